@@ -1,0 +1,36 @@
+"What every test gets: hypothesis's profile, seeds, and a check that it leaves the process as it found it"
+import os, random, signal
+import pytest, torch
+from hypothesis import settings
+from learnloop.settings import run_settings
+
+cfg = run_settings('tests', seed=42, examples=100)
+os.environ['MPLBACKEND'] = 'agg'  # no window, wherever the tests run
+
+# `ci` draws the same programs in each run, so that a failure belongs to the change under test.
+# To look for new ones: `pytest --hypothesis-profile explore`
+settings.register_profile('ci', derandomize=True, deadline=None, max_examples=cfg.examples)
+settings.register_profile('explore', deadline=None, max_examples=20*cfg.examples)
+settings.load_profile('ci')
+
+def switches():
+    "What one test can change for all that follow"
+    return dict(grad=torch.is_grad_enabled(), dtype=torch.get_default_dtype(), threads=torch.get_num_threads(),
+        deterministic=torch.are_deterministic_algorithms_enabled(), sigint=signal.getsignal(signal.SIGINT), cwd=os.getcwd())
+
+@pytest.fixture(autouse=True)
+def seeded():
+    "Seed the generators before a test"
+    random.seed(cfg.seed)
+    torch.manual_seed(cfg.seed)
+
+@pytest.fixture(autouse=True)
+def process_unchanged(monkeypatch):
+    "Fail a test after which process-wide switches differ, as the tests after it would suffer"
+    before = switches()
+    yield
+    monkeypatch.undo()  # what a test patched is put back before the comparison
+    after = switches()
+    torch.set_grad_enabled(before['grad'])
+    os.chdir(before['cwd'])
+    assert after==before, {k:(before[k], after[k]) for k in before if before[k]!=after[k]}

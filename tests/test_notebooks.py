@@ -1,0 +1,108 @@
+"House rules of notebooks and modules, as tests: CONTRIBUTING.md says why each exists"
+import ast, inspect, re
+from importlib import import_module
+from pathlib import Path
+import pytest
+from fastcore.docments import docments
+from fastcore.nbio import read_nb
+
+PKG = 'learnloop'
+CORE = ['flow', 'callback', 'data', 'optimizer', 'learner']
+ANY  = object()
+# The architecture, in one place: a module (dotted, below the package) -> the modules of the package that it may import
+MAY_IMPORT = dict(  # chkstyle: ignore-node
+    flow=[], callback=['flow'], data=[], optimizer=[], settings=[],
+    learner  = ['flow', 'callback', 'data', 'optimizer'],
+    metrics  = CORE,
+    recorder = [*CORE, 'metrics'],
+    progress = [*CORE, 'metrics', 'recorder'],
+    log      = [*CORE, 'metrics', 'recorder'],
+    trace    = CORE,
+    hook     = CORE,
+    cli      = ANY)
+ROOT = Path(__file__).parents[1]
+DEFS = ast.FunctionDef,ast.ClassDef
+IMPORTS = ast.Import,ast.ImportFrom
+
+def exports(c): return c.cell_type=='code' and {'export','exports'} & set(c.directives)
+def code(c): return '\n'.join(l for l in c.source.splitlines() if not l.startswith('#|'))
+def public(c): return [o.name for o in ast.parse(code(c)).body if isinstance(o, DEFS) and o.name[0]!='_']
+
+def module(p):
+    "The module that notebook `p` writes, or None"
+    src = '\n'.join(c.source for c in read_nb(p).cells if c.cell_type=='code')
+    m = re.search(r'^#\| *default_exp +(\S+)', src, flags=re.M)
+    return m and m[1]
+
+def siblings(tree, mod):
+    "The package's modules that the syntax `tree` of `mod` imports, however it spells the import"
+    here = f'{PKG}.{mod}'.split('.')
+    for o in ast.walk(tree):
+        if isinstance(o, ast.Import): names = [a.name for a in o.names]
+        elif isinstance(o, ast.ImportFrom):
+            base = '.'.join([*here[:-o.level], *filter(None, [o.module])] if o.level else [o.module])
+            # `from learnloop import flow` has the module on the right, where `from learnloop.flow import event` hasn't
+            names = [f'{base}.{a.name}' for a in o.names] if base==PKG else [base]
+        else: continue
+        yield from (n.removeprefix(f'{PKG}.') for n in names if f'{n}.'.startswith(f'{PKG}.'))
+
+NBS = {p:m for p in sorted((ROOT/'nbs').rglob('*.ipynb')) if '.ipynb_checkpoints' not in p.parts and (m := module(p))}
+each_nb = pytest.mark.parametrize('nb', NBS, ids=lambda p: p.stem)
+each_mod = pytest.mark.parametrize('mod', NBS.values())
+
+@each_nb
+def test_opens_with_title_and_summary(nb):
+    assert re.match(r'# [^\n]+\n\n> [^\n]+', read_nb(nb).cells[0].source), 'first cell must be `# Title` and `> summary`'
+
+@each_nb
+def test_exported_cells_are_small_and_single(nb):
+    for c in filter(exports, read_nb(nb).cells):
+        assert len(code(c).splitlines())<=40, f'{c.id}: over 40 lines'
+        assert len(public(c))<=1, f'{c.id}: {public(c)}: nbdev would document these in reverse order'
+
+@each_nb
+def test_imports_stand_alone(nb):
+    for c in filter(exports, read_nb(nb).cells):
+        kinds = {isinstance(o, IMPORTS) for o in ast.parse(code(c)).body}
+        assert len(kinds)<=1, f'{c.id}: imports and code: nbdev runs the imports alone to render the docs'
+
+@each_nb
+def test_public_symbols_are_exercised_below_their_definition(nb):
+    cells = list(read_nb(nb).cells)
+    for i,c in enumerate(cells):
+        if not exports(c): continue
+        later = '\n'.join(code(o) for o in cells[i+1:] if o.cell_type=='code' and not exports(o))
+        idle = [nm for nm in public(c) if not re.search(rf'\b{nm}\b', later)]
+        assert not idle, f'{c.id}: never used in an example: {idle}'
+
+@each_mod
+def test_public_api_is_documented(mod):
+    m = import_module(f'{PKG}.{mod}')
+    for nm in m.__all__:
+        o = getattr(m, nm)
+        if not callable(o): continue
+        assert inspect.getdoc(o), f'{mod}.{nm} has no docstring'
+        fs = dict(vars(o), o=None) if inspect.isclass(o) else dict(o=o)
+        for f in (f for k,f in fs.items() if inspect.isfunction(f) and (k=='__init__' or k[0]!='_')):
+            bare = [k for k,v in docments(f, args_kwargs=True).items() if v is None and k not in ('self','return')]
+            assert not bare, f'{mod}.{f.__qualname__}: no docment for {bare}'
+
+@each_mod
+def test_imports_follow_the_architecture(mod):
+    if MAY_IMPORT[mod] is ANY: return
+    tree = ast.parse((ROOT/PKG/f"{mod.replace('.','/')}.py").read_text())
+    extra = set(siblings(tree, mod)) - set(MAY_IMPORT[mod])
+    assert not extra, f'{mod} imports {extra}'
+
+@pytest.mark.parametrize('src,want', [
+    ('import learnloop.flow', 'flow'), ('import learnloop.flow as f, torch', 'flow'),
+    ('from learnloop.flow import event', 'flow'), ('from learnloop import flow', 'flow'), ('from .flow import event', 'flow'), ('from . import flow', 'flow'),
+    ('def f():\n    from .flow import event', 'flow'), ('import learnloop', 'learnloop'), ('from . import *', '*'),
+    ('import torch', None), ('import learnloops', None), ('from torch.utils import data', None)])
+def test_every_spelling_of_an_import_counts(src, want): assert [*siblings(ast.parse(src), 'data')]==[o for o in [want] if o]
+
+def test_each_module_comes_from_one_notebook():
+    found = ['.'.join(p.relative_to(ROOT/PKG).with_suffix('').parts) for p in (ROOT/PKG).rglob('*.py') if p.stem[0]!='_']
+    assert sorted(found)==sorted(NBS.values()), 'nbdev-export never deletes a module whose notebook is gone'
+
+def test_the_architecture_has_each_module(): assert set(MAY_IMPORT)==set(NBS.values())
