@@ -6,3 +6,5 @@ from learnloop.callback import *
 from learnloop.data import *
 from learnloop.optimizer import *
 from learnloop.learner import *
+from learnloop.metrics import *
+from learnloop.recorder import *

@@ -129,7 +129,7 @@ class _Handlers(dict):
         fs = self[event] = self.flow._collect(event, self.training)
         return fs
 
-# %% ../nbs/00_flow.ipynb #89203eec
+# %% ../nbs/00_flow.ipynb #db06e30c
 class Flow:
     "Phases, the callbacks that hear their events, and the runner of both"
     rows = PHASES
@@ -139,7 +139,7 @@ class Flow:
 
     def __init__(self):
         self.cbs,self.open,self.outcome,self.exception,self.created = [],[],{},None,False
-        self.phases,self.events,self._inner,self._clears,self._version = {},[],set(),{},0
+        self.phases,self.events,self._inner,self._inside,self._version = {},[],set(),{},0
         self._cleanups = []  # (event, method) for each `before_x` begun: a stack that phases unwind down to where it was
         self._valid_handlers,self._train_handlers = (_Handlers(self, o) for o in (False,True))
         self.training = False
@@ -158,7 +158,7 @@ class Flow:
         self._version += 1
         self._train_handlers.clear(); self._valid_handlers.clear()
 
-# %% ../nbs/00_flow.ipynb #a4a32cd3
+# %% ../nbs/00_flow.ipynb #84579fa7
 @patch
 def declare(self:Flow,
     *rows # A `Phase`, an `Event`, or the name of a single event
@@ -173,16 +173,16 @@ def declare(self:Flow,
         if isinstance(o, Phase): self.phases[o.name] = o
         if 'batch' in (o.name, *o.inside) or any(p in self.phases and self.phases[p].before in self._inner for p in o.inside):
             self._inner.update(o.events)
-    self._clears = {p:self._within(p) for p in self.phases}
+    for p in self.phases.values(): self._inside[p.name] = self._within(p.name)
     self._changed()
     return self
 
 @patch
 def _within(self:Flow, name):
-    "`name` and the phases that may run inside it, at any depth"
+    "The phases that may run inside `name`, at any depth"
     res = [name]
     for o in res: res += [p.name for p in self.phases.values() if o in p.inside and p.name not in res]
-    return res
+    return res[1:]
 
 # %% ../nbs/00_flow.ipynb #8a7804dd
 def _enter(flow, phase, entry, who):
@@ -257,7 +257,7 @@ def __call__(self:Flow,
         if self._taker(e) is None: raise self._uncaught(e) from e
         raise
 
-# %% ../nbs/00_flow.ipynb #e24bbd49
+# %% ../nbs/00_flow.ipynb #4e77231d
 @patch
 def with_events(self:Flow,
     phase:str, # Name of a declared phase
@@ -268,7 +268,7 @@ def with_events(self:Flow,
     p = self.phases.get(phase)
     if p is None: raise ValueError(f'unknown phase {phase!r}{did_you_mean(phase, self.phases)} (`declare` adds phases)')
     depth,n,out,res,err = len(self.open),len(self._cleanups),None,None,None
-    for o in self._clears[phase]: self.outcome.pop(o, None)
+    for o in self._inside[phase]: self.outcome.pop(o, None)
     self.open.append(p)
     try:
         try:

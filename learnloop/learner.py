@@ -7,7 +7,7 @@ Docs: https://learnloop.github.io/learnloop/learner.html.md"""
 # %% auto #0
 __all__ = ['Loop', 'Learner', 'TrainEvalCallback', 'StepLimit', 'GatherPredsCallback', 'FetchPredsCallback', 'before_batch_cb']
 
-# %% ../nbs/04_learner.ipynb #83578a11
+# %% ../nbs/04_learner.ipynb #51d7b18e
 import math, torch, warnings
 from collections.abc import Mapping
 from contextlib import contextmanager, nullcontext
@@ -19,12 +19,12 @@ from types import SimpleNamespace
 from fastcore.basics import listify, noop, patch
 from torch import nn
 from .callback import Callback
-from .data import (Endless, batch_len, default_device, describe, detuplify, find_bs, in_order, mk_dls,
-    preserve_rng, split_batch, to_concat, to_detach, to_device)
+from .data import (Endless, batch_len, default_device, describe, detuplify, in_order, mk_dls,
+    preserve_rng, to_concat, to_detach, unpack)
 from .flow import Flow
-from .optimizer import freeze_to, make_opt, n_groups, norm_params, opts, set_hypers, trainable_params, zero_grad
+from .optimizer import freeze_to, make_opt, n_groups, norm_params, opts, set_hypers, step, trainable_params, zero_grad
 
-# %% ../nbs/04_learner.ipynb #d78296fe
+# %% ../nbs/04_learner.ipynb #370544ee
 class Loop(Flow):
     "The training loop: every method is a piece that a subclass may override"
     def _do_fit(self):
@@ -51,8 +51,8 @@ class Loop(Flow):
         self._check_length(i)
 
     def one_batch(self, i, b):
-        self.iter,self.bs,self._named = i,find_bs(b),isinstance(b, Mapping)
-        self.xb,self.yb = split_batch(to_device(b, self.device), self.n_inp)
+        self.iter,self._named = i,type(b) is dict or isinstance(b, Mapping)
+        self.xb,self.yb,self.bs = unpack(b, self._dev or self.device, self.dls.n_inp)
         try: self.with_events('batch', self._do_one_batch)
         finally: self._drop_batch()
 
@@ -68,7 +68,7 @@ class Loop(Flow):
         self.with_events('step', self._step)
         self.with_events('zero_grad', self._zero_grad)
 
-# %% ../nbs/04_learner.ipynb #2d1096a8
+# %% ../nbs/04_learner.ipynb #49407286
 @patch
 def _do_loss(self:Loop):
     loss = self._own_loss() if self.loss_func is None or not self.yb else None
@@ -91,15 +91,15 @@ def _backward(self:Loop):
 
 @patch
 def _step(self:Loop):
-    for o in opts(self.opt): o.step()
+    step(self.opt)
     self.count.opt_steps += 1
 
 @patch
 def _zero_grad(self:Loop): zero_grad(self.opt)
 
-# %% ../nbs/04_learner.ipynb #a4343fda
+# %% ../nbs/04_learner.ipynb #32f195b2
 @patch
-def _use(self:Loop, dl): self.dl,self.n_iter = dl,batch_len(dl)
+def _use(self:Loop, dl): self.dl,self.n_iter,self._dev = dl,batch_len(dl),self.device
 
 @patch
 def _fetch(self:Loop, batches):
@@ -156,7 +156,7 @@ class Learner(Loop):
         self('after_create')
         self.created = True
 
-# %% ../nbs/04_learner.ipynb #7d833f21
+# %% ../nbs/04_learner.ipynb #af16cc19
 def _view(k):
     def _get(self): return detuplify(getattr(self, k+'b'))
     def _set(self, v): raise AttributeError(f'learn.{k} is a view of learn.{k}b: assign the tuple learn.{k}b = (…,)')
@@ -175,12 +175,7 @@ def device(self:Learner):
         p = next(self.model.parameters(), None)
         self._device = p.device if p is not None and p.device.type!='cpu' else default_device()
     return self._device
-Learner._device = None
-
-@patch(as_prop=True)
-def n_inp(self:Learner):
-    "How many elements of a batch are inputs; None for all but the last"
-    return getattr(self.dls, 'n_inp', None)
+Learner._device = Learner._dev = None
 
 @patch
 def _where(self:Learner):
@@ -342,7 +337,7 @@ def _check_params(self:Learner):
     ps = [p for o in opts(self.opt) for g in o.param_groups for p in g['params']]
     if not any(p.requires_grad for p in ps): raise ValueError(f'none of the {len(ps)} parameters in the optimizer requires gradients: learn.unfreeze(), or model.requires_grad_()')
 
-# %% ../nbs/04_learner.ipynb #90adfac5
+# %% ../nbs/04_learner.ipynb #6f5f1a7a
 _kept = 'dl','n_iter','iter','bs','batch','xb','yb','pred','loss','loss_grad','training','outcome','_named'
 
 @patch
@@ -351,7 +346,7 @@ def _as_found(self:Learner):
     "Put back, at the end of a `with` block, what an evaluation changes"
     kept = {k:getattr(self, k, None) for k in _kept} | dict(outcome=dict(self.outcome))
     modes = [(m, m.training) for m in self.model.modules()]
-    states = [(cb, deepcopy(cb.state_dict())) for cb in self.cbs]
+    states = [(cb, deepcopy(cb.state_dict())) for cb in self.cbs if not cb.safe_in_evaluate]
     with preserve_rng():
         try: yield
         finally:
@@ -450,7 +445,7 @@ class GatherPredsCallback(Callback):
         "Return inputs (if wanted), predictions, targets, losses (if wanted)"
         return [self.inputs]*self.with_input + [self.preds, self.targets] + [self.losses]*self.with_loss
 
-# %% ../nbs/04_learner.ipynb #b4e8ae7e
+# %% ../nbs/04_learner.ipynb #cc6eea48
 @patch
 def get_preds(self:Learner,
     ds_idx=1,  # Which of `dls`, by index or name
@@ -470,7 +465,8 @@ def get_preds(self:Learner,
     cb = GatherPredsCallback(with_input=with_input, with_loss=with_loss, **kwargs)
     cb.name,loss_func = f'gather_{id(cb)}',self.loss_func
     def _loss(pred, *yb): return loss_func(pred, *yb) if yb or with_loss else None
-    with self.loss_not_reduced() if with_loss else nullcontext(), _replaced(self, 'loss_func', loss_func and (self.loss_func if with_loss else _loss)):
+    away = [o for o in self.cbs if getattr(o, 'remove_on_fetch', False)]  # trackers and recorders: nothing is measured here
+    with self.removed_cbs(away), self.loss_not_reduced() if with_loss else nullcontext(), _replaced(self, 'loss_func', loss_func and (self.loss_func if with_loss else _loss)):
         self._evaluate(partial(self._do_epoch_validate, ds_idx, in_order(dl) if reorder else dl), [cb, *listify(cbs)], inner)
     res = cb.all_tensors()
     i = int(with_input)
@@ -495,7 +491,7 @@ def predict(self:Learner,
 
 def _first(o): return type(o)(_first(p) for p in o) if isinstance(o, (tuple,list)) else {k:_first(v) for k,v in o.items()} if isinstance(o, Mapping) else o[0]
 
-# %% ../nbs/04_learner.ipynb #e93a9ef8
+# %% ../nbs/04_learner.ipynb #86773703
 class FetchPredsCallback(Callback):
     "Fetch predictions in each epoch, after validation"
     remove_on_fetch = True
@@ -509,8 +505,7 @@ class FetchPredsCallback(Callback):
     ): self.ds_idx,self.dl_,self.with_input,self.with_decoded,self.cbs_,self.reorder,self.preds = ds_idx,dl,with_input,with_decoded,listify(cbs),reorder,None
 
     def after_validate(self):
-        away = [o for o in self.learn.cbs if getattr(o, 'remove_on_fetch', False)] + self.cbs_
-        with self.learn.removed_cbs(away):
+        with self.learn.removed_cbs(self.cbs_):
             self.preds = self.learn.get_preds(self.ds_idx, self.dl_, with_input=self.with_input, with_decoded=self.with_decoded, inner=True, reorder=self.reorder)
 
 # %% ../nbs/04_learner.ipynb #8e5e1207

@@ -6,16 +6,19 @@ Docs: https://learnloop.github.io/learnloop/optimizer.html.md"""
 
 # %% auto #0
 __all__ = ['trainable_params', 'is_norm', 'norm_params', 'no_decay_params', 'opts', 'n_groups', 'get_hypers', 'set_hypers',
-           'make_opt', 'freeze_to', 'zero_grad']
+           'make_opt', 'freeze_to', 'step', 'zero_grad']
 
-# %% ../nbs/03_optimizer.ipynb #fa24444b
+# %% ../nbs/03_optimizer.ipynb #2c1cfe99
 import difflib, inspect, math, re, warnings
 from collections.abc import Callable, Iterable
 from itertools import accumulate
 from numbers import Integral, Real
+from types import MethodType
 import torch
 from fastcore.basics import partition
 from torch import nn, Tensor
+from torch.autograd import profiler
+from torch.optim import optimizer as torch_optim
 
 # %% ../nbs/03_optimizer.ipynb #265a51e4
 def trainable_params(
@@ -90,16 +93,17 @@ def get_hypers(
             if f and not isinstance(f[2], (tuple,list)): res[i].setdefault(k, float(f[2]))
     return res
 
-# %% ../nbs/03_optimizer.ipynb #bcfcab87
-_limits = dict(lr=(0,math.inf), weight_decay=(0,math.inf), eps=(0,math.inf), betas=(0,1), momentum=(0,1), alpha=(0,1), rho=(0,1))
+# %% ../nbs/03_optimizer.ipynb #926b7e2f
+_below = dict(lr=math.inf, weight_decay=math.inf, eps=math.inf, betas=1, momentum=1, alpha=1, rho=1)   # from 0 up
 
 def _check(k, key, v, old=0.):
     "Check `v` as a value of `k`, torch's `key`, to replace `old`; return plain numbers"
     if isinstance(old, (tuple,list)):
-        if isinstance(v, (tuple,list)) and len(v)==len(old): return tuple(_check(k, key, *o) for o in zip(v, old, strict=True))
-        raise ValueError(f"{k}={v!r}: must be a tuple of {len(old)} numbers, as {tuple(old)} is")
+        if not isinstance(v, (tuple,list)) or len(v)!=len(old):
+            raise ValueError(f"{k}={v!r}: must be a tuple of {len(old)} numbers, as {tuple(old)} is")
+        return tuple(_check(k, key, *o) for o in zip(v, old, strict=True))
     if v is None and old is None: return v   # Adafactor's eps[0]
-    lo,hi = _limits.get(key, (-math.inf, math.inf))
+    lo,hi = 0 if key in _below else -math.inf, _below.get(key, math.inf)
     x = v.item() if isinstance(v, Tensor) and v.numel()==1 else v
     if isinstance(x, bool) or not isinstance(x, Real) or not (math.isfinite(x) and lo<=x<hi):
         rule = ' from 0 to below 1' if hi==1 else ', 0 or more' if lo==0 else ''
@@ -114,9 +118,9 @@ def _spread(k, key, v, n, old=0.):
             raise ValueError(f"{k}={v}: must be slice(last), or slice(first, last) with both above 0")
         v = [b/10 if a is None else a*(b/a)**(i/(n-1)) for i in range(n-1)] + [b]
     one = not isinstance(v, (tuple,list))
-    # `betas=(0.9, 0.99)` is one value, though a tuple
+    # a tuple for `betas` is one value
     if isinstance(old, (tuple,list)): one = one or not any(isinstance(o, (tuple,list)) for o in v)
-    if not one and len(v)!=n: raise ValueError(f"{k}={v!r} has {len(v)} values for {n} parameter group(s): give one or {n}")
+    if not one and len(v)!=n: raise ValueError(f"{k}={v!r} has {len(v)} values for {n} parameter group(s): give 1 or {n}")
     return [_check(k, key, v, old)]*n if one else [_check(k, key, o, old) for o in v]
 
 # %% ../nbs/03_optimizer.ipynb #561a1427
@@ -137,14 +141,14 @@ def _split_decay(opt, model, when):
                 res.append({**g, 'params':no, 'decay':False, 'weight_decay':0.})
         o.param_groups[:] = res   # the same list: whoever holds it sees the split
 
-# %% ../nbs/03_optimizer.ipynb #39273535
+# %% ../nbs/03_optimizer.ipynb #469f08b2
 def _write(g, key, i, v, seen):
     "Write `v` to `g[key]`, or to part `i` of it; `seen` says what each tensor was set to in this call"
     old = g[key] if i is None else g[key][i]
     if isinstance(old, Tensor):
         # in place: a compiled or captured step reads this very tensor
         if seen.setdefault(id(old), v)==v: return old.detach().fill_(v)
-        v = torch.full_like(old, v)   # torch lets all groups share the tensor it was given: those that differ need their own
+        v = torch.full_like(old, v)   # torch's groups share the tensor it was given: those that differ need their own
     g[key] = v if i is None else (*g[key][:i], v, *g[key][i+1:])
 
 def _unknown(k, opt):
@@ -181,7 +185,7 @@ def set_hypers(
         for st in (st for o in opts(opt) if isinstance(o, torch.optim.RMSprop) for st in o.state.values()):
             if 'momentum_buffer' not in st: st['momentum_buffer'] = torch.zeros_like(st['square_avg'])
 
-# %% ../nbs/03_optimizer.ipynb #377eb281
+# %% ../nbs/03_optimizer.ipynb #8ec427a6
 def _params(o, what):
     "List the parameters in `o`, or the lists of them; `what` names it in the error"
     if isinstance(o, Iterable) and not isinstance(o, (Tensor,str,set,frozenset)): return list(o)   # sets have no order
@@ -193,7 +197,7 @@ def _split(splitter, model):
     if all(isinstance(o, Tensor) for o in res): res = [res]
     res = [_params(g, f'group {i} of the splitter') for i,g in enumerate(res)]
     for i,p in ((i,p) for i,g in enumerate(res) for p in g):
-        if not isinstance(p, Tensor): raise TypeError(f"group {i} of the splitter holds a {type(p).__name__}, no parameter")
+        if not isinstance(p, Tensor): raise TypeError(f"group {i} of the splitter has a {type(p).__name__}: list parameters")
         if seen.setdefault(p, i)==i: continue
         name = names.get(p, tuple(p.shape))
         raise ValueError(f"parameter {name!r} is in groups {seen[p]} and {i} of the splitter: leave it in one of them")
@@ -203,7 +207,7 @@ def _split(splitter, model):
     if not all(res): raise ValueError(f"group {res.index([])} of the splitter has no parameters: leave it out")
     return [list(dict.fromkeys(g)) for g in res]   # a tied weight may come twice in one group
 
-# %% ../nbs/03_optimizer.ipynb #513bb5e9
+# %% ../nbs/03_optimizer.ipynb #2f90d245
 def _is_opt(o): return opts(o)!=[] and all(hasattr(p, 'param_groups') and not isinstance(p, type) for p in opts(o))
 
 def _takes_lr(f):
@@ -215,7 +219,7 @@ def _takes_lr(f):
 def _build(opt_func, model, groups, lr, wd):
     "Call `opt_func` on `groups`, then set `lr` and `wd` and switch decay off where it shouldn't be"
     last = None if lr is None else _spread('lr', 'lr', lr, len(groups))[-1]
-    kw = {} if lr is None or not _takes_lr(opt_func) else dict(lr=lr if isinstance(lr, Tensor) else last)
+    kw = {} if lr is None or not _takes_lr(opt_func) else dict(lr=lr.clone() if isinstance(lr, Tensor) else last)
     opt = opt_func(groups, **kw)
     if not _is_opt(opt): raise TypeError(f"opt_func={opt_func!r} returned {opt!r}, no torch optimizer or dict of them")
     if lr is not None and not any(_find(g, 'lr') for _,g in _groups(opt)):
@@ -225,7 +229,7 @@ def _build(opt_func, model, groups, lr, wd):
     _split_decay(opt, model, lambda g: g.get('weight_decay'))
     def resplit(o, state):
         # a run that switched decay on midway saved more groups than a fresh optimizer has, and torch would refuse them
-        split = {g['group'] for g in state['param_groups'] if g.get('decay') is False}
+        split = {g.get('group') for g in state['param_groups'] if g.get('decay') is False}
         _split_decay(o, model, lambda g: g['group'] in split)
     for o in opts(opt):
         if isinstance(o, torch.optim.Optimizer): o.register_load_state_dict_pre_hook(resplit)
@@ -257,7 +261,7 @@ def make_opt(
             "add them to a group, or freeze them with `requires_grad_(False)`", stacklevel=2)
     return opt
 
-# %% ../nbs/03_optimizer.ipynb #568541ed
+# %% ../nbs/03_optimizer.ipynb #649ec52e
 def freeze_to(
     opt, # Torch optimizer, or dict of them by name
     n:int, # First splitter group to train, from 0; a negative one counts from the end, so -1 trains the last group only
@@ -265,12 +269,10 @@ def freeze_to(
 )->int: # The first group that trains, counted from 0
     "Freeze the splitter groups of `opt` before `n`, and train the others"
     m = n_groups(opt)
-    # group -1 of one is group 0: freezing up to it would freeze nothing, without a word
-    if m==1 and n in (-1,1):
-        raise ValueError(f"freeze_to({n}): the optimizer has 1 parameter group, so there is none before it to freeze; "
-            "pass a splitter that returns a list of parameters for each of several groups")
-    if not isinstance(n, Integral) or isinstance(n, bool) or not -m<=n<m:
-        raise ValueError(f"freeze_to({n!r}): n must be an integer from {-m} to {m-1}, for {m} parameter group(s)")
+    # with one group -1 is group 0: it would freeze nothing, without a word
+    if isinstance(n, bool) or not isinstance(n, Integral) or not -m<=n<m or (m==1 and n):
+        lo,fix = (-m,'') if m>1 else (0,'; pass a splitter that returns several lists of parameters')
+        raise ValueError(f"freeze_to({n!r}): n must be an integer from {lo} to {m-1}, for {m} parameter group(s){fix}")
     n,keep = int(n)%m,set(keep)
     for i,g in _groups(opt):
         for p in g['params']:
@@ -278,6 +280,21 @@ def freeze_to(
             p.requires_grad_(i>=n or p in keep)
             if not p.requires_grad: p.grad = None   # or the next step would still use it
     return n
+
+# %% ../nbs/03_optimizer.ipynb #7f259cac
+def _stepper(o):
+    "The step of `o`, without torch's wrapper if it would do nothing"
+    f = type(o).step
+    quiet = not (getattr(profiler, '_is_profiler_enabled', True) or 'step' in vars(o) or not getattr(f, 'hooked', False)
+        or any(getattr(o, k, True) for k in ('_optimizer_step_pre_hooks', '_optimizer_step_post_hooks'))
+        or any(getattr(torch_optim, k, True) for k in ('_global_optimizer_pre_hooks', '_global_optimizer_post_hooks')))
+    return MethodType(f.__wrapped__, o) if quiet else o.step
+
+def step(
+    opt, # Torch optimizer, or dict of them by name
+)->None:
+    "Step the optimizers in `opt`"
+    for o in opts(opt): _stepper(o)()
 
 # %% ../nbs/03_optimizer.ipynb #f38bdaaa
 def zero_grad(

@@ -1,0 +1,199 @@
+"What the suites of flow, callback and learner share: small learners, callbacks that do as a script says, and the reference"
+import builtins, re
+from collections import Counter
+from dataclasses import dataclass
+from functools import partial
+from types import SimpleNamespace
+import learnloop, torch
+from learnloop import Callback, DataLoaders, Learner, TrainEvalCallback, UncaughtCancelError
+from torch import nn
+from torch.nn import functional as F
+
+# Typed by hand from DESIGN.md, so that a slip in the table of the code shows up as a difference
+TAKEN_BY = dict(CancelFitException='fit', CancelEpochException='epoch', CancelTrainException='train', CancelValidException='validate',
+    CancelBatchException='batch', CancelBackwardException='backward', CancelStepException='step', CancelZeroGradException='zero_grad',
+    CancelEvaluateException='evaluate', CancelSanityException='sanity', CancelSaveException='save')
+CANCEL_OF = {v:k for k,v in TAKEN_BY.items()}
+FIT   = 'fit', 'epoch', 'train', 'validate', 'fetch', 'batch', 'backward', 'step', 'zero_grad'
+INNER = 'batch', 'backward', 'step', 'zero_grad', 'pred', 'loss'
+def phase_of(event): return re.sub('^(before|after_cancel|after|cleanup)_', '', event)
+def events_of(x): return [f'before_{x}', *[f'after_cancel_{x}']*(x in CANCEL_OF), f'after_{x}', f'cleanup_{x}']
+def is_over(event): return event.startswith(('after_', 'cleanup_'))  # then `outcome` of its phase is set
+def all_events(phases): return [e for x in phases for e in events_of(x)] + ['after_pred', 'after_loss', 'after_exception']
+EVENTS = all_events([*FIT, 'evaluate', 'sanity', 'save', 'load'])
+
+@dataclass
+class Spec:
+    "A callback of a program"
+    name:str = 'a'
+    order:int = 0
+    run_train:bool = True
+    run_valid:bool = True
+    events:tuple = tuple(EVENTS)
+
+def listener(name, events, hear, **attrs):
+    "An instance of a new subclass of `Callback` that calls `hear(cb, event)` at `events`"
+    def method(e): return lambda self, **kwargs: hear(self, e)
+    return type(name.title(), (Callback,), {e:method(e) for e in events} | attrs)(name=name)
+
+def act(cb, what):
+    "Do `what`: call a function, or what its name says"
+    if callable(what) and not isinstance(what, type): what(cb)
+    elif what=='mute': cb.run = False
+    elif what=='remove': cb.learn.remove_cb(cb)
+    elif isinstance(what, str): raise getattr(learnloop, what, None) or getattr(builtins, what)
+    elif what is not None: raise what
+
+def players(specs, acts, trace):
+    "Callbacks that append (event, name, outcome of its phase if it is over) to `trace`, and act at (name, event, n-th call)"
+    calls = Counter()
+    def hear(cb, e):
+        trace.append((e, cb.name, cb.learn.outcome.get(phase_of(e)) if is_over(e) else None))
+        calls[cb.name,e] += 1
+        act(cb, acts.get((cb.name, e, calls[cb.name,e])))
+    return [listener(o.name, o.events, hear, order=o.order, run_train=o.run_train, run_valid=o.run_valid) for o in specs]
+
+def ending(f):
+    "'returns', or the name of the type of what leaves `f`"
+    try: f()
+    except BaseException as e: return type(e).__name__
+    return 'returns'
+
+def batches(n, bs=4, seed=0):
+    "`n` batches of a line in two dimensions"
+    g = torch.Generator().manual_seed(seed)
+    return [(x := torch.randn(bs, 2, generator=g), x@torch.tensor([[1.], [-2.]]) + .5) for _ in range(n)]
+TRAIN,VALID,LR = batches(3),batches(2, seed=1),.1
+
+def mk_model(seed=0):
+    "A linear model, the same at each call"
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return nn.Linear(2, 1)
+
+def mk_learner(cbs=None, cls=Learner, dls=(TRAIN,VALID), model=None, loss_func=F.mse_loss, opt_func=torch.optim.SGD, lr=LR, **kwargs):
+    "A learner with `TrainEvalCallback` alone"
+    model = mk_model() if model is None else model
+    if not kwargs.pop('defaults', False): kwargs['default_cbs'],cbs = False,[TrainEvalCallback(), *(cbs or [])]
+    dls = DataLoaders(*dls) if isinstance(dls, tuple) else dls
+    return cls(dls, model, loss_func, opt_func, lr=lr, cbs=cbs, **kwargs)
+
+def weights(model): return [o.detach().clone() for o in model.state_dict().values()]
+def same(a, b):
+    "Are the tensors of two models, or of two lists, equal bit for bit?"
+    a,b = (weights(o) if isinstance(o, nn.Module) else o for o in (a, b))
+    return len(a)==len(b) and all(map(torch.equal, a, b))
+
+class Cancel(Exception):
+    "The reference's own cancel, of `phase`"
+    def __init__(self, phase): self.phase = phase
+
+class Reference:
+    "What DESIGN.md says that happens, by hand: the oracle for traces, outcomes and weights"
+    def __init__(self, specs, acts, train=TRAIN, valid=VALID):
+        self.cbs = [SimpleNamespace(**vars(o), run=True) for o in sorted(specs, key=lambda o: o.order)]
+        self.acts,self.train,self.valid,self.params = acts,train,valid,list(mk_model().parameters())
+        self.trace,self.calls,self.open,self.outcome,self.error,self.training = [],Counter(),[],{},None,False
+
+    def hears(self, cb, event):
+        return cb in self.cbs and cb.run and (phase_of(event) not in INNER or (cb.run_train if self.training else cb.run_valid))
+
+    def call(self, cb, event):
+        if event not in cb.events: return
+        self.trace.append((event, cb.name, self.outcome.get(phase_of(event)) if is_over(event) else None))
+        self.calls[cb.name,event] += 1
+        what = self.acts.get((cb.name, event, self.calls[cb.name,event]))
+        if what=='mute': cb.run = False
+        elif what=='remove': self.remove(cb)
+        elif what in TAKEN_BY: raise Cancel(TAKEN_BY[what]) if TAKEN_BY[what] in self.names() else UncaughtCancelError
+        elif what: raise getattr(builtins, what)
+
+    def fire(self, event, due=None):
+        for cb in [o for o in self.cbs if self.hears(o, event)]:
+            if not self.hears(cb, event): continue
+            if due is not None: due.append(cb)
+            self.call(cb, event)
+
+    def names(self): return [x for x,_ in self.open]
+    def remove(self, cb):
+        if cb not in self.cbs: return
+        self.cbs.remove(cb)
+        mine = [(x, due) for x,due in reversed(self.open) if cb in due]
+        for _,due in mine: due.remove(cb)
+        if err := self.clean([(cb, f'cleanup_{x}') for x,_ in mine]): raise err
+
+    def clean(self, calls, err=None):
+        for o in calls:
+            try: self.call(*o)
+            except BaseException as e: err = self.merge(err, e)
+        return err
+
+    def merge(self, err, e):
+        if err is None: return self.announce(e)
+        if not isinstance(err, Cancel): return err
+        if not isinstance(e, Cancel): return self.announce(e)
+        return min(err, e, key=lambda o: self.names().index(o.phase))
+
+    def announce(self, e):
+        if not isinstance(e, Cancel) and e is not self.error:
+            self.error = e
+            self.clean([(o, 'after_exception') for o in self.cbs if self.hears(o, 'after_exception')], e)
+        return e
+
+    def phase(self, x, body=lambda: None):
+        err,due = None,[]
+        self.open.append((x, due))
+        self.outcome.pop(x, None)
+        try:
+            try:
+                self.fire(f'before_{x}', due)
+                body()
+                self.outcome[x] = 'done'
+            except Cancel as e:
+                if e.phase!=x: raise
+                self.outcome[x] = 'cancelled'
+                self.fire(f'after_cancel_{x}')
+            self.fire(f'after_{x}')
+        except BaseException as e:
+            self.outcome[x] = self.outcome.get(x, 'cancelled') if isinstance(e, Cancel) else 'failed'
+            err = self.announce(e)
+        while due: err = self.clean([(due.pop(), f'cleanup_{x}')], err)
+        self.open.pop()
+        if err is not None and not (isinstance(err, Cancel) and err.phase==x): raise err
+
+    def fit(self, n_epoch): self.phase('fit', lambda: [self.phase('epoch', self.epoch) for _ in range(n_epoch)])
+    def evaluate(self): self.phase('evaluate', partial(self.phase, 'validate', partial(self.loop, self.valid, False)))
+    def epoch(self):
+        self.phase('train', partial(self.loop, self.train, True))
+        self.phase('validate', partial(self.loop, self.valid, False))
+
+    def loop(self, dl, training):
+        self.training = training
+        for b in [*dl, None]:
+            self.phase('fetch')
+            if b: self.phase('batch', partial(self.batch, *b))
+
+    def batch(self, x, y):
+        with torch.set_grad_enabled(self.training): loss = F.mse_loss(F.linear(x, *self.params), y)
+        self.fire('after_pred')
+        self.fire('after_loss')
+        if self.training: self.phase('backward', loss.backward); self.phase('step', self.step); self.phase('zero_grad', self.zero_grad)
+    def step(self): torch.optim.SGD(self.params, lr=LR).step()
+    def zero_grad(self): self.params[0].grad = self.params[1].grad = None
+
+def difference(a, b):
+    "Where two traces part, with what came before"
+    i = next((i for i,(o,p) in enumerate(zip(a, b, strict=False)) if o!=p), min(len(a), len(b)))
+    return f'after {a[max(i-4, 0):i]}: learner {a[i:i+3]}, reference {b[i:i+3]}'
+
+def compare(specs, acts, run='fit', n_epoch=2):
+    "Run a program on a learner and on the reference, compare all that is seen of it; returns learner, trace and ending"
+    trace = []
+    learn,ref = mk_learner(players(specs, acts, trace)),Reference(specs, acts)
+    end,want = (ending(f) for f in dict(fit=(partial(learn.fit, n_epoch), partial(ref.fit, n_epoch)),
+                                        evaluate=(learn.validate, ref.evaluate))[run])
+    assert trace==ref.trace, difference(trace, ref.trace)
+    assert end==want, (end, want)
+    assert same(weights(learn.model), ref.params), 'weights differ'
+    assert learn.open==[] and learn.exception is None, (learn.open, learn.exception)
+    return learn,trace,end

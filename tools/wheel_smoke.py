@@ -1,0 +1,73 @@
+"""The package as users get it: build a wheel, install it in an environment of its own, import every module, fit, run the command
+
+An editable install hides what a wheel lacks: a module that isn't packaged, a dependency that only development brings, a
+file that is read from the checkout. Everything here runs in a temporary folder, and each step has a time limit.
+"""
+import os, subprocess, sys, tempfile, venv
+from pathlib import Path
+from time import perf_counter
+from zipfile import ZipFile
+
+ROOT = Path(__file__).parents[1]
+PKG = 'learnloop'
+
+# Imported with warnings as errors: what a module warns of, it would tell each of its users
+IMPORTS = f"""
+import pkgutil, sys
+from importlib import import_module
+import {PKG}
+assert {PKG}.__file__.startswith(sys.prefix), f'{{{PKG}.__file__}} is not in {{sys.prefix}}'
+names = [m.name for m in pkgutil.walk_packages({PKG}.__path__, '{PKG}.') if not m.name.endswith('.__main__')]
+for nm in names: import_module(nm)
+print(*names)
+"""
+
+FIT = f"""
+from {PKG} import *
+import torch
+from torch import nn
+torch.manual_seed(42)
+xs = torch.randn(8,4)
+batches = [(x[None],x[None].sum(1,keepdim=True)) for x in xs]
+model = nn.Linear(4,1)
+before = model.weight.detach().clone()
+Learner(DataLoaders(batches[:6], batches[6:]), model, nn.functional.mse_loss, opt_func=torch.optim.SGD, lr=0.1).fit(1)
+assert not torch.equal(model.weight, before) and model.weight.isfinite().all()
+"""
+
+def run(*args, limit, cwd):
+    "The output of a command, which has `limit` seconds; a failure shows all it printed"
+    env = {k:v for k,v in os.environ.items() if k not in ('PYTHONPATH','PYTHONHOME','VIRTUAL_ENV')}
+    try: res = subprocess.run([str(o) for o in args], cwd=cwd, env=env, timeout=limit, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    except subprocess.TimeoutExpired as e: sys.exit(f"{e}\n{(e.output or b'').decode()}")
+    if res.returncode: sys.exit(f"wheel: exit status {res.returncode} of {' '.join(map(str, args))}\n{res.stdout}")
+    return res.stdout
+
+def build_wheel(d):
+    "Build in `d` by way of a source distribution, so that neither can pick up a stale `build/` folder, and return the wheel"
+    run(sys.executable, '-m', 'build', '--outdir', d, ROOT, limit=300, cwd=d)
+    whl, = d.glob('*.whl')
+    has = {n for n in ZipFile(whl).namelist() if n.endswith('.py')}
+    want = {str(p.relative_to(ROOT)) for p in (ROOT/PKG).rglob('*.py')}
+    if has!=want: sys.exit(f'wheel: packaged but no module {sorted(has-want)}; module but not packaged {sorted(want-has)}')
+    return whl
+
+def main():
+    t = perf_counter()
+    with tempfile.TemporaryDirectory() as tmp:
+        d = Path(tmp).resolve()
+        whl = build_wheel(d)
+        venv.create(d/'env', symlinks=True)
+        py,exe = d/'env/bin/python',d/'env/bin'/PKG
+        # compiling all of torch would take longer than the rest
+        install = 'pip', '--python', py, 'install', '-q', '--no-compile', '-c', ROOT/'constraints.txt'
+        run(sys.executable, '-m', *install, whl, limit=900, cwd=d)
+        names = run(py, '-I', '-W', 'error', '-c', IMPORTS, limit=120, cwd=d).split()
+        run(py, '-I', '-W', 'error', '-c', FIT, limit=120, cwd=d)
+        for cmd in ([exe], [py, '-I', '-m', PKG]):
+            text = run(*cmd, '--help', limit=60, cwd=d)
+            if 'demo' not in text: sys.exit(f'wheel: the help of {cmd} lists no demo:\n{text}')
+        print(f'wheel: {whl.name} works on its own, {len(names)} modules, {perf_counter()-t:.0f} s')
+
+if __name__=='__main__': main()
