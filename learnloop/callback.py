@@ -199,7 +199,7 @@ def add_cb(self:Flow,
             raise
     return self
 
-# %% ../nbs/01_callback.ipynb #254d5d01
+# %% ../nbs/01_callback.ipynb #6ae5ecc5
 @patch
 def remove_cb(self:Flow,
     cb # A callback, or a class: all of it
@@ -228,7 +228,9 @@ def add_cbs(self:Flow,
     "Add callbacks, all or none"
     done = []
     try:
-        for cb in listify(cbs): done.append(cb := mk_cb(cb)); self.add_cb(cb)
+        for cb in map(mk_cb, listify(cbs)):
+            self.add_cb(cb)
+            done.append(cb)
     except BaseException:
         for cb in reversed(done): self.remove_cb(cb)
         raise

@@ -207,12 +207,12 @@ def _why_empty(dl):
     return f"{type(dl).__name__}{why} yielded no batch: " + (
         "use a smaller batch_size or drop_last=False" if drop and n else "check its dataset and sampler")
 
-# %% ../nbs/02_data.ipynb #3d5b678b
+# %% ../nbs/02_data.ipynb #332c975b
 class Endless:
+    "Go through `dl` again and again; a new iteration goes on where the last one stopped"
     def __init__(self,
         dl # Loader: any iterable of batches
     ):
-        "Go through `dl` again and again; a new iteration goes on where the last one stopped"
         self.dl,self._it = dl,None
 
     def __iter__(self):
@@ -227,7 +227,7 @@ class Endless:
 
     def __repr__(self): return f'Endless({type(self.dl).__name__}, {batch_len(self.dl) or "?"} batches a pass)'
 
-# %% ../nbs/02_data.ipynb #14e764e2
+# %% ../nbs/02_data.ipynb #4068171a
 def _check_loader(name, o):
     "Raise a TypeError unless `o` can be the loader `name`"
     if isinstance(o, Iterable) and not isinstance(o, Tensor|Mapping|str|bytes): return o
@@ -237,13 +237,13 @@ def _check_loader(name, o):
     raise TypeError(f"{name}={describe(o)} is no loader, which is an iterable of batches; {fix}")
 
 class DataLoaders:
+    "Keep loaders together, under names and numbers: `train` is 0 and `valid` is 1"
     def __init__(self,
         *loaders, # Any iterables of batches: the training loader, the validation loader (or None), and more
         device:torch.device|str|None=None, # Where batches go; None: `default_device()`
         n_inp:int|None=None, # Inputs in a tuple batch, for `split_batch`; None: all but the last element
         **named # More loaders by name, such as `test=dl`
     ):
-        "Keep loaders together, under names and numbers: `train` is 0 and `valid` is 1"
         by_pos = {('train','valid')[i] if i<2 else f'dl{i}': o for i,o in enumerate(loaders)}
         if twice := sorted(by_pos.keys() & named): raise TypeError(f"loader {twice[0]!r} is given twice, by position and by name")
         given = dict(train=None, valid=None) | by_pos | named
@@ -261,8 +261,8 @@ class DataLoaders:
     def __bool__(self): return True  # no loaders, for inference, is still an answer
     def __iter__(self): return iter(self.loaders)
     def __repr__(self):
-        lens = [(k, batch_len(getattr(self, k))) for k in self.names]
-        return f"DataLoaders({', '.join(f'{k}: {n if n is not None else chr(63)}' for k,n in lens)}; {self.device})"
+        lens = ['?' if (n := batch_len(o)) is None else n for o in self]
+        return f"DataLoaders({', '.join(f'{k}: {n}' for k,n in zip(self.names, lens, strict=True))}; {self.device})"
 
 # %% ../nbs/02_data.ipynb #1587baad
 @patch

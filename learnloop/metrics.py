@@ -15,7 +15,7 @@ from torch import nn
 from torch.nn import functional as F
 from .data import describe
 
-# %% ../nbs/10_metrics.ipynb #4861d1ba
+# %% ../nbs/10_metrics.ipynb #30012604
 class Scalars:
     "A list of scalars that stay on their device, in blocks, until someone looks"
     def __init__(self,
@@ -23,15 +23,15 @@ class Scalars:
     ): self.block,self._new,self._blocks,self._done = block,[],[],[]
 
     def append(self,
-        v # Tensor, averaged if it has several elements, or a number
+        v # Tensor without graph, to be averaged if it has several elements; or a number
     ):
         "Add `v`, without waiting for it"
-        if not isinstance(v, torch.Tensor): v = torch.tensor(float(v))
-        self._new.append(v.detach().float().mean() if v.dim() else v.detach())
+        self._new.append(v)
         if len(self._new)>=self.block: self._stack()
 
     def _stack(self):
-        if self._new: self._blocks.append(torch.stack([o.to(self._new[-1].device) for o in self._new]))
+        vs = [v if isinstance(v, torch.Tensor) else torch.tensor(float(v)) for v in self._new]
+        if vs: self._blocks.append(torch.stack([(v.float().mean() if v.dim() else v).to(vs[-1].device) for v in vs]))
         self._new = []
 
     def tolist(self)->list: # Floats; the same list each time, longer
@@ -60,7 +60,7 @@ class Metric:
     ): "Raise an error if it can't be computed from a prediction and `n_targs` targets"
     def __repr__(self): return f'{type(self).__name__}({self.name})'
 
-# %% ../nbs/10_metrics.ipynb #46a67368
+# %% ../nbs/10_metrics.ipynb #7a48e891
 class AvgMetric(Metric):
     "Mean over all items of `func(pred, *yb)`, a batch counting by its items: right for accuracy or errors, wrong for F1 and the like"
     def __init__(self,
@@ -73,7 +73,7 @@ class AvgMetric(Metric):
         v = self.func(learn.pred, *learn.yb)
         if isinstance(v, torch.Tensor) and v.numel()!=1:
             raise ValueError(f'metric {self.name} returned shape {tuple(v.shape)}: it must be a scalar, such as the mean over the batch')
-        self.vals.append(v)
+        self.vals.append(v.detach() if isinstance(v, torch.Tensor) else v)
         self.sizes.append(learn.bs)
     @property
     def value(self):

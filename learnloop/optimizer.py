@@ -6,7 +6,7 @@ Docs: https://learnloop.github.io/learnloop/optimizer.html.md"""
 
 # %% auto #0
 __all__ = ['trainable_params', 'is_norm', 'norm_params', 'no_decay_params', 'opts', 'n_groups', 'get_hypers', 'set_hypers',
-           'make_opt', 'freeze_to', 'step', 'zero_grad']
+           'make_opt', 'freeze_to', 'step', 'backward', 'zero_grad']
 
 # %% ../nbs/03_optimizer.ipynb #2c1cfe99
 import difflib, inspect, math, re, warnings
@@ -295,6 +295,17 @@ def step(
 )->None:
     "Step the optimizers in `opt`"
     for o in opts(opt): _stepper(o)()
+
+# %% ../nbs/03_optimizer.ipynb #84c9a070
+_run_backward = getattr(torch.autograd.graph, '_engine_run_backward', None)
+
+def backward(
+    loss:Tensor, # Scalar with a graph
+)->None:
+    "Add the gradients of `loss` to `.grad` of the leaves of its graph"
+    if _run_backward is None or type(loss) is not Tensor or not loss.requires_grad or loss.numel()!=1 or not loss.is_floating_point():
+        return loss.backward()
+    _run_backward((loss,), (torch.ones_like(loss),), False, False, (), allow_unreachable=True, accumulate_grad=True)
 
 # %% ../nbs/03_optimizer.ipynb #f38bdaaa
 def zero_grad(

@@ -7,13 +7,13 @@ Docs: https://learnloop.github.io/learnloop/recorder.html.md"""
 # %% auto #0
 __all__ = ['format_time', 'Recorder', 'format_value']
 
-# %% ../nbs/11_recorder.ipynb #31e2ae4f
+# %% ../nbs/11_recorder.ipynb #14f29f52
 import time
 from copy import deepcopy
 from itertools import islice
 from fastcore.basics import patch
 from .callback import Callback
-from .learner import Learner
+from .learner import Learner, default_cb
 from .metrics import AvgLoss, Scalars, Smoother, mk_metrics
 from .optimizer import opts
 
@@ -26,7 +26,7 @@ def format_time(
     h,m = divmod(m, 60)
     return f'{h}:{m:02}:{s:02}' if h else f'{m:02}:{s:02}'
 
-# %% ../nbs/11_recorder.ipynb #8e157bf4
+# %% ../nbs/11_recorder.ipynb #23dbad63
 class Recorder(Callback):
     "Record losses, learning rates and metrics; write a row to `learn.logger` after each epoch"
     order,remove_on_fetch,safe_in_evaluate = 50,True,True
@@ -48,7 +48,6 @@ class Recorder(Callback):
         mets = mk_metrics(self.learn.metrics)
         self.train_mets = mets if self.train_metrics else []
         self.valid_mets = [AvgLoss(), *(mets if self.valid_metrics else [])]
-        self._unchecked = True
 
     def before_fit(self):
         self._clear()
@@ -59,14 +58,15 @@ class Recorder(Callback):
         self.columns = train+valid
         self.metric_names = ['epoch', *self.columns, *['time']*self.add_time]
         self.learn.logger(self.metric_names)
+        if self.learn.metrics: self.learn.add_cb(_CheckMetrics)
 
-# %% ../nbs/11_recorder.ipynb #39e7828b
-@patch
-def before_batch(self:Recorder):
-    if not self._unchecked: return
-    self._unchecked = False
-    for m in (*self.train_mets, *self.valid_mets):
-        if hasattr(m, 'check'): m.check(len(self.learn.yb))
+# %% ../nbs/11_recorder.ipynb #fee71ce3
+class _CheckMetrics(Callback):
+    def before_batch(self):
+        for m in self.learn.recorder.valid_mets:
+            if hasattr(m, 'check'): m.check(len(self.learn.yb))
+        self.learn.remove_cb(self)
+    def after_fit(self): self.learn.remove_cb(self)
 
 @patch
 def before_epoch(self:Recorder):
@@ -169,8 +169,8 @@ def load_state_dict(self:Recorder,
     self.values,self.iters,self.metric_names = [list(o) for o in sd['values']],list(sd['iters']),list(sd['metric_names'])
     self._row,self._begun = row,begun
 
-# %% ../nbs/11_recorder.ipynb #36ff2fb0
-Learner.defaults.append(Recorder)
+# %% ../nbs/11_recorder.ipynb #7bcdf231
+default_cb(Recorder)
 
 # %% ../nbs/11_recorder.ipynb #6e44b3ba
 def format_value(

@@ -45,10 +45,10 @@ def act(cb, what):
     elif what is not None: raise what
 
 def players(specs, acts, trace):
-    "Callbacks that append (event, name, outcome of its phase if it is over) to `trace`, and act at (name, event, n-th call)"
+    "Callbacks that append (event, name, outcome of its phase, if it is over) to `trace`, and act at (name, event, n-th call)"
     calls = Counter()
     def hear(cb, e):
-        trace.append((e, cb.name, cb.learn.outcome.get(phase_of(e)) if is_over(e) else None))
+        trace.append((e, cb.name, cb.learn.outcome.get(phase_of(e)) if is_over(e) and cb in cb.learn.cbs else None))
         calls[cb.name,e] += 1
         act(cb, acts.get((cb.name, e, calls[cb.name,e])))
     return [listener(o.name, o.events, hear, order=o.order, run_train=o.run_train, run_valid=o.run_valid) for o in specs]
@@ -84,29 +84,16 @@ def same(a, b):
     a,b = (weights(o) if isinstance(o, nn.Module) else o for o in (a, b))
     return len(a)==len(b) and all(map(torch.equal, a, b))
 
-class Cancel(Exception):
-    "The reference's own cancel, of `phase`"
-    def __init__(self, phase): self.phase = phase
+class Cancel(Exception): phase = property(lambda self: self.args[0])  # the reference's own
 
 class Reference:
-    "What DESIGN.md says that happens, by hand: the oracle for traces, outcomes and weights"
-    def __init__(self, specs, acts, train=TRAIN, valid=VALID):
+    "What DESIGN.md says of phases and callbacks, by hand: the oracle for traces and outcomes"
+    def __init__(self, specs, acts):
         self.cbs = [SimpleNamespace(**vars(o), run=True) for o in sorted(specs, key=lambda o: o.order)]
-        self.acts,self.train,self.valid,self.params = acts,train,valid,list(mk_model().parameters())
-        self.trace,self.calls,self.open,self.outcome,self.error,self.training = [],Counter(),[],{},None,False
+        self.acts,self.trace,self.calls,self.open,self.outcome,self.error,self.training = acts,[],Counter(),[],{},None,False
 
     def hears(self, cb, event):
         return cb in self.cbs and cb.run and (phase_of(event) not in INNER or (cb.run_train if self.training else cb.run_valid))
-
-    def call(self, cb, event):
-        if event not in cb.events: return
-        self.trace.append((event, cb.name, self.outcome.get(phase_of(event)) if is_over(event) else None))
-        self.calls[cb.name,event] += 1
-        what = self.acts.get((cb.name, event, self.calls[cb.name,event]))
-        if what=='mute': cb.run = False
-        elif what=='remove': self.remove(cb)
-        elif what in TAKEN_BY: raise Cancel(TAKEN_BY[what]) if TAKEN_BY[what] in self.names() else UncaughtCancelError
-        elif what: raise getattr(builtins, what)
 
     def fire(self, event, due=None):
         for cb in [o for o in self.cbs if self.hears(o, event)]:
@@ -114,10 +101,18 @@ class Reference:
             if due is not None: due.append(cb)
             self.call(cb, event)
 
-    def names(self): return [x for x,_ in self.open]
+    def call(self, cb, event):
+        if event not in cb.events: return
+        self.trace.append((event, cb.name, self.outcome.get(phase_of(event)) if is_over(event) and cb in self.cbs else None))
+        self.calls[cb.name,event] += 1
+        what = self.acts.get((cb.name, event, self.calls[cb.name,event]))
+        if what=='mute': cb.run = False
+        elif what=='remove': self.remove(cb)
+        elif what in TAKEN_BY: raise Cancel(TAKEN_BY[what]) if TAKEN_BY[what] in [x for x,_ in self.open] else UncaughtCancelError
+        elif what: raise getattr(builtins, what)
+
     def remove(self, cb):
-        if cb not in self.cbs: return
-        self.cbs.remove(cb)
+        self.cbs = [o for o in self.cbs if o is not cb]
         mine = [(x, due) for x,due in reversed(self.open) if cb in due]
         for _,due in mine: due.remove(cb)
         if err := self.clean([(cb, f'cleanup_{x}') for x,_ in mine]): raise err
@@ -125,20 +120,15 @@ class Reference:
     def clean(self, calls, err=None):
         for o in calls:
             try: self.call(*o)
-            except BaseException as e: err = self.merge(err, e)
+            except BaseException as e:
+                if err is None or isinstance(err, Cancel) and not isinstance(e, Cancel): err = self.announce(e)
+                elif isinstance(err, Cancel): err = min(err, e, key=lambda o: [x for x,_ in self.open].index(o.phase))
         return err
 
-    def merge(self, err, e):
-        if err is None: return self.announce(e)
-        if not isinstance(err, Cancel): return err
-        if not isinstance(e, Cancel): return self.announce(e)
-        return min(err, e, key=lambda o: self.names().index(o.phase))
-
     def announce(self, e):
-        if not isinstance(e, Cancel) and e is not self.error:
-            self.error = e
-            self.clean([(o, 'after_exception') for o in self.cbs if self.hears(o, 'after_exception')], e)
-        return e
+        if isinstance(e, Cancel) or e is self.error: return e
+        self.error = e
+        return self.clean([(o, 'after_exception') for o in self.cbs if self.hears(o, 'after_exception')], e)
 
     def phase(self, x, body=lambda: None):
         err,due = None,[]
@@ -161,11 +151,19 @@ class Reference:
         self.open.pop()
         if err is not None and not (isinstance(err, Cancel) and err.phase==x): raise err
 
-    def fit(self, n_epoch): self.phase('fit', lambda: [self.phase('epoch', self.epoch) for _ in range(n_epoch)])
-    def evaluate(self): self.phase('evaluate', partial(self.phase, 'validate', partial(self.loop, self.valid, False)))
+class ReferenceLoop(Reference):
+    "The training loop, by hand: the oracle for weights"
+    def fit(self, n_epoch):
+        self.params = list(mk_model().parameters())
+        self.phase('fit', lambda: [self.phase('epoch', self.epoch) for _ in range(n_epoch)])
+
+    def evaluate(self):
+        self.params = list(mk_model().parameters())
+        self.phase('evaluate', lambda: self.phase('validate', partial(self.loop, VALID, False)))
+
     def epoch(self):
-        self.phase('train', partial(self.loop, self.train, True))
-        self.phase('validate', partial(self.loop, self.valid, False))
+        self.phase('train', partial(self.loop, TRAIN, True))
+        self.phase('validate', partial(self.loop, VALID, False))
 
     def loop(self, dl, training):
         self.training = training
@@ -178,6 +176,7 @@ class Reference:
         self.fire('after_pred')
         self.fire('after_loss')
         if self.training: self.phase('backward', loss.backward); self.phase('step', self.step); self.phase('zero_grad', self.zero_grad)
+
     def step(self): torch.optim.SGD(self.params, lr=LR).step()
     def zero_grad(self): self.params[0].grad = self.params[1].grad = None
 
@@ -189,7 +188,7 @@ def difference(a, b):
 def compare(specs, acts, run='fit', n_epoch=2):
     "Run a program on a learner and on the reference, compare all that is seen of it; returns learner, trace and ending"
     trace = []
-    learn,ref = mk_learner(players(specs, acts, trace)),Reference(specs, acts)
+    learn,ref = mk_learner(players(specs, acts, trace)),ReferenceLoop(specs, acts)
     end,want = (ending(f) for f in dict(fit=(partial(learn.fit, n_epoch), partial(ref.fit, n_epoch)),
                                         evaluate=(learn.validate, ref.evaluate))[run])
     assert trace==ref.trace, difference(trace, ref.trace)

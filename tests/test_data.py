@@ -205,7 +205,8 @@ def test_names_numbers_and_attributes():
     assert dls[0] is a and dls[1] is b
 
 def test_no_validation_loader():
-    for dls in (DataLoaders([1]), DataLoaders([1], None), DataLoaders([1], test=[2])):
+    for args,kw in [(([1],), {}), (([1],None), {}), (([1],), dict(test=[2]))]:
+        dls = DataLoaders(*args, **kw)
         assert dls.valid is None and dls.valid_ds is None
     assert len(dls)==2 and dls[2]==[2] and dls.names==['train','test']
     assert DataLoaders() and len(DataLoaders())==0 and DataLoaders().train is None

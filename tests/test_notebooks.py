@@ -1,5 +1,6 @@
 "House rules of notebooks and modules, as tests: CONTRIBUTING.md says why each exists"
 import ast, inspect, re
+from dataclasses import is_dataclass
 from importlib import import_module
 from pathlib import Path
 import pytest
@@ -26,13 +27,24 @@ IMPORTS = ast.Import,ast.ImportFrom
 
 def exports(c): return c.cell_type=='code' and {'export','exports'} & set(c.directives)
 def code(c): return '\n'.join(l for l in c.source.splitlines() if not l.startswith('#|'))
-def public(c): return [o.name for o in ast.parse(code(c)).body if isinstance(o, DEFS) and o.name[0]!='_']
+# A callback's answers to events aren't API: the loop calls them
+def is_api(nm): return nm=='__init__' or not re.match('_|(before|after|cleanup)_', nm)
+def public(c): return [o.name for o in ast.parse(code(c)).body if isinstance(o, DEFS) and is_api(o.name)]
 
 def module(p):
     "The module that notebook `p` writes, or None"
     src = '\n'.join(c.source for c in read_nb(p).cells if c.cell_type=='code')
     m = re.search(r'^#\| *default_exp +(\S+)', src, flags=re.M)
     return m and m[1]
+
+def documented(o):
+    "`o` and, of a class, the methods that no base has, and documents, already; a dataclass has its fields as parameters"
+    if not inspect.isclass(o) or is_dataclass(o): yield o
+    if not inspect.isclass(o): return
+    assert inspect.getdoc(o), f'{o} has no docstring'
+    for k,f in vars(o).items():
+        known = is_dataclass(o) if k=='__init__' else any(hasattr(b, k) for b in o.__mro__[1:])
+        if inspect.isfunction(f) and is_api(k) and not known: yield f
 
 def siblings(tree, mod):
     "The package's modules that the syntax `tree` of `mod` imports, however it spells the import"
@@ -83,9 +95,8 @@ def test_public_api_is_documented(mod):
     for nm in m.__all__:
         o = getattr(m, nm)
         if not callable(o): continue
-        assert inspect.getdoc(o), f'{mod}.{nm} has no docstring'
-        fs = dict(vars(o), o=None) if inspect.isclass(o) else dict(o=o)
-        for f in (f for k,f in fs.items() if inspect.isfunction(f) and (k=='__init__' or k[0]!='_')):
+        for f in documented(o):
+            assert inspect.getdoc(f) or f.__name__=='__init__', f'{mod}.{f.__qualname__} has no docstring'
             bare = [k for k,v in docments(f, args_kwargs=True).items() if v is None and k not in ('self','return')]
             assert not bare, f'{mod}.{f.__qualname__}: no docment for {bare}'
 

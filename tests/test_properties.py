@@ -23,7 +23,7 @@ def programs(draw, events=EVENTS):
     return cbs,draw(st.dictionaries(keys, st.sampled_from(ACTS), max_size=6))
 
 @given(programs())
-@settings(max_examples=4*settings.default.max_examples)
+@settings(max_examples=2*settings.default.max_examples)
 def test_learner_does_what_the_reference_does(program):
     learn,trace,end = compare(*program)
     note(f'{end}: {trace}')
@@ -45,6 +45,6 @@ def test_after_any_program_the_learner_fits_as_a_new_one(program):
     fresh.fit(2)
     assert same(learn.model, fresh.model)
 
-def test_reference_is_short_and_does_not_use_the_flow():
+def test_reference_can_be_read_in_one_sitting():
     code = inspect.getsource(Reference)
-    assert len([o for o in code.splitlines() if o.strip()])<=85
+    assert len([o for o in code.splitlines() if o.strip()])<=60

@@ -134,7 +134,7 @@ def test_callbacks_that_come_and_go():
     late.name = 'late'
     def swap(cb):
         if o in cb.learn.cbs: cb.learn.remove_cb(o).add_cb(late)
-    learn = mk_learn(o, Callback(before_epoch=swap))
+    learn = mk_learn(o, Callback(after_fit=swap))
     learn.fit(1, cbs=(t := Tracer()))
     assert o.closed==1 and late.closed==0
     assert t.events().count('cleanup_fit')==1 and t.events()[-1]=='cleanup_fit' and t.events().count('after_create')==0
