@@ -15,7 +15,7 @@ from types import MethodType
 from fastcore.basics import camel2snake, listify, patch
 from .flow import Event, Flow, did_you_mean, event, near_miss
 
-# %% ../nbs/01_callback.ipynb #f379670f
+# %% ../nbs/01_callback.ipynb #36444156
 class on:
     "Hear `event`, at every call or at some: a decorator for methods and functions"
     def __init__(self,
@@ -38,7 +38,7 @@ class on:
         f.heard = [*getattr(f, 'heard', []), self]
         return f
 
-    def run(self, f, key, cb, **kwargs):
+    def _run(self, f, key, cb, **kwargs):
         "Call `f(cb)` if the filter lets this call pass"
         if self.when: ok = self.when(cb.learn)
         else:
@@ -106,12 +106,13 @@ class Callback(_Reader):
     def calls(self): return self.__dict__.setdefault('_calls', {})
     def __repr__(self): return self.label
 
-# %% ../nbs/01_callback.ipynb #febf645a
+# %% ../nbs/01_callback.ipynb #1eed92fc
 @patch
 def state_dict(self:Callback)->dict: # Plain data and tensors
     "Return what must be saved to go on later"
     return dict(calls=dict(self.calls)) if self.calls else {}
 
+# %% ../nbs/01_callback.ipynb #b841094e
 @patch
 def load_state_dict(self:Callback,
     sd:dict # What `state_dict` returned
@@ -119,22 +120,29 @@ def load_state_dict(self:Callback,
     "Take up the state in `sd`"
     self.__dict__['_calls'] = dict(sd.get('calls', {}))
 
-# %% ../nbs/01_callback.ipynb #affd9af4
+# %% ../nbs/01_callback.ipynb #ed292e80
 @patch
 def handlers(self:Callback,
     event:str # Name of an event
 )->list: # Bound methods, in the order in which they run
     "Find what hears `event`"
-    res,cls = [],type(self)
-    if callable(f := inspect.getattr_static(cls, event, None)) and not hasattr(f, 'heard'): res.append(getattr(self, event))
-    fs = [(k, f) for k in dir(cls) if hasattr(f := inspect.getattr_static(cls, k), 'heard')]
-    for k,f in self.__dict__.get('_events', {}).items():
-        if hasattr(f, 'heard'): fs.append((k, f.__func__))
-        elif k==event: res.append(f)
-    for k,f in fs:
-        res += [MethodType(partial(o.run, f, f'{k}:{o.event}'), self) for o in f.heard if o.event==event]
+    f = inspect.getattr_static(type(self), event, None)
+    res = [getattr(self, event)] if callable(f) and not hasattr(f, 'heard') else []
+    for k,f in self._functions().items():
+        if k==event and not hasattr(f, 'heard'): res.append(MethodType(f, self))
+        res += [MethodType(partial(o._run, f, f'{k}:{o.event}'), self) for o in getattr(f, 'heard', ()) if o.event==event]
     return res
 
+@patch
+def _functions(self:Callback):
+    "Functions given to the constructor, and methods decorated by `on`, by name"
+    cls = type(self)
+    if '_on' not in vars(cls): cls._on = {}, -1
+    if cls._on[1]!=(n := sum(len(vars(o)) for o in cls.__mro__)):  # `@patch` may have added methods
+        cls._on = {k:f for k in dir(cls) if hasattr(f := inspect.getattr_static(cls, k), 'heard')}, n
+    return cls._on[0] | {k:f.__func__ for k,f in self.__dict__.get('_events', {}).items()}
+
+# %% ../nbs/01_callback.ipynb #e5e88a2d
 @patch
 def listens(self:Callback,
     inner:bool,   # Is the event inside a batch?
@@ -163,13 +171,13 @@ def mk_cb(
     if callable(o) and hasattr(o, 'heard'): return Callback(**{o.__name__: o})
     raise TypeError(f'{o!r} is no callback: give a Callback, a subclass of it, or a function decorated by @on(event.…)')
 
-# %% ../nbs/01_callback.ipynb #c3d4f5e9
+# %% ../nbs/01_callback.ipynb #22d4a091
 def _check_events(flow, cb):
     "Refuse names of events that `flow` doesn't declare"
-    fs = {k:inspect.getattr_static(type(cb), k) for k in dir(type(cb))} | cb.__dict__.get('_events', {})
-    heard = [o.event for f in fs.values() for o in getattr(f, 'heard', [])]
-    given = [k for k,f in cb.__dict__.get('_events', {}).items() if not hasattr(f, 'heard')]
-    named = [k for k,f in fs.items() if callable(f) and not hasattr(f, 'heard') and re.match('(before|after|cleanup)_', k)]
+    fs,cls = cb._functions(),type(cb)
+    heard = [o.event for f in fs.values() for o in getattr(f, 'heard', ())]
+    given = [k for k in cb.__dict__.get('_events', {}) if not hasattr(fs[k], 'heard')]
+    named = [k for k in dir(cls) if re.match('(before|after|cleanup)_', k) and k not in fs and callable(inspect.getattr_static(cls, k))]
     for nm in (*heard, *given, *named):
         if nm not in flow.events:
             raise ValueError(f'unknown event {nm!r} in {cb.label}: {type(flow).__name__} declares none of that name{did_you_mean(nm, flow.events)}')

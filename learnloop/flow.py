@@ -184,7 +184,7 @@ def _within(self:Flow, name):
     for o in res: res += [p.name for p in self.phases.values() if o in p.inside and p.name not in res]
     return res[1:]
 
-# %% ../nbs/00_flow.ipynb #8a7804dd
+# %% ../nbs/00_flow.ipynb #fbb99438
 def _enter(flow, phase, entry, who):
     if flow.open and flow.open[-1] is phase: flow._cleanups.append(entry)
 
@@ -199,8 +199,9 @@ def _handlers_of(self:Flow, who, event):
     for p in self.phases.values():
         if p.like and event in p.events and not who.handlers(p.before) and who.handlers(f'before_{p.like}'):
             fs += [MethodType(partial(_stand_in, self, f), who) for f in who.handlers(event.replace(p.name, p.like))]
-    for o in self.cbs:
-        if o is not who and hasattr(type(o), 'wrap_handler'): fs = [o.wrap_handler(who, event, f) for f in fs]
+    if fs:
+        for o in self.cbs:
+            if o is not who and hasattr(type(o), 'wrap_handler'): fs = [o.wrap_handler(who, event, f) for f in fs]
     return fs
 
 @patch
@@ -257,12 +258,13 @@ def __call__(self:Flow,
         if self._taker(e) is None: raise self._uncaught(e) from e
         raise
 
-# %% ../nbs/00_flow.ipynb #4e77231d
+# %% ../nbs/00_flow.ipynb #03461fa4
 @patch
 def with_events(self:Flow,
     phase:str, # Name of a declared phase
     f,         # Its body
-    *args, **kwargs
+    *args,     # To `f`
+    **kwargs   # To `f`
 ): # What `f` returned, None if it was cancelled
     "Run `f(*args, **kwargs)` as the body of `phase`, its events around it"
     p = self.phases.get(phase)

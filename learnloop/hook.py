@@ -80,7 +80,7 @@ def _opt_lines(opt):
             frozen = ', frozen'*(not any(p.requires_grad for p in g['params']))
             yield f'    group {g.get("group", i)}: {_size(g["params"]):,} parameters, {hypers}{frozen}'
 
-# %% ../nbs/16_hook.ipynb #d4e44fa9
+# %% ../nbs/16_hook.ipynb #53c37e07
 class ModelSummary:
     "What `summary` returns: text, and Markdown in notebooks"
     def __init__(self,
@@ -92,10 +92,10 @@ class ModelSummary:
         ps = list(model.parameters())
         self.rows,self.n_params,self.n_trainable = _rows(model, outputs),_size(ps),_size(p for p in ps if p.requires_grad)
         self.title = f'{type(model).__name__}, input {describe(xb[0] if len(xb)==1 else xb)}'
-        self.lines = [f'{self.n_params:,} parameters, {self.n_trainable:,} of them trainable',
-            f'Loss: {_label(learn.loss_func) if learn.loss_func else "by the model"}',
-            *_opt_lines(learn.opt_func if learn.opt is None else learn.opt),
-            f'Callbacks: {", ".join(o.name for o in sorted(learn.cbs, key=lambda o: o.order)) or "none"}']
+        self.lines = [f'{self.n_params:,} parameters, {self.n_trainable:,} of them trainable']
+        self.lines.append(f'Loss: {_label(learn.loss_func) if learn.loss_func else "by the model"}')
+        self.lines += _opt_lines(learn.opt_func if learn.opt is None else learn.opt)
+        self.lines.append(f'Callbacks: {", ".join(o.name for o in sorted(learn.cbs, key=lambda o: o.order)) or "none"}')
 
     def _cells(self):
         head = 'layer','type','output','parameters','trainable'
@@ -112,27 +112,29 @@ class ModelSummary:
         lines = [f'- {o}' if o[0]!=' ' else f'    - {o.strip()}' for o in self.lines]
         return '\n'.join([f'**{self.title}**', '', head, '|---|---|---|---:|---|', *rows, '', *lines])
 
-# %% ../nbs/16_hook.ipynb #0ec82ff4
+# %% ../nbs/16_hook.ipynb #d2324936
 @contextmanager
 def _undisturbed(model):
     "Evaluation mode, without gradients, uncompiled; leaves modes and random number generators as they were"
     modes = [(m, m.training) for m in model.modules()]
     eager = torch.compiler.set_stance('force_eager') if 'torch._dynamo' in sys.modules else nullcontext()
     with preserve_rng(), torch.no_grad(), eager:
-        try: yield model.eval()
+        try:
+            model.eval()
+            yield
         finally:
             for m,v in modes: m.training = v
 
-# %% ../nbs/16_hook.ipynb #14640707
+# %% ../nbs/16_hook.ipynb #27a1a752
 @patch
 def summary(self:Learner,
     batch=None # A batch as a loader gives it; None for the first of the training loader
 )->ModelSummary: # Shows itself in notebooks; `print` it elsewhere
     "Show the layers, with the shapes that a batch takes, and what trains them"
-    batch = self._peek() if batch is None else batch
     model = getattr(self.model, '_orig_mod', self.model)  # as `torch.compile` wraps it
     dev = next((t.device for ts in (model.parameters(), model.buffers()) for t in ts), self.device)
-    xb,_ = split_batch(to_device(batch, dev), self.n_inp)
+    if batch is None: batch = self._peek(dev)
+    xb,_ = split_batch(to_device(batch, dev), getattr(self.dls, 'n_inp', None))
     outputs = {}
     def _see(m, out): outputs.setdefault(m, Counter())[describe(out)] += 1
     with _undisturbed(model), hooked([m for _,m in _layers(model)], _see):
@@ -144,8 +146,8 @@ def summary(self:Learner,
     return ModelSummary(self, model, xb, outputs)
 
 @patch
-def _peek(self:Learner):
-    try: return DataLoaders(self.dls.train, device=self.device).one_batch()
+def _peek(self:Learner, device):
+    try: return DataLoaders(self.dls.train, device=device).one_batch()
     except Exception as e:
         e.add_note('learnloop: or give a batch: learn.summary(batch)')
         raise

@@ -8,62 +8,59 @@ Docs: https://learnloop.github.io/learnloop/learner.html.md"""
 __all__ = ['Loop', 'Learner', 'TrainEvalCallback', 'default_cb', 'StepLimit', 'GatherPredsCallback', 'FetchPredsCallback',
            'before_batch_cb']
 
-# %% ../nbs/04_learner.ipynb #75d4e421
+# %% ../nbs/04_learner.ipynb #138e48b4
 import math, torch, warnings
 from collections.abc import Mapping
 from contextlib import contextmanager, nullcontext
 from copy import deepcopy
 from functools import partial
-from itertools import count, takewhile
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from fastcore.basics import listify, noop, patch
 from torch import nn
 from .callback import Callback
-from .data import (Endless, batch_len, default_device, describe, detuplify, in_order, mk_dls,
+from .data import (_why_empty, Endless, batch_len, default_device, describe, detuplify, in_order, mk_dls,
     preserve_rng, to_concat, to_detach, unpack)
 from .flow import Flow
 from .optimizer import backward, freeze_to, make_opt, n_groups, norm_params, opts, set_hypers, step, trainable_params, zero_grad
 
-# %% ../nbs/04_learner.ipynb #370544ee
+# %% ../nbs/04_learner.ipynb #6d5449fd
 class Loop(Flow):
     "The training loop: every method is a piece that a subclass may override"
     def _do_fit(self):
-        for self.epoch in takewhile(lambda e: e<self.n_epoch, count(self.epoch)): self.with_events('epoch', self._do_epoch)
-
+        for _ in self._epochs(): self.with_events('epoch', self._do_epoch)
     def _do_epoch(self):
         self._do_epoch_train()
         self._do_epoch_validate()
-
     def _do_epoch_train(self):
         self._use(self.dls.train)
         self.with_events('train', self.all_batches)
-
     def _do_epoch_validate(self, ds_idx=1, dl=None):
-        if dl is None and ds_idx==1 and self.dls.valid is None: return
-        self._use(self.dls[ds_idx] if dl is None else dl)
+        if not self._use(self._pick(ds_idx, dl)): return
         with torch.no_grad(): self.with_events('validate', self.all_batches)
-
     def all_batches(self):
+        "Run `one_batch` for each batch of `dl`"
         batches,i = iter(self.dl),0
         while self.with_events('fetch', self._fetch, batches):
             self.one_batch(i, self.batch)
             i += 1
         self._check_length(i)
-
-    def one_batch(self, i, b):
+    def one_batch(self,
+        i:int, # Its number in the epoch, from 0
+        b      # What the loader gave
+    ):
+        "Take the batch `b` through the `batch` phase"
         self.iter,self._named = i,type(b) is dict or isinstance(b, Mapping)
         self.xb,self.yb,self.bs = unpack(b, self._dev or self.device, self.dls.n_inp)
         try: self.with_events('batch', self._do_one_batch)
         finally: self._drop_batch()
-
     def _do_one_batch(self):
         self.pred = self.forward_model(**self.xb[0]) if self._named else self.forward_model(*self.xb)
         self('after_pred')
         self._do_loss()
         self('after_loss')
         if self.training and self.loss_grad is not None: self._do_grad_opt()
-
     def _do_grad_opt(self):
         self.with_events('backward', self._backward)
         self.with_events('step', self._step)
@@ -98,9 +95,24 @@ def _step(self:Loop):
 @patch
 def _zero_grad(self:Loop): zero_grad(self.opt)
 
-# %% ../nbs/04_learner.ipynb #32f195b2
+# %% ../nbs/04_learner.ipynb #63037bd4
 @patch
-def _use(self:Loop, dl): self.dl,self.n_iter,self._dev = dl,batch_len(dl),self.device
+def _epochs(self:Loop):
+    "Count `epoch` up to `n_epoch`, which callbacks may change on the way"
+    for e in count(self.epoch):
+        if e>=self.n_epoch: return
+        self.epoch = e
+        yield e
+
+@patch
+def _pick(self:Loop, ds_idx, dl):
+    "The loader that is meant: None if it is the one for validation, and there is none"
+    return dl if dl is not None else self.dls.valid if ds_idx==1 else self.dls[ds_idx]
+
+@patch
+def _use(self:Loop, dl):
+    self.dl,self.n_iter,self._dev = dl,None if dl is None else batch_len(dl),self.device
+    return dl is not None
 
 @patch
 def _fetch(self:Loop, batches):
@@ -113,15 +125,8 @@ def _drop_batch(self:Loop): self.batch = self.xb = self.yb = self.pred = self.lo
 @patch
 def _check_length(self:Loop, n):
     "Say so if the loader gave more or fewer batches than its length, or none to train on"
-    if self.training and not n: raise ValueError(f'epoch {self.epoch}: the training loader {_loader_text(self.dl)} gave no batch; a generator can be used once, '
-                                                 'and drop_last drops what is smaller than a batch')
+    if self.training and not n: raise ValueError(f'epoch {self.epoch}: the training loader {_why_empty(self.dl)}')
     if self.n_iter is not None and n!=self.n_iter: warnings.warn(f'the loader has a length of {self.n_iter} and gave {n} batches', stacklevel=2)
-
-def _loader_text(dl):
-    ds = getattr(dl, 'dataset', None)
-    try: n = f'{len(ds)} items, '
-    except TypeError: n = ''
-    return f'{type(dl).__name__}({n}batch_size={dl.batch_size}, drop_last={dl.drop_last})' if hasattr(dl, 'drop_last') else type(dl).__name__
 
 # %% ../nbs/04_learner.ipynb #78537818
 class Learner(Loop):
@@ -330,7 +335,7 @@ def _end(self:Learner):
     if self.phases['fit'] in self.open: return
     for cb in self.cbs: cb.run = True
 
-# %% ../nbs/04_learner.ipynb #ad0fef05
+# %% ../nbs/04_learner.ipynb #c518463c
 @patch
 def _check_fit(self:Learner, n_epoch, start_epoch, max_steps, steps_per_epoch):
     "Refuse what can't be fitted, before anything runs"
@@ -339,24 +344,24 @@ def _check_fit(self:Learner, n_epoch, start_epoch, max_steps, steps_per_epoch):
     for nm,v,low in (('n_epoch', n_epoch, 0), ('start_epoch', start_epoch, 0), ('max_steps', max_steps, 1), ('steps_per_epoch', steps_per_epoch, 1)):
         if v is not None and (not isinstance(v, int) or isinstance(v, bool) or v<low): raise ValueError(f'{nm} is {v!r}: it must be a whole number, {low} or more')
     if (dl := self.dls.train) is None: raise ValueError('there is no training loader: give DataLoaders(train, valid)')
-    if batch_len(dl)==0: raise ValueError(f'the training loader {_loader_text(dl)} is empty: it needs at least one batch; with drop_last, batch_size items')
+    if batch_len(dl)==0: raise ValueError(f'the training loader is empty: {_why_empty(dl)}')
 
 @patch
 def _check_params(self:Learner):
     ps = [p for o in opts(self.opt) for g in o.param_groups for p in g['params']]
     if not any(p.requires_grad for p in ps): raise ValueError(f'none of the {len(ps)} parameters in the optimizer requires gradients: learn.unfreeze(), or model.requires_grad_()')
 
-# %% ../nbs/04_learner.ipynb #6f5f1a7a
+# %% ../nbs/04_learner.ipynb #b2588cb9
 _kept = 'dl','n_iter','iter','bs','batch','xb','yb','pred','loss','loss_grad','training','outcome','_named'
 
 @patch
 @contextmanager
-def _as_found(self:Learner):
+def _as_found(self:Learner, dl):
     "Put back, at the end of a `with` block, what an evaluation changes"
     kept = {k:getattr(self, k, None) for k in _kept} | dict(outcome=dict(self.outcome))
     modes = [(m, m.training) for m in self.model.modules()]
     states = [(cb, deepcopy(cb.state_dict())) for cb in self.cbs if not cb.safe_in_evaluate]
-    with preserve_rng():
+    with preserve_rng(dl):
         try: yield
         finally:
             for k,v in kept.items(): setattr(self, k, v)
@@ -365,13 +370,14 @@ def _as_found(self:Learner):
                 if sd or cb.calls: cb.load_state_dict(sd)
 
 @patch
-def _evaluate(self:Learner, f, cbs=None, inner=False):
-    "Run `f` as an evaluation, with `cbs`"
-    with self._as_found(), self.added_cbs(cbs):
-        try: return f() if inner else self.with_events('evaluate', f)
+def _evaluate(self:Learner, dl, cbs=None, inner=False):
+    "Validate on `dl`, with `cbs`, and leave things as they were"
+    f = partial(self._do_epoch_validate, dl=dl)
+    with self._as_found(dl), self.added_cbs(cbs):
+        try: f() if inner else self.with_events('evaluate', f)
         finally: self._end()
 
-# %% ../nbs/04_learner.ipynb #65245cb4
+# %% ../nbs/04_learner.ipynb #2abea190
 @patch
 def validate(self:Learner,
     ds_idx=1,  # Which of `dls`, by index or name
@@ -379,16 +385,17 @@ def validate(self:Learner,
     cbs=None   # Callbacks for this evaluation only
 )->list|None: # Loss and metrics, as `recorder.metric_names` has them; None without a recorder
     "Compute loss and metrics"
-    self._check_loader(ds_idx, dl)
+    dl = self._loader(ds_idx, dl)
     self.final_record,before = None,self.final_record
-    self._evaluate(partial(self._do_epoch_validate, ds_idx, dl), cbs)
+    self._evaluate(dl, cbs)
     res,self.final_record = self.final_record,before
     return res
 
 @patch
-def _check_loader(self:Learner, ds_idx, dl):
-    if dl is None and ds_idx==1 and self.dls.valid is None: raise ValueError('there is no validation loader: give DataLoaders(train, valid), or dl=…')
-    if dl is None: self.dls[ds_idx]
+def _loader(self:Learner, ds_idx, dl):
+    dl = self._pick(ds_idx, dl)
+    if dl is None: raise ValueError('there is no validation loader: give DataLoaders(train, valid), or dl=…')
+    return dl
 
 # %% ../nbs/04_learner.ipynb #88a77f87
 @contextmanager
@@ -454,7 +461,7 @@ class GatherPredsCallback(Callback):
         "Return inputs (if wanted), predictions, targets, losses (if wanted)"
         return [self.inputs]*self.with_input + [self.preds, self.targets] + [self.losses]*self.with_loss
 
-# %% ../nbs/04_learner.ipynb #cc6eea48
+# %% ../nbs/04_learner.ipynb #ca1b47f4
 @patch
 def get_preds(self:Learner,
     ds_idx=1,  # Which of `dls`, by index or name
@@ -469,14 +476,13 @@ def get_preds(self:Learner,
     **kwargs   # To `GatherPredsCallback`
 )->tuple: # inputs?, predictions, targets, decoded?, losses?
     "Gather predictions and targets"
-    self._check_loader(ds_idx, dl)
-    if dl is None: dl = self.dls[ds_idx]
+    dl = self._loader(ds_idx, dl)
     cb = GatherPredsCallback(with_input=with_input, with_loss=with_loss, **kwargs)
     cb.name,loss_func = f'gather_{id(cb)}',self.loss_func
     def _loss(pred, *yb): return loss_func(pred, *yb) if yb or with_loss else None
     away = [o for o in self.cbs if getattr(o, 'remove_on_fetch', False)]  # trackers and recorders: nothing is measured here
     with self.removed_cbs(away), self.loss_not_reduced() if with_loss else nullcontext(), _replaced(self, 'loss_func', loss_func and (self.loss_func if with_loss else _loss)):
-        self._evaluate(partial(self._do_epoch_validate, ds_idx, in_order(dl) if reorder else dl), [cb, *listify(cbs)], inner)
+        self._evaluate(in_order(dl) if reorder else dl, [cb, *listify(cbs)], inner)
     res = cb.all_tensors()
     i = int(with_input)
     act = getattr(loss_func, 'activation', noop) if act is None else act

@@ -128,35 +128,39 @@ def before_evaluate(self:Recorder):
 def cleanup_evaluate(self:Recorder):
     if self._stashed: self.valid_mets = self._stashed.pop()
 
-# %% ../nbs/11_recorder.ipynb #a7853dee
+# %% ../nbs/11_recorder.ipynb #02d87422
 @patch(as_prop=True)
 def losses(self:Recorder):
     "Smoothed training loss, one for each batch"
     self._smooth += map(self._smoother, islice(self._raw.tolist(), len(self._smooth), None))
     return self._smooth
 
+# %% ../nbs/11_recorder.ipynb #038c6f67
 @patch(as_prop=True)
 def raw_losses(self:Recorder):
     "Training loss of each batch"
     return self._raw.tolist()
 
+# %% ../nbs/11_recorder.ipynb #1af0d47f
 @patch(as_prop=True)
 def lrs(self:Recorder):
     "Learning rate of the last group, one for each batch"
     return self._lrs
 
+# %% ../nbs/11_recorder.ipynb #ac900b18
 @patch(as_prop=True)
 def smooth_loss(self:Learner):
     "Smoothed training loss; None before the first batch, or without a recorder"
     return next(iter(self.recorder.losses[-1:]), None) if hasattr(self, 'recorder') else None
 
-# %% ../nbs/11_recorder.ipynb #1e7e5665
+# %% ../nbs/11_recorder.ipynb #940ac25e
 @patch
 def state_dict(self:Recorder)->dict: # Plain data
     "Return the history"
     return dict(raw=list(self.raw_losses), sizes=list(self._sizes), lrs=list(self._lrs), values=[list(o) for o in self.values],
                 iters=list(self.iters), metric_names=list(self.metric_names)) if len(self._raw) or self.values else {}
 
+# %% ../nbs/11_recorder.ipynb #705699e3
 @patch
 def load_state_dict(self:Recorder,
     sd:dict # What `state_dict` returned
