@@ -8,3 +8,5 @@ from learnloop.optimizer import *
 from learnloop.learner import *
 from learnloop.metrics import *
 from learnloop.recorder import *
+from learnloop.hook import *
+from learnloop.trace import *

@@ -7,13 +7,13 @@ Docs: https://learnloop.github.io/learnloop/callback.html.md"""
 # %% auto #0
 __all__ = ['on', 'Callback', 'mk_cb', 'TrainingLoop']
 
-# %% ../nbs/01_callback.ipynb #aeb03e66
+# %% ../nbs/01_callback.ipynb #b2176850
 import inspect, re, warnings
 from contextlib import contextmanager
 from functools import partial
 from types import MethodType
 from fastcore.basics import camel2snake, listify, patch
-from .flow import Event, Flow, did_you_mean, event, near_miss
+from .flow import Event, Flow, did_you_mean, near_miss
 
 # %% ../nbs/01_callback.ipynb #36444156
 class on:
@@ -69,7 +69,7 @@ class _Reader:
         super().__setattr__(k, v)
         if k in self._live and self.learn is not None: self.learn._changed()
 
-# %% ../nbs/01_callback.ipynb #f3ce94b6
+# %% ../nbs/01_callback.ipynb #34a0ec8f
 class Callback(_Reader):
     "Listens to the events of a learner: subclass it, or give functions by event: `Callback(after_batch=f)`"
     order,run,run_train,run_valid = 0,True,True,True
@@ -78,8 +78,7 @@ class Callback(_Reader):
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         for k,v in vars(cls).items():
-            if callable(v) and (miss := near_miss(k)):
-                raise ValueError(f'unknown event {k!r} in {cls.__name__}; did you mean {miss!r}?')
+            if callable(v) and (miss := near_miss(k)): raise ValueError(f'unknown event {k!r} in {cls.__name__}; did you mean {miss!r}?')
 
     def __init__(self,
         name:str|None=None, # Its name in the learner and in checkpoints; by default, the class's or the first function's
@@ -207,7 +206,7 @@ def add_cb(self:Flow,
             raise
     return self
 
-# %% ../nbs/01_callback.ipynb #6ae5ecc5
+# %% ../nbs/01_callback.ipynb #3bc28857
 @patch
 def remove_cb(self:Flow,
     cb # A callback, or a class: all of it
@@ -229,6 +228,7 @@ def _drop_cb(self:Flow, cb):
     self.__dict__.pop(cb.name, None)
     self._changed()
 
+# %% ../nbs/01_callback.ipynb #add39b7b
 @patch
 def add_cbs(self:Flow,
     cbs # One callback, or a list
@@ -244,6 +244,7 @@ def add_cbs(self:Flow,
         raise
     return self
 
+# %% ../nbs/01_callback.ipynb #59891616
 @patch
 def remove_cbs(self:Flow,
     cbs # One, or a list of callbacks and classes
@@ -290,7 +291,7 @@ def ordered_cbs(self:Flow,
     if event not in self.events: raise ValueError(f'unknown event {event!r}{did_you_mean(event, self.events)}')
     return [o for o in self._ordered() if self._handlers_of(o, event)]
 
-# %% ../nbs/01_callback.ipynb #2bd8c98d
+# %% ../nbs/01_callback.ipynb #7f5c77c7
 class TrainingLoop:
     "The phases of a flow, nested, and who hears their events: text, and Markdown in notebooks"
     def __init__(self,
@@ -316,22 +317,23 @@ class TrainingLoop:
                 yield from self._heard(flow, o.name, depth, verbose)
                 continue
             if o.name in seen:
-                yield depth,o.name,None
+                yield depth,f'{o.name}, as above',None
                 continue
             inner = [c for c in self._all(flow) if o.name in c.inside]
-            body = [*self._heard(flow, o.before, depth+1, verbose), *([(depth+1, o.does, None)]*bool(o.does)),
-                    *self._rows(flow, inner, depth+1, verbose, seen)]
+            body = [*self._heard(flow, o.before, depth+1, verbose), *[(depth+1, o.does, None)]*bool(o.does)]
+            body += self._rows(flow, inner, depth+1, verbose, seen)
             body += [l for e in o.events[1:] for l in self._heard(flow, e, depth+1, verbose)]
             seen.add(o.name)
-            if not (o.does or any(cbs is not None or nm not in flow.phases for _,nm,cbs in body)): continue  # nobody is there
+            if all(cbs is None and nm.endswith('as above') for _,nm,cbs in body): continue  # nobody is there
             yield from ((depth,o.name,None), *body)
 
     def __str__(self): return '\n'.join('   '*d + (s if cbs is None else f'- {s}: {cbs}') for d,s,cbs in self.lines)
     __repr__ = __str__
     def _repr_markdown_(self):
-        def _line(s, cbs): return f'{s}: {cbs}' if cbs is not None else f'**{s}**' if s.isidentifier() else f'`{s}`'
+        def _line(s, cbs): return f'{s}: {cbs}' if cbs is not None else f'**{s}**' if s.split(',')[0].isidentifier() else f'`{s}`'
         return '\n'.join('    '*d + f'- {_line(s, cbs)}' for d,s,cbs in self.lines)
 
+# %% ../nbs/01_callback.ipynb #a15d88f2
 @patch
 def show_training_loop(self:Flow,
     verbose:bool=False # Also show events that nobody hears?

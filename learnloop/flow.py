@@ -129,7 +129,7 @@ class _Handlers(dict):
         fs = self[event] = self.flow._collect(event, self.training)
         return fs
 
-# %% ../nbs/00_flow.ipynb #db06e30c
+# %% ../nbs/00_flow.ipynb #cd6b61a9
 class Flow:
     "Phases, the callbacks that hear their events, and the runner of both"
     rows = PHASES
@@ -156,7 +156,7 @@ class Flow:
     def _changed(self):
         "Forget who hears what: callbacks came, went, or were muted"
         self._version += 1
-        self._train_handlers.clear(); self._valid_handlers.clear()
+        for o in (self._train_handlers, self._valid_handlers): o.clear()
 
 # %% ../nbs/00_flow.ipynb #84579fa7
 @patch
@@ -184,7 +184,7 @@ def _within(self:Flow, name):
     for o in res: res += [p.name for p in self.phases.values() if o in p.inside and p.name not in res]
     return res[1:]
 
-# %% ../nbs/00_flow.ipynb #fbb99438
+# %% ../nbs/00_flow.ipynb #a6074101
 def _enter(flow, phase, entry, who):
     if flow.open and flow.open[-1] is phase: flow._cleanups.append(entry)
 
@@ -204,9 +204,9 @@ def _handlers_of(self:Flow, who, event):
             if o is not who and hasattr(type(o), 'wrap_handler'): fs = [o.wrap_handler(who, event, f) for f in fs]
     return fs
 
+# %% ../nbs/00_flow.ipynb #b772bb48
 @patch
-def _listens(self:Flow, who, event, training):
-    return who is self or (who in self.cbs and who.listens(event in self._inner, training))
+def _listens(self:Flow, who, event, training): return who is self or (who in self.cbs and who.listens(event in self._inner, training))
 
 @patch
 def _collect(self:Flow, event, training):
@@ -258,7 +258,7 @@ def __call__(self:Flow,
         if self._taker(e) is None: raise self._uncaught(e) from e
         raise
 
-# %% ../nbs/00_flow.ipynb #03461fa4
+# %% ../nbs/00_flow.ipynb #cb6a3e97
 @patch
 def with_events(self:Flow,
     phase:str, # Name of a declared phase
@@ -288,7 +288,7 @@ def with_events(self:Flow,
         self.outcome[phase] = out or 'cancelled'
         err = self._unwind(n, self._announce(err or e))
         if err is e: raise
-        raise err
+        raise err  # noqa: B904  `_uncaught` sets the cause
     else:
         if len(self._cleanups)>n: self._unwind(n)
     finally:
@@ -337,7 +337,7 @@ def _announce(self:Flow, e):
             e.add_note(f'learnloop: then {type(o).__name__}: {o}; {"; ".join(getattr(o, "__notes__", []))}')
     return e
 
-# %% ../nbs/00_flow.ipynb #6abc211b
+# %% ../nbs/00_flow.ipynb #29dd8518
 @patch
 def _taker(self:Flow, e):
     "Index in `open` of the phase that takes the cancel `e`, or None"
@@ -347,7 +347,7 @@ def _taker(self:Flow, e):
 def _uncaught(self:Flow, e):
     by = f' by {e.callback} in {e.event}' if e.event else ''
     can = ', '.join(o.cancel.__name__ for o in self.open if o.cancel) or 'no cancel at all'
-    res = UncaughtCancelError(f'{type(e).__name__} was raised{by}, and no open phase takes it (open: '
-                              f'{" > ".join(o.name for o in self.open) or "none"}); there, {can} can be raised')
+    names = ' > '.join(o.name for o in self.open) or 'none'
+    res = UncaughtCancelError(f'{type(e).__name__} was raised{by}, and no open phase takes it (open: {names}); there, {can} can be raised')
     res.__cause__ = e
     return res

@@ -42,7 +42,7 @@ class Scalars:
         return self._done
     def __len__(self): return len(self._done) + sum(map(len, self._blocks)) + len(self._new)
 
-# %% ../nbs/10_metrics.ipynb #6f298c4d
+# %% ../nbs/10_metrics.ipynb #1fd1c401
 class Metric:
     "A number computed over all batches of a phase: subclass and define `accumulate` and `value`, and `reset` to start anew"
     def reset(self): "Forget what was accumulated"
@@ -52,9 +52,13 @@ class Metric:
         "Take in a batch"
         raise NotImplementedError(f'{type(self).__name__}.accumulate')
     @property
-    def value(self): "What came out; None if there was nothing"; raise NotImplementedError(f'{type(self).__name__}.value')
+    def value(self):
+        "What came out; None if there was nothing"
+        raise NotImplementedError(f'{type(self).__name__}.value')
     @property
-    def name(self): "Title of its column"; return type(self).__name__.lower()
+    def name(self):
+        "Title of its column"
+        return type(self).__name__.lower()
     def check(self,
         n_targs:int # Number of targets in the batch
     ): "Raise an error if it can't be computed from a prediction and `n_targs` targets"

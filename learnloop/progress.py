@@ -68,7 +68,7 @@ class _Terminal(_Lines):
 
 def _is_tty(f): return f is not None and f.isatty() and os.environ.get('TERM') not in ('dumb','unknown')
 
-# %% ../nbs/12_progress.ipynb #c30fa582
+# %% ../nbs/12_progress.ipynb #8b323869
 def _html_table(rows):
     def _tr(vals, tag): return '<tr>' + ''.join(f'<{tag}>{escape(o)}</{tag}>' for o in vals) + '</tr>'
     if not rows: return ''
@@ -81,10 +81,10 @@ def _html_bar(label, i, n, status):
 
 class _Notebook(_Lines):
     "A table with a bar below it, in one output"
-    has_bar,handle = True,None
+    handle = None
     def __init__(self, shell):
         from IPython.core.displaypub import CapturingDisplayPublisher
-        self.rows,self.lines,self.can_update = [],[],not isinstance(shell.display_pub, CapturingDisplayPublisher)
+        self.rows,self.lines,self.has_bar = [],[],not isinstance(shell.display_pub, CapturingDisplayPublisher)
     def row(self, vals):
         self.rows.append(list(map(format_value, vals)))
         super().row(vals)
@@ -94,7 +94,7 @@ class _Notebook(_Lines):
     def bar(self, *args): self._draw(_html_bar(*args))
 
     def _draw(self, bar='', is_last=False):
-        if not (self.can_update or is_last): return
+        if not (self.has_bar or is_last): return
         data = {'text/html':_html_table(self.rows)+bar, 'text/plain':'\n'.join(self.lines)}
         if self.handle: return self.handle.update(data, raw=True)
         from IPython.display import display

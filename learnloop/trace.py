@@ -51,23 +51,7 @@ def _fold(lines, most=60):
             i += 1
     return lines
 
-# %% ../nbs/15_trace.ipynb #2d306ecb
-def _fired(event, tracer, /, **kwargs):
-    if tracer._hears(event) and not (event=='after_create' and tracer.learn.created): tracer._event(event)
-
-def _turn(tracer, event, f, who, /, **kwargs):
-    "Call `f`, a handler of `who`, and record how that went"
-    if not tracer._hears(event): return f(**kwargs)
-    phase = tracer.learn.open[-1] if tracer.learn.open else None
-    # a callback that is removed is cleaned up before the event
-    if phase and event==phase.cleanup and who in tracer.learn.cbs: tracer._event(event)
-    row = tracer._add(event, who.name)
-    try: f(**kwargs)
-    except BaseException as e:
-        row.outcome = type(e).__name__
-        raise
-
-# %% ../nbs/15_trace.ipynb #f1318cb6
+# %% ../nbs/15_trace.ipynb #f203ff43
 class Tracer(Callback):
     "Record each event, and each callback's turn in it; `print` it, or look at it in a notebook"
     order = -math.inf
@@ -82,33 +66,60 @@ class Tracer(Callback):
         self.verbose,self.n_lines,self._rows,self._due,self._n = verbose,n_lines,deque(maxlen=max_rows),{},0
 
     rows = property(lambda self: list(self._rows), doc='The rows that were kept, oldest first')
-    def events(self): return [o.event for o in self._rows if not o.callback]
-    def trace(self): return [(o.event, o.callback) for o in self._rows if o.callback]
+    def events(self)->list: # Names, oldest first
+        "List the events that fired"
+        return [o.event for o in self._rows if not o.callback]
+    def trace(self)->list: # Pairs of event and name of callback, oldest first
+        "List the turns of callbacks"
+        return [(o.event, o.callback) for o in self._rows if o.callback]
     def clear(self):
+        "Forget all rows"
         self._rows.clear()
         self._n = 0
 
-    def _hears(self, event): return self.learn is not None and self.learn._listens(self, event, self.learn.training)
-    def _add(self, event, callback='', outcome=''):
-        learn,names = self.learn,{o.name for o in self.learn.open}
-        epoch,i = (getattr(learn, k, None) if phase in names else None for k,phase in (('epoch','epoch'), ('iter','batch')))
-        self._rows.append(row := TraceRow(event, callback, outcome, len(learn.open), epoch, i))
-        self._n += 1
-        return row
+# %% ../nbs/15_trace.ipynb #19e6b37d
+@patch
+def _hears(self:Tracer, event): return self.learn is not None and self.learn._listens(self, event, self.learn.training)
 
-    def _event(self, event):
-        depth,phase = len(self.learn.open),next((o for o in self.learn.phases.values() if event in o.events), None)
-        if phase and event==phase.before: self._due[depth] = phase.cleanup
-        elif phase and event==phase.cleanup and self._due.pop(depth, None)!=event: return
-        self._add(event, outcome=self.learn.outcome.get(phase.name, '') if phase and event!=phase.before else '')
+@patch
+def _add(self:Tracer, event, callback='', outcome=''):
+    learn,names = self.learn,{o.name for o in self.learn.open}
+    epoch,i = (getattr(learn, k, None) if phase in names else None for k,phase in (('epoch','epoch'), ('iter','batch')))
+    self._rows.append(row := TraceRow(event, callback, outcome, len(learn.open), epoch, i))
+    self._n += 1
+    return row
 
-# %% ../nbs/15_trace.ipynb #227f4298
+@patch
+def _event(self:Tracer, event):
+    "Record that `event` fires, a clean-up once"
+    depth,phase = len(self.learn.open),next((o for o in self.learn.phases.values() if event in o.events), None)
+    if phase and event==phase.before: self._due[depth] = phase.cleanup
+    elif phase and event==phase.cleanup and self._due.pop(depth, None)!=event: return
+    self._add(event, outcome=self.learn.outcome.get(phase.name, '') if phase and event!=phase.before else '')
+
+# %% ../nbs/15_trace.ipynb #a28c8f04
+def _fired(event, tracer, /, **kwargs):
+    if tracer._hears(event) and not (event=='after_create' and tracer.learn.created): tracer._event(event)
+
 @patch
 def handlers(self:Tracer,
     event:str # Name of an event
 )->list: # A method that records the event, and those of a subclass
     "Hear `event`, whatever it is"
     return [MethodType(partial(_fired, event), self), *Callback.handlers(self, event)]
+
+# %% ../nbs/15_trace.ipynb #fb5b635d
+def _turn(tracer, event, f, who, /, **kwargs):
+    "Call `f`, a handler of `who`, and record how that went"
+    if not tracer._hears(event): return f(**kwargs)
+    phase = tracer.learn.open[-1] if tracer.learn.open else None
+    # a callback that is removed is cleaned up before the event
+    if phase and event==phase.cleanup and who in tracer.learn.cbs: tracer._event(event)
+    row = tracer._add(event, who.name)
+    try: f(**kwargs)
+    except BaseException as e:
+        row.outcome = type(e).__name__
+        raise
 
 @patch
 def wrap_handler(self:Tracer,

@@ -1,0 +1,654 @@
+"The learner: weights of hand-written loops, kinds of batches and loaders, evaluation without a trace, bad input, nothing kept"
+import gc, math, random, weakref
+from collections import namedtuple
+from contextlib import suppress
+from copy import deepcopy
+from functools import partial
+from types import SimpleNamespace
+import numpy as np, pytest, torch
+from helpers import LR, TRAIN, VALID, act, batches, ending, listener, mk_learner, mk_model, same, weights
+from learnloop import (Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelStepException, CancelTrainException,
+    CancelZeroGradException, DataLoaders, FetchPredsCallback, GatherPredsCallback, Learner, TrainEvalCallback, before_batch_cb, event, on, set_hypers)
+from torch import nn
+from torch.nn import functional as F
+from torch.utils.data import DataLoader, IterableDataset, TensorDataset
+
+# Weights
+
+def deep_model(seed=0):
+    "Layers that differ between training and evaluation, that weight decay leaves alone, and a bare parameter"
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return nn.Sequential(nn.Linear(2, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(.3), nn.Linear(8, 4), nn.LayerNorm(4), nn.Linear(4, 1))
+
+def decay_groups(model, wd):
+    "Biases and norms, which are not to decay, apart from the rest"
+    off = [p for m in model.modules() for n,p in m.named_parameters(recurse=False) if n=='bias' or 'Norm' in type(m).__name__]
+    rest = [p for p in model.parameters() if not any(p is o for o in off)]
+    return [dict(params=rest, weight_decay=wd), dict(params=off, weight_decay=0.)]
+
+def shuffling(n=22, bs=4, seed=0):
+    "Shuffling loader with a ragged last batch, and one for validation; all of it drawn from the global generator"
+    x = torch.randn(n, 2, generator=torch.Generator().manual_seed(seed))
+    ds = TensorDataset(x, x.sum(1, keepdim=True))
+    return DataLoader(ds, bs, shuffle=True),DataLoader(ds, bs)
+
+def by_hand(model, opt, train, valid, n_epoch, step=None):
+    "The loop that one writes by hand"
+    losses = []
+    for _ in range(n_epoch):
+        model.train()
+        for i,(x,y) in enumerate(train):
+            loss = F.mse_loss(model(x), y)
+            loss.backward()
+            if step is None or step(i): opt.step(); opt.zero_grad()
+            losses.append(loss.item())
+        model.eval()
+        with torch.no_grad():
+            for x,y in valid: F.mse_loss(model(x), y)
+    return losses
+
+OPTS = dict(sgd=(torch.optim.SGD, dict(lr=.1)), momentum=(torch.optim.SGD, dict(lr=.1, momentum=.9)), nesterov=(torch.optim.SGD, dict(lr=.1, momentum=.9, nesterov=True)),
+    sgd_wd=(torch.optim.SGD, dict(lr=.1, weight_decay=.1)), adamw=(torch.optim.AdamW, dict(lr=.01, weight_decay=.1)), adam=(torch.optim.Adam, dict(lr=.01)),
+    rmsprop=(torch.optim.RMSprop, dict(lr=.01, momentum=.5)))
+
+@pytest.mark.parametrize('name', OPTS)
+def test_weights_are_those_of_a_loop_written_by_hand(name):
+    cls,kw = OPTS[name]
+    model,other = deep_model(),deep_model()
+    wd = kw.get('weight_decay', cls([torch.zeros(1)], lr=1.).defaults['weight_decay'])
+    torch.manual_seed(1)
+    losses = by_hand(model, cls(decay_groups(model, wd), **kw), *shuffling(), n_epoch=3)
+    torch.manual_seed(1)
+    got = []
+    learn = mk_learner([Callback('rec', after_batch=lambda cb: got.append(cb.loss.item()) if cb.training else None)], dls=shuffling(), model=other,
+        opt_func=partial(cls, **{k:v for k,v in kw.items() if k!='lr'}), lr=kw['lr'])
+    learn.fit(3)
+    assert same(model, other)  # the buffers of BatchNorm, too
+    assert got==losses and len(got)==18
+
+def test_with_the_default_callbacks_too():
+    model,other = deep_model(),deep_model()
+    torch.manual_seed(1)
+    by_hand(model, torch.optim.AdamW(decay_groups(model, .01), lr=1e-3), *shuffling(), n_epoch=2)
+    torch.manual_seed(1)
+    learn = Learner(DataLoaders(*shuffling(), device='cpu'), other, F.mse_loss)
+    with suppress(AttributeError), learn.no_bar(), learn.no_logging(): learn.fit(2)
+    assert learn.count.epochs==2 and same(model, other)
+
+def test_fits_in_a_row_are_one_long_one():
+    one,two = mk_learner(opt_func=partial(torch.optim.SGD, momentum=.9)),mk_learner(opt_func=partial(torch.optim.SGD, momentum=.9))
+    one.fit(4)
+    two.fit(1)
+    two.fit(3)
+    assert same(one.model, two.model) and vars(one.count)==vars(two.count)
+    two.fit(1, reset_opt=True)
+    one.fit(1)
+    assert not same(one.model, two.model)
+
+def test_gradient_accumulation_by_cancels():
+    class Accumulate(Callback):
+        def _skip(self, cancel):
+            if self.iter%2==0: raise cancel
+        def before_step(self): self._skip(CancelStepException)
+        def before_zero_grad(self): self._skip(CancelZeroGradException)
+    model,dls = mk_model(),(batches(4), VALID)
+    by_hand(model, torch.optim.SGD(model.parameters(), lr=LR), *dls, n_epoch=2, step=lambda i: i%2)
+    learn = mk_learner([Accumulate], dls=dls)
+    learn.fit(2)
+    assert same(model, learn.model) and learn.count.opt_steps==4 and learn.count.batches==8
+
+def test_gradients_are_dropped_to_none():
+    seen = []
+    learn = mk_learner([Callback('g', after_zero_grad=lambda cb: seen.append([p.grad for p in cb.model.parameters()]))])
+    learn.fit(1)
+    assert seen==[[None, None]]*3
+
+def test_loss_is_a_detached_copy_of_loss_grad():
+    seen = []
+    class Edit(Callback):
+        def after_loss(self):
+            seen.append((self.loss.requires_grad, self.loss.item()==self.loss_grad.item(), self.loss.data_ptr()!=self.loss_grad.data_ptr()))
+            if self.training: self.learn.loss_grad *= 2
+        def after_batch(self): seen.append(self.loss.item())
+    model = mk_model()
+    learn = mk_learner([Edit], dls=(TRAIN[:1], None))
+    learn.fit(1)
+    x,y = TRAIN[0]
+    loss = F.mse_loss(model(x), y)
+    (2*loss).backward()
+    torch.optim.SGD(model.parameters(), lr=LR).step()
+    assert seen==[(False, True, True), loss.item()] and same(model, learn.model)
+
+def test_model_and_opt_stay_the_users():
+    model = nn.Linear(2, 1)
+    opt = torch.optim.SGD(model.parameters(), lr=.3)
+    learn = mk_learner(model=model, opt_func=opt)
+    learn.fit(1)
+    assert learn.model is model and learn.opt is opt and opt.param_groups[0]['lr']==.3
+
+def test_several_optimizers():
+    model,ref = mk_model(),mk_model()
+    learn = mk_learner(model=model, opt_func=dict(w=torch.optim.SGD([model.weight], lr=.1), b=torch.optim.SGD([model.bias], lr=.01)))
+    learn.fit(2)
+    by_hand(ref, torch.optim.SGD([dict(params=[ref.weight], lr=.1), dict(params=[ref.bias], lr=.01)], lr=1.), TRAIN, VALID, 2)
+    assert same(model, ref)
+
+def test_forward_model_is_what_is_called():
+    learn = mk_learner()
+    calls = []
+    learn.forward_model = lambda x: calls.append(1) or learn.model(x)
+    learn.fit(1)
+    assert len(calls)==5 and learn.model is not learn.forward_model
+
+@pytest.mark.parametrize('kw,want', [(dict(lr=.5), [.5]), ({}, [LR])])
+def test_lr_of_a_fit_and_of_the_learner(kw, want):
+    learn = mk_learner()
+    learn.fit(1, lr=.7)
+    learn.fit(1, **kw)
+    assert [g['lr'] for g in learn.opt.param_groups][:1]==want
+
+# Attributes and counters
+
+def test_attributes_at_each_batch():
+    seen = []
+    class See(Callback):
+        order = -20
+        def before_batch(self):
+            seen.append((self.epoch, self.iter, self.train_iter, round(self.pct_train, 6), self.training, self.n_epoch, self.n_iter,
+                         self.x is self.xb[0], self.y is self.yb[0], self.model.training))
+    mk_learner([See]).fit(2)
+    want = []
+    for e in range(2):
+        want += [(e, i, 3*e+i, round((3*e+i)/6, 6), True, 2, 3, True, True, True) for i in range(3)]
+        want += [(e, i, 3*e+3, round((3*e+3)/6, 6), False, 2, 2, True, True, False) for i in range(2)]
+    assert seen==want
+
+def test_counters_only_grow():
+    learn = mk_learner()
+    learn.fit(2)
+    learn.validate()
+    learn.fit(1)
+    assert vars(learn.count)==dict(epochs=3, batches=9, opt_steps=9, samples=36)
+
+def test_start_epoch():
+    seen = []
+    learn = mk_learner([Callback('see', before_epoch=lambda cb: seen.append((cb.epoch, round(cb.pct_train, 3))))])
+    learn.fit(4, start_epoch=2)
+    assert [e for e,_ in seen]==[2, 3] and learn.pct_train==pytest.approx(1.) and learn.count.epochs==2
+    learn.fit(2, start_epoch=2)
+    learn.fit(0)
+    assert learn.count.epochs==2
+
+@pytest.mark.parametrize('kw,want', [
+    (dict(max_steps=5), dict(epochs=2, opt_steps=5)), (dict(max_steps=2), dict(epochs=1, opt_steps=2)), (dict(n_epoch=1, max_steps=9), dict(epochs=1, opt_steps=3)),
+    (dict(n_epoch=3, steps_per_epoch=2), dict(epochs=3, opt_steps=6)), (dict(n_epoch=2, steps_per_epoch=5), dict(epochs=2, opt_steps=10)),
+    (dict(max_steps=5, steps_per_epoch=2), dict(epochs=3, opt_steps=5)), (dict(max_steps=3), dict(epochs=1, opt_steps=3))])
+def test_limits_in_steps(kw, want):
+    ran = []
+    learn = mk_learner([Callback('v', after_validate=lambda cb: ran.append(cb.pct_train))])
+    learn.fit(**kw)
+    assert {k:vars(learn.count)[k] for k in want}==want and len(ran)==want['epochs']
+    assert learn.pct_train==pytest.approx(1.) or kw.get('max_steps', 0)>want['opt_steps']
+    learn.fit(1)
+    assert learn.count.opt_steps==want['opt_steps']+3  # nothing of the limit is left
+
+def test_steps_per_epoch_goes_on_where_it_stopped():
+    def numbers():
+        for i in range(100): yield torch.full((1, 2), float(i)),torch.zeros(1, 1)
+    seen = []
+    learn = mk_learner([Callback('see', before_batch=lambda cb: seen.append(int(cb.x[0,0])))], dls=(numbers(), None), lr=0.)
+    learn.fit(3, steps_per_epoch=2)
+    assert seen==list(range(6))
+
+def test_steps_are_real_ones():
+    "An accumulated batch is no step"
+    class Skip(Callback):
+        def before_step(self):
+            if self.iter%2==0: raise CancelStepException
+    learn = mk_learner([Skip], dls=(batches(8), None))
+    learn.fit(max_steps=3)
+    assert vars(learn.count)==dict(epochs=1, batches=6, opt_steps=3, samples=24)
+
+# Batches and loaders
+
+Pair = namedtuple('Pair', 'a b')
+class Dot(nn.Module):
+    "Takes an input in any of several ways"
+    def __init__(self): super().__init__(); self.w = nn.Parameter(torch.ones(2))
+    def forward(self, a, b=None):
+        if isinstance(a, dict): a,b = a['a'],a['b'][0]
+        return (a*self.w).sum(-1) + (0 if b is None else b.sum(-1))
+class OwnLoss(Dot):
+    "Returns its own loss, as Hugging Face's models do"
+    def __init__(self, how): super().__init__(); self.how = how
+    def forward(self, a, labels=None):
+        out = dict(logits=(p := super().forward(a)), loss=None if labels is None else (p-labels).square().mean())
+        return out if self.how=='dict' else SimpleNamespace(**out)
+
+A,B,Y = torch.ones(3, 2),torch.full((3, 2), 2.),torch.zeros(3)
+def mse(pred, y): return F.mse_loss(pred, y)
+def no_targets(pred): return pred.square().mean()
+
+@pytest.mark.parametrize('batch,loss_func,xb,yb', [
+    pytest.param((A, Y), mse, (A,), (Y,), id='tuple'), pytest.param([A, Y], mse, (A,), (Y,), id='list'),
+    pytest.param((A, B, Y), mse, (A, B), (Y,), id='two inputs'), pytest.param(A, no_targets, (A,), (), id='tensor'),
+    pytest.param((A,), no_targets, (A,), (), id='tuple of one'), pytest.param(dict(a=A, b=B), no_targets, (dict(a=A, b=B),), (), id='dict'),
+    pytest.param(Pair(A, Y), mse, (A,), (Y,), id='namedtuple'), pytest.param((dict(a=A, b=[B]), Y), mse, (dict(a=A, b=[B]),), (Y,), id='nested')])
+def test_kinds_of_batches(batch, loss_func, xb, yb):
+    seen = []
+    learn = mk_learner([Callback('see', before_batch=lambda cb: seen.append((cb.xb, cb.yb, cb.bs)))], dls=([batch]*2, [batch]), model=Dot(), loss_func=loss_func)
+    learn.fit(1)
+    assert learn.count.opt_steps==2 and learn.count.samples==6
+    for got in seen: torch.testing.assert_close(got, (xb, yb, 3), rtol=0, atol=0)
+
+@pytest.mark.parametrize('n_inp,xb', [(1, (A,)), (2, (A, B)), (3, (A, B, Y))])
+def test_n_inp(n_inp, xb):
+    seen = []
+    learn = mk_learner([Callback('see', before_batch=lambda cb: seen.append((cb.xb, cb.yb)))], dls=DataLoaders([(A, B, Y)], n_inp=n_inp), model=Dot(),
+                       loss_func=lambda pred, *yb: pred.sum())
+    with suppress(TypeError): learn.fit(1)
+    torch.testing.assert_close(seen[0], (xb, (A, B, Y)[n_inp:]))
+
+@pytest.mark.parametrize('how', ['dict', 'attribute'])
+@pytest.mark.parametrize('loss_func', [None, lambda pred: 1/0])
+def test_model_with_its_own_loss(how, loss_func):
+    model = OwnLoss(how)
+    learn = mk_learner(dls=([dict(a=A, labels=Y)], [dict(a=A)] if loss_func is None else None), model=model, loss_func=loss_func)
+    learn.fit(1)
+    a = torch.ones(2, requires_grad=True)
+    ((A*a).sum(-1)-Y).square().mean().backward()
+    assert torch.equal(model.w, torch.ones(2)-LR*a.grad)
+
+def test_loss_func_of_the_data():
+    class Data(TensorDataset): loss_func = staticmethod(F.l1_loss)
+    assert Learner(DataLoader(Data(A, Y)), nn.Linear(2, 1)).loss_func is F.l1_loss
+
+class Stream(IterableDataset):
+    def __iter__(self): yield from ((x[0], y[0]) for x,y in TRAIN)
+class Wrong(list):
+    "A loader that is wrong about its length"
+    def __init__(self, bs, n): super().__init__(bs); self.n = n
+    def __len__(self): return self.n
+
+@pytest.mark.parametrize('mk,n,n_iter', [(lambda: TRAIN, 3, 3), (lambda: (b for b in TRAIN), 3, None), (lambda: DataLoader(Stream(), 2), 2, None),
+    (lambda: map(tuple, TRAIN), 3, None), (lambda: DataLoader(TensorDataset(*TRAIN[0]), 3), 2, 2), (lambda: DataLoader(TensorDataset(*TRAIN[0]), 3, drop_last=True), 1, 1)],
+    ids=['list', 'generator', 'stream', 'iterator', 'loader', 'drop_last'])
+def test_kinds_of_loaders(mk, n, n_iter):
+    seen = []
+    learn = mk_learner([Callback('see', after_batch=lambda cb: seen.append((cb.n_iter, cb.pct_train)))], dls=(mk(), None))
+    learn.fit(1)
+    assert learn.count.batches==n and {o for o,_ in seen}=={n_iter}
+    if n_iter: assert seen[-1][1]==pytest.approx(1.)
+
+@pytest.mark.parametrize('n', [1, 5])
+def test_wrong_length_is_survived_with_a_warning(n):
+    learn = mk_learner(dls=(Wrong(TRAIN, n), None))
+    with pytest.warns(UserWarning, match=f'length of {n} and gave 3'): learn.fit(1)
+    assert learn.count.batches==3
+
+def test_cancelled_epochs_do_not_warn_about_lengths():
+    learn = mk_learner([Callback('stop', after_batch=lambda cb: act(cb, CancelTrainException))])
+    learn.fit(1)
+    assert learn.count.batches==1
+
+def test_without_validation():
+    heard = []
+    mk_learner([listener('a', ['before_validate', 'after_epoch'], lambda cb, e: heard.append(e))], dls=TRAIN).fit(1)
+    assert heard==['after_epoch']
+
+# Evaluation leaves things as they were
+
+class Noisy(Callback):
+    "Draws from all generators, and counts, in evaluation"
+    n = 0
+    def state_dict(self): return dict(n=self.n)
+    def load_state_dict(self, sd): self.n = sd['n']
+    @on(event.after_batch, every=100)
+    def never(self): pass
+    def before_batch(self):
+        if not self.training: self.n += 1; random.random(); np.random.rand(); torch.rand(1)
+
+def state(learn):
+    "What an evaluation must not change"
+    attrs = 'dl', 'n_iter', 'iter', 'bs', 'batch', 'pred', 'loss', 'loss_grad', 'training', 'epoch', 'n_epoch', 'train_iter', 'pct_train', 'final_record'
+    return dict({k:id(getattr(learn, k)) if k in ('dl', 'batch', 'pred', 'loss', 'loss_grad', 'final_record') else getattr(learn, k) for k in attrs},
+        xb=[id(o) for o in learn.xb or ()], yb=[id(o) for o in learn.yb or ()], outcome=dict(learn.outcome), count=dict(vars(learn.count)),
+        modes=[m.training for m in learn.model.modules()], grads=[p.grad is None for p in learn.model.parameters()],
+        params=[o.tolist() for o in weights(learn.model)], open=list(learn.open), cbs=list(learn.cbs), run=[o.run for o in learn.cbs],
+        states=[o.state_dict() for o in learn.cbs], python=random.getstate(), numpy=str(np.random.get_state()), torch=torch.get_rng_state().tolist(),
+        record=deepcopy(learn.recorder.values) if hasattr(learn, 'recorder') else None, opt=learn.opt and str(learn.opt.state_dict()))
+
+EVALUATIONS = [lambda o: o.validate(), lambda o: o.validate(0), lambda o: o.validate(dl=TRAIN), lambda o: o.get_preds(), lambda o: o.get_preds(0, with_loss=True),
+               lambda o: o.predict(torch.zeros(2)), lambda o: o.validate(cbs=Noisy(name='other')),
+               lambda o: ending(lambda: o.validate(dl=[*VALID, (torch.zeros(1, 3), Y)]))]
+NAMES = ['validate', 'validate0', 'dl', 'get_preds', 'get_preds0', 'predict', 'cbs', 'failing']
+
+@pytest.mark.parametrize('evaluate', EVALUATIONS, ids=NAMES)
+@pytest.mark.parametrize('fitted', [False, True])
+def test_evaluation_leaves_everything_as_it_was(evaluate, fitted):
+    learn = mk_learner([Noisy], dls=shuffling(), model=deep_model())
+    if fitted: learn.fit(1)
+    learn.model[1].eval()
+    learn.model[3].train()  # modes are kept module by module
+    before = state(learn)
+    evaluate(learn)
+    assert state(learn)==before
+
+@pytest.mark.parametrize('evaluate', EVALUATIONS, ids=NAMES)
+@pytest.mark.parametrize('e', ['before_batch', 'after_pred', 'before_step', 'after_batch', 'after_train', 'after_epoch', 'before_fetch'])
+def test_evaluation_inside_a_fit_does_not_change_it(evaluate, e):
+    def hear(cb, _):
+        if not cb.training and 'batch' in e: return
+        before = state(cb.learn)
+        evaluate(cb.learn)
+        assert state(cb.learn)==before
+    def run(cbs):
+        torch.manual_seed(3)
+        return mk_learner([Noisy, *cbs], dls=shuffling(), model=deep_model(), opt_func=torch.optim.AdamW).fit(2)
+    learn,plain = run([listener('a', [e], hear, run_valid=False)]),run([])
+    assert same(learn.model, plain.model) and vars(learn.count)==vars(plain.count)
+
+def test_evaluation_leaves_history_and_default_callbacks_alone():
+    learn = Learner(DataLoaders(TRAIN, VALID), mk_model(), F.mse_loss)
+    with suppress(AttributeError), learn.no_bar(), learn.no_logging():
+        learn.fit(1)
+        before = state(learn)
+        learn.validate()
+        learn.get_preds(0)
+    assert state(learn)==before
+
+def test_generator_of_a_loader_is_put_back():
+    def run(n):
+        dl = DataLoader(TensorDataset(*TRAIN[0]), 2, shuffle=True, generator=torch.Generator().manual_seed(5))
+        learn = mk_learner(dls=(dl, None))
+        for _ in range(n): learn.validate(0)
+        return learn.fit(1)
+    assert same(run(0).model, run(2).model)
+
+def test_failing_validate_keeps_the_record():
+    learn = mk_learner()
+    learn.final_record = mark = [1.]
+    with suppress(RuntimeError): learn.validate(dl=[(torch.zeros(1, 3), Y)])
+    assert learn.final_record is mark
+
+def test_training_is_over_when_a_fit_is():
+    learn = mk_learner(dls=TRAIN)
+    learn.fit(1)
+    assert not learn.training
+
+# Predictions
+
+def dataset(n=10):
+    x = torch.arange(2.*n).view(n, 2)
+    return TensorDataset(x, x.sum(1, keepdim=True))
+
+@pytest.fixture
+def learn():
+    ds = dataset()
+    return mk_learner(dls=(DataLoader(ds, 3, shuffle=True, drop_last=True), DataLoader(ds, 4)))
+
+def test_get_preds_in_the_order_of_the_data(learn):
+    x,y = dataset().tensors
+    for kw in ({}, dict(ds_idx=0), dict(ds_idx='train'), dict(dl=learn.dls.train)):
+        preds,targs = learn.get_preds(**kw)
+        assert torch.equal(targs, y)
+        torch.testing.assert_close(preds, learn.model(x).detach())
+        assert not preds.requires_grad
+    assert len(learn.get_preds(0, reorder=False)[0])==9
+
+def test_get_preds_returns_what_is_asked_for(learn):
+    x,y = dataset().tensors
+    learn.loss_func = Decoding()
+    pred = learn.model(x).detach()
+    for kw,want in [(dict(with_input=True), (x, pred.exp(), y)), (dict(with_loss=True), (pred.exp(), y, (pred-y).square().mean(1))),
+                    (dict(with_decoded=True), (pred.exp(), y, pred.exp().round())), (dict(act=torch.tanh), (pred.tanh(), y)),
+                    (dict(with_preds=False), (None, y)), (dict(with_targs=False), (pred.exp(), None)),
+                    (dict(with_input=True, with_decoded=True, with_loss=True), (x, pred.exp(), y, pred.exp().round(), (pred-y).square().mean(1)))]:
+        got = learn.get_preds(**kw)
+        assert len(got)==len(want)
+        for o,p in zip(got, want, strict=True): torch.testing.assert_close(o, p)
+    assert learn.loss_func.reduction=='mean'
+
+class Decoding(nn.MSELoss):
+    def activation(self, pred): return pred.exp()
+    def decodes(self, pred): return pred.round()
+
+def test_predictions_to_a_folder(learn, tmp_path):
+    preds,targs = learn.get_preds()
+    assert learn.get_preds(save_preds=tmp_path/'p', save_targs=tmp_path/'t', with_preds=False, with_targs=False)==(None, None)
+    for folder,want in (('p', preds), ('t', targs)):
+        files = sorted((tmp_path/folder).iterdir())
+        assert [o.name for o in files]==['0.pt', '1.pt', '2.pt']
+        assert torch.equal(torch.cat([torch.load(o) for o in files]), want)
+
+def test_predictions_without_targets(learn):
+    preds,targs = learn.get_preds(dl=[x for x,_ in TRAIN])
+    assert preds.shape==(12, 1) and targs is None
+
+def test_predict(learn):
+    x,_ = dataset().tensors
+    dec,pred = learn.predict(x[2])
+    torch.testing.assert_close(pred, learn.model(x[2]).detach())
+    assert torch.equal(dec, pred) and pred.shape==(1,)
+
+def test_predict_with_several_inputs_or_names():
+    learn = mk_learner(dls=([(A, B, Y)], None), model=Dot(), loss_func=mse)
+    torch.testing.assert_close(learn.predict((A[0], B[0]))[1], torch.tensor(6.))
+    torch.testing.assert_close(learn.predict(dict(a=A[0]))[1], torch.tensor(2.))
+
+def test_gather_and_fetch_inside_a_fit(learn):
+    gather = GatherPredsCallback(with_input=True)
+    fetch = FetchPredsCallback(ds_idx=0, cbs=[gather])
+    learn.fit(1, cbs=[gather, fetch])
+    x,y = dataset().tensors
+    assert torch.equal(gather.inputs, x) and torch.equal(gather.targets, y)
+    assert torch.equal(fetch.preds[1], y) and torch.equal(fetch.preds[0], gather.preds)
+    learn.validate(cbs=[FetchPredsCallback()])  # no deadlock
+    assert learn.cbs==[learn.train_eval]
+
+def test_loss_not_reduced():
+    for f in (F.mse_loss, nn.MSELoss()):
+        learn = mk_learner(loss_func=f)
+        with suppress(ValueError), learn.loss_not_reduced():
+            assert learn.loss_func(A, B).shape==(3, 2)
+            raise ValueError
+        assert learn.loss_func is f and learn.loss_func(A, B).shape==()
+
+def test_validate_runs_on_the_loader_named(learn):
+    seen = []
+    learn.add_cb(Callback('see', after_batch=lambda cb: seen.append(cb.bs)))
+    for kw,want in (({}, [4, 4, 2]), (dict(ds_idx='train'), [3, 3, 3]), (dict(dl=TRAIN[:1]), [4])):
+        seen.clear()
+        learn.validate(**kw)
+        assert seen==want
+
+def test_before_batch_cb():
+    @before_batch_cb
+    def negate(cb, xb, yb): return tuple(-o for o in xb),yb
+    seen = []
+    learn = mk_learner([negate, Callback('see', after_pred=lambda cb: seen.append(cb.x))], dls=(TRAIN[:1], None))
+    learn.fit(1)
+    assert torch.equal(seen[0], -TRAIN[0][0]) and learn.negate is negate
+
+@pytest.mark.parametrize('ctx', ['no_logging', 'no_bar', 'loss_not_reduced'])
+def test_contexts_put_back_what_they_change(ctx):
+    learn = mk_learner(defaults=True)
+    if not hasattr(learn, ctx): pytest.skip(f'{ctx}: not there yet')
+    before = learn.logger,learn.loss_func,list(learn.cbs)
+    with suppress(ValueError), getattr(learn, ctx)(): raise ValueError
+    assert (learn.logger, learn.loss_func, learn.cbs)==before
+
+# Bad input
+
+class Plain(nn.Linear):
+    "Whose prediction isn't what a loss function returns"
+
+NO_LOSS = dict(loss_func=None)
+@pytest.mark.parametrize('mk,fit,error,want', [
+    (dict(loss_func=partial(F.mse_loss, reduction='none')), {}, ValueError, r'shape \(4, 1\).*scalar'),
+    (NO_LOSS, {}, ValueError, 'no loss.*loss_func'),
+    (dict(loss_func=lambda *args: 3.), {}, TypeError, '3.0, a float.*tensor'),
+    (dict(dls=([], VALID)), {}, ValueError, 'training loader is empty'),
+    (dict(dls=DataLoader(TensorDataset(*TRAIN[0]), 8, drop_last=True)), {}, ValueError, 'training loader is empty.*4 items, batch_size=8, drop_last=True'),
+    (dict(dls=iter([])), {}, ValueError, 'training loader .* yielded no batch'),
+    *(({}, dict(n_epoch=o), ValueError, 'n_epoch is .*whole number, 0 or more') for o in (-1, 1.5, '3', True, math.nan)),
+    ({}, dict(n_epoch=None), ValueError, 'n_epoch is None.*max_steps'),
+    *(({}, {'n_epoch': 1, k: o}, ValueError, f'{k} is {o!r}') for k,o in (('max_steps', 0), ('steps_per_epoch', -1), ('start_epoch', -1), ('max_steps', 2.5), ('max_steps', True))),
+    ({}, dict(n_epoch=1, lr='fast'), ValueError, "lr='fast'"), ({}, dict(n_epoch=1, lr=-1), ValueError, 'lr=-1'),
+    ({}, dict(n_epoch=1, lr=[.1, .2]), ValueError, 'has 2 values for 1'), ({}, dict(n_epoch=1, wd=math.nan), ValueError, 'wd=nan'),
+    (dict(model=mk_model().requires_grad_(False)), {}, ValueError, 'requires? gradients'),
+    (dict(opt_func=3), {}, TypeError, 'opt_func=3'), (dict(splitter=lambda m: []), {}, ValueError, 'splitter'),
+], ids=str)
+def test_bad_input_is_refused_with_its_reason(mk, fit, error, want):
+    learn = mk_learner(**mk)
+    before = weights(learn.model)
+    with pytest.raises(error, match=want): learn.fit(**(fit or dict(n_epoch=1)))
+    assert same(learn.model, before) and learn.count.opt_steps==0
+    assert learn.open==[]
+
+@pytest.mark.parametrize('kw,error,want', [(dict(model=3), TypeError, 'model is 3'), (dict(model=mk_model), TypeError, 'must be an nn.Module'),
+    (dict(loss_func=3), TypeError, 'loss_func is 3'), (dict(splitter=3), TypeError, 'splitter is 3'), (dict(dls=3), TypeError, '(?i)loader'), (dict(dls=VALID[0]), TypeError, 'is a batch')])
+def test_bad_parts_of_a_learner(kw, error, want):
+    kw = dict(dls=TRAIN, model=mk_model(), loss_func=F.mse_loss) | kw
+    with pytest.raises(error, match=want): Learner(**kw)
+
+def test_batch_that_the_model_cannot_take():
+    learn = mk_learner(dls=([TRAIN[0], (torch.zeros(4, 3), torch.zeros(4, 1))], None))
+    with pytest.raises(RuntimeError) as info: learn.fit(1)
+    note = '\n'.join(info.value.__notes__)
+    assert all(o in note for o in ('epoch 0, batch 1 of training', 'xb (float32 (4, 3))', 'yb (float32 (4, 1))'))
+
+def test_params_frozen_after_the_optimizer_was_made():
+    learn = mk_learner()
+    learn.fit(1)
+    learn.model.requires_grad_(False)
+    with pytest.raises(ValueError, match='none of the 2 parameters.*unfreeze'): learn.fit(1)
+
+@pytest.mark.parametrize('hypers,want', [(dict(momm=.9), "'momm'.*did you mean 'mom'"), (dict(lrr=1.), "'lrr'"), (dict(betas=(.9, .9)), "'betas'")])
+def test_unknown_hyper_parameters(hypers, want):
+    learn = mk_learner(opt_func=partial(torch.optim.SGD, momentum=.5))
+    with pytest.raises(ValueError, match=want): learn.set_hypers(lr=.3, **hypers)
+    assert learn.opt.param_groups[0]['lr']==LR  # none was set
+
+def test_freezing_a_single_group_is_an_error():
+    with pytest.raises(ValueError, match='1 parameter group'): mk_learner().freeze()
+
+def test_freezing():
+    learn = mk_learner(model=deep_model(), splitter=lambda m: [list(m[:4].parameters()), list(m[4:].parameters())], dls=shuffling())
+    before = weights(learn.model)
+    learn.freeze()
+    learn.fit(1)
+    changed = [not torch.equal(a, b) for a,b in zip(before, weights(learn.model), strict=True)]
+    assert changed[:2]==[False, False] and changed[2:4]==[True, True] and all(changed[7:])  # the norm trains
+    learn.unfreeze()
+    assert all(p.requires_grad for p in learn.model.parameters())
+
+@pytest.mark.parametrize('k', ['x', 'y'])
+def test_only_xb_and_yb_can_be_assigned(k):
+    learn = mk_learner()
+    with pytest.raises(AttributeError, match=rf'assign the tuple learn\.{k}b'): setattr(learn, k, 3)
+    assert getattr(learn, k) is None
+    setattr(learn, f'{k}b', (A,))
+    assert getattr(learn, k) is A
+    setattr(learn, f'{k}b', (A, B))
+    assert getattr(learn, k)==(A, B)
+
+def test_nan_loss_is_the_users_business():
+    learn = mk_learner(defaults=True, loss_func=lambda pred, y: F.mse_loss(pred, y)*math.nan)
+    with suppress(AttributeError), learn.no_bar(), learn.no_logging():
+        learn.fit(2)
+        learn.validate()
+    assert learn.outcome['fit']=='done' and learn.count.opt_steps==6
+
+def test_evaluation_without_a_loader():
+    learn = mk_learner(dls=TRAIN)
+    for f in (learn.validate, learn.get_preds):
+        with pytest.raises(ValueError, match='no validation loader'): f()
+    with pytest.raises(IndexError, match='no loader 7'): learn.validate(7)
+    with pytest.raises(KeyError, match="no loader 'trian'.*did you mean 'train'"): learn.get_preds('trian')
+
+def test_losses_without_a_loss_function():
+    learn = mk_learner(loss_func=None)
+    assert learn.get_preds()[0].shape==(8, 1)
+    with pytest.raises(ValueError, match='no loss_func'): learn.get_preds(with_loss=True)
+    learn.validate()
+
+def test_the_optimizer_is_made_with_what_the_learner_says():
+    learn = mk_learner(model=deep_model(), opt_func=torch.optim.AdamW, wd=.3)
+    learn.create_opt()
+    assert sorted({g['weight_decay'] for g in learn.opt.param_groups})==[0., .3]
+    learn = mk_learner(model=deep_model(), opt_func=torch.optim.AdamW, wd=.3, wd_bn_bias=True)
+    learn.create_opt()
+    assert {g['weight_decay'] for g in learn.opt.param_groups}=={.3}
+    set_hypers(learn.opt, learn.model, lr=.2)
+
+# Nothing is kept
+
+class Weak(Callback):
+    "Weak references to what a batch is made of, and how many of the batches before are alive when the next is fetched"
+    order = 50
+    def __init__(self): self.refs,self.alive = [],[]
+    def after_loss(self): self.refs.append([weakref.ref(o) for o in (self.x, self.y, self.pred, self.loss_grad)])
+    def before_fetch(self):
+        gc.collect()
+        self.alive.append(sum(r() is not None for o in self.refs for r in o))
+
+def fresh_batches(n=4):
+    for _ in range(n): yield torch.randn(4, 2),torch.randn(4, 1)
+
+@pytest.mark.parametrize('kw', [dict(n_epoch=1), dict(max_steps=3), dict(n_epoch=2, steps_per_epoch=2)], ids=str)
+@pytest.mark.parametrize('defaults', [False, True])
+def test_no_batch_is_kept_when_the_next_is_fetched(kw, defaults):
+    learn = mk_learner(defaults=defaults, dls=(fresh_batches(), None))
+    weak = Weak()
+    with suppress(AttributeError), learn.no_bar(), learn.no_logging(): learn.fit(**kw, cbs=weak)
+    assert len(weak.refs)>=3 and weak.alive==[0]*len(weak.alive)
+
+@pytest.mark.parametrize('cancel', [CancelBatchException, CancelTrainException, CancelEpochException, CancelFitException])
+@pytest.mark.parametrize('e', ['after_fetch', 'before_batch', 'after_loss', 'before_step', 'after_batch'])
+def test_no_batch_is_kept_after_a_cancel(e, cancel):
+    if e=='after_fetch' and cancel is CancelBatchException: return
+    refs,alive = [],[]
+    def hear(cb, _):
+        if cb.learn.batch is not None: refs.append(weakref.ref(cb.learn.batch[0]))
+        raise cancel
+    def look(cb, _): gc.collect(); alive.append(sum(o() is not None for o in refs))
+    learn = mk_learner([listener('a', [e], hear, run_valid=False), listener('b', ['after_train', 'after_epoch', 'after_fit'], look)], dls=(fresh_batches(2), None))
+    learn.fit(1)
+    assert refs and alive and not any(alive)
+
+@pytest.mark.parametrize('what', [ValueError, KeyboardInterrupt])
+@pytest.mark.parametrize('e', ['before_batch', 'after_loss', 'before_step', 'after_batch', 'cleanup_batch', 'after_exception', 'after_fetch'])
+def test_no_batch_is_kept_once_an_exception_is_gone(e, what):
+    refs = []
+    def hear(cb, _):
+        b = cb.learn.batch
+        if b is not None: refs.extend(map(weakref.ref, b))
+        if cb.learn.pred is not None: refs.append(weakref.ref(cb.learn.pred))
+        raise what
+    acts = [listener('a', [e], hear)]
+    if e=='after_exception': acts.append(listener('b', ['after_loss'], lambda cb, _: 1/0))
+    learn = mk_learner(acts, dls=(fresh_batches(), None))
+    with suppress(what, ZeroDivisionError): learn.fit(1)
+    gc.collect()
+    assert refs and not any(o() is not None for o in refs)
+
+def test_a_learner_that_is_dropped_is_freed():
+    learn = mk_learner(defaults=True)
+    with suppress(AttributeError), learn.no_bar(), learn.no_logging(): learn.fit(1)
+    learn.validate()
+    ref,model = weakref.ref(learn),weakref.ref(learn.model)
+    del learn
+    gc.collect()
+    assert ref() is None and model() is None
+
+def test_train_eval_resets_and_places_the_model():
+    calls = []
+    class Model(nn.Linear):
+        def reset(self): calls.append('reset')
+    learn = mk_learner(model=Model(2, 1))
+    assert isinstance(learn.cbs[0], TrainEvalCallback)
+    learn.fit(1)
+    learn.validate()
+    assert calls==['reset']*2
