@@ -1,341 +1,194 @@
-"""Per-step overhead of PyTorch training-loop libraries over a hand-written loop.
+"""What a training step costs in learnloop and its peers, as a ratio to a hand-written loop
 
-Every contender trains the same seeded model for one epoch, with plain SGD, on the same in-memory, pre-collated
-batches served by the same kind of `DataLoader`, on one CPU thread, without validation, logging or progress bar.
-What differs is only what the library does around `forward; loss; backward; step; zero_grad`.
+Everyone trains the same model from the same weights on the same ready-made batches, on one thread; what differs is what is done
+around `forward, loss, backward, step, zero_grad`. They take turns, in rounds, in a new order each. In each round everyone is
+timed on a fit of a few batches and on one of the whole epoch: their difference is the cost of steps alone ("us/step"), and
+what the short one costs beyond its steps is the price of a fit ("fit ms"). The clock is the CPU time of the process,
+which a busy machine disturbs less than time by the wall. Ratios are to `raw` in the same round, and all numbers are medians over
+rounds; how far `raw_again` is from 1 tells the noise. "= raw" compares the final weights.
 
-A contender is a function `(model, loss_func, dl, noops)` that fits `model` in place for one epoch of `dl`;
-`noops(Base)` gives the callbacks to attach (none, or `N_CBS` objects whose per-batch hooks do nothing), so that
-the second variant of each contender, `name+cbs`, prices event dispatch. To add one, decorate a function with `@contender`.
+Peers take part where they are installed:
 
-Measurement: contenders are interleaved in rounds, in a new random order each. In a round a contender gets a fresh model and is
-timed on a fit of `SHORT` batches and on a fit of the whole epoch; the difference is the cost of steps alone (`us/step`), and what
-the short fit costs beyond its steps is the fixed price of a fit, construction included (`fit ms`). The clock is the CPU time of the
-process, which a busy machine disturbs less than wall time does (`--wall` for that). Ratios and overheads are taken against `raw` in
-the same round; the table holds medians over rounds, and `x best` is the ratio of the best rounds. `raw_again` is a control: its
-distance from 1.00 is the noise. The final weights are compared with those of `raw` (`=raw`).
+    pip install -c constraints.txt torch pytorch-ignite lightning skorch pytorch-accelerated keras transformers accelerate fastai
 
-    python -m benchmarks.overhead --models tiny mlp cnn --contenders raw fastai --json out.json
-    python -m benchmarks.overhead --models --imports        # only import time and installed size, each in fresh processes
+Should torchvision, which fastai brings, not match the torch in use, `pip uninstall torchvision`: none of them needs it.
 """
-import argparse, contextlib, gc, io, json, logging, os, platform, random, statistics, subprocess, sys, tempfile, time, warnings
-from collections import namedtuple
+import gc, io, random, subprocess, sys, time, torch
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from contextlib import redirect_stdout
 from functools import partial
-from importlib import metadata
-from operator import itemgetter
-
-os.environ.setdefault('KERAS_BACKEND', 'torch')
-import torch
+from importlib import import_module
+from operator import sub, truediv
+from statistics import median
+from typing import NamedTuple
 from torch import nn
 from torch.nn import functional as F
-from torch.optim import SGD
-from torch.utils.data import DataLoader
+from benchmarks.contenders import CONTENDERS, loader, quiet
 from learnloop.settings import run_settings
 
-LR, N_CBS, SHORT = 1e-2, 5, 8
+N_CBS = 5   # in the variant of a contender with callbacks
+SHORT = 8   # batches of the short fit
+PRICED = 'tiny'  # where callbacks are timed: a call costs the same with any model, and here the noise is least
 
-# ---------------------------------------------------------------- work
+# ---- the work
 
-Work = namedtuple('Work', 'model shape n_out bs n')
+class Work(NamedTuple):
+    model: object # Makes it
+    shape: tuple  # Of an input
+    n_out: int    # Classes
+    bs: int
+    n: int        # Batches an epoch
+    target: float # What a step of learnloop may cost at most, times that of raw
+
+def _mlp(*ns):
+    layers = [o for i,j in zip(ns, ns[1:], strict=False) for o in (nn.Linear(i,j), nn.ReLU())]
+    return nn.Sequential(*layers[:-1])
 
 def _cnn():
-    def block(i,o): return nn.Conv2d(i, o, 3, stride=2, padding=1), nn.BatchNorm2d(o), nn.ReLU()
+    def block(i, o): return nn.Conv2d(i, o, 3, stride=2, padding=1), nn.BatchNorm2d(o), nn.ReLU()
     return nn.Sequential(*block(1,8), *block(8,16), *block(16,32), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32,10))
 
-WORKS = dict(
-    tiny=Work(lambda: nn.Sequential(nn.Linear(10,32), nn.ReLU(), nn.Linear(32,2)), (10,), 2, 32, 2000),
-    mlp =Work(lambda: nn.Sequential(nn.Linear(784,256), nn.ReLU(), nn.Linear(256,256), nn.ReLU(), nn.Linear(256,10)), (784,), 10, 64, 500),
-    cnn =Work(_cnn, (1,28,28), 10, 32, 150))
+tiny = Work(partial(_mlp, 10, 32, 2),         (10,),      2, 32, 2000, 1.05)
+mlp  = Work(partial(_mlp, 784, 256, 256, 10), (784,),    10, 64,  500, 1.02)
+cnn  = Work(_cnn,                             (1,28,28), 10, 32,  150, 1.02)
+WORKS = dict(tiny=tiny, mlp=mlp, cnn=cnn)
 
-def new_model(work): torch.manual_seed(42); return work.model()
+def new_model(work, seed):
+    torch.manual_seed(seed)
+    return work.model()
 
-def new_batches(work):
-    g = torch.Generator().manual_seed(0)
-    return [(torch.randn(work.bs, *work.shape, generator=g), torch.randint(work.n_out, (work.bs,), generator=g)) for _ in range(work.n)]
+def new_batches(work, seed):
+    g = torch.Generator().manual_seed(seed)
+    def _one(): return torch.randn(work.bs, *work.shape, generator=g),torch.randint(work.n_out, (work.bs,), generator=g)
+    return [_one() for _ in range(work.n)]
 
-def loader(batches, collate=itemgetter(0)):
-    "A real `DataLoader`, as some libraries insist on one, which hands out the ready-made `batches` as they are"
-    return DataLoader(batches, batch_size=1, shuffle=False, collate_fn=collate)
+# ---- steps
 
-# ---------------------------------------------------------------- contenders
+class Variant(NamedTuple):
+    name: str
+    n_cbs: int
 
-Contender = namedtuple('Contender', 'name func dist imp hooks')
-CONTENDERS = {}
+def noop(*args, **kwargs): "What a hook of a callback does here"
 
-def contender(dist=None, imp=None, hooks=''):
-    "Register a contender: the pip distribution, the modules to import (to time that), and the per-batch hooks its callbacks have"
-    def _f(f): CONTENDERS[f.__name__] = Contender(f.__name__, f, dist, imp, hooks.split()); return f
-    return _f
-
-def noop(*args, **kwargs): pass
-
-def make_noops(hooks, n, base):
-    "`n` instances of as many subclasses of `base` (some libraries refuse two of one class), each `hook` doing nothing"
+def noops(base, n, hooks):
+    "`n` callbacks, each of a class of its own, as some libraries refuse two of one"
     return [type(f'Noop{i}', (base,), dict.fromkeys(hooks, noop))() for i in range(n)]
 
-@contender()
-def raw(model, loss_func, dl, noops):
-    opt = SGD(model.parameters(), lr=LR)
-    model.train()
-    for xb,yb in dl:
-        pred = model(xb)
-        loss = loss_func(pred, yb)
-        loss.backward()
-        opt.step()
-        opt.zero_grad()
-
-@contender()
-def raw_again(model, loss_func, dl, noops): raw(model, loss_func, dl, noops)
-
-@contender()
-def raw_list(model, loss_func, dl, noops):
-    "The same loop over a plain list: what `DataLoader` itself costs"
-    raw(model, loss_func, dl.dataset, noops)
-
-@contender()
-def raw_item(model, loss_func, dl, noops):
-    "The same loop reading the loss every step, as anything that shows or logs it must"
-    opt = SGD(model.parameters(), lr=LR)
-    losses = []
-    model.train()
-    for xb,yb in dl:
-        loss = loss_func(model(xb), yb)
-        loss.backward()
-        opt.step()
-        opt.zero_grad()
-        losses.append(loss.item())
-
-@contender('learnloop', 'learnloop', 'before_batch after_pred after_loss before_backward after_backward before_step after_step after_batch')
-def learnloop(model, loss_func, dl, noops):
-    from learnloop import Learner, DataLoaders, Callback
-    learn = Learner(DataLoaders(dl, loader([])), model, loss_func, opt_func=SGD, lr=LR, cbs=noops(Callback))
-    with learn.no_bar(): learn.fit(1)
-
-@contender('fastai', 'fastai.learner', 'before_batch after_pred after_loss before_backward after_backward before_step after_step after_batch')
-def fastai(model, loss_func, dl, noops):
-    from fastai.learner import Learner
-    from fastai.callback.core import Callback
-    from fastai.data.core import DataLoaders
-    from fastai.optimizer import OptimWrapper
-    learn = Learner(DataLoaders(dl, loader([])), model, loss_func, opt_func=partial(OptimWrapper, opt=SGD), lr=LR, cbs=noops(Callback))
-    learn.logger = noop
-    with learn.no_bar() if hasattr(learn, 'progress') else contextlib.nullcontext(): learn.fit(1)
-
-@contender('lightning', 'lightning.pytorch', 'on_train_batch_start on_before_backward on_after_backward on_before_optimizer_step on_before_zero_grad on_train_batch_end')
-def lightning(model, loss_func, dl, noops, **kwargs):
-    import lightning.pytorch as pl
-    class Module(pl.LightningModule):
-        def __init__(self): super().__init__(); self.model = model
-        def training_step(self, b, i): return loss_func(self.model(b[0]), b[1])
-        def configure_optimizers(self): return SGD(self.parameters(), lr=LR)
-    opts = dict(logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False) | kwargs
-    pl.Trainer(max_epochs=1, accelerator='cpu', devices=1, callbacks=noops(pl.Callback), **opts).fit(Module(), dl)
-
-@contender('lightning', None, 'on_train_batch_start on_before_backward on_after_backward on_before_optimizer_step on_before_zero_grad on_train_batch_end')
-def lightning_barebones(model, loss_func, dl, noops):
-    "Lightning's own mode for measuring its overhead: everything optional off"
-    lightning(model, loss_func, dl, noops, barebones=True, logger=None, enable_checkpointing=None, enable_progress_bar=None, enable_model_summary=None)
-
-@contender('pytorch-ignite', 'ignite.engine', 'GET_BATCH_STARTED GET_BATCH_COMPLETED ITERATION_STARTED ITERATION_COMPLETED')
-def ignite(model, loss_func, dl, noops):
-    from ignite.engine import create_supervised_trainer, Events
-    trainer = create_supervised_trainer(model, SGD(model.parameters(), lr=LR), loss_func)
-    for cb in noops(object):
-        for h in CONTENDERS['ignite'].hooks: trainer.add_event_handler(Events[h], getattr(cb, h))
-    trainer.run(dl, max_epochs=1)
-
-@contender('pytorch-accelerated', 'pytorch_accelerated', 'on_train_step_start on_train_step_end')
-def pytorch_accelerated(model, loss_func, dl, noops):
-    from pytorch_accelerated import Trainer
-    from pytorch_accelerated import callbacks as C
-    cbs = [C.MoveModulesToDeviceCallback, C.TerminateOnNaNCallback] + noops(C.TrainerCallback)
-    trainer = Trainer(model, loss_func, SGD(model.parameters(), lr=LR), callbacks=cbs)
-    trainer.train(dl.dataset, num_epochs=1, per_device_batch_size=1, collate_fn=dl.collate_fn,
-                  train_dataloader_kwargs=dict(shuffle=False, num_workers=0, pin_memory=False))
-
-@contender('transformers', 'transformers.trainer', 'on_step_begin on_pre_optimizer_step on_optimizer_step on_step_end')
-def hf_trainer(model, loss_func, dl, noops):
-    from transformers import Trainer, TrainingArguments, TrainerCallback, PrinterCallback
-    class WithLoss(nn.Module):
-        def __init__(self): super().__init__(); self.model = model
-        def forward(self, x, y): return dict(loss=loss_func(self.model(x), y))
-    class MyTrainer(Trainer):  # dict batches, in order
-        def get_train_dataloader(self): return self.accelerator.prepare(loader(dl.dataset, collate=lambda b: dict(zip('xy', b[0]))))
-    opt = SGD(model.parameters(), lr=LR)
-    args = TrainingArguments(tempfile.gettempdir(), report_to=[], logging_strategy='no', save_strategy='no', num_train_epochs=1, max_grad_norm=0,
-                             disable_tqdm=True, use_cpu=True, remove_unused_columns=False, per_device_train_batch_size=1)
-    sched = torch.optim.lr_scheduler.LambdaLR(opt, lambda i: 1.)
-    trainer = MyTrainer(WithLoss(), args, train_dataset=dl.dataset, optimizers=(opt,sched), callbacks=noops(TrainerCallback))
-    trainer.remove_callback(PrinterCallback)
-    trainer.train()
-
-@contender('keras', 'keras', 'on_train_batch_begin on_train_batch_end')
-def keras(model, loss_func, dl, noops):
-    import keras
-    m = keras.Sequential([keras.layers.TorchModuleWrapper(model)])
-    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)  # keras casts targets to float before calling a plain function
-    m.compile(optimizer=keras.optimizers.SGD(LR), loss=loss, jit_compile=False)
-    m.fit(dl, epochs=1, verbose=0, shuffle=False, callbacks=noops(keras.callbacks.Callback))
-
-@contender('skorch', 'skorch', 'on_batch_begin on_batch_end on_grad_computed')
-def skorch(model, loss_func, dl, noops):
-    from skorch import NeuralNet
-    from skorch.callbacks import Callback
-    net = NeuralNet(model, criterion=partial(_Fn, loss_func), optimizer=SGD, lr=LR, max_epochs=1, train_split=None, verbose=0,
-                    iterator_train=lambda ds, **kw: dl, callbacks=[(f'noop{i}',c) for i,c in enumerate(noops(Callback))])
-    net.partial_fit(dl.dataset)
-
-class _Fn(nn.Module):
-    "skorch wants its criterion to be a class of modules"
-    def __init__(self, f): super().__init__(); self.f = f
-    def forward(self, pred, y): return self.f(pred, y)
-
-# ---------------------------------------------------------------- timing
-
-def quiet():
-    "Silence what the libraries say about themselves"
-    warnings.filterwarnings('ignore')
-    os.environ.setdefault('TRANSFORMERS_VERBOSITY', 'error')
-    for o in ('lightning.pytorch', 'lightning', 'lightning.pytorch.utilities.rank_zero', 'ignite', 'transformers', 'accelerate'):
-        logging.getLogger(o).setLevel(logging.ERROR)
-
-clock = time.process_time
-
-def timed_fit(c, model, batches, n_cbs):
-    dl = loader(batches)
+def timed_fit(var, model, batches):
+    c,dl = CONTENDERS[var.name],loader(batches)
     gc.collect()
-    with contextlib.redirect_stdout(io.StringIO()):
-        start = clock()
-        c.func(model, F.cross_entropy, dl, partial(make_noops, c.hooks, n_cbs))
-        return clock()-start
+    with redirect_stdout(io.StringIO()):
+        start = time.process_time()
+        c.func(model, F.cross_entropy, dl, partial(noops, n=var.n_cbs, hooks=c.hooks))
+        return time.process_time()-start
 
-def run_once(c, work, batches, n_cbs):
-    "us/step, ms per fit, and the weights at the end"
-    model = new_model(work)
-    short = timed_fit(c, model, batches[:SHORT], n_cbs)
-    long  = timed_fit(c, model, batches, n_cbs)
-    step = (long-short)/(len(batches)-SHORT)
-    return step*1e6, (short-SHORT*step)*1e3, [p.detach().clone() for p in model.parameters()]
+class Round(NamedTuple):
+    step_us: float
+    fit_ms: float
+    weights: torch.Tensor
 
-def variants(names, cbs=True):
-    "What is run: each contender without callbacks and, if it has any hooks, with"
-    for n in names:
-        c = CONTENDERS[n]
-        yield n, c, 0
-        if cbs and c.hooks: yield f'{n}+cbs', c, N_CBS
+def one_round(var, work, batches, seed):
+    "Train a new model: a few batches, then an epoch"
+    model = new_model(work, seed)
+    short,full = (timed_fit(var, model, o) for o in (batches[:SHORT], batches))
+    step = (full-short)/(len(batches)-SHORT)
+    return Round(step*1e6, (short-SHORT*step)*1e3, nn.utils.parameters_to_vector(model.parameters()).detach())
 
-def bench(work, names, rounds, cbs=True):
-    "Medians over interleaved `rounds`, per variant"
-    batches = new_batches(work)
-    todo,failed,res = list(variants(names, cbs)),{},{}
-    for name,c,n_cbs in list(todo):  # warm up, and find out who runs at all
-        try: run_once(c, work, batches[:max(4*SHORT, work.n//10)], n_cbs)
-        except ImportError as e: failed[name] = f'skipped: {e}'
-        except Exception as e:   failed[name] = f'failed: {type(e).__name__}: {e}'
-    todo = [o for o in todo if o[0] not in failed]
-    for r in range(rounds):
-        for name,c,n_cbs in random.Random(r).sample(todo, len(todo)):
-            step,fit,params = run_once(c, work, batches, n_cbs)
-            d = res.setdefault(name, dict(step_us=[], fit_ms=[]))
-            d['step_us'].append(step); d['fit_ms'].append(fit)
-            d['params'] = params
-        print(f'  round {r+1}/{rounds}', file=sys.stderr)
-    return {k:summary(k, res[k], res) for k,_,_ in todo} | {k:dict(error=v) for k,v in failed.items()}
+def measure(work, variants, rounds, seed):
+    "The `rounds` of each of `variants`"
+    batches,order = new_batches(work, seed),random.Random(seed)
+    for o in variants: one_round(o, work, batches[:work.n//10], seed)  # warm up
+    res = {o:[] for o in variants}
+    for i in range(rounds):
+        for o in order.sample(variants, len(variants)): res[o].append(one_round(o, work, batches, seed))
+        print(f'  round {i+1}/{rounds}', file=sys.stderr)
+    return res
 
-def summary(name, d, res):
-    med,raw,params = statistics.median, res['raw']['step_us'], list(zip(d['params'], res['raw']['params']))
-    out = dict(us_per_step=med(d['step_us']), ratio=med(a/b for a,b in zip(d['step_us'], raw)),
-               overhead_us=med(a-b for a,b in zip(d['step_us'], raw)), fit_ms=med(d['fit_ms']),
-               ratio_best=min(d['step_us'])/min(raw), equal_to_raw=all(torch.allclose(a, b, rtol=1e-4, atol=1e-6) for a,b in params),
-               max_diff=max((a-b).abs().max().item() for a,b in params), rounds=d['step_us'])
-    if name.endswith('+cbs'):
-        plain = name.removesuffix('+cbs')
-        out['cbs_us'] = med(a-b for a,b in zip(d['step_us'], res[plain]['step_us']))
-        out['ns_per_call'] = 1e3*out['cbs_us']/(N_CBS*len(CONTENDERS[plain].hooks))
-    return out
+def compare(f, rounds, base):
+    "The median of `f(step, step of base)` over rounds"
+    return median(f(a.step_us, b.step_us) for a,b in zip(rounds, base, strict=True))
 
-# ---------------------------------------------------------------- import time, installed size
+def call_ns(res, name):
+    "What a call of a callback's hook costs; None if that was not measured"
+    var = Variant(name, N_CBS)
+    return 1e3*compare(sub, res[var], res[Variant(name, 0)])/(N_CBS*len(CONTENDERS[name].hooks)) if var in res else None
 
-_IMPORT = '''import sys,time,torch  # torch first, so that it is not counted
-n,t,c = len(sys.modules),time.perf_counter(),time.process_time()
-import {imp}
-print(time.process_time()-c, time.perf_counter()-t, len(sys.modules)-n)'''
+# ---- imports
 
-def import_cost(imp, n=5):
-    "Median CPU and wall seconds, over `n` fresh processes, to import `imp` after torch, and how many modules that adds"
-    def _one(): return map(float, subprocess.run([sys.executable, '-c', _IMPORT.format(imp=imp)], capture_output=True, text=True, check=True).stdout.split()[-3:])
-    _one()  # warm the page cache
-    cpu,wall,mods = zip(*(_one() for _ in range(n)))
-    return dict(import_s=statistics.median(cpu), import_wall_s=statistics.median(wall), modules=int(mods[0]))
+HEAVY = {'matplotlib','tensorboard','IPython'}
 
-def requirements(dist, extras=(), seen=None):
-    "Names of the installed distributions that `dist[extras]` needs, itself included"
-    from packaging.requirements import Requirement
-    from packaging.utils import canonicalize_name as canon
-    seen = set() if seen is None else seen
-    key = canon(dist),frozenset(extras)
-    if key in seen: return set()
-    try: reqs = metadata.requires(dist) or []
-    except metadata.PackageNotFoundError: return set()
-    seen.add(key)
-    for r in map(Requirement, reqs):
-        if not r.marker or any(r.marker.evaluate(dict(extra=e)) for e in ('',*extras)): requirements(r.name, r.extras, seen)
-    return {name for name,_ in seen}
+# torch comes first, so that it isn't counted
+_import = '''
+import sys, time, torch
+before,start = set(sys.modules),time.process_time()
+import {}
+print(time.process_time()-start, *(sys.modules.keys()-before))'''
 
-def size_mb(dist):
-    fs = (metadata.files(dist) or []) if dist else []
-    return sum(p.stat().st_size for f in fs if (p:=f.locate()).is_file() and p.suffix!='.pyc')/2**20
+def import_cost(module, n=5):
+    "CPU seconds beyond torch's own, the median of `n` fresh processes, and which of `HEAVY` come along"
+    cmd = sys.executable,'-c',_import.format(module)
+    outs = [subprocess.run(cmd, capture_output=True, text=True, check=True).stdout.splitlines()[-1].split() for _ in range(n)]
+    return median(float(o[0]) for o in outs),sorted(HEAVY.intersection(outs[0]))
 
-def footprint(c):
-    "Import time, and MB and number of distributions installed beyond what torch itself brings"
-    more = requirements(c.dist) - requirements('torch')
-    return import_cost(c.imp) | dict(own_mb=size_mb(c.dist), total_mb=sum(map(size_mb, more)), dists=len(more), version=metadata.version(c.dist))
+# ---- report
 
-# ---------------------------------------------------------------- report
+def show(title, cols, rows):
+    "Print a markdown table"
+    lines = [cols, ['---']+['---:']*(len(cols)-1), *rows]
+    print(f'\n### {title}\n\n' + '\n'.join(f"| {' | '.join(o)} |" for o in lines), flush=True)
 
-def md_table(cols, rows):
-    return '\n'.join('| '+' | '.join(o)+' |' for o in [cols, ['---']+['---:']*(len(cols)-1), *rows])
+def step_row(res, var):
+    rounds,base,ns = res[var],res[Variant('raw', 0)],call_ns(res, var.name)
+    step,fit = (median(getattr(o, k) for o in rounds) for k in ('step_us','fit_ms'))
+    diff = (rounds[-1].weights-base[-1].weights).abs().max().item()
+    return [var.name, f'{step:.1f}', f'{compare(truediv, rounds, base):.3f}', f'{compare(sub, rounds, base):+.1f}', f'{fit:.1f}',
+        f'to {diff:.0e}' if diff else 'exactly', '' if ns is None else f'{ns:.0f}']
 
-def bench_table(res):
-    rows = []
-    for k,d in res.items():
-        if k.endswith('+cbs'): continue
-        if 'error' in d: rows.append([k, d['error'][:60]] + ['']*7); continue
-        w = res.get(f'{k}+cbs', {})
-        cb = [f"{w['cbs_us']:+.1f}", f"{w['ns_per_call']:.0f}"] if 'cbs_us' in w else ['','']
-        eq = 'yes' if d['equal_to_raw'] else f"no ({d['max_diff']:.0e})"
-        rows.append([k, f"{d['us_per_step']:.1f}", f"{d['ratio']:.2f}", f"{d['ratio_best']:.2f}", f"{d['overhead_us']:+.1f}", *cb, f"{d['fit_ms']:.1f}", eq])
-    return md_table(['contender', 'us/step', 'x raw', 'x best', 'overhead us', f'+{N_CBS} callbacks us', 'ns/call', 'fit ms', '=raw'], rows)
+def target_rows(steps, imports):
+    "What learnloop has to reach, beside what it did"
+    def _row(what, limit, val, fmt): return [what, f'{limit:{fmt}}', f'{val:{fmt}}', 'yes' if val<=limit else 'no']
+    for m,res in steps.items():
+        ratio = compare(truediv, res[Variant('learnloop', 0)], res[Variant('raw', 0)])
+        yield _row(f'{m}: step, times raw', WORKS[m].target, ratio, '.3f')
+        if (ns := call_ns(res, 'learnloop')) is not None: yield _row('no-op callback, ns a call', 150, ns, '.0f')
+    secs,heavy = imports['learnloop']
+    yield _row('import, CPU s beyond torch', .15, secs, '.3f')
+    yield [f"import, of {', '.join(sorted(HEAVY))}", 'none', ', '.join(heavy) or 'none', 'no' if heavy else 'yes']
 
-def footprint_table(res):
-    return md_table(['library', 'version', 'import CPU s (beyond torch)', 'modules', 'own MB', 'MB with deps', 'dists'],
-        [[k, d['version'], f"{d['import_s']:.2f}", str(d['modules']), f"{d['own_mb']:.1f}", f"{d['total_mb']:.0f}", str(d['dists'])] for k,d in res.items()])
+# ---- the run
+
+def installed(names):
+    "Those of `names` whose library can be imported; says which can't"
+    for nm in names:
+        try: import_module(CONTENDERS[nm].module or 'torch')
+        except ImportError as e: print(f'{nm}: left out: {e}', file=sys.stderr)
+        else: yield nm
+
+def parse_args():
+    cfg = run_settings('bench', seed=42, rounds=15)
+    p = ArgumentParser('python -m benchmarks.overhead', description=__doc__, formatter_class=RawDescriptionHelpFormatter)
+    p.add_argument('--models', nargs='*', choices=WORKS, default=[*WORKS], help='none: imports only')
+    p.add_argument('--contenders', nargs='*', choices=CONTENDERS, default=[*CONTENDERS], help='besides raw and learnloop')
+    p.add_argument('--rounds', type=int, default=cfg.rounds, help='default: %(default)s (settings.ini)')
+    p.add_argument('--seed', type=int, default=cfg.seed, help='of weights, batches and order; default: %(default)s (settings.ini)')
+    p.add_argument('--threads', type=int, default=1, help='default: %(default)s; the CPU time of all counts')
+    return p.parse_args()
 
 def main():
-    cfg = run_settings('bench', seed=0, rounds=5)
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument('--models', nargs='*', choices=WORKS, default=list(WORKS))
-    p.add_argument('--contenders', nargs='*', choices=CONTENDERS, default=list(CONTENDERS))
-    p.add_argument('--rounds', type=int, default=cfg.rounds, help='default: %(default)s, from settings.ini')
-    p.add_argument('--no-cbs', action='store_true', help='leave out the variants with callbacks')
-    p.add_argument('--imports', action='store_true', help='also measure import time and installed size')
-    p.add_argument('--wall', action='store_true', help='time by the wall, not by the CPU time of the process')
-    p.add_argument('--json', help='write everything measured here')
-    a = p.parse_args()
-    names = list(dict.fromkeys(['raw', *a.contenders]))
-    torch.set_num_threads(1)
+    args = parse_args()
+    torch.set_num_threads(args.threads)
     quiet()
-    if a.wall: globals()['clock'] = time.perf_counter
-    out = dict(machine=dict(cpu=platform.processor() or platform.machine(), python=platform.python_version(), torch=torch.__version__, threads=1, clock='wall' if a.wall else 'cpu'), models={})
-    for m in a.models:
+    names = [*installed(o for o in CONTENDERS if o in {'raw','learnloop',*args.contenders})]
+    steps = {}
+    for m in args.models:
         print(f'{m}: {WORKS[m].n} steps', file=sys.stderr)
-        out['models'][m] = res = bench(WORKS[m], names, a.rounds, not a.no_cbs)
-        print(f'\n### {m}\n\n{bench_table(res)}\n', flush=True)
-    if a.imports:
-        def _installed(c): return c.imp and requirements(c.dist)
-        out['footprint'] = res = {n:footprint(CONTENDERS[n]) for n in names if _installed(CONTENDERS[n])}
-        print(f'\n### footprint\n\n{footprint_table(res)}\n')
-    if a.json:
-        with open(a.json, 'w') as f: json.dump(out, f, indent=1)
+        variants = [Variant(nm, n) for nm in names for n in (0,N_CBS) if not n or m==PRICED and CONTENDERS[nm].hooks]
+        steps[m] = res = measure(WORKS[m], variants, args.rounds, args.seed)
+        rows = [step_row(res, o) for o in variants if not o.n_cbs]
+        show(m, ['contender', 'us/step', 'times raw', 'us more', 'fit ms', '= raw', 'ns/callback'], rows)
+    imports = {o:import_cost(o) for o in dict.fromkeys(CONTENDERS[nm].module for nm in names) if o}
+    rows = [[k, f'{secs:.3f}', ', '.join(heavy)] for k,(secs,heavy) in imports.items()]
+    show('import', ['module', 'CPU s beyond torch', 'heavy modules'], rows)
+    show('learnloop', ['target', 'at most', 'measured', 'met'], target_rows(steps, imports))
 
 if __name__=='__main__': main()

@@ -8,5 +8,7 @@ from learnloop.optimizer import *
 from learnloop.learner import *
 from learnloop.metrics import *
 from learnloop.recorder import *
+from learnloop.progress import *
+from learnloop.log import *
 from learnloop.hook import *
 from learnloop.trace import *

@@ -15,7 +15,7 @@ from types import MethodType
 from fastcore.basics import camel2snake, listify, patch
 from .flow import Event, Flow, did_you_mean, near_miss
 
-# %% ../nbs/01_callback.ipynb #36444156
+# %% ../nbs/01_callback.ipynb #01ae274b
 class on:
     "Hear `event`, at every call or at some: a decorator for methods and functions"
     def __init__(self,
@@ -38,7 +38,7 @@ class on:
         f.heard = [*getattr(f, 'heard', []), self]
         return f
 
-    def _run(self, f, key, cb, **kwargs):
+    def _run(self, f, key, cb, /, **kwargs):
         "Call `f(cb)` if the filter lets this call pass"
         if self.when: ok = self.when(cb.learn)
         else:
@@ -206,7 +206,7 @@ def add_cb(self:Flow,
             raise
     return self
 
-# %% ../nbs/01_callback.ipynb #3bc28857
+# %% ../nbs/01_callback.ipynb #cbfc7624
 @patch
 def remove_cb(self:Flow,
     cb # A callback, or a class: all of it
@@ -214,12 +214,8 @@ def remove_cb(self:Flow,
     "Remove a callback, if it is there"
     for o in [o for o in self.cbs if o is cb or (isinstance(cb, type) and isinstance(o, cb))]:
         self._drop_cb(o)
-        due = [c for c in self._cleanups if c[1].__self__ is o]
-        self._cleanups[:],kept = due,[c for c in self._cleanups if c not in due]
-        try: self._unwind(0)
-        finally:
-            self._cleanups[:] = kept
-            o.learn = None
+        try: self._unwind(0, who=o)
+        finally: o.learn = None
     return self
 
 @patch
@@ -253,7 +249,7 @@ def remove_cbs(self:Flow,
     for cb in listify(cbs): self.remove_cb(cb)
     return self
 
-# %% ../nbs/01_callback.ipynb #3a33c1e9
+# %% ../nbs/01_callback.ipynb #f558b316
 @patch
 @contextmanager
 def added_cbs(self:Flow,
@@ -265,6 +261,7 @@ def added_cbs(self:Flow,
     try: yield self
     finally: self.remove_cbs(reversed(cbs))
 
+# %% ../nbs/01_callback.ipynb #5d4be947
 @patch
 @contextmanager
 def removed_cbs(self:Flow,

@@ -64,19 +64,20 @@ class OneCycle(Callback):
         if self.learn.outcome.get('step')=='done': self.sched.step()
     def before_evaluate(self): "The schedule is a fit's alone"
 
-# %% ../nbs/90_cli.ipynb #7c9c0ed8
-def _plot_preds(learn, fig, rows=4, cols=10):
+# %% ../nbs/90_cli.ipynb #ed3fff28
+def _plot_preds(learn, fig, rows=3, cols=8):
     "Draw validation images, wrong predictions first"
     preds,targs = learn.get_preds()
     probs,classes = preds.softmax(1).max(1)
     is_wrong = classes!=targs
     first = (is_wrong.float() + (1-probs)/2).argsort(descending=True)  # then those that the model was least sure of
-    fig.suptitle(f'{int(is_wrong.sum())} of {len(targs)} are wrong: those first, then the least sure', size='medium')
+    fig.suptitle(f'Predictions: {is_wrong.sum()} of {len(targs)} are wrong; those first, then the least sure')
     for ax,i in zip(fig.subplots(rows, cols).flat, first, strict=False):
         ax.imshow(learn.dls.valid.dataset[i][0][0], cmap='gray_r')
-        ax.axis('off')
-        title,colour = (f'{classes[i]}, not {targs[i]} ✗', 'crimson') if is_wrong[i] else (f'{classes[i]}', 'black')
-        ax.set_title(title, size='small', color=colour, weight='bold' if is_wrong[i] else None, pad=2)
+        ax.set(xticks=[], yticks=[])
+        ax.spines[:].set(color='crimson', linewidth=2.5, visible=bool(is_wrong[i]))
+        if is_wrong[i]: ax.set_title(f'{classes[i]} (is {targs[i]})', color='crimson', weight='bold', size='medium')
+        else: ax.set_title(f'{classes[i]}', size='medium')
 
 # %% ../nbs/90_cli.ipynb #83b0e907
 def plot_fit(

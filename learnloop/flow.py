@@ -129,7 +129,7 @@ class _Handlers(dict):
         fs = self[event] = self.flow._collect(event, self.training)
         return fs
 
-# %% ../nbs/00_flow.ipynb #cd6b61a9
+# %% ../nbs/00_flow.ipynb #79bb2549
 class Flow:
     "Phases, the callbacks that hear their events, and the runner of both"
     rows = PHASES
@@ -140,7 +140,7 @@ class Flow:
     def __init__(self):
         self.cbs,self.open,self.outcome,self.exception,self.created = [],[],{},None,False
         self.phases,self.events,self._inner,self._inside,self._version = {},[],set(),{},0
-        self._cleanups = []  # (event, method) for each `before_x` begun: a stack that phases unwind down to where it was
+        self._cleanups = []  # (depth, event, method) for each `before_x` begun: a stack that phases unwind down to their depth
         self._valid_handlers,self._train_handlers = (_Handlers(self, o) for o in (False,True))
         self.training = False
         self.declare(*self.rows)
@@ -184,27 +184,34 @@ def _within(self:Flow, name):
     for o in res: res += [p.name for p in self.phases.values() if o in p.inside and p.name not in res]
     return res[1:]
 
-# %% ../nbs/00_flow.ipynb #a6074101
-def _enter(flow, phase, entry, who):
-    if flow.open and flow.open[-1] is phase: flow._cleanups.append(entry)
+# %% ../nbs/00_flow.ipynb #767f631e
+def _enter(flow, phase, f, who, /, **kwargs):
+    if flow.open and flow.open[-1] is phase: flow._cleanups.append((len(flow.open), phase.cleanup, f))
 
 @patch
 def _ordered(self:Flow): return sorted(self.cbs, key=lambda o: o.order)
 
+# %% ../nbs/00_flow.ipynb #fb98643e
 @patch
 def _handlers_of(self:Flow, who, event):
     "Bound methods of `who` for `event`, those of the phase that it stands in for included"
-    if who is self: return [getattr(self, event)] if hasattr(type(self), event) else []
-    fs = list(who.handlers(event))
+    if who is self: return self._wrapped(who, event, [getattr(self, event)] if hasattr(type(self), event) else [])
+    fs = self._wrapped(who, event, who.handlers(event))
     for p in self.phases.values():
         if p.like and event in p.events and not who.handlers(p.before) and who.handlers(f'before_{p.like}'):
-            fs += [MethodType(partial(_stand_in, self, f), who) for f in who.handlers(event.replace(p.name, p.like))]
-    if fs:
-        for o in self.cbs:
-            if o is not who and hasattr(type(o), 'wrap_handler'): fs = [o.wrap_handler(who, event, f) for f in fs]
+            like = self._wrapped(who, event, who.handlers(event.replace(p.name, p.like)))
+            fs += [MethodType(partial(_stand_in, self, f), who) for f in like]
     return fs
 
-# %% ../nbs/00_flow.ipynb #b772bb48
+@patch
+def _wrapped(self:Flow, who, event, fs):
+    "Let callbacks with a `wrap_handler`, such as a tracer, have a hand in the methods of others"
+    fs = list(fs)
+    for o in self.cbs if fs else ():
+        if o is not who and hasattr(type(o), 'wrap_handler'): fs = [o.wrap_handler(who, event, f) for f in fs]
+    return fs
+
+# %% ../nbs/00_flow.ipynb #2e86299b
 @patch
 def _listens(self:Flow, who, event, training): return who is self or (who in self.cbs and who.listens(event in self._inner, training))
 
@@ -215,12 +222,12 @@ def _collect(self:Flow, event, training):
     for who in (self, *self._ordered()):
         if not self._listens(who, event, training): continue
         if phase:
-            for f in self._handlers_of(who, phase.cleanup): res.append(MethodType(partial(_enter, self, phase, (phase.cleanup,f)), who))
+            for f in self._handlers_of(who, phase.cleanup): res.append(MethodType(partial(_enter, self, phase, f), who))
         res += self._handlers_of(who, event)
     return res
 
-# %% ../nbs/00_flow.ipynb #484b77aa
-def _stand_in(flow, f, who, **kwargs):
+# %% ../nbs/00_flow.ipynb #30324f38
+def _stand_in(flow, f, who, /, **kwargs):
     if flow.phases['fit'] not in flow.open: f(**kwargs)
 
 # %% ../nbs/00_flow.ipynb #a73a4e27
@@ -258,7 +265,7 @@ def __call__(self:Flow,
         if self._taker(e) is None: raise self._uncaught(e) from e
         raise
 
-# %% ../nbs/00_flow.ipynb #cb6a3e97
+# %% ../nbs/00_flow.ipynb #0cdad664
 @patch
 def with_events(self:Flow,
     phase:str, # Name of a declared phase
@@ -269,7 +276,7 @@ def with_events(self:Flow,
     "Run `f(*args, **kwargs)` as the body of `phase`, its events around it"
     p = self.phases.get(phase)
     if p is None: raise ValueError(f'unknown phase {phase!r}{did_you_mean(phase, self.phases)} (`declare` adds phases)')
-    depth,n,out,res,err = len(self.open),len(self._cleanups),None,None,None
+    depth,out,res,err = len(self.open),None,None,None
     for o in self._inside[phase]: self.outcome.pop(o, None)
     self.open.append(p)
     try:
@@ -281,29 +288,29 @@ def with_events(self:Flow,
             out = self.outcome[phase] = 'cancelled'
             if fs := self._handlers[p.after_cancel]: self._hear(fs, p.after_cancel)
         if fs := self._handlers[p.after]: self._hear(fs, p.after)
-    except p.catches: self._unwind(n)
+    except p.catches: self._unwind(depth)
     except BaseException as e:
         if not isinstance(e, CancelException): out = 'failed'
         elif self._taker(e) is None: err,out = self._uncaught(e),'failed'
         self.outcome[phase] = out or 'cancelled'
-        err = self._unwind(n, self._announce(err or e))
+        err = self._unwind(depth, self._announce(err or e))
         if err is e: raise
         raise err  # noqa: B904  `_uncaught` sets the cause
     else:
-        if len(self._cleanups)>n: self._unwind(n)
+        if self._cleanups and self._cleanups[-1][0]>depth: self._unwind(depth)
     finally:
         del self.open[depth:]
         if not depth: self.exception = None
         err = None  # an exception kept in a frame that it refers to would keep that frame, and its batch, alive
     return res
 
-# %% ../nbs/00_flow.ipynb #fd8bf323
+# %% ../nbs/00_flow.ipynb #78a583a7
 @patch
-def _unwind(self:Flow, n, err=None):
-    "Run clean-ups down to `n` of them; return what is in flight then if `err` was given, else raise it"
-    given = err
-    while len(self._cleanups)>n:
-        event,f = self._cleanups.pop()
+def _unwind(self:Flow, depth, err=None, who=None):
+    "Run clean-ups of phases deeper than `depth`, or those of `who`; return what is in flight then if `err` was given, else raise it"
+    given,todo = err,self._cleanups
+    while due := [i for i,(d,_,f) in enumerate(todo) if d>depth and who in (None, f.__self__)]:
+        _,event,f = todo.pop(due[-1])
         try: f()
         except BaseException as e:
             self._blame(e, f, event)

@@ -25,7 +25,7 @@ from .data import (_why_empty, Endless, batch_len, default_device, describe, det
 from .flow import Flow
 from .optimizer import backward, freeze_to, make_opt, n_groups, norm_params, opts, set_hypers, step, trainable_params, zero_grad
 
-# %% ../nbs/04_learner.ipynb #6d5449fd
+# %% ../nbs/04_learner.ipynb #0a68d133
 class Loop(Flow):
     "The training loop: every method is a piece that a subclass may override"
     def _do_fit(self):
@@ -52,7 +52,7 @@ class Loop(Flow):
     ):
         "Take the batch `b` through the `batch` phase"
         self.iter,self._named = i,type(b) is dict or isinstance(b, Mapping)
-        self.xb,self.yb,self.bs = unpack(b, self._dev or self.device, self.dls.n_inp)
+        self.xb,self.yb,self.bs = unpack(b, self._dev or self.device, self._n_inp)
         try: self.with_events('batch', self._do_one_batch)
         finally: self._drop_batch()
     def _do_one_batch(self):
@@ -96,7 +96,7 @@ def _step(self:Loop):
 @patch
 def _zero_grad(self:Loop): zero_grad(self.opt)
 
-# %% ../nbs/04_learner.ipynb #accbfe93
+# %% ../nbs/04_learner.ipynb #32e3517b
 @patch
 def _epochs(self:Loop):
     "Count `epoch` up to `n_epoch`, which callbacks may change on the way"
@@ -112,7 +112,7 @@ def _pick(self:Loop, ds_idx, dl):
 
 @patch
 def _use(self:Loop, dl):
-    self.dl,self.n_iter,self._dev = dl,None if dl is None else batch_len(dl),self.device
+    self.dl,self.n_iter,self._dev,self._n_inp = dl,None if dl is None else batch_len(dl),self.device,getattr(self.dls, 'n_inp', None)
     return dl is not None
 
 # %% ../nbs/04_learner.ipynb #3dfd63f8
@@ -189,7 +189,7 @@ def _set_forward(self, v): self._forward_model = v
 Learner.forward_model = property(lambda self: self.model if self._forward_model is None else self._forward_model, _set_forward,
     doc='What is called: `model`, unless set to a wrapper of it')
 
-# %% ../nbs/04_learner.ipynb #b816d613
+# %% ../nbs/04_learner.ipynb #cd739534
 @patch(as_prop=True)
 def device(self:Learner):
     "Where batches go: the loaders' device; without one, where the model is if that is an accelerator; else the machine's best"
@@ -198,7 +198,7 @@ def device(self:Learner):
         p = next(self.model.parameters(), None)
         self._device = p.device if p is not None and p.device.type!='cpu' else default_device()
     return self._device
-Learner._device = Learner._dev = None
+Learner._device = Learner._dev = Learner._n_inp = None
 
 # %% ../nbs/04_learner.ipynb #6ace558e
 @patch
@@ -432,7 +432,7 @@ def loss_not_reduced(self:Learner):
     else: ctx = _replaced(self, 'loss_func', partial(f, reduction='none'))
     with ctx: yield self
 
-# %% ../nbs/04_learner.ipynb #2097141b
+# %% ../nbs/04_learner.ipynb #598ca9ba
 class GatherPredsCallback(Callback):
     "Gather predictions, targets, inputs and losses of a validation"
     def __init__(self,
@@ -450,33 +450,42 @@ class GatherPredsCallback(Callback):
         self.concat_dim,self.pickle_protocol = concat_dim,pickle_protocol
         self.inputs,self.preds,self.targets,self.losses = [],[],[],[]
 
-    def before_validate(self):
-        self.inputs,self.preds,self.targets,self.losses = [],[],[],[]
-        for o in (self.save_preds, self.save_targs):
-            if o is not None: o.mkdir(parents=True, exist_ok=True)
-
-    def before_batch(self):
-        if self.with_input: self.inputs.append(to_detach(self.learn.xb))
-
-    def after_batch(self):
-        learn = self.learn
-        preds,targs = to_detach(learn.pred),to_detach(learn.yb)
-        if self.with_preds: self.preds.append(preds)
-        if self.with_targs: self.targets.append(targs)
-        for folder,o in ((self.save_preds, preds), (self.save_targs, detuplify(targs))):
-            if folder is not None: torch.save(o, folder/f'{learn.iter}.pt', pickle_protocol=self.pickle_protocol)
-        if self.with_loss and learn.loss is not None:
-            self.losses.append(to_detach(learn.loss if learn.loss.numel()==learn.bs else learn.loss.view(learn.bs, -1).mean(1)))
-
-    def after_validate(self):
-        cat = partial(to_concat, dim=self.concat_dim)
-        self.inputs,self.targets = (detuplify(cat(o)) if o else None for o in (self.inputs, self.targets))
-        self.preds = cat(self.preds) if self.preds else None
-        self.losses = to_concat(self.losses) if self.losses else None
-
     def all_tensors(self)->list: # In the order that `get_preds` returns; None for what was not kept
         "Return inputs (if wanted), predictions, targets, losses (if wanted)"
         return [self.inputs]*self.with_input + [self.preds, self.targets] + [self.losses]*self.with_loss
+
+# %% ../nbs/04_learner.ipynb #f9a1a753
+@patch
+def before_validate(self:GatherPredsCallback):
+    self.inputs,self.preds,self.targets,self.losses = [],[],[],[]
+    for o in (self.save_preds, self.save_targs):
+        if o is not None: o.mkdir(parents=True, exist_ok=True)
+
+@patch
+def before_batch(self:GatherPredsCallback):
+    if self.with_input: self.inputs.append(to_detach(self.learn.xb))
+
+@patch
+def after_batch(self:GatherPredsCallback):
+    learn = self.learn
+    if learn.pred is None:  # the batch was skipped before it had a prediction
+        del self.inputs[-1:]
+        return
+    preds,targs = to_detach(learn.pred),to_detach(learn.yb)
+    if self.with_preds: self.preds.append(preds)
+    if self.with_targs: self.targets.append(targs)
+    for folder,o in ((self.save_preds, preds), (self.save_targs, detuplify(targs))):
+        if folder is not None: torch.save(o, folder/f'{learn.iter}.pt', pickle_protocol=self.pickle_protocol)
+    if self.with_loss and learn.loss_grad is not None:
+        self.losses.append(to_detach(learn.loss if learn.loss.numel()==learn.bs else learn.loss.view(learn.bs, -1).mean(1)))
+
+# %% ../nbs/04_learner.ipynb #db8ea787
+@patch
+def after_validate(self:GatherPredsCallback):
+    cat = partial(to_concat, dim=self.concat_dim)
+    self.inputs,self.targets = (detuplify(cat(o)) if o else None for o in (self.inputs, self.targets))
+    self.preds = cat(self.preds) if self.preds else None
+    self.losses = to_concat(self.losses) if self.losses else None
 
 # %% ../nbs/04_learner.ipynb #6c2398b7
 @patch

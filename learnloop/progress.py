@@ -7,7 +7,7 @@ Docs: https://learnloop.github.io/learnloop/progress.html.md"""
 # %% auto #0
 __all__ = ['ProgressCallback']
 
-# %% ../nbs/12_progress.ipynb #8268a3f1
+# %% ../nbs/12_progress.ipynb #29f25b6d
 import os, sys
 from contextlib import contextmanager
 from html import escape
@@ -15,8 +15,8 @@ from math import inf
 from time import monotonic
 from fastcore.basics import noop, patch
 from .callback import Callback
-from .learner import Learner
-from .recorder import format_time, format_value
+from .learner import Learner, default_cb, format_value, print_row
+from .recorder import format_time
 
 # %% ../nbs/12_progress.ipynb #2570d38a
 _open = []  # Displays at work, the first of which has the screen
@@ -111,7 +111,7 @@ def _mk_display():
     if shell is not None and type(shell).__name__!='TerminalInteractiveShell': return _Notebook(shell)
     return _Terminal() if _is_tty(sys.stdout) else _Lines()
 
-# %% ../nbs/12_progress.ipynb #1166408e
+# %% ../nbs/12_progress.ipynb #571acbaa
 class ProgressCallback(Callback):
     "Show the table of epochs, and a bar for what is running"
     order,safe_in_evaluate = 45,True
@@ -129,12 +129,12 @@ class ProgressCallback(Callback):
         d,self._display,self._due = self._display,None,inf
         if d is None: return
         _open.remove(d)
-        if self.learn.logger==d.row: self.learn.logger = print
+        if self.learn.logger==d.row: self.learn.logger = print_row
         d.close()
 
     def before_fit(self):
         self._begin()
-        if self.learn.logger is print: self.learn.logger = self._display.row
+        if self.learn.logger is print_row: self.learn.logger = self._display.row
     def before_train(self): self._push('train')
     def cleanup_train(self): self._bars.pop()
     def before_validate(self): self._push('validate')
@@ -167,8 +167,8 @@ def _draw(self:ProgressCallback, i):
     self._display.bar(label, i, n, _status(i, n, monotonic()-start, loss))
     self._due = monotonic()+self.every_seconds
 
-# %% ../nbs/12_progress.ipynb #531b428a
-Learner.defaults.append(ProgressCallback)
+# %% ../nbs/12_progress.ipynb #014f70fc
+default_cb(ProgressCallback)
 
 # %% ../nbs/12_progress.ipynb #c4723c93
 @patch

@@ -60,13 +60,15 @@ class Recorder(Callback):
         self.learn.logger(self.metric_names)
         if self.learn.metrics: self.learn.add_cb(_CheckMetrics)
 
-# %% ../nbs/11_recorder.ipynb #489cb2a1
+# %% ../nbs/11_recorder.ipynb #335a7204
 class _CheckMetrics(Callback):
     def before_batch(self):
         for m in self.learn.recorder.valid_mets:
             if hasattr(m, 'check'): m.check(len(self.learn.yb))
         self.learn.remove_cb(self)
-    def after_fit(self): self.learn.remove_cb(self)
+
+@patch
+def cleanup_fit(self:Recorder): self.learn.remove_cb(_CheckMetrics)
 
 # %% ../nbs/11_recorder.ipynb #e444e87d
 @patch

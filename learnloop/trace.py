@@ -108,14 +108,14 @@ def handlers(self:Tracer,
     "Hear `event`, whatever it is"
     return [MethodType(partial(_fired, event), self), *Callback.handlers(self, event)]
 
-# %% ../nbs/15_trace.ipynb #fb5b635d
+# %% ../nbs/15_trace.ipynb #cb9f031f
 def _turn(tracer, event, f, who, /, **kwargs):
     "Call `f`, a handler of `who`, and record how that went"
     if not tracer._hears(event): return f(**kwargs)
     phase = tracer.learn.open[-1] if tracer.learn.open else None
     # a callback that is removed is cleaned up before the event
     if phase and event==phase.cleanup and who in tracer.learn.cbs: tracer._event(event)
-    row = tracer._add(event, who.name)
+    row = tracer._add(event, getattr(who, 'name', type(who).__name__))
     try: f(**kwargs)
     except BaseException as e:
         row.outcome = type(e).__name__
