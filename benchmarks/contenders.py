@@ -5,7 +5,6 @@ validation, logs or bar. `noops(Base)` gives the callbacks to attach: none, or s
 one, decorate a function with `@contender`.
 """
 import logging, os, tempfile, torch, warnings
-from contextlib import nullcontext
 from functools import partial
 from operator import itemgetter
 from typing import NamedTuple
@@ -71,7 +70,7 @@ _events = 'before_batch after_pred after_loss before_backward after_backward bef
 def learnloop(model, loss_func, dl, noops):
     from learnloop import Callback, DataLoaders, Learner
     learn = Learner(DataLoaders(dl), model, loss_func, opt_func=SGD, lr=LR, cbs=noops(Callback))
-    with learn.no_bar() if hasattr(learn, 'no_bar') else nullcontext(), learn.no_logging(): learn.fit(1)
+    with learn.no_bar(), learn.no_logging(): learn.fit(1)
 
 @contender('fastai.learner', _events)
 def fastai(model, loss_func, dl, noops):

@@ -7,11 +7,13 @@ what the short one costs beyond its steps is the price of a fit ("fit ms"). The 
 which a busy machine disturbs less than time by the wall. Ratios are to `raw` in the same round, and all numbers are medians over
 rounds; how far `raw_again` is from 1 tells the noise. "= raw" compares the final weights.
 
-Peers take part where they are installed:
+Peers take part where they are installed; better not beside what the project is developed with:
 
-    pip install -c constraints.txt torch pytorch-ignite lightning skorch pytorch-accelerated keras transformers accelerate fastai
+    python3 -m venv /tmp/peers
+    /tmp/peers/bin/pip install -c constraints.txt -e . pytorch-ignite lightning skorch pytorch-accelerated keras transformers accelerate fastai
+    /tmp/peers/bin/python -m benchmarks.overhead
 
-Should torchvision, which fastai brings, not match the torch in use, `pip uninstall torchvision`: none of them needs it.
+If the torchvision that fastai brings doesn't match the build of torch, uninstall it: nothing here needs it.
 """
 import gc, io, random, subprocess, sys, time, torch
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
@@ -76,7 +78,9 @@ def noops(base, n, hooks):
 
 def timed_fit(var, model, batches):
     c,dl = CONTENDERS[var.name],loader(batches)
+    gc.unfreeze()
     gc.collect()
+    gc.freeze()  # or else collections during this fit would walk through all that other contenders imported
     with redirect_stdout(io.StringIO()):
         start = time.process_time()
         c.func(model, F.cross_entropy, dl, partial(noops, n=var.n_cbs, hooks=c.hooks))
@@ -124,7 +128,7 @@ before,start = set(sys.modules),time.process_time()
 import {}
 print(time.process_time()-start, *(sys.modules.keys()-before))'''
 
-def import_cost(module, n=5):
+def import_cost(module, n=3):
     "CPU seconds beyond torch's own, the median of `n` fresh processes, and which of `HEAVY` come along"
     cmd = sys.executable,'-c',_import.format(module)
     outs = [subprocess.run(cmd, capture_output=True, text=True, check=True).stdout.splitlines()[-1].split() for _ in range(n)]

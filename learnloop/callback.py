@@ -7,9 +7,9 @@ Docs: https://learnloop.github.io/learnloop/callback.html.md"""
 # %% auto #0
 __all__ = ['on', 'Callback', 'mk_cb', 'TrainingLoop']
 
-# %% ../nbs/01_callback.ipynb #b2176850
+# %% ../nbs/01_callback.ipynb #3569e1e1
 import inspect, re, warnings
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from types import MethodType
 from fastcore.basics import camel2snake, listify, patch
@@ -69,7 +69,7 @@ class _Reader:
         super().__setattr__(k, v)
         if k in self._live and self.learn is not None: self.learn._changed()
 
-# %% ../nbs/01_callback.ipynb #34a0ec8f
+# %% ../nbs/01_callback.ipynb #981d81bc
 class Callback(_Reader):
     "Listens to the events of a learner: subclass it, or give functions by event: `Callback(after_batch=f)`"
     order,run,run_train,run_valid = 0,True,True,True
@@ -97,7 +97,9 @@ class Callback(_Reader):
         for k,f in self.__dict__.get('_events', {}).items(): return k if (nm := getattr(f, '__name__', k))=='<lambda>' else nm
         return camel2snake(re.sub('(?<=.)Callback$', '', type(self).__name__))
     @name.setter
-    def name(self, v): self.__dict__['_name'] = v
+    def name(self, v):
+        if self.learn is not None: raise ValueError(f'{self.label} is in a learner as {self.name!r}: name it {v!r} before it is added')
+        self.__dict__['_name'] = v
 
     @property
     def label(self): return type(self).__name__ if type(self) is not Callback else f'Callback({self.name})'
@@ -119,7 +121,7 @@ def load_state_dict(self:Callback,
     "Take up the state in `sd`"
     self.__dict__['_calls'] = dict(sd.get('calls', {}))
 
-# %% ../nbs/01_callback.ipynb #ed292e80
+# %% ../nbs/01_callback.ipynb #6d872d02
 @patch
 def handlers(self:Callback,
     event:str # Name of an event
@@ -129,7 +131,8 @@ def handlers(self:Callback,
     res = [getattr(self, event)] if callable(f) and not hasattr(f, 'heard') else []
     for k,f in self._functions().items():
         if k==event and not hasattr(f, 'heard'): res.append(MethodType(f, self))
-        res += [MethodType(partial(o._run, f, f'{k}:{o.event}'), self) for o in getattr(f, 'heard', ()) if o.event==event]
+        mine = [o for o in getattr(f, 'heard', ()) if o.event==event]
+        res += [MethodType(partial(o._run, f, f'{k}:{event}' + f':{i}'*bool(i)), self) for i,o in enumerate(mine)]
     return res
 
 @patch
@@ -206,16 +209,18 @@ def add_cb(self:Flow,
             raise
     return self
 
-# %% ../nbs/01_callback.ipynb #cbfc7624
+# %% ../nbs/01_callback.ipynb #e6fb61a5
 @patch
 def remove_cb(self:Flow,
     cb # A callback, or a class: all of it
 )->Flow: # The flow itself
     "Remove a callback, if it is there"
-    for o in [o for o in self.cbs if o is cb or (isinstance(cb, type) and isinstance(o, cb))]:
-        self._drop_cb(o)
-        try: self._unwind(0, who=o)
-        finally: o.learn = None
+    gone = [o for o in self.cbs if o is cb or (isinstance(cb, type) and isinstance(o, cb))]
+    with ExitStack() as todo:  # all of it, also if a clean-up fails
+        for o in gone:
+            self._drop_cb(o)
+            todo.callback(setattr, o, 'learn', None)
+            todo.callback(self._unwind, 0, who=o)
     return self
 
 @patch
@@ -240,13 +245,14 @@ def add_cbs(self:Flow,
         raise
     return self
 
-# %% ../nbs/01_callback.ipynb #59891616
+# %% ../nbs/01_callback.ipynb #33f5bee4
 @patch
 def remove_cbs(self:Flow,
     cbs # One, or a list of callbacks and classes
 )->Flow: # The flow itself
     "Remove callbacks"
-    for cb in listify(cbs): self.remove_cb(cb)
+    with ExitStack() as todo:
+        for cb in reversed(list(listify(cbs))): todo.callback(self.remove_cb, cb)
     return self
 
 # %% ../nbs/01_callback.ipynb #f558b316

@@ -304,7 +304,7 @@ def with_events(self:Flow,
         err = None  # an exception kept in a frame that it refers to would keep that frame, and its batch, alive
     return res
 
-# %% ../nbs/00_flow.ipynb #78a583a7
+# %% ../nbs/00_flow.ipynb #201b70ec
 @patch
 def _unwind(self:Flow, depth, err=None, who=None):
     "Run clean-ups of phases deeper than `depth`, or those of `who`; return what is in flight then if `err` was given, else raise it"
@@ -314,20 +314,25 @@ def _unwind(self:Flow, depth, err=None, who=None):
         try: f()
         except BaseException as e:
             self._blame(e, f, event)
-            err = self._merge(err, e)
+            err = self._merge(err, e, ending=who is None)
     if given is None and err is not None: raise err
     return err
 
+def _add_then(err, e):
+    "Note on `err` that `e` was raised on top of it"
+    at = f'{e.callback}.{e.event}' if isinstance(e, CancelException) else '; '.join(getattr(e, '__notes__', ())).replace('learnloop: in ', '')
+    err.add_note(f'learnloop: then {type(e).__name__}: {e}, in {at}')
+
 @patch
-def _merge(self:Flow, err, e):
-    "What is in flight when `e` is raised on top of `err`"
+def _merge(self:Flow, err, e, ending):
+    "What is in flight when `e` is raised on top of `err`, and whether the innermost phase is ending"
     if isinstance(e, CancelException):
         taker = self._taker(e)
         if taker is None: e = self._uncaught(e)
-        elif err is None: return None if taker==len(self.open)-1 else e
+        elif err is None: return None if ending and taker==len(self.open)-1 else e
         elif isinstance(err, CancelException): return e if taker<self._taker(err) else err
     if err is None or isinstance(err, CancelException): return self._announce(e)
-    err.add_note(f'learnloop: then {type(e).__name__}: {e}; {"; ".join(getattr(e, "__notes__", []))}')
+    _add_then(err, e)
     return err
 
 @patch
@@ -337,11 +342,12 @@ def _announce(self:Flow, e):
     self.exception = e
     if not any(o.startswith('learnloop: in ') for o in getattr(e, '__notes__', ())):
         e.add_note(f'learnloop: in the {self.open[-1].name} phase{self._where()}')
-    for f in list(self._handlers['after_exception']):
+    for f in self._handlers['after_exception']:
+        if not self._listens(f.__self__, 'after_exception', self.training): continue
         try: f()
         except BaseException as o:
             self._blame(o, f, 'after_exception')
-            e.add_note(f'learnloop: then {type(o).__name__}: {o}; {"; ".join(getattr(o, "__notes__", []))}')
+            _add_then(e, o)
     return e
 
 # %% ../nbs/00_flow.ipynb #29dd8518

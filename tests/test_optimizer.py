@@ -4,6 +4,7 @@ from functools import partial
 import numpy as np
 import pytest, torch
 from torch import nn
+from torch.optim.optimizer import register_optimizer_step_post_hook
 from torch.optim import SGD, ASGD, Adadelta, Adafactor, Adagrad, Adam, Adamax, AdamW, Muon, NAdam, RAdam, RMSprop, Rprop
 from learnloop.optimizer import (backward, freeze_to, get_hypers, is_norm, make_opt, n_groups, no_decay_params, norm_params, opts,
     set_hypers, step, trainable_params, zero_grad)
@@ -461,7 +462,7 @@ def test_step_runs_hooks(register):
 
 def test_step_runs_global_hooks():
     hook = _Counts()
-    handle = torch.optim.optimizer.register_optimizer_step_post_hook(hook)
+    handle = register_optimizer_step_post_hook(hook)
     try: step(_linear()[1])
     finally: handle.remove()
     assert hook.n==1
