@@ -39,10 +39,10 @@ def digits(
     train,valid = random_split(ds, [.8,.2], generator=torch.Generator().manual_seed(seed))
     return DataLoaders.from_dsets(train, valid, bs=bs, device='cpu')
 
-# %% ../nbs/90_cli.ipynb #dc981874
+# %% ../nbs/90_cli.ipynb #1b0897b8
 def cnn(
     n_out:int=10, # Number of classes
-    width:int=32  # Channels of the first layer; each one after has twice as many, on a quarter of the area
+    width:int=16  # Channels of the first layer; each one after has twice as many, on a quarter of the area
 )->nn.Sequential: # From images, (n,1,8,8), to scores, (n,n_out)
     "Make a small convolutional network with batch normalization"
     def _conv(ni, nf, stride): return nn.Conv2d(ni, nf, 3, stride, padding=1, bias=False),nn.BatchNorm2d(nf),nn.ReLU()
@@ -64,7 +64,7 @@ class OneCycle(Callback):
         if self.learn.outcome.get('step')=='done': self.sched.step()
     def before_evaluate(self): "The schedule is a fit's alone"
 
-# %% ../nbs/90_cli.ipynb #ed3fff28
+# %% ../nbs/90_cli.ipynb #6b023788
 def _plot_preds(learn, fig, rows=3, cols=8):
     "Draw validation images, wrong predictions first"
     preds,targs = learn.get_preds()
@@ -73,7 +73,7 @@ def _plot_preds(learn, fig, rows=3, cols=8):
     first = (is_wrong.float() + (1-probs)/2).argsort(descending=True)  # then those that the model was least sure of
     fig.suptitle(f'Predictions: {is_wrong.sum()} of {len(targs)} are wrong; those first, then the least sure')
     for ax,i in zip(fig.subplots(rows, cols).flat, first, strict=False):
-        ax.imshow(learn.dls.valid.dataset[i][0][0], cmap='gray_r')
+        ax.imshow(learn.dls.valid.dataset[i][0][0].numpy(), cmap='gray_r')
         ax.set(xticks=[], yticks=[])
         ax.spines[:].set(color='crimson', linewidth=2.5, visible=bool(is_wrong[i]))
         if is_wrong[i]: ax.set_title(f'{classes[i]} (is {targs[i]})', color='crimson', weight='bold', size='medium')
@@ -105,9 +105,9 @@ def plot_fit(
     _plot_preds(learn, fig.add_subfigure(grid[1,1]))
     return fig
 
-# %% ../nbs/90_cli.ipynb #20fe5566
+# %% ../nbs/90_cli.ipynb #b63786f9
 def demo(
-    epochs:int=8,   # Times that the network sees each training image
+    epochs:int=10,  # Times that the network sees each training image
     bs:int=64,      # Images in a batch
     lr:float=.01,   # Highest learning rate of the one-cycle schedule
     seed:int=42,    # Seed of weights, of shuffling, and of the split into training and validation images
@@ -116,9 +116,10 @@ def demo(
     "Train a small convolutional network on handwritten digits"
     run = folder/f'{datetime.now():%Y%m%d-%H%M%S}'
     torch.manual_seed(seed)
-    learn = Learner(digits(seed, bs), cnn(), F.cross_entropy, metrics=accuracy, cbs=[OneCycle(lr), TensorBoardCallback(run, every_steps=1)])
+    cbs = [OneCycle(lr), TensorBoardCallback(run, every_steps=1)]
+    learn = Learner(digits(seed, bs), cnn(), F.cross_entropy, lr=lr, metrics=accuracy, cbs=cbs)
     print(learn.show_training_loop(), end='\n\n')
-    learn.fit(epochs, lr=lr)
+    learn.fit(epochs)
     plot_fit(learn).savefig(run/'digits.png', dpi=120)
     print(f"""
 Validation accuracy: {learn.final_record[-1]:.2%}

@@ -8,13 +8,14 @@ Docs: https://learnloop.github.io/learnloop/learner.html.md"""
 __all__ = ['Loop', 'format_value', 'print_row', 'Learner', 'TrainEvalCallback', 'default_cb', 'StepLimit', 'GatherPredsCallback',
            'FetchPredsCallback', 'before_batch_cb']
 
-# %% ../nbs/04_learner.ipynb #a36a2e6b
+# %% ../nbs/04_learner.ipynb #68b169b9
 import math, torch, warnings
 from collections.abc import Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from functools import partial
 from itertools import count
+from numbers import Integral
 from pathlib import Path
 from types import SimpleNamespace
 from fastcore.basics import listify, noop, patch
@@ -352,14 +353,14 @@ def _end(self:Learner):
     if self.phases['fit'] in self.open: return
     for cb in self.cbs: cb.run = True
 
-# %% ../nbs/04_learner.ipynb #c518463c
+# %% ../nbs/04_learner.ipynb #45c87c8d
 @patch
 def _check_fit(self:Learner, n_epoch, start_epoch, max_steps, steps_per_epoch):
     "Refuse what can't be fitted, before anything runs"
     if self.phases['fit'] in self.open: raise RuntimeError('fit was called inside a fit of the same learner; use learn.validate or learn.with_events there, or another learner')
     if n_epoch is None and not max_steps: raise ValueError('n_epoch is None: give a number of epochs, or max_steps')
     for nm,v,low in (('n_epoch', n_epoch, 0), ('start_epoch', start_epoch, 0), ('max_steps', max_steps, 1), ('steps_per_epoch', steps_per_epoch, 1)):
-        if v is not None and (not isinstance(v, int) or isinstance(v, bool) or v<low): raise ValueError(f'{nm} is {v!r}: it must be a whole number, {low} or more')
+        if v is not None and (not isinstance(v, Integral) or isinstance(v, bool) or v<low): raise ValueError(f'{nm} is {v!r}: it must be a whole number, {low} or more')
     if (dl := self.dls.train) is None: raise ValueError('there is no training loader: give DataLoaders(train, valid)')
     if batch_len(dl)==0: raise ValueError(f'the training loader is empty: {_why_empty(dl)}')
 
@@ -394,7 +395,7 @@ def _evaluate(self:Learner, dl, cbs=None, inner=False):
         try: f() if inner else self.with_events('evaluate', f)
         finally: self._end()
 
-# %% ../nbs/04_learner.ipynb #2abea190
+# %% ../nbs/04_learner.ipynb #8d8dd5ef
 @patch
 def validate(self:Learner,
     ds_idx=1,  # Which of `dls`, by index or name
@@ -403,10 +404,9 @@ def validate(self:Learner,
 )->list|None: # Loss and metrics, as `recorder.metric_names` has them; None without a recorder
     "Compute loss and metrics"
     dl = self._loader(ds_idx, dl)
-    self.final_record,before = None,self.final_record
-    self._evaluate(dl, cbs)
-    res,self.final_record = self.final_record,before
-    return res
+    with _replaced(self, 'final_record', None):
+        self._evaluate(dl, cbs)
+        return self.final_record
 
 @patch
 def _loader(self:Learner, ds_idx, dl):

@@ -9,6 +9,8 @@ from learnloop import Callback, DataLoaders, Learner, TrainEvalCallback, Uncaugh
 from torch import nn
 from torch.nn import functional as F
 
+torch.set_num_threads(1)  # the tensors are tiny: a second thread gains nothing, and waits where cores are shared
+
 # Typed by hand from DESIGN.md, so that a slip in the table of the code shows up as a difference
 TAKEN_BY = dict(CancelFitException='fit', CancelEpochException='epoch', CancelTrainException='train', CancelValidException='validate',
     CancelBatchException='batch', CancelBackwardException='backward', CancelStepException='step', CancelZeroGradException='zero_grad',
