@@ -146,7 +146,7 @@ def _demo_options(parser):
         # as text: argparse checks those, so a bad value in the file is found, too
         parser.add_argument(f'--{k}', type=typ, default=str(defaults[k]), help=f'{doc} (default: %(default)s)')
 
-# %% ../nbs/90_cli.ipynb #af4f218e
+# %% ../nbs/90_cli.ipynb #dd0de4df
 def main(
     argv:list|None=None # Arguments; None for those of the process
 ):
@@ -160,6 +160,7 @@ def main(
     opts = vars(parser.parse_args(argv))
     if missing := [o for o in ('sklearn','matplotlib') if find_spec(o) is None]:
         cmd.exit(1, f"learnloop demo needs {' and '.join(missing)}: pip install 'learnloop[demo]'\n")
+    torch.set_num_threads(1)  # so small a network gains nothing from more, and loses a lot where other programs run
     try: demo(**opts)
     except OSError as e: cmd.exit(1, f'learnloop demo: {e}\n')
     except KeyboardInterrupt: cmd.exit(130, 'learnloop demo: interrupted\n')

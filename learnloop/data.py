@@ -207,7 +207,7 @@ def _why_empty(dl):
     return f"{type(dl).__name__}{why} yielded no batch: " + (
         "use a smaller batch_size or drop_last=False" if drop and n else "check its dataset and sampler")
 
-# %% ../nbs/02_data.ipynb #332c975b
+# %% ../nbs/02_data.ipynb #fdaf409d
 class Endless:
     "Go through `dl` again and again; a new iteration goes on where the last one stopped"
     def __init__(self,
@@ -219,10 +219,11 @@ class Endless:
         while True:
             is_new = self._it is None
             if is_new: self._it = iter(self.dl)
-            while (b := next(self._it, self)) is not self:  # `self`: a marker that no loader yields
-                is_new = False
-                yield b
-            self._it = None
+            try:
+                while True:
+                    yield next(self._it)  # kept in no variable, which would keep the batch alive while the next is made
+                    is_new = False
+            except StopIteration: self._it = None
             if is_new: raise ValueError(_why_empty(self.dl))
 
     def __repr__(self): return f'Endless({type(self.dl).__name__}, {batch_len(self.dl) or "?"} batches a pass)'

@@ -26,7 +26,7 @@ from .data import (_why_empty, Endless, batch_len, default_device, describe, det
 from .flow import Flow
 from .optimizer import backward, freeze_to, make_opt, n_groups, norm_params, opts, set_hypers, step, trainable_params, zero_grad
 
-# %% ../nbs/04_learner.ipynb #0a68d133
+# %% ../nbs/04_learner.ipynb #efce3fa7
 class Loop(Flow):
     "The training loop: every method is a piece that a subclass may override"
     def _do_fit(self):
@@ -42,15 +42,16 @@ class Loop(Flow):
         with torch.no_grad(): self.with_events('validate', self.all_batches)
     def all_batches(self):
         "Run `one_batch` for each batch of `dl`"
-        batches,i = iter(self.dl),0
-        while self.with_events('fetch', self._fetch, batches):
-            self.one_batch(i, self.batch)
-            i += 1
-        self._check_length(i)
+        batches,n = iter(self.dl),0
+        try:
+            while self.with_events('fetch', self._fetch, batches):
+                self.one_batch(n, self.batch)
+                n += 1
+        finally: self._drop_batch()
+        self._check_length(n)
     def one_batch(self,
         i:int, # Its number in the epoch, from 0
-        b      # What the loader gave
-    ):
+        b):    # What the loader gave
         "Take the batch `b` through the `batch` phase"
         self.iter,self._named = i,type(b) is dict or isinstance(b, Mapping)
         self.xb,self.yb,self.bs = unpack(b, self._dev or self.device, self._n_inp)
@@ -288,7 +289,7 @@ def unfreeze(self:Learner):
     "Train all groups"
     self.freeze_to(0)
 
-# %% ../nbs/04_learner.ipynb #33e393ce
+# %% ../nbs/04_learner.ipynb #63881f5b
 class StepLimit(Callback):
     "End epochs, or the fit, by number of optimizer steps: the loader seems to end there"
     order = -9
@@ -305,8 +306,10 @@ class StepLimit(Callback):
         end = min(self.first+(self.max_steps or math.inf), self.begun+(self.steps_per_epoch or math.inf))
         self.learn.dl,self.learn.n_iter = self._until(end, self.endless or self.learn.dl),None
     def _until(self, end, dl):
-        for b in dl:
-            yield b
+        batches = iter(dl)
+        while True:
+            try: yield next(batches)  # kept in no variable, which would keep the batch alive while the next is made
+            except StopIteration: return
             if self.learn.count.opt_steps>=end: return
 
     @property
@@ -319,7 +322,7 @@ class StepLimit(Callback):
     def after_train(self):
         if self.done: self.learn.n_epoch = self.learn.epoch+1
 
-# %% ../nbs/04_learner.ipynb #4be873e4
+# %% ../nbs/04_learner.ipynb #e70ff636
 @patch
 def fit(self:Learner,
     n_epoch:int|None=None, # Epochs to train for; None if `max_steps` says when to stop
@@ -344,6 +347,7 @@ def fit(self:Learner,
         try: self.with_events('fit', self._do_fit)
         finally:
             self._end()
+            self.training = False
             if self.outcome.get('fit')!='done': zero_grad(self.opt)
 
 @patch
@@ -454,7 +458,7 @@ class GatherPredsCallback(Callback):
         "Return inputs (if wanted), predictions, targets, losses (if wanted)"
         return [self.inputs]*self.with_input + [self.preds, self.targets] + [self.losses]*self.with_loss
 
-# %% ../nbs/04_learner.ipynb #f9a1a753
+# %% ../nbs/04_learner.ipynb #44a3c6ac
 @patch
 def before_validate(self:GatherPredsCallback):
     self.inputs,self.preds,self.targets,self.losses = [],[],[],[]
@@ -477,7 +481,7 @@ def after_batch(self:GatherPredsCallback):
     for folder,o in ((self.save_preds, preds), (self.save_targs, detuplify(targs))):
         if folder is not None: torch.save(o, folder/f'{learn.iter}.pt', pickle_protocol=self.pickle_protocol)
     if self.with_loss and learn.loss_grad is not None:
-        self.losses.append(to_detach(learn.loss if learn.loss.numel()==learn.bs else learn.loss.view(learn.bs, -1).mean(1)))
+        self.losses.append(to_detach(learn.loss.view(learn.bs, -1).mean(1)))
 
 # %% ../nbs/04_learner.ipynb #db8ea787
 @patch

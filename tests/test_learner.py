@@ -48,7 +48,7 @@ def by_hand(model, opt, train, valid, n_epoch, step=None):
             for x,y in valid: F.mse_loss(model(x), y)
     return losses
 
-OPTS = dict(sgd=(torch.optim.SGD, dict(lr=.1)), momentum=(torch.optim.SGD, dict(lr=.1, momentum=.9)), nesterov=(torch.optim.SGD, dict(lr=.1, momentum=.9, nesterov=True)),
+OPTS = dict(sgd=(torch.optim.SGD, dict(lr=.1)), momentum=(torch.optim.SGD, dict(lr=.01, momentum=.9)), nesterov=(torch.optim.SGD, dict(lr=.01, momentum=.9, nesterov=True)),
     sgd_wd=(torch.optim.SGD, dict(lr=.1, weight_decay=.1)), adamw=(torch.optim.AdamW, dict(lr=.01, weight_decay=.1)), adam=(torch.optim.Adam, dict(lr=.01)),
     rmsprop=(torch.optim.RMSprop, dict(lr=.01, momentum=.5)))
 
@@ -73,7 +73,7 @@ def test_with_the_default_callbacks_too():
     by_hand(model, torch.optim.AdamW(decay_groups(model, .01), lr=1e-3), *shuffling(), n_epoch=2)
     torch.manual_seed(1)
     learn = Learner(DataLoaders(*shuffling(), device='cpu'), other, F.mse_loss)
-    with suppress(AttributeError), learn.no_bar(), learn.no_logging(): learn.fit(2)
+    with learn.no_bar(), learn.no_logging(): learn.fit(2)
     assert learn.count.epochs==2 and same(model, other)
 
 def test_fits_in_a_row_are_one_long_one():
@@ -344,7 +344,7 @@ def test_evaluation_leaves_everything_as_it_was(evaluate, fitted):
 @pytest.mark.parametrize('e', ['before_batch', 'after_pred', 'before_step', 'after_batch', 'after_train', 'after_epoch', 'before_fetch'])
 def test_evaluation_inside_a_fit_does_not_change_it(evaluate, e):
     def hear(cb, _):
-        if not cb.training and 'batch' in e: return
+        if not cb.training and e.endswith(('batch', 'fetch')): return
         before = state(cb.learn)
         evaluate(cb.learn)
         assert changed(before, cb.learn)==[]
@@ -358,12 +358,12 @@ def test_evaluation_inside_a_fit_does_not_change_it(evaluate, e):
 
 def test_evaluation_leaves_history_and_default_callbacks_alone():
     learn = Learner(DataLoaders(TRAIN, VALID), mk_model(), F.mse_loss)
-    with suppress(AttributeError), learn.no_bar(), learn.no_logging():
+    with learn.no_bar(), learn.no_logging():
         learn.fit(1)
         before = state(learn)
         learn.validate()
         learn.get_preds(0)
-    assert changed(before, learn)==[]
+        assert changed(before, learn)==[]
 
 def test_generator_of_a_loader_is_put_back():
     def run(n):
@@ -409,10 +409,10 @@ def test_get_preds_returns_what_is_asked_for(learn):
     x,y = dataset().tensors
     learn.loss_func = Decoding()
     pred = learn.model(x).detach()
-    for kw,want in [(dict(with_input=True), (x, pred.exp(), y)), (dict(with_loss=True), (pred.exp(), y, (pred-y).square().mean(1))),
+    for kw,want in [(dict(with_input=True), (x, pred.exp(), y)), (dict(with_loss=True), (pred.exp(), y, (pred-y).square().squeeze(1))),
                     (dict(with_decoded=True), (pred.exp(), y, pred.exp().round())), (dict(act=torch.tanh), (pred.tanh(), y)),
                     (dict(with_preds=False), (None, y)), (dict(with_targs=False), (pred.exp(), None)),
-                    (dict(with_input=True, with_decoded=True, with_loss=True), (x, pred.exp(), y, pred.exp().round(), (pred-y).square().mean(1)))]:
+                    (dict(with_input=True, with_decoded=True, with_loss=True), (x, pred.exp(), y, pred.exp().round(), (pred-y).square().squeeze(1)))]:
         got = learn.get_preds(**kw)
         assert len(got)==len(want)
         for o,p in zip(got, want, strict=True): torch.testing.assert_close(o, p)
@@ -499,7 +499,7 @@ NO_LOSS = dict(loss_func=None)
     (dict(loss_func=lambda *args: 3.), {}, TypeError, '3.0, a float.*tensor'),
     (dict(dls=([], VALID)), {}, ValueError, 'training loader is empty'),
     (dict(dls=DataLoader(TensorDataset(*TRAIN[0]), 8, drop_last=True)), {}, ValueError, 'training loader is empty.*4 items, batch_size=8, drop_last=True'),
-    (dict(dls=iter([])), {}, ValueError, 'training loader .* yielded no batch'),
+    (dict(dls=iter([])), {}, ValueError, 'training loader .* exhausted iterator'),
     *(({}, dict(n_epoch=o), ValueError, 'n_epoch is .*whole number, 0 or more') for o in (-1, 1.5, '3', True, math.nan)),
     ({}, dict(n_epoch=None), ValueError, 'n_epoch is None.*max_steps'),
     *(({}, {'n_epoch': 1, k: o}, ValueError, f'{k} is {o!r}') for k,o in (('max_steps', 0), ('steps_per_epoch', -1), ('start_epoch', -1), ('max_steps', 2.5), ('max_steps', True))),
@@ -564,7 +564,7 @@ def test_only_xb_and_yb_can_be_assigned(k):
 
 def test_nan_loss_is_the_users_business():
     learn = mk_learner(defaults=True, loss_func=lambda pred, y: F.mse_loss(pred, y)*math.nan)
-    with suppress(AttributeError), learn.no_bar(), learn.no_logging():
+    with learn.no_bar(), learn.no_logging():
         learn.fit(2)
         learn.validate()
     assert learn.outcome['fit']=='done' and learn.count.opt_steps==6
@@ -610,7 +610,7 @@ def fresh_batches(n=4):
 def test_no_batch_is_kept_when_the_next_is_fetched(kw, defaults):
     learn = mk_learner(defaults=defaults, dls=(fresh_batches(), None))
     weak = Weak()
-    with suppress(AttributeError), learn.no_bar(), learn.no_logging(): learn.fit(**kw, cbs=weak)
+    with learn.no_bar(), learn.no_logging(): learn.fit(**kw, cbs=weak)
     assert len(weak.refs)>=3 and weak.alive==[0]*len(weak.alive)
 
 @pytest.mark.parametrize('cancel', [CancelBatchException, CancelTrainException, CancelEpochException, CancelFitException])
@@ -644,7 +644,7 @@ def test_no_batch_is_kept_once_an_exception_is_gone(e, what):
 
 def test_a_learner_that_is_dropped_is_freed():
     learn = mk_learner(defaults=True)
-    with suppress(AttributeError), learn.no_bar(), learn.no_logging(): learn.fit(1)
+    with learn.no_bar(), learn.no_logging(): learn.fit(1)
     learn.validate()
     ref,model = weakref.ref(learn),weakref.ref(learn.model)
     del learn
