@@ -304,7 +304,7 @@ def with_events(self:Flow,
         err = None  # an exception kept in a frame that it refers to would keep that frame, and its batch, alive
     return res
 
-# %% ../nbs/00_flow.ipynb #201b70ec
+# %% ../nbs/00_flow.ipynb #49676de6
 @patch
 def _unwind(self:Flow, depth, err=None, who=None):
     "Run clean-ups of phases deeper than `depth`, or those of `who`; return what is in flight then if `err` was given, else raise it"
@@ -318,6 +318,7 @@ def _unwind(self:Flow, depth, err=None, who=None):
     if given is None and err is not None: raise err
     return err
 
+# %% ../nbs/00_flow.ipynb #d751be4a
 def _add_then(err, e):
     "Note on `err` that `e` was raised on top of it"
     at = f'{e.callback}.{e.event}' if isinstance(e, CancelException) else '; '.join(getattr(e, '__notes__', ())).replace('learnloop: in ', '')

@@ -1,0 +1,142 @@
+"What holds of every callback of the package: it is found by introspection, so a new one is tested as soon as it is written"
+import gc, importlib, inspect, io, pkgutil, weakref
+from copy import deepcopy
+import learnloop, pytest, torch
+from helpers import LR, act, batches, listener, mk_model, same
+from learnloop import Callback, DataLoaders, Learner
+from torch.nn import functional as F
+
+# Constructor arguments, by the name of the class; functions get a folder of the test's own
+MADE_WITH = dict(StepLimit=dict(max_steps=2), OneCycle=dict(lr_max=.1), TensorBoardCallback=dict(log_dir=lambda folder: folder/'logs'))
+NEEDS_LENGTH = {'OneCycle'}  # schedules that must know how many batches there will be
+
+def subclasses(cls): return [o for c in cls.__subclasses__() for o in (c, *subclasses(c))]
+def found():
+    "All callbacks in the package's modules, but for those that another adds and removes, whose names begin with `_`"
+    for m in pkgutil.walk_packages(learnloop.__path__, 'learnloop.'):
+        if not m.name.endswith('__main__'): importlib.import_module(m.name)  # its import is a run
+    return sorted({o for o in subclasses(Callback) if o.__module__.split('.')[0]=='learnloop' and o.__name__[0]!='_'}, key=lambda o: o.__name__)
+CALLBACKS = found()
+
+@pytest.fixture(params=CALLBACKS, ids=lambda o: o.__name__)
+def make(request, tmp_path):
+    "A function that makes a callback of the class under test"
+    cls,kwargs = request.param,MADE_WITH.get(request.param.__name__, {})
+    params = [p.name for p in list(inspect.signature(cls).parameters.values()) if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
+    if missing := [o for o in params if o not in kwargs]:
+        pytest.fail(f'{cls.__module__}.{cls.__name__} needs {", ".join(missing)}: add arguments to test with to MADE_WITH in {__file__}')
+    return lambda: cls(**{k:v(tmp_path) if callable(v) else v for k,v in kwargs.items()})
+
+def mk_learner(cb=None, cbs=()):
+    "A learner with the default callbacks, `cb` in place of the one of its class if there is one"
+    learn = Learner(DataLoaders(batches(3), batches(2, seed=1)), mk_model(), F.mse_loss, torch.optim.SGD, lr=LR, metrics=[F.l1_loss], cbs=cbs)
+    if cb is not None: learn.remove_cb(type(cb)).add_cb(cb)
+    return learn
+
+def test_there_are_callbacks(): assert {'TrainEvalCallback', 'GatherPredsCallback'}<={o.__name__ for o in CALLBACKS}
+def test_table_has_no_dead_entry(): assert set(MADE_WITH)<={o.__name__ for o in CALLBACKS}
+
+def test_two_fits_in_a_row(make):
+    learn = mk_learner(make())
+    for n in (1, 2):
+        learn.fit(2)
+        assert learn.outcome['fit']=='done' and learn.epoch==learn.n_epoch-1
+    assert all(o.run for o in learn.cbs)
+
+def test_it_is_deterministic_over_learners(make):
+    models = []
+    for _ in range(2):
+        learn = mk_learner(make())
+        learn.fit(2)
+        models.append(learn.model)
+    assert same(*models)
+
+def test_it_can_be_for_one_fit_only(make):
+    learn,cb = mk_learner(),make()
+    learn.remove_cb(type(cb))
+    before = list(learn.cbs)
+    learn.fit(1, cbs=cb)
+    assert learn.cbs==before and cb.learn is None
+
+def test_it_can_be_removed_and_put_back(make):
+    cb = make()
+    learn = mk_learner(cb)
+    learn.fit(1)
+    learn.remove_cb(cb)
+    assert cb not in learn.cbs and cb.learn is None and not hasattr(learn, cb.name)
+    learn.add_cb(cb)
+    learn.fit(1)
+    with learn.removed_cbs(cb): assert cb not in learn.cbs
+    learn.fit(1)
+
+def test_nothing_keeps_it_once_it_is_removed(make):
+    learn = mk_learner(cb := make())
+    learn.fit(1)
+    learn.validate()
+    learn.remove_cb(cb)
+    ref = weakref.ref(cb)
+    del cb
+    gc.collect()
+    assert ref() is None
+
+def test_it_keeps_no_learner(make):
+    learn = mk_learner(make())
+    learn.fit(1)
+    learn.validate()
+    refs = [weakref.ref(o) for o in (learn, learn.model)]
+    del learn
+    gc.collect()
+    assert [o() for o in refs]==[None, None]
+
+def test_state_round_trip(make):
+    cb,new = make(),make()
+    learn = mk_learner(cb)
+    learn.fit(2)
+    f = io.BytesIO()
+    torch.save(state := deepcopy(cb.state_dict()), f)
+    f.seek(0)
+    new.load_state_dict(torch.load(f, weights_only=True))  # plain data and tensors
+    assert str(new.state_dict())==str(state)
+    mk_learner(new).fit(1)
+
+def test_state_can_be_loaded_into_one_in_a_learner(make):
+    cb,new = make(),make()
+    mk_learner(cb).fit(2)
+    learn = mk_learner(new)
+    new.load_state_dict(deepcopy(cb.state_dict()))
+    assert str(new.state_dict())==str(cb.state_dict())
+    learn.fit(1)
+
+def test_it_works_with_evaluation_and_stays_as_it_was(make):
+    cb = make()
+    learn = mk_learner(cb)
+    learn.validate()
+    learn.fit(1)
+    before = str(cb.state_dict())
+    learn.validate()
+    preds,targs = learn.get_preds()
+    learn.predict(torch.zeros(2))
+    assert str(cb.state_dict())==before and preds.shape==targs.shape==(8, 1)
+    learn.remove_cb(cb)
+    learn.validate(cbs=cb)
+    assert cb.learn is None
+
+@pytest.mark.parametrize('what', ['CancelBatchException', 'CancelEpochException', 'CancelFitException', 'ValueError', 'KeyboardInterrupt'])
+@pytest.mark.parametrize('e', ['before_fit', 'before_batch', 'after_loss'])
+def test_it_survives_a_fit_that_ends_early(make, e, what):
+    if e=='before_fit' and what in ('CancelBatchException', 'CancelEpochException'): return  # nothing to cancel yet
+    learn = mk_learner(make())
+    stop = listener('stop', [e], lambda cb, _: act(cb, what), order=99)
+    try: learn.fit(1, cbs=stop)
+    except (ValueError, KeyboardInterrupt) as exc: assert type(exc).__name__==what
+    learn.fit(1)
+    assert learn.outcome['fit']=='done'
+
+@pytest.mark.parametrize('dls', ['no validation', 'no length'])
+def test_it_works_with_other_loaders(make, dls):
+    bs = batches(3)
+    learn = Learner(DataLoaders(bs if dls=='no validation' else iter(bs)), mk_model(), F.mse_loss)
+    learn.remove_cb(type(cb := make())).add_cb(cb)
+    if dls=='no length' and type(cb).__name__ in NEEDS_LENGTH: return
+    learn.fit(1)
+    assert learn.count.batches in (2, 3)
