@@ -436,9 +436,10 @@ def loss_not_reduced(self:Learner):
     else: ctx = _replaced(self, 'loss_func', partial(f, reduction='none'))
     with ctx: yield self
 
-# %% ../nbs/04_learner.ipynb #598ca9ba
+# %% ../nbs/04_learner.ipynb #70a0783f
 class GatherPredsCallback(Callback):
     "Gather predictions, targets, inputs and losses of a validation"
+    run_train = False
     def __init__(self,
         with_input:bool=False, # Inputs, too?
         with_loss:bool=False,  # The loss of each item, too? Needs an unreduced loss: see `loss_not_reduced`

@@ -39,7 +39,7 @@ def _status(i, n, secs, loss):
     if loss is not None: parts.append(f'loss {loss:.4f}')
     return '  '.join(parts)
 
-# %% ../nbs/12_progress.ipynb #3e858e6c
+# %% ../nbs/12_progress.ipynb #6d9cd47b
 class _Terminal(_Lines):
     "Rows as lines, with a bar below them"
     has_bar,live = True,None
@@ -62,9 +62,7 @@ class _Terminal(_Lines):
         self.live.update(line, refresh=True)
 
     def close(self):
-        if self.live is None: return
-        if hasattr(sys.stdout, 'rich_proxied_file'): sys.stdout.flush()  # rich keeps an unfinished line, and would drop it
-        self.live.stop()
+        if self.live: self.live.stop()
 
 def _is_tty(f): return f is not None and f.isatty() and os.environ.get('TERM') not in ('dumb','unknown')
 

@@ -1,6 +1,6 @@
 "Callbacks in the manner of fastai's documentation, with its import line changed to learnloop's and nothing else"
 import torch
-from fastcore.all import L, range_of, store_attr
+from fastcore.all import L, store_attr
 from torch import nn
 from learnloop import *
 
@@ -109,26 +109,21 @@ class ModelResetter(Callback):
 class Peek(Callback):
     "Read everything that is documented"
     order = 80
-    def before_fit(self): self.rows = []
+    def before_fit(self): self.seen = []
     def after_loss(self):
-        self.rows.append(dict(n_epoch=self.n_epoch, n_iter=self.n_iter, epoch=self.epoch, iter=self.iter, train_iter=self.train_iter,
+        self.seen.append(dict(n_epoch=self.n_epoch, n_iter=self.n_iter, epoch=self.epoch, iter=self.iter, train_iter=self.train_iter,
             training=self.training, is_train_dl=self.dl is self.dls.train, same=(self.x is self.xb[0], self.y is self.yb[0]),
             grad=self.loss_grad.requires_grad, no_grad=not self.loss.requires_grad, equal=torch.equal(self.loss, self.loss_grad.detach()),
             pred=tuple(self.pred.shape), learn=self.learn.model is self.model, cbs=len(self.cbs), opt=self.opt is self.learn.opt,
             loss_func=self.loss_func is self.learn.loss_func, mode=self.model.training))
 
-class RaiseAt(Callback):
-    "Raise `exc` at the event `name`, once"
-    def __init__(self, name, exc):
-        self.at,self.exc,self.done = name,exc,False
-        for o in range_of(list(event)):
-            if list(event)[o]==name: setattr(self, '_heard', o)
-    def _raise(self):
-        if not self.done:
-            self.done = True
-            raise self.exc()
-
-def raise_at(name, exc): return type('RaiseAtCallback', (RaiseAt,), {name: RaiseAt._raise})(name, exc)
+def raise_at(name, exc):
+    "A callback that raises `exc` at its first event `name`"
+    def f(self):
+        if self.learn.raised: return
+        self.learn.raised = True
+        raise exc()
+    return Callback(**{name: f})
 
 @before_batch_cb
 def double(self, xb, yb): return tuple(2*o for o in xb),yb

@@ -163,10 +163,14 @@ def test_one_cycle_steps_with_the_optimizer_alone():
 def test_figure_marks_what_is_wrong_in_colour_and_text():
     learn = Learner(cli.digits(), cli.cnn(width=2), F.cross_entropy, metrics=learnloop.accuracy)
     with learn.no_logging(): learn.fit(1)
+    targs = learn.get_preds()[1]
+    logits = F.one_hot(targs)*.1
+    logits[[7,99,300]] = logits[[7,99,300]].roll(1, 1)*100  # wrong, and sure of it
+    learn.get_preds = lambda: (logits, targs)
     fig = cli.plot_fit(learn)
     main,preds = fig.axes[:3],fig.axes[3:]
     assert [o.get_title().split()[0] for o in main]==['Loss', 'Validation', 'Learning'] and all(o.get_xlabel() and o.get_ylabel() for o in main)
-    wrong = [o for o in preds if '(is' in o.get_title()]
-    assert wrong and preds[:len(wrong)]==wrong, 'wrong ones come first'
+    wrong = preds[:3]
+    assert {o.get_title() for o in wrong}=={f'{(targs[i]+1)%10} (is {targs[i]})' for i in (7, 99, 300)}
     assert all(o.title.get_color()=='crimson' and o.spines.left.get_visible() for o in wrong)
-    assert not any(o.spines.left.get_visible() for o in preds[len(wrong):])
+    assert not any(o.spines.left.get_visible() or '(is' in o.get_title() for o in preds[3:])

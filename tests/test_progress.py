@@ -1,6 +1,7 @@
 "What a fit shows in terminals, notebooks and pipes; that screen and logger are left as they were; and what a batch costs"
-import json, re, subprocess, sys
+import json, os, re, subprocess, sys
 from itertools import count
+from threading import Timer
 from types import SimpleNamespace
 import pexpect, pytest, torch
 from helpers import TRAIN, VALID, mk_learner
@@ -9,7 +10,7 @@ from learnloop import (Callback, CancelEpochException, CancelFitException, Fetch
 from learnloop.learner import print_row
 from learnloop.metrics import mae
 
-TIMEOUT = 120  # of a process, most of it torch's import on a busy machine
+TIMEOUT = 100  # of a process, most of it torch's import on a busy machine
 
 class Clock:
     "Advances by `step` at each look"
@@ -79,6 +80,11 @@ def test_silent(capsys):
     learn.validate()
     learn.get_preds()
     assert capsys.readouterr().out==''
+
+def test_silence_needs_no_display(screens):
+    learn = learner()
+    with learn.no_logging(): learn.fit(1)
+    assert not screens
 
 def test_no_bar(capsys, screens):
     learn = learner()
@@ -261,6 +267,7 @@ def test_notebook_escapes_names_and_needs_no_length(clock, monkeypatch):
 SETUP = '''
 import signal, sys, torch
 from itertools import count
+from threading import Timer
 from learnloop import *
 from learnloop import progress
 clock = count()
@@ -285,15 +292,20 @@ def test_stored_outputs_of_a_notebook_are_the_table_alone():
 
 def test_pipe_gets_each_line_at_once_and_rich_stays_out():
     code = SETUP + 'learner(lambda cb: cb.learn.training or cb.learn.iter or sys.stdin.readline()).fit(2)\nprint("rich" in sys.modules, "IPython" in sys.modules)'
-    with subprocess.Popen([sys.executable, '-c', code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as p:
+    env = {k:v for k,v in os.environ.items() if k!='PYTHONUNBUFFERED'}
+    with subprocess.Popen([sys.executable, '-c', code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env) as p:
+        timer = Timer(TIMEOUT, p.kill)  # a line that is held back would be waited for, and the fit goes on when it is told to
+        timer.start()
         try:
-            lines = [p.stdout.readline()]  # or this would wait for ever: the fit goes on when it is told to
+            lines = [p.stdout.readline()]
             for _ in range(2):
                 print(file=p.stdin, flush=True)
                 lines.append(p.stdout.readline())
             assert lines[0].split()==['epoch', 'train_loss', 'valid_loss'] and [o.split()[0] for o in lines[1:]]==['0', '1']
             assert p.communicate(timeout=TIMEOUT)[0]=='False False\n'
-        finally: p.kill()
+        finally:
+            timer.cancel()
+            p.kill()
 
 def on_screen(raw):
     "The lines that the codes which rich writes leave on a screen, and whether its cursor is shown"

@@ -1,0 +1,113 @@
+"""Plant faults in the core, one at a time, and see that a test catches each
+
+Each fault is a replacement in the text of a module, made in a copy of the package, never in the working tree. The text must be there
+exactly once: a fault that no longer applies fails the run, as one that no test catches does."""
+import os, shutil, subprocess, sys, tempfile, time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT,TIMEOUT = Path(__file__).parents[1],120  # a second or two is usual; a fault may loop for ever
+
+@dataclass
+class Fault:
+    "A fault, and the tests that should notice"
+    what:str   # In words
+    module:str # Of learnloop
+    old:str    # Text in it
+    new:str    # What to put in its place
+    tests:str  # Arguments for pytest
+
+FLOW,CALLBACK,LEARNER = 'tests/test_flow.py','tests/test_callback.py','tests/test_learner.py'
+FAULTS = [
+    Fault('a cancel is caught one level too high', 'flow', "        except p.catches:\n            out",
+        "        except tuple(o.cancel for o in self.phases.values() if p.name in o.inside and o.cancel):\n            out", FLOW),
+    Fault('a cancel is caught one level too low', 'flow', "        except p.catches:\n            out",
+        "        except (p.catches, *(self.open[-2].catches and [self.open[-2].catches] if len(self.open)>1 else [])):\n            out", FLOW),
+    Fault('a cancel in after_x leaves x', 'flow', "    except p.catches: self._unwind(depth)\n", "", FLOW),
+    Fault('after_cancel_x is not fired', 'flow', "if fs := self._handlers[p.after_cancel]: self._hear(fs, p.after_cancel)", "pass", FLOW),
+    Fault('an uncaught cancel escapes as it is', 'flow', "elif self._taker(e) is None: err,out = self._uncaught(e),'failed'", "", FLOW),
+    Fault('clean-ups are skipped after an error', 'flow', "err = self._unwind(depth, self._announce(err or e))", "err = self._announce(err or e)", FLOW),
+    Fault('clean-ups run in the order of before_x', 'flow', "todo.pop(due[-1])", "todo.pop(due[0])", FLOW),
+    Fault('clean-ups of muted callbacks are skipped', 'flow', "        try: f()\n        except BaseException as e:\n            self._blame(e, f, event)",
+        "        try: getattr(f.__self__, 'run', True) and f()\n        except BaseException as e:\n            self._blame(e, f, event)",
+        f'{FLOW} -k never_muted'),
+    Fault('an error of a clean-up masks the one in flight', 'flow', "    _add_then(err, e)\n    return err", "    return e", FLOW),
+    Fault('of two cancels the inner one wins', 'flow', "return e if taker<self._taker(err) else err", "return e if taker>self._taker(err) else err",
+        f'{FLOW} -k two_cancels'),
+    Fault('after_exception is fired in each phase', 'flow', " or e is self.exception: return e", ": return e", FLOW),
+    Fault('no note says where an error came from', 'flow', "e.add_note(f'learnloop: in {who}.{event}{self._where()}')", "pass", FLOW),
+    Fault('outcomes of inner phases are not forgotten', 'flow', "for o in self._inside[phase]: self.outcome.pop(o, None)", "pass", f'{FLOW} -k outcome'),
+    Fault('`order` is ignored', 'flow', "sorted(self.cbs, key=lambda o: o.order)", "list(self.cbs)", CALLBACK),
+    Fault('who goes inside an event is still called', 'flow', "if self._version!=version and not", "if False and not", CALLBACK),
+    Fault('before_fit stands in for before_evaluate inside a fit', 'flow', "if flow.phases['fit'] not in flow.open: f(**kwargs)", "f(**kwargs)", CALLBACK),
+    Fault('`run_valid` is ignored', 'callback', "bool(self.run_train if training else self.run_valid)", "bool(self.run_train)", CALLBACK),
+    Fault('misspelt events are not noticed', 'callback', "if callable(v) and (miss := near_miss(k)): raise", "if (miss := None): raise", CALLBACK),
+    Fault('`every` is off by one', 'callback', "n%(self.every or 1)==0", "n%(self.every or 1)==1%(self.every or 1)", CALLBACK),
+    Fault('counters of filters are not saved', 'callback', "return dict(calls=dict(self.calls)) if self.calls else {}", "return {}", CALLBACK),
+    Fault('callbacks added before one that fails stay', 'callback', "        for cb in reversed(done): self.remove_cb(cb)\n        raise", "        raise", CALLBACK),
+    Fault('callbacks come back at the end of the line', 'callback', "[o for o in before if o in gone or o in self.cbs] + late",
+        "[o for o in self.cbs if o not in gone] + gone", CALLBACK),
+    Fault('`run` is not reset', 'learner', "for cb in self.cbs: cb.run = True", "pass", CALLBACK),
+    Fault('`loss` is no copy', 'learner', "loss.detach().clone()", "loss.detach()", f'{LEARNER} -k loss'),
+    Fault('evaluation leaves generators as it used them', 'learner', "with preserve_rng(dl):", "with nullcontext():", LEARNER),
+    Fault('evaluation leaves the model in its mode', 'learner', "for m,v in modes: m.training = v", "pass", LEARNER),
+    Fault('validation builds graphs', 'learner', "with torch.no_grad(): self.with_events('validate', self.all_batches)",
+        "self.with_events('validate', self.all_batches)", 'tests/test_fastai_style.py'),
+    Fault('the prediction is kept after its batch', 'learner', "self.batch = self.xb = self.yb = self.pred = self.loss_grad = None",
+        "self.batch = self.xb = self.yb = self.loss_grad = None", f'{LEARNER} -k kept'),
+    Fault('gradients of a failed fit are kept', 'learner', "if self.outcome.get('fit')!='done': zero_grad(self.opt)", "pass", f'{FLOW} -k as_new'),
+    Fault('zero_grad is skipped along with step', 'learner', "self.with_events('zero_grad', self._zero_grad)",
+        "if self.outcome['step']=='done': self.with_events('zero_grad', self._zero_grad)", FLOW),
+]
+
+def copy(to):
+    "Copy to the folder `to` what the tests need"
+    for o in ('learnloop', 'tests'): shutil.copytree(ROOT/o, to/o, ignore=shutil.ignore_patterns('__pycache__'))
+    for o in ('pyproject.toml', 'settings.ini'): shutil.copy(ROOT/o, to)
+
+def pytest(folder, tests):
+    "Run `tests` in `folder`; returns the exit status and the output"
+    cmd = [sys.executable, '-m', 'pytest', '-x', '-q', '--tb=line', '-p', 'no:cacheprovider', *tests.split()]
+    env = os.environ | dict(PYTHONPATH=str(folder), PYTHONDONTWRITEBYTECODE='1')
+    try: res = subprocess.run(cmd, cwd=folder, env=env, timeout=TIMEOUT, capture_output=True, text=True)
+    except subprocess.TimeoutExpired: return None,''
+    return res.returncode,res.stdout + res.stderr
+
+def plant(fault):
+    "Run the tests of `fault` with it in place; returns whether one caught it, and which"
+    with tempfile.TemporaryDirectory() as d:
+        copy(folder := Path(d))
+        path = folder/'learnloop'/f'{fault.module}.py'
+        text = path.read_text()
+        if (n := text.count(fault.old))!=1: return False,f'no longer applies: its text is {n} times in {fault.module}.py'
+        path.write_text(text.replace(fault.old, fault.new))
+        rc,out = pytest(folder, fault.tests)
+    if rc is None: return True,f'ran for more than {TIMEOUT} s'
+    failed = next((o.split(' - ')[0].removeprefix('FAILED tests/') for o in out.splitlines() if o.startswith('FAILED ')), None)
+    if rc==1 and failed: return True,failed
+    return False,'SURVIVES' if rc==0 else f'the tests did not run (pytest exited with {rc}): {out[-500:]}'
+
+def check_sound():
+    "The tests must pass without a fault, or they would catch anything"
+    with tempfile.TemporaryDirectory() as d:
+        copy(Path(d))
+        rc,out = pytest(Path(d), ' '.join(sorted({o.tests.split()[0] for o in FAULTS})))
+    return rc==0,out
+
+def main():
+    "Plant all faults; returns the exit status"
+    start = time.time()
+    with ThreadPoolExecutor(2) as pool:
+        sound,found = pool.submit(check_sound),[(o, pool.submit(plant, o)) for o in FAULTS]
+        bad = 0
+        for fault,res in found:
+            caught,by = res.result()
+            bad += not caught
+            print(f'{"ok  " if caught else "FAIL"} {fault.module:9}{fault.what:55}{by}', flush=True)
+    is_sound,out = sound.result()
+    if not is_sound: print(f'FAIL without any fault, the tests do not pass:\n{out[-2000:]}')
+    print(f'{len(FAULTS)-bad} of {len(FAULTS)} faults caught in {time.time()-start:.0f} s')
+    return int(bad>0 or not is_sound)
+
+if __name__=='__main__': sys.exit(main())
