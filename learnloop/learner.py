@@ -26,7 +26,7 @@ from .data import (_why_empty, Endless, batch_len, default_device, describe, det
 from .flow import Flow
 from .optimizer import backward, freeze_to, make_opt, n_groups, norm_params, opts, set_hypers, step, trainable_params, zero_grad
 
-# %% ../nbs/04_learner.ipynb #efce3fa7
+# %% ../nbs/04_learner.ipynb #82b7a080
 class Loop(Flow):
     "The training loop: every method is a piece that a subclass may override"
     def _do_fit(self):
@@ -36,7 +36,7 @@ class Loop(Flow):
         self._do_epoch_validate()
     def _do_epoch_train(self):
         self._use(self.dls.train)
-        self.with_events('train', self.all_batches)
+        with torch.enable_grad(): self.with_events('train', self.all_batches)
     def _do_epoch_validate(self, ds_idx=1, dl=None):
         if not self._use(self._pick(ds_idx, dl)): return
         with torch.no_grad(): self.with_events('validate', self.all_batches)
@@ -139,12 +139,12 @@ def format_value(
     "Write a value as in the table of epochs"
     return '' if v is None else f'{v:.6f}' if isinstance(v, float) else str(v)
 
-# %% ../nbs/04_learner.ipynb #ac71833c
+# %% ../nbs/04_learner.ipynb #826eece6
 def print_row(
     row # Values of the columns
 ):
     "Print a row of the table of epochs"
-    print(' '.join(f'{format_value(o):>12}' for o in row))
+    print(' '.join(f'{format_value(o):>12}' for o in row), flush=True)  # now, in a log file, too
 
 # %% ../nbs/04_learner.ipynb #adc293a9
 class Learner(Loop):
@@ -459,7 +459,7 @@ class GatherPredsCallback(Callback):
         "Return inputs (if wanted), predictions, targets, losses (if wanted)"
         return [self.inputs]*self.with_input + [self.preds, self.targets] + [self.losses]*self.with_loss
 
-# %% ../nbs/04_learner.ipynb #44a3c6ac
+# %% ../nbs/04_learner.ipynb #82f26ada
 @patch
 def before_validate(self:GatherPredsCallback):
     self.inputs,self.preds,self.targets,self.losses = [],[],[],[]
@@ -473,16 +473,13 @@ def before_batch(self:GatherPredsCallback):
 @patch
 def after_batch(self:GatherPredsCallback):
     learn = self.learn
-    if learn.pred is None:  # the batch was skipped before it had a prediction
-        del self.inputs[-1:]
-        return
+    if learn.pred is None: return self.inputs.pop() if self.with_input else None  # skipped before it had a prediction
     preds,targs = to_detach(learn.pred),to_detach(learn.yb)
     if self.with_preds: self.preds.append(preds)
     if self.with_targs: self.targets.append(targs)
     for folder,o in ((self.save_preds, preds), (self.save_targs, detuplify(targs))):
         if folder is not None: torch.save(o, folder/f'{learn.iter}.pt', pickle_protocol=self.pickle_protocol)
-    if self.with_loss and learn.loss_grad is not None:
-        self.losses.append(to_detach(learn.loss.view(learn.bs, -1).mean(1)))
+    if self.with_loss and learn.loss_grad is not None: self.losses.append(to_detach(learn.loss.view(learn.bs, -1).mean(1)))
 
 # %% ../nbs/04_learner.ipynb #db8ea787
 @patch

@@ -83,8 +83,7 @@ class Finder(Callback):
     "Go through learning rates, without validation, and put the model back"
     run_after = TerminateOnNaN
     def __init__(self, start=1e-3, mult=4., num_it=5): store_attr()
-    def before_fit(self):
-        self.lrs,self.losses,self.old = [],[],{k:v.clone() for k,v in self.model.state_dict().items()}
+    def before_fit(self): self.lrs,self.losses,self.old = [],[],{k:v.clone() for k,v in self.model.state_dict().items()}
     def before_batch(self): self.learn.opt.param_groups[0]['lr'] = self.start*self.mult**self.train_iter
     def after_batch(self):
         self.lrs.append(self.opt.param_groups[0]['lr'])

@@ -177,7 +177,10 @@ class ReferenceLoop(Reference):
         with torch.set_grad_enabled(self.training): loss = F.mse_loss(F.linear(x, *self.params), y)
         self.fire('after_pred')
         self.fire('after_loss')
-        if self.training: self.phase('backward', loss.backward); self.phase('step', self.step); self.phase('zero_grad', self.zero_grad)
+        if self.training:
+            self.phase('backward', loss.backward)
+            self.phase('step', self.step)
+            self.phase('zero_grad', self.zero_grad)
 
     def step(self): torch.optim.SGD(self.params, lr=LR).step()
     def zero_grad(self): self.params[0].grad = self.params[1].grad = None
@@ -192,7 +195,7 @@ def compare(specs, acts, run='fit', n_epoch=2):
     trace = []
     learn,ref = mk_learner(players(specs, acts, trace)),ReferenceLoop(specs, acts)
     end,want = (ending(f) for f in dict(fit=(partial(learn.fit, n_epoch), partial(ref.fit, n_epoch)),
-                                        evaluate=(learn.validate, ref.evaluate))[run])
+        evaluate=(learn.validate, ref.evaluate))[run])
     assert trace==ref.trace, difference(trace, ref.trace)
     assert end==want, (end, want)
     assert same(weights(learn.model), ref.params), 'weights differ'

@@ -94,9 +94,11 @@ def test_filters_of_one_method_count_apart():
         @on(event.before_batch, once=2)
         @on(event.before_batch, once=4)
         @on(event.after_batch, once=1)
-        def any_name(self): ran.append(n)
-    flow = Flow().add_cb(Mine)
-    for n in range(1, 6): flow(['before_batch', 'after_batch'])
+        def any_name(self): ran.append(len(fired))
+    flow,fired = Flow().add_cb(Mine),[]
+    for _ in range(5):
+        fired.append(1)
+        flow(['before_batch', 'after_batch'])
     assert ran==[1, 2, 4]
 
 def test_an_event_is_heard_by_method_and_filter_both():
@@ -112,9 +114,11 @@ def test_a_filtered_method_may_be_named_like_its_event():
     ran = []
     class Mine(Callback):
         @on(event.before_fit, every=2)
-        def before_fit(self): ran.append(n)
-    flow = Flow().add_cb(Mine)
-    for n in range(1, 5): flow('before_fit')
+        def before_fit(self): ran.append(len(fired))
+    flow,fired = Flow().add_cb(Mine),[]
+    for _ in range(4):
+        fired.append(1)
+        flow('before_fit')
     assert ran==[2, 4]
 
 def test_overridden_methods_are_not_heard_twice():
@@ -124,7 +128,9 @@ def test_overridden_methods_are_not_heard_twice():
         @on(event.after_fit)
         def end(self): ran.append('base')
     class Mine(Base):
-        def before_fit(self): super().before_fit(); ran.append('mine')
+        def before_fit(self):
+            super().before_fit()
+            ran.append('mine')
         @on(event.after_fit)
         def end(self): ran.append('mine')
     Flow().add_cb(Mine)(['before_fit', 'after_fit'])
@@ -145,7 +151,7 @@ def test_bad_arguments(f, error, want):
 def test_what_is_no_callback_is_refused_everywhere(cbs):
     learn = mk_learner(cbs=[])
     for f in (lambda: mk_learner().fit(1, cbs=cbs), lambda: learn.validate(cbs=cbs), lambda: learn.add_cbs(cbs),
-              lambda: Learner(TRAIN, torch.nn.Linear(2, 1), cbs=cbs)):
+        lambda: Learner(TRAIN, torch.nn.Linear(2, 1), cbs=cbs)):
         with pytest.raises((TypeError, ValueError), match='is no callback|two callbacks'): f()
     assert names(learn.cbs)==['train_eval']
 
@@ -288,7 +294,7 @@ def test_cleanups_run_in_reverse_order():
     assert [o for _,o in heard]==list('cab')
 
 @pytest.mark.parametrize('attrs,want', [(dict(run_train=False), {False}), (dict(run_valid=False), {True}),
-                                        (dict(run_train=False, run_valid=False), set()), ({}, {True, False})])
+    (dict(run_train=False, run_valid=False), set()), ({}, {True, False})])
 def test_all_events_inside_a_batch_obey_run_train_and_run_valid(attrs, want):
     heard = {}
     def hear(cb, e):
@@ -325,7 +331,9 @@ def test_run_is_reset_after_a_fit(e, what):
 
 @pytest.mark.parametrize('what', [None, CancelEvaluateException, ValueError, KeyboardInterrupt])
 def test_run_is_reset_after_an_evaluation(what):
-    def mute(cb, _): cb.run = False; act(cb, what)
+    def mute(cb, _):
+        cb.run = False
+        act(cb, what)
     learn = mk_learner([listener('a', ['before_validate'], mute)])
     with suppress(ValueError, KeyboardInterrupt): learn.validate()
     assert learn.a.run
@@ -407,7 +415,7 @@ def test_failing_third_callback_takes_the_first_two_with_it(bad):
     learn.fit(1)
 
 @pytest.mark.parametrize('f', [lambda o, cb: o.add_cb(cb), lambda o, cb: o.add_cbs([cb]), lambda o, cb: o.add_cbs([TrainEvalCallback(name='t'), cb]),
-                               lambda o, cb: o.fit(1, cbs=cb), lambda o, cb: o.validate(cbs=cb)])
+    lambda o, cb: o.fit(1, cbs=cb), lambda o, cb: o.validate(cbs=cb)])
 def test_adding_what_is_there_is_an_error_that_leaves_it_there(f):
     learn = mk_learner([MySuperCallback])
     before = list(learn.cbs)
@@ -466,7 +474,9 @@ STAND_IN = ['before_fit', 'after_fit', 'cleanup_fit']
 def evaluated(*events, run=lambda o: o.validate(), what=None):
     "What a callback with `events` hears of an evaluation"
     heard = []
-    def hear(cb, e): heard.append(e); act(cb, what if e=='before_batch' else None)
+    def hear(cb, e):
+        heard.append(e)
+        act(cb, what if e=='before_batch' else None)
     learn = mk_learner([listener('a', events, hear)])
     with suppress(ValueError): run(learn)
     return [o for o in heard if o!='before_batch']

@@ -38,7 +38,7 @@ def test_table_has_no_dead_entry(): assert set(MADE_WITH)<={o.__name__ for o in 
 
 def test_two_fits_in_a_row(make):
     learn = mk_learner(make())
-    for n in (1, 2):
+    for _ in range(2):
         learn.fit(2)
         assert learn.outcome['fit']=='done' and learn.epoch==learn.n_epoch-1
     assert all(o.run for o in learn.cbs)

@@ -18,7 +18,9 @@ def by_hand(loss, model=None, step=None, n_epoch=1, dl=TRAIN):
     opt = torch.optim.SGD(model.parameters(), lr=LR)
     for i in range(n_epoch*len(dl)):
         loss(model, *dl[i%len(dl)]).backward()
-        if step is None or step(i, model, opt): opt.step(); opt.zero_grad()
+        if step is None or step(i, model, opt):
+            opt.step()
+            opt.zero_grad()
     return model
 def plain(model, x, y): return F.mse_loss(model(x), y)
 

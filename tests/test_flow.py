@@ -43,12 +43,10 @@ def test_matrix_of_fit(e, what):
 IN_VALIDATION = [(o, 5 if 'fetch' in o else 4) for o in all_events(['fetch', 'batch'])[:-1]]
 @pytest.mark.parametrize('what', [CANCEL_OF[o] for o in ('fit', 'epoch', 'train', 'validate', 'batch', 'step')] + ['ValueError', 'remove'])
 @pytest.mark.parametrize('e,n', IN_VALIDATION)
-def test_matrix_of_validation_in_a_fit(e, n, what):
-    check_pairs(compare(TWO, leading_to(e, n) | {('a', e, n): what})[1])
+def test_matrix_of_validation_in_a_fit(e, n, what): check_pairs(compare(TWO, leading_to(e, n) | {('a', e, n): what})[1])
 
 @pytest.mark.parametrize('e,what', matrix(EVALUATE, 'CancelFitException', 'mute', 'remove'))
-def test_matrix_of_evaluation(e, what):
-    check_pairs(compare(TWO, leading_to(e) | {('a', e, 1): what}, run='evaluate')[1])
+def test_matrix_of_evaluation(e, what): check_pairs(compare(TWO, leading_to(e) | {('a', e, 1): what}, run='evaluate')[1])
 
 def phase_matrix(x):
     events = [*events_of(x), 'body', 'after_exception']
@@ -134,7 +132,7 @@ def failing(e, n, exc):
     return players([Spec('a', events=[e])], {('a', e, n): exc}, [])[0]
 
 @pytest.mark.parametrize('exc', [ValueError('x', 3), ValueError(), KeyError('k'), OddError(1, 2), KeyboardInterrupt(), SystemExit(3), StopIteration(),
-                                 GeneratorExit(), UnicodeDecodeError('utf-8', b'a', 0, 1, 'why')], ids=lambda o: type(o).__name__+str(len(o.args)))
+    GeneratorExit(), UnicodeDecodeError('utf-8', b'a', 0, 1, 'why')], ids=lambda o: type(o).__name__+str(len(o.args)))
 def test_what_leaves_fit_is_the_original(exc):
     args = exc.args
     learn = mk_learner([failing('after_loss', 2, exc)])
@@ -191,7 +189,9 @@ def test_after_exception_sees_the_error_and_the_batch():
 
 def test_error_in_after_exception_is_a_note_and_the_others_still_hear():
     heard = []
-    def hear(cb, e): heard.append(cb.name); act(cb, {'a': TypeError('one'), 'b': CancelFitException}.get(cb.name))
+    def hear(cb, e):
+        heard.append(cb.name)
+        act(cb, {'a': TypeError('one'), 'b': CancelFitException}.get(cb.name))
     cbs = [listener(o, ['after_exception'], hear) for o in 'abc']
     with pytest.raises(ValueError) as info: mk_learner(cbs, loss_func=raising(ValueError('x'))).fit(1)
     assert heard==['a', 'b', 'c']
@@ -276,10 +276,12 @@ def test_cleanups_are_never_muted(attrs):
 # Cancels
 
 @pytest.mark.parametrize('e,cancel', [('before_fit', 'CancelBatchException'), ('after_epoch', 'CancelTrainException'), ('after_pred', 'CancelStepException'),
-                                      ('cleanup_batch', 'CancelStepException'), ('before_batch', 'CancelSaveException')])
+    ('cleanup_batch', 'CancelStepException'), ('before_batch', 'CancelSaveException')])
 def test_uncaught_cancel_says_who_where_and_what_was_open(e, cancel):
     opened = []
-    def hear(cb, _): opened.extend(o.name for o in cb.learn.open); act(cb, cancel)
+    def hear(cb, _):
+        opened.extend(o.name for o in cb.learn.open)
+        act(cb, cancel)
     with pytest.raises(UncaughtCancelError) as info: mk_learner([listener('a', [e], hear)]).fit(1)
     msg = str(info.value)
     assert all(o in msg for o in (cancel, 'A', e, ' > '.join(opened)))
@@ -354,7 +356,9 @@ def test_their_exceptions_skip_them():
     gan = Rollouts.rows[-2].cancel
     assert gan.__name__=='CancelGan' and issubclass(gan, CancelException)
     trace = []
-    def hear(cb, e): trace.append(e); act(cb, gan if e=='before_gan_step' else None)
+    def hear(cb, e):
+        trace.append(e)
+        act(cb, gan if e=='before_gan_step' else None)
     mk_learner([listener('a', [*events_of('gan_step'), 'after_cancel_gan_step', 'scored', 'after_batch'], hear)], cls=Rollouts, dls=(TRAIN[:1], None)).fit(1)
     assert trace==['before_gan_step', 'after_cancel_gan_step', 'after_gan_step', 'cleanup_gan_step', 'after_batch']
 
@@ -394,11 +398,13 @@ def test_a_sequence_of_events():
 
 def test_nested_phases_of_one_name_the_innermost_takes_the_cancel():
     flow,trace = Flow().declare('body'),[]
-    def hear(cb, e): trace.append((e, len(cb.learn.open))); act(cb, 'CancelSaveException' if e=='body' else None)
+    def hear(cb, e):
+        trace.append((e, len(cb.learn.open)))
+        act(cb, 'CancelSaveException' if e=='body' else None)
     flow.add_cb(listener('a', [*events_of('save'), 'body'], hear))
     flow.with_events('save', lambda: flow.with_events('save', lambda: flow('body')))
     assert trace==[('before_save', 1), ('before_save', 2), ('body', 2), ('after_cancel_save', 2), ('after_save', 2), ('cleanup_save', 2),
-                   ('after_save', 1), ('cleanup_save', 1)]
+        ('after_save', 1), ('cleanup_save', 1)]
 
 def test_methods_of_a_learner_named_like_events_are_heard_first():
     trace = []

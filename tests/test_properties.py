@@ -1,8 +1,7 @@
 "Programs of callbacks, drawn by hypothesis: learner and reference agree on trace, outcomes, ending and weights"
 import inspect
 from hypothesis import given, note, settings, strategies as st
-from helpers import CANCEL_OF, FIT, Reference, Spec, TRAIN, VALID, all_events, compare, ending, mk_learner, same
-from learnloop import Callback
+from helpers import CANCEL_OF, FIT, Reference, Spec, all_events, compare, mk_learner, same
 
 EVENTS = all_events(FIT)
 EVALUATE = all_events(['evaluate', 'validate', 'fetch', 'batch'])

@@ -50,7 +50,7 @@ FAULTS = [
         "[o for o in self.cbs if o not in gone] + gone", CALLBACK),
     Fault('`run` is not reset', 'learner', "for cb in self.cbs: cb.run = True", "pass", CALLBACK),
     Fault('`loss` is no copy', 'learner', "loss.detach().clone()", "loss.detach()", f'{LEARNER} -k loss'),
-    Fault('evaluation leaves generators as it used them', 'learner', "with preserve_rng(dl):", "with nullcontext():", LEARNER),
+    Fault('evaluation leaves generators as it used them', 'learner', "with preserve_rng(dl):", "if True:", LEARNER),
     Fault('evaluation leaves the model in its mode', 'learner', "for m,v in modes: m.training = v", "pass", LEARNER),
     Fault('validation builds graphs', 'learner', "with torch.no_grad(): self.with_events('validate', self.all_batches)",
         "self.with_events('validate', self.all_batches)", 'tests/test_fastai_style.py'),
@@ -58,8 +58,7 @@ FAULTS = [
         "self.batch = self.xb = self.yb = self.loss_grad = None", f'{LEARNER} -k kept'),
     Fault('gradients of a failed fit are kept', 'learner', "if self.outcome.get('fit')!='done': zero_grad(self.opt)", "pass", f'{FLOW} -k as_new'),
     Fault('zero_grad is skipped along with step', 'learner', "self.with_events('zero_grad', self._zero_grad)",
-        "if self.outcome['step']=='done': self.with_events('zero_grad', self._zero_grad)", FLOW),
-]
+        "if self.outcome['step']=='done': self.with_events('zero_grad', self._zero_grad)", FLOW)]
 
 def copy(to):
     "Copy to the folder `to` what the tests need"
