@@ -6,6 +6,8 @@ BIN    := $(VENV)/bin
 # Named after the contents of what it was made from: nbdev-export touches pyproject.toml without changing it
 READY  := $(VENV)/ready-$(firstword $(shell cat pyproject.toml constraints.txt | cksum))
 export PATH := $(CURDIR)/$(BIN):$(PATH)
+# A process for each notebook: what one of them patches mustn't reach the next
+NOTEBOOKS := find nbs -name '*.ipynb' -not -path '*/.*' | sort | xargs -P 2 -I % nbdev-test %
 .PHONY: demo test ci export save check docs bench mutants wheel
 # Jobs write notebooks, modules and _proc/, which other jobs read
 .NOTPARALLEL:
@@ -18,10 +20,10 @@ $(READY):
 	touch $@
 
 demo:    $(READY) ; learnloop demo
-test:    $(READY) ; nbdev-test --n-workers 2 --timing && pytest -q
+test:    $(READY) ; $(NOTEBOOKS) --timing && pytest -q
 ci:      check test mutants docs wheel
 export:  $(READY) ; nbdev-export && nbdev-clean
-save:    $(READY) ; nbdev-test --save --n-workers 2 && nbdev-clean   # refresh the outputs stored in notebooks
+save:    $(READY) ; $(NOTEBOOKS) --save && nbdev-clean   # refresh the outputs stored in notebooks
 docs:    $(READY) ; python -m tools.build_docs   # the site, in _docs/, and README.md
 bench:   $(READY) ; python -m benchmarks.overhead
 mutants: $(READY) ; python -m tools.mutants   # plant faults, and see that some test catches each

@@ -373,8 +373,8 @@ def _check_params(self:Learner):
     ps = [p for o in opts(self.opt) for g in o.param_groups for p in g['params']]
     if not any(p.requires_grad for p in ps): raise ValueError(f'none of the {len(ps)} parameters in the optimizer requires gradients: learn.unfreeze(), or model.requires_grad_()')
 
-# %% ../nbs/04_learner.ipynb #b2588cb9
-_kept = 'dl','n_iter','iter','bs','batch','xb','yb','pred','loss','loss_grad','training','outcome','_named'
+# %% ../nbs/04_learner.ipynb #a6e50006
+_kept = 'dl','n_iter','iter','bs','batch','xb','yb','pred','loss','loss_grad','training','outcome','_named','_dev','_n_inp'
 
 @patch
 @contextmanager

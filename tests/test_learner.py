@@ -393,11 +393,11 @@ def test_generator_of_a_loader_is_put_back():
 
 def test_a_fit_splits_batches_as_before_after_a_prediction_inside_it():
     seen = []
-    class Predict(Callback):
+    class Ask(Callback):
         def after_pred(self): seen.append((len(self.xb), len(self.yb)))
         @on(event.after_batch, once=1)
         def one(self): self.learn.predict(A[0])  # one input, where training has two
-    mk_learner([Predict], dls=([(A, B, Y)]*2, None), model=Dot(), loss_func=lambda pred, *yb: pred.mean()).fit(1)
+    mk_learner([Ask], dls=([(A, B, Y)]*2, None), model=Dot(), loss_func=lambda pred, *yb: pred.mean()).fit(1)
     assert seen==[(2, 1), (1, 0), (2, 1)]
 
 def test_failing_validate_keeps_the_record():
