@@ -226,11 +226,11 @@ def _collect(self:Flow, event, training):
         res += self._handlers_of(who, event)
     return res
 
-# %% ../nbs/00_flow.ipynb #30324f38
+# %% ../nbs/00_flow.ipynb #f932a33b
 def _stand_in(flow, f, who, /, **kwargs):
     if flow.phases['fit'] not in flow.open: f(**kwargs)
 
-# %% ../nbs/00_flow.ipynb #a73a4e27
+# %% ../nbs/00_flow.ipynb #a3e80791
 @patch
 def _hear(self:Flow, fs, event, kwargs=None):
     f,version = None,self._version
@@ -265,7 +265,7 @@ def __call__(self:Flow,
         if self._taker(e) is None: raise self._uncaught(e) from e
         raise
 
-# %% ../nbs/00_flow.ipynb #0cdad664
+# %% ../nbs/00_flow.ipynb #d983396b
 @patch
 def with_events(self:Flow,
     phase:str, # Name of a declared phase
@@ -304,7 +304,7 @@ def with_events(self:Flow,
         err = None  # an exception kept in a frame that it refers to would keep that frame, and its batch, alive
     return res
 
-# %% ../nbs/00_flow.ipynb #49676de6
+# %% ../nbs/00_flow.ipynb #36fc1fe1
 @patch
 def _unwind(self:Flow, depth, err=None, who=None):
     "Run clean-ups of phases deeper than `depth`, or those of `who`; return what is in flight then if `err` was given, else raise it"
@@ -318,7 +318,7 @@ def _unwind(self:Flow, depth, err=None, who=None):
     if given is None and err is not None: raise err
     return err
 
-# %% ../nbs/00_flow.ipynb #d751be4a
+# %% ../nbs/00_flow.ipynb #1f1fe086
 def _add_then(err, e):
     "Note on `err` that `e` was raised on top of it"
     at = f'{e.callback}.{e.event}' if isinstance(e, CancelException) else '; '.join(getattr(e, '__notes__', ())).replace('learnloop: in ', '')
@@ -351,7 +351,7 @@ def _announce(self:Flow, e):
             _add_then(e, o)
     return e
 
-# %% ../nbs/00_flow.ipynb #29dd8518
+# %% ../nbs/00_flow.ipynb #207c935d
 @patch
 def _taker(self:Flow, e):
     "Index in `open` of the phase that takes the cancel `e`, or None"

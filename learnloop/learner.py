@@ -26,7 +26,7 @@ from .data import (_why_empty, Endless, batch_len, default_device, describe, det
 from .flow import Flow
 from .optimizer import backward, freeze_to, make_opt, n_groups, norm_params, opts, set_hypers, step, trainable_params, zero_grad
 
-# %% ../nbs/04_learner.ipynb #82b7a080
+# %% ../nbs/04_learner.ipynb #6547c86c
 class Loop(Flow):
     "The training loop: every method is a piece that a subclass may override"
     def _do_fit(self):
@@ -68,7 +68,7 @@ class Loop(Flow):
         self.with_events('step', self._step)
         self.with_events('zero_grad', self._zero_grad)
 
-# %% ../nbs/04_learner.ipynb #3d42d109
+# %% ../nbs/04_learner.ipynb #801aa2ce
 @patch
 def _do_loss(self:Loop):
     loss = self._own_loss() if self.loss_func is None or not self.yb else None
@@ -89,7 +89,7 @@ def _backward(self:Loop):
             'or in after_loss by self.learn.loss_grad = self.loss_grad.mean()')
     backward(self.loss_grad)
 
-# %% ../nbs/04_learner.ipynb #b4f20086
+# %% ../nbs/04_learner.ipynb #c53cb198
 @patch
 def _step(self:Loop):
     step(self.opt)
@@ -98,7 +98,7 @@ def _step(self:Loop):
 @patch
 def _zero_grad(self:Loop): zero_grad(self.opt)
 
-# %% ../nbs/04_learner.ipynb #32e3517b
+# %% ../nbs/04_learner.ipynb #1cc1ec45
 @patch
 def _epochs(self:Loop):
     "Count `epoch` up to `n_epoch`, which callbacks may change on the way"
@@ -117,7 +117,7 @@ def _use(self:Loop, dl):
     self.dl,self.n_iter,self._dev,self._n_inp = dl,None if dl is None else batch_len(dl),self.device,getattr(self.dls, 'n_inp', None)
     return dl is not None
 
-# %% ../nbs/04_learner.ipynb #3dfd63f8
+# %% ../nbs/04_learner.ipynb #cb2308ce
 @patch
 def _fetch(self:Loop, batches):
     for self.batch in batches: return True
@@ -213,7 +213,7 @@ def _where(self:Learner):
 @patch
 def __repr__(self:Learner): return f'{type(self).__name__}({type(self.model).__name__}, cbs={[o.name for o in self.cbs]})'
 
-# %% ../nbs/04_learner.ipynb #0cf8b4da
+# %% ../nbs/04_learner.ipynb #912731a3
 class TrainEvalCallback(Callback):
     "Count iterations; set device and mode of the model"
     order,run_valid = -10,False
@@ -459,7 +459,7 @@ class GatherPredsCallback(Callback):
         "Return inputs (if wanted), predictions, targets, losses (if wanted)"
         return [self.inputs]*self.with_input + [self.preds, self.targets] + [self.losses]*self.with_loss
 
-# %% ../nbs/04_learner.ipynb #82f26ada
+# %% ../nbs/04_learner.ipynb #11e8776c
 @patch
 def before_validate(self:GatherPredsCallback):
     self.inputs,self.preds,self.targets,self.losses = [],[],[],[]
@@ -481,7 +481,7 @@ def after_batch(self:GatherPredsCallback):
         if folder is not None: torch.save(o, folder/f'{learn.iter}.pt', pickle_protocol=self.pickle_protocol)
     if self.with_loss and learn.loss_grad is not None: self.losses.append(to_detach(learn.loss.view(learn.bs, -1).mean(1)))
 
-# %% ../nbs/04_learner.ipynb #db8ea787
+# %% ../nbs/04_learner.ipynb #712b1526
 @patch
 def after_validate(self:GatherPredsCallback):
     cat = partial(to_concat, dim=self.concat_dim)

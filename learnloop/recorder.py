@@ -60,7 +60,7 @@ class Recorder(Callback):
         self.learn.logger(self.metric_names)
         if self.learn.metrics: self.learn.add_cb(_CheckMetrics)
 
-# %% ../nbs/11_recorder.ipynb #335a7204
+# %% ../nbs/11_recorder.ipynb #aee1f8eb
 class _CheckMetrics(Callback):
     def before_batch(self):
         for m in self.learn.recorder.valid_mets:
@@ -70,7 +70,7 @@ class _CheckMetrics(Callback):
 @patch
 def cleanup_fit(self:Recorder): self.learn.remove_cb(_CheckMetrics)
 
-# %% ../nbs/11_recorder.ipynb #e444e87d
+# %% ../nbs/11_recorder.ipynb #36582c29
 @patch
 def before_epoch(self:Recorder): self._row,self._start = {},time.perf_counter()
 
@@ -83,7 +83,7 @@ def before_train(self:Recorder):
 def before_validate(self:Recorder):
     for m in self.valid_mets: m.reset()
 
-# %% ../nbs/11_recorder.ipynb #4b779b04
+# %% ../nbs/11_recorder.ipynb #eb7c9427
 @patch
 def after_batch(self:Recorder):
     learn = self.learn
@@ -98,7 +98,7 @@ def after_batch(self:Recorder):
     if learn.pred is not None:
         for m in mets: m.accumulate(learn)
 
-# %% ../nbs/11_recorder.ipynb #dd8750c0
+# %% ../nbs/11_recorder.ipynb #e16562f2
 @patch
 def after_train(self:Recorder):
     vals,sizes = self._raw.tolist()[self._begun:],self._sizes[self._begun:]
@@ -119,7 +119,7 @@ def after_epoch(self:Recorder):
     self.log = [self.learn.epoch, *self.learn.final_record, *[format_time(time.perf_counter()-self._start)]*self.add_time]
     self.learn.logger(self.log)
 
-# %% ../nbs/11_recorder.ipynb #3fd76290
+# %% ../nbs/11_recorder.ipynb #b3277980
 @patch
 def before_evaluate(self:Recorder):
     if self.learn.phases['fit'] in self.learn.open:

@@ -180,6 +180,12 @@ def test_learner_is_as_good_as_new_after_a_failure(e, what):
     fresh.fit(2)
     assert same(learn.model, fresh.model)
 
+def test_gradients_are_dropped_too_when_a_cleanup_of_the_fit_itself_fails():
+    "The body was done, with gradients left by a batch that was cancelled, and still the fit raises"
+    learn = mk_learner(players([Spec('a')], {('a', 'before_step', 3): 'CancelBatchException', ('a', 'cleanup_fit', 1): 'ValueError'}, []))
+    with pytest.raises(ValueError): learn.fit(1)
+    assert all(p.grad is None for p in learn.model.parameters())
+
 def test_after_exception_sees_the_error_and_the_batch():
     seen = []
     def hear(cb, e): seen.append((cb.learn.exception, cb.xb is not None, [o.name for o in cb.learn.open]))
