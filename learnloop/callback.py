@@ -50,7 +50,7 @@ class on:
 def _warn_shadow(cb, k):
     warnings.warn(f'{cb.label}.{k} shadows the attribute {k!r} of the learner; to change that, write self.learn.{k}', stacklevel=3)
 
-# %% ../nbs/01_callback.ipynb #7d04c875
+# %% ../nbs/01_callback.ipynb #6c0605e8
 class _Reader:
     "Reads what it doesn't have from its `learn`"
     learn = None
@@ -59,7 +59,7 @@ class _Reader:
         if k.startswith('__'): raise AttributeError(f'{type(self).__name__!r} object has no attribute {k!r}')
         if inspect.getattr_static(type(self), k, None) is not None: return object.__getattribute__(self, k)  # a property failed: show its own error
         if self.learn is None: raise AttributeError(f'{self.label} has no attribute {k!r} of its own, and is in no learner')
-        if k.startswith('_') or not hasattr(self.learn, k):
+        if k.startswith('_') or (k not in vars(self.learn) and inspect.getattr_static(type(self.learn), k, None) is None):
             raise AttributeError(f'neither {self.label} nor its learner has an attribute {k!r}{did_you_mean(k, [*vars(self), *dir(self.learn)])}')
         return getattr(self.learn, k)
 

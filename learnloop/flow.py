@@ -26,7 +26,7 @@ class CancelException(BaseException):
 class UncaughtCancelError(RuntimeError):
     "A `CancelException` was raised that none of the open phases takes"
 
-# %% ../nbs/00_flow.ipynb #e1a1c3a9
+# %% ../nbs/00_flow.ipynb #297751a0
 class Phase:
     "A row of the phase table: a stretch of the loop with events around it and an exception that skips the rest of it"
     def __init__(self,
@@ -39,6 +39,8 @@ class Phase:
         if not re.fullmatch('[a-z][a-z0-9_]*', name): raise ValueError(f"phase name {name!r}: must be snake case, like 'gan_step'")
         self.name,self.inside,self.does,self.like = name,inside.split(),does,like
         if cancel is True: cancel = f'Cancel{snake2camel(name)}Exception'
+        if cancel and not isinstance(cancel, (bool,str)) and not (isinstance(cancel, type) and issubclass(cancel, CancelException)):
+            raise TypeError(f'Phase({name!r}, cancel={cancel!r}): must be a subclass of CancelException, a name for one, True or None')
         if isinstance(cancel, str):
             cancel = type(cancel, (CancelException,), dict(__doc__=f'Skip the rest of the `{name}` phase', __module__=__name__))
         self.cancel,self.catches = cancel,cancel or ()
@@ -158,24 +160,31 @@ class Flow:
         self._version += 1
         for o in (self._train_handlers, self._valid_handlers): o.clear()
 
-# %% ../nbs/00_flow.ipynb #84579fa7
+# %% ../nbs/00_flow.ipynb #8a6d9e25
 @patch
 def declare(self:Flow,
     *rows # A `Phase`, an `Event`, or the name of a single event
 )->Flow: # The flow itself
     "Add phases and events that callbacks may hear"
+    rows = [Event(o) if isinstance(o, str) else o for o in rows]
+    self._check_rows(rows)
     for o in rows:
-        if isinstance(o, str): o = Event(o)
-        if not isinstance(o, (Phase,Event)): raise TypeError(f'declare: {o!r} is no Phase, Event or name of an event')
-        if taken := [e for e in o.events if e in self.events] or [o.name]*(o.name in self.phases):
-            raise ValueError(f'declare: {taken[0]!r} is declared already; choose another name than {o.name!r}')
-        for e in o.events: self.events.append(e)
+        self.events += o.events
         if isinstance(o, Phase): self.phases[o.name] = o
-        if 'batch' in (o.name, *o.inside) or any(p in self.phases and self.phases[p].before in self._inner for p in o.inside):
-            self._inner.update(o.events)
+        if 'batch' in (o.name, *o.inside) or any(self.phases[p].before in self._inner for p in o.inside if p in self.phases): self._inner.update(o.events)
     for p in self.phases.values(): self._inside[p.name] = self._within(p.name)
     self._changed()
     return self
+
+@patch
+def _check_rows(self:Flow, rows):
+    known = {*self.phases, *(o.name for o in rows if isinstance(o, Phase))}
+    for i,o in enumerate(rows):
+        if not isinstance(o, (Phase,Event)): raise TypeError(f'declare: {o!r} is no Phase, Event or name of an event')
+        others = [*self.events, *self.phases, *(e for p in rows[:i] for e in (p.name, *p.events))]
+        if taken := [e for e in (*o.events, o.name) if e in others]: raise ValueError(f'declare: {taken[0]!r} is declared already; choose another name than {o.name!r}')
+        for nm in (*o.inside, *filter(None, [getattr(o, 'like', None)])):
+            if nm not in known: raise ValueError(f'declare: {o} names {nm!r}, which is no phase{did_you_mean(nm, known)}')
 
 @patch
 def _within(self:Flow, name):

@@ -322,7 +322,7 @@ class StepLimit(Callback):
     def after_train(self):
         if self.done: self.learn.n_epoch = self.learn.epoch+1
 
-# %% ../nbs/04_learner.ipynb #e70ff636
+# %% ../nbs/04_learner.ipynb #f2e05be1
 @patch
 def fit(self:Learner,
     n_epoch:int|None=None, # Epochs to train for; None if `max_steps` says when to stop
@@ -345,10 +345,12 @@ def fit(self:Learner,
         self.set_hypers(**{k:v for k,v in hypers.items() if v is not None})
         self.n_epoch,self.epoch = math.inf if n_epoch is None else n_epoch,start_epoch
         try: self.with_events('fit', self._do_fit)
+        except BaseException:
+            zero_grad(self.opt)
+            raise
         finally:
             self._end()
             self.training = False
-            if self.outcome.get('fit')!='done': zero_grad(self.opt)
 
 @patch
 def _end(self:Learner):
@@ -357,11 +359,13 @@ def _end(self:Learner):
     if self.phases['fit'] in self.open: return
     for cb in self.cbs: cb.run = True
 
-# %% ../nbs/04_learner.ipynb #45c87c8d
+# %% ../nbs/04_learner.ipynb #59f869c4
 @patch
 def _check_fit(self:Learner, n_epoch, start_epoch, max_steps, steps_per_epoch):
     "Refuse what can't be fitted, before anything runs"
-    if self.phases['fit'] in self.open: raise RuntimeError('fit was called inside a fit of the same learner; use learn.validate or learn.with_events there, or another learner')
+    for p,what in (('fit', 'a fit'), ('evaluate', 'an evaluation')):
+        if self.phases[p] in self.open:
+            raise RuntimeError(f'fit was called inside {what} of the same learner; use learn.validate or learn.with_events there, or another learner')
     if n_epoch is None and not max_steps: raise ValueError('n_epoch is None: give a number of epochs, or max_steps')
     for nm,v,low in (('n_epoch', n_epoch, 0), ('start_epoch', start_epoch, 0), ('max_steps', max_steps, 1), ('steps_per_epoch', steps_per_epoch, 1)):
         if v is not None and (not isinstance(v, Integral) or isinstance(v, bool) or v<low): raise ValueError(f'{nm} is {v!r}: it must be a whole number, {low} or more')

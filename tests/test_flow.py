@@ -454,3 +454,16 @@ def test_exceptions_of_the_table():
     assert all(issubclass(o, CancelException) for o in (CancelBatchException, CancelStepException, CancelTrainException, CancelSaveException))
     assert not issubclass(CancelException, Exception) and issubclass(UncaughtCancelError, Exception)
     assert is_over('after_fit') and Phase('x_y').cancel.__name__=='CancelXYException' and Phase('x', cancel=None).after_cancel is None
+
+@pytest.mark.parametrize('row,want', [
+    (lambda: Phase('x', inside='bacth'), "did you mean 'batch'"), (lambda: Phase('x', like='fitt'), "did you mean 'fit'"),
+    (lambda: Phase('x', cancel=ValueError), 'CancelException'), (lambda: Event('x', inside='nowhere'), "'nowhere', which is no phase")])
+def test_rows_are_checked_before_any_is_added(row, want):
+    flow = Flow()
+    before = list(flow.events)
+    with pytest.raises((ValueError, TypeError), match=want): flow.declare(Phase('fine'), row())
+    assert flow.events==before and 'fine' not in flow.phases
+
+def test_fit_inside_an_evaluation_is_nested():
+    learn = mk_learner([Callback(before_evaluate=lambda cb: cb.learn.fit(1))])
+    with pytest.raises(RuntimeError, match='inside an evaluation'): learn.validate()

@@ -56,7 +56,7 @@ FAULTS = [
         "self.with_events('validate', self.all_batches)", 'tests/test_fastai_style.py'),
     Fault('the prediction is kept after its batch', 'learner', "self.batch = self.xb = self.yb = self.pred = self.loss_grad = None",
         "self.batch = self.xb = self.yb = self.loss_grad = None", f'{LEARNER} -k kept'),
-    Fault('gradients of a failed fit are kept', 'learner', "if self.outcome.get('fit')!='done': zero_grad(self.opt)", "pass", f'{FLOW} -k as_new'),
+    Fault('gradients of a failed fit are kept', 'learner', "            zero_grad(self.opt)\n            raise", "            raise", f'{FLOW} -k as_new'),
     Fault('zero_grad is skipped along with step', 'learner', "self.with_events('zero_grad', self._zero_grad)",
         "if self.outcome['step']=='done': self.with_events('zero_grad', self._zero_grad)", FLOW)]
 
