@@ -9,10 +9,10 @@ rounds; how far `raw_again` is from 1 tells the noise. "= raw" compares the fina
 
 Peers take part where they are installed; better not beside what the project is developed with:
 
-    python3 -m venv /tmp/peers
-    /tmp/peers/bin/pip install -c constraints.txt -e . pytorch-ignite lightning skorch \\
+    python3 -m venv ../peers
+    ../peers/bin/pip install -c constraints.txt -e . pytorch-ignite lightning skorch \\
         pytorch-accelerated keras transformers accelerate fastai
-    /tmp/peers/bin/python -m benchmarks.overhead
+    ../peers/bin/python -m benchmarks.overhead
 
 If the torchvision that fastai brings doesn't match the build of torch, uninstall it: nothing here needs it.
 """

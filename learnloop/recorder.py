@@ -180,15 +180,18 @@ def load_state_dict(self:Recorder,
 # %% ../nbs/11_recorder.ipynb #7bcdf231
 default_cb(Recorder)
 
-# %% ../nbs/11_recorder.ipynb #d22c3314
+# %% ../nbs/11_recorder.ipynb #17e8ea30
 @patch
 def _rows(self:Recorder)->list: # Lists of strings
     "Write the table of epochs, without times"
     return [list(map(format_value, (i, *vals))) for i,vals in enumerate(self.values)]
 
 @patch
-def __repr__(self:Recorder):
-    if not self.values: return 'Recorder(nothing recorded yet)'
+def __repr__(self:Recorder): return f'Recorder({len(self.values)} epochs, {len(self._raw)} batches)'
+
+@patch
+def __str__(self:Recorder):
+    if not self.values: return repr(self)
     return '\n'.join('  '.join(f'{o:>12}' for o in r) for r in [self.metric_names[:1+len(self.values[0])], *self._rows()])
 
 @patch

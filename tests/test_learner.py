@@ -508,7 +508,6 @@ def test_before_batch_cb():
 @pytest.mark.parametrize('ctx', ['no_logging', 'no_bar', 'loss_not_reduced'])
 def test_contexts_put_back_what_they_change(ctx):
     learn = mk_learner(defaults=True)
-    if not hasattr(learn, ctx): pytest.skip(f'{ctx}: not there yet')
     before = learn.logger,learn.loss_func,list(learn.cbs)
     with suppress(ValueError), getattr(learn, ctx)(): raise ValueError
     assert (learn.logger, learn.loss_func, learn.cbs)==before
