@@ -180,7 +180,7 @@ def load_state_dict(self:Recorder,
 # %% ../nbs/11_recorder.ipynb #7bcdf231
 default_cb(Recorder)
 
-# %% ../nbs/11_recorder.ipynb #17e8ea30
+# %% ../nbs/11_recorder.ipynb #5019b1c6
 @patch
 def _rows(self:Recorder)->list: # Lists of strings
     "Write the table of epochs, without times"
@@ -194,6 +194,7 @@ def __str__(self:Recorder):
     if not self.values: return repr(self)
     return '\n'.join('  '.join(f'{o:>12}' for o in r) for r in [self.metric_names[:1+len(self.values[0])], *self._rows()])
 
+# %% ../nbs/11_recorder.ipynb #06d6b6ec
 @patch
 def _repr_markdown_(self:Recorder):
     if not self.values: return repr(self)
