@@ -146,7 +146,7 @@ def print_row(
     "Print a row of the table of epochs"
     print(' '.join(f'{format_value(o):>12}' for o in row), flush=True)  # now, in a log file, too
 
-# %% ../nbs/04_learner.ipynb #adc293a9
+# %% ../nbs/04_learner.ipynb #27777d97
 class Learner(Loop):
     "Loaders, model, loss and optimizer, and the loop that trains them"
     defaults = []  # Callbacks that every learner gets: see `default_cb`
@@ -170,7 +170,8 @@ class Learner(Loop):
             if f is not None and not callable(f) and nm!='opt_func': raise TypeError(f'{nm} is {f!r}: it must be a function')
         super().__init__()
         self.dls,self.model,self.opt_func,self.lr,self.splitter,self.path = mk_dls(dls),model,opt_func,lr,splitter,Path(path)
-        self.wd,self.wd_bn_bias,self.train_bn,self.metrics,self.logger = wd,wd_bn_bias,train_bn,listify(metrics),print_row
+        self.wd,self.wd_bn_bias,self.train_bn,self.logger = wd,wd_bn_bias,train_bn,print_row
+        self.metrics = [metrics] if isinstance(metrics, nn.Module) else listify(metrics)  # a collection of torchmetrics is a module
         self.loss_func = loss_func or getattr(getattr(self.dls, 'train_ds', None), 'loss_func', None)
         self.opt = self.dl = self.n_iter = self.loss = self._forward_model = self.final_record = None
         self.n_epoch,self.epoch,self.iter,self.train_iter,self.pct_train,self.bs = 1,0,0,0,0.,0
