@@ -12,3 +12,15 @@ from learnloop.progress import *
 from learnloop.log import *
 from learnloop.hook import *
 from learnloop.trace import *
+from learnloop.synth import *
+from learnloop.losses import *
+from learnloop.saving import *
+from learnloop.interpret import *
+from learnloop.schedule import *
+from learnloop.tracker import *
+from learnloop.training import *
+from learnloop.averaging import *
+from learnloop.precision import *
+from learnloop.mixup import *
+from learnloop.rnn import *
+from learnloop.limits import *

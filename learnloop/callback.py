@@ -69,11 +69,12 @@ class _Reader:
         super().__setattr__(k, v)
         if k in self._live and self.learn is not None: self.learn._changed()
 
-# %% ../nbs/01_callback.ipynb #981d81bc
+# %% ../nbs/01_callback.ipynb #aca7424d
 class Callback(_Reader):
     "Listens to the events of a learner: subclass it, or give functions by event: `Callback(after_batch=f)`"
     order,run,run_train,run_valid = 0,True,True,True
     safe_in_evaluate = False  # Does an evaluation leave its state alone? Then that needn't be copied and put back
+    writes = False            # Does it write files?
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)

@@ -61,7 +61,7 @@ class Event:
         self.name,self.inside,self.does,self.events = name,inside.split(),does,[name]
     def __repr__(self): return f'Event({self.name!r})'
 
-# %% ../nbs/00_flow.ipynb #7747effe
+# %% ../nbs/00_flow.ipynb #fe7ee3af
 PHASES = (
     Event('after_create'),
     Phase('fit'),
@@ -75,6 +75,7 @@ PHASES = (
     Phase('backward',  'batch', 'loss_grad.backward()  # this and the rest in training only'),
     Phase('step',      'batch', 'opt.step()'),
     Phase('zero_grad', 'batch', 'p.grad = None'),
+    Event('after_record','epoch'),
     Phase('evaluate',  like='fit'),
     Phase('sanity',    'fit'),
     Phase('save'),

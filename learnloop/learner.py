@@ -8,11 +8,11 @@ Docs: https://learnloop.github.io/learnloop/learner.html.md"""
 __all__ = ['Loop', 'format_value', 'print_row', 'Learner', 'TrainEvalCallback', 'default_cb', 'StepLimit', 'GatherPredsCallback',
            'FetchPredsCallback', 'before_batch_cb']
 
-# %% ../nbs/04_learner.ipynb #68b169b9
+# %% ../nbs/04_learner.ipynb #e30449dc
 import math, torch, warnings
 from collections.abc import Mapping
-from contextlib import contextmanager
-from copy import deepcopy
+from contextlib import contextmanager, nullcontext
+from copy import copy, deepcopy
 from functools import partial
 from itertools import count
 from numbers import Integral
@@ -21,7 +21,7 @@ from types import SimpleNamespace
 from fastcore.basics import listify, noop, patch
 from torch import nn
 from .callback import Callback
-from .data import (_why_empty, Endless, batch_len, default_device, describe, detuplify, in_order, mk_dls,
+from .data import (_like, _parts, _why_empty, Endless, batch_len, default_device, describe, detuplify, in_order, mk_dls,
     preserve_rng, to_concat, to_detach, unpack)
 from .flow import Flow
 from .optimizer import backward, freeze_to, make_opt, n_groups, norm_params, opts, set_hypers, step, trainable_params, zero_grad
@@ -146,7 +146,7 @@ def print_row(
     "Print a row of the table of epochs"
     print(' '.join(f'{format_value(o):>12}' for o in row), flush=True)  # now, in a log file, too
 
-# %% ../nbs/04_learner.ipynb #27777d97
+# %% ../nbs/04_learner.ipynb #c61c82cf
 class Learner(Loop):
     "Loaders, model, loss and optimizer, and the loop that trains them"
     defaults = []  # Callbacks that every learner gets: see `default_cb`
@@ -163,6 +163,8 @@ class Learner(Loop):
         wd:float|None=None, # Weight decay; None for the optimizer's own default
         wd_bn_bias:bool=False, # Decay norms and biases, too? They have no scale to be kept small
         train_bn:bool=True, # Train norms in frozen groups, too? Their statistics belong to the new data
+        moms=(.95,.85,.95), # Momentum at the start, the peak and the end of one-cycle schedules
+        model_dir='models', # Folder below `path` for what `save` writes
         default_cbs:bool=True # Add `Learner.defaults`?
     ):
         if not isinstance(model, nn.Module): raise TypeError(f'model is {model!r}, a {type(model).__name__}: it must be an nn.Module')
@@ -170,7 +172,7 @@ class Learner(Loop):
             if f is not None and not callable(f) and nm!='opt_func': raise TypeError(f'{nm} is {f!r}: it must be a function')
         super().__init__()
         self.dls,self.model,self.opt_func,self.lr,self.splitter,self.path = mk_dls(dls),model,opt_func,lr,splitter,Path(path)
-        self.wd,self.wd_bn_bias,self.train_bn,self.logger = wd,wd_bn_bias,train_bn,print_row
+        self.wd,self.wd_bn_bias,self.train_bn,self.moms,self.model_dir,self.logger = wd,wd_bn_bias,train_bn,moms,model_dir,print_row
         self.metrics = [metrics] if isinstance(metrics, nn.Module) else listify(metrics)  # a collection of torchmetrics is a module
         self.loss_func = loss_func or getattr(getattr(self.dls, 'train_ds', None), 'loss_func', None)
         self.opt = self.dl = self.n_iter = self.loss = self._forward_model = self.final_record = None
@@ -203,11 +205,11 @@ def device(self:Learner):
     return self._device
 Learner._device = Learner._dev = Learner._n_inp = None
 
-# %% ../nbs/04_learner.ipynb #6ace558e
+# %% ../nbs/04_learner.ipynb #07b468f9
 @patch
 def _where(self:Learner):
     if not self.open: return ''
-    at = f'; epoch {self.epoch}' if self.phases['fit'] in self.open else '; in evaluation'
+    at = f'; epoch {self.epoch}' if self.phases['fit'] in self.open else '; in evaluation'*(self.phases['evaluate'] in self.open)
     if self.phases['batch'] not in self.open: return at
     return f'{at}, batch {self.iter} of {"training" if self.training else "validation"}, xb {describe(self.xb)}, yb {describe(self.yb)}'
 
@@ -290,7 +292,7 @@ def unfreeze(self:Learner):
     "Train all groups"
     self.freeze_to(0)
 
-# %% ../nbs/04_learner.ipynb #63881f5b
+# %% ../nbs/04_learner.ipynb #967dd101
 class StepLimit(Callback):
     "End epochs, or the fit, by number of optimizer steps: the loader seems to end there"
     order = -9
@@ -301,11 +303,13 @@ class StepLimit(Callback):
 
     def before_fit(self):
         self.first = self.learn.count.opt_steps
-        self.endless = Endless(self.learn.dls.train) if self.steps_per_epoch else None
+        self.source = self.endless = None
     def before_train(self):
-        self.begun = self.learn.count.opt_steps
+        dl,self.begun = self.learn.dls.train,self.learn.count.opt_steps
+        if self.steps_per_epoch and self.source is not dl: self.source,self.endless = dl,Endless(self.learn.dl)  # which may be a part of it
         end = min(self.first+(self.max_steps or math.inf), self.begun+(self.steps_per_epoch or math.inf))
         self.learn.dl,self.learn.n_iter = self._until(end, self.endless or self.learn.dl),None
+        self._count()
     def _until(self, end, dl):
         batches = iter(dl)
         while True:
@@ -316,8 +320,9 @@ class StepLimit(Callback):
     @property
     def done(self): return self.max_steps and self.learn.count.opt_steps-self.first>=self.max_steps
     def after_batch(self):
+        if self.learn.training: self._count()
+    def _count(self):
         learn,n = self.learn,self.learn.count.opt_steps
-        if not learn.training: return
         if self.max_steps: learn.pct_train = (n-self.first)/self.max_steps
         else: learn.pct_train = (learn.epoch + (n-self.begun)/self.steps_per_epoch)/learn.n_epoch
     def after_train(self):
@@ -378,7 +383,7 @@ def _check_params(self:Learner):
     ps = [p for o in opts(self.opt) for g in o.param_groups for p in g['params']]
     if not any(p.requires_grad for p in ps): raise ValueError(f'none of the {len(ps)} parameters in the optimizer requires gradients: learn.unfreeze(), or model.requires_grad_()')
 
-# %% ../nbs/04_learner.ipynb #a6e50006
+# %% ../nbs/04_learner.ipynb #1edfa7c1
 _kept = 'dl','n_iter','iter','bs','batch','xb','yb','pred','loss','loss_grad','training','outcome','_named','_dev','_n_inp'
 
 @patch
@@ -399,6 +404,9 @@ def _as_found(self:Learner, dl):
 @patch
 def _evaluate(self:Learner, dl, cbs=None, inner=False):
     "Validate on `dl`, with `cbs`, and leave things as they were"
+    if self.open and getattr(dl, '_iterator', None) is not None:  # persistent workers are there: a new pass would end the one that is going on
+        dl = copy(dl)
+        dl._iterator = None
     f = partial(self._do_epoch_validate, dl=dl)
     with self._as_found(dl), self.added_cbs(cbs):
         try: f() if inner else self.with_events('evaluate', f)
@@ -494,7 +502,7 @@ def after_validate(self:GatherPredsCallback):
     self.preds = cat(self.preds) if self.preds else None
     self.losses = to_concat(self.losses) if self.losses else None
 
-# %% ../nbs/04_learner.ipynb #6c2398b7
+# %% ../nbs/04_learner.ipynb #09a71cc1
 @patch
 def get_preds(self:Learner,
     ds_idx=1,  # Which of `dls`, by index or name
@@ -512,10 +520,10 @@ def get_preds(self:Learner,
     dl = self._loader(ds_idx, dl)
     cb = GatherPredsCallback(with_input=with_input, with_loss=with_loss, **kwargs)
     cb.name,loss_func = f'gather_{id(cb)}',self.loss_func
-    def _loss(pred, *yb): return loss_func(pred, *yb) if yb else None
+    def _guarded(f): return f and (lambda pred, *yb: f(pred, *yb) if yb else None)
     away = [o for o in self.cbs if getattr(o, 'remove_on_fetch', False)]  # trackers and recorders: nothing is measured here
-    item_losses = self.loss_not_reduced() if with_loss else _replaced(self, 'loss_func', loss_func and _loss)
-    with self.removed_cbs(away), item_losses: self._evaluate(in_order(dl) if reorder else dl, [cb, *listify(cbs)], inner)
+    with self.removed_cbs(away), self.loss_not_reduced() if with_loss else nullcontext(), _replaced(self, 'loss_func', _guarded(self.loss_func)):
+        self._evaluate(in_order(dl) if reorder else dl, [cb, *listify(cbs)], inner)
     res = cb.all_tensors()
     i = int(with_input)
     act = getattr(loss_func, 'activation', noop) if act is None else act
@@ -524,7 +532,7 @@ def get_preds(self:Learner,
         if with_decoded: res.insert(i+2, getattr(loss_func, 'decodes', noop)(res[i]))
     return tuple(res)
 
-# %% ../nbs/04_learner.ipynb #1c9680b5
+# %% ../nbs/04_learner.ipynb #13cdc10b
 @patch
 def predict(self:Learner,
     item,     # An input, or a tuple of inputs if the model takes several
@@ -532,12 +540,17 @@ def predict(self:Learner,
 )->tuple: # The decoded prediction, and the prediction, both of one item
     "Predict one `item`"
     collate = getattr(self.dls.train, 'collate_fn', None) or torch.utils.data.default_collate
-    b = collate([item if isinstance(item, (tuple,Mapping)) else (item,)])
+    try: b = collate([item if isinstance(item, (tuple,Mapping)) else (item,)])
+    except Exception as e:
+        e.add_note('learnloop: in learn.predict, collate_fn of the training loader got an item without a target; use learn.get_preds(dl=[batch])')
+        raise
     b = b if isinstance(b, Mapping) else tuple(b)
     with _replaced(self.dls, 'n_inp', len(b)): preds,_,dec = self.get_preds(dl=[b], act=act, with_decoded=True)
     return detuplify(_first(dec)),detuplify(_first(preds))
 
-def _first(o): return type(o)(_first(p) for p in o) if isinstance(o, (tuple,list)) else {k:_first(v) for k,v in o.items()} if isinstance(o, Mapping) else o[0]
+def _first(o):
+    if isinstance(o, torch.Tensor): return o[0]
+    return o if (vals := _parts(o)) is None else _like(o, [_first(p) for p in vals])
 
 # %% ../nbs/04_learner.ipynb #98c640dd
 class FetchPredsCallback(Callback):

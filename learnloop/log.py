@@ -16,7 +16,7 @@ from fastcore.basics import patch
 from .callback import Callback
 from .optimizer import get_hypers
 
-# %% ../nbs/14_log.ipynb #72b6fde6
+# %% ../nbs/14_log.ipynb #58864e89
 _own = dict(train_loss='loss/train_epoch', valid_loss='loss/valid')
 
 def _writer(log_dir):
@@ -31,7 +31,7 @@ def _new_dir(folder):
 
 class TensorBoardCallback(Callback):
     "Log losses, learning rates and metrics to TensorBoard"
-    order,run_valid,safe_in_evaluate = 51,False,True
+    order,run_valid,safe_in_evaluate,writes = 51,False,True,True
     def __init__(self,
         log_dir=None, # Folder of this run; None for one in `learn.path/'runs'`, named after the time
         every_steps:int=10, # Optimizer steps between points of `loss/train` and `lr`: more points cost more time

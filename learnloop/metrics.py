@@ -6,16 +6,21 @@ Docs: https://learnloop.github.io/learnloop/metrics.html.md"""
 
 # %% auto #0
 __all__ = ['Scalars', 'Metric', 'AvgMetric', 'AvgLoss', 'Smoother', 'AvgSmoothLoss', 'ValueMetric', 'TorchMetric', 'mk_metrics',
-           'accuracy', 'error_rate', 'mse', 'mae']
+           'as_metric', 'AccumMetric', 'skm_metric', 'optim_metric', 'Perplexity', 'LossMetric', 'LossMetrics',
+           'DictMetric', 'accuracy', 'error_rate', 'top_k_accuracy', 'accuracy_multi', 'foreground_acc', 'Dice',
+           'JaccardCoeff', 'mse', 'mae', 'rmse', 'msle', 'exp_rmspe']
 
-# %% ../nbs/10_metrics.ipynb #70534c74
+# %% ../nbs/10_metrics.ipynb #6f134418
 import inspect, math, torch
-from fastcore.basics import listify
+from collections.abc import Mapping
+from functools import partial
+from fastcore.basics import listify, patch
 from torch import nn
 from torch.nn import functional as F
-from .data import describe
+from .data import describe, to_concat, to_detach
+from .flow import did_you_mean
 
-# %% ../nbs/10_metrics.ipynb #30012604
+# %% ../nbs/10_metrics.ipynb #6c80a6d4
 class Scalars:
     "A list of scalars that stay on their device, in blocks, until someone looks"
     def __init__(self,
@@ -37,7 +42,7 @@ class Scalars:
     def tolist(self)->list: # Floats; the same list each time, longer
         "Look: fetch what is new from the device"
         self._stack()
-        for o in self._blocks: self._done += o.float().tolist()
+        for o in self._blocks: self._done += map(float, o.tolist())
         self._blocks = []
         return self._done
     def __len__(self): return len(self._done) + sum(map(len, self._blocks)) + len(self._new)
@@ -64,27 +69,36 @@ class Metric:
     ): "Raise an error if it can't be computed from a prediction and `n_targs` targets"
     def __repr__(self): return f'{type(self).__name__}({self.name})'
 
-# %% ../nbs/10_metrics.ipynb #7a48e891
+# %% ../nbs/10_metrics.ipynb #2aa7883d
+def _hint(metric, n_targs):
+    return '; wrap it in a function that takes those' if n_targs else f'; if the batch is a dict that has its targets: DictMetric({metric.name})'
+
 class AvgMetric(Metric):
     "Mean over all items of `func(pred, *yb)`, a batch counting by its items: right for accuracy or errors, wrong for F1 and the like"
     def __init__(self,
-        func # Function of prediction and targets that returns the mean over a batch, a scalar
+        func, # Function of prediction and targets that returns the mean over a batch, a scalar
+        metric_name:str|None=None, # Title of its column; None for the function's name
+        weight=None, # Function of prediction and targets that says how much a batch counts; None for its number of items
+        then=None    # Function of the mean over all, such as `math.sqrt`; None for the mean itself
     ):
-        self.func = func
+        self.func,self.metric_name,self.weight,self.then = func,metric_name,weight,then
         self.reset()
-    def reset(self): self.vals,self.sizes = Scalars(),[]
+    def reset(self): self.vals,self.sizes = Scalars(),Scalars() if self.weight else []
     def accumulate(self, learn):
         v = self.func(learn.pred, *learn.yb)
         if isinstance(v, torch.Tensor) and v.numel()!=1:
             raise ValueError(f'metric {self.name} returned shape {tuple(v.shape)}: it must be a scalar, such as the mean over the batch')
         self.vals.append(v.detach() if isinstance(v, torch.Tensor) else v)
-        self.sizes.append(learn.bs)
+        self.sizes.append(self.weight(learn.pred, *learn.yb) if self.weight else learn.bs)
     @property
     def value(self):
-        n = sum(self.sizes)
-        return sum(v*s for v,s in zip(self.vals.tolist(), self.sizes, strict=True))/n if n else None
+        sizes = self.sizes.tolist() if self.weight else self.sizes
+        if not (n := sum(sizes)): return None
+        res = sum(v*s for v,s in zip(self.vals.tolist(), sizes, strict=True) if s)/n  # what counts for nothing may be nan
+        return self.then(res) if self.then else res
     @property
     def name(self):
+        if self.metric_name: return self.metric_name
         f = getattr(self.func, 'func', self.func)
         return getattr(f, '__name__', type(f).__name__)
     def check(self, n_targs):
@@ -92,7 +106,7 @@ class AvgMetric(Metric):
         except (TypeError,ValueError): return  # a builtin that doesn't tell
         try: sig.bind(*[None]*(1+n_targs))
         except TypeError as e:
-            raise TypeError(f'metric {self.name}{sig} is called with a prediction and {n_targs} target(s): {e}; wrap it in a function that takes those') from None
+            raise TypeError(f'metric {self.name}{sig} is called with a prediction and {n_targs} target(s): {e}{_hint(self, n_targs)}') from None
 
 # %% ../nbs/10_metrics.ipynb #ce0bce4e
 class AvgLoss(AvgMetric):
@@ -175,7 +189,7 @@ class TorchMetric(Metric):
     @property
     def name(self): return self.metric_name or type(self.metric).__name__.lower()
 
-# %% ../nbs/10_metrics.ipynb #73faaa94
+# %% ../nbs/10_metrics.ipynb #5ee49cdc
 def mk_metrics(
     ms # A metric, a function, a torchmetrics object or collection, or a list of such
 )->list: # `Metric`s
@@ -186,17 +200,184 @@ def mk_metrics(
         if isinstance(o, nn.ModuleDict) and hasattr(o, 'compute'): res += [TorchMetric(m, k) for k,m in o.items()]
         elif hasattr(o, 'accumulate') and hasattr(type(o), 'value'): res.append(o)
         elif all(hasattr(o, k) for k in ('update', 'compute', 'reset')): res.append(TorchMetric(o))
-        elif callable(o): res.append(AvgMetric(o))
+        elif callable(o): res.append(getattr(getattr(o, 'func', o), 'mk_metric', AvgMetric)(o))
         else: raise TypeError(f'{o!r} is no metric: give a function of (pred, *yb), a Metric, or a torchmetrics object')
     if twice := [m.name for i,m in enumerate(res) if m.name in [o.name for o in res[:i]]]:
-        raise ValueError(f'two metrics named {twice[0]!r}: give one a name of its own, with a def or ValueMetric(…, metric_name=…)')
+        raise ValueError(f'two metrics named {twice[0]!r}: give one a name of its own: AvgMetric(…, metric_name=…)')
     return res
 
-# %% ../nbs/10_metrics.ipynb #787fe43c
+# %% ../nbs/10_metrics.ipynb #fc0a9766
+def as_metric(
+    make # Called with the function, returns its `Metric`; `AccumMetric` for whatever must see all items at once
+): # A decorator
+    "Have `mk_metrics` make something else of a function than an `AvgMetric`"
+    def _f(func):
+        func.mk_metric = make
+        return func
+    return _f
+
+# %% ../nbs/10_metrics.ipynb #0aefe595
+class AccumMetric(Metric):
+    "`func(pred, targ)` of all items at once"
+    def __init__(self,
+        func, # Function of all predictions and all targets
+        dim_argmax:int|None=None,  # Where the classes are, to predict the highest; None to keep scores
+        activation:str='no',       # In its place: 'sigmoid'; 'softmax' over `dim_argmax`; 'binarysoftmax', then the last class alone
+        thresh:float|None=None,    # Predictions from here on are True; None to keep them
+        to_np:bool=False,          # Give `func` NumPy arrays?
+        invert_arg:bool=False,     # Call `func(targ, pred)`, as scikit-learn has it?
+        flatten:bool=True,         # Flatten both?
+        name:str|None=None,        # Title of its column; None for the function's name
+        **kwargs                   # To `func`
+    ):
+        if activation not in (known := ('no', 'sigmoid', 'softmax', 'binarysoftmax')):
+            raise ValueError(f'activation {activation!r}: it must be one of {", ".join(map(repr, known))}')
+        self.func,self.dim_argmax,self.activation,self.thresh,self.kwargs = func,dim_argmax,activation,thresh,kwargs
+        self.to_np,self.invert_arg,self.flatten,self.metric_name = to_np,invert_arg,flatten,name
+        self.reset()
+    def reset(self): self.preds,self.targs = [],[]
+    def accumulate(self, learn):
+        both = self._predict(learn.pred),learn.y
+        for l,o in zip((self.preds, self.targs), _flat(*both) if self.flatten else both, strict=True): l.append(to_detach(o))
+    @property
+    def value(self):
+        if not self.preds: return None
+        args = [to_concat(o) for o in (self.preds, self.targs)]
+        if self.to_np: args = [(o.float() if o.dtype==torch.bfloat16 else o).numpy() for o in args]
+        v = self.func(*(reversed(args) if self.invert_arg else args), **self.kwargs)
+        return v.tolist() if hasattr(v, 'tolist') else v
+    name = AvgMetric.name
+    def check(self, n_targs):
+        if n_targs!=1: raise TypeError(f'metric {self.name} is of one target, and the batch has {n_targs}' + _hint(self, n_targs))
+
+# %% ../nbs/10_metrics.ipynb #656a5539
 def _flat(pred, targ):
     if pred.numel()!=targ.numel(): raise ValueError(f'predictions {describe(pred)} and targets {describe(targ)} differ in number of elements')
     return pred.reshape(-1),targ.reshape(-1)
 
+@patch
+def _predict(self:AccumMetric, pred):
+    dim = -1 if self.dim_argmax is None else self.dim_argmax
+    if   self.activation=='sigmoid':  pred = pred.sigmoid()
+    elif self.activation!='no':       pred = pred.softmax(dim)
+    elif self.dim_argmax is not None: pred = pred.argmax(dim)
+    if self.activation=='binarysoftmax': pred = pred.select(dim, -1)
+    return pred if self.thresh is None else pred>=self.thresh
+
+# %% ../nbs/10_metrics.ipynb #907e22db
+def _skm(name):
+    try: import sklearn.metrics as skm
+    except ImportError as e: raise ImportError("metrics of scikit-learn need it: pip install 'learnloop[demo]'") from e
+    if not callable(f := getattr(skm, name, None)): raise ValueError(f'scikit-learn has no metric {name!r}{did_you_mean(name, dir(skm))}')
+    return f
+
+def skm_metric(
+    func, # Function of scikit-learn, or its name in `sklearn.metrics`
+    is_class:bool=True, # Are classes predicted? Then predictions are the highest scores, or with `thresh` those above it
+    thresh:float|None=None, # Probability from which a class is predicted, where each is a yes or no
+    axis:int=-1, # Where the classes are
+    activation:str|None=None, # See `AccumMetric`; None for 'sigmoid' where classes have a `thresh`, else 'no'
+    **kwargs # To `AccumMetric`, such as `flatten` and `name`, and to `func`
+)->AccumMetric:
+    "Make a metric of one of scikit-learn's"
+    if isinstance(func, str): func = _skm(func)
+    if activation is None: activation = 'sigmoid' if is_class and thresh is not None else 'no'
+    how = dict(dim_argmax=axis if is_class and thresh is None else None, activation=activation, thresh=thresh)
+    return AccumMetric(func, **how, to_np=True, invert_arg=True, **kwargs)
+
+# %% ../nbs/10_metrics.ipynb #3df32819
+def optim_metric(
+    f,        # Function of predictions, targets, and `argname`
+    argname:str, # Name of the argument to choose
+    bounds,   # Its lowest and its highest value
+    tol:float=.01, # Step between values that are tried
+    do_neg:bool=True, # Is a high value of `f` a good one?
+    get_x:bool=False # Return the argument, too?
+): # Function of all predictions and targets: the best value of `f`, or that and the argument
+    "Make a metric with the best of `f` over an argument"
+    lo,hi = bounds
+    n = math.ceil((hi-lo)/tol)
+    def _f(pred, targ):
+        vals = [(float(f(pred, targ, **{argname:x})), x) for x in (lo+(hi-lo)*i/n for i in range(n+1))]
+        best = (max if do_neg else min)(vals, key=lambda o: o[0])
+        return best if get_x else best[0]
+    _f.__name__ = f'opt_{f.__name__}'
+    return as_metric(partial(AccumMetric, flatten=False))(_f)
+
+# %% ../nbs/10_metrics.ipynb #f415d9bb
+class Perplexity(AvgLoss):
+    "Exponential of the mean loss: how many words a language model hesitates between"
+    @property
+    def value(self):
+        v = super().value
+        return v if v is None else math.exp(v) if v<709 else math.inf
+    @property
+    def name(self): return 'perplexity'
+
+# %% ../nbs/10_metrics.ipynb #a55eb922
+class LossMetric(AvgMetric):
+    "Mean over all items of an attribute of the loss function"
+    def __init__(self,
+        attr:str, # Its name: a scalar that the loss function sets at each call
+        nm:str|None=None # Title of its column; None for `attr`
+    ):
+        super().__init__(None, nm or attr)
+        self.attr = attr
+    def accumulate(self, learn):
+        v = getattr(learn.loss_func, self.attr)
+        self.vals.append(v.detach() if isinstance(v, torch.Tensor) else v)
+        self.sizes.append(learn.bs)
+    def check(self, n_targs): "Any batch will do"
+
+# %% ../nbs/10_metrics.ipynb #6738a9db
+def LossMetrics(
+    attrs, # Names of attributes: a list, or a string with commas between them
+    nms=None # Titles of their columns, likewise; None for `attrs`
+)->list: # Of `LossMetric`s
+    "Make a metric of each of several attributes of the loss function"
+    attrs,nms = (o.split(',') if isinstance(o, str) else o for o in (attrs, nms or attrs))
+    return [LossMetric(a.strip(), n.strip()) for a,n in zip(attrs, nms, strict=True)]
+
+# %% ../nbs/10_metrics.ipynb #fc161391
+def _find(o, k, what):
+    "What `o` has under `k`: a key, the name of an attribute, an index"
+    try: return o[k] if isinstance(o, Mapping) or isinstance(k, int) else getattr(o, k)
+    except (KeyError,AttributeError,IndexError):
+        raise ValueError(f'no {k!r} in the {what}, {describe(o)}: name what is there, or give a function of the learner') from None
+
+class _View:
+    "The learner, with some attributes in place of its own"
+    def __init__(self, learn, **attrs): self.__dict__.update(attrs, _learn=learn)
+    def __getattr__(self, k): return getattr(self._learn, k)
+
+class DictMetric(Metric):
+    "A metric of what is inside: scores in the model's output, labels in a batch that is a dict"
+    def __init__(self,
+        metric,          # Whatever `mk_metrics` takes: a function, a `Metric`, a torchmetrics object
+        pred='logits',   # Where in `learn.pred` the scores are: key, attribute or index; or a function of the learner
+        targ='labels',   # Where in the batch's dict the targets are; or a function of the learner; None for `learn.y`
+        ignore:int|None=-100 # Whole-number target that doesn't count; None if all do
+    ):
+        ms = mk_metrics(metric)
+        if len(ms)!=1: raise ValueError(f'DictMetric is of one metric, not {len(ms)}: [DictMetric(o) for o in …]')
+        self.metric,self.pred,self.targ,self.ignore = ms[0],pred,targ,ignore
+    def reset(self): self.metric.reset()
+    def accumulate(self, learn):
+        pred = self.pred(learn) if callable(self.pred) else _find(learn.pred, self.pred, "model's output")
+        targ = self.targ(learn) if callable(self.targ) else learn.y if self.targ is None else _find(learn.xb[0], self.targ, 'batch')
+        bs = learn.bs
+        if self.ignore is not None and isinstance(targ, torch.Tensor) and not targ.is_floating_point():
+            keep = targ!=self.ignore
+            pred,targ = pred[keep],targ[keep]
+            if not (bs := len(targ)): return
+        self.metric.accumulate(_View(learn, pred=pred, yb=(targ,), y=targ, bs=bs))
+    @property
+    def value(self): return self.metric.value
+    @property
+    def name(self): return self.metric.name
+    def check(self, n_targs): self.metric.check(1)
+
+# %% ../nbs/10_metrics.ipynb #df5d01a6
 def accuracy(
     pred, # Scores of classes, (n, …) with the classes along `axis`
     targ, # Indices of classes, the shape of `pred` without `axis`
@@ -215,6 +396,66 @@ def error_rate(
     "Compute 1 - `accuracy`"
     return 1-accuracy(pred, targ, axis)
 
+# %% ../nbs/10_metrics.ipynb #13c9536f
+def top_k_accuracy(
+    pred, # Scores of classes, (n, …) with the classes along `axis`
+    targ, # Indices of classes, the shape of `pred` without `axis`
+    k:int=5, # How many classes may be named
+    axis:int=-1 # Where the classes are
+)->torch.Tensor: # Between 0 and 1
+    "Compute the share of items whose class is among the `k` with the highest scores"
+    if not 0<k<=(n := pred.shape[axis]): raise ValueError(f'top_k_accuracy: k is {k}, of {n} classes')
+    top = pred.topk(k, dim=axis).indices
+    if top.select(axis, 0).shape!=targ.shape: raise ValueError(f'predictions {describe(pred)} and targets {describe(targ)} differ in shape, without axis {axis}')
+    return (top==targ.unsqueeze(axis)).any(axis).float().mean()
+
+# %% ../nbs/10_metrics.ipynb #d68dbfdf
+def accuracy_multi(
+    pred, # Scores, of any shape
+    targ, # Zeros and ones, as many elements
+    thresh:float=.5, # Probability above which it is a yes
+    sigmoid:bool=True # Make probabilities of scores? Not if they are
+)->torch.Tensor: # Between 0 and 1
+    "Compute the share of answers that are right"
+    pred,targ = _flat(pred, targ)
+    return ((pred.sigmoid() if sigmoid else pred)>thresh).eq(targ.bool()).float().mean()
+
+# %% ../nbs/10_metrics.ipynb #1d637ff7
+def _n_foreground(f, pred, targ): return (targ!=getattr(f, 'keywords', {}).get('bkg_idx', 0)).sum()
+
+@as_metric(lambda f: AvgMetric(f, weight=partial(_n_foreground, f)))
+def foreground_acc(
+    pred, # Scores of classes, (n, n_classes, …)
+    targ, # Indices of classes, (n, …) or (n, 1, …)
+    bkg_idx:int=0, # Index of the background
+    axis:int=1     # Where the classes are
+)->torch.Tensor: # Between 0 and 1; nan if all is background
+    "Compute the share of pixels outside of the background whose class is right"
+    pred,targ = _flat(pred.argmax(axis), targ)
+    keep = targ!=bkg_idx
+    return ((pred==targ) & keep).sum()/keep.sum()
+
+# %% ../nbs/10_metrics.ipynb #54476846
+class Dice(Metric):
+    "Overlap of predictions and targets in class 1, of two"
+    def __init__(self,
+        axis:int=1 # Where predictions have the classes
+    ):
+        self.axis = axis
+        self.reset()
+    def reset(self): self.overlap = self.areas = 0
+    def accumulate(self, learn):
+        pred,targ = (o==1 for o in _flat(learn.pred.argmax(self.axis), learn.y))
+        self.overlap,self.areas = self.overlap+(pred&targ).sum(),self.areas+pred.sum()+targ.sum()
+    def _ratio(self, overlap, areas): return 2*overlap/areas
+    @property
+    def value(self): return self._ratio(int(self.overlap), n) if (n := int(self.areas)) else None
+
+# %% ../nbs/10_metrics.ipynb #167edf70
+class JaccardCoeff(Dice):
+    "Intersection over union of predictions and targets in class 1, of two"
+    def _ratio(self, overlap, areas): return overlap/(areas-overlap)
+
 # %% ../nbs/10_metrics.ipynb #f3489abe
 def mse(
     pred, # Predictions, of any shape
@@ -230,3 +471,34 @@ def mae(
 )->torch.Tensor: # In units of the target
     "Compute the mean absolute error"
     return F.l1_loss(*_flat(pred, targ))
+
+# %% ../nbs/10_metrics.ipynb #5401a3dc
+@as_metric(lambda f: AvgMetric(mse, 'rmse', then=math.sqrt))
+def rmse(
+    pred, # Predictions, of any shape
+    targ  # Targets, as many elements
+)->torch.Tensor: # In units of the target
+    "Compute the root of the mean squared error"
+    return mse(pred, targ).sqrt()
+
+# %% ../nbs/10_metrics.ipynb #b1d7d775
+def msle(
+    pred, # Predictions above -1, of any shape
+    targ  # Targets above -1, as many elements
+)->torch.Tensor:
+    "Compute the mean squared error of log(1+…)"
+    pred,targ = _flat(pred, targ)
+    return F.mse_loss(pred.log1p(), targ.log1p())
+
+# %% ../nbs/10_metrics.ipynb #9bdc948d
+def _mspe(pred, targ):
+    pred,targ = _flat(pred, targ)
+    return (1-(pred-targ).exp()).square().mean()
+
+@as_metric(lambda f: AvgMetric(_mspe, 'exp_rmspe', then=math.sqrt))
+def exp_rmspe(
+    pred, # Logarithms of predictions, of any shape
+    targ  # Logarithms of targets, as many elements
+)->torch.Tensor: # As a share of the target
+    "Compute the root of the mean squared relative error, of exponentials"
+    return _mspe(pred, targ).sqrt()

@@ -26,7 +26,7 @@ def format_time(
     h,m = divmod(m, 60)
     return f'{h}:{m:02}:{s:02}' if h else f'{m:02}:{s:02}'
 
-# %% ../nbs/11_recorder.ipynb #23dbad63
+# %% ../nbs/11_recorder.ipynb #814a0574
 class Recorder(Callback):
     "Record losses, learning rates and metrics; write a row to `learn.logger` after each epoch"
     order,remove_on_fetch,safe_in_evaluate = 50,True,True
@@ -42,7 +42,7 @@ class Recorder(Callback):
 
     def _clear(self):
         self._raw,self._sizes,self._lrs,self._smooth,self._smoother = Scalars(),[],[],[],Smoother(self.beta)
-        self.values,self.iters,self.metric_names,self._row,self._begun = [],[],[],{},0
+        self.values,self.iters,self.metric_names,self.records,self.hps,self._row,self._begun = [],[],[],[],{},{},0
 
     def _make_metrics(self):
         mets = mk_metrics(self.learn.metrics)
@@ -52,13 +52,18 @@ class Recorder(Callback):
     def before_fit(self):
         self._clear()
         self._make_metrics()
-        pre = 'valid_' if self.train_metrics else ''
+        self._start = time.perf_counter()
         train = ['train_loss', *(f'train_{m.name}' for m in self.train_mets)]
-        valid = ['valid_loss', *(pre+m.name for m in self.valid_mets[1:])] if self.learn.dls.valid is not None else []
-        self.columns = train+valid
+        self.columns = train + (self.valid_names if self.learn.dls.valid is not None else [])
         self.metric_names = ['epoch', *self.columns, *['time']*self.add_time]
         self.learn.logger(self.metric_names)
         if self.learn.metrics: self.learn.add_cb(_CheckMetrics)
+
+# %% ../nbs/11_recorder.ipynb #b44277af
+@patch(as_prop=True)
+def valid_names(self:Recorder):
+    "Names of what a validation gives: the titles of its columns"
+    return ['valid_loss', *('valid_'*self.train_metrics+m.name for m in self.valid_mets[1:])]
 
 # %% ../nbs/11_recorder.ipynb #aee1f8eb
 class _CheckMetrics(Callback):
@@ -70,9 +75,11 @@ class _CheckMetrics(Callback):
 @patch
 def cleanup_fit(self:Recorder): self.learn.remove_cb(_CheckMetrics)
 
-# %% ../nbs/11_recorder.ipynb #36582c29
+# %% ../nbs/11_recorder.ipynb #e136719d
 @patch
-def before_epoch(self:Recorder): self._row,self._start = {},time.perf_counter()
+def before_epoch(self:Recorder):
+    self._row,self._start,self._begun = {},time.perf_counter(),len(self._raw)
+    for m in (*self.train_mets, *self.valid_mets): m.reset()
 
 @patch
 def before_train(self:Recorder):
@@ -98,7 +105,7 @@ def after_batch(self:Recorder):
     if learn.pred is not None:
         for m in mets: m.accumulate(learn)
 
-# %% ../nbs/11_recorder.ipynb #e16562f2
+# %% ../nbs/11_recorder.ipynb #4b0fa29c
 @patch
 def after_train(self:Recorder):
     vals,sizes = self._raw.tolist()[self._begun:],self._sizes[self._begun:]
@@ -118,18 +125,33 @@ def after_epoch(self:Recorder):
     self.iters.append(len(self._raw))
     self.log = [self.learn.epoch, *self.learn.final_record, *[format_time(time.perf_counter()-self._start)]*self.add_time]
     self.learn.logger(self.log)
+    self._row,self._start = {},time.perf_counter()
 
-# %% ../nbs/11_recorder.ipynb #b3277980
+# %% ../nbs/11_recorder.ipynb #4daea994
 @patch
 def before_evaluate(self:Recorder):
     if self.learn.phases['fit'] in self.learn.open:
         self._stashed.append(self.valid_mets)
         self.valid_mets = deepcopy(self.valid_mets)
-    else: self._make_metrics()
+    else:
+        self._make_metrics()
+        if self.learn.metrics: self.learn.add_cb(_CheckMetrics)
 
 @patch
 def cleanup_evaluate(self:Recorder):
+    if self.learn.phases['fit'] not in self.learn.open: self.learn.remove_cb(_CheckMetrics)
     if self._stashed: self.valid_mets = self._stashed.pop()
+
+# %% ../nbs/11_recorder.ipynb #67ce0f96
+@patch
+def record(self:Recorder,
+    name:str,   # What was evaluated: `valid`, or the name of another loader
+    values:dict # Numbers, by the names under which they can be monitored
+):
+    "Keep the `values` of a validation within an epoch, and fire `after_record` with them"
+    rec = dict(name=name, epoch=self.learn.epoch, step=self.learn.count.opt_steps, values=values)
+    self.records.append(rec)
+    self.learn('after_record', record=rec)
 
 # %% ../nbs/11_recorder.ipynb #02d87422
 @patch(as_prop=True)
@@ -156,15 +178,15 @@ def smooth_loss(self:Learner):
     "Smoothed training loss; None before the first batch, or without a recorder"
     return next(iter(self.recorder.losses[-1:]), None) if hasattr(self, 'recorder') else None
 
-# %% ../nbs/11_recorder.ipynb #c8918a4f
+# %% ../nbs/11_recorder.ipynb #df2e83d9
 @patch
 def state_dict(self:Recorder)->dict: # Plain data
     "Return the history"
     if not len(self._raw) and not self.values: return {}
     return dict(raw=list(self.raw_losses), sizes=list(self._sizes), lrs=list(self._lrs), values=[list(o) for o in self.values],
-        iters=list(self.iters), metric_names=list(self.metric_names))
+        iters=list(self.iters), metric_names=list(self.metric_names), records=deepcopy(self.records), hps=deepcopy(self.hps))
 
-# %% ../nbs/11_recorder.ipynb #705699e3
+# %% ../nbs/11_recorder.ipynb #47a020ed
 @patch
 def load_state_dict(self:Recorder,
     sd:dict # What `state_dict` returned
@@ -175,6 +197,7 @@ def load_state_dict(self:Recorder,
     if not sd: return
     self._raw._done,self._sizes,self._lrs = list(sd['raw']),list(sd['sizes']),list(sd['lrs'])
     self.values,self.iters,self.metric_names = [list(o) for o in sd['values']],list(sd['iters']),list(sd['metric_names'])
+    self.records,self.hps = deepcopy(sd['records']),deepcopy(sd['hps'])
     self._row,self._begun = row,begun
 
 # %% ../nbs/11_recorder.ipynb #7bcdf231

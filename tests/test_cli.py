@@ -4,9 +4,7 @@ from importlib.util import find_spec
 from pathlib import Path
 import pexpect, pytest, torch
 import learnloop
-from learnloop import Callback, DataLoaders, Learner, Recorder, TrainEvalCallback, event, on
-from learnloop import cli
-from torch import nn
+from learnloop import Learner, cli
 from torch.nn import functional as F
 
 TIMEOUT = 300  # for a machine that is busy with other tests; by itself, the demo takes some ten seconds
@@ -141,24 +139,6 @@ def test_digits_are_split_without_overlap():
     train,valid = dls.train_ds,dls.valid_ds
     assert len(train)==1438 and len(valid)==359 and not set(train.indices)&set(valid.indices)
     assert valid.indices==cli.digits().valid_ds.indices!=cli.digits(seed=1).valid_ds.indices
-
-def test_one_cycle_steps_with_the_optimizer_alone():
-    data = [(torch.randn(4, 2), torch.randn(4, 1)) for _ in range(10)]
-    learn = Learner(DataLoaders(data, data), nn.Linear(2, 1), F.mse_loss, default_cbs=False, cbs=[TrainEvalCallback, Recorder, cli.OneCycle(.1)])
-    learn.validate()
-    assert learn.opt is None, 'an evaluation leaves the optimizer alone'
-    with learn.no_logging(): learn.fit(2)
-    opt = torch.optim.AdamW([nn.Parameter(torch.ones(1))])
-    sched,want = torch.optim.lr_scheduler.OneCycleLR(opt, .1, total_steps=20),[]
-    for _ in range(20):
-        want += sched.get_last_lr()
-        opt.step()
-        sched.step()
-    assert learn.recorder.lrs==pytest.approx(want)
-    def skip(cb): raise learnloop.CancelStepException
-    with learn.no_logging(): learn.fit(2, cbs=Callback(before_step=on(event.before_step, every=2)(skip)))
-    lrs = learn.recorder.lrs
-    assert lrs[::2]==pytest.approx(want[:10]) and lrs[1::2]==pytest.approx(want[1:11])
 
 def test_figure_marks_what_is_wrong_in_colour_and_text():
     learn = Learner(cli.digits(), cli.cnn(width=2), F.cross_entropy, metrics=learnloop.accuracy)

@@ -58,11 +58,34 @@ FAULTS = [
         "self.batch = self.xb = self.yb = self.loss_grad = None", f'{LEARNER} -k kept'),
     Fault('gradients of a failed fit are kept', 'learner', "            zero_grad(self.opt)\n            raise", "            raise", f'{FLOW} -k as_new'),
     Fault('zero_grad is skipped along with step', 'learner', "self.with_events('zero_grad', self._zero_grad)",
-        "if self.outcome['step']=='done': self.with_events('zero_grad', self._zero_grad)", FLOW)]
+        "if self.outcome['step']=='done': self.with_events('zero_grad', self._zero_grad)", FLOW),
+    Fault('a scheduler steps although the optimizer did not', 'schedule', "    if n==self._seen: return", "    if False: return", 'tests/test_schedule.py -k real_steps'),
+    Fault('the rate finder leaves its weights', 'schedule', "o.detach().to(device or o.device, copy=True)", "o.detach().to(device or o.device)",
+        'tests/test_schedule.py -k leaves_everything'),
+    Fault('a stop within an epoch skips its end', 'tracker', "        if self.stop_reason: raise CancelTrainException",
+        "        if self.stop_reason: raise CancelFitException", 'tests/test_tracker.py -k within_an_epoch'),
+    Fault('the rate is reduced in a copy', 'tracker', "        self.learn.set_hypers(lr=new)", "        get_hypers(self.learn.opt)[-1]['lr'] = new[-1]",
+        'tests/test_tracker.py -k plateau'),
+    Fault('patience begins anew when a run goes on', 'tracker', "if self.reset_on_fit and not self._loaded: self.reset()", "if self.reset_on_fit: self.reset()",
+        'tests/test_tracker.py -k loaded'),
+    Fault('the last window has too little weight', 'training', "    if self._total==self._expected: return\n", "    return\n", 'tests/test_training.py -k big_batch'),
+    Fault('the last window runs into the next epoch', 'training', "or learn.iter+1==learn.n_iter or", "or", 'tests/test_training.py -k two_epochs_of_tails'),
+    Fault('SAM draws another dropout for its second pass', 'training', "        for put,state in self._rng: put(state)\n", "", 'tests/test_training.py -k sam_is'),
+    Fault('autocast leaks out of a cancelled batch', 'precision', "def after_cancel_batch(self): self.after_loss()", "def _nope(self): self.after_loss()",
+        'tests/test_precision.py -k leaks'),
+    Fault('steps that overflow are taken', 'precision', "    raise CancelStepException", "    return", 'tests/test_precision.py -k by_hand'),
+    Fault('steps that were skipped are averaged', 'averaging', "    if self.learn.outcome.get('step')!='done': return", "    pass", 'tests/test_averaging.py -k cancelled_steps'),
+    Fault('CutMix writes into its input', 'mixup', "        new = x.clone()", "        new = x", 'tests/test_mixup.py -k cutmix'),
+    Fault('focal loss is a plain mean', 'losses', "loss.sum()/w.sum() if", "loss.mean() if", 'tests/test_losses.py -k focal'),
+    Fault('a metric of batches is averaged, then', 'metrics', "return self.then(res) if self.then else res", "return res", 'tests/test_metrics.py -k per_batch'),
+    Fault('hooks stay after a failure', 'hook', "if self.remove_end or self.learn.exception or self not in self.learn.cbs: self.remove()",
+        "if self.remove_end or self not in self.learn.cbs: self.remove()", 'tests/test_hook.py -k gone_after_any_failure'),
+    Fault('a limited loader fetches one batch more', 'limits', "for _ in range(self.n):", "for _ in range(self.n+1):", 'tests/test_limits.py -k length_that_it_yields'),
+    Fault('validation forgets the hidden state', 'rnn', "for d,old in self._kept.pop(): d.update(old)", "self._kept.pop()", 'tests/test_rnn.py -k memory')]
 
 def copy(to):
     "Copy to the folder `to` what the tests need"
-    for o in ('learnloop', 'tests'): shutil.copytree(ROOT/o, to/o, ignore=shutil.ignore_patterns('__pycache__'))
+    for o in ('learnloop', 'nbs', 'tests'): shutil.copytree(ROOT/o, to/o, ignore=shutil.ignore_patterns('__pycache__'))
     for o in ('pyproject.toml', 'settings.ini'): shutil.copy(ROOT/o, to)
 
 def pytest(folder, tests):
@@ -103,7 +126,7 @@ def main():
         for fault,res in found:
             caught,by = res.result()
             bad += not caught
-            print(f'{"ok  " if caught else "FAIL"} {fault.module:9}{fault.what:55}{by}', flush=True)
+            print(f'{"ok  " if caught else "FAIL"} {fault.module:10}{fault.what:55}{by}', flush=True)
     is_sound,out = sound.result()
     if not is_sound: print(f'FAIL without any fault, the tests do not pass:\n{out[-2000:]}')
     print(f'{len(FAULTS)-bad} of {len(FAULTS)} faults caught in {time.time()-start:.0f} s')

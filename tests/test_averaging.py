@@ -1,0 +1,601 @@
+"Weight averaging: torch's AveragedModel and closed forms; training isn't changed in any bit; whatever happens, live weights come back"
+import builtins, io
+from functools import partial
+import learnloop, pytest, torch
+from helpers import ending, listener, same, weights
+from learnloop import (EMA, SWA, Callback, CancelBatchException, CancelFitException, CancelStepException, CancelZeroGradException, DataLoaders, Learner,
+    MixedPrecision, Recorder, TrainEvalCallback, WeightAveraging)
+from torch import nn
+from torch.nn import functional as F
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn, get_swa_multi_avg_fn, update_bn
+from torch.utils.data import DataLoader, TensorDataset
+
+cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason='needs CUDA')
+devices = pytest.mark.parametrize('device', ['cpu', pytest.param('cuda', marks=cuda)])
+KINDS = dict(mean=WeightAveraging, ema=partial(EMA, .9), swa=partial(SWA, .5))
+kinds = pytest.mark.parametrize('kind', KINDS)
+N,BS = 8,4
+
+def mk_model(norm=False, seed=0):
+    torch.manual_seed(seed)
+    return nn.Sequential(nn.Linear(3, 8), *[nn.BatchNorm1d(8)]*norm, nn.ReLU(), nn.Linear(8, 1))
+def data(n=N, seed=1):
+    g = torch.Generator().manual_seed(seed)
+    xs = [torch.randn(BS, 3, generator=g) for _ in range(n)]
+    return [(x, x.sum(1, keepdim=True)) for x in xs]
+def mk_learner(cbs=(), model=None, device='cpu', dls=None, **kwargs):
+    dls = DataLoaders(*(dls or (data(), data(2, seed=2))), device=device)
+    return Learner(dls, model or mk_model(), F.mse_loss, torch.optim.Adam, lr=.05, cbs=[TrainEvalCallback(), Recorder(), *cbs], default_cbs=False, **kwargs)
+def fit(learn, *args, **kwargs):
+    with learn.no_logging(): learn.fit(*args, **kwargs)
+def params(m): return [p.detach().clone() for p in m.parameters()]
+def live_in(cb, model): return [cb.live[k] for k,_ in model.named_parameters()]
+def avgs_in(cb, model): return [cb.averages[k] for k,_ in model.named_parameters()]
+def snapshots(learn, n_epoch=3, **kwargs):
+    "Weights after each optimizer step of a fit"
+    res = []
+    fit(learn, n_epoch, cbs=Callback(name='snap', after_zero_grad=lambda cb: res.append(params(cb.learn.model))), **kwargs)
+    return res
+
+# --- the arithmetic
+
+@devices
+@pytest.mark.parametrize('cb,fn', [(partial(EMA, .9, warmup=False), get_ema_multi_avg_fn(.9)), (WeightAveraging, get_swa_multi_avg_fn())])
+@pytest.mark.parametrize('every', [1, 3])
+def test_it_equals_torchs_AveragedModel(cb, fn, every, device):
+    learn,ref = mk_learner([cb := cb(every_steps=every)], device=device),AveragedModel(mk_model().to(device), multi_avg_fn=fn)
+    for i,ps in enumerate(snapshots(learn)):
+        if (i+1)%every: continue
+        m = mk_model().to(device)
+        for p,q in zip(m.parameters(), ps, strict=True): p.data.copy_(q)
+        ref.update_parameters(m)
+    assert cb.n_averaged==3*N//every and same(avgs_in(cb, learn.model), params(ref.module)) and same(params(learn.model), params(ref.module))
+
+def test_ema_has_its_closed_form():
+    learn = mk_learner([ema := EMA(.9, warmup=False)])
+    snaps = snapshots(learn)
+    n,d = len(snaps),.9
+    ws = [d**(n-1)] + [(1-d)*d**(n-1-i) for i in range(1, n)]
+    assert sum(ws)==pytest.approx(1)
+    for i,a in enumerate(avgs_in(ema, learn.model)):
+        torch.testing.assert_close(a, sum(w*o[i].double() for w,o in zip(ws, snaps, strict=True)).float())  # up to rounding, in float32, of each update
+
+def test_ema_warmup_has_tensorflows_formula():
+    learn = mk_learner([ema := EMA(.95)])
+    snaps = snapshots(learn)
+    want = [o.double() for o in snaps[0]]
+    for n,ps in enumerate(snaps[1:], 1):
+        d = min(.95, (1+n)/(10+n))
+        want = [d*a + (1-d)*p for a,p in zip(want, ps, strict=True)]
+    torch.testing.assert_close([o.double() for o in avgs_in(ema, learn.model)], want, rtol=1e-5, atol=1e-6)
+
+def test_half_life_counts_optimizer_steps():
+    assert EMA(half_life=10).decay**10==pytest.approx(.5) and EMA(half_life=10, every_steps=5).decay**2==pytest.approx(.5)
+
+def test_swa_is_the_mean_of_the_ends_of_the_last_epochs():
+    learn = mk_learner([swa := SWA(.5)])
+    ends = snapshots(learn, 4)[N-1::N]
+    ref = AveragedModel(mk_model(), multi_avg_fn=get_swa_multi_avg_fn())
+    for ps in ends[1:]:  # at a half of the fit, and later
+        m = mk_model()
+        for p,q in zip(m.parameters(), ps, strict=True): p.data.copy_(q)
+        ref.update_parameters(m)
+    assert swa.n_averaged==3 and same(avgs_in(swa, learn.model), params(ref.module))
+
+@pytest.mark.parametrize('dtype', [torch.bfloat16, torch.float16])
+def test_weights_in_16_bits_are_averaged_in_float32(dtype):
+    "In bfloat16, an average stands still as soon as the share of a new weight is below its resolution"
+    p = nn.Parameter(torch.ones(3, dtype=dtype))
+    model = nn.Module()
+    model.p = p
+    mk_learner([ema := EMA(.999, warmup=False)], model=model)
+    want = torch.ones(3, dtype=torch.float64)
+    ema.update()
+    for i in range(1, 50):
+        p.data.fill_(1+i/8)
+        want = .999*want + .001*p.data.double()
+        ema.update()
+    assert ema.averages['p'].dtype is torch.float32
+    torch.testing.assert_close(ema.averages['p'].double(), want, rtol=1e-5, atol=0)
+    live = p.data.clone()
+    with ema.swapped(): assert torch.equal(p.data, ema.averages['p'].to(dtype))
+    assert torch.equal(p.data, live)
+
+def test_the_device_of_the_copies_can_be_another():
+    cb = WeightAveraging(device='cpu')
+    fit(mk_learner([cb]), 1)
+    assert {o.device.type for o in cb.averages.values()}=={'cpu'}
+
+@cuda
+@pytest.mark.parametrize('device', [None, 'cpu'])
+def test_averages_go_along_when_the_model_moves(device):
+    learn = mk_learner([ema := EMA(.9, device=device)], device='cuda')
+    fit(learn, 1)
+    sd = {k:{n:t.cpu() for n,t in v.items()} if isinstance(v, dict) else v for k,v in ema.state_dict().items()}
+    ema.load_state_dict(sd)
+    fit(learn, 1)
+    assert {o.device.type for o in ema.averages.values()}=={device or 'cuda'}
+    learn.dls.device = torch.device('cpu')
+    fit(learn, 1)
+    assert {o.device.type for o in ema.averages.values()}=={'cpu'}
+
+# --- when
+
+class Accumulate(Callback):
+    order,run_valid = 6,False
+    def __init__(self, n): self.n = n
+    def before_step(self):
+        if (self.learn.iter+1)%self.n and self.learn.phases['batch'] in self.learn.open: raise CancelStepException
+    def before_zero_grad(self):
+        if (self.learn.iter+1)%self.n and self.learn.phases['batch'] in self.learn.open: raise CancelZeroGradException
+    def after_train(self):
+        for x,f in (('step', self.learn._step), ('zero_grad', self.learn._zero_grad)): self.learn.with_events(x, f)
+
+def test_it_counts_real_optimizer_steps_alone_with_accumulation_and_its_flush():
+    learn = mk_learner([ema := EMA(), Accumulate(3)])
+    fit(learn, 2)
+    assert ema.n_steps==ema.n_averaged==learn.count.opt_steps==2*3  # of 8 batches, 3 and 3 and the rest, outside a batch
+
+def test_skipped_amp_steps_are_not_averaged():
+    learn = mk_learner([ema := EMA(), mp := MixedPrecision(init_scale=2.**40)])
+    fit(learn, 3)
+    assert mp.skipped>5 and ema.n_steps==learn.count.opt_steps==3*N-mp.skipped
+
+@pytest.mark.parametrize('what', [CancelStepException, CancelBatchException])
+def test_a_cancel_after_the_step_hides_nothing(what):
+    "What another callback cancels in after_step ends the event, and the step was taken"
+    learn = mk_learner([ema := EMA(), Callback(after_step=partial(_raise, what))])
+    fit(learn, 1)
+    assert ema.n_averaged==learn.count.opt_steps==N
+def _raise(e, cb): raise e
+def _named(what): return getattr(learnloop, what, None) or getattr(builtins, what)
+
+def test_changes_that_others_make_after_a_step_are_averaged():
+    def clamp(cb):
+        for p in cb.learn.model.parameters(): p.data.clamp_(-.01, .01)
+    clamp_cb = Callback(after_step=clamp)
+    clamp_cb.order = 90
+    fit(mk_learner([avg := WeightAveraging(), clamp_cb]), 1)
+    assert max(a.abs().max() for a in avg.averages.values())<.0101
+
+def test_cancelled_steps_are_not_averaged_whoever_cancels_them():
+    for order in (0, 99):
+        learn = mk_learner([ema := EMA(), stop := Callback(before_step=partial(_raise, CancelStepException))])
+        stop.order = order
+        fit(learn, 1)
+        assert ema.averages is None and ema.live is None and ema.state_dict()=={}
+
+@pytest.mark.parametrize('kwargs,n', [({}, 32), (dict(every_steps=5), 6), (dict(start_step=30), 2), (dict(start_epoch=3), 8), (dict(start_pct=.5), 16),
+    (dict(start_pct=.3), 32-10), (dict(every_epochs=1), 4), (dict(every_epochs=2), 2), (dict(every_epochs=1, start_pct=.75), 2),
+    (dict(every_epochs=1, start_epoch=3), 1)])
+def test_units(kwargs, n):
+    fit(mk_learner([avg := WeightAveraging(**kwargs)]), 4)
+    assert avg.n_averaged==n and avg.n_steps==32
+
+def test_a_start_that_is_a_sum_of_many_parts():
+    fit(mk_learner([avg := WeightAveraging(start_pct=.8)], dls=(data(10), None)), 1)
+    assert avg.n_averaged==2  # ten times .1 is not 1, in floats, and eight times .1 is below .8
+
+def test_loaders_without_a_length():
+    def gen():
+        while True: yield from data()
+    for avg,n in ((WeightAveraging(start_pct=.5), 16), (SWA(.75), 2)):
+        fit(mk_learner([avg], dls=(gen(), data(2))), 4, steps_per_epoch=N)
+        assert avg.n_averaged==n
+    fit(mk_learner([avg := WeightAveraging(start_pct=.5)], dls=(gen(), data(2))), max_steps=2*N)
+    assert avg.n_averaged>=8
+    stream = mk_learner([SWA(.5, swa_lr=.01)], dls=(iter(data()), data(2)))
+    with pytest.raises(ValueError, match='swa_lr needs to know'): fit(stream, 2)
+
+def test_a_fit_that_gets_to_the_start_again_begins_a_new_average():
+    learn = mk_learner([swa := SWA(.5)])
+    fit(learn, 4)
+    fit(learn, 4)
+    one = mk_learner(model=learn.model)
+    assert swa.n_averaged==3
+    fit(learn, 0)
+    assert swa.n_averaged==3 and one.model is learn.model
+
+def test_an_epoch_without_steps_is_not_averaged_twice():
+    def stop(cb):
+        if cb.learn.epoch==1: raise CancelBatchException
+    learn = mk_learner([avg := WeightAveraging(every_epochs=1), Callback(before_batch=stop)])
+    fit(learn, 3)
+    assert avg.n_averaged==2
+
+# --- training isn't changed
+
+@kinds
+def test_training_is_the_same_bit_for_bit_over_several_fits(kind):
+    plain,learn = mk_learner(),mk_learner([cb := KINDS[kind]()])
+    for _ in range(3):
+        for o in (plain, learn): fit(o, 2)
+        learn.validate()
+        assert same(params(plain.model), live_in(cb, learn.model)) and not same(plain.model, learn.model)
+
+@kinds
+@pytest.mark.parametrize('e', ['before_batch', 'after_pred', 'after_loss', 'after_backward', 'before_step', 'after_step', 'after_batch'])
+def test_validate_at_any_point_of_a_batch_changes_nothing(kind, e):
+    plain,learn = mk_learner(),mk_learner([KINDS[kind](at_end=False), Callback(**{e:lambda cb: cb.learn.training and cb.learn.validate()})])
+    for o in (plain, learn): fit(o, 2)
+    assert same(plain.model, learn.model)
+
+def test_the_optimizer_and_tied_weights_keep_their_parameters():
+    model = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3), nn.Linear(3, 1))
+    model[1].weight = model[0].weight
+    learn = mk_learner([ema := EMA()], model=model)
+    ids = list(map(id, model.parameters()))
+    fit(learn, 2)
+    assert ids==list(map(id, model.parameters())) and model[0].weight is model[1].weight and '1.weight' not in ema.averages
+
+# --- swapped in
+
+def in_model(learn, cb): return same(params(learn.model), avgs_in(cb, learn.model))
+
+@kinds
+def test_validation_sees_the_averages_in_a_fit_and_out_of_it(kind):
+    seen = []
+    def look(o):
+        if o.learn.training is False and cb.averages: seen.append(in_model(o.learn, cb))
+    learn = mk_learner([cb := KINDS[kind](at_end=False)])
+    fit(learn, 4, cbs=Callback(after_pred=look))
+    n = len(seen)
+    assert n and all(seen) and cb.live is None and not in_model(learn, cb)
+    for f in (learn.validate, learn.get_preds, lambda: learn.predict(torch.zeros(3))):
+        f()
+        assert cb.live is None and not in_model(learn, cb)
+    learn.validate(cbs=Callback(after_pred=look))
+    learn.get_preds(cbs=Callback(after_pred=look))
+    assert len(seen)==n+4 and all(seen)
+
+def test_what_validation_gives_is_that_of_torchs_AveragedModel():
+    learn = mk_learner([ema := EMA(.9)])
+    fit(learn, 2)
+    m = mk_model()
+    m.load_state_dict(ema.averages)
+    with torch.no_grad(): want = torch.cat([m(x) for x,_ in data(2, seed=2)])
+    assert torch.equal(learn.get_preds()[0], want) and learn.recorder.values[-1][1]==learn.validate()[0]
+
+def test_nested_evaluations_swap_once():
+    seen = []
+    def nest(cb):
+        if cb.learn.training: return
+        seen.append(in_model(cb.learn, ema))
+        with cb.learn.removed_cbs(cb): cb.learn.validate()
+        seen.append(in_model(cb.learn, ema))
+    plain,learn = mk_learner(),mk_learner([ema := EMA(at_end=False)])
+    fit(plain, 2)
+    fit(learn, 2, cbs=Callback(name='nest', after_pred=nest))
+    assert seen==[True]*8 and ema.live is None and same(plain.model, learn.model)
+
+STOPS = ['CancelBatchException', 'CancelValidException', 'CancelEpochException', 'CancelFitException', 'ValueError', 'KeyboardInterrupt']
+@pytest.mark.parametrize('order', [-20, 99])
+@pytest.mark.parametrize('what', STOPS)
+@pytest.mark.parametrize('e', ['before_validate', 'before_fetch', 'before_batch', 'after_pred', 'after_loss', 'after_batch', 'after_validate', 'cleanup_validate'])
+def test_live_weights_come_back_whatever_ends_a_validation(e, what, order):
+    plain = mk_learner()
+    fit(plain, 1)
+    def act(cb, _):
+        if not cb.learn.training and cb.learn.epoch==0: raise _named(what)
+    learn = mk_learner([ema := EMA(at_end=False), listener('stop', [e], act, order=order)])
+    ending(lambda: fit(learn, 1))
+    assert ema.live is None and ema._mine==[] and same(plain.model, learn.model)
+    fit(learn, 0)
+
+@pytest.mark.parametrize('what', ['ValueError', 'KeyboardInterrupt', 'CancelFitException'])
+def test_live_weights_stay_after_an_error_and_averages_after_CancelFit(what):
+    def act(cb, _):
+        if cb.learn.epoch==1: raise _named(what)
+    learn = mk_learner([ema := EMA(), listener('stop', ['after_loss'], act)])
+    ending(lambda: fit(learn, 3))
+    assert in_model(learn, ema)==(what=='CancelFitException')==(ema.live is not None)
+
+def test_users_of_fit_cbs_have_both_sets():
+    learn = mk_learner()
+    fit(learn, 2, cbs=(ema := EMA()))
+    assert ema.learn is None and in_model(learn, ema)
+    plain = mk_learner()
+    fit(plain, 2)
+    learn.model.load_state_dict(ema.live)
+    assert same(learn.model, plain.model)
+
+def test_the_same_object_in_the_next_fit_goes_on():
+    one,two = mk_learner([a := EMA()]),mk_learner()
+    b = EMA()
+    for _ in range(2):
+        fit(one, 2)
+        fit(two, 2, cbs=b)
+    assert same(one.model, two.model) and str(a.state_dict())==str(b.state_dict())
+
+def test_other_weights_loaded_in_between_are_trained_and_averages_begin_anew():
+    learn = mk_learner([ema := EMA()])
+    fit(learn, 2)
+    new = mk_model(seed=5)
+    learn.model.load_state_dict(new.state_dict())
+    learn.fit(0)
+    assert same(learn.model, new) and ema.averages is None and ema.live is None
+
+def test_no_fit_inside_swapped():
+    learn = mk_learner([ema := EMA(at_end=False)])
+    fit(learn, 1)
+    before = params(learn.model)
+    with pytest.raises(RuntimeError, match='swapped'), ema.swapped(): fit(learn, 1)
+    assert same(before, params(learn.model))
+    with pytest.raises(RuntimeError, match='averages are in the model'), ema.swapped(): ema.update()
+    fit(learn, 1)
+
+def test_swapped_puts_live_weights_back_after_an_error_and_nests():
+    learn = mk_learner([ema := EMA(at_end=False)])
+    fit(learn, 1)
+    before = params(learn.model)
+    with pytest.raises(KeyboardInterrupt), ema.swapped():
+        with ema.swapped() as m: assert m is learn.model and in_model(learn, ema)
+        assert in_model(learn, ema)
+        raise KeyboardInterrupt
+    assert same(before, params(learn.model))
+    other = mk_model(seed=3)
+    with ema.swapped(other): assert same(params(other), avgs_in(ema, other))
+    assert same(other, mk_model(seed=3))
+
+def test_averages_of_another_model_are_refused():
+    learn = mk_learner([ema := EMA(at_end=False)])
+    fit(learn, 1)
+    learn.model[2] = nn.Linear(8, 2)
+    for f in (learn.validate, lambda: learn.fit(1, reset_opt=True)):
+        with pytest.raises(ValueError, match=r'2.weight.*reset\(\)'): f()
+    with pytest.raises(ValueError), ema.swapped(): pass
+    assert ema.live is None and ema._mine==[]
+
+def test_frozen_weights_are_averaged_and_stay_bit_equal():
+    learn = mk_learner([ema := EMA()])
+    learn.model[0].requires_grad_(False)
+    before = learn.model[0].weight.clone()
+    fit(learn, 2)
+    assert torch.equal(ema.averages['0.weight'], before) and torch.equal(learn.model[0].weight, before)
+
+def test_lazy_modules_are_averaged_from_the_first_step_on():
+    lazy = nn.Sequential(nn.LazyLinear(4), nn.ReLU(), nn.Linear(4, 1))
+    learn = mk_learner([ema := EMA()], model=lazy)
+    fit(learn, 1)
+    assert ema.averages['0.weight'].shape==(4, 3)
+
+def test_parametrized_modules():
+    model = nn.Sequential(nn.utils.parametrizations.weight_norm(nn.Linear(3, 1)))
+    learn = mk_learner([ema := EMA(.9)], model=model)
+    fit(learn, 2)
+    assert sorted(ema.averages)==['0.bias', '0.parametrizations.weight.original0', '0.parametrizations.weight.original1']
+    assert not torch.equal(ema.live['0.bias'], model[0].bias)
+
+def test_without_validation_or_batches():
+    learn = mk_learner([ema := EMA()], dls=(data(),))
+    fit(learn, 1)
+    assert in_model(learn, ema)
+    learn = mk_learner([EMA()], dls=(data(), []))
+    fit(learn, 1)
+
+# --- buffers
+
+@pytest.mark.parametrize('buffers', ['copy', 'average', 'recompute'])
+def test_buffers(buffers):
+    learn = mk_learner([avg := WeightAveraging(buffers=buffers)], model=mk_model(norm=True))
+    stats = []
+    fit(learn, 2, cbs=Callback(after_zero_grad=lambda cb: stats.append(cb.learn.model[1].running_mean.clone())))
+    bn,plain = learn.model[1],mk_learner(model=mk_model(norm=True))
+    fit(plain, 2)
+    if buffers=='copy': assert torch.equal(bn.running_mean, plain.model[1].running_mean)
+    if buffers=='average': torch.testing.assert_close(bn.running_mean, torch.stack(stats).mean(0))
+    if buffers=='recompute':
+        m = mk_model(norm=True)
+        m.load_state_dict(avg.averages, strict=False)
+        update_bn(data(), m)
+        for a,b in zip(m[1].buffers(), bn.buffers(), strict=True): assert torch.equal(a, b)
+    assert [m.training for m in learn.model.modules()]==[False]*5 and bn.momentum==.1
+    learn.fit(0)  # puts the live weights and buffers in, and averages again
+    with learn.removed_cbs(avg): before = learn.validate()
+    avg._swap_out(learn.model)
+    assert same(learn.model, plain.model) and before
+
+def test_batch_norms_are_recomputed_once_and_random_numbers_stay():
+    ds = TensorDataset(*map(torch.cat, zip(*data(), strict=True)))
+    dls = [(DataLoader(ds, BS, shuffle=True), DataLoader(ds, BS)) for _ in range(2)]
+    avg = WeightAveraging(buffers='recompute')
+    plain,learn = (mk_learner(cbs, model=mk_model(norm=True), dls=o) for o,cbs in zip(dls, ([], [avg]), strict=True))
+    for o in (plain, learn):
+        torch.manual_seed(3)
+        fit(o, 2)
+    assert all(torch.equal(p, avg.live[k]) for k,p in plain.model.named_parameters())
+    stats = avg.stats
+    learn.validate()
+    learn.get_preds()
+    assert avg.stats is stats
+
+def test_an_error_while_recomputing_leaves_everything_as_it_was():
+    class Fails:
+        def __init__(self): self.fails = False
+        def __iter__(self):
+            yield from data(3)
+            if self.fails: raise OSError('disk')
+    dl = Fails()
+    learn = mk_learner([avg := WeightAveraging(buffers='recompute', at_end=False)], model=mk_model(norm=True), dls=(dl, data(2)))
+    fit(learn, 1)
+    before,dl.fails,avg.stats = weights(learn.model),True,None
+    with pytest.raises(OSError, match='disk'): learn.validate()
+    assert same(before, weights(learn.model)) and learn.model[1].momentum==.1 and avg.live is None and avg._mine==[]
+
+def test_an_error_while_recomputing_at_the_end_leaves_the_live_weights():
+    dl = data()
+    def spoil(cb): cb.learn.dls.train[3] = None
+    learn = mk_learner([avg := WeightAveraging(buffers='recompute'), Callback(after_epoch=spoil)], model=mk_model(norm=True), dls=(dl, None))
+    plain = mk_learner(model=mk_model(norm=True), dls=(data(), None))
+    with pytest.raises(TypeError): fit(learn, 1)
+    fit(plain, 1)
+    assert same(learn.model, plain.model) and avg.live is None
+
+def test_recompute_needs_a_loader_that_can_be_gone_through_again():
+    with pytest.raises(ValueError, match='recompute'): mk_learner([SWA(buffers='recompute')], model=mk_model(norm=True), dls=(iter(data()), data())).fit(1)
+
+def test_recompute_takes_dict_batches_and_several_inputs():
+    class Dict(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.m = mk_model(norm=True)
+        def forward(self, x, z=None, y=None): return dict(pred=(p := self.m(x)), loss=F.mse_loss(p, y)) if y is not None else self.m(x+z)
+    for dl in ([dict(x=x, y=y) for x,y in data()], [(x, 0*x, y) for x,y in data()]):
+        learn = mk_learner([avg := SWA(.5, buffers='recompute')], model=Dict(), dls=(dl, dl))
+        if isinstance(dl[0], dict): learn.loss_func = None
+        fit(learn, 2)
+        m = mk_model(norm=True)
+        m.load_state_dict({k[2:]:v for k,v in avg.averages.items()}, strict=False)
+        update_bn(data(), m)
+        assert torch.equal(m[1].running_var, learn.model.m[1].running_var)
+
+# --- state
+
+@kinds
+@pytest.mark.parametrize('at_end', [True, False])
+def test_a_run_that_goes_on_in_a_new_learner_is_bit_equal(kind, at_end):
+    def mk(): return mk_learner([KINDS[kind](at_end=at_end)])
+    whole,first,then = mk(),mk(),mk()
+    fit(whole, 4)
+    def stop(cb):
+        if cb.learn.epoch==2: raise CancelFitException
+    fit(first, 4, cbs=Callback(before_train=stop))
+    f = io.BytesIO()
+    torch.save([first.model.state_dict(), first.opt.state_dict(), getattr(first, kind.replace('mean', 'weight_averaging')).state_dict()], f)
+    f.seek(0)
+    model,opt,cb = torch.load(f, weights_only=True)
+    then.create_opt()
+    then.model.load_state_dict(model)
+    then.opt.load_state_dict(opt)
+    def cb_of(o): return getattr(o, kind.replace('mean', 'weight_averaging'))
+    cb_of(then).load_state_dict(cb)
+    fit(then, 4, start_epoch=2)
+    assert same(whole.model, then.model)
+    a,b = (cb_of(o).state_dict() for o in (whole, then))
+    assert a.keys()==b.keys() and all(torch.equal(a[k][n], b[k][n]) for k in ('averages', 'live') if k in a for n in a[k])
+
+def test_state_can_be_loaded_within_an_epoch():
+    fit(mk_learner([one := EMA(at_end=False)]), 1)
+    def load(cb):
+        if cb.learn.iter==3: ema.load_state_dict(one.state_dict())
+    learn = mk_learner([ema := EMA(at_end=False), Callback(name='loads', after_zero_grad=load)])
+    fit(learn, 1)
+    assert ema.n_averaged==N+4 and not torch.equal(ema.averages['0.weight'], one.averages['0.weight'])
+
+def test_a_state_between_a_step_and_the_epochs_end_says_what_is_averaged():
+    states = []
+    def note(cb, _): states.append(avg.state_dict())
+    fit(mk_learner([avg := WeightAveraging(every_epochs=1, at_end=False), listener('note', ['after_zero_grad', 'after_train'], note, order=99)]), 1)
+    for state,n in ((states[-2], 1), (states[-1], 1)):  # before, and after the epoch's update
+        learn = mk_learner([other := WeightAveraging(every_epochs=1, at_end=False), Callback(before_batch=partial(_raise, CancelBatchException))])
+        other.load_state_dict(state)
+        fit(learn, 1)
+        assert other.n_averaged==n
+
+def test_a_parameter_that_is_replaced_between_epochs_is_averaged():
+    def new(cb):
+        if cb.learn.epoch==0: cb.learn.model[2].bias = nn.Parameter(torch.full((1,), 50.))
+    learn = mk_learner([avg := WeightAveraging(at_end=False), Callback(after_epoch=new)])
+    fit(learn, 2)
+    assert avg.averages['2.bias'].item()>20
+
+def test_a_checkpoint_made_within_validation_has_both_sets():
+    states = []
+    def save(cb):
+        if not cb.learn.training and cb.learn.epoch==1: states.append(io.BytesIO())
+        else: return
+        torch.save([cb.learn.model.state_dict(), ema.state_dict()], states[-1])
+    learn = mk_learner([ema := EMA(at_end=False)])
+    fit(learn, 2, cbs=Callback(name='saver', after_pred=save))
+    states[0].seek(0)
+    model,sd = torch.load(states[0], weights_only=True)
+    new = mk_learner([other := EMA(at_end=False)])
+    new.model.load_state_dict(model)
+    other.load_state_dict(sd)
+    fit(new, 0)
+    assert same(new.model, learn.model) and other.live is None
+
+def test_evaluations_copy_no_state_and_state_survives():
+    learn = mk_learner([ema := EMA()])
+    fit(learn, 1)
+    before = str(ema.state_dict())
+    learn.validate()
+    learn.get_preds()
+    assert str(ema.state_dict())==before and ema.safe_in_evaluate
+
+@pytest.mark.parametrize('at_end', [True, False])
+def test_files_have_both_sets(tmp_path, at_end):
+    learn = mk_learner([ema := EMA(at_end=at_end)], path=tmp_path)
+    fit(learn, 2)
+    learn.save('two')
+    state,then = str(ema.state_dict()),params(learn.model)
+    assert in_model(learn, ema)==at_end
+    fit(learn, 2)
+    whole = weights(learn.model)
+    learn.load('two')
+    assert str(ema.state_dict())==state
+    fit(learn, 2)
+    assert same(whole, weights(learn.model))
+    plain = mk_learner(path=tmp_path)
+    plain.load('two')
+    assert same(params(plain.model), then)
+    plain.save('plain')
+    learn.load('plain')
+    assert ema.averages is None and ema.live is None and same(plain.model, learn.model)
+
+def test_a_plain_learner_loads_the_averages_that_a_fit_left(tmp_path):
+    learn,plain = mk_learner([EMA()], path=tmp_path),mk_learner(path=tmp_path)
+    fit(learn, 2)
+    learn.save('m', with_opt=False)
+    plain.load('m', with_opt=False)
+    assert torch.equal(plain.get_preds()[0], learn.get_preds()[0])
+
+def test_the_best_of_a_fit_is_loaded_with_its_averages(tmp_path):
+    "`SaveModelCallback` loads before the averages go in, though both at the end of the fit"
+    values = iter([3., 1., 2.])
+    states = {}
+    def note(cb): states[cb.learn.epoch] = {k:v.clone() for k,v in ema.averages.items()}, params(cb.learn.model)
+    def fake(cb): cb.learn.recorder._row['valid_loss'] = next(values)
+    fake_cb,note_cb = Callback(name='fake', after_validate=fake),Callback(name='note', after_epoch=note)
+    fake_cb.order = 55  # after the recorder, before those who look
+    learn = mk_learner([ema := EMA(), learnloop.SaveModelCallback(), fake_cb, note_cb], path=tmp_path)
+    fit(learn, 3)
+    avgs,live = states[1]
+    assert in_model(learn, ema) and all(torch.equal(ema.averages[k], v) for k,v in avgs.items()) and same(live_in(ema, learn.model), live)
+
+def test_the_flush_of_our_own_accumulation_is_averaged():
+    def gen(): yield from data()
+    learn = mk_learner([ema := EMA(), learnloop.GradientAccumulation(n_batches=3)], dls=(gen(), data(2)))
+    fit(learn, 1)
+    assert ema.n_averaged==learn.count.opt_steps==3
+
+# --- SWA's learning rate
+
+def test_swa_lr_is_reached_by_half_a_cosine_and_the_old_one_comes_back():
+    lrs = []
+    learn = mk_learner([SWA(.5, swa_lr=.01, anneal_pct=.25)])
+    fit(learn, 4, lr=.05, cbs=Callback(before_backward=lambda cb: lrs.append(cb.learn.opt.param_groups[0]['lr'])))
+    pcts = [max(0, min(1, (i/32-.5)/.25)) for i in range(32)]
+    want = [.01 + .04*(1+torch.tensor(p*torch.pi, dtype=torch.float64).cos().item())/2 for p in pcts]
+    assert lrs==pytest.approx(want) and lrs[15]==.05 and lrs[-1]==pytest.approx(.01)
+    assert learn.opt.param_groups[0]['lr']==.05
+
+def test_swa_lr_by_groups():
+    def split(m): return [list(m[0].parameters()), list(m[2].parameters())]
+    learn = mk_learner([SWA(.5, swa_lr=[.01, .02])], splitter=split)
+    lrs = []
+    fit(learn, 2, lr=[.1, .2], cbs=Callback(before_backward=lambda cb: lrs.append([g['lr'] for g in cb.learn.opt.param_groups])))
+    assert lrs[0]==[.1, .2] and lrs[-1]==pytest.approx([.01, .02])
+    with pytest.raises(ValueError, match='3 values for 2'): mk_learner([SWA(swa_lr=[1., 2., 3.])], splitter=split).fit(1)
+
+def test_swa_lr_has_one_owner():
+    class Sched(Callback):
+        owns = {'lr'}
+    with pytest.raises(ValueError, match='both set lr'): mk_learner([SWA(swa_lr=.1), Sched()]).fit(1)
+    fit(mk_learner([SWA(), Sched()]), 1)
+
+@pytest.mark.parametrize('cls,kwargs', [(EMA, dict(decay=1.)), (EMA, dict(decay=-.1)), (EMA, dict(half_life=0)), (EMA, dict(half_life=3, every_epochs=1)),
+    (WeightAveraging, dict(every_steps=0.5)), (WeightAveraging, dict(every_steps=1, every_epochs=1)), (WeightAveraging, dict(start_pct=1.)),
+    (WeightAveraging, dict(start_step=-1)), (WeightAveraging, dict(buffers='move')), (SWA, dict(anneal_pct=0)), (SWA, dict(start_pct=-1))])
+def test_wrong_settings_fail_in_the_constructor(cls, kwargs):
+    with pytest.raises(ValueError): cls(**kwargs)

@@ -1,0 +1,152 @@
+"Several optimizers in a named dict, with a phase for each: against a loop written by hand (the lesson is in nbs/20_gan.ipynb)"
+import pytest, torch
+from helpers import act, ending, same
+from learnloop import Callback, CancelBatchException, CancelFitException, CancelStepException, DataLoaders, Learner, Phase, event, get_hypers, on
+from torch import nn
+from torch.nn import functional as F
+
+CRITIC,GEN = Phase('critic_step', inside='batch'),Phase('gen_step', inside='batch')
+
+class Pair(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gen,self.critic = nn.Linear(2, 2),nn.Sequential(nn.Linear(2, 4), nn.Tanh(), nn.Linear(4, 1))
+    def forward(self, x): return self.gen(x)
+
+def part_loss(part, model, made, real):
+    if part=='gen': return F.softplus(-model.critic(made)).mean()
+    return F.softplus(-model.critic(real)).mean() + F.softplus(model.critic(made.detach())).mean()
+
+class GAN(Learner, phases=[CRITIC, GEN]):
+    def _do_grad_opt(self):
+        self.with_events('critic_step', self._learn, 'critic')
+        self.with_events('gen_step',    self._learn, 'gen')
+    def _learn(self, part):
+        self.part,self.loss_grad = part,part_loss(part, self.model, self.pred, self.y)
+        super()._do_grad_opt()
+    def _step(self):
+        self.opt[self.part].step()
+        self.count.opt_steps += self.part=='gen'
+
+def batches(n=6, seed=0):
+    g = torch.Generator().manual_seed(seed)
+    return [(torch.randn(8, 2, generator=g), torch.randn(8, 2, generator=g)+1) for _ in range(n)]
+
+def mk_opts(model): return dict(gen=torch.optim.Adam(model.gen.parameters(), lr=.1), critic=torch.optim.SGD(model.critic.parameters(), lr=.2, momentum=.9))
+def mk_gan(cbs=None, **kwargs):
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = Pair()
+    return GAN(DataLoaders(batches(), batches(2, 1), device='cpu'), model, F.mse_loss, opt_func=mk_opts(model), cbs=cbs, **kwargs)
+
+def quiet(learn, *args, **kwargs):
+    with learn.no_logging(): learn.fit(*args, **kwargs)
+    return learn
+
+def by_hand(n_epoch, skip=lambda i: False):
+    "Weights after `n_epoch`, the generator's turn skipped in batches where `skip(i)`, `i` counted from 0 over all"
+    model = mk_gan().model
+    opts,i = mk_opts(model),0
+    for _ in range(n_epoch):
+        for x,y in batches():
+            made = model(x)
+            for part in ['critic', *['gen']*(not skip(i))]:
+                part_loss(part, model, made, y).backward()
+                opts[part].step()
+                for o in opts.values(): o.zero_grad()
+            i += 1
+    return model
+
+def test_it_is_the_loop_written_by_hand():
+    learn = quiet(mk_gan(), 3)
+    assert same(learn.model, by_hand(3))
+    assert vars(learn.count)==dict(epochs=3, batches=18, opt_steps=18, samples=144)
+
+@pytest.mark.parametrize('k', [2, 3, 5])
+def test_the_generators_turn_is_skipped_by_its_exception(k):
+    def skip(cb): raise GEN.cancel
+    learn = quiet(mk_gan(), 3, cbs=on('before_gen_step', every=k)(skip))
+    assert same(learn.model, by_hand(3, lambda i: i%k==k-1))
+    assert learn.count.batches==18 and learn.count.opt_steps==18-18//k
+
+@pytest.mark.parametrize('e', ['before_gen_step', 'before_backward', 'before_step'])
+def test_a_cancelled_turn_leaves_the_other_and_no_gradient(e):
+    def skip(cb):
+        if cb.open[-1] is GEN or GEN in cb.open: raise GEN.cancel
+    learn,grads = mk_gan(),[]
+    look = Callback('look', before_critic_step=lambda cb: grads.append(any(p.grad is not None for p in cb.model.gen.parameters())))
+    quiet(learn, 2, cbs=[Callback('skip', **{e: skip}), look])
+    assert learn.count.opt_steps==0 and same(learn.model.gen, mk_gan().model.gen)
+    assert any(grads)==(e=='before_step')  # the turn was over before its zero_grad
+
+def test_steps_are_limited_by_the_count_that_was_meant():
+    "Lightning #17958: `global_step` counts each optimizer, so `max_steps=10` was five batches"
+    learn = quiet(mk_gan(), max_steps=10)
+    assert (learn.count.opt_steps, learn.count.batches)==(10, 10)
+    quiet(learn, 2, steps_per_epoch=4)
+    assert learn.count.opt_steps==18
+
+def trace_of(learn, n=1, **kwargs):
+    trace = []
+    hear = {e: lambda cb, e=e: trace.append(e) for e in (*CRITIC.events, *GEN.events, 'before_step', 'after_cancel_step', 'after_batch')}
+    quiet(learn, n, cbs=[Callback('hear', **hear)], **kwargs)
+    return trace
+
+def turn(name, *inner): return [f'before_{name}', *inner, f'after_{name}', f'cleanup_{name}']
+
+def test_each_turn_has_all_events():
+    learn = mk_gan()
+    learn.dls.train,learn.dls.valid = batches(1),None
+    assert trace_of(learn)==[*turn('critic_step', 'before_step'), *turn('gen_step', 'before_step'), 'after_batch']
+
+def test_cancel_step_in_one_turn_leaves_the_other():
+    def skip(cb):
+        if cb.part=='critic': raise CancelStepException
+    learn = mk_gan(Callback('skip', before_step=skip))
+    learn.dls.train,learn.dls.valid = batches(1),None
+    assert trace_of(learn)==[*turn('critic_step', 'after_cancel_step'), *turn('gen_step', 'before_step'), 'after_batch']
+    assert same(learn.model.critic, mk_gan().model.critic) and not same(learn.model.gen, mk_gan().model.gen)
+
+class FreezeCritic(Callback):
+    def before_gen_step(self): self.model.critic.requires_grad_(False)
+    def cleanup_gen_step(self): self.model.critic.requires_grad_(True)
+
+@pytest.mark.parametrize('what', [None, GEN.cancel, CancelBatchException, CancelFitException, ValueError, KeyboardInterrupt])
+@pytest.mark.parametrize('e', ['before_gen_step', 'before_backward', 'after_step', 'after_gen_step'])
+def test_what_a_turn_changes_is_undone_however_it_ends(e, what):
+    learn,seen = mk_gan(FreezeCritic()),[]
+    def stop(cb):
+        if GEN not in cb.open: return
+        seen.append(any(p.requires_grad for p in cb.model.critic.parameters()))
+        act(cb, what)
+    ending(lambda: quiet(learn, 1, cbs=Callback('stop', **{e: stop})))
+    assert not any(seen) and seen and all(p.requires_grad for p in learn.model.critic.parameters()) and learn.open==[]
+    quiet(learn, 1)
+
+def test_freezing_the_critic_changes_nothing(): assert same(quiet(mk_gan(FreezeCritic()), 3).model, by_hand(3))
+
+def test_an_error_names_the_turn():
+    def bug(cb): raise RuntimeError('bug')
+    with pytest.raises(RuntimeError, match='bug') as e: quiet(mk_gan(), 1, cbs=Callback(after_gen_step=bug))
+    assert 'Callback(bug).after_gen_step; epoch 0, batch 0 of training' in e.value.__notes__[0]
+
+def test_hyper_parameters_are_set_for_both_or_each():
+    learn = mk_gan()
+    learn.set_hypers(lr=[.01, .02])
+    assert [o['lr'] for o in get_hypers(learn.opt)]==[.01, .02]
+    assert (learn.opt['gen'].param_groups[0]['lr'], learn.opt['critic'].param_groups[0]['lr'])==(.01, .02)
+    quiet(learn, 1)
+    assert [o['lr'] for o in get_hypers(learn.opt)]==[.01, .02]  # the dict's own settings are kept
+    quiet(learn, 1, lr=.3)
+    assert [o['lr'] for o in get_hypers(learn.opt)]==[.3, .3]
+
+def test_evaluation_leaves_no_trace_and_runs_no_turn():
+    learn = mk_gan(Callback('never', before_critic_step=lambda cb: cb.learn.training or 1/0))
+    a = quiet(learn, 2, cbs=Callback(after_gen_step=lambda cb: (cb.learn.validate(), cb.learn.get_preds())))
+    assert same(a.model, by_hand(2))
+    preds,targs = learn.get_preds()
+    assert preds.shape==targs.shape==(16, 2) and learn.recorder.values==quiet(mk_gan(), 2).recorder.values
+
+def test_phases_belong_to_the_class():
+    with pytest.raises(ValueError, match='before_gen_step'): Learner(batches(), nn.Linear(2, 2), F.mse_loss, cbs=FreezeCritic())
+    assert 'gen_step' in str(mk_gan(FreezeCritic()).show_training_loop()) and 'before_gen_step' not in event

@@ -1,0 +1,136 @@
+"What users of other trainers complain about most, a test each: the numbers are the rows of FEATURES, section 4"
+from copy import deepcopy
+import gc, weakref
+import pytest, torch
+from helpers import same
+from learnloop import *
+from torch import nn
+from torch.nn import functional as F
+from torch.utils.data import DataLoader, IterableDataset, TensorDataset
+
+def mk_data(n=96, seed=0):
+    g = torch.Generator().manual_seed(seed)
+    x = torch.randn(n, 4, generator=g)
+    return TensorDataset(x, x.sum(1, keepdim=True)+.1*torch.randn(n, 1, generator=g))
+
+def mk_learn(bs=16, seed=0, shuffle=False, opt_func=torch.optim.SGD, drop=0., valid=True, **kwargs):
+    torch.manual_seed(seed)
+    model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Dropout(drop), nn.Linear(8, 1)).double()
+    def to64(ds): return TensorDataset(*(o.double() for o in ds.tensors))
+    dls = DataLoader(to64(mk_data()), bs, shuffle=shuffle),DataLoader(to64(mk_data(40, 1)), 16) if valid else None
+    return Learner(dls, model, F.mse_loss, opt_func, lr=.1, **kwargs)
+
+def fitted(learn, *args, **kwargs):
+    with learn.no_logging(): learn.fit(*args, **kwargs)
+    return learn
+
+def test_3_accumulated_micro_batches_give_the_weights_of_the_big_batch():
+    big = fitted(mk_learn(bs=40), 2, cbs=GradientClip(.5))  # 40 + 40 + 16 items
+    small = fitted(mk_learn(bs=8), 2, cbs=[GradientAccumulation(n_batches=5), GradientClip(.5)])
+    # sums in another order round differently
+    for a,b in zip(big.model.parameters(), small.model.parameters(), strict=True): torch.testing.assert_close(a, b, rtol=1e-12, atol=1e-14)
+    assert big.count.opt_steps==small.count.opt_steps==6 and small.count.batches==24
+    assert small.recorder.values[0][0]!=big.recorder.values[0][0], 'the losses are of the batches themselves'
+    assert len(small.recorder.raw_losses)==24 and max(small.recorder.raw_losses)>.1, 'and not divided by the number of batches'
+
+def test_4_steps_batches_and_samples_are_three_counters():
+    @on(event.before_step, every=3)
+    def skip(cb): raise CancelStepException
+    learn = fitted(mk_learn(), 2, cbs=skip)
+    assert vars(learn.count)==dict(epochs=2, batches=12, opt_steps=8, samples=192)
+    fitted(learn, max_steps=3)
+    assert (learn.count.opt_steps, learn.count.batches)==(11, 15)
+
+LOOKS = dict(validate=Learner.validate, get_preds=Learner.get_preds, predict=lambda o: o.predict(torch.zeros(4).double()),
+    lr_find=lambda o: o.lr_find(num_it=30, show_plot=False), summary=Learner.summary, show_results=Learner.show_results)
+
+@pytest.mark.parametrize('look', LOOKS.values(), ids=LOOKS)
+def test_7_looking_leaves_history_and_everything_else_alone(look):
+    learn = fitted(mk_learn(shuffle=True, metrics=mae, cbs=EMA(at_end=False)), 2)
+    before = deepcopy((learn.recorder.state_dict(), learn.model.state_dict(), learn.opt.state_dict(), vars(learn.count))),torch.get_rng_state()
+    with learn.no_logging(): look(learn)
+    after = (learn.recorder.state_dict(), learn.model.state_dict(), learn.opt.state_dict(), vars(learn.count)),torch.get_rng_state()
+    assert str(before)==str(after) and same(learn.model, learn.model) and torch.equal(before[1], after[1])
+
+@pytest.mark.parametrize('bs', [1, 7, 16, 40])
+def test_13_metrics_are_those_of_the_whole_set_for_any_batches(bs):
+    from sklearn.metrics import f1_score
+    torch.manual_seed(0)
+    ds = TensorDataset(torch.randn(40, 4), torch.randint(3, (40,)))
+    learn = Learner((None, DataLoader(ds, bs)), nn.Linear(4, 3), F.cross_entropy, metrics=[accuracy, skm_metric('f1_score', average='macro')])
+    loss,acc,f1 = learn.validate()
+    with torch.no_grad(): pred = learn.model(ds.tensors[0])
+    assert loss==pytest.approx(F.cross_entropy(pred, ds.tensors[1]).item(), rel=1e-6)  # sums of float32 in another order
+    assert acc==pytest.approx((pred.argmax(1)==ds.tensors[1]).double().mean().item(), rel=1e-6)
+    assert f1==f1_score(ds.tensors[1], pred.argmax(1), average='macro')
+
+def test_14_nothing_is_kept_of_a_batch():
+    refs = []
+    def note(cb): refs.extend(weakref.ref(o) for o in (cb.learn.pred, cb.learn.loss_grad, cb.learn.xb[0]))
+    learn = fitted(mk_learn(metrics=mae), 1, cbs=Callback(after_loss=note))
+    gc.collect()
+    assert learn.count.batches==6 and len(refs)==3*(6+3) and not any(r() is not None for r in refs)
+
+def test_15_files_hold_no_code(tmp_path):
+    learn = fitted(mk_learn(path=tmp_path, opt_func=torch.optim.Adam), 1)
+    file = learn.save('m')
+    assert set(torch.load(file, weights_only=True))=={'model', 'opt'}
+    other = mk_learn(seed=1, path=tmp_path, opt_func=torch.optim.Adam)
+    other.load('m')
+    assert same(learn.model, other.model)
+    assert same(fitted(learn, 1).model, fitted(other, 1).model)
+    load_export(learn.export('e'), fresh := mk_learn(seed=2).model)
+    assert same(learn.model, fresh)
+
+class Stream(IterableDataset):
+    def __init__(self, n): self.n = n
+    def __iter__(self): return zip(*(o[:self.n] for o in mk_data().tensors), strict=True)
+
+def test_17_loaders_without_a_length():
+    def learner(): return Learner((DataLoader(Stream(64), 16), DataLoader(Stream(20), 16)), nn.Linear(4, 1), F.mse_loss, metrics=mae)
+    learn = fitted(learner(), 2)
+    assert learn.count.batches==8 and None not in learn.recorder.values[-1]
+    assert learn.get_preds()[0].shape==(20, 1)
+    with pytest.raises(ValueError, match='total_steps'), learn.no_logging(): learn.fit_one_cycle(1)
+    with learn.no_logging(): learn.fit_one_cycle(max_steps=6, lr_max=.1)
+    lrs = learn.recorder.lrs
+    assert len(lrs)==6 and max(lrs)==pytest.approx(.1, rel=.2) and lrs[-1]<lrs[0]+.05
+
+def test_18_plateau_changes_the_groups_of_torchs_optimizer():
+    learn = mk_learn(cbs=ReduceLROnPlateau(monitor='valid_loss', min_delta=1e9, patience=1, factor=10.))
+    fitted(learn, 3)
+    # the first value is the best, as nothing else gets that much better
+    assert learn.opt.param_groups[0]['lr']==pytest.approx(.1/10**2)
+    with pytest.raises(ValueError, match='lr'), learn.no_logging(): learn.fit_one_cycle(1)
+
+LOOKERS = dict(nobody=list, sanity=lambda: SanityCheck(2), validation=lambda: ValidateCallback(every_steps=2), ema=lambda: EMA(at_end=False),
+    validate=lambda: Callback(after_step=lambda cb: cb.learn.validate()))
+
+@pytest.mark.parametrize('mk', LOOKERS.values(), ids=LOOKERS)
+def test_22_what_looks_on_the_way_changes_no_random_number(mk):
+    plain = fitted(mk_learn(shuffle=True, drop=.3, valid=False), 2)
+    torch.manual_seed(0)
+    learn = mk_learn(shuffle=True, drop=.3)
+    # iterating a loader draws a seed for its workers, at the end of each epoch, too, as in a loop by hand: the same here by putting it back
+    dl,state = learn.dls.valid,[]
+    keep = Callback(before_validate=lambda cb: state.append(torch.get_rng_state()), cleanup_validate=lambda cb: torch.set_rng_state(state.pop()))
+    assert dl is not None and same(plain.model, learn.add_cbs(mk()) and fitted(learn, 2, cbs=keep).model)
+
+def test_24_ema_is_that_of_real_steps_and_seen_by_validation_alone():
+    @on(event.before_step, every=3)
+    def skip(cb): raise CancelStepException
+    ema = EMA(decay=.9, warmup=False, at_end=False)
+    seen,live,ref = [],[],None
+    def note(cb): live.append([p.detach().clone() for p in cb.learn.model.parameters()])
+    def look(cb): seen.append([p.detach().clone() for p in cb.learn.model.parameters()])
+    watch = Callback(cleanup_step=lambda cb: note(cb) if cb.learn.outcome['step']=='done' else None, before_batch=lambda cb: None if cb.learn.training else look(cb))
+    watch.order = 99
+    learn = mk_learn(cbs=ema)
+    plain = fitted(mk_learn(), 1, cbs=skip)
+    fitted(learn, 1, cbs=[watch, skip])
+    assert same(plain.model, learn.model) and len(live)==4
+    for ws in live: ref = ws if ref is None else [.9*a+.1*w for a,w in zip(ref, ws, strict=True)]
+    # the definition, computed in another order
+    assert len(seen)==3
+    for got in seen:
+        for a,b in zip(got, ref, strict=True): torch.testing.assert_close(a, b, rtol=1e-12, atol=1e-15)

@@ -1,0 +1,366 @@
+"Precision: the hand-written torch.amp loop, bit for bit; nothing leaks; skipped steps are no steps; state goes on"
+import builtins, io
+import learnloop, pytest, torch
+from helpers import ending, listener, same
+from learnloop import (Callback, CancelBackwardException, CancelStepException, CancelZeroGradException, DataLoaders, Learner, MixedPrecision, TrainEvalCallback,
+    TruePrecision)
+from torch import nn
+from torch.nn import functional as F
+
+cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason='needs CUDA')
+devices = pytest.mark.parametrize('device', ['cpu', pytest.param('cuda', marks=cuda)])
+INNER = ['before_batch', 'after_pred', 'after_loss', 'before_backward', 'after_backward', 'before_step', 'after_step', 'before_zero_grad', 'after_zero_grad', 'after_batch']
+N,BS = 12,4
+
+def mk_model(device='cpu', seed=0):
+    torch.manual_seed(seed)
+    return nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 1)).to(device)
+def data(n=N, device='cpu', seed=1):
+    g = torch.Generator().manual_seed(seed)
+    xs = [torch.randn(BS, 3, generator=g) for _ in range(n)]
+    return [(x.to(device), x.sum(1, keepdim=True).to(device)) for x in xs]
+def mk_learner(cbs=(), device='cpu', model=None, opt_func=None, loss_func=F.mse_loss, **kwargs):
+    opt_func = opt_func or (lambda ps, lr: torch.optim.Adam(ps, lr=lr))
+    dls = DataLoaders(data(device=device), data(2, device, seed=2), device=device)
+    return Learner(dls, model or mk_model(device), loss_func, opt_func, lr=.05, cbs=[TrainEvalCallback(), *cbs], default_cbs=False, **kwargs)
+def autocasts(): return [torch.is_autocast_enabled(o) for o in ('cpu', 'cuda')]
+
+class Overflow(Callback):
+    "Gradients that overflow, in the loss of some batches: multiplying the loss moves no finite gradient of the others"
+    order,run_valid = -1,False
+    def __init__(self, at): self.at,self.n = at,0
+    def after_loss(self):
+        if self.n in self.at: self.learn.loss_grad = self.learn.loss_grad*1e38*1e38
+        self.n += 1
+
+def by_hand(dtype, n_epoch, device='cpu', scaler=None, overflow=(), n_acc=1, clip=None, opt=None):
+    "The loop of torch's docs"
+    model = mk_model(device)
+    opt = torch.optim.Adam(model.parameters(), lr=.05) if opt is None else opt(model)
+    scaler = torch.amp.GradScaler(device, **(scaler or {}), enabled=dtype is torch.float16)
+    n = skipped = 0
+    for _ in range(n_epoch):
+        for x,y in data(device=device):
+            with torch.autocast(device, dtype): loss = F.mse_loss(model(x).float(), y)
+            if n in overflow: loss = loss*1e38*1e38
+            scaler.scale(loss/n_acc).backward()
+            n += 1
+            if n%n_acc: continue
+            scaler.unscale_(opt)
+            if clip: nn.utils.clip_grad_norm_(model.parameters(), clip)
+            before = scaler.get_scale()
+            scaler.step(opt)
+            scaler.update()
+            skipped += scaler.get_scale()<before
+            opt.zero_grad()
+    return model,scaler,skipped
+
+class Accumulate(Callback):
+    "Accumulation, by DESIGN's rules for it"
+    order,run_valid = 6,False
+    def __init__(self, n): self.n,self.i = n,0
+    def before_backward(self): self.learn.loss_grad,self.i = self.learn.loss_grad/self.n,self.i+1
+    def before_step(self):
+        if self.i%self.n: raise CancelStepException
+    def before_zero_grad(self):
+        if self.i%self.n: raise CancelZeroGradException
+class Clip(Callback):
+    order = 11
+    def before_step(self): nn.utils.clip_grad_norm_(self.learn.model.parameters(), .5)
+
+@devices
+def test_bf16_equals_the_loop_by_hand(device):
+    learn = mk_learner([MixedPrecision('bf16')], device)
+    learn.fit(3)
+    assert same(learn.model, by_hand(torch.bfloat16, 3, device)[0])
+
+@devices
+@pytest.mark.parametrize('clip', [None, .5])
+@pytest.mark.parametrize('n_acc', [1, 3])
+@pytest.mark.parametrize('init_scale', [2.**10, 2.**40])
+def test_fp16_equals_the_loop_by_hand_with_overflows_accumulation_and_clipping(device, init_scale, n_acc, clip):
+    cfg,overflow = dict(init_scale=init_scale, growth_interval=5),{7, 20, 21}
+    mp = MixedPrecision('fp16', **cfg)
+    learn = mk_learner([mp, Overflow(overflow), *[Accumulate(n_acc)]*(n_acc>1), *[Clip()]*bool(clip)], device)
+    learn.fit(8)
+    model,scaler,skipped = by_hand(torch.float16, 8, device, cfg, overflow, n_acc, clip)
+    assert same(learn.model, model) and all(o.isfinite().all() for o in model.parameters())
+    assert mp.scaler.state_dict()==scaler.state_dict() and mp.skipped==skipped>0
+
+def test_with_our_own_accumulation_and_clipping_it_equals_the_loop_by_hand():
+    cfg,overflow = dict(init_scale=2.**22, growth_interval=3),{9}
+    cbs = [MixedPrecision('fp16', **cfg), Overflow(overflow), learnloop.GradientAccumulation(n_batches=4), learnloop.GradientClip(.5)]
+    learn = mk_learner(cbs)
+    learn.fit(8)
+    model,scaler,skipped = by_hand(torch.float16, 8, 'cpu', cfg, overflow, 4, .5)
+    assert same(learn.model, model) and learn.mixed_precision.scaler.state_dict()==scaler.state_dict()
+    assert learn.mixed_precision.skipped==skipped>1 and learn.count.opt_steps==8*N//4-skipped
+
+def test_skipped_steps_are_no_optimizer_steps():
+    outcomes = []
+    learn = mk_learner([mp := MixedPrecision(init_scale=8.), Overflow({0, 5}), Callback(after_step=lambda cb: outcomes.append(cb.learn.outcome['step']))])
+    learn.fit(1)
+    assert mp.skipped==2 and learn.count.opt_steps==N-2 and learn.count.batches==N
+    assert [i for i,o in enumerate(outcomes) if o!='done']==[0, 5]
+
+def test_loss_stays_raw():
+    losses,scaled = [],[]
+    def look(cb):
+        losses.append(cb.learn.loss)
+        scaled.append(cb.learn.loss_grad.detach())
+    look_cb = Callback(after_backward=look)
+    learn = mk_learner([MixedPrecision(init_scale=8.), look_cb])
+    learn.fit(1)
+    assert losses and all(torch.equal(8*a, b) for a,b in zip(losses, scaled, strict=True))
+
+def test_the_scale_holds_within_an_accumulation_window():
+    scales = []
+    cbs = [mp := MixedPrecision(init_scale=8., growth_interval=1), Accumulate(3), Callback(after_backward=lambda cb: scales.append(mp.scaler.get_scale()))]
+    mk_learner(cbs).fit(1)
+    assert scales==[8.]*3 + [16.]*3 + [32.]*3 + [64.]*3
+
+def test_several_optimizers_skip_together_and_a_shared_parameter_is_divided_once():
+    def opt(m): return dict(a=torch.optim.SGD([*m[0].parameters(), m[2].bias], lr=.1), b=torch.optim.SGD([m[2].weight, m[2].bias], lr=.05))
+    models = []
+    for cbs in ([MixedPrecision('bf16')], [MixedPrecision(init_scale=8.)]):
+        model = mk_model()
+        learn = mk_learner(cbs, model=model, opt_func=opt(model))
+        learn.fit(1)
+        models.append(model)
+    for p,q in zip(*(m.parameters() for m in models), strict=True):
+        torch.testing.assert_close(p, q, atol=.02, rtol=.02)  # bf16 and fp16 round differently
+    before = [p.clone() for p in models[1].parameters()]
+    learn.fit(1, cbs=Overflow(set(range(N))))
+    assert all(map(torch.equal, before, models[1].parameters()))
+
+def test_one_optimizer_without_gradients_is_no_error():
+    model = mk_model()
+    spare = nn.Parameter(torch.ones(1))
+    opt = dict(a=torch.optim.SGD(model.parameters(), lr=.1), spare=torch.optim.SGD([spare], lr=.1))
+    learn = mk_learner([MixedPrecision(init_scale=8.)], model=model, opt_func=opt)
+    learn.fit(1)
+    assert learn.count.opt_steps==N and spare.item()==1
+
+@pytest.mark.parametrize('order', [5, 20])
+def test_cancelled_backward_leaves_nothing_to_unscale(order):
+    def skip(cb):
+        if cb.learn.iter in (0, 3): raise CancelBackwardException
+    learn = mk_learner([mp := MixedPrecision(init_scale=8.), cb := Callback(before_backward=skip)])
+    cb.order = order
+    learn.fit(2)
+    assert mp.skipped==0 and learn.count.opt_steps==2*N  # a step without gradients changes nothing
+
+@pytest.mark.parametrize('e', ['before_step', 'after_step', 'after_cancel_step'])
+def test_a_step_that_a_later_callback_cancels_leaves_the_scaler_in_order(e):
+    stop = listener('stop', [e], lambda cb, _: _raise(CancelStepException), order=20)
+    learn = mk_learner([MixedPrecision(init_scale=8., growth_interval=3), Overflow({2}), stop])
+    learn.fit(1)
+    assert learn.mixed_precision.scaler.get_scale()==4*2**3
+def _raise(e): raise e
+
+@pytest.mark.parametrize('order', [-20, 20])
+@pytest.mark.parametrize('e', INNER)
+@pytest.mark.parametrize('training', [True, False])
+@pytest.mark.parametrize('what', ['CancelBatchException', 'CancelEpochException', 'CancelFitException', 'ValueError', 'KeyboardInterrupt'])
+def test_autocast_never_leaks_out_of_a_cancelled_or_failed_batch(what, training, e, order):
+    if not training and e not in INNER[:3]+INNER[-1:]: return
+    seen = []
+    stop = listener('stop', [e], lambda cb, _: cb.learn.training==training and _stop(what), order=order)
+    after = listener('after', ['after_batch', 'cleanup_batch', 'cleanup_fit'], lambda cb, e: seen.append(any(autocasts()) and e!='cleanup_batch'), order=-30)
+    learn = mk_learner([MixedPrecision('bf16'), stop, after])
+    ending(lambda: learn.fit(1))
+    assert not any(autocasts()) and not any(seen)
+    learn.remove_cb(stop)
+    learn.fit(1)
+    assert learn.outcome['fit']=='done'
+def _stop(what): raise getattr(learnloop, what, None) or getattr(builtins, what)
+
+@pytest.mark.parametrize('where', ['model', 'loss'])
+def test_autocast_never_leaks_out_of_a_model_or_loss_that_fails(where):
+    class Fails(nn.Linear):
+        def forward(self, x): raise ValueError
+    def fails(pred, y): raise ValueError
+    learn = mk_learner([MixedPrecision()], model=Fails(3, 1) if where=='model' else None, loss_func=fails if where=='loss' else F.mse_loss)
+    for f in (lambda: learn.fit(1), learn.validate): assert ending(f)=='ValueError' and not any(autocasts())
+
+def test_removal_in_a_batch_closes_autocast():
+    seen = []
+    mp = MixedPrecision('bf16')
+    def gone(cb):
+        if mp in cb.learn.cbs: cb.learn.remove_cb(mp)
+        seen.append(any(autocasts()))
+    mk_learner([mp, Callback(after_pred=gone)]).fit(1)
+    assert seen and not any(seen)
+
+def test_added_in_a_batch_it_begins_with_the_next():
+    def add(cb):
+        if not hasattr(cb.learn, 'mixed_precision'): cb.learn.to_bf16()
+    learn = mk_learner([Callback(after_pred=add)])
+    learn.fit(1)
+    assert not any(autocasts()) and learn.outcome['fit']=='done'
+
+@pytest.mark.parametrize('e', ['before_batch', 'after_pred', 'after_loss'])
+def test_validate_within_a_batch_changes_no_gradient(e):
+    "Autocast keeps cast weights, and those that it cast without a graph would cut the gradients"
+    models = []
+    for inner in (False, True):
+        cb = Callback(**{e:lambda cb, inner=inner: cb.learn.training and inner and cb.learn.validate()})
+        cb.order = 20
+        learn = mk_learner([MixedPrecision('bf16'), cb])
+        learn.fit(1)
+        assert not any(autocasts())
+        models.append(learn.model)
+    assert same(*models) and not same(models[0], mk_model())
+
+def test_validate_within_a_batch_sees_weights_that_were_changed():
+    "Weights that autocast has cast before must not stand in for those that are there now"
+    learn = mk_learner([MixedPrecision('bf16')])
+    got = []
+    def swap(cb):
+        if not cb.learn.training or got: return
+        old = [p.detach().clone() for p in cb.learn.model.parameters()]
+        for p in cb.learn.model.parameters(): p.data.zero_()
+        got.append(cb.learn.get_preds()[0])
+        for p,o in zip(cb.learn.model.parameters(), old, strict=True): p.data.copy_(o)
+    learn.fit(1, cbs=Callback(after_pred=swap))
+    assert torch.equal(got[0], torch.zeros(2*BS, 1))
+
+def test_weights_that_a_validate_within_a_batch_cast_are_forgotten():
+    "Evaluations that need gradients, of inputs for instance, have their weights kept by autocast"
+    models = []
+    for inner in (False, True):
+        def evaluate(cb, inner=inner):
+            if not cb.learn.training: return torch.set_grad_enabled(True)
+            if not inner: return
+            ps = [(p, p.detach().clone()) for p in cb.learn.model.parameters()]
+            for p,_ in ps: p.data.zero_()
+            cb.learn.validate()
+            for p,o in ps: p.data.copy_(o)
+        cb = Callback(before_batch=evaluate)
+        cb.order = 20
+        learn = mk_learner([MixedPrecision('bf16'), cb])
+        learn.fit(1)
+        models.append(learn.model)
+    assert same(*models)
+
+@devices
+def test_validation_get_preds_and_predict_use_it(device):
+    learn = mk_learner([MixedPrecision('bf16')], device, metrics=[])
+    learn.fit(1)
+    with torch.no_grad(), torch.autocast(device, torch.bfloat16): want = torch.cat([learn.model(x) for x,_ in data(2, device, seed=2)]).float().cpu()
+    preds,_ = learn.get_preds()
+    assert preds.dtype is torch.float32 and torch.equal(preds, want)
+    assert torch.equal(learn.predict(data(2, seed=2)[0][0][0])[1].cpu(), want[0])
+    plain = learn.to_fp32().get_preds()[0]
+    assert not torch.equal(plain, want)
+
+def test_losses_see_float32_predictions_also_in_nested_ones():
+    class Dict(nn.Linear):
+        def forward(self, x): return dict(logits=super().forward(x), n=[x.long()])
+    def loss(pred, y):
+        assert pred['logits'].dtype is torch.float32 and pred['n'][0].dtype is torch.int64 and torch.is_autocast_enabled('cpu')
+        return F.binary_cross_entropy(pred['logits'].sigmoid(), y.sigmoid())  # in 16 bits, autocast refuses this one
+    mk_learner([MixedPrecision('bf16')], model=Dict(3, 1), loss_func=loss).fit(1)
+
+# --- state
+
+def test_scaler_state_goes_on_in_a_new_learner_bit_for_bit():
+    cfg = dict(init_scale=2.**30, growth_interval=7)
+    one = mk_learner([MixedPrecision(**cfg)])
+    one.fit(4)
+    first = mk_learner([MixedPrecision(**cfg)])
+    first.fit(2)
+    f = io.BytesIO()
+    torch.save([first.model.state_dict(), first.opt.state_dict(), first.mixed_precision.state_dict()], f)
+    f.seek(0)
+    sds = torch.load(f, weights_only=True)
+    then = mk_learner([MixedPrecision(**cfg)])
+    then.create_opt()
+    for o,sd in zip((then.model, then.opt, then.mixed_precision), sds, strict=True): o.load_state_dict(sd)
+    then.fit(2)
+    assert same(one.model, then.model) and one.mixed_precision.state_dict()==then.mixed_precision.state_dict()
+
+def test_settings_are_the_constructors_and_not_the_checkpoints():
+    learn = mk_learner([MixedPrecision(init_scale=4., growth_interval=3)])
+    learn.fit(1)
+    mp = MixedPrecision(init_scale=2., growth_interval=100)
+    mp.load_state_dict(learn.mixed_precision.state_dict())
+    mk_learner([mp]).fit(1)
+    assert mp.scaler.get_growth_interval()==100 and mp.scaler.get_scale()==4*2**4
+
+def test_state_can_be_loaded_within_a_fit():
+    sd = dict(scaler=dict(scale=32., _growth_tracker=0), skipped=3)
+    learn = mk_learner([mp := MixedPrecision(init_scale=4.)])
+    learn.fit(1, cbs=Callback(before_epoch=lambda cb: mp.load_state_dict(sd)))
+    assert mp.scaler.get_scale()==32 and mp.skipped==3
+
+def test_evaluation_leaves_the_scaler_alone():
+    learn = mk_learner([mp := MixedPrecision(init_scale=2.**30)])
+    learn.validate()
+    assert mp.scaler is None and mp.state_dict()=={}
+    learn.fit(1, cbs=Callback(after_step=lambda cb: cb.learn.validate()))
+    plain = mk_learner([other := MixedPrecision(init_scale=2.**30)])
+    plain.fit(1)
+    scaler,sd = mp.scaler,mp.state_dict()
+    learn.validate()
+    assert mp.scaler is scaler and mp.state_dict()==sd==other.state_dict() and same(learn.model, plain.model)
+
+def test_an_error_in_a_step_leaves_a_scaler_for_the_next_fit():
+    learn = mk_learner([MixedPrecision(init_scale=8.), cb := Callback(before_step=lambda cb: _raise(KeyboardInterrupt))])
+    cb.order = 20
+    assert ending(lambda: learn.fit(1))=='KeyboardInterrupt'
+    learn.remove_cb(cb)
+    learn.fit(1)
+    assert learn.count.opt_steps==N
+
+# --- errors
+
+def test_gradients_that_are_no_numbers_end_the_fit():
+    learn = mk_learner([MixedPrecision()], loss_func=lambda p, y: F.mse_loss(p, y)*float('nan'))
+    with pytest.raises(FloatingPointError, match='inf or nan before any scaling'): learn.fit(9)
+    assert learn.count.opt_steps==0 and all(o.isfinite().all() for o in learn.model.parameters())
+
+@pytest.mark.parametrize('args,kwargs,exc', [(['fp61'], {}, ValueError), ([None], {}, ValueError), (['bf16'], dict(init_scale=2.), TypeError),
+    (['fp16'], dict(init_scal=2.), TypeError), (['fp16'], dict(growth_factor=.5), AssertionError)])
+def test_wrong_settings_fail_in_the_constructor(args, kwargs, exc):
+    with pytest.raises(exc): MixedPrecision(*args, **kwargs)
+
+def test_weights_in_float16_and_fp16_are_refused_before_training():
+    with pytest.raises(ValueError, match=r'0.weight is in float16.*learn.model.float\(\)'): mk_learner([MixedPrecision()], model=mk_model().half()).fit(1)
+    learn = mk_learner([MixedPrecision(init_scale=8.)], model=mk_model().bfloat16())
+    learn.fit(1)  # float32's range: scaling does no harm
+    assert learn.count.opt_steps==N
+
+def test_methods_replace_one_another():
+    learn = mk_learner()
+    assert learn.to_fp16(init_scale=4.) is learn and learn.mixed_precision.kwargs==dict(init_scale=4.)
+    assert learn.to_bf16().mixed_precision.amp_mode=='bf16'
+    assert not hasattr(learn.to_fp32(), 'mixed_precision') and learn.to_fp32() is learn
+
+# --- true precision
+
+@pytest.mark.parametrize('dtype', [torch.bfloat16, torch.float64])
+def test_true_precision_equals_the_loop_by_hand(dtype):
+    learn = mk_learner([TruePrecision(dtype)])
+    learn.fit(2)
+    model,loss_dtype = mk_model().to(dtype),torch.float64 if dtype is torch.float64 else torch.float32
+    opt = torch.optim.Adam(model.parameters(), lr=.05)
+    for _ in range(2):
+        for x,y in data():
+            F.mse_loss(model(x.to(dtype)).to(loss_dtype), y.to(loss_dtype)).backward()
+            opt.step()
+            opt.zero_grad()
+    assert same(learn.model, model) and learn.model[0].weight.dtype is dtype
+
+def test_true_precision_takes_the_optimizers_state_along():
+    learn = mk_learner()
+    learn.fit(1)
+    for cb,dtype in ((TruePrecision(), torch.bfloat16), (TruePrecision(torch.float64), torch.float64), (None, torch.float32)):
+        learn.to_fp32().add_cbs(cb).fit(1)
+        assert {o.dtype for s in learn.opt.state.values() for k,o in s.items() if k!='step'}=={dtype}
+        assert {p.dtype for p in learn.model.parameters()}=={dtype}
+
+def test_true_precision_evaluates_too():
+    learn = mk_learner([TruePrecision()])
+    assert learn.get_preds()[0].dtype is torch.float32 and learn.model[0].weight.dtype is torch.bfloat16
+    with pytest.raises(ValueError, match='must be one of'): TruePrecision(torch.int8)
