@@ -301,7 +301,7 @@ def _fit(learn, n_epoch, lrs, scheds, cbs, total_steps=None, **kwargs):
     finally:
         if own: learn.set_hypers(lr=own)  # an instance keeps its settings
 
-# %% ../nbs/40_schedule.ipynb #ee1f65be
+# %% ../nbs/40_schedule.ipynb #0dd56e72
 @patch
 def fit_one_cycle(self:Learner,
     n_epoch:int|None=None, # Epochs to train for; None if `max_steps` says when to stop
@@ -310,7 +310,7 @@ def fit_one_cycle(self:Learner,
     div_final=1e5,  # And ends at `lr_max/div_final`
     pct_start=0.25, # Share of the training in which it rises
     wd=None,        # Weight decay; None for the learner's
-    moms=None,      # Momentum at the start, the peak and the end; None for the learner's `moms`, if the optimizer has a momentum
+    moms=None,      # Momentum at the start, the peak and the end; None for the learner's `moms`, if the optimizer knows one (SGD's 0, too)
     cbs=None,       # Callbacks for this fit only
     reset_opt:bool=False, # Begin with a new optimizer?
     start_epoch:int=0,    # Number of the first epoch; the schedule begins there, too
@@ -752,7 +752,7 @@ def plot(self:LRFinder,
     if named: ax.legend()
     return ax
 
-# %% ../nbs/40_schedule.ipynb #fdc51e60
+# %% ../nbs/40_schedule.ipynb #ba0efdc1
 @patch
 def lr_find(self:Learner,
     start_lr=1e-7, # First learning rate, or a list with one for each group
@@ -764,6 +764,7 @@ def lr_find(self:Learner,
 )->tuple|None: # Suggestions, named after the functions
     "Find a learning rate; the learner stays as it is"
     if show_plot: _plt()  # if it is missing, say so before the work
+    if bad := [o for o in listify(suggest_funcs) if not callable(o)]: raise TypeError(f'suggest_funcs has {bad[0]!r}: give functions, such as SuggestionMethod.Valley')
     if isinstance(dl := self.dls.train, Iterator):
         raise TypeError(f'lr_find would lose batches of the one-shot {type(dl).__name__}: pass a list or a DataLoader')
     finder = LRFinder(start_lr, end_lr, num_it, stop_div)

@@ -114,14 +114,14 @@ def _take(self:TrackerCallback, v):
     if self.new_best: self.best = v
     self.act(v)
 
-# %% ../nbs/41_tracker.ipynb #6cf8c9a9
+# %% ../nbs/41_tracker.ipynb #dc56d3d2
 @patch(as_prop=True)
 def _what(self:TrackerCallback):
     "What is monitored, for messages"
     return self.monitor if isinstance(self.monitor, str) else getattr(self.monitor, '__name__', 'the monitored value')
 
 def _check_recorder(cb):
-    if not hasattr(cb.learn, 'recorder'): raise ValueError(f'{cb.label} goes by what the recorder records, and there is none: learn.add_cb(Recorder())')
+    if not (hasattr(cb.learn, 'recorder') and cb.learn.recorder.run): raise ValueError(f'{cb.label} goes by what the recorder records, and there is none at work: learn.add_cb(Recorder())')
 
 def _check_monitor(cb):
     _check_recorder(cb)
