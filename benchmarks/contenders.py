@@ -18,13 +18,14 @@ class Contender(NamedTuple):
     func: object
     module: str|None # What users import; None for the hand-written loops
     hooks: list      # Per-batch events that its callbacks may have
+    needs: str|None  # What else has to be there
 
 CONTENDERS = {}
 
-def contender(module=None, hooks=''):
+def contender(module=None, hooks='', needs=None):
     "Register a contender"
     def _f(f):
-        CONTENDERS[f.__name__] = Contender(f, module, hooks.split())
+        CONTENDERS[f.__name__] = Contender(f, module, hooks.split(), needs)
         return f
     return _f
 
@@ -117,7 +118,7 @@ def pytorch_accelerated(model, loss_func, dl, noops):
     dl_kwargs = dict(shuffle=False, num_workers=0, pin_memory=False)
     trainer.train(dl.dataset, 1, per_device_batch_size=1, collate_fn=dl.collate_fn, train_dataloader_kwargs=dl_kwargs)
 
-@contender('transformers.trainer', 'on_step_begin on_pre_optimizer_step on_optimizer_step on_step_end')
+@contender('transformers.trainer', 'on_step_begin on_pre_optimizer_step on_optimizer_step on_step_end', needs='accelerate')
 def hf_trainer(model, loss_func, dl, noops):
     from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
     class WithLoss(nn.Module):

@@ -165,7 +165,8 @@ def target_rows(steps, imports):
 def installed(names):
     "Those of `names` whose library can be imported; says which can't"
     for nm in names:
-        try: import_module(CONTENDERS[nm].module or 'torch')
+        try:
+            for m in (CONTENDERS[nm].needs, CONTENDERS[nm].module): import_module(m or 'torch')
         except ImportError as e: print(f'{nm}: left out: {e}', file=sys.stderr)
         else: yield nm
 
