@@ -7,23 +7,22 @@ Docs: https://learnloop.github.io/learnloop/averaging.html.md"""
 # %% auto #0
 __all__ = ['WeightAveraging', 'EMA', 'SWA']
 
-# %% ../nbs/43_averaging.ipynb #005db695
+# %% ../nbs/43_averaging.ipynb #76be02db
 import math, torch
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from fastcore.basics import patch
-from numbers import Integral
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.parameter import is_lazy
 from torch.optim.swa_utils import get_ema_multi_avg_fn, get_swa_multi_avg_fn, update_bn
 from .callback import Callback
 from .data import preserve_rng, unpack
-from .learner import StepLimit
+from .learner import _check_whole, StepLimit
 from .optimizer import get_hypers
 from .schedule import check_owners
 
-# %% ../nbs/43_averaging.ipynb #878a8989
+# %% ../nbs/43_averaging.ipynb #bbff5719
 class WeightAveraging(Callback):
     "Average the weights after optimizer steps, with equal weight, and evaluate with the average"
     order,safe_in_evaluate = 65,True  # after what loads the best weights at the end of a fit
@@ -39,7 +38,7 @@ class WeightAveraging(Callback):
     ):
         if every_steps and every_epochs: raise ValueError(f'every_steps={every_steps} and every_epochs={every_epochs}: give one of them')
         for k,v,low in (('every_steps', every_steps, 1), ('every_epochs', every_epochs, 1), ('start_step', start_step, 0), ('start_epoch', start_epoch, 0)):
-            if v is not None and (not isinstance(v, Integral) or isinstance(v, bool) or v<low): raise ValueError(f'{k} is {v!r}: it must be a whole number, {low} or more')
+            if v is not None: _check_whole(k, v, low)
         if not 0<=start_pct<1: raise ValueError(f'start_pct is {start_pct!r}: it must be from 0 to below 1, a part of the fit')
         if buffers not in ('copy','average','recompute'): raise ValueError(f'buffers is {buffers!r}: it must be copy, average or recompute')
         self.every_steps,self.every_epochs = every_steps or (None if every_epochs else 1),every_epochs

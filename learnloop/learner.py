@@ -365,7 +365,12 @@ def _end(self:Learner):
     if self.phases['fit'] in self.open: return
     for cb in self.cbs: cb.run = True
 
-# %% ../nbs/04_learner.ipynb #59f869c4
+# %% ../nbs/04_learner.ipynb #4dd779a2
+def _check_whole(what, v, low=1):
+    "Return `v` if it is a whole number from `low` on; `what` names it in the error"
+    if not isinstance(v, Integral) or isinstance(v, bool) or v<low: raise ValueError(f'{what} is {v!r}: it must be a whole number, {low} or more')
+    return v
+
 @patch
 def _check_fit(self:Learner, n_epoch, start_epoch, max_steps, steps_per_epoch):
     "Refuse what can't be fitted, before anything runs"
@@ -374,7 +379,7 @@ def _check_fit(self:Learner, n_epoch, start_epoch, max_steps, steps_per_epoch):
             raise RuntimeError(f'fit was called inside {what} of the same learner; use learn.validate or learn.with_events there, or another learner')
     if n_epoch is None and not max_steps: raise ValueError('n_epoch is None: give a number of epochs, or max_steps')
     for nm,v,low in (('n_epoch', n_epoch, 0), ('start_epoch', start_epoch, 0), ('max_steps', max_steps, 1), ('steps_per_epoch', steps_per_epoch, 1)):
-        if v is not None and (not isinstance(v, Integral) or isinstance(v, bool) or v<low): raise ValueError(f'{nm} is {v!r}: it must be a whole number, {low} or more')
+        if v is not None: _check_whole(nm, v, low)
     if (dl := self.dls.train) is None: raise ValueError('there is no training loader: give DataLoaders(train, valid)')
     if batch_len(dl)==0: raise ValueError(f'the training loader is empty: {_why_empty(dl)}')
 

@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/limits.html.md"""
 __all__ = ['FirstBatches', 'LimitBatches', 'ShortEpochCallback', 'OverfitBatches', 'FastDevRun', 'SanityCheck', 'ReloadLoaders',
            'DetectAnomaly', 'Deterministic']
 
-# %% ../nbs/47_limits.ipynb #78ceff45
+# %% ../nbs/47_limits.ipynb #e843e544
 import gc, math, torch
 from collections.abc import Iterator
 from numbers import Integral, Real
@@ -16,7 +16,7 @@ from fastcore.basics import patch
 from .callback import Callback
 from .data import _check_loader, batch_len
 from .flow import CancelFitException
-from .learner import _replaced, Learner
+from .learner import _check_whole, _replaced, Learner
 
 # %% ../nbs/47_limits.ipynb #dea373f4
 def _check_limit(what, n, low=1):
@@ -131,17 +131,15 @@ class SanityCheck(Callback):
         limit.name = 'sanity_limit'  # the learner may have a `LimitBatches` of its own
         self.result = self.learn.validate(cbs=limit)
 
-# %% ../nbs/47_limits.ipynb #d9e22af8
+# %% ../nbs/47_limits.ipynb #568e40c7
 class ReloadLoaders(Callback):
     "Replace the training loader every few epochs"
     def __init__(self,
         every_epochs:int, # Epochs for which a loader is used
         f # Called as `f(learn)` before such an epoch; returns the training loader from there on, or a tuple of it and the one for validation
     ):
-        if not isinstance(every_epochs, Integral) or isinstance(every_epochs, bool) or every_epochs<1:
-            raise ValueError(f'every_epochs is {every_epochs!r}: it must be a whole number, 1 or more')
         if not callable(f): raise TypeError(f'f is {f!r}: it must be a function of the learner')
-        self.every_epochs,self._f,self._found = every_epochs,f,None
+        self.every_epochs,self._f,self._found = _check_whole('every_epochs', every_epochs),f,None
 
     def before_fit(self): self._found,self._is_new = (self.learn.dls.train, self.learn.dls.valid),True
     def cleanup_fit(self): self.learn.dls.train,self.learn.dls.valid = self._found

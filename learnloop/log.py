@@ -7,16 +7,17 @@ Docs: https://learnloop.github.io/learnloop/log.html.md"""
 # %% auto #0
 __all__ = ['TensorBoardCallback']
 
-# %% ../nbs/14_log.ipynb #b16f7e5a
+# %% ../nbs/14_log.ipynb #0dcf6862
 import time, torch
 from datetime import datetime
 from itertools import count
 from pathlib import Path
 from fastcore.basics import patch
 from .callback import Callback
+from .learner import _check_whole
 from .optimizer import get_hypers
 
-# %% ../nbs/14_log.ipynb #58864e89
+# %% ../nbs/14_log.ipynb #7a0aa8b8
 _own = dict(train_loss='loss/train_epoch', valid_loss='loss/valid')
 
 def _writer(log_dir):
@@ -37,8 +38,7 @@ class TensorBoardCallback(Callback):
         every_steps:int=10, # Optimizer steps between points of `loss/train` and `lr`: more points cost more time
         block:int=100 # Points to write at once: for each block, the device is waited for
     ):
-        for k,v in (('every_steps', every_steps), ('block', block)):
-            if not isinstance(v, int) or v<1: raise ValueError(f'{k} is {v!r}: it must be a whole number, 1 or more')
+        for k,v in (('every_steps', every_steps), ('block', block)): _check_whole(k, v)
         self.log_dir,self.every_steps,self.block = None if log_dir is None else Path(log_dir),every_steps,block
         self.writer,self._points = None,[]
 

@@ -9,7 +9,7 @@ __all__ = ['SuggestionMethod', 'annealer', 'SchedLin', 'SchedCos', 'SchedNo', 'S
            'combined_cos', 'check_owners', 'ParamScheduler', 'GradualUnfreezing', 'TorchScheduler', 'LRFinder',
            'valley', 'slide', 'minimum', 'steep']
 
-# %% ../nbs/40_schedule.ipynb #4420e5c8
+# %% ../nbs/40_schedule.ipynb #e6b08044
 import inspect, math, torch, warnings
 from bisect import bisect_left, bisect_right
 from collections import deque, namedtuple
@@ -27,7 +27,7 @@ from torch.optim.lr_scheduler import LRScheduler
 from .callback import Callback
 from .data import Endless, preserve_rng
 from .flow import CancelTrainException, CancelValidException, Flow, did_you_mean
-from .learner import Learner, StepLimit
+from .learner import _check_whole, Learner, StepLimit
 from .metrics import Smoother
 from .optimizer import _find, _groups, _names, _spread, _unknown, _write, n_groups, opts
 from .recorder import Recorder, _plt
@@ -164,7 +164,7 @@ def _hyper(opt, k):
         if f: res.setdefault(i, _one_value(f[2]))
     return [res.get(i, next(iter(res.values()))) for i in range(n_groups(opt))] if res else None
 
-# %% ../nbs/40_schedule.ipynb #d01dbef9
+# %% ../nbs/40_schedule.ipynb #29ac9a14
 class ParamScheduler(Callback):
     "Set hyper-parameters, and attributes, before each training batch"
     order,run_valid,safe_in_evaluate = 60,False,True
@@ -176,8 +176,7 @@ class ParamScheduler(Callback):
         for k,f in scheds.items():
             if bad := [o for o in (f if isinstance(f, (list,tuple)) else [f]) if not callable(o)]:
                 raise TypeError(f'scheds[{k!r}] is {bad[0]!r}: it must be a function of pct, such as SchedNo(.1, .1), or a list of them')
-        if total_steps is not None and (not isinstance(total_steps, Integral) or isinstance(total_steps, bool) or total_steps<1):
-            raise ValueError(f'total_steps is {total_steps!r}: it must be a whole number, 1 or more')
+        if total_steps is not None: _check_whole('total_steps', total_steps)
         self.scheds,self.total_steps,self._first,self._was = dict(scheds),total_steps,None,{}
 
     @property
@@ -342,7 +341,7 @@ def fit_flat_cos(self:Learner,
     scheds = dict(lr=combine_scheds([pct_start, 1-pct_start], [SchedNo(lrs, lrs), SchedCos(lrs, _over(lrs, div_final))]))
     _fit(self, n_epoch, lrs, scheds, cbs, wd=wd, reset_opt=reset_opt, start_epoch=start_epoch, **kwargs)
 
-# %% ../nbs/40_schedule.ipynb #7e481136
+# %% ../nbs/40_schedule.ipynb #93f6d259
 @patch
 def fit_sgdr(self:Learner,
     n_cycles:int,  # Number of cycles
@@ -356,8 +355,7 @@ def fit_sgdr(self:Learner,
     **kwargs       # `max_steps` and `steps_per_epoch` of `fit`, `total_steps` of `ParamScheduler`
 )->None:
     "Train with a learning rate that falls again and again"
-    for k,v in dict(n_cycles=n_cycles, cycle_len=cycle_len, cycle_mult=cycle_mult).items():
-        if not isinstance(v, Integral) or isinstance(v, bool) or v<1: raise ValueError(f'{k} is {v!r}: it must be a whole number, 1 or more')
+    for k,v in dict(n_cycles=n_cycles, cycle_len=cycle_len, cycle_mult=cycle_mult).items(): _check_whole(k, v)
     lrs,lens = _lrs(self, lr_max),[cycle_len*cycle_mult**i for i in range(n_cycles)]
     scheds = dict(lr=combine_scheds([o/sum(lens) for o in lens], [SchedCos(lrs, [0.]*len(lrs))]*n_cycles))
     _fit(self, sum(lens), lrs, scheds, cbs, wd=wd, reset_opt=reset_opt, start_epoch=start_epoch, **kwargs)
@@ -614,7 +612,7 @@ def undone(self:Learner,
         for o in (*attrs.values(), self.outcome, *map(vars, self.cbs)): _note(o, undo, seen, device)
         yield self
 
-# %% ../nbs/40_schedule.ipynb #98cff94e
+# %% ../nbs/40_schedule.ipynb #d4ae6c0a
 class LRFinder(Callback):
     "Train with a rising learning rate"
     order,run_valid,owns = 60,False,frozenset({'lr'})
@@ -624,8 +622,7 @@ class LRFinder(Callback):
         num_it:int=100, # Batches
         stop_div:bool=True # Stop when the smoothed loss is 4 times the best so far, or not finite?
     ):
-        if not isinstance(num_it, Integral) or isinstance(num_it, bool) or num_it<1: raise ValueError(f'num_it is {num_it!r}: it must be a whole number, 1 or more')
-        self._sched,self.num_it,self.stop_div,self.lrs,self.losses,self.suggestions = SchedExp(start_lr, end_lr),num_it,stop_div,[],[],None
+        self._sched,self.num_it,self.stop_div,self.lrs,self.losses,self.suggestions = SchedExp(start_lr, end_lr),_check_whole('num_it', num_it),stop_div,[],[],None
 
     def before_fit(self):
         check_owners(self)

@@ -8,22 +8,21 @@ Docs: https://learnloop.github.io/learnloop/tracker.html.md"""
 __all__ = ['TrackerCallback', 'EarlyStoppingCallback', 'TerminateOnNaNCallback', 'SpikeDetection', 'TimeLimit',
            'SaveModelCallback', 'ReduceLROnPlateau', 'ValidateCallback', 'ValidateEvery']
 
-# %% ../nbs/41_tracker.ipynb #88dd109c
+# %% ../nbs/41_tracker.ipynb #4ee16277
 import math, operator, torch, warnings
 from copy import deepcopy
 from functools import partial, reduce
 from collections.abc import Iterator
-from numbers import Integral
 from pathlib import Path
 from time import monotonic
 from fastcore.basics import noop, patch
 from .callback import Callback
 from .flow import CancelBatchException, CancelFitException, CancelTrainException, CancelValidException, did_you_mean
-from .learner import format_value
+from .learner import _check_whole, format_value
 from .optimizer import get_hypers, opts, zero_grad
 from .schedule import check_owners
 
-# %% ../nbs/41_tracker.ipynb #ee8f3f56
+# %% ../nbs/41_tracker.ipynb #7a33d8d5
 class _Kept(Callback):
     "A callback whose state begins anew with each fit, unless it has just been loaded"
     remove_on_fetch,safe_in_evaluate,reset_on_fit,_loaded,_begun,_start = True,True,True,False,False,{}
@@ -44,8 +43,7 @@ class _Kept(Callback):
         self._loaded = True
 
 def _whole(cb, low, **kwargs):
-    for k,v in kwargs.items():
-        if not isinstance(v, Integral) or isinstance(v, bool) or v<low: raise ValueError(f'{cb.label}: {k} is {v!r}: it must be a whole number, {low} or more')
+    for k,v in kwargs.items(): _check_whole(f'{cb.label}: {k}', v, low)
 
 def _say(cb, s):
     if cb.learn.logger is not noop: print(s, flush=True)

@@ -8,13 +8,13 @@ Docs: https://learnloop.github.io/learnloop/training.html.md"""
 __all__ = ['GradientAccumulation', 'clip_grad_adaptive_', 'GradientClip', 'set_bn_eval', 'BnFreeze', 'ChannelsLast',
            'MCDropoutCallback', 'GradientCheckpointing', 'MoveModulesToDeviceCallback', 'MicroBatch', 'SAM']
 
-# %% ../nbs/42_training.ipynb #b5054b73
+# %% ../nbs/42_training.ipynb #d8b9928e
 import math, torch
 from collections.abc import Callable
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from itertools import count
-from numbers import Integral, Real
+from numbers import Real
 from fastcore.basics import patch
 from torch import nn
 from torch.nn.utils import clip_grad_value_, clip_grads_with_norm_, get_total_norm
@@ -22,10 +22,10 @@ from torch.utils.checkpoint import checkpoint
 from .callback import Callback
 from .data import _map, _rng_states, preserve_rng, to_concat, to_detach
 from .flow import CancelBackwardException, CancelStepException, CancelZeroGradException
-from .learner import Learner
+from .learner import _check_whole, Learner
 from .optimizer import opts, zero_grad
 
-# %% ../nbs/42_training.ipynb #7c7f186f
+# %% ../nbs/42_training.ipynb #0a0df71e
 class GradientAccumulation(Callback):
     "Step the optimizer once for several batches, by the gradient of their union"
     order,run_valid,safe_in_evaluate = 6,False,True
@@ -46,10 +46,6 @@ class GradientAccumulation(Callback):
     def _size(self):
         v = self.n_acc if self.n_batches is None else self.n_batches
         return v if not callable(v) else _check_whole('GradientAccumulation: what the function of the epoch returned', v(self.learn.epoch))
-
-def _check_whole(what, v):
-    if not isinstance(v, Integral) or isinstance(v, bool) or v<1: raise ValueError(f'{what} is {v!r}: it must be a whole number, 1 or more')
-    return v
 
 def _number(v):
     v = v.item() if isinstance(v, torch.Tensor) else v

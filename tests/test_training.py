@@ -8,7 +8,7 @@ from torch.nn import functional as F
 from torch.nn.utils import clip_grad_norm_, clip_grad_value_
 from torch.testing import assert_close
 from helpers import LR, act, batches, listener, mk_learner, mk_model, same, weights
-from learnloop import Callback, CancelStepException, DataLoaders
+from learnloop import Callback, CancelStepException, DataLoaders, MixedPrecision
 from learnloop.training import *
 
 SIZES = dict(even=[4]*8, tail=[4]*7, short_last=[4]*6+[2], uneven=[1, 5, 2, 8, 3, 3, 7, 4, 1], bigger_than_window=[20, 3, 30, 1])
@@ -352,12 +352,10 @@ def test_step_that_overflows_is_no_step_and_drops_its_window():
 @pytest.mark.parametrize('mode', ['bf16', 'fp16'])
 @pytest.mark.parametrize('loader', [list, NoLength])
 def test_accumulation_with_mixed_precision_and_clipping(mode, loader):
-    precision = pytest.importorskip('learnloop.precision')
-    if not hasattr(precision, 'MixedPrecision'): pytest.skip('not written yet')
     bs = data([4, 2, 6, 4, 4, 3])
     amp = dict(init_scale=2.**10) if mode=='fp16' else {}
-    learn = fitted(loader(bs), GradientAccumulation(12), precision.MixedPrecision(mode, **amp), GradientClip(.5), n_epoch=2)
-    big = fitted([cat(w) for w in windows(bs, 12)], precision.MixedPrecision(mode, **amp), GradientClip(.5), n_epoch=2)
+    learn = fitted(loader(bs), GradientAccumulation(12), MixedPrecision(mode, **amp), GradientClip(.5), n_epoch=2)
+    big = fitted([cat(w) for w in windows(bs, 12)], MixedPrecision(mode, **amp), GradientClip(.5), n_epoch=2)
     assert_close(weights(learn.model), weights(big.model), rtol=1e-2, atol=2e-3)  # sums of rounded products
     assert learn.count.opt_steps==big.count.opt_steps==4
 
