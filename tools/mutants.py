@@ -88,11 +88,11 @@ def copy(to):
     for o in ('learnloop', 'nbs', 'tests'): shutil.copytree(ROOT/o, to/o, ignore=shutil.ignore_patterns('__pycache__'))
     for o in ('pyproject.toml', 'settings.ini'): shutil.copy(ROOT/o, to)
 
-def pytest(folder, tests):
-    "Run `tests` in `folder`; returns the exit status and the output"
+def pytest(folder, tests, timeout=TIMEOUT):
+    "Run `tests` in `folder`; returns the exit status, None after `timeout` seconds, and the output"
     cmd = [sys.executable, '-m', 'pytest', '-x', '-q', '--tb=line', '-p', 'no:cacheprovider', *tests.split()]
     env = os.environ | dict(PYTHONPATH=str(folder), PYTHONDONTWRITEBYTECODE='1')
-    try: res = subprocess.run(cmd, cwd=folder, env=env, timeout=TIMEOUT, capture_output=True, text=True)
+    try: res = subprocess.run(cmd, cwd=folder, env=env, timeout=timeout, capture_output=True, text=True)
     except subprocess.TimeoutExpired: return None,''
     return res.returncode,res.stdout + res.stderr
 
@@ -114,7 +114,7 @@ def check_sound():
     "The tests must pass without a fault, or they would catch anything"
     with tempfile.TemporaryDirectory() as d:
         copy(Path(d))
-        rc,out = pytest(Path(d), ' '.join(sorted({o.tests.split()[0] for o in FAULTS})))
+        rc,out = pytest(Path(d), ' '.join(sorted({o.tests.split()[0] for o in FAULTS})), timeout=10*TIMEOUT)
     return rc==0,out
 
 def main():
