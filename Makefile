@@ -8,7 +8,7 @@ READY  := $(VENV)/ready-$(firstword $(shell cat pyproject.toml constraints.txt |
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 # A process for each notebook: what one of them patches mustn't reach the next
 NOTEBOOKS := find nbs -name '*.ipynb' -not -path '*/.*' | sort | xargs -P 2 -I % nbdev-test %
-.PHONY: demo test ci export save check docs bench mutants wheel
+.PHONY: demo test ci export save check docs bench mutants wheel interop
 # Jobs write notebooks, modules and _proc/, which other jobs read
 .NOTPARALLEL:
 .DEFAULT_GOAL := test
@@ -28,6 +28,7 @@ docs:    $(READY) ; python -m tools.build_docs   # the site, in _docs/, and READ
 bench:   $(READY) ; python -m benchmarks.overhead
 mutants: $(READY) ; python -m tools.mutants   # plant faults, and see that some test catches each
 wheel:   $(READY) ; python -m tools.wheel_smoke   # the built package works where nothing else is installed
+interop: $(READY) ; python -m tools.interop   # other systems' own callbacks, each in an environment of its own
 check:   $(READY)   # notebooks, modules and README agree, and follow the house style
 	nbdev-export && nbdev-clean && python -m tools.build_docs --readme
 	git diff --exit-code -- nbs learnloop README.md && test -z "$$(git ls-files -o --exclude-standard nbs learnloop)"

@@ -24,3 +24,4 @@ from learnloop.precision import *
 from learnloop.mixup import *
 from learnloop.rnn import *
 from learnloop.limits import *
+from learnloop.interop import as_cb

@@ -10,6 +10,7 @@ from fastcore.nbio import read_nb
 PKG = 'learnloop'
 CORE = ['flow', 'callback', 'data', 'optimizer', 'learner']
 ANY  = object()
+SYSTEMS = ['engine', 'fastnlp', 'accelerated', 'fastai', 'lightning', 'transformers', 'keras']
 # The architecture, in one place: a module (dotted, below the package) -> the modules of the package that it may import
 MAY_IMPORT = dict(  # chkstyle: ignore-node
     flow=[], callback=['flow'], data=[], optimizer=[], settings=[],
@@ -32,7 +33,7 @@ MAY_IMPORT = dict(  # chkstyle: ignore-node
     mixup    = [*CORE, 'losses', 'training'],
     rnn      = CORE,
     limits   = [*CORE, 'schedule'],
-    cli      = ANY)
+    cli      = ANY) | {'interop.core':CORE} | {f'interop.{o}': [*CORE, 'recorder', 'interop.core'] for o in SYSTEMS}
 ROOT = Path(__file__).parents[1]
 DEFS = ast.FunctionDef,ast.ClassDef
 IMPORTS = ast.Import,ast.ImportFrom
