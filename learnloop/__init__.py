@@ -24,4 +24,7 @@ from learnloop.precision import *
 from learnloop.mixup import *
 from learnloop.rnn import *
 from learnloop.limits import *
+from learnloop.storage import *
+from learnloop.checkpoint import *
+from learnloop.interrupt import *
 from learnloop.interop import as_cb

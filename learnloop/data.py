@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/data.html.md"""
 __all__ = ['default_device', 'to_device', 'split_batch', 'find_bs', 'unpack', 'describe', 'preserve_rng', 'set_seed', 'no_random',
            'batch_len', 'in_order', 'Endless', 'DataLoaders', 'mk_dls', 'to_detach', 'to_concat', 'detuplify']
 
-# %% ../nbs/02_data.ipynb #61dd5ede
+# %% ../nbs/02_data.ipynb #82849017
 import random, sys
 import torch
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
@@ -17,6 +17,7 @@ from copy import copy
 from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
 from fastcore.basics import patch
+from functools import partial
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
 from torch.utils.data import BatchSampler, DataLoader, IterableDataset, RandomSampler, SequentialSampler
@@ -146,33 +147,35 @@ def describe(
     if len(vals)>n_max: strs.append(f'… {len(vals)-n_max} more')
     return f"{'' if type(b) in (tuple,list,dict) else name}{ends[0]}{', '.join(strs)}{ends[1]}"
 
-# %% ../nbs/02_data.ipynb #5ed39392
-def _rng_states(dls):
-    "Pairs of a setter and the state it is to restore"
-    yield random.setstate,random.getstate()
-    yield torch.set_rng_state,torch.get_rng_state()
-    if np_random := sys.modules.get('numpy.random'): yield np_random.set_state,np_random.get_state(legacy=False)
+# %% ../nbs/02_data.ipynb #d9d939f4
+def _rngs(dls):
+    "Of each random number generator, its name, what reads its state, and what sets it"
+    yield 'python',random.getstate,random.setstate
+    yield 'torch',torch.get_rng_state,torch.set_rng_state
+    if np_random := sys.modules.get('numpy.random'): yield 'numpy',partial(np_random.get_state, legacy=False),np_random.set_state
     if torch.accelerator.is_available():
         dev = torch.get_device_module()
         every = '_all' if hasattr(dev, 'get_rng_state_all') else ''  # of several GPUs; mps has but one
         if getattr(dev, 'is_initialized', lambda: True)():  # otherwise reading the state would start the driver
-            yield getattr(dev, f'set_rng_state{every}'),getattr(dev, f'get_rng_state{every}')()
-    for dl in dls:
+            yield default_device().type,getattr(dev, f'get_rng_state{every}'),getattr(dev, f'set_rng_state{every}')
+    for i,dl in enumerate(dls):
         batches = getattr(dl, 'batch_sampler', None)
-        for o in (dl, getattr(dl, 'sampler', None), batches, getattr(batches, 'sampler', None)):
-            if isinstance(g := getattr(o, 'generator', None), torch.Generator): yield g.set_state,g.get_state()
+        for j,o in enumerate((dl, getattr(dl, 'sampler', None), batches, getattr(batches, 'sampler', None))):
+            if isinstance(g := getattr(o, 'generator', None), torch.Generator): yield f'loader{i}_{j}',g.get_state,g.set_state
+
+def _rng_states(dls): return [(put, get()) for _,get,put in _rngs(dls)]
 
 @contextmanager
 def preserve_rng(
     *dls, # Loaders whose own generators are put back as well
 ):
     "Put the state of all random number generators back on exit, whatever happened"
-    saved = list(_rng_states(dls))
+    saved = _rng_states(dls)
     try: yield
     finally:
         for put,state in saved: put(state)
 
-# %% ../nbs/02_data.ipynb #74015b5b
+# %% ../nbs/02_data.ipynb #2865b2e2
 def set_seed(
     s:int, # Seed, from 0 to 2**32-1 for NumPy's sake
     reproducible:bool=False # Only deterministic algorithms, too? Slower; an operation that has none is an error
@@ -181,7 +184,7 @@ def set_seed(
     if isinstance(s, bool) or not isinstance(s, int) or not 0<=s<2**32: raise ValueError(f'seed {s!r}: must be a whole number from 0 to 2**32-1')
     random.seed(s)
     torch.manual_seed(s)
-    if np_random := sys.modules.get('numpy.random'): np_random.seed(s)
+    if np := sys.modules.get('numpy'): np.random.seed(s)  # which numpy imports when it is first asked for
     if reproducible:
         torch.use_deterministic_algorithms(True)
         torch.backends.cudnn.benchmark = False
@@ -232,25 +235,46 @@ def _why_empty(dl):
     return f"{type(dl).__name__}{why} yielded no batch: " + (
         "use a smaller batch_size or drop_last=False" if drop and n else "check its dataset and sampler")
 
-# %% ../nbs/02_data.ipynb #fdaf409d
+# %% ../nbs/02_data.ipynb #e6b0d031
 class Endless:
     "Go through `dl` again and again; a new iteration goes on where the last one stopped"
     def __init__(self,
         dl # Loader: any iterable of batches
     ):
-        self.dl,self._it = dl,None
+        self.dl,self._it,self._n,self._start = dl,None,0,{}
 
     def __iter__(self):
         while True:
             is_new = self._it is None
-            if is_new: self._it = iter(self.dl)
+            if is_new: self._begin()
             try:
                 while True:
-                    yield next(self._it)  # kept in no variable, which would keep the batch alive while the next is made
+                    yield self._next()  # kept in no variable, which would keep the batch alive while the next is made
                     is_new = False
             except StopIteration: self._it = None
             if is_new: raise ValueError(_why_empty(self.dl))
 
+    def _next(self):
+        b = next(self._it)
+        self._n += 1
+        return b
+    def _begin(self, n=0):
+        self._start = {nm:get() for nm,get,_ in _rngs([self.dl])}
+        self._it,self._n = iter(self.dl),n
+        for _ in range(n): next(self._it)
+
+    def state_dict(self)->dict: # Batches taken in this pass, and the random numbers that it began with
+        "Return the place in the data"
+        return dict(n=self._n, rng=self._start) if self._it is not None else {}
+    def load_state_dict(self,
+        sd:dict # What `state_dict` returned
+    ):
+        "Go to the place in `sd`, by going through the pass again"
+        with preserve_rng(self.dl):
+            for nm,_,put in _rngs([self.dl]):
+                if nm in sd.get('rng', {}): put(sd['rng'][nm])
+            if sd: self._begin(sd['n'])
+            else: self._it = None
     def __repr__(self): return f'Endless({type(self.dl).__name__}, {batch_len(self.dl) or "?"} batches a pass)'
 
 # %% ../nbs/02_data.ipynb #4068171a

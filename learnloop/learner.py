@@ -26,13 +26,14 @@ from .data import (_like, _parts, _why_empty, Endless, batch_len, default_device
 from .flow import Flow
 from .optimizer import backward, freeze_to, make_opt, n_groups, norm_params, opts, set_hypers, step, trainable_params, zero_grad
 
-# %% ../nbs/04_learner.ipynb #6547c86c
+# %% ../nbs/04_learner.ipynb #fae2672f
 class Loop(Flow):
     "The training loop: every method is a piece that a subclass may override"
     def _do_fit(self):
         for _ in self._epochs(): self.with_events('epoch', self._do_epoch)
     def _do_epoch(self):
-        self._do_epoch_train()
+        if not self._trained(): self._do_epoch_train()
+        self._mark('validate')
         self._do_epoch_validate()
     def _do_epoch_train(self):
         self._use(self.dls.train)
@@ -42,13 +43,14 @@ class Loop(Flow):
         with torch.no_grad(): self.with_events('validate', self.all_batches)
     def all_batches(self):
         "Run `one_batch` for each batch of `dl`"
-        batches,n = iter(self.dl),0
+        batches,self.n_done = self._begin()
         try:
             while self.with_events('fetch', self._fetch, batches):
-                self.one_batch(n, self.batch)
-                n += 1
+                self.one_batch(self.n_done, self.batch)
+                self.n_done += 1
+                if self._halt: self._halt()
         finally: self._drop_batch()
-        self._check_length(n)
+        self._check_length(self.n_done)
     def one_batch(self,
         i:int, # Its number in the epoch, from 0
         b):    # What the loader gave
@@ -98,13 +100,15 @@ def _step(self:Loop):
 @patch
 def _zero_grad(self:Loop): zero_grad(self.opt)
 
-# %% ../nbs/04_learner.ipynb #1cc1ec45
+# %% ../nbs/04_learner.ipynb #7eb80860
 @patch
 def _epochs(self:Loop):
     "Count `epoch` up to `n_epoch`, which callbacks may change on the way"
+    self._mark('begun')
     for e in count(self.epoch):
         if e>=self.n_epoch: return
         self.epoch = e
+        self._mark('epoch')
         yield e
 
 @patch
@@ -116,6 +120,29 @@ def _pick(self:Loop, ds_idx, dl):
 def _use(self:Loop, dl):
     self.dl,self.n_iter,self._dev,self._n_inp = dl,None if dl is None else batch_len(dl),self.device,getattr(self.dls, 'n_inp', None)
     return dl is not None
+
+# %% ../nbs/04_learner.ipynb #0d6ccc2d
+@patch
+def _trained(self:Loop):
+    "Is the training of this epoch done already?"
+    return False
+
+@patch
+def _mark(self:Loop, where):
+    "Called at the start of a fit, when its callbacks have begun, and before each epoch and its validation"
+
+@patch
+def _begin(self:Loop):
+    "An iterator over `dl`, and how many of its batches are done already"
+    if self.training: _set_epoch(self.dl, self.count.epochs)
+    return iter(self.dl),0
+
+# %% ../nbs/04_learner.ipynb #119d9b7e
+def _set_epoch(dl, epoch):
+    "Tell samplers that shuffle by the number of the epoch"
+    batches = getattr(dl, 'batch_sampler', None)
+    for o in (dl, getattr(dl, 'sampler', None), batches, getattr(batches, 'sampler', None)):
+        if hasattr(o, 'set_epoch'): o.set_epoch(epoch)
 
 # %% ../nbs/04_learner.ipynb #cb2308ce
 @patch
@@ -146,7 +173,7 @@ def print_row(
     "Print a row of the table of epochs"
     print(' '.join(f'{format_value(o):>12}' for o in row), flush=True)  # now, in a log file, too
 
-# %% ../nbs/04_learner.ipynb #c61c82cf
+# %% ../nbs/04_learner.ipynb #590612aa
 class Learner(Loop):
     "Loaders, model, loss and optimizer, and the loop that trains them"
     defaults = []  # Callbacks that every learner gets: see `default_cb`
@@ -176,7 +203,7 @@ class Learner(Loop):
         self.metrics = [metrics] if isinstance(metrics, nn.Module) else listify(metrics)  # a collection of torchmetrics is a module
         self.loss_func = loss_func or getattr(getattr(self.dls, 'train_ds', None), 'loss_func', None)
         self.opt = self.dl = self.n_iter = self.loss = self._forward_model = self.final_record = None
-        self.n_epoch,self.epoch,self.iter,self.train_iter,self.pct_train,self.bs = 1,0,0,0,0.,0
+        self.n_epoch,self.epoch,self.iter,self.n_done,self.train_iter,self.pct_train,self.bs = 1,0,0,0,0,0.,0
         self.count = SimpleNamespace(epochs=0, batches=0, opt_steps=0, samples=0)
         self._drop_batch()
         self.add_cbs([o() for o in self.defaults]*default_cbs).add_cbs(cbs)
@@ -194,7 +221,7 @@ def _set_forward(self, v): self._forward_model = v
 Learner.forward_model = property(lambda self: self.model if self._forward_model is None else self._forward_model, _set_forward,
     doc='What is called: `model`, unless set to a wrapper of it')
 
-# %% ../nbs/04_learner.ipynb #cd739534
+# %% ../nbs/04_learner.ipynb #d3682dbd
 @patch(as_prop=True)
 def device(self:Learner):
     "Where batches go: the loaders' device; without one, where the model is if that is an accelerator; else the machine's best"
@@ -204,6 +231,8 @@ def device(self:Learner):
         self._device = p.device if p is not None and p.device.type!='cpu' else default_device()
     return self._device
 Learner._device = Learner._dev = Learner._n_inp = None
+Learner._fit_args = None  # Of the fit that is going on
+Learner._halt = None      # Called between two batches of the loop if set: by signals
 
 # %% ../nbs/04_learner.ipynb #07b468f9
 @patch
@@ -292,29 +321,32 @@ def unfreeze(self:Learner):
     "Train all groups"
     self.freeze_to(0)
 
-# %% ../nbs/04_learner.ipynb #967dd101
+# %% ../nbs/04_learner.ipynb #21d651f9
 class StepLimit(Callback):
     "End epochs, or the fit, by number of optimizer steps: the loader seems to end there"
-    order = -9
+    order,safe_in_evaluate = -9,True
     def __init__(self,
         max_steps:int|None=None, # Optimizer steps in this fit
         steps_per_epoch:int|None=None # Optimizer steps an epoch
-    ): self.max_steps,self.steps_per_epoch = max_steps,steps_per_epoch
+    ): self.max_steps,self.steps_per_epoch,self.first,self.begun,self.source,self.endless,self._pass = max_steps,steps_per_epoch,None,None,None,None,None
 
     def before_fit(self):
         self.first = self.learn.count.opt_steps
-        self.source = self.endless = None
+        self.source = self.endless = self._pass = None
     def before_train(self):
         dl,self.begun = self.learn.dls.train,self.learn.count.opt_steps
-        if self.steps_per_epoch and self.source is not dl: self.source,self.endless = dl,Endless(self.learn.dl)  # which may be a part of it
-        end = min(self.first+(self.max_steps or math.inf), self.begun+(self.steps_per_epoch or math.inf))
-        self.learn.dl,self.learn.n_iter = self._until(end, self.endless or self.learn.dl),None
+        if self.steps_per_epoch and self.source is not dl:
+            self.source,self.endless = dl,Endless(self.learn.dl)  # which may be a part of it
+            if self._pass: self.endless.load_state_dict(self._pass)
+            self._pass = None
+        self.learn.dl,self.learn.n_iter = self._until(self.endless or self.learn.dl),None
         self._count()
-    def _until(self, end, dl):
+    def _until(self, dl):
         batches = iter(dl)
         while True:
             try: yield next(batches)  # kept in no variable, which would keep the batch alive while the next is made
             except StopIteration: return
+            end = min(self.first+(self.max_steps or math.inf), self.begun+(self.steps_per_epoch or math.inf))
             if self.learn.count.opt_steps>=end: return
 
     @property
@@ -328,7 +360,13 @@ class StepLimit(Callback):
     def after_train(self):
         if self.done: self.learn.n_epoch = self.learn.epoch+1
 
-# %% ../nbs/04_learner.ipynb #f2e05be1
+    def state_dict(self): return {k:v for k in ('first','begun') if (v := getattr(self, k)) is not None} | ({'pass': o.state_dict()} if (o := self.endless) else {})
+    def load_state_dict(self, sd):
+        self.first,self.begun,self._pass = sd.get('first'),sd.get('begun'),sd.get('pass')
+        if self.endless and self._pass: self.endless.load_state_dict(self._pass)
+        if self.learn is not None and self.first is not None and self.done: self.learn.n_epoch = self.learn.epoch
+
+# %% ../nbs/04_learner.ipynb #db7407f3
 @patch
 def fit(self:Learner,
     n_epoch:int|None=None, # Epochs to train for; None if `max_steps` says when to stop
@@ -338,25 +376,42 @@ def fit(self:Learner,
     reset_opt:bool=False, # Begin with a new optimizer?
     start_epoch:int=0,    # Number of the first epoch; those before it are taken as done
     max_steps:int|None=None, # Stop after so many optimizer steps, and validate
-    steps_per_epoch:int|None=None # Optimizer steps an epoch; None for a whole pass through the loader
+    steps_per_epoch:int|None=None, # Optimizer steps an epoch; None for a whole pass through the loader
+    resume=None,  # Folder of checkpoints: go on from the newest one there, and save there; `n_epoch` is the total
+    accept=(),    # What may be different from the checkpoint, by the names that the error gives; True for all
+    keep_failed:bool=False # Copy the state before each batch, so that after an error `learn.resume()` is exact and `learn.replay_batch()` works?
 )->None:
     "Train for `n_epoch` epochs, validating after each"
     self._check_fit(n_epoch, start_epoch, max_steps, steps_per_epoch)
     limit = [StepLimit(max_steps, steps_per_epoch)] if max_steps or steps_per_epoch else []
-    with self.added_cbs([*limit, *listify(cbs)]):
+    self._fit_args = dict(n_epoch=n_epoch, lr=lr, wd=wd, cbs=cbs, max_steps=max_steps, steps_per_epoch=steps_per_epoch, keep_failed=keep_failed)
+    with self._signals(), self.added_cbs([*limit, *listify(cbs), *self._fit_helpers(cbs, resume, accept, keep_failed)]):
         if reset_opt or self.opt is None: self.create_opt()
         self._check_params()
         own = lr is None and isinstance(self.opt_func, (torch.optim.Optimizer, dict))
         hypers = dict(lr=None if own else self.lr if lr is None else lr, wd=self.wd if wd is None else wd)
         self.set_hypers(**{k:v for k,v in hypers.items() if v is not None})
         self.n_epoch,self.epoch = math.inf if n_epoch is None else n_epoch,start_epoch
-        try: self.with_events('fit', self._do_fit)
+        try:
+            self._mark('fit')
+            self.with_events('fit', self._do_fit)
         except BaseException:
             zero_grad(self.opt)
             raise
         finally:
             self._end()
-            self.training = False
+            self.training,self._fit_args = False,None
+
+# %% ../nbs/04_learner.ipynb #82fe4d7f
+@patch
+def _signals(self:Learner):
+    "Have Ctrl-C wait for the end of a batch, inside a `with` block: see `interrupt`"
+    return nullcontext()
+
+@patch
+def _fit_helpers(self:Learner, cbs, resume, accept, keep_failed):
+    "Callbacks that the last arguments of `fit` ask for: see `checkpoint`"
+    return []
 
 @patch
 def _end(self:Learner):
@@ -388,8 +443,8 @@ def _check_params(self:Learner):
     ps = [p for o in opts(self.opt) for g in o.param_groups for p in g['params']]
     if not any(p.requires_grad for p in ps): raise ValueError(f'none of the {len(ps)} parameters in the optimizer requires gradients: learn.unfreeze(), or model.requires_grad_()')
 
-# %% ../nbs/04_learner.ipynb #1edfa7c1
-_kept = 'dl','n_iter','iter','bs','batch','xb','yb','pred','loss','loss_grad','training','outcome','_named','_dev','_n_inp'
+# %% ../nbs/04_learner.ipynb #326bf861
+_kept = 'dl','n_iter','n_done','iter','bs','batch','xb','yb','pred','loss','loss_grad','training','outcome','_named','_dev','_n_inp'
 
 @patch
 @contextmanager
@@ -413,7 +468,7 @@ def _evaluate(self:Learner, dl, cbs=None, inner=False):
         dl = copy(dl)
         dl._iterator = None
     f = partial(self._do_epoch_validate, dl=dl)
-    with self._as_found(dl), self.added_cbs(cbs):
+    with self._signals(), self._as_found(dl), self.added_cbs(cbs):
         try: f() if inner else self.with_events('evaluate', f)
         finally: self._end()
 

@@ -7,14 +7,14 @@ Docs: https://learnloop.github.io/learnloop/recorder.html.md"""
 # %% auto #0
 __all__ = ['format_time', 'Recorder']
 
-# %% ../nbs/11_recorder.ipynb #b2acc693
+# %% ../nbs/11_recorder.ipynb #b032a894
 import time
 from copy import deepcopy
 from itertools import islice
 from fastcore.basics import patch
 from .callback import Callback
 from .learner import Learner, default_cb, format_value
-from .metrics import AvgLoss, Scalars, Smoother, mk_metrics
+from .metrics import AvgLoss, Scalars, Smoother, TorchMetric, mk_metrics
 from .optimizer import opts
 
 # %% ../nbs/11_recorder.ipynb #aa2da4b2
@@ -178,27 +178,44 @@ def smooth_loss(self:Learner):
     "Smoothed training loss; None before the first batch, or without a recorder"
     return next(iter(self.recorder.losses[-1:]), None) if hasattr(self, 'recorder') else None
 
-# %% ../nbs/11_recorder.ipynb #df2e83d9
+# %% ../nbs/11_recorder.ipynb #b8bf562f
 @patch
 def state_dict(self:Recorder)->dict: # Plain data
     "Return the history"
     if not len(self._raw) and not self.values: return {}
     return dict(raw=list(self.raw_losses), sizes=list(self._sizes), lrs=list(self._lrs), values=[list(o) for o in self.values],
-        iters=list(self.iters), metric_names=list(self.metric_names), records=deepcopy(self.records), hps=deepcopy(self.hps))
+        iters=list(self.iters), metric_names=list(self.metric_names), records=deepcopy(self.records), hps=deepcopy(self.hps),
+        row=dict(self._row), begun=self._begun, train_mets=[_metric_state(m) for m in self.train_mets])
 
-# %% ../nbs/11_recorder.ipynb #47a020ed
+# %% ../nbs/11_recorder.ipynb #7900c25a
+def _metric_state(m):
+    "What the metric `m` has accumulated, as plain data and tensors"
+    if isinstance(m, TorchMetric): return dict(m.metric.metric_state, _update_count=m.metric._update_count)
+    return {k:v.tolist() if isinstance(v, Scalars) else list(v) for k,v in vars(m).items() if isinstance(v, (Scalars,list))}
+
+def _set_metric(m, sd):
+    if isinstance(m, TorchMetric):
+        for k,v in sd.items(): setattr(m.metric, k, v)
+        return
+    for k,v in sd.items():
+        if isinstance(getattr(m, k), Scalars): getattr(m, k)._done = list(v)
+        else: setattr(m, k, list(v))
+
+# %% ../nbs/11_recorder.ipynb #e2a0cb57
 @patch
 def load_state_dict(self:Recorder,
     sd:dict # What `state_dict` returned
 ):
     "Take up a history"
-    row,begun = self._row,self._begun
     self._clear()
     if not sd: return
     self._raw._done,self._sizes,self._lrs = list(sd['raw']),list(sd['sizes']),list(sd['lrs'])
     self.values,self.iters,self.metric_names = [list(o) for o in sd['values']],list(sd['iters']),list(sd['metric_names'])
     self.records,self.hps = deepcopy(sd['records']),deepcopy(sd['hps'])
-    self._row,self._begun = row,begun
+    self._row,self._begun = dict(sd['row']),sd['begun']
+    for m,o in zip(self.train_mets, sd['train_mets'], strict=False):
+        m.reset()
+        _set_metric(m, o)
 
 # %% ../nbs/11_recorder.ipynb #7bcdf231
 default_cb(Recorder)

@@ -33,6 +33,9 @@ MAY_IMPORT = dict(  # chkstyle: ignore-node
     mixup    = [*CORE, 'losses', 'training'],
     rnn      = CORE,
     limits   = [*CORE, 'schedule'],
+    storage  = ['saving'],
+    checkpoint = [*CORE, 'saving', 'storage'],
+    interrupt  = [*CORE, 'checkpoint'],
     cli      = ANY) | {'interop.core':CORE} | {f'interop.{o}': [*CORE, 'recorder', 'interop.core'] for o in SYSTEMS}
 ROOT = Path(__file__).parents[1]
 DEFS = ast.FunctionDef,ast.ClassDef
@@ -41,7 +44,7 @@ IMPORTS = ast.Import,ast.ImportFrom
 def exports(c): return c.cell_type=='code' and {'export','exports'} & set(c.directives)
 def code(c): return '\n'.join(l for l in c.source.splitlines() if not l.startswith('#|'))
 # A callback's answers to events aren't API: the loop calls them
-def is_api(nm): return nm=='__init__' or not re.match('_|(before|after|cleanup)_', nm)
+def is_api(nm): return nm=='__init__' or not re.match('_|(before|after|cleanup|then)_', nm)
 def public(c): return [o.name for o in ast.parse(code(c)).body if isinstance(o, DEFS) and is_api(o.name)]
 
 def module(p):

@@ -30,7 +30,7 @@ class Hook:
     ): self.name,self.event,self.args,self.kwargs,self.when,self.evaluate,self.note = name,event,args,kwargs,when,evaluate,note
     def __repr__(self): return f'Hook({self.name!r}, {self.event!r})'
 
-# %% ../../nbs/50_interop.ipynb #2a30f31b
+# %% ../../nbs/50_interop.ipynb #a580c182
 class Facade:
     "What foreign callbacks find where their own trainer would be: an attribute that it doesn't have is an error, to read and to set"
     system = '' # Name of the system
@@ -44,7 +44,7 @@ class Facade:
         if inspect.getattr_static(type(self), k, None) is not None: return object.__getattribute__(self, k)  # a property failed: show its own error
         raise AttributeError(f"learnloop's stand-in for {self.system}'s {type(self).__name__} has no attribute {k!r}{did_you_mean(k, self._has())}")
     def __setattr__(self, k, v):
-        if k not in self.__dict__ and inspect.getattr_static(type(self), k, None) is None:
+        if k not in self.__dict__ and inspect.getattr_static(type(self), k, self) is self:
             raise AttributeError(f"learnloop's stand-in for {self.system}'s {type(self).__name__} has no attribute {k!r}, so that setting it would change nothing"
                 f'{did_you_mean(k, self._has())}')
         object.__setattr__(self, k, v)
@@ -137,7 +137,7 @@ def _call(self:Adapter, name, f, args, kwargs):
         if not isinstance(e, CancelException): e.add_note(f'learnloop: in {name} of {self.label}')
         raise
 
-# %% ../../nbs/50_interop.ipynb #b79cadf7
+# %% ../../nbs/50_interop.ipynb #2f3504d5
 @patch
 def handlers(self:Adapter, event):
     if event.startswith('cleanup_'): return [MethodType(partial(_close, event), self)] if any(o._turn(event) for o in (*self.group, self)) else []
@@ -145,17 +145,26 @@ def handlers(self:Adapter, event):
 
 @patch
 def _turn(self:Adapter, event):
-    "What this one does when it is its turn in `event`"
+    "What this one does when it is its turn in `event`; found anew when callbacks come or go"
+    at = self.learn,getattr(self.learn, '_version', None)
+    if self.__dict__.get('_turns', (None,))[0]!=at: self.__dict__['_turns'] = at,{}
+    turns = self.__dict__['_turns'][1]
+    if event not in turns: turns[event] = self._find_turn(event)
+    return turns[event]
+
+@patch
+def _find_turn(self:Adapter, event):
     group,fs = self.group or [self],[]
     if event in ('after_create', 'before_evaluate') or self is group[0]: fs += Callback.handlers(self, event)
     fs += [self._caller(h) for h in self.hooks if h.event==event and self.hears(h.name)]
     if self is group[-1] and hasattr(type(self), f'then_{event}'): fs.append(getattr(self, f'then_{event}'))
     return fs
 
+# %% ../../nbs/50_interop.ipynb #fc0f1aa6
 @patch
 def _caller(self:Adapter, h):
     f,learn,evaluate = getattr(self.foreign, h.name),self.learn,self.learn.phases['evaluate']
-    args,kwargs,answered = h.args or (lambda o: ()),h.kwargs or (lambda o: {}),getattr(self, 'answered', None)
+    args,kwargs,answered = h.args or (lambda o: ()),h.kwargs or (lambda o: {}),hasattr(type(self), 'answered') and self.answered
     def _hook(self, **_):
         if (evaluate in learn.open and not h.evaluate) or (h.when and not h.when(self)): return
         res = self._call(h.name, f, args(self), kwargs(self))
@@ -209,14 +218,14 @@ def load_state_dict(self:Adapter, sd):
     Callback.load_state_dict(self, sd)
     if self.own_name in sd: self.load_saved_state(sd[self.own_name])
 
-# %% ../../nbs/50_interop.ipynb #840f456c
+# %% ../../nbs/50_interop.ipynb #5075cc1d
 class HookTable:
     "The hooks of an adapter, the events in which they are called, and those that are refused: text, and Markdown in notebooks"
     def __init__(self,
         adapter, # A subclass of `Adapter`
         base=None # Class whose methods show the hooks' signatures
     ):
-        def _signature(k): return f'{k}({", ".join(list(inspect.signature(getattr(base, k)).parameters)[1:])})' if hasattr(base, k) else f'{k}()'
+        def _signature(k): return f'{k}({", ".join(map(str, list(inspect.signature(getattr(base, k)).parameters.values())[1:]))})' if hasattr(base, k) else f'{k}()'
         self.head = f'hook of {adapter.system}','event here',''
         self.rows = [(_signature(h.name), h.event, h.note) for h in adapter.hooks] + [(k, 'refused', why) for k,why in adapter.missing.items()]
     def __repr__(self): return '\n'.join(f'{a:40} {b:24} {c}'.rstrip() for a,b,c in (self.head, *self.rows))
@@ -224,14 +233,14 @@ class HookTable:
         lines = ['|'.join(('', *o, '')) for o in (self.head, ('---',)*3, *((f'`{a}`', f'`{b}`' if b!='refused' else b, c) for a,b,c in self.rows))]
         return '\n'.join(lines)
 
-# %% ../../nbs/50_interop.ipynb #fa8b570c
+# %% ../../nbs/50_interop.ipynb #c661a890
 def _adapter(system):
     if system not in _adapters: raise ValueError(f'system is {system!r}: it must be one of {", ".join(_adapters)}')
     return getattr(import_module(f'learnloop.interop.{system}'), _adapters[system])
 
 def _find(o):
     "The adapter for the foreign callback, or class of callbacks, `o`; None if there is none"
-    if (nm := getattr(o, 'learnloop_system', None)): return _adapter(nm)
+    if (nm := inspect.getattr_static(o, 'learnloop_system', None)): return _adapter(nm)  # some classes' __getattr__ raises errors of its own
     for c in inspect.getmro(o if isinstance(o, type) else type(o)):
         if (nm := _system_of(c)) in _adapters and c.__name__ in _adapter(nm).bases: return _adapter(nm)
 

@@ -1,0 +1,325 @@
+"pytorch-accelerated itself: its unmodified callbacks in our fit, and its trainer's trace beside ours. Run by `python -m tools.interop accelerated`"
+import contextlib, io, os
+from functools import partial
+import pytest, torch
+from learnloop import DataLoaders, GradientAccumulation, GradientClip, Learner, TorchScheduler, as_cb
+from learnloop.interop.accelerated import Accelerated
+from torch import nn
+from torch.nn import functional as F
+from torch.utils.data import TensorDataset
+
+pytestmark = pytest.mark.skipif('INTEROP' not in os.environ, reason='needs the environment of `python -m tools.interop accelerated`')
+pa = pytest.importorskip('pytorch_accelerated')
+from pytorch_accelerated import callbacks as theirs
+from pytorch_accelerated.callbacks import (
+    CallbackHandler, EarlyStoppingCallback, LogMetricsCallback, ModelEmaCallback, MoveModulesToDeviceCallback, PrintProgressCallback,
+    ProgressBarCallback, SaveBestModelCallback, StopTrainingError, TerminateOnNaNCallback, TrainerCallback)
+
+torch.set_num_threads(1)
+HOOKS = [k for k in vars(TrainerCallback) if k.startswith('on_')]
+
+def data(n, seed):
+    g = torch.Generator().manual_seed(seed)
+    x = torch.randn(n, 2, generator=g)
+    return TensorDataset(x, (x[:,0]>0).long() + (x[:,1]>0).long())
+TRAIN,VALID = data(22, 0),data(10, 1)  # the last batches are smaller
+
+def mk_model(seed=0):
+    torch.manual_seed(seed)
+    return nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 3))
+
+SGD = partial(torch.optim.SGD, momentum=.9)
+def mk_learn(lr=.1, model=None, **kwargs):
+    dls = DataLoaders(*(torch.utils.data.DataLoader(o, batch_size=4) for o in (TRAIN, VALID)), device='cpu')
+    learn = Learner(dls, model or mk_model(), nn.CrossEntropyLoss(), SGD, lr=lr, **kwargs)
+    learn.logger = lambda row: None
+    return learn
+
+def run_theirs(cbs, n=2, lr=.1, model=None, valid=VALID, **kwargs):
+    "Their trainer on the same data, model and optimizer"
+    model = model or mk_model()
+    trainer = pa.Trainer(model, nn.CrossEntropyLoss(), SGD(model.parameters(), lr=lr), callbacks=cbs)
+    kw = dict(shuffle=False, num_workers=0, batch_size=4)
+    with contextlib.redirect_stdout(io.StringIO()):
+        trainer.train(TRAIN, n, valid, 4, train_dataloader_kwargs=kw, eval_dataloader_kwargs=kw, **kwargs)
+    return trainer
+
+def value(o):
+    "What can be compared of an argument"
+    if isinstance(o, torch.Tensor): return tuple(o.shape),str(o.dtype),round(float(o.detach()), 4) if o.dim()==0 else None
+    if isinstance(o, dict): return {k:value(v) for k,v in o.items()}
+    if isinstance(o, (list,tuple)): return [value(v) for v in o]
+    return round(o, 4) if isinstance(o, float) else o
+
+class Recording(TrainerCallback):
+    "Notes each hook, with its arguments and what the trainer says"
+    def __init__(self): self.trace = []
+
+def _note(name):
+    def _hook(self, trainer, **kwargs):
+        h = trainer.run_history
+        row = name,value(kwargs),h.current_epoch,{k:value(list(h.get_metric_values(k))) for k in sorted(h.get_metric_names())}
+        if name!='on_init_end': row += trainer.model.training,trainer.run_config.num_epochs,trainer.run_config.gradient_accumulation_steps
+        self.trace.append(row)
+    return _hook
+for k in HOOKS: setattr(Recording, k, _note(k))
+
+def same_weights(a, b): return all(torch.equal(p, q) for p,q in zip(a.state_dict().values(), b.state_dict().values(), strict=True))
+
+def traces(n=2, their_kw=None, our_cbs=(), stop=None, **kwargs):
+    a,b = Recording(),Recording()
+    trainer = run_theirs([a, *([stop()] if stop else [])], n, **kwargs, **(their_kw or {}))
+    learn = mk_learn(model=kwargs.get('model') and mk_model())
+    if kwargs.get('valid', 1) is None: learn.dls = DataLoaders(learn.dls.train, device='cpu')
+    with learn.no_logging(): learn.fit(n, cbs=[*our_cbs, b, *([stop()] if stop else [])])
+    return a.trace,b.trace,trainer,learn
+
+def test_the_trace_is_that_of_their_trainer():
+    a,b,trainer,learn = traces(3)
+    assert a==b
+    assert {o[0] for o in a}==set(HOOKS)-{'on_stop_training_error', 'on_evaluation_run_start', 'on_evaluation_run_end'}
+    assert same_weights(trainer.model, learn.model)
+
+def test_the_trace_without_validation():
+    a,b,trainer,learn = traces(valid=None)
+    assert a==b and len(a)>10 and same_weights(trainer.model, learn.model)
+
+def test_step_end_comes_before_their_step_and_after_ours():
+    "The one place where the document wins over the code"
+    def weight(cbs, events):
+        class _Weights(TrainerCallback):
+            def on_train_step_start(self, trainer, **kwargs): events.append(('start', trainer.model[0].weight.detach().clone()))
+            def on_train_step_end(self, trainer, **kwargs): events.append(('end', trainer.model[0].weight.detach().clone()))
+        return _Weights
+    a,b = [],[]
+    run_theirs([weight(None, a)], 1)
+    mk_learn().fit(1, cbs=[weight(None, b)])
+    assert [k for k,_ in a]==[k for k,_ in b]==['start', 'end']*6
+    for i in range(0, 12, 2):
+        assert torch.equal(a[i][1], b[i][1]) and torch.equal(a[i+1][1], a[i][1])
+        assert not torch.equal(b[i+1][1], b[i][1])
+    for i in range(2, 12, 2): assert torch.equal(b[i-1][1], a[i][1])
+
+def test_the_trace_of_a_run_that_stops():
+    class Stop(TrainerCallback):
+        def on_training_run_epoch_end(self, trainer, **kwargs):
+            if trainer.run_history.current_epoch==2: raise StopTrainingError('enough')
+    a,b,trainer,learn = traces(5, stop=Stop)
+    assert a==b and [o[0] for o in a][-2:]==['on_stop_training_error', 'on_training_run_end']
+    assert same_weights(trainer.model, learn.model) and learn.epoch==1
+
+@pytest.mark.parametrize('hook', ['on_train_epoch_start', 'on_train_step_start', 'on_train_epoch_end', 'on_eval_epoch_start', 'on_eval_step_start', 'on_eval_step_end',
+    'on_eval_epoch_end', 'on_train_step_end'])
+def test_the_trace_of_a_run_that_is_stopped_anywhere(hook):
+    class Stop(TrainerCallback): pass
+    def _stop(self, trainer, **kwargs):
+        if trainer.run_history.current_epoch==2: raise StopTrainingError('enough')
+    setattr(Stop, hook, _stop)
+    a,b,trainer,learn = traces(5, stop=Stop)
+    assert a==b
+    assert same_weights(trainer.model, learn.model)==(hook!='on_train_step_end')  # their step had yet to come
+
+def test_the_trace_with_accumulation():
+    "But for the losses, which theirs divides by the number of batches"
+    a,b,trainer,learn = traces(their_kw=dict(gradient_accumulation_steps=2), our_cbs=[GradientAccumulation(n_batches=2)])
+    def without_losses(t): return [(o[0], {k:v for k,v in o[1].items() if k!='batch_output'}, o[2], list(o[3]), *o[4:]) for o in t]
+    assert without_losses(a)==without_losses(b)
+    ls = [[o[1]['batch_output']['loss'][2] for o in t if o[0]=='on_train_step_end'] for t in (a, b)]
+    assert ls[0][:2]==pytest.approx([o/2 for o in ls[1][:2]], abs=1e-4)
+    last = [t[-1][3]['train_loss_epoch'][0] for t in (a, b)]
+    assert last[0]==pytest.approx(last[1]/2, rel=.05)
+
+def test_the_trace_with_schedule_and_clipping():
+    sched = partial(torch.optim.lr_scheduler.StepLR, step_size=2, gamma=.5)
+    a,b,trainer,learn = traces(their_kw=dict(create_scheduler_fn=sched, gradient_clip_value=.01),
+        our_cbs=[TorchScheduler(sched, unit='step'), GradientClip(.01, algorithm='value')])
+    assert a==b and same_weights(trainer.model, learn.model)
+
+def test_the_trace_of_an_evaluation():
+    a,b = Recording(),Recording()
+    trainer = run_theirs([a], 1)
+    learn = mk_learn(cbs=[as_cb(b)])
+    learn.fit(1)
+    a.trace.clear()
+    b.trace.clear()
+    with contextlib.redirect_stdout(io.StringIO()): trainer.evaluate(VALID, 4, dict(num_workers=0))
+    learn.validate()
+    assert a.trace==b.trace
+    assert [o[0] for o in b.trace if 'step' not in o[0]]==['on_evaluation_run_start', 'on_eval_epoch_start', 'on_eval_epoch_end', 'on_evaluation_run_end']
+
+# What each of its own callbacks is for
+def test_early_stopping_stops_in_the_same_epoch():
+    def mk(): return EarlyStoppingCallback(early_stopping_patience=2, early_stopping_threshold=.05)
+    rec = Recording()
+    run_theirs([rec, mk()], 30)
+    n = max(o[2] for o in rec.trace)
+    assert 2<n<30
+    learn = mk_learn()
+    with learn.no_logging(): learn.fit(30, cbs=[cb := mk()])
+    assert learn.epoch+1==n and cb.early_stopping_patience_counter==2 and learn.outcome['fit']=='cancelled'
+
+def test_save_best_loads_the_best(tmp_path):
+    models = []
+    for lr in (.1, 3.):
+        their_model,learn = mk_model(),mk_learn(lr)
+        run_theirs([SaveBestModelCallback(str(tmp_path/'a.pt'))], 4, lr, their_model)
+        cb = Accelerated(SaveBestModelCallback(str(tmp_path/'b.pt')))
+        with learn.no_logging(): learn.fit(4, cbs=[cb])
+        assert same_weights(their_model, learn.model)
+        best = cb.trainer.run_history.get_metric_values('eval_loss_epoch')
+        assert cb.foreign.best_metric==min(best) and cb.foreign.best_metric_epoch==1+best.index(min(best))
+        assert learn.validate()[0]==pytest.approx(min(best))
+        a,b = (torch.load(tmp_path/o, weights_only=True) for o in ('a.pt', 'b.pt'))
+        assert a.keys()==b.keys() and all(torch.equal(v, b['model_state_dict'][k]) for k,v in a['model_state_dict'].items())
+        models.append(cb.foreign.best_metric_epoch)
+    assert models[1]<4, 'the last one was the best: nothing was shown'
+
+def test_our_file_is_read_by_their_trainer(tmp_path):
+    learn = mk_learn()
+    with learn.no_logging(): learn.fit(2, cbs=[SaveBestModelCallback(str(tmp_path/'b.pt'))])
+    model = mk_model(1)
+    pa.Trainer(model, None, SGD(model.parameters(), lr=.1), callbacks=()).load_checkpoint(str(tmp_path/'b.pt'))
+    assert same_weights(model, learn.model)
+
+def test_nothing_of_another_run_is_loaded(tmp_path):
+    learn,path = mk_learn(),str(tmp_path/'b.pt')
+    with learn.no_logging(): learn.fit(1, cbs=[SaveBestModelCallback(path)])
+    new = mk_learn(model=mk_model(1))
+    class Stop(TrainerCallback):
+        def on_train_epoch_start(self, trainer, **kwargs): raise StopTrainingError('at once')
+    with new.no_logging(), pytest.warns(UserWarning, match='nothing was saved to'): new.fit(1, cbs=[SaveBestModelCallback(path), Stop])
+    assert same_weights(new.model, mk_model(1))
+
+def test_terminate_on_nan_stops_the_fit_and_not_the_process():
+    learn = mk_learn()
+    with torch.no_grad(): learn.model[0].weight[0,0] = float('nan')
+    rec = Recording()
+    with learn.no_logging(), pytest.warns(UserWarning, match=r'asked to exit \(Exiting due to NaN loss\)'): learn.fit(3, cbs=[TerminateOnNaNCallback, rec])
+    names = [o[0] for o in rec.trace]
+    assert names[-2:]==['on_stop_training_error', 'on_training_run_end'] and names.count('on_train_step_start')==1
+    assert learn.outcome['fit']=='cancelled'
+
+def test_terminate_on_nan_in_validation():
+    learn = mk_learn()
+    learn.loss_func = lambda pred, y: F.cross_entropy(pred, y)*(1 if learn.training else float('inf'))
+    with learn.no_logging(), pytest.warns(UserWarning, match='asked to exit'): learn.fit(3, cbs=[TerminateOnNaNCallback])
+    assert learn.epoch==0
+
+def test_what_is_printed_is_the_same(capsys):
+    cbs = PrintProgressCallback,LogMetricsCallback
+    buf = io.StringIO()
+    model = mk_model()
+    trainer = pa.Trainer(model, nn.CrossEntropyLoss(), SGD(model.parameters(), lr=.1), callbacks=cbs)
+    kw = dict(shuffle=False, num_workers=0, batch_size=4)
+    with contextlib.redirect_stdout(buf): trainer.train(TRAIN, 2, VALID, 4, train_dataloader_kwargs=kw, eval_dataloader_kwargs=kw)
+    capsys.readouterr()
+    mk_learn().fit(2, cbs=list(cbs))
+    def lines(s): return [f'{l.split(": ")[0]}: {float(l.split(": ")[1]):.4f}' if ': ' in l else l for l in s.splitlines()]
+    ours = capsys.readouterr().out
+    assert lines(ours)==lines(buf.getvalue()) and 'Finishing training run' in ours
+
+def test_progress_bars(capsys):
+    learn = mk_learn()
+    with learn.no_bar(): learn.fit(1, cbs=[cb := ProgressBarCallback()])
+    assert (cb.pbar.n, cb.pbar.total, cb.eval_pbar.n, cb.eval_pbar.total)==(6, 6, 3, 3) and cb.pbar.disable==cb.eval_pbar.disable
+    err = capsys.readouterr().err
+    assert '6/6' in err and '3/3' in err
+
+def test_modules_are_moved():
+    moved = []
+    class Loss(nn.CrossEntropyLoss):
+        def to(self, device):
+            moved.append(device)
+            return self
+    learn = mk_learn()
+    learn.loss_func = Loss()
+    learn.fit(1, cbs=[MoveModulesToDeviceCallback])
+    learn.validate(cbs=[MoveModulesToDeviceCallback()])
+    assert moved==[torch.device('cpu')]*2
+
+class Noted(TrainerCallback):
+    "Notes the evaluation of an average, in which it alone is called"
+    def __init__(self): self.seen = []
+    def on_eval_epoch_start(self, trainer, **kwargs): self.seen.append(('start', trainer.run_history.metric_name_prefix))
+    def on_eval_step_end(self, trainer, batch, batch_output, **kwargs): self.seen.append(('step', batch_output['batch_size']))
+    def on_eval_epoch_end(self, trainer, **kwargs): self.seen.append(('end', trainer.model is self.of.ema_model.module))
+
+@pytest.mark.parametrize('evaluate', [True,False])
+def test_ema(tmp_path, evaluate):
+    def mk(name):
+        inner = Noted()
+        inner.of = ModelEmaCallback(.9, evaluate_during_training=evaluate, save_path=str(tmp_path/name), callbacks=[inner])
+        return inner
+    a,b,ra,rb = mk('a.pt'),mk('b.pt'),Recording(),Recording()
+    trainer,learn = run_theirs([a.of, ra], 3),mk_learn()
+    with learn.no_logging(): learn.fit(3, cbs=[b.of, rb])
+    assert same_weights(a.of.ema_model, b.of.ema_model) and same_weights(trainer.model, learn.model)
+    assert a.seen==b.seen and bool(a.seen)==evaluate and ra.trace==rb.trace
+    assert not same_weights(b.of.ema_model.module, learn.model)
+    x,y = (torch.load(tmp_path/o, weights_only=True)['model_state_dict'] for o in ('a.pt', 'b.pt'))
+    assert all(torch.equal(v, y[k]) for k,v in x.items())
+    if evaluate: assert 'ema_model_eval_loss_epoch' in rb.trace[-1][3] and a.of.best_metric==pytest.approx(b.of.best_metric)
+
+def test_an_ema_goes_on_from_its_state(tmp_path):
+    "Its average is in the state of a learner that is made anew"
+    def mk(): return Accelerated(ModelEmaCallback(.9, evaluate_during_training=False, save_path=str(tmp_path/'a.pt')))
+    learn,cb = mk_learn(),mk()
+    with learn.no_logging(): learn.fit(2, cbs=[cb])
+    sd = cb.state_dict()
+    new = mk()
+    new.load_state_dict(sd)
+    class Look(TrainerCallback):
+        def on_training_run_start(self, trainer, **kwargs): self.same = same_weights(new.foreign.ema_model, cb.foreign.ema_model)
+    with learn.no_logging(): learn.fit(1, cbs=[new, look := Look()])
+    assert look.same
+
+def test_a_typo_is_an_error_that_names_it():
+    "Theirs swallows it, and the rest of the hook"
+    class Typo(TrainerCallback):
+        def __init__(self): self.threshold = 1
+        def on_train_step_end(self, trainer, **kwargs): self.seen = self.treshold
+    run_theirs([Typo()], 1)
+    with pytest.raises(AttributeError, match="Typo .pytorch-accelerated. has no attribute 'treshold'; did you mean 'threshold'"): mk_learn().fit(1, cbs=[Typo()])
+
+def test_stop_in_run_start():
+    class Stop(TrainerCallback):
+        def on_training_run_start(self, trainer, **kwargs): raise StopTrainingError('at once')
+    learn,rec = mk_learn(),Recording()
+    with learn.no_logging(): learn.fit(1, cbs=[rec, Stop])
+    assert [o[0] for o in rec.trace]==['on_init_end', 'on_training_run_start', 'on_stop_training_error', 'on_training_run_end']
+    with pytest.raises(StopTrainingError): run_theirs([Stop()], 1)
+
+def test_their_handler_and_an_event_of_ones_own():
+    class Verify(TrainerCallback):
+        def verify_train_batch(self, trainer, n): seen.append(n)
+    class Call(TrainerCallback):
+        def on_train_step_end(self, trainer, batch, **kwargs): trainer.callback_handler.call_event('verify_train_batch', trainer, n=len(batch[0]))
+    seen = []
+    mk_learn().fit(1, cbs=[Call, Verify, Recording()])
+    assert seen==[4]*5+[2]
+    CallbackHandler([Verify]).call_event('verify_train_batch', None, n=0)
+    assert seen[-1]==0
+
+def test_callbacks_that_change_the_loop_are_refused_when_they_are_added(tmp_path):
+    for cb,what in ((theirs.LimitBatchesCallback(1), 'LimitBatches'), (theirs.LimitEvalStepsCallback(1), r'LimitBatches\(valid=…\)'), (theirs.StepBasedEvaluationCallback(2), 'ValidateCallback'),
+        (theirs.SaveTrainingStateCallback('x'), 'learn.save'), (theirs.WSDCheckpointCallback(str(tmp_path)), 'learn.save')):
+        with pytest.raises(TypeError, match=f'here, {what} does its work'): as_cb(cb)
+
+def test_save_best_with_a_schedule(tmp_path):
+    "The learner has its own rate again, when the best is loaded after the schedule"
+    learn = mk_learn(3.)
+    sched = TorchScheduler(partial(torch.optim.lr_scheduler.StepLR, step_size=2, gamma=.9), unit='step')
+    cb = SaveBestModelCallback(str(tmp_path/'a.pt'))
+    with learn.no_logging(): learn.fit(3, cbs=[sched, cb])
+    state = torch.load(tmp_path/'a.pt', weights_only=True)
+    assert 'scheduler_state_dict' in state and state['optimizer_state_dict']['param_groups'][0]['lr']<3
+    assert all(torch.equal(v, learn.model.state_dict()[k]) for k,v in state['model_state_dict'].items())
+    assert [g['lr'] for g in learn.opt.param_groups]==[3.]*len(learn.opt.param_groups) and 'initial_lr' not in learn.opt.param_groups[0]
+    a,b = (o['state'][0]['momentum_buffer'] for o in (state['optimizer_state_dict'], learn.opt.state_dict()))
+    assert torch.equal(a, b)
+
+def test_two_of_one_class(tmp_path):
+    cbs = [as_cb(SaveBestModelCallback(str(tmp_path/f'{m}.pt'), m), name=m) for m in ('train_loss_epoch', 'eval_loss_epoch')]
+    learn = mk_learn()
+    with learn.no_logging(): learn.fit(2, cbs=cbs)
+    assert len(list(tmp_path.iterdir()))==2

@@ -1,0 +1,330 @@
+"With fastNLP itself: its trainer and ours side by side, and its own callbacks, unmodified, in our fit"
+import sys
+from pathlib import Path
+import pytest, torch
+from torch import nn
+from torch.utils.data import DataLoader
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+pytest.importorskip('fastNLP')
+import fastNLP as fnlp
+from fastNLP import (Callback, CheckpointCallback, EarlyStopCallback, Event, LoadBestModelCallback, LRSchedCallback, TimerCallback,
+    TorchGradClipCallback, TorchWarmupCallback, Trainer)
+from fastNLP.core.metrics import Metric
+from fastNLP.core.utils.exceptions import EarlyStopException
+from learnloop import DataLoaders, DictMetric, GradientAccumulation, Learner, SanityCheck, ValidateCallback, ValidateEvery
+from learnloop.interop import as_cb
+from learnloop.interop.fastnlp import FastNLP, on
+
+fnlp.logger.setLevel('ERROR')
+torch.set_num_threads(1)
+HOOKS = [k for k in vars(Callback) if k.startswith('on_')]
+LATER = [k for k in HOOKS if 'checkpoint' not in k]  # those that are not asked for state
+
+class Model(nn.Module):
+    "Returns its loss, as fastNLP's trainer wants it"
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(2, 1)
+    def forward(self, x, y):
+        pred = self.lin(x)
+        return dict(pred=pred, loss=((pred-y)**2).mean())
+
+class MAE(Metric):
+    def __init__(self):
+        super().__init__(backend='torch', aggregate_when_get_metric=False)
+        self.reset()
+    def reset(self): self.total,self.n = 0.,0
+    def update(self, pred, y): self.total,self.n = self.total+(pred-y).abs().sum().item(),self.n+len(y)
+    def get_metric(self): return self.total/self.n
+
+def mae(pred, targ): return (pred-targ).abs().mean()
+
+def loaders(n=6):
+    g = torch.Generator().manual_seed(1)
+    x = torch.randn(4*n, 2, generator=g)
+    items = [dict(x=o, y=o@torch.tensor([[1.], [-2.]]) + .5) for o in x]
+    return DataLoader(items, batch_size=4),DataLoader(items[:8], batch_size=4)
+
+def model():
+    torch.manual_seed(0)
+    return Model()
+
+def small(o):
+    "What two trainers can be compared by"
+    if isinstance(o, torch.Tensor): return tuple(o.shape) if o.dim() else round(o.item(), 5)
+    if isinstance(o, dict): return {k:small(v) for k,v in o.items()}
+    if isinstance(o, torch.optim.Optimizer): return [type(o).__name__]
+    if isinstance(o, list): return [type(p).__name__ for p in o]
+    if isinstance(o, BaseException): return type(o).__name__
+    return o if o is None else round(o, 5) if isinstance(o, float) else 'driver'
+
+class Recorder(Callback):
+    "Keeps each call of each hook, and raises `what` in the `n`-th one of `hook`"
+    def __init__(self, hook=None, n=0, what=None): self.rows,self.hook,self.n,self.what = [],hook,n,what
+    def hear(self, hook, trainer, args):
+        known = {k:v for k,v in args[0].items() if k!='valid_loss'} if hook in ('on_evaluate_end', 'on_sanity_check_end') else None
+        row = trainer.cur_epoch_idx,trainer.global_forward_batches,trainer.batch_idx_in_epoch
+        begun = [trainer.n_epochs, trainer.n_batches, trainer.num_batches_per_epoch, trainer.accumulation_steps] if 'begin' in hook and 'sanity' not in hook else []
+        self.rows.append((hook, *row, *begun, *([small(known)] if known is not None else map(small, args))))
+        self.n -= hook==self.hook
+        if hook==self.hook and self.n==0: raise self.what
+def _method(k): return lambda self, trainer, *args: self.hear(k, trainer, args)
+for _k in LATER: setattr(Recorder, _k, _method(_k))
+
+def ours(cb, n_epoch=2, n=6, cbs=(), opt=torch.optim.SGD, lr=.1, **kwargs):
+    "Fit with `cb`; returns the learner"
+    m = model()
+    train,valid = loaders(n)
+    learn = Learner(DataLoaders(train, valid, device='cpu'), m, None, opt(m.parameters(), lr=lr), metrics=[DictMetric(mae, 'pred', 'y')], **kwargs)
+    with learn.no_logging(): learn.fit(n_epoch, cbs=[*(cb if isinstance(cb, list) else [cb]), *cbs])
+    return learn
+
+def theirs(cb, n_epoch=2, n=6, sanity=0, opt=torch.optim.SGD, lr=.1, **kwargs):
+    "Train with `cb`; returns the trainer"
+    m = model()
+    train,valid = loaders(n)
+    res = Trainer(m, train, opt(m.parameters(), lr=lr), driver='torch', device='cpu', n_epochs=n_epoch, evaluate_dataloaders=valid, metrics=dict(mae=MAE()),
+        callbacks=cb if isinstance(cb, list) else [cb], progress_bar=None, **kwargs)
+    res.run(num_eval_sanity_batch=sanity)
+    return res
+
+def same(a, b): return all(map(torch.equal, a.state_dict().values(), b.state_dict().values()))
+def diff(a, b): return next(((i, o, p) for i,(o,p) in enumerate(zip(a, b, strict=False)) if o!=p), (len(a), len(b)))
+
+def compare(mk=Recorder, sanity=0, cbs=(), **kwargs):
+    a,b = mk(),mk()
+    learn = ours(a, cbs=[*cbs, *([SanityCheck(sanity)] if sanity else [])])
+    trainer = theirs(b, sanity=sanity, **kwargs)
+    assert a.rows==b.rows, diff(a.rows, b.rows)
+    assert same(learn.model, trainer.model)
+    return a.rows
+
+def test_trace():
+    rows = compare(sanity=1)
+    assert {o[0] for o in rows}==set(LATER)-{'on_exception', 'on_save_model', 'on_load_model'} and len(rows)==2*(1+6*10+2+3)+5
+
+def test_trace_with_accumulated_gradients():
+    rows = compare(cbs=[GradientAccumulation(n_batches=2)], accumulation_steps=2)
+    assert [o[0] for o in rows].count('on_after_optimizers_step')==6 and [o[0] for o in rows].count('on_after_backward')==12
+
+def test_step_comes_before_zero_grad_in_both_unlike_in_their_document():
+    for f in (ours, theirs):
+        rec = Recorder()
+        f(rec, 1)
+        order = [o[0] for o in rec.rows if 'zero_grad' in o[0] or 'optimizers_step' in o[0]][:4]
+        assert order==['on_before_optimizers_step', 'on_after_optimizers_step', 'on_before_zero_grad', 'on_after_zero_grad']
+
+def test_the_last_window_is_trained_on_here_and_lost_there():
+    steps = []
+    for f,kwargs in ((ours, dict(cbs=[GradientAccumulation(n_batches=4)])), (theirs, dict(accumulation_steps=4))):
+        rec = Recorder()
+        f(rec, 2, **kwargs)
+        steps.append([o[1] for o in rec.rows if o[0]=='on_after_optimizers_step'])
+    assert steps==[[0, 0, 1, 1], [0, 1, 1]]
+
+def test_trace_with_validation_every_few_batches():
+    a,b = Recorder(),Recorder()
+    ours(a, cbs=[ValidateCallback(every_steps=4), ValidateEvery(9)])
+    theirs(b, evaluate_every=4)
+    *a,begin,end,_ = a.rows  # ours validates after the last epoch in any case
+    assert (begin[0], end[0])==('on_evaluate_begin', 'on_evaluate_end') and a==b.rows[:-1], diff(a, b.rows)
+
+def test_trace_with_validation_every_other_epoch():
+    a,b = Recorder(),Recorder()
+    ours(a, 4, cbs=[ValidateEvery(2)])
+    theirs(b, 4, evaluate_every=-2)
+    assert a.rows==b.rows, diff(a.rows, b.rows)
+
+@pytest.mark.parametrize('what', [EarlyStopException('enough'), ValueError('no'), KeyboardInterrupt()], ids=lambda o: type(o).__name__)
+@pytest.mark.parametrize('hook,n', [(k, 1 if k in ('on_train_begin', 'on_evaluate_end', 'on_train_epoch_end') else 2) for k in LATER
+    if k not in ('on_after_trainer_initialized', 'on_exception', 'on_train_end', 'on_save_model', 'on_load_model') and 'sanity' not in k])
+def test_trace_of_what_ends_early(hook, n, what):
+    a,b,ends = Recorder(hook, n, what),Recorder(hook, n, what),[]
+    for f,rec in ((ours, a), (theirs, b)):
+        try: f(rec)
+        except BaseException as e: ends.append(e)
+        else: ends.append(None)
+    assert a.rows==b.rows, diff(a.rows, b.rows)
+    assert a.rows[-2][0]=='on_exception' and a.rows[-1][0]=='on_train_end'
+    if isinstance(what, KeyboardInterrupt): assert ends==[what, None]  # theirs swallows it
+    else: assert ends==[what, what] if isinstance(what, ValueError) else ends==[None, None]
+
+def test_order_of_several_callbacks():
+    def two():
+        rows = []
+        def mk(name): return type(name, (Callback,), {k:lambda self, trainer, *args, k=k: rows.append((name, k)) for k in LATER})()
+        return rows,[mk('A'), mk('B')]
+    (a, cbs),(b, cbs2) = two(),two()
+    ours(cbs, cbs=[SanityCheck(1)])
+    theirs(cbs2, sanity=1)
+    assert a==b, diff(a, b)
+
+def test_early_stop_stops_in_the_same_epoch_with_the_same_state():
+    def mk(): return EarlyStopCallback('mae', larger_better=True, patience=2)  # it falls, which is no improvement here
+    a,b,rec,rec2 = mk(),mk(),Recorder(),Recorder()
+    learn,trainer = ours([a, rec], 9),theirs([b, rec2], 9)
+    assert rec.rows==rec2.rows and same(learn.model, trainer.model)
+    assert trainer.cur_epoch_idx==3==len(learn.recorder.values) and learn.outcome['fit']=='cancelled'
+    ad = as_cb(a)
+    sd = ad.state_dict()
+    assert list(sd)==['EarlyStopCallback#monitor-mae#patience-2'] and sd[a.callback_name]['states']==b.on_save_checkpoint(None)
+    new = as_cb(mk())
+    new.load_state_dict(sd)
+    assert (new.foreign.wait, new.foreign.monitor_value)==(a.wait, a.monitor_value)
+
+def test_early_stop_takes_the_monitor_of_the_trainer():
+    cb = EarlyStopCallback(patience=1)
+    learn = ours(FastNLP(cb, monitor='mae', larger_better=True), 9)
+    assert cb.monitor=='mae' and len(learn.recorder.values)==2
+    with pytest.raises(RuntimeError, match='No `monitor` is set'): ours(EarlyStopCallback(patience=1))
+
+def test_unknown_monitors_are_refused():
+    for cb in (EarlyStopCallback('mea'), LoadBestModelCallback('mea')):
+        with pytest.raises(ValueError, match="monitors 'mea', and validation gives valid_loss, mae; did you mean 'mae'"): ours(cb)
+
+def files(folder): return sorted(o.parent.name for o in folder.rglob('*.pkl.tar'))
+
+def test_checkpoint_writes_the_same_tree(tmp_path):
+    def mk(folder): return CheckpointCallback(folder, every_n_epochs=2, every_n_batches=5, last=True, topk=2, monitor='mae', larger_better=False)
+    learn,trainer = ours(mk(tmp_path/'a'), 4),theirs(mk(tmp_path/'b'), 4)
+    assert files(tmp_path/'a')==files(tmp_path/'b') and len(files(tmp_path/'a'))==2+1+2+4
+    last = next((tmp_path/'a').rglob('model-last/*'))
+    new = Learner(loaders(), model(), None, torch.optim.SGD)
+    new.load(last, with_opt=False)
+    assert same(new.model, learn.model) and same(new.model, trainer.model)
+    [scores] = {o.read_text() for o in (tmp_path/'a').rglob('*-batch_24-mae*/*.json')}
+    assert f'"mae": {learn.recorder.values[-1][2]}' in scores
+    new.load(next((tmp_path/'b').rglob('model-last/*')), with_opt=False)  # a file of theirs
+    assert same(new.model, trainer.model)
+
+def test_checkpoint_saves_at_an_early_stop(tmp_path):
+    def mk(folder): return [CheckpointCallback(folder), EarlyStopCallback('mae', patience=1)]
+    ours(mk(tmp_path/'a'), 9)
+    theirs(mk(tmp_path/'b'), 9)
+    assert files(tmp_path/'a')==files(tmp_path/'b')==['model-epoch_2-batch_12-exception_EarlyStopException']
+
+def test_checkpoint_of_a_trainer_has_the_states_and_is_loaded(tmp_path):
+    cbs = [CheckpointCallback(tmp_path, last=True, topk=1, monitor='mae', larger_better=False, save_object='trainer'), EarlyStopCallback('mae', patience=9)]
+    assert cbs[0].need_reproducible_sampler
+    learn = ours(cbs, 3)
+    [last] = tmp_path.rglob('trainer-last/fastnlp_checkpoint.pkl.tar')
+    new,cb = Learner(loaders(), model(), None, torch.optim.SGD),EarlyStopCallback('mae', patience=9)
+    new.add_cb(cb)
+    new.load(last)
+    assert same(new.model, learn.model) and cb.wait==1  # it is saved after training, before the last validation
+    saved = torch.load(last, weights_only=True)['fastNLP']
+    assert saved['trainer_state']==dict(cur_epoch_idx=3, global_forward_batches=18, batch_idx_in_epoch=0)
+    assert len(saved['callbacks']['fastnlp_checkpoint']['CheckpointCallback']['states']['topk_saver']['topk_queue'])==1
+
+def test_checkpoints_that_could_run_code_are_refused(tmp_path):
+    with pytest.raises(ValueError, match='only_state_dict=False'): ours(CheckpointCallback(tmp_path, last=True, only_state_dict=False))
+
+@pytest.mark.parametrize('folder', [None, 'best'])
+def test_load_best_model(tmp_path, folder):
+    def mk(k): return LoadBestModelCallback('mae', larger_better=True, save_folder=folder and str(tmp_path/k))  # the first epoch's is the largest
+    kept = {}
+    class Keep(Callback):
+        def on_evaluate_end(self, trainer, results): kept[trainer.cur_epoch_idx] = {k:v.clone() for k,v in trainer.model.state_dict().items()}
+    learn,trainer = ours([mk('a'), Keep()], 3),theirs(mk('b'), 3)
+    assert same(learn.model, trainer.model) and all(map(torch.equal, learn.model.state_dict().values(), kept[1].values()))
+    assert not files(tmp_path)
+
+def test_load_best_model_after_an_error():
+    cb = LoadBestModelCallback('mae', larger_better=True)
+    with pytest.raises(ValueError): ours([cb, Recorder('on_train_batch_end', 15, ValueError('no'))], 3)
+    assert cb.encounter_exception and not hasattr(cb, 'buffer')
+
+class Rates(Callback):
+    "Keeps the rate of each step"
+    def __init__(self): self.lrs = []
+    def on_after_backward(self, trainer): self.opt = trainer.driver.optimizers[0]
+    def on_before_zero_grad(self, trainer, optimizers): self.lrs.append(self.opt.param_groups[0]['lr'])
+
+def scheduled(f, step_on):
+    cb,rates = LRSchedCallback(torch.optim.lr_scheduler.StepLR(torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=1), 1), step_on),Rates()
+    def opt(ps, lr):
+        res = torch.optim.SGD(ps, lr=lr)
+        cb.scheduler = torch.optim.lr_scheduler.StepLR(res, 1, gamma=.5)
+        return res
+    return f([cb, rates], opt=opt).model,rates.lrs
+
+@pytest.mark.parametrize('step_on', ['batch', 'epoch'])
+def test_lr_sched(step_on):
+    (a, lrs),(b, lrs2) = scheduled(ours, step_on),scheduled(theirs, step_on)
+    assert lrs==lrs2==[.1*.5**(i+1 if step_on=='batch' else i//6) for i in range(12)] and same(a, b)
+
+@pytest.mark.parametrize('warmup,acc', [(.25, 1), (4, 1), (.5, 2)])
+@pytest.mark.parametrize('schedule', ['linear', 'constant'])
+def test_warmup(warmup, acc, schedule):
+    a,b = Rates(),Rates()
+    learn = ours([TorchWarmupCallback(warmup, schedule), a], cbs=[GradientAccumulation(n_batches=2)]*(acc>1))
+    trainer = theirs([TorchWarmupCallback(warmup, schedule), b], accumulation_steps=acc)
+    assert a.lrs==b.lrs and len(set(a.lrs))>2 and same(learn.model, trainer.model)
+
+@pytest.mark.parametrize('clip_type', ['norm', 'value'])
+def test_grad_clip(clip_type):
+    class Norms(Callback):
+        def __init__(self): self.norms = []
+        def on_after_optimizers_step(self, trainer, optimizers):
+            gs = [p.grad.abs().max() if clip_type=='value' else p.grad.norm() for p in trainer.model.parameters()]
+            self.norms.append(torch.stack(gs).norm().item() if clip_type=='norm' else max(gs).item())
+    a,b = Norms(),Norms()
+    learn,trainer = (f([TorchGradClipCallback(.1, clip_type), n]) for f,n in ((ours, a), (theirs, b)))
+    assert a.norms==b.norms and max(a.norms)<.1+1e-6 and same(learn.model, trainer.model)
+
+def test_timer(monkeypatch):
+    lines = []
+    monkeypatch.setattr(fnlp.logger, 'info', lambda msg, *args, **kwargs: lines.append(msg))
+    cb = TimerCallback(print_every=-1, time_ndigit=9)
+    ours([cb, Recorder()], cbs=[ValidateCallback(every_steps=4)])
+    ours(TimerCallback(print_every=3, time_ndigit=9))
+    out = ' '.join(lines)
+    assert out.count('Running 1 epochs')==2 and out.count('Running 3 batches')==4
+    assert all(o in out for o in ('fetch-data', 'forward', 'backward', 'optimize', 'train', 'total'))
+    assert set(cb.timers.timers)=={'fetch-data', 'forward', 'backward', 'optimize', 'evaluate', 'train', 'total'}
+    assert not any(cb.timers(o).started_ for o in ('fetch-data', 'forward', 'backward', 'optimize', 'evaluate'))
+
+def test_all_seven_at_once(tmp_path):
+    learn = ours([TimerCallback(), TorchWarmupCallback(.3), TorchGradClipCallback(1.), EarlyStopCallback('mae', larger_better=False, patience=2),
+        CheckpointCallback(tmp_path, topk=1, monitor='mae', larger_better=False), LoadBestModelCallback('mae', larger_better=False)], 4)
+    assert learn.outcome['fit']=='done' and len(files(tmp_path))==1
+
+def test_functions_of_theirs_take_our_decorator_and_their_events():
+    seen = []
+    @on(Event.on_train_batch_end(every=4))
+    def every(trainer): seen.append(('every', trainer.global_forward_batches))
+    @on(Event.on_train_batch_end(once=3))
+    def third(trainer): seen.append(('third', trainer.global_forward_batches))
+    @on(Event.on_train_epoch_end(filter_fn=lambda flt, trainer: trainer.cur_epoch_idx==2))
+    def second(trainer): seen.append(('second', trainer.cur_epoch_idx))
+    ours([every, third, second], 2)
+    want,seen[:] = list(seen),[]
+    for f,e in ((every, Event.on_train_batch_end(every=4)), (third, Event.on_train_batch_end(once=3)),
+        (second, Event.on_train_epoch_end(filter_fn=lambda flt, trainer: trainer.cur_epoch_idx==2))): Trainer.on(e)(f)
+    theirs([], 2)
+    assert want==seen and ('third', 3) in seen
+
+def test_filters_of_theirs_on_methods_are_saved():
+    from fastNLP import Filter
+    class Every(Callback):
+        def __init__(self): self.n = 0
+        @Filter(every=4)
+        def on_train_batch_end(self, trainer): self.n += 1
+    cb = Every()
+    ours(ad := as_cb(cb))
+    assert cb.n==3 and ad.state_dict()['Every']['filter_states']=={'on_train_batch_end': [dict(num_called=12, num_executed=3)]}
+
+def test_what_their_callbacks_ask_for_and_we_lack_is_refused_by_name():
+    from fastNLP import MoreEvaluateCallback
+    cb = MoreEvaluateCallback(loaders()[1], dict(mae=MAE()))
+    with pytest.raises(AttributeError, match="no attribute 'evaluate_batch_step_fn'"): ours(cb)
+
+def test_their_driver_class_is_ours_only_while_it_is_asked():
+    from fastNLP.core.drivers.torch_driver import TorchDriver
+    cb = Recorder()
+    seen = []
+    class Look(Callback):
+        def on_after_trainer_initialized(self, trainer, driver): seen.append((isinstance(driver, TorchDriver), driver is trainer.driver))
+    ours([cb, Look()], 1)
+    assert seen==[(True, True)]

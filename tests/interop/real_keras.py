@@ -1,0 +1,294 @@
+"Keras' own callbacks in our fit, and its trainer beside ours: run by `python -m tools.interop keras`"
+import os
+os.environ['KERAS_BACKEND'] = 'torch'
+import csv
+from collections import Counter
+import keras, numpy as np, pytest, torch
+from keras import callbacks as kc
+from learnloop import DataLoaders, Learner, accuracy, mae
+from learnloop.interop import as_cb
+from torch import nn
+from torch.nn import functional as F
+
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation doesn't accept a copy:DeprecationWarning")  # torch's tensors, in Keras
+keras.device('cpu').__enter__()
+torch.set_num_threads(1)
+BS,LR = 4,.125  # a power of two: lr times gradient is exact, whether fused with the subtraction or not
+HOOKS = [f'on_{o}' for o in ('train_begin train_end epoch_begin epoch_end train_batch_begin train_batch_end batch_begin batch_end test_begin test_end '
+    'test_batch_begin test_batch_end predict_begin predict_end predict_batch_begin predict_batch_end').split()]
+
+def data(n, seed):
+    g = torch.Generator().manual_seed(seed)
+    x = torch.randn(n, 2, generator=g)
+    return x,x@torch.tensor([[1.], [-2.]]) + .5 + .3*torch.randn(n, 1, generator=g)
+TRAIN,VALID = data(10, 0),data(6, 1)  # the last batch is smaller
+
+def mk_model():
+    "A Keras model, which is a torch module on this backend; the same at each call"
+    m = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1, kernel_initializer=keras.initializers.RandomNormal(seed=1))])
+    m.compile(keras.optimizers.SGD(LR), 'mse', metrics=['mae'])
+    return m
+
+def split(d): return list(zip(*(o.split(BS) for o in d), strict=True))
+def mk_learner(valid=True, lr=LR, train=TRAIN, **kwargs):
+    "The same data, weights, loss and step in our loop"
+    m = mk_model()
+    loss = keras.losses.MeanSquaredError()
+    learn = Learner(DataLoaders(split(train), split(VALID) if valid else None), m, lambda p, y: loss(y, p), torch.optim.SGD, lr=lr, metrics=mae, **kwargs)
+    learn.recorder.train_metrics = True  # as Keras has it
+    return learn
+
+def keras_fit(n_epoch, cbs, valid=True, lr=LR, train=TRAIN, **kwargs):
+    m = mk_model()
+    m.optimizer.learning_rate = lr
+    m.fit(*train, batch_size=BS, epochs=n_epoch, validation_data=VALID if valid else None, callbacks=cbs, verbose=0, shuffle=False, **kwargs)
+    return m
+def our_fit(n_epoch, cbs, valid=True, lr=LR, train=TRAIN, **kwargs):
+    learn = mk_learner(valid, lr, train)
+    with learn.no_logging(): learn.fit(n_epoch, cbs=cbs, **kwargs)
+    return learn
+
+def weights(m): return [o.detach().clone() for o in m.state_dict().values()]
+def same(a, b): return all(map(torch.equal, *map(weights, (a, b)))) and len(weights(a))==len(weights(b))
+
+def plain(v):
+    "Comparable: floats to 5 digits, as Keras takes means in float32; of arrays type and shape"
+    if isinstance(v, float): return float(f'{v:.5g}') if v==v else 'nan'
+    if isinstance(v, dict): return [(k, plain(o)) for k,o in v.items()]
+    if isinstance(v, list): return [plain(o) for o in v]
+    return (type(v).__name__, v.shape) if hasattr(v, 'shape') else v
+
+def mk_recorder(trace, name='a', act=None, super_=True):
+    "A callback that has all hooks, and does `act[hook, n-th call](callback)`"
+    calls = Counter()
+    def _hook(k):
+        def _f(self, *args, **kwargs):
+            trace.append((name, k, plain(list(args)), plain(kwargs)))
+            calls[k] += 1
+            if f := (act or {}).get((k, calls[k])): f(self)
+            if super_: getattr(kc.Callback, k)(self, *args, **kwargs)
+        return _f
+    def set_model(self, model):
+        trace.append((name, 'set_model'))
+        kc.Callback.set_model(self, model)
+    def set_params(self, params):
+        trace.append((name, 'set_params', plain(params)))
+        kc.Callback.set_params(self, params)
+    return type(f'Recorder{name.title()}', (kc.Callback,), {k:_hook(k) for k in HOOKS}|dict(set_model=set_model, set_params=set_params))()
+
+def traces(n_epoch=2, act=None, fails=None, **kwargs):
+    "What our loop and theirs call, and the weights after it"
+    res = []
+    for f in (keras_fit, our_fit):
+        trace = []
+        try: o = f(n_epoch, [mk_recorder(trace, 'a', act), mk_recorder(trace, 'b')], **kwargs)
+        except Exception as e:
+            assert fails is not None and type(e) is fails
+            o = None
+        res.append((trace, o if o is None or isinstance(o, keras.Model) else o.model))
+    (theirs,m),(ours,l) = res
+    if fails: return ours,theirs
+    assert ours==theirs and same(m, l)
+    return ours
+
+@pytest.mark.parametrize('valid', [True, False])
+def test_a_fit_has_the_same_trace_and_weights(valid):
+    trace = traces(valid=valid)
+    assert {o[1] for o in trace} == {'set_model', 'set_params', *(o for o in HOOKS if 'predict' not in o and (valid or 'test' not in o))}
+    end = [o for o in trace if o[:2]==('a', 'on_epoch_end')][-1]
+    assert [k for k,_ in end[2][1]] == ['loss', 'mae', 'val_loss', 'val_mae'][:4 if valid else 2]
+
+def stop(self): self.model.stop_training = True
+@pytest.mark.parametrize('at', [*((k, n) for k in HOOKS if 'predict' not in k for n in (1, 2)), ('on_train_batch_end', 3), ('on_epoch_end', 3)], ids=str)
+def test_a_stop_has_the_same_trace_and_weights(at): traces(n_epoch=3, act={at: stop})
+
+@pytest.mark.parametrize('at', [k for k in HOOKS if 'predict' not in k])
+def test_an_error_has_the_same_trace(at):
+    def _fail(self): raise ZeroDivisionError
+    ours,theirs = traces(act={(at, 1): _fail}, fails=ZeroDivisionError)
+    if at in ('on_train_end', 'on_test_end'):  # clean-ups of ours: an error of one callback doesn't keep the others from theirs
+        assert ours.pop()[:2]==('b', at)
+    assert ours==theirs and theirs[-1][:2]==('a', at)
+
+def test_what_one_callback_adds_to_the_logs_the_next_one_sees():
+    class Adds(kc.Callback):
+        def on_epoch_end(self, epoch, logs=None): logs['extra'] = epoch
+    seen = []
+    for f in (keras_fit, our_fit):
+        trace = []
+        f(2, [Adds(), mk_recorder(trace)])
+        seen.append([o for o in trace if o[1] in ('on_epoch_end', 'on_train_end')])
+    assert seen[0]==seen[1] and ('extra', 1) in seen[0][1][2][1] and 'extra' not in dict(seen[0][2][3] or seen[0][2][2][0])
+
+def test_evaluation_and_prediction_have_the_same_traces():
+    theirs,ours,learn,m = [],[],mk_learner(),mk_model()
+    m.evaluate(*VALID, batch_size=BS, verbose=0, callbacks=[mk_recorder(theirs)])
+    m.predict(VALID[0], batch_size=BS, verbose=0, callbacks=[mk_recorder(theirs)])
+    with learn.no_logging():
+        learn.validate(cbs=mk_recorder(ours))
+        learn.get_preds(cbs=mk_recorder(ours))
+    assert ours==theirs
+
+def test_first_epoch_of_a_later_start():
+    ours,theirs = [],[]
+    keras_fit(3, [mk_recorder(theirs)], initial_epoch=1)
+    our_fit(3, mk_recorder(ours), start_epoch=1)
+    assert ours==theirs
+
+# Their callbacks, beside the same in their own trainer
+
+BEST = dict(monitor='val_loss', patience=1)
+NOISY = dict(lr=.5)  # gets worse and worse
+
+@pytest.mark.parametrize('restore', [True, False])
+@pytest.mark.parametrize('kwargs,lr', [(BEST, .5), (dict(BEST, min_delta=.01), .25), (dict(monitor='val_mae', min_delta=.005, patience=2), .25),
+    (dict(monitor='loss', min_delta=.1), .25), (dict(BEST, baseline=.3, min_delta=.01), .25), (dict(BEST, start_from_epoch=2), .5)], ids=str)
+def test_early_stopping(kwargs, lr, restore):
+    theirs,ours = (kc.EarlyStopping(restore_best_weights=restore, **kwargs) for _ in range(2))
+    m,learn = keras_fit(12, [theirs], lr=lr),our_fit(12, ours, lr=lr)
+    assert 0<ours.stopped_epoch==theirs.stopped_epoch==learn.epoch and len(learn.recorder.values)==learn.epoch+1<12
+    assert ours.best==pytest.approx(theirs.best) and ours.best_epoch==theirs.best_epoch
+    assert same(m, learn.model)
+
+def test_early_stopping_knows_the_direction_of_keras_metrics():
+    g = torch.Generator().manual_seed(0)
+    x = torch.randn(32, 3, generator=g)
+    b = [(x, x.argmax(1))]
+    learn = Learner(DataLoaders(b, b), nn.Linear(3, 3), F.cross_entropy, torch.optim.SGD, lr=.5, metrics=accuracy)
+    es = kc.EarlyStopping('val_accuracy', patience=2)
+    with learn.no_logging(): learn.fit(100, cbs=es)
+    assert es.best==max(o[2] for o in learn.recorder.values) and es.best>.5 and learn.epoch<99
+    learn.metrics = [lambda p, y: (p.argmax(1)==y).float().mean()]  # one that Keras doesn't know
+    with learn.no_logging(), pytest.raises(ValueError, match="Pass `mode='max'`"): learn.fit(2, cbs=kc.EarlyStopping('val_<lambda>'))
+
+@pytest.mark.parametrize('dtype', [torch.float32, torch.float64, torch.bfloat16, torch.float16])
+def test_best_weights_come_back_bit_for_bit(dtype):
+    learn = Learner(DataLoaders(split(TRAIN), split(VALID)), nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Linear(3, 1)).to(dtype),
+        lambda p, y: F.mse_loss(p.float(), y), torch.optim.SGD, lr=.01)
+    learn.dls = DataLoaders(*([(x.to(dtype), y) for x,y in dl] for dl in (split(TRAIN), split(VALID))))
+    seen = []
+    class Keep(kc.Callback):
+        def on_epoch_end(self, epoch, logs=None): seen.append(weights(learn.model))
+    es = kc.EarlyStopping('loss', mode='max', patience=2, restore_best_weights=True)  # the worst: not the last
+    with learn.no_logging(): learn.fit(6, cbs=[es, Keep()])
+    assert es.best_epoch<learn.epoch
+    assert all(map(torch.equal, weights(learn.model), seen[es.best_epoch])) and not all(map(torch.equal, seen[-1], seen[es.best_epoch]))
+
+@pytest.mark.parametrize('append', [False, True])
+def test_csv_logger(tmp_path, append):
+    rows = []
+    for f in (keras_fit, our_fit):
+        path = tmp_path/f'{f.__name__}.csv'
+        for _ in range(2): f(2, [kc.ReduceLROnPlateau(), kc.CSVLogger(path, append=append)])
+        rows.append(list(csv.reader(path.read_text().splitlines())))
+    theirs,ours = rows
+    assert ours[0]==theirs[0]==['epoch', 'learning_rate', 'loss', 'mae', 'val_loss', 'val_mae'] and len(ours)==(5 if append else 3)
+    np.testing.assert_allclose(*(np.array(o[1:], dtype=float) for o in rows), rtol=1e-5)  # means in float32 there
+
+@pytest.mark.parametrize('kwargs', [{}, dict(cooldown=2), dict(min_lr=.1), dict(min_delta=.5)], ids=str)
+def test_reduce_lr_on_plateau(kwargs):
+    rates = []
+    class Rate(kc.Callback):
+        def on_epoch_begin(self, epoch, logs=None): rates[-1].append(float(self.model.optimizer.learning_rate))
+    models = []
+    for f in (keras_fit, our_fit):
+        rates.append([])
+        models.append(f(10, [kc.ReduceLROnPlateau(factor=.5, patience=1, **kwargs), Rate()], **NOISY))
+    assert rates[0]==rates[1] and rates[0][-1]<.5
+    assert same(models[0], models[1].model)
+
+def test_groups_keep_their_ratios():
+    learn = Learner(DataLoaders(split(TRAIN), split(VALID)), nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1)), F.mse_loss, torch.optim.SGD,
+        splitter=lambda m: [list(o.parameters()) for o in m])
+    with learn.no_logging(): learn.fit(3, lr=slice(.01, .04), cbs=kc.LearningRateScheduler(lambda e, lr: lr/2))
+    assert [g['lr'] for g in learn.opt.param_groups] == pytest.approx([.01/8, .04/8])
+
+def broken(): return TRAIN[0],torch.where(torch.arange(10)[:,None]==5, float('nan'), TRAIN[1])
+def test_terminate_on_nan(capsys):
+    trace,n = [[], []],[]
+    for t,f in zip(trace, (keras_fit, our_fit), strict=True):
+        f(3, [kc.TerminateOnNaN(), mk_recorder(t)], train=broken())
+        n.append(sum(o[1]=='on_train_batch_end' for o in t))
+    assert trace[0]==trace[1] and n==[2, 2] and trace[1][-1][1]=='on_train_end'
+    assert capsys.readouterr().out.count('Batch 1: Invalid loss, terminating training')==2
+
+def test_terminate_on_nan_that_raises():
+    trace = [[], []]
+    for t,f in zip(trace, (keras_fit, our_fit), strict=True):
+        with pytest.raises(RuntimeError, match='NaN or Inf loss encountered at batch 1'): f(3, [kc.TerminateOnNaN(raise_error=True), mk_recorder(t)], train=broken())
+    assert trace[0]==trace[1] and [o[1] for o in trace[1][-2:]]==['on_train_batch_begin', 'on_batch_begin']  # of its end, and of the fit's, nobody hears
+
+# Others that need no more
+
+def test_lambda_callback():
+    theirs,ours = [],[]
+    def _cb(t):
+        def _add(*args, **kwargs): t.append(plain([*args, kwargs]))
+        return kc.LambdaCallback(on_train_begin=_add, on_epoch_end=_add, on_train_batch_end=_add, on_batch_begin=_add, on_test_end=_add)
+    for t,f in ((theirs, keras_fit), (ours, our_fit)): f(2, [_cb(t)])  # Keras hands a bare one to a thread
+    assert ours==theirs and len(ours)==1+2*(2*3+2)
+
+def test_learning_rate_scheduler():
+    a,b = (f(3, [kc.LearningRateScheduler(lambda epoch, lr: lr/2)]) for f in (keras_fit, our_fit))
+    assert float(a.optimizer.learning_rate)==b.opt.param_groups[0]['lr']==LR/8 and same(a, b.model)
+
+def test_progress_bar(capsys):
+    learn = mk_learner()
+    learn.fit(1, cbs=kc.ProgbarLogger())
+    assert '3/3' in capsys.readouterr().out
+    learn.get_preds(cbs=kc.ProgbarLogger())
+    assert '2/2' in capsys.readouterr().out
+
+def test_a_list_of_callbacks():
+    es = kc.EarlyStopping('loss', min_delta=100)
+    learn = our_fit(5, kc.CallbackList([es, kc.LambdaCallback()]))
+    assert learn.epoch==1==es.stopped_epoch
+
+# What is refused
+
+@pytest.mark.parametrize('make', [lambda: kc.ModelCheckpoint('x.keras'), lambda: kc.BackupAndRestore('x'), lambda: kc.TensorBoard('x'), kc.History, kc.SwapEMAWeights],
+    ids=['ModelCheckpoint', 'BackupAndRestore', 'TensorBoard', 'History', 'SwapEMAWeights'])
+def test_those_that_need_more_are_refused_when_added(make):
+    with pytest.raises(TypeError, match=r'\(Keras\) needs more of a Keras model than there is here; use '): our_fit(1, make())
+
+def test_other_attributes_are_refused():
+    class Saves(kc.Callback):
+        def on_epoch_end(self, epoch, logs=None): self.model.save_weights('x')
+    with pytest.raises(AttributeError, match="no attribute 'save_weights'"): our_fit(1, Saves())
+
+# State
+
+def torch_learner():
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return Learner(DataLoaders(split(TRAIN), split(VALID)), nn.Linear(2, 1), F.mse_loss, torch.optim.SGD, lr=.25)
+
+def save_at(n, learn, cbs, folder):
+    "A callback that saves the learner and the state of `cbs` after `n` epochs"
+    def on_epoch_end(epoch, logs):
+        if epoch!=n-1: return
+        torch.save([o.state_dict() for o in cbs], folder/'cbs')
+        learn.save(folder/'x')
+    return kc.LambdaCallback(on_epoch_end=on_epoch_end)
+
+def test_a_stopped_and_a_resumed_run_are_those_that_went_through(tmp_path):
+    def _cbs(): return [kc.EarlyStopping('val_loss', min_delta=.03, patience=3, restore_best_weights=True), kc.ReduceLROnPlateau(min_delta=.03, patience=2, factor=.5)]
+    whole,learn = _cbs(),torch_learner()
+    with learn.no_logging(): learn.fit(12, cbs=whole)
+    assert 3<whole[0].stopped_epoch==learn.epoch<11 and whole[0].best_epoch>0
+    for n in range(1, learn.epoch+2):
+        (part,rest),(a,b) = ([as_cb(o) for o in _cbs()] for _ in range(2)),(torch_learner() for _ in range(2))
+        with a.no_logging(): a.fit(12, cbs=[*part, save_at(n, a, part, tmp_path)])
+        b.load(tmp_path/'x')
+        for o,sd in zip(rest, torch.load(tmp_path/'cbs', weights_only=True), strict=True): o.load_state_dict(sd)
+        with b.no_logging(): b.fit(12, lr=b.opt.param_groups[0]['lr'], start_epoch=n, cbs=rest)
+        assert same(b.model, learn.model) and same(a.model, learn.model), n
+        for k in ('wait', 'best', 'best_epoch', 'stopped_epoch'): assert getattr(rest[0].foreign, k)==getattr(whole[0], k)
+        for k in ('wait', 'best', 'cooldown_counter'): assert getattr(rest[1].foreign, k)==getattr(whole[1], k)
+        if n<=learn.epoch: assert rest[0].foreign.min_delta==whole[0].min_delta
+
+def test_a_second_fit_begins_anew():
+    es = kc.EarlyStopping('loss', min_delta=100, patience=2)
+    learn = our_fit(9, es)
+    with learn.no_logging(): learn.fit(9, cbs=es)
+    assert learn.epoch==2==es.stopped_epoch and len(learn.recorder.values)==3

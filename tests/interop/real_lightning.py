@@ -1,0 +1,331 @@
+"Lightning's own callbacks, unmodified, in our fit; and its hooks as its own trainer calls them"
+import csv, logging, sys, warnings
+from datetime import timedelta
+import pytest, torch
+from fastcore.basics import listify
+from learnloop import Callback as Ours, DataLoaders, GradientAccumulation, Learner, ParamScheduler, SanityCheck, SchedLin, ValidateCallback, as_cb
+from learnloop.interop.lightning import Callback as StandIn, Lightning
+from torch.nn import functional as F
+from torch.utils.data import DataLoader, TensorDataset
+
+warnings.simplefilter('ignore')  # Lightning's own, on old APIs, workers and missing loggers
+import lightning.pytorch as pl
+from lightning.pytorch.callbacks import EarlyStopping, LambdaCallback, LearningRateMonitor, ModelCheckpoint, Timer
+from lightning.pytorch.loggers import CSVLogger
+
+pytestmark = pytest.mark.filterwarnings('ignore')
+for o in ('lightning.pytorch', 'lightning.fabric', 'lightning', 'lightning.pytorch.utilities.rank_zero'): logging.getLogger(o).setLevel(logging.ERROR)
+HOOKS = [k for k in dir(pl.Callback) if k.startswith('on_') or k in ('setup', 'teardown')]
+METRICS = 'train_loss', 'train_loss_step', 'train_loss_epoch', 'val_loss', 'test_loss'
+TRAIN,VALID,TEST = (2,0),(2,1),(1,2)
+
+def loader(n, seed, bs=4):
+    g = torch.Generator().manual_seed(seed)
+    x = torch.randn(bs*n-1, 2, generator=g)  # the last batch is a smaller one
+    return DataLoader(TensorDataset(x, x@torch.tensor([[1.], [-2.]]) + .5), bs)
+
+def mk_model():
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return torch.nn.Linear(2, 1)
+
+class Line(pl.LightningModule):
+    "The model, loss and optimizer of `mk_learner`, as Lightning has them"
+    def __init__(self):
+        super().__init__()
+        self.model = mk_model()
+    def forward(self, x): return self.model(x)
+    def training_step(self, batch, batch_idx):
+        loss = F.mse_loss(self(batch[0]), batch[1])
+        self.log('train_loss', loss, on_step=True, on_epoch=True)
+        return loss
+    def _eval(self, name, batch):
+        loss = F.mse_loss(self(batch[0]), batch[1])
+        self.log(name, loss)
+        return loss
+    def validation_step(self, batch, batch_idx): return self._eval('val_loss', batch)
+    def test_step(self, batch, batch_idx): return self._eval('test_loss', batch)
+    def predict_step(self, batch, batch_idx): return self(batch[0])
+    def configure_optimizers(self): return torch.optim.SGD(self.parameters(), lr=.1)
+
+def mk_learner(cbs=None, valid=VALID, **kwargs):
+    dls = DataLoaders(loader(*TRAIN), loader(*valid) if valid else None, loader(*TEST), device='cpu')
+    learn = Learner(dls, mk_model(), F.mse_loss, torch.optim.SGD, lr=.1, cbs=cbs, **kwargs)
+    learn.logger = lambda row: None
+    return learn
+
+def mk_trainer(cbs, n_epoch=2, **kwargs):
+    return pl.Trainer(**dict(max_epochs=n_epoch, accelerator='cpu', logger=False, enable_progress_bar=False, enable_model_summary=False,
+        enable_checkpointing=any(isinstance(o, pl.callbacks.Checkpoint) for o in cbs), callbacks=listify(cbs), num_sanity_val_steps=0) | kwargs)
+
+def plain(o):
+    "What is compared of an argument"
+    if isinstance(o, torch.Tensor): return ('tensor', tuple(o.shape), round(o.item(), 5) if o.numel()==1 else round(o.sum().item(), 4))
+    if isinstance(o, dict): return {k:plain(v) for k,v in o.items()}
+    if isinstance(o, (list,tuple)): return type(o).__name__,[plain(v) for v in o]
+    return o if isinstance(o, (int,float)) else str(getattr(o, 'value', o)) if isinstance(o, str) else type(o).__name__
+
+class Recorder(pl.Callback):
+    "Records every hook, and what it sees of the trainer; acts at the `n`-th call of `at`"
+    def __init__(self, at=None, do=None, n=1, trace=None, who=''): self.at,self.do,self.n,self.who,self.trace = at,do,n,who,[] if trace is None else trace
+
+def _hook(k):
+    def f(self, trainer, pl_module, *args, **kwargs):
+        t = trainer
+        rec = dict(hook=k, args=[plain(o) for o in args], kwargs=plain(kwargs), epoch=t.current_epoch, step=t.global_step, fn=plain(t.state.fn),
+            stepped=t.fit_loop.epoch_loop._batches_that_stepped, sanity=t.sanity_checking, training=t.training, validating=t.validating)
+        if k!='setup': rec |= dict(metrics={m:round(float(t.callback_metrics[m]), 5) for m in METRICS if m in t.callback_metrics})
+        if k!='on_train_batch_end': rec |= dict(grad=[p.grad is not None for p in pl_module.parameters()])
+        if k!='on_before_zero_grad': rec |= dict(stage=plain(t.state.stage))
+        if k.startswith('on_train_batch') or k=='on_before_zero_grad': rec.pop('grad', None)
+        self.trace.append(rec | dict(who=self.who))
+        if k==self.at and sum(o['hook']==k for o in self.trace)==self.n: self.do(trainer)
+    return f
+for _k in HOOKS: setattr(Recorder, _k, _hook(_k))
+
+def names(trace): return [o['hook'] for o in trace]
+def compare(ours, theirs):
+    for i,(a,b) in enumerate(zip(ours, theirs, strict=False)): assert a==b, (names(theirs)[max(i-3, 0):i+1], {k:(a[k], b[k]) for k in a if a[k]!=b.get(k)})
+    assert names(ours)==names(theirs)
+
+def run_both(mk_cbs, mk_ours=lambda: [], n_epoch=2, valid=VALID, error=None, sanity=0, **kwargs):
+    "The same callbacks in both, their traces and weights compared; returns learner and Lightning's trainer"
+    ours,theirs = mk_cbs(),mk_cbs()
+    learn,trainer,module = mk_learner(mk_ours(), valid),mk_trainer(theirs, n_epoch, num_sanity_val_steps=sanity, **kwargs),Line()
+    def fit(f):
+        if error is None: return f()
+        with pytest.raises(error): f()
+    fit(lambda: learn.fit(n_epoch, cbs=ours))
+    fit(lambda: trainer.fit(module, loader(*TRAIN), loader(*valid) if valid else None))
+    if not valid or error:  # gradients are dropped after the step here; there, before the next backward pass and before validation
+        for o in (*ours, *theirs): o.trace[:] = [{k:v for k,v in r.items() if k!='grad'} for r in o.trace]
+    for a,b in zip(ours, theirs, strict=True): compare(a.trace, b.trace)
+    for a,b in zip(learn.model.parameters(), module.model.parameters(), strict=True): assert torch.equal(a, b)
+    return learn,trainer
+
+def stop(trainer): trainer.should_stop = True
+def fail(trainer): raise ValueError('a test')
+def interrupt(trainer): raise KeyboardInterrupt
+
+def test_hooks_of_the_standin_are_theirs():
+    import inspect
+    for k in HOOKS: assert list(inspect.signature(getattr(StandIn, k)).parameters)==list(inspect.signature(getattr(pl.Callback, k)).parameters)
+    assert {k for k in dir(pl.Callback) if k[0]!='_'}<=set(dir(StandIn))
+    assert {h.name for h in Lightning.hooks}==set(HOOKS)
+
+def test_trace(): run_both(lambda: [Recorder()])
+def test_trace_with_a_sanity_check(): run_both(lambda: [Recorder()], lambda: [SanityCheck(2)], sanity=2)
+def test_trace_without_validation(): run_both(lambda: [Recorder()], valid=None)
+def test_trace_of_several():
+    def mk():
+        trace = []
+        class Last(Recorder, pl.callbacks.Checkpoint): pass
+        class Early(Recorder, EarlyStopping):
+            def state_dict(self): return {}
+            state_key = 'early'
+        for k in HOOKS: setattr(Early, k, _hook(k))
+        return [Last(trace=trace, who='a'), Recorder(trace=trace, who='b'), Early(trace=trace, who='c'), Recorder(trace=trace, who='d')]
+    learn = mk_learner()
+    ours,theirs = mk(),mk()
+    learn.fit(2, cbs=[Lightning(o, name=o.who) for o in ours])
+    mk_trainer(theirs).fit(Line(), loader(*TRAIN), loader(*VALID))
+    assert [(o['who'], o['hook']) for o in ours[0].trace]==[(o['who'], o['hook']) for o in theirs[0].trace]
+
+@pytest.mark.parametrize('n', [1, 2])
+@pytest.mark.parametrize('at', ['setup', 'on_fit_start', 'on_train_start', 'on_train_epoch_start', 'on_train_batch_start', 'on_before_backward',
+    'on_train_batch_end', 'on_validation_start', 'on_validation_batch_end', 'on_validation_end', 'on_train_epoch_end', 'on_train_end'])
+def test_stop_trace(at, n): run_both(lambda: [Recorder(at, stop, n)], n_epoch=3)
+@pytest.mark.parametrize('at', ['setup', 'on_sanity_check_start', 'on_validation_end', 'on_sanity_check_end'])
+def test_stop_trace_with_a_sanity_check(at): run_both(lambda: [Recorder(at, stop)], lambda: [SanityCheck(2)], sanity=2)
+
+@pytest.mark.parametrize('at', ['setup', 'on_fit_start', 'on_train_start', 'on_train_epoch_start', 'on_train_batch_start', 'on_before_zero_grad',
+    'on_after_backward', 'on_before_optimizer_step', 'on_train_batch_end', 'on_validation_start', 'on_validation_batch_start', 'on_validation_batch_end',
+    'on_validation_end', 'on_train_epoch_end', 'on_train_end', 'on_fit_end', 'teardown'])
+def test_error_trace(at): run_both(lambda: [Recorder(at, fail)], error=ValueError)
+def test_interrupt_trace(monkeypatch):
+    monkeypatch.setattr(sys, 'exit', lambda code: (_ for _ in ()).throw(KeyboardInterrupt()))  # Lightning would end the process
+    run_both(lambda: [Recorder('on_train_batch_end', interrupt)], error=KeyboardInterrupt)
+
+def test_min_epochs():
+    def mk(): return [Recorder('on_train_batch_end', stop)]
+    ours,theirs = mk(),mk()
+    mk_learner().fit(4, cbs=[Lightning(*ours, min_epochs=2)])
+    mk_trainer(theirs, 4, min_epochs=2).fit(Line(), loader(*TRAIN), loader(*VALID))
+    compare(ours[0].trace, theirs[0].trace)
+
+def test_trace_with_accumulation():
+    a,b = Recorder(),Recorder()
+    learn = mk_learner(GradientAccumulation(n_batches=2))
+    learn.dls = DataLoaders(loader(3, 0), loader(*VALID), device='cpu')
+    learn.fit(2, cbs=[a])
+    mk_trainer([b], accumulate_grad_batches=2).fit(Line(), loader(3, 0), loader(*VALID))
+    # Lightning divides the loss that it returns, and that of a smaller last window, by the whole number of batches; it is the loss of the batch here
+    assert names(a.trace)==names(b.trace)
+    assert [(o['epoch'], o['step'], o['stage']) for o in a.trace if 'stage' in o]==[(o['epoch'], o['step'], o['stage']) for o in b.trace if 'stage' in o]
+
+def test_trace_of_evaluations():
+    a,b = Recorder(),Recorder()
+    learn = mk_learner([a])
+    trainer,module = mk_trainer([b]),Line()
+    learn.fit(1)
+    trainer.fit_loop.max_epochs = 1
+    trainer.fit(module, loader(*TRAIN), loader(*VALID))
+    learn.validate()
+    trainer.validate(module, loader(*VALID), verbose=False)
+    learn.validate(2)
+    trainer.test(module, loader(*TEST), verbose=False)
+    learn.get_preds()
+    trainer.predict(module, loader(*VALID))
+    compare(a.trace, b.trace)
+
+def test_trace_of_validation_between_batches():
+    a,b = Recorder(),Recorder()
+    learn = mk_learner([a, ValidateCallback(every_steps=1)])
+    learn.fit(1)
+    mk_trainer([b], 1, val_check_interval=1).fit(Line(), loader(*TRAIN), loader(*VALID))
+    theirs,ours = names(b.trace),names(a.trace)
+    # there, `on_train_batch_end` comes before the validation, and there is none after the last batch's; here one ends each epoch
+    assert sorted(set(ours))==sorted(set(theirs))
+    assert ours.count('on_validation_end')==theirs.count('on_validation_end')+1==3
+
+def test_early_stopping():
+    def mk(): return EarlyStopping('val_loss', patience=1, min_delta=.4)
+    a,b = mk(),mk()
+    learn = mk_learner()
+    learn.fit(20, cbs=[a])
+    mk_trainer([b], 20).fit(Line(), loader(*TRAIN), loader(*VALID))
+    assert 0<a.stopped_epoch==b.stopped_epoch==learn.epoch<19
+    assert torch.isclose(a.best_score, b.best_score) and a.stopping_reason==b.stopping_reason and a.wait_count==b.wait_count
+    assert len(learn.recorder.values)==a.stopped_epoch+1
+    with pytest.raises(RuntimeError, match='EarlyStopping'): learn.fit(1, cbs=[EarlyStopping('val_los')])
+    learn.fit(1)
+
+def test_early_stopping_after_validations_between_batches():
+    es = EarlyStopping('val_loss', patience=1, min_delta=100.)
+    learn = mk_learner([ValidateCallback(every_steps=2)])
+    learn.dls = DataLoaders(loader(9, 0), loader(*VALID), device='cpu')
+    learn.fit(5, cbs=[es])
+    assert learn.epoch==0 and learn.count.opt_steps==4 and es.wait_count==1  # the first sets the score, the second is no better
+    other = EarlyStopping('val_loss', patience=1, min_delta=100.)
+    mk_trainer([other], 5, val_check_interval=2).fit(Line(), loader(9, 0), loader(*VALID))
+    assert other.wait_count==1 and torch.isclose(other.best_score, es.best_score)
+
+def test_early_stopping_of_nan():
+    learn = mk_learner()
+    class Break(Ours):
+        def before_validate(self):
+            if self.learn.epoch==1: self.learn.model.weight.data.fill_(torch.nan)
+    es = EarlyStopping('valid_loss', patience=9)
+    learn.fit(5, cbs=[es, Break()])
+    assert es.stopped_epoch==learn.epoch==1
+
+def test_model_checkpoint(tmp_path):
+    def mk(folder): return ModelCheckpoint(tmp_path/folder, '{epoch}-{val_loss:.4f}', monitor='val_loss', save_top_k=2, save_last=True)
+    a,b,weights = mk('a'),mk('b'),[]
+    learn = mk_learner()
+    class Keep(Ours):
+        def after_epoch(self): weights.append([p.detach().clone() for p in self.learn.model.parameters()])
+    learn.fit(4, cbs=[a, Keep()])
+    mk_trainer([b], 4).fit(Line(), loader(*TRAIN), loader(*VALID))
+    assert (files := sorted(o.name for o in (tmp_path/'a').iterdir()))==sorted(o.name for o in (tmp_path/'b').iterdir())
+    assert len(files)==3 and 'last.ckpt' in files
+    assert torch.isclose(a.best_model_score, b.best_model_score) and a.best_model_path.endswith(b.best_model_path.split('/')[-1])
+    best = min(range(4), key=lambda i: learn.recorder.values[i][1])
+    new = mk_learner()
+    new.load(a.best_model_path)
+    for p,q in zip(new.model.parameters(), weights[best], strict=True): assert torch.equal(p, q)
+    sd = torch.load(a.last_model_path, weights_only=True)
+    for p,q in zip(sd['state_dict'].values(), weights[3], strict=True): assert torch.equal(p, q)
+    assert sd['global_step']==8 and sd['epoch']==3 and a.state_key in sd['callbacks']
+    theirs = torch.load(b.last_model_path, weights_only=True)
+    assert sd['callbacks'][a.state_key].keys()==theirs['callbacks'][b.state_key].keys() and theirs['epoch']==3
+    for p,q in zip(sd['state_dict'].values(), theirs['state_dict'].values(), strict=True): assert torch.equal(p, q)
+
+@pytest.mark.parametrize('kwargs', [dict(every_n_train_steps=1, save_top_k=-1), dict(save_top_k=1), dict(monitor='train_loss', save_top_k=-1),
+    dict(every_n_epochs=2, save_top_k=-1), dict(monitor='val_loss', save_on_train_epoch_end=False, save_top_k=-1), dict(save_weights_only=True),
+    dict(save_last='link', monitor='val_loss'), dict(monitor='val_loss', every_n_train_steps=2, save_top_k=-1),
+    dict(train_time_interval=timedelta(0), save_top_k=-1), dict(monitor='val_loss', mode='max')])
+def test_model_checkpoint_writes_the_same_files(tmp_path, kwargs):
+    a,b = (ModelCheckpoint(tmp_path/o, '{epoch}-{step}-{train_loss:.3f}', **kwargs) for o in 'ab')
+    learn = mk_learner()
+    learn.fit(3, cbs=[a])
+    mk_trainer([b], 3).fit(Line(), loader(*TRAIN), loader(*VALID))
+    assert (files := sorted(o.name for o in (tmp_path/'a').iterdir()))==sorted(o.name for o in (tmp_path/'b').iterdir()) and files
+    for o in files:
+        x,y = (torch.load(tmp_path/f/o, weights_only=True)['state_dict'].values() for f in 'ab')
+        assert all(torch.equal(p, q) for p,q in zip(x, y, strict=True))
+    mk_learner().load(tmp_path/'a'/files[0], with_opt=not kwargs.get('save_weights_only'))
+
+def test_model_checkpoint_in_the_default_folder(tmp_path):
+    learn = mk_learner(path=tmp_path)
+    learn.fit(1, cbs=[ModelCheckpoint(save_on_exception=True), ModelCheckpoint(monitor='val_loss', filename='best')])
+    assert sorted(o.name for o in (tmp_path/'checkpoints').iterdir())==['best.ckpt', 'epoch=0-step=2.ckpt']
+
+def test_model_checkpoint_on_exception(tmp_path):
+    mc = ModelCheckpoint(tmp_path, save_on_exception=True, save_top_k=0)
+    with pytest.raises(ValueError): mk_learner().fit(2, cbs=[mc, Recorder('on_train_batch_start', fail, 2)])
+    assert [o.name for o in tmp_path.iterdir()]==['epoch=0-step=1.ckpt']
+
+def test_model_checkpoint_in_two_fits(tmp_path):
+    mc,learn = ModelCheckpoint(tmp_path, save_top_k=-1),mk_learner()
+    for _ in range(2): learn.fit(1, cbs=[mc])
+    assert sorted(o.name for o in tmp_path.iterdir())==['epoch=0-step=2.ckpt', 'epoch=0-step=4.ckpt']
+
+def test_state_goes_on_from_a_checkpoint(tmp_path):
+    es,mc = EarlyStopping('val_loss', patience=7),ModelCheckpoint(tmp_path, save_last=True, monitor='val_loss')
+    mk_learner().fit(3, cbs=[es, mc])
+    new_es,new_mc = EarlyStopping('val_loss', patience=7),ModelCheckpoint(tmp_path, save_last=True, monitor='val_loss')
+    mk_learner([new_es, new_mc]).load(mc.last_model_path)
+    assert new_es.best_score==es.best_score and new_mc.best_model_score==mc.best_model_score and new_mc.best_model_path==mc.best_model_path
+
+def test_learning_rate_monitor():
+    lr = LearningRateMonitor('step', log_momentum=True, log_weight_decay=True)
+    adapter,learn = Lightning(lr, log_every_n_steps=1),mk_learner()
+    learn.fit(2, cbs=[adapter, ParamScheduler({'lr': SchedLin(.1, .02)})])
+    assert lr.lrs=={'lr-SGD': learn.recorder.lrs} and len(set(learn.recorder.lrs))==4
+    assert [o['step'] for o in adapter.trainer.logger.history]==[0, 1, 2, 3]
+    assert [o['lr-SGD'] for o in adapter.trainer.logger.history]==learn.recorder.lrs
+
+@pytest.mark.parametrize('interval', [None, 'step', 'epoch'])
+def test_learning_rate_monitor_as_in_its_own_trainer(tmp_path, interval):
+    a,b = LearningRateMonitor(interval),LearningRateMonitor(interval)
+    logs = [CSVLogger(tmp_path, o) for o in 'ab']
+    mk_learner().fit(2, cbs=[Lightning(a, logger=logs[0], log_every_n_steps=2)])
+    mk_trainer([b], logger=logs[1], log_every_n_steps=2).fit(Line(), loader(*TRAIN), loader(*VALID))
+    assert a.lrs==b.lrs and a.lrs['lr-SGD']
+    rows = [[{k:round(float(v), 4) for k,v in r.items() if v} for r in csv.DictReader(open(o.log_dir+'/metrics.csv'))] for o in logs]
+    assert rows[0]==rows[1] and len(rows[0])>3
+
+def test_timer():
+    timer,learn = Timer(timedelta(seconds=0), interval='step'),mk_learner()
+    learn.fit(3, cbs=[timer])
+    assert learn.count.batches==0  # used up before it began: there, too, nothing is trained
+    timer = Timer(timedelta(hours=1))
+    learn.fit(1, cbs=[timer])
+    assert 0<timer.time_elapsed('train')<60 and 0<timer.time_elapsed('validate')<60 and timer.time_remaining()<3600
+    learn.validate(2, cbs=[timer])
+    assert timer.time_elapsed('test')>0
+
+@pytest.mark.parametrize('interval,n', [('step', 1), ('epoch', 2)])
+def test_timer_stops(monkeypatch, interval, n):
+    timer,learn,now = Timer(timedelta(seconds=10), interval=interval),mk_learner(),[0.]
+    monkeypatch.setattr('lightning.pytorch.callbacks.timer.time.monotonic', lambda: now[0])
+    class Late(Ours):
+        def after_batch(self): now[0] += 20
+    learn.fit(3, cbs=[timer, Late()])
+    assert learn.recorder.iters==[n] and learn.recorder.values[0][1] is not None  # validated after the stop
+
+def test_lambda_callback():
+    seen = []
+    mk_learner().fit(1, cbs=[LambdaCallback(on_train_epoch_end=lambda trainer, pl_module: seen.append(trainer.current_epoch))])
+    assert seen==[0]
+
+def test_all_four_at_once_under_both_names(tmp_path):
+    import pytorch_lightning
+    cbs = [EarlyStopping('val_loss'), ModelCheckpoint(tmp_path), LearningRateMonitor(), Timer('00:01:00:00'), pytorch_lightning.callbacks.EarlyStopping('train_loss')]
+    learn = mk_learner()
+    learn.fit(2, cbs=cbs)
+    assert cbs[1].best_model_path and isinstance(as_cb(cbs[4]), Lightning) and cbs[4].best_score==torch.tensor(learn.recorder.values[-1][0])
+    f = tmp_path/'states.pt'
+    torch.save([as_cb(o).state_dict() for o in cbs], f)
+    assert len(torch.load(f, weights_only=True))==5

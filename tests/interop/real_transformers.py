@@ -1,0 +1,353 @@
+"transformers' Trainer: its own callbacks in our fits, and its hooks beside ours. Run by `python -m tools.interop transformers`"
+import io, math, warnings
+from contextlib import redirect_stdout
+from functools import partial
+from inspect import signature
+import pytest, torch
+from learnloop import DataLoaders, GradientAccumulation, GradientClip, Learner, TorchScheduler
+from learnloop.interop import transformers as ours
+from learnloop.interop.transformers import Transformers
+from torch import nn
+from torch.nn import functional as F
+from torch.utils.data import DataLoader
+with warnings.catch_warnings():
+    warnings.simplefilter('ignore')
+    import transformers
+    from transformers import EarlyStoppingCallback, PrinterCallback, ProgressCallback, Trainer, TrainerCallback, TrainingArguments
+    from transformers.trainer_callback import DefaultFlowCallback, ExportableState, TrainerControl
+transformers.logging.set_verbosity_error()
+torch.set_num_threads(1)
+
+HOOKS = [k for k in vars(TrainerCallback) if k.startswith('on_')]
+
+class Line(nn.Module):
+    "A line that returns its loss"
+    def __init__(self):
+        super().__init__()
+        with torch.random.fork_rng():
+            torch.manual_seed(0)
+            self.lin = nn.Linear(2, 1)
+    def forward(self, x, labels):
+        pred = self.lin(x)
+        return dict(loss=F.mse_loss(pred, labels), logits=pred)
+
+def data(n, seed):
+    x = torch.randn(n, 2, generator=torch.Generator().manual_seed(seed))
+    return [dict(x=o, labels=o@torch.tensor([[1.], [-2.]]) + .5) for o in x.unbind()]
+def collate(items): return {k:torch.stack([o[k] for o in items]).view(len(items), -1) for k in items[0]}
+TRAIN,VALID = data(28, 1),data(10, 2)
+
+TIMES = 'eval_runtime','eval_samples_per_second','eval_steps_per_second','train_runtime','train_samples_per_second','train_steps_per_second'
+def untimed(d): return {k:'time' if k in TIMES else v for k,v in d.items() if k!='total_flos'}  # which is 0 there, but for models of transformers
+
+class Record(TrainerCallback):
+    "Writes down every hook, with what it is given, and does what `acts` says"
+    def __init__(self, acts=()): self.acts,self.seen,self.weights = dict(acts),[],[]
+
+def _recorder(k):
+    def on(self, args, state, control, **kwargs):
+        s,ps = state,list(kwargs['model'].parameters())
+        row = dict(hook=k, flags=[o for o in ours._flags if getattr(control, o)], n_logs=len(s.log_history)) | {o:getattr(s, o) for o in STATE}
+        row |= {o:len(v) if v is not None and 'loader' in o else v is None for o,v in kwargs.items() if o not in ('logs', 'metrics', 'lr_scheduler')}
+        self.seen.append(row | {o:untimed(kwargs[o]) for o in ('logs', 'metrics') if o in kwargs})
+        grads = k in ('on_pre_optimizer_step', 'on_optimizer_step')
+        self.weights.append([p.grad.clone() if grads else p.detach().clone() for p in ps])
+        if (act := self.acts.get((k, s.global_step))): return act(control)
+    return on
+STATE = ('global_step', 'epoch', 'max_steps', 'num_train_epochs', 'best_metric', 'best_global_step', 'logging_steps', 'is_local_process_zero', 'is_world_process_zero',
+    'is_hyper_param_search')
+for k in HOOKS:
+    if k!='on_push_begin': setattr(Record, k, _recorder(k))
+
+
+class Theirs(Trainer):
+    def _get_train_sampler(self, *args): return torch.utils.data.SequentialSampler(self.train_dataset)
+
+def theirs(folder, cbs, n_epoch=2, n_acc=1, train=TRAIN, **kwargs):
+    "Train with their Trainer"
+    args = dict(output_dir=folder/'theirs', per_device_train_batch_size=4, per_device_eval_batch_size=4, num_train_epochs=n_epoch,
+        gradient_accumulation_steps=n_acc, max_grad_norm=1., report_to='none', use_cpu=True, disable_tqdm=True, logging_strategy='epoch', eval_strategy='epoch',
+        save_strategy='no', metric_for_best_model='loss', optim='sgd', learning_rate=.05, lr_scheduler_type='constant', dataloader_pin_memory=False,
+        remove_unused_columns=False, label_names=['labels'])
+    tr = Theirs(Line(), TrainingArguments(**args | kwargs), collate, train_dataset=train, eval_dataset=VALID, callbacks=cbs)
+    tr.remove_callback(PrinterCallback)
+    with redirect_stdout(io.StringIO()): tr.train()
+    return tr
+
+def mk_learner(folder, n_acc=1, train=TRAIN, cbs=(), bs=4, **kwargs):
+    dls = DataLoaders(DataLoader(train, bs, collate_fn=collate), DataLoader(VALID, 4, collate_fn=collate), device='cpu')
+    cbs = [GradientClip(1.), *[GradientAccumulation(n_batches=n_acc)]*(n_acc>1), *cbs]
+    return Learner(dls, Line(), opt_func=torch.optim.SGD, lr=.05, path=folder, cbs=cbs, **kwargs)
+
+def fit(folder, cbs, n_epoch=2, n_acc=1, train=TRAIN, max_steps=None, **kwargs):
+    "Train with learnloop"
+    learn = mk_learner(folder, n_acc, train)
+    cbs = [Transformers(o, **kwargs, name=f't{i}') for i,o in enumerate(cbs)]
+    with learn.no_logging(): learn.fit(None if max_steps else n_epoch, max_steps=max_steps, cbs=cbs)
+    return learn
+
+def same(a, b):
+    "Are `a` and `b` equal, but for the rounding of floats?"
+    if isinstance(a, dict): return isinstance(b, dict) and list(a)==list(b) and all(same(a[k], b[k]) for k in a)
+    if isinstance(a, float) and isinstance(b, (int,float)): return math.isclose(a, b, rel_tol=2e-6)  # losses are summed in another order
+    return a==b
+
+def compare(folder, n_epoch=2, n_acc=1, acts=(), n_cbs=1, train=TRAIN, **kwargs):
+    "Record their Trainer and ours; returns ours"
+    want,got = ([Record(acts if i==n_cbs-1 else ()) for i in range(n_cbs)] for _ in range(2))
+    theirs(folder, want, n_epoch, n_acc, train, **kwargs)
+    learn = fit(folder, got, n_epoch, n_acc, train, **kwargs)
+    for a,b in zip(want, got, strict=True):
+        assert [o['hook'] for o in a.seen]==[o['hook'] for o in b.seen]
+        for i,(x,y) in enumerate(zip(a.seen, b.seen, strict=True)): assert same(x, y), (i, x, y)
+        for i,(x,y) in enumerate(zip(a.weights, b.weights, strict=True)):
+            if n_acc in (1, 2, 4): assert all(map(torch.equal, x, y)), a.seen[i]
+            else: torch.testing.assert_close(x, y)  # a division by 3 is rounded elsewhere
+    return learn,got
+
+def flag(name, value=True):
+    def act(control): setattr(control, name, value)
+    return act
+def returned(name):
+    "A new control, as their documents would have it returned"
+    return lambda control: TrainerControl(**{name:True})
+
+def test_stand_ins_have_the_signatures_of_the_real_ones():
+    assert {k for k in vars(ours.TrainerCallback) if k.startswith('on_')}==set(HOOKS)
+    for k in HOOKS: assert list(signature(getattr(ours.TrainerCallback, k)).parameters)==list(signature(getattr(TrainerCallback, k)).parameters), k
+    assert list(signature(ours.TrainerControl).parameters)==list(signature(TrainerControl).parameters)
+    known = set(signature(transformers.TrainerState).parameters)
+    assert {k for k in vars(ours.TrainerState()) if k!='learn'}<=known
+    assert set(ours._options)<=set(signature(TrainingArguments).parameters)
+    assert {o.name:o.value for o in ours.SaveStrategy}=={o.name:o.value for o in transformers.trainer_utils.SaveStrategy}
+    assert ours.IntervalStrategy.EPOCH==transformers.trainer_utils.IntervalStrategy.EPOCH
+
+def test_every_hook_is_in_the_table(): assert {h.name for h in Transformers.hooks}|set(Transformers.missing)==set(HOOKS)
+
+@pytest.mark.parametrize('n_acc', [1, 2, 3, 7, 8])
+def test_trace_and_weights(tmp_path, n_acc): compare(tmp_path, n_acc=n_acc)
+
+@pytest.mark.parametrize('n_acc', [1, 2])
+def test_trace_with_a_smaller_batch_at_the_end(tmp_path, n_acc): compare(tmp_path, n_acc=n_acc, train=data(26, 1))
+
+@pytest.mark.parametrize('kwargs', [
+    dict(logging_strategy='steps', logging_steps=2), dict(logging_strategy='steps', logging_steps=3, logging_first_step=True), dict(logging_strategy='no'),
+    dict(eval_strategy='steps', eval_steps=3), dict(eval_strategy='no', metric_for_best_model=None), dict(eval_delay=2), dict(eval_strategy='steps', eval_steps=2, eval_delay=5),
+    dict(save_strategy='steps', save_steps=3), dict(save_strategy='epoch'), dict(save_strategy='best'), dict(save_strategy='epoch', load_best_model_at_end=True),
+    dict(save_strategy='best', load_best_model_at_end=True), dict(eval_strategy='steps', logging_strategy='steps', logging_steps=.25, eval_steps=.3),
+    dict(metric_for_best_model='eval_loss', greater_is_better=True), dict(logging_strategy='steps', eval_strategy='steps', save_strategy='steps', logging_steps=2, eval_steps=2, save_steps=2)],
+    ids=str)
+@pytest.mark.parametrize('n_acc', [1, 2])
+def test_trace_of_strategies(tmp_path, n_acc, kwargs): compare(tmp_path, n_acc=n_acc, **kwargs)
+
+ACTS = [(h, n) for h,n in (('on_train_begin', 0), ('on_epoch_begin', 0), ('on_epoch_begin', 7), ('on_step_begin', 2), ('on_pre_optimizer_step', 2), ('on_optimizer_step', 2),
+    ('on_step_end', 3), ('on_step_end', 7), ('on_step_end', 14), ('on_epoch_end', 7), ('on_prediction_step', 7), ('on_log', 7), ('on_evaluate', 7), ('on_train_end', 14))]
+@pytest.mark.parametrize('name', ours._flags)
+@pytest.mark.parametrize('at', ACTS, ids=str)
+def test_flags_are_heeded_when_theirs_are(tmp_path, at, name): compare(tmp_path, acts={at:flag(name)}, n_cbs=2)
+
+@pytest.mark.parametrize('name', ['should_training_stop', 'should_epoch_stop', 'should_log', 'should_evaluate', 'should_save'])
+@pytest.mark.parametrize('at', [('on_step_end', 3), ('on_epoch_end', 7), ('on_evaluate', 7)], ids=str)
+def test_a_control_may_be_returned(tmp_path, at, name): compare(tmp_path, acts={at:returned(name)}, n_cbs=2)
+
+@pytest.mark.parametrize('name', ours._flags)
+@pytest.mark.parametrize('at', [('on_epoch_end', 7), ('on_step_end', 3), ('on_step_end', 14)], ids=str)
+def test_flags_can_be_taken_back(tmp_path, at, name):
+    compare(tmp_path, acts={at:flag(name, False)}, logging_strategy='epoch', save_strategy='steps', save_steps=3)
+
+@pytest.mark.parametrize('n', [3, 7, 9])
+def test_max_steps(tmp_path, n): compare(tmp_path, max_steps=n)
+
+def test_learning_rate_is_that_before_the_scheduler_steps(tmp_path):
+    a,b = Record(),Record()
+    theirs(tmp_path, [a], lr_scheduler_type='linear', logging_strategy='steps', logging_steps=1)
+    sched = TorchScheduler(partial(torch.optim.lr_scheduler.LambdaLR, lr_lambda=lambda i: 1-i/14), 'step')
+    learn = mk_learner(tmp_path, cbs=[sched])
+    with learn.no_logging(): learn.fit(2, cbs=Transformers(b, logging_strategy='steps', logging_steps=1))
+    for x,y in zip(a.seen, b.seen, strict=True): assert same(x, y)
+    assert [o['logs']['learning_rate'] for o in b.seen if 'learning_rate' in o.get('logs', ())][:2]==[.05, .05*(1-1/14)]
+    for x,y in zip(a.weights, b.weights, strict=True): assert all(map(torch.equal, x, y))
+
+class SeesScheduler(TrainerCallback):
+    def on_step_end(self, args, state, control, lr_scheduler, optimizer, **kwargs): self.seen = lr_scheduler.get_last_lr(),optimizer.param_groups[0]['lr']
+def test_lr_scheduler_is_that_of_a_torch_scheduler(tmp_path):
+    cb,sched = SeesScheduler(),TorchScheduler(partial(torch.optim.lr_scheduler.LambdaLR, lr_lambda=lambda i: 1-i/14), 'step')
+    fit_with(tmp_path, [sched, cb], n_epoch=1)
+    assert cb.seen[0][0]==cb.seen[1]==.05*.5
+
+def fit_with(folder, cbs, n_epoch=2, **kwargs):
+    learn = mk_learner(folder, **kwargs)
+    with learn.no_logging(): learn.fit(n_epoch, cbs=cbs)
+    return learn
+
+def test_evaluate_and_predict_outside_of_a_fit(tmp_path):
+    a,b = Record(),Record()
+    tr = theirs(tmp_path, [a])
+    learn = mk_learner(tmp_path, cbs=[b])
+    with learn.no_logging(): learn.fit(2)
+    n = len(b.seen)
+    tr.evaluate()
+    tr.predict(VALID)
+    learn.validate()
+    learn.get_preds()
+    a,b = ([{k:v for k,v in o.items() if k not in ('n_logs', 'flags')} for o in o.seen[n:]] for o in (a, b))
+    assert [o['hook'] for o in b]==['on_prediction_step']*3 + ['on_log', 'on_evaluate'] + ['on_prediction_step']*3 + ['on_predict']
+    keys = 'test_runtime','test_samples_per_second','test_steps_per_second'
+    for x,y in zip(a, b, strict=True):
+        for o in (x, y): o['metrics'] = {k:v for k,v in o.get('metrics', {}).items() if k not in keys}
+        assert same(x, y), (x, y)
+
+# Where ours differs
+
+def test_an_open_window_is_stepped_when_an_epoch_is_stopped(tmp_path):
+    "Theirs leaves the gradients of the batches since the last step to be added to those of the next epoch"
+    acts = {('on_substep_end', 1): flag('should_epoch_stop')}
+    a,b = Record(acts),Record(acts)
+    theirs(tmp_path, [a], n_acc=4)
+    fit(tmp_path, [b], n_acc=4)
+    def hooks(o): return [x['hook'] for x in o.seen if x['hook'] in ('on_step_begin', 'on_substep_end', 'on_optimizer_step', 'on_step_end', 'on_epoch_end')]
+    assert hooks(a)[:8]==['on_step_begin', *['on_substep_end']*3, 'on_optimizer_step', 'on_step_end', 'on_step_begin', 'on_substep_end'] and hooks(a)[8]=='on_epoch_end'
+    assert hooks(b)[:8]==hooks(a)[:8] and hooks(b)[8:11]==['on_optimizer_step', 'on_step_end', 'on_epoch_end']
+
+def test_batches_of_a_step_count_by_their_size(tmp_path):
+    "There each counts the same, so that two samples in a batch of their own count as much as four in another"
+    train = data(26, 1)
+    def final(learn): return torch.cat([p.detach().flatten() for p in learn.model.parameters()])
+    their,our = final(theirs(tmp_path, [], n_acc=4, train=train)),final(fit(tmp_path, [Record()], n_acc=4, train=train))
+    big = mk_learner(tmp_path, train=train, bs=16)
+    with big.no_logging(): big.fit(2)
+    torch.testing.assert_close(our, final(big))
+    assert not torch.allclose(their, our, atol=1e-3)
+
+def test_nan_is_logged(tmp_path):
+    "There it is replaced by the mean of the losses before it"
+    train = data(28, 1)
+    train[24]['labels'] = train[24]['labels']*math.nan  # in the last batch
+    a,b = Record(),Record()
+    theirs(tmp_path, [a], 1, train=train)
+    fit(tmp_path, [b], 1, train=train)
+    loss = [[o['logs']['loss'] for o in x.seen if 'loss' in o.get('logs', ())] for x in (a, b)]
+    assert math.isfinite(loss[0][0]) and math.isnan(loss[1][0])
+
+# Where their documents say what their code doesn't do
+
+class Tells(TrainerCallback):
+    def __init__(self): self.seen = []
+    def on_train_begin(self, args, state, control, **kwargs): self.seen.append(control.should_training_stop)
+    def on_predict(self, args, state, control, metrics, **kwargs): self.seen.append('test_loss' in metrics)
+def test_what_their_documents_do_not_say(tmp_path):
+    tr = theirs(tmp_path, [cb := Tells(), EarlyStoppingCallback(1)], 3, greater_is_better=True)  # it stops without load_best_model_at_end, and without saving
+    assert tr.control.should_training_stop and tr.state.global_step==14
+    with redirect_stdout(io.StringIO()):
+        tr.train()
+        tr.predict(VALID)
+    assert cb.seen==[False, False, True]
+
+# Errors
+
+class Fails(Record):
+    def on_step_end(self, args, state, control, **kwargs): raise ZeroDivisionError
+def test_training_is_ended_after_an_error(tmp_path):
+    "Theirs calls no hook any more, so that a progress bar stays open"
+    a,b = Record(),Record()
+    with pytest.raises(ZeroDivisionError): theirs(tmp_path, [a, Fails()])
+    with pytest.raises(ZeroDivisionError): fit(tmp_path, [b, Fails()])
+    assert [o['hook'] for o in b.seen]==[o['hook'] for o in a.seen]+['on_train_end']
+
+def test_a_norm_of_gradients_needs_a_callback_that_computes_it(tmp_path):
+    learn = mk_learner(tmp_path)
+    learn.remove_cb(GradientClip)
+    with learn.no_logging(): learn.fit(1, cbs=(cb := Record()))
+    assert [list(o['logs']) for o in cb.seen if 'logs' in o][0]==['loss', 'learning_rate', 'epoch']
+
+# Their own callbacks
+
+@pytest.mark.parametrize('patience', [1, 2, 3])
+@pytest.mark.parametrize('how', [{}, dict(eval_strategy='steps', eval_steps=2)], ids=['epoch', 'steps'])
+def test_early_stopping(tmp_path, patience, how):
+    "It stops where it stops theirs: the loss that is to grow never does"
+    kwargs = dict(metric_for_best_model='loss', greater_is_better=True) | how
+    want,got = [Record(), EarlyStoppingCallback(patience)],[Record(), EarlyStoppingCallback(patience)]
+    theirs(tmp_path, want, 6, **kwargs)
+    learn = mk_learner(tmp_path)
+    with learn.no_logging(): learn.fit(6, cbs=[Transformers(got[0], **kwargs), got[1]])
+    for x,y in zip(want[0].seen, got[0].seen, strict=True): assert same(x, y)
+    assert learn.count.batches==(7*(patience+1) if not how else 2*(patience+1))
+    assert got[1].early_stopping_patience_counter==want[1].early_stopping_patience_counter==patience
+
+def test_early_stopping_bare(tmp_path):
+    learn = mk_learner(tmp_path)
+    learn.lr = 0.
+    with learn.no_logging(): learn.fit(9, cbs=[EarlyStoppingCallback(2)])
+    assert learn.epoch==2 and len(learn.recorder.values)==3 and learn.outcome['fit']=='cancelled'
+
+def test_early_stopping_needs_validation(tmp_path):
+    learn = Learner(DataLoaders(DataLoader(TRAIN, 4, collate_fn=collate)), Line())
+    with learn.no_logging(), pytest.raises(AssertionError, match='IntervalStrategy'): learn.fit(1, cbs=EarlyStoppingCallback())
+
+def test_early_stopping_goes_on_where_it_was(tmp_path):
+    cb = EarlyStoppingCallback(3)
+    learn = mk_learner(tmp_path, cbs=[cb])
+    learn.lr = 0.
+    with learn.no_logging(): learn.fit(2)
+    sd = learn.transformers_early_stopping.state_dict()
+    torch.save(sd, tmp_path/'sd.pt')
+    assert sd['EarlyStoppingCallback']['attributes']==dict(early_stopping_patience_counter=1)
+    again = mk_learner(tmp_path, cbs=[new := EarlyStoppingCallback(3)])
+    again.lr = 0.
+    again.transformers_early_stopping.load_state_dict(torch.load(tmp_path/'sd.pt', weights_only=True))
+    with again.no_logging(): again.fit(9, start_epoch=2)
+    assert again.epoch==3 and new.early_stopping_patience_counter==3  # 1, then 2 and 3
+
+def lines(s): return [''.join(c for c in l if not c.isdigit()) if 'runtime' in l else l for l in s.splitlines() if l.startswith('{')]
+def test_printer(tmp_path, capsys):
+    tr = Theirs(Line(), theirs(tmp_path, []).args, collate, train_dataset=TRAIN, eval_dataset=VALID)
+    capsys.readouterr()
+    tr.train()
+    want = lines(capsys.readouterr().out)
+    fit(tmp_path, [PrinterCallback()])
+    got = lines(capsys.readouterr().out)
+    assert len(got)==5 and got[0]==want[0] and got[2]==want[2] and got[0].startswith("{'loss': '6.294', 'grad_norm':")
+    assert "'eval_runtime'" in got[1] and "'train_loss'" in got[4]
+
+def test_progress(tmp_path, monkeypatch, capsys):
+    bars = []
+    class Bar(transformers.trainer_callback.tqdm):
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **kwargs)
+            bars.append(self)
+    monkeypatch.setattr(transformers.trainer_callback, 'tqdm', Bar)
+    fit(tmp_path, [cb := ProgressCallback()])
+    assert [(o.n, o.total, o.disable) for o in bars]==[(14, 14, True)] + [(3, 3, True)]*2  # closed: `disable` is set then
+    assert cb.training_bar is None and cb.prediction_bar is None
+    assert "'loss': '6.294'" in capsys.readouterr().out
+
+def test_progress_is_closed_after_an_error(tmp_path): 
+    with pytest.raises(ZeroDivisionError): fit(tmp_path, [cb := ProgressCallback(), Fails()])
+    assert cb.training_bar is None
+
+def test_their_own_flow_changes_nothing(tmp_path):
+    a,b = Record(),Record()
+    kwargs = dict(eval_strategy='steps', eval_steps=3, save_strategy='steps', save_steps=4, logging_strategy='steps', logging_steps=2)
+    fit(tmp_path, [a], **kwargs)
+    learn = mk_learner(tmp_path)
+    with learn.no_logging(): learn.fit(2, cbs=[DefaultFlowCallback(), Transformers(b, **kwargs)])
+    for x,y in zip(a.seen, b.seen, strict=True): assert same(x, y)
+
+def test_best_weights_are_loaded(tmp_path):
+    kwargs = dict(greater_is_better=True, load_best_model_at_end=True)
+    tr = theirs(tmp_path, [], save_strategy='best', **kwargs)
+    learn = fit(tmp_path, [Record()], output_dir=tmp_path/'ours', **kwargs)
+    assert all(map(torch.equal, learn.model.parameters(), tr.model.parameters()))
+    assert [o.name for o in (tmp_path/'ours').iterdir()]==['checkpoint-7.pth'] and (tmp_path/'theirs/checkpoint-7').is_dir()
+
+class Exports(TrainerCallback, ExportableState):
+    def __init__(self, every=2): self.every,self.n = every,0
+    def on_step_end(self, *args, **kwargs): self.n += 1
+    def state(self): return dict(args=dict(every=self.every), attributes=dict(n=self.n))
+def test_state_of_a_callback_that_exports_it(tmp_path):
+    fit(tmp_path, [cb := Exports()])
+    sd = Transformers(cb).state_dict()
+    assert sd=={'Exports': dict(args=dict(every=2), attributes=dict(n=14))}
+    Transformers(new := Exports(3)).load_state_dict(sd)
+    assert (new.n, new.every)==(14, 3)

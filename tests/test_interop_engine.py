@@ -1,0 +1,733 @@
+"Callbacks of a TrainingEngine: against its documented order, written down as a loop; and what happens when things go wrong"
+import io, math
+from collections.abc import Mapping
+from functools import partial
+import numpy as np
+import pytest, torch
+from helpers import LR, TRAIN, VALID, act, batches, ending, listener, mk_model, same
+from helpers import mk_learner as _mk_learner
+from learnloop import (Callback as Ours, CancelBackwardException, CancelBatchException, CancelEpochException, CancelFitException, CancelSaveException,
+    CancelStepException, CancelTrainException, CancelValidException, CancelZeroGradException, GradientAccumulation, MicroBatch, MixedPrecision,
+    ParamScheduler, SAM, SanityCheck, SchedLin, TorchScheduler, ValidateEvery)
+from learnloop.interop import as_cb
+from learnloop.interop.core import Adapter, HookTable
+from learnloop.interop.engine import Callback, Engine, TrainingEngine
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from torch.nn import functional as F
+from torch.optim.lr_scheduler import StepLR
+from torch.utils.tensorboard import SummaryWriter
+
+ELEVEN = ('on_train_start', 'on_epoch_start', 'on_batch_start', 'on_train_step_end', 'on_batch_end', 'on_validation_start', 'on_validation_end',
+    'on_save_checkpoint', 'on_epoch_end', 'on_exception', 'on_train_end')
+HOOKS = *ELEVEN,'on_optimizer_step'
+
+def plain(v):
+    if isinstance(v, torch.Tensor): return ('tensor', tuple(v.shape), round(v.item(), 5))
+    if isinstance(v, Mapping): return {k:plain(o) for k,o in v.items()}
+    return round(v, 5) if type(v) is float else v
+
+class Recording(Callback):
+    "Writes down every call with its arguments"
+    def __init__(self, hooks=HOOKS, trace=None, name='', hear=None):
+        super().__init__()
+        self.trace,self.name,self.hear = [] if trace is None else trace,name,hear
+        for k in hooks: setattr(self, k, partial(self._told, k))
+    def _told(self, hook, **kwargs):
+        self.trace.append((hook, {k:plain(v) for k,v in kwargs.items()}))
+        if self.hear: self.hear(self, hook, kwargs)
+    @property
+    def names(self): return [o[0] for o in self.trace]
+
+class Everything(Callback):
+    "Hears all hooks by methods of its class, and keeps state: what tests/test_contract.py makes an adapter of"
+    n = 0
+    def _count(self, **kwargs): self.n += 1
+    for _k in HOOKS: locals()[_k] = _count
+    def get_checkpoint_state(self): return dict(n=self.n)
+    def load_checkpoint_state(self, state): self.n = state['n']
+
+class Saver(Ours):
+    "Saves after each epoch, when everybody else has heard of it: as checkpoints are"
+    order = math.inf
+    def __init__(self, folder): self.folder = folder
+    def after_epoch(self): self.learn.save(self.folder/'model')
+
+class Documented:
+    "The engine's documented order as a loop, with the later version's hook and accumulation"
+    def __init__(self, cbs, n_epoch, train=TRAIN, valid=VALID, n_acc=1, save=True, step_size=None):
+        self.cbs,self.n_epoch,self.train,self.valid,self.n_acc,self.save,self.model = cbs,n_epoch,train,valid,n_acc,save,mk_model()
+        self.opt,self.should_stop_training = torch.optim.SGD(self.model.parameters(), lr=LR),False
+        self.scheduler = StepLR(self.opt, step_size, .5) if step_size else None
+        for o in cbs: o.set_engine(self)
+    def tell(self, hook, **kwargs):
+        for o in self.cbs: getattr(o, hook)(**kwargs)
+
+    def run(self):
+        self.tell('on_train_start')
+        try:
+            for e in range(self.n_epoch):
+                self.tell('on_epoch_start', epoch=e)
+                logs = dict(avg_loss=self.train_epoch(e))
+                val_loss = self.valid_epoch(e)
+                if val_loss is not None: logs['val_loss'] = val_loss
+                if self.scheduler: self.scheduler.step()
+                if self.save: self.tell('on_save_checkpoint', epoch=e)
+                self.tell('on_epoch_end', epoch=e, logs=logs)
+                if self.should_stop_training: break  # the engine itself would first run one epoch more
+        except Exception as exc:
+            self.tell('on_exception', exception=exc)
+            raise
+        finally: self.tell('on_train_end')
+
+    def train_epoch(self, e):
+        losses,window = [],0
+        for i,(xb,yb) in enumerate(self.train):
+            at = dict(epoch=e, batch_idx=i)
+            self.tell('on_batch_start', **at)
+            loss = F.mse_loss(self.model(xb), yb)
+            (loss/self.n_acc).backward()
+            window += 1
+            if window==self.n_acc or i+1==len(self.train):
+                for p in self.model.parameters(): p.grad *= self.n_acc/window
+                self.opt.step()
+                window = 0
+                self.tell('on_optimizer_step', **at)
+            self.tell('on_train_step_end', **at, loss=loss, metrics=dict(loss=loss.item()))
+            if not window: self.opt.zero_grad()
+            losses.append(loss.item())
+            self.tell('on_batch_end', **at)
+        return sum(losses)/len(losses)
+
+    def valid_epoch(self, e):
+        self.tell('on_validation_start', epoch=e)
+        with torch.no_grad(): losses = [F.mse_loss(self.model(xb), yb).item() for xb,yb in self.valid or ()]
+        res = sum(losses)/len(losses) if losses else None
+        self.tell('on_validation_end', epoch=e, logs=dict(val_loss=res))
+        return res
+
+def mk_learner(*args, **kwargs): return _mk_learner(*args, **dict(defaults=True) | kwargs)
+
+def traces(n_epoch=2, cbs=(), recording=Recording, dls=(TRAIN,VALID), **kwargs):
+    "What a callback is told by the documented loop, and by a fit; and both models"
+    theirs,ours = recording(),recording()
+    ref,learn = Documented([theirs], n_epoch, *dls, **kwargs),mk_learner(dls=dls)
+    ref.run()
+    learn.fit(n_epoch, cbs=[ours, *cbs])
+    return theirs.trace,ours.trace,ref,learn
+
+def told(learn, *args, hear=None, hooks=HOOKS, cbs=(), **kwargs):
+    "The hooks that are called by a fit"
+    cb = Recording(hooks, hear=hear)
+    end = ending(lambda: learn.fit(*args, cbs=[cb, *cbs], **kwargs))
+    cb.end = end
+    return cb
+
+def test_eleven_steps_of_the_document(tmp_path):
+    "Sections 1 to 11 of the document, typed from it"
+    cb = told(mk_learner(dls=(TRAIN[:2], VALID)), 2, hooks=ELEVEN, cbs=[Saver(tmp_path)])
+    batch = ['on_batch_start', 'on_train_step_end', 'on_batch_end']
+    epoch = ['on_epoch_start', *batch, *batch, 'on_validation_start', 'on_validation_end', 'on_save_checkpoint', 'on_epoch_end']
+    assert cb.names==['on_train_start', *epoch, *epoch, 'on_train_end']
+    def fail(cb, hook, kwargs):
+        if hook=='on_validation_start': raise ValueError('told')
+    cb = told(mk_learner(dls=(TRAIN[:2], VALID)), 2, hooks=ELEVEN, hear=fail)
+    assert cb.end=='ValueError' and cb.names==['on_train_start', 'on_epoch_start', *batch, *batch, 'on_validation_start', 'on_exception', 'on_train_end']
+
+@pytest.mark.parametrize('case', ['plain', 'save', 'no loader', 'empty loader', 'accumulation', 'schedule'])
+def test_trace_is_that_of_the_documented_loop(case, tmp_path):
+    cbs = dict(save=[Saver(tmp_path)], accumulation=[GradientAccumulation(n_batches=2)], schedule=[TorchScheduler(partial(StepLR, step_size=1, gamma=.5), 'epoch')])
+    dls = (TRAIN, {'no loader': None, 'empty loader': []}.get(case, VALID))
+    theirs,ours,ref,learn = traces(3, cbs.get(case, ()), dls=dls, save=case=='save', n_acc=2 if case=='accumulation' else 1, step_size=1 if case=='schedule' else None)
+    assert len(theirs)>30 and ours==theirs
+    assert same(ref.model, learn.model)
+
+def test_same_weights_and_trace_when_callbacks_steer(tmp_path):
+    "One changes the rate, one stops: as in the loop, and in the fit"
+    class Steering(Recording):
+        def _told(self, hook, **kwargs):
+            super()._told(hook, **kwargs)
+            opt = self.engine.opt if isinstance(self.engine, Documented) else self.engine.optimizer
+            if hook=='on_epoch_start': opt.param_groups[0]['lr'] = LR/(1+kwargs['epoch'])
+            if hook=='on_validation_end' and kwargs['epoch']==1: self.engine.should_stop_training = True
+    theirs,ours,ref,learn = traces(5, [Saver(tmp_path)], Steering)
+    assert ours==theirs and same(ref.model, learn.model) and theirs[-2][0]=='on_epoch_end' and theirs[-2][1]['epoch']==1
+
+def test_arguments():
+    seen = {}
+    learn = mk_learner(metrics=F.l1_loss)
+    told(learn, 1, hear=lambda cb, hook, kw: seen.setdefault(hook, kw))
+    loss,metrics = (seen['on_train_step_end'][k] for k in ('loss', 'metrics'))
+    assert seen['on_train_start']=={}==seen['on_train_end'] and seen['on_epoch_start']==dict(epoch=0)==seen['on_validation_start']
+    assert all(seen[k]==dict(epoch=0, batch_idx=0) for k in ('on_batch_start', 'on_batch_end', 'on_optimizer_step'))
+    assert loss.shape==() and not loss.requires_grad and loss.item()==learn.recorder.raw_losses[0]
+    assert isinstance(metrics, dict) and metrics=={'loss': loss.item()} and type(metrics['loss']) is float
+    row = dict(zip(learn.recorder.columns, learn.recorder.values[0], strict=True))
+    assert seen['on_validation_end']['logs']==dict(val_loss=row['valid_loss'], l1_loss=row['l1_loss'])
+    assert seen['on_epoch_end']['logs']==dict(avg_loss=row['train_loss'], val_loss=row['valid_loss'], l1_loss=row['l1_loss'])
+    assert all(type(v) is float for k in ('on_validation_end', 'on_epoch_end') for v in seen[k]['logs'].values())
+
+def test_metrics_are_taken_off_the_device_when_they_are_read(monkeypatch):
+    n,item = [],torch.Tensor.item
+    cb = Recording(['on_train_step_end'])
+    cb._told = lambda hook, **kw: cb.trace.append(kw['metrics'])
+    cb.on_train_step_end = partial(cb._told, '')
+    learn = mk_learner(cbs=[cb])
+    learn.fit(1)
+    first,second,third = cb.trace
+    monkeypatch.setattr(torch.Tensor, 'item', lambda self: n.append(1) or item(self))
+    assert 'loss' in first and len(first)==1 and [*first]==['loss'] and not n
+    losses = learn.recorder.raw_losses
+    assert first['loss']==losses[0]==first['loss'] and len(n)==1
+    assert dict(second)=={'loss': losses[1]}=={**second} and [*second.values()]==[losses[1]] and str(third)==str({'loss': losses[2]})
+
+def test_no_wait_for_the_device_unless_somebody_reads(monkeypatch):
+    n,item = [],torch.Tensor.item
+    learn = mk_learner(cbs=[Everything()])
+    learn.fit(1)
+    monkeypatch.setattr(torch.Tensor, 'item', lambda self: n.append(1) or item(self))
+    learn.fit(1)
+    with_it = len(n)
+    n.clear()
+    learn.remove_cb(Everything).fit(1)
+    assert with_it==len(n)
+
+def test_bare_callbacks_and_those_of_the_project_itself():
+    real = type('Callback', (), {k:lambda self, **kwargs: None for k in HOOKS} | dict(__module__='llm.training.core.callbacks', set_engine=lambda self, e: setattr(self, 'engine', e)))
+    class Mine(real):
+        n = 0
+        def on_batch_end(self, epoch, batch_idx): self.n += 1
+    a,b,c = Mine(),Mine(),Everything()
+    learn = mk_learner()
+    learn.fit(1, cbs=[a, as_cb(b, name='other'), c])
+    assert (a.n,b.n)==(3,3) and c.n>3 and a.engine is b.engine is c.engine and a.engine.model is learn.model
+    assert isinstance(as_cb(Everything), TrainingEngine) and not as_cb(Mine()).hears('on_batch_start') and as_cb(Mine()).hears('on_batch_end')
+    copied = type('Callback', (), dict(on_epoch_end=lambda self, epoch, logs: None, __module__='mine'))
+    with pytest.raises(TypeError, match='name it'): as_cb(copied())
+    assert as_cb(copied(), system='engine').hears('on_epoch_end')
+
+def test_methods_that_are_no_hooks_are_refused():
+    class Slip(Callback):
+        def on_epoch_begin(self, epoch): pass
+    with pytest.raises(TypeError, match='Slip .TrainingEngine.: on_epoch_begin is none of the hooks of TrainingEngine; did you mean'): mk_learner(cbs=[Slip()])
+
+def test_table_shows_every_hook_once_or_with_its_alternative():
+    rows = [o[0].split('(')[0] for o in HookTable(TrainingEngine, Callback).rows]
+    assert sorted({*rows})==sorted(HOOKS) and len(rows)==len(HOOKS)+1 and rows.count('on_train_step_end')==2
+
+# The engine
+
+def test_engine_has_what_documents_name():
+    seen = []
+    def look(cb, hook, kwargs):
+        e = cb.engine
+        if hook!='on_epoch_start': return
+        seen.append((e.epoch, e.rank, e.model is learn.model, e.optimizer is learn.opt, e.scheduler, e.scaler.is_enabled(), e.should_stop_training,
+            len(e.dataloader), e.callbacks==[cb], e.config.logging.log_interval, e.config.logging.log_dir, e.device.type))
+    class Other(Adapter): system,prefix = 'Other',None
+    learn = mk_learner()
+    told(learn, 2, hear=look, cbs=[Other(object())])
+    assert seen==[(i, 0, True, True, None, False, False, 3, True, 10, '', learn.device.type) for i in range(2)]
+
+@pytest.mark.parametrize('what', ['trainer', 'task', 'schedulers', 'config.training', 'config.logging.level', 'logger.debugs'])
+def test_other_attributes_are_refused_by_name(what):
+    o = Engine(mk_learner())
+    *path,last = what.split('.')
+    for k in path: o = getattr(o, k)
+    with pytest.raises(AttributeError, match=f"no attribute '{last}'"): getattr(o, last)
+    with pytest.raises(AttributeError, match=f"no attribute '{last}', so that setting it would change nothing"): setattr(o, last, 1)
+    assert getattr(o, last, None) is None
+
+@pytest.mark.parametrize('what', ['epoch', 'model', 'optimizer', 'scheduler', 'scaler', 'rank', 'global_step', 'callbacks'])
+def test_what_the_learner_has_cannot_be_set(what):
+    with pytest.raises(AttributeError): setattr(Engine(mk_learner()), what, 1)
+
+def test_scheduler_is_the_one_that_a_torch_scheduler_steps():
+    seen = []
+    cb = TorchScheduler(partial(StepLR, step_size=1, gamma=.1), 'epoch')
+    def look(o, hook, kwargs):
+        if hook in ('on_train_start', 'on_epoch_end', 'on_train_end'): seen.append((type(o.engine.scheduler), round(o.engine.scheduler.get_last_lr()[0]/LR, 6)))
+    told(mk_learner(), 2, hear=look, cbs=[cb])
+    assert seen==[(StepLR, o) for o in (1, .1, .01, .01)]
+
+def test_scaler_is_that_of_mixed_precision():
+    seen = []
+    def look(o, hook, kwargs):
+        if hook=='on_train_step_end': seen.append((o.engine.scaler is learn.mixed_precision.scaler, o.engine.scaler.get_scale()))
+    learn = mk_learner(cbs=[MixedPrecision(init_scale=8., growth_interval=1)])
+    told(learn, 1, hear=look)
+    assert seen==[(True, 16.), (True, 32.), (True, 64.)], 'the scaler was updated before, as in the document'
+
+def test_a_step_that_overflowed_is_no_step():
+    learn = mk_learner(cbs=[MixedPrecision(init_scale=8.), Ours(name='boom', after_loss=lambda cb: boom(cb))])
+    def boom(cb):
+        if cb.learn.training and cb.learn.iter==1: cb.learn.loss_grad = cb.learn.loss_grad*math.inf
+    steps = []
+    cb = told(learn, 1, hear=lambda o, hook, kw: steps.append((o.engine.global_step, kw['batch_idx'])) if hook in ('on_optimizer_step', 'on_batch_end') else None)
+    at = [kw['batch_idx'] for k,kw in cb.trace if k=='on_optimizer_step']
+    assert learn.mixed_precision.skipped==1 and at==[0, 2] and cb.names.count('on_train_step_end')==3
+    assert steps==[(0,0), (1,0), (1,1), (1,2), (2,2)], 'a step that is being reported does not count yet'
+
+def test_rate_of_the_batch_is_set_before_hooks_are_called():
+    seen = []
+    def look(o, hook, kwargs):
+        if hook=='on_batch_start': seen.append(o.engine.optimizer.param_groups[0]['lr'])
+    learn = mk_learner()
+    told(learn, 2, hear=look, cbs=[ParamScheduler({'lr': SchedLin(.1, .02)})])
+    assert seen==learn.recorder.hps['lr'] and len(set(seen))==6
+
+def test_several_optimizers_are_no_engine_s():
+    model = mk_model()
+    learn = mk_learner(model=model, opt_func=dict(a=torch.optim.SGD([model.weight], LR), b=torch.optim.SGD([model.bias], LR)))
+    def look(o, hook, kwargs): o.engine.optimizer  # noqa: B018
+    with pytest.raises(ValueError, match='one optimizer, and this learner has a, b'): learn.fit(1, cbs=Recording(['on_train_start'], hear=look))
+
+def test_logger_is_silent_with_the_learner(capsys):
+    def say(o, hook, kwargs):
+        for k in ('info', 'warning', 'error'): getattr(o.engine.logger, k)(f'{k} in {hook}')
+    learn = mk_learner()
+    with learn.no_logging(): told(learn, 1, hear=say)
+    assert capsys.readouterr().out==''
+    told(learn, 1, hear=say, hooks=['on_train_end'])
+    assert [o for o in capsys.readouterr().out.splitlines() if ' in ' in o]==['info in on_train_end', 'warning in on_train_end', 'error in on_train_end']
+
+def test_callback_without_an_engine_says_so():
+    with pytest.raises(RuntimeError, match='Everything has no engine yet'): Everything().engine  # noqa: B018
+    cb = Everything()
+    learn = mk_learner().add_cb(cb)
+    assert cb.engine.learn is learn, 'a callback that comes later gets its engine, too'
+
+def test_callback_of_one_s_own_class_needs_no_engine():
+    class Bare:
+        def on_epoch_end(self, epoch, logs): self.logs = logs
+    cb = Bare()
+    mk_learner().fit(1, cbs=as_cb(cb, system='engine'))
+    assert {*cb.logs}=={'avg_loss', 'val_loss'}
+
+# Stopping
+
+@pytest.mark.parametrize('hook', [o for o in HOOKS if o not in ('on_exception', 'on_train_end')])
+def test_stop_takes_effect_at_once(hook, tmp_path):
+    "The engine would run one more epoch, and neither save it nor end it"
+    def stop(cb, k, kwargs):
+        if k==hook and kwargs.get('epoch', 1)==1 and kwargs.get('batch_idx', 1)==1: cb.engine.should_stop_training = True
+    learn,heard = mk_learner(),[]
+    cb = told(learn, 5, hear=stop, cbs=[Saver(tmp_path), listener('late', ['after_epoch', 'cleanup_epoch'], lambda cb, e: heard.append(e), order=99)])
+    epoch,n = dict(on_train_start=(0,0), on_epoch_start=(1,0)).get(hook, (1, 2 if 'batch' in hook or 'step' in hook else 3))
+    assert cb.end=='returns' and learn.outcome['fit']=='cancelled' and learn.epoch==epoch and learn.train_iter==3*epoch+n
+    assert cb.names[-5:]==['on_validation_start', 'on_validation_end', 'on_save_checkpoint', 'on_epoch_end', 'on_train_end'] and cb.trace[-2][1]['epoch']==epoch
+    assert heard==['after_epoch', 'cleanup_epoch']*(epoch+1) and len(learn.recorder.values)==epoch+1
+    assert cb.names.count('on_batch_start')==cb.names.count('on_batch_end')==3*epoch+n
+
+def test_the_next_fit_begins_without_the_flag():
+    def stop(cb, k, kwargs):
+        if len(cb.trace)==1: cb.engine.should_stop_training = True
+    cb = Recording(['on_batch_end', 'on_epoch_end'], hear=stop)
+    learn = mk_learner(cbs=[cb])
+    learn.fit(2)
+    learn.fit(2)
+    assert cb.names==['on_batch_end', 'on_epoch_end'] + (['on_batch_end']*3 + ['on_epoch_end'])*2
+
+def test_a_stop_is_for_all_of_the_engine_s_callbacks_and_for_ours():
+    a,b = [Recording(hear=lambda cb, k, kw: setattr(cb.engine, 'should_stop_training', True) if k=='on_epoch_end' and cb.name=='a' else None, name=o) for o in 'ab']
+    learn,trace = mk_learner(),[]
+    learn.fit(3, cbs=[as_cb(a, name='a'), as_cb(b, name='b'), listener('ours', ['after_epoch', 'cleanup_epoch', 'cleanup_fit'], lambda cb, e: trace.append(e))])
+    assert a.names==b.names and b.names[-2:]==['on_epoch_end', 'on_train_end'] and trace==['after_epoch', 'cleanup_epoch', 'cleanup_fit']
+
+def test_accumulated_gradients_get_their_step_after_a_stop():
+    learn = mk_learner()
+    def stop(cb, k, kwargs): cb.engine.should_stop_training = True
+    cb = told(learn, 1, hear=stop, hooks=['on_batch_start', 'on_optimizer_step'], cbs=[GradientAccumulation(n_batches=2)])
+    assert cb.names==['on_batch_start', 'on_optimizer_step'] and learn.count.opt_steps==1
+
+# Steps
+
+def test_accumulation_reports_steps_that_were_taken():
+    cb = told(mk_learner(dls=(batches(5), None)), 1, cbs=[GradientAccumulation(n_batches=2)])
+    assert [kw['batch_idx'] for k,kw in cb.trace if k=='on_optimizer_step']==[1, 3, 4]
+    assert cb.names.count('on_train_step_end')==5
+
+def test_step_for_batches_left_over_by_a_loader_without_length():
+    cb = told(mk_learner(dls=(iter(batches(3)), None)), 1, cbs=[GradientAccumulation(n_batches=2)])
+    tail = [k for k in cb.names if k in ('on_optimizer_step', 'on_train_step_end', 'on_batch_end')][-4:]
+    assert tail==['on_batch_end', 'on_train_step_end', 'on_batch_end', 'on_optimizer_step']
+    assert [kw['batch_idx'] for k,kw in cb.trace if k=='on_optimizer_step']==[1, 2] and cb.names.count('on_train_step_end')==3
+
+@pytest.mark.parametrize('acc', [False, True])
+def test_gradients_are_there(acc):
+    seen = []
+    def look(cb, k, kwargs):
+        if k in ('on_optimizer_step', 'on_train_step_end'): seen.append((k, all(p.grad is not None and p.grad.abs().sum()>0 for p in cb.engine.model.parameters())))
+        if k=='on_batch_start' and not acc: assert all(p.grad is None for p in cb.engine.model.parameters())
+    told(mk_learner(), 1, hear=look, cbs=[GradientAccumulation(n_batches=3)]*acc)
+    assert seen==[('on_train_step_end', True)]*2 + [('on_optimizer_step', True), ('on_train_step_end', True)] if acc else [('on_optimizer_step', True), ('on_train_step_end', True)]*3
+
+@pytest.mark.parametrize('cb', [MicroBatch, SAM])
+def test_one_report_a_batch_whatever_makes_the_step(cb):
+    res = told(mk_learner(), 2, cbs=[cb(2) if cb is MicroBatch else cb()])
+    assert res.names.count('on_train_step_end')==res.names.count('on_optimizer_step')==6
+
+@pytest.mark.parametrize('e,exc,step,end', [('before_step', CancelStepException, 0, 1), ('before_backward', CancelBackwardException, 1, 1),
+    ('after_loss', CancelBatchException, 0, 0), ('before_zero_grad', CancelZeroGradException, 1, 1), ('after_zero_grad', CancelBatchException, 1, 1)])
+@pytest.mark.parametrize('order', [-5, 99])
+def test_reports_of_a_batch_that_is_cut_short(e, exc, step, end, order):
+    "before_step at 99 comes after ours, as before_zero_grad does: still one report"
+    def cut(cb, _):
+        if cb.learn.training: act(cb, exc)
+    res = told(mk_learner(), 1, cbs=[listener('cut', [e], cut, order=order)])
+    ns = [res.names.count(k) for k in ('on_batch_start', 'on_optimizer_step', 'on_train_step_end', 'on_batch_end')]
+    assert res.end=='returns' and ns==[3, 3*step, 3*end, 3]
+
+# Pairs, errors
+
+PAIRS = dict(on_train_end='on_train_start', on_epoch_end='on_epoch_start', on_batch_end='on_batch_start', on_validation_end='on_validation_start')
+def check_pairs(names, failed):
+    "Each end has its start, innermost first; after an error only the fit is ended"
+    is_open = []
+    for k in names:
+        if k in PAIRS.values(): is_open.append(k)
+        elif k in PAIRS:
+            while failed and is_open and is_open[-1]!=PAIRS[k]: is_open.pop()
+            assert is_open and is_open.pop()==PAIRS[k], (k, names)
+    assert not is_open and names.count('on_train_end')==names.count('on_train_start')
+
+CUTS = [CancelBatchException, CancelTrainException, CancelEpochException, CancelValidException, CancelFitException]
+@pytest.mark.parametrize('exc', [*CUTS, ValueError, KeyboardInterrupt], ids=lambda o: o.__name__)
+@pytest.mark.parametrize('e', ['before_fit', 'before_epoch', 'before_train', 'before_batch', 'after_loss', 'after_step', 'after_batch', 'before_validate',
+    'after_validate', 'after_train', 'after_epoch', 'before_fetch'])
+@pytest.mark.parametrize('order', [-5, 99])
+def test_ends_match_starts_wherever_a_fit_is_cut(e, exc, order):
+    hits = []
+    def cut(cb, _):
+        hits.append(1)
+        if len(hits)==2 or e.endswith('fit'): raise exc
+    learn = mk_learner()
+    res = told(learn, 3, cbs=[listener('cut', [e], cut, order=order)])
+    failed = res.end!='returns'
+    check_pairs(res.names, failed)
+    assert res.names.count('on_exception')==int(failed and not (e=='before_fit' and order<0)), 'who has not been started is not told'
+    if failed and res.names: assert res.names[-2:]==['on_exception', 'on_train_end']
+    again = told(learn, 1)
+    assert again.end=='returns' and again.names[-1]=='on_train_end' and not any(isinstance(o, TrainingEngine) for o in learn.cbs)
+
+@pytest.mark.parametrize('exc', [ValueError, KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize('hook', [o for o in HOOKS if o!='on_exception'])
+def test_error_in_a_hook(hook, exc, tmp_path):
+    other,seen = Recording(),[]
+    def fail(cb, k, kwargs):
+        if k==hook: raise exc('first')
+        if k=='on_exception': seen.append(kwargs['exception'])
+    learn,cb = mk_learner(),Recording(hear=fail)
+    with pytest.raises(exc, match='first') as e: learn.fit(2, cbs=[as_cb(cb, name='a'), as_cb(other, name='b'), Saver(tmp_path)])
+    assert any(f'in {hook} of Recording (TrainingEngine)' in o for o in e.value.__notes__)
+    if hook!='on_train_end': assert seen==[e.value]
+    assert cb.names.count('on_train_end')==1 and other.names.count('on_train_end')==(hook!='on_train_start')
+    assert told(learn, 1).end=='returns'
+
+@pytest.mark.parametrize('hook', ['on_exception', 'on_train_end'])
+def test_an_error_of_these_hooks_does_not_mask_the_first(hook):
+    other = Recording()
+    def fail(cb, k, kwargs):
+        if k=='on_batch_start': raise ValueError('first')
+        if k==hook: raise TypeError('second')
+    with pytest.raises(ValueError, match='first') as e: mk_learner().fit(2, cbs=[as_cb(Recording(hear=fail), name='a'), as_cb(other, name='b')])
+    assert any('TypeError: second' in o for o in e.value.__notes__) and other.names[-2:]==['on_exception', 'on_train_end']
+
+def test_one_that_fails_does_not_starve_the_rest_in_clean_ups():
+    other = Recording()
+    def fail(cb, k, kwargs):
+        if k=='on_epoch_end': raise ValueError('mine')
+    with pytest.raises(ValueError, match='mine'): mk_learner().fit(2, cbs=[as_cb(Recording(hear=fail), name='a'), as_cb(other, name='b')])
+    assert 'on_epoch_end' in other.names
+
+def test_error_of_an_evaluation_in_the_fit_is_told():
+    def fail(cb, _):
+        if cb.learn.phases['evaluate'] in cb.learn.open: raise ValueError('there')
+    learn = mk_learner()
+    cb = told(learn, 1, cbs=[listener('fail', ['before_batch'], fail, order=-99), Ours(name='ev', after_batch=lambda cb: evaluate(cb))])
+    assert cb.end=='ValueError' and cb.names[-2:]==['on_exception', 'on_train_end']
+def evaluate(cb):
+    if cb.learn.phases['evaluate'] not in cb.learn.open and cb.learn.training: cb.learn.validate()
+
+def test_nothing_is_told_outside_of_fits(tmp_path):
+    cb = Recording()
+    learn = mk_learner(cbs=[cb])
+    learn.fit(1)
+    cb.trace.clear()
+    learn.validate()
+    learn.get_preds()
+    learn.save(tmp_path/'a')
+    learn.load(tmp_path/'a')
+    with pytest.raises(ValueError): learn.validate(cbs=Ours(before_batch=lambda cb: act(cb, ValueError)))
+    with pytest.raises(ValueError), learn.added_cbs(Ours(before_save=lambda cb: act(cb, ValueError))): learn.save(tmp_path/'b')
+    assert cb.trace==[]
+
+def test_evaluations_and_sanity_checks_in_a_fit_are_not_told():
+    want = told(mk_learner(), 2).trace
+    def sane(cb): cb.learn.with_events('sanity', cb.learn._do_epoch_validate)
+    for cbs in ([Ours(name='ev', after_batch=lambda cb: evaluate(cb))], [SanityCheck(1)], [listener('sane', ['before_fit'], lambda cb, _: sane(cb), order=99)],
+        [Ours(name='gp', after_epoch=lambda cb: cb.learn.get_preds())]):
+        assert told(mk_learner(), 2, cbs=cbs).trace==want
+
+def test_epochs_without_validation_still_report_none():
+    "ValidateEvery skips validation: on_epoch_end has no val_loss, as in the engine"
+    cb = told(mk_learner(), 2, cbs=[ValidateEvery(every_epochs=2)])
+    assert ['val_loss' in kw['logs'] for k,kw in cb.trace if k=='on_epoch_end']==[False, True]
+
+def test_without_a_recorder_logs_are_none():
+    cb = told(_mk_learner(), 1)
+    assert [kw['logs'] for k,kw in cb.trace if 'logs' in kw]==[dict(val_loss=None), dict(avg_loss=None)]
+
+def test_an_epoch_that_was_left_has_no_values_of_the_one_before():
+    def cut(cb, _):
+        if cb.learn.epoch==1 and cb.learn.training: raise CancelFitException
+    cb = told(mk_learner(), 3, cbs=[listener('cut', ['after_loss'], cut)])
+    assert cb.trace[-2]==('on_epoch_end', dict(epoch=1, logs=dict(avg_loss=None)))
+    def skip(cb, _):
+        if cb.learn.epoch==1: raise CancelFitException
+    cb = told(mk_learner(), 3, cbs=[listener('cut', ['before_validate'], skip, order=99)])
+    assert cb.trace[-3]==('on_validation_end', dict(epoch=1, logs=dict(val_loss=None)))
+
+# Saving
+
+def test_save_is_reported_when_it_was_done(tmp_path):
+    def save(cb): cb.learn.save(tmp_path/'m')
+    ours = Ours(name='saves', after_epoch=save)
+    assert told(mk_learner(), 2, cbs=[ours]).names.count('on_save_checkpoint')==2
+    cancel = Ours(name='no', before_save=lambda cb: act(cb, CancelSaveException))
+    assert 'on_save_checkpoint' not in told(mk_learner(), 2, cbs=[ours, cancel]).names
+    fail = Ours(name='bad', before_save=lambda cb: cb.learn.saved.update(a=object()))
+    cb = told(mk_learner(), 2, cbs=[ours, fail])
+    assert cb.end=='TypeError' and 'on_save_checkpoint' not in cb.names
+
+def test_only_rank_0_hears_of_checkpoints(tmp_path, monkeypatch):
+    monkeypatch.setattr(Engine, 'rank', 1)
+    assert 'on_save_checkpoint' not in told(mk_learner(), 1, cbs=[Saver(tmp_path)]).names
+
+# Order, fits, state
+
+def test_callbacks_hear_a_hook_in_the_order_in_which_they_were_passed(tmp_path):
+    trace = []
+    cbs = [as_cb(Recording(hear=lambda cb, k, kw: trace.append((k, cb.name)), name=o), name=o) for o in 'abc']
+    learn = mk_learner(cbs=cbs[:1])
+    learn.fit(2, cbs=[*cbs[1:], Saver(tmp_path)])
+    assert [o for _,o in trace]==[*'abc']*(len(trace)//3) and [k for k,_ in trace[::3]]==cbs[0].foreign.names
+    trace.clear()
+    mk_learner(dls=(TRAIN, None)).fit(1, cbs=[as_cb(Recording(hear=lambda cb, k, kw: trace.append((k, cb.name)), name=o), name=o) for o in 'ab'])
+    assert [o for _,o in trace]==[*'ab']*(len(trace)//2), 'without a validation loader, too'
+
+def test_order_is_the_place_among_ours():
+    trace = []
+    learn = mk_learner()
+    def mk(o, **kw): return as_cb(Recording(['on_batch_start'], hear=lambda cb, *_: trace.append(o)), name=o, **kw)
+    learn.fit(1, cbs=[mk('late'), mk('early', order=-20), listener('ours', ['before_batch'], lambda cb, _: trace.append('ours') if cb.learn.training else None)])
+    assert trace==['early', 'ours', 'late']*3
+
+def test_two_fits_and_learner_as_before():
+    cb = Recording()
+    learn = mk_learner(cbs=[cb])
+    learn.fit(1)
+    before,first = ([*learn.cbs], {*vars(learn)}),len(cb.trace)
+    learn.fit(1)
+    assert cb.names[:first]==cb.names[first:] and [*learn.cbs]==before[0]
+    other = Recording()
+    learn.fit(1, cbs=as_cb(other, name='other'))
+    assert other.names==cb.names[:first] and [*learn.cbs]==before[0] and {*vars(learn)}==before[1]
+    assert other.engine is cb.engine
+
+def test_global_step_counts_from_the_fit_on():
+    seen = []
+    learn = mk_learner(cbs=[Recording(['on_batch_end'], hear=lambda cb, *_: seen.append(cb.engine.global_step))])
+    learn.fit(1)
+    learn.fit(1)
+    assert seen==[1, 2, 3]*2
+
+def test_one_that_moves_to_another_learner_reports_its_first_batch():
+    cb = as_cb(Recording(['on_train_step_end']))
+    for _ in range(2): mk_learner(dls=(TRAIN[:1], None)).fit(1, cbs=cb)
+    assert len(cb.foreign.trace)==2
+
+class Stateful(Callback):
+    "Is reset when training starts, as the engine's own callbacks are"
+    def __init__(self, n=0): self.n,self.given,self.best = n,[],None
+    def on_train_start(self, logs=None): self.n = 0
+    def on_epoch_end(self, epoch, logs=None): self.n,self.best = self.n+1,np.float64(logs['avg_loss'])
+    def get_checkpoint_state(self): return dict(n=np.int64(self.n), best=self.best, seen=[np.float32(.5), torch.ones(2)])
+    def load_checkpoint_state(self, state):
+        self.n,self.best = state['n'],state['best']
+        self.given.append(self.engine.epoch)
+
+def disk(state):
+    f = io.BytesIO()
+    torch.save(state, f)
+    f.seek(0)
+    return torch.load(f, weights_only=True)
+
+def test_state_is_kept_under_the_callback_s_own_name():
+    cb,new = as_cb(Stateful()),as_cb(Stateful())
+    learn = mk_learner(cbs=[cb])
+    learn.fit(2)
+    state = disk(cb.state_dict())
+    assert [*state]==['Stateful'] and state['Stateful']['n']==2 and type(state['Stateful']['best']) is float and state['Stateful']['seen'][0]==.5
+    new.load_state_dict(state)
+    assert new.foreign.given==[] and str(new.state_dict())==str(state), 'it waits for its engine'
+    learn = mk_learner(cbs=[new])
+    assert new.foreign.n==2 and new.foreign.given==[0]
+    learn.fit(1)
+    assert new.foreign.n==3, 'on_train_start has not undone it'
+    learn.fit(1)
+    assert new.foreign.n==1, 'it is given once: the next fit starts anew'
+
+def test_state_that_is_loaded_during_a_fit_is_given_at_once():
+    cb = as_cb(Stateful())
+    learn = mk_learner(cbs=[cb])
+    learn.fit(4, cbs=Ours(after_epoch=lambda o: cb.load_state_dict(dict(Stateful=dict(n=10, best=0.))) if o.learn.epoch==1 else None))
+    assert cb.foreign.n==13
+    learn.fit(1)
+    assert cb.foreign.n==1
+
+def test_given_state_is_the_callback_s_own():
+    class Lists(Callback):
+        def __init__(self): self.l = []
+        def on_train_start(self): self.l.clear()
+        def on_epoch_end(self, epoch, logs): self.l.append(epoch)
+        def get_checkpoint_state(self): return dict(l=self.l)
+        def load_checkpoint_state(self, state): self.l = state['l']
+    cb,state = as_cb(Lists()),dict(Lists=dict(l=[7]))
+    learn = mk_learner(cbs=[cb])
+    cb.load_state_dict(state)
+    learn.fit(1)
+    assert cb.foreign.l==[7, 0] and state==dict(Lists=dict(l=[7]))
+
+def test_state_without_on_train_start_is_given_once():
+    given = []
+    class Keeps(Callback):
+        def load_checkpoint_state(self, state): given.append(state)
+        def get_checkpoint_state(self): return dict(a=1)
+    cb = as_cb(Keeps())
+    cb.load_state_dict(dict(Keeps=dict(a=1)))
+    learn = mk_learner(cbs=[cb])
+    learn.fit(1)
+    learn.fit(1)
+    learn.remove_cb(cb).add_cb(cb)
+    assert given==[dict(a=1)]
+
+def test_no_state_no_entry():
+    assert as_cb(Callback()).state_dict()=={}
+    cb = as_cb(type('Plain', (), dict(on_train_end=lambda self: None))(), system='engine')
+    cb.load_state_dict(dict(Plain=dict(a=1)))
+    assert cb.state_dict()=={}
+
+def test_two_of_a_class_take_two_names():
+    learn = mk_learner()
+    with pytest.raises(ValueError, match='two callbacks named'): learn.fit(1, cbs=[Stateful(), Stateful()])
+    learn.fit(1, cbs=[Stateful(), as_cb(Stateful(), name='second')])
+
+# The four callbacks of its document, as a user writes them from it
+
+class EarlyStopping(Callback):
+    "Checks after validation, resets when training starts"
+    def __init__(self, monitor='val_loss', min_delta=0.0, patience=0, mode='auto', verbose=True):
+        super().__init__()
+        if mode not in ('auto', 'min', 'max'): raise ValueError(f'mode is {mode!r}')
+        self.monitor,self.min_delta,self.patience,self.verbose = monitor,min_delta,patience,verbose
+        self.larger = mode=='max' or (mode=='auto' and 'loss' not in monitor)
+    def on_train_start(self, logs=None): self.wait,self.best,self.stopped_epoch = 0,None,None
+    def on_validation_end(self, epoch, logs=None):
+        value = (logs or {}).get(self.monitor)
+        if value is None: return
+        gain = math.inf if self.best is None else value-self.best if self.larger else self.best-value
+        if gain>self.min_delta: self.best,self.wait = value,0
+        else:
+            self.wait += 1
+            if self.wait>=self.patience:
+                self.stopped_epoch,self.engine.should_stop_training = epoch,True
+                if self.verbose and self.engine.rank==0: self.engine.logger.info(f'stopped in epoch {epoch}')
+
+class LateEarlyStopping(EarlyStopping):
+    "The same at the end of the epoch, as the engine's code has it"
+    on_epoch_end = EarlyStopping.on_validation_end
+    def on_validation_end(self, epoch, logs=None): pass
+
+class MetricsLogger(Callback):
+    def on_epoch_end(self, epoch, logs=None):
+        if self.engine.rank==0 and logs:
+            self.engine.logger.info(f'Epoch {epoch+1}: ' + ' | '.join(f'{k}: {v:.4f}' if isinstance(v, (int,float)) else f'{k}: {v}' for k,v in logs.items()))
+
+class TensorBoardLogger(Callback):
+    def __init__(self, log_dir='runs'):
+        super().__init__()
+        self.log_dir,self.writer,self.closed = log_dir,None,False
+    def on_train_start(self, logs=None):
+        if self.engine.rank==0: self.writer = SummaryWriter(f'{self.log_dir}/{self.engine.config.logging.log_dir}')
+    def on_train_step_end(self, epoch, batch_idx, loss, metrics, logs=None):
+        if not self.writer: return
+        step = epoch*len(self.engine.dataloader)+batch_idx
+        self.writer.add_scalar('Batch/Loss', loss.item(), step)
+        for k,v in metrics.items():
+            if isinstance(v, (int,float)): self.writer.add_scalar(f'Batch/{k}', v, step)
+    def on_epoch_end(self, epoch, logs=None):
+        if not self.writer: return
+        for k,v in logs.items():
+            if isinstance(v, (int,float)): self.writer.add_scalar(f'Epoch/{k}', v, epoch)
+        engine = self.engine
+        self.writer.add_scalar('Epoch/LearningRate', engine.scheduler.get_last_lr()[0] if engine.scheduler else engine.optimizer.param_groups[0]['lr'], epoch)
+    def on_train_end(self, logs=None):
+        if not self.writer: return
+        self.writer.close()
+        self.closed = True
+
+class LRSchedulerCallback(Callback):
+    "Records the rate, with the logger's writer if there is one"
+    def _to_board(self, tag, step):
+        lr = self.engine.optimizer.param_groups[0]['lr']
+        for cb in self.engine.callbacks if hasattr(self.engine, 'callbacks') else ():
+            if isinstance(cb, TensorBoardLogger) and cb.writer: cb.writer.add_scalar(tag, lr, step)
+        return lr
+    def on_train_step_end(self, epoch, batch_idx, loss, metrics, logs=None):
+        lr,every = self._to_board('Batch/LearningRate', epoch*len(self.engine.dataloader)+batch_idx),self.engine.config.logging.log_interval
+        if every>0 and (batch_idx+1)%every==0: self.engine.logger.info(f'Batch {batch_idx+1} LR: {lr:.6f}')
+    def on_epoch_end(self, epoch, logs=None): self._to_board('Epoch/LearningRate_End', epoch)
+
+def read(folder):
+    acc = EventAccumulator(str(folder), size_guidance=dict(scalars=0)).Reload()
+    return {k:[(o.step, pytest.approx(o.value, rel=1e-5)) for o in acc.Scalars(k)] for k in acc.Tags()['scalars']}
+
+def test_the_four_of_the_document_do_their_job(tmp_path, capsys):
+    tb = TensorBoardLogger(tmp_path)
+    learn = mk_learner(metrics=F.l1_loss)
+    sched = TorchScheduler(partial(StepLR, step_size=1, gamma=.5), 'epoch')
+    learn.fit(2, cbs=[MetricsLogger(), tb, LRSchedulerCallback(), EarlyStopping(patience=3), sched])
+    pts,rec = read(tmp_path),learn.recorder
+    assert tb.closed and pts['Batch/Loss']==[*enumerate(rec.raw_losses)]==pts['Batch/loss'] and pts['Batch/LearningRate']==[*enumerate(rec.lrs)]
+    assert rec.lrs==[.1]*3+[.05]*3
+    for k,vals in zip(('avg_loss', 'val_loss', 'l1_loss'), zip(*rec.values, strict=True), strict=True): assert pts[f'Epoch/{k}']==[*enumerate(vals)]
+    assert pts['Epoch/LearningRate']==[(0, .05), (1, .025)]==pts['Epoch/LearningRate_End'], 'the schedule is stepped before, as in the engine'
+    train,valid,l1 = rec.values[1]
+    assert f'Epoch 2: avg_loss: {train:.4f} | val_loss: {valid:.4f} | l1_loss: {l1:.4f}' in capsys.readouterr().out
+
+def test_log_interval_is_the_engine_s(capsys):
+    told(mk_learner(dls=(batches(25), None)), 1, cbs=[LRSchedulerCallback()])
+    assert [o for o in capsys.readouterr().out.splitlines() if 'LR:' in o]==['Batch 10 LR: 0.100000', 'Batch 20 LR: 0.100000']
+
+@pytest.mark.parametrize('cls', [EarlyStopping, LateEarlyStopping])
+@pytest.mark.parametrize('monitor,mode', [('val_loss', 'auto'), ('val_loss', 'min'), ('l1_loss', 'max')])
+def test_early_stopping_stops_in_the_epoch_that_decides(cls, monitor, mode, capsys):
+    vals = [5., 4., 4., 3.9, 4.2, 4.1, 1.] if mode!='max' else [1., 2., 2., 2.1, 2., 1.9, 9.]
+    def put(cb, _): cb.learn.recorder._row.update({'valid_loss' if monitor=='val_loss' else monitor: vals[cb.learn.epoch]})
+    cb = cls(monitor, min_delta=.05, patience=2, mode=mode)
+    learn = mk_learner(metrics=F.l1_loss)
+    learn.fit(7, cbs=[cb, listener('put', ['after_validate'], put, order=51)])
+    assert cb.stopped_epoch==5==learn.epoch and learn.count.epochs==6 and cb.best==vals[3] and 'stopped in epoch 5' in capsys.readouterr().out
+    learn.fit(1, cbs=[cb])
+    assert cb.wait==0 and cb.stopped_epoch is None
+
+def test_early_stopping_without_validation_never_stops():
+    learn = mk_learner(dls=(TRAIN, None))
+    learn.fit(3, cbs=EarlyStopping())
+    assert learn.count.epochs==3
+
+def test_a_logger_closes_its_file_whatever_happens(tmp_path):
+    for i,exc in enumerate((ValueError, KeyboardInterrupt, CancelFitException)):
+        tb = TensorBoardLogger(tmp_path/str(i))
+        ending(lambda tb=tb, exc=exc: mk_learner().fit(2, cbs=[tb, Ours(after_step=lambda cb: act(cb, exc))]))
+        assert tb.closed

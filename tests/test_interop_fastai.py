@@ -1,0 +1,587 @@
+"Callbacks written for fastai run as they are, with nothing of fastai installed"
+import gc, io, math, sys, weakref
+from functools import partial
+from types import ModuleType
+import learnloop, numpy as np, pytest, torch
+from fastcore.foundation import L
+from helpers import LR, TAKEN_BY, TRAIN, VALID, batches, ending, listener, mk_model, same
+from learnloop import DataLoaders, GradientAccumulation, Learner, LRFinder, UncaughtCancelError
+from learnloop import Callback as Ours
+from learnloop.interop import as_cb
+from learnloop.interop import fastai as fa
+from learnloop.interop.fastai import Callback, FastAI, event
+from torch.nn import functional as F
+
+def mk(cbs=None, dls=(TRAIN,VALID), loss_func=F.mse_loss, opt=torch.optim.SGD, **kwargs):
+    learn = Learner(DataLoaders(*dls), mk_model(), loss_func, opt, lr=LR, cbs=cbs, **kwargs)
+    learn.logger = lambda row: None
+    return learn
+
+def recording(trace, name='rec', acts=None, events=tuple(event), **attrs):
+    "A foreign callback that appends its events to `trace`, and does what `acts` says at (event, n-th call): raise, or call a function of it"
+    acts,calls = acts or {},{}
+    def method(e):
+        def f(self):
+            trace.append((name, e))
+            calls[e] = calls.get(e, 0)+1
+            what = acts.get((e, calls[e]))
+            if isinstance(what, type): raise what
+            if what: what(self)
+        return f
+    return type(name.title(), (Callback,), {e:method(e) for e in events} | attrs)()
+
+BATCH = 'before_batch after_pred after_loss'.split()
+STEP  = 'before_backward after_backward before_step after_step after_batch'.split()
+def validation(n): return ['before_validate', *(BATCH+['after_batch'])*n, 'after_validate']
+EPOCH = ['before_epoch', 'before_train', *(BATCH+STEP)*3, 'after_train', *validation(2), 'after_epoch']
+def names(trace): return [e for _,e in trace]
+
+# ---------------------------------------------------------------- events
+def test_every_event_of_a_fit():
+    trace = []
+    mk().fit(2, cbs=recording(trace))
+    assert names(trace)==['after_create', 'before_fit', *EPOCH*2, 'after_fit']
+
+def test_without_a_validation_loader():
+    trace = []
+    mk(dls=(TRAIN,)).fit(1, cbs=recording(trace))
+    assert names(trace)==['after_create', 'before_fit', 'before_epoch', 'before_train', *(BATCH+STEP)*3, 'after_train', 'after_epoch', 'after_fit']
+
+def test_after_create_with_the_learner_and_later():
+    trace = []
+    learn = mk(cbs=[recording(trace), recording(trace, 'two')])
+    assert trace==[('rec', 'after_create'), ('two', 'after_create')]
+    learn.add_cb(recording(trace, 'three'))
+    assert trace[-1]==('three', 'after_create')
+
+THEIRS = [k for k in fa._what]
+@pytest.mark.parametrize('n', [1, 2])
+@pytest.mark.parametrize('e', [e for e in event if e!='after_create' and 'cancel' not in e])
+@pytest.mark.parametrize('exc', THEIRS)
+def test_a_cancel_does_what_ours_does(exc, e, n):
+    "The same program by a callback of ours and by a foreign one: events, ending and weights are the same"
+    results = []
+    for foreign in (True, False):
+        trace = []
+        if foreign: cbs = [recording(trace, 'a', {(e, n): getattr(fa, exc)}), recording(trace, 'b', order=5)]
+        else:
+            calls = {}
+            def hear(cb, ev, trace=trace, calls=calls):
+                trace.append((cb.name, ev))
+                calls[cb.name,ev] = calls.get((cb.name, ev), 0)+1
+                if (cb.name, ev, calls[cb.name,ev])==('a', e, n): raise getattr(learnloop, exc)
+            cbs = [listener('a', event, hear), listener('b', event, hear, order=5)]
+        learn = mk()
+        end = ending(partial(learn.fit, 2, cbs=cbs))
+        results.append(([o for o in trace if end=='returns' or o[1]!='after_fit'], end, learn.outcome.get('fit'), [p.detach().clone() for p in learn.model.parameters()]))
+    (a,*p,m),(b,*q,w) = results
+    assert a==b and p==q and same(m, w)
+
+def test_accumulation_of_gradients():
+    "A batch that is cancelled in before_step has no after_step; a step that is cancelled has after_cancel_step"
+    class Accumulate(Callback):
+        order,run_valid = 6,False
+        def before_fit(self): self.count = 0
+        def after_loss(self): self.learn.loss_grad /= 2
+        def before_step(self):
+            self.count += 1
+            if self.count%2: raise fa.CancelBatchException()
+    trace = []
+    learn,model = mk(dls=(batches(4), VALID)),mk_model()
+    learn.fit(1, cbs=[Accumulate(), recording(trace)])
+    assert names(trace).count('after_step')==2==learn.count.opt_steps and names(trace).count('after_cancel_batch')==2
+    opt = torch.optim.SGD(model.parameters(), lr=LR)
+    for i,(x,y) in enumerate(batches(4)):
+        (F.mse_loss(model(x), y)/2).backward()
+        if i%2:
+            opt.step()
+            opt.zero_grad()
+    assert same(learn.model, model)
+
+    trace = []
+    mk(dls=(batches(4), VALID)).fit(1, cbs=[GradientAccumulation(8), recording(trace, order=20)])  # ours
+    assert names(trace).count('after_cancel_step')==2
+
+# ---------------------------------------------------------------- muting and order
+def mute(k, v=False): return lambda self: setattr(self, k, v)
+
+def test_run_train_and_run_valid():
+    for attrs,want in ((dict(run_valid=False), [*(BATCH+STEP)*3]), (dict(run_train=False), (BATCH+['after_batch'])*2)):
+        trace = []
+        mk().fit(1, cbs=recording(trace, **attrs))
+        assert [e for e in names(trace) if e in fa._inner]==want
+
+def test_muted_on_the_way_until_the_end_of_the_fit():
+    trace = []
+    learn = mk(cbs=(cb := recording(trace, acts={('after_pred', 2): mute('run')})))
+    learn.fit(2)
+    assert names(trace)==['after_create', 'before_fit', 'before_epoch', 'before_train', *BATCH, *STEP, *BATCH[:2]] and cb.run
+    trace.clear()
+    learn.fit(1)
+    assert names(trace)==['before_fit', *EPOCH, 'after_fit']
+
+@pytest.mark.parametrize('k', ['run','run_train'])
+def test_muted_by_another_on_the_way(k):
+    trace = []
+    b = recording(trace, 'b', order=5)
+    a = recording(trace, 'a', {('before_step', 1): lambda self: setattr(b, k, False), ('before_batch', 2): lambda self: setattr(b, k, True)}, events=['before_step','before_batch'])
+    mk().fit(1, cbs=[a, b])
+    mine = [e for o,e in trace if o=='b'][1:]
+    assert mine==['before_fit', *[o for i,o in enumerate(EPOCH) if not 7<=i<=9], 'after_fit']  # all but before_step, after_step, after_batch of the first batch
+
+def test_order_is_theirs_and_ours():
+    trace = []
+    def ours(order): return Ours(f'o{order}', after_loss=lambda self: trace.append((self.name, 'after_loss')))
+    cbs = [recording(trace, 'c', order=30, events=['after_loss']), recording(trace, 'a', order=-30, events=['after_loss']), recording(trace, 'b', order=-30, events=['after_loss'])]
+    extra = ours(7)
+    extra.order = 7
+    mk(dls=(TRAIN[:1],)).fit(1, cbs=[*cbs, extra, as_cb(recording(trace, 'd', order=90, events=['after_loss']), order=-40)])
+    assert [o for o,_ in trace]==['d', 'a', 'b', 'o7', 'c']
+
+def test_order_is_changed_on_the_way():
+    trace = []
+    a,b = recording(trace, 'a', events=['before_batch','after_loss']),recording(trace, 'b', {('before_batch', 1): mute('order', -1)}, events=['before_batch','after_loss'])
+    mk(dls=(TRAIN[:2],)).fit(1, cbs=[a, b])
+    assert trace==[('a', 'before_batch'), ('b', 'before_batch'), ('b', 'after_loss'), ('a', 'after_loss')] + [('b', 'before_batch'), ('a', 'before_batch'), ('b', 'after_loss'), ('a', 'after_loss')]
+
+def test_a_call_of_its_own_hears_everything():
+    class Verbose(Callback):
+        heard = ()
+        def __call__(self, event_name):
+            self.heard += (event_name,)
+            return super().__call__(event_name)
+        def after_loss(self):
+            if self.iter==1: raise fa.CancelTrainException
+    learn = mk(dls=(TRAIN,))
+    learn.fit(1, cbs=(cb := Verbose()))
+    assert cb.heard[-4:]==('after_cancel_train', 'after_train', 'after_epoch', 'after_fit')
+
+# ---------------------------------------------------------------- exceptions
+@pytest.mark.parametrize('exc', THEIRS)
+@pytest.mark.parametrize('e', ['before_step', 'before_backward', 'before_validate', 'after_pred', 'after_epoch'])
+@pytest.mark.parametrize('catch', [True, False])
+def test_ours_is_theirs_in_their_code(e, exc, catch):
+    "A cancel of ours that comes up through a foreign callback can be caught there, and is ours again if it isn't"
+    got,raised = [],[]
+    def call(self):
+        if got: return
+        try: self.learn('after_cancel_train')
+        except getattr(fa, exc) as err:
+            got.append(err)
+            if not catch: raise
+    def stop(self):
+        raised.append(getattr(learnloop, exc)('why'))
+        raise raised[-1]
+    learn = mk()
+    open_ = ['fit','epoch'] + dict(before_step=['train','batch','step'], before_backward=['train','batch','backward'], before_validate=['validate'], after_pred=['train','batch'], after_epoch=[])[e]
+    end = ending(partial(learn.fit, 1, cbs=[Callback(**{e:call}), Ours(name='stops', after_cancel_train=stop)]))
+    assert isinstance(got[0], Exception) and got[0].args==('why',) and end==('returns' if catch or TAKEN_BY[exc] in open_ else 'UncaughtCancelError')
+    assert raised[0].callback=='Callback(stops)' and got[0].__cause__ is (raised[0] if catch else None)
+
+def test_fastais_own_class_is_used_if_it_is_there(monkeypatch):
+    theirs = type('CancelFitException', (Exception,), dict(__module__='fastcore.basics'))
+    core = ModuleType('fastai.callback.core')
+    core.CancelFitException = theirs
+    monkeypatch.setitem(sys.modules, 'fastai.callback.core', core)
+    got = []
+    class Calls(Callback):
+        def after_epoch(self):
+            try: self.learn('after_cancel_batch')
+            except theirs as e: got.append(isinstance(e, fa.CancelFitException))
+    def stop(self): raise learnloop.CancelFitException
+    def stop_theirs(self): raise theirs
+    learn = mk()
+    learn.fit(2, cbs=[Calls(), Ours(after_cancel_batch=stop)])
+    assert got==[True, True]
+    learn.fit(2, cbs=Callback(after_step=stop_theirs))  # recognised by its name
+    assert learn.outcome['fit']=='cancelled' and learn.count.opt_steps==6+1
+
+def test_a_cancel_without_a_phase():
+    with pytest.raises(UncaughtCancelError, match=r'CancelValidException was raised by Rec \(fastai\) in after_train'):
+        mk().fit(1, cbs=recording([], acts={('after_train', 1): fa.CancelValidException}))
+
+@pytest.mark.parametrize('exc', [ValueError, AssertionError, KeyboardInterrupt])
+@pytest.mark.parametrize('e', [e for e in event if e!='after_create' and 'cancel' not in e])
+def test_an_error_in_any_event(e, exc):
+    trace = []
+    learn = mk(cbs=recording(trace, acts={(e, 1): exc}))
+    with pytest.raises(exc) as info: learn.fit(1)
+    assert info.value.args==() and any(f'in {e} of Rec (fastai)' in o for o in info.value.__notes__)
+    assert names(trace).count('after_fit')==1  # also then, and once
+    trace.clear()
+    learn.fit(1)
+    assert names(trace)==['before_fit', *EPOCH, 'after_fit']
+
+def test_an_error_elsewhere_tears_down():
+    trace = []
+    def fail(self): raise ValueError('mine')
+    other = Callback(after_fit=lambda self: trace.append('never begun'))
+    late = Callback(before_fit=fail, after_fit=lambda self: trace.append('begun'))
+    other.order,late.order = 20,10
+    other.before_fit = lambda: trace.append('no')
+    with pytest.raises(ValueError, match='mine'): mk().fit(1, cbs=[recording(trace, events=['before_fit','after_fit']), late, as_cb(other, name='other')])
+    assert trace==[('rec', 'before_fit'), 'begun', ('rec', 'after_fit')]
+
+def test_an_error_in_the_teardown_masks_nothing():
+    def fail(self): raise ValueError('mine')
+    def fail_too(self): raise OSError('theirs')
+    with pytest.raises(ValueError, match='mine') as e: mk().fit(1, cbs=Callback(after_step=fail, after_fit=fail_too))
+    assert any('OSError' in o for o in e.value.__notes__)
+
+# ---------------------------------------------------------------- what a skipped after_… leaves behind
+class Swaps(Callback):
+    "As fastai's MixUp"
+    run_valid = False
+    def before_train(self): self.old_lf,self.learn.loss_func = self.learn.loss_func,self.lf
+    def after_train(self): self.learn.loss_func = self.old_lf
+    def lf(self, pred, *yb): return self.old_lf(pred, *yb)*2
+
+@pytest.mark.parametrize('what', [fa.CancelEpochException, fa.CancelTrainException, fa.CancelFitException, KeyboardInterrupt])
+def test_a_swapped_loss_function_is_put_back(what):
+    learn = mk(cbs=[Swaps(), recording([], acts={('after_step', 2): what}, order=3)])
+    if what is KeyboardInterrupt:
+        with pytest.raises(what): learn.fit(3)
+    else: learn.fit(3)
+    assert learn.loss_func is F.mse_loss and learn.count.batches>=1
+    learn.fit(1)
+
+def test_what_is_meant_to_stay_stays():
+    class Curriculum(Callback):
+        def before_train(self):
+            if self.epoch==1: self.learn.loss_func = F.l1_loss
+    learn = mk(cbs=[Curriculum(), recording([], acts={('after_step', 4): fa.CancelEpochException})])
+    learn.fit(3)
+    assert learn.loss_func is F.l1_loss
+
+def test_a_logger_is_put_back_after_an_error():
+    class Logs(Callback):
+        def before_fit(self): self.old,self.learn.logger = self.learn.logger,self.log
+        def log(self, row): pass
+        def after_fit(self): raise RuntimeError
+    learn = mk()
+    logger = learn.logger
+    with pytest.raises(ValueError): learn.fit(1, cbs=[Logs(), recording([], acts={('after_step', 1): ValueError})])
+    assert learn.logger is logger
+
+# ---------------------------------------------------------------- evaluations
+def test_an_evaluation_outside_of_a_fit():
+    trace = []
+    learn = mk(cbs=recording(trace))
+    for f in (learn.validate, learn.get_preds):
+        trace.clear()
+        f()
+        assert names(trace)==['before_fit', *validation(2), 'after_fit']
+
+def test_those_that_hear_nothing_of_an_evaluation_are_left_alone():
+    trace = []
+    learn = mk(cbs=[recording(trace, 'fits', events=['before_fit','before_epoch','before_train','after_train','after_epoch','after_fit']),
+        recording(trace, 'train', events=['before_fit','before_batch','after_batch','after_fit'], run_valid=False)])
+    learn.validate()
+    learn.get_preds()
+    assert trace==[]
+
+def test_an_evaluation_inside_a_fit():
+    trace = []
+    learn = mk(dls=(TRAIN[:1],VALID))
+    def again(self): self.learn.validate()
+    learn.fit(1, cbs=[recording(trace), Ours(after_train=again)])
+    assert names(trace)==['after_create', 'before_fit', 'before_epoch', 'before_train', *BATCH, *STEP, 'after_train', *validation(2)*2, 'after_epoch', 'after_fit']
+
+def test_remove_on_fetch():
+    trace = []
+    learn = mk(cbs=recording(trace, events=['before_validate'], remove_on_fetch=True))
+    learn.get_preds()
+    assert trace==[]
+    learn.validate()
+    assert names(trace)==['before_validate']
+
+def test_cancel_fit_ends_an_evaluation():
+    learn = mk(cbs=recording(trace := [], acts={('after_pred', 1): fa.CancelFitException}))
+    assert learn.validate() is None
+    assert names(trace)==['after_create', 'before_fit', 'before_validate', 'before_batch', 'after_pred', 'after_fit']
+
+def test_an_error_in_an_evaluation_tears_down():
+    learn = mk(cbs=recording(trace := [], acts={('after_pred', 1): ValueError}))
+    with pytest.raises(ValueError): learn.validate()
+    assert names(trace)[-2:]==['after_pred', 'after_fit']
+    learn.validate()
+    assert names(trace)[-1]=='after_fit'
+
+# ---------------------------------------------------------------- refusals
+@pytest.mark.parametrize('nm', ['TrainEvalCallback', 'Recorder', 'ProgressCallback', 'CastToTensor'])
+def test_fastais_own_machinery_is_refused(nm):
+    cls = type(nm, (Callback,), dict(__module__='fastai.learner'))
+    with pytest.raises(TypeError, match=f'{nm} .fastai. is not needed: learnloop'): mk().fit(1, cbs=cls())
+    with pytest.raises(TypeError, match='is not needed'): FastAI(type('Mine', (cls,), {})())
+    FastAI(type(nm, (Callback,), {})())  # one's own of the name
+
+@pytest.mark.parametrize('nm,msg', [('before_bach', "did you mean 'before_batch'"), ('after_steps', "did you mean 'after_step'"), ('beforeFit', "did you mean 'before_fit'"),
+    ('after_cancel_batches', "did you mean 'after_cancel_batch'"), ('cleanup_fit', 'is an event of learnloop, not of fastai'), ('before_zero_grad', 'is an event of learnloop')])
+def test_names_that_would_never_be_called(nm, msg):
+    with pytest.raises(TypeError, match=msg): as_cb(type('Typo', (Callback,), {nm: lambda self: None}))
+
+def test_unknown_functions():
+    with pytest.raises(TypeError, match="'after_validates' is no event of fastai; did you mean 'after_validate'"): Callback(after_validates=print)
+    with pytest.raises(AttributeError, match='did you mean'): event.before_fitt  # noqa: B018
+
+def test_two_of_a_name_and_two_learners():
+    with pytest.raises(ValueError, match='two callbacks named'): mk(cbs=[Swaps(), Swaps()])
+    cb = Swaps()
+    learn = mk(cbs=cb)
+    with pytest.raises(ValueError, match=r'Swaps \(fastai\) is in another learner'): mk(cbs=cb)
+    assert cb.learn.learn is learn
+    learn.remove_cb(cb)
+    assert cb.learn is None
+    mk(cbs=cb).fit(1)
+
+def test_names():
+    def my_f(self): pass
+    learn = mk(cbs=[Callback(after_batch=my_f), Callback(after_batch=lambda self: None), Swaps()])
+    assert hasattr(learn, 'fastai_my_f') and hasattr(learn, 'fastai_callback') and hasattr(learn, 'fastai_swaps')
+
+def test_for_one_fit_only():
+    cb,learn = Swaps(),mk()
+    before = list(learn.cbs)
+    learn.fit(1, cbs=cb)
+    assert learn.cbs==before and cb.learn is None and not hasattr(learn, 'fastai_swaps')
+    learn.fit(1, cbs=Swaps)  # a class
+    ref = weakref.ref(learn)
+    del learn,before
+    gc.collect()
+    assert ref() is None
+
+def test_removed_on_the_way():
+    trace = []
+    rec = recording(trace)
+    learn = mk()
+    def remove(self): self.learn.remove_cb(rec)
+    learn.fit(2, cbs=[rec, Callback(after_train=remove)])
+    assert names(trace)==['after_create', 'before_fit', 'before_epoch', 'before_train', *(BATCH+STEP)*3, 'after_train']  # no after_fit, as in fastai
+
+# ---------------------------------------------------------------- the learner that it sees
+class Probe(Callback):
+    "Calls a function of itself at an event"
+    def __init__(self, f, e='after_loss', train=True): self.f,self.e,self.train,self.res = f,e,train,[]
+    def __call__(self, event_name):
+        if event_name==self.e and (self.training==self.train or event_name not in fa._inner): self.res.append(self.f(self))
+
+def at(f, e='after_loss', n_epoch=1, cbs=(), **kwargs):
+    learn = mk(**kwargs)
+    learn.fit(n_epoch, cbs=[(probe := Probe(f, e)), *cbs])
+    return probe.res
+
+def test_reads_through_to_the_learner():
+    names = 'model loss_func opt_func lr wd moms path model_dir n_epoch epoch n_iter iter dl training xb yb x y pred loss loss_grad train_iter pct_train'.split()
+    def look(self):
+        learn = self.learn.learn
+        return all(getattr(self, k) is getattr(learn, k) or getattr(self, k)==getattr(learn, k) for k in names)
+    assert at(look)==[True]*3
+
+def test_writes_through_to_the_learner():
+    def write(self):
+        self.learn.xb,self.learn.loss_grad,self.learn.n_epoch = (self.x*0,),self.loss_grad*0,1
+        learn = self.learn.learn
+        return not learn.xb[0].any() and learn.loss_grad.item()==0 and learn.n_epoch==1
+    assert at(write, n_epoch=3)==[True]*3
+
+def test_new_names_are_shared_among_callbacks_and_gone_after_the_fit():
+    class Sets(Callback):
+        def before_fit(self): self.learn.scaler = 3
+    learn = mk()
+    learn.fit(1, cbs=[Sets(), probe := Probe(lambda self: self.scaler)])
+    assert probe.res==[3]*3 and not hasattr(learn, 'scaler')
+    learn.mine = 4  # of the user
+    def bump(self): self.learn.mine += 1
+    learn.fit(1, cbs=Callback(after_step=bump))
+    assert learn.mine==7
+
+@pytest.mark.parametrize('k,msg', [('n_epochs', "did you mean 'n_epoch'"), ('train_itr', "did you mean 'train_iter'"), ('weight', "no attribute 'weight'"), ('count', "no attribute 'count'"),
+    ('_do_fit', '_do_fit'), ('modules', 'modules')])
+def test_bad_reads(k, msg):
+    with pytest.raises(AttributeError, match=msg): at(lambda self: getattr(self, k))
+
+@pytest.mark.parametrize('k', ['fit', 'count', 'cbs', 'recorder', 'x', '_cbs', 'learn', 'train_eval'])
+def test_bad_writes(k):
+    with pytest.raises(AttributeError): at(lambda self: setattr(self.learn, k, 1))
+
+@pytest.mark.parametrize('who,k', [('opt', 'hyper'), ('opt', 'defaults'), ('recorder', 'value'), ('dls', 'vocab'), ('progress', 'bar')])
+def test_bad_reads_of_its_parts(who, k):
+    with pytest.raises(AttributeError, match=f'no attribute {k!r}'): at(lambda self: getattr(getattr(self, who), k))
+
+def test_shadowing_warns():
+    cb = Swaps()
+    mk(cbs=cb)
+    with pytest.warns(UserWarning, match="shadows the attribute 'loss'"): cb.loss = 3
+    cb.count = cb.best = 3  # names that fastai's learner hasn't
+
+def test_hypers():
+    learn = mk(splitter=lambda m: [[m.weight], [m.bias]], opt=partial(torch.optim.SGD, momentum=.9))
+    def play(self):
+        opt = self.opt
+        opt.set_hyper('lr', slice(.01, .1))
+        opt.hypers[0]['mom'] = .5
+        res = [dict(h) for h in opt.hypers]
+        opt.set_hyper('lr', np.array([.2, .3]))
+        res.append([h['lr'] for h in opt.hypers])
+        opt.set_hypers(lr=L(.4), mom=np.float64(.8))
+        res.append([(h['lr'], h['mom']) for h in opt.hypers])
+        return res
+    learn.fit(1, cbs=(probe := Probe(play)))
+    a,b,c,d = probe.res[0]
+    assert a['lr']==pytest.approx(.01) and b['lr']==pytest.approx(.1) and (a['mom'], b['mom'])==(.5, .9) and c==[.2, .3] and d==[(.4, .8)]*2
+    assert [g['lr'] for g in learn.opt.param_groups]==[.4]*2 and isinstance(learn.opt, torch.optim.SGD)
+    with pytest.raises(ValueError, match="unknown hyper-parameter 'lrr'"): at(lambda self: self.opt.set_hyper('lrr', 1))
+
+def test_optimizer():
+    def play(self):
+        opt = self.opt
+        assert opt is self.opt and opt.opt is self.learn.learn.opt and opt.param_groups[0] is opt.opt.param_groups[0]
+        p,ps,state,h = opt.all_params()[0]
+        assert p is self.model.weight and len(opt.param_lists)==2 and len(opt.all_params(slice(1, None)))==1 and h['lr']==LR and opt.frozen_idx==0
+        opt.freeze()
+        frozen = opt.frozen_idx,p.requires_grad
+        opt.unfreeze()
+        opt.load_state_dict(opt.state_dict())
+        opt.clear_state()
+        return frozen,len(opt.state),p.requires_grad,len(opt.all_params(with_grad=True))
+    learn = mk(splitter=lambda m: [[m.weight], [m.bias]], opt=partial(torch.optim.SGD, momentum=.9))
+    learn.fit(1, cbs=(probe := Probe(play, 'after_backward')))
+    assert probe.res==[((1, False), 0, True, 1)] + [((1, False), 0, True, 1)]*2
+
+def test_several_optimizers():
+    model = mk_model()
+    learn = Learner(DataLoaders(TRAIN, VALID), model, F.mse_loss, dict(w=torch.optim.SGD([model.weight], lr=.1), b=torch.optim.Adam([model.bias], lr=.01)))
+    learn.logger = lambda row: None
+    learn.fit(1, cbs=(probe := Probe(lambda self: ([h['lr'] for h in self.opt.hypers], sorted(self.opt.state_dict()), len(self.opt.param_groups)))))
+    assert probe.res[0]==([.1, .01], ['b', 'w'], 2)
+
+def test_recorder():
+    rows = []
+    learn = mk(metrics=[F.l1_loss])
+    def look(self):
+        rec = self.recorder
+        rows.append((rec.values[-1], rec.log, list(rec.iters)))
+        assert rec.metric_names==['epoch', 'train_loss', 'valid_loss', 'l1_loss', 'time'] and rec.metrics.attrgot('name')==['l1_loss']
+        assert isinstance(rec.losses[-1], torch.Tensor) and len(rec.losses)==len(rec.lrs)
+        assert rec.losses[-1].item()==pytest.approx(self.learn.learn.recorder.losses[-1])
+        assert self.smooth_loss is rec.losses[-1] and rec.smooth_loss.value is rec.losses[-1] and rec.smooth_loss.count==self.train_iter
+        rec.hps = dict(lr=rec.lrs)
+    cb = Callback(after_epoch=look)
+    cb.order = 51
+    for _ in range(2): learn.fit(2, cbs=cb)
+    assert [o for o,*_ in rows[2:]]==learn.recorder.values and [i for *_,i in rows]==[[3], [3, 6]]*2 and learn.recorder.hps=={'lr':learn.recorder.lrs}
+    assert [o[1][0] for o in rows]==[0, 1]*2 and rows[0][1][-1]=='00:00'
+
+def test_recorder_after_a_cancelled_phase():
+    acts = {('after_step', 2): fa.CancelEpochException, ('before_validate', 1): fa.CancelValidException}
+    rows = at(lambda self: list(self.recorder.values), 'after_fit', n_epoch=2, cbs=[recording([], acts=acts)])[0]
+    assert [list(map(math.isnan, o)) for o in rows]==[[True, True], [False, True]]
+
+def test_attributes_before_there_is_anything():
+    def look(self): return self.loss.item(),hasattr(self, 'smooth_loss'),self.train_iter,self.epoch
+    assert at(look, 'before_fit')==[(0., False, 0, 0)]
+
+def test_loaders():
+    def look(self): return self.dls.train is self.dls[0],self.dls.valid is self.dls[1],str(self.dls.device),self.dls.n_inp,len(self.dls)
+    assert at(look)[0]==(True, True, 'cpu', 1, 2)
+    assert at(lambda self: hasattr(self.dls, 'n_inp'), 'before_fit')==[False]
+
+def test_callbacks_by_name_and_class():
+    swaps = Swaps()
+    def look(self):
+        assert self.swaps is swaps and self.learn.probe is self and swaps in self.cbs and swaps in self.learn.ordered_cbs('before_train')
+        return hasattr(self, 'lr_finder'),hasattr(self, 'gather_preds'),[o for o in self.cbs if isinstance(o, Swaps)]
+    assert at(look, cbs=[swaps])[0]==(False, False, [swaps])
+    learn = mk(cbs=[fits := Probe(lambda self: hasattr(self, 'lr_finder'), 'after_fit'), swaps := Swaps()])
+    learn.fit(1, cbs=LRFinder(num_it=2))
+    learn.fit(1)
+    assert fits.res==[True, False]
+    learn = mk(cbs=(probe := Probe(lambda self: hasattr(self, 'gather_preds'), 'before_validate')))
+    learn.get_preds()
+    learn.validate()
+    assert probe.res==[True, False]
+
+def test_progress():
+    def graph(self): self.progress.mbar.update_graph([([0], [1.])], (0, 1), (0, 2))
+    probe = Probe(lambda self: self.progress.mbar.graph, 'after_fit')
+    learn = mk()
+    learn.fit(1, cbs=[Callback(after_epoch=graph), probe])
+    assert probe.res==[([([0], [1.])], (0, 1), (0, 2))]
+    with learn.no_bar(): learn.fit(1, cbs=(probe := Probe(lambda self: hasattr(self.learn, 'progress'))))
+    assert probe.res[0] is False
+
+def test_other_methods(tmp_path):
+    learn = mk(path=tmp_path)
+    def play(self):
+        with self.learn.lock, self.learn.no_mbar(), self.learn.no_logging() as l:
+            assert l is self.learn and not self.create_mbar
+            assert len(self.learn.validate())==1  # fastai's would wait for the lock for ever
+        assert self.create_mbar and self.learn.to_detach(self.loss).requires_grad is False and len(list(self.parameters()))==2
+        file = self.learn.save('here')
+        with torch.no_grad(): self.model.weight.zero_()
+        assert self.learn.load('here', weights_only=False) is self.learn and self.model.weight.any()
+        with self.learn.removed_cbs(swaps) as l: assert l is self.learn and swaps not in self.cbs
+        with self.learn.added_cbs(Counts()): assert self.counts
+        self.learn.add_cb(Counts()).remove_cb(Counts)
+        with self.learn.loss_not_reduced(): assert self.loss_func(self.pred, self.y).shape==self.y.shape
+        return file
+    swaps = recording([], 'swaps')
+    learn.fit(1, cbs=[probe := Probe(play), swaps])
+    assert probe.res[0]==tmp_path/'models'/'here.pth'
+    with pytest.raises(RuntimeError, match='fit was called inside a fit'): at(lambda self: self.learn.fit(1))
+    with pytest.raises(AttributeError, match="no event of fastai; did you mean 'after_loss'"): at(lambda self: self.learn('after_losses'))
+
+def test_a_failed_fit_loads_no_file_of_an_earlier_run(tmp_path):
+    class Best(Callback):
+        "As fastai's SaveModelCallback"
+        def before_fit(self): pass
+        def after_epoch(self): self.learn.save('best')
+        def after_fit(self): self.learn.load('best')
+    learn = mk(path=tmp_path)
+    learn.fit(1, cbs=Best())
+    torch.nn.init.zeros_(learn.model.weight)
+    fail = recording([], acts={('before_batch', 1): ValueError})
+    with pytest.raises(ValueError): learn.fit(1, cbs=[Best(), fail])
+    assert not learn.model.weight.any()
+    learn.fit(1)
+    late = recording([], acts={('before_epoch', 2): ValueError})
+    with pytest.raises(ValueError): learn.fit(2, cbs=[Best(), late])
+    torch.testing.assert_close(learn.model.weight.detach(), torch.load(tmp_path/'models'/'best.pth')['model']['weight'])
+
+# ---------------------------------------------------------------- state
+class Counts(Callback):
+    "Has state of several kinds, and a constructor's argument"
+    def __init__(self, patience=2): self.patience = patience
+    def before_fit(self): self.n,self.best,self.seen,self.model_,self.run = 0,np.float64(9.),L(),self.model,True
+    def after_step(self):
+        self.n += 1
+        self.best = min(self.best, np.float64(self.loss.item()))
+        self.seen.append({'mean': self.loss.mean()})
+
+def test_state_round_trip():
+    learn = mk(cbs=(cb := Counts()))
+    learn.fit(1)
+    sd = learn.fastai_counts.state_dict()
+    assert set(sd['Counts'])=={'n','best','seen'} and type(sd['Counts']['best']) is float
+    f = io.BytesIO()
+    torch.save(sd, f)
+    f.seek(0)
+    other = mk(cbs=(new := Counts(5)))
+    other.fastai_counts.load_state_dict(torch.load(f, weights_only=True))
+    assert new.n==3 and new.best==cb.best and new.patience==5
+    other.fit(1)
+    assert new.n==6 and len(new.seen)==6 and isinstance(new.seen, L)  # it goes on
+    other.fit(1)
+    assert new.n==3  # and begins anew
+
+def test_state_of_its_own():
+    class Own(Callback):
+        n = 0
+        def after_step(self): self.n += 1
+        def state_dict(self): return dict(steps=self.n)
+        def load_state_dict(self, sd): self.n = sd['steps']
+    learn = mk(cbs=(cb := Own()))
+    learn.fit(1)
+    assert learn.fastai_own.state_dict()=={'Own':{'steps':3}}
+    learn.fastai_own.load_state_dict({'Own':{'steps':7}})
+    assert cb.n==7

@@ -1,0 +1,722 @@
+"The adapter for fastNLP, with nothing of it installed"
+import io
+from functools import partial
+import numpy as np
+import learnloop, pytest, torch
+from helpers import CANCEL_OF, LR, TRAIN, act, batches, listener, mk_model, same
+from learnloop import (Callback as Ours, CheckpointCallback, DataLoaders, FastDevRun, GradientAccumulation, Learner, LimitBatches, SanityCheck,
+    ValidateCallback, ValidateEvery)
+from learnloop.interop import as_cb
+from learnloop.interop.core import HookTable
+from learnloop.interop.fastnlp import Callback, EarlyStopException, Event, FastNLP, Filter, Trainer, on
+from torch import nn
+from torch.nn import functional as F
+
+HOOKS = ['on_after_trainer_initialized', 'on_sanity_check_begin', 'on_sanity_check_end', 'on_train_begin', 'on_train_end', 'on_train_epoch_begin', 'on_train_epoch_end',
+    'on_fetch_data_begin', 'on_fetch_data_end', 'on_train_batch_begin', 'on_train_batch_end', 'on_exception', 'on_save_model', 'on_load_model', 'on_save_checkpoint',
+    'on_load_checkpoint', 'on_before_backward', 'on_after_backward', 'on_before_optimizers_step', 'on_after_optimizers_step', 'on_before_zero_grad', 'on_after_zero_grad',
+    'on_evaluate_begin', 'on_evaluate_end']  # typed from its documents
+FETCH = ['on_fetch_data_begin', 'on_fetch_data_end']
+STEP  = ['on_before_optimizers_step', 'on_after_optimizers_step', 'on_before_zero_grad', 'on_after_zero_grad']
+BATCH = ['on_train_batch_begin', 'on_before_backward', 'on_after_backward', *STEP, 'on_train_batch_end']
+EVAL  = ['on_evaluate_begin', 'on_evaluate_end']
+EPOCH = ['on_train_epoch_begin', *(FETCH+BATCH)*3, *FETCH, 'on_train_epoch_end', *EVAL]
+STOPS = [k for k in HOOKS if k in EPOCH or k=='on_train_begin']
+
+class Recorder(Callback):
+    "Keeps each call, and acts in the `n`-th of `hook`"
+    def __init__(self, hook=None, what=None, n=1, rows=None): self.rows,self.hook,self.what,self.n = [] if rows is None else rows,hook,what,n
+    def hear(self, hook, trainer, args):
+        self.rows.append((hook, *args))
+        self.n -= hook==self.hook
+        if hook==self.hook and self.n==0: act(trainer.learn if callable(self.what) else None, self.what)
+    @property
+    def names(self): return [o[0] for o in self.rows]
+def _method(k): return lambda self, trainer, *args: self.hear(k, trainer, args)
+for _k in HOOKS:
+    if 'checkpoint' not in _k: setattr(Recorder, _k, _method(_k))
+
+def mk_learner(cbs=(), train=TRAIN, valid=None, model=None, **kwargs):
+    dls = DataLoaders(train, batches(2, seed=1) if valid is None else valid or None, device='cpu')
+    return Learner(dls, model or mk_model(), F.mse_loss, kwargs.pop('opt_func', torch.optim.SGD), lr=LR, metrics=[F.l1_loss], cbs=cbs, **kwargs)
+
+def fit(n_epoch=1, cbs=(), learn=None, **kwargs):
+    learn = learn or mk_learner(**kwargs)
+    with learn.no_logging(): learn.fit(n_epoch, cbs=cbs)
+    return learn
+
+def test_all_hooks_of_the_documents_are_there_and_heard():
+    assert {h.name for h in FastNLP.hooks}==set(HOOKS)=={k for c in Callback.__mro__ for k in vars(c) if k.startswith('on_')} and not FastNLP.missing
+    text = str(HookTable(FastNLP, Callback))
+    assert 'on_train_batch_begin(trainer, batch, indices)' in text and 'on_evaluate_end(trainer, results)' in text
+    rec = Recorder()
+    fit(2, [rec, SanityCheck(1)])
+    assert rec.names==['on_after_trainer_initialized', 'on_sanity_check_begin', 'on_sanity_check_end', 'on_train_begin', *EPOCH*2, 'on_train_end']
+
+def test_arguments():
+    rec,opt_ids = Recorder(),[]
+    learn = fit(1, rec)
+    args = {k:a for k,*a in rec.rows}
+    assert {k:len(a) for k,a in args.items() if a}=={'on_after_trainer_initialized':1, 'on_train_batch_begin':2, 'on_before_backward':1, **dict.fromkeys(STEP, 1), 'on_evaluate_end':1}
+    batch,indices = args['on_train_batch_begin']
+    assert isinstance(batch, tuple) and [o.shape for o in batch]==[(4, 2), (4, 1)] and indices is None
+    [out] = args['on_before_backward']
+    assert set(out)=={'pred', 'loss'} and out['pred'].shape==(4, 1) and out['loss'].shape==() and out['loss'].requires_grad
+    for k in STEP:
+        [optimizers] = args[k]
+        opt_ids += [optimizers[0], *optimizers]
+        assert optimizers.param_groups is learn.opt.param_groups and len(optimizers)==1
+    assert all(o is learn.opt for o in opt_ids)
+    [res] = args['on_evaluate_end']
+    assert res==dict(zip(['valid_loss', 'l1_loss'], learn.recorder.values[0][1:], strict=True)) and all(type(o) is float for o in res.values())
+    assert args['on_after_trainer_initialized'][0].model is learn.model
+
+def test_counters():
+    seen = {}
+    class Count(Recorder):
+        def hear(self, hook, t, args):
+            super().hear(hook, t, args)
+            row = t.cur_epoch_idx,t.global_forward_batches,t.batch_idx_in_epoch,t.n_epochs,t.n_batches,t.num_batches_per_epoch
+            seen.setdefault(hook, []).append(row)
+    fit(2, Count())
+    n = 2,6,3
+    assert seen['on_train_begin']==[(0, 0, 0, *n)] and seen['on_train_end']==[(2, 6, 0, *n)]
+    assert seen['on_train_epoch_begin']==[(0, 0, 0, *n), (1, 3, 0, *n)] and seen['on_train_epoch_end']==seen['on_evaluate_end']==[(1, 3, 0, *n), (2, 6, 0, *n)]
+    assert [o[:3] for o in seen['on_train_batch_end']]==[(e, 3*e+i+1, i+1) for e in range(2) for i in range(3)]
+    assert [o[:3] for o in seen['on_before_optimizers_step']]==[(e, 3*e+i, i) for e in range(2) for i in range(3)]
+    assert [o[2] for o in seen['on_fetch_data_end']]==[0, 1, 2, 3]*2
+
+def test_counters_begin_anew_with_each_fit_and_at_start_epoch():
+    rows = []
+    @on(Event.on_train_epoch_end())
+    def f(t): rows.append((t.cur_epoch_idx, t.global_forward_batches))
+    learn = fit(2, f)
+    fit(1, f, learn)
+    with learn.no_logging(): learn.fit(3, cbs=f, start_epoch=2)
+    assert rows==[(1, 3), (2, 6), (1, 3), (3, 9)]
+
+@pytest.mark.parametrize('kwargs,want', [(dict(n_epoch=2), (2, 6, 3)), (dict(max_steps=4), (2, 4, 3)), (dict(n_epoch=2, steps_per_epoch=4), (2, 8, 4))], ids=str)
+@pytest.mark.parametrize('length', [True, False])
+def test_lengths_are_known_before_training(kwargs, want, length):
+    rows = []
+    @on(Event.on_train_begin())
+    def f(t): rows.append((t.n_epochs, t.n_batches, t.num_batches_per_epoch))
+    learn = mk_learner(train=TRAIN if length else type('Stream', (), dict(__iter__=lambda self: iter(TRAIN)))())
+    if not length and 'steps_per_epoch' not in kwargs:
+        with pytest.raises(ValueError, match=r'trainer\.num_batches_per_epoch: the training loader has no length'): learn.fit(**kwargs, cbs=f)
+        return
+    with learn.no_logging(): learn.fit(**kwargs, cbs=f)
+    assert rows==[want]
+
+def test_lengths_heed_limits():
+    rows = []
+    @on(Event.on_train_begin())
+    def f(t): rows.append((t.n_batches, t.num_batches_per_epoch))
+    fit(2, [f, LimitBatches(train=2)])
+    assert rows==[(4, 2)]
+
+def test_n_epochs_may_be_set():
+    @on(Event.on_train_epoch_end(once=2))
+    def f(t): t.n_epochs = 2
+    assert len(fit(9, f).recorder.values)==2
+
+@pytest.mark.parametrize('k', ['epoch', 'driver.stream', 'evaluate_batch_step_fn', 'callback_manager', 'evaluator.dataloaders'])
+def test_unknown_attributes_are_refused_by_name(k):
+    *path,k = k.split('.')
+    def f(t):
+        for o in path: t = getattr(t, o)
+        getattr(t, k)
+    with pytest.raises(AttributeError, match=f"fastNLP's .* has no attribute '{k}'"): fit(1, on(Event.on_train_begin())(f))
+    def g(t): setattr(t, k, 1)
+    with pytest.raises(AttributeError, match=f"no attribute '{k}', so that setting it would change nothing"): fit(1, on(Event.on_train_begin())(g))
+
+def test_what_is_known_of_the_trainer():
+    def f(t):
+        learn,d = t.learn,t.driver
+        assert t.model is d.model is d.unwrap_model() is learn.model and t.optimizers==d.optimizers==[learn.opt]
+        assert t.train_dataloader is t.dataloader is learn.dls.train and t.evaluate_dataloaders is learn.dls.valid
+        assert t.device==t.model_device==t.data_device==d.model_device==d.data_device==torch.device('cpu')
+        assert (d.is_distributed(), d.get_local_rank(), d.global_rank, d.world_size)==(False, 0, 0, 1)
+        assert (t.accumulation_steps, t.monitor, t.larger_better)==(1, None, True)
+        assert t.move_data_to_device(dict(x=torch.ones(1)))['x']==1 and type(d).__name__=='Driver' and isinstance(d, type(d))
+        d.grad_scaler.unscale_(learn.opt)
+        with pytest.raises(ValueError, match="mode is 'test'"): d.set_model_mode('test')
+        assert t.optimizers.defaults['lr']==LR
+        seen.append(t)
+    seen = []
+    fit(1, on(Event.on_train_begin())(f))
+    assert len(seen)==1
+
+def test_driver_numbers():
+    d = Trainer(mk_learner()).driver
+    b = dict(a=torch.tensor([1., 3.]), b=(torch.ones(1), [torch.zeros(())]), c='c')
+    assert d.tensor_to_numeric(b)==dict(a=[1., 3.], b=(1., [0.]), c='c') and d.tensor_to_numeric(b['a'], 'mean')==2. and d.tensor_to_numeric(None) is None
+
+def test_several_optimizers_are_a_list():
+    model = mk_model()
+    opts = dict(a=torch.optim.SGD([model.weight], lr=.1), b=torch.optim.SGD([model.bias], lr=.1))
+    seen = []
+    @on(Event.on_after_optimizers_step(once=1))
+    def f(t, optimizers): seen.extend(optimizers)
+    fit(1, f, model=model, opt_func=opts)
+    assert seen==list(opts.values())
+    with pytest.raises(AttributeError, match="a list of 2 optimizers has no attribute 'param_groups'"): fit(1, on(Event.on_after_optimizers_step())(lambda t, o: o.param_groups), model=model, opt_func=opts)
+
+# Stopping and errors
+
+@pytest.mark.parametrize('hook', STOPS)
+def test_early_stop_in_any_hook(hook):
+    e = EarlyStopException('why')
+    first,second = Recorder(hook, e),Recorder()
+    learn = fit(3, [first, as_cb(second, name='second')])
+    assert learn.outcome['fit']=='cancelled' and e.msg=='why'
+    assert first.names[-3:]==[hook, 'on_exception', 'on_train_end'] and second.names[-2:]==['on_exception', 'on_train_end']
+    assert first.rows[-2][1] is second.rows[-2][1] is e and second.names.count(hook)==0
+    fit(1, learn=learn)
+
+def test_early_stop_of_another_package_is_known_by_its_name():
+    class EarlyStopException(BaseException): pass
+    class Sub(EarlyStopException): pass
+    rec = Recorder('on_train_batch_end', Sub())
+    assert fit(2, rec).outcome['fit']=='cancelled' and type(rec.rows[-2][1]) is Sub
+
+def test_early_stop_outside_of_a_fit_is_what_it_is():
+    with pytest.raises(EarlyStopException): fit(1, Recorder('on_after_trainer_initialized', EarlyStopException('no')))
+
+def test_a_cancel_of_ours_is_no_exception():
+    rec = Recorder()
+    fit(2, [rec, Ours(after_batch=partial(act, what='CancelFitException'))])
+    assert 'on_exception' not in rec.names and rec.names[-1]=='on_train_end' and rec.names.count('on_train_epoch_end')==0
+
+@pytest.mark.parametrize('what', ['ValueError', 'KeyboardInterrupt', 'SystemExit'])
+@pytest.mark.parametrize('hook', STOPS)
+def test_errors_in_hooks(hook, what):
+    rec,learn = Recorder(hook, what),mk_learner()
+    with pytest.raises(BaseException) as e: fit(2, rec, learn)
+    assert type(e.value).__name__==what and any(f'in {hook} of Recorder (fastNLP)' in o for o in e.value.__notes__)
+    assert rec.names[-3:]==[hook, 'on_exception', 'on_train_end'] and rec.rows[-2][1] is e.value
+    new = Recorder()
+    fit(1, new, learn)
+    assert new.names[1:]==['on_train_begin', *EPOCH, 'on_train_end']
+
+def test_an_error_of_ours_is_told_once_with_the_counters_as_they_are():
+    rows = []
+    class Tell(Callback):
+        def on_exception(self, t, exception): rows.append((exception, t.cur_epoch_idx, t.global_forward_batches))
+    with pytest.raises(ZeroDivisionError) as e: fit(2, [Tell(), ValidateCallback(every_steps=5), listener('bad', ['before_evaluate'], lambda cb, _: 1/0)])
+    assert rows==[(e.value, 1, 5)]
+
+def test_an_error_in_on_exception_or_on_train_end_masks_nothing():
+    class Bad(Recorder):
+        def on_exception(self, t, e): raise OSError('disk')
+    rec = Recorder()
+    with pytest.raises(ValueError) as e: fit(1, [Bad('on_train_batch_end', 'ValueError'), rec])
+    assert any('OSError: disk' in o for o in e.value.__notes__) and rec.names[-2:]==['on_exception', 'on_train_end']
+    rec = Recorder()
+    with pytest.raises(OSError): fit(1, [Recorder('on_train_end', 'OSError'), as_cb(rec, name='second')])
+    assert rec.names[-1]=='on_train_end'
+
+def test_an_error_in_the_sanity_check_is_told_and_on_train_end_needs_a_beginning():
+    rec = Recorder()
+    with pytest.raises(ValueError): fit(1, [rec, SanityCheck(1), listener('bad', ['before_validate'], lambda cb, _: act(cb, 'ValueError'))])
+    assert rec.names==['on_after_trainer_initialized', 'on_sanity_check_begin', 'on_exception']
+
+PAIRS = {f'{k}_begin':f'{k}_end' for k in ('on_train', 'on_train_epoch', 'on_fetch_data', 'on_train_batch', 'on_evaluate', 'on_sanity_check')}
+GRADS = ['batch', 'backward', 'step', 'zero_grad']
+INSIDE = dict(fit=['epoch', 'train', 'validate', 'fetch', *GRADS, 'evaluate', 'sanity'], epoch=['epoch', 'train', 'validate', 'fetch', *GRADS, 'evaluate'],
+    train=['train', 'fetch', *GRADS, 'evaluate'], validate=['validate', 'fetch', 'batch'], batch=[*GRADS, 'evaluate'], evaluate=['evaluate', 'validate', 'batch'])
+CANCELS = [(p, f'{a}_{o}') for p,phases in INSIDE.items() for o in phases for a in ('before', 'after', 'cleanup')] + [(p, 'after_loss') for p in INSIDE]
+
+@pytest.mark.parametrize('order', [-1, 99])
+@pytest.mark.parametrize('p,e', CANCELS)
+def test_what_was_begun_is_ended_wherever_a_cancel_comes_from(p, e, order):
+    "…unless it ends the fit, and with it everything: then there is `on_train_end` alone, as in fastNLP"
+    calls,raised = [0],[]
+    def stop(cb, _):
+        learn = cb.learn
+        calls[0] += 'sanity' in e or (learn.phases['sanity'] not in learn.open and (learn.training or p!='batch' or 'evaluate' in e))
+        if calls[0]<1+('sanity' not in e) or raised or learn.phases[p] not in learn.open: return
+        raised.append(1)
+        raise getattr(learnloop, CANCEL_OF[p])
+    rec = Recorder()
+    learn = fit(3, [rec, ValidateCallback(every_steps=2), SanityCheck(1), listener('stop', [e], stop, order=order)])
+    begun = []
+    for k in rec.names:
+        if k in PAIRS: begun.append(k)
+        elif k in PAIRS.values():
+            if p=='fit' and k=='on_train_end': del begun[1:]
+            assert PAIRS[begun.pop()]==k, rec.names
+    assert raised and begun in ([], ['on_sanity_check_begin']*(p=='fit' and 'sanity' in e)), (begun, rec.names)
+    assert (learn.outcome['fit']=='cancelled')==(p=='fit') and (rec.names[-1]=='on_train_end' or 'sanity' in e)
+
+def test_training_that_was_left_at_its_end_is_over_before_validation():
+    rec = Recorder()
+    fit(2, [rec, Ours(after_train=partial(act, what='CancelTrainException'))])
+    assert rec.names==['on_after_trainer_initialized', 'on_train_begin', *EPOCH*2, 'on_train_end']
+
+def test_a_validation_that_was_left_at_its_end_has_its_results():
+    rec = Recorder()
+    learn = fit(2, [rec, ValidateCallback(every_steps=4), listener('stop', ['after_validate'], lambda cb, _: act(cb, 'CancelValidException'), order=51)])
+    res,(r,) = [list(o[1].values()) for o in rec.rows if o[0]=='on_evaluate_end'],learn.recorder.records
+    assert res==[learn.recorder.values[0][1:], list(r['values'].values()), learn.recorder.values[1][1:]]
+
+# Order
+
+def test_order_is_that_of_passing_and_ours_by_number():
+    rows = []
+    def mk(name): return type(name, (Recorder,), dict(hear=lambda self, hook, t, args: rows.append((hook, name))))()
+    @on(Event.on_train_begin())
+    def f(t): rows.append(('on_train_begin', 'f'))
+    fit(1, [mk('B'), f, mk('A'), listener('low', ['after_batch'], lambda cb, _: rows.append(('after_batch', 'low')), order=51, run_valid=False),
+        listener('high', ['after_batch'], lambda cb, _: rows.append(('after_batch', 'high')), order=53, run_valid=False)])
+    for k in HOOKS: assert [n for h,n in rows if h==k] in (['B', 'A']*([n for h,n in rows if h==k].count('A')), ['B', 'f', 'A'])
+    i = rows.index(('on_train_batch_end', 'B'))
+    assert rows[i-1:i+3]==[('after_batch', 'low'), ('on_train_batch_end', 'B'), ('on_train_batch_end', 'A'), ('after_batch', 'high')]
+
+def test_on_train_begin_of_all_comes_before_any_epoch_begins():
+    rows = []
+    a,b = (type(n, (Recorder,), dict(hear=lambda self, hook, t, args, n=n: rows.append((hook, n))))() for n in 'ab')
+    fit(1, [a, b])
+    i = rows.index(('on_train_begin', 'a'))
+    assert rows[i:i+4]==[('on_train_begin', 'a'), ('on_train_begin', 'b'), ('on_train_epoch_begin', 'a'), ('on_train_epoch_begin', 'b')]
+
+def test_order_may_be_given():
+    seen = []
+    class Look(Callback):
+        def on_train_batch_end(self, t): seen.append(len(t.learn.recorder.raw_losses))
+    fit(1, as_cb(Look(), order=49))
+    fit(1, Look())
+    assert seen==[0, 1, 2, 1, 2, 3]
+
+# Evaluation
+
+def test_evaluations_outside_of_a_fit_are_no_matter_of_theirs():
+    learn = mk_learner([rec := Recorder()])
+    learn.validate()
+    learn.get_preds()
+    learn.predict(torch.zeros(2))
+    assert rec.names==['on_after_trainer_initialized']
+
+@pytest.mark.parametrize('dl,n', [('own', 2), ('other', 1), ('limited', 2)])
+def test_validations_within_a_fit_count_if_they_are_on_the_same_loader(dl, n):
+    rec,other = Recorder(),batches(2, seed=1)
+    kwargs = dict(dl=other, name='test') if dl=='other' else {}
+    fit(1, [rec, ValidateCallback(every_steps=2, **kwargs), *([LimitBatches(valid=1)] if dl=='limited' else [])])
+    assert rec.names.count('on_evaluate_begin')==rec.names.count('on_evaluate_end')==n
+    if dl!='other': assert rec.names[rec.names.index('on_evaluate_begin')-1]=='on_train_batch_end'
+    assert [k for k in rec.names[2:-1] if 'evaluate' not in k]==EPOCH[:-2]
+
+def test_each_validation_has_its_own_results():
+    rec = Recorder()
+    learn = fit(2, [rec, ValidateCallback(every_steps=2)])
+    res = [o[1] for o in rec.rows if o[0]=='on_evaluate_end']
+    want = sorted([[r['step'], *r['values'].values()] for r in learn.recorder.records] + [[3*(i+1), *v[1:]] for i,v in enumerate(learn.recorder.values)])
+    assert [list(o.values()) for o in res]==[o[1:] for o in want] and len(res)==5
+
+def test_a_validation_that_was_called_off_is_none():
+    rec = Recorder()
+    fit(4, [rec, ValidateEvery(2)])
+    assert rec.names.count('on_evaluate_begin')==rec.names.count('on_evaluate_end')==2 and rec.names[1:-1]==['on_train_begin', *(EPOCH[:-2]+EPOCH)*2]
+
+def test_a_validation_or_prediction_within_one_is_none_of_theirs():
+    rec = Recorder()
+    test = batches(1, seed=2)
+    def more(cb, _):
+        if cb.learn.phases['evaluate'] not in cb.learn.open:
+            cb.learn.validate(dl=test)
+            cb.learn.get_preds()
+    fit(2, [rec, listener('more', ['before_validate', 'after_validate', 'after_epoch'], more)])
+    assert rec.names==['on_after_trainer_initialized', 'on_train_begin', *EPOCH*2, 'on_train_end']
+
+def test_evaluator_runs_without_hooks():
+    rec,res = Recorder(),[]
+    @on(Event.on_train_epoch_end())
+    def f(t):
+        assert t.evaluate_dataloaders is not None
+        res.append(t.evaluator.run())
+        with pytest.raises(ValueError, match='num_eval_batch_per_dl=2'): t.evaluator.run(2)
+    learn = fit(2, [rec, f])
+    assert rec.names[1:-1]==['on_train_begin', *EPOCH*2] and res==[o[1] for o in rec.rows if o[0]=='on_evaluate_end'] and len(learn.recorder.values)==2
+
+def test_no_validation_loader():
+    rec,seen = Recorder(),[]
+    fit(1, [rec, on(Event.on_train_begin())(lambda t: seen.append(t.evaluator))], valid=False)
+    assert rec.names==['on_after_trainer_initialized', 'on_train_begin', *EPOCH[:-2], 'on_train_end'] and seen==[None]
+
+def test_sanity_check_gives_its_results():
+    rec,check = Recorder(),SanityCheck(1)
+    fit(1, [rec, check])
+    assert list(dict(rec.rows[2:3])['on_sanity_check_end'].values())==check.result and rec.names[1:4]==['on_sanity_check_begin', 'on_sanity_check_end', 'on_train_begin']
+
+def test_a_cancelled_sanity_check_has_its_end():
+    rec = Recorder()
+    fit(1, [rec, SanityCheck(1), Ours(before_evaluate=partial(act, what='CancelSanityException'))])
+    assert rec.names[1:3]==['on_sanity_check_begin', 'on_sanity_check_end'] and rec.rows[2][1]=={}
+
+def test_results_need_a_recorder():
+    learn = mk_learner(default_cbs=False, cbs=[learnloop.TrainEvalCallback()])
+    with pytest.raises(ValueError, match='Recorder .fastNLP. hears the results of validation, and this learner has no Recorder'): fit(1, Recorder(), learn)
+    @on(Event.on_train_epoch_end())
+    def f(t): seen.append(1)
+    seen = []
+    fit(1, f, learn)
+    assert seen==[1]
+
+def test_unknown_monitors_are_refused_before_training():
+    class Watch(Callback):
+        def __init__(self, monitor): self.monitor = monitor
+        def on_evaluate_end(self, t, results): pass
+    with pytest.raises(ValueError, match=r"Watch \(fastNLP\) monitors 'l2_loss', and validation gives valid_loss, l1_loss; did you mean 'l1_loss'\?"): fit(1, Watch('l2_loss'))
+    with pytest.raises(ValueError, match="monitors 'l1_loss', and there is no validation loader"): fit(1, Watch('l1_loss'), valid=False)
+    for o in ('l1_loss', None, len): fit(1, Watch(o))
+
+def test_a_monitor_for_those_that_have_none():
+    seen = []
+    class Watch(Callback):
+        def on_after_trainer_initialized(self, t, driver): seen.append((t.monitor, t.larger_better))
+    fit(1, [FastNLP(Watch(), monitor='l1_loss', larger_better=False)])
+    assert seen==[('l1_loss', False)]
+
+# Steps
+
+@pytest.mark.parametrize('n_acc,want', [(dict(n_batches=2), 2), (dict(n_acc=8), 2), (dict(n_batches=3), 1)], ids=str)
+def test_step_hooks_are_for_real_steps(n_acc, want):
+    rec,acc = Recorder(),[]
+    @on(Event.on_train_batch_end())
+    def f(t): acc.append(t.accumulation_steps)
+    fit(1, [rec, f, GradientAccumulation(**n_acc)])
+    assert [rec.names.count(k) for k in STEP]==[want]*4 and rec.names.count('on_after_backward')==rec.names.count('on_before_backward')==rec.names.count('on_train_batch_end')==3
+    assert acc==[n_acc.get('n_batches', 2)]*3
+    assert [k for k in rec.names if k in STEP]==STEP*want
+
+@pytest.mark.parametrize('e,gone', [('before_step', STEP[1]), ('before_zero_grad', STEP[3]), ('before_backward', 'on_after_backward')])
+def test_after_hooks_say_that_it_was_done(e, gone):
+    rec = Recorder()
+    what = CANCEL_OF[e.removeprefix('before_')]
+    fit(1, [rec, listener('stop', [e], lambda cb, _: act(cb, what), order=99)])
+    assert gone not in rec.names and {k for k in rec.names if k in STEP+BATCH}==set(STEP+BATCH)-{gone}
+
+def test_zero_grad_comes_after_the_step_with_gradients_still_there():
+    seen = []
+    class Look(Callback):
+        def on_after_optimizers_step(self, t, optimizers): seen.append(t.model.weight.grad is not None)
+        def on_before_zero_grad(self, t, optimizers): seen.append(t.model.weight.grad is not None)
+        def on_after_zero_grad(self, t, optimizers): seen.append(t.model.weight.grad is None)
+    fit(1, Look())
+    assert seen==[True]*9
+
+# What hooks may change
+
+class DictModel(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = mk_model()
+    def forward(self, x, y): return dict(pred=self.lin(x), loss=((self.lin(x)-y)**2).mean())
+
+def dict_learner(train=TRAIN): return Learner(DataLoaders([dict(x=x, y=y) for x,y in train], device='cpu'), DictModel(), None, torch.optim.SGD, lr=LR)
+
+def test_a_dict_batch_may_be_changed_in_place_and_the_loader_keeps_its_own():
+    @on(Event.on_train_batch_begin())
+    def f(t, batch, indices): batch['x'] = batch['x']*2
+    learn = dict_learner()
+    fit(2, f, learn)
+    assert all(torch.equal(o['x'], x) for o,(x,_) in zip(learn.dls.train, TRAIN, strict=True))
+    assert same(learn.model, fit(2, learn=dict_learner([(2*x, y) for x,y in TRAIN])).model)
+
+def test_a_list_batch_may_be_changed_in_place():
+    @on(Event.on_train_batch_begin())
+    def f(t, batch, indices):
+        assert isinstance(batch, list)
+        batch[0] = batch[0]*2
+        batch[1] = batch[1]+1
+    learn = fit(2, f, train=[list(o) for o in TRAIN])
+    assert same(learn.model, fit(2, train=[(2*x, y+1) for x,y in TRAIN]).model)
+
+def test_indices_are_the_loaders():
+    class Loader(list):
+        def get_batch_indices(self): return [0, 1]
+    rec = Recorder()
+    fit(1, rec, train=Loader(TRAIN))
+    assert [o[2] for o in rec.rows if o[0]=='on_train_batch_begin']==[[0, 1]]*3
+
+def test_another_loss_in_outputs_is_trained_on():
+    @on(Event.on_before_backward())
+    def f(t, outputs): outputs['loss'] = outputs['loss']*2
+    for mk in (mk_learner, dict_learner): assert same(fit(2, f, mk()).model, _with_lr(2*LR, mk()))
+def _with_lr(lr, learn):
+    with learn.no_logging(): learn.fit(2, lr=lr)
+    return learn.model
+
+def test_outputs_are_the_models_own_if_it_returns_its_loss():
+    rec = Recorder()
+    fit(1, rec, dict_learner())
+    out = next(o[1] for o in rec.rows if o[0]=='on_before_backward')
+    assert set(out)=={'pred', 'loss'} and out['loss'].requires_grad and rec.rows[0][0]=='on_after_trainer_initialized'
+
+def test_outputs_have_the_loss_before_it_is_scaled():
+    rec = Recorder()
+    learn = fit(1, [rec, GradientAccumulation(n_batches=3)])
+    assert [o[1]['loss'].item() for o in rec.rows if o[0]=='on_before_backward']==learn.recorder.raw_losses
+
+# Functions and filters
+
+def test_every_once_and_filter_fn():
+    calls,executed = dict(every=[], once=[], fn=[], plain=[]),[]
+    @on(Event.on_train_batch_end(every=4))
+    def every(t): calls['every'].append(t.global_forward_batches)
+    @on(Event.on_train_batch_end(once=3))
+    def once(t): calls['once'].append(t.global_forward_batches)
+    def third(flt, t):
+        executed.append(flt.num_executed)
+        return flt.num_called%5==0 and t.cur_epoch_idx==1
+    @on(Event.on_train_batch_end(filter_fn=third))
+    def fn(t): calls['fn'].append(t.global_forward_batches)
+    @on(Event.on_train_epoch_end())
+    def plain(t): calls['plain'].append(t.cur_epoch_idx)
+    for _ in range(2): fit(3, [every, once, fn, plain])  # the counters are those of a fit's own callback
+    assert calls==dict(every=[4, 8]*2, once=[3]*2, fn=[5]*2, plain=[1, 2, 3]*2) and executed==[*[0]*5, *[1]*4]*2
+
+def test_a_function_may_hear_several_hooks():
+    rows = []
+    @on(Event.on_train_epoch_begin())
+    @on(Event.on_train_batch_end(every=2))
+    @on(Event.on_train_batch_end(once=1))
+    def f(t): rows.append((t.cur_epoch_idx, t.batch_idx_in_epoch))
+    fit(1, f)
+    assert rows==[(0, 0), (0, 1), (0, 2)]
+
+@pytest.mark.parametrize('kwargs', [dict(every=1, once=2), dict(every=1, filter_fn=len), dict(once=1, filter_fn=len), dict(every=1, once=1, filter_fn=len)], ids=str)
+def test_filters_exclude_each_other_all_three_included(kwargs):
+    for f in (Event.on_train_begin, Filter):
+        with pytest.raises(ValueError, match=f'{", ".join(kwargs)} given, and they exclude each other'): f(**kwargs)
+
+@pytest.mark.parametrize('kwargs', [dict(every=0), dict(every=-1), dict(every=True), dict(every=1.5), dict(once=0), dict(once='1'), dict(filter_fn=3)], ids=str)
+def test_bad_filters(kwargs):
+    for f in (Event.on_train_begin, Filter):
+        with pytest.raises((ValueError, TypeError), match=next(iter(kwargs))): f(**kwargs)
+
+def test_events_have_all_hooks_and_no_other():
+    assert all(getattr(Event, k)(every=3).value==k and getattr(Event, k)(3).every==3 for k in HOOKS)
+    with pytest.raises(AttributeError): Event.on_trian_begin()
+    with pytest.raises(ValueError, match="'on_trian_begin' is no hook of fastNLP; did you mean 'on_train_begin'"): Event('on_trian_begin')
+    assert repr(Event.on_train_begin(once=2))=='Event.on_train_begin(once=2)'
+
+def test_on_checks_what_it_is_given():
+    with pytest.raises(TypeError, match=r"f would be called as on_train_begin\(trainer\)"):
+        @on(Event.on_train_begin())
+        def f(): pass
+    with pytest.raises(TypeError, match='it takes an event'): on('on_train_begin')
+    with pytest.raises(ValueError, match="marker='all': pass the function"): Trainer.on(Event.on_train_begin(), marker='all')
+    class Theirs:
+        value,every,once,filter_fn = 'on_train_begin',1,2,None
+    Theirs.__name__ = 'Event'
+    with pytest.raises(ValueError, match='every, once given'): on(Theirs())(lambda t: None)
+    Theirs.once = None
+    assert on(Theirs())(lambda t: None).fastnlp_events[0].every==1
+
+def test_the_decorator_returns_the_function_and_as_cb_takes_it():
+    def f(t): return t
+    assert Trainer.on(Event.on_train_begin())(f) is f and f(3)==3
+    learn = mk_learner([as_cb(f, name='g')])
+    assert learn.g.foreign is f and learn.remove_cb(f) is learn and not hasattr(learn, 'g')
+
+def test_filters_decorate_methods():
+    class Some(Callback):
+        def __init__(self): self.seen = []
+        @Filter(filter_fn=lambda flt, t: t.cur_epoch_idx==1)
+        def on_train_batch_end(self, t): self.seen.append(t.global_forward_batches)
+    cb = Some()
+    fit(2, ad := as_cb(cb))
+    assert cb.seen==[4, 5, 6] and ad.state_dict()=={'Some': dict(filter_states=dict(on_train_batch_end=[dict(num_called=6, num_executed=3)]))}
+
+def test_functions_added_from_a_hook_are_there_until_the_fit_ends():
+    rows = []
+    def note(t): rows.append((t.cur_epoch_idx, t.batch_idx_in_epoch))
+    def end(t): rows.append('end')
+    class Add(Callback):
+        def on_train_epoch_end(self, t):
+            if t.cur_epoch_idx==1:
+                t.add_callback_fn(Event.on_train_batch_end(every=2), note)
+                t.add_callback_fn(Event.on_train_end(), end)
+    learn = fit(2, Add())
+    assert rows==[(1, 2), 'end'] and [o.name for o in learn.cbs]==[o.name for o in mk_learner().cbs] and not hasattr(note, 'fastnlp_events')
+    as_cb(on(Event.on_train_begin())(note)).load_state_dict({})
+
+# State
+
+class Stateful(Callback):
+    def __init__(self): self.n,self.trainers = 0,[]
+    def on_train_batch_end(self, t): self.n += 1
+    def on_save_checkpoint(self, t):
+        self.trainers.append(t)
+        return dict(n=np.int64(self.n), w=torch.ones(2), l=[np.float32(.5)])
+    def on_load_checkpoint(self, t, states):
+        self.trainers.append(t)
+        self.n = states['n']
+
+def test_state_round_trip():
+    learn = mk_learner([cb := Stateful()])
+    fit(2, learn=learn)
+    f = io.BytesIO()
+    torch.save(learn.fastnlp_stateful.state_dict(), f)
+    f.seek(0)
+    sd = torch.load(f, weights_only=True)
+    assert set(sd)=={'Stateful'} and sd['Stateful']['states']['n']==6 and sd['Stateful']['states']['l']==[.5]
+    new = mk_learner([other := Stateful()])
+    new.fastnlp_stateful.load_state_dict(sd)
+    assert other.n==6 and other.trainers==[new.fastnlp_stateful.trainer] and cb.trainers==[learn.fastnlp_stateful.trainer]
+
+def test_counters_of_filters_go_on():
+    rows = []
+    @on(Event.on_train_batch_end(every=4))
+    def f(t): rows.append(t.global_forward_batches)
+    a,b = as_cb(f),as_cb(f)
+    fit(1, a)
+    assert a.state_dict()=={'f': dict(filter_states=dict(on_train_batch_end=[dict(num_called=3, num_executed=0)]))}
+    b.load_state_dict(a.state_dict())
+    fit(1, b)
+    assert rows==[1]
+
+def test_callback_name_is_the_key_and_the_name():
+    class Named(Stateful):
+        callback_name = property(lambda self: 'Stop#monitor-acc#2')
+    cb = as_cb(Named())
+    assert cb.own_name=='Stop#monitor-acc#2' and list(cb.state_dict())==['Stop#monitor-acc#2'] and cb.name=='fastnlp_stop_monitor_acc_2'
+    with pytest.raises(ValueError, match="two callbacks named 'fastnlp_stateful'"): mk_learner([Stateful(), Stateful()])
+    learn = mk_learner([Stateful(), as_cb(Stateful(), name='second')])
+    assert [list(o.state_dict()) for o in (learn.fastnlp_stateful, learn.second)]==[['Stateful'], ['second']]
+
+def test_reproducible_samplers_are_no_matter_of_callbacks():
+    class Needs(Stateful):
+        need_reproducible_sampler = True
+    learn = fit(1, Needs())
+    assert learn.outcome['fit']=='done' and Callback().need_reproducible_sampler is False
+
+@pytest.mark.parametrize('batch', [1, 3, 4, 5])
+def test_a_resumed_fit_goes_on_with_counters_and_state(tmp_path, batch):
+    rows = []
+    class Note(Stateful):
+        callback_name = 'note'
+        def on_train_begin(self, t): rows.append(('begin', t.cur_epoch_idx))
+        def on_train_batch_begin(self, t, batch, indices): rows.append((t.cur_epoch_idx, t.global_forward_batches, t.batch_idx_in_epoch, self.n))
+        def on_evaluate_end(self, t, results): rows.append((t.cur_epoch_idx, t.global_forward_batches, results))
+    @on(Event.on_train_batch_end(every=4))
+    def fourth(t): rows.append(('fourth', t.global_forward_batches))
+    def start(cb):
+        learn = mk_learner(path=tmp_path)
+        with learn.no_logging(): learn.fit(3, cbs=[Note(), fourth, cb, CheckpointCallback(tmp_path/'run', every_steps=1)], resume=tmp_path/'run')
+    fit(3, [Note(), fourth])
+    whole,rows[:] = list(rows),[]
+    def crash(n): return listener('crash', ['before_batch'], lambda cb, _: act(cb, 'KeyboardInterrupt' if cb.learn.train_iter==n else None), order=60, run_valid=False)
+    with pytest.raises(KeyboardInterrupt): start(crash(batch))
+    before,rows[:] = list(rows),[]
+    start(crash(-1))
+    first = whole.index(rows[1])
+    assert 0<first and rows[0][0]=='begin' and rows[1:]==whole[first:] and before[:first]==whole[:first], (before, rows)
+
+# Files
+
+def test_models_are_saved_and_loaded(tmp_path):
+    rec = Recorder()
+    buf,seen = io.BytesIO(),[]
+    class Save(Callback):
+        def on_train_epoch_end(self, t):
+            if t.cur_epoch_idx==1: t.save_model(buf)
+            t.save_model(str(tmp_path/f'e{t.cur_epoch_idx}'))
+            t.save_model(tmp_path, model_save_fn=lambda folder: seen.append(folder))
+        def on_train_end(self, t):
+            buf.seek(0)
+            t.load_model(buf)
+            t.load_model(tmp_path, model_load_fn=seen.append)
+    learn = mk_learner()
+    fit(2, [rec, Save()], learn)
+    assert rec.names.count('on_save_model')==5 and rec.names.count('on_load_model')==2 and seen==[tmp_path]*3
+    other = mk_learner()
+    other.load(tmp_path/'e1/fastnlp_model.pkl.tar', with_opt=False)
+    assert same(other.model, learn.model)
+    t = Trainer(other)
+    t.load_model(tmp_path/'e2')
+    assert not same(other.model, learn.model)
+    for f in (t.save_model, t.save_checkpoint, t.load_model):
+        with pytest.raises(ValueError, match='only_state_dict=False'): f(tmp_path, only_state_dict=False)
+    with pytest.raises(TypeError, match='foo'): t.save_model(tmp_path, foo=1)
+
+def test_saving_and_loading_by_the_learner_is_heard(tmp_path):
+    learn = mk_learner([rec := Recorder()], path=tmp_path)
+    learn.save('a', with_opt=False)
+    learn.load('a', with_opt=False)
+    assert rec.names==['on_after_trainer_initialized', 'on_save_model', 'on_load_model']
+
+def test_checkpoints_of_the_trainer(tmp_path):
+    rec = Recorder()
+    @on(Event.on_train_epoch_end(once=2))
+    def save(t):
+        t.save_checkpoint(tmp_path)
+        with pytest.raises(ValueError, match='model_save_fn'): t.save_checkpoint(tmp_path, model_save_fn=len)
+    learn = fit(2, [save, rec, Stateful()], opt_func=partial(torch.optim.SGD, momentum=.9))
+    assert 'on_save_model' not in rec.names
+    new = mk_learner([cb := Stateful(), rec := Recorder()], opt_func=partial(torch.optim.SGD, momentum=.9))
+    new.fastnlp_stateful.trainer.load_checkpoint(tmp_path)
+    assert cb.n==6 and same(new.model, learn.model) and 'on_load_model' not in rec.names
+    fit(1, learn=new)
+    fit(1, learn=learn)
+    assert same(new.model, learn.model)
+
+# In the learner
+
+def test_the_learner_is_as_it_was():
+    learn = mk_learner()
+    fit(1, learn=learn)
+    before = set(vars(learn)),list(learn.cbs),list(learn.events),list(learn.phases)
+    fit(1, [Recorder(), on(Event.on_train_begin())(lambda t: None)], learn)
+    assert before==(set(vars(learn)), list(learn.cbs), list(learn.events), list(learn.phases))
+
+def test_it_trains_as_without(): assert same(fit(2).model, fit(2, [Recorder(), SanityCheck(1)]).model)
+
+def test_permanent_ones_share_the_trainer_with_those_of_a_fit():
+    seen = []
+    class Look(Callback):
+        def on_train_end(self, t): seen.append(t)
+    learn = mk_learner([Look()])
+    for _ in range(2): fit(1, [type('Other', (Look,), {})()], learn)
+    assert len(seen)==4 and all(t is seen[0] for t in seen)
+
+def test_classes_are_made_and_copied_bases_named():
+    rows = []
+    class Bare(Callback):
+        def on_train_begin(self, t): rows.append('bare')
+    class Callback_: callback_name = 'copied'
+    class Copied(Callback_):
+        def on_train_begin(self, t): rows.append('copied')
+    fit(1, [Bare, as_cb(Copied(), system='fastnlp')])
+    assert rows==['bare', 'copied']
+
+def test_misspelt_hooks_are_refused():
+    class Bad(Callback):
+        def on_trian_begin(self, t): pass
+    with pytest.raises(TypeError, match='on_trian_begin is none of the hooks of fastNLP; did you mean .on_train_begin.'): as_cb(Bad())
+
+def test_no_epochs():
+    rec = Recorder()
+    fit(0, rec)
+    assert rec.names==['on_after_trainer_initialized', 'on_train_begin', 'on_train_end']
+
+def test_a_fit_that_is_cancelled_before_it_begins():
+    rec = Recorder()
+    fit(1, [rec, Ours(before_fit=partial(act, what='CancelFitException'))])
+    assert rec.names==['on_after_trainer_initialized']
+
+def test_a_rehearsal_mutes_them():
+    rec = Recorder()
+    fit(2, [rec, FastDevRun()])
+    assert rec.names==['on_after_trainer_initialized']
+
+def test_without_listeners_nothing_is_built():
+    class Costly:
+        def __getattr__(self, k): raise AssertionError(k)
+    @on(Event.on_train_epoch_end())
+    def f(t): pass
+    learn = mk_learner([f])
+    learn.fastnlp_f.trainer.__dict__['driver'] = Costly()
+    fit(1, learn=learn)
+    assert learn.fastnlp_f.trainer._at.outputs is None

@@ -1,0 +1,548 @@
+"Keras' callbacks: which hook is called when and with what, stops, learning rate, weights, logs, state; `tests/interop/real_keras.py` has the real package"
+import io, math
+from collections import Counter
+import numpy as np, pytest, torch
+from helpers import TRAIN, VALID, batches, listener, mk_model, weights
+from learnloop import (CancelBatchException, CancelEpochException, CancelFitException, CancelTrainException, CancelValidException, DataLoaders,
+    FetchPredsCallback, GradientAccumulation, Learner, ParamScheduler, Recorder, SanityCheck, ValidateCallback, accuracy, mae)
+from learnloop.interop import as_cb
+from learnloop.interop.keras import Callback, Keras, Model, _array, _instead
+from torch import nn
+from torch.nn import functional as F
+
+HOOKS = [o for o in dir(Callback) if o.startswith('on_')]
+TRAINING = [o for o in HOOKS if 'predict' not in o]
+def plain(v):
+    "Floats to 5 digits; of arrays type and shape"
+    if isinstance(v, dict): return {k:plain(o) for k,o in v.items()}
+    return (type(v).__name__, v.shape) if hasattr(v, 'shape') else round(v, 5) if isinstance(v, float) else v
+
+def mk_recorder(trace, name='a', act=None, hooks=HOOKS, base=Callback):
+    "A callback of `hooks` that appends (hook, arguments) to `trace`, and does `act[hook, n-th call](callback)`"
+    calls = Counter()
+    def _hook(k):
+        def _f(self, *args, **kwargs):
+            trace.append((name, k, *map(plain, args), *([plain(kwargs)] if kwargs else [])))
+            calls[k] += 1
+            if f := (act or {}).get((k, calls[k])): f(self)
+            return getattr(base, k)(self, *args, **kwargs)
+        return _f
+    return type(f'Rec{name.title()}', (base,), {k:_hook(k) for k in hooks})()
+
+def mk_learner(cbs=None, dls=(TRAIN,VALID), train_metrics=True, **kwargs):
+    learn = Learner(DataLoaders(*dls), kwargs.pop('model', None) or mk_model(), F.mse_loss, **dict(opt_func=torch.optim.SGD, lr=.1, metrics=mae)|kwargs, cbs=cbs)
+    if hasattr(learn, 'recorder'): learn.recorder.train_metrics = train_metrics
+    return learn
+
+def fit(learn, n_epoch=1, **kwargs):
+    with learn.no_logging(): learn.fit(n_epoch, **kwargs)
+    return learn
+def names(trace, name='a'): return [o[1] for o in trace if o[0]==name]
+def stop(self): self.model.stop_training = True
+
+BATCH = 'on_train_batch_begin', 'on_batch_begin', 'on_train_batch_end', 'on_batch_end'
+TEST = 'on_test_begin', *('on_test_batch_begin', 'on_test_batch_end')*2, 'on_test_end'
+EPOCH = 'on_epoch_begin', *BATCH*3, *TEST, 'on_epoch_end'
+
+def test_every_hook_is_called_in_turn(): 
+    trace = []
+    learn = fit(mk_learner(), 2, cbs=mk_recorder(trace))
+    assert names(trace) == ['on_train_begin', *EPOCH, *EPOCH, 'on_train_end']
+    loss,mae_,vloss,vmae = (round(o, 5) for o in learn.recorder.values[-1])
+    end = dict(loss=loss, mae=mae_, val_loss=vloss, val_mae=vmae)
+    assert trace[0][2:]==({},) and trace[1][2:]==(0, {}) and trace[2][2:]==(0, dict(logs={}))
+    assert trace[-3:] == [('a', 'on_test_end', dict(loss=vloss, mae=vmae)), ('a', 'on_epoch_end', 1, end), ('a', 'on_train_end', end)]
+
+def test_arguments_are_python_numbers_in_alphabetical_order():
+    seen = []
+    class Looks(Callback):
+        def on_train_batch_end(self, batch, logs=None): seen.append((batch, logs))
+        def on_epoch_end(self, epoch, logs=None): seen.append((epoch, logs))
+    fit(mk_learner(), cbs=Looks())
+    assert len(seen)==4
+    for i,logs in seen:
+        assert type(i) is int and type(logs) is dict and list(logs)==sorted(logs) and all(type(o) is float for o in logs.values())
+
+def test_batch_logs_are_the_mean_over_all_items_so_far():
+    trace,bs = [],[tuple(o[:n] for o in b) for n,b in zip((4, 1, 3), batches(3), strict=True)]
+    learn = fit(mk_learner(dls=(bs, bs[:2]), lr=0), cbs=mk_recorder(trace))
+    ends = {k:[o[-1]['logs'] for o in trace if o[1]==k] for k in ('on_train_batch_end', 'on_test_batch_end')}
+    for k,dl in (('on_train_batch_end', bs), ('on_test_batch_end', bs[:2])):
+        for i in range(len(dl)):
+            x,y = (torch.cat(o) for o in zip(*dl[:i+1], strict=True))
+            pred = learn.model(x)
+            assert ends[k][i]['loss']==pytest.approx(F.mse_loss(pred, y).item(), abs=1e-4) and ends[k][i]['mae']==pytest.approx(F.l1_loss(pred, y).item(), abs=1e-4)
+
+def test_without_metrics_of_training_there_are_none():
+    trace = []
+    fit(mk_learner(train_metrics=False), cbs=mk_recorder(trace))
+    assert [list(o[-1]) for o in trace if o[1]=='on_epoch_end'] == [['loss', 'val_loss', 'val_mae']]
+    assert [list(o[-1]['logs']) for o in trace if o[1]=='on_train_batch_end'] == [['loss']]*3
+
+def test_without_validation_there_is_none():
+    trace = []
+    fit(mk_learner(dls=(TRAIN,)), cbs=mk_recorder(trace))
+    assert not any('test' in o for o in names(trace)) and list(trace[-1][-1])==['loss', 'mae']
+
+def test_old_names_of_batch_hooks_come_from_the_base_class():
+    old,new = [],[]
+    class New(Callback):
+        def on_train_batch_begin(self, batch, logs=None): new.append(batch)
+        def on_batch_begin(self, batch, logs=None): new.append('old')
+    class Alone:  # a base class of one's own, without the new names
+        def on_batch_end(self, batch, logs=None): old.append((batch, 'loss' in logs))
+    fit(mk_learner(), cbs=[mk_recorder(old, hooks=['on_batch_begin']), New(), as_cb(Alone(), system='keras')])
+    assert old==[o for i in range(3) for o in (('a', 'on_batch_begin', i, dict(logs={})), (i, True))] and new==[0, 1, 2]
+
+def test_hooks_may_be_set_on_the_instance():
+    seen,cb = [],Callback()
+    cb.on_epoch_end = lambda epoch, logs: seen.append(epoch)
+    cb.on_batch_end = lambda batch, logs: seen.append(str(batch))
+    fit(mk_learner(), cbs=cb)
+    assert seen==['0', '1', '2', 0]
+
+def test_model_and_settings_come_first_and_for_all():
+    trace = []
+    class Meets(Callback):
+        def set_model(self, model):
+            trace.append((type(self).__name__, 'model', type(model)))
+            super().set_model(model)
+        def set_params(self, params): trace.append((type(self).__name__, params))
+        def on_train_begin(self, logs=None): trace.append((type(self).__name__, 'begin'))
+    class Second(Meets): pass
+    learn = fit(mk_learner(), 2, cbs=[Meets(), Second()])
+    params = dict(verbose=0, epochs=2, steps=3)
+    assert trace==[('Meets', 'model', Model), ('Second', 'model', Model), ('Meets', params), ('Second', params), ('Meets', 'begin'), ('Second', 'begin')]
+    del trace[:]
+    learn.logger = print
+    learn.fit(max_steps=2, cbs=Meets())
+    learn.validate(cbs=Meets())
+    assert [o[1] for o in trace if isinstance(o[1], dict)]==[dict(verbose=1, epochs=None, steps=None), dict(verbose=1, epochs=1, steps=2)]
+
+def test_loader_without_a_length():
+    class Stream:
+        def __iter__(self): return iter(TRAIN)
+    trace,cb = [],Callback()
+    fit(mk_learner(dls=(Stream(),VALID)), cbs=[cb, mk_recorder(trace)])
+    assert cb.params==dict(verbose=0, epochs=1, steps=None) and names(trace)==['on_train_begin', *EPOCH, 'on_train_end']
+
+# Evaluations and predictions
+
+def test_validate_calls_the_hooks_of_tests():
+    trace,cb = [],[]
+    learn = mk_learner()
+    for where in (None, 'permanent'):
+        del trace[:]
+        if where: learn.add_cb(mk_recorder(trace))
+        vals = learn.validate(cbs=None if where else mk_recorder(trace))
+        assert names(trace)==[*TEST] and trace[-1][-1]==dict(zip(('loss', 'mae'), [round(o, 5) for o in vals], strict=True)), cb
+
+def test_get_preds_and_predict_call_the_hooks_of_predictions():
+    trace,learn = [],mk_learner()
+    learn.add_cb(mk_recorder(trace))
+    learn.get_preds()
+    one = [('a', 'on_predict_batch_begin', 0, dict(logs={})), ('a', 'on_predict_batch_end', 0, dict(logs=dict(outputs=('ndarray', (4, 1)))))]
+    assert trace==[('a', 'on_predict_begin', {}), *one, *[(*o[:2], 1, *o[3:]) for o in one], ('a', 'on_predict_end', {})]
+    del trace[:]
+    learn.predict(torch.zeros(2))
+    assert names(trace)==['on_predict_begin', 'on_predict_batch_begin', 'on_predict_batch_end', 'on_predict_end']
+
+def test_those_without_a_hook_for_predictions_stay_away_from_them():
+    cb = mk_recorder([], hooks=TRAINING)
+    mk_learner(as_cb(cb)).get_preds()
+    assert cb.params is None
+
+@pytest.mark.parametrize('order', [10, 55, 99])
+def test_evaluations_within_a_fit_are_not_announced(order):
+    trace,learn = [],mk_learner()
+    def hear(cb, e):
+        learn.validate(dl=batches(3, seed=5))
+        learn.get_preds()
+    fit(learn, cbs=[mk_recorder(trace), listener('inner', ['before_batch', 'after_batch', 'before_epoch', 'after_epoch'], hear, order=order, run_valid=False)])
+    assert names(trace)==['on_train_begin', *EPOCH, 'on_train_end']
+
+def test_evaluations_in_a_hook_are_not_announced_and_leave_the_logs():
+    trace = []
+    class Looks(Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            logs['extra'] = 1
+            self.model.learn.validate()
+    fit(mk_learner(), cbs=[Looks(), mk_recorder(trace)])
+    assert names(trace)==['on_train_begin', *EPOCH, 'on_train_end'] and trace[-2][-1]['extra']==1 and 'extra' not in trace[-1][-1]
+
+@pytest.mark.parametrize('cb', [lambda: ValidateCallback(every_steps=1, dl=batches(2, seed=1), name='test'), SanityCheck,
+    FetchPredsCallback], ids=['ValidateCallback', 'SanityCheck', 'FetchPredsCallback'])
+def test_other_validations_of_a_fit_are_not_announced(cb):
+    trace = []
+    fit(mk_learner(), cbs=[mk_recorder(trace), cb()])
+    assert names(trace)==['on_train_begin', *EPOCH, 'on_train_end']
+
+# Stops
+
+@pytest.mark.parametrize('at,n_batches,n_epochs', [(('on_train_begin', 1), 1, 1), (('on_epoch_begin', 1), 1, 1), (('on_train_batch_begin', 2), 2, 1),
+    (('on_batch_end', 1), 1, 1), (('on_train_batch_end', 3), 3, 1), (('on_train_batch_end', 5), 5, 2), (('on_test_begin', 1), 3, 1), (('on_test_batch_end', 2), 3, 1),
+    (('on_test_end', 2), 6, 2), (('on_epoch_end', 1), 3, 1), (('on_epoch_end', 3), 9, 3)], ids=str)
+def test_a_stop_ends_training_after_the_batch_and_the_fit_after_the_epoch(at, n_batches, n_epochs):
+    trace,ours = [],[]
+    hear = listener('ours', ['after_batch', 'after_epoch', 'after_fit', 'cleanup_epoch'], lambda cb, e: ours.append(e), order=99, run_valid=False)
+    learn = fit(mk_learner(), 3, cbs=[mk_recorder(trace, act={at: stop}), mk_recorder(trace, 'b'), hear])
+    for o in 'ab':
+        n = Counter(names(trace, o))
+        assert n['on_train_batch_begin']==n['on_train_batch_end']==n_batches==learn.count.batches and n['on_epoch_begin']==n['on_epoch_end']==n['on_test_end']==n_epochs
+        assert names(trace, o)[-2:]==['on_epoch_end', 'on_train_end'] and n['on_test_batch_end']==2*n_epochs
+    assert Counter(ours)==dict(after_batch=n_batches, after_epoch=n_epochs, cleanup_epoch=n_epochs, after_fit=1)  # nobody misses an event
+    assert len(learn.recorder.values)==n_epochs and learn.outcome['fit']=='cancelled'
+
+def test_a_second_fit_begins_anew():
+    trace,learn = [],mk_learner()
+    cb = mk_recorder(trace, act={('on_epoch_end', 1): stop})
+    learn.add_cb(cb)
+    fit(learn, 3)
+    assert cb.model.stop_training and learn.epoch==0
+    fit(learn, 2)
+    assert not cb.model.stop_training and learn.epoch==1 and names(trace)[-len(EPOCH)*2-2:]==['on_train_begin', *EPOCH*2, 'on_train_end']
+
+def test_order_among_themselves_and_among_ours():
+    trace = []
+    def ours(o): return listener(f'ours{o}', ['after_epoch'], lambda cb, e: trace.append((cb.name, 'on_epoch_end')), order=o)
+    def theirs(nm): return mk_recorder(trace, nm, hooks=['on_epoch_end'])
+    fit(mk_learner(), cbs=[ours(70), theirs('b'), as_cb(theirs('c'), order=80), ours(51), theirs('a')])
+    assert [o[0] for o in trace]==['ours51', 'b', 'a', 'ours70', 'c']
+
+# Cancels and errors of others
+
+def cancel(at, exc, n=1, order=0, run_valid=False):
+    calls = Counter()
+    def hear(cb, e):
+        calls[e] += 1
+        if calls[e]==n: raise exc
+    return listener('cancels', [at], hear, order=order, run_valid=run_valid)
+
+ENDS = dict(on_train_begin='on_train_end', on_epoch_begin='on_epoch_end', on_train_batch_begin='on_train_batch_end', on_test_begin='on_test_end',
+    on_test_batch_begin='on_test_batch_end')
+def unpaired(trace):
+    "Hooks of beginnings that have no end in their place, and the other way round"
+    open_,bad = [],[]
+    for nm in (o for o in names(trace) if o in ENDS or o in ENDS.values()):
+        if nm in ENDS: open_.append(nm)
+        elif open_ and ENDS[open_[-1]]==nm: open_.pop()
+        else: bad.append(nm)
+    return open_ + bad
+
+@pytest.mark.parametrize('order', [0, 99])
+@pytest.mark.parametrize('at', ['before_batch', 'after_pred', 'after_loss', 'before_step', 'after_batch', 'before_train', 'after_train', 'before_epoch', 'before_fetch'])
+@pytest.mark.parametrize('exc', [CancelBatchException, CancelTrainException, CancelEpochException], ids=lambda o: o.__name__)
+def test_beginnings_and_ends_stay_in_pairs(at, exc, order):
+    if exc is CancelBatchException and at in ('before_train', 'after_train', 'before_epoch', 'before_fetch'): return
+    if exc is CancelTrainException and at=='before_epoch': return
+    trace = []
+    fit(mk_learner(), 2, cbs=[mk_recorder(trace), cancel(at, exc, order=order)])
+    assert unpaired(trace)==[]
+    assert names(trace)[-len(EPOCH)-1:]==[*EPOCH, 'on_train_end']
+
+@pytest.mark.parametrize('order', [0, 99])
+@pytest.mark.parametrize('at', ['before_batch', 'after_pred', 'after_batch', 'before_validate', 'after_validate'])
+@pytest.mark.parametrize('exc', [CancelBatchException, CancelValidException, CancelEpochException], ids=lambda o: o.__name__)
+def test_so_they_do_in_validation(at, exc, order):
+    if exc is CancelBatchException and 'validate' in at: return
+    trace,cb = [],cancel(at, exc, order=order, run_valid=True)
+    cb.run_train = False
+    fit(mk_learner(), 2, cbs=[mk_recorder(trace), cb])
+    assert unpaired(trace)==[] and names(trace)[-len(EPOCH)-1:]==[*EPOCH, 'on_train_end']
+
+@pytest.mark.parametrize('at', ['before_fit', 'before_epoch', 'before_batch', 'after_loss', 'after_epoch', 'after_fit'])
+@pytest.mark.parametrize('order', [0, 99])
+def test_a_cancelled_fit_has_an_end(at, order):
+    trace = []
+    fit(mk_learner(), 2, cbs=[mk_recorder(trace), cancel(at, CancelFitException, order=order)])
+    n = Counter(names(trace))
+    assert n['on_train_begin']==n['on_train_end']==(at!='before_fit' or order==99) and n['on_train_batch_begin']==n['on_train_batch_end']
+    assert not trace or names(trace)[-1]=='on_train_end'
+    assert n['on_epoch_end']==dict(after_epoch=order==99, after_fit=2).get(at, 0)
+
+def test_a_batch_that_was_skipped_does_not_count():
+    trace = []
+    learn = fit(mk_learner(), cbs=[mk_recorder(trace), cancel('after_pred', CancelBatchException)])
+    ends = [o[-1]['logs'] for o in trace if o[1]=='on_train_batch_end']
+    assert ends[0]=={} and ends[-1]['loss']==round(learn.recorder.values[0][0], 5)
+
+@pytest.mark.parametrize('exc', [ValueError, KeyboardInterrupt])
+@pytest.mark.parametrize('hook', TRAINING)
+def test_an_error_in_a_hook_ends_the_fit_and_nothing_else_is_called(hook, exc):
+    def _fail(self): raise exc
+    trace,learn = [],mk_learner()
+    before = list(learn.cbs)
+    with pytest.raises(exc) as e: fit(learn, cbs=[mk_recorder(trace, act={(hook, 1): _fail}), mk_recorder(trace, 'b')])
+    assert f'learnloop: in {dict(on_batch_begin="on_train_batch_begin", on_batch_end="on_train_batch_end").get(hook, hook)} of RecA (Keras)' in e.value.__notes__
+    assert trace[-1][:2]==(('b' if hook in ('on_test_end', 'on_train_end') else 'a'), hook)
+    assert learn.cbs==before
+    assert names((fit(learn, cbs=mk_recorder(rest := [])), rest)[1])==['on_train_begin', *EPOCH, 'on_train_end']
+
+def test_an_error_that_someone_caught_is_over():
+    trace = []
+    def hear(cb, e):
+        try: cb.learn.validate(dl=[(torch.zeros(4, 3), torch.zeros(4, 1))])
+        except RuntimeError: pass
+    learn = fit(mk_learner(), 5, cbs=[mk_recorder(trace, act={('on_epoch_end', 2): stop}), listener('tries', ['before_train'], hear)])
+    assert learn.epoch==1 and names(trace)[-2:]==['on_epoch_end', 'on_train_end']
+
+def test_accumulated_batches_are_batches():
+    trace = []
+    learn = fit(mk_learner(), cbs=[mk_recorder(trace), GradientAccumulation(8)])
+    assert names(trace).count('on_train_batch_end')==3>learn.count.opt_steps
+
+def test_one_that_is_removed_on_the_way_has_an_end():
+    trace,learn = [],mk_learner()
+    def _leave(self): learn.remove_cb(cb)
+    cb = mk_recorder(trace, act={('on_epoch_end', 1): _leave})
+    fit(learn, 2, cbs=[cb, mk_recorder(trace, 'b')])
+    assert names(trace)==['on_train_begin', *EPOCH, 'on_train_end'] and names(trace, 'b')==['on_train_begin', *EPOCH*2, 'on_train_end']
+
+def test_one_that_is_added_on_the_way_knows_the_model():
+    trace,learn = [],mk_learner()
+    late = mk_recorder(trace, 'b')
+    fit(learn, 2, cbs=[mk_recorder(trace, act={('on_epoch_end', 1): lambda self: learn.add_cb(late)})])
+    assert late.model.learn is learn and late.params==dict(verbose=0, epochs=2, steps=3) and names(trace, 'b')==[*EPOCH]
+    assert names(trace)==['on_train_begin', *EPOCH*2, 'on_train_end']
+
+# What is refused
+
+def test_a_hook_that_is_none_is_refused():
+    class Slip(Callback):
+        def on_epoch_ends(self, epoch, logs=None): pass
+    with pytest.raises(TypeError, match="Slip .Keras.: on_epoch_ends is none of the hooks of Keras; did you mean 'on_epoch_end'"): mk_learner(Slip())
+
+def test_every_documented_hook_is_in_the_table():
+    assert {h.name for h in Keras.hooks}=={*HOOKS, 'set_model', 'set_params'} and len(Keras.hooks)==len(HOOKS)+2 and not Keras.missing
+
+@pytest.mark.parametrize('name', [*_instead])
+def test_shipped_callbacks_that_need_more_are_refused_when_added(name):
+    cls = type(name, (Callback,), dict(__module__=f'keras.src.callbacks.{name.lower()}'))
+    with pytest.raises(TypeError, match=f'{name} .Keras. needs more of a Keras model than there is here; use {_instead[name]}'): as_cb(cls(), system='keras')
+    as_cb(type(name, (Callback,), {})())  # one's own may have that name
+
+@pytest.mark.parametrize('name', ['layers', 'save', 'save_weights', 'history', 'loss', 'predict', 'metrics', 'fit'])
+def test_other_attributes_of_the_model_are_refused(name):
+    model = Model(mk_learner())
+    with pytest.raises(AttributeError, match=f"Keras's Model has no attribute '{name}'"): getattr(model, name)
+    if name!='metrics':
+        with pytest.raises(AttributeError, match=f"Keras's Model has no attribute '{name}', so that setting it would change nothing"): setattr(model, name, 1)
+    for o in ('lr', 'iterations', 'optimizers'):
+        with pytest.raises(AttributeError, match=f"Keras's Optimizer has no attribute '{o}'"): getattr(model.optimizer, o)
+        with pytest.raises(AttributeError, match='setting it would change nothing'): setattr(model.optimizer, o, 1)
+
+def test_no_logs_without_a_recorder_or_before_it():
+    with pytest.raises(ValueError, match=r'RecA \(Keras\): the logs of on_train_batch_end are what the recorder records, and there is none at work'):
+        fit(mk_learner().remove_cb(Recorder), cbs=mk_recorder([]))
+    with pytest.raises(ValueError, match='in order 50: give it a higher order than 20'): fit(mk_learner(), cbs=as_cb(mk_recorder([]), order=20))
+    trace = []
+    fit(mk_learner().remove_cb(Recorder), cbs=as_cb(mk_recorder(trace, hooks=['on_epoch_begin']), order=20))
+    assert trace==[('a', 'on_epoch_begin', 0, {})]
+
+# Learning rate
+
+def rates(learn): return [g['lr'] for g in learn.opt.param_groups]
+def two_groups(lrs=(.01, .04)):
+    learn = mk_learner(model=nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1)), splitter=lambda m: [list(o.parameters()) for o in m])
+    learn.set_hypers(lr=list(lrs))
+    return learn
+
+def test_the_learning_rate_can_be_read_in_any_way():
+    learn = two_groups()
+    rate = Model(learn).optimizer.learning_rate
+    assert float(rate)==.04 and rate==.04 and rate<.05 and rate>=.04 and rate!=.1 and 2*rate==rate*2==.08 and rate/2==.02 and 1-rate==.96 and -rate==-.04
+    assert np.array(rate)==.04 and np.asarray(rate, dtype=np.float32).dtype==np.float32 and rate.numpy().shape==() and f'{rate:.3f}'=='0.040' and repr(rate)=='0.04'
+    assert (rate*np.ones(2)).tolist()==[.04]*2 and np.float32(rate)==np.float32(.04) and math.log(rate)==math.log(.04) and rate**2==.04**2
+    learn.set_hypers(lr=.5)
+    assert float(rate)==.5  # the present one
+
+@pytest.mark.parametrize('v', [.02, np.float32(.02), torch.tensor(.02)], ids=lambda o: type(o).__name__)
+def test_groups_keep_their_ratios(v):
+    learn = two_groups()
+    opt = Model(learn).optimizer
+    opt.learning_rate = v
+    assert rates(learn)==pytest.approx([.005, .02])
+    opt.learning_rate.assign(.4)
+    assert rates(learn)==pytest.approx([.1, .4])
+    opt.learning_rate = 0.
+    assert rates(learn)==[0, 0]
+    opt.learning_rate = .4
+    assert rates(learn)==pytest.approx([.1, .4])  # also through 0
+
+def test_of_zeros_all_become_the_same():
+    learn = two_groups((0., 0.))
+    Model(learn).optimizer.learning_rate = .1
+    assert rates(learn)==[.1, .1]
+
+@pytest.mark.parametrize('v', [-1., float('nan'), float('inf')])
+def test_a_bad_learning_rate_is_refused(v):
+    learn = two_groups()
+    with pytest.raises(ValueError, match='must be a finite number, 0 or more'): Model(learn).optimizer.learning_rate = v
+    assert rates(learn)==[.01, .04]
+
+def test_a_learning_rate_is_not_set_where_a_schedule_would_set_it_again():
+    class Halve(Callback):
+        def on_epoch_begin(self, epoch, logs=None): self.model.optimizer.learning_rate = self.model.optimizer.learning_rate/2
+    with pytest.raises(ValueError, match=r'learning_rate = 0.05: ParamScheduler \(param_scheduler\) sets the learning rate in this fit'):
+        fit(mk_learner(), cbs=[Halve(), ParamScheduler({'lr': lambda pct: .1})])
+    assert rates(fit(mk_learner(), 3, cbs=Halve()))==[.1/8]
+
+# Weights
+
+@pytest.mark.parametrize('dtype', [torch.float32, torch.float64, torch.bfloat16, torch.float16])
+def test_weights_and_buffers_come_back_bit_for_bit(dtype):
+    learn = mk_learner(model=nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Linear(3, 1)).to(dtype), dls=([(x.to(dtype), y.to(dtype)) for x,y in TRAIN],))
+    model = Model(learn)
+    before,ws,params = weights(learn.model),model.get_weights(),list(learn.model.parameters())
+    assert all(isinstance(o, np.ndarray) for o in ws) and len(ws)==len(learn.model.state_dict())
+    fit(learn)
+    assert not all(map(torch.equal, weights(learn.model), before))
+    model.set_weights(ws)
+    assert all(map(torch.equal, weights(learn.model), before)) and all(a is b for a,b in zip(params, learn.model.parameters(), strict=True))
+    assert all(a.dtype==b.dtype for a,b in zip(weights(learn.model), before, strict=True))
+
+def test_arrays_do_not_share_memory_with_the_model():
+    t = torch.ones(2)
+    a = _array(t)
+    t.zero_()
+    assert a.tolist()==[1, 1]
+
+def test_bad_weights_change_nothing():
+    learn = mk_learner()
+    model,before = Model(learn),weights(learn.model)
+    w,b = model.get_weights()
+    with pytest.raises(ValueError, match='set_weights: 1 arrays, where Linear has 2'): model.set_weights([w])
+    with pytest.raises(ValueError, match=r'bias has the shape \(1,\), and \(3,\) was given'): model.set_weights([w+1, np.zeros(3)])
+    assert all(map(torch.equal, weights(learn.model), before)) and b.shape==(1,)
+
+# State: classes that are named as Keras', and count as they do
+
+class EarlyStopping(Callback):
+    __module__ = 'keras.src.callbacks.early_stopping'
+    def __init__(self, patience=2): self.patience,self.wait = patience,0
+    def on_train_begin(self, logs=None): self.wait,self.stopped_epoch,self.best,self.best_epoch,self.best_weights = 0,0,None,0,None
+    def on_epoch_end(self, epoch, logs=None):
+        if self.best is None or logs['val_loss']<self.best-.5: self.best,self.best_epoch,self.wait,self.best_weights = np.float64(logs['val_loss']),epoch,0,self.model.get_weights()
+        else:
+            self.wait += 1
+            if self.wait>=self.patience: self.model.stop_training,self.stopped_epoch = True,epoch
+    def on_train_end(self, logs=None): self.model.set_weights(self.best_weights)
+
+def through_file(sd):
+    f = io.BytesIO()
+    torch.save(sd, f)
+    f.seek(0)
+    return torch.load(f, weights_only=True)
+
+def test_a_resumed_fit_ends_as_one_that_was_never_interrupted():
+    whole,kept = EarlyStopping(),('wait', 'stopped_epoch', 'best', 'best_epoch')
+    learn = fit(mk_learner(), 20, cbs=as_cb(whole, system='keras'))
+    assert 2<whole.stopped_epoch==learn.epoch<19
+    for n in range(1, learn.epoch+2):
+        a,b,saved = mk_learner(),mk_learner(),{}
+        part,rest = (as_cb(EarlyStopping(), system='keras') for _ in range(2))
+        def hear(cb, e, a=a, part=part, saved=saved, n=n):
+            if a.epoch==n-1: saved.update(cb=part.state_dict(), model={k:v.clone() for k,v in a.model.state_dict().items()})
+        fit(a, 20, cbs=[part, listener('saves', ['after_epoch'], hear, order=99)])
+        assert set(saved['cb'])=={'EarlyStopping'}
+        b.model.load_state_dict(saved['model'])
+        rest.load_state_dict(through_file(saved['cb']))
+        fit(b, 20, cbs=rest, start_epoch=n)
+        assert [getattr(rest.foreign, k) for k in kept]==[getattr(whole, k) for k in kept] and len(b.recorder.values)==learn.epoch+1-n
+        assert all(map(torch.equal, weights(b.model), weights(learn.model)))
+
+def test_settings_are_not_saved():
+    cb = as_cb(EarlyStopping(patience=2), system='keras')
+    fit(mk_learner(), 2, cbs=cb)
+    other = as_cb(EarlyStopping(patience=7), system='keras')
+    other.load_state_dict(through_file(cb.state_dict()))
+    assert other.foreign.patience==7 and other.foreign.best==cb.foreign.best and all(map(np.array_equal, other.foreign.best_weights, cb.foreign.best_weights))
+    assert str(other.state_dict())==str(cb.state_dict())
+
+def test_loaded_state_counts_for_one_fit():
+    cb,learn = as_cb(EarlyStopping(), system='keras'),mk_learner()
+    fit(learn, 20, cbs=cb)
+    n,sd = learn.epoch,through_file(cb.state_dict())
+    again = as_cb(EarlyStopping(), system='keras')
+    again.load_state_dict(sd)
+    assert str(again.state_dict())==str(sd)  # in no learner yet
+    other = mk_learner(again)
+    assert str(again.state_dict())==str(sd)
+    fit(other, 20)
+    assert other.recorder.values==[] and again.foreign.stopped_epoch==n  # it was stopped, and stays so
+    other.model.load_state_dict(mk_model().state_dict())
+    fit(other, 20)
+    assert len(other.recorder.values)==n+1 and all(map(torch.equal, weights(other.model), weights(learn.model)))
+
+def resumed(learn, cb, sd, at='before_train'):
+    "A callback that loads the state when the others have begun, and again where the fit goes on, as `fit(resume=…)` does"
+    return listener('resumes', ['before_fit', at] if at else ['before_fit'], lambda o, e: learn.epoch==learn.n_epoch-2 and cb.load_state_dict(sd), order=99)
+
+def test_means_of_an_epoch_go_on_in_its_middle():
+    def _in(trace): return as_cb(mk_recorder(trace), name='keras')
+    trace,rest,saved = [],[],{}
+    whole = mk_learner(lr=0)
+    cb = _in(trace)
+    fit(whole, cbs=[cb, listener('saves', ['before_fetch'], lambda o, e: o.learn.n_done==2 and saved.update(cb.state_dict()), order=99)])
+    assert saved['RecA']['batches'][1]==8
+    learn = mk_learner(lr=0, dls=(TRAIN[2:],VALID), train_metrics=False)
+    other = _in(rest)
+    fit(learn, 2, cbs=[other, resumed(learn, other, through_file(saved))])
+    ends = [[o[-1]['logs']['loss'] for o in t if o[1]=='on_train_batch_end'] for t in (trace, rest)]
+    assert ends[1][0]==ends[0][2]!=ends[1][1]  # in the next epoch, they begin anew
+
+@pytest.mark.parametrize('at', [('on_train_batch_end', 2), ('on_test_begin', 1), ('on_epoch_end', 1)], ids=str)
+def test_a_stop_is_still_due_after_a_resume(at):
+    saved,event = {},dict(on_train_batch_end='before_fetch', on_test_begin='after_validate', on_epoch_end='after_epoch')[at[0]]
+    cb = as_cb(mk_recorder([], act={at: stop}))
+    def hear(o, e): cb.trainer.stop_training and not saved and saved.update(cb.state_dict())
+    fit(mk_learner(), 5, cbs=[cb, listener('saves', [event], hear, order=51 if event=='before_fetch' else 99)])
+    assert saved['RecA']['stop_training']==('fit' if at[0]=='on_epoch_end' else 'epoch')
+    trace,learn = [],mk_learner()
+    other = as_cb(mk_recorder(trace))
+    fit(learn, 2, cbs=[other, resumed(learn, other, through_file(saved), 'before_train' if event=='before_fetch' else None)])
+    if at[0]=='on_epoch_end': assert names(trace)==['on_train_begin', 'on_train_end']
+    else: assert names(trace)[-2:]==['on_epoch_end', 'on_train_end'] and learn.epoch==0
+    if event=='before_fetch': assert names(trace)==['on_train_begin', 'on_epoch_begin', *TEST, 'on_epoch_end', 'on_train_end']
+
+def test_one_of_ones_own_says_what_to_save():
+    class Counts(Callback):
+        def on_train_begin(self, logs=None): self.n = 0
+        def on_epoch_end(self, epoch, logs=None): self.n += 1
+        def state_dict(self): return dict(n=self.n)
+        def load_state_dict(self, sd): self.n = sd['n']
+    cb,other = as_cb(Counts()),as_cb(Counts())
+    fit(mk_learner(), 2, cbs=cb)
+    other.load_state_dict(through_file(cb.state_dict()))
+    fit(mk_learner(), 3, cbs=other, start_epoch=2)
+    assert cb.state_dict()=={'Counts': dict(own=dict(n=2))} and other.foreign.n==3
+
+def test_what_nobody_hears_is_not_computed(monkeypatch):
+    import learnloop.interop.keras as m
+    made = []
+    monkeypatch.setattr(m.Keras, '_batch_logs', lambda self: made.append(1) or {})
+    fit(mk_learner(), cbs=mk_recorder([], hooks=['on_epoch_end', 'on_train_batch_begin', 'on_test_begin']))
+    assert made==[]
+    fit(mk_learner(), cbs=[mk_recorder([], 'a', hooks=['on_batch_end']), mk_recorder([], 'b', hooks=['on_train_batch_end'])])
+    assert made==[1]*3  # once for all
+
+def test_a_metric_that_is_no_number_is_handed_on():
+    seen = []
+    class PerClass:
+        def update(self, pred, *yb): pass
+        def reset(self): pass
+        def compute(self): return torch.tensor([1., 2.])
+    class Looks(Callback):
+        def on_epoch_end(self, epoch, logs=None): seen.append(logs['val_perclass'])
+    fit(mk_learner(metrics=PerClass(), train_metrics=False), cbs=Looks())
+    assert seen==[[1., 2.]]
+
+def test_classification_has_keras_names():
+    seen = []
+    class Looks(Callback):
+        def on_epoch_end(self, epoch, logs=None): seen.append(list(logs))
+    dl = [(x, (y[:,0]>0).long()) for x,y in TRAIN]
+    learn = Learner(DataLoaders(dl, dl), nn.Linear(2, 2), F.cross_entropy, metrics=accuracy)
+    learn.recorder.train_metrics = True
+    fit(learn, cbs=Looks)
+    assert seen==[['accuracy', 'loss', 'val_accuracy', 'val_loss']]
