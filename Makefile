@@ -6,6 +6,8 @@ BIN    := $(VENV)/bin
 # Named after the contents of what it was made from: nbdev-export touches pyproject.toml without changing it
 READY  := $(VENV)/ready-$(firstword $(shell cat pyproject.toml constraints.txt | cksum))
 export PATH := $(CURDIR)/$(BIN):$(PATH)
+# Notebooks and tests run side by side: two processes that each want all cores would wait for each other
+export OMP_NUM_THREADS ?= 1
 # A process for each notebook: what one of them patches mustn't reach the next
 NOTEBOOKS := find nbs -name '*.ipynb' -not -path '*/.*' | sort | xargs -P 2 -I % nbdev-test %
 .PHONY: demo test ci export save check docs bench mutants wheel interop
@@ -20,7 +22,7 @@ $(READY):
 	touch $@
 
 demo:    $(READY) ; learnloop demo
-test:    $(READY) ; $(NOTEBOOKS) --timing && pytest -q
+test:    $(READY) ; $(NOTEBOOKS) --timing && pytest -q -n auto
 ci:      check test mutants docs wheel
 export:  $(READY) ; nbdev-export && nbdev-clean
 save:    $(READY) ; $(NOTEBOOKS) --save && nbdev-clean   # refresh the outputs stored in notebooks

@@ -187,6 +187,23 @@ def swapped(self:WeightAveraging,
     finally:
         if self._mine.pop(): self._swap_out(model)
 
+# %% ../nbs/43_averaging.ipynb #77020520
+@patch
+def unswap(self:WeightAveraging,
+    state:dict # Of a checkpoint: `model`, and `callbacks` by name
+):
+    "Have the weights that are trained in `state`, and not the averages, if those are in the model for a validation"
+    if self.live is None or not (any(self._mine) or self.learn.phases['fit'] in self.learn.open): return
+    now = {**self._tensors(self.learn.model), **self._norms(self.learn.model)}
+    at = {(t.data_ptr(), t.shape):k for k,t in now.items() if t.numel()}
+    for k,v in state.get('model', {}).items():
+        if (nm := at.get((v.data_ptr(), v.shape))) is not None: state['model'][k] = self.live[nm]
+    mine = state['callbacks'].get(self.name, {})
+    state['callbacks'][self.name] = {k:v for k,v in mine.items() if k!='live'}
+
+@patch
+def before_epoch(self:WeightAveraging): self._swap_out(self.learn.model)
+
 # %% ../nbs/43_averaging.ipynb #7fa9872f
 @patch
 def before_validate(self:WeightAveraging):

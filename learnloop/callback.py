@@ -7,8 +7,9 @@ Docs: https://learnloop.github.io/learnloop/callback.html.md"""
 # %% auto #0
 __all__ = ['makers', 'on', 'Callback', 'mk_cb', 'TrainingLoop']
 
-# %% ../nbs/01_callback.ipynb #3569e1e1
+# %% ../nbs/01_callback.ipynb #2a005617
 import inspect, re, warnings
+from collections.abc import Iterable
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from types import MethodType
@@ -165,7 +166,11 @@ def __call__(self:Callback,
     if f: return f(*args, **kwargs)
     if self.learn is None or name not in self.learn.events: raise AttributeError(f'{self.label} has no method {name!r}{did_you_mean(name, dir(type(self)))}')
 
-# %% ../nbs/01_callback.ipynb #a5f32c30
+# %% ../nbs/01_callback.ipynb #dd7a2293
+@patch
+def _enters(self:Callback, flow): "Called just before its name is looked at, and it is added to `flow`"
+
+# %% ../nbs/01_callback.ipynb #7c6d6484
 makers = []  # Functions that make a callback of something else, or return None: how callbacks of other systems are taken
 
 def mk_cb(
@@ -179,7 +184,11 @@ def mk_cb(
     if callable(o) and hasattr(o, 'heard'): return Callback(**{o.__name__: o})
     raise TypeError(f'{o!r} is no callback: give a Callback, a subclass of it, or a function decorated by @on(event.…)')
 
-# %% ../nbs/01_callback.ipynb #22d4a091
+def _listed(o):
+    "`o` as a list; one callback isn't asked for attributes, as those of some systems raise errors of their own"
+    return list(listify(o)) if o is None or isinstance(o, Iterable) else [o]
+
+# %% ../nbs/01_callback.ipynb #4bf97ae8
 def _check_events(flow, cb):
     "Refuse names of events that `flow` doesn't declare"
     fs,cls = cb._functions(),type(cb)
@@ -199,8 +208,10 @@ def add_cb(self:Flow,
     if cb in self.cbs: raise ValueError(f'{cb.label} is there already')
     if cb.learn is not None: raise ValueError(f'{cb.label} is in another learner; remove it there first, or make another one')
     _check_events(self, cb)
+    cb._enters(self)
     if (nm := cb.name) in [o.name for o in self.cbs]:
-        raise ValueError(f"two callbacks named {nm!r}: {cb.label} and {getattr(self, nm).label}; give one a name of its own: cb.name = '…'")
+        raise ValueError(f"two callbacks named {nm!r}: {cb.label} and {getattr(self, nm).label}; give one a name of its own: cb.name = '…', "
+            "or as_cb(…, name='…') for one of another system")
     if not nm.isidentifier() or hasattr(self, nm): raise ValueError(f"{cb.label} would be {nm!r}, which the learner has for itself; give it another: cb.name = '…'")
     for k in vars(cb):
         if k[0]!='_' and k not in (*cb._live, 'name') and hasattr(self, k): _warn_shadow(cb, k)
@@ -239,7 +250,7 @@ def _drop_cb(self:Flow, cb):
     self.__dict__.pop(cb.name, None)
     self._changed()
 
-# %% ../nbs/01_callback.ipynb #add39b7b
+# %% ../nbs/01_callback.ipynb #e8aac91d
 @patch
 def add_cbs(self:Flow,
     cbs # One callback, or a list
@@ -247,7 +258,7 @@ def add_cbs(self:Flow,
     "Add callbacks, all or none"
     done = []
     try:
-        for cb in map(mk_cb, listify(cbs)):
+        for cb in map(mk_cb, _listed(cbs)):
             self.add_cb(cb)
             done.append(cb)
     except BaseException:
@@ -255,29 +266,29 @@ def add_cbs(self:Flow,
         raise
     return self
 
-# %% ../nbs/01_callback.ipynb #33f5bee4
+# %% ../nbs/01_callback.ipynb #84c9228a
 @patch
 def remove_cbs(self:Flow,
     cbs # One, or a list of callbacks and classes
 )->Flow: # The flow itself
     "Remove callbacks"
     with ExitStack() as todo:
-        for cb in reversed(list(listify(cbs))): todo.callback(self.remove_cb, cb)
+        for cb in reversed(_listed(cbs)): todo.callback(self.remove_cb, cb)
     return self
 
-# %% ../nbs/01_callback.ipynb #f558b316
+# %% ../nbs/01_callback.ipynb #e82704c7
 @patch
 @contextmanager
 def added_cbs(self:Flow,
     cbs # One callback, or a list
 ):
     "Have `cbs` inside a `with` block"
-    cbs = [mk_cb(o) for o in listify(cbs)]
+    cbs = [mk_cb(o) for o in _listed(cbs)]
     self.add_cbs(cbs)
     try: yield self
     finally: self.remove_cbs(reversed(cbs))
 
-# %% ../nbs/01_callback.ipynb #7cc40f88
+# %% ../nbs/01_callback.ipynb #2e3469d5
 @patch
 @contextmanager
 def removed_cbs(self:Flow,
@@ -285,7 +296,8 @@ def removed_cbs(self:Flow,
 ):
     "Do without `cbs` inside a `with` block"
     before = list(self.cbs)
-    gone = [o for o in before if any(_is(o, cb) for cb in listify(cbs))]
+    away = _listed(cbs)
+    gone = [o for o in before if any(_is(o, cb) for cb in away)]
     for o in gone: self._drop_cb(o)
     try: yield self
     finally:

@@ -7,37 +7,42 @@ Docs: https://learnloop.github.io/learnloop/checkpoint.html.md"""
 # %% auto #0
 __all__ = ['SeededItems', 'CheckpointCallback']
 
-# %% ../nbs/61_checkpoint.ipynb #5c65ce57
+# %% ../nbs/61_checkpoint.ipynb #aacfc03e
 import hashlib, math, os, random, shutil, sys, threading, time, torch, warnings
-from contextlib import ExitStack
-from copy import copy, deepcopy
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from copy import deepcopy
 from pathlib import Path
 from types import SimpleNamespace
+from functools import partial
 from fastcore.basics import listify, noop, patch
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, IterableDataset, Subset, TensorDataset
-from .callback import Callback
-from .data import _map, _rngs, batch_len, preserve_rng
+from .callback import Callback, _listed, mk_cb
+from .data import _map, _rngs, _set_epoch, batch_len, preserve_rng
 from .flow import CancelFitException, CancelStepException, did_you_mean
-from .learner import Learner, StepLimit, _check_whole, _replaced, _set_epoch
-from .optimizer import opts
-from .saving import _fit_model, _model_state, _opt_state
+from .learner import Learner, StepLimit, _check_whole, _replaced
+from .optimizer import get_hypers, opts
+from .saving import _fit_model, _model_state, _opt_state, _param_names, _unwrapper
 from .storage import Checkpoint, from_plain, list_checkpoints, locked_folder, new_checkpoint, newest_checkpoint, prune, to_plain
 
-# %% ../nbs/61_checkpoint.ipynb #83790875
+# %% ../nbs/61_checkpoint.ipynb #04a5634f
 def _rng(learn): return {nm:get() for nm,get,_ in _rngs((learn.dls.train, learn.dls.valid))}
 
 def _set_rng(learn, states):
     for nm,_,put in _rngs((learn.dls.train, learn.dls.valid)):
-        if nm in states: put(states[nm])
+        if nm in states: put(_by_tuples(states[nm]) if nm=='python' else states[nm])
 
-# %% ../nbs/61_checkpoint.ipynb #de4db5d8
+def _by_lists(o): return [_by_lists(v) for v in o] if isinstance(o, tuple) else o  # Python's own are 625 numbers: a list of them is written as a tensor
+def _by_tuples(o): return tuple(map(_by_tuples, o)) if isinstance(o, (list,tuple)) else o
+
+# %% ../nbs/61_checkpoint.ipynb #0f8911dd
 class _Skip:
-    "The batches of indices that `batches` gives, from number `n` on"
-    def __init__(self, batches, n): self.batches,self.n = batches,n
+    "The batches of indices that `batches` gives; in the next pass, those before number `n` are passed over"
+    def __init__(self, batches): self.batches,self.n = batches,0
     def __len__(self): return len(self.batches)
     def __iter__(self):
-        self.it,self.todo = iter(self.batches),self.n
+        self.it,self.todo,self.n = iter(self.batches),self.n,0
         return self
     def __next__(self):
         self.seek()
@@ -56,18 +61,39 @@ def _seek(dl, n, state=None, warm=False, rewind=noop):
     if state is not None:
         dl.load_state_dict(state)
         return iter(dl),'by its own state'
-    if isinstance(dl, DataLoader) and dl.batch_sampler is not None and not isinstance(dl.dataset, IterableDataset) and not _draws(dl.dataset):
-        dl,skip = copy(dl),_Skip(dl.batch_sampler, n)
-        dl.__dict__.update(batch_sampler=skip, _iterator=None)
+    skip = _Skip(dl.batch_sampler) if _can_skip(dl) else None
+    with _replaced_in(dl, batch_sampler=skip) if skip else nullcontext():
+        if warm and _warmed(dl): rewind()
+        if skip: skip.n = n
         batches = iter(dl)
-        skip.seek()
-        return batches,'passing over indices'
-    if warm and getattr(dl, '_iterator', dl) is None:  # workers that persist have drawn their seeds in an earlier epoch
-        iter(dl)
-        rewind()
-    batches = iter(dl)
-    for _ in range(n): next(batches, None)
-    return batches,f'going through {n} batches again'
+    if skip: skip.seek()
+    else:
+        for _ in range(n): next(batches, None)
+    return batches,'passing over indices' if skip else f'going through {n} batches again'
+
+def _can_skip(dl):
+    if not isinstance(dl, DataLoader) or dl.batch_sampler is None or isinstance(dl.dataset, IterableDataset): return False
+    return dl._iterator is None and not _draws(dl.dataset)
+
+# %% ../nbs/61_checkpoint.ipynb #76d02c70
+@contextmanager
+def _replaced_in(o, **kwargs):
+    "Have other attributes in `o`, inside a `with` block, past a loader's guard against it"
+    was = {k:vars(o)[k] for k in kwargs}
+    vars(o).update(kwargs)
+    try: yield
+    finally: vars(o).update(was)
+
+def _persists(dl):
+    "The loader in `dl` whose workers persist, or None"
+    while hasattr(dl, 'dl'): dl = dl.dl
+    return dl if isinstance(dl, DataLoader) and dl.persistent_workers else None
+
+def _warmed(dl):
+    "Start the workers of `dl`, if they persist; were they started now?"
+    if (dl := _persists(dl)) is None or dl._iterator is not None: return False
+    iter(dl)
+    return True
 
 # %% ../nbs/61_checkpoint.ipynb #bb5153b1
 class SeededItems(Dataset):
@@ -94,41 +120,78 @@ class SeededItems(Dataset):
             if np_random := sys.modules.get('numpy.random'): np_random.seed(seed%2**32)
             return self.ds[i]
 
-# %% ../nbs/61_checkpoint.ipynb #af3fae9d
+# %% ../nbs/61_checkpoint.ipynb #9c4ea51c
 @patch
 def _place(self:Learner):
     "Where the fit is: the epoch, what is next in it, and how many of its batches are done"
-    at = {p.name for p in self.open}
+    at = [p.name for p in self.open]
     if 'train' in at: return dict(epoch=self.epoch, next='train', batch=self.n_done)
-    if 'validate' in at: return dict(epoch=self.epoch, next='validate', batch=0)
-    return dict(epoch=self.epoch+1, next='epoch', batch=0)
+    if at[:3]==['fit', 'epoch', 'validate']: return dict(epoch=self.epoch, next='validate', batch=0)
+    return dict(epoch=self.count.epochs-self._base, next='epoch', batch=0)
 
 @patch
 def _capture(self:Learner, place, weights=True):
     "The whole state at `place`, of tensors as they are, not copied"
-    names = {p:n for n,p in self.model.named_parameters()}
-    now = self._marks.get('validate' if place['next']=='validate' else 'fetch') or _rng(self)
-    own = self.dl if place['next']=='train' and hasattr(self.dl, 'state_dict') and hasattr(self.dl, 'load_state_dict') else None
-    state = dict(loop=dict(place, train_iter=self.train_iter, pct_train=self.pct_train, count=dict(vars(self.count))), rng=dict(self._marks, now=now),
-        callbacks={o.name:sd for o in self.cbs if (sd := o.state_dict())}, config=self._config(), loader=own and own.state_dict(),
-        frozen=[n for p,n in names.items() if not p.requires_grad], grads={n:p.grad for p,n in names.items() if p.grad is not None},
-        resting=[n for n,m in self.model.named_modules() if not m.training] if place['next']=='train' else [])
+    is_in = self.phases['fit'] in self.open
+    state = dict(loop=dict(place, train_iter=self.train_iter, pct_train=self.pct_train, base=self._base, n_epoch=(self._asked, self.n_epoch),
+        count=dict(vars(self.count)), warm=self._warm(place)), rng={k:{nm:_by_lists(v) for nm,v in o.items()} for k,o in dict(self._marks, now=self._now(place)).items()}, config=self._conf if is_in else self._config(),
+        callbacks={nm:sd for nm,sd in self._states(place).items() if sd}, loader=self._loader_state(place), **self._module_state(place))
     if weights: state |= dict(model=_model_state(self.model), opt=_opt_state(self.opt, self.model))
     else: state['hypers'] = [[{k:v for k,v in g.items() if k!='params'} for g in o.param_groups] for o in opts(self.opt)]
     for o in self.cbs:
-        if hasattr(o, 'unswap'): o.unswap(state)
+        if hasattr(type(o), 'unswap'): o.unswap(state)
     return state
 
-# %% ../nbs/61_checkpoint.ipynb #8dd695e4
+# %% ../nbs/61_checkpoint.ipynb #0cb35a7c
+@patch
+def _now(self:Learner, place):
+    n,noted = self._noted
+    if place['next']=='validate': return self._marks['validate']
+    return noted if (place['next'], place['batch'])==('train', n) else _rng(self)
+
+@patch
+def _states(self:Learner, place):
+    return {o.name:self._held[o.name] if place['next']=='validate' and o.name in self._held else o.state_dict() for o in self.cbs}
+
+@patch
+def _module_state(self:Learner, place):
+    "What of the model, beside its `state_dict`, decides how it goes on"
+    unwrap,own = _unwrapper(self.model),self.model.state_dict()
+    params = {unwrap(n):p for n,p in self.model.named_parameters()}
+    return dict(frozen=[n for n,p in params.items() if not p.requires_grad], grads={n:p.grad for n,p in params.items() if p.grad is not None},
+        buffers={unwrap(n):b for n,b in self.model.named_buffers() if n not in own},
+        resting=[unwrap(n) for n,m in self.model.named_modules() if not m.training] if place['next']=='train' else [])
+
+# %% ../nbs/61_checkpoint.ipynb #6d7e259e
+@patch
+def _loader_state(self:Learner, place):
+    dl = self.dl if place['next']=='train' else self.dls.train if 'batches' in self._marks else None
+    if not (hasattr(dl, 'state_dict') and hasattr(dl, 'load_state_dict')): return None
+    with preserve_rng(dl): return dl.state_dict()
+
+@patch
+def _warm(self:Learner, place=None):
+    "Of which loaders have the workers that persist been started, before the pass that is to begin again?"
+    now = [k for k in ('train', 'valid') if (dl := _persists(getattr(self.dls, k, None))) is not None and dl._iterator is not None]
+    nm = dict(train='train', validate='valid').get(place and place['next'])
+    return [k for k in now if k!=nm or k in self._warmed]
+
+# %% ../nbs/61_checkpoint.ipynb #567d3a4b
 @patch
 def _config(self:Learner):
     "What a resumed fit must have in common with the one that was saved"
-    dl,limit = self.dls.train,next((o for o in self.cbs if isinstance(o, StepLimit)), None)
+    dl,limit,hypers = self.dls.train,next((o for o in self.cbs if isinstance(o, StepLimit)), None),get_hypers(self.opt)
     res = dict(optimizer=[type(o).__name__ for o in opts(self.opt)], callbacks=sorted(o.name for o in self.cbs if type(o).__name__[0]!='_'),
         train_batches=batch_len(dl), valid_batches=None if self.dls.valid is None else batch_len(self.dls.valid), items=batch_len(getattr(dl, 'dataset', None)),
         batch_size=getattr(dl, 'batch_size', None), workers=getattr(dl, 'num_workers', None), max_steps=limit and limit.max_steps, steps_per_epoch=limit and limit.steps_per_epoch)
-    if any(getattr(o, 'owns', None) for o in self.cbs): res['n_epoch'] = self.n_epoch  # a schedule goes by it
+    res |= {k:[g.get(k) for g in hypers] for k in hypers[0]}
+    if not any(getattr(type(o), 'freezes', False) for o in self.cbs): res['frozen'] = [n for p,n in _param_names(self.model).items() if not p.requires_grad]
+    if any(map(_by_length, self.cbs)): res['n_epoch'] = self.n_epoch
     return res
+
+def _by_length(cb):
+    "Does what `cb` does depend on how long the fit is? A schedule does, unless it looks at a value"
+    return vars(cb).get('start_pct') or getattr(cb, 'owns', None) and 'monitor' not in vars(cb)
 
 def _compare(old, new, accept, where):
     "Refuse differences that aren't accepted"
@@ -139,13 +202,20 @@ def _compare(old, new, accept, where):
         raise ValueError(f'{where} is of another run: ' + '; '.join(f'{k} was {a!r} and is {b!r}' for k,(a,b) in bad.items()) +
             f'. If that is as it should be: accept={list(bad)!r}; if not, give this run a folder of its own')
 
-# %% ../nbs/61_checkpoint.ipynb #a666f7ff
+# %% ../nbs/61_checkpoint.ipynb #4486d210
 def _write(folder, state, info):
     "Write `state` as a checkpoint"
+    _write_files(folder, state['loop']['count']['opt_steps'], _files(state), info)
+
+def _files(state):
+    "What goes into which file"
     tensors = {}
     plain = to_plain({k:v for k,v in state.items() if k not in ('model','opt')}, tensors)
-    with new_checkpoint(folder, state['loop']['count']['opt_steps'], **info) as write:
-        for nm,o in (('model.pt', state['model']), ('opt.pt', state['opt']), ('tensors.pt', tensors), ('state.json', plain)): write(nm, o)
+    return {'model.pt':state['model'], 'opt.pt':state['opt'], 'tensors.pt':tensors, 'state.json':plain}
+
+def _write_files(folder, step, files, info):
+    with new_checkpoint(folder, step, **info) as write:
+        for nm,o in files.items(): write(nm, o)
 
 @patch
 def _save_whole(self:Learner, folder, place, write, **info):
@@ -153,12 +223,13 @@ def _save_whole(self:Learner, folder, place, write, **info):
     state = self._capture(place)
     with _replaced(self, 'saved', state):
         def _f():
-            for o in self.cbs: self.saved.pop(o.name, None)  # their state is there already
+            for o in self.cbs:
+                if type(o).state_dict is not Callback.state_dict: self.saved.pop(o.name, None)  # it is there already
             write(folder, self.saved, dict(epoch=place['epoch'], next=place['next'], batch=place['batch'], **info))
         self.with_events('save', _f)
     return self.outcome.get('save')=='done'
 
-# %% ../nbs/61_checkpoint.ipynb #506df600
+# %% ../nbs/61_checkpoint.ipynb #ceb8c9b8
 @patch
 def save_checkpoint(self:Learner,
     folder, # Of the run
@@ -166,12 +237,14 @@ def save_checkpoint(self:Learner,
 )->Checkpoint|None: # None if a callback cancelled it
     "Save the whole state in `folder`, as a checkpoint named by the number of optimizer steps"
     if self.opt is None: self.create_opt()
+    if not self._can_save(): raise RuntimeError('save_checkpoint in the middle of an epoch, where things are half done: CheckpointCallback.save() waits until the batch is, or use after_epoch')
     done = self._save_whole(folder := Path(folder), self._place(), _write, **info)
     return Checkpoint(folder/f'step-{self.count.opt_steps:09d}') if done else None
 
-# %% ../nbs/61_checkpoint.ipynb #dd91ff5e
-Learner._going = Learner.paused = Learner.failed = None
-Learner._marks = {}
+# %% ../nbs/61_checkpoint.ipynb #74a52b9d
+Learner.paused = Learner.failed = Learner._asked = Learner._conf = None
+Learner._marks,Learner._noted,Learner._held,Learner._warmed,Learner._base = {},(None, None),{},[],0
+Learner._still = False  # Is it between two batches, as a signal wanted?
 
 @patch
 def _mark(self:Learner, where):
@@ -179,12 +252,12 @@ def _mark(self:Learner, where):
     if where=='fit': going = self._take_off()
     elif going:
         place = going.state['loop']['next']
-        if where=='begun': self._put_back(going) if place!='epoch' else self._arrive(going)
+        if where=='begun': self._put_back(going) if place!='epoch' and self.epoch<self.n_epoch else self._arrive(going)
         if where=='epoch' and place!='epoch': _set_rng(self, going.state['rng']['epoch'])
         if where=='validate' and place=='validate': self._arrive(going)
     if where=='epoch': self._marks.pop('validate', None)
     if where!='begun': self._marks[where] = _rng(self)
-    if self._halt and where!='fit': self._halt()
+    if where=='validate': self._held = {o.name:deepcopy(o.state_dict()) for o in self.cbs if not o.safe_in_evaluate or o.calls}
 
 @patch
 def _trained(self:Learner): return self._going is not None and self._going.state['loop']['next']=='validate'
@@ -192,28 +265,39 @@ def _trained(self:Learner): return self._going is not None and self._going.state
 @patch
 def _take_off(self:Learner):
     "Find what the fit is to go on from, and have it begin there"
-    ask,self._ask,self._marks,self.paused = self._ask,None,{},None
+    ask,self._ask,self._marks,self._noted,self.paused,self.failed = self._ask,None,{},(None, None),None,None
+    self._asked,self._conf,self._base = self.n_epoch,self._config(),self.count.epochs-self.epoch
     self._going = going = self._find(*ask) if ask else None
     if going:
         self.epoch = going.state['loop']['epoch']
-        _set_rng(self, going.state['rng']['fit'])
+        _set_rng(self, going.state['rng'].get('fit', {}))
     return going
 Learner._ask = None
 
-# %% ../nbs/61_checkpoint.ipynb #78c241df
+# %% ../nbs/61_checkpoint.ipynb #af849e79
 @patch
 def _begin(self:Learner):
-    going,self._marks['warm'] = self._going if self.training else None,getattr(self.dl, '_iterator', None) is not None
-    if not self.training: return iter(self.dl),0
+    if self.phases['evaluate'] not in self.open: self._warmed = self._warm()
+    batches,self.n_done = self._pass() if self.training else (iter(self.dl),0)
+    if self._halt: self._halt()  # a signal that came since the last batch waits for this place
+    return batches,self.n_done
+
+@patch
+def _pass(self:Learner):
+    going = self._going
     def _rewind(): _set_rng(self, going.state['rng']['batches'])
     if going: _rewind()
     self._marks['batches'] = _rng(self)
     _set_epoch(self.dl, self.count.epochs)
     if going:
-        n,ends = going.state['loop']['batch'],any(isinstance(o, StepLimit) and o.endless for o in self.cbs)  # which is there already
-        batches,going.how = (iter(self.dl),'its pass') if ends else _seek(self.dl, n, going.state['loader'], going.state['rng'].get('warm'), _rewind)
+        n = going.state['loop']['batch']
+        if any(isinstance(o, StepLimit) and o.endless for o in self.cbs): batches,going.how = iter(self.dl),f'going through the batches of a pass again'
+        elif going.args is None or not isinstance(self.dls.train, Iterator): batches,going.how = _seek(self.dl, n, going.state['loader'], 'train' in going.state['loop']['warm'], _rewind)
+        else: batches,going.how = iter(self.dl),'where it is'
+        self.iter = n-1
         self._arrive(going)
     else: batches,n = iter(self.dl),0
+    self._noted = n,_rng(self)  # a sampler may draw its seed in the first fetch
     return (_Noting(self, batches) if _may_draw(self.dl) else batches),n
 
 def _may_draw(dl):
@@ -222,32 +306,31 @@ def _may_draw(dl):
     return not isinstance(dl, (list,tuple))
 
 class _Noting:
-    "`batches`, and the random numbers at the beginning of a fetch, while it lasts: an interrupted one can be done again"
+    "`batches`, and the random numbers at the beginning of a fetch: an interrupted one can be done again"
     def __init__(self, learn, batches): self.learn,self.batches = learn,batches
     def __iter__(self): return self
     def __next__(self):
-        marks = self.learn._marks
-        marks['fetch'] = _rng(self.learn)
-        b = next(self.batches)
-        del marks['fetch']
-        return b
+        self.learn._noted = self.learn.n_done,_rng(self.learn)
+        return next(self.batches)
 
-# %% ../nbs/61_checkpoint.ipynb #792cc0a7
+# %% ../nbs/61_checkpoint.ipynb #22f6e5e6
 @patch
 def _find(self:Learner, resume, accept):
     "The state to go on from, or None"
-    if isinstance(resume, _From): return _From(deepcopy(resume.state), resume.where)  # it may be wanted again
-    with locked_folder(folder := Path(resume)): c = newest_checkpoint(folder)
+    if isinstance(resume, _From): return _From(deepcopy(resume.state), resume.where, resume.args)  # it may be wanted again
+    with locked_folder(folder := Path(resume).expanduser()): c = newest_checkpoint(folder)
     if c is None: return None
     going = _read(c)
-    _compare(going.state['config'], self._config(), accept, c.path)
+    _compare(going.state['config'], self._conf, accept, c.path)
     self._check_state(going)
+    hypers = get_hypers(self.opt)
+    going.hypers = {k:[g[k] for g in hypers] for k in hypers[0] if going.state['config'].get(k)!=self._conf[k]}  # it was accepted that they are others
     return going
 
-# %% ../nbs/61_checkpoint.ipynb #7e03f9c0
+# %% ../nbs/61_checkpoint.ipynb #8d5bd480
 class _From:
     "What a fit goes on from: the whole state, where that is from, and the arguments of the fit that was interrupted"
-    def __init__(self, state, where, args=None): self.state,self.where,self.args,self.how = state,where,args,''
+    def __init__(self, state, where, args=None): self.state,self.where,self.args,self.how,self.hypers = state,where,args,'',{}
     def __repr__(self): return f'<state of {self.where}, {self.state["loop"]}>'
 
 # %% ../nbs/61_checkpoint.ipynb #16e17228
@@ -262,11 +345,23 @@ def _check_state(self:Learner, going):
     _fit_model(self.model, going.state['model'], going.where)
     self._take_opt(going.state['opt'], going.where)
 
-# %% ../nbs/61_checkpoint.ipynb #df5a8df3
+# %% ../nbs/61_checkpoint.ipynb #29a9e964
 @patch
 def _put_back(self:Learner, going):
     "Have all state as in `going`, random numbers last"
     s = going.state
+    vars(self.count).update(s['loop']['count'])
+    self.train_iter,self.pct_train,self._base = (s['loop'][k] for k in ('train_iter','pct_train','base'))
+    self._load_cbs(going)
+    self._put_modules(going)
+    self._put_length(s)
+    for nm in s['loop']['warm']: _warmed(getattr(self.dls, nm, None))
+    if s['loader'] is not None and s['loop']['next']!='train': self.dls.train.load_state_dict(s['loader'])
+    _set_rng(self, s['rng']['now'])
+
+@patch
+def _put_modules(self:Learner, going):
+    s,unwrap = going.state,_unwrapper(self.model)
     if 'model' in s:
         self.model.to(self.device)  # first, as the optimizer's state goes where the parameters are
         self.model.load_state_dict(_fit_model(self.model, s['model'], going.where))
@@ -274,38 +369,50 @@ def _put_back(self:Learner, going):
     else:
         for o,gs in zip(opts(self.opt), s['hypers'], strict=True):
             for g,h in zip(o.param_groups, gs, strict=True): g.update(h)
+    if going.hypers: self.set_hypers(**going.hypers)
     for n,p in self.model.named_parameters():
-        p.requires_grad_(n not in s['frozen'])
+        p.requires_grad_((n := unwrap(n)) not in s['frozen'])
         p.grad = s['grads'][n].to(p, copy=True) if n in s['grads'] else None
-    vars(self.count).update(s['loop']['count'])
-    self.train_iter,self.pct_train = s['loop']['train_iter'],s['loop']['pct_train']
-    for o in self.cbs:
-        if o.name in s['callbacks']: self._load_cb(o, s['callbacks'][o.name], going.where)
-    _set_rng(self, s['rng']['now'])
+    for n,b in self.model.named_buffers():
+        if (n := unwrap(n)) in s['buffers'] and b.shape==s['buffers'][n].shape: b.copy_(s['buffers'][n])
 
 @patch
-def _load_cb(self:Learner, cb, sd, where):
-    try: cb.load_state_dict(deepcopy(sd))
-    except Exception as e:
-        e.add_note(f'learnloop: while {cb.label} took up its state from {where}')
+def _put_length(self:Learner, s):
+    "Let a fit that a callback ended early be over"
+    (asked,now),limits = s['loop']['n_epoch'],('max_steps','steps_per_epoch')
+    if asked==self._asked and all(s['config'].get(k)==(self._conf or {}).get(k) for k in limits): self.n_epoch = now
+
+# %% ../nbs/61_checkpoint.ipynb #4fefce38
+@patch
+def _load_cbs(self:Learner, going):
+    todo = [o for o in self.cbs if o.name in going.state['callbacks'] or (going.args and o.calls)]
+    kept = [(o, deepcopy(o.state_dict())) for o in todo]
+    try:
+        for o in todo:
+            try: o.load_state_dict(deepcopy(going.state['callbacks'].get(o.name, {})))
+            except Exception as e:
+                e.add_note(f'learnloop: while {o.label} took up its state from {going.where}')
+                raise
+    except BaseException:
+        for o,sd in kept: o.load_state_dict(sd)
         raise
 
 @patch
 def _arrive(self:Learner, going):
     "Put the state back for good: the fit goes on from here"
     self._going = None
-    with _replaced(self, 'saved', going.state | going.state['callbacks']): self.with_events('load', self._put_back, going)
+    with _replaced(self, 'saved', going.state['callbacks'] | going.state): self.with_events('load', self._put_back, going)
     if self.training:
-        resting = set(going.state['resting'])
-        for n,m in self.model.named_modules(): m.training = n not in resting
+        resting,unwrap = set(going.state['resting']),_unwrapper(self.model)
+        for n,m in self.model.named_modules(): m.training = unwrap(n) not in resting
     for o in self.cbs:
         if hasattr(type(o), '_loaded'): o._loaded = False  # the next fit begins anew
-    at,self._last = going.state['loop'],dict(going.state['loop'])
-    if self.logger is not noop and self.n_epoch>at['epoch']:
-        where = f'epoch {at["epoch"]}' + (f', batch {at["batch"]} ({going.how})' if at['next']=='train' else ', validation' if at['next']=='validate' else '')
-        print(f'going on from {going.where}: {where}', flush=True)
+    if self.logger is noop: return
+    at = going.state['loop']
+    where = f'epoch {at["epoch"]}' + (f', batch {at["batch"]} ({going.how})' if at['next']=='train' else ', validation' if at['next']=='validate' else '')
+    print(f'going on from {going.where}: {where if self.n_epoch>at["epoch"] else "its epochs are done"}', flush=True)
 
-# %% ../nbs/61_checkpoint.ipynb #a099d1ca
+# %% ../nbs/61_checkpoint.ipynb #40b9e428
 class CheckpointCallback(Callback):
     "Save checkpoints of the whole state in `folder`, and delete those that needn't be kept"
     order,writes,safe_in_evaluate,remove_on_fetch = math.inf,True,True,True
@@ -329,9 +436,9 @@ class CheckpointCallback(Callback):
         self.every_epochs = every_epochs or (None if every_steps or every_minutes else 1)
         self.keep,self.best,self.monitor,self.on_error,self.background = keep,best,monitor,on_error,background
         self.larger = not ('loss' in monitor or 'error' in monitor) if larger is None else larger
-        self._open,self._writing,self._error,self._sound = None,None,None,set()
+        self._open,self._writing,self._error,self._wanted,self._last,self._sound = None,None,None,None,None,set()
 
-# %% ../nbs/61_checkpoint.ipynb #a49ed68a
+# %% ../nbs/61_checkpoint.ipynb #eeabac9c
 @patch
 def before_fit(self:CheckpointCallback):
     with ExitStack() as undo:
@@ -340,19 +447,20 @@ def before_fit(self:CheckpointCallback):
         self._open = undo.pop_all()
     self._between = _Between(self)
     self.learn.add_cb(self._between)
-    self._steps,self._time,self._error,self._last = self.learn.count.opt_steps,time.monotonic(),None,None
+    self._steps,self._time,self._error,self._last,self._wanted = self.learn.count.opt_steps,time.monotonic(),None,None,None
 
 @patch
 def _check_folder(self:CheckpointCallback):
     learn,there = self.learn,[o for o in list_checkpoints(self.folder, verify=False) if o.consistent]
-    going = learn._going is not None and Path(learn._going.where).parent==self.folder
+    going = isinstance(getattr(learn._going, 'where', None), Path) and learn._going.where.parent.resolve()==self.folder.resolve()
     if there and there[-1].step>learn.count.opt_steps and not going:
         raise ValueError(f'{self.folder} has checkpoints of another run, up to step {there[-1].step}, and this one is at step {learn.count.opt_steps}: '
             f'fit(…, resume={str(self.folder)!r}) goes on from them; else give this run a folder of its own')
     (probe := self.folder/'.tmp-probe').write_bytes(b'x')
     probe.unlink()
     state = learn._capture(dict(epoch=learn.epoch, next='epoch', batch=0))
-    to_plain({k:v for k,v in state.items() if k not in ('model','opt')}, {})  # what can't be saved is an error by its name
+    _files(state)  # what can't be saved is an error by its name
+    if why := _inexact(learn.dls.train): warnings.warn(f'{type(learn.dls.train).__name__} to train on: {why}', stacklevel=2)
     weights = sum(t.nbytes for t in state['model'].values() if isinstance(t, Tensor))
     need,free = 3*weights,shutil.disk_usage(self.folder).free  # Adam's state is twice the weights
     if free<need: raise OSError(f'{self.folder} has {free:,} bytes free, and a checkpoint takes about {need:,}: make room, or give another folder')
@@ -360,7 +468,15 @@ def _check_folder(self:CheckpointCallback):
 @patch
 def before_evaluate(self:CheckpointCallback): "An evaluation is not saved"
 
-# %% ../nbs/61_checkpoint.ipynb #2cd0a953
+def _inexact(dl):
+    "Why a fit with the loader `dl` can't be gone on with exactly in the middle of an epoch, or None"
+    if isinstance(dl, Iterator): return 'it can be gone through once, so a fit that goes on is exact only if it gives the same batches again in the next process'
+    if hasattr(dl, 'state_dict') and hasattr(dl, 'load_state_dict'): return None
+    if (own := _persists(dl)) is not None and _draws(own.dataset):
+        return (f'its workers persist, and {type(own.dataset).__name__} may draw random numbers there, which nobody can put back: a fit that goes on is not exact. '
+            'SeededItems(ds) makes it so; or persistent_workers=False')
+
+# %% ../nbs/61_checkpoint.ipynb #73f86445
 class _Between(Callback):
     order,safe_in_evaluate,remove_on_fetch = -math.inf,True,True
     def __init__(self, saver): self.saver = saver
@@ -377,34 +493,43 @@ def _look(self:CheckpointCallback):
     n,every = self.learn.count.opt_steps,self.every_steps
     due = every and n//every>self._steps//every
     self._steps = n
-    if due or self.every_minutes and time.monotonic()-self._time>=60*self.every_minutes: self.save()
+    if due or self._wanted is not None or self.every_minutes and time.monotonic()-self._time>=60*self.every_minutes: self.save(**self._wanted or {})
 
-# %% ../nbs/61_checkpoint.ipynb #1ead4e0e
+# %% ../nbs/61_checkpoint.ipynb #45d07090
 @patch
 def after_epoch(self:CheckpointCallback):
     self._raise()
     e,rec = self.learn.epoch+1,getattr(self.learn, 'recorder', None)
     values = dict(zip(rec.columns, rec.values[-1], strict=True)) if rec and rec.values else {}
     metrics = {k:float(v) for k,v in values.items() if v is not None}
-    if (self.every_epochs and e%self.every_epochs==0) or e>=self.learn.n_epoch or self.best: self.save(metrics=metrics)
+    due = self.every_epochs and e%self.every_epochs==0
+    if due or self._wanted is not None or e>=self.learn.n_epoch or self.best: self.save(metrics=metrics, **self._wanted or {})
 
-# %% ../nbs/61_checkpoint.ipynb #461fdfba
+# %% ../nbs/61_checkpoint.ipynb #673aaf6d
 @patch
 def save(self:CheckpointCallback,
     **info # Plain data for the manifest
 )->None:
-    "Save a checkpoint"
+    "Save a checkpoint here or, in the middle of a batch, when it is done"
     learn = self.learn
-    place = learn._place()
-    if self._last==(place, learn.count.opt_steps): return  # nothing has happened since
+    if info.get('consistent', True) and not learn._can_save():
+        self._wanted = info
+        return
+    place,step,self._wanted = learn._place(),learn.count.opt_steps,None
+    if self._last==(place, step): return  # nothing has happened since
     self._join()
-    with warnings.catch_warnings(): learn._save_whole(self.folder, place, self._write_aside if self.background else self._write_now, **info)
-    self._last,self._time = (place, learn.count.opt_steps),time.monotonic()
+    old = Checkpoint(self.folder/f'step-{step:09d}')  # of the same weights: this one takes its place
+    if old.path.name in self._sound: info = dict(metrics=old.metrics) | info
+    learn._save_whole(self.folder, place, self._write_aside if self.background else self._write_now, **info)
+    self._last,self._time = (place, step),time.monotonic()
 
 @patch
-def _write_now(self:CheckpointCallback, folder, state, info):
-    _write(folder, state, info)
-    if info.get('consistent', True): self._sound.add(f'step-{state["loop"]["count"]["opt_steps"]:09d}')
+def _write_now(self:CheckpointCallback, folder, state, info): self._finish(folder, state['loop']['count']['opt_steps'], _files(state), info)
+
+@patch
+def _finish(self:CheckpointCallback, folder, step, files, info):
+    _write_files(folder, step, files, info)
+    if info.get('consistent', True): self._sound.add(f'step-{step:09d}')
     prune(folder, self.keep, self.best, self.monitor, self.larger, self._is_sound)
 
 @patch
@@ -416,15 +541,26 @@ def _is_sound(self:CheckpointCallback, c):
         self._sound.add(c.path.name)
     return True
 
-# %% ../nbs/61_checkpoint.ipynb #86108bb5
+# %% ../nbs/61_checkpoint.ipynb #93b9664f
 @patch
 def _write_aside(self:CheckpointCallback, folder, state, info):
-    state = _map(state, 'detach', lambda t: t.detach().to('cpu', copy=True))
+    step,seen = state['loop']['count']['opt_steps'],{}
+    try: files = {k:v if k[-5:]=='.json' else _map(v, 'detach', partial(_copied, seen)) for k,v in _files(state).items()}
+    except (MemoryError,RuntimeError) as e:
+        if not isinstance(e, MemoryError) and 'memory' not in str(e): raise
+        warnings.warn(f'no memory for a copy ({e}): the checkpoint of step {step} is written at once', stacklevel=2)
+        return self._write_now(folder, state, info)
     def _run():
-        try: self._write_now(folder, state, info)
+        try: self._finish(folder, step, files, info)
         except BaseException as e: self._error = e
     self._writing = threading.Thread(target=_run, name='learnloop checkpoint')  # no daemon: the process waits for it
     self._writing.start()
+
+def _copied(seen, t):
+    "A copy of `t` on the CPU, one for each place in memory"
+    key = t.device,t.data_ptr(),t.dtype,t.shape,t.stride()
+    if not t.numel() or t.layout!=torch.strided or key not in seen: seen[key] = t.detach().to('cpu', copy=True),t
+    return seen[key][0]
 
 @patch
 def _join(self:CheckpointCallback):
@@ -437,12 +573,18 @@ def _raise(self:CheckpointCallback):
     err,self._error = self._error,None
     if err is not None: raise err
 
-# %% ../nbs/61_checkpoint.ipynb #36112176
+# %% ../nbs/61_checkpoint.ipynb #8a21a649
 @patch
 def _whole(self:Learner):
     "Is the fit at a place that it can go on from: between two batches of training, or in the validation of an epoch?"
     at = [p.name for p in self.open]
-    return at[:3] in (['fit', 'epoch', 'train'], ['fit', 'epoch', 'validate']) and at[3:] in ([], ['fetch'])
+    if at[:3]!=['fit', 'epoch', 'train']: return at[:3]==['fit', 'epoch', 'validate']
+    return at[3:]==['fetch'] and self.batch is None and not self._over or at[3:]==[] and self._still
+
+@patch
+def _can_save(self:Learner):
+    at = [p.name for p in self.open]
+    return self._whole() or self._going is None and (at in (['fit'], ['fit', 'epoch']) or at[:1]!=['fit'] and 'batch' not in at)
 
 @patch
 def after_exception(self:CheckpointCallback):
@@ -468,7 +610,7 @@ def _fit_helpers(self:Learner, cbs, resume, accept, keep_failed):
     there = any(isinstance(o, CheckpointCallback) or o is CheckpointCallback for o in (*self.cbs, *listify(cbs)))
     return res + [CheckpointCallback(resume)]*(not there)
 
-# %% ../nbs/61_checkpoint.ipynb #0d154dcd
+# %% ../nbs/61_checkpoint.ipynb #b906213d
 @patch
 def load_checkpoint(self:Learner,
     folder, # Of a run, for its newest checkpoint, or of a checkpoint, or a `Checkpoint`
@@ -481,10 +623,11 @@ def load_checkpoint(self:Learner,
     going = _read(c)
     _compare(going.state['config'], self._config(), accept, c.path)
     self._check_state(going)
-    with _replaced(self, 'saved', going.state | going.state['callbacks']): self.with_events('load', self._put_back, going)
+    with _replaced(self, 'saved', going.state['callbacks'] | going.state): self.with_events('load', self._put_back, going)
+    self.epoch,self._marks = going.state['loop']['epoch'],{k:v for k,v in going.state['rng'].items() if k=='fit'}
     return self
 
-# %% ../nbs/61_checkpoint.ipynb #23ecb45f
+# %% ../nbs/61_checkpoint.ipynb #6634dacc
 class _KeepFailed(Callback):
     order,safe_in_evaluate,remove_on_fetch = -math.inf,True,True
     def before_fit(self): self.state = self.held = None
@@ -493,22 +636,25 @@ class _KeepFailed(Callback):
         if self.learn.phases['evaluate'] not in self.learn.open: self._keep(self.learn._place())
     def before_fetch(self):
         if self.learn.training: self._keep(self.learn._place())
-    def before_batch(self):
-        if self.learn.training: self.held = self.learn.batch
+    def after_fetch(self):
+        if self.learn.training and self.learn.batch is not None: self.held = SimpleNamespace(batch=_copied(self.learn.batch), rng=_rng(self.learn), n_iter=self.learn.n_iter)
     def _keep(self, place):
         if self.learn._going is None: self.held,self.state = None,deepcopy(self.learn._capture(place))
     def cleanup_fit(self): self.state = self.held = None
 
-# %% ../nbs/61_checkpoint.ipynb #727d4422
+def _copied(b): return _map(b, 'detach', lambda o: o.detach().clone())  # models and callbacks may write to their inputs
+
+# %% ../nbs/61_checkpoint.ipynb #b904ff41
 @patch
 def after_exception(self:Learner):
     "Keep what `resume` needs"
     if self.phases['fit'] not in self.open or self._fit_args is None: return
     kept = next((o for o in self.cbs if isinstance(o, _KeepFailed)), None)
-    if kept and kept.state:
+    if self._going: state = self._going.state  # it hadn't come to where it was to go on
+    elif kept and kept.state:
         state = kept.state
-        self.failed = SimpleNamespace(state=state, batch=kept.held, args=self._fit_args) if kept.held is not None else None
-    elif self._whole() and not self._going: state = (s := self._capture(self._place(), weights=False)) | dict(callbacks=deepcopy(s['callbacks']))
+        self.failed = SimpleNamespace(state=state, args=self._fit_args, replay=None, **vars(kept.held)) if kept.held else None
+    elif self._whole(): state = (s := self._capture(self._place(), weights=False)) | dict(callbacks=deepcopy(s['callbacks']))
     else: return
     self.paused = _From(state, 'where it was', self._fit_args)
 
@@ -520,30 +666,43 @@ def resume(self:Learner)->None:
             'its state has to be kept: fit(…, keep_failed=True), or a folder: fit(…, resume=folder)')
     self.fit(**self.paused.args, resume=self.paused)
 
-# %% ../nbs/61_checkpoint.ipynb #481051bd
+# %% ../nbs/61_checkpoint.ipynb #3ebd7ae1
 class _Only(Callback):
     "Takes one batch, with the optimizer left alone, and keeps what came of it"
     order = math.inf
-    def __init__(self): self.res = SimpleNamespace(xb=None, yb=None, pred=None, loss=None, heard={})
+    def __init__(self, res): self.res = res
     def before_batch(self):
-        learn = self.learn
-        self.res.xb,self.res.yb = learn.xb,learn.yb
-        self.res.heard = {e:names for e in learn.events if e in learn._inner and (names := [o.name for o in learn.ordered_cbs(e) if o is not self])}
-    def after_loss(self): self.res.pred,self.res.loss = self.learn.pred,self.learn.loss
+        learn,res = self.learn,self.res
+        heard = {e:[o.name for o in learn.ordered_cbs(e) if o is not self and o.listens(True, True)] for e in learn.events if e in learn._inner}
+        res.xb,res.yb,res.heard = learn.xb,learn.yb,{e:names for e,names in heard.items() if names}
+    def after_loss(self): self.res.pred,self.res.loss = _map(self.learn.pred, 'detach', Tensor.detach),self.learn.loss
+    def after_backward(self): self.res.grads = {n:p.grad.clone() for n,p in self.learn.model.named_parameters() if p.grad is not None}
     def before_step(self): raise CancelStepException
     def after_batch(self): raise CancelFitException
 
-# %% ../nbs/61_checkpoint.ipynb #2317dce6
+# %% ../nbs/61_checkpoint.ipynb #a877bdbf
+class _Sized:
+    "The batches of `it`, as of a loader with a length"
+    def __init__(self, it, n): self.it,self.n = it,n
+    def __iter__(self): return self.it
+    def __len__(self): return self.n
+
+# %% ../nbs/61_checkpoint.ipynb #8217bdd9
 @patch
-def replay_batch(self:Learner)->SimpleNamespace: # `xb`, `yb`, `pred`, `loss`, and `heard`: by event, the callbacks that hear it
+def replay_batch(self:Learner)->SimpleNamespace: # `xb`, `yb`, `pred`, `loss`, `grads` by name, and `heard`: by event, the callbacks that hear it
     "Run the batch that failed again, with its random numbers and callbacks, and leave everything as it is, the optimizer included"
-    if self.failed is None: raise RuntimeError('no batch has failed in a fit with keep_failed=True')
-    f,only = self.failed,_Only()
-    state = deepcopy(f.state)
-    state['loop']['batch'],state['loader'] = 0,None
-    away = [o for o in (*self.cbs, *listify(f.args['cbs'])) if getattr(o, 'writes', False)]
-    args = f.args | dict(keep_failed=False, cbs=[*(o for o in listify(f.args['cbs']) if o not in away), only])
-    with self.undone(), self.removed_cbs(away), self.no_logging(), self.no_bar(), _replaced(self.dls, 'train', [f.batch]), _replaced(self.dls, 'valid', None):
+    if self.failed is None: raise RuntimeError('there is no batch of training that failed in a fit with keep_failed=True, or another fit has begun since')
+    f,res = self.failed,SimpleNamespace(xb=None, yb=None, pred=None, loss=None, grads={}, heard={})
+    state,cbs = deepcopy(f.state),[mk_cb(o) for o in _listed(f.args['cbs'])]
+    n,state['loader'] = state['loop']['batch'],None
+    def _train():
+        yield from [None]*n
+        _set_rng(self, f.rng)
+        yield _copied(f.batch)
+    args = f.args | dict(n_epoch=f.args['n_epoch'] or state['loop']['epoch']+1, max_steps=None, steps_per_epoch=None, keep_failed=False, cbs=_Only(res))
+    away = [o for o in (*self.cbs, *cbs) if getattr(o, 'writes', False)]
+    f.replay = res
+    with (self._signals(), _replaced(self, 'failed', None), _replaced(self, 'paused', None), self.added_cbs(cbs), self.undone(), self.removed_cbs(away), self.no_logging(),
+            self.no_bar(), _replaced(self.dls, 'train', _Sized(_train(), f.n_iter) if f.n_iter else _train()), _replaced(self.dls, 'valid', None)):
         self.fit(**args, resume=_From(state, 'the failed batch'))
-    self.failed = f
-    return only.res
+    return res

@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/data.html.md"""
 __all__ = ['default_device', 'to_device', 'split_batch', 'find_bs', 'unpack', 'describe', 'preserve_rng', 'set_seed', 'no_random',
            'batch_len', 'in_order', 'Endless', 'DataLoaders', 'mk_dls', 'to_detach', 'to_concat', 'detuplify']
 
-# %% ../nbs/02_data.ipynb #82849017
+# %% ../nbs/02_data.ipynb #f3132828
 import random, sys
 import torch
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
@@ -20,7 +20,7 @@ from fastcore.basics import patch
 from functools import partial
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
-from torch.utils.data import BatchSampler, DataLoader, IterableDataset, RandomSampler, SequentialSampler
+from torch.utils.data import BatchSampler, DataLoader, IterableDataset, RandomSampler, SequentialSampler, Subset
 
 # %% ../nbs/02_data.ipynb #fdc7d0fe
 def _device(device):
@@ -235,13 +235,21 @@ def _why_empty(dl):
     return f"{type(dl).__name__}{why} yielded no batch: " + (
         "use a smaller batch_size or drop_last=False" if drop and n else "check its dataset and sampler")
 
-# %% ../nbs/02_data.ipynb #e6b0d031
+# %% ../nbs/02_data.ipynb #36869a0a
+def _set_epoch(dl, epoch):
+    "Tell samplers and datasets whose order or items depend on the number of the epoch"
+    batches,ds = getattr(dl, 'batch_sampler', None),getattr(dl, 'dataset', None)
+    while isinstance(ds, Subset): ds = ds.dataset
+    if hasattr(dl, 'dl') and not isinstance(dl, Endless): _set_epoch(dl.dl, epoch)  # a part of it
+    for o in (dl, getattr(dl, 'sampler', None), batches, getattr(batches, 'sampler', None), ds):
+        if hasattr(o, 'set_epoch'): o.set_epoch(epoch)
+
 class Endless:
     "Go through `dl` again and again; a new iteration goes on where the last one stopped"
     def __init__(self,
         dl # Loader: any iterable of batches
     ):
-        self.dl,self._it,self._n,self._start = dl,None,0,{}
+        self.dl,self._it,self._n,self._start,self._passes = dl,None,0,{},0
 
     def __iter__(self):
         while True:
@@ -260,12 +268,13 @@ class Endless:
         return b
     def _begin(self, n=0):
         self._start = {nm:get() for nm,get,_ in _rngs([self.dl])}
-        self._it,self._n = iter(self.dl),n
+        _set_epoch(self.dl, self._passes)
+        self._it,self._n,self._passes = iter(self.dl),n,self._passes+1
         for _ in range(n): next(self._it)
 
     def state_dict(self)->dict: # Batches taken in this pass, and the random numbers that it began with
         "Return the place in the data"
-        return dict(n=self._n, rng=self._start) if self._it is not None else {}
+        return dict(n=self._n, rng=self._start, passes=self._passes-1) if self._it is not None else dict(passes=self._passes)
     def load_state_dict(self,
         sd:dict # What `state_dict` returned
     ):
@@ -273,8 +282,8 @@ class Endless:
         with preserve_rng(self.dl):
             for nm,_,put in _rngs([self.dl]):
                 if nm in sd.get('rng', {}): put(sd['rng'][nm])
-            if sd: self._begin(sd['n'])
-            else: self._it = None
+            self._it,self._passes = None,sd.get('passes', 0)
+            if 'n' in sd: self._begin(sd['n'])
     def __repr__(self): return f'Endless({type(self.dl).__name__}, {batch_len(self.dl) or "?"} batches a pass)'
 
 # %% ../nbs/02_data.ipynb #4068171a

@@ -240,7 +240,7 @@ def _collect(self:Flow, event, training):
 def _stand_in(flow, f, who, /, **kwargs):
     if flow.phases['fit'] not in flow.open: f(**kwargs)
 
-# %% ../nbs/00_flow.ipynb #a3e80791
+# %% ../nbs/00_flow.ipynb #82f7e15f
 @patch
 def _hear(self:Flow, fs, event, kwargs=None):
     f,version = None,self._version
@@ -256,7 +256,10 @@ def _hear(self:Flow, fs, event, kwargs=None):
 @patch
 def _blame(self:Flow, e, f, event):
     who = type(f.__self__).__name__ if f.__self__ is self else f.__self__.label
-    if not isinstance(e, CancelException): e.add_note(f'learnloop: in {who}.{event}{self._where()}')
+    at = f'.{event}{self._where()}'
+    if not isinstance(e, CancelException):
+        told = event.startswith('cleanup_') and getattr(e, '__notes__', ('',))[-1].endswith(at)  # by one that cleans up for several
+        if not told: e.add_note(f'learnloop: in {who}{at}')
     elif e.event is None: e.callback,e.event = who,event
 
 # %% ../nbs/00_flow.ipynb #d1cd86fe

@@ -7,9 +7,9 @@ Docs: https://learnloop.github.io/learnloop/interrupt.html.md"""
 # %% auto #0
 __all__ = ['Terminated']
 
-# %% ../nbs/62_interrupt.ipynb #0a6c5e8c
-import signal, sys, threading
-from contextlib import contextmanager
+# %% ../nbs/62_interrupt.ipynb #b7e59773
+import os, signal, sys, threading, torch
+from contextlib import contextmanager, suppress
 from fastcore.basics import patch
 from .checkpoint import CheckpointCallback
 from .learner import Learner
@@ -20,55 +20,110 @@ class Terminated(SystemExit):
     def __init__(self): super().__init__(128+signal.SIGTERM)
     def __str__(self): return 'SIGTERM'
 
-# %% ../nbs/62_interrupt.ipynb #c1da1151
+# %% ../nbs/62_interrupt.ipynb #9d6580f8
 class _Signals:
     "The handlers of a learner, while it runs"
-    def __init__(self, learn, signals): self.learn,self.signals,self.old,self.due = learn,signals,{},None
+    def __init__(self, learn): self.learn,self.pid,self.state,self.old,self.late,self.due,self.raised = learn,os.getpid(),'coming',{},[],None,False
+    def take(self, name):
+        o = getattr(signal, name, None)
+        h = signal.SIG_IGN if o is None else signal.getsignal(o)
+        if o in self.old or h in (None, signal.SIG_IGN): return  # None: it belongs to code that isn't Python
+        self.old[o] = h
+        signal.signal(o, self)
+
     def install(self):
-        for o in self.signals: self.old[o] = signal.signal(o, self)
-    def restore(self):
-        for o,h in self.old.items(): signal.signal(o, h if h is not None else signal.SIG_DFL)  # None: set by code that isn't Python
+        loaders = [getattr(self.learn.dls, k, None) for k in ('train','valid')]
+        workers = any(getattr(o, 'num_workers', 0) for o in loaders)
+        if workers: torch.utils.data._utils.signal_handling._set_SIGCHLD_handler()  # first: torch sets it once, and never again
+        saves = any(isinstance(o, CheckpointCallback) for o in self.learn.cbs)
+        for o in ('SIGINT', 'SIGTERM', *['SIGUSR1']*saves, *['SIGCHLD']*workers): self.take(o)
+        self.state = 'on'
+        while self.late: signal.raise_signal(self.late.pop(0))
+    def give_back(self):
+        for o,h in reversed(self.old.items()):
+            if o==signal.SIGINT: self.state = 'gone'  # from here on it may raise
+            if signal.getsignal(o) is self: signal.signal(o, h)
+        self.state = 'gone'
+        while self.late: signal.raise_signal(self.late.pop(0))
 
-    def __call__(self, signum, frame):
-        if signum!=signal.SIGINT and callable(h := self.old.get(signum)): h(signum, frame)
-        if signum==getattr(signal, 'SIGUSR1', None): self.learn._halt = self.learn._halt or self.save
-        else: self.end(KeyboardInterrupt() if signum==signal.SIGINT else Terminated())
+# %% ../nbs/62_interrupt.ipynb #09026c05
+def _as_before(h, signum, frame):
+    if callable(h): return h(signum, frame)
+    signal.signal(signum, signal.SIG_DFL)
+    signal.raise_signal(signum)
 
-    def end(self, e):
-        "Raise `e`, at once or when the batch is done"
-        at = [p.name for p in self.learn.open]
-        wait = 'batch' in at or (isinstance(e, Terminated) and at[-1:]!=['fetch'])
-        if self.due is not None or not wait:
-            self.due = e
-            raise e
-        self.due,self.learn._halt = e,self.halt
-        print(f'{"SIGTERM" if isinstance(e, Terminated) else "Ctrl-C"}: stopping after this batch', file=sys.stderr, flush=True)
+@patch
+def __call__(self:_Signals, signum, frame):
+    h,e = self.old[signum],None
+    if os.getpid()!=self.pid or self.state=='gone': return _as_before(h, signum, frame)
+    if self.state!='on': return self.late.append(signum)
+    try:
+        if callable(h): h(signum, frame)
+    except BaseException as err: e = err.with_traceback(None)  # which would hold frames, and their batch
+    if e is None and signum==signal.SIGINT: e = KeyboardInterrupt()
+    if e is None and signum==signal.SIGTERM: e = Terminated()
+    if e is not None: self.end(e, signum)
+    elif signum!=getattr(signal, 'SIGCHLD', None): self.learn._halt = self.learn._halt or self.save
 
-    def halt(self):
-        if 'batch' in (p.name for p in self.learn.open): return  # this is an evaluation within a batch, which isn't done
-        self.learn._halt = None
-        raise self.due
-    def save(self):
-        if not self.learn._whole(): return
+# %% ../nbs/62_interrupt.ipynb #633022ea
+@patch
+def inside(self:_Signals):
+    "Is a batch under way, of this learner or of one in whose callbacks it runs?"
+    h = self.old.get(signal.SIGINT)
+    return 'batch' in (p.name for p in self.learn.open) or isinstance(h, _Signals) and h.inside()
+
+@patch
+def end(self:_Signals, e, signum):
+    "Raise `e`, at once or between two batches"
+    again,told = self.due is not None,isinstance(self.old.get(signal.SIGINT), _Signals)
+    if not again or isinstance(e, SystemExit): self.due = e
+    if again and signum==signal.SIGINT: raise e
+    if self.raised: return
+    self.learn._halt = self.halt
+    if [p.name for p in self.learn.open[-1:]]==['fetch'] and self.learn.batch is None: self.halt()
+    if again or told or signum not in (signal.SIGINT, signal.SIGTERM): return
+    what = 'Ctrl-C: stopping after this batch; once more stops at once' if signum==signal.SIGINT else 'SIGTERM: stopping after this batch'
+    with suppress(OSError, ValueError, RuntimeError): print(what, file=sys.stderr, flush=True)  # to a broken pipe, or within another print: never mind
+
+@patch
+def halt(self:_Signals):
+    if self.inside(): return  # this is an evaluation in a callback, and its batch isn't done
+    self.learn._halt,self.learn._still,self.raised = None,True,True
+    raise self.due
+
+# %% ../nbs/62_interrupt.ipynb #f1c217ac
+@patch
+def save(self:_Signals):
+    self.learn._still = True
+    if self.learn._whole():
         self.learn._halt = None
         for o in self.learn.cbs:
-            if isinstance(o, CheckpointCallback): o.save()
+            if isinstance(o, CheckpointCallback) and o._open: o.save()
+    self.learn._still = False
 
-# %% ../nbs/62_interrupt.ipynb #ca99fe95
+@patch
+def after_create(self:CheckpointCallback):
+    if self.learn._handled: self.learn._handled.take('SIGUSR1')  # it was added by the fit
+
+# %% ../nbs/62_interrupt.ipynb #60921e6d
 @patch
 @contextmanager
 def _signals(self:Learner):
-    if self.open or threading.current_thread() is not threading.main_thread() or self._handled:
+    if self._handled or threading.current_thread() is not threading.main_thread():
         yield
         return
-    saves = any(isinstance(o, CheckpointCallback) for o in self.cbs)
-    signals = _Signals(self, [signal.SIGINT, signal.SIGTERM] + [signal.SIGUSR1]*(saves and hasattr(signal, 'SIGUSR1')))
-    self._handled = True
+    signals,due = _Signals(self),[]
+    self._handled = signals
     try:
         signals.install()
         yield
-        if self._halt==signals.halt: raise signals.due  # it came after the last batch
+    except BaseException as e:
+        if signals.due not in (None, e) and not signals.raised: e.add_note(f'learnloop: {signals.due!r} was to end the run after this batch')
+        raise
     finally:
-        self._halt,self._handled = None,False
-        signals.restore()
-Learner._handled = False
+        if not signals.raised and signals.due is not None and not signals.inside(): due.append(signals.due)
+        signals.state,signals.due = 'going',None
+        self._halt,self._handled,self._still = None,None,False
+        signals.give_back()
+    if due: raise due.pop()  # it came after the last batch
+Learner._handled = None

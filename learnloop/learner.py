@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/learner.html.md"""
 __all__ = ['Loop', 'format_value', 'print_row', 'Learner', 'TrainEvalCallback', 'default_cb', 'StepLimit', 'GatherPredsCallback',
            'FetchPredsCallback', 'before_batch_cb']
 
-# %% ../nbs/04_learner.ipynb #e30449dc
+# %% ../nbs/04_learner.ipynb #543f0318
 import math, torch, warnings
 from collections.abc import Mapping
 from contextlib import contextmanager, nullcontext
@@ -20,13 +20,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from fastcore.basics import listify, noop, patch
 from torch import nn
-from .callback import Callback
-from .data import (_like, _parts, _why_empty, Endless, batch_len, default_device, describe, detuplify, in_order, mk_dls,
+from .callback import Callback, _listed, mk_cb
+from .data import (_like, _parts, _set_epoch, _why_empty, Endless, batch_len, default_device, describe, detuplify, in_order, mk_dls,
     preserve_rng, to_concat, to_detach, unpack)
 from .flow import Flow
 from .optimizer import backward, freeze_to, make_opt, n_groups, norm_params, opts, set_hypers, step, trainable_params, zero_grad
 
-# %% ../nbs/04_learner.ipynb #fae2672f
+# %% ../nbs/04_learner.ipynb #c5cb1363
 class Loop(Flow):
     "The training loop: every method is a piece that a subclass may override"
     def _do_fit(self):
@@ -43,7 +43,7 @@ class Loop(Flow):
         with torch.no_grad(): self.with_events('validate', self.all_batches)
     def all_batches(self):
         "Run `one_batch` for each batch of `dl`"
-        batches,self.n_done = self._begin()
+        (batches,self.n_done),self._over = self._begin(),False
         try:
             while self.with_events('fetch', self._fetch, batches):
                 self.one_batch(self.n_done, self.batch)
@@ -65,12 +65,8 @@ class Loop(Flow):
         self._do_loss()
         self('after_loss')
         if self.training and self.loss_grad is not None: self._do_grad_opt()
-    def _do_grad_opt(self):
-        self.with_events('backward', self._backward)
-        self.with_events('step', self._step)
-        self.with_events('zero_grad', self._zero_grad)
 
-# %% ../nbs/04_learner.ipynb #801aa2ce
+# %% ../nbs/04_learner.ipynb #bbe2b452
 @patch
 def _do_loss(self:Loop):
     loss = self._own_loss() if self.loss_func is None or not self.yb else None
@@ -83,6 +79,13 @@ def _do_loss(self:Loop):
 
 @patch
 def _own_loss(self:Loop): return self.pred.get('loss') if isinstance(self.pred, Mapping) else getattr(self.pred, 'loss', None)
+
+# %% ../nbs/04_learner.ipynb #fac0b4ee
+@patch
+def _do_grad_opt(self:Loop):
+    self.with_events('backward', self._backward)
+    self.with_events('step', self._step)
+    self.with_events('zero_grad', self._zero_grad)
 
 @patch
 def _backward(self:Loop):
@@ -137,18 +140,11 @@ def _begin(self:Loop):
     if self.training: _set_epoch(self.dl, self.count.epochs)
     return iter(self.dl),0
 
-# %% ../nbs/04_learner.ipynb #119d9b7e
-def _set_epoch(dl, epoch):
-    "Tell samplers that shuffle by the number of the epoch"
-    batches = getattr(dl, 'batch_sampler', None)
-    for o in (dl, getattr(dl, 'sampler', None), batches, getattr(batches, 'sampler', None)):
-        if hasattr(o, 'set_epoch'): o.set_epoch(epoch)
-
-# %% ../nbs/04_learner.ipynb #cb2308ce
+# %% ../nbs/04_learner.ipynb #213bb652
 @patch
 def _fetch(self:Loop, batches):
     for self.batch in batches: return True
-    self.batch = None
+    self.batch,self._over = None,True
 
 @patch
 def _drop_batch(self:Loop): self.batch = self.xb = self.yb = self.pred = self.loss_grad = None
@@ -221,7 +217,7 @@ def _set_forward(self, v): self._forward_model = v
 Learner.forward_model = property(lambda self: self.model if self._forward_model is None else self._forward_model, _set_forward,
     doc='What is called: `model`, unless set to a wrapper of it')
 
-# %% ../nbs/04_learner.ipynb #d3682dbd
+# %% ../nbs/04_learner.ipynb #941f83a8
 @patch(as_prop=True)
 def device(self:Learner):
     "Where batches go: the loaders' device; without one, where the model is if that is an accelerator; else the machine's best"
@@ -232,6 +228,8 @@ def device(self:Learner):
     return self._device
 Learner._device = Learner._dev = Learner._n_inp = None
 Learner._fit_args = None  # Of the fit that is going on
+Learner._going = None    # What a fit goes on from, until it is there: see `checkpoint`
+Learner._over = True      # Is there nothing left of the pass through the data?
 Learner._halt = None      # Called between two batches of the loop if set: by signals
 
 # %% ../nbs/04_learner.ipynb #07b468f9
@@ -321,7 +319,7 @@ def unfreeze(self:Learner):
     "Train all groups"
     self.freeze_to(0)
 
-# %% ../nbs/04_learner.ipynb #21d651f9
+# %% ../nbs/04_learner.ipynb #66054d21
 class StepLimit(Callback):
     "End epochs, or the fit, by number of optimizer steps: the loader seems to end there"
     order,safe_in_evaluate = -9,True
@@ -337,26 +335,16 @@ class StepLimit(Callback):
         dl,self.begun = self.learn.dls.train,self.learn.count.opt_steps
         if self.steps_per_epoch and self.source is not dl:
             self.source,self.endless = dl,Endless(self.learn.dl)  # which may be a part of it
-            if self._pass: self.endless.load_state_dict(self._pass)
+            if self._pass and not self.learn._going: self.endless.load_state_dict(self._pass)
             self._pass = None
+        if not self.endless: _set_epoch(self.learn.dl, self.learn.count.epochs)
         self.learn.dl,self.learn.n_iter = self._until(self.endless or self.learn.dl),None
         self._count()
-    def _until(self, dl):
-        batches = iter(dl)
-        while True:
-            try: yield next(batches)  # kept in no variable, which would keep the batch alive while the next is made
-            except StopIteration: return
-            end = min(self.first+(self.max_steps or math.inf), self.begun+(self.steps_per_epoch or math.inf))
-            if self.learn.count.opt_steps>=end: return
 
     @property
     def done(self): return self.max_steps and self.learn.count.opt_steps-self.first>=self.max_steps
     def after_batch(self):
         if self.learn.training: self._count()
-    def _count(self):
-        learn,n = self.learn,self.learn.count.opt_steps
-        if self.max_steps: learn.pct_train = (n-self.first)/self.max_steps
-        else: learn.pct_train = (learn.epoch + (n-self.begun)/self.steps_per_epoch)/learn.n_epoch
     def after_train(self):
         if self.done: self.learn.n_epoch = self.learn.epoch+1
 
@@ -364,9 +352,24 @@ class StepLimit(Callback):
     def load_state_dict(self, sd):
         self.first,self.begun,self._pass = sd.get('first'),sd.get('begun'),sd.get('pass')
         if self.endless and self._pass: self.endless.load_state_dict(self._pass)
-        if self.learn is not None and self.first is not None and self.done: self.learn.n_epoch = self.learn.epoch
 
-# %% ../nbs/04_learner.ipynb #db7407f3
+# %% ../nbs/04_learner.ipynb #eec9fec4
+@patch
+def _until(self:StepLimit, dl):
+    batches = iter(dl)
+    while True:
+        end = min(self.first+(self.max_steps or math.inf), self.begun+(self.steps_per_epoch or math.inf))
+        if self.learn.count.opt_steps>=end: return  # also if a fit goes on from here
+        try: yield next(batches)  # kept in no variable, which would keep the batch alive while the next is made
+        except StopIteration: return
+
+@patch
+def _count(self:StepLimit):
+    learn,n = self.learn,self.learn.count.opt_steps
+    if self.max_steps: learn.pct_train = (n-self.first)/self.max_steps
+    else: learn.pct_train = (learn.epoch + (n-self.begun)/self.steps_per_epoch)/learn.n_epoch
+
+# %% ../nbs/04_learner.ipynb #071aa003
 @patch
 def fit(self:Learner,
     n_epoch:int|None=None, # Epochs to train for; None if `max_steps` says when to stop
@@ -383,9 +386,9 @@ def fit(self:Learner,
 )->None:
     "Train for `n_epoch` epochs, validating after each"
     self._check_fit(n_epoch, start_epoch, max_steps, steps_per_epoch)
-    limit = [StepLimit(max_steps, steps_per_epoch)] if max_steps or steps_per_epoch else []
+    limit,cbs = [StepLimit(max_steps, steps_per_epoch)] if max_steps or steps_per_epoch else [],[mk_cb(o) for o in _listed(cbs)]
     self._fit_args = dict(n_epoch=n_epoch, lr=lr, wd=wd, cbs=cbs, max_steps=max_steps, steps_per_epoch=steps_per_epoch, keep_failed=keep_failed)
-    with self._signals(), self.added_cbs([*limit, *listify(cbs), *self._fit_helpers(cbs, resume, accept, keep_failed)]):
+    with self._signals(), self.added_cbs([*limit, *cbs, *self._fit_helpers(cbs, resume, accept, keep_failed)]):
         if reset_opt or self.opt is None: self.create_opt()
         self._check_params()
         own = lr is None and isinstance(self.opt_func, (torch.optim.Optimizer, dict))
@@ -400,7 +403,7 @@ def fit(self:Learner,
             raise
         finally:
             self._end()
-            self.training,self._fit_args = False,None
+            self.training,self._fit_args,self._going = False,None,None
 
 # %% ../nbs/04_learner.ipynb #82fe4d7f
 @patch
@@ -443,8 +446,8 @@ def _check_params(self:Learner):
     ps = [p for o in opts(self.opt) for g in o.param_groups for p in g['params']]
     if not any(p.requires_grad for p in ps): raise ValueError(f'none of the {len(ps)} parameters in the optimizer requires gradients: learn.unfreeze(), or model.requires_grad_()')
 
-# %% ../nbs/04_learner.ipynb #326bf861
-_kept = 'dl','n_iter','n_done','iter','bs','batch','xb','yb','pred','loss','loss_grad','training','outcome','_named','_dev','_n_inp'
+# %% ../nbs/04_learner.ipynb #3f9920ca
+_kept = 'dl','n_iter','n_done','_over','iter','bs','batch','xb','yb','pred','loss','loss_grad','training','outcome','_named','_dev','_n_inp'
 
 @patch
 @contextmanager
@@ -562,7 +565,7 @@ def after_validate(self:GatherPredsCallback):
     self.preds = cat(self.preds) if self.preds else None
     self.losses = to_concat(self.losses) if self.losses else None
 
-# %% ../nbs/04_learner.ipynb #09a71cc1
+# %% ../nbs/04_learner.ipynb #ff3233d3
 @patch
 def get_preds(self:Learner,
     ds_idx=1,  # Which of `dls`, by index or name
@@ -583,7 +586,7 @@ def get_preds(self:Learner,
     def _guarded(f): return f and (lambda pred, *yb: f(pred, *yb) if yb else None)
     away = [o for o in self.cbs if getattr(o, 'remove_on_fetch', False)]  # trackers and recorders: nothing is measured here
     with self.removed_cbs(away), self.loss_not_reduced() if with_loss else nullcontext(), _replaced(self, 'loss_func', _guarded(self.loss_func)):
-        self._evaluate(in_order(dl) if reorder else dl, [cb, *listify(cbs)], inner)
+        self._evaluate(in_order(dl) if reorder else dl, [cb, *_listed(cbs)], inner)
     res = cb.all_tensors()
     i = int(with_input)
     act = getattr(loss_func, 'activation', noop) if act is None else act
@@ -612,7 +615,7 @@ def _first(o):
     if isinstance(o, torch.Tensor): return o[0]
     return o if (vals := _parts(o)) is None else _like(o, [_first(p) for p in vals])
 
-# %% ../nbs/04_learner.ipynb #98c640dd
+# %% ../nbs/04_learner.ipynb #6ee6e1f6
 class FetchPredsCallback(Callback):
     "Fetch predictions in each epoch, after validation"
     remove_on_fetch = True
@@ -624,7 +627,7 @@ class FetchPredsCallback(Callback):
         cbs=None,  # Callbacks to do without meanwhile, besides those with `remove_on_fetch`
         reorder:bool=True # In the data set's order?
     ): 
-        self.ds_idx,self.dl_,self.cbs_,self.preds = ds_idx,dl,listify(cbs),None
+        self.ds_idx,self.dl_,self.cbs_,self.preds = ds_idx,dl,_listed(cbs),None
         self.how = dict(with_input=with_input, with_decoded=with_decoded, reorder=reorder)
 
     def after_validate(self):

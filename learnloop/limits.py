@@ -8,13 +8,14 @@ Docs: https://learnloop.github.io/learnloop/limits.html.md"""
 __all__ = ['FirstBatches', 'LimitBatches', 'ShortEpochCallback', 'OverfitBatches', 'FastDevRun', 'SanityCheck', 'ReloadLoaders',
            'DetectAnomaly', 'Deterministic']
 
-# %% ../nbs/47_limits.ipynb #e843e544
+# %% ../nbs/47_limits.ipynb #ac1834be
 import gc, math, torch
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from numbers import Integral, Real
 from fastcore.basics import patch
 from .callback import Callback
-from .data import _check_loader, batch_len
+from .data import _check_loader, _rngs, batch_len, preserve_rng
 from .flow import CancelFitException
 from .learner import _check_whole, _replaced, Learner
 
@@ -77,20 +78,37 @@ class ShortEpochCallback(LimitBatches):
         if isinstance(pct, bool) or not isinstance(pct, Real) or not 0<pct<=1: raise ValueError(f'pct is {pct!r}: it must be a share, above 0 and up to 1')
         super().__init__(float(pct), float(pct) if short_valid else None)
 
-# %% ../nbs/47_limits.ipynb #a9213828
+# %% ../nbs/47_limits.ipynb #811f99cc
+@contextmanager
+def _as_then(states, *dls):
+    "Have random numbers as in `states`, inside a `with` block, if there are any"
+    with preserve_rng(*dls) if states else nullcontext():
+        for nm,_,put in _rngs(dls):
+            if states and nm in states: put(states[nm])
+        yield
+
 class OverfitBatches(Callback):
     "Train on the same few batches in each epoch, and validate on them, too"
     order,remove_on_fetch,safe_in_evaluate = -11,True,True
     def __init__(self,
         n=1 # Number of training batches to keep, or share of them as a float; they are held in memory
-    ): self.n,self._source,self._kept = _check_limit('n', n),None,None
+    ): self.n,self._source,self._kept,self._drawn = _check_limit('n', n),None,None,None
 
     def before_fit(self): FirstBatches(self.learn.dls.train, self.n)  # a share that can't be taken is an error
     def before_evaluate(self): "Other evaluations than that of the epoch use their own loader"
     def before_train(self):
         dl = self.learn.dls.train
-        if self._source is not dl: self._source,self._kept = dl,list(FirstBatches(dl, self.n))
+        if self._source is not dl: self._source,self._kept = dl,self._draw(dl)
         self._swap()
+    def _draw(self, dl):
+        was = self._drawn if self._kept is None else None  # a run that is resumed has the batches that it had
+        with _as_then(was, dl):
+            self._drawn = was or {nm:get() for nm,get,_ in _rngs([dl])}
+            return list(FirstBatches(dl, self.n))
+    def state_dict(self): return Callback.state_dict(self) | (dict(drawn=self._drawn) if self._kept is not None else {})
+    def load_state_dict(self, sd):
+        Callback.load_state_dict(self, sd)
+        if self._kept is None: self._drawn = sd.get('drawn')
     def before_validate(self):
         if self._kept is not None and self.learn.phases['evaluate'] not in self.learn.open: self._swap()
     def _swap(self): self.learn.dl,self.learn.n_iter = self._kept,len(self._kept)
@@ -131,7 +149,7 @@ class SanityCheck(Callback):
         limit.name = 'sanity_limit'  # the learner may have a `LimitBatches` of its own
         self.result = self.learn.validate(cbs=limit)
 
-# %% ../nbs/47_limits.ipynb #568e40c7
+# %% ../nbs/47_limits.ipynb #ba6e8f93
 class ReloadLoaders(Callback):
     "Replace the training loader every few epochs"
     def __init__(self,
@@ -139,15 +157,26 @@ class ReloadLoaders(Callback):
         f # Called as `f(learn)` before such an epoch; returns the training loader from there on, or a tuple of it and the one for validation
     ):
         if not callable(f): raise TypeError(f'f is {f!r}: it must be a function of the learner')
-        self.every_epochs,self._f,self._found = _check_whole('every_epochs', every_epochs),f,None
+        self.every_epochs,self._f,self._found,self._last = _check_whole('every_epochs', every_epochs),f,None,{}
+        self._is_new = False
 
     def before_fit(self): self._found,self._is_new = (self.learn.dls.train, self.learn.dls.valid),True
-    def cleanup_fit(self): self.learn.dls.train,self.learn.dls.valid = self._found
+    def cleanup_fit(self): (self.learn.dls.train,self.learn.dls.valid),self._last = self._found,{}
+    def state_dict(self): return Callback.state_dict(self) | (dict(last=self._last) if self._last else {})
+    def load_state_dict(self, sd):
+        Callback.load_state_dict(self, sd)
+        self._last = sd.get('last', {})
+        if not (self._is_new and self._last): return
+        with _as_then(self._last['rng']), _replaced(self.learn, 'epoch', self._last['epoch']): self._renew()  # a run that is resumed has the loaders that it had
     def before_evaluate(self): "Evaluations use the loaders that are there"
     def cleanup_evaluate(self): "Nor is anything to be put back then"
     def before_epoch(self):
-        if self.learn.epoch%self.every_epochs and not self._is_new: return
-        self._is_new,dls,new = False,self.learn.dls,self._f(self.learn)
+        learn = self.learn
+        if learn.epoch%self.every_epochs and not self._is_new: return
+        self._last = dict(epoch=learn.epoch, rng={nm:get() for nm,get,_ in _rngs(())})
+        self._renew()
+    def _renew(self):
+        dls,new,self._is_new = self.learn.dls,self._f(self.learn),False
         train,valid = new if isinstance(new, tuple) else (new, dls.valid)
         dls.train,dls.valid = _check_loader('ReloadLoaders: train', train),valid
 

@@ -7,11 +7,12 @@ Docs: https://learnloop.github.io/learnloop/recorder.html.md"""
 # %% auto #0
 __all__ = ['format_time', 'Recorder']
 
-# %% ../nbs/11_recorder.ipynb #b032a894
+# %% ../nbs/11_recorder.ipynb #e1399125
 import time
-from copy import deepcopy
+from copy import copy, deepcopy
 from itertools import islice
 from fastcore.basics import patch
+from torch import Tensor
 from .callback import Callback
 from .learner import Learner, default_cb, format_value
 from .metrics import AvgLoss, Scalars, Smoother, TorchMetric, mk_metrics
@@ -26,7 +27,7 @@ def format_time(
     h,m = divmod(m, 60)
     return f'{h}:{m:02}:{s:02}' if h else f'{m:02}:{s:02}'
 
-# %% ../nbs/11_recorder.ipynb #814a0574
+# %% ../nbs/11_recorder.ipynb #768c902c
 class Recorder(Callback):
     "Record losses, learning rates and metrics; write a row to `learn.logger` after each epoch"
     order,remove_on_fetch,safe_in_evaluate = 50,True,True
@@ -42,7 +43,7 @@ class Recorder(Callback):
 
     def _clear(self):
         self._raw,self._sizes,self._lrs,self._smooth,self._smoother = Scalars(),[],[],[],Smoother(self.beta)
-        self.values,self.iters,self.metric_names,self.records,self.hps,self._row,self._begun = [],[],[],[],{},{},0
+        self.values,self.iters,self.metric_names,self.records,self.hps,self.row,self._begun = [],[],[],[],{},{},0
 
     def _make_metrics(self):
         mets = mk_metrics(self.learn.metrics)
@@ -75,10 +76,10 @@ class _CheckMetrics(Callback):
 @patch
 def cleanup_fit(self:Recorder): self.learn.remove_cb(_CheckMetrics)
 
-# %% ../nbs/11_recorder.ipynb #e136719d
+# %% ../nbs/11_recorder.ipynb #fcceeaed
 @patch
 def before_epoch(self:Recorder):
-    self._row,self._start,self._begun = {},time.perf_counter(),len(self._raw)
+    self.row,self._start,self._begun = {},time.perf_counter(),len(self._raw)
     for m in (*self.train_mets, *self.valid_mets): m.reset()
 
 @patch
@@ -105,27 +106,27 @@ def after_batch(self:Recorder):
     if learn.pred is not None:
         for m in mets: m.accumulate(learn)
 
-# %% ../nbs/11_recorder.ipynb #4b0fa29c
+# %% ../nbs/11_recorder.ipynb #32579ae7
 @patch
 def after_train(self:Recorder):
     vals,sizes = self._raw.tolist()[self._begun:],self._sizes[self._begun:]
     loss = sum(v*n for v,n in zip(vals, sizes, strict=True))/sum(sizes) if vals else None
-    self._row |= dict(zip(self.columns, [loss, *(m.value for m in self.train_mets)], strict=False))
+    self.row |= dict(zip(self.columns, [loss, *(m.value for m in self.train_mets)], strict=False))
 
 @patch
 def after_validate(self:Recorder):
     vals = [m.value for m in self.valid_mets]
-    if self.learn.phases['fit'] in self.learn.open and not self._stashed: self._row |= dict(zip(self.columns[1+len(self.train_mets):], vals, strict=False))
+    if self.learn.phases['fit'] in self.learn.open and not self._stashed: self.row |= dict(zip(self.columns[1+len(self.train_mets):], vals, strict=False))
     else: self.learn.final_record = vals
 
 @patch
 def after_epoch(self:Recorder):
-    self.learn.final_record = [self._row.get(o) for o in self.columns]
+    self.learn.final_record = [self.row.get(o) for o in self.columns]
     self.values.append(self.learn.final_record)
     self.iters.append(len(self._raw))
     self.log = [self.learn.epoch, *self.learn.final_record, *[format_time(time.perf_counter()-self._start)]*self.add_time]
     self.learn.logger(self.log)
-    self._row,self._start = {},time.perf_counter()
+    self.row,self._start = {},time.perf_counter()
 
 # %% ../nbs/11_recorder.ipynb #4daea994
 @patch
@@ -178,30 +179,34 @@ def smooth_loss(self:Learner):
     "Smoothed training loss; None before the first batch, or without a recorder"
     return next(iter(self.recorder.losses[-1:]), None) if hasattr(self, 'recorder') else None
 
-# %% ../nbs/11_recorder.ipynb #b8bf562f
+# %% ../nbs/11_recorder.ipynb #bdd39860
 @patch
 def state_dict(self:Recorder)->dict: # Plain data
     "Return the history"
     if not len(self._raw) and not self.values: return {}
     return dict(raw=list(self.raw_losses), sizes=list(self._sizes), lrs=list(self._lrs), values=[list(o) for o in self.values],
         iters=list(self.iters), metric_names=list(self.metric_names), records=deepcopy(self.records), hps=deepcopy(self.hps),
-        row=dict(self._row), begun=self._begun, train_mets=[_metric_state(m) for m in self.train_mets])
+        row=dict(self.row), begun=self._begun, train_mets=[_metric_state(m) for m in self.train_mets])
 
-# %% ../nbs/11_recorder.ipynb #7900c25a
+# %% ../nbs/11_recorder.ipynb #bc24f55b
 def _metric_state(m):
     "What the metric `m` has accumulated, as plain data and tensors"
-    if isinstance(m, TorchMetric): return dict(m.metric.metric_state, _update_count=m.metric._update_count)
-    return {k:v.tolist() if isinstance(v, Scalars) else list(v) for k,v in vars(m).items() if isinstance(v, (Scalars,list))}
+    if isinstance(m, TorchMetric): return dict(n=m.n, metric=_torch_state(m.metric))
+    kept = {k:v for k,v in vars(m).items() if isinstance(v, (Scalars,list,dict,Tensor,int,float))}
+    return {k:list(v.tolist()) if isinstance(v, Scalars) else copy(v) for k,v in kept.items()}
+
+def _torch_state(o):
+    if hasattr(o, 'metric_state'): return {k:copy(v) for k,v in o.metric_state.items()} | dict(_update_count=o._update_count)
+    return {k:copy(v) for k,v in vars(o).items() if isinstance(v, (list,dict,Tensor,int,float))}
 
 def _set_metric(m, sd):
-    if isinstance(m, TorchMetric):
-        for k,v in sd.items(): setattr(m.metric, k, v)
-        return
+    if isinstance(m, TorchMetric): o,sd,m.n = m.metric,sd['metric'],sd['n']
+    else: o = m
     for k,v in sd.items():
-        if isinstance(getattr(m, k), Scalars): getattr(m, k)._done = list(v)
-        else: setattr(m, k, list(v))
+        if isinstance(getattr(o, k, None), Scalars): getattr(o, k)._done = list(v)
+        else: setattr(o, k, copy(v))
 
-# %% ../nbs/11_recorder.ipynb #e2a0cb57
+# %% ../nbs/11_recorder.ipynb #f96c76e3
 @patch
 def load_state_dict(self:Recorder,
     sd:dict # What `state_dict` returned
@@ -212,7 +217,7 @@ def load_state_dict(self:Recorder,
     self._raw._done,self._sizes,self._lrs = list(sd['raw']),list(sd['sizes']),list(sd['lrs'])
     self.values,self.iters,self.metric_names = [list(o) for o in sd['values']],list(sd['iters']),list(sd['metric_names'])
     self.records,self.hps = deepcopy(sd['records']),deepcopy(sd['hps'])
-    self._row,self._begun = dict(sd['row']),sd['begun']
+    self.row,self._begun = dict(sd['row']),sd['begun']
     for m,o in zip(self.train_mets, sd['train_mets'], strict=False):
         m.reset()
         _set_metric(m, o)

@@ -49,7 +49,7 @@ def _sync_folder(folder):
     try: os.fsync(fd)
     finally: os.close(fd)
 
-# %% ../nbs/17_saving.ipynb #eaa12c85
+# %% ../nbs/17_saving.ipynb #1dfaf872
 _plain = bool,int,float,complex,str,type(None),torch.device,torch.dtype,torch.Size
 
 def _odd(o):
@@ -72,8 +72,8 @@ def write_state(
         with atomic_write(file) as f: return write_state(f, state)
     try: torch.save(state, file)
     except RuntimeError as e:
-        if isinstance(e.__context__, OSError): raise e.__context__ from None  # no space left, say; torch's own error hides it
-        raise
+        if isinstance(e.__context__, RuntimeError|None): raise
+        raise e.__context__ from None  # no space left, say, or Ctrl-C; torch's own error hides it
 
 # %% ../nbs/17_saving.ipynb #ea343b56
 def _missing(path):

@@ -9,7 +9,7 @@ __all__ = ['SuggestionMethod', 'annealer', 'SchedLin', 'SchedCos', 'SchedNo', 'S
            'combined_cos', 'check_owners', 'ParamScheduler', 'GradualUnfreezing', 'TorchScheduler', 'LRFinder',
            'valley', 'slide', 'minimum', 'steep']
 
-# %% ../nbs/40_schedule.ipynb #e6b08044
+# %% ../nbs/40_schedule.ipynb #74cffd1f
 import inspect, math, torch, warnings
 from bisect import bisect_left, bisect_right
 from collections import deque, namedtuple
@@ -19,12 +19,13 @@ from copy import copy, deepcopy
 from functools import reduce, wraps
 from itertools import accumulate, islice
 from numbers import Integral, Real
+from pathlib import Path
 from types import SimpleNamespace
 from fastcore.basics import listify, patch
 from torch import nn, Tensor
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
-from .callback import Callback
+from .callback import Callback, _listed
 from .data import Endless, preserve_rng
 from .flow import CancelTrainException, CancelValidException, Flow, did_you_mean
 from .learner import _check_whole, Learner, StepLimit
@@ -280,7 +281,7 @@ def plot_sched(self:Recorder,
         ax.set(xlabel='batch', ylabel=k)
     return axs
 
-# %% ../nbs/40_schedule.ipynb #40c87a2c
+# %% ../nbs/40_schedule.ipynb #4f1140c8
 def _lrs(learn, lr):
     "The highest learning rate of each group"
     opt = learn.opt or learn.create_opt()
@@ -296,7 +297,7 @@ def _fit(learn, n_epoch, lrs, scheds, cbs, total_steps=None, **kwargs):
     sched = ParamScheduler(scheds, total_steps)
     sched.name = 'fit_schedule'  # so that one of the user's, for other hyper-parameters, can be there, too
     own = _hyper(learn.opt or learn.create_opt(), 'lr') if isinstance(learn.opt_func, (Optimizer,dict)) else None
-    try: learn.fit(n_epoch, lrs, cbs=[sched, *listify(cbs)], **kwargs)
+    try: learn.fit(n_epoch, lrs, cbs=[sched, *_listed(cbs)], **kwargs)
     finally:
         if own: learn.set_hypers(lr=own)  # an instance keeps its settings
 
@@ -382,7 +383,7 @@ def fit_wsd(self:Learner,
     scheds = dict(lr=combine_scheds([pct_warmup, 1-pct_warmup-pct_decay, pct_decay], parts))
     _fit(self, n_epoch, lrs, scheds, cbs, wd=wd, reset_opt=reset_opt, start_epoch=start_epoch, **kwargs)
 
-# %% ../nbs/40_schedule.ipynb #b690bfcc
+# %% ../nbs/40_schedule.ipynb #cfd8991d
 @patch
 def fine_tune(self:Learner,
     epochs:int,     # Epochs with all groups
@@ -391,21 +392,23 @@ def fine_tune(self:Learner,
     lr_mult=100,    # How much lower the first group's learning rate is than the last one's
     pct_start=0.3,  # Share of the second part in which learning rates rise
     div=5.0,        # They start so much lower
-    **kwargs        # To `fit_one_cycle`, both times
+    **kwargs        # To `fit_one_cycle`, both times; checkpoints of `resume=folder` are below it, in `frozen` and `unfrozen`
 )->None:
     "Train the last group, then all of them"
     for nm,v in (('base_lr', base_lr), ('lr_mult', lr_mult)):
         if not isinstance(v, Real) or not v>0: raise ValueError(f'fine_tune: {nm} is {v!r}: it must be a number above 0')
     if n_groups(self.opt or self.create_opt())>1: self.freeze()
     else: warnings.warn('fine_tune: the optimizer has one group, so nothing is frozen; give the learner a splitter that returns several', stacklevel=3)
-    if freeze_epochs: self.fit_one_cycle(freeze_epochs, slice(base_lr), pct_start=.99, **kwargs)
+    def _part(nm): return kwargs | (dict(resume=Path(kwargs['resume'])/nm) if kwargs.get('resume') is not None else {})
+    if freeze_epochs: self.fit_one_cycle(freeze_epochs, slice(base_lr), pct_start=.99, **_part('frozen'))
     base_lr /= 2
     self.unfreeze()
-    self.fit_one_cycle(epochs, slice(base_lr/lr_mult, base_lr), pct_start=pct_start, div=div, **kwargs)
+    self.fit_one_cycle(epochs, slice(base_lr/lr_mult, base_lr), pct_start=pct_start, div=div, **_part('unfrozen'))
 
-# %% ../nbs/40_schedule.ipynb #485e4e1f
+# %% ../nbs/40_schedule.ipynb #22e0032a
 class GradualUnfreezing(Callback):
     "Unfreeze groups at given epochs"
+    freezes = True
     def __init__(self,
         at:dict # First group to train, as in `freeze_to`, by the epoch from which on it holds: `{0:-1, 2:-2, 4:0}`
     ):
@@ -526,12 +529,12 @@ def after_epoch(self:TorchScheduler):
 def after_record(self:TorchScheduler, record):
     if self.unit=='validate' and self.monitor in record['values']: self._step(record['values'][self.monitor])
 
-# %% ../nbs/40_schedule.ipynb #d1cd464a
+# %% ../nbs/40_schedule.ipynb #dd5aaac0
 @patch
 def state_dict(self:TorchScheduler)->dict: # Plain data; empty outside of fits
     "Return the state of the schedulers"
     res = self._due or {}
-    if self._scheds: res = dict(scheds={k:deepcopy(o.state_dict()) for k,o in self._scheds.items()}, groups=self._values())
+    if self._scheds: res = dict(scheds={k:deepcopy(o.state_dict()) for k,o in self._scheds.items()}, groups=self._values(), seen=self._seen)
     return Callback.state_dict(self) | res
 
 @patch
@@ -539,19 +542,20 @@ def _values(self:TorchScheduler):
     "What schedulers go on from, in each of torch's groups"
     return [{k:_one_value(g[k]) for k in ('lr', 'momentum', 'betas') if k in g} for o in opts(self.learn.opt) for g in o.param_groups]
 
-# %% ../nbs/40_schedule.ipynb #e6193d70
+# %% ../nbs/40_schedule.ipynb #2f1165e8
 @patch
 def load_state_dict(self:TorchScheduler,
     sd:dict # What `state_dict` returned
 ):
     "Take up the state of the schedulers"
     Callback.load_state_dict(self, sd)
-    self._due = {k:deepcopy(sd[k]) for k in ('scheds', 'groups') if k in sd}
+    self._due = {k:deepcopy(sd[k]) for k in ('scheds', 'groups', 'seen') if k in sd}
     if self._scheds and self._due: self._take_up()
 
 @patch
 def _take_up(self:TorchScheduler):
     due,self._due = self._due,None
+    self._seen = due.get('seen', self._seen)
     groups = [g for o in opts(self.learn.opt) for g in o.param_groups]
     if [*due['scheds']]!=[*self._scheds] or len(due['groups'])!=len(groups):
         raise ValueError(f'{self.label}: the state is of schedulers for {", ".join(due["scheds"])} with {len(due["groups"])} groups, '
@@ -591,7 +595,7 @@ def _note(o, undo, seen, device):
     else: inner = [vars(o)]
     for p in inner: _note(p, undo, seen, device)
 
-# %% ../nbs/40_schedule.ipynb #a4afebe4
+# %% ../nbs/40_schedule.ipynb #168d60c9
 @patch
 @contextmanager
 def undone(self:Learner,
@@ -609,6 +613,7 @@ def undone(self:Learner,
             if sd := deepcopy(o.state_dict()): undo.callback(o.load_state_dict, sd)
         undo.callback(setattr, self, 'training', self.training)
         undo.callback(vars(self).update, attrs)
+        undo.callback(lambda: [vars(self).pop(k) for k in {*vars(self)} - {*attrs, *own, *(o.name for o in self.cbs)}])  # what wasn't there
         for o in (*attrs.values(), self.outcome, *map(vars, self.cbs)): _note(o, undo, seen, device)
         yield self
 
@@ -749,7 +754,7 @@ def plot(self:LRFinder,
     if named: ax.legend()
     return ax
 
-# %% ../nbs/40_schedule.ipynb #ba0efdc1
+# %% ../nbs/40_schedule.ipynb #64e6c887
 @patch
 def lr_find(self:Learner,
     start_lr=1e-7, # First learning rate, or a list with one for each group
@@ -766,7 +771,7 @@ def lr_find(self:Learner,
         raise TypeError(f'lr_find would lose batches of the one-shot {type(dl).__name__}: pass a list or a DataLoader')
     finder = LRFinder(start_lr, end_lr, num_it, stop_div)
     away = [o for o in self.cbs if any(getattr(o, k, None) for k in ('remove_on_fetch', 'writes', 'owns'))]
-    with self.removed_cbs(away), self.undone(): self.fit(1, cbs=finder)
+    with self._signals(), self.removed_cbs(away), self.undone(): self.fit(1, cbs=finder)  # Ctrl-C waits until all is undone
     if hasattr(self, 'recorder'): self.recorder.lr_finder = finder
     res = finder.suggest(suggest_funcs) if suggest_funcs else None
     if show_plot: finder.plot()

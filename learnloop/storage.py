@@ -8,42 +8,57 @@ Docs: https://learnloop.github.io/learnloop/storage.html.md"""
 __all__ = ['VERSION', 'to_plain', 'from_plain', 'HashingFile', 'new_checkpoint', 'DamagedCheckpoint', 'Checkpoint', 'Checkpoints',
            'list_checkpoints', 'newest_checkpoint', 'prune', 'locked_folder']
 
-# %% ../nbs/60_storage.ipynb #490e9e1f
-import errno, hashlib, json, os, platform, re, secrets, shutil, time, torch, warnings
+# %% ../nbs/60_storage.ipynb #631ca8c3
+import errno, hashlib, json, math, os, platform, re, secrets, shutil, threading, time, torch, warnings
+from collections import OrderedDict
 from contextlib import contextmanager
 from pathlib import Path
 from fastcore.basics import patch
 from torch import Tensor
 from .saving import _sync_folder, read_state, write_state
 
-# %% ../nbs/60_storage.ipynb #d3662869
+# %% ../nbs/60_storage.ipynb #1043994e
+def _kind(o):
+    "How `o` is written: its type, the key that stands for it, or None if it can't be"
+    t = type(o)
+    if isinstance(o, Tensor): return '$tensor' if type(o.detach()) is Tensor else None
+    if t in (type(None), bool, int, str, tuple, set, list, dict, OrderedDict): return '$numbers' if t is list and _are_numbers(o) else t
+    if t is float: return t if math.isfinite(o) else '$float'
+    if t.__module__!='numpy' or not hasattr(o, 'dtype') or o.dtype.kind not in 'biuf' or o.dtype.itemsize>8: return None
+    return '$array' if o.shape else '$number'
+
+def _are_numbers(o):
+    if len(o)<=64 or (t := set(map(type, o))) not in ({int}, {float}): return False
+    return t=={float} or -2**63<=min(o) and max(o)<2**63
+
+_as_tensor = {'$tensor':lambda o: o.detach(), '$array':lambda o: torch.from_numpy(o.astype(o.dtype.newbyteorder('='))),
+    '$numbers':lambda o: torch.tensor(o, dtype=torch.float64 if type(o[0]) is float else torch.int64)}
+
+# %% ../nbs/60_storage.ipynb #dcb0597f
 def to_plain(
-    o, # Dicts, lists, tuples, sets, numbers, strings, None, tensors, NumPy arrays, nested in any way
+    o, # Dicts, lists, tuples, sets, numbers, strings, None, tensors, NumPy arrays and numbers, nested in any way
     tensors:dict, # Filled with the tensors, by their places
     at:str='' # Place of `o`, such as `callbacks.tracker.best`
 ): # What `json` can write
     "Take the tensors out of `o`, and write the rest as JSON knows it"
-    def _at(k): return f'{at}.{k}' if at else str(k)
-    if isinstance(o, Tensor):
-        tensors[at] = o.detach()
-        return {'$tensor':at}
-    if o is None or type(o) in (bool, int, float, str): return o
-    if type(o).__module__=='numpy' and hasattr(o, 'dtype') and o.dtype.kind in 'biuf':  # a number, or an array
-        if not o.shape: return to_plain(o.item(), tensors, at)
-        tensors[at] = torch.from_numpy(o.copy())
-        return {'$array':at}
-    if type(o) is list and len(o)>64 and len(t := {type(v) for v in o})==1 and t<={float, int} and (t=={float} or max(map(abs, o))<2**63):
-        tensors[at] = torch.tensor(o, dtype=torch.float64 if t=={float} else torch.int64)
-        return {'$numbers':at}
-    if type(o) is list: return [to_plain(v, tensors, _at(i)) for i,v in enumerate(o)]
-    if type(o) in (tuple, set): return {f'${type(o).__name__}': [to_plain(v, tensors, _at(i)) for i,v in enumerate(o)]}
-    if isinstance(o, dict):
-        if all(type(k) is str and k[:1]!='$' for k in o): return {k:to_plain(v, tensors, _at(k)) for k,v in o.items()}
-        return {'$items':[[to_plain(k, tensors, _at(f'key {k!r}')), to_plain(v, tensors, _at(k))] for k,v in o.items()]}
-    raise TypeError(f"{at} is {o!r}, a {type(o).__module__}.{type(o).__qualname__}, which a checkpoint can't hold: "
-        'have state_dict() give numbers, strings, lists, tuples, dicts, tensors and NumPy arrays')
+    def _in(k, v): return to_plain(v, tensors, f'{at}.{k}' if at else str(k))
+    kind = _kind(o)
+    if kind is None:
+        raise TypeError(f"{at} is {o!r}, a {type(o).__module__}.{type(o).__qualname__}, which a checkpoint can't hold: "
+            'have state_dict() give numbers, strings, lists, tuples, dicts, tensors and NumPy arrays')
+    if kind=='$number': return _in('item()', o.item())
+    if kind=='$float': return {kind:str(o)}
+    if kind in _as_tensor:
+        while at in tensors: at += "'"  # keys may have dots in them, too
+        tensors[at] = _as_tensor[kind](o)
+        return {kind:at}
+    if kind is list: return [_in(i, v) for i,v in enumerate(o)]
+    if kind in (tuple, set): return {f'${kind.__name__}': [_in(i, v) for i,v in enumerate(o)]}
+    if kind not in (dict, OrderedDict): return o
+    if all(type(k) is str and k[:1]!='$' for k in o): return {k:_in(k, v) for k,v in o.items()}
+    return {'$items':[[_in(f'key {k!r}', k), _in(k, v)] for k,v in o.items()]}
 
-# %% ../nbs/60_storage.ipynb #366d90d4
+# %% ../nbs/60_storage.ipynb #d7e8d531
 def from_plain(
     o, # What `to_plain` returned
     tensors:dict # And filled
@@ -52,6 +67,7 @@ def from_plain(
     if isinstance(o, list): return [from_plain(v, tensors) for v in o]
     if not isinstance(o, dict): return o
     if '$tensor' in o: return tensors[o['$tensor']]
+    if '$float' in o: return float(o['$float'])
     if '$numbers' in o: return tensors[o['$numbers']].tolist()
     if '$array' in o: return tensors[o['$array']].numpy()
     for t in (tuple, set):
@@ -59,7 +75,7 @@ def from_plain(
     if '$items' in o: return {from_plain(k, tensors):from_plain(v, tensors) for k,v in o['$items']}
     return {k:from_plain(v, tensors) for k,v in o.items()}
 
-# %% ../nbs/60_storage.ipynb #2cd15f64
+# %% ../nbs/60_storage.ipynb #6a1ec8f2
 class HashingFile:
     "A new file that knows its size and hash"
     def __init__(self,
@@ -69,9 +85,12 @@ class HashingFile:
         b # Bytes
     )->int: # How many
         "Write `b`"
-        self._hash.update(b)
-        self.size += memoryview(b).nbytes
-        return self.f.write(b)
+        self.size += (n := memoryview(b).nbytes)
+        beside = threading.Thread(target=self._hash.update, args=(b,))
+        beside.run() if n<2**20 else beside.start()
+        try: return self.f.write(b)
+        finally:
+            if n>=2**20: beside.join()  # `b` may be gone after this
     def flush(self):
         "Hand on what is buffered"
         self.f.flush()
@@ -82,7 +101,7 @@ class HashingFile:
             os.fsync(self.f.fileno())
         return dict(size=self.size, blake2b=self._hash.hexdigest())
 
-# %% ../nbs/60_storage.ipynb #86fb1ff3
+# %% ../nbs/60_storage.ipynb #cc7a61e9
 VERSION = 1  # Of the layout; a newer one is refused by name
 
 def _hash(b): return hashlib.blake2b(b, digest_size=32).hexdigest()
@@ -91,11 +110,30 @@ def _sealed(body):
     text = json.dumps(body, indent=1)
     return f'{text[:-2]},\n "blake2b": "{_hash(text.encode())}"\n}}\n'
 
-def _versions():
+def _manifest(step, info):
     from learnloop import __version__
-    return dict(version=VERSION, learnloop=__version__, torch=torch.__version__, python=platform.python_version())
+    own = dict(version=VERSION, learnloop=__version__, torch=torch.__version__, python=platform.python_version(), step=step, time=time.time(), files={})
+    if taken := info.keys() & {*own, 'blake2b'}: raise ValueError(f'{min(taken)!r} is a name of the manifest itself: choose another')
+    return own | json.loads(json.dumps(info))  # what isn't plain is an error before anything is written
 
-# %% ../nbs/60_storage.ipynb #f3dac394
+# %% ../nbs/60_storage.ipynb #10b1a8dd
+_held = set()  # Folders that this process has locked: its locks don't keep itself out
+
+def _make_folder(p):
+    "Make the folder `p`, and those that it is in"
+    if p.is_dir() or p==p.parent: return
+    _make_folder(p.parent)
+    p.mkdir(exist_ok=True)
+    _sync_folder(p.parent)
+
+def _remove(p): p.unlink() if p.is_file() else shutil.rmtree(p, ignore_errors=True)
+
+def _space(folder, e):
+    if getattr(e, 'errno', None) not in (errno.ENOSPC, errno.EDQUOT): return ''
+    there = next(p for p in (folder, *folder.absolute().parents) if p.is_dir())
+    return f': the disk is full, {shutil.disk_usage(there).free:,} bytes are free; checkpoints that were there are as they were'
+
+# %% ../nbs/60_storage.ipynb #006b86f2
 @contextmanager
 def new_checkpoint(
     folder, # Where checkpoints are; made if need be
@@ -103,35 +141,33 @@ def new_checkpoint(
     **info # Plain data for its manifest
 ): # A function `write(name, state)` for the block: by `torch.save`, or as JSON if the name ends so
     "Write a checkpoint, in a `with` block: all of it is there afterwards or, after an error, none"
-    folder,files = Path(folder),{}
+    folder,manifest = Path(folder).expanduser(),_manifest(step, info)
     name = f'{"step" if info.get("consistent", True) else "torn"}-{step:09d}'
     tmp,path,old = folder/f'.tmp-{step:09d}-{secrets.token_hex(4)}',folder/name,folder/f'.old-{name}'
     def _write(name, state):
         f = HashingFile(tmp/name)
-        try: f.write(json.dumps(state).encode()) if name.endswith('.json') else write_state(f, state)
-        finally: files[name] = f.close()
+        try: f.write(state) if type(state) is bytes else f.write(json.dumps(state).encode()) if name.endswith('.json') else write_state(f, state)
+        finally: manifest['files'][name] = f.close()
     try:
-        tmp.mkdir(parents=True)
+        if folder.resolve() in _held and not folder.is_dir(): warnings.warn(f'{folder} is gone, and what was in it: it is made anew', stacklevel=4)
+        _make_folder(folder)
+        tmp.mkdir()
         yield _write
-        f = HashingFile(tmp/'manifest.json')
-        f.write(_sealed(_versions() | dict(step=step, time=time.time()) | info | dict(files=files)).encode())
-        f.close()
+        _write('manifest.json', _sealed(manifest).encode())
         _sync_folder(tmp)
-        if path.exists(): os.rename(path, old)
+        if path.exists():
+            _remove(old)
+            os.rename(path, old)
         os.rename(tmp, path)
         _sync_folder(folder)
-        shutil.rmtree(old, ignore_errors=True)
     except BaseException as e:
         shutil.rmtree(tmp, ignore_errors=True)
         if old.exists() and not path.exists(): os.rename(old, path)
         e.add_note(f'learnloop: while writing {path}{_space(folder, e)}')
         raise
+    finally: _remove(old)
 
-def _space(folder, e):
-    if getattr(e, 'errno', None) not in (errno.ENOSPC, errno.EDQUOT): return ''
-    return f': the disk is full, {shutil.disk_usage(folder).free:,} bytes are free; checkpoints that were there are as they were'
-
-# %% ../nbs/60_storage.ipynb #2379a96e
+# %% ../nbs/60_storage.ipynb #26e3688e
 class DamagedCheckpoint(ValueError):
     "A checkpoint isn't what was written"
 
@@ -145,24 +181,26 @@ class Checkpoint:
         try: self.manifest = self._read_manifest()
         except DamagedCheckpoint as e: self.damage = str(e)
 
-    step    = property(lambda self: int(self.path.name.rpartition('-')[2]), doc='Number of optimizer steps, by its name')
+    _name   = property(lambda self: re.fullmatch(r'(?:\.old-)?(step|torn)-(\d{9,})', self.path.name), doc='The parts of its name, unless somebody gave it another')
+    step    = property(lambda self: int(self._name[2]) if self._name else self.manifest.get('step'), doc='Number of optimizer steps')
     metrics = property(lambda self: self.manifest.get('metrics', {}), doc='Latest values of loss and metrics, by name')
-    consistent = property(lambda self: self.path.name[:4]!='torn', doc='Was it taken between two batches, so that a fit can go on from it?')
     size    = property(lambda self: sum(o['size'] for o in self.manifest.get('files', {}).values()), doc='Bytes')
+    consistent = property(lambda self: not (self._name and self._name[1]=='torn') and self.manifest.get('consistent', True),
+        doc='Was it taken between two batches, so that a fit can go on from it?')
     def __repr__(self): return f'Checkpoint({str(self.path)!r})'
 
     def _read_manifest(self):
         p = self.path/'manifest.json'
-        try: text = p.read_text()
+        try: text = p.read_bytes().decode()
         except (OSError, UnicodeDecodeError) as e: raise DamagedCheckpoint(f'{p} is {"missing" if isinstance(e, FileNotFoundError) else f"unreadable ({e})"}') from e
         try: body = json.loads(text)
-        except ValueError: body = None
+        except (ValueError, RecursionError): body = None
         if type(body) is not dict or _sealed({k:v for k,v in body.items() if k!='blake2b'})!=text: raise DamagedCheckpoint(f'{p} is damaged: its hash is not that of its contents')
         if body['version']>VERSION: raise DamagedCheckpoint(f'{p} was written by learnloop {body["learnloop"]}, in layout {body["version"]}: this one reads up to {VERSION}, update learnloop')
-        if body['step']!=self.step: raise DamagedCheckpoint(f'{p} is that of step {body["step"]}')
+        if self._name and body['step']!=self.step: raise DamagedCheckpoint(f'{p} is that of step {body["step"]}')
         return body
 
-# %% ../nbs/60_storage.ipynb #21e443b7
+# %% ../nbs/60_storage.ipynb #b92287f8
 @patch
 def verify(self:Checkpoint)->dict: # The manifest
     "Check sizes and hashes of all files; a `DamagedCheckpoint` names the first that isn't what was written"
@@ -171,8 +209,10 @@ def verify(self:Checkpoint)->dict: # The manifest
         p = self.path/nm
         if not p.is_file(): raise DamagedCheckpoint(f'{p} is missing')
         if (n := p.stat().st_size)!=want['size']: raise DamagedCheckpoint(f'{p} has {n} bytes, and {want["size"]} were written')
-        with open(p, 'rb') as f:
-            if hashlib.file_digest(f, lambda: hashlib.blake2b(digest_size=32)).hexdigest()!=want['blake2b']: raise DamagedCheckpoint(f'{p} is damaged: its hash is not that of what was written')
+        try:
+            with open(p, 'rb') as f: is_hash = hashlib.file_digest(f, lambda: hashlib.blake2b(digest_size=32)).hexdigest()
+        except OSError as e: raise DamagedCheckpoint(f'{p} is unreadable ({e})') from e
+        if is_hash!=want['blake2b']: raise DamagedCheckpoint(f'{p} is damaged: its hash is not that of what was written')
     return self.manifest
 
 @patch
@@ -181,9 +221,12 @@ def read(self:Checkpoint,
     device=None # Where its tensors are put; None for the CPU
 ): # What was written
     "Read one of its files: tensors and plain data, never code"
-    return json.loads((self.path/name).read_text()) if name.endswith('.json') else read_state(self.path/name, device)
+    p = self.path/name
+    if p.suffix!='.json': return read_state(p, device)
+    try: return json.loads(p.read_bytes())
+    except (ValueError, RecursionError) as e: raise DamagedCheckpoint(f'{p} is no JSON ({e})') from e
 
-# %% ../nbs/60_storage.ipynb #6c9d6a5f
+# %% ../nbs/60_storage.ipynb #62a22ae9
 class Checkpoints(list):
     "A list of `Checkpoint`s, a table in notebooks and in print"
     head = 'step','epoch','written','MB','metrics',''
@@ -203,11 +246,14 @@ def list_checkpoints(
     verify:bool=True # Check the hashes of all files, which takes reading them?
 )->Checkpoints: # Oldest first; a damaged one says so in `damage`
     "List the checkpoints in `folder`"
-    res = Checkpoints(Checkpoint(p) for p in Path(folder).glob('*-*') if re.fullmatch(r'(step|torn)-\d{9,}', p.name) and p.is_dir())
+    folder = Path(folder).expanduser()
+    try: names = os.listdir(folder)
+    except FileNotFoundError: names = []
+    res = [o for nm in names if (o := Checkpoint(folder/nm))._name and o.path.is_dir() and (nm[0]!='.' or nm.removeprefix('.old-') not in names)]
     for o in res if verify else ():
         try: o.verify()
         except DamagedCheckpoint as e: o.damage = str(e)
-    return Checkpoints(sorted(res, key=lambda o: o.step))
+    return Checkpoints(sorted((o for o in res if o.path.is_dir()), key=lambda o: (o.step, o.path.name)))  # a run may be deleting some
 
 # %% ../nbs/60_storage.ipynb #da8653ad
 def newest_checkpoint(
@@ -224,7 +270,7 @@ def newest_checkpoint(
     if bad: warnings.warn(f'going on from {o.path}, as newer ones were passed over: ' + '; '.join(bad), stacklevel=2)
     return o
 
-# %% ../nbs/60_storage.ipynb #af0d7d57
+# %% ../nbs/60_storage.ipynb #afc2ee15
 def prune(
     folder, # Of a run
     keep:int|None=1, # How many of the newest are kept; None for all
@@ -238,10 +284,11 @@ def prune(
         try: o.verify()
         except DamagedCheckpoint: return False
         return True
+    if keep is not None and keep<1: raise ValueError(f'keep is {keep!r}: the newest is what a fit goes on from, so it must be 1 or more, or None for all')
     there = list_checkpoints(folder, verify=False)
     good = [o for o in there if o.consistent and (sound or _sound)(o)]
     scored = [o for o in good if (v := o.metrics.get(monitor)) is not None and v==v]
-    kept = good[-keep:] if keep is not None else good
+    kept = good[-keep:] if keep is not None else good[:]
     kept += sorted(scored, key=lambda o: o.metrics[monitor], reverse=larger)[:best]
     gone = [o for o in good if o not in kept] + [o for o in there if not o.consistent][:-1]
     for o in gone:
@@ -249,20 +296,26 @@ def prune(
         shutil.rmtree(aside, ignore_errors=True)
     return gone
 
-# %% ../nbs/60_storage.ipynb #2ceebca4
+# %% ../nbs/60_storage.ipynb #e7adced7
 @contextmanager
 def locked_folder(
     folder # Of a run; made if need be
 ):
     "Have `folder` to oneself in a `with` block, what a killed run left there put right"
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = Path(folder).expanduser()
+    _make_folder(folder)
+    busy = RuntimeError(f'another run writes its checkpoints to {folder}: give each run a folder of its own')
+    if (at := folder.resolve()) in _held: raise busy  # before the file is opened: closing it would open the lock
     with open(folder/'.lock', 'a') as f:
         if os.name=='posix':
             import fcntl
-            try: fcntl.flock(f, fcntl.LOCK_EX|fcntl.LOCK_NB)
-            except BlockingIOError as e: raise RuntimeError(f'another run writes its checkpoints to {folder}: give each run a folder of its own') from e
-        for old in folder.glob('.old-*'):
-            if not (new := folder/old.name.removeprefix('.old-')).exists(): os.rename(old, new)
-        for o in (o for k in ('.tmp-*','.old-*','.del-*') for o in folder.glob(k)): shutil.rmtree(o, ignore_errors=True)
-        yield folder
+            try: fcntl.lockf(f, fcntl.LOCK_EX|fcntl.LOCK_NB)
+            except (BlockingIOError, PermissionError) as e: raise busy from e
+            except OSError as e: warnings.warn(f'{folder} is on a file system without locks ({e}): see to it that no other run writes there', stacklevel=4)
+        _held.add(at)
+        try:
+            for old in folder.glob('.old-*'):
+                if not (new := folder/old.name.removeprefix('.old-')).exists(): os.rename(old, new)
+            for o in (o for k in ('.tmp-*','.old-*','.del-*') for o in folder.glob(k)): _remove(o)
+            yield folder
+        finally: _held.discard(at)

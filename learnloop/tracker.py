@@ -128,7 +128,7 @@ def _check_monitor(cb):
     why = '' if cb.learn.dls.valid is not None else ' (no validation loader)'
     raise ValueError(f'{cb.label}: unknown monitor {cb.monitor!r}{did_you_mean(cb.monitor, names)}; there are {", ".join(names)}{why}')
 
-# %% ../nbs/41_tracker.ipynb #2d4122a2
+# %% ../nbs/41_tracker.ipynb #8c431333
 class EarlyStoppingCallback(TrackerCallback):
     "Stop the fit when the monitored value does not improve any more"
     order,run_valid,_start = 63,False,TrackerCallback._start|dict(wait=0, stop_reason=None)  # a run that is resumed stays stopped
@@ -153,6 +153,8 @@ class EarlyStoppingCallback(TrackerCallback):
 
     def before_fit(self):
         super().before_fit()
+        self.before_epoch()
+    def before_epoch(self):  # of a run that is resumed, which gets its state after `before_fit`
         if self.stop_reason: self._stop('not started, as it was stopped before')
     def act(self, val):
         is_good = self.new_best and (self.baseline is None or self._improves(val, self.baseline))
@@ -397,7 +399,7 @@ class ReduceLROnPlateau(TrackerCallback):
         self.learn.set_hypers(lr=new)
         _say(self, f'epoch {self.learn.epoch}: lr lowered to {new[-1]:.3g}')
 
-# %% ../nbs/41_tracker.ipynb #5723faa4
+# %% ../nbs/41_tracker.ipynb #6cb503c1
 class ValidateCallback(Callback):
     "Validate within epochs, or on further loaders"
     order,run_valid,remove_on_fetch,safe_in_evaluate = 55,False,True,True
@@ -419,7 +421,7 @@ class ValidateCallback(Callback):
         if name=='valid' and (dl is not None or ds_idx not in (1,'valid')):
             raise ValueError("ValidateCallback: name is 'valid', and the loader is another: give it a name of its own, such as name='test'")
         self.every_steps,self.every_epochs,self.when,self.ds_idx,self.dl_,self.dl_name,self.cbs_ = every_steps,every_epochs,when,ds_idx,dl,name,cbs
-        self.name = f'validate_{name}'
+        self.name,self._seen = f'validate_{name}',0
 
     def before_fit(self):
         _check_recorder(self)
@@ -428,6 +430,10 @@ class ValidateCallback(Callback):
         if self.dl_name!='valid' and (both := set(self.provides) & set(self.learn.recorder.columns)):
             raise ValueError(f'{self.label}: name {self.dl_name!r} gives {", ".join(sorted(both))}, which the table of epochs has already; choose another')
     def before_evaluate(self): "An evaluation is not evaluated"
+    def state_dict(self): return Callback.state_dict(self) | (dict(seen=self._seen) if self._seen else {})
+    def load_state_dict(self, sd):
+        Callback.load_state_dict(self, sd)
+        self._seen = sd.get('seen', 0)
     def after_batch(self): self._check()
     def after_fetch(self):
         if self.learn.training and self.learn.batch is None: self._check()  # gradients may have been accumulated up to here
@@ -460,10 +466,10 @@ def _at(self:ValidateCallback):
     if learn.phases['train'] not in learn.open: return f'{learn.epoch+1:.2f}'
     return f'{learn.epoch+(learn.iter+1)/learn.n_iter:.2f}' if learn.n_iter else f'{learn.epoch}+'
 
-# %% ../nbs/41_tracker.ipynb #01c16fbf
+# %% ../nbs/41_tracker.ipynb #e7c98139
 class ValidateEvery(Callback):
     "Validate after each so many epochs only, and after the last"
-    order,safe_in_evaluate = 56,True  # after the recorder, whose metrics begin anew
+    order,safe_in_evaluate = 51,True  # after the recorder, whose metrics begin anew, and before callbacks of other systems
     def __init__(self,
         every_epochs:int # Epochs from one validation to the next
     ):

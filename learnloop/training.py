@@ -93,10 +93,13 @@ def before_step(self:GradientAccumulation):
     torch._foreach_mul_([p.grad for p in _with_grads(self.learn)], self._expected/self._total)
     self._expected = self._total
 
-# %% ../nbs/42_training.ipynb #e6ef95c1
+# %% ../nbs/42_training.ipynb #98bba380
 @patch
 def after_step(self:GradientAccumulation):
     if self._due(): self._clear()
+@patch
+def cleanup_step(self:GradientAccumulation):
+    if self.learn.outcome['step']=='done': self._clear()  # a callback before this one may have cancelled the rest of `after_step`
 @patch
 def before_zero_grad(self:GradientAccumulation):
     if self._n: raise CancelZeroGradException
@@ -114,10 +117,10 @@ def after_fetch(self:GradientAccumulation):
 @patch
 def after_cancel_train(self:GradientAccumulation): self._flush()
 
-# %% ../nbs/42_training.ipynb #8f3fd4f8
+# %% ../nbs/42_training.ipynb #b93afb8e
 @patch
 def cleanup_train(self:GradientAccumulation):
-    if self._n: zero_grad(self.learn.opt)
+    zero_grad(self.learn.opt)
     self._clear()
 
 # %% ../nbs/42_training.ipynb #db17792a

@@ -555,7 +555,7 @@ def test_the_best_of_a_fit_is_loaded_with_its_averages(tmp_path):
     values = iter([3., 1., 2.])
     states = {}
     def note(cb): states[cb.learn.epoch] = {k:v.clone() for k,v in ema.averages.items()}, params(cb.learn.model)
-    def fake(cb): cb.learn.recorder._row['valid_loss'] = next(values)
+    def fake(cb): cb.learn.recorder.row['valid_loss'] = next(values)
     fake_cb,note_cb = Callback(name='fake', after_validate=fake),Callback(name='note', after_epoch=note)
     fake_cb.order = 55  # after the recorder, before those who look
     learn = mk_learner([ema := EMA(), learnloop.SaveModelCallback(), fake_cb, note_cb], path=tmp_path)

@@ -98,6 +98,43 @@ def test_folder_that_cannot_be(run, tmp_path):
     code,_,err = run('demo', '--folder', 'file/x')
     assert code==1 and 'file/x' in err and 'Traceback' not in err and len(err.splitlines())==1
 
+@pytest.fixture
+def saved(tmp_path):
+    "The folder of a run with two checkpoints"
+    learn = learnloop.synth_learner()
+    with learn.no_logging(), learn.no_bar(): learn.fit(2, cbs=learnloop.CheckpointCallback(tmp_path/'run', best=1))
+    return tmp_path/'run'
+
+def test_checkpoints_are_listed(run, saved):
+    before = sorted(o.relative_to(saved) for o in saved.rglob('*'))
+    code,out,err = run('checkpoints', saved)
+    head,*rows = out.splitlines()
+    steps = [o.step for o in learnloop.list_checkpoints(saved)]
+    assert (code,err)==(0, '') and head.split()==['step', 'epoch', 'written', 'MB', 'metrics'] and [int(o.split()[0]) for o in rows]==steps and len(steps)==2
+    assert all('valid_loss ' in o and o.split()[2].count('-')==2 for o in rows) and sorted(o.relative_to(saved) for o in saved.rglob('*'))==before
+
+def test_damaged_checkpoints_are_named(run, saved):
+    p = learnloop.list_checkpoints(saved)[0].path/'opt.pt'
+    p.write_bytes(p.read_bytes()[:-1])
+    code,out,err = run('checkpoints', saved)
+    bad,good = out.splitlines()[1:]
+    assert (code,err)==(1, '') and f'{p} has ' in bad and 'damaged' not in good and 'were written' not in good
+
+def test_checkpoints_of_a_run_that_goes_on(run, saved):
+    with learnloop.locked_folder(saved): assert run('checkpoints', saved)[0]==0
+
+@pytest.mark.parametrize('folder,msg', [('nowhere', 'no folder nowhere'), ('empty', 'no checkpoints in empty'), ('file', 'Not a directory')])
+def test_checkpoints_that_are_not_there(folder, msg, run, tmp_path):
+    (tmp_path/'empty').mkdir()
+    (tmp_path/'file').write_text('')
+    code,out,err = run('checkpoints', folder)
+    assert (code,out)==(1, '') and err.startswith('learnloop checkpoints: ') and msg in err and len(err.splitlines())==1
+
+def test_checkpoints_need_a_folder(run, tmp_path):
+    (tmp_path/'settings.ini').write_text('[demo]\nepochs = ten')
+    code,_,err = run('checkpoints')
+    assert code==2 and 'required: folder' in err
+
 def test_a_bug_has_its_traceback(monkeypatch):
     def _demo(**kw): raise ValueError('a bug')
     _demo.__doc__ = ''

@@ -1,7 +1,9 @@
 "What holds of every callback of the package: it is found by introspection, so a new one is tested as soon as it is written"
-import gc, importlib, inspect, io, pkgutil, weakref
+import gc, importlib, inspect, io, pkgutil, sys, weakref
 from copy import deepcopy
 from functools import partial
+from tempfile import mkdtemp
+from types import SimpleNamespace
 import learnloop, pytest, torch
 from helpers import LR, act, batches, listener, mk_model, same
 from learnloop import Callback, DataLoaders, Learner
@@ -11,7 +13,7 @@ from torch.nn import functional as F
 MADE_WITH = dict(  # chkstyle: ignore-node
     ShortEpochCallback=dict(pct=.5), OverfitBatches=dict(n=2), FastDevRun=dict(n=2),
     ReloadLoaders=dict(every_epochs=1, f=lambda folder: lambda learn: learn.dls.train),
-    StepLimit=dict(max_steps=2),
+    StepLimit=dict(max_steps=2), Adapter=dict(callback=lambda folder: SimpleNamespace()), CheckpointCallback=dict(folder=lambda folder: mkdtemp(dir=folder)),
     Accelerated=dict(callback=lambda folder: importlib.import_module('learnloop.interop.accelerated').LogMetricsCallback()),
     FastAI=dict(callback=lambda folder: importlib.import_module('test_interop_fastai').Counts()),
     FastNLP=dict(callback=lambda folder: importlib.import_module('test_interop_fastnlp').Stateful()),
@@ -28,9 +30,11 @@ MADE_WITH = dict(  # chkstyle: ignore-node
     TorchScheduler=dict(sched=lambda folder: partial(torch.optim.lr_scheduler.StepLR, step_size=1), unit='step'),
     CutMix=dict(ndim=1),
     MixHandler=dict(mix=lambda folder: lambda xb, perm, lam: (xb, 1.)),
+    CSVLogger=dict(fname=lambda folder: folder/'history.csv'), JSONLogger=dict(fname=lambda folder: folder/'history.jsonl'),
     TensorBoardCallback=dict(log_dir=lambda folder: folder/'logs'))
 NEEDS_LENGTH = {'ShortEpochCallback', 'ParamScheduler'}  # schedules that must know how many batches there will be
 EARLY = {'SanityCheck'}  # those that run batches before there is an epoch to cancel
+FAKE = {'WandbCallback':'wandb', 'MLflowCallback':'mlflow'}  # packages that aren't there: `test_log` has stand-ins
 
 def subclasses(cls): return [o for c in cls.__subclasses__() for o in (c, *subclasses(c))]
 def found():
@@ -41,9 +45,10 @@ def found():
 CALLBACKS = found()
 
 @pytest.fixture(params=CALLBACKS, ids=lambda o: o.__name__)
-def make(request, tmp_path):
+def make(request, tmp_path, monkeypatch):
     "A function that makes a callback of the class under test"
     cls,kwargs = request.param,MADE_WITH.get(request.param.__name__, {})
+    if nm := FAKE.get(cls.__name__): monkeypatch.setitem(sys.modules, nm, getattr(importlib.import_module('test_log'), f'fake_{nm}')())
     params = [p.name for p in list(inspect.signature(cls).parameters.values()) if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
     if missing := [o for o in params if o not in kwargs]:
         pytest.fail(f'{cls.__module__}.{cls.__name__} needs {", ".join(missing)}: add arguments to test with to MADE_WITH in {__file__}')

@@ -532,9 +532,9 @@ def test_names():
     learn = mk_learner([Stateful('a'), Stateful('b')])
     learn.fit(1)
     assert learn.lightning_stateful_a.own_name=="Stateful{'monitor': 'a', 'mode': 'min'}"
-    with pytest.raises(ValueError, match='two callbacks named'): mk_learner([Stateful('a'), Stateful('a')])
+    with pytest.raises(ValueError, match='give each a state_key of its own'): mk_learner([Stateful('a'), Stateful('a')])
     with pytest.raises(ValueError, match='give each a state_key of its own'): mk_learner([as_cb(Stateful('a')), as_cb(Stateful('a'), name='other')])
-    mk_learner([as_cb(Told()), as_cb(Told(), name='other')])  # without state, the name is all
+    assert [o.name for o in mk_learner([Told(), Told()]).cbs[-2:]]==['lightning_told', 'lightning_told_2']  # without state, the name is all
 
 class Saver(Callback):
     def __init__(self, path, weights_only=False): self.path,self.weights_only,self.saved,self.loaded = path,weights_only,None,None

@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/accelerated.html.md"""
 __all__ = ['InMemoryRunHistory', 'TrainerCallback', 'StopTrainingError', 'RunHistory', 'TrainerRunConfig', 'CallbackHandler',
            'Trainer', 'Accelerated', 'LogMetricsCallback']
 
-# %% ../../nbs/53_accelerated.ipynb #9a8ff83e
+# %% ../../nbs/53_accelerated.ipynb #c52deb09
 import difflib, inspect, math, os, torch, warnings
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from ..callback import Callback
 from ..data import _map, batch_len, find_bs
 from ..flow import CancelEvaluateException, CancelFitException, did_you_mean, event as _events
 from .core import Adapter, Facade, Hook
-from ..learner import _replaced
+from ..learner import GatherPredsCallback, _replaced
 
 # %% ../../nbs/53_accelerated.ipynb #2cf03e5d
 class _TrainerHooks:
@@ -249,7 +249,7 @@ def _gathered(t):
     dist.all_gather(res, filled)
     return torch.cat([o[:n] for o,n in zip(res, sizes, strict=True)])
 
-# %% ../../nbs/53_accelerated.ipynb #c361041b
+# %% ../../nbs/53_accelerated.ipynb #cd2d732a
 class Trainer(Facade):
     "What callbacks find where the package's `Trainer` would be"
     system = 'pytorch-accelerated'
@@ -258,7 +258,7 @@ class Trainer(Facade):
     ):
         Facade.__init__(self, learn)
         self.__dict__.update(_accelerator=_Accelerator(learn), _group=_Group(learn), _handler=None, _lent=None, _output=None, _stop=None)
-        self.__dict__.update(_history=RunHistory(), _config=None, _guest=None, _guest_config=None, _inner=False, _ending=False)
+        self.__dict__.update(_history=RunHistory(), _config=None, _guest=None, _guest_config=None, _inner=False, _ending=False, _begun=set())
 
     device    = property(lambda self: self.learn.device)
     optimizer = property(lambda self: self.learn.opt)
@@ -405,7 +405,7 @@ def _run_eval_epoch(self:Trainer, valid_dl, is_training=True, is_intermediate=Fa
             for k,v in (('model', self._lent), ('_forward_model', None)): todo.enter_context(_replaced(learn, k, v))
         learn.validate(dl=valid_dl, cbs=_EvalEpoch(self, metric, is_intermediate))
 
-# %% ../../nbs/53_accelerated.ipynb #898c3fa5
+# %% ../../nbs/53_accelerated.ipynb #b232b65b
 @patch
 def _step_end(self:Trainer):
     learn,o = self.learn,self._output
@@ -419,8 +419,8 @@ def _step_end(self:Trainer):
 @patch
 def _record(self:Trainer, metric):
     "Add the loss of the phase that is ending to the run history"
-    r = self.learn.recorder
-    value = r._row.get('train_loss') if self.learn.training else r.valid_mets[0].value
+    if (r := getattr(self.learn, 'recorder', None)) is None: return  # where predictions are gathered
+    value = r.row.get('train_loss') if self.learn.training else r.valid_mets[0].value
     if value is not None: self.run_history.update_metric(metric, value)
 
 @patch(as_prop=True)
@@ -448,17 +448,18 @@ def _no_attribute(e, label):
     name,cb = here.get('item', '?'),here.get('self')
     return AttributeError(f'{label} has no attribute {name!r}{did_you_mean(name, dir(cb))}')
 
-# %% ../../nbs/53_accelerated.ipynb #0be22615
+# %% ../../nbs/53_accelerated.ipynb #5a683641
 def _trains(o): return o.learn.training
 def _evaluates(o): return not o.learn.training and o.trainer._evaluation is not None
 def _evaluated(o): return _evaluates(o) and o.learn.pred is not None
+def _ends(o): return _evaluates(o) and len(o.learn.open) in o.trainer._begun
 
 # %% ../../nbs/53_accelerated.ipynb #875dab33
 def _arg(o): return (o.trainer,)
 def _alone(o): return not o.trainer._is_open('fit')
 def _inner(o): return dict(is_intermediate=o.trainer._evaluation=='intermediate_eval_loss')
 
-# %% ../../nbs/53_accelerated.ipynb #2bb27b90
+# %% ../../nbs/53_accelerated.ipynb #fbfb1523
 _rows = [  # chkstyle: ignore-node
     Hook('on_init_end', 'after_create', _arg, note='when it is added to a learner'),
     Hook('on_training_run_start', 'before_fit', _arg),
@@ -470,7 +471,7 @@ _rows = [  # chkstyle: ignore-node
     Hook('on_eval_epoch_start', 'before_validate', _arg, _inner, _evaluates, True, '`is_intermediate` for `learn.validate` within a fit'),
     Hook('on_eval_step_start', 'before_batch', _arg, None, _evaluates, True, 'in validation'),
     Hook('on_eval_step_end', 'after_batch', _arg, lambda o: o.trainer._step_end(), _evaluated, True, 'in validation'),
-    Hook('on_eval_epoch_end', 'after_validate', _arg, _inner, _evaluates, True, '`eval_loss_epoch` is there'),
+    Hook('on_eval_epoch_end', 'after_validate', _arg, _inner, _ends, True, '`eval_loss_epoch` is there'),
     Hook('on_training_run_epoch_end', 'after_epoch', _arg, when=lambda o: o.trainer._stop is None, note='after training and validation'),
     Hook('on_stop_training_error', 'after_cancel_fit', _arg, note='whoever stopped the fit'),
     Hook('on_training_run_end', 'cleanup_fit', _arg, note='after errors, too'),
@@ -478,7 +479,7 @@ _rows = [  # chkstyle: ignore-node
     Hook('on_stop_training_error', 'after_cancel_evaluate', _arg, None, _alone, True, 'outside of fits'),
     Hook('on_evaluation_run_end', 'cleanup_evaluate', _arg, None, _alone, True, 'outside of fits')]
 
-# %% ../../nbs/53_accelerated.ipynb #37c422b1
+# %% ../../nbs/53_accelerated.ipynb #9f5771ba
 _instead = dict(LimitBatchesCallback='LimitBatches', LimitEvalStepsCallback='LimitBatches(valid=…)', StepBasedEvaluationCallback='ValidateCallback',
     SaveTrainingStateCallback='learn.save', WSDCheckpointCallback='learn.save')
 
@@ -507,16 +508,18 @@ class Accelerated(Adapter):
         self.trainer._history._set_epoch(self.learn.epoch+1)
     def before_epoch(self): self.trainer._history._set_epoch(self.learn.epoch+1)
     def after_train(self): self.trainer._record('train_loss_epoch')
+    def before_validate(self): self.trainer._begun.add(len(self.learn.open))
     def after_validate(self):
-        if metric := self.trainer._evaluation: self.trainer._record(metric)
+        if (metric := self.trainer._evaluation) and _ends(self): self.trainer._record(metric)
+    def then_cleanup_validate(self): self.trainer._begun.discard(len(self.learn.open))
     def then_after_batch(self): self.trainer._output = None
     def cleanup_epoch(self):
         stop,self.trainer._stop = self.trainer._stop,None
         if stop: raise stop
-        if self.learn.outcome['epoch']=='done': self.trainer._history._increment_epoch()
+        if self.learn.outcome.get('epoch')=='done': self.trainer._history._increment_epoch()
     def cleanup_fit(self): self.trainer.__dict__.update(_output=None, _ending=True)
     def before_evaluate(self):
-        self._check_recorder()
+        if not any(isinstance(o, GatherPredsCallback) for o in self.learn.cbs): self._check_recorder()
         if self.group[0] is self and not self.trainer._inner: self.trainer._guest = self.trainer._guest_config = None
 
 # %% ../../nbs/53_accelerated.ipynb #7d7a72eb

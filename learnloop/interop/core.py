@@ -7,10 +7,12 @@ Docs: https://learnloop.github.io/learnloop/interop.html.md"""
 # %% auto #0
 __all__ = ['Hook', 'Facade', 'Adapter', 'HookTable', 'as_cb']
 
-# %% ../../nbs/50_interop.ipynb #966aec17
+# %% ../../nbs/50_interop.ipynb #4a5e40f2
 import inspect, re
 from functools import partial
 from importlib import import_module
+from itertools import count
+from numbers import Real
 from types import MethodType
 from fastcore.basics import camel2snake, patch
 from ..callback import Callback, makers
@@ -49,7 +51,7 @@ class Facade:
                 f'{did_you_mean(k, self._has())}')
         object.__setattr__(self, k, v)
 
-# %% ../../nbs/50_interop.ipynb #3bb1d443
+# %% ../../nbs/50_interop.ipynb #46672d40
 class Adapter(Callback):
     "Runs a callback of another system: calls its methods in the events of `hooks`"
     system  = ''      # Name of the system
@@ -66,11 +68,17 @@ class Adapter(Callback):
         name:str|None=None # Its name in the learner; None for one made of the system's and its own
     ):
         self.foreign,self.trainer = callback,None
-        if order is not None: self.order = order
-        nm = name or re.sub(r'\W', '_', camel2snake(re.sub('(?<=.)Callback$', '', self.own_name)))
-        self.name = name or f'{type(self).__name__.lower()}_{nm}'
+        if order is not None:
+            if not isinstance(order, Real): raise TypeError(f'{self.label}: order is {order!r}: it must be a number')
+            self.order = order
+        self.name = self._numbered = name or self.default_name
+        if name: self._numbered = None
         self._check()
 
+    @property
+    def default_name(self):
+        "Made of the system's name and its own"
+        return f'{type(self).__name__}_'.lower() + re.sub(r'\W', '_', camel2snake(re.sub('(?<=.)Callback$', '', self.own_name)))
     @property
     def own_name(self):
         "Under which its state is saved: by default the name of the foreign class, or function"
@@ -81,6 +89,14 @@ class Adapter(Callback):
     def group(self):
         "The adapters of this system in the learner, in the order in which they run"
         return [o for o in self.learn._ordered() if type(o) is type(self) and o.run] if self.learn else [self]
+
+# %% ../../nbs/50_interop.ipynb #d67bbf39
+@patch
+def _enters(self:Adapter, flow):
+    if any(o.foreign is self.foreign for o in flow.cbs): raise ValueError(f'{self.label} is there already')
+    if self.name!=self._numbered: return  # it was given one
+    taken = [o.name for o in flow.cbs]
+    self.name = self._numbered = next(nm for i in count(1) if (nm := self.default_name + f'_{i}'*(i>1)) not in taken)
 
 # %% ../../nbs/50_interop.ipynb #844645ab
 # The adapters, and the packages whose callbacks they take
@@ -112,7 +128,7 @@ def _check(self:Adapter):
         if k in self.missing: raise TypeError(f'{self.label}: {k} has no counterpart in learnloop: {self.missing[k]}')
         raise TypeError(f'{self.label}: {k} is none of the hooks of {self.system}{did_you_mean(k, known)}')
 
-# %% ../../nbs/50_interop.ipynb #df5b5f21
+# %% ../../nbs/50_interop.ipynb #9163d127
 @patch
 def translated(self:Adapter,
     e # What a hook raised
@@ -120,14 +136,15 @@ def translated(self:Adapter,
     "Translate a foreign exception that steers the loop"
     return e
 
+# %% ../../nbs/50_interop.ipynb #08f9622c
 @patch
 def call(self:Adapter,
-    name:str, # The hook
+    hook:str, # Its name
     *args, # To the hook
     **kwargs # To the hook
 ): # What the hook returned; None if the callback doesn't hear it
-    "Call the foreign callback's `name`, if it hears that"
-    return self._call(name, getattr(self.foreign, name), args, kwargs) if self.hears(name) else None
+    "Call the foreign callback's `hook`, if it hears that"
+    return self._call(hook, getattr(self.foreign, hook), args, kwargs) if self.hears(hook) else None
 
 @patch
 def _call(self:Adapter, name, f, args, kwargs):
@@ -137,20 +154,25 @@ def _call(self:Adapter, name, f, args, kwargs):
         if not isinstance(e, CancelException): e.add_note(f'learnloop: in {name} of {self.label}')
         raise
 
-# %% ../../nbs/50_interop.ipynb #2f3504d5
+# %% ../../nbs/50_interop.ipynb #ede13b93
 @patch
 def handlers(self:Adapter, event):
     if event.startswith('cleanup_'): return [MethodType(partial(_close, event), self)] if any(o._turn(event) for o in (*self.group, self)) else []
     return self._turn(event)
 
+# %% ../../nbs/50_interop.ipynb #287e0cad
+@patch
+def _kept(self:Adapter, find, k):
+    "`find(k)`, found anew when callbacks come or go"
+    at,kept = (self.learn, getattr(self.learn, '_version', None)),self.__dict__.get('_found')
+    if kept is None or kept[0]!=at: kept = self.__dict__['_found'] = at,{}
+    if k not in kept[1]: kept[1][k] = find(k)
+    return kept[1][k]
+
 @patch
 def _turn(self:Adapter, event):
-    "What this one does when it is its turn in `event`; found anew when callbacks come or go"
-    at = self.learn,getattr(self.learn, '_version', None)
-    if self.__dict__.get('_turns', (None,))[0]!=at: self.__dict__['_turns'] = at,{}
-    turns = self.__dict__['_turns'][1]
-    if event not in turns: turns[event] = self._find_turn(event)
-    return turns[event]
+    "What this one does when it is its turn in `event`"
+    return self._kept(self._find_turn, event)
 
 @patch
 def _find_turn(self:Adapter, event):
@@ -160,25 +182,32 @@ def _find_turn(self:Adapter, event):
     if self is group[-1] and hasattr(type(self), f'then_{event}'): fs.append(getattr(self, f'then_{event}'))
     return fs
 
-# %% ../../nbs/50_interop.ipynb #fc0f1aa6
+# %% ../../nbs/50_interop.ipynb #c950b4f9
 @patch
 def _caller(self:Adapter, h):
-    f,learn,evaluate = getattr(self.foreign, h.name),self.learn,self.learn.phases['evaluate']
-    args,kwargs,answered = h.args or (lambda o: ()),h.kwargs or (lambda o: {}),hasattr(type(self), 'answered') and self.answered
+    f,learn,skipped = getattr(self.foreign, h.name),self.learn,None if h.evaluate else self.learn.phases['evaluate']
+    name,args,kwargs,when,answered = h.name,h.args,h.kwargs,h.when,hasattr(type(self), 'answered') and self.answered
     def _hook(self, **_):
-        if (evaluate in learn.open and not h.evaluate) or (h.when and not h.when(self)): return
-        res = self._call(h.name, f, args(self), kwargs(self))
+        if (skipped and skipped in learn.open) or (when and not when(self)): return
+        res = self._call(name, f, args(self) if args else (), kwargs(self) if kwargs else {})
         if answered: answered(h, res)
     return MethodType(_hook, self)
 
-# %% ../../nbs/50_interop.ipynb #90edaeeb
-def _close(event, self):
-    "Do the clean-up of the whole group that is due with this one's"
-    due = [o for o in self.learn._cleanups if o[1]==event and type(o[2].__self__) is type(self) and o[2].__self__ is not self] if self in self.learn.cbs else []
+# %% ../../nbs/50_interop.ipynb #05e02722
+@patch
+def _others(self:Adapter, _): return self in self.learn.cbs and [o for o in self.learn.cbs if type(o) is type(self) and o is not self]
+
+def _due(event, self):
+    "The adapters whose clean-up is due with this one's, in order: it is done with this one's"
+    due = [o for o in self.learn._cleanups if o[1]==event and type(o[2].__self__) is type(self) and o[2].__self__ is not self]
     due = [o for o in due if o[0]==max(d for d,*_ in due)]
     for o in due: self.learn._cleanups.remove(o)
-    who,err = {self, *(f.__self__ for *_,f in due)},None
-    for o in sorted(who, key=self.learn._ordered().index) if due else [self]:
+    return sorted({self, *(f.__self__ for *_,f in due)}, key=self.learn._ordered().index)
+
+def _close(event, self):
+    "Do the clean-up of the whole group that is due with this one's"
+    who,err = _due(event, self) if self._kept(self._others, '') else [self],None
+    for o in who:
         for f in o._turn(event):
             try: f()
             except BaseException as e:
@@ -195,13 +224,14 @@ def after_create(self:Adapter):
 @patch
 def before_evaluate(self:Adapter): "Nothing: evaluations are for those whose table says so"
 
-# %% ../../nbs/50_interop.ipynb #638ac97f
+# %% ../../nbs/50_interop.ipynb #3a90fb66
 @patch
 def saved_state(self:Adapter)->dict|None: # Plain data and tensors
     "Ask the foreign callback for its state"
     f = getattr(self.foreign, 'state_dict', None)
     return f() if f and hasattr(self.foreign, 'load_state_dict') else None
 
+# %% ../../nbs/50_interop.ipynb #d7822a4e
 @patch
 def load_saved_state(self:Adapter,
     sd:dict # What `saved_state` returned
@@ -209,10 +239,11 @@ def load_saved_state(self:Adapter,
     "Give the foreign callback its state back"
     self.foreign.load_state_dict(sd)
 
-# %% ../../nbs/50_interop.ipynb #a090e420
+# %% ../../nbs/50_interop.ipynb #eb46eea1
 @patch
 def state_dict(self:Adapter): return Callback.state_dict(self) | ({self.own_name: sd} if (sd := self.saved_state()) else {})
 
+# %% ../../nbs/50_interop.ipynb #bbf820d6
 @patch
 def load_state_dict(self:Adapter, sd):
     Callback.load_state_dict(self, sd)
@@ -233,7 +264,7 @@ class HookTable:
         lines = ['|'.join(('', *o, '')) for o in (self.head, ('---',)*3, *((f'`{a}`', f'`{b}`' if b!='refused' else b, c) for a,b,c in self.rows))]
         return '\n'.join(lines)
 
-# %% ../../nbs/50_interop.ipynb #c661a890
+# %% ../../nbs/50_interop.ipynb #b05aca35
 def _adapter(system):
     if system not in _adapters: raise ValueError(f'system is {system!r}: it must be one of {", ".join(_adapters)}')
     return getattr(import_module(f'learnloop.interop.{system}'), _adapters[system])
@@ -241,10 +272,12 @@ def _adapter(system):
 def _find(o):
     "The adapter for the foreign callback, or class of callbacks, `o`; None if there is none"
     if (nm := inspect.getattr_static(o, 'learnloop_system', None)): return _adapter(nm)  # some classes' __getattr__ raises errors of its own
-    for c in inspect.getmro(o if isinstance(o, type) else type(o)):
-        if (nm := _system_of(c)) in _adapters and c.__name__ in _adapter(nm).bases: return _adapter(nm)
+    classes = [(c, _system_of(c)) for c in inspect.getmro(o if isinstance(o, type) else type(o))]
+    found = [_adapter(nm) for nm in dict.fromkeys(nm for c,nm in classes if nm in _adapters and c.__name__ in _adapter(nm).bases)]
+    if len(found)>1: raise TypeError(f'{o!r} has bases of {" and ".join(o.system for o in found)}: hooks of one name would be mixed up; make two callbacks of it')
+    return next(iter(found), None)
 
-# %% ../../nbs/50_interop.ipynb #adf5a93b
+# %% ../../nbs/50_interop.ipynb #95896e8d
 def as_cb(
     callback,   # A callback of another system, or a class of them to make one of
     order=None, # Its place among ours; None for the system's
@@ -256,7 +289,10 @@ def as_cb(
     cls = _adapter(system) if system else _find(callback)
     if cls is None:
         raise TypeError(f'{callback!r} has no base class of {", ".join(_packages)}: if its base class was copied from one of them, name it, as_cb(…, system={next(iter(_adapters))!r})')
-    return cls(callback() if isinstance(callback, type) else callback, order, name)
+    cb = cls(callback() if isinstance(callback, type) else callback, order, name)
+    if system and not _find(cb.foreign) and (inspect.isroutine(cb.foreign) or not any(cb.hears(o.name) for o in cb.hooks)):
+        raise TypeError(f'{callback!r} has none of the hooks of {cb.system}')
+    return cb
 
 def _maker(o): return as_cb(o) if _find(o) else None
 makers[:] = [o for o in makers if o.__name__!='_maker'] + [_maker]  # a cell may be run twice

@@ -136,7 +136,7 @@ def _logs(columns, vals):
     "A dict of a recorder's values under the names that callbacks of the engine know"
     return {dict(train_loss='avg_loss', valid_loss='val_loss').get(k, k):_number(v) for k,v in zip(columns, vals, strict=True)}
 
-# %% ../../nbs/51_engine.ipynb #ae64e72d
+# %% ../../nbs/51_engine.ipynb #19f986eb
 class _Told:
     "What hooks are told, and when"
     _reported = None  # The batch whose `on_train_step_end` was called
@@ -147,11 +147,11 @@ class _Told:
         return self._batch() | dict(loss=self.learn.loss, metrics=_Floats(loss=self.learn.loss))
     def _valid(self):
         r = getattr(self.learn, 'recorder', None)
-        return self._epoch() | dict(logs=_logs(r.valid_names, map(r._row.get, r.valid_names)) if r else dict(val_loss=None))
+        return self._epoch() | dict(logs=_logs(r.valid_names, map(r.row.get, r.valid_names)) if r else dict(val_loss=None))
     def _end(self):
         r = getattr(self.learn, 'recorder', None)
-        logs = _logs(r.columns, r.values[-1]) if r and len(r.values)>self.trainer._rows else {}  # an epoch that was left early may have no row
-        return self._epoch() | dict(logs=dict(avg_loss=None) | {k:v for k,v in logs.items() if v is not None})
+        row = {} if r is None else dict(zip(r.columns, r.values[-1], strict=True)) if len(r.values)>self.trainer._rows else r.row  # so far, if it was left early
+        return self._epoch() | dict(logs=dict(avg_loss=None) | {k:v for k,v in _logs(row, row.values()).items() if v is not None})
 
     def _is(self, *phases): return all(self.learn.phases[o] in self.learn.open for o in phases)
     def _well(self, phase): return self.learn.outcome.get(phase)!='failed'

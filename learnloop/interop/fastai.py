@@ -264,7 +264,7 @@ for _k in '''add_cb add_cbs remove_cb remove_cbs create_opt one_batch all_batche
     show_training_loop'''.split(): setattr(_Methods, _k, _method(_k))
 for _k in 'added_cbs removed_cbs no_logging no_bar loss_not_reduced'.split(): setattr(_Methods, _k, _context(_k))
 
-# %% ../../nbs/54_fastai.ipynb #c8539d26
+# %% ../../nbs/54_fastai.ipynb #c20bf1a2
 _hidden = {'batch','bs','count','created','events','exception','open','outcome','phases'}
 
 class _Learner(_Methods):
@@ -272,6 +272,9 @@ class _Learner(_Methods):
         super().__init__(learn)
         views = {o:o(learn) for o in (_Recorder, _Progress, _Dls)}
         self.__dict__.update(_extra={}, _saved=set(), _version=None, _cbs={}, _opt=None, _views=views, lock=threading.RLock(), create_mbar=True)
+
+    def __getstate__(self): return {k:v for k,v in vars(self).items() if k!='lock'}  # a learner may be copied, a lock can't be
+    def __setstate__(self, state): self.__dict__.update(state, lock=threading.RLock())
 
     def _named(self):
         "Callbacks by the names that they have in fastai"
@@ -322,7 +325,7 @@ _Learner.metrics = property(lambda self: self.recorder.metrics if hasattr(self.l
 # fastai's is 0 until there is one, so that callbacks may look at it in any event
 _Learner.loss = property(lambda self: torch.tensor(0.) if self.learn.loss is None else self.learn.loss, lambda self, v: setattr(self.learn, 'loss', v))
 
-# %% ../../nbs/54_fastai.ipynb #e6d9f19d
+# %% ../../nbs/54_fastai.ipynb #31e53937
 _refused = dict(TrainEvalCallback='learnloop counts iterations and sets the mode itself', Recorder='learnloop has a recorder, which is what callbacks find as self.recorder',
     ProgressCallback='learnloop shows progress itself; learn.no_bar() does without', CastToTensor="learnloop leaves batches as the loader gives them; change them in before_batch")
 
@@ -334,7 +337,7 @@ class _Checked(Adapter):
         for c in classes:
             if _system_of(c)=='fastai' and c.__name__ in _refused: raise TypeError(f'{self.label} is not needed: {_refused[c.__name__]}')
         own = classes[:next((i for i,c in enumerate(classes) if self._is_base(c)), len(classes))]
-        for k in (k for o in (self.foreign, *own) for k,v in vars(o).items() if callable(v) and k not in event):
+        for k in (k for o in (self.foreign, *own) for k,v in getattr(o, '__dict__', {}).items() if callable(v) and k not in event):
             if k in _events: raise TypeError(f'{self.label}: {k} is an event of learnloop, not of fastai: make it a callback of learnloop')
             if (miss := near_miss(k)) and miss in event: raise TypeError(f'{self.label}: {k} is no event of fastai; did you mean {miss!r}?')
 

@@ -338,12 +338,13 @@ def _evaluated(o):
     if at.results is None: at.results = _results(o.learn)
     return o.trainer,at.results
 
-# %% ../../nbs/52_fastnlp.ipynb #5e9d1e20
+# %% ../../nbs/52_fastnlp.ipynb #76608d91
 _training = attrgetter('learn.training')
 def _done(phase): return lambda o: o.learn.outcome.get(phase)=='done'
 def _in_fit(o): return o.learn.phases['fit'] in o.learn.open
+def _weights_alone(o): return 'loop' not in o.learn.saved  # rather than a checkpoint of the whole state
 
-# %% ../../nbs/52_fastnlp.ipynb #163a7f4b
+# %% ../../nbs/52_fastnlp.ipynb #b7cb2612
 def _optimizers(o): return o.trainer,o.trainer.optimizers
 def _begins(o): return o.trainer._at.due==len(o.learn.open)-1
 def _ends(o): return o.trainer._at.evaluating==len(o.learn.open)
@@ -370,8 +371,8 @@ _hooks = [Hook('on_after_trainer_initialized', 'after_create', lambda o: (o.trai
     Hook('on_exception', 'after_exception', lambda o: (o.trainer, o.learn.exception), when=_in_fit, evaluate=True),
     Hook('on_exception', 'after_cancel_fit', lambda o: (o.trainer, o.trainer._at.stopped), when=attrgetter(_at+'stopped'), note='for an EarlyStopException'),
     Hook('on_train_end', 'cleanup_fit', _t, when=attrgetter(_at+'running'), note='if there was an on_train_begin'),
-    Hook('on_save_model', 'before_save', _t, when=lambda o: not o.trainer._at.checkpoint, evaluate=True),
-    Hook('on_load_model', 'before_load', _t, when=lambda o: 'fastNLP' not in (o.learn.saved or {}), evaluate=True),
+    Hook('on_save_model', 'before_save', _t, when=lambda o: not o.trainer._at.checkpoint and _weights_alone(o), evaluate=True),
+    Hook('on_load_model', 'before_load', _t, when=lambda o: 'fastNLP' not in o.learn.saved and _weights_alone(o), evaluate=True),
     Hook('on_save_checkpoint', 'state_dict', note='what it returns is saved'),
     Hook('on_load_checkpoint', 'load_state_dict')]
 
@@ -533,7 +534,7 @@ class _Saves(_Fits):
         for o in self.group:
             if o.name in states: o.load_state_dict(states[o.name])
 
-# %% ../../nbs/52_fastnlp.ipynb #a1778152
+# %% ../../nbs/52_fastnlp.ipynb #d5d7e5cd
 def _filtered(flt, f, trainer, *args):
     if flt.passes(trainer): return f(trainer, *args)
 
@@ -554,6 +555,8 @@ class FastNLP(_Saves):
 
     @property
     def own_name(self): return self._given or getattr(self.foreign, 'callback_name', None) or getattr(self.foreign, '__name__', type(self.foreign).__name__)
+    def _enters(self, flow):
+        if not self.hears('on_save_checkpoint'): super()._enters(flow)  # a state of its own has its `callback_name`, which one alone may have
     def after_create(self):
         super().after_create()
         if self._monitor[0] is not None: self.trainer.monitor,self.trainer.larger_better = self._monitor

@@ -387,7 +387,7 @@ _gone = dict(on_init_start='a fit', on_init_end='a fit', on_configure_sharded_mo
     on_batch_start='on_train_batch_start', on_batch_end='on_train_batch_end', on_keyboard_interrupt='on_exception')
 _gone = {k:f'Lightning 2 has it no more either; use {v}' if v!='a fit' else 'Lightning 2 has it no more either; the learner is there already' for k,v in _gone.items()}
 
-# %% ../../nbs/55_lightning.ipynb #6eb814e6
+# %% ../../nbs/55_lightning.ipynb #69e97fe9
 class Lightning(Adapter):
     "Runs callbacks of Lightning"
     system,bases,Trainer,missing = 'Lightning',('Callback','_FitHooks','_EvalHooks'),Trainer,_gone
@@ -402,10 +402,14 @@ class Lightning(Adapter):
         for k in settings:
             if k not in known: raise TypeError(f'Lightning: no setting {k!r}{did_you_mean(k, known)} (there are {", ".join(known)})')
         self.settings = settings
-        own = getattr(callback, 'state_key', type(callback).__name__)
+        super().__init__(callback, order, name)
+
+    @property
+    def default_name(self):
+        own = getattr(self.foreign, 'state_key', '')
         said = re.findall(r": '?([\w/.-]+)'?", own) if isinstance(own, str) else []
-        cls = camel2snake(re.sub('(?<=.)Callback$', '', type(callback).__name__))
-        super().__init__(callback, order, name or re.sub(r'\W', '_', '_'.join(['lightning', cls, *(o for o in said if o not in ('None','min','0','1'))])))
+        cls = camel2snake(re.sub('(?<=.)Callback$', '', type(self.foreign).__name__))
+        return re.sub(r'\W', '_', '_'.join(['lightning', cls, *(o for o in said if o not in ('None','min','0','1'))]))
 
     def _survived(self, phase):
         "Tell an error in flight from one that somebody caught"
@@ -414,7 +418,7 @@ class Lightning(Adapter):
     def cleanup_sanity(self): self._survived('sanity')
     def cleanup_evaluate(self): self._survived('evaluate')
     def cleanup_fit(self): self._survived('fit')
-    def _is_fresh(self): return all(p.grad is None for p in self.learn.model.parameters())
+    def _is_fresh(self): return all(p.grad is None for o in opts(self.learn.opt) for g in o.param_groups for p in g['params'])
 
     own_name = property(lambda self: str(getattr(self.foreign, 'state_key', type(self.foreign).__name__)))
     remove_on_fetch = property(lambda self: self.learn is not None and _in(self.learn, 'fit'))  # predictions in a fit are none of its business
@@ -483,8 +487,8 @@ def then_cleanup_batch(self:Lightning):
     if t._logging and t._logger_connector.should_update_logs and 'train_loss_step' in t.callback_metrics: t._log(dict(train_loss_step=t._metrics['train_loss_step']))
     if t._stops(): raise CancelEpochException if t._checked else CancelTrainException
 
-# %% ../../nbs/55_lightning.ipynb #33d9eda7
-def _row(learn): return learn.recorder._row if hasattr(learn, 'recorder') else {}
+# %% ../../nbs/55_lightning.ipynb #c8e2bd92
+def _row(learn): return learn.recorder.row if hasattr(learn, 'recorder') else {}
 
 @patch
 def cleanup_train(self:Lightning):

@@ -171,7 +171,7 @@ def _kwargs(o, **kwargs):
         'train_dataloader':tr.train_dataloader, 'eval_dataloader':tr.eval_dataloader, **kwargs}
 def _row(name, event, when=None, kwargs=_kwargs, **rest): return Hook(name, event, _args, kwargs, when, **rest)
 
-# %% ../../nbs/56_transformers.ipynb #7b36cfd9
+# %% ../../nbs/56_transformers.ipynb #bec435e9
 def _plain(o):
     "Numbers of NumPy and torch as plain ones, nested in any way"
     if isinstance(o, dict): return {k:_plain(v) for k,v in o.items()}
@@ -189,7 +189,7 @@ class _State(Adapter):
 
     def state_dict(self):
         sd,tr = self._loaded,self.trainer
-        if sd is None and tr is not None and tr.state.log_history: sd = {k:getattr(tr.state, k) for k in _saved}
+        if sd is None and tr is not None and (tr.begun or tr.state.log_history): sd = {k:getattr(tr.state, k) for k in _saved}
         return Adapter.state_dict(self) | (dict(trainer=_plain(deepcopy(sd))) if sd else {})
     def load_state_dict(self, sd):
         Adapter.load_state_dict(self, sd)
@@ -269,7 +269,7 @@ def _check_args(self:Transformers):
 
 def _eval_name(k): return f'eval_{k.removeprefix("valid_")}'
 
-# %% ../../nbs/56_transformers.ipynb #f4aa1522
+# %% ../../nbs/56_transformers.ipynb #1c028b91
 def _per_step(learn, dl):
     "Batches that make a step; None if nobody knows"
     acc = next((o for o in learn.cbs if type(o).__name__=='GradientAccumulation'), None)
@@ -286,7 +286,7 @@ def _plan(self:Transformers, n_iter=None):
     n,k = batch_len(dl) if n_iter is None else n_iter,_per_step(learn, dl)
     tr.per_epoch = (limit and limit.steps_per_epoch) or (math.ceil(n/k) if n and k else None)
     tr.n_iter = limit.steps_per_epoch*k if limit and limit.steps_per_epoch and k else n
-    if limit and limit.max_steps: s.max_steps = tr.first+limit.max_steps
+    if limit and limit.max_steps: s.max_steps = s.global_step-(tr.seen-limit.first)+limit.max_steps
     else: s.max_steps = math.inf if tr.per_epoch is None else tr.per_epoch*learn.n_epoch
     s.num_train_epochs = learn.n_epoch if learn.n_epoch<math.inf else math.ceil(s.max_steps/tr.per_epoch) if tr.per_epoch else sys.maxsize
     for o in ('logging_steps','eval_steps','save_steps'):
@@ -411,7 +411,7 @@ def _epoch_flow(self:Transformers):
     if a.eval_strategy=='epoch' and a.eval_delay<=s.epoch: c.should_evaluate = True
     if a.save_strategy=='epoch': c.should_save = True
 
-# %% ../../nbs/56_transformers.ipynb #f41f79cf
+# %% ../../nbs/56_transformers.ipynb #8b472450
 @patch
 def _act(self:Transformers):
     "Do what was asked for in a step"
@@ -436,7 +436,8 @@ def _sum_losses(self:Transformers):
 def _log_train(self:Transformers):
     tr,n = self.trainer,self.trainer.state.global_step
     if n==tr.logged: return
-    logs = dict(loss=self._sum_losses()/(n-tr.logged))
+    start,logs = tr.start,dict(loss=self._sum_losses()/(n-tr.logged))
+    if tr.start==start: return  # nothing is recorded of these steps: the fit was stopped in their last batch
     norm = next((o.grad_norm for o in self.learn.cbs if vars(o).get('grad_norm') is not None), None)
     if norm is not None: logs['grad_norm'] = float(norm)
     tr.logged = n
@@ -470,7 +471,7 @@ def _speed(name, since, samples, steps):
     t = perf_counter()-since
     return {f'{name}_runtime':round(t, 4), f'{name}_samples_per_second':round(samples/t, 3), f'{name}_steps_per_second':round(steps/t, 3)}
 
-# %% ../../nbs/56_transformers.ipynb #9bcd298c
+# %% ../../nbs/56_transformers.ipynb #11573ed6
 @patch
 def after_validate(self:Transformers):
     tr,learn,kind = self.trainer,self.learn,self._kind()
@@ -489,7 +490,7 @@ def _values(self:Transformers, kind):
     "Loss and metrics of the evaluation, as the recorder has them"
     r = getattr(self.learn, 'recorder', None)
     if r is None: return {}
-    if kind=='epoch': return {k:r._row.get(k) for k in r.valid_names}
+    if kind=='epoch': return {k:r.row.get(k) for k in r.valid_names}
     return dict(zip(r.valid_names, self.learn.final_record or [], strict=False))
 
 # %% ../../nbs/56_transformers.ipynb #1125d7e2
@@ -608,10 +609,11 @@ def cleanup_evaluate(self:Transformers):
     vars(tr.state).update(state)
     for k,v in zip(_flags, flags, strict=True): setattr(tr.control, k, v)
 
-# %% ../../nbs/56_transformers.ipynb #afd66b6e
+# %% ../../nbs/56_transformers.ipynb #e7e8fa16
 @patch
 def _take_up(self:Transformers, sd):
     tr = self.trainer
     vars(tr.state).update(sd)
     tr.first = tr.logged = tr.state.global_step
+    tr.seen,tr.start = self.learn.count.opt_steps,len(self.learn.recorder.lrs)
     self._plan()

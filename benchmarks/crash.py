@@ -1,0 +1,227 @@
+"""Runs that are killed, begun again until they are done, and compared with ones that were left alone
+
+A small network is trained by a script of one line that matters, `fit(…, resume=folder)`. Its process is killed by SIGKILL: at a random
+time, or at one of the operations that touch the disk (a write, a sync, a rename, a deletion), at random, too; then the script is run
+again, until it is done. What it leaves has to be equal, bit for bit, to what a run that nobody killed leaves: weights, optimizer, history,
+counters, state of callbacks, and the checkpoints that are kept, the best among them. In between, whatever the kill left behind, the
+folder must have a checkpoint to go on from, if it had one before.
+
+    python -m benchmarks.crash -n 200
+
+Processes are forked from this one, which has torch loaded and never trains, so that they begin at once. Each has a time limit and a group
+of its own; only its leader is killed, as the workers of a loader often live on for some seconds. Waiting for the disk is left out: it
+matters to power cuts, not to kills.
+"""
+import hashlib, os, random, select, shutil, signal, sys, tempfile, time, torch, traceback, warnings
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from torch import nn
+from torch.nn import functional as F
+from torch.utils.data import DataLoader, Dataset, TensorDataset
+from learnloop import (EMA, CheckpointCallback, GradientAccumulation, GradientClip, Learner, MixedPrecision, ReduceLROnPlateau, SaveModelCallback, SeededItems,
+    accuracy, list_checkpoints, newest_checkpoint, set_seed)
+from learnloop.saving import read_state, write_state
+from learnloop.storage import HashingFile
+
+N_EPOCH,EVERY,KILLS,LIMIT = 3,2,6,60  # epochs, steps between checkpoints, kills of a run at most, seconds for a process
+
+# ---- what is trained
+
+class Noisy(Dataset):
+    "Items with noise of two generators"
+    def __init__(self, n=24): self.x = torch.linspace(-1, 1, n)[:,None].repeat(1, 3)
+    def __len__(self): return len(self.x)
+    def __getitem__(self, i): return self.x[i] + .1*torch.randn(3) + .1*random.random(),(self.x[i].sum()>0).long()
+
+def plain(n=24):
+    x = torch.linspace(-1, 1, n)[:,None].repeat(1, 3)
+    return TensorDataset(x, (x.sum(1)>0).long())
+
+SGD = partial(torch.optim.SGD, momentum=.9)
+
+def setup(opt=torch.optim.AdamW, ds=plain, fit='fit', cbs=list, background=False, **kwargs):
+    "A function that makes a learner, the name of its method that trains, and whether checkpoints are written in the background"
+    def _learner(folder):
+        set_seed(3)
+        model = nn.Sequential(nn.Linear(3, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(.3), nn.Linear(8, 2))
+        dl = DataLoader(ds(), batch_size=4, shuffle=True, **kwargs)
+        return Learner((dl, DataLoader(plain(8), 4)), model, F.cross_entropy, opt, lr=.02, cbs=cbs(), metrics=accuracy, path=folder, model_dir='.')
+    return _learner,fit,background
+
+def _clipped(): return [GradientAccumulation(10), GradientClip(.5)]
+def _tracked(): return [ReduceLROnPlateau(patience=1), SaveModelCallback(fname='best')]
+def _averaged(): return [EMA(.8)]
+def _bf16(): return [MixedPrecision('bf16')]
+
+SETUPS = dict(
+    sgd=setup(SGD), adamw=setup(), one_cycle=setup(fit='fit_one_cycle'), noisy=setup(ds=Noisy), accumulation=setup(SGD, cbs=_clipped), ema=setup(cbs=_averaged),
+    bf16=setup(cbs=_bf16), tracked=setup(cbs=_tracked), background=setup(fit='fit_one_cycle', background=True),
+    workers=setup(ds=Noisy, num_workers=2), persistent=setup(fit='fit_one_cycle', ds=lambda: SeededItems(Noisy(), 5), num_workers=2, persistent_workers=True),
+    everything=setup(ds=Noisy, fit='fit_one_cycle', num_workers=2, background=True, cbs=lambda: _clipped() + _bf16()))
+
+# ---- what comes of it
+
+def content(c):
+    "What the checkpoint `c` has, hashed; times of the clock are in none of it"
+    return {nm:hashlib.blake2b((c.path/nm).read_bytes()).hexdigest() for nm in ('model.pt','opt.pt')} | dict(metrics=c.metrics, at=[c.manifest[k] for k in ('epoch','next','batch')])
+
+def result(learn, folder):
+    "All that a run leaves"
+    r = learn.recorder
+    own = {o.name:o.state_dict() for o in learn.cbs if o.name not in ('recorder','checkpoint')}
+    files = {p.name:hashlib.blake2b(p.read_bytes()).hexdigest() for p in sorted(learn.path.glob('*.pth'))}
+    there = [(o.step, o.damage, content(o)) for o in list_checkpoints(folder)]
+    left = sorted(p.name for p in folder.iterdir() if p.name[0]=='.' and p.name!='.lock')
+    history = dict(raw=list(r.raw_losses), lrs=list(r.lrs), iters=list(r.iters), values=r.values, columns=r.columns)
+    return dict(model=dict(learn.model.state_dict()), opt=learn.opt.state_dict(), count=dict(vars(learn.count)), history=history, callbacks=own, files=files,
+        checkpoints=there, left=left)
+
+def difference(a, b, at=''):
+    "Where `a` and `b` differ, or None"
+    if type(a) is not type(b): return f'{at}: {a!r}, {b!r}'
+    if isinstance(a, torch.Tensor): return None if a.dtype==b.dtype and torch.equal(a, b) else f'{at}: {a}, {b}'
+    if isinstance(a, dict):
+        if list(a)!=list(b): return f'{at}: {list(a)}, {list(b)}'
+        return next((d for k in a if (d := difference(a[k], b[k], f'{at}.{k}'))), None)
+    if isinstance(a, (list,tuple)):
+        if len(a)!=len(b): return f'{at}: {a}, {b}'
+        return next((d for i,(x,y) in enumerate(zip(a, b, strict=True)) if (d := difference(x, y, f'{at}[{i}]'))), None)
+    return None if a==b or a!=a and b!=b else f'{at}: {a!r}, {b!r}'
+
+# ---- processes
+
+OPS = 'fsync','rename','replace','mkdir','unlink','rmdir'
+
+def count_ops(kill_at=None):
+    "Count the operations on files from now on, and be killed at one of them; returns the counter"
+    n = [0]
+    def _counted(f):
+        def _f(*args, **kwargs):
+            n[0] += 1
+            if n[0]==kill_at: os.kill(os.getpid(), signal.SIGKILL)
+            return f(*args, **kwargs)
+        return _f
+    os.fsync = lambda fd: None
+    for nm in OPS: setattr(os, nm, _counted(getattr(os, nm)))
+    HashingFile.write = _counted(HashingFile.write)
+    return n
+
+def train(name, root, kill_at=None):
+    "The script of the run"
+    warnings.simplefilter('ignore')
+    os.chdir(root)
+    n,(mk,fit,background),folder = count_ops(kill_at),SETUPS[name],Path('run')
+    learn = mk('.')
+    saver = CheckpointCallback(folder, every_steps=EVERY, every_epochs=1, keep=1, best=1, background=background)
+    with learn.no_bar(), learn.no_logging(): getattr(learn, fit)(N_EPOCH, cbs=saver, resume=folder)
+    write_state('result.pt', result(learn, folder) | dict(ops=n[0]))
+
+def spawn(f, *args, limit=LIMIT, kill_after=None, log=os.devnull):
+    "Run `f` in a process of its own: its exit code, negative for a signal, and its process group"
+    if not (pid := os.fork()):
+        code = 1
+        try:
+            os.setpgid(0, 0)
+            fd = os.open(log, os.O_WRONLY|os.O_CREAT|os.O_APPEND)
+            for o in (1, 2): os.dup2(fd, o)
+            f(*args)
+            code = 0
+        except BaseException: traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+    fd = os.pidfd_open(pid)
+    try:
+        if not select.select([fd], [], [], limit if kill_after is None else kill_after)[0]:
+            os.kill(pid, signal.SIGKILL)
+            if kill_after is None: raise TimeoutError(f'a process ran for more than {limit} s: {args}')
+    finally:
+        os.close(fd)
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    return code,pid
+
+def end(groups):
+    "Kill what is left of process groups"
+    for o in groups:
+        try: os.killpg(o, signal.SIGKILL)
+        except ProcessLookupError: pass
+
+def run(name, root, log, **kill):
+    "Run the script once: was it killed? An error is one"
+    after = kill.pop('after', None)
+    code,pid = spawn(train, name, root, kill.pop('at', None), kill_after=after, log=log)
+    if code not in (0, -signal.SIGKILL): raise AssertionError(f'{name} ended with {code}:\n{log.read_text()}')
+    return code!=0,pid
+
+def sound(folder):
+    "Steps of the newest checkpoint that can be gone on from, without a lock and changing nothing; 0 if there is none"
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')  # none is damaged
+        c = newest_checkpoint(folder)
+    return c.step if c else 0
+
+def trial(name, root, want, seconds, rng, n_max=KILLS):
+    "Kill a run, at most `n_max` times, until it is done, and compare: number of kills, and of those inside a save"
+    root.mkdir()
+    kills,in_save,last,groups,again = 0,0,0,[],True
+    try:
+        while again:
+            if kills>=n_max: kill = {}
+            elif rng.random()<.5: kill = dict(at=rng.randint(1, want['ops']))
+            else: kill = dict(after=rng.uniform(.02, seconds))
+            again,pid = run(name, root, root/'log', **kill)
+            groups.append(pid)
+            step = sound(root/'run')
+            assert step>=last, f'{name}: the newest checkpoint was of step {last}, and is of {step} after {kill}'
+            last = step
+            kills += again
+            in_save += again and any(p.name.startswith(('.tmp','.old','.del')) for p in (root/'run').glob('.*'))
+    finally: end(groups)
+    got,kept = read_state(root/'result.pt') | dict(ops=want['ops']),[o[0] for o in want['checkpoints']]
+    got['checkpoints'] = [o for o in got['checkpoints'] if o[0] in kept]  # a run killed after its last save has deleted nothing since
+    diff = difference(want, got)
+    assert diff is None, f'{name}: killed {kills} times, it differs {diff}\n{(root/"log").read_text()}'
+    return kills,in_save
+
+def reference(name, root):
+    "What a run leaves that isn't killed, and how many seconds it takes"
+    root.mkdir()
+    start = time.monotonic()
+    _,pid = run(name, root, root/'log')
+    end([pid])
+    return read_state(root/'result.pt'),time.monotonic()-start
+
+def main(argv=None):
+    "Kill runs of all setups in turn, as many times as asked"
+    p = ArgumentParser('benchmarks.crash', description=__doc__, formatter_class=RawDescriptionHelpFormatter)
+    p.add_argument('-n', type=int, default=30, help='number of kills (default: %(default)s)')
+    p.add_argument('--seed', type=int, default=0, help='of the times (default: %(default)s)')
+    p.add_argument('--setups', nargs='+', default=list(SETUPS), choices=list(SETUPS), metavar='NAME', help=', '.join(SETUPS))
+    opt = p.parse_args(argv)
+    torch.set_num_threads(1)  # a pool of threads wouldn't survive a fork
+    for o in ('numpy.random','torch._dynamo'): import_module(o)  # as the first step of an optimizer does, which takes longer than all the training
+    root,rng,tally,lost,i = Path(tempfile.mkdtemp()),random.Random(opt.seed),{o:[0, 0, 0, 0] for o in opt.setups},0,0
+    wants = {o:reference(o, root/o) for o in opt.setups}
+    while (n := sum(o[1] for o in tally.values()))<opt.n:
+        t = tally[name := opt.setups[i%len(opt.setups)]]
+        i += 1
+        t[0] += 1
+        try: kills,in_save = trial(name, root/f'{name}-{i}', *wants[name], rng, min(KILLS, opt.n-n))
+        except (AssertionError,TimeoutError,ValueError) as e:
+            print(e, f'(see {root/f"{name}-{i}"})', file=sys.stderr, flush=True)
+            t[3] += 1
+            t[1] += 1
+            continue
+        t[1] += kills
+        t[2] += in_save
+        shutil.rmtree(root/f'{name}-{i}')
+    lost = sum(o[3] for o in tally.values())
+    print(f'{"setup":<14}{"runs":>6}{"kills":>7}{"in a save":>11}{"lost":>6}')
+    for k,v in (tally | dict(all=[sum(o) for o in zip(*tally.values(), strict=True)])).items(): print(f'{k:<14}{v[0]:>6}{v[1]:>7}{v[2]:>11}{v[3]:>6}')
+    if not lost: shutil.rmtree(root)
+    return lost>0
+
+if __name__=='__main__': sys.exit(main())

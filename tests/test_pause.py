@@ -1,0 +1,236 @@
+"Fits that stop in a process go on there to the same end, bit for bit; batches that failed can be run again"
+import gc, random, weakref
+import numpy as np, pytest, torch
+from helpers import FIT, all_events
+from learnloop import Callback, CheckpointCallback, EMA, GradientAccumulation, GradientClip, Learner, MixedPrecision, accuracy, event, on, set_seed
+from torch import nn
+from torch.nn import functional as F
+from torch.utils.data import DataLoader, Dataset, TensorDataset
+
+N_EPOCH = 2
+
+@pytest.fixture(autouse=True)
+def fast(monkeypatch):
+    "Waiting for the disk is tested elsewhere"
+    monkeypatch.setattr('os.fsync', lambda fd: None)
+
+class Noisy(Dataset):
+    "Items with noise of all three generators; `at(i)` is called for each"
+    def __init__(self, n=14, at=None): self.x,self.at = torch.linspace(-1, 1, n)[:,None].repeat(1, 3),at
+    def __len__(self): return len(self.x)
+    def __getitem__(self, i):
+        x = self.x[i] + .1*torch.randn(3) + .1*random.random() + .1*float(np.random.rand())
+        if self.at: self.at(i)
+        return x,(self.x[i].sum()>0).long()
+
+def plain(n=14):
+    x = torch.linspace(-1, 1, n)[:,None].repeat(1, 3)
+    return TensorDataset(x, (x.sum(1)>0).long())
+
+def mk_learner(ds=None, opt=torch.optim.AdamW, cbs=(), metrics=accuracy, **kwargs):
+    "A learner of 4 batches, with dropout and batch norm, the same at each call"
+    set_seed(3)
+    model = nn.Sequential(nn.Linear(3, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(.3), nn.Linear(8, 2))
+    dl = DataLoader(ds or plain(), batch_size=4, shuffle=True, **kwargs)
+    return Learner((dl, DataLoader(plain(8), 4)), model, F.cross_entropy, opt, lr=.01, cbs=list(cbs), metrics=metrics)
+
+def state(learn):
+    "All that two runs are compared by"
+    r = learn.recorder
+    return dict(model={k:v.clone() for k,v in learn.model.state_dict().items()}, opt=learn.opt.state_dict()['state'], raw=r.raw_losses, lrs=r.lrs, values=r.values,
+        iters=r.iters, count=vars(learn.count), cbs={o.name:sd for o in learn.cbs if (sd := o.state_dict())}, rng=torch.get_rng_state(), python=random.getstate(), numpy=str(np.random.get_state()))
+
+def check(a, b, at=''):
+    "Are two states equal, bit for bit?"
+    assert type(a) is type(b), f'{at}: {a!r}, {b!r}'
+    if isinstance(a, torch.Tensor): assert torch.equal(a, b), at
+    elif isinstance(a, dict):
+        assert a.keys()==b.keys(), at
+        for k in a: check(a[k], b[k], f'{at}.{k}')
+    elif isinstance(a, (list,tuple)):
+        assert len(a)==len(b), f'{at}: {len(a)}, {len(b)}'
+        for i,(x,y) in enumerate(zip(a, b, strict=True)): check(x, y, f'{at}[{i}]')
+    else: assert a==b or (a!=a and b!=b), f'{at}: {a!r}, {b!r}'
+
+class Boom(Exception): pass
+
+class At(Callback):
+    "Calls `f(learn)` at the calls `ns` of the event `name`; it isn't heard in other learners' runs"
+    order = 65
+    def __init__(self, name, *ns, f):
+        super().__init__(name=f'at_{name}', **{name: At.hit})
+        self.ns,self.f,self.seen = ns,f,0
+    def hit(self):
+        self.seen += 1
+        if self.seen in self.ns: self.f(self.learn)
+
+class Tally(Callback):
+    "Has state of its own, in counters of filters, too"
+    def __init__(self): self.n = 0
+    @on(event.after_batch, every=3)
+    def third(self): self.n += 1
+    def before_fit(self): self.n = 0
+    def state_dict(self): return Callback.state_dict(self) | dict(n=self.n)
+    def load_state_dict(self, sd):
+        Callback.load_state_dict(self, sd)
+        self.n = sd['n']
+
+SETUPS = dict(
+    plain = lambda **kw: mk_learner(**kw),
+    noisy = lambda **kw: mk_learner(Noisy(), **kw),
+    accum = lambda **kw: mk_learner(cbs=[GradientAccumulation(7), GradientClip(.5), Tally()], **kw),
+    ema   = lambda **kw: mk_learner(Noisy(), cbs=[EMA(.8)], **kw),
+    bf16  = lambda **kw: mk_learner(cbs=[MixedPrecision('bf16')], **kw))
+
+FITS = dict(fit=lambda learn, **kw: learn.fit(N_EPOCH, **kw), one_cycle=lambda learn, **kw: learn.fit_one_cycle(N_EPOCH, **kw),
+    max_steps=lambda learn, **kw: learn.fit(None, max_steps=6, **kw), steps_per_epoch=lambda learn, **kw: learn.fit(N_EPOCH, steps_per_epoch=3, **kw))
+
+def quiet(learn, f, *args, **kwargs):
+    with learn.no_logging(): return f(learn, *args, **kwargs)
+def go_on(learn): quiet(learn, Learner.resume)
+
+_wholes = {}
+def whole(setup, fit='fit'):
+    "The state at the end of the run that nothing interrupts"
+    if (setup, fit) not in _wholes:
+        quiet(learn := SETUPS[setup](), FITS[fit])
+        _wholes[setup,fit] = state(learn)
+    return _wholes[setup,fit]
+
+EVENTS = [e for e in all_events(FIT) if 'cancel' not in e and e!='after_exception']
+
+def boom(learn): raise Boom
+
+def stopped(learn, fit, *cbs, error=Boom, **kwargs):
+    with pytest.raises(error): quiet(learn, FITS[fit], cbs=list(cbs), **kwargs)
+    assert learn.open==[] and not learn._halt
+    return learn
+
+@pytest.mark.parametrize('name', [o for o in EVENTS if o!='before_fit'])
+def test_with_keep_failed_it_goes_on_after_an_error_at_any_event(name):
+    setup,fit = [('ema','fit'), ('accum','one_cycle'), ('noisy','max_steps'), ('bf16','steps_per_epoch')][EVENTS.index(name)%4]
+    learn = stopped(SETUPS[setup](), fit, cb := At(name, 1, 3, f=boom), keep_failed=True)
+    while learn.paused:
+        try: go_on(learn)
+        except Boom: pass
+    assert cb.seen>=min(3, N_EPOCH) or name in ('after_fit','cleanup_fit')
+    check(state(learn), whole(setup, fit))
+    assert learn.failed is None
+
+def test_an_error_before_anything_has_begun_leaves_nothing_to_resume():
+    learn = stopped(mk_learner(), 'fit', At('before_fit', 1, f=boom), keep_failed=True)
+    with pytest.raises(RuntimeError, match='nothing to resume'): learn.resume()
+
+def test_an_error_between_two_batches_needs_nothing_kept():
+    def bad(i, left=[9]):
+        left[0] -= 1
+        if not left[0]: raise Boom
+    learn = stopped(mk_learner(Noisy(at=bad)), 'one_cycle')
+    go_on(learn)
+    check(state(learn), whole('noisy', 'one_cycle'))
+
+def test_an_error_in_the_middle_of_a_batch_says_what_to_do():
+    learn = stopped(mk_learner(), 'fit', At('before_step', 2, f=boom))
+    with pytest.raises(RuntimeError, match='keep_failed=True.*resume=folder'): learn.resume()
+    learn.fit(1)
+    with pytest.raises(RuntimeError, match='the last fit ended'): learn.resume()
+
+def test_a_new_fit_forgets_the_pause():
+    learn = stopped(mk_learner(), 'fit', At('before_step', 2, f=boom), keep_failed=True)
+    assert learn.paused and learn.failed
+    with learn.no_logging(): learn.fit(1)
+    assert learn.paused is learn.failed is None
+
+@pytest.mark.parametrize('batch', [1, 3])
+def test_an_error_while_it_goes_back_leaves_the_pause(batch):
+    learn = stopped(mk_learner(Noisy()), 'fit', At('before_batch', batch+4, f=boom), keep_failed=True)
+    once = At('before_train', 1, f=boom)
+    learn.add_cb(once)
+    with pytest.raises(Boom): go_on(learn)
+    learn.remove_cb(once)
+    go_on(learn)
+    check(state(learn), whole('noisy'))
+
+@pytest.mark.parametrize('keep', [False, True])
+def test_nothing_is_held_afterwards(keep):
+    "The pause holds no graph, no batch unless asked to, and goes when the fit has ended"
+    refs,kept = [],[]
+    def note(learn): refs.extend(map(weakref.ref, (learn.pred, learn.xb[0])))
+    learn = mk_learner(cbs=[At('after_loss', 2, f=note)])
+    stopped(learn, 'fit', At(*(('after_batch', 2) if keep else ('before_fetch', 3)), f=boom), keep_failed=keep)
+    gc.collect()
+    assert [r() is None for r in refs]==[True, not keep]
+    def tensors(o):
+        if isinstance(o, torch.Tensor): kept.append(o)
+        elif isinstance(o, dict): [tensors(v) for v in o.values()]
+        elif isinstance(o, (list,tuple)): [tensors(v) for v in o]
+    tensors(learn.paused.state)
+    assert kept and not any(o.grad_fn for o in kept)
+    go_on(learn)
+    assert learn.paused is learn.failed is None
+
+def test_lr_find_leaves_the_pause_as_it_was():
+    learn = mk_learner(Noisy())
+    learn.add_cb(At('before_fetch', 3, f=boom))
+    with pytest.raises(Boom): quiet(learn, Learner.lr_find, show_plot=False)
+    assert learn.paused is None
+    learn.remove_cb(At)
+    stopped(learn, 'fit', At('before_fetch', 3, f=boom))
+    quiet(learn, Learner.lr_find, show_plot=False, num_it=3, suggest_funcs=None)
+    assert learn.paused
+    go_on(learn)
+    check(state(learn), whole('noisy'))
+
+REPLAYED = dict(SETUPS, workers=lambda: mk_learner(Noisy(), num_workers=2))
+
+@pytest.mark.parametrize('fit', FITS)
+@pytest.mark.parametrize('setup', REPLAYED)
+def test_a_failed_batch_is_replayed_without_a_trace(setup, fit):
+    learn,seen = REPLAYED[setup](),[]
+    if setup=='workers' and fit!='fit': pytest.skip('workers take time to start')
+    def note(cb): seen.append((cb.learn.xb, cb.learn.yb, cb.learn.pred, cb.learn.loss, cb.learn.iter))
+    name,n = [('after_loss', 3), ('after_backward', 4), ('after_batch', 2)][list(FITS).index(fit)%3]
+    stopped(learn, fit, Callback(name='note', **{name:note}), At(name, n, f=boom), keep_failed=True)
+    want = state(learn)
+    for _ in range(3): res = learn.replay_batch()
+    xb,yb,pred,loss,i = seen[n-1]
+    assert all(map(torch.equal, (*res.xb, *res.yb, res.pred, res.loss), (*xb, *yb, pred, loss))) and i==seen[-1][4]==n-1
+    assert res.pred.grad_fn is None and res.grads.keys()=={n for n,_ in learn.model.named_parameters()}
+    assert {'note', f'at_{name}'}<={*res.heard[name]} and 'recorder' in res.heard['after_batch']
+    check(state(learn), want)
+    if setup=='workers': return
+    go_on(learn)
+    check(state(learn), whole(setup, fit))
+
+def test_an_error_comes_again_and_what_led_to_it_is_there():
+    def bad(cb): raise Boom
+    learn = stopped(mk_learner(), 'fit', Callback(after_loss=bad), keep_failed=True)
+    for _ in range(2):
+        with pytest.raises(Boom): learn.replay_batch()
+        assert learn.failed.replay.loss is None or learn.failed.replay.xb[0].shape==(4, 3)
+    learn.failed.args['cbs'] = []
+    assert learn.replay_batch().loss>0 and learn.count.opt_steps==0 and learn.paused
+
+def test_a_batch_that_is_a_dict_is_replayed():
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lin = nn.Linear(3, 1)
+        def forward(self, x, y): return dict(loss=F.mse_loss(self.lin(x)[:,0], y), out=self.lin(x))
+    b = dict(x=torch.ones(2, 3), y=torch.zeros(2))
+    learn = stopped(Learner([b]*3, Model()), 'fit', At('after_loss', 2, f=boom), keep_failed=True)
+    res = learn.replay_batch()
+    assert res.pred['out'].shape==(2, 1) and res.pred['out'].grad_fn is None and res.xb[0].keys()==b.keys()
+
+def test_nothing_to_replay_is_said():
+    learn = stopped(mk_learner(), 'fit', At('before_step', 2, f=boom))
+    with pytest.raises(RuntimeError, match='keep_failed=True'): learn.replay_batch()
+    learn = stopped(mk_learner(), 'fit', At('before_validate', 1, f=boom), keep_failed=True)
+    with pytest.raises(RuntimeError, match='no batch of training'): learn.replay_batch()
+
+def test_a_replay_writes_nothing(tmp_path):
+    saver = CheckpointCallback(tmp_path, every_steps=1)
+    learn = stopped(mk_learner(cbs=[saver]), 'fit', At('before_step', 3, f=boom), keep_failed=True)
+    files = {p:p.stat().st_mtime_ns for p in tmp_path.rglob('*')}
+    learn.replay_batch()
+    assert {p:p.stat().st_mtime_ns for p in tmp_path.rglob('*')}==files and saver in learn.cbs
