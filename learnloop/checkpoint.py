@@ -26,23 +26,24 @@ from .optimizer import get_hypers, opts
 from .saving import _fit_model, _model_state, _opt_state, _param_names, _unwrapper
 from .storage import Checkpoint, from_plain, list_checkpoints, locked_folder, new_checkpoint, newest_checkpoint, prune, to_plain
 
-# %% ../nbs/61_checkpoint.ipynb #04a5634f
+# %% ../nbs/61_checkpoint.ipynb #e783698b
 def _rng(learn): return {nm:get() for nm,get,_ in _rngs((learn.dls.train, learn.dls.valid))}
 
 def _set_rng(learn, states):
     for nm,_,put in _rngs((learn.dls.train, learn.dls.valid)):
         if nm in states: put(_by_tuples(states[nm]) if nm=='python' else states[nm])
 
-def _by_lists(o): return [_by_lists(v) for v in o] if isinstance(o, tuple) else o  # Python's own are 625 numbers: a list of them is written as a tensor
+# %% ../nbs/61_checkpoint.ipynb #d25a2bbf
+def _by_lists(o): return [_by_lists(v) for v in o] if isinstance(o, tuple) else o
 def _by_tuples(o): return tuple(map(_by_tuples, o)) if isinstance(o, (list,tuple)) else o
 
-# %% ../nbs/61_checkpoint.ipynb #0f8911dd
+# %% ../nbs/61_checkpoint.ipynb #56aa6523
 class _Skip:
     "The batches of indices that `batches` gives; in the next pass, those before number `n` are passed over"
     def __init__(self, batches): self.batches,self.n = batches,0
     def __len__(self): return len(self.batches)
     def __iter__(self):
-        self.it,self.todo,self.n = iter(self.batches),self.n,0
+        self.it,self.todo = iter(self.batches),self.n
         return self
     def __next__(self):
         self.seek()
@@ -56,6 +57,11 @@ def _draws(ds):
     while isinstance(ds, Subset): ds = ds.dataset
     return not isinstance(ds, (TensorDataset,SeededItems,list,range))
 
+def _can_skip(dl):
+    if not isinstance(dl, DataLoader) or dl.batch_sampler is None or isinstance(dl.dataset, IterableDataset): return False
+    return dl._iterator is None and not _draws(dl.dataset)
+
+# %% ../nbs/61_checkpoint.ipynb #7f47515d
 def _seek(dl, n, state=None, warm=False, rewind=noop):
     "An iterator over `dl` from batch `n` on, and how it came there; `rewind` sets the random numbers that the pass began with"
     if state is not None:
@@ -66,14 +72,12 @@ def _seek(dl, n, state=None, warm=False, rewind=noop):
         if warm and _warmed(dl): rewind()
         if skip: skip.n = n
         batches = iter(dl)
-    if skip: skip.seek()
+    if skip:
+        skip.seek()
+        skip.n = 0  # not at the first `iter` of it: a loader with workers begins twice
     else:
         for _ in range(n): next(batches, None)
     return batches,'passing over indices' if skip else f'going through {n} batches again'
-
-def _can_skip(dl):
-    if not isinstance(dl, DataLoader) or dl.batch_sampler is None or isinstance(dl.dataset, IterableDataset): return False
-    return dl._iterator is None and not _draws(dl.dataset)
 
 # %% ../nbs/61_checkpoint.ipynb #76d02c70
 @contextmanager
@@ -120,7 +124,7 @@ class SeededItems(Dataset):
             if np_random := sys.modules.get('numpy.random'): np_random.seed(seed%2**32)
             return self.ds[i]
 
-# %% ../nbs/61_checkpoint.ipynb #9c4ea51c
+# %% ../nbs/61_checkpoint.ipynb #ce517a7d
 @patch
 def _place(self:Learner):
     "Where the fit is: the epoch, what is next in it, and how many of its batches are done"
@@ -134,7 +138,8 @@ def _capture(self:Learner, place, weights=True):
     "The whole state at `place`, of tensors as they are, not copied"
     is_in = self.phases['fit'] in self.open
     state = dict(loop=dict(place, train_iter=self.train_iter, pct_train=self.pct_train, base=self._base, n_epoch=(self._asked, self.n_epoch),
-        count=dict(vars(self.count)), warm=self._warm(place)), rng={k:{nm:_by_lists(v) for nm,v in o.items()} for k,o in dict(self._marks, now=self._now(place)).items()}, config=self._conf if is_in else self._config(),
+        count=dict(vars(self.count)), warm=self._warm(place)), config=self._conf if is_in else self._config(),
+        rng={k:{nm:_by_lists(v) for nm,v in o.items()} for k,o in dict(self._marks, now=self._now(place)).items()},
         callbacks={nm:sd for nm,sd in self._states(place).items() if sd}, loader=self._loader_state(place), **self._module_state(place))
     if weights: state |= dict(model=_model_state(self.model), opt=_opt_state(self.opt, self.model))
     else: state['hypers'] = [[{k:v for k,v in g.items() if k!='params'} for g in o.param_groups] for o in opts(self.opt)]
@@ -176,14 +181,16 @@ def _warm(self:Learner, place=None):
     nm = dict(train='train', validate='valid').get(place and place['next'])
     return [k for k in now if k!=nm or k in self._warmed]
 
-# %% ../nbs/61_checkpoint.ipynb #567d3a4b
+# %% ../nbs/61_checkpoint.ipynb #963e1351
 @patch
 def _config(self:Learner):
     "What a resumed fit must have in common with the one that was saved"
     dl,limit,hypers = self.dls.train,next((o for o in self.cbs if isinstance(o, StepLimit)), None),get_hypers(self.opt)
-    res = dict(optimizer=[type(o).__name__ for o in opts(self.opt)], callbacks=sorted(o.name for o in self.cbs if type(o).__name__[0]!='_'),
+    cbs = [o for o in self.cbs if type(o).__name__[0]!='_' and type(o).__name__ not in ('CheckpointCallback', 'ProgressCallback')]  # which change nothing
+    res = dict(optimizer=[type(o).__name__ for o in opts(self.opt)], callbacks=sorted(o.name for o in cbs),
         train_batches=batch_len(dl), valid_batches=None if self.dls.valid is None else batch_len(self.dls.valid), items=batch_len(getattr(dl, 'dataset', None)),
-        batch_size=getattr(dl, 'batch_size', None), workers=getattr(dl, 'num_workers', None), max_steps=limit and limit.max_steps, steps_per_epoch=limit and limit.steps_per_epoch)
+        batch_size=getattr(dl, 'batch_size', None), workers=getattr(dl, 'num_workers', None),
+        max_steps=limit and limit.max_steps, steps_per_epoch=limit and limit.steps_per_epoch)
     res |= {k:[g.get(k) for g in hypers] for k in hypers[0]}
     if not any(getattr(type(o), 'freezes', False) for o in self.cbs): res['frozen'] = [n for p,n in _param_names(self.model).items() if not p.requires_grad]
     if any(map(_by_length, self.cbs)): res['n_epoch'] = self.n_epoch
@@ -202,7 +209,7 @@ def _compare(old, new, accept, where):
         raise ValueError(f'{where} is of another run: ' + '; '.join(f'{k} was {a!r} and is {b!r}' for k,(a,b) in bad.items()) +
             f'. If that is as it should be: accept={list(bad)!r}; if not, give this run a folder of its own')
 
-# %% ../nbs/61_checkpoint.ipynb #4486d210
+# %% ../nbs/61_checkpoint.ipynb #b570e12d
 def _write(folder, state, info):
     "Write `state` as a checkpoint"
     _write_files(folder, state['loop']['count']['opt_steps'], _files(state), info)
@@ -217,6 +224,7 @@ def _write_files(folder, step, files, info):
     with new_checkpoint(folder, step, **info) as write:
         for nm,o in files.items(): write(nm, o)
 
+# %% ../nbs/61_checkpoint.ipynb #c23d3110
 @patch
 def _save_whole(self:Learner, folder, place, write, **info):
     "Fire the `save` phase around `write(folder, state, info)`"
@@ -241,7 +249,7 @@ def save_checkpoint(self:Learner,
     done = self._save_whole(folder := Path(folder), self._place(), _write, **info)
     return Checkpoint(folder/f'step-{self.count.opt_steps:09d}') if done else None
 
-# %% ../nbs/61_checkpoint.ipynb #74a52b9d
+# %% ../nbs/61_checkpoint.ipynb #ed05d709
 Learner.paused = Learner.failed = Learner._asked = Learner._conf = None
 Learner._marks,Learner._noted,Learner._held,Learner._warmed,Learner._base = {},(None, None),{},[],0
 Learner._still = False  # Is it between two batches, as a signal wanted?
@@ -270,11 +278,12 @@ def _take_off(self:Learner):
     self._going = going = self._find(*ask) if ask else None
     if going:
         self.epoch = going.state['loop']['epoch']
-        _set_rng(self, going.state['rng'].get('fit', {}))
+        self._marks = {k:v for k,v in going.state['rng'].items() if k!='now'}
+        _set_rng(self, self._marks.get('fit', {}))
     return going
 Learner._ask = None
 
-# %% ../nbs/61_checkpoint.ipynb #af849e79
+# %% ../nbs/61_checkpoint.ipynb #e732664b
 @patch
 def _begin(self:Learner):
     if self.phases['evaluate'] not in self.open: self._warmed = self._warm()
@@ -291,8 +300,9 @@ def _pass(self:Learner):
     _set_epoch(self.dl, self.count.epochs)
     if going:
         n = going.state['loop']['batch']
-        if any(isinstance(o, StepLimit) and o.endless for o in self.cbs): batches,going.how = iter(self.dl),f'going through the batches of a pass again'
-        elif going.args is None or not isinstance(self.dls.train, Iterator): batches,going.how = _seek(self.dl, n, going.state['loader'], 'train' in going.state['loop']['warm'], _rewind)
+        if any(isinstance(o, StepLimit) and o.endless for o in self.cbs): batches,going.how = iter(self.dl),'going through the batches of a pass again'
+        elif going.args is None or not isinstance(self.dls.train, Iterator):
+            batches,going.how = _seek(self.dl, n, going.state['loader'], 'train' in going.state['loop']['warm'], _rewind)
         else: batches,going.how = iter(self.dl),'where it is'
         self.iter = n-1
         self._arrive(going)
@@ -300,6 +310,7 @@ def _pass(self:Learner):
     self._noted = n,_rng(self)  # a sampler may draw its seed in the first fetch
     return (_Noting(self, batches) if _may_draw(self.dl) else batches),n
 
+# %% ../nbs/61_checkpoint.ipynb #460a0d42
 def _may_draw(dl):
     "Are items made in this process, by code that may draw random numbers?"
     if isinstance(dl, DataLoader): return not dl.num_workers and _draws(dl.dataset)
@@ -345,14 +356,14 @@ def _check_state(self:Learner, going):
     _fit_model(self.model, going.state['model'], going.where)
     self._take_opt(going.state['opt'], going.where)
 
-# %% ../nbs/61_checkpoint.ipynb #29a9e964
+# %% ../nbs/61_checkpoint.ipynb #f42d6c78
 @patch
 def _put_back(self:Learner, going):
     "Have all state as in `going`, random numbers last"
     s = going.state
+    self._load_cbs(going)
     vars(self.count).update(s['loop']['count'])
     self.train_iter,self.pct_train,self._base = (s['loop'][k] for k in ('train_iter','pct_train','base'))
-    self._load_cbs(going)
     self._put_modules(going)
     self._put_length(s)
     for nm in s['loop']['warm']: _warmed(getattr(self.dls, nm, None))
@@ -382,20 +393,20 @@ def _put_length(self:Learner, s):
     (asked,now),limits = s['loop']['n_epoch'],('max_steps','steps_per_epoch')
     if asked==self._asked and all(s['config'].get(k)==(self._conf or {}).get(k) for k in limits): self.n_epoch = now
 
-# %% ../nbs/61_checkpoint.ipynb #4fefce38
+# %% ../nbs/61_checkpoint.ipynb #3154af28
 @patch
 def _load_cbs(self:Learner, going):
     todo = [o for o in self.cbs if o.name in going.state['callbacks'] or (going.args and o.calls)]
-    kept = [(o, deepcopy(o.state_dict())) for o in todo]
-    try:
+    with ExitStack() as undo:
         for o in todo:
+            was,flags = deepcopy(o.state_dict()),{k:v for k,v in vars(o).items() if k=='_loaded'}
             try: o.load_state_dict(deepcopy(going.state['callbacks'].get(o.name, {})))
             except Exception as e:
                 e.add_note(f'learnloop: while {o.label} took up its state from {going.where}')
                 raise
-    except BaseException:
-        for o,sd in kept: o.load_state_dict(sd)
-        raise
+            undo.callback(vars(o).update, flags)
+            undo.callback(o.load_state_dict, was)
+        undo.pop_all()
 
 @patch
 def _arrive(self:Learner, going):
@@ -438,7 +449,7 @@ class CheckpointCallback(Callback):
         self.larger = not ('loss' in monitor or 'error' in monitor) if larger is None else larger
         self._open,self._writing,self._error,self._wanted,self._last,self._sound = None,None,None,None,None,set()
 
-# %% ../nbs/61_checkpoint.ipynb #eeabac9c
+# %% ../nbs/61_checkpoint.ipynb #366b1fcb
 @patch
 def before_fit(self:CheckpointCallback):
     with ExitStack() as undo:
@@ -468,6 +479,7 @@ def _check_folder(self:CheckpointCallback):
 @patch
 def before_evaluate(self:CheckpointCallback): "An evaluation is not saved"
 
+# %% ../nbs/61_checkpoint.ipynb #e33bd720
 def _inexact(dl):
     "Why a fit with the loader `dl` can't be gone on with exactly in the middle of an epoch, or None"
     if isinstance(dl, Iterator): return 'it can be gone through once, so a fit that goes on is exact only if it gives the same batches again in the next process'
@@ -505,7 +517,7 @@ def after_epoch(self:CheckpointCallback):
     due = self.every_epochs and e%self.every_epochs==0
     if due or self._wanted is not None or e>=self.learn.n_epoch or self.best: self.save(metrics=metrics, **self._wanted or {})
 
-# %% ../nbs/61_checkpoint.ipynb #673aaf6d
+# %% ../nbs/61_checkpoint.ipynb #e8e57011
 @patch
 def save(self:CheckpointCallback,
     **info # Plain data for the manifest
@@ -516,13 +528,14 @@ def save(self:CheckpointCallback,
         self._wanted = info
         return
     place,step,self._wanted = learn._place(),learn.count.opt_steps,None
-    if self._last==(place, step): return  # nothing has happened since
+    if info.get('consistent', True) and self._last==(place, step): return  # nothing has happened since
     self._join()
     old = Checkpoint(self.folder/f'step-{step:09d}')  # of the same weights: this one takes its place
-    if old.path.name in self._sound: info = dict(metrics=old.metrics) | info
+    if info.get('consistent', True) and old.path.name in self._sound: info = dict(metrics=old.metrics) | info
     learn._save_whole(self.folder, place, self._write_aside if self.background else self._write_now, **info)
     self._last,self._time = (place, step),time.monotonic()
 
+# %% ../nbs/61_checkpoint.ipynb #b9aed527
 @patch
 def _write_now(self:CheckpointCallback, folder, state, info): self._finish(folder, state['loop']['count']['opt_steps'], _files(state), info)
 
@@ -541,11 +554,11 @@ def _is_sound(self:CheckpointCallback, c):
         self._sound.add(c.path.name)
     return True
 
-# %% ../nbs/61_checkpoint.ipynb #93b9664f
+# %% ../nbs/61_checkpoint.ipynb #e00a0343
 @patch
 def _write_aside(self:CheckpointCallback, folder, state, info):
     step,seen = state['loop']['count']['opt_steps'],{}
-    try: files = {k:v if k[-5:]=='.json' else _map(v, 'detach', partial(_copied, seen)) for k,v in _files(state).items()}
+    try: files = {k:v if k[-5:]=='.json' else _map(v, 'detach', partial(_on_cpu, seen)) for k,v in _files(state).items()}
     except (MemoryError,RuntimeError) as e:
         if not isinstance(e, MemoryError) and 'memory' not in str(e): raise
         warnings.warn(f'no memory for a copy ({e}): the checkpoint of step {step} is written at once', stacklevel=2)
@@ -556,12 +569,13 @@ def _write_aside(self:CheckpointCallback, folder, state, info):
     self._writing = threading.Thread(target=_run, name='learnloop checkpoint')  # no daemon: the process waits for it
     self._writing.start()
 
-def _copied(seen, t):
+def _on_cpu(seen, t):
     "A copy of `t` on the CPU, one for each place in memory"
     key = t.device,t.data_ptr(),t.dtype,t.shape,t.stride()
     if not t.numel() or t.layout!=torch.strided or key not in seen: seen[key] = t.detach().to('cpu', copy=True),t
     return seen[key][0]
 
+# %% ../nbs/61_checkpoint.ipynb #0bc7ee91
 @patch
 def _join(self:CheckpointCallback):
     if self._writing: self._writing.join()
@@ -573,7 +587,7 @@ def _raise(self:CheckpointCallback):
     err,self._error = self._error,None
     if err is not None: raise err
 
-# %% ../nbs/61_checkpoint.ipynb #8a21a649
+# %% ../nbs/61_checkpoint.ipynb #38ec9318
 @patch
 def _whole(self:Learner):
     "Is the fit at a place that it can go on from: between two batches of training, or in the validation of an epoch?"
@@ -586,6 +600,7 @@ def _can_save(self:Learner):
     at = [p.name for p in self.open]
     return self._whole() or self._going is None and (at in (['fit'], ['fit', 'epoch']) or at[:1]!=['fit'] and 'batch' not in at)
 
+# %% ../nbs/61_checkpoint.ipynb #3700f759
 @patch
 def after_exception(self:CheckpointCallback):
     if not self.on_error or self._open is None or self.learn.phases['save'] in self.learn.open or self.learn._going: return
@@ -610,13 +625,13 @@ def _fit_helpers(self:Learner, cbs, resume, accept, keep_failed):
     there = any(isinstance(o, CheckpointCallback) or o is CheckpointCallback for o in (*self.cbs, *listify(cbs)))
     return res + [CheckpointCallback(resume)]*(not there)
 
-# %% ../nbs/61_checkpoint.ipynb #b906213d
+# %% ../nbs/61_checkpoint.ipynb #65bedd6b
 @patch
 def load_checkpoint(self:Learner,
     folder, # Of a run, for its newest checkpoint, or of a checkpoint, or a `Checkpoint`
     accept=True # What may be different from the checkpoint: see `fit`
 )->Learner: # The learner itself
-    "Have the whole state as it was saved: all of it or, after an error, none"
+    "Have the whole state as it was saved, checked before anything is changed"
     c = folder if isinstance(folder, Checkpoint) else Checkpoint(folder) if (Path(folder)/'manifest.json').exists() else newest_checkpoint(folder)
     if c is None: raise FileNotFoundError(f'{folder} has no checkpoint')
     if self.opt is None: self.create_opt()
@@ -627,7 +642,7 @@ def load_checkpoint(self:Learner,
     self.epoch,self._marks = going.state['loop']['epoch'],{k:v for k,v in going.state['rng'].items() if k=='fit'}
     return self
 
-# %% ../nbs/61_checkpoint.ipynb #6634dacc
+# %% ../nbs/61_checkpoint.ipynb #7248d245
 class _KeepFailed(Callback):
     order,safe_in_evaluate,remove_on_fetch = -math.inf,True,True
     def before_fit(self): self.state = self.held = None
@@ -637,7 +652,8 @@ class _KeepFailed(Callback):
     def before_fetch(self):
         if self.learn.training: self._keep(self.learn._place())
     def after_fetch(self):
-        if self.learn.training and self.learn.batch is not None: self.held = SimpleNamespace(batch=_copied(self.learn.batch), rng=_rng(self.learn), n_iter=self.learn.n_iter)
+        learn = self.learn
+        if learn.training and learn.batch is not None: self.held = SimpleNamespace(batch=_copied(learn.batch), rng=_rng(learn), n_iter=learn.n_iter)
     def _keep(self, place):
         if self.learn._going is None: self.held,self.state = None,deepcopy(self.learn._capture(place))
     def cleanup_fit(self): self.state = self.held = None
@@ -687,7 +703,7 @@ class _Sized:
     def __iter__(self): return self.it
     def __len__(self): return self.n
 
-# %% ../nbs/61_checkpoint.ipynb #8217bdd9
+# %% ../nbs/61_checkpoint.ipynb #f2971dfb
 @patch
 def replay_batch(self:Learner)->SimpleNamespace: # `xb`, `yb`, `pred`, `loss`, `grads` by name, and `heard`: by event, the callbacks that hear it
     "Run the batch that failed again, with its random numbers and callbacks, and leave everything as it is, the optimizer included"
@@ -702,7 +718,8 @@ def replay_batch(self:Learner)->SimpleNamespace: # `xb`, `yb`, `pred`, `loss`, `
     args = f.args | dict(n_epoch=f.args['n_epoch'] or state['loop']['epoch']+1, max_steps=None, steps_per_epoch=None, keep_failed=False, cbs=_Only(res))
     away = [o for o in (*self.cbs, *cbs) if getattr(o, 'writes', False)]
     f.replay = res
-    with (self._signals(), _replaced(self, 'failed', None), _replaced(self, 'paused', None), self.added_cbs(cbs), self.undone(), self.removed_cbs(away), self.no_logging(),
-            self.no_bar(), _replaced(self.dls, 'train', _Sized(_train(), f.n_iter) if f.n_iter else _train()), _replaced(self.dls, 'valid', None)):
+    quiet = self.no_logging(),self.no_bar(),_replaced(self.dls, 'train', _Sized(_train(), f.n_iter) if f.n_iter else _train()),_replaced(self.dls, 'valid', None)
+    with self._signals(), _replaced(self, 'failed', None), _replaced(self, 'paused', None), self.added_cbs(cbs), self.undone(), self.removed_cbs(away), ExitStack() as stack:
+        for o in quiet: stack.enter_context(o)
         self.fit(**args, resume=_From(state, 'the failed batch'))
     return res

@@ -235,7 +235,7 @@ def _why_empty(dl):
     return f"{type(dl).__name__}{why} yielded no batch: " + (
         "use a smaller batch_size or drop_last=False" if drop and n else "check its dataset and sampler")
 
-# %% ../nbs/02_data.ipynb #36869a0a
+# %% ../nbs/02_data.ipynb #61aaae5c
 def _set_epoch(dl, epoch):
     "Tell samplers and datasets whose order or items depend on the number of the epoch"
     batches,ds = getattr(dl, 'batch_sampler', None),getattr(dl, 'dataset', None)
@@ -244,6 +244,7 @@ def _set_epoch(dl, epoch):
     for o in (dl, getattr(dl, 'sampler', None), batches, getattr(batches, 'sampler', None), ds):
         if hasattr(o, 'set_epoch'): o.set_epoch(epoch)
 
+# %% ../nbs/02_data.ipynb #0f3b2e5b
 class Endless:
     "Go through `dl` again and again; a new iteration goes on where the last one stopped"
     def __init__(self,
@@ -262,19 +263,10 @@ class Endless:
             except StopIteration: self._it = None
             if is_new: raise ValueError(_why_empty(self.dl))
 
-    def _next(self):
-        b = next(self._it)
-        self._n += 1
-        return b
-    def _begin(self, n=0):
-        self._start = {nm:get() for nm,get,_ in _rngs([self.dl])}
-        _set_epoch(self.dl, self._passes)
-        self._it,self._n,self._passes = iter(self.dl),n,self._passes+1
-        for _ in range(n): next(self._it)
-
     def state_dict(self)->dict: # Batches taken in this pass, and the random numbers that it began with
         "Return the place in the data"
-        return dict(n=self._n, rng=self._start, passes=self._passes-1) if self._it is not None else dict(passes=self._passes)
+        begun = self._it is not None  # not yet, if its first fetch was interrupted
+        return dict(n=self._n, rng=self._start, passes=self._passes-1) if begun and self._n else dict(passes=self._passes-begun)
     def load_state_dict(self,
         sd:dict # What `state_dict` returned
     ):
@@ -285,6 +277,20 @@ class Endless:
             self._it,self._passes = None,sd.get('passes', 0)
             if 'n' in sd: self._begin(sd['n'])
     def __repr__(self): return f'Endless({type(self.dl).__name__}, {batch_len(self.dl) or "?"} batches a pass)'
+
+# %% ../nbs/02_data.ipynb #2253f18e
+@patch
+def _next(self:Endless):
+    b = next(self._it)
+    self._n += 1
+    return b
+
+@patch
+def _begin(self:Endless, n=0):
+    self._start = {nm:get() for nm,get,_ in _rngs([self.dl])}
+    _set_epoch(self.dl, self._passes)
+    self._it,self._n,self._passes = iter(self.dl),n,self._passes+1
+    for _ in range(n): next(self._it)
 
 # %% ../nbs/02_data.ipynb #4068171a
 def _check_loader(name, o):

@@ -7,9 +7,9 @@ Docs: https://learnloop.github.io/learnloop/interrupt.html.md"""
 # %% auto #0
 __all__ = ['Terminated']
 
-# %% ../nbs/62_interrupt.ipynb #b7e59773
+# %% ../nbs/62_interrupt.ipynb #55241ac0
 import os, signal, sys, threading, torch
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from fastcore.basics import patch
 from .checkpoint import CheckpointCallback
 from .learner import Learner
@@ -20,10 +20,11 @@ class Terminated(SystemExit):
     def __init__(self): super().__init__(128+signal.SIGTERM)
     def __str__(self): return 'SIGTERM'
 
-# %% ../nbs/62_interrupt.ipynb #9d6580f8
+# %% ../nbs/62_interrupt.ipynb #51972b46
 class _Signals:
     "The handlers of a learner, while it runs"
     def __init__(self, learn): self.learn,self.pid,self.state,self.old,self.late,self.due,self.raised = learn,os.getpid(),'coming',{},[],None,False
+    def loaders(self): return [getattr(self.learn.dls, k, None) for k in ('train','valid')]
     def take(self, name):
         o = getattr(signal, name, None)
         h = signal.SIG_IGN if o is None else signal.getsignal(o)
@@ -32,21 +33,19 @@ class _Signals:
         signal.signal(o, self)
 
     def install(self):
-        loaders = [getattr(self.learn.dls, k, None) for k in ('train','valid')]
-        workers = any(getattr(o, 'num_workers', 0) for o in loaders)
+        workers = any(getattr(o, 'num_workers', 0) for o in self.loaders())
         if workers: torch.utils.data._utils.signal_handling._set_SIGCHLD_handler()  # first: torch sets it once, and never again
         saves = any(isinstance(o, CheckpointCallback) for o in self.learn.cbs)
         for o in ('SIGINT', 'SIGTERM', *['SIGUSR1']*saves, *['SIGCHLD']*workers): self.take(o)
         self.state = 'on'
         while self.late: signal.raise_signal(self.late.pop(0))
     def give_back(self):
-        for o,h in reversed(self.old.items()):
-            if o==signal.SIGINT: self.state = 'gone'  # from here on it may raise
-            if signal.getsignal(o) is self: signal.signal(o, h)
-        self.state = 'gone'
-        while self.late: signal.raise_signal(self.late.pop(0))
+        with ExitStack() as todo:  # in reverse, and all of it, whatever a handler from before raises
+            todo.callback(lambda: [signal.raise_signal(o) for o in self.late])
+            todo.callback(setattr, self, 'state', 'gone')
+            for o,h in self.old.items(): todo.callback(lambda o, h: signal.getsignal(o) is self and signal.signal(o, h), o, h)
 
-# %% ../nbs/62_interrupt.ipynb #09026c05
+# %% ../nbs/62_interrupt.ipynb #fb87b49b
 def _as_before(h, signum, frame):
     if callable(h): return h(signum, frame)
     signal.signal(signum, signal.SIG_DFL)
@@ -62,38 +61,46 @@ def __call__(self:_Signals, signum, frame):
     except BaseException as err: e = err.with_traceback(None)  # which would hold frames, and their batch
     if e is None and signum==signal.SIGINT: e = KeyboardInterrupt()
     if e is None and signum==signal.SIGTERM: e = Terminated()
-    if e is not None: self.end(e, signum)
-    elif signum!=getattr(signal, 'SIGCHLD', None): self.learn._halt = self.learn._halt or self.save
+    if e is not None: self._end(e, signum)
+    elif signum!=getattr(signal, 'SIGCHLD', None): self.learn._halt = self.learn._halt or self._save
 
-# %% ../nbs/62_interrupt.ipynb #633022ea
+# %% ../nbs/62_interrupt.ipynb #642ac8f5
 @patch
-def inside(self:_Signals):
+def _inside(self:_Signals):
     "Is a batch under way, of this learner or of one in whose callbacks it runs?"
     h = self.old.get(signal.SIGINT)
-    return 'batch' in (p.name for p in self.learn.open) or isinstance(h, _Signals) and h.inside()
+    return 'batch' in (p.name for p in self.learn.open) or isinstance(h, _Signals) and h._inside()
 
 @patch
-def end(self:_Signals, e, signum):
+def _end(self:_Signals, e, signum):
     "Raise `e`, at once or between two batches"
     again,told = self.due is not None,isinstance(self.old.get(signal.SIGINT), _Signals)
     if not again or isinstance(e, SystemExit): self.due = e
     if again and signum==signal.SIGINT: raise e
     if self.raised: return
-    self.learn._halt = self.halt
-    if [p.name for p in self.learn.open[-1:]]==['fetch'] and self.learn.batch is None: self.halt()
+    self.learn._halt = self._halt
+    if [p.name for p in self.learn.open[-1:]]==['fetch'] and self.learn.batch is None and not self.learn._over: self._halt()
     if again or told or signum not in (signal.SIGINT, signal.SIGTERM): return
     what = 'Ctrl-C: stopping after this batch; once more stops at once' if signum==signal.SIGINT else 'SIGTERM: stopping after this batch'
     with suppress(OSError, ValueError, RuntimeError): print(what, file=sys.stderr, flush=True)  # to a broken pipe, or within another print: never mind
 
 @patch
-def halt(self:_Signals):
-    if self.inside(): return  # this is an evaluation in a callback, and its batch isn't done
+def _halt(self:_Signals):
+    if self._inside(): return  # this is an evaluation in a callback, and its batch isn't done
     self.learn._halt,self.learn._still,self.raised = None,True,True
     raise self.due
 
-# %% ../nbs/62_interrupt.ipynb #f1c217ac
+# %% ../nbs/62_interrupt.ipynb #866680fc
 @patch
-def save(self:_Signals):
+def _bury(self:_Signals):
+    for dl in self.loaders():
+        if (it := getattr(dl, '_iterator', None)) is None: continue
+        dl._iterator = None
+        it._shutdown_workers()  # now: whoever keeps the exception would keep them, and torch complain of dead ones
+
+# %% ../nbs/62_interrupt.ipynb #57ea0f5d
+@patch
+def _save(self:_Signals):
     self.learn._still = True
     if self.learn._whole():
         self.learn._halt = None
@@ -105,7 +112,7 @@ def save(self:_Signals):
 def after_create(self:CheckpointCallback):
     if self.learn._handled: self.learn._handled.take('SIGUSR1')  # it was added by the fit
 
-# %% ../nbs/62_interrupt.ipynb #60921e6d
+# %% ../nbs/62_interrupt.ipynb #c3fc591c
 @patch
 @contextmanager
 def _signals(self:Learner):
@@ -121,8 +128,10 @@ def _signals(self:Learner):
         if signals.due not in (None, e) and not signals.raised: e.add_note(f'learnloop: {signals.due!r} was to end the run after this batch')
         raise
     finally:
-        if not signals.raised and signals.due is not None and not signals.inside(): due.append(signals.due)
-        signals.state,signals.due = 'going',None
+        signals.state = 'going'  # what comes from here on waits until the handlers from before are back
+        if signals.due is not None: signals._bury()
+        if not signals.raised and signals.due is not None and not signals._inside(): due.append(signals.due)
+        signals.due = None
         self._halt,self._handled,self._still = None,None,False
         signals.give_back()
     if due: raise due.pop()  # it came after the last batch

@@ -319,7 +319,7 @@ def unfreeze(self:Learner):
     "Train all groups"
     self.freeze_to(0)
 
-# %% ../nbs/04_learner.ipynb #66054d21
+# %% ../nbs/04_learner.ipynb #1ea6f277
 class StepLimit(Callback):
     "End epochs, or the fit, by number of optimizer steps: the loader seems to end there"
     order,safe_in_evaluate = -9,True
@@ -348,7 +348,9 @@ class StepLimit(Callback):
     def after_train(self):
         if self.done: self.learn.n_epoch = self.learn.epoch+1
 
-    def state_dict(self): return {k:v for k in ('first','begun') if (v := getattr(self, k)) is not None} | ({'pass': o.state_dict()} if (o := self.endless) else {})
+    def state_dict(self):
+        sd = dict(first=self.first, begun=self.begun, **{'pass': self.endless.state_dict() if self.endless else self._pass})
+        return {k:v for k,v in sd.items() if v is not None}
     def load_state_dict(self, sd):
         self.first,self.begun,self._pass = sd.get('first'),sd.get('begun'),sd.get('pass')
         if self.endless and self._pass: self.endless.load_state_dict(self._pass)
@@ -369,7 +371,7 @@ def _count(self:StepLimit):
     if self.max_steps: learn.pct_train = (n-self.first)/self.max_steps
     else: learn.pct_train = (learn.epoch + (n-self.begun)/self.steps_per_epoch)/learn.n_epoch
 
-# %% ../nbs/04_learner.ipynb #071aa003
+# %% ../nbs/04_learner.ipynb #e4a3f890
 @patch
 def fit(self:Learner,
     n_epoch:int|None=None, # Epochs to train for; None if `max_steps` says when to stop
@@ -386,7 +388,8 @@ def fit(self:Learner,
 )->None:
     "Train for `n_epoch` epochs, validating after each"
     self._check_fit(n_epoch, start_epoch, max_steps, steps_per_epoch)
-    limit,cbs = [StepLimit(max_steps, steps_per_epoch)] if max_steps or steps_per_epoch else [],[mk_cb(o) for o in _listed(cbs)]
+    cbs = [mk_cb(o) for o in _listed(cbs)]
+    limit = [StepLimit(max_steps, steps_per_epoch)] if max_steps or steps_per_epoch else []
     self._fit_args = dict(n_epoch=n_epoch, lr=lr, wd=wd, cbs=cbs, max_steps=max_steps, steps_per_epoch=steps_per_epoch, keep_failed=keep_failed)
     with self._signals(), self.added_cbs([*limit, *cbs, *self._fit_helpers(cbs, resume, accept, keep_failed)]):
         if reset_opt or self.opt is None: self.create_opt()

@@ -78,7 +78,7 @@ class ShortEpochCallback(LimitBatches):
         if isinstance(pct, bool) or not isinstance(pct, Real) or not 0<pct<=1: raise ValueError(f'pct is {pct!r}: it must be a share, above 0 and up to 1')
         super().__init__(float(pct), float(pct) if short_valid else None)
 
-# %% ../nbs/47_limits.ipynb #811f99cc
+# %% ../nbs/47_limits.ipynb #d06def75
 @contextmanager
 def _as_then(states, *dls):
     "Have random numbers as in `states`, inside a `with` block, if there are any"
@@ -98,19 +98,21 @@ class OverfitBatches(Callback):
     def before_evaluate(self): "Other evaluations than that of the epoch use their own loader"
     def before_train(self):
         dl = self.learn.dls.train
-        if self._source is not dl: self._source,self._kept = dl,self._draw(dl)
+        if self._source is not dl: self._draw(dl)
         self._swap()
     def _draw(self, dl):
         was = self._drawn if self._kept is None else None  # a run that is resumed has the batches that it had
         with _as_then(was, dl):
             self._drawn = was or {nm:get() for nm,get,_ in _rngs([dl])}
-            return list(FirstBatches(dl, self.n))
+            self._source,self._kept = dl,list(FirstBatches(dl, self.n))
     def state_dict(self): return Callback.state_dict(self) | (dict(drawn=self._drawn) if self._kept is not None else {})
     def load_state_dict(self, sd):
         Callback.load_state_dict(self, sd)
         if self._kept is None: self._drawn = sd.get('drawn')
     def before_validate(self):
-        if self._kept is not None and self.learn.phases['evaluate'] not in self.learn.open: self._swap()
+        if self._drawn is None or self.learn.phases['evaluate'] in self.learn.open: return
+        if self._kept is None: self._draw(self.learn.dls.train)
+        self._swap()
     def _swap(self): self.learn.dl,self.learn.n_iter = self._kept,len(self._kept)
 
 # %% ../nbs/47_limits.ipynb #7a2c312c

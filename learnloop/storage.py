@@ -8,11 +8,13 @@ Docs: https://learnloop.github.io/learnloop/storage.html.md"""
 __all__ = ['VERSION', 'to_plain', 'from_plain', 'HashingFile', 'new_checkpoint', 'DamagedCheckpoint', 'Checkpoint', 'Checkpoints',
            'list_checkpoints', 'newest_checkpoint', 'prune', 'locked_folder']
 
-# %% ../nbs/60_storage.ipynb #631ca8c3
-import errno, hashlib, json, math, os, platform, re, secrets, shutil, threading, time, torch, warnings
+# %% ../nbs/60_storage.ipynb #4f687f01
+import errno, hashlib, json, math, os, platform, re, secrets, shutil, sys, time, torch, warnings
 from collections import OrderedDict
 from contextlib import contextmanager
 from pathlib import Path
+from queue import Queue
+from threading import Thread
 from fastcore.basics import patch
 from torch import Tensor
 from .saving import _sync_folder, read_state, write_state
@@ -75,33 +77,49 @@ def from_plain(
     if '$items' in o: return {from_plain(k, tensors):from_plain(v, tensors) for k,v in o['$items']}
     return {k:from_plain(v, tensors) for k,v in o.items()}
 
-# %% ../nbs/60_storage.ipynb #6a1ec8f2
+# %% ../nbs/60_storage.ipynb #bdb7b9c5
 class HashingFile:
     "A new file that knows its size and hash"
     def __init__(self,
         path # Where it is written; it mustn't be there yet
-    ): self.f,self.size,self._hash = open(path, 'xb'),0,hashlib.blake2b(digest_size=32)
+    ):
+        self.f,self.size,self._hash = open(path, 'xb'),0,hashlib.blake2b(digest_size=32)
+        self._rest,self._todo,self._beside = bytearray(),Queue(8),Thread(target=self._hash_all, daemon=True)
+    def _hash_all(self):
+        for o in iter(self._todo.get, None): self._hash.update(o)
+
     def write(self,
         b # Bytes
     )->int: # How many
         "Write `b`"
-        self.size += (n := memoryview(b).nbytes)
-        beside = threading.Thread(target=self._hash.update, args=(b,))
-        beside.run() if n<2**20 else beside.start()
-        try: return self.f.write(b)
-        finally:
-            if n>=2**20: beside.join()  # `b` may be gone after this
+        b,n = memoryview(b).cast('B'),2**22
+        for i in range(0, len(b), n):
+            self._rest += b[i:i+n]
+            if len(self._rest)>=n: self._hand_on()
+            self.f.write(b[i:i+n])
+        self.size += len(b)
+        return len(b)
+    def _hand_on(self):
+        if not self._beside.ident: self._beside.start()
+        self._todo.put(self._rest)
+        self._rest = bytearray()
+
     def flush(self):
         "Hand on what is buffered"
         self.f.flush()
     def close(self)->dict: # Its size in bytes, and its hash
         "Wait until it is on the disk"
-        with self.f:
-            self.f.flush()
-            os.fsync(self.f.fileno())
+        try:
+            with self.f:
+                self.f.flush()
+                os.fsync(self.f.fileno())
+        finally:
+            self._todo.put(None)
+            if self._beside.ident: self._beside.join()
+        self._hash.update(self._rest)
         return dict(size=self.size, blake2b=self._hash.hexdigest())
 
-# %% ../nbs/60_storage.ipynb #cc7a61e9
+# %% ../nbs/60_storage.ipynb #a0aa84e5
 VERSION = 1  # Of the layout; a newer one is refused by name
 
 def _hash(b): return hashlib.blake2b(b, digest_size=32).hexdigest()
@@ -111,8 +129,8 @@ def _sealed(body):
     return f'{text[:-2]},\n "blake2b": "{_hash(text.encode())}"\n}}\n'
 
 def _manifest(step, info):
-    from learnloop import __version__
-    own = dict(version=VERSION, learnloop=__version__, torch=torch.__version__, python=platform.python_version(), step=step, time=time.time(), files={})
+    own = dict(version=VERSION, learnloop=sys.modules['learnloop'].__version__, torch=torch.__version__, python=platform.python_version())
+    own |= dict(step=step, time=time.time(), files={})
     if taken := info.keys() & {*own, 'blake2b'}: raise ValueError(f'{min(taken)!r} is a name of the manifest itself: choose another')
     return own | json.loads(json.dumps(info))  # what isn't plain is an error before anything is written
 
@@ -133,7 +151,7 @@ def _space(folder, e):
     there = next(p for p in (folder, *folder.absolute().parents) if p.is_dir())
     return f': the disk is full, {shutil.disk_usage(there).free:,} bytes are free; checkpoints that were there are as they were'
 
-# %% ../nbs/60_storage.ipynb #006b86f2
+# %% ../nbs/60_storage.ipynb #52a16d90
 @contextmanager
 def new_checkpoint(
     folder, # Where checkpoints are; made if need be
@@ -165,18 +183,20 @@ def new_checkpoint(
         if old.exists() and not path.exists(): os.rename(old, path)
         e.add_note(f'learnloop: while writing {path}{_space(folder, e)}')
         raise
-    finally: _remove(old)
+    finally:
+        if path.exists(): _remove(old)
 
-# %% ../nbs/60_storage.ipynb #26e3688e
+# %% ../nbs/60_storage.ipynb #60a03a9e
 class DamagedCheckpoint(ValueError):
     "A checkpoint isn't what was written"
 
+# %% ../nbs/60_storage.ipynb #334a3b92
 class Checkpoint:
     "A checkpoint on disk: its path and what its manifest says"
     def __init__(self,
         path # Its folder
     ):
-        self.path = Path(path)
+        self.path = Path(path).expanduser()
         self.manifest,self.damage = {},''
         try: self.manifest = self._read_manifest()
         except DamagedCheckpoint as e: self.damage = str(e)
@@ -200,7 +220,7 @@ class Checkpoint:
         if self._name and body['step']!=self.step: raise DamagedCheckpoint(f'{p} is that of step {body["step"]}')
         return body
 
-# %% ../nbs/60_storage.ipynb #b92287f8
+# %% ../nbs/60_storage.ipynb #7e72a8fe
 @patch
 def verify(self:Checkpoint)->dict: # The manifest
     "Check sizes and hashes of all files; a `DamagedCheckpoint` names the first that isn't what was written"
@@ -215,6 +235,7 @@ def verify(self:Checkpoint)->dict: # The manifest
         if is_hash!=want['blake2b']: raise DamagedCheckpoint(f'{p} is damaged: its hash is not that of what was written')
     return self.manifest
 
+# %% ../nbs/60_storage.ipynb #e1372ee7
 @patch
 def read(self:Checkpoint,
     name:str, # Of a file in it
@@ -226,7 +247,7 @@ def read(self:Checkpoint,
     try: return json.loads(p.read_bytes())
     except (ValueError, RecursionError) as e: raise DamagedCheckpoint(f'{p} is no JSON ({e})') from e
 
-# %% ../nbs/60_storage.ipynb #62a22ae9
+# %% ../nbs/60_storage.ipynb #8b11b0b1
 class Checkpoints(list):
     "A list of `Checkpoint`s, a table in notebooks and in print"
     head = 'step','epoch','written','MB','metrics',''
@@ -240,7 +261,9 @@ class Checkpoints(list):
         rows = [self.head, *self.rows()]
         width = [max(len(r[i]) for r in rows) for i in range(len(self.head))]
         return '\n'.join('  '.join(v.ljust(w) for v,w in zip(r, width, strict=True)).rstrip() for r in rows)
+    def _repr_markdown_(self): return '\n'.join('| ' + ' | '.join(o) + ' |' for o in (self.head, ['---']*len(self.head), *self.rows()))
 
+# %% ../nbs/60_storage.ipynb #f75e3f99
 def list_checkpoints(
     folder, # Of a run
     verify:bool=True # Check the hashes of all files, which takes reading them?

@@ -11,6 +11,10 @@ from torch.nn import functional as F
 
 torch.set_num_threads(1)  # the tensors are tiny: a second thread gains nothing, and waits where cores are shared
 
+def plainly(o):
+    "`o` for the id of a test: without addresses, which would differ between the processes that share a suite"
+    return re.sub(r' at 0x[0-9a-f]+', '', str(o))
+
 # Typed by hand from DESIGN.md, so that a slip in the table of the code shows up as a difference
 TAKEN_BY = dict(CancelFitException='fit', CancelEpochException='epoch', CancelTrainException='train', CancelValidException='validate',
     CancelBatchException='batch', CancelBackwardException='backward', CancelStepException='step', CancelZeroGradException='zero_grad',

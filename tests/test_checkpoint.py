@@ -1,12 +1,12 @@
 "Fits that go on from a folder: stopped anywhere, they end with the weights, the optimizer, the history and the random numbers of one that never was"
-import json, math, os, random, shutil, threading, time, warnings
+import json, math, random, threading
 from copy import deepcopy
 from functools import partial
 from pathlib import Path
 import numpy as np, pytest, torch
-from learnloop import (AccumMetric, BnFreeze, Callback, CancelFitException, CheckpointCallback, CutMix, DataLoaders, EarlyStoppingCallback, EMA, GradientAccumulation, GradientClip, GradualUnfreezing, Learner,
-    LimitBatches, MCDropoutCallback, MicroBatch, MixedPrecision, MixUp, OverfitBatches, Recorder, ReduceLROnPlateau, ReloadLoaders, SAM, SaveModelCallback, SeededItems, SWA, TorchScheduler, TrackerCallback,
-    ValidateCallback, ValidateEvery, WeightAveraging, accuracy, event, list_checkpoints, on, set_seed)
+from learnloop import (AccumMetric, BnFreeze, Callback, CheckpointCallback, EarlyStoppingCallback, EMA, GradientAccumulation, GradientClip, GradualUnfreezing,
+    Learner, LimitBatches, MCDropoutCallback, MicroBatch, MixedPrecision, MixUp, OverfitBatches, ReduceLROnPlateau, ReloadLoaders, SAM, SaveModelCallback,
+    SeededItems, SWA, TorchScheduler, ValidateCallback, ValidateEvery, WeightAveraging, accuracy, event, list_checkpoints, on, set_seed)
 from learnloop.checkpoint import _seek
 from learnloop.data import preserve_rng
 from learnloop.flow import PHASES
@@ -63,7 +63,9 @@ def plain(n=22):
     return TensorDataset(x, (x.sum(1)>0).long())
 
 def mk_model(): return nn.Sequential(nn.Linear(3, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(.3), nn.Linear(8, 2))
-def mk_loader(ds=None, **kwargs): return DataLoader(ds or plain(), **dict(batch_size=4) | ({} if {'sampler','batch_sampler'} & set(kwargs) or isinstance(ds, Stream) else dict(shuffle=True)) | kwargs)
+def mk_loader(ds=None, **kwargs):
+    shuffle = {} if 'sampler' in kwargs or isinstance(ds, Stream) else dict(shuffle=True)
+    return DataLoader(ds or plain(), **dict(batch_size=4) | shuffle | kwargs)
 def mk_learner(ds=None, opt=torch.optim.AdamW, cbs=(), metrics=accuracy, model=mk_model, dl=None, splitter=None, **kwargs):
     set_seed(3)
     model = model()
@@ -110,10 +112,11 @@ def reloaded(learn):
 # --- what is compared
 
 def state(learn):
-    r = learn.recorder
-    return dict(model={k:v.clone() for k,v in learn.model.state_dict().items()}, opt=[deepcopy(o.state_dict()) for o in (learn.opt.values() if isinstance(learn.opt, dict) else [learn.opt])],
-        buffers={k:v.clone() for k,v in learn.model.named_buffers()}, raw=list(r.raw_losses), lrs=list(r.lrs), values=r.values, records=r.records, hps=r.hps, iters=r.iters, count=vars(learn.count),
-        frozen=[p.requires_grad for p in learn.model.parameters()], cbs={o.name:o.state_dict() for o in learn.cbs}, rng=[torch.get_rng_state(), random.getstate(), np.random.get_state(legacy=False)])
+    r,opts = learn.recorder,learn.opt.values() if isinstance(learn.opt, dict) else [learn.opt]
+    return dict(model={k:v.clone() for k,v in learn.model.state_dict().items()}, buffers={k:v.clone() for k,v in learn.model.named_buffers()},
+        opt=[deepcopy(o.state_dict()) for o in opts], frozen=[p.requires_grad for p in learn.model.parameters()], count=vars(learn.count),
+        raw=list(r.raw_losses), lrs=list(r.lrs), values=r.values, records=r.records, hps=r.hps, iters=r.iters, cbs={o.name:o.state_dict() for o in learn.cbs},
+        rng=[torch.get_rng_state(), random.getstate(), np.random.get_state(legacy=False)])  # noqa: NPY002
 
 def check(a, b, at=''):
     assert type(a) is type(b), f'{at}: {a!r}, {b!r}'
@@ -139,7 +142,8 @@ class Stop(Callback):
         self.seen += 1
         if self.seen==self.n: raise Boom
 
-FITS = dict(fit=lambda learn, **kw: learn.fit(N_EPOCH, **kw), short=lambda learn, **kw: learn.fit(2, **kw), one_cycle=lambda learn, **kw: learn.fit_one_cycle(N_EPOCH, **kw),
+FITS = dict(fit=lambda learn, **kw: learn.fit(N_EPOCH, **kw), short=lambda learn, **kw: learn.fit(2, **kw),
+    one_cycle=lambda learn, **kw: learn.fit_one_cycle(N_EPOCH, **kw),
     max_steps=lambda learn, **kw: learn.fit(None, max_steps=13, **kw), steps_per_epoch=lambda learn, **kw: learn.fit(N_EPOCH, steps_per_epoch=4, **kw))
 
 def run(make, fit='fit', stop=None, folder=None, cbs=(), **kwargs):
@@ -183,25 +187,26 @@ def test_stopped_at_every_event_it_ends_the_same(e, whole_run, tmp_path):
 # --- every setting: a chain of three stops
 
 def workers(ds, **kw): return mk_learner(ds, num_workers=2, **kw)
-def two_opts(model): return dict(a=torch.optim.SGD(model[0].parameters(), .1, momentum=.9), b=torch.optim.AdamW([*model[1].parameters(), *model[4].parameters()], .01))
+def two_opts(model):
+    a,b = by_layer(model)
+    return dict(a=torch.optim.SGD(a, .1, momentum=.9), b=torch.optim.AdamW(b, .01))
 def unfrozen(): return mk_learner(splitter=by_layer, cbs=[GradualUnfreezing({0:-1, 1:0})])
 def frozen():
     learn = mk_learner(cbs=[BnFreeze()])
     learn.model[1].requires_grad_(False)
     return learn
 class OwnSampler(RandomSampler): "Draws its order from a generator of its own"
-def own_sampler(): return mk_learner(sampler=OwnSampler(plain(), generator=torch.Generator().manual_seed(8)))
-def own_batches(): return mk_learner(dl=lambda: DataLoader(plain(), batch_sampler=BatchSampler(RandomSampler(plain(), generator=torch.Generator().manual_seed(8)), 4, False)))
+def own_order(): return OwnSampler(plain(), generator=torch.Generator().manual_seed(8))
 def tensors(n=5): return [(torch.randn(4, 3, generator=torch.Generator().manual_seed(i)), torch.randint(0, 2, (4,))) for i in range(n)]
 
-SETUPS = dict(
+SETUPS = dict(  # chkstyle: ignore-node
     plain    = mk_learner,
     noisy    = lambda: mk_learner(Noisy()),
     sgd      = lambda: mk_learner(opt=partial(torch.optim.SGD, momentum=.9)),
     seeded   = lambda: mk_learner(SeededItems(Noisy(), 5)),
     stream   = lambda: mk_learner(Stream(), metrics=None),
-    sampler  = own_sampler,
-    batches  = own_batches,
+    sampler  = lambda: mk_learner(sampler=own_order()),
+    batches  = lambda: mk_learner(dl=lambda: DataLoader(plain(), batch_sampler=BatchSampler(own_order(), 4, False))),
     by_epoch = lambda: mk_learner(sampler=ByEpoch(22)),
     loader_g = lambda: mk_learner(generator=torch.Generator().manual_seed(6)),
     stateful = lambda: mk_learner(dl=lambda: Stateful(tensors())),
@@ -238,3 +243,434 @@ def test_stopped_three_times_it_ends_the_same(i, setup, tmp_path):
     if setup=='stateful' and fit=='steps_per_epoch': fit = 'fit'
     got = chain(make, fit, CHAINS[i%3], tmp_path, every=2)
     check(state(got), state(run(make, fit)), fit)
+
+# --- loaders with workers
+
+class Count(Dataset):
+    "Items without random numbers, that say which they are"
+    def __len__(self): return 12
+    def __getitem__(self, i): return torch.full((3,), i/12.),torch.tensor(i%2)
+
+def with_workers(ds=None, persistent=False, valid=False, n=2, **kw):
+    learn = mk_learner(ds, batch_size=3, num_workers=n, persistent_workers=persistent, **kw)
+    if valid: learn.dls.valid = DataLoader(plain(4), 2, num_workers=1, persistent_workers=True)
+    return learn
+
+@pytest.mark.parametrize('make,fit,stops', [
+    (lambda: with_workers(Noisy(12)), 'short', [('after_batch', 2), ('before_validate', 1)]),
+    (lambda: with_workers(SeededItems(Noisy(12), 5), True, True), 'fit', [('after_batch', 6), ('after_validate', 1)]),
+    (lambda: with_workers(Count(), True), 'fit', [('after_batch', 6), ('after_epoch', 1)]),
+    (lambda: with_workers(Count(), True), 'steps_per_epoch', [('after_batch', 7)]),
+    (lambda: with_workers(Stream(), drop_last=True), 'short', [('after_batch', 11)])], ids=['workers', 'persistent seeded, valid too', 'persistent', 'persistent, steps_per_epoch', 'stream'])
+@pytest.mark.filterwarnings('ignore:.*its workers persist')
+def test_workers(make, fit, stops, tmp_path):
+    got = chain(make, fit, stops, tmp_path, every=2)
+    check(state(got), state(run(make, fit)))
+
+@pytest.mark.parametrize('ds,kwargs,how', [(plain(), {}, 'passing over indices'), (SeededItems(Noisy()), {}, 'passing over indices'), (Noisy(), {}, 'going through 3 batches again'),
+    (plain(), dict(num_workers=2), 'passing over indices'), (SeededItems(Noisy()), dict(num_workers=2, persistent_workers=True), 'passing over indices')])
+def test_the_cheapest_way_to_a_batch_is_taken(ds, kwargs, how):
+    "And it gives the batches that all of them would have been"
+    with preserve_rng(): want = list(DataLoader(ds, 4, shuffle=True, **kwargs))[3:]
+    got,by = _seek(DataLoader(ds, 4, shuffle=True, **kwargs), 3)
+    got = list(got)
+    assert by==how and len(got)==len(want)
+    if not isinstance(ds, Noisy): check([list(o) for o in got], [list(o) for o in want])
+
+def test_a_loader_that_cannot_be_gone_on_with_is_named_before_training(tmp_path):
+    seen = []
+    def fit(dl, folder, match):
+        cbs = [CheckpointCallback(tmp_path/folder), Callback(before_epoch=lambda cb: seen.append(1))]
+        with pytest.warns(UserWarning, match=match): quiet(mk_learner(dl=dl, metrics=None), 1, cbs=cbs)
+    fit(iter(tensors()), 'a', match='list_iterator to train on: it can be gone through once')
+    fit((b for b in tensors()), 'b', match='generator to train on')
+    fit(DataLoader(Noisy(8), 4, num_workers=1, persistent_workers=True), 'c', match='Noisy may draw random numbers there.*SeededItems')
+    assert len(seen)==3
+    for i,dl in enumerate([DataLoader(SeededItems(Noisy(8)), 4, num_workers=1, persistent_workers=True), Stateful(tensors())]):
+        quiet(mk_learner(dl=dl, metrics=None), 1, cbs=CheckpointCallback(tmp_path/f'd{i}'))  # nothing is to be warned of
+
+# --- where a fit stops
+
+def quiet(learn, n=N_EPOCH, fit='fit', **kwargs):
+    with learn.no_logging(), learn.no_bar(): getattr(learn, fit)(n, **kwargs)
+    return learn
+
+class At(Callback):
+    "Does `f` at the `n`-th call of `name`"
+    def __init__(self, name, n, f):
+        super().__init__(name='stop', **{name: lambda cb: cb.hit()})
+        self.n,self.f,self.seen = n,f,0
+    def hit(self):
+        self.seen += 1
+        if self.seen==self.n: self.f(self)
+
+def boom(cb): raise Boom
+
+@pytest.mark.parametrize('fit', ['fit', 'fit_one_cycle'])
+@pytest.mark.parametrize('n', [1, 6, 7, 17, 18])
+def test_an_error_while_a_batch_is_fetched_saves_the_very_batch(fit, n, tmp_path):
+    "Also the first of an epoch and the last of all; items draw random numbers"
+    class Fails(Noisy):
+        left = -1
+        def __getitem__(self, i):
+            res = super().__getitem__(i)
+            self.left -= 1
+            if not self.left: raise Boom
+            return res
+    ds = Fails()
+    ds.left = 22*((n-1)//6) + 4*((n-1)%6) + 1
+    with pytest.raises(Boom): quiet(mk_learner(ds), fit=fit, resume=tmp_path)
+    newest = list_checkpoints(tmp_path)[-1]
+    assert newest.consistent and newest.manifest['batch']==(n-1)%6 and newest.manifest['epoch']==(n-1)//6 and 'Boom' in newest.manifest['error']
+    check(state(quiet(mk_learner(Fails()), fit=fit, resume=tmp_path)), state(quiet(mk_learner(Fails()), fit=fit)))
+
+@pytest.mark.parametrize('cbs,n', [((), 1), ((), 2), ([EMA(.5)], 2), ([WeightAveraging(every_epochs=1, buffers='recompute')], 2), ([Counts()], 3)], ids=str)
+def test_stopped_within_a_validation(cbs, n, tmp_path):
+    "Which begins anew, with the weights that are trained, and callbacks as they were before it"
+    class Here(Callback):
+        order,run_train = 99,False
+        def after_batch(self):
+            if self.learn.epoch==n-1 and self.learn.iter==1: boom(self)
+    with pytest.raises(Boom): quiet(mk_learner(Noisy(), cbs=deepcopy(cbs)), cbs=Here(), resume=tmp_path)
+    c = list_checkpoints(tmp_path)[-1]
+    assert c.manifest['next']=='validate' and c.consistent and 'live' not in str(json.loads((c.path/'state.json').read_text())['callbacks'])
+    check(state(quiet(mk_learner(Noisy(), cbs=deepcopy(cbs)), resume=tmp_path, accept='callbacks')), state(quiet(mk_learner(Noisy(), cbs=deepcopy(cbs)))))
+
+def test_a_batch_that_failed_is_kept_to_look_at_and_not_gone_on_from(tmp_path):
+    with pytest.raises(Boom): quiet(mk_learner(), cbs=At('after_step', 8, boom), resume=tmp_path)
+    torn = [o for o in list_checkpoints(tmp_path) if not o.consistent]
+    assert len(torn)==1 and torn[0].step==8 and torn[0].manifest['consistent'] is False
+    learn = quiet(mk_learner(), resume=tmp_path, accept='callbacks')
+    check(state(learn), state(quiet(mk_learner())))
+
+def test_a_finished_run_returns_at_once_with_its_history(tmp_path, capsys):
+    want,trained = state(quiet(mk_learner(cbs=[EMA(.5)]), resume=tmp_path)),[]
+    learn = mk_learner(cbs=[EMA(.5)])
+    learn.fit(N_EPOCH, resume=tmp_path, cbs=Callback(name='spy', before_batch=lambda cb: trained.append(1)), accept='callbacks')
+    check(state(learn), want)
+    assert not trained and 'its epochs are done' in capsys.readouterr().out
+    assert quiet(mk_learner(cbs=[EMA(.5)]), 1, resume=tmp_path).recorder.values==learn.recorder.values  # fewer than are done
+
+def test_a_larger_number_of_epochs_trains_on(tmp_path):
+    quiet(mk_learner(), 2, resume=tmp_path)
+    check(state(quiet(mk_learner(), 4, resume=tmp_path)), state(quiet(mk_learner(), 4)))
+
+@pytest.mark.parametrize('cb', [ReduceLROnPlateau(patience=1), TorchScheduler(partial(torch_scheds.StepLR, step_size=1), unit='epoch')], ids=str)
+def test_schedules_that_look_at_values_do_not_go_by_the_number_of_epochs(cb, tmp_path):
+    quiet(mk_learner(cbs=[deepcopy(cb)]), 2, resume=tmp_path)
+    check(state(quiet(mk_learner(cbs=[deepcopy(cb)]), 4, resume=tmp_path)), state(quiet(mk_learner(cbs=[deepcopy(cb)]), 4)))
+
+def test_a_larger_number_of_epochs_changes_a_schedule_and_is_refused(tmp_path):
+    quiet(mk_learner(), 2, 'fit_one_cycle', resume=tmp_path)
+    with pytest.raises(ValueError, match=r"n_epoch was 2 and is 4.*accept=\['n_epoch'\]"): quiet(mk_learner(), 4, 'fit_one_cycle', resume=tmp_path)
+    learn = quiet(mk_learner(), 4, 'fit_one_cycle', resume=tmp_path, accept=['n_epoch'])
+    assert len(learn.recorder.values)==4 and learn.recorder.lrs[-1]<1e-4
+
+@pytest.mark.parametrize('reset', [True, False])
+def test_an_early_stopped_run_stays_stopped(reset, tmp_path, capsys):
+    def mk(): return mk_learner(cbs=[EarlyStoppingCallback(min_delta=9., patience=1, reset_on_fit=reset)])
+    first = quiet(mk(), 6, resume=tmp_path)
+    assert len(first.recorder.values)==2
+    again = quiet(mk(), 6, resume=tmp_path)
+    again.recorder._begun = first.recorder._begun  # of an epoch that was not to be
+    check(state(again), state(first))
+
+@pytest.mark.parametrize('n', [12, 13, 14])
+def test_a_fit_of_so_many_steps_that_is_over_stays_so(n, tmp_path):
+    first = quiet(mk_learner(), None, max_steps=n, resume=tmp_path)
+    check(state(quiet(mk_learner(), None, max_steps=n, resume=tmp_path)), state(first))
+    more = quiet(mk_learner(), None, max_steps=n+3, resume=tmp_path, accept=['max_steps'])
+    assert more.count.opt_steps==n+3
+
+def test_steps_are_over_but_the_epoch_is_not(tmp_path):
+    "Stopped between the last step and the last validation"
+    def mk(): return mk_learner()
+    want = state(quiet(mk(), None, max_steps=8))
+    for i,(name,k) in enumerate([('before_validate', 2), ('after_train', 2), ('after_validate', 2)]):
+        with pytest.raises(Boom): quiet(mk(), None, max_steps=8, cbs=[At(name, k, boom), CheckpointCallback(tmp_path/str(i), every_steps=1, keep=None)])
+        check(state(quiet(mk(), None, max_steps=8, resume=tmp_path/str(i), accept='callbacks')), want)
+
+# --- several fits in one script
+
+def two(folder=None, kill=None):
+    learn = mk_learner(splitter=by_layer)
+    def kw(nm): return {} if folder is None else dict(resume=folder/nm, cbs=At('after_batch', kill or -1, boom))
+    with learn.no_bar():
+        learn.freeze()
+        quiet(learn, 2, **kw('a'))
+        learn.unfreeze()
+        quiet(learn, 2, 'fit_one_cycle', **kw('b'))
+    return learn
+
+@pytest.mark.parametrize('kills', [(3, 20), (19,), (9, 30)])
+def test_each_of_several_fits_has_its_folder(kills, tmp_path):
+    for k in kills:
+        try: two(tmp_path, k)
+        except Boom: pass
+    check(state(two(tmp_path)), state(two()))
+
+def test_fine_tune_is_two_fits(tmp_path):
+    def mk(): return mk_learner(splitter=by_layer)
+    want = state(quiet(mk(), 2, 'fine_tune'))
+    for k in (4, 9, 25):
+        try: quiet(mk(), 2, 'fine_tune', resume=tmp_path, cbs=At('after_batch', k, boom))
+        except Boom: pass
+    assert sorted(o.name for o in tmp_path.iterdir())==['frozen', 'unfrozen']
+    check(state(quiet(mk(), 2, 'fine_tune', resume=tmp_path, cbs=At('after_batch', -1, boom))), want)
+
+@pytest.mark.parametrize('then,what', [(lambda l, **kw: (l.freeze(), quiet(l, 2, **kw)), 'frozen'), (lambda l, **kw: quiet(l, 2, lr=.5, **kw), 'lr'),
+    (lambda l, **kw: quiet(l, 2, 'fit_one_cycle', **kw), 'n_epoch')])
+def test_a_second_fit_in_the_same_folder_is_refused(then, what, tmp_path):
+    learn = quiet(mk_learner(splitter=by_layer), 2, resume=tmp_path)
+    before = state(learn)
+    with pytest.raises(ValueError, match=f'{what} was'): then(learn, resume=tmp_path)
+    check({k:state(learn)[k] for k in ('model', 'count', 'raw')}, {k:before[k] for k in ('model', 'count', 'raw')})
+
+def test_the_same_cell_again_after_an_interruption(tmp_path):
+    "The same learner, which is in the middle of it"
+    want,learn = state(quiet(unfrozen())),unfrozen()
+    for k in (3, 5):
+        with pytest.raises(Boom): quiet(learn, resume=tmp_path, cbs=At('before_batch', 2+k*2, boom))
+    check(state(quiet(learn, resume=tmp_path, cbs=At('before_batch', -1, boom))), want)
+
+# --- what may differ
+
+@pytest.mark.parametrize('change,said', [
+    (dict(opt=torch.optim.SGD), r"optimizer was \['AdamW'\] and is \['SGD'\]"), (dict(ds=plain(30)), 'train_batches was 6 and is 8.*items was 22 and is 30'), (dict(batch_size=2), 'batch_size was 4 and is 2'),
+    (dict(cbs=[EMA()]), 'callbacks was .* and is .*ema'), (dict(num_workers=1), 'workers was 0 and is 1')], ids=lambda o: str(o)[:30])
+def test_a_changed_run_is_refused_field_by_field(change, said, tmp_path):
+    quiet(mk_learner(), 1, resume=tmp_path)
+    learn = mk_learner(**change)
+    before = deepcopy(learn.model.state_dict())
+    with pytest.raises(ValueError, match=said) as e: quiet(learn, 2, resume=tmp_path)
+    assert 'accept=' in str(e.value) and 'a folder of its own' in str(e.value)
+    check(dict(learn.model.state_dict()), dict(before))
+    assert learn.count.batches==0 and learn.open==[]
+
+def test_a_changed_model_is_refused_whatever_is_accepted(tmp_path):
+    quiet(mk_learner(), 1, resume=tmp_path)
+    learn = mk_learner(model=lambda: nn.Sequential(nn.Linear(3, 9), nn.BatchNorm1d(9), nn.ReLU(), nn.Dropout(.3), nn.Linear(9, 2)))
+    with pytest.raises(ValueError, match=r"'0.weight' is float32 \(9, 3\) in the model, and float32 \(8, 3\) in the file"): quiet(learn, 2, resume=tmp_path, accept=True)
+    assert learn.count.batches==0
+
+def test_what_is_accepted_is_used(tmp_path):
+    quiet(mk_learner(), 1, resume=tmp_path)
+    with pytest.raises(ValueError, match=r'lr was \[0.01\] and is \[0.5\]'): quiet(mk_learner(), 2, lr=.5, resume=tmp_path)
+    learn = quiet(mk_learner(), 2, lr=.5, resume=tmp_path, accept='lr')
+    assert learn.recorder.lrs==[.01]*6+[.5]*6
+    with pytest.raises(ValueError, match="accept has 'batchsize'.*did you mean 'batch_size'"): quiet(mk_learner(), 2, resume=tmp_path, accept='batchsize')
+
+def test_checkpoints_of_another_run_are_not_mixed_with(tmp_path):
+    quiet(mk_learner(), 1, resume=tmp_path)
+    with pytest.raises(ValueError, match='has checkpoints of another run, up to step 6, and this one is at step 0'): quiet(mk_learner(), 1, cbs=CheckpointCallback(tmp_path))
+    with pytest.raises(TypeError, match='resume is 3'): quiet(mk_learner(), 1, resume=3)
+
+# --- state of callbacks, and extras
+
+class Holds(Callback):
+    def __init__(self, v): self.v = v
+    def state_dict(self): return dict(deep=[self.v])
+    def load_state_dict(self, sd): self.v = sd['deep'][0]
+
+@pytest.mark.parametrize('v', [Path('a'), lambda: 0, object()], ids=['path', 'lambda', 'object'])
+def test_state_that_cannot_be_saved_is_refused_before_training(v, tmp_path):
+    learn = mk_learner(cbs=[Holds(v)])
+    with pytest.raises(TypeError, match=r"callbacks.holds.deep.0"): quiet(learn, 1, resume=tmp_path)
+    assert learn.count.batches==0 and not list_checkpoints(tmp_path)
+
+@pytest.mark.parametrize('v', [np.float64(.1), np.arange(3), (1, {2}), torch.ones(2), {3:'a'}, math.inf, -2**70], ids=str)
+def test_state_that_can(v, tmp_path):
+    with pytest.raises(Boom): quiet(mk_learner(cbs=[Holds(v)]), cbs=[At('after_batch', 8, boom)], resume=tmp_path)
+    learn = quiet(mk_learner(cbs=[Holds(None)]), resume=tmp_path, accept='callbacks')
+    check(learn.holds.v, v.item() if isinstance(v, np.float64) else v)
+
+def test_a_callback_that_cannot_take_its_state_up_leaves_the_learner_as_it_was(tmp_path):
+    class Refuses(Holds):
+        name,order = 'holds',99
+        def load_state_dict(self, sd): raise KeyError('deep')
+    def mk(cls): return mk_learner(cbs=[Counts(), cls(1.)])
+    quiet(mk(Holds), 2).save_checkpoint(tmp_path)
+    learn = quiet(mk(Refuses), 1)
+    before = state(learn)
+    with pytest.raises(KeyError) as e: learn.load_checkpoint(tmp_path)
+    assert any('while Refuses took up its state' in o for o in e.value.__notes__)
+    for k in ('model', 'opt', 'cbs', 'frozen'): check(state(learn)[k], before[k])
+
+def test_extras_and_weights_that_are_changed_in_before_save(tmp_path):
+    class Mine(Callback):
+        got = None
+        def before_save(self): self.learn.saved |= dict(note=dict(v=[1, torch.ones(2)]), mine='under its own name')
+        def after_load(self): self.got = self.learn.saved['note'],self.learn.saved['mine']
+    quiet(mk_learner(cbs=[Mine()]), 1, resume=tmp_path)
+    learn = quiet(mk_learner(cbs=[Mine()]), 2, resume=tmp_path)
+    check(learn.mine.got, (dict(v=[1, torch.ones(2)]), 'under its own name'))
+
+def test_the_best_model_on_disk_is_the_uninterrupted_run_s(tmp_path):
+    def mk(nm):
+        learn = mk_learner(cbs=[SaveModelCallback(monitor='valid_loss')])
+        learn.path = tmp_path/nm
+        return learn
+    want = state(quiet(mk('a')))
+    for k in (3, 9):
+        with pytest.raises(Boom): quiet(mk('b'), cbs=At('before_batch', k, boom), resume=tmp_path/'run')
+    got = state(quiet(mk('b'), cbs=At('before_batch', -1, boom), resume=tmp_path/'run'))
+    for o in (want, got):
+        for s in o['cbs']['save_model']['saves']: s.pop('path')
+    check(got, want)
+    check(*[torch.load(tmp_path/o/'models/model.pth', weights_only=True) for o in 'ab'])
+
+def test_gradients_of_an_open_window_and_buffers_that_are_not_persistent(tmp_path):
+    def mk(): return mk_learner(model=Tied, cbs=[GradientAccumulation(n_batches=4)])
+    with pytest.raises(Boom):
+        quiet(mk(), 1, cbs=[At('before_fetch', 3, lambda cb: cb.learn.checkpoint.save()), Named('after_loss', 4), CheckpointCallback(tmp_path)])
+    state_ = json.loads((list_checkpoints(tmp_path)[0].path/'state.json').read_text())
+    assert set(state_['grads'])=={'a.weight', 'a.bias', 'b.bias'} and set(state_['buffers'])=={'loose'} and state_['loop']['batch']==2
+    check(state(quiet(mk(), 1, resume=tmp_path, accept='callbacks')), state(quiet(mk(), 1)))
+
+class Named(At):
+    def __init__(self, name, n):
+        super().__init__(name, n, boom)
+        self.name = f'stop_{name}'
+
+# --- when, and which are kept
+
+def steps_of(folder): return [(o.step, o.manifest['next']) for o in list_checkpoints(folder)]
+
+@pytest.mark.parametrize('kwargs,want', [(dict(), [(6, 'epoch'), (12, 'epoch'), (18, 'epoch')]), (dict(every_epochs=2), [(12, 'epoch'), (18, 'epoch')]),
+    (dict(every_steps=5), [(5, 'train'), (10, 'train'), (15, 'train'), (18, 'epoch')]), (dict(every_minutes=1e9), [(18, 'epoch')]),
+    (dict(every_minutes=1e-9), [(i, 'epoch' if i==18 else 'train') for i in range(19)])], ids=str)
+def test_cadences(kwargs, want, tmp_path):
+    quiet(mk_learner(), cbs=CheckpointCallback(tmp_path, keep=None, **kwargs))
+    assert steps_of(tmp_path)==want
+
+def test_minutes_go_by_a_clock_that_does_not_jump(tmp_path, monkeypatch):
+    now = [0.]
+    monkeypatch.setattr('learnloop.checkpoint.time.monotonic', lambda: now[0])
+    monkeypatch.setattr('learnloop.checkpoint.time.time', lambda: -1e9*now[0])
+    quiet(mk_learner(), cbs=[CheckpointCallback(tmp_path, keep=None, every_minutes=1), Callback(name='tick', after_step=lambda cb: now.__setitem__(0, now[0]+25.))])
+    assert [o for o,_ in steps_of(tmp_path)]==[3, 6, 9, 12, 15, 18]
+
+def test_the_last_and_the_best_are_kept(tmp_path):
+    values = iter([.5, .1, .3, .2, .4, .6])
+    class Fake(Callback):
+        order = 51
+        def after_epoch(self): self.learn.recorder.values[-1][1] = next(values)
+    quiet(mk_learner(), 6, cbs=[Fake(), CheckpointCallback(tmp_path, keep=2, best=2)])
+    assert [(o.step, o.metrics['valid_loss']) for o in list_checkpoints(tmp_path)]==[(12, .1), (24, .2), (30, .4), (36, .6)]
+
+def test_one_at_the_same_step_keeps_the_metrics_that_make_it_the_best(tmp_path):
+    class Now(Callback):
+        def before_fetch(self):
+            if self.learn.training: self.learn.checkpoint.save()
+    quiet(mk_learner(), cbs=[Now(), CheckpointCallback(tmp_path, keep=1, best=3, every_steps=6)])
+    assert [o.step for o in list_checkpoints(tmp_path) if o.metrics]==[6, 12, 18]
+
+def test_on_demand_in_the_middle_of_a_batch_it_waits_for_the_end(tmp_path):
+    def save(cb):
+        cb.learn.checkpoint.save(why='asked')
+        with pytest.raises(RuntimeError, match='in the middle of an epoch'): cb.learn.save_checkpoint(tmp_path/'hand')
+        assert not list_checkpoints(tmp_path)
+    with pytest.raises(Boom): quiet(mk_learner(), cbs=[At('after_backward', 2, save), Named('after_loss', 5), CheckpointCallback(tmp_path)])
+    sound = [o for o in list_checkpoints(tmp_path) if o.consistent]
+    assert [(o.step, o.manifest['batch'], o.manifest['why']) for o in sound]==[(2, 2, 'asked')]
+    check(state(quiet(mk_learner(), resume=tmp_path, accept='callbacks')), state(quiet(mk_learner())))
+
+# --- by hand
+
+def test_saved_and_loaded_by_hand(tmp_path):
+    learn = quiet(mk_learner(cbs=[EMA(.5)]), 2)
+    c = learn.save_checkpoint(tmp_path, note='by hand')
+    assert c.step==12 and c.manifest['note']=='by hand' and c.manifest['epoch']==2
+    other = mk_learner(cbs=[EMA(.5)]).load_checkpoint(tmp_path)
+    check(state(other), state(learn))
+    check(state(mk_learner(cbs=[EMA(.5)]).load_checkpoint(c)), state(learn))
+    assert other.save_checkpoint(tmp_path/'b').manifest['epoch']==2
+    def again(learn):
+        set_seed(8)
+        return state(quiet(learn, 1))
+    check(again(other), again(learn))
+    weights = torch.load(c.path/'model.pt', weights_only=True)  # without learnloop
+    mk_model().load_state_dict(weights)
+
+def test_one_saved_by_hand_after_a_fit_can_be_gone_on_from(tmp_path):
+    "Also with averages in the model, which are no weights to train"
+    def mk(): return mk_learner(cbs=[EMA(.5)])
+    quiet(mk(), 2).save_checkpoint(tmp_path)
+    check(state(quiet(mk(), 4, resume=tmp_path)), state(quiet(mk(), 4)))
+
+def test_saved_before_any_fit(tmp_path):
+    mk_learner().save_checkpoint(tmp_path)
+    check(state(quiet(mk_learner(), 2, resume=tmp_path))['model'], state(quiet(mk_learner(), 2))['model'])
+
+def test_there_is_nothing_to_load(tmp_path):
+    with pytest.raises(FileNotFoundError, match='has no checkpoint'): mk_learner().load_checkpoint(tmp_path)
+
+def test_a_resume_from_one_folder_may_save_in_another(tmp_path):
+    quiet(mk_learner(), 1, resume=tmp_path/'a')
+    quiet(mk_learner(), 2, resume=tmp_path/'a', cbs=CheckpointCallback(tmp_path/'b'))
+    assert [o.step for o in list_checkpoints(tmp_path/'a')]==[6] and [o.step for o in list_checkpoints(tmp_path/'b')]==[12]
+
+def test_a_relative_folder_is_the_same_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    quiet(mk_learner(), 1, resume='run')
+    quiet(mk_learner(), 2, resume=tmp_path/'run', cbs=CheckpointCallback('run'))
+    assert [o.step for o in list_checkpoints(tmp_path/'run')]==[6, 12]
+
+# --- in the background
+
+class Held:
+    "Writing waits until it is let go"
+    def __init__(self, mp):
+        self.go,self.at,real = threading.Event(),[],torch.save
+        def save(*args, **kwargs):
+            if threading.current_thread() is not threading.main_thread():
+                self.at.append(args[0])
+                assert self.go.wait(20)
+            return real(*args, **kwargs)
+        mp.setattr(torch, 'save', save)
+
+def test_in_the_background_the_copy_is_of_the_old_state(tmp_path, monkeypatch):
+    held,weights = Held(monkeypatch),[]
+    class Look(Callback):
+        def after_step(self):
+            weights.append(self.learn.model[0].weight.detach().clone())
+            if len(weights)==5:
+                assert not list_checkpoints(tmp_path) and self.learn.checkpoint._writing.is_alive()  # three steps were done meanwhile
+                held.go.set()
+    saver = CheckpointCallback(tmp_path, every_minutes=1e9, background=True, keep=None)
+    class Ask(Callback):
+        name = 'ask'
+        def before_fetch(self):
+            if self.learn.training and self.learn.count.opt_steps==2: saver.save()
+    quiet(mk_learner(), 1, cbs=[Look(), Ask(), saver])
+    first = list_checkpoints(tmp_path)[0]
+    assert first.step==2 and torch.equal(first.read('model.pt')['0.weight'], weights[1]) and not torch.equal(weights[1], weights[4])
+    assert [o.step for o in list_checkpoints(tmp_path)]==[2, 6] and not [t for t in threading.enumerate() if 'checkpoint' in t.name]
+
+def test_in_the_background_it_is_as_exact(tmp_path):
+    with pytest.raises(Boom): quiet(mk_learner(Noisy(), cbs=[EMA(.5)]), cbs=[At('after_loss', 11, boom), CheckpointCallback(tmp_path, every_steps=2, background=True)])
+    check(state(quiet(mk_learner(Noisy(), cbs=[EMA(.5)]), resume=tmp_path, accept='callbacks')), state(quiet(mk_learner(Noisy(), cbs=[EMA(.5)]))))
+
+def test_in_the_background_an_error_comes_at_the_next_event_or_at_the_end(tmp_path, monkeypatch):
+    import learnloop.checkpoint as mod
+    def fail(*args, **kwargs): raise OSError('no more room')
+    for when in ('next', 'end'):
+        learn,real = mk_learner(),mod._write_files
+        saver = CheckpointCallback(tmp_path/when, background=True, **dict(every_steps=2) if when=='next' else {})
+        def broken(cb): monkeypatch.setattr(mod, '_write_files', fail)
+        def wait(cb, saver=saver):
+            if saver._writing: saver._writing.join()
+        with pytest.raises(OSError, match='no more room'): quiet(learn, 1, cbs=[saver, Callback(name='breaks', before_train=broken, after_loss=wait)])
+        assert learn.count.opt_steps==(3 if when=='next' else 6) and not list_checkpoints(tmp_path/when) and learn.open==[]
+        monkeypatch.setattr(mod, '_write_files', real)
+        quiet(learn, 1)
+
+def test_without_memory_for_a_copy_it_is_written_at_once(tmp_path, monkeypatch):
+    def fail(*args): raise MemoryError
+    monkeypatch.setattr('learnloop.checkpoint._on_cpu', fail)
+    with pytest.warns(UserWarning, match='no memory for a copy.*step 6 is written at once'): quiet(mk_learner(), 1, cbs=CheckpointCallback(tmp_path, background=True))
+    assert steps_of(tmp_path)==[(6, 'epoch')]
+
+def test_arguments_are_checked():
+    for kw in (dict(every_steps=0), dict(every_epochs=1.5), dict(keep=0), dict(best=-1), dict(every_minutes=0)):
+        with pytest.raises(ValueError, match=next(iter(kw))): CheckpointCallback('run', **kw)

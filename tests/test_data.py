@@ -9,6 +9,7 @@ from torch import tensor
 from torch.nn.utils.rnn import pack_sequence
 from torch.utils.data import BatchSampler, DataLoader, IterableDataset, TensorDataset
 from torch.utils.data import RandomSampler, SequentialSampler, SubsetRandomSampler, WeightedRandomSampler
+from helpers import plainly
 from learnloop.data import *
 
 Pair = namedtuple('Pair', 'x y')
@@ -133,7 +134,7 @@ def test_split_batch_refuses(b, n_inp, match):
 @pytest.mark.parametrize('b,want', [
     (x(), 4), ((x(3),x(5)), 3), ([x()], 4), (dict(s='abc', x=x()), 4), (Pair(None, x()), 4), (Frozen(x(6)), 6),
     (BATCHES['packed'], 2), ((BATCHES['packed'], x(2)), 2), ([tensor(1.), x(7)], 7), ([[], [dict(a=x(5))]], 5),
-    (['a','b','c'], 3), ('abc', 3), ((), 0), (3, 1), (None, 1), (tensor(3.), 1), ([tensor(3.)], 1)], ids=str)
+    (['a','b','c'], 3), ('abc', 3), ((), 0), (3, 1), (None, 1), (tensor(3.), 1), ([tensor(3.)], 1)], ids=plainly)
 def test_find_bs(b, want): assert find_bs(b)==want
 
 @pytest.mark.parametrize('b,want', [
@@ -141,7 +142,7 @@ def test_find_bs(b, want): assert find_bs(b)==want
     ({'x': x(2,3)}, "{'x': float32 (2, 3)}"), ([x(2).to('meta')], '[float32 (2) meta]'), ((), '()'), ({}, '{}'),
     (Pair(x(2), None), 'Pair(x=float32 (2), y=None)'), (Frozen(x(2)), 'Frozen(x=float32 (2), name=str, n=int)'),
     (list(range(10)), '[int, int, int, int, int, int, int, int, … 2 more]'), (np.zeros((2,3)), 'ndarray float64 (2, 3)'),
-    (UserDict(a=1), "UserDict{'a': int}"), (x(2).bfloat16(), 'bfloat16 (2)')], ids=str)
+    (UserDict(a=1), "UserDict{'a': int}"), (x(2).bfloat16(), 'bfloat16 (2)')], ids=plainly)
 def test_describe(b, want): assert describe(b)==want
 
 @pytest.mark.parametrize('t,want', [((), None), ((1,), 1), ((1,2), (1,2)), ([1], [1]), (3, 3), (None, None)])
@@ -163,7 +164,7 @@ def test_to_detach_shares_memory_and_leaves_graph():
     ([x(2,3), x(1,3)], x(3,3)), ([tensor(1.), tensor(2.)], tensor([1.,2.])), ([x(0,3), x(2,3)], x(2,3)), (iter([x(1)]), x(1)),
     ([(x(2),), (x(1),)], (x(3),)), ([[x(2)], [x(1)]], [x(3)]), ([(), ()], ()), ([dict(a=x(2)), dict(a=x(1))], dict(a=x(3))),
     ([dict(a=1, b=x(1)), dict(b=x(1), a=2)], dict(a=[1,2], b=x(2))), ([Pair(x(2), 'a'), Pair(x(1), 'b')], Pair(x(3), ['a','b'])),
-    ([1, 2], [1, 2]), ([None, None], [None, None]), ([['a','b'], ['c']], ['a','b','c'])], ids=str)
+    ([1, 2], [1, 2]), ([None, None], [None, None]), ([['a','b'], ['c']], ['a','b','c'])], ids=plainly)
 def test_to_concat(bs, want):
     got = to_concat(bs)
     assert type(got) is type(want)
@@ -222,7 +223,7 @@ def test_unknown_loader(k, err, match):
 @pytest.mark.parametrize('o,fix', [
     (ds(), r'train=TensorDataset is no loader.*wrap the dataset: DataLoader\(ds, batch_size=64\)'),
     (3, 'train=int'), ('data', 'train=str'), (x(), r'train=float32 \(4, 2\)'),
-    (dict(train=[1]), r'DataLoaders\(\*\*loaders\)'), (list, 'is no loader')], ids=str)
+    (dict(train=[1]), r'DataLoaders\(\*\*loaders\)'), (list, 'is no loader')], ids=plainly)
 def test_what_is_no_loader(o, fix):
     with pytest.raises(TypeError, match=fix): DataLoaders(o)
     with pytest.raises(TypeError, match='is no loader'): mk_dls(o)
@@ -316,7 +317,7 @@ def test_one_batch_moves_and_reads_first():
     (iter([1]), TypeError, 'one-shot list_iterator: pass a list or a DataLoader'), ((i for i in [1]), TypeError, 'one-shot generator'),
     ([], ValueError, 'list yielded no batch'), (DataLoader(ds(3), 8, drop_last=True), ValueError,
         'over 3 items, batch_size=8, drop_last=True yielded no batch: use a smaller batch_size or drop_last=False'),
-    (None, ValueError, r'no training loader.*DataLoaders\(train\)')], ids=str)
+    (None, ValueError, r'no training loader.*DataLoaders\(train\)')], ids=plainly)
 def test_one_batch_refuses(dl, err, match):
     with pytest.raises(err, match=match): DataLoaders(dl, valid=[1]).one_batch()
 

@@ -6,7 +6,7 @@ from copy import deepcopy
 from functools import partial
 from types import SimpleNamespace
 import numpy as np, pytest, torch
-from helpers import LR, TRAIN, VALID, act, batches, ending, listener, mk_learner, mk_model, same, weights
+from helpers import LR, TRAIN, VALID, act, batches, ending, listener, mk_learner, mk_model, plainly, same, weights
 from learnloop import (Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelStepException, CancelTrainException,
     CancelZeroGradException, DataLoaders, FetchPredsCallback, GatherPredsCallback, Learner, TrainEvalCallback, before_batch_cb, event, on, set_hypers)
 from torch import nn
@@ -532,7 +532,7 @@ NO_LOSS = dict(loss_func=None)
     ({}, dict(n_epoch=1, lr=[.1, .2]), ValueError, 'has 2 values for 1'), ({}, dict(n_epoch=1, wd=math.nan), ValueError, 'wd=nan'),
     (dict(model=mk_model().requires_grad_(False)), {}, ValueError, 'requires? gradients'),
     (dict(opt_func=3), {}, TypeError, 'opt_func=3'), (dict(splitter=lambda m: []), {}, ValueError, 'splitter'),
-], ids=str)
+], ids=plainly)
 def test_bad_input_is_refused_with_its_reason(mk, fit, error, want):
     learn = mk_learner(**mk)
     before = weights(learn.model)
@@ -630,7 +630,7 @@ class Weak(Callback):
 def fresh_batches(n=4):
     for _ in range(n): yield torch.randn(4, 2),torch.randn(4, 1)
 
-@pytest.mark.parametrize('kw', [dict(n_epoch=1), dict(max_steps=3), dict(n_epoch=2, steps_per_epoch=2)], ids=str)
+@pytest.mark.parametrize('kw', [dict(n_epoch=1), dict(max_steps=3), dict(n_epoch=2, steps_per_epoch=2)], ids=plainly)
 @pytest.mark.parametrize('defaults', [False, True])
 def test_no_batch_is_kept_when_the_next_is_fetched(kw, defaults):
     learn = mk_learner(defaults=defaults, dls=(fresh_batches(), None))

@@ -396,6 +396,15 @@ def test_resumed_runs_have_the_files_and_curves_of_one(name, stops, every, tmp_p
     assert files(tmp_path/'a')==files(tmp_path/'b')
     assert read(tmp_path/'a'/'tb')==read(tmp_path/'b'/'tb'), 'one curve, no point twice'
 
+@FILES
+def test_points_before_a_checkpoint_are_in_the_file_with_it(cls, name, tmp_path):
+    def run(stop=None):
+        learn = learner(cls(tmp_path/name, every_steps=1), [stop or Stop(), CheckpointCallback(tmp_path/'run', every_steps=2)], dls=(batches(5),))
+        with learn.no_logging(): learn.fit(1, resume=tmp_path/'run')
+    with pytest.raises(MemoryError): run(Stop(3, fail))
+    run()
+    assert [o['step'] for o in rows(tmp_path/name)]==[1, 2, 3, 4, 5, 5]
+
 def child(*args):
     "`train` in a fork, which is killed; False if it came to its end"
     if not (pid := os.fork()):

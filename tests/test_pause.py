@@ -1,13 +1,13 @@
 "Fits that stop in a process go on there to the same end, bit for bit; batches that failed can be run again"
 import gc, random, weakref
 import numpy as np, pytest, torch
-from helpers import FIT, all_events
-from learnloop import Callback, CheckpointCallback, EMA, GradientAccumulation, GradientClip, Learner, MixedPrecision, accuracy, event, on, set_seed
+from helpers import FIT, VALID, all_events, batches, mk_learner as mk_line, same
+from learnloop import Callback, CheckFinite, CheckpointCallback, EMA, GradientAccumulation, GradientClip, Learner, MixedPrecision, accuracy, event, on, set_seed
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset, TensorDataset
 
-N_EPOCH = 2
+N_EPOCH,SIX = 2,batches(6)
 
 @pytest.fixture(autouse=True)
 def fast(monkeypatch):
@@ -19,7 +19,7 @@ class Noisy(Dataset):
     def __init__(self, n=14, at=None): self.x,self.at = torch.linspace(-1, 1, n)[:,None].repeat(1, 3),at
     def __len__(self): return len(self.x)
     def __getitem__(self, i):
-        x = self.x[i] + .1*torch.randn(3) + .1*random.random() + .1*float(np.random.rand())
+        x = self.x[i] + .1*torch.randn(3) + .1*random.random() + .1*float(np.random.rand())  # noqa: NPY002  what datasets use
         if self.at: self.at(i)
         return x,(self.x[i].sum()>0).long()
 
@@ -37,8 +37,9 @@ def mk_learner(ds=None, opt=torch.optim.AdamW, cbs=(), metrics=accuracy, **kwarg
 def state(learn):
     "All that two runs are compared by"
     r = learn.recorder
-    return dict(model={k:v.clone() for k,v in learn.model.state_dict().items()}, opt=learn.opt.state_dict()['state'], raw=r.raw_losses, lrs=r.lrs, values=r.values,
-        iters=r.iters, count=vars(learn.count), cbs={o.name:sd for o in learn.cbs if (sd := o.state_dict())}, rng=torch.get_rng_state(), python=random.getstate(), numpy=str(np.random.get_state()))
+    return dict(model={k:v.clone() for k,v in learn.model.state_dict().items()}, opt=learn.opt and learn.opt.state_dict()['state'], raw=r.raw_losses,
+        lrs=r.lrs, values=r.values, iters=r.iters, count=vars(learn.count), cbs={o.name:sd for o in learn.cbs if (sd := o.state_dict())},
+        rng=torch.get_rng_state(), python=random.getstate(), numpy=str(np.random.get_state()))  # noqa: NPY002
 
 def check(a, b, at=''):
     "Are two states equal, bit for bit?"
@@ -75,12 +76,8 @@ class Tally(Callback):
         Callback.load_state_dict(self, sd)
         self.n = sd['n']
 
-SETUPS = dict(
-    plain = lambda **kw: mk_learner(**kw),
-    noisy = lambda **kw: mk_learner(Noisy(), **kw),
-    accum = lambda **kw: mk_learner(cbs=[GradientAccumulation(7), GradientClip(.5), Tally()], **kw),
-    ema   = lambda **kw: mk_learner(Noisy(), cbs=[EMA(.8)], **kw),
-    bf16  = lambda **kw: mk_learner(cbs=[MixedPrecision('bf16')], **kw))
+SETUPS = dict(plain=mk_learner, noisy=lambda: mk_learner(Noisy()), accum=lambda: mk_learner(cbs=[GradientAccumulation(7), GradientClip(.5), Tally()]),
+    ema=lambda: mk_learner(Noisy(), cbs=[EMA(.8)]), bf16=lambda: mk_learner(cbs=[MixedPrecision('bf16')]))
 
 FITS = dict(fit=lambda learn, **kw: learn.fit(N_EPOCH, **kw), one_cycle=lambda learn, **kw: learn.fit_one_cycle(N_EPOCH, **kw),
     max_steps=lambda learn, **kw: learn.fit(None, max_steps=6, **kw), steps_per_epoch=lambda learn, **kw: learn.fit(N_EPOCH, steps_per_epoch=3, **kw))
@@ -122,7 +119,8 @@ def test_an_error_before_anything_has_begun_leaves_nothing_to_resume():
     with pytest.raises(RuntimeError, match='nothing to resume'): learn.resume()
 
 def test_an_error_between_two_batches_needs_nothing_kept():
-    def bad(i, left=[9]):
+    left = [9]
+    def bad(i):
         left[0] -= 1
         if not left[0]: raise Boom
     learn = stopped(mk_learner(Noisy(at=bad)), 'one_cycle')
@@ -159,7 +157,7 @@ def test_nothing_is_held_afterwards(keep):
     learn = mk_learner(cbs=[At('after_loss', 2, f=note)])
     stopped(learn, 'fit', At(*(('after_batch', 2) if keep else ('before_fetch', 3)), f=boom), keep_failed=keep)
     gc.collect()
-    assert [r() is None for r in refs]==[True, not keep]
+    assert [r() for r in refs]==[None, None] and bool(learn.failed)==keep
     def tensors(o):
         if isinstance(o, torch.Tensor): kept.append(o)
         elif isinstance(o, dict): [tensors(v) for v in o.values()]
@@ -234,3 +232,63 @@ def test_a_replay_writes_nothing(tmp_path):
     files = {p:p.stat().st_mtime_ns for p in tmp_path.rglob('*')}
     learn.replay_batch()
     assert {p:p.stat().st_mtime_ns for p in tmp_path.rglob('*')}==files and saver in learn.cbs
+
+# RELIABILITY 35, 36, 40
+
+class Bad(Callback):
+    "Spoils the loss of the training batches `at`: its value and so its gradient, or its value alone"
+    def __init__(self, *at, by=float('nan'), grad=True): self.at,self.by,self.by_grad = at,by,grad
+    def after_loss(self):
+        learn = self.learn
+        if not learn.training or learn.train_iter not in self.at: return
+        learn.loss = learn.loss*self.by
+        if self.by_grad: learn.loss_grad = learn.loss_grad*self.by
+
+def line(dl, cbs=(), n_epoch=1, **kwargs):
+    learn = mk_line(dls=(dl, VALID), defaults=True)
+    with learn.no_logging(): learn.fit(n_epoch, cbs=list(cbs), **kwargs)
+    return learn
+
+@pytest.mark.parametrize('by,grad', [(float('nan'), True), (float('inf'), True), (float('inf'), False)])
+def test_a_loss_that_is_no_number_is_an_error_before_the_step(by, grad):
+    learn = mk_line(dls=(SIX, VALID), defaults=True)
+    with learn.no_logging(), pytest.raises(FloatingPointError, match=f'loss is {by}, in epoch 0, batch 3 of training; lr 0.1, 3 steps taken'):
+        learn.fit(1, cbs=[Bad(3, by=by, grad=grad), CheckFinite()], keep_failed=True)
+    assert same(learn.model, line(SIX[:3]).model)
+    for _ in range(2):
+        with pytest.raises(FloatingPointError): learn.replay_batch()
+    learn.paused.args['cbs'] = []
+    go_on(learn)
+    assert same(learn.model, line(SIX).model)
+
+@pytest.mark.parametrize('at', [(2,), (3,), (2, 3)])
+@pytest.mark.parametrize('by,grad', [(float('nan'), True), (float('inf'), False)])
+def test_a_window_with_a_loss_that_is_no_number_is_dropped_whole(at, by, grad):
+    acc = GradientAccumulation(n_batches=2)
+    learn = line(SIX, [acc, Bad(*at, by=by, grad=grad), check := CheckFinite('skip')])
+    assert same(learn.model, line(SIX[:2]+SIX[4:], [acc]).model) and check.skipped==1 and learn.count.opt_steps==2
+
+def test_a_window_that_is_bad_stays_so_over_a_pause():
+    cbs = [GradientAccumulation(n_batches=2), Bad(2, by=float('inf'), grad=False), CheckFinite('skip')]
+    learn = mk_line(dls=(SIX, VALID), defaults=True)
+    with learn.no_logging(), pytest.raises(Boom): learn.fit(1, cbs=[*cbs, At('before_fetch', 4, f=boom)])
+    go_on(learn)
+    assert same(learn.model, line(SIX[:2]+SIX[4:], cbs[:1]).model)
+
+def test_skipping_ends():
+    learn = line(SIX, [Bad(*range(1, 6)), check := CheckFinite('skip', patience=3)])
+    assert learn.count.opt_steps==1 and learn.count.batches==3 and '3 in a row' in check.stop_reason and same(learn.model, line(SIX[:1]).model)
+
+def test_a_gradient_that_is_no_number_is_skipped_unless_it_is_not_looked_at():
+    def spoil(cb):
+        if cb.learn.iter==2: cb.learn.model.weight.grad.fill_(float('inf'))
+    spoiler = Callback(name='spoil', after_backward=spoil)
+    assert same(line(SIX, [spoiler, CheckFinite('skip')]).model, line(SIX[:2]+SIX[3:]).model)
+    assert not line(SIX, [spoiler, CheckFinite('skip', grads=False)]).model.weight.isfinite().all()
+
+def test_an_overflow_that_the_scaler_skips_is_not_counted():
+    learn = line(SIX, [amp := MixedPrecision('fp16', init_scale=2.**20), check := CheckFinite('skip')])
+    assert amp.skipped>0 and check.skipped==0 and learn.count.opt_steps==6-amp.skipped
+
+def test_an_action_that_there_is_not():
+    with pytest.raises(ValueError, match="action is 'ignore': it must be raise, skip or stop"): CheckFinite('ignore')

@@ -453,12 +453,12 @@ def test_a_process_that_was_forked_does_not_hold_the_lock_of_one_that_is_gone(fo
     "As workers of a loader are, which may outlive a killed run"
     r,w = os.pipe()
     def _run():
-        locked_folder(folder).__enter__()
-        if not os.fork():
-            os.close(w)
-            os.read(r, 1)  # until the test has ended
-            os._exit(0)
-        os.kill(os.getpid(), signal.SIGKILL)
+        with locked_folder(folder):
+            if not os.fork():
+                os.close(w)
+                os.read(r, 1)  # until the test has ended
+                os._exit(0)
+            os.kill(os.getpid(), signal.SIGKILL)
     try:
         assert forked(_run)==-signal.SIGKILL
         with locked_folder(folder): pass

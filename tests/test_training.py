@@ -157,6 +157,16 @@ def test_cancelled_train_is_stepped():
     learn = fitted(bs, GradientAccumulation(12), stop)
     assert_close(weights(learn.model), weights(by_hand(windows(bs[:4], 12))))
 
+@pytest.mark.parametrize('order', [5, 99])
+def test_a_step_that_was_taken_is_not_taken_again_when_training_is_cancelled_in_after_step(order):
+    "Whoever cancels comes before accumulation, which then doesn't hear of `after_step`, or after it"
+    def hear(cb, _):
+        if cb.learn.count.opt_steps==2: act(cb, 'CancelTrainException')
+    bs = data([4]*8)
+    learn = fitted(bs, GradientAccumulation(n_batches=2), listener('stop', ['after_step'], hear, order=order))
+    assert learn.count.opt_steps==2 and all(p.grad is None for p in learn.model.parameters()) and learn.gradient_accumulation._n==0
+    assert_close(weights(learn.model), weights(by_hand(windows(bs[:4], n_batches=2))))
+
 @pytest.mark.parametrize('what', ['CancelEpochException', 'CancelFitException', 'ValueError', 'KeyboardInterrupt'])
 @pytest.mark.parametrize('e', ['before_batch', 'after_loss', 'after_backward', 'cleanup_batch'])
 def test_cancelled_epoch_or_error_drops_the_window(e, what):

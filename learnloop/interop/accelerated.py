@@ -448,10 +448,12 @@ def _no_attribute(e, label):
     name,cb = here.get('item', '?'),here.get('self')
     return AttributeError(f'{label} has no attribute {name!r}{did_you_mean(name, dir(cb))}')
 
-# %% ../../nbs/53_accelerated.ipynb #5a683641
+# %% ../../nbs/53_accelerated.ipynb #0be22615
 def _trains(o): return o.learn.training
 def _evaluates(o): return not o.learn.training and o.trainer._evaluation is not None
 def _evaluated(o): return _evaluates(o) and o.learn.pred is not None
+
+# %% ../../nbs/53_accelerated.ipynb #4df28274
 def _ends(o): return _evaluates(o) and len(o.learn.open) in o.trainer._begun
 
 # %% ../../nbs/53_accelerated.ipynb #875dab33
@@ -479,7 +481,7 @@ _rows = [  # chkstyle: ignore-node
     Hook('on_stop_training_error', 'after_cancel_evaluate', _arg, None, _alone, True, 'outside of fits'),
     Hook('on_evaluation_run_end', 'cleanup_evaluate', _arg, None, _alone, True, 'outside of fits')]
 
-# %% ../../nbs/53_accelerated.ipynb #9f5771ba
+# %% ../../nbs/53_accelerated.ipynb #c4516c9c
 _instead = dict(LimitBatchesCallback='LimitBatches', LimitEvalStepsCallback='LimitBatches(valid=…)', StepBasedEvaluationCallback='ValidateCallback',
     SaveTrainingStateCallback='learn.save', WSDCheckpointCallback='learn.save')
 
@@ -513,14 +515,21 @@ class Accelerated(Adapter):
         if (metric := self.trainer._evaluation) and _ends(self): self.trainer._record(metric)
     def then_cleanup_validate(self): self.trainer._begun.discard(len(self.learn.open))
     def then_after_batch(self): self.trainer._output = None
-    def cleanup_epoch(self):
-        stop,self.trainer._stop = self.trainer._stop,None
-        if stop: raise stop
-        if self.learn.outcome.get('epoch')=='done': self.trainer._history._increment_epoch()
-    def cleanup_fit(self): self.trainer.__dict__.update(_output=None, _ending=True)
-    def before_evaluate(self):
-        if not any(isinstance(o, GatherPredsCallback) for o in self.learn.cbs): self._check_recorder()
-        if self.group[0] is self and not self.trainer._inner: self.trainer._guest = self.trainer._guest_config = None
+
+# %% ../../nbs/53_accelerated.ipynb #617c0fc4
+@patch
+def cleanup_epoch(self:Accelerated):
+    stop,self.trainer._stop = self.trainer._stop,None
+    if stop: raise stop
+    if self.learn.outcome.get('epoch')=='done': self.trainer._history._increment_epoch()
+
+@patch
+def cleanup_fit(self:Accelerated): self.trainer.__dict__.update(_output=None, _ending=True)
+
+@patch
+def before_evaluate(self:Accelerated):
+    if not any(isinstance(o, GatherPredsCallback) for o in self.learn.cbs): self._check_recorder()
+    if self.group[0] is self and not self.trainer._inner: self.trainer._guest = self.trainer._guest_config = None
 
 # %% ../../nbs/53_accelerated.ipynb #7d7a72eb
 @patch

@@ -534,7 +534,7 @@ class _Saves(_Fits):
         for o in self.group:
             if o.name in states: o.load_state_dict(states[o.name])
 
-# %% ../../nbs/52_fastnlp.ipynb #d5d7e5cd
+# %% ../../nbs/52_fastnlp.ipynb #47ebcc51
 def _filtered(flt, f, trainer, *args):
     if flt.passes(trainer): return f(trainer, *args)
 
@@ -556,7 +556,8 @@ class FastNLP(_Saves):
     @property
     def own_name(self): return self._given or getattr(self.foreign, 'callback_name', None) or getattr(self.foreign, '__name__', type(self.foreign).__name__)
     def _enters(self, flow):
-        if not self.hears('on_save_checkpoint'): super()._enters(flow)  # a state of its own has its `callback_name`, which one alone may have
+        if self.hears('on_save_checkpoint'): self._numbered = None  # a state of its own has its `callback_name`, which one alone may have
+        super()._enters(flow)
     def after_create(self):
         super().after_create()
         if self._monitor[0] is not None: self.trainer.monitor,self.trainer.larger_better = self._monitor

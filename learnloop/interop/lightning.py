@@ -387,7 +387,7 @@ _gone = dict(on_init_start='a fit', on_init_end='a fit', on_configure_sharded_mo
     on_batch_start='on_train_batch_start', on_batch_end='on_train_batch_end', on_keyboard_interrupt='on_exception')
 _gone = {k:f'Lightning 2 has it no more either; use {v}' if v!='a fit' else 'Lightning 2 has it no more either; the learner is there already' for k,v in _gone.items()}
 
-# %% ../../nbs/55_lightning.ipynb #69e97fe9
+# %% ../../nbs/55_lightning.ipynb #556d1904
 class Lightning(Adapter):
     "Runs callbacks of Lightning"
     system,bases,Trainer,missing = 'Lightning',('Callback','_FitHooks','_EvalHooks'),Trainer,_gone
@@ -404,13 +404,6 @@ class Lightning(Adapter):
         self.settings = settings
         super().__init__(callback, order, name)
 
-    @property
-    def default_name(self):
-        own = getattr(self.foreign, 'state_key', '')
-        said = re.findall(r": '?([\w/.-]+)'?", own) if isinstance(own, str) else []
-        cls = camel2snake(re.sub('(?<=.)Callback$', '', type(self.foreign).__name__))
-        return re.sub(r'\W', '_', '_'.join(['lightning', cls, *(o for o in said if o not in ('None','min','0','1'))]))
-
     def _survived(self, phase):
         "Tell an error in flight from one that somebody caught"
         if self.learn.exception is not None and self.learn.outcome.get(phase)!='failed': self.trainer._past = self.learn.exception
@@ -423,13 +416,23 @@ class Lightning(Adapter):
     own_name = property(lambda self: str(getattr(self.foreign, 'state_key', type(self.foreign).__name__)))
     remove_on_fetch = property(lambda self: self.learn is not None and _in(self.learn, 'fit'))  # predictions in a fit are none of its business
 
-    def after_create(self):
-        Adapter.after_create(self)
-        if self.hears('state_dict') and any(o.own_name==self.own_name for o in self.group if o is not self and o.hears('state_dict')):
-            raise ValueError(f"{self.label}: there is another whose state is {self.own_name!r} in checkpoints: give each a state_key of its own")
-        vals = {dict(logger='loggers', default_root_dir='_root').get(k, k):v for k,v in self.settings.items()}
-        if 'loggers' in vals: vals['loggers'] = listify(vals['loggers'] or None)
-        self.trainer.__dict__.update(vals)
+# %% ../../nbs/55_lightning.ipynb #e64cf959
+@patch
+def after_create(self:Lightning):
+    Adapter.after_create(self)
+    if self.hears('state_dict') and any(o.own_name==self.own_name for o in self.group if o is not self and o.hears('state_dict')):
+        raise ValueError(f"{self.label}: there is another whose state is {self.own_name!r} in checkpoints: give each a state_key of its own")
+    vals = {dict(logger='loggers', default_root_dir='_root').get(k, k):v for k,v in self.settings.items()}
+    if 'loggers' in vals: vals['loggers'] = listify(vals['loggers'] or None)
+    self.trainer.__dict__.update(vals)
+
+# %% ../../nbs/55_lightning.ipynb #9337a0c4
+@patch(as_prop=True)
+def default_name(self:Lightning):
+    own = getattr(self.foreign, 'state_key', '')
+    said = re.findall(r": '?([\w/.-]+)'?", own) if isinstance(own, str) else []
+    cls = camel2snake(re.sub('(?<=.)Callback$', '', type(self.foreign).__name__))
+    return re.sub(r'\W', '_', '_'.join(['lightning', cls, *(o for o in said if o not in ('None','min','0','1'))]))
 
 # %% ../../nbs/55_lightning.ipynb #212dc9cf
 def _late(h, o): return h.name=='on_train_epoch_end' and _named(o.foreign, 'EarlyStopping', 'Checkpoint'),_named(o.foreign, 'Checkpoint')

@@ -1,0 +1,258 @@
+"Callbacks of all seven systems in one fit: names, stops, errors, state, and what is refused"
+from collections import Counter
+from copy import deepcopy
+import pytest, torch
+from helpers import TRAIN, VALID, mk_model, same
+from learnloop import Callback, CancelFitException, DataLoaders, FetchPredsCallback, GradientAccumulation, Learner, ValidateEvery
+from learnloop.interop import accelerated, as_cb, engine, fastai, fastnlp, keras, lightning, transformers
+from learnloop.interop.core import Adapter, _adapter
+from torch.nn import functional as F
+
+BASES = dict(engine=engine.Callback, fastnlp=fastnlp.Callback, accelerated=accelerated.TrainerCallback, fastai=fastai.Callback, lightning=lightning.Callback,
+    transformers=transformers.TrainerCallback, keras=keras.Callback)
+HOOKS = {k:[o for o in dict.fromkeys(h.name for h in _adapter(k).hooks) if o not in ('set_model', 'set_params')] for k in BASES}
+ALL = pytest.mark.parametrize('system', BASES)
+
+def mk(cbs=None, dls=(TRAIN,VALID), **kwargs):
+    learn = Learner(DataLoaders(*dls), mk_model(), F.mse_loss, torch.optim.SGD, lr=.1, cbs=cbs, **kwargs)
+    learn.logger = lambda row: None
+    return learn
+
+def recording(system, trace, acts=None, name='Noted', hooks=None):
+    "A callback that appends (system, hook) to `trace`, and does `acts[hook]` each time"
+    def _hook(k):
+        def _f(self, *args, **kwargs):
+            trace.append((system, k))
+            what = (acts or {}).get(k)
+            if isinstance(what, type): raise what
+            return what(self, *args, **kwargs) if what else None
+        return _f
+    return type(name, (BASES[system],), {k:_hook(k) for k in hooks or HOOKS[system]})()
+
+def adapters(learn): return [o for o in learn.cbs if isinstance(o, Adapter)]
+def names(learn): return [o.name for o in adapters(learn)]
+
+# ---- names
+@ALL
+def test_two_of_a_class_are_numbered_as_they_are_added(system):
+    def _mk(): return recording(system, [], hooks=HOOKS[system][2:4])
+    learn = mk([_mk(), _mk()])
+    a,b = names(learn)
+    assert b==f'{a}_2'
+    learn.add_cb(_mk())
+    learn.fit(1, cbs=(late := as_cb(_mk())))
+    assert names(learn)==[a, b, f'{a}_3'] and late.name==f'{a}_4'
+    learn.remove_cb(learn.cbs[-2])  # the second
+    learn.add_cb(_mk())
+    assert names(learn)==[a, f'{a}_3', b]
+    mk().fit(1, cbs=late)
+    assert late.name==a  # where there is no other
+
+def test_a_name_that_was_given_is_not_changed():
+    def _mk(**kwargs): return as_cb(keras.Callback(), **kwargs)
+    with pytest.raises(ValueError, match=r"two callbacks named 'a'.*or as_cb\(…, name='…'\) for one of another system"): mk([_mk(name='a'), _mk(name='a')])
+    (cb := _mk()).name = 'b'
+    with pytest.raises(ValueError, match="two callbacks named 'b'"): mk([_mk(name='b'), cb])
+    assert names(mk([_mk(name='keras_callback'), _mk(), _mk()]))==['keras_callback', 'keras_callback_2', 'keras_callback_3']
+
+def test_a_state_of_fastnlp_has_a_name_of_its_own():
+    with pytest.raises(ValueError, match="two callbacks named 'fastnlp_noted'"): mk([recording('fastnlp', [], hooks=['on_save_checkpoint']) for _ in 'ab'])
+
+@ALL
+def test_one_callback_is_in_a_learner_once(system):
+    cb = recording(system, [])
+    with pytest.raises(ValueError, match='is there already'): mk().fit(1, cbs=[cb, as_cb(cb, name='other')])
+    learn = mk(cb)
+    with pytest.raises(ValueError, match='is there already'): learn.fit(1, cbs=cb)
+    assert len(adapters(learn))==1
+
+def test_states_of_two_of_a_class_are_apart():
+    class Counts(engine.Callback):
+        n = 0
+        def on_batch_end(self, epoch, batch_idx, logs=None): self.n += self.step
+        def get_checkpoint_state(self): return dict(n=self.n)
+        def load_checkpoint_state(self, state): self.n = state['n']
+    a,b = Counts(),Counts()
+    a.step,b.step = 1,10
+    (learn := mk([a, b])).fit(1)
+    states = {o.name:o.state_dict() for o in adapters(learn)}
+    again = mk([Counts(), Counts()])
+    for o in adapters(again): o.load_state_dict(states[o.name])
+    assert [o.foreign.n for o in adapters(again)]==[3, 30]
+
+# ---- every door
+class Rude(accelerated.TrainerCallback):
+    "Raises an error of its own for attributes that it doesn't have, as pytorch-accelerated's base class does"
+    n = 0
+    def __getattr__(self, item): raise NotImplementedError(item)
+    def on_train_step_end(self, trainer, batch, batch_output, **kwargs): self.n += 1
+
+def test_a_bare_callback_that_answers_to_no_attribute():
+    cb,learn = Rude(),mk()
+    learn.fit(1, cbs=cb)
+    learn.fit_one_cycle(1, cbs=cb)
+    assert cb.n==6
+    learn.add_cbs(cb).fit(1)
+    with learn.removed_cbs(cb): learn.fit(1)
+    assert cb.n==9
+    learn.remove_cbs(cb)
+    with learn.added_cbs(cb): assert names(learn)==['accelerated_rude']
+    learn.validate(cbs=cb)
+    learn.get_preds(cbs=cb)
+    learn.fit(1, cbs=FetchPredsCallback(cbs=cb))
+    assert mk(cb).accelerated_rude.foreign is cb and cb.n==9
+
+@ALL
+def test_predictions_with_a_foreign_callback(system):
+    trace = []
+    mk().get_preds(cbs=recording(system, trace))
+    assert bool(trace)==(system!='engine')
+
+@ALL
+def test_a_batch_that_failed_is_replayed_without_what_writes_files(system):
+    cb,learn,fails = recording(system, trace := []),mk(),[1]
+    def fail(o):
+        if o.learn.training and o.learn.iter==1 and fails: raise RuntimeError
+    learn.add_cb(Callback('fail', before_batch=fail))
+    with pytest.raises(RuntimeError): learn.fit(1, cbs=cb, keep_failed=True)
+    fails.clear()
+    trace.clear()
+    learn.replay_batch()
+    assert {k for _,k in trace} <= {'on_after_trainer_initialized', 'on_init_end', 'after_create', 'on_save_checkpoint', 'on_load_checkpoint'}  # it is there, and away
+
+# ---- what is refused
+def test_what_as_cb_refuses():
+    class Both(lightning.Callback, keras.Callback): pass
+    for f in (as_cb, mk): pytest.raises(TypeError, f, Both()).match('has bases of Lightning and Keras')
+    with pytest.raises(TypeError, match="order is 'x': it must be a number"): as_cb(keras.Callback(), order='x')
+    for o in BASES:
+        for what in (3, None, lambda *args: None):
+            with pytest.raises(TypeError, match='none of the hooks'): as_cb(what, system=o)
+
+# ---- stops and errors
+STOPS = dict(engine=lambda cb, *args, **kwargs: setattr(cb.engine, 'should_stop_training', True), fastnlp=fastnlp.EarlyStopException,
+    accelerated=accelerated.StopTrainingError, fastai=fastai.CancelFitException, lightning=lambda cb, trainer, *args, **kwargs: setattr(trainer, 'should_stop', True),
+    transformers=lambda cb, args, state, control, **kwargs: setattr(control, 'should_training_stop', True),
+    keras=lambda cb, *args, **kwargs: setattr(cb.model, 'stop_training', True))
+WHERE = dict(engine=['on_batch_start', 'on_optimizer_step', 'on_epoch_end'], fastnlp=['on_after_optimizers_step', 'on_train_batch_end', 'on_evaluate_end'],
+    accelerated=['on_train_step_end', 'on_eval_epoch_end'], fastai=['after_step', 'before_validate'], lightning=['on_train_batch_end', 'on_validation_end'],
+    transformers=['on_step_end', 'on_evaluate'], keras=['on_train_batch_end', 'on_epoch_end'])
+ENDS = dict(engine=('on_train_start', 'on_train_end'), fastnlp=('on_train_begin', 'on_train_end'), accelerated=('on_training_run_start', 'on_training_run_end'),
+    fastai=('before_fit', 'after_fit'), lightning=('on_fit_start', 'on_fit_end'), transformers=('on_train_begin', 'on_train_end'), keras=('on_train_begin', 'on_train_end'))
+
+@pytest.fixture(scope='module')
+def whole():
+    "Hooks of a fit of two epochs, by number of calls"
+    mk().fit(2, cbs=[recording(o, trace := []) if not i else recording(o, trace) for i,o in enumerate(BASES)])
+    return Counter(trace)
+
+@pytest.mark.parametrize('system,hook', [(k, o) for k,v in WHERE.items() for o in v])
+def test_a_stop_by_one_is_the_end_for_all(system, hook, whole):
+    trace,acts = [],{hook:STOPS[system]}
+    cbs = [recording(o, trace, acts if o==system else None) for o in BASES]
+    (learn := mk()).fit(2, cbs=cbs)
+    calls = Counter(trace)
+    assert sum(calls.values())<sum(whole.values())
+    assert all(calls[o,begin]==calls[o,end]==1 for o,(begin,end) in ENDS.items())
+    assert adapters(learn)==[] and learn.epoch==0
+    for p in learn.model.parameters(): p.grad = None  # a step may have been left without its zero_grad
+    trace.clear()
+    acts.clear()
+    learn.fit(2, cbs=cbs)
+    assert Counter(trace)==whole
+
+@pytest.mark.parametrize('exc', [RuntimeError, KeyboardInterrupt])
+@ALL
+def test_an_error_in_one_is_the_end_for_all(system, exc, whole):
+    trace,acts = [],{WHERE[system][0]:exc}
+    cbs = [recording(o, trace, acts if o==system else None) for o in BASES]
+    with pytest.raises(exc) as e: (learn := mk()).fit(2, cbs=cbs)
+    assert len(e.value.__notes__)==2 and WHERE[system][0] in e.value.__notes__[0]
+    calls = Counter(trace)
+    assert all(calls[o,begin]==1 and calls[o,end]==(o not in ('lightning', 'keras')) for o,(begin,end) in ENDS.items())
+    trace.clear()
+    acts.clear()
+    learn = mk()
+    learn.fit(2, cbs=cbs)
+    assert Counter(trace)==whole
+
+@pytest.mark.parametrize('which', [0, 1])
+def test_the_note_names_the_one_that_failed(which):
+    "Clean-ups of a group are done by one of it"
+    cbs = [recording('keras', [], {'on_train_end':RuntimeError} if i==which else {}, f'Noted{i}') for i in (0, 1)]
+    with pytest.raises(RuntimeError) as e: mk().fit(1, cbs=cbs)
+    assert [o.split(';')[0] for o in e.value.__notes__]==[f'learnloop: in on_train_end of Noted{which} (Keras)', f'learnloop: in Noted{which} (Keras).cleanup_fit']
+
+def test_an_epoch_that_was_left_has_what_there_is():
+    class Logs(engine.Callback):
+        def on_epoch_end(self, epoch, logs=None): self.logs = logs
+    def stop(cb): raise CancelFitException
+    (last := Callback('stop', after_validate=stop)).order = 70
+    mk().fit(2, cbs=[cb := Logs(), last])
+    assert set(cb.logs)=={'avg_loss', 'val_loss'} and all(type(o) is float for o in cb.logs.values())
+
+# ---- coming and going, copies
+EVENTS = 'before_fit before_epoch before_fetch before_batch after_batch cleanup_batch after_train before_validate after_epoch'.split()
+@pytest.mark.parametrize('order', [-20, 100])
+@pytest.mark.parametrize('event', EVENTS)
+def test_all_leave_and_come_back_in_the_middle(event, order):
+    cbs,done = [recording(o, []) for o in BASES],[]
+    def swap(cb):
+        if done: return
+        done.append(cb.learn.remove_cbs(cbs))
+        assert adapters(cb.learn)==[]
+        cb.learn.add_cbs(cbs)
+    (cb := Callback('swap', **{event:swap})).order = order
+    (learn := mk([*cbs, cb])).fit(2)
+    assert done and len(adapters(learn))==len(BASES)
+
+@ALL
+def test_a_copy_of_a_learner_has_a_copy_of_the_callback(system):
+    learn = mk(recording(system, trace := []))
+    new = deepcopy(learn)
+    assert adapters(new)[0].trainer.learn is new and adapters(new)[0].foreign is not adapters(learn)[0].foreign
+    trace.clear()
+    new.fit(1)
+    assert trace
+
+# ---- with callbacks of ours
+def test_a_validation_that_is_skipped_is_none():
+    "A callback that counts validations without an improvement would count it"
+    trace = []
+    mk().fit(4, cbs=[*(recording(o, trace) for o in ('accelerated', 'keras', 'fastnlp', 'lightning', 'engine')), ValidateEvery(2)])
+    calls = Counter(trace)
+    assert [calls[o] for o in (('accelerated', 'on_eval_epoch_start'), ('accelerated', 'on_eval_epoch_end'), ('keras', 'on_test_begin'), ('keras', 'on_test_end'),
+        ('fastnlp', 'on_evaluate_end'), ('lightning', 'on_validation_end'), ('engine', 'on_validation_end'))]==[2]*7
+
+def test_steps_are_real_for_all():
+    trace = []
+    mk().fit(2, cbs=[*(recording(o, trace) for o in BASES), GradientAccumulation(n_batches=2)])
+    steps = dict(engine='on_optimizer_step', fastnlp='on_after_optimizers_step', lightning='on_before_optimizer_step', transformers='on_step_end')
+    assert [Counter(trace)[o] for o in steps.items()]==[4]*4  # of three batches, the last is a window of its own
+
+def test_callbacks_change_nothing():
+    a,b = mk(),mk()
+    a.fit(2)
+    b.fit(2, cbs=[recording(o, []) for o in BASES])
+    assert same(a.model, b.model)
+
+# ---- a run that goes on
+@pytest.mark.parametrize('epoch,batch', [(0, 1), (1, 0), (1, 2)])
+def test_a_run_that_is_resumed_ends_as_the_others(tmp_path, epoch, batch):
+    def run(folder, at=None):
+        def fail(cb):
+            if cb.learn.training and (cb.learn.epoch, cb.learn.iter)==at: raise RuntimeError
+        steps,trace = [],[]
+        told = recording('transformers', trace, dict(on_step_end=lambda cb, args, state, control, **kwargs: steps.append(state.global_step)))
+        cbs = [*(recording(o, trace) for o in BASES if o!='transformers'), told, Callback('fail', before_batch=fail)]
+        learn = mk()
+        try: learn.fit(3, cbs=cbs, resume=folder)
+        except RuntimeError: assert at
+        return learn,steps,trace
+    whole,steps,trace = run(tmp_path/'whole')
+    run(tmp_path/'broken', (epoch, batch))
+    learn,new,more = run(tmp_path/'broken')
+    assert same(whole.model, learn.model) and new==steps[-len(new):] and steps[-1]==9
+    assert ('fastnlp', 'on_load_model') not in more and ('fastnlp', 'on_save_model') not in trace
+    hooks = dict(engine='on_batch_end', fastnlp='on_train_batch_end', accelerated='on_train_step_end', fastai='after_step', lightning='on_train_batch_end', keras='on_train_batch_end')
+    assert {Counter(more)[o] for o in hooks.items()}=={len(new)}
