@@ -181,7 +181,7 @@ def _warm(self:Learner, place=None):
     nm = dict(train='train', validate='valid').get(place and place['next'])
     return [k for k in now if k!=nm or k in self._warmed]
 
-# %% ../nbs/61_checkpoint.ipynb #963e1351
+# %% ../nbs/61_checkpoint.ipynb #71de14d0
 @patch
 def _config(self:Learner):
     "What a resumed fit must have in common with the one that was saved"
@@ -198,7 +198,7 @@ def _config(self:Learner):
 
 def _by_length(cb):
     "Does what `cb` does depend on how long the fit is? A schedule does, unless it looks at a value"
-    return vars(cb).get('start_pct') or getattr(cb, 'owns', None) and 'monitor' not in vars(cb)
+    return vars(cb).get('start_pct') or ('owns' in vars(cb) or hasattr(type(cb), 'owns')) and cb.owns and 'monitor' not in vars(cb)
 
 def _compare(old, new, accept, where):
     "Refuse differences that aren't accepted"
