@@ -356,13 +356,16 @@ def _check_state(self:Learner, going):
     _fit_model(self.model, going.state['model'], going.where)
     self._take_opt(going.state['opt'], going.where)
 
-# %% ../nbs/61_checkpoint.ipynb #f42d6c78
+# %% ../nbs/61_checkpoint.ipynb #c17b0f59
 @patch
 def _put_back(self:Learner, going):
     "Have all state as in `going`, random numbers last"
-    s = going.state
-    self._load_cbs(going)
-    vars(self.count).update(s['loop']['count'])
+    s,was = going.state,dict(vars(self.count))
+    vars(self.count).update(s['loop']['count'])  # first, as callbacks go by it
+    try: self._load_cbs(going)
+    except BaseException:
+        vars(self.count).update(was)
+        raise
     self.train_iter,self.pct_train,self._base = (s['loop'][k] for k in ('train_iter','pct_train','base'))
     self._put_modules(going)
     self._put_length(s)

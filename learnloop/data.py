@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/data.html.md"""
 __all__ = ['default_device', 'to_device', 'split_batch', 'find_bs', 'unpack', 'describe', 'preserve_rng', 'set_seed', 'no_random',
            'batch_len', 'in_order', 'Endless', 'DataLoaders', 'mk_dls', 'to_detach', 'to_concat', 'detuplify']
 
-# %% ../nbs/02_data.ipynb #f3132828
+# %% ../nbs/02_data.ipynb #cf8c5109
 import random, sys
 import torch
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
@@ -17,7 +17,6 @@ from copy import copy
 from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
 from fastcore.basics import patch
-from functools import partial
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
 from torch.utils.data import BatchSampler, DataLoader, IterableDataset, RandomSampler, SequentialSampler, Subset
@@ -147,12 +146,20 @@ def describe(
     if len(vals)>n_max: strs.append(f'… {len(vals)-n_max} more')
     return f"{'' if type(b) in (tuple,list,dict) else name}{ends[0]}{', '.join(strs)}{ends[1]}"
 
-# %% ../nbs/02_data.ipynb #d9d939f4
+# %% ../nbs/02_data.ipynb #d04815d3
+def _numpy_state():
+    "NumPy's state, with a tensor for its array: plain data, as the others are"
+    sd = sys.modules['numpy.random'].get_state(legacy=False)
+    return sd | dict(state=sd['state'] | dict(key=torch.from_numpy(sd['state']['key'].astype('int64'))))
+
+def _set_numpy(sd): sys.modules['numpy.random'].set_state(sd | dict(state=sd['state'] | dict(key=sd['state']['key'].numpy().astype('uint32'))))
+
+# %% ../nbs/02_data.ipynb #a35c0560
 def _rngs(dls):
     "Of each random number generator, its name, what reads its state, and what sets it"
     yield 'python',random.getstate,random.setstate
     yield 'torch',torch.get_rng_state,torch.set_rng_state
-    if np_random := sys.modules.get('numpy.random'): yield 'numpy',partial(np_random.get_state, legacy=False),np_random.set_state
+    if 'numpy.random' in sys.modules: yield 'numpy',_numpy_state,_set_numpy
     if torch.accelerator.is_available():
         dev = torch.get_device_module()
         every = '_all' if hasattr(dev, 'get_rng_state_all') else ''  # of several GPUs; mps has but one

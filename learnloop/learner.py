@@ -319,7 +319,7 @@ def unfreeze(self:Learner):
     "Train all groups"
     self.freeze_to(0)
 
-# %% ../nbs/04_learner.ipynb #1ea6f277
+# %% ../nbs/04_learner.ipynb #95fefee1
 class StepLimit(Callback):
     "End epochs, or the fit, by number of optimizer steps: the loader seems to end there"
     order,safe_in_evaluate = -9,True
@@ -331,6 +331,7 @@ class StepLimit(Callback):
     def before_fit(self):
         self.first = self.learn.count.opt_steps
         self.source = self.endless = self._pass = None
+    def before_evaluate(self): "An evaluation has no steps"
     def before_train(self):
         dl,self.begun = self.learn.dls.train,self.learn.count.opt_steps
         if self.steps_per_epoch and self.source is not dl:

@@ -78,7 +78,7 @@ class ShortEpochCallback(LimitBatches):
         if isinstance(pct, bool) or not isinstance(pct, Real) or not 0<pct<=1: raise ValueError(f'pct is {pct!r}: it must be a share, above 0 and up to 1')
         super().__init__(float(pct), float(pct) if short_valid else None)
 
-# %% ../nbs/47_limits.ipynb #d06def75
+# %% ../nbs/47_limits.ipynb #d7f6702e
 @contextmanager
 def _as_then(states, *dls):
     "Have random numbers as in `states`, inside a `with` block, if there are any"
@@ -105,7 +105,7 @@ class OverfitBatches(Callback):
         with _as_then(was, dl):
             self._drawn = was or {nm:get() for nm,get,_ in _rngs([dl])}
             self._source,self._kept = dl,list(FirstBatches(dl, self.n))
-    def state_dict(self): return Callback.state_dict(self) | (dict(drawn=self._drawn) if self._kept is not None else {})
+    def state_dict(self): return Callback.state_dict(self) | (dict(drawn=self._drawn) if self._drawn else {})
     def load_state_dict(self, sd):
         Callback.load_state_dict(self, sd)
         if self._kept is None: self._drawn = sd.get('drawn')

@@ -161,6 +161,7 @@ def test_it_survives_a_fit_that_ends_early(make, e, what):
     learn.fit(1)
     assert learn.outcome['fit']=='done'
 
+@pytest.mark.filterwarnings('ignore:.*it can be gone through once')  # as a checkpoint has to say
 @pytest.mark.parametrize('dls', ['no validation', 'no length'])
 def test_it_works_with_other_loaders(make, dls):
     bs = batches(3)

@@ -347,7 +347,7 @@ class _Checked(Adapter):
         owner = next((c for c in type(self.foreign).__mro__ if '__call__' in vars(c)), None)
         return owner is not None and not self._is_base(owner)
 
-# %% ../../nbs/54_fastai.ipynb #1d3dd1a7
+# %% ../../nbs/54_fastai.ipynb #42da9208
 _swappable = 'loss_func','logger','model'
 _swapped = attrgetter(*_swappable)
 
@@ -378,7 +378,7 @@ class _Called(_Checked):
                 if before and (new := _swapped(learn))!=old: self._undo[phase] = old,new
                 for o,v in orders:
                     if o.order!=v: learn._changed()
-            if fit and self._loaded and e=='before_fit' and not self._outside(): self._restore(self.__dict__.pop('_loaded'))
+            if fit and self._given and e=='before_fit' and not self._outside(): self._restore(self.__dict__.pop('_given'))
         return MethodType(_hook, self)
 
 # %% ../../nbs/54_fastai.ipynb #19529fe5
@@ -413,7 +413,7 @@ def _put_back(phase, self):
     for k,a,b in zip(_swappable, old, new, strict=False):
         if a is not b and getattr(self.learn, k)==b: setattr(self.learn, k, a)
 
-# %% ../../nbs/54_fastai.ipynb #09d0ae94
+# %% ../../nbs/54_fastai.ipynb #97506f62
 def _plain(o):
     "`o` as plain data and tensors; a TypeError if it isn't that"
     if isinstance(o, torch.Tensor): return o.detach().as_subclass(torch.Tensor)
@@ -424,7 +424,7 @@ def _plain(o):
     raise TypeError(type(o).__name__)
 
 class _Kept(_Ended):
-    _loaded = None  # state to put back
+    _given = None  # state to put back
     def _has_state(self): return all(hasattr(type(self.foreign), k) for k in ('state_dict','load_state_dict'))
     def saved_state(self):
         cb,res = self.foreign,{}
@@ -437,7 +437,7 @@ class _Kept(_Ended):
         return res
     def load_saved_state(self, sd):
         if self._has_state(): return self.foreign.load_state_dict(sd)
-        self._loaded = sd
+        self._given = sd
         self._restore(sd)
     def _restore(self, sd):
         own = vars(self.foreign)

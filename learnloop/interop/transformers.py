@@ -171,7 +171,7 @@ def _kwargs(o, **kwargs):
         'train_dataloader':tr.train_dataloader, 'eval_dataloader':tr.eval_dataloader, **kwargs}
 def _row(name, event, when=None, kwargs=_kwargs, **rest): return Hook(name, event, _args, kwargs, when, **rest)
 
-# %% ../../nbs/56_transformers.ipynb #bec435e9
+# %% ../../nbs/56_transformers.ipynb #12b30ab7
 def _plain(o):
     "Numbers of NumPy and torch as plain ones, nested in any way"
     if isinstance(o, dict): return {k:_plain(v) for k,v in o.items()}
@@ -179,7 +179,7 @@ def _plain(o):
     return o.tolist() if type(o).__module__=='numpy' else o.item() if getattr(o, 'shape', None)==() else o
 
 class _State(Adapter):
-    _loaded = None
+    _given = None
     def saved_state(self):
         cb = self.foreign
         return _plain(cb.state()) if callable(getattr(cb, 'state', None)) and hasattr(cb, 'from_state') else Adapter.saved_state(self)
@@ -188,13 +188,13 @@ class _State(Adapter):
         for k,v in sd['attributes'].items(): setattr(self.foreign, k, deepcopy(v))
 
     def state_dict(self):
-        sd,tr = self._loaded,self.trainer
+        sd,tr = self._given,self.trainer
         if sd is None and tr is not None and (tr.begun or tr.state.log_history): sd = {k:getattr(tr.state, k) for k in _saved}
         return Adapter.state_dict(self) | (dict(trainer=_plain(deepcopy(sd))) if sd else {})
     def load_state_dict(self, sd):
         Adapter.load_state_dict(self, sd)
         sd = deepcopy(sd.get('trainer'))
-        if self.trainer is None or not self.trainer.begun: self._loaded = sd
+        if self.trainer is None or not self.trainer.begun: self._given = sd
         elif sd: self._take_up(sd)
 
 # %% ../../nbs/56_transformers.ipynb #4b86f275
@@ -319,7 +319,7 @@ def _log(self:Transformers, logs):
     tr.control.should_log = False
     self._tell('on_log', logs=logs)
 
-# %% ../../nbs/56_transformers.ipynb #e738a5dc
+# %% ../../nbs/56_transformers.ipynb #da0e150a
 @patch
 def before_fit(self:Transformers):
     learn,tr,s = self.learn,self.trainer,self.trainer.state
@@ -327,8 +327,8 @@ def before_fit(self:Transformers):
     self._check_args()
     s._begin()
     s.epoch,s.train_batch_size = learn.epoch,getattr(learn.dls.train, 'batch_size', None)
-    loaded = next((o._loaded for o in self.group if o._loaded), None)
-    for o in self.group: o._loaded = None
+    loaded = next((o._given for o in self.group if o._given), None)
+    for o in self.group: o._given = None
     tr.train_dataloader,tr.eval_dataloader,tr.control.should_training_stop = learn.dls.train,None,False
     tr.lr_scheduler = next((s for o in learn.cbs if type(o).__name__=='TorchScheduler' for s in o._scheds.values()), None)
     tr.begin()
