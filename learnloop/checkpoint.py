@@ -344,10 +344,9 @@ class _From:
     def __init__(self, state, where, args=None): self.state,self.where,self.args,self.how,self.hypers = state,where,args,'',{}
     def __repr__(self): return f'<state of {self.where}, {self.state["loop"]}>'
 
-# %% ../nbs/61_checkpoint.ipynb #16e17228
+# %% ../nbs/61_checkpoint.ipynb #e7896b59
 def _read(c):
-    "All of the checkpoint `c`"
-    c.verify()
+    "All of the checkpoint `c`, which was verified"
     state = from_plain(c.read('state.json'), c.read('tensors.pt')) | dict(model=c.read('model.pt'), opt=c.read('opt.pt'))
     return _From(state, c.path)
 
@@ -452,12 +451,13 @@ class CheckpointCallback(Callback):
         self.larger = not ('loss' in monitor or 'error' in monitor) if larger is None else larger
         self._open,self._writing,self._error,self._wanted,self._last,self._sound = None,None,None,None,None,set()
 
-# %% ../nbs/61_checkpoint.ipynb #366b1fcb
+# %% ../nbs/61_checkpoint.ipynb #28a3c8b2
 @patch
 def before_fit(self:CheckpointCallback):
     with ExitStack() as undo:
         undo.enter_context(locked_folder(self.folder))
         self._check_folder()
+        prune(self.folder, self.keep, self.best, self.monitor, self.larger, self._is_sound)  # a killed run may have saved, and not come to it
         self._open = undo.pop_all()
     self._between = _Between(self)
     self.learn.add_cb(self._between)
@@ -628,15 +628,16 @@ def _fit_helpers(self:Learner, cbs, resume, accept, keep_failed):
     there = any(isinstance(o, CheckpointCallback) or o is CheckpointCallback for o in (*self.cbs, *listify(cbs)))
     return res + [CheckpointCallback(resume)]*(not there)
 
-# %% ../nbs/61_checkpoint.ipynb #65bedd6b
+# %% ../nbs/61_checkpoint.ipynb #29c24f45
 @patch
 def load_checkpoint(self:Learner,
     folder, # Of a run, for its newest checkpoint, or of a checkpoint, or a `Checkpoint`
     accept=True # What may be different from the checkpoint: see `fit`
 )->Learner: # The learner itself
     "Have the whole state as it was saved, checked before anything is changed"
-    c = folder if isinstance(folder, Checkpoint) else Checkpoint(folder) if (Path(folder)/'manifest.json').exists() else newest_checkpoint(folder)
-    if c is None: raise FileNotFoundError(f'{folder} has no checkpoint')
+    c = folder if isinstance(folder, Checkpoint) else Checkpoint(folder) if (Path(folder).expanduser()/'manifest.json').exists() else None
+    if c: c.verify()
+    elif (c := newest_checkpoint(folder)) is None: raise FileNotFoundError(f'{folder} has no checkpoint')
     if self.opt is None: self.create_opt()
     going = _read(c)
     _compare(going.state['config'], self._config(), accept, c.path)

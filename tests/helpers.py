@@ -15,6 +15,19 @@ def plainly(o):
     "`o` for the id of a test: without addresses, which would differ between the processes that share a suite"
     return re.sub(r' at 0x[0-9a-f]+', '', str(o))
 
+def check(a, b, at=''):
+    "Assert that two states are equal, bit for bit; the message says where they aren't"
+    assert type(a) is type(b), f'{at}: {a!r}, {b!r}'
+    if isinstance(a, torch.Tensor): assert torch.equal(a, b), at
+    elif hasattr(a, 'dtype'): assert (a==b).all(), at
+    elif isinstance(a, dict):
+        assert a.keys()==b.keys(), f'{at}: {set(a)^set(b)}'
+        for k in a: check(a[k], b[k], f'{at}.{k}')
+    elif isinstance(a, (list,tuple)):
+        assert len(a)==len(b), f'{at}: {len(a)}, {len(b)}'
+        for i,(x,y) in enumerate(zip(a, b, strict=True)): check(x, y, f'{at}[{i}]')
+    else: assert a==b or (a!=a and b!=b), f'{at}: {a!r}, {b!r}'
+
 # Typed by hand from DESIGN.md, so that a slip in the table of the code shows up as a difference
 TAKEN_BY = dict(CancelFitException='fit', CancelEpochException='epoch', CancelTrainException='train', CancelValidException='validate',
     CancelBatchException='batch', CancelBackwardException='backward', CancelStepException='step', CancelZeroGradException='zero_grad',

@@ -4,9 +4,10 @@ from copy import deepcopy
 from functools import partial
 from pathlib import Path
 import numpy as np, pytest, torch
-from learnloop import (AccumMetric, BnFreeze, Callback, CheckpointCallback, EarlyStoppingCallback, EMA, GradientAccumulation, GradientClip, GradualUnfreezing,
-    Learner, LimitBatches, MCDropoutCallback, MicroBatch, MixedPrecision, MixUp, OverfitBatches, ReduceLROnPlateau, ReloadLoaders, SAM, SaveModelCallback,
-    SeededItems, SWA, TorchScheduler, ValidateCallback, ValidateEvery, WeightAveraging, accuracy, event, list_checkpoints, on, set_seed)
+from helpers import check
+from learnloop import (AccumMetric, BnFreeze, Callback, Checkpoint, CheckpointCallback, EarlyStoppingCallback, EMA, GradientAccumulation, GradientClip,
+    GradualUnfreezing, Learner, LimitBatches, MCDropoutCallback, MicroBatch, MixedPrecision, MixUp, OverfitBatches, ReduceLROnPlateau, ReloadLoaders, SAM,
+    SaveModelCallback, SeededItems, SWA, TorchScheduler, ValidateCallback, ValidateEvery, WeightAveraging, accuracy, event, list_checkpoints, on, set_seed)
 from learnloop.checkpoint import _seek
 from learnloop.data import preserve_rng
 from learnloop.flow import PHASES
@@ -117,18 +118,6 @@ def state(learn):
         opt=[deepcopy(o.state_dict()) for o in opts], frozen=[p.requires_grad for p in learn.model.parameters()], count=vars(learn.count),
         raw=list(r.raw_losses), lrs=list(r.lrs), values=r.values, records=r.records, hps=r.hps, iters=r.iters, cbs={o.name:o.state_dict() for o in learn.cbs},
         rng=[torch.get_rng_state(), random.getstate(), np.random.get_state(legacy=False)])  # noqa: NPY002
-
-def check(a, b, at=''):
-    assert type(a) is type(b), f'{at}: {a!r}, {b!r}'
-    if isinstance(a, torch.Tensor): assert torch.equal(a, b), at
-    elif isinstance(a, np.ndarray): assert (a==b).all(), at
-    elif isinstance(a, dict):
-        assert a.keys()==b.keys(), f'{at}: {set(a)^set(b)}'
-        for k in a: check(a[k], b[k], f'{at}.{k}')
-    elif isinstance(a, (list,tuple)):
-        assert len(a)==len(b), f'{at}: {len(a)}, {len(b)}'
-        for i,(x,y) in enumerate(zip(a, b, strict=True)): check(x, y, f'{at}[{i}]')
-    else: assert a==b or (a!=a and b!=b), f'{at}: {a!r}, {b!r}'
 
 class Boom(Exception): pass
 
@@ -674,3 +663,20 @@ def test_without_memory_for_a_copy_it_is_written_at_once(tmp_path, monkeypatch):
 def test_arguments_are_checked():
     for kw in (dict(every_steps=0), dict(every_epochs=1.5), dict(keep=0), dict(best=-1), dict(every_minutes=0)):
         with pytest.raises(ValueError, match=next(iter(kw))): CheckpointCallback('run', **kw)
+
+def test_what_a_run_killed_before_it_deleted_left_is_deleted(tmp_path, monkeypatch):
+    monkeypatch.setattr('learnloop.checkpoint.prune', lambda *args: None)
+    with (learn := mk_learner()).no_logging(): learn.fit(3, cbs=CheckpointCallback(tmp_path))
+    monkeypatch.undo()
+    assert len(list_checkpoints(tmp_path))==3
+    with (again := mk_learner()).no_logging(): again.fit(3, cbs=CheckpointCallback(tmp_path, keep=1, best=1), resume=tmp_path)
+    kept,best = [o.step for o in list_checkpoints(tmp_path)],min((o[1], i) for i,o in enumerate(learn.recorder.values))[1]
+    assert kept==sorted({learn.count.opt_steps, learn.count.opt_steps//3*(best+1)})
+
+def test_files_are_hashed_once_when_a_run_goes_on(tmp_path, monkeypatch):
+    with mk_learner().no_logging() as learn: learn.fit(2, cbs=CheckpointCallback(tmp_path, keep=1))
+    seen,verify = [],Checkpoint.verify
+    monkeypatch.setattr(Checkpoint, 'verify', lambda self: seen.append(self.path) or verify(self))
+    mk_learner().load_checkpoint(tmp_path)
+    mk_learner().load_checkpoint(list_checkpoints(tmp_path, verify=False)[0].path)
+    assert len(seen)==2

@@ -1,7 +1,7 @@
 "Fits that stop in a process go on there to the same end, bit for bit; batches that failed can be run again"
 import gc, random, weakref
 import numpy as np, pytest, torch
-from helpers import FIT, VALID, all_events, batches, mk_learner as mk_line, same
+from helpers import FIT, VALID, all_events, batches, check, mk_learner as mk_line, same
 from learnloop import Callback, CheckFinite, CheckpointCallback, EMA, GradientAccumulation, GradientClip, Learner, MixedPrecision, accuracy, event, on, set_seed
 from torch import nn
 from torch.nn import functional as F
@@ -40,18 +40,6 @@ def state(learn):
     return dict(model={k:v.clone() for k,v in learn.model.state_dict().items()}, opt=learn.opt and learn.opt.state_dict()['state'], raw=r.raw_losses,
         lrs=r.lrs, values=r.values, iters=r.iters, count=vars(learn.count), cbs={o.name:sd for o in learn.cbs if (sd := o.state_dict())},
         rng=torch.get_rng_state(), python=random.getstate(), numpy=str(np.random.get_state()))  # noqa: NPY002
-
-def check(a, b, at=''):
-    "Are two states equal, bit for bit?"
-    assert type(a) is type(b), f'{at}: {a!r}, {b!r}'
-    if isinstance(a, torch.Tensor): assert torch.equal(a, b), at
-    elif isinstance(a, dict):
-        assert a.keys()==b.keys(), at
-        for k in a: check(a[k], b[k], f'{at}.{k}')
-    elif isinstance(a, (list,tuple)):
-        assert len(a)==len(b), f'{at}: {len(a)}, {len(b)}'
-        for i,(x,y) in enumerate(zip(a, b, strict=True)): check(x, y, f'{at}[{i}]')
-    else: assert a==b or (a!=a and b!=b), f'{at}: {a!r}, {b!r}'
 
 class Boom(Exception): pass
 
@@ -132,6 +120,13 @@ def test_an_error_in_the_middle_of_a_batch_says_what_to_do():
     with pytest.raises(RuntimeError, match='keep_failed=True.*resume=folder'): learn.resume()
     learn.fit(1)
     with pytest.raises(RuntimeError, match='the last fit ended'): learn.resume()
+
+def test_a_batch_that_was_taken_from_an_iterator_is_not_passed_over():
+    "Its place can't be gone back to: better no pause than one batch less"
+    x,y = torch.randn(24, 3),torch.randint(2, (24,))
+    learn = Learner((((x[i:i+4], y[i:i+4]) for i in range(0, 24, 4)), None), nn.Linear(3, 2), F.cross_entropy)
+    with pytest.raises(Boom), learn.no_logging(): learn.fit(1, cbs=At('after_fetch', 3, f=boom))
+    assert learn.paused is None and learn.count.batches==2
 
 def test_a_new_fit_forgets_the_pause():
     learn = stopped(mk_learner(), 'fit', At('before_step', 2, f=boom), keep_failed=True)
