@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 import numpy as np, pytest, torch
 from helpers import check
-from learnloop import (AccumMetric, BnFreeze, Callback, Checkpoint, CheckpointCallback, EarlyStoppingCallback, EMA, GradientAccumulation, GradientClip,
+from learnloop import (AccumMetric, BnFreeze, Callback, Checkpoint, CheckpointCallback, CutMix, EarlyStoppingCallback, EMA, GradientAccumulation, GradientClip,
     GradualUnfreezing, Learner, LimitBatches, MCDropoutCallback, MicroBatch, MixedPrecision, MixUp, OverfitBatches, ReduceLROnPlateau, ReloadLoaders, SAM,
     SaveModelCallback, SeededItems, SWA, TorchScheduler, ValidateCallback, ValidateEvery, WeightAveraging, accuracy, event, list_checkpoints, on, set_seed)
 from learnloop.checkpoint import _seek
@@ -16,6 +16,7 @@ from torch import nn
 from torch.nn import functional as F
 from torch.optim import lr_scheduler as torch_scheds
 from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, RandomSampler, Sampler, TensorDataset
+from torchmetrics.classification import MulticlassAccuracy
 
 N_EPOCH = 3
 
@@ -67,12 +68,15 @@ def mk_model(): return nn.Sequential(nn.Linear(3, 8), nn.BatchNorm1d(8), nn.ReLU
 def mk_loader(ds=None, **kwargs):
     shuffle = {} if 'sampler' in kwargs or isinstance(ds, Stream) else dict(shuffle=True)
     return DataLoader(ds or plain(), **dict(batch_size=4) | shuffle | kwargs)
-def mk_learner(ds=None, opt=torch.optim.AdamW, cbs=(), metrics=accuracy, model=mk_model, dl=None, splitter=None, **kwargs):
+def mk_learner(ds=None, opt=torch.optim.AdamW, cbs=(), metrics=accuracy, model=mk_model, dl=None, splitter=None, train_metrics=False, **kwargs):
     set_seed(3)
     model = model()
     dl = mk_loader(ds, **kwargs) if dl is None else dl() if callable(dl) else dl
-    return Learner((dl, DataLoader(plain(8), 4)), model, F.cross_entropy, opt(model) if getattr(opt, '__name__', '')=='<lambda>' else opt, lr=.01, cbs=cbs, metrics=metrics,
+    valid = DataLoader(pictures(8) if isinstance(next(model.children()), nn.Conv2d) else plain(8), 4)
+    learn = Learner((dl, valid), model, F.cross_entropy, opt(model) if getattr(opt, '__name__', '')=='<lambda>' else opt, lr=.01, cbs=cbs, metrics=metrics,
         **dict(splitter=splitter) if splitter else {})
+    learn.recorder.train_metrics = train_metrics
+    return learn
 
 def by_layer(model): return [list(model[0].parameters())+list(model[1].parameters()), list(model[4].parameters())]
 
@@ -186,6 +190,9 @@ def frozen():
     return learn
 class OwnSampler(RandomSampler): "Draws its order from a generator of its own"
 def own_order(): return OwnSampler(plain(), generator=torch.Generator().manual_seed(8))
+def pictures(n=22):
+    x = torch.linspace(-1, 1, n*16).view(n, 1, 4, 4)
+    return TensorDataset(x, (x.mean((1, 2, 3))>0).long())
 def tensors(n=5): return [(torch.randn(4, 3, generator=torch.Generator().manual_seed(i)), torch.randint(0, 2, (4,))) for i in range(n)]
 
 SETUPS = dict(  # chkstyle: ignore-node
@@ -221,6 +228,9 @@ SETUPS = dict(  # chkstyle: ignore-node
     accmet   = lambda: mk_learner(metrics=[AccumMetric(accuracy, flatten=False), Total()]),
     limited  = lambda: mk_learner(cbs=[LimitBatches(4, 1)]),
     overfit  = lambda: mk_learner(Noisy(), cbs=[OverfitBatches(2)]),
+    cutmix   = lambda: mk_learner(pictures(), model=lambda: nn.Sequential(nn.Conv2d(1, 4, 3), nn.Flatten(), nn.Dropout(.2), nn.Linear(16, 2)), cbs=[CutMix(.8)], metrics=None),
+    mets_of_training = lambda: mk_learner(metrics=[MulticlassAccuracy(num_classes=2), AccumMetric(accuracy, flatten=False), Total()], train_metrics=True),
+    together = lambda: mk_learner(Noisy(), cbs=[GradientAccumulation(10), GradientClip(.5), EMA(.5), MixedPrecision('bf16'), MixUp(.4)], metrics=None),
     reload   = lambda: mk_learner(cbs=[ReloadLoaders(2, reloaded)]))
 EXCLUSIVE = 'plateau', 'by_step', 'by_epoch_sched', 'by_value', 'two_opts', 'swa'  # others set lr
 CHAINS = [[('before_backward', 5), ('after_epoch', 1), ('after_batch', 3)], [('before_validate', 1), ('after_batch', 6), ('after_train', 1)], [('after_fetch', 8), ('after_validate', 1), ('before_step', 2)]]
