@@ -618,11 +618,26 @@ def cleanup_fit(self:CheckpointCallback):
         self._open = None
         todo.callback(self._join)
 
-# %% ../nbs/61_checkpoint.ipynb #ad4d9517
+# %% ../nbs/61_checkpoint.ipynb #65ab94b1
+class _Keep(Callback):
+    "Keeps what `resume` needs"
+    order,safe_in_evaluate,remove_on_fetch,state,held = -math.inf,True,True,None,None
+    def after_exception(self):
+        learn = self.learn
+        if learn.phases['fit'] not in learn.open or learn._fit_args is None: return
+        if learn._going: state = learn._going.state  # it hadn't come to where it was to go on
+        elif self.state:
+            state = self.state
+            learn.failed = SimpleNamespace(state=state, args=learn._fit_args, replay=None, **vars(self.held)) if self.held else None
+        elif learn._whole(): state = (s := learn._capture(learn._place(), weights=False)) | dict(callbacks=deepcopy(s['callbacks']))
+        else: return
+        learn.paused = _From(state, 'where it was', learn._fit_args)
+
+# %% ../nbs/61_checkpoint.ipynb #6267badb
 @patch
 def _fit_helpers(self:Learner, cbs, resume, accept, keep_failed):
     self._ask = None if resume is None else (resume, accept)
-    res = [_KeepFailed()] if keep_failed else []
+    res = [_KeepFailed() if keep_failed else _Keep()]
     if resume is None or isinstance(resume, _From): return res
     if not isinstance(resume, (str,os.PathLike)): raise TypeError(f'resume is {resume!r}: it must be the folder of a run')
     there = any(isinstance(o, CheckpointCallback) or o is CheckpointCallback for o in (*self.cbs, *listify(cbs)))
@@ -646,9 +661,8 @@ def load_checkpoint(self:Learner,
     self.epoch,self._marks = going.state['loop']['epoch'],{k:v for k,v in going.state['rng'].items() if k=='fit'}
     return self
 
-# %% ../nbs/61_checkpoint.ipynb #7248d245
-class _KeepFailed(Callback):
-    order,safe_in_evaluate,remove_on_fetch = -math.inf,True,True
+# %% ../nbs/61_checkpoint.ipynb #328e583b
+class _KeepFailed(_Keep):
     def before_fit(self): self.state = self.held = None
     def before_epoch(self): self._keep(dict(epoch=self.learn.epoch, next='epoch', batch=0))
     def before_validate(self):
@@ -664,20 +678,7 @@ class _KeepFailed(Callback):
 
 def _copied(b): return _map(b, 'detach', lambda o: o.detach().clone())  # models and callbacks may write to their inputs
 
-# %% ../nbs/61_checkpoint.ipynb #b904ff41
-@patch
-def after_exception(self:Learner):
-    "Keep what `resume` needs"
-    if self.phases['fit'] not in self.open or self._fit_args is None: return
-    kept = next((o for o in self.cbs if isinstance(o, _KeepFailed)), None)
-    if self._going: state = self._going.state  # it hadn't come to where it was to go on
-    elif kept and kept.state:
-        state = kept.state
-        self.failed = SimpleNamespace(state=state, args=self._fit_args, replay=None, **vars(kept.held)) if kept.held else None
-    elif self._whole(): state = (s := self._capture(self._place(), weights=False)) | dict(callbacks=deepcopy(s['callbacks']))
-    else: return
-    self.paused = _From(state, 'where it was', self._fit_args)
-
+# %% ../nbs/61_checkpoint.ipynb #694e3bc3
 @patch
 def resume(self:Learner)->None:
     "Go on with the fit that was interrupted, from the very batch"

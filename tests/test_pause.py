@@ -128,6 +128,16 @@ def test_a_batch_that_was_taken_from_an_iterator_is_not_passed_over():
     with pytest.raises(Boom), learn.no_logging(): learn.fit(1, cbs=At('after_fetch', 3, f=boom))
     assert learn.paused is None and learn.count.batches==2
 
+def test_a_learner_that_hears_of_errors_itself_can_go_on():
+    class Heard(Learner):
+        def after_exception(self): self.heard = self.exception
+    learn = mk_learner()
+    learn.__class__ = Heard
+    stopped(learn, 'fit', At('before_fetch', 3, f=boom))
+    assert type(learn.heard) is Boom
+    go_on(learn)
+    check(state(learn), whole('plain'))
+
 def test_a_new_fit_forgets_the_pause():
     learn = stopped(mk_learner(), 'fit', At('before_step', 2, f=boom), keep_failed=True)
     assert learn.paused and learn.failed
