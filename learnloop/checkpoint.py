@@ -451,9 +451,12 @@ class CheckpointCallback(Callback):
         self.larger = not ('loss' in monitor or 'error' in monitor) if larger is None else larger
         self._open,self._writing,self._error,self._wanted,self._last,self._sound = None,None,None,None,None,set()
 
-# %% ../nbs/61_checkpoint.ipynb #28a3c8b2
+# %% ../nbs/61_checkpoint.ipynb #696e0f31
 @patch
 def before_fit(self:CheckpointCallback):
+    names = getattr(getattr(self.learn, 'recorder', None), 'columns', [])
+    if self.best and self.monitor not in names:
+        raise ValueError(f'{self.label}: the {self.best} best by {self.monitor!r}, which the recorder has no column for{did_you_mean(self.monitor, names)}; it has {", ".join(names) or "none"}')
     with ExitStack() as undo:
         undo.enter_context(locked_folder(self.folder))
         self._check_folder()
@@ -633,13 +636,13 @@ class _Keep(Callback):
         else: return
         learn.paused = _From(state, 'where it was', learn._fit_args)
 
-# %% ../nbs/61_checkpoint.ipynb #6267badb
+# %% ../nbs/61_checkpoint.ipynb #428d9752
 @patch
 def _fit_helpers(self:Learner, cbs, resume, accept, keep_failed):
     self._ask = None if resume is None else (resume, accept)
     res = [_KeepFailed() if keep_failed else _Keep()]
     if resume is None or isinstance(resume, _From): return res
-    if not isinstance(resume, (str,os.PathLike)): raise TypeError(f'resume is {resume!r}: it must be the folder of a run')
+    if not isinstance(resume, (str,os.PathLike)) or not resume: raise TypeError(f'resume is {resume!r}: it must be the folder of a run')
     there = any(isinstance(o, CheckpointCallback) or o is CheckpointCallback for o in (*self.cbs, *listify(cbs)))
     return res + [CheckpointCallback(resume)]*(not there)
 

@@ -134,12 +134,13 @@ def _manifest(step, info):
     if taken := info.keys() & {*own, 'blake2b'}: raise ValueError(f'{min(taken)!r} is a name of the manifest itself: choose another')
     return own | json.loads(json.dumps(info))  # what isn't plain is an error before anything is written
 
-# %% ../nbs/60_storage.ipynb #10b1a8dd
+# %% ../nbs/60_storage.ipynb #07d9d518
 _held = set()  # Folders that this process has locked: its locks don't keep itself out
 
 def _make_folder(p):
     "Make the folder `p`, and those that it is in"
     if p.is_dir() or p==p.parent: return
+    if p.exists(): raise NotADirectoryError(errno.ENOTDIR, 'checkpoints need a folder, and this is a file', str(p))
     _make_folder(p.parent)
     p.mkdir(exist_ok=True)
     _sync_folder(p.parent)

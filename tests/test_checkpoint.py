@@ -670,6 +670,16 @@ def test_without_memory_for_a_copy_it_is_written_at_once(tmp_path, monkeypatch):
     with pytest.warns(UserWarning, match='no memory for a copy.*step 6 is written at once'): quiet(mk_learner(), 1, cbs=CheckpointCallback(tmp_path, background=True))
     assert steps_of(tmp_path)==[(6, 'epoch')]
 
+@pytest.mark.parametrize('resume', ['', 3, ['a']], ids=repr)
+def test_a_folder_is_asked_for(resume):
+    with pytest.raises(TypeError, match='must be the folder of a run'): mk_learner().fit(1, resume=resume)
+
+@pytest.mark.parametrize('monitor,said', [('acuracy', "did you mean 'accuracy'.*it has train_loss, valid_loss, accuracy"), ('recall', 'it has train_loss, valid_loss, accuracy')])
+def test_the_best_by_an_unknown_value_are_refused_before_training(monitor, said, tmp_path):
+    learn = mk_learner()
+    with learn.no_logging(), pytest.raises(ValueError, match=said): learn.fit(1, cbs=CheckpointCallback(tmp_path/'run', best=1, monitor=monitor))
+    assert not learn.count.batches and not (tmp_path/'run').exists()
+
 def test_arguments_are_checked():
     for kw in (dict(every_steps=0), dict(every_epochs=1.5), dict(keep=0), dict(best=-1), dict(every_minutes=0)):
         with pytest.raises(ValueError, match=next(iter(kw))): CheckpointCallback('run', **kw)
