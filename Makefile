@@ -10,7 +10,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export OMP_NUM_THREADS ?= 1
 # A process for each notebook: what one of them patches mustn't reach the next
 NOTEBOOKS := find nbs -name '*.ipynb' -not -path '*/.*' | sort | xargs -P 2 -I % nbdev-test %
-.PHONY: demo test ci export save check docs bench mutants wheel interop
+.PHONY: demo test ci export save check docs bench mutants wheel browser interop
 # Jobs write notebooks, modules and _proc/, which other jobs read
 .NOTPARALLEL:
 .DEFAULT_GOAL := test
@@ -23,13 +23,14 @@ $(READY):
 
 demo:    $(READY) ; learnloop demo
 test:    $(READY) ; $(NOTEBOOKS) --timing && pytest -q -n auto
-ci:      check test mutants docs wheel
+ci:      check test mutants docs wheel browser
 export:  $(READY) ; nbdev-export && nbdev-clean
 save:    $(READY) ; $(NOTEBOOKS) --save && nbdev-clean   # refresh the outputs stored in notebooks
 docs:    $(READY) ; python -m tools.build_docs   # the site, in _docs/, and README.md
-bench:   $(READY) ; python -m benchmarks.overhead
+bench:   $(READY) ; python -m benchmarks.overhead && python -m benchmarks.watch && python -m benchmarks.trace && python -m benchmarks.checkpoint
 mutants: $(READY) ; python -m tools.mutants   # plant faults, and see that some test catches each
 wheel:   $(READY) ; python -m tools.wheel_smoke   # the built package works where nothing else is installed
+browser: $(READY) ; python -m tools.browser   # notebooks, reports and TensorBoard, as a browser shows them
 interop: $(READY) ; python -m tools.interop   # other systems' own callbacks, each in an environment of its own
 check:   $(READY)   # notebooks, modules and README agree, and follow the house style
 	nbdev-export && nbdev-clean && python -m tools.build_docs --readme

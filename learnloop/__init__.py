@@ -3,6 +3,8 @@ __version__ = '0.1.0'
 
 from learnloop.flow import *
 from learnloop.callback import *
+from learnloop.show import *
+from learnloop.chart import *
 from learnloop.data import *
 from learnloop.optimizer import *
 from learnloop.learner import *
@@ -16,6 +18,7 @@ from learnloop.synth import *
 from learnloop.losses import *
 from learnloop.saving import *
 from learnloop.interpret import *
+from learnloop.tensorboard import *
 from learnloop.schedule import *
 from learnloop.tracker import *
 from learnloop.training import *
@@ -24,7 +27,9 @@ from learnloop.precision import *
 from learnloop.mixup import *
 from learnloop.rnn import *
 from learnloop.limits import *
+from learnloop.throughput import *
 from learnloop.storage import *
 from learnloop.checkpoint import *
 from learnloop.interrupt import *
+from learnloop.report import *
 from learnloop.interop import as_cb

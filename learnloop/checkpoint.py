@@ -7,7 +7,7 @@ Docs: https://learnloop.github.io/learnloop/checkpoint.html.md"""
 # %% auto #0
 __all__ = ['SeededItems', 'CheckpointCallback']
 
-# %% ../nbs/61_checkpoint.ipynb #aacfc03e
+# %% ../nbs/61_checkpoint.ipynb #af2142e4
 import hashlib, math, os, random, shutil, sys, threading, time, torch, warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
@@ -21,7 +21,7 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset, Subset, Tenso
 from .callback import Callback, _listed, mk_cb
 from .data import _map, _rngs, _set_epoch, batch_len, preserve_rng
 from .flow import CancelFitException, CancelStepException, did_you_mean
-from .learner import Learner, StepLimit, _check_whole, _replaced
+from .learner import Learner, StepLimit, _check_whole, _replaced, _say
 from .optimizer import get_hypers, opts
 from .saving import _fit_model, _model_state, _opt_state, _param_names, _unwrapper
 from .storage import Checkpoint, from_plain, list_checkpoints, locked_folder, new_checkpoint, newest_checkpoint, prune, to_plain
@@ -181,12 +181,12 @@ def _warm(self:Learner, place=None):
     nm = dict(train='train', validate='valid').get(place and place['next'])
     return [k for k in now if k!=nm or k in self._warmed]
 
-# %% ../nbs/61_checkpoint.ipynb #71de14d0
+# %% ../nbs/61_checkpoint.ipynb #3b8fc1f6
 @patch
 def _config(self:Learner):
     "What a resumed fit must have in common with the one that was saved"
     dl,limit,hypers = self.dls.train,next((o for o in self.cbs if isinstance(o, StepLimit)), None),get_hypers(self.opt)
-    cbs = [o for o in self.cbs if type(o).__name__[0]!='_' and type(o).__name__ not in ('CheckpointCallback', 'ProgressCallback')]  # which change nothing
+    cbs = [o for o in self.cbs if type(o).__name__[0]!='_' and not o.only_looks]
     res = dict(optimizer=[type(o).__name__ for o in opts(self.opt)], callbacks=sorted(o.name for o in cbs),
         train_batches=batch_len(dl), valid_batches=None if self.dls.valid is None else batch_len(self.dls.valid), items=batch_len(getattr(dl, 'dataset', None)),
         batch_size=getattr(dl, 'batch_size', None), workers=getattr(dl, 'num_workers', None),
@@ -395,7 +395,7 @@ def _put_length(self:Learner, s):
     (asked,now),limits = s['loop']['n_epoch'],('max_steps','steps_per_epoch')
     if asked==self._asked and all(s['config'].get(k)==(self._conf or {}).get(k) for k in limits): self.n_epoch = now
 
-# %% ../nbs/61_checkpoint.ipynb #3154af28
+# %% ../nbs/61_checkpoint.ipynb #d0276585
 @patch
 def _load_cbs(self:Learner, going):
     todo = [o for o in self.cbs if o.name in going.state['callbacks'] or (going.args and o.calls)]
@@ -423,12 +423,12 @@ def _arrive(self:Learner, going):
     if self.logger is noop: return
     at = going.state['loop']
     where = f'epoch {at["epoch"]}' + (f', batch {at["batch"]} ({going.how})' if at['next']=='train' else ', validation' if at['next']=='validate' else '')
-    print(f'going on from {going.where}: {where if self.n_epoch>at["epoch"] else "its epochs are done"}', flush=True)
+    _say(f'going on from {going.where}: {where if self.n_epoch>at["epoch"] else "its epochs are done"}')
 
-# %% ../nbs/61_checkpoint.ipynb #40b9e428
+# %% ../nbs/61_checkpoint.ipynb #be93d48d
 class CheckpointCallback(Callback):
     "Save checkpoints of the whole state in `folder`, and delete those that needn't be kept"
-    order,writes,safe_in_evaluate,remove_on_fetch = math.inf,True,True,True
+    order,writes,only_looks,safe_in_evaluate,remove_on_fetch = math.inf,True,True,True,True
     def __init__(self,
         folder, # Of this run alone; made if need be
         every_steps:int|None=None,   # Optimizer steps between two of them

@@ -317,13 +317,15 @@ def with_events(self:Flow,
         err = None  # an exception kept in a frame that it refers to would keep that frame, and its batch, alive
     return res
 
-# %% ../nbs/00_flow.ipynb #36fc1fe1
+# %% ../nbs/00_flow.ipynb #c38226fa
 @patch
 def _unwind(self:Flow, depth, err=None, who=None):
     "Run clean-ups of phases deeper than `depth`, or those of `who`; return what is in flight then if `err` was given, else raise it"
     given,todo = err,self._cleanups
-    while due := [i for i,(d,_,f) in enumerate(todo) if d>depth and who in (None, f.__self__)]:
-        _,event,f = todo.pop(due[-1])
+    while todo and todo[-1][0]>depth:
+        i = -1 if who is None else next((i for i in reversed(range(len(todo))) if todo[i][2].__self__ is who), None)
+        if i is None: break
+        _,event,f = todo.pop(i)
         try: f()
         except BaseException as e:
             self._blame(e, f, event)

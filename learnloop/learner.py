@@ -8,10 +8,10 @@ Docs: https://learnloop.github.io/learnloop/learner.html.md"""
 __all__ = ['Loop', 'format_value', 'print_row', 'Learner', 'TrainEvalCallback', 'default_cb', 'StepLimit', 'GatherPredsCallback',
            'FetchPredsCallback', 'before_batch_cb']
 
-# %% ../nbs/04_learner.ipynb #543f0318
+# %% ../nbs/04_learner.ipynb #3ed69f73
 import math, torch, warnings
 from collections.abc import Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from copy import copy, deepcopy
 from functools import partial
 from itertools import count
@@ -162,12 +162,16 @@ def format_value(
     "Write a value as in the table of epochs"
     return '' if v is None else f'{v:.6f}' if isinstance(v, float) else str(v)
 
-# %% ../nbs/04_learner.ipynb #826eece6
+# %% ../nbs/04_learner.ipynb #6852e6da
 def print_row(
     row # Values of the columns
 ):
     "Print a row of the table of epochs"
-    print(' '.join(f'{format_value(o):>12}' for o in row), flush=True)  # now, in a log file, too
+    _say(' '.join(f'{format_value(o):>12}' for o in row))
+
+def _say(s):
+    "Print `s` now, in a log file, too; whoever read it may be gone, which ends no training"
+    with suppress(OSError, ValueError): print(s, flush=True)
 
 # %% ../nbs/04_learner.ipynb #590612aa
 class Learner(Loop):

@@ -7,10 +7,9 @@ Docs: https://learnloop.github.io/learnloop/recorder.html.md"""
 # %% auto #0
 __all__ = ['format_time', 'Recorder']
 
-# %% ../nbs/11_recorder.ipynb #e1399125
+# %% ../nbs/11_recorder.ipynb #e2341836
 import time
 from copy import copy, deepcopy
-from itertools import islice
 from fastcore.basics import patch
 from torch import Tensor
 from .callback import Callback
@@ -27,7 +26,7 @@ def format_time(
     h,m = divmod(m, 60)
     return f'{h}:{m:02}:{s:02}' if h else f'{m:02}:{s:02}'
 
-# %% ../nbs/11_recorder.ipynb #768c902c
+# %% ../nbs/11_recorder.ipynb #55a5a55b
 class Recorder(Callback):
     "Record losses, learning rates and metrics; write a row to `learn.logger` after each epoch"
     order,remove_on_fetch,safe_in_evaluate = 50,True,True
@@ -55,7 +54,8 @@ class Recorder(Callback):
         self._make_metrics()
         self._start = time.perf_counter()
         train = ['train_loss', *(f'train_{m.name}' for m in self.train_mets)]
-        self.columns = train + (self.valid_names if self.learn.dls.valid is not None else [])
+        more = [nm for o in self.learn.cbs for nm in getattr(o, 'epoch_columns', ())]
+        self.columns = train + (self.valid_names if self.learn.dls.valid is not None else []) + more
         self.metric_names = ['epoch', *self.columns, *['time']*self.add_time]
         self.learn.logger(self.metric_names)
         if self.learn.metrics: self.learn.add_cb(_CheckMetrics)
@@ -154,11 +154,11 @@ def record(self:Recorder,
     self.records.append(rec)
     self.learn('after_record', record=rec)
 
-# %% ../nbs/11_recorder.ipynb #02d87422
+# %% ../nbs/11_recorder.ipynb #3d3b3462
 @patch(as_prop=True)
 def losses(self:Recorder):
     "Smoothed training loss, one for each batch"
-    self._smooth += map(self._smoother, islice(self._raw.tolist(), len(self._smooth), None))
+    self._smooth += map(self._smoother, self._raw.tolist()[len(self._smooth):])
     return self._smooth
 
 # %% ../nbs/11_recorder.ipynb #038c6f67

@@ -7,11 +7,11 @@ Docs: https://learnloop.github.io/learnloop/saving.html.md"""
 # %% auto #0
 __all__ = ['atomic_write', 'write_state', 'read_state', 'save_model', 'load_model', 'load_export', 'load_learner']
 
-# %% ../nbs/17_saving.ipynb #7c24cc69
+# %% ../nbs/17_saving.ipynb #b89060d2
 import json, os, re, secrets, sys, torch, zipfile
 from collections import OrderedDict
 from collections.abc import Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from numbers import Real
 from pathlib import Path
 from fastcore.basics import patch
@@ -22,7 +22,7 @@ from .flow import did_you_mean
 from .learner import Learner, _replaced
 from .optimizer import _split_decay, opts
 
-# %% ../nbs/17_saving.ipynb #2d5c0e73
+# %% ../nbs/17_saving.ipynb #6be909db
 @contextmanager
 def atomic_write(
     path # Where the file will be, its folder made if need be; a link is followed
@@ -39,7 +39,7 @@ def atomic_write(
         os.replace(tmp, path)
         _sync_folder(path.parent)
     except BaseException as e:
-        tmp.unlink(missing_ok=True)
+        with suppress(OSError): tmp.unlink(missing_ok=True)
         e.add_note(f'learnloop: while writing {path}')
         raise
 

@@ -617,10 +617,10 @@ def undone(self:Learner,
         for o in (*attrs.values(), self.outcome, *map(vars, self.cbs)): _note(o, undo, seen, device)
         yield self
 
-# %% ../nbs/40_schedule.ipynb #d4ae6c0a
+# %% ../nbs/40_schedule.ipynb #dab4a670
 class LRFinder(Callback):
     "Train with a rising learning rate"
-    order,run_valid,owns = 60,False,frozenset({'lr'})
+    order,run_valid,owns,fit_label = 60,False,frozenset({'lr'}),'lr_find'
     def __init__(self,
         start_lr=1e-7, # First learning rate, or a list with one for each group
         end_lr=10,     # Learning rate at which it would end, likewise

@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/tracker.html.md"""
 __all__ = ['TrackerCallback', 'EarlyStoppingCallback', 'CheckFinite', 'TerminateOnNaNCallback', 'SpikeDetection', 'TimeLimit',
            'SaveModelCallback', 'ReduceLROnPlateau', 'ValidateCallback', 'ValidateEvery']
 
-# %% ../nbs/41_tracker.ipynb #c362486c
+# %% ../nbs/41_tracker.ipynb #78629834
 import math, operator, torch, warnings
 from copy import deepcopy
 from functools import partial, reduce
@@ -18,11 +18,11 @@ from time import monotonic
 from fastcore.basics import noop, patch
 from .callback import Callback
 from .flow import CancelBatchException, CancelFitException, CancelStepException, CancelTrainException, CancelValidException, did_you_mean
-from .learner import _check_whole, format_value
+from .learner import _check_whole, _say, format_value
 from .optimizer import get_hypers, opts, zero_grad
 from .schedule import check_owners
 
-# %% ../nbs/41_tracker.ipynb #7a33d8d5
+# %% ../nbs/41_tracker.ipynb #e42a4f94
 class _Kept(Callback):
     "A callback whose state begins anew with each fit, unless it has just been loaded"
     remove_on_fetch,safe_in_evaluate,reset_on_fit,_loaded,_begun,_start = True,True,True,False,False,{}
@@ -45,8 +45,8 @@ class _Kept(Callback):
 def _whole(cb, low, **kwargs):
     for k,v in kwargs.items(): _check_whole(f'{cb.label}: {k}', v, low)
 
-def _say(cb, s):
-    if cb.learn.logger is not noop: print(s, flush=True)
+def _tell(cb, s):
+    if cb.learn.logger is not noop: _say(s)
 
 # %% ../nbs/41_tracker.ipynb #0fbef80c
 def _number_type(comp):
@@ -165,7 +165,7 @@ class EarlyStoppingCallback(TrackerCallback):
     def cleanup_epoch(self):
         if self.stop_reason: self._stop('stopped')
 
-# %% ../nbs/41_tracker.ipynb #491f6676
+# %% ../nbs/41_tracker.ipynb #8d732d97
 @patch
 def _take(self:EarlyStoppingCallback, v):
     if self.learn.epoch>=self.start_from_epoch and not self.stop_reason: TrackerCallback._take(self, v)
@@ -181,7 +181,7 @@ def _why(self:EarlyStoppingCallback, val):
 
 @patch
 def _stop(self:EarlyStoppingCallback, what):
-    _say(self, f'epoch {self.learn.epoch}: {what}: {self.stop_reason}')
+    _tell(self, f'epoch {self.learn.epoch}: {what}: {self.stop_reason}')
     raise CancelFitException
 
 # %% ../nbs/41_tracker.ipynb #5a666732
@@ -233,12 +233,12 @@ def _found(self:CheckFinite, why):
     if self.action=='stop': self._stop(why)
     if learn.training: self.why_bad = why
 
-# %% ../nbs/41_tracker.ipynb #e2704a2a
+# %% ../nbs/41_tracker.ipynb #7bcc8f68
 @patch
 def _stop(self:CheckFinite, why):
     self.stop_reason = why
     zero_grad(self.learn.opt)  # or the next fit would add to them
-    _say(self, f'stopped: {why}')
+    _tell(self, f'stopped: {why}')
     raise CancelFitException
 
 @patch
@@ -277,7 +277,7 @@ class SpikeDetection(_Kept):
         if self._is_spike(v): return self._skip(v)
         self.recent,self.seen,self.in_a_row = [*self.recent, v][-self.window:],self.seen+1,0
 
-# %% ../nbs/41_tracker.ipynb #540862ee
+# %% ../nbs/41_tracker.ipynb #228410a0
 @patch
 def _is_spike(self:SpikeDetection, v):
     if not math.isfinite(v): return True
@@ -291,10 +291,10 @@ def _skip(self:SpikeDetection, v):
     self.in_a_row += 1
     if self.in_a_row<self.patience: raise CancelBatchException
     self.stop_reason = f'loss is {v:.4g}: batch {self.in_a_row} in a row that is far above those before'
-    _say(self, f'stopped: {self.stop_reason}')
+    _tell(self, f'stopped: {self.stop_reason}')
     raise CancelFitException
 
-# %% ../nbs/41_tracker.ipynb #a5c736ca
+# %% ../nbs/41_tracker.ipynb #734b92ca
 class TimeLimit(_Kept):
     "End the fit when its time is up, with a last validation"
     order,run_valid,stop_reason,_since,_start = -8,False,None,None,dict(spent=0.)
@@ -322,7 +322,7 @@ class TimeLimit(_Kept):
     def after_epoch(self):
         if self.learn.epoch+1<self.learn.n_epoch: self._is_over()
     def after_fit(self):
-        if self.stop_reason: _say(self, f'stopped: {self.stop_reason}')
+        if self.stop_reason: _tell(self, f'stopped: {self.stop_reason}')
     def _until_over(self, dl):
         batches = iter(dl)
         while not self.stop_reason:
@@ -407,7 +407,7 @@ def last_saved_path(self:SaveModelCallback):
     "Where the last file is; None if there is none"
     return Path(self.saves[-1]['path']) if self.saves else None
 
-# %% ../nbs/41_tracker.ipynb #7d8263f9
+# %% ../nbs/41_tracker.ipynb #0d125555
 class ReduceLROnPlateau(TrackerCallback):
     "Lower the learning rate when the monitored value does not improve any more"
     order,owns,_start = 62,{'lr'},TrackerCallback._start|dict(wait=0, cooling=0)
@@ -440,7 +440,7 @@ class ReduceLROnPlateau(TrackerCallback):
         new = [min(o, max(o/self.factor, self.min_lr)) for o in old]  # one that is below `min_lr` stays
         if new==old: return
         self.learn.set_hypers(lr=new)
-        _say(self, f'epoch {self.learn.epoch}: lr lowered to {new[-1]:.3g}')
+        _tell(self, f'epoch {self.learn.epoch}: lr lowered to {new[-1]:.3g}')
 
 # %% ../nbs/41_tracker.ipynb #14ca85c2
 class ValidateCallback(Callback):

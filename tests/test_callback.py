@@ -516,25 +516,6 @@ def test_phases_of_a_user_may_stand_in_too():
     flow.with_events('infer', lambda: None)
     assert heard==[('before_fit', 'a'), ('before_infer', 'b'), ('after_fit', 'a'), ('cleanup_fit', 'a')]
 
-# Looking at the loop
-
-def test_show_training_loop():
-    learn = mk_learner([listener('a', ['before_step', 'after_batch'], act, run_valid=False), Callback('b', after_loss=whisper)])
-    text = str(learn.show_training_loop())
-    assert all(o in text for o in ('- before_step: a (train)', '- after_loss: b', '- after_batch: train_eval (train), a (train)', 'loss_grad.backward()'))
-    assert 'after_cancel_step' not in text and '- after_cancel_step: ' in str(learn.show_training_loop(verbose=True))
-    lines = text.splitlines()
-    depth = {o.strip(): len(o)-len(o.lstrip()) for o in lines}
-    assert depth['fit']<depth['epoch']<depth['train']<depth['batch']<depth['step']<depth['- before_step: a (train)']
-    assert 'before_step: a (train)' in learn.show_training_loop()._repr_markdown_()
-
-def test_show_training_loop_has_the_phases_of_users():
-    class Mine(Learner, phases=[Phase('rollout', inside='epoch', does='play()')]): pass
-    learn = mk_learner(cls=Mine).declare('verify')
-    learn.add_cb(listener('a', ['before_rollout', 'verify'], act))
-    text = str(learn.show_training_loop())
-    assert all(o in text for o in ('rollout', '- before_rollout: a', 'play()', '- verify: a'))
-
 def test_nothing_warns_in_a_plain_fit():
     with warnings.catch_warnings():
         warnings.simplefilter('error')

@@ -5,9 +5,10 @@ from functools import partial
 from pathlib import Path
 import numpy as np, pytest, torch
 from helpers import check
-from learnloop import (AccumMetric, BnFreeze, Callback, Checkpoint, CheckpointCallback, CutMix, EarlyStoppingCallback, EMA, GradientAccumulation, GradientClip,
-    GradualUnfreezing, Learner, LimitBatches, MCDropoutCallback, MicroBatch, MixedPrecision, MixUp, OverfitBatches, ReduceLROnPlateau, ReloadLoaders, SAM,
-    SaveModelCallback, SeededItems, SWA, TorchScheduler, ValidateCallback, ValidateEvery, WeightAveraging, accuracy, event, list_checkpoints, on, set_seed)
+from learnloop import (AccumMetric, BnFreeze, Callback, Checkpoint, CheckpointCallback, CutMix, EarlyStoppingCallback, EMA, GradientAccumulation,
+    GradientClip, GradualUnfreezing, KeepWarnings, Learner, LimitBatches, MCDropoutCallback, MicroBatch, MixedPrecision, MixUp, OverfitBatches,
+    ReduceLROnPlateau, ReloadLoaders, SAM, SaveModelCallback, SeededItems, ShowGraph, SWA, TorchScheduler, Tracer, ValidateCallback, ValidateEvery,
+    WeightAveraging, accuracy, event, list_checkpoints, on, set_seed)
 from learnloop.checkpoint import _seek
 from learnloop.data import preserve_rng
 from learnloop.flow import PHASES
@@ -445,6 +446,13 @@ def test_a_changed_run_is_refused_field_by_field(change, said, tmp_path):
     assert 'accept=' in str(e.value) and 'a folder of its own' in str(e.value)
     check(dict(learn.model.state_dict()), dict(before))
     assert learn.count.batches==0 and learn.open==[]
+
+def test_what_only_looks_may_come_and_go(tmp_path):
+    with mk_learner(cbs=[KeepWarnings()]).no_logging() as learn: learn.fit(1, resume=tmp_path)
+    with mk_learner(cbs=[Tracer(), ShowGraph()]).no_logging() as learn: learn.fit(2, resume=tmp_path)
+    whole = mk_learner()
+    with whole.no_logging(): whole.fit(2)
+    assert all(torch.equal(a, b) for a,b in zip(learn.model.parameters(), whole.model.parameters(), strict=True))
 
 def test_a_changed_model_is_refused_whatever_is_accepted(tmp_path):
     quiet(mk_learner(), 1, resume=tmp_path)

@@ -1,5 +1,5 @@
-"The command: its help, what it refuses, and that the demo does what it promises"
-import subprocess, sys
+"The command: its help, what it refuses, that the demo does what it promises, and that the doctor finds what is wrong"
+import os, re, subprocess, sys, tomllib
 from importlib.util import find_spec
 from pathlib import Path
 import pexpect, pytest, torch
@@ -135,6 +135,155 @@ def test_checkpoints_need_a_folder(run, tmp_path):
     code,_,err = run('checkpoints')
     assert code==2 and 'required: folder' in err
 
+# ---- doctor
+
+def sections(out):
+    "The lines of each section, and what stands below"
+    parts = [o.splitlines() for o in out.rstrip().split('\n\n')]
+    return {o[0]:o[1:] for o in parts[:4]},parts[4:]
+
+def test_doctor(run):
+    code,out,err = run('doctor')
+    found,rest = sections(out)
+    assert (code,err,rest)==(0, '', [['all is well']]) and '\x1b' not in out
+    assert [*found]==['versions', 'devices', 'extras', 'self-test']
+    firsts = {k:[o[:19].strip() for o in v] for k,v in found.items()}
+    assert firsts['versions']==['learnloop', 'Python', 'system', *cli._NEEDED] and firsts['extras']==[*cli._EXTRAS]
+    assert firsts['self-test']==['fit on cpu', 'save and resume', 'load with workers', 'write a log']
+    for lines in found.values(): assert all(re.match(r'  \S.{15,} \S', o) and o[19:21]=='  ' and o[21]!=' ' and o==o.rstrip() for o in lines), lines
+    assert all(o[21:31]=='ok        ' for o in found['self-test'])
+    assert f'learnloop          {learnloop.__version__}' in out and sys.executable in out and torch.__version__ in out
+
+def test_doctor_leaves_nothing(run, tmp_path, monkeypatch):
+    (tmp := tmp_path/'tmp').mkdir()
+    monkeypatch.setattr('tempfile.tempdir', str(tmp))
+    before = torch.get_rng_state()
+    assert run('doctor')[0]==0
+    assert [*tmp.iterdir()]==[] and [o.name for o in tmp_path.iterdir()]==['tmp'] and torch.equal(torch.get_rng_state(), before)
+
+@pytest.mark.parametrize('name,n', [('_try_fit', 1), ('_try_resume', 1), ('_try_workers', 1), ('_try_log', 1), ('_fit', 3)])
+def test_doctor_names_what_fails_and_tries_the_rest(name, n, run, monkeypatch):
+    def _broken(*args, **kw): raise OSError('no space left\non the device')
+    monkeypatch.setattr(cli, name, _broken)
+    code,out,err = run('doctor')
+    rows = sections(out)[0]['self-test']
+    failed = [o for o in rows if o[21:27]=='FAILED']
+    assert (code,err,len(rows),len(failed))==(1, '', 4, n) and all(o.endswith('OSError: no space left') for o in failed)
+    assert out.count('Traceback')==out.count('OSError: no space left\non the device')==n and out.endswith(f'\n{n} of the checks failed\n')
+
+@pytest.mark.parametrize('name,msg', [('fit', 'should fall'), ('resume', 'other weights'), ('workers', 'differ'), ('log', 'nothing was written')])
+def test_checks_of_doctor_can_fail(name, msg, tmp_path, monkeypatch):
+    fit,from_dsets = cli._fit,cli.DataLoaders.from_dsets
+    def _up(*args):
+        learn = fit(*args)
+        learn.recorder.values.reverse()
+        return learn
+    def _shuffled(ds, **kw): return from_dsets(ds, **kw | dict(shuffle=True, num_workers=0, timeout=0))
+    if name=='workers': monkeypatch.setattr(cli.DataLoaders, 'from_dsets', _shuffled)
+    else: monkeypatch.setattr(cli, '_fit', dict(fit=_up, resume=lambda n, resume=None: fit(n+(resume is not None)), log=lambda n, cbs: fit(n))[name])
+    args = dict(fit=['cpu'], resume=[tmp_path], workers=[], log=[tmp_path/'log'])[name]
+    with pytest.raises(RuntimeError, match=msg): getattr(cli, f'_try_{name}')(*args)
+
+def test_doctor_says_how_to_install_what_is_missing(run, monkeypatch):
+    monkeypatch.setattr(cli, '_version', lambda o: None if o in ('safetensors', 'mlflow', 'tensorboard') else '1.0')
+    monkeypatch.setattr(cli, '_checks', lambda folder: [])
+    code,out,_ = run('doctor')
+    found = sections(out)[0]
+    missing = {o.split()[0]:o.split('missing   ')[1] for v in found.values() for o in v if 'missing' in o}
+    assert code==0 and missing==dict(safetensors="pip install 'learnloop[export]', for weights without pickle", mlflow='pip install mlflow, for MLflowCallback',
+        tensorboard='pip install tensorboard')
+
+def test_doctor_knows_the_packages_of_the_project():
+    project = tomllib.loads((Path(__file__).parents[1]/'pyproject.toml').read_text())['project']
+    def _names(deps): return {re.split('[<>=]', o)[0] for o in deps}
+    assert _names(project['dependencies'])==set(cli._NEEDED)
+    for k,(_,pip) in cli._EXTRAS.items():
+        if m := re.fullmatch(r"'learnloop\[(\w+)\]'", pip): assert k in _names(project['optional-dependencies'][m[1]])
+        else: assert pip==k
+    extras = set(project['optional-dependencies'])-{'dev', 'browser'}
+    assert all(o in str(cli._EXTRAS) for k in extras for o in _names(project['optional-dependencies'][k]))
+
+def test_doctor_shows_accelerators(monkeypatch):
+    def _memory(i):
+        if i: raise RuntimeError('CUDA error: out of memory\nmore')
+        return 60e9,80e9
+    fakes = dict(is_available=lambda: True, device_count=lambda: 2, mem_get_info=_memory, get_device_name='H{}'.format)
+    for k,f in fakes.items(): monkeypatch.setattr(torch.cuda, k, f)
+    monkeypatch.setattr(cli, 'default_device', lambda: torch.device('cuda:0'))
+    res = dict(cli._devices())
+    assert res['cuda:0']=='H0, 60.0 of 80.0 GB free' and res['cuda:1']=='H1, which fails: RuntimeError: CUDA error: out of memory' and res['used']=='cuda:0'
+    assert [k for k,_ in cli._checks(Path())][:2]==['fit on cpu', 'fit on cuda:0']
+
+def test_doctor_interrupted(run, monkeypatch):
+    def _stop(folder): raise KeyboardInterrupt
+    monkeypatch.setattr(cli, '_try_log', _stop)
+    code,_,err = run('doctor')
+    assert (code,err)==(130, 'learnloop doctor: interrupted\n')
+
+# ---- report and trace
+
+@pytest.fixture(scope='module')
+def left(tmp_path_factory):
+    "The folder of a run, with what the commands read"
+    d = tmp_path_factory.mktemp('left')
+    learn = learnloop.synth_learner(cbs=[learnloop.CSVLogger(d/'history.csv'), learnloop.Tracer()])
+    with learn.no_logging(), learn.no_bar(): learn.fit(2)
+    learn.trace.save(d/'trace.json.gz')
+    (d/'file').write_text('{}')
+    (d/'empty').mkdir()
+    return d
+
+@pytest.mark.parametrize('args,path', [([], '{}/report.html'), (['-o', 'out.html'], 'out.html'), (['--output', '{}/sub.html'], '{}/sub.html')])
+def test_report(args, path, run, left):
+    path = path.format(left)
+    assert run('report', left, *(o.format(left) for o in args))==(0, f'Report: {path}, which any browser opens\n', '')
+    page = Path(path).read_text()
+    assert '<table' in page and 'valid_loss' in page
+
+def test_trace(run, left):
+    code,out,err = run('trace', left/'trace.json.gz')
+    assert (code,err,out)==(0, '', f"{learnloop.load_trace(left/'trace.json.gz')}\n") and 'recorder' in out
+
+@pytest.mark.parametrize('args,msg', [
+    ('report nowhere', 'no folder nowhere'), ('report {}/file', 'is a file'), ('report {}/empty', 'nothing to report'), ('report {} -o {}/empty', 'is a folder'),
+    ('report {} -o {}/file/x.html', '/file'), ('trace nowhere', "'nowhere'"), ('trace {}', 'is a folder'), ('trace {}/file', 'is no trace'),
+    ('trace {}/history.csv', 'is no trace')])
+def test_what_cannot_be_read_is_one_line(args, msg, run, left):
+    code,out,err = run(*(o.format(left) for o in args.split()))
+    assert (code,out)==(1, '') and err.startswith(f'learnloop {args.split()[0]}: ') and msg in err and len(err.splitlines())==1
+
+@pytest.mark.parametrize('args', [['report'], ['trace'], ['report', 'a', 'b'], ['doctor', 'now'], ['trace', 'a', '-o', 'b']])
+def test_wrong_arguments(args, run):
+    code,out,err = run(*args)
+    assert (code,out)==(2, '') and err.startswith('usage: ')
+
+# ---- output that ends somewhere
+
+def started(*args, **kw):
+    "The command in a process of its own, which holds its output back"
+    env = {k:v for k,v in os.environ.items() if k!='PYTHONUNBUFFERED'}
+    return subprocess.Popen([sys.executable, '-m', 'learnloop', *args], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=env, **kw)
+
+@pytest.mark.parametrize('args,n', [(['doctor'], 1), (['--help'], 0)])
+def test_closed_pipe_is_quiet(args, n):
+    with started(*args, stdout=subprocess.PIPE) as p:
+        try:
+            for _ in range(n): p.stdout.readline()
+            p.stdout.close()
+            err = p.stderr.read()
+            assert (p.wait(TIMEOUT),err)==(141, '')
+        finally: p.kill()
+
+@pytest.mark.skipif(not Path('/dev/full').exists(), reason='there is no full device here')
+@pytest.mark.parametrize('args', [['checkpoints'], ['--help']])
+def test_full_disk_is_one_line(args, request):
+    if args!=['--help']: args = [*args, str(request.getfixturevalue('saved'))]
+    with open('/dev/full', 'w') as f, started(*args, stdout=f) as p:
+        try:
+            err = p.communicate(timeout=TIMEOUT)[1]
+            assert p.returncode==1 and err.startswith('learnloop') and 'No space left' in err and len(err.splitlines())==1, err
+        finally: p.kill()
+
 def test_a_bug_has_its_traceback(monkeypatch):
     def _demo(**kw): raise ValueError('a bug')
     _demo.__doc__ = ''
@@ -157,7 +306,7 @@ def test_demo_in_an_epoch(tmp_path):
         text=True, timeout=TIMEOUT)
     assert out.returncode==0 and out.stderr=='', out.stderr
     run, = (tmp_path/'out').iterdir()
-    assert sorted(o.name.split('.')[0] for o in run.iterdir())==['digits', 'events']
+    assert sorted(o.name.split('.')[0] for o in run.iterdir())==['digits', 'events', 'valid']
     assert (run/'digits.png').read_bytes()[:4]==b'\x89PNG'
     assert '- after_batch: train_eval (train), progress, recorder' in out.stdout
     assert 'epoch  train_loss  valid_loss  accuracy' in out.stdout and 'Validation accuracy: ' in out.stdout
@@ -169,7 +318,7 @@ def test_demo_gets_98_percent(tmp_path, capsys):
     assert learn.final_record[-1]>=.98
     assert f'Validation accuracy: {learn.final_record[-1]:.2%}' in capsys.readouterr().out
     log = EventAccumulator(str(learn.tensor_board.log_dir)).Reload()
-    assert len(log.Scalars('loss/train'))==len(learn.recorder.lrs)==10*23 and len(log.Scalars('metrics/accuracy'))==10
+    assert len(log.Scalars('loss'))==len(learn.recorder.lrs)==10*23
 
 def test_digits_are_split_without_overlap():
     dls = cli.digits(bs=100)

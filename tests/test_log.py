@@ -1,128 +1,18 @@
 "Logs, read back: what is in them after fits that ended well or badly, and that went on"
-import csv, errno, json, math, os, shutil, signal, subprocess, sys
+import csv, errno, json, math, os, shutil, signal, sys
 from types import SimpleNamespace
 import pytest, torch
-from helpers import TRAIN, VALID, batches, mk_learner
-from learnloop import (Callback, CancelEpochException, CancelFitException, CancelStepException, CancelValidException, CheckpointCallback, CSVLogger,
-    JSONLogger, Logger, MLflowCallback, Recorder, TensorBoardCallback, ValidateCallback, WandbCallback, event, mae, on)
+from helpers import VALID, batches, mk_learner
+from learnloop import (Callback, CancelEpochException, CancelFitException, CheckpointCallback, CSVLogger,
+    JSONLogger, Logger, MLflowCallback, Recorder, ValidateCallback, WandbCallback, event, mae, on)
 from learnloop import log as log_mod
-from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-def read(folder):
-    "Points by tag: lists of (step, value)"
-    acc = EventAccumulator(str(folder), size_guidance=dict(scalars=0)).Reload()
-    return {k:[(o.step, o.value) for o in acc.Scalars(k)] for k in acc.Tags()['scalars']}
 
 def learner(cb, cbs=(), **kwargs): return mk_learner([Recorder(), cb, *cbs], **kwargs)
-def steps(pts): return [o[0] for o in pts]
-def approx(vals): return pytest.approx(vals, rel=1e-6)
 
-@pytest.fixture
-def tb(tmp_path): return TensorBoardCallback(tmp_path/'log', every_steps=1)
-
-def test_all_of_two_fits(tb):
-    learn = learner(tb, metrics=mae)
-    for i in range(2):
-        learn.fit(2)
-        pts,rec = read(tb.log_dir),learn.recorder
-        first = 6*i
-        assert sorted(pts)==['loss/train', 'loss/train_epoch', 'loss/valid', 'lr', 'metrics/mae']
-        assert steps(pts['loss/train'])==steps(pts['lr'])==[*range(1, first+7)], 'steps go on over fits'
-        assert [v for _,v in pts['loss/train']][first:]==approx(rec.raw_losses)
-        assert [v for _,v in pts['lr']][first:]==approx(rec.lrs)
-        for k,vals in zip(('loss/train_epoch', 'loss/valid', 'metrics/mae'), zip(*rec.values, strict=True), strict=True):
-            assert pts[k][2*i:]==[(first+3, approx(vals[0])), (first+6, approx(vals[1]))]
-        assert tb.writer is None and tb._points==[]
-
-@pytest.mark.parametrize('every,block', [(1,1), (1,4), (2,1), (2,100), (4,2), (100,1)])
-def test_cadence_and_blocks(every, block, tmp_path):
-    tb = TensorBoardCallback(tmp_path, every_steps=every, block=block)
-    learner(tb, dls=(TRAIN*3,)).fit(2)
-    assert steps(read(tmp_path).get('loss/train', []))==[*range(every, 19, every)]
-
-def test_no_sync_within_a_block(tb, monkeypatch):
-    n,f = [],torch.Tensor.tolist
-    learn = learner(tb, dls=(TRAIN*50,))
-    learn.remove_cb(Recorder)
-    monkeypatch.setattr(torch.Tensor, 'tolist', lambda self: n.append(1) or f(self))
-    learn.fit(1)
-    assert len(n)==2, '150 points in blocks of 100'
-
-@pytest.mark.parametrize('exc', [RuntimeError, KeyboardInterrupt, CancelFitException])
-def test_nothing_is_lost_when_a_fit_ends_early(exc, tb):
-    def stop(cb):
-        if cb.learn.count.opt_steps==5: raise exc
-    learn = learner(tb, [Callback(before_batch=stop)])
-    if exc is CancelFitException: learn.fit(3)
-    else: pytest.raises(exc, learn.fit, 3)
-    pts = read(tb.log_dir)
-    assert steps(pts['loss/train'])==[1, 2, 3, 4, 5] and steps(pts['loss/valid'])==[3]
-    assert tb.writer is None
-
-def test_steps_not_made_and_phases_skipped_have_no_point(tb):
-    def skip(cb): raise CancelStepException
-    def no_valid(cb): raise CancelValidException
-    learn = learner(tb, [Callback(before_step=on(event.before_step, every=2)(skip)), Callback(before_validate=on(event.before_validate, once=1)(no_valid))])
-    learn.fit(2)
-    pts = read(tb.log_dir)
-    assert steps(pts['loss/train'])==[1, 2, 3] and steps(pts['loss/valid'])==[3] and steps(pts['loss/train_epoch'])==[2, 3]
-
-def test_groups_have_a_tag_each_and_train_metrics_theirs(tb):
-    learn = learner(tb, splitter=lambda m: [[m.weight], [m.bias]], metrics=mae)
-    learn.recorder.train_metrics = True
-    learn.fit(1, lr=[.1, .2])
-    pts = read(tb.log_dir)
-    assert pts['lr/0'][0]==(1, approx(.1)) and pts['lr/1'][0]==(1, approx(.2))
-    assert {'metrics/train_mae', 'metrics/valid_mae'}<=set(pts)
-
-def test_evaluation_writes_nothing(tb):
-    learn = learner(tb, [Callback(after_validate=lambda cb: None if cb.learn.phases['evaluate'] in cb.learn.open else cb.learn.validate())])
-    learn.validate()
-    learn.get_preds()
-    assert not tb.log_dir.exists()
-    learn.fit(1)
-    pts = read(tb.log_dir)
-    assert steps(pts['loss/valid'])==[3] and len(pts['loss/train'])==3
-
-def test_without_recorder_or_validation(tb):
-    learn = mk_learner([tb], dls=(TRAIN,))
-    learn.fit(1)
-    assert sorted(read(tb.log_dir))==['loss/train', 'lr']
-
-def test_default_folder_is_new_each_time(tmp_path, monkeypatch):
-    class Now(log_mod.datetime):
-        @classmethod
-        def now(cls): return cls(2024, 5, 6, 7, 8, 9)
-    monkeypatch.setattr(log_mod, 'datetime', Now)
-    dirs = []
-    for _ in range(3):
-        tb = TensorBoardCallback()
-        learn = learner(tb, path=tmp_path)
-        learn.fit(1)
-        dirs.append(tb.log_dir)
-        learn.fit(1)
-        assert tb.log_dir==dirs[-1], 'a second fit goes on in the same'
-    assert dirs==[tmp_path/'runs'/o for o in ('20240506-070809', '20240506-070809-1', '20240506-070809-2')]
-
-def test_nan_is_logged(tb):
-    learn = learner(tb, metrics=lambda pred, y: torch.tensor(float('nan')))
-    learn.metrics[0].__name__ = 'nan'
-    learn.fit(1)
-    assert len(read(tb.log_dir)['metrics/nan'])==1
-
-@pytest.mark.parametrize('kw', [dict(every_steps=0), dict(every_steps=.5), dict(block=0)])
-def test_bad_values(kw):
-    with pytest.raises(ValueError, match=f'{[*kw][0]} is {[*kw.values()][0]}: it must be a whole number'): TensorBoardCallback(**kw)
-
-def test_missing_tensorboard_is_told_before_training(monkeypatch, tb):
-    monkeypatch.setitem(sys.modules, 'torch.utils.tensorboard', None)
-    learn = learner(tb)
-    with pytest.raises(ImportError, match='pip install tensorboard'): learn.fit(1)
-    assert learn.count.batches==0
-
-def test_import_waits_for_a_fit():
-    code = 'import sys, learnloop; learnloop.TensorBoardCallback(); print([o for o in ("tensorboard","rich","IPython","matplotlib","sklearn") if o in sys.modules])'
-    assert subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, timeout=120, check=True).stdout=='[]\n'
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    "Waiting for the disk is not tested"
+    monkeypatch.setattr('os.fsync', lambda fd: None)
 
 class Notes(Logger):
     "What it was told"
@@ -133,13 +23,6 @@ class Notes(Logger):
     def log_metrics(self, metrics, step): self.told.append((step, sorted(metrics)))
     def flush(self): self.told.append('flush')
     def finish(self): self.told.append('finish')
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch):
-    "Waiting for the disk is not tested; names of event files sort by time whatever was written before"
-    from tensorboard.summary.writer import event_file_writer as m
-    monkeypatch.setattr('os.fsync', lambda fd: None)
-    monkeypatch.setattr(m, '_global_uid', type(m._global_uid)(100))
 
 ROW,POINT = ['mae', 'train_loss', 'valid_loss'],['loss', 'lr']
 
@@ -188,14 +71,6 @@ def test_it_is_finished_whatever_happened(exc):
     assert cb.told==['start', (1, POINT), (2, POINT), 'flush', 'finish']
     learn.fit(1)
     assert cb.told.count('start')==cb.told.count('finish')==2
-
-def test_one_that_comes_late_waits_for_the_next_fit(tmp_path):
-    tb = TensorBoardCallback(tmp_path, every_steps=1)
-    learn = learner(Notes(), [Callback(after_batch=on(event.after_batch, once=1)(lambda cb: cb.learn.add_cb(tb)))])
-    learn.fit(2)
-    assert tb.writer is None and not list(tmp_path.iterdir())
-    learn.fit(1)
-    assert steps(read(tmp_path)['loss/train'])==[7, 8, 9]
 
 def test_nothing_to_log_is_an_error():
     with pytest.raises(ValueError, match='give every_steps'): mk_learner([Notes()]).fit(1)
@@ -346,15 +221,6 @@ def test_rows_wait_for_room_on_a_full_disk(cls, name, tmp_path, monkeypatch):
     with pytest.warns(UserWarning, match='No space left') as w: learn.fit(4)
     assert len(w)==1 and seen==[1, 1, 1, 4] and [o['step'] for o in rows(tmp_path/name)]==[3, 6, 9, 12]
 
-def test_a_tensorboard_folder_that_cannot_be_or_goes_away(tmp_path):
-    (tmp_path/'file').write_text('')
-    learn = learner(TensorBoardCallback(tmp_path/'file'/'log'))
-    with pytest.warns(UserWarning, match='TensorBoardCallback has a gap'): learn.fit(2)
-    assert learn.count.opt_steps==6
-    learn = learner(TensorBoardCallback(tmp_path/'log'), [Callback(before_epoch=on(event.before_epoch, once=2)(lambda cb: shutil.rmtree(tmp_path/'log')))])
-    with pytest.warns(UserWarning, match='has a gap.*FileNotFoundError.*was removed') as w: learn.fit(3)
-    assert len(w)==1 and learn.count.opt_steps==9
-
 def test_other_errors_are_not_hidden():
     class Bad(Logger):
         def log_metrics(self, metrics, step): raise KeyError('mine')
@@ -374,7 +240,7 @@ def fail(): raise MemoryError
 def kill(): os.kill(os.getpid(), signal.SIGKILL)
 
 def train(folder, stop=None, every=1, n=3):
-    logs = [CSVLogger(folder/'a.csv', every_steps=every), JSONLogger(folder/'a.jsonl', every_steps=every), TensorBoardCallback(folder/'tb', every_steps=every or 10)]
+    logs = [CSVLogger(folder/'a.csv', every_steps=every), JSONLogger(folder/'a.jsonl', every_steps=every)]
     saver = CheckpointCallback(folder/'run', every_steps=4, every_epochs=2, on_error=False)
     learn = learner(logs[0], [*logs[1:], ValidateCallback(every_steps=2, dl=VALID, name='test'), stop or Stop(), saver],
         dls=(batches(5),VALID), opt_func=torch.optim.AdamW, metrics=mae)
@@ -386,7 +252,7 @@ def files(folder): return [(folder/o).read_bytes() for o in ('a.csv', 'a.jsonl')
 @pytest.mark.parametrize('every', [None, 1, 2])
 @pytest.mark.parametrize('stops', [[2], [3], [5, 9], [6, 8, 8], [10, 11], [15]], ids=str)
 @pytest.mark.parametrize('name', ['after_batch', 'after_epoch'])
-def test_resumed_runs_have_the_files_and_curves_of_one(name, stops, every, tmp_path):
+def test_resumed_runs_have_the_files_of_one(name, stops, every, tmp_path):
     if name=='after_epoch' and not {o for o in stops if o%5==0}: return
     train(tmp_path/'a', every=every)
     for o in stops:
@@ -394,7 +260,6 @@ def test_resumed_runs_have_the_files_and_curves_of_one(name, stops, every, tmp_p
         with pytest.raises(MemoryError): train(tmp_path/'b', Stop(o, fail, name), every)
     train(tmp_path/'b', every=every)
     assert files(tmp_path/'a')==files(tmp_path/'b')
-    assert read(tmp_path/'a'/'tb')==read(tmp_path/'b'/'tb'), 'one curve, no point twice'
 
 @FILES
 def test_points_before_a_checkpoint_are_in_the_file_with_it(cls, name, tmp_path):
@@ -427,7 +292,7 @@ def test_a_finished_run_leaves_its_log_alone(tmp_path):
     train(tmp_path)
     before = {p:p.read_bytes() for p in tmp_path.rglob('*') if p.is_file() and p.parent.name!='run'}
     train(tmp_path)
-    assert {p:p.read_bytes() for p in before}==before and len(list((tmp_path/'tb').iterdir()))==1
+    assert {p:p.read_bytes() for p in before}==before
     train(tmp_path, n=4)
     assert [o['step'] for o in rows(tmp_path/'a.csv') if 'train_loss' in o]==[5, 10, 15, 20]
 
@@ -435,13 +300,13 @@ def test_paused_and_resumed_in_memory(tmp_path):
     train(tmp_path/'a')
     logs = tmp_path/'b'
     learn = learner(CSVLogger(logs/'a.csv', every_steps=1), [JSONLogger(logs/'a.jsonl', every_steps=1),
-        TensorBoardCallback(logs/'tb', every_steps=1), ValidateCallback(every_steps=2, dl=VALID, name='test'),
+        ValidateCallback(every_steps=2, dl=VALID, name='test'),
         stop := Stop(7, lambda: (setattr(stop, 'at', None), fail()), 'before_fetch')], dls=(batches(5),VALID), opt_func=torch.optim.AdamW, metrics=mae)
     with learn.no_logging():
         with pytest.raises(MemoryError): learn.fit(3)
         assert learn.count.opt_steps==7
         learn.resume()
-    assert files(tmp_path/'a')==files(logs) and read(tmp_path/'a'/'tb')==read(logs/'tb')
+    assert files(tmp_path/'a')==files(logs)
 
 @FILES
 def test_a_file_that_lost_rows_is_gone_on_with_and_told(cls, name, tmp_path):
@@ -455,20 +320,6 @@ def test_a_file_that_lost_rows_is_gone_on_with_and_told(cls, name, tmp_path):
         assert [o['step'] for o in rows(tmp_path/name)]==[3, 6, 9, 12][:n]+[9, 12]
         shutil.rmtree(tmp_path/'run')
         shutil.move(tmp_path/'copy', tmp_path/'run')
-
-def test_the_default_folder_of_tensorboard_is_found_again(tmp_path):
-    def run(n):
-        learn = learner(TensorBoardCallback(every_steps=1), [CheckpointCallback(tmp_path/'run')], path=tmp_path)
-        with learn.no_logging(): learn.fit(n, resume=tmp_path/'run')
-    run(1)
-    run(2)
-    folder, = (tmp_path/'runs').iterdir()
-    assert steps(read(folder)['loss/train'])==[1, 2, 3, 4, 5, 6] and steps(read(folder)['loss/valid'])==[3, 6]
-
-def test_a_new_run_in_the_folder_of_another_is_seen_alone(tmp_path):
-    for n in (3, 1):
-        learner(TensorBoardCallback(tmp_path, every_steps=1)).fit(n)
-        assert steps(read(tmp_path)['loss/train'])==[*range(1, 3*n+1)]
 
 # Platforms
 

@@ -13,15 +13,18 @@ ANY  = object()
 SYSTEMS = ['engine', 'fastnlp', 'accelerated', 'fastai', 'lightning', 'transformers', 'keras']
 # The architecture, in one place: a module (dotted, below the package) -> the modules of the package that it may import
 MAY_IMPORT = dict(  # chkstyle: ignore-node
-    flow=[], callback=['flow'], data=[], optimizer=[], settings=[],
+    flow=[], callback=['flow'], data=[], optimizer=[], settings=[], chart=[],
+    show     = ['flow', 'callback'],
     learner  = ['flow', 'callback', 'data', 'optimizer'],
     synth    = CORE,
     losses   = [],
     metrics  = CORE,
     recorder = [*CORE, 'metrics'],
-    progress = [*CORE, 'metrics', 'recorder'],
+    progress = [*CORE, 'chart', 'metrics', 'recorder'],
     log      = [*CORE, 'metrics', 'recorder'],
-    trace    = CORE,
+    tensorboard = [*CORE, 'hook', 'interpret', 'log', 'metrics', 'recorder', 'trace'],
+    trace    = [*CORE, 'chart'],
+    throughput = [*CORE, 'metrics', 'recorder'],
     hook     = [*CORE, 'recorder'],
     saving   = CORE,
     interpret = [*CORE, 'losses', 'metrics', 'recorder'],
@@ -36,6 +39,7 @@ MAY_IMPORT = dict(  # chkstyle: ignore-node
     storage  = ['saving'],
     checkpoint = [*CORE, 'saving', 'storage'],
     interrupt  = [*CORE, 'checkpoint'],
+    report     = [*CORE, 'chart', 'checkpoint', 'hook', 'interpret', 'log', 'metrics', 'recorder', 'saving', 'show', 'storage', 'throughput', 'trace', 'tracker'],
     cli      = ANY) | {'interop.core':CORE} | {f'interop.{o}': [*CORE, 'recorder', 'interop.core'] for o in SYSTEMS}
 ROOT = Path(__file__).parents[1]
 DEFS = ast.FunctionDef,ast.ClassDef

@@ -68,6 +68,7 @@ def main():
         for cmd in ([exe], [py, '-I', '-m', PKG]):
             text = run(*cmd, '--help', limit=60, cwd=d)
             if 'demo' not in text: sys.exit(f'wheel: the help of {cmd} lists no demo:\n{text}')
+            run(*cmd, 'doctor', limit=120, cwd=d)
         print(f'wheel: {whl.name} works on its own, {len(names)} modules, {perf_counter()-t:.0f} s')
 
 if __name__=='__main__': main()
