@@ -7,37 +7,38 @@ Docs: https://learnloop.github.io/learnloop/checkpoint.html.md"""
 # %% auto #0
 __all__ = ['SeededItems', 'CheckpointCallback']
 
-# %% ../nbs/61_checkpoint.ipynb #af2142e4
+# %% ../nbs/61_checkpoint.ipynb #6712e12e
 import hashlib, math, os, random, shutil, sys, threading, time, torch, warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
-from copy import deepcopy
+from copy import copy, deepcopy
 from pathlib import Path
 from types import SimpleNamespace
 from functools import partial
+from itertools import chain
 from fastcore.basics import listify, noop, patch
-from torch import Tensor
-from torch.utils.data import DataLoader, Dataset, IterableDataset, Subset, TensorDataset
+from torch import Tensor, nn
+from torch.utils.data import DataLoader, Dataset, IterableDataset, Subset, TensorDataset, default_collate, default_convert
 from .callback import Callback, _listed, mk_cb
 from .data import _map, _rngs, _set_epoch, batch_len, preserve_rng
 from .flow import CancelFitException, CancelStepException, did_you_mean
 from .learner import Learner, StepLimit, _check_whole, _replaced, _say
+from .metrics import mk_metrics
 from .optimizer import get_hypers, opts
-from .saving import _fit_model, _model_state, _opt_state, _param_names, _unwrapper
+from .saving import _fit_model, _model_state, _odd, _opt_state, _param_names, _unwrapper
 from .storage import Checkpoint, from_plain, list_checkpoints, locked_folder, new_checkpoint, newest_checkpoint, prune, to_plain
 
-# %% ../nbs/61_checkpoint.ipynb #e783698b
+# %% ../nbs/61_checkpoint.ipynb #83790875
 def _rng(learn): return {nm:get() for nm,get,_ in _rngs((learn.dls.train, learn.dls.valid))}
 
 def _set_rng(learn, states):
     for nm,_,put in _rngs((learn.dls.train, learn.dls.valid)):
-        if nm in states: put(_by_tuples(states[nm]) if nm=='python' else states[nm])
+        if nm in states: put(states[nm])
 
-# %% ../nbs/61_checkpoint.ipynb #d25a2bbf
+# %% ../nbs/61_checkpoint.ipynb #372a1a70
 def _by_lists(o): return [_by_lists(v) for v in o] if isinstance(o, tuple) else o
-def _by_tuples(o): return tuple(map(_by_tuples, o)) if isinstance(o, (list,tuple)) else o
 
-# %% ../nbs/61_checkpoint.ipynb #56aa6523
+# %% ../nbs/61_checkpoint.ipynb #bb64976b
 class _Skip:
     "The batches of indices that `batches` gives; in the next pass, those before number `n` are passed over"
     def __init__(self, batches): self.batches,self.n = batches,0
@@ -52,14 +53,15 @@ class _Skip:
         "Pass over what is to be passed over, at the time when the first batch would be drawn"
         while self.todo: self.todo = self.todo-1 if next(self.it, None) is not None else 0
 
-def _draws(ds):
-    "May the items of the dataset `ds` draw random numbers from the generators that a fit uses?"
-    while isinstance(ds, Subset): ds = ds.dataset
-    return not isinstance(ds, (TensorDataset,SeededItems,list,range))
+def _draws(dl):
+    "May batches of the `DataLoader` draw random numbers from the generators that a fit uses?"
+    ds = dl.dataset
+    while type(ds) is Subset: ds = ds.dataset
+    return type(ds) not in (TensorDataset,SeededItems,list,range) or dl.collate_fn not in (default_collate,default_convert)
 
 def _can_skip(dl):
     if not isinstance(dl, DataLoader) or dl.batch_sampler is None or isinstance(dl.dataset, IterableDataset): return False
-    return dl._iterator is None and not _draws(dl.dataset)
+    return dl._iterator is None and not _draws(dl)
 
 # %% ../nbs/61_checkpoint.ipynb #7f47515d
 def _seek(dl, n, state=None, warm=False, rewind=noop):
@@ -147,7 +149,7 @@ def _capture(self:Learner, place, weights=True):
         if hasattr(type(o), 'unswap'): o.unswap(state)
     return state
 
-# %% ../nbs/61_checkpoint.ipynb #0cb35a7c
+# %% ../nbs/61_checkpoint.ipynb #57ba880e
 @patch
 def _now(self:Learner, place):
     n,noted = self._noted
@@ -158,12 +160,19 @@ def _now(self:Learner, place):
 def _states(self:Learner, place):
     return {o.name:self._held[o.name] if place['next']=='validate' and o.name in self._held else o.state_dict() for o in self.cbs}
 
+# %% ../nbs/61_checkpoint.ipynb #78a75897
+def _all_params(learn):
+    "Parameters of model and loss function, by name"
+    unwrap,loss = _unwrapper(learn.model),learn.loss_func
+    of_loss = loss.named_parameters() if isinstance(loss, nn.Module) else ()
+    return {unwrap(n):p for n,p in learn.model.named_parameters()} | {f'loss_func.{n}':p for n,p in of_loss}
+
 @patch
 def _module_state(self:Learner, place):
     "What of the model, beside its `state_dict`, decides how it goes on"
-    unwrap,own = _unwrapper(self.model),self.model.state_dict()
-    params = {unwrap(n):p for n,p in self.model.named_parameters()}
-    return dict(frozen=[n for n,p in params.items() if not p.requires_grad], grads={n:p.grad for n,p in params.items() if p.grad is not None},
+    unwrap,own,params = _unwrapper(self.model),self.model.state_dict(),_all_params(self)
+    return dict(loss=dict(self.loss_func.state_dict()) if isinstance(self.loss_func, nn.Module) else {},
+        frozen=[n for n,p in params.items() if not p.requires_grad], grads={n:p.grad for n,p in params.items() if p.grad is not None},
         buffers={unwrap(n):b for n,b in self.model.named_buffers() if n not in own},
         resting=[unwrap(n) for n,m in self.model.named_modules() if not m.training] if place['next']=='train' else [])
 
@@ -181,7 +190,7 @@ def _warm(self:Learner, place=None):
     nm = dict(train='train', validate='valid').get(place and place['next'])
     return [k for k in now if k!=nm or k in self._warmed]
 
-# %% ../nbs/61_checkpoint.ipynb #3b8fc1f6
+# %% ../nbs/61_checkpoint.ipynb #c7b52c85
 @patch
 def _config(self:Learner):
     "What a resumed fit must have in common with the one that was saved"
@@ -190,6 +199,7 @@ def _config(self:Learner):
     res = dict(optimizer=[type(o).__name__ for o in opts(self.opt)], callbacks=sorted(o.name for o in cbs),
         train_batches=batch_len(dl), valid_batches=None if self.dls.valid is None else batch_len(self.dls.valid), items=batch_len(getattr(dl, 'dataset', None)),
         batch_size=getattr(dl, 'batch_size', None), workers=getattr(dl, 'num_workers', None),
+        metrics=[m.name for m in mk_metrics(self.metrics)], loss_func=getattr(self.loss_func, '__name__', type(self.loss_func).__name__),
         max_steps=limit and limit.max_steps, steps_per_epoch=limit and limit.steps_per_epoch)
     res |= {k:[g.get(k) for g in hypers] for k in hypers[0]}
     if not any(getattr(type(o), 'freezes', False) for o in self.cbs): res['frozen'] = [n for p,n in _param_names(self.model).items() if not p.requires_grad]
@@ -203,8 +213,9 @@ def _by_length(cb):
 def _compare(old, new, accept, where):
     "Refuse differences that aren't accepted"
     if accept is True: return
-    if unknown := [o for o in listify(accept) if o not in new and o not in old]: raise ValueError(f'accept has {unknown[0]!r}, which is nothing that is compared{did_you_mean(unknown[0], new)}')
-    bad = {k:(old.get(k), new.get(k)) for k in {**old, **new} if old.get(k)!=new.get(k) and k not in listify(accept)}
+    accept = listify(accept or ())
+    if unknown := [o for o in accept if o not in new and o not in old]: raise ValueError(f'accept has {unknown[0]!r}, which is nothing that is compared{did_you_mean(unknown[0], new)}')
+    bad = {k:(old.get(k), new.get(k)) for k in {**old, **new} if old.get(k)!=new.get(k) and k not in accept}
     if bad:
         raise ValueError(f'{where} is of another run: ' + '; '.join(f'{k} was {a!r} and is {b!r}' for k,(a,b) in bad.items()) +
             f'. If that is as it should be: accept={list(bad)!r}; if not, give this run a folder of its own')
@@ -224,10 +235,12 @@ def _write_files(folder, step, files, info):
     with new_checkpoint(folder, step, **info) as write:
         for nm,o in files.items(): write(nm, o)
 
-# %% ../nbs/61_checkpoint.ipynb #c23d3110
+# %% ../nbs/61_checkpoint.ipynb #57a2bacf
 @patch
 def _save_whole(self:Learner, folder, place, write, **info):
     "Fire the `save` phase around `write(folder, state, info)`"
+    if taken := info.keys() & {'epoch','next','batch','step'}: raise ValueError(f'{min(taken)!r} is a name of the manifest itself: choose another')
+    if not isinstance(info.get('metrics', {}), dict): raise TypeError(f'metrics is {info["metrics"]!r}: it must be a dict of numbers')
     state = self._capture(place)
     with _replaced(self, 'saved', state):
         def _f():
@@ -237,7 +250,7 @@ def _save_whole(self:Learner, folder, place, write, **info):
         self.with_events('save', _f)
     return self.outcome.get('save')=='done'
 
-# %% ../nbs/61_checkpoint.ipynb #ceb8c9b8
+# %% ../nbs/61_checkpoint.ipynb #6819937f
 @patch
 def save_checkpoint(self:Learner,
     folder, # Of the run
@@ -245,11 +258,15 @@ def save_checkpoint(self:Learner,
 )->Checkpoint|None: # None if a callback cancelled it
     "Save the whole state in `folder`, as a checkpoint named by the number of optimizer steps"
     if self.opt is None: self.create_opt()
-    if not self._can_save(): raise RuntimeError('save_checkpoint in the middle of an epoch, where things are half done: CheckpointCallback.save() waits until the batch is, or use after_epoch')
+    if not self._can_save():
+        raise RuntimeError('save_checkpoint in the middle of an epoch, where things are half done: CheckpointCallback.save() waits until the batch is' if self.open else
+            'save_checkpoint after a fit that was stopped on its way: learn.resume() goes on from there; fit(…, resume=folder) keeps it on disk')
+    if 'epoch' in self.outcome and [p.name for p in self.open]==['fit', 'epoch'] and getattr(getattr(self, 'recorder', None), 'row', None):
+        raise RuntimeError('save_checkpoint in after_epoch, before the recorder has its row: CheckpointCallback.save() waits for it, and so does a callback of an order above 50')
     done = self._save_whole(folder := Path(folder), self._place(), _write, **info)
     return Checkpoint(folder/f'step-{self.count.opt_steps:09d}') if done else None
 
-# %% ../nbs/61_checkpoint.ipynb #ed05d709
+# %% ../nbs/61_checkpoint.ipynb #3261f2a1
 Learner.paused = Learner.failed = Learner._asked = Learner._conf = None
 Learner._marks,Learner._noted,Learner._held,Learner._warmed,Learner._base = {},(None, None),{},[],0
 Learner._still = False  # Is it between two batches, as a signal wanted?
@@ -275,6 +292,7 @@ def _take_off(self:Learner):
     "Find what the fit is to go on from, and have it begin there"
     ask,self._ask,self._marks,self._noted,self.paused,self.failed = self._ask,None,{},(None, None),None,None
     self._asked,self._conf,self._base = self.n_epoch,self._config(),self.count.epochs-self.epoch
+    self.outcome.pop('fit', None)  # of a fit before
     self._going = going = self._find(*ask) if ask else None
     if going:
         self.epoch = going.state['loop']['epoch']
@@ -283,7 +301,7 @@ def _take_off(self:Learner):
     return going
 Learner._ask = None
 
-# %% ../nbs/61_checkpoint.ipynb #e732664b
+# %% ../nbs/61_checkpoint.ipynb #145cb2e9
 @patch
 def _begin(self:Learner):
     if self.phases['evaluate'] not in self.open: self._warmed = self._warm()
@@ -303,17 +321,17 @@ def _pass(self:Learner):
         if any(isinstance(o, StepLimit) and o.endless for o in self.cbs): batches,going.how = iter(self.dl),'going through the batches of a pass again'
         elif going.args is None or not isinstance(self.dls.train, Iterator):
             batches,going.how = _seek(self.dl, n, going.state['loader'], 'train' in going.state['loop']['warm'], _rewind)
-        else: batches,going.how = iter(self.dl),'where it is'
+        else: batches,going.how = chain([] if going.batch is None else [_copied(going.batch)], iter(self.dl)),'where it is'
         self.iter = n-1
         self._arrive(going)
     else: batches,n = iter(self.dl),0
     self._noted = n,_rng(self)  # a sampler may draw its seed in the first fetch
     return (_Noting(self, batches) if _may_draw(self.dl) else batches),n
 
-# %% ../nbs/61_checkpoint.ipynb #460a0d42
+# %% ../nbs/61_checkpoint.ipynb #e1f3757c
 def _may_draw(dl):
     "Are items made in this process, by code that may draw random numbers?"
-    if isinstance(dl, DataLoader): return not dl.num_workers and _draws(dl.dataset)
+    if isinstance(dl, DataLoader): return not dl.num_workers and _draws(dl)
     return not isinstance(dl, (list,tuple))
 
 class _Noting:
@@ -324,27 +342,37 @@ class _Noting:
         self.learn._noted = self.learn.n_done,_rng(self.learn)
         return next(self.batches)
 
-# %% ../nbs/61_checkpoint.ipynb #22f6e5e6
+# %% ../nbs/61_checkpoint.ipynb #45f328a2
 @patch
 def _find(self:Learner, resume, accept):
     "The state to go on from, or None"
-    if isinstance(resume, _From): return _From(deepcopy(resume.state), resume.where, resume.args)  # it may be wanted again
+    if isinstance(resume, _From):
+        if resume.of and any(a is not b for a,b in zip(resume.of, (self.model, self.opt), strict=True)):
+            raise RuntimeError('model or optimizer was replaced since the fit was interrupted: there is no going on with others')
+        return _From(deepcopy(resume.state), resume.where, resume.args, None, resume.batch)  # it may be wanted again
     with locked_folder(folder := Path(resume).expanduser()): c = newest_checkpoint(folder)
-    if c is None: return None
+    if c is None:
+        if any(o.step==self.count.opt_steps for o in list_checkpoints(folder, verify=False)) and self.count.batches:
+            warnings.warn(f'{folder} has only what was taken in the middle of a batch, which no fit goes on from: this one begins anew, with the weights as they are', stacklevel=2)
+        return None
     going = _read(c)
     _compare(going.state['config'], self._conf, accept, c.path)
     self._check_state(going)
+    done = going.state['loop']['count']['opt_steps']-going.state['callbacks'].get('step_limit', {}).get('first', math.inf)
+    if (most := self._conf['max_steps']) and most<=done and most!=going.state['config']['max_steps']:
+        raise ValueError(f'max_steps is {most}, and {c.path} has {done} steps of this fit: give more, or take its result by load_checkpoint')
     hypers = get_hypers(self.opt)
     going.hypers = {k:[g[k] for g in hypers] for k in hypers[0] if going.state['config'].get(k)!=self._conf[k]}  # it was accepted that they are others
     return going
 
-# %% ../nbs/61_checkpoint.ipynb #8d5bd480
+# %% ../nbs/61_checkpoint.ipynb #c3ce97af
 class _From:
     "What a fit goes on from: the whole state, where that is from, and the arguments of the fit that was interrupted"
-    def __init__(self, state, where, args=None): self.state,self.where,self.args,self.how,self.hypers = state,where,args,'',{}
+    def __init__(self, state, where, args=None, of=None, batch=None):
+        self.state,self.where,self.args,self.of,self.batch,self.how,self.hypers = state,where,args,of,batch,'',{}
     def __repr__(self): return f'<state of {self.where}, {self.state["loop"]}>'
 
-# %% ../nbs/61_checkpoint.ipynb #e7896b59
+# %% ../nbs/61_checkpoint.ipynb #c641cf20
 def _read(c):
     "All of the checkpoint `c`, which was verified"
     state = from_plain(c.read('state.json'), c.read('tensors.pt')) | dict(model=c.read('model.pt'), opt=c.read('opt.pt'))
@@ -353,9 +381,10 @@ def _read(c):
 @patch
 def _check_state(self:Learner, going):
     _fit_model(self.model, going.state['model'], going.where)
+    if isinstance(self.loss_func, nn.Module): _fit_model(self.loss_func, going.state['loss'], f'the loss function of {going.where}')
     self._take_opt(going.state['opt'], going.where)
 
-# %% ../nbs/61_checkpoint.ipynb #c17b0f59
+# %% ../nbs/61_checkpoint.ipynb #837eeb2e
 @patch
 def _put_back(self:Learner, going):
     "Have all state as in `going`, random numbers last"
@@ -383,8 +412,9 @@ def _put_modules(self:Learner, going):
         for o,gs in zip(opts(self.opt), s['hypers'], strict=True):
             for g,h in zip(o.param_groups, gs, strict=True): g.update(h)
     if going.hypers: self.set_hypers(**going.hypers)
-    for n,p in self.model.named_parameters():
-        p.requires_grad_((n := unwrap(n)) not in s['frozen'])
+    if s['loss']: self.loss_func.load_state_dict(s['loss'])
+    for n,p in _all_params(self).items():
+        p.requires_grad_(n not in s['frozen'])
         p.grad = s['grads'][n].to(p, copy=True) if n in s['grads'] else None
     for n,b in self.model.named_buffers():
         if (n := unwrap(n)) in s['buffers'] and b.shape==s['buffers'][n].shape: b.copy_(s['buffers'][n])
@@ -395,10 +425,11 @@ def _put_length(self:Learner, s):
     (asked,now),limits = s['loop']['n_epoch'],('max_steps','steps_per_epoch')
     if asked==self._asked and all(s['config'].get(k)==(self._conf or {}).get(k) for k in limits): self.n_epoch = now
 
-# %% ../nbs/61_checkpoint.ipynb #d0276585
+# %% ../nbs/61_checkpoint.ipynb #8a5f841d
 @patch
 def _load_cbs(self:Learner, going):
-    todo = [o for o in self.cbs if o.name in going.state['callbacks'] or (going.args and o.calls)]
+    there = going.state['config']['callbacks']
+    todo = [o for o in self.cbs if o.name in going.state['callbacks'] or (going.args and o.calls) or o.name in there and o.state_dict()]
     with ExitStack() as undo:
         for o in todo:
             was,flags = deepcopy(o.state_dict()),{k:v for k,v in vars(o).items() if k=='_loaded'}
@@ -425,7 +456,7 @@ def _arrive(self:Learner, going):
     where = f'epoch {at["epoch"]}' + (f', batch {at["batch"]} ({going.how})' if at['next']=='train' else ', validation' if at['next']=='validate' else '')
     _say(f'going on from {going.where}: {where if self.n_epoch>at["epoch"] else "its epochs are done"}')
 
-# %% ../nbs/61_checkpoint.ipynb #be93d48d
+# %% ../nbs/61_checkpoint.ipynb #1db12750
 class CheckpointCallback(Callback):
     "Save checkpoints of the whole state in `folder`, and delete those that needn't be kept"
     order,writes,only_looks,safe_in_evaluate,remove_on_fetch = math.inf,True,True,True,True
@@ -437,7 +468,7 @@ class CheckpointCallback(Callback):
         keep:int|None=2, # How many of the newest are kept; None for all
         best:int=0,      # How many of the best are kept as well
         monitor:str='valid_loss', # The column of the recorder that says which are best
-        larger:bool|None=None, # Are larger values better? None to go by the name: not if 'loss' or 'error' is in it
+        larger:bool|None=None, # Are larger values better? None to go by the name: not if 'loss' or 'error' is in it. For others, such as `mae`, say False
         on_error:bool=True,  # Save when an exception ends the fit, Ctrl-C and SIGTERM included?
         background:bool=False # Write beside the training, from a copy in memory?
     ):
@@ -449,14 +480,15 @@ class CheckpointCallback(Callback):
         self.every_epochs = every_epochs or (None if every_steps or every_minutes else 1)
         self.keep,self.best,self.monitor,self.on_error,self.background = keep,best,monitor,on_error,background
         self.larger = not ('loss' in monitor or 'error' in monitor) if larger is None else larger
-        self._open,self._writing,self._error,self._wanted,self._last,self._sound = None,None,None,None,None,set()
+        self._open,self._writing,self._error,self._wanted,self._last,self._sound,self._between,self._ended = None,None,None,None,None,set(),None,True
 
-# %% ../nbs/61_checkpoint.ipynb #696e0f31
+# %% ../nbs/61_checkpoint.ipynb #9fc04ab9
 @patch
 def before_fit(self:CheckpointCallback):
     names = getattr(getattr(self.learn, 'recorder', None), 'columns', [])
     if self.best and self.monitor not in names:
         raise ValueError(f'{self.label}: the {self.best} best by {self.monitor!r}, which the recorder has no column for{did_you_mean(self.monitor, names)}; it has {", ".join(names) or "none"}')
+    self.folder = self.folder.absolute()  # the current folder may change
     with ExitStack() as undo:
         undo.enter_context(locked_folder(self.folder))
         self._check_folder()
@@ -477,6 +509,8 @@ def _check_folder(self:CheckpointCallback):
     probe.unlink()
     state = learn._capture(dict(epoch=learn.epoch, next='epoch', batch=0))
     _files(state)  # what can't be saved is an error by its name
+    for k in ('model','opt'):
+        if bad := _odd(state[k]): raise TypeError(f'state of {k}{bad}, which a checkpoint cannot hold: have it give tensors and plain data, such as x.item() for a NumPy number')
     if why := _inexact(learn.dls.train): warnings.warn(f'{type(learn.dls.train).__name__} to train on: {why}', stacklevel=2)
     weights = sum(t.nbytes for t in state['model'].values() if isinstance(t, Tensor))
     need,free = 3*weights,shutil.disk_usage(self.folder).free  # Adam's state is twice the weights
@@ -485,24 +519,34 @@ def _check_folder(self:CheckpointCallback):
 @patch
 def before_evaluate(self:CheckpointCallback): "An evaluation is not saved"
 
-# %% ../nbs/61_checkpoint.ipynb #e33bd720
+# %% ../nbs/61_checkpoint.ipynb #23e2ba42
 def _inexact(dl):
     "Why a fit with the loader `dl` can't be gone on with exactly in the middle of an epoch, or None"
     if isinstance(dl, Iterator): return 'it can be gone through once, so a fit that goes on is exact only if it gives the same batches again in the next process'
-    if hasattr(dl, 'state_dict') and hasattr(dl, 'load_state_dict'): return None
-    if (own := _persists(dl)) is not None and _draws(own.dataset):
-        return (f'its workers persist, and {type(own.dataset).__name__} may draw random numbers there, which nobody can put back: a fit that goes on is not exact. '
-            'SeededItems(ds) makes it so; or persistent_workers=False')
+    stateful = hasattr(dl, 'state_dict') and hasattr(dl, 'load_state_dict') and getattr(dl, 'num_workers', 0)
+    own = dl if stateful and isinstance(dl, DataLoader) else _persists(dl)
+    if own is not None and _draws(own):
+        return (f'its workers {"load ahead" if stateful else "persist"}, and {type(own.dataset).__name__} or collate_fn may draw random numbers there, which nobody can put back: '
+            'a fit that goes on is not exact. SeededItems(ds) makes items so; else ' + ('num_workers=0' if stateful else 'persistent_workers=False'))
 
-# %% ../nbs/61_checkpoint.ipynb #73f86445
+# %% ../nbs/61_checkpoint.ipynb #9f96dfcc
 class _Between(Callback):
     order,safe_in_evaluate,remove_on_fetch = -math.inf,True,True
-    def __init__(self, saver): self.saver = saver
+    def __init__(self, saver): self.saver,self.name = saver,f'_between_{saver.name}'
     def before_fetch(self):
         if self.learn.training: self.saver._look()
 
 @patch
+def before_epoch(self:CheckpointCallback): self._ended = False
+
+@patch
 def before_train(self:CheckpointCallback): self._steps = self.learn.count.opt_steps
+
+# %% ../nbs/61_checkpoint.ipynb #c1a56602
+@patch
+def _is_ending(self:CheckpointCallback):
+    "Is it `after_epoch`, and others, such as the recorder, aren't done yet?"
+    return not self._ended and [p.name for p in self.learn.open]==['fit', 'epoch'] and 'epoch' in self.learn.outcome
 
 @patch
 def _look(self:CheckpointCallback):
@@ -513,24 +557,25 @@ def _look(self:CheckpointCallback):
     self._steps = n
     if due or self._wanted is not None or self.every_minutes and time.monotonic()-self._time>=60*self.every_minutes: self.save(**self._wanted or {})
 
-# %% ../nbs/61_checkpoint.ipynb #45d07090
+# %% ../nbs/61_checkpoint.ipynb #c8ad4528
 @patch
 def after_epoch(self:CheckpointCallback):
+    self._ended = True
     self._raise()
     e,rec = self.learn.epoch+1,getattr(self.learn, 'recorder', None)
     values = dict(zip(rec.columns, rec.values[-1], strict=True)) if rec and rec.values else {}
-    metrics = {k:float(v) for k,v in values.items() if v is not None}
+    metrics = {k:float(v) for k,v in values.items() if hasattr(v, '__float__')}
     due = self.every_epochs and e%self.every_epochs==0
     if due or self._wanted is not None or e>=self.learn.n_epoch or self.best: self.save(metrics=metrics, **self._wanted or {})
 
-# %% ../nbs/61_checkpoint.ipynb #e8e57011
+# %% ../nbs/61_checkpoint.ipynb #74dc920c
 @patch
 def save(self:CheckpointCallback,
     **info # Plain data for the manifest
 )->None:
     "Save a checkpoint here or, in the middle of a batch, when it is done"
     learn = self.learn
-    if info.get('consistent', True) and not learn._can_save():
+    if info.get('consistent', True) and (not learn._can_save() or self._is_ending()):
         self._wanted = info
         return
     place,step,self._wanted = learn._place(),learn.count.opt_steps,None
@@ -560,11 +605,11 @@ def _is_sound(self:CheckpointCallback, c):
         self._sound.add(c.path.name)
     return True
 
-# %% ../nbs/61_checkpoint.ipynb #e00a0343
+# %% ../nbs/61_checkpoint.ipynb #659d8053
 @patch
 def _write_aside(self:CheckpointCallback, folder, state, info):
     step,seen = state['loop']['count']['opt_steps'],{}
-    try: files = {k:v if k[-5:]=='.json' else _map(v, 'detach', partial(_on_cpu, seen)) for k,v in _files(state).items()}
+    try: files = {k:v if k[-5:]=='.json' else _copy_of(v, partial(_on_cpu, seen)) for k,v in _files(state).items()}
     except (MemoryError,RuntimeError) as e:
         if not isinstance(e, MemoryError) and 'memory' not in str(e): raise
         warnings.warn(f'no memory for a copy ({e}): the checkpoint of step {step} is written at once', stacklevel=2)
@@ -574,6 +619,15 @@ def _write_aside(self:CheckpointCallback, folder, state, info):
         except BaseException as e: self._error = e
     self._writing = threading.Thread(target=_run, name='learnloop checkpoint')  # no daemon: the process waits for it
     self._writing.start()
+
+def _copy_of(o, f):
+    "A copy of the state `o`, its containers included, with `f` of its tensors"
+    if isinstance(o, Tensor): return f(o)
+    if isinstance(o, dict):
+        res = copy(o)  # which keeps what torch notes in a module's state
+        for k,v in o.items(): res[k] = _copy_of(v, f)
+        return res
+    return type(o)(_copy_of(v, f) for v in o) if type(o) in (list,tuple,set) else o
 
 def _on_cpu(seen, t):
     "A copy of `t` on the CPU, one for each place in memory"
@@ -593,7 +647,7 @@ def _raise(self:CheckpointCallback):
     err,self._error = self._error,None
     if err is not None: raise err
 
-# %% ../nbs/61_checkpoint.ipynb #38ec9318
+# %% ../nbs/61_checkpoint.ipynb #ba85196d
 @patch
 def _whole(self:Learner):
     "Is the fit at a place that it can go on from: between two batches of training, or in the validation of an epoch?"
@@ -604,9 +658,11 @@ def _whole(self:Learner):
 @patch
 def _can_save(self:Learner):
     at = [p.name for p in self.open]
-    return self._whole() or self._going is None and (at in (['fit'], ['fit', 'epoch']) or at[:1]!=['fit'] and 'batch' not in at)
+    if self._whole(): return True
+    if self._going or at[:1] in ([], ['fit']) and self.outcome.get(at[-1] if at else 'fit')=='failed': return False
+    return at in (['fit'], ['fit', 'epoch']) or at[:1]!=['fit'] and 'batch' not in at
 
-# %% ../nbs/61_checkpoint.ipynb #3700f759
+# %% ../nbs/61_checkpoint.ipynb #94f7cdc8
 @patch
 def after_exception(self:CheckpointCallback):
     if not self.on_error or self._open is None or self.learn.phases['save'] in self.learn.open or self.learn._going: return
@@ -616,12 +672,12 @@ def after_exception(self:CheckpointCallback):
 @patch
 def cleanup_fit(self:CheckpointCallback):
     with ExitStack() as todo:
-        todo.callback(self.learn.remove_cb, _Between)
+        if self._between: todo.callback(self.learn.remove_cb, self._between)
         if self._open: todo.push(self._open)
         self._open = None
         todo.callback(self._join)
 
-# %% ../nbs/61_checkpoint.ipynb #65ab94b1
+# %% ../nbs/61_checkpoint.ipynb #163ee29f
 class _Keep(Callback):
     "Keeps what `resume` needs"
     order,safe_in_evaluate,remove_on_fetch,state,held = -math.inf,True,True,None,None
@@ -634,19 +690,22 @@ class _Keep(Callback):
             learn.failed = SimpleNamespace(state=state, args=learn._fit_args, replay=None, **vars(self.held)) if self.held else None
         elif learn._whole(): state = (s := learn._capture(learn._place(), weights=False)) | dict(callbacks=deepcopy(s['callbacks']))
         else: return
-        learn.paused = _From(state, 'where it was', learn._fit_args)
+        again = _copied(self.held.batch) if self.held and isinstance(learn.dls.train, Iterator) else None  # which gives it once
+        learn.paused = _From(state, 'where it was', learn._fit_args, (learn.model, learn.opt), again)
 
-# %% ../nbs/61_checkpoint.ipynb #428d9752
+# %% ../nbs/61_checkpoint.ipynb #954097c8
 @patch
 def _fit_helpers(self:Learner, cbs, resume, accept, keep_failed):
     self._ask = None if resume is None else (resume, accept)
     res = [_KeepFailed() if keep_failed else _Keep()]
     if resume is None or isinstance(resume, _From): return res
     if not isinstance(resume, (str,os.PathLike)) or not resume: raise TypeError(f'resume is {resume!r}: it must be the folder of a run')
-    there = any(isinstance(o, CheckpointCallback) or o is CheckpointCallback for o in (*self.cbs, *listify(cbs)))
-    return res + [CheckpointCallback(resume)]*(not there)
+    if any(isinstance(o, CheckpointCallback) or o is CheckpointCallback for o in (*self.cbs, *cbs)): return res
+    saver = CheckpointCallback(resume)
+    self._fit_args['cbs'] = [*cbs, saver]  # `resume()` saves there, too
+    return [*res, saver]
 
-# %% ../nbs/61_checkpoint.ipynb #29c24f45
+# %% ../nbs/61_checkpoint.ipynb #f642a30a
 @patch
 def load_checkpoint(self:Learner,
     folder, # Of a run, for its newest checkpoint, or of a checkpoint, or a `Checkpoint`
@@ -662,6 +721,8 @@ def load_checkpoint(self:Learner,
     self._check_state(going)
     with _replaced(self, 'saved', going.state['callbacks'] | going.state): self.with_events('load', self._put_back, going)
     self.epoch,self._marks = going.state['loop']['epoch'],{k:v for k,v in going.state['rng'].items() if k=='fit'}
+    self.outcome.pop('fit', None)
+    self.paused = self.failed = None  # they are of other weights
     return self
 
 # %% ../nbs/61_checkpoint.ipynb #328e583b

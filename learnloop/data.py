@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/data.html.md"""
 __all__ = ['default_device', 'to_device', 'split_batch', 'find_bs', 'unpack', 'describe', 'preserve_rng', 'set_seed', 'no_random',
            'batch_len', 'in_order', 'Endless', 'DataLoaders', 'mk_dls', 'to_detach', 'to_concat', 'detuplify']
 
-# %% ../nbs/02_data.ipynb #cf8c5109
+# %% ../nbs/02_data.ipynb #8ee32046
 import random, sys
 import torch
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from copy import copy
 from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
+from functools import partial
 from fastcore.basics import patch
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
@@ -146,29 +147,50 @@ def describe(
     if len(vals)>n_max: strs.append(f'… {len(vals)-n_max} more')
     return f"{'' if type(b) in (tuple,list,dict) else name}{ends[0]}{', '.join(strs)}{ends[1]}"
 
-# %% ../nbs/02_data.ipynb #d04815d3
-def _numpy_state():
-    "NumPy's state, with a tensor for its array: plain data, as the others are"
-    sd = sys.modules['numpy.random'].get_state(legacy=False)
+# %% ../nbs/02_data.ipynb #7726549d
+def _numpy_state(o):
+    "State of `numpy.random`, or of a `RandomState`, with a tensor for its array: plain data, as the others are"
+    sd = o.get_state(legacy=False)
     return sd | dict(state=sd['state'] | dict(key=torch.from_numpy(sd['state']['key'].astype('int64'))))
 
-def _set_numpy(sd): sys.modules['numpy.random'].set_state(sd | dict(state=sd['state'] | dict(key=sd['state']['key'].numpy().astype('uint32'))))
+def _set_numpy(o, sd): o.set_state(sd | dict(state=sd['state'] | dict(key=sd['state']['key'].numpy().astype('uint32'))))
 
-# %% ../nbs/02_data.ipynb #a35c0560
+def _set_python(o, state): o.setstate((state[0], tuple(state[1]), state[2]))  # a file has lists
+
+# %% ../nbs/02_data.ipynb #20b53890
+def _rng_of(o):
+    "What reads the state of the generator `o`, and what sets it; None if it is none"
+    if isinstance(o, torch.Generator): return o.get_state,o.set_state
+    if isinstance(o, random.Random) and type(o) is not random.SystemRandom: return o.getstate,partial(_set_python, o)
+    np = sys.modules.get('numpy.random')
+    if np and isinstance(o, np.RandomState): return partial(_numpy_state, o),partial(_set_numpy, o)
+    if np and isinstance(o, np.Generator): return partial(getattr, o.bit_generator, 'state'),partial(setattr, o.bit_generator, 'state')
+
+# %% ../nbs/02_data.ipynb #5a68f7b1
+def _sources(dl):
+    "What may have generators: the loader `dl`, its samplers and its datasets"
+    batches,ds = getattr(dl, 'batch_sampler', None),None if getattr(dl, 'num_workers', 0) else getattr(dl, 'dataset', None)
+    res = [dl, getattr(dl, 'sampler', None), batches, getattr(batches, 'sampler', None)]
+    while ds is not None and not any(ds is o for o in res):
+        res.append(ds)
+        ds = getattr(ds, 'dataset', getattr(ds, 'ds', None))
+    return res
+
+# %% ../nbs/02_data.ipynb #b25c2c1e
 def _rngs(dls):
     "Of each random number generator, its name, what reads its state, and what sets it"
-    yield 'python',random.getstate,random.setstate
+    yield 'python',random.getstate,partial(_set_python, random)
     yield 'torch',torch.get_rng_state,torch.set_rng_state
-    if 'numpy.random' in sys.modules: yield 'numpy',_numpy_state,_set_numpy
+    if np := sys.modules.get('numpy.random'): yield 'numpy',partial(_numpy_state, np),partial(_set_numpy, np)
     if torch.accelerator.is_available():
         dev = torch.get_device_module()
         every = '_all' if hasattr(dev, 'get_rng_state_all') else ''  # of several GPUs; mps has but one
         if getattr(dev, 'is_initialized', lambda: True)():  # otherwise reading the state would start the driver
             yield default_device().type,getattr(dev, f'get_rng_state{every}'),getattr(dev, f'set_rng_state{every}')
     for i,dl in enumerate(dls):
-        batches = getattr(dl, 'batch_sampler', None)
-        for j,o in enumerate((dl, getattr(dl, 'sampler', None), batches, getattr(batches, 'sampler', None))):
-            if isinstance(g := getattr(o, 'generator', None), torch.Generator): yield f'loader{i}_{j}',g.get_state,g.set_state
+        for j,o in enumerate(_sources(dl)):
+            for k,g in getattr(o, '__dict__', {}).items():
+                if rng := _rng_of(g): yield f'loader{i}_{j}_{k}',*rng
 
 def _rng_states(dls): return [(put, get()) for _,get,put in _rngs(dls)]
 

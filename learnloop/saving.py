@@ -278,7 +278,7 @@ def _take_opt(self:Learner, sd, where):
         self.opt = old
         raise
 
-# %% ../nbs/17_saving.ipynb #8f9c19e3
+# %% ../nbs/17_saving.ipynb #96511624
 @patch
 def load(self:Learner,
     file, # As for `save`
@@ -301,6 +301,7 @@ def _load(self:Learner, file, with_opt, strict):
     self.model.load_state_dict(weights, strict=strict)
     for o,s in states: o.load_state_dict(s)
     if with_opt and saved['opt'] is None: self._restart_opt()
+    self.paused = None  # a fit that was interrupted had other weights
 
 # %% ../nbs/17_saving.ipynb #303b0a4b
 def _safetensors():

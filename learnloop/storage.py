@@ -8,18 +8,18 @@ Docs: https://learnloop.github.io/learnloop/storage.html.md"""
 __all__ = ['VERSION', 'to_plain', 'from_plain', 'HashingFile', 'new_checkpoint', 'DamagedCheckpoint', 'Checkpoint', 'Checkpoints',
            'list_checkpoints', 'newest_checkpoint', 'prune', 'locked_folder']
 
-# %% ../nbs/60_storage.ipynb #4f687f01
+# %% ../nbs/60_storage.ipynb #23cbbd72
 import errno, hashlib, json, math, os, platform, re, secrets, shutil, sys, time, torch, warnings
 from collections import OrderedDict
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from queue import Queue
-from threading import Thread
+from threading import Lock, Thread
 from fastcore.basics import patch
 from torch import Tensor
 from .saving import _sync_folder, read_state, write_state
 
-# %% ../nbs/60_storage.ipynb #1043994e
+# %% ../nbs/60_storage.ipynb #1ac42ffe
 def _kind(o):
     "How `o` is written: its type, the key that stands for it, or None if it can't be"
     t = type(o)
@@ -33,7 +33,12 @@ def _are_numbers(o):
     if len(o)<=64 or (t := set(map(type, o))) not in ({int}, {float}): return False
     return t=={float} or -2**63<=min(o) and max(o)<2**63
 
-_as_tensor = {'$tensor':lambda o: o.detach(), '$array':lambda o: torch.from_numpy(o.astype(o.dtype.newbyteorder('='))),
+def _whole(t):
+    "The tensor `t`, copied if it is a part of a larger one, all of which would be written"
+    t = t.detach()
+    return t.clone() if t.layout==torch.strided and t.untyped_storage().nbytes()>t.nbytes else t
+
+_as_tensor = {'$tensor':_whole, '$array':lambda o: torch.from_numpy(o.astype(o.dtype.newbyteorder('='))),
     '$numbers':lambda o: torch.tensor(o, dtype=torch.float64 if type(o[0]) is float else torch.int64)}
 
 # %% ../nbs/60_storage.ipynb #dcb0597f
@@ -134,13 +139,13 @@ def _manifest(step, info):
     if taken := info.keys() & {*own, 'blake2b'}: raise ValueError(f'{min(taken)!r} is a name of the manifest itself: choose another')
     return own | json.loads(json.dumps(info))  # what isn't plain is an error before anything is written
 
-# %% ../nbs/60_storage.ipynb #07d9d518
-_held = set()  # Folders that this process has locked: its locks don't keep itself out
+# %% ../nbs/60_storage.ipynb #2afdd624
+_held,_holding = set(),Lock()  # Folders that this process has locked: its locks don't keep itself out
 
 def _make_folder(p):
     "Make the folder `p`, and those that it is in"
     if p.is_dir() or p==p.parent: return
-    if p.exists(): raise NotADirectoryError(errno.ENOTDIR, 'checkpoints need a folder, and this is a file', str(p))
+    if p.exists() and not p.is_dir(): raise NotADirectoryError(errno.ENOTDIR, 'checkpoints need a folder, and this is a file', str(p))
     _make_folder(p.parent)
     p.mkdir(exist_ok=True)
     _sync_folder(p.parent)
@@ -191,7 +196,12 @@ def new_checkpoint(
 class DamagedCheckpoint(ValueError):
     "A checkpoint isn't what was written"
 
-# %% ../nbs/60_storage.ipynb #334a3b92
+# %% ../nbs/60_storage.ipynb #5da73fa4
+def _is_manifest(o):
+    kinds = dict(version=int, step=int, learnloop=str, time=(int,float), files=dict, metrics=dict)
+    if not all(isinstance(o.get(k, {} if k=='metrics' else None), t) for k,t in kinds.items()) or not o['files']: return False
+    return all(isinstance(f, dict) and type(f.get('size')) is int and isinstance(f.get('blake2b'), str) and nm==Path(nm).name for nm,f in o['files'].items())
+
 class Checkpoint:
     "A checkpoint on disk: its path and what its manifest says"
     def __init__(self,
@@ -217,6 +227,7 @@ class Checkpoint:
         try: body = json.loads(text)
         except (ValueError, RecursionError): body = None
         if type(body) is not dict or _sealed({k:v for k,v in body.items() if k!='blake2b'})!=text: raise DamagedCheckpoint(f'{p} is damaged: its hash is not that of its contents')
+        if not _is_manifest(body): raise DamagedCheckpoint(f'{p} is no manifest of a checkpoint')
         if body['version']>VERSION: raise DamagedCheckpoint(f'{p} was written by learnloop {body["learnloop"]}, in layout {body["version"]}: this one reads up to {VERSION}, update learnloop')
         if self._name and body['step']!=self.step: raise DamagedCheckpoint(f'{p} is that of step {body["step"]}')
         return body
@@ -320,7 +331,7 @@ def prune(
         shutil.rmtree(aside, ignore_errors=True)
     return gone
 
-# %% ../nbs/60_storage.ipynb #e7adced7
+# %% ../nbs/60_storage.ipynb #4f9a787a
 @contextmanager
 def locked_folder(
     folder # Of a run; made if need be
@@ -328,18 +339,19 @@ def locked_folder(
     "Have `folder` to oneself in a `with` block, what a killed run left there put right"
     folder = Path(folder).expanduser()
     _make_folder(folder)
-    busy = RuntimeError(f'another run writes its checkpoints to {folder}: give each run a folder of its own')
-    if (at := folder.resolve()) in _held: raise busy  # before the file is opened: closing it would open the lock
-    with open(folder/'.lock', 'a') as f:
+    busy,at = RuntimeError(f'another run writes its checkpoints to {folder}: give each run a folder of its own'),folder.resolve()
+    with _holding:  # before the file is opened: closing it would open the lock
+        if at in _held: raise busy
+        _held.add(at)
+    with ExitStack() as stack:
+        stack.callback(_held.discard, at)
+        f = stack.enter_context(open(folder/'.lock', 'a'))
         if os.name=='posix':
             import fcntl
             try: fcntl.lockf(f, fcntl.LOCK_EX|fcntl.LOCK_NB)
             except (BlockingIOError, PermissionError) as e: raise busy from e
             except OSError as e: warnings.warn(f'{folder} is on a file system without locks ({e}): see to it that no other run writes there', stacklevel=4)
-        _held.add(at)
-        try:
-            for old in folder.glob('.old-*'):
-                if not (new := folder/old.name.removeprefix('.old-')).exists(): os.rename(old, new)
-            for o in (o for k in ('.tmp-*','.old-*','.del-*') for o in folder.glob(k)): _remove(o)
-            yield folder
-        finally: _held.discard(at)
+        for old in folder.glob('.old-*'):
+            if not (new := folder/old.name.removeprefix('.old-')).exists(): os.rename(old, new)
+        for o in (o for k in ('.tmp-*','.old-*','.del-*') for o in folder.glob(k)): _remove(o)
+        yield folder

@@ -1,5 +1,5 @@
 "Fits that go on from a folder: stopped anywhere, they end with the weights, the optimizer, the history and the random numbers of one that never was"
-import json, math, random, threading
+import json, math, os, random, threading
 from copy import deepcopy
 from functools import partial
 from pathlib import Path
@@ -8,7 +8,8 @@ from helpers import check
 from learnloop import (AccumMetric, BnFreeze, Callback, Checkpoint, CheckpointCallback, CutMix, EarlyStoppingCallback, EMA, GradientAccumulation,
     GradientClip, GradualUnfreezing, KeepWarnings, Learner, LimitBatches, MCDropoutCallback, MicroBatch, MixedPrecision, MixUp, OverfitBatches,
     ReduceLROnPlateau, ReloadLoaders, SAM, SaveModelCallback, SeededItems, ShowGraph, SWA, TorchScheduler, Tracer, ValidateCallback, ValidateEvery,
-    WeightAveraging, accuracy, event, list_checkpoints, on, set_seed)
+    WeightAveraging, accuracy, event, list_checkpoints, newest_checkpoint, on, set_seed)
+from learnloop import checkpoint as checkpoint_module
 from learnloop.checkpoint import _seek
 from learnloop.data import preserve_rng
 from learnloop.flow import PHASES
@@ -16,7 +17,7 @@ from learnloop.metrics import Metric
 from torch import nn
 from torch.nn import functional as F
 from torch.optim import lr_scheduler as torch_scheds
-from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, RandomSampler, Sampler, TensorDataset
+from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, RandomSampler, Sampler, TensorDataset, default_collate
 from torchmetrics.classification import MulticlassAccuracy
 
 N_EPOCH = 3
@@ -189,6 +190,36 @@ def frozen():
     learn = mk_learner(cbs=[BnFreeze()])
     learn.model[1].requires_grad_(False)
     return learn
+class Jittered(TensorDataset):
+    "Tensors, with noise"
+    def __getitem__(self, i): return super().__getitem__(i)[0] + torch.randn(3),super().__getitem__(i)[1]
+class OwnNoise(Dataset):
+    "Items with noise from generators that only the dataset knows"
+    def __init__(self): self.ds,self.rand,self.rng,self.old = plain(),random.Random(4),np.random.default_rng(5),np.random.RandomState(6)
+    def __len__(self): return len(self.ds)
+    def __getitem__(self, i): return self.ds[i][0] + self.rand.random() + float(self.rng.random()) + float(self.old.rand()),self.ds[i][1]
+class Shuffled:
+    "A batch sampler with a generator of its own"
+    def __init__(self): self.rand = random.Random(7)
+    def __len__(self): return 5
+    def __iter__(self): return iter([self.rand.sample(range(22), 4) for _ in range(5)])
+class Margin(nn.Module):
+    "A loss with a parameter, and a buffer that it changes"
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(()))
+        self.register_buffer('n', torch.zeros(()))
+    def forward(self, pred, targ):
+        if self.training: self.n += 1
+        return F.cross_entropy(pred*self.scale, targ) + self.n.sin()
+def with_margin(**kw):
+    learn = mk_learner(**kw)
+    learn.loss_func = Margin()
+    learn.opt_func = lambda params, **hypers: torch.optim.AdamW([*params, dict(params=list(learn.loss_func.parameters()))], **hypers)
+    return learn
+def noisy_collate(b):
+    x,y = default_collate(b)
+    return x+torch.randn_like(x),y
 class OwnSampler(RandomSampler): "Draws its order from a generator of its own"
 def own_order(): return OwnSampler(plain(), generator=torch.Generator().manual_seed(8))
 def pictures(n=22):
@@ -230,6 +261,11 @@ SETUPS = dict(  # chkstyle: ignore-node
     limited  = lambda: mk_learner(cbs=[LimitBatches(4, 1)]),
     overfit  = lambda: mk_learner(Noisy(), cbs=[OverfitBatches(2)]),
     cutmix   = lambda: mk_learner(pictures(), model=lambda: nn.Sequential(nn.Conv2d(1, 4, 3), nn.Flatten(), nn.Dropout(.2), nn.Linear(16, 2)), cbs=[CutMix(.8)], metrics=None),
+    jittered = lambda: mk_learner(Jittered(*plain().tensors)),
+    own_noise = lambda: mk_learner(OwnNoise()),
+    shuffled = lambda: mk_learner(dl=lambda: DataLoader(plain(), batch_sampler=Shuffled())),
+    collated = lambda: mk_learner(collate_fn=noisy_collate),
+    loss     = lambda: with_margin(cbs=[GradientAccumulation(n_batches=2)]),
     mets_of_training = lambda: mk_learner(metrics=[MulticlassAccuracy(num_classes=2), AccumMetric(accuracy, flatten=False), Total()], train_metrics=True),
     together = lambda: mk_learner(Noisy(), cbs=[GradientAccumulation(10), GradientClip(.5), EMA(.5), MixedPrecision('bf16'), MixUp(.4)], metrics=None),
     reload   = lambda: mk_learner(cbs=[ReloadLoaders(2, reloaded)]))
@@ -256,14 +292,20 @@ def with_workers(ds=None, persistent=False, valid=False, n=2, **kw):
     if valid: learn.dls.valid = DataLoader(plain(4), 2, num_workers=1, persistent_workers=True)
     return learn
 
-@pytest.mark.parametrize('make,fit,stops', [
-    (lambda: with_workers(Noisy(12)), 'short', [('after_batch', 2), ('before_validate', 1)]),
-    (lambda: with_workers(SeededItems(Noisy(12), 5), True, True), 'fit', [('after_batch', 6), ('after_validate', 1)]),
-    (lambda: with_workers(Count(), True), 'fit', [('after_batch', 6), ('after_epoch', 1)]),
-    (lambda: with_workers(Count(), True), 'steps_per_epoch', [('after_batch', 7)]),
-    (lambda: with_workers(Stream(), drop_last=True), 'short', [('after_batch', 11)])], ids=['workers', 'persistent seeded, valid too', 'persistent', 'persistent, steps_per_epoch', 'stream'])
+WORKERS = {  # chkstyle: ignore-node
+    'workers':(lambda: with_workers(Noisy(12)), 'short', [('after_batch', 2), ('before_validate', 1)]),
+    'persistent seeded, valid too':(lambda: with_workers(SeededItems(Noisy(12), 5), True, True), 'fit', [('after_batch', 6), ('after_validate', 1)]),
+    'persistent':(lambda: with_workers(Count(), True), 'fit', [('after_batch', 6), ('after_epoch', 1)]),
+    'persistent, steps_per_epoch':(lambda: with_workers(Count(), True), 'steps_per_epoch', [('after_batch', 7)]),
+    'collate':(lambda: with_workers(plain(12), collate_fn=noisy_collate), 'short', [('after_batch', 2), ('before_validate', 1)]),
+    'jittered':(lambda: with_workers(Jittered(*plain(12).tensors)), 'short', [('after_batch', 2)]),
+    'seeded, collate':(lambda: with_workers(SeededItems(Noisy(12), 5), collate_fn=noisy_collate), 'short', [('after_batch', 2)]),
+    'stream':(lambda: with_workers(Stream(), drop_last=True), 'short', [('after_batch', 11)])}
+
+@pytest.mark.parametrize('name', WORKERS)
 @pytest.mark.filterwarnings('ignore:.*its workers persist')
-def test_workers(make, fit, stops, tmp_path):
+def test_workers(name, tmp_path):
+    make,fit,stops = WORKERS[name]
     got = chain(make, fit, stops, tmp_path, every=2)
     check(state(got), state(run(make, fit)))
 
@@ -284,7 +326,7 @@ def test_a_loader_that_cannot_be_gone_on_with_is_named_before_training(tmp_path)
         with pytest.warns(UserWarning, match=match): quiet(mk_learner(dl=dl, metrics=None), 1, cbs=cbs)
     fit(iter(tensors()), 'a', match='list_iterator to train on: it can be gone through once')
     fit((b for b in tensors()), 'b', match='generator to train on')
-    fit(DataLoader(Noisy(8), 4, num_workers=1, persistent_workers=True), 'c', match='Noisy may draw random numbers there.*SeededItems')
+    fit(DataLoader(Noisy(8), 4, num_workers=1, persistent_workers=True), 'c', match='Noisy or collate_fn may draw random numbers there.*SeededItems')
     assert len(seen)==3
     for i,dl in enumerate([DataLoader(SeededItems(Noisy(8)), 4, num_workers=1, persistent_workers=True), Stateful(tensors())]):
         quiet(mk_learner(dl=dl, metrics=None), 1, cbs=CheckpointCallback(tmp_path/f'd{i}'))  # nothing is to be warned of
@@ -659,7 +701,7 @@ def test_in_the_background_it_is_as_exact(tmp_path):
     check(state(quiet(mk_learner(Noisy(), cbs=[EMA(.5)]), resume=tmp_path, accept='callbacks')), state(quiet(mk_learner(Noisy(), cbs=[EMA(.5)]))))
 
 def test_in_the_background_an_error_comes_at_the_next_event_or_at_the_end(tmp_path, monkeypatch):
-    import learnloop.checkpoint as mod
+    mod = checkpoint_module
     def fail(*args, **kwargs): raise OSError('no more room')
     for when in ('next', 'end'):
         learn,real = mk_learner(),mod._write_files
@@ -708,3 +750,142 @@ def test_files_are_hashed_once_when_a_run_goes_on(tmp_path, monkeypatch):
     mk_learner().load_checkpoint(tmp_path)
     mk_learner().load_checkpoint(list_checkpoints(tmp_path, verify=False)[0].path)
     assert len(seen)==2
+
+# --- what a sceptic found
+
+def stopped_at(learn, n, folder=None, event='before_fetch', **kwargs):
+    with learn.no_logging(), pytest.raises(Boom): learn.fit(3, cbs=[Stop(event, n), *kwargs.pop('cbs', [])], **(dict(resume=folder) if folder else {})|kwargs)
+    return learn
+
+def test_a_pause_of_a_fit_with_a_folder_goes_on_saving_there(tmp_path):
+    learn = stopped_at(mk_learner(), 4, tmp_path)
+    with learn.no_logging(): learn.resume()
+    assert newest_checkpoint(tmp_path).step==learn.count.opt_steps==18
+
+def test_no_checkpoint_is_written_by_hand_after_a_stop(tmp_path):
+    learn = stopped_at(mk_learner(), 9)
+    with pytest.raises(RuntimeError, match=r'after a fit that was stopped on its way: learn.resume\(\)'): learn.save_checkpoint(tmp_path)
+    with learn.no_logging(): learn.fit(1)
+    assert learn.save_checkpoint(tmp_path)
+
+def test_one_asked_for_in_after_epoch_has_the_history_of_that_epoch(tmp_path):
+    def asks(cb): cb.learn.checkpoint.save()
+    whole = run(mk_learner, 'fit', None, None, cbs=[Callback(after_epoch=asks), CheckpointCallback(tmp_path/'whole', every_epochs=100)], resume=None)
+    learn = mk_learner()
+    with learn.no_logging(), pytest.raises(Boom):
+        learn.fit(3, cbs=[Callback(after_epoch=asks), CheckpointCallback(tmp_path/'a', every_epochs=100, on_error=False), Stop('before_fetch', 15)])
+    c = newest_checkpoint(tmp_path/'a')
+    assert c.manifest['next']=='epoch' and 'valid_loss' in c.metrics
+    with (again := mk_learner()).no_logging(): again.fit(3, resume=tmp_path/'a', accept='callbacks')
+    assert again.recorder.values==whole.recorder.values
+
+def test_by_hand_in_after_epoch_it_waits_for_the_recorder(tmp_path):
+    with mk_learner().no_logging() as learn, pytest.raises(RuntimeError, match='before the recorder has its row'):
+        learn.fit(1, cbs=Callback(after_epoch=lambda cb: cb.learn.save_checkpoint(tmp_path)))
+
+def test_two_fits_at_the_same_time_in_one_folder(tmp_path):
+    start,res = threading.Barrier(2),[]
+    def _fit():
+        learn = mk_learner()
+        start.wait(20)
+        try:
+            with learn.no_logging(), learn.no_bar(): learn.fit(1, cbs=[CheckpointCallback(tmp_path/'a'/'b'), Callback(before_train=lambda cb: meet.wait(20))])
+            res.append('done')
+        except RuntimeError as e:
+            res.append(str(e))
+            meet.wait(20)  # the other one goes on when this one was refused
+    meet = threading.Barrier(2)
+    threads = [threading.Thread(target=_fit) for _ in range(2)]
+    for o in threads: o.start()
+    for o in threads: o.join(60)
+    assert sorted(o[:11] for o in res)==['another run', 'done'], res
+
+@pytest.mark.parametrize('change', [lambda l,d: l.load_checkpoint(d), lambda l,d: l.load('w')], ids=['load_checkpoint','load'])
+def test_what_was_loaded_ends_a_pause(change, tmp_path):
+    learn = mk_learner()
+    learn.path = tmp_path
+    with learn.no_logging(): learn.fit(1, resume=tmp_path/'run')
+    learn.save('w')
+    stopped_at(learn, 2)
+    change(learn, tmp_path/'run')
+    with pytest.raises(RuntimeError, match='nothing to resume'): learn.resume()
+
+@pytest.mark.parametrize('change', [lambda l: setattr(l, 'model', mk_model()), lambda l: l.create_opt()], ids=['model','opt'])
+def test_a_pause_is_of_one_model_and_its_optimizer(change):
+    change(learn := stopped_at(mk_learner(), 2))
+    with learn.no_logging(), pytest.raises(RuntimeError, match='model or optimizer was replaced'): learn.resume()
+
+def test_changed_metrics_and_losses_are_told(tmp_path):
+    with mk_learner().no_logging() as learn: learn.fit(1, resume=tmp_path)
+    with pytest.raises(ValueError, match=r"metrics was \['accuracy'\] and is \[\]"): mk_learner(metrics=None).fit(2, resume=tmp_path)
+    (other := mk_learner()).loss_func = nn.MultiMarginLoss()
+    with pytest.raises(ValueError, match="loss_func was 'cross_entropy' and is 'MultiMarginLoss'"): other.fit(2, resume=tmp_path)
+
+class Extra(nn.Linear):
+    def get_extra_state(self): return dict(n=np.float64(1))
+    def set_extra_state(self, sd): pass
+
+def test_case_50_a_model_that_cannot_be_saved_is_found_before_training(tmp_path):
+    learn = mk_learner(model=lambda: nn.Sequential(Extra(3, 2)))
+    with learn.no_logging(), pytest.raises(TypeError, match=r"state of model.*_extra_state.*numpy.float64"): learn.fit(1, cbs=CheckpointCallback(tmp_path))
+    assert not learn.count.batches
+
+class Counting(torch.optim.SGD):
+    "Keeps plain lists in its state"
+    def step(self, closure=None):
+        super().step(closure)
+        for p in self.param_groups[0]['params']: self.state[p].setdefault('n', []).append(len(self.state[p]['n']))
+
+def test_in_the_background_lists_are_copied_too(tmp_path, monkeypatch):
+    gate,real = threading.Event(),checkpoint_module._write_files
+    monkeypatch.setattr(checkpoint_module, '_write_files', lambda *args: (gate.wait(20), real(*args)))
+    learn = mk_learner(opt=Counting)
+    opens = Callback(name='opens', before_fetch=lambda cb: gate.set() if cb.learn.count.batches==5 else None)
+    with learn.no_logging(): learn.fit(1, cbs=[CheckpointCallback(tmp_path, every_steps=3, keep=None, background=True), opens])
+    assert [len(o['n']) for o in list_checkpoints(tmp_path)[0].read('opt.pt')['state'].values()][0]==3
+
+def test_a_failed_batch_of_an_iterator_is_not_lost():
+    learn,seen = mk_learner(dl=iter(tensors()), metrics=None),[]
+    look = Callback(name='look', after_step=lambda cb: seen.append(float(cb.learn.xb[0].sum())))
+    with learn.no_logging(), pytest.raises(Boom): learn.fit(1, cbs=[look, Stop('before_backward', 3)], keep_failed=True)
+    with learn.no_logging(): learn.resume()
+    assert seen==[float(o[0].sum()) for o in tensors()]
+
+def test_what_was_empty_is_empty_again(tmp_path):
+    (learn := mk_learner()).save_checkpoint(tmp_path)
+    with learn.no_logging(): learn.fit(1)
+    learn.load_checkpoint(tmp_path)
+    assert not learn.recorder.raw_losses and not learn.recorder.values
+
+def test_the_current_folder_may_change(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path/'else').mkdir()
+    with mk_learner().no_logging() as learn: learn.fit(2, cbs=[CheckpointCallback('run'), Callback(before_epoch=lambda cb: os.chdir(tmp_path/'else'))])
+    assert newest_checkpoint(tmp_path/'run').step==12 and not (tmp_path/'else'/'run').exists()
+
+def test_two_callbacks_with_folders_of_their_own(tmp_path):
+    (a := CheckpointCallback(tmp_path/'a')).name = 'a'
+    with mk_learner().no_logging() as learn: learn.fit(2, cbs=[a, CheckpointCallback(tmp_path/'b', every_steps=5)])
+    assert [len(list_checkpoints(tmp_path/o)) for o in 'ab']==[2, 2] and not hasattr(learn, '_between_a')
+
+def test_fewer_steps_than_were_made(tmp_path):
+    with mk_learner().no_logging() as learn: learn.fit(max_steps=9, resume=tmp_path)
+    with pytest.raises(ValueError, match='max_steps is 7, and .* has 9 steps of this fit'): mk_learner().fit(max_steps=7, resume=tmp_path, accept='max_steps')
+
+def test_odd_arguments_are_told(tmp_path):
+    learn = mk_learner()
+    for k in ('epoch','next','batch','step'):
+        with pytest.raises(ValueError, match=f"'{k}' is a name of the manifest"): learn.save_checkpoint(tmp_path, **{k:1})
+    with pytest.raises(TypeError, match='metrics is 3'): learn.save_checkpoint(tmp_path, metrics=3)
+    learn.save_checkpoint(tmp_path)
+    with pytest.raises(ValueError, match='is of another run'): mk_learner(opt=torch.optim.SGD).load_checkpoint(tmp_path, accept=False)
+
+class Word(Metric):
+    "Has a word for a value"
+    value = 'good'
+    def reset(self): pass
+    def accumulate(self, learn): pass
+
+def test_metrics_that_are_no_numbers_are_left_out(tmp_path):
+    with mk_learner(metrics=Word()).no_logging() as learn: learn.fit(1, cbs=CheckpointCallback(tmp_path))
+    assert list(newest_checkpoint(tmp_path).metrics)==['train_loss','valid_loss']

@@ -613,3 +613,17 @@ def test_a_table_of_them(folder):
     a,b,c = str(list_checkpoints(folder)).splitlines()[1:]
     assert a.split()[:2]==['1', '0'] and a.endswith('loss 0.25') and b.endswith('taken in the middle of a batch') and 'step-000000003/model.pt is damaged' in c
     assert list_checkpoints(folder, verify=False)[-1].damage=='' and list_checkpoints(folder.parent/'nothing')==[]
+
+@pytest.mark.parametrize('body', [dict(), dict(version='x', step=2), dict(files=[]), dict(files={}), dict(files={'a':3}),
+    dict(files={'../a':dict(size=1, blake2b='')}), dict(metrics=3)], ids=repr)
+def test_case_44_a_manifest_with_odd_contents_is_damage(body, folder):
+    put(folder, 1)
+    p = put(folder, 2)/'manifest.json'
+    own = {k:v for k,v in json.loads(p.read_text()).items() if k!='blake2b'}
+    p.write_text(_sealed(own|body if body else dict(a=1)))
+    assert 'is no manifest of a checkpoint' in list_checkpoints(folder)[-1].damage
+    with pytest.warns(UserWarning, match='is no manifest of a checkpoint'): assert newest_checkpoint(folder).step==1
+
+def test_a_part_of_a_tensor_is_written_alone():
+    to_plain(dict(a=torch.zeros(1000)[:2]), tensors := {})
+    assert tensors['a'].untyped_storage().nbytes()==8
