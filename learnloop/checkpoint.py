@@ -342,7 +342,9 @@ class _Noting:
         self.learn._noted = self.learn.n_done,_rng(self.learn)
         return next(self.batches)
 
-# %% ../nbs/61_checkpoint.ipynb #45f328a2
+# %% ../nbs/61_checkpoint.ipynb #2ed7f7db
+def _names(folder): return [o.path.name for o in list_checkpoints(folder, verify=False)]
+
 @patch
 def _find(self:Learner, resume, accept):
     "The state to go on from, or None"
@@ -350,12 +352,13 @@ def _find(self:Learner, resume, accept):
         if resume.of and any(a is not b for a,b in zip(resume.of, (self.model, self.opt), strict=True)):
             raise RuntimeError('model or optimizer was replaced since the fit was interrupted: there is no going on with others')
         return _From(deepcopy(resume.state), resume.where, resume.args, None, resume.batch)  # it may be wanted again
-    with locked_folder(folder := Path(resume).expanduser()): c = newest_checkpoint(folder)
+    with locked_folder(folder := Path(resume).expanduser()): c,there = newest_checkpoint(folder),_names(folder)
     if c is None:
         if any(o.step==self.count.opt_steps for o in list_checkpoints(folder, verify=False)) and self.count.batches:
             warnings.warn(f'{folder} has only what was taken in the middle of a batch, which no fit goes on from: this one begins anew, with the weights as they are', stacklevel=2)
         return None
     going = _read(c)
+    going.there = there
     _compare(going.state['config'], self._conf, accept, c.path)
     self._check_state(going)
     done = going.state['loop']['count']['opt_steps']-going.state['callbacks'].get('step_limit', {}).get('first', math.inf)
@@ -482,7 +485,7 @@ class CheckpointCallback(Callback):
         self.larger = not ('loss' in monitor or 'error' in monitor) if larger is None else larger
         self._open,self._writing,self._error,self._wanted,self._last,self._sound,self._between,self._ended = None,None,None,None,None,set(),None,True
 
-# %% ../nbs/61_checkpoint.ipynb #9fc04ab9
+# %% ../nbs/61_checkpoint.ipynb #b03c51de
 @patch
 def before_fit(self:CheckpointCallback):
     names = getattr(getattr(self.learn, 'recorder', None), 'columns', [])
@@ -505,6 +508,7 @@ def _check_folder(self:CheckpointCallback):
     if there and there[-1].step>learn.count.opt_steps and not going:
         raise ValueError(f'{self.folder} has checkpoints of another run, up to step {there[-1].step}, and this one is at step {learn.count.opt_steps}: '
             f'fit(…, resume={str(self.folder)!r}) goes on from them; else give this run a folder of its own')
+    if going and _names(self.folder)!=learn._going.there: raise RuntimeError(f'another run wrote to {self.folder} since this one began: give each run a folder of its own')
     (probe := self.folder/'.tmp-probe').write_bytes(b'x')
     probe.unlink()
     state = learn._capture(dict(epoch=learn.epoch, next='epoch', batch=0))

@@ -800,6 +800,15 @@ def test_two_fits_at_the_same_time_in_one_folder(tmp_path):
     for o in threads: o.join(60)
     assert sorted(o[:11] for o in res)==['another run', 'done'], res
 
+def test_a_run_that_another_one_overtook_is_refused(tmp_path):
+    with mk_learner().no_logging() as learn: learn.fit(1, resume=tmp_path)
+    class Other(Callback):
+        order = math.inf  # added before the fit's own
+        def before_fit(self):
+            with mk_learner().no_logging() as other: other.fit(2, resume=tmp_path)
+    late = mk_learner(cbs=[Other()])
+    with late.no_logging(), pytest.raises(RuntimeError, match='another run wrote to .* since this one began'): late.fit(3, resume=tmp_path, accept='callbacks')
+
 @pytest.mark.parametrize('change', [lambda l,d: l.load_checkpoint(d), lambda l,d: l.load('w')], ids=['load_checkpoint','load'])
 def test_what_was_loaded_ends_a_pause(change, tmp_path):
     learn = mk_learner()

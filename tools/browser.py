@@ -9,6 +9,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = ROOT/'tests'/'browser'
 PACKAGES = 'chromium','fonts-liberation'
 LIMIT = 600  # seconds for all tests
+TEST_LIMIT = 200  # for each: Playwright has no limit for a script that doesn't return
 
 def install():
     "Install Chromium, or say who can"
@@ -25,10 +26,13 @@ def install():
 
 def main(args):
     sys.path.insert(0, str(PAGES))
-    from chromium import find
+    from pages import find
     if find() is None: install()
-    # in a session of its own, so that nothing which the tests start outlives them
-    p = subprocess.Popen([sys.executable, '-m', 'pytest', '-q', *map(str, sorted(PAGES.glob('page_*.py'))), *args], cwd=ROOT, stdin=subprocess.DEVNULL, start_new_session=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit('browser: ended by SIGTERM'))
+    # in a session of its own, so that nothing which the tests start outlives them;
+    # Chromium and the kernel have their own, and end when whoever started them does
+    cmd = [sys.executable, '-m', 'pytest', '-q', '-o', f'faulthandler_timeout={TEST_LIMIT}', '-o', 'faulthandler_exit_on_timeout=true']
+    p = subprocess.Popen([*cmd, *map(str, sorted(PAGES.glob('page_*.py'))), *args], cwd=ROOT, stdin=subprocess.DEVNULL, start_new_session=True)
     try: return p.wait(LIMIT)
     except subprocess.TimeoutExpired: return f'browser: the tests took more than {LIMIT} s'
     finally:

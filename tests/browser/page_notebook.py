@@ -1,5 +1,6 @@
 "A notebook with fits, executed by a real kernel, saved, opened again, and looked at as a page"
 import pytest, sys
+from pages import SHOTS, said, tables
 
 LIMIT = 120
 N = 60  # batches of most of the fits
@@ -53,7 +54,8 @@ def executed(tmp_path_factory):
     told = [[] for _ in CELLS]
     class Client(NotebookClient):
         def process_message(self, msg, cell, cell_index):
-            if msg['msg_type'] in ('display_data', 'update_display_data', 'stream'): told[cell_index].append((msg['msg_type'], msg['content'], msg['header']['date']))
+            kind = msg['msg_type']
+            if kind in ('display_data', 'update_display_data', 'stream'): told[cell_index].append((kind, msg['content'], msg['header']['date']))
             return super().process_message(msg, cell, cell_index)
     d = tmp_path_factory.mktemp('notebook')
     nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(o.strip()) for o in CELLS])
@@ -79,29 +81,28 @@ def as_page(executed, tmp_path_factory):
     return p
 
 @pytest.fixture
-def page(as_page, visit): return visit(as_page, offline=True)
+def page(as_page, visit): return visit(as_page)
 
-def tables(page, i): return page.js(f"[...document.querySelectorAll('.jp-Cell')[{i}].querySelectorAll('table')].map(t => [...t.rows].map(r => [...r.cells].map(c => c.innerText.trim())))")
-def shown(page, i): return page.js(f"[...document.querySelectorAll('.jp-Cell')[{i}].querySelectorAll('.jp-OutputArea-output')].map(o => o.innerText.trim()).join(' ')")
+def cell(page, i): return page.locator('.jp-Cell').nth(i)
+def shown(page, i): return ' '.join(cell(page, i).locator('.jp-OutputArea-output').all_inner_texts()).strip()
 
 def epochs(table): return [o[0] for o in table[1:]]
 
-def test_all_ran_and_nothing_was_fetched(outputs, page, shots):
+def test_all_ran_and_nothing_was_fetched(outputs, page):
     assert not [o for c in outputs for o in c if o.output_type=='error']
-    page.shot(shots/'notebook.png')
-    urls,errors = page.said()
-    assert urls==[page.url] and errors==[]
-    assert page.all('progress')==[], 'no bar is left'
+    page.screenshot(path=SHOTS/'notebook.png', full_page=True)
+    assert said(page)==([page.url], [])
+    assert page.locator('progress').count()==0, 'no bar is left'
 
 def test_table_of_a_fit(outputs, page):
     values,columns = eval(outputs[VALUES][0].data['text/plain'])
-    (head,*rows), = tables(page, FIT)
+    (head,*rows), = tables(cell(page, FIT))
     assert head==['epoch', *columns, 'time'] and len(rows)==len(values)==3
     assert [[float(o) for o in r[1:-1]] for r in rows]==[pytest.approx(v, abs=1e-6) for v in values]
     res, = outputs[FIT]
     assert res.output_type=='display_data' and res.data['text/plain'].split()==[o for r in (head, *rows) for o in r]
 
-def test_while_it_runs(executed, visit, shots, tmp_path):
+def test_while_it_runs(executed, visit, tmp_path):
     kinds,contents,times = zip(*executed[1][FIT], strict=True)
     assert kinds==('display_data', *['update_display_data']*(len(kinds)-1)), 'one output'
     assert len({o['transient']['display_id'] for o in contents})==1
@@ -115,42 +116,42 @@ def test_while_it_runs(executed, visit, shots, tmp_path):
     live = next(o for o in reversed(htmls) if '<progress' in o)
     (tmp_path/'live.html').write_text(f'<!doctype html><title>live</title><body style="font-family:sans-serif">{live}')
     page = visit(tmp_path/'live.html', height=250)
-    at,end = page.js("(o => [o.value, o.max])(document.querySelector('progress'))")
-    assert 0<at<=end and 'epoch ' in page.text and '/s' in page.text
-    page.shot(shots/'notebook-live.png', full=False)
+    bars = page.locator('progress').evaluate_all('os => os.map(o => [o.value, o.max])')
+    assert bars and all(0<at<=end for at,end in bars)
+    text = page.inner_text('body')
+    assert 'epoch ' in text and '/s' in text
+    page.screenshot(path=SHOTS/'notebook-live.png')
 
 def test_fit_within_a_fit(outputs, page):
     assert not [o for o in outputs[NESTED] if o.output_type=='stream'], 'lines beside the tables'
-    assert [epochs(o) for o in tables(page, NESTED)]==[['0', '1']]*2
+    assert [epochs(o) for o in tables(cell(page, NESTED))]==[['0', '1']]*2
     assert shown(page, NESTED).count('train_loss')==2
 
 def test_validation_leaves_nothing(page): assert shown(page, VALIDATE)==''
 
 def test_fit_that_raises(page):
-    table, = tables(page, FAILING)
+    table, = tables(cell(page, FAILING))
     assert epochs(table)==['0'] and shown(page, FAILING).endswith('broken on purpose')
 
 def test_graph(outputs, page):
-    table, = tables(page, GRAPH)
+    table, = tables(cell(page, GRAPH))
     assert epochs(table)==['0', '1', '2'] and len(outputs[GRAPH])==1
-    svg = f"document.querySelectorAll('.jp-Cell')[{GRAPH}].querySelector('svg')"
-    box = page.js(f"(o => [o.width, o.height])({svg}.getBoundingClientRect())")
-    assert box[0]>300 and box[1]>100
-    lines = page.js(f"[...{svg}.querySelectorAll('path,polyline')].map(o => o.getTotalLength())")
+    svg = cell(page, GRAPH).get_by_role('img', name='loss')  # what a screen reader says
+    box = svg.bounding_box()
+    assert box['width']>300 and box['height']>100
+    lines = svg.locator('path,polyline').evaluate_all('os => os.map(o => o.getTotalLength())')
     assert max(lines)>100, 'a curve'
-    assert page.js(f"{svg}.getAttribute('role')")=='img'
-    assert any(role=='image' and 'loss' in name.lower() for role,name in page.reading()), 'what a screen reader says'
 
 def test_training_loop(page):
     text = shown(page, LOOP)
     for o in ('fit', 'epoch', 'before_fit', 'after_batch', 'recorder', 'progress'): assert o in text
 
 def test_trace(page):
-    phases = {o[0]:o[1] for o in tables(page, TRACE)[0][1:]}
+    phases = {o[0]:o[1] for o in tables(cell(page, TRACE))[0][1:]}
     assert phases['fit']=='1' and phases['step']==str(N)
 
-def test_phone(as_page, visit, shots):
-    page = visit(as_page, offline=True, width=390, height=800)
-    page.shot(shots/'notebook-phone.png')
-    svg = f"document.querySelectorAll('.jp-Cell')[{GRAPH}].querySelector('svg').getBoundingClientRect()"
-    assert page.js(f'{svg}.right')<=390, 'the graph is as wide as the page at most'
+def test_phone(as_page, visit):
+    page = visit(as_page, width=390, height=800)
+    page.screenshot(path=SHOTS/'notebook-phone.png', full_page=True)
+    box = cell(page, GRAPH).get_by_role('img', name='loss').bounding_box()
+    assert box['x']+box['width']<=390, 'the graph is as wide as the page at most'

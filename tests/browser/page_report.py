@@ -1,8 +1,9 @@
 "The report, opened from disk without a network: what is on it, in light and dark, on a phone, printed, and read aloud"
-import pytest, torch
+import pytest, re, torch
 from learnloop import CheckpointCallback, CSVLogger, Learner, TensorBoardCallback, Tracer, accuracy
 from learnloop.cli import cnn, digits
 from learnloop.report import report_from
+from pages import SHOTS, said, tables
 from torch.nn import functional as F
 
 EPOCHS = 3
@@ -27,15 +28,12 @@ def report(request, learn):
     if request.param=='folder': return report_from(learn.path, learn.path/'folder.html')
     return learn.report('learner.html', n_preds=12, shapes=True)
 
-def tables(page): return page.js("[...document.querySelectorAll('table')].map(t => [...t.rows].map(r => [...r.cells].map(c => c.innerText.trim())))")
+@pytest.fixture
+def page(report, visit): return visit(report)
 
-def test_opens_without_a_network(report, visit):
-    page = visit(report, offline=True)
-    urls,errors = page.said()
-    assert [o for o in urls if not o.startswith('data:')]==[page.url] and errors==[]
+def test_opens_without_a_network(page): assert said(page)==([page.url], [])
 
-def test_epochs(report, learn, visit):
-    page = visit(report, offline=True)
+def test_epochs(learn, page):
     rec = learn.recorder
     found = [t for t in tables(page) if t[0][0]=='epoch' and len(t)==EPOCHS+1]
     assert found, tables(page)
@@ -44,34 +42,34 @@ def test_epochs(report, learn, visit):
         i = head.index(nm)
         assert [float(o[i]) for o in rows]==[pytest.approx(v, rel=1e-3, abs=1e-6) for v in vals], nm
 
-def test_curves(report, visit):
-    page = visit(report, offline=True)
-    lengths = page.js("[...document.querySelectorAll('svg')].map(s => Math.max(0, ...[...s.querySelectorAll('path,polyline')].map(o => o.getTotalLength())))")
+def test_curves(page):
+    svgs = page.locator('svg')
+    lengths = svgs.evaluate_all("os => os.map(s => Math.max(0, ...[...s.querySelectorAll('path,polyline')].map(o => o.getTotalLength())))")
     assert len(lengths)>=2 and max(lengths)>100
-    assert all(page.js("[...document.querySelectorAll('svg')].map(o => o.getAttribute('role')=='img' && !!o.querySelector('title') && o.querySelector('title').textContent.length>0)"))
+    assert all(svgs.evaluate_all("os => os.map(o => o.getAttribute('role')=='img' && o.querySelector('title')?.textContent)"))
 
-def test_is_read_aloud(report, visit):
-    page = visit(report, offline=True)
-    said = page.reading()
-    headings = [name for role,name in said if role=='heading']
-    assert len(headings)>3 and all(headings) and page.js("document.querySelectorAll('h1').length")==1
-    images = [name for role,name in said if role in ('image', 'img')]
-    assert images and all(images), 'each picture says what it shows'
-    assert page.js("document.documentElement.lang")
-    assert page.js("[...document.querySelectorAll('th')].every(o => o.scope)"), 'cells of heads say of what'
-    levels = page.js("[...document.querySelectorAll('h1,h2,h3,h4,h5')].map(o => +o.tagName[1])")
-    assert levels[0]==1 and all(b<=a+1 for a,b in zip(levels, levels[1:], strict=False)), 'no level is left out'
+def test_is_read_aloud(page):
+    for role,least in dict(heading=4, img=1).items():
+        n = page.get_by_role(role).count()
+        assert n>=least and page.get_by_role(role, name=re.compile(r'\S')).count()==n, f'each {role} has a name'
+    assert page.locator('html').get_attribute('lang')
+    assert all(page.locator('th').evaluate_all('os => os.map(o => o.scope)')), 'cells of heads say of what'
+    levels = page.locator('h1,h2,h3,h4,h5').evaluate_all('os => os.map(o => +o.tagName[1])')
+    assert levels[0]==1 and levels.count(1)==1 and all(b<=a+1 for a,b in zip(levels, levels[1:], strict=False)), 'no level is left out'
 
 # The colours that text and its background really have: those of the nearest element that has any
 CONTRAST = '''(() => {
     const rgb = s => { const v = s.match(/[\\d.]+/g).map(Number); return v.length<4 ? [...v, 1] : v }
     const lum = v => { const [r, g, b] = v.map(o => { o /= 255; return o<=.03928 ? o/12.92 : ((o+.055)/1.055)**2.4 }); return .2126*r + .7152*g + .0722*b }
     const over = (a, b) => a.slice(0, 3).map((o, i) => o*a[3] + b[i]*(1-a[3]))
-    const canvas = matchMedia('(prefers-color-scheme: dark)').matches && getComputedStyle(document.documentElement).colorScheme.includes('dark') ? [18, 18, 18] : [255, 255, 255]
-    const back = o => { const up = []; for (; o; o = o.parentElement) up.push(rgb(getComputedStyle(o).backgroundColor)); return up.reverse().reduce((b, a) => over(a, b), canvas) }
+    const isDark = matchMedia('(prefers-color-scheme: dark)').matches
+    const canvas = isDark && getComputedStyle(document.documentElement).colorScheme.includes('dark') ? [18, 18, 18] : [255, 255, 255]
+    const back = o => { const up = []; for (; o; o = o.parentElement) up.push(rgb(getComputedStyle(o).backgroundColor))
+        return up.reverse().reduce((b, a) => over(a, b), canvas) }
     const res = []
     for (const o of document.querySelectorAll('body *')) {
-        if (![...o.childNodes].some(c => c.nodeType==3 && c.textContent.trim()) || !o.checkVisibility || !o.checkVisibility() || o.closest('style,script,title,desc')) continue
+        if (![...o.childNodes].some(c => c.nodeType==3 && c.textContent.trim())) continue
+        if (!o.checkVisibility || !o.checkVisibility() || o.closest('style,script,title,desc')) continue
         const style = getComputedStyle(o), b = back(o), isSvg = o instanceof SVGElement
         let c = rgb(isSvg && style.fill.startsWith('rgb') ? style.fill : style.color), alpha = isSvg ? +style.fillOpacity : 1
         for (let p = o; p; p = p.parentElement) alpha *= +getComputedStyle(p).opacity
@@ -82,15 +80,14 @@ CONTRAST = '''(() => {
 
 @pytest.mark.parametrize('dark', [False, True])
 @pytest.mark.parametrize('device', WIDTHS)
-def test_fits_and_can_be_read(device, dark, report, visit, shots):
-    width = WIDTHS[device]
-    page = visit(report, offline=True, width=width, height=800, dark=dark)
-    page.shot(shots/f'report-{report.stem}-{device}{"-dark"*dark}.png')
-    assert page.js('document.documentElement.scrollWidth')<=width, 'the page is as wide as the window'
-    lum = page.js("getComputedStyle(document.body).backgroundColor + ' ' + getComputedStyle(document.documentElement).backgroundColor")
-    worst = page.js(CONTRAST)
+def test_fits_and_can_be_read(device, dark, report, visit):
+    page = visit(report, width=WIDTHS[device], height=800, color_scheme='dark' if dark else 'light')
+    page.screenshot(path=SHOTS/f'report-{report.stem}-{device}{"-dark"*dark}.png', full_page=True)
+    assert page.evaluate('document.documentElement.scrollWidth')<=WIDTHS[device], 'the page is as wide as the window'
+    lum = page.evaluate("['body', 'html'].map(o => getComputedStyle(document.querySelector(o)).backgroundColor)")
+    worst = page.evaluate(CONTRAST)
     assert worst[0][0]>=4.5, (lum, worst[:5])
 
-def test_prints(report, visit):
-    data = visit(report, offline=True).pdf()
-    assert data[:5]==b'%PDF-' and data.count(b'/Type /Page\n')+data.count(b'/Type /Page ')+data.count(b'/Type /Page/')>=1
+def test_prints(page):
+    data = page.pdf()
+    assert data[:5]==b'%PDF-' and re.search(rb'/Type /Page\b', data)

@@ -8,6 +8,7 @@ from urllib.request import ProxyHandler, build_opener
 import pytest, torch
 from learnloop import TensorBoardCallback, mae
 from learnloop.synth import synth_learner
+from pages import SHOTS
 
 LIMIT = 120
 EPOCHS,N = 4,10  # the first half in a run that ends, the rest in one that goes on from it
@@ -57,19 +58,19 @@ def either(request, runs):
 def get(url, path):
     with build_opener(ProxyHandler({})).open(f'{url}data/plugin/{path}', timeout=30) as f: return json.load(f)
 
-def loaded(url, path, is_there):
-    "What `path` gives when all is loaded"
+def loaded(f, is_there):
+    "What `f` gives when all is loaded"
     until = monotonic()+LIMIT
-    while not is_there(res := get(url, path)):
-        assert monotonic()<until, f'{path} gives {res}'
+    while not is_there(res := f()):
+        assert monotonic()<until, res
         sleep(.1)
     return res
 
-def ready(url): return loaded(url, 'scalars/tags', lambda o: 'loss' in o.get(TRAIN, ()) and 'metrics/mae' in o.get(VALID, ()))
+def ready(url): return loaded(lambda: get(url, 'scalars/tags'), lambda o: 'loss' in o.get(TRAIN, ()) and 'metrics/mae' in o.get(VALID, ()))
 
 def scalars(url, run, tag, n):
     "Steps and values of the `n` points that there should be"
-    points = loaded(url, f'scalars/scalars?run={quote(run)}&tag={quote(tag)}', lambda o: len(o)>=n)
+    points = loaded(lambda: get(url, f'scalars/scalars?run={quote(run)}&tag={quote(tag)}'), lambda o: len(o)>=n)
     return [o[1] for o in points],[o[2] for o in points]
 
 def test_scalars_by_http(either, runs):
@@ -84,37 +85,42 @@ def test_scalars_by_http(either, runs):
         steps,vals = scalars(either, VALID, tag, EPOCHS)
         assert steps==[N*(i+1) for i in range(EPOCHS)] and vals==pytest.approx(cols[col]), tag
 
-# Its page is made of components that have documents of their own
-DEEP = """((sel, root=document) => { const out = []
-    const walk = o => { for (const e of o.querySelectorAll('*')) { if (e.matches(sel)) out.push(e); if (e.shadowRoot) walk(e.shadowRoot) } }
-    walk(root.shadowRoot || root)
-    return out })"""
-CURVES = f"{DEEP}('tf-scalar-card').map(c => [c.tag, {DEEP}('path.line', c).map(o => (o.getAttribute('d') || '').split('L').length)])"
-
-def test_page_of_scalars(served, visit, shots):
+@pytest.fixture
+def open_tab(served, visit):
+    "Open one of TensorBoard's tabs, once its data is there, in a window that is wide enough for it"
     ready(served)
-    page = visit(f'{served}#scalars', width=1400, height=1000)
-    page.wait_for(f"{CURVES}.some(([tag, lines]) => tag=='loss' && lines.includes({EPOCHS*N}) && lines.includes({EPOCHS}))")
-    page.shot(shots/'tensorboard-scalars.png', full=False, settle=1)
+    return lambda tab: visit(f'{served}#{tab}', width=1400, height=1000)
 
-def test_page_of_time_series(served, visit, shots, runs):
-    ready(served)
-    page = visit(served, width=1400, height=1000)
+def shoot(page, name):
+    page.wait_for_timeout(1000)  # it draws for a while
+    page.screenshot(path=SHOTS/name)
+
+def test_page_of_scalars(open_tab):
+    page = open_tab('scalars')
+    def curves():
+        "For each card, the numbers of points of its curves"
+        cards = page.locator('tf-scalar-card').all()
+        return {o.evaluate('o => o.tag'):o.locator('path.line').evaluate_all("os => os.map(o => (o.getAttribute('d') || '').split('L').length)") for o in cards}
+    loaded(curves, lambda o: {EPOCHS*N, EPOCHS}<={*o.get('loss', ())})
+    shoot(page, 'tensorboard-scalars.png')
+
+def test_page_of_time_series(open_tab, runs):
+    page = open_tab('timeseries')
     rec = runs[1].recorder
-    card = page.wait_for("[...document.querySelectorAll('scalar-card')].map(o => o.innerText).find(o => /^loss\\s/.test(o) && /first\\/valid/.test(o))")
+    card = page.locator('scalar-card', has=page.get_by_title('loss', exact=True)).filter(has_text='first/valid').inner_text()
     numbers = [float(o) for o in card.split() if re.fullmatch(r'[\d.e-]*\d', o)]
     for last in (rec.raw_losses[-1], rec.values[-1][1]): assert any(o==pytest.approx(last, rel=1e-3) for o in numbers), (last, card)
     assert EPOCHS*N in numbers
-    page.shot(shots/'tensorboard.png', full=False, settle=1)
+    shoot(page, 'tensorboard.png')
 
-def test_page_of_graph(served, visit, shots):
-    page = visit(f'{served}#graphs', width=1400, height=1000)
-    names = page.wait_for(f"(names => names.length>1 && names)({DEEP}('g.node').map(o => o.getAttribute('data-name')))")
+def test_page_of_graph(open_tab):
+    page = open_tab('graphs')
+    names = loaded(lambda: page.locator('g.node').evaluate_all("os => os.map(o => o.getAttribute('data-name'))"), lambda o: len(o)>1)
     assert any('loss' in o for o in names), names
-    page.shot(shots/'tensorboard-graph.png', full=False, settle=1)
+    shoot(page, 'tensorboard-graph.png')
 
-def test_page_of_hparams(served, visit, shots):
-    page = visit(f'{served}#hparams', width=1400, height=1000)
-    cells = page.wait_for(f"(cells => cells.includes('first') && cells)({DEEP}('vaadin-grid-cell-content').map(o => o.innerText.trim()))")
+def test_page_of_hparams(open_tab):
+    page = open_tab('hparams')
+    cells = loaded(lambda: [o.strip() for o in page.locator('vaadin-grid-cell-content').all_inner_texts()], lambda o: 'first' in o)
     assert 'RegModel' in cells and 'mse_loss' in cells, cells
-    page.shot(shots/'tensorboard-hparams.png', full=False, settle=1)
+    shoot(page, 'tensorboard-hparams.png')
