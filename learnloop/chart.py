@@ -123,7 +123,14 @@ def _said(name, pts, n):
     (xl,lo),(xh,hi) = (f(pts, key=lambda o: o[1]) for f in (min,max))
     return f'{name}: {len(pts)} values{gone}, first {pts[0][1]:.4g}, last {pts[-1][1]:.4g}, lowest {lo:.4g} at {xl:g}, highest {hi:.4g} at {xh:g}.'
 
-# %% ../nbs/07_chart.ipynb #a80df18b
+# %% ../nbs/07_chart.ipynb #5ff07351
+def _gone(given, lines, log):
+    "Of each series, how many values there were that can't be drawn"
+    there = {nm:sum(o is not None for o in ys) for nm,(_,ys) in given.items()}
+    res = [f'{nm} {n-len(lines[nm]):,} of {n:,}' for nm,n in there.items() if n>len(lines[nm])]
+    return f'Not drawn, as NaN or infinite{" or 0 and less"*log}: {"; ".join(res)}' if res else ''
+
+# %% ../nbs/07_chart.ipynb #b54eafb0
 def line_chart(
     series:dict,     # Name -> pair of xs and ys; values that are None, NaN or infinite are left out
     title:str='',    # Written above
@@ -143,13 +150,15 @@ def line_chart(
     if len(lines)>1:
         legend,h = _legend(lines, width, 0, top)
         body,top = body+legend,top+h
-    bottom,right = height-22-16*bool(x),width-10
+    gone = _gone(given, lines, log)
+    bottom,right = height-22-16*bool(x)-16*bool(gone),width-10
     ys = _Scale(all_y, bottom, top+8, .05, log)
     left = 10+18*bool(y)+6.9*max(len(o) for _,o in ys.ticks)
     xs = _Scale(all_x, left, right, 0 if len(all_x)>1 else .5, whole=all(o==int(o) for o in all_x))
     if all_x: body += _axes(xs, ys, left, right, bottom)
     else: body += [_line(left, bottom, right, bottom, .5), _text((left+right)/2, (top+bottom)/2, 'no values to draw', 'middle', opacity=.75)]
-    if x: body.append(_text((left+right)/2, height-4, x, 'middle', opacity=.8))
+    if x: body.append(_text((left+right)/2, height-4-16*bool(gone), x, 'middle', opacity=.8))
+    if gone: body.append(_text(0, height-4, _short(gone, int(width/6)), font_size=11))
     if y: body.append(_text(0, 0, _short(y, int((bottom-top)/6)), 'middle', opacity=.8, transform=f'translate(11 {_px((top+bottom)/2)}) rotate(-90)'))
     for i,pts in enumerate(lines.values()): body += _curve(_decimate(pts), xs, ys, i)
     said = ' '.join(_said(nm, pts, len(given[nm][0])) for nm,pts in lines.items())

@@ -349,11 +349,12 @@ def _run_command(argv):
         parser.exit(1, f'learnloop {name}: {e}\n')
     except KeyboardInterrupt: parser.exit(130, f'learnloop {name}: interrupted\n')
 
-# %% ../nbs/90_cli.ipynb #0dec96ac
+# %% ../nbs/90_cli.ipynb #deca70d3
 def main(
     argv:list|None=None # Arguments; None for those of the process
 ):
     "Run the command `learnloop`"
+    if argv is None and hasattr(sys.stdout, 'reconfigure'): sys.stdout.reconfigure(errors='replace')  # a bar of a timeline is no error in an ASCII terminal
     try:
         try: _run_command(sys.argv[1:] if argv is None else argv)
         finally: _flush()  # of the help, too

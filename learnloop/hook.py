@@ -195,7 +195,7 @@ def _rows(model, outputs):
         res.append(LayerRow(names[m], type(m).__name__, shapes, _size(new), flag))
     return res
 
-# %% ../nbs/16_hook.ipynb #4cfd6699
+# %% ../nbs/16_hook.ipynb #0127ef84
 def _label(o): return _label(o.func) if isinstance(o, partial) else getattr(o, '__name__', type(o).__name__)
 
 def _opt_lines(opt):
@@ -203,13 +203,14 @@ def _opt_lines(opt):
     made = opt if isinstance(opt, dict) else {'': opt}
     for k,o in made.items():
         if not hasattr(o, 'param_groups') or isinstance(o, type):
-            yield f'Optimizer: {_label(o)}, made at the first fit'
+            yield f'Optimizer{k and " "+k}: {_label(o)}, made at the first fit'
             continue
         yield f'Optimizer{k and " "+k}: {_label(o)}'
         for i,g in enumerate(o.param_groups):
             hypers = ', '.join(f'{h}={g[h]}' for h in ('lr','momentum','betas','weight_decay') if h in g)
             frozen = ', frozen'*(not any(p.requires_grad for p in g['params']))
-            yield f'    group {g.get("group", i)}: {_size(g["params"]):,} parameters, {hypers}{frozen}'
+            part = f'group {g.get("group", i)}' + ', no decay'*(g.get('decay') is False)
+            yield f'    {part}: {_size(g["params"]):,} parameters, {hypers}{frozen}'
 
 # %% ../nbs/16_hook.ipynb #53c37e07
 class ModelSummary:

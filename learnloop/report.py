@@ -28,7 +28,7 @@ from .storage import DamagedCheckpoint, from_plain, list_checkpoints, newest_che
 from .trace import Tracer, load_trace
 from .tracker import SaveModelCallback
 
-# %% ../nbs/63_report.ipynb #2f0639ff
+# %% ../nbs/63_report.ipynb #2d1cbf49
 class _Html(str):
     def _repr_html_(self): return str(self)
 
@@ -37,8 +37,6 @@ def _el(tag, *children, **attrs):
     head = ''.join(f' {k.strip("_").replace("_", "-")}="{_esc(v)}"' for k,v in attrs.items() if v is not None)
     inner = ''.join(o if isinstance(o, (_Html,Svg)) else _esc(o) for o in children if o is not None)
     return _Html(f'<{tag}{head}>{inner}' + f'</{tag}>'*(tag not in ('meta','img')))
-
-def _join(os): return _Html(''.join(os))
 
 # %% ../nbs/63_report.ipynb #531aaf93
 @dataclass
@@ -71,7 +69,7 @@ def _shown(v):
     if isinstance(v, int) and not isinstance(v, bool): return f'{v:,}'
     return f'{v:.5g}' if isinstance(v, float) else str(v)
 
-# %% ../nbs/63_report.ipynb #f6af8097
+# %% ../nbs/63_report.ipynb #fb3b5deb
 _CSS = """
 :root{--bg:#fff;--fg:#1c2026;--soft:#565e6a;--line:#d8dce2;--card:#f5f6f8;--link:#1a5fb4}
 @media screen and (prefers-color-scheme:dark){:root{--bg:#15171c;--fg:#e6e8ec;--soft:#a4acb9;--line:#363c47;--card:#1d2026;--link:#8ab8ff}}
@@ -92,7 +90,7 @@ dd{margin:0}
 .cards dt{font-size:.85rem;color:var(--soft)}
 .cards dd{font-size:1.2rem;font-variant-numeric:tabular-nums}
 .cards .note{font-size:.8rem}
-.facts div{display:grid;grid-template-columns:minmax(7rem,14rem) 1fr;gap:0 1rem;padding:.15rem 0}
+.facts div{display:grid;grid-template-columns:minmax(7rem,min(14rem,30%)) 1fr;gap:0 1rem;padding:.15rem 0}
 .facts dt{color:var(--soft)}
 .facts dd{overflow-wrap:anywhere}
 .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,22rem),1fr));gap:1.25rem 1.5rem}
@@ -209,7 +207,7 @@ def _epochs(rec):
 
 def _value(v): return v if isinstance(v, (int,float,str)) or v is None else n if (n := _number(v)) is not None else str(v)
 
-# %% ../nbs/63_report.ipynb #0c573852
+# %% ../nbs/63_report.ipynb #602e2297
 def _grouped(rows, most=60):
     "Rows by the first parts of their names, as many parts as make at most `most`"
     for depth in range(max((o.name.count('.') for o in rows), default=0)+1, 0, -1):
@@ -233,8 +231,15 @@ def _model(learn, shapes):
     head = ['name', 'type', 'layers', *['output']*bool(seen), 'parameters', 'trainable']
     if all(len(os)==1 for os in groups.values()): head,rows = [o for o in head if o!='layers'],[[*r[:2], *r[3:]] for r in rows]
     loss = _label(learn.loss_func) if learn.loss_func else 'by the model'
-    opt,*hypers = _opt_lines(learn.opt_func if learn.opt is None else learn.opt)
-    return [facts, *[_Grid('Layers', head, rows)]*bool(rows), {'Loss':loss, 'Optimizer':opt.removeprefix('Optimizer: ')}, *[[o.strip() for o in hypers]]*bool(hypers)]
+    return [facts, *[_Grid('Layers', head, rows)]*bool(rows), {'Loss':loss}, *_opts(learn)]
+
+def _opts(learn):
+    "Each optimizer, with a list of its groups"
+    res = []
+    for o in _opt_lines(learn.opt_func if learn.opt is None else learn.opt):
+        if o[0]!=' ': res += [dict([o.split(': ', 1)]), []]
+        else: res[-1].append(o.strip())
+    return [o for o in res if o]
 
 # %% ../nbs/63_report.ipynb #da3be8fe
 def _data(learn):
@@ -335,30 +340,32 @@ def _predictions(learn, n):
         return _el('figure', img, _el('figcaption', words, class_='wrong' if is_wrong else None))
     return ['First items of the validation set; what is bold is wrong.', _el('div', *(_item(i, *o, w) for i,o,w in zip(idxs, said, wrong, strict=True)), class_='items')]
 
-# %% ../nbs/63_report.ipynb #e249288d
+# %% ../nbs/63_report.ipynb #73b0df98
+def _brief(v): return round(v, 3) if v>=1 else float(f'{v:.3g}')
+
 def _times(tracer):
     "Where the time went, by a tracer or a trace that was loaded"
     phases = tracer.phases()
     whole,line = max((s for _,s in phases.values()), default=0) or 1,tracer.timeline()
-    res = [timeline_chart(line.lanes, 'When each phase ran', line.unit, 520), _Grid('Time by phase', ['phase', 'times', 'seconds', '% of all', 'ms each'],
-        [[k, n, round(s, 3), round(100*s/whole, 1), round(1000*s/max(n, 1), 3)] for k,(n,s) in phases.items()])]*bool(phases)
+    res = [timeline_chart(line.lanes, 'When each phase ran', line.unit, 400), _Grid('Time by phase', ['phase', 'times', 'seconds', '% of all', 'ms each'],
+        [['\u2003'*(tracer._phases[k][4]-1)+k, n, _brief(s), round(100*s/whole, 1), _brief(1000*s/n)] for k,(n,s) in phases.items()])]*bool(phases)
     by = {}
     for o in tracer.totals():
-        row = by.setdefault(o['callback'], [0, 0., set()])
+        row = by.setdefault('learnloop itself' if o['callback'].startswith('_') else o['callback'], [0, 0., set()])
         row[0],row[1] = row[0]+o['calls'],row[1]+o['seconds']
         row[2].add(o['event'])
-    rows = [[k, n, round(s, 3), round(100*s/whole, 1), ', '.join(sorted(es))] for k,(n,s,es) in sorted(by.items(), key=lambda o: -o[1][1])]
+    rows = [[k, n, _brief(s), round(100*s/whole, 1), ', '.join(sorted(es))] for k,(n,s,es) in sorted(by.items(), key=lambda o: -o[1][1])]
     return res + [_Grid('Time by callback', ['callback', 'calls', 'seconds', '% of all', 'events'], rows)]*bool(rows)
 
-# %% ../nbs/63_report.ipynb #6586c9d5
+# %% ../nbs/63_report.ipynb #7bbe1951
 def _cancels(tracer):
     "Who cancelled what, and errors"
     def _where(o): return ', '.join(f'{k} {v}' for k,v in (('epoch', o.epoch), ('batch', o.iter)) if v is not None)
     def _rows(os):
         by = {}
         for o in os: by.setdefault((o.callback or o.label or 'the loop', o.exception, o.event), []).append(o)
-        return [[*k, len(os), _where(os[0]), _where(os[-1])] for k,os in by.items()]
-    head = ['by', 'exception', 'in event', 'times', 'first', 'last']
+        return [[*k, len(os), _where(os[0]), _where(os[-1]), os[-1].message] for k,os in by.items()]
+    head = ['by', 'exception', 'in event', 'times', 'first', 'last', 'message of the last']
     res = [_Grid(what, head, rows) for what,os in (('What was cancelled', tracer.cancels), ('Errors', tracer.errors)) if (rows := _rows(os))]
     return res or ['Nothing was cancelled.']
 
@@ -411,7 +418,7 @@ def _of_learner(learn, cbs, shapes, n_preds, title):
     s['Not in this report'] = [missing]*bool(missing)
     return run
 
-# %% ../nbs/63_report.ipynb #8fa7f24c
+# %% ../nbs/63_report.ipynb #21f57d6a
 class _Page(type(Path())):
     def _repr_html_(self):
         where = os.path.relpath(self) if self.is_absolute() and Path.cwd() in self.parents else str(self)
@@ -420,6 +427,8 @@ class _Page(type(Path())):
 def _write(path, collect):
     "Write the page of `collect()` to `path`; a place that can't be written to is an error before that"
     if path.is_dir(): raise IsADirectoryError(f'{path} is a folder: a report is a file, such as {path/"report.html"}')
+    at = next((o for o in path.parents if o.exists()), path.parent)
+    if at.exists() and not at.is_dir(): raise NotADirectoryError(f'{at} is a file, so {path} can\'t be below it')
     with atomic_write(path) as f: f.write(_page(collect()).encode())
     return _Page(path)
 
@@ -436,7 +445,7 @@ def report(self:Learner,
     if _check_whole('n_preds', n_preds, 0): self._loader(1, None)
     return _write(self.path/path, lambda: _of_learner(self, cbs, shapes, n_preds, title))
 
-# %% ../nbs/63_report.ipynb #03adac62
+# %% ../nbs/63_report.ipynb #bf5cd843
 def _walk(folder, depth=5):
     "Files below `folder`, and folders with checkpoints, whose files aren't among them"
     files,saved = [],[]
@@ -450,7 +459,7 @@ def _walk(folder, depth=5):
 
 def _history(file):
     "Rows of a file of `CSVLogger` or `JSONLogger`; none if it is of another kind"
-    with open(file, newline='', errors='replace') as f:
+    with open(file, newline='', encoding='utf-8-sig', errors='replace') as f:
         if file.suffix=='.csv':
             if not f.readline(100_000).startswith('epoch,step'): return []
             f.seek(0)
@@ -519,25 +528,32 @@ def _of_checkpoint(folder):
     rec.load_state_dict(from_plain(o.read('state.json'), o.read('tensors.pt'))['callbacks'].get('recorder', {}))
     return dict(Curves=_curves(rec), Schedules=_schedules(rec), Epochs=_epochs(rec))
 
-# %% ../nbs/63_report.ipynb #ad8e200f
+# %% ../nbs/63_report.ipynb #5bde6631
 def _of_folder(folder, title=None):
     files,saved = _walk(folder)
     def _nm(what, p): return what if p==folder else f'{what}: {p.relative_to(folder)}'
-    s,results = {},[]
+    s,results,unread = {},[],[]
+    def _try(f, p, *args, none):
+        "What `f` makes of `p`; one damaged file is no reason to do without the others"
+        try: return f(p, *args)
+        except (OSError,EOFError,ValueError,TypeError,LookupError,AttributeError,RuntimeError,csv.Error,zlib.error,struct.error) as e:
+            unread.append(f'{p}: {type(e).__name__}: {e}')
+            return none
     for p in files:
         if p.suffix not in ('.csv','.jsonl'): continue
-        s[_nm('History', p)],res = _of_history(p)
+        s[_nm('History', p)],res = _try(_of_history, p, none=([],{}))
         results += [res]*bool(res)
-    for p,runs in _roots({o.parent for o in files if 'tfevents' in o.name}).items(): s[_nm('TensorBoard', p)] = _of_events(p, runs)
+    for p,runs in _roots({o.parent for o in files if 'tfevents' in o.name}).items(): s[_nm('TensorBoard', p)] = _try(_of_events, p, runs, none=[])
     if not any(s.values()):
-        for p in saved: s |= {_nm(k, p):v for k,v in _of_checkpoint(p).items()}
-    for p in saved: s[_nm('Checkpoints', p)] = _checkpoints(p)
+        for p in saved: s |= {_nm(k, p):v for k,v in _try(_of_checkpoint, p, none={}).items()}
+    for p in saved: s[_nm('Checkpoints', p)] = _try(_checkpoints, p, none=[])
     for p in files:
-        if (tracer := _loaded(p)) is not None: s |= {_nm('Time', p):_times(tracer), _nm('Cancels', p):_cancels(tracer)}
+        if (tracer := _try(_loaded, p, none=None)) is not None: s |= {_nm('Time', p):_times(tracer), _nm('Cancels', p):_cancels(tracer)}
     if not any(s.values()):
-        raise FileNotFoundError(f'{folder} has nothing to report: no history of CSVLogger or JSONLogger, no event files of TensorBoard, no checkpoints, no trace')
+        raise FileNotFoundError(f'{folder} has nothing to report: no history of CSVLogger or JSONLogger, no event files of TensorBoard, no checkpoints, no trace' + ''.join(f'; not read: {o}' for o in unread))
     facts = results[0] if len(results)==1 else {}  # of several, none is the result
     made_by = [o.manifest for p in saved for o in list_checkpoints(p, verify=False) if o.manifest][-1:]
+    s['Not read'] = [unread]*bool(unread)
     s['Versions'] = [{k:o[k] for k in ('learnloop','torch','python') if k in o} for o in made_by]
     return _Run(title or f'The run in {folder.resolve().name}', f'What was left in {folder}.', facts, s)
 
@@ -546,7 +562,9 @@ def _loaded(file):
     if not file.name.endswith(('.json', '.json.gz')): return
     with (gzip.open if file.suffix=='.gz' else open)(file, 'rb') as f: head = f.read(4096)
     try: return load_trace(file) if b'traceEvents' in head else None
-    except ValueError: return  # that of another program, such as torch's profiler
+    except ValueError:
+        if b'phases and callbacks' in head: raise
+        return  # that of another program, such as torch's profiler
 
 # %% ../nbs/63_report.ipynb #ae1103de
 def report_from(

@@ -13,7 +13,7 @@ from html import escape
 from fastcore.basics import patch
 from .flow import Event, Flow
 
-# %% ../nbs/08_show.ipynb #88ca7e22
+# %% ../nbs/08_show.ipynb #bb9dd1b3
 _Row = namedtuple('_Row', 'kind text more')  # more: of a phase its exception and rows, of an event its callbacks
 _Who = namedtuple('_Who', 'name marks')
 
@@ -26,7 +26,7 @@ def _marks(flow, cb, e):
     f = getattr(cb, 'call_filters', lambda e: [])
     stood_in = [e.replace(p.name, p.like) for p in flow.phases.values() if p.like and e in p.events]
     fs = next(filter(None, map(f, [e, *stood_in])), [])
-    return [*mode, *(o or 'every call' for o in fs)] if any(fs) else mode
+    return [*mode, '; '.join(o or 'every call' for o in fs)] if any(fs) else mode
 
 def _callbacks(flow, e):
     "Who hears `e`, in the order in which they run; a learner of the user's hears the methods of its own first"

@@ -7,8 +7,8 @@ Docs: https://learnloop.github.io/learnloop/trace.html.md"""
 # %% auto #0
 __all__ = ['TraceCancel', 'TraceRow', 'Trace', 'Tracer', 'Timeline', 'load_trace']
 
-# %% ../nbs/15_trace.ipynb #4a1c92ac
-import gzip, json, math, os, sys, tempfile, time, zlib
+# %% ../nbs/15_trace.ipynb #f8920004
+import gzip, json, math, os, sys, tempfile, time, warnings, zlib
 from collections import Counter, deque, namedtuple
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,9 +32,9 @@ class TraceRow:
     seconds:float|None = field(default=None, compare=False) # How long the turn took, or what led to the event: `after_pred` has the model's time
     held_back:bool = field(default=False, compare=False) # Turn: did the filter of `@on(…)` not let it pass?
 
-# %% ../nbs/15_trace.ipynb #722033ec
-TraceCancel = namedtuple('TraceCancel', 'exception callback label event phase epoch iter training start done')
-TraceCancel.__doc__ = "An exception that ended a phase: who raised it (name, and class as a label) in which event, what it ended, where, and which inner phases were done"
+# %% ../nbs/15_trace.ipynb #95185163
+TraceCancel = namedtuple('TraceCancel', 'exception callback label event phase epoch iter training start done message', defaults=('',))
+TraceCancel.__doc__ = "An exception that ended a phase: who raised it (name, and class as a label) in which event, what it ended, where, which inner phases were done, and what it says"
 
 # %% ../nbs/15_trace.ipynb #e261e60d
 class _Total:
@@ -57,16 +57,16 @@ class _At:
     __slots__ = 'span','last'
     def __init__(self): self.span,self.last = _Span('', None, None, None, None, 0, ''),0
 
-# %% ../nbs/15_trace.ipynb #197f9b2d
+# %% ../nbs/15_trace.ipynb #3508bc86
 class Trace:
     "What a `Tracer` recorded, or `load_trace` read: tables, timelines, and answers"
     def __init__(self,
         max_rows:int|None=10_000 # Rows kept, the last ones; None for all
     ):
-        if max_rows is not None and (not isinstance(max_rows, int) or max_rows<1): raise ValueError(f'max_rows is {max_rows!r}: it must be 1 or more, or None to keep all')
+        if max_rows is not None and (not isinstance(max_rows, int) or isinstance(max_rows, bool) or max_rows<1): raise ValueError(f'max_rows is {max_rows!r}: it must be 1 or more, or None to keep all')
         self._rows,self._stretches,self._cancels,self._errors = (deque(maxlen=o) for o in (max_rows, 5000, 5000, 100))
         self._totals,self._phases,self._inside,self._whose,self._muted,self._names = {},{},{},{},{},set()
-        self._at,self._t0,self._unix,self._lost = _At(),0,0,0
+        self._at,self._t0,self._unix = _At(),0,0
 
     @property
     def rows(self)->list:
@@ -86,9 +86,8 @@ class Trace:
         for o in (self._rows, self._stretches, self._cancels, self._errors): o.clear()
         for o in self._totals.values(): o.clear()
         for o in self._phases.values(): o[:4] = 0,0,0,0
-        self._lost = 0
 
-# %% ../nbs/15_trace.ipynb #8ee23f2f
+# %% ../nbs/15_trace.ipynb #227685a4
 class _First(float):
     "Less than anything, −∞ included"
     def __lt__(self, o): return not isinstance(o, _First)
@@ -103,11 +102,11 @@ class Tracer(Callback, Trace):
         profiler=None,            # A `torch.profiler.profile`: started and stopped with the fit, stepped after each batch of training, and part of what `save` writes
         clock=time.perf_counter_ns # Function that tells the time in nanoseconds
     ):
-        if profiler is not None and not all(hasattr(profiler, o) for o in ('start','step','stop')):
-            raise TypeError(f'profiler is {profiler!r}: it must be a torch.profiler.profile(…), which has start, step and stop')
+        if profiler is not None and not all(hasattr(profiler, o) for o in ('start','step','stop','export_chrome_trace')):
+            raise TypeError(f'profiler is {profiler!r}: it must be a torch.profiler.profile(…), which has start, step, stop and export_chrome_trace')
         Trace.__init__(self, max_rows)
         Callback.__init__(self, name)
-        self._now,self.profiler,self._profiling,self._profiled = clock,profiler,False,False
+        self._now,self.profiler,self._profiling,self._exported = clock,profiler,False,b''
 
 # %% ../nbs/15_trace.ipynb #17fae3b6
 @patch
@@ -224,7 +223,7 @@ def _last(tracer, event, phase):
         tracer._close(s, heard, counts)
     return fired
 
-# %% ../nbs/15_trace.ipynb #9a1d0f13
+# %% ../nbs/15_trace.ipynb #78fd2db3
 @patch
 def _sure(self:Tracer):
     "The version of who hears what at which the tracer is known to hear everything"
@@ -248,8 +247,9 @@ def _enters(self:Tracer, flow):
     view.__dict__ = self.__dict__  # what it recorded, without the callback, which nothing is to keep alive
     while self._at.span.parent: self._at.span = self._at.span.parent
     self._inside,self._whose = {},{}
+    self._at.last = self._now()  # else work that is under way seems to have begun with the machine
     if not self._rows and not self._stretches:
-        self._t0 = self._now()
+        self._t0 = self._at.last
         self._unix = time.time_ns()-self._t0
 
 # %% ../nbs/15_trace.ipynb #2985b13e
@@ -307,7 +307,7 @@ def _turn(tracer, event, f, who):
         return res
     return turn
 
-# %% ../nbs/15_trace.ipynb #0bd3fc37
+# %% ../nbs/15_trace.ipynb #5c0540db
 @patch
 def _failed(self:Tracer, row, e, who):
     "Record that `e` left a turn of `who`, whose row is `row`"
@@ -322,6 +322,11 @@ def _failed(self:Tracer, row, e, who):
     if e.__dict__.get(key, -1)<start: self._raised(e, self._at.span, total.callback, getattr(who, 'label', type(who).__name__), total.event)
     e.__dict__[key] = t
 
+def _message(e):
+    "The first letters of what `e` says"
+    try: return str(e)[:200].encode(errors='replace').decode()
+    except Exception: return ''  # its own fault is no reason to end otherwise than without a tracer
+
 @patch
 def _raised(self:Tracer, e, s, callback='', label='', event=''):
     "Record that `e` was raised in the span `s`, and which it ends"
@@ -331,7 +336,7 @@ def _raised(self:Tracer, e, s, callback='', label='', event=''):
     k = learn._taker(e) if isinstance(e, CancelException) and learn.exception is None else None
     taker = learn.open[k].name if k is not None else ''
     done = tuple(o for o in learn._inside.get(taker, ()) if learn.outcome.get(o)=='done')
-    by = TraceCancel(type(e).__name__, callback, label, event, taker, s.epoch, s.iter, s.training, (self._now()-self._t0)/1e9, done)
+    by = TraceCancel(type(e).__name__, callback, label, event, taker, s.epoch, s.iter, s.training, (self._now()-self._t0)/1e9, done, _message(e))
     (self._cancels if taker else self._errors).append(by)
     while s.depth>(k or 0):
         s.by = s.by or by
@@ -386,13 +391,15 @@ class _Text:
 
 def _numeric(vs): return any(vs) and all(not o or o[0].isdigit() for o in vs)
 
-# %% ../nbs/15_trace.ipynb #e1393b51
+# %% ../nbs/15_trace.ipynb #5a194f98
+def _often(n): return f'{n:,} time' + 's'*(n!=1)
+
 def _said(o, where=True):
     "The `TraceCancel` `o` in words"
     res = f'{o.label} raised {o.exception} in {o.event}' if o.label else f'{o.exception} was raised in the {o.event}'
     return res + ''.join(f', {k} {v}' for k,v in (('epoch', o.epoch), ('iter', o.iter)) if v is not None)*where
 
-# %% ../nbs/15_trace.ipynb #bc42ac41
+# %% ../nbs/15_trace.ipynb #615d1aea
 @patch
 def _among(self:Trace): return f' (of the last {len(self._cancels):,})'*(len(self._cancels)==self._cancels.maxlen)
 
@@ -403,10 +410,10 @@ def _tables(self:Trace):
     phases = [('   '*max(o[4]-1, 0)+k, f'{o[0]:,}', f'{o[1]/1e6:,.2f}', f'{o[1]/1e3/o[0]:,.1f}', _share(o[1]), f'{o[2] or ""}', f'{o[3] or ""}')
         for k,o in self._in_order() if o[0]]
     cbs = [(o['callback'], o['event'], f"{o['calls']:,}", f"{o['seconds']*1e3:,.2f}", f"{o['seconds']/o['calls']*1e6:,.1f}", _share(o['seconds']*1e9),
-        ', '.join([f"held back {o['held_back']:,} times ({o['filter']})"]*(o['held_back']>0) + [f'{k} {v:,}' for k,v in o['outcomes'].items()])) for o in self.totals()]
+        ', '.join([f"held back {_often(o['held_back'])} ({o['filter']})"]*(o['held_back']>0) + [f'{k} {v:,}' for k,v in o['outcomes'].items()])) for o in self.totals()]
     ends = Counter(_said(o, where=False) for o in (*self._cancels, *self._errors))
     return _Text([('phase', 'times', 'ms', 'µs each', 'share', 'cancelled', 'failed'), *phases],
-        [('callback', 'event', 'calls', 'ms', 'µs each', 'share', 'raised'), *cbs], '\n'.join(f'{k}: {n:,} times' for k,n in ends.most_common(20)) + self._among())
+        [('callback', 'event', 'calls', 'ms', 'µs each', 'share', 'raised'), *cbs], '\n'.join(f'{k}: {_often(n)}' for k,n in ends.most_common(20)) + self._among())
 
 Trace.__str__ = Trace.__repr__ = lambda self: str(self._tables())
 Trace._repr_markdown_ = lambda self: self._tables()._repr_markdown_()
@@ -476,13 +483,13 @@ def _found(self:Trace, phase, epoch=None, iter=None, training=True):
     return [s for s in self._spans() if s.phase==phase and s.state and (epoch is None or s.epoch==epoch)
         and (iter is None or (s.iter==iter and s.training is training))]
 
-# %% ../nbs/15_trace.ipynb #6644c29d
+# %% ../nbs/15_trace.ipynb #ca1db78f
 class _Words(str):
     __repr__ = str.__str__
 
 @patch
 def why(self:Trace,
-    what:str,            # Name of a phase, or of an event
+    what:str,            # Name of a phase, or of an event; of work that has one event alone, such as `pred`, that is meant
     epoch:int|None=None, # None for all that is known of `what`
     iter:int|None=None,  # Of a batch in the epoch
     callback:str|None=None, # Name of one: did it have its turn in the event `what`, and if not, why?
@@ -490,6 +497,7 @@ def why(self:Trace,
 )->str: # Of the last time, if there were several
     "Tell whether `what` ran, and if not, why"
     known = {*self._inside, *self._whose}
+    if what not in known and what in self._phases: what = f'after_{what}'
     if what not in known: raise ValueError(f'{what!r} is no phase or event{did_you_mean(what, known)}' if known else 'nothing was recorded')
     phase = what if what in self._inside else self._whose[what]
     if iter is not None and not self._inner(phase): raise ValueError(f'{what} is not inside a batch: leave iter out')
@@ -500,8 +508,9 @@ def why(self:Trace,
     found = self._found(phase, epoch, iter, training)
     if epoch is None and iter is None and self._phases.get(phase, [0])[0]>1: return _Words(self._why_all(phase))
     if not found: return _Words(self._why_not(phase, epoch, iter, training))
+    if iter is None and self._forgot(phase, epoch): return _Words(self._partly(phase, epoch))
     if len(found)==1 or iter is not None: return _Words(_ended(found[-1]))
-    return _Words('; '.join(f'{k}: {n} times' if n>1 else k for k,n in Counter(_ended(o) for o in found).items()))
+    return _Words('; '.join(f'{k}: {_often(n)}' if n>1 else k for k,n in Counter(_ended(o) for o in found).items()))
 
 @patch
 def _inner(self:Trace, phase):
@@ -527,7 +536,7 @@ def _around(self:Trace, phase):
     for o in res: res += [p for p in self._inside.get(o, ()) if p not in res]
     return res
 
-# %% ../nbs/15_trace.ipynb #7a27ab84
+# %% ../nbs/15_trace.ipynb #220e0c09
 @patch
 def _why_all(self:Trace, phase):
     "What is known of all times"
@@ -535,14 +544,18 @@ def _why_all(self:Trace, phase):
     around = {phase, *self._around(phase)}
     by = Counter(_blamed(o, phase) for o in (*self._cancels, *self._errors) if o.phase in around or not o.phase)
     res = f'{phase} was begun {times:,} times: done {times-cancelled-failed:,}, cancelled {cancelled:,}, failed {failed:,}'
-    return '; '.join([res, *(f'{k}: {n:,} times' for k,n in by.most_common(10))]) + self._among()*bool(by)
+    return '; '.join([res, *(f'{k}: {_often(n)}' for k,n in by.most_common(10))]) + self._among()*bool(by)
 
 @patch
 def _why_not(self:Trace, phase, epoch, iter, training):
     "Why there is no span of `phase` at a place"
+    if iter is None and self._forgot(phase, epoch): return self._partly(phase, epoch)
+    if any(s.phase==phase and not s.state and epoch in (None, s.epoch) and iter in (None, s.iter) for s in self._spans()):
+        return f'{phase} had begun before the tracer came'
     for o in self._around(phase):
         for s in reversed(self._found(o, epoch, iter if self._inner(o) else None, training)):
             if iter is not None and not self._inner(o): break  # there was no such batch, or it is forgotten
+            if s.training not in (None, training): continue
             if s.by: return f'{phase} was not begun: {_blamed(s.by, phase)}'
             return f'{phase} was not begun: {o} {"is running" if s.end is None else "ran without it"}' + ', as it was one of validation'*(self._inner(o) and s.training is False)
     fits = self._found('fit')
@@ -551,28 +564,50 @@ def _why_not(self:Trace, phase, epoch, iter, training):
         if c.start<since: continue
         if (c.epoch, c.iter, c.training)==(epoch, iter, training) and phase in c.done: return f'{phase} ran, then {_blamed(c, phase)}'
         if self._skipped(c, phase, epoch, iter, training): return _blamed(c, phase)
-    place = ' of '*(epoch is not None or iter is not None) + ', '.join(f'{k} {v}' for k,v in (('epoch', epoch), ('iter', iter)) if v is not None)
+    place = ', '.join(f'{k} {v}' for k,v in (('epoch', epoch), ('iter', iter)) if v is not None)
+    place = place.removeprefix('epoch') if phase=='epoch' else ' of '*bool(place) + place
     known = {o.epoch for o in self._spans()}-{None}
-    s = next((r[2] for r in self._rows if r[2].epoch is not None and r[2].iter is not None), None)
+    s = self._first_kept()
     first = _order(s.epoch, s.iter, s.training) if s else _order(max(known, default=-1), None, False)
     if self._dropped() and _order(epoch, iter, training)<first:
-        kept = f'rows are kept from epoch {s.epoch}, iter {s.iter}{" of validation"*(s.training is False)} on' if s else 'no row of a batch is kept'
-        return f'{phase}{place} is not recorded any more: {kept}, and none of the last {len(self._cancels):,} cancels was there'
-    return f'{phase}{place} was not begun' + f'; recorded are epochs {_ends(known)}'*bool(known)
+        return f'{phase}{place} is not recorded any more: {self._kept()}, and none of the last {len(self._cancels):,} cancels was there'
+    return f'{phase}{place} was not begun' + f'; recorded {"is epoch" if len(known)==1 else "are epochs"} {_ends(known)}'*bool(known)
 
+# %% ../nbs/15_trace.ipynb #30f92996
 def _order(epoch, iter, training): return math.inf if epoch is None else epoch, not training, math.inf if iter is None else iter
 
-# %% ../nbs/15_trace.ipynb #8c564df2
+@patch
+def _first_kept(self:Trace): return next((r[2] for r in self._rows if r[2].epoch is not None and r[2].iter is not None), None)
+@patch
+def _kept(self:Trace):
+    s = self._first_kept()
+    return f'rows are kept from epoch {s.epoch}, iter {s.iter}{" of validation"*(s.training is False)} on' if s else 'no row of a batch is kept'
+
+# %% ../nbs/15_trace.ipynb #d6796be2
+@patch
+def _forgot(self:Trace, phase, epoch):
+    "Were rows of `phase` in an epoch dropped? What lasts longer than a batch needs none"
+    n,*_,lasting = self._phases.get(phase, [0]*6)
+    return epoch is not None and n>0 and not lasting and self._dropped()>0 and any(o.start<self._rows[0][0] for o in self._found('epoch', epoch))
+
+@patch
+def _partly(self:Trace, phase, epoch):
+    "What is still known of `phase` in an epoch whose rows were dropped, all or some"
+    by = Counter(_blamed(o, phase) for o in (*self._cancels, *self._errors) if o.epoch==epoch and (o.phase in (phase, *self._around(phase)) or not o.phase))
+    return '; '.join([f'not all rows of epoch {epoch} are kept: {self._kept()}', *(f'{k}: {_often(n)}' for k,n in by.most_common(10))]) + self._among()*bool(by)
+
+# %% ../nbs/15_trace.ipynb #66b208ff
 @patch
 def _skipped(self:Trace, c, phase, epoch, iter, training):
     "Did `c` skip `phase` at a place?"
-    if epoch is not None and c.epoch!=epoch: return c.phase in ('fit', '') and c.epoch is not None and epoch>c.epoch
+    if epoch is not None and c.epoch!=epoch: return c.phase in ('fit', '') and (c.event=='before_fit' if c.epoch is None else epoch>c.epoch)
     if c.phase==phase or (c.phase and self._inner(c.phase) and c.phase in self._around(phase) and phase not in c.done):
         return iter is None or (c.iter==iter and c.training is training)
     if c.phase and c.phase not in self._around(phase) or self._inner(c.phase): return False
-    return iter is not None and c.iter is not None and c.training is training and c.iter<iter
+    if iter is None or c.training not in (None, training) or ('train' if training else 'validate') in c.done: return False
+    return c.iter is None or c.iter<iter  # None: in a fetch, or before the first batch
 
-# %% ../nbs/15_trace.ipynb #217cd7ff
+# %% ../nbs/15_trace.ipynb #31830ba1
 @patch
 def _why_event(self:Trace, event, phase, epoch, iter, callback, training):
     "Whether `event` fired, who heard it, and why not"
@@ -580,12 +615,16 @@ def _why_event(self:Trace, event, phase, epoch, iter, callback, training):
     at = [r for r in self._rows if r[1].event==event and _there(r[2])]
     fired = [r for r in at if not r[1].callback]
     if not at:
+        if iter is None and self._forgot(phase, epoch): return self._partly(phase, epoch)
         found = self._found(phase, epoch, iter, training) if phase else []
+        ends = event in (f'after_{phase}', f'after_cancel_{phase}', f'cleanup_{phase}')
+        if found and self._dropped() and self._rows[0][0]>(found[-1].end if ends and found[-1].end else found[-1].start):
+            return f'{event} is not recorded any more: {self._kept()}'
         how = _ended(found[-1]) if found else self._why_not(phase, epoch, iter, training) if phase else 'nothing is recorded of it'
-        return f'{event} did not fire: {how}'
+        return event + ' did not fire'*(bool(found) or not self._dropped()) + f': {how}'
     turns = [r for r in at if r[1].callback and r[2] is at[-1][2]]
     if callback is None:
-        heard = [_had(r) for r in turns] + [f'not by {nm}, muted by {why}' for nm in sorted(self._names) if (why := self._mute(event, nm, at[-1][2]))]
+        heard = [_had(r) for r in turns] + [f'not by {nm}, muted by {why}' for nm in sorted(self._names-{r[1].callback for r in turns}) if (why := self._mute(event, nm, at[-1][2]))]
         return f'{event} fired' + (f' and was heard by {", ".join(heard)}' if turns else ', and nobody heard it'*bool(fired) + ''.join(f'; {o}' for o in heard))
     if mine := [r for r in turns if r[1].callback==callback]: return f'{event}: ' + ', '.join(map(_had, mine))
     if turns and turns[-1][4]: return f'{callback} had no turn in {event}: {_had(turns[-1])} before it'
@@ -600,7 +639,7 @@ def _had(r):
 @patch
 def _mute(self:Trace, event, callback, s):
     flags,mode = self._muted.get((event, callback), ()),'run_train' if s.training else 'run_valid'
-    return ' and '.join(f'{o} = False' for o in ('run', mode) if o in flags and (o=='run' or (self._inner(self._whose.get(event, ''))))) if flags else ''
+    return ' or '.join(f'{o} = False' for o in ('run', mode) if o in flags and (o=='run' or (self._inner(self._whose.get(event, ''))))) if flags else ''
 
 # %% ../nbs/15_trace.ipynb #ac1859c6
 class Timeline:
@@ -665,15 +704,15 @@ def _sorted(self:Trace, lanes):
 @patch
 def _bar(self:Trace, start, end, label): return (start-self._t0)/1e9, ((self._end() if end is None else end)-start)/1e9, label
 
-# %% ../nbs/15_trace.ipynb #a071d4bf
+# %% ../nbs/15_trace.ipynb #46906d69
 _TID = 10**9  # of no thread
 
 @patch
-def _slices(self:Trace, base):
-    "Events of the Chrome format; `base` is the time in nanoseconds that is 0 there"
+def _slices(self:Trace):
+    "Events of the Chrome format, in microseconds since the trace began"
     def _one(name, cat, start, ns, at, **args):
         args |= {k:v for k,v in (('epoch', at.epoch), ('iter', at.iter)) if v is not None}
-        return dict(name=name, cat=cat, ph='X', ts=(start-base)/1e3, dur=max(ns, 0)/1e3, pid=os.getpid(), tid=_TID, args=args)
+        return dict(name=name, cat=cat, ph='X', ts=(start-self._t0)/1e3, dur=max(ns, 0)/1e3, pid=os.getpid(), tid=_TID, args=args)
     for o in self._spans():
         if not o.state: continue
         out = dict(outcome=o.outcome) if o.end else dict(open=True)
@@ -684,20 +723,19 @@ def _slices(self:Trace, base):
         else: yield _one(f'{total.callback}.{total.event}', 'callback', t, ns, at, **dict(raised=out) if out else {}, **dict(held_back=True) if held else {})
     for o in (*self._cancels, *self._errors):
         where = {k:v for k,v in (('epoch', o.epoch), ('iter', o.iter)) if v is not None}
-        yield dict(name=_said(o, where=False), cat='raised', ph='i', s='t', ts=o.start*1e6+(self._t0-base)/1e3, pid=os.getpid(), tid=_TID, args=where)
+        yield dict(name=_said(o, where=False), cat='raised', ph='i', s='t', ts=o.start*1e6, pid=os.getpid(), tid=_TID, args=where)
 
 @patch
 def save(self:Trace,
-    path # `run.json`, or `run.json.gz` to have it compressed
+    path # `run.json`, or `run.json.gz` to have it compressed; not below `learn.path`, as a trace has no learner
 )->Path: # Where it is
     "Write a file that Perfetto and Chrome open, and `load_trace` reads"
-    path = Path(path)
+    path = Path(path).expanduser()
     if not path.name.endswith(('.json', '.json.gz')): raise ValueError(f'path is {str(path)!r}: its name must end in .json or .json.gz')
     res = self._profile_events()
-    base = res.get('baseTimeNanoseconds', 0)-self._unix if res else self._t0
     names = [('thread_name', 'phases and callbacks'), *[('process_name', 'learnloop')]*(not res)]
     meta = [dict(name=k, ph='M', ts=0, pid=os.getpid(), tid=_TID, args=dict(name=v)) for k,v in names]
-    res |= dict(displayTimeUnit='ms', traceEvents=[*meta, *self._slices(base), *res.get('traceEvents', [])], learnloop=self._packed())
+    res |= dict(displayTimeUnit='ms', traceEvents=[*meta, *self._slices(), *res.get('traceEvents', [])], learnloop=self._packed())
     path.parent.mkdir(parents=True, exist_ok=True)
     tmp = path.with_name(f'.{path.name}.{os.getpid()}')
     try:
@@ -706,23 +744,38 @@ def save(self:Trace,
     finally: tmp.unlink(missing_ok=True)
     return path
 
-# %% ../nbs/15_trace.ipynb #5ba304ad
+# %% ../nbs/15_trace.ipynb #0abfc01e
 @patch
 def _profile(self:Tracer, start):
     if start==self._profiling: return
-    self._profiling,self._profiled = start,True
+    self._profiling,self._exported = start,None
     (self.profiler.start if start else self.profiler.stop)()
+
+@patch
+def _export(self:Trace):
+    "The file of torch's profiler, compressed; torch writes it once"
+    with tempfile.TemporaryDirectory() as folder:
+        try: self.profiler.export_chrome_trace(str(path := Path(folder)/'torch.json'))
+        except (AssertionError,RuntimeError) as e:  # it never was active, or a handler of the user's has written the file
+            warnings.warn(f"the trace is saved without torch's part, since its profiler has nothing to export: {e}", stacklevel=4)
+            return b''
+        return zlib.compress(path.read_bytes(), 1)
 
 @patch
 def _profile_events(self:Trace):
     "What torch's profiler recorded, as it exports it"
-    if getattr(self, 'profiler', None) is None or not self._profiled: return {}
+    if getattr(self, 'profiler', None) is None: return {}
     if self._profiling: raise RuntimeError('the profiler is running: save the trace after the fit')
-    with tempfile.TemporaryDirectory() as folder:
-        self.profiler.export_chrome_trace(str(path := Path(folder)/'torch.json'))
-        return json.loads(path.read_text(encoding='utf-8'))
+    if self._exported is None: self._exported = self._export()
+    if not self._exported: return {}
+    res = json.loads(zlib.decompress(self._exported))
+    start = self._t0+self._unix  # torch counts from another time; numbers of its size would be rounded, and slices overlap
+    shift = (start-res.get('baseTimeNanoseconds', 0))/1e3
+    for o in res['traceEvents']:
+        if 'ts' in o: o['ts'] = round(o['ts']-shift, 3)
+    return res | dict(baseTimeNanoseconds=start)
 
-# %% ../nbs/15_trace.ipynb #c0c41ddc
+# %% ../nbs/15_trace.ipynb #2ed1a78e
 _spanned = 'phase','epoch','iter','training','start','end','outcome','state'
 _totalled = 'event','callback','filter','n','ns','held'
 
@@ -745,7 +798,7 @@ def _unpacked(d):
     res = Trace(max_rows=None)
     res._t0,res._unix,res._inside,res._whose,res._names,res._phases = d['t0'],d['unix'],d['inside'],d['whose'],set(d['names']),d['phases']
     res._muted = {(e, nm):set(v) for e,nm,v in d['muted']}
-    for k in ('cancels','errors'): getattr(res, f'_{k}').extend(TraceCancel(*o[:-1], tuple(o[-1])) for o in d[k])
+    for k in ('cancels','errors'): getattr(res, f'_{k}').extend(TraceCancel(*o[:9], tuple(o[9]), *o[10:]) for o in d[k])
     totals,spans,bys = [],[],[*res._cancels, *res._errors]
     for *o,outcomes in d['totals']:
         totals.append(t := _Total(*o[:3]))
@@ -760,12 +813,12 @@ def _unpacked(d):
     res._at.last = d['last']
     return res
 
-# %% ../nbs/15_trace.ipynb #5070a4a2
+# %% ../nbs/15_trace.ipynb #52c97808
 def load_trace(
     path # Of a file that `save` wrote
 )->Trace: # Its tables, as they were
     "Read a trace"
-    path = Path(path)
+    path = Path(path).expanduser()
     try:
         with (gzip.open if path.suffix=='.gz' else open)(path, 'rt', encoding='utf-8') as f: res = json.load(f)
     except (json.JSONDecodeError, UnicodeDecodeError, EOFError, gzip.BadGzipFile, zlib.error) as e: raise ValueError(f'{path} is no trace: {e}') from e

@@ -293,13 +293,13 @@ def with_workers(ds=None, persistent=False, valid=False, n=2, **kw):
     return learn
 
 WORKERS = {  # chkstyle: ignore-node
-    'workers':(lambda: with_workers(Noisy(12)), 'short', [('after_batch', 2), ('before_validate', 1)]),
-    'persistent seeded, valid too':(lambda: with_workers(SeededItems(Noisy(12), 5), True, True), 'fit', [('after_batch', 6), ('after_validate', 1)]),
-    'persistent':(lambda: with_workers(Count(), True), 'fit', [('after_batch', 6), ('after_epoch', 1)]),
+    'workers':(lambda: with_workers(Noisy(12)), 'short', [('after_batch', 3), ('before_validate', 1)]),
+    'persistent seeded, valid too':(lambda: with_workers(SeededItems(Noisy(12), 5), True, True), 'fit', [('after_batch', 7), ('after_validate', 1)]),
+    'persistent':(lambda: with_workers(Count(), True), 'fit', [('after_batch', 7), ('after_epoch', 1)]),
     'persistent, steps_per_epoch':(lambda: with_workers(Count(), True), 'steps_per_epoch', [('after_batch', 7)]),
-    'collate':(lambda: with_workers(plain(12), collate_fn=noisy_collate), 'short', [('after_batch', 2), ('before_validate', 1)]),
-    'jittered':(lambda: with_workers(Jittered(*plain(12).tensors)), 'short', [('after_batch', 2)]),
-    'seeded, collate':(lambda: with_workers(SeededItems(Noisy(12), 5), collate_fn=noisy_collate), 'short', [('after_batch', 2)]),
+    'collate':(lambda: with_workers(plain(12), collate_fn=noisy_collate), 'short', [('after_batch', 3), ('before_validate', 1)]),
+    'jittered':(lambda: with_workers(Jittered(*plain(12).tensors)), 'short', [('after_batch', 3)]),
+    'seeded, collate':(lambda: with_workers(SeededItems(Noisy(12), 5), collate_fn=noisy_collate), 'short', [('after_batch', 3)]),
     'stream':(lambda: with_workers(Stream(), drop_last=True), 'short', [('after_batch', 11)])}
 
 @pytest.mark.parametrize('name', WORKERS)
