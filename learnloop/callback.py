@@ -75,7 +75,7 @@ class _Reader:
         super().__setattr__(k, v)
         if k in self._live and self.learn is not None: self.learn._changed()
 
-# %% ../nbs/01_callback.ipynb #ca9607f1
+# %% ../nbs/01_callback.ipynb #6674180e
 class Callback(_Reader):
     "Listens to the events of a learner: subclass it, or give functions by event: `Callback(after_batch=f)`"
     order,run,run_train,run_valid = 0,True,True,True
@@ -83,6 +83,7 @@ class Callback(_Reader):
     writes = False            # Does it write files?
     only_looks = False        # Is training the same without it? Then a run may go on with it or without
     foreign = None            # The callback of another system that it stands for
+    epoch_columns,provides = (),() # Columns of its own in the table of epochs, whose values it puts into `recorder.row`; names of what it gives to `recorder.record`
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)

@@ -7,9 +7,8 @@ Docs: https://learnloop.github.io/learnloop/log.html.md"""
 # %% auto #0
 __all__ = ['Logger', 'CSVLogger', 'JSONLogger', 'WandbCallback', 'MLflowCallback']
 
-# %% ../nbs/14_log.ipynb #c2e05902
+# %% ../nbs/14_log.ipynb #5e791c1e
 import csv, json, math, os, time, torch, warnings
-import torch.distributed as dist
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from io import StringIO
@@ -18,12 +17,13 @@ from fastcore.basics import noop, patch
 from .callback import Callback
 from .learner import _check_whole, _say
 from .optimizer import get_hypers
+from .recorder import _is_main
 
-# %% ../nbs/14_log.ipynb #da02bc9b
+# %% ../nbs/14_log.ipynb #571ca45a
 class Logger(Callback):
     "Hand losses, learning rates and metrics to `log_metrics`, which prints them: for another platform, override that"
     order,run_valid,safe_in_evaluate,writes,hypers = 51,False,True,True,('lr',)
-    failures,now,patience = (OSError,),0.,10.  # no point waits longer than these seconds for its block to be full
+    failures,now,is_point,patience = (OSError,),0.,False,10.  # no point waits longer than these seconds for its block to be full
     _due = _begun = _warned = _resumed = False
     def __init__(self,
         every_steps:int|None=None, # Optimizer steps between points of `loss` and `lr`: more points cost more time; None for epochs and validations alone
@@ -37,7 +37,7 @@ class Logger(Callback):
     def start(self): "Begin: open what has to be open"
     def log_metrics(self,
         metrics:dict, # Numbers by name: `loss` and `lr` of a step, or columns of the recorder; what has no value is left out
-        step:int      # Optimizer steps that the learner has made; `self.now` is the time of it
+        step:int      # Optimizer steps that the learner has made; `self.now` is the time of it, `self.is_point` tells whether it is that of a step, not a row
     ):
         "Log `metrics`"
         if self.learn.logger is not noop: _say(f'step {step}: ' + ', '.join(f'{k} {v:.4g}' for k,v in metrics.items()))
@@ -51,11 +51,7 @@ class Logger(Callback):
         super().load_state_dict(sd)
         self._resumed = True
 
-# %% ../nbs/14_log.ipynb #11ca8405
-def _is_main():
-    "Is this the only process, or the first of several?"
-    return dist.get_rank()==0 if dist.is_available() and dist.is_initialized() else os.environ.get('RANK', '0')=='0'
-
+# %% ../nbs/14_log.ipynb #f6fce7fa
 @patch
 def before_fit(self:Logger):
     self._due,self._begun,self._warned,self._points = _is_main(),False,False,[]
@@ -103,7 +99,7 @@ def _hypers(learn, names):
     hps = get_hypers(learn.opt)
     return {f'{k}/{i}' if len(hps)>1 else k:float(o[k]) for k in names for i,o in enumerate(hps) if k in o}
 
-# %% ../nbs/14_log.ipynb #4a5bc7d0
+# %% ../nbs/14_log.ipynb #50e4394d
 @patch
 def _write(self:Logger):
     "Hand on the points"
@@ -112,11 +108,12 @@ def _write(self:Logger):
     tensors = [v.float().mean() for _,_,m in points for v in m.values() if isinstance(v, torch.Tensor)]
     vals = iter(torch.stack(tensors).tolist() if tensors else ())
     points = [(step, now, {k:next(vals) if isinstance(v, torch.Tensor) else v for k,v in m.items()}) for step,now,m in points]
+    self.is_point = True
     with self._guarded():
         for step,self.now,metrics in points: self.log_metrics(metrics, step)
         self.flush()
 
-# %% ../nbs/14_log.ipynb #82ff45e4
+# %% ../nbs/14_log.ipynb #deb7f2bc
 def _numbers(metrics):
     "What is a number in `metrics`, as plain numbers"
     vals = {k:v.item() if isinstance(v, torch.Tensor) and v.numel()==1 else v for k,v in metrics.items()}
@@ -126,7 +123,7 @@ def _numbers(metrics):
 def _log(self:Logger, metrics):
     self._write()
     if not (metrics := _numbers(metrics)): return
-    self.now = time.time()
+    self.now,self.is_point = time.time(),False
     with self._guarded():
         self.log_metrics(metrics, self._step)
         self.flush()
@@ -196,12 +193,12 @@ class _FileLogger(Logger):
         super().load_state_dict(sd)
         self._resumed = self._size is not None
 
-# %% ../nbs/14_log.ipynb #e1a9d6e1
+# %% ../nbs/14_log.ipynb #08b89085
 def _columns(learn, every_steps):
     "Names of all that will be logged"
     r = getattr(learn, 'recorder', None)
     own = ['loss', *_hypers(learn, ['lr'])] if every_steps else []
-    rows = [*r.columns, *(o for c in learn.cbs for o in getattr(c, 'provides', ()))] if r is not None else []
+    rows = [*r.columns, *(o for c in learn.cbs for o in c.provides)] if r is not None else []
     return list(dict.fromkeys(['epoch', 'step', *own, *rows]))
 
 @patch
@@ -224,7 +221,7 @@ def _put(path, size, data):
         raise
     return size+len(data)
 
-# %% ../nbs/14_log.ipynb #7ba7964a
+# %% ../nbs/14_log.ipynb #4d2fdf72
 class CSVLogger(_FileLogger):
     "Write a row for each epoch, and each validation within one, to a CSV file"
     _head = 1
@@ -241,6 +238,8 @@ class CSVLogger(_FileLogger):
         if row[:2]!=['epoch','step']: raise ValueError(row)
         return 0
     def start(self):
+        for o in _columns(self.learn, self.every_steps):
+            if len(o.splitlines())>1: raise ValueError(f'{self.label}: there is a column {o!r}, and a line break would break the file: give the metric a name in one line')
         super().start()
         with open(self._path, newline='') as f: there = next(csv.reader(f), None) if self._size else None
         if there and there!=self._names:

@@ -7,7 +7,7 @@ Docs: https://learnloop.github.io/learnloop/progress.html.md"""
 # %% auto #0
 __all__ = ['ProgressCallback', 'ShowGraph']
 
-# %% ../nbs/12_progress.ipynb #b13ef5ed
+# %% ../nbs/12_progress.ipynb #49b816ca
 import os, sys, warnings
 from contextlib import contextmanager, suppress
 from html import escape
@@ -19,7 +19,7 @@ from fastcore.basics import noop, patch
 from .callback import Callback
 from .chart import line_chart
 from .learner import GatherPredsCallback, Learner, default_cb, format_value, print_row
-from .recorder import format_time
+from .recorder import _is_main, format_time
 
 # %% ../nbs/12_progress.ipynb #3583e400
 _open = []   # Displays at work, the first of which has the screen
@@ -104,7 +104,7 @@ def _html_bar(label, i, n, status):
     at = f' value="{round(i, 4)}" max="{n}"' if n else ''
     return f'<div style="{_line}"><progress{at} aria-label="{escape(label.strip())}" style="width:min(16em,25vw)"></progress> {escape(label)}  {escape(status)}</div>'
 
-# %% ../nbs/12_progress.ipynb #dfb9f4f8
+# %% ../nbs/12_progress.ipynb #05fa4774
 class _Notebook(_Lines):
     "Bars, a graph and a table, in one output; those of a fit within the fit below"
     handle = inner = None
@@ -126,7 +126,7 @@ class _Notebook(_Lines):
     def keep(self, graph): self.svg,self.graph = _html_graph(graph),None
     def close(self):
         self.bars,self.room = (),False
-        if not self.outer and (self.rows or self.handle or self.inner): self._draw(is_last=True)
+        if self.outer not in _open and (self.rows or self.handle or self.inner): self._draw(is_last=True)
 
 def _html_graph(graph): return f'<div style="width:640px;max-width:100%">{graph.chart()}</div>'
 
@@ -160,22 +160,29 @@ def _text(self:_Notebook):
     inner = ['  '+o for o in self.inner._text()] if self.inner else []
     return [*self.lines, *(f'{o[0]}  {o[3]}' for o in self.bars), *inner]
 
-# %% ../nbs/12_progress.ipynb #a5866352
+# %% ../nbs/12_progress.ipynb #bc65a0e9
 class _Inner(_Lines):
     "The display of a fit within another's"
-    def __init__(self): self.has_bar = _open[0].has_bar
-    def bar(self, bars): _open[0].bar([*(_open[0].bars or bars)[:-1], bars[-1]])
+    def __init__(self, outer): self.outer,self.has_bar = outer,outer.has_bar
+    def show(self, s, is_title): print(f'  {s}', flush=True)
+    def bar(self, bars):
+        if self.outer in _open: self.outer.bar([*(self.outer.bars or bars)[:-1], bars[-1]])
     @property
-    def pause(self): return _open[0].pause
+    def pause(self): return self.outer.pause
 
 class _InnerNotebook(_Notebook):
-    bar,pause = _Inner.bar,_Inner.pause.setter(noop)
+    bar = _Inner.bar
+    @property
+    def pause(self): return self.outer.pause
+    @pause.setter
+    def pause(self, secs): "That of the outer one counts"
 
 def _mk_display(plain=False):
     "Choose the display that suits where output goes"
+    if not _is_main(): return _Silent()
     IPython = sys.modules.get('IPython')
     shell = IPython.get_ipython() if IPython else None
-    if _open: return _InnerNotebook(_open[0].has_bar, _open[0]) if type(_open[0]) is _Notebook and not plain else _Inner()
+    if outer := next(iter(_open), None): return _InnerNotebook(outer.has_bar, outer) if type(outer) is _Notebook and not plain else _Inner(outer)
     if plain: return _Lines()
     if shell is not None and type(shell).__name__!='TerminalInteractiveShell':
         from IPython.core.displaypub import CapturingDisplayPublisher
@@ -248,7 +255,7 @@ def _row(self:ProgressCallback, vals):
     if is_drawn and self._next<inf:  # two drawings, that of a row and of bars, have twice the time
         self._next = max(self._next, monotonic() + 2*max(self.every_seconds, self._display.pause))
 
-# %% ../nbs/12_progress.ipynb #64a18bd3
+# %% ../nbs/12_progress.ipynb #6dd50ef2
 @patch
 def after_batch(self:ProgressCallback):
     if monotonic()>=self._due: self._look()
@@ -263,11 +270,11 @@ def _look(self:ProgressCallback):
 def _push(self:ProgressCallback, name):
     now = monotonic()
     self._bars.append(SimpleNamespace(label=name.ljust(8), start=now, first=None))  # as wide as 'validate', or the bar would jump
-    if self._fit is None and self._in('fit'): self._fit = now,self.learn.pct_train
+    if self._fit is None and self._in('fit'): self._fit = SimpleNamespace(start=now, first=self.learn.pct_train, pct=self.learn.pct_train, at=now)
     if now>=self._next: self._draw(0)
     if self._next<inf: self._due = -inf
 
-# %% ../nbs/12_progress.ipynb #b2fd1a12
+# %% ../nbs/12_progress.ipynb #cc79ffb1
 @patch
 def _draw(self:ProgressCallback, i):
     if not self._bars: return
@@ -281,12 +288,13 @@ def _draw(self:ProgressCallback, i):
 @patch
 def _whole(self:ProgressCallback, now):
     "The bar of the fit"
-    learn,(start,first) = self.learn,self._fit
-    n,secs,pct = learn.n_epoch,now-start,min(learn.pct_train, 1.)
+    learn,fit = self.learn,self._fit
+    n,pct = learn.n_epoch,min(learn.pct_train, 1.)
+    if pct!=fit.pct: fit.pct,fit.at = pct,now
     label = f'epoch {learn.epoch+1:>{len(str(n))}}/{n}' if n<inf else f'epoch {learn.epoch+1}'
     label = 'sanity' if self._in('sanity') else next((o.fit_label for o in learn.cbs if hasattr(type(o), 'fit_label')), label)
-    left = '<'+format_time(secs*(1-pct)/(pct-first)) if pct>first else ''
-    return label.ljust(8),pct,1 if pct else None,format_time(secs)+left
+    left = '<'+format_time(max((fit.at-fit.start)*(1-pct)/(pct-fit.first) - (now-fit.at), 0)) if pct>fit.first else ''
+    return label.ljust(8),pct,1 if pct else None,format_time(now-fit.start)+left
 
 # %% ../nbs/12_progress.ipynb #014f70fc
 default_cb(ProgressCallback)

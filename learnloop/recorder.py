@@ -7,8 +7,9 @@ Docs: https://learnloop.github.io/learnloop/recorder.html.md"""
 # %% auto #0
 __all__ = ['format_time', 'Recorder']
 
-# %% ../nbs/11_recorder.ipynb #e2341836
-import time
+# %% ../nbs/11_recorder.ipynb #52f14e26
+import os, time
+import torch.distributed as dist
 from copy import copy, deepcopy
 from fastcore.basics import patch
 from torch import Tensor
@@ -26,7 +27,12 @@ def format_time(
     h,m = divmod(m, 60)
     return f'{h}:{m:02}:{s:02}' if h else f'{m:02}:{s:02}'
 
-# %% ../nbs/11_recorder.ipynb #55a5a55b
+# %% ../nbs/11_recorder.ipynb #f053521b
+def _is_main():
+    "Is this the only process, or the first of several?"
+    return dist.get_rank()==0 if dist.is_available() and dist.is_initialized() else os.environ.get('RANK', '0')=='0'
+
+# %% ../nbs/11_recorder.ipynb #8de9563e
 class Recorder(Callback):
     "Record losses, learning rates and metrics; write a row to `learn.logger` after each epoch"
     order,remove_on_fetch,safe_in_evaluate = 50,True,True
@@ -54,7 +60,7 @@ class Recorder(Callback):
         self._make_metrics()
         self._start = time.perf_counter()
         train = ['train_loss', *(f'train_{m.name}' for m in self.train_mets)]
-        more = [nm for o in self.learn.cbs for nm in getattr(o, 'epoch_columns', ())]
+        more = list(dict.fromkeys(nm for o in self.learn.cbs for nm in o.epoch_columns))
         self.columns = train + (self.valid_names if self.learn.dls.valid is not None else []) + more
         self.metric_names = ['epoch', *self.columns, *['time']*self.add_time]
         self.learn.logger(self.metric_names)

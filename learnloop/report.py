@@ -340,7 +340,7 @@ def _predictions(learn, n):
         return _el('figure', img, _el('figcaption', words, class_='wrong' if is_wrong else None))
     return ['First items of the validation set; what is bold is wrong.', _el('div', *(_item(i, *o, w) for i,o,w in zip(idxs, said, wrong, strict=True)), class_='items')]
 
-# %% ../nbs/63_report.ipynb #73b0df98
+# %% ../nbs/63_report.ipynb #95f25602
 def _brief(v): return round(v, 3) if v>=1 else float(f'{v:.3g}')
 
 def _times(tracer):
@@ -348,7 +348,7 @@ def _times(tracer):
     phases = tracer.phases()
     whole,line = max((s for _,s in phases.values()), default=0) or 1,tracer.timeline()
     res = [timeline_chart(line.lanes, 'When each phase ran', line.unit, 400), _Grid('Time by phase', ['phase', 'times', 'seconds', '% of all', 'ms each'],
-        [['\u2003'*(tracer._phases[k][4]-1)+k, n, _brief(s), round(100*s/whole, 1), _brief(1000*s/n)] for k,(n,s) in phases.items()])]*bool(phases)
+        [['\u00a0\u00a0\u00a0'*(tracer._phases[k][4]-1)+k, n, _brief(s), round(100*s/whole, 1), _brief(1000*s/n)] for k,(n,s) in phases.items()])]*bool(phases)
     by = {}
     for o in tracer.totals():
         row = by.setdefault('learnloop itself' if o['callback'].startswith('_') else o['callback'], [0, 0., set()])

@@ -7,9 +7,10 @@ Docs: https://learnloop.github.io/learnloop/tensorboard.html.md"""
 # %% auto #0
 __all__ = ['TensorBoardCallback', 'read_tensorboard']
 
-# %% ../nbs/19_tensorboard.ipynb #910b057b
-import math, os, re, socket, time, torch, weakref
-from contextlib import ExitStack
+# %% ../nbs/19_tensorboard.ipynb #b40fbeb9
+import logging, math, os, re, socket, time, torch, weakref
+from collections.abc import Mapping
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from functools import partial, reduce
 from io import BytesIO
@@ -17,7 +18,7 @@ from itertools import count
 from numbers import Real
 from pathlib import Path
 from fastcore.basics import camel2snake, patch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.modules import module as nn_module
 from .callback import Callback
 from .data import _like, _parts, detuplify, to_detach
@@ -69,15 +70,21 @@ def _writer(folder, purge):
         for _ in range(2): res.file_writer.add_event(Event(session_log=SessionLog(status=SessionLog.START)), purge)  # a folder's first is no restart
     return res
 
-# %% ../nbs/19_tensorboard.ipynb #a7b1dc98
-def _places(name, loaders, hypers):
-    "Where the number `name` belongs: its folder, and its tags there"
-    if name=='loss' or name.startswith(('norms/','time/')): return '',[name]
-    if name.split('/')[0] in hypers: return '',[f'optimizer/{name}']
+# %% ../nbs/19_tensorboard.ipynb #5d9f0694
+def _places(name, loaders, valid):
+    "Where the number `name` of a row belongs: its folder, and its tags there; `valid` has the metrics of validations, by their names in rows"
+    if name.startswith('time/'): return '',[name]
+    if name in valid: return 'valid',[f'metrics/{valid[name]}']
     run = next((o for o in ('train', *loaders) if name.startswith(f'{o}_')), None)
     what = name.removeprefix(f'{run}_')
-    tags = [f'metrics/{what}'] if what!='loss' else ['loss/epoch'] if run=='train' else ['loss','loss/epoch']
+    tags = [f'metrics/{what}'] if what!='loss' or run is None else ['loss/epoch'] if run=='train' else ['loss','loss/epoch']
     return '' if run=='train' else run or 'valid',tags
+
+def _rows_places(learn, loaders):
+    "`_places` of all that rows may have in the run of `learn`, by name"
+    own,r = {k:('',[f'{o.name}/{k}']) for o in learn.cbs for k in o.epoch_columns},getattr(learn, 'recorder', None)
+    valid = dict(zip(r.valid_names[1:], (m.name for m in r.valid_mets[1:]), strict=True)) if r is not None else {}
+    return lambda name: own[name] if name in own else _places(name, loaders, valid)
 
 # %% ../nbs/19_tensorboard.ipynb #af7b8d72
 def _has_log(folder): return any(folder.glob('events.out.tfevents.*'))
@@ -88,40 +95,28 @@ def _new_dir(folder):
     base = folder/f'{datetime.now():%Y%m%d-%H%M%S}'
     return next(o for i in count() if not (o := base.with_name(base.name + f'-{i}'*(i>0))).exists())
 
-# %% ../nbs/19_tensorboard.ipynb #d0024cd1
+# %% ../nbs/19_tensorboard.ipynb #e8fcee22
 class _RunLog(Logger):
-    "A `Logger` to the event files of a run"
-    _last,_is_ours,_graphed,_purge = (0,{}),False,False,None  # step of the last points, and these; is the directory as this callback has left it?
+    "A `Logger` to the event files of a run, that a checkpoint can take up"
+    _last,_is_ours,_graphed,_purge = (0,[]),False,False,None  # step of the last points, and these; is the directory as this callback has left it?
     def start(self):
-        steps = self._step
-        if self.log_dir is None: self.log_dir = _new_dir(self.learn.path/'runs')
-        ours = self._is_ours and self._last[0]<=steps
-        is_new = not (ours or self._resumed)
-        if is_new: self._last,self._graphed = (steps,{}),False
-        step,vals = self._last
-        self._purge = None if ours else step if vals or not step else step+1
+        if self._dir is None: self._dir = Path('runs')/_new_dir(self.learn.path/'runs').name
+        self.log_dir,ours = self.learn.path/self._dir,self._is_ours and self._last[0]<=self._step
+        is_new = self._take_up(ours)
+        step,pts = self._last
         for o in ['', *(o for o in self._loaders if not ours and _has_log(self.log_dir/o))]: self._open(o)  # other folders may be others' runs
         self._is_ours,self.now = True,time.time()
-        if vals and not ours: self._add(vals, step)
+        if self._purge==step: self._add(pts, step)
         self._began(is_new)
         with self._guarded(): self.flush()  # what it doesn't write is kept
 
-    def _open(self, run=''):
-        "The writer of a folder"
-        if self._writers and not self.log_dir.is_dir(): raise FileNotFoundError(f'{self.log_dir} was removed')
-        if run not in self._writers:
-            folder = self.log_dir/run
-            self._writers[run] = _writer(folder, self._purge if _has_log(folder) else None)
-        return self._writers[run]
-
     def log_metrics(self, metrics, step):
-        self._last = step,(self._last[1] if self._last[0]==step else {})|metrics
-        self._add(metrics, step)
-    def _add(self, metrics, step):
-        own = {k:f'{o.name}/{k}' for o in self.learn.cbs for k in getattr(o, 'epoch_columns', ())}
-        for k,v in metrics.items():
-            run,tags = ('',[own[k]]) if k in own else _places(k, self._loaders, self.hypers)
-            for o in tags: self._open(run).add_scalar(o, v, step, self.now)
+        if self.is_point: pts = [['', f'optimizer/{k}' if k.split('/')[0] in self.hypers else k, v] for k,v in metrics.items()]
+        else:
+            place = _rows_places(self.learn, self._loaders)
+            pts = [[run, tag, v] for k,v in metrics.items() for run,tags in [place(k)] for tag in tags]
+        self._last = step,[*(self._last[1] if self._last[0]==step else []), *pts]
+        self._add(pts, step)
     def flush(self):
         self._open()
         for o in self._writers.values(): o.flush()
@@ -129,28 +124,49 @@ class _RunLog(Logger):
         with ExitStack() as todo:
             for o in self._writers.values(): todo.callback(o.close)
             self._ended(self._open())
-
-# %% ../nbs/19_tensorboard.ipynb #9b6afdfe
-class _GoingOn(_RunLog):
-    "A `_RunLog` that a checkpoint can take up"
     def state_dict(self):
-        sd = super().state_dict() | dict(step=self._last[0], last=dict(self._last[1]), loaders=list(self._loaders), unit=self.unit, graphed=self._graphed)
-        return sd | ({'log_dir':str(self.log_dir)} if self._is_new and self.log_dir else {})
+        res = super().state_dict()  # which writes points
+        step,pts = self._last if not self._begun or self._last[0]==self._step else (self._step, [])
+        sd = dict(step=step, points=[list(o) for o in pts], loaders=list(self._loaders), unit=self.unit, graphed=self._graphed)
+        return res | sd | ({'log_dir':self._dir.as_posix()} if self._is_new and self._dir else {})
     def load_state_dict(self, sd):
         super().load_state_dict(sd)
         if self._begun or 'step' not in sd: return
         if (unit := sd.get('unit', 'steps'))!=self.unit: raise ValueError(f'unit is {self.unit!r}, and the log to go on with has {unit!r}')
-        last,self._last = self._last,(sd['step'], dict(sd['last']))
+        self._last,self._is_ours = (sd['step'], [list(o) for o in sd.get('points', [])]),False
         self._loaders,self._graphed = list(sd.get('loaders', self._loaders)),sd.get('graphed', False)
-        self._is_ours = self._is_ours and last==self._last
-        if self._is_new and 'log_dir' in sd: self.log_dir = Path(sd['log_dir'])
+        if self._is_new and 'log_dir' in sd: self._dir = Path(sd['log_dir'])
 
-# %% ../nbs/19_tensorboard.ipynb #9064f619
-class TensorBoardCallback(_GoingOn):
+# %% ../nbs/19_tensorboard.ipynb #2e1442e2
+@patch
+def _take_up(self:_RunLog, ours):
+    "Find out where the log begins or goes on: in a new run, which is returned, or in one that this callback has left or not"
+    is_new = not ours and not (self._resumed and self._last[0])
+    if is_new: self._last,self._graphed = (self._step,[]),False
+    step,pts = self._last
+    is_over = any(o[:2]==['','loss/epoch'] for o in pts) or is_new and step
+    self._purge = None if ours else step+1 if is_over else step
+    return is_new
+
+@patch
+def _open(self:_RunLog, run=''):
+    "The writer of a folder"
+    if self._writers and not self.log_dir.is_dir(): raise FileNotFoundError(f'{self.log_dir} was removed')
+    if run not in self._writers:
+        folder = self.log_dir/run
+        self._writers[run] = _writer(folder, self._purge if _has_log(folder) else None)
+    return self._writers[run]
+
+@patch
+def _add(self:_RunLog, pts, step):
+    for run,tag,v in pts: self._open(run).add_scalar(tag, v, step, self.now)
+
+# %% ../nbs/19_tensorboard.ipynb #70f82b98
+class TensorBoardCallback(_RunLog):
     "Log a run to TensorBoard: losses, metrics, hyper-parameters, the model's graph, examples, and if asked norms, histograms and embeddings"
     hypers = 'lr','mom','wd'
     def __init__(self,
-        log_dir=None, # Folder of this run; None for one in `learn.path/'runs'`, named after the time
+        log_dir=None, # Folder of this run, below `learn.path` unless it is absolute; None for one in `runs` there, named after the time
         every_steps:int=10, # Optimizer steps between points of `loss` and `optimizer/…`: more points cost more time
         block:int=100, # Points to write at once: for each block, the device is waited for
         unit:str='steps', # The x axis: optimizer 'steps', or 'samples'
@@ -169,7 +185,11 @@ class TensorBoardCallback(_GoingOn):
         for k,v in dict(norms_every_steps=norms_every_steps, histograms_every_steps=histograms_every_steps).items():
             if v is not None: _check_whole(k, v)
         self.examples,self.examples_every_epochs = _check_whole('examples', examples, 0),_check_whole('examples_every_epochs', examples_every_epochs)
-        self.log_dir,self._is_new = None if log_dir is None else Path(log_dir),log_dir is None
+        for k,v,ok,rule in (('embed', embed, isinstance(embed, nn.Module), 'a module of the model'), ('show', show, callable(show), 'a function show(x, y, pred)'),
+            ('hparams', hparams, isinstance(hparams, Mapping), 'a dict of numbers and words')):
+            if v is not None and not ok: raise TypeError(f'{k} is {v!r}: it must be {rule}')
+        self.log_dir = self._dir = None if log_dir is None else Path(log_dir)
+        self._is_new = log_dir is None
         self.unit,self.norms_every_steps,self.histograms_every_steps = unit,norms_every_steps,histograms_every_steps
         self.graph,self.hparams,self.show,self.embed,self.n_embed = graph,dict(hparams or {}),show,embed,_check_whole('n_embed', n_embed)
         self._writers,self._loaders,self._spent,self._at_start,self._points_of = {},['valid'],{},{},None
@@ -180,7 +200,7 @@ class TensorBoardCallback(_GoingOn):
         return self._writers.get('')
     _step = property(lambda self: getattr(self.learn.count, 'opt_steps' if self.unit=='steps' else 'samples'))
 
-# %% ../nbs/19_tensorboard.ipynb #9149fa24
+# %% ../nbs/19_tensorboard.ipynb #4acf23b9
 @patch
 def _began(self:TensorBoardCallback, is_new):
     if is_new: self._begin_hparams()
@@ -192,7 +212,10 @@ def _began(self:TensorBoardCallback, is_new):
 def _ended(self:TensorBoardCallback, writer):
     if self._points_of:
         with self._guarded(Exception): self._write_embeddings(writer)
-    if self.learn.exception is None: _end_hparams(writer)
+    if self.learn.exception is None:
+        from tensorboard.plugins.hparams import api_pb2, metadata, plugin_data_pb2
+        end = plugin_data_pb2.SessionEndInfo(status=api_pb2.STATUS_SUCCESS, end_time_secs=time.time())
+        writer.file_writer.add_summary(_hparams(metadata.SESSION_END_INFO_TAG, session_end_info=end))
 
 @patch
 def cleanup_fit(self:TensorBoardCallback):
@@ -409,13 +432,6 @@ def _hparams(tag, **content):
     meta = SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name=metadata.PLUGIN_NAME, content=data))
     return Summary(value=[Summary.Value(tag=tag, metadata=meta, tensor=metadata.NULL_TENSOR)])
 
-# %% ../nbs/19_tensorboard.ipynb #902d13a2
-def _end_hparams(writer):
-    "Tell that the run ended well"
-    from tensorboard.plugins.hparams import api_pb2, metadata, plugin_data_pb2
-    end = plugin_data_pb2.SessionEndInfo(status=api_pb2.STATUS_SUCCESS, end_time_secs=time.time())
-    writer.file_writer.add_summary(_hparams(metadata.SESSION_END_INFO_TAG, session_end_info=end))
-
 # %% ../nbs/19_tensorboard.ipynb #30332081
 class _OfValidation(_Helper): order,run_train = 1000,False
 
@@ -448,28 +464,45 @@ def before_validate(self:TensorBoardCallback):
 def cleanup_validate(self:TensorBoardCallback):
     if self.learn.phases['evaluate'] not in self.learn.open: self._remove_helpers(_OfValidation)
 
-# %% ../nbs/19_tensorboard.ipynb #41935167
+# %% ../nbs/19_tensorboard.ipynb #6d28af63
 @patch
 def _write_examples(self:TensorBoardCallback, xb, yb, pred):
-    learn,lf = self.learn,self.learn.loss_func
+    lf,x,targs = self.learn.loss_func,*_split(xb, yb)
     preds = _bare(getattr(lf, 'activation', lambda o: o)(pred))
-    decoded = _bare(getattr(lf, 'decodes', lambda o: o)(preds))
-    targs,vocab = detuplify(yb),_vocab(learn, learn.dl)
-    items = Interpretation(preds, targs, None, _decide(lf, preds, decoded, targs), partial(_at, detuplify(xb)), vocab)
+    decoded = _decided(lf, preds, _bare(getattr(lf, 'decodes', lambda o: o)(preds)), targs)
+    items = Interpretation(preds, targs, None, decoded, partial(_at, x), _vocab(self.learn, self.learn.dl))
     n = min(self.examples, len(items))
     seen = [_seen(items, i) if self.show is None else self.show(items.inputs(i), _at(items.targs, i), _at(items.decoded, i)) for i in range(n)]
     if all(isinstance(o, str) for o in seen): return self._open('valid').add_text('predictions', _table(seen, self.show is None), self._step)
     tiles = [_tile(o, *(_caption(items, i) if self.show is None else (None, False))) for i,o in enumerate(seen)]
     self._open('valid').add_image('predictions', _sheet(tiles), self._step, dataformats='HWC')
 
-# %% ../nbs/19_tensorboard.ipynb #d8727f7c
+# %% ../nbs/19_tensorboard.ipynb #7d393b26
+def _split(xb, yb):
+    "The input to show, and the targets"
+    x,y = detuplify(xb),detuplify(yb)
+    if not isinstance(x, Mapping): return x,y
+    return next((x[k] for k in ('input_ids','pixel_values') if k in x), x),x.get('labels') if y is None else y
+
+def _decided(lf, preds, decoded, targs):
+    is_last = (not hasattr(lf, 'decodes') and isinstance(preds, Tensor) and isinstance(targs, Tensor) and not targs.is_floating_point()
+        and preds.shape[:-1]==targs.shape and preds.shape[:1]+preds.shape[2:]!=targs.shape)
+    return preds.argmax(-1) if is_last else _decide(lf, preds, decoded, targs)
+
+def _brief(v, vocab):
+    "A value in a few characters, the first ones of a vector"
+    if not isinstance(v, Tensor) or v.dim()!=1 or v.dtype==torch.bool: return _text(v, vocab)
+    return ', '.join(_text(o, vocab) for o in v[:8]) + ', …'*(len(v)>8)
+
+# %% ../nbs/19_tensorboard.ipynb #d389a7b9
 def _seen(items, i):
     "What is seen of item `i`: images side by side, or a row of a table"
     x,t,d = items.inputs(i),_at(items.targs, i),_at(items.decoded, i)
     if _is_image(x): return [x, *(o for o in (t, d) if _is_image(o) or isinstance(o, Tensor) and o.shape==x.shape[1:])]
-    pred,targ,_ = items._words(i)
-    words = _text(x) if not isinstance(x, Tensor) or x.dim()!=1 else ', '.join(_text(o) for o in x[:8]) + ', …'*(len(x)>8)
-    return ' | '.join(o.replace('|', '\\|') for o in (words, '' if targ is None else targ, f'**{pred}**' if items._is_wrong(i) else pred))
+    if isinstance(d, Tensor) and isinstance(t, Tensor) and d.dtype==torch.bool: t = t.bool()  # several labels: targets are floats for the loss
+    pred = _brief(d, items.vocab)
+    words = _brief(x, None),'' if t is None else _brief(t, items.vocab),f'**{pred}**' if items._is_wrong(i) else pred
+    return ' | '.join(o.replace('|', '\\|') for o in words)
 
 def _caption(items, i):
     pred,targ,_ = items._words(i)
@@ -514,35 +547,37 @@ def _sheet(tiles, gap=6):
     for i,o in enumerate(tiles): res.paste(o, (gap+i%cols*w, gap+i//cols*h))
     return np.asarray(res)
 
-# %% ../nbs/19_tensorboard.ipynb #7fba66a2
+# %% ../nbs/19_tensorboard.ipynb #bca47a16
 class _Embeddings(_OfValidation):
     _outs,_ys,_hook = (),(),None
     def before_batch(self):
-        if sum(map(len, self._outs))<self.log.n_embed: self._hook = Hook(self.log.embed, lambda m, inp, out: _tensors(out)[0])
+        if sum(map(len, self._outs))<self.log.n_embed: self._hook = Hook(self.log.embed, lambda m, inp, out: next(iter(_tensors(out)), None))
     def after_batch(self):
         hook = self._hook
         if hook is None or hook.stored is None or not self.learn.bs: return
-        self._outs,self._ys = [*self._outs, hook.stored.flatten(1).float()],[*self._ys, detuplify(self.learn.yb)]
+        with self.log._guarded(Exception):
+            self._outs,self._ys = [*self._outs, hook.stored.reshape(len(hook.stored), -1).float()],[*self._ys, _split(self.learn.xb, self.learn.yb)[1]]
     def cleanup_batch(self):
         if self._hook: self._hook.remove()
         self._hook = None
     def after_validate(self):
         n,log,vocab = self.log.n_embed,self.log,_vocab(self.learn, self.learn.dl)
         if not self._outs: return
-        words = [_text(_at(y, i), vocab) for y,o in zip(self._ys, self._outs, strict=True) for i in range(len(o))]
-        log._points_of = torch.cat(self._outs)[:n].cpu(),words[:n],log._step
+        with log._guarded(Exception):  # outputs of different widths, for one, are no points of one space
+            words = [_text(_at(y, i), vocab) for y,o in zip(self._ys, self._outs, strict=True) for i in range(len(o))]
+            log._points_of = torch.cat(self._outs)[:n].cpu(),words[:n],log._step
 
 @patch
 def _write_embeddings(self:TensorBoardCallback, writer):
     (points,words,step),self._points_of = self._points_of,None
     writer.add_embedding(points, metadata=words, global_step=step, tag='embeddings')
 
-# %% ../nbs/19_tensorboard.ipynb #ffca3c27
+# %% ../nbs/19_tensorboard.ipynb #1342aa3a
 @patch
 def _timings(self:TensorBoardCallback):
     "Seconds until now, by phase and by callback"
     tracer = next((o for o in self.learn.cbs if isinstance(o, Tracer) and o.run), None)
-    if tracer is None or not hasattr(tracer, 'totals'): return {}
+    if tracer is None: return {}
     res = {f'time/phases/{k}':secs for k,(_,secs) in tracer.phases().items() if k not in ('fit','epoch')}  # which aren't over yet
     for o in tracer.totals():
         if o['callback'][0]=='_': continue
@@ -555,23 +590,35 @@ def _row(self:TensorBoardCallback):
     was,self._spent = self._spent,self._timings()
     return Logger._row(self) | {k:v-was.get(k, 0.) for k,v in self._spent.items() if v>was.get(k, 0.)}
 
-# %% ../nbs/19_tensorboard.ipynb #7312b2b5
+# %% ../nbs/19_tensorboard.ipynb #6d037892
 def read_tensorboard(
     log_dir # Folder of a run
 )->dict: # Lists of (step, value) by name: `loss` and `lr` of steps, the recorder's `train_loss`, `valid_loss` and metrics, and the rest
     "Read the curves that a `TensorBoardCallback` wrote"
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-    log_dir,res = Path(log_dir),{}
+    log_dir,res,both = Path(log_dir),{},set()
     for run in ('', *_runs(log_dir)):
-        acc = EventAccumulator(str(log_dir/run), size_guidance=dict(scalars=0)).Reload()
-        for tag in acc.Tags()['scalars']:
+        with _silent('tensorboard'):  # which would tell of each time that the run went on
+            acc = EventAccumulator(str(log_dir/run), size_guidance=dict(scalars=0)).Reload()
+        tags = acc.Tags()['scalars']
+        if not run: both = {o for o in tags if o.startswith('metrics/')}
+        for tag in tags:
             pts = [(o.step, o.value) for o in acc.Scalars(tag)]
-            if pts and (name := _read_name(run, tag)): res[name] = pts
-    return {f'valid_{k}' if k!='loss' and f'train_{k}' in res else k:v for k,v in res.items()}
+            if pts and (name := _read_name(run, tag, both)): res[tag if name in res else name] = pts
+    return res
 
-def _read_name(run, tag):
+def _read_name(run, tag, both):
     what = tag.removeprefix('metrics/')
     if tag=='loss': return f'{run}_loss' if run else 'loss'
     if tag=='loss/epoch': return None if run else 'train_loss'
-    if tag!=what: return what if run=='valid' else f'{run or "train"}_{what}'
+    if tag!=what: return what if run=='valid' and tag not in both else f'{run or "train"}_{what}'
     return tag.removeprefix('optimizer/')
+
+@contextmanager
+def _silent(name):
+    "Hear nothing but errors of the logger `name`, inside a `with` block"
+    log = logging.getLogger(name)
+    before = log.level
+    log.setLevel(logging.ERROR)
+    try: yield
+    finally: log.setLevel(before)

@@ -7,9 +7,10 @@ Docs: https://learnloop.github.io/learnloop/throughput.html.md"""
 # %% auto #0
 __all__ = ['Throughput']
 
-# %% ../nbs/48_throughput.ipynb #55d19c0b
+# %% ../nbs/48_throughput.ipynb #5b03971e
 import math, sys, torch, warnings
 from collections import deque, namedtuple
+from numbers import Real
 from time import perf_counter
 from fastcore.basics import patch
 from .callback import Callback
@@ -48,21 +49,21 @@ class _Clock:
     def got(self):
         if self.begun is not None: self.wait += self.read()-self.asked
 
-# %% ../nbs/48_throughput.ipynb #1c858db8
+# %% ../nbs/48_throughput.ipynb #970b9396
 class Throughput(Callback):
     "Measure samples and optimizer steps a second, the share of waiting for data, and memory"
     order,run_train,safe_in_evaluate = -math.inf,False,True  # the first to hear of a batch; inside batches, only validation counts
     names = 'samples_per_sec', 'batches_per_sec', 'steps_per_sec', 'data_wait', 'valid_samples_per_sec', 'peak_memory_mb'
-    epoch_columns = ()
     def __init__(self,
         window:int=100, # Batches that the attributes look back on: enough to even out the noise, few enough to see a change
-        columns=('samples_per_sec', 'steps_per_sec', 'data_wait', 'peak_memory_mb'), # Columns of the table of epochs, and of loggers
+        columns=('samples_per_sec', 'data_wait'), # Columns of the table of epochs, and of loggers
         warn_above:float|None=.5 # Share of waiting that is worth a warning, in an epoch with more than 5 s of training; None for no warning
     ):
+        if not isinstance(columns, str|list|tuple): raise TypeError(f'Throughput: columns is {columns!r}: it must be a list of names, of {", ".join(self.names)}')
         self.epoch_columns = [columns] if isinstance(columns, str) else list(columns)
         for o in self.epoch_columns:
             if o not in self.names: raise ValueError(f'Throughput: unknown column {o!r}{did_you_mean(o, self.names)}; there are {", ".join(self.names)}')
-        if warn_above is not None and not 0<=warn_above<=1: raise ValueError(f'Throughput: warn_above is {warn_above!r}: it must be a share, from 0 to 1')
+        if warn_above is not None and not (isinstance(warn_above, Real) and 0<=warn_above<=1): raise ValueError(f'Throughput: warn_above is {warn_above!r}: it must be a share, from 0 to 1')
         self.window,self.warn_above = _check_whole('Throughput: window', window),warn_above
         self._warned,self._clock = False,None
         self._clear()
@@ -82,10 +83,10 @@ class Throughput(Callback):
     def cleanup_evaluate(self):
         if self._clock: self._clock.release()
 
-# %% ../nbs/48_throughput.ipynb #4c6125a7
+# %% ../nbs/48_throughput.ipynb #f7f1a1ac
 class _Asks(Callback):
     order = math.inf
-    def __init__(self, to): self.to = to
+    def __init__(self, to): self.to,self.name = to,f'_asks_of_{to.name}'
     def before_fetch(self):
         if self.learn.training: self.to._clock.ask(self.learn.count)
 
@@ -99,7 +100,7 @@ def before_fit(self:Throughput):
 @patch
 def cleanup_fit(self:Throughput):
     self._clock = None
-    self.learn.remove_cb(_Asks)
+    self.learn.remove_cbs([o for o in self.learn.cbs if isinstance(o, _Asks) and o.to is self])
 
 # %% ../nbs/48_throughput.ipynb #ef9112e3
 @patch
@@ -120,15 +121,15 @@ def _wait_for(device):
     mod = getattr(torch, device.type, None)
     if hasattr(mod, 'synchronize'): mod.synchronize(*[device]*(device.type!='mps'))  # where there is but one
 
-# %% ../nbs/48_throughput.ipynb #bd497207
+# %% ../nbs/48_throughput.ipynb #c5d9bf60
 @patch
 def cleanup_train(self:Throughput): self.after_train()  # which didn't come if an outer phase was cancelled
 
 @patch
 def _publish(self:Throughput):
     vals = {k:v for k in self.epoch_columns if (v := self._now.get(k)) is not None}
-    # six decimals of a large number would only be noise
-    if hasattr(self.learn, 'recorder'): self.learn.recorder.row |= {k:round(v) if v>=100 else v for k,v in vals.items()}
+    # more decimals would only be noise
+    if hasattr(self.learn, 'recorder'): self.learn.recorder.row |= {k:round(v) if v>=100 else round(v, 2) for k,v in vals.items()}
 
 # %% ../nbs/48_throughput.ipynb #b8b94d00
 @patch

@@ -704,15 +704,21 @@ def _sorted(self:Trace, lanes):
 @patch
 def _bar(self:Trace, start, end, label): return (start-self._t0)/1e9, ((self._end() if end is None else end)-start)/1e9, label
 
-# %% ../nbs/15_trace.ipynb #46906d69
+# %% ../nbs/15_trace.ipynb #2aab99c1
 _TID = 10**9  # of no thread
+
+def _us(ns):
+    "`ns` in microseconds, as a number that is `ns` again if it is made so, rounded or cut off: else slices would overlap, and Perfetto drops such"
+    us = ns/1e3
+    while int(us*1e3)<ns: us = math.nextafter(us, math.inf)
+    return us
 
 @patch
 def _slices(self:Trace):
     "Events of the Chrome format, in microseconds since the trace began"
     def _one(name, cat, start, ns, at, **args):
         args |= {k:v for k,v in (('epoch', at.epoch), ('iter', at.iter)) if v is not None}
-        return dict(name=name, cat=cat, ph='X', ts=(start-self._t0)/1e3, dur=max(ns, 0)/1e3, pid=os.getpid(), tid=_TID, args=args)
+        return dict(name=name, cat=cat, ph='X', ts=_us(start-self._t0), dur=_us(max(ns, 0)), pid=os.getpid(), tid=_TID, args=args)
     for o in self._spans():
         if not o.state: continue
         out = dict(outcome=o.outcome) if o.end else dict(open=True)
@@ -725,6 +731,7 @@ def _slices(self:Trace):
         where = {k:v for k,v in (('epoch', o.epoch), ('iter', o.iter)) if v is not None}
         yield dict(name=_said(o, where=False), cat='raised', ph='i', s='t', ts=o.start*1e6, pid=os.getpid(), tid=_TID, args=where)
 
+# %% ../nbs/15_trace.ipynb #9807f9a9
 @patch
 def save(self:Trace,
     path # `run.json`, or `run.json.gz` to have it compressed; not below `learn.path`, as a trace has no learner
@@ -744,7 +751,7 @@ def save(self:Trace,
     finally: tmp.unlink(missing_ok=True)
     return path
 
-# %% ../nbs/15_trace.ipynb #0abfc01e
+# %% ../nbs/15_trace.ipynb #5b19f373
 @patch
 def _profile(self:Tracer, start):
     if start==self._profiling: return
@@ -770,9 +777,9 @@ def _profile_events(self:Trace):
     if not self._exported: return {}
     res = json.loads(zlib.decompress(self._exported))
     start = self._t0+self._unix  # torch counts from another time; numbers of its size would be rounded, and slices overlap
-    shift = (start-res.get('baseTimeNanoseconds', 0))/1e3
+    shift = start-res.get('baseTimeNanoseconds', 0)
     for o in res['traceEvents']:
-        if 'ts' in o: o['ts'] = round(o['ts']-shift, 3)
+        if 'ts' in o: o['ts'] = _us(round(o['ts']*1e3)-shift)
     return res | dict(baseTimeNanoseconds=start)
 
 # %% ../nbs/15_trace.ipynb #2ed1a78e

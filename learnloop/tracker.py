@@ -112,7 +112,7 @@ def _take(self:TrackerCallback, v):
     if self.new_best: self.best = v
     self.act(v)
 
-# %% ../nbs/41_tracker.ipynb #dc56d3d2
+# %% ../nbs/41_tracker.ipynb #74c46e4a
 @patch(as_prop=True)
 def _what(self:TrackerCallback):
     "What is monitored, for messages"
@@ -123,7 +123,7 @@ def _check_recorder(cb):
 
 def _check_monitor(cb):
     _check_recorder(cb)
-    names = [*cb.learn.recorder.columns, *(o for c in cb.learn.cbs for o in getattr(c, 'provides', ()))]
+    names = [*cb.learn.recorder.columns, *(o for c in cb.learn.cbs for o in c.provides)]
     if callable(cb.monitor) or cb.monitor in names: return
     why = '' if cb.learn.dls.valid is not None else ' (no validation loader)'
     raise ValueError(f'{cb.label}: unknown monitor {cb.monitor!r}{did_you_mean(cb.monitor, names)}; there are {", ".join(names)}{why}')

@@ -44,6 +44,17 @@ def test_long_lines_keep_their_extremes(n):
         for (x,_),i in ((top, n//3), (low, 2*n//3)): assert (x-left)/(right-left)==pytest.approx(i/(n-1), abs=.002)
         assert 'lowest -9 at' in said(svg) and 'highest 9 at' in said(svg) and f'first {ys[0]:.4g}, last {ys[-1]:.4g}' in said(svg)
 
+@pytest.mark.parametrize('log', [False, True])
+@pytest.mark.parametrize('x', ['', 'batch'])
+def test_what_went_wrong_is_there_to_see(x, log):
+    ys = [1., *[math.nan]*18, -math.inf]
+    svg = line_chart({'train':(range(20), ys), 'valid':([0,19], [2.,None])}, x=x, log=log, width=400)
+    told, = (o for o in parse(svg).iter(f'{NS}text') if 'Not drawn' in o.text)
+    assert told.text==f'Not drawn, as NaN or infinite{" or 0 and less"*log}: train 19 of 20'
+    assert all(float(o.get('y'))<float(told.get('y'))-11 for o in parse(svg).iter(f'{NS}text') if o is not told and o.text!=told.text and not o.get('transform'))
+    assert not any('Not drawn' in o for o in texts(line_chart({'a':([0,1], [None,1.])}))), 'there was nothing to draw'
+    for o in ({'a':([0,1], [math.nan]*2)}, {'x'*200:([0,1], [math.inf]*2)}): assert any('Not drawn' in t for t in texts(line_chart(o, width=300)))
+
 BAD = [None, math.nan, math.inf, -math.inf, 1e308, -1e308]
 @pytest.mark.parametrize('log', [False, True])
 @pytest.mark.parametrize('bad', BAD)

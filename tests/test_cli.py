@@ -244,9 +244,17 @@ def test_trace(run, left):
     code,out,err = run('trace', left/'trace.json.gz')
     assert (code,err,out)==(0, '', f"{learnloop.load_trace(left/'trace.json.gz')}\n") and 'recorder' in out
 
+def test_trace_in_a_terminal_without_such_letters(left):
+    "A question mark is better than a traceback"
+    learn = learnloop.synth_learner(cbs=[learnloop.Tracer(), learnloop.Callback(name='café', after_batch=lambda learn: None)])
+    with learn.no_logging(), learn.no_bar(): learn.fit(1)
+    env = {k:v for k,v in os.environ.items() if k not in ('PYTHONUTF8', 'LC_ALL')} | dict(PYTHONIOENCODING='ascii')
+    out = subprocess.run([sys.executable, '-m', 'learnloop', 'trace', learn.trace.save(left/'odd.json')], capture_output=True, timeout=TIMEOUT, env=env)
+    assert out.returncode==0 and out.stderr==b'' and b'caf?' in out.stdout
+
 @pytest.mark.parametrize('args,msg', [
     ('report nowhere', 'no folder nowhere'), ('report {}/file', 'is a file'), ('report {}/empty', 'nothing to report'), ('report {} -o {}/empty', 'is a folder'),
-    ('report {} -o {}/file/x.html', '/file'), ('trace nowhere', "'nowhere'"), ('trace {}', 'is a folder'), ('trace {}/file', 'is no trace'),
+    ('report {} -o {}/file/x.html', '/file is a file'), ('trace nowhere', "'nowhere'"), ('trace {}', 'is a folder'), ('trace {}/file', 'is no trace'),
     ('trace {}/history.csv', 'is no trace')])
 def test_what_cannot_be_read_is_one_line(args, msg, run, left):
     code,out,err = run(*(o.format(left) for o in args.split()))

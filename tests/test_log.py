@@ -83,6 +83,13 @@ def test_numbers_alone_are_handed_on():
     got = log_mod._numbers(vals)
     assert [*got]==['a', 'e', 'f', 'g'] and [type(o) for o in got.values()]==[float, int, int, float]
 
+def test_points_are_told_from_rows():
+    class Kinds(Notes):
+        def log_metrics(self, metrics, step): self.told.append((step, self.is_point))
+    cb = Kinds(every_steps=1)
+    learner(cb, [ValidateCallback(every_steps=2)]).fit(1)
+    assert [o for o in cb.told if type(o) is tuple]==[(1, True), (2, True), (2, False), (3, True), (3, False)]
+
 def test_bad_arguments():
     for kw in (dict(every_steps=0), dict(every_steps=.5), dict(block=0)):
         with pytest.raises(ValueError, match=f'{[*kw][0]} is'): CSVLogger(**kw)
@@ -182,6 +189,15 @@ def test_names_with_commas_and_an_epoch_without_numbers(tmp_path):
     learner(CSVLogger(tmp_path/'a.csv'), [Callback(before_epoch=on(event.before_epoch, once=1)(skip))], metrics=metric).fit(2)
     got, = rows(tmp_path/'a.csv')
     assert got['epoch']==1 and math.isnan(got['a,"b"'])
+
+def test_a_name_in_two_lines_is_refused(tmp_path):
+    metric = lambda pred, y: torch.tensor(1.)
+    metric.__name__ = 'a\nb'
+    learn = learner(CSVLogger(tmp_path/'a.csv'), metrics=metric)
+    with pytest.raises(ValueError, match=r"there is a column 'a\\nb', and a line break would break the file"): learn.fit(1)
+    assert learn.count.batches==0 and not (tmp_path/'a.csv').exists()
+    learner(JSONLogger(tmp_path/'a.jsonl'), metrics=metric).fit(1)
+    assert rows(tmp_path/'a.jsonl')[0]['a\nb']==1
 
 def test_read_log_needs_pandas(tmp_path, monkeypatch):
     learn = learner(CSVLogger('a.csv'), path=tmp_path)

@@ -1,5 +1,5 @@
 "What a fit shows in terminals, notebooks and pipes; that screen and logger are left as they were; and what a batch costs"
-import io, json, os, re, subprocess, sys, warnings
+import io, json, os, re, subprocess, sys, threading, warnings
 from itertools import count
 from threading import Timer
 from types import SimpleNamespace
@@ -295,6 +295,13 @@ def test_notebook_evaluation_vanishes_and_interrupt_leaves_the_table(clock, note
     with pytest.raises(KeyboardInterrupt): learn.fit(2)
     assert 'progress' not in states(notebook)[-1] and '<tr>' in states(notebook)[-1]
 
+def test_notebook_evaluation_that_is_over_soon_leaves_no_output(clock, notebook):
+    clock.step = .01
+    learn = learner()
+    learn.validate()
+    learn.get_preds()
+    assert notebook==[]
+
 def test_notebook_escapes_names_and_needs_no_length(clock, notebook):
     def f(pred, y): return (pred-y).mean()
     f.__name__ = '<b>&'
@@ -311,6 +318,41 @@ def test_notebook_shows_a_fit_within_below_until_the_next(clock, notebook):
     assert tables==sorted(tables) and tables[-1]==2, 'what was there stays'
     assert max(o.count('<progress') for o in shown)==2 and '<progress' not in shown[-1]
     assert shown[-1].count('<tr>')==6 and states(notebook, 'text/plain')[-1].count('\n  epoch')==1
+
+def two_threads():
+    "Fit in two threads; the one that began first ends first"
+    begun,ended,errors = threading.Event(),threading.Event(),[]
+    def first(cb):
+        if cb.learn.iter==1: assert begun.wait(TIMEOUT)
+    def second(cb):
+        if cb.learn.iter: return
+        begun.set()
+        assert ended.wait(TIMEOUT)
+    def fit(look):
+        try: learner([Callback(after_batch=look, name='look')]).fit(2)
+        except BaseException as e: errors.append(e)
+    ts = [threading.Thread(target=fit, args=[o]) for o in (first, second)]
+    ts[0].start()
+    while not progress._open and ts[0].is_alive(): ts[0].join(.01)
+    ts[1].start()
+    ts[0].join(TIMEOUT)
+    ended.set()
+    ts[1].join(TIMEOUT)
+    assert not errors and progress._open==[]
+
+@pytest.mark.parametrize('step', [0., 1.])
+def test_fits_in_two_threads_of_a_notebook(step, clock, notebook, monkeypatch):
+    "Rows that wait for the next drawing, where no time goes by, are shown at the end"
+    monkeypatch.setattr(progress, 'perf_counter', Clock(step))
+    two_threads()
+    assert states(notebook)[-1].count('<tr>')==6 and '<progress' not in states(notebook)[-1]
+
+def test_fits_in_two_threads_of_a_terminal(clock, monkeypatch, capsys):
+    made = []
+    monkeypatch.setattr(progress, '_Terminal', lambda: made.append(Screen()) or made[-1])
+    monkeypatch.setattr(progress, '_is_tty', lambda f: True)
+    two_threads()
+    assert len(made)==1 and len(made[0].lines)==3 and len(capsys.readouterr().out.splitlines())==3
 
 def test_notebook_draws_ten_times_a_second_at_most(clock, notebook, monkeypatch):
     now = [0.]
@@ -443,6 +485,45 @@ def test_rate_counts_from_where_a_run_goes_on(screens, clock, monkeypatch):
     learn.fit(1)
     assert begin and all(o[3].split()[2]=='25/s' for o in screens[0].drawn if o[1]>20) and len(screens[0].drawn)>5
     assert screens[0].drawn[-1][1]>50
+
+def left(screen):
+    "Seconds left, at each drawing; None where there is nothing to go by"
+    texts = [o[3].partition('<')[2] for o, in screen.above]
+    return [int(o[:2])*60+int(o[3:]) if o else None for o in texts]
+
+@pytest.mark.parametrize('train', [Unsized(TRAIN*10), TRAIN*10], ids=['unsized','sized'])
+def test_time_left_falls_while_time_goes_by(train, screens, clock):
+    clock.step = 0.
+    def later(cb): clock.now += 1
+    learn = learner([cb := Callback(after_batch=later, name='later')], dls=(train, VALID*10))
+    cb.order = -20
+    learn.fit(3)
+    secs = left(screens[0])
+    assert len(secs)>100 and secs[-1]<=3
+    n = len(secs)//3
+    if isinstance(train, Unsized): assert set(secs[:n])=={None}
+    for i in range(3):
+        part = [o for o in secs[i*n+1:(i+1)*n] if o is not None]
+        falls = part if isinstance(train, Unsized) else part[-20:]  # the validation, in an epoch that has a length
+        assert falls==sorted(falls, reverse=True), f'epoch {i}'
+
+def test_rows_of_a_fit_within_are_set_off(clock, capsys):
+    def inner(cb): learner().fit(1)
+    learner([Callback(before_train=inner)]).fit(1)
+    out = capsys.readouterr().out.splitlines()
+    assert [len(o)-len(o.lstrip()) for o in out]==[0, 2, 6, 4], 'a title, a table of two lines within, the row'
+
+@pytest.mark.parametrize('plain', [True, False])
+def test_only_the_first_process_shows_something(plain, clock, monkeypatch, capsys):
+    monkeypatch.setattr(progress, '_is_tty', lambda f: True)
+    monkeypatch.setenv('RANK', '1')
+    learn = mk_learner([Recorder(), ProgressCallback(plain=plain), ShowGraph()])
+    learn.fit(1)
+    learn.validate()
+    assert capsys.readouterr().out=='' and learn.logger is print_row and progress._open==[]
+    learn.logger = (rows := []).append
+    learn.fit(1)
+    assert len(rows)==2, 'a logger of your own has its rows'
 
 def test_sanity_and_lr_find_say_what_they_are(screens):
     from learnloop import SanityCheck

@@ -111,3 +111,18 @@ def test_state_goes_round():
     r = Recorder()
     r.load_state_dict(learn.recorder.state_dict())
     assert r.state_dict()==learn.recorder.state_dict() and r.losses==learn.recorder.losses and str(r)==str(learn.recorder)
+
+def test_nobody_asks_the_learner_for_what_a_callback_lacks(tmp_path, monkeypatch):
+    "That would compare the name with all that the learner has, for each callback and point of a log"
+    from learnloop import CSVLogger, EarlyStoppingCallback, TensorBoardCallback, ValidateCallback, callback
+    asked,before = [],callback._Reader.__getattr__
+    monkeypatch.setattr(callback._Reader, '__getattr__', lambda self, k: asked.append(k) or before(self, k))
+    learn = mk(cbs=[CSVLogger(tmp_path/'a.csv'), TensorBoardCallback(tmp_path, every_steps=1), ValidateCallback(every_steps=2), EarlyStoppingCallback()])
+    fitted(learn)
+    assert not {'epoch_columns', 'provides'} & set(asked)
+
+def test_a_column_of_two_callbacks_is_there_once():
+    class Own(Callback): epoch_columns = ['own']
+    def put(cb): cb.learn.recorder.row['own'] = 3
+    learn = fitted(mk(cbs=[Own(after_train=put), Own('other')]))
+    assert learn.recorder.columns==['train_loss', 'valid_loss', 'accuracy', 'own'] and learn.recorder.values[0][3]==3

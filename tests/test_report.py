@@ -6,7 +6,7 @@ import pytest, torch
 from helpers import LR, TRAIN, VALID, check, mk_learner, mk_model, weights
 from learnloop import (Callback, CancelFitException, CancelStepException, CheckpointCallback, CSVLogger, DataLoaders, JSONLogger, Learner, SaveModelCallback,
     TensorBoardCallback, Tracer, synth_learner)
-from learnloop.report import KeepWarnings, _grouped, _png, report_from
+from learnloop.report import KeepWarnings, _brief, _grouped, _png, report_from
 from torch import nn
 from torch.nn import functional as F
 
@@ -96,7 +96,8 @@ def test_everything_that_was_there_is_in(tmp_path):
     page = read(learn.report('a/b/run.html', cbs=[saver, keep, saved], shapes=True, n_preds=3))
     assert page.rows('Warnings')[1:]==[['UserWarning', 'mind the <gap>', page.rows('Warnings')[1][2], '3']]
     assert page.rows('What was cancelled')[1]==['skip', 'CancelStepException', 'before_step', '3', 'epoch 0, batch 1', 'epoch 2, batch 1']
-    phases = {o[0]:o for o in page.rows('Time by phase')}
+    phases = {o[0].strip():o for o in page.rows('Time by phase')}
+    assert {'fit', *(3*i*'\xa0'+o for i,o in ((1,'epoch'), (2,'train'), (3,'batch')))}<={o[0] for o in page.rows('Time by phase')}
     assert phases['step'][1]=='30' and phases['fit'][3]=='100' and 'evaluate' not in phases, 'the predictions of the report are no part of the run'
     assert {'skip','recorder'}<={o[0] for o in page.rows('Time by callback')}
     best = min(learn.recorder.values, key=lambda o: o[1])
@@ -386,7 +387,60 @@ def test_a_trace(gz, tmp_path):
     learn.trace.save(tmp_path/f'trace.json{gz}')
     (tmp_path/'other.json').write_text('{"traceEvents": [{"name":"x","ph":"X","ts":0,"dur":1,"pid":0,"tid":0}]}')
     page = read(report_from(tmp_path))
-    assert f'Time: trace.json{gz}' in page.texts('h2') and {o[0]:o[1] for o in page.rows('Time by phase')}['step']=='20'
+    assert f'Time: trace.json{gz}' in page.texts('h2') and {o[0].strip():o[1] for o in page.rows('Time by phase')}['step']=='20'
+
+BAD = {'a.csv':b'epoch,step,valid_loss\n0,,1.0\n', 'b.csv':b'epoch,step,valid_loss\n0,1,"'+b'9'*200_000+b'"\n', 'c.jsonl':b'{"epoch":{},"step":[],"loss":1}\n',
+    'd.jsonl':b'['*100_000, 'e.json.gz':b'not gzip', 'f.csv':None, 'g.json':b'{"traceEvents":[{"args":{"name":"phases and callbacks"}}],"learnloop":{"format":1}}'}
+def test_one_damaged_file_is_no_reason_to_do_without_the_others(tmp_path):
+    fit(synth_learner(path=tmp_path), 2, cbs=CSVLogger())
+    for nm,data in BAD.items(): (tmp_path/nm).symlink_to('/nowhere') if data is None else (tmp_path/nm).write_bytes(data)
+    page = read(report_from(tmp_path))
+    assert page.texts('h2')==['History: history.csv', 'Not read'] and len(page.rows('Loss and'))==3
+    told = [o.removeprefix(f'{tmp_path}/').split(':')[0] for o in page.texts('li') if str(tmp_path) in o]
+    assert sorted(told)==sorted(BAD)
+    (tmp_path/'history.csv').unlink()
+    with pytest.raises(FileNotFoundError, match='nothing to report: no history.*; not read: .*a.csv: KeyError'): report_from(tmp_path)
+
+def test_a_history_that_a_spreadsheet_has_saved(tmp_path):
+    (tmp_path/'history.csv').write_bytes(b'\xef\xbb\xbfepoch,step,valid_loss\r\n0,10,.5\r\n')
+    assert read(report_from(tmp_path)).rows('Loss and')[1]==['0', '10', '0.5']
+
+def test_a_file_is_no_folder(tmp_path):
+    (tmp_path/'f').write_text('x')
+    for o in ('f/x.html', 'f/a/b/x.html'):
+        with pytest.raises(NotADirectoryError, match='f is a file, so .*x.html can.t be below it'): synth_learner(path=tmp_path).report(o)
+    assert (tmp_path/'f').read_text()=='x'
+
+def test_times_are_told_to_three_digits_and_helpers_are_one_row(tmp_path):
+    learn = fit(synth_learner(path=tmp_path, cbs=[t := Tracer()]))
+    for i,o in enumerate(('_one', '_two')):
+        total = t._total('after_batch', o)
+        total.n,total.ns = 3,1234+i
+    page = read(learn.report())
+    rows = {o[0]:o for o in page.rows('Time by callback')}
+    assert int(rows['learnloop itself'][1])>=6 and not [o for o in rows if o[0]=='_'] and float(rows['learnloop itself'][2])>0
+    assert all(float(o[2].replace(',', ''))>0 for k,o in rows.items() if k!='callback')
+    assert [_brief(o) for o in (12345.6789, 1.23456, .000123456, 0.)]==[12345.679, 1.235, .000123, 0.]
+    assert {o[1]['viewbox'].split()[2] for o in page.all('svg')}=={'400'}, 'letters of one size'
+
+def test_what_was_said_by_those_who_stopped_it(tmp_path):
+    def f(cb):
+        if cb.epoch==1: raise RuntimeError('the <loss> is gone')
+    learn = synth_learner(path=tmp_path, cbs=[Tracer(), Callback(before_train=f, name='f')])
+    with pytest.raises(RuntimeError): fit(learn)
+    head,row = read(learn.report()).rows('Errors')
+    assert (head[-1], row[-1])==('message of the last', 'the <loss> is gone')
+
+def test_groups_of_optimizers_can_be_told_apart(tmp_path):
+    learn = fit(Learner(DataLoaders(TRAIN, VALID), mk_model(), F.mse_loss, lr=LR, opt_func=torch.optim.AdamW, path=tmp_path), 1)
+    learn.set_hypers(wd=.1)
+    groups = [o.split(':')[0] for o in read(learn.report()).texts('li') if o.startswith('group')]
+    assert groups==['group 0', 'group 0, no decay']
+    model = nn.Sequential(nn.Linear(1, 2), nn.Linear(2, 1))
+    opts = dict(body=torch.optim.SGD(model[0].parameters(), .1), head=torch.optim.Adam(model[1].parameters(), .2))
+    page = read(Learner(DataLoaders(TRAIN, VALID), model, F.mse_loss, opt_func=opts, path=tmp_path).report())
+    assert {k:v for k,v in page.facts().items() if k.startswith('Optimizer ')}=={'Optimizer body':'SGD', 'Optimizer head':'Adam', **{k:v for k,v in page.facts().items() if k=='Optimizer steps'}}
+    assert [o.split(':')[0] for o in page.texts('li') if o.startswith('group')]==['group 0', 'group 0']
 
 def test_nothing_to_report(tmp_path):
     with pytest.raises(FileNotFoundError, match='has nothing to report: no history'): report_from(tmp_path)

@@ -93,7 +93,7 @@ def test_several_filters_of_one_callback():
         @on(event.after_batch, every=3)
         def say(self): "At some"
     loop = mk_learner([Log()]).show_training_loop()
-    assert line(loop, 'after_loss')=='- after_loss: log (train, every call, every 2)'
+    assert line(loop, 'after_loss')=='- after_loss: log (train, every call; every 2)'
     assert line(loop, 'after_batch')=='- after_batch: train_eval (train), log (train, every 3)'
     assert Log().call_filters('after_loss')==['', 'every 2'] and Log().call_filters('before_fit')==[]
 

@@ -1,6 +1,7 @@
 "TensorBoard's files, read back: what is in them after fits that ended well or badly, and that went on"
 import errno, math, os, shutil, signal, subprocess, sys, threading
 from functools import partial
+from itertools import count
 import numpy as np, pytest, torch
 from helpers import TRAIN, VALID, batches, mk_learner, same
 from learnloop import (Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelStepException, CancelValidException, CheckpointCallback,
@@ -19,6 +20,10 @@ def learner(cb, cbs=(), **kwargs): return mk_learner([Recorder(), cb, *cbs], **k
 def steps(pts): return [o[0] for o in pts]
 def approx(vals): return pytest.approx(vals, rel=1e-6)
 def log(folder): return EventAccumulator(str(folder), size_guidance=dict(scalars=0, tensors=0, images=0, histograms=0)).Reload()
+def served(folder):
+    "As TensorBoard's server reads it"
+    from tensorboard.backend.event_processing.plugin_event_accumulator import EventAccumulator as Served
+    return Served(str(folder)).Reload()
 def tags(folder, kind='scalars'): return sorted(log(folder).Tags()[kind])
 def files(folder): return [o for o in folder.rglob('*') if 'tfevents' in o.name]
 def fail(): raise MemoryError
@@ -36,7 +41,7 @@ def quick(monkeypatch):
 def test_columns_of_callbacks_have_charts_of_their_own(tb):
     learn = learner(tb, [t := Throughput(columns=['samples_per_sec', 'data_wait'])])
     learn.fit(2)
-    want = {f'throughput/{k}':[pytest.approx(o[k], rel=.01) for o in t.epochs] for k in t.epoch_columns}
+    want = {f'throughput/{k}':[pytest.approx(o[k], rel=.01, abs=.01) for o in t.epochs] for k in t.epoch_columns}
     there = log(tb.log_dir)
     assert {k:[o.value for o in there.Scalars(k)] for k in want}==want and not [k for k in tags(tb.log_dir/'valid') if 'sec' in k or 'wait' in k]
 
@@ -62,6 +67,29 @@ def test_training_and_validation_share_charts(tb):
     assert tags(tb.log_dir)==['loss', 'loss/epoch', 'metrics/mae', 'optimizer/lr', 'optimizer/mom', 'optimizer/wd']
     for o in ('valid','test'): assert tags(tb.log_dir/o)==['loss', 'loss/epoch', 'metrics/mae']
     assert {'train_mae', 'valid_mae', 'test_mae', 'test_loss'}<=set(read_tensorboard(tb.log_dir))
+
+def named(name):
+    def f(pred, y): return (pred-y).abs().mean()
+    f.__name__ = name
+    return f
+
+@pytest.mark.parametrize('train_metrics', [False, True])
+def test_a_name_alone_does_not_decide_where_a_metric_is(train_metrics, tb):
+    names = ['loss', 'lr', 'mom', 'train_acc', 'valid_x', 'norms/a', 'acc'][train_metrics:]
+    learn = learner(tb, [ValidateCallback(every_epochs=1, dl=VALID, name='test')], metrics=[named(o) for o in names])
+    learn.recorder.train_metrics = train_metrics
+    learn.fit(2)
+    tb2 = tags(tb.log_dir/'valid')
+    assert tb2==sorted(['loss', 'loss/epoch', *(f'metrics/{o}' for o in names)])
+    own = [f'metrics/{o}' for o in names] if train_metrics else []
+    assert tags(tb.log_dir)==sorted(['loss', 'loss/epoch', *own, *(f'optimizer/{o}' for o in tb.hypers)])
+    pts = read_tensorboard(tb.log_dir)
+    assert [v for _,v in pts['loss']]==approx(learn.recorder.raw_losses) and [v for _,v in pts['lr']]==approx(learn.recorder.lrs)
+    for k in ('acc', 'train_acc'):
+        k = f'valid_{k}' if train_metrics else k
+        i = learn.recorder.columns.index(k)
+        assert [v for _,v in pts[k]]==approx([o[i] for o in learn.recorder.values])
+    if not train_metrics: assert len(pts['metrics/loss'])==len(pts['metrics/lr'])==2 and steps(pts['test_acc'])==[3, 6]
 
 @pytest.mark.parametrize('every,block', [(1,1), (1,4), (2,1), (2,100), (4,2), (100,1)])
 def test_cadence_and_blocks(every, block, tmp_path):
@@ -158,6 +186,11 @@ def test_nan_is_logged(tb):
     dict(examples=-1), dict(examples_every_epochs=0), dict(n_embed=0)])
 def test_bad_values(kw):
     with pytest.raises(ValueError, match=f'{[*kw][0]} is {[*kw.values()][0]}: it must be a whole number'): TensorBoardCallback(**kw)
+
+@pytest.mark.parametrize('kw,rule', [(dict(embed='body'), 'a module of the model'), (dict(show=3), r'a function show\(x, y, pred\)'),
+    (dict(hparams=[1]), 'a dict of numbers and words')], ids=str)
+def test_bad_types(kw, rule):
+    with pytest.raises(TypeError, match=f'{[*kw][0]} is .*: it must be {rule}'): TensorBoardCallback(**kw)
 
 def test_bad_unit():
     with pytest.raises(ValueError, match="unit is 'epochs': it must be 'steps' or 'samples'"): TensorBoardCallback(unit='epochs')
@@ -471,6 +504,30 @@ def test_examples_of_images_as_targets(tmp_path):
     with learn.no_logging(): learn.fit(1)
     assert pixels(images(tmp_path)[0]).shape==(128+12, 3*128+2*2+12, 3), 'input, target, prediction'
 
+class Lm(nn.Module):
+    "A language model as those of Hugging Face are: (n,t) to a loss and scores, (n,t,c)"
+    def __init__(self, n=30):
+        super().__init__()
+        self.emb,self.out = nn.Embedding(n, 4),nn.Linear(4, n)
+    def forward(self, input_ids, attention_mask=None, labels=None):
+        logits = self.out(self.emb(input_ids))
+        return logits if labels is None else dict(loss=F.cross_entropy(logits.flatten(0, 1), labels.flatten()), logits=logits)
+
+@pytest.mark.parametrize('kind', ['dict', 'tensors', 'torch', 'square'])
+def test_examples_of_language_models(kind, tmp_path):
+    torch.manual_seed(0)
+    n = 30 if kind=='square' else 12  # as many positions as classes, where axes don't tell
+    model,x,y = Lm(),torch.arange(4*n).view(4, n)%30,torch.arange(1, 4*n+1).view(4, n)%30
+    if kind=='dict': b,lf = dict(input_ids=x, attention_mask=torch.ones_like(x), labels=y),None
+    elif kind=='tensors': b,lf = (x, y),lambda pred, y: F.cross_entropy(pred.flatten(0, 1), y.flatten())
+    else: b,lf = (x, y),lambda pred, y: F.cross_entropy(pred, y)
+    with torch.no_grad(): want = model(x).argmax(-1)
+    if kind in ('torch','square'): model.register_forward_hook(lambda m, inp, out: out.transpose(1, 2))
+    learn = Learner(([b], [b]), model, lf, lr=0., cbs=TensorBoardCallback(tmp_path, examples=2))
+    with learn.no_logging(): learn.fit(1)
+    def first(v): return ', '.join(map(str, v[:8].tolist()))+', …'
+    assert texts(tmp_path)[0].splitlines()[2:]==[f'| {first(x[i])} | {first(y[i])} | **{first(want[i])}** |' for i in range(2)]
+
 def test_examples_of_dicts_lists_and_without_targets(tmp_path):
     class M(nn.Module):
         def __init__(self):
@@ -508,6 +565,36 @@ def test_embeddings_of_validation_items(tmp_path, capsys):
         torch.testing.assert_close(got, x[:11].flatten(1))
         assert (folder/'metadata.tsv').read_text().split()==['abc'[i] for i in y[:11]]
     assert (tmp_path/'projector_config.pbtxt').read_text().count('tensor_name')==1 and capsys.readouterr().out==''
+
+class Side(nn.Module):
+    "A part of a model, that hands on `f` of what it gets"
+    def __init__(self, f): self.f = super().__init__() or f
+    def forward(self, x): return self.f(x)
+
+WIDTHS = count(1)
+@pytest.mark.parametrize('what,n_warnings', [(lambda x: None, 0), (lambda x: x.mean(), 1), (lambda x: x.repeat(1, next(WIDTHS)), 1), (lambda x: x[:1].expand(9, 2), 1),
+    (lambda x: dict(a=x), 0)], ids=['nothing','scalar','widths','items','dict'])
+def test_embeddings_of_what_has_none(what, n_warnings, tmp_path, recwarn):
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.side,self.lin = Side(what),nn.Linear(2, 1)
+        def forward(self, x):
+            self.side(x)
+            return self.lin(x)
+    learn = learner(tb := TensorBoardCallback(tmp_path, every_steps=1), model=M())
+    tb.embed = learn.model.side
+    learn.fit(2)
+    assert len(recwarn)==n_warnings
+    assert learn.count.opt_steps==6 and len(read_tensorboard(tmp_path)['loss'])==6 and not learn.model.side._forward_hooks
+
+def test_embeddings_of_one_number_each(tmp_path):
+    learn = classifier(tmp_path, torch.randn(20, 1, 4, 4))
+    learn.model.add_module('side', Side(lambda x: x.sum(1)))
+    learn.model.forward = lambda x: learn.model.side(y := learn.model[1](x.flatten(1))) is None or y
+    learn.tensor_board.embed = learn.model.side
+    with learn.no_logging(): learn.fit(1)
+    assert np.loadtxt(next(tmp_path.rglob('tensors.tsv'))).shape==(20,)
 
 # Runs that go on
 
@@ -557,6 +644,63 @@ def test_killed_runs_have_the_curves_of_one(tmp_path):
     assert read_tensorboard(tmp_path/'a'/'tb')==read_tensorboard(tmp_path/'b'/'tb'), 'one curve, no point twice'
     assert hparams(tmp_path/'b'/'tb') and log(tmp_path/'b'/'tb').Tags()['graph']
 
+@pytest.mark.parametrize('at,name', [(10,'before_fetch'), (10,'after_epoch'), (11,'after_batch'), (13,'after_batch')])
+def test_resumed_runs_have_the_examples_and_histograms_of_one(at, name, tmp_path):
+    "A checkpoint at step 12, within an epoch, and at step 10, at the end of one"
+    kw = dict(every=3, n=3)
+    train(tmp_path/'a', **kw)
+    with pytest.raises(MemoryError): train(tmp_path/'b', Stop(at, fail, name), **kw)
+    train(tmp_path/'b', **kw)
+    for o in 'ab':
+        assert [h.step for h in log(tmp_path/o/'tb').Histograms('weights/weight')]==[5, 10, 15]
+        assert [h.step for h in served(tmp_path/o/'tb'/'valid').Tensors('predictions/text_summary')]==[5, 10, 15]
+
+def test_histograms_between_the_last_point_and_the_checkpoint_stay(tmp_path):
+    def run(stop=None):
+        tb = TensorBoardCallback(tmp_path/'tb', every_steps=5, histograms_every_steps=2)
+        learn = learner(tb, [stop or Stop(), CheckpointCallback(tmp_path/'run', every_steps=4, on_error=False)], dls=(batches(11),))
+        with learn.no_logging(): learn.fit(1, resume=tmp_path/'run')
+    with pytest.raises(MemoryError): run(Stop(10, fail))
+    run()
+    assert [h.step for h in log(tmp_path/'tb').Histograms('weights/weight')]==[2, 4, 6, 10], 'of the step of the checkpoint itself there is none'
+
+def test_a_run_that_was_moved_goes_on_where_it_is(tmp_path):
+    def run(path, n):
+        learn = learner(TensorBoardCallback(every_steps=1), [CheckpointCallback(path/'ck')], path=path)
+        with learn.no_logging(): learn.fit(n, resume=path/'ck')
+        return learn.tensor_board.log_dir
+    old = run(tmp_path/'a', 1)
+    (tmp_path/'a').rename(tmp_path/'b')
+    new = run(tmp_path/'b', 2)
+    assert new==tmp_path/'b'/'runs'/old.name and not (tmp_path/'a').exists() and steps(read_tensorboard(new)['loss'])==[*range(1, 7)]
+
+def test_a_folder_by_its_name_is_below_the_learners(tmp_path, monkeypatch):
+    (tmp_path/'x').mkdir()
+    monkeypatch.chdir(tmp_path/'x')
+    learn = learner(tb := TensorBoardCallback('tb', every_steps=1), path='../a')
+    for _ in range(2): learn.fit(1)
+    assert not list((tmp_path/'x').iterdir()) and steps(read_tensorboard(tmp_path/'a'/'tb')['loss'])==[*range(1, 7)]
+    assert tb.log_dir.samefile(tmp_path/'a'/'tb')
+
+@pytest.mark.parametrize('first', [0, 1])
+def test_what_was_undone_is_not_in_the_curves(first, tmp_path):
+    learn = learner(TensorBoardCallback(tmp_path, every_steps=1))
+    if first: learn.fit(first)
+    with learn.undone(): learn.fit(3)
+    learn.fit(1)
+    n = 3*(first+1)
+    pts = read_tensorboard(tmp_path)
+    assert steps(pts['loss'])==[*range(1, n+1)] and steps(pts['valid_loss'])==[*range(3, n+1, 3)]
+    assert len(served(tmp_path).Tensors(metadata.SESSION_START_INFO_TAG))==1
+    assert [v for _,v in pts['loss']][-3:]==approx(learn.recorder.raw_losses)
+
+def test_reading_says_nothing_of_a_run_that_went_on(tmp_path, caplog):
+    with pytest.raises(MemoryError): train(tmp_path, Stop(7, fail))
+    train(tmp_path)
+    assert read_tensorboard(tmp_path/'tb') and not caplog.records
+    log(tmp_path/'tb')
+    assert 'out of order' in caplog.text, 'TensorBoard itself says what it always has'
+
 def test_a_finished_run_leaves_its_log_alone(tmp_path):
     train(tmp_path)
     before = {p:p.read_bytes() for p in files(tmp_path)}
@@ -590,6 +734,12 @@ def test_a_new_run_in_the_folder_of_another_is_seen_alone(tmp_path):
     learner(TensorBoardCallback(tmp_path, every_steps=1), dls=(TRAIN,)).fit(1)
     pts = read_tensorboard(tmp_path)
     assert steps(pts['loss'])==[1, 2, 3] and 'valid_loss' not in pts
+
+def test_one_log_for_each_fit_of_a_learner(tmp_path):
+    learn = mk_learner([Recorder()])
+    for _ in range(2): learn.fit(2, cbs=TensorBoardCallback(tmp_path, every_steps=1))
+    pts = read_tensorboard(tmp_path)
+    assert steps(pts['loss'])==[*range(1, 13)] and steps(pts['valid_loss'])==steps(pts['train_loss'])==[3, 6, 9, 12]
 
 def test_two_logs_of_one_learner(tmp_path):
     tbs = [TensorBoardCallback(tmp_path/o, every_steps=1, norms_every_steps=i+1) for i,o in enumerate('ab')]
@@ -634,12 +784,11 @@ def test_examples_of_tokens_and_hparams_of_numpy(tmp_path):
     assert (hparams(tmp_path)['n'],hparams(tmp_path)['x'],hparams(tmp_path)['bs'])==(3., .5, 8.)
 
 def test_resumed_runs_as_the_server_of_tensorboard_reads_them(tmp_path):
-    from tensorboard.backend.event_processing.plugin_event_accumulator import EventAccumulator as Served
     for at in (7, 13):
         with pytest.raises(MemoryError): train(tmp_path, Stop(at, fail))
     train(tmp_path)
     for run,tag,want in (('', 'loss', [*range(1, 16)]), ('valid', 'loss/epoch', [5, 10, 15]), ('test', 'loss', [2, 4, 6, 8, 10, 12, 14])):
-        assert [o.step for o in Served(str(tmp_path/'tb'/run)).Reload().Tensors(tag)]==want
+        assert [o.step for o in served(tmp_path/'tb'/run).Tensors(tag)]==want
 
 def test_runs_in_folders_below_are_left_alone(tmp_path):
     learner(TensorBoardCallback(tmp_path/'other', every_steps=1)).fit(1)

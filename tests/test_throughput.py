@@ -229,7 +229,7 @@ def test_cancelled_training_leaves_its_columns_empty(clock):
     assert [o[-2:] for o in learn.recorder.values]==[[None, None], [1., .25]]
 
 def test_loggers_get_it(clock, tmp_path):
-    learn = mk(clock, [Throughput(), CSVLogger(), JSONLogger()], path=tmp_path)
+    learn = mk(clock, [Throughput(columns=['samples_per_sec', 'data_wait', 'peak_memory_mb']), CSVLogger(), JSONLogger()], path=tmp_path)
     learn.fit(2)
     rows = list(csv.DictReader((tmp_path/'history.csv').read_text().splitlines()))
     assert [float(o['samples_per_sec']) for o in rows]==[1., 1.] and float(rows[0]['peak_memory_mb'])>10
@@ -303,7 +303,7 @@ def gpu(monkeypatch):
     return log
 
 def test_the_device_is_waited_for_once_in_each_phase(clock, gpu):
-    learn = mk(clock, [cb := Throughput()], n=20)
+    learn = mk(clock, [cb := Throughput(columns='peak_memory_mb')], n=20)
     learn.fit(2)
     assert gpu==['reset', 'sync', 'sync']*2 and cb.peak_memory_mb==123 and learn.recorder.values[0][-1]==123
 
@@ -323,9 +323,30 @@ def test_devices_that_count_nothing(monkeypatch):
 # Arguments
 
 @pytest.mark.parametrize('kwargs,msg', [(dict(window=0), 'window is 0'), (dict(window=1.5), 'window is 1.5'), (dict(warn_above=50), 'warn_above is 50'),
+    (dict(warn_above='a'), "warn_above is 'a': it must be a share"),
     (dict(columns=['sample_per_sec']), "unknown column 'sample_per_sec'; did you mean 'samples_per_sec'"), (dict(columns='time'), "unknown column 'time'")])
 def test_arguments(kwargs, msg):
     with pytest.raises(ValueError, match=msg): Throughput(**kwargs)
+
+@pytest.mark.parametrize('columns', [None, 3, dict(data_wait=1)], ids=str)
+def test_columns_are_a_list(columns):
+    with pytest.raises(TypeError, match=r'columns is .*: it must be a list of names, of samples_per_sec, .*, peak_memory_mb'): Throughput(columns=columns)
+
+def test_two_of_them(clock):
+    cbs = Throughput(window=2),Throughput()
+    cbs[1].name = 'other'
+    learn = mk(clock, [cbs[0], Callback('away', before_train=lambda cb: cb.learn.remove_cb(cbs[1]) if cb.learn.epoch else None), cbs[1]])
+    learn.fit(2)
+    assert [len(o.epochs) for o in cbs]==[2, 1] and cbs[0].epochs[1]['samples_per_sec']==cbs[1].epochs[0]['samples_per_sec']==1
+    assert not [o for o in learn.cbs if isinstance(o, learnloop.throughput._Asks)]
+
+def test_two_decimals_at_most(clock):
+    learn = mk(clock, [Throughput()], step=.33, wait=.0456)
+    learn.fit(1)
+    assert learn.recorder.columns[2:]==['samples_per_sec', 'data_wait'] and learn.recorder.values[0][2:]==[10.65, .12]
+    learn = mk(clock, [Throughput()], step=.003, wait=0)
+    learn.fit(1)
+    assert learn.recorder.values[0][2:]==[1333, 0]
 
 def test_repr(clock):
     learn = mk(clock, [cb := Throughput()], step=.001, wait=.001)

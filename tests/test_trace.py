@@ -2,7 +2,7 @@
 import gc, gzip, json, os, traceback, weakref
 from copy import deepcopy
 from itertools import count
-from types import MethodType
+from types import MethodType, SimpleNamespace
 import pytest, torch
 from hypothesis import given, settings
 from torch import nn
@@ -13,7 +13,7 @@ from learnloop.flow import *
 from learnloop.interop.transformers import TrainerCallback
 from learnloop.learner import Learner, TrainEvalCallback
 from learnloop.recorder import Recorder
-from learnloop.trace import Trace, TraceRow, Tracer, _unpacked, load_trace
+from learnloop.trace import Trace, TraceRow, Tracer, _unpacked, _us, load_trace
 from learnloop.training import GradientAccumulation
 from test_properties import programs
 
@@ -221,7 +221,8 @@ def test_memory_is_bounded():
     assert t.rows==whole.rows[-5:]
     assert str(t.sequence()).startswith(f'… {len(whole.rows)-5:,} earlier rows dropped') and 'dropped' not in str(whole.sequence())
     assert t.phases().keys()==whole.phases().keys()  # totals are of everything
-    with pytest.raises(ValueError, match='max_rows is 0'): Tracer(max_rows=0)
+    for o in (0, True, False, 1.5, '9'):
+        with pytest.raises(ValueError, match=f'max_rows is {o!r}'): Tracer(max_rows=o)
 
 def test_holds_no_learner_batch_or_error():
     log = Log('after_loss', RuntimeError('x'))
@@ -329,6 +330,22 @@ def test_why_long_after():
     assert 'was not begun' in t.why('step', epoch=5, iter=0) and t.why('epoch', epoch=0)=='epoch ran'
     with pytest.raises(ValueError, match='no timeline: batch of epoch 0, iter 1 is not recorded any more'): t.timeline(epoch=0, iter=1)
 
+@pytest.mark.parametrize('what', ['step', 'batch', 'fetch', 'before_step', 'after_loss', 'loss'])
+def test_what_ran_is_not_denied_once_its_rows_are_dropped(what):
+    "Part of the last epoch is kept, and none of the first"
+    t = stepped(60, n=20)
+    kept = next(o for o in t.rows if o.iter is not None)
+    for epoch in (0,1):
+        got = t.why(what, epoch=epoch)
+        if epoch==1 and what in ('before_step', 'after_loss', 'loss'): assert 'fired and' in got or 'fired, and' in got  # the last time
+        else: assert got.startswith(f'not all rows of epoch {epoch} are kept: rows are kept from epoch 1, iter {kept.iter} on')
+        if what=='step': assert got.endswith('; GradientAccumulation raised CancelStepException in before_step: 10 times')
+        if what=='batch': assert 'CancelStep' not in got
+    assert 'not recorded any more' in t.why('before_step', epoch=0, iter=1)
+    for e in ('before_fit', 'before_epoch', 'after_train'): assert t.why(e, epoch=None if e=='before_fit' else 0).startswith(f'{e} is not recorded any more: rows are kept')
+    assert t.why('before_fit', callback='train_eval').startswith('before_fit is not recorded any more')
+    assert t.why('train', epoch=0)=='train ran' and t.why('cleanup_fit')=='cleanup_fit fired, and nobody heard it'
+
 def test_cancels_are_bounded():
     learn = mk_learn(Callback('skip', before_step=lambda cb: act(CancelStepException)), n=30)
     t = Tracer(max_rows=10)
@@ -358,6 +375,59 @@ def test_why_of_what_an_outer_phase_lost(at, exc, place, want, max_rows):
     got = t.why('step', **place)
     assert got==want or (max_rows and got==want.removeprefix('step was not begun: '))
 
+class Torn(list):
+    def __iter__(self):
+        yield self[0]
+        raise OSError('the disk')
+
+LOST = [('before_epoch', CancelEpochException, 'epoch'), ('before_fetch', CancelEpochException, 'epoch'), ('before_train', CancelTrainException, 'train'),
+    ('before_fit', CancelFitException, 'fit')]
+@pytest.mark.parametrize('at,exc,taker', LOST)
+def test_why_of_what_was_cancelled_outside_of_batches(at, exc, taker):
+    learn = mk_learn(Callback('ex', **{at: lambda cb: act(exc)}))
+    learn.fit(2, cbs=Tracer())
+    why,said = learn.trace.why,f'Callback(ex) raised {exc.__name__} in {at}'
+    for what,place in (('step', dict(iter=0)), ('step', dict(iter=1)), ('batch', dict(iter=0)), ('step', {}), ('before_step', dict(iter=1)), ('train', {}), ('epoch', {})):
+        got = why(what, epoch=0, **place)
+        if what==taker: assert got==said
+        elif what=='epoch' and taker=='train': assert got=='epoch ran'
+        else: assert said in got and f'skipped the rest of the {taker} phase' in got, (what, place, got)
+    if taker=='train': assert why('batch', epoch=0, iter=0, training=False)=='batch ran' and why('validate', epoch=1)=='validate ran'
+
+def test_why_of_a_loader_that_fails():
+    learn = mk_learn()
+    learn.dls.train = Torn(learn.dls.train)
+    with pytest.raises(OSError, match='the disk'): learn.fit(1, cbs=Tracer())
+    for what in ('batch', 'step', 'after_loss'): assert 'OSError was raised in the body of fetch' in learn.trace.why(what, epoch=0, iter=1)
+    assert learn.trace.why('step', epoch=0, iter=0)=='step ran' and 'recorded is epoch 0' in learn.trace.why('evaluate')
+    assert [o.message for o in learn.trace.errors]==['the disk']
+    assert 'OSError was raised in the body of fetch: 1 time\n' in str(learn.trace)+'\n'
+
+def test_messages_are_kept_short_and_never_in_the_way(tmp_path):
+    class Odd(CancelStepException):
+        def __str__(self): raise RuntimeError('no words')
+    texts = iter(['x'*999, '\ud800', None])
+    def f(cb):
+        if cb.training: raise CancelStepException(s) if (s := next(texts)) else Odd
+    learn = mk_learn(Callback('ex', before_step=f), n=3)
+    learn.fit(1, cbs=Tracer())
+    assert [o.message for o in learn.trace.cancels]==['x'*200, '?', '']
+    new = load_trace(learn.trace.save(tmp_path/'t.json'))
+    assert new.cancels==learn.trace.cancels
+    old = json.loads((tmp_path/'t.json').read_text())['learnloop']
+    old['cancels'] = [o[:-1] for o in old['cancels']]  # as files had them before
+    assert [o[:-1] for o in _unpacked(old).cancels]==[o[:-1] for o in new.cancels]
+
+def test_a_tracer_that_comes_in_a_batch_counts_from_there():
+    def add(cb):
+        if cb.epoch==1 and cb.iter==1 and cb.training: cb.learn.add_cb(Tracer(clock=count(10**15, 1000).__next__))
+    learn = mk_learn(Callback(after_pred=add), n=3)
+    learn.fit(2)
+    t = learn.trace
+    assert sum(s for _,s in t.phases().values())<1e-2 and all((o.seconds or 0)<1e-3 for o in t.rows)
+    for o in (dict(what='fit'), dict(what='epoch', epoch=1), dict(what='batch', epoch=1, iter=1)): assert t.why(**o)==f"{o['what']} had begun before the tracer came"
+    assert t.why('batch', epoch=1, iter=2)=='batch ran' and t.why('epoch', epoch=0)=='epoch 0 was not begun; recorded is epoch 1'
+
 def test_why_of_epochs_and_validation():
     def f(cb):
         if cb.epoch==1: raise CancelEpochException
@@ -376,7 +446,7 @@ def test_why_of_the_last_fit():
     assert 'CancelFitException' in t.why('epoch', epoch=2)
     stop = False
     learn.fit(2)
-    assert t.why('epoch', epoch=2)=='epoch of epoch 2 was not begun; recorded are epochs 0–1'
+    assert t.why('epoch', epoch=2)=='epoch 2 was not begun; recorded are epochs 0–1'
 
 def test_why_of_what_no_callback_raised():
     class Own(Learner):
@@ -414,6 +484,26 @@ def test_nothing_recorded():
     assert str(t).split()[:2]==['phase', 'times'] and t.phases()=={} and '| phase' in t._repr_markdown_()
     with pytest.raises(AttributeError, match='no trace was recorded: learn.add_cb'): str(mk_learn().trace)
     assert not hasattr(mk_learn(), 'trace')
+
+def test_muted_now_and_then():
+    "Flags of several fits are told apart from those that hold together; who heard the event wasn't muted in it"
+    log = Log()
+    learn = mk_learn(log, Tracer())
+    log.run = False
+    learn.fit(1)
+    assert learn.trace.why('after_loss', epoch=0, iter=0)=='after_loss fired, and nobody heard it; not by log, muted by run = False'
+    log.run_train = False
+    learn.fit(1)
+    assert learn.trace.why('after_loss', epoch=0, iter=0, callback='log')=='log was muted in after_loss: run = False or run_train = False'
+    log.run_train = True
+    learn.fit(1)
+    assert learn.trace.why('after_loss', epoch=0, iter=0)=='after_loss fired and was heard by log'
+
+def test_why_of_the_models_work():
+    t = stepped()
+    assert {'pred','loss'}<=t.phases().keys()
+    assert t.why('pred', epoch=0, iter=1)=='after_pred fired, and nobody heard it' and t.why('loss').startswith('after_loss fired')
+    assert 'after_pred of' not in t.why('pred', epoch=0, iter=77) and 'did not fire' in t.why('pred', epoch=0, iter=77)
 
 def test_why_of_an_event():
     class Muted(Callback):
@@ -458,7 +548,7 @@ def test_timelines():
     assert [len(lanes[k]) for k in ('fit','epoch','train','validate','raised')]==[1, 2, 2, 2, 12] and 'batch' not in lanes
     assert 'Validation, epoch 0, iter 0' in str(t.timeline(epoch=0, iter=0, training=False))
     for o in (t.timeline(), t.timeline(epoch=0), t.timeline(epoch=0, iter=0)): assert '<svg' in o._repr_html_() and len({len(l) for l in str(o).splitlines()[1:]})==1
-    with pytest.raises(ValueError, match='epoch of epoch 7 was not begun'): t.timeline(epoch=7)
+    with pytest.raises(ValueError, match='no timeline: epoch 7 was not begun'): t.timeline(epoch=7)
 
 def test_timeline_of_a_fit_that_runs():
     seen = []
@@ -521,6 +611,11 @@ def test_what_is_loaded_is_what_was_saved(tmp_path, name, max_rows):
     assert told(new)==told(t)
     assert new.why('step', epoch=0, iter=0)=='GradientAccumulation raised CancelStepException in before_step'
 
+def test_home(tmp_path, monkeypatch):
+    monkeypatch.setenv('HOME', str(tmp_path))
+    t = stepped()
+    assert t.save('~/x.json')==tmp_path/'x.json' and load_trace('~/x.json').rows==t.rows
+
 def test_paths(tmp_path):
     t = stepped()
     with pytest.raises(ValueError, match='must end in .json or .json.gz'): t.save(tmp_path/'run.txt')
@@ -533,6 +628,12 @@ def test_paths(tmp_path):
         (tmp_path/name).write_bytes(content)
         with pytest.raises(ValueError, match=msg): load_trace(tmp_path/name)
     with pytest.raises(FileNotFoundError): load_trace(tmp_path/'none.json')
+
+@pytest.mark.parametrize('ns', [0, 1, 999, 1001, 8250569, 10**12+1, *(7**i for i in range(4, 16))])
+def test_numbers_of_the_file_are_exact(ns):
+    "However Perfetto makes nanoseconds of them"
+    us = json.loads(json.dumps(_us(ns)))
+    assert int(us*1000)==round(us*1000)==ns
 
 class FakeProfiler:
     def __init__(self, fails=''): self.calls,self.fails = [],fails
@@ -549,12 +650,41 @@ def test_profiler_is_stepped_by_batches_of_training(tmp_path):
     learn = mk_learn(n=3)
     learn.fit(2, cbs=Tracer(profiler=(p := FakeProfiler()), clock=ticks()))
     assert p.calls==['start', *['step']*6, 'stop']
-    learn.trace._unix = 10**18
+    learn.trace._unix = 10**18-2000-learn.trace._t0  # the trace began 2 µs before 0 of torch's time
     d,es = slices(learn.trace, tmp_path)
-    assert es.count(dict(name='aten::mm', ph='X', ts=5., dur=1., pid=1, tid=1))==1 and d['baseTimeNanoseconds']==10**18
+    assert es.count(dict(name='aten::mm', ph='X', ts=7., dur=1., pid=1, tid=1))==1 and d['baseTimeNanoseconds']==10**18-2000
     [fit] = [o for o in es if o['name']=='fit']
-    assert fit['ts']==learn.trace._found('fit')[0].start/1e3  # on the axis of torch
+    assert fit['ts']==(learn.trace._found('fit')[0].start-learn.trace._t0)/1e3
     assert [o for o in es if o['ph']=='M' and o['name']=='process_name']==[]  # torch names the process
+
+class Once(FakeProfiler):
+    "Exports each of its traces once, as torch does"
+    def start(self):
+        super().start()
+        self.there = True
+    def export_chrome_trace(self, path):
+        if not self.there: raise RuntimeError('Trace is already saved.')
+        super().export_chrome_trace(path)
+        self.there = False
+        self.calls.append('export')
+
+def test_profile_is_in_each_file_that_is_saved(tmp_path):
+    def names(name): return {o['name'] for o in json.loads(t.save(tmp_path/name).read_text())['traceEvents']}
+    learn,p = mk_learn(),Once()
+    learn.fit(1, cbs=(t := Tracer(profiler=p)))
+    for o in ('a.json', 'b.json'): assert 'aten::mm' in names(o)
+    learn.fit(1, cbs=t)
+    assert 'aten::mm' in names('a.json') and p.calls.count('export')==2
+
+@pytest.mark.parametrize('error', [RuntimeError('Trace is already saved.'), AssertionError('not initialized')])
+def test_a_profile_that_cant_be_exported_is_a_warning(error, tmp_path):
+    learn,p = mk_learn(),FakeProfiler()
+    p.export_chrome_trace = lambda path: act(error)
+    learn.fit(1, cbs=(t := Tracer(profiler=p)))
+    with pytest.warns(UserWarning, match=f"without torch's part, since its profiler has nothing to export: {error}") as seen: path = t.save(tmp_path/'a.json')
+    assert load_trace(path).rows==t.rows and seen[0].filename==__file__
+    t.save(path)  # once is enough
+    with pytest.raises(TypeError, match='start, step, stop and export_chrome_trace'): Tracer(profiler=SimpleNamespace(start=1, step=1, stop=1))
 
 @pytest.mark.parametrize('at', ['before_fit', 'after_loss', 'cleanup_epoch', 'after_fit'])
 @pytest.mark.parametrize('exc', [RuntimeError, KeyboardInterrupt, CancelFitException])
@@ -590,7 +720,7 @@ def test_any_program_runs_the_same_and_is_recorded(program):
     assert [(e, nm) for e,nm in t.turns() if nm in 'abc']==[o[:2] for o in heard]
     assert t._at.span.parent is None  # all that was begun has ended
     for o in ('batch', 'step', 'train', 'epoch', 'fit'): assert t.phases().get(o, (0,))[0]==t.events().count(f'before_{o}')==t.events().count(f'cleanup_{o}')
-    check_nesting([*t._slices(0)])
+    check_nesting([*t._slices()])
     new = _unpacked(json.loads(json.dumps(t._packed())))
     assert new.rows==t.rows and str(new)==str(t)
     assert all(s.by for s in t._spans() if s.outcome!='done')
