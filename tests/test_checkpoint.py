@@ -287,9 +287,25 @@ class Count(Dataset):
     def __len__(self): return 12
     def __getitem__(self, i): return torch.full((3,), i/12.),torch.tensor(i%2)
 
+_begun = []  # loaders whose workers may persist
+
+def end_workers():
+    "Torch waits for five seconds for those of a loader that the garbage collector finds"
+    while _begun:
+        dl = _begun.pop()
+        it,dl._iterator = dl._iterator,None
+        if it: it._shutdown_workers()
+
+@pytest.fixture(autouse=True)
+def ended():
+    yield
+    end_workers()
+
 def with_workers(ds=None, persistent=False, valid=False, n=2, **kw):
+    end_workers()  # of the run before
     learn = mk_learner(ds, batch_size=3, num_workers=n, persistent_workers=persistent, **kw)
     if valid: learn.dls.valid = DataLoader(plain(4), 2, num_workers=1, persistent_workers=True)
+    _begun.extend([learn.dls.train, learn.dls.valid])
     return learn
 
 WORKERS = {  # chkstyle: ignore-node
