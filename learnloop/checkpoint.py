@@ -38,7 +38,7 @@ def _set_rng(learn, states):
 # %% ../nbs/61_checkpoint.ipynb #372a1a70
 def _by_lists(o): return [_by_lists(v) for v in o] if isinstance(o, tuple) else o
 
-# %% ../nbs/61_checkpoint.ipynb #bb64976b
+# %% ../nbs/61_checkpoint.ipynb #57c4874b
 class _Skip:
     "The batches of indices that `batches` gives; in the next pass, those before number `n` are passed over"
     def __init__(self, batches): self.batches,self.n = batches,0
@@ -53,11 +53,14 @@ class _Skip:
         "Pass over what is to be passed over, at the time when the first batch would be drawn"
         while self.todo: self.todo = self.todo-1 if next(self.it, None) is not None else 0
 
-def _draws(dl):
-    "May batches of the `DataLoader` draw random numbers from the generators that a fit uses?"
+# %% ../nbs/61_checkpoint.ipynb #e12231af
+def _items_draw(dl):
+    "May items of the `DataLoader` draw random numbers from the generators that a fit uses?"
     ds = dl.dataset
     while type(ds) is Subset: ds = ds.dataset
-    return type(ds) not in (TensorDataset,SeededItems,list,range) or dl.collate_fn not in (default_collate,default_convert)
+    return type(ds) not in (TensorDataset,SeededItems,list,range)
+
+def _draws(dl): return _items_draw(dl) or dl.collate_fn not in (default_collate,default_convert)
 
 def _can_skip(dl):
     if not isinstance(dl, DataLoader) or dl.batch_sampler is None or isinstance(dl.dataset, IterableDataset): return False
@@ -266,10 +269,11 @@ def save_checkpoint(self:Learner,
     done = self._save_whole(folder := Path(folder), self._place(), _write, **info)
     return Checkpoint(folder/f'step-{self.count.opt_steps:09d}') if done else None
 
-# %% ../nbs/61_checkpoint.ipynb #3261f2a1
+# %% ../nbs/61_checkpoint.ipynb #60f34f99
 Learner.paused = Learner.failed = Learner._asked = Learner._conf = None
 Learner._marks,Learner._noted,Learner._held,Learner._warmed,Learner._base = {},(None, None),{},[],0
 Learner._still = False  # Is it between two batches, as a signal wanted?
+Learner._making = False # Is a batch being made, in a way that can't be begun again?
 
 @patch
 def _mark(self:Learner, where):
@@ -301,7 +305,7 @@ def _take_off(self:Learner):
     return going
 Learner._ask = None
 
-# %% ../nbs/61_checkpoint.ipynb #145cb2e9
+# %% ../nbs/61_checkpoint.ipynb #fc8ee0a5
 @patch
 def _begin(self:Learner):
     if self.phases['evaluate'] not in self.open: self._warmed = self._warm()
@@ -326,12 +330,13 @@ def _pass(self:Learner):
         self._arrive(going)
     else: batches,n = iter(self.dl),0
     self._noted = n,_rng(self)  # a sampler may draw its seed in the first fetch
-    return (_Noting(self, batches) if _may_draw(self.dl) else batches),n
+    self._making = False
+    return (_Noting(self, batches) if _may_draw(self.dl) else _Making(self, batches) if _collates(self.dl) else batches),n
 
-# %% ../nbs/61_checkpoint.ipynb #e1f3757c
+# %% ../nbs/61_checkpoint.ipynb #0204e182
 def _may_draw(dl):
     "Are items made in this process, by code that may draw random numbers?"
-    if isinstance(dl, DataLoader): return not dl.num_workers and _draws(dl)
+    if isinstance(dl, DataLoader): return not dl.num_workers and _items_draw(dl)
     return not isinstance(dl, (list,tuple))
 
 class _Noting:
@@ -341,6 +346,25 @@ class _Noting:
     def __next__(self):
         self.learn._noted = self.learn.n_done,_rng(self.learn)
         return next(self.batches)
+
+# %% ../nbs/61_checkpoint.ipynb #9f7c5da1
+def _collates(dl):
+    "Are items put together in this process, by code that may draw random numbers?"
+    return isinstance(dl, DataLoader) and not dl.num_workers and _draws(dl)
+
+class _Making:
+    "`batches`, and whether one is being made"
+    def __init__(self, learn, batches): self.learn,self.batches = learn,batches
+    def __iter__(self): return self
+    def __next__(self):
+        learn = self.learn
+        learn._making = True
+        try: b = next(self.batches)
+        except StopIteration:
+            learn._making = False
+            raise
+        learn._making = False
+        return b
 
 # %% ../nbs/61_checkpoint.ipynb #2ed7f7db
 def _names(folder): return [o.path.name for o in list_checkpoints(folder, verify=False)]
@@ -651,13 +675,13 @@ def _raise(self:CheckpointCallback):
     err,self._error = self._error,None
     if err is not None: raise err
 
-# %% ../nbs/61_checkpoint.ipynb #ba85196d
+# %% ../nbs/61_checkpoint.ipynb #aa71a8ea
 @patch
 def _whole(self:Learner):
     "Is the fit at a place that it can go on from: between two batches of training, or in the validation of an epoch?"
     at = [p.name for p in self.open]
     if at[:3]!=['fit', 'epoch', 'train']: return at[:3]==['fit', 'epoch', 'validate']
-    return at[3:]==['fetch'] and self.batch is None and not self._over or at[3:]==[] and self._still
+    return at[3:]==['fetch'] and self.batch is None and not self._over and not self._making or at[3:]==[] and self._still
 
 @patch
 def _can_save(self:Learner):

@@ -2,6 +2,7 @@
 import asyncio, multiprocessing, os, signal, subprocess, sys, threading, warnings
 from contextlib import contextmanager
 import pytest, torch
+from torch.utils.data import DataLoader, default_collate
 from helpers import TRAIN, mk_learner as mk_line, same
 from learnloop import Callback, CheckpointCallback, SanityCheck, Terminated, list_checkpoints, newest_checkpoint
 from test_pause import EVENTS, FITS, SETUPS, At, Boom, Noisy, check, go_on, mk_learner, quiet, state, whole
@@ -393,3 +394,25 @@ def test_processes_that_are_forked_meanwhile_have_no_handlers_of_ours(tmp_path):
             if p.exitcode is None: p.kill()
     mk_line([At('after_loss', 1, f=fork)]).fit(1)
     assert codes==[-TERM, 1]
+
+def noisy_collate(at=None):
+    "A function that puts batches together with noise; Ctrl-C comes in the middle of number `at`"
+    seen = []
+    def _f(b):
+        seen.append(1)
+        x,y = default_collate(b)
+        x = x+.1*torch.randn_like(x)
+        if len(seen)==at: signal.raise_signal(INT)
+        return x+.1*torch.randn_like(x),y
+    return _f
+
+def test_while_a_function_that_draws_makes_a_batch_it_waits_for_the_end_of_that():
+    def mk(at=None):
+        learn = mk_learner()
+        learn.dls.train = DataLoader(learn.dls.train.dataset, 4, shuffle=True, collate_fn=noisy_collate(at))
+        return learn
+    learn = interrupted(mk(3), 'fit')
+    assert learn.count.batches==3
+    go_on(learn)
+    with (again := mk()).no_logging(): again.fit(len(learn.recorder.values))
+    check(state(learn), state(again))

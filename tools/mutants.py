@@ -138,7 +138,7 @@ FAULTS = [
     Fault('workers that persisted are not started first', 'checkpoint',
         "    for nm in s['loop']['warm']: _warmed(getattr(self.dls, nm, None))", "    pass", 'tests/test_checkpoint.py -k workers'),
     Fault('a batch that was fetched counts as not begun', 'checkpoint',
-        "at[3:]==['fetch'] and self.batch is None and not self._over or", "at[3:]==['fetch'] or", 'tests/test_pause.py -k taken_from_an_iterator'),
+        "at[3:]==['fetch'] and self.batch is None and not self._over and", "at[3:]==['fetch'] and", 'tests/test_pause.py -k taken_from_an_iterator'),
     Fault('averaged weights are saved as trained ones', 'checkpoint',
         "        if hasattr(type(o), 'unswap'): o.unswap(state)", "        pass", 'tests/test_checkpoint.py -k within_a_validation'),
     Fault('a batch is replayed with other random numbers', 'checkpoint',
