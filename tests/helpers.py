@@ -1,5 +1,5 @@
 "What the suites of flow, callback and learner share: small learners, callbacks that do as a script says, and the reference"
-import builtins, re
+import builtins, os, re, signal
 from collections import Counter
 from dataclasses import dataclass
 from functools import partial
@@ -218,3 +218,15 @@ def compare(specs, acts, run='fit', n_epoch=2):
     assert same(weights(learn.model), ref.params), 'weights differ'
     assert learn.open==[] and learn.exception is None, (learn.open, learn.exception)
     return learn,trace,end
+
+class StopAt(Callback):
+    "Ends it at optimizer step `at`, as `how` does, at the event `name`"
+    def __init__(self, at=None, how=None, name='after_batch'):
+        super().__init__(name='stop', **{name: StopAt.hit})
+        self.at,self.how = at,how
+    order = 70
+    def hit(self):
+        if self.learn.count.opt_steps==self.at and self.learn.phases['evaluate'] not in self.learn.open: self.how()
+
+def fail(): raise MemoryError
+def kill(): os.kill(os.getpid(), signal.SIGKILL)

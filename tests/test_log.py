@@ -2,7 +2,7 @@
 import csv, errno, json, math, os, shutil, signal, sys
 from types import SimpleNamespace
 import pytest, torch
-from helpers import VALID, batches, mk_learner
+from helpers import VALID, StopAt, batches, fail, kill, mk_learner
 from learnloop import (Callback, CancelEpochException, CancelFitException, CheckpointCallback, CSVLogger,
     JSONLogger, Logger, MLflowCallback, Recorder, ValidateCallback, WandbCallback, event, mae, on)
 from learnloop import log as log_mod
@@ -244,21 +244,10 @@ def test_other_errors_are_not_hidden():
 
 # Runs that go on
 
-class Stop(Callback):
-    "Ends it at optimizer step `at`, as `how` does, at the event `name`"
-    def __init__(self, at=None, how=None, name='after_batch'):
-        super().__init__(name='stop', **{name: Stop.hit})
-        self.at,self.how = at,how
-    order = 70
-    def hit(self):
-        if self.learn.count.opt_steps==self.at and self.learn.phases['evaluate'] not in self.learn.open: self.how()
-def fail(): raise MemoryError
-def kill(): os.kill(os.getpid(), signal.SIGKILL)
-
 def train(folder, stop=None, every=1, n=3):
     logs = [CSVLogger(folder/'a.csv', every_steps=every), JSONLogger(folder/'a.jsonl', every_steps=every)]
     saver = CheckpointCallback(folder/'run', every_steps=4, every_epochs=2, on_error=False)
-    learn = learner(logs[0], [*logs[1:], ValidateCallback(every_steps=2, dl=VALID, name='test'), stop or Stop(), saver],
+    learn = learner(logs[0], [*logs[1:], ValidateCallback(every_steps=2, dl=VALID, name='test'), stop or StopAt(), saver],
         dls=(batches(5),VALID), opt_func=torch.optim.AdamW, metrics=mae)
     with learn.no_logging(): learn.fit(n, resume=folder/'run')
     return learn
@@ -273,16 +262,16 @@ def test_resumed_runs_have_the_files_of_one(name, stops, every, tmp_path):
     train(tmp_path/'a', every=every)
     for o in stops:
         if name=='after_epoch' and o%5: continue
-        with pytest.raises(MemoryError): train(tmp_path/'b', Stop(o, fail, name), every)
+        with pytest.raises(MemoryError): train(tmp_path/'b', StopAt(o, fail, name), every)
     train(tmp_path/'b', every=every)
     assert files(tmp_path/'a')==files(tmp_path/'b')
 
 @FILES
 def test_points_before_a_checkpoint_are_in_the_file_with_it(cls, name, tmp_path):
     def run(stop=None):
-        learn = learner(cls(tmp_path/name, every_steps=1), [stop or Stop(), CheckpointCallback(tmp_path/'run', every_steps=2)], dls=(batches(5),))
+        learn = learner(cls(tmp_path/name, every_steps=1), [stop or StopAt(), CheckpointCallback(tmp_path/'run', every_steps=2)], dls=(batches(5),))
         with learn.no_logging(): learn.fit(1, resume=tmp_path/'run')
-    with pytest.raises(MemoryError): run(Stop(3, fail))
+    with pytest.raises(MemoryError): run(StopAt(3, fail))
     run()
     assert [o['step'] for o in rows(tmp_path/name)]==[1, 2, 3, 4, 5, 5]
 
@@ -297,7 +286,7 @@ def child(*args):
 def test_killed_runs_have_the_files_of_one(every, tmp_path):
     train(tmp_path/'a', every=every)
     for at,name in ((1,'after_batch'), (5,'after_epoch'), (7,'after_batch'), (10,'after_epoch'), (10,'before_validate'), (13,'before_step')):
-        assert child(tmp_path/'b', Stop(at, kill, name), every), 'it was to be killed'
+        assert child(tmp_path/'b', StopAt(at, kill, name), every), 'it was to be killed'
         b = tmp_path/'b'/'a.csv'
         assert b.read_bytes()[-1:] in (b'\n', b''), 'whole rows'
         if at>=5: assert 5 in [o['step'] for o in rows(b) if 'train_loss' in o], 'a row is there as soon as it is written'
@@ -317,7 +306,7 @@ def test_paused_and_resumed_in_memory(tmp_path):
     logs = tmp_path/'b'
     learn = learner(CSVLogger(logs/'a.csv', every_steps=1), [JSONLogger(logs/'a.jsonl', every_steps=1),
         ValidateCallback(every_steps=2, dl=VALID, name='test'),
-        stop := Stop(7, lambda: (setattr(stop, 'at', None), fail()), 'before_fetch')], dls=(batches(5),VALID), opt_func=torch.optim.AdamW, metrics=mae)
+        stop := StopAt(7, lambda: (setattr(stop, 'at', None), fail()), 'before_fetch')], dls=(batches(5),VALID), opt_func=torch.optim.AdamW, metrics=mae)
     with learn.no_logging():
         with pytest.raises(MemoryError): learn.fit(3)
         assert learn.count.opt_steps==7
@@ -391,7 +380,7 @@ def test_fits_are_one_run_of_a_platform(platform):
     assert run.ends==[platform.ok]*2 and run.config==dict(project='p')
 
 def test_a_failed_fit_is_a_failed_run(platform):
-    with pytest.raises(MemoryError): learner(platform.cls(every_steps=1), [Stop(2, fail)]).fit(1)
+    with pytest.raises(MemoryError): learner(platform.cls(every_steps=1), [StopAt(2, fail)]).fit(1)
     run, = platform.pkg.runs.values()
     assert run.ends==[platform.bad] and [s for s,_ in run.kept]==[1, 2]
 
@@ -402,9 +391,9 @@ def test_a_run_of_the_users_is_left_open(platform):
 
 def test_resumed_fits_are_one_run_of_a_platform(platform, tmp_path):
     def run(stop=None):
-        learn = learner(platform.cls(every_steps=1), [stop or Stop(), CheckpointCallback(tmp_path, every_steps=2)])
+        learn = learner(platform.cls(every_steps=1), [stop or StopAt(), CheckpointCallback(tmp_path, every_steps=2)])
         with learn.no_logging(): learn.fit(2, resume=tmp_path)
-    with pytest.raises(MemoryError): run(Stop(3, fail))
+    with pytest.raises(MemoryError): run(StopAt(3, fail))
     run()
     one, = platform.pkg.runs.values()
     assert one.ends==[platform.bad, platform.ok] and sorted({s for s,m in one.kept if 'loss' in m})==[1, 2, 3, 4, 5, 6]

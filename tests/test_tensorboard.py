@@ -3,7 +3,7 @@ import errno, math, os, shutil, signal, subprocess, sys, threading
 from functools import partial
 from itertools import count
 import numpy as np, pytest, torch
-from helpers import TRAIN, VALID, batches, mk_learner, same
+from helpers import TRAIN, VALID, StopAt, batches, fail, kill, mk_learner, same
 from learnloop import (Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelStepException, CancelValidException, CheckpointCallback,
     CrossEntropyLossFlat, DataLoaders, GradientAccumulation, GradientClip, Learner, Recorder, TensorBoardCallback, Throughput, Tracer, ValidateCallback,
     event, mae, on, read_tensorboard)
@@ -26,7 +26,6 @@ def served(folder):
     return Served(str(folder)).Reload()
 def tags(folder, kind='scalars'): return sorted(log(folder).Tags()[kind])
 def files(folder): return [o for o in folder.rglob('*') if 'tfevents' in o.name]
-def fail(): raise MemoryError
 
 @pytest.fixture
 def tb(tmp_path): return TensorBoardCallback(tmp_path/'log', every_steps=1)
@@ -598,20 +597,10 @@ def test_embeddings_of_one_number_each(tmp_path):
 
 # Runs that go on
 
-class Stop(Callback):
-    "Ends it at optimizer step `at`, as `how` does, at the event `name`"
-    def __init__(self, at=None, how=None, name='after_batch'):
-        super().__init__(name='stop', **{name: Stop.hit})
-        self.at,self.how = at,how
-    order = 70
-    def hit(self):
-        if self.learn.count.opt_steps==self.at and self.learn.phases['evaluate'] not in self.learn.open: self.how()
-def kill(): os.kill(os.getpid(), signal.SIGKILL)
-
 def train(folder, stop=None, every=1, n=3, **kwargs):
     tb = TensorBoardCallback(folder/'tb', every_steps=every, norms_every_steps=1, histograms_every_steps=5, **kwargs)
     saver = CheckpointCallback(folder/'run', every_steps=4, every_epochs=2, on_error=False)
-    cbs = [ValidateCallback(every_steps=2, dl=VALID, name='test'), stop or Stop(), saver]
+    cbs = [ValidateCallback(every_steps=2, dl=VALID, name='test'), stop or StopAt(), saver]
     learn = learner(tb, cbs, dls=(batches(5),VALID), opt_func=torch.optim.AdamW, metrics=mae)
     with learn.no_logging(): learn.fit(n, resume=folder/'run')
     return learn
@@ -624,7 +613,7 @@ def test_resumed_runs_have_the_curves_of_one(name, stops, every, unit, tmp_path)
     train(tmp_path/'a', every=every, unit=unit)
     for o in stops:
         if name=='after_epoch' and o%5: continue
-        with pytest.raises(MemoryError): train(tmp_path/'b', Stop(o, fail, name), every, unit=unit)
+        with pytest.raises(MemoryError): train(tmp_path/'b', StopAt(o, fail, name), every, unit=unit)
     train(tmp_path/'b', every=every, unit=unit)
     assert read_tensorboard(tmp_path/'a'/'tb')==read_tensorboard(tmp_path/'b'/'tb'), 'one curve, no point twice'
     for o in ('a','b'): assert [h.step for h in log(tmp_path/o/'tb').Histograms('weights/weight')][-1]==15*(1 if unit=='steps' else 4)
@@ -639,7 +628,7 @@ def child(*args):
 def test_killed_runs_have_the_curves_of_one(tmp_path):
     train(tmp_path/'a')
     for at,name in ((1,'after_batch'), (3,'after_batch'), (7,'after_batch'), (10,'after_epoch'), (10,'before_validate'), (13,'before_step')):
-        assert child(tmp_path/'b', Stop(at, kill, name)), 'it was to be killed'
+        assert child(tmp_path/'b', StopAt(at, kill, name)), 'it was to be killed'
     train(tmp_path/'b')
     assert read_tensorboard(tmp_path/'a'/'tb')==read_tensorboard(tmp_path/'b'/'tb'), 'one curve, no point twice'
     assert hparams(tmp_path/'b'/'tb') and log(tmp_path/'b'/'tb').Tags()['graph']
@@ -649,7 +638,7 @@ def test_resumed_runs_have_the_examples_and_histograms_of_one(at, name, tmp_path
     "A checkpoint at step 12, within an epoch, and at step 10, at the end of one"
     kw = dict(every=3, n=3)
     train(tmp_path/'a', **kw)
-    with pytest.raises(MemoryError): train(tmp_path/'b', Stop(at, fail, name), **kw)
+    with pytest.raises(MemoryError): train(tmp_path/'b', StopAt(at, fail, name), **kw)
     train(tmp_path/'b', **kw)
     for o in 'ab':
         assert [h.step for h in log(tmp_path/o/'tb').Histograms('weights/weight')]==[5, 10, 15]
@@ -658,9 +647,9 @@ def test_resumed_runs_have_the_examples_and_histograms_of_one(at, name, tmp_path
 def test_histograms_between_the_last_point_and_the_checkpoint_stay(tmp_path):
     def run(stop=None):
         tb = TensorBoardCallback(tmp_path/'tb', every_steps=5, histograms_every_steps=2)
-        learn = learner(tb, [stop or Stop(), CheckpointCallback(tmp_path/'run', every_steps=4, on_error=False)], dls=(batches(11),))
+        learn = learner(tb, [stop or StopAt(), CheckpointCallback(tmp_path/'run', every_steps=4, on_error=False)], dls=(batches(11),))
         with learn.no_logging(): learn.fit(1, resume=tmp_path/'run')
-    with pytest.raises(MemoryError): run(Stop(10, fail))
+    with pytest.raises(MemoryError): run(StopAt(10, fail))
     run()
     assert [h.step for h in log(tmp_path/'tb').Histograms('weights/weight')]==[2, 4, 6, 10], 'of the step of the checkpoint itself there is none'
 
@@ -695,7 +684,7 @@ def test_what_was_undone_is_not_in_the_curves(first, tmp_path):
     assert [v for _,v in pts['loss']][-3:]==approx(learn.recorder.raw_losses)
 
 def test_reading_says_nothing_of_a_run_that_went_on(tmp_path, caplog):
-    with pytest.raises(MemoryError): train(tmp_path, Stop(7, fail))
+    with pytest.raises(MemoryError): train(tmp_path, StopAt(7, fail))
     train(tmp_path)
     assert read_tensorboard(tmp_path/'tb') and not caplog.records
     log(tmp_path/'tb')
@@ -711,7 +700,7 @@ def test_a_finished_run_leaves_its_log_alone(tmp_path):
 
 def test_paused_and_resumed_in_memory(tmp_path):
     train(tmp_path/'a')
-    stop = Stop(7, lambda: (setattr(stop, 'at', None), fail()), 'before_fetch')
+    stop = StopAt(7, lambda: (setattr(stop, 'at', None), fail()), 'before_fetch')
     learn = learner(TensorBoardCallback(tmp_path/'b', every_steps=1, norms_every_steps=1), [ValidateCallback(every_steps=2, dl=VALID, name='test'), stop],
         dls=(batches(5),VALID), opt_func=torch.optim.AdamW, metrics=mae)
     with learn.no_logging():
@@ -785,7 +774,7 @@ def test_examples_of_tokens_and_hparams_of_numpy(tmp_path):
 
 def test_resumed_runs_as_the_server_of_tensorboard_reads_them(tmp_path):
     for at in (7, 13):
-        with pytest.raises(MemoryError): train(tmp_path, Stop(at, fail))
+        with pytest.raises(MemoryError): train(tmp_path, StopAt(at, fail))
     train(tmp_path)
     for run,tag,want in (('', 'loss', [*range(1, 16)]), ('valid', 'loss/epoch', [5, 10, 15]), ('test', 'loss', [2, 4, 6, 8, 10, 12, 14])):
         assert [o.step for o in served(tmp_path/'tb'/run).Tensors(tag)]==want
