@@ -7,7 +7,7 @@ Docs: https://learnloop.github.io/learnloop/checkpoint.html.md"""
 # %% auto #0
 __all__ = ['SeededItems', 'CheckpointCallback']
 
-# %% ../nbs/61_checkpoint.ipynb #6712e12e
+# %% ../nbs/61_checkpoint.ipynb #94369ca5
 import hashlib, math, os, random, shutil, sys, threading, time, torch, warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
@@ -20,7 +20,7 @@ from fastcore.basics import listify, noop, patch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset, IterableDataset, Subset, TensorDataset, default_collate, default_convert
 from .callback import Callback, _listed, mk_cb
-from .data import _map, _rngs, _set_epoch, batch_len, preserve_rng
+from .data import _map, _rngs, _set_epoch, batch_len, describe, preserve_rng
 from .flow import CancelFitException, CancelStepException, did_you_mean
 from .learner import Learner, StepLimit, _check_whole, _replaced, _say
 from .metrics import mk_metrics
@@ -193,7 +193,7 @@ def _warm(self:Learner, place=None):
     nm = dict(train='train', validate='valid').get(place and place['next'])
     return [k for k in now if k!=nm or k in self._warmed]
 
-# %% ../nbs/61_checkpoint.ipynb #c7b52c85
+# %% ../nbs/61_checkpoint.ipynb #79d6b8c6
 @patch
 def _config(self:Learner):
     "What a resumed fit must have in common with the one that was saved"
@@ -216,12 +216,19 @@ def _by_length(cb):
 def _compare(old, new, accept, where):
     "Refuse differences that aren't accepted"
     if accept is True: return
-    accept = listify(accept or ())
+    accept = [o for o in listify(accept or ()) if o!='dtype']
     if unknown := [o for o in accept if o not in new and o not in old]: raise ValueError(f'accept has {unknown[0]!r}, which is nothing that is compared{did_you_mean(unknown[0], new)}')
     bad = {k:(old.get(k), new.get(k)) for k in {**old, **new} if old.get(k)!=new.get(k) and k not in accept}
     if bad:
         raise ValueError(f'{where} is of another run: ' + '; '.join(f'{k} was {a!r} and is {b!r}' for k,(a,b) in bad.items()) +
             f'. If that is as it should be: accept={list(bad)!r}; if not, give this run a folder of its own')
+
+# %% ../nbs/61_checkpoint.ipynb #86abea15
+def _compare_dtypes(model, sd, accept, where):
+    "Refuse weights of other dtypes, unless `dtype` is accepted"
+    if accept is True or 'dtype' in listify(accept or ()): return
+    bad = [f'{k!r} was {describe(v)} and is {describe(own[k])}' for own in [_model_state(model)] for k,v in sd.items() if isinstance(v, Tensor) and own[k].dtype!=v.dtype]
+    if bad: raise ValueError(f"{where} is of a model with other dtypes: {'; '.join(bad[:3])}{'; …'*(len(bad)>3)}. If they are to be converted: accept=['dtype']")
 
 # %% ../nbs/61_checkpoint.ipynb #b570e12d
 def _write(folder, state, info):
@@ -366,7 +373,7 @@ class _Making:
         learn._making = False
         return b
 
-# %% ../nbs/61_checkpoint.ipynb #2ed7f7db
+# %% ../nbs/61_checkpoint.ipynb #ea64edae
 def _names(folder): return [o.path.name for o in list_checkpoints(folder, verify=False)]
 
 @patch
@@ -382,7 +389,7 @@ def _find(self:Learner, resume, accept):
             warnings.warn(f'{folder} has only what was taken in the middle of a batch, which no fit goes on from: this one begins anew, with the weights as they are', stacklevel=2)
         return None
     going = _read(c)
-    going.there = there
+    going.there,going.accept = there,accept
     _compare(going.state['config'], self._conf, accept, c.path)
     self._check_state(going)
     done = going.state['loop']['count']['opt_steps']-going.state['callbacks'].get('step_limit', {}).get('first', math.inf)
@@ -392,11 +399,11 @@ def _find(self:Learner, resume, accept):
     going.hypers = {k:[g[k] for g in hypers] for k in hypers[0] if going.state['config'].get(k)!=self._conf[k]}  # it was accepted that they are others
     return going
 
-# %% ../nbs/61_checkpoint.ipynb #c3ce97af
+# %% ../nbs/61_checkpoint.ipynb #fcc4fbbc
 class _From:
     "What a fit goes on from: the whole state, where that is from, and the arguments of the fit that was interrupted"
     def __init__(self, state, where, args=None, of=None, batch=None):
-        self.state,self.where,self.args,self.of,self.batch,self.how,self.hypers = state,where,args,of,batch,'',{}
+        self.state,self.where,self.args,self.of,self.batch,self.how,self.hypers,self.accept = state,where,args,of,batch,'',{},True
     def __repr__(self): return f'<state of {self.where}, {self.state["loop"]}>'
 
 # %% ../nbs/61_checkpoint.ipynb #c641cf20
@@ -411,11 +418,12 @@ def _check_state(self:Learner, going):
     if isinstance(self.loss_func, nn.Module): _fit_model(self.loss_func, going.state['loss'], f'the loss function of {going.where}')
     self._take_opt(going.state['opt'], going.where)
 
-# %% ../nbs/61_checkpoint.ipynb #837eeb2e
+# %% ../nbs/61_checkpoint.ipynb #56ea14b1
 @patch
 def _put_back(self:Learner, going):
     "Have all state as in `going`, random numbers last"
     s,was = going.state,dict(vars(self.count))
+    if 'model' in s: _compare_dtypes(self.model, s['model'], going.accept, going.where)
     vars(self.count).update(s['loop']['count'])  # first, as callbacks go by it
     try: self._load_cbs(going)
     except BaseException:

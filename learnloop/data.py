@@ -8,8 +8,8 @@ Docs: https://learnloop.github.io/learnloop/data.html.md"""
 __all__ = ['default_device', 'to_device', 'split_batch', 'find_bs', 'unpack', 'describe', 'preserve_rng', 'set_seed', 'no_random',
            'batch_len', 'in_order', 'Endless', 'DataLoaders', 'mk_dls', 'to_detach', 'to_concat', 'detuplify']
 
-# %% ../nbs/02_data.ipynb #8ee32046
-import random, sys
+# %% ../nbs/02_data.ipynb #18de8654
+import random, sys, threading
 import torch
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
@@ -264,6 +264,59 @@ def _why_empty(dl):
     return f"{type(dl).__name__}{why} yielded no batch: " + (
         "use a smaller batch_size or drop_last=False" if drop and n else "check its dataset and sampler")
 
+# %% ../nbs/02_data.ipynb #3ea9cf5d
+def _failed_fetch(e):
+    "Of the error `e`: torch's iterator through which it came, and what `fetch`, and the making of the item, had in hand"
+    tb,it,fetch,item = e.__traceback__,None,None,{}
+    while tb:
+        f,tb = tb.tb_frame,tb.tb_next
+        if f.f_code.co_qualname=='_BaseDataLoaderIter.__next__': it = f.f_locals.get('self')
+        if f.f_code.co_qualname=='_MapDatasetFetcher.fetch': fetch,item = f.f_locals,tb.tb_frame.f_locals if tb else {}
+    return it,fetch,item
+
+def _span(idxs):
+    "Numbers of items, in a few words"
+    idxs = list(idxs) if isinstance(idxs, list|tuple|range) else [idxs]  # a key, of a dataset that gives whole batches
+    if len(idxs)>1 and isinstance(idxs[0], int) and idxs==list(range(idxs[0], idxs[0]+len(idxs))): return f'items {idxs[0]} to {idxs[-1]}'
+    return f'item{"s"*(len(idxs)>1)} {", ".join(map(str, idxs[:8]))}{", …"*(len(idxs)>8)}'
+
+def _which_items(it, fetch, item):
+    "What is known of the items of the batch that couldn't be fetched"
+    if fetch is not None:
+        i = fetch.get('idx', item.get('idx'))
+        return (f'item {i}, of ' if i is not None else '') + _span(fetch.get('possibly_batched_index'))
+    batches = getattr(it, '_index_sampler', None)
+    if type(batches) is not BatchSampler or type(batches.sampler) is not SequentialSampler: return 'items in a worker: with num_workers=0 they are named here'
+    n = batches.batch_size*(it._rcvd_idx-1)
+    return _span(range(n, min(n+batches.batch_size, len(batches.sampler))))
+
+# %% ../nbs/02_data.ipynb #c2ab890f
+def _end_workers(it, hang):
+    "End the worker processes of torch's iterator `it`; those that hang take seconds"
+    if not hasattr(it, '_shutdown_workers') or getattr(it, '_persistent_workers', False): return
+    if hang: threading.Thread(target=it._shutdown_workers).start()
+    else: it._shutdown_workers()
+
+def _failed(e):
+    "Which items the error `e` of a fetch is about, '' if that is unknown, None if it is the end of the data; its workers are ended"
+    it,fetch,item = _failed_fetch(e)
+    in_worker = it is not None and 'in DataLoader worker' in str(e)
+    if fetch is None and not in_worker and isinstance(e, StopIteration): return None
+    _end_workers(it, 'timed out' in str(e))
+    is_known = fetch is not None or in_worker and not isinstance(getattr(it, '_dataset', None), IterableDataset)
+    return f'fetching {_which_items(it, fetch, item)}' if is_known else ''
+
+# %% ../nbs/02_data.ipynb #4e948b5b
+def _next(batches):
+    "The next batch; the StopIteration of an item is an error, not the end of the data"
+    try: return next(batches)
+    except StopIteration as e:
+        if (at := _failed(e)) is None: raise
+        raise RuntimeError(f'StopIteration {at}: from an item or collate_fn it would pass for the end of the data; catch it there, or give `next` a default') from e
+    except BaseException as e:
+        if at := _failed(e): e.add_note(f'learnloop: {at}')
+        raise
+
 # %% ../nbs/02_data.ipynb #61aaae5c
 def _set_epoch(dl, epoch):
     "Tell samplers and datasets whose order or items depend on the number of the epoch"
@@ -307,10 +360,10 @@ class Endless:
             if 'n' in sd: self._begin(sd['n'])
     def __repr__(self): return f'Endless({type(self.dl).__name__}, {batch_len(self.dl) or "?"} batches a pass)'
 
-# %% ../nbs/02_data.ipynb #2253f18e
+# %% ../nbs/02_data.ipynb #05db63f0
 @patch
 def _next(self:Endless):
-    b = next(self._it)
+    b = _next(self._it)
     self._n += 1
     return b
 
@@ -319,7 +372,7 @@ def _begin(self:Endless, n=0):
     self._start = {nm:get() for nm,get,_ in _rngs([self.dl])}
     _set_epoch(self.dl, self._passes)
     self._it,self._n,self._passes = iter(self.dl),n,self._passes+1
-    for _ in range(n): next(self._it)
+    for _ in range(n): _next(self._it)
 
 # %% ../nbs/02_data.ipynb #4068171a
 def _check_loader(name, o):

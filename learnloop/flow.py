@@ -132,7 +132,7 @@ class _Handlers(dict):
         fs = self[event] = self.flow._collect(event, self.training)
         return fs
 
-# %% ../nbs/00_flow.ipynb #79bb2549
+# %% ../nbs/00_flow.ipynb #029b9b4b
 class Flow:
     "Phases, the callbacks that hear their events, and the runner of both"
     rows = PHASES
@@ -154,7 +154,8 @@ class Flow:
         return self._handlers.training
     @training.setter
     def training(self, v): self._handlers = self._train_handlers if v else self._valid_handlers
-    def _where(self): return ''
+    def _where(self): return ''  # for notes on errors: the place
+    def _tip(self, e): return ''  # and what helps
 
     def _changed(self):
         "Forget who hears what: callbacks came, went, or were muted"
@@ -333,7 +334,7 @@ def _unwind(self:Flow, depth, err=None, who=None):
     if given is None and err is not None: raise err
     return err
 
-# %% ../nbs/00_flow.ipynb #1f1fe086
+# %% ../nbs/00_flow.ipynb #bd10b901
 def _add_then(err, e):
     "Note on `err` that `e` was raised on top of it"
     at = f'{e.callback}.{e.event}' if isinstance(e, CancelException) else '; '.join(getattr(e, '__notes__', ())).replace('learnloop: in ', '')
@@ -358,6 +359,7 @@ def _announce(self:Flow, e):
     self.exception = e
     if not any(o.startswith('learnloop: in ') for o in getattr(e, '__notes__', ())):
         e.add_note(f'learnloop: in the {self.open[-1].name} phase{self._where()}')
+    if tip := self._tip(e): e.add_note(f'learnloop: {tip}')
     for f in self._handlers['after_exception']:
         if not self._listens(f.__self__, 'after_exception', self.training): continue
         try: f()

@@ -8,8 +8,8 @@ Docs: https://learnloop.github.io/learnloop/learner.html.md"""
 __all__ = ['Loop', 'format_value', 'print_row', 'Learner', 'TrainEvalCallback', 'default_cb', 'StepLimit', 'GatherPredsCallback',
            'FetchPredsCallback', 'before_batch_cb']
 
-# %% ../nbs/04_learner.ipynb #3ed69f73
-import math, torch, warnings
+# %% ../nbs/04_learner.ipynb #e1b13bd7
+import math, torch, traceback, warnings
 from collections.abc import Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from copy import copy, deepcopy
@@ -21,12 +21,12 @@ from types import SimpleNamespace
 from fastcore.basics import listify, noop, patch
 from torch import nn
 from .callback import Callback, _listed, mk_cb
-from .data import (_like, _parts, _set_epoch, _why_empty, Endless, batch_len, default_device, describe, detuplify, in_order, mk_dls,
+from .data import (_like, _next, _parts, _set_epoch, _why_empty, Endless, batch_len, default_device, describe, detuplify, in_order, mk_dls,
     preserve_rng, to_concat, to_detach, unpack)
 from .flow import Flow
 from .optimizer import backward, freeze_to, make_opt, n_groups, norm_params, opts, set_hypers, step, trainable_params, zero_grad
 
-# %% ../nbs/04_learner.ipynb #c5cb1363
+# %% ../nbs/04_learner.ipynb #e386c4f0
 class Loop(Flow):
     "The training loop: every method is a piece that a subclass may override"
     def _do_fit(self):
@@ -49,7 +49,9 @@ class Loop(Flow):
                 self.one_batch(self.n_done, self.batch)
                 self.n_done += 1
                 if self._halt: self._halt()
-        finally: self._drop_batch()
+        finally:
+            self._drop_batch()
+            batches = None  # with its workers, whoever keeps the error
         self._check_length(self.n_done)
     def one_batch(self,
         i:int, # Its number in the epoch, from 0
@@ -66,13 +68,14 @@ class Loop(Flow):
         self('after_loss')
         if self.training and self.loss_grad is not None: self._do_grad_opt()
 
-# %% ../nbs/04_learner.ipynb #bbe2b452
+# %% ../nbs/04_learner.ipynb #e1f3b800
 @patch
 def _do_loss(self:Loop):
     loss = self._own_loss() if self.loss_func is None or not self.yb else None
     if loss is None and self.loss_func is not None: loss = self.loss_func(self.pred, *self.yb)
     if loss is None:
-        if self.training: raise ValueError(f'no loss: give the learner a loss_func, or a model that returns its own loss (it returned {describe(self.pred)})')
+        why = 'give the learner a loss_func, or a model that returns its own loss' if self.loss_func is None else 'loss_func returned None'
+        if self.training: raise ValueError(f'no loss: {why} (the model returned {describe(self.pred)})')
         self.loss_grad = self.loss = None
     elif not isinstance(loss, torch.Tensor): raise TypeError(f'the loss is {loss!r}, a {type(loss).__name__}: loss_func must return a tensor')
     else: self.loss_grad,self.loss = loss,loss.detach().clone()
@@ -80,7 +83,7 @@ def _do_loss(self:Loop):
 @patch
 def _own_loss(self:Loop): return self.pred.get('loss') if isinstance(self.pred, Mapping) else getattr(self.pred, 'loss', None)
 
-# %% ../nbs/04_learner.ipynb #fac0b4ee
+# %% ../nbs/04_learner.ipynb #55c45050
 @patch
 def _do_grad_opt(self:Loop):
     self.with_events('backward', self._backward)
@@ -89,6 +92,8 @@ def _do_grad_opt(self:Loop):
 
 @patch
 def _backward(self:Loop):
+    if not self.loss_grad.requires_grad:
+        raise ValueError(f'the loss, {describe(self.loss_grad)}, requires no gradient: it was detached, is no differentiable function of pred, or nothing that it depends on requires one')
     if self.loss_grad.numel()!=1:
         raise ValueError(f'the loss has shape {tuple(self.loss_grad.shape)}, and backward needs a scalar: reduce it in loss_func, '
             'or in after_loss by self.learn.loss_grad = self.loss_grad.mean()')
@@ -140,11 +145,14 @@ def _begin(self:Loop):
     if self.training: _set_epoch(self.dl, self.count.epochs)
     return iter(self.dl),0
 
-# %% ../nbs/04_learner.ipynb #213bb652
+# %% ../nbs/04_learner.ipynb #cd064e17
 @patch
 def _fetch(self:Loop, batches):
-    for self.batch in batches: return True
-    self.batch,self._over = None,True
+    try: self.batch = _next(batches)
+    except StopIteration:
+        self.batch,self._over = None,True
+        return False
+    return True
 
 @patch
 def _drop_batch(self:Loop): self.batch = self.xb = self.yb = self.pred = self.loss_grad = None
@@ -153,6 +161,7 @@ def _drop_batch(self:Loop): self.batch = self.xb = self.yb = self.pred = self.lo
 def _check_length(self:Loop, n):
     "Say so if the loader gave more or fewer batches than its length, or none to train on"
     if self.training and not n: raise ValueError(f'epoch {self.epoch}: the training loader {_why_empty(self.dl)}')
+    if not n: warnings.warn(f'nothing was evaluated: {_why_empty(self.dl)}', stacklevel=2)
     if self.n_iter is not None and n!=self.n_iter: warnings.warn(f'the loader has a length of {self.n_iter} and gave {n} batches', stacklevel=2)
 
 # %% ../nbs/04_learner.ipynb #6e44b3ba
@@ -236,16 +245,39 @@ Learner._going = None    # What a fit goes on from, until it is there: see `chec
 Learner._over = True      # Is there nothing left of the pass through the data?
 Learner._halt = None      # Called between two batches of the loop if set: by signals
 
-# %% ../nbs/04_learner.ipynb #07b468f9
+# %% ../nbs/04_learner.ipynb #659d9185
 @patch
 def _where(self:Learner):
     if not self.open: return ''
     at = f'; epoch {self.epoch}' if self.phases['fit'] in self.open else '; in evaluation'*(self.phases['evaluate'] in self.open)
+    of = 'training' if self.training else 'validation'
+    if self.open[-1] is self.phases['fetch']: return f'{at}, got {self.n_done} of {"?" if self.n_iter is None else self.n_iter} batches of {of}'
     if self.phases['batch'] not in self.open: return at
-    return f'{at}, batch {self.iter} of {"training" if self.training else "validation"}, xb {describe(self.xb)}, yb {describe(self.yb)}'
+    pred = '' if self.pred is None else f', pred {describe(self.pred)}'
+    return f'{at}, batch {self.iter} of {of}, xb {describe(self.xb)}, yb {describe(self.yb)}{pred}'
 
 @patch
 def __repr__(self:Learner): return f'{type(self).__name__}({type(self.model).__name__}, cbs={[o.name for o in self.cbs]})'
+
+# %% ../nbs/04_learner.ipynb #1f468774
+def _is_oom(e): return isinstance(e, torch.OutOfMemoryError) or any(o in str(e).lower() for o in ('out of memory', "can't allocate memory", 'alloc_failed'))
+
+@patch
+def _tip(self:Learner, e):
+    s = str(e)
+    if _is_oom(e): return 'batches are too large for the memory there is: learn.find_batch_size(mk_dl) finds a size that fits; GradientAccumulation makes up for the rest'
+    if 'DataLoader worker' in s and 'exited unexpectedly' in s: return 'the system killed a worker, mostly for want of memory: fewer workers, smaller batches, or more shared memory help'
+    if 'more than 1 value per channel' in s: return 'batch norm needs more than one item to train on: drop_last=True, or a batch_size that leaves no batch of one'
+    if self.loss_grad is not None or not any(o.startswith('learnloop: in the batch phase') for o in e.__notes__): return
+    if any(o is None for o in (*self.xb, *self.yb)): return 'the batch holds None where the model or the loss function wants a tensor'
+    if isinstance(e, TypeError) and 'argument' in s:
+        return 'of a tuple, all but the last element are inputs (xb) unless DataLoaders(…, n_inp=…) says how many, and the rest are targets (yb); a dict goes to the model by name'
+
+def _let_go(e):
+    "Have the error `e`, which a notebook keeps, hold no tensors if it is that memory ran out: those of the frames that it left"
+    while e is not None and _is_oom(e):
+        traceback.clear_frames(e.__traceback__)
+        e = e.__cause__ or e.__context__
 
 # %% ../nbs/04_learner.ipynb #912731a3
 class TrainEvalCallback(Callback):
@@ -360,14 +392,14 @@ class StepLimit(Callback):
         self.first,self.begun,self._pass = sd.get('first'),sd.get('begun'),sd.get('pass')
         if self.endless and self._pass: self.endless.load_state_dict(self._pass)
 
-# %% ../nbs/04_learner.ipynb #eec9fec4
+# %% ../nbs/04_learner.ipynb #1a90e3ba
 @patch
 def _until(self:StepLimit, dl):
     batches = iter(dl)
     while True:
         end = min(self.first+(self.max_steps or math.inf), self.begun+(self.steps_per_epoch or math.inf))
         if self.learn.count.opt_steps>=end: return  # also if a fit goes on from here
-        try: yield next(batches)  # kept in no variable, which would keep the batch alive while the next is made
+        try: yield _next(batches)  # kept in no variable, which would keep the batch alive while the next is made
         except StopIteration: return
 
 @patch
@@ -376,7 +408,7 @@ def _count(self:StepLimit):
     if self.max_steps: learn.pct_train = (n-self.first)/self.max_steps
     else: learn.pct_train = (learn.epoch + (n-self.begun)/self.steps_per_epoch)/learn.n_epoch
 
-# %% ../nbs/04_learner.ipynb #e4a3f890
+# %% ../nbs/04_learner.ipynb #23be2420
 @patch
 def fit(self:Learner,
     n_epoch:int|None=None, # Epochs to train for; None if `max_steps` says when to stop
@@ -406,8 +438,9 @@ def fit(self:Learner,
         try:
             self._mark('fit')
             self.with_events('fit', self._do_fit)
-        except BaseException:
+        except BaseException as e:
             zero_grad(self.opt)
+            _let_go(e)
             raise
         finally:
             self._end()
@@ -454,7 +487,7 @@ def _check_params(self:Learner):
     ps = [p for o in opts(self.opt) for g in o.param_groups for p in g['params']]
     if not any(p.requires_grad for p in ps): raise ValueError(f'none of the {len(ps)} parameters in the optimizer requires gradients: learn.unfreeze(), or model.requires_grad_()')
 
-# %% ../nbs/04_learner.ipynb #3f9920ca
+# %% ../nbs/04_learner.ipynb #cd3531b3
 _kept = 'dl','n_iter','n_done','_over','iter','bs','batch','xb','yb','pred','loss','loss_grad','training','outcome','_named','_dev','_n_inp'
 
 @patch
@@ -481,6 +514,9 @@ def _evaluate(self:Learner, dl, cbs=None, inner=False):
     f = partial(self._do_epoch_validate, dl=dl)
     with self._signals(), self._as_found(dl), self.added_cbs(cbs):
         try: f() if inner else self.with_events('evaluate', f)
+        except BaseException as e:
+            _let_go(e)
+            raise
         finally: self._end()
 
 # %% ../nbs/04_learner.ipynb #8d8dd5ef

@@ -8,18 +8,18 @@ Docs: https://learnloop.github.io/learnloop/limits.html.md"""
 __all__ = ['FirstBatches', 'LimitBatches', 'ShortEpochCallback', 'OverfitBatches', 'FastDevRun', 'SanityCheck', 'ReloadLoaders',
            'DetectAnomaly', 'Deterministic']
 
-# %% ../nbs/47_limits.ipynb #ac1834be
+# %% ../nbs/47_limits.ipynb #bd5a98f4
 import gc, math, torch
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from numbers import Integral, Real
 from fastcore.basics import patch
 from .callback import Callback
-from .data import _check_loader, _rngs, batch_len, preserve_rng
+from .data import _check_loader, _next, _rngs, batch_len, preserve_rng
 from .flow import CancelFitException
-from .learner import _check_whole, _replaced, Learner
+from .learner import _check_whole, _is_oom, _replaced, Learner
 
-# %% ../nbs/47_limits.ipynb #dea373f4
+# %% ../nbs/47_limits.ipynb #eaa81b63
 def _check_limit(what, n, low=1):
     "Refuse `n`, unless it is a number of batches or a share"
     if isinstance(n, Integral) and not isinstance(n, bool) and n>=low: return n
@@ -41,7 +41,7 @@ class FirstBatches:
     def __iter__(self):
         batches = iter(self.dl)
         for _ in range(self.n):
-            try: yield next(batches)  # kept in no variable, which would keep the batch alive while the next is made
+            try: yield _next(batches)  # kept in no variable, which would keep the batch alive while the next is made
             except StopIteration: return
     def __repr__(self): return f'FirstBatches({type(self.dl).__name__}, {self.n})'
 
@@ -212,9 +212,7 @@ class Deterministic(Callback):
         on,warn_only,torch.backends.cudnn.benchmark = self._was
         torch.use_deterministic_algorithms(on, warn_only=warn_only)
 
-# %% ../nbs/47_limits.ipynb #80830d41
-def _is_oom(e): return isinstance(e, torch.OutOfMemoryError) or any(o in str(e).lower() for o in ('out of memory', "can't allocate memory", 'alloc_failed'))
-
+# %% ../nbs/47_limits.ipynb #6133a57a
 class _Trial(LimitBatches):
     "A short fit, over at once if the loader has no batch of the size `bs`"
     def __init__(self, bs, n):

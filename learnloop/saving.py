@@ -124,11 +124,13 @@ def _rekeyed(sd, names):
 
 def _model_state(model): return _rekeyed(model.state_dict(), _unwrapper(model))
 
-# %% ../nbs/17_saving.ipynb #d149ac5e
+# %% ../nbs/17_saving.ipynb #9b07f018
+_lax,_no_opt = ' (strict=False loads what has the same name and shape)',', or with_opt=False'
+
 def _some(names): return ', '.join(map(repr, names[:3])) + f' and {len(names)-3} more'*(len(names)>3)
 
-def _fit_model(model, sd, where, strict=True):
-    "The state `sd` under the keys of `model` as it is, checked"
+def _fit_model(model, sd, where, strict=True, tip=''):
+    "The state `sd` under the keys of `model` as it is, checked; the error ends with `tip` if another `strict` would help"
     unwrap,own = _unwrapper(model),model.state_dict()
     to_own = {unwrap(k):k for k in [*own, *getattr(own, '_metadata', ())]}
     def known(k): return k if k in to_own else re.sub(r'(^|(?<=\.))(_orig_mod|module)(\.|$)', '', k).rstrip('.')
@@ -136,12 +138,12 @@ def _fit_model(model, sd, where, strict=True):
     if any(m._load_state_dict_pre_hooks for m in model.modules()): return res  # they may rename keys: torch has to judge
     bad = [f'{unwrap(k)!r} is {describe(own[k])} in the model, and {describe(v)} in the file'
         for k,v in res.items() if isinstance(own.get(k), Tensor) and not is_lazy(own[k]) and own[k].shape!=getattr(v, 'shape', None)]
+    if len(bad)>3: bad[3:] = [f'{len(bad)-3} more have other shapes']
     lost,extra = [unwrap(k) for k in own if k not in res],[k for k in res if k not in own]
     if strict and lost: bad.append(f'the file lacks {_some(lost)}{did_you_mean(lost[0], extra)}')
     if strict and extra: bad.append(f'the model has no {_some(extra)}{did_you_mean(extra[0], to_own)}')
     if not bad: return res
-    raise ValueError(f'{where} is of another model than this {type(model).__name__}: {"; ".join(bad[:3])}' +
-        ' (strict=False loads what has the same name and shape)'*bool(strict and (lost or extra)))
+    raise ValueError(f'{where} is of another model than this {type(model).__name__}: {"; ".join(bad)}{tip*bool(strict and (lost or extra))}')
 
 # %% ../nbs/17_saving.ipynb #f47dfd5b
 def _param_names(model):
@@ -157,13 +159,13 @@ def _opt_state(opt, model):
         for g,own in zip(sd['param_groups'], opt.param_groups, strict=True)]
     return sd
 
-# %% ../nbs/17_saving.ipynb #db6b96fd
-def _pairs(opt, sd, where):
+# %% ../nbs/17_saving.ipynb #3eb3c989
+def _pairs(opt, sd, where, tip=''):
     "Each optimizer with its state"
     names,theirs = list(opt) if isinstance(opt, dict) else [],[] if 'param_groups' in sd else list(sd)
     if set(names)!=set(theirs):
         raise ValueError(f'{where} has {f"optimizers {_some(theirs)}" if theirs else "one optimizer"}, and here '
-            f'{f"are {_some(names)}" if names else "is one"}: load it with the same opt_func, or with_opt=False')
+            f'{f"are {_some(names)}" if names else "is one"}: load it with the same opt_func{tip}')
     return [(opt[k], sd[k]) for k in names] if names else [(opt, sd)]
 
 def _sources(o, groups, names):
@@ -178,11 +180,11 @@ def _sources(o, groups, names):
     if extra := [n for n in of if n not in flat]: return f'it has {_some(extra)}, which {type(o).__name__} here doesn\'t train'
     return [(list({id(of[n][0]):of[n][0] for n in ns}.values()), [of[n][1] for n in ns]) for ns in ours]
 
-# %% ../nbs/17_saving.ipynb #053ef9e5
-def _fit_opt(o, sd, model, where):
+# %% ../nbs/17_saving.ipynb #5bf3f3a7
+def _fit_opt(o, sd, model, where, tip=''):
     "The state `sd`, checked, in the groups of the optimizer `o`, which are split first where the file's are"
     names,groups = _param_names(model),sd['param_groups']
-    def err(why): return ValueError(f'the optimizer in {where} is another: {why}; use the opt_func and splitter that it was saved with, or with_opt=False')
+    def err(why): return ValueError(f'the optimizer in {where} is another: {why}; use the opt_func and splitter that it was saved with{tip}')
     src = _sources(o, groups, names)
     if isinstance(src, str): raise err(src)
     for gs,_ in src:
@@ -209,7 +211,7 @@ def save_model(
     "Save `model` and `opt` to `file`"
     write_state(file, dict(model=_model_state(model)) | (dict(opt=_opt_state(opt, model)) if with_opt else {}))
 
-# %% ../nbs/17_saving.ipynb #6a2ba6d0
+# %% ../nbs/17_saving.ipynb #fcd37cb3
 def _check_saved(sd, where, with_opt):
     "The dict of a file, checked: `{'model': …, 'opt': …}`"
     if isinstance(sd, Mapping) and sd and all(isinstance(o, Tensor) for o in sd.values()): sd = dict(model=sd)
@@ -228,9 +230,9 @@ def load_model(
     "Load `model` and `opt` from `file`"
     with_opt = with_opt and opt is not None
     sd = _check_saved(read_state(file, device), file, with_opt)
-    weights = _fit_model(model, sd['model'], file, strict)
+    weights = _fit_model(model, sd['model'], file, strict, _lax)
     if with_opt and sd['opt'] is None: raise ValueError(f'{file} was saved before there was an optimizer: load it with_opt=False')
-    states = [(o, _fit_opt(o, st, model, file)) for o,st in _pairs(opt, sd['opt'], file)] if with_opt else []
+    states = [(o, _fit_opt(o, st, model, file, _no_opt)) for o,st in _pairs(opt, sd['opt'], file, _no_opt)] if with_opt else []
     model.load_state_dict(weights, strict=strict)
     for o,st in states: o.load_state_dict(st)
 
@@ -259,7 +261,7 @@ def _save(self:Learner, file):
     write_state(file, self.saved)
     return file
 
-# %% ../nbs/17_saving.ipynb #046cf8d7
+# %% ../nbs/17_saving.ipynb #7a4971cb
 @patch
 def _restart_opt(self:Learner):
     "Have the optimizer as it is before the first fit; the object stays, as schedulers may hold it"
@@ -270,15 +272,15 @@ def _restart_opt(self:Learner):
     self.opt = old
 
 @patch
-def _take_opt(self:Learner, sd, where):
+def _take_opt(self:Learner, sd, where, tip=''):
     "Optimizers and the states to load, checked"
     old = self.opt
-    try: return [(o, _fit_opt(o, s, self.model, where)) for o,s in _pairs(self.opt or self.create_opt(), sd, where)]
+    try: return [(o, _fit_opt(o, s, self.model, where, tip)) for o,s in _pairs(self.opt or self.create_opt(), sd, where, tip)]
     except BaseException:
         self.opt = old
         raise
 
-# %% ../nbs/17_saving.ipynb #96511624
+# %% ../nbs/17_saving.ipynb #5b6ae0af
 @patch
 def load(self:Learner,
     file, # As for `save`
@@ -295,8 +297,8 @@ def load(self:Learner,
 @patch
 def _load(self:Learner, file, with_opt, strict):
     saved = _check_saved(self.saved, file, with_opt)  # callbacks may have changed it
-    weights = _fit_model(self.model, saved['model'], file, strict)
-    states = self._take_opt(saved['opt'], file) if with_opt and saved['opt'] is not None else []
+    weights = _fit_model(self.model, saved['model'], file, strict, _lax)
+    states = self._take_opt(saved['opt'], file, _no_opt) if with_opt and saved['opt'] is not None else []
     self.model.to(self.device)  # first, as the optimizer's state goes where the parameters are
     self.model.load_state_dict(weights, strict=strict)
     for o,s in states: o.load_state_dict(s)

@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/tracker.html.md"""
 __all__ = ['TrackerCallback', 'EarlyStoppingCallback', 'CheckFinite', 'TerminateOnNaNCallback', 'SpikeDetection', 'TimeLimit',
            'SaveModelCallback', 'ReduceLROnPlateau', 'ValidateCallback', 'ValidateEvery']
 
-# %% ../nbs/41_tracker.ipynb #78629834
+# %% ../nbs/41_tracker.ipynb #53c1002b
 import math, operator, torch, warnings
 from copy import deepcopy
 from functools import partial, reduce
@@ -17,6 +17,7 @@ from pathlib import Path
 from time import monotonic
 from fastcore.basics import noop, patch
 from .callback import Callback
+from .data import _next
 from .flow import CancelBatchException, CancelFitException, CancelStepException, CancelTrainException, CancelValidException, did_you_mean
 from .learner import _check_whole, _say, format_value
 from .optimizer import get_hypers, opts, zero_grad
@@ -294,7 +295,7 @@ def _skip(self:SpikeDetection, v):
     _tell(self, f'stopped: {self.stop_reason}')
     raise CancelFitException
 
-# %% ../nbs/41_tracker.ipynb #734b92ca
+# %% ../nbs/41_tracker.ipynb #89b2bb90
 class TimeLimit(_Kept):
     "End the fit when its time is up, with a last validation"
     order,run_valid,stop_reason,_since,_start = -8,False,None,None,dict(spent=0.)
@@ -326,7 +327,7 @@ class TimeLimit(_Kept):
     def _until_over(self, dl):
         batches = iter(dl)
         while not self.stop_reason:
-            try: yield next(batches)  # kept in no variable, which would keep the batch alive while the next is made
+            try: yield _next(batches)  # kept in no variable, which would keep the batch alive while the next is made
             except StopIteration: return
     def _is_over(self):
         if self.elapsed<self.seconds: return False

@@ -371,7 +371,7 @@ def test_without_validation_or_batches():
     fit(learn, 1)
     assert in_model(learn, ema)
     learn = mk_learner([EMA()], dls=(data(), []))
-    fit(learn, 1)
+    with pytest.warns(UserWarning, match='nothing was evaluated'): fit(learn, 1)
 
 # --- buffers
 

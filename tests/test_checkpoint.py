@@ -7,8 +7,8 @@ import numpy as np, pytest, torch
 from helpers import check
 from learnloop import (AccumMetric, BnFreeze, Callback, Checkpoint, CheckpointCallback, CutMix, EarlyStoppingCallback, EMA, GradientAccumulation,
     GradientClip, GradualUnfreezing, KeepWarnings, Learner, LimitBatches, MCDropoutCallback, MicroBatch, MixedPrecision, MixUp, OverfitBatches,
-    ReduceLROnPlateau, ReloadLoaders, SAM, SaveModelCallback, SeededItems, ShowGraph, SWA, TorchScheduler, Tracer, ValidateCallback, ValidateEvery,
-    WeightAveraging, accuracy, event, list_checkpoints, newest_checkpoint, on, set_seed)
+    ReduceLROnPlateau, ReloadLoaders, SAM, SaveModelCallback, SeededItems, ShowGraph, SWA, TorchScheduler, Tracer, TruePrecision, ValidateCallback,
+    ValidateEvery, WeightAveraging, accuracy, event, list_checkpoints, newest_checkpoint, on, set_seed)
 from learnloop import checkpoint as checkpoint_module
 from learnloop.checkpoint import _seek
 from learnloop.data import preserve_rng
@@ -273,7 +273,7 @@ EXCLUSIVE = 'plateau', 'by_step', 'by_epoch_sched', 'by_value', 'two_opts', 'swa
 CHAINS = [[('before_backward', 5), ('after_epoch', 1), ('after_batch', 3)], [('before_validate', 1), ('after_batch', 6), ('after_train', 1)], [('after_fetch', 8), ('after_validate', 1), ('before_step', 2)]]
 
 @pytest.mark.parametrize('i,setup', list(enumerate(SETUPS)), ids=SETUPS)
-def test_stopped_three_times_it_ends_the_same(i, setup, tmp_path):
+def test_case_58_stopped_three_times_it_ends_the_same(i, setup, tmp_path):
     make,fits = SETUPS[setup],[o for o in FITS if o!='short' and (o!='one_cycle' or setup not in EXCLUSIVE)]
     fit = fits[i%len(fits)]
     if setup=='stateful' and fit=='steps_per_epoch': fit = 'fit'
@@ -320,7 +320,7 @@ WORKERS = {  # chkstyle: ignore-node
 
 @pytest.mark.parametrize('name', WORKERS)
 @pytest.mark.filterwarnings('ignore:.*its workers persist')
-def test_workers(name, tmp_path):
+def test_case_58_workers(name, tmp_path):
     make,fit,stops = WORKERS[name]
     got = chain(make, fit, stops, tmp_path, every=2)
     check(state(got), state(run(make, fit)))
@@ -366,7 +366,7 @@ def boom(cb): raise Boom
 
 @pytest.mark.parametrize('fit', ['fit', 'fit_one_cycle'])
 @pytest.mark.parametrize('n', [1, 6, 7, 17, 18])
-def test_an_error_while_a_batch_is_fetched_saves_the_very_batch(fit, n, tmp_path):
+def test_case_59_an_error_while_a_batch_is_fetched_saves_the_very_batch(fit, n, tmp_path):
     "Also the first of an epoch and the last of all; items draw random numbers"
     class Fails(Noisy):
         left = -1
@@ -383,7 +383,7 @@ def test_an_error_while_a_batch_is_fetched_saves_the_very_batch(fit, n, tmp_path
     check(state(quiet(mk_learner(Fails()), fit=fit, resume=tmp_path)), state(quiet(mk_learner(Fails()), fit=fit)))
 
 @pytest.mark.parametrize('cbs,n', [((), 1), ((), 2), ([EMA(.5)], 2), ([WeightAveraging(every_epochs=1, buffers='recompute')], 2), ([Counts()], 3)], ids=str)
-def test_stopped_within_a_validation(cbs, n, tmp_path):
+def test_case_59_stopped_within_a_validation(cbs, n, tmp_path):
     "Which begins anew, with the weights that are trained, and callbacks as they were before it"
     class Here(Callback):
         order,run_train = 99,False
@@ -401,7 +401,7 @@ def test_a_batch_that_failed_is_kept_to_look_at_and_not_gone_on_from(tmp_path):
     learn = quiet(mk_learner(), resume=tmp_path, accept='callbacks')
     check(state(learn), state(quiet(mk_learner())))
 
-def test_a_finished_run_returns_at_once_with_its_history(tmp_path, capsys):
+def test_case_59_a_finished_run_returns_at_once_with_its_history(tmp_path, capsys):
     want,trained = state(quiet(mk_learner(cbs=[EMA(.5)]), resume=tmp_path)),[]
     learn = mk_learner(cbs=[EMA(.5)])
     learn.fit(N_EPOCH, resume=tmp_path, cbs=Callback(name='spy', before_batch=lambda cb: trained.append(1)), accept='callbacks')
@@ -409,7 +409,7 @@ def test_a_finished_run_returns_at_once_with_its_history(tmp_path, capsys):
     assert not trained and 'its epochs are done' in capsys.readouterr().out
     assert quiet(mk_learner(cbs=[EMA(.5)]), 1, resume=tmp_path).recorder.values==learn.recorder.values  # fewer than are done
 
-def test_a_larger_number_of_epochs_trains_on(tmp_path):
+def test_case_59_a_larger_number_of_epochs_trains_on(tmp_path):
     quiet(mk_learner(), 2, resume=tmp_path)
     check(state(quiet(mk_learner(), 4, resume=tmp_path)), state(quiet(mk_learner(), 4)))
 
@@ -493,10 +493,15 @@ def test_the_same_cell_again_after_an_interruption(tmp_path):
 
 # --- what may differ
 
-@pytest.mark.parametrize('change,said', [
+def renamed(cb, name):
+    cb.name = name
+    return cb
+
+@pytest.mark.parametrize('change,said', [(dict(splitter=by_layer), r'lr was \[0.01\] and is \[0.01, 0.01\]'), (dict(metrics=None), r"metrics was \['accuracy'\] and is \[\]"),
+    (dict(opt=lambda m: dict(a=torch.optim.AdamW(m[0].parameters()), b=torch.optim.AdamW(m[1:].parameters()))), r"optimizer was \['AdamW'\] and is \['AdamW', 'AdamW'\]"),
     (dict(opt=torch.optim.SGD), r"optimizer was \['AdamW'\] and is \['SGD'\]"), (dict(ds=plain(30)), 'train_batches was 6 and is 8.*items was 22 and is 30'), (dict(batch_size=2), 'batch_size was 4 and is 2'),
     (dict(cbs=[EMA()]), 'callbacks was .* and is .*ema'), (dict(num_workers=1), 'workers was 0 and is 1')], ids=lambda o: str(o)[:30])
-def test_a_changed_run_is_refused_field_by_field(change, said, tmp_path):
+def test_cases_33_47_48_and_60_a_changed_run_is_refused_field_by_field(change, said, tmp_path):
     quiet(mk_learner(), 1, resume=tmp_path)
     learn = mk_learner(**change)
     before = deepcopy(learn.model.state_dict())
@@ -505,6 +510,24 @@ def test_a_changed_run_is_refused_field_by_field(change, said, tmp_path):
     check(dict(learn.model.state_dict()), dict(before))
     assert learn.count.batches==0 and learn.open==[]
 
+@pytest.mark.parametrize('cbs,said', [([], r"is \['recorder', 'train_eval'\]"), ([renamed(EMA(.5), 'mine'), Counts()], r"is \['counts', 'mine', 'recorder', 'train_eval'\]"), ([Counts(), EMA(.5)], None)],
+    ids=['removed', 'renamed', 'reordered'])
+def test_case_48_other_callbacks(cbs, said, tmp_path):
+    def first(): return mk_learner(Noisy(), cbs=[EMA(.5), Counts()])
+    quiet(first(), 1, resume=tmp_path)
+    learn = mk_learner(Noisy(), cbs=deepcopy(cbs))
+    if said is None: return check(state(quiet(learn, 2, resume=tmp_path))['model'], state(quiet(first(), 2))['model'])  # which have an order of their own
+    with pytest.raises(ValueError, match=r"callbacks was \['counts', 'ema', 'recorder', 'train_eval'\] and "+said): quiet(learn, 2, resume=tmp_path)
+    quiet(learn, 2, resume=tmp_path, accept=['callbacks'])
+    assert learn.count.opt_steps==12
+
+@pytest.mark.parametrize('change,name', [(dict(batch_size=2), 'batch_size'), (dict(num_workers=1), 'workers')])
+def test_case_60_another_batch_size_or_number_of_workers_may_be_accepted(change, name, tmp_path):
+    quiet(mk_learner(), 1, resume=tmp_path)
+    with pytest.raises(ValueError, match=f"accept=.*'{name}'"): quiet(mk_learner(**change), 2, resume=tmp_path)
+    learn = quiet(mk_learner(**change), 2, resume=tmp_path, accept=[name, 'train_batches'])
+    assert learn.count.opt_steps==6+(11 if name=='batch_size' else 6)
+
 def test_what_only_looks_may_come_and_go(tmp_path):
     with mk_learner(cbs=[KeepWarnings()]).no_logging() as learn: learn.fit(1, resume=tmp_path)
     with mk_learner(cbs=[Tracer(), ShowGraph()]).no_logging() as learn: learn.fit(2, resume=tmp_path)
@@ -512,11 +535,34 @@ def test_what_only_looks_may_come_and_go(tmp_path):
     with whole.no_logging(): whole.fit(2)
     assert all(torch.equal(a, b) for a,b in zip(learn.model.parameters(), whole.model.parameters(), strict=True))
 
-def test_a_changed_model_is_refused_whatever_is_accepted(tmp_path):
+def test_case_46_a_changed_model_is_refused_whatever_is_accepted(tmp_path):
     quiet(mk_learner(), 1, resume=tmp_path)
     learn = mk_learner(model=lambda: nn.Sequential(nn.Linear(3, 9), nn.BatchNorm1d(9), nn.ReLU(), nn.Dropout(.3), nn.Linear(9, 2)))
     with pytest.raises(ValueError, match=r"'0.weight' is float32 \(9, 3\) in the model, and float32 \(8, 3\) in the file"): quiet(learn, 2, resume=tmp_path, accept=True)
     assert learn.count.batches==0
+
+def test_case_46_all_that_is_different_is_listed(tmp_path):
+    def other(): return nn.Sequential(nn.Linear(3, 9), nn.BatchNorm1d(9), nn.ReLU(), nn.Dropout(.3), nn.Linear(9, 2, bias=False), nn.Linear(2, 2))
+    quiet(mk_learner(), 1, resume=tmp_path)
+    learn = mk_learner(model=other)
+    before = deepcopy(learn.model.state_dict())
+    with pytest.raises(ValueError, match=r"'0.weight' is float32 \(9, 3\) in the model, and float32 \(8, 3\) in the file; .*; 4 more have other shapes; the file lacks '5.weight', '5.bias'; the model has no '4.bias'"):
+        quiet(learn, 2, resume=tmp_path, accept=True)
+    check(dict(learn.model.state_dict()), dict(before))
+
+class Widened(nn.Sequential):
+    def forward(self, x): return super().forward(x.to(self[0].weight.dtype))
+
+@pytest.mark.parametrize('how', ['model', 'callback'])
+def test_case_46_other_dtypes_are_converted_if_that_is_accepted(how, tmp_path):
+    def fit(n, accept=('callbacks',), wide=True):
+        def model(): return Widened(*mk_model()).to(torch.float64 if wide and how=='model' else torch.float32)
+        return quiet(mk_learner(model=model, cbs=[TruePrecision(torch.float64)]*(wide and how=='callback')), n, resume=tmp_path, accept=accept)
+    fit(1, wide=False)
+    with pytest.raises(ValueError, match=r"'0.weight' was float32 \(8, 3\) and is float64 \(8, 3\);.*; ….*accept=\['dtype'\]"): fit(2)
+    learn = fit(2, ['callbacks', 'dtype'])
+    assert learn.count.opt_steps==12 and learn.model[0].weight.dtype==torch.float64
+    assert fit(3).count.opt_steps==18  # from then on they are those
 
 def test_what_is_accepted_is_used(tmp_path):
     quiet(mk_learner(), 1, resume=tmp_path)
@@ -538,7 +584,7 @@ class Holds(Callback):
     def load_state_dict(self, sd): self.v = sd['deep'][0]
 
 @pytest.mark.parametrize('v', [Path('a'), lambda: 0, object()], ids=['path', 'lambda', 'object'])
-def test_state_that_cannot_be_saved_is_refused_before_training(v, tmp_path):
+def test_case_50_state_that_cannot_be_saved_is_refused_before_training(v, tmp_path):
     learn = mk_learner(cbs=[Holds(v)])
     with pytest.raises(TypeError, match=r"callbacks.holds.deep.0"): quiet(learn, 1, resume=tmp_path)
     assert learn.count.batches==0 and not list_checkpoints(tmp_path)
@@ -584,13 +630,37 @@ def test_the_best_model_on_disk_is_the_uninterrupted_run_s(tmp_path):
     check(got, want)
     check(*[torch.load(tmp_path/o/'models/model.pth', weights_only=True) for o in 'ab'])
 
-def test_gradients_of_an_open_window_and_buffers_that_are_not_persistent(tmp_path):
-    def mk(): return mk_learner(model=Tied, cbs=[GradientAccumulation(n_batches=4)])
+def test_case_61_gradients_of_an_open_window_and_buffers_that_are_not_persistent(tmp_path):
+    def mk(): return mk_learner(model=Tied, cbs=[GradientAccumulation(n_batches=4), EMA(.5)])
     with pytest.raises(Boom):
         quiet(mk(), 1, cbs=[At('before_fetch', 3, lambda cb: cb.learn.checkpoint.save()), Named('after_loss', 4), CheckpointCallback(tmp_path)])
     state_ = json.loads((list_checkpoints(tmp_path)[0].path/'state.json').read_text())
     assert set(state_['grads'])=={'a.weight', 'a.bias', 'b.bias'} and set(state_['buffers'])=={'loose'} and state_['loop']['batch']==2
-    check(state(quiet(mk(), 1, resume=tmp_path, accept='callbacks')), state(quiet(mk(), 1)))
+    learn = quiet(mk(), 1, resume=tmp_path, accept='callbacks')
+    check(state(learn), state(quiet(mk(), 1)))
+    assert learn.model.b.weight is learn.model.a.weight and learn.ema.averages
+
+def test_case_62_what_was_saved_on_a_device_that_is_not_here_is_gone_on_with(tmp_path, monkeypatch):
+    want = state(quiet(mk_learner(cbs=[EMA(.5)])))
+    with monkeypatch.context() as mp:
+        mp.setattr(torch.serialization, 'location_tag', lambda storage: 'cuda:7')  # as the file of a machine with GPUs has it
+        quiet(mk_learner(cbs=[EMA(.5)]), 1, resume=tmp_path)
+    with pytest.raises(RuntimeError, match='cuda|CUDA'): torch.load(list_checkpoints(tmp_path)[0].path/'model.pt', map_location=None)
+    check(state(quiet(mk_learner(cbs=[EMA(.5)]), resume=tmp_path)), want)
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason='needs CUDA')
+@pytest.mark.parametrize('devices', [('cpu', 'cuda'), ('cuda', 'cpu'), ('cuda', 'cuda')], ids='-'.join)
+def test_case_62_from_device_to_device(devices, tmp_path):
+    "Rounding differs between devices; on one and the same, it is exact"
+    def on(device, n, **kw):
+        learn = mk_learner(Noisy(), cbs=[EMA(.5), GradientAccumulation(n_batches=2)])
+        learn.dls.to(device)
+        return quiet(learn, n, **kw)
+    on(devices[0], 1, resume=tmp_path)
+    learn,whole = on(devices[1], 3, resume=tmp_path),on(devices[1], 3)
+    assert {o.device.type for o in learn.model.parameters()}=={devices[1]}=={v.device.type for s in learn.opt.state.values() for v in s.values() if v.dim()}
+    for a,b in zip(learn.model.parameters(), whole.model.parameters(), strict=True):
+        assert torch.equal(a, b) if devices[0]==devices[1] else torch.allclose(a, b, atol=1e-3)
 
 class Named(At):
     def __init__(self, name, n):
@@ -694,7 +764,7 @@ class Held:
             return real(*args, **kwargs)
         mp.setattr(torch, 'save', save)
 
-def test_in_the_background_the_copy_is_of_the_old_state(tmp_path, monkeypatch):
+def test_case_57_in_the_background_the_copy_is_of_the_old_state(tmp_path, monkeypatch):
     held,weights = Held(monkeypatch),[]
     class Look(Callback):
         def after_step(self):
@@ -716,7 +786,7 @@ def test_in_the_background_it_is_as_exact(tmp_path):
     with pytest.raises(Boom): quiet(mk_learner(Noisy(), cbs=[EMA(.5)]), cbs=[At('after_loss', 11, boom), CheckpointCallback(tmp_path, every_steps=2, background=True)])
     check(state(quiet(mk_learner(Noisy(), cbs=[EMA(.5)]), resume=tmp_path, accept='callbacks')), state(quiet(mk_learner(Noisy(), cbs=[EMA(.5)]))))
 
-def test_in_the_background_an_error_comes_at_the_next_event_or_at_the_end(tmp_path, monkeypatch):
+def test_case_56_in_the_background_an_error_comes_at_the_next_event_or_at_the_end(tmp_path, monkeypatch):
     mod = checkpoint_module
     def fail(*args, **kwargs): raise OSError('no more room')
     for when in ('next', 'end'):
@@ -730,7 +800,7 @@ def test_in_the_background_an_error_comes_at_the_next_event_or_at_the_end(tmp_pa
         monkeypatch.setattr(mod, '_write_files', real)
         quiet(learn, 1)
 
-def test_without_memory_for_a_copy_it_is_written_at_once(tmp_path, monkeypatch):
+def test_case_71_without_memory_for_a_copy_it_is_written_at_once(tmp_path, monkeypatch):
     def fail(*args): raise MemoryError
     monkeypatch.setattr('learnloop.checkpoint._on_cpu', fail)
     with pytest.warns(UserWarning, match='no memory for a copy.*step 6 is written at once'): quiet(mk_learner(), 1, cbs=CheckpointCallback(tmp_path, background=True))

@@ -134,6 +134,7 @@ def test_eleven_steps_of_the_document(tmp_path):
     assert cb.end=='ValueError' and cb.names==['on_train_start', 'on_epoch_start', *batch, *batch, 'on_validation_start', 'on_exception', 'on_train_end']
 
 @pytest.mark.parametrize('case', ['plain', 'save', 'no loader', 'empty loader', 'accumulation', 'schedule'])
+@pytest.mark.filterwarnings('ignore:nothing was evaluated')
 def test_trace_is_that_of_the_documented_loop(case, tmp_path):
     cbs = dict(save=[Saver(tmp_path)], accumulation=[GradientAccumulation(n_batches=2)], schedule=[TorchScheduler(partial(StepLR, step_size=1, gamma=.5), 'epoch')])
     dls = (TRAIN, {'no loader': None, 'empty loader': []}.get(case, VALID))

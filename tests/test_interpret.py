@@ -110,6 +110,7 @@ def test_without_targets_there_are_no_losses():
     (lambda: mk().tta(), ValueError, 'aug is None'), (lambda: mk().tta(n=0, aug=lambda x: x), ValueError, 'one pass'),
     (lambda: mk().tta(dl=gen(), aug=lambda x: x), ValueError, 'read again'), (lambda: mk().tta(aug=[[(X[:3],)]]), ValueError, 'same items'),
     (lambda: mk().show_results(n=0), ValueError, 'idxs'), (lambda: mk().show_results(dl=[]), ValueError, 'no batch')])
+@pytest.mark.filterwarnings('ignore:nothing was evaluated')
 def test_errors_say_what_to_do(f, err, msg):
     with pytest.raises(err, match=msg): f()
 

@@ -36,9 +36,9 @@ def interrupted(learn, fit, *cbs, error=KeyboardInterrupt, **kwargs):
 
 def spread(names): return [(name, *[('ema','fit'), ('accum','one_cycle'), ('noisy','max_steps'), ('bf16','steps_per_epoch'), ('plain','fit')][i%5]) for i,name in enumerate(names)]
 
-# RELIABILITY 63, 65: in training, validation, between them, in the middle of a batch, before the first and after the last
+# In training, validation, between them, in the middle of a batch, before the first and after the last
 @pytest.mark.parametrize('name,setup,fit', spread(EVENTS))
-def test_from_any_event_it_goes_on_to_the_same_end(name, setup, fit):
+def test_cases_63_and_65_from_any_event_it_goes_on_to_the_same_end(name, setup, fit):
     signum = [INT, TERM][EVENTS.index(name)%2]
     learn = interrupted(SETUPS[setup](), fit, cb := At(name, 1, 2, 5, f=send(signum)), error=LEAVES[signum])
     while learn.paused:
@@ -70,10 +70,9 @@ def in_step(f, at=0, step=2):
     learn.create_opt().hook = lambda i: f(learn) if i==at and learn.count.opt_steps==step-1 else None
     return learn
 
-# RELIABILITY 64
 @pytest.mark.parametrize('signum', LEAVES)
 @pytest.mark.parametrize('at', [0, 1])
-def test_weights_are_never_half_updated(at, signum, tmp_path):
+def test_case_64_weights_are_never_half_updated(at, signum, tmp_path):
     learn,ref = interrupted(in_step(send(signum), at), 'fit', CheckpointCallback(tmp_path), error=LEAVES[signum]),in_step(lambda learn: None)
     ref.fit(None, max_steps=2)
     assert same(learn.model, ref.model)
@@ -92,7 +91,7 @@ def test_a_second_ctrl_c_acts_at_once_and_what_is_saved_is_torn(tmp_path):
     learn.fit(1)
 
 @pytest.mark.parametrize('name', ['before_fit', 'before_epoch', 'before_train', 'after_fetch', 'after_loss', 'after_train', 'before_validate', 'after_epoch', 'cleanup_fit'])
-def test_a_second_ctrl_c_acts_at_once_wherever_it_comes(name):
+def test_case_63_a_second_ctrl_c_acts_at_once_wherever_it_comes(name):
     after = []
     interrupted(mk_line(), 'fit', At(name, 1, f=lambda learn: [send(INT, INT)(learn), after.append(1)]))
     assert not after
@@ -239,7 +238,7 @@ def test_it_comes_while_handlers_are_installed_or_put_back(k, signum, monkeypatc
     assert n[0]>=k and learn._handled is None and learn.open==[]
     learn.fit(1)
 
-def test_in_another_thread_there_are_no_handlers():
+def test_case_19_in_another_thread_there_are_no_handlers():
     seen = []
     learn = mk_line([At('before_batch', 1, f=lambda learn: seen.append([signal.getsignal(o) for o in (INT, TERM)]))])
     t = threading.Thread(target=learn.fit, args=(1,))
@@ -320,7 +319,7 @@ def in_process(f, tmp_path):
     return p.exitcode,None if q.empty() else q.get(),err.read_text()
 
 @pytest.mark.parametrize('saves', [False, True])
-def test_sigterm_is_exit_code_143(saves, tmp_path):
+def test_case_65_sigterm_is_exit_code_143(saves, tmp_path):
     def f(put): quiet(mk_learner(), FITS['fit'], cbs=[At('before_step', 3, f=send(TERM))] + [CheckpointCallback(tmp_path/'run', every_steps=50)]*saves)
     code,_,err = in_process(f, tmp_path)
     assert code==143 and 'Traceback' not in err
@@ -360,7 +359,7 @@ def test_a_signal_to_the_whole_group_with_workers(signum, where, persistent, tmp
     assert [o.consistent for o in list_checkpoints(tmp_path/'run')]
 
 @pytest.mark.parametrize('signum', [TERM, signal.SIGKILL])
-def test_a_worker_that_dies_is_an_error_after_the_batch(signum, tmp_path):
+def test_case_31_a_worker_that_dies_is_an_error_after_the_batch(signum, tmp_path):
     def f(put):
         def kill(learn):
             w = multiprocessing.active_children()[0]

@@ -238,8 +238,6 @@ def test_a_replay_writes_nothing(tmp_path):
     learn.replay_batch()
     assert {p:p.stat().st_mtime_ns for p in tmp_path.rglob('*')}==files and saver in learn.cbs
 
-# RELIABILITY 35, 36, 40
-
 class Bad(Callback):
     "Spoils the loss of the training batches `at`: its value and so its gradient, or its value alone"
     def __init__(self, *at, by=float('nan'), grad=True): self.at,self.by,self.by_grad = at,by,grad
@@ -255,7 +253,7 @@ def line(dl, cbs=(), n_epoch=1, **kwargs):
     return learn
 
 @pytest.mark.parametrize('by,grad', [(float('nan'), True), (float('inf'), True), (float('inf'), False)])
-def test_a_loss_that_is_no_number_is_an_error_before_the_step(by, grad):
+def test_case_35_a_loss_that_is_no_number_is_an_error_before_the_step(by, grad):
     learn = mk_line(dls=(SIX, VALID), defaults=True)
     with learn.no_logging(), pytest.raises(FloatingPointError, match=f'loss is {by}, in epoch 0, batch 3 of training; lr 0.1, 3 steps taken'):
         learn.fit(1, cbs=[Bad(3, by=by, grad=grad), CheckFinite()], keep_failed=True)
@@ -268,7 +266,7 @@ def test_a_loss_that_is_no_number_is_an_error_before_the_step(by, grad):
 
 @pytest.mark.parametrize('at', [(2,), (3,), (2, 3)])
 @pytest.mark.parametrize('by,grad', [(float('nan'), True), (float('inf'), False)])
-def test_a_window_with_a_loss_that_is_no_number_is_dropped_whole(at, by, grad):
+def test_case_40_a_window_with_a_loss_that_is_no_number_is_dropped_whole(at, by, grad):
     acc = GradientAccumulation(n_batches=2)
     learn = line(SIX, [acc, Bad(*at, by=by, grad=grad), check := CheckFinite('skip')])
     assert same(learn.model, line(SIX[:2]+SIX[4:], [acc]).model) and check.skipped==1 and learn.count.opt_steps==2
@@ -291,7 +289,7 @@ def test_a_gradient_that_is_no_number_is_skipped_unless_it_is_not_looked_at():
     assert same(line(SIX, [spoiler, CheckFinite('skip')]).model, line(SIX[:2]+SIX[3:]).model)
     assert not line(SIX, [spoiler, CheckFinite('skip', grads=False)]).model.weight.isfinite().all()
 
-def test_an_overflow_that_the_scaler_skips_is_not_counted():
+def test_case_36_an_overflow_that_the_scaler_skips_is_not_counted():
     learn = line(SIX, [amp := MixedPrecision('fp16', init_scale=2.**20), check := CheckFinite('skip')])
     assert amp.skipped>0 and check.skipped==0 and learn.count.opt_steps==6-amp.skipped
 

@@ -1,4 +1,4 @@
-"RELIABILITY 69: the power is cut right after a save; what the disk has by then is a checkpoint to go on from"
+"The power is cut right after a save; what the disk has by then is a checkpoint to go on from"
 import shutil, subprocess
 from contextlib import contextmanager
 import pytest, torch

@@ -96,7 +96,7 @@ def test_with_our_own_accumulation_and_clipping_it_equals_the_loop_by_hand():
     assert same(learn.model, model) and learn.mixed_precision.scaler.state_dict()==scaler.state_dict()
     assert learn.mixed_precision.skipped==skipped>1 and learn.count.opt_steps==8*N//4-skipped
 
-def test_skipped_steps_are_no_optimizer_steps():
+def test_case_36_skipped_steps_are_no_optimizer_steps():
     outcomes = []
     learn = mk_learner([mp := MixedPrecision(init_scale=8.), Overflow({0, 5}), Callback(after_step=lambda cb: outcomes.append(cb.learn.outcome['step']))])
     learn.fit(1)
