@@ -7,7 +7,7 @@ Docs: https://learnloop.github.io/learnloop/checkpoint.html.md"""
 # %% auto #0
 __all__ = ['SeededItems', 'CheckpointCallback']
 
-# %% ../nbs/61_checkpoint.ipynb #94369ca5
+# %% ../nbs/61_checkpoint.ipynb #517022b4
 import hashlib, math, os, random, shutil, sys, threading, time, torch, warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
@@ -23,7 +23,7 @@ from .callback import Callback, _listed, mk_cb
 from .data import _map, _rngs, _set_epoch, batch_len, describe, preserve_rng
 from .flow import CancelFitException, CancelStepException, did_you_mean
 from .learner import Learner, StepLimit, _check_whole, _replaced, _say
-from .metrics import mk_metrics
+from .metrics import _less_is_better, mk_metrics
 from .optimizer import get_hypers, opts
 from .saving import _fit_model, _model_state, _odd, _opt_state, _param_names, _unwrapper
 from .storage import Checkpoint, from_plain, list_checkpoints, locked_folder, new_checkpoint, newest_checkpoint, prune, to_plain
@@ -260,7 +260,7 @@ def _save_whole(self:Learner, folder, place, write, **info):
         self.with_events('save', _f)
     return self.outcome.get('save')=='done'
 
-# %% ../nbs/61_checkpoint.ipynb #6819937f
+# %% ../nbs/61_checkpoint.ipynb #165ffa75
 @patch
 def save_checkpoint(self:Learner,
     folder, # Of the run
@@ -268,13 +268,21 @@ def save_checkpoint(self:Learner,
 )->Checkpoint|None: # None if a callback cancelled it
     "Save the whole state in `folder`, as a checkpoint named by the number of optimizer steps"
     if self.opt is None: self.create_opt()
+    if 'consistent' in info: raise ValueError("'consistent' is a name of the manifest itself: choose another")
     if not self._can_save():
         raise RuntimeError('save_checkpoint in the middle of an epoch, where things are half done: CheckpointCallback.save() waits until the batch is' if self.open else
             'save_checkpoint after a fit that was stopped on its way: learn.resume() goes on from there; fit(…, resume=folder) keeps it on disk')
     if 'epoch' in self.outcome and [p.name for p in self.open]==['fit', 'epoch'] and getattr(getattr(self, 'recorder', None), 'row', None):
         raise RuntimeError('save_checkpoint in after_epoch, before the recorder has its row: CheckpointCallback.save() waits for it, and so does a callback of an order above 50')
-    done = self._save_whole(folder := Path(folder), self._place(), _write, **info)
+    with self._sole_writer(folder := Path(folder).expanduser()): done = self._save_whole(folder, self._place(), _write, **info)
     return Checkpoint(folder/f'step-{self.count.opt_steps:09d}') if done else None
+
+@patch
+def _sole_writer(self:Learner, folder):
+    "A lock on `folder`, unless the fit that is going on has it"
+    mine = [o for o in self.cbs if isinstance(o, CheckpointCallback) and o._open and o.folder.resolve()==folder.resolve()]
+    for o in mine: o._join()
+    return nullcontext() if mine else locked_folder(folder)
 
 # %% ../nbs/61_checkpoint.ipynb #60f34f99
 Learner.paused = Learner.failed = Learner._asked = Learner._conf = None
@@ -491,7 +499,7 @@ def _arrive(self:Learner, going):
     where = f'epoch {at["epoch"]}' + (f', batch {at["batch"]} ({going.how})' if at['next']=='train' else ', validation' if at['next']=='validate' else '')
     _say(f'going on from {going.where}: {where if self.n_epoch>at["epoch"] else "its epochs are done"}')
 
-# %% ../nbs/61_checkpoint.ipynb #1db12750
+# %% ../nbs/61_checkpoint.ipynb #78a8aeb1
 class CheckpointCallback(Callback):
     "Save checkpoints of the whole state in `folder`, and delete those that needn't be kept"
     order,writes,only_looks,safe_in_evaluate,remove_on_fetch = math.inf,True,True,True,True
@@ -503,7 +511,7 @@ class CheckpointCallback(Callback):
         keep:int|None=2, # How many of the newest are kept; None for all
         best:int=0,      # How many of the best are kept as well
         monitor:str='valid_loss', # The column of the recorder that says which are best
-        larger:bool|None=None, # Are larger values better? None to go by the name: not if 'loss' or 'error' is in it. For others, such as `mae`, say False
+        larger:bool|None=None, # Are larger values better? None to go by the name: not for losses and errors, `mae` and `perplexity` too
         on_error:bool=True,  # Save when an exception ends the fit, Ctrl-C and SIGTERM included?
         background:bool=False # Write beside the training, from a copy in memory?
     ):
@@ -514,7 +522,7 @@ class CheckpointCallback(Callback):
         self.folder,self.every_steps,self.every_minutes = Path(folder).expanduser(),every_steps,every_minutes
         self.every_epochs = every_epochs or (None if every_steps or every_minutes else 1)
         self.keep,self.best,self.monitor,self.on_error,self.background = keep,best,monitor,on_error,background
-        self.larger = not ('loss' in monitor or 'error' in monitor) if larger is None else larger
+        self.larger = not _less_is_better(monitor) if larger is None else larger
         self._open,self._writing,self._error,self._wanted,self._last,self._sound,self._between,self._ended = None,None,None,None,None,set(),None,True
 
 # %% ../nbs/61_checkpoint.ipynb #b03c51de

@@ -189,6 +189,11 @@ class TorchMetric(Metric):
     @property
     def name(self): return self.metric_name or type(self.metric).__name__.lower()
 
+# %% ../nbs/10_metrics.ipynb #47ec9651
+def _less_is_better(name):
+    "Is `name` that of a loss, an error, or a measure of one?"
+    return 'loss' in name or 'error' in name or not {'mse','mae','rmse','msle','rmspe','perplexity'}.isdisjoint(name.split('_'))
+
 # %% ../nbs/10_metrics.ipynb #5ee49cdc
 def mk_metrics(
     ms # A metric, a function, a torchmetrics object or collection, or a list of such

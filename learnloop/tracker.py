@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/tracker.html.md"""
 __all__ = ['TrackerCallback', 'EarlyStoppingCallback', 'CheckFinite', 'TerminateOnNaNCallback', 'SpikeDetection', 'TimeLimit',
            'SaveModelCallback', 'ReduceLROnPlateau', 'ValidateCallback', 'ValidateEvery']
 
-# %% ../nbs/41_tracker.ipynb #53c1002b
+# %% ../nbs/41_tracker.ipynb #c47271c6
 import math, operator, torch, warnings
 from copy import deepcopy
 from functools import partial, reduce
@@ -20,6 +20,7 @@ from .callback import Callback
 from .data import _next
 from .flow import CancelBatchException, CancelFitException, CancelStepException, CancelTrainException, CancelValidException, did_you_mean
 from .learner import _check_whole, _say, format_value
+from .metrics import _less_is_better
 from .optimizer import get_hypers, opts, zero_grad
 from .schedule import check_owners
 
@@ -57,20 +58,20 @@ def _number_type(comp):
     except TypeError: return partial(torch.tensor, dtype=torch.float64)
     return float
 
-# %% ../nbs/41_tracker.ipynb #74229ad3
+# %% ../nbs/41_tracker.ipynb #bc7aac18
 class TrackerCallback(_Kept):
     "Follow a monitored value: the `best` so far, and whether the last one was a `new_best`"
     order,_start = 60,dict(best=None, new_best=False, seen_at=None)
     def __init__(self,
         monitor='valid_loss',  # Name of the value, or a function of the recorder that returns it after each epoch
-        comp=None,             # Function of two values: is the first better? None for less if 'loss' or 'error' is in the name, else greater
+        comp=None,             # Function of two values: is the first better? None to go by the name: less for losses and errors, `mae` and `perplexity` too, else greater
         min_delta:float=0.,    # A new best is better by more than this
         reset_on_fit:bool=True # Begin anew with each fit?
     ):
         if comp is None and callable(monitor): raise ValueError(f'{self.label}: monitor is a function; say what is better by comp=operator.lt, or operator.gt')
         if not callable(monitor) and not isinstance(monitor, str): raise TypeError(f'{self.label}: monitor is {monitor!r}: a name, or a function of the recorder')
         if not min_delta>=0: raise ValueError(f'{self.label}: min_delta is {min_delta!r}: it must be 0 or more, whichever way is better')
-        if comp is None: comp = operator.lt if 'loss' in monitor or 'error' in monitor else operator.gt
+        if comp is None: comp = operator.lt if _less_is_better(monitor) else operator.gt
         self.monitor,self.comp,self.min_delta,self.reset_on_fit,self._num = monitor,comp,min_delta,reset_on_fit,_number_type(comp)
         self.reset()
 

@@ -8,7 +8,7 @@ from helpers import check
 from learnloop import (AccumMetric, BnFreeze, Callback, Checkpoint, CheckpointCallback, CutMix, EarlyStoppingCallback, EMA, GradientAccumulation,
     GradientClip, GradualUnfreezing, KeepWarnings, Learner, LimitBatches, MCDropoutCallback, MicroBatch, MixedPrecision, MixUp, OverfitBatches,
     ReduceLROnPlateau, ReloadLoaders, SAM, SaveModelCallback, SeededItems, ShowGraph, SWA, TorchScheduler, Tracer, TruePrecision, ValidateCallback,
-    ValidateEvery, WeightAveraging, accuracy, event, list_checkpoints, newest_checkpoint, on, set_seed)
+    ValidateEvery, WeightAveraging, accuracy, event, list_checkpoints, locked_folder, newest_checkpoint, on, set_seed)
 from learnloop import checkpoint as checkpoint_module
 from learnloop.checkpoint import _seek
 from learnloop.data import preserve_rng
@@ -967,9 +967,18 @@ def test_fewer_steps_than_were_made(tmp_path):
     with mk_learner().no_logging() as learn: learn.fit(max_steps=9, resume=tmp_path)
     with pytest.raises(ValueError, match='max_steps is 7, and .* has 9 steps of this fit'): mk_learner().fit(max_steps=7, resume=tmp_path, accept='max_steps')
 
+def test_one_saved_by_hand_needs_the_folder_for_itself(tmp_path):
+    learn = quiet(mk_learner(), 1)
+    with locked_folder(tmp_path), pytest.raises(RuntimeError, match='another run writes its checkpoints'): learn.save_checkpoint(tmp_path)
+    assert learn.save_checkpoint(tmp_path).step==6
+    saved = []
+    def by_hand(cb): saved.append(cb.learn.save_checkpoint(tmp_path/'run', mine=1))
+    quiet(mk_learner(), 1, cbs=[CheckpointCallback(tmp_path/'run', keep=None, background=True), At('before_fetch', 3, by_hand)])
+    assert saved[0].manifest['mine']==1 and [o.step for o in list_checkpoints(tmp_path/'run')]==[2, 6]
+
 def test_odd_arguments_are_told(tmp_path):
     learn = mk_learner()
-    for k in ('epoch','next','batch','step'):
+    for k in ('epoch','next','batch','step','consistent'):
         with pytest.raises(ValueError, match=f"'{k}' is a name of the manifest"): learn.save_checkpoint(tmp_path, **{k:1})
     with pytest.raises(TypeError, match='metrics is 3'): learn.save_checkpoint(tmp_path, metrics=3)
     learn.save_checkpoint(tmp_path)

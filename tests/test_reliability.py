@@ -318,6 +318,11 @@ def test_case_30_an_error_in_a_worker_keeps_its_type_and_leaves_none(workers, pe
     e,said = ended(lambda: fit(dl))
     assert type(e) is KeyError and 'key' in said and 'items 2 to 3' in said and ('item 3' in said)==(not workers)
 
+def test_case_30_an_error_in_a_batch_leaves_none_either():
+    def bad(cb): cb.learn.model.weight.no_such
+    e,_ = ended(lambda: fit(loader(num_workers=2), cbs=[Callback(name='bad', after_loss=bad)]))
+    assert type(e) is AttributeError
+
 def test_case_32_a_worker_that_hangs_is_an_error_in_time():
     _,said = ended(lambda: fit(loader(at(3, threading.Event().wait), num_workers=2, timeout=1)))
     assert 'timed out after 1 second' in said and 'got 1 of 4 batches' in said

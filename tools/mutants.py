@@ -19,6 +19,7 @@ class Fault:
     tests:str  # Arguments for pytest
 
 FLOW,CALLBACK,LEARNER = 'tests/test_flow.py','tests/test_callback.py','tests/test_learner.py'
+RELIABLE = 'tests/test_reliability.py'
 FAULTS = [
     Fault('a cancel is caught one level too high', 'flow', "        except p.catches:\n            out",
         "        except tuple(o.cancel for o in self.phases.values() if p.name in o.inside and o.cancel):\n            out", FLOW),
@@ -53,6 +54,12 @@ FAULTS = [
         "        for cb in reversed(done): self.remove_cb(cb)\n        raise", "        raise", CALLBACK),
     Fault('callbacks come back at the end of the line', 'callback', "[o for o in before if o in gone or o in self.cbs] + late",
         "[o for o in self.cbs if o not in gone] + gone", CALLBACK),
+    Fault("an item's StopIteration ends the epoch", 'data', "        if (at := _failed(e)) is None: raise\n        raise RuntimeError(", "        raise\n        raise RuntimeError(", RELIABLE),
+    Fault('a failed fetch leaves workers', 'data', "    else: it._shutdown_workers()", "    else: pass", f'{RELIABLE} -k case_30'),
+    Fault('an error in a batch keeps workers', 'learner', "            batches = None  # with its workers", "            pass  # with its workers", f'{RELIABLE} -k case_30'),
+    Fault('an error for want of memory holds memory', 'learner', "traceback.clear_frames(e.__traceback__)", "pass", f'{RELIABLE} -k case_72'),
+    Fault('nothing to validate on is not told', 'learner', "    if not n: warnings.warn(", "    if None: warnings.warn(", f'{RELIABLE} -k case_21'),
+    Fault('other dtypes are converted in silence', 'checkpoint', "if 'model' in s: _compare_dtypes(", "if None: _compare_dtypes(", 'tests/test_checkpoint.py -k case_46'),
     Fault('`run` is not reset', 'learner', "for cb in self.cbs: cb.run = True", "pass", CALLBACK),
     Fault('`loss` is no copy', 'learner', "loss.detach().clone()", "loss.detach()", f'{LEARNER} -k loss'),
     Fault('evaluation leaves generators as it used them', 'learner', "with preserve_rng(dl):", "if True:", LEARNER),
@@ -62,7 +69,7 @@ FAULTS = [
     Fault('the prediction is kept after its batch', 'learner', "self.batch = self.xb = self.yb = self.pred = self.loss_grad = None",
         "self.batch = self.xb = self.yb = self.loss_grad = None", f'{LEARNER} -k kept'),
     Fault('gradients of a failed fit are kept', 'learner',
-        "            zero_grad(self.opt)\n            raise", "            raise", f'{FLOW} -k as_new'),
+        "            zero_grad(self.opt)\n            _let_go(e)", "            _let_go(e)", f'{FLOW} -k as_new'),
     Fault('zero_grad is skipped along with step', 'learner', "self.with_events('zero_grad', self._zero_grad)",
         "if self.outcome['step']=='done': self.with_events('zero_grad', self._zero_grad)", FLOW),
     Fault('a scheduler steps although the optimizer did not', 'schedule',
