@@ -193,7 +193,7 @@ def _warm(self:Learner, place=None):
     nm = dict(train='train', validate='valid').get(place and place['next'])
     return [k for k in now if k!=nm or k in self._warmed]
 
-# %% ../nbs/61_checkpoint.ipynb #79d6b8c6
+# %% ../nbs/61_checkpoint.ipynb #103e1364
 @patch
 def _config(self:Learner):
     "What a resumed fit must have in common with the one that was saved"
@@ -201,7 +201,7 @@ def _config(self:Learner):
     cbs = [o for o in self.cbs if type(o).__name__[0]!='_' and not o.only_looks]
     res = dict(optimizer=[type(o).__name__ for o in opts(self.opt)], callbacks=sorted(o.name for o in cbs),
         train_batches=batch_len(dl), valid_batches=None if self.dls.valid is None else batch_len(self.dls.valid), items=batch_len(getattr(dl, 'dataset', None)),
-        batch_size=getattr(dl, 'batch_size', None), workers=getattr(dl, 'num_workers', None),
+        batch_size=getattr(dl, 'batch_size', None), workers=getattr(dl, 'num_workers', None), **{k:type(getattr(dl, k)).__name__ for k in ('dataset','sampler') if hasattr(dl, k)},
         metrics=[m.name for m in mk_metrics(self.metrics)], loss_func=getattr(self.loss_func, '__name__', type(self.loss_func).__name__),
         max_steps=limit and limit.max_steps, steps_per_epoch=limit and limit.steps_per_epoch)
     res |= {k:[g.get(k) for g in hypers] for k in hypers[0]}
@@ -216,19 +216,27 @@ def _by_length(cb):
 def _compare(old, new, accept, where):
     "Refuse differences that aren't accepted"
     if accept is True: return
-    accept = [o for o in listify(accept or ()) if o!='dtype']
-    if unknown := [o for o in accept if o not in new and o not in old]: raise ValueError(f'accept has {unknown[0]!r}, which is nothing that is compared{did_you_mean(unknown[0], new)}')
+    accept,known = listify(accept or ()),[*new, *old, 'dtype']
+    if unknown := [o for o in accept if o not in known]: raise ValueError(f'accept has {unknown[0]!r}, which is nothing that is compared{did_you_mean(unknown[0], known)}')
     bad = {k:(old.get(k), new.get(k)) for k in {**old, **new} if old.get(k)!=new.get(k) and k not in accept}
     if bad:
         raise ValueError(f'{where} is of another run: ' + '; '.join(f'{k} was {a!r} and is {b!r}' for k,(a,b) in bad.items()) +
             f'. If that is as it should be: accept={list(bad)!r}; if not, give this run a folder of its own')
 
-# %% ../nbs/61_checkpoint.ipynb #86abea15
+# %% ../nbs/61_checkpoint.ipynb #9884f843
 def _compare_dtypes(model, sd, accept, where):
     "Refuse weights of other dtypes, unless `dtype` is accepted"
     if accept is True or 'dtype' in listify(accept or ()): return
-    bad = [f'{k!r} was {describe(v)} and is {describe(own[k])}' for own in [_model_state(model)] for k,v in sd.items() if isinstance(v, Tensor) and own[k].dtype!=v.dtype]
+    unwrap = _unwrapper(model)
+    both = [(n, sd.get(n), p) for n,p in ((unwrap(n), p) for n,p in model.named_parameters()) if isinstance(sd.get(n), Tensor)]
+    bad = [f'{n!r} was {describe(v)} and is {describe(p)}' for n,v,p in both if v.dtype!=p.dtype]
     if bad: raise ValueError(f"{where} is of a model with other dtypes: {'; '.join(bad[:3])}{'; …'*(len(bad)>3)}. If they are to be converted: accept=['dtype']")
+
+def _warn_inexact(old, new, loop):
+    "Say so if the rest of an epoch will not have the batches that it would have had"
+    bad = [f'{k} was {old.get(k)} and is {new.get(k)}' for k in ('batch_size','items','train_batches','workers','sampler','dataset') if old.get(k)!=new.get(k)]
+    if bad and loop['next']=='train' and loop['batch']:
+        warnings.warn(f'not exact: {"; ".join(bad)}, so the rest of epoch {loop["epoch"]} may repeat items, or leave some out', stacklevel=2)
 
 # %% ../nbs/61_checkpoint.ipynb #b570e12d
 def _write(folder, state, info):
@@ -381,7 +389,7 @@ class _Making:
         learn._making = False
         return b
 
-# %% ../nbs/61_checkpoint.ipynb #ea64edae
+# %% ../nbs/61_checkpoint.ipynb #cdfc2d02
 def _names(folder): return [o.path.name for o in list_checkpoints(folder, verify=False)]
 
 @patch
@@ -400,6 +408,7 @@ def _find(self:Learner, resume, accept):
     going.there,going.accept = there,accept
     _compare(going.state['config'], self._conf, accept, c.path)
     self._check_state(going)
+    _warn_inexact(going.state['config'], self._conf, going.state['loop'])
     done = going.state['loop']['count']['opt_steps']-going.state['callbacks'].get('step_limit', {}).get('first', math.inf)
     if (most := self._conf['max_steps']) and most<=done and most!=going.state['config']['max_steps']:
         raise ValueError(f'max_steps is {most}, and {c.path} has {done} steps of this fit: give more, or take its result by load_checkpoint')
@@ -749,7 +758,7 @@ def _fit_helpers(self:Learner, cbs, resume, accept, keep_failed):
     self._fit_args['cbs'] = [*cbs, saver]  # `resume()` saves there, too
     return [*res, saver]
 
-# %% ../nbs/61_checkpoint.ipynb #f642a30a
+# %% ../nbs/61_checkpoint.ipynb #d090167f
 @patch
 def load_checkpoint(self:Learner,
     folder, # Of a run, for its newest checkpoint, or of a checkpoint, or a `Checkpoint`
@@ -761,6 +770,7 @@ def load_checkpoint(self:Learner,
     elif (c := newest_checkpoint(folder)) is None: raise FileNotFoundError(f'{folder} has no checkpoint')
     if self.opt is None: self.create_opt()
     going = _read(c)
+    going.accept = accept
     _compare(going.state['config'], self._config(), accept, c.path)
     self._check_state(going)
     with _replaced(self, 'saved', going.state['callbacks'] | going.state): self.with_events('load', self._put_back, going)

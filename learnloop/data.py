@@ -8,8 +8,8 @@ Docs: https://learnloop.github.io/learnloop/data.html.md"""
 __all__ = ['default_device', 'to_device', 'split_batch', 'find_bs', 'unpack', 'describe', 'preserve_rng', 'set_seed', 'no_random',
            'batch_len', 'in_order', 'Endless', 'DataLoaders', 'mk_dls', 'to_detach', 'to_concat', 'detuplify']
 
-# %% ../nbs/02_data.ipynb #18de8654
-import random, sys, threading
+# %% ../nbs/02_data.ipynb #9a83fb6c
+import random, sys
 import torch
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
@@ -21,6 +21,7 @@ from fastcore.basics import patch
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
 from torch.utils.data import BatchSampler, DataLoader, IterableDataset, RandomSampler, SequentialSampler, Subset
+from .flow import _safely
 
 # %% ../nbs/02_data.ipynb #fdc7d0fe
 def _device(device):
@@ -264,58 +265,67 @@ def _why_empty(dl):
     return f"{type(dl).__name__}{why} yielded no batch: " + (
         "use a smaller batch_size or drop_last=False" if drop and n else "check its dataset and sampler")
 
-# %% ../nbs/02_data.ipynb #3ea9cf5d
-def _failed_fetch(e):
-    "Of the error `e`: torch's iterator through which it came, and what `fetch`, and the making of the item, had in hand"
-    tb,it,fetch,item = e.__traceback__,None,None,{}
+# %% ../nbs/02_data.ipynb #c63c3b94
+def _frames(e):
+    "The frames that the error `e` came through, outermost first"
+    tb = e.__traceback__
     while tb:
-        f,tb = tb.tb_frame,tb.tb_next
-        if f.f_code.co_qualname=='_BaseDataLoaderIter.__next__': it = f.f_locals.get('self')
-        if f.f_code.co_qualname=='_MapDatasetFetcher.fetch': fetch,item = f.f_locals,tb.tb_frame.f_locals if tb else {}
-    return it,fetch,item
+        yield tb.tb_frame
+        tb = tb.tb_next
 
+def _failed_fetch(e):
+    "Of the error `e` of a fetch: torch's iterator, what fetches items, and what it called"
+    fs,it = list(_frames(e)),None
+    for i,f in enumerate(fs):
+        if f.f_code.co_qualname=='_BaseDataLoaderIter.__next__': it = f.f_locals.get('self')
+        if f.f_code.co_qualname=='_MapDatasetFetcher.fetch': return it,f,fs[i+1:]
+    return it,None,[]
+
+def _in_hand(calls):
+    "Index of the item that was being made, if one was"
+    if calls and calls[0].f_code.co_qualname=='_MapDatasetFetcher.fetch.<locals>.<listcomp>': return calls[0].f_locals.get('idx')
+    code = calls[0].f_code if calls else None
+    return calls[0].f_locals.get(code.co_varnames[1]) if code and code.co_name=='__getitem__' and code.co_argcount>1 else None
+
+# %% ../nbs/02_data.ipynb #0e8a3698
 def _span(idxs):
-    "Numbers of items, in a few words"
-    idxs = list(idxs) if isinstance(idxs, list|tuple|range) else [idxs]  # a key, of a dataset that gives whole batches
-    if len(idxs)>1 and isinstance(idxs[0], int) and idxs==list(range(idxs[0], idxs[0]+len(idxs))): return f'items {idxs[0]} to {idxs[-1]}'
+    if isinstance(idxs, Tensor): idxs = idxs.tolist()
+    if len(idxs)>1 and isinstance(idxs[0], int) and list(idxs)==list(range(idxs[0], idxs[0]+len(idxs))): return f'items {idxs[0]} to {idxs[-1]}'
     return f'item{"s"*(len(idxs)>1)} {", ".join(map(str, idxs[:8]))}{", …"*(len(idxs)>8)}'
 
-def _which_items(it, fetch, item):
-    "What is known of the items of the batch that couldn't be fetched"
-    if fetch is not None:
-        i = fetch.get('idx', item.get('idx'))
-        return (f'item {i}, of ' if i is not None else '') + _span(fetch.get('possibly_batched_index'))
-    batches = getattr(it, '_index_sampler', None)
-    if type(batches) is not BatchSampler or type(batches.sampler) is not SequentialSampler: return 'items in a worker: with num_workers=0 they are named here'
+def _which_items(e):
+    "What is known of the items that the error `e` of a fetch is about"
+    it,fetch,calls = _failed_fetch(e)
+    if fetch:
+        idxs = fetch.f_locals['possibly_batched_index']
+        if not fetch.f_locals['self'].auto_collation: return f'item {idxs}'
+        i = _in_hand(calls)
+        return (f'item {i}, of ' if type(i) in (int,str) and i in idxs else '') + _span(idxs)
+    if it is None or isinstance(it._dataset, IterableDataset) or 'in DataLoader worker' not in str(e): return ''
+    batches = it._index_sampler
+    if type(batches) is not BatchSampler or type(batches.sampler) is not SequentialSampler or not getattr(it, '_in_order', True):
+        return 'items in a worker: with num_workers=0 they are named here'
     n = batches.batch_size*(it._rcvd_idx-1)
     return _span(range(n, min(n+batches.batch_size, len(batches.sampler))))
 
-# %% ../nbs/02_data.ipynb #c2ab890f
-def _end_workers(it, hang):
-    "End the worker processes of torch's iterator `it`; those that hang take seconds"
-    if not hasattr(it, '_shutdown_workers') or getattr(it, '_persistent_workers', False): return
-    if hang: threading.Thread(target=it._shutdown_workers).start()
-    else: it._shutdown_workers()
+# %% ../nbs/02_data.ipynb #40ef6b1a
+def _is_item(e):
+    "Does the StopIteration `e` come from an item, or from what puts items together?"
+    fs = list(_frames(e))
+    to = next((g.f_code.co_name for f,g in zip(fs, fs[1:], strict=False) if f.f_code.co_qualname=='_IterableDatasetFetcher.fetch'), '__next__')
+    return _failed_fetch(e)[1] is not None or to!='__next__' or 'in DataLoader worker' in str(e)
 
-def _failed(e):
-    "Which items the error `e` of a fetch is about, '' if that is unknown, None if it is the end of the data; its workers are ended"
-    it,fetch,item = _failed_fetch(e)
-    in_worker = it is not None and 'in DataLoader worker' in str(e)
-    if fetch is None and not in_worker and isinstance(e, StopIteration): return None
-    _end_workers(it, 'timed out' in str(e))
-    is_known = fetch is not None or in_worker and not isinstance(getattr(it, '_dataset', None), IterableDataset)
-    return f'fetching {_which_items(it, fetch, item)}' if is_known else ''
-
-# %% ../nbs/02_data.ipynb #4e948b5b
 def _next(batches):
     "The next batch; the StopIteration of an item is an error, not the end of the data"
     try: return next(batches)
     except StopIteration as e:
-        if (at := _failed(e)) is None: raise
-        raise RuntimeError(f'StopIteration {at}: from an item or collate_fn it would pass for the end of the data; catch it there, or give `next` a default') from e
-    except BaseException as e:
-        if at := _failed(e): e.add_note(f'learnloop: {at}')
+        if not _is_item(e): raise
+        raise RuntimeError(f'StopIteration fetching {_safely(_which_items, e)}: from an item or collate_fn it would pass for the end of the data; '
+            'catch it there, or give `next` a default') from e
+    except Exception as e:
+        if (at := _safely(_which_items, e)) and (at := f'learnloop: fetching {at}') not in getattr(e, '__notes__', ()): e.add_note(at)
         raise
+    finally: batches = None  # with its workers, whoever keeps the error
 
 # %% ../nbs/02_data.ipynb #61aaae5c
 def _set_epoch(dl, epoch):

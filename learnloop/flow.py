@@ -241,7 +241,7 @@ def _collect(self:Flow, event, training):
 def _stand_in(flow, f, who, /, **kwargs):
     if flow.phases['fit'] not in flow.open: f(**kwargs)
 
-# %% ../nbs/00_flow.ipynb #82f7e15f
+# %% ../nbs/00_flow.ipynb #dcbfd598
 @patch
 def _hear(self:Flow, fs, event, kwargs=None):
     f,version = None,self._version
@@ -254,10 +254,15 @@ def _hear(self:Flow, fs, event, kwargs=None):
         if f is not None: self._blame(e, f, event)
         raise
 
+def _safely(f, *args):
+    "The text of `f(*args)` for a note on an error; none if it fails, as that would take the error's place"
+    try: return f(*args) or ''
+    except Exception: return ''
+
 @patch
 def _blame(self:Flow, e, f, event):
     who = type(f.__self__).__name__ if f.__self__ is self else f.__self__.label
-    at = f'.{event}{self._where()}'
+    at = f'.{event}{_safely(self._where)}'
     if not isinstance(e, CancelException):
         told = event.startswith('cleanup_') and getattr(e, '__notes__', ('',))[-1].endswith(at)  # by one that cleans up for several
         if not told: e.add_note(f'learnloop: in {who}{at}')
@@ -318,7 +323,7 @@ def with_events(self:Flow,
         err = None  # an exception kept in a frame that it refers to would keep that frame, and its batch, alive
     return res
 
-# %% ../nbs/00_flow.ipynb #c38226fa
+# %% ../nbs/00_flow.ipynb #0b5154f1
 @patch
 def _unwind(self:Flow, depth, err=None, who=None):
     "Run clean-ups of phases deeper than `depth`, or those of `who`; return what is in flight then if `err` was given, else raise it"
@@ -331,14 +336,15 @@ def _unwind(self:Flow, depth, err=None, who=None):
         except BaseException as e:
             self._blame(e, f, event)
             err = self._merge(err, e, ending=who is None)
-    if given is None and err is not None: raise err
-    return err
+    if given is not None or err is None: return err
+    try: raise err
+    finally: err = None  # as in `with_events`
 
-# %% ../nbs/00_flow.ipynb #bd10b901
+# %% ../nbs/00_flow.ipynb #a83b59b8
 def _add_then(err, e):
     "Note on `err` that `e` was raised on top of it"
     at = f'{e.callback}.{e.event}' if isinstance(e, CancelException) else '; '.join(getattr(e, '__notes__', ())).replace('learnloop: in ', '')
-    err.add_note(f'learnloop: then {type(e).__name__}: {e}, in {at}')
+    err.add_note(f'learnloop: then {type(e).__name__}: {_safely(str, e)}, in {at}')
 
 @patch
 def _merge(self:Flow, err, e, ending):
@@ -358,8 +364,8 @@ def _announce(self:Flow, e):
     if isinstance(e, CancelException) or e is self.exception: return e
     self.exception = e
     if not any(o.startswith('learnloop: in ') for o in getattr(e, '__notes__', ())):
-        e.add_note(f'learnloop: in the {self.open[-1].name} phase{self._where()}')
-    if tip := self._tip(e): e.add_note(f'learnloop: {tip}')
+        e.add_note(f'learnloop: in the {self.open[-1].name} phase{_safely(self._where)}')
+    if (tip := _safely(self._tip, e)) and (tip := f'learnloop: {tip}') not in e.__notes__: e.add_note(tip)
     for f in self._handlers['after_exception']:
         if not self._listens(f.__self__, 'after_exception', self.training): continue
         try: f()

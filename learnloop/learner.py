@@ -8,8 +8,8 @@ Docs: https://learnloop.github.io/learnloop/learner.html.md"""
 __all__ = ['Loop', 'format_value', 'print_row', 'Learner', 'TrainEvalCallback', 'default_cb', 'StepLimit', 'GatherPredsCallback',
            'FetchPredsCallback', 'before_batch_cb']
 
-# %% ../nbs/04_learner.ipynb #e1b13bd7
-import math, torch, traceback, warnings
+# %% ../nbs/04_learner.ipynb #73f007a7
+import inspect, math, multiprocessing, threading, torch, warnings
 from collections.abc import Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from copy import copy, deepcopy
@@ -21,12 +21,12 @@ from types import SimpleNamespace
 from fastcore.basics import listify, noop, patch
 from torch import nn
 from .callback import Callback, _listed, mk_cb
-from .data import (_like, _next, _parts, _set_epoch, _why_empty, Endless, batch_len, default_device, describe, detuplify, in_order, mk_dls,
+from .data import (_frames, _like, _next, _parts, _set_epoch, _why_empty, Endless, batch_len, default_device, describe, detuplify, in_order, mk_dls,
     preserve_rng, to_concat, to_detach, unpack)
-from .flow import Flow
+from .flow import Flow, _safely
 from .optimizer import backward, freeze_to, make_opt, n_groups, norm_params, opts, set_hypers, step, trainable_params, zero_grad
 
-# %% ../nbs/04_learner.ipynb #e386c4f0
+# %% ../nbs/04_learner.ipynb #040e2d20
 class Loop(Flow):
     "The training loop: every method is a piece that a subclass may override"
     def _do_fit(self):
@@ -43,15 +43,13 @@ class Loop(Flow):
         with torch.no_grad(): self.with_events('validate', self.all_batches)
     def all_batches(self):
         "Run `one_batch` for each batch of `dl`"
-        (batches,self.n_done),self._over = self._begin(),False
+        (self._batches,self.n_done),self._over = self._begin(),False
         try:
-            while self.with_events('fetch', self._fetch, batches):
+            while self.with_events('fetch', self._fetch):
                 self.one_batch(self.n_done, self.batch)
                 self.n_done += 1
                 if self._halt: self._halt()
-        finally:
-            self._drop_batch()
-            batches = None  # with its workers, whoever keeps the error
+        finally: self._drop_batch()
         self._check_length(self.n_done)
     def one_batch(self,
         i:int, # Its number in the epoch, from 0
@@ -108,7 +106,7 @@ def _step(self:Loop):
 @patch
 def _zero_grad(self:Loop): zero_grad(self.opt)
 
-# %% ../nbs/04_learner.ipynb #7eb80860
+# %% ../nbs/04_learner.ipynb #86252db6
 @patch
 def _epochs(self:Loop):
     "Count `epoch` up to `n_epoch`, which callbacks may change on the way"
@@ -126,6 +124,7 @@ def _pick(self:Loop, ds_idx, dl):
 
 @patch
 def _use(self:Loop, dl):
+    self._batches = None  # those of a pass that was cancelled go with their workers
     self.dl,self.n_iter,self._dev,self._n_inp = dl,None if dl is None else batch_len(dl),self.device,getattr(self.dls, 'n_inp', None)
     return dl is not None
 
@@ -145,10 +144,10 @@ def _begin(self:Loop):
     if self.training: _set_epoch(self.dl, self.count.epochs)
     return iter(self.dl),0
 
-# %% ../nbs/04_learner.ipynb #cd064e17
+# %% ../nbs/04_learner.ipynb #346f80ed
 @patch
-def _fetch(self:Loop, batches):
-    try: self.batch = _next(batches)
+def _fetch(self:Loop):
+    try: self.batch = _next(self._batches)
     except StopIteration:
         self.batch,self._over = None,True
         return False
@@ -230,7 +229,7 @@ def _set_forward(self, v): self._forward_model = v
 Learner.forward_model = property(lambda self: self.model if self._forward_model is None else self._forward_model, _set_forward,
     doc='What is called: `model`, unless set to a wrapper of it')
 
-# %% ../nbs/04_learner.ipynb #941f83a8
+# %% ../nbs/04_learner.ipynb #88d6f500
 @patch(as_prop=True)
 def device(self:Learner):
     "Where batches go: the loaders' device; without one, where the model is if that is an accelerator; else the machine's best"
@@ -239,13 +238,13 @@ def device(self:Learner):
         p = next(self.model.parameters(), None)
         self._device = p.device if p is not None and p.device.type!='cpu' else default_device()
     return self._device
-Learner._device = Learner._dev = Learner._n_inp = None
+Learner._device = Learner._dev = Learner._n_inp = Learner._batches = None
 Learner._fit_args = None  # Of the fit that is going on
 Learner._going = None    # What a fit goes on from, until it is there: see `checkpoint`
 Learner._over = True      # Is there nothing left of the pass through the data?
 Learner._halt = None      # Called between two batches of the loop if set: by signals
 
-# %% ../nbs/04_learner.ipynb #659d9185
+# %% ../nbs/04_learner.ipynb #46bf291f
 @patch
 def _where(self:Learner):
     if not self.open: return ''
@@ -253,31 +252,63 @@ def _where(self:Learner):
     of = 'training' if self.training else 'validation'
     if self.open[-1] is self.phases['fetch']: return f'{at}, got {self.n_done} of {"?" if self.n_iter is None else self.n_iter} batches of {of}'
     if self.phases['batch'] not in self.open: return at
-    pred = '' if self.pred is None else f', pred {describe(self.pred)}'
-    return f'{at}, batch {self.iter} of {of}, xb {describe(self.xb)}, yb {describe(self.yb)}{pred}'
+    parts = dict(xb=self.xb, yb=self.yb) | ({} if self.pred is None else dict(pred=self.pred))
+    return f'{at}, batch {self.iter} of {of}' + ''.join(f', {k} {_safely(describe, v) or type(v).__name__}' for k,v in parts.items())
 
 @patch
 def __repr__(self:Learner): return f'{type(self).__name__}({type(self.model).__name__}, cbs={[o.name for o in self.cbs]})'
 
-# %% ../nbs/04_learner.ipynb #1f468774
-def _is_oom(e): return isinstance(e, torch.OutOfMemoryError) or any(o in str(e).lower() for o in ('out of memory', "can't allocate memory", 'alloc_failed'))
+# %% ../nbs/04_learner.ipynb #cab9b0b1
+def _is_oom(e):
+    s = str(e).lower() if isinstance(e, RuntimeError) else ''
+    return isinstance(e, (torch.OutOfMemoryError, MemoryError)) or any(o in s for o in ('out of memory', "can't allocate memory", 'alloc_failed'))
 
 @patch
 def _tip(self:Learner, e):
-    s = str(e)
-    if _is_oom(e): return 'batches are too large for the memory there is: learn.find_batch_size(mk_dl) finds a size that fits; GradientAccumulation makes up for the rest'
+    s,is_batch = str(e),self.phases['batch'] in self.open
     if 'DataLoader worker' in s and 'exited unexpectedly' in s: return 'the system killed a worker, mostly for want of memory: fewer workers, smaller batches, or more shared memory help'
-    if 'more than 1 value per channel' in s: return 'batch norm needs more than one item to train on: drop_last=True, or a batch_size that leaves no batch of one'
-    if self.loss_grad is not None or not any(o.startswith('learnloop: in the batch phase') for o in e.__notes__): return
-    if any(o is None for o in (*self.xb, *self.yb)): return 'the batch holds None where the model or the loss function wants a tensor'
-    if isinstance(e, TypeError) and 'argument' in s:
+    if is_batch and _is_oom(e): return 'a smaller batch takes less memory: learn.find_batch_size(mk_dl) finds the largest that fits, GradientAccumulation makes up for the rest'
+    if is_batch and 'more than 1 value per channel' in s: return 'batch norm needs more than one item to train on: drop_last=True, or a batch_size that leaves no batch of one'
+    if is_batch and self.loss_grad is None and e.__notes__[-1].startswith('learnloop: in the batch phase'): return self._tip_of_call(e, s)
+
+@patch
+def _tip_of_call(self:Learner, e, s):
+    if not isinstance(e, (TypeError,AttributeError)): return
+    if 'NoneType' in s and any(o is None for o in (*self.xb, *self.yb)): return 'the batch holds None'
+    *_,f = _frames(e)
+    if 'argument' in s and f.f_globals['__name__'].split('.')[0] in ('torch','learnloop'):  # not in code of the user's, whose own error it is
         return 'of a tuple, all but the last element are inputs (xb) unless DataLoaders(…, n_inp=…) says how many, and the rest are targets (yb); a dict goes to the model by name'
 
-def _let_go(e):
-    "Have the error `e`, which a notebook keeps, hold no tensors if it is that memory ran out: those of the frames that it left"
-    while e is not None and _is_oom(e):
-        traceback.clear_frames(e.__traceback__)
+# %% ../nbs/04_learner.ipynb #2a24180d
+def _chain(e):
+    "The error `e`, what caused it, and so on"
+    res = []
+    while e is not None and not any(e is o for o in res):
+        res.append(e)
         e = e.__cause__ or e.__context__
+    return res
+
+def _of_loader(f):
+    "Does the frame `f` belong to torch's loaders, or to one of ours that takes from another?"
+    nm = f.f_globals.get('__name__', '')
+    return nm in ('torch.utils.data.dataloader','learnloop.data') or nm.startswith('learnloop.') and bool(f.f_code.co_flags & inspect.CO_GENERATOR)
+
+@patch
+def _let_go(self:Learner, e):
+    "Have the error `e` hold no workers, and no tensors if memory ran out"
+    errs,held = _chain(e),[self._batches]
+    self._batches = None
+    for o in self.cbs if not self.open else ():
+        if isinstance(o, StepLimit): held,o.endless = [*held, o.endless],None
+    is_oom = any(map(_is_oom, errs))
+    for f in (f for o in errs for f in _frames(o) if is_oom or _of_loader(f)):
+        with suppress(RuntimeError):  # of those that are still running
+            if not is_oom: held.append(dict(f.f_locals))
+            f.clear()
+            _ = f.f_locals  # brings up to date what Python keeps of an earlier look
+    if multiprocessing.active_children():
+        (t := threading.Thread(target=held.clear, daemon=True)).start()
+        t.join(.5)  # seconds: those that aren't busy are gone by then
 
 # %% ../nbs/04_learner.ipynb #912731a3
 class TrainEvalCallback(Callback):
@@ -408,7 +439,7 @@ def _count(self:StepLimit):
     if self.max_steps: learn.pct_train = (n-self.first)/self.max_steps
     else: learn.pct_train = (learn.epoch + (n-self.begun)/self.steps_per_epoch)/learn.n_epoch
 
-# %% ../nbs/04_learner.ipynb #23be2420
+# %% ../nbs/04_learner.ipynb #832637ac
 @patch
 def fit(self:Learner,
     n_epoch:int|None=None, # Epochs to train for; None if `max_steps` says when to stop
@@ -440,13 +471,13 @@ def fit(self:Learner,
             self.with_events('fit', self._do_fit)
         except BaseException as e:
             zero_grad(self.opt)
-            _let_go(e)
+            self._let_go(e)
             raise
         finally:
             self._end()
             self.training,self._fit_args,self._going = False,None,None
 
-# %% ../nbs/04_learner.ipynb #82fe4d7f
+# %% ../nbs/04_learner.ipynb #2d678c96
 @patch
 def _signals(self:Learner):
     "Have Ctrl-C wait for the end of a batch, inside a `with` block: see `interrupt`"
@@ -461,6 +492,7 @@ def _fit_helpers(self:Learner, cbs, resume, accept, keep_failed):
 def _end(self:Learner):
     "Leave the learner as good as new"
     self._drop_batch()
+    self._batches = None
     if self.phases['fit'] in self.open: return
     for cb in self.cbs: cb.run = True
 
@@ -487,8 +519,8 @@ def _check_params(self:Learner):
     ps = [p for o in opts(self.opt) for g in o.param_groups for p in g['params']]
     if not any(p.requires_grad for p in ps): raise ValueError(f'none of the {len(ps)} parameters in the optimizer requires gradients: learn.unfreeze(), or model.requires_grad_()')
 
-# %% ../nbs/04_learner.ipynb #cd3531b3
-_kept = 'dl','n_iter','n_done','_over','iter','bs','batch','xb','yb','pred','loss','loss_grad','training','outcome','_named','_dev','_n_inp'
+# %% ../nbs/04_learner.ipynb #cecc59d9
+_kept = '_batches','dl','n_iter','n_done','_over','iter','bs','batch','xb','yb','pred','loss','loss_grad','training','outcome','_named','_dev','_n_inp'
 
 @patch
 @contextmanager
@@ -515,7 +547,7 @@ def _evaluate(self:Learner, dl, cbs=None, inner=False):
     with self._signals(), self._as_found(dl), self.added_cbs(cbs):
         try: f() if inner else self.with_events('evaluate', f)
         except BaseException as e:
-            _let_go(e)
+            self._let_go(e)
             raise
         finally: self._end()
 

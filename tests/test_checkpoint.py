@@ -500,6 +500,7 @@ def renamed(cb, name):
 @pytest.mark.parametrize('change,said', [(dict(splitter=by_layer), r'lr was \[0.01\] and is \[0.01, 0.01\]'), (dict(metrics=None), r"metrics was \['accuracy'\] and is \[\]"),
     (dict(opt=lambda m: dict(a=torch.optim.AdamW(m[0].parameters()), b=torch.optim.AdamW(m[1:].parameters()))), r"optimizer was \['AdamW'\] and is \['AdamW', 'AdamW'\]"),
     (dict(opt=torch.optim.SGD), r"optimizer was \['AdamW'\] and is \['SGD'\]"), (dict(ds=plain(30)), 'train_batches was 6 and is 8.*items was 22 and is 30'), (dict(batch_size=2), 'batch_size was 4 and is 2'),
+    (dict(sampler=ByEpoch(22)), "sampler was 'RandomSampler' and is 'ByEpoch'"), (dict(ds=Noisy()), "dataset was 'TensorDataset' and is 'Noisy'"),
     (dict(cbs=[EMA()]), 'callbacks was .* and is .*ema'), (dict(num_workers=1), 'workers was 0 and is 1')], ids=lambda o: str(o)[:30])
 def test_cases_33_47_48_and_60_a_changed_run_is_refused_field_by_field(change, said, tmp_path):
     quiet(mk_learner(), 1, resume=tmp_path)
@@ -527,6 +528,12 @@ def test_case_60_another_batch_size_or_number_of_workers_may_be_accepted(change,
     with pytest.raises(ValueError, match=f"accept=.*'{name}'"): quiet(mk_learner(**change), 2, resume=tmp_path)
     learn = quiet(mk_learner(**change), 2, resume=tmp_path, accept=[name, 'train_batches'])
     assert learn.count.opt_steps==6+(11 if name=='batch_size' else 6)
+
+@pytest.mark.parametrize('batch_size,workers,said', [(2, 0, 'batch_size was 4 and is 2; train_batches was 6 and is 11'), (4, 1, 'workers was 0 and is 1')])
+def test_case_60_in_the_middle_of_an_epoch_it_is_said_not_to_be_exact(batch_size, workers, said, tmp_path):
+    with pytest.raises(Boom): quiet(mk_learner(), cbs=At('before_fetch', 3, boom), resume=tmp_path)
+    with pytest.warns(UserWarning, match=f'not exact: {said}, so the rest of epoch 0 may repeat items'):
+        quiet(mk_learner(batch_size=batch_size, num_workers=workers), resume=tmp_path, accept=['batch_size', 'train_batches', 'workers', 'callbacks'])
 
 def test_what_only_looks_may_come_and_go(tmp_path):
     with mk_learner(cbs=[KeepWarnings()]).no_logging() as learn: learn.fit(1, resume=tmp_path)
@@ -563,6 +570,27 @@ def test_case_46_other_dtypes_are_converted_if_that_is_accepted(how, tmp_path):
     learn = fit(2, ['callbacks', 'dtype'])
     assert learn.count.opt_steps==12 and learn.model[0].weight.dtype==torch.float64
     assert fit(3).count.opt_steps==18  # from then on they are those
+    learn = mk_learner()
+    if how=='model':
+        with pytest.raises(ValueError, match='other dtypes'): learn.load_checkpoint(tmp_path, accept='callbacks')
+    assert learn.load_checkpoint(tmp_path).count.opt_steps==18 and learn.model[0].weight.dtype==torch.float32
+
+class Late(nn.Linear):
+    "Has extra state that is a tensor only later, and a buffer that changes its dtype"
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.seen = None
+        self.register_buffer('b', torch.zeros(()))
+    def forward(self, x):
+        self.seen,self.b = torch.ones(2),self.b.double()
+        return super().forward(x)
+    def get_extra_state(self): return self.seen
+    def set_extra_state(self, v): self.seen = v
+
+def test_case_46_only_weights_have_to_be_of_one_dtype(tmp_path):
+    def mk(): return mk_learner(model=lambda: nn.Sequential(Late(3, 2)))
+    quiet(mk(), 1, resume=tmp_path)
+    check(state(quiet(mk(), 2, resume=tmp_path))['opt'], state(quiet(mk(), 2))['opt'])
 
 def test_what_is_accepted_is_used(tmp_path):
     quiet(mk_learner(), 1, resume=tmp_path)
@@ -786,19 +814,20 @@ def test_in_the_background_it_is_as_exact(tmp_path):
     with pytest.raises(Boom): quiet(mk_learner(Noisy(), cbs=[EMA(.5)]), cbs=[At('after_loss', 11, boom), CheckpointCallback(tmp_path, every_steps=2, background=True)])
     check(state(quiet(mk_learner(Noisy(), cbs=[EMA(.5)]), resume=tmp_path, accept='callbacks')), state(quiet(mk_learner(Noisy(), cbs=[EMA(.5)]))))
 
-def test_case_56_in_the_background_an_error_comes_at_the_next_event_or_at_the_end(tmp_path, monkeypatch):
-    mod = checkpoint_module
+@pytest.mark.parametrize('when,n', [('next', 3), ('end', 6)])
+def test_case_56_in_the_background_an_error_comes_at_the_next_event_or_at_the_end(when, n, tmp_path, monkeypatch):
     def fail(*args, **kwargs): raise OSError('no more room')
-    for when in ('next', 'end'):
-        learn,real = mk_learner(),mod._write_files
-        saver = CheckpointCallback(tmp_path/when, background=True, **dict(every_steps=2) if when=='next' else {})
-        def broken(cb): monkeypatch.setattr(mod, '_write_files', fail)
-        def wait(cb, saver=saver):
-            if saver._writing: saver._writing.join()
-        with pytest.raises(OSError, match='no more room'): quiet(learn, 1, cbs=[saver, Callback(name='breaks', before_train=broken, after_loss=wait)])
-        assert learn.count.opt_steps==(3 if when=='next' else 6) and not list_checkpoints(tmp_path/when) and learn.open==[]
-        monkeypatch.setattr(mod, '_write_files', real)
-        quiet(learn, 1)
+    quiet(learn := mk_learner(), 1, cbs=CheckpointCallback(tmp_path, background=True))
+    real,n_before = checkpoint_module._write_files,learn.count.opt_steps
+    saver = CheckpointCallback(tmp_path, background=True, keep=1, **dict(every_steps=2) if when=='next' else {})
+    def broken(cb): monkeypatch.setattr(checkpoint_module, '_write_files', fail)
+    def wait(cb):
+        if saver._writing: saver._writing.join()
+    with pytest.raises(OSError, match='no more room'): quiet(learn, 1, cbs=[saver, Callback(name='breaks', before_train=broken, after_loss=wait)])
+    assert learn.count.opt_steps==n_before+n and learn.open==[]
+    assert [o.step for o in list_checkpoints(tmp_path)]==[n_before] and newest_checkpoint(tmp_path).step==n_before  # nothing was deleted
+    monkeypatch.setattr(checkpoint_module, '_write_files', real)
+    quiet(learn, 1)
 
 def test_case_71_without_memory_for_a_copy_it_is_written_at_once(tmp_path, monkeypatch):
     def fail(*args): raise MemoryError

@@ -116,6 +116,46 @@ def test_in_a_fetch_it_acts_at_once_and_the_fetch_is_done_again(item, fit, signu
     go_on(learn)
     check(state(learn), whole('noisy', fit))
 
+@pytest.mark.parametrize('persistent', [False, True])
+@pytest.mark.parametrize('signum', LEAVES)
+def test_cases_63_and_65_nobody_waits_for_a_worker_that_hangs(signum, persistent, tmp_path):
+    "It comes to this process alone: the checkpoint is written before the worker, which would not have ended, is told to"
+    def f(put):
+        ds,alive = Hangs(9, lambda: os.kill(os.getppid(), signum)),[]
+        Noisy.__init__(ds)
+        learn = mk_learner(ds, num_workers=2, persistent_workers=persistent)
+        saver = CheckpointCallback(tmp_path/'run')
+        real = saver._write_now
+        def write(*args):
+            alive.append(len(multiprocessing.active_children()))
+            real(*args)
+        saver._write_now = write
+        try: quiet(learn, FITS['fit'], cbs=[saver])
+        except BaseException as e: put((type(e).__name__, alive, learn.paused is not None))
+    code,res,err = in_process(f, tmp_path)
+    assert (code, res)==(0, (LEAVES[signum].__name__, [2], True)), err
+    assert newest_checkpoint(tmp_path/'run').consistent
+
+@pytest.mark.parametrize('workers', [1, 2])
+def test_case_63_an_iterator_with_workers_goes_on_where_it_is(workers):
+    "It is the user's, and can't be begun again"
+    class Items(Noisy):
+        def __getitem__(self, i): return torch.full((3,), float(i)),torch.tensor(i%2)
+    seen = []
+    class Once:
+        def __init__(self, it): self.it,self.n = it,0
+        def __iter__(self): return self
+        def __next__(self):
+            self.n += 1
+            if self.n==3: signal.raise_signal(INT)
+            return next(self.it)
+    learn = mk_learner()
+    learn.dls.train = Once(iter(DataLoader(Items(), 4, num_workers=workers)))
+    look = Callback(name='look', before_batch=lambda cb: seen.extend(cb.learn.x[:,0].tolist()) if cb.learn.training else None)
+    with pytest.raises(KeyboardInterrupt): quiet(learn, lambda learn, **kw: learn.fit(1, **kw), cbs=look)
+    with learn.no_logging(): learn.resume()
+    assert seen==[float(i) for i in range(len(Items()))]
+
 @pytest.mark.parametrize('signum', LEAVES)
 def test_the_death_of_the_run_is_told_to_all(signum):
     "Everything that was opened is closed, once, and the exception has its note"

@@ -17,20 +17,22 @@ meanwhile, 58 exact in every setting, 59 stopped anywhere, 60 other workers and 
 
 Processes: 63 Ctrl-C, 64 in the optimizer, 65 SIGTERM, 66 SIGKILL, 67 a full disk, 68 folders that can't be used, 69 a power cut, 70 TMPDIR, 71 no memory for a copy,
 72 none for a batch, 73 clocks."""
-import gc, multiprocessing, re, threading, weakref
+import gc, multiprocessing, os, re, shutil, signal, threading, weakref
 from collections import namedtuple
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import wait
 from pathlib import Path
 import pytest, torch
-from helpers import FIT, TRAIN, VALID, all_events, batches, mk_learner, players, same, Spec
+from helpers import FIT, TRAIN, VALID, all_events, batches, check, mk_learner, players, same, Spec
 from learnloop import (Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelStepException, CancelTrainException,
-    CancelValidException, DataLoaders, Learner, MixedPrecision, TorchScheduler, UncaughtCancelError)
+    CancelValidException, CheckpointCallback, EMA, Learner, MixedPrecision, TorchScheduler, UncaughtCancelError, before_batch_cb, mse, newest_checkpoint)
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset
 
+X,Y = TRAIN[0]
 WAIT = 60  # seconds within which a worker must have ended; never waited for otherwise
 
 def test_every_case_has_a_test():
@@ -43,21 +45,23 @@ def test_every_case_has_a_test():
 
 # --- control flow
 
+momentum = partial(torch.optim.SGD, momentum=.9)
+
 def spied(acts, events=None, cbs=(), **kwargs):
     "A learner with a callback that acts, by (event, n-th call), and the events that it heard"
     trace = []
     spec = Spec('a', events=tuple(events or all_events(FIT)))
-    return mk_learner([*players([spec], {('a', *k):v for k,v in acts.items()}, trace), *cbs], **kwargs),trace
+    return mk_learner([*players([spec], {('a', *k):v for k,v in acts.items()}, trace), *cbs], opt_func=momentum, **kwargs),trace
 
 def heard(trace, e): return sum(o[0]==e for o in trace)
 
 def is_as_new(learn):
-    "Does the learner, and a fresh one with its weights, train alike?"
+    "Does the learner train as a fresh one with its weights and its optimizer's state does?"
     for cb in [o for o in learn.cbs if type(o).__name__!='TrainEvalCallback']: learn.remove_cb(cb)
-    fresh = mk_learner()
+    fresh = mk_learner(opt_func=learn.opt_func)
     fresh.model.load_state_dict(learn.model.state_dict())
-    learn.dls,learn.loss_func = DataLoaders(TRAIN, VALID),F.mse_loss
-    for o in (learn, fresh): o.fit(2, reset_opt=True)
+    if learn.opt: fresh.create_opt().load_state_dict(deepcopy(learn.opt.state_dict()))
+    for o in (learn, fresh): o.fit(2)
     assert same(learn.model, fresh.model) and learn.open==[] and learn.exception is None
     return True
 
@@ -125,6 +129,49 @@ def test_case_9_an_error_says_where_it_comes_from(e, who):
     assert (', batch 0 of training' in note)==(e in ('after_pred', 'after_loss') or e.split('_', 1)[1] in ('batch', 'backward', 'step', 'zero_grad'))
     assert is_as_new(learn)
 
+@pytest.mark.parametrize('run,n,at', [(partial(Learner.fit, n_epoch=1), len(TRAIN)+1, 'epoch 0, batch 0 of validation'), (Learner.validate, 1, 'in evaluation, batch 0 of validation')], ids=['fit', 'validate'])
+@pytest.mark.parametrize('e', ['before_batch', 'after_pred', 'after_loss', 'after_batch', 'cleanup_batch'])
+def test_case_9_in_validation_too(e, run, n, at):
+    learn,_ = spied({(e, n): KeyError('mine')})
+    with pytest.raises(KeyError, match=f'learnloop: in A.{e}; {at}, xb'): run(learn)
+    assert is_as_new(learn)
+
+@pytest.mark.parametrize('e', ['before_fit', 'before_epoch', 'after_loss', 'after_fit'])
+def test_case_9_the_error_of_a_learner_within_another_is_its_own(e):
+    inner = mk_learner(loss_func=lambda pred, y: (_ for _ in ()).throw(TypeError("argument of the inner loss: 'NoneType'")))
+    learn,trace = spied({(e, 1): lambda cb: inner.fit(1)})
+    with pytest.raises(TypeError, match='of the inner loss') as info: learn.fit(1)
+    notes = info.value.__notes__
+    assert len(notes)==len(set(notes))==2 and notes[0].startswith('learnloop: in the batch phase') and notes[1].startswith(f'learnloop: in A.{e}')
+    assert heard(trace, 'cleanup_fit')==1 and is_as_new(learn)
+
+class Mute(Exception):
+    def __str__(self): raise ZeroDivisionError
+class Odd:
+    dtype = property(lambda self: 1/0)
+    shape = ()
+
+@pytest.mark.parametrize('e', ['before_fit', 'after_pred', 'cleanup_batch', 'after_fit'])
+def test_case_9_what_cannot_be_described_does_not_take_the_place_of_an_error(e):
+    learn,trace = spied({(e, 1): Mute()}, dls=([(X, Y, Odd())], None), loss_func=lambda pred, *y: pred.sum())
+    learn.dls.n_inp = 1
+    with pytest.raises(Mute): learn.fit(1)
+    assert heard(trace, 'cleanup_fit')==1 and heard(trace, 'after_exception')==1
+
+@pytest.mark.parametrize('e', ['after_batch', 'cleanup_batch', 'cleanup_step', 'after_fetch', 'cleanup_fetch'])
+def test_case_9_an_error_that_is_gone_holds_nothing(e):
+    batch = []
+    def look(cb):
+        if cb.learn.batch is not None: batch.append(weakref.ref(cb.learn.batch[0]))
+        raise KeyError('mine')
+    learn,_ = spied({(e, 1): look}, dls=(((X.clone(), Y.clone()) for _ in range(2)), None))
+    gc.disable()
+    try:
+        try: learn.fit(1)
+        except KeyError as err: assert err.args==('mine',)
+        assert all(o() is None for o in batch)
+    finally: gc.enable()
+
 def test_case_10_two_clean_ups_that_fail_are_both_told():
     learn = mk_learner(players([Spec('a'), Spec('b', order=1)], {('a', 'cleanup_train', 1): KeyError('first'), ('b', 'cleanup_train', 1): ValueError('second')}, []))
     with pytest.raises(ValueError, match='second') as e: learn.fit(1)
@@ -145,7 +192,7 @@ def test_case_12_an_evaluation_in_a_batch_changes_nothing():
         seen.append(all(a is b or a==b for a,b in zip(before, now(), strict=True)))
     learn,_ = spied({('after_batch', n): look for n in (1, 2, 4)})
     learn.fit(1)
-    (plain := mk_learner()).fit(1)
+    (plain := mk_learner(opt_func=momentum)).fit(1)
     assert seen==[True]*3 and same(learn.model, plain.model)
 
 def test_case_13_callbacks_come_and_go_within_an_event():
@@ -164,7 +211,7 @@ def test_case_13_callbacks_come_and_go_within_an_event():
     learn.fit(1)
     assert heard==['a', 'b', 'd', 'new', 'b', 'd']  # who goes is not called, who stays is not passed over, who comes waits for the next event
 
-@pytest.mark.parametrize('cbs,said', [((cb := Callback(name='one'), cb), 'one'), ((Callback(name='one'), Callback(name='one')), "two callbacks.*'one'|'one'"), ((Callback(name='model'),), 'model')])
+@pytest.mark.parametrize('cbs,said', [((cb := Callback(name='one'), cb), 'one'), ((Callback(name='one'), Callback(name='one')), "two callbacks named 'one': Callback"), ((Callback(name='model'),), "would be 'model', which the learner has for itself")])
 def test_case_14_names_that_are_taken_are_refused(cbs, said):
     learn = mk_learner()
     with pytest.raises(ValueError, match=said): learn.add_cbs(cbs)
@@ -246,7 +293,6 @@ class OfBoth(nn.Linear):
 class OfTuple(nn.Linear):
     def forward(self, xs): return super().forward(xs[0])
 
-X,Y = TRAIN[0]
 @pytest.mark.parametrize('b,model,loss', [((X, Y), None, F.mse_loss), ([X, Y], None, F.mse_loss), (Pair(X, Y), None, F.mse_loss), (dict(x=X, y=Y), OfDict, None),
     (Both(X, Y), OfBoth, lambda pred: pred.mean()), (X, None, lambda pred: pred.mean()), (((X,), Y), OfTuple, F.mse_loss)],
     ids=['tuple', 'list', 'namedtuple', 'dict', 'dataclass', 'tensor', 'nested'])
@@ -301,6 +347,22 @@ def test_case_28_the_stop_of_an_item_is_not_the_end(workers, kw):
     assert isinstance(e, RuntimeError) and isinstance(e.__cause__, StopIteration) and 'would pass for the end of the data' in said
     assert ('item 3, of ' in said)==(not workers) and 'items 2 to 3' in said and re.search(r'got 1 of (4|\?) batches', said) and learn.count.batches==1
 
+class Stream(torch.utils.data.IterableDataset):
+    "Ends as iterators do, in a function that it calls"
+    def __init__(self): self.left = 4
+    def __iter__(self): return self
+    def __next__(self): return self.more()
+    def more(self):
+        self.left -= 1
+        if self.left<0: raise StopIteration
+        return TRAIN[0]
+
+def test_case_28_streams_end_where_they_end():
+    assert fit(DataLoader(Stream(), batch_size=None)).count.batches==4
+    def collate(b): return next(iter([]))
+    with pytest.raises(RuntimeError, match='would pass for the end of the data'): fit(DataLoader(Stream(), batch_size=2, collate_fn=collate))
+    with pytest.raises(ValueError, match='yielded no batch'): fit(DataLoader(Stream(), batch_size=2, collate_fn=collate, num_workers=1))  # torch takes it for the end
+
 class Counted(list):
     def __len__(self): return 4
 
@@ -308,6 +370,7 @@ class Counted(list):
 def test_case_29_a_wrong_length_is_told(n):
     with pytest.warns(UserWarning, match=f'the loader has a length of 4 and gave {n} batches'): learn = fit(Counted(batches(n)))
     assert learn.count.batches==n
+    with pytest.warns(UserWarning, match=f'the loader has a length of 4 and gave {n} batches'): learn.validate(dl=Counted(batches(n)))
 
 @pytest.mark.parametrize('workers,persistent', [(0, False), (2, False), (2, True)])
 def test_case_30_an_error_in_a_worker_keeps_its_type_and_leaves_none(workers, persistent):
@@ -319,9 +382,14 @@ def test_case_30_an_error_in_a_worker_keeps_its_type_and_leaves_none(workers, pe
     assert type(e) is KeyError and 'key' in said and 'items 2 to 3' in said and ('item 3' in said)==(not workers)
 
 def test_case_30_an_error_in_a_batch_leaves_none_either():
-    def bad(cb): cb.learn.model.weight.no_such
+    def bad(cb): raise AttributeError
     e,_ = ended(lambda: fit(loader(num_workers=2), cbs=[Callback(name='bad', after_loss=bad)]))
     assert type(e) is AttributeError
+
+def test_case_31_a_worker_that_is_killed_while_it_is_waited_for(tmp_path):
+    dl = loader(at(5, lambda: os.kill(os.getpid(), signal.SIGKILL)), num_workers=2)
+    _,said = ended(lambda: fit(dl, cbs=[CheckpointCallback(tmp_path, every_steps=50)]))
+    assert re.search(r'DataLoader worker \(pid', said) and 'the system killed a worker' in said and newest_checkpoint(tmp_path).step in (0, 1, 2)
 
 def test_case_32_a_worker_that_hangs_is_an_error_in_time():
     _,said = ended(lambda: fit(loader(at(3, threading.Event().wait), num_workers=2, timeout=1)))
@@ -331,6 +399,27 @@ def test_case_32_a_worker_that_hangs_is_an_error_in_time():
     ((X, torch.zeros(4, 1).long()), F.binary_cross_entropy_with_logits, r'yb \(int64 \(4, 1\)\), pred float32 \(4, 1\)'), ((X, torch.zeros(3, 1)), F.mse_loss, r'yb \(float32 \(3, 1\)\), pred float32 \(4, 1\)')])
 def test_case_34_targets_that_do_not_fit_are_shown(b, loss, said):
     with pytest.raises(Exception, match=rf'batch 0 of training, xb \(float32 \(4, 2\)\), {said}'): fit([b], loss_func=loss)
+
+def test_case_34_devices_are_shown():
+    away = before_batch_cb(lambda self, xb, yb: (xb, (yb[0].to('meta'),)))
+    with pytest.raises(RuntimeError, match=r'batch 0 of training, xb \(float32 \(4, 2\)\), yb \(float32 \(4, 1\) meta\), pred float32 \(4, 1\)'): fit(TRAIN, cbs=[away])
+
+# --- checkpoints
+
+def of_layout_1(): return mk_learner([EMA(.5)], defaults=True, opt_func=torch.optim.AdamW, metrics=mse)
+
+def test_case_49_a_checkpoint_of_layout_1_is_gone_on_from(tmp_path):
+    "It was written by `of_layout_1().fit(1, resume=folder)`, and stays: what comes later must be able to read it"
+    shutil.copytree(Path(__file__).parent/'layout_1', tmp_path/'run')
+    there = torch.load(tmp_path/'run/step-000000003/model.pt', weights_only=True)
+    learn = of_layout_1().load_checkpoint(tmp_path/'run')
+    check(dict(learn.model.state_dict()), dict(there))
+    learn,whole = of_layout_1(),of_layout_1()
+    with learn.no_logging(), whole.no_logging():
+        learn.fit(2, resume=tmp_path/'run')
+        whole.fit(2)
+    for a,b in zip(learn.model.parameters(), whole.model.parameters(), strict=True): assert torch.allclose(a, b, rtol=1e-5)  # rounding of another machine
+    assert learn.count.opt_steps==6 and len(learn.recorder.values)==2
 
 # --- numbers
 
@@ -345,11 +434,16 @@ def test_case_38_a_loss_that_cannot_be_trained_on(loss, exc, said):
     with pytest.raises(exc, match=said): fit(TRAIN, loss_func=loss)
 
 @pytest.mark.parametrize('kw,said', [(dict(model=nn.Identity()), 'none of the 0 parameters'), (dict(model=nn.Linear(2, 1).requires_grad_(False)), 'requires gradients: call `requires_grad_'),
-    (dict(opt_func=torch.optim.SGD(nn.Linear(2, 1).parameters(), lr=.1)), r'no parameter of the model \(weight, bias\): was it made for another one')])
+    (dict(model=nn.Linear(2, 1).requires_grad_(False), opt_func=torch.optim.SGD(nn.Linear(2, 1).requires_grad_(False).parameters(), lr=.1)), 'none of the 2 parameters in the optimizer')])
 def test_case_39_an_optimizer_that_cannot_train(kw, said):
     learn = mk_learner(**kw)
     with pytest.raises(ValueError, match=said): learn.fit(1)
     assert learn.count.batches==0
+
+def test_case_39_an_optimizer_of_another_model():
+    "It may be meant, so it is no error: there are copies of weights in another precision"
+    with pytest.warns(UserWarning, match='optimizer, which seems to be of another model, .* never train: weight, bias'):
+        fit(TRAIN, opt_func=torch.optim.SGD(nn.Linear(2, 1).parameters(), lr=.1))
 
 # --- memory
 
@@ -363,6 +457,21 @@ class Hungry(nn.Linear):
             self.held = weakref.ref(x),weakref.ref(pred),weakref.ref(big)
             return pred+torch.empty(2**60)
         return pred
+
+def test_case_72_of_an_error_that_the_user_made_of_it_too():
+    ref = []
+    def loss(pred, y):
+        ref.append(weakref.ref(pred))
+        try: return torch.empty(2**60)
+        except RuntimeError as e: raise ValueError('mine') from e
+    with pytest.raises(ValueError, match='mine') as e: fit(TRAIN, loss_func=loss)
+    assert ref[0]() is None and e.value.__cause__ is not None
+
+def test_case_72_an_error_that_caused_itself_ends():
+    def loss(pred, y):
+        try: return torch.empty(2**60)
+        except RuntimeError as e: raise e from e
+    with pytest.raises(RuntimeError, match='allocate'): fit(TRAIN, loss_func=loss)
 
 @pytest.mark.parametrize('run', [partial(Learner.fit, n_epoch=1), Learner.validate, Learner.get_preds])
 def test_case_72_out_of_memory_is_told_and_what_the_batch_held_is_free(run):

@@ -381,7 +381,7 @@ def test_nothing_is_loaded_after_an_error(err, tmp_path):
     assert same(weights(learn.model), w.seen[1])
 
 @pytest.mark.parametrize('values', [[NAN, NAN], [None, None], [NAN, INF]])
-def test_nothing_saved_is_a_warning_and_no_file_not_found_nor_a_stale_file(values, tmp_path):
+def test_case_37_nothing_saved_is_a_warning_and_no_file_not_found_nor_a_stale_file(values, tmp_path):
     other = mk_learner(model=mk_model(1), path=tmp_path)
     other.save('model', with_opt=False)
     with pytest.warns(UserWarning, match='nothing was saved'): learn,cb,seen = saver(values, tmp_path)
