@@ -8,6 +8,8 @@ READY  := $(VENV)/ready-$(firstword $(shell cat pyproject.toml constraints.txt |
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 # Notebooks and tests run side by side: two processes that each want all cores would wait for each other
 export OMP_NUM_THREADS ?= 1
+# Cells of a notebook are run in a thread, which is what a fit with checkpoints warns of
+export PYTHONWARNINGS ?= ignore:no signal reaches a fit
 # A process for each notebook: what one of them patches mustn't reach the next
 NOTEBOOKS := find nbs -name '*.ipynb' -not -path '*/.*' | sort | xargs -P 2 -I % nbdev-test %
 .PHONY: demo test ci export save check docs bench mutants wheel browser interop

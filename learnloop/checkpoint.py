@@ -534,12 +534,14 @@ class CheckpointCallback(Callback):
         self.larger = not _less_is_better(monitor) if larger is None else larger
         self._open,self._writing,self._error,self._wanted,self._last,self._sound,self._between,self._ended = None,None,None,None,None,set(),None,True
 
-# %% ../nbs/61_checkpoint.ipynb #b03c51de
+# %% ../nbs/61_checkpoint.ipynb #a968054b
 @patch
 def before_fit(self:CheckpointCallback):
     names = getattr(getattr(self.learn, 'recorder', None), 'columns', [])
     if self.best and self.monitor not in names:
         raise ValueError(f'{self.label}: the {self.best} best by {self.monitor!r}, which the recorder has no column for{did_you_mean(self.monitor, names)}; it has {", ".join(names) or "none"}')
+    if self.on_error and threading.current_thread() is not threading.main_thread():
+        warnings.warn('no signal reaches a fit outside of the main thread: Ctrl-C and SIGTERM will not save a checkpoint', stacklevel=2)
     self.folder = self.folder.absolute()  # the current folder may change
     with ExitStack() as undo:
         undo.enter_context(locked_folder(self.folder))

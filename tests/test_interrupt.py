@@ -286,6 +286,18 @@ def test_case_19_in_another_thread_there_are_no_handlers():
     t.join(WAIT)
     assert seen==[[signal.default_int_handler, signal.SIG_DFL]] and learn.count.opt_steps==len(TRAIN)
 
+def test_case_19_in_another_thread_that_no_signal_saves_is_said(tmp_path):
+    said = []
+    def run():
+        with warnings.catch_warnings(record=True) as ws:
+            warnings.simplefilter('always')
+            mk_line().fit(1, cbs=CheckpointCallback(tmp_path))
+        said.extend(str(o.message) for o in ws)
+    t = threading.Thread(target=run)
+    t.start()
+    t.join(WAIT)
+    assert said==['no signal reaches a fit outside of the main thread: Ctrl-C and SIGTERM will not save a checkpoint'] and list_checkpoints(tmp_path)
+
 def test_in_a_coroutine():
     "asyncio has a handler of its own for Ctrl-C, which only cancels the task"
     learn = mk_line([At('after_loss', 2, f=send(INT))])

@@ -13,7 +13,7 @@ ANY  = object()
 SYSTEMS = ['engine', 'fastnlp', 'accelerated', 'fastai', 'lightning', 'transformers', 'keras']
 # The architecture, in one place: a module (dotted, below the package) -> the modules of the package that it may import
 MAY_IMPORT = dict(  # chkstyle: ignore-node
-    flow=[], callback=['flow'], data=[], optimizer=[], settings=[], chart=[],
+    flow=[], callback=['flow'], data=['flow'], optimizer=[], settings=[], chart=[],
     show     = ['flow', 'callback'],
     learner  = ['flow', 'callback', 'data', 'optimizer'],
     synth    = CORE,
