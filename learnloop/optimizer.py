@@ -235,7 +235,7 @@ def _build(opt_func, model, groups, lr, wd):
         if isinstance(o, torch.optim.Optimizer): o.register_load_state_dict_pre_hook(resplit)
     return opt
 
-# %% ../nbs/03_optimizer.ipynb #68852c95
+# %% ../nbs/03_optimizer.ipynb #a68003a2
 def make_opt(
     opt_func, # Torch optimizer class, partial or function of groups; or an instance, or a dict of them, kept as it is
     model:nn.Module, # Model to train
@@ -257,9 +257,9 @@ def make_opt(
     left = [n for n,p in model.named_parameters() if p.requires_grad and p not in held]
     if left:
         names = ', '.join(left[:3] + ['…'][:len(left[3:])])
-        what = f'{len(left)} parameters' if any(p in held for p in model.parameters()) else "the optimizer, which seems to be of another model, lacks all parameters that"
-        warnings.warn(f"{what} require gradients but are in no group, so they never train: {names}; "
-            "add them to a group, or freeze them with `requires_grad_(False)`", stacklevel=2)
+        if any(p in held for p in model.parameters()): what,fix = f"{len(left)} parameters require gradients but are in no group, so they never train",'add them to a group'
+        else: what,fix = "the optimizer has none of the model's parameters, so they never train",'was it made for another model? Make it for this one'
+        warnings.warn(f"{what}: {names}; {fix}, or freeze them with `requires_grad_(False)`", stacklevel=2)
     return opt
 
 # %% ../nbs/03_optimizer.ipynb #649ec52e

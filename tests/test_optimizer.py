@@ -178,7 +178,7 @@ def test_frozen_model():
 def test_parameters_in_no_group_are_named():
     m = net()
     with pytest.warns(UserWarning, match=r'4 parameters .* in no group.*: 0.weight, 0.bias, 1.weight, …; add'): make_opt(SGD, m, lambda m: m[2].parameters())
-    with pytest.warns(UserWarning, match=r"the optimizer, which seems to be of another model, .* never train: 0.weight, 0.bias, 1.weight, …"): make_opt(SGD(net().parameters()), m)
+    with pytest.warns(UserWarning, match=r"the optimizer has none of the model's parameters, so they never train: 0.weight, 0.bias, 1.weight, …"): make_opt(SGD(net().parameters()), m)
     make_opt(SGD(net().parameters()), net().requires_grad_(False))
     m[:2].requires_grad_(False)
     make_opt(SGD, m)

@@ -442,7 +442,7 @@ def test_case_39_an_optimizer_that_cannot_train(kw, said):
 
 def test_case_39_an_optimizer_of_another_model():
     "It may be meant, so it is no error: there are copies of weights in another precision"
-    with pytest.warns(UserWarning, match='optimizer, which seems to be of another model, .* never train: weight, bias'):
+    with pytest.warns(UserWarning, match="optimizer has none of the model's parameters, so they never train: weight, bias; was it made for another model"):
         fit(TRAIN, opt_func=torch.optim.SGD(nn.Linear(2, 1).parameters(), lr=.1))
 
 # --- memory
