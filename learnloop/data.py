@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/data.html.md"""
 __all__ = ['default_device', 'to_device', 'split_batch', 'find_bs', 'unpack', 'describe', 'preserve_rng', 'set_seed', 'no_random',
            'batch_len', 'in_order', 'Endless', 'DataLoaders', 'mk_dls', 'to_detach', 'to_concat', 'detuplify']
 
-# %% ../nbs/02_data.ipynb #9a83fb6c
+# %% ../nbs/02_data.ipynb #80bb4648
 import random, sys
 import torch
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
@@ -21,7 +21,7 @@ from fastcore.basics import patch
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
 from torch.utils.data import BatchSampler, DataLoader, IterableDataset, RandomSampler, SequentialSampler, Subset
-from .flow import _safely
+from .flow import _note, _safely
 
 # %% ../nbs/02_data.ipynb #fdc7d0fe
 def _device(device):
@@ -308,22 +308,22 @@ def _which_items(e):
     n = batches.batch_size*(it._rcvd_idx-1)
     return _span(range(n, min(n+batches.batch_size, len(batches.sampler))))
 
-# %% ../nbs/02_data.ipynb #40ef6b1a
+# %% ../nbs/02_data.ipynb #4c07e1d1
 def _is_item(e):
     "Does the StopIteration `e` come from an item, or from what puts items together?"
     fs = list(_frames(e))
-    to = next((g.f_code.co_name for f,g in zip(fs, fs[1:], strict=False) if f.f_code.co_qualname=='_IterableDatasetFetcher.fetch'), '__next__')
-    return _failed_fetch(e)[1] is not None or to!='__next__' or 'in DataLoader worker' in str(e)
+    of_stream = [getattr(f.f_locals['self'].collate_fn, '__code__', 0) is g.f_code for f,g in zip(fs, fs[1:], strict=False) if f.f_code.co_qualname=='_IterableDatasetFetcher.fetch']
+    return any(of_stream) or _failed_fetch(e)[1] is not None or 'in DataLoader worker' in str(e)
 
 def _next(batches):
     "The next batch; the StopIteration of an item is an error, not the end of the data"
     try: return next(batches)
     except StopIteration as e:
         if not _is_item(e): raise
-        raise RuntimeError(f'StopIteration fetching {_safely(_which_items, e)}: from an item or collate_fn it would pass for the end of the data; '
+        raise RuntimeError(f'StopIteration fetching {_safely(_which_items, e) or "items"}: from an item or collate_fn it would pass for the end of the data; '
             'catch it there, or give `next` a default') from e
     except Exception as e:
-        if (at := _safely(_which_items, e)) and (at := f'learnloop: fetching {at}') not in getattr(e, '__notes__', ()): e.add_note(at)
+        if at := _safely(_which_items, e): _note(e, f'learnloop: fetching {at}')
         raise
     finally: batches = None  # with its workers, whoever keeps the error
 

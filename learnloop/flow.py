@@ -10,8 +10,9 @@ __all__ = ['PHASES', 'CancelFitException', 'CancelSanityException', 'CancelEpoch
            'CancelStepException', 'CancelZeroGradException', 'CancelSaveException', 'event', 'CancelException',
            'UncaughtCancelError', 'Phase', 'Event', 'did_you_mean', 'Events', 'near_miss', 'Flow']
 
-# %% ../nbs/00_flow.ipynb #27eabdc2
+# %% ../nbs/00_flow.ipynb #6b358ab8
 import difflib, re
+from contextlib import suppress
 from functools import partial
 from types import MethodType
 from fastcore.basics import camel2snake, patch, snake2camel
@@ -241,7 +242,18 @@ def _collect(self:Flow, event, training):
 def _stand_in(flow, f, who, /, **kwargs):
     if flow.phases['fit'] not in flow.open: f(**kwargs)
 
-# %% ../nbs/00_flow.ipynb #dcbfd598
+# %% ../nbs/00_flow.ipynb #b9fc4f70
+def _safely(f, *args):
+    "The text of `f(*args)` for a note on an error; none if it fails, as that would take the error's place"
+    try: return f(*args) or ''
+    except Exception: return ''
+
+def _note(e, text):
+    "Add the note `text` to the error `e`, once, if it takes notes"
+    with suppress(Exception):
+        if text not in getattr(e, '__notes__', ()): e.add_note(text)
+
+# %% ../nbs/00_flow.ipynb #3ec3934c
 @patch
 def _hear(self:Flow, fs, event, kwargs=None):
     f,version = None,self._version
@@ -254,18 +266,13 @@ def _hear(self:Flow, fs, event, kwargs=None):
         if f is not None: self._blame(e, f, event)
         raise
 
-def _safely(f, *args):
-    "The text of `f(*args)` for a note on an error; none if it fails, as that would take the error's place"
-    try: return f(*args) or ''
-    except Exception: return ''
-
 @patch
 def _blame(self:Flow, e, f, event):
     who = type(f.__self__).__name__ if f.__self__ is self else f.__self__.label
     at = f'.{event}{_safely(self._where)}'
     if not isinstance(e, CancelException):
         told = event.startswith('cleanup_') and getattr(e, '__notes__', ('',))[-1].endswith(at)  # by one that cleans up for several
-        if not told: e.add_note(f'learnloop: in {who}{at}')
+        if not told: _note(e, f'learnloop: in {who}{at}')
     elif e.event is None: e.callback,e.event = who,event
 
 # %% ../nbs/00_flow.ipynb #d1cd86fe
@@ -340,11 +347,11 @@ def _unwind(self:Flow, depth, err=None, who=None):
     try: raise err
     finally: err = None  # as in `with_events`
 
-# %% ../nbs/00_flow.ipynb #a83b59b8
+# %% ../nbs/00_flow.ipynb #33123f7a
 def _add_then(err, e):
     "Note on `err` that `e` was raised on top of it"
     at = f'{e.callback}.{e.event}' if isinstance(e, CancelException) else '; '.join(getattr(e, '__notes__', ())).replace('learnloop: in ', '')
-    err.add_note(f'learnloop: then {type(e).__name__}: {_safely(str, e)}, in {at}')
+    _note(err, f'learnloop: then {type(e).__name__}: {_safely(str, e)}, in {at}')
 
 @patch
 def _merge(self:Flow, err, e, ending):
@@ -364,8 +371,8 @@ def _announce(self:Flow, e):
     if isinstance(e, CancelException) or e is self.exception: return e
     self.exception = e
     if not any(o.startswith('learnloop: in ') for o in getattr(e, '__notes__', ())):
-        e.add_note(f'learnloop: in the {self.open[-1].name} phase{_safely(self._where)}')
-    if (tip := _safely(self._tip, e)) and (tip := f'learnloop: {tip}') not in e.__notes__: e.add_note(tip)
+        _note(e, f'learnloop: in the {self.open[-1].name} phase{_safely(self._where)}')
+    if tip := _safely(self._tip, e): _note(e, f'learnloop: {tip}')
     for f in self._handlers['after_exception']:
         if not self._listens(f.__self__, 'after_exception', self.training): continue
         try: f()

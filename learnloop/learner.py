@@ -8,8 +8,8 @@ Docs: https://learnloop.github.io/learnloop/learner.html.md"""
 __all__ = ['Loop', 'format_value', 'print_row', 'Learner', 'TrainEvalCallback', 'default_cb', 'StepLimit', 'GatherPredsCallback',
            'FetchPredsCallback', 'before_batch_cb']
 
-# %% ../nbs/04_learner.ipynb #73f007a7
-import inspect, math, multiprocessing, threading, torch, warnings
+# %% ../nbs/04_learner.ipynb #be85b565
+import inspect, math, sys, threading, torch, warnings
 from collections.abc import Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from copy import copy, deepcopy
@@ -23,10 +23,10 @@ from torch import nn
 from .callback import Callback, _listed, mk_cb
 from .data import (_frames, _like, _next, _parts, _set_epoch, _why_empty, Endless, batch_len, default_device, describe, detuplify, in_order, mk_dls,
     preserve_rng, to_concat, to_detach, unpack)
-from .flow import Flow, _safely
+from .flow import CancelException, Flow, _safely
 from .optimizer import backward, freeze_to, make_opt, n_groups, norm_params, opts, set_hypers, step, trainable_params, zero_grad
 
-# %% ../nbs/04_learner.ipynb #040e2d20
+# %% ../nbs/04_learner.ipynb #f6dc7cad
 class Loop(Flow):
     "The training loop: every method is a piece that a subclass may override"
     def _do_fit(self):
@@ -43,13 +43,13 @@ class Loop(Flow):
         with torch.no_grad(): self.with_events('validate', self.all_batches)
     def all_batches(self):
         "Run `one_batch` for each batch of `dl`"
-        (self._batches,self.n_done),self._over = self._begin(),False
+        (batches,self.n_done),self._over = self._begin(),False
         try:
-            while self.with_events('fetch', self._fetch):
+            while self.with_events('fetch', self._fetch, batches):
                 self.one_batch(self.n_done, self.batch)
                 self.n_done += 1
                 if self._halt: self._halt()
-        finally: self._drop_batch()
+        finally: batches = self._leave(batches)
         self._check_length(self.n_done)
     def one_batch(self,
         i:int, # Its number in the epoch, from 0
@@ -106,7 +106,7 @@ def _step(self:Loop):
 @patch
 def _zero_grad(self:Loop): zero_grad(self.opt)
 
-# %% ../nbs/04_learner.ipynb #86252db6
+# %% ../nbs/04_learner.ipynb #7eb80860
 @patch
 def _epochs(self:Loop):
     "Count `epoch` up to `n_epoch`, which callbacks may change on the way"
@@ -124,7 +124,6 @@ def _pick(self:Loop, ds_idx, dl):
 
 @patch
 def _use(self:Loop, dl):
-    self._batches = None  # those of a pass that was cancelled go with their workers
     self.dl,self.n_iter,self._dev,self._n_inp = dl,None if dl is None else batch_len(dl),self.device,getattr(self.dls, 'n_inp', None)
     return dl is not None
 
@@ -144,18 +143,25 @@ def _begin(self:Loop):
     if self.training: _set_epoch(self.dl, self.count.epochs)
     return iter(self.dl),0
 
-# %% ../nbs/04_learner.ipynb #346f80ed
+# %% ../nbs/04_learner.ipynb #e1fece0e
 @patch
-def _fetch(self:Loop):
-    try: self.batch = _next(self._batches)
+def _fetch(self:Loop, batches):
+    try: self.batch = _next(batches)
     except StopIteration:
         self.batch,self._over = None,True
         return False
     return True
 
 @patch
+def _leave(self:Loop, batches):
+    "Drop the batch, and `batches`, too, unless there is an error"
+    self._drop_batch()
+    return None if isinstance(sys.exception(), CancelException|None) else batches
+
+@patch
 def _drop_batch(self:Loop): self.batch = self.xb = self.yb = self.pred = self.loss_grad = None
 
+# %% ../nbs/04_learner.ipynb #abc6b568
 @patch
 def _check_length(self:Loop, n):
     "Say so if the loader gave more or fewer batches than its length, or none to train on"
@@ -229,7 +235,7 @@ def _set_forward(self, v): self._forward_model = v
 Learner.forward_model = property(lambda self: self.model if self._forward_model is None else self._forward_model, _set_forward,
     doc='What is called: `model`, unless set to a wrapper of it')
 
-# %% ../nbs/04_learner.ipynb #88d6f500
+# %% ../nbs/04_learner.ipynb #941f83a8
 @patch(as_prop=True)
 def device(self:Learner):
     "Where batches go: the loaders' device; without one, where the model is if that is an accelerator; else the machine's best"
@@ -238,7 +244,7 @@ def device(self:Learner):
         p = next(self.model.parameters(), None)
         self._device = p.device if p is not None and p.device.type!='cpu' else default_device()
     return self._device
-Learner._device = Learner._dev = Learner._n_inp = Learner._batches = None
+Learner._device = Learner._dev = Learner._n_inp = None
 Learner._fit_args = None  # Of the fit that is going on
 Learner._going = None    # What a fit goes on from, until it is there: see `checkpoint`
 Learner._over = True      # Is there nothing left of the pass through the data?
@@ -279,7 +285,7 @@ def _tip_of_call(self:Learner, e, s):
     if 'argument' in s and f.f_globals['__name__'].split('.')[0] in ('torch','learnloop'):  # not in code of the user's, whose own error it is
         return 'of a tuple, all but the last element are inputs (xb) unless DataLoaders(…, n_inp=…) says how many, and the rest are targets (yb); a dict goes to the model by name'
 
-# %% ../nbs/04_learner.ipynb #2a24180d
+# %% ../nbs/04_learner.ipynb #4c23e0f3
 def _chain(e):
     "The error `e`, what caused it, and so on"
     res = []
@@ -289,24 +295,32 @@ def _chain(e):
     return res
 
 def _of_loader(f):
-    "Does the frame `f` belong to torch's loaders, or to one of ours that takes from another?"
-    nm = f.f_globals.get('__name__', '')
-    return nm in ('torch.utils.data.dataloader','learnloop.data') or nm.startswith('learnloop.') and bool(f.f_code.co_flags & inspect.CO_GENERATOR)
+    "Does the frame `f` belong to a loader, or take from one?"
+    mod,name = f.f_globals.get('__name__', ''),f.f_code.co_name
+    if mod in ('torch.utils.data.dataloader','learnloop.data'): return True
+    return mod.startswith('learnloop.') and (f.f_code.co_flags & inspect.CO_GENERATOR or name in ('all_batches','_fetch') or name=='with_events' and f.f_locals.get('phase')=='fetch')
 
+def _with_workers(o):
+    "Torch's iterators that have workers, in `o`: one itself, or one of our loaders or generators that takes from another"
+    if hasattr(type(o), '_shutdown_workers'): return [o]
+    if isinstance(o, Endless): return _with_workers(o._it)
+    f = getattr(o, 'gi_frame', None) if inspect.isgenerator(o) else None
+    return [p for v in f.f_locals.values() for p in _with_workers(v)] if f and f.f_globals['__name__'].startswith('learnloop.') else []
+
+# %% ../nbs/04_learner.ipynb #c08f81d6
 @patch
 def _let_go(self:Learner, e):
     "Have the error `e` hold no workers, and no tensors if memory ran out"
-    errs,held = _chain(e),[self._batches]
-    self._batches = None
+    errs,held = _chain(e),[]
     for o in self.cbs if not self.open else ():
-        if isinstance(o, StepLimit): held,o.endless = [*held, o.endless],None
+        if isinstance(o, StepLimit): held,o.endless = [*held, *_with_workers(o.endless)],None
     is_oom = any(map(_is_oom, errs))
     for f in (f for o in errs for f in _frames(o) if is_oom or _of_loader(f)):
         with suppress(RuntimeError):  # of those that are still running
-            if not is_oom: held.append(dict(f.f_locals))
+            if _of_loader(f): held += [p for v in f.f_locals.values() for p in _with_workers(v)]
             f.clear()
             _ = f.f_locals  # brings up to date what Python keeps of an earlier look
-    if multiprocessing.active_children():
+    if held:
         (t := threading.Thread(target=held.clear, daemon=True)).start()
         t.join(.5)  # seconds: those that aren't busy are gone by then
 
@@ -439,7 +453,7 @@ def _count(self:StepLimit):
     if self.max_steps: learn.pct_train = (n-self.first)/self.max_steps
     else: learn.pct_train = (learn.epoch + (n-self.begun)/self.steps_per_epoch)/learn.n_epoch
 
-# %% ../nbs/04_learner.ipynb #832637ac
+# %% ../nbs/04_learner.ipynb #7a6c78d5
 @patch
 def fit(self:Learner,
     n_epoch:int|None=None, # Epochs to train for; None if `max_steps` says when to stop
@@ -471,13 +485,13 @@ def fit(self:Learner,
             self.with_events('fit', self._do_fit)
         except BaseException as e:
             zero_grad(self.opt)
-            self._let_go(e)
+            with suppress(Exception): self._let_go(e)
             raise
         finally:
             self._end()
             self.training,self._fit_args,self._going = False,None,None
 
-# %% ../nbs/04_learner.ipynb #2d678c96
+# %% ../nbs/04_learner.ipynb #82fe4d7f
 @patch
 def _signals(self:Learner):
     "Have Ctrl-C wait for the end of a batch, inside a `with` block: see `interrupt`"
@@ -492,7 +506,6 @@ def _fit_helpers(self:Learner, cbs, resume, accept, keep_failed):
 def _end(self:Learner):
     "Leave the learner as good as new"
     self._drop_batch()
-    self._batches = None
     if self.phases['fit'] in self.open: return
     for cb in self.cbs: cb.run = True
 
@@ -519,8 +532,8 @@ def _check_params(self:Learner):
     ps = [p for o in opts(self.opt) for g in o.param_groups for p in g['params']]
     if not any(p.requires_grad for p in ps): raise ValueError(f'none of the {len(ps)} parameters in the optimizer requires gradients: learn.unfreeze(), or model.requires_grad_()')
 
-# %% ../nbs/04_learner.ipynb #cecc59d9
-_kept = '_batches','dl','n_iter','n_done','_over','iter','bs','batch','xb','yb','pred','loss','loss_grad','training','outcome','_named','_dev','_n_inp'
+# %% ../nbs/04_learner.ipynb #7a40080d
+_kept = 'dl','n_iter','n_done','_over','iter','bs','batch','xb','yb','pred','loss','loss_grad','training','outcome','_named','_dev','_n_inp'
 
 @patch
 @contextmanager
@@ -547,7 +560,7 @@ def _evaluate(self:Learner, dl, cbs=None, inner=False):
     with self._signals(), self._as_found(dl), self.added_cbs(cbs):
         try: f() if inner else self.with_events('evaluate', f)
         except BaseException as e:
-            self._let_go(e)
+            with suppress(Exception): self._let_go(e)
             raise
         finally: self._end()
 
