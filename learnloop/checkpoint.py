@@ -584,12 +584,12 @@ def _inexact(dl):
         return (f'its workers {"load ahead" if stateful else "persist"}, and {type(own.dataset).__name__} or collate_fn may draw random numbers there, which nobody can put back: '
             'a fit that goes on is not exact. SeededItems(ds) makes items so; else ' + ('num_workers=0' if stateful else 'persistent_workers=False'))
 
-# %% ../nbs/61_checkpoint.ipynb #9f96dfcc
+# %% ../nbs/61_checkpoint.ipynb #f662d300
 class _Between(Callback):
     order,safe_in_evaluate,remove_on_fetch = -math.inf,True,True
-    def __init__(self, saver): self.saver,self.name = saver,f'_between_{saver.name}'
+    def __init__(self, saver): self._saver,self.name = saver,f'_between_{saver.name}'
     def before_fetch(self):
-        if self.learn.training: self.saver._look()
+        if self.learn.training: self._saver._look()
 
 @patch
 def before_epoch(self:CheckpointCallback): self._ended = False

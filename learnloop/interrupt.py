@@ -64,7 +64,7 @@ def __call__(self:_Signals, signum, frame):
     if e is not None: self._end(e, signum)
     elif signum!=getattr(signal, 'SIGCHLD', None): self.learn._halt = self.learn._halt or self._save
 
-# %% ../nbs/62_interrupt.ipynb #409f28cd
+# %% ../nbs/62_interrupt.ipynb #e833d05e
 @patch
 def _inside(self:_Signals):
     "Is a batch under way, of this learner or of one in whose callbacks it runs?"
@@ -81,7 +81,7 @@ def _end(self:_Signals, e, signum):
     self.learn._halt = self._halt
     learn = self.learn
     fetches = [p.name for p in learn.open[-1:]]==['fetch'] and learn.batch is None and not learn._over and not learn._making
-    if fetches and learn.exception is None: self._halt()  # or else a checkpoint may be written just now
+    if fetches and learn.outcome.get('fetch')!='failed': self._halt()  # or else a checkpoint may be written just now
     if again or told or signum not in (signal.SIGINT, signal.SIGTERM): return
     what = 'Ctrl-C: stopping after this batch; once more stops at once' if signum==signal.SIGINT else 'SIGTERM: stopping after this batch'
     with suppress(OSError, ValueError, RuntimeError): print(what, file=sys.stderr, flush=True)  # to a broken pipe, or within another print: never mind

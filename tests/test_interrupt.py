@@ -136,6 +136,18 @@ def test_cases_63_and_65_nobody_waits_for_a_worker_that_hangs(signum, persistent
     assert (code, res)==(0, (LEAVES[signum].__name__, [2], True)), err
     assert newest_checkpoint(tmp_path/'run').consistent
 
+@pytest.mark.parametrize('signum', LEAVES)
+def test_cases_63_and_65_it_waits_while_the_error_of_a_fetch_is_saved(signum, tmp_path):
+    def at(i):
+        if learn.count.opt_steps==2: raise Boom
+    learn = mk_learner(Noisy(at=at))
+    class Saver(CheckpointCallback):
+        def after_exception(self):
+            signal.raise_signal(signum)
+            super().after_exception()
+    interrupted(learn, 'fit', Saver(tmp_path), error=Boom)
+    assert newest_checkpoint(tmp_path).step==2
+
 @pytest.mark.parametrize('workers', [1, 2])
 def test_case_63_an_iterator_with_workers_goes_on_where_it_is(workers):
     "It is the user's, and can't be begun again"
