@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/data.html.md"""
 __all__ = ['default_device', 'to_device', 'split_batch', 'find_bs', 'unpack', 'describe', 'preserve_rng', 'set_seed', 'no_random',
            'batch_len', 'in_order', 'Endless', 'DataLoaders', 'mk_dls', 'to_detach', 'to_concat', 'detuplify']
 
-# %% ../nbs/02_data.ipynb #80bb4648
+# %% ../nbs/02_data.ipynb #d83fd617
 import random, sys
 import torch
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
@@ -17,6 +17,7 @@ from copy import copy
 from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
 from functools import partial
+from traceback import walk_tb
 from fastcore.basics import patch
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
@@ -265,17 +266,14 @@ def _why_empty(dl):
     return f"{type(dl).__name__}{why} yielded no batch: " + (
         "use a smaller batch_size or drop_last=False" if drop and n else "check its dataset and sampler")
 
-# %% ../nbs/02_data.ipynb #c63c3b94
+# %% ../nbs/02_data.ipynb #4f354969
 def _frames(e):
     "The frames that the error `e` came through, outermost first"
-    tb = e.__traceback__
-    while tb:
-        yield tb.tb_frame
-        tb = tb.tb_next
+    return [f for f,_ in walk_tb(e.__traceback__)]
 
 def _failed_fetch(e):
     "Of the error `e` of a fetch: torch's iterator, what fetches items, and what it called"
-    fs,it = list(_frames(e)),None
+    fs,it = _frames(e),None
     for i,f in enumerate(fs):
         if f.f_code.co_qualname=='_BaseDataLoaderIter.__next__': it = f.f_locals.get('self')
         if f.f_code.co_qualname=='_MapDatasetFetcher.fetch': return it,f,fs[i+1:]
@@ -308,10 +306,10 @@ def _which_items(e):
     n = batches.batch_size*(it._rcvd_idx-1)
     return _span(range(n, min(n+batches.batch_size, len(batches.sampler))))
 
-# %% ../nbs/02_data.ipynb #4c07e1d1
+# %% ../nbs/02_data.ipynb #193de197
 def _is_item(e):
     "Does the StopIteration `e` come from an item, or from what puts items together?"
-    fs = list(_frames(e))
+    fs = _frames(e)
     of_stream = [getattr(f.f_locals['self'].collate_fn, '__code__', 0) is g.f_code for f,g in zip(fs, fs[1:], strict=False) if f.f_code.co_qualname=='_IterableDatasetFetcher.fetch']
     return any(of_stream) or _failed_fetch(e)[1] is not None or 'in DataLoader worker' in str(e)
 

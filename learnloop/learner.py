@@ -264,7 +264,7 @@ def _where(self:Learner):
 @patch
 def __repr__(self:Learner): return f'{type(self).__name__}({type(self.model).__name__}, cbs={[o.name for o in self.cbs]})'
 
-# %% ../nbs/04_learner.ipynb #cab9b0b1
+# %% ../nbs/04_learner.ipynb #e5fc0b3c
 def _is_oom(e):
     s = str(e).lower() if isinstance(e, RuntimeError) else ''
     return isinstance(e, (torch.OutOfMemoryError, MemoryError)) or any(o in s for o in ('out of memory', "can't allocate memory", 'alloc_failed'))
@@ -281,8 +281,7 @@ def _tip(self:Learner, e):
 def _tip_of_call(self:Learner, e, s):
     if not isinstance(e, (TypeError,AttributeError)): return
     if 'NoneType' in s and any(o is None for o in (*self.xb, *self.yb)): return 'the batch holds None'
-    *_,f = _frames(e)
-    if 'argument' in s and f.f_globals['__name__'].split('.')[0] in ('torch','learnloop'):  # not in code of the user's, whose own error it is
+    if 'argument' in s and _frames(e)[-1].f_globals['__name__'].split('.')[0] in ('torch','learnloop'):  # not in code of the user's, whose own error it is
         return 'of a tuple, all but the last element are inputs (xb) unless DataLoaders(…, n_inp=…) says how many, and the rest are targets (yb); a dict goes to the model by name'
 
 # %% ../nbs/04_learner.ipynb #4c23e0f3
