@@ -155,6 +155,12 @@ class Flow:
         return self._handlers.training
     @training.setter
     def training(self, v): self._handlers = self._train_handlers if v else self._valid_handlers
+    def inside(self,
+        phase:str # Name of a declared phase
+    )->bool:
+        "Whether `phase` is open"
+        if phase not in self.phases: raise ValueError(f'unknown phase {phase!r}{did_you_mean(phase, self.phases)} (`declare` adds phases)')
+        return self.phases[phase] in self.open
     def _where(self): return ''  # for notes on errors: the place
     def _tip(self, e): return ''  # and what helps
 
