@@ -26,7 +26,7 @@ from .learner import Learner, StepLimit, _check_whole, _replaced, _say
 from .metrics import _less_is_better, mk_metrics
 from .optimizer import get_hypers, opts
 from .saving import _fit_model, _model_state, _odd, _opt_state, _param_names, _unwrapper
-from .storage import Checkpoint, from_plain, list_checkpoints, locked_folder, new_checkpoint, newest_checkpoint, prune, to_plain
+from .storage import Checkpoint, list_checkpoints, locked_folder, new_checkpoint, newest_checkpoint, prune, to_plain
 
 # %% ../nbs/61_checkpoint.ipynb #83790875
 def _rng(learn): return {nm:get() for nm,get,_ in _rngs((learn.dls.train, learn.dls.valid))}
@@ -245,13 +245,13 @@ def _write(folder, state, info):
 
 def _files(state):
     "What goes into which file"
-    tensors = {}
-    plain = to_plain({k:v for k,v in state.items() if k not in ('model','opt')}, tensors)
-    return {'model.pt':state['model'], 'opt.pt':state['opt'], 'tensors.pt':tensors, 'state.json':plain}
+    tensors,parts = {},{}
+    plain = to_plain({k:v for k,v in state.items() if k not in ('model','opt')}, tensors, parts=parts)
+    return {'model.pt':state['model'], 'opt.pt':state['opt'], 'tensors.pt':tensors, **parts, 'state.json':plain}
 
-def _write_files(folder, step, files, info):
+def _write_files(folder, step, files, info, apart=True):
     with new_checkpoint(folder, step, **info) as write:
-        for nm,o in files.items(): write(nm, o)
+        for nm,o in files.items(): write(nm, o, apart)
 
 # %% ../nbs/61_checkpoint.ipynb #57a2bacf
 @patch
@@ -426,8 +426,7 @@ class _From:
 # %% ../nbs/61_checkpoint.ipynb #c641cf20
 def _read(c):
     "All of the checkpoint `c`, which was verified"
-    state = from_plain(c.read('state.json'), c.read('tensors.pt')) | dict(model=c.read('model.pt'), opt=c.read('opt.pt'))
-    return _From(state, c.path)
+    return _From(c.plain() | dict(model=c.read('model.pt'), opt=c.read('opt.pt')), c.path)
 
 @patch
 def _check_state(self:Learner, going):
@@ -647,7 +646,7 @@ def _write_now(self:CheckpointCallback, folder, state, info): self._finish(folde
 
 @patch
 def _finish(self:CheckpointCallback, folder, step, files, info):
-    _write_files(folder, step, files, info)
+    _write_files(folder, step, files, info, apart=self.keep!=1)  # from the one that is deleted next, all may be had
     if info.get('consistent', True): self._sound.add(f'step-{step:09d}')
     prune(folder, self.keep, self.best, self.monitor, self.larger, self._is_sound)
 
