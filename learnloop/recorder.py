@@ -227,6 +227,9 @@ def load_state_dict(self:Recorder,
     self._raw._done,self._sizes,self._lrs,self.values,self.iters,self.records = (Series(sd[k]) for k in ('raw', 'sizes', 'lrs', 'values', 'iters', 'records'))
     self.hps,self.metric_names = {k:Series(v) for k,v in sd['hps'].items()},list(sd['metric_names'])
     self.row,self._begun = dict(sd['row']),sd['begun']
+    if self.learn is not None and not self.learn.inside('fit'):
+        self._make_metrics()
+        self.columns = self.metric_names[1:len(self.metric_names)-self.add_time]
     for m,o in zip(self.train_mets, sd['train_mets'], strict=False):
         m.reset()
         _set_metric(m, o)

@@ -183,6 +183,10 @@ class ParamScheduler(Callback):
     @property
     def owns(self): return set(self.scheds)
     @property
+    def puts_back(self):
+        "Hyper-parameters as they will be at the end of the fit, by name"
+        return {k:v for k,v in self._was.items() if '.' not in k}
+    @property
     def pct(self):
         "Share of the schedule that is done, from 0 to 1"
         learn = self.learn
