@@ -186,7 +186,7 @@ _last = 'epoch','iter','n_done','n_iter','bs','final_record','training'
 def _in_sight(self:Learner):
     "What is to be seen of the epoch and the batch that were last, and hyper-parameters as they will be at the end of the fit"
     seen = {k:getattr(self, k) for k in _last} | dict(loss=self.loss if type(self.loss) in (Tensor,float,int) else None, dl=next((k for k in ('train','valid') if getattr(self.dls, k) is self.dl), None))
-    seen |= dict(outcome={k:v for k,v in self.outcome.items() if k not in ('fit', 'save', 'load')}, log=list(self.recorder.log) if hasattr(self, 'recorder') else [])
+    seen |= dict(outcome={k:v for k,v in self.outcome.items() if k not in ('fit', 'save', 'load') and v!='failed'}, log=list(self.recorder.log) if hasattr(self, 'recorder') else [])
     return dict(seen=seen, after={k:v for o in self.cbs if hasattr(type(o), 'puts_back') for k,v in o.puts_back.items()})
 
 @patch
@@ -197,11 +197,11 @@ def _put_in_sight(self:Learner, going, whole):
         for n,m in self.model.named_modules(): m.training = unwrap(n) not in resting
     if not s: return  # written by a learnloop that didn't keep it
     self.loss,self.bs,self.final_record = s['loss'].to(self.device) if isinstance(s['loss'], Tensor) else s['loss'],s['bs'],s['final_record']
+    self.outcome |= s['outcome']
     if hasattr(self, 'recorder'): self.recorder.log = s['log']
     if not whole: return
     self._use(s['dl'] and getattr(self.dls, s['dl']))
     self.epoch,self.iter,self.n_done,self.n_iter = (s[k] for k in ('epoch', 'iter', 'n_done', 'n_iter'))
-    self.outcome |= s['outcome']
     if self.inside('fit'): self.training = s['training']
 
 # %% ../nbs/61_checkpoint.ipynb #6d7e259e
