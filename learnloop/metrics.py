@@ -45,13 +45,17 @@ class Frozen(Sequence):
     def __deepcopy__(self, memo): return self
 
 # %% ../nbs/10_metrics.ipynb #6d7beaa2
-def _own(vals):
-    "`vals`, copied if they could be changed"
-    return deepcopy(vals) if set(map(type, vals)) - {float,int,bool,str,type(None)} else vals
+_fixed = {float,int,bool,str,type(None)}
+
+def _own(o):
+    "`o`, copied as far as it could be changed"
+    if type(o) in _fixed: return o
+    if type(o) is list: return o[:] if set(map(type, o))<=_fixed else [*map(_own, o)]
+    return {k:_own(v) for k,v in o.items()} if type(o) is dict else deepcopy(o)
 
 class Series(list):
     "A list of plain data that grows at its end, of which checkpoints write each part once"
-    part,merge,most = 1024,8,1024*8**3  # Values in a part; this many parts of one size become one; the largest there is
+    part,merge,most = 1024,8,1024*8**3  # Values in a part; this many parts of one size become one; the largest there is, of numbers
     def __init__(self,
         vals=(),  # Numbers, or other plain data
         closed=() # `Part`s that come before them
@@ -68,7 +72,8 @@ class Series(list):
             n += self.part
         return Frozen(self._closed, _own(self[n:]))
     def _merged(self, parts):
-        while len(parts)>=(m := self.merge) and len(parts[-m])==len(parts[-1])<self.most: parts = (*parts[:-m], Part(chain(*parts[-m:])))
+        m,most = self.merge,self.most if type(parts[-1][0]) in (int,float) else self.part*self.merge  # rows are text, which takes much longer
+        while len(parts)>=m and {*map(len, parts[-m:])}=={n := len(parts[-1])} and n<most: parts = (*parts[:-m], Part(chain(*parts[-m:])))
         return parts
     def __reduce__(self): return type(self),(self.frozen(),)
 
