@@ -299,6 +299,7 @@ class SWA(WeightAveraging):
         self.swa_lr,self.anneal_pct,self._lrs = swa_lr,anneal_pct,None
 
     owns = property(lambda self: set() if self.swa_lr is None else {'lr'}, doc='Hyper-parameters that no other callback may set')
+    puts_back = property(lambda self: {'lr':self._lrs} if self._lrs else {}, doc='Hyper-parameters as they will be at the end of the fit, by name')
 
 # %% ../nbs/43_averaging.ipynb #68e49914
 @patch

@@ -26,7 +26,7 @@ from .learner import Learner, StepLimit, _check_whole, _replaced, _say
 from .metrics import _less_is_better, mk_metrics
 from .optimizer import get_hypers, opts
 from .saving import _fit_model, _model_state, _odd, _opt_state, _param_names, _unwrapper
-from .storage import Checkpoint, from_plain, list_checkpoints, locked_folder, new_checkpoint, newest_checkpoint, prune, to_plain
+from .storage import Checkpoint, list_checkpoints, locked_folder, new_checkpoint, newest_checkpoint, prune, to_plain
 
 # %% ../nbs/61_checkpoint.ipynb #83790875
 def _rng(learn): return {nm:get() for nm,get,_ in _rngs((learn.dls.train, learn.dls.valid))}
@@ -143,7 +143,7 @@ def _capture(self:Learner, place, weights=True):
     "The whole state at `place`, of tensors as they are, not copied"
     is_in = self.phases['fit'] in self.open
     state = dict(loop=dict(place, train_iter=self.train_iter, pct_train=self.pct_train, base=self._base, n_epoch=(self._asked, self.n_epoch),
-        count=dict(vars(self.count)), warm=self._warm(place)), config=self._conf if is_in else self._config(),
+        count=dict(vars(self.count)), warm=self._warm(place), **self._in_sight()), config=self._conf if is_in else self._config(),
         rng={k:{nm:_by_lists(v) for nm,v in o.items()} for k,o in dict(self._marks, now=self._now(place)).items()},
         callbacks={nm:sd for nm,sd in self._states(place).items() if sd}, loader=self._loader_state(place), **self._module_state(place))
     if weights: state |= dict(model=_model_state(self.model), opt=_opt_state(self.opt, self.model))
@@ -177,7 +177,32 @@ def _module_state(self:Learner, place):
     return dict(loss=dict(self.loss_func.state_dict()) if isinstance(self.loss_func, nn.Module) else {},
         frozen=[n for n,p in params.items() if not p.requires_grad], grads={n:p.grad for n,p in params.items() if p.grad is not None},
         buffers={unwrap(n):b for n,b in self.model.named_buffers() if n not in own},
-        resting=[unwrap(n) for n,m in self.model.named_modules() if not m.training] if place['next']=='train' else [])
+        resting=[unwrap(n) for n,m in self.model.named_modules() if not m.training])
+
+# %% ../nbs/61_checkpoint.ipynb #81fdd66e
+_last = 'epoch','iter','n_done','n_iter','bs','final_record','training'
+
+@patch
+def _in_sight(self:Learner):
+    "What is to be seen of the epoch and the batch that were last, and hyper-parameters as they will be at the end of the fit"
+    seen = {k:getattr(self, k) for k in _last} | dict(loss=self.loss if type(self.loss) in (Tensor,float,int) else None, dl=next((k for k in ('train','valid') if getattr(self.dls, k) is self.dl), None))
+    seen |= dict(outcome={k:v for k,v in self.outcome.items() if k not in ('fit', 'save', 'load') and v!='failed'}, log=list(self.recorder.log) if hasattr(self, 'recorder') else [])
+    return dict(seen=seen, after={k:v for o in self.cbs if hasattr(type(o), 'puts_back') for k,v in o.puts_back.items()})
+
+@patch
+def _put_in_sight(self:Learner, going, whole):
+    "Have modules in the modes that they had, and what was to be seen of the last batch; if `whole`, of the last epoch, too"
+    s,resting,unwrap = going.state['loop'].get('seen'),set(going.state['resting']),_unwrapper(self.model)
+    if s or self.training:
+        for n,m in self.model.named_modules(): m.training = unwrap(n) not in resting
+    if not s: return  # written by a learnloop that didn't keep it
+    self.loss,self.bs,self.final_record = s['loss'].to(self.device) if isinstance(s['loss'], Tensor) else s['loss'],s['bs'],s['final_record']
+    self.outcome |= s['outcome']
+    if hasattr(self, 'recorder'): self.recorder.log = s['log']
+    if not whole: return
+    self._use(s['dl'] and getattr(self.dls, s['dl']))
+    self.epoch,self.iter,self.n_done,self.n_iter = (s[k] for k in ('epoch', 'iter', 'n_done', 'n_iter'))
+    if self.inside('fit'): self.training = s['training']
 
 # %% ../nbs/61_checkpoint.ipynb #6d7e259e
 @patch
@@ -245,13 +270,13 @@ def _write(folder, state, info):
 
 def _files(state):
     "What goes into which file"
-    tensors = {}
-    plain = to_plain({k:v for k,v in state.items() if k not in ('model','opt')}, tensors)
-    return {'model.pt':state['model'], 'opt.pt':state['opt'], 'tensors.pt':tensors, 'state.json':plain}
+    tensors,parts = {},{}
+    plain = to_plain({k:v for k,v in state.items() if k not in ('model','opt')}, tensors, parts=parts)
+    return {'model.pt':state['model'], 'opt.pt':state['opt'], 'tensors.pt':tensors, **parts, 'state.json':plain}
 
-def _write_files(folder, step, files, info):
+def _write_files(folder, step, files, info, apart=True):
     with new_checkpoint(folder, step, **info) as write:
-        for nm,o in files.items(): write(nm, o)
+        for nm,o in files.items(): write(nm, o, apart)
 
 # %% ../nbs/61_checkpoint.ipynb #57a2bacf
 @patch
@@ -426,8 +451,7 @@ class _From:
 # %% ../nbs/61_checkpoint.ipynb #c641cf20
 def _read(c):
     "All of the checkpoint `c`, which was verified"
-    state = from_plain(c.read('state.json'), c.read('tensors.pt')) | dict(model=c.read('model.pt'), opt=c.read('opt.pt'))
-    return _From(state, c.path)
+    return _From(c.plain() | dict(model=c.read('model.pt'), opt=c.read('opt.pt')), c.path)
 
 @patch
 def _check_state(self:Learner, going):
@@ -494,13 +518,18 @@ def _load_cbs(self:Learner, going):
         undo.pop_all()
 
 @patch
+def _load_state(self:Learner, going, whole):
+    "Fire the `load` phase around putting back the state, and what was to be seen"
+    def _f():
+        self._put_back(going)
+        self._put_in_sight(going, whole)
+    with _replaced(self, 'saved', going.state['callbacks'] | going.state): self.with_events('load', _f)
+
+@patch
 def _arrive(self:Learner, going):
     "Put the state back for good: the fit goes on from here"
     self._going = None
-    with _replaced(self, 'saved', going.state['callbacks'] | going.state): self.with_events('load', self._put_back, going)
-    if self.training:
-        resting,unwrap = set(going.state['resting']),_unwrapper(self.model)
-        for n,m in self.model.named_modules(): m.training = unwrap(n) not in resting
+    self._load_state(going, going.state['loop']['next']=='epoch')
     for o in self.cbs:
         if hasattr(type(o), '_loaded'): o._loaded = False  # the next fit begins anew
     if self.logger is noop: return
@@ -647,7 +676,7 @@ def _write_now(self:CheckpointCallback, folder, state, info): self._finish(folde
 
 @patch
 def _finish(self:CheckpointCallback, folder, step, files, info):
-    _write_files(folder, step, files, info)
+    _write_files(folder, step, files, info, self.keep!=1)  # the one that is deleted next may share all it has
     if info.get('consistent', True): self._sound.add(f'step-{step:09d}')
     prune(folder, self.keep, self.best, self.monitor, self.larger, self._is_sound)
 
@@ -760,6 +789,14 @@ def _fit_helpers(self:Learner, cbs, resume, accept, keep_failed):
     self._fit_args['cbs'] = [*cbs, saver]  # `resume()` saves there, too
     return [*res, saver]
 
+# %% ../nbs/61_checkpoint.ipynb #dbf5a92a
+@patch
+def _put_after(self:Learner, loop):
+    "Have hyper-parameters as they are after the fit, if it was over: a schedule puts them back then"
+    n_epoch = loop['n_epoch'][1]
+    if loop['next']=='epoch' and 'after' in loop: self.n_epoch = n_epoch
+    if loop['next']=='epoch' and loop['epoch']>=n_epoch: self.set_hypers(**loop.get('after', {}))
+
 # %% ../nbs/61_checkpoint.ipynb #d090167f
 @patch
 def load_checkpoint(self:Learner,
@@ -775,8 +812,9 @@ def load_checkpoint(self:Learner,
     going.accept = accept
     _compare(going.state['config'], self._config(), accept, c.path)
     self._check_state(going)
-    with _replaced(self, 'saved', going.state['callbacks'] | going.state): self.with_events('load', self._put_back, going)
     self.epoch,self._marks = going.state['loop']['epoch'],{k:v for k,v in going.state['rng'].items() if k=='fit'}
+    self._load_state(going, True)
+    self._put_after(going.state['loop'])
     self.outcome.pop('fit', None)
     self.paused = self.failed = None  # they are of other weights
     return self

@@ -110,8 +110,9 @@ def _zero_grad(self:Loop): zero_grad(self.opt)
 @patch
 def _epochs(self:Loop):
     "Count `epoch` up to `n_epoch`, which callbacks may change on the way"
+    todo = count(self.epoch)
     self._mark('begun')
-    for e in count(self.epoch):
+    for e in todo:
         if e>=self.n_epoch: return
         self.epoch = e
         self._mark('epoch')

@@ -15,7 +15,7 @@ from fastcore.basics import patch
 from torch import Tensor
 from .callback import Callback
 from .learner import Learner, default_cb, format_value
-from .metrics import AvgLoss, Scalars, Smoother, TorchMetric, mk_metrics
+from .metrics import AvgLoss, Scalars, Series, Smoother, TorchMetric, mk_metrics
 from .optimizer import opts
 
 # %% ../nbs/11_recorder.ipynb #aa2da4b2
@@ -47,8 +47,9 @@ class Recorder(Callback):
         self._clear()
 
     def _clear(self):
-        self._raw,self._sizes,self._lrs,self._smooth,self._smoother = Scalars(),[],[],[],Smoother(self.beta)
-        self.values,self.iters,self.metric_names,self.records,self.hps,self.row,self._begun = [],[],[],[],{},{},0
+        self._raw,self._sizes,self._lrs,self._smooth,self._smoother = Scalars(),Series(),Series(),[],Smoother(self.beta)
+        self.values,self.iters,self.records = Series(),Series(),Series()
+        self.metric_names,self.hps,self.row,self._begun = [],{},{},0
 
     def _make_metrics(self):
         mets = mk_metrics(self.learn.metrics)
@@ -190,16 +191,19 @@ def smooth_loss(self:Learner):
 def state_dict(self:Recorder)->dict: # Plain data
     "Return the history"
     if not len(self._raw) and not self.values: return {}
-    return dict(raw=list(self.raw_losses), sizes=list(self._sizes), lrs=list(self._lrs), values=[list(o) for o in self.values],
-        iters=list(self.iters), metric_names=list(self.metric_names), records=deepcopy(self.records), hps=deepcopy(self.hps),
+    grows = dict(raw=self.raw_losses, sizes=self._sizes, lrs=self._lrs, values=self.values, iters=self.iters, records=self.records)
+    return {k:v.frozen() for k,v in grows.items()} | dict(hps={k:_kept(v) for k,v in self.hps.items()}, metric_names=list(self.metric_names),
         row=dict(self.row), begun=self._begun, train_mets=[_metric_state(m) for m in self.train_mets])
 
 # %% ../nbs/11_recorder.ipynb #bc24f55b
 def _metric_state(m):
     "What the metric `m` has accumulated, as plain data and tensors"
     if isinstance(m, TorchMetric): return dict(n=m.n, metric=_torch_state(m.metric))
-    kept = {k:v for k,v in vars(m).items() if isinstance(v, (Scalars,list,dict,Tensor,int,float))}
-    return {k:list(v.tolist()) if isinstance(v, Scalars) else copy(v) for k,v in kept.items()}
+    return {k:_kept(v) for k,v in vars(m).items() if isinstance(v, (Scalars,list,dict,Tensor,int,float))}
+
+def _kept(o):
+    "What `o` is now, however it goes on"
+    return o.frozen() if isinstance(o, Series) else _kept(o.tolist()) if isinstance(o, Scalars) else copy(o)
 
 def _torch_state(o):
     if hasattr(o, 'metric_state'): return {k:copy(v) for k,v in o.metric_state.items()} | dict(_update_count=o._update_count)
@@ -209,8 +213,8 @@ def _set_metric(m, sd):
     if isinstance(m, TorchMetric): o,sd,m.n = m.metric,sd['metric'],sd['n']
     else: o = m
     for k,v in sd.items():
-        if isinstance(getattr(o, k, None), Scalars): getattr(o, k)._done = list(v)
-        else: setattr(o, k, copy(v))
+        if isinstance(getattr(o, k, None), Scalars): getattr(o, k)._done = Series(v)
+        else: setattr(o, k, Series(v) if isinstance(getattr(o, k, None), Series) else copy(v))
 
 # %% ../nbs/11_recorder.ipynb #f96c76e3
 @patch
@@ -220,10 +224,12 @@ def load_state_dict(self:Recorder,
     "Take up a history"
     self._clear()
     if not sd: return
-    self._raw._done,self._sizes,self._lrs = list(sd['raw']),list(sd['sizes']),list(sd['lrs'])
-    self.values,self.iters,self.metric_names = [list(o) for o in sd['values']],list(sd['iters']),list(sd['metric_names'])
-    self.records,self.hps = deepcopy(sd['records']),deepcopy(sd['hps'])
+    self._raw._done,self._sizes,self._lrs,self.values,self.iters,self.records = (Series(sd[k]) for k in ('raw', 'sizes', 'lrs', 'values', 'iters', 'records'))
+    self.hps,self.metric_names = {k:Series(v) for k,v in sd['hps'].items()},list(sd['metric_names'])
     self.row,self._begun = dict(sd['row']),sd['begun']
+    if self.learn is not None and not self.learn.inside('fit'):
+        self._make_metrics()
+        self.columns = self.metric_names[1:len(self.metric_names)-self.add_time]
     for m,o in zip(self.train_mets, sd['train_mets'], strict=False):
         m.reset()
         _set_metric(m, o)

@@ -24,7 +24,7 @@ from .interpret import Interpretation, _first_batches, _is_image, _text, _vocab
 from .learner import Learner, _check_whole
 from .recorder import Recorder
 from .saving import atomic_write
-from .storage import DamagedCheckpoint, from_plain, list_checkpoints, newest_checkpoint
+from .storage import DamagedCheckpoint, list_checkpoints, newest_checkpoint
 from .trace import Tracer, load_trace
 from .tracker import SaveModelCallback
 
@@ -525,7 +525,7 @@ def _of_checkpoint(folder):
     except DamagedCheckpoint: return {}  # the table of checkpoints says so
     if o is None: return {}
     rec = Recorder()
-    rec.load_state_dict(from_plain(o.read('state.json'), o.read('tensors.pt'))['callbacks'].get('recorder', {}))
+    rec.load_state_dict(o.plain()['callbacks'].get('recorder', {}))
     return dict(Curves=_curves(rec), Schedules=_schedules(rec), Epochs=_epochs(rec))
 
 # %% ../nbs/63_report.ipynb #5bde6631

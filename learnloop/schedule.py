@@ -29,7 +29,7 @@ from .callback import Callback, _listed
 from .data import Endless, preserve_rng
 from .flow import CancelTrainException, CancelValidException, Flow, did_you_mean
 from .learner import _check_whole, Learner, StepLimit
-from .metrics import Smoother
+from .metrics import Series, Smoother
 from .optimizer import _find, _groups, _names, _spread, _unknown, _write, n_groups, opts
 from .recorder import Recorder, _plt
 
@@ -183,6 +183,10 @@ class ParamScheduler(Callback):
     @property
     def owns(self): return set(self.scheds)
     @property
+    def puts_back(self):
+        "Hyper-parameters as they will be at the end of the fit, by name"
+        return {k:v for k,v in self._was.items() if '.' not in k}
+    @property
     def pct(self):
         "Share of the schedule that is done, from 0 to 1"
         learn = self.learn
@@ -212,7 +216,10 @@ def before_batch(self:ParamScheduler):
     vals = self._values(self.pct)
     self._set(vals)
     if not hasattr(self.learn, 'recorder'): return
-    for k,v in vals.items(): self.learn.recorder.hps.setdefault(k, []).append(v[-1] if isinstance(v, list) else v)
+    hps = self.learn.recorder.hps
+    for k,v in vals.items():
+        if k not in hps: hps[k] = Series()
+        hps[k].append(v[-1] if isinstance(v, list) else v)
 
 # %% ../nbs/40_schedule.ipynb #7576faa7
 @patch
