@@ -3,7 +3,7 @@ import asyncio, multiprocessing, os, signal, subprocess, sys, threading, warning
 from contextlib import contextmanager
 import pytest, torch
 from torch.utils.data import DataLoader, default_collate
-from helpers import TRAIN, mk_learner as mk_line, same
+from helpers import TRAIN, in_terminal, mk_learner as mk_line, same
 from learnloop import Callback, CheckpointCallback, SanityCheck, Terminated, list_checkpoints, newest_checkpoint
 from test_pause import EVENTS, FITS, SETUPS, At, Boom, Noisy, check, go_on, mk_learner, quiet, state, whole
 
@@ -356,6 +356,14 @@ def test_sigusr1_is_left_alone_where_nothing_is_saved():
     assert heard==[True]
 
 # Processes
+
+def test_point_32_ctrl_c_reaches_a_child_where_it_is_ignored():
+    "A shell's `make test &` has SIGINT ignored, and children inherit that"
+    with handled(SIGINT=signal.SIG_IGN):
+        p = in_terminal(['-c', 'import signal; print(signal.getsignal(signal.SIGINT))'], timeout=WAIT)
+        try: out = p.read()
+        finally: p.close(force=True)
+    assert 'default_int_handler' in out
 
 def child(f, q, err):
     os.setsid()

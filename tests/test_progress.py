@@ -4,7 +4,7 @@ from itertools import count
 from threading import Timer
 from types import SimpleNamespace
 import pexpect, pytest, torch
-from helpers import TRAIN, VALID, mk_learner
+from helpers import TRAIN, VALID, in_terminal, mk_learner
 from learnloop import (Callback, CancelEpochException, CancelFitException, FetchPredsCallback, ProgressCallback, Recorder, ShowGraph, event, on,
     progress)
 from learnloop.learner import print_row
@@ -676,7 +676,7 @@ print('bye')
 def test_terminal(tmp_path):
     (script := tmp_path/'fit.py').write_text(TERMINAL)
     env = dict(PATH='', TERM='xterm', LANG='C.UTF-8', PYTHONUTF8='1')
-    p = pexpect.spawn(sys.executable, [str(script)], env=env, timeout=TIMEOUT, encoding='utf-8', dimensions=(24,100), echo=False)
+    p = in_terminal([str(script)], env=env, timeout=TIMEOUT, dimensions=(24,100), echo=False)
     try:
         p.expect(r'\[resize\](.|\n)*\d/s')
         live = p.before+p.after
