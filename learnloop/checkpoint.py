@@ -749,13 +749,21 @@ class _Keep(Callback):
         learn.paused = _From(state, 'where it was', learn._fit_args, (learn.model, learn.opt), again)
 
 # %% ../nbs/61_checkpoint.ipynb #954097c8
+def _check_same_folder(saver, resume):
+    "Refuse a fit whose next run would find in the folder `resume` what this one began with"
+    if saver.folder.resolve()==Path(resume).expanduser().resolve(): return
+    raise ValueError(f'resume={str(resume)!r}, and {saver.label} saves in {str(saver.folder)!r}: the next run would not find there what this one saves. '
+        f'Give both the same folder: CheckpointCallback({str(resume)!r}, …), or resume={str(saver.folder)!r}; to go on elsewhere, copy the checkpoints there first')
+
 @patch
 def _fit_helpers(self:Learner, cbs, resume, accept, keep_failed):
     self._ask = None if resume is None else (resume, accept)
     res = [_KeepFailed() if keep_failed else _Keep()]
     if resume is None or isinstance(resume, _From): return res
     if not isinstance(resume, (str,os.PathLike)) or not resume: raise TypeError(f'resume is {resume!r}: it must be the folder of a run')
-    if any(isinstance(o, CheckpointCallback) or o is CheckpointCallback for o in (*self.cbs, *cbs)): return res
+    savers = [o for o in (*self.cbs, *cbs) if isinstance(o, CheckpointCallback)]
+    for o in savers: _check_same_folder(o, resume)
+    if savers: return res
     saver = CheckpointCallback(resume)
     self._fit_args['cbs'] = [*cbs, saver]  # `resume()` saves there, too
     return [*res, saver]

@@ -179,6 +179,24 @@ def test_the_death_of_the_run_is_told_to_all(signum):
     assert sorted(opened)==sorted(closed) and seen==[e.value] and e.value.__notes__ and [o.name for o in learn.cbs]==['train_eval', 'door']
     assert all(p.grad is None for p in learn.model.parameters())
 
+@pytest.mark.parametrize('name', ['after_loss', 'before_fetch', 'after_validate', 'before_epoch'])
+def test_point_23_ctrl_c_names_what_goes_on(name, capsys):
+    learn = mk_learner()
+    with pytest.raises(KeyboardInterrupt) as e: quiet(learn, FITS['fit'], cbs=At(name, 1, f=send(INT)))
+    assert 'learnloop: learn.resume() goes on from there' in e.value.__notes__
+    assert capsys.readouterr().err in ('', 'Ctrl-C: stopping after this batch; learn.resume() goes on from there; once more stops at once\n')
+    go_on(learn)
+    check(state(learn), whole('plain', 'fit'))
+
+@pytest.mark.parametrize('run', ['validate', 'lr_find', 'find_batch_size', 'term', 'last'])
+def test_point_23_and_where_nothing_goes_on_it_names_nothing(run, capsys):
+    signum = TERM if run=='term' else INT
+    learn = mk_line([At('cleanup_fit' if run=='last' else 'after_pred', 1, f=send(signum))])
+    runs = dict(validate=learn.validate, lr_find=lambda: learn.lr_find(show_plot=False), find_batch_size=lambda: learn.find_batch_size(lambda bs: TRAIN, max_bs=4))
+    with learn.no_logging(), pytest.raises(LEAVES[signum]) as e: runs.get(run, lambda: learn.fit(1))()
+    assert 'resume' not in ''.join(getattr(e.value, '__notes__', ())) + capsys.readouterr().err
+    assert learn.paused is None or run=='term'
+
 # Evaluation, lr_find, sanity checks
 
 @pytest.mark.parametrize('signum', LEAVES)
