@@ -449,6 +449,7 @@ def _put_back(self:Learner, going):
     self.train_iter,self.pct_train,self._base = (s['loop'][k] for k in ('train_iter','pct_train','base'))
     self._put_modules(going)
     self._put_length(s)
+    self._load_cbs(going, last=True)
     for nm in s['loop']['warm']: _warmed(getattr(self.dls, nm, None))
     if s['loader'] is not None and s['loop']['next']!='train': self.dls.train.load_state_dict(s['loader'])
     _set_rng(self, s['rng']['now'])
@@ -479,9 +480,9 @@ def _put_length(self:Learner, s):
 
 # %% ../nbs/61_checkpoint.ipynb #8a5f841d
 @patch
-def _load_cbs(self:Learner, going):
-    there = going.state['config']['callbacks']
-    todo = [o for o in self.cbs if o.name in going.state['callbacks'] or (going.args and o.calls) or o.name in there and o.state_dict()]
+def _load_cbs(self:Learner, going, last=False):
+    there,cbs = going.state['config']['callbacks'],[o for o in self.cbs if o.loads_last==last]
+    todo = [o for o in cbs if o.name in going.state['callbacks'] or (going.args and o.calls) or o.name in there and o.state_dict()]
     with ExitStack() as undo:
         for o in todo:
             was,flags = deepcopy(o.state_dict()),{k:v for k,v in vars(o).items() if k=='_loaded'}

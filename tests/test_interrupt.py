@@ -192,7 +192,8 @@ def test_point_23_ctrl_c_names_what_goes_on(name, capsys):
 def test_point_23_and_where_nothing_goes_on_it_names_nothing(run, capsys):
     signum = TERM if run=='term' else INT
     learn = mk_line([At('cleanup_fit' if run=='last' else 'after_pred', 1, f=send(signum))])
-    runs = dict(validate=learn.validate, lr_find=lambda: learn.lr_find(show_plot=False), find_batch_size=lambda: learn.find_batch_size(lambda bs: TRAIN, max_bs=4))
+    runs = dict(validate=learn.validate, lr_find=lambda: learn.lr_find(show_plot=False),
+        find_batch_size=lambda: learn.find_batch_size(lambda bs: TRAIN, max_bs=4))
     with learn.no_logging(), pytest.raises(LEAVES[signum]) as e: runs.get(run, lambda: learn.fit(1))()
     assert 'resume' not in ''.join(getattr(e.value, '__notes__', ())) + capsys.readouterr().err
     assert learn.paused is None or run=='term'
