@@ -82,7 +82,6 @@ class Callback(_Reader):
     safe_in_evaluate = False  # Does an evaluation leave its state alone? Then that needn't be copied and put back
     writes = False            # Does it write files?
     only_looks = False        # Is training the same without it? Then a run may go on with it or without
-    loads_last = False        # Does it take up its state when model, optimizer and the other callbacks have theirs?
     foreign = None            # The callback of another system that it stands for
     epoch_columns,provides = (),() # Columns of its own in the table of epochs, whose values it puts into `recorder.row`; names of what it gives to `recorder.record`
 

@@ -472,6 +472,7 @@ def _put_modules(self:Learner, going):
     for n,b in self.model.named_buffers():
         if (n := unwrap(n)) in s['buffers'] and b.shape==s['buffers'][n].shape: b.copy_(s['buffers'][n])
 
+# %% ../nbs/61_checkpoint.ipynb #56ea14b2
 @patch
 def _put_length(self:Learner, s):
     "Let a fit that a callback ended early be over"
@@ -481,7 +482,7 @@ def _put_length(self:Learner, s):
 # %% ../nbs/61_checkpoint.ipynb #8a5f841d
 @patch
 def _load_cbs(self:Learner, going, last=False):
-    there,cbs = going.state['config']['callbacks'],[o for o in self.cbs if o.loads_last==last]
+    there,cbs = going.state['config']['callbacks'],[o for o in self.cbs if getattr(type(o), 'loads_last', False)==last]
     todo = [o for o in cbs if o.name in going.state['callbacks'] or (going.args and o.calls) or o.name in there and o.state_dict()]
     with ExitStack() as undo:
         for o in todo:

@@ -622,7 +622,8 @@ def test_point_30_on_load_checkpoint_comes_when_all_is_restored(tmp_path, batch)
     seen,saved = [],[]
     def look(t):
         opt = t.optimizers[0]
-        return [o.tolist() for o in t.model.state_dict().values()],opt.param_groups[0]['lr'],len(opt.state),vars(t.learn.count).copy(),(t.cur_epoch_idx, t.global_forward_batches, t.batch_idx_in_epoch)
+        at = t.cur_epoch_idx,t.global_forward_batches,t.batch_idx_in_epoch
+        return [o.tolist() for o in t.model.state_dict().values()],opt.param_groups[0]['lr'],len(opt.state),vars(t.learn.count).copy(),at
     class Loads(Callback):
         def on_train_begin(self, t): seen.append('begin')
         def on_save_checkpoint(self, t):

@@ -68,6 +68,7 @@ class Adapter(Callback):
     bases   = ()      # Names of the system's base classes, whose own methods do nothing
     prefix  = 'on_'   # What the names of all hooks begin with; None if any method may be one
     Trainer = Facade  # Class of the stand-in for the trainer
+    loads_last = False # Is its state taken up when model, optimizer and the other callbacks have theirs?
     remove_on_fetch = safe_in_evaluate = writes = True  # predictions are none of its business, and it may write files
 
     def __init__(self,

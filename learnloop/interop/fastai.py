@@ -358,10 +358,7 @@ class _Checked(Adapter):
         owner = next((c for c in type(self.foreign).__mro__ if '__call__' in vars(c)), None)
         return owner is not None and not self._is_base(owner)
 
-# %% ../../nbs/54_fastai.ipynb #42da9208
-_swappable = 'loss_func','logger','model'
-_swapped = attrgetter(*_swappable)
-
+# %% ../../nbs/54_fastai.ipynb #42da9207
 def _without_preds(cb, f):
     "Call `f` of fastai's TensorBoardCallback; it shows predictions by what only fastai's loaders have"
     if not cb.log_preds or hasattr(valid := cb.learn.learn.dls.valid, 'show_results'): return f()
@@ -369,6 +366,10 @@ def _without_preds(cb, f):
     cb.log_preds = False
     try: f()
     finally: cb.log_preds = True
+
+# %% ../../nbs/54_fastai.ipynb #42da9208
+_swappable = 'loss_func','logger','model'
+_swapped = attrgetter(*_swappable)
 
 class _Called(_Checked):
     def translated(self, e):

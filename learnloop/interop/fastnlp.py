@@ -545,7 +545,7 @@ class _Saves(_Fits):
         for o in self.group:
             if o.name in states: o.load_state_dict(states[o.name])
 
-# %% ../../nbs/52_fastnlp.ipynb #47ebcc51
+# %% ../../nbs/52_fastnlp.ipynb #47ebcc50
 def _filtered(flt, f, trainer, *args):
     if flt.passes(trainer): return f(trainer, *args)
 
@@ -554,6 +554,7 @@ def _their_events(f):
     noted = getattr(getattr(sys.modules.get('fastNLP'), 'Trainer', None), '_custom_callbacks', {})
     return [e for fs in noted.values() for e,g in fs if g is f]
 
+# %% ../../nbs/52_fastnlp.ipynb #47ebcc51
 class FastNLP(_Saves):
     "Runs callbacks and functions that were written for fastNLP's Trainer"
     system,bases,Trainer,order,hooks,loads_last = 'fastNLP',('Callback','_Hooks'),Trainer,52,_hooks,True
