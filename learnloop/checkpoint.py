@@ -473,6 +473,7 @@ def _put_back(self:Learner, going):
     self.train_iter,self.pct_train,self._base = (s['loop'][k] for k in ('train_iter','pct_train','base'))
     self._put_modules(going)
     self._put_length(s)
+    self._load_cbs(going, last=True)
     for nm in s['loop']['warm']: _warmed(getattr(self.dls, nm, None))
     if s['loader'] is not None and s['loop']['next']!='train': self.dls.train.load_state_dict(s['loader'])
     _set_rng(self, s['rng']['now'])
@@ -495,6 +496,7 @@ def _put_modules(self:Learner, going):
     for n,b in self.model.named_buffers():
         if (n := unwrap(n)) in s['buffers'] and b.shape==s['buffers'][n].shape: b.copy_(s['buffers'][n])
 
+# %% ../nbs/61_checkpoint.ipynb #56ea14b2
 @patch
 def _put_length(self:Learner, s):
     "Let a fit that a callback ended early be over"
@@ -503,9 +505,9 @@ def _put_length(self:Learner, s):
 
 # %% ../nbs/61_checkpoint.ipynb #8a5f841d
 @patch
-def _load_cbs(self:Learner, going):
-    there = going.state['config']['callbacks']
-    todo = [o for o in self.cbs if o.name in going.state['callbacks'] or (going.args and o.calls) or o.name in there and o.state_dict()]
+def _load_cbs(self:Learner, going, last=False):
+    there,cbs = going.state['config']['callbacks'],[o for o in self.cbs if getattr(type(o), 'loads_last', False)==last]
+    todo = [o for o in cbs if o.name in going.state['callbacks'] or (going.args and o.calls) or o.name in there and o.state_dict()]
     with ExitStack() as undo:
         for o in todo:
             was,flags = deepcopy(o.state_dict()),{k:v for k,v in vars(o).items() if k=='_loaded'}
@@ -778,13 +780,21 @@ class _Keep(Callback):
         learn.paused = _From(state, 'where it was', learn._fit_args, (learn.model, learn.opt), again)
 
 # %% ../nbs/61_checkpoint.ipynb #954097c8
+def _check_same_folder(saver, resume):
+    "Refuse a fit whose next run would find in the folder `resume` what this one began with"
+    if saver.folder.resolve()==Path(resume).expanduser().resolve(): return
+    raise ValueError(f'resume={str(resume)!r}, and {saver.label} saves in {str(saver.folder)!r}: the next run would not find there what this one saves. '
+        f'Give both the same folder: CheckpointCallback({str(resume)!r}, …), or resume={str(saver.folder)!r}; to go on elsewhere, copy the checkpoints there first')
+
 @patch
 def _fit_helpers(self:Learner, cbs, resume, accept, keep_failed):
     self._ask = None if resume is None else (resume, accept)
     res = [_KeepFailed() if keep_failed else _Keep()]
     if resume is None or isinstance(resume, _From): return res
     if not isinstance(resume, (str,os.PathLike)) or not resume: raise TypeError(f'resume is {resume!r}: it must be the folder of a run')
-    if any(isinstance(o, CheckpointCallback) or o is CheckpointCallback for o in (*self.cbs, *cbs)): return res
+    savers = [o for o in (*self.cbs, *cbs) if isinstance(o, CheckpointCallback)]
+    for o in savers: _check_same_folder(o, resume)
+    if savers: return res
     saver = CheckpointCallback(resume)
     self._fit_args['cbs'] = [*cbs, saver]  # `resume()` saves there, too
     return [*res, saver]

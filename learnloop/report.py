@@ -291,7 +291,7 @@ def _best(there, monitor, larger):
 def _checkpoints(folder, monitor='valid_loss', larger=False):
     "What there is in `folder`"
     there = list_checkpoints(folder, verify=False)
-    rows = [[o.step, o.manifest.get('epoch'), round(o.size/1e6, 2), ', '.join(f'{k} {_shown(v)}' for k,v in o.metrics.items()),
+    rows = [[o.step, o.epoch, round(o.size/1e6, 2), ', '.join(f'{k} {_shown(v)}' for k,v in o.metrics.items()),
         o.damage or ('' if o.consistent else 'taken in the middle of a batch')] for o in there]
     best = _best(there, monitor, larger)
     said = [f'Best: {best.path}, with {monitor} {_shown(best.metrics[monitor])} after {best.step:,} steps.'] if best else []

@@ -286,6 +286,12 @@ class Checkpoint:
     size    = property(lambda self: sum(o['size'] for o in self.manifest.get('files', {}).values()), doc='Bytes')
     consistent = property(lambda self: not (self._name and self._name[1]=='torn') and self.manifest.get('consistent', True),
         doc='Was it taken between two batches, so that a fit can go on from it?')
+    @property
+    def epoch(self):
+        "Number, as in the table of epochs, of the one that it was taken in, or at the end of; None before the first"
+        e = self.manifest.get('epoch')
+        if self.manifest.get('next')!='epoch' or type(e) is not int: return e
+        return e-1 if e else None  # the manifest has the one to go on with
     def __repr__(self): return f'Checkpoint({str(self.path)!r})'
 
     def _read_manifest(self):
@@ -354,7 +360,7 @@ class Checkpoints(list):
         for o in self:
             metrics = ', '.join(f'{k} {v:.4g}' for k,v in o.metrics.items() if isinstance(v, (int,float)))
             at = time.strftime('%Y-%m-%d %H:%M', time.localtime(o.manifest['time'])) if o.manifest else ''
-            yield str(o.step),str(o.manifest.get('epoch', '')),at,f'{o.size/1e6:.1f}',metrics,o.damage or ('' if o.consistent else 'taken in the middle of a batch')
+            yield str(o.step),str('' if o.epoch is None else o.epoch),at,f'{o.size/1e6:.1f}',metrics,o.damage or ('' if o.consistent else 'taken in the middle of a batch')
     def __repr__(self):
         rows = [self.head, *self.rows()]
         width = [max(len(r[i]) for r in rows) for i in range(len(self.head))]

@@ -519,7 +519,7 @@ def _validate(self:ValidateCallback):
 @patch
 def _at(self:ValidateCallback):
     learn = self.learn
-    if learn.phases['train'] not in learn.open: return f'{learn.epoch+1:.2f}'
+    if not learn.inside('train'): return str(learn.epoch)  # it is over, as in its own row
     return f'{learn.epoch+(learn.iter+1)/learn.n_iter:.2f}' if learn.n_iter else f'{learn.epoch}+'
 
 # %% ../nbs/41_tracker.ipynb #e7c98139

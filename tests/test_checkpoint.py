@@ -769,10 +769,22 @@ def test_saved_before_any_fit(tmp_path):
 def test_there_is_nothing_to_load(tmp_path):
     with pytest.raises(FileNotFoundError, match='has no checkpoint'): mk_learner().load_checkpoint(tmp_path)
 
-def test_a_resume_from_one_folder_may_save_in_another(tmp_path):
-    quiet(mk_learner(), 1, resume=tmp_path/'a')
-    quiet(mk_learner(), 2, resume=tmp_path/'a', cbs=CheckpointCallback(tmp_path/'b'))
-    assert [o.step for o in list_checkpoints(tmp_path/'a')]==[6] and [o.step for o in list_checkpoints(tmp_path/'b')]==[12]
+@pytest.mark.parametrize('own', [False, True])
+@pytest.mark.parametrize('begun', [False, True])
+def test_point_23_a_resume_from_one_folder_saves_in_no_other(begun, own, tmp_path):
+    if begun: quiet(mk_learner(), 1, resume=tmp_path/'a')
+    savers = [CheckpointCallback(tmp_path/'a', every_steps=2), CheckpointCallback(tmp_path/'b')]
+    savers[0].name = 'first'
+    learn = mk_learner(cbs=savers*own)
+    with pytest.raises(ValueError, match=r"resume=.*/a', and CheckpointCallback saves in .*/b': .*CheckpointCallback\('.*/a', …\), or resume='.*/b'"):
+        quiet(learn, 2, resume=tmp_path/'a', cbs=savers*(not own))
+    assert learn.count.batches==0 and learn.opt is None and not (tmp_path/'b').exists() and len(list_checkpoints(tmp_path/'a'))==begun
+
+def test_point_23_a_link_to_the_folder_is_the_same_folder(tmp_path):
+    (tmp_path/'run').mkdir()
+    (tmp_path/'link').symlink_to(tmp_path/'run')
+    quiet(mk_learner(), 1, resume=tmp_path/'link', cbs=CheckpointCallback(tmp_path/'other'/'..'/'run'))
+    assert [o.step for o in list_checkpoints(tmp_path/'run')]==[6]
 
 def test_a_relative_folder_is_the_same_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
