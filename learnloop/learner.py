@@ -201,11 +201,11 @@ class Learner(Loop):
         cbs=None,          # Callbacks to keep
         metrics=None,      # Functions of (pred, *yb), `Metric`s, torchmetrics objects
         path='.',          # Folder below which callbacks write by default
+        model_dir='models', # Folder below `path` for what `save` writes
         wd:float|None=None, # Weight decay; None for the optimizer's own default
         wd_bn_bias:bool=False, # Decay norms and biases, too? They have no scale to be kept small
         train_bn:bool=True, # Train norms in frozen groups, too? Their statistics belong to the new data
         moms=(.95,.85,.95), # Momentum at the start, the peak and the end of one-cycle schedules
-        model_dir='models', # Folder below `path` for what `save` writes
         default_cbs:bool=True # Add `Learner.defaults`?
     ):
         if not isinstance(model, nn.Module): raise TypeError(f'model is {model!r}, a {type(model).__name__}: it must be an nn.Module')

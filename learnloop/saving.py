@@ -225,7 +225,8 @@ def load_model(
     opt=None, # torch optimizer, or dict of them, for the same parameters as when it was saved
     with_opt:bool=True, # Load `opt`, too?
     device=None, # Where the file's tensors are put on the way; None for the CPU
-    strict:bool=True # Must the names be the same? Shapes must be in any case
+    strict:bool=True, # Must the names be the same? Shapes must be in any case
+    weights_only:bool=True # Taken as torch's: whatever it says, a file that only code could read is refused
 )->None:
     "Load `model` and `opt` from `file`"
     with_opt = with_opt and opt is not None
@@ -286,7 +287,8 @@ def load(self:Learner,
     file, # As for `save`
     device=None, # Where the file's tensors are put on the way; None for the CPU
     with_opt:bool=True, # The optimizer, too? An error if the file has none
-    strict:bool=True # Must the names of weights be the same? Shapes must be in any case
+    strict:bool=True, # Must the names of weights be the same? Shapes must be in any case
+    weights_only:bool=True # Taken as torch's: whatever it says, a file that only code could read is refused
 )->Learner: # The learner itself
     "Load weights and optimizer: all or, after an error, nothing"
     file = self._saved_at(file)
