@@ -6,7 +6,7 @@ Docs: https://learnloop.github.io/learnloop/learner.html.md"""
 
 # %% auto #0
 __all__ = ['Loop', 'format_value', 'print_row', 'Learner', 'TrainEvalCallback', 'default_cb', 'StepLimit', 'GatherPredsCallback',
-           'FetchPredsCallback', 'before_batch_cb']
+           'innermost', 'decode_preds', 'FetchPredsCallback', 'before_batch_cb']
 
 # %% ../nbs/04_learner.ipynb #be85b565
 import inspect, math, sys, threading, torch, warnings
@@ -20,10 +20,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from fastcore.basics import listify, noop, patch
 from torch import nn
+from torch.nn import functional as F
 from .callback import Callback, _listed, mk_cb
-from .data import (_frames, _like, _next, _parts, _set_epoch, _why_empty, Endless, batch_len, default_device, describe, detuplify, in_order, mk_dls,
-    preserve_rng, to_concat, to_detach, unpack)
-from .flow import CancelException, Flow, _safely
+from .data import (_frames, _like, _next, _parts, _set_epoch, _why_empty, Endless, batch_len, by_name, check_loader, default_device, describe, detuplify,
+    find_bs, in_order, mk_dls, preserve_rng, to_concat, to_detach, unpack)
+from .flow import CancelException, Flow, _safely, did_you_mean
 from .optimizer import backward, freeze_to, make_opt, n_groups, norm_params, opts, set_hypers, step, trainable_params, zero_grad
 
 # %% ../nbs/04_learner.ipynb #f6dc7cad
@@ -55,8 +56,9 @@ class Loop(Flow):
         i:int, # Its number in the epoch, from 0
         b):    # What the loader gave
         "Take the batch `b` through the `batch` phase"
-        self.iter,self._named = i,type(b) is dict or isinstance(b, Mapping)
-        self.xb,self.yb,self.bs = unpack(b, self._dev or self.device, self._n_inp)
+        self.iter,self.batch = i,b
+        self.xb,self.yb,self.bs = unpack(b, self._dev or self.device, self._n_inp, self._targ)
+        if self._targ: self._check_targ(b)
         try: self.with_events('batch', self._do_one_batch)
         finally: self._drop_batch()
     def _do_one_batch(self):
@@ -67,6 +69,12 @@ class Loop(Flow):
         if self.training and self.loss_grad is not None: self._do_grad_opt()
 
 # %% ../nbs/04_learner.ipynb #e1f3b800
+@patch(as_prop=True)
+def _named(self:Loop):
+    "Does the model take `xb` by name? Asked at each call: a callback may have made something else of it"
+    xb = self.xb
+    return False if type(xb) is tuple and xb and type(xb[0]) is torch.Tensor else by_name(xb, self.batch)
+
 @patch
 def _do_loss(self:Loop):
     loss = self._own_loss() if self.loss_func is None or not self.yb else None
@@ -77,6 +85,13 @@ def _do_loss(self:Loop):
         self.loss_grad = self.loss = None
     elif not isinstance(loss, torch.Tensor): raise TypeError(f'the loss is {loss!r}, a {type(loss).__name__}: loss_func must return a tensor')
     else: self.loss_grad,self.loss = loss,loss.detach().clone()
+
+@patch
+def _check_targ(self:Loop, b):
+    "Refuse a batch without targets, except for inference"
+    if self.yb or not self.training and self.inside('evaluate'): return
+    known = [k for k in b if isinstance(k, str)] if isinstance(b, Mapping) else []
+    raise ValueError(f'no target: targ={self._targ!r} names it, and the batch is {describe(b)}{did_you_mean(self._targ[0], known)}')
 
 @patch
 def _own_loss(self:Loop): return self.pred.get('loss') if isinstance(self.pred, Mapping) else getattr(self.pred, 'loss', None)
@@ -124,7 +139,8 @@ def _pick(self:Loop, ds_idx, dl):
 
 @patch
 def _use(self:Loop, dl):
-    self.dl,self.n_iter,self._dev,self._n_inp = dl,None if dl is None else batch_len(dl),self.device,getattr(self.dls, 'n_inp', None)
+    self.dl,self.n_iter,self._dev = dl,None if dl is None else batch_len(dl),self.device
+    self._n_inp,self._targ = (getattr(self.dls, k, None) for k in ('n_inp','targ'))
     return dl is not None
 
 # %% ../nbs/04_learner.ipynb #0d6ccc2d
@@ -244,7 +260,7 @@ def device(self:Learner):
         p = next(self.model.parameters(), None)
         self._device = p.device if p is not None and p.device.type!='cpu' else default_device()
     return self._device
-Learner._device = Learner._dev = Learner._n_inp = None
+Learner._device = Learner._dev = Learner._n_inp = Learner._targ = None
 Learner._fit_args = None  # Of the fit that is going on
 Learner._going = None    # What a fit goes on from, until it is there: see `checkpoint`
 Learner._over = True      # Is there nothing left of the pass through the data?
@@ -532,7 +548,7 @@ def _check_params(self:Learner):
     if not any(p.requires_grad for p in ps): raise ValueError(f'none of the {len(ps)} parameters in the optimizer requires gradients: learn.unfreeze(), or model.requires_grad_()')
 
 # %% ../nbs/04_learner.ipynb #7a40080d
-_kept = 'dl','n_iter','n_done','_over','iter','bs','batch','xb','yb','pred','loss','loss_grad','training','outcome','_named','_dev','_n_inp'
+_kept = 'dl','n_iter','n_done','_over','iter','bs','batch','xb','yb','pred','loss','loss_grad','training','outcome','_dev','_n_inp','_targ'
 
 @patch
 @contextmanager
@@ -580,25 +596,55 @@ def validate(self:Learner,
 def _loader(self:Learner, ds_idx, dl):
     dl = self._pick(ds_idx, dl)
     if dl is None: raise ValueError('there is no validation loader: give DataLoaders(train, valid), or dl=…')
-    return dl
+    return check_loader('dl', dl)
+
+# %% ../nbs/04_learner.ipynb #5e1d0c3a
+def _takes(f, k):
+    "Whether `f` has a parameter `k`, or takes any"
+    try: ps = inspect.signature(f).parameters
+    except (TypeError,ValueError): return False  # a builtin that doesn't tell
+    return k in ps or any(p.kind is p.VAR_KEYWORD for p in ps.values())
+
+def _item(b, i, n):
+    "The part of `b`, of `n` items, that is item `i`"
+    if isinstance(b, torch.Tensor): return b[i:i+1] if b.dim() and len(b)==n else b
+    return b if (vals := _parts(b)) is None else _like(b, [_item(o, i, n) for o in vals])
+
+class _EachItem:
+    "The loss function `f`, returning the loss of each item: by `whole`, which is `f` told not to reduce, if there is one that heeds it"
+    def __init__(self, f, whole): self.f,self.whole,self.failed = f,whole,False
+    def __getattr__(self, k): return getattr(self.f, k)
+    def __call__(self, pred, *yb):
+        n,loss = find_bs((pred,)),None
+        try: loss = self.whole(pred, *yb) if self.whole else None
+        except TypeError as e:
+            if 'reduction' not in str(e): raise
+        return loss if isinstance(loss, torch.Tensor) and loss.numel()%n==0 else self._one_by_one(n, pred, *yb)
+    def _one_by_one(self, n, *args):
+        self.whole = None
+        if self.failed: return None
+        try: return torch.stack([self.f(*(_item(o, i, n) for o in args)).mean() for i in range(n)])
+        except Exception as e:
+            self.failed = True
+            warnings.warn(f'there are no losses of items: {self.f!r} knows no `reduction`, and fails on one item alone: {type(e).__name__}: {e}', stacklevel=2)
 
 # %% ../nbs/04_learner.ipynb #88a77f87
 @contextmanager
 def _replaced(o, k, v):
-    old = getattr(o, k)
+    old = getattr(o, k, _EachItem)  # which nothing is set to
     setattr(o, k, v)
     try: yield
-    finally: setattr(o, k, old)
+    finally: delattr(o, k) if old is _EachItem else setattr(o, k, old)
 
 @patch
 @contextmanager
 def loss_not_reduced(self:Learner):
     "Have `loss_func` return the loss of each item, inside a `with` block"
-    f = self.loss_func
+    f,o = self.loss_func,innermost(self.loss_func)
     if f is None: raise ValueError('loss_not_reduced: the learner has no loss_func')
-    if hasattr(f, 'reduction'): ctx = _replaced(f, 'reduction', 'none')
-    else: ctx = _replaced(self, 'loss_func', partial(f, reduction='none'))
-    with ctx: yield self
+    has = hasattr(o, 'reduction')
+    whole = f if has else partial(f, reduction='none') if _takes(f, 'reduction') else None
+    with _replaced(o, 'reduction', 'none') if has else nullcontext(), _replaced(self, 'loss_func', _EachItem(f, whole)): yield self
 
 # %% ../nbs/04_learner.ipynb #70a0783f
 class GatherPredsCallback(Callback):
@@ -653,14 +699,49 @@ def after_validate(self:GatherPredsCallback):
     self.preds = cat(self.preds) if self.preds else None
     self.losses = to_concat(self.losses) if self.losses else None
 
+# %% ../nbs/04_learner.ipynb #5e1d0c3b
+def innermost(
+    f # A function, perhaps in `partial`s
+): # What they call in the end
+    "Take `partial`s off `f`"
+    while isinstance(f, partial): f = f.func
+    return f
+
+# %% ../nbs/04_learner.ipynb #5e1d0c3d
+def _highest(o): return o.argmax(1) if o.dim()>1 else o
+_decide = {  # how to decide on what the model returns
+    (nn.CrossEntropyLoss, nn.NLLLoss, nn.MultiMarginLoss, F.cross_entropy, F.nll_loss, F.multi_margin_loss): _highest,
+    (nn.BCEWithLogitsLoss, nn.MultiLabelSoftMarginLoss, F.binary_cross_entropy_with_logits, F.multilabel_soft_margin_loss): lambda o: o>0,
+    (nn.BCELoss, F.binary_cross_entropy): lambda o: o>.5}
+
+def _by_targets(preds, targs):
+    "Classes, if `targs` are classes and `preds` their scores; else None"
+    if not isinstance(targs, torch.Tensor) or targs.is_floating_point() or preds.dim()!=targs.dim()+1: return None
+    is_last = preds.shape[:1]+preds.shape[2:]!=targs.shape and preds.shape[:-1]==targs.shape
+    return preds.argmax(-1 if is_last else 1)
+
+def decode_preds(
+    loss_func,  # The learner's; one that has `decodes` is asked
+    preds,      # Predictions, items first
+    targs=None, # Targets, to go by if nothing is known of the loss function
+    out=None    # What the model returned, if `preds` are made of it
+): # Decisions; `preds` where there is nothing to decide
+    "Decide on predictions: classes, yes or no"
+    f = innermost(loss_func)
+    if hasattr(f, 'decodes'): return f.decodes(preds)
+    if not isinstance(out := preds if out is None else out, torch.Tensor): return preds
+    how = [d for fs,d in _decide.items() if any(f is o or isinstance(o, type) and isinstance(f, o) for o in fs)]
+    res = how[0](out) if how else _by_targets(out, targs)
+    return preds if res is None else res
+
 # %% ../nbs/04_learner.ipynb #ff3233d3
 @patch
 def get_preds(self:Learner,
     ds_idx=1,  # Which of `dls`, by index or name
     dl=None,   # Any other loader
     with_input:bool=False,   # Return inputs, first?
-    with_decoded:bool=False, # Return predictions decoded by the loss function's `decodes`, after the targets?
-    with_loss:bool=False,    # Return the loss of each item, last?
+    with_decoded:bool=False, # Return what `decode_preds` makes of predictions, after the targets?
+    with_loss:bool=False,    # Return the loss of each item, last? See `loss_not_reduced`
     act=None,  # Applied to predictions; None for the loss function's `activation`, if it has one
     inner:bool=False,        # Skip the `evaluate` phase: for callbacks that are in a `validate` of their own
     reorder:bool=True,       # In the data set's order?
@@ -677,18 +758,19 @@ def get_preds(self:Learner,
         self._evaluate(in_order(dl) if reorder else dl, [cb, *_listed(cbs)], inner)
     res = cb.all_tensors()
     i = int(with_input)
-    act = getattr(loss_func, 'activation', noop) if act is None else act
-    if res[i] is not None:
-        res[i] = act(res[i])
-        if with_decoded: res.insert(i+2, getattr(loss_func, 'decodes', noop)(res[i]))
+    if act is None: act = getattr(innermost(loss_func), 'activation', noop)
+    if (out := res[i]) is not None:
+        res[i] = act(out)
+        if with_decoded: res.insert(i+2, decode_preds(loss_func, res[i], res[i+1], out))
     return tuple(res)
 
 # %% ../nbs/04_learner.ipynb #13cdc10b
 @patch
 def predict(self:Learner,
-    item,     # An input, or a tuple of inputs if the model takes several
-    act=None  # Applied to the prediction; None for the loss function's `activation`
-)->tuple: # The decoded prediction, and the prediction, both of one item
+    item,     # An input, a tuple of inputs if the model takes several, or a dict; without a target
+    act=None, # Applied to the prediction; None for the loss function's `activation`
+    with_input:bool=False # Return the input, first?
+)->tuple: # The input, if wanted, the decoded prediction, and the prediction, all of one item
     "Predict one `item`"
     collate = getattr(self.dls.train, 'collate_fn', None) or torch.utils.data.default_collate
     try: b = collate([item if isinstance(item, (tuple,Mapping)) else (item,)])
@@ -696,8 +778,8 @@ def predict(self:Learner,
         e.add_note('learnloop: in learn.predict, collate_fn of the training loader got an item without a target; use learn.get_preds(dl=[batch])')
         raise
     b = b if isinstance(b, Mapping) else tuple(b)
-    with _replaced(self.dls, 'n_inp', len(b)): preds,_,dec = self.get_preds(dl=[b], act=act, with_decoded=True)
-    return detuplify(_first(dec)),detuplify(_first(preds))
+    with _replaced(self.dls, 'n_inp', len(b)): *inp,preds,_,dec = self.get_preds(dl=[b], act=act, with_input=with_input, with_decoded=True)
+    return tuple(detuplify(_first(o)) for o in (*inp, dec, preds))
 
 def _first(o):
     if isinstance(o, torch.Tensor): return o[0]

@@ -355,6 +355,11 @@ def _find(o, k, what):
     except (KeyError,AttributeError,IndexError):
         raise ValueError(f'no {k!r} in the {what}, {describe(o)}: name what is there, or give a function of the learner') from None
 
+def _target(learn, k):
+    "The target `k` of a dict batch, whether or not `DataLoaders` split it off"
+    names = getattr(getattr(learn, 'dls', None), 'targ', None) or ()
+    return learn.yb[names.index(k)] if k in names and len(names)==len(learn.yb) else _find(learn.xb[0], k, 'batch')
+
 class _View:
     "The learner, with some attributes in place of its own"
     def __init__(self, learn, **attrs): self.__dict__.update(attrs, _learn=learn)
@@ -374,7 +379,7 @@ class DictMetric(Metric):
     def reset(self): self.metric.reset()
     def accumulate(self, learn):
         pred = self.pred(learn) if callable(self.pred) else _find(learn.pred, self.pred, "model's output")
-        targ = self.targ(learn) if callable(self.targ) else learn.y if self.targ is None else _find(learn.xb[0], self.targ, 'batch')
+        targ = self.targ(learn) if callable(self.targ) else learn.y if self.targ is None else _target(learn, self.targ)
         bs = learn.bs
         if self.ignore is not None and isinstance(targ, torch.Tensor) and not targ.is_floating_point():
             keep = targ!=self.ignore
