@@ -86,10 +86,13 @@ class AvgMetric(Metric):
     def reset(self): self.vals,self.sizes = Scalars(),Scalars() if self.weight else []
     def accumulate(self, learn):
         v = self.func(learn.pred, *learn.yb)
-        if isinstance(v, torch.Tensor) and v.numel()!=1:
-            raise ValueError(f'metric {self.name} returned shape {tuple(v.shape)}: it must be a scalar, such as the mean over the batch')
-        self.vals.append(v.detach() if isinstance(v, torch.Tensor) else v)
+        if not isinstance(v, torch.Tensor): self.vals.append(self._number(v))
+        elif v.numel()==1: self.vals.append(v.detach())
+        else: raise ValueError(f'metric {self.name} returned shape {tuple(v.shape)}: it must be a scalar, such as the mean over the batch')
         self.sizes.append(self.weight(learn.pred, *learn.yb) if self.weight else learn.bs)
+    def _number(self, v):
+        try: return float('' if isinstance(v, str) else v)
+        except (TypeError,ValueError): raise TypeError(f'metric {self.name} returned {v!r}, a {type(v).__name__}: it must be a number, such as the mean over the batch') from None
     @property
     def value(self):
         sizes = self.sizes.tolist() if self.weight else self.sizes
@@ -200,6 +203,17 @@ def less_is_better(
     return 'loss' in name or 'error' in name or not _errors.isdisjoint(re.split('[^a-z0-9]+', name))
 
 # %% ../nbs/10_metrics.ipynb #5ee49cdc
+def _known(o):
+    return f'; {o} is a function here' if isinstance(o, str) and o in __all__ else f'; of scikit-learn: skm_metric({o!r})' if isinstance(o, str) else ''
+
+def _check_sklearn(f):
+    "Refuse a function of scikit-learn that would get its arguments the wrong way round, and batches for all items; means that are the same either way pass"
+    mod,nm = getattr(f, '__module__', None) or '',getattr(f, '__name__', '')
+    if not mod.startswith('sklearn.metrics') or nm in ('mean_squared_error','mean_absolute_error','mean_squared_log_error','accuracy_score','zero_one_loss','hamming_loss'): return
+    how = ', is_class=False' if mod.endswith('_regression') else ''
+    raise TypeError(f'metric {nm} is a function of scikit-learn, of all targets and all predictions; a metric is called with the predictions and targets of a batch. '
+        f'Make one of it: skm_metric({nm!r}{how})')
+
 def mk_metrics(
     ms # A metric, a function, a torchmetrics object or collection, or a list of such
 )->list: # `Metric`s
@@ -210,8 +224,10 @@ def mk_metrics(
         if isinstance(o, nn.ModuleDict) and hasattr(o, 'compute'): res += [TorchMetric(m, k) for k,m in o.items()]
         elif hasattr(o, 'accumulate') and hasattr(type(o), 'value'): res.append(o)
         elif all(hasattr(o, k) for k in ('update', 'compute', 'reset')): res.append(TorchMetric(o))
-        elif callable(o): res.append(getattr(getattr(o, 'func', o), 'mk_metric', AvgMetric)(o))
-        else: raise TypeError(f'{o!r} is no metric: give a function of (pred, *yb), a Metric, or a torchmetrics object')
+        elif callable(o):
+            _check_sklearn(getattr(o, 'func', o))
+            res.append(getattr(getattr(o, 'func', o), 'mk_metric', AvgMetric)(o))
+        else: raise TypeError(f'{o!r} is no metric: give a function of (pred, *yb), a Metric, or a torchmetrics object{_known(o)}')
     if twice := [m.name for i,m in enumerate(res) if m.name in [o.name for o in res[:i]]]:
         raise ValueError(f'two metrics named {twice[0]!r}: give one a name of its own: AvgMetric(…, metric_name=…)')
     return res
