@@ -11,7 +11,6 @@ __all__ = ['Hook', 'Hooks', 'hook_output', 'hook_outputs', 'dummy_eval', 'model_
 # %% ../nbs/16_hook.ipynb #3eab3b5a
 import math, sys, torch
 from collections import Counter
-from collections.abc import Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial

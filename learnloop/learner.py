@@ -21,9 +21,10 @@ from types import SimpleNamespace
 from fastcore.basics import listify, noop, patch
 from torch import nn
 from torch.nn import functional as F
+from torch.utils._python_dispatch import TorchDispatchMode
 from .callback import Callback, _listed, mk_cb
-from .data import (_frames, _like, _next, _parts, _set_epoch, _why_empty, Endless, batch_len, by_name, check_loader, default_device, describe, detuplify,
-    find_bs, in_order, mk_dls, preserve_rng, to_concat, to_detach, unpack)
+from .data import (_frames, _like, _next, _parts, _set_epoch, _why_empty, Endless, batch_len, by_name, check_loader, default_device, describe,
+    detuplify, find_bs, in_order, mk_dls, preserve_rng, to_concat, to_detach, unpack)
 from .flow import CancelException, Flow, _safely, did_you_mean
 from .optimizer import backward, freeze_to, make_opt, n_groups, norm_params, opts, set_hypers, step, trainable_params, zero_grad
 
@@ -68,23 +69,12 @@ class Loop(Flow):
         self('after_loss')
         if self.training and self.loss_grad is not None: self._do_grad_opt()
 
-# %% ../nbs/04_learner.ipynb #e1f3b800
+# %% ../nbs/04_learner.ipynb #5e1d0c41
 @patch(as_prop=True)
 def _named(self:Loop):
     "Does the model take `xb` by name? Asked at each call: a callback may have made something else of it"
     xb = self.xb
     return False if type(xb) is tuple and xb and type(xb[0]) is torch.Tensor else by_name(xb, self.batch)
-
-@patch
-def _do_loss(self:Loop):
-    loss = self._own_loss() if self.loss_func is None or not self.yb else None
-    if loss is None and self.loss_func is not None: loss = self.loss_func(self.pred, *self.yb)
-    if loss is None:
-        why = 'give the learner a loss_func, or a model that returns its own loss' if self.loss_func is None else 'loss_func returned None'
-        if self.training: raise ValueError(f'no loss: {why} (the model returned {describe(self.pred)})')
-        self.loss_grad = self.loss = None
-    elif not isinstance(loss, torch.Tensor): raise TypeError(f'the loss is {loss!r}, a {type(loss).__name__}: loss_func must return a tensor')
-    else: self.loss_grad,self.loss = loss,loss.detach().clone()
 
 @patch
 def _check_targ(self:Loop, b):
@@ -93,8 +83,49 @@ def _check_targ(self:Loop, b):
     known = [k for k in b if isinstance(k, str)] if isinstance(b, Mapping) else []
     raise ValueError(f'no target: targ={self._targ!r} names it, and the batch is {describe(b)}{did_you_mean(self._targ[0], known)}')
 
+# %% ../nbs/04_learner.ipynb #e1f3b800
+@patch
+def _do_loss(self:Loop):
+    loss = self._own_loss() if self.loss_func is None or not self.yb else None
+    if loss is None and self.loss_func is not None: loss = self._first_loss() if self._unseen else self.loss_func(self.pred, *self.yb)
+    if loss is None:
+        why = 'give the learner a loss_func, or a model that returns its own loss' if self.loss_func is None else 'loss_func returned None'
+        if self.training: raise ValueError(f'no loss: {why} (the model returned {describe(self.pred)})')
+        self.loss_grad = self.loss = None
+    elif not isinstance(loss, torch.Tensor): raise TypeError(f'the loss is {loss!r}, a {type(loss).__name__}: loss_func must return a tensor')
+    else: self.loss_grad,self.loss = loss,loss.detach().clone()
+
 @patch
 def _own_loss(self:Loop): return self.pred.get('loss') if isinstance(self.pred, Mapping) else getattr(self.pred, 'loss', None)
+
+# %% ../nbs/04_learner.ipynb #e1f3b802
+class _Broadcasts(TorchDispatchMode):
+    "Notice an operation on tensors of the shapes `a` and `b` that gives more than either has"
+    def __init__(self, a, b):
+        super().__init__()
+        self.pair,self.whole,self.seen = {a, b},torch.broadcast_shapes(a, b),False
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        res = func(*args, **(kwargs or {}))
+        if {o.shape for o in args if isinstance(o, torch.Tensor)}==self.pair and getattr(res, 'shape', None)==self.whole: self.seen = True
+        return res
+
+def _grown(pred, yb):
+    "Shapes of a prediction and a target that broadcast to more than either has; None if they don't"
+    if len(yb)!=1 or not isinstance(pred, torch.Tensor) or not isinstance(yb[0], torch.Tensor): return None
+    a,b = pred.shape,yb[0].shape
+    if any(m!=n and 1 not in (m, n) for m,n in zip(reversed(a), reversed(b), strict=False)): return None
+    return (a, b) if math.prod(torch.broadcast_shapes(a, b))>max(pred.numel(), yb[0].numel()) else None
+
+@patch
+def _first_loss(self:Loop):
+    self._unseen,f = False,self.loss_func
+    if (shapes := _grown(self.pred, self.yb)) is None: return f(self.pred, *self.yb)
+    with _Broadcasts(*shapes) as mode: loss = f(self.pred, *self.yb)
+    if mode.seen:
+        a,b,c = map(tuple, (*shapes, mode.whole))
+        warnings.warn(f'the loss function combines predictions of shape {a} with targets of shape {b}, which makes {c}: each prediction meets each target. '
+            'Give both one shape, such as pred.squeeze(-1), or use a loss that does, such as MSELossFlat', stacklevel=2)
+    return loss
 
 # %% ../nbs/04_learner.ipynb #55c45050
 @patch
@@ -260,6 +291,7 @@ def device(self:Learner):
         p = next(self.model.parameters(), None)
         self._device = p.device if p is not None and p.device.type!='cpu' else default_device()
     return self._device
+Learner._unseen = True    # Was no loss computed yet?
 Learner._device = Learner._dev = Learner._n_inp = Learner._targ = None
 Learner._fit_args = None  # Of the fit that is going on
 Learner._going = None    # What a fit goes on from, until it is there: see `checkpoint`

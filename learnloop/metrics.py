@@ -204,7 +204,8 @@ def less_is_better(
 
 # %% ../nbs/10_metrics.ipynb #5ee49cdc
 def _known(o):
-    return f'; {o} is a function here' if isinstance(o, str) and o in __all__ else f'; of scikit-learn: skm_metric({o!r})' if isinstance(o, str) else ''
+    if not isinstance(o, str): return ''
+    return f'; without quotes, {o} is one' if o in __all__ else f'; one of scikit-learn has that by its name: skm_metric({o!r})'
 
 def _check_sklearn(f):
     "Refuse a function of scikit-learn that would get its arguments the wrong way round, and batches for all items; means that are the same either way pass"
@@ -376,6 +377,7 @@ def _target(learn, k):
     names = getattr(getattr(learn, 'dls', None), 'targ', None) or ()
     return learn.yb[names.index(k)] if k in names and len(names)==len(learn.yb) else _find(learn.xb[0], k, 'batch')
 
+# %% ../nbs/10_metrics.ipynb #fc161392
 class _View:
     "The learner, with some attributes in place of its own"
     def __init__(self, learn, **attrs): self.__dict__.update(attrs, _learn=learn)

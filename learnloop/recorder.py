@@ -102,7 +102,7 @@ class _Trial:
 def _put_back(c, was):
     if isinstance(c, list): c[:] = was
     else:
-        c.clear()
+        for k in [k for k in c if k not in was]: c.pop(k) if isinstance(c, dict) else c.discard(k)
         c.update(was)
 
 @contextmanager
@@ -125,8 +125,8 @@ def _undisturbed(*models):
 # %% ../nbs/11_recorder.ipynb #c7a1d005
 def _is_free(dl):
     "Does a batch of `dl` cost little, and can it be had again?"
-    if isinstance(dl, list|tuple): return True
-    if type(dl).__iter__ is not DataLoader.__iter__ if isinstance(dl, DataLoader) else True: return False
+    if type(dl).__iter__ in (list.__iter__, tuple.__iter__): return True
+    if type(dl).__iter__ is not DataLoader.__iter__: return False
     samplers = dl.sampler,dl.batch_sampler,getattr(dl.batch_sampler, 'sampler', None)
     own = any(o is not None and type(o).__module__.split('.')[0]!='torch' for o in samplers)
     return not (dl.num_workers or own or isinstance(dl.dataset, IterableDataset))
@@ -163,7 +163,7 @@ def _is_sure(m, e):
 def _try(m, trial):
     m.reset()
     try: m.accumulate(trial)
-    except CancelException: return
+    except (CancelException,MemoryError,torch.OutOfMemoryError): return
     except Exception:
         if trial.asked: return
         raise
@@ -172,6 +172,7 @@ def _try(m, trial):
     except Exception as e:
         if _is_sure(m, e): raise
 
+# %% ../nbs/11_recorder.ipynb #c7a1d009
 @patch
 def _mk_trial(self:Recorder):
     "A batch of validation, and what the model makes of it"
@@ -188,15 +189,16 @@ def _try_metrics(self:Recorder):
     learn,mets = self.learn,self.valid_mets[1:]
     given = learn.metrics if isinstance(learn.metrics, list) else [learn.metrics]
     if not mets or learn.dls.valid is None or [*map(id, given)]==[*map(id, self._tried)] or not self._is_telling(): return
-    theirs = learn,learn.model,learn.loss_func,learn.opt,learn.dls,*learn.dls,*learn.cbs
+    theirs = learn,learn.model,learn.loss_func,learn.opt,learn.dls,learn.dls.train,learn.dls.valid,*learn.cbs
     with _undisturbed(learn.model, *[o for o in [learn.loss_func] if isinstance(o, nn.Module)]):
         try: what = self._mk_trial()
         except (Exception,CancelException): return  # that of validation itself will say more
         for m in mets:
             if hasattr(m, 'check'): m.check(len(what['yb']))
-            try: new = None if _is_bound(m) else deepcopy(m, {id(o):o for o in theirs})
+            if _is_bound(m): continue
+            try: new = deepcopy(m, {id(o):o for o in theirs})
             except Exception: continue
-            try: new and _try(new, _Trial(learn, **what))
+            try: _try(new, _Trial(learn, **what))
             except Exception as e:
                 _name_metric(e, m, f", tried on validation's first batch before training: prediction {describe(what['pred'])}, targets {describe(what['yb'])}")
                 raise

@@ -99,7 +99,7 @@ def test_evaluation_in_the_middle_of_a_validation():
 def test_no_validation_loader_no_columns():
     learn = Learner([(torch.randn(4, 4), torch.zeros(4).long())], nn.Linear(4, 2), F.cross_entropy, metrics=accuracy)
     learn.logger = lambda row: None
-    assert fitted(learn).recorder.metric_names==['epoch', 'train_loss', 'time']
+    with pytest.warns(UserWarning, match='accuracy.*train_metrics'): assert fitted(learn).recorder.metric_names==['epoch', 'train_loss', 'time']
 
 def test_metrics_by_name():
     assert [o.name for o in mk_metrics([AvgLoss(), AvgSmoothLoss, ValueMetric(lambda: 1, 'one'), mae])]==['loss', 'smooth_loss', 'one', 'mae']
