@@ -448,13 +448,14 @@ class DataLoaders:
         if twice := sorted(by_pos.keys() & named): raise TypeError(f"loader {twice[0]!r} is given twice, by position and by name")
         given = dict(train=None, valid=None) | by_pos | named
         self._names = list(given)
-        self.device,self.n_inp,self.targ = default_device() if device is None else _device(device),n_inp,_names('targ', targ)
+        self.device,self.n_inp,self.targ = default_device() if device is None else _device(device),n_inp,targ
         if taken := [k for k in named if k in dir(self)]:
             raise ValueError(f"{taken[0]!r} can't name a loader: it is an attribute of DataLoaders; choose another name")
         for k,o in given.items(): setattr(self, k, o if o is None and k in ('train','valid') else check_loader(k, o))
 
     train_ds = property(lambda self: getattr(self.train, 'dataset', None), doc="Dataset of the training loader, if it has one")
     valid_ds = property(lambda self: getattr(self.valid, 'dataset', None), doc="Dataset of the validation loader, if it has one")
+    targ     = property(lambda self: self._targ, lambda self,v: setattr(self, '_targ', _names('targ', v)), doc="Names of targets in a dict batch; None if there are none")
     names    = property(lambda self: [k for k in self._names if getattr(self, k) is not None], doc="Names of the loaders")
     loaders  = property(lambda self: [getattr(self, k) for k in self.names], doc="The loaders, in order")
     def __len__(self):  return len(self.names)
