@@ -206,3 +206,7 @@ def test_an_image_gives_one_loss_an_item():
     probs,_,dec,losses = learn.get_preds(with_decoded=True, with_loss=True)
     torch.testing.assert_close(losses, F.nll_loss(probs.log(), y, reduction='none').mean((1, 2)))
     assert dec.shape==y.shape
+
+def test_point_24_dice_loss_has_fastais_defaults():
+    pred,targ = scores(4, 5)
+    torch.testing.assert_close(DiceLoss()(pred, targ), DiceLoss(reduction='none')(pred, targ).sum())
