@@ -23,7 +23,7 @@ from .callback import Callback, _listed, mk_cb
 from .data import _map, _rngs, _set_epoch, batch_len, describe, preserve_rng
 from .flow import CancelFitException, CancelStepException, did_you_mean
 from .learner import Learner, StepLimit, _check_whole, _replaced, _say
-from .metrics import _less_is_better, mk_metrics
+from .metrics import less_is_better, mk_metrics
 from .optimizer import get_hypers, opts
 from .saving import _fit_model, _model_state, _odd, _opt_state, _param_names, _unwrapper
 from .storage import Checkpoint, list_checkpoints, locked_folder, new_checkpoint, newest_checkpoint, prune, to_plain
@@ -562,7 +562,7 @@ class CheckpointCallback(Callback):
         self.folder,self.every_steps,self.every_minutes = Path(folder).expanduser(),every_steps,every_minutes
         self.every_epochs = every_epochs or (None if every_steps or every_minutes else 1)
         self.keep,self.best,self.monitor,self.on_error,self.background = keep,best,monitor,on_error,background
-        self.larger = not _less_is_better(monitor) if larger is None else larger
+        self.larger = not less_is_better(monitor) if larger is None else larger
         self._open,self._writing,self._error,self._wanted,self._last,self._sound,self._between,self._ended = None,None,None,None,None,set(),None,True
 
 # %% ../nbs/61_checkpoint.ipynb #a968054b

@@ -15,7 +15,7 @@ from contextlib import contextmanager, nullcontext
 from numbers import Integral, Real
 from fastcore.basics import patch
 from .callback import Callback
-from .data import _check_loader, _next, _rngs, batch_len, preserve_rng
+from .data import check_loader, _next, _rngs, batch_len, preserve_rng
 from .flow import CancelFitException
 from .learner import _check_whole, _is_oom, _replaced, Learner
 
@@ -180,7 +180,7 @@ class ReloadLoaders(Callback):
     def _renew(self):
         dls,new,self._is_new = self.learn.dls,self._f(self.learn),False
         train,valid = new if isinstance(new, tuple) else (new, dls.valid)
-        dls.train,dls.valid = _check_loader('ReloadLoaders: train', train),valid
+        dls.train,dls.valid = check_loader('ReloadLoaders: train', train),valid
 
 # %% ../nbs/47_limits.ipynb #89e2378a
 class DetectAnomaly(Callback):

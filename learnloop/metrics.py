@@ -6,12 +6,12 @@ Docs: https://learnloop.github.io/learnloop/metrics.html.md"""
 
 # %% auto #0
 __all__ = ['Part', 'Frozen', 'Series', 'Scalars', 'Metric', 'AvgMetric', 'AvgLoss', 'Smoother', 'AvgSmoothLoss', 'ValueMetric',
-           'TorchMetric', 'mk_metrics', 'as_metric', 'AccumMetric', 'skm_metric', 'optim_metric', 'Perplexity',
-           'LossMetric', 'LossMetrics', 'DictMetric', 'accuracy', 'error_rate', 'top_k_accuracy', 'accuracy_multi',
-           'foreground_acc', 'Dice', 'JaccardCoeff', 'mse', 'mae', 'rmse', 'msle', 'exp_rmspe']
+           'TorchMetric', 'less_is_better', 'mk_metrics', 'as_metric', 'AccumMetric', 'skm_metric', 'optim_metric',
+           'Perplexity', 'LossMetric', 'LossMetrics', 'DictMetric', 'accuracy', 'error_rate', 'top_k_accuracy',
+           'accuracy_multi', 'foreground_acc', 'Dice', 'JaccardCoeff', 'mse', 'mae', 'rmse', 'msle', 'exp_rmspe']
 
 # %% ../nbs/10_metrics.ipynb #6f134418
-import inspect, math, torch
+import inspect, math, re, torch
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from functools import partial
@@ -150,10 +150,13 @@ class AvgMetric(Metric):
     def reset(self): self.vals,self.sizes = Scalars(),Scalars() if self.weight else Series()
     def accumulate(self, learn):
         v = self.func(learn.pred, *learn.yb)
-        if isinstance(v, torch.Tensor) and v.numel()!=1:
-            raise ValueError(f'metric {self.name} returned shape {tuple(v.shape)}: it must be a scalar, such as the mean over the batch')
-        self.vals.append(v.detach() if isinstance(v, torch.Tensor) else v)
+        if not isinstance(v, torch.Tensor): self.vals.append(self._number(v))
+        elif v.numel()==1: self.vals.append(v.detach())
+        else: raise ValueError(f'metric {self.name} returned shape {tuple(v.shape)}: it must be a scalar, such as the mean over the batch')
         self.sizes.append(self.weight(learn.pred, *learn.yb) if self.weight else learn.bs)
+    def _number(self, v):
+        try: return float('' if isinstance(v, str) else v)
+        except (TypeError,ValueError): raise TypeError(f'metric {self.name} returned {v!r}, a {type(v).__name__}: it must be a number, such as the mean over the batch') from None
     @property
     def value(self):
         sizes = self.sizes.tolist() if self.weight else self.sizes
@@ -254,11 +257,28 @@ class TorchMetric(Metric):
     def name(self): return self.metric_name or type(self.metric).__name__.lower()
 
 # %% ../nbs/10_metrics.ipynb #47ec9651
-def _less_is_better(name):
-    "Is `name` that of a loss, an error, or a measure of one?"
-    return 'loss' in name or 'error' in name or not {'mse','mae','rmse','msle','rmspe','perplexity'}.isdisjoint(name.split('_'))
+_errors = set('mse mae rmse msle rmsle mape smape rmspe nll perplexity ppl wer cer'.split())
+
+def less_is_better(
+    name:str # Of a value, as in the table of epochs
+)->bool:
+    "Whether `name` is that of a loss, an error, or a measure of one"
+    name = name.lower()
+    return 'loss' in name or 'error' in name or not _errors.isdisjoint(re.split('[^a-z0-9]+', name))
 
 # %% ../nbs/10_metrics.ipynb #5ee49cdc
+def _known(o):
+    if not isinstance(o, str): return ''
+    return f'; without quotes, {o} is one' if o in __all__ else f'; one of scikit-learn has that by its name: skm_metric({o!r})'
+
+def _check_sklearn(f):
+    "Refuse a function of scikit-learn that would get its arguments the wrong way round, and batches for all items; means that are the same either way pass"
+    mod,nm = getattr(f, '__module__', None) or '',getattr(f, '__name__', '')
+    if not mod.startswith('sklearn.metrics') or nm in ('mean_squared_error','mean_absolute_error','mean_squared_log_error','accuracy_score','zero_one_loss','hamming_loss'): return
+    how = ', is_class=False' if mod.endswith('_regression') else ''
+    raise TypeError(f'metric {nm} is a function of scikit-learn, of all targets and all predictions; a metric is called with the predictions and targets of a batch. '
+        f'Make one of it: skm_metric({nm!r}{how})')
+
 def mk_metrics(
     ms # A metric, a function, a torchmetrics object or collection, or a list of such
 )->list: # `Metric`s
@@ -269,8 +289,10 @@ def mk_metrics(
         if isinstance(o, nn.ModuleDict) and hasattr(o, 'compute'): res += [TorchMetric(m, k) for k,m in o.items()]
         elif hasattr(o, 'accumulate') and hasattr(type(o), 'value'): res.append(o)
         elif all(hasattr(o, k) for k in ('update', 'compute', 'reset')): res.append(TorchMetric(o))
-        elif callable(o): res.append(getattr(getattr(o, 'func', o), 'mk_metric', AvgMetric)(o))
-        else: raise TypeError(f'{o!r} is no metric: give a function of (pred, *yb), a Metric, or a torchmetrics object')
+        elif callable(o):
+            _check_sklearn(getattr(o, 'func', o))
+            res.append(getattr(getattr(o, 'func', o), 'mk_metric', AvgMetric)(o))
+        else: raise TypeError(f'{o!r} is no metric: give a function of (pred, *yb), a Metric, or a torchmetrics object{_known(o)}')
     if twice := [m.name for i,m in enumerate(res) if m.name in [o.name for o in res[:i]]]:
         raise ValueError(f'two metrics named {twice[0]!r}: give one a name of its own: AvgMetric(…, metric_name=…)')
     return res
@@ -414,6 +436,12 @@ def _find(o, k, what):
     except (KeyError,AttributeError,IndexError):
         raise ValueError(f'no {k!r} in the {what}, {describe(o)}: name what is there, or give a function of the learner') from None
 
+def _target(learn, k):
+    "The target `k` of a dict batch, whether or not `DataLoaders` split it off"
+    names = getattr(getattr(learn, 'dls', None), 'targ', None) or ()
+    return learn.yb[names.index(k)] if k in names and len(names)==len(learn.yb) else _find(learn.xb[0], k, 'batch')
+
+# %% ../nbs/10_metrics.ipynb #fc161392
 class _View:
     "The learner, with some attributes in place of its own"
     def __init__(self, learn, **attrs): self.__dict__.update(attrs, _learn=learn)
@@ -433,7 +461,7 @@ class DictMetric(Metric):
     def reset(self): self.metric.reset()
     def accumulate(self, learn):
         pred = self.pred(learn) if callable(self.pred) else _find(learn.pred, self.pred, "model's output")
-        targ = self.targ(learn) if callable(self.targ) else learn.y if self.targ is None else _find(learn.xb[0], self.targ, 'batch')
+        targ = self.targ(learn) if callable(self.targ) else learn.y if self.targ is None else _target(learn, self.targ)
         bs = learn.bs
         if self.ignore is not None and isinstance(targ, torch.Tensor) and not targ.is_floating_point():
             keep = targ!=self.ignore

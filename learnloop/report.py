@@ -22,6 +22,7 @@ from .data import batch_len
 from .hook import _label, _opt_lines, _rows, total_params
 from .interpret import Interpretation, _first_batches, _is_image, _text, _vocab
 from .learner import Learner, _check_whole
+from .metrics import less_is_better
 from .recorder import Recorder
 from .saving import atomic_write
 from .storage import DamagedCheckpoint, list_checkpoints, newest_checkpoint
@@ -370,7 +371,7 @@ def _cancels(tracer):
     return res or ['Nothing was cancelled.']
 
 # %% ../nbs/63_report.ipynb #cf62f6bd
-def _good(nm): return min if 'loss' in nm or 'error' in nm else max
+def _good(nm): return min if less_is_better(nm) else max
 
 def _results(cols, epochs):
     "Last and best values of columns, by name, with the number of the epoch for each value"

@@ -225,7 +225,8 @@ def load_model(
     opt=None, # torch optimizer, or dict of them, for the same parameters as when it was saved
     with_opt:bool=True, # Load `opt`, too?
     device=None, # Where the file's tensors are put on the way; None for the CPU
-    strict:bool=True # Must the names be the same? Shapes must be in any case
+    strict:bool=True, # Must the names be the same? Shapes must be in any case
+    weights_only:bool=True # Taken as torch's: whatever it says, a file that only code could read is refused
 )->None:
     "Load `model` and `opt` from `file`"
     with_opt = with_opt and opt is not None
@@ -287,7 +288,8 @@ def load(self:Learner,
     file, # As for `save`
     device=None, # Where the file's tensors are put on the way; None for the CPU
     with_opt:bool=True, # The optimizer, too? An error if the file has none
-    strict:bool=True # Must the names of weights be the same? Shapes must be in any case
+    strict:bool=True, # Must the names of weights be the same? Shapes must be in any case
+    weights_only:bool=True # Taken as torch's: whatever it says, a file that only code could read is refused
 )->Learner: # The learner itself
     "Load weights and optimizer: all or, after an error, nothing"
     file = self._saved_at(file)
@@ -338,7 +340,7 @@ def export(self:Learner,
         raise ValueError(f'{str(file)!r} to export to: it would be a safetensors file all the same, of weights alone. Give {str(name.with_suffix(""))!r}, or a name that ends so; '
             'learn.save writes weights and optimizer as torch does, and nothing here pickles a learner')
     st,(tensors,tied),path = _safetensors(),_untied(_model_state(self.model)),self.path/name
-    info = dict(version=sys.modules['learnloop'].__version__, model=type(self.model).__name__, n_inp=getattr(self.dls, 'n_inp', None), tied=tied, meta=meta or {})
+    info = dict(version=sys.modules['learnloop'].__version__, model=type(self.model).__name__, **{k:getattr(self.dls, k, None) for k in ('n_inp','targ')}, tied=tied, meta=meta or {})
     try: header = json.dumps(info)
     except TypeError as e: raise TypeError(f'meta={meta!r}: only what JSON can hold, for {e}') from e
     with atomic_write(path) as f: f.write(st.torch.save(tensors, dict(format='pt', learnloop=header)))
@@ -348,7 +350,7 @@ def export(self:Learner,
 def load_export(
     file, # Path of a file that `export` wrote
     model:nn.Module # Of the same architecture
-)->dict: # `version` of learnloop, class of the `model`, `n_inp`, and the user's `meta`
+)->dict: # `version` of learnloop, class of the `model`, `n_inp` and `targ`, and the user's `meta`
     "Fill `model` from a file of `export`"
     st,path = _safetensors(),_named(file, '.safetensors')
     if not path.is_file(): raise FileNotFoundError(_missing(path))
@@ -371,6 +373,6 @@ def load_learner(
 )->Learner: # In evaluation mode, the user's `meta` as an attribute
     "Make a learner for inference of a file of `export`"
     info = load_export(file, model)
-    learn = Learner(DataLoaders(device=device, n_inp=info['n_inp']), model.eval(), loss_func, **kwargs)
+    learn = Learner(DataLoaders(device=device, n_inp=info['n_inp'], targ=info.get('targ')), model.eval(), loss_func, **kwargs)
     learn.meta = info['meta']
     return learn

@@ -16,7 +16,7 @@ from collections import deque, namedtuple
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from copy import copy, deepcopy
-from functools import reduce, wraps
+from functools import partial, reduce, wraps
 from itertools import accumulate, islice
 from numbers import Integral, Real
 from pathlib import Path
@@ -45,18 +45,25 @@ def _ends(name, *ends):
     if len({len(o) for o in ends})>1: raise ValueError(f'{name}: the ends have {" and ".join(str(len(o)) for o in ends)} values: give as many for both')
     return *ends,is_one
 
+class _Sched:
+    "A formula `f` between two ends: a function of `pct` that can be pickled, by the name of its `shape`"
+    def __init__(self, shape, f, start, end, args, kwargs):
+        self.shape,self.f,self.args,self.kwargs = shape,f,args,kwargs
+        self.starts,self.ends,self.is_one = _ends(f.__name__, start, end)
+        self(0.)  # a formula that can't have these ends says so now
+    def __call__(self, pct):
+        vals = [self.f(a, b, pct, *self.args, **self.kwargs) for a,b in zip(self.starts, self.ends, strict=True)]
+        return vals[0] if self.is_one else vals
+    def _given(self): return *((o[0] if self.is_one else o) for o in (self.starts, self.ends)),*self.args
+    def __reduce__(self): return partial(self.shape, *self._given(), **self.kwargs),()
+    def __repr__(self): return f'{self.f.__name__}({", ".join([*map(repr, self._given()), *(f"{k}={v!r}" for k,v in self.kwargs.items())])})'
+
 def annealer(
     f # Function of `(start, end, pct)`, all numbers, and of what else it needs
 )->Callable: # Function of `(start, end)` and the rest; returns a function of `pct`
     "Make a shape of a formula: a decorator"
     @wraps(f)
-    def _shape(start, end, *args, **kwargs):
-        starts,ends,is_one = _ends(f.__name__, start, end)
-        def _at(pct):
-            vals = [f(a, b, pct, *args, **kwargs) for a,b in zip(starts, ends, strict=True)]
-            return vals[0] if is_one else vals
-        _at(0.)  # a formula that can't have these ends says so now
-        return _at
+    def _shape(start, end, *args, **kwargs): return _Sched(_shape, f, start, end, args, kwargs)
     sig = inspect.signature(f)
     _shape.__signature__ = sig.replace(parameters=[p for k,p in sig.parameters.items() if k!='pct'])
     return _shape
@@ -124,12 +131,12 @@ def combine_scheds(
     if not pcts or min(pcts)<0 or not math.isclose(sum(pcts), 1, abs_tol=1e-6):
         raise ValueError(f'combine_scheds: the shares {pcts} sum to {sum(pcts)}: they must be 0 or more, and sum to 1')
     if bad := [o for o in scheds if not callable(o)]: raise TypeError(f'combine_scheds: {bad[0]!r} is no function of pct')
-    ends,last = list(accumulate(pcts)),max(i for i,o in enumerate(pcts) if o)
-    def _at(pct):
-        i = min(bisect_right(ends, pct), last)
-        start = ends[i-1] if i else 0.
-        return scheds[i](min(max((pct-start)/(ends[i]-start), 0.), 1.))
-    return _at
+    return partial(_combined, scheds, list(accumulate(pcts)), max(i for i,o in enumerate(pcts) if o))
+
+def _combined(scheds, ends, last, pct):
+    i = min(bisect_right(ends, pct), last)
+    start = ends[i-1] if i else 0.
+    return scheds[i](min(max((pct-start)/(ends[i]-start), 0.), 1.))
 
 # %% ../nbs/40_schedule.ipynb #5460ab1f
 def combined_cos(

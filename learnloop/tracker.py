@@ -20,7 +20,7 @@ from .callback import Callback
 from .data import _next
 from .flow import CancelBatchException, CancelFitException, CancelStepException, CancelTrainException, CancelValidException, did_you_mean
 from .learner import _check_whole, _say, format_value
-from .metrics import _less_is_better
+from .metrics import less_is_better
 from .optimizer import get_hypers, opts, zero_grad
 from .schedule import check_owners
 
@@ -71,7 +71,7 @@ class TrackerCallback(_Kept):
         if comp is None and callable(monitor): raise ValueError(f'{self.label}: monitor is a function; say what is better by comp=operator.lt, or operator.gt')
         if not callable(monitor) and not isinstance(monitor, str): raise TypeError(f'{self.label}: monitor is {monitor!r}: a name, or a function of the recorder')
         if not min_delta>=0: raise ValueError(f'{self.label}: min_delta is {min_delta!r}: it must be 0 or more, whichever way is better')
-        if comp is None: comp = operator.lt if _less_is_better(monitor) else operator.gt
+        if comp is None: comp = operator.lt if less_is_better(monitor) else operator.gt
         self.monitor,self.comp,self.min_delta,self.reset_on_fit,self._num = monitor,comp,min_delta,reset_on_fit,_number_type(comp)
         self.reset()
 

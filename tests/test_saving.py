@@ -672,3 +672,22 @@ def test_a_failed_export_leaves_the_old_file(tmp_path, monkeypatch):
     monkeypatch.setattr(os, 'fsync', fail)
     with pytest.raises(OSError): mk(tmp_path, seed=1).export()
     assert file.read_bytes()==old and names(tmp_path)==[file.name]
+
+@pytest.mark.parametrize('weights_only', [True, False])
+def test_point_24_weights_only_is_taken_and_code_never_run(weights_only, tmp_path):
+    learn = mk(tmp_path)
+    learn.fit(1)
+    learn.save('a')
+    other = mk(tmp_path, seed=1).load('a', weights_only=weights_only)
+    assert all(same([a], [b]) for a,b in zip(learn.model.state_dict().values(), other.model.state_dict().values(), strict=True))
+    load_model(tmp_path/'models/a.pth', net(), weights_only=weights_only)
+    torch.save(dict(model=learn.model), tmp_path/'models/b.pth')
+    with pytest.raises(ValueError, match='refused'): other.load('b', weights_only=weights_only)
+
+def test_point_17_an_export_knows_the_names_of_targets(tmp_path):
+    class Named(nn.Linear):
+        def forward(self, x): return super().forward(x)
+    b = [dict(x=torch.randn(3, 2), y=torch.zeros(3, 1))]
+    learn = Learner(DataLoaders(b, targ='y'), Named(2, 1), F.mse_loss, path=tmp_path)
+    other = load_learner(learn.export(), Named(2, 1), F.mse_loss)
+    assert torch.equal(other.get_preds(dl=b)[0], learn.get_preds(dl=b)[0])

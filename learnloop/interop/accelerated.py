@@ -16,7 +16,7 @@ from types import MethodType
 from fastcore.basics import noop, patch
 from torch import distributed as dist, nn
 from ..callback import Callback
-from ..data import _map, batch_len, find_bs
+from ..data import _map, batch_len, find_bs, join_batch
 from ..flow import CancelEvaluateException, CancelFitException, did_you_mean, event as _events
 from .core import Adapter, Facade, Hook
 from ..learner import GatherPredsCallback, _replaced
@@ -422,7 +422,7 @@ def _run_eval_epoch(self:Trainer, valid_dl, is_training=True, is_intermediate=Fa
 def _step_end(self:Trainer):
     learn,o = self.learn,self._output
     if o is None or o['batch_output']['model_outputs'] is not learn.pred:
-        batch = learn.xb[0] if learn._named else (*learn.xb, *learn.yb)
+        batch = join_batch(learn.xb, learn.yb, learn.batch, getattr(learn.dls, 'targ', None))
         o = dict(batch=batch, batch_output=dict(loss=None if learn.loss_grad is None else learn.loss, model_outputs=learn.pred, batch_size=learn.bs))
         if learn.training: o['step'] = learn.iter
         self._output = o

@@ -17,7 +17,7 @@ from operator import attrgetter
 from pathlib import Path
 from types import SimpleNamespace
 from torch import distributed
-from ..data import batch_len, to_device
+from ..data import batch_len, join_batch, split_batch, to_device
 from ..flow import CancelFitException, did_you_mean
 from ..learner import StepLimit, _check_whole
 from ..optimizer import opts
@@ -327,7 +327,8 @@ def _batch(o):
     if at.batch is None:
         if learn._named: learn.xb = (copy(learn.xb[0]),)
         b,parts = learn.batch,(*learn.xb, *learn.yb)
-        at.batch = list(parts) if isinstance(b, list) else parts if isinstance(b, tuple) else parts[0]
+        if learn._named: at.batch = join_batch(learn.xb, learn.yb, b, getattr(learn.dls, 'targ', None))
+        else: at.batch = list(parts) if isinstance(b, list) else parts if isinstance(b, tuple) else parts[0]
     return o.trainer,at.batch,indices and indices()
 
 def _outputs(o):
@@ -438,6 +439,7 @@ class _Trains(_Base):
         if self.learn.training: at.batching,at.batch,at.outputs = True,None,None
     def then_before_batch(self):
         learn,b = self.learn,self.trainer._at.batch
+        if isinstance(b, Mapping) and learn.yb: learn.xb,learn.yb = split_batch(b, targ=getattr(learn.dls, 'targ', None))
         if not isinstance(b, list) or not learn.training: return
         n = len(learn.xb)
         if any(o is not p for o,p in zip(b, (*learn.xb, *learn.yb), strict=True)): learn.xb,learn.yb = tuple(b[:n]),tuple(b[n:])

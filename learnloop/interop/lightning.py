@@ -17,7 +17,7 @@ from numbers import Real
 from operator import is_
 import torch
 from fastcore.basics import camel2snake, listify, patch
-from ..data import batch_len
+from ..data import batch_len, join_batch
 from ..flow import CancelEpochException, CancelFitException, CancelTrainException, did_you_mean
 from .core import Adapter, Facade, Hook
 from ..learner import GatherPredsCallback
@@ -327,7 +327,7 @@ def _opt(o): return (*_two(o), opts(o.learn.opt)[0])
 def _batch(o):
     "The batch as the loader gave it, where the model is"
     learn,b = o.learn,o.learn.batch
-    if learn._named: return learn.xb[0]
+    if learn._named: return join_batch(learn.xb, learn.yb, b, getattr(learn.dls, 'targ', None))
     new = (*learn.xb, *learn.yb)
     if not isinstance(b, (tuple,list)): return new[0] if len(new)==1 else new
     if len(new)!=len(b): return new
