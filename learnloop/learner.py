@@ -257,9 +257,10 @@ def _where(self:Learner):
     at = f'; epoch {self.epoch}' if self.phases['fit'] in self.open else '; in evaluation'*(self.phases['evaluate'] in self.open)
     of = 'training' if self.training else 'validation'
     if self.open[-1] is self.phases['fetch']: return f'{at}, got {self.n_done} of {"?" if self.n_iter is None else self.n_iter} batches of {of}'
-    if self.phases['batch'] not in self.open: return at
-    parts = dict(xb=self.xb, yb=self.yb) | ({} if self.pred is None else dict(pred=self.pred))
-    return f'{at}, batch {self.iter} of {of}' + ''.join(f', {k} {_safely(describe, v) or type(v).__name__}' for k,v in parts.items())
+    if not self.mid_batch: return at
+    i,parts = self.iter,dict(xb=self.xb, yb=self.yb) | ({} if self.pred is None else dict(pred=self.pred))
+    if not self.inside('batch'): i,parts = self.n_done,{} if self.batch is None else dict(batch=self.batch)  # it isn't split yet, or over
+    return f'{at}, batch {i} of {of}' + ''.join(f', {k} {_safely(describe, v) or type(v).__name__}' for k,v in parts.items())
 
 @patch
 def __repr__(self:Learner): return f'{type(self).__name__}({type(self.model).__name__}, cbs={[o.name for o in self.cbs]})'
@@ -271,7 +272,7 @@ def _is_oom(e):
 
 @patch
 def _tip(self:Learner, e):
-    s,is_batch = str(e),self.phases['batch'] in self.open
+    s,is_batch = str(e),self.mid_batch
     if 'DataLoader worker' in s and 'exited unexpectedly' in s: return 'the system killed a worker, mostly for want of memory: fewer workers, smaller batches, or more shared memory help'
     if is_batch and _is_oom(e): return 'a smaller batch takes less memory: learn.find_batch_size(mk_dl) finds the largest that fits, GradientAccumulation makes up for the rest'
     if is_batch and 'more than 1 value per channel' in s: return 'batch norm needs more than one item to train on: drop_last=True, or a batch_size that leaves no batch of one'
@@ -507,6 +508,7 @@ def _end(self:Learner):
     self._drop_batch()
     if self.phases['fit'] in self.open: return
     for cb in self.cbs: cb.run = True
+    self._changed()  # methods that are patched on between two fits are found
 
 # %% ../nbs/04_learner.ipynb #4dd779a2
 def _check_whole(what, v, low=1):
