@@ -814,7 +814,7 @@ class _Only(Callback):
     def __init__(self, res): self.res = res
     def before_batch(self):
         learn,res = self.learn,self.res
-        heard = {e:[o.name for o in learn.ordered_cbs(e) if o is not self and o.listens(True, True)] for e in learn.events if learn.per_batch(e)}
+        heard = {e:[o.name for o in learn.ordered_cbs(e) if o is not self and o.listens(True, True)] for e in learn.events if e in learn._inner}
         res.xb,res.yb,res.heard = learn.xb,learn.yb,{e:names for e,names in heard.items() if names}
     def after_loss(self): self.res.pred,self.res.loss = _map(self.learn.pred, 'detach', Tensor.detach),self.learn.loss
     def after_backward(self): self.res.grads = {n:p.grad.clone() for n,p in self.learn.model.named_parameters() if p.grad is not None}

@@ -43,7 +43,7 @@ class Phase:
         does:str='',      # Its body in a line of code, for `show_training_loop`; '' if the body is other phases
         cancel=True,      # Its exception: a `CancelException` class, a name for a new one, True for the usual name, None for none
         like:str|None=None, # Phase whose events stand in for callbacks that know only those, as `fit` does for `evaluate`
-        per_batch:bool|None=None # Does it recur with each batch, so that `run_train` and `run_valid` count in it? None to go by `inside`
+        per_batch:bool|None=None # Does it recur with each batch? Also mutes it by `run_train`, `run_valid`; None to go by `inside`
     ):
         if not re.fullmatch('[a-z][a-z0-9_]*', name): raise ValueError(f"phase name {name!r}: must be snake case, like 'gan_step'")
         self.name,self.inside,self.does,self.like,self.per_batch = name,inside.split(),does,like,per_batch
@@ -117,6 +117,12 @@ def called_here(
 )->str: # `'; it is …'`, or `''` if no other system has the name
     "Tell what a `name` of another system is called here, for the end of an error message"
     return next(filter(None, (f(kind, name, of) for f in elsewhere)), '')
+
+# %% ../nbs/00_flow.ipynb #5abbb49d
+def _safely(f, *args):
+    "The text of `f(*args)` to be said of an error; none if it fails, as that would take the error's place"
+    try: return f(*args) or ''
+    except Exception: return ''
 
 # %% ../nbs/00_flow.ipynb #8219b7d5
 class NoAttribute(AttributeError):
@@ -200,7 +206,7 @@ class Flow:
 
     def __init__(self):
         self.cbs,self.open,self.outcome,self.exception,self.created = [],[],{},None,False
-        self.phases,self.events,self._inner,self._inside,self._version = {},[],set(),{},0
+        self.phases,self.events,self._inner,self._recurring,self._inside,self._version = {},[],set(),set(),{},0
         self._cleanups = []  # (depth, event, method) for each `before_x` begun: a stack that phases unwind down to their depth
         self._valid_handlers,self._train_handlers = (_Handlers(self, o) for o in (False,True))
         self.training = False
@@ -234,14 +240,14 @@ class Flow:
 def per_batch(self:Flow,
     name:str # Of a declared phase or event
 )->bool:
-    "Whether it recurs with each batch, so that `run_train` and `run_valid` count in it"
+    "Whether it recurs with each batch"
     if name not in self.phases and name not in self.events: raise ValueError(f'unknown phase {name!r}{did_you_mean(name, self.phases)}')
-    return (self.phases[name].before if name in self.phases else name) in self._inner
+    return name in self._recurring
 
 @patch(as_prop=True)
 def mid_batch(self:Flow):
     "Is a phase open that recurs with each batch?"
-    return any(p.before in self._inner for p in self.open)
+    return any(p.name in self._recurring for p in self.open)
 
 @patch
 def _advice(self:Flow, k): return called_here('attribute', k) or did_you_mean(k, dir(self))
@@ -269,7 +275,8 @@ def declare(self:Flow,
     for o in rows:
         self.events += o.events
         if isinstance(o, Phase): self.phases[o.name] = o
-        if self._recurs(o): self._inner.update(o.events)
+        if self._recurs(o): self._recurring.update({o.name, *o.events})
+        if getattr(o, 'per_batch', None) or any(self.phases[p].before in self._inner for p in o.inside if p in self.phases): self._inner.update(o.events)
     for p in self.phases.values(): self._inside[p.name] = self._within(p.name)
     self._changed()
     return self
@@ -278,7 +285,7 @@ def declare(self:Flow,
 def _recurs(self:Flow, o):
     "Does the row `o` recur with each batch? It says so itself, or lies in one that does, or, a phase, beside those that do"
     own,outer = getattr(o, 'per_batch', None),[p for p in o.inside if p in self.phases]
-    if own is not None or any(map(self.per_batch, outer)): return own is not False
+    if own is not None or any(p in self._recurring for p in outer): return own is not False
     return isinstance(o, Phase) and bool(outer) and all(any(p.per_batch and q in p.inside for p in self.phases.values()) for q in outer)
 
 @patch
@@ -345,11 +352,6 @@ def _stand_in(flow, f, who, /, **kwargs):
     if flow.phases['fit'] not in flow.open: f(**kwargs)
 
 # %% ../nbs/00_flow.ipynb #b9fc4f70
-def _safely(f, *args):
-    "The text of `f(*args)` for a note on an error; none if it fails, as that would take the error's place"
-    try: return f(*args) or ''
-    except Exception: return ''
-
 def _note(e, text):
     "Add the note `text` to the error `e`, once, if it takes notes"
     with suppress(Exception):

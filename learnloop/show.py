@@ -21,7 +21,7 @@ def _name_of(o): return getattr(o, 'name', type(o).__name__)
 
 def _marks(flow, cb, e):
     "When `cb` runs in the event `e`, in words; none if always"
-    on,off = (cb.listens(flow.per_batch(e), o) for o in (True,False))
+    on,off = (cb.listens(e in flow._inner, o) for o in (True,False))
     mode = [] if on and off else ['train'] if on else ['valid'] if off else ['muted']
     f = getattr(cb, 'call_filters', lambda e: [])
     stood_in = [e.replace(p.name, p.like) for p in flow.phases.values() if p.like and e in p.events]
