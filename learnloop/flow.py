@@ -138,15 +138,17 @@ class NoAttribute(AttributeError):
 
 # %% ../nbs/00_flow.ipynb #18af128b
 def checked_args(
-    f # A function without `**kwargs`
-): # The same, with other errors
-    "Have `f` tell what an argument is called here that it doesn't take: a decorator"
-    code = f.__code__
-    known = code.co_varnames[:code.co_argcount+code.co_kwonlyargcount]
+    f=None, # A function
+    to=()   # Functions that its `**kwargs` go to
+): # The same, with errors that help
+    "Have `f` tell what an argument is called here that it doesn't take: a decorator, with or without arguments"
+    if f is None: return partial(checked_args, to=to)
+    kinds = {p.name:p.kind for o in (f, *to) for p in inspect.signature(o).parameters.values()}
+    is_open = inspect.Parameter.VAR_KEYWORD in (p.kind for p in inspect.signature(f).parameters.values())
     @wraps(f)
     def _f(*args, **kwargs):
         for k in kwargs:
-            if k not in known: refuse_arg(f, k, known)
+            if k not in kinds: refuse_arg(f, k, kinds, is_open)
         return f(*args, **kwargs)
     return _f
 
@@ -154,12 +156,14 @@ def checked_args(
 def refuse_arg(
     f, # A function
     k:str, # An argument that it doesn't take
-    known=() # Those that it takes
+    known=(), # Those that it takes
+    is_open:bool=False # May it take others? Then only those that have another name here are refused
 ):
     "Raise the `TypeError` of an unknown argument, with what helps"
     name = f.__qualname__ if '.' in f.__qualname__ else f.__name__
     of = name.removesuffix('.__init__').rpartition('.')[2]
-    raise TypeError(f"{name}() got an unexpected keyword argument {k!r}{called_here('argument', k, of) or did_you_mean(k, known)}")
+    here = called_here('argument', k, of)
+    if here or not is_open: raise TypeError(f"{name}() got an unexpected keyword argument {k!r}{here or did_you_mean(k, known)}")
 
 # %% ../nbs/00_flow.ipynb #b512415b
 class Events:

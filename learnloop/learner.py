@@ -23,7 +23,7 @@ from torch import nn
 from .callback import Callback, _listed, mk_cb
 from .data import (_frames, _like, _next, _parts, _set_epoch, _why_empty, Endless, batch_len, default_device, describe, detuplify, in_order, mk_dls,
     preserve_rng, to_concat, to_detach, unpack)
-from .flow import CancelException, Flow, _safely
+from .flow import CancelException, Flow, _safely, called_here, checked_args, did_you_mean
 from .optimizer import backward, freeze_to, make_opt, n_groups, norm_params, opts, set_hypers, step, trainable_params, zero_grad
 
 # %% ../nbs/04_learner.ipynb #f6dc7cad
@@ -191,6 +191,7 @@ def _say(s):
 class Learner(Loop):
     "Loaders, model, loss and optimizer, and the loop that trains them"
     defaults = []  # Callbacks that every learner gets: see `default_cb`
+    @checked_args
     def __init__(self,
         dls,               # `DataLoaders`, a tuple of loaders (train, valid, …), or any iterable of batches to train on
         model:nn.Module,   # Called as `model(*xb)`, or `model(**batch)` for a batch that is a dict
@@ -265,6 +266,11 @@ def _where(self:Learner):
 @patch
 def __repr__(self:Learner): return f'{type(self).__name__}({type(self.model).__name__}, cbs={[o.name for o in self.cbs]})'
 
+@patch
+def _advice(self:Learner, k):
+    if here := called_here('attribute', k): return here
+    return f'; the model has it: learn.model.{k}' if hasattr(self.__dict__.get('model'), k) else did_you_mean(k, dir(self))
+
 # %% ../nbs/04_learner.ipynb #e5fc0b3c
 def _is_oom(e):
     s = str(e).lower() if isinstance(e, RuntimeError) else ''
@@ -273,6 +279,7 @@ def _is_oom(e):
 @patch
 def _tip(self:Learner, e):
     s,is_batch = str(e),self.mid_batch
+    if isinstance(getattr(e, 'obj', None), torch.optim.Optimizer) and (here := called_here('attribute', e.name)): return f"learn.opt is torch's own: {e.name}{here}"
     if 'DataLoader worker' in s and 'exited unexpectedly' in s: return 'the system killed a worker, mostly for want of memory: fewer workers, smaller batches, or more shared memory help'
     if is_batch and _is_oom(e): return 'a smaller batch takes less memory: learn.find_batch_size(mk_dl) finds the largest that fits, GradientAccumulation makes up for the rest'
     if is_batch and 'more than 1 value per channel' in s: return 'batch norm needs more than one item to train on: drop_last=True, or a batch_size that leaves no batch of one'
@@ -455,6 +462,7 @@ def _count(self:StepLimit):
 
 # %% ../nbs/04_learner.ipynb #7a6c78d5
 @patch
+@checked_args
 def fit(self:Learner,
     n_epoch:int|None=None, # Epochs to train for; None if `max_steps` says when to stop
     lr=None,      # Learning rate, in any form that `set_hypers` takes; None for the learner's
@@ -567,6 +575,7 @@ def _evaluate(self:Learner, dl, cbs=None, inner=False):
 
 # %% ../nbs/04_learner.ipynb #8d8dd5ef
 @patch
+@checked_args
 def validate(self:Learner,
     ds_idx=1,  # Which of `dls`, by index or name
     dl=None,   # Any other loader
@@ -606,6 +615,7 @@ def loss_not_reduced(self:Learner):
 class GatherPredsCallback(Callback):
     "Gather predictions, targets, inputs and losses of a validation"
     run_train = False
+    @checked_args
     def __init__(self,
         with_input:bool=False, # Inputs, too?
         with_loss:bool=False,  # The loss of each item, too? Needs an unreduced loss: see `loss_not_reduced`
@@ -657,6 +667,7 @@ def after_validate(self:GatherPredsCallback):
 
 # %% ../nbs/04_learner.ipynb #ff3233d3
 @patch
+@checked_args(to=[GatherPredsCallback.__init__])
 def get_preds(self:Learner,
     ds_idx=1,  # Which of `dls`, by index or name
     dl=None,   # Any other loader
@@ -687,6 +698,7 @@ def get_preds(self:Learner,
 
 # %% ../nbs/04_learner.ipynb #13cdc10b
 @patch
+@checked_args
 def predict(self:Learner,
     item,     # An input, or a tuple of inputs if the model takes several
     act=None  # Applied to the prediction; None for the loss function's `activation`
