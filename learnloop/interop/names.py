@@ -203,7 +203,7 @@ pct_lr final_div | div_final | | fit_one_cycle"""
 # %% ../../nbs/58_names.ipynb #cf894edc
 _text['TrainingEngine', 'class'] = """
 TrainingEngine | Learner | its callbacks run as they are
-EarlyStopping | EarlyStoppingCallback | `monitor='val_loss'` is 'valid_loss'; `mode` is `comp`, and torch.less by default for losses
+EarlyStopping | EarlyStoppingCallback | with monitor='valid_loss'; which way is better goes by the name, or by comp, in place of mode
 MetricsLogger | Recorder | which is there by default, and prints the table; Logger hands the same to another platform
 TensorBoardLogger | TensorBoardCallback
 LRSchedulerCallback | TorchScheduler | or fit_one_cycle and its like; learning rates are recorded as learn.recorder.lrs
@@ -339,7 +339,8 @@ max_epochs | fit(n_epoch) | | Learner
 min_epochs min_steps | | callbacks that stop have a patience | fit Learner
 max_time | TimeLimit | as a callback | fit Learner
 train_dataloaders train_dataloader val_dataloaders datamodule | dls of Learner | as DataLoaders(train, valid) | fit Learner
-dataloaders | dl | | validate get_preds predict
+dataloaders | dl | | validate get_preds
+dataloaders | get_preds(dl=…) | | predict
 ckpt_path | resume | | fit
 callbacks callback | cbs | | fit Learner validate get_preds
 limit_train_batches limit_val_batches | LimitBatches | as a callback | fit Learner
@@ -442,14 +443,16 @@ Model | torch.nn.Module"""
 _text['Keras', 'argument'] = """
 epochs nb_epoch num_epochs n_epochs epoch | n_epoch | | fit
 epochs | fit(n_epoch) | | Learner
-callbacks callback | cbs | | fit Learner validate get_preds predict
+callbacks callback | cbs | | fit Learner validate get_preds
+callbacks | get_preds(cbs=…) | | predict
 x y validation_data validation_split batch_size validation_batch_size | an argument of Learner | as dls: DataLoaders(train, valid) | fit
-x y batch_size | dl | any loader | validate get_preds predict
+x y batch_size | dl | any loader | validate get_preds
+batch_size | get_preds(dl=…) | any loader | predict
 validation_steps | LimitBatches(valid=…) | as a callback | fit
 validation_freq | ValidateEvery | as a callback | fit
 initial_epoch | start_epoch | | fit
 shuffle | | the loader shuffles | fit
-class_weight sample_weight | loss_func | as in nn.CrossEntropyLoss(weight=…) | fit
+class_weight sample_weight | loss_func of Learner | as in nn.CrossEntropyLoss(weight=…) | fit
 verbose | learn.no_bar() | and learn.no_logging() | fit validate get_preds predict
 return_dict | learn.recorder.metric_names | names the values | validate
 steps | LimitBatches(valid=…) | as a callback | validate get_preds
