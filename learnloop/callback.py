@@ -120,11 +120,13 @@ class Callback(_Reader):
     def __repr__(self): return self.label
 
 # %% ../nbs/01_callback.ipynb #6ab215fb
-def _with_events(sig):
-    "The signature `sig`, whose last parameter takes any, with an argument for each event before that"
-    *first,rest = sig.parameters.values()
-    return sig.replace(parameters=[*first, *(inspect.Parameter(o, inspect.Parameter.KEYWORD_ONLY, default=None) for o in event), rest])
-Callback.__init__.__signature__ = _with_events(inspect.signature(Callback.__init__))
+class _Signature:
+    "That of `Callback`, with an argument for each event; subclasses with an `__init__` of their own have theirs"
+    def __get__(self, o, cls):
+        if o is not None or cls.__init__ is not Callback.__init__: raise AttributeError('__signature__')
+        _,*first,rest = inspect.signature(Callback.__init__).parameters.values()
+        return inspect.Signature([*first, *(inspect.Parameter(k, inspect.Parameter.KEYWORD_ONLY, default=None) for k in event), rest])
+Callback.__signature__ = _Signature()
 
 # %% ../nbs/01_callback.ipynb #1eed92fc
 @patch
@@ -156,10 +158,8 @@ def handlers(self:Callback,
     event:str # Name of an event
 )->list: # Bound methods, in the order in which they run
     "Find what hears `event`: a `__call__` of its own, as in fastai, or what is named like it or decorated by `on`"
-    if type(self).__call__ is not Callback.__call__: return [MethodType(partial(_tell, event), self)]
+    if type(self).__call__ is not Callback.__call__: return [MethodType(lambda self, /, **kwargs: self(event, **kwargs), self)]
     return [f for f,_ in self._heard(event)]
-
-def _tell(event, self, /, **kwargs): return self(event, **kwargs)
 
 @patch
 def _functions(self:Callback):
@@ -223,7 +223,7 @@ def _listed(o):
     "`o` as a list; one callback isn't asked for attributes, as those of some systems raise errors of their own"
     return list(listify(o)) if o is None or isinstance(o, Iterable) else [o]
 
-# %% ../nbs/01_callback.ipynb #4bf97ae8
+# %% ../nbs/01_callback.ipynb #eb7618df
 def _check_events(flow, cb):
     "Refuse names of events that `flow` doesn't declare"
     fs,cls = cb._functions(),type(cb)
@@ -239,6 +239,7 @@ def _check_events(flow, cb):
         try: inspect.signature(cls.__call__).bind(cb, 'before_fit')
         except TypeError as e: raise TypeError(f'{cb.label} has a __call__ of its own, which is called with the name of each event, and {e}') from e
 
+# %% ../nbs/01_callback.ipynb #4bf97ae8
 @patch
 def add_cb(self:Flow,
     cb # What `mk_cb` takes

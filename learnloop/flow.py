@@ -9,7 +9,7 @@ __all__ = ['PHASES', 'CancelFitException', 'CancelSanityException', 'CancelEpoch
            'CancelEvaluateException', 'CancelValidException', 'CancelBatchException', 'CancelBackwardException',
            'CancelStepException', 'CancelZeroGradException', 'CancelSaveException', 'elsewhere', 'event',
            'CancelException', 'UncaughtCancelError', 'Phase', 'Event', 'did_you_mean', 'called_here', 'NoAttribute',
-           'checked_args', 'refuse_arg', 'Events', 'near_miss', 'Flow', 'in_phase']
+           'refuse_arg', 'checked_args', 'Events', 'near_miss', 'Flow', 'in_phase']
 
 # %% ../nbs/00_flow.ipynb #6b358ab8
 import difflib, inspect, re
@@ -136,6 +136,19 @@ class NoAttribute(AttributeError):
     def __str__(self): return self.args[0] + (_safely(self.advice) if self.advice else '')
     def __reduce__(self): return type(self),(str(self),)
 
+# %% ../nbs/00_flow.ipynb #5744a0f0
+def refuse_arg(
+    f, # A function
+    k:str, # An argument that it doesn't take
+    known=(), # Those that it takes
+    is_open:bool=False # May it take others? Then only those that have another name here are refused
+):
+    "Raise the `TypeError` of an unknown argument, with what helps"
+    name = f.__qualname__ if '.' in f.__qualname__ else f.__name__
+    of = name.removesuffix('.__init__').rpartition('.')[2]
+    here = called_here('argument', k, of)
+    if here or not is_open: raise TypeError(f"{name}() got an unexpected keyword argument {k!r}{here or did_you_mean(k, known)}")
+
 # %% ../nbs/00_flow.ipynb #18af128b
 def checked_args(
     f=None, # A function
@@ -151,19 +164,6 @@ def checked_args(
             if k not in kinds: refuse_arg(f, k, kinds, is_open)
         return f(*args, **kwargs)
     return _f
-
-# %% ../nbs/00_flow.ipynb #5744a0f0
-def refuse_arg(
-    f, # A function
-    k:str, # An argument that it doesn't take
-    known=(), # Those that it takes
-    is_open:bool=False # May it take others? Then only those that have another name here are refused
-):
-    "Raise the `TypeError` of an unknown argument, with what helps"
-    name = f.__qualname__ if '.' in f.__qualname__ else f.__name__
-    of = name.removesuffix('.__init__').rpartition('.')[2]
-    here = called_here('argument', k, of)
-    if here or not is_open: raise TypeError(f"{name}() got an unexpected keyword argument {k!r}{here or did_you_mean(k, known)}")
 
 # %% ../nbs/00_flow.ipynb #b512415b
 class Events:
@@ -239,35 +239,6 @@ class Flow:
         self._version += 1
         for o in (self._train_handlers, self._valid_handlers): o.clear()
 
-# %% ../nbs/00_flow.ipynb #fca3a1f1
-@patch
-def per_batch(self:Flow,
-    name:str # Of a declared phase or event
-)->bool:
-    "Whether it recurs with each batch"
-    if name not in self.phases and name not in self.events: raise ValueError(f'unknown phase {name!r}{did_you_mean(name, self.phases)}')
-    return name in self._recurring
-
-@patch(as_prop=True)
-def mid_batch(self:Flow):
-    "Is a phase open that recurs with each batch?"
-    return any(p.name in self._recurring for p in self.open)
-
-@patch
-def _advice(self:Flow, k): return called_here('attribute', k) or did_you_mean(k, dir(self))
-
-# %% ../nbs/00_flow.ipynb #604e9524
-def _check_methods(cls):
-    "Refuse methods of a subclass that seem to be events, and none would hear, or name a phase that seems misspelt"
-    events,phases = {e for o in cls.rows for e in o.events},[o.name for o in cls.rows if isinstance(o, Phase)]
-    for k,v in vars(cls).items():
-        if not callable(v) or k in events: continue
-        if miss := near_miss(k): raise ValueError(f'unknown event {k!r} in {cls.__name__}; did you mean {miss!r}?')
-        if re.match('(on|begin)_', k) and (here := called_here('event', k)): raise ValueError(f'{cls.__name__}.{k} would never be called{here}')
-        name = getattr(v, '__dict__', {}).get('phase')
-        if isinstance(name, str) and name not in phases and (near := difflib.get_close_matches(name, phases, 1, .85)):
-            if re.sub(r'\d', '', name)!=re.sub(r'\d', '', near[0]): raise ValueError(f'@in_phase({name!r}) in {cls.__name__}: did you mean {near[0]!r}?')
-
 # %% ../nbs/00_flow.ipynb #8a6d9e25
 @patch
 def declare(self:Flow,
@@ -286,13 +257,6 @@ def declare(self:Flow,
     return self
 
 @patch
-def _recurs(self:Flow, o):
-    "Does the row `o` recur with each batch? It says so itself, or lies in one that does, or, a phase, beside those that do"
-    own,outer = getattr(o, 'per_batch', None),[p for p in o.inside if p in self.phases]
-    if own is not None or any(p in self._recurring for p in outer): return own is not False
-    return isinstance(o, Phase) and bool(outer) and all(any(p.per_batch and q in p.inside for p in self.phases.values()) for q in outer)
-
-@patch
 def _check_rows(self:Flow, rows):
     known = {*self.phases, *(o.name for o in rows if isinstance(o, Phase))}
     for i,o in enumerate(rows):
@@ -308,6 +272,44 @@ def _within(self:Flow, name):
     res = [name]
     for o in res: res += [p.name for p in self.phases.values() if o in p.inside and p.name not in res]
     return res[1:]
+
+# %% ../nbs/00_flow.ipynb #fca3a1f1
+@patch
+def per_batch(self:Flow,
+    name:str # Of a declared phase or event
+)->bool:
+    "Whether it recurs with each batch"
+    if name not in self.phases and name not in self.events: raise ValueError(f'unknown phase {name!r}{did_you_mean(name, self.phases)}')
+    return name in self._recurring
+
+@patch
+def _recurs(self:Flow, o):
+    "Does the row `o` recur with each batch? It says so itself, or lies in one that does, or, a phase, beside those that do"
+    own,outer = getattr(o, 'per_batch', None),[p for p in o.inside if p in self.phases]
+    if own is not None or any(p in self._recurring for p in outer): return own is not False
+    return isinstance(o, Phase) and bool(outer) and all(any(p.per_batch and q in p.inside for p in self.phases.values()) for q in outer)
+
+# %% ../nbs/00_flow.ipynb #135bd8f6
+@patch(as_prop=True)
+def mid_batch(self:Flow):
+    "Is a phase open that recurs with each batch?"
+    return any(p.name in self._recurring for p in self.open)
+
+# %% ../nbs/00_flow.ipynb #4f0b0211
+@patch
+def _advice(self:Flow, k): return called_here('attribute', k) or did_you_mean(k, dir(self))
+
+# %% ../nbs/00_flow.ipynb #604e9524
+def _check_methods(cls):
+    "Refuse methods of a subclass that seem to be events, and none would hear, or name a phase that seems misspelt"
+    events,phases = {e for o in cls.rows for e in o.events},[o.name for o in cls.rows if isinstance(o, Phase)]
+    for k,v in vars(cls).items():
+        if not callable(v) or k in events: continue
+        if miss := near_miss(k): raise ValueError(f'unknown event {k!r} in {cls.__name__}; did you mean {miss!r}?')
+        if re.match('(on|begin)_', k) and (here := called_here('event', k)): raise ValueError(f'{cls.__name__}.{k} would never be called{here}')
+        name = getattr(v, '__dict__', {}).get('phase')
+        if isinstance(name, str) and name not in phases and (near := difflib.get_close_matches(name, phases, 1, .85)):
+            if re.sub(r'\d', '', name)!=re.sub(r'\d', '', near[0]): raise ValueError(f'@in_phase({name!r}) in {cls.__name__}: did you mean {near[0]!r}?')
 
 # %% ../nbs/00_flow.ipynb #767f631e
 def _enter(flow, phase, f, who, /, **kwargs):
@@ -440,32 +442,6 @@ def with_events(self:Flow,
         err = None  # an exception kept in a frame that it refers to would keep that frame, and its batch, alive
     return res
 
-# %% ../nbs/00_flow.ipynb #033b2945
-class in_phase:
-    "Run a method of a learner as the body of `phase`, its events around it: a decorator"
-    def __init__(self,
-        phase:str # Name of a phase that the learner declares
-    ):
-        if not isinstance(phase, str): raise TypeError(f"@in_phase({phase!r}): the first argument is the name of a phase, like @in_phase('batch')")
-        self.phase = phase
-    def __call__(self, f):
-        if isinstance(f, (classmethod,staticmethod)) or not callable(f): raise TypeError(f'@in_phase({self.phase!r}) is for methods of a learner, and {f!r} is none')
-        if inspect.iscoroutinefunction(f) or inspect.isgeneratorfunction(f) or inspect.isasyncgenfunction(f):
-            raise TypeError(f'@in_phase({self.phase!r}): {f.__name__} would run when the phase is over, as its body is a generator or a coroutine')
-        phase = self.phase
-        @wraps(f)
-        def _f(self, /, *args, **kwargs): return self.with_events(phase, partial(f, self, *args, **kwargs))
-        _f.phase = phase
-        return _f
-    def __enter__(self): raise TypeError(_right_form(self.phase))
-    def __exit__(self, *args): "Never reached"
-
-# %% ../nbs/00_flow.ipynb #caebfa87
-def _right_form(phase):
-    phase = phase if isinstance(phase, str) else 'batch'
-    return (f"with_events takes a phase and its body, a function: learn.with_events({phase!r}, f, *args); as a decorator of a method there is @in_phase({phase!r}). "
-        f"There is no `with learn.with_events({phase!r}):`, as Python has no way to skip a `with` block when before_{phase} cancels")
-
 # %% ../nbs/00_flow.ipynb #0b5154f1
 @patch
 def _unwind(self:Flow, depth, err=None, who=None):
@@ -531,3 +507,28 @@ def _uncaught(self:Flow, e):
     res = UncaughtCancelError(f'{type(e).__name__} was raised{by}, and no open phase takes it (open: {names}); there, {can} can be raised')
     res.__cause__ = e
     return res
+
+# %% ../nbs/00_flow.ipynb #033b2945
+class in_phase:
+    "Run a method of a learner as the body of `phase`, its events around it: a decorator"
+    def __init__(self,
+        phase:str # Name of a phase that the learner declares
+    ):
+        if not isinstance(phase, str): raise TypeError(f"@in_phase({phase!r}): the first argument is the name of a phase, like @in_phase('batch')")
+        self.phase = phase
+    def __call__(self, f):
+        if isinstance(f, (classmethod,staticmethod)) or not callable(f): raise TypeError(f'@in_phase({self.phase!r}) is for methods of a learner, and {f!r} is none')
+        if inspect.iscoroutinefunction(f) or inspect.isgeneratorfunction(f) or inspect.isasyncgenfunction(f):
+            raise TypeError(f'@in_phase({self.phase!r}): {f.__name__} would run when the phase is over, as its body is a generator or a coroutine')
+        phase = self.phase
+        @wraps(f)
+        def _f(self, /, *args, **kwargs): return self.with_events(phase, partial(f, self, *args, **kwargs))
+        _f.phase = phase
+        return _f
+    def __enter__(self): raise TypeError(_right_form(self.phase))
+    def __exit__(self, *args): "Never reached"
+
+def _right_form(phase):
+    phase = phase if isinstance(phase, str) else 'batch'
+    return (f"with_events takes a phase and its body, a function: learn.with_events({phase!r}, f, *args); as a decorator of a method there is @in_phase({phase!r}). "
+        f"There is no `with learn.with_events({phase!r}):`, as Python has no way to skip a `with` block when before_{phase} cancels")

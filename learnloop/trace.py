@@ -797,10 +797,10 @@ def _packed(self:Trace):
     at[id(None)],by_at = -1,{id(o):i for i,o in enumerate(bys)}
     index = {id(o):i for i,o in enumerate(totals)}
     return dict(format=1, t0=self._t0, unix=self._unix, inside=self._inside, whose=self._whose, names=sorted(self._names), last=self._end(),
-        recurring=sorted(self._recurring), phases=self._phases, muted=[(*k, sorted(v)) for k,v in self._muted.items()], cancels=[*self._cancels], errors=[*self._errors],
+        phases=self._phases, muted=[(*k, sorted(v)) for k,v in self._muted.items()], cancels=[*self._cancels], errors=[*self._errors],
         totals=[[*(getattr(o, k) for k in _totalled), o.outcomes] for o in totals],
         spans=[[at.get(id(o.parent), -1), by_at.get(id(o.by), -1), *(getattr(o, k) for k in _spanned)] for o in spans],
-        stretches=[at[id(o)] for o in self._stretches], open=at.get(id(self._at.span), -1),
+        recurring=sorted(self._recurring), stretches=[at[id(o)] for o in self._stretches], open=at.get(id(self._at.span), -1),
         rows=[[t, index[id(o)], at.get(id(s), -1), ns, out, held] for t,o,s,ns,out,held in self._rows if id(o) in index])
 
 def _unpacked(d):

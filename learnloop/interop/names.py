@@ -200,7 +200,7 @@ max_lr lr_max | lr | | fit
 max_lr | lr_max | | fit_one_cycle fit_sgdr
 pct_lr final_div | div_final | | fit_one_cycle"""
 
-# %% ../../nbs/58_names.ipynb #cf894edc
+# %% ../../nbs/58_names.ipynb #1a98910f
 _text['TrainingEngine', 'class'] = """
 TrainingEngine | Learner | its callbacks run as they are
 EarlyStopping | EarlyStoppingCallback | with monitor='valid_loss'; which way is better goes by the name, or by comp, in place of mode
@@ -209,6 +209,8 @@ TensorBoardLogger | TensorBoardCallback
 LRSchedulerCallback | TorchScheduler | or fit_one_cycle and its like; learning rates are recorded as learn.recorder.lrs
 checkpoint_manager CheckpointManager | CheckpointCallback | or fit(resume=folder), which saves and goes on; best=n keeps the best ones
 EngineConfig TrainingConfig | Learner | settings are arguments, of Learner and of fit"""
+
+# %% ../../nbs/58_names.ipynb #34d77083
 _text['TrainingEngine', 'attribute'] = """
 checkpoint_manager | fit(resume=folder) | or CheckpointCallback
 should_stop_training | CancelFitException | raise it in any event
@@ -216,12 +218,16 @@ global_step | learn.count.opt_steps
 dataloader | learn.dls.train
 config | | settings are arguments, of Learner and of fit
 scaler | MixedPrecision"""
+
+# %% ../../nbs/58_names.ipynb #c909feda
 _text['TrainingEngine', 'argument'] = """
 num_epochs | n_epoch | | fit
 train_loader val_loader | dls | as DataLoaders(train, valid) | Learner
 config | | settings are arguments, of Learner and of fit | Learner
 checkpoint_manager | fit(resume=folder) | | Learner fit
 callbacks | cbs | | Learner fit validate get_preds"""
+
+# %% ../../nbs/58_names.ipynb #2309897c
 _text['pytorch-accelerated', 'class'] = """
 TrainerCallback CallbackHandler | Callback
 StopTrainingError | CancelFitException
@@ -239,6 +245,8 @@ TrainerRunConfig | learn.count
 RunHistory InMemoryRunHistory | learn.recorder
 TrainerPlaceholderValues | TorchScheduler | whose function is called when the length of the fit is known
 ModelFreezer | learn.freeze_to | groups are those of splitter"""
+
+# %% ../../nbs/58_names.ipynb #690b58d3
 _text['pytorch-accelerated', 'argument'] = """
 num_epochs | n_epoch | | fit
 train_dataset eval_dataset per_device_batch_size collate_fn train_dataloader_kwargs eval_dataloader_kwargs | DataLoaders.from_dsets | as dls of Learner | fit Learner
@@ -249,6 +257,8 @@ create_scheduler_fn | TorchScheduler | as a callback | fit
 resume_from | resume | | fit
 run_history reset_run_history | | learn.recorder begins anew with each fit | Learner fit
 optimizer | opt_func | a class, a partial or an instance | Learner"""
+
+# %% ../../nbs/58_names.ipynb #fb9fee05
 _text['pytorch-accelerated', 'attribute'] = """
 train | learn.fit
 evaluate | learn.validate
@@ -259,9 +269,9 @@ create_train_dataloader create_eval_dataloader | DataLoaders.from_dsets
 gather | | a learner trains in one process
 save_training_state load_training_state | learn.save_checkpoint | and learn.load_checkpoint"""
 
-# %% ../../nbs/58_names.ipynb #1a98910f
+# %% ../../nbs/58_names.ipynb #00971039
 _text['fastNLP', 'class'] = """
-Event Filter | on | @on(event.after_batch, every=10)
+Filter | on | @on(event.after_batch, every=10)
 EarlyStopCallback | EarlyStoppingCallback
 EarlyStopException | CancelFitException
 LoadBestModelCallback | SaveModelCallback
@@ -277,6 +287,8 @@ FitlogCallback | Logger | four lines: override log_metrics
 Evaluator | learn.validate
 DataSet Vocabulary | | any torch data set will do
 prepare_dataloader TorchDataLoader | DataLoaders"""
+
+# %% ../../nbs/58_names.ipynb #24d25cf6
 _text['fastNLP', 'argument'] = """
 input_mapping train_input_mapping evaluate_input_mapping | before_batch_cb | or a collate_fn of the loader; dict batches go to the model by name as they are | Learner fit
 output_mapping train_output_mapping evaluate_output_mapping | Callback(after_pred=…) | which sets self.learn.pred; a model may return its own loss | Learner fit
@@ -300,6 +312,8 @@ monitor larger_better | EarlyStoppingCallback(monitor=…, comp=…) | each call
 marker | | functions are callbacks of the learner that they are given to | Learner
 resume_from | resume | | fit
 progress_bar | learn.no_bar() | does without | Learner"""
+
+# %% ../../nbs/58_names.ipynb #aac57189
 _text['fastNLP', 'attribute'] = """
 run | learn.fit
 add_callback_fn on | learn.add_cb | with a function decorated by @on
@@ -310,7 +324,7 @@ cur_epoch_idx | learn.epoch
 batch_idx_in_epoch | learn.iter
 step_evaluate epoch_evaluate | ValidateCallback"""
 
-# %% ../../nbs/58_names.ipynb #34d77083
+# %% ../../nbs/58_names.ipynb #db15d438
 _text['Lightning', 'class'] = """
 LightningModule | Learner | of a plain nn.Module, a loss function and an optimizer
 LightningDataModule | DataLoaders
@@ -333,6 +347,8 @@ WandbLogger | WandbCallback
 MLFlowLogger | MLflowCallback
 LambdaCallback | Callback | by event: Callback(after_batch=f)
 seed_everything | set_seed"""
+
+# %% ../../nbs/58_names.ipynb #7c5c8232
 _text['Lightning', 'argument'] = """
 max_epochs | n_epoch | | fit
 max_epochs | fit(n_epoch) | | Learner
@@ -363,6 +379,8 @@ min_lr | start_lr | | lr_find
 max_lr | end_lr | | lr_find
 num_training | num_it | | lr_find
 early_stop_threshold | stop_div | | lr_find"""
+
+# %% ../../nbs/58_names.ipynb #7ee3d669
 _text['Lightning', 'attribute'] = """
 test | learn.validate(dl=…)
 log log_dict | learn.recorder | which has the metrics: give the learner metrics=…; values of your own go to self.recorder.record
@@ -380,7 +398,7 @@ trainer | learn | the learner itself
 load_from_checkpoint | learn.load_checkpoint
 tune | learn.lr_find"""
 
-# %% ../../nbs/58_names.ipynb #6b36907b
+# %% ../../nbs/58_names.ipynb #b3bca497
 _text['transformers', 'class'] = """
 Trainer Seq2SeqTrainer | Learner
 TrainingArguments | Learner | settings are arguments of Learner and fit, and callbacks
@@ -389,6 +407,8 @@ TrainerState | learn.count
 DefaultFlowCallback | ValidateCallback | and CheckpointCallback: each has its cadence
 PrinterCallback NotebookProgressCallback | ProgressCallback
 JITCheckpointCallback | CheckpointCallback | SIGTERM saves"""
+
+# %% ../../nbs/58_names.ipynb #c1f56d39
 _text['transformers', 'argument'] = """
 num_train_epochs | n_epoch | | fit
 num_train_epochs | fit(n_epoch) | | Learner
@@ -409,6 +429,8 @@ output_dir | path | | Learner
 seed | set_seed | before the model is made | fit Learner
 label_smoothing_factor | LabelSmoothingCrossEntropy | as loss_func | fit Learner
 ignore_keys | | | get_preds predict validate"""
+
+# %% ../../nbs/58_names.ipynb #65b501be
 _text['transformers', 'attribute'] = """
 train | learn.fit
 evaluate | learn.validate
@@ -425,7 +447,7 @@ save_model | learn.save
 get_train_dataloader get_eval_dataloader | learn.dls.train | and learn.dls.valid
 push_to_hub | | learn.export writes safetensors, which can be uploaded"""
 
-# %% ../../nbs/58_names.ipynb #c909feda
+# %% ../../nbs/58_names.ipynb #8e916531
 _text['Keras', 'class'] = """
 ModelCheckpoint | SaveModelCallback
 EarlyStopping | EarlyStoppingCallback
@@ -440,6 +462,8 @@ SwapEMAWeights | EMA
 RemoteMonitor | Logger | override log_metrics
 Sequential | torch.nn.Sequential
 Model | torch.nn.Module"""
+
+# %% ../../nbs/58_names.ipynb #a668bb80
 _text['Keras', 'argument'] = """
 epochs nb_epoch num_epochs n_epochs epoch | n_epoch | | fit
 epochs | fit(n_epoch) | | Learner
@@ -465,6 +489,8 @@ dataloaders data_loaders train_dl train_loader | dls | | Learner
 device | DataLoaders(…, device=…) | | Learner fit
 metrics loss_func opt_func model dls splitter | an argument of Learner | | fit validate
 filepath | file | | save load export"""
+
+# %% ../../nbs/58_names.ipynb #9a9651fb
 _text['Keras', 'attribute'] = """
 compile | Learner | takes the loss, the optimizer and the metrics
 fit_generator train_on_batch test_on_batch predict_on_batch | learn.fit | and learn.one_batch
@@ -476,7 +502,7 @@ optimizer | learn.opt
 criterion loss_fn | learn.loss_func
 scheduler | TorchScheduler"""
 
-# %% ../../nbs/58_names.ipynb #2309897c
+# %% ../../nbs/58_names.ipynb #d0c182cf
 _families = {o:'fit' for o in ('fit_one_cycle', 'fit_flat_cos', 'fit_sgdr', 'fit_wsd', 'fine_tune')}
 
 def find_names(
@@ -489,7 +515,7 @@ def find_names(
     if kind=='argument': rows = next(filter(None, ([o for o in rows if k in o.of.split()] for k in (of, _families.get(of)))), [])
     return [o for o in rows if o.here] or rows
 
-# %% ../../nbs/58_names.ipynb #fb9fee05
+# %% ../../nbs/58_names.ipynb #2ca8cfdc
 def tell(
     kind:str, # 'event', 'argument', 'attribute' or 'class'
     name:str, # What it is called elsewhere
@@ -505,7 +531,7 @@ def tell(
     whys = {o.why for o in rows if o.why} if kind!='event' and len(by)==1 else ()
     return '; it is ' + ', or '.join(f'{k} here ({_systems(os)})' for k,os in groups) + ''.join(f': {o}' for o in sorted(whys)[:1])
 
-# %% ../../nbs/58_names.ipynb #e5ea80f7
+# %% ../../nbs/58_names.ipynb #4f28bc4b
 class NameTable:
     "The names of a system, and ours: text, and Markdown in notebooks"
     def __init__(self,
