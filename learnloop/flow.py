@@ -239,6 +239,14 @@ class Flow:
         self._version += 1
         for o in (self._train_handlers, self._valid_handlers): o.clear()
 
+# %% ../nbs/00_flow.ipynb #548a15ec
+@patch
+def _recurs(self:Flow, o):
+    "Does the row `o` recur with each batch? It says so itself, or lies in one that does, or, a phase, beside those that do"
+    own,outer = getattr(o, 'per_batch', None),[p for p in o.inside if p in self.phases]
+    if own is not None or any(p in self._recurring for p in outer): return own is not False
+    return isinstance(o, Phase) and bool(outer) and all(any(p.per_batch and q in p.inside for p in self.phases.values()) for q in outer)
+
 # %% ../nbs/00_flow.ipynb #8a6d9e25
 @patch
 def declare(self:Flow,
@@ -281,13 +289,6 @@ def per_batch(self:Flow,
     "Whether it recurs with each batch"
     if name not in self.phases and name not in self.events: raise ValueError(f'unknown phase {name!r}{did_you_mean(name, self.phases)}')
     return name in self._recurring
-
-@patch
-def _recurs(self:Flow, o):
-    "Does the row `o` recur with each batch? It says so itself, or lies in one that does, or, a phase, beside those that do"
-    own,outer = getattr(o, 'per_batch', None),[p for p in o.inside if p in self.phases]
-    if own is not None or any(p in self._recurring for p in outer): return own is not False
-    return isinstance(o, Phase) and bool(outer) and all(any(p.per_batch and q in p.inside for p in self.phases.values()) for q in outer)
 
 # %% ../nbs/00_flow.ipynb #135bd8f6
 @patch(as_prop=True)
