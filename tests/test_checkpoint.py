@@ -4,7 +4,7 @@ from copy import deepcopy
 from functools import partial
 from pathlib import Path
 import numpy as np, pytest, torch
-from helpers import check
+from helpers import check, mk_learner as mk_line
 from learnloop import (AccumMetric, BnFreeze, Callback, Checkpoint, CheckpointCallback, CutMix, EarlyStoppingCallback, EMA, GradientAccumulation,
     GradientClip, GradualUnfreezing, KeepWarnings, Learner, LimitBatches, MCDropoutCallback, MicroBatch, MixedPrecision, MixUp, OverfitBatches,
     ReduceLROnPlateau, ReloadLoaders, SAM, SaveModelCallback, SeededItems, ShowGraph, SWA, TorchScheduler, Tracer, TruePrecision, ValidateCallback,
@@ -12,7 +12,7 @@ from learnloop import (AccumMetric, BnFreeze, Callback, Checkpoint, CheckpointCa
 from learnloop import checkpoint as checkpoint_module
 from learnloop.checkpoint import _seek
 from learnloop.data import preserve_rng
-from learnloop.flow import PHASES
+from learnloop.flow import PHASES, Phase
 from learnloop.metrics import Metric
 from torch import nn
 from torch.nn import functional as F
@@ -1023,3 +1023,15 @@ class Word(Metric):
 def test_metrics_that_are_no_numbers_are_left_out(tmp_path):
     with mk_learner(metrics=Word()).no_logging() as learn: learn.fit(1, cbs=CheckpointCallback(tmp_path))
     assert list(newest_checkpoint(tmp_path).metrics)==['train_loss','valid_loss']
+
+@pytest.mark.parametrize('event', ['before_augment', 'after_augment'])
+def test_point_8_an_error_in_a_phase_beside_the_batch_saves_a_checkpoint(tmp_path, event):
+    class Augments(Learner, phases=[Phase('augment', inside='train validate')]):
+        def one_batch(self, i, b): super().one_batch(i, self.with_events('augment', lambda: b))
+    def fail(self):
+        if self.training and self.n_done==2: raise ValueError('bug')
+    learn = mk_line(cls=Augments, defaults=True)
+    with pytest.raises(ValueError, match='bug'):
+        learn.fit(1, cbs=[CheckpointCallback(tmp_path, every_epochs=100), Callback(**{event: fail})])
+    saved, = list_checkpoints(tmp_path)
+    assert not saved.consistent and 'bug' in saved.manifest['error'] and saved.manifest['batch']==2
