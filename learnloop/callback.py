@@ -100,7 +100,7 @@ class Callback(_Reader):
         for k,f in events.items():
             if miss := near_miss(k): raise ValueError(f'unknown event {k!r} in Callback({k}=…); did you mean {miss!r}?')
             if f is not None and not callable(f): raise TypeError(f'Callback({k}={f!r}): a function of the callback, or None')
-        self._events,self._given = {k:MethodType(f, self) for k,f in events.items() if f is not None},tuple(events)
+        self._events,self._event_args = {k:MethodType(f, self) for k,f in events.items() if f is not None},tuple(events)
 
     @property
     def name(self):
@@ -228,7 +228,7 @@ def _check_events(flow, cb):
     "Refuse names of events that `flow` doesn't declare"
     fs,cls = cb._functions(),type(cb)
     heard = [o.event for f in fs.values() for o in getattr(f, 'heard', ())]
-    given = [k for k in cb.__dict__.get('_given', ()) if not hasattr(fs.get(k), 'heard')]
+    given = [k for k in cb.__dict__.get('_event_args', ()) if not hasattr(fs.get(k), 'heard')]
     named = [k for k in dir(cls) if re.match('(before|after|cleanup|on|begin)_', k) and k not in fs and callable(inspect.getattr_static(cls, k))]
     for nm in (*heard, *given, *named):
         if nm in flow.events: continue
