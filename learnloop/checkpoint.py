@@ -746,14 +746,14 @@ def _can_save(self:Learner):
     at = [p.name for p in self.open]
     if self._whole(): return True
     if self._going or at[:1] in ([], ['fit']) and self.outcome.get(at[-1] if at else 'fit')=='failed': return False
-    return at in (['fit'], ['fit', 'epoch']) or at[:1]!=['fit'] and 'batch' not in at
+    return at in (['fit'], ['fit', 'epoch']) or at[:1]!=['fit'] and not self.mid_batch
 
 # %% ../nbs/61_checkpoint.ipynb #94f7cdc8
 @patch
 def after_exception(self:CheckpointCallback):
     if not self.on_error or self._open is None or self.learn.phases['save'] in self.learn.open or self.learn._going: return
     if self.learn._whole(): self.save(error=repr(self.learn.exception))
-    elif self.learn.phases['batch'] in self.learn.open: self.save(error=repr(self.learn.exception), consistent=False)
+    elif self.learn.mid_batch: self.save(error=repr(self.learn.exception), consistent=False)
 
 @patch
 def cleanup_fit(self:CheckpointCallback):

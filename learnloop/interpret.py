@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset
 from .callback import Callback
 from .data import _like, _parts, describe, detuplify, find_bs, in_order, preserve_rng, set_seed, split_batch
+from .flow import checked_args
 from .learner import Learner, decode_preds
 from .recorder import _plt
 
@@ -213,6 +214,7 @@ def _first_batches(dl, n):
     return res
 
 @patch
+@checked_args(to=[Interpretation.show_results])
 def show_results(self:Learner,
     ds_idx=1,  # Which of `dls`, by index or name
     dl=None,   # Any other loader
@@ -325,6 +327,7 @@ class _Augment(Callback):
         self.learn.xb = xb if isinstance(xb, tuple) else (xb,)
 
 @patch
+@checked_args
 def tta(self:Learner,
     ds_idx=1, # Which of `dls`, by index or name
     dl=None,  # Any other loader

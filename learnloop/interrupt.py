@@ -71,7 +71,7 @@ def __call__(self:_Signals, signum, frame):
 def _inside(self:_Signals):
     "Is a batch under way, of this learner or of one in whose callbacks it runs?"
     h = self.old.get(signal.SIGINT)
-    return 'batch' in (p.name for p in self.learn.open) or isinstance(h, _Signals) and h._inside()
+    return self.learn.mid_batch or isinstance(h, _Signals) and h._inside()
 
 @patch
 def _end(self:_Signals, e, signum):

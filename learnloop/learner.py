@@ -25,7 +25,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from .callback import Callback, _listed, mk_cb
 from .data import (_frames, _like, _next, _parts, _set_epoch, _why_empty, Endless, batch_len, by_name, check_loader, default_device, describe,
     detuplify, find_bs, in_order, mk_dls, preserve_rng, to_concat, to_detach, unpack)
-from .flow import CancelException, Flow, _safely, did_you_mean
+from .flow import CancelException, Flow, _safely, called_here, checked_args, did_you_mean
 from .optimizer import backward, freeze_to, make_opt, n_groups, norm_params, opts, set_hypers, step, trainable_params, zero_grad
 
 # %% ../nbs/04_learner.ipynb #f6dc7cad
@@ -239,6 +239,7 @@ def _say(s):
 class Learner(Loop):
     "Loaders, model, loss and optimizer, and the loop that trains them"
     defaults = []  # Callbacks that every learner gets: see `default_cb`
+    @checked_args
     def __init__(self,
         dls,               # `DataLoaders`, a tuple of loaders (train, valid, …), or any iterable of batches to train on
         model:nn.Module,   # Called as `model(*xb)`, or `model(**batch)` for a batch that is a dict
@@ -306,12 +307,18 @@ def _where(self:Learner):
     at = f'; epoch {self.epoch}' if self.phases['fit'] in self.open else '; in evaluation'*(self.phases['evaluate'] in self.open)
     of = 'training' if self.training else 'validation'
     if self.open[-1] is self.phases['fetch']: return f'{at}, got {self.n_done} of {"?" if self.n_iter is None else self.n_iter} batches of {of}'
-    if self.phases['batch'] not in self.open: return at
-    parts = dict(xb=self.xb, yb=self.yb) | ({} if self.pred is None else dict(pred=self.pred))
-    return f'{at}, batch {self.iter} of {of}' + ''.join(f', {k} {_safely(describe, v) or type(v).__name__}' for k,v in parts.items())
+    if not self.mid_batch: return at
+    i,parts = self.iter,dict(xb=self.xb, yb=self.yb) | ({} if self.pred is None else dict(pred=self.pred))
+    if not self.inside('batch'): i,parts = self.n_done,{} if self.batch is None else dict(batch=self.batch)  # it isn't split yet, or over
+    return f'{at}, batch {i} of {of}' + ''.join(f', {k} {_safely(describe, v) or type(v).__name__}' for k,v in parts.items())
 
 @patch
 def __repr__(self:Learner): return f'{type(self).__name__}({type(self.model).__name__}, cbs={[o.name for o in self.cbs]})'
+
+@patch
+def _advice(self:Learner, k):
+    if here := called_here('attribute', k): return here
+    return f'; the model has it: learn.model.{k}' if hasattr(self.__dict__.get('model'), k) else did_you_mean(k, dir(self))
 
 # %% ../nbs/04_learner.ipynb #e5fc0b3c
 def _is_oom(e):
@@ -320,7 +327,8 @@ def _is_oom(e):
 
 @patch
 def _tip(self:Learner, e):
-    s,is_batch = str(e),self.phases['batch'] in self.open
+    s,is_batch = str(e),self.mid_batch
+    if isinstance(getattr(e, 'obj', None), torch.optim.Optimizer) and (here := called_here('attribute', e.name)): return f"learn.opt is torch's own: {e.name}{here}"
     if 'DataLoader worker' in s and 'exited unexpectedly' in s: return 'the system killed a worker, mostly for want of memory: fewer workers, smaller batches, or more shared memory help'
     if is_batch and _is_oom(e): return 'a smaller batch takes less memory: learn.find_batch_size(mk_dl) finds the largest that fits, GradientAccumulation makes up for the rest'
     if is_batch and 'more than 1 value per channel' in s: return 'batch norm needs more than one item to train on: drop_last=True, or a batch_size that leaves no batch of one'
@@ -503,6 +511,7 @@ def _count(self:StepLimit):
 
 # %% ../nbs/04_learner.ipynb #7a6c78d5
 @patch
+@checked_args
 def fit(self:Learner,
     n_epoch:int|None=None, # Epochs to train for; None if `max_steps` says when to stop
     lr=None,      # Learning rate, in any form that `set_hypers` takes; None for the learner's
@@ -556,6 +565,7 @@ def _end(self:Learner):
     self._drop_batch()
     if self.phases['fit'] in self.open: return
     for cb in self.cbs: cb.run = True
+    self._changed()  # methods that are patched on between two fits are found
 
 # %% ../nbs/04_learner.ipynb #4dd779a2
 def _check_whole(what, v, low=1):
@@ -614,6 +624,7 @@ def _evaluate(self:Learner, dl, cbs=None, inner=False):
 
 # %% ../nbs/04_learner.ipynb #8d8dd5ef
 @patch
+@checked_args
 def validate(self:Learner,
     ds_idx=1,  # Which of `dls`, by index or name
     dl=None,   # Any other loader
@@ -691,6 +702,7 @@ def loss_not_reduced(self:Learner):
 class GatherPredsCallback(Callback):
     "Gather predictions, targets, inputs and losses of a validation"
     run_train = False
+    @checked_args
     def __init__(self,
         with_input:bool=False, # Inputs, too?
         with_loss:bool=False,  # The loss of each item, too? Needs an unreduced loss: see `loss_not_reduced`
@@ -769,6 +781,7 @@ def decode_preds(
 
 # %% ../nbs/04_learner.ipynb #ff3233d3
 @patch
+@checked_args(to=[GatherPredsCallback.__init__])
 def get_preds(self:Learner,
     ds_idx=1,  # Which of `dls`, by index or name
     dl=None,   # Any other loader
@@ -799,6 +812,7 @@ def get_preds(self:Learner,
 
 # %% ../nbs/04_learner.ipynb #13cdc10b
 @patch
+@checked_args
 def predict(self:Learner,
     item,     # An input, a tuple of inputs if the model takes several, or a dict; without a target
     act=None, # Applied to the prediction; None for the loss function's `activation`

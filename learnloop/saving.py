@@ -18,7 +18,7 @@ from fastcore.basics import patch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 from .data import DataLoaders, describe
-from .flow import did_you_mean
+from .flow import checked_args, did_you_mean
 from .learner import Learner, _replaced
 from .optimizer import _split_decay, opts
 
@@ -249,6 +249,7 @@ Learner.saved = None
 
 # %% ../nbs/17_saving.ipynb #65b4a2a7
 @patch
+@checked_args
 def save(self:Learner,
     file, # Name, below `path/model_dir`; an absolute path; a binary file
     with_opt:bool=True # The optimizer, too?
@@ -284,6 +285,7 @@ def _take_opt(self:Learner, sd, where, tip=''):
 
 # %% ../nbs/17_saving.ipynb #5b6ae0af
 @patch
+@checked_args
 def load(self:Learner,
     file, # As for `save`
     device=None, # Where the file's tensors are put on the way; None for the CPU
@@ -330,6 +332,7 @@ def _untied(sd):
     return res,tied
 
 @patch
+@checked_args
 def export(self:Learner,
     file='export', # Name, below `path`, or an absolute path; its suffix is `.safetensors`, written or not
     meta:dict|None=None # Anything that JSON can hold

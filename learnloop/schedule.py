@@ -27,7 +27,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 from .callback import Callback, _listed
 from .data import Endless, preserve_rng
-from .flow import CancelTrainException, CancelValidException, Flow, did_you_mean
+from .flow import CancelTrainException, CancelValidException, Flow, checked_args, did_you_mean
 from .learner import _check_whole, Learner, StepLimit
 from .metrics import Series, Smoother
 from .optimizer import _find, _groups, _names, _spread, _unknown, _write, n_groups, opts
@@ -317,6 +317,7 @@ def _fit(learn, n_epoch, lrs, scheds, cbs, total_steps=None, **kwargs):
 
 # %% ../nbs/40_schedule.ipynb #0dd56e72
 @patch
+@checked_args(to=[Learner.fit])
 def fit_one_cycle(self:Learner,
     n_epoch:int|None=None, # Epochs to train for; None if `max_steps` says when to stop
     lr_max=None,    # Highest learning rate; None for the learner's
@@ -340,6 +341,7 @@ def fit_one_cycle(self:Learner,
 
 # %% ../nbs/40_schedule.ipynb #a6721cc9
 @patch
+@checked_args(to=[Learner.fit])
 def fit_flat_cos(self:Learner,
     n_epoch:int|None=None, # Epochs to train for; None if `max_steps` says when to stop
     lr=None,        # Learning rate; None for the learner's
@@ -358,6 +360,7 @@ def fit_flat_cos(self:Learner,
 
 # %% ../nbs/40_schedule.ipynb #93f6d259
 @patch
+@checked_args(to=[Learner.fit])
 def fit_sgdr(self:Learner,
     n_cycles:int,  # Number of cycles
     cycle_len:int, # Epochs of the first
@@ -377,6 +380,7 @@ def fit_sgdr(self:Learner,
 
 # %% ../nbs/40_schedule.ipynb #d1df45eb
 @patch
+@checked_args(to=[Learner.fit])
 def fit_wsd(self:Learner,
     n_epoch:int|None=None, # Epochs to train for; None if `max_steps` says when to stop
     lr=None,         # Learning rate of the stable part; None for the learner's
@@ -399,6 +403,7 @@ def fit_wsd(self:Learner,
 
 # %% ../nbs/40_schedule.ipynb #cfd8991d
 @patch
+@checked_args(to=[Learner.fit_one_cycle, Learner.fit])
 def fine_tune(self:Learner,
     epochs:int,     # Epochs with all groups
     base_lr=2e-3,   # Highest learning rate while groups are frozen; half of it, for the last group, afterwards
@@ -770,6 +775,7 @@ def plot(self:LRFinder,
 
 # %% ../nbs/40_schedule.ipynb #64e6c887
 @patch
+@checked_args
 def lr_find(self:Learner,
     start_lr=1e-7, # First learning rate, or a list with one for each group
     end_lr=10,     # Learning rate at which it would end, likewise

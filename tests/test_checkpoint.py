@@ -4,7 +4,7 @@ from copy import deepcopy
 from functools import partial
 from pathlib import Path
 import numpy as np, pytest, torch
-from helpers import check
+from helpers import check, mk_learner as mk_line
 from learnloop import (AccumMetric, BnFreeze, Callback, Checkpoint, CheckpointCallback, CutMix, EarlyStoppingCallback, EMA, GradientAccumulation,
     GradientClip, GradualUnfreezing, KeepWarnings, Learner, LimitBatches, MCDropoutCallback, MicroBatch, MixedPrecision, MixUp, OverfitBatches,
     ReduceLROnPlateau, ReloadLoaders, SAM, SaveModelCallback, SeededItems, ShowGraph, SWA, TorchScheduler, Tracer, TruePrecision, ValidateCallback,
@@ -12,7 +12,7 @@ from learnloop import (AccumMetric, BnFreeze, Callback, Checkpoint, CheckpointCa
 from learnloop import checkpoint as checkpoint_module
 from learnloop.checkpoint import _seek
 from learnloop.data import preserve_rng
-from learnloop.flow import PHASES
+from learnloop.flow import PHASES, Phase
 from learnloop.metrics import Metric, Series
 from learnloop.storage import HashingFile
 from torch import nn
@@ -1116,7 +1116,7 @@ def test_point_14_a_checkpoint_that_does_not_say_what_was_to_be_seen(tmp_path):
 
 def test_point_14_a_stopped_run_stays_stopped_in_the_middle_of_an_epoch_too(tmp_path):
     "What stopped it in training is known before validation, which is gone on with"
-    cb = lambda: [EarlyStoppingCallback('valid_loss', stopping_threshold=9.), ValidateCallback(every_steps=2)]  # noqa: E731
+    cb = lambda: [EarlyStoppingCallback('valid_loss', stopping_threshold=9.), ValidateCallback(every_steps=2)]
     whole = mk_learner(cbs=cb())
     with whole.no_logging(), whole.no_bar(): whole.fit(2)
     assert whole.count.opt_steps==2
@@ -1151,7 +1151,7 @@ def test_point_27_a_save_writes_as_much_after_a_long_history_as_after_a_short_on
             r.values += [[i/7, None, 2.] for i in range(n)]
             r.iters += range(n)
         grow(n)
-        for i in range(6):
+        for _ in range(6):
             learn.count.opt_steps += 10
             grow(10)
             written[0] = calls[0] = 0
@@ -1194,3 +1194,14 @@ def test_point_27_a_callback_of_ones_own(tmp_path, monkeypatch):
     with pytest.raises(Boom): quiet(mk_learner(cbs=[Norms(), At('before_step', 8, boom)]), cbs=CheckpointCallback(tmp_path, every_steps=1))
     learn = quiet(mk_learner(cbs=[Norms()]), resume=tmp_path, accept='callbacks')
     assert learn.norms.norms==whole.norms.norms and len(whole.norms.norms)==18
+@pytest.mark.parametrize('event', ['before_augment', 'after_augment'])
+def test_point_8_an_error_in_a_phase_beside_the_batch_saves_a_checkpoint(tmp_path, event):
+    class Augments(Learner, phases=[Phase('augment', inside='train validate')]):
+        def one_batch(self, i, b): super().one_batch(i, self.with_events('augment', lambda: b))
+    def fail(self):
+        if self.training and self.n_done==2: raise ValueError('bug')
+    learn = mk_line(cls=Augments, defaults=True)
+    with pytest.raises(ValueError, match='bug'):
+        learn.fit(1, cbs=[CheckpointCallback(tmp_path, every_epochs=100), Callback(**{event: fail})])
+    saved, = list_checkpoints(tmp_path)
+    assert not saved.consistent and 'bug' in saved.manifest['error'] and saved.manifest['batch']==2
