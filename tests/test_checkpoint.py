@@ -1194,6 +1194,7 @@ def test_point_27_a_callback_of_ones_own(tmp_path, monkeypatch):
     with pytest.raises(Boom): quiet(mk_learner(cbs=[Norms(), At('before_step', 8, boom)]), cbs=CheckpointCallback(tmp_path, every_steps=1))
     learn = quiet(mk_learner(cbs=[Norms()]), resume=tmp_path, accept='callbacks')
     assert learn.norms.norms==whole.norms.norms and len(whole.norms.norms)==18
+
 @pytest.mark.parametrize('event', ['before_augment', 'after_augment'])
 def test_point_8_an_error_in_a_phase_beside_the_batch_saves_a_checkpoint(tmp_path, event):
     class Augments(Learner, phases=[Phase('augment', inside='train validate')]):
