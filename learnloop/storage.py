@@ -11,7 +11,7 @@ __all__ = ['VERSION', 'to_plain', 'from_plain', 'HashingFile', 'new_checkpoint',
 # %% ../nbs/60_storage.ipynb #23cbbd72
 import errno, hashlib, json, math, os, platform, re, secrets, shutil, sys, time, torch, warnings
 from collections import OrderedDict
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from queue import Queue
 from threading import Lock, Thread
@@ -140,8 +140,6 @@ def _manifest(step, info):
     return own | json.loads(json.dumps(info))  # what isn't plain is an error before anything is written
 
 # %% ../nbs/60_storage.ipynb #2afdd624
-_held,_holding = set(),Lock()  # Folders that this process has locked: its locks don't keep itself out
-
 def _make_folder(p):
     "Make the folder `p`, and those that it is in"
     if p.is_dir() or p==p.parent: return
@@ -156,6 +154,20 @@ def _space(folder, e):
     if getattr(e, 'errno', None) not in (errno.ENOSPC, errno.EDQUOT): return ''
     there = next(p for p in (folder, *folder.absolute().parents) if p.is_dir())
     return f': the disk is full, {shutil.disk_usage(there).free:,} bytes are free; checkpoints that were there are as they were'
+
+# %% ../nbs/60_storage.ipynb #e19a0005
+_held,_holding = {},Lock()  # By folder, the locks that this process has
+
+def _hold_of(folder):
+    "The lock on `folder` that this process has, or None"
+    return next((o for k in (os.path.abspath(folder), os.path.realpath(folder)) if (o := _held.get(k)) and o.pid==os.getpid()), None)
+
+def _still_ours(folder):
+    "Before anything in `folder` is written or deleted: see to it that a lock on it which this process took is still one"
+    hold = _hold_of(folder)
+    if hold:
+        with _holding: hold.renew()
+    return hold
 
 # %% ../nbs/60_storage.ipynb #52a16d90
 @contextmanager
@@ -173,16 +185,18 @@ def new_checkpoint(
         try: f.write(state) if type(state) is bytes else f.write(json.dumps(state).encode()) if name.endswith('.json') else write_state(f, state)
         finally: manifest['files'][name] = f.close()
     try:
-        if folder.resolve() in _held and not folder.is_dir(): warnings.warn(f'{folder} is gone, and what was in it: it is made anew', stacklevel=4)
+        _still_ours(folder)
         _make_folder(folder)
         tmp.mkdir()
         yield _write
         _write('manifest.json', _sealed(manifest).encode())
         _sync_folder(tmp)
+        hold = _still_ours(folder)  # it took a while
         if path.exists():
             _remove(old)
             os.rename(path, old)
         os.rename(tmp, path)
+        if hold: hold.know(path)
         _sync_folder(folder)
     except BaseException as e:
         shutil.rmtree(tmp, ignore_errors=True)
@@ -320,6 +334,7 @@ def prune(
         except DamagedCheckpoint: return False
         return True
     if keep is not None and keep<1: raise ValueError(f'keep is {keep!r}: the newest is what a fit goes on from, so it must be 1 or more, or None for all')
+    _still_ours(folder)
     there = list_checkpoints(folder, verify=False)
     good = [o for o in there if o.consistent and (sound or _sound)(o)]
     scored = [o for o in good if (v := o.metrics.get(monitor)) is not None and v==v]
@@ -327,9 +342,55 @@ def prune(
     kept += sorted(scored, key=lambda o: o.metrics[monitor], reverse=larger)[:best]
     gone = [o for o in good if o not in kept] + [o for o in there if not o.consistent][:-1]
     for o in gone:
+        _still_ours(folder)
         os.rename(o.path, aside := o.path.with_name(f'.del-{o.path.name}-{secrets.token_hex(4)}'))  # at once: a folder half deleted would look damaged
         shutil.rmtree(aside, ignore_errors=True)
     return gone
+
+# %% ../nbs/60_storage.ipynb #e19a0001
+def _busy(folder): return f'another run writes its checkpoints to {folder}: give each run a folder of its own'
+
+def _lock_on(folder):
+    "Lock `folder`: the lock, and what its file is, by which it is known; None where the file system has no locks"
+    from filelock import FileLock, Timeout
+    file = []
+    lock = FileLock(folder/'.lock', timeout=.2, poll_interval=.02,  # a process that is just being forked lets go of it in a moment
+        thread_local=False, fallback_to_soft=False, on_acquired=lambda fd: file.append(os.fstat(fd)))
+    try: lock.acquire()
+    except Timeout as e: raise RuntimeError(_busy(folder)) from e
+    except OSError as e:
+        if e.filename: raise  # it can't be opened
+        warnings.warn(f'{folder} is on a file system without locks ({e}): see to it that no other run writes there', stacklevel=6)
+    return lock,next(iter(file), None)
+
+# %% ../nbs/60_storage.ipynb #e19a0007
+class _Hold:
+    "The lock that this process has on the folder of a run, and the checkpoints that are the run's own"
+    def __init__(self, folder):
+        self.folder,self.pid,self.known = folder,os.getpid(),{}
+        self.lock,self.file = _lock_on(folder)
+    def know(self, path): self.known[path.name.removeprefix('.old-')] = Checkpoint(path).manifest.get('blake2b')
+
+    def is_lost(self):
+        "Was the locked file deleted, or another put in its place?"
+        if self.file is None or os.name=='nt': return not self.folder.is_dir()  # Windows keeps a file that is open
+        try: return not os.path.samestat(os.lstat(self.folder/'.lock'), self.file)
+        except (FileNotFoundError, NotADirectoryError): return True
+
+    def renew(self):
+        "Take the lock again if it was lost; an error if the folder may be another run's by now"
+        if not self.is_lost(): return
+        what,gone = f'{self.folder} was deleted, or its file .lock, while this run had it to itself',not self.folder.is_dir()
+        _make_folder(self.folder)
+        try: lock,file = _lock_on(self.folder)
+        except RuntimeError as e: raise RuntimeError(f'{what}, and another run writes there now: nothing more is written or deleted; give each run a folder of its own') from e
+        there = list_checkpoints(self.folder, verify=False)
+        if other := [o.path.name for o in there if self.known.get(o.path.name.removeprefix('.old-'), '')!=o.manifest.get('blake2b')]:
+            lock.release()
+            raise RuntimeError(f'{what}, and {other[0]} is there, which this run did not write: nothing more is written or deleted; give each run a folder of its own')
+        self.lock.release()
+        self.lock,self.file = lock,file
+        warnings.warn(f'{self.folder} is gone, and what was in it: it is made anew' if gone else f'{what}: it is locked again', stacklevel=5)
 
 # %% ../nbs/60_storage.ipynb #4f9a787a
 @contextmanager
@@ -339,19 +400,17 @@ def locked_folder(
     "Have `folder` to oneself in a `with` block, what a killed run left there put right"
     folder = Path(folder).expanduser()
     _make_folder(folder)
-    busy,at = RuntimeError(f'another run writes its checkpoints to {folder}: give each run a folder of its own'),folder.resolve()
-    with _holding:  # before the file is opened: closing it would open the lock
-        if at in _held: raise busy
-        _held.add(at)
-    with ExitStack() as stack:
-        stack.callback(_held.discard, at)
-        f = stack.enter_context(open(folder/'.lock', 'a'))
-        if os.name=='posix':
-            import fcntl
-            try: fcntl.lockf(f, fcntl.LOCK_EX|fcntl.LOCK_NB)
-            except (BlockingIOError, PermissionError) as e: raise busy from e
-            except OSError as e: warnings.warn(f'{folder} is on a file system without locks ({e}): see to it that no other run writes there', stacklevel=4)
+    places = os.path.abspath(folder),os.path.realpath(folder)
+    with _holding:
+        if _hold_of(folder): raise RuntimeError(_busy(folder))  # also where the file system has no locks
+        hold = _Hold(folder.absolute())
+        _held.update(dict.fromkeys(places, hold))
+    try:
         for old in folder.glob('.old-*'):
             if not (new := folder/old.name.removeprefix('.old-')).exists(): os.rename(old, new)
         for o in (o for k in ('.tmp-*','.old-*','.del-*') for o in folder.glob(k)): _remove(o)
+        for o in list_checkpoints(folder, verify=False): hold.know(o.path)
         yield folder
+    finally:
+        for k in places: _held.pop(k, None)
+        hold.lock.release()

@@ -443,7 +443,7 @@ def test_case_68_a_folder_removed_meanwhile_is_made_anew_with_a_warning(tmp_path
 def test_case_55_a_second_run_in_one_folder_is_refused(folder):
     with locked_folder(folder):
         with pytest.raises(RuntimeError, match='another run writes its checkpoints to .*run: give each'), locked_folder(folder): pass
-        with pytest.raises(RuntimeError, match='another run'), locked_folder(folder.parent/'x'/'..'/'run'): pass  # the attempts open nothing, else the lock would be gone:
+        with pytest.raises(RuntimeError, match='another run'), locked_folder(folder.parent/'x'/'..'/'run'): pass
         def _other():
             storage._held.clear()  # of its parent
             with pytest.raises(RuntimeError, match='another run writes'), locked_folder(folder): pass
@@ -452,26 +452,131 @@ def test_case_55_a_second_run_in_one_folder_is_refused(folder):
 
 def test_a_process_that_was_forked_does_not_hold_the_lock_of_one_that_is_gone(folder):
     "As workers of a loader are, which may outlive a killed run"
-    r,w = os.pipe()
+    (r,w),(is_there,there) = os.pipe(),os.pipe()
     def _run():
         with locked_folder(folder):
             if not os.fork():
                 os.close(w)
+                os.write(there, b'x')
                 os.read(r, 1)  # until the test has ended
                 os._exit(0)
+            os.read(is_there, 1)
             os.kill(os.getpid(), signal.SIGKILL)
     try:
         assert forked(_run)==-signal.SIGKILL
         with locked_folder(folder): pass
     finally:
-        os.close(w)
-        os.close(r)
+        for o in (w, r, is_there, there): os.close(o)
 
 def test_a_file_system_without_locks_warns(folder, monkeypatch):
     import fcntl
-    def _lockf(*args): raise OSError(errno.ENOLCK, 'No locks available')
-    monkeypatch.setattr(fcntl, 'lockf', _lockf)
-    with pytest.warns(UserWarning, match='a file system without locks'), locked_folder(folder): pass
+    def _flock(*args): raise OSError(errno.ENOLCK, 'No locks available')
+    monkeypatch.setattr(fcntl, 'flock', _flock)
+    with pytest.warns(UserWarning, match='a file system without locks'), locked_folder(folder):
+        put(folder, 1)
+        with pytest.raises(RuntimeError, match='another run'), locked_folder(folder): pass
+        shutil.rmtree(folder)
+        with pytest.warns(UserWarning, match='run is gone, and what was in it: it is made anew'): put(folder, 2)
+    assert names(folder)==step_names(2)
+
+def is_locked(folder):
+    "Is `folder` locked for another process?"
+    def _f():
+        storage._held.clear()  # of its parent
+        with locked_folder(folder): pass
+    return forked(_f)!=0
+
+@pytest.mark.parametrize('touch', [lambda f: shutil.copytree(f, f.with_name('backup')), lambda f: (f/'.lock').read_bytes(), lambda f: open(f/'.lock', 'a').close(),
+    lambda f: forked(lambda: open(f/'.lock', 'a').close()), lambda f: forked(lambda: None)], ids=['backup','read','append','in a fork','fork'])
+def test_point_19_nothing_that_opens_the_lock_file_opens_the_lock(touch, folder):
+    with locked_folder(folder):
+        touch(folder)
+        assert is_locked(folder)
+        put(folder, 1)
+    assert not is_locked(folder)
+
+def test_point_19_a_forked_process_that_leaves_the_block_does_not_open_the_lock(folder):
+    block = locked_folder(folder)
+    block.__enter__()
+    assert forked(lambda: block.__exit__(None, None, None))==0 and is_locked(folder)
+    block.__exit__(None, None, None)
+    assert not is_locked(folder)
+
+def other_run(folder, done=False):
+    "Another process that deletes `folder`, makes it anew, saves step 5, and has it locked until a function is called"
+    (a,b),(c,d) = os.pipe(),os.pipe()
+    if not (pid := os.fork()):
+        try:
+            os.close(d)
+            signal.alarm(60)
+            storage._held.clear()
+            shutil.rmtree(folder)
+            with locked_folder(folder):
+                put(folder, 5)
+                if not done:
+                    os.write(b, b'x')
+                    os.read(c, 1)
+            os.write(b, b'x')
+        finally: os._exit(0)
+    for o in (b, c): os.close(o)
+    def _end():
+        os.close(d)
+        os.waitpid(pid, 0)
+        os.close(a)
+    if os.read(a, 1)==b'x': return _end
+    _end()
+    pytest.fail('the other run could not lock the folder')
+
+@pytest.mark.parametrize('done', [False, True], ids=['it goes on','it is done'])
+def test_point_19_a_folder_that_is_another_runs_by_now_is_left_alone(done, folder):
+    with locked_folder(folder):
+        for i in (5, 6): put(folder, i)
+        end = other_run(folder, done)
+        try:
+            for f in (lambda: put(folder, 7), lambda: put(folder, 5), lambda: prune(folder, 1)):
+                with pytest.raises(RuntimeError, match='was deleted, or its file .lock, while this run had it to itself, and ' + ('step-000000005 is there' if done else 'another run writes there')): f()
+                assert names(folder)==step_names(5)
+        finally: end()
+    assert value(newest_checkpoint(folder))==5 and not is_locked(folder)
+
+def test_point_19_a_fit_whose_folder_is_taken_stops_and_deletes_nothing(tmp_path):
+    folder,learn,ends = tmp_path/'run',mk(),[]
+    def _take(cb):
+        if cb.learn.count.batches==4: ends.append(other_run(folder))
+    try:
+        with learn.no_logging(), learn.no_bar(), pytest.raises(RuntimeError, match='another run writes there now'):
+            learn.fit(4, cbs=[CheckpointCallback(folder, every_steps=1, keep=1), Callback(before_batch=_take)])
+        assert names(folder)==step_names(5) and learn.count.batches==5
+    finally:
+        for o in ends: o()
+
+def test_point_19_a_lock_file_that_is_gone_is_made_anew_and_locked(folder):
+    with locked_folder(folder):
+        put(folder, 1)
+        (folder/'.lock').unlink()
+        with pytest.warns(UserWarning, match='its file .lock, while this run had it to itself: it is locked again'): put(folder, 2)
+        put(folder, 3)
+        assert is_locked(folder)
+        (folder/'.lock').rename(folder/'x')
+        (folder/'.lock').touch()
+        with pytest.warns(UserWarning, match='it is locked again'): prune(folder, 2)
+        assert is_locked(folder) and steps(folder)==[2, 3]
+        os.rename(folder, folder.with_name('old'))
+        shutil.copytree(folder.with_name('old'), folder)
+        with pytest.warns(UserWarning, match='it is locked again'): put(folder, 4)
+        assert steps(folder)==[2, 3, 4] and is_locked(folder) and not is_locked(folder.with_name('old'))
+
+def test_point_19_a_link_that_leads_elsewhere_by_now(tmp_path):
+    (link := tmp_path/'run').symlink_to(tmp_path/'a')
+    for o in 'ab': (tmp_path/o).mkdir()
+    put(tmp_path/'b', 9)
+    with locked_folder(link):
+        with pytest.raises(RuntimeError, match='another run'), locked_folder(tmp_path/'a'): pass
+        put(link, 1)
+        link.unlink()
+        link.symlink_to(tmp_path/'b')
+        with pytest.raises(RuntimeError, match='step-000000009 is there'): put(link, 2)
+    assert steps(tmp_path/'a')==[1] and steps(tmp_path/'b')==[9]
 
 def test_an_error_in_the_block_opens_the_lock(folder):
     for _ in range(2):
