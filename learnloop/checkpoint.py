@@ -636,6 +636,8 @@ def save(self:CheckpointCallback,
     place,step,self._wanted = learn._place(),learn.count.opt_steps,None
     if info.get('consistent', True) and self._last==(place, step): return  # nothing has happened since
     self._join()
+    if self._unwritten: self._finish(*self._unwritten)  # it may be the best, and its metrics are known to nobody else
+    self._unwritten = None
     old = Checkpoint(self.folder/f'step-{step:09d}')  # of the same weights: this one takes its place
     if info.get('consistent', True) and old.path.name in self._sound: info = dict(metrics=old.metrics) | info
     learn._save_whole(self.folder, place, self._write_aside if self.background else self._write_now, **info)
@@ -671,7 +673,7 @@ def _write_aside(self:CheckpointCallback, folder, state, info):
         return self._write_now(folder, state, info)
     def _run():
         try: self._finish(folder, step, files, info)
-        except BaseException as e: self._error = e
+        except BaseException as e: self._error,self._unwritten = e,(folder, step, files, info)
     self._writing = threading.Thread(target=_run, name='learnloop checkpoint')  # no daemon: the process waits for it
     self._writing.start()
 
@@ -701,6 +703,7 @@ def _join(self:CheckpointCallback):
 def _raise(self:CheckpointCallback):
     err,self._error = self._error,None
     if err is not None: raise err
+CheckpointCallback._unwritten = None  # What a write in the background that failed would have written
 
 # %% ../nbs/61_checkpoint.ipynb #aa71a8ea
 @patch
@@ -730,6 +733,7 @@ def cleanup_fit(self:CheckpointCallback):
         if self._between: todo.callback(self.learn.remove_cb, self._between)
         if self._open: todo.push(self._open)
         self._open = None
+        todo.callback(setattr, self, '_unwritten', None)
         todo.callback(self._join)
 
 # %% ../nbs/61_checkpoint.ipynb #163ee29f

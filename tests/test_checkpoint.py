@@ -829,6 +829,49 @@ def test_case_56_in_the_background_an_error_comes_at_the_next_event_or_at_the_en
     monkeypatch.setattr(checkpoint_module, '_write_files', real)
     quiet(learn, 1)
 
+def always(pred, targ): return torch.ones(())
+
+@pytest.mark.parametrize('n,background', [(0, False), (0, True), (1, True), (2, True)], ids=['foreground', 'heard of at once', 'a batch later', 'two later'])
+def test_point_20_a_write_that_failed_does_not_lose_the_best_checkpoint(n, background, tmp_path, monkeypatch):
+    "All epochs are equal, so the first is the best; the disk is full for a moment as its checkpoint is written"
+    real,go,calls = checkpoint_module._write_files,threading.Event(),[]
+    def _fails_once(folder, step, files, info):
+        calls.append(step)
+        if len(calls)>1: return real(folder, step, files, info)
+        assert not background or go.wait(20)
+        raise OSError('no more room')
+    def saver(): return CheckpointCallback(tmp_path, keep=1, best=1, monitor='always', background=background)
+    def _hear(cb):
+        if cb.learn.count.batches==6+n and saving._writing:
+            go.set()
+            saving._writing.join()
+    monkeypatch.setattr(checkpoint_module, '_write_files', _fails_once)
+    saving = saver()
+    with pytest.raises(OSError, match='no more room'): quiet(mk_learner(metrics=always), cbs=[saving, Callback(name='hears', before_train=_hear, after_batch=_hear)])
+    assert saving._unwritten is None
+    learn = quiet(mk_learner(metrics=always), cbs=saver(), resume=tmp_path, accept='callbacks')
+    assert [(o.step, o.metrics['always']) for o in list_checkpoints(tmp_path)]==[(6, 1), (18, 1)]
+    check(state(learn), state(quiet(mk_learner(metrics=always))))
+
+def test_point_20_what_was_not_written_goes_first_with_the_next_save(tmp_path, monkeypatch):
+    "Also where somebody catches the error"
+    real,calls = checkpoint_module._write_files,[]
+    def _fails_twice(folder, step, *args):
+        calls.append(step)
+        if len(calls)<3: raise OSError('no more room')
+        return real(folder, step, *args)
+    monkeypatch.setattr(checkpoint_module, '_write_files', _fails_twice)
+    saver = CheckpointCallback(tmp_path, every_steps=99, keep=None, background=True)
+    class Ask(Callback):
+        def before_fetch(self):
+            if not self.learn.training or self.learn.count.batches not in (2, 3, 4): return
+            try:
+                saver.save(metrics=dict(a=self.learn.count.batches))
+                saver._join()
+            except OSError: pass
+    quiet(mk_learner(cbs=[Ask()]), 1, cbs=saver)
+    assert calls==[2, 2, 2, 4, 6] and [(o.step, o.metrics.get('a')) for o in list_checkpoints(tmp_path)]==[(2, 2), (4, 4), (6, None)]
+
 def test_case_71_without_memory_for_a_copy_it_is_written_at_once(tmp_path, monkeypatch):
     def fail(*args): raise MemoryError
     monkeypatch.setattr('learnloop.checkpoint._on_cpu', fail)
