@@ -12,7 +12,9 @@ from hypothesis import given, strategies as st
 from learnloop import (Callback, Checkpoint, CheckpointCallback, DamagedCheckpoint, list_checkpoints, load_export, load_learner, load_model, locked_folder,
     newest_checkpoint, prune, read_state)
 from learnloop import storage
-from learnloop.storage import HashingFile, _sealed, from_plain, new_checkpoint, to_plain
+from learnloop.cli import show_checkpoints
+from learnloop.report import report_from
+from learnloop.storage import HashingFile, _sealed, from_plain, misfit, new_checkpoint, to_plain
 from torch import nn
 
 @pytest.fixture(autouse=True)
@@ -728,6 +730,48 @@ def test_case_44_a_manifest_with_odd_contents_is_damage(body, folder):
     p.write_text(_sealed(own|body if body else dict(a=1)))
     assert 'is no manifest of a checkpoint' in list_checkpoints(folder)[-1].damage
     with pytest.warns(UserWarning, match='is no manifest of a checkpoint'): assert newest_checkpoint(folder).step==1
+
+ODD = [None, True, 'x', '', -1, 1.5, math.nan, math.inf, -1e300, 10**15, 10**400, [], [1], {}, {'a':{}}, 'a|b\nc', '\ud800']
+
+@pytest.mark.parametrize('v', ODD, ids=repr)
+@pytest.mark.parametrize('at', ['time','epoch','next','batch','step','version','learnloop','torch','python','files','metrics','consistent','metrics.loss','metrics.other','size','blake2b'])
+def test_point_21_an_odd_manifest_breaks_neither_lists_nor_pruning(at, v, folder):
+    for i in (1, 2, 3): put(folder, i, metrics=dict(loss=i), epoch=0, next='epoch', batch=0)
+    p = folder/'step-000000002'
+    body = {k:o for k,o in json.loads((p/'manifest.json').read_text()).items() if k!='blake2b'}
+    if at[:8]=='metrics.': body['metrics'][at[8:]] = v
+    elif at in ('size','blake2b'): body['files']['model.pt'][at] = v
+    else: body[at] = v
+    (p/'manifest.json').write_text(_sealed(body))
+    there = list_checkpoints(folder)
+    assert [o.step for o in there]==[1, 2, 3] and len(str(there).splitlines())==4 and len(there._repr_markdown_().splitlines())==5
+    str(there).encode()
+    assert show_checkpoints(folder)==(not there[1].damage)
+    assert isinstance(report_from(folder), Path)
+    assert newest_checkpoint(folder).step==3
+    if there[1].damage: assert 'manifest.json' in there[1].damage or 'model.pt' in there[1].damage
+    prune(folder, keep=1, best=1, monitor='loss')
+    is_less = at=='metrics.loss' and type(v) in (int,float) and v<1
+    assert [o.step for o in list_checkpoints(folder) if not o.damage]==([2, 3] if is_less else [1, 3])
+
+@pytest.mark.parametrize('nm', ['../x','','.','..','a/b','a\0b','\ud800','C:x'])
+def test_point_21_only_names_of_files_are_read(nm, folder):
+    p = put(folder, 1)/'manifest.json'
+    body = {k:o for k,o in json.loads(p.read_text()).items() if k!='blake2b'}
+    body['files'][nm] = dict(size=1, blake2b='')
+    p.write_text(_sealed(body))
+    assert 'is no manifest of a checkpoint' in Checkpoint(p.parent).damage
+
+MISFITS = [(3, int, None), (True, int, 'it is True'), (-1, int, 'whole number, 0 or more'), (2**63, int, 'whole'), (3, float, None), (math.nan, float, None), ('3', float, 'a number'),
+    (None, (int, None), None), ('x', (int, None), "it is 'x', and must be a whole number, 0 or more or None"), ('a', {'a','b'}, None), ([], {'a','b'}, "must be one of 'a', 'b'"),
+    ([1, 2], [int], None), ((1, 2), [int], None), ([1, 'x'], [int], "1 is 'x'"), ('ab', [str], 'must be a list'), ([1, math.inf], [float], None), ([1, None], [float], '1 is None'),
+    ({}, {'a':int}, "it has no 'a'"), ({'a':1}, {'a?':int}, None), ({}, {'a?':int}, None), ({'b':1}, {'a?':int}, "it has 'b', which nobody knows"), ({'b':1, 3:2}, {'*':int}, None),
+    ({'a':{'b':['x']}}, {'a':{'b':[int]}}, "a.b.0 is 'x'"), (3, {}, 'must be a dict'), (3, ..., None), (torch.ones(1), torch.Tensor, None), (3, torch.Tensor, 'a tensor'), (3, list, 'a list')]
+
+@pytest.mark.parametrize('o,schema,want', MISFITS, ids=str)
+def test_point_21_a_schema_says_what_is_wrong_and_where(o, schema, want):
+    got = misfit(o, schema)
+    assert got is None if want is None else want in got
 
 def test_a_part_of_a_tensor_is_written_alone():
     to_plain(dict(a=torch.zeros(1000)[:2]), tensors := {})
