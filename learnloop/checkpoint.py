@@ -10,7 +10,7 @@ __all__ = ['SeededItems', 'CheckpointCallback']
 # %% ../nbs/61_checkpoint.ipynb #517022b4
 import hashlib, math, os, random, shutil, sys, threading, time, torch, warnings
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from copy import copy, deepcopy
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +18,7 @@ from functools import partial
 from itertools import chain
 from fastcore.basics import listify, noop, patch
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 from torch.utils.data import DataLoader, Dataset, IterableDataset, Subset, TensorDataset, default_collate, default_convert
 from .callback import Callback, _listed, mk_cb
 from .data import _map, _rngs, _set_epoch, batch_len, describe, preserve_rng
@@ -26,7 +27,8 @@ from .learner import Learner, StepLimit, _check_whole, _replaced, _say
 from .metrics import less_is_better, mk_metrics
 from .optimizer import get_hypers, opts
 from .saving import _fit_model, _model_state, _odd, _opt_state, _param_names, _unwrapper
-from .storage import Checkpoint, list_checkpoints, locked_folder, new_checkpoint, newest_checkpoint, prune, to_plain
+from learnloop.storage import (Checkpoint, DamagedCheckpoint, list_checkpoints, locked_folder, misfit, new_checkpoint, newest_checkpoint, prune,
+    to_plain)
 
 # %% ../nbs/61_checkpoint.ipynb #83790875
 def _rng(learn): return {nm:get() for nm,get,_ in _rngs((learn.dls.train, learn.dls.valid))}
@@ -243,7 +245,10 @@ def _compare(old, new, accept, where):
     if accept is True: return
     accept,known = listify(accept or ()),[*new, *old, 'dtype']
     if unknown := [o for o in accept if o not in known]: raise ValueError(f'accept has {unknown[0]!r}, which is nothing that is compared{did_you_mean(unknown[0], known)}')
-    bad = {k:(old.get(k), new.get(k)) for k in {**old, **new} if old.get(k)!=new.get(k) and k not in accept}
+    def _differs(k):
+        try: return bool(old.get(k)!=new.get(k))
+        except RuntimeError: return True  # tensors of several values
+    bad = {k:(old.get(k), new.get(k)) for k in {**old, **new} if k not in accept and _differs(k)}
     if bad:
         raise ValueError(f'{where} is of another run: ' + '; '.join(f'{k} was {a!r} and is {b!r}' for k,(a,b) in bad.items()) +
             f'. If that is as it should be: accept={list(bad)!r}; if not, give this run a folder of its own')
@@ -349,6 +354,7 @@ def _take_off(self:Learner):
     if going:
         self.epoch = going.state['loop']['epoch']
         self._marks = {k:v for k,v in going.state['rng'].items() if k!='now'}
+        going.before = _rng(self)
         _set_rng(self, self._marks.get('fit', {}))
     return going
 Learner._ask = None
@@ -446,18 +452,83 @@ class _From:
     "What a fit goes on from: the whole state, where that is from, and the arguments of the fit that was interrupted"
     def __init__(self, state, where, args=None, of=None, batch=None):
         self.state,self.where,self.args,self.of,self.batch,self.how,self.hypers,self.accept = state,where,args,of,batch,'',{},True
+        self.before = {}  # Random states when the fit began
     def __repr__(self): return f'<state of {self.where}, {self.state["loop"]}>'
 
 # %% ../nbs/61_checkpoint.ipynb #c641cf20
 def _read(c):
     "All of the checkpoint `c`, which was verified"
-    return _From(c.plain() | dict(model=c.read('model.pt'), opt=c.read('opt.pt')), c.path)
+    if lost := [nm for nm in ('state.json','tensors.pt','model.pt','opt.pt') if nm not in c.manifest['files']]: raise DamagedCheckpoint(f'{c.path} has no {lost[0]}')
+    try: state = c.plain()
+    except DamagedCheckpoint: raise
+    except (LookupError, TypeError, ValueError, AttributeError, RuntimeError) as e:
+        raise DamagedCheckpoint(f'{c.path}/state.json is not what learnloop writes: {type(e).__name__}, {e}') from e
+    _check_read(c, state)
+    state |= dict(model=c.read('model.pt'), opt=c.read('opt.pt'))
+    _refuse(c.path/'model.pt', state['model'], {'*':...})
+    _refuse(c.path/'opt.pt', state['opt'], _OPT if 'param_groups' in state['opt'] else {'*':_OPT})
+    return _From(state, c.path)
 
 @patch
 def _check_state(self:Learner, going):
     _fit_model(self.model, going.state['model'], going.where)
     if isinstance(self.loss_func, nn.Module): _fit_model(self.loss_func, going.state['loss'], f'the loss function of {going.where}')
+    self._check_rest(going)
     self._take_opt(going.state['opt'], going.where)
+
+# %% ../nbs/61_checkpoint.ipynb #e2100012
+_DONE = {'epochs':int, 'batches':int, 'opt_steps':int, 'samples':int, '*':...}
+_SEEN = {'epoch':int, 'iter':float, 'n_done':int, 'n_iter':(int, None), 'bs':int, 'loss':(Tensor, float, None), 'final_record':([...], None), 'training':bool,
+    'dl':({'train','valid'}, None), 'outcome':{'*':str}, 'log':[...]}
+_LOOP = {'epoch':int, 'next':{'epoch','train','validate'}, 'batch':int, 'train_iter':int, 'pct_train':float, 'base':..., 'n_epoch':[(float, None)], 'count':_DONE,
+    'warm':[{'train','valid'}], 'seen?':_SEEN, 'after?':{'*':...}, '*':...}
+_RNG = {'python':..., 'torch':Tensor, '*':...}
+_STATE = {'loop':_LOOP, 'config':{'callbacks':[str], '*':...}, 'rng':{'now':_RNG, '*':_RNG}, 'callbacks':{'*':{'calls?':{'*':int}, '*':...}}, 'loader':...,
+    'loss':{'*':...}, 'frozen':[str], 'grads':{'*':Tensor}, 'buffers':{'*':Tensor}, 'resting':[str], '*':...}
+_OPT = {'param_groups':[{'params':[int], '*':...}], 'state':{'*':{'*':...}}, '*':...}
+_NEEDS = dict(epoch=[], train=['epoch','batches'], validate=['epoch','validate'])  # random states, by where a fit goes on
+
+def _refuse(where, o, schema, at=''):
+    if why := misfit(o, schema, at): raise DamagedCheckpoint(f'{where} is not what learnloop writes: {why}')
+
+def _check_read(c, state):
+    "Refuse the `state` in the checkpoint `c` if it makes no sense in itself"
+    p = c.path/'state.json'
+    _refuse(p, state, _STATE)
+    loop = state['loop']
+    _refuse(p, state['rng'], {k:_RNG for k in _NEEDS[loop['next']]} | {'*':...}, 'rng')
+    lengths,n = loop['n_epoch'],loop['count']['opt_steps']
+    if len(lengths)!=2 or not all(v is None or v>=0 for v in lengths) or lengths[0] is not None and lengths[1] is None: raise DamagedCheckpoint(f'{p} is not what learnloop writes: loop.n_epoch is {lengths!r}, and must be two numbers')
+    if type(loop['base']) is not int: raise DamagedCheckpoint(f"{p} is not what learnloop writes: loop.base is {loop['base']!r}, and must be a whole number")
+    if n!=c.step: raise DamagedCheckpoint(f'{p} is that of step {n}, and the checkpoint is of step {c.step}')
+
+# %% ../nbs/61_checkpoint.ipynb #e2100013
+@patch
+def _check_rest(self:Learner, going):
+    "Refuse what of the state in `going`, beside weights and optimizer, wouldn't fit this learner"
+    s,p = going.state,Path(going.where)/'state.json'
+    for o in self.cbs:
+        if o.name in s['callbacks']: _refuse(p, s['callbacks'][o.name], getattr(type(o), 'state_schema', {'*':...}), f'callbacks.{o.name}')
+    unwrap = _unwrapper(self.model)
+    for what,ours in (('grads', _all_params(self)), ('buffers', {unwrap(n):b for n,b in self.model.named_buffers()})):
+        for n,t in ours.items():
+            if n in s[what] and s[what][n].shape!=t.shape and not is_lazy(t):
+                raise DamagedCheckpoint(f'{p} is not what learnloop writes: {what}.{n} is {describe(s[what][n])}, and must be {describe(t)}')
+    for k,states in s['rng'].items(): self._check_rng(states, p, f'rng.{k}')
+
+@patch
+def _check_rng(self:Learner, states, where, at):
+    "Try random `states`, and put back those that there were"
+    for nm,get,put in _rngs((self.dls.train, self.dls.valid)):
+        if nm not in states: continue
+        was = get()
+        try:
+            put(states[nm])
+            if not 0<=_pos(states[nm])<=624: raise ValueError('pos is outside of the key')  # where NumPy would read on
+        except Exception as e: raise DamagedCheckpoint(f'{where} is not what learnloop writes: {at}.{nm} is no state of that generator ({e})') from e
+        finally: put(was)
+
+def _pos(state): return state['state'].get('pos', 0) if isinstance(state, dict) and isinstance(state.get('state'), dict) else 0
 
 # %% ../nbs/61_checkpoint.ipynb #56ea14b1
 @patch
@@ -465,17 +536,19 @@ def _put_back(self:Learner, going):
     "Have all state as in `going`, random numbers last"
     s,was = going.state,dict(vars(self.count))
     if 'model' in s: _compare_dtypes(self.model, s['model'], going.accept, going.where)
-    vars(self.count).update(s['loop']['count'])  # first, as callbacks go by it
-    try: self._load_cbs(going)
-    except BaseException:
-        vars(self.count).update(was)
-        raise
+    with ExitStack() as undo:
+        undo.callback(lambda: (vars(self.count).clear(), vars(self.count).update(was)))
+        vars(self.count).update(s['loop']['count'])  # first, as callbacks go by it
+        self._load_cbs(going, undo)
+        if s['loader'] is not None and s['loop']['next']!='train': self.dls.train.load_state_dict(s['loader'])
+        self._put_modules(going)
+        undo.pop_all()
     self.train_iter,self.pct_train,self._base = (s['loop'][k] for k in ('train_iter','pct_train','base'))
-    self._put_modules(going)
     self._put_length(s)
-    self._load_cbs(going, last=True)
+    with ExitStack() as undo:
+        self._load_cbs(going, undo, last=True)
+        undo.pop_all()
     for nm in s['loop']['warm']: _warmed(getattr(self.dls, nm, None))
-    if s['loader'] is not None and s['loop']['next']!='train': self.dls.train.load_state_dict(s['loader'])
     _set_rng(self, s['rng']['now'])
 
 @patch
@@ -489,7 +562,7 @@ def _put_modules(self:Learner, going):
         for o,gs in zip(opts(self.opt), s['hypers'], strict=True):
             for g,h in zip(o.param_groups, gs, strict=True): g.update(h)
     if going.hypers: self.set_hypers(**going.hypers)
-    if s['loss']: self.loss_func.load_state_dict(s['loss'])
+    if s['loss'] and isinstance(self.loss_func, nn.Module): self.loss_func.load_state_dict(s['loss'])
     for n,p in _all_params(self).items():
         p.requires_grad_(n not in s['frozen'])
         p.grad = s['grads'][n].to(p, copy=True) if n in s['grads'] else None
@@ -504,20 +577,20 @@ def _put_length(self:Learner, s):
     if asked==self._asked and all(s['config'].get(k)==(self._conf or {}).get(k) for k in limits): self.n_epoch = now
 
 # %% ../nbs/61_checkpoint.ipynb #8a5f841d
+def _reload(cb, sd, *_):
+    with suppress(Exception): cb.load_state_dict(sd)  # which may be what failed
+
 @patch
-def _load_cbs(self:Learner, going, last=False):
+def _load_cbs(self:Learner, going, undo, last=False):
     there,cbs = going.state['config']['callbacks'],[o for o in self.cbs if getattr(type(o), 'loads_last', False)==last]
     todo = [o for o in cbs if o.name in going.state['callbacks'] or (going.args and o.calls) or o.name in there and o.state_dict()]
-    with ExitStack() as undo:
-        for o in todo:
-            was,flags = deepcopy(o.state_dict()),{k:v for k,v in vars(o).items() if k=='_loaded'}
-            try: o.load_state_dict(deepcopy(going.state['callbacks'].get(o.name, {})))
-            except Exception as e:
-                e.add_note(f'learnloop: while {o.label} took up its state from {going.where}')
-                raise
-            undo.callback(vars(o).update, flags)
-            undo.callback(o.load_state_dict, was)
-        undo.pop_all()
+    for o in todo:
+        undo.callback(vars(o).update, {k:v for k,v in vars(o).items() if k=='_loaded'})
+        undo.push(partial(_reload, o, deepcopy(o.state_dict())))
+        try: o.load_state_dict(deepcopy(going.state['callbacks'].get(o.name, {})))
+        except Exception as e:
+            e.add_note(f'learnloop: while {o.label} took up its state from {going.where}')
+            raise
 
 @patch
 def _load_state(self:Learner, going, whole):
@@ -530,8 +603,8 @@ def _load_state(self:Learner, going, whole):
 @patch
 def _arrive(self:Learner, going):
     "Put the state back for good: the fit goes on from here"
-    self._going = None
     self._load_state(going, going.state['loop']['next']=='epoch')
+    self._going = None
     for o in self.cbs:
         if hasattr(type(o), '_loaded'): o._loaded = False  # the next fit begins anew
     if self.logger is noop: return
@@ -667,6 +740,8 @@ def save(self:CheckpointCallback,
     place,step,self._wanted = learn._place(),learn.count.opt_steps,None
     if info.get('consistent', True) and self._last==(place, step): return  # nothing has happened since
     self._join()
+    if self._unwritten: self._finish(*self._unwritten)  # it may be the best, and its metrics are known to nobody else
+    self._unwritten = None
     old = Checkpoint(self.folder/f'step-{step:09d}')  # of the same weights: this one takes its place
     if info.get('consistent', True) and old.path.name in self._sound: info = dict(metrics=old.metrics) | info
     learn._save_whole(self.folder, place, self._write_aside if self.background else self._write_now, **info)
@@ -702,7 +777,7 @@ def _write_aside(self:CheckpointCallback, folder, state, info):
         return self._write_now(folder, state, info)
     def _run():
         try: self._finish(folder, step, files, info)
-        except BaseException as e: self._error = e
+        except BaseException as e: self._error,self._unwritten = e,(folder, step, files, info)
     self._writing = threading.Thread(target=_run, name='learnloop checkpoint')  # no daemon: the process waits for it
     self._writing.start()
 
@@ -732,6 +807,7 @@ def _join(self:CheckpointCallback):
 def _raise(self:CheckpointCallback):
     err,self._error = self._error,None
     if err is not None: raise err
+CheckpointCallback._unwritten = None  # What a write in the background that failed would have written
 
 # %% ../nbs/61_checkpoint.ipynb #aa71a8ea
 @patch
@@ -761,6 +837,7 @@ def cleanup_fit(self:CheckpointCallback):
         if self._between: todo.callback(self.learn.remove_cb, self._between)
         if self._open: todo.push(self._open)
         self._open = None
+        todo.callback(setattr, self, '_unwritten', None)
         todo.callback(self._join)
 
 # %% ../nbs/61_checkpoint.ipynb #163ee29f
@@ -770,7 +847,9 @@ class _Keep(Callback):
     def after_exception(self):
         learn = self.learn
         if learn.phases['fit'] not in learn.open or learn._fit_args is None: return
-        if learn._going: state = learn._going.state  # it hadn't come to where it was to go on
+        if learn._going:  # it hadn't come to where it was to go on
+            state = learn._going.state
+            _set_rng(learn, learn._going.before)
         elif self.state:
             state = self.state
             learn.failed = SimpleNamespace(state=state, args=learn._fit_args, replay=None, **vars(self.held)) if self.held else None

@@ -460,6 +460,7 @@ def unfreeze(self:Learner):
 class StepLimit(Callback):
     "End epochs, or the fit, by number of optimizer steps: the loader seems to end there"
     order,safe_in_evaluate = -9,True
+    state_schema = {'first?':int, 'begun?':int, 'pass?':{'rng?':dict, 'passes?':int, 'n?':int, '*':...}, '*':...}
     def __init__(self,
         max_steps:int|None=None, # Optimizer steps in this fit
         steps_per_epoch:int|None=None # Optimizer steps an epoch

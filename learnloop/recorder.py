@@ -44,6 +44,8 @@ def _is_main():
 class Recorder(Callback):
     "Record losses, learning rates and metrics; write a row to `learn.logger` after each epoch"
     order,remove_on_fetch,safe_in_evaluate = 50,True,True
+    state_schema = {'raw':[float], 'sizes':[float], 'lrs':[float], 'values':[list], 'iters':[int], 'metric_names':[str], 'hps':{'*':list}, 'row':dict, 'begun':int,
+        'records':[{'values':dict, '*':...}], 'train_mets':[dict], '*':...}
     def __init__(self,
         add_time:bool=True,       # A column with the duration of the epoch?
         train_metrics:bool=False, # Metrics on training batches, too? They cost time in each
@@ -372,6 +374,8 @@ def load_state_dict(self:Recorder,
     sd:dict # What `state_dict` returned
 ):
     "Take up a history"
+    lengths = {k:len(sd[k]) for k in ('raw','sizes','lrs') if k in sd}
+    if len(set(lengths.values()))>1: raise ValueError(f'a history with {", ".join(f"{v} {k}" for k,v in lengths.items())}: there is one of each for a batch')
     self._clear()
     if not sd: return
     self._raw._done,self._sizes,self._lrs,self.values,self.iters,self.records = (Series(sd[k]) for k in ('raw', 'sizes', 'lrs', 'values', 'iters', 'records'))

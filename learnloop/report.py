@@ -61,7 +61,7 @@ def _number(v):
     "`v` as a float if it is a number, else None"
     if isinstance(v, Tensor): v = v.item() if v.numel()==1 else None
     try: return None if v is None or isinstance(v, str) else float(v)
-    except (TypeError,ValueError): return None
+    except (TypeError,ValueError,OverflowError): return None
 
 def _shown(v):
     "A value as text"

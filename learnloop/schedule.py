@@ -176,6 +176,7 @@ def _hyper(opt, k):
 class ParamScheduler(Callback):
     "Set hyper-parameters, and attributes, before each training batch"
     order,run_valid,safe_in_evaluate = 60,False,True
+    state_schema = {'first?':int, '*':...}
     def __init__(self,
         scheds:dict, # Functions of `pct_train`, or lists of them with one for each group, by hyper-parameter, or by dotted path from the learner
         total_steps:int|None=None # Optimizer steps that the schedule takes, for loaders without a length; None to go by `pct_train`

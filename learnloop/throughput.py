@@ -54,6 +54,7 @@ class _Clock:
 class Throughput(Callback):
     "Measure samples and optimizer steps a second, the share of waiting for data, and memory"
     order,run_train,safe_in_evaluate = -math.inf,False,True  # the first to hear of a batch; inside batches, only validation counts
+    state_schema = {'epochs?':[dict], 'now?':dict, '*':...}
     names = 'samples_per_sec', 'batches_per_sec', 'steps_per_sec', 'data_wait', 'valid_samples_per_sec', 'peak_memory_mb'
     def __init__(self,
         window:int=100, # Batches that the attributes look back on: enough to even out the noise, few enough to see a change

@@ -1,20 +1,21 @@
 "Fits that go on from a folder: stopped anywhere, they end with the weights, the optimizer, the history and the random numbers of one that never was"
-import json, math, os, random, threading
+import hashlib, json, math, os, random, re, shutil, threading
 from copy import deepcopy
 from functools import partial
 from pathlib import Path
 import numpy as np, pytest, torch
 from helpers import check, mk_learner as mk_line
-from learnloop import (AccumMetric, BnFreeze, Callback, Checkpoint, CheckpointCallback, CutMix, EarlyStoppingCallback, EMA, GradientAccumulation,
-    GradientClip, GradualUnfreezing, KeepWarnings, Learner, LimitBatches, MCDropoutCallback, MicroBatch, MixedPrecision, MixUp, OverfitBatches,
-    ReduceLROnPlateau, ReloadLoaders, SAM, SaveModelCallback, SeededItems, ShowGraph, SWA, TorchScheduler, Tracer, TruePrecision, ValidateCallback,
+from learnloop import (AccumMetric, BnFreeze, Callback, Checkpoint, CheckpointCallback, CutMix, DamagedCheckpoint, EarlyStoppingCallback, EMA,
+    GradientAccumulation, GradientClip, GradualUnfreezing, KeepWarnings, Learner, LimitBatches, MCDropoutCallback, MicroBatch, MixedPrecision, MixUp,
+    OverfitBatches, ReduceLROnPlateau, ReloadLoaders, SAM, SaveModelCallback, SeededItems, ShowGraph, SWA, TorchScheduler, Tracer, TruePrecision, ValidateCallback,
     ValidateEvery, WeightAveraging, accuracy, event, list_checkpoints, locked_folder, newest_checkpoint, on, set_seed)
 from learnloop import checkpoint as checkpoint_module
 from learnloop.checkpoint import _seek
 from learnloop.data import preserve_rng
 from learnloop.flow import PHASES, Phase
 from learnloop.metrics import Metric, Series
-from learnloop.storage import HashingFile
+from learnloop.saving import write_state
+from learnloop.storage import HashingFile, _sealed
 from torch import nn
 from torch.nn import functional as F
 from torch.optim import lr_scheduler as torch_scheds
@@ -841,6 +842,152 @@ def test_case_56_in_the_background_an_error_comes_at_the_next_event_or_at_the_en
     assert [o.step for o in list_checkpoints(tmp_path)]==[n_before] and newest_checkpoint(tmp_path).step==n_before  # nothing was deleted
     monkeypatch.setattr(checkpoint_module, '_write_files', real)
     quiet(learn, 1)
+
+# --- checkpoints that somebody altered
+
+def reseal(path, **changes):
+    "Make the manifest agree with the files as they are"
+    body = json.loads((path/'manifest.json').read_text()) | changes
+    body['files'] = {nm:dict(size=len(b := (path/nm).read_bytes()), blake2b=hashlib.blake2b(b, digest_size=32).hexdigest()) for nm in body['files']}
+    (path/'manifest.json').write_text(_sealed({k:v for k,v in body.items() if k!='blake2b'}))
+
+GONE = object()
+ODD = GONE, None, 'x', -1, 2**70, {'$float':'nan'}, [], {}, [1], True, 1.5, {'a':1}, {'$tensor':'nothing'}, {'$items':3}, {'$tuple':4}, {'$float':'x'}
+OTHER = dict(gone=lambda t: GONE, part=lambda t: t.flatten()[:1], longer=lambda t: torch.cat([t.flatten()]*2), empty=lambda t: torch.zeros(0),
+    floats=lambda t: t.double()*math.nan, negative=lambda t: -t.long()-10**9, deeper=lambda t: t[None], a_list=lambda t: [1])
+
+def places(o, at=()):
+    "Where something is in the nested `o`; of lists the first two"
+    if at: yield at
+    for k,v in o.items() if isinstance(o, dict) else list(enumerate(o))[:2] if isinstance(o, list) else (): yield from places(v, (*at, k))
+
+def altered(o, at, v):
+    "`o` with `v` at a place in it"
+    o = inner = deepcopy(o)
+    for k in at[:-1]: inner = inner[k]
+    if v is GONE: del inner[at[-1]]
+    else: inner[at[-1]] = v
+    return o
+
+def mk_altered():
+    cbs = EMA(.5),GradientAccumulation(n_batches=2),EarlyStoppingCallback(patience=9)
+    return mk_learner(cbs=cbs, dl=mk_loader(generator=torch.Generator().manual_seed(4)))
+
+def everything(learn):
+    rngs = dict(torch=torch.get_rng_state(), python=random.getstate(), numpy=str(np.random.get_state()), loader=learn.dls.train.generator.get_state())  # noqa: NPY002
+    return deepcopy(rngs | what_trains(learn)) | dict(callbacks=deepcopy({o.name:o.state_dict() for o in learn.cbs}))
+
+def what_trains(learn): return dict(weights=dict(learn.model.state_dict()), opt=learn.opt.state_dict(), count=dict(vars(learn.count)))
+
+@pytest.fixture(scope='module')
+def whole(tmp_path_factory):
+    folder = tmp_path_factory.mktemp('altered')
+    with pytest.MonkeyPatch.context() as m:
+        m.setattr('os.fsync', lambda fd: None)
+        quiet(mk_altered(), 2, cbs=CheckpointCallback(folder, every_steps=2, every_epochs=1, keep=None))
+    return [o for o in list_checkpoints(folder) if o.manifest['next'] in ('train','epoch')][:2]
+
+@pytest.mark.parametrize('n', range(6))
+def test_point_21_what_was_altered_is_refused_by_file_and_place_before_anything_is_changed(n, whole, tmp_path, monkeypatch):
+    rand,c = random.Random(n),whole[n%2]
+    plain,tensors = c.read('state.json'),c.read('tensors.pt')
+    todo = [(at, v) for at in places(plain) for v in ODD if at[0] not in ('config','loader')] + [(k, f) for k in tensors for f in OTHER]
+    refused = 0
+    for at,v in rand.sample(todo, 8):
+        copy = shutil.copytree(c.path, tmp_path/f'{len(list(tmp_path.iterdir()))}'/c.path.name)
+        try:
+            if isinstance(at, str): write_state(copy/'tensors.pt', altered(tensors, (at,), OTHER[v](tensors[at])))
+            else: (copy/'state.json').write_text(json.dumps(altered(plain, at, v)))
+        except TypeError: continue
+        reseal(copy)
+        for f in (lambda learn, copy: learn.load_checkpoint(copy), lambda learn, copy: quiet(learn, 2, resume=copy.parent)):
+            learn = mk_altered()
+            learn.create_opt()
+            before = everything(learn)
+            try: f(learn, copy)
+            except ValueError as e:
+                refused += 1
+                check(everything(learn), before, f'{at} {v}')
+                assert f'{c.path.name}/state.json' in ' '.join([str(e), *getattr(e, '__notes__', ())]), (at, v, e)
+    assert refused or n
+
+@pytest.mark.parametrize('at,v,said', [(('loop','count','opt_steps'), 99, 'is that of step 99, and the checkpoint is of step'), (('loop','next'), 'nowhere', "loop.next is 'nowhere', and must be one of"),
+    (('loop','batch'), -1, 'loop.batch is -1, and must be a whole number, 0 or more'), (('loop',), GONE, "it has no 'loop'"), (('rng','now','torch'), GONE, "rng.now has no 'torch'"),
+    (('callbacks','recorder','raw'), ['x'], "callbacks.recorder.raw.0 is 'x', and must be a number"), (('grads',), {'0.weight':{'$tensor':'rng.now.torch'}}, 'grads.0.weight is .* and must be'),
+    (('callbacks','ema','averages'), {}, "while EMA took up its state"), (('rng','now','numpy','state','pos'), 10**6, 'rng.now.numpy is no state of that generator .pos is outside'),
+    (('callbacks','early_stopping','wait'), 'x', "callbacks.early_stopping.wait is 'x', and must be a whole number")], ids=str)
+def test_point_21_the_message_names_the_place(at, v, said, whole, tmp_path):
+    c = whole[0]
+    copy = shutil.copytree(c.path, tmp_path/c.path.name)
+    (copy/'state.json').write_text(json.dumps(altered(c.read('state.json'), at, v)))
+    reseal(copy)
+    for f in (lambda: mk_altered().load_checkpoint(tmp_path), lambda: quiet(mk_altered(), 2, resume=tmp_path)):
+        with pytest.raises(ValueError) as e: f()
+        assert re.search(said, ' '.join([str(e.value), *getattr(e.value, '__notes__', ())]))
+
+@pytest.mark.parametrize('nm', ['state.json','tensors.pt','model.pt','opt.pt'])
+def test_point_21_a_file_that_the_manifest_does_not_list_is_not_read(nm, whole, tmp_path):
+    copy = shutil.copytree(whole[0].path, tmp_path/whole[0].path.name)
+    files = dict(whole[0].manifest['files'])
+    del files[nm]
+    reseal(copy, files=files)
+    with pytest.raises(DamagedCheckpoint, match=f'has no {nm}'): mk_altered().load_checkpoint(tmp_path)
+
+def test_point_21_a_callback_that_fails_in_a_fit_leaves_random_numbers_as_they_were(tmp_path):
+    class Refuses(Callback):
+        def state_dict(self): return dict(a=1)
+        def load_state_dict(self, sd): raise KeyError('deep')
+    with pytest.raises(Boom): quiet(mk_learner(cbs=[Refuses()]), cbs=[At('after_loss', 9, boom), CheckpointCallback(tmp_path, every_steps=2)], accept=True)
+    learn = mk_learner(cbs=[Refuses()])
+    learn.create_opt()
+    torch.rand(3)
+    before,rng = deepcopy(what_trains(learn)),torch.get_rng_state()
+    with pytest.raises(KeyError): quiet(learn, resume=tmp_path, accept=True)
+    check(what_trains(learn), before)
+    assert torch.equal(torch.get_rng_state(), rng)
+
+def always(pred, targ): return torch.ones(())
+
+@pytest.mark.parametrize('n,background', [(0, False), (0, True), (1, True), (2, True)], ids=['foreground', 'heard of at once', 'a batch later', 'two later'])
+def test_point_20_a_write_that_failed_does_not_lose_the_best_checkpoint(n, background, tmp_path, monkeypatch):
+    "All epochs are equal, so the first is the best; the disk is full for a moment as its checkpoint is written"
+    real,go,calls = checkpoint_module._write_files,threading.Event(),[]
+    def _fails_once(folder, step, files, info):
+        calls.append(step)
+        if len(calls)>1: return real(folder, step, files, info)
+        assert not background or go.wait(20)
+        raise OSError('no more room')
+    def saver(): return CheckpointCallback(tmp_path, keep=1, best=1, monitor='always', background=background)
+    def _hear(cb):
+        if cb.learn.count.batches==6+n and saving._writing:
+            go.set()
+            saving._writing.join()
+    monkeypatch.setattr(checkpoint_module, '_write_files', _fails_once)
+    saving = saver()
+    with pytest.raises(OSError, match='no more room'): quiet(mk_learner(metrics=always), cbs=[saving, Callback(name='hears', before_train=_hear, after_batch=_hear)])
+    assert vars(saving).get('_unwritten') is None  # its memory is free
+    learn = quiet(mk_learner(metrics=always), cbs=saver(), resume=tmp_path, accept='callbacks')
+    assert [(o.step, o.metrics['always']) for o in list_checkpoints(tmp_path)]==[(6, 1), (18, 1)]
+    check(state(learn), state(quiet(mk_learner(metrics=always))))
+
+def test_point_20_what_was_not_written_goes_first_with_the_next_save(tmp_path, monkeypatch):
+    "Also where somebody catches the error"
+    real,calls = checkpoint_module._write_files,[]
+    def _fails_twice(folder, step, *args):
+        calls.append(step)
+        if len(calls)<3: raise OSError('no more room')
+        return real(folder, step, *args)
+    monkeypatch.setattr(checkpoint_module, '_write_files', _fails_twice)
+    saver = CheckpointCallback(tmp_path, every_steps=99, keep=None, background=True)
+    class Ask(Callback):
+        def before_fetch(self):
+            if not self.learn.training or self.learn.count.batches not in (2, 3, 4): return
+            try:
+                saver.save(metrics=dict(a=self.learn.count.batches))
+                saver._join()
+            except OSError: pass
+    quiet(mk_learner(cbs=[Ask()]), 1, cbs=saver)
+    assert calls==[2, 2, 2, 4, 6] and [(o.step, o.metrics.get('a')) for o in list_checkpoints(tmp_path)]==[(2, 2), (4, 4), (6, None)]
 
 def test_case_71_without_memory_for_a_copy_it_is_written_at_once(tmp_path, monkeypatch):
     def fail(*args): raise MemoryError
