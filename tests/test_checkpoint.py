@@ -4,7 +4,7 @@ from copy import deepcopy
 from functools import partial
 from pathlib import Path
 import numpy as np, pytest, torch
-from helpers import check, mk_learner as mk_line
+from helpers import check, mk_learner as mk_line, plainly
 from learnloop import (AccumMetric, BnFreeze, Callback, Checkpoint, CheckpointCallback, CutMix, DamagedCheckpoint, EarlyStoppingCallback, EMA,
     GradientAccumulation, GradientClip, GradualUnfreezing, KeepWarnings, Learner, LimitBatches, MCDropoutCallback, MicroBatch, MixedPrecision, MixUp,
     OverfitBatches, ReduceLROnPlateau, ReloadLoaders, SAM, SaveModelCallback, SeededItems, ShowGraph, SWA, TorchScheduler, Tracer, TruePrecision, ValidateCallback,
@@ -915,7 +915,7 @@ def test_point_21_what_was_altered_is_refused_by_file_and_place_before_anything_
     (('loop','batch'), -1, 'loop.batch is -1, and must be a whole number, 0 or more'), (('loop',), GONE, "it has no 'loop'"), (('rng','now','torch'), GONE, "rng.now has no 'torch'"),
     (('callbacks','recorder','raw'), ['x'], "callbacks.recorder.raw.0 is 'x', and must be a number"), (('grads',), {'0.weight':{'$tensor':'rng.now.torch'}}, 'grads.0.weight is .* and must be'),
     (('callbacks','ema','averages'), {}, "while EMA took up its state"), (('rng','now','numpy','state','pos'), 10**6, 'rng.now.numpy is no state of that generator .pos is outside'),
-    (('callbacks','early_stopping','wait'), 'x', "callbacks.early_stopping.wait is 'x', and must be a whole number")], ids=str)
+    (('callbacks','early_stopping','wait'), 'x', "callbacks.early_stopping.wait is 'x', and must be a whole number")], ids=plainly)
 def test_point_21_the_message_names_the_place(at, v, said, whole, tmp_path):
     c = whole[0]
     copy = shutil.copytree(c.path, tmp_path/c.path.name)
