@@ -187,8 +187,11 @@ _last = 'epoch','iter','n_done','n_iter','bs','final_record','training'
 @patch
 def _in_sight(self:Learner):
     "What is to be seen of the epoch and the batch that were last, and hyper-parameters as they will be at the end of the fit"
-    seen = {k:getattr(self, k) for k in _last} | dict(loss=self.loss if type(self.loss) in (Tensor,float,int) else None, dl=next((k for k in ('train','valid') if getattr(self.dls, k) is self.dl), None))
-    seen |= dict(outcome={k:v for k,v in self.outcome.items() if k not in ('fit', 'save', 'load') and v!='failed'}, log=list(self.recorder.log) if hasattr(self, 'recorder') else [])
+    dl = next((k for k in ('train','valid') if getattr(self.dls, k) is self.dl), None)
+    loss = self.loss if type(self.loss) in (Tensor,float,int) else None
+    outcome = {k:v for k,v in self.outcome.items() if k not in ('fit','save','load') and v!='failed'}
+    log = list(self.recorder.log) if hasattr(self, 'recorder') else []
+    seen = {k:getattr(self, k) for k in _last} | dict(dl=dl, loss=loss, outcome=outcome, log=log)
     return dict(seen=seen, after={k:v for o in self.cbs if hasattr(type(o), 'puts_back') for k,v in o.puts_back.items()})
 
 @patch
@@ -205,6 +208,14 @@ def _put_in_sight(self:Learner, going, whole):
     self._use(s['dl'] and getattr(self.dls, s['dl']))
     self.epoch,self.iter,self.n_done,self.n_iter = (s[k] for k in ('epoch', 'iter', 'n_done', 'n_iter'))
     if self.inside('fit'): self.training = s['training']
+
+# %% ../nbs/61_checkpoint.ipynb #dbf5a92a
+@patch
+def _put_after(self:Learner, loop):
+    "Have hyper-parameters as they are after the fit, if it was over: a schedule puts them back then"
+    n_epoch = loop['n_epoch'][1]
+    if loop['next']=='epoch' and 'after' in loop: self.n_epoch = n_epoch
+    if loop['next']=='epoch' and loop['epoch']>=n_epoch: self.set_hypers(**loop.get('after', {}))
 
 # %% ../nbs/61_checkpoint.ipynb #6d7e259e
 @patch
@@ -877,14 +888,6 @@ def _fit_helpers(self:Learner, cbs, resume, accept, keep_failed):
     saver = CheckpointCallback(resume)
     self._fit_args['cbs'] = [*cbs, saver]  # `resume()` saves there, too
     return [*res, saver]
-
-# %% ../nbs/61_checkpoint.ipynb #dbf5a92a
-@patch
-def _put_after(self:Learner, loop):
-    "Have hyper-parameters as they are after the fit, if it was over: a schedule puts them back then"
-    n_epoch = loop['n_epoch'][1]
-    if loop['next']=='epoch' and 'after' in loop: self.n_epoch = n_epoch
-    if loop['next']=='epoch' and loop['epoch']>=n_epoch: self.set_hypers(**loop.get('after', {}))
 
 # %% ../nbs/61_checkpoint.ipynb #d090167f
 @patch

@@ -347,15 +347,16 @@ def state_dict(self:Recorder)->dict: # Plain data
     return {k:v.frozen() for k,v in grows.items()} | dict(hps={k:_kept(v) for k,v in self.hps.items()}, metric_names=list(self.metric_names),
         row=dict(self.row), begun=self._begun, train_mets=[_metric_state(m) for m in self.train_mets])
 
+# %% ../nbs/11_recorder.ipynb #f8e35787
+def _kept(o):
+    "What `o` is now, however it goes on"
+    return o.frozen() if isinstance(o, Series) else _kept(o.tolist()) if isinstance(o, Scalars) else copy(o)
+
 # %% ../nbs/11_recorder.ipynb #bc24f55b
 def _metric_state(m):
     "What the metric `m` has accumulated, as plain data and tensors"
     if isinstance(m, TorchMetric): return dict(n=m.n, metric=_torch_state(m.metric))
     return {k:_kept(v) for k,v in vars(m).items() if isinstance(v, (Scalars,list,dict,Tensor,int,float))}
-
-def _kept(o):
-    "What `o` is now, however it goes on"
-    return o.frozen() if isinstance(o, Series) else _kept(o.tolist()) if isinstance(o, Scalars) else copy(o)
 
 def _torch_state(o):
     if hasattr(o, 'metric_state'): return {k:copy(v) for k,v in o.metric_state.items()} | dict(_update_count=o._update_count)

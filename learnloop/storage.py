@@ -170,6 +170,7 @@ def _swapped(a):
     if sys.byteorder=='big': a.byteswap()
     return a
 
+# %% ../nbs/60_storage.ipynb #b471c025
 def _note_parts(closed, parts):
     "Fill `parts` with those that are `closed`, by the names of their files; False if there are none, or one can't be a file of its own"
     for o in closed:

@@ -1198,12 +1198,16 @@ ENDS = dict(fit=lambda l, **kw: l.fit(2, **kw), one_cycle=lambda l, **kw: l.fit_
     early_stopping=lambda l, **kw: l.fit(9, cbs=EarlyStoppingCallback('train_loss', min_delta=9.), **kw), start_epoch=lambda l, **kw: l.fit(3, start_epoch=1, **kw),
     swa=lambda l, **kw: l.fit(2, cbs=SWA(swa_lr=.5, start_pct=.5), **kw), none=lambda l, **kw: l.fit(0, **kw))
 
+OWN = ('training final_record n_epoch epoch iter n_done n_iter pct_train train_iter smooth_loss loss bs batch xb yb pred loss_grad '
+    'open exception').split()
+
 def in_sight(learn):
     "All that is to be seen of a learner when a fit is over; `save` and `load` are what was done to it"
-    r,own = learn.recorder,'training final_record n_epoch epoch iter n_done n_iter pct_train train_iter smooth_loss loss bs batch xb yb pred loss_grad open exception'.split()
-    return state(learn) | {k:getattr(learn, k) for k in own} | dict(modes={n:m.training for n,m in learn.model.named_modules()},
+    r = learn.recorder
+    return state(learn) | {k:getattr(learn, k) for k in OWN} | dict(modes={n:m.training for n,m in learn.model.named_modules()},
         outcome={k:v for k,v in learn.outcome.items() if k not in ('save', 'load')}, dl=[k for k in ('train', 'valid') if getattr(learn.dls, k) is learn.dl],
-        grads=[p.grad for p in learn.model.parameters()], rec=r.state_dict(), table=str(r), losses=list(r.losses), log=r.log[:len(r.values[0])+1] if r.values else r.log,
+        grads=[p.grad for p in learn.model.parameters()], rec=r.state_dict(), table=str(r), losses=list(r.losses),
+        log=r.log[:1+len(r.values[0])] if r.values else [],
         names=getattr(r, 'columns', None), valid=r.valid_names, forward=learn.forward_model is learn.model, cbs_there=[o.name for o in learn.cbs])
 
 @pytest.mark.parametrize('valid', [True, False], ids=['valid', 'no_valid'])
@@ -1263,7 +1267,7 @@ def test_point_14_a_checkpoint_that_does_not_say_what_was_to_be_seen(tmp_path):
 
 def test_point_14_a_stopped_run_stays_stopped_in_the_middle_of_an_epoch_too(tmp_path):
     "What stopped it in training is known before validation, which is gone on with"
-    cb = lambda: [EarlyStoppingCallback('valid_loss', stopping_threshold=9.), ValidateCallback(every_steps=2)]
+    def cb(): return [EarlyStoppingCallback('valid_loss', stopping_threshold=9.), ValidateCallback(every_steps=2)]
     whole = mk_learner(cbs=cb())
     with whole.no_logging(), whole.no_bar(): whole.fit(2)
     assert whole.count.opt_steps==2

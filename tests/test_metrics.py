@@ -347,8 +347,9 @@ def test_memory_grows_by_nothing_that_a_metric_keeps():
 
 row = st.lists(st.none() | st.integers(-2**70, 2**70) | st.floats(allow_nan=False), max_size=3)
 values = st.floats(allow_nan=False) | st.integers(-9, 2**64) | st.none() | row | st.dictionaries(st.text(max_size=2), row, max_size=2)
-OPS = dict(append=lambda o, v, i: o.append(v), extend=lambda o, v, i: o.extend([v]*(i%9)), iadd=lambda o, v, i: o.__iadd__([v]*(i%9)), setitem=lambda o, v, i: o.__setitem__(slice(i, i+1), [v]),
-    insert=lambda o, v, i: o.insert(i, v), pop=lambda o, v, i: o and o.pop(i%len(o)), delete=lambda o, v, i: o.__delitem__(slice(i, None)), remove=lambda o, v, i: o and o.remove(o[0]),
+OPS = dict(append=lambda o, v, i: o.append(v), extend=lambda o, v, i: o.extend([v]*(i%9)), iadd=lambda o, v, i: o.__iadd__([v]*(i%9)),
+    setitem=lambda o, v, i: o.__setitem__(slice(i, i+1), [v]), insert=lambda o, v, i: o.insert(i, v), pop=lambda o, v, i: o and o.pop(i%len(o)),
+    delete=lambda o, v, i: o.__delitem__(slice(i, None)), remove=lambda o, v, i: o and o.remove(o[0]),
     reverse=lambda o, v, i: o.reverse(), imul=lambda o, v, i: o.__imul__(i%3), clear=lambda o, v, i: o.clear())
 
 class Small(Series): part,merge,most = 4,2,16

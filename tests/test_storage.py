@@ -802,7 +802,9 @@ def test_point_27_a_series_comes_back(o, folder):
         assert alike(plainly_lists(c.plain()), plainly_lists(v))
     assert alike(there_and_back(o), list(o))  # without parts it is a list
 
-def plainly_lists(o): return {k:plainly_lists(v) for k,v in o.items()} if isinstance(o, dict) else [*map(plainly_lists, o)] if isinstance(o, (list,Frozen)) else o
+def plainly_lists(o):
+    if isinstance(o, dict): return {k:plainly_lists(v) for k,v in o.items()}
+    return [*map(plainly_lists, o)] if isinstance(o, (list,Frozen)) else o
 
 def test_point_27_nan_comes_back(folder):
     grown(folder, 1, Series([math.nan]*N))
@@ -850,8 +852,11 @@ def test_point_27_a_damaged_file_leaves_the_checkpoint_before(folder):
     with pytest.warns(UserWarning, match=r'history-.*is damaged'): assert newest_checkpoint(folder).step==3
     assert [bool(o.damage) for o in list_checkpoints(folder)]==[False, True, False, True]
 
-@pytest.mark.parametrize('change', [lambda p: p.write_bytes(b'x'*p.stat().st_size), lambda p: p.write_bytes(b'x'), lambda p: p.unlink(), lambda p: (p.with_suffix('.y').write_bytes(p.read_bytes()), p.unlink(), p.symlink_to(p.with_suffix('.y').name))],
-    ids=['written', 'cut', 'gone', 'link'])
+def to_link(p):
+    os.rename(p, aside := p.with_suffix('.aside'))
+    p.symlink_to(aside.name)
+
+@pytest.mark.parametrize('change', [lambda p: p.write_bytes(b'x'*p.stat().st_size), lambda p: p.write_bytes(b'x'), Path.unlink, to_link], ids=['written', 'cut', 'gone', 'link'])
 def test_point_27_a_file_that_was_changed_is_not_shared(change, folder):
     for i in (1, 2): files = grown(folder, i, floats(N))
     for o in (folder/'step-000000001'/files[0].name, files[0]):
