@@ -76,7 +76,7 @@ class Recorder(Callback):
         self.metric_names = ['epoch', *self.columns, *['time']*self.add_time]
         self.learn.logger(self.metric_names)
         if self.learn.metrics: self.learn.add_cb(_CheckMetrics)
-        if self.learn.dls.valid is None and self.valid_mets[1:] and not self.train_metrics:
+        if self.learn.dls.valid is None and self.valid_mets[1:] and not self.train_metrics and not self.learn._going:
             names = ', '.join(m.name for m in self.valid_mets[1:])
             warnings.warn(f'this fit has no validation loader, and so nothing computes {names}: give DataLoaders(train, valid), or set learn.recorder.train_metrics = True', stacklevel=2)
 

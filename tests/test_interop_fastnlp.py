@@ -39,7 +39,7 @@ for _k in HOOKS:
 
 def mk_learner(cbs=(), train=TRAIN, valid=None, model=None, **kwargs):
     dls = DataLoaders(train, batches(2, seed=1) if valid is None else valid or None, device='cpu')
-    return Learner(dls, model or mk_model(), F.mse_loss, kwargs.pop('opt_func', torch.optim.SGD), lr=LR, metrics=[F.l1_loss], cbs=cbs, **kwargs)
+    return Learner(dls, model or mk_model(), F.mse_loss, kwargs.pop('opt_func', torch.optim.SGD), lr=LR, metrics=[] if valid is False else [F.l1_loss], cbs=cbs, **kwargs)
 
 def fit(n_epoch=1, cbs=(), learn=None, **kwargs):
     learn = learn or mk_learner(**kwargs)
@@ -793,3 +793,19 @@ def test_without_listeners_nothing_is_built():
     learn.fastnlp_f.trainer.__dict__['driver'] = Costly()
     fit(1, learn=learn)
     assert learn.fastnlp_f.trainer._at.outputs is None
+
+def test_point_17_a_dict_batch_is_whole_and_its_targets_may_be_changed_in_place():
+    class Edits(Callback):
+        def on_train_batch_begin(self, trainer, batch, indices):
+            seen.append(sorted(batch))
+            batch['y'] = batch['x'].sum(1, keepdim=True)+1
+    class Model(nn.Linear):
+        def forward(self, x): return super().forward(x)
+    def run(data, cbs=()):
+        torch.manual_seed(0)
+        learn = Learner(DataLoaders(data, device='cpu', targ='y'), Model(2, 1), F.mse_loss, torch.optim.SGD, lr=LR)
+        return fit(1, cbs, learn).model
+    seen,data = [],[dict(x=x, y=y) for x,y in TRAIN]
+    edited = run(data, Edits())
+    assert same(edited, run([dict(x=x, y=x.sum(1, keepdim=True)+1) for x,_ in TRAIN])) and not same(edited, run(data))
+    assert seen==[['x', 'y']]*3

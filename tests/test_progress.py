@@ -324,7 +324,7 @@ def test_notebook_escapes_names_and_needs_no_length(clock, notebook):
     assert '<progress aria-label="train"' in states(notebook)[3]
 
 def test_notebook_shows_a_fit_within_below_until_the_next(clock, notebook):
-    def inner(cb): learner(metrics=mae, dls=(TRAIN[:1], None)).fit(cb.learn.epoch+1)
+    def inner(cb): learner(metrics=None, dls=(TRAIN[:1], None)).fit(cb.learn.epoch+1)
     def look(cb): learner().validate()
     learner([Callback(before_train=inner), Callback(before_train=look, name='look')]).fit(2)
     shown = states(notebook)
