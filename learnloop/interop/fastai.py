@@ -28,10 +28,11 @@ from ..optimizer import _groups, get_hypers, opts, set_hypers, step, zero_grad
 # %% ../../nbs/54_fastai.ipynb #20fe6806
 _what = dict(CancelFitException='fit', CancelEpochException='epoch', CancelTrainException='training part of the epoch', CancelValidException='validation part of the epoch',
     CancelBatchException='batch', CancelBackwardException='backward pass', CancelStepException='optimizer step')
-def _init(self, *args, **kwargs):
-    Exception.__init__(self, *args)
-    vars(self).update(kwargs)
-_stand_ins = {k:type(k, (Exception,), dict(__doc__=f'Skip the rest of the {v}', __module__='learnloop.interop.fastai', __init__=_init)) for k,v in _what.items()}
+class _Cancel(Exception):
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args)
+        vars(self).update(kwargs)
+_stand_ins = {k:type(k, (_Cancel,), dict(__doc__=f'Skip the rest of the {v}', __module__='learnloop.interop.fastai')) for k,v in _what.items()}
 CancelFitException,CancelEpochException,CancelTrainException,CancelValidException,*_rest = _stand_ins.values()
 CancelBatchException,CancelBackwardException,CancelStepException = _rest
 _ours = {o.cancel.__name__:o.cancel for o in PHASES if getattr(o, 'cancel', None)}
