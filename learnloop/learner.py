@@ -22,7 +22,7 @@ from fastcore.basics import listify, noop, patch
 from torch import nn
 from .callback import Callback, _listed, mk_cb
 from .data import (_frames, _like, _next, _parts, _set_epoch, _why_empty, Endless, batch_len, default_device, describe, detuplify, in_order, mk_dls,
-    preserve_rng, to_concat, to_detach, unpack)
+    own_stream, to_concat, to_detach, unpack)
 from .flow import CancelException, Flow, _safely
 from .optimizer import backward, freeze_to, make_opt, n_groups, norm_params, opts, set_hypers, step, trainable_params, zero_grad
 
@@ -70,7 +70,7 @@ class Loop(Flow):
 @patch
 def _do_loss(self:Loop):
     loss = self._own_loss() if self.loss_func is None or not self.yb else None
-    if loss is None and self.loss_func is not None: loss = self.loss_func(self.pred, *self.yb)
+    if loss is None and self.loss_func is not None: loss = (self._loss_call or self.loss_func)(self.pred, *self.yb)
     if loss is None:
         why = 'give the learner a loss_func, or a model that returns its own loss' if self.loss_func is None else 'loss_func returned None'
         if self.training: raise ValueError(f'no loss: {why} (the model returned {describe(self.pred)})')
@@ -124,7 +124,7 @@ def _pick(self:Loop, ds_idx, dl):
 
 @patch
 def _use(self:Loop, dl):
-    self.dl,self.n_iter,self._dev,self._n_inp = dl,None if dl is None else batch_len(dl),self.device,getattr(self.dls, 'n_inp', None)
+    self.dl,self.n_iter,self._dev,self._n_inp = dl,None if dl is None else batch_len(dl),self.device,getattr(dl if isinstance(dl, _Item) else self.dls, 'n_inp', None)
     return dl is not None
 
 # %% ../nbs/04_learner.ipynb #0d6ccc2d
@@ -247,6 +247,9 @@ def device(self:Learner):
 Learner._device = Learner._dev = Learner._n_inp = None
 Learner._fit_args = None  # Of the fit that is going on
 Learner._going = None    # What a fit goes on from, until it is there: see `checkpoint`
+Learner._loss_call = None # What an evaluation calls in place of `loss_func`
+Learner._own = ()         # Callbacks of the evaluation that is going on: one inside it does without
+Learner.predicting = False # Is it one of `get_preds`, or of `predict`?
 Learner._over = True      # Is there nothing left of the pass through the data?
 Learner._halt = None      # Called between two batches of the loop if set: by signals
 
@@ -505,7 +508,7 @@ def _fit_helpers(self:Learner, cbs, resume, accept, keep_failed):
 def _end(self:Learner):
     "Leave the learner as good as new"
     self._drop_batch()
-    if self.phases['fit'] in self.open: return
+    if self.inside('fit') or self.inside('evaluate'): return
     for cb in self.cbs: cb.run = True
 
 # %% ../nbs/04_learner.ipynb #4dd779a2
@@ -532,7 +535,7 @@ def _check_params(self:Learner):
     if not any(p.requires_grad for p in ps): raise ValueError(f'none of the {len(ps)} parameters in the optimizer requires gradients: learn.unfreeze(), or model.requires_grad_()')
 
 # %% ../nbs/04_learner.ipynb #7a40080d
-_kept = 'dl','n_iter','n_done','_over','iter','bs','batch','xb','yb','pred','loss','loss_grad','training','outcome','_named','_dev','_n_inp'
+_kept = 'dl','n_iter','n_done','_over','iter','bs','batch','xb','yb','pred','loss','loss_grad','training','outcome','_named','_dev','_n_inp','_own','_loss_call','predicting'
 
 @patch
 @contextmanager
@@ -540,23 +543,43 @@ def _as_found(self:Learner, dl):
     "Put back, at the end of a `with` block, what an evaluation changes"
     kept = {k:getattr(self, k, None) for k in _kept} | dict(outcome=dict(self.outcome))
     modes = [(m, m.training) for m in self.model.modules()]
-    states = [(cb, deepcopy(cb.state_dict())) for cb in self.cbs if not cb.safe_in_evaluate]
-    with preserve_rng(dl):
+    states = [(cb, deepcopy(cb.state_dict())) for cb in self.cbs if not cb.safe_in_evaluate and self._can_hear(cb, None)]
+    flags = [(cb, cb.run) for cb in self.cbs if self.inside('fit') or self.inside('evaluate')]
+    if self.device.type!='cpu': torch.empty(0, device=self.device)  # its generator is there once it was used
+    with own_stream(dl):
         try: yield
         finally:
             for k,v in kept.items(): setattr(self, k, v)
             for m,v in modes: m.training = v
             for cb,sd in states:
                 if sd or cb.calls: cb.load_state_dict(sd)
+            for cb,v in flags:
+                if cb.run!=v: cb.run = v
+
+# %% ../nbs/04_learner.ipynb #c12a0003
+@patch
+@contextmanager
+def _apart(self:Learner, deaf):
+    "Have an evaluation to itself, inside a `with` block: without callbacks of one that it is in, and with `deaf` and those that gather hearing nothing"
+    was = self._deaf
+    with self.removed_cbs(self._own):
+        self._deaf = *deaf,*(o for o in self.cbs if self.open and isinstance(o, GatherPredsCallback))
+        self._changed()
+        try: yield
+        finally:
+            self._deaf = was
+            self._changed()
 
 @patch
-def _evaluate(self:Learner, dl, cbs=None, inner=False):
+def _evaluate(self:Learner, dl, cbs=None, inner=False, deaf=(), loss=None):
     "Validate on `dl`, with `cbs`, and leave things as they were"
-    if self.open and getattr(dl, '_iterator', None) is not None:  # persistent workers are there: a new pass would end the one that is going on
+    has = getattr(dl, '_iterator', None) is not None
+    if has and self.open or not has and getattr(dl, 'persistent_workers', False):  # a new pass would end the one that is going on, or start workers for good
         dl = copy(dl)
         dl._iterator = None
-    f = partial(self._do_epoch_validate, dl=dl)
-    with self._signals(), self._as_found(dl), self.added_cbs(cbs):
+    f,cbs = partial(self._do_epoch_validate, dl=dl),[mk_cb(o) for o in _listed(cbs)]
+    with self._signals(), self._apart(deaf), self._as_found(dl), self.added_cbs(cbs):
+        self._own,self._loss_call,self.predicting = cbs,loss,loss is not None
         try: f() if inner else self.with_events('evaluate', f)
         except BaseException as e:
             with suppress(Exception): self._let_go(e)
@@ -653,6 +676,20 @@ def after_validate(self:GatherPredsCallback):
     self.preds = cat(self.preds) if self.preds else None
     self.losses = to_concat(self.losses) if self.losses else None
 
+# %% ../nbs/04_learner.ipynb #c12a0001
+@patch
+def _is_taken(self:Learner, name, cbs):
+    "Is `name` that of one of `cbs`, or of something that is here to stay, callbacks of the evaluation that is going on being none of that?"
+    if any(o.name==name for o in cbs): return True
+    return hasattr(self, name) and not any(getattr(self, name) is o for o in self._own)
+
+@patch
+def _pred_loss(self:Learner, with_loss, pred, *yb):
+    "The loss, item by item if `with_loss`, in this call alone: an evaluation inside this one has the ordinary loss; None without targets"
+    if not yb: return None
+    if not with_loss: return self.loss_func(pred, *yb)
+    with self.loss_not_reduced(): return self.loss_func(pred, *yb)
+
 # %% ../nbs/04_learner.ipynb #ff3233d3
 @patch
 def get_preds(self:Learner,
@@ -669,12 +706,11 @@ def get_preds(self:Learner,
 )->tuple: # inputs?, predictions, targets, decoded?, losses?
     "Gather predictions and targets"
     dl = self._loader(ds_idx, dl)
-    cb = GatherPredsCallback(with_input=with_input, with_loss=with_loss, **kwargs)
-    cb.name,loss_func = f'gather_{id(cb)}',self.loss_func
-    def _guarded(f): return f and (lambda pred, *yb: f(pred, *yb) if yb else None)
-    away = [o for o in self.cbs if getattr(o, 'remove_on_fetch', False)]  # trackers and recorders: nothing is measured here
-    with self.removed_cbs(away), self.loss_not_reduced() if with_loss else nullcontext(), _replaced(self, 'loss_func', _guarded(self.loss_func)):
-        self._evaluate(in_order(dl) if reorder else dl, [cb, *_listed(cbs)], inner)
+    cb,cbs,loss_func = GatherPredsCallback(with_input=with_input, with_loss=with_loss, **kwargs),[mk_cb(o) for o in _listed(cbs)],self.loss_func
+    if self._is_taken(cb.name, cbs): cb.name = f'gather_{id(cb)}'
+    deaf = [o for o in self.cbs if getattr(o, 'remove_on_fetch', False)]  # trackers and recorders: nothing is measured here
+    with self.loss_not_reduced() if with_loss else nullcontext(): "A loss that can't be had item by item is an error now"
+    self._evaluate(in_order(dl) if reorder else dl, [cb, *cbs], inner, deaf, partial(self._pred_loss, with_loss))
     res = cb.all_tensors()
     i = int(with_input)
     act = getattr(loss_func, 'activation', noop) if act is None else act
@@ -696,8 +732,14 @@ def predict(self:Learner,
         e.add_note('learnloop: in learn.predict, collate_fn of the training loader got an item without a target; use learn.get_preds(dl=[batch])')
         raise
     b = b if isinstance(b, Mapping) else tuple(b)
-    with _replaced(self.dls, 'n_inp', len(b)): preds,_,dec = self.get_preds(dl=[b], act=act, with_decoded=True)
+    preds,_,dec = self.get_preds(dl=_Item(b), act=act, with_decoded=True)
     return detuplify(_first(dec)),detuplify(_first(preds))
+
+class _Item(list):
+    "A loader of the batch `b`, which is all input"
+    def __init__(self, b):
+        super().__init__([b])
+        self.n_inp = len(b)
 
 def _first(o):
     if isinstance(o, torch.Tensor): return o[0]
