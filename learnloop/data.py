@@ -13,7 +13,7 @@ __all__ = ['default_device', 'to_device', 'split_batch', 'find_bs', 'unpack', 'd
 import random, sys
 import torch
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
@@ -527,8 +527,12 @@ def mk_dls(
 def to_detach(
     b, # Tensors in any nesting
     cpu:bool=True, # Also move them to the CPU, where there is more room?
-): # The same structure
+): # The same structure; `b` itself if nothing had to be done
     "Detach every tensor in `b` from its graph"
+    t = type(b)
+    for o in (b,) if t is Tensor else b if t is tuple or t is list else (None,):
+        if type(o) is not Tensor or o.requires_grad or not (o.is_cpu or not cpu): break
+    else: return b
     b = _map(b, 'detach', lambda o: o.detach())
     return to_device(b, 'cpu') if cpu else b
 
@@ -542,6 +546,8 @@ def to_concat(
     if not bs: raise ValueError("nothing to concatenate: got no batches; check that the loader isn't empty")
     b = bs[0]
     if all(isinstance(o, Tensor) for o in bs):
+        if len({o.dim() for o in bs})==1 and -b.dim()<=dim<b.dim():
+            with suppress(RuntimeError): return torch.cat(bs, dim)  # what can't be joined is explained below
         if not any(o.dim() for o in bs): return torch.stack(bs)
         rests = {tuple(n for i,n in enumerate(o.shape) if i!=dim%max(o.dim(), 1)) for o in bs}
         if len(rests)>1 or not -b.dim()<=dim<b.dim() or len({o.dim() for o in bs})>1:

@@ -45,7 +45,8 @@ class Loop(Flow):
         "Run `one_batch` for each batch of `dl`"
         (batches,self.n_done),self._over = self._begin(),False
         try:
-            while self.with_events('fetch', self._fetch, batches):
+            if self._rush: self._rush(batches)
+            while not self._over and self.with_events('fetch', self._fetch, batches):
                 self.one_batch(self.n_done, self.batch)
                 self.n_done += 1
                 if self._halt: self._halt()
@@ -248,6 +249,7 @@ Learner._device = Learner._dev = Learner._n_inp = None
 Learner._fit_args = None  # Of the fit that is going on
 Learner._going = None    # What a fit goes on from, until it is there: see `checkpoint`
 Learner._loss_call = None # What an evaluation calls in place of `loss_func`
+Loop._rush = None         # Called with the batches of a pass, for those that need no events
 Learner._own = ()         # Callbacks of the evaluation that is going on: one inside it does without
 Learner.predicting = False # Is it one of `get_preds`, or of `predict`?
 Learner._over = True      # Is there nothing left of the pass through the data?
@@ -300,7 +302,7 @@ def _of_loader(f):
     "Does the frame `f` belong to a loader, or take from one?"
     mod,name = f.f_globals.get('__name__', ''),f.f_code.co_name
     if mod in ('torch.utils.data.dataloader','learnloop.data'): return True
-    return mod.startswith('learnloop.') and (f.f_code.co_flags & inspect.CO_GENERATOR or name in ('all_batches','_fetch') or name=='with_events' and f.f_locals.get('phase')=='fetch')
+    return mod.startswith('learnloop.') and (f.f_code.co_flags & inspect.CO_GENERATOR or name in ('all_batches','_fetch','_predict_all') or name=='with_events' and f.f_locals.get('phase')=='fetch')
 
 def _with_workers(o):
     "Torch's iterators that have workers, in `o`: one itself, or one of our loaders or generators that takes from another"
@@ -535,7 +537,7 @@ def _check_params(self:Learner):
     if not any(p.requires_grad for p in ps): raise ValueError(f'none of the {len(ps)} parameters in the optimizer requires gradients: learn.unfreeze(), or model.requires_grad_()')
 
 # %% ../nbs/04_learner.ipynb #7a40080d
-_kept = 'dl','n_iter','n_done','_over','iter','bs','batch','xb','yb','pred','loss','loss_grad','training','outcome','_named','_dev','_n_inp','_own','_loss_call','predicting'
+_kept = 'dl','n_iter','n_done','_over','iter','bs','batch','xb','yb','pred','loss','loss_grad','training','outcome','_named','_dev','_n_inp','_own','_loss_call','_rush','predicting'
 
 @patch
 @contextmanager
@@ -571,7 +573,7 @@ def _apart(self:Learner, deaf):
             self._changed()
 
 @patch
-def _evaluate(self:Learner, dl, cbs=None, inner=False, deaf=(), loss=None):
+def _evaluate(self:Learner, dl, cbs=None, inner=False, deaf=(), loss=None, rush=None):
     "Validate on `dl`, with `cbs`, and leave things as they were"
     has = getattr(dl, '_iterator', None) is not None
     if has and self.open or not has and getattr(dl, 'persistent_workers', False):  # a new pass would end the one that is going on, or start workers for good
@@ -579,7 +581,7 @@ def _evaluate(self:Learner, dl, cbs=None, inner=False, deaf=(), loss=None):
         dl._iterator = None
     f,cbs = partial(self._do_epoch_validate, dl=dl),[mk_cb(o) for o in _listed(cbs)]
     with self._signals(), self._apart(deaf), self._as_found(dl), self.added_cbs(cbs):
-        self._own,self._loss_call,self.predicting = cbs,loss,loss is not None
+        self._own,self._loss_call,self._rush,self.predicting = cbs,loss,rush,loss is not None
         try: f() if inner else self.with_events('evaluate', f)
         except BaseException as e:
             with suppress(Exception): self._let_go(e)
@@ -640,6 +642,7 @@ class GatherPredsCallback(Callback):
         self.with_input,self.with_loss,self.with_preds,self.with_targs = with_input,with_loss,with_preds,with_targs
         self.save_preds,self.save_targs = (Path(o) if o is not None else None for o in (save_preds, save_targs))
         self.concat_dim,self.pickle_protocol = concat_dim,pickle_protocol
+        self._saves = save_preds is not None or save_targs is not None
         self.inputs,self.preds,self.targets,self.losses = [],[],[],[]
 
     def all_tensors(self)->list: # In the order that `get_preds` returns; None for what was not kept
@@ -664,31 +667,26 @@ def after_batch(self:GatherPredsCallback):
     preds,targs = to_detach(learn.pred),to_detach(learn.yb)
     if self.with_preds: self.preds.append(preds)
     if self.with_targs: self.targets.append(targs)
-    for folder,o in ((self.save_preds, preds), (self.save_targs, detuplify(targs))):
-        if folder is not None: torch.save(o, folder/f'{learn.iter}.pt', pickle_protocol=self.pickle_protocol)
+    if self._saves: self._save(preds, detuplify(targs))
     if self.with_loss and learn.loss_grad is not None: self.losses.append(to_detach(learn.loss.view(learn.bs, -1).mean(1)))
 
 # %% ../nbs/04_learner.ipynb #712b1526
 @patch
 def after_validate(self:GatherPredsCallback):
-    cat = partial(to_concat, dim=self.concat_dim)
-    self.inputs,self.targets = (detuplify(cat(o)) if o else None for o in (self.inputs, self.targets))
-    self.preds = cat(self.preds) if self.preds else None
+    self.inputs,self.targets = map(self._join, (self.inputs, self.targets))
+    self.preds = to_concat(self.preds, self.concat_dim) if self.preds else None
     self.losses = to_concat(self.losses) if self.losses else None
 
-# %% ../nbs/04_learner.ipynb #c12a0001
 @patch
-def _is_taken(self:Learner, name, cbs):
-    "Is `name` that of one of `cbs`, or of something that is here to stay, callbacks of the evaluation that is going on being none of that?"
-    if any(o.name==name for o in cbs): return True
-    return hasattr(self, name) and not any(getattr(self, name) is o for o in self._own)
+def _join(self:GatherPredsCallback, os):
+    if not os: return None
+    if all([type(o) is tuple and len(o)==1 for o in os]): return to_concat([o for o, in os], self.concat_dim)
+    return detuplify(to_concat(os, self.concat_dim))
 
 @patch
-def _pred_loss(self:Learner, with_loss, pred, *yb):
-    "The loss, item by item if `with_loss`, in this call alone: an evaluation inside this one has the ordinary loss; None without targets"
-    if not yb: return None
-    if not with_loss: return self.loss_func(pred, *yb)
-    with self.loss_not_reduced(): return self.loss_func(pred, *yb)
+def _save(self:GatherPredsCallback, preds, targs):
+    for folder,o in ((self.save_preds, preds), (self.save_targs, targs)):
+        if folder is not None: torch.save(o, folder/f'{self.learn.iter}.pt', pickle_protocol=self.pickle_protocol)
 
 # %% ../nbs/04_learner.ipynb #ff3233d3
 @patch
@@ -710,7 +708,8 @@ def get_preds(self:Learner,
     if self._is_taken(cb.name, cbs): cb.name = f'gather_{id(cb)}'
     deaf = [o for o in self.cbs if getattr(o, 'remove_on_fetch', False)]  # trackers and recorders: nothing is measured here
     with self.loss_not_reduced() if with_loss else nullcontext(): "A loss that can't be had item by item is an error now"
-    self._evaluate(in_order(dl) if reorder else dl, [cb, *cbs], inner, deaf, partial(self._pred_loss, with_loss))
+    rush = None if with_loss else partial(self._predict_all, cb)
+    self._evaluate(in_order(dl) if reorder else dl, [cb, *cbs], inner, deaf, partial(self._pred_loss, with_loss), rush)
     res = cb.all_tensors()
     i = int(with_input)
     act = getattr(loss_func, 'activation', noop) if act is None else act
@@ -718,6 +717,70 @@ def get_preds(self:Learner,
         res[i] = act(res[i])
         if with_decoded: res.insert(i+2, getattr(loss_func, 'decodes', noop)(res[i]))
     return tuple(res)
+
+# %% ../nbs/04_learner.ipynb #c12a0001
+@patch
+def _is_taken(self:Learner, name, cbs):
+    "Is `name` that of one of `cbs`, or of something that is here to stay, callbacks of the evaluation that is going on being none of that?"
+    if any(o.name==name for o in cbs): return True
+    return hasattr(self, name) and not any(getattr(self, name) is o for o in self._own)
+
+@patch
+def _pred_loss(self:Learner, with_loss, pred, *yb):
+    "The loss, item by item if `with_loss`, in this call alone: an evaluation inside this one has the ordinary loss; None without targets"
+    if not yb: return None
+    if not with_loss: return self.loss_func(pred, *yb)
+    with self.loss_not_reduced(): return self.loss_func(pred, *yb)
+
+# %% ../nbs/04_learner.ipynb #c12a0004
+_pieces = 'one_batch','_do_one_batch','_do_loss','_fetch','_drop_batch'
+
+@patch
+def _is_alone(self:Learner, cb):
+    "Does nobody but `cb` hear anything of a batch, but for those that only look when it is over?"
+    if any(getattr(type(self), k) is not getattr(Loop, k) or k in vars(self) for k in _pieces): return False
+    for e in (*self.phases['fetch'].events, *self.phases['batch'].events, 'after_pred', 'after_loss'):
+        for f in self._handlers[e]:
+            if f.__self__ is not cb and not (e=='after_batch' and getattr(f.__self__, 'only_looks', False)): return False
+    return True
+
+# %% ../nbs/04_learner.ipynb #c12a0005
+@patch
+def _predict_all(self:Learner, cb, batches):
+    "Take `batches` through the model, without events that nobody hears and a loss that nobody sees: with a small model they cost more than it does"
+    if not self._is_alone(cb): return
+    version,n,model,after,self.loss = self._version,len(self.open),self.forward_model,self._handlers['after_batch'],None
+    fetch,batch = self.phases['fetch'],self.phases['batch']
+    try:
+        while version==self._version:
+            try:
+                self.open.append(fetch)
+                self.batch = _next(batches)  # in no variable, which would keep it alive while the next is made
+                if isinstance(self.batch, Mapping):  # the ordinary way knows what a model makes of names
+                    del self.open[n:]
+                    self.one_batch(self.n_done, self.batch)
+                else:
+                    self.open[n],self.iter = batch,self.n_done
+                    self.xb,self.yb,self.bs = unpack(self.batch, self._dev, self._n_inp)
+                    if cb.with_input: cb.before_batch()
+                    self.pred = model(*self.xb)
+                    for f in after: f()
+            except BaseException as e:
+                if len(self.open)==n: raise
+                phase = self.open[n].name
+                del self.open[n:]
+                self._over = phase=='fetch' and isinstance(e, StopIteration)
+                if self._over: return
+                self.with_events(phase, _raise, e)  # as if it had been open: a note, `after_exception`, a cancel that is taken
+            del self.open[n:]
+            self._drop_batch()
+            self.n_done += 1
+            if self._halt: self._halt()
+    finally:
+        del self.open[n:]
+        self._drop_batch()
+
+def _raise(e): raise e
 
 # %% ../nbs/04_learner.ipynb #13cdc10b
 @patch

@@ -141,7 +141,7 @@ def after_epoch(self:Recorder):
 # %% ../nbs/11_recorder.ipynb #4daea994
 @patch
 def before_evaluate(self:Recorder):
-    inner = self._fits or self._stashed
+    inner = self._fits or bool(self._stashed)
     self._stashed.append(self.valid_mets if inner else None)
     if inner:
         self.valid_mets = deepcopy(self.valid_mets)
