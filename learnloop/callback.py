@@ -82,6 +82,7 @@ class Callback(_Reader):
     "Listens to the events of a learner: subclass it, or give functions by event: `Callback(after_batch=f)`"
     order,run,run_train,run_valid = 0,True,True,True
     safe_in_evaluate = False  # Does an evaluation leave its state alone? Then that needn't be copied and put back
+    remove_on_fetch = False   # Does it hear nothing of `get_preds`?
     writes = False            # Does it write files?
     only_looks = False        # Is training the same without it? Then a run may go on with it or without
     foreign = None            # The callback of another system that it stands for

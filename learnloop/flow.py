@@ -211,6 +211,7 @@ class Flow:
     def __init__(self):
         self.cbs,self.open,self.outcome,self.exception,self.created = [],[],{},None,False
         self.phases,self.events,self._inner,self._recurring,self._inside,self._version = {},[],set(),set(),{},0
+        self._deaf = ()  # Callbacks that are there, and hear nothing for now
         self._cleanups = []  # (depth, event, method) for each `before_x` begun: a stack that phases unwind down to their depth
         self._valid_handlers,self._train_handlers = (_Handlers(self, o) for o in (False,True))
         self.training = False
@@ -317,7 +318,10 @@ def _enter(flow, phase, f, who, /, **kwargs):
     if flow.open and flow.open[-1] is phase: flow._cleanups.append((len(flow.open), phase.cleanup, f))
 
 @patch
-def _ordered(self:Flow): return sorted(self.cbs, key=lambda o: o.order)
+def _ordered(self:Flow, event=None): return sorted((o for o in self.cbs if self._can_hear(o, event)), key=lambda o: o.order)
+
+@patch
+def _can_hear(self:Flow, who, event): return event=='after_exception' or not any(who is o for o in self._deaf)
 
 # %% ../nbs/00_flow.ipynb #fb98643e
 @patch
@@ -328,7 +332,7 @@ def _handlers_of(self:Flow, who, event):
     for p in self.phases.values():
         if p.like and event in p.events and not who.handlers(p.before) and who.handlers(f'before_{p.like}'):
             like = self._wrapped(who, event, who.handlers(event.replace(p.name, p.like)))
-            fs += [MethodType(partial(_stand_in, self, f), who) for f in like]
+            fs += [MethodType(partial(_stand_in, self, p, f), who) for f in like]
     return fs
 
 @patch
@@ -341,22 +345,27 @@ def _wrapped(self:Flow, who, event, fs):
 
 # %% ../nbs/00_flow.ipynb #2e86299b
 @patch
-def _listens(self:Flow, who, event, training): return who is self or (who in self.cbs and who.listens(event in self._inner, training))
+def _listens(self:Flow, who, event, training):
+    return who is self or (who in self.cbs and self._can_hear(who, event) and who.listens(event in self._inner, training))
 
 @patch
 def _collect(self:Flow, event, training):
     "The methods to call at `event`, in order"
     res,phase = [],next((p for p in self.phases.values() if p.before==event), None)
-    for who in (self, *self._ordered()):
+    for who in (self, *self._ordered(event)):
         if not self._listens(who, event, training): continue
         if phase:
-            for f in self._handlers_of(who, phase.cleanup): res.append(MethodType(partial(_enter, self, phase, f), who))
+            ends = self._handlers_of(who, phase.cleanup) or [MethodType(_nothing, who)]*bool(phase.like)
+            for f in ends: res.append(MethodType(partial(_enter, self, phase, f), who))
         res += self._handlers_of(who, event)
     return res
 
 # %% ../nbs/00_flow.ipynb #f932a33b
-def _stand_in(flow, f, who, /, **kwargs):
-    if flow.phases['fit'] not in flow.open: f(**kwargs)
+def _stand_in(flow, p, f, who, /, **kwargs):
+    outer = [o for o in flow._cleanups if o[0]<len(flow.open) and o[1]==p.cleanup and o[2].__self__ is who]  # it was set up by
+    if not flow.inside(p.like) and not outer: f(**kwargs)
+
+def _nothing(who): "In place of a clean-up: that it is due tells who was set up"
 
 # %% ../nbs/00_flow.ipynb #b9fc4f70
 def _note(e, text):

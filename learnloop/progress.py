@@ -225,9 +225,10 @@ class ProgressCallback(Callback):
     def cleanup_validate(self): self._bars.pop()
     def cleanup_fit(self): self._end()
     def before_evaluate(self):
-        if not self._in('fit'): self._begin()
+        if self._alone(): self._begin()
     def cleanup_evaluate(self):
-        if not self._in('fit'): self._end()
+        if self._alone(): self._end()
+    def _alone(self): return [o.name for o in self.learn.open if o.name in ('fit','evaluate')]==['evaluate']
     def _in(self, phase): return self.learn.phases[phase] in self.learn.open
 
 # %% ../nbs/12_progress.ipynb #8c3c6166

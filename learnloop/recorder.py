@@ -53,7 +53,7 @@ class Recorder(Callback):
         beta:float=0.98           # Weight of the past in `smooth_loss`
     ):
         self.add_time,self.train_metrics,self.valid_metrics,self.beta = add_time,train_metrics,valid_metrics,beta
-        self.train_mets,self.valid_mets,self._stashed,self.log,self._tried = [],[],[],[],[]
+        self.train_mets,self.valid_mets,self._stashed,self.log,self._tried,self._fits = [],[],[],[],[],False
         self._clear()
 
     def _clear(self):
@@ -69,6 +69,7 @@ class Recorder(Callback):
     def before_fit(self):
         self._clear()
         self._make_metrics()
+        self._fits = True
         self._start = time.perf_counter()
         train = ['train_loss', *(f'train_{m.name}' for m in self.train_mets)]
         more = list(dict.fromkeys(nm for o in self.learn.cbs for nm in o.epoch_columns))
@@ -209,13 +210,16 @@ def _try_metrics(self:Recorder):
 
 # %% ../nbs/11_recorder.ipynb #aee1f8eb
 class _CheckMetrics(Callback):
+    remove_on_fetch = True
     def before_batch(self):
         for m in self.learn.recorder.valid_mets:
             if hasattr(m, 'check'): m.check(len(self.learn.yb))
         self.learn.remove_cb(self)
 
 @patch
-def cleanup_fit(self:Recorder): self.learn.remove_cb(_CheckMetrics)
+def cleanup_fit(self:Recorder):
+    self._fits = False
+    self.learn.remove_cb(_CheckMetrics)
 
 # %% ../nbs/11_recorder.ipynb #fcceeaed
 @patch
@@ -290,17 +294,19 @@ def after_epoch(self:Recorder):
 # %% ../nbs/11_recorder.ipynb #4daea994
 @patch
 def before_evaluate(self:Recorder):
-    if self.learn.phases['fit'] in self.learn.open:
-        self._stashed.append(self.valid_mets)
+    inner = self._fits or bool(self._stashed)
+    self._stashed.append(self.valid_mets if inner else None)
+    if inner:
         self.valid_mets = deepcopy(self.valid_mets)
+        for m in self.valid_mets: m.reset()
     else:
         self._make_metrics()
         if self.learn.metrics: self.learn.add_cb(_CheckMetrics)
 
 @patch
 def cleanup_evaluate(self:Recorder):
-    if self.learn.phases['fit'] not in self.learn.open: self.learn.remove_cb(_CheckMetrics)
-    if self._stashed: self.valid_mets = self._stashed.pop()
+    if (mets := self._stashed.pop() if self._stashed else None) is not None: self.valid_mets = mets
+    else: self.learn.remove_cb(_CheckMetrics)
 
 # %% ../nbs/11_recorder.ipynb #67ce0f96
 @patch

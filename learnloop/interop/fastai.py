@@ -409,7 +409,7 @@ class _Called(_Checked):
 # %% ../../nbs/54_fastai.ipynb #19529fe5
 _evaluated = 'before_validate','after_cancel_validate','after_validate','before_batch','after_pred','after_loss','after_cancel_batch','after_batch'
 class _Ended(_Called):
-    _begun = False  # is there an `after_fit` to come?
+    _begun,_at = False,None  # is there an `after_fit` to come, and in an evaluation of how many phases?
     def handlers(self, event):
         fs,phase = _Callback.handlers(self, event),event.removeprefix('cleanup_')
         if event in [h.event for h in self.hooks] and self.hears(event): fs.append(self._caller(event))
@@ -427,11 +427,13 @@ class _Ended(_Called):
         self._begun = True
     def cleanup_fit(self): self._finish('fit')
     def before_evaluate(self):
-        if self._outside() and any(self.hears(o) and (self.run_valid or o not in _inner) for o in _evaluated): self._fire('before_fit')
+        if not self._outside() or self._begun or not any(self.hears(o) and (self.run_valid or o not in _inner) for o in _evaluated): return
+        self._at = len(self.learn.open)
+        self._fire('before_fit')
     def after_evaluate(self):
-        if self._outside() and self._begun: self._fire('after_fit')
+        if self._outside() and self._begun and self._at==len(self.learn.open): self._fire('after_fit')
     def cleanup_evaluate(self):
-        if self._outside(): self._finish('evaluate')
+        if self._outside() and self._at==len(self.learn.open): self._finish('evaluate')
 
 def _put_back(phase, self):
     old,new = self._undo.pop(phase, ((), ()))

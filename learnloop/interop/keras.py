@@ -14,7 +14,7 @@ from torch import Tensor
 from ..data import batch_len, to_detach
 from ..flow import CancelFitException, CancelTrainException
 from .core import Adapter, Facade, Hook, _system_of
-from ..learner import GatherPredsCallback, StepLimit
+from ..learner import StepLimit
 from ..optimizer import get_hypers, opts
 
 # %% ../../nbs/57_keras.ipynb #6219b2af
@@ -253,8 +253,7 @@ class Keras(Adapter):
     def before_validate(self):
         names = [o.name for o in self.learn.open]
         inner = names.count('validate')>1 or 'sanity' in names or {'fit', 'evaluate'}<={*names}
-        gathers = not hasattr(self.learn, 'recorder') and any(isinstance(o, GatherPredsCallback) for o in self.learn.cbs)
-        self.trainer._run.enter(None if inner else 'predict' if gathers else 'test')
+        self.trainer._run.enter(None if inner else 'predict' if self.learn.predicting else 'test')
         if 'fit' not in names and not inner: self._introduce(self.group)
     def before_batch(self):
         run = self.trainer._run
