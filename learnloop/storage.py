@@ -352,12 +352,7 @@ class Checkpoint:
     size    = property(lambda self: sum(o['size'] for o in self.manifest.get('files', {}).values()), doc='Bytes')
     consistent = property(lambda self: not (self._name and self._name[1]=='torn') and self.manifest.get('consistent', True),
         doc='Was it taken between two batches, so that a fit can go on from it?')
-    @property
-    def epoch(self):
-        "Number, as in the table of epochs, of the one that it was taken in, or at the end of; None before the first"
-        e = self.manifest.get('epoch')
-        if self.manifest.get('next')!='epoch' or type(e) is not int: return e
-        return e-1 if e else None  # the manifest has the one to go on with
+    epoch   = property(lambda self: _epoch_of(self.manifest), doc='Number, as in the table, of the epoch that it was taken in, or at the end of; None before the first')
     def __repr__(self): return f'Checkpoint({str(self.path)!r})'
 
     def _read_manifest(self):
@@ -418,6 +413,11 @@ def plain(self:Checkpoint)->dict: # By name: `loop`, `callbacks`, …
     return from_plain(self.read('state.json'), self.read('tensors.pt'), self.part)
 
 # %% ../nbs/60_storage.ipynb #8b11b0b1
+def _epoch_of(manifest):
+    e = manifest.get('epoch')
+    if manifest.get('next')!='epoch' or type(e) is not int: return e
+    return e-1 if e else None  # the manifest has the one to go on with
+
 class Checkpoints(list):
     "A list of `Checkpoint`s, a table in notebooks and in print"
     head = 'step','epoch','written','MB','metrics',''

@@ -171,6 +171,8 @@ FAULTS = [
     Fault('a pause forgets the folder', 'checkpoint', "    self._fit_args['cbs'] = [*cbs, saver]", "    pass", 'tests/test_checkpoint.py -k pause_of_a_fit'),
     Fault('a fit that was stopped is saved as one between epochs', 'checkpoint',
         "if self._going or at[:1] in ([], ['fit']) and self.outcome.get(at[-1] if at else 'fit')=='failed': return False", "if self._going: return False", 'tests/test_checkpoint.py -k by_hand_after_a_stop'),
+    Fault("what a fastNLP callback sets on resuming is overwritten", 'checkpoint', "getattr(type(o), 'loads_last', False)==last", "not last",
+        'tests/test_interop_fastnlp.py -k point_30_on_load_checkpoint'),
     Fault('a second SIGTERM stops in the middle of a batch', 'interrupt',
         "if again and signum==signal.SIGINT: raise e", "if again: raise e", 'tests/test_interrupt.py'),
     Fault('workers outlive an interrupt', 'interrupt',
