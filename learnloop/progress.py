@@ -292,7 +292,7 @@ def _whole(self:ProgressCallback, now):
     learn,fit = self.learn,self._fit
     n,pct = learn.n_epoch,min(learn.pct_train, 1.)
     if pct!=fit.pct: fit.pct,fit.at = pct,now
-    label = f'epoch {learn.epoch+1:>{len(str(n))}}/{n}' if n<inf else f'epoch {learn.epoch+1}'
+    label = f'epoch {learn.epoch:>{len(str(n-1))}} of {n}' if n<inf else f'epoch {learn.epoch}'  # its number in the table
     label = 'sanity' if self._in('sanity') else next((o.fit_label for o in learn.cbs if hasattr(type(o), 'fit_label')), label)
     left = '<'+format_time(max((fit.at-fit.start)*(1-pct)/(pct-fit.first) - (now-fit.at), 0)) if pct>fit.first else ''
     return label.ljust(8),pct,1 if pct else None,format_time(now-fit.start)+left

@@ -28,6 +28,7 @@ from .optimizer import opts, zero_grad
 class GradientAccumulation(Callback):
     "Step the optimizer once for several batches, by the gradient of their union"
     order,run_valid,safe_in_evaluate = 6,False,True
+    state_schema = {'n?':int, 'total?':float, 'expected?':float, '*':...}
     def __init__(self,
         n_acc=32,       # Samples that make a step, or what `count` counts; or a function from the epoch to this number
         n_batches=None, # Batches that make a step, rather than samples; or a function from the epoch to this number

@@ -585,3 +585,8 @@ def test_state_of_its_own():
     assert learn.fastai_own.state_dict()=={'Own':{'steps':3}}
     learn.fastai_own.load_state_dict({'Own':{'steps':7}})
     assert cb.n==7
+
+def test_point_9_stand_ins_of_exceptions_take_anything():
+    from learnloop.interop import fastai
+    e = fastai.CancelFitException('why', reason='late')
+    assert e.args==('why',) and e.reason=='late'
