@@ -489,8 +489,8 @@ def _check_state(self:Learner, going):
 
 # %% ../nbs/61_checkpoint.ipynb #e2100012
 _DONE = {'epochs':int, 'batches':int, 'opt_steps':int, 'samples':int, '*':...}
-_SEEN = {'epoch':int, 'iter':float, 'n_done':int, 'n_iter':(int, None), 'bs':int, 'loss':(Tensor, float, None), 'final_record':([...], None), 'training':bool,
-    'dl':({'train','valid'}, None), 'outcome':{'*':str}, 'log':[...]}
+_SEEN = dict(epoch=int, iter=float, n_done=int, n_iter=(int, None), bs=int, loss=(Tensor, float, None), final_record=([...], None), training=bool,
+    dl=({'train','valid'}, None), outcome={'*':str}, log=[...])
 _LOOP = {'epoch':int, 'next':{'epoch','train','validate'}, 'batch':int, 'train_iter':int, 'pct_train':float, 'base':..., 'n_epoch':[(float, None)], 'count':_DONE,
     'warm':[{'train','valid'}], 'seen?':_SEEN, 'after?':{'*':...}, '*':...}
 _RNG = {'python':..., 'torch':Tensor, '*':...}
@@ -611,6 +611,7 @@ def _load_state(self:Learner, going, whole):
         self._put_in_sight(going, whole)
     with _replaced(self, 'saved', going.state['callbacks'] | going.state): self.with_events('load', _f)
 
+# %% ../nbs/61_checkpoint.ipynb #8a5f841e
 @patch
 def _arrive(self:Learner, going):
     "Put the state back for good: the fit goes on from here"

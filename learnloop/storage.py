@@ -326,7 +326,7 @@ def _when(t):
     try: return time.strftime('%Y-%m-%d %H:%M', time.localtime(t)) if as_number(t) is not None else ''
     except (OverflowError, ValueError, OSError): return ''  # no time that a calendar has
 
-# %% ../nbs/60_storage.ipynb #5da73fa4
+# %% ../nbs/60_storage.ipynb #5da73fa3
 _MANIFEST = {'version':int, 'step':int, 'learnloop':str, 'torch?':str, 'python?':str, 'time':float, 'metrics?':dict, 'consistent?':bool,
     'files':{'*':dict(size=int, blake2b=str)}, '*':...}
 
@@ -336,6 +336,7 @@ def _no_manifest(o):
     if not o['files']: return 'files is empty'
     return next((f'{nm!r} is no name of a file' for nm in o['files'] if not re.fullmatch(r'\w[\w.-]*', nm)), None)
 
+# %% ../nbs/60_storage.ipynb #5da73fa4
 class Checkpoint:
     "A checkpoint on disk: its path and what its manifest says"
     def __init__(self,

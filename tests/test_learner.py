@@ -768,8 +768,8 @@ class Own(nn.Module):
     def forward(self, pred, targ): return F.cross_entropy(pred, targ)
 def lax(pred, targ, **kwargs): return F.cross_entropy(pred, targ)
 def handing_on(pred, targ, **kwargs): return Own()(pred, targ, **kwargs)
-UNREDUCED = [F.cross_entropy, nn.CrossEntropyLoss(reduction='sum'), partial(F.cross_entropy, reduction='sum'), partial(nn.CrossEntropyLoss()), lambda p,t: F.cross_entropy(p, t),
-    Own(), Own(reduction='mean'), lax, handing_on, lambda p,t: F.cross_entropy(p, t, reduction='none')]
+UNREDUCED = [F.cross_entropy, nn.CrossEntropyLoss(reduction='sum'), partial(F.cross_entropy, reduction='sum'), partial(nn.CrossEntropyLoss()),
+    lambda p,t: F.cross_entropy(p, t), Own(), Own(reduction='mean'), lax, handing_on, lambda p,t: F.cross_entropy(p, t, reduction='none')]
 
 @pytest.mark.parametrize('loss_func', UNREDUCED, ids=plainly)
 def test_point_16_any_loss_has_losses_of_items(loss_func):
