@@ -343,7 +343,8 @@ def export(self:Learner,
         raise ValueError(f'{str(file)!r} to export to: it would be a safetensors file all the same, of weights alone. Give {str(name.with_suffix(""))!r}, or a name that ends so; '
             'learn.save writes weights and optimizer as torch does, and nothing here pickles a learner')
     st,(tensors,tied),path = _safetensors(),_untied(_model_state(self.model)),self.path/name
-    info = dict(version=sys.modules['learnloop'].__version__, model=type(self.model).__name__, **{k:getattr(self.dls, k, None) for k in ('n_inp','targ')}, tied=tied, meta=meta or {})
+    info = dict(version=sys.modules['learnloop'].__version__, model=type(self.model).__name__, n_inp=getattr(self.dls, 'n_inp', None), tied=tied, meta=meta or {})
+    if targ := getattr(self.dls, 'targ', None): info['targ'] = targ
     try: header = json.dumps(info)
     except TypeError as e: raise TypeError(f'meta={meta!r}: only what JSON can hold, for {e}') from e
     with atomic_write(path) as f: f.write(st.torch.save(tensors, dict(format='pt', learnloop=header)))
@@ -353,7 +354,7 @@ def export(self:Learner,
 def load_export(
     file, # Path of a file that `export` wrote
     model:nn.Module # Of the same architecture
-)->dict: # `version` of learnloop, class of the `model`, `n_inp` and `targ`, and the user's `meta`
+)->dict: # `version` of learnloop, class of the `model`, `n_inp`, `targ` if there is one, and the user's `meta`
     "Fill `model` from a file of `export`"
     st,path = _safetensors(),_named(file, '.safetensors')
     if not path.is_file(): raise FileNotFoundError(_missing(path))
