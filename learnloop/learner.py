@@ -9,7 +9,7 @@ __all__ = ['Loop', 'format_value', 'print_row', 'Learner', 'TrainEvalCallback', 
            'FetchPredsCallback', 'before_batch_cb']
 
 # %% ../nbs/04_learner.ipynb #be85b565
-import inspect, math, sys, threading, torch, warnings
+import dis, inspect, math, sys, threading, torch, warnings
 from collections.abc import Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from copy import copy, deepcopy
@@ -29,6 +29,7 @@ from .optimizer import backward, freeze_to, make_opt, n_groups, norm_params, opt
 # %% ../nbs/04_learner.ipynb #f6dc7cad
 class Loop(Flow):
     "The training loop: every method is a piece that a subclass may override"
+    bodies = dict(step='_take_step')
     def _do_fit(self):
         for _ in self._epochs(): self.with_events('epoch', self._do_epoch)
     def _do_epoch(self):
@@ -99,12 +100,33 @@ def _backward(self:Loop):
 
 # %% ../nbs/04_learner.ipynb #c53cb198
 @patch
-def _step(self:Loop):
-    step(self.opt)
-    self.count.opt_steps += 1
+def _step(self:Loop): step(self.opt)
 
 @patch
 def _zero_grad(self:Loop): zero_grad(self.opt)
+
+# %% ../nbs/04_learner.ipynb #7a1c0f32
+@patch
+def _take_step(self:Loop, f, *args, **kwargs):
+    "Run `f`, the body of *step*, then count the step and say so: whatever `f` is, and nothing of this is left to it"
+    n,res = self.count.opt_steps,f(*args, **kwargs)
+    if self._uncounted and not all(p.counts for p in self.open): return res
+    if self.count.opt_steps!=n: self._counts_itself(f)
+    elif self._own_count: return res
+    else: self.count.opt_steps = n+1
+    if fs := self._handlers['after_opt_step']: self._hear(fs, 'after_opt_step')
+    return res
+
+@patch
+def _counts_itself(self:Loop, f):
+    if self._own_count: return
+    self._own_count = True
+    warnings.warn(f'{getattr(f, "__qualname__", f)} counts optimizer steps itself, and its count is taken: leave `count.opt_steps` to the loop, '
+        'and say counts=False of the phase of a turn whose steps are not to count: Phase(…, counts=False)', stacklevel=3)
+
+def _sets_count(f):
+    "Does the code of `f` set `opt_steps`?"
+    return hasattr(f, '__code__') and any(o.opname=='STORE_ATTR' and o.argval=='opt_steps' for o in dis.get_instructions(f))
 
 # %% ../nbs/04_learner.ipynb #7eb80860
 @patch
@@ -247,6 +269,7 @@ def device(self:Learner):
 Learner._device = Learner._dev = Learner._n_inp = None
 Learner._fit_args = None  # Of the fit that is going on
 Learner._going = None    # What a fit goes on from, until it is there: see `checkpoint`
+Learner._own_count = False # Does an override of `_step` count steps?
 Learner._over = True      # Is there nothing left of the pass through the data?
 Learner._halt = None      # Called between two batches of the loop if set: by signals
 
@@ -427,7 +450,11 @@ class StepLimit(Callback):
     def after_batch(self):
         if self.learn.training: self._count()
     def after_train(self):
-        if self.done: self.learn.n_epoch = self.learn.epoch+1
+        learn = self.learn
+        if self.done: learn.n_epoch = learn.epoch+1
+        elif learn.n_epoch==math.inf and learn.n_done and learn.count.opt_steps==self.begun:
+            warnings.warn(f'max_steps is {self.max_steps}, and epoch {learn.epoch} took no optimizer step that counts, so this may never end: '
+                "an override of `_do_grad_opt` takes steps by self.with_events('step', …), in no phase that says counts=False", stacklevel=2)
 
     def state_dict(self):
         sd = dict(first=self.first, begun=self.begun, **{'pass': self.endless.state_dict() if self.endless else self._pass})
@@ -469,6 +496,7 @@ def fit(self:Learner,
 )->None:
     "Train for `n_epoch` epochs, validating after each"
     self._check_fit(n_epoch, start_epoch, max_steps, steps_per_epoch)
+    if _sets_count(self._step): self._counts_itself(self._step)
     cbs = [mk_cb(o) for o in _listed(cbs)]
     limit = [StepLimit(max_steps, steps_per_epoch)] if max_steps or steps_per_epoch else []
     self._fit_args = dict(n_epoch=n_epoch, lr=lr, wd=wd, cbs=cbs, max_steps=max_steps, steps_per_epoch=steps_per_epoch, keep_failed=keep_failed)

@@ -88,6 +88,7 @@ def _due(self:GradientAccumulation):
 
 @patch
 def before_step(self:GradientAccumulation):
+    self._at = self.learn.count.opt_steps
     if not self._due(): raise CancelStepException
     if self._total==self._expected: return
     torch._foreach_mul_([p.grad for p in _with_grads(self.learn)], self._expected/self._total)
@@ -99,7 +100,8 @@ def after_step(self:GradientAccumulation):
     if self._due(): self._clear()
 @patch
 def cleanup_step(self:GradientAccumulation):
-    if self.learn.outcome['step']=='done': self._clear()  # a callback before this one may have cancelled the rest of `after_step`
+    # a callback before this one may have cancelled the rest of `after_opt_step`, or of `after_step`
+    if self.learn.outcome['step']=='done' or self.learn.count.opt_steps!=self._at: self._clear()
 @patch
 def before_zero_grad(self:GradientAccumulation):
     if self._n: raise CancelZeroGradException
