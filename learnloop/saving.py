@@ -269,7 +269,7 @@ def _restart_opt(self:Learner):
     for o,n in zip(opts(old), opts(self.create_opt()), strict=True):
         o.param_groups[:] = n.param_groups
         o.state.clear()
-    self.opt = old
+    self.opt,self._holds.opts = old,opts(old)
 
 @patch
 def _take_opt(self:Learner, sd, where, tip=''):

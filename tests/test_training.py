@@ -474,7 +474,7 @@ def test_thawed_batch_norm_trains_again():
     learn.fit(1)
     assert not learn.model[1].training
     learn.model[1].requires_grad_(True)
-    learn.fit(1)
+    learn.fit(1, reset_opt=True)
     assert learn.model[1].training and learn.model[1].num_batches_tracked==3
 
 def test_set_bn_eval_is_for_frozen_norms_alone():
