@@ -359,11 +359,8 @@ class TrainEvalCallback(Callback):
         self._place()
     def before_evaluate(self): self._place()
     def _place(self):
-        learn = self.learn
-        learn.model.to(learn.device)
-        for m in loss_modules(learn.loss_func):
-            if any(t.device!=learn.device for t in (*m.parameters(), *m.buffers())): m.to(learn.device)
-        if hasattr(learn.model, 'reset'): learn.model.reset()
+        self.learn._to_device()
+        if hasattr(self.learn.model, 'reset'): self.learn.model.reset()
 
     def before_train(self):
         self.learn.pct_train = self.learn.epoch/self.learn.n_epoch
@@ -398,8 +395,11 @@ default_cb(TrainEvalCallback)
 def create_opt(self:Learner):
     "Make `opt` anew, by `opt_func`, from the groups of `splitter`"
     lr = default_lr(self.opt_func) if self._given_lr is None else self._given_lr
-    self.opt = make_opt(self.opt_func, self.model, self._split, lr=lr, wd=self.wd, wd_bn_bias=self.wd_bn_bias)
-    self._own_lr,given = _lr_of(self.opt) if lr is None else None,self.opt is self.opt_func
+    make = partial(make_opt, self.opt_func, self.model, lr=lr, wd=self.wd, wd_bn_bias=self.wd_bn_bias)
+    self.opt = make(self.splitter)
+    given = self.opt is self.opt_func
+    if not given and self._lost(): self.opt = make(self._split)  # a function may have taken what the loss has to learn by itself
+    self._own_lr = _lr_of(self.opt) if lr is None else None
     # an instance counts as taken when it was first
     if not (given and self._holds and self._holds.opts==opts(self.opt)): self._holds = HeldParams(self.opt, self.model, None if given else self._split)
     return self.opt
@@ -419,7 +419,7 @@ def _own_lrs(self:Learner):
     if self._given_lr is not None: return
     if opt is not None and not (holds and holds.opts==opts(opt) and holds.splitter): return _lr_of(opt)  # somebody set `opt`
     if default_lr(f) is not None or not callable(f): return
-    return self._own_lr if opt is not None else _lr_of(make_opt(f, self.model, self._split))  # not kept before it is needed: the model may change
+    return self._own_lr if opt is not None else _lr_of(make_opt(f, self.model, self.splitter))  # not kept before it is needed: the model may change
 
 # %% ../nbs/04_learner.ipynb #7a1c0f5a
 @patch
@@ -440,11 +440,27 @@ def loss_modules(
     if isinstance(f, partial): return [m for o in (f.func, *f.args, *f.keywords.values()) for m in loss_modules(o)]
     return loss_modules(f.__self__) if inspect.ismethod(f) else []
 
+# %% ../nbs/04_learner.ipynb #7a1c0f66
 @patch
 def _loss_params(self:Learner):
     "What the loss function has to learn, by name"
     own = set(self.model.parameters())
     return {f'{type(m).__name__}.{n}':p for m in loss_modules(self.loss_func) for n,p in m.named_parameters() if p.requires_grad and p not in own}
+
+@patch
+def _lost(self:Learner):
+    "Names of what the loss function has to learn, and no optimizer holds"
+    params = self._loss_params()
+    held = held_params(self.opt) if params else ()
+    return [n for n,p in params.items() if p not in held]
+
+# %% ../nbs/04_learner.ipynb #7a1c0f68
+@patch
+def _to_device(self:Learner):
+    "Have model and loss function where batches go"
+    self.model.to(self.device)
+    for m in loss_modules(self.loss_func):
+        if any(t.device!=self.device for t in (*m.parameters(), *m.buffers())): m.to(self.device)
 
 @patch
 def _split(self:Learner, model):
@@ -566,12 +582,15 @@ def fit(self:Learner,
     with self._signals(), self.added_cbs([*limit, *cbs, *self._fit_helpers(cbs, resume, accept, keep_failed)]):
         if reset_opt or self.opt is None: self.create_opt()
         self._check_params()
+        paused = hasattr(resume, 'state')  # of which it is asked first whether it is of this model
+        if not paused: self._check_held()
         if lr is None and self._own_lrs()!=_lr_of(self.opt): lr = self.lr
         hypers = dict(lr=lr, wd=self.wd if wd is None else wd)
         self.set_hypers(**{k:v for k,v in hypers.items() if v is not None})
         self.n_epoch,self.epoch = math.inf if n_epoch is None else n_epoch,start_epoch
         try:
             self._mark('fit')
+            if paused: self._check_held()
             self.with_events('fit', self._do_fit)
         except BaseException as e:
             zero_grad(self.opt)
@@ -621,16 +640,13 @@ def _check_fit(self:Learner, n_epoch, start_epoch, max_steps, steps_per_epoch):
 def _check_params(self:Learner):
     held = held_params(self.opt)
     if not any(p.requires_grad for p in held): raise ValueError(f'none of the {len(held)} parameters in the optimizer requires gradients: learn.unfreeze(), or model.requires_grad_()')
-    self._check_held()
 
 # %% ../nbs/04_learner.ipynb #7a1c0f5e
 @patch
 def _check_held(self:Learner, note=None):
     if self._holds is None or self._holds.opts!=opts(self.opt): self._holds = HeldParams(self.opt, self.model)  # somebody set `opt`
-    held = held_params(self.opt)
-    lost = [n for n,p in self._loss_params().items() if p not in held]
     try:
-        if lost:
+        if lost := self._lost():
             fix = 'reset_opt=True makes an optimizer that holds it' if self._holds.splitter else 'give an optimizer that holds it'
             raise ValueError(f'{", ".join(lost[:3] + ["…"]*(len(lost)>3))} of the loss function would never train, as no optimizer holds it: {fix}, '
                 'or freeze it by requires_grad_(False)')

@@ -254,6 +254,7 @@ def save(self:Learner,
 )->Path|None: # Where it is; None if a callback cancelled it
     "Save weights and optimizer"
     saved = dict(model=_model_state(self.model)) | (dict(opt=_opt_state(self.opt, self.model)) if with_opt else {})
+    if self._loss_params() and isinstance(self.loss_func, nn.Module): saved['loss_func'] = dict(self.loss_func.state_dict())
     with _replaced(self, 'saved', saved): return self.with_events('save', self._save, self._saved_at(file))
 
 @patch
@@ -298,9 +299,12 @@ def load(self:Learner,
 def _load(self:Learner, file, with_opt, strict):
     saved = _check_saved(self.saved, file, with_opt)  # callbacks may have changed it
     weights = _fit_model(self.model, saved['model'], file, strict, _lax)
+    learns = 'loss_func' in saved and isinstance(self.loss_func, nn.Module)
+    learned = _fit_model(self.loss_func, saved['loss_func'], f'the loss function of {file}', strict, _lax) if learns else None
     states = self._take_opt(saved['opt'], file, _no_opt) if with_opt and saved['opt'] is not None else []
-    self.model.to(self.device)  # first, as the optimizer's state goes where the parameters are
+    self._to_device()  # first, as the optimizer's state goes where the parameters are
     self.model.load_state_dict(weights, strict=strict)
+    if learns: self.loss_func.load_state_dict(learned, strict=strict)
     for o,s in states: o.load_state_dict(s)
     if with_opt and saved['opt'] is None: self._restart_opt()
     self.paused = None  # a fit that was interrupted had other weights

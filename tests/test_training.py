@@ -305,19 +305,6 @@ def test_count_must_be_a_number(v):
 def test_window_function_is_checked():
     with pytest.raises(ValueError, match='function of the epoch'): fitted(data([4]), GradientAccumulation(n_batches=lambda e: 0))
 
-def test_several_optimizers_accumulate_together():
-    bs = data([4]*5)
-    def opts(m): return dict(a=SGD([m.weight], lr=LR), b=Adam([m.bias], lr=LR))
-    model,m = mk_model(),mk_model()
-    learn = fitted(bs, GradientAccumulation(8), GradientClip(.5), model=model, opt_func=opts(model))
-    o = opts(m)
-    for x,y in map(cat, windows(bs, 8)):
-        F.mse_loss(m(x), y).backward()
-        clip_grad_norm_(m.parameters(), .5)
-        for p in o.values(): p.step()
-        m.zero_grad()
-    assert_close(weights(learn.model), weights(m))
-
 # --- with mixed precision
 
 class Autocast(Callback):
