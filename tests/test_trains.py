@@ -123,8 +123,8 @@ def _find(learn):
     learn.lr_find(num_it=20, show_plot=False, suggest_funcs=None)
     learn.fit(1, cbs=GradualUnfreezing({0:-1, 1:0}))
     learn.unfreeze()
-SAME = dict(half=lambda o: o.model.half().float(), double=lambda o: o.model.to(torch.float64).to(torch.float32), prune=_prune, cycle=_cycle, group=_own_group, find=_find,
-    weights=lambda o: o.model.load_state_dict(net().state_dict()),
+SAME = dict(half=lambda o: o.model.half().float(), double=lambda o: o.model.to(torch.float64).to(torch.float32), prune=_prune, cycle=_cycle,
+    group=_own_group, find=_find, weights=lambda o: o.model.load_state_dict(net().state_dict()),
     tie=lambda o: setattr(o.model[2], 'bias', o.model[0].bias), gone=lambda o: o.model.__setitem__(2, nn.Identity()))
 @pytest.mark.parametrize('how', SAME)
 def test_point_1_what_keeps_its_parameters_is_no_error(how):
