@@ -566,7 +566,7 @@ def _put_back(self:Learner, going):
 def _put_modules(self:Learner, going):
     s,unwrap = going.state,_unwrapper(self.model)
     if 'model' in s:
-        self.model.to(self.device)  # first, as the optimizer's state goes where the parameters are
+        self._to_device()  # first, as the optimizer's state goes where the parameters are
         self.model.load_state_dict(_fit_model(self.model, s['model'], going.where))
         for o,sd in self._take_opt(s['opt'], going.where): o.load_state_dict(sd)
     else:

@@ -407,7 +407,7 @@ def fit_wsd(self:Learner,
 @checked_args(to=[Learner.fit_one_cycle, Learner.fit])
 def fine_tune(self:Learner,
     epochs:int,     # Epochs with all groups
-    base_lr=2e-3,   # Highest learning rate while groups are frozen; half of it, for the last group, afterwards
+    base_lr:float|None=None, # Highest learning rate while groups are frozen; half of it, for the last group, afterwards; None for the learner's, or 2e-3 if it names none
     freeze_epochs:int=1, # Epochs with the last group alone, before
     lr_mult=100,    # How much lower the first group's learning rate is than the last one's
     pct_start=0.3,  # Share of the second part in which learning rates rise
@@ -415,6 +415,7 @@ def fine_tune(self:Learner,
     **kwargs        # To `fit_one_cycle`, both times; checkpoints of `resume=folder` are below it, in `frozen` and `unfrozen`
 )->None:
     "Train the last group, then all of them"
+    if base_lr is None: base_lr = 2e-3 if self._named_lr() is None else _lrs(self, None)[-1]
     for nm,v in (('base_lr', base_lr), ('lr_mult', lr_mult)):
         if not isinstance(v, Real) or not v>0: raise ValueError(f'fine_tune: {nm} is {v!r}: it must be a number above 0')
     if n_groups(self.opt or self.create_opt())>1: self.freeze()
