@@ -296,7 +296,8 @@ def _sole_writer(self:Learner, folder):
 Learner.paused = Learner.failed = Learner._asked = Learner._conf = None
 Learner._marks,Learner._noted,Learner._held,Learner._warmed,Learner._base = {},(None, None),{},[],0
 Learner._still = False  # Is it between two batches, as a signal wanted?
-Learner._making = False # Is a batch being made, in a way that can't be begun again?
+Learner._making = None  # What makes a batch just now: see `_Making`
+Learner._why_not = ''    # there is nothing to resume
 
 @patch
 def _mark(self:Learner, where):
@@ -308,7 +309,8 @@ def _mark(self:Learner, where):
         if where=='epoch' and place!='epoch': _set_rng(self, going.state['rng']['epoch'])
         if where=='validate' and place=='validate': self._arrive(going)
     if where=='epoch': self._marks.pop('validate', None)
-    if where!='begun': self._marks[where] = _rng(self)
+    if where=='begun' or where=='validate' and self._none_to_validate(): return
+    self._marks[where] = _rng(self)
     if where=='validate': self._held = {o.name:deepcopy(o.state_dict()) for o in self.cbs if not o.safe_in_evaluate or o.calls}
 
 @patch
@@ -317,7 +319,7 @@ def _trained(self:Learner): return self._going is not None and self._going.state
 @patch
 def _take_off(self:Learner):
     "Find what the fit is to go on from, and have it begin there"
-    ask,self._ask,self._marks,self._noted,self.paused,self.failed = self._ask,None,{},(None, None),None,None
+    ask,self._ask,self._marks,self._noted,self.paused,self.failed,self._why_not = self._ask,None,{},(None, None),None,None,''
     self._asked,self._conf,self._base = self.n_epoch,self._config(),self.count.epochs-self.epoch
     self.outcome.pop('fit', None)  # of a fit before
     self._going = going = self._find(*ask) if ask else None
@@ -328,9 +330,14 @@ def _take_off(self:Learner):
     return going
 Learner._ask = None
 
+# %% ../nbs/61_checkpoint.ipynb #2df40a92
+@patch
+def _none_to_validate(self:Learner): return type(self)._do_epoch_validate is Learner._do_epoch_validate and self._pick(1, None) is None
+
 # %% ../nbs/61_checkpoint.ipynb #fc8ee0a5
 @patch
 def _begin(self:Learner):
+    self._making = None
     if self.phases['evaluate'] not in self.open: self._warmed = self._warm()
     batches,self.n_done = self._pass() if self.training else (iter(self.dl),0)
     if self._halt: self._halt()  # a signal that came since the last batch waits for this place
@@ -341,7 +348,8 @@ def _pass(self:Learner):
     going = self._going
     def _rewind(): _set_rng(self, going.state['rng']['batches'])
     if going: _rewind()
-    self._marks['batches'] = _rng(self)
+    is_ready = type(self.dl) in (list,tuple)  # in which nothing is drawn: whatever state will do
+    self._marks['batches'] = self._marks['epoch'] if is_ready and 'epoch' in self._marks else _rng(self)
     _set_epoch(self.dl, self.count.epochs)
     if going:
         n = going.state['loop']['batch']
@@ -352,41 +360,36 @@ def _pass(self:Learner):
         self.iter = n-1
         self._arrive(going)
     else: batches,n = iter(self.dl),0
-    self._noted = n,_rng(self)  # a sampler may draw its seed in the first fetch
-    self._making = False
-    return (_Noting(self, batches) if _may_draw(self.dl) else _Making(self, batches) if _collates(self.dl) else batches),n
+    making = None if is_ready else _mk_making(self, batches)
+    self._noted = (None, None) if is_ready or making else (n, _rng(self))  # a sampler may draw its seed in the first fetch
+    return making or batches,n
 
 # %% ../nbs/61_checkpoint.ipynb #0204e182
-def _may_draw(dl):
-    "Are items made in this process, by code that may draw random numbers?"
-    if isinstance(dl, DataLoader): return not dl.num_workers and _items_draw(dl)
-    return not isinstance(dl, (list,tuple))
+def _in_workers(dl):
+    "Are its batches made in other processes?"
+    while getattr(type(dl), 'passes_on', False): dl = dl.dl
+    return getattr(dl, 'num_workers', 0)>0 if isinstance(dl, DataLoader) else hasattr(type(dl), '_shutdown_workers')
 
-class _Noting:
-    "`batches`, and the random numbers at the beginning of a fetch: an interrupted one can be done again"
-    def __init__(self, learn, batches): self.learn,self.batches = learn,batches
-    def __iter__(self): return self
-    def __next__(self):
-        self.learn._noted = self.learn.n_done,_rng(self.learn)
-        return next(self.batches)
+def _mk_making(learn, batches):
+    "`batches` as a `_Making`, or None where no code that may draw random numbers makes them in this process"
+    dl,workers,once = learn.dl,_in_workers(learn.dl),isinstance(learn.dls.train, Iterator)
+    if isinstance(dl, DataLoader) and not once and (workers or not _draws(dl)): return None
+    saves = any(isinstance(o, CheckpointCallback) and o.on_error for o in learn.cbs)
+    only_collates = isinstance(dl, DataLoader) and not _items_draw(dl)
+    notes = workers or saves and not only_collates
+    return _Making(learn, batches, list(_rngs((learn.dls.train, learn.dls.valid))) if notes else None, waits=not workers and (once or not notes), once=once)
 
 # %% ../nbs/61_checkpoint.ipynb #9f7c5da1
-def _collates(dl):
-    "Are items put together in this process, by code that may draw random numbers?"
-    return isinstance(dl, DataLoader) and not dl.num_workers and _draws(dl)
-
 class _Making:
-    "`batches`, and whether one is being made"
-    def __init__(self, learn, batches): self.learn,self.batches = learn,batches
+    "`batches`, each made by code that may draw random numbers"
+    def __init__(self, learn, batches, rngs, waits, once): self.learn,self.batches,self.rngs,self.waits,self.once = learn,batches,rngs,waits,once
     def __iter__(self): return self
     def __next__(self):
         learn = self.learn
-        learn._making = True
-        try: b = next(self.batches)
-        except StopIteration:
-            learn._making = False
-            raise
-        learn._making = False
+        if self.rngs: learn._noted = learn.n_done,{nm:get() for nm,get,_ in self.rngs}
+        learn._making = self  # after an error, too
+        b = next(self.batches)
+        learn._making = None
         return b
 
 # %% ../nbs/61_checkpoint.ipynb #cdfc2d02
@@ -708,7 +711,12 @@ def _whole(self:Learner):
     "Is the fit at a place that it can go on from: between two batches of training, or in the validation of an epoch?"
     at = [p.name for p in self.open]
     if at[:3]!=['fit', 'epoch', 'train']: return at[:3]==['fit', 'epoch', 'validate']
-    return at[3:]==['fetch'] and self.batch is None and not self._over and not self._making or at[3:]==[] and self._still
+    return at[3:]==['fetch'] and self.batch is None and not self._over and self._can_begin_again() or at[3:]==[] and self._still
+
+@patch
+def _can_begin_again(self:Learner):
+    "Could the batch that is being made, if one is, be made once more?"
+    return not self._making or bool(self._making.rngs)
 
 @patch
 def _can_save(self:Learner):
@@ -739,6 +747,8 @@ class _Keep(Callback):
     def after_exception(self):
         learn = self.learn
         if learn.phases['fit'] not in learn.open or learn._fit_args is None: return
+        learn._why_not = why = learn._why_lost(self.state)
+        if why: return
         if learn._going: state = learn._going.state  # it hadn't come to where it was to go on
         elif self.state:
             state = self.state
@@ -747,6 +757,17 @@ class _Keep(Callback):
         else: return
         again = _copied(self.held.batch) if self.held and isinstance(learn.dls.train, Iterator) else None  # which gives it once
         learn.paused = _From(state, 'where it was', learn._fit_args, (learn.model, learn.opt), again)
+    def cleanup_fit(self): self.learn._making = None
+
+@patch
+def _why_lost(self:Learner, kept):
+    "Why the batch that is being made, if one is, can't be made again; '' if it can"
+    o = self._making
+    if not o or self._over or self._still: return ''
+    what = f'the last fit ended while batch {self.n_done} of epoch {self.epoch} was made'
+    if o.once: return f'{what}, by {describe(self.dls.train)}, which gives each batch once'
+    if not (o.rngs or kept): return f'{what} in this process, by code that may have drawn random numbers, which were not noted before'
+    return ''
 
 # %% ../nbs/61_checkpoint.ipynb #954097c8
 @patch
@@ -794,7 +815,9 @@ class _KeepFailed(_Keep):
         if learn.training and learn.batch is not None: self.held = SimpleNamespace(batch=_copied(learn.batch), rng=_rng(learn), n_iter=learn.n_iter)
     def _keep(self, place):
         if self.learn._going is None: self.held,self.state = None,deepcopy(self.learn._capture(place))
-    def cleanup_fit(self): self.state = self.held = None
+    def cleanup_fit(self):
+        super().cleanup_fit()
+        self.state = self.held = None
 
 def _copied(b): return _map(b, 'detach', lambda o: o.detach().clone())  # models and callbacks may write to their inputs
 
@@ -803,7 +826,7 @@ def _copied(b): return _map(b, 'detach', lambda o: o.detach().clone())  # models
 def resume(self:Learner)->None:
     "Go on with the fit that was interrupted, from the very batch"
     if self.paused is None:
-        raise RuntimeError('there is nothing to resume: the last fit ended, or was stopped by an error in the middle of a batch. To go on from there, to the bit, '
+        raise RuntimeError(f"there is nothing to resume: {self._why_not or 'the last fit ended, or was stopped by an error in the middle of a batch'}. To go on from there, to the bit, "
             'its state has to be kept: fit(…, keep_failed=True), or a folder: fit(…, resume=folder)')
     self.fit(**self.paused.args, resume=self.paused)
 
