@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from copy import copy, deepcopy
 from pathlib import Path
-from types import SimpleNamespace
+from types import CodeType, SimpleNamespace
 from functools import partial
 from itertools import chain
 from fastcore.basics import listify, noop, patch
@@ -156,7 +156,7 @@ def _capture(self:Learner, place, weights=True):
 @patch
 def _now(self:Learner, place):
     n,noted = self._noted
-    if place['next']=='validate': return self._marks['validate']
+    if place['next']=='validate' and 'validate' in self._marks: return self._marks['validate']
     return noted if (place['next'], place['batch'])==('train', n) else _rng(self)
 
 @patch
@@ -308,7 +308,9 @@ def _mark(self:Learner, where):
         if where=='begun': self._put_back(going) if place!='epoch' and self.epoch<self.n_epoch else self._arrive(going)
         if where=='epoch' and place!='epoch': _set_rng(self, going.state['rng']['epoch'])
         if where=='validate' and place=='validate': self._arrive(going)
-    if where=='epoch': self._marks.pop('validate', None)
+    if where=='epoch':
+        self._marks.pop('validate', None)
+        self._passes = 0
     if where=='begun' or where=='validate' and self._none_to_validate(): return
     self._marks[where] = _rng(self)
     if where=='validate': self._held = {o.name:deepcopy(o.state_dict()) for o in self.cbs if not o.safe_in_evaluate or o.calls}
@@ -324,6 +326,7 @@ def _take_off(self:Learner):
     self.outcome.pop('fit', None)  # of a fit before
     self._going = going = self._find(*ask) if ask else None
     if going:
+        if (at := going.state['loop']['next']) in self._no_place: raise ValueError(f"{going.where} is in the middle of an epoch, next is {at!r}: {self._no_place[at]}")
         self.epoch = going.state['loop']['epoch']
         self._marks = {k:v for k,v in going.state['rng'].items() if k!='now'}
         _set_rng(self, self._marks.get('fit', {}))
@@ -332,7 +335,7 @@ Learner._ask = None
 
 # %% ../nbs/61_checkpoint.ipynb #2df40a92
 @patch
-def _none_to_validate(self:Learner): return type(self)._do_epoch_validate is Learner._do_epoch_validate and self._pick(1, None) is None
+def _none_to_validate(self:Learner): return self._validates_as_ever and self._pick(1, None) is None
 
 # %% ../nbs/61_checkpoint.ipynb #fc8ee0a5
 @patch
@@ -346,6 +349,8 @@ def _begin(self:Learner):
 @patch
 def _pass(self:Learner):
     going = self._going
+    if going: self._check_pass(going)
+    self._passes += 1
     def _rewind(): _set_rng(self, going.state['rng']['batches'])
     if going: _rewind()
     is_ready = type(self.dl) in (list,tuple)  # in which nothing is drawn: whatever state will do
@@ -360,6 +365,8 @@ def _pass(self:Learner):
         self.iter = n-1
         self._arrive(going)
     else: batches,n = iter(self.dl),0
+    self._taken = _Counted(batches, n) if any(_overrides(self, k) for k in ('_fetch','all_batches')) else None
+    if self._taken: batches = self._taken
     making = None if is_ready else _mk_making(self, batches)
     self._noted = (None, None) if is_ready or making else (n, _rng(self))  # a sampler may draw its seed in the first fetch
     return making or batches,n
@@ -391,6 +398,78 @@ class _Making:
         b = next(self.batches)
         learn._making = None
         return b
+
+# %% ../nbs/61_checkpoint.ipynb #bd24e563
+_NEEDS = dict(_do_fit='_epochs', _epochs='_mark', _begin='', _do_epoch='_trained _mark', _do_epoch_train='all_batches', all_batches='_begin n_done')
+_PLACES = dict(_do_epoch='validate', _do_epoch_train='train', all_batches='train')  # without the others there is none at all
+
+def _overrides(learn, name):
+    "The functions that stand for `Learner`'s method `name` in `learn`, the one that is called first"
+    of_classes = [vars(o) for o in type(learn).__mro__[:type(learn).__mro__.index(Learner)]]
+    return [o[name] for o in (vars(learn), *of_classes) if name in o]
+
+def _names_in(f, seen=()):
+    "Names that the code of the function `f` has, and that of functions in it, or that it wraps"
+    f = getattr(f, 'func', getattr(f, '__func__', f))
+    if (code := getattr(f, '__code__', f if isinstance(f, CodeType) else None)) is None or code in seen: return set()
+    inner = [o for o in code.co_consts if isinstance(o, CodeType)] + [o.cell_contents for o in getattr(f, '__closure__', None) or () if callable(getattr(o, 'cell_contents', None))]
+    return {*code.co_names}.union(*[_names_in(o, (*seen, code)) for o in (*inner, getattr(f, '__wrapped__', None))])
+
+# %% ../nbs/61_checkpoint.ipynb #62bbe54f
+def _replaced_pieces(learn):
+    "Of each piece of the loop that is written anew without what says where the fit is, its name and what it lacks"
+    for name,needs in _NEEDS.items():
+        for f in _overrides(learn, name):
+            has = _names_in(f)
+            if name in has and needs: continue  # it calls the one that it overrides
+            if lacks := sorted({*needs.split()}-has) or [name]*(not needs): yield name,lacks
+            break
+
+@patch
+def _check_overrides(self:Learner, wants):
+    "Say at the start what a fit that `wants` to go on can't have"
+    self._no_place,self._passes,self._taken = {},1,None
+    self._validates_as_ever = not any(_overrides(self, k) for k in ('_do_epoch','_do_epoch_validate'))
+    for name,lacks in _replaced_pieces(self):
+        by = f'{type(self).__name__}.{name}'
+        if name in _PLACES:
+            why = f'{by} replaces a piece of the loop without {", ".join(lacks)}, so there is no going on from the middle of an epoch: call super().{name}()'
+            self._no_place |= {_PLACES[name]:why}
+            if wants: warnings.warn(f'{why}; what is saved is gone on with from the ends of epochs', stacklevel=4)
+        else:
+            instead = 'replace learn.dl in before_train' if name=='_begin' else f'call super().{name}()'
+            why = f'{by} replaces a piece of the loop that says where a fit is, so there is no going on with it: {instead}'
+            if wants: raise ValueError(f'{why}, or fit without resume, keep_failed and CheckpointCallback')
+            self._no_place |= dict(train=why, validate=why, epoch=why)
+
+# %% ../nbs/61_checkpoint.ipynb #3958870f
+Learner._no_place,Learner._passes,Learner._taken,Learner._validates_as_ever = {},0,None,False
+
+class _Counted:
+    "`batches`, and how many were taken"
+    def __init__(self, batches, n): self.batches,self.n = batches,n
+    def __iter__(self): return self
+    def __next__(self):
+        b = next(self.batches)
+        self.n += 1
+        return b
+
+@patch
+def _why_no_place(self:Learner):
+    "Why there is no going on from where the training is, '' if there is"
+    if 'train' in self._no_place: return self._no_place['train']
+    if not self.inside('train'): return ''
+    if self._passes>1: return f'this is pass {self._passes} through the data of epoch {self.epoch}, and a place is known in the first alone'
+    took = self._taken.n if self._taken else self.n_done
+    if took in (self.n_done, self.n_done+self.inside('batch')): return ''
+    return f'{type(self).__name__} took {took} batches of the loader and counts {self.n_done} in learn.n_done, so nobody can tell where it was'
+
+@patch
+def _check_pass(self:Learner, going):
+    "Refuse to go on in another place than `going` says"
+    at = going.state['loop']
+    if at['next']=='train' and self.epoch==at['epoch']: return
+    raise RuntimeError(f'{going.where} is of epoch {at["epoch"]}, where {at["next"]!r} is next, and {type(self).__name__} trains epoch {self.epoch}: a piece of the loop that it replaces passed over the place')
 
 # %% ../nbs/61_checkpoint.ipynb #cdfc2d02
 def _names(folder): return [o.path.name for o in list_checkpoints(folder, verify=False)]
@@ -553,6 +632,7 @@ def before_fit(self:CheckpointCallback):
         self._open = undo.pop_all()
     self._between = _Between(self)
     self.learn.add_cb(self._between)
+    self._told = False
     self._steps,self._time,self._error,self._last,self._wanted = self.learn.count.opt_steps,time.monotonic(),None,None,None
 
 @patch
@@ -613,7 +693,11 @@ def _look(self:CheckpointCallback):
     n,every = self.learn.count.opt_steps,self.every_steps
     due = every and n//every>self._steps//every
     self._steps = n
-    if due or self._wanted is not None or self.every_minutes and time.monotonic()-self._time>=60*self.every_minutes: self.save(**self._wanted or {})
+    if due or self._wanted is not None or self.every_minutes and time.monotonic()-self._time>=60*self.every_minutes:
+        if not self._told and 'train' not in self.learn._no_place and (why := self.learn._why_no_place()):
+            warnings.warn(f'not saved in the middle of epoch {self.learn.epoch}: {why}', stacklevel=2)
+            self._told = True
+        self.save(**self._wanted or {})
 
 # %% ../nbs/61_checkpoint.ipynb #c8ad4528
 @patch
@@ -710,7 +794,8 @@ def _raise(self:CheckpointCallback):
 def _whole(self:Learner):
     "Is the fit at a place that it can go on from: between two batches of training, or in the validation of an epoch?"
     at = [p.name for p in self.open]
-    if at[:3]!=['fit', 'epoch', 'train']: return at[:3]==['fit', 'epoch', 'validate']
+    if at[:3]!=['fit', 'epoch', 'train']: return at[:3]==['fit', 'epoch', 'validate'] and 'validate' not in self._no_place
+    if self._why_no_place(): return False
     return at[3:]==['fetch'] and self.batch is None and not self._over and self._can_begin_again() or at[3:]==[] and self._still
 
 @patch
@@ -723,6 +808,7 @@ def _can_save(self:Learner):
     at = [p.name for p in self.open]
     if self._whole(): return True
     if self._going or at[:1] in ([], ['fit']) and self.outcome.get(at[-1] if at else 'fit')=='failed': return False
+    if at==['fit', 'epoch'] and 'train' in self.outcome and 'epoch' not in self.outcome: return False  # what a subclass does in an epoch beside training
     return at in (['fit'], ['fit', 'epoch']) or at[:1]!=['fit'] and 'batch' not in at
 
 # %% ../nbs/61_checkpoint.ipynb #94f7cdc8
@@ -754,7 +840,9 @@ class _Keep(Callback):
             state = self.state
             learn.failed = SimpleNamespace(state=state, args=learn._fit_args, replay=None, **vars(self.held)) if self.held else None
         elif learn._whole(): state = (s := learn._capture(learn._place(), weights=False)) | dict(callbacks=deepcopy(s['callbacks']))
-        else: return
+        else:
+            learn._why_not = learn._why_no_place()
+            return
         again = _copied(self.held.batch) if self.held and isinstance(learn.dls.train, Iterator) else None  # which gives it once
         learn.paused = _From(state, 'where it was', learn._fit_args, (learn.model, learn.opt), again)
     def cleanup_fit(self): self.learn._making = None
@@ -773,6 +861,7 @@ def _why_lost(self:Learner, kept):
 @patch
 def _fit_helpers(self:Learner, cbs, resume, accept, keep_failed):
     self._ask = None if resume is None else (resume, accept)
+    self._check_overrides(resume is not None or keep_failed or any(isinstance(o, CheckpointCallback) or o is CheckpointCallback for o in (*self.cbs, *cbs)))
     res = [_KeepFailed() if keep_failed else _Keep()]
     if resume is None or isinstance(resume, _From): return res
     if not isinstance(resume, (str,os.PathLike)) or not resume: raise TypeError(f'resume is {resume!r}: it must be the folder of a run')
