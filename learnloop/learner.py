@@ -23,8 +23,8 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 from .callback import Callback, _listed, mk_cb
-from .data import (_frames, _like, _next, _parts, _set_epoch, _why_empty, Endless, batch_len, by_name, check_loader, default_device, describe,
-    detuplify, find_bs, in_order, mk_dls, own_stream, to_concat, to_detach, unpack)
+from .data import (_frames, _like, _next, _parts, _set_epoch, _why_empty, Endless, Until, batch_len, by_name, check_loader, default_device,
+    describe, detuplify, find_bs, in_order, mk_dls, own_stream, to_concat, to_detach, unpack)
 from .flow import CancelException, Flow, _safely, called_here, checked_args, did_you_mean
 from .optimizer import (HeldParams, backward, default_lr, freeze_to, get_hypers, held_params, make_opt, n_groups, norm_params, opts, set_hypers, step,
     trainable_params, zero_grad)
@@ -414,6 +414,11 @@ def _let_go(self:Learner, e):
         t.join(.5)  # seconds: those that aren't busy are gone by then
 
 # %% ../nbs/04_learner.ipynb #912731a3
+def _train(model):
+    "Call `model.train()`, which takes 5 µs a module, if that may change anything"
+    for m in model.modules():
+        if not m.training or type(m).train is not nn.Module.train: return model.train()
+
 class TrainEvalCallback(Callback):
     "Count iterations; set device and mode of the model"
     order,run_valid = -10,False
@@ -428,7 +433,7 @@ class TrainEvalCallback(Callback):
 
     def before_train(self):
         self.learn.pct_train = self.learn.epoch/self.learn.n_epoch
-        self.learn.model.train()
+        _train(self.learn.model)
         self.learn.training = True
     def before_validate(self):
         self.learn.model.eval()
@@ -585,8 +590,7 @@ class StepLimit(Callback):
             self.source,self.endless = dl,Endless(self.learn.dl)  # which may be a part of it
             if self._pass and not self.learn._going: self.endless.load_state_dict(self._pass)
             self._pass = None
-        if not self.endless: _set_epoch(self.learn.dl, self.learn.count.epochs)
-        self.learn.dl,self.learn.n_iter = self._until(self.endless or self.learn.dl),None
+        self.learn.dl,self.learn.n_iter = Until(self.endless or self.learn.dl, self._is_over),None
         self._count()
 
     @property
@@ -609,13 +613,7 @@ class StepLimit(Callback):
 
 # %% ../nbs/04_learner.ipynb #1a90e3ba
 @patch
-def _until(self:StepLimit, dl):
-    batches = iter(dl)
-    while True:
-        end = min(self.first+(self.max_steps or math.inf), self.begun+(self.steps_per_epoch or math.inf))
-        if self.learn.count.opt_steps>=end: return  # also if a fit goes on from here
-        try: yield _next(batches)  # kept in no variable, which would keep the batch alive while the next is made
-        except StopIteration: return
+def _is_over(self:StepLimit): return self.learn.count.opt_steps>=min(self.first+(self.max_steps or math.inf), self.begun+(self.steps_per_epoch or math.inf))
 
 @patch
 def _count(self:StepLimit):

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from copy import copy, deepcopy
 from functools import partial, reduce, wraps
-from itertools import accumulate, islice
+from itertools import accumulate
 from numbers import Integral, Real
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,7 +26,7 @@ from torch import nn, Tensor
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 from .callback import Callback, _listed
-from .data import Endless, preserve_rng
+from .data import Endless, Until, preserve_rng
 from .flow import CancelTrainException, CancelValidException, Flow, checked_args, did_you_mean
 from .learner import _check_whole, Learner, StepLimit
 from .metrics import Series, Smoother
@@ -656,7 +656,7 @@ class LRFinder(Callback):
     def before_evaluate(self): "There is nothing to find in an evaluation"
     def before_train(self):
         dl = self.learn.dl
-        self.learn.dl,self.learn.n_iter = islice(Endless(dl.dl if isinstance(dl, Endless) else dl), self.num_it),self.num_it
+        self.learn.dl,self.learn.n_iter = Until(Endless(dl.dl if isinstance(dl, Endless) else dl), lambda: self.learn.n_done>=self.num_it),self.num_it
     def before_batch(self):
         self._lr = self._sched(self.learn.iter/self.num_it)
         self.learn.set_hypers(lr=self._lr)
