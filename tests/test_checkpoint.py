@@ -7,8 +7,8 @@ import numpy as np, pytest, torch
 from helpers import check
 from learnloop import (AccumMetric, BnFreeze, Callback, Checkpoint, CheckpointCallback, CutMix, DamagedCheckpoint, EarlyStoppingCallback, EMA,
     GradientAccumulation, GradientClip, GradualUnfreezing, KeepWarnings, Learner, LimitBatches, MCDropoutCallback, MicroBatch, MixedPrecision, MixUp,
-    OverfitBatches, ReduceLROnPlateau, ReloadLoaders, SAM, SaveModelCallback, SeededItems, ShowGraph, SWA, TorchScheduler, Tracer, TruePrecision, ValidateCallback,
-    ValidateEvery, WeightAveraging, accuracy, event, list_checkpoints, locked_folder, newest_checkpoint, on, set_seed)
+    OverfitBatches, ReduceLROnPlateau, ReloadLoaders, SAM, SaveModelCallback, SeededItems, ShowGraph, SWA, TorchScheduler, Tracer, TruePrecision,
+    ValidateCallback, ValidateEvery, WeightAveraging, accuracy, event, list_checkpoints, locked_folder, newest_checkpoint, on, set_seed)
 from learnloop import checkpoint as checkpoint_module
 from learnloop.checkpoint import _seek
 from learnloop.data import preserve_rng
