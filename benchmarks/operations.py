@@ -23,7 +23,8 @@ def train(root, background):
         set_seed(3)
         x,folder = torch.linspace(-1, 1, 12).reshape(2, 2, 3),Path('run')
         model = nn.Sequential(nn.Linear(3, 2), nn.Dropout(.3), nn.Linear(2, 1), nn.Flatten(0))
-        learn = Learner(([(o, o.sum(1)) for o in x], [(x[0], x[0].sum(1))]), model, F.mse_loss, torch.optim.Adam, lr=.1, cbs=SaveModelCallback(fname='best'), path='.', model_dir='.')
+        dls,best = ([(o, o.sum(1)) for o in x], [(x[0], x[0].sum(1))]),SaveModelCallback(fname='best')
+        learn = Learner(dls, model, F.mse_loss, torch.optim.Adam, lr=.1, cbs=best, path='.', model_dir='.')
         saver = CheckpointCallback(folder, every_steps=1, every_epochs=1, keep=1, best=1, background=background)
         with learn.no_bar(), learn.no_logging(): learn.fit(N_EPOCH, cbs=saver, resume=folder)
         return result(learn, folder)
@@ -40,7 +41,8 @@ def saved(log):
 class Trial:
     "Runs in folders of their own, compared with one that nobody disturbed"
     def __init__(self, root, background, share, seed):
-        self.root,self.background,self.share,self.rand,self.n,self.lost,self.tried,self.known,self.seen = root,background,share,random.Random(seed),0,[],0,{},set()
+        self.root,self.background,self.share,self.rand = root,background,share,random.Random(seed)
+        self.n,self.lost,self.tried,self.known,self.seen = 0,[],0,{},set()
         with Watch(self._new()) as w: self.want = train(Path(w.root), background)
         self.log,self.disk = w.log,Disk(w.log)
         self.saved = saved(self.log)

@@ -149,17 +149,18 @@ def _make_folder(p):
     p.mkdir(exist_ok=True)
     _sync_folder(p.parent)
 
+def _space(folder, e):
+    if getattr(e, 'errno', None) not in (errno.ENOSPC, errno.EDQUOT): return ''
+    there = next(p for p in (folder, *folder.absolute().parents) if p.is_dir())
+    return f': the disk is full, {shutil.disk_usage(there).free:,} bytes are free; checkpoints that were there are as they were'
+
+# %% ../nbs/60_storage.ipynb #e2900002
 def _remove(p): p.unlink() if p.is_file() else shutil.rmtree(p, ignore_errors=True)
 
 def _aside(p):
     "Rename the checkpoint `p`, at once, to what is never read: half deleted, it would look damaged"
     os.rename(p, aside := p.with_name(f'.del-{p.name.removeprefix(".")}-{secrets.token_hex(4)}'))
     return aside
-
-def _space(folder, e):
-    if getattr(e, 'errno', None) not in (errno.ENOSPC, errno.EDQUOT): return ''
-    there = next(p for p in (folder, *folder.absolute().parents) if p.is_dir())
-    return f': the disk is full, {shutil.disk_usage(there).free:,} bytes are free; checkpoints that were there are as they were'
 
 # %% ../nbs/60_storage.ipynb #e19a0005
 _held,_holding = {},Lock()  # By folder, the locks that this process has
