@@ -9,7 +9,7 @@ __all__ = ['WeightAveraging', 'EMA', 'SWA']
 
 # %% ../nbs/43_averaging.ipynb #76be02db
 import math, torch
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from fastcore.basics import patch
 from torch import nn
@@ -17,7 +17,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.parameter import is_lazy
 from torch.optim.swa_utils import get_ema_multi_avg_fn, get_swa_multi_avg_fn, update_bn
 from .callback import Callback
-from .data import preserve_rng, unpack
+from .data import by_name, preserve_rng, unpack
 from .learner import _check_whole, StepLimit
 from .optimizer import get_hypers
 from .schedule import check_owners
@@ -137,11 +137,14 @@ def _recompute(self:WeightAveraging, model, norms):
     if self.learn is None: raise ValueError(f"{self.label}: statistics of batch norms aren't computed yet, and to do that it has to be in a learner")
     dls,dev = self.learn.dls,self.learn.device
     caller = nn.Module()
-    caller.model,caller.forward = model,lambda xb: model(**xb[0]) if isinstance(xb[0], Mapping) else model(*xb)
+    def _call(b):
+        xb = unpack(b, dev, *(getattr(dls, k, None) for k in ('n_inp','targ')))[0]
+        return model(**xb[0]) if by_name(xb, b) else model(*xb)
+    caller.model,caller.forward = model,_call
     kept = [(m, m.training, getattr(m, 'momentum', None)) for m in model.modules()]
     frozen = [(b, b.clone()) for m,*_ in kept if _is_frozen(m) for b in m.buffers()]  # as `BnFreeze` leaves them
     with preserve_rng(dls.train), torch.no_grad():
-        try: update_bn(((unpack(b, dev, dls.n_inp)[0],) for b in _again(dls.train)), caller)
+        try: update_bn(((b,) for b in _again(dls.train)), caller)
         finally:
             for b,was in frozen: b.copy_(was)
             for m,training,momentum in kept:
@@ -302,6 +305,7 @@ class SWA(WeightAveraging):
         self.swa_lr,self.anneal_pct,self._lrs = swa_lr,anneal_pct,None
 
     owns = property(lambda self: set() if self.swa_lr is None else {'lr'}, doc='Hyper-parameters that no other callback may set')
+    puts_back = property(lambda self: {'lr':self._lrs} if self._lrs else {}, doc='Hyper-parameters as they will be at the end of the fit, by name')
 
 # %% ../nbs/43_averaging.ipynb #68e49914
 @patch

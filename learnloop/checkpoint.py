@@ -24,10 +24,10 @@ from .callback import Callback, _listed, mk_cb
 from .data import _map, _rngs, _set_epoch, batch_len, describe, preserve_rng
 from .flow import CancelFitException, CancelStepException, did_you_mean
 from .learner import Learner, StepLimit, _check_whole, _replaced, _say
-from .metrics import _less_is_better, mk_metrics
+from .metrics import less_is_better, mk_metrics
 from .optimizer import get_hypers, opts
 from .saving import _fit_model, _model_state, _odd, _opt_state, _param_names, _unwrapper
-from learnloop.storage import (Checkpoint, DamagedCheckpoint, from_plain, list_checkpoints, locked_folder, misfit, new_checkpoint, newest_checkpoint, prune,
+from learnloop.storage import (Checkpoint, DamagedCheckpoint, list_checkpoints, locked_folder, misfit, new_checkpoint, newest_checkpoint, prune,
     to_plain)
 
 # %% ../nbs/61_checkpoint.ipynb #83790875
@@ -145,7 +145,7 @@ def _capture(self:Learner, place, weights=True):
     "The whole state at `place`, of tensors as they are, not copied"
     is_in = self.phases['fit'] in self.open
     state = dict(loop=dict(place, train_iter=self.train_iter, pct_train=self.pct_train, base=self._base, n_epoch=(self._asked, self.n_epoch),
-        count=dict(vars(self.count)), warm=self._warm(place)), config=self._conf if is_in else self._config(),
+        count=dict(vars(self.count)), warm=self._warm(place), **self._in_sight()), config=self._conf if is_in else self._config(),
         rng={k:{nm:_by_lists(v) for nm,v in o.items()} for k,o in dict(self._marks, now=self._now(place)).items()},
         callbacks={nm:sd for nm,sd in self._states(place).items() if sd}, loader=self._loader_state(place), **self._module_state(place))
     if weights: state |= dict(model=_model_state(self.model), opt=_opt_state(self.opt, self.model))
@@ -179,7 +179,43 @@ def _module_state(self:Learner, place):
     return dict(loss=dict(self.loss_func.state_dict()) if isinstance(self.loss_func, nn.Module) else {},
         frozen=[n for n,p in params.items() if not p.requires_grad], grads={n:p.grad for n,p in params.items() if p.grad is not None},
         buffers={unwrap(n):b for n,b in self.model.named_buffers() if n not in own},
-        resting=[unwrap(n) for n,m in self.model.named_modules() if not m.training] if place['next']=='train' else [])
+        resting=[unwrap(n) for n,m in self.model.named_modules() if not m.training])
+
+# %% ../nbs/61_checkpoint.ipynb #81fdd66e
+_last = 'epoch','iter','n_done','n_iter','bs','final_record','training'
+
+@patch
+def _in_sight(self:Learner):
+    "What is to be seen of the epoch and the batch that were last, and hyper-parameters as they will be at the end of the fit"
+    dl = next((k for k in ('train','valid') if getattr(self.dls, k) is self.dl), None)
+    loss = self.loss if type(self.loss) in (Tensor,float,int) else None
+    outcome = {k:v for k,v in self.outcome.items() if k not in ('fit','save','load') and v!='failed'}
+    log = list(self.recorder.log) if hasattr(self, 'recorder') else []
+    seen = {k:getattr(self, k) for k in _last} | dict(dl=dl, loss=loss, outcome=outcome, log=log)
+    return dict(seen=seen, after={k:v for o in self.cbs if hasattr(type(o), 'puts_back') for k,v in o.puts_back.items()})
+
+@patch
+def _put_in_sight(self:Learner, going, whole):
+    "Have modules in the modes that they had, and what was to be seen of the last batch; if `whole`, of the last epoch, too"
+    s,resting,unwrap = going.state['loop'].get('seen'),set(going.state['resting']),_unwrapper(self.model)
+    if s or self.training:
+        for n,m in self.model.named_modules(): m.training = unwrap(n) not in resting
+    if not s: return  # written by a learnloop that didn't keep it
+    self.loss,self.bs,self.final_record = s['loss'].to(self.device) if isinstance(s['loss'], Tensor) else s['loss'],s['bs'],s['final_record']
+    self.outcome |= s['outcome']
+    if hasattr(self, 'recorder'): self.recorder.log = s['log']
+    if not whole: return
+    self._use(s['dl'] and getattr(self.dls, s['dl']))
+    self.epoch,self.iter,self.n_done,self.n_iter = (s[k] for k in ('epoch', 'iter', 'n_done', 'n_iter'))
+    if self.inside('fit'): self.training = s['training']
+
+# %% ../nbs/61_checkpoint.ipynb #dbf5a92a
+@patch
+def _put_after(self:Learner, loop):
+    "Have hyper-parameters as they are after the fit, if it was over: a schedule puts them back then"
+    n_epoch = loop['n_epoch'][1]
+    if loop['next']=='epoch' and 'after' in loop: self.n_epoch = n_epoch
+    if loop['next']=='epoch' and loop['epoch']>=n_epoch: self.set_hypers(**loop.get('after', {}))
 
 # %% ../nbs/61_checkpoint.ipynb #6d7e259e
 @patch
@@ -250,13 +286,13 @@ def _write(folder, state, info):
 
 def _files(state):
     "What goes into which file"
-    tensors = {}
-    plain = to_plain({k:v for k,v in state.items() if k not in ('model','opt')}, tensors)
-    return {'model.pt':state['model'], 'opt.pt':state['opt'], 'tensors.pt':tensors, 'state.json':plain}
+    tensors,parts = {},{}
+    plain = to_plain({k:v for k,v in state.items() if k not in ('model','opt')}, tensors, parts=parts)
+    return {'model.pt':state['model'], 'opt.pt':state['opt'], 'tensors.pt':tensors, **parts, 'state.json':plain}
 
-def _write_files(folder, step, files, info):
+def _write_files(folder, step, files, info, apart=True):
     with new_checkpoint(folder, step, **info) as write:
-        for nm,o in files.items(): write(nm, o)
+        for nm,o in files.items(): write(nm, o, apart)
 
 # %% ../nbs/61_checkpoint.ipynb #57a2bacf
 @patch
@@ -434,8 +470,8 @@ class _From:
 def _read(c):
     "All of the checkpoint `c`, which was verified"
     if lost := [nm for nm in ('state.json','tensors.pt','model.pt','opt.pt') if nm not in c.manifest['files']]: raise DamagedCheckpoint(f'{c.path} has no {lost[0]}')
-    plain,tensors = c.read('state.json'),c.read('tensors.pt')
-    try: state = from_plain(plain, tensors)
+    try: state = c.plain()
+    except DamagedCheckpoint: raise
     except (LookupError, TypeError, ValueError, AttributeError, RuntimeError) as e:
         raise DamagedCheckpoint(f'{c.path}/state.json is not what learnloop writes: {type(e).__name__}, {e}') from e
     _check_read(c, state)
@@ -453,7 +489,10 @@ def _check_state(self:Learner, going):
 
 # %% ../nbs/61_checkpoint.ipynb #e2100012
 _DONE = {'epochs':int, 'batches':int, 'opt_steps':int, 'samples':int, '*':...}
-_LOOP = {'epoch':int, 'next':{'epoch','train','validate'}, 'batch':int, 'train_iter':int, 'pct_train':float, 'base':..., 'n_epoch':[(float, None)], 'count':_DONE, 'warm':[{'train','valid'}], '*':...}
+_SEEN = {'epoch':int, 'iter':float, 'n_done':int, 'n_iter':(int, None), 'bs':int, 'loss':(Tensor, float, None), 'final_record':([...], None), 'training':bool,
+    'dl':({'train','valid'}, None), 'outcome':{'*':str}, 'log':[...]}
+_LOOP = {'epoch':int, 'next':{'epoch','train','validate'}, 'batch':int, 'train_iter':int, 'pct_train':float, 'base':..., 'n_epoch':[(float, None)], 'count':_DONE,
+    'warm':[{'train','valid'}], 'seen?':_SEEN, 'after?':{'*':...}, '*':...}
 _RNG = {'python':..., 'torch':Tensor, '*':...}
 _STATE = {'loop':_LOOP, 'config':{'callbacks':[str], '*':...}, 'rng':{'now':_RNG, '*':_RNG}, 'callbacks':{'*':{'calls?':{'*':int}, '*':...}}, 'loader':...,
     'loss':{'*':...}, 'frozen':[str], 'grads':{'*':Tensor}, 'buffers':{'*':Tensor}, 'resting':[str], '*':...}
@@ -517,6 +556,9 @@ def _put_back(self:Learner, going):
         undo.pop_all()
     self.train_iter,self.pct_train,self._base = (s['loop'][k] for k in ('train_iter','pct_train','base'))
     self._put_length(s)
+    with ExitStack() as undo:
+        self._load_cbs(going, undo, last=True)
+        undo.pop_all()
     for nm in s['loop']['warm']: _warmed(getattr(self.dls, nm, None))
     _set_rng(self, s['rng']['now'])
 
@@ -538,6 +580,7 @@ def _put_modules(self:Learner, going):
     for n,b in self.model.named_buffers():
         if (n := unwrap(n)) in s['buffers'] and b.shape==s['buffers'][n].shape: b.copy_(s['buffers'][n])
 
+# %% ../nbs/61_checkpoint.ipynb #56ea14b2
 @patch
 def _put_length(self:Learner, s):
     "Let a fit that a callback ended early be over"
@@ -549,9 +592,9 @@ def _reload(cb, sd, *_):
     with suppress(Exception): cb.load_state_dict(sd)  # which may be what failed
 
 @patch
-def _load_cbs(self:Learner, going, undo):
-    there = going.state['config']['callbacks']
-    todo = [o for o in self.cbs if o.name in going.state['callbacks'] or (going.args and o.calls) or o.name in there and o.state_dict()]
+def _load_cbs(self:Learner, going, undo, last=False):
+    there,cbs = going.state['config']['callbacks'],[o for o in self.cbs if getattr(type(o), 'loads_last', False)==last]
+    todo = [o for o in cbs if o.name in going.state['callbacks'] or (going.args and o.calls) or o.name in there and o.state_dict()]
     for o in todo:
         undo.callback(vars(o).update, {k:v for k,v in vars(o).items() if k=='_loaded'})
         undo.push(partial(_reload, o, deepcopy(o.state_dict())))
@@ -561,13 +604,18 @@ def _load_cbs(self:Learner, going, undo):
             raise
 
 @patch
+def _load_state(self:Learner, going, whole):
+    "Fire the `load` phase around putting back the state, and what was to be seen"
+    def _f():
+        self._put_back(going)
+        self._put_in_sight(going, whole)
+    with _replaced(self, 'saved', going.state['callbacks'] | going.state): self.with_events('load', _f)
+
+@patch
 def _arrive(self:Learner, going):
     "Put the state back for good: the fit goes on from here"
-    with _replaced(self, 'saved', going.state['callbacks'] | going.state): self.with_events('load', self._put_back, going)
+    self._load_state(going, going.state['loop']['next']=='epoch')
     self._going = None
-    if self.training:
-        resting,unwrap = set(going.state['resting']),_unwrapper(self.model)
-        for n,m in self.model.named_modules(): m.training = unwrap(n) not in resting
     for o in self.cbs:
         if hasattr(type(o), '_loaded'): o._loaded = False  # the next fit begins anew
     if self.logger is noop: return
@@ -598,7 +646,7 @@ class CheckpointCallback(Callback):
         self.folder,self.every_steps,self.every_minutes = Path(folder).expanduser(),every_steps,every_minutes
         self.every_epochs = every_epochs or (None if every_steps or every_minutes else 1)
         self.keep,self.best,self.monitor,self.on_error,self.background = keep,best,monitor,on_error,background
-        self.larger = not _less_is_better(monitor) if larger is None else larger
+        self.larger = not less_is_better(monitor) if larger is None else larger
         self._open,self._writing,self._error,self._wanted,self._last,self._sound,self._between,self._ended = None,None,None,None,None,set(),None,True
 
 # %% ../nbs/61_checkpoint.ipynb #a968054b
@@ -716,7 +764,7 @@ def _write_now(self:CheckpointCallback, folder, state, info): self._finish(folde
 
 @patch
 def _finish(self:CheckpointCallback, folder, step, files, info):
-    _write_files(folder, step, files, info)
+    _write_files(folder, step, files, info, self.keep!=1)  # the one that is deleted next may share all it has
     if info.get('consistent', True): self._sound.add(f'step-{step:09d}')
     prune(folder, self.keep, self.best, self.monitor, self.larger, self._is_sound)
 
@@ -785,14 +833,14 @@ def _can_save(self:Learner):
     at = [p.name for p in self.open]
     if self._whole(): return True
     if self._going or at[:1] in ([], ['fit']) and self.outcome.get(at[-1] if at else 'fit')=='failed': return False
-    return at in (['fit'], ['fit', 'epoch']) or at[:1]!=['fit'] and 'batch' not in at
+    return at in (['fit'], ['fit', 'epoch']) or at[:1]!=['fit'] and not self.mid_batch
 
 # %% ../nbs/61_checkpoint.ipynb #94f7cdc8
 @patch
 def after_exception(self:CheckpointCallback):
     if not self.on_error or self._open is None or self.learn.phases['save'] in self.learn.open or self.learn._going: return
     if self.learn._whole(): self.save(error=repr(self.learn.exception))
-    elif self.learn.phases['batch'] in self.learn.open: self.save(error=repr(self.learn.exception), consistent=False)
+    elif self.learn.mid_batch: self.save(error=repr(self.learn.exception), consistent=False)
 
 @patch
 def cleanup_fit(self:CheckpointCallback):
@@ -822,13 +870,21 @@ class _Keep(Callback):
         learn.paused = _From(state, 'where it was', learn._fit_args, (learn.model, learn.opt), again)
 
 # %% ../nbs/61_checkpoint.ipynb #954097c8
+def _check_same_folder(saver, resume):
+    "Refuse a fit whose next run would find in the folder `resume` what this one began with"
+    if saver.folder.resolve()==Path(resume).expanduser().resolve(): return
+    raise ValueError(f'resume={str(resume)!r}, and {saver.label} saves in {str(saver.folder)!r}: the next run would not find there what this one saves. '
+        f'Give both the same folder: CheckpointCallback({str(resume)!r}, …), or resume={str(saver.folder)!r}; to go on elsewhere, copy the checkpoints there first')
+
 @patch
 def _fit_helpers(self:Learner, cbs, resume, accept, keep_failed):
     self._ask = None if resume is None else (resume, accept)
     res = [_KeepFailed() if keep_failed else _Keep()]
     if resume is None or isinstance(resume, _From): return res
     if not isinstance(resume, (str,os.PathLike)) or not resume: raise TypeError(f'resume is {resume!r}: it must be the folder of a run')
-    if any(isinstance(o, CheckpointCallback) or o is CheckpointCallback for o in (*self.cbs, *cbs)): return res
+    savers = [o for o in (*self.cbs, *cbs) if isinstance(o, CheckpointCallback)]
+    for o in savers: _check_same_folder(o, resume)
+    if savers: return res
     saver = CheckpointCallback(resume)
     self._fit_args['cbs'] = [*cbs, saver]  # `resume()` saves there, too
     return [*res, saver]
@@ -848,8 +904,9 @@ def load_checkpoint(self:Learner,
     going.accept = accept
     _compare(going.state['config'], self._config(), accept, c.path)
     self._check_state(going)
-    with _replaced(self, 'saved', going.state['callbacks'] | going.state): self.with_events('load', self._put_back, going)
     self.epoch,self._marks = going.state['loop']['epoch'],{k:v for k,v in going.state['rng'].items() if k=='fit'}
+    self._load_state(going, True)
+    self._put_after(going.state['loop'])
     self.outcome.pop('fit', None)
     self.paused = self.failed = None  # they are of other weights
     return self

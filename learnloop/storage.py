@@ -10,6 +10,7 @@ __all__ = ['VERSION', 'to_plain', 'from_plain', 'HashingFile', 'new_checkpoint',
 
 # %% ../nbs/60_storage.ipynb #23cbbd72
 import errno, hashlib, json, math, os, platform, re, reprlib, secrets, shutil, sys, time, torch, warnings
+from array import array
 from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import contextmanager, suppress
@@ -18,6 +19,7 @@ from queue import Queue
 from threading import Lock, Thread
 from fastcore.basics import patch
 from torch import Tensor
+from .metrics import Frozen, Part, Series
 from .saving import _sync_folder, read_state, write_state
 
 # %% ../nbs/60_storage.ipynb #1ac42ffe
@@ -45,18 +47,25 @@ _as_tensor = {'$tensor':_whole, '$array':lambda o: torch.from_numpy(o.astype(o.d
 # %% ../nbs/60_storage.ipynb #dcb0597f
 def to_plain(
     o, # Dicts, lists, tuples, sets, numbers, strings, None, tensors, NumPy arrays and numbers, nested in any way
-    tensors:dict, # Filled with the tensors, by their places
-    at:str='' # Place of `o`, such as `callbacks.tracker.best`
+    tensors:dict|None, # Filled with the tensors, by their places; None to have numbers as text, and refuse tensors
+    at:str='', # Place of `o`, such as `callbacks.tracker.best`
+    parts:dict|None=None # Filled with the closed parts of each `Series`, by the names of their files; None to write them with the rest
 ): # What `json` can write
     "Take the tensors out of `o`, and write the rest as JSON knows it"
-    def _in(k, v): return to_plain(v, tensors, f'{at}.{k}' if at else str(k))
+    def _in(k, v): return to_plain(v, tensors, f'{at}.{k}' if at else str(k), parts)
+    if isinstance(o, (Series,Frozen)):
+        o = o.frozen()
+        if parts is not None and _note_parts(o.parts, parts): return {'$series':[p.file[0] for p in o.parts], 'rest':_in('rest', o.rest)}
+        o = [*o]
     kind = _kind(o)
+    if kind=='$numbers' and tensors is None: kind = list
     if kind is None:
         raise TypeError(f"{at} is {o!r}, a {type(o).__module__}.{type(o).__qualname__}, which a checkpoint can't hold: "
             'have state_dict() give numbers, strings, lists, tuples, dicts, tensors and NumPy arrays')
     if kind=='$number': return _in('item()', o.item())
     if kind=='$float': return {kind:str(o)}
     if kind in _as_tensor:
+        if tensors is None: raise TypeError(f'{at} is a tensor, and this is text')
         while at in tensors: at += "'"  # keys may have dots in them, too
         tensors[at] = _as_tensor[kind](o)
         return {kind:at}
@@ -69,19 +78,22 @@ def to_plain(
 # %% ../nbs/60_storage.ipynb #d7e8d531
 def from_plain(
     o, # What `to_plain` returned
-    tensors:dict # And filled
+    tensors:dict, # And filled
+    part=None # Function from the name of a file to the `Part` in it, if there were `parts`
 ): # What it was made of
     "Put together again what `to_plain` took apart"
-    if isinstance(o, list): return [from_plain(v, tensors) for v in o]
+    def _of(v): return from_plain(v, tensors, part)
+    if isinstance(o, list): return [*map(_of, o)]
     if not isinstance(o, dict): return o
     if '$tensor' in o: return tensors[o['$tensor']]
     if '$float' in o: return float(o['$float'])
     if '$numbers' in o: return tensors[o['$numbers']].tolist()
     if '$array' in o: return tensors[o['$array']].numpy()
     for t in (tuple, set):
-        if f'${t.__name__}' in o: return t(from_plain(v, tensors) for v in o[f'${t.__name__}'])
-    if '$items' in o: return {from_plain(k, tensors):from_plain(v, tensors) for k,v in o['$items']}
-    return {k:from_plain(v, tensors) for k,v in o.items()}
+        if f'${t.__name__}' in o: return t(map(_of, o[f'${t.__name__}']))
+    if '$series' in o: return Series(_of(o['rest']), map(part, o['$series']))
+    if '$items' in o: return {_of(k):_of(v) for k,v in o['$items']}
+    return {k:_of(v) for k,v in o.items()}
 
 # %% ../nbs/60_storage.ipynb #bdb7b9c5
 class HashingFile:
@@ -126,7 +138,7 @@ class HashingFile:
         return dict(size=self.size, blake2b=self._hash.hexdigest())
 
 # %% ../nbs/60_storage.ipynb #a0aa84e5
-VERSION = 1  # Of the layout; a newer one is refused by name
+VERSION = 2  # Of the layout; a newer one is refused by name, and one without closed parts is written as 1, which had none
 
 def _hash(b): return hashlib.blake2b(b, digest_size=32).hexdigest()
 
@@ -135,10 +147,40 @@ def _sealed(body):
     return f'{text[:-2]},\n "blake2b": "{_hash(text.encode())}"\n}}\n'
 
 def _manifest(step, info):
-    own = dict(version=VERSION, learnloop=sys.modules['learnloop'].__version__, torch=torch.__version__, python=platform.python_version())
+    own = dict(version=1, learnloop=sys.modules['learnloop'].__version__, torch=torch.__version__, python=platform.python_version())
     own |= dict(step=step, time=time.time(), files={})
     if taken := info.keys() & {*own, 'blake2b'}: raise ValueError(f'{min(taken)!r} is a name of the manifest itself: choose another')
     return own | json.loads(json.dumps(info))  # what isn't plain is an error before anything is written
+
+# %% ../nbs/60_storage.ipynb #35058e4c
+def _encode(part):
+    "The bytes of a file of the closed `part`, and its suffix"
+    if not _are_numbers(part): return json.dumps(to_plain([*part], None)).encode(),'json'
+    ext = 'f64' if type(part[0]) is float else 'i64'
+    return _swapped(array('d' if ext=='f64' else 'q', part)).tobytes(),ext
+
+def _decode(b, ext):
+    if ext=='json': return from_plain(json.loads(b), {})
+    res = array('d' if ext=='f64' else 'q')
+    res.frombytes(b)
+    return _swapped(res)
+
+def _swapped(a):
+    "The array `a` with the lowest byte first, or back"
+    if sys.byteorder=='big': a.byteswap()
+    return a
+
+# %% ../nbs/60_storage.ipynb #b471c025
+def _note_parts(closed, parts):
+    "Fill `parts` with those that are `closed`, by the names of their files; False if there are none, or one can't be a file of its own"
+    for o in closed:
+        if o.file is None:
+            try: b,ext = _encode(o)
+            except TypeError: o.file = ()
+            else: o.file = f'history-{_hash(b)[:32]}.{ext}',dict(size=len(b), blake2b=_hash(b))
+    if not closed or not all(o.file for o in closed): return False
+    parts.update((o.file[0], o) for o in closed)
+    return True
 
 # %% ../nbs/60_storage.ipynb #2afdd624
 def _make_folder(p):
@@ -176,18 +218,45 @@ def _still_ours(folder):
         with _holding: hold.renew()
     return hold
 
+# %% ../nbs/60_storage.ipynb #201c6211
+def _neighbours(path):
+    "Checkpoints that the one at `path` may share files with, the newest of the others last"
+    there = sorted((int(nm[5:]), nm) for nm in os.listdir(path.parent) if re.fullmatch(r'step-\d{9,}', nm))
+    return [path]*path.is_dir() + [path.with_name(nm) for _,nm in there if nm!=path.name][-2:]
+
+def _untouched(c, nm, size):
+    "The status of the file `nm` of the checkpoint at `c`, if it has its `size` and wasn't written to later; else None"
+    try: f,manifest = os.lstat(c/nm),os.lstat(c/'manifest.json')
+    except OSError: return None
+    return f if f.st_size==size and f.st_mtime_ns<=manifest.st_mtime_ns else None
+
+def _link(olds, new, size, apart):
+    "Make the file `new` another name of one in `olds`, if `apart` of one that the last of them hasn't; was there any?"
+    there = {o:f.st_ino for o in olds if (f := _untouched(o, new.name, size))}
+    taken = there.get(olds[-1]) if apart and olds else None
+    for o,ino in there.items():
+        if ino==taken: continue
+        try: os.link(o/new.name, new)
+        except OSError: continue  # no links on this file system, too many of them: it is written
+        return True
+    return False
+
 # %% ../nbs/60_storage.ipynb #52a16d90
 @contextmanager
 def new_checkpoint(
     folder, # Where checkpoints are; made if need be
     step:int, # Number of optimizer steps, its name
     **info # Plain data for its manifest
-): # A function `write(name, state)` for the block: by `torch.save`, or as JSON if the name ends so
+): # A function `write(name, state)` for the block: by `torch.save`, or as JSON if the name ends so, or a `Part`, which may be shared
     "Write a checkpoint, in a `with` block: all of it is there afterwards or, after an error, none"
     folder,manifest = Path(folder).expanduser(),_manifest(step, info)
     name = f'{"step" if info.get("consistent", True) else "torn"}-{step:09d}'
     tmp,path,old = folder/f'.tmp-{step:09d}-{secrets.token_hex(4)}',folder/name,folder/f'.old-{name}'
-    def _write(name, state):
+    def _write(name, state, apart=True):
+        if type(state) is Part:
+            manifest['version'],manifest['files'][name] = VERSION,state.file[1]
+            if _link(_neighbours(path), tmp/name, state.file[1]['size'], apart): return
+            state = _encode(state)[0]
         f = HashingFile(tmp/name)
         try: f.write(state) if type(state) is bytes else f.write(json.dumps(state).encode()) if name.endswith('.json') else write_state(f, state)
         finally: manifest['files'][name] = f.close()
@@ -290,6 +359,7 @@ class Checkpoint:
     size    = property(lambda self: sum(o['size'] for o in self.manifest.get('files', {}).values()), doc='Bytes')
     consistent = property(lambda self: not (self._name and self._name[1]=='torn') and self.manifest.get('consistent', True),
         doc='Was it taken between two batches, so that a fit can go on from it?')
+    epoch   = property(lambda self: _epoch_of(self.manifest), doc='Number, as in the table, of the epoch that it was taken in, or at the end of; None before the first')
     def __repr__(self): return f'Checkpoint({str(self.path)!r})'
 
     def _read_manifest(self):
@@ -331,7 +401,30 @@ def read(self:Checkpoint,
     try: return json.loads(p.read_bytes())
     except (ValueError, RecursionError) as e: raise DamagedCheckpoint(f'{p} is no JSON ({e})') from e
 
+# %% ../nbs/60_storage.ipynb #21b6980f
+@patch
+def part(self:Checkpoint,
+    name:str # Of its file
+)->Part:
+    "Read a closed part of a series"
+    if name not in self.manifest.get('files', {}): raise DamagedCheckpoint(f'{self.path} has no file {name!r} in its manifest')
+    try: res = Part(_decode((self.path/name).read_bytes(), name.rpartition('.')[2]))
+    except (OSError, ValueError, RecursionError) as e: raise DamagedCheckpoint(f'{self.path/name} is no part of a series ({e})') from e
+    res.file = name,self.manifest['files'][name]
+    return res
+
+# %% ../nbs/60_storage.ipynb #148fca00
+@patch
+def plain(self:Checkpoint)->dict: # By name: `loop`, `callbacks`, …
+    "Read the state that isn't weights"
+    return from_plain(self.read('state.json'), self.read('tensors.pt'), self.part)
+
 # %% ../nbs/60_storage.ipynb #8b11b0b1
+def _epoch_of(manifest):
+    e = manifest.get('epoch')
+    if manifest.get('next')!='epoch' or type(e) is not int: return e
+    return e-1 if e else None  # the manifest has the one to go on with
+
 class Checkpoints(list):
     "A list of `Checkpoint`s, a table in notebooks and in print"
     head = 'step','epoch','written','MB','metrics',''
@@ -340,7 +433,7 @@ class Checkpoints(list):
         for o in self:
             metrics = ', '.join(f'{k} {n:.4g}' for k,v in o.metrics.items() if (n := as_number(v)) is not None)
             remark = o.damage or ('' if o.consistent else 'taken in the middle of a batch')
-            row = o.step,o.manifest.get('epoch', ''),_when(o.manifest.get('time')),f'{o.size/1e6:.1f}',metrics,remark
+            row = o.step,'' if o.epoch is None else o.epoch,_when(o.manifest.get('time')),f'{o.size/1e6:.1f}',metrics,remark
             yield tuple(' '.join(str(v).encode(errors='replace').decode().split()) for v in row)
     def __repr__(self):
         rows = [self.head, *self.rows()]

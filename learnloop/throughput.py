@@ -16,6 +16,7 @@ from fastcore.basics import patch
 from .callback import Callback
 from .flow import did_you_mean
 from .learner import _check_whole
+from .metrics import Series
 
 # %% ../nbs/48_throughput.ipynb #b7c8df7b
 _Mark = namedtuple('_Mark', 'secs wait samples batches steps')
@@ -70,14 +71,14 @@ class Throughput(Callback):
         self._clear()
 
     def _clear(self):
-        self.epochs,self._now,self._marks = [],{},()
+        self.epochs,self._now,self._marks = Series(),{},()
         self._valid_since = self._n_valid = 0
     def state_dict(self):
-        sd = dict(epochs=[dict(o) for o in self.epochs], now=dict(self._now))
+        sd = dict(epochs=self.epochs.frozen(), now=dict(self._now))
         return super().state_dict() | {k:v for k,v in sd.items() if v}
     def load_state_dict(self, sd):
         super().load_state_dict(sd)
-        self.epochs,self._now = [dict(o) for o in sd.get('epochs', [])],dict(sd.get('now', {}))
+        self.epochs,self._now = Series(sd.get('epochs', ())),dict(sd.get('now', {}))
 
     def before_evaluate(self):
         if self._clock: self._clock.hold()

@@ -20,7 +20,7 @@ from .callback import Callback
 from .data import _next
 from .flow import CancelBatchException, CancelFitException, CancelStepException, CancelTrainException, CancelValidException, did_you_mean
 from .learner import _check_whole, _say, format_value
-from .metrics import _less_is_better
+from .metrics import less_is_better
 from .optimizer import get_hypers, opts, zero_grad
 from .schedule import check_owners
 
@@ -73,7 +73,7 @@ class TrackerCallback(_Kept):
         if comp is None and callable(monitor): raise ValueError(f'{self.label}: monitor is a function; say what is better by comp=operator.lt, or operator.gt')
         if not callable(monitor) and not isinstance(monitor, str): raise TypeError(f'{self.label}: monitor is {monitor!r}: a name, or a function of the recorder')
         if not min_delta>=0: raise ValueError(f'{self.label}: min_delta is {min_delta!r}: it must be 0 or more, whichever way is better')
-        if comp is None: comp = operator.lt if _less_is_better(monitor) else operator.gt
+        if comp is None: comp = operator.lt if less_is_better(monitor) else operator.gt
         self.monitor,self.comp,self.min_delta,self.reset_on_fit,self._num = monitor,comp,min_delta,reset_on_fit,_number_type(comp)
         self.reset()
 
@@ -157,9 +157,10 @@ class EarlyStoppingCallback(TrackerCallback):
 
     def before_fit(self):
         super().before_fit()
-        self.before_epoch()
-    def before_epoch(self):  # of a run that is resumed, which gets its state after `before_fit`
         if self.stop_reason: self._stop('not started, as it was stopped before')
+    def cleanup_load(self):  # a run that is resumed gets its state after `before_fit`
+        at = [p.name for p in self.learn.open]
+        if self.stop_reason and at==['fit', 'load'] and self.learn.outcome['load']=='done': self._stop('not gone on with, as it was stopped before')
     def act(self, val):
         is_good = self.new_best and (self.baseline is None or self._improves(val, self.baseline))
         self.wait = 0 if is_good else self.wait+1
@@ -520,7 +521,7 @@ def _validate(self:ValidateCallback):
 @patch
 def _at(self:ValidateCallback):
     learn = self.learn
-    if learn.phases['train'] not in learn.open: return f'{learn.epoch+1:.2f}'
+    if not learn.inside('train'): return str(learn.epoch)  # it is over, as in its own row
     return f'{learn.epoch+(learn.iter+1)/learn.n_iter:.2f}' if learn.n_iter else f'{learn.epoch}+'
 
 # %% ../nbs/41_tracker.ipynb #e7c98139

@@ -13,6 +13,7 @@ from learnloop import (Callback, Checkpoint, CheckpointCallback, DamagedCheckpoi
     newest_checkpoint, prune, read_state)
 from learnloop import storage
 from learnloop.cli import show_checkpoints
+from learnloop.metrics import Frozen, Series
 from learnloop.report import report_from
 from learnloop.storage import HashingFile, _sealed, from_plain, misfit, new_checkpoint, to_plain
 from torch import nn
@@ -225,7 +226,7 @@ def reseal(path, **changes):
 def test_case_49_a_newer_version_is_passed_over_by_name(folder):
     put(folder, 1)
     reseal(put(folder, 2), version=storage.VERSION+1, learnloop='99.0')
-    with pytest.warns(UserWarning, match=r'manifest.json was written by learnloop 99\.0, in layout 2: this one reads up to 1, update learnloop'): assert newest_checkpoint(folder).step==1
+    with pytest.warns(UserWarning, match=r'manifest.json was written by learnloop 99\.0, in layout 3: this one reads up to 2, update learnloop'): assert newest_checkpoint(folder).step==1
 
 def test_case_45_all_damaged_is_one_error_that_lists_them(folder):
     for i in (1, 2): flip(put(folder, i)/'model.pt')
@@ -792,7 +793,7 @@ MISFITS = [(3, int, None), (True, int, 'it is True'), (-1, int, 'whole number, 0
     ({}, {'a':int}, "it has no 'a'"), ({'a':1}, {'a?':int}, None), ({}, {'a?':int}, None), ({'b':1}, {'a?':int}, "it has 'b', which nobody knows"), ({'b':1, 3:2}, {'*':int}, None),
     ({'a':{'b':['x']}}, {'a':{'b':[int]}}, "a.b.0 is 'x'"), (3, {}, 'must be a dict'), (3, ..., None), (torch.ones(1), torch.Tensor, None), (3, torch.Tensor, 'a tensor'), (3, list, 'a list')]
 
-@pytest.mark.parametrize('o,schema,want', MISFITS, ids=str)
+@pytest.mark.parametrize('o,schema,want', MISFITS, ids=range(len(MISFITS)))
 def test_point_21_a_schema_says_what_is_wrong_and_where(o, schema, want):
     got = misfit(o, schema)
     assert got is None if want is None else want in got
@@ -800,3 +801,115 @@ def test_point_21_a_schema_says_what_is_wrong_and_where(o, schema, want):
 def test_a_part_of_a_tensor_is_written_alone():
     to_plain(dict(a=torch.zeros(1000)[:2]), tensors := {})
     assert tensors['a'].untyped_storage().nbytes()==8
+
+# ---- parts of the history that don't change any more
+
+def grown(folder, step, history, apart=True):
+    "Write a checkpoint of `history`, a `Series` by name; the files of its closed parts"
+    parts = {}
+    plain = to_plain(history, tensors := {}, parts=parts)
+    with new_checkpoint(folder, step) as write:
+        for nm,o in {'state.json':plain, 'tensors.pt':tensors, **parts}.items(): write(nm, o, apart)
+    return [folder/f'step-{step:09d}'/nm for nm in parts]
+
+def inodes(files): return {p.name:p.stat().st_ino for p in files}
+def floats(n, first=0): return Series(i/7 for i in range(first, first+n))
+N = Series.part
+
+@pytest.mark.parametrize('o', [floats(3*N), floats(N-1), floats(0), Series(range(N+3)), Series([2**63]*N), Series([.5]*N + [1]*N + [None]*N), Series([1, .5]*N),
+    Series([math.inf, -0., 1e-310]*N), Series([[i, None, float(i), 'x', dict(a=[i])] for i in range(N+2)]), Series([(i, {0:{i}}) for i in range(N+2)]),
+    Series([[.1]*70]*N), Series([True]*N)], ids=lambda o: f'{len(o)}-{o[:1]!r}'[:30])
+def test_point_27_a_series_comes_back(o, folder):
+    for v in (o, o.frozen(), dict(a=[o, {'$series':1}])):
+        grown(folder, 1, v)
+        (c := Checkpoint(folder/'step-000000001')).verify()
+        assert alike(plainly_lists(c.plain()), plainly_lists(v))
+    assert alike(there_and_back(o), list(o))  # without parts it is a list
+
+def plainly_lists(o):
+    if isinstance(o, dict): return {k:plainly_lists(v) for k,v in o.items()}
+    return [*map(plainly_lists, o)] if isinstance(o, (list,Frozen)) else o
+
+def test_point_27_nan_comes_back(folder):
+    grown(folder, 1, Series([math.nan]*N))
+    grown(folder, 2, Series([[math.nan]]*N))
+    a,b = (Checkpoint(folder/f'step-{i:09d}').plain() for i in (1, 2))
+    assert len(a)==len(b)==N and all(map(math.isnan, a)) and all(math.isnan(o) for o, in b)
+
+def test_point_27_what_a_checkpoint_cannot_hold_is_refused_in_a_series_too():
+    with pytest.raises(TypeError, match=r"^callbacks\.a\.3 is .*which a checkpoint can't hold"): to_plain(dict(a=Series([1, 2, 3, Path('x'), *[0]*N])), {}, 'callbacks', {})
+    plain = to_plain(dict(a=Series([torch.ones(2)]*N)), tensors := {}, parts=(parts := {}))
+    assert not parts and len(from_plain(plain, tensors)['a'])==N  # tensors are no text: they are written with the others
+
+def test_point_27_what_is_closed_is_written_once_for_each_of_two_chains(folder):
+    "Two in a row share no file, so that a damaged one leaves the other"
+    files = [inodes(grown(folder, i, dict(a=floats(2*N+i), b=floats(N+i, 5)))) for i in range(1, 7)]
+    assert all(o.keys()==files[0].keys() and len(o)==3 for o in files)
+    for a,b,c in zip(files, files[1:], files[2:], strict=False): assert a==c and not set(a.values()) & set(b.values())
+    for o in list_checkpoints(folder):
+        assert not o.damage and o.plain()==dict(a=floats(2*N+o.step), b=floats(N+o.step, 5)) and o.manifest['version']==2
+
+def test_point_27_where_one_is_kept_it_shares_with_the_last(folder):
+    files = [inodes(grown(folder, i, floats(2*N+i), apart=False)) for i in range(1, 4)]
+    assert files[0]==files[1]==files[2]
+
+def test_point_27_one_of_the_same_step_takes_over_its_files(folder):
+    for i in (1, 2): first = inodes(grown(folder, i, floats(N)))
+    assert inodes(grown(folder, 2, floats(N+1)))==first
+    assert [o.damage for o in list_checkpoints(folder)]==['', '']
+
+def test_point_27_a_new_part_is_written_and_old_ones_are_shared(folder):
+    files = [inodes(grown(folder, i, floats(2*N + N*(i>2)))) for i in range(1, 5)]
+    assert len(files[1])==2 and len(files[2])==3 and {k:files[2][k] for k in files[0]}==files[0] and {k:files[3][k] for k in files[1]}==files[1]
+
+def test_point_27_each_is_whole_without_the_others(folder, tmp_path):
+    for i in (1, 2, 3): grown(folder, i, floats(2*N))
+    shutil.rmtree(folder/'step-000000001')
+    shutil.copytree(folder/'step-000000003', tmp_path/'copy')
+    for o in (Checkpoint(folder/'step-000000003'), Checkpoint(tmp_path/'copy')):
+        o.verify()
+        assert o.plain()==floats(2*N)
+
+def test_point_27_a_damaged_file_leaves_the_checkpoint_before(folder):
+    for i in range(1, 5): files = grown(folder, i, floats(N+i))
+    with open(files[0], 'r+b') as f: f.write(b'\xff')
+    with pytest.warns(UserWarning, match=r'history-.*is damaged'): assert newest_checkpoint(folder).step==3
+    assert [bool(o.damage) for o in list_checkpoints(folder)]==[False, True, False, True]
+
+def to_link(p):
+    os.rename(p, aside := p.with_suffix('.aside'))
+    p.symlink_to(aside.name)
+
+@pytest.mark.parametrize('change', [lambda p: p.write_bytes(b'x'*p.stat().st_size), lambda p: p.write_bytes(b'x'), Path.unlink, to_link], ids=['written', 'cut', 'gone', 'link'])
+def test_point_27_a_file_that_was_changed_is_not_shared(change, folder):
+    for i in (1, 2): files = grown(folder, i, floats(N))
+    for o in (folder/'step-000000001'/files[0].name, files[0]):
+        change(o)
+        if o.exists() and not o.is_symlink(): os.utime(o, ns=(time.time_ns()+10**10,)*2)  # clocks of file systems are coarse
+    new, = grown(folder, 3, floats(N))
+    assert not new.is_symlink() and Checkpoint(new.parent).verify() and Checkpoint(new.parent).plain()==floats(N)
+
+def test_point_27_where_there_are_no_links_it_is_written(folder, monkeypatch):
+    def no_link(*args, **kw): raise OSError(errno.EPERM, 'no links here')
+    monkeypatch.setattr(os, 'link', no_link)
+    files = [inodes(grown(folder, i, floats(N))) for i in range(1, 4)]
+    assert len({n for o in files for n in o.values()})==3 and all(not o.damage and o.plain()==floats(N) for o in list_checkpoints(folder))
+
+def test_point_27_a_part_is_of_the_manifest_or_not_read(folder):
+    grown(folder, 1, floats(N))
+    c = Checkpoint(folder/'step-000000001')
+    for nm in ('../step-000000001/state.json', 'history-0.f64'):
+        with pytest.raises(DamagedCheckpoint, match='has no file'): c.part(nm)
+
+def test_point_27_what_has_no_closed_parts_is_of_layout_1(folder):
+    grown(folder, 1, dict(a=floats(N-1)))
+    c = Checkpoint(folder/'step-000000001')
+    assert c.verify()['version']==1 and sorted(c.manifest['files'])==['state.json', 'tensors.pt'] and c.read('state.json')=={'a':{'$numbers':'a'}}
+
+def test_point_27_a_history_read_is_not_hashed_and_written_anew(folder, monkeypatch):
+    for i in (1, 2): grown(folder, i, floats(3*N))
+    s = Checkpoint(folder/'step-000000002').plain()
+    s.append(1.)
+    monkeypatch.setattr(storage, '_encode', None)
+    grown(folder, 3, s)
+    assert Checkpoint(folder/'step-000000003').plain()==[*floats(3*N), 1.]
