@@ -28,8 +28,8 @@ from .schedule import check_owners
 class _Kept(Callback):
     "A callback whose state begins anew with each fit, unless it has just been loaded"
     remove_on_fetch,safe_in_evaluate,reset_on_fit,_loaded,_begun,_start = True,True,True,False,False,{}
-    state_schema = {'new_best?':bool, 'seen_at?':(int, None), 'wait?':int, 'cooling?':int, 'skipped?':int, 'in_a_row?':int, 'stop_reason?':(str, None),
-        'why_bad?':str, 'recent?':list, 'seen?':int, 'spikes?':list, 'spent?':float, 'saves?':list, '*':...}
+    state_schema = {'best?':(float, bool, tuple, torch.Tensor, None), 'new_best?':bool, 'seen_at?':(int, None), 'wait?':int, 'cooling?':int, 'skipped?':int, 'in_a_row?':int,
+        'stop_reason?':(str, None), 'why_bad?':str, 'recent?':list, 'seen?':int, 'spikes?':list, 'spent?':float, 'saves?':list, '*':...}
     def reset(self):
         "Forget what was seen"
         for k,v in self._start.items(): setattr(self, k, deepcopy(v))
