@@ -579,7 +579,7 @@ _RNG = {'python':..., 'torch':Tensor, '*':...}
 _STATE = {'loop':_LOOP, 'config':{'callbacks':[str], '*':...}, 'rng':{'now':_RNG, '*':_RNG}, 'callbacks':{'*':{'calls?':{'*':int}, '*':...}}, 'loader':...,
     'loss':{'*':...}, 'frozen':[str], 'grads':{'*':Tensor}, 'buffers':{'*':Tensor}, 'resting':[str], '*':...}
 _OPT = {'param_groups':[{'params':[int], '*':...}], 'state':{'*':{'*':...}}, '*':...}
-_NEEDS = dict(epoch=[], train=['epoch','batches'], validate=['epoch','validate'])  # random states, by where a fit goes on
+_RNG_AT = dict(epoch=[], train=['epoch','batches'], validate=['epoch','validate'])  # random states, by where a fit goes on
 
 def _refuse(where, o, schema, at=''):
     if why := misfit(o, schema, at): raise DamagedCheckpoint(f'{where} is not what learnloop writes: {why}')
@@ -589,7 +589,7 @@ def _check_read(c, state):
     p = c.path/'state.json'
     _refuse(p, state, _STATE)
     loop = state['loop']
-    _refuse(p, state['rng'], {k:_RNG for k in _NEEDS[loop['next']]} | {'*':...}, 'rng')
+    _refuse(p, state['rng'], {k:_RNG for k in _RNG_AT[loop['next']]} | {'*':...}, 'rng')
     lengths,n = loop['n_epoch'],loop['count']['opt_steps']
     if len(lengths)!=2 or not all(v is None or v>=0 for v in lengths) or lengths[0] is not None and lengths[1] is None: raise DamagedCheckpoint(f'{p} is not what learnloop writes: loop.n_epoch is {lengths!r}, and must be two numbers')
     if type(loop['base']) is not int: raise DamagedCheckpoint(f"{p} is not what learnloop writes: loop.base is {loop['base']!r}, and must be a whole number")
