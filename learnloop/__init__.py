@@ -33,3 +33,13 @@ from learnloop.checkpoint import *
 from learnloop.interrupt import *
 from learnloop.report import *
 from learnloop.interop import as_cb
+
+def __getattr__(name):
+    "Tell what a name of another system is called here"
+    import dis, sys
+    def _advice(): return called_here('class', name) or did_you_mean(name, [o for o in globals() if o[0]!='_'])
+    f = sys._getframe(1)
+    # Python replaces an AttributeError of `from learnloop import name` by an error of its own
+    if dis.opname[f.f_code.co_code[f.f_lasti]]=='IMPORT_FROM':
+        raise ImportError(f"cannot import name {name!r} from 'learnloop' ({__file__}){_advice()}", name=name, path=__file__)
+    raise NoAttribute(f"module 'learnloop' has no attribute {name!r}", None if name[:1]=='_' else _advice)

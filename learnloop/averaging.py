@@ -26,6 +26,7 @@ from .schedule import check_owners
 class WeightAveraging(Callback):
     "Average the weights after optimizer steps, with equal weight, and evaluate with the average"
     order,safe_in_evaluate = 65,True  # after what loads the best weights at the end of a fit
+    state_schema = {'n_averaged?':int, 'n_steps?':int, 'last?':int, 'averages?':{'*':torch.Tensor}, 'live?':{'*':torch.Tensor}, 'stats?':{'*':torch.Tensor}, '*':...}
     def __init__(self,
         every_steps:int|None=None,  # Optimizer steps from one update to the next; None for 1, or for `every_epochs`
         every_epochs:int|None=None, # Epochs from one update to the next, which is then before validation
@@ -259,6 +260,8 @@ def load_state_dict(self:WeightAveraging,
     Callback.load_state_dict(self, sd)
     self.n_averaged,self.n_steps,self._last,self._lists = *(sd.get(k, 0) for k in ('n_averaged','n_steps','last')),None
     for k in ('averages','live','stats'): setattr(self, k, {n:t.detach().clone() for n,t in sd[k].items()} if k in sd else None)
+    model = vars(self).get('learn') and self.learn.model
+    if self.averages is not None and model and not any(map(is_lazy, model.parameters())): self._check(self._tensors(model))
 
 # %% ../nbs/43_averaging.ipynb #ece7fc74
 @patch
@@ -302,6 +305,7 @@ class SWA(WeightAveraging):
         self.swa_lr,self.anneal_pct,self._lrs = swa_lr,anneal_pct,None
 
     owns = property(lambda self: set() if self.swa_lr is None else {'lr'}, doc='Hyper-parameters that no other callback may set')
+    puts_back = property(lambda self: {'lr':self._lrs} if self._lrs else {}, doc='Hyper-parameters as they will be at the end of the fit, by name')
 
 # %% ../nbs/43_averaging.ipynb #68e49914
 @patch

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from types import MethodType
 from fastcore.basics import camel2snake, listify, patch
-from .flow import Flow, did_you_mean, near_miss
+from .flow import Flow, NoAttribute, called_here, did_you_mean, event, near_miss
 
 # %% ../nbs/01_callback.ipynb #173607dc
 class on:
@@ -66,20 +66,23 @@ class _Reader:
         if inspect.getattr_static(type(self), k, None) is not None: return object.__getattribute__(self, k)  # a property failed: show its own error
         if self.learn is None: raise AttributeError(f'{self.label} has no attribute {k!r} of its own, and is in no learner')
         if k.startswith('_') or (k not in vars(self.learn) and inspect.getattr_static(type(self.learn), k, None) is None):
-            raise AttributeError(f'neither {self.label} nor its learner has an attribute {k!r}{did_you_mean(k, [*vars(self), *dir(self.learn)])}')
+            raise NoAttribute(f'neither {self.label} nor its learner has an attribute {k!r}',
+                lambda: called_here('attribute', k) or did_you_mean(k, [*vars(self), *dir(self.learn)]))
         return getattr(self.learn, k)
 
     def __setattr__(self, k, v):
         if self.learn is not None and k not in self.__dict__ and inspect.getattr_static(type(self), k, None) is None:
             if hasattr(self.learn, k): _warn_shadow(self, k)
+        same = k in self._live and self.learn is not None and getattr(self, k)==v
         super().__setattr__(k, v)
-        if k in self._live and self.learn is not None: self.learn._changed()
+        if k in self._live and self.learn is not None and not same: self.learn._changed()
 
 # %% ../nbs/01_callback.ipynb #6674180e
 class Callback(_Reader):
     "Listens to the events of a learner: subclass it, or give functions by event: `Callback(after_batch=f)`"
     order,run,run_train,run_valid = 0,True,True,True
     safe_in_evaluate = False  # Does an evaluation leave its state alone? Then that needn't be copied and put back
+    remove_on_fetch = False   # Does it hear nothing of `get_preds`?
     writes = False            # Does it write files?
     only_looks = False        # Is training the same without it? Then a run may go on with it or without
     foreign = None            # The callback of another system that it stands for
@@ -97,8 +100,8 @@ class Callback(_Reader):
         if name: self.name = name
         for k,f in events.items():
             if miss := near_miss(k): raise ValueError(f'unknown event {k!r} in Callback({k}=…); did you mean {miss!r}?')
-            if not callable(f): raise TypeError(f'Callback({k}={f!r}): a function of the callback')
-        self._events = {k:MethodType(f, self) for k,f in events.items()}
+            if f is not None and not callable(f): raise TypeError(f'Callback({k}={f!r}): a function of the callback, or None')
+        self._events,self._event_args = {k:MethodType(f, self) for k,f in events.items() if f is not None},tuple(events)
 
     @property
     def name(self):
@@ -116,6 +119,15 @@ class Callback(_Reader):
     @property
     def calls(self): return self.__dict__.setdefault('_calls', {})
     def __repr__(self): return self.label
+
+# %% ../nbs/01_callback.ipynb #6ab215fb
+class _Signature:
+    "That of `Callback`, with an argument for each event; subclasses with an `__init__` of their own have theirs"
+    def __get__(self, o, cls):
+        if o is not None or cls.__init__ is not Callback.__init__: raise AttributeError('__signature__')
+        _,*first,rest = inspect.signature(Callback.__init__).parameters.values()
+        return inspect.Signature([*first, *(inspect.Parameter(k, inspect.Parameter.KEYWORD_ONLY, default=None) for k in event), rest])
+Callback.__signature__ = _Signature()
 
 # %% ../nbs/01_callback.ipynb #1eed92fc
 @patch
@@ -146,7 +158,8 @@ def _heard(self:Callback, event):
 def handlers(self:Callback,
     event:str # Name of an event
 )->list: # Bound methods, in the order in which they run
-    "Find what hears `event`"
+    "Find what hears `event`: a `__call__` of its own, as in fastai, or what is named like it or decorated by `on`"
+    if type(self).__call__ is not Callback.__call__: return [MethodType(lambda self, /, **kwargs: self(event, **kwargs), self)]
     return [f for f,_ in self._heard(event)]
 
 @patch
@@ -164,7 +177,7 @@ def call_filters(self:Callback,
     event:str # Name of an event
 )->list: # Strings such as `every 10`, one for each method or function of its own; '' for one that hears every call
     "Tell which calls of `event` are let pass"
-    return [str(o or '') for _,o in self._heard(event)]
+    return [''] if type(self).__call__ is not Callback.__call__ else [str(o or '') for _,o in self._heard(event)]
 
 # %% ../nbs/01_callback.ipynb #e5e88a2d
 @patch
@@ -177,13 +190,17 @@ def listens(self:Callback,
 
 @patch
 def __call__(self:Callback,
-    name:str, # Name of a method, of an event or not
+    name:str, # Name of an event, or of any method
     *args, **kwargs
-): # What the method returned; None for an event that it doesn't hear
-    "Call its method `name`"
-    f = self.__dict__.get('_events', {}).get(name) or (getattr(self, name) if hasattr(type(self), name) else None)
-    if f: return f(*args, **kwargs)
-    if self.learn is None or name not in self.learn.events: raise AttributeError(f'{self.label} has no method {name!r}{did_you_mean(name, dir(type(self)))}')
+): # What was returned, by the last if several hear the event; None for an event that it doesn't hear
+    "Call what hears the event `name`, or its method of that name"
+    res,events = None,event if self.learn is None else self.learn.events
+    if name in events or name in self.__dict__.get('_events', ()):
+        for f,_ in self._heard(name): res = f(*args, **kwargs)
+        return None if res is on.held_back else res
+    if not hasattr(type(self), name):
+        raise AttributeError(f"{self.label} has no method {name!r}{called_here('event', name) or did_you_mean(name, {*dir(type(self)), *events})}")
+    return getattr(self, name)(*args, **kwargs)
 
 # %% ../nbs/01_callback.ipynb #dd7a2293
 @patch
@@ -207,17 +224,23 @@ def _listed(o):
     "`o` as a list; one callback isn't asked for attributes, as those of some systems raise errors of their own"
     return list(listify(o)) if o is None or isinstance(o, Iterable) else [o]
 
-# %% ../nbs/01_callback.ipynb #4bf97ae8
+# %% ../nbs/01_callback.ipynb #eb7618df
 def _check_events(flow, cb):
     "Refuse names of events that `flow` doesn't declare"
     fs,cls = cb._functions(),type(cb)
     heard = [o.event for f in fs.values() for o in getattr(f, 'heard', ())]
-    given = [k for k in cb.__dict__.get('_events', {}) if not hasattr(fs[k], 'heard')]
-    named = [k for k in dir(cls) if re.match('(before|after|cleanup)_', k) and k not in fs and callable(inspect.getattr_static(cls, k))]
+    given = [k for k in cb.__dict__.get('_event_args', ()) if not hasattr(fs.get(k), 'heard')]
+    named = [k for k in dir(cls) if re.match('(before|after|cleanup|on|begin)_', k) and k not in fs and callable(inspect.getattr_static(cls, k))]
     for nm in (*heard, *given, *named):
-        if nm not in flow.events:
-            raise ValueError(f'unknown event {nm!r} in {cb.label}: {type(flow).__name__} declares none of that name{did_you_mean(nm, flow.events)}')
+        if nm in flow.events: continue
+        here = called_here('event', nm)
+        if nm in named and re.match('on_|begin_', nm) and (cb.foreign is not None or not here): continue  # it is the user's own
+        raise ValueError(f'unknown event {nm!r} in {cb.label}: {type(flow).__name__} declares none of that name{here or did_you_mean(nm, flow.events)}')
+    if cls.__call__ is not Callback.__call__:
+        try: inspect.signature(cls.__call__).bind(cb, 'before_fit')
+        except TypeError as e: raise TypeError(f'{cb.label} has a __call__ of its own, which is called with the name of each event, and {e}') from e
 
+# %% ../nbs/01_callback.ipynb #4bf97ae8
 @patch
 def add_cb(self:Flow,
     cb # What `mk_cb` takes

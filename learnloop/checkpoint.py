@@ -10,7 +10,7 @@ __all__ = ['SeededItems', 'CheckpointCallback']
 # %% ../nbs/61_checkpoint.ipynb #517022b4
 import hashlib, math, os, random, shutil, sys, threading, time, torch, warnings
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from copy import copy, deepcopy
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +18,7 @@ from functools import partial
 from itertools import chain
 from fastcore.basics import listify, noop, patch
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 from torch.utils.data import DataLoader, Dataset, IterableDataset, Subset, TensorDataset, default_collate, default_convert
 from .callback import Callback, _listed, mk_cb
 from .data import _map, _rngs, _set_epoch, batch_len, describe, preserve_rng
@@ -26,7 +27,8 @@ from .learner import Learner, StepLimit, _check_whole, _replaced, _say
 from .metrics import less_is_better, mk_metrics
 from .optimizer import get_hypers, opts
 from .saving import _fit_model, _model_state, _odd, _opt_state, _param_names, _unwrapper
-from .storage import Checkpoint, from_plain, list_checkpoints, locked_folder, new_checkpoint, newest_checkpoint, prune, to_plain
+from learnloop.storage import (Checkpoint, DamagedCheckpoint, list_checkpoints, locked_folder, misfit, new_checkpoint, newest_checkpoint, prune,
+    to_plain)
 
 # %% ../nbs/61_checkpoint.ipynb #83790875
 def _rng(learn): return {nm:get() for nm,get,_ in _rngs((learn.dls.train, learn.dls.valid))}
@@ -143,7 +145,7 @@ def _capture(self:Learner, place, weights=True):
     "The whole state at `place`, of tensors as they are, not copied"
     is_in = self.phases['fit'] in self.open
     state = dict(loop=dict(place, train_iter=self.train_iter, pct_train=self.pct_train, base=self._base, n_epoch=(self._asked, self.n_epoch),
-        count=dict(vars(self.count)), warm=self._warm(place)), config=self._conf if is_in else self._config(),
+        count=dict(vars(self.count)), warm=self._warm(place), **self._in_sight()), config=self._conf if is_in else self._config(),
         rng={k:{nm:_by_lists(v) for nm,v in o.items()} for k,o in dict(self._marks, now=self._now(place)).items()},
         callbacks={nm:sd for nm,sd in self._states(place).items() if sd}, loader=self._loader_state(place), **self._module_state(place))
     if weights: state |= dict(model=_model_state(self.model), opt=_opt_state(self.opt, self.model))
@@ -177,7 +179,43 @@ def _module_state(self:Learner, place):
     return dict(loss=dict(self.loss_func.state_dict()) if isinstance(self.loss_func, nn.Module) else {},
         frozen=[n for n,p in params.items() if not p.requires_grad], grads={n:p.grad for n,p in params.items() if p.grad is not None},
         buffers={unwrap(n):b for n,b in self.model.named_buffers() if n not in own},
-        resting=[unwrap(n) for n,m in self.model.named_modules() if not m.training] if place['next']=='train' else [])
+        resting=[unwrap(n) for n,m in self.model.named_modules() if not m.training])
+
+# %% ../nbs/61_checkpoint.ipynb #81fdd66e
+_last = 'epoch','iter','n_done','n_iter','bs','final_record','training'
+
+@patch
+def _in_sight(self:Learner):
+    "What is to be seen of the epoch and the batch that were last, and hyper-parameters as they will be at the end of the fit"
+    dl = next((k for k in ('train','valid') if getattr(self.dls, k) is self.dl), None)
+    loss = self.loss if type(self.loss) in (Tensor,float,int) else None
+    outcome = {k:v for k,v in self.outcome.items() if k not in ('fit','save','load') and v!='failed'}
+    log = list(self.recorder.log) if hasattr(self, 'recorder') else []
+    seen = {k:getattr(self, k) for k in _last} | dict(dl=dl, loss=loss, outcome=outcome, log=log)
+    return dict(seen=seen, after={k:v for o in self.cbs if hasattr(type(o), 'puts_back') for k,v in o.puts_back.items()})
+
+@patch
+def _put_in_sight(self:Learner, going, whole):
+    "Have modules in the modes that they had, and what was to be seen of the last batch; if `whole`, of the last epoch, too"
+    s,resting,unwrap = going.state['loop'].get('seen'),set(going.state['resting']),_unwrapper(self.model)
+    if s or self.training:
+        for n,m in self.model.named_modules(): m.training = unwrap(n) not in resting
+    if not s: return  # written by a learnloop that didn't keep it
+    self.loss,self.bs,self.final_record = s['loss'].to(self.device) if isinstance(s['loss'], Tensor) else s['loss'],s['bs'],s['final_record']
+    self.outcome |= s['outcome']
+    if hasattr(self, 'recorder'): self.recorder.log = s['log']
+    if not whole: return
+    self._use(s['dl'] and getattr(self.dls, s['dl']))
+    self.epoch,self.iter,self.n_done,self.n_iter = (s[k] for k in ('epoch', 'iter', 'n_done', 'n_iter'))
+    if self.inside('fit'): self.training = s['training']
+
+# %% ../nbs/61_checkpoint.ipynb #dbf5a92a
+@patch
+def _put_after(self:Learner, loop):
+    "Have hyper-parameters as they are after the fit, if it was over: a schedule puts them back then"
+    n_epoch = loop['n_epoch'][1]
+    if loop['next']=='epoch' and 'after' in loop: self.n_epoch = n_epoch
+    if loop['next']=='epoch' and loop['epoch']>=n_epoch: self.set_hypers(**loop.get('after', {}))
 
 # %% ../nbs/61_checkpoint.ipynb #6d7e259e
 @patch
@@ -218,7 +256,10 @@ def _compare(old, new, accept, where):
     if accept is True: return
     accept,known = listify(accept or ()),[*new, *old, 'dtype']
     if unknown := [o for o in accept if o not in known]: raise ValueError(f'accept has {unknown[0]!r}, which is nothing that is compared{did_you_mean(unknown[0], known)}')
-    bad = {k:(old.get(k), new.get(k)) for k in {**old, **new} if old.get(k)!=new.get(k) and k not in accept}
+    def _differs(k):
+        try: return bool(old.get(k)!=new.get(k))
+        except RuntimeError: return True  # tensors of several values
+    bad = {k:(old.get(k), new.get(k)) for k in {**old, **new} if k not in accept and _differs(k)}
     if bad:
         raise ValueError(f'{where} is of another run: ' + '; '.join(f'{k} was {a!r} and is {b!r}' for k,(a,b) in bad.items()) +
             f'. If that is as it should be: accept={list(bad)!r}; if not, give this run a folder of its own')
@@ -245,13 +286,13 @@ def _write(folder, state, info):
 
 def _files(state):
     "What goes into which file"
-    tensors = {}
-    plain = to_plain({k:v for k,v in state.items() if k not in ('model','opt')}, tensors)
-    return {'model.pt':state['model'], 'opt.pt':state['opt'], 'tensors.pt':tensors, 'state.json':plain}
+    tensors,parts = {},{}
+    plain = to_plain({k:v for k,v in state.items() if k not in ('model','opt')}, tensors, parts=parts)
+    return {'model.pt':state['model'], 'opt.pt':state['opt'], 'tensors.pt':tensors, **parts, 'state.json':plain}
 
-def _write_files(folder, step, files, info):
+def _write_files(folder, step, files, info, apart=True):
     with new_checkpoint(folder, step, **info) as write:
-        for nm,o in files.items(): write(nm, o)
+        for nm,o in files.items(): write(nm, o, apart)
 
 # %% ../nbs/61_checkpoint.ipynb #57a2bacf
 @patch
@@ -324,6 +365,7 @@ def _take_off(self:Learner):
     if going:
         self.epoch = going.state['loop']['epoch']
         self._marks = {k:v for k,v in going.state['rng'].items() if k!='now'}
+        going.before = _rng(self)
         _set_rng(self, self._marks.get('fit', {}))
     return going
 Learner._ask = None
@@ -421,19 +463,83 @@ class _From:
     "What a fit goes on from: the whole state, where that is from, and the arguments of the fit that was interrupted"
     def __init__(self, state, where, args=None, of=None, batch=None):
         self.state,self.where,self.args,self.of,self.batch,self.how,self.hypers,self.accept = state,where,args,of,batch,'',{},True
+        self.before = {}  # Random states when the fit began
     def __repr__(self): return f'<state of {self.where}, {self.state["loop"]}>'
 
 # %% ../nbs/61_checkpoint.ipynb #c641cf20
 def _read(c):
     "All of the checkpoint `c`, which was verified"
-    state = from_plain(c.read('state.json'), c.read('tensors.pt')) | dict(model=c.read('model.pt'), opt=c.read('opt.pt'))
+    if lost := [nm for nm in ('state.json','tensors.pt','model.pt','opt.pt') if nm not in c.manifest['files']]: raise DamagedCheckpoint(f'{c.path} has no {lost[0]}')
+    try: state = c.plain()
+    except DamagedCheckpoint: raise
+    except (LookupError, TypeError, ValueError, AttributeError, RuntimeError) as e:
+        raise DamagedCheckpoint(f'{c.path}/state.json is not what learnloop writes: {type(e).__name__}, {e}') from e
+    _check_read(c, state)
+    state |= dict(model=c.read('model.pt'), opt=c.read('opt.pt'))
+    _refuse(c.path/'model.pt', state['model'], {'*':...})
+    _refuse(c.path/'opt.pt', state['opt'], _OPT if 'param_groups' in state['opt'] else {'*':_OPT})
     return _From(state, c.path)
 
 @patch
 def _check_state(self:Learner, going):
     _fit_model(self.model, going.state['model'], going.where)
     if isinstance(self.loss_func, nn.Module): _fit_model(self.loss_func, going.state['loss'], f'the loss function of {going.where}')
+    self._check_rest(going)
     self._take_opt(going.state['opt'], going.where)
+
+# %% ../nbs/61_checkpoint.ipynb #e2100012
+_DONE = {'epochs':int, 'batches':int, 'opt_steps':int, 'samples':int, '*':...}
+_SEEN = {'epoch':int, 'iter':float, 'n_done':int, 'n_iter':(int, None), 'bs':int, 'loss':(Tensor, float, None), 'final_record':([...], None), 'training':bool,
+    'dl':({'train','valid'}, None), 'outcome':{'*':str}, 'log':[...]}
+_LOOP = {'epoch':int, 'next':{'epoch','train','validate'}, 'batch':int, 'train_iter':int, 'pct_train':float, 'base':..., 'n_epoch':[(float, None)], 'count':_DONE,
+    'warm':[{'train','valid'}], 'seen?':_SEEN, 'after?':{'*':...}, '*':...}
+_RNG = {'python':..., 'torch':Tensor, '*':...}
+_STATE = {'loop':_LOOP, 'config':{'callbacks':[str], '*':...}, 'rng':{'now':_RNG, '*':_RNG}, 'callbacks':{'*':{'calls?':{'*':int}, '*':...}}, 'loader':...,
+    'loss':{'*':...}, 'frozen':[str], 'grads':{'*':Tensor}, 'buffers':{'*':Tensor}, 'resting':[str], '*':...}
+_OPT = {'param_groups':[{'params':[int], '*':...}], 'state':{'*':{'*':...}}, '*':...}
+_NEEDS = dict(epoch=[], train=['epoch','batches'], validate=['epoch','validate'])  # random states, by where a fit goes on
+
+def _refuse(where, o, schema, at=''):
+    if why := misfit(o, schema, at): raise DamagedCheckpoint(f'{where} is not what learnloop writes: {why}')
+
+def _check_read(c, state):
+    "Refuse the `state` in the checkpoint `c` if it makes no sense in itself"
+    p = c.path/'state.json'
+    _refuse(p, state, _STATE)
+    loop = state['loop']
+    _refuse(p, state['rng'], {k:_RNG for k in _NEEDS[loop['next']]} | {'*':...}, 'rng')
+    lengths,n = loop['n_epoch'],loop['count']['opt_steps']
+    if len(lengths)!=2 or not all(v is None or v>=0 for v in lengths) or lengths[0] is not None and lengths[1] is None: raise DamagedCheckpoint(f'{p} is not what learnloop writes: loop.n_epoch is {lengths!r}, and must be two numbers')
+    if type(loop['base']) is not int: raise DamagedCheckpoint(f"{p} is not what learnloop writes: loop.base is {loop['base']!r}, and must be a whole number")
+    if n!=c.step: raise DamagedCheckpoint(f'{p} is that of step {n}, and the checkpoint is of step {c.step}')
+
+# %% ../nbs/61_checkpoint.ipynb #e2100013
+@patch
+def _check_rest(self:Learner, going):
+    "Refuse what of the state in `going`, beside weights and optimizer, wouldn't fit this learner"
+    s,p = going.state,Path(going.where)/'state.json'
+    for o in self.cbs:
+        if o.name in s['callbacks']: _refuse(p, s['callbacks'][o.name], getattr(type(o), 'state_schema', {'*':...}), f'callbacks.{o.name}')
+    unwrap = _unwrapper(self.model)
+    for what,ours in (('grads', _all_params(self)), ('buffers', {unwrap(n):b for n,b in self.model.named_buffers()})):
+        for n,t in ours.items():
+            if n in s[what] and s[what][n].shape!=t.shape and not is_lazy(t):
+                raise DamagedCheckpoint(f'{p} is not what learnloop writes: {what}.{n} is {describe(s[what][n])}, and must be {describe(t)}')
+    for k,states in s['rng'].items(): self._check_rng(states, p, f'rng.{k}')
+
+@patch
+def _check_rng(self:Learner, states, where, at):
+    "Try random `states`, and put back those that there were"
+    for nm,get,put in _rngs((self.dls.train, self.dls.valid)):
+        if nm not in states: continue
+        was = get()
+        try:
+            put(states[nm])
+            if not 0<=_pos(states[nm])<=624: raise ValueError('pos is outside of the key')  # where NumPy would read on
+        except Exception as e: raise DamagedCheckpoint(f'{where} is not what learnloop writes: {at}.{nm} is no state of that generator ({e})') from e
+        finally: put(was)
+
+def _pos(state): return state['state'].get('pos', 0) if isinstance(state, dict) and isinstance(state.get('state'), dict) else 0
 
 # %% ../nbs/61_checkpoint.ipynb #56ea14b1
 @patch
@@ -441,16 +547,19 @@ def _put_back(self:Learner, going):
     "Have all state as in `going`, random numbers last"
     s,was = going.state,dict(vars(self.count))
     if 'model' in s: _compare_dtypes(self.model, s['model'], going.accept, going.where)
-    vars(self.count).update(s['loop']['count'])  # first, as callbacks go by it
-    try: self._load_cbs(going)
-    except BaseException:
-        vars(self.count).update(was)
-        raise
+    with ExitStack() as undo:
+        undo.callback(lambda: (vars(self.count).clear(), vars(self.count).update(was)))
+        vars(self.count).update(s['loop']['count'])  # first, as callbacks go by it
+        self._load_cbs(going, undo)
+        if s['loader'] is not None and s['loop']['next']!='train': self.dls.train.load_state_dict(s['loader'])
+        self._put_modules(going)
+        undo.pop_all()
     self.train_iter,self.pct_train,self._base = (s['loop'][k] for k in ('train_iter','pct_train','base'))
-    self._put_modules(going)
     self._put_length(s)
+    with ExitStack() as undo:
+        self._load_cbs(going, undo, last=True)
+        undo.pop_all()
     for nm in s['loop']['warm']: _warmed(getattr(self.dls, nm, None))
-    if s['loader'] is not None and s['loop']['next']!='train': self.dls.train.load_state_dict(s['loader'])
     _set_rng(self, s['rng']['now'])
 
 @patch
@@ -464,13 +573,14 @@ def _put_modules(self:Learner, going):
         for o,gs in zip(opts(self.opt), s['hypers'], strict=True):
             for g,h in zip(o.param_groups, gs, strict=True): g.update(h)
     if going.hypers: self.set_hypers(**going.hypers)
-    if s['loss']: self.loss_func.load_state_dict(s['loss'])
+    if s['loss'] and isinstance(self.loss_func, nn.Module): self.loss_func.load_state_dict(s['loss'])
     for n,p in _all_params(self).items():
         p.requires_grad_(n not in s['frozen'])
         p.grad = s['grads'][n].to(p, copy=True) if n in s['grads'] else None
     for n,b in self.model.named_buffers():
         if (n := unwrap(n)) in s['buffers'] and b.shape==s['buffers'][n].shape: b.copy_(s['buffers'][n])
 
+# %% ../nbs/61_checkpoint.ipynb #56ea14b2
 @patch
 def _put_length(self:Learner, s):
     "Let a fit that a callback ended early be over"
@@ -478,29 +588,34 @@ def _put_length(self:Learner, s):
     if asked==self._asked and all(s['config'].get(k)==(self._conf or {}).get(k) for k in limits): self.n_epoch = now
 
 # %% ../nbs/61_checkpoint.ipynb #8a5f841d
+def _reload(cb, sd, *_):
+    with suppress(Exception): cb.load_state_dict(sd)  # which may be what failed
+
 @patch
-def _load_cbs(self:Learner, going):
-    there = going.state['config']['callbacks']
-    todo = [o for o in self.cbs if o.name in going.state['callbacks'] or (going.args and o.calls) or o.name in there and o.state_dict()]
-    with ExitStack() as undo:
-        for o in todo:
-            was,flags = deepcopy(o.state_dict()),{k:v for k,v in vars(o).items() if k=='_loaded'}
-            try: o.load_state_dict(deepcopy(going.state['callbacks'].get(o.name, {})))
-            except Exception as e:
-                e.add_note(f'learnloop: while {o.label} took up its state from {going.where}')
-                raise
-            undo.callback(vars(o).update, flags)
-            undo.callback(o.load_state_dict, was)
-        undo.pop_all()
+def _load_cbs(self:Learner, going, undo, last=False):
+    there,cbs = going.state['config']['callbacks'],[o for o in self.cbs if getattr(type(o), 'loads_last', False)==last]
+    todo = [o for o in cbs if o.name in going.state['callbacks'] or (going.args and o.calls) or o.name in there and o.state_dict()]
+    for o in todo:
+        undo.callback(vars(o).update, {k:v for k,v in vars(o).items() if k=='_loaded'})
+        undo.push(partial(_reload, o, deepcopy(o.state_dict())))
+        try: o.load_state_dict(deepcopy(going.state['callbacks'].get(o.name, {})))
+        except Exception as e:
+            e.add_note(f'learnloop: while {o.label} took up its state from {going.where}')
+            raise
+
+@patch
+def _load_state(self:Learner, going, whole):
+    "Fire the `load` phase around putting back the state, and what was to be seen"
+    def _f():
+        self._put_back(going)
+        self._put_in_sight(going, whole)
+    with _replaced(self, 'saved', going.state['callbacks'] | going.state): self.with_events('load', _f)
 
 @patch
 def _arrive(self:Learner, going):
     "Put the state back for good: the fit goes on from here"
+    self._load_state(going, going.state['loop']['next']=='epoch')
     self._going = None
-    with _replaced(self, 'saved', going.state['callbacks'] | going.state): self.with_events('load', self._put_back, going)
-    if self.training:
-        resting,unwrap = set(going.state['resting']),_unwrapper(self.model)
-        for n,m in self.model.named_modules(): m.training = unwrap(n) not in resting
     for o in self.cbs:
         if hasattr(type(o), '_loaded'): o._loaded = False  # the next fit begins anew
     if self.logger is noop: return
@@ -636,6 +751,8 @@ def save(self:CheckpointCallback,
     place,step,self._wanted = learn._place(),learn.count.opt_steps,None
     if info.get('consistent', True) and self._last==(place, step): return  # nothing has happened since
     self._join()
+    if self._unwritten: self._finish(*self._unwritten)  # it may be the best, and its metrics are known to nobody else
+    self._unwritten = None
     old = Checkpoint(self.folder/f'step-{step:09d}')  # of the same weights: this one takes its place
     if info.get('consistent', True) and old.path.name in self._sound: info = dict(metrics=old.metrics) | info
     learn._save_whole(self.folder, place, self._write_aside if self.background else self._write_now, **info)
@@ -647,7 +764,7 @@ def _write_now(self:CheckpointCallback, folder, state, info): self._finish(folde
 
 @patch
 def _finish(self:CheckpointCallback, folder, step, files, info):
-    _write_files(folder, step, files, info)
+    _write_files(folder, step, files, info, self.keep!=1)  # the one that is deleted next may share all it has
     if info.get('consistent', True): self._sound.add(f'step-{step:09d}')
     prune(folder, self.keep, self.best, self.monitor, self.larger, self._is_sound)
 
@@ -671,7 +788,7 @@ def _write_aside(self:CheckpointCallback, folder, state, info):
         return self._write_now(folder, state, info)
     def _run():
         try: self._finish(folder, step, files, info)
-        except BaseException as e: self._error = e
+        except BaseException as e: self._error,self._unwritten = e,(folder, step, files, info)
     self._writing = threading.Thread(target=_run, name='learnloop checkpoint')  # no daemon: the process waits for it
     self._writing.start()
 
@@ -701,6 +818,7 @@ def _join(self:CheckpointCallback):
 def _raise(self:CheckpointCallback):
     err,self._error = self._error,None
     if err is not None: raise err
+CheckpointCallback._unwritten = None  # What a write in the background that failed would have written
 
 # %% ../nbs/61_checkpoint.ipynb #aa71a8ea
 @patch
@@ -715,14 +833,14 @@ def _can_save(self:Learner):
     at = [p.name for p in self.open]
     if self._whole(): return True
     if self._going or at[:1] in ([], ['fit']) and self.outcome.get(at[-1] if at else 'fit')=='failed': return False
-    return at in (['fit'], ['fit', 'epoch']) or at[:1]!=['fit'] and 'batch' not in at
+    return at in (['fit'], ['fit', 'epoch']) or at[:1]!=['fit'] and not self.mid_batch
 
 # %% ../nbs/61_checkpoint.ipynb #94f7cdc8
 @patch
 def after_exception(self:CheckpointCallback):
     if not self.on_error or self._open is None or self.learn.phases['save'] in self.learn.open or self.learn._going: return
     if self.learn._whole(): self.save(error=repr(self.learn.exception))
-    elif self.learn.phases['batch'] in self.learn.open: self.save(error=repr(self.learn.exception), consistent=False)
+    elif self.learn.mid_batch: self.save(error=repr(self.learn.exception), consistent=False)
 
 @patch
 def cleanup_fit(self:CheckpointCallback):
@@ -730,6 +848,7 @@ def cleanup_fit(self:CheckpointCallback):
         if self._between: todo.callback(self.learn.remove_cb, self._between)
         if self._open: todo.push(self._open)
         self._open = None
+        todo.callback(setattr, self, '_unwritten', None)
         todo.callback(self._join)
 
 # %% ../nbs/61_checkpoint.ipynb #163ee29f
@@ -739,7 +858,9 @@ class _Keep(Callback):
     def after_exception(self):
         learn = self.learn
         if learn.phases['fit'] not in learn.open or learn._fit_args is None: return
-        if learn._going: state = learn._going.state  # it hadn't come to where it was to go on
+        if learn._going:  # it hadn't come to where it was to go on
+            state = learn._going.state
+            _set_rng(learn, learn._going.before)
         elif self.state:
             state = self.state
             learn.failed = SimpleNamespace(state=state, args=learn._fit_args, replay=None, **vars(self.held)) if self.held else None
@@ -749,13 +870,21 @@ class _Keep(Callback):
         learn.paused = _From(state, 'where it was', learn._fit_args, (learn.model, learn.opt), again)
 
 # %% ../nbs/61_checkpoint.ipynb #954097c8
+def _check_same_folder(saver, resume):
+    "Refuse a fit whose next run would find in the folder `resume` what this one began with"
+    if saver.folder.resolve()==Path(resume).expanduser().resolve(): return
+    raise ValueError(f'resume={str(resume)!r}, and {saver.label} saves in {str(saver.folder)!r}: the next run would not find there what this one saves. '
+        f'Give both the same folder: CheckpointCallback({str(resume)!r}, …), or resume={str(saver.folder)!r}; to go on elsewhere, copy the checkpoints there first')
+
 @patch
 def _fit_helpers(self:Learner, cbs, resume, accept, keep_failed):
     self._ask = None if resume is None else (resume, accept)
     res = [_KeepFailed() if keep_failed else _Keep()]
     if resume is None or isinstance(resume, _From): return res
     if not isinstance(resume, (str,os.PathLike)) or not resume: raise TypeError(f'resume is {resume!r}: it must be the folder of a run')
-    if any(isinstance(o, CheckpointCallback) or o is CheckpointCallback for o in (*self.cbs, *cbs)): return res
+    savers = [o for o in (*self.cbs, *cbs) if isinstance(o, CheckpointCallback)]
+    for o in savers: _check_same_folder(o, resume)
+    if savers: return res
     saver = CheckpointCallback(resume)
     self._fit_args['cbs'] = [*cbs, saver]  # `resume()` saves there, too
     return [*res, saver]
@@ -775,8 +904,9 @@ def load_checkpoint(self:Learner,
     going.accept = accept
     _compare(going.state['config'], self._config(), accept, c.path)
     self._check_state(going)
-    with _replaced(self, 'saved', going.state['callbacks'] | going.state): self.with_events('load', self._put_back, going)
     self.epoch,self._marks = going.state['loop']['epoch'],{k:v for k,v in going.state['rng'].items() if k=='fit'}
+    self._load_state(going, True)
+    self._put_after(going.state['loop'])
     self.outcome.pop('fit', None)
     self.paused = self.failed = None  # they are of other weights
     return self

@@ -6,14 +6,14 @@ Docs: https://learnloop.github.io/learnloop/data.html.md"""
 
 # %% auto #0
 __all__ = ['default_device', 'to_device', 'split_batch', 'by_name', 'join_batch', 'find_bs', 'unpack', 'describe', 'preserve_rng',
-           'set_seed', 'no_random', 'batch_len', 'in_order', 'Endless', 'check_loader', 'DataLoaders', 'mk_dls',
-           'to_detach', 'to_concat', 'detuplify']
+           'own_stream', 'set_seed', 'no_random', 'batch_len', 'in_order', 'Endless', 'check_loader', 'DataLoaders',
+           'mk_dls', 'to_detach', 'to_concat', 'detuplify']
 
 # %% ../nbs/02_data.ipynb #d83fd617
 import random, sys
 import torch
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
@@ -213,8 +213,11 @@ def _sources(dl):
     return res
 
 # %% ../nbs/02_data.ipynb #b25c2c1e
+_looks = dict(n=0)  # evaluations since `set_seed`, in this process
+
 def _rngs(dls):
     "Of each random number generator, its name, what reads its state, and what sets it"
+    yield 'evaluations',partial(_looks.get, 'n'),partial(_looks.__setitem__, 'n')
     yield 'python',random.getstate,partial(_set_python, random)
     yield 'torch',torch.get_rng_state,torch.set_rng_state
     if np := sys.modules.get('numpy.random'): yield 'numpy',partial(_numpy_state, np),partial(_set_numpy, np)
@@ -228,15 +231,40 @@ def _rngs(dls):
             for k,g in getattr(o, '__dict__', {}).items():
                 if rng := _rng_of(g): yield f'loader{i}_{j}_{k}',*rng
 
-def _rng_states(dls): return [(put, get()) for _,get,put in _rngs(dls)]
+def _rng_states(dls): return [(put, get()) for nm,get,put in _rngs(dls) if nm!='evaluations']
 
 @contextmanager
 def preserve_rng(
     *dls, # Loaders whose own generators are put back as well
 ):
-    "Put the state of all random number generators back on exit, whatever happened"
-    saved = _rng_states(dls)
+    "Put the state of all random number generators back on exit, whatever happened, and the number of evaluations"
+    saved = [(put, get()) for _,get,put in _rngs(dls)]
     try: yield
+    finally:
+        for put,state in saved: put(state)
+
+# %% ../nbs/02_data.ipynb #c12a0002
+def _reseed(o, n):
+    "Seed the generator `o` by what it would draw next, and by `n`"
+    if isinstance(o, torch.Generator): return o.manual_seed((torch.randint(2**62, (), generator=o, device=o.device).item() + n) % 2**63)
+    if o is random or isinstance(o, random.Random): return o.seed(f'{o.getrandbits(64)} {n}')
+    if hasattr(o, 'randint'): return o.seed([*o.randint(2**32, size=4, dtype='uint32').tolist(), n])
+    o.bit_generator.state = type(o.bit_generator)([int(o.integers(2**62)), n]).state
+
+@contextmanager
+def own_stream(
+    *dls, # Loaders whose own generators do as well
+):
+    "Have all random number generators draw others inside a `with` block, new ones in each, and put their states back on exit"
+    n,saved = _looks['n'],_rng_states(dls)
+    _looks['n'] += 1
+    own = [g for dl in dls for o in _sources(dl) for g in getattr(o, '__dict__', {}).values() if _rng_of(g)]
+    try:
+        for o in [random, torch.default_generator, *filter(None, [sys.modules.get('numpy.random')]), *own]: _reseed(o, n)
+        if torch.accelerator.is_available():
+            dev = torch.get_device_module()
+            if getattr(dev, 'is_initialized', lambda: True)(): getattr(dev, 'manual_seed_all', dev.manual_seed)(torch.initial_seed())
+        yield
     finally:
         for put,state in saved: put(state)
 
@@ -250,6 +278,7 @@ def set_seed(
     random.seed(s)
     torch.manual_seed(s)
     if np := sys.modules.get('numpy'): np.random.seed(s)  # which numpy imports when it is first asked for
+    _looks['n'] = 0
     if reproducible:
         torch.use_deterministic_algorithms(True)
         torch.backends.cudnn.benchmark = False
@@ -544,8 +573,12 @@ def mk_dls(
 def to_detach(
     b, # Tensors in any nesting
     cpu:bool=True, # Also move them to the CPU, where there is more room?
-): # The same structure
+): # The same structure; `b` itself if nothing had to be done
     "Detach every tensor in `b` from its graph"
+    t = type(b)
+    for o in (b,) if t is Tensor else b if t is tuple or t is list else (None,):
+        if type(o) is not Tensor or o.requires_grad or not (o.is_cpu or not cpu): break
+    else: return b
     b = _map(b, 'detach', lambda o: o.detach())
     return to_device(b, 'cpu') if cpu else b
 
@@ -559,6 +592,8 @@ def to_concat(
     if not bs: raise ValueError("nothing to concatenate: got no batches; check that the loader isn't empty")
     b = bs[0]
     if all(isinstance(o, Tensor) for o in bs):
+        if len({o.dim() for o in bs})==1 and -b.dim()<=dim<b.dim():
+            with suppress(RuntimeError): return torch.cat(bs, dim)  # what can't be joined is explained below
         if not any(o.dim() for o in bs): return torch.stack(bs)
         rests = {tuple(n for i,n in enumerate(o.shape) if i!=dim%max(o.dim(), 1)) for o in bs}
         if len(rests)>1 or not -b.dim()<=dim<b.dim() or len({o.dim() for o in bs})>1:

@@ -7,13 +7,14 @@ Docs: https://learnloop.github.io/learnloop/flow.html.md"""
 # %% auto #0
 __all__ = ['PHASES', 'CancelFitException', 'CancelSanityException', 'CancelEpochException', 'CancelTrainException',
            'CancelEvaluateException', 'CancelValidException', 'CancelBatchException', 'CancelBackwardException',
-           'CancelStepException', 'CancelZeroGradException', 'CancelSaveException', 'event', 'CancelException',
-           'UncaughtCancelError', 'Phase', 'Event', 'did_you_mean', 'Events', 'near_miss', 'Flow']
+           'CancelStepException', 'CancelZeroGradException', 'CancelSaveException', 'elsewhere', 'event',
+           'CancelException', 'UncaughtCancelError', 'Phase', 'Event', 'did_you_mean', 'called_here', 'NoAttribute',
+           'refuse_arg', 'checked_args', 'Events', 'near_miss', 'Flow', 'in_phase']
 
 # %% ../nbs/00_flow.ipynb #6b358ab8
-import difflib, re
+import difflib, inspect, re
 from contextlib import suppress
-from functools import partial
+from functools import partial, wraps
 from types import MethodType
 from fastcore.basics import camel2snake, patch, snake2camel
 
@@ -22,6 +23,12 @@ class CancelException(BaseException):
     "Root of the exceptions that skip the rest of a phase; raised by callbacks, caught by `Flow.with_events` alone"
     callback = None  # Name of the callback that raised it, filled in on its way
     event    = None  # The event in which it was raised
+    def __init__(self,
+        *args,    # As of any exception
+        **kwargs  # Attributes, for whoever catches it
+    ):
+        super().__init__(*args)
+        vars(self).update(kwargs)
 
 # %% ../nbs/00_flow.ipynb #d7913e12
 class UncaughtCancelError(RuntimeError):
@@ -35,10 +42,11 @@ class Phase:
         inside:str='',    # Names of the phases that it may run in, separated by spaces; '' for none, or any
         does:str='',      # Its body in a line of code, for `show_training_loop`; '' if the body is other phases
         cancel=True,      # Its exception: a `CancelException` class, a name for a new one, True for the usual name, None for none
-        like:str|None=None # Phase whose events stand in for callbacks that know only those, as `fit` does for `evaluate`
+        like:str|None=None, # Phase whose events stand in for callbacks that know only those, as `fit` does for `evaluate`
+        per_batch:bool|None=None # Does it recur with each batch? Also mutes it by `run_train`, `run_valid`; None to go by `inside`
     ):
         if not re.fullmatch('[a-z][a-z0-9_]*', name): raise ValueError(f"phase name {name!r}: must be snake case, like 'gan_step'")
-        self.name,self.inside,self.does,self.like = name,inside.split(),does,like
+        self.name,self.inside,self.does,self.like,self.per_batch = name,inside.split(),does,like,per_batch
         if cancel is True: cancel = f'Cancel{snake2camel(name)}Exception'
         if cancel and not isinstance(cancel, (bool,str)) and not (isinstance(cancel, type) and issubclass(cancel, CancelException)):
             raise TypeError(f'Phase({name!r}, cancel={cancel!r}): must be a subclass of CancelException, a name for one, True or None')
@@ -69,8 +77,8 @@ PHASES = (
     Phase('epoch',     'fit'),
     Phase('train',     'epoch'),
     Phase('validate',  'epoch evaluate sanity', cancel='CancelValidException'),
-    Phase('fetch',     'train validate', 'batch = next(batches)', cancel=None),
-    Phase('batch',     'train validate'),
+    Phase('fetch',     'train validate', 'batch = next(batches)', cancel=None, per_batch=False),  # there is one more than batches
+    Phase('batch',     'train validate', per_batch=True),
     Event('after_pred','batch', 'pred = model(*xb)'),
     Event('after_loss','batch', 'loss_grad = loss_func(pred, *yb)'),
     Phase('backward',  'batch', 'loss_grad.backward()  # this and the rest in training only'),
@@ -99,13 +107,71 @@ def did_you_mean(
     near = difflib.get_close_matches(name, list(known), n=1)
     return f'; did you mean {near[0]!r}?' if near else ''
 
+# %% ../nbs/00_flow.ipynb #06d30b79
+elsewhere = []  # Functions of `(kind, name, of)` that tell what a `name` of another system is called here, or return ''
+
+def called_here(
+    kind:str,  # 'event', 'argument', 'attribute' or 'class'
+    name:str,  # What was given
+    of:str=''  # Of an argument: the function
+)->str: # `'; it is …'`, or `''` if no other system has the name
+    "Tell what a `name` of another system is called here, for the end of an error message"
+    return next(filter(None, (f(kind, name, of) for f in elsewhere)), '')
+
+# %% ../nbs/00_flow.ipynb #5abbb49d
+def _safely(f, *args):
+    "The text of `f(*args)` to be said of an error; none if it fails, as that would take the error's place"
+    try: return f(*args) or ''
+    except Exception: return ''
+
+# %% ../nbs/00_flow.ipynb #8219b7d5
+class NoAttribute(AttributeError):
+    "An attribute is missing; what helps is found out when this is shown"
+    def __init__(self,
+        text,       # What is missing
+        advice=None # Function that returns the end of the message
+    ):
+        super().__init__(text)
+        self.advice = advice
+    def __str__(self): return self.args[0] + (_safely(self.advice) if self.advice else '')
+    def __reduce__(self): return type(self),(str(self),)
+
+# %% ../nbs/00_flow.ipynb #5744a0f0
+def refuse_arg(
+    f, # A function
+    k:str, # An argument that it doesn't take
+    known=(), # Those that it takes
+    is_open:bool=False # May it take others? Then only those that have another name here are refused
+):
+    "Raise the `TypeError` of an unknown argument, with what helps"
+    name = f.__qualname__ if '.' in f.__qualname__ else f.__name__
+    of = name.removesuffix('.__init__').rpartition('.')[2]
+    here = called_here('argument', k, of)
+    if here or not is_open: raise TypeError(f"{name}() got an unexpected keyword argument {k!r}{here or did_you_mean(k, known)}")
+
+# %% ../nbs/00_flow.ipynb #18af128b
+def checked_args(
+    f=None, # A function
+    to=()   # Functions that its `**kwargs` go to
+): # The same, with errors that help
+    "Have `f` tell what an argument is called here that it doesn't take: a decorator, with or without arguments"
+    if f is None: return partial(checked_args, to=to)
+    kinds = {p.name:p.kind for o in (f, *to) for p in inspect.signature(o).parameters.values()}
+    is_open = inspect.Parameter.VAR_KEYWORD in (p.kind for p in inspect.signature(f).parameters.values())
+    @wraps(f)
+    def _f(*args, **kwargs):
+        for k in kwargs:
+            if k not in kinds: refuse_arg(f, k, kinds, is_open)
+        return f(*args, **kwargs)
+    return _f
+
 # %% ../nbs/00_flow.ipynb #b512415b
 class Events:
     "The names of events as attributes"
     def __init__(self,
         names # Names of events
     ): self.__dict__.update({o:o for o in names})
-    def __getattr__(self, k): raise AttributeError(f'no event {k!r}{did_you_mean(k, vars(self))}')
+    def __getattr__(self, k): raise NoAttribute(f'no event {k!r}', lambda: called_here('event', k) or did_you_mean(k, vars(self)))
     def __iter__(self): return iter(vars(self))
     def __contains__(self, k): return k in vars(self)
 
@@ -129,7 +195,7 @@ class _Handlers(dict):
     def __init__(self, flow, training): self.flow,self.training = flow,training
     def __missing__(self, event):
         if event not in self.flow.events:
-            raise ValueError(f'unknown event {event!r}{did_you_mean(event, self.flow.events)} (`declare` adds events)')
+            raise ValueError(f"unknown event {event!r}{called_here('event', event) or did_you_mean(event, self.flow.events)} (`declare` adds events)")
         fs = self[event] = self.flow._collect(event, self.training)
         return fs
 
@@ -140,10 +206,12 @@ class Flow:
     def __init_subclass__(cls, phases=(), **kwargs):
         super().__init_subclass__(**kwargs)
         cls.rows = (*cls.rows, *phases)
+        _check_methods(cls)
 
     def __init__(self):
         self.cbs,self.open,self.outcome,self.exception,self.created = [],[],{},None,False
-        self.phases,self.events,self._inner,self._inside,self._version = {},[],set(),{},0
+        self.phases,self.events,self._inner,self._recurring,self._inside,self._version = {},[],set(),set(),{},0
+        self._deaf = ()  # Callbacks that are there, and hear nothing for now
         self._cleanups = []  # (depth, event, method) for each `before_x` begun: a stack that phases unwind down to their depth
         self._valid_handlers,self._train_handlers = (_Handlers(self, o) for o in (False,True))
         self.training = False
@@ -161,6 +229,9 @@ class Flow:
         "Whether `phase` is open"
         if phase not in self.phases: raise ValueError(f'unknown phase {phase!r}{did_you_mean(phase, self.phases)} (`declare` adds phases)')
         return self.phases[phase] in self.open
+    def __getattr__(self, k):
+        if k[:1]!='_' and inspect.getattr_static(type(self), k, None) is not None: return object.__getattribute__(self, k)  # a property failed: show its own error
+        raise NoAttribute(f'{type(self).__name__!r} object has no attribute {k!r}', lambda: self._advice(k))
     def _where(self): return ''  # for notes on errors: the place
     def _tip(self, e): return ''  # and what helps
 
@@ -168,6 +239,14 @@ class Flow:
         "Forget who hears what: callbacks came, went, or were muted"
         self._version += 1
         for o in (self._train_handlers, self._valid_handlers): o.clear()
+
+# %% ../nbs/00_flow.ipynb #548a15ec
+@patch
+def _recurs(self:Flow, o):
+    "Does the row `o` recur with each batch? It says so itself, or lies in one that does, or, a phase, beside those that do"
+    own,outer = getattr(o, 'per_batch', None),[p for p in o.inside if p in self.phases]
+    if own is not None or any(p in self._recurring for p in outer): return own is not False
+    return isinstance(o, Phase) and bool(outer) and all(any(p.per_batch and q in p.inside for p in self.phases.values()) for q in outer)
 
 # %% ../nbs/00_flow.ipynb #8a6d9e25
 @patch
@@ -180,7 +259,8 @@ def declare(self:Flow,
     for o in rows:
         self.events += o.events
         if isinstance(o, Phase): self.phases[o.name] = o
-        if 'batch' in (o.name, *o.inside) or any(self.phases[p].before in self._inner for p in o.inside if p in self.phases): self._inner.update(o.events)
+        if self._recurs(o): self._recurring.update({o.name, *o.events})
+        if getattr(o, 'per_batch', None) or any(self.phases[p].before in self._inner for p in o.inside if p in self.phases): self._inner.update(o.events)
     for p in self.phases.values(): self._inside[p.name] = self._within(p.name)
     self._changed()
     return self
@@ -202,12 +282,46 @@ def _within(self:Flow, name):
     for o in res: res += [p.name for p in self.phases.values() if o in p.inside and p.name not in res]
     return res[1:]
 
+# %% ../nbs/00_flow.ipynb #fca3a1f1
+@patch
+def per_batch(self:Flow,
+    name:str # Of a declared phase or event
+)->bool:
+    "Whether it recurs with each batch"
+    if name not in self.phases and name not in self.events: raise ValueError(f'unknown phase {name!r}{did_you_mean(name, self.phases)}')
+    return name in self._recurring
+
+# %% ../nbs/00_flow.ipynb #135bd8f6
+@patch(as_prop=True)
+def mid_batch(self:Flow):
+    "Is a phase open that recurs with each batch?"
+    return any(p.name in self._recurring for p in self.open)
+
+# %% ../nbs/00_flow.ipynb #4f0b0211
+@patch
+def _advice(self:Flow, k): return called_here('attribute', k) or did_you_mean(k, dir(self))
+
+# %% ../nbs/00_flow.ipynb #604e9524
+def _check_methods(cls):
+    "Refuse methods of a subclass that seem to be events, and none would hear, or name a phase that seems misspelt"
+    events,phases = {e for o in cls.rows for e in o.events},[o.name for o in cls.rows if isinstance(o, Phase)]
+    for k,v in vars(cls).items():
+        if not callable(v) or k in events: continue
+        if miss := near_miss(k): raise ValueError(f'unknown event {k!r} in {cls.__name__}; did you mean {miss!r}?')
+        if re.match('(on|begin)_', k) and (here := called_here('event', k)): raise ValueError(f'{cls.__name__}.{k} would never be called{here}')
+        name = getattr(v, '__dict__', {}).get('phase')
+        if isinstance(name, str) and name not in phases and (near := difflib.get_close_matches(name, phases, 1, .85)):
+            if re.sub(r'\d', '', name)!=re.sub(r'\d', '', near[0]): raise ValueError(f'@in_phase({name!r}) in {cls.__name__}: did you mean {near[0]!r}?')
+
 # %% ../nbs/00_flow.ipynb #767f631e
 def _enter(flow, phase, f, who, /, **kwargs):
     if flow.open and flow.open[-1] is phase: flow._cleanups.append((len(flow.open), phase.cleanup, f))
 
 @patch
-def _ordered(self:Flow): return sorted(self.cbs, key=lambda o: o.order)
+def _ordered(self:Flow, event=None): return sorted((o for o in self.cbs if self._can_hear(o, event)), key=lambda o: o.order)
+
+@patch
+def _can_hear(self:Flow, who, event): return event=='after_exception' or not any(who is o for o in self._deaf)
 
 # %% ../nbs/00_flow.ipynb #fb98643e
 @patch
@@ -218,7 +332,7 @@ def _handlers_of(self:Flow, who, event):
     for p in self.phases.values():
         if p.like and event in p.events and not who.handlers(p.before) and who.handlers(f'before_{p.like}'):
             like = self._wrapped(who, event, who.handlers(event.replace(p.name, p.like)))
-            fs += [MethodType(partial(_stand_in, self, f), who) for f in like]
+            fs += [MethodType(partial(_stand_in, self, p, f), who) for f in like]
     return fs
 
 @patch
@@ -231,29 +345,29 @@ def _wrapped(self:Flow, who, event, fs):
 
 # %% ../nbs/00_flow.ipynb #2e86299b
 @patch
-def _listens(self:Flow, who, event, training): return who is self or (who in self.cbs and who.listens(event in self._inner, training))
+def _listens(self:Flow, who, event, training):
+    return who is self or (who in self.cbs and self._can_hear(who, event) and who.listens(event in self._inner, training))
 
 @patch
 def _collect(self:Flow, event, training):
     "The methods to call at `event`, in order"
     res,phase = [],next((p for p in self.phases.values() if p.before==event), None)
-    for who in (self, *self._ordered()):
+    for who in (self, *self._ordered(event)):
         if not self._listens(who, event, training): continue
         if phase:
-            for f in self._handlers_of(who, phase.cleanup): res.append(MethodType(partial(_enter, self, phase, f), who))
+            ends = self._handlers_of(who, phase.cleanup) or [MethodType(_nothing, who)]*bool(phase.like)
+            for f in ends: res.append(MethodType(partial(_enter, self, phase, f), who))
         res += self._handlers_of(who, event)
     return res
 
 # %% ../nbs/00_flow.ipynb #f932a33b
-def _stand_in(flow, f, who, /, **kwargs):
-    if flow.phases['fit'] not in flow.open: f(**kwargs)
+def _stand_in(flow, p, f, who, /, **kwargs):
+    outer = [o for o in flow._cleanups if o[0]<len(flow.open) and o[1]==p.cleanup and o[2].__self__ is who]  # it was set up by
+    if not flow.inside(p.like) and not outer: f(**kwargs)
+
+def _nothing(who): "In place of a clean-up: that it is due tells who was set up"
 
 # %% ../nbs/00_flow.ipynb #b9fc4f70
-def _safely(f, *args):
-    "The text of `f(*args)` for a note on an error; none if it fails, as that would take the error's place"
-    try: return f(*args) or ''
-    except Exception: return ''
-
 def _note(e, text):
     "Add the note `text` to the error `e`, once, if it takes notes"
     with suppress(Exception):
@@ -300,13 +414,15 @@ def __call__(self:Flow,
 # %% ../nbs/00_flow.ipynb #d983396b
 @patch
 def with_events(self:Flow,
-    phase:str, # Name of a declared phase
-    f,         # Its body
+    phase:str='', # Name of a declared phase
+    f=None,    # Its body, a function
     *args,     # To `f`
     **kwargs   # To `f`
 ): # What `f` returned, None if it was cancelled
     "Run `f(*args, **kwargs)` as the body of `phase`, its events around it"
+    if f is None: raise TypeError(_right_form(phase or self))
     p = self.phases.get(phase)
+    if p is None and not isinstance(phase, str): raise TypeError(_right_form(f))
     if p is None: raise ValueError(f'unknown phase {phase!r}{did_you_mean(phase, self.phases)} (`declare` adds phases)')
     depth,out,res,err = len(self.open),None,None,None
     for o in self._inside[phase]: self.outcome.pop(o, None)
@@ -401,3 +517,28 @@ def _uncaught(self:Flow, e):
     res = UncaughtCancelError(f'{type(e).__name__} was raised{by}, and no open phase takes it (open: {names}); there, {can} can be raised')
     res.__cause__ = e
     return res
+
+# %% ../nbs/00_flow.ipynb #033b2945
+class in_phase:
+    "Run a method of a learner as the body of `phase`, its events around it: a decorator"
+    def __init__(self,
+        phase:str # Name of a phase that the learner declares
+    ):
+        if not isinstance(phase, str): raise TypeError(f"@in_phase({phase!r}): the first argument is the name of a phase, like @in_phase('batch')")
+        self.phase = phase
+    def __call__(self, f):
+        if isinstance(f, (classmethod,staticmethod)) or not callable(f): raise TypeError(f'@in_phase({self.phase!r}) is for methods of a learner, and {f!r} is none')
+        if inspect.iscoroutinefunction(f) or inspect.isgeneratorfunction(f) or inspect.isasyncgenfunction(f):
+            raise TypeError(f'@in_phase({self.phase!r}): {f.__name__} would run when the phase is over, as its body is a generator or a coroutine')
+        phase = self.phase
+        @wraps(f)
+        def _f(self, /, *args, **kwargs): return self.with_events(phase, partial(f, self, *args, **kwargs))
+        _f.phase = phase
+        return _f
+    def __enter__(self): raise TypeError(_right_form(self.phase))
+    def __exit__(self, *args): "Never reached"
+
+def _right_form(phase):
+    phase = phase if isinstance(phase, str) else 'batch'
+    return (f"with_events takes a phase and its body, a function: learn.with_events({phase!r}, f, *args); as a decorator of a method there is @in_phase({phase!r}). "
+        f"There is no `with learn.with_events({phase!r}):`, as Python has no way to skip a `with` block when before_{phase} cancels")

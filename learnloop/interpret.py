@@ -16,7 +16,8 @@ from functools import partial
 from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset
 from .callback import Callback
-from .data import _like, _parts, describe, detuplify, find_bs, in_order, preserve_rng, set_seed, split_batch
+from .data import _like, _parts, describe, detuplify, find_bs, in_order, preserve_rng, split_batch
+from .flow import checked_args
 from .learner import Learner, decode_preds
 from .recorder import _plt
 
@@ -213,6 +214,7 @@ def _first_batches(dl, n):
     return res
 
 @patch
+@checked_args(to=[Interpretation.show_results])
 def show_results(self:Learner,
     ds_idx=1,  # Which of `dls`, by index or name
     dl=None,   # Any other loader
@@ -317,14 +319,14 @@ class SegmentationInterpretation(ClassificationInterpretation):
 
 # %% ../nbs/18_interpret.ipynb #44994266
 class _Augment(Callback):
-    def __init__(self, f, from_seed): self.f,self.from_seed = f,from_seed
-    def before_validate(self): set_seed(self.from_seed)  # an evaluation puts generators back: all passes would draw the same
+    def __init__(self, f): self.f = f
     def before_batch(self):
         if self.f is None: return
         xb = self.f(*self.learn.xb)
         self.learn.xb = xb if isinstance(xb, tuple) else (xb,)
 
 @patch
+@checked_args
 def tta(self:Learner,
     ds_idx=1, # Which of `dls`, by index or name
     dl=None,  # Any other loader
@@ -339,9 +341,8 @@ def tta(self:Learner,
     if (augs := [aug]*n if callable(aug) else list(aug))==[]: raise ValueError(f'n={n}, aug={aug!r}: there must be one pass or more')
     dl,res = self._loader(ds_idx, dl),None
     preds,targs = self.get_preds(dl=dl, act=act)
-    with preserve_rng(): seeds = torch.randint(2**31, (len(augs),)).tolist()
-    for f,s in zip(augs, seeds, strict=True):
-        p = self.get_preds(dl=dl if callable(f) else f, act=act, with_targs=False, cbs=_Augment(f if callable(f) else None, s))[0]
+    for f in augs:
+        p = self.get_preds(dl=dl if callable(f) else f, act=act, with_targs=False, cbs=_Augment(f if callable(f) else None))[0]
         if not isinstance(p, Tensor) or p.shape!=preds.shape:
             raise ValueError(f'predictions are {describe(preds)}, augmented ones {describe(p)}: they must be of the same items, from a loader that can be read again')
         res = p if res is None else torch.maximum(res, p) if use_max else res+p

@@ -24,8 +24,8 @@ from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 from .callback import Callback, _listed, mk_cb
 from .data import (_frames, _like, _next, _parts, _set_epoch, _why_empty, Endless, batch_len, by_name, check_loader, default_device, describe,
-    detuplify, find_bs, in_order, mk_dls, preserve_rng, to_concat, to_detach, unpack)
-from .flow import CancelException, Flow, _safely, did_you_mean
+    detuplify, find_bs, in_order, mk_dls, own_stream, to_concat, to_detach, unpack)
+from .flow import CancelException, Flow, _safely, called_here, checked_args, did_you_mean
 from .optimizer import backward, freeze_to, make_opt, n_groups, norm_params, opts, set_hypers, step, trainable_params, zero_grad
 
 # %% ../nbs/04_learner.ipynb #f6dc7cad
@@ -47,7 +47,8 @@ class Loop(Flow):
         "Run `one_batch` for each batch of `dl`"
         (batches,self.n_done),self._over = self._begin(),False
         try:
-            while self.with_events('fetch', self._fetch, batches):
+            if self._rush: self._rush(batches)
+            while not self._over and self.with_events('fetch', self._fetch, batches):
                 self.one_batch(self.n_done, self.batch)
                 self.n_done += 1
                 if self._halt: self._halt()
@@ -87,7 +88,9 @@ def _check_targ(self:Loop, b):
 @patch
 def _do_loss(self:Loop):
     loss = self._own_loss() if self.loss_func is None or not self.yb else None
-    if loss is None and self.loss_func is not None: loss = self._first_loss() if self._unseen else self.loss_func(self.pred, *self.yb)
+    if loss is None and self.loss_func is not None:
+        f = self._loss_call or (self._first_loss if self._unseen else self.loss_func)
+        loss = f(self.pred, *self.yb)
     if loss is None:
         why = 'give the learner a loss_func, or a model that returns its own loss' if self.loss_func is None else 'loss_func returned None'
         if self.training: raise ValueError(f'no loss: {why} (the model returned {describe(self.pred)})')
@@ -117,10 +120,10 @@ def _grown(pred, yb):
     return (a, b) if math.prod(torch.broadcast_shapes(a, b))>max(pred.numel(), yb[0].numel()) else None
 
 @patch
-def _first_loss(self:Loop):
+def _first_loss(self:Loop, pred, *yb):
     self._unseen,f = False,self.loss_func
-    if (shapes := _grown(self.pred, self.yb)) is None: return f(self.pred, *self.yb)
-    with _Broadcasts(*shapes) as mode: loss = f(self.pred, *self.yb)
+    if (shapes := _grown(pred, yb)) is None: return f(pred, *yb)
+    with _Broadcasts(*shapes) as mode: loss = f(pred, *yb)
     if mode.seen:
         a,b,c = map(tuple, (*shapes, mode.whole))
         warnings.warn(f'the loss function combines predictions of shape {a} with targets of shape {b}, which makes {c}: each prediction meets each target. '
@@ -156,8 +159,9 @@ def _zero_grad(self:Loop): zero_grad(self.opt)
 @patch
 def _epochs(self:Loop):
     "Count `epoch` up to `n_epoch`, which callbacks may change on the way"
+    todo = count(self.epoch)
     self._mark('begun')
-    for e in count(self.epoch):
+    for e in todo:
         if e>=self.n_epoch: return
         self.epoch = e
         self._mark('epoch')
@@ -171,7 +175,7 @@ def _pick(self:Loop, ds_idx, dl):
 @patch
 def _use(self:Loop, dl):
     self.dl,self.n_iter,self._dev = dl,None if dl is None else batch_len(dl),self.device
-    self._n_inp,self._targ = (getattr(self.dls, k, None) for k in ('n_inp','targ'))
+    self._n_inp,self._targ = (getattr(o, k, None) for o,k in ((dl if isinstance(dl, _Item) else self.dls, 'n_inp'), (self.dls, 'targ')))
     return dl is not None
 
 # %% ../nbs/04_learner.ipynb #0d6ccc2d
@@ -238,6 +242,7 @@ def _say(s):
 class Learner(Loop):
     "Loaders, model, loss and optimizer, and the loop that trains them"
     defaults = []  # Callbacks that every learner gets: see `default_cb`
+    @checked_args
     def __init__(self,
         dls,               # `DataLoaders`, a tuple of loaders (train, valid, …), or any iterable of batches to train on
         model:nn.Module,   # Called as `model(*xb)`, or `model(**batch)` for a batch that is a dict
@@ -295,6 +300,10 @@ Learner._unseen = True    # Was no loss computed yet?
 Learner._device = Learner._dev = Learner._n_inp = Learner._targ = None
 Learner._fit_args = None  # Of the fit that is going on
 Learner._going = None    # What a fit goes on from, until it is there: see `checkpoint`
+Learner._loss_call = None # What an evaluation calls in place of `loss_func`
+Loop._rush = None         # Called with the batches of a pass, for those that need no events
+Learner._own = ()         # Callbacks of the evaluation that is going on: one inside it does without
+Learner.predicting = False # Is it one of `get_preds`, or of `predict`?
 Learner._over = True      # Is there nothing left of the pass through the data?
 Learner._halt = None      # Called between two batches of the loop if set: by signals
 
@@ -305,12 +314,18 @@ def _where(self:Learner):
     at = f'; epoch {self.epoch}' if self.phases['fit'] in self.open else '; in evaluation'*(self.phases['evaluate'] in self.open)
     of = 'training' if self.training else 'validation'
     if self.open[-1] is self.phases['fetch']: return f'{at}, got {self.n_done} of {"?" if self.n_iter is None else self.n_iter} batches of {of}'
-    if self.phases['batch'] not in self.open: return at
-    parts = dict(xb=self.xb, yb=self.yb) | ({} if self.pred is None else dict(pred=self.pred))
-    return f'{at}, batch {self.iter} of {of}' + ''.join(f', {k} {_safely(describe, v) or type(v).__name__}' for k,v in parts.items())
+    if not self.mid_batch: return at
+    i,parts = self.iter,dict(xb=self.xb, yb=self.yb) | ({} if self.pred is None else dict(pred=self.pred))
+    if not self.inside('batch'): i,parts = self.n_done,{} if self.batch is None else dict(batch=self.batch)  # it isn't split yet, or over
+    return f'{at}, batch {i} of {of}' + ''.join(f', {k} {_safely(describe, v) or type(v).__name__}' for k,v in parts.items())
 
 @patch
 def __repr__(self:Learner): return f'{type(self).__name__}({type(self.model).__name__}, cbs={[o.name for o in self.cbs]})'
+
+@patch
+def _advice(self:Learner, k):
+    if here := called_here('attribute', k): return here
+    return f'; the model has it: learn.model.{k}' if hasattr(self.__dict__.get('model'), k) else did_you_mean(k, dir(self))
 
 # %% ../nbs/04_learner.ipynb #e5fc0b3c
 def _is_oom(e):
@@ -319,7 +334,8 @@ def _is_oom(e):
 
 @patch
 def _tip(self:Learner, e):
-    s,is_batch = str(e),self.phases['batch'] in self.open
+    s,is_batch = str(e),self.mid_batch
+    if isinstance(getattr(e, 'obj', None), torch.optim.Optimizer) and (here := called_here('attribute', e.name)): return f"learn.opt is torch's own: {e.name}{here}"
     if 'DataLoader worker' in s and 'exited unexpectedly' in s: return 'the system killed a worker, mostly for want of memory: fewer workers, smaller batches, or more shared memory help'
     if is_batch and _is_oom(e): return 'a smaller batch takes less memory: learn.find_batch_size(mk_dl) finds the largest that fits, GradientAccumulation makes up for the rest'
     if is_batch and 'more than 1 value per channel' in s: return 'batch norm needs more than one item to train on: drop_last=True, or a batch_size that leaves no batch of one'
@@ -345,7 +361,7 @@ def _of_loader(f):
     "Does the frame `f` belong to a loader, or take from one?"
     mod,name = f.f_globals.get('__name__', ''),f.f_code.co_name
     if mod in ('torch.utils.data.dataloader','learnloop.data'): return True
-    return mod.startswith('learnloop.') and (f.f_code.co_flags & inspect.CO_GENERATOR or name in ('all_batches','_fetch') or name=='with_events' and f.f_locals.get('phase')=='fetch')
+    return mod.startswith('learnloop.') and (f.f_code.co_flags & inspect.CO_GENERATOR or name in ('all_batches','_fetch','_predict_all') or name=='with_events' and f.f_locals.get('phase')=='fetch')
 
 def _with_workers(o):
     "Torch's iterators that have workers, in `o`: one itself, or one of our loaders or generators that takes from another"
@@ -451,6 +467,7 @@ def unfreeze(self:Learner):
 class StepLimit(Callback):
     "End epochs, or the fit, by number of optimizer steps: the loader seems to end there"
     order,safe_in_evaluate = -9,True
+    state_schema = {'first?':int, 'begun?':int, 'pass?':{'rng?':dict, 'passes?':int, 'n?':int, '*':...}, '*':...}
     def __init__(self,
         max_steps:int|None=None, # Optimizer steps in this fit
         steps_per_epoch:int|None=None # Optimizer steps an epoch
@@ -502,6 +519,7 @@ def _count(self:StepLimit):
 
 # %% ../nbs/04_learner.ipynb #7a6c78d5
 @patch
+@checked_args
 def fit(self:Learner,
     n_epoch:int|None=None, # Epochs to train for; None if `max_steps` says when to stop
     lr=None,      # Learning rate, in any form that `set_hypers` takes; None for the learner's
@@ -553,8 +571,9 @@ def _fit_helpers(self:Learner, cbs, resume, accept, keep_failed):
 def _end(self:Learner):
     "Leave the learner as good as new"
     self._drop_batch()
-    if self.phases['fit'] in self.open: return
+    if self.inside('fit') or self.inside('evaluate'): return
     for cb in self.cbs: cb.run = True
+    self._changed()  # methods that are patched on between two fits are found
 
 # %% ../nbs/04_learner.ipynb #4dd779a2
 def _check_whole(what, v, low=1):
@@ -580,7 +599,7 @@ def _check_params(self:Learner):
     if not any(p.requires_grad for p in ps): raise ValueError(f'none of the {len(ps)} parameters in the optimizer requires gradients: learn.unfreeze(), or model.requires_grad_()')
 
 # %% ../nbs/04_learner.ipynb #7a40080d
-_kept = 'dl','n_iter','n_done','_over','iter','bs','batch','xb','yb','pred','loss','loss_grad','training','outcome','_dev','_n_inp','_targ'
+_kept = 'dl','n_iter','n_done','_over','iter','bs','batch','xb','yb','pred','loss','loss_grad','training','outcome','_dev','_n_inp','_targ','_own','_loss_call','_rush','predicting'
 
 @patch
 @contextmanager
@@ -588,23 +607,43 @@ def _as_found(self:Learner, dl):
     "Put back, at the end of a `with` block, what an evaluation changes"
     kept = {k:getattr(self, k, None) for k in _kept} | dict(outcome=dict(self.outcome))
     modes = [(m, m.training) for m in self.model.modules()]
-    states = [(cb, deepcopy(cb.state_dict())) for cb in self.cbs if not cb.safe_in_evaluate]
-    with preserve_rng(dl):
+    states = [(cb, deepcopy(cb.state_dict())) for cb in self.cbs if not cb.safe_in_evaluate and self._can_hear(cb, None)]
+    flags = [(cb, cb.run) for cb in self.cbs if self.inside('fit') or self.inside('evaluate')]
+    if self.device.type!='cpu': torch.empty(0, device=self.device)  # its generator is there once it was used
+    with own_stream(dl):
         try: yield
         finally:
             for k,v in kept.items(): setattr(self, k, v)
             for m,v in modes: m.training = v
             for cb,sd in states:
                 if sd or cb.calls: cb.load_state_dict(sd)
+            for cb,v in flags:
+                if cb.run!=v: cb.run = v
+
+# %% ../nbs/04_learner.ipynb #c12a0003
+@patch
+@contextmanager
+def _apart(self:Learner, deaf):
+    "Have an evaluation to itself, inside a `with` block: without callbacks of one that it is in, and with `deaf` and those that gather hearing nothing"
+    was = self._deaf
+    with self.removed_cbs(self._own):
+        self._deaf = *deaf,*(o for o in self.cbs if self.open and isinstance(o, GatherPredsCallback))
+        self._changed()
+        try: yield
+        finally:
+            self._deaf = was
+            self._changed()
 
 @patch
-def _evaluate(self:Learner, dl, cbs=None, inner=False):
+def _evaluate(self:Learner, dl, cbs=None, inner=False, deaf=(), loss=None, rush=None):
     "Validate on `dl`, with `cbs`, and leave things as they were"
-    if self.open and getattr(dl, '_iterator', None) is not None:  # persistent workers are there: a new pass would end the one that is going on
+    has = getattr(dl, '_iterator', None) is not None
+    if has and self.open or not has and getattr(dl, 'persistent_workers', False):  # a new pass would end the one that is going on, or start workers for good
         dl = copy(dl)
         dl._iterator = None
-    f = partial(self._do_epoch_validate, dl=dl)
-    with self._signals(), self._as_found(dl), self.added_cbs(cbs):
+    f,cbs = partial(self._do_epoch_validate, dl=dl),[mk_cb(o) for o in _listed(cbs)]
+    with self._signals(), self._apart(deaf), self._as_found(dl), self.added_cbs(cbs):
+        self._own,self._loss_call,self._rush,self.predicting = cbs,loss,rush,loss is not None
         try: f() if inner else self.with_events('evaluate', f)
         except BaseException as e:
             with suppress(Exception): self._let_go(e)
@@ -613,6 +652,7 @@ def _evaluate(self:Learner, dl, cbs=None, inner=False):
 
 # %% ../nbs/04_learner.ipynb #8d8dd5ef
 @patch
+@checked_args
 def validate(self:Learner,
     ds_idx=1,  # Which of `dls`, by index or name
     dl=None,   # Any other loader
@@ -652,10 +692,15 @@ def _item(b, i, n):
 
 class _EachItem:
     "The loss function `f`, returning the loss of each item: by `whole`, which is `f` told not to reduce, if there is one that heeds it"
-    def __init__(self, f, whole): self.f,self.whole,self.failed = f,whole,False
+    def __init__(self, f):
+        self.f,self.reduced,self.failed = f,innermost(f),False
+        if not hasattr(self.reduced, 'reduction'): self.reduced = None
+        self.whole = f if self.reduced is not None else partial(f, reduction='none') if _takes(f, 'reduction') else None
     def __getattr__(self, k): return getattr(self.f, k)
     def __call__(self, pred, *yb):
-        n,loss = find_bs((pred,)),None
+        with nullcontext() if self.reduced is None else _replaced(self.reduced, 'reduction', 'none'): return self._items(pred, *yb)
+    def _items(self, pred, *yb):
+        n,loss = find_bs((pred,)) or 1,None
         try: loss = self.whole(pred, *yb) if self.whole else None
         except TypeError as e:
             if 'reduction' not in str(e): raise
@@ -680,16 +725,14 @@ def _replaced(o, k, v):
 @contextmanager
 def loss_not_reduced(self:Learner):
     "Have `loss_func` return the loss of each item, inside a `with` block"
-    f,o = self.loss_func,innermost(self.loss_func)
-    if f is None: raise ValueError('loss_not_reduced: the learner has no loss_func')
-    has = hasattr(o, 'reduction')
-    whole = f if has else partial(f, reduction='none') if _takes(f, 'reduction') else None
-    with _replaced(o, 'reduction', 'none') if has else nullcontext(), _replaced(self, 'loss_func', _EachItem(f, whole)): yield self
+    if self.loss_func is None: raise ValueError('loss_not_reduced: the learner has no loss_func')
+    with _replaced(self, 'loss_func', _EachItem(self.loss_func)): yield self
 
 # %% ../nbs/04_learner.ipynb #70a0783f
 class GatherPredsCallback(Callback):
     "Gather predictions, targets, inputs and losses of a validation"
     run_train = False
+    @checked_args
     def __init__(self,
         with_input:bool=False, # Inputs, too?
         with_loss:bool=False,  # The loss of each item, too? Needs an unreduced loss: see `loss_not_reduced`
@@ -703,6 +746,7 @@ class GatherPredsCallback(Callback):
         self.with_input,self.with_loss,self.with_preds,self.with_targs = with_input,with_loss,with_preds,with_targs
         self.save_preds,self.save_targs = (Path(o) if o is not None else None for o in (save_preds, save_targs))
         self.concat_dim,self.pickle_protocol = concat_dim,pickle_protocol
+        self._saves = save_preds is not None or save_targs is not None
         self.inputs,self.preds,self.targets,self.losses = [],[],[],[]
 
     def all_tensors(self)->list: # In the order that `get_preds` returns; None for what was not kept
@@ -727,17 +771,26 @@ def after_batch(self:GatherPredsCallback):
     preds,targs = to_detach(learn.pred),to_detach(learn.yb)
     if self.with_preds: self.preds.append(preds)
     if self.with_targs: self.targets.append(targs)
-    for folder,o in ((self.save_preds, preds), (self.save_targs, detuplify(targs))):
-        if folder is not None: torch.save(o, folder/f'{learn.iter}.pt', pickle_protocol=self.pickle_protocol)
+    if self._saves: self._save(preds, detuplify(targs))
     if self.with_loss and learn.loss_grad is not None: self.losses.append(to_detach(learn.loss.view(learn.bs, -1).mean(1)))
 
 # %% ../nbs/04_learner.ipynb #712b1526
 @patch
 def after_validate(self:GatherPredsCallback):
-    cat = partial(to_concat, dim=self.concat_dim)
-    self.inputs,self.targets = (detuplify(cat(o)) if o else None for o in (self.inputs, self.targets))
-    self.preds = cat(self.preds) if self.preds else None
+    self.inputs,self.targets = map(self._join, (self.inputs, self.targets))
+    self.preds = to_concat(self.preds, self.concat_dim) if self.preds else None
     self.losses = to_concat(self.losses) if self.losses else None
+
+@patch
+def _join(self:GatherPredsCallback, os):
+    if not os: return None
+    if all([type(o) is tuple and len(o)==1 for o in os]): return to_concat([o for o, in os], self.concat_dim)
+    return detuplify(to_concat(os, self.concat_dim))
+
+@patch
+def _save(self:GatherPredsCallback, preds, targs):
+    for folder,o in ((self.save_preds, preds), (self.save_targs, targs)):
+        if folder is not None: torch.save(o, folder/f'{self.learn.iter}.pt', pickle_protocol=self.pickle_protocol)
 
 # %% ../nbs/04_learner.ipynb #5e1d0c3d
 def _highest(o): return o.argmax(1) if o.dim()>1 else o
@@ -768,6 +821,7 @@ def decode_preds(
 
 # %% ../nbs/04_learner.ipynb #ff3233d3
 @patch
+@checked_args(to=[GatherPredsCallback.__init__])
 def get_preds(self:Learner,
     ds_idx=1,  # Which of `dls`, by index or name
     dl=None,   # Any other loader
@@ -782,12 +836,12 @@ def get_preds(self:Learner,
 )->tuple: # inputs?, predictions, targets, decoded?, losses?
     "Gather predictions and targets"
     dl = self._loader(ds_idx, dl)
-    cb = GatherPredsCallback(with_input=with_input, with_loss=with_loss, **kwargs)
-    cb.name,loss_func = f'gather_{id(cb)}',self.loss_func
-    def _guarded(f): return f and (lambda pred, *yb: f(pred, *yb) if yb else None)
-    away = [o for o in self.cbs if getattr(o, 'remove_on_fetch', False)]  # trackers and recorders: nothing is measured here
-    with self.removed_cbs(away), self.loss_not_reduced() if with_loss else nullcontext(), _replaced(self, 'loss_func', _guarded(self.loss_func)):
-        self._evaluate(in_order(dl) if reorder else dl, [cb, *_listed(cbs)], inner)
+    cb,cbs,loss_func = GatherPredsCallback(with_input=with_input, with_loss=with_loss, **kwargs),[mk_cb(o) for o in _listed(cbs)],self.loss_func
+    if self._is_taken(cb.name, cbs): cb.name = f'gather_{id(cb)}'
+    deaf = [o for o in self.cbs if getattr(o, 'remove_on_fetch', False)]  # trackers and recorders: nothing is measured here
+    if with_loss and loss_func is None: raise ValueError('get_preds(with_loss=True): the learner has no loss_func')
+    each,rush = (_EachItem(loss_func), None) if with_loss else (None, partial(self._predict_all, cb))
+    self._evaluate(in_order(dl) if reorder else dl, [cb, *cbs], inner, deaf, partial(self._pred_loss, each), rush)
     res = cb.all_tensors()
     i = int(with_input)
     if act is None: act = getattr(innermost(loss_func), 'activation', noop)
@@ -796,8 +850,71 @@ def get_preds(self:Learner,
         if with_decoded: res.insert(i+2, decode_preds(loss_func, res[i], res[i+1], out))
     return tuple(res)
 
+# %% ../nbs/04_learner.ipynb #c12a0001
+@patch
+def _is_taken(self:Learner, name, cbs):
+    "Is `name` that of one of `cbs`, or of something that is here to stay, callbacks of the evaluation that is going on being none of that?"
+    if any(o.name==name for o in cbs): return True
+    return hasattr(self, name) and not any(getattr(self, name) is o for o in self._own)
+
+@patch
+def _pred_loss(self:Learner, each, pred, *yb):
+    "The loss, by `each` item if that is given, in this call alone: an evaluation inside this one has the ordinary loss; None without targets"
+    return (each or self.loss_func)(pred, *yb) if yb else None
+
+# %% ../nbs/04_learner.ipynb #c12a0004
+_pieces = 'one_batch','_do_one_batch','_do_loss','_fetch','_drop_batch'
+
+@patch
+def _is_alone(self:Learner, cb):
+    "Does nobody but `cb` hear anything of a batch, but for those that only look when it is over?"
+    if any(getattr(type(self), k) is not getattr(Loop, k) or k in vars(self) for k in _pieces): return False
+    for e in (*self.phases['fetch'].events, *self.phases['batch'].events, 'after_pred', 'after_loss'):
+        for f in self._handlers[e]:
+            if f.__self__ is not cb and not (e=='after_batch' and getattr(f.__self__, 'only_looks', False)): return False
+    return True
+
+# %% ../nbs/04_learner.ipynb #c12a0005
+@patch
+def _predict_all(self:Learner, cb, batches):
+    "Take `batches` through the model, without events that nobody hears and a loss that nobody sees: with a small model they cost more than it does"
+    if not self._is_alone(cb): return
+    version,n,model,after,self.loss = self._version,len(self.open),self.forward_model,self._handlers['after_batch'],None
+    fetch,batch = self.phases['fetch'],self.phases['batch']
+    try:
+        while version==self._version:
+            try:
+                self.open.append(fetch)
+                self.batch = _next(batches)  # in no variable, which would keep it alive while the next is made
+                if self._targ or isinstance(self.batch, Mapping):  # the ordinary way knows what a model makes of names
+                    del self.open[n:]
+                    self.one_batch(self.n_done, self.batch)
+                else:
+                    self.open[n],self.iter = batch,self.n_done
+                    self.xb,self.yb,self.bs = unpack(self.batch, self._dev, self._n_inp)
+                    if cb.with_input: cb.before_batch()
+                    self.pred = model(*self.xb)
+                    for f in after: f()
+            except BaseException as e:
+                if len(self.open)==n: raise
+                phase = self.open[n].name
+                del self.open[n:]
+                self._over = phase=='fetch' and isinstance(e, StopIteration)
+                if self._over: return
+                self.with_events(phase, _raise, e)  # as if it had been open: a note, `after_exception`, a cancel that is taken
+            del self.open[n:]
+            self._drop_batch()
+            self.n_done += 1
+            if self._halt: self._halt()
+    finally:
+        del self.open[n:]
+        self._drop_batch()
+
+def _raise(e): raise e
+
 # %% ../nbs/04_learner.ipynb #13cdc10b
 @patch
+@checked_args
 def predict(self:Learner,
     item,     # An input, a tuple of inputs if the model takes several, or a dict; without a target
     act=None, # Applied to the prediction; None for the loss function's `activation`
@@ -810,8 +927,14 @@ def predict(self:Learner,
         e.add_note('learnloop: in learn.predict, collate_fn of the training loader got an item without a target; use learn.get_preds(dl=[batch])')
         raise
     b = b if isinstance(b, Mapping) else tuple(b)
-    with _replaced(self.dls, 'n_inp', len(b)): *inp,preds,_,dec = self.get_preds(dl=[b], act=act, with_input=with_input, with_decoded=True)
+    *inp,preds,_,dec = self.get_preds(dl=_Item(b), act=act, with_input=with_input, with_decoded=True)
     return tuple(detuplify(_first(o)) for o in (*inp, dec, preds))
+
+class _Item(list):
+    "A loader of the batch `b`, which is all input"
+    def __init__(self, b):
+        super().__init__([b])
+        self.n_inp = len(b)
 
 def _first(o):
     if isinstance(o, torch.Tensor): return o[0]

@@ -229,8 +229,8 @@ def _try_size(self:Learner, dl, bs, n_steps):
     if batch_len(dl)==0: return 'leaves the loader without a batch'
     away = [o for o in self.cbs if getattr(o, 'remove_on_fetch', False) or o.writes]
     trial = _Trial(bs, n_steps)
-    with self.removed_cbs(away), self.no_logging(), _replaced(self.dls, 'train', dl), _replaced(self.dls, 'valid', None), self.undone('cpu'):  # not on the GPU, whose memory is in question
-        try: self.fit(1, cbs=trial)
+    with self._signals(), self.removed_cbs(away), self.no_logging(), _replaced(self.dls, 'train', dl), _replaced(self.dls, 'valid', None), self.undone('cpu'):
+        try: self.fit(1, cbs=trial)  # copies are on the CPU, as the GPU's memory is in question; Ctrl-C waits until all is undone
         except RuntimeError as e:
             if not _is_oom(e): raise
             return 'takes more memory than there is'

@@ -23,7 +23,7 @@ from .callback import Callback
 from .data import DataLoaders, batch_len, by_name, describe, detuplify, preserve_rng, unpack
 from .flow import CancelException
 from .learner import Learner, default_cb, format_value, innermost
-from .metrics import AccumMetric, AvgLoss, Metric, Scalars, Smoother, TorchMetric, mk_metrics
+from .metrics import AccumMetric, AvgLoss, Metric, Scalars, Series, Smoother, TorchMetric, mk_metrics
 from .optimizer import opts
 
 # %% ../nbs/11_recorder.ipynb #aa2da4b2
@@ -44,6 +44,8 @@ def _is_main():
 class Recorder(Callback):
     "Record losses, learning rates and metrics; write a row to `learn.logger` after each epoch"
     order,remove_on_fetch,safe_in_evaluate = 50,True,True
+    state_schema = {'raw':[float], 'sizes':[float], 'lrs':[float], 'values':[list], 'iters':[int], 'metric_names':[str], 'hps':{'*':list}, 'row':dict, 'begun':int,
+        'records':[{'values':dict, '*':...}], 'train_mets':[dict], '*':...}
     def __init__(self,
         add_time:bool=True,       # A column with the duration of the epoch?
         train_metrics:bool=False, # Metrics on training batches, too? They cost time in each
@@ -51,12 +53,13 @@ class Recorder(Callback):
         beta:float=0.98           # Weight of the past in `smooth_loss`
     ):
         self.add_time,self.train_metrics,self.valid_metrics,self.beta = add_time,train_metrics,valid_metrics,beta
-        self.train_mets,self.valid_mets,self._stashed,self.log,self._tried = [],[],[],[],[]
+        self.train_mets,self.valid_mets,self._stashed,self.log,self._tried,self._fits = [],[],[],[],[],False
         self._clear()
 
     def _clear(self):
-        self._raw,self._sizes,self._lrs,self._smooth,self._smoother = Scalars(),[],[],[],Smoother(self.beta)
-        self.values,self.iters,self.metric_names,self.records,self.hps,self.row,self._begun = [],[],[],[],{},{},0
+        self._raw,self._sizes,self._lrs,self._smooth,self._smoother = Scalars(),Series(),Series(),[],Smoother(self.beta)
+        self.values,self.iters,self.records = Series(),Series(),Series()
+        self.metric_names,self.hps,self.row,self._begun = [],{},{},0
 
     def _make_metrics(self):
         mets = mk_metrics(self.learn.metrics)
@@ -66,6 +69,7 @@ class Recorder(Callback):
     def before_fit(self):
         self._clear()
         self._make_metrics()
+        self._fits = True
         self._start = time.perf_counter()
         train = ['train_loss', *(f'train_{m.name}' for m in self.train_mets)]
         more = list(dict.fromkeys(nm for o in self.learn.cbs for nm in o.epoch_columns))
@@ -206,13 +210,16 @@ def _try_metrics(self:Recorder):
 
 # %% ../nbs/11_recorder.ipynb #aee1f8eb
 class _CheckMetrics(Callback):
+    remove_on_fetch = True
     def before_batch(self):
         for m in self.learn.recorder.valid_mets:
             if hasattr(m, 'check'): m.check(len(self.learn.yb))
         self.learn.remove_cb(self)
 
 @patch
-def cleanup_fit(self:Recorder): self.learn.remove_cb(_CheckMetrics)
+def cleanup_fit(self:Recorder):
+    self._fits = False
+    self.learn.remove_cb(_CheckMetrics)
 
 # %% ../nbs/11_recorder.ipynb #fcceeaed
 @patch
@@ -287,17 +294,19 @@ def after_epoch(self:Recorder):
 # %% ../nbs/11_recorder.ipynb #4daea994
 @patch
 def before_evaluate(self:Recorder):
-    if self.learn.phases['fit'] in self.learn.open:
-        self._stashed.append(self.valid_mets)
+    inner = self._fits or bool(self._stashed)
+    self._stashed.append(self.valid_mets if inner else None)
+    if inner:
         self.valid_mets = deepcopy(self.valid_mets)
+        for m in self.valid_mets: m.reset()
     else:
         self._make_metrics()
         if self.learn.metrics: self.learn.add_cb(_CheckMetrics)
 
 @patch
 def cleanup_evaluate(self:Recorder):
-    if self.learn.phases['fit'] not in self.learn.open: self.learn.remove_cb(_CheckMetrics)
-    if self._stashed: self.valid_mets = self._stashed.pop()
+    if (mets := self._stashed.pop() if self._stashed else None) is not None: self.valid_mets = mets
+    else: self.learn.remove_cb(_CheckMetrics)
 
 # %% ../nbs/11_recorder.ipynb #67ce0f96
 @patch
@@ -340,16 +349,20 @@ def smooth_loss(self:Learner):
 def state_dict(self:Recorder)->dict: # Plain data
     "Return the history"
     if not len(self._raw) and not self.values: return {}
-    return dict(raw=list(self.raw_losses), sizes=list(self._sizes), lrs=list(self._lrs), values=[list(o) for o in self.values],
-        iters=list(self.iters), metric_names=list(self.metric_names), records=deepcopy(self.records), hps=deepcopy(self.hps),
+    grows = dict(raw=self.raw_losses, sizes=self._sizes, lrs=self._lrs, values=self.values, iters=self.iters, records=self.records)
+    return {k:v.frozen() for k,v in grows.items()} | dict(hps={k:_kept(v) for k,v in self.hps.items()}, metric_names=list(self.metric_names),
         row=dict(self.row), begun=self._begun, train_mets=[_metric_state(m) for m in self.train_mets])
+
+# %% ../nbs/11_recorder.ipynb #f8e35787
+def _kept(o):
+    "What `o` is now, however it goes on"
+    return o.frozen() if isinstance(o, Series) else _kept(o.tolist()) if isinstance(o, Scalars) else copy(o)
 
 # %% ../nbs/11_recorder.ipynb #bc24f55b
 def _metric_state(m):
     "What the metric `m` has accumulated, as plain data and tensors"
     if isinstance(m, TorchMetric): return dict(n=m.n, metric=_torch_state(m.metric))
-    kept = {k:v for k,v in vars(m).items() if isinstance(v, (Scalars,list,dict,Tensor,int,float))}
-    return {k:list(v.tolist()) if isinstance(v, Scalars) else copy(v) for k,v in kept.items()}
+    return {k:_kept(v) for k,v in vars(m).items() if isinstance(v, (Scalars,list,dict,Tensor,int,float))}
 
 def _torch_state(o):
     if hasattr(o, 'metric_state'): return {k:copy(v) for k,v in o.metric_state.items()} | dict(_update_count=o._update_count)
@@ -359,8 +372,8 @@ def _set_metric(m, sd):
     if isinstance(m, TorchMetric): o,sd,m.n = m.metric,sd['metric'],sd['n']
     else: o = m
     for k,v in sd.items():
-        if isinstance(getattr(o, k, None), Scalars): getattr(o, k)._done = list(v)
-        else: setattr(o, k, copy(v))
+        if isinstance(getattr(o, k, None), Scalars): getattr(o, k)._done = Series(v)
+        else: setattr(o, k, Series(v) if isinstance(getattr(o, k, None), Series) else copy(v))
 
 # %% ../nbs/11_recorder.ipynb #f96c76e3
 @patch
@@ -368,12 +381,16 @@ def load_state_dict(self:Recorder,
     sd:dict # What `state_dict` returned
 ):
     "Take up a history"
+    lengths = {k:len(sd[k]) for k in ('raw','sizes','lrs') if k in sd}
+    if len(set(lengths.values()))>1: raise ValueError(f'a history with {", ".join(f"{v} {k}" for k,v in lengths.items())}: there is one of each for a batch')
     self._clear()
     if not sd: return
-    self._raw._done,self._sizes,self._lrs = list(sd['raw']),list(sd['sizes']),list(sd['lrs'])
-    self.values,self.iters,self.metric_names = [list(o) for o in sd['values']],list(sd['iters']),list(sd['metric_names'])
-    self.records,self.hps = deepcopy(sd['records']),deepcopy(sd['hps'])
+    self._raw._done,self._sizes,self._lrs,self.values,self.iters,self.records = (Series(sd[k]) for k in ('raw', 'sizes', 'lrs', 'values', 'iters', 'records'))
+    self.hps,self.metric_names = {k:Series(v) for k,v in sd['hps'].items()},list(sd['metric_names'])
     self.row,self._begun = dict(sd['row']),sd['begun']
+    if self.learn is not None and not self.learn.inside('fit'):
+        self._make_metrics()
+        self.columns = self.metric_names[1:len(self.metric_names)-self.add_time]
     for m,o in zip(self.train_mets, sd['train_mets'], strict=False):
         m.reset()
         _set_metric(m, o)

@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/saving.html.md"""
 __all__ = ['atomic_write', 'write_state', 'read_state', 'save_model', 'load_model', 'load_export', 'load_learner']
 
 # %% ../nbs/17_saving.ipynb #b89060d2
-import json, os, re, secrets, sys, torch, zipfile
+import json, os, re, secrets, sys, torch, warnings, zipfile
 from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import contextmanager, suppress
@@ -18,7 +18,7 @@ from fastcore.basics import patch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 from .data import DataLoaders, describe
-from .flow import did_you_mean
+from .flow import checked_args, did_you_mean
 from .learner import Learner, _replaced
 from .optimizer import _split_decay, opts
 
@@ -249,13 +249,15 @@ Learner.saved = None
 
 # %% ../nbs/17_saving.ipynb #65b4a2a7
 @patch
+@checked_args
 def save(self:Learner,
     file, # Name, below `path/model_dir`; an absolute path; a binary file
     with_opt:bool=True # The optimizer, too?
 )->Path|None: # Where it is; None if a callback cancelled it
     "Save weights and optimizer"
-    saved = dict(model=_model_state(self.model)) | (dict(opt=_opt_state(self.opt, self.model)) if with_opt else {})
-    with _replaced(self, 'saved', saved): return self.with_events('save', self._save, self._saved_at(file))
+    saved,at = dict(model=_model_state(self.model)) | (dict(opt=_opt_state(self.opt, self.model)) if with_opt else {}),self._saved_at(file)
+    if getattr(at, 'suffix', '')=='.safetensors': warnings.warn(f'{at.name} will be a file of torch.save: learn.export writes safetensors', stacklevel=2)
+    with _replaced(self, 'saved', saved): return self.with_events('save', self._save, at)
 
 @patch
 def _save(self:Learner, file):
@@ -283,6 +285,7 @@ def _take_opt(self:Learner, sd, where, tip=''):
 
 # %% ../nbs/17_saving.ipynb #5b6ae0af
 @patch
+@checked_args
 def load(self:Learner,
     file, # As for `save`
     device=None, # Where the file's tensors are put on the way; None for the CPU
@@ -329,12 +332,17 @@ def _untied(sd):
     return res,tied
 
 @patch
+@checked_args
 def export(self:Learner,
-    file='export', # Name, below `path`, or an absolute path; its suffix is `.safetensors` unless it has one
+    file='export', # Name, below `path`, or an absolute path; its suffix is `.safetensors`, written or not
     meta:dict|None=None # Anything that JSON can hold
 )->Path: # Where it is
     "Write weights and buffers for inference"
-    st,(tensors,tied),path = _safetensors(),_untied(_model_state(self.model)),self.path/_named(file, '.safetensors')
+    name = _named(file, '.safetensors')
+    if name.suffix.lower()!='.safetensors':
+        raise ValueError(f'{str(file)!r} to export to: it would be a safetensors file all the same, of weights alone. Give {str(name.with_suffix(""))!r}, or a name that ends so; '
+            'learn.save writes weights and optimizer as torch does, and nothing here pickles a learner')
+    st,(tensors,tied),path = _safetensors(),_untied(_model_state(self.model)),self.path/name
     info = dict(version=sys.modules['learnloop'].__version__, model=type(self.model).__name__, n_inp=getattr(self.dls, 'n_inp', None), tied=tied, meta=meta or {})
     if targ := getattr(self.dls, 'targ', None): info['targ'] = targ
     try: header = json.dumps(info)

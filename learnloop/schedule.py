@@ -27,9 +27,9 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 from .callback import Callback, _listed
 from .data import Endless, preserve_rng
-from .flow import CancelTrainException, CancelValidException, Flow, did_you_mean
+from .flow import CancelTrainException, CancelValidException, Flow, checked_args, did_you_mean
 from .learner import _check_whole, Learner, StepLimit
-from .metrics import Smoother
+from .metrics import Series, Smoother
 from .optimizer import _find, _groups, _names, _spread, _unknown, _write, n_groups, opts
 from .recorder import Recorder, _plt
 
@@ -176,6 +176,7 @@ def _hyper(opt, k):
 class ParamScheduler(Callback):
     "Set hyper-parameters, and attributes, before each training batch"
     order,run_valid,safe_in_evaluate = 60,False,True
+    state_schema = {'first?':int, '*':...}
     def __init__(self,
         scheds:dict, # Functions of `pct_train`, or lists of them with one for each group, by hyper-parameter, or by dotted path from the learner
         total_steps:int|None=None # Optimizer steps that the schedule takes, for loaders without a length; None to go by `pct_train`
@@ -189,6 +190,10 @@ class ParamScheduler(Callback):
 
     @property
     def owns(self): return set(self.scheds)
+    @property
+    def puts_back(self):
+        "Hyper-parameters as they will be at the end of the fit, by name"
+        return {k:v for k,v in self._was.items() if '.' not in k}
     @property
     def pct(self):
         "Share of the schedule that is done, from 0 to 1"
@@ -219,7 +224,10 @@ def before_batch(self:ParamScheduler):
     vals = self._values(self.pct)
     self._set(vals)
     if not hasattr(self.learn, 'recorder'): return
-    for k,v in vals.items(): self.learn.recorder.hps.setdefault(k, []).append(v[-1] if isinstance(v, list) else v)
+    hps = self.learn.recorder.hps
+    for k,v in vals.items():
+        if k not in hps: hps[k] = Series()
+        hps[k].append(v[-1] if isinstance(v, list) else v)
 
 # %% ../nbs/40_schedule.ipynb #7576faa7
 @patch
@@ -310,6 +318,7 @@ def _fit(learn, n_epoch, lrs, scheds, cbs, total_steps=None, **kwargs):
 
 # %% ../nbs/40_schedule.ipynb #0dd56e72
 @patch
+@checked_args(to=[Learner.fit])
 def fit_one_cycle(self:Learner,
     n_epoch:int|None=None, # Epochs to train for; None if `max_steps` says when to stop
     lr_max=None,    # Highest learning rate; None for the learner's
@@ -333,6 +342,7 @@ def fit_one_cycle(self:Learner,
 
 # %% ../nbs/40_schedule.ipynb #a6721cc9
 @patch
+@checked_args(to=[Learner.fit])
 def fit_flat_cos(self:Learner,
     n_epoch:int|None=None, # Epochs to train for; None if `max_steps` says when to stop
     lr=None,        # Learning rate; None for the learner's
@@ -351,6 +361,7 @@ def fit_flat_cos(self:Learner,
 
 # %% ../nbs/40_schedule.ipynb #93f6d259
 @patch
+@checked_args(to=[Learner.fit])
 def fit_sgdr(self:Learner,
     n_cycles:int,  # Number of cycles
     cycle_len:int, # Epochs of the first
@@ -370,6 +381,7 @@ def fit_sgdr(self:Learner,
 
 # %% ../nbs/40_schedule.ipynb #d1df45eb
 @patch
+@checked_args(to=[Learner.fit])
 def fit_wsd(self:Learner,
     n_epoch:int|None=None, # Epochs to train for; None if `max_steps` says when to stop
     lr=None,         # Learning rate of the stable part; None for the learner's
@@ -392,6 +404,7 @@ def fit_wsd(self:Learner,
 
 # %% ../nbs/40_schedule.ipynb #cfd8991d
 @patch
+@checked_args(to=[Learner.fit_one_cycle, Learner.fit])
 def fine_tune(self:Learner,
     epochs:int,     # Epochs with all groups
     base_lr=2e-3,   # Highest learning rate while groups are frozen; half of it, for the last group, afterwards
@@ -763,6 +776,7 @@ def plot(self:LRFinder,
 
 # %% ../nbs/40_schedule.ipynb #64e6c887
 @patch
+@checked_args
 def lr_find(self:Learner,
     start_lr=1e-7, # First learning rate, or a list with one for each group
     end_lr=10,     # Learning rate at which it would end, likewise

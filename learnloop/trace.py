@@ -65,7 +65,7 @@ class Trace:
     ):
         if max_rows is not None and (not isinstance(max_rows, int) or isinstance(max_rows, bool) or max_rows<1): raise ValueError(f'max_rows is {max_rows!r}: it must be 1 or more, or None to keep all')
         self._rows,self._stretches,self._cancels,self._errors = (deque(maxlen=o) for o in (max_rows, 5000, 5000, 100))
-        self._totals,self._phases,self._inside,self._whose,self._muted,self._names = {},{},{},{},{},set()
+        self._totals,self._phases,self._inside,self._whose,self._muted,self._names,self._recurring = {},{},{},{},{},set(),set()
         self._at,self._t0,self._unix = _At(),0,0
 
     @property
@@ -114,6 +114,7 @@ def _push(self:Tracer, p, state):
     s,learn,name = self._at.span,self.learn,p.name
     epoch = getattr(learn, 'epoch', None) if name=='epoch' else s.epoch
     i = getattr(learn, 'iter', None) if name=='batch' else s.iter
+    if name!='batch' and self._inner(name) and not self._inner(s.phase): i = getattr(learn, 'n_done', None)  # `iter` is that of the batch before
     self._at.span = s = _Span(name, s, epoch, i, name=='train' if name in ('train','validate') else s.training, self._now(), state)
     return s
 
@@ -214,7 +215,8 @@ def _first(tracer, event, phase):
 def _last(tracer, event, phase):
     "What a tracer does at `cleanup_x`"
     learn,opened,version,name,at,total = tracer.learn,tracer.learn.open,tracer._sure(),phase.name,tracer._at,tracer._total(event)
-    counts = tracer._counts(name, name!='fetch' and phase.before not in learn._inner)
+    beside = any(o.per_batch and {*o.inside} & {*phase.inside} for o in learn.phases.values())  # a fetch lasts no longer than a batch, either
+    counts = tracer._counts(name, not (beside or learn.per_batch(name)))
     def fired(_, /, **kwargs):
         s,heard = at.span,learn._version==version or tracer._hears(event)
         if s.depth>len(opened): s = tracer._sync(len(opened))
@@ -259,6 +261,7 @@ def _notice(self:Tracer, event):
     if event not in self._whose or len(self._inside)!=len(learn.phases):
         self._inside = {p.name:list(p.inside) for p in learn.phases.values()}
         self._whose = {e:p.name for p in learn.phases.values() for e in p.events}
+        self._recurring = {o for o in learn.phases if learn.per_batch(o)}
         singles = {o.name:o.inside for o in learn.rows if isinstance(o, Event)}
         for e in learn.events: self._whose.setdefault(e, next(iter(singles.get(e, ())), ''))
     for o in learn.cbs:
@@ -514,8 +517,8 @@ def why(self:Trace,
 
 @patch
 def _inner(self:Trace, phase):
-    "Is `phase` the batch, or inside it?"
-    return phase=='batch' or any(self._inner(o) for o in self._inside.get(phase, ()))
+    "Does `phase` recur with each batch?"
+    return phase in self._recurring
 
 # %% ../nbs/15_trace.ipynb #2becfde7
 def _ended(s):
@@ -797,14 +800,14 @@ def _packed(self:Trace):
         phases=self._phases, muted=[(*k, sorted(v)) for k,v in self._muted.items()], cancels=[*self._cancels], errors=[*self._errors],
         totals=[[*(getattr(o, k) for k in _totalled), o.outcomes] for o in totals],
         spans=[[at.get(id(o.parent), -1), by_at.get(id(o.by), -1), *(getattr(o, k) for k in _spanned)] for o in spans],
-        stretches=[at[id(o)] for o in self._stretches], open=at.get(id(self._at.span), -1),
+        recurring=sorted(self._recurring), stretches=[at[id(o)] for o in self._stretches], open=at.get(id(self._at.span), -1),
         rows=[[t, index[id(o)], at.get(id(s), -1), ns, out, held] for t,o,s,ns,out,held in self._rows if id(o) in index])
 
 def _unpacked(d):
     "The `Trace` of which `d` is the plain data"
     res = Trace(max_rows=None)
     res._t0,res._unix,res._inside,res._whose,res._names,res._phases = d['t0'],d['unix'],d['inside'],d['whose'],set(d['names']),d['phases']
-    res._muted = {(e, nm):set(v) for e,nm,v in d['muted']}
+    res._muted,res._recurring = {(e, nm):set(v) for e,nm,v in d['muted']},{k for k,v in d['inside'].items() if 'batch' in (k, *v)} | {*d.get('recurring', ())}
     for k in ('cancels','errors'): getattr(res, f'_{k}').extend(TraceCancel(*o[:9], tuple(o[9]), *o[10:]) for o in d[k])
     totals,spans,bys = [],[],[*res._cancels, *res._errors]
     for *o,outcomes in d['totals']:

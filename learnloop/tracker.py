@@ -28,6 +28,8 @@ from .schedule import check_owners
 class _Kept(Callback):
     "A callback whose state begins anew with each fit, unless it has just been loaded"
     remove_on_fetch,safe_in_evaluate,reset_on_fit,_loaded,_begun,_start = True,True,True,False,False,{}
+    state_schema = {'new_best?':bool, 'seen_at?':(int, None), 'wait?':int, 'cooling?':int, 'skipped?':int, 'in_a_row?':int, 'stop_reason?':(str, None),
+        'why_bad?':str, 'recent?':list, 'seen?':int, 'spikes?':list, 'spent?':float, 'saves?':list, '*':...}
     def reset(self):
         "Forget what was seen"
         for k,v in self._start.items(): setattr(self, k, deepcopy(v))
@@ -155,9 +157,10 @@ class EarlyStoppingCallback(TrackerCallback):
 
     def before_fit(self):
         super().before_fit()
-        self.before_epoch()
-    def before_epoch(self):  # of a run that is resumed, which gets its state after `before_fit`
         if self.stop_reason: self._stop('not started, as it was stopped before')
+    def cleanup_load(self):  # a run that is resumed gets its state after `before_fit`
+        at = [p.name for p in self.learn.open]
+        if self.stop_reason and at==['fit', 'load'] and self.learn.outcome['load']=='done': self._stop('not gone on with, as it was stopped before')
     def act(self, val):
         is_good = self.new_best and (self.baseline is None or self._improves(val, self.baseline))
         self.wait = 0 if is_good else self.wait+1
@@ -518,7 +521,7 @@ def _validate(self:ValidateCallback):
 @patch
 def _at(self:ValidateCallback):
     learn = self.learn
-    if learn.phases['train'] not in learn.open: return f'{learn.epoch+1:.2f}'
+    if not learn.inside('train'): return str(learn.epoch)  # it is over, as in its own row
     return f'{learn.epoch+(learn.iter+1)/learn.n_iter:.2f}' if learn.n_iter else f'{learn.epoch}+'
 
 # %% ../nbs/41_tracker.ipynb #e7c98139

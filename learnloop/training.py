@@ -13,7 +13,6 @@ import math, torch
 from collections.abc import Callable
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
-from itertools import count
 from numbers import Real
 from fastcore.basics import patch
 from torch import nn
@@ -29,6 +28,7 @@ from .optimizer import opts, zero_grad
 class GradientAccumulation(Callback):
     "Step the optimizer once for several batches, by the gradient of their union"
     order,run_valid,safe_in_evaluate = 6,False,True
+    state_schema = {'n?':int, 'total?':float, 'expected?':float, '*':...}
     def __init__(self,
         n_acc=32,       # Samples that make a step, or what `count` counts; or a function from the epoch to this number
         n_batches=None, # Batches that make a step, rather than samples; or a function from the epoch to this number
@@ -220,12 +220,10 @@ def to_contiguous(self:Learner)->Learner: # The learner itself
 # %% ../nbs/42_training.ipynb #6487a68b
 class MCDropoutCallback(Callback):
     "Keep dropout active in validation and prediction"
-    _samples = count()  # of all instances: `get_preds(cbs=MCDropoutCallback())` makes one for each sample
     def __init__(self): self._undo = []
     def before_validate(self):
         self._undo.append(undo := ExitStack())
-        undo.enter_context(preserve_rng())
-        if self.learn.phases['evaluate'] in self.learn.open: torch.manual_seed(torch.randint(2**62, ()).item() + next(self._samples))
+        if not self.learn.inside('evaluate'): undo.enter_context(preserve_rng())  # an evaluation draws from a stream of its own
         for m in self.learn.model.modules():
             if 'dropout' not in type(m).__name__.lower(): continue
             undo.callback(setattr, m, 'training', m.training)

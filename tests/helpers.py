@@ -1,5 +1,5 @@
 "What the suites of flow, callback and learner share: small learners, callbacks that do as a script says, and the reference"
-import builtins, os, re, signal
+import builtins, os, re, signal, sys
 from collections import Counter
 from dataclasses import dataclass
 from functools import partial
@@ -71,6 +71,11 @@ def players(specs, acts, trace):
         calls[cb.name,e] += 1
         act(cb, acts.get((cb.name, e, calls[cb.name,e])))
     return [listener(o.name, o.events, hear, order=o.order, run_train=o.run_train, run_valid=o.run_valid) for o in specs]
+
+def in_terminal(args, **kwargs):
+    "This Python with `args` in a terminal of its own; Ctrl-C reaches it, also where a shell's `&` has it ignored, which children inherit"
+    import pexpect  # not for those who import this in an environment without it
+    return pexpect.spawn(sys.executable, args, encoding='utf-8', preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL), **kwargs)
 
 def ending(f):
     "'returns', or the name of the type of what leaves `f`"

@@ -1,5 +1,5 @@
 "Callbacks: names checked when written, filters, attributes, coming and going, and the stand-in for evaluation"
-import warnings
+import inspect, warnings
 from contextlib import suppress
 from copy import deepcopy
 import pytest, torch
@@ -520,3 +520,91 @@ def test_nothing_warns_in_a_plain_fit():
     with warnings.catch_warnings():
         warnings.simplefilter('error')
         mk_learner(defaults=True, dls=(TRAIN, VALID)).fit(1)
+
+# A callback's own `__call__`, and what it may be given
+
+class Spy(Callback):
+    def __init__(self): self.seen,self.ran = [],[]
+    def __call__(self, event_name):
+        self.seen.append(event_name)
+        return super().__call__(event_name)
+    def before_fit(self): self.ran.append('before_fit')
+    @on(event.after_batch, every=2)
+    def second(self): self.ran.append(self.iter)
+
+def test_point_9_a_call_of_its_own_hears_each_event_by_name():
+    trace,spy = [],Spy()
+    learn = mk_learner([hearing('a', *all_events(FIT), to=trace), spy], dls=(TRAIN[:3], VALID))
+    learn.fit(1)
+    assert [o for o in spy.seen if o!='after_create']==[e for e,_ in trace]
+    assert spy.ran==['before_fit', 1, 0]  # counted in validation, too
+    spy.seen.clear()
+    learn.validate()
+    assert spy.seen[0]=='before_evaluate' and spy.seen[-1]=='cleanup_evaluate' and 'before_fit' not in spy.seen
+
+def test_point_9_without_super_its_methods_are_left_alone_and_filters_hold():
+    class Deaf(Callback):
+        run_train,n = False,0
+        def __call__(self, event_name): self.n += event_name=='after_batch'
+        def after_batch(self): raise AssertionError
+    learn = mk_learner([cb := Deaf()])
+    learn.fit(1)
+    assert cb.n==len(VALID) and cb in learn.ordered_cbs('after_step') and cb.call_filters('after_step')==['']
+
+def test_point_9_it_cancels_and_fails_like_a_method():
+    class Stop(Callback):
+        def __call__(self, e):
+            if e=='after_pred': raise CancelFitException
+            if e=='after_fit': raise ValueError('bug')
+    with pytest.raises(ValueError) as e: mk_learner([Stop()]).fit(1)
+    assert e.value.__notes__==['learnloop: in Stop.after_fit; epoch 0']
+
+def test_point_9_a_call_for_something_else_is_refused():
+    class Both(Callback):
+        def __call__(self, pred, targ): return 0
+    with pytest.raises(TypeError, match='Both has a __call__ of its own, which is called with the name of each event'): mk_learner([Both()])
+
+def test_point_9_outside_of_a_learner():
+    class T(Callback):
+        def before_fit(self): return 'fit'
+        def other(self, n, k=1): return n+k
+    t = T()
+    assert (t('before_fit'), t('after_batch'), t('other', 1, k=2))==('fit', None, 3)
+    with pytest.raises(AttributeError, match="T has no method 'after_bacth'; did you mean 'after_batch'"): t('after_bacth')
+    assert Callback(after_batch=lambda self: 5)('after_batch')==5
+    assert Spy()('after_batch') is None
+
+def test_point_9_none_is_no_function():
+    cb = Callback(before_fit=None, after_fit=lambda self: None)
+    assert cb.handlers('before_fit')==[] and len(cb.handlers('after_fit'))==1 and Callback(before_fit=None).name=='callback'
+    mk_learner([cb]).fit(1)
+    with pytest.raises(ValueError, match="unknown event 'after_lunch'"): mk_learner([Callback(after_lunch=None)])
+    with pytest.raises(ValueError, match="did you mean 'before_fit'"): Callback(befor_fit=None)
+    with pytest.raises(TypeError, match='a function of the callback, or None'): Callback(before_fit=3)
+
+def test_point_9_the_signature_shows_the_events():
+    class Own(Callback):
+        def __init__(self, n): self.n = n
+    class Plain(Callback): pass
+    ps = inspect.signature(Callback).parameters
+    assert [*ps]==['name', *event, 'events'] and ps['before_fit'].kind is inspect.Parameter.KEYWORD_ONLY and ps['before_fit'].default is None
+    assert inspect.signature(Plain)==inspect.signature(Callback) and [*inspect.signature(Own).parameters]==['n']
+
+@pytest.mark.parametrize('k,same,other', [('run', True, False), ('run_train', True, False), ('order', 0, 1)])
+def test_point_9_setting_what_is_there_costs_nothing(k, same, other):
+    learn = mk_learner([Callback('a', after_batch=lambda self: None)])
+    learn.fit(1)
+    version = learn._version
+    setattr(learn.a, k, same)
+    assert learn._version==version
+    setattr(learn.a, k, other)
+    assert learn._version==version+1 and getattr(learn.a, k)==other
+
+def test_what_is_patched_on_between_fits_is_heard():
+    class Mine(Callback): n = 0
+    learn = mk_learner([Mine()])
+    learn.fit(1)
+    def after_batch(self): Mine.n += 1
+    Mine.after_batch = after_batch
+    learn.fit(1)
+    assert Mine.n==len(TRAIN)+len(VALID)

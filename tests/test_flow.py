@@ -7,7 +7,7 @@ import pytest, torch
 from helpers import (CANCEL_OF, FIT, TRAIN, VALID, Reference, Spec, all_events, act, compare, ending, events_of, is_over,
     listener, mk_learner, phase_of, players, same)
 from learnloop import (Callback, CancelBatchException, CancelEpochException, CancelException, CancelFitException, CancelSaveException,
-    CancelStepException, CancelTrainException, Event, Flow, Learner, Phase, UncaughtCancelError, event)
+    CancelStepException, CancelTrainException, Event, Flow, Learner, Phase, UncaughtCancelError, event, in_phase)
 
 EVALUATE = 'evaluate', 'validate', 'fetch', 'batch'
 ERRORS = 'ValueError', 'KeyboardInterrupt'
@@ -467,3 +467,109 @@ def test_rows_are_checked_before_any_is_added(row, want):
 def test_fit_inside_an_evaluation_is_nested():
     learn = mk_learner([Callback(before_evaluate=lambda cb: cb.learn.fit(1))])
     with pytest.raises(RuntimeError, match='inside an evaluation'): learn.validate()
+
+# Methods as phases, and phases beside batches
+
+class Critic(Learner, phases=[Phase('critic_step', inside='batch')]):
+    @in_phase('critic_step')
+    def critic_step(self, a, *args, b=2, phase='x', f='y', **kwargs):
+        "Learn"
+        return a,args,b,phase,f,kwargs,self.open[-1].name
+
+def test_point_8_a_method_is_run_as_a_phase():
+    trace = []
+    learn = mk_learner([listener('a', [*events_of('critic_step'), 'after_cancel_critic_step'], lambda cb, e: trace.append(e))], cls=Critic)
+    assert learn.critic_step(1, 3, b=4, phase='p', f='g', self_=5)==(1, (3,), 4, 'p', 'g', dict(self_=5), 'critic_step')
+    assert trace==['before_critic_step', 'after_critic_step', 'cleanup_critic_step'] and not learn.open
+    assert Critic.critic_step.__name__=='critic_step' and Critic.critic_step.__doc__=='Learn'
+    cancel = learn.phases['critic_step'].cancel
+    def skip(self): raise cancel
+    with learn.added_cbs(Callback(before_critic_step=skip)): assert learn.critic_step(1) is None
+    assert trace[-3:]==['after_cancel_critic_step', 'after_critic_step', 'cleanup_critic_step']
+
+def test_point_8_also_a_method_of_a_callback_and_one_that_calls_its_base():
+    class More(Critic):
+        @in_phase('critic_step')
+        def critic_step(self, a): return super().critic_step(a)[0]+1
+    class Mine(Callback):
+        @in_phase('critic_step')
+        def work(self, n): return n,self.learn.inside('critic_step')
+    learn = mk_learner([Mine()], cls=More)
+    assert learn.critic_step(1)==2 and learn.mine.work(3)==(3, True)
+
+def test_point_8_names_that_are_no_phase():
+    with pytest.raises(ValueError, match=r"@in_phase\('critc_step'\) in Slip: did you mean 'critic_step'"):
+        class Slip(Learner, phases=[Phase('critic_step')]):
+            @in_phase('critc_step')
+            def work(self): pass
+    class Later(Learner, phases=[Phase('part_1')]):
+        @in_phase('part_2')
+        def work(self): return 1
+    learn = mk_learner(cls=Later)
+    with pytest.raises(ValueError, match="unknown phase 'part_2'"): learn.work()
+    assert learn.declare(Phase('part_2')).work()==1
+
+def test_point_8_what_can_be_no_body_of_a_phase():
+    def gen(self): yield 1
+    async def co(self): pass
+    for f in (gen, co):
+        with pytest.raises(TypeError, match=f'{f.__name__} would run when the phase is over'): in_phase('batch')(f)
+    for f in (3, classmethod(print), staticmethod(print)):
+        with pytest.raises(TypeError, match='is for methods of a learner'): in_phase('batch')(f)
+    with pytest.raises(TypeError, match=r"like @in_phase\('batch'\)"): in_phase(lambda self: None)
+
+def test_point_8_wrong_forms_name_the_right_one():
+    learn,ran = mk_learner(),[]
+    def uses(): 
+        with learn.with_events('batch'): ran.append(1)
+    def swapped(): learn.with_events(print, 'batch')
+    def decorated():
+        class Mine(Learner):
+            @Learner.with_events('epoch')
+            def f(self): ran.append(1)
+    def on_instance():
+        @learn.with_events('epoch')
+        def f(): ran.append(1)
+    def as_context():
+        with in_phase('batch'): ran.append(1)
+    for f,phase in ((uses, 'batch'), (swapped, 'batch'), (decorated, 'epoch'), (on_instance, 'epoch'), (as_context, 'batch')):
+        with pytest.raises(TypeError, match=rf"learn\.with_events\('{phase}', f, \*args\).*@in_phase\('{phase}'\).*no `with learn.*can.t|no way to skip"): f()
+    assert not ran and not learn.open
+    with pytest.raises(ValueError, match="unknown phase 'bach'; did you mean 'batch'"): learn.with_events('bach', print)
+
+class Augments(Learner, phases=[Phase('augment', inside='train validate'), Phase('blur', inside='augment')]):
+    def one_batch(self, i, b): super().one_batch(i, self.augment(b))
+    @in_phase('augment')
+    def augment(self, b): return self.with_events('blur', lambda: b)
+
+def test_point_8_a_phase_beside_the_batch_recurs_with_it():
+    learn = mk_learner(cls=Augments)
+    assert [o for o in learn.phases if learn.per_batch(o)]==['batch', 'backward', 'step', 'zero_grad', 'augment', 'blur']
+    assert learn.per_batch('after_blur') and learn.per_batch('after_loss') and not learn.per_batch('before_fetch')
+    with pytest.raises(ValueError, match="unknown phase 'blurr'; did you mean 'blur'"): learn.per_batch('blurr')
+    learn.declare(Phase('rest', inside='train', per_batch=False), Phase('turn', inside='epoch', per_batch=True), Phase('play', inside='epoch'), Phase('any'))
+    assert [learn.per_batch(o) for o in ('rest', 'turn', 'play', 'any')]==[False, True, True, False]
+
+@pytest.mark.parametrize('event', ['before_augment', 'before_blur', 'after_augment'])
+@pytest.mark.parametrize('training', [True, False])
+def test_point_8_an_error_in_it_is_of_its_batch(event, training):
+    def fail(self):
+        if self.training==training and self.n_done==1: raise ValueError('bug')
+    seen = []
+    def look(self): seen.append((self.mid_batch, self.inside('batch')))
+    with pytest.raises(ValueError, match='bug') as e: mk_learner([Callback(**{event: fail}), Callback(after_exception=look)], cls=Augments).fit(1)
+    assert e.value.__notes__[0].startswith(f'learnloop: in Callback(fail).{event}; epoch 0, batch 1 of {"training" if training else "validation"}, batch ')
+    assert seen==[(True, False)]
+
+def test_point_8_mute_by_mode_is_asked_for():
+    heard = []
+    def hear(name): return type(name, (Callback,), dict(run_train=False, before_a=lambda self: heard.append('a'), before_b=lambda self: heard.append('b')))
+    flow = Flow().declare(Phase('a', inside='train'), Phase('b', inside='train', per_batch=True)).add_cb(hear('x'))
+    flow.training = True
+    flow(['before_a', 'before_b'])
+    assert heard==['a']
+
+@pytest.mark.parametrize('cancel', [o.cancel for o in Flow.rows if getattr(o, 'cancel', None)] + [CancelException])
+def test_point_9_cancels_take_anything(cancel):
+    e = cancel('why', 3, reason='late', data=[1])
+    assert e.args==('why', 3) and e.reason=='late' and e.data==[1] and cancel().args==()

@@ -186,11 +186,9 @@ def test_lr_find_leaves_the_pause_as_it_was():
 
 REPLAYED = dict(SETUPS, workers=lambda: mk_learner(Noisy(), num_workers=2))
 
-@pytest.mark.parametrize('fit', FITS)
-@pytest.mark.parametrize('setup', REPLAYED)
+@pytest.mark.parametrize('setup,fit', [*((s, f) for s in SETUPS for f in FITS), ('workers', 'fit')])  # once, as workers take time to start
 def test_a_failed_batch_is_replayed_without_a_trace(setup, fit):
     learn,seen = REPLAYED[setup](),[]
-    if setup=='workers' and fit!='fit': pytest.skip('workers take time to start')
     def note(cb): seen.append((cb.learn.xb, cb.learn.yb, cb.learn.pred, cb.learn.loss, cb.learn.iter))
     name,n = [('after_loss', 3), ('after_backward', 4), ('after_batch', 2)][list(FITS).index(fit)%3]
     stopped(learn, fit, Callback(name='note', **{name:note}), At(name, n, f=boom), keep_failed=True)

@@ -434,6 +434,20 @@ def test_case_49_a_checkpoint_of_layout_1_is_gone_on_from(tmp_path):
     for a,b in zip(learn.model.parameters(), whole.model.parameters(), strict=True): assert torch.allclose(a, b, rtol=1e-5)  # rounding of another machine
     assert learn.count.opt_steps==6 and len(learn.recorder.values)==2
 
+def of_layout_2(): return mk_learner([EMA(.5)], dls=(TRAIN*50, VALID), defaults=True, opt_func=torch.optim.AdamW, metrics=mse)
+
+def test_case_49_a_checkpoint_of_layout_2_is_gone_on_from(tmp_path):
+    "It was written by `fit(1, resume=…)` with `Series.part = 70`, then loaded and saved by hand, and has closed parts of the history in files of their own"
+    shutil.copytree(Path(__file__).parent/'layout_2', tmp_path/'run')
+    assert (c := newest_checkpoint(tmp_path/'run')).manifest['version']==2 and {Path(o).suffix for o in c.manifest['files']}=={'.pt', '.json', '.f64', '.i64'}
+    learn,whole = of_layout_2(),of_layout_2()
+    with learn.no_logging(), whole.no_logging():
+        learn.fit(2, resume=tmp_path/'run')
+        whole.fit(2)
+    for a,b in zip(learn.model.parameters(), whole.model.parameters(), strict=True): assert torch.allclose(a, b, rtol=1e-5)  # rounding of another machine
+    assert learn.recorder.raw_losses==pytest.approx(whole.recorder.raw_losses, rel=1e-3, abs=1e-9)
+    assert learn.recorder.lrs==whole.recorder.lrs and len(learn.recorder.lrs)==300
+
 # --- passes within passes, and their iterators
 
 def test_a_pass_in_a_batch_does_not_end_the_one_that_it_is_in():

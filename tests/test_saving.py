@@ -3,6 +3,7 @@ import io, json, os, pickle, stat, subprocess, sys
 from collections import OrderedDict
 from copy import deepcopy
 from functools import partial
+from pathlib import Path
 import numpy as np
 import pytest, torch
 from helpers import LR, batches, same
@@ -627,6 +628,17 @@ def test_exported_metadata(tmp_path):
     learn.dls.n_inp = 1
     info = load_export(learn.export(meta=dict(a=[1, None, 'é'])), net())
     assert info==dict(version=learnloop.__version__, model='Sequential', n_inp=1, meta=dict(a=[1, None, 'é']))
+
+@pytest.mark.parametrize('name', ['m.pkl', 'm.pth', 'm.pt', 'm.onnx', 'm.bin', 'best.model'])
+def test_point_23_export_refuses_names_of_other_kinds_of_files(name, tmp_path):
+    learn = mk(tmp_path)
+    for o in (name, tmp_path/name):
+        with pytest.raises(ValueError, match=rf"{name}' to export to: it would be a safetensors file all the same.* Give '.*{Path(name).stem}'"): learn.export(o)
+    assert not any(tmp_path.iterdir())
+    for o in ('a', 'b.safetensors', 'v1.2', tmp_path/'C.SafeTensors'): assert learn.export(o).suffix.lower()=='.safetensors'
+
+def test_point_23_save_says_that_it_writes_no_safetensors(tmp_path):
+    with pytest.warns(UserWarning, match=r'm\.safetensors will be a file of torch\.save: learn\.export writes safetensors'): mk(tmp_path).save('m.safetensors')
 
 def test_what_cannot_be_exported(tmp_path):
     learn = mk(tmp_path)

@@ -752,3 +752,18 @@ def test_a_copy_goes_its_own_way():
     new = deepcopy(t)
     t.clear()
     assert t.rows==[] and len(new.rows)>100 and new.why('step', epoch=0, iter=0)=='GradientAccumulation raised CancelStepException in before_step'
+
+def test_point_8_a_phase_beside_the_batch_is_one_of_each_batch(tmp_path):
+    class Augments(Learner, phases=[Phase('augment', inside='train validate')]):
+        def one_batch(self, i, b):
+            self.with_events('augment', lambda: b)
+            super().one_batch(i, b)
+    def skip(self):
+        if self.training and self.n_done==1: raise self.learn.phases['augment'].cancel
+    learn = mk_learn(Callback('skipper', before_augment=skip), n=3, cls=Augments)
+    learn.fit(2, cbs=Tracer())
+    learn.trace.save(tmp_path/'t.json')
+    for t in (learn.trace, load_trace(tmp_path/'t.json')):
+        assert [o.iter for o in t.rows if o.event=='before_augment' and o.callback=='']==[0, 1, 2, 0]*2
+        assert t.why('augment', epoch=1, iter=0)=='augment ran'
+        assert t.why('augment', epoch=1, iter=1)=='Callback(skipper) raised CancelAugmentException in before_augment'

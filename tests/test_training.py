@@ -663,8 +663,7 @@ def test_modules_on_the_learner_are_moved(how):
     learn.teacher,learn.teachers = Loss(),[Loss()]
     learn.fit(1) if how=='fit' else getattr(learn, how)()
     moved = [(learn.device,)]
-    # get_preds has its own function in place of the loss
-    assert learn.teacher.moved==moved and learn.teachers[0].moved==[] and learn.loss_func.moved==moved*(how!='get_preds')
+    assert learn.teacher.moved==learn.loss_func.moved==moved and learn.teachers[0].moved==[]
 
 def test_modules_are_moved_before_other_callbacks_start():
     seen = []

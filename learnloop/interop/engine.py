@@ -53,6 +53,7 @@ def _only(what, o):
 class Engine(Facade):
     "What callbacks find as their `engine`"
     system,should_stop_training = 'TrainingEngine',False
+    refused = 'trainer task tasks schedulers train evaluate validate run fit stop save_checkpoint load_checkpoint checkpoint_manager train_step validation_step metrics'.split()
     _steps,_rows,_running = 0,0,False  # optimizer steps before this fit, epochs recorded before this one, is there a fit?
     def __init__(self,
         learn # The learner that it stands for

@@ -231,9 +231,14 @@ class _About(Facade):
     checkpoint_callback      = property(lambda self: next(iter(self.checkpoint_callbacks), None))
 
 # %% ../../nbs/55_lightning.ipynb #e2afbf6b
+_not_here = '''accelerator accumulate_grad_batches barebones device_ids distributed_sampler_kwargs enable_autolog_hparams estimated_stepping_batches fit gradient_clip_algorithm
+    gradient_clip_val init_module interrupted is_last_batch limit_predict_batches limit_test_batches limit_train_batches limit_val_batches num_predict_batches num_sanity_val_batches
+    num_sanity_val_steps num_test_batches precision precision_plugin predict predict_dataloaders predict_loop print progress_bar_callback progress_bar_metrics received_sigterm scaler
+    test test_dataloaders test_loop val_check_batch validate validate_loop'''.split()
+
 class Trainer(_About):
     "What callbacks find where Lightning's `Trainer` would be"
-    system = 'Lightning'
+    system,refused = 'Lightning',_not_here
     should_stop,fast_dev_run,log_every_n_steps,is_global_zero,max_steps,ckpt_path = False,False,50,True,-1,None
     world_size = num_devices = num_nodes = 1
     global_rank = local_rank = node_rank = 0
