@@ -114,10 +114,8 @@ class Callback(_Reader):
         if self.learn is not None: raise ValueError(f'{self.label} is in a learner as {self.name!r}: name it {v!r} before it is added')
         self.__dict__['_name'] = v
 
-    @property
-    def label(self): return type(self).__name__ if type(self) is not Callback else f'Callback({self.name})'
-    @property
-    def calls(self): return self.__dict__.setdefault('_calls', {})
+    label = property(lambda self: type(self).__name__ if type(self) is not Callback else f'Callback({self.name})')
+    calls = property(lambda self: self.__dict__.setdefault('_calls', {}))
     def __repr__(self): return self.label
 
 # %% ../nbs/01_callback.ipynb #6ab215fb

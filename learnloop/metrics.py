@@ -105,6 +105,8 @@ class Scalars:
 
     def tolist(self)->list: # Floats; the same `Series` each time, longer
         "Look: fetch what is new from the device"
+        if len(self._new)==1 and not self._blocks and isinstance(self._new[0], torch.Tensor) and not self._new[0].dim():
+            self._done.append(float(self._new.pop()))  # without the way over a block, for an epoch of one batch
         self._stack()
         for o in self._blocks: self._done += map(float, o.tolist())
         self._blocks = []
