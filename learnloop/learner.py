@@ -23,7 +23,7 @@ from torch import nn
 from .callback import Callback, _listed, mk_cb
 from .data import (_frames, _like, _next, _parts, _set_epoch, _why_empty, Endless, batch_len, default_device, describe, detuplify, in_order, mk_dls,
     preserve_rng, to_concat, to_detach, unpack)
-from .flow import CancelException, Flow, _safely, called_here, checked_args, did_you_mean
+from .flow import CancelException, Flow, _safely, called_here, checked_args
 from .optimizer import backward, freeze_to, make_opt, n_groups, norm_params, opts, set_hypers, step, trainable_params, zero_grad
 
 # %% ../nbs/04_learner.ipynb #f6dc7cad
@@ -265,11 +265,6 @@ def _where(self:Learner):
 
 @patch
 def __repr__(self:Learner): return f'{type(self).__name__}({type(self.model).__name__}, cbs={[o.name for o in self.cbs]})'
-
-@patch
-def _advice(self:Learner, k):
-    if here := called_here('attribute', k): return here
-    return f'; the model has it: learn.model.{k}' if hasattr(self.__dict__.get('model'), k) else did_you_mean(k, dir(self))
 
 # %% ../nbs/04_learner.ipynb #e5fc0b3c
 def _is_oom(e):
