@@ -233,9 +233,6 @@ class Flow:
         "Whether `phase` is open"
         if phase not in self.phases: raise ValueError(f'unknown phase {phase!r}{did_you_mean(phase, self.phases)} (`declare` adds phases)')
         return self.phases[phase] in self.open
-    def __getattr__(self, k):
-        if k[:1]!='_' and inspect.getattr_static(type(self), k, None) is not None: return object.__getattribute__(self, k)  # a property failed: show its own error
-        raise NoAttribute(f'{type(self).__name__!r} object has no attribute {k!r}', lambda: self._advice(k))
     def _where(self): return ''  # for notes on errors: the place
     def _tip(self, e): return ''  # and what helps
 
@@ -301,10 +298,6 @@ def per_batch(self:Flow,
 def mid_batch(self:Flow):
     "Is a phase open that recurs with each batch?"
     return any(p.name in self._recurring for p in self.open)
-
-# %% ../nbs/00_flow.ipynb #4f0b0211
-@patch
-def _advice(self:Flow, k): return called_here('attribute', k) or did_you_mean(k, dir(self))
 
 # %% ../nbs/00_flow.ipynb #604e9524
 def _check_methods(cls):

@@ -348,11 +348,6 @@ def _where(self:Learner):
 @patch
 def __repr__(self:Learner): return f'{type(self).__name__}({type(self.model).__name__}, cbs={[o.name for o in self.cbs]})'
 
-@patch
-def _advice(self:Learner, k):
-    if here := called_here('attribute', k): return here
-    return f'; the model has it: learn.model.{k}' if hasattr(self.__dict__.get('model'), k) else did_you_mean(k, dir(self))
-
 # %% ../nbs/04_learner.ipynb #e5fc0b3c
 def _is_oom(e):
     s = str(e).lower() if isinstance(e, RuntimeError) else ''
