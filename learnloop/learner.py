@@ -1003,7 +1003,7 @@ def _predict_all(self:Learner, cb, batches):
             try:
                 self.open.append(fetch)
                 self.batch = _next(batches)  # in no variable, which would keep it alive while the next is made
-                if self._targ or isinstance(self.batch, Mapping):  # the ordinary way knows what a model makes of names
+                if type(self.batch) is not tuple and (self._targ or isinstance(self.batch, Mapping)):  # the ordinary way knows what a model makes of names
                     del self.open[n:]
                     self.one_batch(self.n_done, self.batch)
                 else:
