@@ -24,7 +24,7 @@ from .callback import Callback, _listed, mk_cb
 from .data import _map, _rngs, _set_epoch, batch_len, describe, preserve_rng
 from .flow import CancelFitException, CancelStepException, did_you_mean
 from .learner import Learner, StepLimit, _check_whole, _replaced, _say
-from .metrics import less_is_better, mk_metrics
+from .metrics import less_is_better, mk_metrics, shared_parts
 from .optimizer import get_hypers, opts
 from .saving import _fit_model, _model_state, _odd, _opt_state, _param_names, _unwrapper
 from learnloop.storage import (Checkpoint, DamagedCheckpoint, list_checkpoints, locked_folder, misfit, new_checkpoint, newest_checkpoint, prune,
@@ -163,7 +163,7 @@ def _now(self:Learner, place):
 
 @patch
 def _states(self:Learner, place):
-    return {o.name:self._held[o.name] if place['next']=='validate' and o.name in self._held else o.state_dict() for o in self.cbs}
+    with shared_parts(): return {o.name:self._held[o.name] if place['next']=='validate' and o.name in self._held else o.state_dict() for o in self.cbs}
 
 # %% ../nbs/61_checkpoint.ipynb #78a75897
 def _all_params(learn):
@@ -354,7 +354,8 @@ def _mark(self:Learner, where):
         self._passes = 0
     if where=='begun' or where=='validate' and self._none_to_validate(): return
     self._marks[where] = _rng(self)
-    if where=='validate': self._held = {o.name:deepcopy(o.state_dict()) for o in self.cbs if not o.safe_in_evaluate or o.calls}
+    if where=='validate':
+        with shared_parts(): self._held = {o.name:deepcopy(o.state_dict()) for o in self.cbs if not o.safe_in_evaluate or o.calls}
 
 @patch
 def _trained(self:Learner): return self._going is not None and self._going.state['loop']['next']=='validate'

@@ -1335,17 +1335,19 @@ def test_point_27_what_is_kept_before_each_batch_takes_no_copy_of_the_history(mo
     raw = learn.failed.state['callbacks']['recorder']['raw']
     assert raw.parts and all(any(o is p for p in learn.recorder.raw_losses.frozen().parts) for o in raw.parts)
 
-def test_point_27_a_callback_of_ones_own(tmp_path, monkeypatch):
+@pytest.mark.parametrize('by_state', [True, False])
+def test_point_27_a_callback_of_ones_own(by_state, tmp_path, monkeypatch):
     monkeypatch.setattr(Series, 'part', 4)
     class Norms(Callback):
         def __init__(self): self.norms = Series()
         def after_backward(self): self.norms.append(sum(float(p.grad.square().sum()) for p in self.learn.model.parameters())**.5)
-        def state_dict(self): return dict(norms=self.norms)
-        def load_state_dict(self, sd): self.norms = sd.get('norms', Series())
+        def state_dict(self): return dict(norms=self.norms.state() if by_state else self.norms)
+        def load_state_dict(self, sd): self.norms = Series(sd.get('norms', ()))
     whole = quiet(mk_learner(cbs=[Norms()]))
     with pytest.raises(Boom): quiet(mk_learner(cbs=[Norms(), At('before_step', 8, boom)]), cbs=CheckpointCallback(tmp_path, every_steps=1))
     learn = quiet(mk_learner(cbs=[Norms()]), resume=tmp_path, accept='callbacks')
     assert learn.norms.norms==whole.norms.norms and len(whole.norms.norms)==18
+    assert any(o.startswith('history-') for o in newest_checkpoint(tmp_path).manifest['files'])
 
 @pytest.mark.parametrize('event', ['before_augment', 'after_augment'])
 def test_point_8_an_error_in_a_phase_beside_the_batch_saves_a_checkpoint(tmp_path, event):
