@@ -9,7 +9,7 @@ __all__ = ['WeightAveraging', 'EMA', 'SWA']
 
 # %% ../nbs/43_averaging.ipynb #76be02db
 import math, torch
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from fastcore.basics import patch
 from torch import nn
@@ -17,7 +17,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.parameter import is_lazy
 from torch.optim.swa_utils import get_ema_multi_avg_fn, get_swa_multi_avg_fn, update_bn
 from .callback import Callback
-from .data import preserve_rng, unpack
+from .data import by_name, preserve_rng, unpack
 from .learner import _check_whole, StepLimit
 from .optimizer import get_hypers
 from .schedule import check_owners
@@ -26,6 +26,7 @@ from .schedule import check_owners
 class WeightAveraging(Callback):
     "Average the weights after optimizer steps, with equal weight, and evaluate with the average"
     order,safe_in_evaluate = 65,True  # after what loads the best weights at the end of a fit
+    state_schema = {'n_averaged?':int, 'n_steps?':int, 'last?':int, 'averages?':{'*':torch.Tensor}, 'live?':{'*':torch.Tensor}, 'stats?':{'*':torch.Tensor}, '*':...}
     def __init__(self,
         every_steps:int|None=None,  # Optimizer steps from one update to the next; None for 1, or for `every_epochs`
         every_epochs:int|None=None, # Epochs from one update to the next, which is then before validation
@@ -43,7 +44,7 @@ class WeightAveraging(Callback):
         if buffers not in ('copy','average','recompute'): raise ValueError(f'buffers is {buffers!r}: it must be copy, average or recompute')
         self.every_steps,self.every_epochs = every_steps or (None if every_epochs else 1),every_epochs
         self.start_step,self.start_epoch,self.start_pct,self.buffers,self.at_end = start_step,start_epoch,start_pct,buffers,at_end
-        self._device,self._mine,self._last,self.n_steps = device,[],0,0
+        self._device,self._mine,self._last,self._stepped,self.n_steps = device,[],0,False,0
         self.reset()
 
     def reset(self):
@@ -97,10 +98,15 @@ def _pair(self:WeightAveraging):
 @patch
 def cleanup_epoch(self:WeightAveraging): self._lists = None
 
+# %% ../nbs/43_averaging.ipynb #7a1c0f33
+@patch
+def after_opt_step(self:WeightAveraging): self._stepped = True
+
 # %% ../nbs/43_averaging.ipynb #45a38094
 @patch
 def cleanup_step(self:WeightAveraging):
-    if self.learn.outcome.get('step')!='done': return
+    if not self._stepped: return
+    self._stepped = False
     self.n_steps += 1
     if self.every_steps: self._offer(self.n_steps%self.every_steps==0, self.learn.pct_train)
 
@@ -136,11 +142,14 @@ def _recompute(self:WeightAveraging, model, norms):
     if self.learn is None: raise ValueError(f"{self.label}: statistics of batch norms aren't computed yet, and to do that it has to be in a learner")
     dls,dev = self.learn.dls,self.learn.device
     caller = nn.Module()
-    caller.model,caller.forward = model,lambda xb: model(**xb[0]) if isinstance(xb[0], Mapping) else model(*xb)
+    def _call(b):
+        xb = unpack(b, dev, *(getattr(dls, k, None) for k in ('n_inp','targ')))[0]
+        return model(**xb[0]) if by_name(xb, b) else model(*xb)
+    caller.model,caller.forward = model,_call
     kept = [(m, m.training, getattr(m, 'momentum', None)) for m in model.modules()]
     frozen = [(b, b.clone()) for m,*_ in kept if _is_frozen(m) for b in m.buffers()]  # as `BnFreeze` leaves them
     with preserve_rng(dls.train), torch.no_grad():
-        try: update_bn(((unpack(b, dev, dls.n_inp)[0],) for b in _again(dls.train)), caller)
+        try: update_bn(((b,) for b in _again(dls.train)), caller)
         finally:
             for b,was in frozen: b.copy_(was)
             for m,training,momentum in kept:
@@ -256,6 +265,8 @@ def load_state_dict(self:WeightAveraging,
     Callback.load_state_dict(self, sd)
     self.n_averaged,self.n_steps,self._last,self._lists = *(sd.get(k, 0) for k in ('n_averaged','n_steps','last')),None
     for k in ('averages','live','stats'): setattr(self, k, {n:t.detach().clone() for n,t in sd[k].items()} if k in sd else None)
+    model = vars(self).get('learn') and self.learn.model
+    if self.averages is not None and model and not any(map(is_lazy, model.parameters())): self._check(self._tensors(model))
 
 # %% ../nbs/43_averaging.ipynb #ece7fc74
 @patch
@@ -299,6 +310,7 @@ class SWA(WeightAveraging):
         self.swa_lr,self.anneal_pct,self._lrs = swa_lr,anneal_pct,None
 
     owns = property(lambda self: set() if self.swa_lr is None else {'lr'}, doc='Hyper-parameters that no other callback may set')
+    puts_back = property(lambda self: {'lr':self._lrs} if self._lrs else {}, doc='Hyper-parameters as they will be at the end of the fit, by name')
 
 # %% ../nbs/43_averaging.ipynb #68e49914
 @patch

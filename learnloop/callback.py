@@ -82,6 +82,7 @@ class Callback(_Reader):
     "Listens to the events of a learner: subclass it, or give functions by event: `Callback(after_batch=f)`"
     order,run,run_train,run_valid = 0,True,True,True
     safe_in_evaluate = False  # Does an evaluation leave its state alone? Then that needn't be copied and put back
+    remove_on_fetch = False   # Does it hear nothing of `get_preds`?
     writes = False            # Does it write files?
     only_looks = False        # Is training the same without it? Then a run may go on with it or without
     foreign = None            # The callback of another system that it stands for
@@ -113,10 +114,8 @@ class Callback(_Reader):
         if self.learn is not None: raise ValueError(f'{self.label} is in a learner as {self.name!r}: name it {v!r} before it is added')
         self.__dict__['_name'] = v
 
-    @property
-    def label(self): return type(self).__name__ if type(self) is not Callback else f'Callback({self.name})'
-    @property
-    def calls(self): return self.__dict__.setdefault('_calls', {})
+    label = property(lambda self: type(self).__name__ if type(self) is not Callback else f'Callback({self.name})')
+    calls = property(lambda self: self.__dict__.setdefault('_calls', {}))
     def __repr__(self): return self.label
 
 # %% ../nbs/01_callback.ipynb #6ab215fb

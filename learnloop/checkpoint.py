@@ -10,23 +10,25 @@ __all__ = ['SeededItems', 'CheckpointCallback']
 # %% ../nbs/61_checkpoint.ipynb #517022b4
 import hashlib, math, os, random, shutil, sys, threading, time, torch, warnings
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from copy import copy, deepcopy
 from pathlib import Path
-from types import SimpleNamespace
+from types import CodeType, SimpleNamespace
 from functools import partial
 from itertools import chain
 from fastcore.basics import listify, noop, patch
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 from torch.utils.data import DataLoader, Dataset, IterableDataset, Subset, TensorDataset, default_collate, default_convert
 from .callback import Callback, _listed, mk_cb
 from .data import _map, _rngs, _set_epoch, batch_len, describe, preserve_rng
 from .flow import CancelFitException, CancelStepException, did_you_mean
 from .learner import Learner, StepLimit, _check_whole, _replaced, _say
-from .metrics import _less_is_better, mk_metrics
+from .metrics import less_is_better, mk_metrics
 from .optimizer import get_hypers, opts
 from .saving import _fit_model, _model_state, _odd, _opt_state, _param_names, _unwrapper
-from .storage import Checkpoint, from_plain, list_checkpoints, locked_folder, new_checkpoint, newest_checkpoint, prune, to_plain
+from learnloop.storage import (Checkpoint, DamagedCheckpoint, list_checkpoints, locked_folder, misfit, new_checkpoint, newest_checkpoint, prune,
+    to_plain)
 
 # %% ../nbs/61_checkpoint.ipynb #83790875
 def _rng(learn): return {nm:get() for nm,get,_ in _rngs((learn.dls.train, learn.dls.valid))}
@@ -143,7 +145,7 @@ def _capture(self:Learner, place, weights=True):
     "The whole state at `place`, of tensors as they are, not copied"
     is_in = self.phases['fit'] in self.open
     state = dict(loop=dict(place, train_iter=self.train_iter, pct_train=self.pct_train, base=self._base, n_epoch=(self._asked, self.n_epoch),
-        count=dict(vars(self.count)), warm=self._warm(place)), config=self._conf if is_in else self._config(),
+        count=dict(vars(self.count)), warm=self._warm(place), **self._in_sight()), config=self._conf if is_in else self._config(),
         rng={k:{nm:_by_lists(v) for nm,v in o.items()} for k,o in dict(self._marks, now=self._now(place)).items()},
         callbacks={nm:sd for nm,sd in self._states(place).items() if sd}, loader=self._loader_state(place), **self._module_state(place))
     if weights: state |= dict(model=_model_state(self.model), opt=_opt_state(self.opt, self.model))
@@ -156,7 +158,7 @@ def _capture(self:Learner, place, weights=True):
 @patch
 def _now(self:Learner, place):
     n,noted = self._noted
-    if place['next']=='validate': return self._marks['validate']
+    if place['next']=='validate' and 'validate' in self._marks: return self._marks['validate']
     return noted if (place['next'], place['batch'])==('train', n) else _rng(self)
 
 @patch
@@ -177,7 +179,43 @@ def _module_state(self:Learner, place):
     return dict(loss=dict(self.loss_func.state_dict()) if isinstance(self.loss_func, nn.Module) else {},
         frozen=[n for n,p in params.items() if not p.requires_grad], grads={n:p.grad for n,p in params.items() if p.grad is not None},
         buffers={unwrap(n):b for n,b in self.model.named_buffers() if n not in own},
-        resting=[unwrap(n) for n,m in self.model.named_modules() if not m.training] if place['next']=='train' else [])
+        resting=[unwrap(n) for n,m in self.model.named_modules() if not m.training])
+
+# %% ../nbs/61_checkpoint.ipynb #81fdd66e
+_last = 'epoch','iter','n_done','n_iter','bs','final_record','training'
+
+@patch
+def _in_sight(self:Learner):
+    "What is to be seen of the epoch and the batch that were last, and hyper-parameters as they will be at the end of the fit"
+    dl = next((k for k in ('train','valid') if getattr(self.dls, k) is self.dl), None)
+    loss = self.loss if type(self.loss) in (Tensor,float,int) else None
+    outcome = {k:v for k,v in self.outcome.items() if k not in ('fit','save','load') and v!='failed'}
+    log = list(self.recorder.log) if hasattr(self, 'recorder') else []
+    seen = {k:getattr(self, k) for k in _last} | dict(dl=dl, loss=loss, outcome=outcome, log=log)
+    return dict(seen=seen, after={k:v for o in self.cbs if hasattr(type(o), 'puts_back') for k,v in o.puts_back.items()})
+
+@patch
+def _put_in_sight(self:Learner, going, whole):
+    "Have modules in the modes that they had, and what was to be seen of the last batch; if `whole`, of the last epoch, too"
+    s,resting,unwrap = going.state['loop'].get('seen'),set(going.state['resting']),_unwrapper(self.model)
+    if s or self.training:
+        for n,m in self.model.named_modules(): m.training = unwrap(n) not in resting
+    if not s: return  # written by a learnloop that didn't keep it
+    self.loss,self.bs,self.final_record = s['loss'].to(self.device) if isinstance(s['loss'], Tensor) else s['loss'],s['bs'],s['final_record']
+    self.outcome |= s['outcome']
+    if hasattr(self, 'recorder'): self.recorder.log = s['log']
+    if not whole: return
+    self._use(s['dl'] and getattr(self.dls, s['dl']))
+    self.epoch,self.iter,self.n_done,self.n_iter = (s[k] for k in ('epoch', 'iter', 'n_done', 'n_iter'))
+    if self.inside('fit'): self.training = s['training']
+
+# %% ../nbs/61_checkpoint.ipynb #dbf5a92a
+@patch
+def _put_after(self:Learner, loop):
+    "Have hyper-parameters as they are after the fit, if it was over: a schedule puts them back then"
+    n_epoch = loop['n_epoch'][1]
+    if loop['next']=='epoch' and 'after' in loop: self.n_epoch = n_epoch
+    if loop['next']=='epoch' and loop['epoch']>=n_epoch: self.set_hypers(**loop.get('after', {}))
 
 # %% ../nbs/61_checkpoint.ipynb #6d7e259e
 @patch
@@ -218,7 +256,10 @@ def _compare(old, new, accept, where):
     if accept is True: return
     accept,known = listify(accept or ()),[*new, *old, 'dtype']
     if unknown := [o for o in accept if o not in known]: raise ValueError(f'accept has {unknown[0]!r}, which is nothing that is compared{did_you_mean(unknown[0], known)}')
-    bad = {k:(old.get(k), new.get(k)) for k in {**old, **new} if old.get(k)!=new.get(k) and k not in accept}
+    def _differs(k):
+        try: return bool(old.get(k)!=new.get(k))
+        except RuntimeError: return True  # tensors of several values
+    bad = {k:(old.get(k), new.get(k)) for k in {**old, **new} if k not in accept and _differs(k)}
     if bad:
         raise ValueError(f'{where} is of another run: ' + '; '.join(f'{k} was {a!r} and is {b!r}' for k,(a,b) in bad.items()) +
             f'. If that is as it should be: accept={list(bad)!r}; if not, give this run a folder of its own')
@@ -245,13 +286,13 @@ def _write(folder, state, info):
 
 def _files(state):
     "What goes into which file"
-    tensors = {}
-    plain = to_plain({k:v for k,v in state.items() if k not in ('model','opt')}, tensors)
-    return {'model.pt':state['model'], 'opt.pt':state['opt'], 'tensors.pt':tensors, 'state.json':plain}
+    tensors,parts = {},{}
+    plain = to_plain({k:v for k,v in state.items() if k not in ('model','opt')}, tensors, parts=parts)
+    return {'model.pt':state['model'], 'opt.pt':state['opt'], 'tensors.pt':tensors, **parts, 'state.json':plain}
 
-def _write_files(folder, step, files, info):
+def _write_files(folder, step, files, info, apart=True):
     with new_checkpoint(folder, step, **info) as write:
-        for nm,o in files.items(): write(nm, o)
+        for nm,o in files.items(): write(nm, o, apart)
 
 # %% ../nbs/61_checkpoint.ipynb #57a2bacf
 @patch
@@ -296,7 +337,8 @@ def _sole_writer(self:Learner, folder):
 Learner.paused = Learner.failed = Learner._asked = Learner._conf = None
 Learner._marks,Learner._noted,Learner._held,Learner._warmed,Learner._base = {},(None, None),{},[],0
 Learner._still = False  # Is it between two batches, as a signal wanted?
-Learner._making = False # Is a batch being made, in a way that can't be begun again?
+Learner._making = None  # What makes a batch just now: see `_Making`
+Learner._why_not = ''    # there is nothing to resume
 
 @patch
 def _mark(self:Learner, where):
@@ -307,8 +349,11 @@ def _mark(self:Learner, where):
         if where=='begun': self._put_back(going) if place!='epoch' and self.epoch<self.n_epoch else self._arrive(going)
         if where=='epoch' and place!='epoch': _set_rng(self, going.state['rng']['epoch'])
         if where=='validate' and place=='validate': self._arrive(going)
-    if where=='epoch': self._marks.pop('validate', None)
-    if where!='begun': self._marks[where] = _rng(self)
+    if where=='epoch':
+        self._marks.pop('validate', None)
+        self._passes = 0
+    if where=='begun' or where=='validate' and self._none_to_validate(): return
+    self._marks[where] = _rng(self)
     if where=='validate': self._held = {o.name:deepcopy(o.state_dict()) for o in self.cbs if not o.safe_in_evaluate or o.calls}
 
 @patch
@@ -317,20 +362,27 @@ def _trained(self:Learner): return self._going is not None and self._going.state
 @patch
 def _take_off(self:Learner):
     "Find what the fit is to go on from, and have it begin there"
-    ask,self._ask,self._marks,self._noted,self.paused,self.failed = self._ask,None,{},(None, None),None,None
+    ask,self._ask,self._marks,self._noted,self.paused,self.failed,self._why_not = self._ask,None,{},(None, None),None,None,''
     self._asked,self._conf,self._base = self.n_epoch,self._config(),self.count.epochs-self.epoch
     self.outcome.pop('fit', None)  # of a fit before
     self._going = going = self._find(*ask) if ask else None
     if going:
+        if (at := going.state['loop']['next']) in self._no_place: raise ValueError(f"{going.where} is in the middle of an epoch, next is {at!r}: {self._no_place[at]}")
         self.epoch = going.state['loop']['epoch']
         self._marks = {k:v for k,v in going.state['rng'].items() if k!='now'}
+        going.before = _rng(self)
         _set_rng(self, self._marks.get('fit', {}))
     return going
 Learner._ask = None
 
+# %% ../nbs/61_checkpoint.ipynb #2df40a92
+@patch
+def _none_to_validate(self:Learner): return self._validates_as_ever and self._pick(1, None) is None
+
 # %% ../nbs/61_checkpoint.ipynb #fc8ee0a5
 @patch
 def _begin(self:Learner):
+    self._making = None
     if self.phases['evaluate'] not in self.open: self._warmed = self._warm()
     batches,self.n_done = self._pass() if self.training else (iter(self.dl),0)
     if self._halt: self._halt()  # a signal that came since the last batch waits for this place
@@ -339,9 +391,12 @@ def _begin(self:Learner):
 @patch
 def _pass(self:Learner):
     going = self._going
+    if going: self._check_pass(going)
+    self._passes += 1
     def _rewind(): _set_rng(self, going.state['rng']['batches'])
     if going: _rewind()
-    self._marks['batches'] = _rng(self)
+    is_ready = type(self.dl) in (list,tuple)  # in which nothing is drawn: whatever state will do
+    self._marks['batches'] = self._marks['epoch'] if is_ready and 'epoch' in self._marks else _rng(self)
     _set_epoch(self.dl, self.count.epochs)
     if going:
         n = going.state['loop']['batch']
@@ -352,42 +407,111 @@ def _pass(self:Learner):
         self.iter = n-1
         self._arrive(going)
     else: batches,n = iter(self.dl),0
-    self._noted = n,_rng(self)  # a sampler may draw its seed in the first fetch
-    self._making = False
-    return (_Noting(self, batches) if _may_draw(self.dl) else _Making(self, batches) if _collates(self.dl) else batches),n
+    self._taken = _Counted(batches, n) if any(_overrides(self, k) for k in ('_fetch','all_batches')) else None
+    if self._taken: batches = self._taken
+    making = None if is_ready else _mk_making(self, batches)
+    self._noted = (None, None) if is_ready or making else (n, _rng(self))  # a sampler may draw its seed in the first fetch
+    return making or batches,n
 
 # %% ../nbs/61_checkpoint.ipynb #0204e182
-def _may_draw(dl):
-    "Are items made in this process, by code that may draw random numbers?"
-    if isinstance(dl, DataLoader): return not dl.num_workers and _items_draw(dl)
-    return not isinstance(dl, (list,tuple))
+def _in_workers(dl):
+    "Are its batches made in other processes?"
+    while getattr(type(dl), 'passes_on', False): dl = dl.dl
+    return getattr(dl, 'num_workers', 0)>0 if isinstance(dl, DataLoader) else hasattr(type(dl), '_shutdown_workers')
 
-class _Noting:
-    "`batches`, and the random numbers at the beginning of a fetch: an interrupted one can be done again"
-    def __init__(self, learn, batches): self.learn,self.batches = learn,batches
-    def __iter__(self): return self
-    def __next__(self):
-        self.learn._noted = self.learn.n_done,_rng(self.learn)
-        return next(self.batches)
+def _mk_making(learn, batches):
+    "`batches` as a `_Making`, or None where no code that may draw random numbers makes them in this process"
+    dl,workers,once = learn.dl,_in_workers(learn.dl),isinstance(learn.dls.train, Iterator)
+    if isinstance(dl, DataLoader) and not once and (workers or not _draws(dl)): return None
+    saves = any(isinstance(o, CheckpointCallback) and o.on_error for o in learn.cbs)
+    only_collates = isinstance(dl, DataLoader) and not _items_draw(dl)
+    notes = workers or saves and not only_collates
+    return _Making(learn, batches, list(_rngs((learn.dls.train, learn.dls.valid))) if notes else None, waits=not workers and (once or not notes), once=once)
 
 # %% ../nbs/61_checkpoint.ipynb #9f7c5da1
-def _collates(dl):
-    "Are items put together in this process, by code that may draw random numbers?"
-    return isinstance(dl, DataLoader) and not dl.num_workers and _draws(dl)
-
 class _Making:
-    "`batches`, and whether one is being made"
-    def __init__(self, learn, batches): self.learn,self.batches = learn,batches
+    "`batches`, each made by code that may draw random numbers"
+    def __init__(self, learn, batches, rngs, waits, once): self.learn,self.batches,self.rngs,self.waits,self.once = learn,batches,rngs,waits,once
     def __iter__(self): return self
     def __next__(self):
         learn = self.learn
-        learn._making = True
-        try: b = next(self.batches)
-        except StopIteration:
-            learn._making = False
-            raise
-        learn._making = False
+        if self.rngs: learn._noted = learn.n_done,{nm:get() for nm,get,_ in self.rngs}
+        learn._making = self  # after an error, too
+        b = next(self.batches)
+        learn._making = None
         return b
+
+# %% ../nbs/61_checkpoint.ipynb #bd24e563
+_NEEDS = dict(_do_fit='_epochs', _epochs='_mark', _begin='', _do_epoch='_trained _mark', _do_epoch_train='all_batches', all_batches='_begin n_done')
+_PLACES = dict(_do_epoch='validate', _do_epoch_train='train', all_batches='train')  # without the others there is none at all
+
+def _overrides(learn, name):
+    "The functions that stand for `Learner`'s method `name` in `learn`, the one that is called first"
+    of_classes = [vars(o) for o in type(learn).__mro__[:type(learn).__mro__.index(Learner)]]
+    return [o[name] for o in (vars(learn), *of_classes) if name in o]
+
+def _names_in(f, seen=()):
+    "Names that the code of the function `f` has, and that of functions in it, or that it wraps"
+    f = getattr(f, 'func', getattr(f, '__func__', f))
+    if (code := getattr(f, '__code__', f if isinstance(f, CodeType) else None)) is None or code in seen: return set()
+    inner = [o for o in code.co_consts if isinstance(o, CodeType)] + [o.cell_contents for o in getattr(f, '__closure__', None) or () if callable(getattr(o, 'cell_contents', None))]
+    return {*code.co_names}.union(*[_names_in(o, (*seen, code)) for o in (*inner, getattr(f, '__wrapped__', None))])
+
+# %% ../nbs/61_checkpoint.ipynb #62bbe54f
+def _replaced_pieces(learn):
+    "Of each piece of the loop that is written anew without what says where the fit is, its name and what it lacks"
+    for name,needs in _NEEDS.items():
+        for f in _overrides(learn, name):
+            has = _names_in(f)
+            if name in has and needs: continue  # it calls the one that it overrides
+            if lacks := sorted({*needs.split()}-has) or [name]*(not needs): yield name,lacks
+            break
+
+@patch
+def _check_overrides(self:Learner, wants):
+    "Say at the start what a fit that `wants` to go on can't have"
+    self._no_place,self._passes,self._taken = {},1,None
+    self._validates_as_ever = not any(_overrides(self, k) for k in ('_do_epoch','_do_epoch_validate'))
+    for name,lacks in _replaced_pieces(self):
+        by = f'{type(self).__name__}.{name}'
+        if name in _PLACES:
+            why = f'{by} replaces a piece of the loop without {", ".join(lacks)}, so there is no going on from the middle of an epoch: call super().{name}()'
+            self._no_place |= {_PLACES[name]:why}
+            if wants: warnings.warn(f'{why}; what is saved is gone on with from the ends of epochs', stacklevel=4)
+        else:
+            instead = 'replace learn.dl in before_train' if name=='_begin' else f'call super().{name}()'
+            why = f'{by} replaces a piece of the loop that says where a fit is, so there is no going on with it: {instead}'
+            if wants: raise ValueError(f'{why}, or fit without resume, keep_failed and CheckpointCallback')
+            self._no_place |= dict(train=why, validate=why, epoch=why)
+
+# %% ../nbs/61_checkpoint.ipynb #3958870f
+Learner._no_place,Learner._passes,Learner._taken,Learner._validates_as_ever = {},0,None,False
+
+class _Counted:
+    "`batches`, and how many were taken"
+    def __init__(self, batches, n): self.batches,self.n = batches,n
+    def __iter__(self): return self
+    def __next__(self):
+        b = next(self.batches)
+        self.n += 1
+        return b
+
+@patch
+def _why_no_place(self:Learner):
+    "Why there is no going on from where the training is, '' if there is"
+    if 'train' in self._no_place: return self._no_place['train']
+    if not self.inside('train'): return ''
+    if self._passes>1: return f'this is pass {self._passes} through the data of epoch {self.epoch}, and a place is known in the first alone'
+    took = self._taken.n if self._taken else self.n_done
+    if took in (self.n_done, self.n_done+self.inside('batch')): return ''
+    return f'{type(self).__name__} took {took} batches of the loader and counts {self.n_done} in learn.n_done, so nobody can tell where it was'
+
+@patch
+def _check_pass(self:Learner, going):
+    "Refuse to go on in another place than `going` says"
+    at = going.state['loop']
+    if at['next']=='train' and self.epoch==at['epoch']: return
+    raise RuntimeError(f'{going.where} is of epoch {at["epoch"]}, where {at["next"]!r} is next, and {type(self).__name__} trains epoch {self.epoch}: a piece of the loop that it replaces passed over the place')
 
 # %% ../nbs/61_checkpoint.ipynb #cdfc2d02
 def _names(folder): return [o.path.name for o in list_checkpoints(folder, verify=False)]
@@ -421,19 +545,83 @@ class _From:
     "What a fit goes on from: the whole state, where that is from, and the arguments of the fit that was interrupted"
     def __init__(self, state, where, args=None, of=None, batch=None):
         self.state,self.where,self.args,self.of,self.batch,self.how,self.hypers,self.accept = state,where,args,of,batch,'',{},True
+        self.before = {}  # Random states when the fit began
     def __repr__(self): return f'<state of {self.where}, {self.state["loop"]}>'
 
 # %% ../nbs/61_checkpoint.ipynb #c641cf20
 def _read(c):
     "All of the checkpoint `c`, which was verified"
-    state = from_plain(c.read('state.json'), c.read('tensors.pt')) | dict(model=c.read('model.pt'), opt=c.read('opt.pt'))
+    if lost := [nm for nm in ('state.json','tensors.pt','model.pt','opt.pt') if nm not in c.manifest['files']]: raise DamagedCheckpoint(f'{c.path} has no {lost[0]}')
+    try: state = c.plain()
+    except DamagedCheckpoint: raise
+    except (LookupError, TypeError, ValueError, AttributeError, RuntimeError) as e:
+        raise DamagedCheckpoint(f'{c.path}/state.json is not what learnloop writes: {type(e).__name__}, {e}') from e
+    _check_read(c, state)
+    state |= dict(model=c.read('model.pt'), opt=c.read('opt.pt'))
+    _refuse(c.path/'model.pt', state['model'], {'*':...})
+    _refuse(c.path/'opt.pt', state['opt'], _OPT if 'param_groups' in state['opt'] else {'*':_OPT})
     return _From(state, c.path)
 
 @patch
 def _check_state(self:Learner, going):
     _fit_model(self.model, going.state['model'], going.where)
     if isinstance(self.loss_func, nn.Module): _fit_model(self.loss_func, going.state['loss'], f'the loss function of {going.where}')
+    self._check_rest(going)
     self._take_opt(going.state['opt'], going.where)
+
+# %% ../nbs/61_checkpoint.ipynb #e2100012
+_DONE = {'epochs':int, 'batches':int, 'opt_steps':int, 'samples':int, '*':...}
+_SEEN = dict(epoch=int, iter=float, n_done=int, n_iter=(int, None), bs=int, loss=(Tensor, float, None), final_record=([...], None), training=bool,
+    dl=({'train','valid'}, None), outcome={'*':str}, log=[...])
+_LOOP = {'epoch':int, 'next':{'epoch','train','validate'}, 'batch':int, 'train_iter':int, 'pct_train':float, 'base':..., 'n_epoch':[(float, None)], 'count':_DONE,
+    'warm':[{'train','valid'}], 'seen?':_SEEN, 'after?':{'*':...}, '*':...}
+_RNG = {'python':..., 'torch':Tensor, '*':...}
+_STATE = {'loop':_LOOP, 'config':{'callbacks':[str], '*':...}, 'rng':{'now':_RNG, '*':_RNG}, 'callbacks':{'*':{'calls?':{'*':int}, '*':...}}, 'loader':...,
+    'loss':{'*':...}, 'frozen':[str], 'grads':{'*':Tensor}, 'buffers':{'*':Tensor}, 'resting':[str], '*':...}
+_OPT = {'param_groups':[{'params':[int], '*':...}], 'state':{'*':{'*':...}}, '*':...}
+_RNG_AT = dict(epoch=[], train=['epoch','batches'], validate=['epoch','validate'])  # random states, by where a fit goes on
+
+def _refuse(where, o, schema, at=''):
+    if why := misfit(o, schema, at): raise DamagedCheckpoint(f'{where} is not what learnloop writes: {why}')
+
+def _check_read(c, state):
+    "Refuse the `state` in the checkpoint `c` if it makes no sense in itself"
+    p = c.path/'state.json'
+    _refuse(p, state, _STATE)
+    loop = state['loop']
+    _refuse(p, state['rng'], {k:_RNG for k in _RNG_AT[loop['next']]} | {'*':...}, 'rng')
+    lengths,n = loop['n_epoch'],loop['count']['opt_steps']
+    if len(lengths)!=2 or not all(v is None or v>=0 for v in lengths) or lengths[0] is not None and lengths[1] is None: raise DamagedCheckpoint(f'{p} is not what learnloop writes: loop.n_epoch is {lengths!r}, and must be two numbers')
+    if type(loop['base']) is not int: raise DamagedCheckpoint(f"{p} is not what learnloop writes: loop.base is {loop['base']!r}, and must be a whole number")
+    if n!=c.step: raise DamagedCheckpoint(f'{p} is that of step {n}, and the checkpoint is of step {c.step}')
+
+# %% ../nbs/61_checkpoint.ipynb #e2100013
+@patch
+def _check_rest(self:Learner, going):
+    "Refuse what of the state in `going`, beside weights and optimizer, wouldn't fit this learner"
+    s,p = going.state,Path(going.where)/'state.json'
+    for o in self.cbs:
+        if o.name in s['callbacks']: _refuse(p, s['callbacks'][o.name], getattr(type(o), 'state_schema', {'*':...}), f'callbacks.{o.name}')
+    unwrap = _unwrapper(self.model)
+    for what,ours in (('grads', _all_params(self)), ('buffers', {unwrap(n):b for n,b in self.model.named_buffers()})):
+        for n,t in ours.items():
+            if n in s[what] and s[what][n].shape!=t.shape and not is_lazy(t):
+                raise DamagedCheckpoint(f'{p} is not what learnloop writes: {what}.{n} is {describe(s[what][n])}, and must be {describe(t)}')
+    for k,states in s['rng'].items(): self._check_rng(states, p, f'rng.{k}')
+
+@patch
+def _check_rng(self:Learner, states, where, at):
+    "Try random `states`, and put back those that there were"
+    for nm,get,put in _rngs((self.dls.train, self.dls.valid)):
+        if nm not in states: continue
+        was = get()
+        try:
+            put(states[nm])
+            if not 0<=_pos(states[nm])<=624: raise ValueError('pos is outside of the key')  # where NumPy would read on
+        except Exception as e: raise DamagedCheckpoint(f'{where} is not what learnloop writes: {at}.{nm} is no state of that generator ({e})') from e
+        finally: put(was)
+
+def _pos(state): return state['state'].get('pos', 0) if isinstance(state, dict) and isinstance(state.get('state'), dict) else 0
 
 # %% ../nbs/61_checkpoint.ipynb #56ea14b1
 @patch
@@ -441,36 +629,40 @@ def _put_back(self:Learner, going):
     "Have all state as in `going`, random numbers last"
     s,was = going.state,dict(vars(self.count))
     if 'model' in s: _compare_dtypes(self.model, s['model'], going.accept, going.where)
-    vars(self.count).update(s['loop']['count'])  # first, as callbacks go by it
-    try: self._load_cbs(going)
-    except BaseException:
-        vars(self.count).update(was)
-        raise
+    with ExitStack() as undo:
+        undo.callback(lambda: (vars(self.count).clear(), vars(self.count).update(was)))
+        vars(self.count).update(s['loop']['count'])  # first, as callbacks go by it
+        self._load_cbs(going, undo)
+        if s['loader'] is not None and s['loop']['next']!='train': self.dls.train.load_state_dict(s['loader'])
+        self._put_modules(going)
+        undo.pop_all()
     self.train_iter,self.pct_train,self._base = (s['loop'][k] for k in ('train_iter','pct_train','base'))
-    self._put_modules(going)
     self._put_length(s)
+    with ExitStack() as undo:
+        self._load_cbs(going, undo, last=True)
+        undo.pop_all()
     for nm in s['loop']['warm']: _warmed(getattr(self.dls, nm, None))
-    if s['loader'] is not None and s['loop']['next']!='train': self.dls.train.load_state_dict(s['loader'])
     _set_rng(self, s['rng']['now'])
 
 @patch
 def _put_modules(self:Learner, going):
     s,unwrap = going.state,_unwrapper(self.model)
     if 'model' in s:
-        self.model.to(self.device)  # first, as the optimizer's state goes where the parameters are
+        self._to_device()  # first, as the optimizer's state goes where the parameters are
         self.model.load_state_dict(_fit_model(self.model, s['model'], going.where))
         for o,sd in self._take_opt(s['opt'], going.where): o.load_state_dict(sd)
     else:
         for o,gs in zip(opts(self.opt), s['hypers'], strict=True):
             for g,h in zip(o.param_groups, gs, strict=True): g.update(h)
     if going.hypers: self.set_hypers(**going.hypers)
-    if s['loss']: self.loss_func.load_state_dict(s['loss'])
+    if s['loss'] and isinstance(self.loss_func, nn.Module): self.loss_func.load_state_dict(s['loss'])
     for n,p in _all_params(self).items():
         p.requires_grad_(n not in s['frozen'])
         p.grad = s['grads'][n].to(p, copy=True) if n in s['grads'] else None
     for n,b in self.model.named_buffers():
         if (n := unwrap(n)) in s['buffers'] and b.shape==s['buffers'][n].shape: b.copy_(s['buffers'][n])
 
+# %% ../nbs/61_checkpoint.ipynb #56ea14b2
 @patch
 def _put_length(self:Learner, s):
     "Let a fit that a callback ended early be over"
@@ -478,29 +670,35 @@ def _put_length(self:Learner, s):
     if asked==self._asked and all(s['config'].get(k)==(self._conf or {}).get(k) for k in limits): self.n_epoch = now
 
 # %% ../nbs/61_checkpoint.ipynb #8a5f841d
-@patch
-def _load_cbs(self:Learner, going):
-    there = going.state['config']['callbacks']
-    todo = [o for o in self.cbs if o.name in going.state['callbacks'] or (going.args and o.calls) or o.name in there and o.state_dict()]
-    with ExitStack() as undo:
-        for o in todo:
-            was,flags = deepcopy(o.state_dict()),{k:v for k,v in vars(o).items() if k=='_loaded'}
-            try: o.load_state_dict(deepcopy(going.state['callbacks'].get(o.name, {})))
-            except Exception as e:
-                e.add_note(f'learnloop: while {o.label} took up its state from {going.where}')
-                raise
-            undo.callback(vars(o).update, flags)
-            undo.callback(o.load_state_dict, was)
-        undo.pop_all()
+def _reload(cb, sd, *_):
+    with suppress(Exception): cb.load_state_dict(sd)  # which may be what failed
 
+@patch
+def _load_cbs(self:Learner, going, undo, last=False):
+    there,cbs = going.state['config']['callbacks'],[o for o in self.cbs if getattr(type(o), 'loads_last', False)==last]
+    todo = [o for o in cbs if o.name in going.state['callbacks'] or (going.args and o.calls) or o.name in there and o.state_dict()]
+    for o in todo:
+        undo.callback(vars(o).update, {k:v for k,v in vars(o).items() if k=='_loaded'})
+        undo.push(partial(_reload, o, deepcopy(o.state_dict())))
+        try: o.load_state_dict(deepcopy(going.state['callbacks'].get(o.name, {})))
+        except Exception as e:
+            e.add_note(f'learnloop: while {o.label} took up its state from {going.where}')
+            raise
+
+@patch
+def _load_state(self:Learner, going, whole):
+    "Fire the `load` phase around putting back the state, and what was to be seen"
+    def _f():
+        self._put_back(going)
+        self._put_in_sight(going, whole)
+    with _replaced(self, 'saved', going.state['callbacks'] | going.state): self.with_events('load', _f)
+
+# %% ../nbs/61_checkpoint.ipynb #8a5f841e
 @patch
 def _arrive(self:Learner, going):
     "Put the state back for good: the fit goes on from here"
+    self._load_state(going, going.state['loop']['next']=='epoch')
     self._going = None
-    with _replaced(self, 'saved', going.state['callbacks'] | going.state): self.with_events('load', self._put_back, going)
-    if self.training:
-        resting,unwrap = set(going.state['resting']),_unwrapper(self.model)
-        for n,m in self.model.named_modules(): m.training = unwrap(n) not in resting
     for o in self.cbs:
         if hasattr(type(o), '_loaded'): o._loaded = False  # the next fit begins anew
     if self.logger is noop: return
@@ -531,7 +729,7 @@ class CheckpointCallback(Callback):
         self.folder,self.every_steps,self.every_minutes = Path(folder).expanduser(),every_steps,every_minutes
         self.every_epochs = every_epochs or (None if every_steps or every_minutes else 1)
         self.keep,self.best,self.monitor,self.on_error,self.background = keep,best,monitor,on_error,background
-        self.larger = not _less_is_better(monitor) if larger is None else larger
+        self.larger = not less_is_better(monitor) if larger is None else larger
         self._open,self._writing,self._error,self._wanted,self._last,self._sound,self._between,self._ended = None,None,None,None,None,set(),None,True
 
 # %% ../nbs/61_checkpoint.ipynb #a968054b
@@ -550,6 +748,7 @@ def before_fit(self:CheckpointCallback):
         self._open = undo.pop_all()
     self._between = _Between(self)
     self.learn.add_cb(self._between)
+    self._told = False
     self._steps,self._time,self._error,self._last,self._wanted = self.learn.count.opt_steps,time.monotonic(),None,None,None
 
 @patch
@@ -610,7 +809,11 @@ def _look(self:CheckpointCallback):
     n,every = self.learn.count.opt_steps,self.every_steps
     due = every and n//every>self._steps//every
     self._steps = n
-    if due or self._wanted is not None or self.every_minutes and time.monotonic()-self._time>=60*self.every_minutes: self.save(**self._wanted or {})
+    if due or self._wanted is not None or self.every_minutes and time.monotonic()-self._time>=60*self.every_minutes:
+        if not self._told and 'train' not in self.learn._no_place and (why := self.learn._why_no_place()):
+            warnings.warn(f'not saved in the middle of epoch {self.learn.epoch}: {why}', stacklevel=2)
+            self._told = True
+        self.save(**self._wanted or {})
 
 # %% ../nbs/61_checkpoint.ipynb #c8ad4528
 @patch
@@ -636,6 +839,8 @@ def save(self:CheckpointCallback,
     place,step,self._wanted = learn._place(),learn.count.opt_steps,None
     if info.get('consistent', True) and self._last==(place, step): return  # nothing has happened since
     self._join()
+    if self._unwritten: self._finish(*self._unwritten)  # it may be the best, and its metrics are known to nobody else
+    self._unwritten = None
     old = Checkpoint(self.folder/f'step-{step:09d}')  # of the same weights: this one takes its place
     if info.get('consistent', True) and old.path.name in self._sound: info = dict(metrics=old.metrics) | info
     learn._save_whole(self.folder, place, self._write_aside if self.background else self._write_now, **info)
@@ -647,7 +852,7 @@ def _write_now(self:CheckpointCallback, folder, state, info): self._finish(folde
 
 @patch
 def _finish(self:CheckpointCallback, folder, step, files, info):
-    _write_files(folder, step, files, info)
+    _write_files(folder, step, files, info, self.keep!=1)  # the one that is deleted next may share all it has
     if info.get('consistent', True): self._sound.add(f'step-{step:09d}')
     prune(folder, self.keep, self.best, self.monitor, self.larger, self._is_sound)
 
@@ -671,7 +876,7 @@ def _write_aside(self:CheckpointCallback, folder, state, info):
         return self._write_now(folder, state, info)
     def _run():
         try: self._finish(folder, step, files, info)
-        except BaseException as e: self._error = e
+        except BaseException as e: self._error,self._unwritten = e,(folder, step, files, info)
     self._writing = threading.Thread(target=_run, name='learnloop checkpoint')  # no daemon: the process waits for it
     self._writing.start()
 
@@ -701,20 +906,28 @@ def _join(self:CheckpointCallback):
 def _raise(self:CheckpointCallback):
     err,self._error = self._error,None
     if err is not None: raise err
+CheckpointCallback._unwritten = None  # What a write in the background that failed would have written
 
 # %% ../nbs/61_checkpoint.ipynb #aa71a8ea
 @patch
 def _whole(self:Learner):
     "Is the fit at a place that it can go on from: between two batches of training, or in the validation of an epoch?"
     at = [p.name for p in self.open]
-    if at[:3]!=['fit', 'epoch', 'train']: return at[:3]==['fit', 'epoch', 'validate']
-    return at[3:]==['fetch'] and self.batch is None and not self._over and not self._making or at[3:]==[] and self._still
+    if at[:3]!=['fit', 'epoch', 'train']: return at[:3]==['fit', 'epoch', 'validate'] and 'validate' not in self._no_place
+    if self._why_no_place(): return False
+    return at[3:]==['fetch'] and self.batch is None and not self._over and self._can_begin_again() or at[3:]==[] and self._still
+
+@patch
+def _can_begin_again(self:Learner):
+    "Could the batch that is being made, if one is, be made once more?"
+    return not self._making or bool(self._making.rngs)
 
 @patch
 def _can_save(self:Learner):
     at = [p.name for p in self.open]
     if self._whole(): return True
     if self._going or at[:1] in ([], ['fit']) and self.outcome.get(at[-1] if at else 'fit')=='failed': return False
+    if at==['fit', 'epoch'] and 'train' in self.outcome and 'epoch' not in self.outcome: return False  # what a subclass does in an epoch beside training
     return at in (['fit'], ['fit', 'epoch']) or at[:1]!=['fit'] and not self.mid_batch
 
 # %% ../nbs/61_checkpoint.ipynb #94f7cdc8
@@ -730,6 +943,7 @@ def cleanup_fit(self:CheckpointCallback):
         if self._between: todo.callback(self.learn.remove_cb, self._between)
         if self._open: todo.push(self._open)
         self._open = None
+        todo.callback(setattr, self, '_unwritten', None)
         todo.callback(self._join)
 
 # %% ../nbs/61_checkpoint.ipynb #163ee29f
@@ -739,23 +953,48 @@ class _Keep(Callback):
     def after_exception(self):
         learn = self.learn
         if learn.phases['fit'] not in learn.open or learn._fit_args is None: return
+        if learn._going: _set_rng(learn, learn._going.before)
+        learn._why_not = why = learn._why_lost(self.state)
+        if why: return
         if learn._going: state = learn._going.state  # it hadn't come to where it was to go on
         elif self.state:
             state = self.state
             learn.failed = SimpleNamespace(state=state, args=learn._fit_args, replay=None, **vars(self.held)) if self.held else None
         elif learn._whole(): state = (s := learn._capture(learn._place(), weights=False)) | dict(callbacks=deepcopy(s['callbacks']))
-        else: return
+        else:
+            learn._why_not = learn._why_no_place()
+            return
         again = _copied(self.held.batch) if self.held and isinstance(learn.dls.train, Iterator) else None  # which gives it once
         learn.paused = _From(state, 'where it was', learn._fit_args, (learn.model, learn.opt), again)
+    def cleanup_fit(self): self.learn._making = None
+
+@patch
+def _why_lost(self:Learner, kept):
+    "Why the batch that is being made, if one is, can't be made again; '' if it can"
+    o = self._making
+    if not o or self._over or self._still: return ''
+    what = f'the last fit ended while batch {self.n_done} of epoch {self.epoch} was made'
+    if o.once: return f'{what}, by {describe(self.dls.train)}, which gives each batch once'
+    if not (o.rngs or kept): return f'{what} in this process, by code that may have drawn random numbers, which were not noted before'
+    return ''
 
 # %% ../nbs/61_checkpoint.ipynb #954097c8
+def _check_same_folder(saver, resume):
+    "Refuse a fit whose next run would find in the folder `resume` what this one began with"
+    if saver.folder.resolve()==Path(resume).expanduser().resolve(): return
+    raise ValueError(f'resume={str(resume)!r}, and {saver.label} saves in {str(saver.folder)!r}: the next run would not find there what this one saves. '
+        f'Give both the same folder: CheckpointCallback({str(resume)!r}, …), or resume={str(saver.folder)!r}; to go on elsewhere, copy the checkpoints there first')
+
 @patch
 def _fit_helpers(self:Learner, cbs, resume, accept, keep_failed):
     self._ask = None if resume is None else (resume, accept)
+    self._check_overrides(resume is not None or keep_failed or any(isinstance(o, CheckpointCallback) or o is CheckpointCallback for o in (*self.cbs, *cbs)))
     res = [_KeepFailed() if keep_failed else _Keep()]
     if resume is None or isinstance(resume, _From): return res
     if not isinstance(resume, (str,os.PathLike)) or not resume: raise TypeError(f'resume is {resume!r}: it must be the folder of a run')
-    if any(isinstance(o, CheckpointCallback) or o is CheckpointCallback for o in (*self.cbs, *cbs)): return res
+    savers = [o for o in (*self.cbs, *cbs) if isinstance(o, CheckpointCallback)]
+    for o in savers: _check_same_folder(o, resume)
+    if savers: return res
     saver = CheckpointCallback(resume)
     self._fit_args['cbs'] = [*cbs, saver]  # `resume()` saves there, too
     return [*res, saver]
@@ -775,8 +1014,9 @@ def load_checkpoint(self:Learner,
     going.accept = accept
     _compare(going.state['config'], self._config(), accept, c.path)
     self._check_state(going)
-    with _replaced(self, 'saved', going.state['callbacks'] | going.state): self.with_events('load', self._put_back, going)
     self.epoch,self._marks = going.state['loop']['epoch'],{k:v for k,v in going.state['rng'].items() if k=='fit'}
+    self._load_state(going, True)
+    self._put_after(going.state['loop'])
     self.outcome.pop('fit', None)
     self.paused = self.failed = None  # they are of other weights
     return self
@@ -794,7 +1034,9 @@ class _KeepFailed(_Keep):
         if learn.training and learn.batch is not None: self.held = SimpleNamespace(batch=_copied(learn.batch), rng=_rng(learn), n_iter=learn.n_iter)
     def _keep(self, place):
         if self.learn._going is None: self.held,self.state = None,deepcopy(self.learn._capture(place))
-    def cleanup_fit(self): self.state = self.held = None
+    def cleanup_fit(self):
+        super().cleanup_fit()
+        self.state = self.held = None
 
 def _copied(b): return _map(b, 'detach', lambda o: o.detach().clone())  # models and callbacks may write to their inputs
 
@@ -803,7 +1045,7 @@ def _copied(b): return _map(b, 'detach', lambda o: o.detach().clone())  # models
 def resume(self:Learner)->None:
     "Go on with the fit that was interrupted, from the very batch"
     if self.paused is None:
-        raise RuntimeError('there is nothing to resume: the last fit ended, or was stopped by an error in the middle of a batch. To go on from there, to the bit, '
+        raise RuntimeError(f"there is nothing to resume: {self._why_not or 'the last fit ended, or was stopped by an error in the middle of a batch'}. To go on from there, to the bit, "
             'its state has to be kept: fit(…, keep_failed=True), or a folder: fit(…, resume=folder)')
     self.fit(**self.paused.args, resume=self.paused)
 

@@ -128,7 +128,7 @@ def show_checkpoints(
     return not any(o.damage for o in there)
 
 # %% ../nbs/90_cli.ipynb #764a9df9
-_NEEDED = 'torch','fastcore','rich','tensorboard'
+_NEEDED = 'torch','fastcore','filelock','rich','tensorboard'
 _LEARNLOOP = "'learnloop[{}]'".format
 # Package -> what it is for, and what to ask pip for
 _EXTRAS = dict(  # chkstyle: ignore-node

@@ -43,10 +43,11 @@ class Phase:
         does:str='',      # Its body in a line of code, for `show_training_loop`; '' if the body is other phases
         cancel=True,      # Its exception: a `CancelException` class, a name for a new one, True for the usual name, None for none
         like:str|None=None, # Phase whose events stand in for callbacks that know only those, as `fit` does for `evaluate`
-        per_batch:bool|None=None # Does it recur with each batch? Also mutes it by `run_train`, `run_valid`; None to go by `inside`
+        per_batch:bool|None=None, # Does it recur with each batch? Also mutes it by `run_train`, `run_valid`; None to go by `inside`
+        counts:bool=True    # Do optimizer steps in it count? Not those of a critic's turn
     ):
         if not re.fullmatch('[a-z][a-z0-9_]*', name): raise ValueError(f"phase name {name!r}: must be snake case, like 'gan_step'")
-        self.name,self.inside,self.does,self.like,self.per_batch = name,inside.split(),does,like,per_batch
+        self.name,self.inside,self.does,self.like,self.per_batch,self.counts = name,inside.split(),does,like,per_batch,counts
         if cancel is True: cancel = f'Cancel{snake2camel(name)}Exception'
         if cancel and not isinstance(cancel, (bool,str)) and not (isinstance(cancel, type) and issubclass(cancel, CancelException)):
             raise TypeError(f'Phase({name!r}, cancel={cancel!r}): must be a subclass of CancelException, a name for one, True or None')
@@ -83,6 +84,7 @@ PHASES = (
     Event('after_loss','batch', 'loss_grad = loss_func(pred, *yb)'),
     Phase('backward',  'batch', 'loss_grad.backward()  # this and the rest in training only'),
     Phase('step',      'batch', 'opt.step()'),
+    Event('after_opt_step', 'step', 'count.opt_steps += 1  # if the step was not cancelled'),
     Phase('zero_grad', 'batch', 'p.grad = None'),
     Event('after_record','epoch'),
     Phase('evaluate',  like='fit'),
@@ -203,6 +205,7 @@ class _Handlers(dict):
 class Flow:
     "Phases, the callbacks that hear their events, and the runner of both"
     rows = PHASES
+    bodies = {}  # Phase -> name of the method that its body is handed to, as `method(f, *args, **kwargs)`; others are called
     def __init_subclass__(cls, phases=(), **kwargs):
         super().__init_subclass__(**kwargs)
         cls.rows = (*cls.rows, *phases)
@@ -211,6 +214,8 @@ class Flow:
     def __init__(self):
         self.cbs,self.open,self.outcome,self.exception,self.created = [],[],{},None,False
         self.phases,self.events,self._inner,self._recurring,self._inside,self._version = {},[],set(),set(),{},0
+        self._deaf = ()  # Callbacks that are there, and hear nothing for now
+        self._uncounted = []  # Phases in which optimizer steps don't count
         self._cleanups = []  # (depth, event, method) for each `before_x` begun: a stack that phases unwind down to their depth
         self._valid_handlers,self._train_handlers = (_Handlers(self, o) for o in (False,True))
         self.training = False
@@ -258,6 +263,7 @@ def declare(self:Flow,
         if self._recurs(o): self._recurring.update({o.name, *o.events})
         if getattr(o, 'per_batch', None) or any(self.phases[p].before in self._inner for p in o.inside if p in self.phases): self._inner.update(o.events)
     for p in self.phases.values(): self._inside[p.name] = self._within(p.name)
+    self._uncounted = [p for p in self.phases.values() if not p.counts]
     self._changed()
     return self
 
@@ -310,7 +316,10 @@ def _enter(flow, phase, f, who, /, **kwargs):
     if flow.open and flow.open[-1] is phase: flow._cleanups.append((len(flow.open), phase.cleanup, f))
 
 @patch
-def _ordered(self:Flow): return sorted(self.cbs, key=lambda o: o.order)
+def _ordered(self:Flow, event=None): return sorted((o for o in self.cbs if self._can_hear(o, event)), key=lambda o: o.order)
+
+@patch
+def _can_hear(self:Flow, who, event): return event=='after_exception' or not any(who is o for o in self._deaf)
 
 # %% ../nbs/00_flow.ipynb #fb98643e
 @patch
@@ -321,7 +330,7 @@ def _handlers_of(self:Flow, who, event):
     for p in self.phases.values():
         if p.like and event in p.events and not who.handlers(p.before) and who.handlers(f'before_{p.like}'):
             like = self._wrapped(who, event, who.handlers(event.replace(p.name, p.like)))
-            fs += [MethodType(partial(_stand_in, self, f), who) for f in like]
+            fs += [MethodType(partial(_stand_in, self, p, f), who) for f in like]
     return fs
 
 @patch
@@ -334,22 +343,27 @@ def _wrapped(self:Flow, who, event, fs):
 
 # %% ../nbs/00_flow.ipynb #2e86299b
 @patch
-def _listens(self:Flow, who, event, training): return who is self or (who in self.cbs and who.listens(event in self._inner, training))
+def _listens(self:Flow, who, event, training):
+    return who is self or (who in self.cbs and self._can_hear(who, event) and who.listens(event in self._inner, training))
 
 @patch
 def _collect(self:Flow, event, training):
     "The methods to call at `event`, in order"
     res,phase = [],next((p for p in self.phases.values() if p.before==event), None)
-    for who in (self, *self._ordered()):
+    for who in (self, *self._ordered(event)):
         if not self._listens(who, event, training): continue
         if phase:
-            for f in self._handlers_of(who, phase.cleanup): res.append(MethodType(partial(_enter, self, phase, f), who))
+            ends = self._handlers_of(who, phase.cleanup) or [MethodType(_nothing, who)]*bool(phase.like)
+            for f in ends: res.append(MethodType(partial(_enter, self, phase, f), who))
         res += self._handlers_of(who, event)
     return res
 
 # %% ../nbs/00_flow.ipynb #f932a33b
-def _stand_in(flow, f, who, /, **kwargs):
-    if flow.phases['fit'] not in flow.open: f(**kwargs)
+def _stand_in(flow, p, f, who, /, **kwargs):
+    outer = [o for o in flow._cleanups if o[0]<len(flow.open) and o[1]==p.cleanup and o[2].__self__ is who]  # it was set up by
+    if not flow.inside(p.like) and not outer: f(**kwargs)
+
+def _nothing(who): "In place of a clean-up: that it is due tells who was set up"
 
 # %% ../nbs/00_flow.ipynb #b9fc4f70
 def _note(e, text):
@@ -414,7 +428,7 @@ def with_events(self:Flow,
     try:
         try:
             if fs := self._handlers[p.before]: self._hear(fs, p.before)
-            res = f(*args, **kwargs)
+            res = f(*args, **kwargs) if phase not in self.bodies else getattr(self, self.bodies[phase])(f, *args, **kwargs)
             out = self.outcome[phase] = 'done'
         except p.catches:
             out = self.outcome[phase] = 'cancelled'

@@ -11,14 +11,13 @@ __all__ = ['Hook', 'Hooks', 'hook_output', 'hook_outputs', 'dummy_eval', 'model_
 # %% ../nbs/16_hook.ipynb #3eab3b5a
 import math, sys, torch
 from collections import Counter
-from collections.abc import Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from fastcore.basics import listify, patch
 from torch import nn
 from .callback import Callback
-from .data import _map, _parts, DataLoaders, describe, preserve_rng, split_batch, to_detach, to_device
+from .data import _map, _parts, by_name, DataLoaders, describe, preserve_rng, split_batch, to_detach, to_device
 from .flow import did_you_mean
 from .learner import Learner
 from .recorder import _plt
@@ -253,11 +252,11 @@ def summary(self:Learner,
     model = getattr(self.model, '_orig_mod', self.model)  # as `torch.compile` wraps it
     dev = next((t.device for ts in (model.parameters(), model.buffers()) for t in ts), self.device)
     if batch is None: batch = self._peek(dev)
-    xb,_ = split_batch(to_device(batch, dev), getattr(self.dls, 'n_inp', None))
+    xb,_ = split_batch(to_device(batch, dev), *(getattr(self.dls, k, None) for k in ('n_inp','targ')))
     outputs = {}
     def _see(m, inp, out): outputs.setdefault(m, Counter())[describe(out)] += 1
     with _undisturbed(model), Hooks([m for _,m in _layers(model)], _see, detach=False):
-        try: model(**xb[0]) if isinstance(batch, Mapping) else model(*xb)
+        try: model(**xb[0]) if by_name(xb, batch) else model(*xb)
         except Exception as e:
             last = next(reversed([n for n,m in _layers(model) if m in outputs]), None)
             e.add_note(f'learnloop: in learn.summary, xb {describe(xb)}{f"; the last layer that ran is {last}" if last else ""}')

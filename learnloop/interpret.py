@@ -16,9 +16,9 @@ from functools import partial
 from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset
 from .callback import Callback
-from .data import _like, _parts, describe, detuplify, find_bs, in_order, preserve_rng, set_seed, split_batch
+from .data import _like, _parts, describe, detuplify, find_bs, in_order, preserve_rng, split_batch
 from .flow import checked_args
-from .learner import Learner
+from .learner import Learner, decode_preds
 from .recorder import _plt
 
 # %% ../nbs/18_interpret.ipynb #95cf588b
@@ -34,8 +34,8 @@ def _getter(learn, dl):
     "A function from the number of an item to its input; None if only the batches have it"
     ds = getattr(dl, 'dataset', None)
     if not isinstance(dl, DataLoader) or isinstance(ds, IterableDataset) or dl.batch_sampler is None: return
-    n_inp = getattr(learn.dls, 'n_inp', None)
-    return lambda i: _at(detuplify(split_batch(dl.collate_fn([ds[i]]), n_inp)[0]), 0)
+    how = [getattr(learn.dls, k, None) for k in ('n_inp','targ')]
+    return lambda i: _at(detuplify(split_batch(dl.collate_fn([ds[i]]), *how)[0]), 0)
 
 def _vocab(learn, dl):
     "Names of classes, if loaders or dataset know them: torchvision's datasets do"
@@ -49,10 +49,6 @@ def _bare(o):
     if not isinstance(o, Mapping): return o
     o = {k:v for k,v in o.items() if k!='loss'}
     return o if len(o)>1 else next(iter(o.values()))
-
-def _decide(loss_func, preds, decoded, targs):
-    if hasattr(loss_func, 'decodes') or not (isinstance(preds, Tensor) and isinstance(targs, Tensor)): return decoded
-    return preds.argmax(1) if preds.dim()==targs.dim()+1 and not targs.is_floating_point() else decoded
 
 class Interpretation:
     "Predictions, targets and losses of the items of a loader, to look at"
@@ -78,7 +74,7 @@ def from_learner(cls:Interpretation,
     dl=None,   # Any other loader
     act=None,  # Applied to predictions; None for the loss function's `activation`, if it has one
     vocab=None, # Names of classes; None for those of `dls.vocab` or of the dataset's `classes`
-    with_loss:bool=True # The loss of each item, too? Needs targets, and a loss function that knows `reduction='none'`
+    with_loss:bool=True # The loss of each item, too? Needs targets; see `loss_not_reduced`
 ): # In the order of the dataset
     "Interpret the predictions of `learn`"
     dl = learn._loader(ds_idx, dl)
@@ -87,7 +83,8 @@ def from_learner(cls:Interpretation,
     if get is None: get,res = partial(_at, res[0]),res[1:]
     if res[0] is None: raise ValueError('the loader gave no batch: there is nothing to interpret')
     (preds,decoded),targs,losses = map(_bare, (res[0], res[2])),res[1],res[3:]
-    return cls(preds, targs, next(iter(losses), None), _decide(learn.loss_func, preds, decoded, targs), get, vocab or _vocab(learn, dl))
+    if preds is not res[0] and decoded is preds: decoded = decode_preds(learn.loss_func, preds, targs)  # of what a model returns beside its loss
+    return cls(preds, targs, next(iter(losses), None), decoded, get, vocab or _vocab(learn, dl))
 
 # %% ../nbs/18_interpret.ipynb #49575131
 @patch
@@ -322,8 +319,7 @@ class SegmentationInterpretation(ClassificationInterpretation):
 
 # %% ../nbs/18_interpret.ipynb #44994266
 class _Augment(Callback):
-    def __init__(self, f, from_seed): self.f,self.from_seed = f,from_seed
-    def before_validate(self): set_seed(self.from_seed)  # an evaluation puts generators back: all passes would draw the same
+    def __init__(self, f): self.f = f
     def before_batch(self):
         if self.f is None: return
         xb = self.f(*self.learn.xb)
@@ -345,9 +341,8 @@ def tta(self:Learner,
     if (augs := [aug]*n if callable(aug) else list(aug))==[]: raise ValueError(f'n={n}, aug={aug!r}: there must be one pass or more')
     dl,res = self._loader(ds_idx, dl),None
     preds,targs = self.get_preds(dl=dl, act=act)
-    with preserve_rng(): seeds = torch.randint(2**31, (len(augs),)).tolist()
-    for f,s in zip(augs, seeds, strict=True):
-        p = self.get_preds(dl=dl if callable(f) else f, act=act, with_targs=False, cbs=_Augment(f if callable(f) else None, s))[0]
+    for f in augs:
+        p = self.get_preds(dl=dl if callable(f) else f, act=act, with_targs=False, cbs=_Augment(f if callable(f) else None))[0]
         if not isinstance(p, Tensor) or p.shape!=preds.shape:
             raise ValueError(f'predictions are {describe(preds)}, augmented ones {describe(p)}: they must be of the same items, from a loader that can be read again')
         res = p if res is None else torch.maximum(res, p) if use_max else res+p

@@ -23,7 +23,9 @@ class Terminated(SystemExit):
 # %% ../nbs/62_interrupt.ipynb #51972b46
 class _Signals:
     "The handlers of a learner, while it runs"
-    def __init__(self, learn): self.learn,self.pid,self.state,self.old,self.late,self.due,self.raised = learn,os.getpid(),'coming',{},[],None,False
+    def __init__(self, learn):
+        self.learn,self.pid,self.state,self.old,self.late,self.due,self.raised = learn,os.getpid(),'coming',{},[],None,False
+        self.is_fit = learn._fit_args is not None  # or an evaluation, or a fit that will be undone
     def loaders(self): return [getattr(self.learn.dls, k, None) for k in ('train','valid')]
     def take(self, name):
         o = getattr(signal, name, None)
@@ -80,10 +82,11 @@ def _end(self:_Signals, e, signum):
     if self.raised: return
     self.learn._halt = self._halt
     learn = self.learn
-    fetches = [p.name for p in learn.open[-1:]]==['fetch'] and learn.batch is None and not learn._over and not learn._making
+    fetches = [p.name for p in learn.open[-1:]]==['fetch'] and learn.batch is None and not learn._over and not (learn._making and learn._making.waits)
     if fetches and learn.outcome.get('fetch')!='failed': self._halt()  # or else a checkpoint may be written just now
     if again or told or signum not in (signal.SIGINT, signal.SIGTERM): return
-    what = 'Ctrl-C: stopping after this batch; once more stops at once' if signum==signal.SIGINT else 'SIGTERM: stopping after this batch'
+    go_on = '; learn.resume() goes on from there'*(self.is_fit and learn.inside('epoch'))
+    what = f'Ctrl-C: stopping after this batch{go_on}; once more stops at once' if signum==signal.SIGINT else 'SIGTERM: stopping after this batch'
     with suppress(OSError, ValueError, RuntimeError): print(what, file=sys.stderr, flush=True)  # to a broken pipe, or within another print: never mind
 
 @patch
@@ -128,6 +131,7 @@ def _signals(self:Learner):
         yield
     except BaseException as e:
         if signals.due not in (None, e) and not signals.raised: e.add_note(f'learnloop: {signals.due!r} was to end the run after this batch')
+        if isinstance(e, KeyboardInterrupt) and signals.is_fit and self.paused: e.add_note('learnloop: learn.resume() goes on from there')
         raise
     finally:
         signals.state = 'going'  # what comes from here on waits until the handlers from before are back

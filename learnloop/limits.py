@@ -15,7 +15,7 @@ from contextlib import contextmanager, nullcontext
 from numbers import Integral, Real
 from fastcore.basics import patch
 from .callback import Callback
-from .data import _check_loader, _next, _rngs, batch_len, preserve_rng
+from .data import check_loader, _next, _rngs, batch_len, preserve_rng
 from .flow import CancelFitException
 from .learner import _check_whole, _is_oom, _replaced, Learner
 
@@ -28,6 +28,7 @@ def _check_limit(what, n, low=1):
 
 class FirstBatches:
     "The first `n` batches of `dl`: none is fetched beyond, and its iterator is let go there"
+    passes_on = True
     def __init__(self,
         dl, # Loader: any iterable of batches
         n   # Number of batches, or share of its length as a float, rounded up
@@ -180,7 +181,7 @@ class ReloadLoaders(Callback):
     def _renew(self):
         dls,new,self._is_new = self.learn.dls,self._f(self.learn),False
         train,valid = new if isinstance(new, tuple) else (new, dls.valid)
-        dls.train,dls.valid = _check_loader('ReloadLoaders: train', train),valid
+        dls.train,dls.valid = check_loader('ReloadLoaders: train', train),valid
 
 # %% ../nbs/47_limits.ipynb #89e2378a
 class DetectAnomaly(Callback):
@@ -229,8 +230,8 @@ def _try_size(self:Learner, dl, bs, n_steps):
     if batch_len(dl)==0: return 'leaves the loader without a batch'
     away = [o for o in self.cbs if getattr(o, 'remove_on_fetch', False) or o.writes]
     trial = _Trial(bs, n_steps)
-    with self.removed_cbs(away), self.no_logging(), _replaced(self.dls, 'train', dl), _replaced(self.dls, 'valid', None), self.undone('cpu'):  # not on the GPU, whose memory is in question
-        try: self.fit(1, cbs=trial)
+    with self._signals(), self.removed_cbs(away), self.no_logging(), _replaced(self.dls, 'train', dl), _replaced(self.dls, 'valid', None), self.undone('cpu'):
+        try: self.fit(1, cbs=trial)  # copies are on the CPU, as the GPU's memory is in question; Ctrl-C waits until all is undone
         except RuntimeError as e:
             if not _is_oom(e): raise
             return 'takes more memory than there is'

@@ -222,7 +222,7 @@ class DiceLoss(_Classes, nn.Module):
     def __init__(self,
         axis:int=1,        # Where predictions have the classes
         smooth:float=1e-6, # Added to overlap and areas: a class that is nowhere, and is predicted nowhere, has a loss of 0
-        reduction:str='mean', # Over items and classes; or 'sum', 'none'
+        reduction:str='sum', # Over items and classes; or 'mean', 'none'
         square_in_union:bool=False # Areas of squared probabilities?
     ):
         super().__init__()

@@ -24,6 +24,7 @@ _dtypes = dict(fp16=torch.float16, bf16=torch.bfloat16)
 class MixedPrecision(Callback):
     "Run model and loss in autocast; with fp16, scale the loss and skip steps whose gradients overflow"
     order,safe_in_evaluate = 10,True
+    state_schema = {'scaler?':dict, 'skipped?':int, '*':...}
     min_scale = 1e-4  # What overflows float16 at this scale is a gradient above 6e8, or no number: a lower one can't help
     def __init__(self,
         amp_mode:str='fp16', # 'bf16' needs no loss scaling, so take it where the device has it

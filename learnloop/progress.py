@@ -225,9 +225,10 @@ class ProgressCallback(Callback):
     def cleanup_validate(self): self._bars.pop()
     def cleanup_fit(self): self._end()
     def before_evaluate(self):
-        if not self._in('fit'): self._begin()
+        if self._alone(): self._begin()
     def cleanup_evaluate(self):
-        if not self._in('fit'): self._end()
+        if self._alone(): self._end()
+    def _alone(self): return [o.name for o in self.learn.open if o.name in ('fit','evaluate')]==['evaluate']
     def _in(self, phase): return self.learn.phases[phase] in self.learn.open
 
 # %% ../nbs/12_progress.ipynb #8c3c6166
@@ -291,7 +292,7 @@ def _whole(self:ProgressCallback, now):
     learn,fit = self.learn,self._fit
     n,pct = learn.n_epoch,min(learn.pct_train, 1.)
     if pct!=fit.pct: fit.pct,fit.at = pct,now
-    label = f'epoch {learn.epoch+1:>{len(str(n))}}/{n}' if n<inf else f'epoch {learn.epoch+1}'
+    label = f'epoch {learn.epoch:>{len(str(n-1))}} of {n}' if n<inf else f'epoch {learn.epoch}'  # its number in the table
     label = 'sanity' if self._in('sanity') else next((o.fit_label for o in learn.cbs if hasattr(type(o), 'fit_label')), label)
     left = '<'+format_time(max((fit.at-fit.start)*(1-pct)/(pct-fit.first) - (now-fit.at), 0)) if pct>fit.first else ''
     return label.ljust(8),pct,1 if pct else None,format_time(now-fit.start)+left

@@ -8,14 +8,22 @@ Docs: https://learnloop.github.io/learnloop/recorder.html.md"""
 __all__ = ['format_time', 'Recorder']
 
 # %% ../nbs/11_recorder.ipynb #52f14e26
-import os, time
+import os, sys, time, torch, warnings
 import torch.distributed as dist
+from collections.abc import Mapping
+from contextlib import contextmanager, nullcontext
 from copy import copy, deepcopy
 from fastcore.basics import patch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.modules import module as nn_module
+from torch.nn.parameter import is_lazy
+from torch.utils.data import DataLoader, IterableDataset
+from types import SimpleNamespace
 from .callback import Callback
-from .learner import Learner, default_cb, format_value
-from .metrics import AvgLoss, Scalars, Smoother, TorchMetric, mk_metrics
+from .data import DataLoaders, batch_len, by_name, describe, detuplify, preserve_rng, unpack
+from .flow import CancelException
+from .learner import Learner, default_cb, format_value, innermost
+from .metrics import AccumMetric, AvgLoss, Metric, Scalars, Series, Smoother, TorchMetric, mk_metrics
 from .optimizer import opts
 
 # %% ../nbs/11_recorder.ipynb #aa2da4b2
@@ -36,6 +44,8 @@ def _is_main():
 class Recorder(Callback):
     "Record losses, learning rates and metrics; write a row to `learn.logger` after each epoch"
     order,remove_on_fetch,safe_in_evaluate = 50,True,True
+    state_schema = {'raw':[float], 'sizes':[float], 'lrs':[float], 'values':[list], 'iters':[int], 'metric_names':[str], 'hps':{'*':list}, 'row':dict, 'begun':int,
+        'records':[{'values':dict, '*':...}], 'train_mets':[dict], '*':...}
     def __init__(self,
         add_time:bool=True,       # A column with the duration of the epoch?
         train_metrics:bool=False, # Metrics on training batches, too? They cost time in each
@@ -43,12 +53,13 @@ class Recorder(Callback):
         beta:float=0.98           # Weight of the past in `smooth_loss`
     ):
         self.add_time,self.train_metrics,self.valid_metrics,self.beta = add_time,train_metrics,valid_metrics,beta
-        self.train_mets,self.valid_mets,self._stashed,self.log = [],[],[],[]
+        self.train_mets,self.valid_mets,self._stashed,self.log,self._tried,self._fits = [],[],[],[],[],False
         self._clear()
 
     def _clear(self):
-        self._raw,self._sizes,self._lrs,self._smooth,self._smoother = Scalars(),[],[],[],Smoother(self.beta)
-        self.values,self.iters,self.metric_names,self.records,self.hps,self.row,self._begun = [],[],[],[],{},{},0
+        self._raw,self._sizes,self._lrs,self._smooth,self._smoother = Scalars(),Series(),Series(),[],Smoother(self.beta)
+        self.values,self.iters,self.records = Series(),Series(),Series()
+        self.metric_names,self.hps,self.row,self._begun = [],{},{},0
 
     def _make_metrics(self):
         mets = mk_metrics(self.learn.metrics)
@@ -58,6 +69,7 @@ class Recorder(Callback):
     def before_fit(self):
         self._clear()
         self._make_metrics()
+        self._fits = True
         self._start = time.perf_counter()
         train = ['train_loss', *(f'train_{m.name}' for m in self.train_mets)]
         more = list(dict.fromkeys(nm for o in self.learn.cbs for nm in o.epoch_columns))
@@ -65,6 +77,9 @@ class Recorder(Callback):
         self.metric_names = ['epoch', *self.columns, *['time']*self.add_time]
         self.learn.logger(self.metric_names)
         if self.learn.metrics: self.learn.add_cb(_CheckMetrics)
+        if self.learn.dls.valid is None and self.valid_mets[1:] and not self.train_metrics and not self.learn._going:
+            names = ', '.join(m.name for m in self.valid_mets[1:])
+            warnings.warn(f'this fit has no validation loader, and so nothing computes {names}: give DataLoaders(train, valid), or set learn.recorder.train_metrics = True', stacklevel=2)
 
 # %% ../nbs/11_recorder.ipynb #b44277af
 @patch(as_prop=True)
@@ -72,15 +87,139 @@ def valid_names(self:Recorder):
     "Names of what a validation gives: the titles of its columns"
     return ['valid_loss', *('valid_'*self.train_metrics+m.name for m in self.valid_mets[1:])]
 
+# %% ../nbs/11_recorder.ipynb #c7a1d001
+class _Trial:
+    "The learner as a metric sees it after a batch; `asked` for more than that, it says so"
+    _safe = 'model','dls','device','to_detach'
+    def __init__(self, learn, **attrs): self.__dict__.update(attrs, _learn=learn, asked=False)
+    def __getattr__(self, k):
+        if k in ('loss','loss_grad','loss_func'):  # computed if a metric wants it, as a loss function may keep count
+            self.asked,asked = True,self.asked  # an error from here is the loss function's
+            f,own = self._learn.loss_func,self.pred.get('loss') if isinstance(self.pred, Mapping) else getattr(self.pred, 'loss', None)
+            loss = f(self.pred, *self.yb) if f and self.yb else own
+            self.__dict__.update(loss=loss, loss_grad=loss, loss_func=f, asked=asked)
+            return self.__dict__[k]
+        if k not in self._safe: self.asked = True
+        return getattr(self._learn, k)
+
+# %% ../nbs/11_recorder.ipynb #c7a1d003
+def _put_back(c, was):
+    if isinstance(c, list): c[:] = was
+    else:
+        for k in [k for k in c if k not in was]: c.pop(k) if isinstance(c, dict) else c.discard(k)
+        c.update(was)
+
+@contextmanager
+def _undisturbed(*models):
+    "Evaluation mode of the first of `models`, without gradients and compiled code; leaves all of them and random numbers as they were"
+    mods = [m for o in models for m in o.modules()]
+    attrs = [(m, dict(vars(m))) for m in mods]
+    inner = [(c, copy(c)) for m in mods for c in vars(m).values() if isinstance(c, list|dict|set)]
+    bufs  = [(b, b.clone()) for o in models for b in o.buffers()]
+    eager = torch.compiler.set_stance('force_eager') if 'torch._dynamo' in sys.modules else nullcontext()
+    with preserve_rng(), torch.no_grad(), eager, warnings.catch_warnings():
+        warnings.simplefilter('ignore')  # they come when it counts
+        models[0].eval()  # the others are the loss function, whose mode nobody changes
+        try: yield
+        finally:
+            for c,was in inner: _put_back(c, was)
+            for m,was in attrs: _put_back(vars(m), was)
+            for b,was in bufs: b.copy_(was)
+
+# %% ../nbs/11_recorder.ipynb #c7a1d005
+def _is_free(dl):
+    "Does a batch of `dl` cost little, and can it be had again?"
+    if type(dl).__iter__ in (list.__iter__, tuple.__iter__): return True
+    if type(dl).__iter__ is not DataLoader.__iter__: return False
+    samplers = dl.sampler,dl.batch_sampler,getattr(dl.batch_sampler, 'sampler', None)
+    own = any(o is not None and type(o).__module__.split('.')[0]!='torch' for o in samplers)
+    return not (dl.num_workers or own or isinstance(dl.dataset, IterableDataset))
+
+def _is_plain(model):
+    "Is calling `model` all that happens, without hooks, lazy layers or other processes?"
+    mods = [*model.modules(), SimpleNamespace(_forward_hooks=nn_module._global_forward_hooks, _forward_pre_hooks=nn_module._global_forward_pre_hooks)]
+    hooks = [h for m in mods for hs in (m._forward_hooks, m._forward_pre_hooks) for h in hs.values()]
+    own = [h for h in hooks if not type(h).__module__.startswith('torch.')]  # torch's are a part of the model: weight norm
+    return not (own or any(map(is_lazy, (*model.parameters(), *model.buffers()))) or dist.is_available() and dist.is_initialized())
+
+@patch
+def _is_telling(self:Recorder):
+    "Will the first batch of validation be like one that is taken now?"
+    learn,fm = self.learn,self.learn.forward_model
+    if learn._going or not _is_free(learn.dls.valid) or not _is_plain(learn.model): return False
+    if not any(o is learn.model for o in (fm, getattr(fm, 'module', None), getattr(fm, '_orig_mod', None))): return False
+    inner = 'before_fetch','after_fetch','before_batch','after_pred','after_loss'
+    pieces = '_pick','_use','_do_epoch_validate','all_batches','one_batch','_do_one_batch','_do_loss'
+    if any(hasattr(type(learn), e) for e in inner) or any(getattr(type(learn), k) is not getattr(Learner, k) for k in pieces): return False
+    return all(o.only_looks or not o.run_valid or isinstance(o, Recorder|_CheckMetrics) for e in inner for o in learn.ordered_cbs(e))
+
+# %% ../nbs/11_recorder.ipynb #c7a1d007
+def _is_bound(m):
+    "Does the metric `m` call a method of a callback, whose state is that of a fit?"
+    f = innermost(getattr(m, 'func', None))
+    return isinstance(getattr(f, '__self__', None), Callback|Learner) or isinstance(inner := getattr(m, 'metric', None), Metric) and _is_bound(inner)
+
+def _is_sure(m, e):
+    "Will the error `e` of the value of `m` come with all items, too?"
+    known = "average='binary'",'mix of'  # scikit-learn's, of what no item can mend
+    return isinstance(m, AccumMetric) and (isinstance(e, TypeError|AttributeError) or any(o in str(e) for o in known))
+
+def _try(m, trial):
+    m.reset()
+    try: m.accumulate(trial)
+    except (CancelException,MemoryError,torch.OutOfMemoryError): return
+    except Exception:
+        if trial.asked: return
+        raise
+    if not isinstance(m, AccumMetric): return
+    try: _ = m.value
+    except Exception as e:
+        if _is_sure(m, e): raise
+
+# %% ../nbs/11_recorder.ipynb #c7a1d009
+@patch
+def _mk_trial(self:Recorder):
+    "A batch of validation, and what the model makes of it"
+    learn = self.learn
+    dl,dev = learn.dls.valid,learn.device
+    b = DataLoaders(dl, device=dev).one_batch()
+    xb,yb,bs = unpack(b, dev, *(getattr(learn.dls, k, None) for k in ('n_inp','targ')))
+    pred = learn.model(**xb[0]) if by_name(xb, b) else learn.model(*xb)
+    return dict(pred=pred, batch=b, xb=xb, yb=yb, x=detuplify(xb), y=detuplify(yb), bs=bs, training=False, iter=0, dl=dl, n_iter=batch_len(dl))
+
+@patch
+def _try_metrics(self:Recorder):
+    "Try each metric on a batch of validation, unless that was done or would tell nothing"
+    learn,mets = self.learn,self.valid_mets[1:]
+    given = learn.metrics if isinstance(learn.metrics, list) else [learn.metrics]
+    if not mets or learn.dls.valid is None or [*map(id, given)]==[*map(id, self._tried)] or not self._is_telling(): return
+    theirs = learn,learn.model,learn.loss_func,learn.opt,learn.dls,learn.dls.train,learn.dls.valid,*learn.cbs
+    with _undisturbed(learn.model, *[o for o in [learn.loss_func] if isinstance(o, nn.Module)]):
+        try: what = self._mk_trial()
+        except (Exception,CancelException): return  # that of validation itself will say more
+        for m in mets:
+            if hasattr(m, 'check'): m.check(len(what['yb']))
+            if _is_bound(m): continue
+            try: new = deepcopy(m, {id(o):o for o in theirs})
+            except Exception: continue
+            try: _try(new, _Trial(learn, **what))
+            except Exception as e:
+                _name_metric(e, m, f", tried on validation's first batch before training: prediction {describe(what['pred'])}, targets {describe(what['yb'])}")
+                raise
+    self._tried = [*given]
+
 # %% ../nbs/11_recorder.ipynb #aee1f8eb
 class _CheckMetrics(Callback):
+    remove_on_fetch = True
     def before_batch(self):
         for m in self.learn.recorder.valid_mets:
             if hasattr(m, 'check'): m.check(len(self.learn.yb))
         self.learn.remove_cb(self)
 
 @patch
-def cleanup_fit(self:Recorder): self.learn.remove_cb(_CheckMetrics)
+def cleanup_fit(self:Recorder):
+    self._fits = False
+    self.learn.remove_cb(_CheckMetrics)
 
 # %% ../nbs/11_recorder.ipynb #fcceeaed
 @patch
@@ -92,12 +231,26 @@ def before_epoch(self:Recorder):
 def before_train(self:Recorder):
     self._begun = len(self._raw)
     for m in self.train_mets: m.reset()
+    self._try_metrics()
 
 @patch
 def before_validate(self:Recorder):
     for m in self.valid_mets: m.reset()
 
 # %% ../nbs/11_recorder.ipynb #eb7c9427
+def _name_metric(e, m, more=''):
+    try: e.add_note(f'learnloop: of metric {m.name}{more}')
+    except Exception: pass  # a name that fails takes no error's place
+
+def _values(mets):
+    res = []
+    for m in mets:
+        try: res.append(m.value)
+        except Exception as e:
+            _name_metric(e, m)
+            raise
+    return res
+
 @patch
 def after_batch(self:Recorder):
     learn = self.learn
@@ -110,18 +263,22 @@ def after_batch(self:Recorder):
         lr = (opts(opt)[0] if isinstance(opt, dict) else opt).param_groups[-1]['lr']
         self._lrs.append(lr if lr.__class__ is float else float(lr))
     if learn.pred is not None:
-        for m in mets: m.accumulate(learn)
+        try:
+            for m in mets: m.accumulate(learn)
+        except Exception as e:
+            _name_metric(e, m)
+            raise
 
 # %% ../nbs/11_recorder.ipynb #32579ae7
 @patch
 def after_train(self:Recorder):
     vals,sizes = self._raw.tolist()[self._begun:],self._sizes[self._begun:]
     loss = sum(v*n for v,n in zip(vals, sizes, strict=True))/sum(sizes) if vals else None
-    self.row |= dict(zip(self.columns, [loss, *(m.value for m in self.train_mets)], strict=False))
+    self.row |= dict(zip(self.columns, [loss, *_values(self.train_mets)], strict=False))
 
 @patch
 def after_validate(self:Recorder):
-    vals = [m.value for m in self.valid_mets]
+    vals = _values(self.valid_mets)
     if self.learn.phases['fit'] in self.learn.open and not self._stashed: self.row |= dict(zip(self.columns[1+len(self.train_mets):], vals, strict=False))
     else: self.learn.final_record = vals
 
@@ -137,17 +294,19 @@ def after_epoch(self:Recorder):
 # %% ../nbs/11_recorder.ipynb #4daea994
 @patch
 def before_evaluate(self:Recorder):
-    if self.learn.phases['fit'] in self.learn.open:
-        self._stashed.append(self.valid_mets)
+    inner = self._fits or bool(self._stashed)
+    self._stashed.append(self.valid_mets if inner else None)
+    if inner:
         self.valid_mets = deepcopy(self.valid_mets)
+        for m in self.valid_mets: m.reset()
     else:
         self._make_metrics()
         if self.learn.metrics: self.learn.add_cb(_CheckMetrics)
 
 @patch
 def cleanup_evaluate(self:Recorder):
-    if self.learn.phases['fit'] not in self.learn.open: self.learn.remove_cb(_CheckMetrics)
-    if self._stashed: self.valid_mets = self._stashed.pop()
+    if (mets := self._stashed.pop() if self._stashed else None) is not None: self.valid_mets = mets
+    else: self.learn.remove_cb(_CheckMetrics)
 
 # %% ../nbs/11_recorder.ipynb #67ce0f96
 @patch
@@ -190,16 +349,20 @@ def smooth_loss(self:Learner):
 def state_dict(self:Recorder)->dict: # Plain data
     "Return the history"
     if not len(self._raw) and not self.values: return {}
-    return dict(raw=list(self.raw_losses), sizes=list(self._sizes), lrs=list(self._lrs), values=[list(o) for o in self.values],
-        iters=list(self.iters), metric_names=list(self.metric_names), records=deepcopy(self.records), hps=deepcopy(self.hps),
+    grows = dict(raw=self.raw_losses, sizes=self._sizes, lrs=self._lrs, values=self.values, iters=self.iters, records=self.records)
+    return {k:v.frozen() for k,v in grows.items()} | dict(hps={k:_kept(v) for k,v in self.hps.items()}, metric_names=list(self.metric_names),
         row=dict(self.row), begun=self._begun, train_mets=[_metric_state(m) for m in self.train_mets])
+
+# %% ../nbs/11_recorder.ipynb #f8e35787
+def _kept(o):
+    "What `o` is now, however it goes on"
+    return o.frozen() if isinstance(o, Series) else _kept(o.tolist()) if isinstance(o, Scalars) else copy(o)
 
 # %% ../nbs/11_recorder.ipynb #bc24f55b
 def _metric_state(m):
     "What the metric `m` has accumulated, as plain data and tensors"
     if isinstance(m, TorchMetric): return dict(n=m.n, metric=_torch_state(m.metric))
-    kept = {k:v for k,v in vars(m).items() if isinstance(v, (Scalars,list,dict,Tensor,int,float))}
-    return {k:list(v.tolist()) if isinstance(v, Scalars) else copy(v) for k,v in kept.items()}
+    return {k:_kept(v) for k,v in vars(m).items() if isinstance(v, (Scalars,list,dict,Tensor,int,float))}
 
 def _torch_state(o):
     if hasattr(o, 'metric_state'): return {k:copy(v) for k,v in o.metric_state.items()} | dict(_update_count=o._update_count)
@@ -209,8 +372,8 @@ def _set_metric(m, sd):
     if isinstance(m, TorchMetric): o,sd,m.n = m.metric,sd['metric'],sd['n']
     else: o = m
     for k,v in sd.items():
-        if isinstance(getattr(o, k, None), Scalars): getattr(o, k)._done = list(v)
-        else: setattr(o, k, copy(v))
+        if isinstance(getattr(o, k, None), Scalars): getattr(o, k)._done = Series(v)
+        else: setattr(o, k, Series(v) if isinstance(getattr(o, k, None), Series) else copy(v))
 
 # %% ../nbs/11_recorder.ipynb #f96c76e3
 @patch
@@ -218,12 +381,16 @@ def load_state_dict(self:Recorder,
     sd:dict # What `state_dict` returned
 ):
     "Take up a history"
+    lengths = {k:len(sd[k]) for k in ('raw','sizes','lrs') if k in sd}
+    if len(set(lengths.values()))>1: raise ValueError(f'a history with {", ".join(f"{v} {k}" for k,v in lengths.items())}: there is one of each for a batch')
     self._clear()
     if not sd: return
-    self._raw._done,self._sizes,self._lrs = list(sd['raw']),list(sd['sizes']),list(sd['lrs'])
-    self.values,self.iters,self.metric_names = [list(o) for o in sd['values']],list(sd['iters']),list(sd['metric_names'])
-    self.records,self.hps = deepcopy(sd['records']),deepcopy(sd['hps'])
+    self._raw._done,self._sizes,self._lrs,self.values,self.iters,self.records = (Series(sd[k]) for k in ('raw', 'sizes', 'lrs', 'values', 'iters', 'records'))
+    self.hps,self.metric_names = {k:Series(v) for k,v in sd['hps'].items()},list(sd['metric_names'])
     self.row,self._begun = dict(sd['row']),sd['begun']
+    if self.learn is not None and not self.learn.inside('fit'):
+        self._make_metrics()
+        self.columns = self.metric_names[1:len(self.metric_names)-self.add_time]
     for m,o in zip(self.train_mets, sd['train_mets'], strict=False):
         m.reset()
         _set_metric(m, o)

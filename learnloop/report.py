@@ -22,9 +22,10 @@ from .data import batch_len
 from .hook import _label, _opt_lines, _rows, total_params
 from .interpret import Interpretation, _first_batches, _is_image, _text, _vocab
 from .learner import Learner, _check_whole
+from .metrics import less_is_better
 from .recorder import Recorder
 from .saving import atomic_write
-from .storage import DamagedCheckpoint, from_plain, list_checkpoints, newest_checkpoint
+from .storage import DamagedCheckpoint, list_checkpoints, newest_checkpoint
 from .trace import Tracer, load_trace
 from .tracker import SaveModelCallback
 
@@ -60,7 +61,7 @@ def _number(v):
     "`v` as a float if it is a number, else None"
     if isinstance(v, Tensor): v = v.item() if v.numel()==1 else None
     try: return None if v is None or isinstance(v, str) else float(v)
-    except (TypeError,ValueError): return None
+    except (TypeError,ValueError,OverflowError): return None
 
 def _shown(v):
     "A value as text"
@@ -291,7 +292,7 @@ def _best(there, monitor, larger):
 def _checkpoints(folder, monitor='valid_loss', larger=False):
     "What there is in `folder`"
     there = list_checkpoints(folder, verify=False)
-    rows = [[o.step, o.manifest.get('epoch'), round(o.size/1e6, 2), ', '.join(f'{k} {_shown(v)}' for k,v in o.metrics.items()),
+    rows = [[o.step, o.epoch, round(o.size/1e6, 2), ', '.join(f'{k} {_shown(v)}' for k,v in o.metrics.items()),
         o.damage or ('' if o.consistent else 'taken in the middle of a batch')] for o in there]
     best = _best(there, monitor, larger)
     said = [f'Best: {best.path}, with {monitor} {_shown(best.metrics[monitor])} after {best.step:,} steps.'] if best else []
@@ -370,7 +371,7 @@ def _cancels(tracer):
     return res or ['Nothing was cancelled.']
 
 # %% ../nbs/63_report.ipynb #cf62f6bd
-def _good(nm): return min if 'loss' in nm or 'error' in nm else max
+def _good(nm): return min if less_is_better(nm) else max
 
 def _results(cols, epochs):
     "Last and best values of columns, by name, with the number of the epoch for each value"
@@ -525,7 +526,7 @@ def _of_checkpoint(folder):
     except DamagedCheckpoint: return {}  # the table of checkpoints says so
     if o is None: return {}
     rec = Recorder()
-    rec.load_state_dict(from_plain(o.read('state.json'), o.read('tensors.pt'))['callbacks'].get('recorder', {}))
+    rec.load_state_dict(o.plain()['callbacks'].get('recorder', {}))
     return dict(Curves=_curves(rec), Schedules=_schedules(rec), Epochs=_epochs(rec))
 
 # %% ../nbs/63_report.ipynb #5bde6631

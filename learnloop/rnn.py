@@ -44,12 +44,13 @@ class ModelResetter(Callback):
 # %% ../nbs/46_rnn.ipynb #fb767324
 class RNNCallback(Callback):
     "Take predictions out of a tuple `(pred, raw_out, out)`, and keep the other two until the end of the batch"
-    def __init__(self): self.raw_out = self.out = None
+    def __init__(self): self.raw_out,self.out,self._outer = None,None,[]
+    def before_batch(self): self._outer.append((self.raw_out, self.out))  # of a batch in whose events this one runs
     def after_pred(self):
         if not isinstance(pred := self.learn.pred, (tuple,list)): return
         if len(pred)!=3: raise ValueError(f'RNNCallback: the model returned a tuple of {len(pred)}: it must be (pred, raw_out, out), or the prediction alone')
         self.learn.pred,self.raw_out,self.out = (o[-1] if isinstance(o, (list,tuple)) else o for o in pred)
-    def cleanup_batch(self): self.raw_out = self.out = None
+    def cleanup_batch(self): self.raw_out,self.out = self._outer.pop() if self._outer else (None, None)
 
 # %% ../nbs/46_rnn.ipynb #b6fb69a0
 class RNNRegularizer(Callback):

@@ -16,8 +16,8 @@ from collections import deque, namedtuple
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from copy import copy, deepcopy
-from functools import reduce, wraps
-from itertools import accumulate, islice
+from functools import partial, reduce, wraps
+from itertools import accumulate
 from numbers import Integral, Real
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,10 +26,10 @@ from torch import nn, Tensor
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 from .callback import Callback, _listed
-from .data import Endless, preserve_rng
+from .data import Endless, Until, preserve_rng
 from .flow import CancelTrainException, CancelValidException, Flow, checked_args, did_you_mean
 from .learner import _check_whole, Learner, StepLimit
-from .metrics import Smoother
+from .metrics import Series, Smoother
 from .optimizer import _find, _groups, _names, _spread, _unknown, _write, n_groups, opts
 from .recorder import Recorder, _plt
 
@@ -45,18 +45,25 @@ def _ends(name, *ends):
     if len({len(o) for o in ends})>1: raise ValueError(f'{name}: the ends have {" and ".join(str(len(o)) for o in ends)} values: give as many for both')
     return *ends,is_one
 
+class _Sched:
+    "A formula `f` between two ends: a function of `pct` that can be pickled, by the name of its `shape`"
+    def __init__(self, shape, f, start, end, args, kwargs):
+        self.shape,self.f,self.args,self.kwargs = shape,f,args,kwargs
+        self.starts,self.ends,self.is_one = _ends(f.__name__, start, end)
+        self(0.)  # a formula that can't have these ends says so now
+    def __call__(self, pct):
+        vals = [self.f(a, b, pct, *self.args, **self.kwargs) for a,b in zip(self.starts, self.ends, strict=True)]
+        return vals[0] if self.is_one else vals
+    def _given(self): return *((o[0] if self.is_one else o) for o in (self.starts, self.ends)),*self.args
+    def __reduce__(self): return partial(self.shape, *self._given(), **self.kwargs),()
+    def __repr__(self): return f'{self.f.__name__}({", ".join([*map(repr, self._given()), *(f"{k}={v!r}" for k,v in self.kwargs.items())])})'
+
 def annealer(
     f # Function of `(start, end, pct)`, all numbers, and of what else it needs
 )->Callable: # Function of `(start, end)` and the rest; returns a function of `pct`
     "Make a shape of a formula: a decorator"
     @wraps(f)
-    def _shape(start, end, *args, **kwargs):
-        starts,ends,is_one = _ends(f.__name__, start, end)
-        def _at(pct):
-            vals = [f(a, b, pct, *args, **kwargs) for a,b in zip(starts, ends, strict=True)]
-            return vals[0] if is_one else vals
-        _at(0.)  # a formula that can't have these ends says so now
-        return _at
+    def _shape(start, end, *args, **kwargs): return _Sched(_shape, f, start, end, args, kwargs)
     sig = inspect.signature(f)
     _shape.__signature__ = sig.replace(parameters=[p for k,p in sig.parameters.items() if k!='pct'])
     return _shape
@@ -124,12 +131,12 @@ def combine_scheds(
     if not pcts or min(pcts)<0 or not math.isclose(sum(pcts), 1, abs_tol=1e-6):
         raise ValueError(f'combine_scheds: the shares {pcts} sum to {sum(pcts)}: they must be 0 or more, and sum to 1')
     if bad := [o for o in scheds if not callable(o)]: raise TypeError(f'combine_scheds: {bad[0]!r} is no function of pct')
-    ends,last = list(accumulate(pcts)),max(i for i,o in enumerate(pcts) if o)
-    def _at(pct):
-        i = min(bisect_right(ends, pct), last)
-        start = ends[i-1] if i else 0.
-        return scheds[i](min(max((pct-start)/(ends[i]-start), 0.), 1.))
-    return _at
+    return partial(_combined, scheds, list(accumulate(pcts)), max(i for i,o in enumerate(pcts) if o))
+
+def _combined(scheds, ends, last, pct):
+    i = min(bisect_right(ends, pct), last)
+    start = ends[i-1] if i else 0.
+    return scheds[i](min(max((pct-start)/(ends[i]-start), 0.), 1.))
 
 # %% ../nbs/40_schedule.ipynb #5460ab1f
 def combined_cos(
@@ -169,6 +176,7 @@ def _hyper(opt, k):
 class ParamScheduler(Callback):
     "Set hyper-parameters, and attributes, before each training batch"
     order,run_valid,safe_in_evaluate = 60,False,True
+    state_schema = {'first?':int, '*':...}
     def __init__(self,
         scheds:dict, # Functions of `pct_train`, or lists of them with one for each group, by hyper-parameter, or by dotted path from the learner
         total_steps:int|None=None # Optimizer steps that the schedule takes, for loaders without a length; None to go by `pct_train`
@@ -182,6 +190,10 @@ class ParamScheduler(Callback):
 
     @property
     def owns(self): return set(self.scheds)
+    @property
+    def puts_back(self):
+        "Hyper-parameters as they will be at the end of the fit, by name"
+        return {k:v for k,v in self._was.items() if '.' not in k}
     @property
     def pct(self):
         "Share of the schedule that is done, from 0 to 1"
@@ -212,7 +224,10 @@ def before_batch(self:ParamScheduler):
     vals = self._values(self.pct)
     self._set(vals)
     if not hasattr(self.learn, 'recorder'): return
-    for k,v in vals.items(): self.learn.recorder.hps.setdefault(k, []).append(v[-1] if isinstance(v, list) else v)
+    hps = self.learn.recorder.hps
+    for k,v in vals.items():
+        if k not in hps: hps[k] = Series()
+        hps[k].append(v[-1] if isinstance(v, list) else v)
 
 # %% ../nbs/40_schedule.ipynb #7576faa7
 @patch
@@ -392,7 +407,7 @@ def fit_wsd(self:Learner,
 @checked_args(to=[Learner.fit_one_cycle, Learner.fit])
 def fine_tune(self:Learner,
     epochs:int,     # Epochs with all groups
-    base_lr=2e-3,   # Highest learning rate while groups are frozen; half of it, for the last group, afterwards
+    base_lr:float|None=None, # Highest learning rate while groups are frozen; half of it, for the last group, afterwards; None for the learner's, or 2e-3 if it names none
     freeze_epochs:int=1, # Epochs with the last group alone, before
     lr_mult=100,    # How much lower the first group's learning rate is than the last one's
     pct_start=0.3,  # Share of the second part in which learning rates rise
@@ -400,6 +415,7 @@ def fine_tune(self:Learner,
     **kwargs        # To `fit_one_cycle`, both times; checkpoints of `resume=folder` are below it, in `frozen` and `unfrozen`
 )->None:
     "Train the last group, then all of them"
+    if base_lr is None: base_lr = 2e-3 if self._named_lr() is None else _lrs(self, None)[-1]
     for nm,v in (('base_lr', base_lr), ('lr_mult', lr_mult)):
         if not isinstance(v, Real) or not v>0: raise ValueError(f'fine_tune: {nm} is {v!r}: it must be a number above 0')
     if n_groups(self.opt or self.create_opt())>1: self.freeze()
@@ -640,7 +656,7 @@ class LRFinder(Callback):
     def before_evaluate(self): "There is nothing to find in an evaluation"
     def before_train(self):
         dl = self.learn.dl
-        self.learn.dl,self.learn.n_iter = islice(Endless(dl.dl if isinstance(dl, Endless) else dl), self.num_it),self.num_it
+        self.learn.dl,self.learn.n_iter = Until(Endless(dl.dl if isinstance(dl, Endless) else dl), lambda: self.learn.n_done>=self.num_it),self.num_it
     def before_batch(self):
         self._lr = self._sched(self.learn.iter/self.num_it)
         self.learn.set_hypers(lr=self._lr)

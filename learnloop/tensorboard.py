@@ -23,8 +23,8 @@ from torch.nn.modules import module as nn_module
 from .callback import Callback
 from .data import _like, _parts, detuplify, to_detach
 from .hook import Hook, _label, _tensors
-from .interpret import Interpretation, _at, _bare, _decide, _is_image, _text, _vocab
-from .learner import _check_whole
+from .interpret import Interpretation, _at, _bare, _is_image, _text, _vocab
+from .learner import _check_whole, decode_preds, innermost
 from .log import _put, Logger
 from .optimizer import _groups, get_hypers, opts
 from .trace import Tracer
@@ -243,14 +243,16 @@ def after_record(self:TensorBoardCallback, record):
 # %% ../nbs/19_tensorboard.ipynb #9848183d
 class _Norms(_Helper):
     order,run_valid = 10.5,False  # between MixedPrecision, which unscales, and GradientClip
-    _norms,_hists = {},None
+    _norms,_hists,_stepped = {},None,False
     def before_step(self):
         self._norms,self._hists,log,n = {},None,self.log,self.learn.count.opt_steps+1
         if log.norms_every_steps and not n%log.norms_every_steps: self._norms = _norms(self.learn.opt)
         if log.histograms_every_steps and not n%log.histograms_every_steps: self._hists = _histograms(self.learn.model)
+    def after_opt_step(self): self._stepped = True
     def after_batch(self):
-        (norms,hists),self._norms,self._hists = (self._norms,self._hists),{},None
-        if self.learn.outcome.get('step')!='done': return
+        norms,hists,stepped = self._norms,self._hists,self._stepped
+        self._norms,self._hists,self._stepped = {},None,False
+        if not stepped: return
         if norms: self.log._note(norms)
         if hists: self.log._write_histograms(*hists)
 
@@ -468,8 +470,8 @@ def cleanup_validate(self:TensorBoardCallback):
 @patch
 def _write_examples(self:TensorBoardCallback, xb, yb, pred):
     lf,x,targs = self.learn.loss_func,*_split(xb, yb)
-    preds = _bare(getattr(lf, 'activation', lambda o: o)(pred))
-    decoded = _decided(lf, preds, _bare(getattr(lf, 'decodes', lambda o: o)(preds)), targs)
+    preds = _bare(getattr(innermost(lf), 'activation', lambda o: o)(pred))
+    decoded = decode_preds(lf, preds, targs)
     items = Interpretation(preds, targs, None, decoded, partial(_at, x), _vocab(self.learn, self.learn.dl))
     n = min(self.examples, len(items))
     seen = [_seen(items, i) if self.show is None else self.show(items.inputs(i), _at(items.targs, i), _at(items.decoded, i)) for i in range(n)]
@@ -483,11 +485,6 @@ def _split(xb, yb):
     x,y = detuplify(xb),detuplify(yb)
     if not isinstance(x, Mapping): return x,y
     return next((x[k] for k in ('input_ids','pixel_values') if k in x), x),x.get('labels') if y is None else y
-
-def _decided(lf, preds, decoded, targs):
-    is_last = (not hasattr(lf, 'decodes') and isinstance(preds, Tensor) and isinstance(targs, Tensor) and not targs.is_floating_point()
-        and preds.shape[:-1]==targs.shape and preds.shape[:1]+preds.shape[2:]!=targs.shape)
-    return preds.argmax(-1) if is_last else _decide(lf, preds, decoded, targs)
 
 def _brief(v, vocab):
     "A value in a few characters, the first ones of a vector"

@@ -16,6 +16,7 @@ from fastcore.basics import patch
 from .callback import Callback
 from .flow import did_you_mean
 from .learner import _check_whole
+from .metrics import Series
 
 # %% ../nbs/48_throughput.ipynb #b7c8df7b
 _Mark = namedtuple('_Mark', 'secs wait samples batches steps')
@@ -53,6 +54,7 @@ class _Clock:
 class Throughput(Callback):
     "Measure samples and optimizer steps a second, the share of waiting for data, and memory"
     order,run_train,safe_in_evaluate = -math.inf,False,True  # the first to hear of a batch; inside batches, only validation counts
+    state_schema = {'epochs?':[dict], 'now?':dict, '*':...}
     names = 'samples_per_sec', 'batches_per_sec', 'steps_per_sec', 'data_wait', 'valid_samples_per_sec', 'peak_memory_mb'
     def __init__(self,
         window:int=100, # Batches that the attributes look back on: enough to even out the noise, few enough to see a change
@@ -69,14 +71,14 @@ class Throughput(Callback):
         self._clear()
 
     def _clear(self):
-        self.epochs,self._now,self._marks = [],{},()
+        self.epochs,self._now,self._marks = Series(),{},()
         self._valid_since = self._n_valid = 0
     def state_dict(self):
-        sd = dict(epochs=[dict(o) for o in self.epochs], now=dict(self._now))
+        sd = dict(epochs=self.epochs.frozen(), now=dict(self._now))
         return super().state_dict() | {k:v for k,v in sd.items() if v}
     def load_state_dict(self, sd):
         super().load_state_dict(sd)
-        self.epochs,self._now = [dict(o) for o in sd.get('epochs', [])],dict(sd.get('now', {}))
+        self.epochs,self._now = Series(sd.get('epochs', ())),dict(sd.get('now', {}))
 
     def before_evaluate(self):
         if self._clock: self._clock.hold()

@@ -17,10 +17,10 @@ from pathlib import Path
 from time import monotonic
 from fastcore.basics import noop, patch
 from .callback import Callback
-from .data import _next
+from .data import Until
 from .flow import CancelBatchException, CancelFitException, CancelStepException, CancelTrainException, CancelValidException, did_you_mean
 from .learner import _check_whole, _say, format_value
-from .metrics import _less_is_better
+from .metrics import less_is_better
 from .optimizer import get_hypers, opts, zero_grad
 from .schedule import check_owners
 
@@ -28,6 +28,8 @@ from .schedule import check_owners
 class _Kept(Callback):
     "A callback whose state begins anew with each fit, unless it has just been loaded"
     remove_on_fetch,safe_in_evaluate,reset_on_fit,_loaded,_begun,_start = True,True,True,False,False,{}
+    state_schema = {'best?':(float, bool, tuple, torch.Tensor, None), 'new_best?':bool, 'seen_at?':(int, None), 'wait?':int, 'cooling?':int, 'skipped?':int, 'in_a_row?':int,
+        'stop_reason?':(str, None), 'why_bad?':str, 'recent?':list, 'seen?':int, 'spikes?':list, 'spent?':float, 'saves?':list, '*':...}
     def reset(self):
         "Forget what was seen"
         for k,v in self._start.items(): setattr(self, k, deepcopy(v))
@@ -71,7 +73,7 @@ class TrackerCallback(_Kept):
         if comp is None and callable(monitor): raise ValueError(f'{self.label}: monitor is a function; say what is better by comp=operator.lt, or operator.gt')
         if not callable(monitor) and not isinstance(monitor, str): raise TypeError(f'{self.label}: monitor is {monitor!r}: a name, or a function of the recorder')
         if not min_delta>=0: raise ValueError(f'{self.label}: min_delta is {min_delta!r}: it must be 0 or more, whichever way is better')
-        if comp is None: comp = operator.lt if _less_is_better(monitor) else operator.gt
+        if comp is None: comp = operator.lt if less_is_better(monitor) else operator.gt
         self.monitor,self.comp,self.min_delta,self.reset_on_fit,self._num = monitor,comp,min_delta,reset_on_fit,_number_type(comp)
         self.reset()
 
@@ -155,9 +157,10 @@ class EarlyStoppingCallback(TrackerCallback):
 
     def before_fit(self):
         super().before_fit()
-        self.before_epoch()
-    def before_epoch(self):  # of a run that is resumed, which gets its state after `before_fit`
         if self.stop_reason: self._stop('not started, as it was stopped before')
+    def cleanup_load(self):  # a run that is resumed gets its state after `before_fit`
+        at = [p.name for p in self.learn.open]
+        if self.stop_reason and at==['fit', 'load'] and self.learn.outcome['load']=='done': self._stop('not gone on with, as it was stopped before')
     def act(self, val):
         is_good = self.new_best and (self.baseline is None or self._improves(val, self.baseline))
         self.wait = 0 if is_good else self.wait+1
@@ -318,18 +321,13 @@ class TimeLimit(_Kept):
         self.spent,self._since = self.elapsed,None
     def state_dict(self): return super().state_dict() | dict(spent=self.elapsed)
 
-    def before_train(self): self.learn.dl = self._until_over(self.learn.dl)
+    def before_train(self): self.learn.dl = Until(self.learn.dl, lambda: self.stop_reason)
     def before_batch(self):
         if self._is_over(): self.learn.n_iter = self.learn.iter+1
     def after_epoch(self):
         if self.learn.epoch+1<self.learn.n_epoch: self._is_over()
     def after_fit(self):
         if self.stop_reason: _tell(self, f'stopped: {self.stop_reason}')
-    def _until_over(self, dl):
-        batches = iter(dl)
-        while not self.stop_reason:
-            try: yield _next(batches)  # kept in no variable, which would keep the batch alive while the next is made
-            except StopIteration: return
     def _is_over(self):
         if self.elapsed<self.seconds: return False
         self.stop_reason,self.learn.n_epoch = f'time is up: {self.seconds:g} seconds',self.learn.epoch+1
@@ -518,7 +516,7 @@ def _validate(self:ValidateCallback):
 @patch
 def _at(self:ValidateCallback):
     learn = self.learn
-    if learn.phases['train'] not in learn.open: return f'{learn.epoch+1:.2f}'
+    if not learn.inside('train'): return str(learn.epoch)  # it is over, as in its own row
     return f'{learn.epoch+(learn.iter+1)/learn.n_iter:.2f}' if learn.n_iter else f'{learn.epoch}+'
 
 # %% ../nbs/41_tracker.ipynb #e7c98139

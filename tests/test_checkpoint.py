@@ -1,19 +1,22 @@
 "Fits that go on from a folder: stopped anywhere, they end with the weights, the optimizer, the history and the random numbers of one that never was"
-import json, math, os, random, threading
+import hashlib, json, math, os, random, re, shutil, signal, threading, warnings
+from contextlib import nullcontext, suppress
 from copy import deepcopy
 from functools import partial
 from pathlib import Path
 import numpy as np, pytest, torch
-from helpers import check, mk_learner as mk_line
-from learnloop import (AccumMetric, BnFreeze, Callback, Checkpoint, CheckpointCallback, CutMix, EarlyStoppingCallback, EMA, GradientAccumulation,
-    GradientClip, GradualUnfreezing, KeepWarnings, Learner, LimitBatches, MCDropoutCallback, MicroBatch, MixedPrecision, MixUp, OverfitBatches,
-    ReduceLROnPlateau, ReloadLoaders, SAM, SaveModelCallback, SeededItems, ShowGraph, SWA, TorchScheduler, Tracer, TruePrecision, ValidateCallback,
-    ValidateEvery, WeightAveraging, accuracy, event, list_checkpoints, locked_folder, newest_checkpoint, on, set_seed)
+from helpers import check, mk_learner as mk_line, plainly
+from learnloop import (AccumMetric, BnFreeze, Callback, Checkpoint, CheckpointCallback, CutMix, DamagedCheckpoint, EarlyStoppingCallback, EMA,
+    GradientAccumulation, GradientClip, GradualUnfreezing, KeepWarnings, Learner, LimitBatches, MCDropoutCallback, MicroBatch, MixedPrecision, MixUp,
+    OverfitBatches, ReduceLROnPlateau, ReloadLoaders, SAM, SaveModelCallback, SeededItems, ShowGraph, SWA, TorchScheduler, Tracer, TruePrecision,
+    ValidateCallback, ValidateEvery, WeightAveraging, accuracy, event, list_checkpoints, locked_folder, newest_checkpoint, on, set_seed)
 from learnloop import checkpoint as checkpoint_module
 from learnloop.checkpoint import _seek
 from learnloop.data import preserve_rng
 from learnloop.flow import PHASES, Phase
-from learnloop.metrics import Metric
+from learnloop.metrics import Metric, Series
+from learnloop.saving import write_state
+from learnloop.storage import HashingFile, _sealed
 from torch import nn
 from torch.nn import functional as F
 from torch.optim import lr_scheduler as torch_scheds
@@ -768,10 +771,22 @@ def test_saved_before_any_fit(tmp_path):
 def test_there_is_nothing_to_load(tmp_path):
     with pytest.raises(FileNotFoundError, match='has no checkpoint'): mk_learner().load_checkpoint(tmp_path)
 
-def test_a_resume_from_one_folder_may_save_in_another(tmp_path):
-    quiet(mk_learner(), 1, resume=tmp_path/'a')
-    quiet(mk_learner(), 2, resume=tmp_path/'a', cbs=CheckpointCallback(tmp_path/'b'))
-    assert [o.step for o in list_checkpoints(tmp_path/'a')]==[6] and [o.step for o in list_checkpoints(tmp_path/'b')]==[12]
+@pytest.mark.parametrize('own', [False, True])
+@pytest.mark.parametrize('begun', [False, True])
+def test_point_23_a_resume_from_one_folder_saves_in_no_other(begun, own, tmp_path):
+    if begun: quiet(mk_learner(), 1, resume=tmp_path/'a')
+    savers = [CheckpointCallback(tmp_path/'a', every_steps=2), CheckpointCallback(tmp_path/'b')]
+    savers[0].name = 'first'
+    learn = mk_learner(cbs=savers*own)
+    with pytest.raises(ValueError, match=r"resume=.*/a', and CheckpointCallback saves in .*/b': .*CheckpointCallback\('.*/a', …\), or resume='.*/b'"):
+        quiet(learn, 2, resume=tmp_path/'a', cbs=savers*(not own))
+    assert learn.count.batches==0 and learn.opt is None and not (tmp_path/'b').exists() and len(list_checkpoints(tmp_path/'a'))==begun
+
+def test_point_23_a_link_to_the_folder_is_the_same_folder(tmp_path):
+    (tmp_path/'run').mkdir()
+    (tmp_path/'link').symlink_to(tmp_path/'run')
+    quiet(mk_learner(), 1, resume=tmp_path/'link', cbs=CheckpointCallback(tmp_path/'other'/'..'/'run'))
+    assert [o.step for o in list_checkpoints(tmp_path/'run')]==[6]
 
 def test_a_relative_folder_is_the_same_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -828,6 +843,152 @@ def test_case_56_in_the_background_an_error_comes_at_the_next_event_or_at_the_en
     assert [o.step for o in list_checkpoints(tmp_path)]==[n_before] and newest_checkpoint(tmp_path).step==n_before  # nothing was deleted
     monkeypatch.setattr(checkpoint_module, '_write_files', real)
     quiet(learn, 1)
+
+# --- checkpoints that somebody altered
+
+def reseal(path, **changes):
+    "Make the manifest agree with the files as they are"
+    body = json.loads((path/'manifest.json').read_text()) | changes
+    body['files'] = {nm:dict(size=len(b := (path/nm).read_bytes()), blake2b=hashlib.blake2b(b, digest_size=32).hexdigest()) for nm in body['files']}
+    (path/'manifest.json').write_text(_sealed({k:v for k,v in body.items() if k!='blake2b'}))
+
+GONE = object()
+ODD = GONE, None, 'x', -1, 2**70, {'$float':'nan'}, [], {}, [1], True, 1.5, {'a':1}, {'$tensor':'nothing'}, {'$items':3}, {'$tuple':4}, {'$float':'x'}
+OTHER = dict(gone=lambda t: GONE, part=lambda t: t.flatten()[:1], longer=lambda t: torch.cat([t.flatten()]*2), empty=lambda t: torch.zeros(0),
+    floats=lambda t: t.double()*math.nan, negative=lambda t: -t.long()-10**9, deeper=lambda t: t[None], a_list=lambda t: [1])
+
+def places(o, at=()):
+    "Where something is in the nested `o`; of lists the first two"
+    if at: yield at
+    for k,v in o.items() if isinstance(o, dict) else list(enumerate(o))[:2] if isinstance(o, list) else (): yield from places(v, (*at, k))
+
+def altered(o, at, v):
+    "`o` with `v` at a place in it"
+    o = inner = deepcopy(o)
+    for k in at[:-1]: inner = inner[k]
+    if v is GONE: del inner[at[-1]]
+    else: inner[at[-1]] = v
+    return o
+
+def mk_altered():
+    cbs = EMA(.5),GradientAccumulation(n_batches=2),EarlyStoppingCallback(patience=9)
+    return mk_learner(cbs=cbs, dl=mk_loader(generator=torch.Generator().manual_seed(4)))
+
+def everything(learn):
+    rngs = dict(torch=torch.get_rng_state(), python=random.getstate(), numpy=str(np.random.get_state()), loader=learn.dls.train.generator.get_state())  # noqa: NPY002
+    return deepcopy(rngs | what_trains(learn)) | dict(callbacks=deepcopy({o.name:o.state_dict() for o in learn.cbs}))
+
+def what_trains(learn): return dict(weights=dict(learn.model.state_dict()), opt=learn.opt.state_dict(), count=dict(vars(learn.count)))
+
+@pytest.fixture(scope='module')
+def whole(tmp_path_factory):
+    folder = tmp_path_factory.mktemp('altered')
+    with pytest.MonkeyPatch.context() as m:
+        m.setattr('os.fsync', lambda fd: None)
+        quiet(mk_altered(), 2, cbs=CheckpointCallback(folder, every_steps=2, every_epochs=1, keep=None))
+    return [o for o in list_checkpoints(folder) if o.manifest['next'] in ('train','epoch')][:2]
+
+@pytest.mark.parametrize('n', range(6))
+def test_point_21_what_was_altered_is_refused_by_file_and_place_before_anything_is_changed(n, whole, tmp_path, monkeypatch):
+    rand,c = random.Random(n),whole[n%2]
+    plain,tensors = c.read('state.json'),c.read('tensors.pt')
+    todo = [(at, v) for at in places(plain) for v in ODD if at[0] not in ('config','loader')] + [(k, f) for k in tensors for f in OTHER]
+    refused = 0
+    for at,v in rand.sample(todo, 8):
+        copy = shutil.copytree(c.path, tmp_path/f'{len(list(tmp_path.iterdir()))}'/c.path.name)
+        try:
+            if isinstance(at, str): write_state(copy/'tensors.pt', altered(tensors, (at,), OTHER[v](tensors[at])))
+            else: (copy/'state.json').write_text(json.dumps(altered(plain, at, v)))
+        except TypeError: continue
+        reseal(copy)
+        for f in (lambda learn, copy: learn.load_checkpoint(copy), lambda learn, copy: quiet(learn, 2, resume=copy.parent)):
+            learn = mk_altered()
+            learn.create_opt()
+            before = everything(learn)
+            try: f(learn, copy)
+            except ValueError as e:
+                refused += 1
+                check(everything(learn), before, f'{at} {v}')
+                assert f'{c.path.name}/state.json' in ' '.join([str(e), *getattr(e, '__notes__', ())]), (at, v, e)
+    assert refused or n
+
+@pytest.mark.parametrize('at,v,said', [(('loop','count','opt_steps'), 99, 'is that of step 99, and the checkpoint is of step'), (('loop','next'), 'nowhere', "loop.next is 'nowhere', and must be one of"),
+    (('loop','batch'), -1, 'loop.batch is -1, and must be a whole number, 0 or more'), (('loop',), GONE, "it has no 'loop'"), (('rng','now','torch'), GONE, "rng.now has no 'torch'"),
+    (('callbacks','recorder','raw'), ['x'], "callbacks.recorder.raw.0 is 'x', and must be a number"), (('grads',), {'0.weight':{'$tensor':'rng.now.torch'}}, 'grads.0.weight is .* and must be'),
+    (('callbacks','ema','averages'), {}, "while EMA took up its state"), (('rng','now','numpy','state','pos'), 10**6, 'rng.now.numpy is no state of that generator .pos is outside'),
+    (('callbacks','early_stopping','wait'), 'x', "callbacks.early_stopping.wait is 'x', and must be a whole number")], ids=plainly)
+def test_point_21_the_message_names_the_place(at, v, said, whole, tmp_path):
+    c = whole[0]
+    copy = shutil.copytree(c.path, tmp_path/c.path.name)
+    (copy/'state.json').write_text(json.dumps(altered(c.read('state.json'), at, v)))
+    reseal(copy)
+    for f in (lambda: mk_altered().load_checkpoint(tmp_path), lambda: quiet(mk_altered(), 2, resume=tmp_path)):
+        with pytest.raises(ValueError) as e: f()
+        assert re.search(said, ' '.join([str(e.value), *getattr(e.value, '__notes__', ())]))
+
+@pytest.mark.parametrize('nm', ['state.json','tensors.pt','model.pt','opt.pt'])
+def test_point_21_a_file_that_the_manifest_does_not_list_is_not_read(nm, whole, tmp_path):
+    copy = shutil.copytree(whole[0].path, tmp_path/whole[0].path.name)
+    files = dict(whole[0].manifest['files'])
+    del files[nm]
+    reseal(copy, files=files)
+    with pytest.raises(DamagedCheckpoint, match=f'has no {nm}'): mk_altered().load_checkpoint(tmp_path)
+
+def test_point_21_a_callback_that_fails_in_a_fit_leaves_random_numbers_as_they_were(tmp_path):
+    class Refuses(Callback):
+        def state_dict(self): return dict(a=1)
+        def load_state_dict(self, sd): raise KeyError('deep')
+    with pytest.raises(Boom): quiet(mk_learner(cbs=[Refuses()]), cbs=[At('after_loss', 9, boom), CheckpointCallback(tmp_path, every_steps=2)], accept=True)
+    learn = mk_learner(cbs=[Refuses()])
+    learn.create_opt()
+    torch.rand(3)
+    before,rng = deepcopy(what_trains(learn)),torch.get_rng_state()
+    with pytest.raises(KeyError): quiet(learn, resume=tmp_path, accept=True)
+    check(what_trains(learn), before)
+    assert torch.equal(torch.get_rng_state(), rng)
+
+def always(pred, targ): return torch.ones(())
+
+@pytest.mark.parametrize('n,background', [(0, False), (0, True), (1, True), (2, True)], ids=['foreground', 'heard of at once', 'a batch later', 'two later'])
+def test_point_20_a_write_that_failed_does_not_lose_the_best_checkpoint(n, background, tmp_path, monkeypatch):
+    "All epochs are equal, so the first is the best; the disk is full for a moment as its checkpoint is written"
+    real,go,calls = checkpoint_module._write_files,threading.Event(),[]
+    def _fails_once(folder, step, files, info):
+        calls.append(step)
+        if len(calls)>1: return real(folder, step, files, info)
+        assert not background or go.wait(20)
+        raise OSError('no more room')
+    def saver(): return CheckpointCallback(tmp_path, keep=1, best=1, monitor='always', background=background)
+    def _hear(cb):
+        if cb.learn.count.batches==6+n and saving._writing:
+            go.set()
+            saving._writing.join()
+    monkeypatch.setattr(checkpoint_module, '_write_files', _fails_once)
+    saving = saver()
+    with pytest.raises(OSError, match='no more room'): quiet(mk_learner(metrics=always), cbs=[saving, Callback(name='hears', before_train=_hear, after_batch=_hear)])
+    assert vars(saving).get('_unwritten') is None  # its memory is free
+    learn = quiet(mk_learner(metrics=always), cbs=saver(), resume=tmp_path, accept='callbacks')
+    assert [(o.step, o.metrics['always']) for o in list_checkpoints(tmp_path)]==[(6, 1), (18, 1)]
+    check(state(learn), state(quiet(mk_learner(metrics=always))))
+
+def test_point_20_what_was_not_written_goes_first_with_the_next_save(tmp_path, monkeypatch):
+    "Also where somebody catches the error"
+    real,calls = checkpoint_module._write_files,[]
+    def _fails_twice(folder, step, *args):
+        calls.append(step)
+        if len(calls)<3: raise OSError('no more room')
+        return real(folder, step, *args)
+    monkeypatch.setattr(checkpoint_module, '_write_files', _fails_twice)
+    saver = CheckpointCallback(tmp_path, every_steps=99, keep=None, background=True)
+    class Ask(Callback):
+        def before_fetch(self):
+            if not self.learn.training or self.learn.count.batches not in (2, 3, 4): return
+            try:
+                saver.save(metrics=dict(a=self.learn.count.batches))
+                saver._join()
+            except OSError: pass
+    quiet(mk_learner(cbs=[Ask()]), 1, cbs=saver)
+    assert calls==[2, 2, 2, 4, 6] and [(o.step, o.metrics.get('a')) for o in list_checkpoints(tmp_path)]==[(2, 2), (4, 4), (6, None)]
 
 def test_case_71_without_memory_for_a_copy_it_is_written_at_once(tmp_path, monkeypatch):
     def fail(*args): raise MemoryError
@@ -1024,6 +1185,168 @@ def test_metrics_that_are_no_numbers_are_left_out(tmp_path):
     with mk_learner(metrics=Word()).no_logging() as learn: learn.fit(1, cbs=CheckpointCallback(tmp_path))
     assert list(newest_checkpoint(tmp_path).metrics)==['train_loss','valid_loss']
 
+# --- a run that is done, called again
+
+class FreezesInTraining(Callback):
+    "Has a part in evaluation mode while it trains"
+    def before_train(self): self.learn.model[1].eval()
+class StopsInCleanUp(Callback):
+    def after_epoch(self):
+        if self.learn.epoch==1: self.learn.n_epoch = 2
+
+ENDS = dict(fit=lambda l, **kw: l.fit(2, **kw), one_cycle=lambda l, **kw: l.fit_one_cycle(2, **kw), max_steps=lambda l, **kw: l.fit(max_steps=8, **kw),
+    steps_per_epoch=lambda l, **kw: l.fit(2, steps_per_epoch=4, **kw), shortened=lambda l, **kw: l.fit(9, cbs=StopsInCleanUp(), **kw),
+    early_stopping=lambda l, **kw: l.fit(9, cbs=EarlyStoppingCallback('train_loss', min_delta=9.), **kw), start_epoch=lambda l, **kw: l.fit(3, start_epoch=1, **kw),
+    swa=lambda l, **kw: l.fit(2, cbs=SWA(swa_lr=.5, start_pct=.5), **kw), none=lambda l, **kw: l.fit(0, **kw))
+
+OWN = ('training final_record n_epoch epoch iter n_done n_iter pct_train train_iter smooth_loss loss bs batch xb yb pred loss_grad '
+    'open exception').split()
+
+def in_sight(learn):
+    "All that is to be seen of a learner when a fit is over; `save` and `load` are what was done to it"
+    r = learn.recorder
+    return state(learn) | {k:getattr(learn, k) for k in OWN} | dict(modes={n:m.training for n,m in learn.model.named_modules()},
+        outcome={k:v for k,v in learn.outcome.items() if k not in ('save', 'load')}, dl=[k for k in ('train', 'valid') if getattr(learn.dls, k) is learn.dl],
+        grads=[p.grad for p in learn.model.parameters()], rec=r.state_dict(), table=str(r), losses=list(r.losses),
+        log=r.log[:1+len(r.values[0])] if r.values else [],
+        names=getattr(r, 'columns', None), valid=r.valid_names, forward=learn.forward_model is learn.model, cbs_there=[o.name for o in learn.cbs])
+
+@pytest.mark.parametrize('valid', [True, False], ids=['valid', 'no_valid'])
+@pytest.mark.parametrize('end', ENDS)
+@pytest.mark.parametrize('every', [dict(), dict(every_steps=4)], ids=['epochs', 'steps'])
+def test_point_14_a_run_that_is_done_and_called_again_ends_as_it_did(end, valid, every, tmp_path):
+    def run(learn):
+        with learn.no_logging(), learn.no_bar(): ENDS[end](learn, resume=tmp_path)
+        return in_sight(learn)
+    def mk():
+        learn = mk_learner(cbs=[FreezesInTraining(), CheckpointCallback(tmp_path, **every)])
+        if not valid: learn.dls.valid = None
+        return learn
+    want = run(learn := mk())
+    trained = want['count']['batches']
+    assert trained or end=='none'
+    check(run(mk()), want)
+    check(run(learn), want)  # and in the same process
+    if trained: (other := mk()).model.eval()
+    if trained: check(run(other), want)
+
+@pytest.mark.parametrize('valid', [True, False], ids=['valid', 'no_valid'])
+@pytest.mark.parametrize('end', [o for o in ENDS if o not in ('none', 'swa')])
+def test_point_14_so_does_one_that_is_loaded(end, valid, tmp_path):
+    def mk():
+        learn = mk_learner(cbs=[FreezesInTraining()])
+        if not valid: learn.dls.valid = None
+        return learn
+    with (learn := mk()).no_logging(), learn.no_bar(): ENDS[end](learn, resume=tmp_path)
+    want,got = in_sight(learn),in_sight(mk().load_checkpoint(tmp_path))
+    assert want['outcome'].pop('fit') in ('done', 'cancelled') and 'fit' not in got['outcome']  # that fit was another process's
+    check(got, want)
+
+def test_point_14_what_is_gone_on_with_sees_the_last_batch(tmp_path):
+    "A callback that reads the last loss and record in its events finds them in a run that goes on, too"
+    def seen(into):
+        def look(cb): into[cb.learn.count.batches] = cb.learn.loss.item() if cb.learn.loss is not None else None,cb.learn.final_record,cb.learn.bs
+        return Callback(name='look', before_batch=lambda cb: look(cb) if cb.learn.training else None)
+    whole,parts = {},{}
+    quiet(mk_learner(cbs=[seen(whole)]))
+    for at in (3, 6, 8, 11):
+        with pytest.raises(Boom): quiet(mk_learner(cbs=[seen(parts), At('before_step', at, boom)]), cbs=CheckpointCallback(tmp_path/str(at), every_steps=1))
+        quiet(mk_learner(cbs=[seen(parts)]), resume=tmp_path/str(at), accept='callbacks')
+        assert parts==whole
+
+def test_point_14_a_checkpoint_that_does_not_say_what_was_to_be_seen(tmp_path):
+    "An older learnloop wrote none of it"
+    quiet(mk_learner(), 2, resume=tmp_path)
+    learn = mk_learner()
+    going = checkpoint_module._read(newest_checkpoint(tmp_path))
+    for k in ('seen', 'after'): del going.state['loop'][k]
+    going.state['resting'] = []
+    learn.create_opt()
+    learn._put_in_sight(going, True)
+    learn._put_after(going.state['loop'])
+    assert learn.model.training and learn.final_record is None and learn.n_epoch==1
+
+def test_point_14_a_stopped_run_stays_stopped_in_the_middle_of_an_epoch_too(tmp_path):
+    "What stopped it in training is known before validation, which is gone on with"
+    def cb(): return [EarlyStoppingCallback('valid_loss', stopping_threshold=9.), ValidateCallback(every_steps=2)]
+    whole = mk_learner(cbs=cb())
+    with whole.no_logging(), whole.no_bar(): whole.fit(2)
+    assert whole.count.opt_steps==2
+    broken = mk_learner(cbs=[*cb(), Callback(name='fails', before_validate=lambda cb: boom(cb) if not cb.learn.inside('evaluate') else None)])
+    with broken.no_logging(), broken.no_bar(), pytest.raises(Boom): broken.fit(2, cbs=CheckpointCallback(tmp_path))
+    learn = mk_learner(cbs=cb())
+    with learn.no_logging(), learn.no_bar(): learn.fit(2, resume=tmp_path, accept='callbacks')
+    check(in_sight(learn)['values'], in_sight(whole)['values'])
+    assert learn.count.epochs==whole.count.epochs
+
+# --- the history in parts
+
+def test_point_27_a_save_writes_as_much_after_a_long_history_as_after_a_short_one(tmp_path, monkeypatch):
+    "Bytes, calls for plain data and names that are read: of those that grow, there would be thousands"
+    from learnloop import storage
+    written,calls,write,plain = [0],[0],HashingFile.write,storage.to_plain
+    def count_write(self, b):
+        written[0] += len(b)
+        return write(self, b)
+    def count_calls(*args, **kwargs):
+        calls[0] += 1
+        return plain(*args, **kwargs)
+    monkeypatch.setattr(HashingFile, 'write', count_write)
+    monkeypatch.setattr(storage, 'to_plain', count_calls)
+    def cost(n):
+        learn = mk_learner()
+        with learn.no_logging(): learn.fit_one_cycle(1)
+        r,res = learn.recorder,[]
+        def grow(n):
+            for o in (r._raw.tolist(), r._lrs, *r.hps.values()): o += [i/7 for i in range(len(o), len(o)+n)]
+            r._sizes += [4]*n
+            r.values += [[i/7, None, 2.] for i in range(n)]
+            r.iters += range(n)
+        grow(n)
+        for _ in range(6):
+            learn.count.opt_steps += 10
+            grow(10)
+            written[0] = calls[0] = 0
+            learn.save_checkpoint(tmp_path/str(n))
+            res.append((written[0], calls[0]))
+        a,b = (newest_checkpoint(tmp_path/str(n)).plain()['callbacks']['recorder'][k] for k in ('raw', 'values'))
+        assert a==r.raw_losses and b==r.values
+        return [max(o) for o in zip(*res[2:], strict=True)]
+    few,many = cost(1000),cost(64*1024+1000)
+    assert many[0]<few[0]*1.1+9000 and many[1]<few[1]*1.1+99  # names and hashes of parts are the rest
+
+@pytest.mark.parametrize('kwargs', [dict(keep=1), dict(keep=2), dict(keep=2, background=True), dict(keep=None)], ids=str)
+@pytest.mark.parametrize('at', [4, 11, 14])
+def test_point_27_a_run_with_closed_parts_goes_on_exactly(at, kwargs, tmp_path, monkeypatch):
+    for k,v in dict(part=2, merge=2, most=4).items(): monkeypatch.setattr(Series, k, v)
+    def mk(*cbs): return mk_learner(cbs=cbs, train_metrics=True)
+    with pytest.raises(Boom): quiet(mk(At('before_step', at, boom)), fit='fit_one_cycle', cbs=CheckpointCallback(tmp_path, every_steps=1, **kwargs))
+    saver = CheckpointCallback(tmp_path, every_steps=1, **kwargs)
+    learn,whole = quiet(mk(), fit='fit_one_cycle', cbs=saver, resume=tmp_path, accept='callbacks'),quiet(mk(), fit='fit_one_cycle')
+    check(state(learn), state(whole))
+    there = list_checkpoints(tmp_path)
+    assert there[-1].manifest['version']==2 and not any(o.damage for o in there)
+    check(state(mk().load_checkpoint(tmp_path))['raw'], state(whole)['raw'])
+
+def test_point_27_what_is_kept_before_each_batch_takes_no_copy_of_the_history(monkeypatch):
+    monkeypatch.setattr(Series, 'part', 2)
+    learn = mk_learner()
+    with learn.no_logging(), pytest.raises(Boom): learn.fit(2, cbs=Stop('after_loss', 9), keep_failed=True)
+    raw = learn.failed.state['callbacks']['recorder']['raw']
+    assert raw.parts and all(any(o is p for p in learn.recorder.raw_losses.frozen().parts) for o in raw.parts)
+
+def test_point_27_a_callback_of_ones_own(tmp_path, monkeypatch):
+    monkeypatch.setattr(Series, 'part', 4)
+    class Norms(Callback):
+        def __init__(self): self.norms = Series()
+        def after_backward(self): self.norms.append(sum(float(p.grad.square().sum()) for p in self.learn.model.parameters())**.5)
+        def state_dict(self): return dict(norms=self.norms)
+        def load_state_dict(self, sd): self.norms = sd.get('norms', Series())
+    whole = quiet(mk_learner(cbs=[Norms()]))
+    with pytest.raises(Boom): quiet(mk_learner(cbs=[Norms(), At('before_step', 8, boom)]), cbs=CheckpointCallback(tmp_path, every_steps=1))
+    learn = quiet(mk_learner(cbs=[Norms()]), resume=tmp_path, accept='callbacks')
+    assert learn.norms.norms==whole.norms.norms and len(whole.norms.norms)==18
+
 @pytest.mark.parametrize('event', ['before_augment', 'after_augment'])
 def test_point_8_an_error_in_a_phase_beside_the_batch_saves_a_checkpoint(tmp_path, event):
     class Augments(Learner, phases=[Phase('augment', inside='train validate')]):
@@ -1035,3 +1358,168 @@ def test_point_8_an_error_in_a_phase_beside_the_batch_saves_a_checkpoint(tmp_pat
         learn.fit(1, cbs=[CheckpointCallback(tmp_path, every_epochs=100), Callback(**{event: fail})])
     saved, = list_checkpoints(tmp_path)
     assert not saved.consistent and 'bug' in saved.manifest['error'] and saved.manifest['batch']==2
+
+# --- subclasses that replace pieces of the loop
+
+PIECES = '_do_fit _epochs _do_epoch _do_epoch_train _do_epoch_validate all_batches _fetch one_batch _do_one_batch _do_loss _do_grad_opt _backward _step _zero_grad _use _pick _leave _trained _mark'
+def through(names):
+    "A subclass whose methods call those that they override"
+    exec('class Through(Learner):\n' + '\n'.join(f'    def {o}(self, *args, **kwargs): return super().{o}(*args, **kwargs)' for o in names.split()), globals(), there := {})
+    return there['Through']
+Through = through(PIECES)
+
+class DoFit(Learner):
+    def _do_fit(self):
+        for e in range(self.n_epoch):
+            self.epoch = e
+            self.with_events('epoch', self._do_epoch)
+class Epochs(Learner):
+    def _epochs(self):
+        for e in range(self.epoch, self.n_epoch):
+            self.epoch = e
+            yield e
+class DoEpoch(Learner):
+    def _do_epoch(self):
+        self._do_epoch_train()
+        self._do_epoch_validate()
+class Rollout(Learner):
+    def _do_epoch(self):
+        super()._do_epoch()
+        torch.rand(3)
+        if hasattr(self, 'checkpoint'): self.checkpoint.save()
+        self.model[0].weight.data.mul_(.9)
+class DoEpochTrain(Learner):
+    def _do_epoch_train(self):
+        self._use(self.dls.train)
+        with torch.enable_grad(): self.with_events('train', self.all_batches)
+class TwoPasses(Learner):
+    def _do_epoch_train(self):
+        for _ in range(2): super()._do_epoch_train()
+class DoEpochValidate(Learner):
+    def _do_epoch_validate(self, ds_idx=1, dl=None):
+        self._use(self.dls.valid if dl is None else dl)
+        with torch.no_grad(): self.with_events('validate', self.all_batches)
+class AllBatches(Learner):
+    def all_batches(self):
+        for i,b in enumerate(self.dl): self.one_batch(i, b)
+class OwnCount(Learner):
+    "Keeps its count to itself"
+    def all_batches(self):
+        (batches,i),self._over = self._begin(),False
+        while self.with_events('fetch', self._fetch, batches):
+            self.one_batch(i, self.batch)
+            i += 1
+            if self._halt: self._halt()
+class CopiedBatches(Learner):
+    "As the loop has it"
+    def all_batches(self):
+        (batches,self.n_done),self._over = self._begin(),False
+        while self.with_events('fetch', self._fetch, batches):
+            self.one_batch(self.n_done, self.batch)
+            self.n_done += 1
+            if self._halt: self._halt()
+class Begin(Learner):
+    def _begin(self): return iter(self.dl),0
+class BeginTwice(Learner):
+    def _begin(self):
+        batches,n = super()._begin()
+        return (b for b in batches),n
+class Fetch(Learner):
+    def _fetch(self, batches):
+        self.batch = next(batches, None)
+        return self.batch is not None
+class FetchTwo(Learner):
+    "One of two batches is passed over"
+    def _fetch(self, batches): return super()._fetch(batches) and super()._fetch(batches)
+class Ahead(Learner):
+    "Fetches a batch ahead"
+    def _fetch(self, batches):
+        self.batch = self.next if self.n_done and hasattr(self, 'next') else next(batches, None)
+        self.next = next(batches, None)
+        return self.batch is not None
+class OneBatch(Learner):
+    def one_batch(self, i, b):
+        self.iter,self.bs = i,len(b[0])
+        self.xb,self.yb = b[:1],b[1:]
+        self.with_events('batch', self._do_one_batch)
+        self._drop_batch()
+class DoOneBatch(Learner):
+    def _do_one_batch(self):
+        self.pred = self.model(*self.xb)
+        self._do_loss()
+        if self.training: self._do_grad_opt()
+class GradOpt(Learner):
+    def _do_grad_opt(self):
+        self.with_events('backward', lambda: self.loss_grad.backward())
+        self.with_events('step', self._step)
+        self.with_events('zero_grad', self._zero_grad)
+
+REFUSED = DoFit,Epochs,Begin,BeginTwice
+WARNED = {DoEpoch:'DoEpoch._do_epoch', AllBatches:'AllBatches.all_batches', OwnCount:'OwnCount.all_batches'}
+OTHERS = Through,Rollout,DoEpochTrain,TwoPasses,DoEpochValidate,CopiedBatches,Fetch,FetchTwo,Ahead,OneBatch,DoOneBatch,GradOpt
+STOPS = dict(first=('before_fetch', 1), batch=('before_fetch', 3), later=('before_fetch', 16), torn=('after_loss', 12), train=('after_train', 2), validate=('before_validate', 2),
+    valid=('after_batch', 8), epoch=('after_epoch', 2), begins=('before_epoch', 2))
+
+learns = []
+def subclassed(cls, stop=None, cbs=(), how='error', **kwargs):
+    learn = mk_learner(plain())
+    learn.__class__ = cls
+    learns[:] = [learn]
+    with warnings.catch_warnings():
+        warnings.filterwarnings('ignore', 'the loader has a length')
+        return quiet(learn, 2, cbs=[At(*STOPS.get(stop, ('after_fit', None)), boom if how=='error' else lambda cb: signal.raise_signal(signal.SIGINT)), *cbs], **kwargs)
+
+_ends = {}
+def end_of(cls):
+    if cls not in _ends: _ends[cls] = weights_of(subclassed(cls))
+    return _ends[cls]
+def weights_of(learn): return {k:v.clone() for k,v in learn.model.state_dict().items()}
+
+@pytest.mark.parametrize('stop', STOPS)
+@pytest.mark.parametrize('cls', [*WARNED, *OTHERS], ids=lambda o: o.__name__)
+def test_point_5_a_subclass_that_replaces_a_piece_of_the_loop_goes_on_exactly_from_what_was_saved(cls, stop, tmp_path):
+    def told():
+        if cls in (TwoPasses,FetchTwo,Ahead): return warnings.catch_warnings(action='ignore')  # see below
+        return pytest.warns(UserWarning, match=f'{WARNED[cls]}.*no going on from the middle of an epoch') if cls in WARNED else nullcontext()
+    saver = dict(cbs=[CheckpointCallback(tmp_path, every_steps=2, every_epochs=1, keep=None)])
+    with suppress(Boom), told(): subclassed(cls, stop, **saver, resume=tmp_path)
+    with told(): check(weights_of(subclassed(cls, **saver, resume=tmp_path)), end_of(cls))
+
+@pytest.mark.parametrize('stop,how', [('batch','ctrl_c'), ('later','error'), ('torn','ctrl_c'), ('train','ctrl_c'), ('validate','error'), ('valid','ctrl_c'), ('epoch','ctrl_c')])
+@pytest.mark.parametrize('cls', [*WARNED, *OTHERS, *REFUSED], ids=lambda o: o.__name__)
+def test_point_5_in_the_same_process_it_goes_on_exactly_or_says_why_not(cls, stop, how):
+    with suppress(Boom,KeyboardInterrupt): subclassed(cls, stop, how=how)
+    learn = learns[-1]
+    learn.logger = lambda row: None
+    if learn.paused is None:
+        with pytest.raises(RuntimeError, match='nothing to resume'): learn.resume()
+        assert cls not in REFUSED or cls.__name__ in learn._why_not or stop in ('torn','train') or how=='ctrl_c'
+    else:
+        assert cls not in REFUSED
+        with warnings.catch_warnings(action='ignore'), learn.no_bar(): learn.resume()
+        check(weights_of(learn), end_of(cls))
+
+@pytest.mark.parametrize('kw', [dict(resume='x'), dict(keep_failed=True), dict(cbs=[CheckpointCallback('x')])], ids=str)
+@pytest.mark.parametrize('cls', REFUSED, ids=lambda o: o.__name__)
+def test_point_5_where_nobody_knows_where_a_fit_is_what_would_need_it_is_refused(cls, kw, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    name = next(k for k in vars(cls) if k.startswith('_') and not k.startswith('__'))
+    instead = 'replace learn.dl in before_train' if name=='_begin' else rf'call super\(\).{name}\(\)'
+    with pytest.raises(ValueError, match=rf'{cls.__name__}.{name} replaces a piece of the loop.*: {instead}'): subclassed(cls, **kw)
+    assert not [*tmp_path.iterdir()]
+    subclassed(cls)
+
+@pytest.mark.parametrize('cls,why', [(TwoPasses, 'this is pass 2 through the data'), (FetchTwo, 'FetchTwo took 2 batches of the loader and counts 1'), (Ahead, 'Ahead took 2 batches of the loader and counts 1')])
+def test_point_5_what_is_not_saved_in_the_middle_of_an_epoch_is_said(cls, why, tmp_path):
+    with pytest.warns(UserWarning, match=f'not saved in the middle of epoch 0: {why}') as ws: subclassed(cls, cbs=[CheckpointCallback(tmp_path, every_steps=1)])
+    assert len(ws)==1
+
+def test_point_5_a_method_that_is_set_on_the_learner_counts_as_well(tmp_path):
+    learn = mk_learner()
+    learn._begin = lambda: (iter(learn.dl), 0)
+    with pytest.raises(ValueError, match='Learner._begin replaces a piece'): quiet(learn, resume=tmp_path)
+
+def test_point_5_a_checkpoint_in_the_middle_of_an_epoch_is_refused_by_what_could_not_go_there(tmp_path):
+    with pytest.raises(Boom): subclassed(Learner, 'later', resume=tmp_path)
+    with pytest.warns(UserWarning, match='no going on from the middle'), pytest.raises(ValueError, match="is in the middle of an epoch, next is 'train': AllBatches.all_batches"):
+        subclassed(AllBatches, resume=tmp_path)

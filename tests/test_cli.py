@@ -4,6 +4,7 @@ from importlib.util import find_spec
 from pathlib import Path
 import pexpect, pytest, torch
 import learnloop
+from helpers import in_terminal
 from learnloop import Learner, cli
 from torch.nn import functional as F
 
@@ -300,7 +301,7 @@ def test_a_bug_has_its_traceback(monkeypatch):
     with pytest.raises(ValueError, match='a bug'): cli.main(['demo'])
 
 def test_ctrl_c():
-    p = pexpect.spawn(sys.executable, ['-m', 'learnloop', 'demo', '--epochs', '10000'], timeout=TIMEOUT, encoding='utf-8', dimensions=(60,120))
+    p = in_terminal(['-m', 'learnloop', 'demo', '--epochs', '10000'], timeout=TIMEOUT, dimensions=(60,120))
     try:
         p.expect(r'\d+/23 ')
         p.sendintr()

@@ -58,9 +58,9 @@ def leaves(b):
 @each_batch
 def test_to_device_returns_same_object_if_nothing_moves(b): assert to_device(b, 'cpu') is b
 
-@each_batch
-def test_to_device_moves_all_and_keeps_type(b):
-    if isinstance(b, torch.nn.utils.rnn.PackedSequence): return  # its sizes stay on the CPU: below
+@pytest.mark.parametrize('k', [o for o in BATCHES if o!='packed'])  # whose sizes stay on the CPU: below
+def test_to_device_moves_all_and_keeps_type(k):
+    b = BATCHES[k]
     before = describe(b)
     new = to_device(b, 'meta')
     assert type(new) is type(b) or isinstance(b, torch.Tensor)
@@ -458,3 +458,16 @@ def test_endless_passes_errors_on_and_starts_again():
     with pytest.raises(KeyError, match='broken item'): list(stream)
     dl.bad = False
     assert list(islice(stream, 3))==[1,2,1]
+
+@pytest.mark.parametrize('xb,b,want', [(({'a':1},), {'a':1}, True), ((1,), {'a':1}, False), ((1, 2), {'a':1}, False), (({'a':1},), (1, 2), True), (({'a':1},), 1, True),
+    (({'a':1},), ({'a':1}, 2), False), (({'a':1}, 2), ({'a':1}, 2, 3), False), ([{'a':1}], {'a':1}, True), ((), {'a':1}, False)])
+def test_point_17_who_goes_in_by_name(xb, b, want): assert by_name(xb, b)==want
+
+@pytest.mark.parametrize('targ', ['y', ('y',), ['z', 'y'], None])
+def test_point_17_apart_and_together(targ):
+    b = dict(x=torch.ones(2, 1), y=torch.zeros(2), z=torch.ones(2))
+    names = [targ] if isinstance(targ, str) else list(targ or ())
+    xb,yb,n = unpack(b, torch.device('cpu'), None, targ)
+    assert list(xb[0])==[k for k in b if k not in names] and [id(o) for o in yb]==[id(b[k]) for k in names] and n==2
+    assert join_batch(xb, yb, b, targ)==b and list(b)==['x', 'y', 'z'], 'the batch itself is whole'
+    assert join_batch((1,), (2,), (1, 2), targ)==(1, 2)

@@ -1,5 +1,5 @@
 "Callbacks written for pytorch-accelerated, with nothing of it installed"
-import gc, importlib.util, io, pickle, re, threading, weakref
+import gc, importlib.util, inspect, io, pickle, re, threading, weakref
 from collections import defaultdict
 import numpy as np, pytest, torch
 from helpers import LR, TRAIN, VALID, act, batches, listener, mk_learner, mk_model, same
@@ -483,10 +483,33 @@ def test_typos_in_hooks_of_the_packages_own_base_are_errors():
     learn = mk_learn(cbs=[cb])
     learn.fit(1)
 
-@pytest.mark.parametrize('k', ['run_histori', 'accuracy', '_loss_tracker', 'train', 'save_training_state', 'eval_dataset'])
+@pytest.mark.parametrize('k', ['run_histori', '_loss_tracker', 'train', 'n_epoch', 'save_training_state', 'eval_dataset'])
 def test_other_attributes_are_refused(k):
     with pytest.raises(AttributeError, match=f"Trainer has no attribute '{k}'"): mk_learn().fit(1, cbs=[recording(do=dict(on_train_epoch_end=lambda tr: getattr(tr, k)))])
     with pytest.raises(AttributeError, match='setting it would change nothing'): mk_learn().fit(1, cbs=[recording(do=dict(on_train_epoch_end=lambda tr: setattr(tr, k, 1)))])
+
+def test_point_30_what_callbacks_share():
+    seen = []
+    a = recording(do=dict(on_train_epoch_end=lambda tr: setattr(tr, 'accuracy', tr.run_history.current_epoch)))
+    b = recording(do=dict(on_eval_epoch_end=lambda tr: seen.append(tr.accuracy)))
+    mk_learn().fit(2, cbs=[a, as_cb(b, name='b')])
+    assert seen==[1, 2]
+
+def test_point_30_modules_of_the_learner_are_the_trainers():
+    "As its own `MoveModulesToDeviceCallback` looks for them"
+    moved,learn = [],mk_learn()
+    class Teacher(nn.Linear):
+        def to(self, device):
+            moved.append(device)
+            return self
+    learn.teacher,learn._own,teacher = (t := Teacher(1, 1)),Teacher(1, 1),t
+    def move(tr):
+        for k,o in inspect.getmembers(tr, lambda o: isinstance(o, nn.Module)):
+            if k!='model': o.to(tr.device)
+        assert tr.teacher is teacher and 'teacher' in dir(tr)
+        tr.teacher = Teacher(2, 2)
+    learn.fit(1, cbs=[recording(do=dict(on_training_run_start=move))])
+    assert moved==[learn.device] and learn.teacher is not teacher, 'and what is set is set there'
 
 def test_loaders_cant_be_swapped():
     with pytest.raises(AttributeError): mk_learn().fit(1, cbs=[recording(do=dict(on_train_epoch_end=lambda tr: setattr(tr, '_train_dataloader', [])))])

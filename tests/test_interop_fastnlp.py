@@ -1,6 +1,7 @@
 "The adapter for fastNLP, with nothing of it installed"
-import io
+import io, sys
 from functools import partial
+from types import SimpleNamespace
 import numpy as np
 import learnloop, pytest, torch
 from helpers import CANCEL_OF, LR, TRAIN, act, batches, listener, mk_model, same
@@ -38,7 +39,7 @@ for _k in HOOKS:
 
 def mk_learner(cbs=(), train=TRAIN, valid=None, model=None, **kwargs):
     dls = DataLoaders(train, batches(2, seed=1) if valid is None else valid or None, device='cpu')
-    return Learner(dls, model or mk_model(), F.mse_loss, kwargs.pop('opt_func', torch.optim.SGD), lr=LR, metrics=[F.l1_loss], cbs=cbs, **kwargs)
+    return Learner(dls, model or mk_model(), F.mse_loss, kwargs.pop('opt_func', torch.optim.SGD), lr=LR, metrics=[] if valid is False else [F.l1_loss], cbs=cbs, **kwargs)
 
 def fit(n_epoch=1, cbs=(), learn=None, **kwargs):
     learn = learn or mk_learner(**kwargs)
@@ -127,7 +128,9 @@ def test_unknown_attributes_are_refused_by_name(k):
         for o in path: t = getattr(t, o)
         getattr(t, k)
     with pytest.raises(AttributeError, match=f"fastNLP's .* has no attribute '{k}'"): fit(1, on(Event.on_train_begin())(f))
-    def g(t): setattr(t, k, 1)
+    def g(t):
+        for o in path: t = getattr(t, o)
+        setattr(t, k, 1)
     with pytest.raises(AttributeError, match=f"no attribute '{k}', so that setting it would change nothing"): fit(1, on(Event.on_train_begin())(g))
 
 def test_what_is_known_of_the_trainer():
@@ -614,6 +617,76 @@ def test_a_resumed_fit_goes_on_with_counters_and_state(tmp_path, batch):
     first = whole.index(rows[1])
     assert 0<first and rows[0][0]=='begin' and rows[1:]==whole[first:] and before[:first]==whole[:first], (before, rows)
 
+@pytest.mark.parametrize('batch', [2, 3, 4])  # in an epoch, before its end is met, and after it
+def test_point_30_on_load_checkpoint_comes_when_all_is_restored(tmp_path, batch):
+    seen,saved = [],[]
+    def look(t):
+        opt = t.optimizers[0]
+        at = t.cur_epoch_idx,t.global_forward_batches,t.batch_idx_in_epoch
+        return [o.tolist() for o in t.model.state_dict().values()],opt.param_groups[0]['lr'],len(opt.state),vars(t.learn.count).copy(),at
+    class Loads(Callback):
+        def on_train_begin(self, t): seen.append('begin')
+        def on_save_checkpoint(self, t):
+            saved.append(look(t))
+            return dict(n=len(saved))
+        def on_load_checkpoint(self, t, states):
+            seen.append(look(t))
+            t.optimizers[0].param_groups[0]['lr'] = .0625
+            torch.nn.init.zeros_(t.model.bias)
+        def on_train_batch_begin(self, t, batch, indices): seen.append((t.optimizers[0].param_groups[0]['lr'], t.model.bias.item(), t.global_forward_batches))
+    def run(at):
+        stop = listener('stop', ['before_batch'], lambda cb, _: act(cb, 'KeyboardInterrupt' if cb.learn.count.batches==at else None), order=60, run_valid=False)
+        learn = mk_learner(opt_func=partial(torch.optim.SGD, momentum=.9))
+        with learn.no_logging(): learn.fit(3, cbs=[Loads(), CheckpointCallback(tmp_path, every_steps=1), stop], resume=tmp_path)
+    with pytest.raises(KeyboardInterrupt): run(batch)
+    kept = [o for o in saved if o[3]['batches']==batch]
+    seen.clear()
+    run(-1)
+    loads = [o for o in seen if len(o)==5 and o!='begin']
+    assert loads and all(o in kept for o in loads) and seen.index(loads[0])<seen.index('begin')
+    assert next(o for o in seen if len(o)==3)==(.0625, 0., batch), 'what it sets stays'
+
+def test_point_30_functions_marked_by_fastnlps_own_trainer(monkeypatch):
+    def f(trainer): seen.append(trainer.cur_epoch_idx)
+    def other(trainer): pass
+    seen,event = [],type('Event', (), dict(value='on_train_epoch_begin', every=2, once=None, filter_fn=None))()
+    real = type('Trainer', (), dict(_custom_callbacks={None:[(event, f)], 'all':[]}))
+    monkeypatch.setitem(sys.modules, 'fastNLP', SimpleNamespace(Trainer=real))
+    fit(4, [f])
+    assert seen==[1, 3]
+    with pytest.raises(TypeError, match='is no callback'): mk_learner([other])
+
+def test_point_30_a_filter_works_on_plain_functions():
+    fake,seen = SimpleNamespace(n=0),[]
+    flt = Filter(every=2)
+    @flt
+    def f(trainer, batch=None): seen.append((trainer, batch))
+    for i in range(5): f(fake, batch=i)
+    assert seen==[(fake, 1), (fake, 3)] and (flt.num_called, flt.num_executed)==(5, 2) and f.__fastNLP_filter__ is flt
+    class Has:
+        @Filter(filter_fn=lambda flt, trainer: trainer.n==1)
+        def on_train_begin(self, trainer): seen.append(trainer.n)
+    seen.clear()
+    o = Has()
+    o.on_train_begin(fake)
+    o.on_train_begin(SimpleNamespace(n=1))
+    o.on_train_begin(trainer=SimpleNamespace(n=1))
+    assert seen==[1, 1]
+    once = Filter(once=2)(lambda trainer: seen.append('once'))
+    for _ in range(3): once(trainer=fake)
+    assert seen==[1, 1, 'once']
+
+def test_point_30_callbacks_share_new_attributes():
+    @on(Event.on_train_begin())
+    def a(t): t.phase = 'warmup'
+    seen = []
+    @on(Event.on_train_epoch_end())
+    def b(t):
+        seen.append(t.phase)
+        t.phase = 'main'
+    fit(2, [a, b])
+    assert seen==['warmup', 'main']
+
 # Files
 
 def test_models_are_saved_and_loaded(tmp_path):
@@ -720,3 +793,19 @@ def test_without_listeners_nothing_is_built():
     learn.fastnlp_f.trainer.__dict__['driver'] = Costly()
     fit(1, learn=learn)
     assert learn.fastnlp_f.trainer._at.outputs is None
+
+def test_point_17_a_dict_batch_is_whole_and_its_targets_may_be_changed_in_place():
+    class Edits(Callback):
+        def on_train_batch_begin(self, trainer, batch, indices):
+            seen.append(sorted(batch))
+            batch['y'] = batch['x'].sum(1, keepdim=True)+1
+    class Model(nn.Linear):
+        def forward(self, x): return super().forward(x)
+    def run(data, cbs=()):
+        torch.manual_seed(0)
+        learn = Learner(DataLoaders(data, device='cpu', targ='y'), Model(2, 1), F.mse_loss, torch.optim.SGD, lr=LR)
+        return fit(1, cbs, learn).model
+    seen,data = [],[dict(x=x, y=y) for x,y in TRAIN]
+    edited = run(data, Edits())
+    assert same(edited, run([dict(x=x, y=x.sum(1, keepdim=True)+1) for x,_ in TRAIN])) and not same(edited, run(data))
+    assert seen==[['x', 'y']]*3

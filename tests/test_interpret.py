@@ -5,7 +5,7 @@ import matplotlib.pyplot as plt
 import pytest, torch
 from helpers import same
 from learnloop import (Callback, ClassificationInterpretation, CrossEntropyLossFlat, DataLoaders, Interpretation, Learner, MSELossFlat,
-    SegmentationInterpretation, accuracy)
+    SegmentationInterpretation, accuracy, set_seed)
 from learnloop.interpret import show_image
 from learnloop.losses import BCEWithLogitsLossFlat
 from torch import nn
@@ -286,17 +286,17 @@ def test_tta_of_loaders_equals_tta_of_functions():
     a,b = learn.tta(n=1, aug=lambda x: x+1)[0],learn.tta(aug=[DataLoader(TensorDataset(X+1, Y), 7, shuffle=True)])[0]
     torch.testing.assert_close(a, b)  # batches of another size add up in another order
 
-def test_passes_of_tta_draw_different_numbers_and_calls_the_same():
-    "Each evaluation puts the generators back, so that without seeds of their own, all passes would be the same"
+def test_passes_and_calls_of_tta_draw_different_numbers_and_programs_the_same():
     learn,seen = mk(),[]
+    set_seed(3)
     def noisy(x):
         seen.append(n := torch.randn(()).item())
         return x+n
     a = learn.tta(n=3, aug=noisy)[0]
     assert len(set(seen))==len(seen)==3*5
-    assert torch.equal(a, learn.tta(n=3, aug=noisy)[0])
-    torch.rand(1)
     assert not torch.equal(a, learn.tta(n=3, aug=noisy)[0])
+    set_seed(3)
+    assert torch.equal(a, learn.tta(n=3, aug=noisy)[0])
 
 def test_tta_averages_after_the_activation():
     learn = mk()
@@ -314,10 +314,10 @@ def test_predict_on_plain_datasets_decodes():
         torch.testing.assert_close(probs, want)
         assert dec==want.argmax()
 
-def test_predict_without_decodes_gives_scores():
+def test_predict_of_a_loss_of_torchs_gives_scores_and_a_class():
     learn = mk(loss_func=F.cross_entropy)
     dec,pred = learn.predict(X[0])
-    assert torch.equal(dec, pred) and pred.shape==(C,)
+    assert dec==pred.argmax() and pred.shape==(C,) and not pred.sum().isclose(torch.tensor(1.))
     assert learn.predict(X[0], act=partial(torch.softmax, dim=1))[1].sum().isclose(torch.tensor(1.))
 
 # Memory
@@ -330,3 +330,35 @@ def test_evaluation_keeps_no_batch():
     gc.collect()
     assert [r() for r in refs]==[None]*3 and len(interp)==3*N
     assert learn.xb is None and learn.pred is None
+
+# Any loss function
+
+class Own(nn.Module):
+    def forward(self, pred, targ): return F.cross_entropy(pred, targ)
+
+@each_loader
+@pytest.mark.parametrize('loss_func', [F.cross_entropy, nn.CrossEntropyLoss(), lambda p,t: F.cross_entropy(p, t), Own()], ids=['function', 'torch', 'lambda', 'own'])
+def test_point_16_interpretation_of_any_loss(loss_func, mk_dl):
+    learn = mk(loss_func=loss_func)
+    interp = ClassificationInterpretation.from_learner(learn, dl=mk_dl())
+    out = learn.model(X).detach()
+    want = F.cross_entropy(out, Y, reduction='none')
+    torch.testing.assert_close(interp.losses, want)
+    assert torch.equal(interp.decoded, out.argmax(1)) and interp.top_losses(1)[1]==want.argmax()
+    assert interp.confusion_matrix().diag().sum()==(out.argmax(1)==Y).sum()
+
+def test_point_16_without_losses_if_there_are_none():
+    def pairs(pred, targ): return (pred[0]-pred[1]).square().mean()
+    with pytest.warns(UserWarning, match='no losses of items'): interp = ClassificationInterpretation.from_learner(mk(loss_func=pairs))
+    assert interp.losses is None and interp.confusion_matrix().sum()==N
+
+@pytest.mark.parametrize('loss_func', [F.binary_cross_entropy_with_logits, nn.BCEWithLogitsLoss(), F.binary_cross_entropy_with_logits])
+def test_point_16_interpretation_of_yes_and_no(loss_func):
+    x,y = X,(X[:,:1]>0).float()
+    learn = mk([(x, y)], loss_func, n_out=1)
+    interp = ClassificationInterpretation.from_learner(learn)
+    assert torch.equal(interp.decoded, (learn.model(x)[:,0]>0).long()) and interp.confusion_matrix().sum()==N
+
+@pytest.mark.parametrize('f', [Interpretation.from_learner, lambda learn, dl: learn.show_results(dl=dl), lambda learn, dl: learn.tta(dl=dl, aug=lambda x: x)])
+def test_point_16_a_dataset_is_no_loader(f):
+    with pytest.raises(TypeError, match='dl=TensorDataset is no loader.*wrap the dataset'): f(mk(), dl=TensorDataset(X, Y))

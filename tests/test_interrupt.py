@@ -3,7 +3,7 @@ import asyncio, multiprocessing, os, signal, subprocess, sys, threading, warning
 from contextlib import contextmanager
 import pytest, torch
 from torch.utils.data import DataLoader, default_collate
-from helpers import TRAIN, mk_learner as mk_line, same
+from helpers import TRAIN, in_terminal, mk_learner as mk_line, same
 from learnloop import Callback, CheckpointCallback, SanityCheck, Terminated, list_checkpoints, newest_checkpoint
 from test_pause import EVENTS, FITS, SETUPS, At, Boom, Noisy, check, go_on, mk_learner, quiet, state, whole
 
@@ -106,13 +106,14 @@ def test_what_a_second_signal_does(signums, leaves, tmp_path):
 @pytest.mark.parametrize('signum', LEAVES)
 @pytest.mark.parametrize('fit', FITS)
 @pytest.mark.parametrize('item', [0, 5, 17])
-def test_in_a_fetch_it_acts_at_once_and_the_fetch_is_done_again(item, fit, signum):
+@pytest.mark.parametrize('saves', [False, True])
+def test_in_a_fetch_it_acts_at_once_where_what_came_before_was_noted_and_else_after_the_batch(item, fit, signum, saves, tmp_path):
     n,after = [0],[]
     def at(i):
         n[0] += 1
         if n[0]==item+1: after.append(signal.raise_signal(signum))
-    learn = interrupted(mk_learner(Noisy(at=at)), fit, error=LEAVES[signum])
-    assert not after and not learn.train_iter*4>item
+    learn = interrupted(mk_learner(Noisy(at=at)), fit, *[CheckpointCallback(tmp_path)]*saves, error=LEAVES[signum])
+    assert len(after)==(not saves) and (learn.train_iter*4>item)==(not saves)
     go_on(learn)
     check(state(learn), whole('noisy', fit))
 
@@ -178,6 +179,25 @@ def test_the_death_of_the_run_is_told_to_all(signum):
     with pytest.raises(LEAVES[signum]) as e: learn.fit(1, cbs=At('after_loss', 2, f=send(signum)))
     assert sorted(opened)==sorted(closed) and seen==[e.value] and e.value.__notes__ and [o.name for o in learn.cbs]==['train_eval', 'door']
     assert all(p.grad is None for p in learn.model.parameters())
+
+@pytest.mark.parametrize('name', ['after_loss', 'before_fetch', 'after_validate', 'before_epoch'])
+def test_point_23_ctrl_c_names_what_goes_on(name, capsys):
+    learn = mk_learner()
+    with pytest.raises(KeyboardInterrupt) as e: quiet(learn, FITS['fit'], cbs=At(name, 1, f=send(INT)))
+    assert 'learnloop: learn.resume() goes on from there' in e.value.__notes__
+    assert capsys.readouterr().err in ('', 'Ctrl-C: stopping after this batch; learn.resume() goes on from there; once more stops at once\n')
+    go_on(learn)
+    check(state(learn), whole('plain', 'fit'))
+
+@pytest.mark.parametrize('run', ['validate', 'lr_find', 'find_batch_size', 'term', 'last'])
+def test_point_23_and_where_nothing_goes_on_it_names_nothing(run, capsys):
+    signum = TERM if run=='term' else INT
+    learn = mk_line([At('cleanup_fit' if run=='last' else 'after_pred', 1, f=send(signum))])
+    runs = dict(validate=learn.validate, lr_find=lambda: learn.lr_find(show_plot=False),
+        find_batch_size=lambda: learn.find_batch_size(lambda bs: TRAIN, max_bs=4))
+    with learn.no_logging(), pytest.raises(LEAVES[signum]) as e: runs.get(run, lambda: learn.fit(1))()
+    assert 'resume' not in ''.join(getattr(e.value, '__notes__', ())) + capsys.readouterr().err
+    assert learn.paused is None or run=='term'
 
 # Evaluation, lr_find, sanity checks
 
@@ -356,6 +376,14 @@ def test_sigusr1_is_left_alone_where_nothing_is_saved():
     assert heard==[True]
 
 # Processes
+
+def test_point_32_ctrl_c_reaches_a_child_where_it_is_ignored():
+    "A shell's `make test &` has SIGINT ignored, and children inherit that"
+    with handled(SIGINT=signal.SIG_IGN):
+        p = in_terminal(['-c', 'import signal; print(signal.getsignal(signal.SIGINT))'], timeout=WAIT)
+        try: out = p.read()
+        finally: p.close(force=True)
+    assert 'default_int_handler' in out
 
 def child(f, q, err):
     os.setsid()

@@ -1,6 +1,6 @@
 "The learner: weights of hand-written loops, kinds of batches and loaders, evaluation without a trace, bad input, nothing kept"
 import gc, math, random, weakref
-from collections import namedtuple
+from collections import UserDict, namedtuple
 from contextlib import suppress
 from copy import deepcopy
 from functools import partial
@@ -8,7 +8,8 @@ from types import SimpleNamespace
 import numpy as np, pytest, torch
 from helpers import LR, TRAIN, VALID, act, batches, ending, listener, mk_learner, mk_model, plainly, same, weights
 from learnloop import (Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelStepException, CancelTrainException,
-    CancelZeroGradException, DataLoaders, FetchPredsCallback, GatherPredsCallback, Learner, TrainEvalCallback, before_batch_cb, event, on, set_hypers)
+    CancelZeroGradException, DataLoaders, DictMetric, FetchPredsCallback, GatherPredsCallback, Learner, Phase, TrainEvalCallback, accuracy, before_batch_cb,
+    event, on, set_hypers, trainable_params)
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, IterableDataset, TensorDataset
@@ -638,10 +639,11 @@ def test_no_batch_is_kept_when_the_next_is_fetched(kw, defaults):
     with learn.no_bar(), learn.no_logging(): learn.fit(**kw, cbs=weak)
     assert len(weak.refs)>=3 and weak.alive==[0]*len(weak.alive)
 
-@pytest.mark.parametrize('cancel', [CancelBatchException, CancelTrainException, CancelEpochException, CancelFitException])
-@pytest.mark.parametrize('e', ['after_fetch', 'before_batch', 'after_loss', 'before_step', 'after_batch'])
+CANCELS = CancelTrainException,CancelEpochException,CancelFitException
+
+@pytest.mark.parametrize('e,cancel', [('after_fetch', o) for o in CANCELS] +
+    [(e, o) for e in ('before_batch', 'after_loss', 'before_step', 'after_batch') for o in (CancelBatchException, *CANCELS)])
 def test_no_batch_is_kept_after_a_cancel(e, cancel):
-    if e=='after_fetch' and cancel is CancelBatchException: return
     refs,alive = [],[]
     def hear(cb, _):
         if cb.learn.batch is not None: refs.append(weakref.ref(cb.learn.batch[0]))
@@ -692,3 +694,281 @@ def test_another_learner_may_fit_in_a_validation():
     other = mk_learner()
     mk_learner([Callback(before_validate=lambda cb: other.fit(1))]).fit(1)
     assert other.count.opt_steps==len(TRAIN)
+
+# Losses that broadcast
+
+class Absolute(nn.Module):
+    def forward(self, pred, targ): return (pred-targ).abs().mean()
+def outer(pred, targ): return ((pred-targ)**2).mean()
+COLUMN,FLAT_Y = torch.arange(8.)[:,None],torch.arange(8.)
+def one_fit(loss_func, x=COLUMN, y=FLAT_Y, model=None, n=2):
+    learn = Learner([(x, y)]*2, model or nn.Linear(1, 1), loss_func, torch.optim.SGD, lr=1e-3, default_cbs=False, cbs=TrainEvalCallback())
+    learn.fit(n)
+    return learn
+
+@pytest.mark.parametrize('loss_func', [outer, lambda p,t: (t-p).abs().mean(), Absolute(), partial(outer), nn.PoissonNLLLoss(), lambda p,t: torch.maximum(p, t).mean()])
+def test_point_15_a_loss_that_broadcasts_is_told_of_once(loss_func):
+    with pytest.warns(UserWarning, match=r'shape \(8, 1\) with targets of shape \(8,\), which makes \(8, 8\)') as w: learn = one_fit(loss_func)
+    assert len(w)==1
+    learn.fit(1)  # warnings are errors
+    model = nn.Sequential(nn.Linear(1, 1), nn.Flatten(0))
+    with pytest.warns(UserWarning, match=r'shape \(8,\) with targets of shape \(8, 1\)'): one_fit(loss_func, y=COLUMN, model=model)
+
+@pytest.mark.parametrize('loss_func', [lambda p,t: outer(p.squeeze(1), t), lambda p,t: F.mse_loss(p, t[:,None]), lambda p,t: outer(p, t.view_as(p)),
+    lambda p,t: outer(p.T, t), lambda p,t: F.binary_cross_entropy_with_logits(p.flatten(), t/8)])
+def test_point_15_a_loss_that_takes_care_of_shapes_is_not(loss_func): one_fit(loss_func)
+
+def test_point_15_classes_and_equal_shapes_are_no_broadcast():
+    one_fit(lambda p,t: F.cross_entropy(p, t), y=torch.arange(8), model=nn.Linear(1, 8))
+    one_fit(outer, y=COLUMN)
+    one_fit(outer, y=torch.tensor(1.))
+
+# Decoding and losses of items
+
+ITEMS = torch.randn(10, 3, generator=torch.Generator().manual_seed(0)),torch.arange(10)%4
+def told(loss_func, x=ITEMS[0], y=ITEMS[1], n_out=4):
+    torch.manual_seed(0)
+    return Learner(DataLoaders([(x, y)], [(x[:6], y[:6]), (x[6:], y[6:])], device='cpu'), nn.Linear(3, n_out), loss_func, default_cbs=False, cbs=TrainEvalCallback())
+class Subclass(nn.CrossEntropyLoss): pass
+OF_CLASSES = [F.cross_entropy, nn.CrossEntropyLoss(), partial(F.cross_entropy, label_smoothing=.1), partial(partial(F.nll_loss), reduction='sum'), nn.NLLLoss(),
+    Subclass(label_smoothing=.1), nn.MultiMarginLoss()]
+OF_SCORES = [F.binary_cross_entropy_with_logits, nn.BCEWithLogitsLoss(), partial(F.binary_cross_entropy_with_logits, reduction='sum'), nn.MultiLabelSoftMarginLoss()]
+
+@pytest.mark.parametrize('loss_func', OF_CLASSES, ids=plainly)
+def test_point_16_classes_are_decided(loss_func):
+    learn = told(loss_func)
+    preds,targs,decided = learn.get_preds(with_decoded=True)
+    assert torch.equal(decided, preds.argmax(1)) and torch.equal(preds, learn.model(ITEMS[0]).detach()), 'predictions stay as they are'
+    assert learn.predict(ITEMS[0][2])[0]==decided[2] and decided.dtype==torch.int64
+    assert torch.equal(learn.get_preds(with_decoded=True, act=partial(torch.softmax, dim=1))[2], decided)
+
+@pytest.mark.parametrize('loss_func', OF_SCORES, ids=plainly)
+def test_point_16_yes_or_no_is_decided(loss_func):
+    learn = told(loss_func, y=(ITEMS[0][:,:2]>0).float(), n_out=2)
+    preds,_,decided = learn.get_preds(with_decoded=True)
+    assert torch.equal(decided, preds>0) and torch.equal(learn.predict(ITEMS[0][2])[0], decided[2])
+    assert torch.equal(learn.get_preds(with_decoded=True, act=torch.sigmoid)[2], decided), 'of what the model returns'
+
+def test_point_16_probabilities_and_what_is_no_decision():
+    learn = told(F.binary_cross_entropy, y=(ITEMS[0][:,:2]>0).float(), n_out=2)
+    learn.model = nn.Sequential(learn.model, nn.Sigmoid())
+    preds,_,decided = learn.get_preds(with_decoded=True)
+    assert torch.equal(decided, preds>.5)
+    learn = told(F.mse_loss, y=ITEMS[0], n_out=3)
+    preds,_,decided = learn.get_preds(with_decoded=True)
+    assert torch.equal(decided, preds)
+    learn = told(lambda p,t: F.cross_entropy(p, t))  # targets tell, where they are
+    preds,_,decided = learn.get_preds(with_decoded=True)
+    assert torch.equal(decided, preds.argmax(1)) and learn.predict(ITEMS[0][0])[0].shape==(4,)
+
+class Own(nn.Module):
+    def __init__(self, **attrs):
+        super().__init__()
+        self.__dict__.update(attrs)
+    def forward(self, pred, targ): return F.cross_entropy(pred, targ)
+def lax(pred, targ, **kwargs): return F.cross_entropy(pred, targ)
+def handing_on(pred, targ, **kwargs): return Own()(pred, targ, **kwargs)
+UNREDUCED = [F.cross_entropy, nn.CrossEntropyLoss(reduction='sum'), partial(F.cross_entropy, reduction='sum'), partial(nn.CrossEntropyLoss()),
+    lambda p,t: F.cross_entropy(p, t), Own(), Own(reduction='mean'), lax, handing_on, lambda p,t: F.cross_entropy(p, t, reduction='none')]
+
+@pytest.mark.parametrize('loss_func', UNREDUCED, ids=plainly)
+def test_point_16_any_loss_has_losses_of_items(loss_func):
+    learn = told(loss_func)
+    had = getattr(getattr(loss_func, 'func', loss_func), 'reduction', None)
+    losses = learn.get_preds(with_loss=True)[-1]
+    torch.testing.assert_close(losses, F.cross_entropy(learn.model(ITEMS[0]), ITEMS[1], reduction='none').detach())
+    assert learn.loss_func is loss_func and getattr(getattr(loss_func, 'func', loss_func), 'reduction', None)==had
+
+def test_point_16_a_loss_that_compares_items_has_none_and_that_is_said():
+    def pairs(pred, targ): return (pred[0]-pred[1]).square().mean()
+    with pytest.warns(UserWarning, match='no losses of items.*pairs.*IndexError'): res = told(pairs).get_preds(with_loss=True)
+    assert res[0].shape==(10, 4) and res[-1] is None
+    def broken(pred, targ): raise TypeError('mine')
+    with pytest.warns(UserWarning, match='mine'): told(broken).get_preds(with_loss=True)
+
+@pytest.mark.parametrize('how', ['get_preds', 'validate'])
+def test_point_16_a_dataset_is_no_loader(how):
+    with pytest.raises(TypeError, match=r'dl=TensorDataset is no loader.*DataLoader\(ds, batch_size=64\)'): getattr(told(F.cross_entropy), how)(dl=TensorDataset(*ITEMS))
+
+# Dict batches
+
+class Named(nn.Module):
+    "Takes its inputs by name"
+    def __init__(self, n_out=4):
+        super().__init__()
+        self.l = nn.Linear(3, n_out)
+    def forward(self, x, scale=None): return self.l(x if scale is None else x*scale)
+def dicts(**more): return [dict(x=ITEMS[0][i:i+5], label=ITEMS[1][i:i+5], **{k:v[i:i+5] for k,v in more.items()}) for i in (0, 5)]
+def named(b=None, targ='label', loss_func=F.cross_entropy, **kwargs):
+    torch.manual_seed(0)
+    b = dicts() if b is None else b
+    return mk_silent(Learner(DataLoaders(b, b, targ=targ, device='cpu'), Named(), loss_func, torch.optim.SGD, **kwargs))
+def mk_silent(learn):
+    learn.logger = lambda row: None
+    return learn
+
+def test_point_17_targets_by_name():
+    learn = named(metrics=[accuracy])
+    torch.manual_seed(0)
+    tuples = [(o['x'], o['label']) for o in dicts()]
+    twin = mk_silent(Learner((tuples, tuples), Named(), F.cross_entropy, torch.optim.SGD, metrics=[accuracy]))
+    for o in (learn, twin):
+        with o.no_bar(): o.fit(2)
+    assert same(weights(learn.model), weights(twin.model)) and learn.recorder.values==twin.recorder.values
+    for a,b in zip(learn.get_preds(with_decoded=True, with_loss=True), twin.get_preds(with_decoded=True, with_loss=True), strict=True): assert torch.equal(a, b)
+    assert torch.equal(learn.get_preds()[1], ITEMS[1])
+    inp,dec,pred = learn.predict(dict(x=ITEMS[0][3]), with_input=True)
+    assert torch.equal(inp['x'], ITEMS[0][3]) and dec==pred.argmax() and torch.equal(pred, learn.get_preds()[0][3])
+    assert torch.equal(learn.predict(dict(x=ITEMS[0][3], label=ITEMS[1][3]))[1], pred), 'with its target, too'
+
+@pytest.mark.parametrize('targ', [['label', 'weight'], ('weight', 'label')])
+def test_point_17_several_targets(targ):
+    seen = []
+    def loss(pred, *yb):
+        seen.append([o.dtype for o in yb])
+        return F.cross_entropy(pred, yb[targ.index('label')], weight=None)
+    learn = named(dicts(weight=torch.rand(10)), targ, loss)
+    learn.fit(1)
+    assert seen[0]==[dict(label=torch.int64, weight=torch.float32)[k] for k in targ] and [o.dtype for o in learn.get_preds()[1]]==seen[0]
+
+def test_point_17_datasets_and_other_mappings():
+    ds = [dict(x=x, label=y) for x,y in zip(*ITEMS, strict=True)]
+    dls = DataLoaders.from_dsets(ds, ds, bs=5, targ='label', device='cpu')
+    learn = mk_silent(Learner(dls, Named(), F.cross_entropy, metrics=accuracy))
+    learn.fit(1)
+    assert torch.equal(learn.get_preds(0)[1], ITEMS[1]) and learn.show_results(n=2).rows[1][3]
+    learn = named([UserDict(o) for o in dicts()], cbs=Callback('see', before_batch=lambda cb: kinds.append(type(cb.xb[0]))))
+    kinds = []
+    learn.fit(1)
+    assert set(kinds)=={UserDict} and learn.batch is None
+    metric = DictMetric(accuracy, pred=lambda learn: learn.pred, targ='label')
+    assert named(metrics=[metric]).validate()[1]==named(metrics=[accuracy]).validate()[1]
+    assert '10 params' not in repr(learn.summary())
+
+@pytest.mark.parametrize('targ,exc,match', [('labels', ValueError, "no target.*did you mean 'label'"), (['label', 'weights'], ValueError, "no 'weights'"), (3, TypeError, 'targ=int')])
+def test_point_17_names_that_are_not_there(targ, exc, match):
+    with pytest.raises(exc, match=match): named(targ=targ).fit(1)
+
+def test_point_17_a_callback_may_change_the_kind_of_a_batch():
+    def to_tuple(self): self.learn.xb = (self.learn.xb[0]['x'],)
+    def to_dict(self): self.learn.xb = (dict(x=self.learn.xb[0], scale=torch.tensor(1.)),)
+    def to_two(self): self.learn.xb = self.learn.xb[0]['x'],torch.tensor(1.)
+    def bare(self): self.learn.xb = dict(x=self.learn.x)
+    want = named()
+    want.fit(1)
+    for f in (to_tuple, to_two, lambda cb: (to_tuple(cb), to_dict(cb))):
+        learn = named()
+        learn.fit(1, cbs=Callback(before_batch=f))
+        assert same(weights(learn.model), weights(want.model))
+    tuples = [(o['x'], o['label']) for o in dicts()]
+    def of_tuples():
+        torch.manual_seed(0)
+        return mk_silent(Learner((tuples, tuples), Named(), F.cross_entropy, torch.optim.SGD))
+    learn = of_tuples()
+    learn.fit(1, cbs=Callback(before_batch=to_dict))
+    assert same(weights(learn.model), weights(want.model))
+    with pytest.raises(TypeError, match=r'xb is \{.*must be a tuple of inputs'): of_tuples().fit(1, cbs=Callback(before_batch=bare))
+
+def test_point_17_a_dict_by_position_stays_there():
+    class Takes(nn.Linear):
+        def forward(self, d): return super().forward(d['x'])
+    b = [(dict(x=o['x']), o['label']) for o in dicts()]
+    learn = mk_silent(Learner((b, b), Takes(3, 4), F.cross_entropy))
+    def other(self): self.learn.xb = (dict(x=self.learn.x['x']+1),)
+    learn.fit(1, cbs=Callback(before_batch=other))
+
+def test_point_24_the_place_of_model_dir_and_the_input_of_predict():
+    assert Learner(TRAIN, mk_model(), F.mse_loss, torch.optim.SGD, LR, trainable_params, None, None, '.', 'here').model_dir=='here'
+    learn = mk_learner()
+    x,dec,pred = learn.predict(TRAIN[0][0][0], with_input=True)
+    assert torch.equal(x, TRAIN[0][0][0]) and torch.equal(dec, pred) and len(learn.predict(x))==2
+
+# --- real steps
+
+def test_point_7_steps_are_counted_and_told_by_the_loop_whatever_steps():
+    "An override of `_step`, or of `_do_grad_opt` with steps of its own, leaves `max_steps` and the event as they are"
+    class Signs(Learner):
+        def _step(self):
+            for p in self.model.parameters(): p.grad.sign_()
+            self.opt.step()
+    class Twice(Learner):
+        def _do_grad_opt(self):
+            self.with_events('backward', self._backward)
+            for _ in range(2): self.with_events('step', self.opt.step)
+            self.with_events('zero_grad', self._zero_grad)
+    for cls,n in ((Learner, 1), (Signs, 1), (Twice, 2)):
+        seen = []
+        look = listener('look', ['after_opt_step', 'after_step'], lambda cb, e, to=seen: to.append((e, cb.learn.count.opt_steps, cb.learn.model.weight.grad is None)))
+        learn = mk_learner([look], cls=cls)
+        learn.fit(max_steps=4)
+        assert learn.count.opt_steps==4 and learn.count.batches==4//n
+        assert seen==[(e, i+1, False) for i in range(4) for e in ('after_opt_step', 'after_step')]
+
+def test_point_7_a_cancelled_step_is_no_step():
+    def skip(cb, e):
+        if cb.learn.iter==1: raise CancelStepException
+    seen = []
+    @on(event.after_opt_step, every=2)
+    def look(cb): seen.append(cb.learn.count.opt_steps)
+    learn = mk_learner([listener('skip', ['before_step'], skip), look])
+    learn.fit(3)
+    assert learn.count.opt_steps==6 and seen==[2, 4, 6]
+
+@pytest.mark.parametrize('exc', [CancelStepException, CancelBatchException, ValueError])
+def test_point_7_what_is_raised_in_after_opt_step_finds_the_step_counted(exc):
+    outs = []
+    learn = mk_learner([listener('a', ['after_opt_step'], lambda cb, e: act(cb, exc)),
+        listener('b', ['cleanup_step'], lambda cb, e: outs.append((cb.learn.outcome['step'], cb.learn.count.opt_steps)))])
+    ending(lambda: learn.fit(1))
+    n = 1 if exc is ValueError else len(TRAIN)
+    assert outs==[('failed' if exc is ValueError else 'cancelled', i+1) for i in range(n)]
+
+def test_point_7_turns_that_do_not_count():
+    critic = Phase('critic_step', inside='batch', counts=False)
+    class Turns(Learner, phases=[critic]):
+        def _do_grad_opt(self):
+            for _ in range(3): self.with_events('critic_step', self._critic)
+            self.with_events('step', self._step)
+            self.with_events('zero_grad', self._zero_grad)
+        def _critic(self):
+            self.with_events('backward', lambda: self.loss_grad.backward(retain_graph=True))
+            self.with_events('step', self._step)
+    heard = []
+    learn = mk_learner([listener('look', ['after_opt_step'], lambda cb, e: heard.append(cb.learn.inside('critic_step')))], cls=Turns)
+    learn.fit(max_steps=5)
+    assert learn.count.opt_steps==learn.count.batches==5 and heard==[False]*5
+
+def test_point_7_an_override_that_counts_is_told_so_once_and_not_counted_twice():
+    class Counts(Learner):
+        def _step(self):
+            self.opt.step()
+            self.count.opt_steps += self.iter!=1  # as the lesson on GANs once had it
+    learn,heard = mk_learner(cls=Counts),[]
+    with pytest.warns(UserWarning, match='Counts._step counts optimizer steps itself.*counts=False'):
+        learn.fit(1, cbs=listener('look', ['after_opt_step'], lambda cb, e: heard.append(cb.learn.iter)))
+    learn.fit(max_steps=4)
+    assert learn.count.opt_steps==2+4 and heard==[0, 2]
+    def count(learn): learn.count.opt_steps += 1
+    class Elsewhere(Learner):
+        def _step(self):
+            self.opt.step()
+            count(self)
+    learn = mk_learner(cls=Elsewhere)
+    with pytest.warns(UserWarning, match='Elsewhere._step counts'): learn.fit(2)
+    learn.fit(1)
+    assert learn.count.opt_steps==learn.count.batches==9
+
+def test_point_7_max_steps_that_no_step_can_reach_are_told():
+    class ByHand(Learner):
+        def _do_grad_opt(self):
+            self.loss_grad.backward()
+            self.opt.step()
+            self.opt.zero_grad()
+            if self.count.batches==5: raise CancelFitException
+    learn = mk_learner(cls=ByHand)
+    with pytest.warns(UserWarning, match="max_steps is 2, and epoch 0 took no optimizer step.*self.with_events.'step'"): learn.fit(max_steps=2)
+
+def test_point_7_the_picture_of_the_loop_shows_it():
+    lines = str(mk_learner([listener('look', ['after_opt_step'], lambda cb, e: None)]).show_training_loop()).splitlines()
+    i = next(i for i,o in enumerate(lines) if o.strip()=='opt.step()')
+    assert 'count.opt_steps += 1' in lines[i+1] and lines[i+2].strip()=='- after_opt_step: look'

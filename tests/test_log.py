@@ -255,13 +255,10 @@ def train(folder, stop=None, every=1, n=3):
 def files(folder): return [(folder/o).read_bytes() for o in ('a.csv', 'a.jsonl')]
 
 @pytest.mark.parametrize('every', [None, 1, 2])
-@pytest.mark.parametrize('stops', [[2], [3], [5, 9], [6, 8, 8], [10, 11], [15]], ids=str)
-@pytest.mark.parametrize('name', ['after_batch', 'after_epoch'])
+@pytest.mark.parametrize('name,stops', [*(('after_batch', o) for o in ([2], [3], [5, 9], [6, 8, 8], [10, 11], [15])), *(('after_epoch', o) for o in ([5], [10], [15]))], ids=str)
 def test_resumed_runs_have_the_files_of_one(name, stops, every, tmp_path):
-    if name=='after_epoch' and not {o for o in stops if o%5==0}: return
     train(tmp_path/'a', every=every)
     for o in stops:
-        if name=='after_epoch' and o%5: continue
         with pytest.raises(MemoryError): train(tmp_path/'b', StopAt(o, fail, name), every)
     train(tmp_path/'b', every=every)
     assert files(tmp_path/'a')==files(tmp_path/'b')

@@ -97,11 +97,11 @@ def test_other_numbers_of_elements_are_an_error(cls):
 def test_classes_that_do_not_fit_are_an_error(cls, targ, match):
     with pytest.raises(ValueError, match=match): cls()(torch.zeros(4, 3), targ)
 
-@pytest.mark.parametrize('cls', CLASSES)
-@pytest.mark.parametrize('axis', [1, -1])
+ALONG_1 = LabelSmoothingCrossEntropy,FocalLoss  # as torch has them
+
+@pytest.mark.parametrize('cls,axis', [(o, i) for o in CLASSES for i in (1, -1) if i==1 or o not in ALONG_1])
 def test_activation_and_decodes_of_classes(cls, axis):
-    if axis==-1 and cls in (LabelSmoothingCrossEntropy, FocalLoss): return  # along dimension 1, as torch has them
-    f,x = cls() if cls in (LabelSmoothingCrossEntropy, FocalLoss) else cls(axis=axis),torch.randn(2, 3, 4, 5)
+    f,x = cls() if cls in ALONG_1 else cls(axis=axis),torch.randn(2, 3, 4, 5)
     assert f.y_int and torch.equal(f.activation(x), x.softmax(axis)) and torch.equal(f.decodes(f.activation(x)), x.argmax(axis))
 
 def test_activation_and_decodes_of_others():
@@ -185,7 +185,7 @@ def test_dice_loss_by_closed_form(square):
             areas = (p[i,c]**2 if square else p[i,c]).sum() + t.sum()
             torch.testing.assert_close(loss[i,c], 1-2*(p[i,c]*t).sum()/areas, atol=1e-5, rtol=1e-5)  # without `smooth`
     for r in ('mean', 'sum'): torch.testing.assert_close(DiceLoss(reduction=r, square_in_union=square)(pred, targ), getattr(loss, r)())
-    torch.testing.assert_close(DiceLoss(axis=-1, square_in_union=square)(pred.movedim(1, -1), targ), loss.mean())
+    torch.testing.assert_close(DiceLoss(axis=-1, square_in_union=square)(pred.movedim(1, -1), targ), loss.sum())  # fastai's default
     with pytest.raises(ValueError, match='without axis 1'): DiceLoss()(pred, targ[:,None])
 
 @pytest.mark.parametrize('cls', [o for o in FLAT if o is not BCELossFlat] + [LabelSmoothingCrossEntropy, FocalLoss])
@@ -206,3 +206,7 @@ def test_an_image_gives_one_loss_an_item():
     probs,_,dec,losses = learn.get_preds(with_decoded=True, with_loss=True)
     torch.testing.assert_close(losses, F.nll_loss(probs.log(), y, reduction='none').mean((1, 2)))
     assert dec.shape==y.shape
+
+def test_point_24_dice_loss_has_fastais_defaults():
+    pred,targ = scores(4, 5)
+    torch.testing.assert_close(DiceLoss()(pred, targ), DiceLoss(reduction='none')(pred, targ).sum())

@@ -1,10 +1,12 @@
 "Metrics in uneven batches against the same number of all items at once, by scikit-learn, scipy, torchmetrics or a closed form"
-import math, weakref
+import math, pickle, weakref
+from copy import copy, deepcopy
 from functools import partial
 from types import SimpleNamespace
 import numpy as np, pytest, sklearn.metrics as skm, torch, torchmetrics as tm
 from fastcore.nbio import read_nb
 from helpers import TRAIN, VALID, mk_learner
+from hypothesis import given, strategies as st
 from learnloop import metrics as M
 from learnloop.data import DataLoaders
 from learnloop.learner import Learner
@@ -340,3 +342,45 @@ def test_memory_grows_by_nothing_that_a_metric_keeps():
     learn.metrics = ms
     with learn.no_logging(): learn.fit(1)
     assert all(o() is None or not o().requires_grad for o in preds)
+
+# --- series
+
+row = st.lists(st.none() | st.integers(-2**70, 2**70) | st.floats(allow_nan=False), max_size=3)
+values = st.floats(allow_nan=False) | st.integers(-9, 2**64) | st.none() | row | st.dictionaries(st.text(max_size=2), row, max_size=2)
+OPS = dict(append=lambda o, v, i: o.append(v), extend=lambda o, v, i: o.extend([v]*(i%9)), iadd=lambda o, v, i: o.__iadd__([v]*(i%9)),
+    setitem=lambda o, v, i: o.__setitem__(slice(i, i+1), [v]), insert=lambda o, v, i: o.insert(i, v), pop=lambda o, v, i: o and o.pop(i%len(o)),
+    delete=lambda o, v, i: o.__delitem__(slice(i, None)), remove=lambda o, v, i: o and o.remove(o[0]),
+    reverse=lambda o, v, i: o.reverse(), imul=lambda o, v, i: o.__imul__(i%3), clear=lambda o, v, i: o.clear())
+
+class Small(Series): part,merge,most = 4,2,16
+
+@given(st.lists(st.tuples(st.sampled_from([*['extend']*9, *OPS]), values, st.integers(0, 40), st.booleans()), max_size=30))
+def test_point_27_a_series_is_a_list_whose_states_do_not_change(ops):
+    a,b,states = Small(),[],[]
+    for nm,v,i,look in ops:
+        OPS[nm](a, v, i)
+        OPS[nm](b, deepcopy(v), i)
+        if look: states.append((a.frozen(), deepcopy(b)))
+    assert a==b and repr(a)==repr(b) and isinstance(a, list)
+    for now,was in states:
+        assert now==was and was==now and len(now)==len(was) and list(now)==was and deepcopy(now) is now
+        sizes = [len(o) for o in now.parts]
+        assert len(now.rest)<4 and set(sizes)<={4, 8, 16} and sizes.count(4)<2
+        for o in (Small(now), copy(Small(now)), deepcopy(Small(now)), pickle.loads(pickle.dumps(Small(now)))):
+            assert o==was
+            o.append(1)
+            assert o.frozen()==[*was, 1] and now==was
+
+def test_point_27_the_state_of_a_series_takes_no_copy_of_what_is_closed():
+    s = Series(float(i) for i in range(20*Series.part))
+    a = s.frozen()
+    s.append(.5)
+    b = s.frozen()
+    assert all(p is q for p,q in zip(a.parts, b.parts, strict=True)) and not a.rest and b.rest==[.5]
+
+def test_point_27_rows_that_change_later_do_not_change_a_state():
+    s = Series([i] for i in range(Series.part+1))
+    now = s.frozen()
+    s[0].append('x')
+    s[-1].append('y')
+    assert now[0]==[0] and now[-1]==[Series.part] and Series(now)[0] is not now[0]

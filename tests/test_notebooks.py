@@ -36,7 +36,7 @@ MAY_IMPORT = dict(  # chkstyle: ignore-node
     mixup    = [*CORE, 'losses', 'training'],
     rnn      = CORE,
     limits   = [*CORE, 'schedule'],
-    storage  = ['saving'],
+    storage  = ['metrics', 'saving'],
     checkpoint = [*CORE, 'metrics', 'saving', 'storage'],
     interrupt  = [*CORE, 'checkpoint'],
     report     = [*CORE, 'chart', 'checkpoint', 'hook', 'interpret', 'log', 'metrics', 'recorder', 'saving', 'show', 'storage', 'throughput', 'trace', 'tracker'],
@@ -120,9 +120,8 @@ def test_public_api_is_documented(mod):
             bare = [k for k,v in docments(f, args_kwargs=True).items() if v is None and k not in ('self','return')]
             assert not bare, f'{mod}.{f.__qualname__}: no docment for {bare}'
 
-@each_mod
+@pytest.mark.parametrize('mod', [k for k,v in MAY_IMPORT.items() if v is not ANY])
 def test_imports_follow_the_architecture(mod):
-    if MAY_IMPORT[mod] is ANY: return
     tree = ast.parse((ROOT/PKG/f"{mod.replace('.','/')}.py").read_text())
     extra = set(siblings(tree, mod)) - set(MAY_IMPORT[mod])
     assert not extra, f'{mod} imports {extra}'
@@ -140,3 +139,29 @@ def test_each_module_comes_from_one_notebook():
     assert sorted(found)==sorted(NBS.values()), 'nbdev-export never deletes a module whose notebook is gone'
 
 def test_the_architecture_has_each_module(): assert set(MAY_IMPORT)==set(NBS.values())
+
+def statements(f):
+    "Statements of the function `f`, in the order in which they are written, without those of functions inside it"
+    for o in f.body if hasattr(f, 'body') else ():
+        if isinstance(o, (ast.FunctionDef,ast.ClassDef)): continue
+        yield o
+        yield from statements(o)
+        for k in ('orelse','finalbody'): yield from statements(ast.Module(getattr(o, k, [])))
+        for h in getattr(o, 'handlers', ()): yield from statements(h)
+
+def idle_return(src):
+    "Line of a test in `src` that returns before it has looked at anything, or None"
+    for f in ast.walk(ast.parse(src)):
+        if not isinstance(f, ast.FunctionDef) or not f.name.startswith('test_'): continue
+        for o in statements(f):
+            if isinstance(o, ast.Assert) or isinstance(o, ast.With) and 'pytest.' in ast.unparse(o.items[0]): break
+            if isinstance(o, ast.Return) and o.value is None: return o.lineno
+
+@pytest.mark.parametrize('file', sorted((ROOT/'tests').rglob('*.py')), ids=lambda p: p.stem)
+def test_point_32_no_test_returns_before_it_has_looked_at_anything(file):
+    line = idle_return(file.read_text())
+    assert line is None, f'{file.name}:{line}: a case that tests nothing passes for one that does: leave it out of `parametrize`, or pytest.skip(why)'
+
+@pytest.mark.parametrize('body,want', [('if a: return', 2), ('b = 1\n if a:\n  return', 4), ('assert a\n return', None), ('with pytest.raises(E): f()\n return', None), ('return check(a)', None),
+    ('def f(): return\n assert f', None), ('try: f()\n except E: return\n assert a', 3), ('for b in a:\n  if b: return\n  assert b', 3)])
+def test_idle_returns_are_found(body, want): assert idle_return(f'def test_a(a):\n {body}')==want

@@ -4,7 +4,7 @@ from itertools import count
 from threading import Timer
 from types import SimpleNamespace
 import pexpect, pytest, torch
-from helpers import TRAIN, VALID, mk_learner
+from helpers import TRAIN, VALID, in_terminal, mk_learner
 from learnloop import (Callback, CancelEpochException, CancelFitException, FetchPredsCallback, ProgressCallback, Recorder, ShowGraph, event, on,
     progress)
 from learnloop.learner import print_row
@@ -143,11 +143,25 @@ def test_bars(screens):
     learner().fit(2)
     bars,above = screens[0].drawn,[o for o, in screens[0].above]
     assert [o[:3] for o in bars]==([('train   ', i, 3) for i in range(4)] + [('validate', i, 2) for i in range(3)])*2
-    assert all(('loss' in o[3])==('train' in o[0] and (o[1]>1 or 'epoch 2' in a[0] and o[1]>0)) for o,a in zip(bars, above, strict=True))
-    assert [o[0] for o in above]==['epoch 1/2']*7 + ['epoch 2/2']*7
+    assert all(('loss' in o[3])==('train' in o[0] and (o[1]>1 or 'epoch 1' in a[0] and o[1]>0)) for o,a in zip(bars, above, strict=True))
+    assert [o[0] for o in above]==['epoch 0 of 2']*7 + ['epoch 1 of 2']*7
     want = [*range(4), 3, 3, 3, 3, 4, 5, 6, 6, 6, 6]  # batches of training
     assert [o[1] for o in above]==pytest.approx([i/6 for i in want]) and [o[2] for o in above]==[1 if i else None for i in want]
     assert '<' not in above[0][3] and all('<' in o[3] for o in above[1:])
+
+@pytest.mark.parametrize('n,start', [(2, 0), (11, 0), (3, 1)])
+def test_point_23_an_epoch_has_one_number(n, start, screens, tmp_path, capsys):
+    from learnloop import CheckpointCallback, list_checkpoints
+    learn = learner([CheckpointCallback(tmp_path, keep=None)])
+    learn.fit(n, start_epoch=start)
+    want = [*range(start, n)]
+    assert list(dict.fromkeys(int(re.match(r'epoch +(\d+) of', o[0])[1]) for o, in screens[0].above))==want
+    assert len({len(o[0]) for o, in screens[0].above})==1, 'its bar does not jump'
+    assert [int(o.split()[0]) for o in screens[0].lines[1:]]==want
+    assert [o.epoch for o in list_checkpoints(tmp_path)]==want and [int(o[1]) for o in list_checkpoints(tmp_path).rows()]==want
+    capsys.readouterr()
+    learner([CheckpointCallback(tmp_path)]).fit(n+1, start_epoch=start, resume=tmp_path)
+    assert f'epoch {n}\n' in capsys.readouterr().out, 'the one that it goes on with'
 
 @pytest.mark.parametrize('dl', [Unsized(TRAIN), Sized(TRAIN, 2), Sized(TRAIN, 9)])
 def test_unknown_and_wrong_length(dl, screens):
@@ -161,7 +175,7 @@ def test_unknown_and_wrong_length(dl, screens):
 
 def test_no_number_of_epochs(screens):
     learner().fit(max_steps=4)
-    assert list(dict.fromkeys(o[0].strip() for o, in screens[0].above))==['epoch 1', 'epoch 2', 'epoch 2/2']
+    assert list(dict.fromkeys(o[0].strip() for o, in screens[0].above))==['epoch 0', 'epoch 1', 'epoch 1 of 2']
     assert screens[0].above[-1][0][1:3]==(1., 1)
 
 def test_evaluation_shows_a_bar_if_it_lasts(screens, clock):
@@ -207,7 +221,7 @@ def test_learner_within_a_learner_has_lines_alone(exc, clock, capsys, monkeypatc
     shown = [o[0].strip() for o in made[0].drawn]
     assert shown==['train']*4 + ['validate']*6 if exc else (['train']*4 + ['validate']*6 + ['train']*4 + ['validate']*3)*2, 'inner fit, its validation, outer'
     above = [a[0] for o in made[0].above for a in o]
-    assert above==['epoch 1/1']*10 if exc else above==['epoch 1/1']*10 + ['epoch 1/2']*17 + ['epoch 2/2']*7, 'the outer fit, as soon as it is there'
+    assert above==['epoch 0 of 1']*10 if exc else above==['epoch 0 of 1']*10 + ['epoch 0 of 2']*17 + ['epoch 1 of 2']*7, 'the outer fit, as soon as it is there'
     assert len(capsys.readouterr().out.splitlines())==(2 if exc else 4)
 
 @pytest.mark.parametrize('width', [120, 80, 60, 40, 20])
@@ -216,7 +230,7 @@ def test_bars_fit_the_width_of_a_terminal(width):
     d,f = progress._Terminal(),io.StringIO()
     d.graph = SimpleNamespace(spark=lambda n: ('▁'*n, '1.2345 to 0.1234'))
     for i in (999, 1000, 999):
-        d.bars = [('epoch 10/10', .5, 1, '00:20<00:20'), ('train   ', i, 2000, f'{i}/2000  00:12<00:12  80/s  loss 0.1234')]
+        d.bars = [('epoch  9 of 10', .5, 1, '00:20<00:20'), ('train   ', i, 2000, f'{i}/2000  00:12<00:12  80/s  loss 0.1234')]
         Console(file=f, width=width, force_terminal=True, color_system=None).print(d)
     lines = f.getvalue().splitlines()
     assert len(lines)==9 and max(map(len, lines))<=min(width, 80)
@@ -280,7 +294,7 @@ def test_notebook_has_one_output(clock, notebook):
     assert shown[0].count('<tr>')==1, 'titles come at once'
     lines = [o.split('<table')[0].count('<div') for o in shown]
     assert lines==[2]*(len(shown)-1)+[0], 'room for the bars is there from the start, and left when they are gone'
-    assert '<progress value="2" max="3"' in shown[3] and 'epoch 1/2' in shown[3] and shown[3].count('<progress')==2
+    assert '<progress value="2" max="3"' in shown[3] and 'epoch 0 of 2' in shown[3] and shown[3].count('<progress')==2
     assert shown[3].index('<progress')<shown[3].index('<table'), 'the table grows downwards, and moves nothing'
     assert 'progress' not in shown[-1] and shown[-1].count('<tr>')==3
     plain = states(notebook, 'text/plain')
@@ -310,7 +324,7 @@ def test_notebook_escapes_names_and_needs_no_length(clock, notebook):
     assert '<progress aria-label="train"' in states(notebook)[3]
 
 def test_notebook_shows_a_fit_within_below_until_the_next(clock, notebook):
-    def inner(cb): learner(metrics=mae, dls=(TRAIN[:1], None)).fit(cb.learn.epoch+1)
+    def inner(cb): learner(metrics=None, dls=(TRAIN[:1], None)).fit(cb.learn.epoch+1)
     def look(cb): learner().validate()
     learner([Callback(before_train=inner), Callback(before_train=look, name='look')]).fit(2)
     shown = states(notebook)
@@ -676,7 +690,7 @@ print('bye')
 def test_terminal(tmp_path):
     (script := tmp_path/'fit.py').write_text(TERMINAL)
     env = dict(PATH='', TERM='xterm', LANG='C.UTF-8', PYTHONUTF8='1')
-    p = pexpect.spawn(sys.executable, [str(script)], env=env, timeout=TIMEOUT, encoding='utf-8', dimensions=(24,100), echo=False)
+    p = in_terminal([str(script)], env=env, timeout=TIMEOUT, dimensions=(24,100), echo=False)
     try:
         p.expect(r'\[resize\](.|\n)*\d/s')
         live = p.before+p.after
@@ -691,7 +705,7 @@ def test_terminal(tmp_path):
     finally: p.close(force=True)
     raw = live+p.before
     during,shown = on_screen(live)
-    assert not shown and re.match(r'epoch 2/3 +[━╸╺]+ ', during[-2]) and re.match(r'train +[━╸╺]+ 5/20 ', during[-1]), during
+    assert not shown and re.match(r'epoch 1 of 3 +[━╸╺]+ ', during[-2]) and re.match(r'train +[━╸╺]+ 5/20 ', during[-1]), during
     assert max(map(len, on_screen(live.split('[resize]')[0])[0]))<80
     drawn = re.sub(r'\x1b\[[?\d;]*[A-Za-z]', '', narrow).split('\n', 3)[-1]
     assert drawn.count('train')>2 and max(len(o) for o in re.split('[\r\n]', drawn))<=46, 'the window became narrower'

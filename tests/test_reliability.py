@@ -126,7 +126,7 @@ def test_case_9_an_error_says_where_it_comes_from(e, who):
     note, = (o for o in err.__notes__ if 'learnloop: in ' in o)
     assert info.value is err and note.startswith(f'learnloop: in {who.title()}.{e}') and info.traceback[-1].name=='act'
     assert ('epoch 0' in note)==('cleanup_fit'!=e) or 'fit' in e
-    assert (', batch 0 of training' in note)==(e in ('after_pred', 'after_loss') or e.split('_', 1)[1] in ('batch', 'backward', 'step', 'zero_grad'))
+    assert (', batch 0 of training' in note)==(e in ('after_pred', 'after_loss', 'after_opt_step') or e.split('_', 1)[1] in ('batch', 'backward', 'step', 'zero_grad'))
     assert is_as_new(learn)
 
 @pytest.mark.parametrize('run,n,at', [(partial(Learner.fit, n_epoch=1), len(TRAIN)+1, 'epoch 0, batch 0 of validation'), (Learner.validate, 1, 'in evaluation, batch 0 of validation')], ids=['fit', 'validate'])
@@ -433,6 +433,20 @@ def test_case_49_a_checkpoint_of_layout_1_is_gone_on_from(tmp_path):
         whole.fit(2)
     for a,b in zip(learn.model.parameters(), whole.model.parameters(), strict=True): assert torch.allclose(a, b, rtol=1e-5)  # rounding of another machine
     assert learn.count.opt_steps==6 and len(learn.recorder.values)==2
+
+def of_layout_2(): return mk_learner([EMA(.5)], dls=(TRAIN*50, VALID), defaults=True, opt_func=torch.optim.AdamW, metrics=mse)
+
+def test_case_49_a_checkpoint_of_layout_2_is_gone_on_from(tmp_path):
+    "It was written by `fit(1, resume=…)` with `Series.part = 70`, then loaded and saved by hand, and has closed parts of the history in files of their own"
+    shutil.copytree(Path(__file__).parent/'layout_2', tmp_path/'run')
+    assert (c := newest_checkpoint(tmp_path/'run')).manifest['version']==2 and {Path(o).suffix for o in c.manifest['files']}=={'.pt', '.json', '.f64', '.i64'}
+    learn,whole = of_layout_2(),of_layout_2()
+    with learn.no_logging(), whole.no_logging():
+        learn.fit(2, resume=tmp_path/'run')
+        whole.fit(2)
+    for a,b in zip(learn.model.parameters(), whole.model.parameters(), strict=True): assert torch.allclose(a, b, rtol=1e-5)  # rounding of another machine
+    assert learn.recorder.raw_losses==pytest.approx(whole.recorder.raw_losses, rel=1e-3, abs=1e-9)
+    assert learn.recorder.lrs==whole.recorder.lrs and len(learn.recorder.lrs)==300
 
 # --- passes within passes, and their iterators
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest, torch
 from helpers import LR, TRAIN, VALID, check, mk_learner, mk_model, weights
 from learnloop import (Callback, CancelFitException, CancelStepException, CheckpointCallback, CSVLogger, DataLoaders, JSONLogger, Learner, SaveModelCallback,
-    TensorBoardCallback, Tracer, synth_learner)
+    TensorBoardCallback, Tracer, ValueMetric, less_is_better, synth_learner)
 from learnloop.report import KeepWarnings, _brief, _grouped, _png, report_from
 from torch import nn
 from torch.nn import functional as F
@@ -448,3 +448,11 @@ def test_nothing_to_report(tmp_path):
     (tmp_path/'f').write_text('')
     with pytest.raises(NotADirectoryError, match='is a file'): report_from(tmp_path/'f')
     assert [o.name for o in tmp_path.iterdir()]==['f']
+
+@pytest.mark.parametrize('name,best', [('mae', 'lowest 1'), ('MAE', 'lowest 1'), ('rmse', 'lowest 1'), ('perplexity', 'lowest 1'), ('error_rate', 'lowest 1'), ('accuracy', 'highest 3')])
+def test_point_24_the_best_is_the_best(tmp_path, name, best):
+    vals = iter([2., 1., 3.])
+    learn = mk_learner(path=tmp_path, defaults=True, metrics=ValueMetric(lambda: next(vals), name))
+    fit(learn, 3)
+    assert any(best in o for o in read(learn.report()).texts('p', 'li', 'td', 'dd', 'div', 'span')), 'the report'
+    assert (best[:3]=='low')==less_is_better(name)

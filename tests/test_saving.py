@@ -3,6 +3,7 @@ import io, json, os, pickle, stat, subprocess, sys
 from collections import OrderedDict
 from copy import deepcopy
 from functools import partial
+from pathlib import Path
 import numpy as np
 import pytest, torch
 from helpers import LR, batches, same
@@ -628,6 +629,17 @@ def test_exported_metadata(tmp_path):
     info = load_export(learn.export(meta=dict(a=[1, None, 'é'])), net())
     assert info==dict(version=learnloop.__version__, model='Sequential', n_inp=1, meta=dict(a=[1, None, 'é']))
 
+@pytest.mark.parametrize('name', ['m.pkl', 'm.pth', 'm.pt', 'm.onnx', 'm.bin', 'best.model'])
+def test_point_23_export_refuses_names_of_other_kinds_of_files(name, tmp_path):
+    learn = mk(tmp_path)
+    for o in (name, tmp_path/name):
+        with pytest.raises(ValueError, match=rf"{name}' to export to: it would be a safetensors file all the same.* Give '.*{Path(name).stem}'"): learn.export(o)
+    assert not any(tmp_path.iterdir())
+    for o in ('a', 'b.safetensors', 'v1.2', tmp_path/'C.SafeTensors'): assert learn.export(o).suffix.lower()=='.safetensors'
+
+def test_point_23_save_says_that_it_writes_no_safetensors(tmp_path):
+    with pytest.warns(UserWarning, match=r'm\.safetensors will be a file of torch\.save: learn\.export writes safetensors'): mk(tmp_path).save('m.safetensors')
+
 def test_what_cannot_be_exported(tmp_path):
     learn = mk(tmp_path)
     with pytest.raises(TypeError, match='meta='): learn.export(meta=dict(f=net))
@@ -660,3 +672,22 @@ def test_a_failed_export_leaves_the_old_file(tmp_path, monkeypatch):
     monkeypatch.setattr(os, 'fsync', fail)
     with pytest.raises(OSError): mk(tmp_path, seed=1).export()
     assert file.read_bytes()==old and names(tmp_path)==[file.name]
+
+@pytest.mark.parametrize('weights_only', [True, False])
+def test_point_24_weights_only_is_taken_and_code_never_run(weights_only, tmp_path):
+    learn = mk(tmp_path)
+    learn.fit(1)
+    learn.save('a')
+    other = mk(tmp_path, seed=1).load('a', weights_only=weights_only)
+    assert all(same([a], [b]) for a,b in zip(learn.model.state_dict().values(), other.model.state_dict().values(), strict=True))
+    load_model(tmp_path/'models/a.pth', net(), weights_only=weights_only)
+    torch.save(dict(model=learn.model), tmp_path/'models/b.pth')
+    with pytest.raises(ValueError, match='refused'): other.load('b', weights_only=weights_only)
+
+def test_point_17_an_export_knows_the_names_of_targets(tmp_path):
+    class Named(nn.Linear):
+        def forward(self, x): return super().forward(x)
+    b = [dict(x=torch.randn(3, 2), y=torch.zeros(3, 1))]
+    learn = Learner(DataLoaders(b, targ='y'), Named(2, 1), F.mse_loss, path=tmp_path)
+    other = load_learner(learn.export(), Named(2, 1), F.mse_loss)
+    assert torch.equal(other.get_preds(dl=b)[0], learn.get_preds(dl=b)[0])

@@ -12,7 +12,10 @@ from hypothesis import given, strategies as st
 from learnloop import (Callback, Checkpoint, CheckpointCallback, DamagedCheckpoint, list_checkpoints, load_export, load_learner, load_model, locked_folder,
     newest_checkpoint, prune, read_state)
 from learnloop import storage
-from learnloop.storage import HashingFile, _sealed, from_plain, new_checkpoint, to_plain
+from learnloop.cli import show_checkpoints
+from learnloop.metrics import Frozen, Series
+from learnloop.report import report_from
+from learnloop.storage import HashingFile, _sealed, from_plain, misfit, new_checkpoint, to_plain
 from torch import nn
 
 @pytest.fixture(autouse=True)
@@ -118,7 +121,7 @@ def logged(monkeypatch):
             log.append((nm, *describe(*args, **kw)))
             return f(*args, **kw)
         monkeypatch.setattr(os, nm, _f)
-    def _short(p): return 'tmp'.join(str(Path(p).name).split('.tmp', 1)[:1]) + 'tmp' if '.tmp' in Path(p).name else Path(p).name
+    def _short(p): return Path(p).name[1:4] if Path(p).name.startswith(('.tmp','.del')) else Path(p).name
     _wrap('fsync', lambda fd: (_short(os.readlink(f'/proc/self/fd/{fd}')),))
     for nm in ('rename','mkdir'): _wrap(nm, lambda *a, **kw: tuple(_short(o) for o in a[:2] if isinstance(o, (str,os.PathLike))))
     for nm in ('unlink','rmdir'): _wrap(nm, lambda p, **kw: (_short(p),))
@@ -139,7 +142,7 @@ def test_data_then_manifest_then_folder_then_name_and_only_then_deletions(tmp_pa
     assert log==[*made, ('mkdir', 'tmp'), *files, ('fsync', 'tmp'), ('rename', 'tmp', name), ('fsync', 'run')]
     log.clear()
     put(folder, 1, 2)
-    assert [o for o in log if o[0]!='unlink']==[('mkdir', 'tmp'), *files, ('fsync', 'tmp'), ('rename', name, f'.old-{name}'), ('rename', 'tmp', name), ('fsync', 'run'), ('rmdir', f'.old-{name}')]
+    assert [o for o in log if o[0]!='unlink']==[('mkdir', 'tmp'), *files, ('fsync', 'tmp'), ('rename', name, f'.old-{name}'), ('rename', 'tmp', name), ('fsync', 'run'), ('rename', f'.old-{name}', 'del'), ('rmdir', 'del')]
     assert all(o[0]!='unlink' for o in log[:log.index(('fsync', 'run'))]) and log[-1][0]=='rmdir'
 
 def test_old_ones_are_deleted_after_the_new_one_is_on_disk(tmp_path, monkeypatch):
@@ -147,9 +150,9 @@ def test_old_ones_are_deleted_after_the_new_one_is_on_disk(tmp_path, monkeypatch
     learn = mk_learner([CheckpointCallback(tmp_path/'run', every_steps=1, keep=1)], defaults=True)
     log = logged(monkeypatch)
     with learn.no_logging(), learn.no_bar(): learn.fit(1)
-    gone = [i for i,o in enumerate(log) if o[0]=='rename' and '.del' in o[2]]
+    gone = [i for i,o in enumerate(log) if o[0]=='rename' and o[2]=='del' and o[1][:4]=='step']
     assert len(gone)==2
-    for i in gone: assert log[i-1]==('fsync', 'run') and log[i-2][0]=='rename' and log[i-2][2]>log[i][1]
+    for i in gone: assert log[i-1]==('fsync', 'run') and log[i-2][0]=='rename' and log[i-2][2]>log[i][1] and log[i+1]==('fsync', 'run')
 
 def test_large_pieces_are_hashed_as_well(tmp_path):
     f,data = HashingFile(tmp_path/'x'),os.urandom(3*2**20)
@@ -223,7 +226,7 @@ def reseal(path, **changes):
 def test_case_49_a_newer_version_is_passed_over_by_name(folder):
     put(folder, 1)
     reseal(put(folder, 2), version=storage.VERSION+1, learnloop='99.0')
-    with pytest.warns(UserWarning, match=r'manifest.json was written by learnloop 99\.0, in layout 2: this one reads up to 1, update learnloop'): assert newest_checkpoint(folder).step==1
+    with pytest.warns(UserWarning, match=r'manifest.json was written by learnloop 99\.0, in layout 3: this one reads up to 2, update learnloop'): assert newest_checkpoint(folder).step==1
 
 def test_case_45_all_damaged_is_one_error_that_lists_them(folder):
     for i in (1, 2): flip(put(folder, i)/'model.pt')
@@ -329,6 +332,7 @@ def test_case_67_a_failure_at_each_operation_leaves_what_was_there(err, again, t
     total = n_ops(monkeypatch, lambda: (put(tmp_path/'x', 1), put(tmp_path/'x', 1 if again else 2, 9))) - n_ops(monkeypatch, lambda: put(tmp_path/'y', 1))
     assert total>=8
     hit = set()
+    total -= again  # the last of all moves the old one out of the way: see below
     for n in range(1, total+1):
         folder = tmp_path/f'run{n}'
         put(folder, 1)
@@ -346,6 +350,29 @@ def test_case_67_a_failure_at_each_operation_leaves_what_was_there(err, again, t
         put(folder, 3)
         assert value(newest_checkpoint(folder))==3
     assert hit==set(OPS)
+
+def test_point_29_one_that_was_replaced_and_could_not_be_deleted_does_not_come_back(folder, monkeypatch):
+    put(folder, 1)
+    total = n_ops(monkeypatch, lambda: put(folder, 1, 9))
+    with monkeypatch.context() as m:
+        Fail(m, total, OSError(errno.EIO, 'Input/output error'))
+        put(folder, 1, 8)  # the new one is there: no error
+    assert names(folder)==['.old-step-000000001', 'step-000000001'] and value(newest_checkpoint(folder))==8
+    with monkeypatch.context() as m:
+        def _unlink(*args, **kwargs): raise OSError(errno.EIO, 'Input/output error')
+        m.setattr(os, 'unlink', _unlink)
+        put(folder, 1, 7)  # the folder aside is half deleted
+    put(folder, 2)
+    prune(folder, 1)
+    assert [o.step for o in list_checkpoints(folder)]==[2] and not [o for o in names(folder) if o[:4]=='.old']
+
+def test_point_29_what_is_deleted_is_synced_under_its_other_name_first(folder, monkeypatch):
+    "A power cut between could leave it under its own name, half deleted"
+    for i in (1, 2, 3): put(folder, i)
+    log = logged(monkeypatch)
+    prune(folder, 1)
+    kinds = [o[0] for o in log]
+    assert kinds[:3]==['rename','rename','fsync'] and log[2]==('fsync', 'run') and {'unlink','rmdir'}=={*kinds[3:]}
 
 def test_disk_full_where_no_folder_could_be_made(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -443,7 +470,7 @@ def test_case_68_a_folder_removed_meanwhile_is_made_anew_with_a_warning(tmp_path
 def test_case_55_a_second_run_in_one_folder_is_refused(folder):
     with locked_folder(folder):
         with pytest.raises(RuntimeError, match='another run writes its checkpoints to .*run: give each'), locked_folder(folder): pass
-        with pytest.raises(RuntimeError, match='another run'), locked_folder(folder.parent/'x'/'..'/'run'): pass  # the attempts open nothing, else the lock would be gone:
+        with pytest.raises(RuntimeError, match='another run'), locked_folder(folder.parent/'x'/'..'/'run'): pass
         def _other():
             storage._held.clear()  # of its parent
             with pytest.raises(RuntimeError, match='another run writes'), locked_folder(folder): pass
@@ -452,26 +479,131 @@ def test_case_55_a_second_run_in_one_folder_is_refused(folder):
 
 def test_a_process_that_was_forked_does_not_hold_the_lock_of_one_that_is_gone(folder):
     "As workers of a loader are, which may outlive a killed run"
-    r,w = os.pipe()
+    (r,w),(is_there,there) = os.pipe(),os.pipe()
     def _run():
         with locked_folder(folder):
             if not os.fork():
                 os.close(w)
+                os.write(there, b'x')
                 os.read(r, 1)  # until the test has ended
                 os._exit(0)
+            os.read(is_there, 1)
             os.kill(os.getpid(), signal.SIGKILL)
     try:
         assert forked(_run)==-signal.SIGKILL
         with locked_folder(folder): pass
     finally:
-        os.close(w)
-        os.close(r)
+        for o in (w, r, is_there, there): os.close(o)
 
 def test_a_file_system_without_locks_warns(folder, monkeypatch):
     import fcntl
-    def _lockf(*args): raise OSError(errno.ENOLCK, 'No locks available')
-    monkeypatch.setattr(fcntl, 'lockf', _lockf)
-    with pytest.warns(UserWarning, match='a file system without locks'), locked_folder(folder): pass
+    def _flock(*args): raise OSError(errno.ENOLCK, 'No locks available')
+    monkeypatch.setattr(fcntl, 'flock', _flock)
+    with pytest.warns(UserWarning, match='a file system without locks'), locked_folder(folder):
+        put(folder, 1)
+        with pytest.raises(RuntimeError, match='another run'), locked_folder(folder): pass
+        shutil.rmtree(folder)
+        with pytest.warns(UserWarning, match='run is gone, and what was in it: it is made anew'): put(folder, 2)
+    assert names(folder)==step_names(2)
+
+def is_locked(folder):
+    "Is `folder` locked for another process?"
+    def _f():
+        storage._held.clear()  # of its parent
+        with locked_folder(folder): pass
+    return forked(_f)!=0
+
+@pytest.mark.parametrize('touch', [lambda f: shutil.copytree(f, f.with_name('backup')), lambda f: (f/'.lock').read_bytes(), lambda f: open(f/'.lock', 'a').close(),
+    lambda f: forked(lambda: open(f/'.lock', 'a').close()), lambda f: forked(lambda: None)], ids=['backup','read','append','in a fork','fork'])
+def test_point_19_nothing_that_opens_the_lock_file_opens_the_lock(touch, folder):
+    with locked_folder(folder):
+        touch(folder)
+        assert is_locked(folder)
+        put(folder, 1)
+    assert not is_locked(folder)
+
+def test_point_19_a_forked_process_that_leaves_the_block_does_not_open_the_lock(folder):
+    block = locked_folder(folder)
+    block.__enter__()
+    assert forked(lambda: block.__exit__(None, None, None))==0 and is_locked(folder)
+    block.__exit__(None, None, None)
+    assert not is_locked(folder)
+
+def other_run(folder, done=False):
+    "Another process that deletes `folder`, makes it anew, saves step 5, and has it locked until a function is called"
+    (a,b),(c,d) = os.pipe(),os.pipe()
+    if not (pid := os.fork()):
+        try:
+            os.close(d)
+            signal.alarm(60)
+            storage._held.clear()
+            shutil.rmtree(folder)
+            with locked_folder(folder):
+                put(folder, 5)
+                if not done:
+                    os.write(b, b'x')
+                    os.read(c, 1)
+            os.write(b, b'x')
+        finally: os._exit(0)
+    for o in (b, c): os.close(o)
+    def _end():
+        os.close(d)
+        os.waitpid(pid, 0)
+        os.close(a)
+    if os.read(a, 1)==b'x': return _end
+    _end()
+    pytest.fail('the other run could not lock the folder')
+
+@pytest.mark.parametrize('done', [False, True], ids=['it goes on','it is done'])
+def test_point_19_a_folder_that_is_another_runs_by_now_is_left_alone(done, folder):
+    with locked_folder(folder):
+        for i in (5, 6): put(folder, i)
+        end = other_run(folder, done)
+        try:
+            for f in (lambda: put(folder, 7), lambda: put(folder, 5), lambda: prune(folder, 1)):
+                with pytest.raises(RuntimeError, match='was deleted, or its file .lock, while this run had it to itself, and ' + ('step-000000005 is there' if done else 'another run writes there')): f()
+                assert names(folder)==step_names(5)
+        finally: end()
+    assert value(newest_checkpoint(folder))==5 and not is_locked(folder)
+
+def test_point_19_a_fit_whose_folder_is_taken_stops_and_deletes_nothing(tmp_path):
+    folder,learn,ends = tmp_path/'run',mk(),[]
+    def _take(cb):
+        if cb.learn.count.batches==4: ends.append(other_run(folder))
+    try:
+        with learn.no_logging(), learn.no_bar(), pytest.raises(RuntimeError, match='another run writes there now'):
+            learn.fit(4, cbs=[CheckpointCallback(folder, every_steps=1, keep=1), Callback(before_batch=_take)])
+        assert names(folder)==step_names(5) and learn.count.batches==5
+    finally:
+        for o in ends: o()
+
+def test_point_19_a_lock_file_that_is_gone_is_made_anew_and_locked(folder):
+    with locked_folder(folder):
+        put(folder, 1)
+        (folder/'.lock').unlink()
+        with pytest.warns(UserWarning, match='its file .lock, while this run had it to itself: it is locked again'): put(folder, 2)
+        put(folder, 3)
+        assert is_locked(folder)
+        (folder/'.lock').rename(folder/'x')
+        (folder/'.lock').touch()
+        with pytest.warns(UserWarning, match='it is locked again'): prune(folder, 2)
+        assert is_locked(folder) and steps(folder)==[2, 3]
+        os.rename(folder, folder.with_name('old'))
+        shutil.copytree(folder.with_name('old'), folder)
+        with pytest.warns(UserWarning, match='it is locked again'): put(folder, 4)
+        assert steps(folder)==[2, 3, 4] and is_locked(folder) and not is_locked(folder.with_name('old'))
+
+def test_point_19_a_link_that_leads_elsewhere_by_now(tmp_path):
+    (link := tmp_path/'run').symlink_to(tmp_path/'a')
+    for o in 'ab': (tmp_path/o).mkdir()
+    put(tmp_path/'b', 9)
+    with locked_folder(link):
+        with pytest.raises(RuntimeError, match='another run'), locked_folder(tmp_path/'a'): pass
+        put(link, 1)
+        link.unlink()
+        link.symlink_to(tmp_path/'b')
+        with pytest.raises(RuntimeError, match='step-000000009 is there'): put(link, 2)
+    assert steps(tmp_path/'a')==[1] and steps(tmp_path/'b')==[9]
 
 def test_an_error_in_the_block_opens_the_lock(folder):
     for _ in range(2):
@@ -624,6 +756,160 @@ def test_case_44_a_manifest_with_odd_contents_is_damage(body, folder):
     assert 'is no manifest of a checkpoint' in list_checkpoints(folder)[-1].damage
     with pytest.warns(UserWarning, match='is no manifest of a checkpoint'): assert newest_checkpoint(folder).step==1
 
+ODD = [None, True, 'x', '', -1, 1.5, math.nan, math.inf, -1e300, 10**15, 10**400, [], [1], {}, {'a':{}}, 'a|b\nc', '\ud800']
+
+@pytest.mark.parametrize('v', ODD, ids=repr)
+@pytest.mark.parametrize('at', ['time','epoch','next','batch','step','version','learnloop','torch','python','files','metrics','consistent','metrics.loss','metrics.other','size','blake2b'])
+def test_point_21_an_odd_manifest_breaks_neither_lists_nor_pruning(at, v, folder):
+    for i in (1, 2, 3): put(folder, i, metrics=dict(loss=i), epoch=0, next='epoch', batch=0)
+    p = folder/'step-000000002'
+    body = {k:o for k,o in json.loads((p/'manifest.json').read_text()).items() if k!='blake2b'}
+    if at[:8]=='metrics.': body['metrics'][at[8:]] = v
+    elif at in ('size','blake2b'): body['files']['model.pt'][at] = v
+    else: body[at] = v
+    (p/'manifest.json').write_text(_sealed(body))
+    there = list_checkpoints(folder)
+    assert [o.step for o in there]==[1, 2, 3] and len(str(there).splitlines())==4 and len(there._repr_markdown_().splitlines())==5
+    str(there).encode()
+    assert show_checkpoints(folder)==(not there[1].damage)
+    assert isinstance(report_from(folder), Path)
+    assert newest_checkpoint(folder).step==3
+    if there[1].damage: assert 'manifest.json' in there[1].damage or 'model.pt' in there[1].damage
+    prune(folder, keep=1, best=1, monitor='loss')
+    is_less = at=='metrics.loss' and type(v) in (int,float) and v<1
+    assert [o.step for o in list_checkpoints(folder) if not o.damage]==([2, 3] if is_less else [1, 3])
+
+@pytest.mark.parametrize('nm', ['../x','','.','..','a/b','a\0b','\ud800','C:x'])
+def test_point_21_only_names_of_files_are_read(nm, folder):
+    p = put(folder, 1)/'manifest.json'
+    body = {k:o for k,o in json.loads(p.read_text()).items() if k!='blake2b'}
+    body['files'][nm] = dict(size=1, blake2b='')
+    p.write_text(_sealed(body))
+    assert 'is no manifest of a checkpoint' in Checkpoint(p.parent).damage
+
+MISFITS = [(3, int, None), (True, int, 'it is True'), (-1, int, 'whole number, 0 or more'), (2**63, int, 'whole'), (3, float, None), (math.nan, float, None), ('3', float, 'a number'),
+    (None, (int, None), None), ('x', (int, None), "it is 'x', and must be a whole number, 0 or more or None"), ('a', {'a','b'}, None), ([], {'a','b'}, "must be one of 'a', 'b'"),
+    ([1, 2], [int], None), ((1, 2), [int], None), ([1, 'x'], [int], "1 is 'x'"), ('ab', [str], 'must be a list'), ([1, math.inf], [float], None), ([1, None], [float], '1 is None'),
+    ({}, {'a':int}, "it has no 'a'"), ({'a':1}, {'a?':int}, None), ({}, {'a?':int}, None), ({'b':1}, {'a?':int}, "it has 'b', which nobody knows"), ({'b':1, 3:2}, {'*':int}, None),
+    ({'a':{'b':['x']}}, {'a':{'b':[int]}}, "a.b.0 is 'x'"), (3, {}, 'must be a dict'), (3, ..., None), (torch.ones(1), torch.Tensor, None), (3, torch.Tensor, 'a tensor'), (3, list, 'a list')]
+
+@pytest.mark.parametrize('o,schema,want', MISFITS, ids=range(len(MISFITS)))
+def test_point_21_a_schema_says_what_is_wrong_and_where(o, schema, want):
+    got = misfit(o, schema)
+    assert got is None if want is None else want in got
+
 def test_a_part_of_a_tensor_is_written_alone():
     to_plain(dict(a=torch.zeros(1000)[:2]), tensors := {})
     assert tensors['a'].untyped_storage().nbytes()==8
+
+# ---- parts of the history that don't change any more
+
+def grown(folder, step, history, apart=True):
+    "Write a checkpoint of `history`, a `Series` by name; the files of its closed parts"
+    parts = {}
+    plain = to_plain(history, tensors := {}, parts=parts)
+    with new_checkpoint(folder, step) as write:
+        for nm,o in {'state.json':plain, 'tensors.pt':tensors, **parts}.items(): write(nm, o, apart)
+    return [folder/f'step-{step:09d}'/nm for nm in parts]
+
+def inodes(files): return {p.name:p.stat().st_ino for p in files}
+def floats(n, first=0): return Series(i/7 for i in range(first, first+n))
+N = Series.part
+
+@pytest.mark.parametrize('o', [floats(3*N), floats(N-1), floats(0), Series(range(N+3)), Series([2**63]*N), Series([.5]*N + [1]*N + [None]*N), Series([1, .5]*N),
+    Series([math.inf, -0., 1e-310]*N), Series([[i, None, float(i), 'x', dict(a=[i])] for i in range(N+2)]), Series([(i, {0:{i}}) for i in range(N+2)]),
+    Series([[.1]*70]*N), Series([True]*N)], ids=lambda o: f'{len(o)}-{o[:1]!r}'[:30])
+def test_point_27_a_series_comes_back(o, folder):
+    for v in (o, o.frozen(), dict(a=[o, {'$series':1}])):
+        grown(folder, 1, v)
+        (c := Checkpoint(folder/'step-000000001')).verify()
+        assert alike(plainly_lists(c.plain()), plainly_lists(v))
+    assert alike(there_and_back(o), list(o))  # without parts it is a list
+
+def plainly_lists(o):
+    if isinstance(o, dict): return {k:plainly_lists(v) for k,v in o.items()}
+    return [*map(plainly_lists, o)] if isinstance(o, (list,Frozen)) else o
+
+def test_point_27_nan_comes_back(folder):
+    grown(folder, 1, Series([math.nan]*N))
+    grown(folder, 2, Series([[math.nan]]*N))
+    a,b = (Checkpoint(folder/f'step-{i:09d}').plain() for i in (1, 2))
+    assert len(a)==len(b)==N and all(map(math.isnan, a)) and all(math.isnan(o) for o, in b)
+
+def test_point_27_what_a_checkpoint_cannot_hold_is_refused_in_a_series_too():
+    with pytest.raises(TypeError, match=r"^callbacks\.a\.3 is .*which a checkpoint can't hold"): to_plain(dict(a=Series([1, 2, 3, Path('x'), *[0]*N])), {}, 'callbacks', {})
+    plain = to_plain(dict(a=Series([torch.ones(2)]*N)), tensors := {}, parts=(parts := {}))
+    assert not parts and len(from_plain(plain, tensors)['a'])==N  # tensors are no text: they are written with the others
+
+def test_point_27_what_is_closed_is_written_once_for_each_of_two_chains(folder):
+    "Two in a row share no file, so that a damaged one leaves the other"
+    files = [inodes(grown(folder, i, dict(a=floats(2*N+i), b=floats(N+i, 5)))) for i in range(1, 7)]
+    assert all(o.keys()==files[0].keys() and len(o)==3 for o in files)
+    for a,b,c in zip(files, files[1:], files[2:], strict=False): assert a==c and not set(a.values()) & set(b.values())
+    for o in list_checkpoints(folder):
+        assert not o.damage and o.plain()==dict(a=floats(2*N+o.step), b=floats(N+o.step, 5)) and o.manifest['version']==2
+
+def test_point_27_where_one_is_kept_it_shares_with_the_last(folder):
+    files = [inodes(grown(folder, i, floats(2*N+i), apart=False)) for i in range(1, 4)]
+    assert files[0]==files[1]==files[2]
+
+def test_point_27_one_of_the_same_step_takes_over_its_files(folder):
+    for i in (1, 2): first = inodes(grown(folder, i, floats(N)))
+    assert inodes(grown(folder, 2, floats(N+1)))==first
+    assert [o.damage for o in list_checkpoints(folder)]==['', '']
+
+def test_point_27_a_new_part_is_written_and_old_ones_are_shared(folder):
+    files = [inodes(grown(folder, i, floats(2*N + N*(i>2)))) for i in range(1, 5)]
+    assert len(files[1])==2 and len(files[2])==3 and {k:files[2][k] for k in files[0]}==files[0] and {k:files[3][k] for k in files[1]}==files[1]
+
+def test_point_27_each_is_whole_without_the_others(folder, tmp_path):
+    for i in (1, 2, 3): grown(folder, i, floats(2*N))
+    shutil.rmtree(folder/'step-000000001')
+    shutil.copytree(folder/'step-000000003', tmp_path/'copy')
+    for o in (Checkpoint(folder/'step-000000003'), Checkpoint(tmp_path/'copy')):
+        o.verify()
+        assert o.plain()==floats(2*N)
+
+def test_point_27_a_damaged_file_leaves_the_checkpoint_before(folder):
+    for i in range(1, 5): files = grown(folder, i, floats(N+i))
+    with open(files[0], 'r+b') as f: f.write(b'\xff')
+    with pytest.warns(UserWarning, match=r'history-.*is damaged'): assert newest_checkpoint(folder).step==3
+    assert [bool(o.damage) for o in list_checkpoints(folder)]==[False, True, False, True]
+
+def to_link(p):
+    os.rename(p, aside := p.with_suffix('.aside'))
+    p.symlink_to(aside.name)
+
+@pytest.mark.parametrize('change', [lambda p: p.write_bytes(b'x'*p.stat().st_size), lambda p: p.write_bytes(b'x'), Path.unlink, to_link], ids=['written', 'cut', 'gone', 'link'])
+def test_point_27_a_file_that_was_changed_is_not_shared(change, folder):
+    for i in (1, 2): files = grown(folder, i, floats(N))
+    for o in (folder/'step-000000001'/files[0].name, files[0]):
+        change(o)
+        if o.exists() and not o.is_symlink(): os.utime(o, ns=(time.time_ns()+10**10,)*2)  # clocks of file systems are coarse
+    new, = grown(folder, 3, floats(N))
+    assert not new.is_symlink() and Checkpoint(new.parent).verify() and Checkpoint(new.parent).plain()==floats(N)
+
+def test_point_27_where_there_are_no_links_it_is_written(folder, monkeypatch):
+    def no_link(*args, **kw): raise OSError(errno.EPERM, 'no links here')
+    monkeypatch.setattr(os, 'link', no_link)
+    files = [inodes(grown(folder, i, floats(N))) for i in range(1, 4)]
+    assert len({n for o in files for n in o.values()})==3 and all(not o.damage and o.plain()==floats(N) for o in list_checkpoints(folder))
+
+def test_point_27_a_part_is_of_the_manifest_or_not_read(folder):
+    grown(folder, 1, floats(N))
+    c = Checkpoint(folder/'step-000000001')
+    for nm in ('../step-000000001/state.json', 'history-0.f64'):
+        with pytest.raises(DamagedCheckpoint, match='has no file'): c.part(nm)
+
+def test_point_27_what_has_no_closed_parts_is_of_layout_1(folder):
+    grown(folder, 1, dict(a=floats(N-1)))
+    c = Checkpoint(folder/'step-000000001')
+    assert c.verify()['version']==1 and sorted(c.manifest['files'])==['state.json', 'tensors.pt'] and c.read('state.json')=={'a':{'$numbers':'a'}}
+
+def test_point_27_a_history_read_is_not_hashed_and_written_anew(folder, monkeypatch):
+    for i in (1, 2): grown(folder, i, floats(3*N))
+    s = Checkpoint(folder/'step-000000002').plain()
+    s.append(1.)
+    monkeypatch.setattr(storage, '_encode', None)
+    grown(folder, 3, s)
+    assert Checkpoint(folder/'step-000000003').plain()==[*floats(3*N), 1.]

@@ -3,7 +3,7 @@ import math, operator, pytest, torch, numpy as np, learnloop.tracker as tracker
 from copy import deepcopy
 from pathlib import Path
 from helpers import LR, TRAIN, VALID, batches, mk_learner, mk_model, same, weights
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from learnloop import (Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelSaveException, CancelStepException,
     CancelTrainException, CancelValidException, EarlyStoppingCallback, GradientAccumulation, MixedPrecision, ReduceLROnPlateau, SaveModelCallback,
@@ -443,7 +443,7 @@ def test_at_end_saves_the_last_weights(tmp_path):
 @given(values=st.lists(FINE | st.just(NAN), min_size=1, max_size=10), keep=st.integers(2, 4), less=st.booleans())
 def test_keep_has_the_k_best_and_not_the_first_k(tmp_path_factory, values, keep, less):
     tmp_path = tmp_path_factory.mktemp('keep')
-    if all(map(math.isnan, values)): return
+    assume(not all(map(math.isnan, values)))
     learn,cb,seen = saver(values, tmp_path, keep=keep, comp=operator.lt if less else operator.gt)
     fine = sorted((o for o in values if not math.isnan(o)), reverse=not less)
     assert sorted((o['value'] for o in cb.saves), reverse=not less)==fine[:keep]
@@ -791,14 +791,13 @@ def test_lr_find_leaves_trackers_alone(tmp_path):
 
 # Any end
 
+OPEN_IN = dict(before_train=(CancelTrainException, CancelEpochException, CancelFitException, KeyboardInterrupt),
+    after_loss=(CancelBatchException, CancelTrainException, CancelEpochException, CancelFitException, KeyboardInterrupt),
+    after_epoch=(CancelEpochException, CancelFitException, KeyboardInterrupt))
+
 @pytest.mark.parametrize('cls', TRACKERS)
-@pytest.mark.parametrize('what', [CancelBatchException, CancelTrainException, CancelValidException, CancelEpochException, CancelFitException, KeyboardInterrupt])
-@pytest.mark.parametrize('e', ['before_train', 'after_loss', 'after_epoch'])
+@pytest.mark.parametrize('e,what', [(e, o) for e,whats in OPEN_IN.items() for o in whats])
 def test_trackers_survive_any_end(cls, what, e, tmp_path):
-    open_in = dict(before_train=(CancelTrainException, CancelEpochException, CancelFitException, KeyboardInterrupt),
-        after_loss=(CancelBatchException, CancelTrainException, CancelEpochException, CancelFitException, KeyboardInterrupt),
-        after_epoch=(CancelEpochException, CancelFitException, KeyboardInterrupt))
-    if what not in open_in[e]: return
     def stop(cb):
         if cb.epoch==1: raise what
     learn = scripted([1., 2., 3.], cb := cls('score'), path=tmp_path)

@@ -16,7 +16,7 @@ from types import MethodType
 from fastcore.basics import noop, patch
 from torch import distributed as dist, nn
 from ..callback import Callback
-from ..data import _map, batch_len, find_bs
+from ..data import _map, batch_len, find_bs, join_batch
 from ..flow import CancelEvaluateException, CancelFitException, did_you_mean, event as _events
 from .core import Adapter, Facade, Hook
 from ..learner import GatherPredsCallback, _replaced
@@ -250,9 +250,18 @@ def _gathered(t):
     return torch.cat([o[:n] for o,n in zip(res, sizes, strict=True)])
 
 # %% ../../nbs/53_accelerated.ipynb #cd2d732a
+_not_here = '''_callbacks _eval_dl_kwargs _loss_tracker _pad_uneven_eval_batches _train_dl_kwargs backward_step calculate_eval_batch_loss calculate_train_batch_loss collate_fn
+    create_eval_dataloader create_scheduler create_scheduler_fn create_train_dataloader eval_dataset eval_epoch_end eval_epoch_start evaluate evaluation_run_end evaluation_run_start
+    get_default_eval_dl_kwargs get_default_train_dl_kwargs load_training_state num_updates optimizer_step optimizer_zero_grad save_training_state scheduler_step train train_dataset
+    train_epoch_end train_epoch_start training_run_end training_run_epoch_end training_run_start'''.split()
+
+def _modules(learn):
+    "What the user has put on the learner beside the model: their own trainer would have had it"
+    return {k:o for k,o in vars(learn).items() if isinstance(o, nn.Module) and k[0]!='_' and k not in ('model','loss_func')}
+
 class Trainer(Facade):
     "What callbacks find where the package's `Trainer` would be"
-    system = 'pytorch-accelerated'
+    system,refused = 'pytorch-accelerated',_not_here
     def __init__(self,
         learn # The learner that it stands for
     ):
@@ -268,6 +277,9 @@ class Trainer(Facade):
     callback_handler = property(lambda self: self._handler or self._group,
         lambda self,v: self.__dict__.update(_handler=None if v is self._group else v))
 
+    def __dir__(self): return sorted({*super().__dir__(), *_modules(self.learn)})
+    def __getattr__(self, k): return _modules(self.learn)[k] if k[0]!='_' and k in _modules(self.learn) else Facade.__getattr__(self, k)
+    def __setattr__(self, k, v): setattr(self.learn, k, v) if k in _modules(self.learn) else Facade.__setattr__(self, k, v)
     def _is_open(self, phase): return any(o.name==phase for o in self.learn.open)
     @property
     def scheduler(self): return next(iter(getattr(_cb(self.learn, 'TorchScheduler'), '_scheds', {}).values()), None)
@@ -410,7 +422,7 @@ def _run_eval_epoch(self:Trainer, valid_dl, is_training=True, is_intermediate=Fa
 def _step_end(self:Trainer):
     learn,o = self.learn,self._output
     if o is None or o['batch_output']['model_outputs'] is not learn.pred:
-        batch = learn.xb[0] if learn._named else (*learn.xb, *learn.yb)
+        batch = join_batch(learn.xb, learn.yb, learn.batch, getattr(learn.dls, 'targ', None))
         o = dict(batch=batch, batch_output=dict(loss=None if learn.loss_grad is None else learn.loss, model_outputs=learn.pred, batch_size=learn.bs))
         if learn.training: o['step'] = learn.iter
         self._output = o

@@ -8,7 +8,8 @@ Docs: https://learnloop.github.io/learnloop/interop.html.md"""
 __all__ = ['Hook', 'Facade', 'Adapter', 'HookTable', 'adapters', 'as_cb']
 
 # %% ../../nbs/50_interop.ipynb #4a5e40f2
-import inspect, re
+import inspect, re, sys
+from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
 from itertools import count
@@ -34,8 +35,9 @@ class Hook:
 
 # %% ../../nbs/50_interop.ipynb #a580c182
 class Facade:
-    "What foreign callbacks find where their own trainer would be: an attribute that it doesn't have is an error, to read and to set"
-    system = '' # Name of the system
+    "What foreign callbacks find where their own trainer would be: what it doesn't have is an error to read and, if that would change nothing, to set"
+    system = ''    # Name of the system
+    refused = None # What the real one has, and this one hasn't: other names may be set, for callbacks to share; None if none may
     def __init__(self,
         learn # The learner that it stands for
     ): self.__dict__['learn'] = learn
@@ -46,10 +48,16 @@ class Facade:
         if inspect.getattr_static(type(self), k, None) is not None: return object.__getattribute__(self, k)  # a property failed: show its own error
         raise AttributeError(f"learnloop's stand-in for {self.system}'s {type(self).__name__} has no attribute {k!r}{did_you_mean(k, self._has())}")
     def __setattr__(self, k, v):
-        if k not in self.__dict__ and inspect.getattr_static(type(self), k, self) is self:
+        if k not in self.__dict__ and inspect.getattr_static(type(self), k, self) is self and not self.takes(k):
             raise AttributeError(f"learnloop's stand-in for {self.system}'s {type(self).__name__} has no attribute {k!r}, so that setting it would change nothing"
                 f'{did_you_mean(k, self._has())}')
         object.__setattr__(self, k, v)
+    def takes(self,
+        k # Name of an attribute that there isn't
+    )->bool:
+        "Whether callbacks may share a new `k`: a slip of the pen, or what the learner has under that name, would be set in vain"
+        if self.refused is None or k in self.refused or hasattr(self.learn, k): return False
+        return not get_close_matches(k, [*self._has(), *self.refused], 1, .9)
 
 # %% ../../nbs/50_interop.ipynb #46672d40
 class Adapter(Callback):
@@ -60,6 +68,7 @@ class Adapter(Callback):
     bases   = ()      # Names of the system's base classes, whose own methods do nothing
     prefix  = 'on_'   # What the names of all hooks begin with; None if any method may be one
     Trainer = Facade  # Class of the stand-in for the trainer
+    loads_last = False # Is its state taken up when model, optimizer and the other callbacks have theirs?
     remove_on_fetch = safe_in_evaluate = writes = True  # predictions are none of its business, and it may write files
 
     def __init__(self,
@@ -272,6 +281,7 @@ def _adapter(system):
 def _find(o):
     "The adapter for the foreign callback, or class of callbacks, `o`; None if there is none"
     if (nm := inspect.getattr_static(o, 'learnloop_system', None)): return _adapter(nm)  # some classes' __getattr__ raises errors of its own
+    if inspect.isfunction(o) and 'fastNLP' in sys.modules and _adapter('fastnlp').marked(o): return _adapter('fastnlp')
     classes = [(c, _system_of(c)) for c in inspect.getmro(o if isinstance(o, type) else type(o))]
     found = [_adapter(nm) for nm in dict.fromkeys(nm for c,nm in classes if nm in _adapters and c.__name__ in _adapter(nm).bases)]
     if len(found)>1: raise TypeError(f'{o!r} has bases of {" and ".join(o.system for o in found)}: hooks of one name would be mixed up; make two callbacks of it')
@@ -296,11 +306,23 @@ def as_cb(
     if isinstance(callback, Callback): return callback
     cls = _adapter(system) if system else _find(callback)
     if cls is None:
-        raise TypeError(f'{callback!r} has no base class of {", ".join(_packages)}: if its base class was copied from one of them, name it, as_cb(…, system={next(iter(_adapters))!r})')
+        raise TypeError(f'{callback!r} has no base class of {", ".join(_packages)}' + (_like(callback) or
+            f': if its base class was copied from one of them, name it, as_cb(…, system={next(iter(_adapters))!r})'))
     cb = cls(callback() if isinstance(callback, type) else callback, order, name)
     if system and not _find(cb.foreign) and (inspect.isroutine(cb.foreign) or not any(cb.hears(o.name) for o in cb.hooks)):
         raise TypeError(f'{callback!r} has none of the hooks of {cb.system}')
     return cb
 
-def _maker(o): return as_cb(o) if _find(o) else None
+def _like(o):
+    "Which system's callback `o` looks like, by its hooks, for an error; '' if none"
+    hooks = {nm:[h.name for h in _adapter(nm).hooks] for nm in _adapters}
+    found = {nm:[k for k in dict.fromkeys(ks) if callable(inspect.getattr_static(o, k, None))] for nm,ks in hooks.items()}
+    most = max(map(len, found.values()))
+    likely = [nm for nm,ks in found.items() if len(ks)==most]
+    if not most: return ''
+    return f': it has {", ".join(found[likely[0]][:3])}, as callbacks of {" and ".join(_adapter(nm).system for nm in likely)} have: name it, as_cb(…, system={" or ".join(map(repr, likely))})'
+
+def _maker(o):
+    if _find(o): return as_cb(o)
+    if said := _like(o): raise TypeError(f'{o!r} is no callback by its base class{said}. One of learnloop derives from Callback')
 makers[:] = [o for o in makers if o.__name__!='_maker'] + [_maker]  # a cell may be run twice

@@ -19,6 +19,7 @@ from types import MethodType, SimpleNamespace
 from fastcore.basics import camel2snake, listify
 from fastcore.foundation import L
 from ..callback import Callback as _Callback
+from ..data import unpack
 from ..flow import PHASES, CancelEvaluateException, CancelException, Events, UncaughtCancelError, did_you_mean, near_miss
 from ..flow import event as _events
 from .core import Adapter, Facade, Hook, _system_of
@@ -247,6 +248,13 @@ class _Methods(_View):
     def named_parameters(self): return self.learn.model.named_parameters()
     def ordered_cbs(self, event): return [o.foreign if isinstance(o, FastAI) else o for o in self.learn.ordered_cbs(event)]
     def to_detach(self, b, cpu=True, gather=True): return self.learn.to_detach(b, cpu)
+    def _split(self, b): self.learn.xb,self.learn.yb,_ = unpack(b, self.learn.device, getattr(self.learn.dls, 'n_inp', None))
+    def one_batch(self, i, b):
+        "Run the batch, and keep it and its prediction, as fastai's does, until the next"
+        kept = {}
+        def note(cb): kept.update({k:getattr(cb.learn, k) for k in ('xb','yb','pred')})
+        with self.learn.added_cbs(_Callback(name='_kept_batch', cleanup_batch=note)): _through(self.learn.one_batch)(i, b)
+        vars(self.learn).update(kept)
     def __call__(self, event_name):
         for e in listify(event_name):
             if e not in event: raise AttributeError(f'learn({e!r}): this is no event of fastai{did_you_mean(e, event)}')
@@ -264,7 +272,7 @@ class _Methods(_View):
         failed = any(self.learn.outcome.get(o.name)=='failed' for o in self.learn.open)
         if not failed or self.learn._saved_at(file) in self._saved: _through(self.learn.load)(file, device, with_opt, strict)
         return self
-for _k in '''add_cb add_cbs remove_cb remove_cbs create_opt one_batch all_batches fit validate get_preds freeze_to freeze unfreeze
+for _k in '''add_cb add_cbs remove_cb remove_cbs create_opt all_batches fit validate get_preds freeze_to freeze unfreeze
     show_training_loop'''.split(): setattr(_Methods, _k, _method(_k))
 for _k in 'added_cbs removed_cbs no_logging no_bar loss_not_reduced'.split(): setattr(_Methods, _k, _context(_k))
 
@@ -332,6 +340,8 @@ _Learner.loss = property(lambda self: torch.tensor(0.) if self.learn.loss is Non
 # %% ../../nbs/54_fastai.ipynb #31e53937
 _refused = dict(TrainEvalCallback='learnloop counts iterations and sets the mode itself', Recorder='learnloop has a recorder, which is what callbacks find as self.recorder',
     ProgressCallback='learnloop shows progress itself; learn.no_bar() does without', CastToTensor="learnloop leaves batches as the loader gives them; change them in before_batch")
+_unfit = dict(DistributedTrainer="it wraps fastai's own loaders, and takes the backward pass over; give loaders with a DistributedSampler, and set learn.forward_model to "
+    'DistributedDataParallel(learn.model)')
 
 class _Checked(Adapter):
     system,bases,prefix,Trainer = 'fastai',('Callback',),None,_Learner
@@ -340,6 +350,7 @@ class _Checked(Adapter):
         classes = type(self.foreign).__mro__
         for c in classes:
             if _system_of(c)=='fastai' and c.__name__ in _refused: raise TypeError(f'{self.label} is not needed: {_refused[c.__name__]}')
+            if _system_of(c)=='fastai' and c.__name__ in _unfit: raise TypeError(f"{self.label} can't work here: {_unfit[c.__name__]}")
         own = classes[:next((i for i,c in enumerate(classes) if self._is_base(c)), len(classes))]
         for k in (k for o in (self.foreign, *own) for k,v in getattr(o, '__dict__', {}).items() if callable(v) and k not in event):
             if k in _events: raise TypeError(f'{self.label}: {k} is an event of learnloop, not of fastai: make it a callback of learnloop')
@@ -350,6 +361,15 @@ class _Checked(Adapter):
         "Has it a `__call__` of its own?"
         owner = next((c for c in type(self.foreign).__mro__ if '__call__' in vars(c)), None)
         return owner is not None and not self._is_base(owner)
+
+# %% ../../nbs/54_fastai.ipynb #42da9207
+def _without_preds(cb, f):
+    "Call `f` of fastai's TensorBoardCallback; it shows predictions by what only fastai's loaders have"
+    if not cb.log_preds or hasattr(valid := cb.learn.learn.dls.valid, 'show_results'): return f()
+    warnings.warn(f"fastai's TensorBoardCallback shows predictions by fastai's loaders, and validation has {'none' if valid is None else f'a {type(valid).__name__}'}: it does without; learnloop's has examples=…", stacklevel=2)
+    cb.log_preds = False
+    try: f()
+    finally: cb.log_preds = True
 
 # %% ../../nbs/54_fastai.ipynb #42da9208
 _swappable = 'loss_func','logger','model'
@@ -370,6 +390,7 @@ class _Called(_Checked):
     def _caller(self, e):
         cb,learn,inner,phase = self.foreign,self.learn,e in _inner,e.rpartition('_')[2]
         f,pairs,fit = (partial(cb, e) if self._dispatches() else getattr(cb, e)),self._pairs(phase),phase=='fit'
+        if e=='after_epoch' and any(_system_of(c)=='fastai' and c.__name__=='TensorBoardCallback' for c in type(cb).__mro__): f = partial(_without_preds, cb, f)
         orders = [(o.foreign, o.foreign.order) for o in learn.cbs if type(o) is FastAI and '_order' not in vars(o)]
         before = pairs and e==f'before_{phase}'
         def _hook(self, **_):
@@ -388,7 +409,7 @@ class _Called(_Checked):
 # %% ../../nbs/54_fastai.ipynb #19529fe5
 _evaluated = 'before_validate','after_cancel_validate','after_validate','before_batch','after_pred','after_loss','after_cancel_batch','after_batch'
 class _Ended(_Called):
-    _begun = False  # is there an `after_fit` to come?
+    _begun,_at = False,None  # is there an `after_fit` to come, and in an evaluation of how many phases?
     def handlers(self, event):
         fs,phase = _Callback.handlers(self, event),event.removeprefix('cleanup_')
         if event in [h.event for h in self.hooks] and self.hears(event): fs.append(self._caller(event))
@@ -406,11 +427,13 @@ class _Ended(_Called):
         self._begun = True
     def cleanup_fit(self): self._finish('fit')
     def before_evaluate(self):
-        if self._outside() and any(self.hears(o) and (self.run_valid or o not in _inner) for o in _evaluated): self._fire('before_fit')
+        if not self._outside() or self._begun or not any(self.hears(o) and (self.run_valid or o not in _inner) for o in _evaluated): return
+        self._at = len(self.learn.open)
+        self._fire('before_fit')
     def after_evaluate(self):
-        if self._outside() and self._begun: self._fire('after_fit')
+        if self._outside() and self._begun and self._at==len(self.learn.open): self._fire('after_fit')
     def cleanup_evaluate(self):
-        if self._outside(): self._finish('evaluate')
+        if self._outside() and self._at==len(self.learn.open): self._finish('evaluate')
 
 def _put_back(phase, self):
     old,new = self._undo.pop(phase, ((), ()))

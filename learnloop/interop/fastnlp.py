@@ -17,7 +17,7 @@ from operator import attrgetter
 from pathlib import Path
 from types import SimpleNamespace
 from torch import distributed
-from ..data import batch_len, to_device
+from ..data import batch_len, join_batch, split_batch, to_device
 from ..flow import CancelFitException, did_you_mean
 from ..learner import StepLimit, _check_whole
 from ..optimizer import opts
@@ -116,9 +116,10 @@ class Filter:
         self.num_executed += bool(ok)
         return ok
     def __call__(self, f):
+        i = int(next(iter(signature(f).parameters), None)=='self')  # the trainer comes first, in a method after `self`
         @wraps(f)
-        def _filtered(*args):
-            if self.passes(next((o for o in args if isinstance(o, Facade)), None)): return f(*args)
+        def _filtered(*args, **kwargs):
+            if self.passes(kwargs.get('trainer') if len(args)<=i else args[i]): return f(*args, **kwargs)
         _filtered.__fastNLP_filter__ = self
         return _filtered
     def state_dict(self)->dict: # `num_called`, which counts the call that is asked about, and `num_executed`, which doesn't
@@ -281,9 +282,13 @@ class _Files(_Counters):
     def load_checkpoint(self, folder): self.learn.load(_file(folder, 'fastnlp_checkpoint.pkl.tar'))
 
 # %% ../../nbs/52_fastnlp.ipynb #513cdadb
+_not_here = '''_driver _evaluate_dataloaders _train_batch_loop _train_dataloader backward batch_step_fn callback_manager check_batch_step_fn driver_name epoch_evaluate
+    evaluate_batch_step_fn evaluate_every evaluate_fn fp16 get_no_sync_context input_mapping kwargs marker metrics output_mapping overfit_batches progress_bar run run_evaluate
+    start_batch_idx_in_epoch state step step_evaluate train_batch_loop train_fn train_step trainer_state zero_grad'''.split()
+
 class Trainer(_Files):
     "What callbacks find as their `trainer`"
-    system,on = 'fastNLP',staticmethod(on)
+    system,on,refused = 'fastNLP',staticmethod(on),_not_here
     def __init__(self,
         learn # The learner that it stands for
     ):
@@ -322,7 +327,8 @@ def _batch(o):
     if at.batch is None:
         if learn._named: learn.xb = (copy(learn.xb[0]),)
         b,parts = learn.batch,(*learn.xb, *learn.yb)
-        at.batch = list(parts) if isinstance(b, list) else parts if isinstance(b, tuple) else parts[0]
+        if learn._named: at.batch = join_batch(learn.xb, learn.yb, b, getattr(learn.dls, 'targ', None))
+        else: at.batch = list(parts) if isinstance(b, list) else parts if isinstance(b, tuple) else parts[0]
     return o.trainer,at.batch,indices and indices()
 
 def _outputs(o):
@@ -361,7 +367,7 @@ _hooks = [Hook('on_after_trainer_initialized', 'after_create', lambda o: (o.trai
     Hook('on_before_backward', 'after_loss', _outputs, when=_training, note='before the loss is scaled'),
     Hook('on_after_backward', 'after_backward', _t, when=_done('backward')),
     Hook('on_before_optimizers_step', 'before_step', _optimizers),
-    Hook('on_after_optimizers_step', 'after_step', _optimizers, when=_done('step')),
+    Hook('on_after_optimizers_step', 'after_opt_step', _optimizers),
     Hook('on_before_zero_grad', 'before_zero_grad', _optimizers),
     Hook('on_after_zero_grad', 'after_zero_grad', _optimizers, when=_done('zero_grad')),
     Hook('on_train_batch_end', 'after_batch', _t, when=attrgetter(_at+'batching')),
@@ -374,7 +380,7 @@ _hooks = [Hook('on_after_trainer_initialized', 'after_create', lambda o: (o.trai
     Hook('on_save_model', 'before_save', _t, when=lambda o: not o.trainer._at.checkpoint and _weights_alone(o), evaluate=True),
     Hook('on_load_model', 'before_load', _t, when=lambda o: 'fastNLP' not in o.learn.saved and _weights_alone(o), evaluate=True),
     Hook('on_save_checkpoint', 'state_dict', note='what it returns is saved'),
-    Hook('on_load_checkpoint', 'load_state_dict')]
+    Hook('on_load_checkpoint', 'load_state_dict', note='when model, optimizer and counters are restored')]
 
 # %% ../../nbs/52_fastnlp.ipynb #ba1646d4
 def _count(at): at.batches,at.batch_idx,at.batch = at.batches+1,at.batch_idx+1,None
@@ -433,6 +439,7 @@ class _Trains(_Base):
         if self.learn.training: at.batching,at.batch,at.outputs = True,None,None
     def then_before_batch(self):
         learn,b = self.learn,self.trainer._at.batch
+        if isinstance(b, Mapping) and learn.yb: learn.xb,learn.yb = split_batch(b, targ=getattr(learn.dls, 'targ', None))
         if not isinstance(b, list) or not learn.training: return
         n = len(learn.xb)
         if any(o is not p for o,p in zip(b, (*learn.xb, *learn.yb), strict=True)): learn.xb,learn.yb = tuple(b[:n]),tuple(b[n:])
@@ -518,12 +525,18 @@ class _Saves(_Fits):
     def saved_state(self):
         flts,res = _all_filters(self),{}
         if self.hears('on_save_checkpoint'): res['states'] = _plain(self.call('on_save_checkpoint', self.trainer))
+        if 'states' in res and self.trainer: res['counters'] = {k:getattr(self.trainer._at, k) for k in ('epoch','batches','batch_idx')}
         if flts: res['filter_states'] = {k:[o.state_dict() for o in v] for k,v in flts.items()}
         return res
     def load_saved_state(self, sd):
         for k,v in _all_filters(self).items():
             for o,st in zip(v, sd.get('filter_states', {}).get(k, ()), strict=False): o.load_state_dict(st)
-        if 'states' in sd: self.call('on_load_checkpoint', self.trainer, sd['states'])
+        if 'states' not in sd: return
+        at = vars(self.trainer._at) if self.trainer else {}
+        was = {k:at[k] for k in sd.get('counters', ()) if k in at}
+        at.update({k:sd['counters'][k] for k in was})  # for the hook to look at; the fit counts up to there itself
+        try: self.call('on_load_checkpoint', self.trainer, sd['states'])
+        finally: at.update(was)
     def before_save(self):
         at = self.trainer._at
         if not at.checkpoint: return
@@ -534,13 +547,19 @@ class _Saves(_Fits):
         for o in self.group:
             if o.name in states: o.load_state_dict(states[o.name])
 
-# %% ../../nbs/52_fastnlp.ipynb #47ebcc51
+# %% ../../nbs/52_fastnlp.ipynb #47ebcc50
 def _filtered(flt, f, trainer, *args):
     if flt.passes(trainer): return f(trainer, *args)
 
+def _their_events(f):
+    "The events for which fastNLP's own `Trainer.on` has noted the function `f`"
+    noted = getattr(getattr(sys.modules.get('fastNLP'), 'Trainer', None), '_custom_callbacks', {})
+    return [e for fs in noted.values() for e,g in fs if g is f]
+
+# %% ../../nbs/52_fastnlp.ipynb #47ebcc51
 class FastNLP(_Saves):
     "Runs callbacks and functions that were written for fastNLP's Trainer"
-    system,bases,Trainer,order,hooks = 'fastNLP',('Callback','_Hooks'),Trainer,52,_hooks
+    system,bases,Trainer,order,hooks,loads_last = 'fastNLP',('Callback','_Hooks'),Trainer,52,_hooks,True
     def __init__(self,
         callback,   # A callback of fastNLP, or a function decorated by `on`
         order=None, # Its place among ours; None for 52, after the recorder
@@ -550,11 +569,14 @@ class FastNLP(_Saves):
     ):
         self._given,self._monitor = name,(monitor, larger_better)
         self._filters = {}
+        for o in (() if hasattr(callback, 'fastnlp_events') else _their_events(callback)): on(o)(callback)
         for o in getattr(callback, 'fastnlp_events', ()): self._filters.setdefault(o.value, []).append(Filter(o.every, o.once, o.filter_fn))
         super().__init__(callback, order, name)
 
     @property
     def own_name(self): return self._given or getattr(self.foreign, 'callback_name', None) or getattr(self.foreign, '__name__', type(self.foreign).__name__)
+    @staticmethod
+    def marked(f): return bool(_their_events(f))
     def _enters(self, flow):
         if self.hears('on_save_checkpoint'): self._numbered = None  # a state of its own has its `callback_name`, which one alone may have
         super()._enters(flow)

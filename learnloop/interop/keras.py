@@ -14,7 +14,7 @@ from torch import Tensor
 from ..data import batch_len, to_detach
 from ..flow import CancelFitException, CancelTrainException
 from .core import Adapter, Facade, Hook, _system_of
-from ..learner import GatherPredsCallback, StepLimit
+from ..learner import StepLimit
 from ..optimizer import get_hypers, opts
 
 # %% ../../nbs/57_keras.ipynb #6219b2af
@@ -127,9 +127,15 @@ def _their_metrics(keras, names):
     return [MetricsList(res)]
 
 # %% ../../nbs/57_keras.ipynb #3268576a
+_not_here = '''add_loss add_metric add_weight build built call compile compile_metrics compiled compute_loss compute_metrics count_params distribute_reduction_method
+    distribute_strategy dtype dtype_policy evaluate export fit from_config get_compile_config get_config get_layer history inputs input_shape input_spec jit_compile layers load_weights
+    loss losses make_predict_function make_test_function make_train_function metrics metrics_names name non_trainable_variables non_trainable_weights optimizers outputs output_shape path
+    predict predict_function predict_on_batch predict_step quantize reset_metrics run_eagerly save save_weights steps_per_execution stateless_call summary supports_masking
+    test_function test_on_batch test_step to_json train_function train_on_batch train_step trainable trainable_variables trainable_weights variables weights'''.split()
+
 class Model(Facade):
     "What Keras' callbacks find as `model`"
-    system,stop_training = 'Keras',False
+    system,stop_training,refused = 'Keras',False,_not_here
     def __init__(self,
         learn # The learner that it stands for
     ):
@@ -247,8 +253,7 @@ class Keras(Adapter):
     def before_validate(self):
         names = [o.name for o in self.learn.open]
         inner = names.count('validate')>1 or 'sanity' in names or {'fit', 'evaluate'}<={*names}
-        gathers = not hasattr(self.learn, 'recorder') and any(isinstance(o, GatherPredsCallback) for o in self.learn.cbs)
-        self.trainer._run.enter(None if inner else 'predict' if gathers else 'test')
+        self.trainer._run.enter(None if inner else 'predict' if self.learn.predicting else 'test')
         if 'fit' not in names and not inner: self._introduce(self.group)
     def before_batch(self):
         run = self.trainer._run

@@ -17,7 +17,7 @@ from numbers import Real
 from operator import is_
 import torch
 from fastcore.basics import camel2snake, listify, patch
-from ..data import batch_len
+from ..data import batch_len, join_batch
 from ..flow import CancelEpochException, CancelFitException, CancelTrainException, did_you_mean
 from .core import Adapter, Facade, Hook
 from ..learner import GatherPredsCallback
@@ -231,9 +231,14 @@ class _About(Facade):
     checkpoint_callback      = property(lambda self: next(iter(self.checkpoint_callbacks), None))
 
 # %% ../../nbs/55_lightning.ipynb #e2afbf6b
+_not_here = '''accelerator accumulate_grad_batches barebones device_ids distributed_sampler_kwargs enable_autolog_hparams estimated_stepping_batches fit gradient_clip_algorithm
+    gradient_clip_val init_module interrupted is_last_batch limit_predict_batches limit_test_batches limit_train_batches limit_val_batches num_predict_batches num_sanity_val_batches
+    num_sanity_val_steps num_test_batches precision precision_plugin predict predict_dataloaders predict_loop print progress_bar_callback progress_bar_metrics received_sigterm scaler
+    test test_dataloaders test_loop val_check_batch validate validate_loop'''.split()
+
 class Trainer(_About):
     "What callbacks find where Lightning's `Trainer` would be"
-    system = 'Lightning'
+    system,refused = 'Lightning',_not_here
     should_stop,fast_dev_run,log_every_n_steps,is_global_zero,max_steps,ckpt_path = False,False,50,True,-1,None
     world_size = num_devices = num_nodes = 1
     global_rank = local_rank = node_rank = 0
@@ -322,7 +327,7 @@ def _opt(o): return (*_two(o), opts(o.learn.opt)[0])
 def _batch(o):
     "The batch as the loader gave it, where the model is"
     learn,b = o.learn,o.learn.batch
-    if learn._named: return learn.xb[0]
+    if learn._named: return join_batch(learn.xb, learn.yb, b, getattr(learn.dls, 'targ', None))
     new = (*learn.xb, *learn.yb)
     if not isinstance(b, (tuple,list)): return new[0] if len(new)==1 else new
     if len(new)!=len(b): return new

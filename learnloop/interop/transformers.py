@@ -73,12 +73,14 @@ def _rank(k): return int(os.environ.get(k, 0))
 class TrainerState(Facade):
     "How far training is"
     system = 'transformers'
+    refused = 'compute_steps init_training_references load_from_json num_input_tokens_seen save_to_json stateful_callbacks total_flos trial_name trial_params'.split()
     def __init__(self,
         learn=None # The learner
     ):
         super().__init__(learn)
         self._begin()
 
+    def takes(self, k): return not k.startswith('should_') and Facade.takes(self, k)  # these are the control's
     def _begin(self):
         self.__dict__ |= dict(epoch=0, global_step=0, max_steps=0, num_train_epochs=0, logging_steps=500, eval_steps=500, save_steps=500,
             train_batch_size=None, log_history=[], best_metric=None, best_global_step=None, best_model_checkpoint=None,
@@ -209,7 +211,7 @@ class Transformers(_State):
         _row('on_epoch_begin', 'before_epoch'),
         _row('on_step_begin', 'before_batch', lambda o: o.trainer.begins and o.learn.training, note='of the first batch of a step'),
         _row('on_pre_optimizer_step', 'before_step', note='after clipping; not called where accumulation cancels the step'),
-        _row('on_optimizer_step', 'after_step', lambda o: o.learn.outcome['step']=='done', note='if a step was really taken'),
+        _row('on_optimizer_step', 'after_opt_step'),
         _row('on_substep_end', 'after_batch', lambda o: o._no_step(), note='if gradients were computed, and no step was taken'),
         _row('on_step_end', 'after_batch', lambda o: o.trainer.stepped, note='if a step was really taken; before on_epoch_end, if that was after the last batch'),
         _row('on_epoch_end', 'after_train', lambda o: o.trainer.epoch_open),

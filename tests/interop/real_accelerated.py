@@ -237,6 +237,17 @@ def test_modules_are_moved():
     learn.validate(cbs=[MoveModulesToDeviceCallback()])
     assert moved==[torch.device('cpu')]*2
 
+def test_point_30_modules_that_the_user_put_on_the_learner_are_moved():
+    moved = []
+    class Teacher(nn.Linear):
+        def to(self, device):
+            moved.append(device)
+            return self
+    learn = mk_learn()
+    learn.teacher = Teacher(1, 1)
+    learn.fit(1, cbs=[MoveModulesToDeviceCallback])
+    assert moved==[torch.device('cpu')]
+
 class Noted(TrainerCallback):
     "Notes the evaluation of an average, in which it alone is called"
     def __init__(self): self.seen = []

@@ -305,6 +305,32 @@ def test_functions_of_theirs_take_our_decorator_and_their_events():
     theirs([], 2)
     assert want==seen and ('third', 3) in seen
 
+def test_point_30_functions_marked_by_their_trainer_are_taken_bare():
+    seen = []
+    @Trainer.on(Event.on_train_epoch_end(every=2))
+    def note(trainer): seen.append(trainer.cur_epoch_idx)
+    ours(note, 4)
+    Trainer._custom_callbacks[None].clear()
+    assert seen==[2, 4]
+
+def test_point_30_on_load_checkpoint_comes_when_all_is_restored(tmp_path):
+    seen = []
+    class Loads(Callback):
+        def on_save_checkpoint(self, trainer): return dict(n=1)
+        def on_load_checkpoint(self, trainer, states):
+            seen.append((trainer.global_forward_batches, [o.tolist() for o in trainer.model.state_dict().values()]))
+            torch.nn.init.zeros_(trainer.model.lin.bias)
+        def on_train_batch_begin(self, trainer, batch, indices): seen.append(trainer.model.lin.bias.item())
+    def run(n):
+        m = model()
+        learn = Learner(DataLoaders(*loaders(), device='cpu'), m, None, torch.optim.SGD, lr=.1)
+        with learn.no_logging(): learn.fit(n, cbs=Loads(), resume=tmp_path)
+        return [o.tolist() for o in m.state_dict().values()]
+    want = run(1)
+    seen.clear()
+    run(2)
+    assert seen[0]==(6, want) and seen[1]==0.
+
 def test_filters_of_theirs_on_methods_are_saved():
     from fastNLP import Filter
     class Every(Callback):

@@ -1,0 +1,89 @@
+"""What predictions cost: `learn.get_preds` on 100,000 rows, as a ratio to an inference loop written by hand
+
+The loop by hand takes each batch through the model in evaluation mode, without gradients, moves predictions to the CPU, keeps them and
+the targets, and puts them together at the end. Both have the same model and loader: slices of tensors in memory, which are ready, and a `DataLoader`
+over a `TensorDataset`, which makes each batch of items. The learner has its default callbacks, the progress bar among them, whose
+output goes nowhere. They take turns, in a new order each round. The clock is the CPU time of the process, on one thread, which a busy machine disturbs less than
+time by the wall; ratios are to the loop in the same round, and all numbers are medians over rounds. "again" is the loop once more: how far it is from 1 tells the noise.
+
+    python -m benchmarks.inference
+    python -m benchmarks.inference --rounds 3 --rows 20000   # a quick look
+"""
+import gc, io, random, sys, time, torch
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from contextlib import redirect_stdout
+from functools import partial
+from statistics import median
+from torch.nn import functional as F
+from torch.utils.data import DataLoader, TensorDataset
+from benchmarks.overhead import _mlp, show
+from learnloop import DataLoaders, Learner
+from learnloop.settings import run_settings
+
+WIDTH,N_OUT = 64,10
+MODELS = dict(small=partial(_mlp, WIDTH, 128, N_OUT), mlp=partial(_mlp, WIDTH, 256, 256, N_OUT))
+SIZES = 64,256,1024
+TARGETS = dict(slices=1.15, DataLoader=1.05)
+
+def loaders(rows, bs, seed):
+    "The same rows, as slices in memory and by a `DataLoader`"
+    g = torch.Generator().manual_seed(seed)
+    x,y = torch.randn(rows, WIDTH, generator=g),torch.randint(N_OUT, (rows,), generator=g)
+    return dict(slices=list(zip(x.split(bs), y.split(bs), strict=True)), DataLoader=DataLoader(TensorDataset(x, y), bs))
+
+def by_hand(model, dl):
+    model.eval()
+    preds,targs = [],[]
+    with torch.no_grad():
+        for xb,yb in dl:
+            preds.append(model(xb).cpu())
+            targs.append(yb)
+    return torch.cat(preds),torch.cat(targs)
+
+def timed(f):
+    gc.collect()
+    with redirect_stdout(io.StringIO()):
+        start = time.process_time()
+        res = f()
+        return time.process_time()-start,res
+
+def measure(model, dl, rounds, seed):
+    "Seconds of each, by round; they must predict the same"
+    learn,order = Learner(DataLoaders(None, dl, device='cpu'), model, F.cross_entropy),random.Random(seed)
+    what = dict(hand=partial(by_hand, model, dl), again=partial(by_hand, model, dl), learnloop=learn.get_preds)
+    res = {k:[] for k in what}
+    for i in range(rounds+1):  # the first warms up
+        outs = {k:timed(what[k]) for k in order.sample([*what], len(what))}
+        assert all(torch.equal(a, b) for a,b in zip(outs['hand'][1], outs['learnloop'][1], strict=True))
+        if i:
+            for k,(secs,_) in outs.items(): res[k].append(secs)
+    return res
+
+def times(res, k): return median(a/b for a,b in zip(res[k], res['hand'], strict=True))
+
+def parse_args():
+    cfg = run_settings('bench', seed=42, rounds=15)
+    p = ArgumentParser('python -m benchmarks.inference', description=__doc__, formatter_class=RawDescriptionHelpFormatter)
+    p.add_argument('--rows', type=int, default=100_000, help='default: %(default)s')
+    p.add_argument('--models', nargs='*', choices=MODELS, default=[*MODELS])
+    p.add_argument('--sizes', nargs='*', type=int, default=SIZES, help='of batches; default: %(default)s')
+    p.add_argument('--rounds', type=int, default=cfg.rounds, help='default: %(default)s (settings.ini)')
+    p.add_argument('--seed', type=int, default=cfg.seed, help='of weights, rows and order; default: %(default)s (settings.ini)')
+    return p.parse_args()
+
+def main():
+    args,rows = parse_args(),[]
+    torch.set_num_threads(1)
+    for nm in args.models:
+        for bs in args.sizes:
+            for kind,dl in loaders(args.rows, bs, args.seed).items():
+                torch.manual_seed(args.seed)
+                res = measure(MODELS[nm](), dl, args.rounds, args.seed)
+                ratio,limit = times(res, 'learnloop'),TARGETS[kind]
+                secs = median(res['hand'])
+                more = median(a-b for a,b in zip(res['learnloop'], res['hand'], strict=True))/-(-args.rows//bs)
+                rows.append([nm, str(bs), kind, f'{1e3*secs:.0f}', f"{times(res, 'again'):.3f}", f'{1e6*more:+.1f}', f'{ratio:.3f}', f'{limit}', 'yes' if ratio<=limit else 'no'])
+                print('  ' + ' '.join(rows[-1]), file=sys.stderr)
+    show(f'get_preds on {args.rows:,} rows', ['model', 'batch', 'loader', 'by hand, ms', 'again', 'us a batch more', 'times by hand', 'at most', 'met'], rows)
+
+if __name__=='__main__': main()
