@@ -71,8 +71,8 @@ class _Reader:
         return getattr(self.learn, k)
 
     def __setattr__(self, k, v):
-        if self.learn is not None and k not in self.__dict__ and inspect.getattr_static(type(self), k, None) is None:
-            if hasattr(self.learn, k): _warn_shadow(self, k)
+        if self.learn is not None and k[:1]!='_' and k not in self.__dict__ and inspect.getattr_static(type(self), k, None) is None:
+            if hasattr(self.learn, k): _warn_shadow(self, k)  # private names aren't read from the learner
         same = k in self._live and self.learn is not None and getattr(self, k)==v
         super().__setattr__(k, v)
         if k in self._live and self.learn is not None and not same: self.learn._changed()

@@ -155,7 +155,7 @@ clear_state | learn.create_opt()
 frozen_idx | | a frozen parameter has requires_grad=False
 plot_losses plot_loss plot_metrics plot_lr plot_sched | learn.recorder.plot_loss() | and plot_sched(), plot_lr_find(); learn.report() has metrics
 _with_events | learn.with_events(phase, f) | phase and function are in another order
-_split _set_device | unpack | the loop calls it in one_batch: override that, or change learn.xb and learn.yb in before_batch
+_set_device | unpack | the loop calls it in one_batch: override that, or change learn.xb and learn.yb in before_batch
 _grab_cbs | learn.cbs
 _call_one | learn(event)
 _end_cleanup | cleanup_fit
