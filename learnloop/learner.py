@@ -32,7 +32,6 @@ from .optimizer import (HeldParams, backward, default_lr, freeze_to, get_hypers,
 # %% ../nbs/04_learner.ipynb #f6dc7cad
 class Loop(Flow):
     "The training loop: every method is a piece that a subclass may override"
-    bodies = dict(step='_take_step')
     def _do_fit(self):
         for _ in self._epochs(): self.with_events('epoch', self._do_epoch)
     def _do_epoch(self):
@@ -166,6 +165,8 @@ def _take_step(self:Loop, f, *args, **kwargs):
     else: self.count.opt_steps = n+1
     if fs := self._handlers['after_opt_step']: self._hear(fs, 'after_opt_step')
     return res
+
+Loop.bodies = dict(step='_take_step')
 
 @patch
 def _counts_itself(self:Loop, f):
