@@ -59,8 +59,7 @@ class Loop(Flow):
         i:int, # Its number in the epoch, from 0
         b):    # What the loader gave
         "Take the batch `b` through the `batch` phase"
-        self.iter,self.batch = i,b
-        self.xb,self.yb,self.bs = unpack(b, self._dev or self.device, self._n_inp, self._targ)
+        self.iter,self.batch,(self.xb,self.yb,self.bs) = i,b,unpack(b, self._dev or self.device, self._n_inp, self._targ)
         if self._targ: self._check_targ(b)
         try: self.with_events('batch', self._do_one_batch)
         finally: self._drop_batch()
@@ -178,6 +177,13 @@ def _counts_itself(self:Loop, f):
 def _sets_count(f):
     "Does the code of `f` set `opt_steps`?"
     return hasattr(f, '__code__') and any(o.opname=='STORE_ATTR' and o.argval=='opt_steps' for o in dis.get_instructions(f))
+
+# %% ../nbs/04_learner.ipynb #7eb8085f
+class _Item(list):
+    "A loader of the batch `b`, which is all input"
+    def __init__(self, b):
+        super().__init__([b])
+        self.n_inp = len(b)
 
 # %% ../nbs/04_learner.ipynb #7eb80860
 @patch
@@ -1047,12 +1053,6 @@ def predict(self:Learner,
     b = b if isinstance(b, Mapping) else tuple(b)
     *inp,preds,_,dec = self.get_preds(dl=_Item(b), act=act, with_input=with_input, with_decoded=True)
     return tuple(detuplify(_first(o)) for o in (*inp, dec, preds))
-
-class _Item(list):
-    "A loader of the batch `b`, which is all input"
-    def __init__(self, b):
-        super().__init__([b])
-        self.n_inp = len(b)
 
 def _first(o):
     if isinstance(o, torch.Tensor): return o[0]
