@@ -646,13 +646,8 @@ def fit(self:Learner,
     limit = [StepLimit(max_steps, steps_per_epoch)] if max_steps or steps_per_epoch else []
     self._fit_args = dict(n_epoch=n_epoch, lr=lr, wd=wd, cbs=cbs, max_steps=max_steps, steps_per_epoch=steps_per_epoch, keep_failed=keep_failed)
     with self._signals(), self.added_cbs([*limit, *cbs, *self._fit_helpers(cbs, resume, accept, keep_failed)]):
-        if reset_opt or self.opt is None: self.create_opt()
-        self._check_params()
         paused = hasattr(resume, 'state')  # of which it is asked first whether it is of this model
-        if not paused: self._check_held()
-        if lr is None and self._own_lrs()!=_lr_of(self.opt): lr = self.lr
-        hypers = dict(lr=lr, wd=self.wd if wd is None else wd)
-        self.set_hypers(**{k:v for k,v in hypers.items() if v is not None})
+        self._prepare_opt(lr, wd, reset_opt, check=not paused)
         self.n_epoch,self.epoch = math.inf if n_epoch is None else n_epoch,start_epoch
         try:
             self._mark('fit')
@@ -665,6 +660,17 @@ def fit(self:Learner,
         finally:
             self._end()
             self.training,self._fit_args,self._going = False,None,None
+
+# %% ../nbs/04_learner.ipynb #7a6c78d6
+@patch
+def _prepare_opt(self:Learner, lr, wd, reset_opt, check):
+    "Have an optimizer with the settings that a fit asks for; if `check`, one that holds all that is to be trained"
+    if reset_opt or self.opt is None: self.create_opt()
+    self._check_params()
+    if check: self._check_held()
+    if lr is None and self._own_lrs()!=_lr_of(self.opt): lr = self.lr
+    hypers = dict(lr=lr, wd=self.wd if wd is None else wd)
+    self.set_hypers(**{k:v for k,v in hypers.items() if v is not None})
 
 # %% ../nbs/04_learner.ipynb #82fe4d7f
 @patch
