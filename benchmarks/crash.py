@@ -7,6 +7,7 @@ counters, state of callbacks, CSV files, and the checkpoints that are kept, the 
 folder must have a checkpoint to go on from, if it had one before.
 
     python -m benchmarks.crash -n 200
+    python -m benchmarks.crash --every-operation
 
 Processes are forked from this one, which has torch loaded and never trains, so that they begin at once. Each has a time limit and a group
 of its own; only its leader is killed, as the workers of a loader often live on for some seconds. Waiting for the disk is left out: it
@@ -199,7 +200,12 @@ def main(argv=None):
     p.add_argument('-n', type=int, default=30, help='number of kills (default: %(default)s)')
     p.add_argument('--seed', type=int, default=0, help='of the times (default: %(default)s)')
     p.add_argument('--setups', nargs='+', default=list(SETUPS), choices=list(SETUPS), metavar='NAME', help=', '.join(SETUPS))
+    p.add_argument('--every-operation', action='store_true', help='have each operation on files of a small run fail, be the last before a kill, and before a power cut, instead')
+    p.add_argument('--share', type=float, default=1., help='of the operations that --every-operation tries (default: all)')
     opt = p.parse_args(argv)
+    if opt.every_operation:
+        from benchmarks.operations import every_operation
+        return every_operation(opt.share, opt.seed)>0
     torch.set_num_threads(1)  # a pool of threads wouldn't survive a fork
     for o in ('numpy.random','torch._dynamo'): import_module(o)  # as the first step of an optimizer does, which takes longer than all the training
     root,rng,tally,lost,i = Path(tempfile.mkdtemp()),random.Random(opt.seed),{o:[0, 0, 0, 0] for o in opt.setups},0,0

@@ -14,6 +14,8 @@ Peers take part where they are installed; better not beside what the project is 
         pytorch-accelerated keras transformers accelerate fastai
     ../peers/bin/python -m benchmarks.overhead
 
+What the loaders that people have cost is in `benchmarks.loaders`, and printed as well.
+
 If the torchvision that fastai brings doesn't match the build of torch, uninstall it: nothing here needs it.
 """
 import gc, io, random, subprocess, sys, time, torch
@@ -27,6 +29,7 @@ from typing import NamedTuple
 from torch import nn
 from torch.nn import functional as F
 from benchmarks.contenders import CONTENDERS, loader, quiet
+from benchmarks.loaders import loader_rows, measure_loaders
 from learnloop.settings import run_settings
 
 N_CBS = 5   # in the variant of a contender with callbacks
@@ -175,6 +178,7 @@ def parse_args():
     p = ArgumentParser('python -m benchmarks.overhead', description=__doc__, formatter_class=RawDescriptionHelpFormatter)
     p.add_argument('--models', nargs='*', choices=WORKS, default=[*WORKS], help='none: imports only')
     p.add_argument('--contenders', nargs='*', choices=CONTENDERS, default=[*CONTENDERS], help='besides raw and learnloop')
+    p.add_argument('--no-loaders', action='store_true', help='leave out what other loaders than a list of batches cost, and epochs of one batch')
     p.add_argument('--rounds', type=int, default=cfg.rounds, help='default: %(default)s (settings.ini)')
     p.add_argument('--seed', type=int, default=cfg.seed, help='of weights, batches and order; default: %(default)s (settings.ini)')
     p.add_argument('--threads', type=int, default=1, help='default: %(default)s; the CPU time of all counts')
@@ -192,6 +196,9 @@ def main():
         steps[m] = res = measure(WORKS[m], variants, args.rounds, args.seed)
         rows = [step_row(res, o) for o in variants if not o.n_cbs]
         show(m, ['contender', 'us/step', 'times raw', 'us more', 'fit ms', '= raw', 'ns/callback'], rows)
+    if not args.no_loaders:
+        res = measure_loaders(partial(new_model, WORKS[PRICED], args.seed), new_batches(WORKS[PRICED], args.seed), args.rounds, args.seed)
+        show(f'{PRICED}: loaders', ['loader', 'of a', 'raw us', 'raw again', 'learnloop', 'with CheckpointCallback'], loader_rows(res))
     imports = {o:import_cost(o) for o in dict.fromkeys(CONTENDERS[nm].module for nm in names) if o}
     rows = [[k, f'{secs:.3f}', ', '.join(heavy)] for k,(secs,heavy) in imports.items()]
     show('import', ['module', 'CPU s beyond torch', 'heavy modules'], rows)

@@ -44,7 +44,7 @@ class WeightAveraging(Callback):
         if buffers not in ('copy','average','recompute'): raise ValueError(f'buffers is {buffers!r}: it must be copy, average or recompute')
         self.every_steps,self.every_epochs = every_steps or (None if every_epochs else 1),every_epochs
         self.start_step,self.start_epoch,self.start_pct,self.buffers,self.at_end = start_step,start_epoch,start_pct,buffers,at_end
-        self._device,self._mine,self._last,self.n_steps = device,[],0,0
+        self._device,self._mine,self._last,self._stepped,self.n_steps = device,[],0,False,0
         self.reset()
 
     def reset(self):
@@ -98,10 +98,15 @@ def _pair(self:WeightAveraging):
 @patch
 def cleanup_epoch(self:WeightAveraging): self._lists = None
 
+# %% ../nbs/43_averaging.ipynb #7a1c0f33
+@patch
+def after_opt_step(self:WeightAveraging): self._stepped = True
+
 # %% ../nbs/43_averaging.ipynb #45a38094
 @patch
 def cleanup_step(self:WeightAveraging):
-    if self.learn.outcome.get('step')!='done': return
+    if not self._stepped: return
+    self._stepped = False
     self.n_steps += 1
     if self.every_steps: self._offer(self.n_steps%self.every_steps==0, self.learn.pct_train)
 

@@ -71,8 +71,8 @@ class _Reader:
         return getattr(self.learn, k)
 
     def __setattr__(self, k, v):
-        if self.learn is not None and k not in self.__dict__ and inspect.getattr_static(type(self), k, None) is None:
-            if hasattr(self.learn, k): _warn_shadow(self, k)
+        if self.learn is not None and k[:1]!='_' and k not in self.__dict__ and inspect.getattr_static(type(self), k, None) is None:
+            if hasattr(self.learn, k): _warn_shadow(self, k)  # private names aren't read from the learner
         same = k in self._live and self.learn is not None and getattr(self, k)==v
         super().__setattr__(k, v)
         if k in self._live and self.learn is not None and not same: self.learn._changed()
@@ -114,10 +114,8 @@ class Callback(_Reader):
         if self.learn is not None: raise ValueError(f'{self.label} is in a learner as {self.name!r}: name it {v!r} before it is added')
         self.__dict__['_name'] = v
 
-    @property
-    def label(self): return type(self).__name__ if type(self) is not Callback else f'Callback({self.name})'
-    @property
-    def calls(self): return self.__dict__.setdefault('_calls', {})
+    label = property(lambda self: type(self).__name__ if type(self) is not Callback else f'Callback({self.name})')
+    calls = property(lambda self: self.__dict__.setdefault('_calls', {}))
     def __repr__(self): return self.label
 
 # %% ../nbs/01_callback.ipynb #6ab215fb

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from copy import copy, deepcopy
 from pathlib import Path
-from types import SimpleNamespace
+from types import CodeType, SimpleNamespace
 from functools import partial
 from itertools import chain
 from fastcore.basics import listify, noop, patch
@@ -24,7 +24,7 @@ from .callback import Callback, _listed, mk_cb
 from .data import _map, _rngs, _set_epoch, batch_len, describe, preserve_rng
 from .flow import CancelFitException, CancelStepException, did_you_mean
 from .learner import Learner, StepLimit, _check_whole, _replaced, _say
-from .metrics import less_is_better, mk_metrics
+from .metrics import less_is_better, mk_metrics, shared_parts
 from .optimizer import get_hypers, opts
 from .saving import _fit_model, _model_state, _odd, _opt_state, _param_names, _unwrapper
 from learnloop.storage import (Checkpoint, DamagedCheckpoint, list_checkpoints, locked_folder, misfit, new_checkpoint, newest_checkpoint, prune,
@@ -158,12 +158,12 @@ def _capture(self:Learner, place, weights=True):
 @patch
 def _now(self:Learner, place):
     n,noted = self._noted
-    if place['next']=='validate': return self._marks['validate']
+    if place['next']=='validate' and 'validate' in self._marks: return self._marks['validate']
     return noted if (place['next'], place['batch'])==('train', n) else _rng(self)
 
 @patch
 def _states(self:Learner, place):
-    return {o.name:self._held[o.name] if place['next']=='validate' and o.name in self._held else o.state_dict() for o in self.cbs}
+    with shared_parts(): return {o.name:self._held[o.name] if place['next']=='validate' and o.name in self._held else o.state_dict() for o in self.cbs}
 
 # %% ../nbs/61_checkpoint.ipynb #78a75897
 def _all_params(learn):
@@ -337,7 +337,8 @@ def _sole_writer(self:Learner, folder):
 Learner.paused = Learner.failed = Learner._asked = Learner._conf = None
 Learner._marks,Learner._noted,Learner._held,Learner._warmed,Learner._base = {},(None, None),{},[],0
 Learner._still = False  # Is it between two batches, as a signal wanted?
-Learner._making = False # Is a batch being made, in a way that can't be begun again?
+Learner._making = None  # What makes a batch just now: see `_Making`
+Learner._why_not = ''    # there is nothing to resume
 
 @patch
 def _mark(self:Learner, where):
@@ -348,9 +349,13 @@ def _mark(self:Learner, where):
         if where=='begun': self._put_back(going) if place!='epoch' and self.epoch<self.n_epoch else self._arrive(going)
         if where=='epoch' and place!='epoch': _set_rng(self, going.state['rng']['epoch'])
         if where=='validate' and place=='validate': self._arrive(going)
-    if where=='epoch': self._marks.pop('validate', None)
-    if where!='begun': self._marks[where] = _rng(self)
-    if where=='validate': self._held = {o.name:deepcopy(o.state_dict()) for o in self.cbs if not o.safe_in_evaluate or o.calls}
+    if where=='epoch':
+        self._marks.pop('validate', None)
+        self._passes = 0
+    if where=='begun' or where=='validate' and self._none_to_validate(): return
+    self._marks[where] = _rng(self)
+    if where=='validate':
+        with shared_parts(): self._held = {o.name:deepcopy(o.state_dict()) for o in self.cbs if not o.safe_in_evaluate or o.calls}
 
 @patch
 def _trained(self:Learner): return self._going is not None and self._going.state['loop']['next']=='validate'
@@ -358,11 +363,12 @@ def _trained(self:Learner): return self._going is not None and self._going.state
 @patch
 def _take_off(self:Learner):
     "Find what the fit is to go on from, and have it begin there"
-    ask,self._ask,self._marks,self._noted,self.paused,self.failed = self._ask,None,{},(None, None),None,None
+    ask,self._ask,self._marks,self._noted,self.paused,self.failed,self._why_not = self._ask,None,{},(None, None),None,None,''
     self._asked,self._conf,self._base = self.n_epoch,self._config(),self.count.epochs-self.epoch
     self.outcome.pop('fit', None)  # of a fit before
     self._going = going = self._find(*ask) if ask else None
     if going:
+        if (at := going.state['loop']['next']) in self._no_place: raise ValueError(f"{going.where} is in the middle of an epoch, next is {at!r}: {self._no_place[at]}")
         self.epoch = going.state['loop']['epoch']
         self._marks = {k:v for k,v in going.state['rng'].items() if k!='now'}
         going.before = _rng(self)
@@ -370,9 +376,14 @@ def _take_off(self:Learner):
     return going
 Learner._ask = None
 
+# %% ../nbs/61_checkpoint.ipynb #2df40a92
+@patch
+def _none_to_validate(self:Learner): return self._validates_as_ever and self._pick(1, None) is None
+
 # %% ../nbs/61_checkpoint.ipynb #fc8ee0a5
 @patch
 def _begin(self:Learner):
+    self._making = None
     if self.phases['evaluate'] not in self.open: self._warmed = self._warm()
     batches,self.n_done = self._pass() if self.training else (iter(self.dl),0)
     if self._halt: self._halt()  # a signal that came since the last batch waits for this place
@@ -381,9 +392,12 @@ def _begin(self:Learner):
 @patch
 def _pass(self:Learner):
     going = self._going
+    if going: self._check_pass(going)
+    self._passes += 1
     def _rewind(): _set_rng(self, going.state['rng']['batches'])
     if going: _rewind()
-    self._marks['batches'] = _rng(self)
+    is_ready = type(self.dl) in (list,tuple)  # in which nothing is drawn: whatever state will do
+    self._marks['batches'] = self._marks['epoch'] if is_ready and 'epoch' in self._marks else _rng(self)
     _set_epoch(self.dl, self.count.epochs)
     if going:
         n = going.state['loop']['batch']
@@ -394,42 +408,111 @@ def _pass(self:Learner):
         self.iter = n-1
         self._arrive(going)
     else: batches,n = iter(self.dl),0
-    self._noted = n,_rng(self)  # a sampler may draw its seed in the first fetch
-    self._making = False
-    return (_Noting(self, batches) if _may_draw(self.dl) else _Making(self, batches) if _collates(self.dl) else batches),n
+    self._taken = _Counted(batches, n) if any(_overrides(self, k) for k in ('_fetch','all_batches')) else None
+    if self._taken: batches = self._taken
+    making = None if is_ready else _mk_making(self, batches)
+    self._noted = (None, None) if is_ready or making else (n, _rng(self))  # a sampler may draw its seed in the first fetch
+    return making or batches,n
 
 # %% ../nbs/61_checkpoint.ipynb #0204e182
-def _may_draw(dl):
-    "Are items made in this process, by code that may draw random numbers?"
-    if isinstance(dl, DataLoader): return not dl.num_workers and _items_draw(dl)
-    return not isinstance(dl, (list,tuple))
+def _in_workers(dl):
+    "Are its batches made in other processes?"
+    while getattr(type(dl), 'passes_on', False): dl = dl.dl
+    return getattr(dl, 'num_workers', 0)>0 if isinstance(dl, DataLoader) else hasattr(type(dl), '_shutdown_workers')
 
-class _Noting:
-    "`batches`, and the random numbers at the beginning of a fetch: an interrupted one can be done again"
-    def __init__(self, learn, batches): self.learn,self.batches = learn,batches
-    def __iter__(self): return self
-    def __next__(self):
-        self.learn._noted = self.learn.n_done,_rng(self.learn)
-        return next(self.batches)
+def _mk_making(learn, batches):
+    "`batches` as a `_Making`, or None where no code that may draw random numbers makes them in this process"
+    dl,workers,once = learn.dl,_in_workers(learn.dl),isinstance(learn.dls.train, Iterator)
+    if isinstance(dl, DataLoader) and not once and (workers or not _draws(dl)): return None
+    saves = any(isinstance(o, CheckpointCallback) and o.on_error for o in learn.cbs)
+    only_collates = isinstance(dl, DataLoader) and not _items_draw(dl)
+    notes = workers or saves and not only_collates
+    return _Making(learn, batches, list(_rngs((learn.dls.train, learn.dls.valid))) if notes else None, waits=not workers and (once or not notes), once=once)
 
 # %% ../nbs/61_checkpoint.ipynb #9f7c5da1
-def _collates(dl):
-    "Are items put together in this process, by code that may draw random numbers?"
-    return isinstance(dl, DataLoader) and not dl.num_workers and _draws(dl)
-
 class _Making:
-    "`batches`, and whether one is being made"
-    def __init__(self, learn, batches): self.learn,self.batches = learn,batches
+    "`batches`, each made by code that may draw random numbers"
+    def __init__(self, learn, batches, rngs, waits, once): self.learn,self.batches,self.rngs,self.waits,self.once = learn,batches,rngs,waits,once
     def __iter__(self): return self
     def __next__(self):
         learn = self.learn
-        learn._making = True
-        try: b = next(self.batches)
-        except StopIteration:
-            learn._making = False
-            raise
-        learn._making = False
+        if self.rngs: learn._noted = learn.n_done,{nm:get() for nm,get,_ in self.rngs}
+        learn._making = self  # after an error, too
+        b = next(self.batches)
+        learn._making = None
         return b
+
+# %% ../nbs/61_checkpoint.ipynb #bd24e563
+_NEEDS = dict(_do_fit='_epochs', _epochs='_mark', _begin='', _do_epoch='_trained _mark', _do_epoch_train='all_batches', all_batches='_begin n_done')
+_PLACES = dict(_do_epoch='validate', _do_epoch_train='train', all_batches='train')  # without the others there is none at all
+
+def _overrides(learn, name):
+    "The functions that stand for `Learner`'s method `name` in `learn`, the one that is called first"
+    of_classes = [vars(o) for o in type(learn).__mro__[:type(learn).__mro__.index(Learner)]]
+    return [o[name] for o in (vars(learn), *of_classes) if name in o]
+
+def _names_in(f, seen=()):
+    "Names that the code of the function `f` has, and that of functions in it, or that it wraps"
+    f = getattr(f, 'func', getattr(f, '__func__', f))
+    if (code := getattr(f, '__code__', f if isinstance(f, CodeType) else None)) is None or code in seen: return set()
+    inner = [o for o in code.co_consts if isinstance(o, CodeType)] + [o.cell_contents for o in getattr(f, '__closure__', None) or () if callable(getattr(o, 'cell_contents', None))]
+    return {*code.co_names}.union(*[_names_in(o, (*seen, code)) for o in (*inner, getattr(f, '__wrapped__', None))])
+
+# %% ../nbs/61_checkpoint.ipynb #62bbe54f
+def _replaced_pieces(learn):
+    "Of each piece of the loop that is written anew without what says where the fit is, its name and what it lacks"
+    for name,needs in _NEEDS.items():
+        for f in _overrides(learn, name):
+            has = _names_in(f)
+            if name in has and needs: continue  # it calls the one that it overrides
+            if lacks := sorted({*needs.split()}-has) or [name]*(not needs): yield name,lacks
+            break
+
+@patch
+def _check_overrides(self:Learner, wants):
+    "Say at the start what a fit that `wants` to go on can't have"
+    self._no_place,self._passes,self._taken = {},1,None
+    self._validates_as_ever = not any(_overrides(self, k) for k in ('_do_epoch','_do_epoch_validate'))
+    for name,lacks in _replaced_pieces(self):
+        by = f'{type(self).__name__}.{name}'
+        if name in _PLACES:
+            why = f'{by} replaces a piece of the loop without {", ".join(lacks)}, so there is no going on from the middle of an epoch: call super().{name}()'
+            self._no_place |= {_PLACES[name]:why}
+            if wants: warnings.warn(f'{why}; what is saved is gone on with from the ends of epochs', stacklevel=4)
+        else:
+            instead = 'replace learn.dl in before_train' if name=='_begin' else f'call super().{name}()'
+            why = f'{by} replaces a piece of the loop that says where a fit is, so there is no going on with it: {instead}'
+            if wants: raise ValueError(f'{why}, or fit without resume, keep_failed and CheckpointCallback')
+            self._no_place |= dict(train=why, validate=why, epoch=why)
+
+# %% ../nbs/61_checkpoint.ipynb #3958870f
+Learner._no_place,Learner._passes,Learner._taken,Learner._validates_as_ever = {},0,None,False
+
+class _Counted:
+    "`batches`, and how many were taken"
+    def __init__(self, batches, n): self.batches,self.n = batches,n
+    def __iter__(self): return self
+    def __next__(self):
+        b = next(self.batches)
+        self.n += 1
+        return b
+
+@patch
+def _why_no_place(self:Learner):
+    "Why there is no going on from where the training is, '' if there is"
+    if 'train' in self._no_place: return self._no_place['train']
+    if not self.inside('train'): return ''
+    if self._passes>1: return f'this is pass {self._passes} through the data of epoch {self.epoch}, and a place is known in the first alone'
+    took = self._taken.n if self._taken else self.n_done
+    if took in (self.n_done, self.n_done+self.inside('batch')): return ''
+    return f'{type(self).__name__} took {took} batches of the loader and counts {self.n_done} in learn.n_done, so nobody can tell where it was'
+
+@patch
+def _check_pass(self:Learner, going):
+    "Refuse to go on in another place than `going` says"
+    at = going.state['loop']
+    if at['next']=='train' and self.epoch==at['epoch']: return
+    raise RuntimeError(f'{going.where} is of epoch {at["epoch"]}, where {at["next"]!r} is next, and {type(self).__name__} trains epoch {self.epoch}: a piece of the loop that it replaces passed over the place')
 
 # %% ../nbs/61_checkpoint.ipynb #cdfc2d02
 def _names(folder): return [o.path.name for o in list_checkpoints(folder, verify=False)]
@@ -489,15 +572,15 @@ def _check_state(self:Learner, going):
 
 # %% ../nbs/61_checkpoint.ipynb #e2100012
 _DONE = {'epochs':int, 'batches':int, 'opt_steps':int, 'samples':int, '*':...}
-_SEEN = {'epoch':int, 'iter':float, 'n_done':int, 'n_iter':(int, None), 'bs':int, 'loss':(Tensor, float, None), 'final_record':([...], None), 'training':bool,
-    'dl':({'train','valid'}, None), 'outcome':{'*':str}, 'log':[...]}
+_SEEN = dict(epoch=int, iter=float, n_done=int, n_iter=(int, None), bs=int, loss=(Tensor, float, None), final_record=([...], None), training=bool,
+    dl=({'train','valid'}, None), outcome={'*':str}, log=[...])
 _LOOP = {'epoch':int, 'next':{'epoch','train','validate'}, 'batch':int, 'train_iter':int, 'pct_train':float, 'base':..., 'n_epoch':[(float, None)], 'count':_DONE,
     'warm':[{'train','valid'}], 'seen?':_SEEN, 'after?':{'*':...}, '*':...}
 _RNG = {'python':..., 'torch':Tensor, '*':...}
 _STATE = {'loop':_LOOP, 'config':{'callbacks':[str], '*':...}, 'rng':{'now':_RNG, '*':_RNG}, 'callbacks':{'*':{'calls?':{'*':int}, '*':...}}, 'loader':...,
     'loss':{'*':...}, 'frozen':[str], 'grads':{'*':Tensor}, 'buffers':{'*':Tensor}, 'resting':[str], '*':...}
 _OPT = {'param_groups':[{'params':[int], '*':...}], 'state':{'*':{'*':...}}, '*':...}
-_NEEDS = dict(epoch=[], train=['epoch','batches'], validate=['epoch','validate'])  # random states, by where a fit goes on
+_RNG_AT = dict(epoch=[], train=['epoch','batches'], validate=['epoch','validate'])  # random states, by where a fit goes on
 
 def _refuse(where, o, schema, at=''):
     if why := misfit(o, schema, at): raise DamagedCheckpoint(f'{where} is not what learnloop writes: {why}')
@@ -507,7 +590,7 @@ def _check_read(c, state):
     p = c.path/'state.json'
     _refuse(p, state, _STATE)
     loop = state['loop']
-    _refuse(p, state['rng'], {k:_RNG for k in _NEEDS[loop['next']]} | {'*':...}, 'rng')
+    _refuse(p, state['rng'], {k:_RNG for k in _RNG_AT[loop['next']]} | {'*':...}, 'rng')
     lengths,n = loop['n_epoch'],loop['count']['opt_steps']
     if len(lengths)!=2 or not all(v is None or v>=0 for v in lengths) or lengths[0] is not None and lengths[1] is None: raise DamagedCheckpoint(f'{p} is not what learnloop writes: loop.n_epoch is {lengths!r}, and must be two numbers')
     if type(loop['base']) is not int: raise DamagedCheckpoint(f"{p} is not what learnloop writes: loop.base is {loop['base']!r}, and must be a whole number")
@@ -566,7 +649,7 @@ def _put_back(self:Learner, going):
 def _put_modules(self:Learner, going):
     s,unwrap = going.state,_unwrapper(self.model)
     if 'model' in s:
-        self.model.to(self.device)  # first, as the optimizer's state goes where the parameters are
+        self._to_device()  # first, as the optimizer's state goes where the parameters are
         self.model.load_state_dict(_fit_model(self.model, s['model'], going.where))
         for o,sd in self._take_opt(s['opt'], going.where): o.load_state_dict(sd)
     else:
@@ -611,6 +694,7 @@ def _load_state(self:Learner, going, whole):
         self._put_in_sight(going, whole)
     with _replaced(self, 'saved', going.state['callbacks'] | going.state): self.with_events('load', _f)
 
+# %% ../nbs/61_checkpoint.ipynb #8a5f841e
 @patch
 def _arrive(self:Learner, going):
     "Put the state back for good: the fit goes on from here"
@@ -665,6 +749,7 @@ def before_fit(self:CheckpointCallback):
         self._open = undo.pop_all()
     self._between = _Between(self)
     self.learn.add_cb(self._between)
+    self._told = False
     self._steps,self._time,self._error,self._last,self._wanted = self.learn.count.opt_steps,time.monotonic(),None,None,None
 
 @patch
@@ -725,7 +810,11 @@ def _look(self:CheckpointCallback):
     n,every = self.learn.count.opt_steps,self.every_steps
     due = every and n//every>self._steps//every
     self._steps = n
-    if due or self._wanted is not None or self.every_minutes and time.monotonic()-self._time>=60*self.every_minutes: self.save(**self._wanted or {})
+    if due or self._wanted is not None or self.every_minutes and time.monotonic()-self._time>=60*self.every_minutes:
+        if not self._told and 'train' not in self.learn._no_place and (why := self.learn._why_no_place()):
+            warnings.warn(f'not saved in the middle of epoch {self.learn.epoch}: {why}', stacklevel=2)
+            self._told = True
+        self.save(**self._wanted or {})
 
 # %% ../nbs/61_checkpoint.ipynb #c8ad4528
 @patch
@@ -825,14 +914,21 @@ CheckpointCallback._unwritten = None  # What a write in the background that fail
 def _whole(self:Learner):
     "Is the fit at a place that it can go on from: between two batches of training, or in the validation of an epoch?"
     at = [p.name for p in self.open]
-    if at[:3]!=['fit', 'epoch', 'train']: return at[:3]==['fit', 'epoch', 'validate']
-    return at[3:]==['fetch'] and self.batch is None and not self._over and not self._making or at[3:]==[] and self._still
+    if at[:3]!=['fit', 'epoch', 'train']: return at[:3]==['fit', 'epoch', 'validate'] and 'validate' not in self._no_place
+    if self._why_no_place(): return False
+    return at[3:]==['fetch'] and self.batch is None and not self._over and self._can_begin_again() or at[3:]==[] and self._still
+
+@patch
+def _can_begin_again(self:Learner):
+    "Could the batch that is being made, if one is, be made once more?"
+    return not self._making or bool(self._making.rngs)
 
 @patch
 def _can_save(self:Learner):
     at = [p.name for p in self.open]
     if self._whole(): return True
     if self._going or at[:1] in ([], ['fit']) and self.outcome.get(at[-1] if at else 'fit')=='failed': return False
+    if at==['fit', 'epoch'] and 'train' in self.outcome and 'epoch' not in self.outcome: return False  # what a subclass does in an epoch beside training
     return at in (['fit'], ['fit', 'epoch']) or at[:1]!=['fit'] and not self.mid_batch
 
 # %% ../nbs/61_checkpoint.ipynb #94f7cdc8
@@ -858,16 +954,30 @@ class _Keep(Callback):
     def after_exception(self):
         learn = self.learn
         if learn.phases['fit'] not in learn.open or learn._fit_args is None: return
-        if learn._going:  # it hadn't come to where it was to go on
-            state = learn._going.state
-            _set_rng(learn, learn._going.before)
+        if learn._going: _set_rng(learn, learn._going.before)
+        learn._why_not = why = learn._why_lost(self.state)
+        if why: return
+        if learn._going: state = learn._going.state  # it hadn't come to where it was to go on
         elif self.state:
             state = self.state
             learn.failed = SimpleNamespace(state=state, args=learn._fit_args, replay=None, **vars(self.held)) if self.held else None
         elif learn._whole(): state = (s := learn._capture(learn._place(), weights=False)) | dict(callbacks=deepcopy(s['callbacks']))
-        else: return
+        else:
+            learn._why_not = learn._why_no_place()
+            return
         again = _copied(self.held.batch) if self.held and isinstance(learn.dls.train, Iterator) else None  # which gives it once
         learn.paused = _From(state, 'where it was', learn._fit_args, (learn.model, learn.opt), again)
+    def cleanup_fit(self): self.learn._making = None
+
+@patch
+def _why_lost(self:Learner, kept):
+    "Why the batch that is being made, if one is, can't be made again; '' if it can"
+    o = self._making
+    if not o or self._over or self._still: return ''
+    what = f'the last fit ended while batch {self.n_done} of epoch {self.epoch} was made'
+    if o.once: return f'{what}, by {describe(self.dls.train)}, which gives each batch once'
+    if not (o.rngs or kept): return f'{what} in this process, by code that may have drawn random numbers, which were not noted before'
+    return ''
 
 # %% ../nbs/61_checkpoint.ipynb #954097c8
 def _check_same_folder(saver, resume):
@@ -879,6 +989,7 @@ def _check_same_folder(saver, resume):
 @patch
 def _fit_helpers(self:Learner, cbs, resume, accept, keep_failed):
     self._ask = None if resume is None else (resume, accept)
+    self._check_overrides(resume is not None or keep_failed or any(isinstance(o, CheckpointCallback) or o is CheckpointCallback for o in (*self.cbs, *cbs)))
     res = [_KeepFailed() if keep_failed else _Keep()]
     if resume is None or isinstance(resume, _From): return res
     if not isinstance(resume, (str,os.PathLike)) or not resume: raise TypeError(f'resume is {resume!r}: it must be the folder of a run')
@@ -924,7 +1035,9 @@ class _KeepFailed(_Keep):
         if learn.training and learn.batch is not None: self.held = SimpleNamespace(batch=_copied(learn.batch), rng=_rng(learn), n_iter=learn.n_iter)
     def _keep(self, place):
         if self.learn._going is None: self.held,self.state = None,deepcopy(self.learn._capture(place))
-    def cleanup_fit(self): self.state = self.held = None
+    def cleanup_fit(self):
+        super().cleanup_fit()
+        self.state = self.held = None
 
 def _copied(b): return _map(b, 'detach', lambda o: o.detach().clone())  # models and callbacks may write to their inputs
 
@@ -933,7 +1046,7 @@ def _copied(b): return _map(b, 'detach', lambda o: o.detach().clone())  # models
 def resume(self:Learner)->None:
     "Go on with the fit that was interrupted, from the very batch"
     if self.paused is None:
-        raise RuntimeError('there is nothing to resume: the last fit ended, or was stopped by an error in the middle of a batch. To go on from there, to the bit, '
+        raise RuntimeError(f"there is nothing to resume: {self._why_not or 'the last fit ended, or was stopped by an error in the middle of a batch'}. To go on from there, to the bit, "
             'its state has to be kept: fit(…, keep_failed=True), or a folder: fit(…, resume=folder)')
     self.fit(**self.paused.args, resume=self.paused)
 

@@ -43,10 +43,11 @@ class Phase:
         does:str='',      # Its body in a line of code, for `show_training_loop`; '' if the body is other phases
         cancel=True,      # Its exception: a `CancelException` class, a name for a new one, True for the usual name, None for none
         like:str|None=None, # Phase whose events stand in for callbacks that know only those, as `fit` does for `evaluate`
-        per_batch:bool|None=None # Does it recur with each batch? Also mutes it by `run_train`, `run_valid`; None to go by `inside`
+        per_batch:bool|None=None, # Does it recur with each batch? Also mutes it by `run_train`, `run_valid`; None to go by `inside`
+        counts:bool=True    # Do optimizer steps in it count? Not those of a critic's turn
     ):
         if not re.fullmatch('[a-z][a-z0-9_]*', name): raise ValueError(f"phase name {name!r}: must be snake case, like 'gan_step'")
-        self.name,self.inside,self.does,self.like,self.per_batch = name,inside.split(),does,like,per_batch
+        self.name,self.inside,self.does,self.like,self.per_batch,self.counts = name,inside.split(),does,like,per_batch,counts
         if cancel is True: cancel = f'Cancel{snake2camel(name)}Exception'
         if cancel and not isinstance(cancel, (bool,str)) and not (isinstance(cancel, type) and issubclass(cancel, CancelException)):
             raise TypeError(f'Phase({name!r}, cancel={cancel!r}): must be a subclass of CancelException, a name for one, True or None')
@@ -83,6 +84,7 @@ PHASES = (
     Event('after_loss','batch', 'loss_grad = loss_func(pred, *yb)'),
     Phase('backward',  'batch', 'loss_grad.backward()  # this and the rest in training only'),
     Phase('step',      'batch', 'opt.step()'),
+    Event('after_opt_step', 'step', 'count.opt_steps += 1  # if the step was not cancelled'),
     Phase('zero_grad', 'batch', 'p.grad = None'),
     Event('after_record','epoch'),
     Phase('evaluate',  like='fit'),
@@ -203,6 +205,7 @@ class _Handlers(dict):
 class Flow:
     "Phases, the callbacks that hear their events, and the runner of both"
     rows = PHASES
+    bodies = {}  # Phase -> name of the method that its body is handed to, as `method(f, *args, **kwargs)`; others are called
     def __init_subclass__(cls, phases=(), **kwargs):
         super().__init_subclass__(**kwargs)
         cls.rows = (*cls.rows, *phases)
@@ -212,6 +215,7 @@ class Flow:
         self.cbs,self.open,self.outcome,self.exception,self.created = [],[],{},None,False
         self.phases,self.events,self._inner,self._recurring,self._inside,self._version = {},[],set(),set(),{},0
         self._deaf = ()  # Callbacks that are there, and hear nothing for now
+        self._uncounted = []  # Phases in which optimizer steps don't count
         self._cleanups = []  # (depth, event, method) for each `before_x` begun: a stack that phases unwind down to their depth
         self._valid_handlers,self._train_handlers = (_Handlers(self, o) for o in (False,True))
         self.training = False
@@ -229,9 +233,6 @@ class Flow:
         "Whether `phase` is open"
         if phase not in self.phases: raise ValueError(f'unknown phase {phase!r}{did_you_mean(phase, self.phases)} (`declare` adds phases)')
         return self.phases[phase] in self.open
-    def __getattr__(self, k):
-        if k[:1]!='_' and inspect.getattr_static(type(self), k, None) is not None: return object.__getattribute__(self, k)  # a property failed: show its own error
-        raise NoAttribute(f'{type(self).__name__!r} object has no attribute {k!r}', lambda: self._advice(k))
     def _where(self): return ''  # for notes on errors: the place
     def _tip(self, e): return ''  # and what helps
 
@@ -262,6 +263,7 @@ def declare(self:Flow,
         if self._recurs(o): self._recurring.update({o.name, *o.events})
         if getattr(o, 'per_batch', None) or any(self.phases[p].before in self._inner for p in o.inside if p in self.phases): self._inner.update(o.events)
     for p in self.phases.values(): self._inside[p.name] = self._within(p.name)
+    self._uncounted = [p for p in self.phases.values() if not p.counts]
     self._changed()
     return self
 
@@ -296,10 +298,6 @@ def per_batch(self:Flow,
 def mid_batch(self:Flow):
     "Is a phase open that recurs with each batch?"
     return any(p.name in self._recurring for p in self.open)
-
-# %% ../nbs/00_flow.ipynb #4f0b0211
-@patch
-def _advice(self:Flow, k): return called_here('attribute', k) or did_you_mean(k, dir(self))
 
 # %% ../nbs/00_flow.ipynb #604e9524
 def _check_methods(cls):
@@ -430,7 +428,7 @@ def with_events(self:Flow,
     try:
         try:
             if fs := self._handlers[p.before]: self._hear(fs, p.before)
-            res = f(*args, **kwargs)
+            res = f(*args, **kwargs) if phase not in self.bodies else getattr(self, self.bodies[phase])(f, *args, **kwargs)
             out = self.outcome[phase] = 'done'
         except p.catches:
             out = self.outcome[phase] = 'cancelled'

@@ -82,7 +82,7 @@ def _end(self:_Signals, e, signum):
     if self.raised: return
     self.learn._halt = self._halt
     learn = self.learn
-    fetches = [p.name for p in learn.open[-1:]]==['fetch'] and learn.batch is None and not learn._over and not learn._making
+    fetches = [p.name for p in learn.open[-1:]]==['fetch'] and learn.batch is None and not learn._over and not (learn._making and learn._making.waits)
     if fetches and learn.outcome.get('fetch')!='failed': self._halt()  # or else a checkpoint may be written just now
     if again or told or signum not in (signal.SIGINT, signal.SIGTERM): return
     go_on = '; learn.resume() goes on from there'*(self.is_fit and learn.inside('epoch'))

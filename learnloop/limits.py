@@ -28,6 +28,7 @@ def _check_limit(what, n, low=1):
 
 class FirstBatches:
     "The first `n` batches of `dl`: none is fetched beyond, and its iterator is let go there"
+    passes_on = True
     def __init__(self,
         dl, # Loader: any iterable of batches
         n   # Number of batches, or share of its length as a float, rounded up

@@ -25,6 +25,7 @@ class Logger(Callback):
     order,run_valid,safe_in_evaluate,writes,hypers = 51,False,True,True,('lr',)
     failures,now,is_point,patience = (OSError,),0.,False,10.  # no point waits longer than these seconds for its block to be full
     _due = _begun = _warned = _resumed = False
+    _seen = 0  # optimizer steps that it knows of
     def __init__(self,
         every_steps:int|None=None, # Optimizer steps between points of `loss` and `lr`: more points cost more time; None for epochs and validations alone
         block:int=100 # Points to hand on at once: for each block, the device is waited for
@@ -64,6 +65,7 @@ def before_evaluate(self:Logger): "Nothing is logged there"
 # %% ../nbs/14_log.ipynb #b598bc9f
 @patch
 def before_epoch(self:Logger):
+    self._seen = self.learn.count.opt_steps
     if not self._due: return
     self._due = False
     with self._guarded():
@@ -83,9 +85,10 @@ def _guarded(self:Logger, *more):
 # %% ../nbs/14_log.ipynb #9a59b3ce
 @patch
 def after_batch(self:Logger):
-    learn = self.learn
-    if not self.every_steps or not self._begun or learn.outcome.get('step')!='done': return
-    if not learn.count.opt_steps%self.every_steps: self._note(dict(loss=learn.loss)|_hypers(learn, self.hypers))
+    learn,n = self.learn,self.learn.count.opt_steps
+    if not self.every_steps or not self._begun or n==self._seen: return
+    self._seen = n
+    if not n%self.every_steps: self._note(dict(loss=learn.loss)|_hypers(learn, self.hypers))
 
 @patch
 def _note(self:Logger, metrics):

@@ -350,13 +350,13 @@ def state_dict(self:Recorder)->dict: # Plain data
     "Return the history"
     if not len(self._raw) and not self.values: return {}
     grows = dict(raw=self.raw_losses, sizes=self._sizes, lrs=self._lrs, values=self.values, iters=self.iters, records=self.records)
-    return {k:v.frozen() for k,v in grows.items()} | dict(hps={k:_kept(v) for k,v in self.hps.items()}, metric_names=list(self.metric_names),
+    return {k:v.state() for k,v in grows.items()} | dict(hps={k:_kept(v) for k,v in self.hps.items()}, metric_names=list(self.metric_names),
         row=dict(self.row), begun=self._begun, train_mets=[_metric_state(m) for m in self.train_mets])
 
 # %% ../nbs/11_recorder.ipynb #f8e35787
 def _kept(o):
     "What `o` is now, however it goes on"
-    return o.frozen() if isinstance(o, Series) else _kept(o.tolist()) if isinstance(o, Scalars) else copy(o)
+    return o.state() if isinstance(o, Series) else _kept(o.tolist()) if isinstance(o, Scalars) else copy(o)
 
 # %% ../nbs/11_recorder.ipynb #bc24f55b
 def _metric_state(m):

@@ -256,6 +256,7 @@ def save(self:Learner,
 )->Path|None: # Where it is; None if a callback cancelled it
     "Save weights and optimizer"
     saved,at = dict(model=_model_state(self.model)) | (dict(opt=_opt_state(self.opt, self.model)) if with_opt else {}),self._saved_at(file)
+    if self._loss_params() and isinstance(self.loss_func, nn.Module): saved['loss_func'] = dict(self.loss_func.state_dict())
     if getattr(at, 'suffix', '')=='.safetensors': warnings.warn(f'{at.name} will be a file of torch.save: learn.export writes safetensors', stacklevel=2)
     with _replaced(self, 'saved', saved): return self.with_events('save', self._save, at)
 
@@ -272,7 +273,7 @@ def _restart_opt(self:Learner):
     for o,n in zip(opts(old), opts(self.create_opt()), strict=True):
         o.param_groups[:] = n.param_groups
         o.state.clear()
-    self.opt = old
+    self.opt,self._holds.opts = old,opts(old)
 
 @patch
 def _take_opt(self:Learner, sd, where, tip=''):
@@ -303,9 +304,12 @@ def load(self:Learner,
 def _load(self:Learner, file, with_opt, strict):
     saved = _check_saved(self.saved, file, with_opt)  # callbacks may have changed it
     weights = _fit_model(self.model, saved['model'], file, strict, _lax)
+    learns = 'loss_func' in saved and isinstance(self.loss_func, nn.Module)
+    learned = _fit_model(self.loss_func, saved['loss_func'], f'the loss function of {file}', strict, _lax) if learns else None
     states = self._take_opt(saved['opt'], file, _no_opt) if with_opt and saved['opt'] is not None else []
-    self.model.to(self.device)  # first, as the optimizer's state goes where the parameters are
+    self._to_device()  # first, as the optimizer's state goes where the parameters are
     self.model.load_state_dict(weights, strict=strict)
+    if learns: self.loss_func.load_state_dict(learned, strict=strict)
     for o,s in states: o.load_state_dict(s)
     if with_opt and saved['opt'] is None: self._restart_opt()
     self.paused = None  # a fit that was interrupted had other weights
@@ -343,7 +347,8 @@ def export(self:Learner,
         raise ValueError(f'{str(file)!r} to export to: it would be a safetensors file all the same, of weights alone. Give {str(name.with_suffix(""))!r}, or a name that ends so; '
             'learn.save writes weights and optimizer as torch does, and nothing here pickles a learner')
     st,(tensors,tied),path = _safetensors(),_untied(_model_state(self.model)),self.path/name
-    info = dict(version=sys.modules['learnloop'].__version__, model=type(self.model).__name__, **{k:getattr(self.dls, k, None) for k in ('n_inp','targ')}, tied=tied, meta=meta or {})
+    info = dict(version=sys.modules['learnloop'].__version__, model=type(self.model).__name__, n_inp=getattr(self.dls, 'n_inp', None), tied=tied, meta=meta or {})
+    if targ := getattr(self.dls, 'targ', None): info['targ'] = targ
     try: header = json.dumps(info)
     except TypeError as e: raise TypeError(f'meta={meta!r}: only what JSON can hold, for {e}') from e
     with atomic_write(path) as f: f.write(st.torch.save(tensors, dict(format='pt', learnloop=header)))
@@ -353,7 +358,7 @@ def export(self:Learner,
 def load_export(
     file, # Path of a file that `export` wrote
     model:nn.Module # Of the same architecture
-)->dict: # `version` of learnloop, class of the `model`, `n_inp` and `targ`, and the user's `meta`
+)->dict: # `version` of learnloop, class of the `model`, `n_inp`, `targ` if there is one, and the user's `meta`
     "Fill `model` from a file of `export`"
     st,path = _safetensors(),_named(file, '.safetensors')
     if not path.is_file(): raise FileNotFoundError(_missing(path))

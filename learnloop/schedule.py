@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from copy import copy, deepcopy
 from functools import partial, reduce, wraps
-from itertools import accumulate, islice
+from itertools import accumulate
 from numbers import Integral, Real
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,7 +26,7 @@ from torch import nn, Tensor
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 from .callback import Callback, _listed
-from .data import Endless, preserve_rng
+from .data import Endless, Until, preserve_rng
 from .flow import CancelTrainException, CancelValidException, Flow, checked_args, did_you_mean
 from .learner import _check_whole, Learner, StepLimit
 from .metrics import Series, Smoother
@@ -407,7 +407,7 @@ def fit_wsd(self:Learner,
 @checked_args(to=[Learner.fit_one_cycle, Learner.fit])
 def fine_tune(self:Learner,
     epochs:int,     # Epochs with all groups
-    base_lr=2e-3,   # Highest learning rate while groups are frozen; half of it, for the last group, afterwards
+    base_lr:float|None=None, # Highest learning rate while groups are frozen; half of it, for the last group, afterwards; None for the learner's, or 2e-3 if it names none
     freeze_epochs:int=1, # Epochs with the last group alone, before
     lr_mult=100,    # How much lower the first group's learning rate is than the last one's
     pct_start=0.3,  # Share of the second part in which learning rates rise
@@ -415,6 +415,7 @@ def fine_tune(self:Learner,
     **kwargs        # To `fit_one_cycle`, both times; checkpoints of `resume=folder` are below it, in `frozen` and `unfrozen`
 )->None:
     "Train the last group, then all of them"
+    if base_lr is None: base_lr = 2e-3 if self._named_lr() is None else _lrs(self, None)[-1]
     for nm,v in (('base_lr', base_lr), ('lr_mult', lr_mult)):
         if not isinstance(v, Real) or not v>0: raise ValueError(f'fine_tune: {nm} is {v!r}: it must be a number above 0')
     if n_groups(self.opt or self.create_opt())>1: self.freeze()
@@ -655,7 +656,7 @@ class LRFinder(Callback):
     def before_evaluate(self): "There is nothing to find in an evaluation"
     def before_train(self):
         dl = self.learn.dl
-        self.learn.dl,self.learn.n_iter = islice(Endless(dl.dl if isinstance(dl, Endless) else dl), self.num_it),self.num_it
+        self.learn.dl,self.learn.n_iter = Until(Endless(dl.dl if isinstance(dl, Endless) else dl), lambda: self.learn.n_done>=self.num_it),self.num_it
     def before_batch(self):
         self._lr = self._sched(self.learn.iter/self.num_it)
         self.learn.set_hypers(lr=self._lr)

@@ -13,7 +13,7 @@ import errno, hashlib, json, math, os, platform, re, reprlib, secrets, shutil, s
 from array import array
 from collections import OrderedDict
 from collections.abc import Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import Queue
 from threading import Lock, Thread
@@ -191,12 +191,18 @@ def _make_folder(p):
     p.mkdir(exist_ok=True)
     _sync_folder(p.parent)
 
-def _remove(p): p.unlink() if p.is_file() else shutil.rmtree(p, ignore_errors=True)
-
 def _space(folder, e):
     if getattr(e, 'errno', None) not in (errno.ENOSPC, errno.EDQUOT): return ''
     there = next(p for p in (folder, *folder.absolute().parents) if p.is_dir())
     return f': the disk is full, {shutil.disk_usage(there).free:,} bytes are free; checkpoints that were there are as they were'
+
+# %% ../nbs/60_storage.ipynb #e2900002
+def _remove(p): p.unlink() if p.is_file() else shutil.rmtree(p, ignore_errors=True)
+
+def _aside(p):
+    "Rename the checkpoint `p`, at once, to what is never read: half deleted, it would look damaged"
+    os.rename(p, aside := p.with_name(f'.del-{p.name.removeprefix(".")}-{secrets.token_hex(4)}'))
+    return aside
 
 # %% ../nbs/60_storage.ipynb #e19a0005
 _held,_holding = {},Lock()  # By folder, the locks that this process has
@@ -263,7 +269,7 @@ def new_checkpoint(
         _sync_folder(tmp)
         hold = _still_ours(folder)  # it took a while
         if path.exists():
-            _remove(old)
+            if old.exists(): _remove(_aside(old))
             os.rename(path, old)
         os.rename(tmp, path)
         if hold: hold.know(path)
@@ -274,7 +280,8 @@ def new_checkpoint(
         e.add_note(f'learnloop: while writing {path}{_space(folder, e)}')
         raise
     finally:
-        if path.exists(): _remove(old)
+        with suppress(OSError):
+            if path.exists() and old.exists(): _remove(_aside(old))
 
 # %% ../nbs/60_storage.ipynb #60a03a9e
 class DamagedCheckpoint(ValueError):
@@ -326,7 +333,7 @@ def _when(t):
     try: return time.strftime('%Y-%m-%d %H:%M', time.localtime(t)) if as_number(t) is not None else ''
     except (OverflowError, ValueError, OSError): return ''  # no time that a calendar has
 
-# %% ../nbs/60_storage.ipynb #5da73fa4
+# %% ../nbs/60_storage.ipynb #5da73fa3
 _MANIFEST = {'version':int, 'step':int, 'learnloop':str, 'torch?':str, 'python?':str, 'time':float, 'metrics?':dict, 'consistent?':bool,
     'files':{'*':dict(size=int, blake2b=str)}, '*':...}
 
@@ -336,6 +343,7 @@ def _no_manifest(o):
     if not o['files']: return 'files is empty'
     return next((f'{nm!r} is no name of a file' for nm in o['files'] if not re.fullmatch(r'\w[\w.-]*', nm)), None)
 
+# %% ../nbs/60_storage.ipynb #5da73fa4
 class Checkpoint:
     "A checkpoint on disk: its path and what its manifest says"
     def __init__(self,
@@ -352,12 +360,7 @@ class Checkpoint:
     size    = property(lambda self: sum(o['size'] for o in self.manifest.get('files', {}).values()), doc='Bytes')
     consistent = property(lambda self: not (self._name and self._name[1]=='torn') and self.manifest.get('consistent', True),
         doc='Was it taken between two batches, so that a fit can go on from it?')
-    @property
-    def epoch(self):
-        "Number, as in the table of epochs, of the one that it was taken in, or at the end of; None before the first"
-        e = self.manifest.get('epoch')
-        if self.manifest.get('next')!='epoch' or type(e) is not int: return e
-        return e-1 if e else None  # the manifest has the one to go on with
+    epoch   = property(lambda self: _epoch_of(self.manifest), doc='Number, as in the table, of the epoch that it was taken in, or at the end of; None before the first')
     def __repr__(self): return f'Checkpoint({str(self.path)!r})'
 
     def _read_manifest(self):
@@ -418,6 +421,11 @@ def plain(self:Checkpoint)->dict: # By name: `loop`, `callbacks`, …
     return from_plain(self.read('state.json'), self.read('tensors.pt'), self.part)
 
 # %% ../nbs/60_storage.ipynb #8b11b0b1
+def _epoch_of(manifest):
+    e = manifest.get('epoch')
+    if manifest.get('next')!='epoch' or type(e) is not int: return e
+    return e-1 if e else None  # the manifest has the one to go on with
+
 class Checkpoints(list):
     "A list of `Checkpoint`s, a table in notebooks and in print"
     head = 'step','epoch','written','MB','metrics',''
@@ -486,10 +494,12 @@ def prune(
     kept = good[-keep:] if keep is not None else good[:]
     kept += sorted((o for o in good if o.path in score), key=lambda o: score[o.path], reverse=larger)[:best]
     gone = [o for o in good if o not in kept] + [o for o in there if not o.consistent][:-1]
+    aside = []
     for o in gone:
         _still_ours(folder)
-        os.rename(o.path, aside := o.path.with_name(f'.del-{o.path.name}-{secrets.token_hex(4)}'))  # at once: a folder half deleted would look damaged
-        shutil.rmtree(aside, ignore_errors=True)
+        aside += [_aside(p) for p in (o.path.with_name(f'.old-{o.path.name}'), o.path) if p.exists()]
+    if aside: _sync_folder(aside[0].parent)  # else a power cut could leave what is half deleted under its own name
+    for p in aside: _remove(p)
     return gone
 
 # %% ../nbs/60_storage.ipynb #e19a0001
@@ -553,7 +563,8 @@ def locked_folder(
     try:
         for old in folder.glob('.old-*'):
             if not (new := folder/old.name.removeprefix('.old-')).exists(): os.rename(old, new)
-        for o in (o for k in ('.tmp-*','.old-*','.del-*') for o in folder.glob(k)): _remove(o)
+        for o in folder.glob('.old-*'): _aside(o)
+        for o in (o for k in ('.tmp-*','.del-*') for o in folder.glob(k)): _remove(o)
         for o in list_checkpoints(folder, verify=False): hold.know(o.path)
         yield folder
     finally:

@@ -243,14 +243,16 @@ def after_record(self:TensorBoardCallback, record):
 # %% ../nbs/19_tensorboard.ipynb #9848183d
 class _Norms(_Helper):
     order,run_valid = 10.5,False  # between MixedPrecision, which unscales, and GradientClip
-    _norms,_hists = {},None
+    _norms,_hists,_stepped = {},None,False
     def before_step(self):
         self._norms,self._hists,log,n = {},None,self.log,self.learn.count.opt_steps+1
         if log.norms_every_steps and not n%log.norms_every_steps: self._norms = _norms(self.learn.opt)
         if log.histograms_every_steps and not n%log.histograms_every_steps: self._hists = _histograms(self.learn.model)
+    def after_opt_step(self): self._stepped = True
     def after_batch(self):
-        (norms,hists),self._norms,self._hists = (self._norms,self._hists),{},None
-        if self.learn.outcome.get('step')!='done': return
+        norms,hists,stepped = self._norms,self._hists,self._stepped
+        self._norms,self._hists,self._stepped = {},None,False
+        if not stepped: return
         if norms: self.log._note(norms)
         if hists: self.log._write_histograms(*hists)
 

@@ -74,7 +74,7 @@ class Throughput(Callback):
         self.epochs,self._now,self._marks = Series(),{},()
         self._valid_since = self._n_valid = 0
     def state_dict(self):
-        sd = dict(epochs=self.epochs.frozen(), now=dict(self._now))
+        sd = dict(epochs=self.epochs.state(), now=dict(self._now))
         return super().state_dict() | {k:v for k,v in sd.items() if v}
     def load_state_dict(self, sd):
         super().load_state_dict(sd)

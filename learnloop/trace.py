@@ -114,7 +114,7 @@ def _push(self:Tracer, p, state):
     s,learn,name = self._at.span,self.learn,p.name
     epoch = getattr(learn, 'epoch', None) if name=='epoch' else s.epoch
     i = getattr(learn, 'iter', None) if name=='batch' else s.iter
-    if name!='batch' and self._inner(name) and not self._inner(s.phase): i = getattr(learn, 'n_done', None)  # `iter` is that of the batch before
+    if name!='batch' and name in self._recurring and s.phase not in self._recurring: i = getattr(learn, 'n_done', None)  # `iter` is that of the batch before
     self._at.span = s = _Span(name, s, epoch, i, name=='train' if name in ('train','validate') else s.training, self._now(), state)
     return s
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from time import monotonic
 from fastcore.basics import noop, patch
 from .callback import Callback
-from .data import _next
+from .data import Until
 from .flow import CancelBatchException, CancelFitException, CancelStepException, CancelTrainException, CancelValidException, did_you_mean
 from .learner import _check_whole, _say, format_value
 from .metrics import less_is_better
@@ -28,8 +28,8 @@ from .schedule import check_owners
 class _Kept(Callback):
     "A callback whose state begins anew with each fit, unless it has just been loaded"
     remove_on_fetch,safe_in_evaluate,reset_on_fit,_loaded,_begun,_start = True,True,True,False,False,{}
-    state_schema = {'new_best?':bool, 'seen_at?':(int, None), 'wait?':int, 'cooling?':int, 'skipped?':int, 'in_a_row?':int, 'stop_reason?':(str, None),
-        'why_bad?':str, 'recent?':list, 'seen?':int, 'spikes?':list, 'spent?':float, 'saves?':list, '*':...}
+    state_schema = {'best?':(float, bool, tuple, torch.Tensor, None), 'new_best?':bool, 'seen_at?':(int, None), 'wait?':int, 'cooling?':int, 'skipped?':int, 'in_a_row?':int,
+        'stop_reason?':(str, None), 'why_bad?':str, 'recent?':list, 'seen?':int, 'spikes?':list, 'spent?':float, 'saves?':list, '*':...}
     def reset(self):
         "Forget what was seen"
         for k,v in self._start.items(): setattr(self, k, deepcopy(v))
@@ -321,18 +321,13 @@ class TimeLimit(_Kept):
         self.spent,self._since = self.elapsed,None
     def state_dict(self): return super().state_dict() | dict(spent=self.elapsed)
 
-    def before_train(self): self.learn.dl = self._until_over(self.learn.dl)
+    def before_train(self): self.learn.dl = Until(self.learn.dl, lambda: self.stop_reason)
     def before_batch(self):
         if self._is_over(): self.learn.n_iter = self.learn.iter+1
     def after_epoch(self):
         if self.learn.epoch+1<self.learn.n_epoch: self._is_over()
     def after_fit(self):
         if self.stop_reason: _tell(self, f'stopped: {self.stop_reason}')
-    def _until_over(self, dl):
-        batches = iter(dl)
-        while not self.stop_reason:
-            try: yield _next(batches)  # kept in no variable, which would keep the batch alive while the next is made
-            except StopIteration: return
     def _is_over(self):
         if self.elapsed<self.seconds: return False
         self.stop_reason,self.learn.n_epoch = f'time is up: {self.seconds:g} seconds',self.learn.epoch+1

@@ -21,8 +21,19 @@ from torch.utils.checkpoint import checkpoint
 from .callback import Callback
 from .data import _map, _rng_states, preserve_rng, to_concat, to_detach
 from .flow import CancelBackwardException, CancelStepException, CancelZeroGradException
-from .learner import _check_whole, Learner
+from .learner import _check_whole, Learner, Loop
 from .optimizer import opts, zero_grad
+
+# %% ../nbs/42_training.ipynb #7a1c0f62
+def _refuse_turns(cb):
+    "Refuse, in `before_fit`, learners whose batches may have several turns"
+    learn = cb.learn
+    if isinstance(learn.opt, dict) and len(learn.opt)>1: why = f'has several optimizers, {", ".join(learn.opt)}'
+    elif getattr(learn._do_grad_opt, '__func__', None) is not Loop._do_grad_opt: why = f'overrides `_do_grad_opt` in {type(learn).__name__}'
+    elif turns := [p.name for p in learn.phases.values() if not p.counts]: why = f'has turns of which not all count, {", ".join(turns)}'
+    else: return
+    raise ValueError(f'{cb.label} goes by one backward pass and one step a batch, and this learner {why}: do without it, or do what it does in the turn itself, '
+        'in the body of its phase; several groups of one optimizer are fine')
 
 # %% ../nbs/42_training.ipynb #0a0df71e
 class GradientAccumulation(Callback):
@@ -41,6 +52,8 @@ class GradientAccumulation(Callback):
         self._clear()
 
     def _clear(self): self._n,self._total,self._expected = 0,0,0
+    def before_fit(self): _refuse_turns(self)
+    def before_evaluate(self): "Nothing is accumulated"
 
     @property
     def _size(self):
@@ -88,6 +101,7 @@ def _due(self:GradientAccumulation):
 
 @patch
 def before_step(self:GradientAccumulation):
+    self._at = self.learn.count.opt_steps
     if not self._due(): raise CancelStepException
     if self._total==self._expected: return
     torch._foreach_mul_([p.grad for p in _with_grads(self.learn)], self._expected/self._total)
@@ -99,7 +113,8 @@ def after_step(self:GradientAccumulation):
     if self._due(): self._clear()
 @patch
 def cleanup_step(self:GradientAccumulation):
-    if self.learn.outcome['step']=='done': self._clear()  # a callback before this one may have cancelled the rest of `after_step`
+    # a callback before this one may have cancelled the rest of `after_opt_step`, or of `after_step`
+    if self.learn.outcome['step']=='done' or self.learn.count.opt_steps!=self._at: self._clear()
 @patch
 def before_zero_grad(self:GradientAccumulation):
     if self._n: raise CancelZeroGradException
@@ -162,6 +177,8 @@ class GradientClip(Callback):
         if not isinstance(max_norm, Real) or not max_norm>0: raise ValueError(f'GradientClip: max_norm is {max_norm!r}: it must be above 0')
         self.max_norm,self.norm_type,self.algorithm,self.skip_nonfinite,self.grad_norm = max_norm,norm_type,algorithm,skip_nonfinite,None
 
+    def before_fit(self): _refuse_turns(self)
+    def before_evaluate(self): "Nothing is clipped"
     def before_step(self):
         ps = _with_grads(self.learn)
         self.grad_norm = get_total_norm([p.grad for p in ps], self.norm_type)
@@ -307,6 +324,8 @@ class MicroBatch(Callback):
     def _clear(self): self._whole,self._left,self._seen,self._grads = None,[],[],[]
     def _next(self): self._n,self.learn.xb,self.learn.yb = self._left.pop(0)
 
+    def before_fit(self): _refuse_turns(self)
+    def before_evaluate(self): "Parts are for training"
     def before_batch(self):
         learn,n = self.learn,self.learn.bs
         size = math.ceil(n/math.ceil(n/self.size))  # parts of nearly the same size: a batch norm fails with a single item
@@ -345,6 +364,7 @@ class SAM(Callback):
         self.rho,self._home,self._aside,self._rng = rho,[],[],None
 
     def before_fit(self):
+        _refuse_turns(self)
         if any(isinstance(o, MicroBatch) for o in self.learn.cbs): raise ValueError('SAM passes through a whole batch twice: use GradientAccumulation, not MicroBatch')
     def before_evaluate(self): "Nothing is trained"
     def before_batch(self): self._cast,self._rng = _ambient(self.learn),list(_rng_states(()))

@@ -34,11 +34,11 @@ TAKEN_BY = dict(CancelFitException='fit', CancelEpochException='epoch', CancelTr
     CancelEvaluateException='evaluate', CancelSanityException='sanity', CancelSaveException='save')
 CANCEL_OF = {v:k for k,v in TAKEN_BY.items()}
 FIT   = 'fit', 'epoch', 'train', 'validate', 'fetch', 'batch', 'backward', 'step', 'zero_grad'
-INNER = 'batch', 'backward', 'step', 'zero_grad', 'pred', 'loss'
+INNER = 'batch', 'backward', 'step', 'zero_grad', 'pred', 'loss', 'opt_step'
 def phase_of(event): return re.sub('^(before|after_cancel|after|cleanup)_', '', event)
 def events_of(x): return [f'before_{x}', *[f'after_cancel_{x}']*(x in CANCEL_OF), f'after_{x}', f'cleanup_{x}']
 def is_over(event): return event.startswith(('after_', 'cleanup_'))  # then `outcome` of its phase is set
-def all_events(phases): return [e for x in phases for e in events_of(x)] + ['after_pred', 'after_loss', 'after_exception']
+def all_events(phases): return [e for x in phases for e in events_of(x)] + ['after_opt_step', 'after_pred', 'after_loss', 'after_exception']
 EVENTS = all_events([*FIT, 'evaluate', 'sanity', 'save', 'load'])
 
 @dataclass
@@ -114,7 +114,7 @@ class Reference:
     "What DESIGN.md says of phases and callbacks, by hand: the oracle for traces and outcomes"
     def __init__(self, specs, acts):
         self.cbs = [SimpleNamespace(**vars(o), run=True) for o in sorted(specs, key=lambda o: o.order)]
-        self.acts,self.trace,self.calls,self.open,self.outcome,self.error,self.training = acts,[],Counter(),[],{},None,False
+        self.acts,self.trace,self.calls,self.open,self.outcome,self.error,self.training,self.n_steps = acts,[],Counter(),[],{},None,False,0
 
     def hears(self, cb, event):
         return cb in self.cbs and cb.run and (phase_of(event) not in INNER or (cb.run_train if self.training else cb.run_valid))
@@ -204,7 +204,10 @@ class ReferenceLoop(Reference):
             self.phase('step', self.step)
             self.phase('zero_grad', self.zero_grad)
 
-    def step(self): torch.optim.SGD(self.params, lr=LR).step()
+    def step(self):
+        torch.optim.SGD(self.params, lr=LR).step()
+        self.n_steps += 1
+        self.fire('after_opt_step')
     def zero_grad(self): self.params[0].grad = self.params[1].grad = None
 
 def difference(a, b):
@@ -221,6 +224,7 @@ def compare(specs, acts, run='fit', n_epoch=2):
     assert trace==ref.trace, difference(trace, ref.trace)
     assert end==want, (end, want)
     assert same(weights(learn.model), ref.params), 'weights differ'
+    assert learn.count.opt_steps==ref.n_steps
     assert learn.open==[] and learn.exception is None, (learn.open, learn.exception)
     return learn,trace,end
 

@@ -1,5 +1,6 @@
 "Fits that go on from a folder: stopped anywhere, they end with the weights, the optimizer, the history and the random numbers of one that never was"
-import hashlib, json, math, os, random, re, shutil, threading
+import hashlib, json, math, os, random, re, shutil, signal, threading, warnings
+from contextlib import nullcontext, suppress
 from copy import deepcopy
 from functools import partial
 from pathlib import Path
@@ -7,8 +8,8 @@ import numpy as np, pytest, torch
 from helpers import check, mk_learner as mk_line, plainly
 from learnloop import (AccumMetric, BnFreeze, Callback, Checkpoint, CheckpointCallback, CutMix, DamagedCheckpoint, EarlyStoppingCallback, EMA,
     GradientAccumulation, GradientClip, GradualUnfreezing, KeepWarnings, Learner, LimitBatches, MCDropoutCallback, MicroBatch, MixedPrecision, MixUp,
-    OverfitBatches, ReduceLROnPlateau, ReloadLoaders, SAM, SaveModelCallback, SeededItems, ShowGraph, SWA, TorchScheduler, Tracer, TruePrecision, ValidateCallback,
-    ValidateEvery, WeightAveraging, accuracy, event, list_checkpoints, locked_folder, newest_checkpoint, on, set_seed)
+    OverfitBatches, ReduceLROnPlateau, ReloadLoaders, SAM, SaveModelCallback, SeededItems, ShowGraph, SWA, TorchScheduler, Tracer, TruePrecision,
+    ValidateCallback, ValidateEvery, WeightAveraging, accuracy, event, list_checkpoints, locked_folder, newest_checkpoint, on, set_seed)
 from learnloop import checkpoint as checkpoint_module
 from learnloop.checkpoint import _seek
 from learnloop.data import preserve_rng
@@ -1334,17 +1335,19 @@ def test_point_27_what_is_kept_before_each_batch_takes_no_copy_of_the_history(mo
     raw = learn.failed.state['callbacks']['recorder']['raw']
     assert raw.parts and all(any(o is p for p in learn.recorder.raw_losses.frozen().parts) for o in raw.parts)
 
-def test_point_27_a_callback_of_ones_own(tmp_path, monkeypatch):
+@pytest.mark.parametrize('by_state', [True, False])
+def test_point_27_a_callback_of_ones_own(by_state, tmp_path, monkeypatch):
     monkeypatch.setattr(Series, 'part', 4)
     class Norms(Callback):
         def __init__(self): self.norms = Series()
         def after_backward(self): self.norms.append(sum(float(p.grad.square().sum()) for p in self.learn.model.parameters())**.5)
-        def state_dict(self): return dict(norms=self.norms)
-        def load_state_dict(self, sd): self.norms = sd.get('norms', Series())
+        def state_dict(self): return dict(norms=self.norms.state() if by_state else self.norms)
+        def load_state_dict(self, sd): self.norms = Series(sd.get('norms', ()))
     whole = quiet(mk_learner(cbs=[Norms()]))
     with pytest.raises(Boom): quiet(mk_learner(cbs=[Norms(), At('before_step', 8, boom)]), cbs=CheckpointCallback(tmp_path, every_steps=1))
     learn = quiet(mk_learner(cbs=[Norms()]), resume=tmp_path, accept='callbacks')
     assert learn.norms.norms==whole.norms.norms and len(whole.norms.norms)==18
+    assert any(o.startswith('history-') for o in newest_checkpoint(tmp_path).manifest['files'])
 
 @pytest.mark.parametrize('event', ['before_augment', 'after_augment'])
 def test_point_8_an_error_in_a_phase_beside_the_batch_saves_a_checkpoint(tmp_path, event):
@@ -1357,3 +1360,168 @@ def test_point_8_an_error_in_a_phase_beside_the_batch_saves_a_checkpoint(tmp_pat
         learn.fit(1, cbs=[CheckpointCallback(tmp_path, every_epochs=100), Callback(**{event: fail})])
     saved, = list_checkpoints(tmp_path)
     assert not saved.consistent and 'bug' in saved.manifest['error'] and saved.manifest['batch']==2
+
+# --- subclasses that replace pieces of the loop
+
+PIECES = '_do_fit _epochs _do_epoch _do_epoch_train _do_epoch_validate all_batches _fetch one_batch _do_one_batch _do_loss _do_grad_opt _backward _step _zero_grad _use _pick _leave _trained _mark'
+def through(names):
+    "A subclass whose methods call those that they override"
+    exec('class Through(Learner):\n' + '\n'.join(f'    def {o}(self, *args, **kwargs): return super().{o}(*args, **kwargs)' for o in names.split()), globals(), there := {})
+    return there['Through']
+Through = through(PIECES)
+
+class DoFit(Learner):
+    def _do_fit(self):
+        for e in range(self.n_epoch):
+            self.epoch = e
+            self.with_events('epoch', self._do_epoch)
+class Epochs(Learner):
+    def _epochs(self):
+        for e in range(self.epoch, self.n_epoch):
+            self.epoch = e
+            yield e
+class DoEpoch(Learner):
+    def _do_epoch(self):
+        self._do_epoch_train()
+        self._do_epoch_validate()
+class Rollout(Learner):
+    def _do_epoch(self):
+        super()._do_epoch()
+        torch.rand(3)
+        if hasattr(self, 'checkpoint'): self.checkpoint.save()
+        self.model[0].weight.data.mul_(.9)
+class DoEpochTrain(Learner):
+    def _do_epoch_train(self):
+        self._use(self.dls.train)
+        with torch.enable_grad(): self.with_events('train', self.all_batches)
+class TwoPasses(Learner):
+    def _do_epoch_train(self):
+        for _ in range(2): super()._do_epoch_train()
+class DoEpochValidate(Learner):
+    def _do_epoch_validate(self, ds_idx=1, dl=None):
+        self._use(self.dls.valid if dl is None else dl)
+        with torch.no_grad(): self.with_events('validate', self.all_batches)
+class AllBatches(Learner):
+    def all_batches(self):
+        for i,b in enumerate(self.dl): self.one_batch(i, b)
+class OwnCount(Learner):
+    "Keeps its count to itself"
+    def all_batches(self):
+        (batches,i),self._over = self._begin(),False
+        while self.with_events('fetch', self._fetch, batches):
+            self.one_batch(i, self.batch)
+            i += 1
+            if self._halt: self._halt()
+class CopiedBatches(Learner):
+    "As the loop has it"
+    def all_batches(self):
+        (batches,self.n_done),self._over = self._begin(),False
+        while self.with_events('fetch', self._fetch, batches):
+            self.one_batch(self.n_done, self.batch)
+            self.n_done += 1
+            if self._halt: self._halt()
+class Begin(Learner):
+    def _begin(self): return iter(self.dl),0
+class BeginTwice(Learner):
+    def _begin(self):
+        batches,n = super()._begin()
+        return (b for b in batches),n
+class Fetch(Learner):
+    def _fetch(self, batches):
+        self.batch = next(batches, None)
+        return self.batch is not None
+class FetchTwo(Learner):
+    "One of two batches is passed over"
+    def _fetch(self, batches): return super()._fetch(batches) and super()._fetch(batches)
+class Ahead(Learner):
+    "Fetches a batch ahead"
+    def _fetch(self, batches):
+        self.batch = self.next if self.n_done and hasattr(self, 'next') else next(batches, None)
+        self.next = next(batches, None)
+        return self.batch is not None
+class OneBatch(Learner):
+    def one_batch(self, i, b):
+        self.iter,self.bs = i,len(b[0])
+        self.xb,self.yb = b[:1],b[1:]
+        self.with_events('batch', self._do_one_batch)
+        self._drop_batch()
+class DoOneBatch(Learner):
+    def _do_one_batch(self):
+        self.pred = self.model(*self.xb)
+        self._do_loss()
+        if self.training: self._do_grad_opt()
+class GradOpt(Learner):
+    def _do_grad_opt(self):
+        self.with_events('backward', lambda: self.loss_grad.backward())
+        self.with_events('step', self._step)
+        self.with_events('zero_grad', self._zero_grad)
+
+REFUSED = DoFit,Epochs,Begin,BeginTwice
+WARNED = {DoEpoch:'DoEpoch._do_epoch', AllBatches:'AllBatches.all_batches', OwnCount:'OwnCount.all_batches'}
+OTHERS = Through,Rollout,DoEpochTrain,TwoPasses,DoEpochValidate,CopiedBatches,Fetch,FetchTwo,Ahead,OneBatch,DoOneBatch,GradOpt
+STOPS = dict(first=('before_fetch', 1), batch=('before_fetch', 3), later=('before_fetch', 16), torn=('after_loss', 12), train=('after_train', 2), validate=('before_validate', 2),
+    valid=('after_batch', 8), epoch=('after_epoch', 2), begins=('before_epoch', 2))
+
+learns = []
+def subclassed(cls, stop=None, cbs=(), how='error', **kwargs):
+    learn = mk_learner(plain())
+    learn.__class__ = cls
+    learns[:] = [learn]
+    with warnings.catch_warnings():
+        warnings.filterwarnings('ignore', 'the loader has a length')
+        return quiet(learn, 2, cbs=[At(*STOPS.get(stop, ('after_fit', None)), boom if how=='error' else lambda cb: signal.raise_signal(signal.SIGINT)), *cbs], **kwargs)
+
+_ends = {}
+def end_of(cls):
+    if cls not in _ends: _ends[cls] = weights_of(subclassed(cls))
+    return _ends[cls]
+def weights_of(learn): return {k:v.clone() for k,v in learn.model.state_dict().items()}
+
+@pytest.mark.parametrize('stop', STOPS)
+@pytest.mark.parametrize('cls', [*WARNED, *OTHERS], ids=lambda o: o.__name__)
+def test_point_5_a_subclass_that_replaces_a_piece_of_the_loop_goes_on_exactly_from_what_was_saved(cls, stop, tmp_path):
+    def told():
+        if cls in (TwoPasses,FetchTwo,Ahead): return warnings.catch_warnings(action='ignore')  # see below
+        return pytest.warns(UserWarning, match=f'{WARNED[cls]}.*no going on from the middle of an epoch') if cls in WARNED else nullcontext()
+    saver = dict(cbs=[CheckpointCallback(tmp_path, every_steps=2, every_epochs=1, keep=None)])
+    with suppress(Boom), told(): subclassed(cls, stop, **saver, resume=tmp_path)
+    with told(): check(weights_of(subclassed(cls, **saver, resume=tmp_path)), end_of(cls))
+
+@pytest.mark.parametrize('stop,how', [('batch','ctrl_c'), ('later','error'), ('torn','ctrl_c'), ('train','ctrl_c'), ('validate','error'), ('valid','ctrl_c'), ('epoch','ctrl_c')])
+@pytest.mark.parametrize('cls', [*WARNED, *OTHERS, *REFUSED], ids=lambda o: o.__name__)
+def test_point_5_in_the_same_process_it_goes_on_exactly_or_says_why_not(cls, stop, how):
+    with suppress(Boom,KeyboardInterrupt): subclassed(cls, stop, how=how)
+    learn = learns[-1]
+    learn.logger = lambda row: None
+    if learn.paused is None:
+        with pytest.raises(RuntimeError, match='nothing to resume'): learn.resume()
+        assert cls not in REFUSED or cls.__name__ in learn._why_not or stop in ('torn','train') or how=='ctrl_c'
+    else:
+        assert cls not in REFUSED
+        with warnings.catch_warnings(action='ignore'), learn.no_bar(): learn.resume()
+        check(weights_of(learn), end_of(cls))
+
+@pytest.mark.parametrize('kw', [dict(resume='x'), dict(keep_failed=True), dict(cbs=[CheckpointCallback('x')])], ids=str)
+@pytest.mark.parametrize('cls', REFUSED, ids=lambda o: o.__name__)
+def test_point_5_where_nobody_knows_where_a_fit_is_what_would_need_it_is_refused(cls, kw, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    name = next(k for k in vars(cls) if k.startswith('_') and not k.startswith('__'))
+    instead = 'replace learn.dl in before_train' if name=='_begin' else rf'call super\(\).{name}\(\)'
+    with pytest.raises(ValueError, match=rf'{cls.__name__}.{name} replaces a piece of the loop.*: {instead}'): subclassed(cls, **kw)
+    assert not [*tmp_path.iterdir()]
+    subclassed(cls)
+
+@pytest.mark.parametrize('cls,why', [(TwoPasses, 'this is pass 2 through the data'), (FetchTwo, 'FetchTwo took 2 batches of the loader and counts 1'), (Ahead, 'Ahead took 2 batches of the loader and counts 1')])
+def test_point_5_what_is_not_saved_in_the_middle_of_an_epoch_is_said(cls, why, tmp_path):
+    with pytest.warns(UserWarning, match=f'not saved in the middle of epoch 0: {why}') as ws: subclassed(cls, cbs=[CheckpointCallback(tmp_path, every_steps=1)])
+    assert len(ws)==1
+
+def test_point_5_a_method_that_is_set_on_the_learner_counts_as_well(tmp_path):
+    learn = mk_learner()
+    learn._begin = lambda: (iter(learn.dl), 0)
+    with pytest.raises(ValueError, match='Learner._begin replaces a piece'): quiet(learn, resume=tmp_path)
+
+def test_point_5_a_checkpoint_in_the_middle_of_an_epoch_is_refused_by_what_could_not_go_there(tmp_path):
+    with pytest.raises(Boom): subclassed(Learner, 'later', resume=tmp_path)
+    with pytest.warns(UserWarning, match='no going on from the middle'), pytest.raises(ValueError, match="is in the middle of an epoch, next is 'train': AllBatches.all_batches"):
+        subclassed(AllBatches, resume=tmp_path)

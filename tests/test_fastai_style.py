@@ -128,7 +128,7 @@ def test_gather_and_fetch():
 # An exception is for a phase that is open: the events at which each can be raised in fastai without leaving the fit
 def hears(phases, n): return [o for o in all_events(phases)[:n] if not o.startswith('after_cancel')]
 OPEN_AT = dict(fit=hears(FIT, -1), epoch=hears(FIT[1:], -1), train=hears(['train', 'batch', 'backward', 'step'], -1),
-    validate=hears(['validate'], -3), batch=hears(['batch', 'backward', 'step'], -1), backward=hears(['backward'], -3), step=hears(['step'], -3))
+    validate=hears(['validate'], -4), batch=hears(['batch', 'backward', 'step'], -1), backward=hears(['backward'], -4), step=hears(['step'], -3))
 
 @pytest.mark.parametrize('x,e', [(x, e) for x,es in OPEN_AT.items() for e in es])
 def test_each_of_its_exceptions_at_any_event(x, e):

@@ -1,11 +1,12 @@
 "Several optimizers in a named dict, with a phase for each: against a loop written by hand (the lesson is in nbs/20_gan.ipynb)"
 import pytest, torch
 from helpers import act, ending, same
-from learnloop import Callback, CancelBatchException, CancelFitException, CancelStepException, DataLoaders, Learner, Phase, event, get_hypers, on
+from learnloop import (Callback, CancelBatchException, CancelFitException, CancelStepException, DataLoaders, EMA, Learner, Logger, Phase,
+    event, get_hypers, on)
 from torch import nn
 from torch.nn import functional as F
 
-CRITIC,GEN = Phase('critic_step', inside='batch'),Phase('gen_step', inside='batch')
+CRITIC,GEN = Phase('critic_step', inside='batch', counts=False),Phase('gen_step', inside='batch')
 
 class Pair(nn.Module):
     def __init__(self):
@@ -24,9 +25,7 @@ class GAN(Learner, phases=[CRITIC, GEN]):
     def _learn(self, part):
         self.part,self.loss_grad = part,part_loss(part, self.model, self.pred, self.y)
         super()._do_grad_opt()
-    def _step(self):
-        self.opt[self.part].step()
-        self.count.opt_steps += self.part=='gen'
+    def _step(self): self.opt[self.part].step()
 
 def batches(n=6, seed=0):
     g = torch.Generator().manual_seed(seed)
@@ -150,3 +149,12 @@ def test_evaluation_leaves_no_trace_and_runs_no_turn():
 def test_phases_belong_to_the_class():
     with pytest.raises(ValueError, match='before_gen_step'): Learner(batches(), nn.Linear(2, 2), F.mse_loss, cbs=FreezeCritic())
     assert 'gen_step' in str(mk_gan(FreezeCritic()).show_training_loop()) and 'before_gen_step' not in event
+
+def test_point_7_what_goes_by_steps_goes_by_those_that_count():
+    "Averages and points of a log come with the generator's steps, none where its turn is skipped"
+    points = []
+    class Points(Logger):
+        def log_metrics(self, metrics, step): points.append(step)
+    def skip(cb): raise GEN.cancel
+    learn = quiet(mk_gan(), 1, cbs=[ema := EMA(), Points(every_steps=1), on('before_gen_step', every=2)(skip)])
+    assert learn.count.opt_steps==ema.n_steps==3 and [o for o in points if o]==[1, 2, 3, 3]  # the last is the epoch's

@@ -307,6 +307,22 @@ def test_an_error_in_an_evaluation_tears_down():
     learn.validate()
     assert names(trace)[-1]=='after_fit'
 
+def test_point_30_distributed_trainer_is_refused_by_name():
+    cls = type('DistributedTrainer', (fa.Callback,), dict(__module__='fastai.distributed'))
+    with pytest.raises(TypeError, match="DistributedTrainer .fastai. can't work here: .*learn.forward_model to DistributedDataParallel"): mk().fit(1, cbs=cls())
+
+def test_point_30_a_batch_that_a_callback_runs_is_there_afterwards():
+    class Runs(fa.Callback):
+        def before_fit(self):
+            self.learn._split(VALID[0])
+            seen.append((self.xb, self.yb))
+        def after_epoch(self):
+            self.learn.one_batch(0, VALID[1])
+            seen.append((self.pred.shape, self.xb, self.learn.train_iter))
+    seen,learn = [],mk()
+    learn.fit(1, cbs=Runs())
+    assert seen==[((VALID[0][0],), (VALID[0][1],)), (VALID[1][1].shape, (VALID[1][0],), 3)] and learn.pred is learn.xb is None and learn.count.batches==3
+
 # ---------------------------------------------------------------- refusals
 @pytest.mark.parametrize('nm', ['TrainEvalCallback', 'Recorder', 'ProgressCallback', 'CastToTensor'])
 def test_fastais_own_machinery_is_refused(nm):

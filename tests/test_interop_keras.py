@@ -333,6 +333,13 @@ def test_other_attributes_of_the_model_are_refused(name):
         with pytest.raises(AttributeError, match=f"Keras's Optimizer has no attribute '{o}'"): getattr(model.optimizer, o)
         with pytest.raises(AttributeError, match='setting it would change nothing'): setattr(model.optimizer, o, 1)
 
+def test_point_30_callbacks_share_new_attributes():
+    model = Model(mk_learner())
+    model.phase = 'warmup'
+    assert model.phase=='warmup'
+    for nm in ('epoch', 'trainable', 'stop_trainin', 'optimizr'):
+        with pytest.raises(AttributeError, match=f"no attribute '{nm}', so that setting it would change nothing"): setattr(model, nm, 1)
+
 def test_no_logs_without_a_recorder_or_before_it():
     with pytest.raises(ValueError, match=r'RecA \(Keras\): the logs of on_train_batch_end are what the recorder records, and there is none at work'):
         fit(mk_learner().remove_cb(Recorder), cbs=mk_recorder([]))

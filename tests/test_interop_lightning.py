@@ -456,6 +456,17 @@ def test_other_attributes_are_refused(get, why):
     cb = Told(lambda k, t, m, args: get(t), hooks=['on_train_start'])
     with pytest.raises(AttributeError, match=why): mk_learner().fit(1, cbs=[cb])
 
+def test_point_30_callbacks_share_new_attributes():
+    seen = []
+    def hear(k, t, m, args):
+        if k=='on_train_start': t.phase = 'warmup'
+        if k=='on_train_epoch_end': seen.append(t.phase)
+        if k=='on_train_end':
+            for nm in ('limit_train_batches', 'n_epoch', 'should_stopp'):
+                with pytest.raises(AttributeError, match=f"no attribute '{nm}', so that setting it would change nothing"): setattr(t, nm, 1)
+    mk_learner().fit(2, cbs=[Told(hear, hooks=['on_train_start', 'on_train_epoch_end', 'on_train_end'])])
+    assert seen==['warmup']*2
+
 def test_log():
     seen = {}
     def hear(k, t, m, args):

@@ -344,6 +344,15 @@ def test_a_callback_for_one_fit():
     for _ in range(2): quiet(learn, 1, cbs=[cb := Record(), Transformers(Record(), name='b')])
     assert cb.short=='iTE(po)(po)(po)elvvlmlt' and not [o for o in learn.cbs if isinstance(o, Transformers)]
 
+def test_point_30_callbacks_share_new_attributes_of_the_state():
+    seen = []
+    class Sets(TrainerCallback):
+        def on_train_begin(self, args, state, control, **kwargs): state.phase = 'warmup'
+    class Reads(TrainerCallback):
+        def on_epoch_end(self, args, state, control, **kwargs): seen.append(state.phase)
+    fit([Reads(), Sets()])
+    assert seen==['warmup']*2
+
 @pytest.mark.parametrize('what', [ValueError, KeyboardInterrupt])
 @pytest.mark.parametrize('at', [('on_train_begin', 0), ('on_epoch_begin', 0), ('on_step_begin', 1), ('on_optimizer_step', 1), ('on_step_end', 2), ('on_epoch_end', 3), ('on_log', 3),
     ('on_prediction_step', 3), ('on_evaluate', 3), ('on_train_end', 6)], ids=str)

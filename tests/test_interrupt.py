@@ -106,13 +106,14 @@ def test_what_a_second_signal_does(signums, leaves, tmp_path):
 @pytest.mark.parametrize('signum', LEAVES)
 @pytest.mark.parametrize('fit', FITS)
 @pytest.mark.parametrize('item', [0, 5, 17])
-def test_in_a_fetch_it_acts_at_once_and_the_fetch_is_done_again(item, fit, signum):
+@pytest.mark.parametrize('saves', [False, True])
+def test_in_a_fetch_it_acts_at_once_where_what_came_before_was_noted_and_else_after_the_batch(item, fit, signum, saves, tmp_path):
     n,after = [0],[]
     def at(i):
         n[0] += 1
         if n[0]==item+1: after.append(signal.raise_signal(signum))
-    learn = interrupted(mk_learner(Noisy(at=at)), fit, error=LEAVES[signum])
-    assert not after and not learn.train_iter*4>item
+    learn = interrupted(mk_learner(Noisy(at=at)), fit, *[CheckpointCallback(tmp_path)]*saves, error=LEAVES[signum])
+    assert len(after)==(not saves) and (learn.train_iter*4>item)==(not saves)
     go_on(learn)
     check(state(learn), whole('noisy', fit))
 

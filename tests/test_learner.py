@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import numpy as np, pytest, torch
 from helpers import LR, TRAIN, VALID, act, batches, ending, listener, mk_learner, mk_model, plainly, same, weights
 from learnloop import (Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelStepException, CancelTrainException,
-    CancelZeroGradException, DataLoaders, DictMetric, FetchPredsCallback, GatherPredsCallback, Learner, TrainEvalCallback, accuracy, before_batch_cb, event, on,
-    set_hypers, trainable_params)
+    CancelZeroGradException, DataLoaders, DictMetric, FetchPredsCallback, GatherPredsCallback, Learner, Phase, TrainEvalCallback, accuracy, before_batch_cb,
+    event, on, set_hypers, trainable_params)
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, IterableDataset, TensorDataset
@@ -768,8 +768,8 @@ class Own(nn.Module):
     def forward(self, pred, targ): return F.cross_entropy(pred, targ)
 def lax(pred, targ, **kwargs): return F.cross_entropy(pred, targ)
 def handing_on(pred, targ, **kwargs): return Own()(pred, targ, **kwargs)
-UNREDUCED = [F.cross_entropy, nn.CrossEntropyLoss(reduction='sum'), partial(F.cross_entropy, reduction='sum'), partial(nn.CrossEntropyLoss()), lambda p,t: F.cross_entropy(p, t),
-    Own(), Own(reduction='mean'), lax, handing_on, lambda p,t: F.cross_entropy(p, t, reduction='none')]
+UNREDUCED = [F.cross_entropy, nn.CrossEntropyLoss(reduction='sum'), partial(F.cross_entropy, reduction='sum'), partial(nn.CrossEntropyLoss()),
+    lambda p,t: F.cross_entropy(p, t), Own(), Own(reduction='mean'), lax, handing_on, lambda p,t: F.cross_entropy(p, t, reduction='none')]
 
 @pytest.mark.parametrize('loss_func', UNREDUCED, ids=plainly)
 def test_point_16_any_loss_has_losses_of_items(loss_func):
@@ -882,3 +882,93 @@ def test_point_24_the_place_of_model_dir_and_the_input_of_predict():
     learn = mk_learner()
     x,dec,pred = learn.predict(TRAIN[0][0][0], with_input=True)
     assert torch.equal(x, TRAIN[0][0][0]) and torch.equal(dec, pred) and len(learn.predict(x))==2
+
+# --- real steps
+
+def test_point_7_steps_are_counted_and_told_by_the_loop_whatever_steps():
+    "An override of `_step`, or of `_do_grad_opt` with steps of its own, leaves `max_steps` and the event as they are"
+    class Signs(Learner):
+        def _step(self):
+            for p in self.model.parameters(): p.grad.sign_()
+            self.opt.step()
+    class Twice(Learner):
+        def _do_grad_opt(self):
+            self.with_events('backward', self._backward)
+            for _ in range(2): self.with_events('step', self.opt.step)
+            self.with_events('zero_grad', self._zero_grad)
+    for cls,n in ((Learner, 1), (Signs, 1), (Twice, 2)):
+        seen = []
+        look = listener('look', ['after_opt_step', 'after_step'], lambda cb, e, to=seen: to.append((e, cb.learn.count.opt_steps, cb.learn.model.weight.grad is None)))
+        learn = mk_learner([look], cls=cls)
+        learn.fit(max_steps=4)
+        assert learn.count.opt_steps==4 and learn.count.batches==4//n
+        assert seen==[(e, i+1, False) for i in range(4) for e in ('after_opt_step', 'after_step')]
+
+def test_point_7_a_cancelled_step_is_no_step():
+    def skip(cb, e):
+        if cb.learn.iter==1: raise CancelStepException
+    seen = []
+    @on(event.after_opt_step, every=2)
+    def look(cb): seen.append(cb.learn.count.opt_steps)
+    learn = mk_learner([listener('skip', ['before_step'], skip), look])
+    learn.fit(3)
+    assert learn.count.opt_steps==6 and seen==[2, 4, 6]
+
+@pytest.mark.parametrize('exc', [CancelStepException, CancelBatchException, ValueError])
+def test_point_7_what_is_raised_in_after_opt_step_finds_the_step_counted(exc):
+    outs = []
+    learn = mk_learner([listener('a', ['after_opt_step'], lambda cb, e: act(cb, exc)),
+        listener('b', ['cleanup_step'], lambda cb, e: outs.append((cb.learn.outcome['step'], cb.learn.count.opt_steps)))])
+    ending(lambda: learn.fit(1))
+    n = 1 if exc is ValueError else len(TRAIN)
+    assert outs==[('failed' if exc is ValueError else 'cancelled', i+1) for i in range(n)]
+
+def test_point_7_turns_that_do_not_count():
+    critic = Phase('critic_step', inside='batch', counts=False)
+    class Turns(Learner, phases=[critic]):
+        def _do_grad_opt(self):
+            for _ in range(3): self.with_events('critic_step', self._critic)
+            self.with_events('step', self._step)
+            self.with_events('zero_grad', self._zero_grad)
+        def _critic(self):
+            self.with_events('backward', lambda: self.loss_grad.backward(retain_graph=True))
+            self.with_events('step', self._step)
+    heard = []
+    learn = mk_learner([listener('look', ['after_opt_step'], lambda cb, e: heard.append(cb.learn.inside('critic_step')))], cls=Turns)
+    learn.fit(max_steps=5)
+    assert learn.count.opt_steps==learn.count.batches==5 and heard==[False]*5
+
+def test_point_7_an_override_that_counts_is_told_so_once_and_not_counted_twice():
+    class Counts(Learner):
+        def _step(self):
+            self.opt.step()
+            self.count.opt_steps += self.iter!=1  # as the lesson on GANs once had it
+    learn,heard = mk_learner(cls=Counts),[]
+    with pytest.warns(UserWarning, match='Counts._step counts optimizer steps itself.*counts=False'):
+        learn.fit(1, cbs=listener('look', ['after_opt_step'], lambda cb, e: heard.append(cb.learn.iter)))
+    learn.fit(max_steps=4)
+    assert learn.count.opt_steps==2+4 and heard==[0, 2]
+    def count(learn): learn.count.opt_steps += 1
+    class Elsewhere(Learner):
+        def _step(self):
+            self.opt.step()
+            count(self)
+    learn = mk_learner(cls=Elsewhere)
+    with pytest.warns(UserWarning, match='Elsewhere._step counts'): learn.fit(2)
+    learn.fit(1)
+    assert learn.count.opt_steps==learn.count.batches==9
+
+def test_point_7_max_steps_that_no_step_can_reach_are_told():
+    class ByHand(Learner):
+        def _do_grad_opt(self):
+            self.loss_grad.backward()
+            self.opt.step()
+            self.opt.zero_grad()
+            if self.count.batches==5: raise CancelFitException
+    learn = mk_learner(cls=ByHand)
+    with pytest.warns(UserWarning, match="max_steps is 2, and epoch 0 took no optimizer step.*self.with_events.'step'"): learn.fit(max_steps=2)
+
+def test_point_7_the_picture_of_the_loop_shows_it():
+    lines = str(mk_learner([listener('look', ['after_opt_step'], lambda cb, e: None)]).show_training_loop()).splitlines()
+    i = next(i for i,o in enumerate(lines) if o.strip()=='opt.step()')
+    assert 'count.opt_steps += 1' in lines[i+1] and lines[i+2].strip()=='- after_opt_step: look'

@@ -384,3 +384,11 @@ def test_point_27_rows_that_change_later_do_not_change_a_state():
     s[0].append('x')
     s[-1].append('y')
     assert now[0]==[0] and now[-1]==[Series.part] and Series(now)[0] is not now[0]
+
+def test_point_27_a_state_is_plain_data_unless_it_is_shared():
+    s = Series([.5]*3*Series.part)
+    a = s.state()
+    with shared_parts(): b = s.state()
+    assert type(a) is list and type(s.state()) is list and a==b==s and [len(o) for o in b.parts]==[Series.part]*3
+    with pytest.raises(KeyError), shared_parts(): raise KeyError
+    assert type(s.state()) is list

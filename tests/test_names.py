@@ -190,22 +190,23 @@ def test_what_a_subclass_adds_to_fit_is_handed_on():
 
 @pytest.mark.parametrize('k,want', [('test', r'learn\.validate'), ('to_distributed', 'one process'), ('plot_metrics', r'learn\.recorder'), ('log', r'learn\.recorder'),
     ('validation_context', r'learn\.validate'), ('to_non_native_fp16', 'to_fp16'), ('current_epoch', r'learn\.epoch'), ('global_step', 'opt_steps'), ('evaluate', r'learn\.validate'),
-    ('train', r'learn\.fit'), ('compile', 'Learner'), ('callbacks', r'learn\.cbs'), ('parameters', r'learn\.model'), ('fitt', "did you mean 'fit'"), ('hypers', 'get_hypers')])
+    ('train', r'learn\.fit'), ('compile', 'Learner'), ('callbacks', r'learn\.cbs'), ('parameters', r'learn\.model'), ('hypers', 'get_hypers')])
 def test_point_6_attributes(k, want):
     learn = mk_learner()
     assert not hasattr(learn, k) and getattr(learn, k, 7)==7
     with pytest.raises(AttributeError, match=f"'Learner' object has no attribute '{k}'.*{want}"): getattr(learn, k)
     cb = Callback()
     learn.add_cb(cb)
-    with pytest.raises(AttributeError, match=f"has an attribute '{k}'.*{want}"): getattr(cb, k)
+    with pytest.raises(AttributeError, match=f"attribute '{k}'.*{want}"): getattr(cb, k)
 
-def test_point_6_a_property_shows_its_own_error_and_the_models_attributes_are_named():
+def test_point_6_such_an_attribute_may_be_given_a_meaning():
     class Mine(Learner):
-        @property
-        def broken(self): return self.model.nothing
-    learn = mk_learner(cls=Mine)
-    with pytest.raises(AttributeError, match='nothing'): _ = learn.broken
-    with pytest.raises(AttributeError, match=r'the model has it: learn\.model\.register_buffer'): _ = learn.register_buffer
+        def test(self): return 1
+    learn = mk_learner([Callback('log', after_fit=lambda self: None)], cls=Mine)
+    learn.state = 3
+    assert learn.test()==1 and learn.state==3 and isinstance(learn.log, Callback)
+    assert {'test', 'state', 'log'}<={*dir(learn)} and not {'to_distributed', 'hypers'} & {*dir(learn)}
+    assert not hasattr(Learner, '__getattr__')  # Python caches no attribute of what has one: a tiny batch takes 3 µs longer
 
 def test_point_6_hypers_of_an_optimizer():
     def look(self): _ = self.opt.hypers
@@ -222,7 +223,7 @@ def test_point_6_classes(nm, want):
     for src in (f'from learnloop import {nm}', f'from learnloop import Learner, {nm} as x', f'def f():\n    from learnloop import {nm}\nf()'):
         with pytest.raises(ImportError, match=f"cannot import name '{nm}' from 'learnloop'.*{want}"): exec(src, {})
 
-def test_point_6_the_table_is_loaded_on_the_way_to_an_error_only():
+def test_point_6_adapters_are_loaded_on_the_way_to_an_error_only():
     src = """
 import sys, learnloop
 from learnloop import *
@@ -233,6 +234,6 @@ class Mine(Callback):
 learn = synth_learner(cbs=Mine)
 with learn.no_bar(), learn.no_logging(): learn.fit_one_cycle(1, max_steps=2)
 assert not hasattr(learn, 'test') and not hasattr(learnloop, 'F1Score') and not hasattr(Mine(), 'gather_preds')
-assert 'learnloop.interop.names' not in sys.modules and 'learnloop.interop.keras' not in sys.modules
+assert not {'learnloop.interop.keras', 'learnloop.interop.fastai'} & {*sys.modules}
 """
     subprocess.run([sys.executable, '-c', src], check=True, timeout=120)

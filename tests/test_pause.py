@@ -106,14 +106,44 @@ def test_an_error_before_anything_has_begun_leaves_nothing_to_resume():
     learn = stopped(mk_learner(), 'fit', At('before_fit', 1, f=boom), keep_failed=True)
     with pytest.raises(RuntimeError, match='nothing to resume'): learn.resume()
 
-def test_an_error_between_two_batches_needs_nothing_kept():
-    left = [9]
-    def bad(i):
+def failing(n):
+    "A function for `Noisy` in which item number `n` fails, once"
+    left = [n]
+    def _f(i):
         left[0] -= 1
         if not left[0]: raise Boom
-    learn = stopped(mk_learner(Noisy(at=bad)), 'one_cycle')
+    return _f
+
+def test_an_error_between_two_batches_needs_nothing_kept():
+    learn = stopped(mk_learner(), 'one_cycle', At('before_fetch', 3, f=boom))
     go_on(learn)
-    check(state(learn), whole('noisy', 'one_cycle'))
+    check(state(learn), whole('plain', 'one_cycle'))
+
+@pytest.mark.parametrize('fit', FITS)
+@pytest.mark.parametrize('how', ['alone', 'keep_failed', 'saver'])
+def test_point_22_an_error_in_a_fetch_that_may_draw_is_gone_on_from_exactly_or_not_at_all(how, fit, tmp_path):
+    cbs = [CheckpointCallback(tmp_path)]*(how=='saver')
+    learn = stopped(mk_learner(Noisy(at=failing(9))), fit, *cbs, keep_failed=how=='keep_failed')
+    if how!='alone':
+        go_on(learn)
+        return check(state(learn), whole('noisy', fit))
+    with pytest.raises(RuntimeError, match='while batch 2 of epoch 0 was made in this process, by code that may have drawn.*keep_failed=True.*resume=folder'): learn.resume()
+    learn.fit(1)
+    with pytest.raises(RuntimeError, match='the last fit ended'): learn.resume()
+
+class Raises(Noisy):
+    def __getitem__(self, i):
+        if i==5: raise Boom
+        return super().__getitem__(i)
+
+@pytest.mark.parametrize('keep', [False, True])
+@pytest.mark.parametrize('kind', ['generator', 'workers'])
+def test_point_22_after_its_error_what_gives_each_batch_once_is_not_gone_on_with(kind, keep):
+    "A generator is dead then, and an iterator with workers has passed over the batch"
+    learn = mk_learner()
+    learn.dls.train = (b for b in DataLoader(Raises(14), 4)) if kind=='generator' else iter(DataLoader(Raises(14), 4, num_workers=1))
+    stopped(learn, 'fit', keep_failed=keep)
+    with pytest.raises(RuntimeError, match='of epoch 0 was made, by .*which gives each batch once'): learn.resume()
 
 def test_an_error_in_the_middle_of_a_batch_says_what_to_do():
     learn = stopped(mk_learner(), 'fit', At('before_step', 2, f=boom))

@@ -8,7 +8,7 @@ from torch.nn import functional as F
 from torch.nn.utils import clip_grad_norm_, clip_grad_value_
 from torch.testing import assert_close
 from helpers import LR, act, batches, listener, mk_learner, mk_model, same, weights
-from learnloop import Callback, CancelStepException, DataLoaders, MixedPrecision
+from learnloop import Callback, CancelStepException, DataLoaders, MixedPrecision, event, on
 from learnloop.training import *
 
 SIZES = dict(even=[4]*8, tail=[4]*7, short_last=[4]*6+[2], uneven=[1, 5, 2, 8, 3, 3, 7, 4, 1], bigger_than_window=[20, 3, 30, 1])
@@ -93,6 +93,22 @@ def test_two_epochs_of_tails_leak_nothing_into_the_next_fastai():
     assert steps==[(e, i) for e in (0, 1) for i in (2, 5, 7)]
     assert all(p.grad is None for p in learn.model.parameters())
 
+@pytest.mark.parametrize('order', [5, 99])
+def test_point_7_a_sampler_runs_once_a_step_under_accumulation_its_last_flush_included(order):
+    bs,steps,every = data([4]*8),[],[]
+    log = listener('log', ['after_opt_step'], lambda cb, e: steps.append((cb.learn.epoch, cb.learn.iter, cb.learn.model.weight.grad is not None)), order=order)
+    @on(event.after_opt_step, every=2)
+    def sample(cb): every.append(cb.learn.count.opt_steps)
+    learn = fitted(NoLength(bs), GradientAccumulation(12), log, sample, n_epoch=2)
+    assert steps==[(e, i, True) for e in (0, 1) for i in (2, 5, 7)] and every==[2, 4, 6]==[*range(2, learn.count.opt_steps+1, 2)]
+
+@pytest.mark.parametrize('order', [5, 99])
+def test_point_7_a_step_cancelled_when_it_is_told_of_ends_its_window(order):
+    bs = data([4]*8)
+    learn = fitted(bs, GradientAccumulation(n_batches=2), listener('stop', ['after_opt_step'], lambda cb, e: act(cb, 'CancelStepException'), order=order))
+    assert learn.count.opt_steps==4
+    assert_close(weights(learn.model), weights(by_hand(windows(bs, n_batches=2))))
+
 def test_window_of_one_batch_is_the_plain_loop_to_the_bit():
     bs = data([20]*3)
     assert same(fitted(bs, GradientAccumulation(12)).model, fitted(bs).model)
@@ -157,13 +173,14 @@ def test_cancelled_train_is_stepped():
     learn = fitted(bs, GradientAccumulation(12), stop)
     assert_close(weights(learn.model), weights(by_hand(windows(bs[:4], 12))))
 
+@pytest.mark.parametrize('e', ['after_opt_step', 'after_step'])
 @pytest.mark.parametrize('order', [5, 99])
-def test_a_step_that_was_taken_is_not_taken_again_when_training_is_cancelled_in_after_step(order):
+def test_a_step_that_was_taken_is_not_taken_again_when_training_is_cancelled_after_it(order, e):
     "Whoever cancels comes before accumulation, which then doesn't hear of `after_step`, or after it"
     def hear(cb, _):
         if cb.learn.count.opt_steps==2: act(cb, 'CancelTrainException')
     bs = data([4]*8)
-    learn = fitted(bs, GradientAccumulation(n_batches=2), listener('stop', ['after_step'], hear, order=order))
+    learn = fitted(bs, GradientAccumulation(n_batches=2), listener('stop', [e], hear, order=order))
     assert learn.count.opt_steps==2 and all(p.grad is None for p in learn.model.parameters()) and learn.gradient_accumulation._n==0
     assert_close(weights(learn.model), weights(by_hand(windows(bs[:4], n_batches=2))))
 
@@ -287,19 +304,6 @@ def test_count_must_be_a_number(v):
 
 def test_window_function_is_checked():
     with pytest.raises(ValueError, match='function of the epoch'): fitted(data([4]), GradientAccumulation(n_batches=lambda e: 0))
-
-def test_several_optimizers_accumulate_together():
-    bs = data([4]*5)
-    def opts(m): return dict(a=SGD([m.weight], lr=LR), b=Adam([m.bias], lr=LR))
-    model,m = mk_model(),mk_model()
-    learn = fitted(bs, GradientAccumulation(8), GradientClip(.5), model=model, opt_func=opts(model))
-    o = opts(m)
-    for x,y in map(cat, windows(bs, 8)):
-        F.mse_loss(m(x), y).backward()
-        clip_grad_norm_(m.parameters(), .5)
-        for p in o.values(): p.step()
-        m.zero_grad()
-    assert_close(weights(learn.model), weights(m))
 
 # --- with mixed precision
 
@@ -457,7 +461,7 @@ def test_thawed_batch_norm_trains_again():
     learn.fit(1)
     assert not learn.model[1].training
     learn.model[1].requires_grad_(True)
-    learn.fit(1)
+    learn.fit(1, reset_opt=True)
     assert learn.model[1].training and learn.model[1].num_batches_tracked==3
 
 def test_set_bn_eval_is_for_frozen_norms_alone():

@@ -54,7 +54,7 @@ class Engine(Facade):
     "What callbacks find as their `engine`"
     system,should_stop_training = 'TrainingEngine',False
     refused = 'trainer task tasks schedulers train evaluate validate run fit stop save_checkpoint load_checkpoint checkpoint_manager train_step validation_step metrics'.split()
-    _steps,_rows,_running = 0,0,False  # optimizer steps before this fit, epochs recorded before this one, is there a fit?
+    _steps,_before,_rows,_running = 0,0,0,False  # optimizer steps before this fit, and before this step; epochs recorded before this one; is there a fit?
     def __init__(self,
         learn # The learner that it stands for
     ):
@@ -74,7 +74,7 @@ class Engine(Facade):
     def global_step(self):
         "Optimizer steps in this fit; one that is just being reported doesn't count yet, as with the later engine"
         learn = self.learn
-        return learn.count.opt_steps - self._steps - bool(learn.open and learn.open[-1].name=='step' and learn.outcome.get('step')=='done')
+        return (self._before if learn.inside('step') else learn.count.opt_steps) - self._steps
 
 # %% ../../nbs/51_engine.ipynb #6b0b813a
 class _Hooks:
@@ -172,6 +172,7 @@ class _Run:
         for o in self.group: o.call('on_validation_start', **self._epoch())
         for o in self.group: o.call('on_validation_end', **self._epoch(), logs=dict(val_loss=None))
 
+    def before_step(self): self.trainer._before = self.learn.count.opt_steps
     def before_fetch(self):
         if self.trainer.should_stop_training and self.learn.training: raise CancelTrainException
     def then_cleanup_epoch(self):
@@ -212,7 +213,7 @@ class TrainingEngine(_Told, _Run, _State, Adapter):
         Hook('on_train_start', 'before_fit'),
         Hook('on_epoch_start', 'before_epoch', kwargs=_Told._epoch),
         Hook('on_batch_start', 'before_batch', kwargs=_Told._batch, note='in training'),
-        Hook('on_optimizer_step', 'after_step', kwargs=_Told._batch, when=lambda o: o.learn.outcome['step']=='done', note='if the step was really taken'),
+        Hook('on_optimizer_step', 'after_opt_step', kwargs=_Told._batch),
         Hook('on_train_step_end', 'before_zero_grad', kwargs=_Told._step, when=_Told._unreported, note='gradients are still there'),
         Hook('on_train_step_end', 'after_zero_grad', kwargs=_Told._step, when=_Told._unreported,
             note='instead, if gradients are kept, as when they are accumulated'),

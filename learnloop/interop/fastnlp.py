@@ -367,7 +367,7 @@ _hooks = [Hook('on_after_trainer_initialized', 'after_create', lambda o: (o.trai
     Hook('on_before_backward', 'after_loss', _outputs, when=_training, note='before the loss is scaled'),
     Hook('on_after_backward', 'after_backward', _t, when=_done('backward')),
     Hook('on_before_optimizers_step', 'before_step', _optimizers),
-    Hook('on_after_optimizers_step', 'after_step', _optimizers, when=_done('step')),
+    Hook('on_after_optimizers_step', 'after_opt_step', _optimizers),
     Hook('on_before_zero_grad', 'before_zero_grad', _optimizers),
     Hook('on_after_zero_grad', 'after_zero_grad', _optimizers, when=_done('zero_grad')),
     Hook('on_train_batch_end', 'after_batch', _t, when=attrgetter(_at+'batching')),

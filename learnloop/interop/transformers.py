@@ -211,7 +211,7 @@ class Transformers(_State):
         _row('on_epoch_begin', 'before_epoch'),
         _row('on_step_begin', 'before_batch', lambda o: o.trainer.begins and o.learn.training, note='of the first batch of a step'),
         _row('on_pre_optimizer_step', 'before_step', note='after clipping; not called where accumulation cancels the step'),
-        _row('on_optimizer_step', 'after_step', lambda o: o.learn.outcome['step']=='done', note='if a step was really taken'),
+        _row('on_optimizer_step', 'after_opt_step'),
         _row('on_substep_end', 'after_batch', lambda o: o._no_step(), note='if gradients were computed, and no step was taken'),
         _row('on_step_end', 'after_batch', lambda o: o.trainer.stepped, note='if a step was really taken; before on_epoch_end, if that was after the last batch'),
         _row('on_epoch_end', 'after_train', lambda o: o.trainer.epoch_open),

@@ -1,0 +1,147 @@
+"""A small run at each of its operations on files: one that fails, the last before a kill, the last before the power is cut
+
+`python -m benchmarks.crash --every-operation`. The run saves a checkpoint at each step and epoch, keeps the newest and the best, and writes the best weights to a file as well; the parts of its
+history are shared by checkpoints, and so small that there are some; once as it is, once in the background. For each
+operation in turn: it fails once, with EIO and with ENOSPC; it and all that follow fail; the run is killed after it; the power is cut after it, and what is there then is any of the states that `benchmarks.disk` finds.
+Each time there must be a checkpoint to go on from, not older than the last one whose save had returned, equal to one that the run wrote, none may be damaged, and the run that goes on has to leave what the one that nobody
+disturbed left, bit for bit. States that are the same are tried once; all of them have their checkpoints verified, and one of each newest checkpoint, and one in ten of the others, is gone on with to the end.
+"""
+import contextlib, errno, os, random, shutil, sys, tempfile, time, torch, traceback, warnings
+from pathlib import Path
+from unittest import mock
+from torch import nn
+from torch.nn import functional as F
+from benchmarks.crash import difference, result
+from benchmarks.disk import Disk, Watch, lay_out, tree_hash
+from learnloop import CheckpointCallback, Learner, SaveModelCallback, list_checkpoints, newest_checkpoint, set_seed
+from learnloop.metrics import Series
+from learnloop.saving import read_state
+
+N_EPOCH,ERRORS = 2,(errno.EIO,errno.ENOSPC)
+
+def train(root, background):
+    "The run in the folder `root`, from where it is: what it leaves"
+    with contextlib.chdir(root), mock.patch.multiple(Series, part=1, merge=2):  # no path differs, and the history has parts, which checkpoints share
+        set_seed(3)
+        x,folder = torch.linspace(-1, 1, 12).reshape(2, 2, 3),Path('run')
+        model = nn.Sequential(nn.Linear(3, 2), nn.Dropout(.3), nn.Linear(2, 1), nn.Flatten(0))
+        dls,best = ([(o, o.sum(1)) for o in x], [(x[0], x[0].sum(1))]),SaveModelCallback(fname='best')
+        learn = Learner(dls, model, F.mse_loss, torch.optim.Adam, lr=.1, cbs=best, path='.', model_dir='.')
+        saver = CheckpointCallback(folder, every_steps=1, every_epochs=1, keep=1, best=1, background=background)
+        with learn.no_bar(), learn.no_logging(): learn.fit(N_EPOCH, cbs=saver, resume=folder)
+        return result(learn, folder)
+
+def saved(log):
+    "After how many of the operations in `log` which step was saved for good, and the numbers of the renames that gave checkpoints their names"
+    res = []
+    for i,(kind,*args) in enumerate(log):
+        if kind!='move' or not args[1].startswith('run/step-'): continue
+        end = next((j for j,o in enumerate(log) if j>i and o==('sync', 'run')), None)
+        if end is not None: res.append((end+1, int(args[1][9:]), i))
+    return res
+
+class Trial:
+    "Runs in folders of their own, compared with one that nobody disturbed"
+    def __init__(self, root, background, share, seed):
+        self.root,self.background,self.share,self.rand = root,background,share,random.Random(seed)
+        self.n,self.lost,self.tried,self.known,self.seen = 0,[],0,{},set()
+        with Watch(self._new()) as w: self.want = train(Path(w.root), background)
+        self.log,self.disk = w.log,Disk(w.log)
+        self.saved = saved(self.log)
+        for _,_,i in self.saved: self._know(i)
+
+    def _new(self):
+        self.n += 1
+        (path := self.root/str(self.n)).mkdir()
+        return path
+
+    def _know(self, i):
+        "Keep what the checkpoint is that the operation of number `i` gives its name"
+        tmp,path = self.log[i][1:]
+        tree = self.disk.tree([s for o in self.disk.upto(i) for s in o])
+        self.known.setdefault(path[4:], []).append({k.removeprefix(f'{tmp}/'):b for k,b in tree.items() if k.startswith(f'{tmp}/')})
+
+    def check(self, folder, at_least):
+        "What a run in `folder` would go on from: an error unless it is sound, and of step `at_least`"
+        with warnings.catch_warnings():
+            warnings.simplefilter('error')
+            c = newest_checkpoint(folder)
+        assert (c.step if c else 0)>=at_least, f'step {at_least} was saved, and the newest is {c}'
+        bad = [o.damage for o in list_checkpoints(folder) if o.damage]
+        assert not bad, bad
+        return c
+
+    def finish(self, root):
+        "Go on with the run in `root`, and compare"
+        with warnings.catch_warnings():
+            warnings.simplefilter('ignore')
+            diff = difference(self.want, train(root, self.background))
+        assert diff is None, f'it differs {diff}'
+
+    def attempt(self, what, f, *args):
+        "Is the promise kept?"
+        root = self._new()
+        self.tried += 1
+        try: f(root, *args)
+        except Exception as e: self.lost.append(f'{what} (see {root}):\n{"".join(traceback.format_exception(e))}')
+        else: shutil.rmtree(root)
+
+    def fail(self, root, i, err, on):
+        "The operation of number `i` fails, or all from it on"
+        watch = Watch(root, i, err, on)
+        try:
+            with warnings.catch_warnings(), watch:
+                warnings.simplefilter('ignore')
+                train(root, self.background)
+        except OSError as e: assert e.errno==err, e
+        self.check(root/'run', max((step for _,step,_ in saved(watch.log)), default=0))
+        self.finish(root)
+
+    def cut(self, root, t, tree):
+        "The files of `tree` are there after `t` operations"
+        lay_out(tree, root)
+        c = self.check(root/'run', max((step for end,step,_ in self.saved if end<=t), default=0))
+        if c: assert {p.name:p.read_bytes() for p in c.path.iterdir()} in self.known[c.path.name.removeprefix('.old-')], f'{c} is not what was written'
+        if (p := root/'best.pth').exists(): read_state(p)
+        key = c and (c.path.name, c.manifest['blake2b'])
+        if key not in self.seen or self.rand.random()<.1: self.finish(root)
+        self.seen.add(key)
+
+    def drawn(self, n): return [i for i in range(n) if self.rand.random()<self.share]
+
+    def faults(self):
+        for i in self.drawn(len(self.log)):
+            for err in ERRORS:
+                for on in (False, True):
+                    what = f'{self.log[i][:2]}, operation {i} of {len(self.log)}, fails with {errno.errorcode[err]}{", and all that follow" if on else ""}'
+                    self.attempt(what, self.fail, i, err, on)
+
+    def kills(self):
+        for t in self.drawn(len(self.log)+1): self.attempt(f'killed after {t} operations', self.cut, t, self.disk.tree([s for o in self.disk.upto(t) for s in o]))
+
+    def power(self):
+        tried = set()
+        for t in self.drawn(len(self.log)+1):
+            for tree in self.disk.cuts(t, self.rand):
+                if (k := tree_hash(tree)) in tried: continue
+                tried.add(k)
+                self.attempt(f'the power is cut after {t} operations, and {sorted(tree)} are left', self.cut, t, tree)
+
+def every_operation(share=1., seed=0):
+    "Try a `share` of all operations, and print how many states were tried, and lost: the number of the latter"
+    root,lost = Path(tempfile.mkdtemp()),0
+    torch.set_num_threads(1)
+    print(f'{"each operation":<16}{"saved":<14}{"of":>6}{"states":>8}{"lost":>6}')
+    with mock.patch.object(os, 'fsync', lambda fd: None), mock.patch.object(time, 'time', lambda: 1e9):
+        for background in (False, True):
+            (root/str(background)).mkdir()
+            trial = Trial(root/str(background), background, share, seed)
+            for what in ('faults','kills','power'):
+                trial.tried,before = 0,len(trial.lost)
+                getattr(trial, what)()
+                n = len(trial.lost)-before
+                print(f'{dict(faults="fails", kills="before a kill", power="before a cut")[what]:<16}{"in background" if background else "at once":<14}{len(trial.log):>6}{trial.tried:>8}{n:>6}', flush=True)
+            for o in trial.lost[:5]: print(o, file=sys.stderr)
+            lost += len(trial.lost)
+    if not lost: shutil.rmtree(root)
+    return lost
