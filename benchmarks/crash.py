@@ -76,7 +76,7 @@ def result(learn, folder):
     files = {p.name:hashlib.blake2b(p.read_bytes()).hexdigest() for p in sorted((*learn.path.glob('*.pth'), *learn.path.glob('*.csv')))}
     there = [(o.step, o.damage, content(o)) for o in list_checkpoints(folder)]
     left = sorted(p.name for p in folder.iterdir() if p.name[0]=='.' and p.name!='.lock')
-    history = dict(raw=list(r.raw_losses), lrs=list(r.lrs), iters=list(r.iters), values=r.values, columns=r.columns)
+    history = dict(raw=list(r.raw_losses), lrs=list(r.lrs), iters=list(r.iters), values=list(r.values), columns=r.columns)
     return dict(model=dict(learn.model.state_dict()), opt=learn.opt.state_dict(), count=dict(vars(learn.count)), history=history, callbacks=own, files=files,
         checkpoints=there, left=left)
 
