@@ -59,8 +59,7 @@ class Loop(Flow):
         i:int, # Its number in the epoch, from 0
         b):    # What the loader gave
         "Take the batch `b` through the `batch` phase"
-        self.iter,self.batch = i,b
-        self.xb,self.yb,self.bs = unpack(b, self._dev or self.device, self._n_inp, self._targ)
+        self.iter,self.batch,(self.xb,self.yb,self.bs) = i,b,unpack(b, self._dev or self.device, self._n_inp, self._targ)
         if self._targ: self._check_targ(b)
         try: self.with_events('batch', self._do_one_batch)
         finally: self._drop_batch()
@@ -179,7 +178,7 @@ def _sets_count(f):
     "Does the code of `f` set `opt_steps`?"
     return hasattr(f, '__code__') and any(o.opname=='STORE_ATTR' and o.argval=='opt_steps' for o in dis.get_instructions(f))
 
-# %% ../nbs/04_learner.ipynb #c12a0006
+# %% ../nbs/04_learner.ipynb #7eb8085f
 class _Item(list):
     "A loader of the batch `b`, which is all input"
     def __init__(self, b):
@@ -647,13 +646,8 @@ def fit(self:Learner,
     limit = [StepLimit(max_steps, steps_per_epoch)] if max_steps or steps_per_epoch else []
     self._fit_args = dict(n_epoch=n_epoch, lr=lr, wd=wd, cbs=cbs, max_steps=max_steps, steps_per_epoch=steps_per_epoch, keep_failed=keep_failed)
     with self._signals(), self.added_cbs([*limit, *cbs, *self._fit_helpers(cbs, resume, accept, keep_failed)]):
-        if reset_opt or self.opt is None: self.create_opt()
-        self._check_params()
         paused = hasattr(resume, 'state')  # of which it is asked first whether it is of this model
-        if not paused: self._check_held()
-        if lr is None and self._own_lrs()!=_lr_of(self.opt): lr = self.lr
-        hypers = dict(lr=lr, wd=self.wd if wd is None else wd)
-        self.set_hypers(**{k:v for k,v in hypers.items() if v is not None})
+        self._prepare_opt(lr, wd, reset_opt, check=not paused)
         self.n_epoch,self.epoch = math.inf if n_epoch is None else n_epoch,start_epoch
         try:
             self._mark('fit')
@@ -666,6 +660,17 @@ def fit(self:Learner,
         finally:
             self._end()
             self.training,self._fit_args,self._going = False,None,None
+
+# %% ../nbs/04_learner.ipynb #7a6c78d6
+@patch
+def _prepare_opt(self:Learner, lr, wd, reset_opt, check):
+    "Have an optimizer with the settings that a fit asks for; if `check`, one that holds all that is to be trained"
+    if reset_opt or self.opt is None: self.create_opt()
+    self._check_params()
+    if check: self._check_held()
+    if lr is None and self._own_lrs()!=_lr_of(self.opt): lr = self.lr
+    hypers = dict(lr=lr, wd=self.wd if wd is None else wd)
+    self.set_hypers(**{k:v for k,v in hypers.items() if v is not None})
 
 # %% ../nbs/04_learner.ipynb #82fe4d7f
 @patch
@@ -917,6 +922,64 @@ def _save(self:GatherPredsCallback, preds, targs):
     for folder,o in ((self.save_preds, preds), (self.save_targs, targs)):
         if folder is not None: torch.save(o, folder/f'{self.learn.iter}.pt', pickle_protocol=self.pickle_protocol)
 
+# %% ../nbs/04_learner.ipynb #5e1d0c3d
+def _highest(o): return o.argmax(1) if o.dim()>1 else o
+_decide = {  # how to decide on what the model returns
+    (nn.CrossEntropyLoss, nn.NLLLoss, nn.MultiMarginLoss, F.cross_entropy, F.nll_loss, F.multi_margin_loss): _highest,
+    (nn.BCEWithLogitsLoss, nn.MultiLabelSoftMarginLoss, F.binary_cross_entropy_with_logits, F.multilabel_soft_margin_loss): lambda o: o>0,
+    (nn.BCELoss, F.binary_cross_entropy): lambda o: o>.5}
+
+def _by_targets(preds, targs):
+    "Classes, if `targs` are classes and `preds` their scores; else None"
+    if not isinstance(targs, torch.Tensor) or targs.is_floating_point() or preds.dim()!=targs.dim()+1: return None
+    is_last = preds.shape[:1]+preds.shape[2:]!=targs.shape and preds.shape[:-1]==targs.shape
+    return preds.argmax(-1 if is_last else 1)
+
+def decode_preds(
+    loss_func,  # The learner's; one that has `decodes` is asked
+    preds,      # Predictions, items first
+    targs=None, # Targets, to go by if nothing is known of the loss function
+    out=None    # What the model returned, if `preds` are made of it
+): # Decisions; `preds` where there is nothing to decide
+    "Decide on predictions: classes, yes or no"
+    f = innermost(loss_func)
+    if hasattr(f, 'decodes'): return f.decodes(preds)
+    if not isinstance(out := preds if out is None else out, torch.Tensor): return preds
+    how = [d for fs,d in _decide.items() if any(f is o or isinstance(o, type) and isinstance(f, o) for o in fs)]
+    res = how[0](out) if how else _by_targets(out, targs)
+    return preds if res is None else res
+
+# %% ../nbs/04_learner.ipynb #ff3233d3
+@patch
+@checked_args(to=[GatherPredsCallback.__init__])
+def get_preds(self:Learner,
+    ds_idx=1,  # Which of `dls`, by index or name
+    dl=None,   # Any other loader
+    with_input:bool=False,   # Return inputs, first?
+    with_decoded:bool=False, # Return what `decode_preds` makes of predictions, after the targets?
+    with_loss:bool=False,    # Return the loss of each item, last? See `loss_not_reduced`
+    act=None,  # Applied to predictions; None for the loss function's `activation`, if it has one
+    inner:bool=False,        # Skip the `evaluate` phase: for callbacks that are in a `validate` of their own
+    reorder:bool=True,       # In the data set's order?
+    cbs=None,  # Callbacks for this evaluation only
+    **kwargs   # To `GatherPredsCallback`
+)->tuple: # inputs?, predictions, targets, decoded?, losses?
+    "Gather predictions and targets"
+    dl = self._loader(ds_idx, dl)
+    cb,cbs,loss_func = GatherPredsCallback(with_input=with_input, with_loss=with_loss, **kwargs),[mk_cb(o) for o in _listed(cbs)],self.loss_func
+    if self._is_taken(cb.name, cbs): cb.name = f'gather_{id(cb)}'
+    deaf = [o for o in self.cbs if getattr(o, 'remove_on_fetch', False)]  # trackers and recorders: nothing is measured here
+    if with_loss and loss_func is None: raise ValueError('get_preds(with_loss=True): the learner has no loss_func')
+    each,rush = (_EachItem(loss_func), None) if with_loss else (None, partial(self._predict_all, cb))
+    self._evaluate(in_order(dl) if reorder else dl, [cb, *cbs], inner, deaf, partial(self._pred_loss, each), rush)
+    res = cb.all_tensors()
+    i = int(with_input)
+    if act is None: act = getattr(innermost(loss_func), 'activation', noop)
+    if (out := res[i]) is not None:
+        res[i] = act(out)
+        if with_decoded: res.insert(i+2, decode_preds(loss_func, res[i], res[i+1], out))
+    return tuple(res)
+
 # %% ../nbs/04_learner.ipynb #c12a0001
 @patch
 def _is_taken(self:Learner, name, cbs):
@@ -978,64 +1041,6 @@ def _predict_all(self:Learner, cb, batches):
         self._drop_batch()
 
 def _raise(e): raise e
-
-# %% ../nbs/04_learner.ipynb #5e1d0c3d
-def _highest(o): return o.argmax(1) if o.dim()>1 else o
-_decide = {  # how to decide on what the model returns
-    (nn.CrossEntropyLoss, nn.NLLLoss, nn.MultiMarginLoss, F.cross_entropy, F.nll_loss, F.multi_margin_loss): _highest,
-    (nn.BCEWithLogitsLoss, nn.MultiLabelSoftMarginLoss, F.binary_cross_entropy_with_logits, F.multilabel_soft_margin_loss): lambda o: o>0,
-    (nn.BCELoss, F.binary_cross_entropy): lambda o: o>.5}
-
-def _by_targets(preds, targs):
-    "Classes, if `targs` are classes and `preds` their scores; else None"
-    if not isinstance(targs, torch.Tensor) or targs.is_floating_point() or preds.dim()!=targs.dim()+1: return None
-    is_last = preds.shape[:1]+preds.shape[2:]!=targs.shape and preds.shape[:-1]==targs.shape
-    return preds.argmax(-1 if is_last else 1)
-
-def decode_preds(
-    loss_func,  # The learner's; one that has `decodes` is asked
-    preds,      # Predictions, items first
-    targs=None, # Targets, to go by if nothing is known of the loss function
-    out=None    # What the model returned, if `preds` are made of it
-): # Decisions; `preds` where there is nothing to decide
-    "Decide on predictions: classes, yes or no"
-    f = innermost(loss_func)
-    if hasattr(f, 'decodes'): return f.decodes(preds)
-    if not isinstance(out := preds if out is None else out, torch.Tensor): return preds
-    how = [d for fs,d in _decide.items() if any(f is o or isinstance(o, type) and isinstance(f, o) for o in fs)]
-    res = how[0](out) if how else _by_targets(out, targs)
-    return preds if res is None else res
-
-# %% ../nbs/04_learner.ipynb #ff3233d3
-@patch
-@checked_args(to=[GatherPredsCallback.__init__])
-def get_preds(self:Learner,
-    ds_idx=1,  # Which of `dls`, by index or name
-    dl=None,   # Any other loader
-    with_input:bool=False,   # Return inputs, first?
-    with_decoded:bool=False, # Return what `decode_preds` makes of predictions, after the targets?
-    with_loss:bool=False,    # Return the loss of each item, last? See `loss_not_reduced`
-    act=None,  # Applied to predictions; None for the loss function's `activation`, if it has one
-    inner:bool=False,        # Skip the `evaluate` phase: for callbacks that are in a `validate` of their own
-    reorder:bool=True,       # In the data set's order?
-    cbs=None,  # Callbacks for this evaluation only
-    **kwargs   # To `GatherPredsCallback`
-)->tuple: # inputs?, predictions, targets, decoded?, losses?
-    "Gather predictions and targets"
-    dl = self._loader(ds_idx, dl)
-    cb,cbs,loss_func = GatherPredsCallback(with_input=with_input, with_loss=with_loss, **kwargs),[mk_cb(o) for o in _listed(cbs)],self.loss_func
-    if self._is_taken(cb.name, cbs): cb.name = f'gather_{id(cb)}'
-    deaf = [o for o in self.cbs if getattr(o, 'remove_on_fetch', False)]  # trackers and recorders: nothing is measured here
-    if with_loss and loss_func is None: raise ValueError('get_preds(with_loss=True): the learner has no loss_func')
-    each,rush = (_EachItem(loss_func), None) if with_loss else (None, partial(self._predict_all, cb))
-    self._evaluate(in_order(dl) if reorder else dl, [cb, *cbs], inner, deaf, partial(self._pred_loss, each), rush)
-    res = cb.all_tensors()
-    i = int(with_input)
-    if act is None: act = getattr(innermost(loss_func), 'activation', noop)
-    if (out := res[i]) is not None:
-        res[i] = act(out)
-        if with_decoded: res.insert(i+2, decode_preds(loss_func, res[i], res[i+1], out))
-    return tuple(res)
 
 # %% ../nbs/04_learner.ipynb #13cdc10b
 @patch
