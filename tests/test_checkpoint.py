@@ -1219,7 +1219,7 @@ def test_point_14_a_run_that_is_done_and_called_again_ends_as_it_did(end, valid,
         with learn.no_logging(), learn.no_bar(): ENDS[end](learn, resume=tmp_path)
         return in_sight(learn)
     def mk():
-        learn = mk_learner(cbs=[FreezesInTraining(), CheckpointCallback(tmp_path, **every)])
+        learn = mk_learner(cbs=[FreezesInTraining(), CheckpointCallback(tmp_path, **every)], metrics=accuracy if valid else None)
         if not valid: learn.dls.valid = None
         return learn
     want = run(learn := mk())
@@ -1234,7 +1234,7 @@ def test_point_14_a_run_that_is_done_and_called_again_ends_as_it_did(end, valid,
 @pytest.mark.parametrize('end', [o for o in ENDS if o not in ('none', 'swa')])
 def test_point_14_so_does_one_that_is_loaded(end, valid, tmp_path):
     def mk():
-        learn = mk_learner(cbs=[FreezesInTraining()])
+        learn = mk_learner(cbs=[FreezesInTraining()], metrics=accuracy if valid else None)
         if not valid: learn.dls.valid = None
         return learn
     with (learn := mk()).no_logging(), learn.no_bar(): ENDS[end](learn, resume=tmp_path)
