@@ -65,8 +65,20 @@ def _items_draw(dl):
 def _draws(dl): return _items_draw(dl) or dl.collate_fn not in (default_collate,default_convert)
 
 def _can_skip(dl):
-    if not isinstance(dl, DataLoader) or dl.batch_sampler is None or isinstance(dl.dataset, IterableDataset): return False
+    if not isinstance(dl, DataLoader) or dl.batch_sampler is None or isinstance(dl.dataset, IterableDataset) or _has_state(dl): return False
     return dl._iterator is None and not _draws(dl)
+
+# %% ../nbs/61_checkpoint.ipynb #5ac2eed1
+def _has_state(dl): return hasattr(dl, 'state_dict') and hasattr(dl, 'load_state_dict')
+def _is_from(o, module): return any(f'{c.__module__}.'.startswith(module+'.') for c in type(o).__mro__)
+
+def _own_state(dl):
+    "Is the state that `dl` has of itself what a fit goes on from, rather than going through its batches again?"
+    if not _has_state(dl): return False
+    if hasattr(dl, 'resumes_exactly'): return dl.resumes_exactly
+    if not isinstance(dl, DataLoader) or not _is_from(dl, 'torchdata'): return True
+    if isinstance(dl.dataset, IterableDataset): return _has_state(dl.dataset) and not _is_from(dl.dataset, 'datasets.iterable_dataset')
+    return not (dl.num_workers and _draws(dl))
 
 # %% ../nbs/61_checkpoint.ipynb #7f47515d
 def _seek(dl, n, state=None, warm=False, rewind=noop):
@@ -84,7 +96,8 @@ def _seek(dl, n, state=None, warm=False, rewind=noop):
         skip.n = 0  # not at the first `iter` of it: a loader with workers begins twice
     else:
         for _ in range(n): next(batches, None)
-    return batches,'passing over indices' if skip else f'going through {n} batches again'
+    why = ', as its own state may not be exact' if _has_state(dl) else ''
+    return batches,'passing over indices' if skip else f'going through {n} batches again{why}'
 
 # %% ../nbs/61_checkpoint.ipynb #76d02c70
 @contextmanager
@@ -221,7 +234,7 @@ def _put_after(self:Learner, loop):
 @patch
 def _loader_state(self:Learner, place):
     dl = self.dl if place['next']=='train' else self.dls.train if 'batches' in self._marks else None
-    if not (hasattr(dl, 'state_dict') and hasattr(dl, 'load_state_dict')): return None
+    if not _own_state(dl): return None
     with preserve_rng(dl): return dl.state_dict()
 
 @patch
@@ -238,7 +251,8 @@ def _config(self:Learner):
     dl,limit,hypers = self.dls.train,next((o for o in self.cbs if isinstance(o, StepLimit)), None),get_hypers(self.opt)
     cbs = [o for o in self.cbs if type(o).__name__[0]!='_' and not o.only_looks]
     res = dict(optimizer=[type(o).__name__ for o in opts(self.opt)], callbacks=sorted(o.name for o in cbs),
-        train_batches=batch_len(dl), valid_batches=None if self.dls.valid is None else batch_len(self.dls.valid), items=batch_len(getattr(dl, 'dataset', None)),
+        loader=_kind_of(dl), train_batches=batch_len(dl), valid_batches=None if self.dls.valid is None else batch_len(self.dls.valid),
+        items=batch_len(getattr(dl, 'dataset', None)),
         batch_size=getattr(dl, 'batch_size', None), workers=getattr(dl, 'num_workers', None), **{k:type(getattr(dl, k)).__name__ for k in ('dataset','sampler') if hasattr(dl, k)},
         metrics=[m.name for m in mk_metrics(self.metrics)], loss_func=getattr(self.loss_func, '__name__', type(self.loss_func).__name__),
         max_steps=limit and limit.max_steps, steps_per_epoch=limit and limit.steps_per_epoch)
@@ -273,9 +287,12 @@ def _compare_dtypes(model, sd, accept, where):
     bad = [f'{n!r} was {describe(v)} and is {describe(p)}' for n,v,p in both if v.dtype!=p.dtype]
     if bad: raise ValueError(f"{where} is of a model with other dtypes: {'; '.join(bad[:3])}{'; …'*(len(bad)>3)}. If they are to be converted: accept=['dtype']")
 
+def _kind_of(dl): return type(dl).__name__ if _has_state(dl) else 'DataLoader' if isinstance(dl, DataLoader) else None
+_OF_BATCHES = 'batch_size','items','train_batches','workers','sampler','dataset','loader'
+
 def _warn_inexact(old, new, loop):
     "Say so if the rest of an epoch will not have the batches that it would have had"
-    bad = [f'{k} was {old.get(k)} and is {new.get(k)}' for k in ('batch_size','items','train_batches','workers','sampler','dataset') if old.get(k)!=new.get(k)]
+    bad = [f'{k} was {old.get(k)} and is {new.get(k)}' for k in _OF_BATCHES if old.get(k)!=new.get(k)]
     if bad and loop['next']=='train' and loop['batch']:
         warnings.warn(f'not exact: {"; ".join(bad)}, so the rest of epoch {loop["epoch"]} may repeat items, or leave some out', stacklevel=2)
 
@@ -403,7 +420,7 @@ def _pass(self:Learner):
         n = going.state['loop']['batch']
         if any(isinstance(o, StepLimit) and o.endless for o in self.cbs): batches,going.how = iter(self.dl),'going through the batches of a pass again'
         elif going.args is None or not isinstance(self.dls.train, Iterator):
-            batches,going.how = _seek(self.dl, n, going.state['loader'], 'train' in going.state['loop']['warm'], _rewind)
+            batches,going.how = _seek(self.dl, n, going.state['loader'] if _own_state(self.dl) else None, 'train' in going.state['loop']['warm'], _rewind)
         else: batches,going.how = chain([] if going.batch is None else [_copied(going.batch)], iter(self.dl)),'where it is'
         self.iter = n-1
         self._arrive(going)
@@ -531,6 +548,8 @@ def _find(self:Learner, resume, accept):
         return None
     going = _read(c)
     going.there,going.accept = there,accept
+    going.state['config'].setdefault('loader', self._conf['loader'])  # it wasn't always noted
+    if any(going.state['config'].get(k)!=self._conf[k] for k in ('loader','workers')): going.state['loader'] = None  # another kind can't take it up
     _compare(going.state['config'], self._conf, accept, c.path)
     self._check_state(going)
     _warn_inexact(going.state['config'], self._conf, going.state['loop'])
@@ -634,7 +653,7 @@ def _put_back(self:Learner, going):
         undo.callback(lambda: (vars(self.count).clear(), vars(self.count).update(was)))
         vars(self.count).update(s['loop']['count'])  # first, as callbacks go by it
         self._load_cbs(going, undo)
-        if s['loader'] is not None and s['loop']['next']!='train': self.dls.train.load_state_dict(s['loader'])
+        if s['loader'] is not None and s['loop']['next']!='train' and _own_state(self.dls.train): self.dls.train.load_state_dict(s['loader'])
         self._put_modules(going)
         undo.pop_all()
     self.train_iter,self.pct_train,self._base = (s['loop'][k] for k in ('train_iter','pct_train','base'))
@@ -778,7 +797,7 @@ def before_evaluate(self:CheckpointCallback): "An evaluation is not saved"
 def _inexact(dl):
     "Why a fit with the loader `dl` can't be gone on with exactly in the middle of an epoch, or None"
     if isinstance(dl, Iterator): return 'it can be gone through once, so a fit that goes on is exact only if it gives the same batches again in the next process'
-    stateful = hasattr(dl, 'state_dict') and hasattr(dl, 'load_state_dict') and getattr(dl, 'num_workers', 0)
+    stateful = _own_state(dl) and not hasattr(dl, 'resumes_exactly') and getattr(dl, 'num_workers', 0)
     own = dl if stateful and isinstance(dl, DataLoader) else _persists(dl)
     if own is not None and _draws(own):
         return (f'its workers {"load ahead" if stateful else "persist"}, and {type(own.dataset).__name__} or collate_fn may draw random numbers there, which nobody can put back: '
