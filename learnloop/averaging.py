@@ -84,8 +84,9 @@ def update(self:WeightAveraging):
 # %% ../nbs/43_averaging.ipynb #a651452d
 @patch
 def _check(self:WeightAveraging, now):
-    odd = [k for k in {**now, **self.averages} if k not in now or k not in self.averages or now[k].shape!=self.averages[k].shape]
-    if odd: raise ValueError(f'{self.label}: {odd[0]!r} is missing in the model or in the averages, or has another shape there: {self.name}.reset() begins anew')
+    def _fits(t, avg): return t.shape==avg.shape and (avg.is_floating_point() or avg.is_complex())
+    odd = [k for k in {**now, **self.averages} if k not in now or k not in self.averages or not _fits(now[k], self.averages[k])]
+    if odd: raise ValueError(f'{self.label}: {odd[0]!r} is missing in the model or in the averages, or has another shape or kind of numbers there: {self.name}.reset() begins anew')
 
 @patch
 def _pair(self:WeightAveraging):
