@@ -145,7 +145,7 @@ def load_state_dict(self:Callback,
 @patch
 def _heard(self:Callback, event):
     "Bound methods that hear `event`, each with the `on` that filters it, or None"
-    f = inspect.getattr_static(type(self), event, None)
+    f = next((vars(c)[event] for c in type(self).__mro__ if event in vars(c)), None)  # as `getattr_static`, which takes 30 times as long
     if callable(f) and not hasattr(f, 'heard'): yield getattr(self, event),None
     for k,f in self._functions().items():
         if k==event and not hasattr(f, 'heard'): yield MethodType(f, self),None

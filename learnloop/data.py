@@ -628,7 +628,8 @@ def to_detach(
 ): # The same structure; `b` itself if nothing had to be done
     "Detach every tensor in `b` from its graph"
     t = type(b)
-    for o in (b,) if t is Tensor else b if t is tuple or t is list else (None,):
+    if t is Tensor and not b.requires_grad and (b.is_cpu or not cpu): return b
+    for o in b if t is tuple or t is list else (None,):
         if type(o) is not Tensor or o.requires_grad or not (o.is_cpu or not cpu): break
     else: return b
     b = _map(b, 'detach', lambda o: o.detach())
