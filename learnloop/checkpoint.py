@@ -768,7 +768,7 @@ def before_fit(self:CheckpointCallback):
         self._open = undo.pop_all()
     self._between = _Between(self)
     self.learn.add_cb(self._between)
-    self._told = False
+    self._told,self._attrs = False,None
     self._steps,self._time,self._error,self._last,self._wanted = self.learn.count.opt_steps,time.monotonic(),None,None,None
 
 @patch
@@ -826,6 +826,7 @@ def _is_ending(self:CheckpointCallback):
 def _look(self:CheckpointCallback):
     "Save if it is time to, between two batches"
     self._raise()
+    if self._attrs is None and self.learn.n_done: self._attrs = _attributes(self.learn)  # after a batch: what is made by the first is there
     n,every = self.learn.count.opt_steps,self.every_steps
     due = every and n//every>self._steps//every
     self._steps = n
@@ -863,6 +864,7 @@ def save(self:CheckpointCallback,
     self._unwritten = None
     old = Checkpoint(self.folder/f'step-{step:09d}')  # of the same weights: this one takes its place
     if info.get('consistent', True) and old.path.name in self._sound: info = dict(metrics=old.metrics) | info
+    if self._attrs: self._check_attributes()
     learn._save_whole(self.folder, place, self._write_aside if self.background else self._write_now, **info)
     self._last,self._time = (place, step),time.monotonic()
 
@@ -949,6 +951,38 @@ def _can_save(self:Learner):
     if self._going or at[:1] in ([], ['fit']) and self.outcome.get(at[-1] if at else 'fit')=='failed': return False
     if at==['fit', 'epoch'] and 'train' in self.outcome and 'epoch' not in self.outcome: return False  # what a subclass does in an epoch beside training
     return at in (['fit'], ['fit', 'epoch']) or at[:1]!=['fit'] and not self.mid_batch
+
+# %% ../nbs/61_checkpoint.ipynb #f778d763
+_values = bool,int,float,complex,str
+
+def _value(v):
+    "A copy of the attribute `v` to compare with later, if it is a number, a string, a tensor of one number without graph, or a few of these; else None"
+    if isinstance(v, Tensor): return None if v.requires_grad or v.numel()!=1 or v.is_meta else v.item()
+    if isinstance(v, (list,tuple)): return None if len(v)>16 or any(_value(e) is None for e in v) else tuple(map(_value, v))
+    return v if type(v) in _values else None
+
+def _keeps_state(m):
+    "Is the module `m` torch's own, or has it a way of its own to save what it has?"
+    own = nn.Module.get_extra_state,nn.Module.state_dict,nn.Module._save_to_state_dict
+    return type(m).__module__.split('.')[0]=='torch' or any(getattr(type(m), f.__name__) is not f for f in own)
+
+def _attributes(learn):
+    "Values of plain attributes, by module and name"
+    roots = [('', learn.model), *[('loss_func.', o) for o in [learn.loss_func] if isinstance(o, nn.Module)]]
+    mods = [(f'{at}{n}.'.lstrip('.'), m) for at,r in roots for n,m in r.named_modules() if not _keeps_state(m)]
+    return {f'{n}{k}':c for n,m in mods for k,v in vars(m).items() if k not in _of_modules and (c := _value(v)) is not None}
+_of_modules = {*vars(nn.Module())}
+
+# %% ../nbs/61_checkpoint.ipynb #6c5cf6f1
+@patch
+def _check_attributes(self:CheckpointCallback):
+    was,now = self._attrs,_attributes(self.learn)
+    bad = [f'{k} ({was[k]!r}, then {now[k]!r})' for k in was if k in now and repr(now[k])!=repr(was[k])]  # of a NaN, too
+    if not bad: return
+    self._attrs = {}
+    more = f' and {len(bad)-3} more' if len(bad)>3 else ''
+    warnings.warn(f'attributes of the model changed while training, and no state_dict has them: {", ".join(bad[:3])}{more}. A run that goes on in another process has them '
+        'as the model was made: if forward goes by them, make them buffers, or give the module get_extra_state and set_extra_state', stacklevel=2)
 
 # %% ../nbs/61_checkpoint.ipynb #94f7cdc8
 @patch

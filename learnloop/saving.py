@@ -12,6 +12,7 @@ import json, os, re, secrets, sys, torch, warnings, zipfile
 from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import contextmanager, suppress
+from copy import deepcopy
 from numbers import Real
 from pathlib import Path
 from fastcore.basics import patch
@@ -124,6 +125,22 @@ def _rekeyed(sd, names):
 
 def _model_state(model): return _rekeyed(model.state_dict(), _unwrapper(model))
 
+# %% ../nbs/17_saving.ipynb #f2e2b862
+def _judges(m):
+    "Does the module `m` load its state in a way of its own? Then nobody else can say what fits"
+    own = type(m)._load_from_state_dict
+    return m._load_state_dict_pre_hooks or own is not nn.Module._load_from_state_dict and not own.__module__.startswith('torch.nn.modules.')
+
+def _tried(m, sd, prefix, strict):
+    "Why a copy of `m` doesn't take its part of the state `sd`, below `prefix`; '' if it does"
+    def part(d): return OrderedDict((k[len(prefix):], v) for k,v in d.items() if f'{k}.'.startswith(prefix))
+    mine = part(sd)
+    mine._metadata = part(getattr(sd, '_metadata', {}))
+    hooks = {id(v):OrderedDict() for o in m.modules() for k,v in vars(o).items() if k.endswith('_hooks') and 'state_dict' not in k}  # they may refer to anything
+    try: deepcopy(m, hooks).load_state_dict(mine, strict=strict)
+    except RuntimeError as e: return f'{prefix[:-1]!r} does not take its state ({" ".join(str(e).split())})'
+    return ''
+
 # %% ../nbs/17_saving.ipynb #9b07f018
 _lax,_no_opt = ' (strict=False loads what has the same name and shape)',', or with_opt=False'
 
@@ -135,11 +152,15 @@ def _fit_model(model, sd, where, strict=True, tip=''):
     to_own = {unwrap(k):k for k in [*own, *getattr(own, '_metadata', ())]}
     def known(k): return k if k in to_own else re.sub(r'(^|(?<=\.))(_orig_mod|module)(\.|$)', '', k).rstrip('.')
     res = _rekeyed(sd, lambda k: to_own.get(known(k), k))
-    if any(m._load_state_dict_pre_hooks for m in model.modules()): return res  # they may rename keys: torch has to judge
+    parts = {f'{n}.' if n else '':m for n,m in model.named_modules(remove_duplicate=False) if _judges(m)}
+    if '' in parts: return res  # torch has to judge
+    parts = {p:m for p,m in parts.items() if not any(p!=o and p.startswith(o) for o in parts)}
+    def checked(k): return not k.startswith((*parts,)) if parts else True
     bad = [f'{unwrap(k)!r} is {describe(own[k])} in the model, and {describe(v)} in the file'
-        for k,v in res.items() if isinstance(own.get(k), Tensor) and not is_lazy(own[k]) and own[k].shape!=getattr(v, 'shape', None)]
+        for k,v in res.items() if checked(k) and isinstance(own.get(k), Tensor) and not is_lazy(own[k]) and own[k].shape!=getattr(v, 'shape', None)]
     if len(bad)>3: bad[3:] = [f'{len(bad)-3} more have other shapes']
-    lost,extra = [unwrap(k) for k in own if k not in res],[k for k in res if k not in own]
+    bad += [why for p,m in parts.items() if not m._load_state_dict_pre_hooks and (why := _tried(m, res, p, strict))]
+    lost,extra = [unwrap(k) for k in own if k not in res and checked(k)],[k for k in res if k not in own and checked(k)]
     if strict and lost: bad.append(f'the file lacks {_some(lost)}{did_you_mean(lost[0], extra)}')
     if strict and extra: bad.append(f'the model has no {_some(extra)}{did_you_mean(extra[0], to_own)}')
     if not bad: return res

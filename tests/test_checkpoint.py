@@ -1526,3 +1526,45 @@ def test_point_5_a_checkpoint_in_the_middle_of_an_epoch_is_refused_by_what_could
     with pytest.raises(Boom): subclassed(Learner, 'later', resume=tmp_path)
     with pytest.warns(UserWarning, match='no going on from the middle'), pytest.raises(ValueError, match="is in the middle of an epoch, next is 'train': AllBatches.all_batches"):
         subclassed(AllBatches, resume=tmp_path)
+
+# --- what a model keeps in plain attributes
+
+class Steps(nn.Module):
+    "Goes by what it keeps in plain attributes"
+    total = 0
+    def __init__(self):
+        super().__init__()
+        self.lin,self.n,self.t,self.name,self.last,self.aux = nn.Linear(3, 2),0,torch.tensor(0.),'a',None,None
+    def forward(self, x):
+        if self.training: self.n,self.t,self.total,self.name = self.n+1,self.t+1,self.total+1,f'{self.n}'
+        res = self.lin(x)*(1+.1*self.n)
+        self.last,self.aux,self.width = x,res.mean(),x.shape[1]
+        return res
+class Kept(Steps):
+    def get_extra_state(self): return [self.n, float(self.t), self.total, self.name]
+    def set_extra_state(self, sd): self.n,self.t,self.total,self.name = sd[0],torch.tensor(sd[1]),*sd[2:]
+class Usual(nn.Module):
+    "Torch's own modules with state, and what is made in the first batch"
+    def __init__(self):
+        super().__init__()
+        self.rnn,self.enc = nn.LSTM(3, 4, batch_first=True),nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)
+        self.bn,self.drop,self.lin,self.mask = nn.BatchNorm1d(4),nn.Dropout(.1),nn.Linear(4, 2),None
+    def forward(self, x):
+        if self.mask is None: self.mask,self.n_made = torch.zeros(1, 1),1
+        return self.lin(self.drop(self.bn(self.enc(self.rnn(x[:,None])[0], self.mask)[:,-1])))
+
+@pytest.mark.parametrize('every', [dict(), dict(every_steps=1), dict(background=True)], ids=str)
+def test_point_25_an_attribute_that_changes_while_training_and_is_not_saved_is_named_at_the_first_save(every, tmp_path):
+    def fit(model, cbs): quiet(mk_learner(model=model, metrics=None), 2, cbs=cbs)
+    for model,names in ((Steps, 'n, t, total, name'), (lambda: nn.Sequential(nn.Linear(3, 3), Steps()), '1.n, 1.t, 1.total, 1.name')):
+        with pytest.warns(UserWarning, match='attributes of the model changed while training.*get_extra_state') as ws: fit(model, CheckpointCallback(tmp_path/names, **every))
+        assert len(ws)==1
+        for nm in names.split(', ')[:2]: assert f'{nm} (1' in str(ws[0].message) or f'{nm} (1.0' in str(ws[0].message)
+    for model in (Kept, Usual): fit(model, CheckpointCallback(tmp_path/model.__name__, **every))
+
+def test_point_25_with_get_extra_state_it_goes_on_exactly(tmp_path):
+    def mk(): return mk_learner(model=Kept, metrics=None)
+    with pytest.raises(Boom): quiet(mk(), cbs=[CheckpointCallback(tmp_path, every_steps=1), Stop('before_fetch', 9)], resume=tmp_path)
+    got = quiet(mk(), cbs=[CheckpointCallback(tmp_path, every_steps=1), Stop()], resume=tmp_path)
+    want = quiet(mk())
+    assert all(map(torch.equal, got.model.parameters(), want.model.parameters()))

@@ -1,5 +1,5 @@
 "Saving: a file is whole or not there, loading changes everything or nothing, and a fit that goes on gives the weights of one that never stopped"
-import io, json, os, pickle, stat, subprocess, sys
+import io, json, os, pickle, stat, subprocess, sys, warnings
 from collections import OrderedDict
 from copy import deepcopy
 from functools import partial
@@ -8,11 +8,12 @@ import numpy as np
 import pytest, torch
 from helpers import LR, batches, same
 from hypothesis import given, strategies as st
-from learnloop import Callback, CancelSaveException, DataLoaders, Learner
+from learnloop import Callback, CancelSaveException, DataLoaders, Learner, set_seed
 from learnloop.saving import atomic_write, load_export, load_learner, load_model, read_state, save_model, write_state
 from torch import nn
 from torch.nn import functional as F
-from torch.utils.data import TensorDataset
+from torch.ao import quantization as tq
+from torch.utils.data import DataLoader, TensorDataset
 
 SGD = partial(torch.optim.SGD, momentum=.9)
 def net(): return nn.Sequential(nn.Linear(2, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Linear(4, 1))
@@ -691,3 +692,75 @@ def test_point_17_an_export_knows_the_names_of_targets(tmp_path):
     learn = Learner(DataLoaders(b, targ='y'), Named(2, 1), F.mse_loss, path=tmp_path)
     other = load_learner(learn.export(), Named(2, 1), F.mse_loss)
     assert torch.equal(other.get_preds(dl=b)[0], learn.get_preds(dl=b)[0])
+
+# --- modules that load in a way of their own
+
+class Grows(nn.Module):
+    "Has a buffer of any size, as observers have"
+    def __init__(self, n=0):
+        super().__init__()
+        self.register_buffer('seen', torch.zeros(n))
+    def _load_from_state_dict(self, sd, prefix, *args):
+        if isinstance(v := sd.get(f'{prefix}seen'), torch.Tensor) and v.dim()==1: self.seen = torch.zeros_like(v)
+        super()._load_from_state_dict(sd, prefix, *args)
+    def forward(self, x): return x
+
+def growing(n, out=1): return nn.Sequential(nn.Linear(2, out), nn.BatchNorm1d(out), nn.Sequential(Grows(n)))
+
+def test_point_25_a_module_that_loads_in_its_own_way_judges_itself_and_the_rest_is_checked(tmp_path):
+    save_model(tmp_path/'a', growing(3))
+    load_model(tmp_path/'a', m := growing(0))
+    assert m[2][0].seen.shape==(3,)
+    m = growing(0, out=4)
+    was = {k:v.clone() for k,v in m.state_dict().items()}
+    with pytest.raises(ValueError, match=r"'0.weight' is float32 \(4, 2\) in the model, and float32 \(1, 2\) in the file"): load_model(tmp_path/'a', m)
+    save_model(tmp_path/'b', nn.Sequential(nn.Linear(2, 4), nn.BatchNorm1d(4), nn.Sequential(nn.Identity())))
+    with pytest.raises(ValueError, match="'2.0' does not take its state .*Missing key"): load_model(tmp_path/'b', m)
+    odd = was | {'2.0.seen':torch.zeros(2, 2)}
+    write_state(tmp_path/'c', dict(model=odd))
+    for strict in (True, False):
+        with pytest.raises(ValueError, match="'2.0' does not take its state .*size mismatch for seen"): load_model(tmp_path/'c', m, strict=strict)
+    assert all(map(torch.equal, m.state_dict().values(), was.values()))
+
+def test_point_25_trying_copies_nothing_that_hooks_refer_to(tmp_path):
+    class Never:
+        def __deepcopy__(self, memo): raise MemoryError
+        def hook(self, *args): pass
+    m = growing(2)
+    m[2][0].register_forward_hook(Never().hook)
+    save_model(tmp_path/'a', m)
+    load_model(tmp_path/'a', m)
+
+class ForQuantization(nn.Module):
+    def __init__(self, n=2):
+        super().__init__()
+        self.quant,self.dequant = tq.QuantStub(),tq.DeQuantStub()
+        self.conv,self.bn,self.relu,self.lin = nn.Conv2d(1, 4, 3),nn.BatchNorm2d(4),nn.ReLU(),nn.Linear(16, n)
+    def forward(self, x): return self.dequant(self.lin(self.relu(self.bn(self.conv(self.quant(x)))).flatten(1)))
+
+def quantized(fuse, backend, n=2):
+    with warnings.catch_warnings(action='ignore'):  # torch.ao is said to move
+        set_seed(3)
+        m = ForQuantization(n).train()
+        m.qconfig = tq.get_default_qat_qconfig(backend)
+        if fuse: tq.fuse_modules_qat(m, [['conv','bn','relu']], inplace=True)
+        tq.prepare_qat(m, inplace=True)
+        x = torch.randn(20, 1, 4, 4)
+    return Learner((DataLoader(TensorDataset(x, torch.randint(2, (20,))), 4, shuffle=True), None), m, F.cross_entropy, lr=.01)
+
+@pytest.mark.filterwarnings('ignore::DeprecationWarning', 'ignore:.*reduce_range', 'ignore:torch.ao')
+@pytest.mark.parametrize('backend', ['fbgemm', 'qnnpack'])
+@pytest.mark.parametrize('fuse', [False, True])
+def test_point_25_a_model_in_training_for_quantization_is_loaded_and_gone_on_with(fuse, backend, tmp_path):
+    def fit(learn, stop=None, **kwargs):
+        def f(cb):
+            if cb.learn.count.batches==stop: raise MemoryError
+        with learn.no_logging(), learn.no_bar(): learn.fit(2, cbs=Callback('stop', before_fetch=f), **kwargs)
+        return {k:v.clone() for k,v in learn.model.state_dict().items()}
+    whole = fit(quantized(fuse, backend))
+    with pytest.raises(MemoryError): fit(quantized(fuse, backend), 7, resume=tmp_path/'run')
+    got = fit(learn := quantized(fuse, backend), resume=tmp_path/'run')
+    assert got.keys()==whole.keys() and all(torch.equal(got[k], whole[k]) for k in whole)
+    learn.save(tmp_path/'a')
+    quantized(fuse, backend).load(tmp_path/'a')
+    with pytest.raises(ValueError, match='lin.weight.*is float32 .3, 16. in the model'): quantized(fuse, backend, n=3).load(tmp_path/'a')
