@@ -354,7 +354,6 @@ def _sole_writer(self:Learner, folder):
 Learner.paused = Learner.failed = Learner._asked = Learner._conf = None
 Learner._marks,Learner._noted,Learner._held,Learner._warmed,Learner._base = {},(None, None),{},[],0
 Learner._still = False  # Is it between two batches, as a signal wanted?
-Learner._making = None  # What makes a batch just now: see `_Making`
 Learner._why_not = ''    # there is nothing to resume
 
 @patch
@@ -1020,7 +1019,6 @@ class _Keep(Callback):
             return
         again = _copied(self.held.batch) if self.held and isinstance(learn.dls.train, Iterator) else None  # which gives it once
         learn.paused = _From(state, 'where it was', learn._fit_args, (learn.model, learn.opt), again)
-    def cleanup_fit(self): self.learn._making = None
 
 @patch
 def _why_lost(self:Learner, kept):

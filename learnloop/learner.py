@@ -48,8 +48,8 @@ class Loop(Flow):
         "Run `one_batch` for each batch of `dl`"
         (batches,self.n_done),self._over = self._begin(),False
         try:
-            if self._rush: self._rush(batches)
-            while not self._over and self.with_events('fetch', self._fetch, batches):
+            more = not self._rush or self._rush(batches)
+            while more and self.with_events('fetch', self._fetch, batches):
                 self.one_batch(self.n_done, self.batch)
                 self.n_done += 1
                 if self._halt: self._halt()
@@ -238,7 +238,8 @@ def _fetch(self:Loop, batches):
 def _leave(self:Loop, batches):
     "Drop the batch, and `batches`, too, unless there is an error"
     self._drop_batch()
-    return None if isinstance(sys.exception(), CancelException|None) else batches
+    if not isinstance(sys.exception(), CancelException|None): return batches
+    if self.training: self._making = None
 
 @patch
 def _drop_batch(self:Loop): self.batch = self.xb = self.yb = self.pred = self.loss_grad = None
@@ -339,6 +340,7 @@ Learner._own_lr = Learner._holds = None  # Of the optimizer as it was made: its 
 Learner._own_count = False # Does an override of `_step` count steps?
 Learner._over = True      # Is there nothing left of the pass through the data?
 Learner._halt = None      # Called between two batches of the loop if set: by signals
+Learner._making = None    # What makes a batch just now, if that may draw random numbers: see `checkpoint`
 
 # %% ../nbs/04_learner.ipynb #46bf291f
 @patch
@@ -389,7 +391,7 @@ def _of_loader(f):
     "Does the frame `f` belong to a loader, or take from one?"
     mod,name = f.f_globals.get('__name__', ''),f.f_code.co_name
     if mod in ('torch.utils.data.dataloader','learnloop.data'): return True
-    return mod.startswith('learnloop.') and (f.f_code.co_flags & inspect.CO_GENERATOR or name in ('all_batches','_fetch','_predict_all') or name=='with_events' and f.f_locals.get('phase')=='fetch')
+    return mod.startswith('learnloop.') and (f.f_code.co_flags & inspect.CO_GENERATOR or name in ('all_batches','_fetch','_predict_all','__next__') or name=='with_events' and f.f_locals.get('phase')=='fetch')
 
 def _with_workers(o):
     "Torch's iterators that have workers, in `o`: one itself, or one of our loaders or generators that takes from another"
@@ -655,6 +657,7 @@ def fit(self:Learner,
             self.with_events('fit', self._do_fit)
         except BaseException as e:
             zero_grad(self.opt)
+            self._making = None
             with suppress(Exception): self._let_go(e)
             raise
         finally:
@@ -949,8 +952,8 @@ def _is_alone(self:Learner, cb):
 # %% ../nbs/04_learner.ipynb #c12a0005
 @patch
 def _predict_all(self:Learner, cb, batches):
-    "Take `batches` through the model, without events that nobody hears and a loss that nobody sees: with a small model they cost more than it does"
-    if not self._is_alone(cb): return
+    "Take `batches` through the model, without events that nobody hears and a loss that nobody sees; are some left for the ordinary way?"
+    if not self._is_alone(cb): return True
     version,n,model,after,self.loss = self._version,len(self.open),self.forward_model,self._handlers['after_batch'],None
     fetch,batch = self.phases['fetch'],self.phases['batch']
     try:
@@ -972,12 +975,13 @@ def _predict_all(self:Learner, cb, batches):
                 phase = self.open[n].name
                 del self.open[n:]
                 self._over = phase=='fetch' and isinstance(e, StopIteration)
-                if self._over: return
+                if self._over: return False
                 self.with_events(phase, _raise, e)  # as if it had been open: a note, `after_exception`, a cancel that is taken
             del self.open[n:]
             self._drop_batch()
             self.n_done += 1
             if self._halt: self._halt()
+        return True
     finally:
         del self.open[n:]
         self._drop_batch()

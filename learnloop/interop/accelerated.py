@@ -431,7 +431,7 @@ def _step_end(self:Trainer):
 @patch
 def _record(self:Trainer, metric):
     "Add the loss of the phase that is ending to the run history"
-    if (r := getattr(self.learn, 'recorder', None)) is None: return  # where predictions are gathered
+    if (r := getattr(self.learn, 'recorder', None)) is None or self.learn.predicting: return
     value = r.row.get('train_loss') if self.learn.training else r.valid_mets[0].value
     if value is not None: self.run_history.update_metric(metric, value)
 
