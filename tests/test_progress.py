@@ -230,7 +230,7 @@ def test_bars_fit_the_width_of_a_terminal(width):
     d,f = progress._Terminal(),io.StringIO()
     d.graph = SimpleNamespace(spark=lambda n: ('▁'*n, '1.2345 to 0.1234'))
     for i in (999, 1000, 999):
-        d.bars = [('epoch  9 of 10', .5, 1, '00:20<00:20'), ('train   ', i, 2000, f'{i}/2000  00:12<00:12  80/s  loss 0.1234')]
+        d.bars = [('epoch 9 of 10', .5, 1, '00:20<00:20'), ('train   ', i, 2000, f'{i}/2000  00:12<00:12  80/s  loss 0.1234')]
         Console(file=f, width=width, force_terminal=True, color_system=None).print(d)
     lines = f.getvalue().splitlines()
     assert len(lines)==9 and max(map(len, lines))<=min(width, 80)
@@ -694,7 +694,7 @@ def test_terminal(tmp_path):
     try:
         p.expect(r'\[resize\](.|\n)*\d/s')
         live = p.before+p.after
-        p.setwinsize(24, 46)
+        p.setwinsize(24, 50)
         p.sendline()
         p.expect(r'\[ready\](.|\n)*\d/s')  # the bar is drawn anew below what is printed
         narrow,live = p.before+p.after,live+p.before+p.after
@@ -708,7 +708,7 @@ def test_terminal(tmp_path):
     assert not shown and re.match(r'epoch 1 of 3 +[━╸╺]+ ', during[-2]) and re.match(r'train +[━╸╺]+ 5/20 ', during[-1]), during
     assert max(map(len, on_screen(live.split('[resize]')[0])[0]))<80
     drawn = re.sub(r'\x1b\[[?\d;]*[A-Za-z]', '', narrow).split('\n', 3)[-1]
-    assert drawn.count('train')>2 and max(len(o) for o in re.split('[\r\n]', drawn))<=46, 'the window became narrower'
+    assert drawn.count('train')>2 and max(len(o) for o in re.split('[\r\n]', drawn))<=50, 'the window became narrower'
     assert '    0    0.2' in drawn
     lines,shown = on_screen(raw)
     assert shown, 'the cursor is back'

@@ -525,7 +525,7 @@ class _Saves(_Fits):
     def saved_state(self):
         flts,res = _all_filters(self),{}
         if self.hears('on_save_checkpoint'): res['states'] = _plain(self.call('on_save_checkpoint', self.trainer))
-        if 'states' in res and self.trainer and self.learn.inside('fit'): res['counters'] = {k:getattr(self.trainer._at, k) for k in ('epoch','batches','batch_idx')}
+        if 'states' in res and self.learn and self.trainer and self.learn.inside('fit'): res['counters'] = {k:getattr(self.trainer._at, k) for k in ('epoch','batches','batch_idx')}
         if flts: res['filter_states'] = {k:[o.state_dict() for o in v] for k,v in flts.items()}
         return res
     def load_saved_state(self, sd):
