@@ -181,15 +181,15 @@ def _states(self:Learner, place):
 # %% ../nbs/61_checkpoint.ipynb #78a75897
 def _all_params(learn):
     "Parameters of model and loss function, by name"
-    unwrap,loss = _unwrapper(learn.model),learn.loss_func
-    of_loss = loss.named_parameters() if isinstance(loss, nn.Module) else ()
+    unwrap,loss = _unwrapper(learn.model),learn.loss_module
+    of_loss = () if loss is None else loss.named_parameters()
     return {unwrap(n):p for n,p in learn.model.named_parameters()} | {f'loss_func.{n}':p for n,p in of_loss}
 
 @patch
 def _module_state(self:Learner, place):
     "What of the model, beside its `state_dict`, decides how it goes on"
     unwrap,own,params = _unwrapper(self.model),self.model.state_dict(),_all_params(self)
-    return dict(loss=dict(self.loss_func.state_dict()) if isinstance(self.loss_func, nn.Module) else {},
+    return dict(loss={} if (loss := self.loss_module) is None else dict(loss.state_dict()),
         frozen=[n for n,p in params.items() if not p.requires_grad], grads={n:p.grad for n,p in params.items() if p.grad is not None},
         buffers={unwrap(n):b for n,b in self.model.named_buffers() if n not in own},
         resting=[unwrap(n) for n,m in self.model.named_modules() if not m.training])
@@ -584,7 +584,7 @@ def _read(c):
 @patch
 def _check_state(self:Learner, going):
     _fit_model(self.model, going.state['model'], going.where)
-    if isinstance(self.loss_func, nn.Module): _fit_model(self.loss_func, going.state['loss'], f'the loss function of {going.where}')
+    if (loss := self.loss_module) is not None: _fit_model(loss, going.state['loss'], f'the loss function of {going.where}')
     self._check_rest(going)
     self._take_opt(going.state['opt'], going.where)
 
@@ -674,7 +674,7 @@ def _put_modules(self:Learner, going):
         for o,gs in zip(opts(self.opt), s['hypers'], strict=True):
             for g,h in zip(o.param_groups, gs, strict=True): g.update(h)
     if going.hypers: self.set_hypers(**going.hypers)
-    if s['loss'] and isinstance(self.loss_func, nn.Module): self.loss_func.load_state_dict(s['loss'])
+    if s['loss'] and (loss := self.loss_module) is not None: loss.load_state_dict(s['loss'])
     for n,p in _all_params(self).items():
         p.requires_grad_(n not in s['frozen'])
         p.grad = s['grads'][n].to(p, copy=True) if n in s['grads'] else None

@@ -75,7 +75,7 @@ class Loop(Flow):
 def _named(self:Loop):
     "Does the model take `xb` by name? Asked at each call: a callback may have made something else of it"
     xb = self.xb
-    return False if type(xb) is tuple and xb and type(xb[0]) is torch.Tensor else by_name(xb, self.batch)
+    return False if xb is None or type(xb) is tuple and xb and type(xb[0]) is torch.Tensor else by_name(xb, self.batch)
 
 @patch
 def _check_targ(self:Loop, b):
@@ -513,6 +513,13 @@ def loss_modules(
     if isinstance(f, partial): return [m for o in (f.func, *f.args, *f.keywords.values()) for m in loss_modules(o)]
     return loss_modules(f.__self__) if inspect.ismethod(f) else []
 
+# %% ../nbs/04_learner.ipynb #7a1c0f57
+@patch(as_prop=True)
+def loss_module(self:Learner):
+    "What of the loss function has a state: a module, or a list of them as one; None if there is none"
+    ms = [m for m in loss_modules(self.loss_func) if m is not self.model]
+    return (ms[0] if len(ms)==1 else nn.ModuleList(ms)) if ms else None
+
 # %% ../nbs/04_learner.ipynb #7a1c0f66
 @patch
 def _loss_params(self:Learner):
@@ -644,6 +651,8 @@ def fit(self:Learner,
     "Train for `n_epoch` epochs, validating after each"
     self._check_fit(n_epoch, start_epoch, max_steps, steps_per_epoch)
     if _sets_count(self._step): self._counts_itself(self._step)
+    if _sets_count(f := self._do_grad_opt) and 'with_events' in f.__code__.co_names and 'step' in f.__code__.co_consts:
+        raise ValueError(f'{f.__qualname__} counts optimizer steps, and so does the loop, for what runs as *step*: leave count.opt_steps to it')
     cbs = [mk_cb(o) for o in _listed(cbs)]
     limit = [StepLimit(max_steps, steps_per_epoch)] if max_steps or steps_per_epoch else []
     self._fit_args = dict(n_epoch=n_epoch, lr=lr, wd=wd, cbs=cbs, max_steps=max_steps, steps_per_epoch=steps_per_epoch, keep_failed=keep_failed)

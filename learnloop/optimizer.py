@@ -230,6 +230,9 @@ def _build(opt_func, model, groups, lr, wd):
     kw = {} if lr is None or not _takes_lr(opt_func) else dict(lr=lr.clone() if isinstance(lr, Tensor) else last)
     opt = opt_func(groups, **kw)
     if not _is_opt(opt): raise TypeError(f"opt_func={opt_func!r} returned {opt!r}, no torch optimizer or dict of them")
+    own = {}
+    for g in (g for o in opts(opt) for g in o.param_groups):  # a tensor that a partial holds is the user's: what is written to it would be there for the next optimizer
+        if isinstance(v := g.get('lr'), Tensor): g['lr'] = own.setdefault(id(v), v.clone())
     if lr is not None and not any(_find(g, 'lr') for _,g in _groups(opt)):
         warnings.warn(f"lr={lr} is ignored, for {opt_func!r} makes an optimizer without lr: pass lr=None", stacklevel=3)
         lr = None
@@ -310,7 +313,9 @@ class HeldParams:
         now,given = {p:n for n,p in model.named_parameters()},self.splitter is None
         opt = dict(enumerate(self.opts))
         held = held_params(opt)
-        came = [now.get(p, f'one of shape {tuple(p.shape)}') for p in self._given(model) if p not in held and p not in self.left and (p.requires_grad or not given)]
+        # the splitter is asked if there is something new: it knows nothing of a wrapper, such as that of torch.compile
+        new = given or any(p not in held and (p not in self.names or p.requires_grad and p not in self.told) for p in now)
+        came = [now.get(p, f'one of shape {tuple(p.shape)}') for p in (self._given(model) if new else ()) if p not in held and p not in self.left and (p.requires_grad or not given)]
         gone = [n for p,n in self.names.items() if p in held and p not in now]
         if came or (gone and given): raise ValueError(_why_stale(came, gone, given))
         left = [p for p in now if p.requires_grad and p not in held and p not in self.told]

@@ -277,7 +277,7 @@ def save(self:Learner,
 )->Path|None: # Where it is; None if a callback cancelled it
     "Save weights and optimizer"
     saved,at = dict(model=_model_state(self.model)) | (dict(opt=_opt_state(self.opt, self.model)) if with_opt else {}),self._saved_at(file)
-    if self._loss_params() and isinstance(self.loss_func, nn.Module): saved['loss_func'] = dict(self.loss_func.state_dict())
+    if self._loss_params(): saved['loss_func'] = dict(self.loss_module.state_dict())
     if getattr(at, 'suffix', '')=='.safetensors': warnings.warn(f'{at.name} will be a file of torch.save: learn.export writes safetensors', stacklevel=2)
     with _replaced(self, 'saved', saved): return self.with_events('save', self._save, at)
 
@@ -325,12 +325,12 @@ def load(self:Learner,
 def _load(self:Learner, file, with_opt, strict):
     saved = _check_saved(self.saved, file, with_opt)  # callbacks may have changed it
     weights = _fit_model(self.model, saved['model'], file, strict, _lax)
-    learns = 'loss_func' in saved and isinstance(self.loss_func, nn.Module)
-    learned = _fit_model(self.loss_func, saved['loss_func'], f'the loss function of {file}', strict, _lax) if learns else None
+    learns = 'loss_func' in saved and self.loss_module is not None
+    learned = _fit_model(self.loss_module, saved['loss_func'], f'the loss function of {file}', strict, _lax) if learns else None
     states = self._take_opt(saved['opt'], file, _no_opt) if with_opt and saved['opt'] is not None else []
     self._to_device()  # first, as the optimizer's state goes where the parameters are
     self.model.load_state_dict(weights, strict=strict)
-    if learns: self.loss_func.load_state_dict(learned, strict=strict)
+    if learns: self.loss_module.load_state_dict(learned, strict=strict)
     for o,s in states: o.load_state_dict(s)
     if with_opt and saved['opt'] is None: self._restart_opt()
     self.paused = None  # a fit that was interrupted had other weights
