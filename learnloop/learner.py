@@ -148,7 +148,7 @@ def _begin(self:Loop):
 def _fetch(self:Loop, batches):
     try: self.batch = _next(batches)
     except StopIteration:
-        self.batch,self._over = None,True
+        self.batch,self._over,self._making = None,True,None
         return False
     return True
 
@@ -248,6 +248,7 @@ Learner._device = Learner._dev = Learner._n_inp = None
 Learner._fit_args = None  # Of the fit that is going on
 Learner._going = None    # What a fit goes on from, until it is there: see `checkpoint`
 Learner._over = True      # Is there nothing left of the pass through the data?
+Learner._making = None    # What makes a batch just now, if it says so: see `checkpoint`
 Learner._halt = None      # Called between two batches of the loop if set: by signals
 
 # %% ../nbs/04_learner.ipynb #46bf291f
@@ -312,7 +313,10 @@ def _let_go(self:Learner, e):
     "Have the error `e` hold no workers, and no tensors if memory ran out"
     errs,held = _chain(e),[]
     for o in self.cbs if not self.open else ():
-        if isinstance(o, StepLimit): held,o.endless = [*held, *_with_workers(o.endless)],None
+        if isinstance(o, StepLimit) and o.endless:
+            held += _with_workers(o.endless)
+            o.endless._it = None  # `dl` may refer to it
+            o.endless = None
     is_oom = any(map(_is_oom, errs))
     for f in (f for o in errs for f in _frames(o) if is_oom or _of_loader(f)):
         with suppress(RuntimeError):  # of those that are still running
