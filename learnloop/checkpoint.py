@@ -424,8 +424,8 @@ def _pass(self:Learner):
         self.iter = n-1
         self._arrive(going)
     else: batches,n = iter(self.dl),0
-    self._taken = _Counted(batches, n) if any(_overrides(self, k) for k in ('_fetch','all_batches')) else None
-    if self._taken: batches = self._taken
+    counted = _Counted(batches, n) if any(_overrides(self, k) for k in ('_fetch','all_batches')) else None
+    self._taken,batches = (counted.taken, counted) if counted else (None, batches)
     making = None if is_ready else _mk_making(self, batches)
     self._noted = (None, None) if is_ready or making else (n, _rng(self))  # a sampler may draw its seed in the first fetch
     return making or batches,n
@@ -506,11 +506,11 @@ Learner._no_place,Learner._passes,Learner._taken,Learner._validates_as_ever = {}
 
 class _Counted:
     "`batches`, and how many were taken"
-    def __init__(self, batches, n): self.batches,self.n = batches,n
+    def __init__(self, batches, n): self.batches,self.taken = batches,[n]
     def __iter__(self): return self
     def __next__(self):
         b = next(self.batches)
-        self.n += 1
+        self.taken[0] += 1
         return b
 
 @patch
@@ -519,7 +519,7 @@ def _why_no_place(self:Learner):
     if 'train' in self._no_place: return self._no_place['train']
     if not self.inside('train'): return ''
     if self._passes>1: return f'this is pass {self._passes} through the data of epoch {self.epoch}, and a place is known in the first alone'
-    took = self._taken.n if self._taken else self.n_done
+    took = self._taken[0] if self._taken else self.n_done
     if took in (self.n_done, self.n_done+self.inside('batch')): return ''
     return f'{type(self).__name__} took {took} batches of the loader and counts {self.n_done} in learn.n_done, so nobody can tell where it was'
 

@@ -188,9 +188,9 @@ def describe(
 def _numpy_state(o):
     "State of `numpy.random`, or of a `RandomState`, with a tensor for its array: plain data, as the others are"
     sd = o.get_state(legacy=False)
-    return sd | dict(state=sd['state'] | dict(key=torch.from_numpy(sd['state']['key'].astype('int64'))))
+    return sd | dict(state={k:torch.from_numpy(v.astype('int64')) if k=='key' else v for k,v in sd['state'].items()})
 
-def _set_numpy(o, sd): o.set_state(sd | dict(state=sd['state'] | dict(key=sd['state']['key'].numpy().astype('uint32'))))
+def _set_numpy(o, sd): o.set_state(sd | dict(state={k:v.numpy().astype('uint32') if k=='key' else v for k,v in sd['state'].items()}))
 
 def _set_python(o, state): o.setstate((state[0], tuple(state[1]), state[2]))  # a file has lists
 

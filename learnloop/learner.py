@@ -230,7 +230,7 @@ def _begin(self:Loop):
 def _fetch(self:Loop, batches):
     try: self.batch = _next(batches)
     except StopIteration:
-        self.batch,self._over = None,True
+        self.batch,self._over,self._making = None,True,None
         return False
     return True
 
@@ -339,8 +339,8 @@ Learner.predicting = False # Is it one of `get_preds`, or of `predict`?
 Learner._own_lr = Learner._holds = None  # Of the optimizer as it was made: its own learning rate, and its parameters
 Learner._own_count = False # Does an override of `_step` count steps?
 Learner._over = True      # Is there nothing left of the pass through the data?
+Learner._making = None    # What makes a batch just now, if it says so: see `checkpoint`
 Learner._halt = None      # Called between two batches of the loop if set: by signals
-Learner._making = None    # What makes a batch just now, if that may draw random numbers: see `checkpoint`
 
 # %% ../nbs/04_learner.ipynb #46bf291f
 @patch
@@ -406,7 +406,10 @@ def _let_go(self:Learner, e):
     "Have the error `e` hold no workers, and no tensors if memory ran out"
     errs,held = _chain(e),[]
     for o in self.cbs if not self.open else ():
-        if isinstance(o, StepLimit): held,o.endless = [*held, *_with_workers(o.endless)],None
+        if isinstance(o, StepLimit) and o.endless:
+            held += _with_workers(o.endless)
+            o.endless._it = None  # `dl` may refer to it
+            o.endless = None
     is_oom = any(map(_is_oom, errs))
     for f in (f for o in errs for f in _frames(o) if is_oom or _of_loader(f)):
         with suppress(RuntimeError):  # of those that are still running

@@ -5,12 +5,14 @@ from dataclasses import dataclass, field
 from itertools import islice
 from types import MappingProxyType, SimpleNamespace
 import numpy as np, pytest, torch
+from hypothesis import given, settings, strategies as st
 from torch import tensor
 from torch.nn.utils.rnn import pack_sequence
 from torch.utils.data import BatchSampler, DataLoader, IterableDataset, TensorDataset
 from torch.utils.data import RandomSampler, SequentialSampler, SubsetRandomSampler, WeightedRandomSampler
 from helpers import plainly
 from learnloop.data import *
+from learnloop.data import _rngs
 
 Pair = namedtuple('Pair', 'x y')
 
@@ -471,3 +473,39 @@ def test_point_17_apart_and_together(targ):
     assert list(xb[0])==[k for k in b if k not in names] and [id(o) for o in yb]==[id(b[k]) for k in names] and n==2
     assert join_batch(xb, yb, b, targ)==b and list(b)==['x', 'y', 'z'], 'the batch itself is whole'
     assert join_batch((1,), (2,), (1, 2), targ)==(1, 2)
+
+# --- states of generators that are read only when somebody has drawn
+
+def drawing():
+    "Ways to change the state of Python's or NumPy's generator"
+    kept = []
+    np_random = np.random  # the old one, which data sets use
+    def keep(): kept[:] = [np_random.get_state(), random.getstate()]
+    def put_back():
+        if kept: np_random.set_state(kept[0]), random.setstate(kept[1])
+    return [np_random.randn, np_random.rand, lambda: np_random.randn(3), lambda: np_random.permutation(5), lambda: np_random.seed(3),
+        lambda: random.gauss(0, 1), random.random, lambda: random.sample(range(9), 3), lambda: random.seed(1), keep, put_back,
+        lambda: np_random.set_bit_generator(np_random.MT19937(3)), lambda: None]
+
+@settings(max_examples=50)
+@given(st.lists(st.integers(0, 12), max_size=30))
+def test_point_22_a_state_that_is_read_by_a_look_is_the_state(acts):
+    was,ways = np.random.get_bit_generator(),drawing()
+    try:
+        for i in acts:
+            ways[i]()
+            read = {nm:get() for nm,get,_ in _rngs(())}
+            sd = np.random.get_state(legacy=False)  # noqa: NPY002
+            assert read['python']==random.getstate() and np.array_equal(read['numpy']['state']['key'].numpy(), sd['state']['key'])
+            assert read['numpy']['state']['pos']==sd['state']['pos']
+            assert (read['numpy']['has_gauss'], read['numpy']['gauss'])==(sd['has_gauss'], sd['gauss'])
+    finally: np.random.set_bit_generator(was)
+
+def test_point_22_another_kind_of_generator_is_read_each_time():
+    was = np.random.get_bit_generator()
+    try:
+        np.random.set_bit_generator(np.random.PCG64(3))
+        with preserve_rng(): want = np.random.rand()  # noqa: NPY002
+        with preserve_rng(): assert np.random.rand()==want  # noqa: NPY002
+        assert np.random.rand()==want  # noqa: NPY002
+    finally: np.random.set_bit_generator(was)

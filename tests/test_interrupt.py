@@ -4,7 +4,7 @@ from contextlib import contextmanager
 import pytest, torch
 from torch.utils.data import DataLoader, default_collate
 from helpers import TRAIN, in_terminal, mk_learner as mk_line, same
-from learnloop import Callback, CheckpointCallback, SanityCheck, Terminated, list_checkpoints, newest_checkpoint
+from learnloop import Callback, CheckpointCallback, Interrupted, SanityCheck, Terminated, list_checkpoints, newest_checkpoint
 from test_pause import EVENTS, FITS, SETUPS, At, Boom, Noisy, check, go_on, mk_learner, quiet, state, whole
 
 INT,TERM,USR1 = signal.SIGINT,signal.SIGTERM,signal.SIGUSR1
@@ -336,6 +336,91 @@ def test_in_a_coroutine():
     async def main(): learn.fit(2)
     with pytest.raises(KeyboardInterrupt): asyncio.run(main())
     assert learn.count.opt_steps==2 and learn.paused
+
+async def _direct(f): f()
+async def _child(f): await asyncio.create_task(_direct(f))
+async def _gathered(f): await asyncio.gather(_direct(f), asyncio.sleep(0))
+async def _group(f):
+    async with asyncio.TaskGroup() as g: g.create_task(_direct(f))
+
+def by_run(co): asyncio.run(co)
+def by_loop(co):
+    loop = asyncio.new_event_loop()
+    try:
+        loop.run_until_complete(co)
+        loop.run_until_complete(asyncio.sleep(0))  # where the loop is whole
+    finally: loop.close()
+
+@pytest.mark.parametrize('how', [_direct, _child, _gathered, _group])
+@pytest.mark.parametrize('by', [by_run, by_loop])
+@pytest.mark.parametrize('name', ['after_loss', 'after_batch', 'after_epoch'])
+def test_point_28_in_a_task_it_ends_the_task_and_what_is_paused_is_kept(how, by, name):
+    learn = mk_line([At(name, 2, f=send(INT))])
+    if how is _group and by is by_loop: by(how(lambda: learn.fit(2)))  # a group passes over tasks that were cancelled
+    else:
+        with pytest.raises(KeyboardInterrupt): by(how(lambda: learn.fit(2)))
+    (ref := mk_line()).fit(2)
+    assert learn.paused or name=='after_epoch'
+    if learn.paused: learn.resume()
+    assert same(learn.model, ref.model)
+
+def test_point_28_the_loop_goes_on_and_whoever_catches_ctrl_c_has_it():
+    (learn,other),seen = (mk_line([At('after_loss', 2, f=send(INT))]) for _ in 'ab'),[]
+    async def train():
+        try: learn.fit(2)
+        except KeyboardInterrupt as e: seen.append(type(e))
+        learn.resume()
+        return 'trained'
+    async def main():
+        res = await asyncio.create_task(train())
+        t = asyncio.create_task(_direct(lambda: other.fit(2)))
+        await asyncio.wait([t])
+        return res,t.cancelled()
+    loop = asyncio.new_event_loop()
+    try: assert loop.run_until_complete(main())==('trained', True)
+    finally: loop.close()
+    assert seen==[Interrupted] and other.paused
+
+CELLS = dict(awaited='await train()', task='await asyncio.create_task(train())', gathered='await asyncio.gather(train(), asyncio.sleep(.01))')
+IN_KERNEL = """
+import asyncio, os, signal, sys
+sys.path[:0] = {path!r}
+from helpers import mk_learner
+from learnloop import Callback
+def ctrl_c(cb):
+    if cb.learn.count.batches==1: os.kill(os.getpid(), signal.SIGINT)
+learn = mk_learner()
+async def train(): learn.fit(2, cbs=Callback(after_loss=ctrl_c))
+"""
+
+@pytest.fixture(scope='module')
+def kernel():
+    "A real kernel, as Jupyter starts it"
+    from jupyter_client.manager import KernelManager
+    km = KernelManager()
+    km.kernel_cmd = [sys.executable, '-m', 'ipykernel_launcher', '-f', '{connection_file}']
+    with warnings.catch_warnings(action='ignore'):
+        km.start_kernel(stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        kc = km.client()
+        try:
+            kc.start_channels()
+            kc.wait_for_ready(timeout=60)
+            yield kc
+        finally:
+            kc.stop_channels()
+            km.shutdown_kernel(now=True)
+
+@pytest.mark.filterwarnings('ignore')
+@pytest.mark.parametrize('how', CELLS)
+def test_point_28_a_kernel_outlives_the_task_in_which_a_fit_is_interrupted(how, kernel):
+    def run(code):
+        msgs = []
+        reply = kernel.execute_interactive(code, timeout=60, output_hook=msgs.append, allow_stdin=False)
+        return reply['content'].get('ename'),''.join(m['content'].get('text', '') for m in msgs if m['msg_type']=='stream')
+    assert run(IN_KERNEL.format(path=[os.getcwd(), os.path.dirname(__file__)]))==(None, '')
+    assert run(CELLS[how])[0]==('KeyboardInterrupt' if how=='awaited' else 'Interrupted')
+    name,out = run('print(learn.paused is not None)\nlearn.resume()\nprint(learn.count.batches)')
+    assert name is None and out.split()[0]=='True' and out.split()[-1]=='6'
 
 def test_a_message_that_cannot_be_written_is_no_matter(monkeypatch):
     "Ctrl-C in `python train.py 2>&1 | tee log` ends tee, too"
