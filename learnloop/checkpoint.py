@@ -64,6 +64,11 @@ def _items_draw(dl):
 
 def _draws(dl): return _items_draw(dl) or dl.collate_fn not in (default_collate,default_convert)
 
+def _sampler_draws(dl):
+    "May samplers of the `DataLoader` draw random numbers as they go? torch's draw at the start of a pass"
+    samplers = [o for s in (dl.batch_sampler, dl.sampler) if s is not None for o in (s, getattr(s, 'sampler', None)) if o is not None]
+    return not all(type(o).__module__.startswith(('torch.utils.data','torchdata')) for o in samplers)
+
 def _can_skip(dl):
     if not isinstance(dl, DataLoader) or dl.batch_sampler is None or isinstance(dl.dataset, IterableDataset) or _has_state(dl): return False
     return dl._iterator is None and not _draws(dl)
@@ -77,7 +82,8 @@ def _own_state(dl):
     if not _has_state(dl): return False
     if hasattr(dl, 'resumes_exactly'): return dl.resumes_exactly
     if not isinstance(dl, DataLoader) or not _is_from(dl, 'torchdata'): return True
-    if isinstance(dl.dataset, IterableDataset): return _has_state(dl.dataset) and not _is_from(dl.dataset, 'datasets.iterable_dataset')
+    if isinstance(dl.dataset, IterableDataset):  # Hugging Face's lose their shuffle buffers, inside of another data set, too
+        return _has_state(dl.dataset) and not any(_is_from(o, 'datasets.iterable_dataset') for o in (dl.dataset, *getattr(dl.dataset, '__dict__', {}).values()))
     return not (dl.num_workers and _draws(dl))
 
 # %% ../nbs/61_checkpoint.ipynb #7f47515d
@@ -439,9 +445,9 @@ def _in_workers(dl):
 def _mk_making(learn, batches):
     "`batches` as a `_Making`, or None where no code that may draw random numbers makes them in this process"
     dl,workers,once = learn.dl,_in_workers(learn.dl),isinstance(learn.dls.train, Iterator)
-    if isinstance(dl, DataLoader) and not once and (workers or not _draws(dl)): return None
+    if isinstance(dl, DataLoader) and not once and (workers or not (_draws(dl) or _sampler_draws(dl))): return None
     saves = any(isinstance(o, CheckpointCallback) and o.on_error for o in learn.cbs)
-    only_collates = isinstance(dl, DataLoader) and not _items_draw(dl)
+    only_collates = isinstance(dl, DataLoader) and not _items_draw(dl) and not _sampler_draws(dl)
     notes = workers or saves and not only_collates
     return _Making(learn, batches, list(_rngs((learn.dls.train, learn.dls.valid))) if notes else None, waits=not workers and (once or not notes), once=once)
 
@@ -1099,6 +1105,8 @@ def resume(self:Learner)->None:
     if self.paused is None:
         raise RuntimeError(f"there is nothing to resume: {self._why_not or 'the last fit ended, or was stopped by an error in the middle of a batch'}. To go on from there, to the bit, "
             'its state has to be kept: fit(…, keep_failed=True), or a folder: fit(…, resume=folder)')
+    dl = self.dls.train
+    if self.paused.state['loop']['next']=='train' and not isinstance(dl, Iterator) and (why := _inexact(dl)): warnings.warn(f'{type(dl).__name__} to train on: {why}', stacklevel=2)
     self.fit(**self.paused.args, resume=self.paused)
 
 # %% ../nbs/61_checkpoint.ipynb #3ebd7ae1

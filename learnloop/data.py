@@ -238,9 +238,9 @@ def _rng_of(o):
     if np and isinstance(o, np.Generator): return partial(getattr, o.bit_generator, 'state'),partial(setattr, o.bit_generator, 'state')
 
 # %% ../nbs/02_data.ipynb #5a68f7b1
-def _sources(dl):
-    "What may have generators: the loader `dl`, its samplers and its datasets"
-    batches,ds = getattr(dl, 'batch_sampler', None),None if getattr(dl, 'num_workers', 0) else getattr(dl, 'dataset', None)
+def _sources(dl, sent=False):
+    "What may have generators: the loader `dl`, its samplers and its datasets, those that workers have copies of if they are wanted as `sent`"
+    batches,ds = getattr(dl, 'batch_sampler', None),None if getattr(dl, 'num_workers', 0) and not sent else getattr(dl, 'dataset', None)
     res = [dl, getattr(dl, 'sampler', None), batches, getattr(batches, 'sampler', None)]
     while ds is not None and not any(ds is o for o in res):
         res.append(ds)
@@ -293,7 +293,8 @@ def own_stream(
     "Have all random number generators draw others inside a `with` block, new ones in each, and put their states back on exit"
     n,saved = _looks['n'],_rng_states(dls)
     _looks['n'] += 1
-    own = [g for dl in dls for o in _sources(dl) for g in getattr(o, '__dict__', {}).values() if _rng_of(g)]
+    own = [g for dl in dls for o in _sources(dl, sent=True) for g in getattr(o, '__dict__', {}).values() if _rng_of(g)]  # workers begin with what they are now
+    saved += [(put, get()) for get,put in map(_rng_of, own)]
     try:
         for o in [random, torch.default_generator, *filter(None, [sys.modules.get('numpy.random')]), *own]: _reseed(o, n)
         if torch.accelerator.is_available():

@@ -112,7 +112,7 @@ def _bury(self:_Signals):
     for dl in self.loaders():
         if (it := getattr(dl, '_iterator', None)) is None: continue
         dl._iterator = None
-        it._shutdown_workers()  # now: whoever keeps the exception would keep them, and torch complain of dead ones
+        if hasattr(it, '_shutdown_workers'): it._shutdown_workers()  # now: whoever keeps the exception would keep them, and torch complain of dead ones
 
 # %% ../nbs/62_interrupt.ipynb #57ea0f5d
 @patch

@@ -755,7 +755,8 @@ def _as_found(self:Learner, dl):
     states = [(cb, deepcopy(cb.state_dict())) for cb in self.cbs if not cb.safe_in_evaluate and self._can_hear(cb, None)]
     flags = [(cb, cb.run) for cb in self.cbs if self.inside('fit') or self.inside('evaluate')]
     if self.device.type!='cpu': torch.empty(0, device=self.device)  # its generator is there once it was used
-    with own_stream(dl):
+    own = [m for m,_ in modes if any(type(v).__name__ in ('Generator','Random','RandomState') for v in vars(m).values())]  # of random numbers
+    with own_stream(dl, *own):
         try: yield
         finally:
             for k,v in kept.items(): setattr(self, k, v)
@@ -907,12 +908,13 @@ def before_validate(self:GatherPredsCallback):
 
 @patch
 def before_batch(self:GatherPredsCallback):
-    if self.with_input: self.inputs.append(to_detach(self.learn.xb))
+    if self.with_input: self._input = to_detach(self.learn.xb)
 
 @patch
 def after_batch(self:GatherPredsCallback):
     learn = self.learn
-    if learn.pred is None: return self.inputs.pop() if self.with_input else None  # skipped before it had a prediction
+    if learn.pred is None: return  # skipped before it had a prediction
+    if self.with_input: self.inputs.append(self._input)
     preds,targs = to_detach(learn.pred),to_detach(learn.yb)
     if self.with_preds: self.preds.append(preds)
     if self.with_targs: self.targets.append(targs)
@@ -950,7 +952,7 @@ def _pred_loss(self:Learner, each, pred, *yb):
     return (each or self.loss_func)(pred, *yb) if yb else None
 
 # %% ../nbs/04_learner.ipynb #c12a0004
-_pieces = 'one_batch','_do_one_batch','_do_loss','_fetch','_drop_batch'
+_pieces = 'one_batch','_do_one_batch','_do_loss','_fetch','_drop_batch','with_events','__call__'
 
 @patch
 def _is_alone(self:Learner, cb):

@@ -11,7 +11,7 @@ __all__ = ['format_time', 'Recorder']
 import os, sys, time, torch, warnings
 import torch.distributed as dist
 from collections.abc import Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from copy import copy, deepcopy
 from fastcore.basics import patch
 from torch import Tensor, nn
@@ -117,7 +117,7 @@ def _undisturbed(*models):
     inner = [(c, copy(c)) for m in mods for c in vars(m).values() if isinstance(c, list|dict|set)]
     bufs  = [(b, b.clone()) for o in models for b in o.buffers()]
     eager = torch.compiler.set_stance('force_eager') if 'torch._dynamo' in sys.modules else nullcontext()
-    with preserve_rng(), torch.no_grad(), eager, warnings.catch_warnings():
+    with preserve_rng(*mods), torch.no_grad(), eager, warnings.catch_warnings():
         warnings.simplefilter('ignore')  # they come when it counts
         models[0].eval()  # the others are the loss function, whose mode nobody changes
         try: yield
@@ -154,10 +154,18 @@ def _is_telling(self:Recorder):
     return all(o.only_looks or not o.run_valid or isinstance(o, Recorder|_CheckMetrics) for e in inner for o in learn.ordered_cbs(e))
 
 # %% ../nbs/11_recorder.ipynb #c7a1d007
+def _holds_state(f):
+    "Does the code of the function `f` name what a fit may change, and no copy stands for?"
+    if (code := getattr(f, '__code__', None)) is None: return False
+    cells,vals = dict(zip(code.co_freevars, f.__closure__ or (), strict=True)),[]
+    for k in (*code.co_freevars, *code.co_names):
+        with suppress(ValueError): vals.append(cells[k].cell_contents if k in cells else f.__globals__.get(k))  # of an empty cell
+    return any(isinstance(v, Callback|Learner|nn.Module|list|dict|set) for v in vals)
+
 def _is_bound(m):
-    "Does the metric `m` call a method of a callback, whose state is that of a fit?"
+    "Does the metric `m` go by a callback, or by something else whose state is that of a fit?"
     f = innermost(getattr(m, 'func', None))
-    return isinstance(getattr(f, '__self__', None), Callback|Learner) or isinstance(inner := getattr(m, 'metric', None), Metric) and _is_bound(inner)
+    return isinstance(getattr(f, '__self__', None), Callback|Learner) or _holds_state(f) or isinstance(inner := getattr(m, 'metric', None), Metric) and _is_bound(inner)
 
 def _is_sure(m, e):
     "Will the error `e` of the value of `m` come with all items, too?"

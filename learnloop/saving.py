@@ -218,7 +218,7 @@ def _fit_opt(o, sd, model, where, tip=''):
     for own,(gs,ids) in zip(o.param_groups, _sources(o, groups, names), strict=True):
         if len(gs)>1: raise err('what is one group here decays differently in the file')
         mine = {k:own[k] for k in ('group','decay') if k in own}
-        if mine.get('decay') is False: mine['weight_decay'] = 0.
+        if mine.get('decay') is False and not (gs and gs[0].get('decay') is False): mine['weight_decay'] = 0.  # else it is as the file's own group has it
         res.append({k:v for k,v in {**(gs[0] if gs else own), **mine, 'params':ids}.items() if k!='param_names'})
     return {**sd, 'param_groups':res}
 

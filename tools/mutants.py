@@ -193,7 +193,7 @@ FAULTS = [
         "    return lambda: (mem.raw, own.raw, np", "    return lambda: (mem.raw, np", 'tests/test_data.py -k point_22'),
     Fault('a second pass in an epoch passes for the first', 'checkpoint', "    if self._passes>1: return", "    if False: return", 'tests/test_checkpoint.py -k TwoPasses'),
     Fault('a shuffle buffer is taken for empty', 'checkpoint',
-        "return _has_state(dl.dataset) and not _is_from(dl.dataset, 'datasets.iterable_dataset')", "return _has_state(dl.dataset)", 'tests/test_stateful.py -k hf_shuffled'),
+        "return _has_state(dl.dataset) and not any(_is_from(o, 'datasets.iterable_dataset') for o in", "return _has_state(dl.dataset) and not any(False for o in", 'tests/test_stateful.py -k hf_shuffled'),
     Fault('a module that judges for itself is tried in place', 'saving', "    try: deepcopy(m, hooks).load", "    try: m.load", 'tests/test_saving.py -k point_25'),
     Fault('Ctrl-C in a task ends the event loop', 'interrupt', "Interrupted() if _in_a_task() else KeyboardInterrupt()", "KeyboardInterrupt()", 'tests/test_interrupt.py -k point_28_the_loop'),
     Fault('a second SIGTERM stops in the middle of a batch', 'interrupt',
