@@ -1,11 +1,13 @@
 "Fits that stop in a process go on there to the same end, bit for bit; batches that failed can be run again"
 import gc, random, weakref
+from functools import partial
 import numpy as np, pytest, torch
 from helpers import FIT, VALID, all_events, batches, check, mk_learner as mk_line, same
-from learnloop import Callback, CheckFinite, CheckpointCallback, EMA, GradientAccumulation, GradientClip, Learner, MixedPrecision, accuracy, event, on, set_seed
+from learnloop import (Callback, CheckFinite, CheckpointCallback, EMA, GradientAccumulation, GradientClip, Learner, MixedPrecision, accuracy, event,
+    list_checkpoints, on, set_seed)
 from torch import nn
 from torch.nn import functional as F
-from torch.utils.data import DataLoader, Dataset, TensorDataset
+from torch.utils.data import DataLoader, Dataset, TensorDataset, default_collate
 
 N_EPOCH,SIX = 2,batches(6)
 
@@ -130,6 +132,24 @@ def test_point_22_an_error_in_a_fetch_that_may_draw_is_gone_on_from_exactly_or_n
     with pytest.raises(RuntimeError, match='while batch 2 of epoch 0 was made in this process, by code that may have drawn.*keep_failed=True.*resume=folder'): learn.resume()
     learn.fit(1)
     with pytest.raises(RuntimeError, match='the last fit ended'): learn.resume()
+
+def test_point_22_what_a_function_that_puts_items_together_drew_before_its_error_is_not_saved(tmp_path):
+    def mk(at=None):
+        def collate(b, calls):
+            x,y = default_collate(b)
+            x = x+.1*torch.randn_like(x)
+            calls.append(1)
+            if len(calls)==at: raise Boom
+            return x+.1*torch.randn_like(x),y
+        learn = mk_learner()
+        learn.dls.train = DataLoader(plain(), 4, shuffle=True, collate_fn=partial(collate, calls=[]))
+        return learn
+    saver = dict(cbs=[CheckpointCallback(tmp_path, every_steps=2, keep=None)])
+    with pytest.raises(Boom): quiet(mk(4), FITS['fit'], **saver)
+    assert [o.step for o in list_checkpoints(tmp_path)]==[2]
+    quiet(got := mk(), FITS['fit'], **saver, resume=tmp_path)
+    quiet(want := mk(), FITS['fit'])
+    assert same(got.model, want.model)
 
 class Raises(Noisy):
     def __getitem__(self, i):
