@@ -64,6 +64,7 @@ def _items_draw(dl):
 
 def _draws(dl): return _items_draw(dl) or dl.collate_fn not in (default_collate,default_convert)
 
+# %% ../nbs/61_checkpoint.ipynb #e12231b0
 def _sampler_draws(dl):
     "May samplers of the `DataLoader` draw random numbers as they go? torch's draw at the start of a pass"
     samplers = [o for s in (dl.batch_sampler, dl.sampler) if s is not None for o in (s, getattr(s, 'sampler', None)) if o is not None]

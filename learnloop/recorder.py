@@ -167,6 +167,7 @@ def _is_bound(m):
     f = innermost(getattr(m, 'func', None))
     return isinstance(getattr(f, '__self__', None), Callback|Learner) or _holds_state(f) or isinstance(inner := getattr(m, 'metric', None), Metric) and _is_bound(inner)
 
+# %% ../nbs/11_recorder.ipynb #c7a1d00f
 def _is_sure(m, e):
     "Will the error `e` of the value of `m` come with all items, too?"
     known = "average='binary'",'mix of'  # scikit-learn's, of what no item can mend
