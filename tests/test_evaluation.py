@@ -412,3 +412,54 @@ def test_point_18_errors_are_told_as_ever(what):
     notes = ' '.join(e.value.__notes__)
     assert seen==['batch' if what=='model' else 'fetch'] and ('in evaluation, batch 0 of validation' if what=='model' else 'got 1 of ? batches') in notes
     assert learn.batch is learn.xb is learn.pred is None and not learn.open
+
+# Predictions fit their inputs, and what draws is known
+
+@pytest.mark.parametrize('order', [-5, 5])
+@pytest.mark.parametrize('event', ['before_batch', 'after_pred', 'after_loss'])
+@pytest.mark.parametrize('at', [0, 1])
+def test_point_10_inputs_are_those_of_the_predictions_when_a_batch_is_skipped(event, order, at):
+    def skip(cb):
+        if cb.learn.iter==at: raise CancelBatchException
+    cb = Callback(name='skips', **{event: skip})
+    cb.order = order
+    learn = mk()
+    x,preds,targs = learn.get_preds(0, with_input=True, cbs=cb)
+    assert len(x)==len(preds)==len(targs)
+    with torch.no_grad(): torch.testing.assert_close(learn.model(x), preds)  # of all at once, which rounds otherwise
+
+def test_point_18_a_model_that_cancels_is_heard_once():
+    learn,n = mk(),[0]
+    def skip(m, args):
+        n[0] += 1
+        if n[0]==2: raise CancelBatchException
+    learn.model.register_forward_pre_hook(skip)
+    assert [len(o) for o in learn.get_preds(0, with_input=True)]==[8]*3
+
+class Draws(Dataset):
+    "Draws from a generator of its own, in workers, too"
+    def __init__(self): self.g = torch.Generator().manual_seed(1)
+    def __len__(self): return 8
+    def __getitem__(self, i): return torch.randn(2, generator=self.g),torch.zeros(1)
+
+@pytest.mark.parametrize('workers', [0, 1])
+def test_point_12_generators_of_data_sets_draw_anew_in_workers_too(workers):
+    dl = DataLoader(Draws(), 4, num_workers=workers)
+    learn = mk(dls=(TRAIN, dl))
+    seen = [learn.get_preds(with_input=True)[0] for _ in range(3)]
+    assert not any(torch.equal(seen[i], seen[i-1]) for i in range(3))
+
+def test_point_12_a_models_own_generator_is_left_alone():
+    class Noisy(nn.Linear):
+        def __init__(self):
+            super().__init__(2, 1)
+            self.g = torch.Generator().manual_seed(1)
+        def forward(self, x): return super().forward(x) + torch.randn(1, generator=self.g)
+    def losses(look, **kwargs):
+        torch.manual_seed(0)
+        learn = Learner(DataLoaders(TRAIN, VALID), Noisy(), F.mse_loss, **kwargs)
+        learn.logger = lambda row: None
+        if look: learn.get_preds()
+        learn.fit(1)
+        return learn.recorder.raw_losses
+    assert losses(False)==losses(True)==losses(False, metrics=mae)

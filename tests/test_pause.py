@@ -343,3 +343,25 @@ def test_case_36_an_overflow_that_the_scaler_skips_is_not_counted():
 
 def test_an_action_that_there_is_not():
     with pytest.raises(ValueError, match="action is 'ignore': it must be raise, skip or stop"): CheckFinite('ignore')
+
+class Sampled:
+    "A sampler that draws as it goes"
+    def __len__(self): return 14
+    def __iter__(self):
+        for _ in range(14): yield int(torch.randint(14, ()))
+
+@pytest.mark.parametrize('at', [2, 6])
+def test_point_22_a_sampler_that_draws_as_it_goes(at):
+    def mk():
+        learn = mk_learner(plain())
+        dl = learn.dls.train
+        learn.dls.train = DataLoader(dl.dataset, dl.batch_size, sampler=Sampled())
+        return learn
+    quiet(want := mk(), Learner.fit, 2)
+    learn,n = mk(),[0]
+    def stop(cb):
+        n[0] += 1
+        if n[0]==at: raise KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt): quiet(learn, Learner.fit, 2, cbs=[Callback(name='stop', before_fetch=stop)])
+    go_on(learn)
+    assert same(learn.model, want.model)

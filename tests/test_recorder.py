@@ -293,3 +293,16 @@ def test_point_15_an_error_in_validation_names_the_metric():
     def picky(pred, targ): raise ValueError('too few')
     for m in (mismatch, picky):
         with pytest.raises(Exception, match=f'of metric {m.__name__}'): mk(m).validate()
+
+def test_point_15_metrics_that_go_by_what_a_fit_makes_are_not_tried():
+    def mk(**kwargs): return Learner(DataLoaders(LINE, LINE), nn.Linear(2, 1), F.mse_loss, **kwargs)
+    learn = mk(metrics=[lambda p,y: F.mse_loss(p, y)-learn.recorder.losses[-1]])
+    learn.fit(1)
+    st,rows = {},[]
+    mk(metrics=[lambda p,y: st['w']*mae(p, y)], cbs=Callback(after_train=lambda cb: st.update(w=2.))).fit(1)
+    def collects(p, y):
+        rows.append(p)
+        return mae(p, y)
+    mk(metrics=collects).fit(1)
+    assert len(torch.cat(rows))==sum(len(x) for x,_ in LINE)
+LINE = [(torch.ones(4, 2), torch.zeros(4, 1))]*2

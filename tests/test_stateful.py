@@ -1,5 +1,5 @@
 "Loaders with a state of their own, torchdata's over Hugging Face's datasets among them: a fit goes on exactly, whether by their state or through their batches again"
-import random, warnings
+import random, signal, warnings
 import datasets, pytest, torch
 from learnloop import Callback, Learner, list_checkpoints, set_seed
 from torch import nn
@@ -127,3 +127,23 @@ def test_point_26_another_kind_of_loader_is_refused_by_name_and_if_accepted_gone
 def test_point_26_a_state_of_other_workers_is_not_taken_up(tmp_path):
     with pytest.raises(Boom): run(StatefulDataLoader, 'map', 0, 3, tmp_path)
     with pytest.warns(UserWarning, match='not exact: workers was 0 and is 1'): run(StatefulDataLoader, 'map', 1, folder=tmp_path, accept=['workers'])
+
+@pytest.mark.parametrize('workers', [0, 2])
+def test_point_26_ctrl_c_with_a_loader_that_keeps_its_iterator(workers):
+    ds = TensorDataset(torch.randn(40, 4), torch.randn(40, 1))
+    learn = Learner(StatefulDataLoader(ds, 4, num_workers=workers), nn.Linear(4, 1), F.mse_loss, default_cbs=False)
+    was = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt): learn.fit(1, cbs=Callback(after_loss=lambda cb: signal.raise_signal(signal.SIGINT)))
+    assert signal.getsignal(signal.SIGINT) is was
+
+class Tokenised(IterableDataset):
+    "A stream of Hugging Face's inside of one's own"
+    def __init__(self, ds): self.ds = ds
+    def __iter__(self): yield from self.ds
+    def state_dict(self): return self.ds.state_dict()
+    def load_state_dict(self, sd): self.ds.load_state_dict(sd)
+
+def test_point_26_a_shuffle_buffer_in_a_data_set_of_ones_own_is_gone_through_again():
+    from learnloop.checkpoint import _own_state
+    ds = datasets.Dataset.from_dict(dict(x=list(range(8)))).to_iterable_dataset()
+    assert not _own_state(StatefulDataLoader(Tokenised(ds), 2)) and not _own_state(StatefulDataLoader(ds, 2))

@@ -352,3 +352,58 @@ def test_point_4_what_goes_by_one_optimizer_refuses_several_and_turns_by_name(cb
     model = net()
     mk(dict(all=SGD(model.parameters(), lr=.1)), model=model).fit(1, cbs=cb)
     mk(splitter=layers).fit(1, cbs=cb)
+
+# --- what holds a state elsewhere
+
+class Weighs(nn.Module):
+    "A loss that learns, as a module, a partial of it, or a method"
+    def __init__(self):
+        super().__init__()
+        self.s = nn.Parameter(torch.ones(1)*.3)
+    def forward(self, pred, targ): return ((pred-targ)**2).mean()*self.s.exp()-self.s
+    def score(self, pred, targ): return self(pred, targ)
+
+@pytest.mark.parametrize('mk_loss', [lambda w: w, partial, lambda w: w.score], ids=['module', 'partial', 'method'])
+def test_point_2_a_loss_that_learns_is_saved_and_gone_on_with_whatever_its_form(mk_loss, tmp_path):
+    def run(n, boom=False, **kwargs):
+        w = Weighs()
+        learn = mk(loss_func=mk_loss(w), path=tmp_path)
+        def fail(cb):
+            if boom and cb.learn.count.batches==4: raise MemoryError
+        try: learn.fit(n, cbs=Callback(name='fail', before_batch=fail), **kwargs)
+        except MemoryError: pass
+        return learn,w
+    _,want = run(3)
+    run(3, boom=True, resume=tmp_path/'run')
+    learn,got = run(3, resume=tmp_path/'run')
+    assert torch.equal(got.s, want.s) and not torch.equal(got.s, Weighs().s) and learn.loss_module is got
+    learn.save('a')
+    new = Weighs()
+    mk(loss_func=mk_loss(new), path=tmp_path).load('a')
+    assert torch.equal(new.s, want.s)
+
+def test_point_1_a_splitter_is_not_asked_about_a_wrapper():
+    class Wrap(nn.Module):
+        def __init__(self, m):
+            super().__init__()
+            self.m = m
+        def forward(self, x): return self.m(x)
+    learn = mk(splitter=layers)
+    learn.fit(1)
+    learn.model = Wrap(learn.model)
+    learn.fit(1)
+    learn.model.m[3] = nn.Linear(4, 1)
+    with pytest.raises((ValueError, TypeError)): learn.fit(1)
+
+def test_point_3_a_tensor_in_a_partial_stays_the_users():
+    of = partial(AdamW, lr=(t := torch.tensor(.01)))
+    learn = mk(of, lr=None)
+    learn.fit(1, lr=.5)
+    assert t.item()==learn.lr==mk(of, lr=None).lr==torch.tensor(.01).item()
+
+def test_point_7_a_step_is_not_counted_by_the_loop_and_by_hand():
+    class Twice(Learner):
+        def _do_grad_opt(self):
+            self.with_events('step', self._step)
+            self.count.opt_steps += 1
+    with pytest.raises(ValueError, match='Twice._do_grad_opt counts optimizer steps, and so does the loop'): mk_learner(cls=Twice).fit(1)
