@@ -29,7 +29,7 @@ ci:      check test mutants docs wheel browser
 export:  $(READY) ; nbdev-export && nbdev-clean
 save:    $(READY) ; $(NOTEBOOKS) --save && nbdev-clean   # refresh the outputs stored in notebooks
 docs:    $(READY) ; python -m tools.build_docs   # the site, in _docs/, and README.md
-bench:   $(READY) ; python -m benchmarks.overhead && python -m benchmarks.watch && python -m benchmarks.trace && python -m benchmarks.checkpoint
+bench:   $(READY) ; python -m benchmarks.overhead && python -m benchmarks.inference && python -m benchmarks.watch && python -m benchmarks.trace && python -m benchmarks.checkpoint
 mutants: $(READY) ; python -m tools.mutants   # plant faults, and see that some test catches each
 wheel:   $(READY) ; python -m tools.wheel_smoke   # the built package works where nothing else is installed
 browser: $(READY) ; python -m tools.browser   # notebooks, reports and TensorBoard, as a browser shows them
