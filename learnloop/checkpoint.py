@@ -432,7 +432,7 @@ def _pass(self:Learner):
         self._arrive(going)
     else: batches,n = iter(self.dl),0
     counted = _Counted(batches, n) if any(_overrides(self, k) for k in ('_fetch','all_batches')) else None
-    self._taken,batches = (counted.taken, counted) if counted else (None, batches)
+    self._n_fetched,batches = (counted.taken, counted) if counted else (None, batches)
     making = None if is_ready else _mk_making(self, batches)
     self._noted = (None, None) if is_ready or making else (n, _rng(self))  # a sampler may draw its seed in the first fetch
     return making or batches,n
@@ -494,7 +494,7 @@ def _replaced_pieces(learn):
 @patch
 def _check_overrides(self:Learner, wants):
     "Say at the start what a fit that `wants` to go on can't have"
-    self._no_place,self._passes,self._taken = {},1,None
+    self._no_place,self._passes,self._n_fetched = {},1,None
     self._validates_as_ever = not any(_overrides(self, k) for k in ('_do_epoch','_do_epoch_validate'))
     for name,lacks in _replaced_pieces(self):
         by = f'{type(self).__name__}.{name}'
@@ -509,7 +509,7 @@ def _check_overrides(self:Learner, wants):
             self._no_place |= dict(train=why, validate=why, epoch=why)
 
 # %% ../nbs/61_checkpoint.ipynb #3958870f
-Learner._no_place,Learner._passes,Learner._taken,Learner._validates_as_ever = {},0,None,False
+Learner._no_place,Learner._passes,Learner._n_fetched,Learner._validates_as_ever = {},0,None,False
 
 class _Counted:
     "`batches`, and how many were taken"
@@ -526,7 +526,7 @@ def _why_no_place(self:Learner):
     if 'train' in self._no_place: return self._no_place['train']
     if not self.inside('train'): return ''
     if self._passes>1: return f'this is pass {self._passes} through the data of epoch {self.epoch}, and a place is known in the first alone'
-    took = self._taken[0] if self._taken else self.n_done
+    took = self._n_fetched[0] if self._n_fetched else self.n_done
     if took in (self.n_done, self.n_done+self.inside('batch')): return ''
     return f'{type(self).__name__} took {took} batches of the loader and counts {self.n_done} in learn.n_done, so nobody can tell where it was'
 
