@@ -1094,7 +1094,6 @@ class _KeepFailed(_Keep):
     def _keep(self, place):
         if self.learn._going is None: self.held,self.state = None,deepcopy(self.learn._capture(place))
     def cleanup_fit(self):
-        super().cleanup_fit()
         self.state = self.held = None
 
 def _copied(b): return _map(b, 'detach', lambda o: o.detach().clone())  # models and callbacks may write to their inputs

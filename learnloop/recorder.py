@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/recorder.html.md"""
 __all__ = ['format_time', 'Recorder']
 
 # %% ../nbs/11_recorder.ipynb #52f14e26
-import os, sys, time, torch, warnings
+import dis, os, sys, time, torch, warnings
 import torch.distributed as dist
 from collections.abc import Mapping
 from contextlib import contextmanager, nullcontext, suppress
@@ -156,9 +156,9 @@ def _is_telling(self:Recorder):
 # %% ../nbs/11_recorder.ipynb #c7a1d007
 def _holds_state(f):
     "Does the code of the function `f` name what a fit may change, and no copy stands for?"
-    if (code := getattr(f, '__code__', None)) is None: return False
+    if (code := getattr(f, '__code__', None)) is None or (f.__module__ or '').split('.')[0] in ('learnloop','sklearn','torch','torchmetrics'): return False
     cells,vals = dict(zip(code.co_freevars, f.__closure__ or (), strict=True)),[]
-    for k in (*code.co_freevars, *code.co_names):
+    for k in (*code.co_freevars, *(o.argval for o in dis.get_instructions(code) if o.opname=='LOAD_GLOBAL')):
         with suppress(ValueError): vals.append(cells[k].cell_contents if k in cells else f.__globals__.get(k))  # of an empty cell
     return any(isinstance(v, Callback|Learner|nn.Module|list|dict|set) for v in vals)
 
