@@ -1093,8 +1093,7 @@ class _KeepFailed(_Keep):
         if learn.training and learn.batch is not None: self.held = SimpleNamespace(batch=_copied(learn.batch), rng=_rng(learn), n_iter=learn.n_iter)
     def _keep(self, place):
         if self.learn._going is None: self.held,self.state = None,deepcopy(self.learn._capture(place))
-    def cleanup_fit(self):
-        self.state = self.held = None
+    def cleanup_fit(self): self.state = self.held = None
 
 def _copied(b): return _map(b, 'detach', lambda o: o.detach().clone())  # models and callbacks may write to their inputs
 
