@@ -61,7 +61,7 @@ _sharing = ContextVar('sharing', default=False)
 
 @contextmanager
 def shared_parts():
-    "Have `Series.state` hand out closed parts as they are, inside a `with` block: for who writes them, and changes none"
+    "Have `state` of each `Series` hand out closed parts as they are, inside a `with` block: for who writes them, and changes none"
     token = _sharing.set(True)
     try: yield
     finally: _sharing.reset(token)
