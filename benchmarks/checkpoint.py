@@ -18,7 +18,7 @@ from statistics import median
 from torch import nn
 from torch.nn import functional as F
 from learnloop import CheckpointCallback, Learner, newest_checkpoint
-from learnloop.saving import _model_state, _opt_state
+from learnloop.keep.saving import model_state, opt_state
 
 TARGETS = dict(save=2, stall=2)
 LENGTHS,LONGER = (1000, 60_000, 1_000_000),1.5  # batches of a history; how much longer than after the first a save may take after the others
@@ -32,7 +32,7 @@ def mk_learner(mb):
     with learn.no_logging(), learn.no_bar(): learn.fit(1)
     return learn
 
-def state(learn): return dict(model=_model_state(learn.model), opt=_opt_state(learn.opt, learn.model))
+def state(learn): return dict(model=model_state(learn.model), opt=opt_state(learn.opt, learn.model))
 def n_bytes(p): return sum(o.stat().st_size for o in p.rglob('*')) if p.is_dir() else p.stat().st_size
 
 class Works:

@@ -23,8 +23,8 @@ from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset, TensorDataset
 from learnloop import (EMA, CheckpointCallback, CSVLogger, GradientAccumulation, GradientClip, Learner, MixedPrecision, ReduceLROnPlateau, SaveModelCallback,
     SeededItems, accuracy, list_checkpoints, newest_checkpoint, set_seed)
-from learnloop.saving import read_state, write_state
-from learnloop.storage import HashingFile
+from learnloop.keep.saving import read_state, write_state
+from learnloop.keep.storage import HashingFile
 
 N_EPOCH,EVERY,KILLS,LIMIT = 3,2,6,60  # epochs, steps between checkpoints, kills of a run at most, seconds for a process
 

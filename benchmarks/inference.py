@@ -18,7 +18,7 @@ from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset
 from benchmarks.overhead import _mlp, show
 from learnloop import DataLoaders, Learner
-from learnloop.settings import run_settings
+from learnloop.app.settings import run_settings
 
 WIDTH,N_OUT = 64,10
 MODELS = dict(small=partial(_mlp, WIDTH, 128, N_OUT), mlp=partial(_mlp, WIDTH, 256, 256, N_OUT))

@@ -21,7 +21,7 @@ from torch.nn import functional as F
 from benchmarks.overhead import show
 from learnloop import Callback, Learner
 from learnloop.interop.core import Adapter, _adapter, _adapters
-from learnloop.settings import run_settings
+from learnloop.app.settings import run_settings
 
 LIMIT = 2.  # µs a call, arguments excluded
 N = 1000    # batches of a fit

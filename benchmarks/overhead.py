@@ -30,7 +30,7 @@ from torch import nn
 from torch.nn import functional as F
 from benchmarks.contenders import CONTENDERS, loader, quiet
 from benchmarks.loaders import loader_rows, measure_loaders
-from learnloop.settings import run_settings
+from learnloop.app.settings import run_settings
 
 N_CBS = 5   # in the variant of a contender with callbacks
 SHORT = 8   # batches of the short fit

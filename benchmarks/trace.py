@@ -14,7 +14,7 @@ from torch import nn
 from torch.nn import functional as F
 from benchmarks.overhead import show
 from learnloop import Callback, Learner, Tracer
-from learnloop.settings import run_settings
+from learnloop.app.settings import run_settings
 
 LIMIT = 3. # µs an event
 HOOKS = [f'{k}_{p}' for p in ('batch','backward','step','zero_grad') for k in ('before','after','cleanup')] + ['after_pred', 'after_loss']

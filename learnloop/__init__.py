@@ -1,42 +1,68 @@
 "The fastai-style training loop, on plain PyTorch"
 __version__ = '0.1.0'
 
-from learnloop.flow import *
-from learnloop.callback import *
-from learnloop.show import *
-from learnloop.chart import *
-from learnloop.data import *
-from learnloop.optimizer import *
-from learnloop.learner import *
-from learnloop.metrics import *
-from learnloop.recorder import *
-from learnloop.progress import *
-from learnloop.log import *
-from learnloop.hook import *
-from learnloop.trace import *
-from learnloop.synth import *
-from learnloop.losses import *
-from learnloop.saving import *
-from learnloop.interpret import *
-from learnloop.tensorboard import *
-from learnloop.schedule import *
-from learnloop.tracker import *
-from learnloop.training import *
-from learnloop.averaging import *
-from learnloop.precision import *
-from learnloop.mixup import *
-from learnloop.rnn import *
-from learnloop.limits import *
-from learnloop.throughput import *
-from learnloop.storage import *
-from learnloop.checkpoint import *
-from learnloop.interrupt import *
-from learnloop.report import *
+from learnloop.loop.flow import (
+    PHASES, CancelBackwardException, CancelBatchException, CancelEpochException, CancelEvaluateException,
+    CancelException, CancelFitException, CancelSanityException, CancelSaveException, CancelStepException,
+    CancelTrainException, CancelValidException, CancelZeroGradException, Event, Flow, Phase, UncaughtCancelError,
+    event, in_phase)
+from learnloop.loop.callback import Callback, mk_cb, on
+from learnloop.loop.data import (
+    DataLoaders, default_device, describe, in_order, no_random, preserve_rng, set_seed, to_concat, to_detach,
+    to_device)
+from learnloop.loop.optimizer import get_hypers, norm_params, set_hypers, trainable_params
+from learnloop.loop.learner import (
+    FetchPredsCallback, GatherPredsCallback, Learner, Loop, StepLimit, TrainEvalCallback, before_batch_cb,
+    decode_preds, default_cb)
+from learnloop.measure.metrics import (
+    AccumMetric, AvgLoss, AvgMetric, AvgSmoothLoss, Dice, DictMetric, JaccardCoeff, LossMetric, LossMetrics,
+    Metric, Perplexity, TorchMetric, ValueMetric, accuracy, accuracy_multi, as_metric, error_rate, exp_rmspe,
+    foreground_acc, mae, mse, msle, optim_metric, rmse, skm_metric, top_k_accuracy)
+from learnloop.measure.losses import (
+    BCELossFlat, BCEWithLogitsLossFlat, BaseLoss, CrossEntropyLossFlat, DiceLoss, FocalLoss, FocalLossFlat,
+    L1LossFlat, LabelSmoothingCrossEntropy, LabelSmoothingCrossEntropyFlat, MSELossFlat)
+from learnloop.measure.recorder import Recorder
+from learnloop.measure.hook import (
+    ActivationStats, Hook, HookCallback, Hooks, ModelSummary, dummy_eval, hook_output, hook_outputs, model_sizes,
+    num_features_model, total_params)
+from learnloop.measure.interpret import (
+    ClassificationInterpretation, Interpretation, SegmentationInterpretation, show_image)
+from learnloop.measure.throughput import Throughput
+from learnloop.train.schedule import (
+    GradualUnfreezing, LRFinder, ParamScheduler, SchedCos, SchedExp, SchedLin, SchedNo, SchedPoly, TorchScheduler,
+    annealer, combine_scheds, combined_cos)
+from learnloop.train.tracker import (
+    CheckFinite, EarlyStoppingCallback, ReduceLROnPlateau, SaveModelCallback, SpikeDetection,
+    TerminateOnNaNCallback, TimeLimit, TrackerCallback, ValidateCallback, ValidateEvery)
+from learnloop.train.limits import (
+    DetectAnomaly, Deterministic, FastDevRun, LimitBatches, OverfitBatches, ReloadLoaders, SanityCheck,
+    ShortEpochCallback)
+from learnloop.train.training import (
+    BnFreeze, ChannelsLast, GradientAccumulation, GradientCheckpointing, GradientClip, MCDropoutCallback,
+    MicroBatch, MoveModulesToDeviceCallback, SAM, set_bn_eval)
+from learnloop.train.averaging import EMA, SWA, WeightAveraging
+from learnloop.train.precision import MixedPrecision, TruePrecision
+from learnloop.train.mixup import CutMix, MixHandler, MixUp
+from learnloop.train.rnn import ModelResetter, RNNCallback, RNNRegularizer, rnn_cbs
+from learnloop.keep.saving import load_export, load_learner, load_model, save_model
+from learnloop.keep.storage import Checkpoint, DamagedCheckpoint, list_checkpoints, newest_checkpoint
+from learnloop.keep.checkpoint import CheckpointCallback, SeededItems
+from learnloop.keep.interrupt import Interrupted, Terminated
+from learnloop.see.progress import ProgressCallback, ShowGraph
+from learnloop.see.trace import Timeline, Trace, Tracer, load_trace
+from learnloop.see.log import CSVLogger, JSONLogger, Logger, MLflowCallback, WandbCallback
+from learnloop.see.tensorboard import TensorBoardCallback, read_tensorboard
+from learnloop.see.report import KeepWarnings, report_from
+from learnloop.app.synth import RegModel, synth_dls, synth_learner
+import learnloop.see.show
 from learnloop.interop import as_cb
+
+__all__ = [k for k,v in globals().items() if k[0]!='_' and type(v).__name__!='module']  # not the wings
 
 def __getattr__(name):
     "Tell what a name of another system is called here"
     import dis, sys
+    from learnloop.loop.flow import NoAttribute, called_here, did_you_mean
     def _advice(): return called_here('class', name) or did_you_mean(name, [o for o in globals() if o[0]!='_'])
     f = sys._getframe(1)
     # Python replaces an AttributeError of `from learnloop import name` by an error of its own

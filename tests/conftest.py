@@ -2,7 +2,7 @@
 import os, random, signal
 import pytest, torch
 from hypothesis import settings
-from learnloop.settings import run_settings
+from learnloop.app.settings import run_settings
 
 cfg = run_settings('tests', seed=42, examples=100)
 os.environ['MPLBACKEND'] = 'agg'  # no window, wherever the tests run

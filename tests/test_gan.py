@@ -1,4 +1,4 @@
-"Several optimizers in a named dict, with a phase for each: against a loop written by hand (the lesson is in nbs/20_gan.ipynb)"
+"Several optimizers in a named dict, with a phase for each: against a loop written by hand (the lesson is in nbs/tutorials/00_gan.ipynb)"
 import pytest, torch
 from helpers import act, ending, same
 from learnloop import (Callback, CancelBatchException, CancelFitException, CancelStepException, DataLoaders, EMA, Learner, Logger, Phase,

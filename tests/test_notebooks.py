@@ -6,41 +6,9 @@ from pathlib import Path
 import pytest
 from fastcore.docments import docments
 from fastcore.nbio import read_nb
+from tools.house import WINGS
 
 PKG = 'learnloop'
-CORE = ['flow', 'callback', 'data', 'optimizer', 'learner']
-ANY  = object()
-SYSTEMS = ['engine', 'fastnlp', 'accelerated', 'fastai', 'lightning', 'transformers', 'keras']
-# The architecture, in one place: a module (dotted, below the package) -> the modules of the package that it may import
-MAY_IMPORT = dict(  # chkstyle: ignore-node
-    flow=[], callback=['flow'], data=['flow'], optimizer=[], settings=[], chart=[],
-    show     = ['flow', 'callback'],
-    learner  = ['flow', 'callback', 'data', 'optimizer'],
-    synth    = CORE,
-    losses   = [],
-    metrics  = CORE,
-    recorder = [*CORE, 'metrics'],
-    progress = [*CORE, 'chart', 'metrics', 'recorder'],
-    log      = [*CORE, 'metrics', 'recorder'],
-    tensorboard = [*CORE, 'hook', 'interpret', 'log', 'metrics', 'recorder', 'trace'],
-    trace    = [*CORE, 'chart'],
-    throughput = [*CORE, 'metrics', 'recorder'],
-    hook     = [*CORE, 'recorder'],
-    saving   = CORE,
-    interpret = [*CORE, 'losses', 'metrics', 'recorder'],
-    schedule = [*CORE, 'metrics', 'recorder'],
-    tracker  = [*CORE, 'metrics', 'recorder', 'saving', 'schedule'],
-    training = CORE,
-    averaging = [*CORE, 'schedule'],
-    precision = CORE,
-    mixup    = [*CORE, 'losses', 'training'],
-    rnn      = CORE,
-    limits   = [*CORE, 'schedule'],
-    storage  = ['metrics', 'saving'],
-    checkpoint = [*CORE, 'metrics', 'saving', 'storage'],
-    interrupt  = [*CORE, 'checkpoint'],
-    report     = [*CORE, 'chart', 'checkpoint', 'hook', 'interpret', 'log', 'metrics', 'recorder', 'saving', 'show', 'storage', 'throughput', 'trace', 'tracker'],
-    cli      = ANY) | {'interop.core':CORE} | {f'interop.{o}': [*CORE, 'recorder', 'interop.core'] for o in SYSTEMS} | {'interop.names': ['flow', 'learner', 'interop.core']}
 ROOT = Path(__file__).parents[1]
 DEFS = ast.FunctionDef,ast.ClassDef
 IMPORTS = ast.Import,ast.ImportFrom
@@ -73,8 +41,8 @@ def siblings(tree, mod):
         if isinstance(o, ast.Import): names = [a.name for a in o.names]
         elif isinstance(o, ast.ImportFrom):
             base = '.'.join([*here[:-o.level], *filter(None, [o.module])] if o.level else [o.module])
-            # `from learnloop import flow` has the module on the right, where `from learnloop.flow import event` hasn't
-            names = [f'{base}.{a.name}' for a in o.names] if base==PKG else [base]
+            # `from learnloop.loop import flow` has the module on the right, where `from learnloop.loop.flow import event` hasn't
+            names = [f'{base}.{a.name}' for a in o.names] if base in (PKG, *(f'{PKG}.{w}' for w in WINGS)) else [base]
         else: continue
         yield from (n.removeprefix(f'{PKG}.') for n in names if f'{n}.'.startswith(f'{PKG}.'))
 
@@ -120,25 +88,29 @@ def test_public_api_is_documented(mod):
             bare = [k for k,v in docments(f, args_kwargs=True).items() if v is None and k not in ('self','return')]
             assert not bare, f'{mod}.{f.__qualname__}: no docment for {bare}'
 
-@pytest.mark.parametrize('mod', [k for k,v in MAY_IMPORT.items() if v is not ANY])
-def test_imports_follow_the_architecture(mod):
+def floor(mod): return [*WINGS].index(mod.split('.')[0])
+
+@each_mod
+def test_imports_go_down_the_wings(mod):
     tree = ast.parse((ROOT/PKG/f"{mod.replace('.','/')}.py").read_text())
-    extra = set(siblings(tree, mod)) - set(MAY_IMPORT[mod])
-    assert not extra, f'{mod} imports {extra}'
+    up = [o for o in siblings(tree, mod) if '.' not in o or floor(o)<floor(mod)]
+    assert not up, f'{mod} imports {up}, and imports go down {" ".join(WINGS)}'
+    hidden = [a.name for o in ast.walk(tree) if isinstance(o, ast.ImportFrom) and (o.level or o.module.startswith(PKG)) for a in o.names if a.name[0]=='_']
+    assert not hidden, f'{mod} imports {hidden}: what two modules need has a contract and a public name'
 
 @pytest.mark.parametrize('src,want', [
-    ('import learnloop.flow', 'flow'), ('import learnloop.flow as f, torch', 'flow'),
-    ('from learnloop.flow import event', 'flow'), ('from learnloop import flow', 'flow'),
-    ('from .flow import event', 'flow'), ('from . import flow', 'flow'), ('def f():\n    from .flow import event', 'flow'),
-    ('import learnloop', 'learnloop'), ('from . import *', '*'),
+    ('import learnloop.loop.flow', 'loop.flow'), ('import learnloop.loop.flow as f, torch', 'loop.flow'),
+    ('from learnloop.loop.flow import event', 'loop.flow'), ('from learnloop.loop import flow', 'loop.flow'),
+    ('from .flow import event', 'loop.flow'), ('from . import flow', 'loop.flow'), ('def f():\n    from ..see.show import event', 'see.show'),
+    ('import learnloop', 'learnloop'), ('from .. import *', '*'),
     ('import torch', None), ('import learnloops', None), ('from torch.utils import data', None)])
-def test_every_spelling_of_an_import_counts(src, want): assert [*siblings(ast.parse(src), 'data')]==[o for o in [want] if o]
+def test_every_spelling_of_an_import_counts(src, want): assert [*siblings(ast.parse(src), 'loop.data')]==[o for o in [want] if o]
 
 def test_each_module_comes_from_one_notebook():
     found = ['.'.join(p.relative_to(ROOT/PKG).with_suffix('').parts) for p in (ROOT/PKG).rglob('*.py') if p.stem[0]!='_']
     assert sorted(found)==sorted(NBS.values()), 'nbdev-export never deletes a module whose notebook is gone'
 
-def test_the_architecture_has_each_module(): assert set(MAY_IMPORT)==set(NBS.values())
+def test_each_module_is_in_a_wing(): assert {o.split('.')[0] for o in NBS.values()}<={*WINGS}
 
 def statements(f):
     "Statements of the function `f`, in the order in which they are written, without those of functions inside it"

@@ -7,7 +7,7 @@ N = 60  # batches of most of the fits
 CELLS = ['''
 import torch
 from learnloop import *
-from learnloop.synth import synth_learner
+from learnloop.app.synth import synth_learner
 def learner(n_train=60, **kw):
     torch.manual_seed(0)
     learn = synth_learner(n_train=n_train, metrics=[mae, rmse], opt_func=torch.optim.SGD, lr=.01, **kw)

@@ -7,7 +7,7 @@ from urllib.parse import quote
 from urllib.request import ProxyHandler, build_opener
 import pytest, torch
 from learnloop import TensorBoardCallback, mae
-from learnloop.synth import synth_learner
+from learnloop.app.synth import synth_learner
 from pages import SHOTS
 
 LIMIT = 120

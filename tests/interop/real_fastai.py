@@ -2,7 +2,7 @@
 import csv, importlib, itertools, math, pkgutil, random, sys
 from functools import partial
 from pathlib import Path
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 import fastai.callback, learnloop, numpy as np, pytest, torch
 from fastai.callback import all as fc
 from fastai.callback.core import event

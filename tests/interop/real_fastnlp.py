@@ -5,7 +5,7 @@ import pytest, torch
 from torch import nn
 from torch.utils.data import DataLoader
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 pytest.importorskip('fastNLP')
 import fastNLP as fnlp
 from fastNLP import (Callback, CheckpointCallback, EarlyStopCallback, Event, LoadBestModelCallback, LRSchedCallback, TimerCallback,

@@ -1,0 +1,1 @@
+"What runs from a shell"

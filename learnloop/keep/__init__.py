@@ -1,0 +1,1 @@
+"Nothing lost: saving, resuming, stopping"

@@ -1,0 +1,736 @@
+"Callbacks written for pytorch-accelerated, with nothing of it installed"
+import gc, importlib.util, inspect, io, pickle, re, threading, weakref
+from collections import defaultdict
+import numpy as np, pytest, torch
+from helpers import LR, TRAIN, VALID, act, batches, listener, mk_learner, mk_model, same
+from learnloop import Callback, DataLoaders, GradientAccumulation, GradientClip, Learner, SanityCheck, TorchScheduler, ValidateCallback, as_cb
+from learnloop.loop.flow import Event
+from learnloop.interop import accelerated
+from learnloop.interop.accelerated import (Accelerated, CallbackHandler, InMemoryRunHistory, LogMetricsCallback, RunHistory, StopTrainingError, Trainer,
+    TrainerCallback, TrainerRunConfig)
+from learnloop.interop.core import HookTable
+from torch import nn
+from torch.nn import functional as F
+
+HOOKS = [k for k in vars(accelerated._TrainerHooks) if k.startswith('on_')]
+STEP = ['on_train_step_start', 'on_train_step_end']
+EVAL = ['on_eval_epoch_start', *['on_eval_step_start', 'on_eval_step_end']*2, 'on_eval_epoch_end']
+EPOCH = ['on_train_epoch_start', *STEP*3, 'on_train_epoch_end', *EVAL, 'on_training_run_epoch_end']
+RUN_EVAL = ['on_evaluation_run_start', *EVAL, 'on_evaluation_run_end']
+
+def mk_learn(cbs=None, **kwargs):
+    learn = mk_learner(cbs, defaults=True, **kwargs)
+    learn.logger = lambda row: None
+    return learn
+
+def recording(tag='a', trace=None, do=None):
+    "A callback that notes every hook; `do` has what it does in some"
+    trace = [] if trace is None else trace
+    def _hook(name):
+        def _f(self, trainer, **kwargs):
+            trace.append((name, tag, kwargs))
+            if do and name in do: act(self, (lambda cb: do[name](trainer)) if callable(do[name]) and not isinstance(do[name], type) else do[name])
+        return _f
+    cb = type(f'Recording{tag.title()}', (TrainerCallback,), {k:_hook(k) for k in HOOKS})()
+    cb.trace = trace
+    return cb
+def names(cb): return [o[0] for o in cb.trace]
+
+def test_all_hooks_in_the_order_of_its_document():
+    cb,learn = recording(),mk_learn()
+    learn.fit(2, cbs=[cb])
+    assert names(cb)==['on_init_end', 'on_training_run_start', *EPOCH*2, 'on_training_run_end']
+    learn.validate(cbs=[cb])
+    assert names(cb)[-len(RUN_EVAL)-1:]==['on_init_end', *RUN_EVAL]
+    assert set(names(cb)) | {'on_stop_training_error'}==set(HOOKS)=={o.name for o in Accelerated.hooks}
+
+def test_arguments():
+    cb = recording()
+    learn = mk_learn()
+    learn.fit(1, cbs=[cb])
+    steps = [k for n,_,k in cb.trace if n=='on_train_step_end']
+    assert [o['step'] for o in steps]==[0, 1, 2]
+    for o,(x,y) in zip(steps, TRAIN, strict=True):
+        assert set(o)=={'batch', 'batch_output', 'step'} and all(map(torch.equal, o['batch'], (x, y)))
+        assert set(o['batch_output'])=={'loss', 'model_outputs', 'batch_size'}
+        out = o['batch_output']
+        assert out['loss'].shape==() and out['model_outputs'].shape==(4, 1) and out['batch_size']==4
+        torch.testing.assert_close(out['loss'], F.mse_loss(out['model_outputs'], y))
+    evals = [k for n,_,k in cb.trace if n=='on_eval_step_end']
+    assert all(set(o)=={'batch', 'batch_output'} for o in evals) and len(evals)==2
+    assert [k for n,_,k in cb.trace if n in ('on_eval_epoch_start', 'on_eval_epoch_end')]==[dict(is_intermediate=False)]*2
+    others = [k for n,_,k in cb.trace if n not in ('on_train_step_end', *EVAL)]
+    assert len(others)>5 and not any(others)
+
+def test_a_step_has_ended_at_its_end():
+    "The document has it so; the package's own code calls it before the backward pass"
+    seen = []
+    class Weights(TrainerCallback):
+        def on_train_step_start(self, trainer, **kwargs): seen.append(trainer.model.weight.detach().clone())
+        on_train_step_end = on_train_step_start
+    learn = mk_learn()
+    learn.fit(1, cbs=[Weights])
+    assert len(seen)==6 and not any(torch.equal(seen[i], seen[i+1]) for i in (0, 2, 4)) and all(torch.equal(seen[i], seen[i+1]) for i in (1, 3))
+    assert torch.equal(seen[-1], learn.model.weight)
+
+def test_a_dict_batch_is_given_as_one():
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lin = nn.Linear(2, 1)
+        def forward(self, x, y): return dict(loss=F.mse_loss(self.lin(x), y))
+    cb = recording()
+    dls = DataLoaders([dict(x=x, y=y) for x,y in TRAIN])
+    mk_learn(dls=dls, model=Model(), loss_func=None).fit(1, cbs=[cb])
+    assert [set(k['batch']) for n,_,k in cb.trace if n=='on_train_step_end']==[{'x', 'y'}]*3
+
+def test_all_callbacks_get_the_same_output_of_a_step():
+    class Adds(TrainerCallback):
+        def on_train_step_end(self, trainer, batch_output, **kwargs): batch_output['mean'] = 1
+    class Reads(TrainerCallback):
+        def __init__(self): self.seen = []
+        def on_train_step_end(self, trainer, batch_output, **kwargs): self.seen.append(batch_output['mean'])
+    cb = Reads()
+    mk_learn().fit(1, cbs=[Adds, cb])
+    assert cb.seen==[1]*3
+
+def test_the_output_of_a_step_is_kept_no_longer():
+    refs = []
+    class Look(TrainerCallback):
+        def on_train_step_start(self, trainer, **kwargs):
+            gc.collect()
+            assert not any(r() is not None for r in refs)
+        def on_train_step_end(self, trainer, batch_output, **kwargs): refs.append(weakref.ref(batch_output['model_outputs']))
+    mk_learn().fit(1, cbs=[Look])
+    assert len(refs)==3
+
+def test_own_order_is_as_passed_and_ours_by_number():
+    trace = []
+    a,b = recording('a', trace),recording('b', trace)
+    def _ours(name, order): return listener(name, ['after_epoch'], lambda cb, e: trace.append((e, name, {})), order=order)
+    mk_learn().fit(1, cbs=[_ours('late', 70), b, a, _ours('early', 10)])
+    at = [(n, t) for n,t,_ in trace if n in ('after_epoch', 'on_training_run_epoch_end')]
+    assert at==[('after_epoch', 'early'), ('on_training_run_epoch_end', 'b'), ('on_training_run_epoch_end', 'a'), ('after_epoch', 'late')]
+    assert [t for n,t,_ in trace if n=='on_training_run_end']==['b', 'a']
+    trace.clear()
+    mk_learn().fit(1, cbs=[as_cb(b, order=80), a, _ours('late', 70)])
+    assert [t for n,t,_ in trace if n in ('after_epoch', 'on_training_run_epoch_end')]==['a', 'late', 'b']
+
+# The run history
+def test_losses_are_there_for_the_hooks_that_read_them():
+    seen = []
+    class Look(TrainerCallback):
+        def on_train_epoch_end(self, trainer, **kwargs): seen.append(trainer.run_history.get_latest_metric('train_loss_epoch'))
+        def on_eval_epoch_end(self, trainer, **kwargs): seen.append(trainer.run_history.get_latest_metric('eval_loss_epoch'))
+    learn = mk_learn()
+    learn.fit(2, cbs=[Look])
+    assert seen==[v for r in learn.recorder.values for v in r] and len(seen)==4
+
+def test_losses_count_items():
+    bs = [(torch.ones(n, 2), torch.full((n, 1), v)) for n,v in ((1, 0.), (3, 2.))]
+    cb = as_cb(recording())
+    learn = mk_learn(dls=(bs, bs), lr=0.)
+    learn.fit(1, cbs=[cb])
+    losses = [F.mse_loss(learn.model(x), y).item() for x,y in bs]
+    for k in ('train_loss_epoch', 'eval_loss_epoch'): assert cb.trainer.run_history.get_latest_metric(k)==pytest.approx((losses[0]+3*losses[1])/4)
+
+def test_epochs_begin_at_1_and_a_fit_begins_anew():
+    seen = []
+    class Look(TrainerCallback):
+        def on_training_run_start(self, trainer, **kwargs): seen.append(('run', trainer.run_history.current_epoch, list(trainer.run_history.get_metric_names())))
+        def on_train_epoch_start(self, trainer, **kwargs): seen.append(trainer.run_history.current_epoch)
+        def on_training_run_end(self, trainer, **kwargs): seen.append(('end', trainer.run_history.current_epoch))
+    learn = mk_learn(cbs=[Look])
+    learn.fit(2)
+    learn.fit(3, start_epoch=1)
+    assert seen==[('run', 1, []), 1, 2, ('end', 3), ('run', 2, []), 2, 3, ('end', 4)]
+
+def test_without_validation():
+    cb = recording()
+    a = as_cb(cb)
+    mk_learn(dls=DataLoaders(TRAIN)).fit(1, cbs=[a])
+    assert names(cb)==['on_init_end', 'on_training_run_start', 'on_train_epoch_start', *STEP*3, 'on_train_epoch_end', 'on_training_run_epoch_end', 'on_training_run_end']
+    assert list(a.trainer.run_history.get_metric_names())==['train_loss_epoch']
+    with pytest.raises(ValueError, match=r"no values of 'eval_loss_epoch'; did you mean 'train_loss_epoch'\?"): a.trainer.run_history.get_latest_metric('eval_loss_epoch')
+
+def test_run_history():
+    h = RunHistory()
+    assert InMemoryRunHistory is RunHistory and h.current_epoch==1 and h.get_metric_values('x')==[] and not h.get_metric_names()
+    for k,v in (('b', 1), ('a', 2), ('b', 3)): h.update_metric(k, v)
+    assert list(h.get_metric_names())==['b', 'a'] and h.get_metric_names()-{'b'}=={'a'}
+    assert h.get_metric_values('b')==[1, 3] and h.get_latest_metric('b')==3
+    for k in h.get_metric_names(): h.update_metric(f'{k}_2', 0)  # a set of its own
+    h.set_metric_name_prefix('ema_')
+    h.update_metric('a', 5)
+    assert h.metric_name_prefix=='ema_' and h.get_latest_metric('ema_a')==5 and h.get_latest_metric('a')==2
+    h.delete_metric('b')
+    assert 'b' not in h.get_metric_names()
+    h._increment_epoch()
+    assert h.current_epoch==2
+    h.reset()
+    assert h.current_epoch==1 and not h.get_metric_names() and h.metric_name_prefix==''
+
+def test_a_learner_without_a_recorder_is_refused():
+    learn = mk_learner()
+    for f in (lambda: learn.fit(1, cbs=[recording()]), lambda: learn.validate(cbs=[recording()])):
+        with pytest.raises(ValueError, match='this learner has none: add a Recorder'): f()
+
+def test_metrics_are_logged_by_the_beginning_of_their_names():
+    "Not by a 'train' anywhere in them"
+    log = []
+    class Updates(TrainerCallback):
+        def on_train_epoch_end(self, trainer, **kwargs): trainer.run_history.update_metric('train_acc', 1)
+        def on_eval_epoch_end(self, trainer, **kwargs): trainer.run_history.update_metric('constrained_acc', 2)
+    class Logs(LogMetricsCallback):
+        def log_metrics(self, trainer, metrics): log.append(list(metrics))
+    mk_learn().fit(1, cbs=[Updates, Logs])
+    assert log==[['train_loss_epoch', 'train_acc'], ['eval_loss_epoch', 'constrained_acc']]
+    log.clear()
+    mk_learn().fit(1, cbs=[Logs, Updates])  # as passed: too early
+    assert log==[['train_loss_epoch'], ['eval_loss_epoch']]
+
+def test_print(capsys):
+    class Prints(TrainerCallback):
+        def on_training_run_start(self, trainer, **kwargs): trainer.print('a', 'b', sep='-')
+    mk_learn().fit(1, cbs=[Prints, LogMetricsCallback])
+    lines = capsys.readouterr().out.split('\n')
+    assert lines[0]=='a-b' and lines[1].startswith('train_loss_epoch: ') and lines[2].startswith('eval_loss_epoch: ')
+    learn = mk_learn()
+    with learn.no_logging(): learn.fit(1, cbs=[Prints])
+    assert capsys.readouterr().out==''
+
+# The run config
+def test_run_config():
+    got = {}
+    class Look(TrainerCallback):
+        def on_init_end(self, trainer, **kwargs): got['before'] = trainer.run_config
+        def on_training_run_start(self, trainer, **kwargs): got['fit'] = trainer.run_config
+        def on_train_epoch_end(self, trainer, **kwargs): assert trainer.run_config is got['fit']
+        def on_evaluation_run_start(self, trainer, **kwargs): got['evaluation'] = trainer.run_config
+    clip = GradientClip(.5, algorithm='value')
+    learn = mk_learn(cbs=[Look, GradientAccumulation(n_batches=2), clip])
+    learn.fit(2)
+    learn.validate()
+    c = got['fit']
+    assert got['before'] is None and isinstance(c, TrainerRunConfig)
+    assert c.num_epochs==c['num_epochs']==2 and c.gradient_accumulation_steps==2 and c.num_update_steps_per_epoch==2 and c.gradient_clip_value==.5
+    assert c.train_per_device_batch_size==4 and c.train_total_batch_size==8 and c.eval_total_batch_size==4 and c.max_num_train_steps is None
+    assert c.is_world_process_zero is c.is_local_process_zero is True and c.is_distributed is False and c.num_processes==1 and c.mixed_precision=='no'
+    assert c.to_dict()==vars(c) and c.to_dict() is not vars(c)
+    with pytest.raises(AttributeError): c.num_epochs = 3
+    with pytest.raises(KeyError, match="did you mean 'num_epochs'"): c['n_epochs']
+    assert (got['evaluation'].num_epochs, got['evaluation'].gradient_accumulation_steps)==(1, 1)
+    learn.fit(3)
+    assert got['fit'].num_epochs==3
+
+@pytest.mark.parametrize('dl,bs,kwargs', [
+    (torch.utils.data.DataLoader([(torch.ones(2), torch.ones(1))]*9, batch_size=3), 3, dict(batch_size=3, num_workers=0, pin_memory=False, drop_last=False)),
+    (batches(3), 4, {}), (iter(batches(3)), None, {})])
+def test_run_config_of_loaders(dl, bs, kwargs):
+    cb = as_cb(recording(do=dict(on_training_run_start=lambda tr: tr.run_config)))
+    mk_learn(dls=DataLoaders(dl)).fit(1, cbs=[cb])
+    c = cb.trainer.run_config
+    assert (c.train_per_device_batch_size, c.train_dl_kwargs)==(bs, kwargs) and c.num_update_steps_per_epoch==(None if bs is None else 3)
+    assert c.eval_per_device_batch_size is None
+
+def test_max_steps():
+    cb = as_cb(recording(do=dict(on_training_run_start=lambda tr: tr.run_config)))
+    mk_learn().fit(max_steps=4, cbs=[cb])
+    assert cb.trainer.run_config.max_num_train_steps==4 and names(cb.foreign).count('on_train_step_end')==4
+
+# Stopping
+@pytest.mark.parametrize('hook', [o for o in HOOKS if o not in ('on_init_end', 'on_stop_training_error', 'on_training_run_end') and 'evaluation_run' not in o])
+def test_stop_from_every_hook(hook, capsys):
+    "`on_training_run_start` included, and everyone hears of it"
+    trace = []
+    a,b = recording('a', trace, {hook:StopTrainingError('enough')}),recording('b', trace)
+    learn = mk_learn()
+    learn.fit(3, cbs=[a, b])
+    assert learn.outcome['fit']=='cancelled' and learn.epoch==0 and capsys.readouterr().out=='enough\n'
+    at = [n for n,_,_ in trace].index(hook)
+    rest = [(n, t) for n,t,_ in trace[at:]]
+    assert rest[0]==(hook, 'a') or (hook, 'b') not in rest  # the other one is passed over, as in the package
+    end = [('on_stop_training_error', 'a'), ('on_stop_training_error', 'b'), ('on_training_run_end', 'a'), ('on_training_run_end', 'b')]
+    assert rest[1:]==(end if hook!='on_training_run_start' else end[:3])  # b's run hadn't begun
+    learn.fit(1)
+    assert learn.outcome['fit']=='done'
+
+def test_stop_at_the_end_of_an_epoch_is_after_all_have_heard_of_it():
+    heard = []
+    ours = Callback(after_epoch=lambda cb: heard.append(cb.epoch))
+    ours.order = 60
+    learn = mk_learn()
+    with learn.no_logging(): learn.fit(3, cbs=[ours, recording(do=dict(on_training_run_epoch_end=StopTrainingError()))])
+    assert heard==[0] and learn.outcome['fit']=='cancelled' and len(learn.recorder.values)==1
+
+def test_stop_in_an_evaluation():
+    learn = mk_learn()
+    cb = recording(do=dict(on_eval_step_end=StopTrainingError()))
+    with learn.no_logging(): learn.validate(cbs=[cb])
+    assert names(cb)[1:]==['on_evaluation_run_start', 'on_eval_epoch_start', 'on_eval_step_start', 'on_eval_step_end', 'on_stop_training_error', 'on_evaluation_run_end']
+
+def test_stop_while_it_is_added_is_an_error():
+    with pytest.raises(StopTrainingError): mk_learn(cbs=[recording(do=dict(on_init_end=StopTrainingError('no')))])
+
+def test_their_error_is_known_by_its_name():
+    theirs = type('StopTrainingError', (Exception,), {})
+    class Mine(theirs): pass
+    learn = mk_learn()
+    with learn.no_logging(): learn.fit(1, cbs=[recording(do=dict(on_train_step_end=Mine('x')))])
+    assert learn.outcome['fit']=='cancelled'
+
+def test_a_cancel_of_ours_is_a_stop_for_them():
+    cb = recording()
+    learn = mk_learn()
+    learn.fit(3, cbs=[cb, listener('stop', ['before_validate'], lambda o, e: act(o, 'CancelFitException'))])
+    assert names(cb)[-2:]==['on_stop_training_error', 'on_training_run_end'] and 'on_eval_epoch_start' not in names(cb)
+
+def test_an_exit_stops_the_run_and_not_the_process():
+    trace = []
+    def _exit(trainer): raise SystemExit('Exiting due to NaN loss')
+    a,b = recording('a', trace, dict(on_training_run_end=_exit)),recording('b', trace)
+    learn = mk_learn()
+    with pytest.warns(UserWarning, match=r'RecordingA \(pytorch-accelerated\) asked to exit \(Exiting due to NaN loss\)'): learn.fit(1, cbs=[a, b])
+    assert trace[-1][:2]==('on_training_run_end', 'b')  # the others' ends aren't skipped
+    with pytest.warns(UserWarning, match='asked to exit'): learn.fit(2, cbs=[recording(do=dict(on_train_step_end=_exit))])
+    assert learn.outcome['fit']=='cancelled'
+
+@pytest.mark.parametrize('hook', [o for o in HOOKS if o not in ('on_init_end', 'on_stop_training_error') and 'evaluation_run' not in o])
+@pytest.mark.parametrize('err', [ValueError, KeyboardInterrupt])
+def test_the_end_of_a_run_comes_after_errors_too(hook, err):
+    a,b = recording('a', do={hook:err('oops')}),recording('b')
+    learn = mk_learn()
+    with pytest.raises(err, match='oops') as e: learn.fit(1, cbs=[b, a])
+    assert f'learnloop: in {hook} of RecordingA (pytorch-accelerated)' in e.value.__notes__
+    assert [names(o).count('on_training_run_end') for o in (a, b)]==[1, 1] and 'on_stop_training_error' not in names(b)
+    assert [o.name for o in learn.cbs if isinstance(o, Accelerated)]==[]
+    learn.fit(1, cbs=[c := recording('c')])
+    assert names(c)[2:-1]==EPOCH
+
+def test_each_end_has_its_start():
+    a,b = recording('a', do=dict(on_training_run_start=ValueError())),recording('b')
+    with pytest.raises(ValueError): mk_learn().fit(1, cbs=[a, b])
+    assert names(b)==['on_init_end'] and names(a)==['on_init_end', 'on_training_run_start', 'on_training_run_end']
+
+@pytest.mark.parametrize('e,what,want', [
+    ('before_batch', 'CancelBatchException', ['on_train_epoch_start', *STEP[:0], 'on_train_epoch_end']),
+    ('after_pred', 'CancelBatchException', ['on_train_epoch_start', *STEP[:1]*3, 'on_train_epoch_end']),
+    ('after_loss', 'CancelBatchException', ['on_train_epoch_start', *STEP*3, 'on_train_epoch_end']),
+    ('before_step', 'CancelStepException', ['on_train_epoch_start', *STEP*3, 'on_train_epoch_end']),
+    ('before_train', 'CancelTrainException', ['on_train_epoch_end']),
+    ('after_batch', 'CancelTrainException', ['on_train_epoch_start', STEP[0], 'on_train_epoch_end']),
+    ('after_batch', 'CancelEpochException', ['on_train_epoch_start', STEP[0]])])
+def test_cancels_in_training(e, what, want):
+    cb = recording()
+    stop = listener('stop', [e], lambda o, _: act(o, what), order=-1, run_valid=False)
+    mk_learn().fit(1, cbs=[cb, stop])
+    after = EVAL if what!='CancelEpochException' else []
+    assert names(cb)[2:]==[*want, *after, 'on_training_run_epoch_end', 'on_training_run_end']
+
+# Evaluation
+def test_an_evaluation_leaves_the_run_as_it_was():
+    seen = []
+    class Look(TrainerCallback):
+        def on_eval_epoch_end(self, trainer, **kwargs):
+            trainer.run_history.update_metric('acc', 1)
+            seen.append((dict(trainer.run_history._metrics), trainer.run_history.current_epoch))
+    cb = as_cb(Look())
+    learn = mk_learn(cbs=[cb])
+    learn.fit(2)
+    before = str(cb.state_dict())
+    loss, = learn.validate()
+    assert seen[-1]==({'evaluation_loss': [loss], 'acc': [1]}, 1)
+    assert str(cb.state_dict())==before and cb.trainer.run_history.get_metric_values('acc')==[1, 1]
+    learn.validate()
+    assert seen[-1]==seen[-2]
+
+def test_an_evaluation_within_a_fit_is_intermediate():
+    cb = as_cb(recording(do=dict(on_eval_epoch_end=lambda tr: tr.run_history.update_metric('acc', len(tr.run_history.get_metric_values('acc'))))))
+    class Mode(TrainerCallback):
+        def on_train_step_start(self, trainer, **kwargs): assert trainer.model.training
+    learn = mk_learn()
+    learn.fit(2, cbs=[cb, Mode, ValidateCallback(every_steps=2)])
+    ends = [k['is_intermediate'] for n,_,k in cb.foreign.trace if n=='on_eval_epoch_end']
+    assert ends==[True, False, True, True, False] and not any('evaluation_run' in n for n in names(cb.foreign))
+    h = cb.trainer.run_history
+    assert h.get_metric_values('acc')==[0, 1] and set(h.get_metric_names())=={'train_loss_epoch', 'eval_loss_epoch', 'acc'}
+
+def test_what_is_no_evaluation_of_theirs():
+    cb = recording()
+    learn = mk_learn(cbs=[cb])
+    learn.get_preds()
+    learn.predict(torch.zeros(2))
+    assert names(cb)==['on_init_end']
+    learn.fit(1, cbs=[SanityCheck(1)])
+    assert names(cb)[2:-1]==EPOCH
+
+def test_an_evaluation_of_their_own_on_a_model_that_is_lent():
+    "As an average of the weights is evaluated: its callbacks alone are called, and its metrics have a prefix"
+    inner = recording('inner')
+    class Average(TrainerCallback):
+        def on_training_run_start(self, trainer, **kwargs): self.model = mk_model(seed=1)
+        def on_eval_epoch_end(self, trainer, **kwargs):
+            model,handler,prefix = trainer.model,trainer.callback_handler,trainer.run_history.metric_name_prefix
+            trainer.model,trainer.callback_handler = self.model,CallbackHandler([inner])
+            trainer.run_history.set_metric_name_prefix('ema_')
+            trainer._run_eval_epoch(trainer._eval_dataloader)
+            trainer.model,trainer.callback_handler = model,handler
+            trainer.run_history.set_metric_name_prefix(prefix)
+    outer,cb = recording('outer'),as_cb(Average())
+    learn = mk_learn(metrics=[F.l1_loss])
+    learn.fit(1, cbs=[cb, outer])
+    assert names(outer)[2:-1]==EPOCH and names(inner)==EVAL
+    want = sum(F.mse_loss(cb.foreign.model(x), y).item() for x,y in VALID)/2
+    h = cb.trainer.run_history
+    assert h.get_latest_metric('ema_eval_loss_epoch')==pytest.approx(want) and h.get_latest_metric('eval_loss_epoch')==learn.recorder.values[0][1]
+    assert learn.model is not cb.foreign.model and same(cb.foreign.model, mk_model(seed=1)) and len(learn.recorder.values[0])==3
+
+@pytest.mark.parametrize('what', ['model', 'callback_handler'])
+@pytest.mark.parametrize('err', [None, StopTrainingError, ValueError])
+def test_what_is_lent_is_taken_back(what, err):
+    def _lend(trainer):
+        setattr(trainer, what, mk_model() if what=='model' else CallbackHandler())
+        if err: raise err('x')
+    cb,learn = as_cb(recording(do=dict(on_train_epoch_end=_lend))),mk_learn()
+    with learn.no_logging():
+        if err is StopTrainingError: learn.fit(1, cbs=[cb])
+        else:
+            with pytest.raises(err or TypeError, match='x' if err else f'has set trainer.{what} in on_train_epoch_end for good'): learn.fit(1, cbs=[cb])
+    assert cb.trainer.model is learn.model and cb.trainer._handler is None
+
+def test_stop_inside_an_evaluation_of_their_own():
+    class Inner(TrainerCallback):
+        def on_eval_step_end(self, trainer, **kwargs): raise StopTrainingError()
+    class Average(TrainerCallback):
+        def on_train_epoch_end(self, trainer, **kwargs):
+            trainer.callback_handler = CallbackHandler([Inner])
+            trainer._run_eval_epoch(trainer._eval_dataloader)
+    cb = recording()
+    learn = mk_learn()
+    with learn.no_logging(): learn.fit(1, cbs=[Average, cb])
+    assert learn.outcome['fit']=='cancelled' and names(cb)[-2:]==['on_stop_training_error', 'on_training_run_end']
+
+# Events of one's own
+class VerifyBatch(TrainerCallback):
+    def __init__(self): self.seen = []
+    def verify_train_batch(self, trainer, xb, yb):
+        assert xb.shape[0]==trainer.run_config['train_per_device_batch_size'], 'size'
+        self.seen.append((tuple(xb.shape), tuple(yb.shape)))
+
+class VerifyingLearner(Learner, phases=[Event('verify_train_batch', 'batch')]):
+    def before_batch(self):
+        if self.training: self('verify_train_batch', xb=self.x, yb=self.y)
+
+def test_a_declared_event_calls_their_method():
+    cb,other = VerifyBatch(),recording()
+    learn = mk_learn(cls=VerifyingLearner)
+    learn.fit(1, cbs=[cb, other])
+    assert cb.seen==[((4, 2), (4, 1))]*3 and names(other)[2:-1]==EPOCH
+    learn.dls = DataLoaders([*TRAIN, (torch.ones(2, 2), torch.ones(2, 1))])
+    with pytest.raises(AssertionError, match='size'): learn.fit(1, cbs=[cb])
+
+@pytest.mark.parametrize('kw', [True,False])
+def test_call_event_calls_all_that_have_the_method_in_order(kw):
+    calls = []
+    def _mk(tag): return type(tag, (TrainerCallback,), dict(verify=lambda self, trainer, name: calls.append((tag, type(trainer), name))))
+    class Call(TrainerCallback):
+        def on_train_epoch_start(self, trainer, **kwargs):
+            f = trainer.callback_handler.call_event
+            f('verify', trainer=trainer, name=3) if kw else f('verify', trainer, name=3)
+            f('nobody_has_this', trainer)
+    mk_learn().fit(1, cbs=[_mk('B'), recording(), Call, _mk('A')])
+    assert calls==[('B', Trainer, 3), ('A', Trainer, 3)]
+
+def test_stop_in_an_event_of_ones_own():
+    cb = VerifyBatch()
+    cb.verify_train_batch = lambda trainer, xb, yb: act(cb, StopTrainingError('bad batch'))
+    learn = mk_learn(cls=VerifyingLearner)
+    with learn.no_logging(): learn.fit(1, cbs=[cb])
+    assert learn.outcome['fit']=='cancelled'
+
+def test_handler():
+    cbs = [recording('a'), recording('b')]
+    adapters = [as_cb(o) for o in cbs]
+    mk_learn(cbs=adapters)
+    handler = adapters[0].trainer.callback_handler
+    assert list(handler)==cbs and adapters[1].trainer is adapters[0].trainer
+    with pytest.raises(TypeError, match=r'added by learn\.add_cb'): handler.add_callback(TrainerCallback())
+    own = CallbackHandler([TrainerCallback, cbs[0]])
+    own.call_event('on_train_epoch_end', None)
+    assert names(cbs[0])==['on_init_end', 'on_train_epoch_end'] and len(own.callbacks)==2
+
+# Names that aren't there
+def test_typos_in_hooks_are_refused():
+    for slip,want in (('on_training_epoch_end', 'on_train_epoch_end'), ('on_train_step', 'on_train_step_end'), ('on_eval_begin_epoch', 'on_eval')):
+        cls = type('Slip', (TrainerCallback,), {slip: lambda self, trainer, **kwargs: None})
+        if want in HOOKS:
+            with pytest.raises(TypeError, match=f'Slip.*{slip} is none of the hooks.*did you mean {want!r}'): mk_learn().fit(1, cbs=[cls])
+        else: as_cb(cls)  # far enough away to be an event of one's own
+
+def test_typos_in_hooks_of_the_packages_own_base_are_errors():
+    "Its `__getattr__` raises an error of its own, which its trainer swallows"
+    class CallbackMethodNotImplementedError(Exception): pass
+    def _getattr(self, item): raise CallbackMethodNotImplementedError
+    def _hook(self, trainer, **kwargs): pass
+    base = type('TrainerCallback', (), dict(__module__='pytorch_accelerated.callbacks', __getattr__=_getattr, on_train_step_end=_hook))
+    class Typo(base):
+        def __init__(self): self.threshold = 1
+        def on_train_step_end(self, trainer, **kwargs): return self.treshold
+    with pytest.raises(AttributeError, match="has no attribute 'treshold'; did you mean 'threshold'") as e: mk_learn().fit(1, cbs=[Typo()])
+    assert type(e.value.__cause__).__name__=='CallbackMethodNotImplementedError'
+    cb = as_cb(base())
+    assert cb.name=='accelerated_trainer' and not cb.hears('on_train_step_end') and cb.state_dict()=={}
+    learn = mk_learn(cbs=[cb])
+    learn.fit(1)
+
+@pytest.mark.parametrize('k', ['run_histori', '_loss_tracker', 'train', 'n_epoch', 'save_training_state', 'eval_dataset'])
+def test_other_attributes_are_refused(k):
+    with pytest.raises(AttributeError, match=f"Trainer has no attribute '{k}'"): mk_learn().fit(1, cbs=[recording(do=dict(on_train_epoch_end=lambda tr: getattr(tr, k)))])
+    with pytest.raises(AttributeError, match='setting it would change nothing'): mk_learn().fit(1, cbs=[recording(do=dict(on_train_epoch_end=lambda tr: setattr(tr, k, 1)))])
+
+def test_point_30_what_callbacks_share():
+    seen = []
+    a = recording(do=dict(on_train_epoch_end=lambda tr: setattr(tr, 'accuracy', tr.run_history.current_epoch)))
+    b = recording(do=dict(on_eval_epoch_end=lambda tr: seen.append(tr.accuracy)))
+    mk_learn().fit(2, cbs=[a, as_cb(b, name='b')])
+    assert seen==[1, 2]
+
+def test_point_30_modules_of_the_learner_are_the_trainers():
+    "As its own `MoveModulesToDeviceCallback` looks for them"
+    moved,learn = [],mk_learn()
+    class Teacher(nn.Linear):
+        def to(self, device):
+            moved.append(device)
+            return self
+    learn.teacher,learn._own,teacher = (t := Teacher(1, 1)),Teacher(1, 1),t
+    def move(tr):
+        for k,o in inspect.getmembers(tr, lambda o: isinstance(o, nn.Module)):
+            if k!='model': o.to(tr.device)
+        assert tr.teacher is teacher and 'teacher' in dir(tr)
+        tr.teacher = Teacher(2, 2)
+    learn.fit(1, cbs=[recording(do=dict(on_training_run_start=move))])
+    assert moved==[learn.device] and learn.teacher is not teacher, 'and what is set is set there'
+
+def test_loaders_cant_be_swapped():
+    with pytest.raises(AttributeError): mk_learn().fit(1, cbs=[recording(do=dict(on_train_epoch_end=lambda tr: setattr(tr, '_train_dataloader', [])))])
+
+def test_what_a_trainer_has():
+    def _look(tr):
+        learn = tr.learn
+        assert tr.model is learn.model is tr.get_model() is tr._accelerator.unwrap_model(tr.model)
+        assert tr.optimizer is learn.opt and tr.loss_func is learn.loss_func
+        assert tr.device==learn.device==tr._accelerator.device and tr.scheduler is None and len(tr._train_dataloader)==3 and len(tr._eval_dataloader)==2
+        a = tr._accelerator
+        assert (a.is_main_process, a.is_local_main_process, a.num_processes, a.process_index, a.wait_for_everyone())==(True, True, 1, 0, None)
+        with pytest.raises(AttributeError, match="no attribute 'clip_grad_norm_'"): a.__getattr__('clip_grad_norm_')
+    mk_learn().fit(1, cbs=[recording(do=dict(on_training_run_start=_look, on_train_step_start=_look, on_eval_epoch_end=_look))])
+
+def test_a_scheduler_is_that_of_the_learner():
+    def _look(tr): assert isinstance(tr.scheduler, torch.optim.lr_scheduler.StepLR)
+    mk_learn().fit(1, cbs=[recording(do=dict(on_train_epoch_start=_look)), TorchScheduler(lambda o: torch.optim.lr_scheduler.StepLR(o, 1), unit='step')])
+
+def test_wrappers_are_taken_off():
+    wrap = type('DistributedDataParallel', (nn.Module,), {})
+    model,outer = mk_model(),wrap()
+    outer.module = model
+    tr = Trainer(mk_learn(model=model))
+    assert tr._accelerator.unwrap_model(outer) is model
+    compiled = nn.Module()
+    compiled._orig_mod = outer
+    assert tr._accelerator.unwrap_model(compiled) is compiled and tr._accelerator.unwrap_model(compiled, keep_torch_compile=False) is model
+
+# Several processes
+def test_gather_alone():
+    tr = Trainer(mk_learn())
+    t = torch.tensor([1, -1, 2])
+    assert tr.gather(t) is t and torch.equal(tr.gather(t, padding_value=-1), t)  # none is lost that looks like padding
+    assert tr.gather({'a':[t, 3]})=={'a':[t, 3]}
+
+class Peers:
+    "`torch.distributed` of `n` threads, as far as `gather` needs it"
+    def __init__(self, n): self.n,self.barrier_,self.slots,self.rank = n,threading.Barrier(n),[None]*n,threading.local()
+    def all_gather(self, outs, t):
+        self.slots[self.rank.i] = t
+        self.barrier_.wait(20)
+        for o,s in zip(outs, self.slots, strict=True):
+            assert o.shape==s.shape and o.dtype==s.dtype
+            o.copy_(s)
+        self.barrier_.wait(20)
+    def run(self, f):
+        res = [None]*self.n
+        def _one(i):
+            self.rank.i = i
+            res[i] = f(i)
+        ts = [threading.Thread(target=_one, args=(i,)) for i in range(self.n)]
+        for t in ts: t.start()
+        for t in ts: t.join(30)
+        return res
+
+@pytest.mark.parametrize('sizes', [(2, 2, 2), (3, 0, 1)])
+def test_gather_of_several(monkeypatch, sizes):
+    "Also where one process has nothing, or a value that was used for padding"
+    peers = Peers(len(sizes))
+    monkeypatch.setattr(accelerated, '_world', lambda: peers.n)
+    monkeypatch.setattr(accelerated.dist, 'all_gather', peers.all_gather)
+    ts = [torch.arange(n*2.).reshape(n, 2)*(-1)**i for i,n in enumerate(sizes)]
+    for res in peers.run(lambda i: Trainer(mk_learn()).gather((ts[i], torch.tensor(i)), padding_value=-1.)):
+        assert torch.equal(res[0], torch.cat(ts)) and torch.equal(res[1], torch.arange(peers.n))
+
+# Checkpoints
+class KeepsBest(TrainerCallback):
+    "Saves the best, and loads it at the end, as the package's callback does"
+    def __init__(self, save_path): self.save_path,self.best_metric = save_path,None
+    def on_training_run_start(self, trainer, **kwargs): self.best_metric = None
+    def on_training_run_epoch_end(self, trainer, **kwargs):
+        loss = trainer.run_history.get_latest_metric('eval_loss_epoch')
+        if self.best_metric is None or loss<self.best_metric:
+            self.best_metric = loss
+            trainer.save_checkpoint(self.save_path, dict(loss=loss))
+    def on_training_run_end(self, trainer, **kwargs): self.loaded = trainer.load_checkpoint(self.save_path)
+
+def test_the_best_is_saved_and_loaded(tmp_path):
+    cb,learn = KeepsBest(tmp_path/'new'/'best.pt'),mk_learn(lr=.9, opt_func=torch.optim.Adam)
+    best = []
+    class Weights(Callback):
+        order = 60
+        def after_epoch(self): best.append((self.recorder.values[-1][1], {k:v.clone() for k,v in self.model.state_dict().items()}))
+    learn.fit(6, cbs=[cb, Weights])
+    i = min(range(6), key=lambda i: best[i][0])
+    assert i<5 and all(torch.equal(v, learn.model.state_dict()[k]) for k,v in best[i][1].items())
+    assert cb.loaded['loss']==best[i][0] and set(cb.loaded)=={'model_state_dict', 'optimizer_state_dict', 'loss'}
+    assert learn.opt.state_dict()['state'][0]['step']==(i+1)*3 and [o.name for o in (tmp_path/'new').iterdir()]==['best.pt']
+
+def test_a_file_of_another_run_is_not_loaded(tmp_path):
+    mk_learn().fit(1, cbs=[KeepsBest(tmp_path/'best.pt')])
+    learn = mk_learn()
+    with pytest.warns(UserWarning, match='nothing was saved to .*best.pt in this run'), learn.no_logging():
+        learn.fit(1, cbs=[KeepsBest(tmp_path/'best.pt'), recording(do=dict(on_train_epoch_start=StopTrainingError()))])
+    assert same(learn.model, mk_model())
+
+def test_a_write_that_fails_leaves_the_file_as_it_was(tmp_path):
+    tr = Trainer(mk_learn())
+    tr.learn.create_opt()
+    tr.save_checkpoint(tmp_path/'a.pt')
+    before = (tmp_path/'a.pt').read_bytes()
+    with pytest.raises((AttributeError,pickle.PicklingError), match='lambda'): tr.save_checkpoint(tmp_path/'a.pt', dict(x=lambda: None))
+    assert (tmp_path/'a.pt').read_bytes()==before and [o.name for o in tmp_path.iterdir()]==['a.pt']
+
+def test_parts_of_a_checkpoint(tmp_path):
+    tr = Trainer(mk_learn())
+    tr.learn.create_opt()
+    tr.save_checkpoint(tmp_path/'a.pt', save_optimizer=False)
+    assert set(tr.load_checkpoint(tmp_path/'a.pt'))=={'model_state_dict'}
+    torch.save(dict(model_state_dict=tr.model.state_dict(), scheduler_state_dict={}), tmp_path/'b.pt')
+    with pytest.raises(ValueError, match='has the state of a scheduler'): tr.load_checkpoint(tmp_path/'b.pt')
+    tr.load_checkpoint(tmp_path/'b.pt', load_scheduler=False)
+
+def test_hypers_after_a_run_are_those_of_the_learner(tmp_path):
+    cb = KeepsBest(tmp_path/'best.pt')
+    learn = mk_learn()
+    learn.fit(2, cbs=[cb, TorchScheduler(lambda o: torch.optim.lr_scheduler.StepLR(o, 1, .5), unit='step')])
+    assert 'scheduler_state_dict' in cb.loaded and [g['lr'] for g in cb.loaded['optimizer_state_dict']['param_groups']]!=[LR]
+    assert [g['lr'] for g in learn.opt.param_groups]==[LR] and 'initial_lr' not in learn.opt.param_groups[0]
+
+@pytest.mark.parametrize('name,what', accelerated._instead.items())
+def test_callbacks_that_change_the_loop_are_refused(name, what):
+    cls = type(name, (TrainerCallback,), {})
+    for o in (cls, type('Mine', (cls,), {})):
+        with pytest.raises(TypeError, match=f'{name} changes the loop of its own trainer; here, {re.escape(what)} does its work'): as_cb(o)
+
+# State
+class Counts(TrainerCallback):
+    def __init__(self, every=1): self.every,self.n,self.rows,self.ema,self.f,self.np = every,0,defaultdict(list),None,len,None
+    def on_training_run_start(self, trainer, **kwargs): self.ema = nn.Linear(1, 1)
+    def on_train_step_end(self, trainer, batch_output, **kwargs):
+        self.n += 1
+        self.rows['loss'].append(batch_output['loss'])
+        self.np = np.float32(self.n)
+
+def test_state_round_trip():
+    learn,cb = mk_learn(),as_cb(Counts())
+    learn.fit(1, cbs=[cb])
+    f = io.BytesIO()
+    torch.save(cb.state_dict(), f)
+    f.seek(0)
+    sd = torch.load(f, weights_only=True)
+    assert set(sd['Counts'])=={'attrs', 'modules', 'history'} and set(sd['Counts']['attrs'])=={'n', 'rows', 'np'}
+    new = as_cb(Counts(every=7))
+    new.load_state_dict(sd)
+    assert (new.foreign.n, new.foreign.np, new.foreign.every, len(new.foreign.rows['loss']), new.foreign.rows['new'])==(3, 3., 7, 3, [])
+    del new.foreign.rows['new']
+    assert str(new.state_dict())==str(sd)
+    learn.add_cb(new)
+    assert new.trainer.run_history.get_metric_values('eval_loss_epoch')==[learn.recorder.values[0][1]] and new.trainer.run_history.current_epoch==2
+    learn.fit(1)
+    assert same(new.foreign.ema, cb.foreign.ema) and new.foreign.n==6
+
+def test_the_history_is_saved_once():
+    cbs = [as_cb(recording('a')), as_cb(recording('b'))]
+    learn = mk_learn(cbs=cbs)
+    learn.fit(1)
+    assert ['history' in o.state_dict().get(o.own_name, {}) for o in cbs]==[True, False]
+
+def test_own_state_methods_come_first():
+    class Own(TrainerCallback):
+        def __init__(self): self.n,self.m = 1,2
+        def state_dict(self): return dict(n=self.n)
+        def load_state_dict(self, sd): self.n = sd['n']
+    a,b = as_cb(Own()),as_cb(Own())
+    a.foreign.n = a.foreign.m = 5
+    b.load_state_dict(a.state_dict())
+    assert (b.foreign.n, b.foreign.m)==(5, 2)
+
+# In the learner
+def test_permanent_and_temporary_callbacks_share_a_trainer_and_leave_nothing():
+    a,b = as_cb(recording('a')),recording('b')
+    learn = mk_learn(cbs=[a])
+    plain = mk_learn()
+    plain.fit(1)
+    for _ in range(2):
+        learn.fit(1, cbs=[b])
+        assert set(vars(learn))==set(vars(plain)) | {a.name} and [o for o in learn.cbs if isinstance(o, Accelerated)]==[a]
+    assert names(a.foreign)==['on_init_end', *['on_training_run_start', *EPOCH, 'on_training_run_end']*2]
+    assert names(b)==['on_init_end', 'on_training_run_start', *EPOCH, 'on_training_run_end']*2
+
+def test_two_of_a_class():
+    cbs = [as_cb(LogMetricsCallback(), name=o) for o in ('one', 'two')]
+    with mk_learn().no_logging() as learn: learn.fit(1, cbs=cbs)
+    learn = mk_learn(cbs=[LogMetricsCallback, LogMetricsCallback])
+    assert [o.name for o in learn.cbs[-2:]]==['accelerated_log_metrics', 'accelerated_log_metrics_2']
+
+def test_accumulation():
+    "A loss is that of the batch: the window doesn't divide it"
+    cb = as_cb(recording())
+    learn = mk_learn(lr=0.)
+    learn.fit(1, cbs=[cb, GradientAccumulation(n_batches=2)])
+    losses = [F.mse_loss(learn.model(x), y).item() for x,y in TRAIN]
+    got = [k['batch_output']['loss'].item() for n,_,k in cb.foreign.trace if n=='on_train_step_end']
+    assert got==pytest.approx(losses) and cb.trainer.run_history.get_latest_metric('train_loss_epoch')==pytest.approx(sum(losses)/3)
+
+def test_the_table_has_all_hooks():
+    table = repr(HookTable(Accelerated, TrainerCallback))
+    assert all(f'{k}(trainer' in table for k in HOOKS) and 'on_train_step_end(trainer, batch, batch_output, **kwargs)' in table
+    assert 'refused' not in table
+
+def test_nothing_of_it_is_installed_here(): assert importlib.util.find_spec('pytorch_accelerated') is None
+
+@pytest.mark.parametrize('at', ['after_epoch', 'before_batch'])
+def test_a_run_that_goes_on_has_its_history_and_its_best(tmp_path, at):
+    pytest.importorskip('learnloop.keep.checkpoint')
+    class Metric(TrainerCallback):
+        def __init__(self): self.n = 0
+        def on_train_step_end(self, trainer, **kwargs): self.n += 1
+        def on_eval_epoch_end(self, trainer, **kwargs): trainer.run_history.update_metric('n', self.n)
+    def _run(tag, resume=None, err=None):
+        def _fail(cb, e):
+            if cb.learn.epoch==2: act(cb, err)
+        stop = listener('stop', [at], _fail, order=70)
+        cbs = [as_cb(Metric()), as_cb(KeepsBest(tmp_path/f'{tag}.pt'))]
+        learn = mk_learn(opt_func=torch.optim.Adam)
+        with learn.no_logging(): learn.fit(4, cbs=[*cbs, stop], resume=resume)
+        return learn.model,cbs[0].trainer.run_history,cbs[1].foreign.best_metric
+    model,history,best = _run('a')
+    with pytest.raises(KeyboardInterrupt): _run('b', tmp_path/'run', KeyboardInterrupt())
+    again = _run('b', tmp_path/'run')
+    assert same(model, again[0]) and best==again[2]
+    assert history._metrics==again[1]._metrics and history.current_epoch==again[1].current_epoch==5

@@ -1,0 +1,95 @@
+"Runs that are killed and begun again end as if nobody had touched them: a part of what `python -m benchmarks.crash -n 200` does"
+import errno, os, random, subprocess, sys
+from pathlib import Path
+import pytest
+from benchmarks.disk import Disk, Watch, lay_out
+
+# Between them: both optimizers, one-cycle, accumulation, averages, bf16, workers that persist or don't, random items, saves in the background; all shuffle and have dropout
+SETUPS = ['sgd','adamw','one_cycle','noisy','accumulation','ema','bf16','tracked','background','workers','persistent','everything']
+ROOT,KILLS = Path(__file__).parents[2],30
+
+@pytest.fixture(scope='module')
+def killed():
+    "The benchmark's table: number of runs, kills, kills in a save, and runs that were lost, by setup"
+    p = subprocess.run([sys.executable, '-m', 'benchmarks.crash', '-n', str(KILLS)], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert p.returncode in (0, 1) and p.stdout, p.stderr
+    return {o.split()[0]:[int(n) for n in o.split()[1:]] for o in p.stdout.splitlines()[1:]},p.stderr
+
+@pytest.mark.parametrize('setup', SETUPS)
+def test_case_66_a_run_that_is_killed_at_any_time_ends_like_one_that_is_not(setup, killed):
+    rows,err = killed
+    assert not rows[setup][-1], err
+
+def test_kills_were_many_and_some_in_a_save(killed):
+    runs,kills,in_save,lost = killed[0]['all']
+    assert kills==KILLS and in_save>5 and runs>5 and not lost, killed
+
+# ---- each operation in turn
+
+def test_point_29_each_operation_that_fails_or_is_the_last_loses_nothing():
+    "A share of `python -m benchmarks.crash --every-operation`"
+    p = subprocess.run([sys.executable, '-m', 'benchmarks.crash', '--every-operation', '--share', '.02'], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert p.returncode==0, p.stdout + p.stderr
+    rows = [(o[:16].strip(), o[16:30].strip(), *map(int, o[30:].split())) for o in p.stdout.splitlines()[1:]]
+    assert [o[:2] for o in rows]==[(a, b) for b in ('at once','in background') for a in ('fails','before a kill','before a cut')]
+    assert all(of>200 and tried>0 and not lost for _,_,of,tried,lost in rows), p.stdout
+    assert sum(o[3] for o in rows)>100, p.stdout
+
+def left(tmp_path, f):
+    "What may be left, of all cuts, when the power is cut while `f(folder)` runs"
+    (root := tmp_path/'x').mkdir()
+    with Watch(root) as w: f(root)
+    disk = Disk(w.log)
+    return [t for i in range(len(w.log)+1) for t in disk.cuts(i, random.Random(0))],disk.tree(disk.upto(len(w.log))[0])
+
+def sync(p):
+    fd = os.open(p, os.O_RDONLY)
+    os.fsync(fd)
+    os.close(fd)
+
+def put(root, synced):
+    with open(root/'tmp', 'wb') as f:
+        f.write(b'new!')
+        f.flush()
+        if synced: os.fsync(f.fileno())
+    os.rename(root/'tmp', root/'file')
+    if synced: sync(root)
+
+def test_point_29_without_a_sync_a_name_may_be_there_without_its_bytes(tmp_path):
+    there,sure = left(tmp_path, lambda root: put(root, False))
+    assert {repr(o) for o in there}=={repr(o) for o in ({}, {'tmp':b''}, {'tmp':b'ne'}, {'tmp':bytes(4)}, {'tmp':b'new!'}, {'file':b''}, {'file':b'ne'}, {'file':bytes(4)}, {'file':b'new!'})}
+    assert sure=={}
+
+def test_point_29_with_syncs_it_is_whole_or_not_there(tmp_path):
+    there,sure = left(tmp_path, lambda root: put(root, True))
+    assert {o['file'] for o in there if 'file' in o}=={b'new!'} and sure=={'file':b'new!'}
+
+def test_point_29_folders_move_with_what_is_synced_in_them(tmp_path):
+    def _f(root):
+        (root/'a').mkdir()
+        for o in 'xy':
+            (root/'a'/o).write_bytes(o.encode())
+            sync(root/'a'/o)
+        sync(root/'a')
+        os.rename(root/'a', root/'b')
+        sync(root)
+        (root/'b'/'x').unlink()
+    there,sure = left(tmp_path, _f)
+    assert sure=={'b':None, 'b/x':b'x', 'b/y':b'y'} and all({'b/y','b'}<={*o} for o in there if 'b' in o)
+    assert any('b' in o and 'b/x' not in o for o in there) and any('a' in o and 'a/x' not in o and 'a/y' in o for o in there)
+    (tmp_path/'out').mkdir()
+    lay_out(sure, tmp_path/'out')
+    assert (tmp_path/'out'/'b'/'x').read_bytes()==b'x'
+
+@pytest.mark.parametrize('on', [False, True])
+def test_point_29_an_operation_fails_once_or_from_then_on(on, tmp_path):
+    done = []
+    with Watch(tmp_path, 1, errno.ENOSPC, on) as w:
+        for nm in 'abc':
+            try:
+                (tmp_path/nm).mkdir()
+                done.append(nm)
+            except OSError as e: assert e.errno==errno.ENOSPC
+    assert done==(['a'] if on else ['a', 'c']) and [o[0] for o in w.log]==['mkdir', 'failed', 'failed' if on else 'mkdir']
+    (tmp_path/'d').mkdir()
+    assert len(w.log)==3

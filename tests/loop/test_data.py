@@ -1,0 +1,511 @@
+"Batches of every kind, loaders of every kind: what is kept, what is refused, and that looking leaves no trace"
+import random
+from collections import OrderedDict, UserDict, defaultdict, namedtuple
+from dataclasses import dataclass, field
+from itertools import islice
+from types import MappingProxyType, SimpleNamespace
+import numpy as np, pytest, torch
+from hypothesis import given, settings, strategies as st
+from torch import tensor
+from torch.nn.utils.rnn import pack_sequence
+from torch.utils.data import BatchSampler, DataLoader, IterableDataset, TensorDataset
+from torch.utils.data import RandomSampler, SequentialSampler, SubsetRandomSampler, WeightedRandomSampler
+from helpers import plainly
+from learnloop.loop.data import *
+from learnloop.loop.data import all_rngs
+
+Pair = namedtuple('Pair', 'x y')
+
+@dataclass(frozen=True)
+class Frozen:
+    x: torch.Tensor
+    name: str = 'a'
+    n: int = field(init=False, default=3)
+
+class Movable:
+    def __init__(self, dev='cpu'): self.dev = dev
+    def to(self, device): return Movable(str(device))
+
+class Stream(IterableDataset):
+    def __init__(self, n=10): self.n = n
+    def __iter__(self): return iter(torch.arange(self.n))
+
+class SizedStream(Stream):
+    def __len__(self): return self.n
+
+class NoLen:
+    def __len__(self): raise NotImplementedError
+    def __iter__(self): return iter([1])
+
+def ds(n=10): return TensorDataset(torch.arange(n))
+def first(o): return torch.stack([i[0] for i in o])
+def items(dl): return torch.cat([b[0] if isinstance(b, list|tuple) else b.reshape(-1) for b in dl])
+def x(*shape): return torch.ones(*shape or (4,2))
+
+# Batches
+
+BATCHES = dict(tensor=x(), list=[x(),x()], tuple=(x(),x()), dict=dict(x=x(), s='a'), ordered=OrderedDict(x=x()),
+    user=UserDict(x=x()), default=defaultdict(list, x=x()), named=Pair(x(),x()), frozen=Frozen(x()),
+    nested=[dict(a=(x(),)), Pair(Frozen(x()),None), 'a', 1],
+    proxy=MappingProxyType(dict(x=x())), parameter=[torch.nn.Parameter(x())], packed=pack_sequence([x(4), x(2)]))
+each_batch = pytest.mark.parametrize('b', BATCHES.values(), ids=BATCHES)
+
+def leaves(b):
+    "All tensors in `b`, found by other means than the library's"
+    if isinstance(b, torch.Tensor): yield b
+    elif isinstance(b, list|tuple):                   yield from (t for o in b for t in leaves(o))
+    elif hasattr(b, 'keys'):                          yield from (t for k in b.keys() for t in leaves(b[k]))
+    elif isinstance(b, Frozen):                       yield b.x
+
+@each_batch
+def test_to_device_returns_same_object_if_nothing_moves(b): assert to_device(b, 'cpu') is b
+
+@pytest.mark.parametrize('k', [o for o in BATCHES if o!='packed'])  # whose sizes stay on the CPU: below
+def test_to_device_moves_all_and_keeps_type(k):
+    b = BATCHES[k]
+    before = describe(b)
+    new = to_device(b, 'meta')
+    assert type(new) is type(b) or isinstance(b, torch.Tensor)
+    assert list(leaves(b)) and all(t.is_meta for t in leaves(new)) and not any(t.is_meta for t in leaves(b))
+    assert describe(new).replace(' meta', '')==before==describe(b)
+
+def test_to_device_leaves_sizes_of_packed_sequence_on_cpu():
+    new = to_device([BATCHES['packed']], 'meta')[0]
+    assert new.data.is_meta and not new.batch_sizes.is_meta
+
+def test_to_device_keeps_details():
+    new = to_device(BATCHES['default'], 'meta')
+    assert new.default_factory is list
+    new = to_device(Frozen(x(), 'z'), 'meta')
+    assert (new.name, new.n)==('z', 3)
+    b = [x(), to_device(x(), 'meta')]
+    assert to_device(b, 'meta')[1] is b[1]
+
+@pytest.mark.parametrize('b', ['s', 3, None, 2.5, {1,2}, np.zeros(3), torch.float32, int], ids=repr)
+def test_to_device_leaves_other_objects(b):
+    assert to_device(b, 'meta') is b
+    assert to_device([x(), b], 'meta')[1] is b
+
+def test_to_device_calls_to_of_other_objects():
+    assert to_device(dict(m=Movable()), 'meta')['m'].dev=='meta'
+    edge = namedtuple('Edge', 'to weight')(x(), x())  # a field `to` is no method
+    assert to_device(edge, 'meta').to.is_meta
+
+@pytest.mark.parametrize('device,want', [('meta', True), ('cpu', False)])
+def test_to_device_blocks_only_towards_cpu(device, want):
+    class Spy(torch.Tensor):
+        def to(self, *a, **k):
+            seen.append(k['non_blocking'])
+            return self
+    seen = []
+    to_device([x().as_subclass(Spy)], device)
+    assert seen==[want]
+
+def test_default_device_has_index(monkeypatch):
+    monkeypatch.setattr(torch.accelerator, 'current_accelerator', lambda check_available=False: torch.device('cuda'))
+    monkeypatch.setattr(torch.accelerator, 'current_device_index', lambda: 1)
+    assert default_device()==torch.device('cuda:1')==DataLoaders([1], device='cuda').device
+    assert DataLoaders([1], device='cuda:0').device==torch.device('cuda:0')
+    assert DataLoaders([1], device='cpu').device==torch.device('cpu')
+
+def test_default_device_without_accelerator(monkeypatch):
+    monkeypatch.setattr(torch.accelerator, 'current_accelerator', lambda check_available=False: None)
+    assert default_device()==torch.device('cpu')
+
+@pytest.mark.parametrize('b,n_inp,want', [
+    ((1,2), None, ((1,),(2,))), ([1,2], None, ((1,),(2,))), (Pair(1,2), None, ((1,),(2,))), ((1,), None, ((1,),())),
+    ((1,2,3), None, ((1,2),(3,))), ((1,2,3), 1, ((1,),(2,3))), ((1,2,3), 3, ((1,2,3),())), ((1,None), None, ((1,),(None,))),
+    (dict(a=1), None, (({'a':1},),())), (UserDict(a=1), 1, ((UserDict(a=1),),())), ('ab', None, (('ab',),())),
+    (None, None, ((None,),()))])
+def test_split_batch(b, n_inp, want):
+    got = split_batch(b, n_inp)
+    assert got==want and [type(o) for o in got]==[tuple,tuple]
+
+@pytest.mark.parametrize('b', [x(), BATCHES['packed'], BATCHES['frozen']], ids=['tensor','packed','dataclass'])
+def test_split_batch_keeps_whole_objects(b):
+    xb,yb = split_batch(b)
+    assert xb[0] is b and len(xb)==1 and yb==()
+
+@pytest.mark.parametrize('b,n_inp,match', [
+    ((), None, r'empty batch \(\).*collate_fn'), ([], 1, 'empty batch'),
+    ((x(),1), 3, r'n_inp=3 for a batch of 2, \(float32 \(4, 2\), int\).*from 1 to 2'),
+    ((1,2), 0, 'n_inp=0'), ((1,2), -1, 'n_inp=-1')])
+def test_split_batch_refuses(b, n_inp, match):
+    with pytest.raises(ValueError, match=match): split_batch(b, n_inp)
+
+@pytest.mark.parametrize('b,want', [
+    (x(), 4), ((x(3),x(5)), 3), ([x()], 4), (dict(s='abc', x=x()), 4), (Pair(None, x()), 4), (Frozen(x(6)), 6),
+    (BATCHES['packed'], 2), ((BATCHES['packed'], x(2)), 2), ([tensor(1.), x(7)], 7), ([[], [dict(a=x(5))]], 5),
+    (['a','b','c'], 3), ('abc', 3), ((), 0), (3, 1), (None, 1), (tensor(3.), 1), ([tensor(3.)], 1)], ids=plainly)
+def test_find_bs(b, want): assert find_bs(b)==want
+
+@pytest.mark.parametrize('b,want', [
+    ((x(64,10), torch.zeros(64, dtype=torch.int64)), '(float32 (64, 10), int64 (64))'), (tensor(1.), 'float32 ()'),
+    ({'x': x(2,3)}, "{'x': float32 (2, 3)}"), ([x(2).to('meta')], '[float32 (2) meta]'), ((), '()'), ({}, '{}'),
+    (Pair(x(2), None), 'Pair(x=float32 (2), y=None)'), (Frozen(x(2)), 'Frozen(x=float32 (2), name=str, n=int)'),
+    (list(range(10)), '[int, int, int, int, int, int, int, int, … 2 more]'), (np.zeros((2,3)), 'ndarray float64 (2, 3)'),
+    (UserDict(a=1), "UserDict{'a': int}"), (x(2).bfloat16(), 'bfloat16 (2)')], ids=plainly)
+def test_describe(b, want): assert describe(b)==want
+
+@pytest.mark.parametrize('t,want', [((), None), ((1,), 1), ((1,2), (1,2)), ([1], [1]), (3, 3), (None, None)])
+def test_detuplify(t, want): assert detuplify(t)==want
+
+@each_batch
+def test_to_detach_keeps_structure(b):
+    new = to_detach(b)
+    assert type(new) is type(b) or isinstance(b, torch.Tensor)
+    assert not any(t.requires_grad for t in leaves(new))
+
+def test_to_detach_shares_memory_and_leaves_graph():
+    w = torch.ones(2, requires_grad=True)
+    out = to_detach(dict(a=(w*1, 'b')), cpu=False)
+    assert not out['a'][0].requires_grad and out['a'][1]=='b' and w.requires_grad
+    assert to_detach(x().to('meta'), cpu=False).is_meta
+
+@pytest.mark.parametrize('bs,want', [
+    ([x(2,3), x(1,3)], x(3,3)), ([tensor(1.), tensor(2.)], tensor([1.,2.])), ([x(0,3), x(2,3)], x(2,3)), (iter([x(1)]), x(1)),
+    ([(x(2),), (x(1),)], (x(3),)), ([[x(2)], [x(1)]], [x(3)]), ([(), ()], ()), ([dict(a=x(2)), dict(a=x(1))], dict(a=x(3))),
+    ([dict(a=1, b=x(1)), dict(b=x(1), a=2)], dict(a=[1,2], b=x(2))), ([Pair(x(2), 'a'), Pair(x(1), 'b')], Pair(x(3), ['a','b'])),
+    ([1, 2], [1, 2]), ([None, None], [None, None]), ([['a','b'], ['c']], ['a','b','c'])], ids=plainly)
+def test_to_concat(bs, want):
+    got = to_concat(bs)
+    assert type(got) is type(want)
+    if isinstance(want, dict): assert got.keys()==want.keys()
+    else: assert describe(got)==describe(want)
+    assert all(torch.equal(a, b) for a,b in zip(leaves(got), leaves(want), strict=True))
+
+def test_to_concat_along_another_dim():
+    assert to_concat([x(2,3), x(2,4)], dim=1).shape==to_concat([x(2,3), x(2,4)], dim=-1).shape==(2,7)
+    assert to_concat([Frozen(x(2)), Frozen(x(1))]).x.shape==(3,)
+
+@pytest.mark.parametrize('bs,dim,match', [
+    ([x(2,3), x(2,4)], 0, r'\(2, 3\), \(2, 4\) along dim 0.*concat_dim'), ([x(2), x(2,2)], 0, r'\(2,\), \(2, 2\)'),
+    ([x(2), tensor(1.)], 0, r'\(2,\), \(\)'), ([x(2), x(2)], 1, 'along dim 1'), ([], 0, 'no batches'),
+    ([(x(2),x(2)), (x(2),)], 0, r'different structures: \(float32 \(2\), float32 \(2\)\), \(float32 \(2\)\)'),
+    ([dict(a=x(1)), dict(b=x(1))], 0, 'different structures'), ([(x(1),), x(1)], 0, 'different structures'),
+    ([[x(1)], (x(1),)], 0, 'different structures')])
+def test_to_concat_refuses(bs, dim, match):
+    with pytest.raises(ValueError, match=match): to_concat(bs, dim)
+
+# Loaders
+
+LOADERS = dict(list=lambda: [1,2,3], tuple=lambda: (1,2,3), generator=lambda: (i for i in range(3)), loader=lambda: DataLoader(ds(), 4),
+    unsized=lambda: DataLoader(Stream(), 4), sized=lambda: DataLoader(SizedStream(), 4), no_len=NoLen, endless=lambda: Endless([1,2]))
+
+@pytest.mark.parametrize('kind,want', list(zip(LOADERS, (3,3,None,3,None,3,None,None), strict=True)))
+def test_any_iterable_is_a_loader(kind, want):
+    dl = LOADERS[kind]()
+    dls = DataLoaders(dl, [1])
+    assert batch_len(dl)==want and dls.train is dl is dls[0] is dls['train'] is dls.loaders[0]
+    assert f"train: {'?' if want is None else want}, valid: 1; {dls.device}" in repr(dls)
+
+def test_names_numbers_and_attributes():
+    a,b,c,d = ([i] for i in range(4))
+    dls = DataLoaders(a, b, c, test=d)
+    assert dls.names==['train','valid','dl2','test'] and dls.loaders==list(dls)==[a,b,c,d] and len(dls)==4
+    assert dls[1] is dls.valid is b and dls[2] is dls.dl2 is dls['dl2'] is c and dls[3] is dls[-1] is dls.test is d
+    dls = DataLoaders(valid=b, train=a)
+    assert dls[0] is a and dls[1] is b
+
+def test_no_validation_loader():
+    for args,kw in [(([1],), {}), (([1],None), {}), (([1],), dict(test=[2]))]:
+        dls = DataLoaders(*args, **kw)
+        assert dls.valid is None and dls.valid_ds is None
+    assert len(dls)==2 and dls[2]==[2] and dls.names==['train','test']
+    assert DataLoaders() and len(DataLoaders())==0 and DataLoaders().train is None
+
+@pytest.mark.parametrize('k,err,match', [
+    (1, IndexError, r"no loader 1 \('valid'\): there is 0 'train', 2 'test'"), (7, IndexError, 'no loader 7: there is'),
+    (-4, IndexError, 'no loader -4'),
+    ('tset', KeyError, "did you mean 'test'"), ('valid', KeyError, "no loader 'valid'"),
+    ('zzz', KeyError, "no loader 'zzz': there is 0 'train', 2 'test'\"")])
+def test_unknown_loader(k, err, match):
+    with pytest.raises(err, match=match): DataLoaders([1], test=[2])[k]
+
+@pytest.mark.parametrize('o,fix', [
+    (ds(), r'train=TensorDataset is no loader.*wrap the dataset: DataLoader\(ds, batch_size=64\)'),
+    (3, 'train=int'), ('data', 'train=str'), (x(), r'train=float32 \(4, 2\)'),
+    (dict(train=[1]), r'DataLoaders\(\*\*loaders\)'), (list, 'is no loader')], ids=plainly)
+def test_what_is_no_loader(o, fix):
+    with pytest.raises(TypeError, match=fix): DataLoaders(o)
+    with pytest.raises(TypeError, match='is no loader'): mk_dls(o)
+
+@pytest.mark.parametrize('args,kw,err,match', [
+    (([1],), dict(train=[1]), TypeError, "'train' is given twice"), (([1],[1],[1]), dict(dl2=[1]), TypeError, "'dl2' is given twice"),
+    (([1],), dict(loaders=[1]), ValueError, "'loaders' can't name a loader.*choose another"), (([1],), dict(to=[1]), ValueError, "'to'"),
+    (([1],), dict(one_batch=[1]), ValueError, "'one_batch'"),
+    (([1],), dict(_names=[1]), ValueError, "'_names'"), (([1],), dict(test=None), TypeError, 'test=None is no loader')])
+def test_bad_names(args, kw, err, match):
+    with pytest.raises(err, match=match): DataLoaders(*args, **kw)
+
+def test_datasets_of_loaders():
+    a,b = ds(),ds(2)
+    dls = DataLoaders(DataLoader(a), DataLoader(b))
+    assert dls.train_ds is a and dls.valid_ds is b and DataLoaders([1]).train_ds is None
+
+def test_mk_dls():
+    trn,val = [(x(),x())],[(x(),x())]
+    dls = DataLoaders(trn)
+    assert mk_dls(dls) is dls
+    other = SimpleNamespace(train=trn, valid=val)
+    assert mk_dls(other) is other
+    for o,want in [((trn,val), [trn,val]), ((trn,None), [trn]), (trn, [trn]), ((trn,val,trn), [trn,val,trn])]:
+        assert mk_dls(o).loaders==want
+    for o in (tuple(trn), (trn[0],trn[0]), ([x(),x()],[x(),x()]), (dict(x=x()),dict(x=x()))): assert mk_dls(o).train is o
+    assert mk_dls(DataLoader(ds())).valid is None and len(mk_dls(None))==0
+
+@pytest.mark.parametrize('o,match', [
+    ((x(),x()), r'\(float32 \(4, 2\), float32 \(4, 2\)\) is a batch.*such as \[\(xb, yb\)\]'), ((ds(),ds()), 'wrap the dataset'),
+    (SimpleNamespace(train=True), 'is no loader'), (torch.nn.Linear(1,1), 'is no loader')], ids=['batch','datasets','flag','method'])
+def test_mk_dls_refuses(o, match):
+    with pytest.raises(TypeError, match=match): mk_dls(o)
+
+# One batch, and no trace of it
+
+def rng(): return torch.get_rng_state(), random.getstate(), np.random.get_state()[1].tolist()  # noqa: NPY002
+def draw(): return torch.rand(1)+random.random()+np.random.rand()  # noqa: NPY002
+def seed():
+    torch.manual_seed(0)
+    random.seed(0)
+    np.random.seed(0)  # noqa: NPY002
+
+def same_rng(a, b): return torch.equal(a[0], b[0]) and a[1:]==b[1:]
+
+class Noisy(torch.utils.data.Dataset):
+    def __len__(self): return 8
+    def __getitem__(self, i): return draw()
+
+def own_sampler(): return RandomSampler(Noisy(), generator=torch.Generator())
+NOISY = dict(list=lambda: [x()], stream=lambda: DataLoader(Stream(), 4), shuffled=lambda: DataLoader(Noisy(), 4, shuffle=True),
+    workers=lambda: DataLoader(Noisy(), 4, shuffle=True, num_workers=2), sampler=lambda: DataLoader(Noisy(), sampler=own_sampler()),
+    generator=lambda: DataLoader(Noisy(), 4, shuffle=True, generator=torch.Generator()),
+    batch_sampler=lambda: DataLoader(Noisy(), batch_sampler=BatchSampler(own_sampler(), 4, False)))
+
+@pytest.mark.parametrize('mk', NOISY.values(), ids=NOISY)
+def test_one_batch_leaves_no_trace(mk):
+    dl,before = mk(),rng()
+    DataLoaders(dl, device='cpu').one_batch()
+    assert same_rng(before, rng())
+    seed()
+    owners = dl,getattr(dl, 'sampler', None),getattr(getattr(dl, 'batch_sampler', None), 'sampler', None)
+    gens = [o.generator for o in owners if getattr(o, 'generator', None)]
+    for g in gens: g.manual_seed(0)
+    states = [g.get_state() for g in gens]
+    first = DataLoaders(dl, device='cpu').one_batch()
+    assert all(torch.equal(g.get_state(), s) for g,s in zip(gens, states, strict=True))
+    if getattr(dl, 'num_workers', 0)==0: assert torch.equal(first, next(iter(dl)))
+
+@pytest.mark.parametrize('n_batches', [0, 1])
+def test_one_batch_leaves_persistent_workers_alone(n_batches):
+    def epoch(look):
+        torch.manual_seed(0)
+        dl = DataLoader(Noisy(), 2, shuffle=True, num_workers=1, persistent_workers=True)
+        if look and not n_batches: DataLoaders(dl, device='cpu').one_batch()
+        it,res = iter(dl),[]
+        for i,b in enumerate(it):
+            if look and i==n_batches: DataLoaders(dl, device='cpu').one_batch()
+            res.append(b.shape)
+        return len(res),torch.rand(1)
+    (n,r),(n2,r2) = epoch(True),epoch(False)
+    assert n==n2==4 and torch.equal(r, r2)
+
+def test_one_batch_moves_and_reads_first():
+    b = DataLoaders([dict(x=x()), dict(x=x(1))], device='meta').one_batch()
+    assert b['x'].is_meta and b['x'].shape==(4,2)
+    stream = Endless([1,2,3])
+    assert next(iter(stream))==1 and DataLoaders(stream).one_batch()==1 and next(iter(stream))==2
+
+@pytest.mark.parametrize('dl,err,match', [
+    (iter([1]), TypeError, 'one-shot list_iterator: pass a list or a DataLoader'), ((i for i in [1]), TypeError, 'one-shot generator'),
+    ([], ValueError, 'list yielded no batch'), (DataLoader(ds(3), 8, drop_last=True), ValueError,
+        'over 3 items, batch_size=8, drop_last=True yielded no batch: use a smaller batch_size or drop_last=False'),
+    (None, ValueError, r'no training loader.*DataLoaders\(train\)')], ids=plainly)
+def test_one_batch_refuses(dl, err, match):
+    with pytest.raises(err, match=match): DataLoaders(dl, valid=[1]).one_batch()
+
+def test_one_batch_refusing_loses_nothing():
+    it = iter([1,2])
+    with pytest.raises(TypeError): DataLoaders(it).one_batch()
+    assert list(it)==[1,2]
+
+def test_to_returns_self():
+    dls = DataLoaders([x()], device='cpu')
+    assert dls.to('meta') is dls and dls.device==torch.device('meta') and dls.one_batch().is_meta
+
+@pytest.mark.parametrize('fail', [False, True])
+def test_preserve_rng(fail):
+    before = rng()
+    try:
+        with preserve_rng():
+            draw()
+            assert not same_rng(before, rng())
+            if fail: raise RuntimeError('inside')
+    except RuntimeError as e: assert fail and str(e)=='inside'
+    assert same_rng(before, rng())
+
+@pytest.mark.parametrize('started', [True, False])
+def test_preserve_rng_of_accelerators(monkeypatch, started):
+    state = [1]
+    dev = SimpleNamespace(is_initialized=lambda: started, get_rng_state_all=lambda: list(state),
+        set_rng_state_all=lambda s: state.__setitem__(slice(None), s))
+    monkeypatch.setattr(torch.accelerator, 'is_available', lambda: True)
+    monkeypatch.setattr(torch, 'get_device_module', lambda: dev)
+    with preserve_rng(): state[0] = 2
+    assert state==[1 if started else 2]
+
+# Datasets
+
+def test_from_dsets():
+    dls = DataLoaders.from_dsets(ds(), ds(6), ds(3), bs=4, valid_bs=5, drop_last=True, device='cpu', n_inp=1, collate_fn=first)
+    assert [len(b) for b in dls.train]==[4,4] and [len(b) for b in dls.valid]==[5,1]
+    assert dls.names==['train','valid','dl2'] and dls.n_inp==1
+    assert torch.equal(items(dls.valid), torch.arange(6)) and torch.equal(items(dls[2]), torch.arange(3))
+    torch.manual_seed(0)
+    assert not torch.equal(items(dls.train), torch.arange(8))
+
+@pytest.mark.parametrize('train,kw,want', [
+    (ds(), dict(shuffle=False), range(10)), (Stream(), {}, range(10)), (ds(), dict(sampler=[3,1]), [3,1]),
+    (ds(), dict(batch_sampler=[[5],[2,1]]), [5,2,1]), (ds(), dict(shuffle=False, bs=None), range(10))],
+    ids=['in order','stream','sampler','batch_sampler','no batching'])
+def test_from_dsets_order_of_training(train, kw, want):
+    dls = DataLoaders.from_dsets(train, ds(5), device='cpu', **kw)
+    assert torch.cat([b[0].reshape(-1) if isinstance(b, list|tuple) else b for b in dls.train]).tolist()==list(want)
+    assert torch.cat([b[0].reshape(-1) for b in dls.valid]).tolist()==list(range(5))
+
+def test_from_dsets_validation_leaves_training_generator_alone():
+    g = torch.Generator().manual_seed(0)
+    dls,before = DataLoaders.from_dsets(ds(), ds(), generator=g, device='cpu'),g.get_state()
+    list(dls.valid)
+    assert torch.equal(g.get_state(), before)
+    assert DataLoaders.from_dsets(ds()).valid is None
+
+# Order
+
+def init_worker(i): pass
+
+class Twos:
+    batch_size = 4
+    def __iter__(self): return iter([[1,1]])
+
+CHANGED = dict(shuffle=dict(batch_size=4, shuffle=True), drop_last=dict(batch_size=4, drop_last=True),
+    subset=dict(batch_size=4, sampler=SubsetRandomSampler([7,2,5])), no_batching=dict(batch_size=None, shuffle=True),
+    first_half=dict(batch_size=4, sampler=SequentialSampler(range(5))), own_class=dict(batch_sampler=Twos()),
+    repeats=dict(batch_size=4, sampler=WeightedRandomSampler(torch.ones(10), 20)), out_of_order=dict(batch_size=4, num_workers=2, in_order=False),
+    batch_sampler=dict(batch_sampler=BatchSampler(RandomSampler(range(10)), 4, True)), workers=dict(batch_size=4, shuffle=True, num_workers=2,
+        prefetch_factor=3, persistent_workers=True, worker_init_fn=init_worker, timeout=60, multiprocessing_context='fork'))
+KEPT = 'num_workers collate_fn pin_memory timeout worker_init_fn prefetch_factor multiprocessing_context'.split()
+
+@pytest.mark.parametrize('kw', CHANGED.values(), ids=CHANGED)
+def test_in_order_rebuilds(kw):
+    dl = DataLoader(ds(), **kw)
+    new = in_order(dl)
+    assert new is not dl and type(new) is DataLoader and new.dataset is dl.dataset and not new.persistent_workers
+    batches = [b[0] for b in new]
+    assert torch.equal(torch.stack(batches) if kw.get('batch_size', 4) is None else torch.cat(batches), torch.arange(10))
+    assert new.batch_size==kw.get('batch_size', 4) and in_order(new) is new
+    for k in KEPT: assert getattr(new, k)==getattr(dl, k), k
+
+def test_in_order_keeps_collation():
+    assert torch.equal(torch.cat(list(in_order(DataLoader(ds(), 4, shuffle=True, collate_fn=first)))), torch.arange(10))
+
+@pytest.mark.parametrize('dl', [[1,2], iter([1]), Endless([1]), DataLoader(Stream(), 4), DataLoader(SizedStream(), 4, drop_last=True),
+    DataLoader(ds(), 4), DataLoader(ds(), None), DataLoader(ds(), 4, num_workers=2),
+    DataLoader(ds(), batch_sampler=BatchSampler(SequentialSampler(ds()), 4, False))])
+def test_in_order_leaves_as_is(dl): assert in_order(dl) is dl
+
+def test_in_order_needs_a_batch_size():
+    with pytest.raises(ValueError, match='list has no `batch_size`.*give it one'): in_order(DataLoader(ds(), batch_sampler=[[3,1],[2]]))
+
+# Endless
+
+@pytest.mark.parametrize('kind', ['list','tuple','loader','unsized'])
+def test_endless_goes_on_where_it_stopped(kind):
+    dl = LOADERS[kind]()
+    if kind in ('loader','unsized'): batches = [b[0].tolist() if kind=='loader' else b.tolist() for b in dl]
+    else: batches = list(dl)
+    stream,got = Endless(dl),[]
+    for n in (2,2,3,1): got += list(islice(stream, n))
+    got = [b if isinstance(b, int) else b[0].tolist() if kind=='loader' else b.tolist() for b in got]
+    assert got==(batches*3)[:8]
+
+def test_endless_has_no_length_and_takes_no_batch_too_many():
+    taken = []
+    def gen():
+        for i in range(4):
+            taken.append(i)
+            yield i
+    stream = Endless(gen())
+    assert batch_len(stream) is None and repr(stream)=='Endless(generator, ? batches a pass)'
+    assert [b for _,b in zip(range(2), stream, strict=False)]==[0,1]
+    assert taken==[0,1]
+
+@pytest.mark.parametrize('dl,want,match', [
+    ((i for i in [1,2]), [1,2], 'generator is an exhausted iterator: pass a list or a DataLoader'), (iter([]), [], 'exhausted'),
+    ([], [], 'list yielded no batch'), (DataLoader(ds(3), 8, drop_last=True), [], 'over 3 items.*drop_last=False')],
+    ids=['generator','iterator','list','drop_last'])
+def test_endless_ends_with_an_error(dl, want, match):
+    got = []
+    with pytest.raises(ValueError, match=match):
+        for b in Endless(dl): got.append(b)
+    assert got==want
+
+def test_endless_passes_errors_on_and_starts_again():
+    class Fails:
+        bad = True
+        def __iter__(self):
+            yield 1
+            if self.bad: raise KeyError('broken item')
+            yield 2
+    stream = Endless(dl := Fails())
+    with pytest.raises(KeyError, match='broken item'): list(stream)
+    dl.bad = False
+    assert list(islice(stream, 3))==[1,2,1]
+
+@pytest.mark.parametrize('xb,b,want', [(({'a':1},), {'a':1}, True), ((1,), {'a':1}, False), ((1, 2), {'a':1}, False), (({'a':1},), (1, 2), True), (({'a':1},), 1, True),
+    (({'a':1},), ({'a':1}, 2), False), (({'a':1}, 2), ({'a':1}, 2, 3), False), ([{'a':1}], {'a':1}, True), ((), {'a':1}, False)])
+def test_point_17_who_goes_in_by_name(xb, b, want): assert by_name(xb, b)==want
+
+@pytest.mark.parametrize('targ', ['y', ('y',), ['z', 'y'], None])
+def test_point_17_apart_and_together(targ):
+    b = dict(x=torch.ones(2, 1), y=torch.zeros(2), z=torch.ones(2))
+    names = [targ] if isinstance(targ, str) else list(targ or ())
+    xb,yb,n = unpack(b, torch.device('cpu'), None, targ)
+    assert list(xb[0])==[k for k in b if k not in names] and [id(o) for o in yb]==[id(b[k]) for k in names] and n==2
+    assert join_batch(xb, yb, b, targ)==b and list(b)==['x', 'y', 'z'], 'the batch itself is whole'
+    assert join_batch((1,), (2,), (1, 2), targ)==(1, 2)
+
+# --- states of generators that are read only when somebody has drawn
+
+def drawing():
+    "Ways to change the state of Python's or NumPy's generator"
+    kept = []
+    np_random = np.random  # the old one, which data sets use
+    def keep(): kept[:] = [np_random.get_state(), random.getstate()]
+    def put_back():
+        if kept: np_random.set_state(kept[0]), random.setstate(kept[1])
+    return [np_random.randn, np_random.rand, lambda: np_random.randn(3), lambda: np_random.permutation(5), lambda: np_random.seed(3),
+        lambda: random.gauss(0, 1), random.random, lambda: random.sample(range(9), 3), lambda: random.seed(1), keep, put_back,
+        lambda: np_random.set_bit_generator(np_random.MT19937(3)), lambda: None]
+
+@settings(max_examples=50)
+@given(st.lists(st.integers(0, 12), max_size=30))
+def test_point_22_a_state_that_is_read_by_a_look_is_the_state(acts):
+    was,ways = np.random.get_bit_generator(),drawing()
+    try:
+        for i in acts:
+            ways[i]()
+            read = {nm:get() for nm,get,_ in all_rngs(())}
+            sd = np.random.get_state(legacy=False)  # noqa: NPY002
+            assert read['python']==random.getstate() and np.array_equal(read['numpy']['state']['key'].numpy(), sd['state']['key'])
+            assert read['numpy']['state']['pos']==sd['state']['pos']
+            assert (read['numpy']['has_gauss'], read['numpy']['gauss'])==(sd['has_gauss'], sd['gauss'])
+    finally: np.random.set_bit_generator(was)
+
+def test_point_22_another_kind_of_generator_is_read_each_time():
+    was = np.random.get_bit_generator()
+    try:
+        np.random.set_bit_generator(np.random.PCG64(3))
+        with preserve_rng(): want = np.random.rand()  # noqa: NPY002
+        with preserve_rng(): assert np.random.rand()==want  # noqa: NPY002
+        assert np.random.rand()==want  # noqa: NPY002
+    finally: np.random.set_bit_generator(was)

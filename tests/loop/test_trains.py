@@ -1,0 +1,409 @@
+"What trains: layers that were replaced, losses that learn, learning rates of `opt_func`, and who refuses several optimizers"
+from copy import deepcopy
+from functools import partial
+import pytest, torch
+from helpers import LR, TRAIN, VALID, mk_learner, same, weights
+from learnloop import (Callback, CheckpointCallback, DataLoaders, EMA, GradientAccumulation, GradientClip, GradualUnfreezing, Learner, MicroBatch, Phase, SAM, TrainEvalCallback, get_hypers)
+from learnloop.loop.optimizer import n_groups
+from torch import nn
+from torch.nn import functional as F
+from torch.nn.utils import parametrizations, prune
+
+SGD,AdamW = torch.optim.SGD,torch.optim.AdamW
+def net():
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return nn.Sequential(nn.Linear(2, 4), nn.Tanh(), nn.Linear(4, 4), nn.Linear(4, 1))
+def layers(m): return [list(o.parameters()) for o in m if list(o.parameters())]
+def mk(opt_func=SGD, lr=LR, **kwargs): return mk_learner(**dict(model=net()) | kwargs, opt_func=opt_func, lr=lr)
+def replace(learn): learn.model[3] = nn.Linear(4, 1)
+
+# --- 1: what the optimizer holds
+
+FITS = dict(fit=lambda o, **kw: o.fit(1, **kw), one_cycle=lambda o, **kw: o.fit_one_cycle(1, **kw), steps=lambda o, **kw: o.fit(max_steps=2, **kw))
+
+@pytest.mark.parametrize('how', FITS)
+@pytest.mark.parametrize('opt_func', [SGD, partial(AdamW, weight_decay=.1), lambda ps: SGD(ps, lr=.1)], ids=['class', 'partial', 'function'])
+def test_point_1_a_replaced_layer_is_refused_by_name_and_trains_with_a_new_optimizer(how, opt_func):
+    learn,fit = mk(opt_func),FITS[how]
+    fit(learn)
+    replace(learn)
+    was = weights(learn.model)
+    with pytest.raises(ValueError, match=r'3\.weight, 3\.bias came since the optimizer was made.*reset_opt=True'): fit(learn)
+    assert same(learn.model, was) and learn.open==[]
+    fit(learn, reset_opt=True)
+    assert all(not torch.equal(a, b) for a,b in zip(was[-2:], weights(learn.model[3]), strict=True))
+    fit(learn)
+
+def _model(learn): learn.model = net()
+def _norm(learn): parametrizations.weight_norm(learn.model[0])
+def _assign(learn): learn.model.load_state_dict(deepcopy(learn.model.state_dict()), assign=True)
+def _add(learn): learn.model.append(nn.Linear(1, 1))
+@pytest.mark.parametrize('change,name', [(_model, '0.weight'), (_norm, r'0\.parametrizations\.weight'), (_assign, '0.weight'), (_add, r'4\.weight, 4\.bias')])
+@pytest.mark.parametrize('given', [False, True])
+def test_point_1_whatever_came_since_is_refused(change, name, given):
+    model = net()
+    learn = mk(SGD(model.parameters(), lr=.1) if given else SGD, model=model)
+    learn.fit(1)
+    change(learn)
+    with pytest.raises(ValueError, match=name + '.* came since the optimizer was ' + ('given' if given else 'made')): learn.fit(1)
+
+def test_point_1_a_layer_that_is_unfrozen_by_hand_came_since():
+    learn = mk()
+    learn.model[0].requires_grad_(False)
+    learn.fit(1)
+    learn.model[0].requires_grad_(True)
+    with pytest.raises(ValueError, match=r'^0\.weight, 0\.bias came since.*unfrozen'): learn.fit(1)
+
+def test_point_1_a_resumed_fit_looks_too(tmp_path):
+    learn = mk()
+    learn.fit(1, cbs=CheckpointCallback(tmp_path))
+    replace(learn)
+    with pytest.raises(ValueError, match=r'3\.weight'): learn.fit(2, resume=tmp_path)
+    mk().fit(2, resume=tmp_path)
+    def stop(cb): raise KeyboardInterrupt
+    learn = mk()
+    with pytest.raises(KeyboardInterrupt): learn.fit(1, cbs=Callback(after_batch=stop), keep_failed=True)
+    replace(learn)
+    with pytest.raises(ValueError, match=r'3\.weight'): learn.resume()
+
+def test_point_1_callbacks_that_replace_layers_as_a_fit_begins_are_told():
+    class Replace(Callback):
+        def before_fit(self): replace(self.learn)
+    with pytest.raises(ValueError, match=r'3\.weight') as e: mk().fit(1, cbs=Replace())
+    assert any('before_fit' in o and 'create_opt' in o for o in e.value.__notes__)
+    class Remake(Replace):
+        def before_fit(self):
+            super().before_fit()
+            self.learn.create_opt()
+    mk().fit(1, cbs=Remake())
+
+@pytest.mark.parametrize('several', [False, True])
+def test_point_1_of_an_instance_what_it_left_out_at_first_is_meant_and_what_went_is_refused(several):
+    def make(m, lr=.1):
+        if several: return dict(a=SGD(m[0].parameters(), lr=lr), b=SGD(m[2].parameters(), lr=lr))
+        return SGD([*m[0].parameters(), *m[2].parameters()], lr=lr)
+    model = net()
+    learn = mk(make(model), model=model)
+    with pytest.warns(UserWarning, match='2 parameters require gradients but are in no group'): learn.fit(1)
+    learn.fit(1)  # told once
+    learn.model[2] = nn.Identity()
+    gone = r'the optimizer holds 2\.weight, 2\.bias, gone from the model.*learn.opt_func = SGD'
+    with pytest.raises(ValueError, match=gone): learn.fit(1)
+    with pytest.raises(ValueError, match=gone), pytest.warns(UserWarning, match='in no group'): learn.fit(1, reset_opt=True)  # the same is no new one
+    learn.opt_func = make(nn.ModuleList([model[0], nn.Tanh(), model[3]]))
+    learn.fit(1, reset_opt=True)
+    learn.fit(1)
+
+def test_point_1_what_a_splitter_leaves_out_on_purpose_is_no_error():
+    learn = mk(splitter=lambda m: [*m[0].parameters(), *m[3].parameters()])
+    with pytest.warns(UserWarning, match='in no group'): learn.fit(1)
+    learn.model[2].requires_grad_(False).requires_grad_(True)
+    learn.fit(1)
+    learn.model[2] = nn.Linear(4, 4).requires_grad_(False)
+    learn.fit(1)
+    learn.model[2].requires_grad_(True)
+    with pytest.warns(UserWarning, match=r'in no group, so they never train: 2\.weight'): learn.fit(1)
+    head = mk(opt_func=lambda groups: SGD(groups[-1:], lr=.1), splitter=layers)
+    with pytest.warns(UserWarning, match='in no group'): head.fit(1)
+    head.fit(1)
+
+def _prune(learn):
+    prune.l1_unstructured(learn.model[0], 'weight', .5)
+    learn.fit(1)
+    prune.remove(learn.model[0], 'weight')
+def _cycle(learn):
+    learn.freeze()
+    learn.fit(1)
+    learn.unfreeze()
+def _own_group(learn):
+    learn.model.append(nn.Linear(1, 1))
+    learn.opt.add_param_group(dict(params=list(learn.model[4].parameters())))
+def _find(learn):
+    learn.lr_find(num_it=20, show_plot=False, suggest_funcs=None)
+    learn.fit(1, cbs=GradualUnfreezing({0:-1, 1:0}))
+    learn.unfreeze()
+SAME = dict(half=lambda o: o.model.half().float(), double=lambda o: o.model.to(torch.float64).to(torch.float32), prune=_prune, cycle=_cycle,
+    group=_own_group, find=_find, weights=lambda o: o.model.load_state_dict(net().state_dict()),
+    tie=lambda o: setattr(o.model[2], 'bias', o.model[0].bias), gone=lambda o: o.model.__setitem__(2, nn.Identity()))
+@pytest.mark.parametrize('how', SAME)
+def test_point_1_what_keeps_its_parameters_is_no_error(how):
+    learn = mk(splitter=layers)
+    learn.fit(1)
+    SAME[how](learn)
+    learn.fit(1)
+    other = deepcopy(learn)
+    other.fit(1)
+    replace(other)
+    with pytest.raises(ValueError, match=r'3\.weight'): other.fit(1)
+    learn.fit(1)
+
+def test_point_1_lazy_parameters_stay_the_same():
+    learn = mk(model=nn.Sequential(nn.LazyLinear(4), nn.LazyLinear(1)))
+    learn.fit(1)
+    learn.fit(1)
+
+def test_point_1_an_optimizer_that_was_set_by_hand_counts_as_given():
+    learn = mk()
+    learn.opt = SGD(learn.model[3].parameters(), lr=.2)
+    learn.fit(1)
+    learn.fit(1)
+    replace(learn)
+    with pytest.raises(ValueError, match='since the optimizer was given'): learn.fit(1)
+
+# --- 2: a loss that learns
+
+class Weighted(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.ones(1))
+        self.register_buffer('scale', torch.ones(1))
+    def forward(self, pred, y): return F.mse_loss(pred*self.w, y)*self.scale.sum()
+
+LOSSES = dict(module=lambda m: m, partial=lambda m: partial(m), method=lambda m: m.forward)
+@pytest.mark.parametrize('kind', LOSSES)
+@pytest.mark.parametrize('splitter', [None, layers], ids=['one', 'several'])
+def test_point_2_what_a_loss_has_to_learn_trains_as_the_head_does(kind, splitter):
+    loss,model = Weighted(),net()
+    learn = mk(loss_func=LOSSES[kind](loss), model=model, **({} if splitter is None else dict(splitter=splitter)))
+    assert n_groups(learn.create_opt())==(1 if splitter is None else 3)
+    learn.fit(2)
+    m,w = net(),nn.Parameter(torch.ones(1))
+    opt = SGD([*m.parameters(), w], lr=LR)
+    for x,y in TRAIN*2:
+        F.mse_loss(m(x)*w, y).backward()
+        opt.step()
+        opt.zero_grad()
+    assert same(model, m) and torch.equal(loss.w, w) and not torch.equal(w, torch.ones(1))
+    if splitter is None: return
+    learn.freeze()
+    learn.fit(1, lr=[0., 0., .1])
+    assert not torch.equal(loss.w, w) and same(learn.model[0], m[0])
+    learn.fit(1, lr=0.)
+    assert loss.w.grad is None
+
+def test_point_2_splitters_that_give_it_already_and_losses_without_parameters_are_left_alone():
+    for is_one in (True, False):
+        loss = Weighted()
+        def f(m, loss=loss, is_one=is_one): return [*m.parameters(), *loss.parameters()] if is_one else [m.parameters(), loss.parameters()]
+        learn = mk(loss_func=loss, splitter=f)
+        learn.fit(1)
+        assert sum(p is loss.w for g in learn.opt.param_groups for p in g['params'])==1 and loss.w.item()!=1
+    loss = Weighted().requires_grad_(False)
+    learn = mk(loss_func=loss)
+    learn.fit(1)
+    assert loss.w.item()==1 and len(learn.opt.param_groups[0]['params'])==6
+    model = net()
+    loss = Weighted().requires_grad_(False)
+    loss.model = model  # whose parameters are the splitter's business
+    learn = mk(loss_func=loss, model=model)
+    learn.fit(1)
+    assert len(learn.opt.param_groups[0]['params'])==6
+
+def test_point_2_an_optimizer_that_was_given_has_it_or_is_refused():
+    loss,model = Weighted(),net()
+    with pytest.raises(ValueError, match=r'Weighted\.w of the loss function would never train.*requires_grad_\(False\)'):
+        mk(SGD(model.parameters(), lr=.1), loss_func=loss, model=model).fit(1)
+    learn = mk(SGD([*model.parameters(), *loss.parameters()], lr=.1), loss_func=loss, model=model)
+    learn.fit(1)
+    assert loss.w.item()!=1
+    learn = mk(lambda gs: SGD([*gs, dict(params=list(loss.parameters()))], lr=.1), loss_func=loss, model=model)
+    learn.fit(1)
+    assert len(learn.opt.param_groups)==2
+    learn = mk(lambda gs: SGD(learn_only(gs, model), lr=.1), loss_func=Weighted(), model=model)
+    with pytest.raises(ValueError, match=r'Weighted\.w'): learn.fit(1)
+def learn_only(groups, model): return [{**g, 'params': [p for p in g['params'] if any(p is o for o in model.parameters())]} for g in groups]
+
+def test_point_2_another_loss_needs_another_optimizer():
+    learn = mk(loss_func=Weighted())
+    learn.fit(1)
+    learn.loss_func = Weighted()
+    with pytest.raises(ValueError, match=r'Weighted\.w.*reset_opt=True'): learn.fit(1)
+    learn.fit(1, reset_opt=True)
+    assert learn.loss_func.w.item()!=1
+
+@pytest.mark.parametrize('kind', LOSSES)
+@pytest.mark.parametrize('how', ['validate', 'get_preds'])
+def test_point_2_a_loss_moves_with_the_model(how, kind):
+    loss = Weighted()
+    learn = Learner(DataLoaders(TRAIN, VALID, device='meta'), net(), LOSSES[kind](loss), SGD, default_cbs=False, cbs=TrainEvalCallback)
+    try: getattr(learn, how)()
+    except NotImplementedError: assert how=='get_preds'  # which brings predictions to the CPU, and these have none
+    assert loss.scale.device.type==loss.w.device.type=='meta'
+
+def test_point_2_it_is_saved_and_resumed(tmp_path):
+    want = mk(AdamW, loss_func=Weighted())
+    want.fit(3)
+    learn = mk(AdamW, loss_func=Weighted())
+    learn.fit(2, cbs=CheckpointCallback(tmp_path/'run'))
+    learn.path = tmp_path
+    learn.save('here')
+    learn = mk(AdamW, loss_func=Weighted())
+    learn.fit(3, resume=tmp_path/'run')
+    assert same(learn.model, want.model) and same(learn.loss_func, want.loss_func)
+    learn = mk(AdamW, loss_func=Weighted(), path=tmp_path)
+    learn.load('here')
+    learn.fit(1)
+    assert same(learn.model, want.model) and same(learn.loss_func, want.loss_func)
+
+# --- 3: the learning rate that `opt_func` names
+
+def two_lrs(groups): return SGD([{**g, 'lr': .25*(i+1)} for i,g in enumerate(groups)], momentum=.5)
+OWN = dict(partial=(partial(SGD, lr=.5, momentum=.3), .5), function=(lambda ps: SGD(ps, lr=.5), .5), kwargs=(lambda ps, **kw: SGD(ps, lr=.25, **kw), .25),
+    groups=(two_lrs, [.25, .5, .75]), several=(lambda gs: dict(a=SGD(gs[:1], lr=.1), b=AdamW(gs[1:], lr=.2)), [.1, .2, .2]), bare=(SGD, 1e-3),
+    no_lr=(partial(torch.optim.Adadelta, rho=.8), 1e-3), asks=(lambda ps, lr: SGD(ps, lr=lr), 1e-3),
+    default=(lambda ps, lr=.7: SGD(ps, lr=lr/7), pytest.approx(.1)))
+def lrs(learn): return [g['lr'] for g in get_hypers(learn.opt)]
+def every(v): return v if isinstance(v, list) else [v]*3
+
+@pytest.mark.parametrize('k', OWN)
+def test_point_3_the_rate_that_opt_func_names_counts_unless_somebody_names_another(k):
+    f,lr = OWN[k]
+    def mk3(**kw): return mk(f, splitter=layers, **dict(lr=None) | kw)
+    learn = mk3()
+    assert learn.lr==lr and learn.opt is None
+    learn.fit(1)
+    assert learn.lr==lr and lrs(learn)==every(lr)
+    learn.fit(1, lr=.01)
+    assert lrs(learn)==[.01]*3 and learn.lr==lr
+    learn.fit(1)
+    assert lrs(learn)==every(lr)
+    top = []
+    learn.fit_one_cycle(1, cbs=Callback('top', after_epoch=lambda cb: top.extend(cb.learn.fit_schedule.scheds['lr'](.25))))
+    assert top==every(lr)
+    learn.lr_find(num_it=20, show_plot=False, suggest_funcs=None)
+    assert lrs(learn)==every(lr) and learn.lr==lr
+    if k=='kwargs': return  # its two rates are an error of Python's
+    named = mk3(lr=.02)
+    named.fit(1)
+    assert named.lr==.02 and lrs(named)==[.02]*3
+    named.lr = .03
+    named.fit(1)
+    assert lrs(named)==[.03]*3
+
+def test_point_3_fine_tune_goes_by_it():
+    def frozen(lr, f, **kw):
+        top,learn = [],mk(f, lr=lr, splitter=layers)
+        learn.fine_tune(1, cbs=Callback('top', after_epoch=lambda cb: top.append(cb.learn.fit_schedule.scheds['lr'](.99)[-1])), **kw)
+        return top[0]
+    assert frozen(None, SGD)==pytest.approx(2e-3, rel=.05)
+    assert frozen(None, partial(SGD, lr=.5))==frozen(None, lambda ps: SGD(ps, lr=.5))==frozen(.5, SGD)==pytest.approx(.5, rel=.05)
+    assert frozen(None, partial(SGD, lr=.5), base_lr=.1)==pytest.approx(.1, rel=.05)
+
+def test_point_3_other_settings_stay_and_instances_keep_their_own():
+    learn = mk(partial(AdamW, lr=.5, weight_decay=.3, betas=(.7, .8), eps=1e-5), lr=None)
+    learn.fit(1)
+    assert {k:learn.opt.param_groups[0][k] for k in ('lr', 'weight_decay', 'betas', 'eps')}==dict(lr=.5, weight_decay=.3, betas=(.7, .8), eps=1e-5)
+    learn = mk(two_lrs, lr=None)
+    learn.fit(1)
+    assert get_hypers(learn.opt)[0]['mom']==.5
+    model = net()
+    learn = mk(SGD(model.parameters(), lr=.4), model=model, lr=None)
+    assert learn.lr==.4
+    learn.fit(1)
+    assert lrs(learn)==[.4] and learn.lr==.4
+    learn = mk(lr=None)
+    learn.opt = SGD(learn.model.parameters(), lr=.6)
+    learn.fit(1)
+    assert lrs(learn)==[.6] and learn.lr==.6
+
+def test_point_3_a_function_is_not_asked_for_an_optimizer_that_stays():
+    made = []
+    def f(ps):
+        made.append(SGD(ps, lr=.5))
+        return made[-1]
+    learn = mk(f, lr=None)
+    assert learn.lr==.5 and learn.opt is None
+    replace(learn)
+    learn.fit(1)
+    assert learn.opt is made[-1]
+
+def test_point_3_a_tensor_stays_one():
+    learn = mk(partial(torch.optim.Adam, lr=torch.tensor(.5), capturable=False), lr=None)
+    assert learn.lr==.5
+    learn.fit(1, lr=.1)
+    learn.fit(1)
+    assert isinstance(learn.opt.param_groups[0]['lr'], torch.Tensor) and lrs(learn)==[.5]
+
+# --- 4: who goes by one optimizer
+
+critic = Phase('critic_step', inside='batch', counts=False)
+class Turns(Learner):
+    def _do_grad_opt(self): super()._do_grad_opt()
+class Uncounted(Learner, phases=[critic]): pass
+def two(m): return dict(body=SGD(m[0].parameters(), lr=.1), rest=SGD([*m[2].parameters(), *m[3].parameters()], lr=.1))
+ONE = [GradientAccumulation(n_batches=2), GradientClip(), GradientClip(.1, algorithm='value'), SAM(), MicroBatch(2)]
+
+@pytest.mark.parametrize('cb', ONE, ids=repr)
+def test_point_4_what_goes_by_one_optimizer_refuses_several_and_turns_by_name(cb):
+    cases = [(dict(opt_func=two(m := net()), model=m), 'several optimizers, body, rest'), (dict(cls=Turns), 'overrides `_do_grad_opt` in Turns'),
+        (dict(cls=Uncounted), 'turns of which not all count, critic_step')]
+    for kw,why in cases:
+        learn = mk(**kw)
+        was = weights(learn.model)
+        with pytest.raises(ValueError, match=f'{cb.label} goes by one .* this learner .*{why}'): learn.fit(1, cbs=cb)
+        assert same(learn.model, was) and learn.count.opt_steps==0
+        learn.validate(cbs=cb)
+        learn.get_preds(cbs=cb)
+        learn.fit(1, cbs=EMA())
+    learn = mk()
+    learn._do_grad_opt = lambda: None
+    with pytest.raises(ValueError, match='overrides'): learn.fit(1, cbs=cb)
+    model = net()
+    mk(dict(all=SGD(model.parameters(), lr=.1)), model=model).fit(1, cbs=cb)
+    mk(splitter=layers).fit(1, cbs=cb)
+
+# --- what holds a state elsewhere
+
+class Weighs(nn.Module):
+    "A loss that learns, as a module, a partial of it, or a method"
+    def __init__(self):
+        super().__init__()
+        self.s = nn.Parameter(torch.ones(1)*.3)
+    def forward(self, pred, targ): return ((pred-targ)**2).mean()*self.s.exp()-self.s
+    def score(self, pred, targ): return self(pred, targ)
+
+@pytest.mark.parametrize('mk_loss', [lambda w: w, partial, lambda w: w.score], ids=['module', 'partial', 'method'])
+def test_point_2_a_loss_that_learns_is_saved_and_gone_on_with_whatever_its_form(mk_loss, tmp_path):
+    def run(n, boom=False, **kwargs):
+        w = Weighs()
+        learn = mk(loss_func=mk_loss(w), path=tmp_path)
+        def fail(cb):
+            if boom and cb.learn.count.batches==4: raise MemoryError
+        try: learn.fit(n, cbs=Callback(name='fail', before_batch=fail), **kwargs)
+        except MemoryError: pass
+        return learn,w
+    _,want = run(3)
+    run(3, boom=True, resume=tmp_path/'run')
+    learn,got = run(3, resume=tmp_path/'run')
+    assert torch.equal(got.s, want.s) and not torch.equal(got.s, Weighs().s) and learn.loss_module is got
+    learn.save('a')
+    new = Weighs()
+    mk(loss_func=mk_loss(new), path=tmp_path).load('a')
+    assert torch.equal(new.s, want.s)
+
+def test_point_1_a_splitter_is_not_asked_about_a_wrapper():
+    class Wrap(nn.Module):
+        def __init__(self, m):
+            super().__init__()
+            self.m = m
+        def forward(self, x): return self.m(x)
+    learn = mk(splitter=layers)
+    learn.fit(1)
+    learn.model = Wrap(learn.model)
+    learn.fit(1)
+    learn.model.m[3] = nn.Linear(4, 1)
+    with pytest.raises((ValueError, TypeError)): learn.fit(1)
+
+def test_point_3_a_tensor_in_a_partial_stays_the_users():
+    of = partial(AdamW, lr=(t := torch.tensor(.01)))
+    learn = mk(of, lr=None)
+    learn.fit(1, lr=.5)
+    assert t.item()==learn.lr==mk(of, lr=None).lr==torch.tensor(.01).item()
+
+def test_point_7_a_step_is_not_counted_by_the_loop_and_by_hand():
+    class Twice(Learner):
+        def _do_grad_opt(self):
+            self.with_events('step', self._step)
+            self.count.opt_steps += 1
+    with pytest.raises(ValueError, match='Twice._do_grad_opt counts optimizer steps, and so does the loop'): mk_learner(cls=Twice).fit(1)

@@ -1,0 +1,212 @@
+"Losses against torch's own functions and closed forms: shapes, axes, reductions, types, devices"
+import math, pickle
+from copy import deepcopy
+import pytest, torch
+from helpers import mk_learner
+from learnloop import losses as L
+from learnloop.loop.data import DataLoaders
+from learnloop.loop.learner import Learner
+from learnloop.measure.losses import *
+from torch import nn
+from torch.nn import functional as F
+
+NUMBERS = [MSELossFlat, L1LossFlat, BCEWithLogitsLossFlat, BCELossFlat]
+FLAT = [*NUMBERS, CrossEntropyLossFlat, LabelSmoothingCrossEntropyFlat, FocalLossFlat]
+CLASSES = [CrossEntropyLossFlat, LabelSmoothingCrossEntropyFlat, FocalLossFlat, LabelSmoothingCrossEntropy, FocalLoss, DiceLoss]
+each_reduction = pytest.mark.parametrize('reduction', ['mean', 'sum', 'none'])
+def scores(*shape, c=3): return torch.randn(*shape[:1], c, *shape[1:]),torch.randint(c, shape)
+def focal(pred, targ, gamma, weight=None):
+    "Lin et al. 2017, eq. 5, word by word, in double: loss of each item, and its weight"
+    p_t = pred.double().softmax(1).gather(1, targ[:,None]).squeeze(1)
+    alpha = torch.ones_like(p_t) if weight is None else weight.double()[targ]
+    return -alpha*(1-p_t)**gamma*p_t.log(),alpha
+
+def test_all_of_fastais_are_there():
+    names = 'BaseLoss CrossEntropyLossFlat BCEWithLogitsLossFlat BCELossFlat MSELossFlat L1LossFlat FocalLoss FocalLossFlat DiceLoss'
+    assert {*names.split(), 'LabelSmoothingCrossEntropy', 'LabelSmoothingCrossEntropyFlat'}==set(L.__all__)
+
+@each_reduction
+@pytest.mark.parametrize('cls,f', [(MSELossFlat, F.mse_loss), (L1LossFlat, F.l1_loss), (BCEWithLogitsLossFlat, F.binary_cross_entropy_with_logits)])
+@pytest.mark.parametrize('a,b', [((5,), (5,)), ((5, 1), (5,)), ((5,), (5, 1)), ((2, 3, 4), (2, 12))])
+def test_numbers_of_any_shape(cls, f, a, b, reduction):
+    pred,targ = torch.randn(a, requires_grad=True),torch.rand(b)
+    loss = cls(reduction=reduction)(pred, targ)
+    want = f(pred.flatten(), targ.flatten(), reduction=reduction)
+    assert torch.equal(loss, want) and loss.shape==want.shape
+    assert torch.equal(*(torch.autograd.grad(o.sum(), pred)[0] for o in (loss, want)))
+
+@each_reduction
+@pytest.mark.parametrize('axis,shape', [(1, (4,)), (-1, (4,)), (1, (4, 5)), (1, (4, 5, 6)), (-1, (4, 5)), (2, (4, 5, 6))])
+@pytest.mark.parametrize('weighted', [False, True])
+def test_cross_entropy_along_any_axis(axis, shape, reduction, weighted):
+    pred,targ = scores(*shape)
+    w = torch.tensor([1., 2., 3.]) if weighted else None
+    moved = pred.movedim(1, axis).clone().requires_grad_()
+    loss = CrossEntropyLossFlat(axis=axis, weight=w, reduction=reduction)(moved, targ)
+    want = F.cross_entropy(pred, targ, weight=w, reduction=reduction).flatten()
+    torch.testing.assert_close(loss.flatten(), want)  # the order of a sum may differ
+    if reduction=='none': assert loss.shape==(targ.numel(),) and torch.equal(loss, want)  # items first
+    loss.sum().backward()
+    assert moved.grad.shape==moved.shape and moved.grad.abs().sum()>0
+
+@pytest.mark.parametrize('cls', [CrossEntropyLossFlat, LabelSmoothingCrossEntropyFlat])
+@pytest.mark.parametrize('axis', [1, -1])
+@pytest.mark.parametrize('flatten', [True, False])
+def test_classes_may_be_probabilities(cls, axis, flatten):
+    pred,targ = torch.randn(2, 4, 3),torch.rand(2, 4, 3).softmax(-1)
+    want = F.cross_entropy(pred.flatten(0, 1), targ.flatten(0, 1), label_smoothing=.1*(cls is LabelSmoothingCrossEntropyFlat))
+    torch.testing.assert_close(cls(axis=axis, flatten=flatten)(pred.movedim(-1, axis), targ.movedim(-1, axis)), want)
+
+def test_not_flattened_the_shape_stays():
+    pred,targ = scores(2, 4, 5)
+    f = CrossEntropyLossFlat(axis=-1, flatten=False, reduction='none')
+    assert torch.equal(f(pred.movedim(1, -1), targ), F.cross_entropy(pred, targ, reduction='none'))
+    assert MSELossFlat(flatten=False, reduction='none')(pred, pred).shape==pred.shape
+
+@pytest.mark.parametrize('dtype', [torch.int8, torch.uint8, torch.int32, torch.int64])
+def test_whole_numbers_of_any_type(dtype):
+    pred,targ = scores(6)
+    assert torch.equal(CrossEntropyLossFlat()(pred, targ.to(dtype)), F.cross_entropy(pred, targ))
+    assert torch.equal(MSELossFlat()(pred[:,0], targ.to(dtype)), F.mse_loss(pred[:,0], targ.float()))
+    assert torch.equal(BCEWithLogitsLossFlat()(pred[:,0], (targ>0).to(dtype)), F.binary_cross_entropy_with_logits(pred[:,0], (targ>0).float()))
+
+@pytest.mark.parametrize('dtype', [torch.half, torch.bfloat16])
+def test_half_precision(dtype):
+    pred,targ = scores(6)
+    pred,w = pred.to(dtype).requires_grad_(),torch.tensor([1., 2., 3.])
+    assert torch.equal(CrossEntropyLossFlat()(pred, targ), F.cross_entropy(pred, targ))
+    assert torch.equal(CrossEntropyLossFlat(w)(pred, targ), F.cross_entropy(pred.float(), targ, w))
+    assert torch.equal(MSELossFlat()(pred, torch.full((6, 3), 70000.)), F.mse_loss(pred.float(), torch.full((6, 3), 70000.)))  # inf as a half
+    for f in (FocalLossFlat(weight=w), LabelSmoothingCrossEntropyFlat(weight=w), DiceLoss(), BCEWithLogitsLossFlat(pos_weight=w)):
+        t = F.one_hot(targ, 3) if isinstance(f, BCEWithLogitsLossFlat) else targ
+        assert torch.equal(f(pred, t), f(pred.float(), t))
+        assert torch.isfinite(torch.autograd.grad(f(pred, t), pred)[0]).all()
+
+def test_doubles_stay_doubles():
+    pred,targ = torch.randn(5, 1, dtype=torch.double),torch.randn(5, dtype=torch.double)
+    assert MSELossFlat()(pred, targ).dtype==torch.double and MSELossFlat()(pred.float(), targ).dtype==torch.float32
+
+@pytest.mark.parametrize('cls', NUMBERS)
+def test_other_numbers_of_elements_are_an_error(cls):
+    with pytest.raises(ValueError, match=rf'{cls.__name__}: predictions of shape \(4, 1\), targets of shape \(3,\): they must have as many'):
+        cls()(torch.rand(4, 1), torch.rand(3))
+
+@pytest.mark.parametrize('cls', FLAT[4:])
+@pytest.mark.parametrize('targ,match', [(torch.zeros(5, dtype=torch.long), 'one index for each'), (torch.zeros(4, 3, dtype=torch.long), 'one index for each'),
+    (torch.zeros(4), 'must be whole numbers')])
+def test_classes_that_do_not_fit_are_an_error(cls, targ, match):
+    with pytest.raises(ValueError, match=match): cls()(torch.zeros(4, 3), targ)
+
+ALONG_1 = LabelSmoothingCrossEntropy,FocalLoss  # as torch has them
+
+@pytest.mark.parametrize('cls,axis', [(o, i) for o in CLASSES for i in (1, -1) if i==1 or o not in ALONG_1])
+def test_activation_and_decodes_of_classes(cls, axis):
+    f,x = cls() if cls in ALONG_1 else cls(axis=axis),torch.randn(2, 3, 4, 5)
+    assert f.y_int and torch.equal(f.activation(x), x.softmax(axis)) and torch.equal(f.decodes(f.activation(x)), x.argmax(axis))
+
+def test_activation_and_decodes_of_others():
+    x = torch.randn(4, 3)
+    assert torch.equal(BCEWithLogitsLossFlat().activation(x), x.sigmoid())
+    assert torch.equal(BCEWithLogitsLossFlat(thresh=.7).decodes(x.sigmoid()), x.sigmoid()>.7)
+    for f in (MSELossFlat(), L1LossFlat(), BCELossFlat()): assert f.decodes(f.activation(x)) is x and not f.y_int
+
+@pytest.mark.parametrize('cls', [*FLAT, LabelSmoothingCrossEntropy, FocalLoss, DiceLoss])
+def test_copied_and_pickled_they_are_the_same(cls):
+    f = cls(reduction='sum')
+    pred,targ = (torch.rand(4, 3), torch.rand(4, 3)) if cls in NUMBERS else scores(4)
+    for g in (deepcopy(f), pickle.loads(pickle.dumps(f))):
+        assert g.reduction=='sum' and torch.equal(g(pred, targ), f(pred, targ)) and cls.__name__ in repr(g)
+
+@pytest.mark.parametrize('make', [lambda w: CrossEntropyLossFlat(w), lambda w: FocalLoss(weight=w), lambda w: FocalLossFlat(weight=w),
+    lambda w: LabelSmoothingCrossEntropy(weight=w), lambda w: BCEWithLogitsLossFlat(pos_weight=w)])
+def test_class_weights_follow_predictions_to_their_device(make):
+    f = make(torch.ones(3))
+    pred,targ = (o.to('meta') for o in scores(4))
+    if isinstance(f, BCEWithLogitsLossFlat): targ = pred
+    assert f(pred, targ).device.type=='meta' and {o.device.type for o in f.buffers()}=={'meta'}
+
+@each_reduction
+@pytest.mark.parametrize('weighted', [False, True])
+@pytest.mark.parametrize('shape', [(5,), (5, 4)])
+def test_label_smoothing_is_torchs(reduction, weighted, shape):
+    pred,targ = scores(*shape)
+    kwargs = dict(weight=torch.tensor([1., 2., 3.]) if weighted else None, reduction=reduction)
+    want = F.cross_entropy(pred, targ, label_smoothing=.2, **kwargs)
+    assert torch.equal(LabelSmoothingCrossEntropy(eps=.2, **kwargs)(pred, targ), want)
+    torch.testing.assert_close(LabelSmoothingCrossEntropyFlat(eps=.2, axis=1, **kwargs)(pred, targ), want.flatten() if want.dim() else want)
+
+def test_label_smoothing_by_closed_form():
+    pred,targ = scores(5)
+    lp = pred.log_softmax(1)  # Szegedy et al. 2016: (1-eps) of the cross entropy, eps of that with the uniform distribution
+    want = (.9*-lp.gather(1, targ[:,None]).squeeze(1) - .1*lp.mean(1)).mean()
+    torch.testing.assert_close(LabelSmoothingCrossEntropy()(pred, targ), want)
+
+@each_reduction
+@pytest.mark.parametrize('gamma', [0, .5, 1, 2, 5])
+@pytest.mark.parametrize('weighted', [False, True])
+def test_focal_loss_by_the_papers_equation(gamma, weighted, reduction):
+    pred,targ = scores(6, 4)
+    w = torch.tensor([.2, 1., 3.]) if weighted else None
+    loss,alpha = focal(pred, targ, gamma, w)
+    want = dict(none=loss, sum=loss.sum(), mean=loss.sum()/alpha.sum())[reduction]
+    for f in (FocalLoss(gamma, w, reduction), FocalLossFlat(gamma=gamma, weight=w, reduction=reduction, axis=1)):
+        torch.testing.assert_close(f(pred, targ).double().flatten(), want.flatten(), rtol=1e-5, atol=1e-6)  # float32
+
+@pytest.mark.parametrize('weighted', [False, True])
+def test_focal_loss_without_gamma_is_cross_entropy_ignored_items_and_all(weighted):
+    pred,targ = scores(6)
+    targ[2],w = -100,torch.tensor([1., 2., 3.]) if weighted else None
+    torch.testing.assert_close(FocalLoss(0, w)(pred, targ), F.cross_entropy(pred, targ, w))
+
+@pytest.mark.parametrize('gamma', [.5, 1, 2])
+def test_focal_loss_has_finite_gradients_where_it_is_certain(gamma):
+    pred = torch.tensor([[200., 0.], [0., 200.]], requires_grad=True)
+    FocalLoss(gamma)(pred, torch.zeros(2, dtype=torch.long)).backward()
+    assert torch.isfinite(pred.grad).all()
+
+def test_focal_loss_refuses():
+    with pytest.raises(ValueError, match='gamma is -1'): FocalLoss(-1)
+    with pytest.raises(TypeError, match='indices of classes'): FocalLoss()(torch.zeros(2, 3), torch.zeros(2, 3))
+
+def test_weights_of_yes_or_no_classes_keep_the_shape():
+    pred,targ,w = torch.randn(4, 3),torch.randint(2, (4, 3)),torch.tensor([1., 2., 3.])
+    for k in ('weight', 'pos_weight'):
+        assert torch.equal(BCEWithLogitsLossFlat(**{k:w})(pred, targ), F.binary_cross_entropy_with_logits(pred, targ.float(), **{k:w}))
+    with pytest.raises(ValueError, match='weights are by class'): BCEWithLogitsLossFlat(pos_weight=w, flatten=True)
+
+@pytest.mark.parametrize('square', [False, True])
+def test_dice_loss_by_closed_form(square):
+    pred,targ = scores(2, 4, 5)
+    p = pred.softmax(1)
+    loss = DiceLoss(reduction='none', square_in_union=square)(pred, targ)
+    for i in range(2):
+        for c in range(3):
+            t = (targ[i]==c).float()
+            areas = (p[i,c]**2 if square else p[i,c]).sum() + t.sum()
+            torch.testing.assert_close(loss[i,c], 1-2*(p[i,c]*t).sum()/areas, atol=1e-5, rtol=1e-5)  # without `smooth`
+    for r in ('mean', 'sum'): torch.testing.assert_close(DiceLoss(reduction=r, square_in_union=square)(pred, targ), getattr(loss, r)())
+    torch.testing.assert_close(DiceLoss(axis=-1, square_in_union=square)(pred.movedim(1, -1), targ), loss.sum())  # fastai's default
+    with pytest.raises(ValueError, match='without axis 1'): DiceLoss()(pred, targ[:,None])
+
+@pytest.mark.parametrize('cls', [o for o in FLAT if o is not BCELossFlat] + [LabelSmoothingCrossEntropy, FocalLoss])
+def test_the_learner_gets_a_loss_for_each_item(cls):
+    torch.manual_seed(0)
+    x = torch.randn(7, 4)
+    y = torch.rand(7, 3) if cls in NUMBERS else torch.randint(3, (7,))
+    learn = Learner(DataLoaders([(x, y)], [(x[:4], y[:4]), (x[4:], y[4:])], device='cpu'), nn.Linear(4, 3), cls())
+    _,_,losses = learn.get_preds(with_loss=True, act=lambda o: o)
+    with torch.no_grad(): each = torch.stack([cls()(learn.model(x[i:i+1]), y[i:i+1]) for i in range(7)])
+    torch.testing.assert_close(losses, each)
+    assert learn.loss_func.reduction=='mean'
+    assert math.isclose(learn.validate()[0], each.mean().item(), rel_tol=1e-5)
+
+def test_an_image_gives_one_loss_an_item():
+    x,y = torch.randn(3, 2, 4, 5),torch.randint(2, (3, 4, 5))
+    learn = mk_learner(dls=DataLoaders([(x, y)], [(x, y)], device='cpu'), model=nn.Conv2d(2, 2, 1), loss_func=CrossEntropyLossFlat(axis=1))
+    probs,_,dec,losses = learn.get_preds(with_decoded=True, with_loss=True)
+    torch.testing.assert_close(losses, F.nll_loss(probs.log(), y, reduction='none').mean((1, 2)))
+    assert dec.shape==y.shape
+
+def test_point_24_dice_loss_has_fastais_defaults():
+    pred,targ = scores(4, 5)
+    torch.testing.assert_close(DiceLoss()(pred, targ), DiceLoss(reduction='none')(pred, targ).sum())

@@ -1,0 +1,394 @@
+"Metrics in uneven batches against the same number of all items at once, by scikit-learn, scipy, torchmetrics or a closed form"
+import math, pickle, weakref
+from copy import copy, deepcopy
+from functools import partial
+from types import SimpleNamespace
+import numpy as np, pytest, sklearn.metrics as skm, torch, torchmetrics as tm
+from fastcore.nbio import read_nb
+from helpers import TRAIN, VALID, mk_learner
+from hypothesis import given, strategies as st
+from learnloop import metrics as M
+from learnloop.loop.data import DataLoaders
+from learnloop.loop.learner import Learner
+from learnloop.measure.metrics import *
+from pathlib import Path
+from scipy import stats
+from torch import nn
+from torch.nn import functional as F
+
+SPLITS = [(40,), (16, 16, 8), (39, 1), (1, 2, 37), tuple([3]*13+[1])]
+each_split = pytest.mark.parametrize('split', SPLITS, ids=lambda o: f'{len(o)} batches')
+NB = Path(__file__).parents[2]/'nbs'/'measure'/'00_metrics.ipynb'
+
+def notebook_table():
+    "The table of fastai's names in the notebook, and the functions beside it"
+    cells = [''.join(c.source) for c in read_nb(NB).cells if c.cell_type=='code']
+    scope = dict(vars(M), SimpleNamespace=SimpleNamespace, F=F, torch=torch)
+    for c in cells:
+        if '\nFASTAI = ' in c or 'def examples(' in c: exec(c, scope)
+    return scope
+NOTEBOOK = notebook_table()
+DATA = NOTEBOOK['examples']()
+
+def in_batches(m, pred, targ, split, loss=None):
+    "The value of a metric, computed in batches of the sizes in `split`"
+    m, = mk_metrics(m)
+    m.reset()
+    for p,y in zip(pred.split(split), targ.split(split), strict=True):
+        l = loss(p, y) if loss else torch.zeros(())
+        m.accumulate(SimpleNamespace(pred=p, yb=(y,), y=y, bs=len(y), loss=l, loss_grad=l))
+    return m.value
+
+def np_(*ts): return [o.numpy() for o in ts]
+def two(f, **kw): return lambda p, y: f(*np_(y, p.argmax(1)), **kw)
+def yes_no(f, **kw): return lambda p, y: f(*np_(y, p.sigmoid()>=.5), **kw)
+def flat(f, **kw): return lambda p, y: f(*np_(y.flatten(), p.flatten()), **kw)
+def overlap(p, y):
+    p,y = (p.argmax(1)==1).numpy(),(y==1).numpy()
+    return (p&y).sum(),p.sum()+y.sum()
+def per_class(f): return lambda p, y: np.mean([f((p.argmax(1)==c).numpy().ravel(), (y==c).numpy().ravel()) for c in range(4)])
+def text(ids): return [' '.join(map(str, o.tolist())) for o in ids]
+macro = dict(average='macro')
+BY_HAND = dict(  # chkstyle: ignore-node
+    APScoreBinary     = lambda p, y: skm.average_precision_score(*np_(y, p.softmax(1)[:,1])),
+    APScoreMulti      = lambda p, y: skm.average_precision_score(*np_(y, p.sigmoid())),
+    BalancedAccuracy  = two(skm.balanced_accuracy_score),
+    BrierScore        = lambda p, y: ((p.softmax(1)[:,1]-y)**2).mean().item(),
+    BrierScoreMulti   = lambda p, y: ((p.sigmoid()-y)**2).mean().item(),
+    CohenKappa        = two(skm.cohen_kappa_score),
+    F1Score           = two(skm.f1_score),
+    F1ScoreMulti      = yes_no(skm.f1_score, **macro),
+    FBeta             = two(skm.fbeta_score, beta=2),
+    FBetaMulti        = yes_no(skm.fbeta_score, beta=2, **macro),
+    HammingLoss       = lambda p, y: (p.argmax(1)!=y).float().mean().item(),
+    HammingLossMulti  = lambda p, y: ((p>=0)!=y).float().mean().item(),
+    Jaccard           = two(skm.jaccard_score, **macro),
+    JaccardMulti      = yes_no(skm.jaccard_score, **macro),
+    MatthewsCorrCoef  = two(skm.matthews_corrcoef),
+    MatthewsCorrCoefMulti = lambda p, y: np.corrcoef(*np_((p>=0).flatten(), y.flatten()))[0,1],
+    Precision         = two(skm.precision_score, **macro),
+    PrecisionMulti    = yes_no(skm.precision_score, **macro),
+    Recall            = two(skm.recall_score, **macro),
+    RecallMulti       = yes_no(skm.recall_score, **macro),
+    RocAuc            = lambda p, y: skm.roc_auc_score(*np_(y, p.softmax(1)), multi_class='ovr'),
+    RocAucBinary      = lambda p, y: skm.roc_auc_score(*np_(y, p[:,1]-p[:,0])),
+    RocAucMulti       = lambda p, y: skm.roc_auc_score(*np_(y, p)),
+    ExplainedVariance = lambda p, y: 1-((y-p).var()/y.var()).item(),
+    R2Score           = lambda p, y: 1-(((y-p)**2).mean()/y.var(correction=0)).item(),
+    PearsonCorrCoef   = lambda p, y: np.corrcoef(*np_(p.flatten(), y.flatten()))[0,1],
+    SpearmanCorrCoef  = lambda p, y: np.corrcoef(*map(stats.rankdata, np_(p.flatten(), y.flatten())))[0,1],
+    Dice              = lambda p, y: 2*overlap(p, y)[0]/overlap(p, y)[1],
+    DiceMulti         = per_class(lambda p, y: 2*(p&y).sum()/(p.sum()+y.sum())),
+    JaccardCoeff      = lambda p, y: overlap(p, y)[0]/(overlap(p, y)[1]-overlap(p, y)[0]),
+    JaccardCoeffMulti = per_class(lambda p, y: (p&y).sum()/(p|y).sum()),
+    CorpusBLEUMetric  = lambda p, y: tm.functional.text.bleu_score(text(p.argmax(-1)), [[o] for o in text(y)]).item(),
+    Perplexity        = lambda p, y: F.cross_entropy(p.flatten(0, -2), y.flatten()).exp().item())
+
+def test_the_table_has_all_of_fastais(): assert set(NOTEBOOK['FASTAI'])==set(BY_HAND)
+
+@each_split
+@pytest.mark.parametrize('name', BY_HAND)
+def test_a_row_of_the_table_is_exact_whatever_the_batches(name, split):
+    kind,code = NOTEBOOK['FASTAI'][name].split(': ', 1)
+    pred,targ = DATA[kind]
+    loss = (lambda p, y: F.cross_entropy(p.flatten(0, -2), y.flatten())) if kind=='texts' else None
+    assert in_batches(eval(code, NOTEBOOK), pred, targ, split, loss)==pytest.approx(BY_HAND[name](pred, targ), rel=2e-5)  # float32
+
+def share(k): return lambda p, y: np.mean([y[i] in p[i].argsort()[-k:] for i in range(len(y))])
+FUNCTIONS = dict(  # chkstyle: ignore-node
+    accuracy         = ('four', accuracy, two(skm.accuracy_score)),
+    error_rate       = ('four', error_rate, lambda p, y: 1-skm.accuracy_score(*np_(y, p.argmax(1)))),
+    top_k_accuracy   = ('four', partial(top_k_accuracy, k=2), lambda p, y: skm.top_k_accuracy_score(*np_(y, p), k=2)),
+    accuracy_multi   = ('multi', accuracy_multi, lambda p, y: ((p>0)==y).float().mean().item()),
+    accuracy_multi_probs = ('multi', partial(accuracy_multi, sigmoid=False, thresh=.3), lambda p, y: ((p>.3)==y).float().mean().item()),
+    foreground_acc   = ('image4', foreground_acc, lambda p, y: (p.argmax(1)==y)[y!=0].float().mean().item()),
+    foreground_acc_2 = ('image4', partial(foreground_acc, bkg_idx=2), lambda p, y: (p.argmax(1)==y)[y!=2].float().mean().item()),
+    mse  = ('numbers', mse, flat(skm.mean_squared_error)),
+    mae  = ('numbers', mae, flat(skm.mean_absolute_error)),
+    rmse = ('numbers', rmse, flat(skm.root_mean_squared_error)),
+    msle = ('positive', msle, flat(skm.mean_squared_log_error)),
+    exp_rmspe = ('numbers', exp_rmspe, lambda p, y: (((y.exp()-p.exp())/y.exp())**2).mean().sqrt().item()))
+DATA['positive'] = tuple(o.abs() for o in DATA['numbers'])
+
+@each_split
+@pytest.mark.parametrize('name', FUNCTIONS)
+def test_metrics_averaged_per_batch_give_wrong_epoch_values(name, split):
+    kind,f,want = FUNCTIONS[name]
+    pred,targ = DATA[kind]
+    assert in_batches(f, pred, targ, split)==pytest.approx(want(pred, targ), rel=2e-5)  # float32
+    assert float(f(pred, targ))==pytest.approx(want(pred, targ), rel=2e-5)
+
+def test_rmse_is_not_the_mean_of_the_batches():
+    pred,targ = torch.tensor([1., 1., 7.]),torch.zeros(3)
+    assert in_batches(rmse, pred, targ, (2, 1))==pytest.approx(17**.5) and in_batches(lambda p, y: rmse(p, y), pred, targ, (2, 1))==pytest.approx(3)
+
+def test_batches_of_background_do_not_count():
+    pred,targ = torch.eye(2)[[0, 1, 1]],torch.tensor([0, 0, 1])
+    assert in_batches(foreground_acc, pred, targ, (2, 1))==1
+    assert in_batches(foreground_acc, pred[:2], targ[:2], (1, 1)) is None
+    image,masks = torch.randn(2, 3, 4, 5),torch.randint(3, (2, 1, 4, 5))
+    assert torch.equal(foreground_acc(image, masks), foreground_acc(image, masks[:,0]))
+
+def test_functions_refuse_what_does_not_fit():
+    with pytest.raises(ValueError, match='k is 5, of 3 classes'): top_k_accuracy(torch.zeros(2, 3), torch.zeros(2))
+    with pytest.raises(ValueError, match='differ in shape'): top_k_accuracy(torch.zeros(2, 3), torch.zeros(2, 1), k=1)
+    for f in (accuracy_multi, rmse, msle, exp_rmspe):
+        with pytest.raises(ValueError, match='differ in number'): f(torch.zeros(3), torch.zeros(4))
+
+def test_values_that_are_doubles_stay_so():
+    s = Scalars(block=2)
+    for o in (torch.tensor(1/3, dtype=torch.double), torch.tensor(2**24+1), torch.tensor(.1, dtype=torch.half)): s.append(o)
+    assert s.tolist()[:2]==[1/3, 2**24+1] and all(type(o) is float for o in s.tolist())
+
+def test_avg_metric_says_what_it_is_and_what_counts():
+    m = AvgMetric(accuracy, 'acc', weight=lambda pred, y: (y>0).sum(), then=lambda v: 100*v)
+    pred,targ = DATA['four']
+    want = 100*sum(accuracy(p, y).item()*(y>0).sum().item() for p,y in zip(pred.split(7), targ.split(7), strict=True))/(targ>0).sum().item()
+    assert m.name=='acc' and in_batches(m, pred, targ, 7)==pytest.approx(want)
+    assert [o.name for o in mk_metrics([AvgMetric(accuracy, 'a'), AvgMetric(accuracy, 'b'), rmse, exp_rmspe, foreground_acc])]==['a', 'b', 'rmse', 'exp_rmspe', 'foreground_acc']
+
+def test_a_metric_of_a_function_is_a_new_one_for_each_learner():
+    a,b = mk_metrics(rmse)[0],mk_metrics(rmse)[0]
+    in_batches(a, *DATA['numbers'], 8)
+    assert a is not b and b.value is None
+
+@pytest.mark.parametrize('axis', [1, -1])
+def test_top_k_along_any_axis(axis):
+    pred,targ = torch.randn(3, 6, 4),torch.randint(6, (3, 4))
+    got = top_k_accuracy(pred.movedim(1, axis), targ, k=2, axis=axis)
+    assert got.item()==pytest.approx(share(2)(pred.movedim(1, -1).reshape(-1, 6), targ.reshape(-1)))
+
+def accum(pred, targ, **kwargs):
+    "What an `AccumMetric` hands to its function"
+    got = []
+    def f(a, b): got.append((a, b))
+    in_batches(AccumMetric(f, **kwargs), pred, targ, 3)
+    return got[0]
+
+def test_accum_metric_hands_on_what_was_asked_for():
+    pred,targ = torch.randn(5, 4, 2),torch.randint(4, (5, 2))
+    def same(a, b): assert torch.equal(a[0], b[0]) and torch.equal(a[1], b[1])
+    same(accum(pred, pred), (pred.flatten(), pred.flatten()))
+    same(accum(pred, targ, flatten=False), (pred, targ))
+    same(accum(pred, targ, dim_argmax=1), (pred.argmax(1).flatten(), targ.flatten()))
+    same(accum(pred, targ, dim_argmax=1, activation='softmax', flatten=False), (pred.softmax(1), targ))
+    same(accum(pred, targ, dim_argmax=1, activation='binarysoftmax'), (pred.softmax(1)[:,-1].flatten(), targ.flatten()))
+    same(accum(pred, pred, activation='sigmoid', thresh=.3), (pred.flatten().sigmoid()>=.3, pred.flatten()))
+    same(accum(pred, targ, dim_argmax=1, invert_arg=True), (targ.flatten(), pred.argmax(1).flatten()))
+    assert all(isinstance(o, np.ndarray) for o in accum(pred.bfloat16(), pred, to_np=True))
+
+def test_a_threshold_or_an_axis_of_0_counts():
+    pred = torch.tensor([[-1.], [1.]])
+    assert accum(pred, pred, thresh=0.)[0].tolist()==[False, True]
+    with pytest.raises(ValueError, match='differ in number'): accum(pred, pred, dim_argmax=0)  # one prediction for each column
+
+def test_accum_metric_knows_its_name_and_its_limits():
+    def f(pred, targ, scale): return scale*(pred-targ).abs().max()
+    assert AccumMetric(f, scale=2).name=='f' and AccumMetric(partial(f, scale=2)).name=='f' and AccumMetric(f, name='g').name=='g'
+    assert in_batches(AccumMetric(f, scale=2), torch.ones(4), torch.zeros(4), (3, 1))==2
+    assert AccumMetric(f).value is None
+    with pytest.raises(ValueError, match="'no', 'sigmoid'"): AccumMetric(f, activation='tanh')
+    with pytest.raises(TypeError, match='DictMetric'): AccumMetric(f).check(0)
+    with pytest.raises(TypeError, match='the batch has 2'): AccumMetric(f).check(2)
+    AccumMetric(f).check(1)
+
+def test_graph_retained_through_stored_predictions():
+    m = AccumMetric(lambda pred, targ: 0.)
+    p = torch.ones(3, requires_grad=True)*2
+    m.accumulate(SimpleNamespace(pred=p, y=torch.zeros(3)))
+    assert not m.preds[0].requires_grad
+    m.reset()
+    assert m.preds==[] and m.targs==[]
+
+def test_scikit_learn_by_name_or_function():
+    assert skm_metric('f1_score').func is skm.f1_score and skm_metric(skm.f1_score, name='f1').name=='f1'
+    with pytest.raises(ValueError, match="no metric 'nothing'"): skm_metric('nothing')
+
+def test_scikit_learn_is_imported_only_when_used(monkeypatch):
+    monkeypatch.setitem(__import__('sys').modules, 'sklearn', None)
+    monkeypatch.setitem(__import__('sys').modules, 'sklearn.metrics', None)
+    with pytest.raises(ImportError, match='pip install'): skm_metric('f1_score')
+
+@pytest.mark.parametrize('do_neg', [True, False])
+def test_optim_metric_finds_the_best_of_a_grid(do_neg):
+    pred,targ = torch.rand(200),torch.randint(2, (200,)).bool()
+    def f1(pred, targ, thresh): return skm.f1_score(*np_(targ, pred>thresh), zero_division=0.)
+    f = optim_metric(f1, 'thresh', (.2, .7), tol=.05, do_neg=do_neg, get_x=True)
+    grid = np.linspace(.2, .7, 11)
+    vals = [f1(pred, targ, x) for x in grid]
+    best,x = f(pred, targ)
+    assert best==(max if do_neg else min)(vals) and x==pytest.approx(grid[vals.index(best)])
+    g = optim_metric(f1, 'thresh', (.2, .7), tol=.05, do_neg=do_neg)
+    assert mk_metrics(g)[0].name=='opt_f1' and in_batches(g, pred, targ, (150, 50))==best
+
+def test_perplexity_beyond_floats():
+    m = Perplexity()
+    assert m.value is None
+    m.accumulate(SimpleNamespace(loss=torch.tensor(1e4), loss_grad=1, bs=1))
+    assert m.value==math.inf and m.name=='perplexity'
+
+class TwoLosses(nn.Module):
+    def forward(self, pred, y):
+        self.l1,self.l2 = (pred-y).abs().mean(),(pred-y).square().mean()
+        return self.l1+self.l2
+
+def test_loss_metrics_read_the_loss_functions_attributes():
+    bs = [(torch.randn(n, 2), torch.randn(n, 1)) for n in (4, 1)]
+    learn = mk_learner(defaults=True, dls=DataLoaders(bs, bs, device='cpu'), loss_func=TwoLosses(),
+        metrics=LossMetrics('l1, l2', 'first,second')+[F.l1_loss])
+    with learn.no_logging(): learn.fit(1)
+    loss,a,b,l1 = learn.validate()
+    assert a==pytest.approx(l1) and a+b==pytest.approx(loss) and learn.recorder.valid_names[1:3]==['first', 'second']
+    assert [o.name for o in LossMetrics(['a', 'b'])]==['a', 'b'] and LossMetric('l1').name=='l1'
+    with pytest.raises(ValueError): LossMetrics('a,b', 'c')
+    learn.metrics = [LossMetric('l3')]
+    with pytest.raises(AttributeError, match='l3'): learn.validate()
+
+def test_graph_retained_through_stored_loss():
+    m,v = LossMetric('v'),torch.ones(1, requires_grad=True).sum()
+    m.accumulate(SimpleNamespace(loss_func=SimpleNamespace(v=v), bs=1))
+    assert not m.vals._new[0].requires_grad
+
+class Out(dict): __getattr__ = dict.get
+class DictModel(nn.Module):
+    def __init__(self, **kw):
+        super().__init__()
+        self.l = nn.Linear(4, 3)
+    def forward(self, x, labels):
+        logits = self.l(x)
+        return Out(loss=F.cross_entropy(logits.flatten(0, -2), labels.flatten()), logits=logits)
+
+def dict_batches(*sizes, length=None):
+    g = torch.Generator().manual_seed(0)
+    shape = (length,)*bool(length)
+    return [dict(x=torch.randn(n, *shape, 4, generator=g), labels=torch.randint(3, (n, *shape), generator=g)) for n in sizes]
+
+def test_dict_batches():
+    bs = dict_batches(5, 5, 1)
+    ms = [DictMetric(accuracy), DictMetric(skm_metric('f1_score', average='macro')), DictMetric(tm.Accuracy('multiclass', num_classes=3)),
+        DictMetric(AvgMetric(accuracy, 'first'), pred=lambda learn: learn.pred.logits, targ=lambda learn: learn.xb[0]['labels'])]
+    learn = Learner(DataLoaders(bs, bs, device='cpu'), DictModel(), metrics=ms)
+    with learn.no_logging(): learn.fit(1)
+    _,acc,f1,tm_acc,first = learn.validate()
+    x,y = (torch.cat([b[k] for b in bs]) for k in ('x', 'labels'))
+    with torch.no_grad(): pred = learn.model.l(x).argmax(-1)
+    assert acc==pytest.approx((pred==y).float().mean().item())==first==pytest.approx(tm_acc)
+    assert f1==pytest.approx(skm.f1_score(*np_(y, pred), average='macro'))
+    assert learn.recorder.valid_names[1:]==['accuracy', 'f1_score', 'multiclassaccuracy', 'first']
+
+def test_ignored_labels_are_no_items():
+    bs = dict_batches(4, 2, 3, length=5)
+    for b in bs[:2]: b['labels'][b['x'][...,0]<.5] = -100
+    bs[2]['labels'][:] = -100
+    learn = Learner(DataLoaders(bs, bs, device='cpu'), DictModel(), metrics=[DictMetric(accuracy), DictMetric(AvgMetric(accuracy, 'all'), ignore=None)])
+    for b in bs[2:]: b['labels'][0,0] = 0  # a loss of nothing would be nan
+    with learn.no_logging(): learn.fit(1)
+    x,y = (torch.cat([b[k] for b in bs]).flatten(0, 1) for k in ('x', 'labels'))
+    with torch.no_grad(): right = learn.model.l(x).argmax(-1)==y
+    _,acc,every = learn.validate()
+    assert acc==pytest.approx(right[y!=-100].float().mean().item()) and every==pytest.approx(right.float().mean().item())
+
+def test_a_batch_in_which_all_is_ignored_counts_for_nothing():
+    m,out = DictMetric(accuracy),SimpleNamespace(logits=torch.eye(3))
+    m.accumulate(SimpleNamespace(pred=out, xb=(dict(labels=torch.full((3,), -100)),), bs=3))
+    assert m.value is None
+
+def test_a_model_that_returns_a_tuple():
+    class Two(nn.Linear):
+        def forward(self, x): return super().forward(x),x
+    m = DictMetric(F.l1_loss, pred=0, targ=None)
+    learn = mk_learner(defaults=True, dls=DataLoaders(TRAIN, VALID, device='cpu'), model=Two(2, 1), loss_func=lambda pred, y: F.mse_loss(pred[0], y), metrics=[m])
+    x,y = (torch.cat(o) for o in zip(*VALID, strict=True))
+    assert learn.validate()[1]==pytest.approx(F.l1_loss(F.linear(x, learn.model.weight, learn.model.bias), y).item())
+
+def test_dict_metric_refuses():
+    bs = dict_batches(4)
+    def refuses(m, exc, match):
+        learn = Learner(DataLoaders(bs, bs, device='cpu'), DictModel(), metrics=m)
+        with learn.no_logging(), pytest.raises(exc, match=match): learn.fit(1)
+    refuses(accuracy, TypeError, r': DictMetric\(accuracy\)')
+    refuses(DictMetric(accuracy, pred='scores'), ValueError, "no 'scores' in the model's output")
+    refuses(DictMetric(accuracy, targ='targets'), ValueError, "no 'targets' in the batch")
+    with pytest.raises(ValueError, match='of one metric, not 2'): DictMetric([accuracy, error_rate])
+
+def test_a_hugging_face_model():
+    tf = pytest.importorskip('transformers')
+    cfg = tf.BertConfig(vocab_size=20, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8, num_labels=3)
+    g = torch.Generator().manual_seed(0)
+    bs = [dict(input_ids=(x := torch.randint(1, 20, (n, 6), generator=g)), labels=x[:,0]%3) for n in (8, 8, 3)]
+    learn = Learner(DataLoaders(bs, bs, device='cpu'), tf.BertForSequenceClassification(cfg), metrics=DictMetric(accuracy))
+    with learn.no_logging(): learn.fit(1)
+    with torch.no_grad(): right = torch.cat([learn.model(**b).logits.argmax(-1)==b['labels'] for b in bs])
+    assert learn.validate()[1]==pytest.approx(right.float().mean().item())
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason='needs CUDA')
+@pytest.mark.parametrize('name', BY_HAND)
+def test_a_row_of_the_table_on_an_accelerator(name):
+    kind,code = NOTEBOOK['FASTAI'][name].split(': ', 1)
+    pred,targ = (o.cuda() for o in DATA[kind])
+    loss = (lambda p, y: F.cross_entropy(p.flatten(0, -2), y.flatten())) if kind=='texts' else None
+    assert in_batches(eval(code, NOTEBOOK), pred, targ, (39, 1), loss)==pytest.approx(BY_HAND[name](*DATA[kind]), rel=2e-5)
+
+def test_memory_grows_by_nothing_that_a_metric_keeps():
+    preds = []
+    class Spy(nn.Linear):
+        def forward(self, x):
+            preds.append(weakref.ref(res := super().forward(x)))
+            return res
+    ms = [F.l1_loss, rmse, DictMetric(mae, pred=lambda learn: learn.pred, targ=None), AccumMetric(lambda pred, targ: 0., name='kept')]
+    learn = mk_learner(defaults=True, dls=DataLoaders(TRAIN, VALID, device='cpu'), model=Spy(2, 1), metrics=ms[:3])
+    learn.validate()
+    assert [o() for o in preds]==[None]*len(VALID)
+    learn.metrics = ms
+    with learn.no_logging(): learn.fit(1)
+    assert all(o() is None or not o().requires_grad for o in preds)
+
+# --- series
+
+row = st.lists(st.none() | st.integers(-2**70, 2**70) | st.floats(allow_nan=False), max_size=3)
+values = st.floats(allow_nan=False) | st.integers(-9, 2**64) | st.none() | row | st.dictionaries(st.text(max_size=2), row, max_size=2)
+OPS = dict(append=lambda o, v, i: o.append(v), extend=lambda o, v, i: o.extend([v]*(i%9)), iadd=lambda o, v, i: o.__iadd__([v]*(i%9)),
+    setitem=lambda o, v, i: o.__setitem__(slice(i, i+1), [v]), insert=lambda o, v, i: o.insert(i, v), pop=lambda o, v, i: o and o.pop(i%len(o)),
+    delete=lambda o, v, i: o.__delitem__(slice(i, None)), remove=lambda o, v, i: o and o.remove(o[0]),
+    reverse=lambda o, v, i: o.reverse(), imul=lambda o, v, i: o.__imul__(i%3), clear=lambda o, v, i: o.clear())
+
+class Small(Series): part,merge,most = 4,2,16
+
+@given(st.lists(st.tuples(st.sampled_from([*['extend']*9, *OPS]), values, st.integers(0, 40), st.booleans()), max_size=30))
+def test_point_27_a_series_is_a_list_whose_states_do_not_change(ops):
+    a,b,states = Small(),[],[]
+    for nm,v,i,look in ops:
+        OPS[nm](a, v, i)
+        OPS[nm](b, deepcopy(v), i)
+        if look: states.append((a.frozen(), deepcopy(b)))
+    assert a==b and repr(a)==repr(b) and isinstance(a, list)
+    for now,was in states:
+        assert now==was and was==now and len(now)==len(was) and list(now)==was and deepcopy(now) is now
+        sizes = [len(o) for o in now.parts]
+        assert len(now.rest)<4 and set(sizes)<={4, 8, 16} and sizes.count(4)<2
+        for o in (Small(now), copy(Small(now)), deepcopy(Small(now)), pickle.loads(pickle.dumps(Small(now)))):
+            assert o==was
+            o.append(1)
+            assert o.frozen()==[*was, 1] and now==was
+
+def test_point_27_the_state_of_a_series_takes_no_copy_of_what_is_closed():
+    s = Series(float(i) for i in range(20*Series.part))
+    a = s.frozen()
+    s.append(.5)
+    b = s.frozen()
+    assert all(p is q for p,q in zip(a.parts, b.parts, strict=True)) and not a.rest and b.rest==[.5]
+
+def test_point_27_rows_that_change_later_do_not_change_a_state():
+    s = Series([i] for i in range(Series.part+1))
+    now = s.frozen()
+    s[0].append('x')
+    s[-1].append('y')
+    assert now[0]==[0] and now[-1]==[Series.part] and Series(now)[0] is not now[0]
+
+def test_point_27_a_state_is_plain_data_unless_it_is_shared():
+    s = Series([.5]*3*Series.part)
+    a = s.state()
+    with shared_parts(): b = s.state()
+    assert type(a) is list and type(s.state()) is list and a==b==s and [len(o) for o in b.parts]==[Series.part]*3
+    with pytest.raises(KeyError), shared_parts(): raise KeyError
+    assert type(s.state()) is list

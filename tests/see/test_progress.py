@@ -1,0 +1,718 @@
+"What a fit shows in terminals, notebooks and pipes; that screen and logger are left as they were; and what a batch costs"
+import io, json, os, re, subprocess, sys, threading, warnings
+from itertools import count
+from threading import Timer
+from types import SimpleNamespace
+import pexpect, pytest, torch
+from helpers import TRAIN, VALID, in_terminal, mk_learner
+from learnloop import (Callback, CancelEpochException, CancelFitException, FetchPredsCallback, ProgressCallback, Recorder, ShowGraph, event, on,
+    progress)
+from learnloop.loop.learner import print_row
+from learnloop.measure.metrics import mae
+
+TIMEOUT = 60  # of a process, most of it torch's import on a busy machine
+
+class Clock:
+    "Advances by `step` at each look"
+    def __init__(self, step): self.now,self.step = 0.,step
+    def __call__(self):
+        self.now += self.step
+        return self.now
+
+class Screen(progress._Lines):
+    "A display that remembers"
+    has_bar = True
+    def __init__(self): self.lines,self.drawn,self.above,self.n_closed = [],[],[],0
+    def show(self, s, is_title): self.lines.append(s)
+    def bar(self, bars):
+        self.bars = bars
+        self.drawn.append(bars[-1])
+        self.above.append(bars[:-1])
+    def close(self): self.n_closed += 1
+
+@pytest.fixture
+def clock(monkeypatch):
+    monkeypatch.setattr(progress, 'monotonic', res := Clock(1.))
+    return res
+
+@pytest.fixture
+def screens(clock, monkeypatch):
+    "The displays that are made, with a redrawing due at each batch"
+    res = []
+    def mk(plain): return res.append(Screen()) or res[-1]
+    monkeypatch.setattr(progress, '_mk_display', mk)
+    return res
+
+def learner(cbs=None, recorder=True, **kwargs):
+    return mk_learner([*[Recorder(add_time=False)]*recorder, ProgressCallback(), *(cbs or [])], **kwargs)
+
+class Unsized:
+    def __init__(self, bs): self.bs = bs
+    def __iter__(self): return iter(self.bs)
+class Sized(Unsized):
+    "Says that it has `n` batches"
+    def __init__(self, bs, n): self.bs,self.n = bs,n
+    def __len__(self): return self.n
+
+def test_plain_lines(capsys):
+    learn = learner(metrics=mae)
+    learn.fit(2)
+    out = capsys.readouterr().out.splitlines()
+    assert out[0].split()==['epoch', 'train_loss', 'valid_loss', 'mae']
+    assert [o.split() for o in out[1:]]==[[str(i), *(f'{v:.6f}' for v in vals)] for i,vals in enumerate(learn.recorder.values)]
+    assert len({len(o) for o in out})==1, 'columns are aligned'
+
+def test_default_and_time_column(capsys):
+    learn = mk_learner(defaults=True)
+    assert isinstance(learn.progress, ProgressCallback)
+    learn.fit(1)
+    assert [o.split()[-1] for o in capsys.readouterr().out.splitlines()]==['time', '00:00']
+
+def test_a_value_wider_than_its_title_and_none(capsys):
+    lines = progress._Lines()
+    for o in (['epoch', 'loss'], [0, 123456789.]), (['epoch', 'loss'], [1, None]):
+        for vals in o: lines.row(vals)
+        lines.widths = None
+    assert capsys.readouterr().out.splitlines()==['epoch      loss', '    0  123456789.000000', 'epoch      loss', '    1          ']
+
+def test_silent(capsys):
+    learn = learner()
+    with learn.no_logging():
+        learn.fit(1)
+        learn.validate()
+    learn.validate()
+    learn.get_preds()
+    assert capsys.readouterr().out==''
+
+def test_silence_needs_no_display(screens):
+    learn = learner()
+    with learn.no_logging(): learn.fit(1)
+    assert not screens
+
+def test_no_bar(capsys, screens):
+    learn = learner()
+    with learn.no_bar():
+        assert not hasattr(learn, 'progress')
+        learn.fit(1)
+    assert not screens and len(capsys.readouterr().out.splitlines())==2
+    assert learn.progress in learn.cbs
+
+def test_own_logger_is_kept_and_bar_shown(screens):
+    learn,rows = learner(),[]
+    learn.logger = rows.append
+    learn.fit(1)
+    assert rows==[['epoch', 'train_loss', 'valid_loss'], [0, *learn.recorder.values[0]]]
+    assert learn.logger==rows.append and screens[0].lines==[] and screens[0].drawn
+
+STOPS = [None, CancelFitException, CancelEpochException, RuntimeError, KeyboardInterrupt]
+@pytest.mark.parametrize('at', ['before_fit', 'after_batch', 'before_validate', 'after_validate', 'cleanup_train', 'after_fit'])
+@pytest.mark.parametrize('exc', STOPS)
+def test_all_is_left_as_it_was(exc, at, screens):
+    def stop(cb):
+        if exc and not (exc is CancelEpochException and at.endswith('fit')): raise exc
+    learn = learner([(cb := Callback(**{at:stop}, name='stop'))])
+    cb.order = 99
+    for i in range(2):
+        try: learn.fit(2)
+        except (RuntimeError,KeyboardInterrupt) as e: assert type(e) is exc
+        assert learn.logger is print_row and progress._open==[] and learn.progress._bars==[]
+        assert [o.n_closed for o in screens]==[1]*(i+1)
+    learn.remove_cb(learn.stop)
+    learn.fit(1)
+    assert len(screens[-1].lines)==2
+
+def mute(learn): learn.progress.run = False
+def remove(learn): learn.remove_cb(ProgressCallback)
+def set_aside(learn):
+    with learn.removed_cbs(ProgressCallback): learn.validate()
+
+@pytest.mark.parametrize('act', [mute, remove, set_aside])
+def test_muted_or_removed_within_a_fit(act, screens):
+    learn = learner([Callback(after_loss=on(event.after_loss, once=2)(lambda cb: act(cb.learn)))])
+    learn.fit(1)
+    assert screens[0].n_closed==1 and progress._open==[] and learn.logger is print_row
+
+def test_added_within_a_fit(screens):
+    learn = mk_learner([Recorder(), Callback(before_train=on(event.before_train, once=1)(lambda cb: cb.learn.add_cb(ProgressCallback)))])
+    with learn.no_logging(): learn.fit(2)
+    assert not screens, 'it shows something from the next fit on'
+    learn.fit(1)
+    assert screens[0].drawn
+
+def test_bars(screens):
+    learner().fit(2)
+    bars,above = screens[0].drawn,[o for o, in screens[0].above]
+    assert [o[:3] for o in bars]==([('train   ', i, 3) for i in range(4)] + [('validate', i, 2) for i in range(3)])*2
+    assert all(('loss' in o[3])==('train' in o[0] and (o[1]>1 or 'epoch 1' in a[0] and o[1]>0)) for o,a in zip(bars, above, strict=True))
+    assert [o[0] for o in above]==['epoch 0 of 2']*7 + ['epoch 1 of 2']*7
+    want = [*range(4), 3, 3, 3, 3, 4, 5, 6, 6, 6, 6]  # batches of training
+    assert [o[1] for o in above]==pytest.approx([i/6 for i in want]) and [o[2] for o in above]==[1 if i else None for i in want]
+    assert '<' not in above[0][3] and all('<' in o[3] for o in above[1:])
+
+@pytest.mark.parametrize('n,start', [(2, 0), (11, 0), (3, 1)])
+def test_point_23_an_epoch_has_one_number(n, start, screens, tmp_path, capsys):
+    from learnloop import CheckpointCallback, list_checkpoints
+    learn = learner([CheckpointCallback(tmp_path, keep=None)])
+    learn.fit(n, start_epoch=start)
+    want = [*range(start, n)]
+    assert list(dict.fromkeys(int(re.match(r'epoch +(\d+) of', o[0])[1]) for o, in screens[0].above))==want
+    assert len({len(o[0]) for o, in screens[0].above})==1, 'its bar does not jump'
+    assert [int(o.split()[0]) for o in screens[0].lines[1:]]==want
+    assert [o.epoch for o in list_checkpoints(tmp_path)]==want and [int(o[1]) for o in list_checkpoints(tmp_path).rows()]==want
+    capsys.readouterr()
+    learner([CheckpointCallback(tmp_path)]).fit(n+1, start_epoch=start, resume=tmp_path)
+    assert f'epoch {n}\n' in capsys.readouterr().out, 'the one that it goes on with'
+
+@pytest.mark.parametrize('dl', [Unsized(TRAIN), Sized(TRAIN, 2), Sized(TRAIN, 9)])
+def test_unknown_and_wrong_length(dl, screens):
+    n = getattr(dl, 'n', None)
+    learn = learner(dls=(dl,))
+    if n is None: learn.fit(1)
+    else:
+        with pytest.warns(UserWarning, match=f'length of {n} and gave 3'): learn.fit(1)
+    assert [o[1:3] for o in screens[0].drawn]==[(i, n if n and i<=n else None) for i in range(4)]
+    assert ('3 batches' in screens[0].drawn[-1][3])==(n!=9)
+
+def test_no_number_of_epochs(screens):
+    learner().fit(max_steps=4)
+    assert list(dict.fromkeys(o[0].strip() for o, in screens[0].above))==['epoch 0', 'epoch 1', 'epoch 1 of 2']
+    assert screens[0].above[-1][0][1:3]==(1., 1)
+
+def test_evaluation_shows_a_bar_if_it_lasts(screens, clock):
+    learn = learner()
+    learn.validate()
+    learn.get_preds()
+    assert [[o[:3] for o in s.drawn] for s in screens]==[[(o, i, 2) for i in range(3)] for o in ('validate', 'predict ')]
+    assert not any(o for s in screens for o in s.above), 'there is no fit to show'
+    assert all(s.lines==[] and s.n_closed==1 for s in screens)
+    clock.step = .05
+    learn.validate()
+    assert screens[-1].drawn==[]
+
+def test_evaluation_within_a_fit_leaves_its_bar(screens):
+    def look(cb):
+        if cb.learn.training and cb.learn.iter==1: cb.learn.validate()
+    learn = learner([FetchPredsCallback(), Callback(after_batch=look)])
+    learn.fit(1)
+    assert len(screens)==1 and len(screens[0].lines)==2 and screens[0].n_closed==1
+    labels = [o[0].split()[-1] for o in screens[0].drawn]
+    assert labels==(['train']*2 + ['validate']*3 + ['predict']*3)*2
+
+def test_without_recorder(screens):
+    learn = learner(recorder=False)
+    learn.fit(1)
+    assert screens[0].lines==[] and len(screens[0].drawn)==7
+    assert not any('loss' in o[3] for o in screens[0].drawn)
+
+@pytest.mark.parametrize('exc', [None, RuntimeError])
+def test_learner_within_a_learner_has_lines_alone(exc, clock, capsys, monkeypatch):
+    made = []
+    monkeypatch.setattr(progress, '_Terminal', lambda: made.append(Screen()) or made[-1])
+    monkeypatch.setattr(progress, '_is_tty', lambda f: True)
+    def inner(cb):
+        learn = learner()
+        learn.fit(1)
+        learn.validate()
+        if exc: raise exc
+    learn = learner([Callback(before_train=inner)])
+    if exc: pytest.raises(exc, learn.fit, 2)
+    else: learn.fit(2)
+    assert len(made)==1 and len(made[0].lines)==(1 if exc else 3) and progress._open==[]
+    shown = [o[0].strip() for o in made[0].drawn]
+    assert shown==['train']*4 + ['validate']*6 if exc else (['train']*4 + ['validate']*6 + ['train']*4 + ['validate']*3)*2, 'inner fit, its validation, outer'
+    above = [a[0] for o in made[0].above for a in o]
+    assert above==['epoch 0 of 1']*10 if exc else above==['epoch 0 of 1']*10 + ['epoch 0 of 2']*17 + ['epoch 1 of 2']*7, 'the outer fit, as soon as it is there'
+    assert len(capsys.readouterr().out.splitlines())==(2 if exc else 4)
+
+@pytest.mark.parametrize('width', [120, 80, 60, 40, 20])
+def test_bars_fit_the_width_of_a_terminal(width):
+    from rich.console import Console
+    d,f = progress._Terminal(),io.StringIO()
+    d.graph = SimpleNamespace(spark=lambda n: ('▁'*n, '1.2345 to 0.1234'))
+    for i in (999, 1000, 999):
+        d.bars = [('epoch 9 of 10', .5, 1, '00:20<00:20'), ('train   ', i, 2000, f'{i}/2000  00:12<00:12  80/s  loss 0.1234')]
+        Console(file=f, width=width, force_terminal=True, color_system=None).print(d)
+    lines = f.getvalue().splitlines()
+    assert len(lines)==9 and max(map(len, lines))<=min(width, 80)
+    if width>=80: assert all('loss 0.1234' in o for o in lines[1::3]) and '…' not in f.getvalue()
+    assert len({o.count('━')+o.count('╸')+o.count('╺') for o in lines[1::3][1:]})==1, 'its length does not follow that of the numbers'
+
+@pytest.mark.parametrize('step', [.001, .03, .3, 5.])
+def test_drawings_keep_their_distance(step, clock, monkeypatch):
+    times,screen,clock.step = [],Screen(),step
+    screen.bar = lambda bars: times.append(clock.now)
+    monkeypatch.setattr(progress, '_mk_display', lambda plain: screen)
+    learner(dls=(TRAIN*50,)).fit(4)
+    assert times[0]>=.5
+    assert all(b-a>=.1 for a,b in zip(times, times[1:], strict=False))
+
+def syncs(monkeypatch, learn):
+    "How often a fit waits for the device"
+    n = count()
+    def counted(f): return lambda self: [next(n), f(self)][1]
+    with monkeypatch.context() as m:
+        for k in ('item', 'tolist', '__float__'): m.setattr(torch.Tensor, k, counted(getattr(torch.Tensor, k)))
+        learn.fit(2)
+    return next(n)
+
+def test_no_sync_but_for_a_drawing(screens, clock, monkeypatch):
+    learn = learner(dls=(TRAIN*20,))
+    with learn.no_bar(): base = syncs(monkeypatch, learn)
+    clock.step = 0.  # nothing is ever due
+    assert syncs(monkeypatch, learn)==base and screens[-1].drawn==[]
+    clock.step = 1.
+    assert syncs(monkeypatch, learn)>base and len(screens[-1].drawn)==122
+
+class Handle:
+    def __init__(self): self.shown = []
+    def update(self, data, raw): self.shown.append(data)
+
+@pytest.fixture
+def notebook(monkeypatch):
+    "Have a live notebook as the place, with all changes shown at once; a list of states for each output"
+    outs = []
+    def display(data):
+        outs.append(Handle())
+        outs[-1].update(data, raw=True)
+        return outs[-1]
+    monkeypatch.setattr(progress, '_display', display)
+    monkeypatch.setattr(progress, 'perf_counter', Clock(1.))
+    monkeypatch.setattr(progress, '_waits', 0)
+    def mk(plain): return progress._InnerNotebook(True, progress._open[0]) if progress._open else progress._Notebook()
+    monkeypatch.setattr(progress, '_mk_display', mk)
+    return outs
+
+def states(notebook, key='text/html'):
+    "Those of the one output"
+    out, = notebook
+    return [o[key] for o in out.shown]
+
+def test_notebook_has_one_output(clock, notebook):
+    learn = learner(metrics=mae)
+    learn.fit(2)
+    shown = states(notebook)
+    assert shown[0].count('<tr>')==1, 'titles come at once'
+    lines = [o.split('<table')[0].count('<div') for o in shown]
+    assert lines==[2]*(len(shown)-1)+[0], 'room for the bars is there from the start, and left when they are gone'
+    assert '<progress value="2" max="3"' in shown[3] and 'epoch 0 of 2' in shown[3] and shown[3].count('<progress')==2
+    assert shown[3].index('<progress')<shown[3].index('<table'), 'the table grows downwards, and moves nothing'
+    assert 'progress' not in shown[-1] and shown[-1].count('<tr>')==3
+    plain = states(notebook, 'text/plain')
+    assert re.findall('<t[hd] [^>]*>([^<]*)', shown[-1])==plain[-1].split()
+    assert 'train     2/3  ' in plain[3], 'for those who show text'
+
+def test_notebook_evaluation_vanishes_and_interrupt_leaves_the_table(clock, notebook):
+    learn = learner([Callback(after_validate=on(event.after_validate, once=2)(lambda cb: (_ for _ in ()).throw(KeyboardInterrupt)))])
+    learn.validate()
+    assert '<progress' in states(notebook)[0] and states(notebook)[-1]==''
+    notebook.clear()
+    with pytest.raises(KeyboardInterrupt): learn.fit(2)
+    assert 'progress' not in states(notebook)[-1] and '<tr>' in states(notebook)[-1]
+
+def test_notebook_evaluation_that_is_over_soon_leaves_no_output(clock, notebook):
+    clock.step = .01
+    learn = learner()
+    learn.validate()
+    learn.get_preds()
+    assert notebook==[]
+
+def test_notebook_escapes_names_and_needs_no_length(clock, notebook):
+    def f(pred, y): return (pred-y).mean()
+    f.__name__ = '<b>&'
+    learner(metrics=f, dls=(Unsized(TRAIN), VALID)).fit(1)
+    assert '>&lt;b&gt;&amp;</th>' in states(notebook)[-1]
+    assert '<progress aria-label="train"' in states(notebook)[3]
+
+def test_notebook_shows_a_fit_within_below_until_the_next(clock, notebook):
+    def inner(cb): learner(metrics=None, dls=(TRAIN[:1], None)).fit(cb.learn.epoch+1)
+    def look(cb): learner().validate()
+    learner([Callback(before_train=inner), Callback(before_train=look, name='look')]).fit(2)
+    shown = states(notebook)
+    tables = [o.count('<table') for o in shown]
+    assert tables==sorted(tables) and tables[-1]==2, 'what was there stays'
+    assert max(o.count('<progress') for o in shown)==2 and '<progress' not in shown[-1]
+    assert shown[-1].count('<tr>')==6 and states(notebook, 'text/plain')[-1].count('\n  epoch')==1
+
+def two_threads():
+    "Fit in two threads; the one that began first ends first"
+    begun,ended,errors = threading.Event(),threading.Event(),[]
+    def first(cb):
+        if cb.learn.iter==1: assert begun.wait(TIMEOUT)
+    def second(cb):
+        if cb.learn.iter: return
+        begun.set()
+        assert ended.wait(TIMEOUT)
+    def fit(look):
+        try: learner([Callback(after_batch=look, name='look')]).fit(2)
+        except BaseException as e: errors.append(e)
+    ts = [threading.Thread(target=fit, args=[o]) for o in (first, second)]
+    ts[0].start()
+    while not progress._open and ts[0].is_alive(): ts[0].join(.01)
+    ts[1].start()
+    ts[0].join(TIMEOUT)
+    ended.set()
+    ts[1].join(TIMEOUT)
+    assert not errors and progress._open==[]
+
+@pytest.mark.parametrize('step', [0., 1.])
+def test_fits_in_two_threads_of_a_notebook(step, clock, notebook, monkeypatch):
+    "Rows that wait for the next drawing, where no time goes by, are shown at the end"
+    monkeypatch.setattr(progress, 'perf_counter', Clock(step))
+    two_threads()
+    assert states(notebook)[-1].count('<tr>')==6 and '<progress' not in states(notebook)[-1]
+
+def test_fits_in_two_threads_of_a_terminal(clock, monkeypatch, capsys):
+    made = []
+    monkeypatch.setattr(progress, '_Terminal', lambda: made.append(Screen()) or made[-1])
+    monkeypatch.setattr(progress, '_is_tty', lambda f: True)
+    two_threads()
+    assert len(made)==1 and len(made[0].lines)==3 and len(capsys.readouterr().out.splitlines())==3
+
+def test_notebook_draws_ten_times_a_second_at_most(clock, notebook, monkeypatch):
+    now = [0.]
+    monkeypatch.setattr(progress, 'perf_counter', lambda: now[0])
+    monkeypatch.setattr(progress, 'monotonic', lambda: now[0])
+    def later(cb): now[0] += .001
+    learner([Callback(after_batch=later)], dls=(TRAIN*10, None)).fit(100)  # 3 s, an epoch takes 30 ms
+    shown = states(notebook)
+    assert 15<=len(shown)<=30 and shown[-1].count('<tr>')==101 and sum('<progress' in o for o in shown)>10
+
+@pytest.mark.parametrize('cls', [progress._Notebook, progress._Terminal])
+def test_what_takes_long_to_draw_is_drawn_less_often(cls, clock, notebook, monkeypatch):
+    now,times = [0.],[]
+    monkeypatch.setattr(progress, 'perf_counter', lambda: now[0])
+    monkeypatch.setattr(progress, 'monotonic', lambda: now[0])
+    monkeypatch.setattr(progress, '_waits', 20)
+    def slow(*args, **kwargs):
+        times.append(now[0])
+        now[0] += .5
+    d = cls()
+    monkeypatch.setattr(d, '_html', lambda: slow() or '', raising=False)
+    d.live = SimpleNamespace(refresh=slow, stop=lambda: None)
+    d.row = lambda vals: None
+    monkeypatch.setattr(progress, '_mk_display', lambda plain: d)
+    def later(cb): now[0] += .1
+    learner([Callback(after_batch=later)], dls=(TRAIN*100, None)).fit(1)
+    assert len(times)>2 and all(b-a>=9 for a,b in zip(times[:-2], times[1:-1], strict=True)), times
+
+class Gone(io.StringIO):
+    "A pipe or a terminal whose reader goes away after `n` writes"
+    encoding = 'utf-8'
+    def __init__(self, n=0, tty=True):
+        super().__init__()
+        self.n,self.tty,self.error = n,tty,OSError if tty else BrokenPipeError
+    def isatty(self): return self.tty
+    def write(self, s):
+        self.n -= 1
+        if self.n<0: raise self.error('gone')
+        return super().write(s)
+    def flush(self):
+        if self.n<0: raise self.error('gone')
+
+def closed():
+    f = io.StringIO()
+    f.close()
+    return f
+
+def fit_at(monkeypatch, stdout, stderr=None):
+    "A fit that writes to `stdout`"
+    learn = learner()
+    with monkeypatch.context() as m:
+        m.setattr(sys, 'stdout', stdout)
+        if stderr: m.setattr(sys, 'stderr', stderr)
+        learn.fit(2)
+        assert sys.stdout is stdout, 'nothing of rich is left there'
+        learn.validate()
+    assert len(learn.recorder.values)==2 and progress._open==[] and learn.logger is print_row
+    return learn
+
+@pytest.mark.parametrize('n', range(0, 40, 3))
+@pytest.mark.parametrize('tty', [True, False])
+def test_a_reader_that_goes_away_does_not_stop_the_fit(n, tty, clock, monkeypatch):
+    monkeypatch.setenv('TERM', 'xterm')
+    f = Gone(n, tty=tty)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter('always')
+        fit_at(monkeypatch, f)
+    told = [str(o.message) for o in seen]
+    assert all(f'progress cannot be shown ({f.error.__name__}: gone)' in o for o in told) and len(told)<=2, 'one for the fit, and one for the evaluation'
+    assert bool(told)==(f.n<0)
+    from rich import get_console
+    get_console()._buffer.clear()
+
+@pytest.mark.parametrize('stderr', [None, closed()])
+def test_closed_stdout(stderr, clock, monkeypatch):
+    if stderr:
+        with warnings.catch_warnings():
+            warnings.simplefilter('always')
+            warnings.showwarning = lambda message, *args: print(message, file=sys.stderr)
+            fit_at(monkeypatch, closed(), stderr)
+    else:
+        with pytest.warns(UserWarning, match='ValueError: I/O operation on closed file'): fit_at(monkeypatch, closed())
+
+def test_no_stdout_is_silence(clock, monkeypatch): fit_at(monkeypatch, None)
+
+def test_front_end_that_fails_gets_lines(clock, notebook, monkeypatch, capsys):
+    n = count()
+    def broken(data):
+        if next(n)>1: raise RuntimeError('no comm')
+        return SimpleNamespace(update=lambda data, raw: broken(data))
+    monkeypatch.setattr(progress, '_display', broken)
+    learn = learner([ShowGraph()])
+    with pytest.warns(UserWarning, match='RuntimeError: no comm') as seen: learn.fit(2)
+    assert len(seen)==1
+    assert [o.split()[0] for o in capsys.readouterr().out.splitlines()]==['0', '1'], 'the rows that came after it failed'
+
+def test_a_fit_within_one_whose_screen_is_gone(clock, monkeypatch, capsys):
+    monkeypatch.setenv('TERM', 'xterm')
+    def inner(cb): learner(dls=(TRAIN, None)).fit(1)
+    with monkeypatch.context() as m, pytest.warns(UserWarning, match='OSError: gone'):
+        m.setattr(sys, 'stdout', Gone(9))
+        learner([Callback(before_validate=inner)]).fit(2)
+    assert progress._open==[]
+
+def test_interrupt_while_it_draws(clock, notebook, monkeypatch):
+    n = count()
+    def stop(self, *args):
+        if next(n)==3: raise KeyboardInterrupt
+    monkeypatch.setattr(progress._Notebook, 'bar', stop)
+    learn = learner()
+    with pytest.raises(KeyboardInterrupt): learn.fit(1)
+    assert progress._open==[] and learn.logger is print_row and '<tr>' in states(notebook)[-1]
+
+@pytest.mark.parametrize('kwargs', [dict(every_seconds=-1), dict(delay='1'), dict(delay=float('nan'))])
+def test_bad_arguments(kwargs):
+    with pytest.raises(ValueError, match=f'{next(iter(kwargs))} is .*number of seconds'): ProgressCallback(**kwargs)
+
+def test_plain_lines_where_there_could_be_more(clock, monkeypatch, capsys):
+    monkeypatch.setattr(progress, '_is_tty', lambda f: True)
+    mk_learner([Recorder(add_time=False), ProgressCallback(plain=True), ShowGraph()]).fit(2)
+    assert [o.split()[0] for o in capsys.readouterr().out.splitlines()]==['epoch', '0', '1']
+
+def test_rate_counts_from_where_a_run_goes_on(screens, clock, monkeypatch):
+    clock.step = 0.
+    def later(cb): clock.now += .04
+    learn = learner([cb := Callback(after_batch=later, name='later')], dls=(TRAIN*20, None))
+    cb.order = -20
+    begin = learn._begin
+    learn._begin = lambda: [it := iter(learn.dl), *(next(it) for _ in range(20))][:1] + [20]
+    learn.fit(1)
+    assert begin and all(o[3].split()[2]=='25/s' for o in screens[0].drawn if o[1]>20) and len(screens[0].drawn)>5
+    assert screens[0].drawn[-1][1]>50
+
+def left(screen):
+    "Seconds left, at each drawing; None where there is nothing to go by"
+    texts = [o[3].partition('<')[2] for o, in screen.above]
+    return [int(o[:2])*60+int(o[3:]) if o else None for o in texts]
+
+@pytest.mark.parametrize('train', [Unsized(TRAIN*10), TRAIN*10], ids=['unsized','sized'])
+def test_time_left_falls_while_time_goes_by(train, screens, clock):
+    clock.step = 0.
+    def later(cb): clock.now += 1
+    learn = learner([cb := Callback(after_batch=later, name='later')], dls=(train, VALID*10))
+    cb.order = -20
+    learn.fit(3)
+    secs = left(screens[0])
+    assert len(secs)>100 and secs[-1]<=3
+    n = len(secs)//3
+    if isinstance(train, Unsized): assert set(secs[:n])=={None}
+    for i in range(3):
+        part = [o for o in secs[i*n+1:(i+1)*n] if o is not None]
+        falls = part if isinstance(train, Unsized) else part[-20:]  # the validation, in an epoch that has a length
+        assert falls==sorted(falls, reverse=True), f'epoch {i}'
+
+def test_rows_of_a_fit_within_are_set_off(clock, capsys):
+    def inner(cb): learner().fit(1)
+    learner([Callback(before_train=inner)]).fit(1)
+    out = capsys.readouterr().out.splitlines()
+    assert [len(o)-len(o.lstrip()) for o in out]==[0, 2, 6, 4], 'a title, a table of two lines within, the row'
+
+@pytest.mark.parametrize('plain', [True, False])
+def test_only_the_first_process_shows_something(plain, clock, monkeypatch, capsys):
+    monkeypatch.setattr(progress, '_is_tty', lambda f: True)
+    monkeypatch.setenv('RANK', '1')
+    learn = mk_learner([Recorder(), ProgressCallback(plain=plain), ShowGraph()])
+    learn.fit(1)
+    learn.validate()
+    assert capsys.readouterr().out=='' and learn.logger is print_row and progress._open==[]
+    learn.logger = (rows := []).append
+    learn.fit(1)
+    assert len(rows)==2, 'a logger of your own has its rows'
+
+def test_sanity_and_lr_find_say_what_they_are(screens):
+    from learnloop import SanityCheck
+    learn = learner([SanityCheck(1)])
+    learn.fit(1)
+    assert [(a[0][0], b[0]) for a,b in zip(screens[0].above, screens[0].drawn, strict=True)][0]==('sanity  ', 'validate')
+    learn.remove_cb(SanityCheck)
+    learn.lr_find(num_it=3, show_plot=False, suggest_funcs=None)
+    assert {o[0][0] for o in screens[-1].above}=={'lr_find '}
+
+def svgs(html): return re.findall('<svg.*?</svg>', html, flags=re.S)
+def said(html): return re.search('<desc>(.*?)</desc>', html)[1]
+
+@pytest.mark.parametrize('stop', ['no', 'after_epoch', 'after_batch', 'error'])
+def test_graph_has_the_last_epoch_whatever_the_end(stop, clock, notebook):
+    def end(cb):
+        if cb.learn.epoch==1 and stop!='no': raise RuntimeError if stop=='error' else CancelFitException
+    event_ = 'after_batch' if stop=='after_batch' else 'after_epoch'
+    cb = Callback(**{event_:end}, name='end')
+    cb.order = 63
+    learn = learner([cb, ShowGraph()])
+    if stop=='error': pytest.raises(RuntimeError, learn.fit, 3)
+    else: learn.fit(3)
+    shown = states(notebook)
+    assert all(len(svgs(o))==1 for o in shown), 'its room is there from the start'
+    n = dict(no=9, after_batch=4).get(stop, 6)
+    assert f'train: {n} values' in said(shown[-1]) and 'progress' not in shown[-1]
+    assert (f'valid: {n//3} values' if n>4 else 'valid: 1') in said(shown[-1])
+
+def test_graph_survives_evaluations_in_the_fit_and_its_own_removal(clock, notebook):
+    def look(cb): cb.learn.get_preds()
+    learn = learner([Callback(before_epoch=look), ShowGraph()])
+    learn.fit(2)
+    assert 'train: 6 values' in said(states(notebook)[-1])
+    notebook.clear()
+    def away(cb):
+        if cb.learn.epoch==1: cb.learn.remove_cb(ShowGraph)
+    learn.add_cb(Callback(before_train=away, name='away'))
+    learn.fit(2)
+    assert 'train: 3 values' in said(states(notebook)[-1]), 'it stands still then'
+
+def test_graph_without_recorder_validation_or_batches(clock, notebook):
+    learner([ShowGraph()], recorder=False).fit(1)
+    assert not svgs(states(notebook)[-1])
+    notebook.clear()
+    learner([ShowGraph()], dls=(TRAIN, None)).fit(1)
+    assert 'valid' not in said(states(notebook)[-1])
+    notebook.clear()
+    learner([ShowGraph()]).fit(0)
+    assert 'no values' in said(states(notebook)[-1])
+    with pytest.raises(ValueError, match='fit first'): ShowGraph().chart()
+
+def test_graph_of_many_batches_is_small(clock):
+    learn = learner([show := ShowGraph(log=True)])
+    learn.fit(1)
+    rec = learn.recorder
+    rec._raw._done,rec.iters,rec.values = [1/(i+1) for i in range(100_000)],list(range(1, 100_000)),[[0.,1.]]*99_999
+    (xs,ys),(vx,vy) = show.series().values()
+    assert len(xs)==len(ys)<=1000 and xs[-1]==100_000 and ys[-1]==rec.losses[-1] and len(vx)==len(vy)<=1000 and vx[-1]==99_999
+    assert len(show.chart())<60_000 and [len(show.spark(n)[0]) for n in (1, 8, 30)]==[1, 8, 30]
+
+def test_graph_in_lines_is_nothing(clock, capsys):
+    learner([ShowGraph()]).fit(1)
+    assert [o.split()[0] for o in capsys.readouterr().out.splitlines()]==['epoch', '0']
+
+SETUP = '''
+import sys, torch
+from itertools import count
+from threading import Timer
+from learnloop import *
+from learnloop.see import progress
+progress._waits = 0
+clock = count()
+progress.monotonic = lambda: next(clock)*.2
+data = [(torch.ones(4, 1), torch.ones(4, 1))]*20
+def learner(f=None, **kw):
+    torch.manual_seed(0)
+    cbs = [Callback(after_batch=f, name='f')] if f else []
+    learn = Learner((data, data[:9]), torch.nn.Linear(1, 1), torch.nn.functional.mse_loss, cbs=cbs, **kw)
+    learn.recorder.add_time = False
+    return learn
+'''
+
+def test_stored_outputs_of_a_notebook_are_the_table_alone():
+    code = SETUP + 'learner().fit(2)\nlearner().validate();'
+    run = f'from execnb.shell import CaptureShell; import json; print(json.dumps(CaptureShell(mpl_format=None).run({code!r})))'
+    out = subprocess.run([sys.executable, '-c', run], capture_output=True, text=True, timeout=TIMEOUT)
+    assert out.returncode==0, out.stderr
+    res, = json.loads(out.stdout)
+    assert res['output_type']=='display_data', res
+    assert ''.join(res['data']['text/html']).count('<tr>')==3 and 'progress' not in str(res)
+
+def test_pipe_gets_each_line_at_once_and_rich_stays_out():
+    code = SETUP + 'learner(lambda cb: cb.learn.training or cb.learn.iter or sys.stdin.readline()).fit(2)\nprint("rich" in sys.modules, "IPython" in sys.modules)'
+    env = {k:v for k,v in os.environ.items() if k!='PYTHONUNBUFFERED'}
+    with subprocess.Popen([sys.executable, '-c', code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env) as p:
+        timer = Timer(TIMEOUT, p.kill)  # a line that is held back would be waited for, and the fit goes on when it is told to
+        timer.start()
+        try:
+            lines = [p.stdout.readline()]
+            for _ in range(2):
+                print(file=p.stdin, flush=True)
+                lines.append(p.stdout.readline())
+            assert lines[0].split()==['epoch', 'train_loss', 'valid_loss'] and [o.split()[0] for o in lines[1:]]==['0', '1']
+            assert p.communicate(timeout=TIMEOUT)[0]=='False False\n'
+        finally:
+            timer.cancel()
+            p.kill()
+
+def on_screen(raw):
+    "The lines that the codes which rich writes leave on a screen, and whether its cursor is shown"
+    lines,row,col,shown = [''],0,0,True
+    for code,ch in re.findall(r'\x1b\[([?\d;]*[A-Za-z])|([^\x1b])', raw):
+        if ch=='\r': col = 0
+        elif ch=='\n':
+            row += 1
+            if row==len(lines): lines.append('')
+        elif ch: lines[row],col = lines[row][:col].ljust(col)+ch+lines[row][col+1:],col+1
+        elif code=='2K': lines[row] = ''
+        elif code.endswith('A'): row -= int(code[:-1])
+        elif code in ('?25l','?25h'): shown = code[-1]=='h'
+        else: assert code.endswith('m'), f'unknown code {code}'
+    return [o.rstrip() for o in lines if o.strip()],shown
+
+TERMINAL = SETUP + '''
+def wait(cb):
+    if cb.learn.epoch==0 and cb.learn.iter==5 and cb.learn.training:
+        print('[resize]', file=sys.stderr)
+        sys.stdin.readline()
+    if cb.learn.epoch!=1 or cb.learn.iter!=5: return
+    print('half a line', end='')
+    print(' [ready]', file=sys.stderr)
+    sys.stdin.readline()
+learn = learner(wait)
+try: learn.fit(3)
+except KeyboardInterrupt: print('interrupted')
+learn.remove_cb(learn.f)
+learn.fit(1)
+print(len(learn.validate()))
+def other(cb):
+    if cb.learn.training and cb.learn.iter==2: learner().fit(1)
+learner(other, metrics=[]).fit(1)
+def fail(cb):
+    if cb.learn.iter==15: raise RuntimeError('oh')
+try: learner(fail).fit(1)
+except RuntimeError as e: print(e)
+print('bye')
+'''
+
+def test_terminal(tmp_path):
+    (script := tmp_path/'fit.py').write_text(TERMINAL)
+    env = dict(PATH='', TERM='xterm', LANG='C.UTF-8', PYTHONUTF8='1')
+    p = in_terminal([str(script)], env=env, timeout=TIMEOUT, dimensions=(24,100), echo=False)
+    try:
+        p.expect(r'\[resize\](.|\n)*\d/s')
+        live = p.before+p.after
+        p.setwinsize(24, 50)
+        p.sendline()
+        p.expect(r'\[ready\](.|\n)*\d/s')  # the bar is drawn anew below what is printed
+        narrow,live = p.before+p.after,live+p.before+p.after
+        p.setwinsize(24, 100)
+        p.sendintr()
+        p.sendline()
+        p.expect(pexpect.EOF)
+    finally: p.close(force=True)
+    raw = live+p.before
+    during,shown = on_screen(live)
+    assert not shown and re.match(r'epoch 1 of 3 +[━╸╺]+ ', during[-2]) and re.match(r'train +[━╸╺]+ 5/20 ', during[-1]), during
+    assert max(map(len, on_screen(live.split('[resize]')[0])[0]))<80
+    drawn = re.sub(r'\x1b\[[?\d;]*[A-Za-z]', '', narrow).split('\n', 3)[-1]
+    assert drawn.count('train')>2 and max(len(o) for o in re.split('[\r\n]', drawn))<=50, 'the window became narrower'
+    assert '    0    0.2' in drawn
+    lines,shown = on_screen(raw)
+    assert shown, 'the cursor is back'
+    assert raw.count('\x1b[?25l')==raw.count('\x1b[?25h')==5
+    inner = ['epoch', '0']
+    assert [w for o in lines if (w := o.split()[0])!='Ctrl-C:']==['epoch', '[resize]', '0', '[ready]', 'half', 'interrupted', 'epoch', '0', '1', 'epoch', *inner, '0', 'epoch', 'oh', 'bye'], lines
+    assert p.exitstatus==0

@@ -1,0 +1,458 @@
+"Reports: one file that says what was, whatever happened, and that browsers, printers and screen readers can read"
+import base64, io, json, re, warnings
+from html.parser import HTMLParser
+from pathlib import Path
+import pytest, torch
+from helpers import LR, TRAIN, VALID, check, mk_learner, mk_model, weights
+from learnloop import (Callback, CancelFitException, CancelStepException, CheckpointCallback, CSVLogger, DataLoaders, JSONLogger, Learner, SaveModelCallback, TensorBoardCallback, Tracer, ValueMetric, synth_learner)
+from learnloop.measure.metrics import less_is_better
+from learnloop.see.report import KeepWarnings, _brief, _grouped, _png, report_from
+from torch import nn
+from torch.nn import functional as F
+
+VOID = {'meta','img'}
+class Page(HTMLParser):
+    "A page as nested lists, checked on the way: every element is closed where it should be"
+    def __init__(self, text):
+        super().__init__()
+        self.stack,self.els = [('', {}, [])],[]
+        self.feed(text)
+        self.close()
+        assert len(self.stack)==1, [o[0] for o in self.stack]
+    def handle_starttag(self, tag, attrs):
+        assert len({k for k,_ in attrs})==len(attrs), attrs
+        self.els.append(el := (tag, dict(attrs), []))
+        self.stack[-1][2].append(el)
+        if tag not in VOID: self.stack.append(el)
+    def handle_startendtag(self, tag, attrs): assert self.stack[-1][0]=='svg', f'<{tag}/> is no HTML'
+    def handle_endtag(self, tag): assert self.stack.pop()[0]==tag, tag
+    def handle_data(self, data): self.stack[-1][2].append(data)
+    def all(self, *tags): return [o for o in self.els if o[0] in tags]
+    def texts(self, *tags): return [text(o) for o in self.all(*tags)]
+    def rows(self, caption):
+        "Cells of the table with that caption"
+        t = next(o for o in self.all('table') if text(o[2][0]).startswith(caption))
+        return [[text(c) for c in r[2]] for part in t[2][1:] for r in part[2]]
+    def facts(self): return {text(o[2][0]):text(o[2][1]) for o in self.all('div') if o[2] and o[2][0][0]=='dt'}
+
+def text(el): return el if isinstance(el, str) else ''.join(map(text, el[2]))
+def within(el): return [el, *(p for o in el[2] if not isinstance(o, str) for p in within(o))]
+
+def read(path):
+    "The page at `path`: a whole document, without scripts or addresses elsewhere, for all readers"
+    src = path.read_text()
+    assert src.startswith('<!doctype html>\n<html lang="en">') and 'DOCTYPE' not in src[20:]
+    page = Page(src)
+    assert not page.all('script','iframe','object','embed','link','form','base')
+    for tag,attrs,_ in page.els:
+        assert not [k for k in attrs if k.startswith('on')], (tag, attrs)
+        for k in ('src','href','xlink:href','srcset'): assert attrs.get(k, '#')[0]=='#' or attrs[k].startswith('data:image/png;base64,'), attrs[k][:99]
+    assert 'url(' not in src and '@import' not in src
+    ids = [a['id'] for _,a,_ in page.els if 'id' in a]
+    assert len(set(ids))==len(ids) and {a['href'][1:] for _,a,_ in page.all('a')}==set(ids)=={a['aria-labelledby'] for _,a,_ in page.all('section')}
+    heads = [int(o[0][1]) for o in page.all('h1','h2','h3','h4')]
+    assert heads[0]==1 and heads.count(1)==1 and all(b-a<=1 for a,b in zip(heads, heads[1:], strict=False))
+    assert [len(page.all(o)) for o in ('header','nav','main','footer','time')]==[1]*5 and len([o for o in page.all('head')[0][2] if o[0]=='title'])==1
+    for t in page.all('table'):
+        assert t[2][0][0]=='caption' and text(t[2][0])
+        n = len(t[2][1][2][0][2])
+        assert all(c[1]['scope']=='col' and c[0]=='th' for c in t[2][1][2][0][2])
+        for r in t[2][2][2]: assert r[2][0][1]['scope']=='row' and [c[0] for c in r[2]]==['th',*['td']*(n-1)]
+    for o in page.all('svg'): assert o[1]['role']=='img' and [c[0] for c in o[2][:2]]==['title','desc'] and text(o[2][0]) and text(o[2][1])
+    for o in page.all('img'): assert o[1]['alt']
+    for o in page.all('div'): assert o[1].get('class')!='wide' or (o[1]['role'], o[1]['tabindex'])==('region','0') and o[1]['aria-label']
+    for o in ('viewport','color-scheme'): assert any(a.get('name')==o for _,a,_ in page.all('meta'))
+    assert 'prefers-color-scheme:dark' in src and '@media print' in src
+    assert 'object at 0x' not in src and '&amp;lt;' not in src, 'escaped twice'
+    return page
+
+def fit(learn, n=2, **kwargs):
+    with learn.no_logging(), learn.no_bar(): learn.fit(n, **kwargs)
+    return learn
+
+def test_the_numbers_are_the_recorders(tmp_path):
+    learn = fit(synth_learner(metrics=[F.l1_loss], path=tmp_path), 3)
+    page = read(learn.report())
+    want = [[str(i), *(f'{v:.5g}' for v in r)] for i,r in enumerate(learn.recorder.values)]
+    assert page.rows('Loss and metrics')==[['epoch','train_loss','valid_loss','l1_loss'], *want]
+    facts = page.facts()
+    assert facts['Epochs']=='3' and facts['Optimizer steps']=='30' and facts['Samples']=='480' and facts['Last fit']=='came to its end'
+    assert facts['valid_loss']==want[-1][2] and facts['Parameters']=='2'
+    loss,l1 = page.all('svg')
+    rec = learn.recorder
+    assert f'train: 30 values, first {rec.losses[0]:.4g}, last {rec.losses[-1]:.4g}' in text(loss) and f'last {rec.values[-1][2]:.4g}' in text(l1)
+    assert any(o=='lr was 0.1 in all batches.' for o in page.texts('p'))
+    assert page.rows('Loaders')[1:]==[['train','DataLoader','10','16','TensorDataset','160'], ['valid','DataLoader','2','16','TensorDataset','32']]
+    assert 'Not in this report' in page.texts('h2') and any('fit with a Tracer()' in o for o in page.texts('li'))
+
+def test_everything_that_was_there_is_in(tmp_path):
+    def skip(learn):
+        if learn.iter==1: raise CancelStepException
+    def warn(learn): warnings.warn('mind the <gap>', stacklevel=1)
+    saver,keep = CheckpointCallback(tmp_path/'ckpt', best=1),KeepWarnings()
+    learn = synth_learner(metrics=[F.l1_loss], path=tmp_path, cbs=[Tracer(), Callback(before_step=skip), Callback(before_train=warn)])
+    with pytest.warns(UserWarning, match='gap'): fit(learn, 3, cbs=[saver, keep, SaveModelCallback(fname='m')])
+    saved = SaveModelCallback()
+    page = read(learn.report('a/b/run.html', cbs=[saver, keep, saved], shapes=True, n_preds=3))
+    assert page.rows('Warnings')[1:]==[['UserWarning', 'mind the <gap>', page.rows('Warnings')[1][2], '3']]
+    assert page.rows('What was cancelled')[1]==['skip', 'CancelStepException', 'before_step', '3', 'epoch 0, batch 1', 'epoch 2, batch 1']
+    phases = {o[0].strip():o for o in page.rows('Time by phase')}
+    assert {'fit', *(3*i*'\xa0'+o for i,o in ((1,'epoch'), (2,'train'), (3,'batch')))}<={o[0] for o in page.rows('Time by phase')}
+    assert phases['step'][1]=='30' and phases['fit'][3]=='100' and 'evaluate' not in phases, 'the predictions of the report are no part of the run'
+    assert {'skip','recorder'}<={o[0] for o in page.rows('Time by callback')}
+    best = min(learn.recorder.values, key=lambda o: o[1])
+    assert any(o.startswith('Best: ') and f'valid_loss {best[1]:.5g}' in o for o in page.texts('p'))
+    assert len(page.rows('First items'))==4 and page.rows('Layers')[0]==['name','type','output','parameters','trainable']
+    assert 'Not in this report' not in page.texts('h2')
+
+def test_the_best_of_saved_models(tmp_path):
+    learn = fit(synth_learner(path=tmp_path, cbs=SaveModelCallback()), 3)
+    page,cb = read(learn.report()),learn.save_model
+    s = cb._pick()
+    assert f'Best model: {s["path"]}, with valid_loss {s["value"]:.5g} in epoch {s["epoch"]}.' in page.texts('p')
+
+def never(path): return synth_learner(path=path)
+def raised(path):
+    def fail(learn):
+        if learn.epoch==1 and learn.iter==3: raise RuntimeError('a bug')
+    learn = synth_learner(path=path, cbs=[Tracer(), Callback(before_batch=fail)])
+    with pytest.raises(RuntimeError, match='a bug'): fit(learn, 3)
+    return learn
+def interrupted(path):
+    def fail(learn): raise KeyboardInterrupt
+    learn = synth_learner(path=path, cbs=[Callback(before_fit=fail)])
+    with pytest.raises(KeyboardInterrupt): fit(learn)
+    return learn
+def stopped(path):
+    def stop(learn): raise CancelFitException
+    return fit(synth_learner(path=path, cbs=[Callback(before_validate=stop)]))
+def no_recorder(path): return fit(mk_learner(path=path))
+def bare(path): return mk_learner(path=path)
+def no_valid(path): return fit(Learner(TRAIN, mk_model(), F.mse_loss, torch.optim.SGD, lr=LR, path=path))
+def no_train(path): return Learner(DataLoaders(None, VALID), mk_model(), F.mse_loss, path=path)
+def no_length(path): return fit(Learner(DataLoaders((b for b in TRAIN), VALID), mk_model(), F.mse_loss, lr=LR, path=path), 1)
+def two_opts(path):
+    m = nn.Sequential(mk_model(), nn.Linear(1, 1))
+    opts = dict(a=torch.optim.SGD(m[0].parameters(), lr=.1), b=torch.optim.Adam(m[1].parameters()))
+    return fit(Learner(DataLoaders(TRAIN, VALID), m, F.mse_loss, opts, path=path))
+def own_loss(path):
+    class Own(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lin = nn.Linear(2, 1)
+        def forward(self, x, y): return dict(loss=F.mse_loss(p := self.lin(x), y), pred=p)
+    return fit(Learner(DataLoaders(TRAIN, VALID, n_inp=2), Own(), lr=LR, path=path))
+def lazy(path): return Learner(DataLoaders(TRAIN, VALID), nn.LazyLinear(1), F.mse_loss, path=path)
+def no_params(path): return Learner(DataLoaders(TRAIN, VALID), nn.Identity(), F.mse_loss, path=path)
+def nans(path):
+    def nan(pred, y): return torch.tensor(float('nan'))
+    return fit(synth_learner(path=path, metrics=[nan], lr=1e30))
+def odd_metrics(path):
+    class Odd:
+        def __repr__(self): return '<b>odd</b>'
+    def words(pred, y): return '<i>fine</i>'
+    from learnloop import Metric
+    class Thing(Metric):
+        name = 'thing'
+        def reset(self): pass
+        def accumulate(self, learn): pass
+        value = property(lambda self: Odd())
+    class Vec(Thing):
+        name,value = 'vec',property(lambda self: torch.arange(3))
+    return fit(synth_learner(path=path, metrics=[Thing(), Vec()]))
+def foreign_dls(path):
+    from types import SimpleNamespace
+    return fit(Learner(SimpleNamespace(train=TRAIN, valid=VALID, device='cpu'), mk_model(), F.mse_loss, lr=LR, path=path))
+MADE = [foreign_dls, never, raised, interrupted, stopped, no_recorder, bare, no_valid, no_train, no_length, two_opts, own_loss, lazy, no_params, nans,
+    odd_metrics]
+
+@pytest.mark.parametrize('make', MADE, ids=lambda o: o.__name__)
+def test_any_learner_has_a_report(make, tmp_path):
+    learn = make(tmp_path)
+    page = read(learn.report('x.html'))
+    how = dict(never='not trained yet', raised='ended with an error', stopped='was stopped', bare='not trained yet', interrupted='not trained yet')
+    assert page.facts()['Last fit']==how.get(make.__name__, 'came to its end' if learn.count.batches else 'not trained yet')
+    assert ('Curves' in page.texts('h2'))==(hasattr(learn, 'recorder') and learn.count.batches>0)
+    if make is raised: assert page.rows('Errors')[1][:4]==['fail', 'RuntimeError', 'before_batch', '1'] and len(page.rows('Loss and'))==2
+    if make is odd_metrics: assert '<b>odd</b>' in page.rows('Loss and')[1] and 'tensor([0, 1, 2])' in page.rows('Loss and')[1]
+
+def test_after_resume_it_is_one_run(tmp_path):
+    def mk(): return synth_learner(path=tmp_path, metrics=[F.l1_loss])
+    torch.manual_seed(0)
+    fit(mk(), 2, resume=tmp_path/'c')
+    learn = mk()
+    fit(learn, 4, resume=tmp_path/'c')
+    page = read(learn.report())
+    assert [o[0] for o in page.rows('Loss and')[1:]]==['0','1','2','3'] and page.facts()['Epochs']=='4' and 'train: 40 values' in text(page.all('svg')[0])
+
+EVIL = '<script>alert("1")</script>','"><img src=x onerror=alert(1)>',"' onload='x","</style></title><script>x",'a\x00b\ud800','&amp;','</textarea>','日本語','x'*300
+@pytest.mark.parametrize('evil', EVIL, ids=ascii)
+def test_names_are_text(evil, tmp_path):
+    cls = type(evil.replace('\x00', '').replace('\ud800', ''), (nn.Linear,), {})
+    def metric(pred, y): return (pred-y).abs().mean()
+    metric.__name__ = evil
+    model = nn.Sequential()
+    model.add_module(evil.replace('.', '') or 'a', cls(2, 1))
+    ds = [(x[0], torch.tensor(i%2)) for i,(x,_) in enumerate(TRAIN*2)]
+    learn = Learner(DataLoaders(TRAIN, VALID), model, F.mse_loss, lr=LR, metrics=[metric], path=tmp_path, cbs=[Callback(after_batch=lambda learn: None, name='evil')])
+    learn.dls.vocab = [evil, 'b']
+    def warn(learn): warnings.warn(evil, stacklevel=1)
+    with pytest.warns(UserWarning): fit(learn, 1, cbs=[keep := KeepWarnings(), tracer := Tracer(), Callback(before_fit=warn, name=None)])
+    page = read(learn.report('e.html', cbs=[keep, tracer], n_preds=2, title=evil, shapes=True))
+    shown = evil.replace('\x00', '\ufffd').replace('\ud800', '\ufffd')
+    assert page.texts('h1')==[shown] and shown in page.rows('Loss and')[0] and shown in page.rows('Warnings')[1][1] and len(ds)==6
+    if evil.isprintable() and '.' not in evil: assert any(shown in o for o in page.rows('Layers')[1])
+
+def stripped(path): return re.sub('<time.*?</time>', '', path.read_text())
+@pytest.mark.parametrize('cbs,kw', [([Tracer], {}), ([], dict(n_preds=3, shapes=True))], ids=str)
+def test_all_but_its_date_is_the_same_again(cbs, kw, tmp_path):
+    learn = fit(synth_learner(path=tmp_path, cbs=[o() for o in cbs]))
+    a,b = (stripped(learn.report(o, **kw)) for o in ('a.html', 'b.html'))
+    assert a==b
+
+@pytest.mark.parametrize('kw', [{}, dict(shapes=True), dict(n_preds=4)], ids=str)
+def test_the_learner_is_as_it_was(kw, tmp_path):
+    model = nn.Sequential(nn.Linear(1, 4), nn.BatchNorm1d(4), nn.Dropout(), nn.Linear(4, 1))
+    learn = fit(synth_learner(model=model, path=tmp_path, cbs=[Tracer()]))
+    model.train()
+    def state():
+        plain = [weights(model), dict(vars(learn.count)), [list(o) for o in learn.recorder.values], torch.get_rng_state(), learn.opt.state_dict()]
+        return plain,(list(learn.cbs), dict(learn.outcome), model.training, learn.open)
+    (plain,rest),page = state(),read(learn.report(**kw))
+    check(plain, state()[0])
+    assert rest==state()[1] and page
+    fresh = synth_learner(path=tmp_path)
+    read(fresh.report())
+    assert fresh.opt is None
+
+def test_a_report_runs_no_batch_unasked(tmp_path):
+    class Loader(list):
+        def __iter__(self): raise AssertionError('a batch was taken')
+    learn = Learner(DataLoaders(Loader(TRAIN), Loader(VALID)), mk_model(), F.mse_loss, path=tmp_path)
+    learn.model.forward = None
+    read(learn.report())
+
+def test_a_place_that_cant_be_written_to_is_told_before_anything_long(tmp_path):
+    class Loader(list):
+        def __iter__(self): raise AssertionError('too late')
+    learn = Learner(DataLoaders(TRAIN, Loader(VALID)), mk_model(), F.mse_loss, path=tmp_path)
+    (tmp_path/'file').write_text('x')
+    with pytest.raises(IsADirectoryError, match='a report is a file, such as'): learn.report(tmp_path, n_preds=3)
+    with pytest.raises(OSError) as e: learn.report('file/x.html', n_preds=3)
+    assert 'file' in str(e.value) + ''.join(getattr(e.value, '__notes__', ())) and (tmp_path/'file').read_text()=='x'
+    with pytest.raises(ValueError, match='no validation loader'): Learner(TRAIN, mk_model(), F.mse_loss, path=tmp_path).report(n_preds=1)
+    assert sorted(o.name for o in tmp_path.iterdir())==['file']
+
+def test_what_goes_wrong_leaves_the_old_report(tmp_path):
+    learn = synth_learner(path=tmp_path)
+    old = learn.report().read_bytes()
+    learn.model.forward = lambda x: 1/0
+    with pytest.raises(ZeroDivisionError): learn.report(n_preds=1)
+    assert (tmp_path/'report.html').read_bytes()==old and len(list(tmp_path.iterdir()))==1
+
+@pytest.mark.parametrize('event', ['before_fit', 'after_epoch', 'before_batch', 'after_exception', 'cleanup_fit'])
+def test_within_a_fit(event, tmp_path):
+    def write(learn): pages.append(read(learn.report(f'{len(pages)}.html')))
+    def fail(learn):
+        if event=='after_exception' and learn.epoch: raise RuntimeError
+    pages = []
+    learn = synth_learner(path=tmp_path, n_train=2, cbs=[Tracer(), Callback(**{event:write}), Callback(after_train=fail)])
+    if event=='after_exception':
+        with pytest.raises(RuntimeError): fit(learn)
+    else: fit(learn)
+    assert pages and pages[-1].facts()['Last fit']=='going on'
+
+def test_the_path_is_a_link_in_notebooks(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    learn = synth_learner()
+    path = learn.report("a b/it's 1#.html")
+    assert isinstance(path, Path) and path._repr_html_()=='<a href="a%20b/it%27s%201%23.html">a b/it&#x27;s 1#.html</a>'
+    assert learn.report(tmp_path/'x.html')._repr_html_()=='<a href="x.html">x.html</a>'
+    assert learn.report(tmp_path.parent/f'{tmp_path.name}x.html')._repr_html_().startswith('<a href="file:///')
+
+def digits(n=6, c=1):
+    g = torch.Generator().manual_seed(0)
+    return [(torch.randn(4, c, 5, 6, generator=g), torch.randint(3, (4,), generator=g)) for _ in range(n)]
+
+@pytest.mark.parametrize('c', [1, 3])
+def test_images_of_examples(c, tmp_path):
+    learn = Learner(DataLoaders(digits(c=c), digits(2, c)), nn.Sequential(nn.Flatten(), nn.Linear(30*c, 3)), F.cross_entropy, path=tmp_path)
+    page = read(learn.report(n_preds=5))
+    imgs = page.all('img')
+    assert len(imgs)==5 and len(page.all('figcaption'))==5
+    targs,preds = digits(2, c)[0][1].tolist(),learn.get_preds()[0].argmax(1).tolist()
+    for i in range(4): assert imgs[i][1]['alt']==f'item {i}, predicted {preds[i]}, is {targs[i]}'
+    assert [o[1].get('class')=='wrong' for o in page.all('figcaption')][:4]==[p!=t for p,t in zip(preds[:4], targs, strict=True)]
+
+def test_png(tmp_path):
+    Image = pytest.importorskip('PIL.Image')
+    ints = [torch.randint(256, o, dtype=torch.uint8) for o in ((3,4,5), (1,7,2))]
+    for x in (*ints, torch.rand(1, 3, 3), torch.randn(3, 2, 2)*9, torch.full((1,2,2), .5)):
+        im = Image.open(io.BytesIO(base64.b64decode(_png(x).partition(',')[2])))
+        got = torch.tensor(list(im.tobytes()), dtype=torch.uint8).reshape(*x.shape[1:], x.shape[0]).permute(2, 0, 1)
+        if x.is_floating_point() and (x.min()<0 or x.max()>1): assert got.min()==0 and got.max()==255
+        else: assert torch.equal(got, x if x.dtype==torch.uint8 else (x*255).round().to(torch.uint8))
+    im = Image.open(io.BytesIO(base64.b64decode(_png(torch.rand(3, 1000, 600)).partition(',')[2])))
+    assert im.size==(150,250), 'a photograph is made smaller'
+
+def test_large_models_are_put_together(tmp_path):
+    def block(): return nn.Sequential(*[nn.Linear(2, 2) for _ in range(9)])
+    model = nn.ModuleDict(dict(a=nn.Sequential(*[block() for _ in range(10)]), b=nn.Linear(2, 2)))
+    page = read(Learner(DataLoaders(TRAIN, VALID), model, F.mse_loss, path=tmp_path).report())
+    rows = page.rows('Layers')
+    assert rows[0]==['name','type','layers','parameters','trainable'] and [o[0] for o in rows[1:]]==[*(f'a.{i}' for i in range(10)), 'b']
+    assert rows[1][1:]==['Sequential','9','54','yes']
+    assert len(_grouped([]))==0
+
+# KeepWarnings
+def warns(cat, msg): return lambda learn: warnings.warn(msg, cat, stacklevel=1)
+
+def test_warnings_are_kept_and_shown():
+    learn = synth_learner(cbs=[KeepWarnings(), Callback(before_fit=warns(UserWarning, 'one')), Callback(after_epoch=warns(FutureWarning, 'two'))])
+    hook = warnings.showwarning
+    with pytest.warns(UserWarning, match='one'), pytest.warns(FutureWarning, match='two'):
+        inside = warnings.showwarning
+        fit(learn, 2)
+        assert warnings.showwarning==inside
+    assert warnings.showwarning==hook
+    assert [(o[0], o[1], o[3]) for o in learn.keep_warnings.rows]==[('UserWarning','one',1), ('FutureWarning','two',2)]
+    with pytest.warns(UserWarning): warnings.warn('outside', stacklevel=1)
+    assert len(learn.keep_warnings.rows)==2
+
+@pytest.mark.parametrize('event', ['before_fit', 'after_batch', 'cleanup_epoch', 'cleanup_fit'])
+def test_the_hook_is_put_back_whatever_happens(event):
+    def fail(learn): raise KeyboardInterrupt
+    hook,learn = warnings.showwarning,synth_learner(cbs=[KeepWarnings(), Callback(**{event:fail})])
+    with pytest.raises(KeyboardInterrupt): fit(learn)
+    assert warnings.showwarning==hook
+
+def test_only_so_many_are_kept_and_they_survive_a_checkpoint():
+    def many(learn):
+        for i in range(5): warnings.warn(f'w{i}', stacklevel=1)
+    learn = synth_learner(cbs=[KeepWarnings(most=3), Callback(before_fit=many)])
+    with pytest.warns(UserWarning): fit(learn, 1)
+    assert [o[1] for o in learn.keep_warnings.rows]==['w0','w1','w2']
+    other = KeepWarnings()
+    other.load_state_dict(json.loads(json.dumps(learn.keep_warnings.state_dict())))
+    assert other.rows==learn.keep_warnings.rows
+
+# From a folder
+def test_histories(tmp_path):
+    learn = fit(synth_learner(metrics=[F.l1_loss], path=tmp_path), 3, cbs=[CSVLogger(every_steps=3), JSONLogger()])
+    page = read(report_from(tmp_path))
+    assert page.texts('h2')==['History: history.csv', 'History: history.jsonl']
+    want = [[str(i), str(10*i+10), *(f'{v:.5g}' for v in r)] for i,r in enumerate(learn.recorder.values)]
+    assert page.rows('Loss and')==[['epoch','step','train_loss','valid_loss','l1_loss'], *want]
+    (tmp_path/'history.jsonl').unlink()
+    page = read(report_from(tmp_path))
+    assert page.facts()['valid_loss']==want[-1][3] and 'in epoch' in page.texts('header')[0]
+    assert 'loss: 10 values' in text(page.all('svg')[0]) and f'valid_loss: 3 values, first {learn.recorder.values[0][1]:.4g}' in text(page.all('svg')[0])
+
+def test_torn_and_odd_histories(tmp_path):
+    (tmp_path/'a.jsonl').write_text('{"epoch":0,"step":5,"valid_loss":"NaN","<b>":1}\n{"epoch":1,"step":10,"valid_loss":0.5}\n{"epo')
+    (tmp_path/'b.csv').write_text('epoch,step,valid_loss\n0,5,0.25\n1,10,\n2,15,inf\n3')
+    (tmp_path/'c.csv').write_text('name,price\n1,2\n')
+    (tmp_path/'d.csv').write_bytes(bytes(range(256))*9)
+    (tmp_path/'e.jsonl').write_text('[1]\n')
+    (tmp_path/'f.csv').write_text('')
+    (tmp_path/'g.csv').write_text('epoch,step\n')
+    (tmp_path/'h.json').write_text('not json')
+    page = read(report_from(tmp_path))
+    assert page.texts('h2')==['History: a.jsonl','History: b.csv'] and page.rows('Loss and')[1][2:]==['nan','1']
+
+def test_tensorboard(tmp_path):
+    learn = fit(synth_learner(metrics=[F.l1_loss], path=tmp_path), 3, cbs=TensorBoardCallback(tmp_path/'tb', every_steps=1))
+    page = read(report_from(tmp_path/'tb', tmp_path/'out.html'))
+    assert page.texts('h2')==['TensorBoard']
+    said = ' '.join(map(text, page.all('desc')))
+    assert f'last {learn.recorder.values[-1][1]:.4g}' in said and f'last {learn.recorder.values[-1][2]:.4g}' in said and 'lr' in ' '.join(map(text, page.all('svg')))
+
+def test_a_checkpoint_has_the_curves(tmp_path):
+    learn = fit(synth_learner(metrics=[F.l1_loss], path=tmp_path), 3, cbs=CheckpointCallback(tmp_path/'run'/'c'))
+    page = read(report_from(tmp_path))
+    assert page.texts('h2')==['Curves: run/c', 'Schedules: run/c', 'Epochs: run/c', 'Checkpoints: run/c', 'Versions'] and 'train: 30 values' in text(page.all('svg')[0])
+    assert [o[0] for o in page.rows('Checkpoints')[1:]]==['20','30'] and len(page.rows('Loss and'))==4
+    for o in (tmp_path/'run'/'c').glob('step-*/state.json'): o.write_bytes(b'x')
+    page = read(report_from(tmp_path))
+    assert page.texts('h2')==['Checkpoints: run/c','Versions'] and learn.count.epochs==3
+
+def test_several_runs(tmp_path):
+    for i in range(2): fit(synth_learner(path=tmp_path/f'r{i}', seed=i), 1, cbs=CSVLogger())
+    page = read(report_from(tmp_path))
+    assert page.texts('h2')==['History: r0/history.csv','History: r1/history.csv'] and not page.facts().get('valid_loss')
+
+@pytest.mark.parametrize('gz', ['', '.gz'])
+def test_a_trace(gz, tmp_path):
+    learn = fit(synth_learner(path=tmp_path, cbs=[Tracer()]))
+    learn.trace.save(tmp_path/f'trace.json{gz}')
+    (tmp_path/'other.json').write_text('{"traceEvents": [{"name":"x","ph":"X","ts":0,"dur":1,"pid":0,"tid":0}]}')
+    page = read(report_from(tmp_path))
+    assert f'Time: trace.json{gz}' in page.texts('h2') and {o[0].strip():o[1] for o in page.rows('Time by phase')}['step']=='20'
+
+BAD = {'a.csv':b'epoch,step,valid_loss\n0,,1.0\n', 'b.csv':b'epoch,step,valid_loss\n0,1,"'+b'9'*200_000+b'"\n', 'c.jsonl':b'{"epoch":{},"step":[],"loss":1}\n',
+    'd.jsonl':b'['*100_000, 'e.json.gz':b'not gzip', 'f.csv':None, 'g.json':b'{"traceEvents":[{"args":{"name":"phases and callbacks"}}],"learnloop":{"format":1}}'}
+def test_one_damaged_file_is_no_reason_to_do_without_the_others(tmp_path):
+    fit(synth_learner(path=tmp_path), 2, cbs=CSVLogger())
+    for nm,data in BAD.items(): (tmp_path/nm).symlink_to('/nowhere') if data is None else (tmp_path/nm).write_bytes(data)
+    page = read(report_from(tmp_path))
+    assert page.texts('h2')==['History: history.csv', 'Not read'] and len(page.rows('Loss and'))==3
+    told = [o.removeprefix(f'{tmp_path}/').split(':')[0] for o in page.texts('li') if str(tmp_path) in o]
+    assert sorted(told)==sorted(BAD)
+    (tmp_path/'history.csv').unlink()
+    with pytest.raises(FileNotFoundError, match='nothing to report: no history.*; not read: .*a.csv: KeyError'): report_from(tmp_path)
+
+def test_a_history_that_a_spreadsheet_has_saved(tmp_path):
+    (tmp_path/'history.csv').write_bytes(b'\xef\xbb\xbfepoch,step,valid_loss\r\n0,10,.5\r\n')
+    assert read(report_from(tmp_path)).rows('Loss and')[1]==['0', '10', '0.5']
+
+def test_a_file_is_no_folder(tmp_path):
+    (tmp_path/'f').write_text('x')
+    for o in ('f/x.html', 'f/a/b/x.html'):
+        with pytest.raises(NotADirectoryError, match='f is a file, so .*x.html can.t be below it'): synth_learner(path=tmp_path).report(o)
+    assert (tmp_path/'f').read_text()=='x'
+
+def test_times_are_told_to_three_digits_and_helpers_are_one_row(tmp_path):
+    learn = fit(synth_learner(path=tmp_path, cbs=[t := Tracer()]))
+    for i,o in enumerate(('_one', '_two')):
+        total = t._total('after_batch', o)
+        total.n,total.ns = 3,1234+i
+    page = read(learn.report())
+    rows = {o[0]:o for o in page.rows('Time by callback')}
+    assert int(rows['learnloop itself'][1])>=6 and not [o for o in rows if o[0]=='_'] and float(rows['learnloop itself'][2])>0
+    assert all(float(o[2].replace(',', ''))>0 for k,o in rows.items() if k!='callback')
+    assert [_brief(o) for o in (12345.6789, 1.23456, .000123456, 0.)]==[12345.679, 1.235, .000123, 0.]
+    assert {o[1]['viewbox'].split()[2] for o in page.all('svg')}=={'400'}, 'letters of one size'
+
+def test_what_was_said_by_those_who_stopped_it(tmp_path):
+    def f(cb):
+        if cb.epoch==1: raise RuntimeError('the <loss> is gone')
+    learn = synth_learner(path=tmp_path, cbs=[Tracer(), Callback(before_train=f, name='f')])
+    with pytest.raises(RuntimeError): fit(learn)
+    head,row = read(learn.report()).rows('Errors')
+    assert (head[-1], row[-1])==('message of the last', 'the <loss> is gone')
+
+def test_groups_of_optimizers_can_be_told_apart(tmp_path):
+    learn = fit(Learner(DataLoaders(TRAIN, VALID), mk_model(), F.mse_loss, lr=LR, opt_func=torch.optim.AdamW, path=tmp_path), 1)
+    learn.set_hypers(wd=.1)
+    groups = [o.split(':')[0] for o in read(learn.report()).texts('li') if o.startswith('group')]
+    assert groups==['group 0', 'group 0, no decay']
+    model = nn.Sequential(nn.Linear(1, 2), nn.Linear(2, 1))
+    opts = dict(body=torch.optim.SGD(model[0].parameters(), .1), head=torch.optim.Adam(model[1].parameters(), .2))
+    page = read(Learner(DataLoaders(TRAIN, VALID), model, F.mse_loss, opt_func=opts, path=tmp_path).report())
+    assert {k:v for k,v in page.facts().items() if k.startswith('Optimizer ')}=={'Optimizer body':'SGD', 'Optimizer head':'Adam', **{k:v for k,v in page.facts().items() if k=='Optimizer steps'}}
+    assert [o.split(':')[0] for o in page.texts('li') if o.startswith('group')]==['group 0', 'group 0']
+
+def test_nothing_to_report(tmp_path):
+    with pytest.raises(FileNotFoundError, match='has nothing to report: no history'): report_from(tmp_path)
+    with pytest.raises(FileNotFoundError, match='no folder'): report_from(tmp_path/'nowhere')
+    (tmp_path/'f').write_text('')
+    with pytest.raises(NotADirectoryError, match='is a file'): report_from(tmp_path/'f')
+    assert [o.name for o in tmp_path.iterdir()]==['f']
+
+@pytest.mark.parametrize('name,best', [('mae', 'lowest 1'), ('MAE', 'lowest 1'), ('rmse', 'lowest 1'), ('perplexity', 'lowest 1'), ('error_rate', 'lowest 1'), ('accuracy', 'highest 3')])
+def test_point_24_the_best_is_the_best(tmp_path, name, best):
+    vals = iter([2., 1., 3.])
+    learn = mk_learner(path=tmp_path, defaults=True, metrics=ValueMetric(lambda: next(vals), name))
+    fit(learn, 3)
+    assert any(best in o for o in read(learn.report()).texts('p', 'li', 'td', 'dd', 'div', 'span')), 'the report'
+    assert (best[:3]=='low')==less_is_better(name)

@@ -1,0 +1,550 @@
+"Limits of batches, rehearsals, sanity checks and the search for a batch size, against loops over shorter lists and runs without them"
+import gc, multiprocessing, weakref
+from copy import deepcopy
+from functools import cache
+from itertools import islice
+import pytest, torch
+from helpers import TRAIN, VALID, act, batches, ending, listener, mk_learner, same, weights
+from learnloop import (Callback, CancelFitException, CancelSanityException, DetectAnomaly, Deterministic, FastDevRun, LimitBatches, OverfitBatches, ReloadLoaders, SanityCheck, ShortEpochCallback, TensorBoardCallback, event, on)
+from learnloop.train.limits import FirstBatches
+from learnloop.train.limits import _is_oom
+from torch import nn
+from torch.nn import functional as F
+from torch.utils.data import DataLoader, IterableDataset, TensorDataset
+
+@cache
+def rows(n, seed=0): return TensorDataset(*(torch.cat(o) for o in zip(*batches(n, seed=seed), strict=True)))
+
+class Stream(IterableDataset):
+    def __init__(self, n): self.n = n
+    def __iter__(self): return iter(batches(self.n))
+
+LOADERS = dict(list=batches, loader=lambda n: DataLoader(rows(n), batch_size=4), stream=lambda n: DataLoader(Stream(n), batch_size=None))
+SHARES  = [(None, 7), (1, 1), (3, 3), (7, 7), (9, 7), (.3, 3), (1/7, 1), (.001, 1), (1., 7)]
+
+def quiet(learn, *args, **kwargs):
+    with learn.no_logging(): learn.fit(*args, **kwargs)
+    return learn
+
+class Seen(Callback):
+    "Counts batches by phase, with what `pct_train` and `n_iter` were"
+    order = 99
+    def __init__(self): self.trained,self.validated,self.pcts,self.lens = [],[],[],[]
+    def before_train(self): self.trained.append(0)
+    def before_validate(self): self.validated.append(0)
+    def after_batch(self):
+        (self.trained if self.learn.training else self.validated)[-1] += 1
+        if self.learn.training:
+            self.pcts.append(self.learn.pct_train)
+            self.lens.append(self.learn.n_iter)
+
+# ---- The first batches of a loader
+
+@pytest.mark.parametrize('n,want', SHARES[1:])
+def test_first_batches_has_the_length_that_it_yields(n, want):
+    few = FirstBatches(batches(7), n)
+    assert len(few)==len(list(few))==want==len(list(few))
+
+def test_no_batch_is_fetched_beyond_the_limit():
+    fetched = []
+    def stream():
+        for b in batches(10):
+            fetched.append(b)
+            yield b
+    learn = mk_learner(dls=(stream(), VALID))
+    learn.fit(1, cbs=LimitBatches(train=2))
+    assert len(fetched)==2
+    learn.fit(2, cbs=LimitBatches(train=3))  # goes on where it stopped
+    assert len(fetched)==8
+
+@pytest.mark.parametrize('n', [True, 0, -1, 0., -.1, 1.1, '2', None, float('nan')])
+def test_bad_limits(n):
+    with pytest.raises(ValueError, match='must be a number of batches'): FirstBatches(TRAIN, n)
+    with pytest.raises(ValueError, match='n is'): OverfitBatches(n)
+    if n is None: return
+    with pytest.raises(ValueError, match='valid is'): LimitBatches(valid=n)
+
+@pytest.mark.parametrize('pct', [0, 2, True, -.1, 'x', None])
+def test_bad_pct(pct):
+    with pytest.raises(ValueError, match='pct is'): ShortEpochCallback(pct)
+
+def test_a_share_is_not_rounded_up_by_an_error_in_the_last_digit(): assert len(FirstBatches(range(100), .07))==7
+
+# ---- Fewer batches
+
+@pytest.mark.parametrize('kind', LOADERS)
+@pytest.mark.parametrize('n,want', SHARES)
+def test_limits_shorten_epochs_and_validations(kind, n, want):
+    mk = LOADERS[kind]
+    learn,seen = mk_learner(dls=(mk(7), mk(7)), defaults=True),Seen()
+    run = lambda: quiet(learn, 3, cbs=[LimitBatches(n, n), seen])
+    if isinstance(n, float) and kind=='stream':
+        with pytest.raises(ValueError, match='has no length'): run()
+        assert seen.trained==[] and learn.count.batches==0
+        return
+    if kind=='stream' and n==9:
+        with pytest.warns(UserWarning, match='length of 9 and gave 7'): run()
+        return
+    run()
+    assert seen.trained==seen.validated==[want]*3
+    if kind=='stream' and n is None: return
+    assert seen.pcts==pytest.approx([(i+1)/(3*want) for i in range(3*want)])  # one sum, one product
+    assert seen.lens==[want]*3*want
+
+@pytest.mark.parametrize('n', [1, 2, 5])
+def test_weights_are_those_of_the_shorter_list(n):
+    a,b = mk_learner(dls=(batches(7), VALID)),mk_learner(dls=(batches(7)[:n], VALID))
+    a.fit(3, cbs=LimitBatches(train=n))
+    b.fit(3)
+    assert same(a.model, b.model)
+
+@pytest.mark.parametrize('cb', [ShortEpochCallback(.3), LimitBatches(3, 3), FastDevRun(3)], ids=repr)
+def test_short_epoch_does_not_shift_the_columns(cb):
+    learn = mk_learner(dls=(batches(10), batches(10, seed=1)), defaults=True, metrics=[F.l1_loss])
+    want = mk_learner(dls=(batches(10)[:3], batches(10, seed=1)[:3]), defaults=True, metrics=[F.l1_loss])
+    quiet(learn, 1, cbs=cb)
+    quiet(want, 1)
+    assert learn.recorder.columns==['train_loss', 'valid_loss', 'l1_loss']
+    assert learn.recorder.values==want.recorder.values and None not in learn.recorder.values[0]
+
+def test_short_valid_can_be_left_out():
+    quiet(learn := mk_learner(dls=(batches(10), batches(10)), defaults=True), 1, cbs=[ShortEpochCallback(.2, short_valid=False), seen := Seen()])
+    assert (seen.trained, seen.validated)==([2], [10]) and learn.count.batches==2
+
+def test_limit_of_evaluation_steps_has_an_effect():
+    "pytorch-accelerated's LimitEvalSteps: asked for 2, ran 8"
+    learn = mk_learner(dls=(TRAIN, batches(8, seed=1)), defaults=True)
+    learn.add_cb(seen := Seen())
+    res = learn.validate(cbs=LimitBatches(valid=2))
+    assert seen.validated==[2] and res==learn.validate(dl=batches(8, seed=1)[:2])
+    learn.add_cb(LimitBatches(valid=.25))
+    learn.validate()
+    assert seen.validated==[2, 2, 2]
+
+def test_predictions_are_complete_unless_asked_for():
+    learn = mk_learner(cbs=[LimitBatches(1, 1)], dls=(TRAIN, batches(3)))
+    assert len(learn.get_preds()[0])==12 and len(learn.predict(torch.zeros(2))[1])==1
+    learn.remove_cb(LimitBatches)
+    assert len(learn.get_preds(cbs=LimitBatches(valid=2))[0])==8
+
+def test_evaluation_within_an_epoch_leaves_its_limit_alone():
+    learn,seen = mk_learner(dls=(batches(7), VALID)),Seen()
+    learn.fit(2, cbs=[LimitBatches(3, 1), seen, Callback(after_step=lambda cb: cb.learn.validate())])
+    assert seen.trained==[3, 3] and seen.lens==[3]*6 and set(seen.validated)=={1}
+
+def test_share_without_a_length_is_refused_before_anything_runs():
+    learn = mk_learner(dls=(TRAIN, iter(VALID)))
+    with pytest.raises(ValueError, match=r"0.5 is a share, and \w+ has no length"): learn.fit(1, cbs=LimitBatches(valid=.5))
+    assert learn.count.batches==0
+
+def test_max_steps_counts_within_the_limit():
+    learn,seen = mk_learner(dls=(batches(7), VALID)),Seen()
+    learn.fit(max_steps=5, cbs=[LimitBatches(2), seen])
+    assert seen.trained==[2, 2, 1] and learn.count.opt_steps==5
+    assert seen.pcts==pytest.approx([.2, .4, .6, .8, 1.])
+    quiet(learn := mk_learner(dls=(batches(7), VALID)), max_steps=3, cbs=[ShortEpochCallback(.9), seen := Seen()])
+    assert seen.trained==[3]
+
+def test_steps_per_epoch_go_round_the_limited_loader():
+    learn,firsts = mk_learner(dls=(batches(7), VALID)),[]
+    learn.fit(2, steps_per_epoch=3, cbs=[LimitBatches(2), Callback(before_batch=lambda cb: cb.training and firsts.append(cb.x))])
+    two = [o[0] for o in batches(7)[:2]]
+    assert all(map(torch.equal, firsts, [*two, *two, *two]))
+
+ENDS = [None, CancelFitException, ValueError, KeyboardInterrupt]
+
+@pytest.mark.parametrize('e', ENDS)
+def test_worker_processes_are_gone_after_the_fit(e):
+    dl = DataLoader(rows(8), batch_size=4, num_workers=1)
+    learn = mk_learner(dls=(dl, dl))
+    ending(lambda: learn.fit(2, cbs=[LimitBatches(2, 2), Callback(after_batch=lambda cb: act(cb, e) if cb.learn.epoch else None)]))
+    gc.collect()
+    assert multiprocessing.active_children()==[]
+
+def test_persistent_workers_serve_the_next_epoch():
+    dl = DataLoader(rows(8), batch_size=4, num_workers=1, persistent_workers=True)
+    learn,seen = mk_learner(dls=(dl, None)),Seen()
+    learn.fit(3, cbs=[LimitBatches(2), seen])
+    assert seen.trained==[2]*3
+    want = mk_learner(dls=(batches(8)[:2], None))
+    want.fit(3)
+    assert same(learn.model, want.model)
+    learn.dl = learn.dls.train = None
+    del dl
+    assert multiprocessing.active_children()==[]
+
+def test_no_batch_is_held_by_the_limit():
+    refs = []
+    def stream():
+        while True:
+            refs.append(weakref.ref(x := torch.randn(4, 2)))
+            yield x, x.sum(1, keepdim=True)
+            del x
+            gc.collect()
+            assert [o() for o in refs]==[None]*len(refs)  # as the next one is made
+    mk_learner(dls=(stream(), None)).fit(2, cbs=LimitBatches(3))
+
+# ---- The same batches
+
+def shuffled(n=10, seed=3): return DataLoader(rows(n), batch_size=4, shuffle=True, generator=torch.Generator().manual_seed(seed))
+
+@pytest.mark.parametrize('n,want', [(1, 1), (3, 3), (.2, 2), (99, 10)])
+def test_overfit_keeps_its_batches(n, want):
+    learn,xs = mk_learner(dls=(shuffled(), VALID)),dict(train=[], valid=[])
+    look = Callback(before_batch=lambda cb: xs['train' if cb.training else 'valid'].append(cb.x.clone()))
+    cb = OverfitBatches(n)
+    for _ in range(2): learn.fit(3, cbs=[cb, look])
+    first = [o[0] for o in islice(shuffled(), want)]
+    assert len(xs['train'])==len(xs['valid'])==6*want
+    assert all(map(torch.equal, xs['train'], first*6)) and all(map(torch.equal, xs['valid'], first*6))
+
+def test_overfit_takes_other_batches_from_another_loader():
+    learn,cb = mk_learner(),OverfitBatches()
+    learn.fit(1, cbs=cb)
+    learn.dls.train,xs = batches(3, seed=9),[]
+    learn.fit(1, cbs=[cb, Callback(before_train=lambda cb: xs.extend(o[0] for o in cb.dl))])
+    assert torch.equal(xs[0], batches(3, seed=9)[0][0])
+
+def test_overfit_leaves_other_evaluations_alone():
+    learn = mk_learner(cbs=[OverfitBatches(), seen := Seen()], defaults=True, dls=(TRAIN, batches(5, seed=1)))
+    inside = []
+    with learn.no_logging(): learn.fit(1, cbs=Callback(after_train=lambda cb: inside.append((cb.learn.validate(), cb.learn.get_preds()[0].shape))))
+    assert seen.validated[-1]==1 and inside[0][1]==(20, 1)
+    assert seen.validated[0]==5
+    learn.validate()
+    assert seen.validated[-1]==5
+
+def test_overfit_works_for_a_stream_of_one_pass():
+    learn = mk_learner(dls=(iter(TRAIN), None))
+    learn.fit(4, cbs=OverfitBatches(2))
+    assert learn.count.batches==8
+    want = mk_learner(dls=(TRAIN[:2], None))
+    want.fit(4)
+    assert same(learn.model, want.model)
+
+def test_overfit_survives_deepcopy():
+    learn,cb = mk_learner(),OverfitBatches(2)
+    learn.fit(1, cbs=cb)
+    assert len(deepcopy(cb)._kept)==2
+
+# ---- A rehearsal
+
+class Writer(Callback):
+    writes = True
+    def __init__(self, f): self.f = f
+    def before_fit(self): self.f.mkdir()
+    def after_epoch(self): (self.f/f'{self.epoch}').touch()
+
+def test_a_rehearsal_is_one_epoch_and_writes_nothing(tmp_path):
+    learn = mk_learner(cbs=[Writer(tmp_path/'w'), seen := Seen()], dls=(batches(7), batches(7)))
+    learn.fit(9, cbs=FastDevRun(2))
+    assert (seen.trained, seen.validated, learn.count.epochs)==([2], [2], 1) and list(tmp_path.iterdir())==[]
+    assert seen.pcts==[.5, 1.]
+    learn.fit(1)
+    assert [o.name for o in (tmp_path/'w').iterdir()]==['0']
+
+@pytest.mark.parametrize('order', [-10, 0, 99])
+def test_a_rehearsal_mutes_writers_of_any_order(tmp_path, order):
+    cb = Writer(tmp_path/'w')
+    cb.order = order
+    learn = mk_learner()
+    learn.fit(3, cbs=[cb, FastDevRun()])
+    assert list(tmp_path.iterdir())==[]
+
+@pytest.mark.parametrize('e', ENDS)
+def test_writers_are_back_however_the_rehearsal_ended(tmp_path, e):
+    learn = mk_learner(cbs=[cb := Writer(tmp_path/'w')])
+    ending(lambda: learn.fit(3, cbs=[FastDevRun(), Callback(after_batch=lambda cb: act(cb, e))]))
+    assert cb.run and list(tmp_path.iterdir())==[]
+
+def test_tensorboard_is_muted_in_a_rehearsal(tmp_path):
+    quiet(mk_learner(defaults=True), 2, cbs=[TensorBoardCallback(tmp_path/'logs'), FastDevRun()])
+    assert list(tmp_path.iterdir())==[]
+
+@pytest.mark.parametrize('kwargs,want', [(dict(n_epoch=5), [0]), (dict(n_epoch=5, start_epoch=3), [3]), (dict(n_epoch=3, start_epoch=3), []), (dict(max_steps=50), [0])])
+def test_a_rehearsal_is_the_first_epoch_of_the_fit(kwargs, want):
+    epochs = []
+    mk_learner().fit(**kwargs, cbs=[FastDevRun(), Callback(before_epoch=lambda cb: epochs.append(cb.epoch))])
+    assert epochs==want
+
+def test_a_rehearsal_that_stays_shortens_evaluations_but_mutes_nobody_there(tmp_path):
+    learn = mk_learner(cbs=[FastDevRun(1), Writer(tmp_path/'w'), seen := Seen()])
+    learn.validate()
+    assert seen.validated==[1] and (tmp_path/'w').exists()  # set up for an evaluation, as it has no `before_evaluate`
+
+# ---- Validation first
+
+def rich_model():
+    "With buffers and dropout, so that modes and random numbers matter"
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return nn.Sequential(nn.Linear(2, 8), nn.BatchNorm1d(8), nn.Dropout(.3), nn.Linear(8, 1))
+
+class Counter(Callback):
+    "State that evaluations change, and a filter"
+    def __init__(self): self.n,self.heard = 0,[]
+    def state_dict(self): return dict(Callback.state_dict(self), n=self.n)
+    def load_state_dict(self, sd):
+        Callback.load_state_dict(self, sd)
+        self.n = sd['n']
+    def after_batch(self): self.n += 1
+    @on(event.before_batch, every=3)
+    def third(self): self.heard.append((self.learn.epoch, self.learn.iter, self.learn.training))
+
+def checked_run(cbs, n_epoch=3):
+    torch.manual_seed(1)
+    dl = DataLoader(rows(8), batch_size=4, shuffle=True)
+    valid = DataLoader(rows(5, seed=2), batch_size=4, shuffle=True)
+    learn = mk_learner(dls=(dl, valid), model=rich_model(), defaults=True, metrics=[F.l1_loss], cbs=[counter := Counter()])
+    quiet(learn, n_epoch, cbs=cbs)
+    return learn,counter,torch.get_rng_state()
+
+@pytest.mark.parametrize('n', [1, 2, 5, -1])
+def test_sanity_check_perturbs_nothing(n):
+    "Lightning #6988: validation before the first epoch changed the shuffling of the training set"
+    (a,ca,ra),(b,cb,rb) = checked_run([]),checked_run([check := SanityCheck(n), seen := Seen()])
+    assert seen.validated[0]==(5 if n==-1 else n)
+    assert same(a.model, b.model) and torch.equal(ra, rb) and (ca.n, ca.calls)==(cb.n, cb.calls)
+    assert vars(a.count)==vars(b.count) and a.recorder.state_dict()==b.recorder.state_dict() and a.final_record==b.final_record
+    assert len(check.result)==2
+
+def test_filter_counters_are_as_before_a_sanity_check():
+    (_,ca,_),(_,cb,_) = checked_run([]),checked_run(SanityCheck(4))
+    assert cb.heard[1:]==ca.heard  # but for its own, the third batch
+
+@pytest.mark.parametrize('training', [True, False])
+def test_sanity_check_leaves_modes_and_learner_as_found(training):
+    learn,found = mk_learner(model=rich_model()),[]
+    def look(cb):
+        found.append([[m.training for m in learn.model.modules()]] + [getattr(learn, k) for k in ('training', 'dl', 'n_iter', 'xb', 'epoch', 'train_iter')])
+    around = Callback(before_sanity=look, after_sanity=look)
+    learn.fit(1, cbs=[SanityCheck(), Callback('mode', before_fit=lambda cb: cb.model.train(training)), around])
+    assert len(found)==2 and found[0]==found[1] and found[1][0]==[training]*5
+
+def test_sanity_check_comes_after_all_set_up_and_before_the_first_epoch():
+    trace = []
+    hear = listener('hear', ['before_fit', 'before_sanity', 'before_validate', 'after_validate', 'cleanup_sanity', 'before_epoch', 'after_fit'], lambda cb, e: trace.append(e), order=999)
+    mk_learner().fit(1, cbs=[SanityCheck(), hear])
+    assert trace==['before_fit', 'before_sanity', 'before_validate', 'after_validate', 'cleanup_sanity', 'before_epoch', 'before_validate', 'after_validate', 'after_fit']
+
+@pytest.mark.parametrize('e', ['before_sanity', 'before_validate', 'before_batch', 'after_pred', 'after_loss', 'after_validate', 'after_sanity'])
+def test_cancel_sanity_skips_the_check(e):
+    def skip(cb):
+        if any(o.name=='sanity' for o in cb.learn.open): raise CancelSanityException
+    learn,seen = mk_learner(),Seen()
+    learn.fit(2, cbs=[SanityCheck(), Callback('skip', **{e: skip}), seen])
+    assert seen.trained==[3, 3] and same(learn.model, (ref := mk_learner(), ref.fit(2))[0].model)
+
+@pytest.mark.parametrize('e,what', [('before_batch', CancelFitException), ('after_loss', CancelFitException), ('before_sanity', CancelFitException)])
+def test_cancel_fit_in_a_sanity_check_ends_the_fit(e, what):
+    learn = mk_learner(cbs=[after := Callback(after_cancel_fit=lambda cb: ended.append(1))])
+    ended = []
+    learn.fit(2, cbs=[SanityCheck(), listener('stop', [e], lambda cb, _: act(cb, what))])
+    assert ended==[1] and learn.count.batches==0 and learn.outcome['fit']=='cancelled' and after in learn.cbs
+
+@pytest.mark.parametrize('what', [ValueError, KeyboardInterrupt])
+@pytest.mark.parametrize('e', ['before_sanity', 'before_batch', 'after_loss', 'after_validate', 'cleanup_sanity'])
+def test_error_in_a_sanity_check_is_heard_and_cleaned_up(e, what):
+    "fastNLP runs it outside of its try: neither on_exception nor on_train_end came"
+    trace = []
+    learn = mk_learner(model=rich_model())
+    hear = listener('hear', ['before_fit', 'before_sanity', 'after_exception', 'cleanup_sanity', 'cleanup_fit'], lambda cb, e: trace.append(e), order=-5)
+    with pytest.raises(what): learn.fit(1, cbs=[SanityCheck(), hear, listener('boom', [e], lambda cb, _: act(cb, what))])
+    assert trace.count('after_exception')==1 and trace[-1]=='cleanup_fit' and trace.count('cleanup_sanity')==1
+    assert learn.open==[] and not learn.training and [o.name for o in learn.cbs]==['train_eval']
+    learn.fit(1)
+
+@pytest.mark.parametrize('resumed,start,want', [(False, 0, 1), (True, 0, 1), (False, 2, 0), (True, 2, 1)])
+def test_a_resumed_fit_is_checked_if_asked_for(resumed, start, want):
+    learn,ran = mk_learner(),[]
+    learn.fit(3, start_epoch=start, cbs=[SanityCheck(resumed=resumed), Callback(before_sanity=lambda cb: ran.append(1))])
+    assert len(ran)==want
+
+def test_there_may_be_nothing_to_validate_on(): mk_learner(dls=(TRAIN, None)).fit(1, cbs=SanityCheck())
+
+def test_a_one_shot_loader_is_not_eaten_up():
+    with pytest.raises(ValueError, match='would lose batches of the one-shot'): mk_learner(dls=(TRAIN, iter(VALID))).fit(1, cbs=SanityCheck())
+
+def test_a_loader_without_a_length_can_be_checked():
+    (learn := mk_learner(dls=(TRAIN, DataLoader(Stream(5), batch_size=None)))).fit(1, cbs=[SanityCheck(3), seen := Seen()])
+    assert seen.validated==[3, 5] and learn.count.batches==3
+
+@pytest.mark.parametrize('n', [0, -2, 1.5, True, None])
+def test_bad_n_of_a_sanity_check(n):
+    with pytest.raises(ValueError, match='n is'): SanityCheck(n)
+
+def test_sanity_check_does_not_run_in_evaluations():
+    learn = mk_learner(cbs=[SanityCheck(), seen := Seen()])
+    learn.validate()
+    assert seen.validated==[2]
+
+def test_sanity_check_beside_other_limits():
+    learn,seen = mk_learner(dls=(TRAIN, batches(5))),Seen()
+    learn.fit(4, cbs=[SanityCheck(3), FastDevRun(2), seen])
+    assert (seen.validated, seen.trained)==([2, 2], [2])
+
+# ---- Loaders that change
+
+@pytest.mark.parametrize('every,start,want', [(1, 0, [0, 1, 2, 3, 4]), (2, 0, [0, 2, 4]), (2, 3, [3, 4]), (9, 0, [0])])
+def test_loaders_are_made_anew_every_few_epochs(every, start, want):
+    learn,made = mk_learner(dls=(TRAIN, VALID)),[]
+    def f(learn):
+        made.append(learn.epoch)
+        return batches(learn.epoch+1)
+    learn.fit(5, start_epoch=start, cbs=[ReloadLoaders(every, f), seen := Seen()])
+    assert made==want and seen.trained==[max(o for o in made if o<=e)+1 for e in range(start, 5)]
+    assert learn.dls.train is TRAIN and learn.dls.valid is VALID and set(seen.validated)=={2}
+
+def test_both_loaders_may_change():
+    learn = mk_learner()
+    learn.fit(2, cbs=[ReloadLoaders(1, lambda learn: (batches(1+learn.epoch), batches(4))), seen := Seen()])
+    assert (seen.trained, seen.validated)==([1, 2], [4, 4]) and learn.dls.valid is VALID
+
+def test_steps_per_epoch_take_the_new_loader():
+    sizes = []
+    look = Callback(before_batch=lambda cb: cb.training and sizes.append(cb.bs))
+    mk_learner().fit(3, steps_per_epoch=2, cbs=[ReloadLoaders(2, lambda learn: batches(3, bs=learn.epoch+1)), look])
+    assert sizes==[1, 1, 1, 1, 3, 3]
+
+@pytest.mark.parametrize('e', ENDS[1:])
+def test_loaders_are_put_back_however_the_fit_ended(e):
+    learn = mk_learner()
+    ending(lambda: learn.fit(2, cbs=[ReloadLoaders(1, lambda learn: batches(1)), Callback(after_loss=lambda cb: act(cb, e))]))
+    assert learn.dls.train is TRAIN
+
+@pytest.mark.parametrize('args,e', [((0, len), ValueError), ((1.5, len), ValueError), ((True, len), ValueError), ((1, 3), TypeError)])
+def test_bad_reloads(args, e):
+    with pytest.raises(e, match='must be'): ReloadLoaders(*args)
+
+# ---- Anomalies, determinism
+
+def flags(): return (torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled(), torch.are_deterministic_algorithms_enabled(),
+    torch.is_deterministic_algorithms_warn_only_enabled(), torch.backends.cudnn.benchmark)
+
+@pytest.mark.parametrize('found', [False, True])
+@pytest.mark.parametrize('e', [*ENDS, 'remove'])
+@pytest.mark.parametrize('cls,arg', [(DetectAnomaly, True), (DetectAnomaly, False), (Deterministic, True)])
+def test_switches_are_put_back(cls, arg, e, found):
+    learn,seen,cb = mk_learner(),[],cls(arg)
+    i = 2*(cls is Deterministic)
+    with torch.autograd.set_detect_anomaly(found):
+        torch.backends.cudnn.benchmark = found
+        before = flags()
+        def stop(o):
+            seen.append(flags())
+            if e=='remove': learn.remove_cb(cb)
+            else: act(o, e)
+        ending(lambda: learn.fit(1, cbs=[cb, Callback(after_pred=stop)]))
+        assert flags()==before and seen[0][i:i+2]==(True, arg)
+        learn.validate(cbs=cb)
+        assert flags()==before
+    torch.backends.cudnn.benchmark = False
+
+def test_determinism_holds_in_evaluation():
+    class Put(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lin = nn.Linear(2, 1)
+        def forward(self, x): return self.lin(x.clone().put_(torch.tensor([0]), torch.zeros(1)))
+    learn = mk_learner(model=Put())
+    learn.validate()
+    with pytest.raises(RuntimeError, match='deterministic'): learn.validate(cbs=Deterministic())
+    with pytest.warns(UserWarning, match='deterministic'): learn.validate(cbs=Deterministic(warn_only=True))
+
+# ---- The largest batch
+
+class Bounded(nn.Module):
+    "Has room for `room` items, in training alone as backward takes most of the memory"
+    def __init__(self, room, error=lambda: torch.OutOfMemoryError('CUDA out of memory'), grow=0):
+        super().__init__()
+        self.net,self.room,self.error,self.grow,self.refs = rich_model(),room,error,grow,[]
+    def forward(self, x):
+        self.refs.append(weakref.ref(x))
+        if len(x)>self.room: raise self.error()
+        self.room -= self.grow
+        return self.net(x)
+
+def dl_of(n=64, **kwargs): return lambda bs: DataLoader(rows(n), batch_size=bs, **kwargs)
+
+@pytest.mark.parametrize('room,start,max_bs,want', [(100, 2, 8192, 64), (64, 2, 8192, 64), (63, 2, 8192, 32), (100, 3, 8192, 96), (2, 2, 8192, 2), (100, 2, 16, 16), (100, 2, 20, 16)])
+def test_the_largest_size_is_found(room, start, max_bs, want):
+    assert mk_learner(model=Bounded(room)).find_batch_size(dl_of(), start, max_bs)==want
+
+def test_a_size_must_last_for_several_steps():
+    learn = mk_learner(model=Bounded(100, grow=10))
+    assert learn.find_batch_size(dl_of(), n_steps=1)==64 and learn.model.room==100, 'each trial is undone'
+    assert mk_learner(model=Bounded(66, grow=1)).find_batch_size(dl_of(), start=64, max_bs=64, n_steps=3)==64
+    with pytest.raises(ValueError, match='takes more memory'): mk_learner(model=Bounded(66, grow=1)).find_batch_size(dl_of(), start=64, max_bs=64, n_steps=4)
+
+@pytest.mark.parametrize('n,kwargs,want', [(10, {}, 32), (10, dict(drop_last=True), 32), (16, {}, 64)])
+def test_no_size_beyond_the_data(n, kwargs, want): assert mk_learner().find_batch_size(dl_of(n, **kwargs))==want
+
+@pytest.mark.parametrize('kwargs,start,match', [({}, 64, 'is more than the first batch has, 40'), (dict(drop_last=True), 64, 'without a batch')])
+def test_a_start_beyond_the_data_is_an_error(kwargs, start, match):
+    with pytest.raises(ValueError, match=match): mk_learner().find_batch_size(dl_of(10, **kwargs), start)
+
+@pytest.mark.parametrize('start', [0, -1, 1.5, 99999])
+def test_bad_start(start):
+    with pytest.raises(ValueError, match='start is'): mk_learner().find_batch_size(dl_of(), start)
+
+def test_other_errors_are_raised():
+    learn = mk_learner(model=Bounded(10, lambda: RuntimeError('mat1 and mat2 shapes cannot be multiplied')))
+    before = weights(learn.model)
+    with pytest.raises(RuntimeError, match='mat1'): learn.find_batch_size(dl_of())
+    assert same(weights(learn.model), before) and learn.dls.train is TRAIN and learn.dls.valid is VALID
+
+@pytest.mark.parametrize('msg,want', [('CUDA out of memory. Tried', True), ("DefaultCPUAllocator: can't allocate memory: you tried", True),
+    ('CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling', True), ('size mismatch', False)])
+def test_what_counts_as_out_of_memory(msg, want): assert _is_oom(RuntimeError(msg)) is want
+
+@pytest.mark.parametrize('fitted', [False, True])
+@pytest.mark.parametrize('opt', ['class', 'instance'])
+@pytest.mark.parametrize('safe', [False, True])
+def test_the_search_leaves_no_trace(fitted, opt, safe):
+    def mk():
+        torch.manual_seed(0)
+        model = Bounded(30)
+        f = torch.optim.Adam if opt=='class' else torch.optim.Adam(model.parameters(), lr=.1)
+        learn = mk_learner(model=model, opt_func=f, defaults=True, cbs=[cb := Counter()], metrics=[F.l1_loss])
+        cb.safe_in_evaluate = safe
+        if fitted: quiet(learn, 2)
+        return learn,cb
+    (a,ca),(b,cb) = mk(),mk()
+    ps = list(b.model.parameters())
+    b.model.net[0].weight.grad = grad = torch.ones(8, 2)
+    rng,counts,calls,names = torch.get_rng_state(),dict(vars(b.count)),dict(cb.calls),[o.name for o in b.cbs]
+    assert b.find_batch_size(dl_of(shuffle=True))==16
+    assert torch.equal(torch.get_rng_state(), rng) and vars(b.count)==counts and cb.calls==calls and ca.n==cb.n
+    assert all(p is q for p,q in zip(ps, b.model.parameters(), strict=True)) and b.model.net[0].weight.grad is grad
+    assert [o.name for o in b.cbs]==names and same(a.model, b.model) and a.recorder.state_dict()==b.recorder.state_dict()
+    assert (a.opt is None)==(b.opt is None)==(not fitted)
+    assert [getattr(a, k) for k in ('epoch','n_epoch','pct_train','train_iter')]==[getattr(b, k) for k in ('epoch','n_epoch','pct_train','train_iter')]
+    b.model.net[0].weight.grad = None
+    for o in (a, b):
+        torch.manual_seed(5)
+        quiet(o, 2)
+    assert same(a.model, b.model) and a.recorder.values==b.recorder.values
+
+def test_what_a_failed_trial_held_is_free_before_the_next():
+    learn = mk_learner(model=Bounded(5))
+    assert learn.find_batch_size(dl_of())==4
+    assert [o() for o in learn.model.refs]==[None]*len(learn.model.refs)
+
+def test_cycles_of_a_trial_are_free_before_the_next():
+    class Cycles(Bounded):
+        def forward(self, x):
+            assert all(o is None or len(o)==len(x) for o in (r() for r in self.refs))
+            cycle = dict(x=x)
+            cycle['self'] = cycle
+            return super().forward(x)
+    gc.disable()
+    try: assert mk_learner(model=Cycles(20)).find_batch_size(dl_of())==16
+    finally: gc.enable()
+
+def test_writers_and_recorders_sit_the_search_out(tmp_path):
+    learn = mk_learner(cbs=[Writer(tmp_path/'w'), LimitBatches(1), SanityCheck()], defaults=True)
+    assert learn.find_batch_size(dl_of(), max_bs=4)==4 and list(tmp_path.iterdir())==[]
+    assert learn.recorder.values==[]
+
+def test_no_search_within_a_fit():
+    with pytest.raises(RuntimeError, match='inside a fit'): mk_learner().fit(1, cbs=Callback(before_epoch=lambda cb: cb.learn.find_batch_size(dl_of())))

@@ -1,0 +1,331 @@
+"Mixes against the papers' equations, computed by hand; and that nothing of them is left, whatever happens"
+from collections import namedtuple
+from contextlib import nullcontext
+from functools import partial
+import helpers, pytest, torch
+from helpers import EVENTS, act, listener, mk_model, same
+from learnloop.loop.callback import Callback
+from learnloop.loop.data import DataLoaders
+from learnloop.loop.learner import before_batch_cb
+from learnloop.measure.losses import *
+from learnloop.train.mixup import *
+from learnloop.train.mixup import _how_reduced
+from torch import nn
+from torch.distributions import Beta
+from torch.nn import functional as F
+
+cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason='needs CUDA')
+N,SEED = 6,7
+def mk_learner(cbs=None, dls=(), device='cpu', **kwargs): return helpers.mk_learner(cbs, dls=DataLoaders(*dls, device=device), **kwargs)
+def no_reduction(pred, y): return F.cross_entropy(pred, y)
+class Weird:
+    "A callable object that can't be told how to reduce"
+    def __call__(self, pred, y): return F.cross_entropy(pred, y)
+
+def images(n=2, c=3, seed=0, targ='index'):
+    "Batches of images, and targets of some kind"
+    g = torch.Generator().manual_seed(seed)
+    def _targ():
+        y = torch.randint(c, (N,), generator=g)
+        return dict(index=y, soft=F.one_hot(y, c).float(), multi=F.one_hot(y, c), numbers=torch.randn(N, c, generator=g))[targ]
+    return [(torch.randn(N, 1, 4, 5, generator=g), _targ()) for _ in range(n)]
+
+def net(seed=0):
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return nn.Sequential(nn.Flatten(), nn.Linear(20, 3))
+
+def run(cb, loss_func, targ='index', cbs=(), n_epoch=1, bs=None, **kwargs):
+    "Train on mixed batches: the learner, and xb, yb, loss and gradients of each batch"
+    seen = []
+    def after_backward(self): seen.append((self.x, self.y, self.loss, [p.grad.clone() for p in self.model.parameters()]))
+    bs = bs or images(targ=targ)
+    learn = mk_learner([cb, *cbs, Callback(after_backward=after_backward)], dls=(bs, bs[:1]), model=net(), loss_func=loss_func, **kwargs)
+    torch.manual_seed(SEED)
+    learn.fit(n_epoch)
+    return learn,seen
+
+def draws(alpha, n=N):
+    lam = Beta(torch.tensor(alpha), torch.tensor(alpha)).sample((n,))
+    lam = torch.max(lam, 1-lam)
+    return lam,torch.randperm(N)
+
+def by_hand(alpha, loss, targ='index', per_item=True):
+    "Zhang et al. 2018, eq. 1, for the batches of `run`: `loss(pred, y, y_partner, lam)`"
+    model,res = net(),[]
+    opt = torch.optim.SGD(model.parameters(), lr=.1)
+    torch.manual_seed(SEED)
+    for x,y in images(targ=targ):
+        lam,perm = draws(alpha, N if per_item else 1)
+        w = lam.view(-1, 1, 1, 1)
+        x = w*x + (1-w)*x[perm]
+        l = loss(model(x), y, y[perm], lam)
+        l.backward()
+        res.append((x, y, l.detach(), [p.grad.clone() for p in model.parameters()]))
+        opt.step()
+        opt.zero_grad()
+    return res
+
+def agree(a, b):
+    assert len(a)==len(b)
+    for (x,_,l,g),(x2,_,l2,g2) in zip(a, b, strict=True):
+        assert torch.equal(x, x2) and torch.equal(l, l2), (l, l2)
+        assert all(map(torch.equal, g, g2))
+
+def two_losses(f, reduce): return lambda pred, y, y2, lam: reduce(lam*f(pred, y, reduction='none') + (1-lam)*f(pred, y2, reduction='none'))
+def reduced(f): return lambda pred, y, y2, lam: lam.view(())*f(pred, y) + (1-lam.view(()))*f(pred, y2)
+ce_sum = partial(F.cross_entropy, reduction='sum')
+W = torch.tensor([1., 2., 5.])
+
+@pytest.mark.parametrize('f,reduce', [(F.cross_entropy, torch.mean), (ce_sum, torch.sum), (nn.CrossEntropyLoss(), torch.mean),
+    (nn.CrossEntropyLoss(reduction='sum'), torch.sum), (CrossEntropyLossFlat(), torch.mean)], ids=['function', 'partial', 'module', 'module sum', 'flat'])
+def test_mixup_of_classes_mixes_the_losses_of_items(f, reduce): agree(run(MixUp(), f)[1], by_hand(.4, two_losses(F.cross_entropy, reduce)))
+
+@pytest.mark.parametrize('f', [LabelSmoothingCrossEntropy(), FocalLoss()])
+def test_mixup_works_with_any_loss_of_classes(f):
+    def _each(pred, y, reduction): return type(f)(reduction=reduction)(pred, y)
+    agree(run(MixUp(), f)[1], by_hand(.4, two_losses(_each, torch.mean)))
+
+@pytest.mark.parametrize('f', [no_reduction, Weird()])
+def test_without_a_reduction_a_batch_has_one_lambda(f): agree(run(MixUp(), f)[1], by_hand(.4, reduced(F.cross_entropy), per_item=False))
+
+def test_one_lambda_keeps_the_loss_functions_own_mean():
+    f = nn.CrossEntropyLoss(W)
+    agree(run(MixUp(per_item=False), f)[1], by_hand(.4, reduced(f), per_item=False))
+
+def direct(f): return lambda pred, y, y2, lam: f(pred, lam[:,None]*y + (1-lam[:,None])*y2)
+@pytest.mark.parametrize('targ,f', [('soft', F.cross_entropy), ('soft', CrossEntropyLossFlat()), ('numbers', F.mse_loss), ('numbers', MSELossFlat()),
+    ('multi', BCEWithLogitsLossFlat()), ('soft', lambda pred, y: F.mse_loss(pred.softmax(1), y))])
+def test_targets_that_have_a_mean_are_mixed_themselves(targ, f):
+    learn,seen = run(MixUp(), f, targ)
+    agree(seen, by_hand(.4, direct(f), targ))
+    torch.manual_seed(SEED)
+    (lam,perm),y = draws(.4),images(targ=targ)[0][1].float()
+    assert torch.equal(seen[0][1], lam[:,None]*y + (1-lam[:,None])*y[perm])
+
+def test_both_ways_are_the_same_for_cross_entropy():
+    a,b = (run(MixUp(), F.cross_entropy, targ)[1] for targ in ('index', 'soft'))
+    for (xa,_,la,_),(xb,_,lb,_) in zip(a, b, strict=True):
+        assert torch.equal(xa, xb)
+        torch.testing.assert_close(la, lb)
+
+def test_lambda_is_at_least_a_half_and_of_its_distribution():
+    x = torch.arange(20000.)[:,None]
+    torch.manual_seed(0)
+    lam = MixUp(alpha=.4).mix((x,), torch.arange(20000).flip(0), MixUp(.4).distrib.sample((20000,)))[1]
+    assert lam.min()>=.5
+    torch.testing.assert_close(lam.mul(1-lam).mean(), torch.tensor(.4/(2*(2*.4+1))), atol=.003, rtol=0)  # E[λ(1-λ)] = α/(2(2α+1)); 3 standard errors
+
+def box_of(new, old): return (new!=old).flatten(0, 1).any(0).nonzero()
+@pytest.mark.parametrize('seed', range(20))
+def test_cutmix_share_is_the_area_that_was_kept(seed):
+    torch.manual_seed(seed)
+    x,perm = torch.zeros(3, 2, 9, 11) + torch.arange(3.)[:,None,None,None],torch.tensor([1, 2, 0])
+    lam = torch.rand(1)
+    (new,),own = CutMix().mix((x,), perm, lam)
+    kept,box = (new==x).float().mean((1, 2, 3)),box_of(new, x)
+    torch.testing.assert_close(kept, torch.full((3,), own))
+    if len(box):
+        lo,hi = box.min(0).values,box.max(0).values+1
+        assert torch.equal(new[...,lo[0]:hi[0],lo[1]:hi[1]], x[perm][...,lo[0]:hi[0],lo[1]:hi[1]])
+        assert (hi-lo).prod()==len(box)  # a full box
+        sides = torch.tensor([9, 11])*(1-lam).sqrt()  # Yun et al. 2019, section 3: both sides by sqrt(1-λ), clipped at the edges
+        assert ((hi-lo)<=sides.round()).all()
+        inside = (lo>0) & (hi<torch.tensor([9, 11]))
+        assert ((hi-lo)==sides.round())[inside].all()
+
+def test_cutmix_share_follows_lambda_where_nothing_is_clipped():
+    torch.manual_seed(0)
+    owns = [CutMix().mix((torch.zeros(1, 1, 1000, 1000),), torch.tensor([0]), torch.tensor([.96]))[1] for _ in range(100)]
+    assert min(owns)==pytest.approx(.96) and max(owns)<=.99+1e-6  # at a corner, a quarter of the box is left
+
+@pytest.mark.parametrize('f', [F.cross_entropy, nn.CrossEntropyLoss(W), no_reduction], ids=['function', 'weights', 'no reduction'])
+def test_cutmix_mixes_two_losses_by_that_share(f):
+    seen,shares = [],[]
+    class Spy(CutMix):
+        def mix(self, xb, perm, lam):
+            res = super().mix(xb, perm, lam)
+            shares.append((perm, res[1]))
+            return res
+    learn,seen = run(Spy(), f)
+    model = net()
+    for (x,y,l,g),(_,y0),(perm,own) in zip(seen[:1], images(), shares[:1], strict=False):
+        pred = model(x)
+        loss = own*f(pred, y0) + (1-own)*f(pred, y0[perm])
+        assert torch.equal(l, loss) and torch.equal(y, y0)
+        assert all(map(torch.equal, g, torch.autograd.grad(loss, list(model.parameters()))))
+
+@pytest.mark.parametrize('ndim,shape', [(1, (4, 7)), (1, (4, 3, 7)), (3, (4, 2, 5, 6, 7))])
+def test_cutmix_of_series_and_volumes(ndim, shape):
+    torch.manual_seed(3)
+    x = torch.zeros(shape) + torch.arange(4.).view(-1, *[1]*(len(shape)-1))
+    (new,),own = CutMix(ndim=ndim).mix((x,), torch.tensor([1, 2, 3, 0]), torch.tensor([.4]))
+    assert (new==x).float().mean().item()==pytest.approx(own) and 0<own<1
+
+@pytest.mark.parametrize('cb', [MixUp, CutMix])
+@pytest.mark.parametrize('targ', ['index', 'soft'])
+def test_cutmix_writes_into_the_input_batch_in_place(cb, targ):
+    bs = images(targ=targ)
+    run(cb(), F.cross_entropy, bs=bs)
+    for got,want in zip(bs, images(targ=targ), strict=True): assert all(map(torch.equal, got, want))
+
+@pytest.mark.parametrize('what', ['CancelBatchException', 'CancelTrainException', 'CancelEpochException', 'CancelFitException', 'ValueError', 'KeyboardInterrupt'])
+@pytest.mark.parametrize('e', [o for o in EVENTS if o.split('_')[-1] in ('batch', 'pred', 'loss', 'backward', 'step') and 'cancel' not in o])
+@pytest.mark.parametrize('order', [-1, 1])
+def test_cancel_epoch_leaves_loss_func_swapped(e, what, order):
+    cb = MixUp()
+    learn = mk_learner([cb, listener('stop', [e], lambda cb, _: act(cb, what) if cb.learn.training else None, order=order)],
+        dls=(images(), images(1)), model=net(), loss_func=F.cross_entropy)
+    with pytest.raises((ValueError, KeyboardInterrupt)) if what in ('ValueError', 'KeyboardInterrupt') else nullcontext(): learn.fit(1)
+    assert learn.loss_func is F.cross_entropy and cb._partner is None and cb._own is None and cb._lam is None
+
+def test_it_is_swapped_for_the_loss_alone():
+    seen = {}
+    def hear(cb, e): seen.setdefault(e, cb.learn.loss_func is F.cross_entropy)
+    spy = listener('spy', [o for o in EVENTS if 'cancel' not in o], hear, order=1)
+    learn = mk_learner([MixUp(), spy], dls=(images(), images(1)), model=net(), loss_func=F.cross_entropy)
+    learn.fit(1)
+    assert [k for k,v in seen.items() if not v]==['after_pred']
+
+@pytest.mark.parametrize('mid', ['remove', 'mute'])
+@pytest.mark.parametrize('e', ['before_batch', 'after_pred', 'after_loss', 'before_backward'])
+def test_removed_or_muted_in_a_batch_nothing_is_left(e, mid):
+    cb = MixUp()
+    def hear(spy, _):
+        if cb.learn is not None: spy.learn.remove_cb(cb) if mid=='remove' else setattr(cb, 'run', False)
+    learn = mk_learner([cb, listener('spy', [e], hear, order=1)], dls=(images(), images(1)), model=net(), loss_func=F.cross_entropy)
+    learn.fit(1)
+    assert learn.loss_func is F.cross_entropy
+
+@pytest.mark.parametrize('cb', [MixUp, CutMix])
+def test_validation_and_predictions_are_untouched(cb):
+    f = CrossEntropyLossFlat()
+    learn,_ = run(cb(), f)
+    plain = mk_learner(dls=(images(), images(1)), model=learn.model, loss_func=f)
+    for a,b in zip(learn.get_preds(with_loss=True), plain.get_preds(with_loss=True), strict=True): assert torch.equal(a, b)
+    torch.testing.assert_close(learn.get_preds()[0].sum(1), torch.ones(N))
+
+@pytest.mark.parametrize('e', ['before_batch', 'after_pred', 'after_loss', 'after_batch'])
+def test_evaluation_in_the_middle_of_a_batch_has_the_plain_loss(e):
+    losses = []
+    def hear(cb, _):
+        if not cb.learn.training or cb.learn.iter: return
+        with torch.no_grad(): want = F.cross_entropy(cb.learn.model(valid[0]), valid[1])
+        class Note(Callback):
+            def after_loss(self): losses.append(torch.equal(self.loss, want))
+        cb.learn.validate(cbs=Note())
+    valid = images(1, seed=1)[0]
+    def go(cbs):
+        learn = mk_learner([MixUp(), *cbs], dls=(images(), [valid]), model=net(), loss_func=F.cross_entropy)
+        torch.manual_seed(SEED)
+        learn.fit(1)
+        return learn.model
+    assert same(go([listener('spy', [e], hear, order=1)]), go([])) and losses==[True]
+
+def test_runs_are_reproducible_and_differ_by_seed():
+    a,b = (run(MixUp(), F.cross_entropy)[0].model for _ in range(2))
+    assert same(a, b)
+    torch.manual_seed(SEED+1)
+    learn = mk_learner([MixUp()], dls=(images(), images(1)), model=net(), loss_func=F.cross_entropy)
+    learn.fit(1)
+    assert not same(a, learn.model)
+
+@pytest.mark.parametrize('cb', [MixUp, CutMix])
+def test_the_logged_loss_is_the_mixed_one(cb):
+    _,seen = run(cb(), F.cross_entropy)
+    learn = mk_learner([cb()], dls=(images(), images(1)), model=net(), loss_func=F.cross_entropy, defaults=True)
+    torch.manual_seed(SEED)
+    with learn.no_logging(): learn.fit(1)
+    assert learn.recorder.raw_losses==[o[2].item() for o in seen]
+
+def test_several_inputs_and_targets_are_mixed_alike():
+    Pair = namedtuple('Pair', 'a b')
+    g = torch.Generator().manual_seed(0)
+    x1,x2,y1,y2 = torch.randn(N, 2, generator=g),torch.randn(N, 2, generator=g),torch.randint(3, (N,), generator=g),torch.randn(N, 1, generator=g)
+    class Two(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.l = nn.Linear(2, 4)
+        def forward(self, p): return self.l(p.a*p['b'] if isinstance(p, dict) else p.a*p.b)
+    def loss(pred, a, b, reduction='mean'):
+        l = F.cross_entropy(pred[:,:3], a, reduction='none') + (pred[:,3]-b[:,0])**2
+        return l if reduction=='none' else l.mean()
+    seen = []
+    def spy(self): seen.append((self.x, self.yb, self.loss))
+    learn = mk_learner([MixUp(), Callback(after_backward=spy)], dls=([(Pair(x1, x2), y1, y2)],), model=Two(), loss_func=loss)
+    learn.dls.n_inp = 1
+    old = [p.detach().clone() for p in learn.model.parameters()]
+    torch.manual_seed(SEED)
+    learn.fit(1)
+    torch.manual_seed(SEED)
+    lam,perm = draws(.4)
+    w = lam[:,None]
+    (x,yb,l), = seen
+    assert type(x) is Pair and all(torch.equal(a, w*b+(1-w)*b[perm]) for a,b in zip(x, (x1, x2), strict=True))
+    assert torch.equal(yb[0], y1) and torch.equal(yb[1], y2)  # one is an index: both targets go by two losses
+    pred = F.linear(x.a*x.b, *old)
+    assert torch.equal(l, (lam*loss(pred, y1, y2, 'none') + (1-lam)*loss(pred, y1[perm], y2[perm], 'none')).mean())
+
+def test_segmentation_has_a_loss_for_each_pixel():
+    g = torch.Generator().manual_seed(0)
+    x,y = torch.randn(N, 1, 4, 5, generator=g),torch.randint(2, (N, 4, 5), generator=g)
+    for f in (F.cross_entropy, CrossEntropyLossFlat(axis=1)):
+        torch.manual_seed(0)
+        model,seen = nn.Conv2d(1, 2, 1),[]
+        old = [p.detach().clone() for p in model.parameters()]
+        def spy(self, seen=seen): seen.append((self.x, self.loss))
+        learn = mk_learner([MixUp(), Callback(after_backward=spy)], dls=([(x, y)],), model=model, loss_func=f)
+        torch.manual_seed(SEED)
+        learn.fit(1)
+        torch.manual_seed(SEED)
+        lam,perm = draws(.4)
+        pred,w = F.conv2d(seen[0][0], *old),lam.view(-1, 1, 1)
+        want = (w*F.cross_entropy(pred, y, reduction='none') + (1-w)*F.cross_entropy(pred, y[perm], reduction='none')).mean()
+        torch.testing.assert_close(seen[0][1], want)
+
+def refuses(match, cb, exc=ValueError, bs=None, loss_func=F.cross_entropy, model=None, cbs=()):
+    learn = mk_learner([cb, *cbs], dls=(bs or images(),), model=model or net(), loss_func=loss_func)
+    with pytest.raises(exc, match=match): learn.fit(1)
+    assert learn.loss_func is loss_func
+
+def test_what_cannot_be_mixed_is_an_error():
+    x,y = images(1)[0]
+    refuses('needs a loss_func', MixUp(), loss_func=None)
+    refuses('no targets', MixUp(), bs=[(x,)])
+    refuses('an input is int64', MixUp(), TypeError, bs=[((x*100).long(), y)])
+    refuses('only tensors', MixUp(), TypeError, bs=[(x, ['a']*N)])
+    refuses('first dimension', MixUp(), bs=[(x, y[:3])])
+    refuses('MixUp and CutMix in one fit', MixUp(), cbs=[CutMix()])
+    refuses('dimensions in common', CutMix(), bs=[(torch.randn(N, 20), y)])
+    refuses('a share for each item', MixHandler(mix=lambda xb, perm, lam: (xb, torch.rand(N))), loss_func=no_reduction)
+    refuses("with reduction='none'", MixUp(), loss_func=lambda pred, y, reduction='mean': F.cross_entropy(pred, y))
+    for a in (0, -1, float('inf'), float('nan')):
+        with pytest.raises(ValueError, match='above 0'): MixUp(a)
+    with pytest.raises(TypeError, match='give mix'): MixHandler()
+
+def test_a_muted_one_may_be_beside_another():
+    muted = MixUp()
+    muted.run = False
+    learn = mk_learner([muted, CutMix()], dls=(images(),), model=net(), loss_func=F.cross_entropy)
+    learn.fit(1)
+
+def test_cutmix_takes_images_of_bytes():
+    x,y = images(1)[0]
+    to_float = before_batch_cb(lambda cb, xb, yb: ((xb[0].float(),), yb))
+    mk_learner([CutMix(), to_float], dls=([((x*100).byte(), y)],), model=net(), loss_func=F.cross_entropy).fit(1)
+
+def test_half_precision_stays_so():
+    for dtype in (torch.half, torch.bfloat16):
+        (x,),lam = MixUp().mix((torch.randn(3, 2).to(dtype),), torch.tensor([1, 2, 0]), torch.rand(3))
+        assert x.dtype==dtype and lam.dtype==torch.float32
+
+def test_how_a_loss_function_reduces():
+    assert [_how_reduced(o) for o in (F.mse_loss, nn.MSELoss(reduction='sum'), ce_sum, no_reduction, Weird(), mk_model())]==['mean', 'sum', 'sum', None, None, None]
+
+@cuda
+@pytest.mark.parametrize('cb', [MixUp, CutMix])
+def test_the_same_mixes_on_any_device(cb):
+    a,b = (run(cb(), F.cross_entropy, device=o)[1] for o in ('cpu', 'cuda'))
+    for (x,y,l,_),(x2,y2,l2,_) in zip(a, b, strict=True):
+        assert x2.is_cuda
+        for o,p in ((x, x2), (y, y2), (l, l2)): torch.testing.assert_close(o, p.cpu())

@@ -1,0 +1,820 @@
+"Trackers: what is best, stopping, saving, plateaus, NaN, spikes, time, and validation within epochs"
+import math, operator, pytest, torch, numpy as np, learnloop.train.tracker as tracker
+from copy import deepcopy
+from pathlib import Path
+from helpers import LR, TRAIN, VALID, batches, mk_learner, mk_model, same, weights
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from learnloop import (Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelSaveException, CancelStepException,
+    CancelTrainException, CancelValidException, EarlyStoppingCallback, GradientAccumulation, MixedPrecision, ReduceLROnPlateau, SaveModelCallback,
+    SpikeDetection, TerminateOnNaNCallback, TimeLimit, TrackerCallback, ValidateCallback, ValidateEvery, ValueMetric)
+from torch import nn
+from torch.nn import functional as F
+
+NAN,INF = math.nan,math.inf
+TRACKERS = [TrackerCallback, EarlyStoppingCallback, SaveModelCallback, ReduceLROnPlateau]
+FINE = st.integers(-8, 8).map(lambda o: o/4)  # dyadic: sums and differences are exact
+VALUES = st.lists(FINE | st.sampled_from([NAN, INF, -INF]), min_size=1, max_size=12)
+
+def scripted(values, cbs=None, **kwargs):
+    "A learner whose metric `score` is `values[epoch]`; None for a validation that is cancelled after it began"
+    learn = mk_learner(cbs, defaults=True, metrics=ValueMetric(lambda: values[learn.epoch], 'score'), **kwargs)
+    def before_validate(cb):
+        if values[cb.epoch] is None: raise CancelValidException
+    cb = Callback(before_validate=before_validate)
+    cb.order = 99
+    learn.add_cb(cb)
+    return learn
+
+def run(values, cb, n=None, **kwargs):
+    learn = scripted(values, **kwargs)
+    learn.fit(len(values) if n is None else n, cbs=cb)
+    return learn
+
+def heard(e, f, order=99, **attrs):
+    cb = Callback(**{e:f})
+    cb.order,cb.name = order,f'heard_{e}_{abs(order)}'
+    for k,v in attrs.items(): setattr(cb, k, v)
+    return cb
+
+# What is best
+
+def naive_best(values, less, delta):
+    "Best so far and whether it is new, after each value"
+    best,res = None,[]
+    for v in values:
+        new = math.isfinite(v) and (best is None or (v<best-delta if less else v>best+delta))
+        if new: best = v
+        res.append((best, new))
+    return res
+
+class Log(TrackerCallback):
+    def after_epoch(self):
+        super().after_epoch()
+        self.__dict__.setdefault('_log', []).append((self.best, self.new_best))
+
+@pytest.mark.parametrize('comp', [operator.lt, np.less, torch.lt, operator.gt, np.greater, torch.gt], ids=lambda o: f'{o.__module__}.{o.__name__}')
+@pytest.mark.parametrize('delta', [0., .5])
+def test_any_comparison_will_do_and_torch_lt_on_floats_is_no_type_error(comp, delta):
+    values = [1., 2., .75, .25, NAN, -3., -2.5, INF, -INF, 3.]
+    run(values, cb := Log('score', comp, delta))
+    assert cb._log==naive_best(values, comp in (operator.lt, np.less, torch.lt), delta)
+
+@pytest.mark.parametrize('monitor,less', [('valid_loss', True), ('train_loss', True), ('error_rate', True), ('accuracy', False), ('score', False)])
+def test_comparison_is_guessed_as_by_fastai(monitor, less): assert TrackerCallback(monitor).better(0, 1)==less
+
+@pytest.mark.parametrize('first', [NAN, INF, -INF])
+@pytest.mark.parametrize('comp', [operator.lt, operator.gt])
+def test_a_first_value_that_is_not_finite_does_not_block_all_improvement(first, comp):
+    run([first, 1.], cb := TrackerCallback('score', comp))
+    assert cb.best==1. and cb.new_best
+
+@pytest.mark.parametrize('cls', TRACKERS)
+def test_unknown_monitor_is_an_error_before_anything_is_trained_and_no_fuzzy_match(cls):
+    learn = mk_learner(defaults=True, metrics=F.l1_loss)
+    with pytest.raises(ValueError, match="unknown monitor 'val_loss'; did you mean 'valid_loss'.*train_loss, valid_loss, l1_loss"): learn.fit(1, cbs=cls('val_loss'))
+    assert learn.count.batches==0 and same(learn.model, mk_model())
+
+def test_a_monitor_of_validation_without_validation_is_an_error():
+    with pytest.raises(ValueError, match='no validation loader'): mk_learner(defaults=True, dls=(TRAIN,)).fit(1, cbs=TrackerCallback())
+
+@pytest.mark.parametrize('cls', [*TRACKERS, ValidateCallback])
+def test_without_a_recorder_the_error_says_so(cls):
+    with pytest.raises(ValueError, match='add_cb\\(Recorder'): mk_learner().fit(1, cbs=cls(every_steps=1) if cls is ValidateCallback else cls())
+
+@pytest.mark.parametrize('kwargs,err,match', [
+    (dict(monitor=len), ValueError, 'comp=operator.lt'), (dict(monitor=3), TypeError, 'monitor is 3'), (dict(min_delta=-1), ValueError, 'min_delta is -1'),
+    (dict(min_delta=NAN), ValueError, 'min_delta'), (dict(comp='min'), TypeError, "comp is 'min'")])
+def test_arguments_are_checked(kwargs, err, match):
+    with pytest.raises(err, match=match): TrackerCallback(**kwargs)
+
+def test_a_function_of_the_recorder_can_be_monitored():
+    learn = mk_learner(defaults=True)
+    learn.fit(3, cbs=(cb := TrackerCallback(lambda r: sum(r.values[-1]), operator.lt)))
+    assert cb.best==min(map(sum, learn.recorder.values))
+
+@pytest.mark.parametrize('v', [[1., 2.], 'a', torch.zeros(2)])
+def test_a_value_that_is_no_number_is_an_error(v):
+    with pytest.raises(TypeError, match='must be a number'): run([v], TrackerCallback('score'))
+
+@pytest.mark.parametrize('v', [1, np.float32(.5), torch.tensor(2.)])
+def test_other_numbers_are_stored_as_plain_ones(v):
+    run([v], cb := TrackerCallback('score'))
+    assert type(cb.best) is float and cb.best==float(v)
+
+@pytest.mark.parametrize('cls', TRACKERS)
+def test_a_cancelled_validation_is_passed_over_and_no_index_error(cls, tmp_path):
+    kwargs = dict(patience=2) if cls in (EarlyStoppingCallback, ReduceLROnPlateau) else {}
+    learn = run([1., None, None, None, 0.], cb := cls('score', **kwargs), path=tmp_path)
+    assert cb.best==1. and len(learn.recorder.values)==5 and getattr(cb, 'wait', 1)==1
+    assert learn.opt.param_groups[0]['lr']==LR
+
+@pytest.mark.parametrize('cls', TRACKERS)
+def test_start_epoch_does_not_crash_trackers(cls, tmp_path):
+    learn = scripted([9., 9., 3., 4.], path=tmp_path)
+    learn.fit(4, start_epoch=2, cbs=(cb := cls('score')))
+    assert cb.best==4. and len(learn.recorder.values)==2
+
+@pytest.mark.parametrize('e', ['before_epoch', 'before_batch', 'after_loss'])
+def test_a_cancelled_epoch_has_no_value(e):
+    def cancel(cb):
+        if cb.epoch==1: raise CancelEpochException
+    learn = mk_learner(defaults=True)
+    learn.fit(2, cbs=[cb := TrackerCallback(), heard(e, cancel)])
+    assert cb.best==learn.recorder.values[0][1] and not cb.new_best
+
+def test_each_fit_begins_anew_unless_told_otherwise():
+    for reset,want in ((True, 1.), (False, 5.)):
+        learn = scripted([5., 1.], cb := TrackerCallback('score', reset_on_fit=reset))
+        learn.fit(1)
+        learn.fit(2, start_epoch=1)
+        assert cb.best==want
+
+def test_state_that_was_loaded_is_not_reset_by_the_fit_that_goes_on_but_by_the_next():
+    run([5., 4.], old := EarlyStoppingCallback('score', patience=5))
+    new = EarlyStoppingCallback('score', patience=5)
+    new.load_state_dict(old.state_dict())
+    learn = scripted([5., 4., 3., 2.], new)
+    learn.fit(3, start_epoch=2)
+    assert (new.best, new.wait)==(5., 2)
+    learn.fit(1)
+    assert (new.best, new.wait)==(5., 0)
+
+def test_evaluations_leave_trackers_as_they_are():
+    learn = scripted([1., 2., 0.], cb := EarlyStoppingCallback('score', patience=9))
+    def look(cb):
+        before = deepcopy(cb.early_stopping.state_dict())
+        cb.learn.validate()
+        cb.learn.get_preds()
+        assert cb.early_stopping.state_dict()==before
+    learn.fit(3, cbs=heard('after_batch', look, run_valid=False))
+    look(cb)
+    assert cb.best==2. and cb.wait==1
+
+# Early stopping
+
+def naive_stop(values, less, delta, patience):
+    "Number of epochs that run"
+    wait = 0
+    for i,(_,new) in enumerate(naive_best(values, less, delta)):
+        wait = 0 if new else wait+1
+        if wait>=patience: return i+1
+    return len(values)
+
+@given(values=VALUES, less=st.booleans(), delta=st.sampled_from([0., .25, 1.]), patience=st.integers(1, 4))
+def test_early_stopping_is_the_naive_one(values, less, delta, patience):
+    cb = EarlyStoppingCallback('score', operator.lt if less else operator.gt, delta, patience)
+    assert len(run(values, cb).recorder.values)==naive_stop(values, less, delta, patience)
+
+def test_stopping_starves_nobody_of_after_epoch_and_trains_no_extra_epoch():
+    seen = []
+    learn = scripted([3., 2., 1., 0.])
+    learn.fit(4, cbs=[EarlyStoppingCallback('score'), heard('after_epoch', lambda cb: seen.append(cb.epoch), order=10**6)])
+    assert seen==[0, 1] and len(learn.recorder.values)==2 and learn.count.epochs==2 and learn.count.batches==2*len(TRAIN)
+    assert learn.outcome['fit']=='cancelled'
+
+def test_the_reason_is_printed_unless_logging_is_off(capsys):
+    learn = scripted([3., 2.], cb := EarlyStoppingCallback('score'))
+    learn.fit(2)
+    assert cb.stop_reason in capsys.readouterr().out and 'score has not improved' in cb.stop_reason
+    with learn.no_logging(): learn.fit(2)
+    assert capsys.readouterr().out==''
+
+def test_a_second_fit_starts_again_only_if_reset():
+    for reset,n in ((True, 2), (False, 0)):
+        learn = scripted([3., 2.], cb := EarlyStoppingCallback('score', reset_on_fit=reset))
+        learn.fit(2)
+        before = weights(learn.model)
+        learn.fit(2)
+        assert len(learn.recorder.values)==n and cb.stop_reason and same(before, weights(learn.model))==(n==0)
+
+@pytest.mark.parametrize('reset', [False, True])
+def test_a_stopped_run_that_is_resumed_does_not_start_again(reset):
+    run([3., 2.], old := EarlyStoppingCallback('score', reset_on_fit=reset))
+    new = EarlyStoppingCallback('score', reset_on_fit=reset)
+    new.load_state_dict(old.state_dict())
+    learn = scripted([3., 2., 1.], new)
+    learn.fit(3, start_epoch=2)
+    assert new.stop_reason==old.stop_reason and learn.count.batches==0
+    learn.fit(1)
+    assert learn.count.epochs==reset, 'the next fit begins anew if it may'
+
+def test_patience_is_not_back_to_0_after_a_resume():
+    values = [5., 4., 3., 2., 1.]
+    run(values, whole := EarlyStoppingCallback('score', patience=3))
+    run(values, part := EarlyStoppingCallback('score', patience=3), n=3)
+    rest = EarlyStoppingCallback('score', patience=3)
+    rest.load_state_dict(part.state_dict())
+    learn = scripted(values, rest)
+    learn.fit(5, start_epoch=3)
+    assert len(learn.recorder.values)==1 and rest.stop_reason==whole.stop_reason
+
+@pytest.mark.parametrize('kwargs,values,n,why', [
+    (dict(stopping_threshold=.5), [1., .5, .25, 0.], 3, 'better than 0.5'),
+    (dict(divergence_threshold=5.), [1., 5., 6., 0.], 3, 'worse than 5'),
+    (dict(check_finite=True), [1., NAN, 0.], 2, 'is nan'),
+    (dict(check_finite=True), [1., INF, 0.], 2, 'is inf'),
+    (dict(), [1., NAN, INF, 0.], 4, None),
+    (dict(patience=2), [1., NAN, INF, 0.], 3, 'not improved 2 times'),
+    (dict(patience=2, baseline=.5), [3., 2., 1.], 2, 'not improved'),    # improving, but never better than the baseline
+    (dict(patience=2, baseline=.5), [3., .25, .3, .2, .1], 5, None),
+    (dict(patience=1, start_from_epoch=3), [0., 1., 2., 3., 2., 5., 1.], 6, 'best is 2')])
+def test_other_conditions(kwargs, values, n, why):
+    learn = run(values, cb := EarlyStoppingCallback('score', **dict(comp=operator.lt, patience=9)|kwargs))
+    assert len(learn.recorder.values)==n and (why is None)==(cb.stop_reason is None) and (why or '') in (cb.stop_reason or '')
+
+@pytest.mark.parametrize('comp,good,bad', [(operator.gt, 3., -1.), (operator.lt, -3., 1.)])
+def test_thresholds_go_by_what_is_better(comp, good, bad):
+    s = 1 if comp is operator.gt else -1
+    for kwargs,v in ((dict(stopping_threshold=good), 4*s), (dict(divergence_threshold=bad), -2*s)):
+        assert len(run([0., v, 0.], EarlyStoppingCallback('score', comp, patience=9, **kwargs)).recorder.values)==2
+
+@pytest.mark.parametrize('kwargs', [dict(patience=0), dict(patience=1.5), dict(patience=True), dict(start_from_epoch=-1)])
+def test_counts_are_whole_numbers(kwargs):
+    with pytest.raises(ValueError, match='whole number'): EarlyStoppingCallback(**kwargs)
+
+def recording(values, name='x'):
+    "Record `values` under `name`, one after each step"
+    it = iter(values)
+    return heard('after_batch', lambda cb: cb.recorder.record('x', {name:next(it)}), order=55, run_valid=False, provides=[name])
+
+def test_a_stop_within_an_epoch_ends_training_there_and_the_epoch_in_good_order():
+    seen = []
+    learn = mk_learner(defaults=True)
+    cbs = [heard(e, lambda cb, e=e: seen.append(e)) for e in ('after_train', 'before_validate', 'after_epoch')]
+    learn.fit(3, cbs=[recording([2., 1., 0., 5., 4., 3.]), EarlyStoppingCallback('x'), *cbs])
+    assert seen==['after_train', 'before_validate', 'after_epoch'] and learn.count.batches==learn.count.opt_steps==2
+    assert len(learn.recorder.values)==1 and None not in learn.recorder.values[0] and learn.outcome['fit']=='cancelled'
+
+def test_weights_that_were_validated_in_the_last_batch_count_once():
+    learn = mk_learner(defaults=True)
+    learn.fit(3, cbs=[ValidateCallback(every_steps=len(TRAIN)), cb := EarlyStoppingCallback()])
+    assert len(learn.recorder.values)==3 and cb.stop_reason is None and cb.wait==0
+    learn.fit(3, lr=0., cbs=[ValidateCallback(every_steps=len(TRAIN)), cb := EarlyStoppingCallback(patience=2)])
+    assert len(learn.recorder.values)==3
+
+# Plateaus
+
+class Groups(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a,self.b = nn.Linear(2, 2),nn.Linear(2, 1)
+        with torch.no_grad():
+            for p in self.parameters(): p.fill_(.25)
+    def forward(self, x): return self.b(self.a(x))
+def splitter(m): return [list(m.a.parameters()), list(m.b.parameters())]
+
+def torch_lrs(values, less, delta, patience, cooldown, min_lr, lrs):
+    "The learning rates after each value, by torch's own scheduler"
+    opt = torch.optim.SGD([dict(params=[nn.Parameter(torch.zeros(1))], lr=lr) for lr in lrs])
+    sched = torch.optim.lr_scheduler.ReduceLROnPlateau(opt, 'min' if less else 'max', factor=.5, patience=patience-1, threshold=delta,
+        threshold_mode='abs', cooldown=cooldown, min_lr=min_lr, eps=0)
+    res = []
+    for v in values:
+        sched.step(v)
+        res.append([g['lr'] for g in opt.param_groups])
+    return res
+
+def plateau_lrs(values, cb, lrs, n=None):
+    res = []
+    learn = scripted(values, model=Groups(), splitter=splitter)
+    log = heard('after_epoch', lambda o: res.append([g['lr'] for g in o.opt.param_groups]))
+    learn.fit(len(values), lr=lrs, cbs=[cb, log])
+    return res
+
+@given(values=st.lists(FINE | st.just(NAN), min_size=1, max_size=14), less=st.booleans(), delta=st.sampled_from([0., .25]),
+    patience=st.integers(1, 3), cooldown=st.integers(0, 3), min_lr=st.sampled_from([0., 2**-6]))
+def test_plateau_is_that_of_torch(values, less, delta, patience, cooldown, min_lr):
+    lrs = [2**-5, 2**-3]
+    cb = ReduceLROnPlateau('score', operator.lt if less else operator.gt, delta, patience, factor=2, min_lr=min_lr, cooldown=cooldown)
+    assert plateau_lrs(values, cb, lrs)==torch_lrs(values, less, delta, patience, cooldown, min_lr, lrs)
+
+def test_plateau_is_no_no_op_with_torch_optimizers():
+    learn = run([1., 1., 1.], ReduceLROnPlateau('score', patience=1))
+    assert type(learn.opt) is torch.optim.SGD and [g['lr'] for g in learn.opt.param_groups]==[LR/10/10]
+    assert learn.recorder.lrs==[LR]*6+[LR/10]*3  # what the epochs were trained with
+    want = mk_model()
+    for lr in learn.recorder.lrs[::3]:
+        opt = torch.optim.SGD(want.parameters(), lr=lr)
+        for x,y in TRAIN:
+            F.mse_loss(want(x), y).backward()
+            opt.step()
+            opt.zero_grad()
+    assert same(learn.model, want)
+
+def test_plateau_never_raises_a_learning_rate_that_is_below_the_minimum():
+    assert plateau_lrs([1., 1., 1.], ReduceLROnPlateau('score', min_lr=.01), [.001, .05])[-1]==[.001, .01]
+
+def test_plateau_says_what_it_did_and_nothing_at_the_minimum(capsys):
+    run([1.]*4, ReduceLROnPlateau('score', min_lr=LR/10))
+    assert capsys.readouterr().out.count('lr lowered to 0.01')==1
+
+@pytest.mark.parametrize('kwargs', [dict(factor=.1), dict(factor=1.), dict(patience=0), dict(cooldown=-1)])
+def test_plateau_checks_its_arguments(kwargs):
+    with pytest.raises(ValueError): ReduceLROnPlateau(**kwargs)
+
+def test_plateau_sets_the_lr_of_several_optimizers_and_of_tensors():
+    def opt_func(groups, lr=None):
+        a,b = nn.Parameter(torch.zeros(1)),[p for g in groups for p in g['params']]
+        return dict(a=torch.optim.SGD([a], lr=.5), b=torch.optim.Adam(b, lr=torch.tensor(.25)))
+    learn = scripted([1., 1.], opt_func=None, lr=None)
+    learn.opt_func = opt_func(learn.model.parameters() and [dict(params=list(learn.model.parameters()))])
+    learn.fit(2, cbs=ReduceLROnPlateau('score', factor=2))
+    assert learn.opt['a'].param_groups[0]['lr']==.25 and learn.opt['b'].param_groups[0]['lr'].item()==.125
+
+def test_plateau_within_epochs_counts_validations():
+    learn = mk_learner(defaults=True)
+    learn.fit(1, cbs=[recording([1., 1., 1.], 'x_loss'), ReduceLROnPlateau('x_loss', factor=2)])
+    assert learn.recorder.lrs==[LR, LR, LR/2]
+
+def test_plateau_and_a_schedule_are_two_owners_of_one_lr():
+    class Sched(Callback): owns = {'lr'}
+    for cbs in ([ReduceLROnPlateau(), Sched()], [Sched(), ReduceLROnPlateau()]):
+        learn = mk_learner(defaults=True)
+        with pytest.raises(ValueError, match='both set lr'): learn.fit(1, cbs=cbs)
+        assert learn.count.batches==0
+
+def test_plateau_and_one_cycle_are_an_error_and_no_silent_no_op():
+    with pytest.raises(ValueError, match='both set lr'): mk_learner(defaults=True).fit_one_cycle(1, cbs=ReduceLROnPlateau())
+
+def test_plateau_state_goes_on():
+    cb = ReduceLROnPlateau('score', patience=3, cooldown=2)
+    run([1., 1., 1.], cb)
+    new = ReduceLROnPlateau('score', patience=3, cooldown=2)
+    new.load_state_dict(cb.state_dict())
+    learn = scripted([1.]*6, new)
+    learn.fit(6, start_epoch=3)
+    assert learn.recorder.lrs==[LR]*3+[LR/10]*6 and new.cooling==0
+
+# Saving
+
+class Weights(Callback):
+    "Weights after each epoch"
+    order = 100
+    def before_fit(self): self.seen = []
+    def after_epoch(self): self.seen.append(weights(self.learn.model))
+
+def saver(values, tmp_path, n=None, cbs=(), **kwargs):
+    learn = scripted(values, path=tmp_path)
+    learn.fit(len(values) if n is None else n, cbs=[cb := SaveModelCallback('score', **kwargs), w := Weights(), *cbs])
+    return learn,cb,w.seen
+def files(tmp_path): return sorted(o.stem for o in (tmp_path/'models').glob('*')) if (tmp_path/'models').exists() else []
+
+@pytest.mark.parametrize('values', [[1., 3., 2.], [3., 1., 2.], [1., 2., 3.], [NAN, 2., INF]])
+def test_the_best_is_loaded_after_the_fit(values, tmp_path):
+    learn,cb,seen = saver(values, tmp_path)
+    i = values.index(max(o for o in values if math.isfinite(o)))
+    assert same(weights(learn.model), seen[i]) and not any(same(seen[i], o) for o in seen[:i]+seen[i+1:])
+    assert files(tmp_path)==['model'] and cb.last_saved_path==tmp_path/'models'/'model.pth'
+    assert [(o['epoch'], o['value'], o['step']) for o in cb.saves]==[(i, values[i], 3*(i+1))]
+
+def test_the_best_is_loaded_after_a_cancelled_fit(tmp_path):
+    learn,_,seen = saver([3., 1., 2., 9.], tmp_path, cbs=[EarlyStoppingCallback('score', patience=2)])
+    assert len(seen)==3 and same(weights(learn.model), seen[0])
+
+@pytest.mark.parametrize('err', [ValueError, KeyboardInterrupt])
+def test_nothing_is_loaded_after_an_error(err, tmp_path):
+    def fail(cb):
+        if cb.epoch==2: raise err
+    learn = scripted([3., 1., 2.], path=tmp_path)
+    with pytest.raises(err): learn.fit(3, cbs=[SaveModelCallback('score'), w := Weights(), heard('before_train', fail)])
+    assert same(weights(learn.model), w.seen[1])
+
+@pytest.mark.parametrize('values', [[NAN, NAN], [None, None], [NAN, INF]])
+def test_case_37_nothing_saved_is_a_warning_and_no_file_not_found_nor_a_stale_file(values, tmp_path):
+    other = mk_learner(model=mk_model(1), path=tmp_path)
+    other.save('model', with_opt=False)
+    with pytest.warns(UserWarning, match='nothing was saved'): learn,cb,seen = saver(values, tmp_path)
+    assert same(weights(learn.model), seen[-1]) and cb.last_saved_path is None
+    other.load('model', with_opt=False)
+    assert same(other.model, mk_model(1))  # untouched
+
+def test_a_second_fit_does_not_load_the_best_of_the_first(tmp_path):
+    learn = scripted([9., 1., 2.], SaveModelCallback('score'), path=tmp_path)
+    learn.fit(1)
+    learn.fit(3, start_epoch=1, cbs=(w := Weights()))
+    assert same(weights(learn.model), w.seen[1])
+    learn = scripted([9., 1., 2.], cb := SaveModelCallback('score', reset_on_fit=False), path=tmp_path)
+    learn.fit(1)
+    first = weights(learn.model)
+    learn.fit(3, start_epoch=1)
+    assert same(weights(learn.model), first) and cb.best==9.
+
+def test_a_fit_that_is_cancelled_before_it_begins_loads_nothing(tmp_path):
+    learn = scripted([9.], SaveModelCallback('score'), path=tmp_path)
+    learn.fit(1)
+    learn.model.load_state_dict(mk_model(1).state_dict())
+    def cancel(cb): raise CancelFitException
+    for order in (0, 99):
+        learn.fit(1, cbs=heard('before_fit', cancel, order=order))
+        assert same(learn.model, mk_model(1))
+    learn.fit(0)
+    assert same(learn.model, mk_model(1))
+
+@pytest.mark.parametrize('k,want', [(True, [0, 1, 2, 3, 4]), (1, [0, 1, 2, 3, 4]), (2, [0, 2, 4]), (3, [0, 3])])
+def test_every_epoch_saves_under_the_number_of_the_epoch_and_loads_nothing(k, want, tmp_path):
+    learn,cb,seen = saver([1.]*5, tmp_path, every_epoch=k)
+    assert files(tmp_path)==[f'model_{i}' for i in want] and same(weights(learn.model), seen[-1])
+    for i,o in zip(want, cb.saves, strict=True):
+        learn.load(o['name'], with_opt=False)
+        assert same(weights(learn.model), seen[i])
+
+def test_a_repeated_or_continued_fit_does_not_write_over_earlier_epochs(tmp_path):
+    learn = scripted([1.]*9, SaveModelCallback(every_epoch=True), path=tmp_path)
+    learn.fit(2)
+    learn.fit(2)
+    learn.fit(6, start_epoch=4)
+    assert files(tmp_path)==[f'model_{i}' for i in range(6)]
+    learn = scripted([1.]*9, path=tmp_path/'other')
+    learn.fit(6, start_epoch=5, cbs=SaveModelCallback(every_epoch=True))
+    assert files(tmp_path/'other')==['model_5']
+
+def test_every_epoch_and_at_end_need_no_monitor(tmp_path):
+    learn = mk_learner(dls=(TRAIN,), path=tmp_path, cbs=[SaveModelCallback('no such thing', every_epoch=2, at_end=True)])
+    learn.fit(3)
+    assert files(tmp_path)==['model', 'model_0', 'model_2']
+
+def test_at_end_saves_the_last_weights(tmp_path):
+    learn,cb,seen = saver([3., 2., 1.], tmp_path, at_end=True)
+    assert same(weights(learn.model), seen[-1]) and files(tmp_path)==['model'] and cb.saves[0]['epoch']==2
+    learn.load(cb.last_saved_path, with_opt=False)
+    assert same(weights(learn.model), seen[-1])
+
+@given(values=st.lists(FINE | st.just(NAN), min_size=1, max_size=10), keep=st.integers(2, 4), less=st.booleans())
+def test_keep_has_the_k_best_and_not_the_first_k(tmp_path_factory, values, keep, less):
+    tmp_path = tmp_path_factory.mktemp('keep')
+    assume(not all(map(math.isnan, values)))
+    learn,cb,seen = saver(values, tmp_path, keep=keep, comp=operator.lt if less else operator.gt)
+    fine = sorted((o for o in values if not math.isnan(o)), reverse=not less)
+    assert sorted((o['value'] for o in cb.saves), reverse=not less)==fine[:keep]
+    assert files(tmp_path)==sorted(o['name'] for o in cb.saves)==sorted(f"model_step{o['step']}" for o in cb.saves)
+    assert same(weights(learn.model), seen[values.index(fine[0])])
+
+def test_what_is_evicted_goes_after_what_replaces_it_is_on_disk(tmp_path):
+    learn = scripted([1., 2., 3., 4.], path=tmp_path)
+    there = []
+    cbs = [SaveModelCallback('score', keep=2), heard('before_save', lambda cb: there.append(files(tmp_path)))]
+    learn.fit(4, cbs=cbs)
+    assert there==[[], ['model_step3'], ['model_step3', 'model_step6'], ['model_step6', 'model_step9']]
+    assert files(tmp_path)==['model_step12', 'model_step9']
+
+@pytest.mark.parametrize('keep', [None, 2])
+def test_a_failing_save_costs_no_file(keep, tmp_path):
+    def fail(cb):
+        if cb.epoch==2: raise OSError('disk full')
+    learn = scripted([1., 2., 3.], path=tmp_path)
+    with pytest.raises(OSError): learn.fit(3, cbs=[cb := SaveModelCallback('score', keep=keep), w := Weights(), heard('before_save', fail)])
+    assert all(Path(o['path']).exists() for o in cb.saves) and len(cb.saves)==(keep or 1)
+    learn.load(cb.saves[-1]['name'], with_opt=False)
+    assert same(weights(learn.model), w.seen[1])
+
+def test_a_cancelled_save_is_no_save(tmp_path):
+    def cancel(cb): raise CancelSaveException
+    with pytest.warns(UserWarning, match='nothing was saved'): _,cb,_ = saver([1., 2.], tmp_path, cbs=[heard('before_save', cancel)])
+    assert cb.saves==[] and files(tmp_path)==[]
+
+def test_keep_with_every_epoch_has_the_last(tmp_path):
+    saver([5., 4., 3., 2., 1.], tmp_path, every_epoch=True, keep=2)
+    assert files(tmp_path)==['model_3', 'model_4']
+
+def test_with_opt_brings_the_optimizer_back(tmp_path):
+    for with_opt in (True, False):
+        learn = scripted([1., 2., 0.], path=tmp_path, opt_func=torch.optim.Adam)
+        learn.fit(3, cbs=SaveModelCallback('score', with_opt=with_opt))
+        assert next(iter(learn.opt.state.values()))['step']==(6 if with_opt else 9)
+
+def test_validations_within_epochs_are_saved_too(tmp_path):
+    learn = mk_learner(defaults=True, path=tmp_path)
+    seen = []
+    keep = heard('after_batch', lambda cb: seen.append(weights(cb.learn.model)), run_valid=False, order=-5)
+    learn.fit(1, cbs=[recording([1., 3., 2.]), keep, cb := SaveModelCallback('x')])
+    assert same(weights(learn.model), seen[1]) and cb.saves[0]['step']==2
+
+@pytest.mark.parametrize('kwargs', [dict(every_epoch=-1), dict(every_epoch=1.5), dict(keep=0), dict(keep=True)])
+def test_saving_checks_its_arguments(kwargs):
+    with pytest.raises(ValueError, match='whole number'): SaveModelCallback(**kwargs)
+
+def test_a_resumed_run_loads_the_best_from_before_the_crash(tmp_path):
+    _,old,seen = saver([1., 5.], tmp_path)
+    learn = scripted([1., 5., 2., 3.], new := SaveModelCallback('score'), path=tmp_path)
+    new.load_state_dict(old.state_dict())
+    learn.fit(4, start_epoch=2)
+    assert same(weights(learn.model), seen[1]) and new.best==5.
+
+# NaN
+
+class Broken(nn.Module):
+    "A line whose loss or gradients break in the third training batch, or in validation"
+    def __init__(self, how):
+        super().__init__()
+        self.lin,self.how,self.n = mk_model(),how,0
+    def forward(self, x):
+        res = self.lin(x)
+        self.n += self.training
+        if self.n!=3 or self.how=='valid' or not self.training: return res+NAN if self.how=='valid' and not self.training else res
+        if self.how=='grad': return res + (self.lin.weight.sum()*0).sqrt()
+        return res + dict(nan=NAN, inf=INF)[self.how]
+
+def all_finite(m): return all(o.isfinite().all() for o in m.state_dict().values())
+
+@pytest.mark.parametrize('how,why', [('nan', 'loss is nan'), ('inf', 'loss is inf'), ('grad', 'gradient of lin.weight')])
+def test_weights_stay_finite_as_nan_is_found_before_the_step(how, why):
+    learn = mk_learner(defaults=True, model=Broken(how))
+    learn.fit(2, cbs=(cb := TerminateOnNaNCallback()))
+    want = mk_learner(dls=(TRAIN[:2],VALID))
+    want.fit(1)
+    assert all_finite(learn.model) and same(learn.model.lin, want.model) and learn.count.opt_steps==2
+    assert why in cb.stop_reason and 'epoch 0, batch 2 of training' in cb.stop_reason and learn.outcome['fit']=='cancelled'
+    learn.fit(1, cbs=cb)  # nothing broken is left in gradients
+    assert all_finite(learn.model) and cb.stop_reason is None and learn.count.opt_steps==5
+
+def test_without_it_weights_break():
+    learn = mk_learner(defaults=True, model=Broken('grad'))
+    learn.fit(2)
+    assert not all_finite(learn.model)
+
+def test_nan_in_validation_ends_the_fit():
+    learn = mk_learner(defaults=True, model=Broken('valid'))
+    learn.fit(3, cbs=(cb := TerminateOnNaNCallback()))
+    assert learn.count.epochs==0 and learn.count.batches==3 and 'batch 0 of validation' in cb.stop_reason
+
+def test_nan_in_an_evaluation_within_a_fit_ends_it_and_outside_is_returned():
+    learn = mk_learner(TerminateOnNaNCallback(), defaults=True, model=Broken('valid'))
+    assert math.isnan(learn.validate()[0]) and learn.terminate_on_na_n.stop_reason is None
+    learn.fit(1, cbs=ValidateCallback(every_steps=2))
+    assert learn.count.batches==2 and learn.terminate_on_na_n.stop_reason and learn.open==[] and not learn.training
+    learn.get_preds()
+
+def test_an_overflow_that_the_scaler_skips_is_no_nan():
+    def overflow(cb):
+        if cb.iter!=1: return
+        for p in cb.model.parameters(): p.grad.fill_(INF)
+        raise CancelStepException
+    learn = mk_learner(defaults=True)
+    learn.fit(1, cbs=[TerminateOnNaNCallback(), heard('before_step', overflow, order=10)])
+    assert learn.count.opt_steps==2 and learn.outcome['fit']=='done'
+
+def test_overflow_in_fp16_is_no_nan():
+    learn = mk_learner(defaults=True, dls=(batches(8), VALID))
+    learn.fit(1, cbs=[cb := TerminateOnNaNCallback(), amp := MixedPrecision('fp16', init_scale=2.**20)])
+    assert amp.skipped>0 and learn.count.opt_steps==8-amp.skipped and cb.stop_reason is None and learn.outcome['fit']=='done'
+
+def test_what_clipping_makes_of_gradients_is_looked_at():
+    def clip(cb): cb.model.weight.grad.mul_(INF)
+    learn = mk_learner(defaults=True)
+    learn.fit(1, cbs=[cb := TerminateOnNaNCallback(), heard('before_step', clip, order=11)])
+    assert learn.count.opt_steps==0 and 'gradient of weight' in cb.stop_reason
+
+def test_losses_of_items_and_sparse_gradients_are_looked_at():
+    emb = nn.Sequential(nn.Embedding(4, 2, sparse=True), nn.Linear(2, 1))
+    dls = ([(torch.tensor([1, 1]), torch.zeros(2, 1))], [(torch.tensor([1]), torch.zeros(1, 1))])
+    learn = mk_learner(defaults=True, model=emb, dls=dls)
+    learn.fit(1, cbs=TerminateOnNaNCallback())
+    assert learn.count.opt_steps==1
+    def per_item(pred, y): return F.mse_loss(pred, y, reduction='none')/(y-y[0]).abs()
+    learn = mk_learner(defaults=True, loss_func=per_item)
+    learn.fit(1, cbs=(cb := TerminateOnNaNCallback()))
+    assert 'not finite' in cb.stop_reason
+
+def test_large_gradients_are_finite():
+    def big(cb): cb.model.weight.grad.fill_(3e38)
+    learn = mk_learner(defaults=True, lr=0.)
+    learn.fit(1, cbs=[TerminateOnNaNCallback(), heard('before_step', big, order=11)])
+    assert learn.outcome['fit']=='done'
+
+# Spikes
+
+def spoil(at, by=1e4):
+    "Make the targets of the training batches `at`, counted over all, too large"
+    def before_batch(cb):
+        if cb.count.batches in at: cb.learn.yb = (cb.learn.yb[0]+by,)
+    return heard('before_batch', before_batch, order=0, run_valid=False)
+
+@pytest.mark.parametrize('by', [1e4, NAN, INF])
+def test_a_spike_is_skipped_and_the_rest_is_as_without_it(by):
+    bs = batches(12)
+    learn = mk_learner(defaults=True, dls=(bs, VALID), lr=.01)
+    learn.fit(1, cbs=[cb := SpikeDetection(warmup=4), spoil({6}, by)])
+    want = mk_learner(dls=(bs[:6]+bs[7:], VALID), lr=.01)
+    want.fit(1)
+    assert same(learn.model, want.model) and learn.count.opt_steps==11 and [(o['epoch'], o['iter']) for o in cb.spikes]==[(0, 6)]
+    assert len(learn.recorder.raw_losses)==12  # it is seen in the plot
+
+def test_spikes_that_do_not_end_stop_the_fit():
+    learn = mk_learner(defaults=True, dls=(batches(12), VALID), lr=.01)
+    learn.fit(1, cbs=[cb := SpikeDetection(warmup=4, patience=3), spoil({5, 7, 8, 9})])
+    assert len(cb.spikes)==4 and learn.count.opt_steps==6 and 'batch 3 in a row' in cb.stop_reason and learn.outcome['fit']=='cancelled'
+
+def test_spikes_go_by_mean_share_and_amount():
+    cb = SpikeDetection(window=3, warmup=2, rtol=1., atol=3.)
+    cb.recent,cb.seen = [1., 2., 3.],1
+    assert not cb._is_spike(99.) and cb._is_spike(NAN)
+    cb.seen = 2
+    assert cb._is_spike(5.5) and not cb._is_spike(5.) and not cb._is_spike(-99.)
+
+# Time
+
+class Clock:
+    "A clock that is at `t`, and goes on by `step` at each training batch"
+    t = 0.
+    def __call__(self): return self.t
+
+def on_time(monkeypatch, step=1., valid=0., **kwargs):
+    monkeypatch.setattr(tracker, 'monotonic', clock := Clock())
+    learn = mk_learner(defaults=True, dls=(batches(5), VALID), **kwargs)
+    def tick(cb): clock.t += step if cb.training else valid/len(VALID)
+    learn.add_cb(heard('after_batch', tick, order=-99))
+    return learn
+
+@pytest.mark.parametrize('secs,n', [(1., 2), (2.5, 4), (6., 7), (99., 15)])
+def test_when_time_is_up_the_batch_that_begins_is_the_last_and_the_epoch_is_finished(secs, n, monkeypatch):
+    learn = on_time(monkeypatch)
+    seen = []
+    learn.fit(3, cbs=[cb := TimeLimit(seconds=secs), heard('before_batch', lambda cb: seen.append((cb.iter+1, cb.n_iter)), run_valid=False)])
+    assert learn.count.batches==n and len(learn.recorder.values)==math.ceil(n/5) and None not in learn.recorder.values[-1]
+    assert learn.outcome['fit']=='done' and (cb.stop_reason is not None)==(n<15) and 0<learn.pct_train<=1+1e-9
+    assert seen[-1][0]==seen[-1][1] and cb.elapsed==n  # accumulation sees that it is the last
+
+def test_no_epoch_begins_when_time_ran_out_in_validation(monkeypatch):
+    learn = on_time(monkeypatch, valid=100.)
+    learn.fit(3, cbs=TimeLimit(minutes=1))
+    assert learn.count.batches==5 and len(learn.recorder.values)==1
+
+def test_the_clock_starts_with_the_fit_and_the_time_used_is_saved(monkeypatch):
+    learn = on_time(monkeypatch)
+    cb = TimeLimit(seconds=7)
+    tracker.monotonic.t = 1000.
+    on_the_way = heard('after_epoch', lambda o: during.append(cb.state_dict()))
+    during = []
+    learn.fit(1, cbs=[cb, on_the_way])
+    assert during==[cb.state_dict()]==[dict(spent=5.)] and cb.stop_reason is None
+    new = TimeLimit(seconds=7)
+    new.load_state_dict(cb.state_dict())
+    learn.fit(9, start_epoch=1, cbs=new)
+    assert learn.count.batches==8  # two seconds are left, then the last
+    learn.fit(1, cbs=new)
+    assert learn.count.batches==13 and new.stop_reason is None
+
+@pytest.mark.parametrize('kwargs', [dict(max_steps=4), dict(steps_per_epoch=4, n_epoch=1)])
+def test_time_and_step_limits_together(kwargs, monkeypatch):
+    for secs,n in ((2., 3), (99., 4)):
+        learn = on_time(monkeypatch)
+        learn.fit(cbs=TimeLimit(seconds=secs), **kwargs)
+        assert learn.count.batches==n
+
+def test_the_last_window_of_accumulated_gradients_is_complete(monkeypatch):
+    for secs,steps in ((2., 2), (3., 2), (99., 3)):
+        learn = on_time(monkeypatch)
+        learn.fit(1, cbs=[TimeLimit(seconds=secs), GradientAccumulation(n_batches=2)])
+        assert learn.count.opt_steps==steps and all(p.grad is None for p in learn.model.parameters())
+
+def test_what_stopped_is_said_and_a_fit_that_was_over_was_not_stopped(monkeypatch, capsys):
+    on_time(monkeypatch).fit(2, cbs=TimeLimit(seconds=5.))
+    assert 'stopped: time is up: 5 seconds' in capsys.readouterr().out
+    on_time(monkeypatch).fit(1, cbs=(cb := TimeLimit(seconds=5.)))
+    assert cb.stop_reason is None
+
+def test_time_limit_on_a_loader_without_length(monkeypatch):
+    learn = on_time(monkeypatch)
+    learn.dls.train = iter(batches(50))
+    learn.fit(1, cbs=TimeLimit(seconds=3.))
+    assert learn.count.batches==4
+
+def test_a_time_limit_needs_a_time():
+    with pytest.raises(ValueError, match='0.0 seconds'): TimeLimit()
+    assert TimeLimit(hours=1, minutes=1, seconds=1).seconds==3661
+
+# Validation within epochs
+
+def test_every_steps_counts_real_steps_over_all_fits():
+    def skip(cb):
+        if cb.iter%2: raise CancelStepException
+    learn = mk_learner(ValidateCallback(every_steps=2), defaults=True, dls=(batches(6), VALID))
+    for _ in range(2):
+        learn.fit(1, cbs=heard('before_step', skip, order=0))
+        assert [o['epoch'] for o in learn.recorder.records]==[0]*len(learn.recorder.records)
+    assert learn.count.opt_steps==6 and [o['step'] for o in learn.recorder.records]==[4, 6]  # of the second fit
+
+def test_validation_within_an_epoch_leaves_everything_as_it_was():
+    "It must not leave the model in eval mode for the rest of the epoch, nor draw random numbers of training"
+    def fit(cbs):
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(2, 4), nn.BatchNorm1d(4), nn.Dropout(.5), nn.Linear(4, 1))
+        learn = mk_learner(defaults=True, model=model, metrics=F.l1_loss, opt_func=torch.optim.Adam, dls=(batches(6), VALID))
+        modes = []
+        learn.fit(2, cbs=[*cbs, heard('before_batch', lambda cb: modes.append((cb.model.training, cb.training)))])
+        return learn,modes[:6]
+    (a,_),(b,modes) = fit([]),fit([ValidateCallback(every_steps=1), ValidateCallback(every_steps=2, dl=batches(1, seed=5), name='test')])
+    assert same(a.model, b.model) and a.recorder.values==b.recorder.values and a.recorder.raw_losses==b.recorder.raw_losses
+    assert vars(a.count)==vars(b.count) and modes[0]==modes[3]==(True, True)
+
+def test_several_loaders_go_by_their_names():
+    learn = mk_learner(defaults=True, metrics=F.l1_loss)
+    other = batches(2, seed=7)
+    cbs = [ValidateCallback(every_epochs=1, dl=other, name='test'), ValidateCallback(every_epochs=2, ds_idx=0, name='again')]
+    learn.fit(3, cbs=[*cbs, cb := TrackerCallback('test_l1_loss')])
+    recs = learn.recorder.records
+    assert [(o['name'], o['epoch']) for o in recs]==[('test', 0), ('test', 1), ('again', 1), ('test', 2)]
+    assert list(recs[-1]['values'])==['test_loss', 'test_l1_loss'] and list(recs[-1]['values'].values())==learn.validate(dl=other)
+    assert cb.best==min(o['values']['test_l1_loss'] for o in recs if o['name']=='test')
+    with pytest.raises(ValueError, match="did you mean 'test_loss'"): learn.fit(1, cbs=[ValidateCallback(every_steps=1, dl=other, name='test'), TrackerCallback('tst_loss')])
+
+def test_trackers_hear_in_the_epoch_in_which_it_was_validated():
+    learn = mk_learner(defaults=True)
+    steps = []
+    class Heard(TrackerCallback):
+        def act(self, val): steps.append((self.learn.count.opt_steps, val))
+    learn.fit(2, cbs=[ValidateCallback(every_epochs=1, dl=VALID, name='test'), Heard('test_loss')])
+    assert steps==[(3, learn.recorder.values[0][1]), (6, learn.recorder.values[1][1])]
+
+def test_when_is_asked_after_each_real_step():
+    asked = []
+    def when(learn):
+        asked.append(learn.iter)
+        return learn.iter==1
+    learn = mk_learner(defaults=True)
+    learn.fit(2, cbs=ValidateCallback(when=when))
+    assert asked==[0, 1, 2]*2 and [o['step'] for o in learn.recorder.records]==[2, 5]
+
+@pytest.mark.parametrize('dl,ats', [(TRAIN, ['0.67', '1.33', '2.00']), (None, ['0+', '1+', '1+'])])
+def test_rows_in_the_table_have_its_columns(dl, ats):
+    learn = mk_learner(defaults=True, metrics=F.l1_loss, dls=(dl or (lambda: (o for o in TRAIN)), VALID) if dl else (TRAIN, VALID))
+    learn.logger = (rows := []).append
+    kwargs = {} if dl else dict(steps_per_epoch=3)
+    learn.fit(2, cbs=[ValidateCallback(every_steps=2), ValidateCallback(every_steps=2, dl=VALID, name='test')], **kwargs)
+    assert {len(o) for o in rows}=={5}
+    mine = [o for o in rows[1:] if isinstance(o[0], str)]
+    assert [o[0] for o in mine]==ats and all(o[1] is None and o[-1] is None for o in mine)
+    assert [o[2:4] for o in mine]==[list(o['values'].values()) for o in learn.recorder.records if o['name']=='valid']
+
+def test_names_of_metrics_when_training_has_some_too():
+    learn = mk_learner(defaults=True, metrics=F.l1_loss)
+    learn.recorder.train_metrics = True
+    learn.fit(1, cbs=[ValidateCallback(every_steps=3), ValidateCallback(every_steps=3, dl=VALID, name='test'), TrackerCallback('valid_l1_loss')])
+    assert [list(o['values']) for o in learn.recorder.records]==[['valid_loss', 'valid_l1_loss'], ['test_loss', 'test_l1_loss']]
+
+@pytest.mark.parametrize('kwargs', [{}, dict(every_steps=1, when=print), dict(every_steps=0), dict(every_epochs=1.5), dict(every_steps=1, name='a b')])
+def test_validation_takes_one_cadence(kwargs):
+    with pytest.raises(ValueError): ValidateCallback(**kwargs)
+
+def test_validation_that_cannot_be_is_an_error_before_training():
+    for dls,kwargs,match in (((TRAIN,), {}, 'no validation loader'), ((TRAIN, VALID), dict(ds_idx=0, name='train'), 'choose another')):
+        learn = mk_learner(defaults=True, dls=dls)
+        with pytest.raises(ValueError, match=match): learn.fit(1, cbs=ValidateCallback(every_steps=1, **kwargs))
+        assert learn.count.batches==0
+    with pytest.raises(TypeError, match='when is 3'): ValidateCallback(when=3)
+
+def test_a_cancelled_evaluation_records_nothing():
+    def cancel(cb): raise learn.phases['evaluate'].cancel
+    learn = mk_learner(defaults=True)
+    learn.fit(1, cbs=[ValidateCallback(every_steps=1), heard('before_evaluate', cancel)])
+    assert learn.recorder.records==[] and len(learn.recorder.values)==1
+
+@pytest.mark.parametrize('n,want', [(1, [0, 1, 2, 3, 4]), (2, [1, 3, 4]), (9, [4])])
+def test_validation_after_each_so_many_epochs(n, want):
+    learn = mk_learner(ValidateEvery(n), defaults=True, metrics=F.l1_loss)
+    learn.fit(5)
+    assert [i for i,o in enumerate(learn.recorder.values) if o[1] is not None]==want
+    assert all((o[1] is None)==(o[2] is None) for o in learn.recorder.values)
+    learn.fit(2, cbs=ValidateCallback(every_steps=1))
+    assert len(learn.recorder.records)==6 and all(None not in o['values'].values() for o in learn.recorder.records) and None not in learn.validate()
+
+# Others
+
+def test_lr_find_leaves_trackers_alone(tmp_path):
+    cbs = [EarlyStoppingCallback(), ReduceLROnPlateau(), SaveModelCallback(), TimeLimit(hours=1), SpikeDetection(), TerminateOnNaNCallback()]
+    learn = mk_learner([*cbs, ValidateCallback(every_steps=1)], defaults=True, path=tmp_path)
+    learn.lr_find(num_it=20, show_plot=False)
+    assert files(tmp_path)==[] and same(learn.model, mk_model()) and cbs[0].best is None
+    learn.fit(1)
+    assert files(tmp_path)==['model']
+
+# Any end
+
+OPEN_IN = dict(before_train=(CancelTrainException, CancelEpochException, CancelFitException, KeyboardInterrupt),
+    after_loss=(CancelBatchException, CancelTrainException, CancelEpochException, CancelFitException, KeyboardInterrupt),
+    after_epoch=(CancelEpochException, CancelFitException, KeyboardInterrupt))
+
+@pytest.mark.parametrize('cls', TRACKERS)
+@pytest.mark.parametrize('e,what', [(e, o) for e,whats in OPEN_IN.items() for o in whats])
+def test_trackers_survive_any_end(cls, what, e, tmp_path):
+    def stop(cb):
+        if cb.epoch==1: raise what
+    learn = scripted([1., 2., 3.], cb := cls('score'), path=tmp_path)
+    try: learn.fit(3, cbs=heard(e, stop, run_valid=False))
+    except KeyboardInterrupt: pass
+    assert cb.best in (1., 2., 3.) and not cb._begun
+    learn.fit(3)
+    assert cb.best==3. and len(learn.recorder.values)==3
+
+@pytest.mark.parametrize('cls', TRACKERS)
+def test_state_says_where_it_is_once_in_a_fit(cls, tmp_path):
+    "What is saved in the last event of an epoch is of this epoch, not one epoch stale"
+    states = []
+    class Saver(Callback):
+        order = 10**6
+        def after_epoch(self): states.append(deepcopy(getattr(self.learn, made.name).state_dict()))
+    made = cls('score')
+    run([1., 2.], [made, Saver()], path=tmp_path)
+    assert [o['best'] for o in states]==[1., 2.]
+

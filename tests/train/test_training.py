@@ -1,0 +1,846 @@
+"Accumulation, clipping, frozen statistics, memory formats, checkpointing, double steps: each against a computation by hand"
+import io, math
+from contextlib import nullcontext
+from copy import deepcopy
+import pytest, torch
+from torch import nn
+from torch.nn import functional as F
+from torch.nn.utils import clip_grad_norm_, clip_grad_value_
+from torch.testing import assert_close
+from helpers import LR, act, batches, listener, mk_learner, mk_model, same, weights
+from learnloop import Callback, CancelStepException, DataLoaders, MixedPrecision, event, on
+from learnloop.train.training import *
+
+SIZES = dict(even=[4]*8, tail=[4]*7, short_last=[4]*6+[2], uneven=[1, 5, 2, 8, 3, 3, 7, 4, 1], bigger_than_window=[20, 3, 30, 1])
+SGD,Adam = torch.optim.SGD,torch.optim.Adam
+def momentum(ps, **kw): return SGD(ps, momentum=.9, **kw)
+
+def data(sizes, seed=0, exact=False):
+    "Batches of these sizes; of small whole numbers if `exact`"
+    g = torch.Generator().manual_seed(seed)
+    def mk(*shape): return torch.randint(-2, 3, shape, generator=g).float() if exact else torch.randn(*shape, generator=g)
+    return [(mk(n, 2), mk(n, 1)) for n in sizes]
+def cat(bs): return tuple(map(torch.cat, zip(*bs, strict=True)))
+
+class NoLength:
+    "A loader without a length"
+    def __init__(self, bs): self.bs = bs
+    def __iter__(self): return iter(self.bs)
+class Longer(NoLength):
+    "A loader that gives fewer batches than its length"
+    def __len__(self): return len(self.bs)+2
+
+def windows(bs, n_acc=None, n_batches=None, size=lambda b: len(b[0])):
+    "What accumulates, by hand: lists of batches"
+    res,open_ = [],[]
+    for b in bs:
+        open_.append(b)
+        if (len(open_)>=n_batches) if n_batches else sum(map(size, open_))>=n_acc:
+            res.append(open_)
+            open_ = []
+    return res + [open_]*bool(open_)
+
+def by_hand(wins, opt_func=SGD, n_epoch=1, clip=None, loss_func=F.mse_loss, model=None, lr=LR):
+    "One step on the union of each window"
+    model = mk_model() if model is None else model
+    opt = opt_func(model.parameters(), lr=lr)
+    for x,y in [cat(w) for w in wins]*n_epoch:
+        loss_func(model(x), y).backward()
+        if clip: clip_grad_norm_(model.parameters(), clip)
+        opt.step()
+        opt.zero_grad()
+    return model
+
+def fitted(dl, *cbs, n_epoch=1, opt_func=SGD, **kw):
+    learn = mk_learner([*cbs], dls=DataLoaders(dl), opt_func=opt_func, **kw)
+    learn.fit(n_epoch)
+    return learn
+
+# --- accumulation: rows 3 and 4 of the pain list, invariant 6
+
+@pytest.mark.parametrize('loader', [list, NoLength])
+@pytest.mark.parametrize('clip', [None, .5])
+@pytest.mark.parametrize('opt_func', [SGD, momentum, Adam], ids=['sgd', 'momentum', 'adam'])
+@pytest.mark.parametrize('kw', [dict(n_acc=8), dict(n_acc=10), dict(n_batches=3), dict(n_batches=1)], ids=str)
+@pytest.mark.parametrize('sizes', SIZES.values(), ids=SIZES)
+def test_weights_are_those_of_the_big_batch(sizes, kw, opt_func, clip, loader):
+    bs = data(sizes)
+    wins = windows(bs, **kw)
+    learn = fitted(loader(bs), GradientAccumulation(**kw), *[GradientClip(clip)]*bool(clip), opt_func=opt_func, n_epoch=2)
+    want = by_hand(wins, opt_func, 2, clip)
+    # sums are in another order, and Adam divides by small ones
+    assert_close(weights(learn.model), weights(want), rtol=1e-4, atol=1e-5)
+    assert learn.count.opt_steps==2*len(wins) and learn.count.batches==2*len(bs)
+    assert all(p.grad is None for p in learn.model.parameters())
+
+@pytest.mark.parametrize('loader', [list, NoLength])
+@pytest.mark.parametrize('sizes', [[4]*8, [2, 2, 4]*2, [4, 4, 4], [8, 8, 4, 4]], ids=str)
+def test_weights_are_exactly_those_of_the_big_batch_where_numbers_are_exact(sizes, loader):
+    "Whole numbers, and sums, means and rates by powers of two: nothing is rounded"
+    bs = data(sizes, exact=True)
+    def model():
+        m = nn.Linear(2, 1)
+        for p in m.parameters(): nn.init.ones_(p)
+        return m
+    learn = fitted(loader(bs), GradientAccumulation(8), lr=.25, model=model())
+    assert same(learn.model, by_hand(windows(bs, 8), lr=.25, model=model()))
+
+def test_two_epochs_of_tails_leak_nothing_into_the_next_fastai():
+    "fastai: 8 batches, windows of 3: steps at (0,2) (0,5) (1,0) …, and gradients left after the fit"
+    bs,steps = data([4]*8),[]
+    log = listener('log', ['after_batch'], lambda cb, e: cb.learn.outcome['step']=='done' and steps.append((cb.learn.epoch, cb.learn.iter)))
+    learn = fitted(bs, GradientAccumulation(12), log, n_epoch=2)
+    assert steps==[(e, i) for e in (0, 1) for i in (2, 5, 7)]
+    assert all(p.grad is None for p in learn.model.parameters())
+
+@pytest.mark.parametrize('order', [5, 99])
+def test_point_7_a_sampler_runs_once_a_step_under_accumulation_its_last_flush_included(order):
+    bs,steps,every = data([4]*8),[],[]
+    log = listener('log', ['after_opt_step'], lambda cb, e: steps.append((cb.learn.epoch, cb.learn.iter, cb.learn.model.weight.grad is not None)), order=order)
+    @on(event.after_opt_step, every=2)
+    def sample(cb): every.append(cb.learn.count.opt_steps)
+    learn = fitted(NoLength(bs), GradientAccumulation(12), log, sample, n_epoch=2)
+    assert steps==[(e, i, True) for e in (0, 1) for i in (2, 5, 7)] and every==[2, 4, 6]==[*range(2, learn.count.opt_steps+1, 2)]
+
+@pytest.mark.parametrize('order', [5, 99])
+def test_point_7_a_step_cancelled_when_it_is_told_of_ends_its_window(order):
+    bs = data([4]*8)
+    learn = fitted(bs, GradientAccumulation(n_batches=2), listener('stop', ['after_opt_step'], lambda cb, e: act(cb, 'CancelStepException'), order=order))
+    assert learn.count.opt_steps==4
+    assert_close(weights(learn.model), weights(by_hand(windows(bs, n_batches=2))))
+
+def test_window_of_one_batch_is_the_plain_loop_to_the_bit():
+    bs = data([20]*3)
+    assert same(fitted(bs, GradientAccumulation(12)).model, fitted(bs).model)
+
+def test_tail_window_has_its_full_weight_lightning():
+    "Lightning divides the tail by the full n: its gradient is too small"
+    bs = data([4, 4, 4])
+    assert_close(weights(fitted(bs, GradientAccumulation(n_batches=2)).model), weights(by_hand([bs[:2], bs[2:]])))
+
+def test_logged_loss_is_the_raw_loss_pytorch_accelerated():
+    bs = data([4]*8)
+    learn = fitted(bs, GradientAccumulation(16), defaults=True, lr=1e-9)
+    want = [F.mse_loss(mk_model()(x), y).item() for x,y in bs]
+    assert_close(torch.tensor(learn.recorder.raw_losses), torch.tensor(want))
+
+def test_clipping_is_once_a_window_pytorch_accelerated():
+    "pytorch-accelerated clips in each micro-batch"
+    norms,bs = [],data([4]*6)
+    log = listener('log', ['after_step'], lambda cb, e: cb.learn.outcome['step']=='done' and norms.append(cb.learn.gradient_clip.grad_norm))
+    fitted(bs, GradientAccumulation(12), GradientClip(.1), log)
+    assert len(norms)==2
+    x,y = cat(bs[:3])
+    m = mk_model()
+    F.mse_loss(m(x), y).backward()
+    assert_close(norms[0], torch.cat([p.grad.flatten() for p in m.parameters()]).norm())
+
+def test_weights_follow_the_count_of_tokens_huggingface():
+    "Mean losses over tokens, of which each batch has another number"
+    torch.manual_seed(0)
+    bs = [(torch.randn(4, 2), torch.randint(0, 3, (4,))) for _ in range(7)]
+    def loss_func(pred, y): return F.cross_entropy(pred, y, ignore_index=0)
+    model = nn.Linear(2, 3)
+    def n_tokens(b): return int((b[1]!=0).sum())
+    learn = fitted(bs, GradientAccumulation(6, count=lambda learn: (learn.y!=0).sum()), model=deepcopy(model), loss_func=loss_func)
+    wins = windows(bs, 6, size=n_tokens)
+    assert len({n_tokens(b) for b in bs})>1 and len(wins)>1
+    assert_close(weights(learn.model), weights(by_hand(wins, loss_func=loss_func, model=model)))
+
+def test_a_batch_without_tokens_adds_nothing():
+    "Its mean loss is 0/0"
+    bs = [(torch.randn(4, 2), torch.tensor(y)) for y in ([1, 2, 0, 1], [0]*4, [2, 0, 0, 0], [0]*4)]
+    def loss_func(pred, y): return F.cross_entropy(pred, y, ignore_index=0)
+    model = nn.Linear(2, 3)
+    for kw in (dict(n_acc=4), dict(n_batches=2)):
+        learn = fitted(bs, GradientAccumulation(**kw, count=lambda learn: (learn.y!=0).sum()), model=deepcopy(model), loss_func=loss_func)
+        assert_close(weights(learn.model), weights(by_hand([bs], loss_func=loss_func, model=deepcopy(model))))
+        assert learn.count.opt_steps==1
+    learn = fitted(bs[1:2], GradientAccumulation(4, count=lambda learn: (learn.y!=0).sum()), model=deepcopy(model), loss_func=loss_func)
+    assert learn.count.opt_steps==0 and same(learn.model, model)
+
+@pytest.mark.parametrize('loader', [NoLength, Longer])
+def test_window_left_open_by_the_loader_is_stepped(loader):
+    bs = data([4]*4)
+    learn = mk_learner([GradientAccumulation(12)], dls=DataLoaders(loader(bs)))
+    with pytest.warns(UserWarning, match='gave 4 batches') if loader is Longer else nullcontext(): learn.fit(1)
+    assert_close(weights(learn.model), weights(by_hand(windows(bs, 12))))
+    assert learn.count.opt_steps==2
+
+def test_cancelled_train_is_stepped():
+    bs = data([4]*5)
+    stop = listener('stop', ['before_batch'], lambda cb, e: act(cb, 'CancelTrainException' if cb.learn.training and cb.learn.iter==4 else None))
+    learn = fitted(bs, GradientAccumulation(12), stop)
+    assert_close(weights(learn.model), weights(by_hand(windows(bs[:4], 12))))
+
+@pytest.mark.parametrize('e', ['after_opt_step', 'after_step'])
+@pytest.mark.parametrize('order', [5, 99])
+def test_a_step_that_was_taken_is_not_taken_again_when_training_is_cancelled_after_it(order, e):
+    "Whoever cancels comes before accumulation, which then doesn't hear of `after_step`, or after it"
+    def hear(cb, _):
+        if cb.learn.count.opt_steps==2: act(cb, 'CancelTrainException')
+    bs = data([4]*8)
+    learn = fitted(bs, GradientAccumulation(n_batches=2), listener('stop', [e], hear, order=order))
+    assert learn.count.opt_steps==2 and all(p.grad is None for p in learn.model.parameters()) and learn.gradient_accumulation._n==0
+    assert_close(weights(learn.model), weights(by_hand(windows(bs[:4], n_batches=2))))
+
+@pytest.mark.parametrize('what', ['CancelEpochException', 'CancelFitException', 'ValueError', 'KeyboardInterrupt'])
+@pytest.mark.parametrize('e', ['before_batch', 'after_loss', 'after_backward', 'cleanup_batch'])
+def test_cancelled_epoch_or_error_drops_the_window(e, what):
+    bs = data([4]*5)
+    stop = listener('stop', [e], lambda cb, _: act(cb, what if cb.learn.training and cb.learn.iter==3 and cb.learn.epoch==0 else None), order=99)
+    acc = GradientAccumulation(12)
+    learn = mk_learner([acc, stop], dls=DataLoaders(bs))
+    try: learn.fit(1)
+    except (ValueError, KeyboardInterrupt): pass
+    assert_close(weights(learn.model), weights(by_hand([bs[:3]])))
+    assert acc.state_dict()=={} and all(p.grad is None for p in learn.model.parameters())
+    learn.remove_cb(stop)
+    learn.fit(1)
+    assert_close(weights(learn.model), weights(by_hand([bs[:3], *windows(bs, 12)])))
+
+@pytest.mark.parametrize('e', ['before_batch', 'after_pred', 'after_loss', 'before_backward'])
+def test_cancelled_batch_is_not_counted(e):
+    bs = data([4]*7)
+    what = 'CancelBackwardException' if e=='before_backward' else 'CancelBatchException'
+    stop = listener('stop', [e], lambda cb, _: act(cb, what if cb.learn.training and cb.learn.iter in (1, 6) else None), order=99)
+    learn = fitted(bs, GradientAccumulation(8), stop)
+    kept = [b for i,b in enumerate(bs) if i not in (1, 6)]
+    assert_close(weights(learn.model), weights(by_hand(windows(kept, 8))))
+
+@pytest.mark.parametrize('order', [-5, 99])
+@pytest.mark.parametrize('e', ['after_backward', 'before_step'])
+def test_what_is_in_the_gradients_counts_although_the_batch_is_cancelled(e, order):
+    "The batch that fills the window is cancelled: its gradient is there, and is stepped with the next one's"
+    bs = data([3, 5, 4, 5, 3, 6])
+    stop = listener('stop', [e], lambda cb, _: act(cb, 'CancelBatchException' if cb.learn.training and cb.learn.iter==1 else None), order=order)
+    learn = fitted(bs, GradientAccumulation(8), stop)
+    assert_close(weights(learn.model), weights(by_hand([bs[:3], bs[3:5], bs[5:]])))
+
+@pytest.mark.parametrize('order', [-5, 99])
+def test_a_step_that_somebody_cancels_drops_the_window(order):
+    bs = data([4]*6)
+    stop = listener('stop', ['before_step'], lambda cb, _: act(cb, 'CancelStepException' if cb.learn.iter==3 else None), order=order)
+    learn = fitted(bs, GradientAccumulation(8), stop)
+    assert_close(weights(learn.model), weights(by_hand([bs[:2], bs[4:]])))
+    assert learn.count.opt_steps==2
+
+@pytest.mark.parametrize('kw,steps', [(dict(n_epoch=None, max_steps=5), 5), (dict(n_epoch=2, steps_per_epoch=3), 6), (dict(n_epoch=9, max_steps=4), 4)], ids=str)
+@pytest.mark.parametrize('loader', [list, NoLength])
+def test_step_limits_count_real_steps(kw, steps, loader):
+    "Five batches in windows of two: an epoch has three steps, the last of which comes when the limited loader has ended"
+    bs = data([4]*5)
+    learn = mk_learner([GradientAccumulation(8)], dls=DataLoaders(loader(bs)))
+    learn.fit(**kw)
+    assert learn.count.opt_steps==steps
+    if 'max_steps' in kw: assert_close(weights(learn.model), weights(by_hand((windows(bs, 8)*2)[:steps])))
+
+def test_limit_that_the_tail_reaches_ends_the_fit():
+    bs = data([4]*3)
+    learn = mk_learner([GradientAccumulation(8)], dls=DataLoaders(bs))
+    learn.fit(max_steps=2)
+    assert learn.count.opt_steps==2 and learn.count.batches==3 and learn.count.epochs==1
+
+def test_window_size_may_follow_the_epoch_lightning_scheduler():
+    bs = data([4]*4)
+    learn = fitted(bs, GradientAccumulation(n_batches=lambda epoch: epoch+1), n_epoch=3)
+    assert_close(weights(learn.model), weights(by_hand([[b] for b in bs] + windows(bs, n_batches=2) + windows(bs, n_batches=3))))
+    assert learn.count.opt_steps==4+2+2
+
+def test_interior_batches_have_no_step_and_keep_gradients():
+    seen = []
+    def look(cb, e): seen.append((cb.learn.outcome['step'], cb.learn.outcome['zero_grad'], cb.learn.model.weight.grad is None))
+    log = listener('log', ['after_batch'], look)
+    learn = mk_learner([GradientAccumulation(8), log], dls=DataLoaders(data([4]*4)))
+    learn.fit(1)
+    assert seen==[('cancelled', 'cancelled', False), ('done', 'done', True)]*2
+
+def test_penalties_on_the_loss_are_weighted_too():
+    "A penalty added in after_loss, by a callback of any order"
+    bs = data([4]*6)
+    def penalty(cb, e): cb.learn.loss_grad = cb.learn.loss_grad + cb.learn.model.weight.pow(2).sum()
+    learn = fitted(bs, GradientAccumulation(12), listener('pen', ['after_loss'], penalty, order=99))
+    m = mk_model()
+    want = by_hand(windows(bs, 12), model=m, loss_func=lambda pred, y: F.mse_loss(pred, y) + m.weight.pow(2).sum())
+    assert_close(weights(learn.model), weights(want))
+
+def test_validation_in_a_window_leaves_it_open():
+    bs = data([4]*6)
+    look = listener('look', ['after_batch'], lambda cb, e: cb.learn.training and cb.learn.validate())
+    look.run_valid = False
+    acc = GradientAccumulation(12)
+    learn = mk_learner([acc, look], dls=DataLoaders(bs, data([4]*2, 1)))
+    learn.fit(1)
+    assert_close(weights(learn.model), weights(by_hand(windows(bs, 12))))
+    assert learn.count.opt_steps==2
+
+def test_state_of_an_open_window_goes_on():
+    bs = data([4, 2, 6, 4, 4, 4])
+    saved = {}
+    def save(cb, e):
+        if cb.learn.iter!=1: return
+        f = io.BytesIO()
+        model = cb.learn.model
+        torch.save(dict(acc=cb.learn.gradient_accumulation.state_dict(), model=model.state_dict(), grads=[p.grad for p in model.parameters()]), f)
+        saved['f'] = f
+    learn = fitted(bs, GradientAccumulation(12), listener('saver', ['after_batch'], save, order=99))
+    saved['f'].seek(0)
+    sd = torch.load(saved['f'], weights_only=True)
+    acc = GradientAccumulation(12)
+    acc.load_state_dict(sd['acc'])
+    new = mk_learner([acc], dls=DataLoaders(bs[2:]))
+    new.model.load_state_dict(sd['model'])
+    for p,g in zip(new.model.parameters(), sd['grads'], strict=True): p.grad = g
+    new.fit(1)
+    assert same(new.model, learn.model)
+
+@pytest.mark.parametrize('kw', [dict(n_acc=0), dict(n_acc=2.5), dict(n_acc=True), dict(n_batches=-1), dict(n_acc=None), dict(n_batches='3')], ids=str)
+def test_accumulation_says_what_is_wrong(kw):
+    with pytest.raises(ValueError, match='n_acc|n_batches'): GradientAccumulation(**kw)
+
+@pytest.mark.parametrize('v', [-1, float('nan'), 'three', None])
+def test_count_must_be_a_number(v):
+    with pytest.raises(ValueError, match='count returned'): fitted(data([4]), GradientAccumulation(8, count=lambda learn: v))
+
+def test_window_function_is_checked():
+    with pytest.raises(ValueError, match='function of the epoch'): fitted(data([4]), GradientAccumulation(n_batches=lambda e: 0))
+
+# --- with mixed precision
+
+class Autocast(Callback):
+    "bf16 by hand: open for model and loss"
+    order = 10
+    def before_batch(self):
+        self._ctx = torch.autocast('cpu', torch.bfloat16)
+        self._ctx.__enter__()
+    def after_loss(self): self._close()
+    def cleanup_batch(self): self._close()
+    def _close(self):
+        if self.__dict__.get('_ctx'): self._ctx.__exit__(None, None, None)
+        self._ctx = None
+
+class Scaler(Callback):
+    "fp16's loss scaling by hand, with gradients that overflow in steps `bad`"
+    order = 10
+    def __init__(self, bad=()): self._bad,self._n,self.scaler = bad,0,torch.amp.GradScaler('cpu', init_scale=2.**10, growth_interval=2)
+    def before_backward(self): self.learn.loss_grad = self.scaler.scale(self.learn.loss_grad)
+    def before_step(self):
+        self._n += 1
+        if self._n-1 in self._bad: next(self.learn.model.parameters()).grad.fill_(torch.inf)
+        self.scaler.unscale_(self.learn.opt)
+        if self.scaler._found_inf_per_device(self.learn.opt)[torch.device('cpu')]: raise CancelStepException
+    def cleanup_step(self):
+        if self.scaler._per_optimizer_states[id(self.learn.opt)]['found_inf_per_device']: self.scaler.update()
+
+def test_accumulation_in_bf16_with_clipping():
+    bs = data([4, 2, 6, 4, 4, 3])
+    def loss_func(pred, y): return F.mse_loss(pred.float(), y)
+    learn = fitted(bs, GradientAccumulation(12), Autocast(), GradientClip(.5), loss_func=loss_func, opt_func=momentum)
+    m = mk_model()
+    opt = momentum(m.parameters(), lr=LR)
+    for x,y in map(cat, windows(bs, 12)):
+        with torch.autocast('cpu', torch.bfloat16): loss = loss_func(m(x), y)
+        loss.backward()
+        clip_grad_norm_(m.parameters(), .5)
+        opt.step()
+        opt.zero_grad()
+    # a matmul's gradient over a batch is rounded to 8 bits, here once in each micro-batch
+    assert_close(weights(learn.model), weights(m), rtol=1e-2, atol=2e-3)
+    assert learn.count.opt_steps==2
+
+@pytest.mark.parametrize('clip', [None, .5])
+@pytest.mark.parametrize('sizes', SIZES.values(), ids=SIZES)
+def test_accumulation_with_loss_scaling_and_clipping(sizes, clip):
+    "Scaling is by powers of two: the weights are those without it, bit for bit"
+    bs = data(sizes)
+    with_,without = (fitted(bs, GradientAccumulation(10), *amp, *[GradientClip(clip)]*bool(clip), n_epoch=2) for amp in ([Scaler()], []))
+    assert same(with_.model, without.model) and with_.scaler.scaler.get_scale()>2.**10
+
+def test_step_that_overflows_is_no_step_and_drops_its_window():
+    bs = data([4]*8)
+    learn = fitted(bs, GradientAccumulation(8), Scaler(bad=[1]), GradientClip(.5))
+    wins = windows(bs, 8)
+    assert_close(weights(learn.model), weights(by_hand([wins[0], *wins[2:]], clip=.5)))
+    assert learn.count.opt_steps==3
+
+@pytest.mark.parametrize('mode', ['bf16', 'fp16'])
+@pytest.mark.parametrize('loader', [list, NoLength])
+def test_accumulation_with_mixed_precision_and_clipping(mode, loader):
+    bs = data([4, 2, 6, 4, 4, 3])
+    amp = dict(init_scale=2.**10) if mode=='fp16' else {}
+    learn = fitted(loader(bs), GradientAccumulation(12), MixedPrecision(mode, **amp), GradientClip(.5), n_epoch=2)
+    big = fitted([cat(w) for w in windows(bs, 12)], MixedPrecision(mode, **amp), GradientClip(.5), n_epoch=2)
+    assert_close(weights(learn.model), weights(big.model), rtol=1e-2, atol=2e-3)  # sums of rounded products
+    assert learn.count.opt_steps==big.count.opt_steps==4
+
+# --- clipping
+
+@pytest.mark.parametrize('norm_type', [1., 2., math.inf])
+@pytest.mark.parametrize('algorithm', ['norm', 'value'])
+def test_clipping_is_torchs(algorithm, norm_type):
+    bs = data([4]*3)
+    learn = fitted(bs, GradientClip(.3, norm_type, algorithm))
+    m = mk_model()
+    for x,y in bs:
+        m.zero_grad()
+        F.mse_loss(m(x), y).backward()
+        norm = clip_grad_norm_(m.parameters(), .3 if algorithm=='norm' else math.inf, norm_type)
+        if algorithm=='value': clip_grad_value_(m.parameters(), .3)
+        with torch.no_grad():
+            for p in m.parameters(): p.add_(p.grad, alpha=-LR)
+    assert same(learn.model, m) and torch.equal(learn.gradient_clip.grad_norm, norm)
+
+@pytest.mark.parametrize('shape', [(), (5,), (3, 4), (3, 2, 3, 3)], ids=str)
+def test_adaptive_clipping_is_equation_3(shape):
+    torch.manual_seed(0)
+    p = nn.Parameter(torch.randn(shape))
+    with torch.no_grad(): (p if p.dim()<2 else p[0]).zero_()  # the norm of zeros counts as eps
+    p.grad = g = torch.randn(shape)*.05
+    units = [((), ())] if p.dim()<2 else [((i,), (i,)) for i in range(len(p))]
+    want = g.clone()
+    for i,_ in units:
+        w,n = max(p[i].norm().item(), 1e-3),g[i].norm().item()
+        if n/w>.01: want[i] = g[i]*(.01*w/n)
+    clip_grad_adaptive_([p])
+    assert_close(p.grad, want, rtol=1e-5, atol=0)
+    assert not torch.equal(want, torch.zeros(shape)) and p.grad is g
+
+def test_adaptive_leaves_short_and_zero_gradients_alone():
+    p = nn.Parameter(torch.ones(2, 2))
+    p.grad = torch.tensor([[0., 0.], [1e-3, 1e-3]])
+    clip_grad_adaptive_([p])
+    assert torch.equal(p.grad, torch.tensor([[0., 0.], [1e-3, 1e-3]]))
+
+def test_adaptive_callback():
+    bs = data([4])
+    learn = fitted(bs, GradientClip(algorithm='adaptive'))
+    m = mk_model()
+    F.mse_loss(m(bs[0][0]), bs[0][1]).backward()
+    clip_grad_adaptive_(m.parameters(), .01)
+    with torch.no_grad():
+        for p in m.parameters(): p.add_(p.grad, alpha=-LR)
+    assert same(learn.model, m) and learn.gradient_clip.max_norm==.01
+
+@pytest.mark.parametrize('skip', [False, True])
+def test_gradients_that_are_not_finite(skip):
+    "Clipping spreads them, as torch's does, unless such steps are skipped"
+    bs = data([4]*3)
+    bs[1] = bs[1][0]*math.inf,bs[1][1]
+    learn = fitted(bs, GradientClip(skip_nonfinite=skip))
+    assert all(w.isfinite().all() for w in weights(learn.model))==skip and learn.count.opt_steps==3-skip
+    if skip: assert same(learn.model, fitted([bs[0], bs[2]], GradientClip()).model)
+
+def test_clipping_without_gradients():
+    for o in ('norm', 'value', 'adaptive'):
+        stop = listener('stop', ['before_backward'], lambda cb, e: act(cb, 'CancelBackwardException'))
+        assert same(fitted(data([4]), stop, GradientClip(algorithm=o)).model, mk_model())
+
+@pytest.mark.parametrize('kw', [dict(algorithm='l2'), dict(max_norm=0), dict(max_norm=-1.), dict(max_norm='1')], ids=str)
+def test_clipping_says_what_is_wrong(kw):
+    with pytest.raises(ValueError, match=next(iter(kw))): GradientClip(**kw)
+
+# --- frozen batch norm
+
+def bn_model(affine=True):
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3, affine=affine), nn.Linear(3, 3), nn.BatchNorm1d(3), nn.Linear(3, 1))
+
+@pytest.mark.parametrize('freeze', [True, False])
+def test_frozen_batch_norm_stays_as_it_is(freeze):
+    model = bn_model()
+    model[:2].requires_grad_(False)
+    look = listener('look', ['after_batch'], lambda cb, e: cb.learn.training and cb.learn.validate(dl=batches(2)))  # in the middle of an epoch
+    before = [b.clone() for b in model[1].buffers()],[b.clone() for b in model[3].buffers()]
+    fitted(data([4]*3), *[BnFreeze()]*freeze, look, model=model, n_epoch=2)
+    same_ = [all(map(torch.equal, b, m.buffers())) for b,m in zip(before, (model[1], model[3]), strict=True)]
+    assert same_==[freeze, False]
+
+def test_thawed_batch_norm_trains_again():
+    learn = mk_learner([BnFreeze()], dls=DataLoaders(data([4]*3)), model=bn_model())
+    learn.model[1].requires_grad_(False)
+    learn.fit(1)
+    assert not learn.model[1].training
+    learn.model[1].requires_grad_(True)
+    learn.fit(1, reset_opt=True)
+    assert learn.model[1].training and learn.model[1].num_batches_tracked==3
+
+def test_set_bn_eval_is_for_frozen_norms_alone():
+    inst = nn.InstanceNorm1d(2, affine=True, track_running_stats=True)
+    m = nn.ModuleList([nn.BatchNorm1d(2), nn.BatchNorm1d(2), nn.BatchNorm1d(2, affine=False), inst, nn.LayerNorm(2), nn.Dropout()])
+    for i in (0, 3, 4): m[i].requires_grad_(False)
+    m[1].bias.requires_grad_(False)
+    set_bn_eval(m)
+    assert [o.training for o in m]==[False, True, True, False, True, True]
+    set_bn_eval(m, use_eval=False)
+    assert all(o.training for o in m)
+
+# --- channels last
+
+def conv_model(d=2):
+    torch.manual_seed(0)
+    conv,bn,pool = (nn.Conv2d, nn.BatchNorm2d, nn.AdaptiveAvgPool2d) if d==2 else (nn.Conv3d, nn.BatchNorm3d, nn.AdaptiveAvgPool3d)
+    return nn.Sequential(conv(3, 4, 3), bn(4), nn.ReLU(), conv(4, 2, 3), pool(1), nn.Flatten(), nn.Linear(2, 1))
+
+@pytest.mark.parametrize('d', [2, 3])
+def test_channels_last_is_the_same_training(d):
+    bs = [(torch.randn(2, 3, *[7]*d), torch.randn(2, 1)) for _ in range(3)]
+    fmt,seen = (torch.channels_last, torch.channels_last_3d)[d-2],[]
+    def look(cb, e): seen.append([t.is_contiguous(memory_format=fmt) for t in (cb.learn.x, cb.learn.model[0].weight, cb.learn.model[3].weight)])
+    def run(cbs): return fitted(bs, *cbs, model=conv_model(d), opt_func=momentum, n_epoch=2)
+    a,b = run([ChannelsLast(), listener('look', ['after_pred'], look)]),run([])
+    assert_close(weights(a.model), weights(b.model), rtol=1e-4, atol=1e-5)  # another order of sums
+    assert seen and all(map(all, seen))
+    assert all(p.is_contiguous() for p in a.model.parameters()), 'put back'
+    seen.clear()
+    a.get_preds(dl=bs)
+    assert seen and all(map(all, seen)) and all(p.is_contiguous() for p in a.model.parameters())
+
+def test_channels_last_is_put_back_after_an_error():
+    learn = mk_learner([ChannelsLast(), listener('bad', ['after_loss'], lambda cb, e: act(cb, 'ValueError'))], model=conv_model(),
+        dls=DataLoaders([(torch.randn(2, 3, 7, 7), torch.randn(2, 1))]))
+    p = learn.model[0].weight
+    with pytest.raises(ValueError): learn.fit(1)
+    assert learn.model[0].weight is p and p.is_contiguous()
+
+def test_channels_last_turns_dict_batches():
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = conv_model()
+        def forward(self, image, label):
+            seen.append(image.is_contiguous(memory_format=torch.channels_last))
+            return dict(loss=F.mse_loss(self.net(image), label))
+    seen = []
+    b = dict(image=torch.randn(2, 3, 7, 7), label=torch.randn(2, 1))
+    fitted([b], ChannelsLast(), model=M(), loss_func=None)
+    assert seen==[True] and b['image'].is_contiguous()
+
+def test_to_channelslast_and_back():
+    learn = mk_learner()
+    assert learn.to_channelslast() is learn and any(isinstance(o, ChannelsLast) for o in learn.cbs)
+    assert learn.to_contiguous() is learn and not any(isinstance(o, ChannelsLast) for o in learn.cbs)
+
+# --- Monte Carlo dropout
+
+def drop_model():
+    torch.manual_seed(0)
+    class MyDropout(nn.Module):
+        def forward(self, x): return F.dropout(x, .5, self.training)
+    return nn.Sequential(nn.Linear(2, 16), nn.Dropout(), nn.Linear(16, 16), MyDropout(), nn.BatchNorm1d(16), nn.Linear(16, 1))
+
+@pytest.mark.parametrize('one', [True, False], ids=['one instance', 'one for each'])
+def test_mc_dropout_samples_differ(one):
+    learn = fitted(batches(2), model=drop_model())
+    cb = MCDropoutCallback()
+    preds = [learn.get_preds(dl=batches(2, seed=1), cbs=cb if one else MCDropoutCallback())[0] for _ in range(3)]
+    assert not any(torch.equal(preds[i], preds[j]) for i,j in ((0, 1), (0, 2), (1, 2)))
+    plain = [learn.get_preds(dl=batches(2, seed=1))[0] for _ in range(2)]
+    assert torch.equal(*plain)
+
+@pytest.mark.parametrize('how', ['fit', 'get_preds'])
+def test_mc_dropout_activates_dropout_alone_and_restores(how):
+    learn = mk_learner([MCDropoutCallback()], model=drop_model())
+    seen = []
+    learn.add_cb(listener('look', ['after_pred'], lambda cb, e: cb.learn.training or seen.append([m.training for m in cb.learn.model])))
+    modes = [m.training for m in learn.model]
+    learn.fit(1) if how=='fit' else learn.get_preds()
+    assert seen and all(o==[False, True, False, True, False, False] for o in seen)
+    assert [m.training for m in learn.model]==([False]*6 if how=='fit' else modes)
+
+@pytest.mark.parametrize('what', ['CancelValidException', 'CancelFitException', 'ValueError', 'KeyboardInterrupt'])
+def test_mc_dropout_is_off_after_errors_and_leaves_the_generator(what):
+    learn = mk_learner([MCDropoutCallback(), listener('bad', ['after_pred'], lambda cb, e: act(cb, None if cb.learn.training else what))], model=drop_model())
+    after = []
+    learn.add_cb(listener('rng', ['before_validate'], lambda cb, e: after.append(torch.get_rng_state()), order=-99))
+    try: learn.fit(1)
+    except (ValueError, KeyboardInterrupt): pass
+    assert not any(m.training for m in learn.model) and torch.equal(torch.get_rng_state(), after[0])
+
+def test_mc_dropout_leaves_training_as_it_is():
+    models = []
+    for cbs in ([], [MCDropoutCallback()]):
+        learn = mk_learner(cbs, model=drop_model())
+        torch.manual_seed(1)
+        learn.fit(3)
+        models.append(learn.model)
+    assert same(*models)
+
+def test_mc_dropout_in_a_fit_is_reproducible():
+    def run():
+        learn = mk_learner([MCDropoutCallback()], model=drop_model(), defaults=True)
+        torch.manual_seed(1)
+        learn.fit(3)
+        return learn.recorder.values
+    def losses(vals): return [v[1] for v in vals]
+    assert losses(run())==losses(run())
+
+def test_mc_dropout_in_nested_validation():
+    learn = mk_learner([MCDropoutCallback()], model=drop_model())
+    inner = listener('inner', ['after_validate'], lambda cb, e: len(cb.learn.open)<4 and cb.learn.get_preds(inner=True, dl=batches(1)))
+    learn.add_cb(inner)
+    learn.fit(1)
+    assert learn.mc_dropout._undo==[] and not any(m.training for m in learn.model)
+
+# --- gradient checkpointing
+
+def net(p=0., norm=False):
+    torch.manual_seed(0)
+    def block(): return nn.Sequential(nn.Linear(8, 8), nn.GELU(), *[nn.BatchNorm1d(8)]*norm, nn.Dropout(p), nn.Linear(8, 8))
+    return nn.Sequential(nn.Linear(2, 8), block(), block(), nn.Linear(8, 1))
+def blocks(model): return list(model)[1:3]
+def blocks_of(model): return [o for o in model.modules() if isinstance(o, nn.Sequential)]
+
+@pytest.mark.parametrize('p,norm', [(0., False), (.5, False), (.5, True)])
+@pytest.mark.parametrize('modules', [blocks, nn.Sequential, nn.Linear], ids=['function', 'class', 'another class'])
+def test_checkpointing_is_the_same_training(modules, p, norm):
+    "Gradients, statistics and generators: bit for bit"
+    def run(cbs):
+        model = net(p, norm)
+        torch.manual_seed(1)
+        fitted(data([4]*3), *cbs, model=model, n_epoch=2, opt_func=Adam)
+        return [*weights(model), torch.get_rng_state()]
+    if modules is nn.Sequential: modules = blocks_of
+    assert same(run([GradientCheckpointing(modules)]), run([]))
+
+def test_checkpointing_keeps_less_and_runs_twice():
+    kept,runs = [],[]
+    def run(cbs):
+        kept.clear(), runs.clear()
+        model = net()
+        model[1][0].register_forward_hook(lambda *_: runs.append(1))
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t.numel()) or t, lambda t: t): fitted(data([4]), *cbs, model=model)
+        return sum(kept),len(runs)
+    (n,once),(less,twice) = run([]),run([GradientCheckpointing(blocks)])
+    assert less<n/2 and (once, twice)==(1, 2)
+
+@pytest.mark.parametrize('what', [None, 'CancelFitException', 'ValueError', 'KeyboardInterrupt'])
+def test_checkpointing_is_gone_after_the_fit(what):
+    model = net()
+    own = model[2].forward
+    model[2].forward = own  # somebody's own, which stays
+    learn = mk_learner([GradientCheckpointing(blocks), listener('bad', ['after_loss'], lambda cb, e: act(cb, what))], model=model)
+    try: learn.fit(1)
+    except (ValueError, KeyboardInterrupt): pass
+    assert 'forward' not in vars(model[1]) and model[2].forward is own
+
+def test_checkpointing_takes_a_list_and_its_copies_work():
+    model,copies = net(.5),[]
+    cb = GradientCheckpointing(blocks(model))
+    learn = mk_learner([cb, listener('copy', ['after_batch'], lambda c, e: copies.append(deepcopy(c.learn.model)))], model=model)
+    learn.fit(1)
+    copies[0].train()
+    x = torch.randn(4, 2)
+    copies[0](x).sum().backward()
+    assert copies[0][1][0].weight.grad is not None and model[1][0].weight.grad is None, "a copy's pass is its own"
+    assert list(model.state_dict())==list(net().state_dict())
+
+def test_checkpointing_in_a_compiled_model():
+    torch._dynamo.reset()
+    model = net(norm=False)
+    learn = mk_learner([GradientCheckpointing(blocks)], model=model)
+    learn.forward_model = torch.compile(model, backend='eager')
+    learn.fit(1)
+    want = mk_learner(model=net())
+    want.fit(1)
+    assert same(learn.model, want.model)
+    torch._dynamo.reset()
+
+@pytest.mark.parametrize('modules', [nn.Conv2d, [], lambda model: []], ids=['class', 'list', 'function'])
+def test_checkpointing_nothing_is_an_error(modules):
+    with pytest.raises(ValueError, match='finds no modules in Linear'): fitted(data([4]), GradientCheckpointing(modules))
+
+# --- other modules
+
+class Loss(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(1))
+        self.moved = []
+    def forward(self, pred, y): return F.mse_loss(pred, y)*self.scale
+    def to(self, *args, **kwargs):
+        self.moved.append(args)
+        return super().to(*args, **kwargs)
+
+@pytest.mark.parametrize('how', ['fit', 'validate', 'get_preds'])
+def test_modules_on_the_learner_are_moved(how):
+    learn = mk_learner([MoveModulesToDeviceCallback()], loss_func=Loss())
+    learn.teacher,learn.teachers = Loss(),[Loss()]
+    learn.fit(1) if how=='fit' else getattr(learn, how)()
+    moved = [(learn.device,)]
+    assert learn.teacher.moved==learn.loss_func.moved==moved and learn.teachers[0].moved==[]
+
+def test_modules_are_moved_before_other_callbacks_start():
+    seen = []
+    learn = mk_learner([listener('look', ['before_fit'], lambda cb, e: seen.append(len(cb.learn.teacher.moved))), MoveModulesToDeviceCallback()])
+    learn.teacher = Loss()
+    learn.fit(1)
+    assert seen==[1]
+
+# --- parts of a batch
+
+@pytest.mark.parametrize('opt_func', [SGD, Adam], ids=['sgd', 'adam'])
+@pytest.mark.parametrize('size', [1, 3, 4, 5, 8, 20])
+def test_parts_give_the_step_of_the_batch(size, opt_func):
+    bs = data([8, 8, 5])
+    learn = fitted(bs, MicroBatch(size), GradientClip(.5), opt_func=opt_func, n_epoch=2)
+    assert_close(weights(learn.model), weights(by_hand([[b] for b in bs], opt_func, 2, .5)), rtol=1e-4, atol=1e-5)
+    assert learn.count.opt_steps==learn.count.batches==6 and learn.count.samples==42
+
+def test_parts_show_the_whole_batch_afterwards():
+    bs,seen,sizes = data([8, 5]),[],[]
+    look = listener('look', ['after_batch'], lambda cb, e: seen.append((cb.learn.xb, cb.learn.yb, cb.learn.pred, cb.learn.loss)))
+    fitted(bs, MicroBatch(4), look, listener('sizes', ['after_pred'], lambda cb, e: sizes.append(len(cb.learn.pred))), lr=1e-9)
+    for (x,y),(xb,yb,pred,loss) in zip(bs, seen, strict=True):
+        assert xb[0] is x and yb[0] is y and not pred.requires_grad
+        assert_close(pred, mk_model()(x).detach())
+        assert_close(loss, F.mse_loss(mk_model()(x), y).detach())
+    assert sizes==[4, 4, 3, 2]
+
+def test_parts_accumulate():
+    bs = data([8, 6, 8, 4])
+    learn = fitted(bs, MicroBatch(4), GradientAccumulation(14))
+    assert_close(weights(learn.model), weights(by_hand(windows(bs, 14))))
+    assert learn.count.opt_steps==2
+
+def test_parts_keep_autocast():
+    dtypes = []
+    class M(nn.Linear):
+        def forward(self, x):
+            out = super().forward(x)
+            dtypes.append(out.dtype)
+            return out
+    fitted(data([8]), MicroBatch(4), Autocast(), model=M(2, 1), loss_func=lambda p, y: F.mse_loss(p.float(), y))
+    assert dtypes==[torch.bfloat16]*2 and not torch.is_autocast_enabled('cpu')
+
+def test_parts_of_dict_batches():
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lin = mk_model()
+        def forward(self, x, y, k):
+            assert k=='all' and len(x)==len(y)
+            return dict(loss=F.mse_loss(self.lin(x), y))
+    bs = data([8, 5])
+    learn = fitted([dict(x=x, y=y, k='all') for x,y in bs], MicroBatch(3), model=M(), loss_func=None)
+    assert_close(weights(learn.model), weights(by_hand([[b] for b in bs])))
+
+@pytest.mark.parametrize('size', [0, -1, 2.5, None])
+def test_parts_say_what_is_wrong(size):
+    with pytest.raises(ValueError, match='size'): MicroBatch(size)
+
+# --- SAM
+
+def sam_by_hand(bs, model, opt, rho, loss_func=F.mse_loss, n_epoch=1, clip=None):
+    "The double step, without events"
+    for x,y in bs*n_epoch:
+        rng = torch.get_rng_state()
+        loss_func(model(x), y).backward()
+        ps = list(model.parameters())
+        home,grads = [p.detach().clone() for p in ps],[p.grad for p in ps]
+        up = rho/torch.stack([g.norm() for g in grads]).norm()
+        with torch.no_grad():
+            for p,g in zip(ps, grads, strict=True): p += g*up
+        model.zero_grad()
+        torch.set_rng_state(rng)
+        stats = [b.clone() for b in model.buffers()]
+        loss_func(model(x), y).backward()
+        for b,v in zip(model.buffers(), stats, strict=True): b.copy_(v)
+        with torch.no_grad():
+            for p,w in zip(ps, home, strict=True): p.copy_(w)
+        if clip: clip_grad_norm_(ps, clip)
+        opt.step()
+        opt.zero_grad()
+    return model
+
+@pytest.mark.parametrize('clip', [None, .1])
+@pytest.mark.parametrize('p,norm', [(0., False), (.5, False), (.5, True)], ids=['plain', 'dropout', 'dropout, batch norm'])
+@pytest.mark.parametrize('opt_func', [SGD, momentum, Adam], ids=['sgd', 'momentum', 'adam'])
+def test_sam_is_the_loop_by_hand(opt_func, p, norm, clip):
+    bs,(a,b) = data([4, 4, 3]),(net(p, norm), net(p, norm))
+    torch.manual_seed(1)
+    learn = fitted(bs, SAM(.3), *[GradientClip(clip)]*bool(clip), model=a, opt_func=opt_func, n_epoch=2)
+    rng = torch.get_rng_state()
+    torch.manual_seed(1)
+    sam_by_hand(bs, b, opt_func(b.parameters(), lr=LR), .3, n_epoch=2, clip=clip)
+    assert same(a, b) and torch.equal(torch.get_rng_state(), rng)
+    assert learn.count.opt_steps==learn.count.batches==6
+
+def test_sam_with_several_groups():
+    a,b = net(),net()
+    def groups(m): return [list(m[:2].parameters()), list(m[2:].parameters())]
+    bs = data([4]*3)
+    fitted(bs, SAM(.3), model=a, splitter=groups, lr=slice(.01, .1))
+    sam_by_hand(bs, b, SGD([dict(params=ps, lr=lr) for ps,lr in zip(groups(b), (.01, .1), strict=True)]), .3)
+    assert same(a, b)
+
+def test_sam_of_each_part_of_a_window():
+    "Accumulated: the mean of the gradients at each batch's own worst place"
+    bs,model = data([4, 2, 4, 4]),mk_model()
+    learn = fitted(bs, SAM(.3), GradientAccumulation(n_batches=2))
+    for w in windows(bs, n_batches=2):
+        grads = []
+        for b in w:
+            m = deepcopy(model)
+            sam_by_hand([b], m, SGD(m.parameters(), lr=1.), .3)
+            grads.append([p-q for p,q in zip(model.parameters(), m.parameters(), strict=True)])
+        n = [len(b[0]) for b in w]
+        with torch.no_grad():
+            for i,p in enumerate(model.parameters()): p -= LR*sum(k*g[i] for k,g in zip(n, grads, strict=True))/sum(n)
+    assert_close(weights(learn.model), weights(model), rtol=1e-4, atol=1e-5)  # gradients by difference of weights
+    assert learn.count.opt_steps==2
+
+def test_sam_with_loss_scaling_is_sam():
+    bs = data([4]*4)
+    assert same(fitted(bs, SAM(.25), Scaler()).model, fitted(bs, SAM(.25)).model)
+
+@pytest.mark.parametrize('what', ['CancelBackwardException', 'CancelBatchException', 'CancelEpochException', 'CancelFitException', 'ValueError', 'KeyboardInterrupt'])
+@pytest.mark.parametrize('e', ['after_pred', 'after_loss', 'before_backward', 'after_backward', 'cleanup_backward'])
+def test_sam_puts_weights_back_whatever_happens_up_there(e, what):
+    if what=='CancelBackwardException' and not e.endswith('backward'): what = 'CancelBatchException'
+    n = [0]
+    def hear(cb, _):
+        n[0] += 1
+        act(cb, what if n[0]==(1 if e=='cleanup_backward' else 2) and cb.learn.training else None)
+    model = net(norm=True)
+    learn = mk_learner([SAM(5.), listener('bad', [e], hear, order=5)], model=model, dls=DataLoaders(data([4])), lr=0.)
+    try: learn.fit(1)
+    except (ValueError, KeyboardInterrupt): pass
+    assert n[0]>=2 or e=='cleanup_backward'
+    assert all(torch.equal(*o) for o in zip(model.parameters(), net(norm=True).parameters(), strict=True)) and learn.sam._home==[]
+    assert model[1][2].num_batches_tracked==1
+
+def test_sam_after_a_cancelled_backward_does_nothing():
+    stop = listener('stop', ['before_backward'], lambda cb, e: act(cb, 'CancelBackwardException'))
+    learn = fitted(data([4]), SAM(), stop)
+    assert same(learn.model, mk_model())
+
+def test_sam_logs_the_loss_at_the_weights():
+    bs,seen = data([4]),[]
+    fitted(bs, SAM(1.), listener('look', ['after_batch'], lambda cb, e: seen.append((cb.learn.loss, cb.learn.pred))))
+    x,y = bs[0]
+    assert torch.equal(seen[0][0], F.mse_loss(mk_model()(x), y)) and torch.equal(seen[0][1], mk_model()(x))
+
+def test_sam_with_zero_gradients_stays():
+    assert same(fitted([(torch.zeros(4, 2), torch.zeros(4, 1))], SAM(), loss_func=lambda p, y: p.sum()*0).model, mk_model())
+
+def test_sam_in_autocast_runs_both_passes_in_it():
+    seen = []
+    log = listener('log', ['after_pred'], lambda cb, e: seen.append(cb.learn.pred.dtype))
+    fitted(data([4]), SAM(), Autocast(), log, loss_func=lambda p, y: F.mse_loss(p.float(), y))
+    assert seen==[torch.bfloat16]*2 and not torch.is_autocast_enabled('cpu')
+
+def test_sam_and_parts_are_refused():
+    with pytest.raises(ValueError, match='MicroBatch'): fitted(data([4]), SAM(), MicroBatch(2))
+
+@pytest.mark.parametrize('rho', [0, -1., math.inf, 'wide'])
+def test_sam_says_what_is_wrong(rho):
+    with pytest.raises(ValueError, match='rho'): SAM(rho)
+
+def test_all_at_once():
+    "Double steps in windows, clipped, with scaled losses, recomputed: the same training as without what shouldn't matter"
+    bs = data([4, 2, 6, 4])
+    def run(*cbs): return fitted(bs, SAM(.25), GradientAccumulation(n_batches=2), GradientClip(.5), *cbs, model=net(.5, True), n_epoch=2).model
+    torch.manual_seed(1)
+    a = run(Scaler(), GradientCheckpointing(blocks))
+    torch.manual_seed(1)
+    assert same(a, run())
