@@ -85,6 +85,7 @@ class Callback(_Reader):
     remove_on_fetch = False   # Does it hear nothing of `get_preds`?
     writes = False            # Does it write files?
     only_looks = False        # Is training the same without it? Then a run may go on with it or without
+    fit_only = False          # Is it only for fits? Then its `before_fit` and `cleanup_fit` don't stand in for an evaluation's
     foreign = None            # The callback of another system that it stands for
     epoch_columns,provides = (),() # Columns of its own in the table of epochs, whose values it puts into `recorder.row`; names of what it gives to `recorder.record`
 

@@ -327,7 +327,7 @@ def _handlers_of(self:Flow, who, event):
     "Bound methods of `who` for `event`, those of the phase that it stands in for included"
     if who is self: return self._wrapped(who, event, [getattr(self, event)] if hasattr(type(self), event) else [])
     fs = self._wrapped(who, event, who.handlers(event))
-    for p in self.phases.values():
+    for p in self.phases.values() if not who.fit_only else ():
         if p.like and event in p.events and not who.handlers(p.before) and who.handlers(f'before_{p.like}'):
             like = self._wrapped(who, event, who.handlers(event.replace(p.name, p.like)))
             fs += [MethodType(partial(_stand_in, self, p, f), who) for f in like]
