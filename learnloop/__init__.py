@@ -8,9 +8,9 @@ from learnloop.loop.flow import (
     event, in_phase)
 from learnloop.loop.callback import Callback, mk_cb, on
 from learnloop.loop.data import (
-    DataLoaders, default_device, describe, in_order, no_random, preserve_rng, set_seed, to_concat, to_detach,
+    DataLoaders, default_device, describe, find_bs, in_order, no_random, preserve_rng, set_seed, to_concat, to_detach,
     to_device)
-from learnloop.loop.optimizer import get_hypers, norm_params, set_hypers, trainable_params
+from learnloop.loop.optimizer import get_hypers, is_norm, norm_params, set_hypers, trainable_params
 from learnloop.loop.learner import (
     FetchPredsCallback, GatherPredsCallback, Learner, Loop, StepLimit, TrainEvalCallback, before_batch_cb,
     decode_preds, default_cb)
@@ -29,8 +29,8 @@ from learnloop.measure.interpret import (
     ClassificationInterpretation, Interpretation, SegmentationInterpretation, show_image)
 from learnloop.measure.throughput import Throughput
 from learnloop.train.schedule import (
-    GradualUnfreezing, LRFinder, ParamScheduler, SchedCos, SchedExp, SchedLin, SchedNo, SchedPoly, TorchScheduler,
-    annealer, combine_scheds, combined_cos)
+    GradualUnfreezing, LRFinder, ParamScheduler, SchedCos, SchedExp, SchedLin, SchedNo, SchedPoly,
+    SuggestionMethod, TorchScheduler, annealer, combine_scheds, combined_cos)
 from learnloop.train.tracker import (
     CheckFinite, EarlyStoppingCallback, ReduceLROnPlateau, SaveModelCallback, SpikeDetection,
     TerminateOnNaNCallback, TimeLimit, TrackerCallback, ValidateCallback, ValidateEvery)

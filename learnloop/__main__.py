@@ -1,4 +1,4 @@
 "`python -m learnloop` is the command `learnloop`"
-from learnloop.cli import main
+from learnloop.app.cli import main
 
 if __name__=='__main__': main()

@@ -20,7 +20,7 @@ from fastcore.docments import docments
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import TensorDataset, random_split
-from . import __version__
+from .. import __version__
 from ..loop.data import DataLoaders, default_device
 from ..loop.learner import Learner
 from ..see.tensorboard import TensorBoardCallback

@@ -102,6 +102,7 @@ sched_cos | SchedCos
 sched_no | SchedNo
 sched_exp | SchedExp
 bn_types norm_types | is_norm | any norm of torch's
+valley slide minimum steep | learn.lr_find | from learnloop.train.schedule
 params norm_bias_params | norm_params | and no_decay_params
 plot_top_losses | Interpretation.plot_top_losses
 get_random_states set_random_states | preserve_rng
@@ -155,7 +156,7 @@ clear_state | learn.create_opt()
 frozen_idx | | a frozen parameter has requires_grad=False
 plot_losses plot_loss plot_metrics plot_lr plot_sched | learn.recorder.plot_loss() | and plot_sched(), plot_lr_find(); learn.report() has metrics
 _with_events | learn.with_events(phase, f) | phase and function are in another order
-_set_device | unpack | the loop calls it in one_batch: override that, or change learn.xb and learn.yb in before_batch
+_set_device | learn.one_batch | it has the batch unpacked: override that, or change learn.xb and learn.yb in before_batch
 _grab_cbs | learn.cbs
 _call_one | learn(event)
 _end_cleanup | cleanup_fit

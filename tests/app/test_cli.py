@@ -5,7 +5,8 @@ from pathlib import Path
 import pexpect, pytest, torch
 import learnloop
 from helpers import in_terminal
-from learnloop import Learner, cli
+from learnloop import Learner
+from learnloop.app import cli
 from torch.nn import functional as F
 
 TIMEOUT = 300  # for a machine that is busy with other tests; by itself, the demo takes some ten seconds
@@ -122,7 +123,7 @@ def test_damaged_checkpoints_are_named(run, saved):
     assert (code,err)==(1, '') and f'{p} has ' in bad and 'damaged' not in good and 'were written' not in good
 
 def test_checkpoints_of_a_run_that_goes_on(run, saved):
-    with learnloop.locked_folder(saved): assert run('checkpoints', saved)[0]==0
+    with learnloop.keep.storage.locked_folder(saved): assert run('checkpoints', saved)[0]==0
 
 @pytest.mark.parametrize('folder,msg', [('nowhere', 'no folder nowhere'), ('empty', 'no checkpoints in empty'), ('file', 'Not a directory')])
 def test_checkpoints_that_are_not_there(folder, msg, run, tmp_path):

@@ -417,7 +417,7 @@ def test_point_28_a_kernel_outlives_the_task_in_which_a_fit_is_interrupted(how, 
         msgs = []
         reply = kernel.execute_interactive(code, timeout=60, output_hook=msgs.append, allow_stdin=False)
         return reply['content'].get('ename'),''.join(m['content'].get('text', '') for m in msgs if m['msg_type']=='stream')
-    assert run(IN_KERNEL.format(path=[os.getcwd(), os.path.dirname(__file__)]))==(None, '')
+    assert run(IN_KERNEL.format(path=sys.path))==(None, '')
     assert run(CELLS[how])[0]==('KeyboardInterrupt' if how=='awaited' else 'Interrupted')
     name,out = run('print(learn.paused is not None)\nlearn.resume()\nprint(learn.count.batches)')
     assert name is None and out.split()[0]=='True' and out.split()[-1]=='6'

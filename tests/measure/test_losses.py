@@ -3,7 +3,7 @@ import math, pickle
 from copy import deepcopy
 import pytest, torch
 from helpers import mk_learner
-from learnloop import losses as L
+from learnloop.measure import losses as L
 from learnloop.loop.data import DataLoaders
 from learnloop.loop.learner import Learner
 from learnloop.measure.losses import *

@@ -7,7 +7,7 @@ import numpy as np, pytest, sklearn.metrics as skm, torch, torchmetrics as tm
 from fastcore.nbio import read_nb
 from helpers import TRAIN, VALID, mk_learner
 from hypothesis import given, strategies as st
-from learnloop import metrics as M
+from learnloop.measure import metrics as M
 from learnloop.loop.data import DataLoaders
 from learnloop.loop.learner import Learner
 from learnloop.measure.metrics import *

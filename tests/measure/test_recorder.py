@@ -116,7 +116,8 @@ def test_state_goes_round():
 
 def test_nobody_asks_the_learner_for_what_a_callback_lacks(tmp_path, monkeypatch):
     "That would compare the name with all that the learner has, for each callback and point of a log"
-    from learnloop import CSVLogger, EarlyStoppingCallback, TensorBoardCallback, ValidateCallback, callback
+    from learnloop import CSVLogger, EarlyStoppingCallback, TensorBoardCallback, ValidateCallback
+    from learnloop.loop import callback
     asked,before = [],callback._Reader.__getattr__
     monkeypatch.setattr(callback._Reader, '__getattr__', lambda self, k: asked.append(k) or before(self, k))
     learn = mk(cbs=[CSVLogger(tmp_path/'a.csv'), TensorBoardCallback(tmp_path, every_steps=1), ValidateCallback(every_steps=2), EarlyStoppingCallback()])

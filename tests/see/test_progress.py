@@ -5,8 +5,8 @@ from threading import Timer
 from types import SimpleNamespace
 import pexpect, pytest, torch
 from helpers import TRAIN, VALID, in_terminal, mk_learner
-from learnloop import (Callback, CancelEpochException, CancelFitException, FetchPredsCallback, ProgressCallback, Recorder, ShowGraph, event, on,
-    progress)
+from learnloop import (Callback, CancelEpochException, CancelFitException, FetchPredsCallback, ProgressCallback, Recorder, ShowGraph, event, on)
+from learnloop.see import progress
 from learnloop.loop.learner import print_row
 from learnloop.measure.metrics import mae
 

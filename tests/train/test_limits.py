@@ -7,7 +7,7 @@ import pytest, torch
 from helpers import TRAIN, VALID, act, batches, ending, listener, mk_learner, same, weights
 from learnloop import (Callback, CancelFitException, CancelSanityException, DetectAnomaly, Deterministic, FastDevRun, LimitBatches, OverfitBatches, ReloadLoaders, SanityCheck, ShortEpochCallback, TensorBoardCallback, event, on)
 from learnloop.train.limits import FirstBatches
-from learnloop.train.limits import _is_oom
+from learnloop.train.limits import is_oom
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, IterableDataset, TensorDataset
@@ -495,7 +495,7 @@ def test_other_errors_are_raised():
 
 @pytest.mark.parametrize('msg,want', [('CUDA out of memory. Tried', True), ("DefaultCPUAllocator: can't allocate memory: you tried", True),
     ('CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling', True), ('size mismatch', False)])
-def test_what_counts_as_out_of_memory(msg, want): assert _is_oom(RuntimeError(msg)) is want
+def test_what_counts_as_out_of_memory(msg, want): assert is_oom(RuntimeError(msg)) is want
 
 @pytest.mark.parametrize('fitted', [False, True])
 @pytest.mark.parametrize('opt', ['class', 'instance'])
