@@ -21,12 +21,15 @@ from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 from torch.utils.data import DataLoader, Dataset, IterableDataset, Subset, TensorDataset, default_collate, default_convert
 from ..loop.callback import Callback, as_list, mk_cb
-from ..loop.data import batch_map, all_rngs, set_epoch, batch_len, describe, preserve_rng
-from ..loop.flow import CancelFitException, CancelStepException, did_you_mean
-from ..loop.learner import Learner, StepLimit, check_whole, replaced, say
+from ..loop.batch import batch_map, describe
+from ..loop.data import set_epoch, batch_len
+from ..loop.rng import all_rngs, preserve_rng
+from ..loop.checks import did_you_mean, check_whole, replaced, say
+from ..loop.flow import CancelFitException, CancelStepException
+from ..loop.learner import Learner, StepLimit
 from ..measure.metrics import less_is_better, mk_metrics, shared_parts
 from ..loop.optimizer import get_hypers, opts
-from .saving import fit_state, model_state, find_odd, opt_state, param_names, unwrapper
+from .saving import state_for, model_state, find_unsafe, opt_state, param_names, unwrapper
 from learnloop.keep.storage import (Checkpoint, DamagedCheckpoint, list_checkpoints, locked_folder, misfit, new_checkpoint, newest_checkpoint, prune,
     to_plain)
 
@@ -590,8 +593,8 @@ def _read(c):
 
 @patch
 def _check_state(self:Learner, going):
-    fit_state(self.model, going.state['model'], going.where)
-    if (loss := self.loss_module) is not None: fit_state(loss, going.state['loss'], f'the loss function of {going.where}')
+    state_for(self.model, going.state['model'], going.where)
+    if (loss := self.loss_module) is not None: state_for(loss, going.state['loss'], f'the loss function of {going.where}')
     self._check_rest(going)
     self._take_opt(going.state['opt'], going.where)
 
@@ -675,7 +678,7 @@ def _put_modules(self:Learner, going):
     s,unwrap = going.state,unwrapper(self.model)
     if 'model' in s:
         self._to_device()  # first, as the optimizer's state goes where the parameters are
-        self.model.load_state_dict(fit_state(self.model, s['model'], going.where))
+        self.model.load_state_dict(state_for(self.model, s['model'], going.where))
         for o,sd in self._take_opt(s['opt'], going.where): o.load_state_dict(sd)
     else:
         for o,gs in zip(opts(self.opt), s['hypers'], strict=True):
@@ -790,7 +793,7 @@ def _check_folder(self:CheckpointCallback):
     state = learn._capture(dict(epoch=learn.epoch, next='epoch', batch=0))
     _files(state)  # what can't be saved is an error by its name
     for k in ('model','opt'):
-        if bad := find_odd(state[k]): raise TypeError(f'state of {k}{bad}, which a checkpoint cannot hold: have it give tensors and plain data, such as x.item() for a NumPy number')
+        if bad := find_unsafe(state[k]): raise TypeError(f'state of {k}{bad}, which a checkpoint cannot hold: have it give tensors and plain data, such as x.item() for a NumPy number')
     if why := _inexact(learn.dls.train): warnings.warn(f'{type(learn.dls.train).__name__} to train on: {why}', stacklevel=2)
     weights = sum(t.nbytes for t in state['model'].values() if isinstance(t, Tensor))
     need,free = 3*weights,shutil.disk_usage(self.folder).free  # Adam's state is twice the weights

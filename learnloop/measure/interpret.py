@@ -17,8 +17,10 @@ from functools import partial
 from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset
 from ..loop.callback import Callback
-from ..loop.data import batch_like, batch_parts, describe, detuplify, find_bs, in_order, preserve_rng, split_batch
-from ..loop.flow import checked_args
+from ..loop.batch import batch_like, batch_parts, describe, detuplify, find_bs, split_batch
+from ..loop.data import in_order
+from ..loop.rng import preserve_rng
+from ..loop.checks import checked_args
 from ..loop.learner import Learner, decode_preds
 from .recorder import pyplot
 

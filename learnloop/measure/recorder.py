@@ -20,7 +20,9 @@ from torch.nn.parameter import is_lazy
 from torch.utils.data import DataLoader, IterableDataset
 from types import SimpleNamespace
 from ..loop.callback import Callback
-from ..loop.data import DataLoaders, batch_len, by_name, describe, detuplify, preserve_rng, unpack
+from ..loop.batch import by_name, describe, detuplify, unpack
+from ..loop.data import DataLoaders, batch_len
+from ..loop.rng import preserve_rng
 from ..loop.flow import CancelException
 from ..loop.learner import Learner, default_cb, format_value, innermost
 from .metrics import AccumMetric, AvgLoss, Metric, Scalars, Series, Smoother, TorchMetric, mk_metrics

@@ -21,7 +21,8 @@ from ..keep.checkpoint import CheckpointCallback
 from ..loop.data import batch_len
 from ..measure.hook import label_of, opt_lines, layer_rows, total_params
 from ..measure.interpret import Interpretation, first_batches, is_image, item_text, find_vocab
-from ..loop.learner import Learner, check_whole
+from ..loop.checks import check_whole
+from ..loop.learner import Learner
 from ..measure.metrics import less_is_better
 from ..measure.recorder import Recorder
 from ..keep.saving import atomic_write

@@ -15,9 +15,11 @@ from contextlib import contextmanager, nullcontext
 from numbers import Integral, Real
 from fastcore.basics import patch
 from ..loop.callback import Callback
-from ..loop.data import check_loader, next_batch, all_rngs, batch_len, preserve_rng
+from ..loop.data import check_loader, next_batch, batch_len
+from ..loop.rng import all_rngs, preserve_rng
 from ..loop.flow import CancelFitException
-from ..loop.learner import check_whole, is_oom, replaced, Learner
+from ..loop.checks import check_whole, replaced
+from ..loop.learner import is_oom, Learner
 
 # %% ../../nbs/train/02_limits.ipynb #eaa81b63
 def _check_limit(what, n, low=1):

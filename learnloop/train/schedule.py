@@ -26,9 +26,11 @@ from torch import nn, Tensor
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 from ..loop.callback import Callback, as_list
-from ..loop.data import Endless, Until, preserve_rng
-from ..loop.flow import CancelTrainException, CancelValidException, Flow, checked_args, did_you_mean
-from ..loop.learner import check_whole, Learner, StepLimit
+from ..loop.data import Endless, Until
+from ..loop.rng import preserve_rng
+from ..loop.checks import checked_args, did_you_mean, check_whole
+from ..loop.flow import CancelTrainException, CancelValidException, Flow
+from ..loop.learner import Learner, StepLimit
 from ..measure.metrics import Series, Smoother
 from ..loop.optimizer import find_hyper, hyper_groups, HYPERS, spread_hyper, unknown_hyper, write_hyper, n_groups, opts
 from ..measure.recorder import Recorder, pyplot

@@ -18,8 +18,10 @@ from time import monotonic
 from fastcore.basics import noop, patch
 from ..loop.callback import Callback
 from ..loop.data import Until
-from ..loop.flow import CancelBatchException, CancelFitException, CancelStepException, CancelTrainException, CancelValidException, did_you_mean
-from ..loop.learner import check_whole, say, format_value
+from ..loop.checks import did_you_mean, check_whole, say
+from ..loop.flow import CancelBatchException, CancelFitException, CancelStepException, CancelTrainException
+from ..loop.flow import CancelValidException
+from ..loop.learner import format_value
 from ..measure.metrics import less_is_better
 from ..loop.optimizer import get_hypers, opts, zero_grad
 from .schedule import check_owners

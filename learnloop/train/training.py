@@ -19,9 +19,11 @@ from torch import nn
 from torch.nn.utils import clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from torch.utils.checkpoint import checkpoint
 from ..loop.callback import Callback
-from ..loop.data import batch_map, rng_states, preserve_rng, to_concat, to_detach
+from ..loop.batch import batch_map, to_concat, to_detach
+from ..loop.rng import rng_states, preserve_rng
 from ..loop.flow import CancelBackwardException, CancelStepException, CancelZeroGradException
-from ..loop.learner import check_whole, Learner, Loop
+from ..loop.checks import check_whole
+from ..loop.learner import Learner, Loop
 from ..loop.optimizer import opts, zero_grad
 
 # %% ../../nbs/train/03_training.ipynb #7a1c0f62
