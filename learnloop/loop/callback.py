@@ -14,7 +14,8 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from types import MethodType
 from fastcore.basics import camel2snake, listify, patch
-from .flow import Flow, NoAttribute, called_here, did_you_mean, event, near_miss
+from .checks import NoAttribute, called_here, did_you_mean
+from .flow import Flow, event, near_miss
 
 # %% ../../nbs/loop/01_callback.ipynb #173607dc
 class on:
@@ -219,8 +220,11 @@ def mk_cb(
     if callable(o) and hasattr(o, 'heard'): return Callback(**{o.__name__: o})
     raise TypeError(f'{o!r} is no callback: give a Callback, a subclass of it, or a function decorated by @on(event.…)')
 
-def as_list(o):
-    "`o` as a list; one callback isn't asked for attributes, as those of some systems raise errors of their own"
+# %% ../../nbs/loop/01_callback.ipynb #ce4fbbf6
+def as_list(
+    o # One thing, a list or other iterable of them, or None
+)->list: # Empty for None
+    "Make a list of `o`"
     return list(listify(o)) if o is None or isinstance(o, Iterable) else [o]
 
 # %% ../../nbs/loop/01_callback.ipynb #eb7618df

@@ -47,7 +47,7 @@ class Pass:
         self.learn.drop_batch()
         if e is None or isinstance(e, CancelException): self.batches = None  # workers, too; after an error, when all is saved
 
-# %% ../../nbs/loop/04_place.ipynb #fd388208
+# %% ../../nbs/loop/04_place.ipynb #1f9fa74d
 class Keeper:
     "Keeps nothing: what a learner asks of whoever keeps its fits"
     resuming = False # Is the fit on its way to the place that it goes on from?
@@ -55,17 +55,17 @@ class Keeper:
         learn # The learner whose fits it keeps
     ): self.learn = learn
     def running(self,
-        args=None # Arguments of the fit; None for an evaluation, or a fit that will be undone
+        is_fit:bool=False # Is it a fit that can be gone on with, and not an evaluation, or what will be undone?
     ):
-        "Have signals wait for the end of a batch, inside a `with` block around a fit or an evaluation"
+        "Have signals wait for the end of a batch, inside a `with` block"
         return nullcontext()
     def enter(self,
-        resume=None, # What the fit is to go on from, as `learn.fit` was given it
-        accept=(),   # What may be different there
-        keep_failed=False # Is the state before each batch to be kept?
+        args:dict, # Arguments of the fit
+        resume=None, # What it is to go on from, as `learn.fit` was given it
+        accept=()    # What may be different there
     )->list: # Callbacks that it needs
         "Get ready for a fit"
-        if resume is not None: raise ValueError(f'resume={resume!r}: this learner keeps no fits, so there is nothing to go on from')
+        if resume is not None or args['keep_failed']: raise ValueError('this learner keeps no fits, so there is nothing to go on from')
         return []
     def start(self)->Place: # Where the fit begins
         "Tell where the fit begins, before any of its callbacks hears of it"

@@ -22,8 +22,8 @@ from itertools import chain
 from fastcore.basics import listify, patch
 from torch import nn
 from torch.nn import functional as F
-from ..loop.data import describe, to_concat, to_detach
-from ..loop.flow import did_you_mean
+from ..loop.batch import describe, to_concat, to_detach
+from ..loop.checks import did_you_mean
 
 # %% ../../nbs/measure/00_metrics.ipynb #d76c8d6e
 class Part(tuple):

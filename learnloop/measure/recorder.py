@@ -20,7 +20,9 @@ from torch.nn.parameter import is_lazy
 from torch.utils.data import DataLoader, IterableDataset
 from types import SimpleNamespace
 from ..loop.callback import Callback
-from ..loop.data import DataLoaders, batch_len, by_name, describe, detuplify, preserve_rng, unpack
+from ..loop.batch import by_name, describe, detuplify, unpack
+from ..loop.data import DataLoaders, batch_len
+from ..loop.rng import preserve_rng
 from ..loop.flow import CancelException
 from ..loop.learner import Learner, default_cb, format_value, innermost
 from .metrics import AccumMetric, AvgLoss, Metric, Scalars, Series, Smoother, TorchMetric, mk_metrics
@@ -77,7 +79,7 @@ class Recorder(Callback):
         self.metric_names = ['epoch', *self.columns, *['time']*self.add_time]
         self.learn.logger(self.metric_names)
         if self.learn.metrics: self.learn.add_cb(_CheckMetrics)
-        if self.learn.dls.valid is None and self.valid_mets[1:] and not self.train_metrics and not self.learn._going:
+        if self.learn.dls.valid is None and self.valid_mets[1:] and not self.train_metrics and not self.learn.resuming:
             names = ', '.join(m.name for m in self.valid_mets[1:])
             warnings.warn(f'this fit has no validation loader, and so nothing computes {names}: give DataLoaders(train, valid), or set learn.recorder.train_metrics = True', stacklevel=2)
 
@@ -146,7 +148,7 @@ def _is_plain(model):
 def _is_telling(self:Recorder):
     "Will the first batch of validation be like one that is taken now?"
     learn,fm = self.learn,self.learn.forward_model
-    if learn._going or not _is_free(learn.dls.valid) or not _is_plain(learn.model): return False
+    if learn.resuming or not _is_free(learn.dls.valid) or not _is_plain(learn.model): return False
     if not any(o is learn.model for o in (fm, getattr(fm, 'module', None), getattr(fm, '_orig_mod', None))): return False
     inner = 'before_fetch','after_fetch','before_batch','after_pred','after_loss'
     pieces = '_pick','_use','_do_epoch_validate','all_batches','one_batch','_do_one_batch','_do_loss'

@@ -15,9 +15,11 @@ from contextlib import contextmanager, nullcontext
 from numbers import Integral, Real
 from fastcore.basics import patch
 from ..loop.callback import Callback
-from ..loop.data import check_loader, next_batch, all_rngs, batch_len, preserve_rng
+from ..loop.data import check_loader, next_batch, batch_len
+from ..loop.rng import all_rngs, preserve_rng
 from ..loop.flow import CancelFitException
-from ..loop.learner import check_whole, is_oom, replaced, Learner
+from ..loop.checks import check_whole, replaced
+from ..loop.learner import is_oom, Learner
 
 # %% ../../nbs/train/02_limits.ipynb #eaa81b63
 def _check_limit(what, n, low=1):
@@ -230,7 +232,7 @@ def _try_size(self:Learner, dl, bs, n_steps):
     if batch_len(dl)==0: return 'leaves the loader without a batch'
     away = [o for o in self.cbs if getattr(o, 'remove_on_fetch', False) or o.writes]
     trial = _Trial(bs, n_steps)
-    with self._signals(), self.removed_cbs(away), self.no_logging(), replaced(self.dls, 'train', dl), replaced(self.dls, 'valid', None), self.undone('cpu'):
+    with self.keeper.running(), self.removed_cbs(away), self.no_logging(), replaced(self.dls, 'train', dl), replaced(self.dls, 'valid', None), self.undone('cpu'):
         try: self.fit(1, cbs=trial)  # copies are on the CPU, as the GPU's memory is in question; Ctrl-C waits until all is undone
         except RuntimeError as e:
             if not is_oom(e): raise

@@ -26,9 +26,11 @@ from torch import nn, Tensor
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 from ..loop.callback import Callback, as_list
-from ..loop.data import Endless, Until, preserve_rng
-from ..loop.flow import CancelTrainException, CancelValidException, Flow, checked_args, did_you_mean
-from ..loop.learner import check_whole, Learner, StepLimit
+from ..loop.data import Endless, Until
+from ..loop.rng import preserve_rng
+from ..loop.checks import checked_args, did_you_mean, check_whole
+from ..loop.flow import CancelTrainException, CancelValidException, Flow
+from ..loop.learner import Learner, StepLimit
 from ..measure.metrics import Series, Smoother
 from ..loop.optimizer import find_hyper, hyper_groups, HYPERS, spread_hyper, unknown_hyper, write_hyper, n_groups, opts
 from ..measure.recorder import Recorder, pyplot
@@ -793,7 +795,7 @@ def lr_find(self:Learner,
         raise TypeError(f'lr_find would lose batches of the one-shot {type(dl).__name__}: pass a list or a DataLoader')
     finder = LRFinder(start_lr, end_lr, num_it, stop_div)
     away = [o for o in self.cbs if any(getattr(o, k, None) for k in ('remove_on_fetch', 'writes', 'owns'))]
-    with self._signals(), self.removed_cbs(away), self.undone(): self.fit(1, cbs=finder)  # Ctrl-C waits until all is undone
+    with self.keeper.running(), self.removed_cbs(away), self.undone(): self.fit(1, cbs=finder)  # Ctrl-C waits until all is undone
     if hasattr(self, 'recorder'): self.recorder.lr_finder = finder
     res = finder.suggest(suggest_funcs) if suggest_funcs else None
     if show_plot: finder.plot()
