@@ -30,8 +30,10 @@ from learnloop.measure.interpret import (
     ClassificationInterpretation, Interpretation, SegmentationInterpretation, show_image)
 from learnloop.measure.throughput import Throughput
 from learnloop.train.schedule import (
-    GradualUnfreezing, LRFinder, ParamScheduler, SchedCos, SchedExp, SchedLin, SchedNo, SchedPoly,
-    SuggestionMethod, TorchScheduler, annealer, combine_scheds, combined_cos)
+    GradualUnfreezing, ParamScheduler, SchedCos, SchedExp, SchedLin, SchedNo, SchedPoly, Scheduler, annealer,
+    combine_scheds, combined_cos)
+from learnloop.train.torchsched import TorchScheduler
+from learnloop.train.lr_find import LRFinder, SuggestionMethod
 from learnloop.train.tracker import (
     CheckFinite, EarlyStoppingCallback, ReduceLROnPlateau, SaveModelCallback, SpikeDetection,
     TerminateOnNaNCallback, TimeLimit, TrackerCallback, ValidateCallback, ValidateEvery)
@@ -57,6 +59,7 @@ from learnloop.see.log import CSVLogger, JSONLogger, Logger, MLflowCallback, Wan
 from learnloop.see.tensorboard import TensorBoardCallback, read_tensorboard
 from learnloop.see.report import KeepWarnings, report_from
 from learnloop.app.synth import RegModel, synth_dls, synth_learner
+import learnloop.keep.undo
 import learnloop.see.show
 from learnloop.interop import as_cb
 

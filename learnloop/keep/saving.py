@@ -242,8 +242,7 @@ def _fit_opt(o, sd, model, where, tip=''):
         if len({g.get('group', i) for i,g in enumerate(gs)})>1: raise err('what is one group here is several in the file')
     for k,v in getattr(o, 'defaults', {}).items():
         if isinstance(v, (Real,Tensor,tuple)) and not isinstance(v, bool) and any(k not in g for g in groups): raise err(f'{type(o).__name__} needs {k!r}, which it lacks')
-    split = {g.get('group') for g in groups if g.get('decay') is False}
-    split_decay(o, model, lambda g: g['group'] in split)
+    split_decay(o, model, groups)
     res = []
     for own,(gs,ids) in zip(o.param_groups, _sources(o, groups, names), strict=True):
         if len(gs)>1: raise err('what is one group here decays differently in the file')

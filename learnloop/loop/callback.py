@@ -87,6 +87,8 @@ class Callback(_Reader):
     writes = False            # Does it write files?
     only_looks = False        # Is training the same without it? Then a run may go on with it or without
     fit_only = False          # Is it only for fits? Then its `before_fit` and `cleanup_fit` don't stand in for an evaluation's
+    needs_length = False      # Does what it does depend on how long the fit is? Then a run goes on with the same `n_epoch` only
+    owns = ()                 # Names of the hyper-parameters that it sets: no other callback may
     foreign = None            # The callback of another system that it stands for
     epoch_columns,provides = (),() # Columns of its own in the table of epochs, whose values it puts into `recorder.row`; names of what it gives to `recorder.record`
 
