@@ -15,8 +15,9 @@ class Ended:
     out:str       # What it, and the processes that it started, wrote to stdout and stderr
     seconds:float # How long it ran
 
-def warm(*names # Modules to import in this process; those that aren't installed are left out
-        ):
+def warm(
+    *names # Modules to import in this process; those that aren't installed are left out
+):
     "Import what the jobs would, and nothing that they are to try"
     for o in names:
         with suppress(ImportError): import_module(o)
@@ -63,11 +64,12 @@ class _Fork:
         "End it, and what it started and left behind"
         with suppress(ProcessLookupError, PermissionError): os.killpg(self.pid, signal.SIGKILL)
 
-def run_all(f,                          # Called as `f(job)` in the fork; what it returns is the exit status, None for 0
-            jobs,                       # What to call it with
-            n_procs:int=os.cpu_count(), # How many run at a time
-            timeout:float=600           # Seconds that each has
-           ):
+def run_all(
+    f,                          # Called as `f(job)` in the fork; what it returns is the exit status, None for 0
+    jobs,                       # What to call it with
+    n_procs:int=os.cpu_count(), # How many run at a time
+    timeout:float=600           # Seconds that each has
+):
     "Yield an `Ended` for each of `jobs`, in the order in which they end"
     jobs,running = list(jobs),[]
     try:

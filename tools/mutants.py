@@ -6,7 +6,7 @@ some modules.
 
 All copies are links to the files of one, which has their bytecode, and pytest runs in a fork of this process, which has imported torch: a second
 for a fault, where a process of its own would take four."""
-import os, shutil, subprocess, sys, tempfile, time
+import os, shutil, sys, tempfile, time
 from compileall import compile_dir
 from dataclasses import dataclass
 from pathlib import Path

@@ -15,9 +15,9 @@ ROOT,TIMEOUT = Path(__file__).parents[1],600
 WARM = 'torch','torch._dynamo','torch.utils.tensorboard','matplotlib.pyplot','sklearn.datasets','rich'
 
 def notebooks(paths):
-    "The notebooks that `paths` name, each a file or a folder, in the order of their names"
+    "The notebooks that `paths` name, each a file or a folder"
     files = [p for o in paths for p in ([o] if o.suffix=='.ipynb' else sorted(o.rglob('*.ipynb')))]
-    return [o.resolve() for o in files if '.ipynb_checkpoints' not in o.parts]
+    return [o.resolve() for o in reversed(files) if '.ipynb_checkpoints' not in o.parts]  # the longest are the tutorials
 
 def run_one(fn, save):
     "Run the notebook `fn`; returns the exit status"
