@@ -24,7 +24,8 @@ from ..loop.callback import Callback, as_list, mk_cb
 from ..loop.data import batch_map, all_rngs, set_epoch, batch_len, describe, preserve_rng
 from ..loop.flow import CancelFitException, CancelStepException, did_you_mean
 from ..loop.learner import Learner, StepLimit, check_whole, replaced, say
-from ..measure.metrics import less_is_better, mk_metrics, shared_parts
+from ..measure.metrics import less_is_better, mk_metrics
+from ..measure.series import shared_parts
 from ..loop.optimizer import get_hypers, opts
 from .saving import fit_state, model_state, find_odd, opt_state, param_names, unwrapper
 from learnloop.keep.storage import (Checkpoint, DamagedCheckpoint, list_checkpoints, locked_folder, misfit, new_checkpoint, newest_checkpoint, prune,
