@@ -123,7 +123,7 @@ FAULTS = [
     Fault('hooks stay after a failure', 'hook', "if self.remove_end or self.learn.exception or self not in self.learn.cbs: self.remove()",
         "if self.remove_end or self not in self.learn.cbs: self.remove()", 'test_hook.py -k gone_after_any_failure'),
     Fault('a limited loader fetches one batch more', 'limits',
-        "for _ in range(self.n):", "for _ in range(self.n+1):", 'test_limits.py -k length_that_it_yields'),
+        "iter(range(self.n))", "iter(range(self.n+1))", 'test_limits.py -k length_that_it_yields'),
     Fault('validation forgets the hidden state', 'rnn',
         "for d,old,vals in self._kept.pop() if self._kept else ():", "for d,old,vals in ():", 'test_rnn.py -k memory'),
     Fault('a stop by flag is not heeded', 'interop/engine',
