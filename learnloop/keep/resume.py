@@ -29,7 +29,7 @@ from ..loop.flow import CancelFitException, CancelStepException
 from ..loop.learner import Learner, keeps_fits
 from ..loop.place import Place
 from ..loop.optimizer import get_hypers
-from ..measure.metrics import shared_parts
+from ..measure.series import shared_parts
 
 # %% ../../nbs/keep/06_resume.ipynb #d090167f
 @patch

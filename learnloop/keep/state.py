@@ -26,7 +26,8 @@ from ..loop.learner import StepLimit
 from ..loop.optimizer import get_hypers, opts
 from ..loop.place import Keeper, Place
 from ..loop.rng import all_rngs, preserve_rng
-from ..measure.metrics import mk_metrics, shared_parts
+from ..measure.metrics import mk_metrics
+from ..measure.series import shared_parts
 
 # %% ../../nbs/keep/03_state.ipynb #67fc429a
 class Checkpointer(Keeper):
