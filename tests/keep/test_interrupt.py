@@ -31,7 +31,7 @@ def send(*signums): return lambda learn: [signal.raise_signal(o) for o in signum
 def interrupted(learn, fit, *cbs, error=KeyboardInterrupt, **kwargs):
     "Run a fit that `error` ends, and look whether the learner is as good as new"
     with pytest.raises(error): quiet(learn, FITS[fit], cbs=list(cbs), **kwargs)
-    assert learn.open==[] and learn._halt is learn._handled is learn.batch is None
+    assert learn.open==[] and learn.keeper.signals is learn.batch is None
     return learn
 
 def spread(names): return [(name, *[('ema','fit'), ('accum','one_cycle'), ('noisy','max_steps'), ('bf16','steps_per_epoch'), ('plain','fit')][i%5]) for i,name in enumerate(names)]
@@ -227,7 +227,7 @@ def test_lr_find_is_undone_even_if_it_comes_meanwhile(monkeypatch):
     learn,put = mk_learner(),m._put_tensor
     want = state(learn)
     def slow(*args):
-        if not learn._halt: signal.raise_signal(INT)
+        if not learn.keeper.signals.due: signal.raise_signal(INT)
         put(*args)
     monkeypatch.setattr(m, '_put_tensor', slow)
     with learn.no_logging(), pytest.raises(KeyboardInterrupt): learn.lr_find(show_plot=False, num_it=4)
@@ -250,7 +250,7 @@ def test_a_learner_within_another(name, steps, inner):
     "The batch of the outer one is done; outside of its batches, the inner one ends after its own"
     learn,other = mk_line(),mk_line([At('after_loss', 2, f=send(INT))])
     with pytest.raises(KeyboardInterrupt): learn.fit(1, cbs=At(name, 1, f=lambda learn: other.fit(1)))
-    assert (learn.count.opt_steps, other.count.opt_steps)==(steps, inner) and learn._handled is other._handled is None
+    assert (learn.count.opt_steps, other.count.opt_steps)==(steps, inner) and learn.keeper.signals is other.keeper.signals is None
     learn.fit(1)
     other.remove_cb(At)
     other.fit(1)
@@ -271,7 +271,7 @@ def test_handlers_are_put_back(how):
     with handled(SIGINT=h, SIGTERM=h):
         try: learn.validate() if how=='evaluate' else learn.fit(1)
         except (Boom, KeyboardInterrupt): pass
-    assert seen and all(type(o).__name__=='_Signals' for o in seen[0])
+    assert seen and all(type(o).__name__=='Signals' for o in seen[0])
 
 def test_an_ignored_signal_stays_ignored():
     "Jobs in the background of a script ignore Ctrl-C"
@@ -307,7 +307,7 @@ def test_it_comes_while_handlers_are_installed_or_put_back(k, signum, monkeypatc
         monkeypatch.setattr(signal, 'signal', set_handler)
         with pytest.raises(LEAVES[signum]): learn.fit(1)
         monkeypatch.undo()
-    assert n[0]>=k and learn._handled is None and learn.open==[]
+    assert n[0]>=k and learn.keeper.signals is None and learn.open==[]
     learn.fit(1)
 
 def test_case_19_in_another_thread_there_are_no_handlers():

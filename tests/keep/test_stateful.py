@@ -146,6 +146,6 @@ class Tokenised(IterableDataset):
     def load_state_dict(self, sd): self.ds.load_state_dict(sd)
 
 def test_point_26_a_shuffle_buffer_in_a_data_set_of_ones_own_is_gone_through_again():
-    from learnloop.keep.checkpoint import _own_state
+    from learnloop.keep.passes import goes_by_state
     ds = datasets.Dataset.from_dict(dict(x=list(range(8)))).to_iterable_dataset()
-    assert not _own_state(StatefulDataLoader(Tokenised(ds), 2)) and not _own_state(StatefulDataLoader(ds, 2))
+    assert not goes_by_state(StatefulDataLoader(Tokenised(ds), 2)) and not goes_by_state(StatefulDataLoader(ds, 2))

@@ -5,7 +5,7 @@ from threading import Timer
 from types import SimpleNamespace
 import pexpect, pytest, torch
 from helpers import TRAIN, VALID, in_terminal, mk_learner
-from learnloop import (Callback, CancelEpochException, CancelFitException, FetchPredsCallback, ProgressCallback, Recorder, ShowGraph, event, on)
+from learnloop import (Callback, Pass, CancelEpochException, CancelFitException, FetchPredsCallback, ProgressCallback, Recorder, ShowGraph, event, on)
 from learnloop.see import progress
 from learnloop.loop.learner import print_row
 from learnloop.measure.metrics import mae
@@ -495,10 +495,13 @@ def test_rate_counts_from_where_a_run_goes_on(screens, clock, monkeypatch):
     def later(cb): clock.now += .04
     learn = learner([cb := Callback(after_batch=later, name='later')], dls=(TRAIN*20, None))
     cb.order = -20
-    begin = learn._begin
-    learn._begin = lambda: [it := iter(learn.dl), *(next(it) for _ in range(20))][:1] + [20]
+    def later_pass(dl):
+        res = Pass(learn, iter(TRAIN*20))
+        res.n_taken = res.n_done = len([next(res.dl) for _ in range(20)])
+        return res
+    learn.mk_pass = later_pass
     learn.fit(1)
-    assert begin and all(o[3].split()[2]=='25/s' for o in screens[0].drawn if o[1]>20) and len(screens[0].drawn)>5
+    assert all(o[3].split()[2]=='25/s' for o in screens[0].drawn if o[1]>20) and len(screens[0].drawn)>5
     assert screens[0].drawn[-1][1]>50
 
 def left(screen):
