@@ -988,7 +988,7 @@ def test_point_20_what_was_not_written_goes_first_with_the_next_save(tmp_path, m
             if not self.learn.training or self.learn.count.batches not in (2, 3, 4): return
             try:
                 saver.save(metrics=dict(a=self.learn.count.batches))
-                saver._join()
+                saver.join()
             except OSError: pass
     quiet(mk_learner(cbs=[Ask()]), 1, cbs=saver)
     assert calls==[2, 2, 2, 4, 6] and [(o.step, o.metrics.get('a')) for o in list_checkpoints(tmp_path)]==[(2, 2), (4, 4), (6, None)]
@@ -1265,8 +1265,8 @@ def test_point_14_a_checkpoint_that_does_not_say_what_was_to_be_seen(tmp_path):
     for k in ('seen', 'after'): del going.state['loop'][k]
     going.state['resting'] = []
     learn.create_opt()
-    learn._put_in_sight(going, True)
-    learn._put_after(going.state['loop'])
+    learn.keeper._restore_sight(going.state, True)
+    learn.keeper.restore_end(going.state['loop'])
     assert learn.model.training and learn.final_record is None and learn.n_epoch==1
 
 def test_point_14_a_stopped_run_stays_stopped_in_the_middle_of_an_epoch_too(tmp_path):
