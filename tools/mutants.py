@@ -59,7 +59,7 @@ FAULTS = [
         "        for cb in reversed(done): self.remove_cb(cb)\n        raise", "        raise", CALLBACK),
     Fault('callbacks come back at the end of the line', 'callback', "[o for o in before if o in gone or o in self.cbs] + late",
         "[o for o in self.cbs if o not in gone] + gone", CALLBACK),
-    Fault("an item's StopIteration ends the epoch", 'data', "if e.__traceback__.tb_next is None or not _is_item(e): raise", "raise", f'{RELIABLE} -k case_28'),
+    Fault("an item's StopIteration ends the epoch", 'data', "if e.__traceback__.tb_next is None or not _is_of_item(e): raise", "raise", f'{RELIABLE} -k case_28'),
     Fault('an error of a fetch keeps workers', 'learner', "            f.clear()\n", "            pass\n", f'{RELIABLE} -k case_30'),
     Fault('an error for want of memory holds memory', 'learner', "if no_room or _of_loader(f)", "if _of_loader(f)", f'{RELIABLE} -k case_72'),
     Fault('an error of a clean-up holds its batch', 'flow', "    finally: err = None  # as in", "    finally: pass  # as in", f'{RELIABLE} -k holds_nothing'),

@@ -123,7 +123,7 @@ def by_name(
     b   # The batch that they are of, as the loader gave it
 )->bool:
     "Whether a model takes `xb` by name, as `model(**xb[0])`"
-    if isinstance(xb, Tensor|Mapping): 
+    if isinstance(xb, Tensor|Mapping):
         raise TypeError(f'xb is {describe(xb)}: it must be a tuple of inputs, such as (x,)')
     if len(xb)!=1 or not isinstance(xb[0], Mapping): return False
     return not (isinstance(b, list|tuple) and any(isinstance(o, Mapping) for o in b))
@@ -219,7 +219,8 @@ def _join(ts, dim):
     def _others(o): return o.dim(),[s for i,s in enumerate(o.shape) if i!=dim%n]
     if -n<=dim<n and all(_others(o)==_others(ts[0]) for o in ts): return torch.cat(ts, dim)
     shapes = ', '.join(dict.fromkeys(str(tuple(o.shape)) for o in ts))
-    raise ValueError(f"can't join shapes {shapes} along dim {dim}: the others must be equal; pad them, or set concat_dim")
+    raise ValueError(f"can't join shapes {shapes} along dim {dim}: the others must be equal; pad them, "
+        'or set concat_dim')
 
 def to_concat(
     bs, # Results of a batch each, all of one structure
