@@ -287,8 +287,8 @@ def _handlers_of(self:Flow, who, event):
     if who is self: return self._wrapped(who, event, [getattr(self, event)] if hasattr(type(self), event) else [])
     fs = self._wrapped(who, event, who.handlers(event))
     for p in self.phases.values():
-        if who.fit_only or not p.like or event not in p.events or who.handlers(p.before): continue
-        if not who.handlers(f'before_{p.like}'): continue
+        if not p.like or event not in p.events or getattr(who, 'fit_only', False): continue
+        if who.handlers(p.before) or not who.handlers(f'before_{p.like}'): continue
         like = self._wrapped(who, event, who.handlers(event.replace(p.name, p.like)))
         fs += [MethodType(partial(_stand_in, self, p, f), who) for f in like]
     return fs
