@@ -273,7 +273,8 @@ def _refuse_unheard(flow, cb):
     if cls.__call__ is Callback.__call__: return
     try: inspect.signature(cls.__call__).bind(cb, 'before_fit')
     except TypeError as e:
-        raise TypeError(f'{cb.label} has a __call__ of its own, which gets the name of each event, and {e}') from e
+        raise TypeError(f'{cb.label} has a __call__ of its own, which is called with the name of each event, '
+            f'and {e}') from e
 
 # %% ../../nbs/loop/01_callback.ipynb #4bf97ae8
 @patch

@@ -78,7 +78,7 @@ class DataLoaders:
         self.device = default_device() if device is None else as_device(device)
         self.n_inp,self.targ = n_inp,targ
         if taken := [k for k in named if k in dir(self)]:
-            raise ValueError(f"{taken[0]!r} can't name a loader: DataLoaders has such an attribute; choose another name")
+            raise ValueError(f"{taken[0]!r} can't name a loader: DataLoaders has such an attribute; choose another")
         for k,o in given.items():
             if o is not None or k not in ('train','valid'): check_loader(k, o)
             setattr(self, k, o)
@@ -89,7 +89,7 @@ class DataLoaders:
         return self._targ
     @targ.setter
     def targ(self, v): self._targ = _target_names(v)
-    train_ds = property(lambda self: getattr(self.train, 'dataset', None), doc="Training dataset, if the loader has one")
+    train_ds = property(lambda self: getattr(self.train, 'dataset', None), doc="Training dataset, if there is one")
     valid_ds = property(lambda self: getattr(self.valid, 'dataset', None), doc="Validation dataset, if there is one")
     names    = property(lambda self: [k for k in self._names if getattr(self, k) is not None], doc="Of the loaders")
     loaders  = property(lambda self: [getattr(self, k) for k in self.names], doc="The loaders, in order")
