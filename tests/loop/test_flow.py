@@ -498,10 +498,10 @@ def test_point_8_also_a_method_of_a_callback_and_one_that_calls_its_base():
     assert learn.critic_step(1)==2 and learn.mine.work(3)==(3, True)
 
 def test_point_8_names_that_are_no_phase():
-    with pytest.raises(ValueError, match=r"@in_phase\('critc_step'\) in Slip: did you mean 'critic_step'"):
-        class Slip(Learner, phases=[Phase('critic_step')]):
-            @in_phase('critc_step')
-            def work(self): pass
+    class Slip(Learner, phases=[Phase('critic_step')]):
+        @in_phase('critc_step')
+        def work(self): pass
+    with pytest.raises(ValueError, match="unknown phase 'critc_step'; did you mean 'critic_step'"): mk_learner(cls=Slip).work()
     class Later(Learner, phases=[Phase('part_1')]):
         @in_phase('part_2')
         def work(self): return 1
@@ -530,9 +530,7 @@ def test_point_8_wrong_forms_name_the_right_one():
     def on_instance():
         @learn.with_events('epoch')
         def f(): ran.append(1)
-    def as_context():
-        with in_phase('batch'): ran.append(1)
-    for f,phase in ((uses, 'batch'), (swapped, 'batch'), (decorated, 'epoch'), (on_instance, 'epoch'), (as_context, 'batch')):
+    for f,phase in ((uses, 'batch'), (swapped, 'batch'), (decorated, 'epoch'), (on_instance, 'epoch')):
         with pytest.raises(TypeError, match=rf"learn\.with_events\('{phase}', f, \*args\).*@in_phase\('{phase}'\).*no `with learn.*can.t|no way to skip"): f()
     assert not ran and not learn.open
     with pytest.raises(ValueError, match="unknown phase 'bach'; did you mean 'batch'"): learn.with_events('bach', print)
