@@ -2,7 +2,7 @@
 import io, math
 from collections import Counter
 import numpy as np, pytest, torch
-from helpers import TRAIN, VALID, batches, listener, mk_model, weights
+from helpers import TRAIN, VALID, batches, cover, listener, mk_model, weights
 from learnloop import (CancelBatchException, CancelEpochException, CancelFitException, CancelTrainException, CancelValidException, DataLoaders,
     FetchPredsCallback, GradientAccumulation, Learner, ParamScheduler, Recorder, SanityCheck, ValidateCallback, accuracy, mae)
 from learnloop.interop import as_cb
@@ -233,8 +233,7 @@ IN_BATCH = 'before_batch','after_pred','after_loss','before_step','after_batch'
 IN_TRAIN = *IN_BATCH,'before_train','after_train','before_fetch'
 CUTS = {CancelBatchException:IN_BATCH, CancelTrainException:IN_TRAIN, CancelEpochException:(*IN_TRAIN, 'before_epoch')}
 
-@pytest.mark.parametrize('order', [0, 99])
-@pytest.mark.parametrize('exc,at', [(exc, at) for exc,ats in CUTS.items() for at in ats], ids=lambda o: getattr(o, '__name__', o))
+@pytest.mark.parametrize('exc,at,order', cover((exc, at, order) for exc,ats in CUTS.items() for at in ats for order in (0, 99)), ids=lambda o: getattr(o, '__name__', o))
 def test_beginnings_and_ends_stay_in_pairs(exc, at, order):
     trace = []
     fit(mk_learner(), 2, cbs=[mk_recorder(trace), cancel(at, exc, order=order)])

@@ -5,7 +5,7 @@ from copy import deepcopy
 from functools import partial
 from pathlib import Path
 import numpy as np, pytest, torch
-from helpers import check, mk_learner as mk_line, plainly
+from helpers import check, cover, covering, mk_learner as mk_line, plainly
 from learnloop import (AccumMetric, BnFreeze, Callback, Checkpoint, CheckpointCallback, CutMix, DamagedCheckpoint, EarlyStoppingCallback, EMA, GradientAccumulation, GradientClip, GradualUnfreezing, KeepWarnings, Learner, LimitBatches, MCDropoutCallback, MicroBatch, MixedPrecision, MixUp, OverfitBatches, ReduceLROnPlateau, ReloadLoaders, SAM, SaveModelCallback, SeededItems, ShowGraph, SWA, TorchScheduler, Tracer, TruePrecision, ValidateCallback, ValidateEvery, WeightAveraging, accuracy, event, list_checkpoints, newest_checkpoint, on, set_seed)
 from learnloop.keep.storage import locked_folder
 from learnloop.keep import checkpoint as checkpoint_module
@@ -1210,9 +1210,7 @@ def in_sight(learn):
         log=r.log[:1+len(r.values[0])] if r.values else [],
         names=getattr(r, 'columns', None), valid=r.valid_names, forward=learn.forward_model is learn.model, cbs_there=[o.name for o in learn.cbs])
 
-@pytest.mark.parametrize('valid', [True, False], ids=['valid', 'no_valid'])
-@pytest.mark.parametrize('end', ENDS)
-@pytest.mark.parametrize('every', [dict(), dict(every_steps=4)], ids=['epochs', 'steps'])
+@covering(2, valid=[True, False], end=ENDS, every=[dict(), dict(every_steps=4)])
 def test_point_14_a_run_that_is_done_and_called_again_ends_as_it_did(end, valid, every, tmp_path):
     def run(learn):
         with learn.no_logging(), learn.no_bar(): ENDS[end](learn, resume=tmp_path)
@@ -1476,8 +1474,7 @@ def end_of(cls):
     return _ends[cls]
 def weights_of(learn): return {k:v.clone() for k,v in learn.model.state_dict().items()}
 
-@pytest.mark.parametrize('stop', STOPS)
-@pytest.mark.parametrize('cls', [*WARNED, *OTHERS], ids=lambda o: o.__name__)
+@covering(stop=STOPS, cls=[*WARNED, *OTHERS])
 def test_point_5_a_subclass_that_replaces_a_piece_of_the_loop_goes_on_exactly_from_what_was_saved(cls, stop, tmp_path):
     def told():
         if cls in (TwoPasses,FetchTwo,Ahead): return warnings.catch_warnings(action='ignore')  # see below
@@ -1486,8 +1483,8 @@ def test_point_5_a_subclass_that_replaces_a_piece_of_the_loop_goes_on_exactly_fr
     with suppress(Boom), told(): subclassed(cls, stop, **saver, resume=tmp_path)
     with told(): check(weights_of(subclassed(cls, **saver, resume=tmp_path)), end_of(cls))
 
-@pytest.mark.parametrize('stop,how', [('batch','ctrl_c'), ('later','error'), ('torn','ctrl_c'), ('train','ctrl_c'), ('validate','error'), ('valid','ctrl_c'), ('epoch','ctrl_c')])
-@pytest.mark.parametrize('cls', [*WARNED, *OTHERS, *REFUSED], ids=lambda o: o.__name__)
+HOW = [('batch','ctrl_c'), ('later','error'), ('torn','ctrl_c'), ('train','ctrl_c'), ('validate','error'), ('valid','ctrl_c'), ('epoch','ctrl_c')]
+@pytest.mark.parametrize('stop,how,cls', cover((*o, cls) for o in HOW for cls in [*WARNED, *OTHERS, *REFUSED]))
 def test_point_5_in_the_same_process_it_goes_on_exactly_or_says_why_not(cls, stop, how):
     with suppress(Boom,KeyboardInterrupt): subclassed(cls, stop, how=how)
     learn = learns[-1]

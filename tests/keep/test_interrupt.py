@@ -3,7 +3,7 @@ import asyncio, multiprocessing, os, signal, subprocess, sys, threading, warning
 from contextlib import contextmanager
 import pytest, torch
 from torch.utils.data import DataLoader, default_collate
-from helpers import TRAIN, in_terminal, mk_learner as mk_line, same
+from helpers import TRAIN, covering, in_terminal, mk_learner as mk_line, same
 from learnloop import Callback, CheckpointCallback, Interrupted, SanityCheck, Terminated, list_checkpoints, newest_checkpoint
 from test_pause import EVENTS, FITS, SETUPS, At, Boom, Noisy, check, go_on, mk_learner, quiet, state, whole
 
@@ -103,10 +103,7 @@ def test_what_a_second_signal_does(signums, leaves, tmp_path):
     assert learn.count.opt_steps==(2 if leaves is Terminated else 1)
     assert list_checkpoints(tmp_path)[-1].consistent==(leaves is Terminated)
 
-@pytest.mark.parametrize('signum', LEAVES)
-@pytest.mark.parametrize('fit', FITS)
-@pytest.mark.parametrize('item', [0, 5, 17])
-@pytest.mark.parametrize('saves', [False, True])
+@covering(2, signum=LEAVES, fit=FITS, item=[0, 5, 17], saves=[False, True])
 def test_in_a_fetch_it_acts_at_once_where_what_came_before_was_noted_and_else_after_the_batch(item, fit, signum, saves, tmp_path):
     n,after = [0],[]
     def at(i):

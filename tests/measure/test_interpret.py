@@ -3,7 +3,7 @@ import gc, weakref
 from functools import partial
 import matplotlib.pyplot as plt
 import pytest, torch
-from helpers import same
+from helpers import covering, same
 from learnloop import (Callback, ClassificationInterpretation, CrossEntropyLossFlat, DataLoaders, Interpretation, Learner, MSELossFlat,
     SegmentationInterpretation, accuracy, set_seed)
 from learnloop.measure.interpret import show_image
@@ -336,9 +336,11 @@ def test_evaluation_keeps_no_batch():
 class Own(nn.Module):
     def forward(self, pred, targ): return F.cross_entropy(pred, targ)
 
-@each_loader
-@pytest.mark.parametrize('loss_func', [F.cross_entropy, nn.CrossEntropyLoss(), lambda p,t: F.cross_entropy(p, t), Own()], ids=['function', 'torch', 'lambda', 'own'])
-def test_point_16_interpretation_of_any_loss(loss_func, mk_dl):
+LOSSES = dict(function=F.cross_entropy, torch=nn.CrossEntropyLoss(), by_hand=lambda p,t: F.cross_entropy(p, t), own=Own())
+
+@covering(loader=LOADERS, loss=LOSSES)
+def test_point_16_interpretation_of_any_loss(loss, loader):
+    mk_dl,loss_func = LOADERS[loader],LOSSES[loss]
     learn = mk(loss_func=loss_func)
     interp = ClassificationInterpretation.from_learner(learn, dl=mk_dl())
     out = learn.model(X).detach()

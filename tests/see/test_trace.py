@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from torch import nn
 from torch.nn import functional as F
 from learnloop.loop.callback import Callback, on
-from helpers import mk_learner, players, same
+from helpers import covering, mk_learner, players, same
 from learnloop.loop.flow import *
 from learnloop.interop.transformers import TrainerCallback
 from learnloop.loop.learner import Learner, TrainEvalCallback
@@ -43,15 +43,13 @@ def run(at, exc, trace):
     notes = [type(err).__name__, str(err), *getattr(err, '__notes__', [])]
     return log.seen, notes, dict(learn.outcome), list(learn.model.parameters()), torch.rand(1)
 
-@pytest.mark.parametrize('exc', EXCS)
-@pytest.mark.parametrize('at', [e for e in event if not e.endswith(('save','load','sanity','evaluate')) and e!='after_create'])
+@covering(exc=EXCS, at=[e for e in event if not e.endswith(('save','load','sanity','evaluate')) and e!='after_create'])
 def test_all_runs_as_without(at, exc):
     (seen,notes,outcome,ps,rnd),(seen2,notes2,outcome2,ps2,rnd2) = (run(at, exc, o) for o in (False,True))
     assert seen==seen2 and notes==notes2 and outcome==outcome2
     assert all(torch.equal(*o) for o in zip([*ps, rnd], [*ps2, rnd2], strict=True))
 
-@pytest.mark.parametrize('exc', EXCS)
-@pytest.mark.parametrize('at', ['before_fit', 'after_pred', 'before_step', 'after_validate', 'cleanup_batch', 'after_cancel_batch'])
+@covering(exc=EXCS, at=['before_fit', 'after_pred', 'before_step', 'after_validate', 'cleanup_batch', 'after_cancel_batch'])
 def test_events_are_those_that_fire(at, exc):
     "A callback that comes first and hears all knows what fires, but for clean-ups, of which it is last: those are checked in number"
     witness,tracer = Log(name='witness'),Tracer()

@@ -4,7 +4,7 @@ from copy import deepcopy
 from functools import cache
 from itertools import islice
 import pytest, torch
-from helpers import TRAIN, VALID, act, batches, ending, listener, mk_learner, same, weights
+from helpers import TRAIN, VALID, act, batches, cover, ending, listener, mk_learner, same, weights
 from learnloop import (Callback, CancelFitException, CancelSanityException, DetectAnomaly, Deterministic, FastDevRun, LimitBatches, OverfitBatches, ReloadLoaders, SanityCheck, ShortEpochCallback, TensorBoardCallback, event, on)
 from learnloop.train.limits import FirstBatches
 from learnloop.train.limits import is_oom
@@ -421,9 +421,8 @@ def test_bad_reloads(args, e):
 def flags(): return (torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled(), torch.are_deterministic_algorithms_enabled(),
     torch.is_deterministic_algorithms_warn_only_enabled(), torch.backends.cudnn.benchmark)
 
-@pytest.mark.parametrize('found', [False, True])
-@pytest.mark.parametrize('e', [*ENDS, 'remove'])
-@pytest.mark.parametrize('cls,arg', [(DetectAnomaly, True), (DetectAnomaly, False), (Deterministic, True)])
+@pytest.mark.parametrize('found,e,cls,arg', cover((found, e, *o) for found in (False, True) for e in [*ENDS, 'remove']
+    for o in [(DetectAnomaly, True), (DetectAnomaly, False), (Deterministic, True)]))
 def test_switches_are_put_back(cls, arg, e, found):
     learn,seen,cb = mk_learner(),[],cls(arg)
     i = 2*(cls is Deterministic)
