@@ -1,6 +1,5 @@
 "What holds of every callback of the package: it is found by introspection, so a new one is tested as soon as it is written"
 import gc, importlib, inspect, io, pkgutil, sys, weakref
-from copy import deepcopy
 from functools import partial
 from tempfile import mkdtemp
 from types import SimpleNamespace

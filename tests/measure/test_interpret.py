@@ -189,6 +189,7 @@ def test_images_are_drawn(x):
     assert [o.get_title() for o in axs[:5]]==['a', 'b', 'c (is a)', 'a', 'b'] and len(axs)>=5
     assert [o.title.get_color() for o in axs[:3]]==['black', 'black', 'crimson']
     assert all(len(o.images)==1 for o in axs[:5]) and not any(len(o.images) for o in axs[5:])
+    plt.gcf().set_dpi(10)  # quickly
     plt.gcf().canvas.draw()
 
 def test_a_function_of_the_users_draws():
