@@ -1309,7 +1309,7 @@ def test_point_27_a_save_writes_as_much_after_a_long_history_as_after_a_short_on
         a,b = (newest_checkpoint(tmp_path/str(n)).plain()['callbacks']['recorder'][k] for k in ('raw', 'values'))
         assert a==r.raw_losses and b==r.values
         return [max(o) for o in zip(*res[2:], strict=True)]
-    few,many = cost(1000),cost(64*1024+1000)
+    few,many = cost(1000),cost(16*1024+1000)
     assert many[0]<few[0]*1.1+9000 and many[1]<few[1]*1.1+99  # names and hashes of parts are the rest
 
 @pytest.mark.parametrize('kwargs', [dict(keep=1), dict(keep=2), dict(keep=2, background=True), dict(keep=None)], ids=str)

@@ -118,7 +118,6 @@ def test_in_a_fetch_it_acts_at_once_where_what_came_before_was_noted_and_else_af
 def test_cases_63_and_65_nobody_waits_for_a_worker_that_hangs(signum, persistent, tmp_path):
     "It comes to this process alone: the checkpoint is written before the worker, which would not have ended, is told to"
     def f(put):
-        torch.utils.data._utils.MP_STATUS_CHECK_INTERVAL = .2  # torch waits so long for a worker before it ends it: 5 s
         ds,alive = Hangs(9, lambda: os.kill(os.getppid(), signum)),[]
         Noisy.__init__(ds)
         learn = mk_learner(ds, num_workers=2, persistent_workers=persistent)
