@@ -2,7 +2,7 @@
 import io, math
 from collections import Counter
 import numpy as np, pytest, torch
-from helpers import TRAIN, VALID, batches, cover, listener, mk_model, weights
+from helpers import TRAIN, VALID, batches, cover, covering, listener, mk_model, weights
 from learnloop import (CancelBatchException, CancelEpochException, CancelFitException, CancelTrainException, CancelValidException, DataLoaders,
     FetchPredsCallback, GradientAccumulation, Learner, ParamScheduler, Recorder, SanityCheck, ValidateCallback, accuracy, mae)
 from learnloop.interop import as_cb
@@ -267,8 +267,7 @@ def test_a_batch_that_was_skipped_does_not_count():
     ends = [o[-1]['logs'] for o in trace if o[1]=='on_train_batch_end']
     assert ends[0]=={} and ends[-1]['loss']==round(learn.recorder.values[0][0], 5)
 
-@pytest.mark.parametrize('exc', [ValueError, KeyboardInterrupt])
-@pytest.mark.parametrize('hook', TRAINING)
+@covering(exc=[ValueError, KeyboardInterrupt], hook=TRAINING)
 def test_an_error_in_a_hook_ends_the_fit_and_nothing_else_is_called(hook, exc):
     def _fail(self): raise exc
     trace,learn = [],mk_learner()

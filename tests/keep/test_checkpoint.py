@@ -365,8 +365,7 @@ class At(Callback):
 
 def boom(cb): raise Boom
 
-@pytest.mark.parametrize('fit', ['fit', 'fit_one_cycle'])
-@pytest.mark.parametrize('n', [1, 6, 7, 17, 18])
+@covering(fit=['fit', 'fit_one_cycle'], n=[1, 6, 7, 17, 18])
 def test_case_59_an_error_while_a_batch_is_fetched_saves_the_very_batch(fit, n, tmp_path):
     "Also the first of an epoch and the last of all; items draw random numbers"
     class Fails(Noisy):

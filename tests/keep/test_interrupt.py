@@ -47,8 +47,7 @@ def test_cases_63_and_65_from_any_event_it_goes_on_to_the_same_end(name, setup, 
     assert cb.seen>1 or name in ('after_fit','cleanup_fit')
     check(state(learn), whole(setup, fit))
 
-@pytest.mark.parametrize('signum', LEAVES)
-@pytest.mark.parametrize('name', [e for e in EVENTS if e.split('_', 1)[1] in ('batch','pred','loss','backward','step','zero_grad')])
+@covering(signum=LEAVES, name=[e for e in EVENTS if e.split('_', 1)[1] in ('batch','pred','loss','backward','step','zero_grad')])
 def test_the_batch_in_which_it_comes_is_done_and_no_more(name, signum, capsys):
     over = []
     cb = Callback(name='over', cleanup_batch=lambda cb: over.append(cb.learn.outcome['batch']))
@@ -347,9 +346,7 @@ def by_loop(co):
         loop.run_until_complete(asyncio.sleep(0))  # where the loop is whole
     finally: loop.close()
 
-@pytest.mark.parametrize('how', [_direct, _child, _gathered, _group])
-@pytest.mark.parametrize('by', [by_run, by_loop])
-@pytest.mark.parametrize('name', ['after_loss', 'after_batch', 'after_epoch'])
+@covering(2, how=[_direct, _child, _gathered, _group], by=[by_run, by_loop], name=['after_loss', 'after_batch', 'after_epoch'])
 def test_point_28_in_a_task_it_ends_the_task_and_what_is_paused_is_kept(how, by, name):
     learn = mk_line([At(name, 2, f=send(INT))])
     if how is _group and by is by_loop: by(how(lambda: learn.fit(2)))  # a group passes over tasks that were cancelled

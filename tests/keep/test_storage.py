@@ -269,8 +269,7 @@ class Evil:
 EVIL = dict(raw=lambda o, p: p.write_bytes(pickle.dumps(o)), zip=torch.save, legacy=lambda o, p: torch.save(o, p, _use_new_zipfile_serialization=False),
     inside=lambda o, p: torch.save(dict(model=dict(w=torch.ones(1), x=o), opt=o), p))
 
-@pytest.mark.parametrize('how', EVIL)
-@pytest.mark.parametrize('file', FILES)
+@covering(how=EVIL, file=FILES)
 def test_case_51_a_hostile_pickle_in_a_checkpoint_does_not_run(file, how, damaged, tmp_path):
     folder,there = damaged
     for o in there[:-1]: shutil.rmtree(o.path)

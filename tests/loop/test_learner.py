@@ -654,8 +654,7 @@ def test_no_batch_is_kept_after_a_cancel(e, cancel):
     learn.fit(1)
     assert refs and alive and not any(alive)
 
-@pytest.mark.parametrize('what', [ValueError, KeyboardInterrupt])
-@pytest.mark.parametrize('e', ['before_batch', 'after_loss', 'before_step', 'after_batch', 'cleanup_batch', 'after_exception', 'after_fetch'])
+@covering(what=[ValueError, KeyboardInterrupt], e=['before_batch', 'after_loss', 'before_step', 'after_batch', 'cleanup_batch', 'after_exception', 'after_fetch'])
 def test_no_batch_is_kept_once_an_exception_is_gone(e, what):
     refs = []
     def hear(cb, _):

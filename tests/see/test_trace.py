@@ -684,8 +684,7 @@ def test_a_profile_that_cant_be_exported_is_a_warning(error, tmp_path):
     t.save(path)  # once is enough
     with pytest.raises(TypeError, match='start, step, stop and export_chrome_trace'): Tracer(profiler=SimpleNamespace(start=1, step=1, stop=1))
 
-@pytest.mark.parametrize('at', ['before_fit', 'after_loss', 'cleanup_epoch', 'after_fit'])
-@pytest.mark.parametrize('exc', [RuntimeError, KeyboardInterrupt, CancelFitException])
+@covering(at=['before_fit', 'after_loss', 'cleanup_epoch', 'after_fit'], exc=[RuntimeError, KeyboardInterrupt, CancelFitException])
 def test_profiler_is_stopped_whatever_happens(at, exc):
     learn = mk_learn(Callback(**{at: lambda cb: act(exc)}))
     try: learn.fit(1, cbs=Tracer(profiler=(p := FakeProfiler())))

@@ -4,7 +4,7 @@ from copy import deepcopy
 from functools import cache
 from itertools import islice
 import pytest, torch
-from helpers import TRAIN, VALID, act, batches, cover, ending, listener, mk_learner, same, weights
+from helpers import TRAIN, VALID, act, batches, cover, covering, ending, listener, mk_learner, same, weights
 from learnloop import (Callback, CancelFitException, CancelSanityException, DetectAnomaly, Deterministic, FastDevRun, LimitBatches, OverfitBatches, ReloadLoaders, SanityCheck, ShortEpochCallback, TensorBoardCallback, event, on)
 from learnloop.train.limits import FirstBatches
 from learnloop.train.limits import is_oom
@@ -342,8 +342,7 @@ def test_cancel_fit_in_a_sanity_check_ends_the_fit(e, what):
     learn.fit(2, cbs=[SanityCheck(), listener('stop', [e], lambda cb, _: act(cb, what))])
     assert ended==[1] and learn.count.batches==0 and learn.outcome['fit']=='cancelled' and after in learn.cbs
 
-@pytest.mark.parametrize('what', [ValueError, KeyboardInterrupt])
-@pytest.mark.parametrize('e', ['before_sanity', 'before_batch', 'after_loss', 'after_validate', 'cleanup_sanity'])
+@covering(what=[ValueError, KeyboardInterrupt], e=['before_sanity', 'before_batch', 'after_loss', 'after_validate', 'cleanup_sanity'])
 def test_error_in_a_sanity_check_is_heard_and_cleaned_up(e, what):
     "fastNLP runs it outside of its try: neither on_exception nor on_train_end came"
     trace = []

@@ -75,9 +75,7 @@ def test_bf16_equals_the_loop_by_hand(device):
     assert same(learn.model, by_hand(torch.bfloat16, 3, device)[0])
 
 @devices
-@pytest.mark.parametrize('clip', [None, .5])
-@pytest.mark.parametrize('n_acc', [1, 3])
-@pytest.mark.parametrize('init_scale', [2.**10, 2.**40])
+@covering(2, clip=[None, .5], n_acc=[1, 3], init_scale=[2.**10, 2.**40])
 def test_fp16_equals_the_loop_by_hand_with_overflows_accumulation_and_clipping(device, init_scale, n_acc, clip):
     cfg,overflow = dict(init_scale=init_scale, growth_interval=5),{7, 20, 21}
     mp = MixedPrecision('fp16', **cfg)

@@ -75,8 +75,8 @@ def test_shapes_are_those_of_torch(sched, f):
         s.step()
     close([f(i/20) for i in range(21)], got, rtol=1e-9, atol=1e-12)  # torch goes from each value to the next
 
-@pytest.mark.parametrize('ends', [([1, 2], [3, 4]), ((1, 2), 3), (1, [3, 4]), (torch.tensor([1., 2.]), torch.tensor([3., 4.])), (np.array([1., 2.]), 3.)])
-@pytest.mark.parametrize('f', [SchedLin, SchedCos, SchedNo, SchedExp, partial(SchedPoly, power=2)])
+@covering(ends=[([1, 2], [3, 4]), ((1, 2), 3), (1, [3, 4]), (torch.tensor([1., 2.]), torch.tensor([3., 4.])), (np.array([1., 2.]), 3.)],
+    f=[SchedLin, SchedCos, SchedNo, SchedExp, partial(SchedPoly, power=2)])
 def test_ends_may_be_lists_with_a_value_for_each_group(f, ends):
     a,b = (o.tolist() if hasattr(o, 'tolist') else list(o) if isinstance(o, tuple) else o for o in ends)
     a,b = (o if isinstance(o, list) else [o]*2 for o in (a, b))

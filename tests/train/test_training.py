@@ -184,8 +184,7 @@ def test_a_step_that_was_taken_is_not_taken_again_when_training_is_cancelled_aft
     assert learn.count.opt_steps==2 and all(p.grad is None for p in learn.model.parameters()) and learn.gradient_accumulation._n==0
     assert_close(weights(learn.model), weights(by_hand(windows(bs[:4], n_batches=2))))
 
-@pytest.mark.parametrize('what', ['CancelEpochException', 'CancelFitException', 'ValueError', 'KeyboardInterrupt'])
-@pytest.mark.parametrize('e', ['before_batch', 'after_loss', 'after_backward', 'cleanup_batch'])
+@covering(what=['CancelEpochException', 'CancelFitException', 'ValueError', 'KeyboardInterrupt'], e=['before_batch', 'after_loss', 'after_backward', 'cleanup_batch'])
 def test_cancelled_epoch_or_error_drops_the_window(e, what):
     bs = data([4]*5)
     stop = listener('stop', [e], lambda cb, _: act(cb, what if cb.learn.training and cb.learn.iter==3 and cb.learn.epoch==0 else None), order=99)
