@@ -15,7 +15,7 @@ from learnloop.keep.saving import read_state
 from learnloop.keep.storage import locked_folder, prune
 from learnloop.keep import storage
 from learnloop.app.cli import show_checkpoints
-from learnloop.measure.metrics import Frozen, Series
+from learnloop.measure.series import Frozen, Series
 from learnloop.see.report import report_from
 from learnloop.keep.storage import HashingFile, _sealed, from_plain, misfit, new_checkpoint, to_plain
 from torch import nn

@@ -11,6 +11,7 @@ from learnloop.measure import metrics as M
 from learnloop.loop.data import DataLoaders
 from learnloop.loop.learner import Learner
 from learnloop.measure.metrics import *
+from learnloop.measure.series import *
 from pathlib import Path
 from scipy import stats
 from torch import nn

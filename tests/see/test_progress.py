@@ -9,6 +9,7 @@ from learnloop import (Callback, CancelEpochException, CancelFitException, Fetch
 from learnloop.see import progress
 from learnloop.loop.learner import print_row
 from learnloop.measure.metrics import mae
+from learnloop.measure.series import Scalars
 
 TIMEOUT = 60  # of a process, most of it torch's import on a busy machine
 
@@ -592,7 +593,7 @@ def test_graph_of_many_batches_is_small(clock):
     learn = learner([show := ShowGraph(log=True)])
     learn.fit(1)
     rec = learn.recorder
-    rec._raw._done,rec.iters,rec.values = [1/(i+1) for i in range(100_000)],list(range(1, 100_000)),[[0.,1.]]*99_999
+    rec._raw,rec.iters,rec.values = Scalars(1/(i+1) for i in range(100_000)),list(range(1, 100_000)),[[0.,1.]]*99_999
     (xs,ys),(vx,vy) = show.series().values()
     assert len(xs)==len(ys)<=1000 and xs[-1]==100_000 and ys[-1]==rec.losses[-1] and len(vx)==len(vy)<=1000 and vx[-1]==99_999
     assert len(show.chart())<60_000 and [len(show.spark(n)[0]) for n in (1, 8, 30)]==[1, 8, 30]
