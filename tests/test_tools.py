@@ -81,4 +81,6 @@ def test_quick_takes_tests_by_name_and_else_by_what_they_use(tmp_path):
 
 def test_each_module_has_tests():
     without = [o for o in MODULES if not quick.tests_of(o)]
-    assert not without, f'no test file in tests/ of their wing has the name of {without}, or uses them: `make quick` would try nothing'
+    assert not without, f'no test file in tests/ of their wing has the name of {without}, or uses them: name one in ALSO of tools/quick.py'
+    assert {*quick.ALSO}<={*MODULES}
+    assert all((ROOT/'tests'/m.split('.')[0]/f'test_{o}.py').exists() for m,names in quick.ALSO.items() for o in names.split())
