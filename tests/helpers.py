@@ -36,8 +36,8 @@ def cover(cases, t=1):
 def covering(t=1, /, **values):
     "A mark for tests: `values`, lists by the name of the argument, in so many combinations as `cover` takes"
     import pytest
-    cases = cover(product(*values.values()), t)
-    return pytest.mark.parametrize(','.join(values), cases if len(values)>1 else [o for o, in cases], ids=lambda o: plainly(o) if isinstance(o, (dict,list,tuple)) else None)
+    def name(o): return plainly(o) if isinstance(o, (dict,list,tuple)) else None
+    return pytest.mark.parametrize(','.join(values), cover(product(*values.values()), t), ids=name)
 
 def check(a, b, at=''):
     "Assert that two states are equal, bit for bit; the message says where they aren't"
