@@ -37,7 +37,7 @@ def covering(t=1, /, **values):
     "A mark for tests: `values`, lists by the name of the argument, in so many combinations as `cover` takes"
     import pytest
     def name(o): return plainly(o) if isinstance(o, (dict,list,tuple)) else None
-    return pytest.mark.parametrize(','.join(values), cover(product(*values.values()), t), ids=name)
+    return pytest.mark.parametrize([*values], cover(product(*values.values()), t), ids=name)
 
 def check(a, b, at=''):
     "Assert that two states are equal, bit for bit; the message says where they aren't"
