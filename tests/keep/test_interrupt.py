@@ -3,7 +3,7 @@ import asyncio, multiprocessing, os, signal, subprocess, sys, threading, warning
 from contextlib import contextmanager
 import pytest, torch
 from torch.utils.data import DataLoader, default_collate
-from helpers import TRAIN, in_terminal, mk_learner as mk_line, same
+from helpers import TRAIN, covering, in_terminal, mk_learner as mk_line, same
 from learnloop import Callback, CheckpointCallback, Interrupted, SanityCheck, Terminated, list_checkpoints, newest_checkpoint
 from test_pause import EVENTS, FITS, SETUPS, At, Boom, Noisy, check, go_on, mk_learner, quiet, state, whole
 
@@ -47,8 +47,7 @@ def test_cases_63_and_65_from_any_event_it_goes_on_to_the_same_end(name, setup, 
     assert cb.seen>1 or name in ('after_fit','cleanup_fit')
     check(state(learn), whole(setup, fit))
 
-@pytest.mark.parametrize('signum', LEAVES)
-@pytest.mark.parametrize('name', [e for e in EVENTS if e.split('_', 1)[1] in ('batch','pred','loss','backward','step','zero_grad')])
+@covering(signum=LEAVES, name=[e for e in EVENTS if e.split('_', 1)[1] in ('batch','pred','loss','backward','step','zero_grad')])
 def test_the_batch_in_which_it_comes_is_done_and_no_more(name, signum, capsys):
     over = []
     cb = Callback(name='over', cleanup_batch=lambda cb: over.append(cb.learn.outcome['batch']))
@@ -103,10 +102,7 @@ def test_what_a_second_signal_does(signums, leaves, tmp_path):
     assert learn.count.opt_steps==(2 if leaves is Terminated else 1)
     assert list_checkpoints(tmp_path)[-1].consistent==(leaves is Terminated)
 
-@pytest.mark.parametrize('signum', LEAVES)
-@pytest.mark.parametrize('fit', FITS)
-@pytest.mark.parametrize('item', [0, 5, 17])
-@pytest.mark.parametrize('saves', [False, True])
+@covering(2, signum=LEAVES, fit=FITS, item=[0, 5, 17], saves=[False, True])
 def test_in_a_fetch_it_acts_at_once_where_what_came_before_was_noted_and_else_after_the_batch(item, fit, signum, saves, tmp_path):
     n,after = [0],[]
     def at(i):
@@ -117,8 +113,7 @@ def test_in_a_fetch_it_acts_at_once_where_what_came_before_was_noted_and_else_af
     go_on(learn)
     check(state(learn), whole('noisy', fit))
 
-@pytest.mark.parametrize('persistent', [False, True])
-@pytest.mark.parametrize('signum', LEAVES)
+@covering(persistent=[False, True], signum=LEAVES)
 def test_cases_63_and_65_nobody_waits_for_a_worker_that_hangs(signum, persistent, tmp_path):
     "It comes to this process alone: the checkpoint is written before the worker, which would not have ended, is told to"
     def f(put):
@@ -351,9 +346,7 @@ def by_loop(co):
         loop.run_until_complete(asyncio.sleep(0))  # where the loop is whole
     finally: loop.close()
 
-@pytest.mark.parametrize('how', [_direct, _child, _gathered, _group])
-@pytest.mark.parametrize('by', [by_run, by_loop])
-@pytest.mark.parametrize('name', ['after_loss', 'after_batch', 'after_epoch'])
+@covering(2, how=[_direct, _child, _gathered, _group], by=[by_run, by_loop], name=['after_loss', 'after_batch', 'after_epoch'])
 def test_point_28_in_a_task_it_ends_the_task_and_what_is_paused_is_kept(how, by, name):
     learn = mk_line([At(name, 2, f=send(INT))])
     if how is _group and by is by_loop: by(how(lambda: learn.fit(2)))  # a group passes over tasks that were cancelled

@@ -4,7 +4,7 @@ from itertools import count
 from threading import Timer
 from types import SimpleNamespace
 import pexpect, pytest, torch
-from helpers import TRAIN, VALID, in_terminal, mk_learner
+from helpers import TRAIN, VALID, covering, in_terminal, mk_learner
 from learnloop import (Callback, Pass, CancelEpochException, CancelFitException, FetchPredsCallback, ProgressCallback, Recorder, ShowGraph, event, on)
 from learnloop.see import progress
 from learnloop.loop.learner import print_row
@@ -106,8 +106,7 @@ def test_own_logger_is_kept_and_bar_shown(screens):
     assert learn.logger==rows.append and screens[0].lines==[] and screens[0].drawn
 
 STOPS = [None, CancelFitException, CancelEpochException, RuntimeError, KeyboardInterrupt]
-@pytest.mark.parametrize('at', ['before_fit', 'after_batch', 'before_validate', 'after_validate', 'cleanup_train', 'after_fit'])
-@pytest.mark.parametrize('exc', STOPS)
+@covering(at=['before_fit', 'after_batch', 'before_validate', 'after_validate', 'cleanup_train', 'after_fit'], exc=STOPS)
 def test_all_is_left_as_it_was(exc, at, screens):
     def stop(cb):
         if exc and not (exc is CancelEpochException and at.endswith('fit')): raise exc
@@ -427,8 +426,7 @@ def fit_at(monkeypatch, stdout, stderr=None):
     assert len(learn.recorder.values)==2 and progress._open==[] and learn.logger is print_row
     return learn
 
-@pytest.mark.parametrize('n', range(0, 40, 3))
-@pytest.mark.parametrize('tty', [True, False])
+@covering(n=range(0, 40, 3), tty=[True, False])
 def test_a_reader_that_goes_away_does_not_stop_the_fit(n, tty, clock, monkeypatch):
     monkeypatch.setenv('TERM', 'xterm')
     f = Gone(n, tty=tty)

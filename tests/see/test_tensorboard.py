@@ -3,7 +3,7 @@ import errno, math, os, shutil, signal, subprocess, sys, threading
 from functools import partial
 from itertools import count
 import numpy as np, pytest, torch
-from helpers import TRAIN, VALID, StopAt, batches, fail, kill, mk_learner, same
+from helpers import StopAt, TRAIN, VALID, batches, cover, fail, kill, mk_learner, same
 from learnloop import (Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelStepException, CancelValidException, CheckpointCallback,
     CrossEntropyLossFlat, DataLoaders, GradientAccumulation, GradientClip, Learner, Recorder, TensorBoardCallback, Throughput, Tracer, ValidateCallback,
     event, mae, on, read_tensorboard)
@@ -223,7 +223,7 @@ IN_BATCH = 'before_batch','after_loss','after_batch'
 ENDS = [(how, at) for how in (ValueError, KeyboardInterrupt, CancelFitException, CancelEpochException, None)
     for at in ('before_epoch', *IN_BATCH, 'before_validate', 'after_validate', 'after_epoch')]
 
-@pytest.mark.parametrize('how,at', [*ENDS, *((CancelBatchException, o) for o in IN_BATCH)])
+@pytest.mark.parametrize('how,at', cover([*ENDS, *((CancelBatchException, o) for o in IN_BATCH)]))
 def test_it_leaves_nothing_behind(how, at, tmp_path):
     def stop(cb, where):
         if how and cb.learn.training is where: raise how

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from torch import nn
 from torch.nn import functional as F
 from learnloop.loop.callback import Callback, on
-from helpers import mk_learner, players, same
+from helpers import covering, mk_learner, players, same
 from learnloop.loop.checks import *
 from learnloop.loop.flow import *
 from learnloop.interop.transformers import TrainerCallback
@@ -44,15 +44,13 @@ def run(at, exc, trace):
     notes = [type(err).__name__, str(err), *getattr(err, '__notes__', [])]
     return log.seen, notes, dict(learn.outcome), list(learn.model.parameters()), torch.rand(1)
 
-@pytest.mark.parametrize('exc', EXCS)
-@pytest.mark.parametrize('at', [e for e in event if not e.endswith(('save','load','sanity','evaluate')) and e!='after_create'])
+@covering(exc=EXCS, at=[e for e in event if not e.endswith(('save','load','sanity','evaluate')) and e!='after_create'])
 def test_all_runs_as_without(at, exc):
     (seen,notes,outcome,ps,rnd),(seen2,notes2,outcome2,ps2,rnd2) = (run(at, exc, o) for o in (False,True))
     assert seen==seen2 and notes==notes2 and outcome==outcome2
     assert all(torch.equal(*o) for o in zip([*ps, rnd], [*ps2, rnd2], strict=True))
 
-@pytest.mark.parametrize('exc', EXCS)
-@pytest.mark.parametrize('at', ['before_fit', 'after_pred', 'before_step', 'after_validate', 'cleanup_batch', 'after_cancel_batch'])
+@covering(exc=EXCS, at=['before_fit', 'after_pred', 'before_step', 'after_validate', 'cleanup_batch', 'after_cancel_batch'])
 def test_events_are_those_that_fire(at, exc):
     "A callback that comes first and hears all knows what fires, but for clean-ups, of which it is last: those are checked in number"
     witness,tracer = Log(name='witness'),Tracer()
@@ -687,8 +685,7 @@ def test_a_profile_that_cant_be_exported_is_a_warning(error, tmp_path):
     t.save(path)  # once is enough
     with pytest.raises(TypeError, match='start, step, stop and export_chrome_trace'): Tracer(profiler=SimpleNamespace(start=1, step=1, stop=1))
 
-@pytest.mark.parametrize('at', ['before_fit', 'after_loss', 'cleanup_epoch', 'after_fit'])
-@pytest.mark.parametrize('exc', [RuntimeError, KeyboardInterrupt, CancelFitException])
+@covering(at=['before_fit', 'after_loss', 'cleanup_epoch', 'after_fit'], exc=[RuntimeError, KeyboardInterrupt, CancelFitException])
 def test_profiler_is_stopped_whatever_happens(at, exc):
     learn = mk_learn(Callback(**{at: lambda cb: act(exc)}))
     try: learn.fit(1, cbs=Tracer(profiler=(p := FakeProfiler())))
