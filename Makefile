@@ -10,9 +10,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export OMP_NUM_THREADS ?= 1
 # Cells of a notebook are run in a thread, which is what a fit with checkpoints warns of
 export PYTHONWARNINGS ?= ignore:no signal reaches a fit
-# A process for each notebook: what one of them patches mustn't reach the next
-NOTEBOOKS := find nbs -name '*.ipynb' -not -path '*/.*' | sort | xargs -P 2 -I % nbdev-test %
-.PHONY: demo test ci export save check docs bench mutants wheel browser interop
+.PHONY: demo test quick ci export save check docs bench mutants wheel browser interop
 # Jobs write notebooks, modules and _proc/, which other jobs read
 .NOTPARALLEL:
 .DEFAULT_GOAL := test
@@ -24,10 +22,11 @@ $(READY):
 	touch $@
 
 demo:    $(READY) ; learnloop demo
-test:    $(READY) ; $(NOTEBOOKS) --timing && pytest -q -n auto
+test:    $(READY) ; python -m tools.notebooks --timing && pytest -q -n auto
+quick:   $(READY) ; nbdev-export && python -m tools.quick $(NB)   # one notebook, and the tests of its module: `make quick NB=trace`
 ci:      check test mutants docs wheel browser
 export:  $(READY) ; nbdev-export && nbdev-clean
-save:    $(READY) ; $(NOTEBOOKS) --save && nbdev-clean   # refresh the outputs stored in notebooks
+save:    $(READY) ; python -m tools.notebooks --save && nbdev-clean   # refresh the outputs stored in notebooks
 docs:    $(READY) ; python -m tools.build_docs   # the site, in _docs/, and README.md
 bench:   $(READY) ; python -m benchmarks.overhead && python -m benchmarks.inference && python -m benchmarks.watch && python -m benchmarks.trace && python -m benchmarks.checkpoint
 mutants: $(READY) ; python -m tools.mutants   # plant faults, and see that some test catches each

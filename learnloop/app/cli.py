@@ -21,7 +21,8 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import TensorDataset, random_split
 from .. import __version__
-from ..loop.data import DataLoaders, default_device
+from ..loop.batch import default_device
+from ..loop.data import DataLoaders
 from ..loop.learner import Learner
 from ..see.tensorboard import TensorBoardCallback
 from ..measure.metrics import accuracy

@@ -16,10 +16,12 @@ from types import MethodType
 from fastcore.basics import noop, patch
 from torch import distributed as dist, nn
 from ..loop.callback import Callback
-from ..loop.data import batch_map, batch_len, find_bs, join_batch
-from ..loop.flow import CancelEvaluateException, CancelFitException, did_you_mean, event as _events
+from ..loop.batch import batch_map, find_bs, join_batch
+from ..loop.data import batch_len
+from ..loop.checks import did_you_mean, replaced
+from ..loop.flow import CancelEvaluateException, CancelFitException, event as _events
 from .core import Adapter, Facade, Hook
-from ..loop.learner import GatherPredsCallback, replaced
+from ..loop.learner import GatherPredsCallback
 
 # %% ../../nbs/interop/04_accelerated.ipynb #2cf03e5d
 class _TrainerHooks:

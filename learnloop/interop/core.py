@@ -17,7 +17,8 @@ from numbers import Real
 from types import MethodType
 from fastcore.basics import camel2snake, patch
 from ..loop.callback import Callback, makers
-from ..loop.flow import CancelException, did_you_mean, elsewhere
+from ..loop.checks import did_you_mean, elsewhere
+from ..loop.flow import CancelException
 
 # %% ../../nbs/interop/00_core.ipynb #7d24cb54
 class Hook:

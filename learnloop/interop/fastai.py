@@ -19,8 +19,9 @@ from types import MethodType, SimpleNamespace
 from fastcore.basics import camel2snake, listify
 from fastcore.foundation import L
 from ..loop.callback import Callback as _Callback
-from ..loop.data import unpack
-from ..loop.flow import PHASES, CancelEvaluateException, CancelException, Events, UncaughtCancelError, did_you_mean, near_miss
+from ..loop.batch import unpack
+from ..loop.checks import did_you_mean
+from ..loop.flow import PHASES, CancelEvaluateException, CancelException, Events, UncaughtCancelError, near_miss
 from ..loop.flow import event as _events
 from .core import Adapter, Facade, Hook, system_of
 from ..loop.optimizer import hyper_groups, get_hypers, opts, set_hypers, step, zero_grad

@@ -17,9 +17,11 @@ from operator import attrgetter
 from pathlib import Path
 from types import SimpleNamespace
 from torch import distributed
-from ..loop.data import batch_len, join_batch, split_batch, to_device
-from ..loop.flow import CancelFitException, did_you_mean
-from ..loop.learner import StepLimit, check_whole
+from ..loop.batch import join_batch, split_batch, to_device
+from ..loop.data import batch_len
+from ..loop.checks import did_you_mean, check_whole
+from ..loop.flow import CancelFitException
+from ..loop.learner import StepLimit
 from ..loop.optimizer import opts
 from .core import Adapter, Facade, Hook
 

@@ -11,7 +11,8 @@ __all__ = ['Callback', 'LearningRate', 'Optimizer', 'Model', 'Keras']
 import math, operator, sys, torch
 from fastcore.basics import noop, patch
 from torch import Tensor
-from ..loop.data import batch_len, to_detach
+from ..loop.batch import to_detach
+from ..loop.data import batch_len
 from ..loop.flow import CancelFitException, CancelTrainException
 from .core import Adapter, Facade, Hook, system_of
 from ..loop.learner import StepLimit

@@ -14,7 +14,8 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from types import MethodType
 from fastcore.basics import camel2snake, listify, patch
-from .flow import Flow, NoAttribute, called_here, did_you_mean, event, near_miss
+from .checks import NoAttribute, called_here, did_you_mean
+from .flow import Flow, event, near_miss
 
 # %% ../../nbs/loop/01_callback.ipynb #173607dc
 class on:
@@ -86,6 +87,8 @@ class Callback(_Reader):
     writes = False            # Does it write files?
     only_looks = False        # Is training the same without it? Then a run may go on with it or without
     fit_only = False          # Is it only for fits? Then its `before_fit` and `cleanup_fit` don't stand in for an evaluation's
+    needs_length = False      # Does what it does depend on how long the fit is? Then a run goes on with the same `n_epoch` only
+    owns = ()                 # Names of the hyper-parameters that it sets: no other callback may
     foreign = None            # The callback of another system that it stands for
     epoch_columns,provides = (),() # Columns of its own in the table of epochs, whose values it puts into `recorder.row`; names of what it gives to `recorder.record`
 
@@ -219,8 +222,11 @@ def mk_cb(
     if callable(o) and hasattr(o, 'heard'): return Callback(**{o.__name__: o})
     raise TypeError(f'{o!r} is no callback: give a Callback, a subclass of it, or a function decorated by @on(event.…)')
 
-def as_list(o):
-    "`o` as a list; one callback isn't asked for attributes, as those of some systems raise errors of their own"
+# %% ../../nbs/loop/01_callback.ipynb #ce4fbbf6
+def as_list(
+    o # One thing, a list or other iterable of them, or None
+)->list: # Empty for None
+    "Make a list of `o`"
     return list(listify(o)) if o is None or isinstance(o, Iterable) else [o]
 
 # %% ../../nbs/loop/01_callback.ipynb #eb7618df

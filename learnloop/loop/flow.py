@@ -7,16 +7,15 @@ Docs: https://learnloop.github.io/learnloop/loop/flow.html.md"""
 # %% auto #0
 __all__ = ['PHASES', 'CancelFitException', 'CancelSanityException', 'CancelEpochException', 'CancelTrainException',
            'CancelEvaluateException', 'CancelValidException', 'CancelBatchException', 'CancelBackwardException',
-           'CancelStepException', 'CancelZeroGradException', 'CancelSaveException', 'elsewhere', 'event',
-           'CancelException', 'UncaughtCancelError', 'Phase', 'Event', 'did_you_mean', 'called_here', 'safely',
-           'NoAttribute', 'refuse_arg', 'checked_args', 'Events', 'near_miss', 'Flow', 'note_on', 'in_phase']
+           'CancelStepException', 'CancelZeroGradException', 'CancelSaveException', 'event', 'CancelException',
+           'UncaughtCancelError', 'Phase', 'Event', 'Events', 'near_miss', 'Flow', 'in_phase']
 
 # %% ../../nbs/loop/00_flow.ipynb #6b358ab8
 import difflib, inspect, re
-from contextlib import suppress
 from functools import partial, wraps
 from types import MethodType
 from fastcore.basics import camel2snake, patch, snake2camel
+from .checks import NoAttribute, called_here, did_you_mean, note_on, safely
 
 # %% ../../nbs/loop/00_flow.ipynb #b4e61374
 class CancelException(BaseException):
@@ -78,6 +77,7 @@ PHASES = (
     Phase('epoch',     'fit'),
     Phase('train',     'epoch'),
     Phase('validate',  'epoch evaluate sanity', cancel='CancelValidException'),
+    Event('between_batches', 'train', 'checkpoints that are due, then a signal that waits'),
     Phase('fetch',     'train validate', 'batch = next(batches)', cancel=None, per_batch=False),  # there is one more than batches
     Phase('batch',     'train validate', per_batch=True),
     Event('after_pred','batch', 'pred = model(*xb)'),
@@ -99,73 +99,6 @@ CancelFitException,CancelSanityException,CancelEpochException = map(_cancels.get
 CancelTrainException,CancelEvaluateException,CancelValidException = map(_cancels.get, ('train', 'evaluate', 'validate'))
 CancelBatchException,CancelBackwardException,CancelStepException = map(_cancels.get, ('batch', 'backward', 'step'))
 CancelZeroGradException,CancelSaveException = map(_cancels.get, ('zero_grad', 'save'))
-
-# %% ../../nbs/loop/00_flow.ipynb #8b47c768
-def did_you_mean(
-    name:str, # What was given
-    known     # The names that there are
-)->str: # `'; did you mean …?'`, or `''` if nothing is near
-    "Suggest the nearest of `known` for a misspelt `name`, for the end of an error message"
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f'; did you mean {near[0]!r}?' if near else ''
-
-# %% ../../nbs/loop/00_flow.ipynb #06d30b79
-elsewhere = []  # Functions of `(kind, name, of)` that tell what a `name` of another system is called here, or return ''
-
-def called_here(
-    kind:str,  # 'event', 'argument', 'attribute' or 'class'
-    name:str,  # What was given
-    of:str=''  # Of an argument: the function
-)->str: # `'; it is …'`, or `''` if no other system has the name
-    "Tell what a `name` of another system is called here, for the end of an error message"
-    return next(filter(None, (f(kind, name, of) for f in elsewhere)), '')
-
-# %% ../../nbs/loop/00_flow.ipynb #5abbb49d
-def safely(f, *args):
-    "The text of `f(*args)` to be said of an error; none if it fails, as that would take the error's place"
-    try: return f(*args) or ''
-    except Exception: return ''
-
-# %% ../../nbs/loop/00_flow.ipynb #8219b7d5
-class NoAttribute(AttributeError):
-    "An attribute is missing; what helps is found out when this is shown"
-    def __init__(self,
-        text,       # What is missing
-        advice=None # Function that returns the end of the message
-    ):
-        super().__init__(text)
-        self.advice = advice
-    def __str__(self): return self.args[0] + (safely(self.advice) if self.advice else '')
-    def __reduce__(self): return type(self),(str(self),)
-
-# %% ../../nbs/loop/00_flow.ipynb #5744a0f0
-def refuse_arg(
-    f, # A function
-    k:str, # An argument that it doesn't take
-    known=(), # Those that it takes
-    is_open:bool=False # May it take others? Then only those that have another name here are refused
-):
-    "Raise the `TypeError` of an unknown argument, with what helps"
-    name = f.__qualname__ if '.' in f.__qualname__ else f.__name__
-    of = name.removesuffix('.__init__').rpartition('.')[2]
-    here = called_here('argument', k, of)
-    if here or not is_open: raise TypeError(f"{name}() got an unexpected keyword argument {k!r}{here or did_you_mean(k, known)}")
-
-# %% ../../nbs/loop/00_flow.ipynb #18af128b
-def checked_args(
-    f=None, # A function
-    to=()   # Functions that its `**kwargs` go to
-): # The same, with errors that help
-    "Have `f` tell what an argument is called here that it doesn't take: a decorator, with or without arguments"
-    if f is None: return partial(checked_args, to=to)
-    kinds = {p.name:p.kind for o in (f, *to) for p in inspect.signature(o).parameters.values()}
-    is_open = inspect.Parameter.VAR_KEYWORD in (p.kind for p in inspect.signature(f).parameters.values())
-    @wraps(f)
-    def _f(*args, **kwargs):
-        for k in kwargs:
-            if k not in kinds: refuse_arg(f, k, kinds, is_open)
-        return f(*args, **kwargs)
-    return _f
 
 # %% ../../nbs/loop/00_flow.ipynb #b512415b
 class Events:
@@ -205,6 +138,7 @@ class _Handlers(dict):
 class Flow:
     "Phases, the callbacks that hear their events, and the runner of both"
     rows = PHASES
+    moved = {}   # Method that subclasses may still define, and nothing calls -> what to do instead
     bodies = {}  # Phase -> name of the method that its body is handed to, as `method(f, *args, **kwargs)`; others are called
     def __init_subclass__(cls, phases=(), **kwargs):
         super().__init_subclass__(**kwargs)
@@ -299,12 +233,21 @@ def mid_batch(self:Flow):
     "Is a phase open that recurs with each batch?"
     return any(p.name in self._recurring for p in self.open)
 
+# %% ../../nbs/loop/00_flow.ipynb #135bd8f8
+@patch
+def recurs(self:Flow,
+    name:str # Of a phase, or of an event
+)->bool:
+    "Whether `name` recurs with each batch: `run_train` and `run_valid` mute such events"
+    return name in self._recurring or name in self._inner
+
 # %% ../../nbs/loop/00_flow.ipynb #604e9524
 def _check_methods(cls):
     "Refuse methods of a subclass that seem to be events, and none would hear, or name a phase that seems misspelt"
     events,phases = {e for o in cls.rows for e in o.events},[o.name for o in cls.rows if isinstance(o, Phase)]
     for k,v in vars(cls).items():
         if not callable(v) or k in events: continue
+        if k in cls.moved: raise ValueError(f'{cls.__name__}.{k} would never be called: {cls.moved[k]}')
         if miss := near_miss(k): raise ValueError(f'unknown event {k!r} in {cls.__name__}; did you mean {miss!r}?')
         if re.match('(on|begin)_', k) and (here := called_here('event', k)): raise ValueError(f'{cls.__name__}.{k} would never be called{here}')
         name = getattr(v, '__dict__', {}).get('phase')
@@ -364,12 +307,6 @@ def _stand_in(flow, p, f, who, /, **kwargs):
     if not flow.inside(p.like) and not outer: f(**kwargs)
 
 def _nothing(who): "In place of a clean-up: that it is due tells who was set up"
-
-# %% ../../nbs/loop/00_flow.ipynb #b9fc4f70
-def note_on(e, text):
-    "Add the note `text` to the error `e`, once, if it takes notes"
-    with suppress(Exception):
-        if text not in getattr(e, '__notes__', ()): e.add_note(text)
 
 # %% ../../nbs/loop/00_flow.ipynb #3ec3934c
 @patch

@@ -18,8 +18,10 @@ from functools import partial
 from fastcore.basics import listify, patch
 from torch import nn
 from ..loop.callback import Callback
-from ..loop.data import batch_map, batch_parts, by_name, DataLoaders, describe, preserve_rng, split_batch, to_detach, to_device
-from ..loop.flow import did_you_mean
+from ..loop.batch import batch_map, batch_parts, by_name, describe, split_batch, to_detach, to_device
+from ..loop.data import DataLoaders
+from ..loop.rng import preserve_rng
+from ..loop.checks import did_you_mean
 from ..loop.learner import Learner
 from .recorder import pyplot
 

@@ -17,8 +17,10 @@ from functools import partial
 from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset
 from ..loop.callback import Callback
-from ..loop.data import batch_like, batch_parts, describe, detuplify, find_bs, in_order, preserve_rng, split_batch
-from ..loop.flow import checked_args
+from ..loop.batch import batch_like, batch_parts, describe, detuplify, find_bs, split_batch
+from ..loop.data import in_order
+from ..loop.rng import preserve_rng
+from ..loop.checks import checked_args
 from ..loop.learner import Learner, decode_preds
 from .recorder import pyplot
 
@@ -78,7 +80,7 @@ def from_learner(cls:Interpretation,
     with_loss:bool=True # The loss of each item, too? Needs targets; see `loss_not_reduced`
 ): # In the order of the dataset
     "Interpret the predictions of `learn`"
-    dl = learn._loader(ds_idx, dl)
+    dl = learn.find_dl(ds_idx, dl)
     get,with_loss = _getter(learn, dl),with_loss and learn.loss_func is not None
     res = learn.get_preds(dl=dl, with_input=get is None, with_decoded=True, with_loss=with_loss, act=act)
     if get is None: get,res = partial(item_at, res[0]),res[1:]
@@ -226,7 +228,7 @@ def show_results(self:Learner,
     **kwargs   # To `Interpretation.show_results`
 ): # The axes, or a table
     "Show inputs, predictions and targets of some items; wrong ones are marked"
-    dl = self._loader(ds_idx, dl)
+    dl = self.find_dl(ds_idx, dl)
     interp = Interpretation.from_learner(self, dl=first_batches(dl, n), act=act, vocab=vocab or find_vocab(self, dl), with_loss=False)
     return interp.show_results(range(min(n, len(interp))), show, **kwargs)
 
@@ -340,7 +342,7 @@ def tta(self:Learner,
     "Predict with test-time augmentation"
     if aug is None: raise ValueError('aug is None: give a function of the inputs, such as lambda x: x.flip(-1), or a list of functions or loaders')
     if (augs := [aug]*n if callable(aug) else list(aug))==[]: raise ValueError(f'n={n}, aug={aug!r}: there must be one pass or more')
-    dl,res = self._loader(ds_idx, dl),None
+    dl,res = self.find_dl(ds_idx, dl),None
     preds,targs = self.get_preds(dl=dl, act=act)
     for f in augs:
         p = self.get_preds(dl=dl if callable(f) else f, act=act, with_targs=False, cbs=_Augment(f if callable(f) else None))[0]

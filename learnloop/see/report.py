@@ -21,7 +21,8 @@ from ..keep.checkpoint import CheckpointCallback
 from ..loop.data import batch_len
 from ..measure.hook import label_of, opt_lines, layer_rows, total_params
 from ..measure.interpret import Interpretation, first_batches, is_image, item_text, find_vocab
-from ..loop.learner import Learner, check_whole
+from ..loop.checks import check_whole
+from ..loop.learner import Learner
 from ..measure.metrics import less_is_better
 from ..measure.recorder import Recorder
 from ..keep.saving import atomic_write
@@ -327,7 +328,7 @@ def _png(x):
 # %% ../../nbs/see/06_report.ipynb #00da5544
 def _predictions(learn, n):
     "The first `n` items of the validation set, as the model sees them"
-    dl = learn._loader(1, None)
+    dl = learn.find_dl(1, None)
     interp = Interpretation.from_learner(learn, dl=first_batches(dl, n), vocab=find_vocab(learn, dl), with_loss=False)
     idxs = range(min(n, len(interp)))
     said = [interp._words(i)[:2] for i in idxs]
@@ -443,7 +444,7 @@ def report(self:Learner,
     title:str|None=None # Heading; None for one with the model's class
 )->Path: # The file; notebooks show a link to it
     "Write what is known of the training to an HTML file"
-    if check_whole('n_preds', n_preds, 0): self._loader(1, None)
+    if check_whole('n_preds', n_preds, 0): self.find_dl(1, None)
     return _write(self.path/path, lambda: _of_learner(self, cbs, shapes, n_preds, title))
 
 # %% ../../nbs/see/06_report.ipynb #bf5cd843

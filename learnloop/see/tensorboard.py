@@ -21,10 +21,11 @@ from fastcore.basics import camel2snake, patch
 from torch import Tensor, nn
 from torch.nn.modules import module as nn_module
 from ..loop.callback import Callback
-from ..loop.data import batch_like, batch_parts, detuplify, to_detach
+from ..loop.batch import batch_like, batch_parts, detuplify, to_detach
 from ..measure.hook import Hook, label_of, tensors_in
 from ..measure.interpret import Interpretation, item_at, without_loss, is_image, item_text, find_vocab
-from ..loop.learner import check_whole, decode_preds, innermost
+from ..loop.checks import check_whole
+from ..loop.learner import decode_preds, innermost
 from .log import put_at, Logger
 from ..loop.optimizer import hyper_groups, get_hypers, opts
 from .trace import Tracer

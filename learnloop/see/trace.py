@@ -16,7 +16,8 @@ from types import MethodType
 from fastcore.basics import patch
 from ..loop.callback import Callback, on
 from .chart import timeline_chart
-from ..loop.flow import CancelException, Event, Flow, did_you_mean
+from ..loop.checks import did_you_mean
+from ..loop.flow import CancelException, Event, Flow
 
 # %% ../../nbs/see/03_trace.ipynb #cb645795
 @dataclass(slots=True)

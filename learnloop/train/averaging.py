@@ -17,8 +17,10 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.parameter import is_lazy
 from torch.optim.swa_utils import get_ema_multi_avg_fn, get_swa_multi_avg_fn, update_bn
 from ..loop.callback import Callback
-from ..loop.data import by_name, preserve_rng, unpack
-from ..loop.learner import check_whole, StepLimit
+from ..loop.batch import by_name, unpack
+from ..loop.rng import preserve_rng
+from ..loop.checks import check_whole
+from ..loop.learner import StepLimit
 from ..loop.optimizer import get_hypers
 from .schedule import check_owners
 

@@ -13,8 +13,9 @@ from contextlib import ExitStack
 from fastcore.basics import patch
 from torch import Tensor
 from ..loop.callback import Callback
-from ..loop.data import batch_map
-from ..loop.flow import CancelStepException, did_you_mean
+from ..loop.batch import batch_map
+from ..loop.checks import did_you_mean
+from ..loop.flow import CancelStepException
 from ..loop.learner import Learner
 from ..loop.optimizer import opts
 

@@ -18,8 +18,10 @@ from time import monotonic
 from fastcore.basics import noop, patch
 from ..loop.callback import Callback
 from ..loop.data import Until
-from ..loop.flow import CancelBatchException, CancelFitException, CancelStepException, CancelTrainException, CancelValidException, did_you_mean
-from ..loop.learner import check_whole, say, format_value
+from ..loop.checks import did_you_mean, check_whole, say
+from ..loop.flow import CancelBatchException, CancelFitException, CancelStepException, CancelTrainException
+from ..loop.flow import CancelValidException
+from ..loop.learner import format_value
 from ..measure.metrics import less_is_better
 from ..loop.optimizer import get_hypers, opts, zero_grad
 from .schedule import check_owners
@@ -44,7 +46,7 @@ class _Kept(Callback):
     def load_state_dict(self, sd):
         Callback.load_state_dict(self, sd)
         for k,v in self._start.items(): setattr(self, k, deepcopy(sd.get(k, v)))
-        self._loaded = True
+        self._loaded = self.learn is None or not self.learn.resuming  # by hand
 
 def _whole(cb, low, **kwargs):
     for k,v in kwargs.items(): check_whole(f'{cb.label}: {k}', v, low)
@@ -468,7 +470,7 @@ class ValidateCallback(Callback):
 
     def before_fit(self):
         _check_recorder(self)
-        if isinstance(self.learn._loader(self.ds_idx, self.dl_), Iterator): raise ValueError(f'{self.label}: the loader can be gone through once only: give a list or a DataLoader')
+        if isinstance(self.learn.find_dl(self.ds_idx, self.dl_), Iterator): raise ValueError(f'{self.label}: the loader can be gone through once only: give a list or a DataLoader')
         self._seen = self.learn.count.opt_steps
         if self.dl_name!='valid' and (both := set(self.provides) & set(self.learn.recorder.columns)):
             raise ValueError(f'{self.label}: name {self.dl_name!r} gives {", ".join(sorted(both))}, which the table of epochs has already; choose another')

@@ -19,9 +19,11 @@ from torch import nn
 from torch.nn.utils import clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from torch.utils.checkpoint import checkpoint
 from ..loop.callback import Callback
-from ..loop.data import batch_map, rng_states, preserve_rng, to_concat, to_detach
+from ..loop.batch import batch_map, to_concat, to_detach
+from ..loop.rng import preserve_rng, read_rngs, write_rngs
 from ..loop.flow import CancelBackwardException, CancelStepException, CancelZeroGradException
-from ..loop.learner import check_whole, Learner, Loop
+from ..loop.checks import check_whole
+from ..loop.learner import Learner, Loop
 from ..loop.optimizer import opts, zero_grad
 
 # %% ../../nbs/train/03_training.ipynb #7a1c0f62
@@ -367,7 +369,9 @@ class SAM(Callback):
         _refuse_turns(self)
         if any(isinstance(o, MicroBatch) for o in self.learn.cbs): raise ValueError('SAM passes through a whole batch twice: use GradientAccumulation, not MicroBatch')
     def before_evaluate(self): "Nothing is trained"
-    def before_batch(self): self._cast,self._rng = _ambient(self.learn),list(rng_states(()))
+    def before_batch(self):
+        self._cast,self._rng = _ambient(self.learn),read_rngs()
+        del self._rng['evaluations']  # those of this batch count
 
     def before_backward(self):
         if _is_inner(self.learn): return
@@ -382,7 +386,7 @@ class SAM(Callback):
         up = self.rho/get_total_norm(grads).clamp(min=1e-12)
         with torch.no_grad(): torch._foreach_add_(ps, [g*up for g in grads])
         for p in ps: p.grad = None
-        for put,state in self._rng: put(state)
+        write_rngs(self._rng)
         with _same_stats(learn.model): _again(learn, self._cast)
 
     def cleanup_backward(self):

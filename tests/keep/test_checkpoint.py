@@ -10,7 +10,7 @@ from learnloop import (AccumMetric, BnFreeze, Callback, Checkpoint, CheckpointCa
 from learnloop.keep.storage import locked_folder
 from learnloop.keep import checkpoint as checkpoint_module
 from learnloop.keep.checkpoint import _seek
-from learnloop.loop.data import preserve_rng
+from learnloop.loop.rng import preserve_rng
 from learnloop.loop.flow import PHASES, Phase
 from learnloop.measure.metrics import Metric
 from learnloop.measure.series import Series

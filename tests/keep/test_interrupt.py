@@ -223,13 +223,13 @@ def test_lr_find_is_undone(name):
     quiet(learn, FITS['fit'])
 
 def test_lr_find_is_undone_even_if_it_comes_meanwhile(monkeypatch):
-    import learnloop.train.schedule as m
-    learn,put = mk_learner(),m._put
+    import learnloop.keep.undo as m
+    learn,put = mk_learner(),m._put_tensor
     want = state(learn)
     def slow(*args):
         if not learn._halt: signal.raise_signal(INT)
         put(*args)
-    monkeypatch.setattr(m, '_put', slow)
+    monkeypatch.setattr(m, '_put_tensor', slow)
     with learn.no_logging(), pytest.raises(KeyboardInterrupt): learn.lr_find(show_plot=False, num_it=4)
     check(state(learn), want)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest, torch
 from helpers import FIT, VALID, batches, events_of, mk_learner, mk_model, same, weights
 from learnloop import (Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelStepException, DataLoaders, Learner, LRFinder, GradualUnfreezing, ParamScheduler, SchedCos, SchedExp, SchedLin, SchedNo, SchedPoly, TorchScheduler, annealer, combine_scheds, combined_cos, event, get_hypers, on)
-from learnloop.train.schedule import SuggestionMethod, minimum, slide, steep, valley
+from learnloop.train.lr_find import SuggestionMethod, minimum, slide, steep, valley
 from learnloop.train.limits import LimitBatches
 from torch import nn
 from torch.nn import functional as F
