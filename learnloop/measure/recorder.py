@@ -70,7 +70,8 @@ def before_fit(self:Recorder):
     if learn.metrics: learn.add_cb(_CheckTargets)
     lost = [] if valid or self.train_metrics or learn.resuming else self.valid_mets[1:]
     if lost: warnings.warn('this fit has no validation loader, and so nothing computes '
-        f'{", ".join(m.name for m in lost)}: give DataLoaders(train, valid), or set learn.recorder.train_metrics = True', stacklevel=2)
+        f'{", ".join(m.name for m in lost)}: give DataLoaders(train, valid), '
+        'or set learn.recorder.train_metrics = True', stacklevel=2)
 
 # %% ../../nbs/measure/02_recorder.ipynb #aee1f8eb
 class _CheckTargets(Callback):
@@ -262,8 +263,8 @@ def _repr_markdown_(self:Recorder):
 def state_dict(self:Recorder)->dict: # Plain data
     "Return the history"
     if not len(self._raw) and not self.values: return {}
-    sd = dict(raw=self._raw, sizes=self._sizes, lrs=self._lrs, values=self.values, iters=self.iters, records=self.records,
-        hps=self.hps, metric_names=self.metric_names, row=self.row, begun=self._begun)
+    sd = dict(raw=self._raw, sizes=self._sizes, lrs=self._lrs, values=self.values, iters=self.iters,
+        records=self.records, hps=self.hps, metric_names=self.metric_names, row=self.row, begun=self._begun)
     return {k:_now(v) for k,v in sd.items()} | dict(train_mets=[_metric_state(m) for m in self.train_mets])
 
 def _now(o):
