@@ -36,4 +36,4 @@ interop: $(READY) ; python -m tools.interop   # other systems' own callbacks, ea
 check:   $(READY)   # notebooks, modules and README agree, and follow the house style
 	nbdev-export && nbdev-clean && python -m tools.build_docs --readme
 	git diff --exit-code -- nbs learnloop README.md && test -z "$$(git ls-files -o --exclude-standard nbs learnloop)"
-	ruff check && chkstyle
+	ruff check && chkstyle && python -m tools.house --check

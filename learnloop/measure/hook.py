@@ -23,7 +23,7 @@ from ..loop.data import DataLoaders
 from ..loop.rng import preserve_rng
 from ..loop.checks import did_you_mean
 from ..loop.learner import Learner
-from .recorder import pyplot
+from .display import pyplot
 
 # %% ../../nbs/measure/03_hook.ipynb #fba25710
 def tensors_in(o):

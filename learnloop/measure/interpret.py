@@ -22,7 +22,7 @@ from ..loop.data import in_order
 from ..loop.rng import preserve_rng
 from ..loop.checks import checked_args
 from ..loop.learner import Learner, decode_preds
-from .recorder import pyplot
+from .display import pyplot
 
 # %% ../../nbs/measure/04_interpret.ipynb #95cf588b
 def item_at(b, i):

@@ -21,7 +21,8 @@ from ..loop.checks import checked_args
 from ..loop.checks import check_whole
 from ..loop.learner import Learner
 from ..measure.metrics import Smoother
-from ..measure.recorder import Recorder, pyplot
+from ..measure.recorder import Recorder
+from ..measure.display import pyplot
 from .schedule import SchedExp, check_owners
 
 # %% ../../nbs/train/08_lr_find.ipynb #3fa54df6

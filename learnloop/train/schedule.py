@@ -23,8 +23,9 @@ from ..loop.checks import checked_args, did_you_mean
 from ..loop.checks import check_whole
 from ..loop.learner import Learner, StepLimit
 from ..loop.optimizer import HYPERS, get_hyper, get_hypers, n_groups, spread_hyper
-from ..measure.metrics import Series
-from ..measure.recorder import Recorder, pyplot
+from ..measure.series import Series
+from ..measure.recorder import Recorder
+from ..measure.display import pyplot
 
 # %% ../../nbs/train/00_schedule.ipynb #2a8309a6
 def _plain(o): return o.tolist() if hasattr(o, 'tolist') else o
