@@ -173,7 +173,7 @@ def _norm_stats(self:WeightAveraging, model):
 def _check_again(dl):
     "Refuse a loader that can be gone through but once"
     if dl is not None and not isinstance(dl, Iterator): return
-    raise ValueError(f"buffers='recompute' goes through the training data, and {dl!r} can't: give a list or a DataLoader")
+    raise ValueError(f"buffers='recompute' goes through the training data, and {dl!r} can't: give a list or DataLoader")
 
 def _is_frozen(m): return m.affine and not any(p.requires_grad for p in m.parameters())  # as `BnFreeze` has it
 
