@@ -59,7 +59,7 @@ class MixHandler(Callback):
         if self.learn.loss_func is None:
             raise ValueError(f"{self.label} needs a loss_func: it can't reach into a loss that the model computes")
         others = [o.label for o in self.learn.cbs if isinstance(o, MixHandler) and o is not self and o.run]
-        if others: raise ValueError(f'{self.label} and {others[0]} in one fit: mix once, and mute the other: run = False')
+        if others: raise ValueError(f'{self.label} and {others[0]} in one fit: mix once, and mute one of them')
 
 # %% ../../nbs/train/06_mixup.ipynb #8b3ec975
 @patch
@@ -85,7 +85,7 @@ def before_batch(self:MixHandler):
 @patch
 def _check_items(self:MixHandler, o):
     if not o.dim() or len(o)!=self.learn.bs:
-        raise ValueError(f'{self.label}: {describe(o)} in a batch of {self.learn.bs}: the first dimension must be the items')
+        raise ValueError(f'{self.label}: {describe(o)} in a batch of {self.learn.bs}: the first dimension must be items')
 
 # %% ../../nbs/train/06_mixup.ipynb #3447eac2
 @patch
