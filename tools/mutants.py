@@ -132,7 +132,7 @@ FAULTS = [
     Fault('a limited loader fetches one batch more', 'limits',
         "iter(range(self.n))", "iter(range(self.n+1))", 'test_limits.py -k length_that_it_yields'),
     Fault('validation forgets the hidden state', 'rnn',
-        "for d,old,vals in self._kept.pop() if self._kept else ():", "for d,old,vals in ():", 'test_rnn.py -k memory'),
+        "for attrs,was,vals in self._kept.pop() if self._kept else ():", "for attrs,was,vals in ():", 'test_rnn.py -k memory'),
     Fault('a stop by flag is not heeded', 'interop/engine',
         "if self.trainer.should_stop_training and self._well('epoch'): raise CancelFitException", "pass", 'test_interop_engine.py -k stop_takes_effect'),
     Fault('a step that was skipped counts as taken', 'interop/engine',

@@ -69,7 +69,7 @@ def capture(self:Checkpointer,
     if weights: state |= dict(model=model_state(learn.model), opt=opt_state(learn.opt, learn.model))
     else: state['hypers'] = [[{k:v for k,v in g.items() if k!='params'} for g in o.param_groups] for o in opts(learn.opt)]
     for o in learn.cbs:
-        if hasattr(type(o), 'unswap'): o.unswap(state)
+        if hasattr(type(o), 'use_live_weights'): o.use_live_weights(state)
     return state
 
 # %% ../../nbs/keep/03_state.ipynb #af0f5643

@@ -1,4 +1,4 @@
-"""What everything takes that shows a run: a duration as people write it, matplotlib if it is there, and one process that speaks
+"""What showing a run takes: durations as people write them, matplotlib if it is there, one process that speaks
 
 Docs: https://learnloop.github.io/learnloop/measure/display.html.md"""
 

@@ -56,7 +56,7 @@ def top_k_accuracy(
     if not 0<k<=(n := pred.shape[axis]): raise ValueError(f'top_k_accuracy: k is {k}, of {n} classes')
     top = pred.topk(k, dim=axis).indices
     if top.select(axis, 0).shape!=targ.shape:
-        raise ValueError(f'predictions {describe(pred)} without axis {axis} and targets {describe(targ)} differ in shape')
+        raise ValueError(f'scores {describe(pred)} without axis {axis}, and targets {describe(targ)}, differ in shape')
     return (top==targ.unsqueeze(axis)).any(axis).float().mean()
 
 # %% ../../nbs/measure/00_metrics.ipynb #d68dbfdf
@@ -174,12 +174,12 @@ def as_metric(
     return _f
 
 # %% ../../nbs/measure/00_metrics.ipynb #47ec9651
-_same_either_way = 'mean_squared_error mean_absolute_error mean_squared_log_error accuracy_score zero_one_loss hamming_loss'
+_either_way = 'mean_squared_error mean_absolute_error mean_squared_log_error accuracy_score zero_one_loss hamming_loss'
 
 def _refuse_sklearn(f):
     "Refuse a function of scikit-learn that takes targets first, and all items; means that don't care pass"
     mod,nm = getattr(f, '__module__', None) or '',getattr(f, '__name__', '')
-    if not mod.startswith('sklearn.metrics') or nm in _same_either_way.split(): return
+    if not mod.startswith('sklearn.metrics') or nm in _either_way.split(): return
     how = ', is_class=False' if mod.endswith('_regression') else ''
     raise TypeError(f'metric {nm} is a function of scikit-learn, of all targets and all predictions; '
         f'a metric is called with the predictions and targets of a batch. Make one of it: skm_metric({nm!r}{how})')

@@ -69,8 +69,9 @@ def before_fit(self:Recorder):
     learn.logger(self.metric_names)
     if learn.metrics: learn.add_cb(_CheckTargets)
     lost = [] if valid or self.train_metrics or learn.resuming else self.valid_mets[1:]
-    if lost: warnings.warn(f'this fit has no validation loader, and so nothing computes {", ".join(m.name for m in lost)}: '
-        'give DataLoaders(train, valid), or set learn.recorder.train_metrics = True', stacklevel=2)
+    if lost: warnings.warn('this fit has no validation loader, and so nothing computes '
+        f'{", ".join(m.name for m in lost)}: give DataLoaders(train, valid), '
+        'or set learn.recorder.train_metrics = True', stacklevel=2)
 
 # %% ../../nbs/measure/02_recorder.ipynb #aee1f8eb
 class _CheckTargets(Callback):
@@ -262,9 +263,9 @@ def _repr_markdown_(self:Recorder):
 def state_dict(self:Recorder)->dict: # Plain data
     "Return the history"
     if not len(self._raw) and not self.values: return {}
-    history = dict(raw=self._raw, sizes=self._sizes, lrs=self._lrs, values=self.values, iters=self.iters, records=self.records,
-        hps=self.hps, metric_names=self.metric_names, row=self.row)
-    return {k:_now(v) for k,v in history.items()} | dict(begun=self._begun, train_mets=[_metric_state(m) for m in self.train_mets])
+    sd = dict(raw=self._raw, sizes=self._sizes, lrs=self._lrs, values=self.values, iters=self.iters,
+        records=self.records, hps=self.hps, metric_names=self.metric_names, row=self.row, begun=self._begun)
+    return {k:_now(v) for k,v in sd.items()} | dict(train_mets=[_metric_state(m) for m in self.train_mets])
 
 def _now(o):
     "What `o` is now, however it goes on"
@@ -293,12 +294,12 @@ def load_state_dict(self:Recorder,
     sd:dict # What `state_dict` returned
 ):
     "Take up a history"
-    if len({len(sd[k]) for k in ('raw','sizes','lrs') if k in sd})>1:
-        raise ValueError('a history with ' + ', '.join(f'{len(sd[k])} {k}' for k in ('raw','sizes','lrs')) + ': there is one of each for a batch')
+    lengths = {k:len(sd[k]) for k in ('raw','sizes','lrs') if sd}
+    if len({*lengths.values()})>1: raise ValueError(f'a history of {lengths}: there is one of each for a batch')
     self._clear()
     if not sd: return
-    self._raw = Scalars(sd['raw'])
-    self._sizes,self._lrs,self.values,self.iters,self.records = (Series(sd[k]) for k in ('sizes', 'lrs', 'values', 'iters', 'records'))
+    self._raw,self._sizes,self._lrs = Scalars(sd['raw']),Series(sd['sizes']),Series(sd['lrs'])
+    self.values,self.iters,self.records = (Series(sd[k]) for k in ('values','iters','records'))
     self.hps,self.metric_names = {k:Series(v) for k,v in sd['hps'].items()},list(sd['metric_names'])
     self.row,self._begun = dict(sd['row']),sd['begun']
     if self.learn is not None and not self.learn.inside('fit'):

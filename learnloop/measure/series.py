@@ -1,4 +1,4 @@
-"""Lists that grow for as long as a run, written to checkpoints once; and scalars that stay on the device until someone looks
+"""Lists that grow for as long as a run, of which a checkpoint writes each part once
 
 Docs: https://learnloop.github.io/learnloop/measure/series.html.md"""
 
@@ -20,7 +20,7 @@ class Series(list):
     "A list of plain data that grows at its end, of which checkpoints write each part once"
     part  = 1024  # Values in a part
     merge = 8     # This many parts of one size become one
-    most  = part*merge**3  # Values in the largest part of numbers; of rows, which are text and take much longer, part*merge
+    most  = part*merge**3  # Values in the largest part of numbers; of rows, which take much longer, part*merge
     def __init__(self,
         vals=(),  # Numbers, or other plain data
         closed=() # `Part`s that come before them
@@ -93,7 +93,7 @@ _sharing = ContextVar('sharing', default=False)
 
 @contextmanager
 def shared_parts():
-    "Inside a `with` block, have `Series.state` hand out closed parts as they are: for who writes them, and changes none"
+    "Have `Series.state` hand out closed parts as they are, inside a `with` block: for who only writes them"
     token = _sharing.set(True)
     try: yield
     finally: _sharing.reset(token)

@@ -17,12 +17,12 @@ from torch.nn.modules import module as nn_module
 from torch.nn.parameter import is_lazy
 from torch.utils.data import DataLoader, IterableDataset
 from ..loop.callback import Callback
-from ..loop.data import DataLoaders, batch_len
 from ..loop.batch import by_name, describe, detuplify, unpack
-from ..loop.rng import preserve_rng
-from ..loop.flow import CancelException
 from ..loop.checks import note_on, safely
+from ..loop.data import DataLoaders, batch_len
+from ..loop.flow import CancelException
 from ..loop.learner import Learner, innermost, is_oom
+from ..loop.rng import preserve_rng
 from .metrics import AccumMetric, LearnerView, Metric
 
 # %% ../../nbs/measure/06_trial.ipynb #b1b45be6
@@ -120,16 +120,17 @@ def _is_plain(model):
     "Is calling `model` all that happens, without hooks, lazy layers or other processes?"
     hooks = [nn_module._global_forward_hooks, nn_module._global_forward_pre_hooks]
     for m in model.modules(): hooks += [m._forward_hooks, m._forward_pre_hooks]
-    own = [h for hs in hooks for h in hs.values() if not type(h).__module__.startswith('torch.')]  # torch's: weight norm
+    own = [h for hs in hooks for h in hs.values() if not type(h).__module__.startswith('torch.')]  # as weight norm's
     if own or any(map(is_lazy, (*model.parameters(), *model.buffers()))): return False
     return not (dist.is_available() and dist.is_initialized())
 
-# %% ../../nbs/measure/06_trial.ipynb #f7edd110
+# %% ../../nbs/measure/06_trial.ipynb #8508423b
 def _foresees_validation(learn):
     "Will the first batch of validation be like one that is taken now?"
     if learn.resuming or not _is_free(learn.dls.valid) or not _is_plain(learn.model): return False
     called = learn.forward_model
-    if all(o is not learn.model for o in (called, *(getattr(called, k, None) for k in ('module', '_orig_mod')))): return False
+    inside = getattr(called, 'module', None),getattr(called, '_orig_mod', None)
+    if all(o is not learn.model for o in (called, *inside)): return False
     inner = 'before_fetch','after_fetch','before_batch','after_pred','after_loss'
     pieces = '_pick','use_dl','_do_epoch_validate','all_batches','one_batch','_do_one_batch','_do_loss'
     cls = type(learn)
@@ -140,7 +141,8 @@ def _foresees_validation(learn):
 # %% ../../nbs/measure/06_trial.ipynb #c7a1d007
 def _names_state(f):
     "Does the code of the function `f` name what a fit may change, and no copy stands for?"
-    if (getattr(f, '__module__', None) or '').split('.')[0] in ('learnloop','sklearn','torch','torchmetrics'): return False
+    package = (getattr(f, '__module__', None) or '').split('.')[0]
+    if package in ('learnloop','sklearn','torch','torchmetrics'): return False
     try: named = inspect.getclosurevars(f)
     except (TypeError,ValueError): return False  # no Python function; or one that isn't complete yet
     values = *named.nonlocals.values(),*named.globals.values()

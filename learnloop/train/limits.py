@@ -1,4 +1,4 @@
-"""Short runs on purpose: a few batches, the same few again, a rehearsal, validation first, the largest batch that fits
+"""Short runs on purpose: a few batches, the same few again, a rehearsal, validation first, the largest batch
 
 Docs: https://learnloop.github.io/learnloop/train/limits.html.md"""
 
@@ -15,11 +15,11 @@ from contextlib import contextmanager, nullcontext
 from numbers import Integral, Real
 from fastcore.basics import patch
 from ..loop.callback import Callback
+from ..loop.checks import check_whole, replaced
 from ..loop.data import Until, batch_len, check_loader
-from ..loop.rng import all_rngs, preserve_rng
 from ..loop.flow import CancelFitException
 from ..loop.learner import Learner, is_oom
-from ..loop.checks import check_whole, replaced
+from ..loop.rng import preserve_rng, read_rngs, write_rngs
 
 # %% ../../nbs/train/02_limits.ipynb #eaa81b63
 def _check_n_batches(what, n):
@@ -41,7 +41,7 @@ class LimitBatches(Callback):
     def before_fit(self):
         dls = self.learn.dls
         for dl,n in ((dls.train, self.train), (dls.valid, self.valid)):
-            if dl is not None and n is not None: FirstBatches(dl, n)  # if it can't be taken, say so before an epoch is over
+            if dl is not None and n is not None: FirstBatches(dl, n)  # if it can't be taken, that is said now
     def before_train(self): self._limit(self.train)
     def before_validate(self): self._limit(self.valid)
     def _limit(self, n):
@@ -79,7 +79,7 @@ class OverfitBatches(Callback):
     def _use_kept(self): self.learn.dl,self.learn.n_iter = self._kept,len(self._kept)
     def _take(self, dl):
         is_resumed = self._kept is None and self._drawn  # then it has the batches that it had
-        if not is_resumed: self._drawn = _rng_of_now(dl)
+        if not is_resumed: self._drawn = read_rngs([dl])
         with _random_as(self._drawn, dl) if is_resumed else nullcontext():
             self._source,self._kept = dl,list(FirstBatches(dl, self.n))
     def state_dict(self): return super().state_dict() | (dict(drawn=self._drawn) if self._drawn else {})
@@ -87,15 +87,12 @@ class OverfitBatches(Callback):
         super().load_state_dict(sd)
         if self._kept is None: self._drawn = sd.get('drawn')
 
-# %% ../../nbs/train/02_limits.ipynb #da42deb3
-def _rng_of_now(*dls): return {nm:get() for nm,get,_ in all_rngs(dls)}
-
+# %% ../../nbs/train/02_limits.ipynb #4a3dd19a
 @contextmanager
 def _random_as(states, *dls):
     "Have random numbers as they were in `states`, inside a `with` block"
     with preserve_rng(*dls):
-        for nm,_,put in all_rngs(dls):
-            if nm in states: put(states[nm])
+        write_rngs(states, dls)
         yield
 
 # %% ../../nbs/train/02_limits.ipynb #7a2c312c
@@ -138,7 +135,7 @@ class ReloadLoaders(Callback):
     fit_only = True
     def __init__(self,
         every_epochs:int, # Epochs for which a loader is used
-        f # Function of the learner, called before such an epoch: returns a training loader, or one and one for validation
+        f # Function of the learner, returns a loader to train on, or that and one to validate on
     ):
         if not callable(f): raise TypeError(f'f is {f!r}: it must be a function of the learner')
         self.every_epochs,self._f = check_whole('every_epochs', every_epochs),f
@@ -148,7 +145,7 @@ class ReloadLoaders(Callback):
     def cleanup_fit(self): (self.learn.dls.train,self.learn.dls.valid),self._last = self._found,{}
     def before_epoch(self):
         if not self._is_new and self.learn.epoch%self.every_epochs: return
-        self._last = dict(epoch=self.learn.epoch, rng=_rng_of_now())
+        self._last = dict(epoch=self.learn.epoch, rng=read_rngs())
         self._reload()
     def _reload(self):
         dls,new,self._is_new = self.learn.dls,self._f(self.learn),False
