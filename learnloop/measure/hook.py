@@ -60,7 +60,7 @@ class Hook:
     def __enter__(self): return self
     def __exit__(self, *args): self.remove()
 
-# %% ../../nbs/measure/03_hook.ipynb #3e04458d
+# %% ../../nbs/measure/03_hook.ipynb #14bb0f07
 def tensors_in(
     o # A tensor, or containers of tensors in any nesting
 )->list: # Tensors alone; what is none is passed over
@@ -164,7 +164,7 @@ def _register(self:HookCallback):
     self.hooks = self._on.enter_context(Hooks(ms, self.hook, self.is_forward, self.detach, self.cpu))
     self._on.enter_context(_eager())
 
-# %% ../../nbs/measure/03_hook.ipynb #558faf90
+# %% ../../nbs/measure/03_hook.ipynb #4da507e8
 def uncompiled(
     model:nn.Module # Any module
 )->nn.Module:
