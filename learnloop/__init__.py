@@ -26,8 +26,8 @@ from learnloop.measure.recorder import Recorder
 from learnloop.measure.hook import (
     ActivationStats, Hook, HookCallback, Hooks, ModelSummary, dummy_eval, hook_output, hook_outputs, model_sizes,
     num_features_model, total_params)
-from learnloop.measure.interpret import (
-    ClassificationInterpretation, Interpretation, SegmentationInterpretation, show_image)
+from learnloop.measure.image import show_image
+from learnloop.measure.interpret import ClassificationInterpretation, Interpretation, SegmentationInterpretation
 from learnloop.measure.throughput import Throughput
 from learnloop.train.schedule import (
     GradualUnfreezing, ParamScheduler, SchedCos, SchedExp, SchedLin, SchedNo, SchedPoly, Scheduler, annealer,

@@ -6,7 +6,7 @@ import pytest, torch
 from helpers import covering, same
 from learnloop import (Callback, ClassificationInterpretation, CrossEntropyLossFlat, DataLoaders, Interpretation, Learner, MSELossFlat,
     SegmentationInterpretation, accuracy, set_seed)
-from learnloop.measure.interpret import show_image
+from learnloop.measure.image import show_image
 from learnloop.measure.losses import BCEWithLogitsLossFlat
 from torch import nn
 from torch.nn import functional as F
