@@ -29,7 +29,7 @@ from ..see.report import report_from
 from .settings import run_settings
 from ..keep.storage import list_checkpoints
 from .synth import synth_learner
-from ..see.trace import load_trace
+from ..see.timeline import load_trace
 
 # %% ../../nbs/app/02_cli.ipynb #bc4d3f09
 def digits(

@@ -26,7 +26,8 @@ from ..measure.metrics import less_is_better
 from ..measure.recorder import Recorder
 from ..keep.saving import atomic_write
 from ..keep.storage import DamagedCheckpoint, list_checkpoints, newest_checkpoint
-from .trace import Tracer, load_trace
+from .timeline import load_trace
+from .trace import Tracer
 from ..train.tracker import SaveModelCallback
 
 # %% ../../nbs/see/06_report.ipynb #2d1cbf49
@@ -349,7 +350,7 @@ def _times(tracer):
     phases = tracer.phases()
     whole,line = max((s for _,s in phases.values()), default=0) or 1,tracer.timeline()
     res = [timeline_chart(line.lanes, 'When each phase ran', line.unit, 400), _Grid('Time by phase', ['phase', 'times', 'seconds', '% of all', 'ms each'],
-        [['\u00a0\u00a0\u00a0'*(tracer._phases[k][4]-1)+k, n, _brief(s), round(100*s/whole, 1), _brief(1000*s/n)] for k,(n,s) in phases.items()])]*bool(phases)
+        [['\u00a0\u00a0\u00a0'*(tracer.depth(k)-1)+k, n, _brief(s), round(100*s/whole, 1), _brief(1000*s/n)] for k,(n,s) in phases.items()])]*bool(phases)
     by = {}
     for o in tracer.totals():
         row = by.setdefault('learnloop itself' if o['callback'].startswith('_') else o['callback'], [0, 0., set()])
