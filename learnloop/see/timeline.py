@@ -7,9 +7,10 @@ Docs: https://learnloop.github.io/learnloop/see/timeline.html.md"""
 # %% auto #0
 __all__ = ['Timeline', 'load_trace']
 
-# %% ../../nbs/see/08_timeline.ipynb #f6233b27
+# %% ../../nbs/see/08_timeline.ipynb #a125eaf9
 import gzip, json, math, os, tempfile, warnings, zlib
 from collections import Counter, namedtuple
+from operator import attrgetter
 from pathlib import Path
 from fastcore.basics import patch
 from ..keep.saving import atomic_write
@@ -34,8 +35,10 @@ class Timeline:
     def __str__(self):
         if not self.lanes: return f'{self.title}: nothing recorded'
         w = max(len(name) for name,_ in self.lanes)
-        lines = [f'{name:<{w}} ▏{self._bar(bars)}▏{sum(n for _,n,_ in bars)*self._k:10.2f} {self.unit}' for name,bars in self.lanes]
-        return '\n'.join([f'{self.title}: {self.seconds*self._k:.2f} {self.unit}', *lines])
+        def _time(secs, w=0): return f'{secs*self._k:{w}.2f} {self.unit}'
+        lines = [f'{name:<{w}} ▏{self._bar(bars)}▏{_time(sum(n for _,n,_ in bars), 10)}'
+            for name,bars in self.lanes]
+        return '\n'.join([f'{self.title}: {_time(self.seconds)}', *lines])
     __repr__ = __str__
     def _repr_html_(self): return timeline_chart(self.lanes, title=self.title, unit=self.unit)
 
@@ -47,8 +50,8 @@ class Timeline:
             for i in range(int(a), min(int(b), n-1)+1): cells[i] += max(min(b, i+1)-max(a, i), 1e-9)
         return ''.join('█' if o>.6 else '▒' if o>.2 else '·' if o else ' ' for o in cells)
 
-# %% ../../nbs/see/08_timeline.ipynb #e69a5fa7
-# kind: phase, work or callback; lane: name of one; start, ns: nanoseconds, of the clock and long; span: that it is, or is in; more: facts
+# %% ../../nbs/see/08_timeline.ipynb #a62b59e3
+# kind: phase, work or callback; lane: its name; start, ns: when and how long; span: it is that, or in that
 _Slice = namedtuple('_Slice', 'kind lane label start ns span more')
 
 @patch
@@ -58,7 +61,7 @@ def _slices(self:Trace):
         if not s.state: continue
         more = dict(outcome=s.outcome) if s.end else dict(open=True)
         if s.by: more['by'] = str(s.by)
-        yield _Slice('phase', s.phase, s.phase, s.start, (s.end or self._end())-s.start, s, more)
+        yield _Slice('phase', s.phase, s.phase, s.start, (s.end or self._at.last)-s.start, s, more)
     for t,total,s,ns,outcome,held in self._rows:
         if ns is None: continue
         work,more = total.event.removeprefix('after_'),{}
@@ -84,17 +87,20 @@ def timeline(self:Trace,
     found = self._found(what, epoch, iter, training)
     if not found: raise ValueError(f'no timeline: {self.why(what, epoch, iter, training=training)}')
     s = found[-1]
-    title = f'Epoch {s.epoch}' if what=='epoch' else f'{"Training" if training else "Validation"}, epoch {s.epoch}, iter {s.iter}'
+    shown,title = [o for o in slices if s in o.span.chain()],f'Epoch {s.epoch}'
+    if what=='batch':
+        title = f'{"Training" if training else "Validation"}, epoch {s.epoch}, iter {s.iter}'
+        beside = [o for o in slices if o.lane=='fetch' and o.span.parent is s.parent]
+        shown += [o for o in beside if o.start+o.ns<=s.start][-1:]
     if self._n_dropped() and self._rows[0][0]>s.start: title += ' (its earlier rows are gone)'
-    fetches = [o for o in slices if o.lane=='fetch' and o.span.parent is s.parent and o.span.end and o.span.end<=s.start]
-    return Timeline(title, self._lanes([*(fetches[-1:] if what=='batch' else ()), *(o for o in slices if s in o.span.chain())]))
+    return Timeline(title, self._lanes(shown))
 
 @patch
 def _lanes(self:Trace, slices):
     "Slices by lane: phases and work, outer ones first, then callbacks"
-    def _key(o): return (1,) if o.kind=='callback' else (0, o.span.depth + (o.kind=='work'), self._index(o.lane))
+    def _rank(o): return dict(phase=o.span.depth, work=o.span.depth+1, callback=math.inf)[o.kind],o.start
     lanes = {}
-    for o in sorted(slices, key=_key): lanes.setdefault(o.lane, []).append(((o.start-self._t0)/1e9, o.ns/1e9, o.label))
+    for o in sorted(slices, key=_rank): lanes.setdefault(o.lane, []).append(((o.start-self._t0)/1e9, o.ns/1e9, o.label))
     return [*lanes.items()]
 
 # %% ../../nbs/see/08_timeline.ipynb #2aab99c1
@@ -115,8 +121,10 @@ def _chrome_events(self:Trace):
     ids = dict(pid=os.getpid(), tid=_TID)
     for o in self._slices():
         name = f'{o.lane}.{o.label}' if o.kind=='callback' else o.label
-        yield dict(name=name, cat=o.kind, ph='X', ts=_us(o.start-self._t0), dur=_us(max(o.ns, 0)), **ids, args=o.more|_where(o.span))
-    for o in (*self._cancels, *self._errors): yield dict(name=str(o), cat='raised', ph='i', s='t', ts=o.start*1e6, **ids, args=_where(o))
+        times = dict(ts=_us(o.start-self._t0), dur=_us(max(o.ns, 0)))
+        yield dict(name=name, cat=o.kind, ph='X', **times, **ids, args=o.more|_where(o.span))
+    for o in (*self._cancels, *self._errors):
+        yield dict(name=str(o), cat='raised', ph='i', s='t', ts=o.start*1e6, **ids, args=_where(o))
 
 # %% ../../nbs/see/08_timeline.ipynb #9807f9a9
 @patch
@@ -125,11 +133,14 @@ def save(self:Trace,
 )->Path: # Where it is
     "Write a file that Perfetto and Chrome open, and `load_trace` reads"
     path = Path(path).expanduser()
-    if not path.name.endswith(('.json', '.json.gz')): raise ValueError(f'path is {str(path)!r}: its name must end in .json or .json.gz')
+    if not path.name.endswith(('.json', '.json.gz')):
+        raise ValueError(f'path is {str(path)!r}: its name must end in .json or .json.gz')
     res = self._profile_events()
-    names = dict(thread_name='phases and callbacks') | ({} if res else dict(process_name='learnloop'))  # torch names the process
+    names = dict(thread_name='phases and callbacks')
+    if not res: names['process_name'] = 'learnloop'  # else torch names the process
     meta = [dict(name=k, ph='M', ts=0, pid=os.getpid(), tid=_TID, args=dict(name=v)) for k,v in names.items()]
-    res |= dict(displayTimeUnit='ms', traceEvents=[*meta, *self._chrome_events(), *res.get('traceEvents', [])], learnloop=self._packed())
+    events = [*meta, *self._chrome_events(), *res.get('traceEvents', [])]
+    res |= dict(displayTimeUnit='ms', traceEvents=events, learnloop=self._packed())
     data = json.dumps(res, ensure_ascii=False).encode()
     with atomic_write(path) as f: f.write(gzip.compress(data) if path.suffix=='.gz' else data)
     return path
@@ -143,16 +154,20 @@ def load_trace(
     try:
         data = path.read_bytes()
         res = json.loads(gzip.decompress(data) if path.suffix=='.gz' else data)
-    except (json.JSONDecodeError, UnicodeDecodeError, EOFError, gzip.BadGzipFile, zlib.error) as e:
+    except (ValueError, EOFError, gzip.BadGzipFile, zlib.error) as e:
         raise ValueError(f'{path} is no trace: {e}') from e
     part = res.get('learnloop') if isinstance(res, dict) else None
     if not isinstance(part, dict): raise ValueError(f'{path} is no trace of a Tracer: it has no part of learnloop')
-    if (v := part.get('format'))!=1: raise ValueError(f'{path} has format {v!r}, and this version of learnloop reads format 1')
+    v = part.get('format')
+    if v!=1: raise ValueError(f'{path} has format {v!r}, and this version of learnloop reads format 1')
     try: return _unpacked(part)
     except (LookupError, TypeError, ValueError) as e: raise ValueError(f'{path} is damaged: {e!r}') from e
 
 # %% ../../nbs/see/08_timeline.ipynb #2ed1a78e
-def _numbered(objs):
+_SPAN  = 'phase epoch iter training start end outcome state'.split()
+_TOTAL = 'event callback filter n ns held outcomes'.split()
+
+def _numbers(objs):
     "A function that tells the number of one of `objs`, −1 for others"
     at = {id(o):i for i,o in enumerate(objs)}
     return lambda o: at.get(id(o), -1)
@@ -161,15 +176,16 @@ def _numbered(objs):
 def _packed(self:Trace):
     "All of it as plain data"
     spans,totals,bys = self._spans(),[*self._totals.values()],[*self._cancels, *self._errors]
-    span,total,by = map(_numbered, (spans, totals, bys))
-    return dict(format=1, t0=self._t0, unix=self._unix, last=self._end(),
+    span,total,by = map(_numbers, (spans, totals, bys))
+    def _phase(k, o): return o.n,o.ns,o.outcomes['cancelled'],o.outcomes['failed'],o.depth,self._lasts(k)
+    return dict(format=1, t0=self._t0, unix=self._unix, last=self._at.last, open=span(self._at.span),
         inside=self._inside, whose=self._whose, recurring=sorted(self._recurring), names=sorted(self._names),
         muted=[(*k, sorted(v)) for k,v in self._muted.items()], cancels=[*self._cancels], errors=[*self._errors],
-        phases={k:[o.n, o.ns, o.outcomes['cancelled'], o.outcomes['failed'], o.depth, self._lasts(k)] for k,o in self._phases.items()},
-        totals=[[o.event, o.callback, o.filter, o.n, o.ns, o.held, o.outcomes] for o in totals],
-        spans=[[span(o.parent), by(o.by), o.phase, o.epoch, o.iter, o.training, o.start, o.end, o.outcome, o.state] for o in spans],
-        stretches=[span(o) for o in self._stretches], open=span(self._at.span),
-        rows=[[t, total(o), span(s), *rest] for t,o,s,*rest in self._rows])
+        phases={k:_phase(k, o) for k,o in self._phases.items()},
+        totals=[attrgetter(*_TOTAL)(o) for o in totals],
+        spans=[(span(o.parent), by(o.by), *attrgetter(*_SPAN)(o)) for o in spans],
+        stretches=[span(o) for o in self._stretches],
+        rows=[(t, total(o), span(s), *rest) for t,o,s,*rest in self._rows])
 
 # %% ../../nbs/see/08_timeline.ipynb #3e03d4a2
 def _unpacked(d):
@@ -178,29 +194,37 @@ def _unpacked(d):
     res._t0,res._unix,res._inside,res._whose,res._names = d['t0'],d['unix'],d['inside'],d['whose'],set(d['names'])
     res._recurring = set(d.get('recurring', [k for k,v in d['inside'].items() if 'batch' in (k, *v)]))
     res._muted = {(event, name):set(flags) for event,name,flags in d['muted']}
-    for k in ('cancels','errors'): getattr(res, f'_{k}').extend(TraceCancel(*o)._replace(done=tuple(o[9])) for o in d[k])
+    for k in ('cancels','errors'):
+        getattr(res, f'_{k}').extend(TraceCancel(*o)._replace(done=tuple(o[9])) for o in d[k])
     for k,(n,ns,cancelled,failed,depth,_) in d['phases'].items():
-        o = res._phase_total(k)
-        o.n,o.ns,o.depth,o.outcomes = n,ns,depth,Counter(done=n-cancelled-failed, cancelled=cancelled, failed=failed)
-    totals = [res._total(*o[:3]) for o in d['totals']]
-    for o,(n,ns,held,outcomes) in zip(totals, (o[3:] for o in d['totals']), strict=True): o.n,o.ns,o.held,o.outcomes = n,ns,held,Counter(outcomes)
-    bys,spans = dict(enumerate([*res._cancels, *res._errors])),{-1:res._at.span}
-    for parent,by,phase,epoch,i,training,start,end,outcome,state in d['spans']:
-        spans[len(spans)-1] = s = type(res._at.span)(phase, spans[parent], epoch, i, training, start, state)
-        s.end,s.outcome,s.by = end,outcome,bys.get(by)
+        outcomes = Counter(done=n-cancelled-failed, cancelled=cancelled, failed=failed)
+        _set(res._phase_total(k), ('n', 'ns', 'depth', 'outcomes'), (n, ns, depth, outcomes))
+    totals = [_set(res._total(*o[:3]), _TOTAL, (*o[:-1], Counter(o[-1]))) for o in d['totals']]
+    bys,spans = [*res._cancels, *res._errors, None],[]
+    for parent,by,*vals in d['spans']:
+        outer = spans[parent] if parent>=0 else res._at.span
+        spans.append(_set(outer.inner(), _SPAN, vals))
+        spans[-1].by = bys[by]
+    spans.append(res._at.span)  # so that −1 is around all
     res._rows.extend([t, totals[o], spans[s], *rest] for t,o,s,*rest in d['rows'])
     res._stretches.extend(spans[i] for i in d['stretches'])
     res._at.span,res._at.last = spans[d['open']],d['last']
     return res
+
+def _set(o, names, vals):
+    for k,v in zip(names, vals, strict=True): setattr(o, k, v)
+    return o
 
 # %% ../../nbs/see/08_timeline.ipynb #5b19f373
 @patch
 def _export(self:Trace):
     "The file of torch's profiler, compressed"
     with tempfile.TemporaryDirectory() as folder:
-        try: self.profiler.export_chrome_trace(str(path := Path(folder)/'torch.json'))
-        except (AssertionError,RuntimeError) as e:  # it never was active, or a handler of the user's has written the file
-            warnings.warn(f"the trace is saved without torch's part, since its profiler has nothing to export: {e}", stacklevel=4)
+        path = Path(folder)/'torch.json'
+        try: self.profiler.export_chrome_trace(str(path))
+        except (AssertionError,RuntimeError) as e:  # it never was active, or the user's handler has written the file
+            warnings.warn("the trace is saved without torch's part, "
+                f'since its profiler has nothing to export: {e}', stacklevel=4)
             return b''
         return zlib.compress(path.read_bytes(), 1)
 

@@ -54,7 +54,8 @@ class Trace:
         self._rows,self._stretches = deque(maxlen=max_rows),deque(maxlen=5000)  # events and turns; spans that last
         self._cancels,self._errors = deque(maxlen=5000),deque(maxlen=100)
         self._totals,self._phases = {},{}  # of (event, callback, filter); of a phase
-        self._inside,self._whose,self._recurring = {},{},set()  # phases around a phase; phase of an event; phases of each batch
+        self._inside,self._whose = {},{}  # phases around a phase; phase of an event
+        self._recurring = set()           # phases that recur with each batch
         self._names,self._muted = set(),{}  # of callbacks; (event, callback) -> flags that muted it
         self._at,self._t0,self._unix = _At(),0,0
 
@@ -83,8 +84,8 @@ Flow._last_trace = None
 def trace(self:Flow):
     "The `Tracer` that is there, or what the last one recorded"
     res = next((o for o in reversed(self.cbs) if isinstance(o, Tracer)), self._last_trace)
-    if res is None: raise AttributeError('no trace was recorded: learn.add_cb(Tracer()), or learn.fit(…, cbs=Tracer())')
-    return res
+    if res is not None: return res
+    raise AttributeError('no trace was recorded: learn.add_cb(Tracer()), or learn.fit(…, cbs=Tracer())')
 
 # %% ../../nbs/see/03_trace.ipynb #2a7a6b1e
 @patch
@@ -95,13 +96,7 @@ def phases(self:Trace)->dict: # Name of a phase -> (times, seconds)
 @patch
 def _in_order(self:Trace):
     "Totals of the phases that ran, outer ones first"
-    return sorted((o for o in self._phases.values() if o.n), key=lambda o: (o.depth, self._index(o.event)))
-
-@patch
-def _index(self:Trace, name):
-    "Where the phase `name`, or the work of an `after_name`, stands in the loop"
-    events = list(self._whose)
-    return min((events.index(o) for o in (f'before_{name}', f'after_{name}', name) if o in self._whose), default=len(events))
+    return sorted((o for o in self._phases.values() if o.n), key=lambda o: o.depth)
 
 # %% ../../nbs/see/03_trace.ipynb #01058dfe
 @patch
@@ -120,7 +115,8 @@ def totals(self:Trace
         outcomes=dict(o.outcomes)) for o in self._turn_totals()]
 
 @patch
-def _turn_totals(self:Trace): return sorted((o for o in self._totals.values() if o.callback and o.n), key=lambda o: -o.ns)
+def _turn_totals(self:Trace):
+    return sorted((o for o in self._totals.values() if o.callback and o.n), key=lambda o: -o.ns)
 
 # %% ../../nbs/see/03_trace.ipynb #d4789bba
 class _Text:
@@ -129,7 +125,9 @@ class _Text:
     def __str__(self): return '\n\n'.join(map(str, self.parts))
     __repr__ = __str__
     def _repr_markdown_(self):
-        def _markdown(o): return o._repr_markdown_() if isinstance(o, Table) else o.replace('<', '&lt;').replace('\n', '  \n')
+        def _markdown(o):
+            if isinstance(o, Table): return o._repr_markdown_()
+            return o.replace('<', '&lt;').replace('\n', '  \n')
         return '\n\n'.join(map(_markdown, self.parts))
 
 # %% ../../nbs/see/03_trace.ipynb #615d1aea
@@ -154,7 +152,8 @@ def _tables(self:Trace):
     def _ends(o):
         held = [f'held back {_times(o.held)} ({o.filter})'] if o.held else []
         return ', '.join(held + [f'{k} {n:,}' for k,n in o.outcomes.items()])
-    phases = [('   '*(o.depth-1) + o.event, *_costs(o), o.outcomes['cancelled'] or '', o.outcomes['failed'] or '') for o in self._in_order()]
+    phases = [('   '*(o.depth-1) + o.event, *_costs(o), o.outcomes['cancelled'] or '', o.outcomes['failed'] or '')
+        for o in self._in_order()]
     turns = [(o.callback, o.event, *_costs(o), _ends(o)) for o in self._turn_totals()]
     return _Text(
         Table([('phase', 'times', 'ms', 'µs each', 'share', 'cancelled', 'failed'), *phases], '<>>>>>>'),
@@ -229,7 +228,8 @@ class Tracer(Callback, Trace):
         profiler=None,
         clock=time.perf_counter_ns # Function that tells the time in nanoseconds
     ):
-        if profiler is not None and not all(hasattr(profiler, o) for o in ('start','step','stop','export_chrome_trace')):
+        needs = 'start','step','stop','export_chrome_trace'
+        if profiler is not None and not all(hasattr(profiler, o) for o in needs):
             raise TypeError(f'profiler is {profiler!r}: it must be a torch.profiler.profile(…), '
                 'which has start, step, stop and export_chrome_trace')
         Trace.__init__(self, max_rows)
@@ -252,16 +252,18 @@ class _Span:
     """A phase that is open, or was. Its `state`: begun; clean, once its clean-up has fired;
     early, if a turn in `before_x` came first; '' if its beginning was missed"""
     __slots__ = 'phase','parent','depth','epoch','iter','training','start','end','outcome','state','by'
-    def __init__(self, phase='', parent=None, epoch=None, iter=None, training=None, start=0, state=''):
-        self.phase,self.parent,self.start,self.state = phase,parent,start,state
-        self.epoch,self.iter,self.training = epoch,iter,training
-        self.depth,self.end,self.outcome,self.by = parent.depth+1 if parent else 0,None,'',None
+    def __init__(self, parent=None):
+        self.parent,self.depth = parent,parent.depth+1 if parent else 0
+        self.phase = self.state = self.outcome = ''
+        self.epoch = self.iter = self.training = self.end = self.by = None
+        self.start = 0
+    def inner(self): return _Span(self)
     def chain(self):
         "It and the phases around it, inner ones first"
         return [self, *self.parent.chain()] if self.parent else []
 
-class _At:
-    "Where the trace is: the innermost open span, and when something was recorded last"  # callbacks set attributes slowly
+class _At:  # not attributes of the tracer, as callbacks set those slowly
+    "Where the trace is: the innermost open span, and when something was recorded last"
     __slots__ = 'span','last'
     def __init__(self): self.span,self.last = _Span(),0
 
@@ -269,13 +271,15 @@ class _At:
 @patch
 def _push(self:Tracer, p, state):
     "Begin a span of the phase `p`"
-    outer,learn,name = self._at.span,self.learn,p.name
-    epoch,i,training = outer.epoch,outer.iter,outer.training
-    if name=='epoch': epoch = getattr(learn, 'epoch', None)
-    if name in ('train','validate'): training = name=='train'
-    if name in self._recurring and outer.phase not in self._recurring:
-        i = getattr(learn, 'iter' if name=='batch' else 'n_done', None)  # before `batch`, `iter` is that of the last one
-    self._at.span = s = _Span(name, outer, epoch, i, training, self._now(), state)
+    outer,learn = self._at.span,self.learn
+    self._at.span = s = outer.inner()
+    s.phase,s.state,s.epoch,s.iter,s.training = p.name,state,outer.epoch,outer.iter,outer.training
+    if p.name=='epoch': s.epoch = getattr(learn, 'epoch', None)
+    if p.name in ('train','validate'): s.training = p.name=='train'
+    if p.name in self._recurring and outer.phase not in self._recurring:
+        # in a phase before `batch`, `iter` is that of the batch before
+        s.iter = getattr(learn, 'iter' if p.name=='batch' else 'n_done', None)
+    s.start = self._now()
     return s
 
 @patch
@@ -487,7 +491,8 @@ def _failed(self:Tracer, row, e, who):
     total.outcomes[row[4]] += 1
     if self.learn is None: return
     key = f'_traced_{id(self)}'  # on it, so that nothing here keeps it alive
-    if e.__dict__.get(key, -1)<start: self._raised(e, self._at.span, total.callback, getattr(who, 'label', type(who).__name__), total.event)
+    label = getattr(who, 'label', type(who).__name__)
+    if e.__dict__.get(key, -1)<start: self._raised(e, self._at.span, total.callback, label, total.event)
     e.__dict__[key] = t
 
 def _message(e):
@@ -504,7 +509,8 @@ def _raised(self:Tracer, e, s, callback='', label='', event=''):
     k = learn._taker(e) if isinstance(e, CancelException) and learn.exception is None else None
     taker = learn.open[k].name if k is not None else ''
     done = tuple(o for o in learn._inside.get(taker, ()) if learn.outcome.get(o)=='done')
-    by = TraceCancel(type(e).__name__, callback, label, event, taker, s.epoch, s.iter, s.training, (self._now()-self._t0)/1e9, done, _message(e))
+    place,start = (s.epoch, s.iter, s.training),(self._now()-self._t0)/1e9
+    by = TraceCancel(type(e).__name__, callback, label, event, taker, *place, start, done, _message(e))
     (self._cancels if taker else self._errors).append(by)
     while s.depth>(k or 0):
         s.by = s.by or by
@@ -522,6 +528,3 @@ def _found(self:Trace, phase, epoch=None, iter=None, training=True):
     "Spans of `phase` at a place, oldest first"
     return [s for s in self._spans() if s.phase==phase and s.state and epoch in (None, s.epoch)
         and (iter is None or (s.iter==iter and s.training is training))]
-
-@patch
-def _end(self:Trace): return max([self._at.last, *(o.end for o in list(self._stretches)[-1:])])

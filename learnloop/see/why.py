@@ -17,11 +17,11 @@ from .trace import Trace
 # %% ../../nbs/see/07_why.ipynb #ca1db78f
 @patch
 def why(self:Trace,
-    what:str,            # Name of a phase, or of an event; of work that has one event alone, such as `pred`, that is meant
-    epoch:int|None=None, # None for all that is known of `what`
-    iter:int|None=None,  # Of a batch in the epoch
+    what:str,               # Name of a phase, of an event, or of work that has one event alone, such as `pred`
+    epoch:int|None=None,    # None for all that is known of `what`
+    iter:int|None=None,     # Of a batch in the epoch
     callback:str|None=None, # Name of one: did it have its turn in the event `what`, and if not, why?
-    training:bool=True   # Is the batch one of training, or of validation?
+    training:bool=True      # Is the batch one of training, or of validation?
 )->str: # Of the last time, if there were several
     "Tell whether `what` ran, and if not, why"
     known = {*self._inside, *self._whose}
@@ -30,7 +30,8 @@ def why(self:Trace,
     if what not in known: raise ValueError(f'{what!r} is no phase or event{did_you_mean(what, known)}')
     is_phase = what in self._inside
     phase = what if is_phase else self._whose[what]
-    if iter is not None and phase not in self._recurring: raise ValueError(f'{what} is not inside a batch: leave iter out')
+    if iter is not None and phase not in self._recurring:
+        raise ValueError(f'{what} is not inside a batch: leave iter out')
     if callback is not None and is_phase:
         raise ValueError(f'callback={callback!r}: name an event, such as {f"before_{what}"!r}, not a phase')
     if callback is not None and callback not in self._names:
@@ -45,8 +46,7 @@ class _Place(namedtuple('_Place', 'epoch iter training')):
     "A batch, an epoch, or the whole run"
     def has(self, o):
         "Is the span or cancel `o` there?"
-        return self.epoch in (None, o.epoch) and (self.iter is None or (o.iter==self.iter and o.training is self.training))
-    def __str__(self): return ', '.join(f'{k} {v}' for k,v in (('epoch', self.epoch), ('iter', self.iter)) if v is not None)
+        return self.epoch in (None, o.epoch) and (self.iter is None or self[1:]==(o.iter, o.training))
 
 # %% ../../nbs/see/07_why.ipynb #2becfde7
 @patch
@@ -54,9 +54,10 @@ def _why_phase(self:Trace, phase, at):
     "Whether `phase` ran at a place, and if not, why"
     total = self._phases.get(phase)
     if at.epoch is None and at.iter is None and total and total.n>1:
-        res = f'{phase} was begun {total.n:,} times: ' + ', '.join(f'{k} {total.outcomes[k]:,}' for k in ('done', 'cancelled', 'failed'))
-        return '; '.join([res, *self._blames(phase)])
-    if self._is_cut(phase, at): return '; '.join([f'not all rows of epoch {at.epoch} are kept: {self._kept()}', *self._blames(phase, at.epoch)])
+        ends = ', '.join(f'{k} {total.outcomes[k]:,}' for k in ('done', 'cancelled', 'failed'))
+        return '; '.join([f'{phase} was begun {total.n:,} times: {ends}', *self._blames(phase)])
+    if self._is_cut(phase, at):
+        return '; '.join([f'not all rows of epoch {at.epoch} are kept: {self._kept()}', *self._blames(phase, at.epoch)])
     found = self._found(phase, *at)
     if not found: return self._why_not(phase, at)
     if len(found)==1 or at.iter is not None: return _ended(found[-1])
@@ -91,7 +92,8 @@ def _around(self:Trace, phase):
 @patch
 def _why_not(self:Trace, phase, at):
     "Why there is no span of `phase` at a place"
-    if any(s.phase==phase and not s.state and at.has(s) for s in self._spans()): return f'{phase} had begun before the tracer came'
+    if any(s.phase==phase and not s.state and at.has(s) for s in self._spans()):
+        return f'{phase} had begun before the tracer came'
     for o in self._around(phase)[1:]:
         if at.iter is not None and o not in self._recurring: continue
         spans = [s for s in self._found(o, *at) if s.training in (None, at.training)]
@@ -120,7 +122,8 @@ def _skips(self:Trace, c, phase, at):
     ended = c.phase or 'fit'
     if ended not in self._around(phase): return False
     if ended in self._recurring: return at.has(c) and phase not in c.done
-    if ended!='fit' and c.epoch!=at.epoch or ended in ('train', 'validate') and c.training is not at.training: return False
+    if ended!='fit' and c.epoch!=at.epoch: return False
+    if ended in ('train', 'validate') and c.training is not at.training: return False
     epoch,passes = c.epoch,sum(o in c.done for o in ('train', 'validate'))
     if epoch is None: epoch = -1 if c.event=='before_fit' else inf
     if c.iter is not None: return (epoch, not c.training, c.iter)<_order(at)
@@ -130,7 +133,9 @@ def _skips(self:Trace, c, phase, at):
 @patch
 def _unknown(self:Trace, phase, at):
     "What to say of a place that nothing is known of"
-    what = f'epoch {at.epoch}' if phase=='epoch' and at.epoch is not None else f'{phase} of {at}' if str(at) else phase
+    what = phase
+    if at.epoch is not None: what += f' {at.epoch}' if phase=='epoch' else f' of epoch {at.epoch}'
+    if at.iter is not None: what += f', iter {at.iter}'
     known = {o.epoch for o in self._spans()}-{None}
     first = self._first_kept() or _Place(max(known, default=-1), None, False)
     if self._n_dropped() and _order(at)<_order(first): return f'{what} is not recorded any more: {self._kept()}'
@@ -139,7 +144,9 @@ def _unknown(self:Trace, phase, at):
     return f'{what} was not begun; recorded {epochs}'
 
 @patch
-def _first_kept(self:Trace): return next((r[2] for r in self._rows if r[2].epoch is not None and r[2].iter is not None), None)
+def _first_kept(self:Trace):
+    "The span of the first row that is in a batch"
+    return next((s for _,_,s,*_ in self._rows if s.epoch is not None and s.iter is not None), None)
 
 @patch
 def _kept(self:Trace):
