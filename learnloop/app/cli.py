@@ -20,7 +20,7 @@ from fastcore.docments import docments
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import TensorDataset, random_split
-from .. import __version__
+from . import __version__
 from ..loop.batch import default_device
 from ..loop.data import DataLoaders
 from ..loop.learner import Learner
