@@ -17,7 +17,7 @@ from operator import attrgetter
 from types import MethodType
 from fastcore.basics import camel2snake, patch
 from ..loop.callback import Callback, makers
-from ..loop.checks import did_you_mean, elsewhere
+from ..loop.checks import NoAttribute, did_you_mean, elsewhere
 from ..loop.flow import CancelException
 
 # %% ../../nbs/interop/00_core.ipynb #95896e8d
@@ -75,6 +75,7 @@ class Facade:
     "What foreign callbacks find as their trainer: refuses to read what isn't there, and to set what nobody would heed"
     system = ''    # Name of the system
     refused = None # What the real one has, and this one hasn't; other names may be set, and shared. None if none may
+    _called = ''   # What it stands for; '' for the name of its class
     def __init__(self,
         learn, # The learner that it stands for
         **own  # Attributes that it has besides those of its class
@@ -83,16 +84,17 @@ class Facade:
     def _has(self): return [o for o in dir(self) if o[0]!='_']
     def _is_own(self, k): return inspect.getattr_static(type(self), k, None) is not None
     def _no_attribute(self, k, why=''):
-        who = f"learnloop's stand-in for {self.system}'s {type(self).__name__}"
-        return f'{who} has no attribute {k!r}{why}{did_you_mean(k, self._has())}'
+        who = f"learnloop's stand-in for {self.system}'s {self._called or type(self).__name__}"
+        def _near(): return did_you_mean(k, [o for o in self._has() if o!=k])
+        return NoAttribute(f'{who} has no attribute {k!r}{why}', _near)
     def __getattr__(self, k):
         if k.startswith('__'): raise AttributeError(k)
         if self._is_own(k): return object.__getattribute__(self, k)  # a property failed: show its own error
-        raise AttributeError(self._no_attribute(k))
+        raise self._no_attribute(k)
     def __setattr__(self, k, v):
         known = k in self.__dict__ or inspect.getattr_static(type(self), k, self) is not self
         why = ', so that setting it would change nothing'
-        if not known and not self.takes(k): raise AttributeError(self._no_attribute(k, why))
+        if not known and not self.takes(k): raise self._no_attribute(k, why)
         object.__setattr__(self, k, v)
     def takes(self,
         k # Name of an attribute that there isn't

@@ -130,12 +130,13 @@ def storable(
 
 # %% ../../nbs/interop/09_facts.ipynb #449e2f1d
 def storable_items(
-    d:dict # Values by name
+    d:dict, # Values by name
+    other=storable # As for `plain`
 )->dict: # Copies
     "Keep what a checkpoint can hold of `d`"
     res = {}
     for k,v in d.items():
-        try: res[k] = plain(v, storable)
+        try: res[k] = plain(v, other)
         except TypeError: continue  # a module or a file: made anew when a fit begins
     return res
 

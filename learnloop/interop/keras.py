@@ -176,7 +176,7 @@ class Model(Facade):
         "Keras' own metrics of the names that the learner's have; only where Keras is imported"
         keras = sys.modules.get('keras')
         if keras: return _their_metrics(keras, [m.name for m in self.learn.recorder.valid_mets[1:]])
-        raise AttributeError(self._no_attribute('metrics', ' unless Keras is imported'))
+        raise self._no_attribute('metrics', ' unless Keras is imported')
 
 # %% ../../nbs/interop/08_keras.ipynb #69148cb1
 class _Run:
