@@ -134,7 +134,7 @@ FAULTS = [
     Fault('validation forgets the hidden state', 'rnn',
         "for attrs,was,vals in self._kept.pop() if self._kept else ():", "for attrs,was,vals in ():", 'test_rnn.py -k memory'),
     Fault('a stop by flag is not heeded', 'interop/engine',
-        "if self.trainer.should_stop_training and self._well('epoch'): raise CancelFitException", "pass", 'test_interop_engine.py -k stop_takes_effect'),
+        "if self.trainer.should_stop_training and not_failed('epoch')(self): raise CancelFitException", "pass", 'test_interop_engine.py -k stop_takes_effect'),
     Fault('a step that was skipped counts as taken', 'interop/engine',
         "'on_optimizer_step', 'after_opt_step'", "'on_optimizer_step', 'after_step'", 'test_interop_engine.py -k overflowed'),
     Fault('what a cancel left open stays open', 'interop/fastnlp',

@@ -30,7 +30,8 @@ from ..measure.metrics import less_is_better
 from ..measure.recorder import Recorder
 from .chart import Svg, escape_text, line_chart, timeline_chart
 from .tensorboard import read_scalars
-from .trace import Tracer, load_trace
+from .trace import Tracer
+from .timeline import load_trace
 from ..train.tracker import SaveModelCallback
 
 # %% ../../nbs/see/06_report.ipynb #70954783

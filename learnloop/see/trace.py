@@ -16,7 +16,7 @@ from types import MethodType
 from fastcore.basics import patch
 from ..loop.callback import Callback, on
 from ..loop.flow import CancelException, Event, Flow
-from ..loop.learner import check_whole
+from ..loop.checks import check_whole
 from ..measure.table import Table
 
 # %% ../../nbs/see/03_trace.ipynb #cb645795

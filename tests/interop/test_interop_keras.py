@@ -6,7 +6,7 @@ from helpers import TRAIN, VALID, batches, cover, covering, listener, mk_model, 
 from learnloop import (CancelBatchException, CancelEpochException, CancelFitException, CancelTrainException, CancelValidException, DataLoaders,
     FetchPredsCallback, GradientAccumulation, Learner, ParamScheduler, Recorder, SanityCheck, ValidateCallback, accuracy, mae)
 from learnloop.interop import as_cb
-from learnloop.interop.keras import Callback, Keras, Model, _array, _instead
+from learnloop.interop.keras import Callback, Keras, Model, _array, _unfit
 from torch import nn
 from torch.nn import functional as F
 
@@ -315,10 +315,10 @@ def test_a_hook_that_is_none_is_refused():
 def test_every_documented_hook_is_in_the_table():
     assert {h.name for h in Keras.hooks}=={*HOOKS, 'set_model', 'set_params'} and len(Keras.hooks)==len(HOOKS)+2 and not Keras.missing
 
-@pytest.mark.parametrize('name', [*_instead])
+@pytest.mark.parametrize('name', [*_unfit])
 def test_shipped_callbacks_that_need_more_are_refused_when_added(name):
     cls = type(name, (Callback,), dict(__module__=f'keras.src.callbacks.{name.lower()}'))
-    with pytest.raises(TypeError, match=f'{name} .Keras. needs more of a Keras model than there is here; use {_instead[name]}'): as_cb(cls(), system='keras')
+    with pytest.raises(TypeError, match=f'{name} .Keras. can.t run here: {_unfit[name]}'): as_cb(cls(), system='keras')
     as_cb(type(name, (Callback,), {})())  # one's own may have that name
 
 @pytest.mark.parametrize('name', ['layers', 'save', 'save_weights', 'history', 'loss', 'predict', 'metrics', 'fit'])

@@ -5,12 +5,12 @@ import pytest, torch
 from helpers import TRAIN, VALID, covering, mk_model, same
 from learnloop import Callback, CancelFitException, DataLoaders, FetchPredsCallback, GradientAccumulation, Learner, ValidateEvery
 from learnloop.interop import accelerated, as_cb, engine, fastai, fastnlp, keras, lightning, transformers
-from learnloop.interop.core import Adapter, _adapter
+from learnloop.interop.core import Adapter, adapters
 from torch.nn import functional as F
 
 BASES = dict(engine=engine.Callback, fastnlp=fastnlp.Callback, accelerated=accelerated.TrainerCallback, fastai=fastai.Callback, lightning=lightning.Callback,
     transformers=transformers.TrainerCallback, keras=keras.Callback)
-HOOKS = {k:[o for o in dict.fromkeys(h.name for h in _adapter(k).hooks) if o not in ('set_model', 'set_params')] for k in BASES}
+HOOKS = {k:[o for o in dict.fromkeys(h.name for h in adapters()[k].hooks) if o not in ('set_model', 'set_params')] for k in BASES}
 ALL = pytest.mark.parametrize('system', BASES)
 
 def mk(cbs=None, dls=(TRAIN,VALID), **kwargs):

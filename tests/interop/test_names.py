@@ -115,7 +115,7 @@ def test_point_6_events_of_others_are_refused_with_ours(nm, ours):
     with pytest.raises(AttributeError, match=ours): getattr(event, nm)
 
 def test_point_6_every_hook_of_an_adapter_is_known():
-    hooks = {h.name for o in adapters() for h in o.hooks if h.name!=h.event}
+    hooks = {h.name for o in adapters().values() for h in o.hooks if h.name!=h.event}
     assert {o for o in hooks if not tell('event', o)}==set()
     for nm in sorted(o for o in hooks if o.startswith('on_')):
         with pytest.raises(ValueError, match=f"unknown event '{nm}'"): mk_learner([type('Mine', (Callback,), {nm: lambda self: None})])
