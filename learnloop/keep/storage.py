@@ -394,14 +394,8 @@ class Checkpoint:
     def step(self):
         "Number of optimizer steps"
         return int(self._name[2]) if self._name else self.manifest.get('step')
-    @property
-    def metrics(self):
-        "Latest values of loss and metrics, by name"
-        return self.manifest.get('metrics', {})
-    @property
-    def size(self):
-        "Bytes"
-        return sum(o['size'] for o in self.manifest.get('files', {}).values())
+    metrics = property(lambda self: self.manifest.get('metrics', {}), doc='Latest values of loss and metrics, by name')
+    size    = property(lambda self: sum(o['size'] for o in self.manifest.get('files', {}).values()), doc='Bytes')
     @property
     def consistent(self):
         "Was it taken between two batches, so that a fit can go on from it?"
