@@ -124,25 +124,27 @@ class HashingFile:
             self.f.write(b[i:i+n])
         self.size += len(b)
         return len(b)
+    def flush(self):
+        "Hand on what is buffered"
+        self.f.flush()
     def _hand_on(self):
         if not self._beside.ident: self._beside.start()
         self._todo.put(self._rest)
         self._rest = bytearray()
 
-    def flush(self):
-        "Hand on what is buffered"
-        self.f.flush()
-    def close(self)->dict: # Its size in bytes, and its hash
-        "Wait until it is on the disk"
-        try:
-            with self.f:
-                self.f.flush()
-                os.fsync(self.f.fileno())
-        finally:
-            self._todo.put(None)
-            if self._beside.ident: self._beside.join()
-        self._hash.update(self._rest)
-        return dict(size=self.size, blake2b=self._hash.hexdigest())
+# %% ../../nbs/keep/01_storage.ipynb #c32ef6e7
+@patch
+def close(self:HashingFile)->dict: # Its size in bytes, and its hash
+    "Wait until it is on the disk"
+    try:
+        with self.f:
+            self.f.flush()
+            os.fsync(self.f.fileno())
+    finally:
+        self._todo.put(None)
+        if self._beside.ident: self._beside.join()
+    self._hash.update(self._rest)
+    return dict(size=self.size, blake2b=self._hash.hexdigest())
 
 # %% ../../nbs/keep/01_storage.ipynb #a0aa84e5
 VERSION = 2  # Of the layout; a newer one is refused by name; one without closed parts is written as 1, which had none
