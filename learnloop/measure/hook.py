@@ -17,8 +17,8 @@ from functools import partial
 from fastcore.basics import listify, patch
 from torch import nn
 from ..loop.callback import Callback
-from ..loop.data import (
-    DataLoaders, batch_map, batch_parts, by_name, describe, preserve_rng, split_batch, to_detach, to_device)
+from ..loop.data import DataLoaders, batch_map, batch_parts, by_name, describe, preserve_rng
+from ..loop.data import split_batch, to_detach, to_device
 from ..loop.flow import did_you_mean
 from ..loop.learner import Learner, check_whole, innermost
 from .recorder import pyplot
@@ -60,7 +60,7 @@ class Hook:
     def __enter__(self): return self
     def __exit__(self, *args): self.remove()
 
-# %% ../../nbs/measure/03_hook.ipynb #14bb0f07
+# %% ../../nbs/measure/03_hook.ipynb #4783b206
 def tensors_in(
     o # A tensor, or containers of tensors in any nesting
 )->list: # Tensors alone; what is none is passed over
@@ -164,7 +164,7 @@ def _register(self:HookCallback):
     self.hooks = self._on.enter_context(Hooks(ms, self.hook, self.is_forward, self.detach, self.cpu))
     self._on.enter_context(_eager())
 
-# %% ../../nbs/measure/03_hook.ipynb #4da507e8
+# %% ../../nbs/measure/03_hook.ipynb #9a0f966b
 def uncompiled(
     model:nn.Module # Any module
 )->nn.Module:
@@ -454,13 +454,13 @@ def dummy_eval(
     size:tuple=(64,64) # Height and width of the image; as many numbers as the convolution has directions
 ): # What `m` puts out
     "Put an image of noise through `m`"
-    w = next((p for p in m.parameters() if p.dim()>2), None)
-    if w is None:
-        raise ValueError(f'{type(m).__name__} has no convolution that tells how many channels an image has: '
-            'call it with a batch of your own')
-    conv = next(o for o in m.modules() if any(p is w for p in o.parameters(recurse=False)))
-    n_channels = w.shape[1]*getattr(conv, 'groups', 1)
-    with _undisturbed(m): return m(torch.rand(1, n_channels, *size, device=w.device, dtype=w.dtype)*2-1)
+    for conv in m.modules():
+        w = next((p for p in conv.parameters(recurse=False) if p.dim()>2), None)
+        if w is None: continue
+        n_channels = w.shape[1]*getattr(conv, 'groups', 1)
+        with _undisturbed(m): return m(torch.rand(1, n_channels, *size, device=w.device, dtype=w.dtype)*2-1)
+    raise ValueError(f'{type(m).__name__} has no convolution that tells how many channels an image has: '
+        'call it with a batch of your own')
 
 # %% ../../nbs/measure/03_hook.ipynb #8204e621
 def model_sizes(

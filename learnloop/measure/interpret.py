@@ -17,8 +17,8 @@ from functools import partial
 from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset
 from ..loop.callback import Callback
-from ..loop.data import (
-    batch_like, batch_parts, describe, detuplify, find_bs, in_order, preserve_rng, split_batch, to_detach)
+from ..loop.data import batch_like, batch_parts, describe, detuplify, find_bs, in_order
+from ..loop.data import preserve_rng, split_batch, to_detach
 from ..loop.flow import checked_args
 from ..loop.learner import Learner, decode_preds, innermost
 from .image import is_image, show_image
@@ -98,7 +98,7 @@ def words(self:Interpretation,
 
 def _is_flags(o): return isinstance(o, Tensor) and o.dtype==torch.bool
 
-# %% ../../nbs/measure/04_interpret.ipynb #de8dc280
+# %% ../../nbs/measure/04_interpret.ipynb #d0c30003
 @patch
 def caption(self:Interpretation,
     i:int # Number of an item
@@ -107,7 +107,7 @@ def caption(self:Interpretation,
     pred,targ,_ = self.words(i)
     return pred if targ in (None, pred) else f'{pred} (is {targ})'
 
-# %% ../../nbs/measure/04_interpret.ipynb #f4f94438
+# %% ../../nbs/measure/04_interpret.ipynb #d0c30006
 @patch
 def is_wrong(self:Interpretation,
     i:int # Number of an item
@@ -181,7 +181,7 @@ def show_results(self:Learner,
     interp = Interpretation.from_learner(self, ds_idx, dl, act, vocab, with_loss=False, n=n)
     return interp.show_results(range(len(interp)), show, **kwargs)
 
-# %% ../../nbs/measure/04_interpret.ipynb #5fca2f1e
+# %% ../../nbs/measure/04_interpret.ipynb #eac93260
 @patch(cls_method=True)
 def from_batch(cls:Interpretation,
     learn,          # Learner with a batch at hand, as in `after_batch`
@@ -337,7 +337,7 @@ def item_at(
     is_flat = isinstance(b, list) and not any(isinstance(o, Tensor) or batch_parts(o) is not None for o in vals)
     return b[i] if is_flat else batch_like(b, [item_at(o, i) for o in vals])
 
-# %% ../../nbs/measure/04_interpret.ipynb #f5c40078
+# %% ../../nbs/measure/04_interpret.ipynb #34e6dfcc
 def find_vocab(
     learn, # Learner, whose `dls` may have a `vocab`
     dl     # Loader, whose dataset may have `classes`
@@ -347,7 +347,7 @@ def find_vocab(
     while ds is not None and not hasattr(ds, 'classes'): ds = getattr(ds, 'dataset', None)
     return getattr(learn.dls, 'vocab', None) or getattr(ds, 'classes', None)
 
-# %% ../../nbs/measure/04_interpret.ipynb #8b62f9df
+# %% ../../nbs/measure/04_interpret.ipynb #7f489118
 def item_text(
     v,         # A value of an item: an input, a target, a decision
     vocab=None # Names of classes
@@ -363,7 +363,7 @@ def item_text(
     if isinstance(v, (bool,int,str)) or v is None: return str(v)[:60]
     return f'{v:.4g}' if isinstance(v, float) else describe(v)
 
-# %% ../../nbs/measure/04_interpret.ipynb #c3312ae3
+# %% ../../nbs/measure/04_interpret.ipynb #3b553084
 def input_and_target(
     xb,     # Inputs of a batch, as the learner has them
     yb=()   # Its targets

@@ -151,7 +151,8 @@ def log_metrics(self:TensorBoardCallback, metrics, step):
 
 @patch
 def _point_place(self:TensorBoardCallback, name):
-    return '',[f'optimizer/{name}' if name.split('/')[0] in self.hypers else name]
+    if name.split('/')[0] in self.hypers: name = f'optimizer/{name}'
+    return '',[name]
 
 @patch
 def after_record(self:TensorBoardCallback, record):
@@ -448,17 +449,11 @@ def _clean(s): return re.sub(r'[^A-Za-z0-9_.\-]', '_', s)
 
 def _graph_def(nodes):
     "The graph as TensorBoard has it"
-    from tensorboard.compat.proto.attr_value_pb2 import AttrValue
     from tensorboard.compat.proto.graph_pb2 import GraphDef
-    from tensorboard.compat.proto.node_def_pb2 import NodeDef
-    from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
     from tensorboard.compat.proto.versions_pb2 import VersionDef
-    def _node(name, op, inputs, shape):
-        if shape is None: return NodeDef(name=name, op=op, input=inputs)
-        dims = TensorShapeProto(dim=[TensorShapeProto.Dim(size=o) for o in shape])
-        attr = dict(_output_shapes=AttrValue(list=AttrValue.ListValue(shape=[dims])))
-        return NodeDef(name=name, op=op, input=inputs, attr=attr)
-    defs = [_node('input', 'Input', [], None), *(_node(*o) for o in nodes)]
+    from torch.utils.tensorboard._proto_graph import node_proto
+    nodes = ('input', 'Input', (), None),*nodes
+    defs = [node_proto(name, op, list(inputs), outputsize=shape) for name,op,inputs,shape in nodes]
     return GraphDef(node=defs, versions=VersionDef(producer=22))
 
 # %% ../../nbs/see/05_tensorboard.ipynb #241e5ee0
@@ -538,6 +533,7 @@ def _write_examples(self:TensorBoardCallback, items):
 
 def _is_beside(o, x): return is_image(o) or isinstance(o, Tensor) and o.shape==x.shape[1:]
 
+# %% ../../nbs/see/05_tensorboard.ipynb #c0de0016
 def _caption(items, i):
     "What is below an image, and whether that is in red; nothing below a mask"
     d = item_at(items.decoded, i)
@@ -569,11 +565,9 @@ def _tile(imgs, words, is_wrong):
         x += o.width+2
     if words is None: return res
     draw = ImageDraw.Draw(res)
-    n = next((n for n in range(len(words), 0, -1) if draw.textlength(_cut(words, n), font)<=w), 0)
-    draw.text((w//2, h+1), _cut(words, n), 'crimson' if is_wrong else 'black', font, 'ma')
+    while draw.textlength(words, font)>w: words = words[:-2]+'…' if len(words)>2 else ''
+    draw.text((w//2, h+1), words, 'crimson' if is_wrong else 'black', font, 'ma')
     return res
-
-def _cut(s, n): return s if n==len(s) else s[:n]+'…' if n else ''
 
 # %% ../../nbs/see/05_tensorboard.ipynb #c0de0012
 def _sheet(tiles, gap=6):
