@@ -60,7 +60,7 @@ class Hook:
     def __enter__(self): return self
     def __exit__(self, *args): self.remove()
 
-# %% ../../nbs/measure/03_hook.ipynb #4783b206
+# %% ../../nbs/measure/03_hook.ipynb #d52c3b45
 def tensors_in(
     o # A tensor, or containers of tensors in any nesting
 )->list: # Tensors alone; what is none is passed over
@@ -164,7 +164,7 @@ def _register(self:HookCallback):
     self.hooks = self._on.enter_context(Hooks(ms, self.hook, self.is_forward, self.detach, self.cpu))
     self._on.enter_context(_eager())
 
-# %% ../../nbs/measure/03_hook.ipynb #9a0f966b
+# %% ../../nbs/measure/03_hook.ipynb #0d11ae2b
 def uncompiled(
     model:nn.Module # Any module
 )->nn.Module:

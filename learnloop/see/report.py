@@ -448,7 +448,7 @@ def _cancels(tracer):
     return res or ['Nothing was cancelled.']
 
 # %% ../../nbs/see/06_report.ipynb #c62b8251
-_HINTS = dict(Warnings='Warnings: fit with KeepWarnings().', Predictions='Predictions of examples: report(…, n_preds=12).',
+_HINTS = dict(Warnings='Warnings: fit with KeepWarnings().', Predictions='Predictions of examples: report(n_preds=12).',
     Time='Times by phase and callback, and what was cancelled: fit with a Tracer().',
     Curves='Curves and the table of epochs: fit with a Recorder, which learners have by default.',
     Checkpoints='Checkpoints: fit with a CheckpointCallback, given to report(cbs=…) if it was there for one fit.')
