@@ -60,7 +60,7 @@ class Hook:
     def __enter__(self): return self
     def __exit__(self, *args): self.remove()
 
-# %% ../../nbs/measure/03_hook.ipynb #d52c3b45
+# %% ../../nbs/measure/03_hook.ipynb #13062fc5
 def tensors_in(
     o # A tensor, or containers of tensors in any nesting
 )->list: # Tensors alone; what is none is passed over
@@ -164,7 +164,7 @@ def _register(self:HookCallback):
     self.hooks = self._on.enter_context(Hooks(ms, self.hook, self.is_forward, self.detach, self.cpu))
     self._on.enter_context(_eager())
 
-# %% ../../nbs/measure/03_hook.ipynb #0d11ae2b
+# %% ../../nbs/measure/03_hook.ipynb #7b0ec2e6
 def uncompiled(
     model:nn.Module # Any module
 )->nn.Module:
@@ -318,7 +318,7 @@ def color_dim(self:ActivationStats,
 @patch
 def summary(self:Learner,
     batch=None # A batch as a loader gives it; None for the first of the training loader
-): # A `ModelSummary`, which shows itself in notebooks; `print` it elsewhere
+)->'ModelSummary': # Shows itself in notebooks; `print` it elsewhere
     "Show the layers, with the shapes that a batch takes, and what trains them"
     model,outputs = uncompiled(self.model),{}
     dev = next((t.device for ts in (model.parameters(), model.buffers()) for t in ts), self.device)
@@ -399,7 +399,7 @@ class ModelSummary:
         self.type,self.rows = type(model).__name__,_rows(model, outputs or {})
         self.n_params,self.n_trainable = total_params(model)
         self.input = describe(xb[0] if len(xb)==1 else xb) if xb else ''
-        self.title = f'{self.type}, input {self.input}'
+        self.title = f'{self.type}, input {self.input}' if xb else self.type
         self.loss  = label_of(learn.loss_func) if learn.loss_func else 'by the model'
         self.optimizers = list(_optimizers(learn.opt_func if learn.opt is None else learn.opt))
         self.lines = [f'{self.n_params:,} parameters, {self.n_trainable:,} of them trainable', f'Loss: {self.loss}']
