@@ -60,7 +60,7 @@ class Hook:
     def __enter__(self): return self
     def __exit__(self, *args): self.remove()
 
-# %% ../../nbs/measure/03_hook.ipynb #13062fc5
+# %% ../../nbs/measure/03_hook.ipynb #823c30fb
 def tensors_in(
     o # A tensor, or containers of tensors in any nesting
 )->list: # Tensors alone; what is none is passed over
@@ -164,7 +164,7 @@ def _register(self:HookCallback):
     self.hooks = self._on.enter_context(Hooks(ms, self.hook, self.is_forward, self.detach, self.cpu))
     self._on.enter_context(_eager())
 
-# %% ../../nbs/measure/03_hook.ipynb #7b0ec2e6
+# %% ../../nbs/measure/03_hook.ipynb #9c40964b
 def uncompiled(
     model:nn.Module # Any module
 )->nn.Module:

@@ -181,7 +181,7 @@ def show_results(self:Learner,
     interp = Interpretation.from_learner(self, ds_idx, dl, act, vocab, with_loss=False, n=n)
     return interp.show_results(range(len(interp)), show, **kwargs)
 
-# %% ../../nbs/measure/04_interpret.ipynb #83e79233
+# %% ../../nbs/measure/04_interpret.ipynb #2b47caaf
 @patch(cls_method=True)
 def from_batch(cls:Interpretation,
     learn,          # Learner with a batch at hand, as in `after_batch`
@@ -337,7 +337,7 @@ def item_at(
     is_flat = isinstance(b, list) and not any(isinstance(o, Tensor) or batch_parts(o) is not None for o in vals)
     return b[i] if is_flat else batch_like(b, [item_at(o, i) for o in vals])
 
-# %% ../../nbs/measure/04_interpret.ipynb #b82ce551
+# %% ../../nbs/measure/04_interpret.ipynb #8d04eb19
 def find_vocab(
     learn, # Learner, whose `dls` may have a `vocab`
     dl     # Loader, whose dataset may have `classes`
@@ -347,7 +347,7 @@ def find_vocab(
     while ds is not None and not hasattr(ds, 'classes'): ds = getattr(ds, 'dataset', None)
     return getattr(learn.dls, 'vocab', None) or getattr(ds, 'classes', None)
 
-# %% ../../nbs/measure/04_interpret.ipynb #872b6071
+# %% ../../nbs/measure/04_interpret.ipynb #585dc2cd
 def item_text(
     v,         # A value of an item: an input, a target, a decision
     vocab=None # Names of classes
@@ -363,7 +363,7 @@ def item_text(
     if isinstance(v, (bool,int,str)) or v is None: return str(v)[:60]
     return f'{v:.4g}' if isinstance(v, float) else describe(v)
 
-# %% ../../nbs/measure/04_interpret.ipynb #2928f88b
+# %% ../../nbs/measure/04_interpret.ipynb #a3166410
 def input_and_target(
     xb,     # Inputs of a batch, as the learner has them
     yb=()   # Its targets

@@ -1,4 +1,4 @@
-"""Line charts and timelines as SVG: legible in light and dark, read out by a screen reader, and made without a plotting package
+"""Line charts and timelines as SVG: legible in light and dark, read out, and made without a plotting package
 
 Docs: https://learnloop.github.io/learnloop/see/chart.html.md"""
 

@@ -1,4 +1,4 @@
-"""What a run was, on one page: a file that opens from disk, on a phone, in print and in a screen reader, made of the learner or of what a run left behind
+"""What a run was, on one page that opens from disk, prints, and is read out: of a learner, or of what a run left
 
 Docs: https://learnloop.github.io/learnloop/see/report.html.md"""
 

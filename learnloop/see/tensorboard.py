@@ -1,4 +1,4 @@
-"""A run in TensorBoard: curves of training and validation in one chart, hyper-parameters, norms, histograms, the model's graph, examples, timings
+"""A run in TensorBoard: training and validation in one chart, hyper-parameters, norms, the model's graph, examples
 
 Docs: https://learnloop.github.io/learnloop/see/tensorboard.html.md"""
 
