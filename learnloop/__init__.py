@@ -12,9 +12,10 @@ from learnloop.loop.data import DataLoaders, in_order
 from learnloop.loop.rng import no_random, preserve_rng, set_seed
 from learnloop.loop.place import Pass, Place
 from learnloop.loop.optimizer import get_hypers, is_norm, norm_params, set_hypers, trainable_params
-from learnloop.loop.learner import (
-    FetchPredsCallback, GatherPredsCallback, Learner, Loop, StepLimit, TrainEvalCallback, before_batch_cb,
-    decode_preds, default_cb)
+from learnloop.loop.loss import decode_preds
+from learnloop.loop.steps import StepLimit
+from learnloop.loop.learner import Learner, Loop, TrainEvalCallback, before_batch_cb, default_cb
+from learnloop.loop.predict import FetchPredsCallback, GatherPredsCallback
 from learnloop.measure.metrics import (
     AccumMetric, AvgLoss, AvgMetric, AvgSmoothLoss, Dice, DictMetric, JaccardCoeff, LossMetric, LossMetrics,
     Metric, Perplexity, TorchMetric, ValueMetric, accuracy, accuracy_multi, as_metric, error_rate, exp_rmspe,

@@ -23,7 +23,7 @@ from ..loop.flow import CancelEvaluateException, CancelFitException, event as _e
 from .core import Adapter, Facade, Hook, attr
 from .facts import batch_size, batches_per_step, evaluation_kind, find_cb, has_base, init_args, plain, schedulers
 from .facts import local_rank, n_processes, process_rank, storable, storable_items, whole_batch
-from ..loop.learner import GatherPredsCallback
+from ..loop.predict import GatherPredsCallback
 
 # %% ../../nbs/interop/04_accelerated.ipynb #2cf03e5d
 class _TrainerHooks:

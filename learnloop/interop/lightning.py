@@ -22,7 +22,7 @@ from ..loop.data import batch_len
 from ..loop.checks import did_you_mean
 from ..loop.flow import CancelEpochException, CancelFitException, CancelTrainException
 from .core import Adapter, Facade, Hook
-from ..loop.learner import GatherPredsCallback
+from ..loop.predict import GatherPredsCallback
 from ..loop.optimizer import opts
 
 # %% ../../nbs/interop/06_lightning.ipynb #d515d395

@@ -19,7 +19,7 @@ from fastcore.basics import patch
 from ..loop.data import batch_len
 from ..loop.checks import did_you_mean
 from ..loop.flow import CancelFitException, CancelTrainException, CancelValidException
-from ..loop.learner import GatherPredsCallback
+from ..loop.predict import GatherPredsCallback
 from .core import Adapter, Facade, Hook
 
 # %% ../../nbs/interop/07_transformers.ipynb #aa4b6af1

@@ -31,6 +31,40 @@ from ..loop.place import Place
 from ..loop.optimizer import get_hypers
 from ..measure.series import shared_parts
 
+# %% ../../nbs/keep/06_resume.ipynb #c641cf20
+class Origin:
+    "What a fit goes on from"
+    def __init__(self,
+        state:dict, # As `Checkpointer.capture` makes it
+        where, # Where it is from, for messages: the folder of a checkpoint, or some words
+        args=None, # Arguments of the fit that was interrupted; None for a checkpoint
+        of=None, # The model and the optimizer that it is of, if they are still there
+        batch=None # The batch that is next, if its loader gives each once
+    ):
+        self.state,self.where,self.args,self.of,self.batch,self.how = state,where,args,of,batch,''
+        self.hypers,self.accept = {},True  # Hyper-parameters that are others, and whatever else may be
+        self.before = {}  # Random states when the fit began
+        self.there = ()   # Names of the checkpoints that were there
+    place = property(lambda self: Place(*(self.state['loop'][k] for k in Place._fields)), doc='Where the fit goes on')
+    def __repr__(self): return f'<state of {self.where}, {self.place}>'
+
+# %% ../../nbs/keep/06_resume.ipynb #e2100011
+def read_origin(
+    c:Checkpoint # One that was verified
+)->Origin:
+    "Read all of the checkpoint `c`"
+    for nm in ('state.json','tensors.pt','model.pt','opt.pt'):
+        if nm not in c.manifest['files']: raise DamagedCheckpoint(f'{c.path} has no {nm}')
+    file = c.path/'state.json'
+    try: state = c.plain()
+    except DamagedCheckpoint: raise
+    except (LookupError, TypeError, ValueError, AttributeError, RuntimeError) as e:
+        raise DamagedCheckpoint(f'{file} is not what learnloop writes: {type(e).__name__}, {e}') from e
+    check_plain(file, state, c.step)
+    state |= dict(model=c.read('model.pt'), opt=c.read('opt.pt'))
+    check_weights(c.path, state)
+    return Origin(state, c.path)
+
 # %% ../../nbs/keep/06_resume.ipynb #d090167f
 @patch
 def load_checkpoint(self:Learner,
@@ -113,40 +147,6 @@ def replay_batch(self:Learner)->SimpleNamespace: # `xb`, `yb`, `pred`, `loss`, `
             stack.enter_context(o)
         self.fit(**args, resume=Origin(state, 'the failed batch'))
     return res
-
-# %% ../../nbs/keep/06_resume.ipynb #c641cf20
-class Origin:
-    "What a fit goes on from"
-    def __init__(self,
-        state:dict, # As `Checkpointer.capture` makes it
-        where, # Where it is from, for messages: the folder of a checkpoint, or some words
-        args=None, # Arguments of the fit that was interrupted; None for a checkpoint
-        of=None, # The model and the optimizer that it is of, if they are still there
-        batch=None # The batch that is next, if its loader gives each once
-    ):
-        self.state,self.where,self.args,self.of,self.batch,self.how = state,where,args,of,batch,''
-        self.hypers,self.accept = {},True  # Hyper-parameters that are others, and whatever else may be
-        self.before = {}  # Random states when the fit began
-        self.there = ()   # Names of the checkpoints that were there
-    place = property(lambda self: Place(*(self.state['loop'][k] for k in Place._fields)), doc='Where the fit goes on')
-    def __repr__(self): return f'<state of {self.where}, {self.place}>'
-
-# %% ../../nbs/keep/06_resume.ipynb #e2100011
-def read_origin(
-    c:Checkpoint # One that was verified
-)->Origin:
-    "Read all of the checkpoint `c`"
-    for nm in ('state.json','tensors.pt','model.pt','opt.pt'):
-        if nm not in c.manifest['files']: raise DamagedCheckpoint(f'{c.path} has no {nm}')
-    file = c.path/'state.json'
-    try: state = c.plain()
-    except DamagedCheckpoint: raise
-    except (LookupError, TypeError, ValueError, AttributeError, RuntimeError) as e:
-        raise DamagedCheckpoint(f'{file} is not what learnloop writes: {type(e).__name__}, {e}') from e
-    check_plain(file, state, c.step)
-    state |= dict(model=c.read('model.pt'), opt=c.read('opt.pt'))
-    check_weights(c.path, state)
-    return Origin(state, c.path)
 
 # %% ../../nbs/keep/06_resume.ipynb #b558d831
 @keeps_fits
@@ -336,7 +336,8 @@ def is_whole(self:FitKeeper)->bool:
     "Whether the fit is at a place that it can go on from"
     learn,at = self.learn,[p.name for p in self.learn.open]
     if at[:3]!=['fit', 'epoch', 'train']: return at[:3]==['fit', 'epoch', 'validate'] and 'validate' not in self.no_place
-    if self.why_no_place() or at[3:] not in ([], ['fetch']) or not learn.data_pass.at_rest: return False
+    if learn.data_pass is None or not learn.data_pass.at_rest: return False
+    if self.why_no_place() or at[3:] not in ([], ['fetch']): return False
     making = learn.data_pass.making
     return not making or bool(making.rngs)  # it could be made once more
 

@@ -22,7 +22,7 @@ from .storage import DamagedCheckpoint, misfit
 from ..loop.batch import describe
 from ..loop.checks import did_you_mean, replaced
 from ..loop.data import batch_len
-from ..loop.learner import StepLimit
+from ..loop.steps import StepLimit
 from ..loop.optimizer import get_hypers, opts
 from ..loop.place import Keeper, Place
 from ..loop.rng import all_rngs, preserve_rng

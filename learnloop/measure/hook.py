@@ -21,7 +21,8 @@ from ..loop.data import DataLoaders
 from ..loop.batch import batch_map, batch_parts, by_name, describe, split_batch, to_detach, to_device
 from ..loop.rng import preserve_rng
 from ..loop.checks import did_you_mean
-from ..loop.learner import Learner, innermost
+from ..loop.learner import Learner
+from ..loop.loss import innermost
 from ..loop.checks import check_whole
 from .display import pyplot
 from .table import Table

@@ -21,7 +21,8 @@ from ..loop.batch import batch_like, batch_parts, describe, detuplify, find_bs, 
 from ..loop.data import in_order
 from ..loop.rng import preserve_rng
 from ..loop.checks import checked_args
-from ..loop.learner import Learner, decode_preds, innermost
+from ..loop.learner import Learner
+from ..loop.loss import decode_preds, innermost
 from .image import is_image, show_image
 from .display import pyplot
 from .table import Table

@@ -19,7 +19,7 @@ from torch import nn
 from torch.nn import functional as F
 from ..loop.batch import describe, to_concat, to_detach
 from ..loop.checks import did_you_mean
-from ..loop.learner import innermost
+from ..loop.loss import innermost
 from .series import Scalars, Series
 
 # %% ../../nbs/measure/00_metrics.ipynb #df5d01a6

@@ -21,7 +21,9 @@ from ..loop.batch import by_name, describe, detuplify, unpack
 from ..loop.checks import note_on, safely
 from ..loop.data import DataLoaders, batch_len
 from ..loop.flow import CancelException
-from ..loop.learner import Learner, innermost, is_oom
+from ..loop.learner import Learner
+from ..loop.loss import innermost
+from ..loop.errors import is_oom
 from ..loop.rng import preserve_rng
 from .metrics import AccumMetric, LearnerView, Metric
 

@@ -18,7 +18,8 @@ from types import SimpleNamespace
 from fastcore.basics import noop, patch
 from ..loop.callback import Callback
 from .chart import line_chart
-from ..loop.learner import GatherPredsCallback, Learner, default_cb, format_value, print_row
+from ..loop.predict import GatherPredsCallback
+from ..loop.learner import Learner, default_cb, format_value, print_row
 from ..measure.display import format_time, is_main_process
 
 # %% ../../nbs/see/02_progress.ipynb #3583e400

@@ -19,7 +19,7 @@ from torch.optim.swa_utils import get_ema_multi_avg_fn, get_swa_multi_avg_fn
 from ..loop.batch import by_name, unpack
 from ..loop.callback import Callback
 from ..loop.checks import check_whole
-from ..loop.learner import StepLimit
+from ..loop.steps import StepLimit
 from ..loop.optimizer import get_hypers
 from ..loop.rng import preserve_rng
 from .schedule import check_owners

@@ -18,7 +18,8 @@ from ..loop.callback import Callback
 from ..loop.checks import check_whole, replaced
 from ..loop.data import Until, batch_len, check_loader
 from ..loop.flow import CancelFitException
-from ..loop.learner import Learner, is_oom
+from ..loop.learner import Learner
+from ..loop.errors import is_oom
 from ..loop.rng import preserve_rng, read_rngs, write_rngs
 
 # %% ../../nbs/train/02_limits.ipynb #eaa81b63

@@ -21,7 +21,8 @@ from torch.optim import Optimizer
 from ..loop.callback import Callback, as_list
 from ..loop.checks import checked_args, did_you_mean
 from ..loop.checks import check_whole
-from ..loop.learner import Learner, StepLimit
+from ..loop.learner import Learner
+from ..loop.steps import StepLimit
 from ..loop.optimizer import HYPERS, get_hyper, get_hypers, n_groups, spread_hyper
 from ..measure.series import Series
 from ..measure.recorder import Recorder
@@ -289,7 +290,7 @@ def fine_tune(self:Learner,
     **kwargs        # To `fit_one_cycle`; checkpoints of `resume=folder` are in `frozen` and `unfrozen` there
 )->None:
     "Train the last group, then all of them"
-    if base_lr is None: base_lr = 2e-3 if self._named_lr() is None else _lrs(self, None)[-1]
+    if base_lr is None: base_lr = 2e-3 if self.named_lr() is None else _lrs(self, None)[-1]
     for k,v in dict(base_lr=base_lr, lr_mult=lr_mult).items():
         if not isinstance(v, Real) or not v>0: raise ValueError(f'fine_tune: {k} is {v!r}: it must be a number above 0')
     if n_groups(self.opt or self.create_opt())>1: self.freeze()

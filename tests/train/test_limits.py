@@ -7,7 +7,7 @@ import pytest, torch
 from helpers import TRAIN, VALID, act, batches, cover, covering, ending, listener, mk_learner, same, weights
 from learnloop import (Callback, CancelFitException, CancelSanityException, DetectAnomaly, Deterministic, FastDevRun, LimitBatches, OverfitBatches, ReloadLoaders, SanityCheck, ShortEpochCallback, TensorBoardCallback, event, on)
 from learnloop.train.limits import FirstBatches
-from learnloop.loop.learner import is_oom
+from learnloop.loop.errors import is_oom
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, IterableDataset, TensorDataset
