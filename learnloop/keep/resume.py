@@ -65,89 +65,6 @@ def read_origin(
     check_weights(c.path, state)
     return Origin(state, c.path)
 
-# %% ../../nbs/keep/06_resume.ipynb #d090167f
-@patch
-def load_checkpoint(self:Learner,
-    folder, # Of a run, for its newest checkpoint, or of a checkpoint, or a `Checkpoint`
-    accept=True # What may be different from the checkpoint: see `fit`
-)->Learner: # The learner itself
-    "Have the whole state as it was saved, checked before anything is changed"
-    is_one = isinstance(folder, Checkpoint)
-    if not is_one and (Path(folder).expanduser()/'manifest.json').exists(): folder,is_one = Checkpoint(folder),True
-    c = folder if is_one else newest_checkpoint(folder)
-    if c is None: raise FileNotFoundError(f'{folder} has no checkpoint')
-    if is_one: c.verify()
-    if self.opt is None: self.create_opt()
-    keeper,origin = self.keeper,read_origin(c)
-    origin.accept,loop = accept,origin.state['loop']
-    keeper.compare(origin.state['config'], keeper.mk_config(), accept, c.path)
-    keeper.check(origin)
-    self.epoch,keeper.marks = loop['epoch'],{k:v for k,v in origin.state['rng'].items() if k=='fit'}
-    keeper.load(origin, True)
-    keeper.restore_end(loop)
-    self.outcome.pop('fit', None)
-    self.paused = self.failed = None  # they are of other weights
-    return self
-
-# %% ../../nbs/keep/06_resume.ipynb #694e3bc3
-@patch
-def resume(self:Learner)->None:
-    "Go on with the fit that was interrupted, from the very batch"
-    if self.paused is None:
-        why = self.keeper.why_not or 'the last fit ended, or was stopped by an error in the middle of a batch'
-        raise RuntimeError(f"there is nothing to resume: {why}. To go on from there, to the bit, "
-            'its state has to be kept: fit(…, keep_failed=True), or a folder: fit(…, resume=folder)')
-    dl = self.dls.train
-    if self.paused.state['loop']['next']=='train' and not isinstance(dl, Iterator) and (why := why_inexact(dl)):
-        warnings.warn(f'{type(dl).__name__} to train on: {why}', stacklevel=2)
-    self.fit(**self.paused.args, resume=self.paused)
-
-# %% ../../nbs/keep/06_resume.ipynb #3ebd7ae1
-class _Only(Callback):
-    "Takes one batch, with the optimizer left alone, and keeps what came of it"
-    order = inf
-    def __init__(self, res): self.res = res
-    def before_batch(self):
-        learn,res = self.learn,self.res
-        inner = [e for e in learn.events if learn.recurs(e)]
-        heard = {e:[o.name for o in learn.ordered_cbs(e) if o is not self and o.listens(True, True)] for e in inner}
-        res.xb,res.yb,res.heard = learn.xb,learn.yb,{e:names for e,names in heard.items() if names}
-    def after_loss(self): self.res.pred,self.res.loss = batch_map(self.learn.pred, 'detach', Tensor.detach),self.learn.loss
-    def after_backward(self):
-        self.res.grads = {n:p.grad.clone() for n,p in self.learn.model.named_parameters() if p.grad is not None}
-    def before_step(self): raise CancelStepException
-    def after_batch(self): raise CancelFitException
-
-class _Sized:
-    "The batches of `it`, as of a loader with a length"
-    def __init__(self, it, n): self.it,self.n = it,n
-    def __iter__(self): return self.it
-    def __len__(self): return self.n
-
-# %% ../../nbs/keep/06_resume.ipynb #f2971dfb
-@patch
-def replay_batch(self:Learner)->SimpleNamespace: # `xb`, `yb`, `pred`, `loss`, `grads` by name, and `heard`: by event, the callbacks that hear it
-    "Run the batch that failed again, with its random numbers and callbacks, and leave everything as it is, the optimizer included"
-    if self.failed is None:
-        raise RuntimeError('there is no batch of training that failed in a fit with keep_failed=True, or another fit has begun since')
-    f,res = self.failed,SimpleNamespace(xb=None, yb=None, pred=None, loss=None, grads={}, heard={})
-    state,cbs = deepcopy(f.state),[mk_cb(o) for o in as_list(f.args['cbs'])]
-    n,n_epoch,state['loader'] = state['loop']['batch'],f.args['n_epoch'] or state['loop']['epoch']+1,None
-    def _train():
-        yield from [None]*n
-        set_random_states(self, f.rng)
-        yield copy_batch(f.batch)
-    train = _Sized(_train(), f.n_iter) if f.n_iter else _train()
-    args = f.args | dict(n_epoch=n_epoch, max_steps=None, steps_per_epoch=None, keep_failed=False, cbs=_Only(res))
-    away = [o for o in (*self.cbs, *cbs) if o.writes]
-    f.replay = res
-    with ExitStack() as stack:
-        for o in (self.keeper.running(), replaced(self, 'failed', None), replaced(self, 'paused', None), self.added_cbs(cbs), self.undone(),
-            self.removed_cbs(away), self.no_logging(), self.no_bar(), replaced(self.dls, 'train', train), replaced(self.dls, 'valid', None)):
-            stack.enter_context(o)
-        self.fit(**args, resume=Origin(state, 'the failed batch'))
-    return res
-
 # %% ../../nbs/keep/06_resume.ipynb #b558d831
 @keeps_fits
 class FitKeeper(Checkpointer):
@@ -465,3 +382,86 @@ def _why_lost(self:FitKeeper):
     if o.once: return f'{what}, by {describe(learn.dls.train)}, which gives each batch once'
     if o.rngs or self.kept: return ''
     return f'{what} in this process, by code that may have drawn random numbers, which were not noted before'
+
+# %% ../../nbs/keep/06_resume.ipynb #d090167f
+@patch
+def load_checkpoint(self:Learner,
+    folder, # Of a run, for its newest checkpoint, or of a checkpoint, or a `Checkpoint`
+    accept=True # What may be different from the checkpoint: see `fit`
+)->Learner: # The learner itself
+    "Have the whole state as it was saved, checked before anything is changed"
+    is_one = isinstance(folder, Checkpoint)
+    if not is_one and (Path(folder).expanduser()/'manifest.json').exists(): folder,is_one = Checkpoint(folder),True
+    c = folder if is_one else newest_checkpoint(folder)
+    if c is None: raise FileNotFoundError(f'{folder} has no checkpoint')
+    if is_one: c.verify()
+    if self.opt is None: self.create_opt()
+    keeper,origin = self.keeper,read_origin(c)
+    origin.accept,loop = accept,origin.state['loop']
+    keeper.compare(origin.state['config'], keeper.mk_config(), accept, c.path)
+    keeper.check(origin)
+    self.epoch,keeper.marks = loop['epoch'],{k:v for k,v in origin.state['rng'].items() if k=='fit'}
+    keeper.load(origin, True)
+    keeper.restore_end(loop)
+    self.outcome.pop('fit', None)
+    self.paused = self.failed = None  # they are of other weights
+    return self
+
+# %% ../../nbs/keep/06_resume.ipynb #694e3bc3
+@patch
+def resume(self:Learner)->None:
+    "Go on with the fit that was interrupted, from the very batch"
+    if self.paused is None:
+        why = self.keeper.why_not or 'the last fit ended, or was stopped by an error in the middle of a batch'
+        raise RuntimeError(f"there is nothing to resume: {why}. To go on from there, to the bit, "
+            'its state has to be kept: fit(…, keep_failed=True), or a folder: fit(…, resume=folder)')
+    dl = self.dls.train
+    if self.paused.state['loop']['next']=='train' and not isinstance(dl, Iterator) and (why := why_inexact(dl)):
+        warnings.warn(f'{type(dl).__name__} to train on: {why}', stacklevel=2)
+    self.fit(**self.paused.args, resume=self.paused)
+
+# %% ../../nbs/keep/06_resume.ipynb #3ebd7ae1
+class _Only(Callback):
+    "Takes one batch, with the optimizer left alone, and keeps what came of it"
+    order = inf
+    def __init__(self, res): self.res = res
+    def before_batch(self):
+        learn,res = self.learn,self.res
+        inner = [e for e in learn.events if learn.recurs(e)]
+        heard = {e:[o.name for o in learn.ordered_cbs(e) if o is not self and o.listens(True, True)] for e in inner}
+        res.xb,res.yb,res.heard = learn.xb,learn.yb,{e:names for e,names in heard.items() if names}
+    def after_loss(self): self.res.pred,self.res.loss = batch_map(self.learn.pred, 'detach', Tensor.detach),self.learn.loss
+    def after_backward(self):
+        self.res.grads = {n:p.grad.clone() for n,p in self.learn.model.named_parameters() if p.grad is not None}
+    def before_step(self): raise CancelStepException
+    def after_batch(self): raise CancelFitException
+
+class _Sized:
+    "The batches of `it`, as of a loader with a length"
+    def __init__(self, it, n): self.it,self.n = it,n
+    def __iter__(self): return self.it
+    def __len__(self): return self.n
+
+# %% ../../nbs/keep/06_resume.ipynb #f2971dfb
+@patch
+def replay_batch(self:Learner)->SimpleNamespace: # `xb`, `yb`, `pred`, `loss`, `grads` by name, and `heard`: by event, the callbacks that hear it
+    "Run the batch that failed again, with its random numbers and callbacks, and leave everything as it is, the optimizer included"
+    if self.failed is None:
+        raise RuntimeError('there is no batch of training that failed in a fit with keep_failed=True, or another fit has begun since')
+    f,res = self.failed,SimpleNamespace(xb=None, yb=None, pred=None, loss=None, grads={}, heard={})
+    state,cbs = deepcopy(f.state),[mk_cb(o) for o in as_list(f.args['cbs'])]
+    n,n_epoch,state['loader'] = state['loop']['batch'],f.args['n_epoch'] or state['loop']['epoch']+1,None
+    def _train():
+        yield from [None]*n
+        set_random_states(self, f.rng)
+        yield copy_batch(f.batch)
+    train = _Sized(_train(), f.n_iter) if f.n_iter else _train()
+    args = f.args | dict(n_epoch=n_epoch, max_steps=None, steps_per_epoch=None, keep_failed=False, cbs=_Only(res))
+    away = [o for o in (*self.cbs, *cbs) if o.writes]
+    f.replay = res
+    with ExitStack() as stack:
+        for o in (self.keeper.running(), replaced(self, 'failed', None), replaced(self, 'paused', None), self.added_cbs(cbs), self.undone(),
+            self.removed_cbs(away), self.no_logging(), self.no_bar(), replaced(self.dls, 'train', train), replaced(self.dls, 'valid', None)):
+            stack.enter_context(o)
+        self.fit(**args, resume=Origin(state, 'the failed batch'))
+    return res
