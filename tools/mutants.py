@@ -120,7 +120,7 @@ FAULTS = [
     Fault('steps that were skipped are averaged', 'averaging',
         "    if not self._stepped: return", "    pass", 'test_averaging.py -k cancelled_steps'),
     Fault('CutMix writes into its input', 'mixup', "        new = x.clone()", "        new = x", 'test_mixup.py -k cutmix'),
-    Fault('focal loss is a plain mean', 'losses', "loss.sum()/w.sum() if", "loss.mean() if", 'test_losses.py -k focal'),
+    Fault('focal loss is a plain mean', 'losses', "return loss.sum()/w.sum()", "return loss.mean()", 'test_losses.py -k focal'),
     Fault('a metric of batches is averaged, then', 'metrics',
         "return self.then(res) if self.then else res", "return res", 'test_metrics.py -k per_batch'),
     Fault('the try of metrics leaves its mark on buffers', 'trial', "for b,was in bufs: b.copy_(was)", "pass", 'test_recorder.py -k nothing_is_left'),
