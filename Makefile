@@ -8,6 +8,8 @@ READY  := $(VENV)/ready-$(firstword $(shell cat pyproject.toml constraints.txt |
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 # Notebooks and tests run side by side: two processes that each want all cores would wait for each other
 export OMP_NUM_THREADS ?= 1
+# Bytecode is kept: each of hundreds of processes would compile the same modules, and each worker of pytest all tests
+export PYTHONDONTWRITEBYTECODE :=
 # Cells of a notebook are run in a thread, which is what a fit with checkpoints warns of
 export PYTHONWARNINGS ?= ignore:no signal reaches a fit
 .PHONY: demo test quick ci export save check docs bench mutants wheel browser interop

@@ -26,8 +26,8 @@ from learnloop.measure.recorder import Recorder
 from learnloop.measure.hook import (
     ActivationStats, Hook, HookCallback, Hooks, ModelSummary, dummy_eval, hook_output, hook_outputs, model_sizes,
     num_features_model, total_params)
-from learnloop.measure.interpret import (
-    ClassificationInterpretation, Interpretation, SegmentationInterpretation, show_image)
+from learnloop.measure.image import show_image
+from learnloop.measure.interpret import ClassificationInterpretation, Interpretation, SegmentationInterpretation
 from learnloop.measure.throughput import Throughput
 from learnloop.train.schedule import (
     GradualUnfreezing, ParamScheduler, SchedCos, SchedExp, SchedLin, SchedNo, SchedPoly, Scheduler, annealer,
@@ -54,13 +54,15 @@ from learnloop.keep.interrupt import Interrupted, Terminated
 from learnloop.keep.checkpoint import CheckpointCallback
 import learnloop.keep.resume
 from learnloop.see.progress import ProgressCallback, ShowGraph
-from learnloop.see.trace import Timeline, Trace, Tracer, load_trace
+from learnloop.see.trace import Trace, Tracer
+from learnloop.see.timeline import Timeline, load_trace
 from learnloop.see.log import CSVLogger, JSONLogger, Logger, MLflowCallback, WandbCallback
 from learnloop.see.tensorboard import TensorBoardCallback, read_tensorboard
 from learnloop.see.report import KeepWarnings, report_from
 from learnloop.app.synth import RegModel, synth_dls, synth_learner
 import learnloop.keep.undo
 import learnloop.see.show
+import learnloop.see.why
 from learnloop.interop import as_cb
 
 __all__ = [k for k,v in globals().items() if k[0]!='_' and type(v).__name__!='module']  # not the wings

@@ -4,8 +4,9 @@ import pytest, torch
 from hypothesis import settings
 from learnloop.app.settings import run_settings
 
-cfg = run_settings('tests', seed=42, examples=100)
+cfg = run_settings('tests', seed=42, examples=60)
 os.environ['MPLBACKEND'] = 'agg'  # no window, wherever the tests run
+torch.utils.data._utils.MP_STATUS_CHECK_INTERVAL = .3  # torch waits so long for a worker that hangs, or is garbage, before it ends it: 5 s
 
 # `ci` draws the same programs in each run, so that a failure belongs to the change under test.
 # To look for new ones: `pytest --hypothesis-profile explore`

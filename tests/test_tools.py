@@ -1,7 +1,9 @@
 "What developers run: jobs in forks, notebooks, the choice of tests for one notebook. Each must be able to fail"
 import json, subprocess, sys
+from itertools import combinations, product
 from pathlib import Path
 import pytest
+from helpers import cover
 from tools import quick
 
 ROOT = Path(__file__).parents[1]
@@ -81,4 +83,19 @@ def test_quick_takes_tests_by_name_and_else_by_what_they_use(tmp_path):
 
 def test_each_module_has_tests():
     without = [o for o in MODULES if not quick.tests_of(o)]
-    assert not without, f'no test file in tests/ of their wing has the name of {without}, or uses them: `make quick` would try nothing'
+    assert not without, f'no test file in tests/ of their wing has the name of {without}, or uses them: name one in ALSO of tools/quick.py'
+    assert {*quick.ALSO}<={*MODULES}
+    assert all((ROOT/'tests'/m.split('.')[0]/f'test_{o}.py').exists() for m,names in quick.ALSO.items() for o in names.split())
+
+@pytest.mark.parametrize('sizes,n', [((9, 3, 2), (9, 27)), ((5, 4, 3, 2, 2), (5, 20)), ((1, 1), (1, 1)), ((40, 6), (40, 240))])
+def test_cases_that_cover_are_few_and_have_every_value_or_pair(sizes, n, monkeypatch):
+    monkeypatch.delenv('ALL_CASES', raising=False)
+    whole = [*product(*map(range, sizes))]
+    for t in (1, 2):
+        got = cover(whole, t)
+        assert got==cover(whole, t) and n[t-1]<=len(got)<=1.3*n[t-1] and got==[o for o in whole if o in got]
+        for at in combinations(range(len(sizes)), t): assert {tuple(o[i] for i in at) for o in got}=={tuple(o[i] for i in at) for o in whole}
+    uses = [sum(o[1]==v for o in cover(whole)) for v in range(sizes[1])]
+    assert max(uses)-min(uses)<=1, 'and each as often as the others'
+    monkeypatch.setenv('ALL_CASES', '1')
+    assert cover(whole)==whole

@@ -1,11 +1,16 @@
 """A developer's inner loop: run one notebook, and the tests of its module
 
 `python -m tools.quick trace` or `python -m tools.quick nbs/see/03_trace.ipynb`; `make quick NB=trace` exports first. The tests are those in the folder of
-the wing that have the module's name, or, where no file has it, those that use what it exports."""
+the wing that have the module's name, those that `ALSO` has, or else those that use what the module exports."""
 import ast, re, subprocess, sys
 from pathlib import Path
 
 ROOT,PKG = Path(__file__).parents[1],'learnloop'
+# Tests of a module that don't have its name: it is a part of what they try
+ALSO = {  # chkstyle: ignore-node
+    'keep.passes':'checkpoint stateful', 'keep.resume':'checkpoint pause', 'keep.state':'checkpoint', 'keep.undo':'interrupt',
+    'loop.checks':'callback learner', 'loop.learner':'evaluation trains', 'loop.place':'learner', 'measure.table':'recorder', 'measure.trial':'recorder metrics',
+    'see.progress':'watch'}
 
 def notebook(name, root=ROOT):
     "The notebook that `name` means: a path, or the name of its file, with or without its number"
@@ -29,8 +34,8 @@ def tests_of(mod, root=ROOT):
     "The test files of the module `mod`, such as 'see.trace'"
     wing,_,name = mod.rpartition('.')
     files = sorted((root/'tests'/wing).glob('test_*.py'))
-    named = [p for p in files if re.search(rf'_{name}(_|$)', p.stem)]
-    if named: return named
+    names = '|'.join([name, *ALSO.get(mod, '').split()])
+    if named := [p for p in files if re.search(rf'_({names})(_|$)', p.stem)]: return named
     uses = '|'.join(map(re.escape, [mod, *public(root/PKG/f"{mod.replace('.', '/')}.py")]))
     return [p for p in files if re.search(rf'\b({uses})\b', p.read_text())]
 

@@ -21,7 +21,7 @@ from .doctor import doctor
 from .settings import run_settings
 from ..keep.storage import list_checkpoints
 from ..see.report import report_from
-from ..see.trace import load_trace
+from ..see.timeline import load_trace
 
 # %% ../../nbs/app/04_cli.ipynb #77fc0e95
 def show_checkpoints(

@@ -29,7 +29,7 @@ def _event_of(h):
     return _instead.get(h.name, h.event)
 
 def _of_adapters():
-    for o in adapters():
+    for o in adapters().values():
         for h in o.hooks:
             if h.name!=h.event: yield Name(o.system, 'event', h.name, _event_of(h), h.note)
         for k,why in o.missing.items(): yield Name(o.system, 'event', k, '', why)

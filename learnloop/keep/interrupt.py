@@ -107,8 +107,8 @@ def _is_waiting(self:Signals):
     "Does the learner wait for a batch, and can that be ended?"
     learn = self.learn
     if not learn.open or learn.open[-1].name!='fetch' or learn.outcome.get('fetch')=='failed': return False
-    making = getattr(learn.batches, 'making', None)
-    return learn.batches is not None and learn.batches.at_rest and not (making and making.waits)
+    making = getattr(learn.data_pass, 'making', None)
+    return learn.data_pass is not None and learn.data_pass.at_rest and not (making and making.waits)
 
 @patch
 def _end(self:Signals, e, signum):

@@ -244,7 +244,7 @@ def go_on(self:KeptPass,
 ):
     "Come to the batch that is next, and have all state as it was there"
     learn,dl,state = self.learn,self.dl,origin.state
-    self.n_taken = state['loop']['batch']
+    self.n_taken = self.n_done = state['loop']['batch']
     if _is_endless(dl): batches,origin.how = iter(dl),'going through the batches of a pass again'
     elif origin.args is not None and isinstance(learn.dls.train, Iterator):
         again = [] if origin.batch is None else [copy_batch(origin.batch)]

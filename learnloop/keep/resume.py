@@ -336,8 +336,8 @@ def is_whole(self:FitKeeper)->bool:
     "Whether the fit is at a place that it can go on from"
     learn,at = self.learn,[p.name for p in self.learn.open]
     if at[:3]!=['fit', 'epoch', 'train']: return at[:3]==['fit', 'epoch', 'validate'] and 'validate' not in self.no_place
-    if self.why_no_place() or at[3:] not in ([], ['fetch']) or not learn.batches.at_rest: return False
-    making = learn.batches.making
+    if self.why_no_place() or at[3:] not in ([], ['fetch']) or not learn.data_pass.at_rest: return False
+    making = learn.data_pass.making
     return not making or bool(making.rngs)  # it could be made once more
 
 @patch
@@ -355,12 +355,15 @@ def why_no_place(self:FitKeeper)->str: # '' if there is one
     "Tell why there is no going on from where the training is"
     learn = self.learn
     if 'train' in self.no_place: return self.no_place['train']
-    if not learn.inside('train') or self.n_passes==1: return ''
-    return f'this is pass {self.n_passes} through the data of epoch {learn.epoch}, and a place is known in the first alone'
+    if not learn.inside('train') or learn.data_pass is None: return ''
+    if self.n_passes>1: return f'this is pass {self.n_passes} through the data of epoch {learn.epoch}, and a place is known in the first alone'
+    took,done = learn.data_pass.n_taken,learn.data_pass.n_done
+    if took in (done, done+learn.inside('batch')): return ''
+    return f'{type(learn).__name__} took {took} batches of the loader and counts {done} in learn.data_pass.n_done, so nobody can tell where it was'
 
 # %% ../../nbs/keep/06_resume.ipynb #d6000006
 # What a piece of the loop that is written anew has to go by, and where there is no place if it doesn't; None for nowhere
-_NEEDS = dict(_do_fit=('start keeper', None), _do_epoch=('start keeper', 'validate'), _do_epoch_train=('all_batches', 'train'),
+_NEEDS = dict(_do_fit=('start_place keeper', None), _do_epoch=('start_place keeper', 'validate'), _do_epoch_train=('all_batches', 'train'),
     all_batches=('mk_pass _between', 'train'), mk_pass=('keeper', 'train'))
 
 def overrides(
@@ -455,7 +458,7 @@ def pause(self:FitKeeper):
 def _why_lost(self:FitKeeper):
     "Why the batch that is being made, if one is, can't be made again; '' if it can"
     learn = self.learn
-    o = getattr(learn.batches, 'making', None)
+    o = getattr(learn.data_pass, 'making', None)
     if not o: return ''
     what = f'the last fit ended while batch {learn.n_done} of epoch {learn.epoch} was made'
     if o.once: return f'{what}, by {describe(learn.dls.train)}, which gives each batch once'

@@ -370,8 +370,9 @@ def _restore_sight(self:Checkpointer, s, whole):
     if not whole: return
     learn.use_dl(seen['dl'] and getattr(learn.dls, seen['dl']))
     learn.epoch,learn.iter,learn.n_iter = (seen[k] for k in ('epoch', 'iter', 'n_iter'))
-    learn.batches = KeptPass(learn, learn.dl, self)
-    learn.batches.n_taken,learn.batches.is_over = seen['n_done'],True
+    learn.data_pass = KeptPass(learn, learn.dl, self)
+    learn.data_pass.n_taken = learn.data_pass.n_done = seen['n_done']
+    learn.data_pass.is_over = True
     if learn.inside('fit'): learn.training = seen['training']
 
 @patch

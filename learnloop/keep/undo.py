@@ -58,10 +58,11 @@ def _note(o, undo, seen, device):
 def undone(self:Learner,
     device=None # Where copies of tensors are kept; None for where they are
 ):
-    "Put the learner back, at the end of a `with` block, as it was at its start: weights, optimizer, history, callbacks, random numbers"
+    "Put all of the learner back, at the end of a `with` block, as it was at its start"
     for n,p in self.model.named_parameters():
         if nn.parameter.is_lazy(p):
-            raise ValueError(f'parameter {n!r} has no shape yet, and what a batch makes of it could not be undone: run a batch through the model first')
+            raise ValueError(f'parameter {n!r} has no shape yet, and what a batch makes of it could not be undone: '
+                'run a batch through the model first')
     own = {*vars(Flow()), 'dls', *(o.name for o in self.cbs)}  # what isn't put back as an attribute
     dls = [self.dls.train, self.dls.valid]
     attrs = {k:v for k,v in vars(self).items() if k not in own}
@@ -70,7 +71,8 @@ def undone(self:Learner,
     with preserve_rng(*dls), ExitStack() as undo:  # the stack goes on where a part of it fails
         undo.callback(self._changed)
         for o in (*self.cbs, *(o for o in dls if hasattr(o, 'state_dict') and hasattr(o, 'load_state_dict'))):
-            if hasattr(type(o), '_loaded'): undo.callback(setattr, o, '_loaded', o._loaded)  # this is no resume: the next fit begins anew
+            # this is no resume: the next fit begins anew
+            if hasattr(type(o), '_loaded'): undo.callback(setattr, o, '_loaded', o._loaded)
             if sd := deepcopy(o.state_dict()): undo.callback(o.load_state_dict, sd)
         undo.callback(setattr, self, 'training', self.training)
         undo.callback(vars(self).update, attrs)

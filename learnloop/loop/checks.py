@@ -75,7 +75,8 @@ def refuse_arg(
     name = f.__qualname__ if '.' in f.__qualname__ else f.__name__
     of = name.removesuffix('.__init__').rpartition('.')[2]
     here = called_here('argument', k, of)
-    if here or not is_open: raise TypeError(f"{name}() got an unexpected keyword argument {k!r}{here or did_you_mean(k, known)}")
+    if not here and is_open: return
+    raise TypeError(f"{name}() got an unexpected keyword argument {k!r}{here or did_you_mean(k, known)}")
 
 # %% ../../nbs/loop/09_checks.ipynb #18af128b
 def checked_args(

@@ -39,13 +39,13 @@ class Loop(Flow):
     def _do_fit(self):
         self.keeper.at('fit')
         self._check_held('learnloop: if a callback changes the model in before_fit, it has to call learn.create_opt() then')
-        for e in count(self.start.epoch):
+        for e in count(self.start_place.epoch):
             if e>=self.n_epoch: return  # callbacks may change it on the way
             self.epoch = e
             self.keeper.at('epoch')
             self.with_events('epoch', self._do_epoch)
     def _do_epoch(self):
-        if self.start!=(self.epoch, 'validate', 0): self._do_epoch_train()  # else it was trained before the fit was interrupted
+        if self.start_place!=(self.epoch, 'validate', 0): self._do_epoch_train()  # else it was trained before the fit was interrupted
         self.keeper.at('validate')
         self._do_epoch_validate()
     def _do_epoch_train(self):
@@ -57,11 +57,11 @@ class Loop(Flow):
     def all_batches(self):
         "Run `one_batch` for each batch of `dl`"
         with self.mk_pass(self.dl) as batches:
-            self.batches = batches
             more = not self._shortcut or self._shortcut(batches)
             while more and self._between() and self.with_events('fetch', self._fetch, batches):
                 self.one_batch(batches.n_done, self.batch)
-        self._check_length(batches.n_taken)
+                batches.n_done += 1
+        self._check_length(batches.n_done)
     def one_batch(self,
         i:int, # Its number in the epoch, from 0
         b):    # What the loader gave
@@ -195,7 +195,7 @@ class _Item(list):
 # %% ../../nbs/loop/05_learner.ipynb #7eb80860
 @patch
 def _between(self:Loop):
-    self.batches.rested_at = self.batches.n_taken
+    self.data_pass.rested_at = self.data_pass.n_taken
     self.keeper.between()
     if self.training: self('between_batches')
     return True
@@ -224,8 +224,8 @@ def drop_batch(self:Loop):
 Loop.moved = dict(
     _begin='override mk_pass, or replace learn.dl in before_train',
     _leave='override mk_pass: a pass is a context manager',
-    _epochs='override _do_fit, which begins at learn.start',
-    _trained='learn.start says where the fit begins',
+    _epochs='override _do_fit, which begins at learn.start_place',
+    _trained='learn.start_place says where the fit begins',
     _mark='learn.keeper is told where the fit is, by `at`',
     _signals='override running of the keeper, learn.keeper',
     _fit_helpers='override enter of the keeper, learn.keeper',
@@ -248,7 +248,7 @@ def resuming(self:Loop):
 @patch(as_prop=True)
 def n_done(self:Loop):
     "How many batches of the pass are done"
-    return self.batches.n_done if self.batches else 0
+    return self.data_pass.n_done if self.data_pass else 0
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb80865
 @patch
@@ -322,7 +322,7 @@ class Learner(Loop):
         self.opt = self.dl = self.n_iter = self.loss = self._forward_model = self.final_record = None
         self.n_epoch,self.epoch,self.iter,self.train_iter,self.pct_train,self.bs = 1,0,0,0,0.,0
         self.count = SimpleNamespace(epochs=0, batches=0, opt_steps=0, samples=0)
-        self.keeper,self.batches,self.start,self.epochs_before = self.mk_keeper(self),None,Place(0),0
+        self.keeper,self.data_pass,self.start_place,self.epochs_before = self.mk_keeper(self),None,Place(0),0
         self.drop_batch()
         self.add_cbs([o() for o in self.defaults]*default_cbs).add_cbs(cbs)
         self('after_create')
@@ -420,8 +420,8 @@ def _with_workers(o):
 @patch
 def _let_go(self:Learner, e):
     "Have the error `e` hold no workers, and no tensors if memory ran out"
-    errs,held = _chain(e),_with_workers(self.batches)
-    if self.batches: self.batches.batches = None
+    errs,held = _chain(e),_with_workers(self.data_pass)
+    if self.data_pass: self.data_pass.batches = None
     for o in self.cbs if not self.open else ():
         if isinstance(o, StepLimit) and o.endless:
             held += _with_workers(o.endless)
@@ -686,11 +686,11 @@ def fit(self:Learner,
     keeper,args = self.keeper,dict(n_epoch=n_epoch, lr=lr, wd=wd, cbs=cbs, max_steps=max_steps, steps_per_epoch=steps_per_epoch, keep_failed=keep_failed)
     with keeper.running(is_fit=True), self.added_cbs([*limit, *cbs, *keeper.enter(args, resume, accept)]):
         self._prepare_opt(lr, wd, reset_opt)
-        self.n_epoch,self.epoch,self.batches = math.inf if n_epoch is None else n_epoch,start_epoch,None
+        self.n_epoch,self.epoch,self.data_pass = math.inf if n_epoch is None else n_epoch,start_epoch,None
         self.epochs_before = self.count.epochs-start_epoch
         try:
-            self.start = keeper.start()
-            self.epoch = self.start.epoch
+            self.start_place = keeper.start()
+            self.epoch = self.start_place.epoch
             self.with_events('fit', self._do_fit)
         except BaseException as e:
             zero_grad(self.opt)
@@ -718,6 +718,7 @@ def _end(self:Learner):
     "Leave the learner as good as new"
     self.drop_batch()
     if self.inside('fit') or self.inside('evaluate'): return
+    if self.data_pass: self.data_pass.close()
     for cb in self.cbs: cb.run = True
     self._changed()  # methods that are patched on between two fits are found
 
@@ -754,7 +755,7 @@ def _check_held(self:Learner, note=None):
         raise
 
 # %% ../../nbs/loop/05_learner.ipynb #7a40080d
-_kept = 'dl','n_iter','batches','iter','bs','batch','xb','yb','pred','loss','loss_grad','training','outcome','_dev','_n_inp','_targ','_own','_loss_call','_shortcut','predicting'
+_kept = 'dl','n_iter','data_pass','iter','bs','batch','xb','yb','pred','loss','loss_grad','training','outcome','_dev','_n_inp','_targ','_own','_loss_call','_shortcut','predicting'
 
 @patch
 @contextmanager
@@ -999,6 +1000,7 @@ def _predict_all(self:Learner, cb, batches):
                 self.with_events(phase, _raise, e)  # as if it had been open: a note, `after_exception`, a cancel that is taken
             del self.open[n:]
             self.drop_batch()
+            batches.n_done += 1
         return True
     finally:
         del self.open[n:]

@@ -202,7 +202,7 @@ def set_hypers(
     opt, # Torch optimizer, or dict of them by name, where a value goes to those that have such a hyper-parameter
     model:nn.Module, # Model that `opt` trains: it knows norms and biases, which `wd` leaves alone
     /,
-    **hypers, # `lr wd mom sqr_mom eps` or torch's names: a number, a list with one for each splitter group, or a `slice`
+    **hypers, # `lr wd mom sqr_mom eps` or torch's names: a number, a list with one for each group, or a `slice`
 )->None:
     "Set hyper-parameters of `opt`: all of them or, on an error, none"
     todo,n = [],n_groups(opt)
@@ -236,7 +236,8 @@ def _split(splitter, model):
     if all(isinstance(o, Tensor) for o in res): res = [res]
     res = [_params(g, f'group {i} of the splitter') for i,g in enumerate(res)]
     for i,p in ((i,p) for i,g in enumerate(res) for p in g):
-        if not isinstance(p, Tensor): raise TypeError(f"group {i} of the splitter has a {type(p).__name__}: list parameters")
+        kind = type(p).__name__
+        if not isinstance(p, Tensor): raise TypeError(f"group {i} of the splitter has a {kind}: list parameters")
         if seen.setdefault(p, i)==i: continue
         name = names.get(p, tuple(p.shape))
         raise ValueError(f"parameter {name!r} is in groups {seen[p]} and {i} of the splitter: leave it in one of them")
@@ -264,7 +265,7 @@ def _build(opt_func, model, groups, lr, wd):
     opt = opt_func(groups, **kw)
     if not _is_opt(opt): raise TypeError(f"opt_func={opt_func!r} returned {opt!r}, no torch optimizer or dict of them")
     gs,own = [g for _,g in hyper_groups(opt)],{}
-    for g in gs:   # a tensor that a partial holds is the user's: what is written to it would be there for the next optimizer
+    for g in gs:   # a tensor that a partial holds is the user's: the next optimizer would find what is written to it
         if isinstance(v := g.get('lr'), Tensor): g['lr'] = own.setdefault(id(v), v.clone())
     if lr is not None and not any(_find_hyper(g, 'lr') for g in gs):
         warnings.warn(f"lr={lr} is ignored, for {opt_func!r} makes an optimizer without lr: pass lr=None", stacklevel=3)
@@ -326,7 +327,7 @@ def make_opt(
 
 # %% ../../nbs/loop/03_optimizer.ipynb #7a1c0f43
 class HeldParams:
-    "What `opt` holds of the parameters of `model`, noted when it is made or given: `check` refuses what came or went since"
+    "What `opt` holds of the parameters of `model`, noted when it is made: `check` refuses what came or went since"
     def __init__(self,
         opt, # Torch optimizer, or dict of them by name
         model:nn.Module, # Model that it trains
@@ -348,7 +349,8 @@ class HeldParams:
         model:nn.Module # Model that is to be trained now
     ):
         "Refuse a `model` with parameters that the optimizers should hold and don't, by name"
-        now,opt,given,came = {p:n for n,p in model.named_parameters()},dict(enumerate(self.opts)),self.splitter is None,[]
+        now,given,came = {p:n for n,p in model.named_parameters()},self.splitter is None,[]
+        opt  = dict(enumerate(self.opts))
         held = held_params(opt)
         left = [p for p in now if p.requires_grad and p not in held and p not in self.told]
         # the splitter is asked if there is something new: it knows nothing of a wrapper, such as that of torch.compile
@@ -363,11 +365,12 @@ class HeldParams:
 # %% ../../nbs/loop/03_optimizer.ipynb #84460260
 def _why_stale(came, gone, given):
     why = []
-    if came: why.append(f"{_some(came)} came since the optimizer was {'given' if given else 'made'}, which doesn't hold them, "
-        "so they would never train (was a layer replaced, added or unfrozen?)")
+    how = 'given' if given else 'made'
+    if came: why.append(f"{_some(came)} came since the optimizer was {how}, which doesn't hold them, so they would "
+        'never train (was a layer replaced, added or unfrozen?)')
     if gone: why.append(f'the optimizer holds {_some(gone)}, gone from the model')
     fix = 'reset_opt=True makes a new one'
-    if given: fix = 'give one made for the model as it is, learn.opt_func = SGD(learn.model.parameters(), …), with reset_opt=True'
+    if given: fix = 'give one made for it now, learn.opt_func = SGD(learn.model.parameters(), …), with reset_opt=True'
     return f"{'; '.join(why)}: {fix}"
 
 # %% ../../nbs/loop/03_optimizer.ipynb #649ec52e
@@ -412,8 +415,8 @@ def backward(
     loss:Tensor, # Scalar with a graph
 )->None:
     "Add the gradients of `loss` to `.grad` of the leaves of its graph"
-    if _run_backward is None or type(loss) is not Tensor or not loss.requires_grad or loss.numel()!=1 or not loss.is_floating_point():
-        return loss.backward()
+    is_plain = type(loss) is Tensor and loss.requires_grad and loss.numel()==1 and loss.is_floating_point()
+    if _run_backward is None or not is_plain: return loss.backward()
     _run_backward((loss,), (torch.ones_like(loss),), False, False, (), allow_unreachable=True, accumulate_grad=True)
 
 # %% ../../nbs/loop/03_optimizer.ipynb #f38bdaaa

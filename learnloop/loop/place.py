@@ -24,15 +24,19 @@ class Pass:
     def __init__(self,
         learn, # The learner that takes them
         dl     # Loader: any iterable of batches
-    ): self.learn,self.dl,self.batches,self.n_taken,self.rested_at,self.is_over = learn,dl,None,0,None,False
-    n_done  = property(lambda self: self.n_taken - (self.learn.batch is not None), doc='How many batches are over')
+    ): self.learn,self.dl,self.batches,self.n_taken,self.n_done,self.rested_at,self.is_over = learn,dl,None,0,0,None,False
     at_rest = property(lambda self: self.rested_at==self.n_taken and self.learn.batch is None and not self.is_over,
         doc='Is it between two batches?')
+    def __getstate__(self): return vars(self) | dict(batches=None)  # there is no copying an iterator
+    def close(self):
+        "Hold neither the loader nor what is taken from it"
+        self.dl = self.batches = None
     def begin(self):
         "Return an iterator over the batches that are to come"
         if self.learn.training: set_epoch(self.dl, self.learn.count.epochs)
         return iter(self.dl)
     def __enter__(self):
+        self.learn.data_pass = self
         self.batches = self.begin()
         return self
     def __iter__(self): return self

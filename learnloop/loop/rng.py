@@ -174,7 +174,7 @@ def _reseed(o, n):
 def own_stream(
     *dls, # Loaders whose own generators do as well
 ):
-    "Have all random number generators draw others inside a `with` block, new ones in each, and put their states back on exit"
+    "Draw other random numbers inside a `with` block, new ones in each, and put all states back on exit"
     own = [g for dl in dls for _,g in _generators_of(dl, in_workers=True)]  # workers begin with what they are now
     saved = [(put, get()) for nm,get,put in all_rngs() if nm!='evaluations']
     saved += [(put, get()) for get,put in map(_access, own)]

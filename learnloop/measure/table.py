@@ -7,35 +7,36 @@ Docs: https://learnloop.github.io/learnloop/measure/table.html.md"""
 # %% auto #0
 __all__ = ['Table']
 
-# %% ../../nbs/measure/06_table.ipynb #ab9742a3
+# %% ../../nbs/measure/06_table.ipynb #6a7b2819
 import re
 
-# %% ../../nbs/measure/06_table.ipynb #0ff1039f
+# %% ../../nbs/measure/06_table.ipynb #c96671fa
 class Table:
     "Rows of text, the first of them the head: columns in print, Markdown in notebooks"
     def __init__(self,
         rows,         # Lists of cells, as long as the head; cells are shown by `str`, and None is an empty one
-        sides:str=''  # `<` or `>` for each column, where its text stands; '' to have numbers on the right, all else on the left
+        sides:str=''  # `<` or `>` for each column; '' for numbers on the right, all else on the left
     ):
         self.rows  = [['' if o is None else str(o) for o in r] for r in rows]
         self.sides = sides or ''.join('>' if _are_numbers(c) else '<' for _,*c in self._columns())
     def _columns(self): return zip(*self.rows, strict=True)
     def __str__(self):
         widths = [max(map(len, c)) for c in self._columns()]
-        def _line(r): return '  '.join(f'{o:{side}{w}}' for o,side,w in zip(r, self.sides, widths, strict=True)).rstrip()
-        return '\n'.join(map(_line, self.rows))
+        cols = list(zip(self.sides, widths, strict=True))
+        def _line(r): return '  '.join(f'{o:{side}{w}}' for o,(side,w) in zip(r, cols, strict=True))
+        return '\n'.join(_line(r).rstrip() for r in self.rows)
     __repr__ = __str__
     def _repr_markdown_(self):
         head,*rows = [list(map(_cell, r)) for r in self.rows]
         rule = ['---:' if o=='>' else '---' for o in self.sides]
         return '\n'.join(f'| {" | ".join(r)} |' for r in (head, rule, *rows))
 
-# %% ../../nbs/measure/06_table.ipynb #24383ea5
+# %% ../../nbs/measure/06_table.ipynb #7c9975a2
 _NUMBER = re.compile(r'[-+]?(\d[\d,]*(\.\d*)?(e[-+]?\d+)?|nan|inf)%?')
 
 def _are_numbers(cells): return any(cells) and all(_NUMBER.fullmatch(o) or not o for o in cells)
 
-# %% ../../nbs/measure/06_table.ipynb #1ed96250
+# %% ../../nbs/measure/06_table.ipynb #d86b5894
 _MARKDOWN = {'|':'\\|', '\n':' ', '<':'&lt;', '   ':'&emsp;'}
 
 def _cell(s):

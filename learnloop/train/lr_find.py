@@ -125,7 +125,8 @@ class LRFinder(Callback):
         self.lrs.append(self._lr[-1] if isinstance(self._lr, list) else self._lr)
         self.losses.append(loss)
         self._best = min(self._best, loss)
-        if self.stop_div and loss>self._best+3*abs(self._best): raise CancelTrainException  # 4 times, which a negative loss has, too
+        # 4 times the best, which a negative loss has, too
+        if self.stop_div and loss>self._best+3*abs(self._best): raise CancelTrainException
     def after_train(self): self.learn.n_epoch = self.learn.epoch+1
     def before_validate(self):
         if not self.learn.inside('evaluate'): raise CancelValidException
@@ -143,8 +144,8 @@ def suggest(self:LRFinder,
             losses.append(loss)
     if len(lrs)<2:
         at = f'at a learning rate of {self.lrs[-1]:.1e}' if self.lrs else 'at the first'
-        raise ValueError(f'the finder has {len(self.lrs)} batches, of which {len(lrs)} count, too few to suggest anything; '
-            f'it stopped {at}: use a lower start_lr, a higher num_it, or stop_div=False')
+        raise ValueError(f'{len(lrs)} of {len(self.lrs)} batches count, too few to suggest anything; it stopped {at}: '
+            'use a lower start_lr, a higher num_it, or stop_div=False')
     def name(f): return getattr(getattr(f, 'func', f), '__name__', type(f).__name__)
     self.suggestions = {name(f):f(lrs, losses, self.num_it) for f in listify(funcs)}
     return namedtuple('SuggestedLRs', self.suggestions)(*(lr for lr,_ in self.suggestions.values()))
@@ -188,7 +189,8 @@ def lr_find(self:Learner,
         raise TypeError(f'lr_find would lose batches of the one-shot {type(dl).__name__}: pass a list or a DataLoader')
     finder = LRFinder(start_lr, end_lr, num_it, stop_div)
     away = [o for o in self.cbs if o.remove_on_fetch or o.writes or o.owns]
-    with self.keeper.running(), self.removed_cbs(away), self.undone(): self.fit(1, cbs=finder)  # Ctrl-C waits until all is undone
+    # Ctrl-C waits until all is undone
+    with self.keeper.running(), self.removed_cbs(away), self.undone(): self.fit(1, cbs=finder)
     if hasattr(self, 'recorder'): self.recorder.lr_finder = finder
     res = finder.suggest(suggest_funcs) if suggest_funcs else None
     if show_plot: finder.plot()

@@ -34,7 +34,7 @@ def _ends(name, *ends):
     "`ends` as lists of one length, and whether they were numbers"
     ends = [_plain(o) for o in ends]
     sizes = {len(o) for o in ends if isinstance(o, (list,tuple))}
-    if len(sizes)>1: raise ValueError(f'{name}: the ends have {" and ".join(map(str, sizes))} values: give as many for both')
+    if len(sizes)>1: raise ValueError(f'{name}: the ends are lists of {sizes} values: give as many for both')
     n = max(sizes, default=1)
     ends = [list(o) if isinstance(o, (list,tuple)) else [o]*n for o in ends]
     for v in (v for o in ends for v in o):
@@ -106,8 +106,7 @@ def SchedExp(
     pct    # From 0 to 1
 )->Callable: # Function of `pct`
     "Go from `start` to `end` by factors"
-    if not start*end>0:
-        raise ValueError(f'SchedExp({start}, {end}): no factor leads from one to the other; both must be above 0, or both below')
+    if not start*end>0: raise ValueError(f'SchedExp({start}, {end}): no factor leads there, one end is 0 or below')
     return start*(end/start)**pct
 
 # %% ../../nbs/train/00_schedule.ipynb #a5d0d11c
@@ -128,11 +127,11 @@ def combine_scheds(
 )->Callable: # Function of `pct`
     "Run `scheds` one after the other"
     pcts,scheds = list(pcts),list(scheds)
-    if len(pcts)!=len(scheds): raise ValueError(f'combine_scheds: {len(pcts)} shares for {len(scheds)} schedules: give one each')
+    if len(pcts)!=len(scheds): raise ValueError(f'{len(pcts)} shares for {len(scheds)} schedules: give one for each')
     if not pcts or min(pcts)<0 or not math.isclose(sum(pcts), 1, abs_tol=1e-6):
-        raise ValueError(f'combine_scheds: the shares {pcts} sum to {sum(pcts)}: they must be 0 or more, and sum to 1')
+        raise ValueError(f'the shares {pcts} sum to {sum(pcts)}: they must be 0 or more, and sum to 1')
     for o in scheds:
-        if not callable(o): raise TypeError(f'combine_scheds: {o!r} is no function of pct')
+        if not callable(o): raise TypeError(f'{o!r} is no function of pct')
     return partial(_combined, scheds, list(accumulate(pcts)), max(i for i,o in enumerate(pcts) if o))
 
 def _combined(scheds, ends, last, pct):
@@ -160,21 +159,20 @@ def plot_sched(self:Recorder,
     hps = self.hps or ({'lr': self.lrs} if self.lrs else {})
     keys = listify(keys) or list(hps)
     if not hps: raise ValueError('nothing was recorded: run fit_one_cycle, or fit with a ParamScheduler, first')
-    if unknown := [o for o in keys if o not in hps]: raise ValueError(f'no schedule of {unknown[0]!r} was recorded, only of {", ".join(hps)}')
+    for k in keys:
+        if k not in hps: raise ValueError(f'no schedule of {k!r} was recorded, only of {", ".join(hps)}')
     n_col = min(2, len(keys))
     n_row = math.ceil(len(keys)/n_col)
     fig = pyplot().figure(figsize=figsize or (4*n_col, 3*n_row), layout='tight')
-    axs = [fig.add_subplot(n_row, n_col, i+1) for i in range(len(keys))]
-    for k,ax in zip(keys, axs, strict=True):
-        ax.plot(hps[k])
-        ax.set(xlabel='batch', ylabel=k)
+    axs = [fig.add_subplot(n_row, n_col, i, xlabel='batch', ylabel=k) for i,k in enumerate(keys, 1)]
+    for k,ax in zip(keys, axs, strict=True): ax.plot(hps[k])
     return axs
 
 # %% ../../nbs/train/00_schedule.ipynb #4f1140c8
 def _lrs(learn, lr):
-    "The highest learning rate of each group"
+    "The highest learning rate of each group; an optimizer that was given as it is keeps its own"
     opt = learn.opt or learn.create_opt()
-    if lr is None and isinstance(learn.opt_func, (Optimizer,dict)): return get_hyper(opt, 'lr')  # an instance keeps its own
+    if lr is None and isinstance(learn.opt_func, (Optimizer,dict)): return get_hyper(opt, 'lr')
     return spread_hyper('lr', learn.lr if lr is None else _plain(lr), n_groups(opt))
 
 def _divided(lrs, div):
@@ -188,7 +186,7 @@ def _fit(learn, n_epoch, lrs, scheds, cbs, total_steps=None, **kwargs):
     own = _lrs(learn, None) if isinstance(learn.opt_func, (Optimizer,dict)) else None
     try: learn.fit(n_epoch, lrs, cbs=[sched, *as_list(cbs)], **kwargs)
     finally:
-        if own: learn.set_hypers(lr=own)  # an instance keeps its settings
+        if own: learn.set_hypers(lr=own)
 
 # %% ../../nbs/train/00_schedule.ipynb #0dd56e72
 @patch
@@ -200,7 +198,7 @@ def fit_one_cycle(self:Learner,
     div_final=1e5,  # And ends at `lr_max/div_final`
     pct_start=0.25, # Share of the training in which it rises
     wd=None,        # Weight decay; None for the learner's
-    moms=None,      # Momentum at the start, the peak and the end; None for the learner's `moms`, if the optimizer knows one (SGD's 0, too)
+    moms=None,      # Momentum at the start, the peak and the end; None for the learner's, if the optimizer has any
     cbs=None,       # Callbacks for this fit only
     reset_opt:bool=False, # Begin with a new optimizer?
     start_epoch:int=0,    # Number of the first epoch; the schedule begins there, too
@@ -231,7 +229,8 @@ def fit_flat_cos(self:Learner,
 )->None:
     "Train with a learning rate that stays, then falls"
     lrs = _lrs(self, lr)
-    scheds = dict(lr=combine_scheds([pct_start, 1-pct_start], [SchedNo(lrs, lrs), SchedCos(lrs, _divided(lrs, div_final))]))
+    parts = SchedNo(lrs, lrs),SchedCos(lrs, _divided(lrs, div_final))
+    scheds = dict(lr=combine_scheds([pct_start, 1-pct_start], parts))
     _fit(self, n_epoch, lrs, scheds, cbs, wd=wd, reset_opt=reset_opt, start_epoch=start_epoch, **kwargs)
 
 # %% ../../nbs/train/00_schedule.ipynb #93f6d259
@@ -282,12 +281,12 @@ def fit_wsd(self:Learner,
 @checked_args(to=[Learner.fit_one_cycle, Learner.fit])
 def fine_tune(self:Learner,
     epochs:int,     # Epochs with all groups
-    base_lr:float|None=None, # Highest learning rate in the first part; half of it, for the last group, in the second; None for the learner's, or 2e-3 if it names none
+    base_lr:float|None=None, # Highest learning rate, halved for the second part; None for the learner's, or else 2e-3
     freeze_epochs:int=1, # Epochs with the last group alone, before
     lr_mult=100,    # How much lower the first group's learning rate is than the last one's
     pct_start=0.3,  # Share of the second part in which learning rates rise
     div=5.0,        # They start so much lower
-    **kwargs        # To `fit_one_cycle`, both times; checkpoints of `resume=folder` are below it, in `frozen` and `unfrozen`
+    **kwargs        # To `fit_one_cycle`; checkpoints of `resume=folder` are in `frozen` and `unfrozen` there
 )->None:
     "Train the last group, then all of them"
     if base_lr is None: base_lr = 2e-3 if self._named_lr() is None else _lrs(self, None)[-1]
@@ -311,8 +310,9 @@ class GradualUnfreezing(Callback):
     def __init__(self,
         at:dict # First group to train, as in `freeze_to`, by the epoch from which on it holds: `{0:-1, 2:-2, 4:0}`
     ):
-        is_ok = isinstance(at, Mapping) and at and all(type(o) is not bool and isinstance(o, Integral) for p in at.items() for o in p)
-        if not is_ok: raise TypeError(f'at is {at!r}: it must be a dict from epochs to groups, such as {{0:-1, 2:0}}')
+        def is_whole(o): return isinstance(o, Integral) and not isinstance(o, bool)
+        if not isinstance(at, Mapping) or not at or not all(is_whole(o) for p in at.items() for o in p):
+            raise TypeError(f'at is {at!r}: it must be a dict from epochs to groups, such as {{0:-1, 2:0}}')
         self.at = dict(sorted(at.items()))
 
     def before_fit(self):
@@ -325,12 +325,12 @@ class GradualUnfreezing(Callback):
 
 # %% ../../nbs/train/00_schedule.ipynb #f97f84ef
 class Scheduler(Callback):
-    "Set hyper-parameters before each training batch, for the time of a fit: a subclass says which in `owns`, and to what in `values`"
+    "Set hyper-parameters before each training batch of a fit: a subclass says which in `owns`, and to what in `values`"
     order,run_valid,safe_in_evaluate,fit_only,needs_length = 60,False,True,True,True
     total_steps,_first,_was = None,None,{}
     state_schema = {'first?':int, '*':...}
     def __init__(self,
-        total_steps:int|None=None # Optimizer steps that the schedule takes, for loaders without a length; None to go by `pct_train`
+        total_steps:int|None=None # Optimizer steps it takes, for loaders without a length; None to go by `pct_train`
     ):
         if total_steps is not None: self.total_steps = check_whole('total_steps', total_steps)
     def values(self)->dict: # A number, or a list with one for each group, by name
@@ -355,7 +355,7 @@ class Scheduler(Callback):
     def before_batch(self):
         vals = self.values()
         if not isinstance(vals, Mapping) or not vals.keys()<=set(self.owns):
-            raise ValueError(f'{self.label}.values returned {vals!r}: it must be a dict of what is in owns, {", ".join(self.owns)}')
+            raise ValueError(f'{self.label}.values returned {vals!r}: it must be a dict of {", ".join(self.owns)}')
         self._write(vals)
         if hasattr(self.learn, 'recorder'): _record(self.learn.recorder.hps, vals)
     def cleanup_fit(self):
@@ -392,8 +392,8 @@ def before_train(self:Scheduler):
     learn = self.learn
     if not self.needs_length or self.total_steps or learn.n_iter is not None: return
     if any(isinstance(o, StepLimit) for o in learn.cbs): return
-    raise ValueError(f'the training loader, {type(learn.dl).__name__}, has no length, so it is unknown when the schedule '
-        f'of {", ".join(self.owns)} will be through: give the fit max_steps or steps_per_epoch, or the schedule total_steps')
+    raise ValueError(f'the training loader, {type(learn.dl).__name__}, has no length, so nobody knows when the '
+        f'schedule of {", ".join(self.owns)} ends: give fit max_steps or steps_per_epoch, or the schedule total_steps')
 
 # %% ../../nbs/train/00_schedule.ipynb #bfd2a6ee
 @patch
@@ -415,7 +415,7 @@ def load_state_dict(self:Scheduler,
 class ParamScheduler(Scheduler):
     "Set hyper-parameters, and attributes, before each training batch"
     def __init__(self,
-        scheds:dict, # Functions of `pct_train`, or lists of them with one for each group, by hyper-parameter, or by dotted path from the learner
+        scheds:dict, # By hyper-parameter, or dotted path from the learner: a function of `pct`, or one for each group
         total_steps:int|None=None # As in `Scheduler`
     ):
         super().__init__(total_steps)
@@ -423,7 +423,7 @@ class ParamScheduler(Scheduler):
             raise TypeError(f"scheds is {scheds!r}: it must be a dict such as {{'lr': SchedLin(1e-2, 1e-4)}}")
         for k,f in scheds.items():
             for o in f if isinstance(f, (list,tuple)) else [f]:
-                if not callable(o): raise TypeError(f'scheds[{k!r}] is {o!r}: it must be a function of pct, such as SchedNo(.1, .1), or a list of them')
+                if not callable(o): raise TypeError(f'scheds[{k!r}] has {o!r}: give functions of pct')
         self.scheds = dict(scheds)
 
     @property
@@ -439,7 +439,7 @@ def _value_at(k, f, pct):
     v = [_plain(o(pct)) for o in f] if isinstance(f, (list,tuple)) else _plain(f(pct))
     for o in v if isinstance(v, (list,tuple)) else [v]:
         if isinstance(o, Real) and not isinstance(o, bool): continue
-        raise TypeError(f'the schedule of {k!r} returned {o!r} at pct {pct}: it must be a number, or a list with one for each group')
+        raise TypeError(f'the schedule of {k!r} returned {o!r} at pct {pct}: give a number, or one for each group')
     return v
 
 # %% ../../nbs/train/00_schedule.ipynb #e351800b

@@ -22,23 +22,24 @@ from .schedule import check_owners
 # %% ../../nbs/train/09_torchsched.ipynb #4576e0f8
 class TorchScheduler(Callback):
     "Step a scheduler of torch's"
-    # After ParamScheduler, whose first values may split groups, which torch's can't follow; before checkpoints are saved
+    # After ParamScheduler, whose first values may split groups, which torch's can't follow; before checkpoints
     order,run_valid,safe_in_evaluate,fit_only = 60.5,False,True,True
     def __init__(self,
-        sched, # Function of the optimizer that makes a scheduler, such as `partial(StepLR, step_size=3)`; a dict of them for several optimizers
+        sched, # Function of the optimizer that makes it, such as `partial(StepLR, step_size=3)`; or a dict of them
         unit:str, # When to step it: after each 'step' of the optimizer, each 'epoch', or each validation ('validate')
         monitor:str='valid_loss' # Column of the recorder for schedulers that look at a value, with the unit 'validate'
     ):
-        if unit not in ('step','epoch','validate'): raise ValueError(f"unit is {unit!r}: it must be 'step', 'epoch' or 'validate'")
-        for f in (sched.values() if isinstance(sched, Mapping) else [sched]):
+        if unit not in ('step','epoch','validate'): raise ValueError(f"unit is {unit!r}: 'step', 'epoch' or 'validate'")
+        for f in sched.values() if isinstance(sched, Mapping) else [sched]:
             if isinstance(f, LRScheduler) or not callable(f):
-                raise TypeError(f'sched is {f!r}: give what makes it, {type(f).__name__} or a partial of it, as each fit begins with a new one')
+                raise TypeError(f'sched is {f!r}: give what makes one, {type(f).__name__} or a partial of it')
         self.sched,self.unit,self.monitor = sched,unit,monitor
         self._scheds,self._was,self._added,self._patched,self._seen,self._due = {},{},set(),[],0,None
 
     @property
-    def owns(self): return {'lr'} | ({'mom'} if any(getattr(o, 'cycle_momentum', False) for o in self._scheds.values()) else set())
-    def before_evaluate(self): "A schedule is a fit's alone"
+    def owns(self):
+        cycles = any(getattr(o, 'cycle_momentum', False) for o in self._scheds.values())
+        return {'lr', 'mom'} if cycles else {'lr'}
 
 # %% ../../nbs/train/09_torchsched.ipynb #bbaedf8a
 @patch
@@ -84,13 +85,13 @@ def _check_unit(self:TorchScheduler):
     self._by_value = {k for k,o in self._scheds.items() if 'metrics' in inspect.signature(o.step).parameters}
     for k in self._by_value:
         name = type(self._scheds[k]).__name__
-        if self.unit!='validate':
-            raise ValueError(f"{name} looks at a value, but unit is {self.unit!r}: use unit='validate', and name it by monitor")
+        if self.unit!='validate': raise ValueError(f"{name} looks at a value: use unit='validate', and say which")
         if not hasattr(self.learn, 'recorder'):
             raise ValueError(f'{name} looks at {self.monitor!r}, which a recorder would have; the learner has none')
         known = self.learn.recorder.columns
         if self.monitor in known: continue
-        raise ValueError(f'monitor is {self.monitor!r}: it must be one of {", ".join(known)}{did_you_mean(self.monitor, known)}')
+        tip = did_you_mean(self.monitor, known)
+        raise ValueError(f'monitor is {self.monitor!r}: it must be one of {", ".join(known)}{tip}')
 
 # %% ../../nbs/train/09_torchsched.ipynb #552a9aec
 @patch
@@ -117,7 +118,8 @@ def after_batch(self:TorchScheduler):
 
 @patch
 def after_fetch(self:TorchScheduler):
-    if self.unit=='step' and self.learn.training and self.learn.batch is None: self._step()  # gradients may have been accumulated up to here
+    # at the end of the loader, too: gradients may have been accumulated up to here
+    if self.unit=='step' and self.learn.training and self.learn.batch is None: self._step()
 
 # %% ../../nbs/train/09_torchsched.ipynb #a143dc9d
 @patch
@@ -164,7 +166,7 @@ def _take_up(self:TorchScheduler):
     self._seen = due.get('seen', self._seen)
     groups = self._groups()
     if [*due['scheds']]!=[*self._scheds] or len(due['groups'])!=len(groups):
-        raise ValueError(f'{self.label}: the state is of schedulers for {", ".join(due["scheds"])} with {len(due["groups"])} groups, '
+        raise ValueError(f'the state is of schedulers for {", ".join(due["scheds"])} with {len(due["groups"])} groups, '
             f'and there are {", ".join(self._scheds)} with {len(groups)}: use the optimizer that it was saved with')
     for k,o in self._scheds.items(): o.load_state_dict(due['scheds'][k])
     for g,vals in zip(groups, due['groups'], strict=True):

@@ -90,7 +90,7 @@ def boom(learn): raise Boom
 
 def stopped(learn, fit, *cbs, error=Boom, **kwargs):
     with pytest.raises(error): quiet(learn, FITS[fit], cbs=list(cbs), **kwargs)
-    assert learn.open==[] and not learn._halt
+    assert learn.open==[] and not learn.keeper.signals
     return learn
 
 @pytest.mark.parametrize('name', [o for o in EVENTS if o!='before_fit'])
