@@ -124,6 +124,8 @@ FAULTS = [
     Fault('a metric of batches is averaged, then', 'metrics',
         "return self.then(res) if self.then else res", "return res", 'test_metrics.py -k per_batch'),
     Fault('the try of metrics leaves its mark on buffers', 'trial', "for b,was in bufs: b.copy_(was)", "pass", 'test_recorder.py -k nothing_is_left'),
+    Fault('the try of metrics leaves its mark in lists of the model', 'trial', "for c,was in inner + attrs:", "for c,was in attrs:", 'test_recorder.py -k nothing_is_left'),
+    Fault('batch norms average for ever after they were recomputed', 'averaging', "for m,was in norms: m.momentum = was", "pass", 'test_averaging.py -k while_recomputing'),
     Fault('a metric that needs more items is refused', 'trial', "if _is_final(e): raise", "raise", 'test_recorder.py -k want_of_items'),
     Fault('a dict by position goes in by name', 'batch',
         "return not (isinstance(b, list|tuple) and any(isinstance(o, Mapping) for o in b))", "return True", 'test_data.py -k who_goes_in'),

@@ -172,8 +172,7 @@ class FocalLoss(_Classes, nn.Module):
         targ  # Indices of classes, (n, …)
     ): # A scalar; unreduced, the shape of `targ`
         "Compute the loss"
-        if targ.is_floating_point():
-            raise TypeError(f'FocalLoss: targets are {targ.dtype}: they must be indices of classes')
+        if targ.is_floating_point(): raise TypeError(f'FocalLoss: targets are {targ.dtype}, not indices of classes')
         ce = F.cross_entropy(_match_weights(self, pred), targ, ignore_index=self.ignore_index, reduction='none')
         wrong = (-torch.expm1(-ce)).clamp(min=torch.finfo(ce.dtype).tiny)  # at 0, powers below 1 have an infinite slope
         keep = targ!=self.ignore_index

@@ -47,13 +47,11 @@ class Recorder(Callback):
         mets = mk_metrics(self.learn.metrics)
         self.train_mets = mets if self.train_metrics else []
         self.valid_mets = [AvgLoss(), *(mets if self.valid_metrics else [])]
-
-# %% ../../nbs/measure/02_recorder.ipynb #b44277af
-@patch(as_prop=True)
-def valid_names(self:Recorder):
-    "Names of what a validation gives: the titles of its columns"
-    prefix = 'valid_' if self.train_metrics else ''
-    return ['valid_loss', *(prefix+m.name for m in self.valid_mets[1:])]
+    @property
+    def valid_names(self):
+        "Names of what a validation gives: the titles of its columns"
+        prefix = 'valid_' if self.train_metrics else ''
+        return ['valid_loss', *(prefix+m.name for m in self.valid_mets[1:])]
 
 # %% ../../nbs/measure/02_recorder.ipynb #ba1eb978
 @patch
@@ -71,7 +69,8 @@ def before_fit(self:Recorder):
     if learn.metrics: learn.add_cb(_CheckTargets)
     lost = [] if valid or self.train_metrics or learn.resuming else self.valid_mets[1:]
     if not lost: return
-    names,fix = ', '.join(m.name for m in lost),'give DataLoaders(train, valid), or set learn.recorder.train_metrics = True'
+    names = ', '.join(m.name for m in lost)
+    fix = 'give DataLoaders(train, valid), or set learn.recorder.train_metrics = True'
     warnings.warn(f'this fit has no validation loader, and so nothing computes {names}: {fix}', stacklevel=2)
 
 # %% ../../nbs/measure/02_recorder.ipynb #aee1f8eb

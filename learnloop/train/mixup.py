@@ -112,8 +112,8 @@ def _mixed(self:MixHandler, pred, *yb):
     n,is_attr = len(lam),hasattr(f, 'reduction')
     if not is_attr: f = partial(f, reduction='none')
     with replaced(f, 'reduction', 'none') if is_attr else nullcontext(): a,b = f(pred, *yb),f(pred, *self._partner)
-    if not a.dim() or a.numel()%n:
-        raise ValueError(f"{self.label}: with reduction='none' the loss of {n} items has shape {tuple(a.shape)}")
+    if not a.dim() or a.numel()%n: raise ValueError(f"{self.label}: with reduction='none' the loss of {n} items "
+        f'has shape {tuple(a.shape)}')
     lam = lam.view(n, 1)
     loss = (lam*a.reshape(n, -1) + (1-lam)*b.reshape(n, -1)).view_as(a)
     return loss if how=='none' else getattr(loss, how)()

@@ -70,8 +70,8 @@ class RNNRegularizer(Callback):
         if not (self.alpha or self.beta) or self.learn.loss_grad is None: return
         rnn = next((o for o in self.learn.cbs if isinstance(o, RNNCallback)), None)
         if rnn is None: raise ValueError('RNNRegularizer needs an RNNCallback beside it: use rnn_cbs(alpha, beta)')
-        if rnn.raw_out is None:
-            raise ValueError('RNNRegularizer: the model must return a tuple (pred, raw_out, out), not a prediction')
+        if rnn.raw_out is None: raise ValueError('RNNRegularizer: the model must return a tuple (pred, raw_out, out), '
+            'not a prediction')
         h,loss = rnn.raw_out.float(),self.learn.loss_grad  # squares of half precision overflow
         if self.alpha: loss = loss + self.alpha*rnn.out.float().pow(2).mean()
         if self.beta and h.shape[1]>1: loss = loss + self.beta*(h[:,1:]-h[:,:-1]).pow(2).mean()
