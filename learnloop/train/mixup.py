@@ -85,7 +85,7 @@ def before_batch(self:MixHandler):
 @patch
 def _check_items(self:MixHandler, o):
     if not o.dim() or len(o)!=self.learn.bs:
-        raise ValueError(f'{self.label}: {describe(o)} in a batch of {self.learn.bs} items, which must be dimension 0')
+        raise ValueError(f'{self.label}: {describe(o)}: the first dimension must be that of the {self.learn.bs} items')
 
 # %% ../../nbs/train/06_mixup.ipynb #3447eac2
 @patch
