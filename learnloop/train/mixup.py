@@ -61,6 +61,53 @@ class MixHandler(Callback):
         others = [o.label for o in self.learn.cbs if isinstance(o, MixHandler) and o is not self and o.run]
         if others: raise ValueError(f'{self.label} and {others[0]} in one fit: mix once, and mute one of them')
 
+# %% ../../nbs/train/06_mixup.ipynb #c1c57165
+class MixUp(MixHandler):
+    "Mix inputs as weighted means (Zhang et al. 2018)"
+    def __init__(self,
+        alpha:float=.4, # Both parameters of the Beta distribution: higher for more even mixes
+        per_item:bool=True # A λ for each item, where the loss function allows it? Or one for the batch
+    ): super().__init__(alpha, per_item=per_item)
+    def mix(self,
+        xb,   # Inputs, in any nesting, (n, …) each
+        perm, # Partners, (n,)
+        lam   # λ, (n,) or (1,)
+    )->tuple: # New inputs, and the share that is own: at least a half
+        "Blend `xb` and its partners"
+        lam = torch.max(lam, 1-lam)
+        return _each(xb, partial(_blend, perm=perm, lam=lam)),lam
+
+# %% ../../nbs/train/06_mixup.ipynb #c62deced
+class CutMix(MixHandler):
+    "Paste a box of each partner (Yun et al. 2019)"
+    def __init__(self,
+        alpha:float=1., # Both parameters of the Beta distribution; at 1 all areas are as likely
+        ndim:int=2      # Dimensions of the box, the last ones of inputs: 2 for images, 1 for series, 3 for volumes
+    ):
+        super().__init__(alpha, per_item=False)
+        self.ndim = ndim
+
+    def mix(self,
+        xb,   # Inputs, in any nesting, (n, …) each, of one size in the last `ndim` dimensions
+        perm, # Partners, (n,)
+        lam   # Share of the area to keep, (1,)
+    )->tuple: # New inputs, and the share that was kept
+        "Paste the same box of its partner into each item of `xb`"
+        shapes = []
+        _each(xb, lambda x: shapes.append(tuple(x.shape)))
+        size = shapes[0][-self.ndim:]
+        if any(len(o)<=self.ndim or o[-self.ndim:]!=size for o in shapes):
+            raise ValueError(f'{self.label}: inputs of shapes {shapes} have no {self.ndim} dimensions in common '
+                'for a box, beside that of the items: see `ndim`')
+        cuts = [round(o*(1-lam.item())**(1/self.ndim)) for o in size]
+        los = [int(torch.randint(o, ()))-c//2 for o,c in zip(size, cuts, strict=True)]
+        box = ...,*(slice(max(lo, 0), lo+c) for lo,c in zip(los, cuts, strict=True))
+        def _paste(x):
+            new = x.clone()
+            new[box] = x[box][perm]
+            return new
+        return _each(xb, _paste),1-torch.empty(size, device='meta')[box].numel()/math.prod(size)
+
 # %% ../../nbs/train/06_mixup.ipynb #8b3ec975
 @patch
 def before_batch(self:MixHandler):
@@ -117,50 +164,3 @@ def _mixed(self:MixHandler, pred, *yb):
     lam = lam.view(n, 1)
     loss = (lam*a.reshape(n, -1) + (1-lam)*b.reshape(n, -1)).view_as(a)
     return loss if how=='none' else getattr(loss, how)()
-
-# %% ../../nbs/train/06_mixup.ipynb #c1c57165
-class MixUp(MixHandler):
-    "Mix inputs as weighted means (Zhang et al. 2018)"
-    def __init__(self,
-        alpha:float=.4, # Both parameters of the Beta distribution: higher for more even mixes
-        per_item:bool=True # A λ for each item, where the loss function allows it? Or one for the batch
-    ): super().__init__(alpha, per_item=per_item)
-    def mix(self,
-        xb,   # Inputs, in any nesting, (n, …) each
-        perm, # Partners, (n,)
-        lam   # λ, (n,) or (1,)
-    )->tuple: # New inputs, and the share that is own: at least a half
-        "Blend `xb` and its partners"
-        lam = torch.max(lam, 1-lam)
-        return _each(xb, partial(_blend, perm=perm, lam=lam)),lam
-
-# %% ../../nbs/train/06_mixup.ipynb #c62deced
-class CutMix(MixHandler):
-    "Paste a box of each partner (Yun et al. 2019)"
-    def __init__(self,
-        alpha:float=1., # Both parameters of the Beta distribution; at 1 all areas are as likely
-        ndim:int=2      # Dimensions of the box, the last ones of inputs: 2 for images, 1 for series, 3 for volumes
-    ):
-        super().__init__(alpha, per_item=False)
-        self.ndim = ndim
-
-    def mix(self,
-        xb,   # Inputs, in any nesting, (n, …) each, of one size in the last `ndim` dimensions
-        perm, # Partners, (n,)
-        lam   # Share of the area to keep, (1,)
-    )->tuple: # New inputs, and the share that was kept
-        "Paste the same box of its partner into each item of `xb`"
-        shapes = []
-        _each(xb, lambda x: shapes.append(tuple(x.shape)))
-        size = shapes[0][-self.ndim:]
-        if any(len(o)<=self.ndim or o[-self.ndim:]!=size for o in shapes):
-            raise ValueError(f'{self.label}: inputs of shapes {shapes} have no {self.ndim} dimensions in common '
-                'for a box, beside that of the items: see `ndim`')
-        cuts = [round(o*(1-lam.item())**(1/self.ndim)) for o in size]
-        los = [int(torch.randint(o, ()))-c//2 for o,c in zip(size, cuts, strict=True)]
-        box = ...,*(slice(max(lo, 0), lo+c) for lo,c in zip(los, cuts, strict=True))
-        def _paste(x):
-            new = x.clone()
-            new[box] = x[box][perm]
-            return new
-        return _each(xb, _paste),1-torch.empty(size, device='meta')[box].numel()/math.prod(size)
