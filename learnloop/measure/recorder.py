@@ -18,6 +18,7 @@ from ..loop.optimizer import opts
 from .display import format_time, pyplot
 from .metrics import AvgLoss, Smoother, TorchMetric, mk_metrics
 from .series import Scalars, Series
+from .table import Table
 from .trial import note_metric, try_metrics
 
 # %% ../../nbs/measure/02_recorder.ipynb #8de9563e
@@ -46,13 +47,11 @@ class Recorder(Callback):
         mets = mk_metrics(self.learn.metrics)
         self.train_mets = mets if self.train_metrics else []
         self.valid_mets = [AvgLoss(), *(mets if self.valid_metrics else [])]
-
-# %% ../../nbs/measure/02_recorder.ipynb #b44277af
-@patch(as_prop=True)
-def valid_names(self:Recorder):
-    "Names of what a validation gives: the titles of its columns"
-    prefix = 'valid_' if self.train_metrics else ''
-    return ['valid_loss', *(prefix+m.name for m in self.valid_mets[1:])]
+    @property
+    def valid_names(self):
+        "Names of what a validation gives: the titles of its columns"
+        prefix = 'valid_' if self.train_metrics else ''
+        return ['valid_loss', *(prefix+m.name for m in self.valid_mets[1:])]
 
 # %% ../../nbs/measure/02_recorder.ipynb #ba1eb978
 @patch
@@ -69,9 +68,10 @@ def before_fit(self:Recorder):
     learn.logger(self.metric_names)
     if learn.metrics: learn.add_cb(_CheckTargets)
     lost = [] if valid or self.train_metrics or learn.resuming else self.valid_mets[1:]
-    if lost: warnings.warn('this fit has no validation loader, and so nothing computes '
-        f'{", ".join(m.name for m in lost)}: give DataLoaders(train, valid), '
-        'or set learn.recorder.train_metrics = True', stacklevel=2)
+    if not lost: return
+    names = ', '.join(m.name for m in lost)
+    fix = 'give DataLoaders(train, valid), or set learn.recorder.train_metrics = True'
+    warnings.warn(f'this fit has no validation loader, and so nothing computes {names}: {fix}', stacklevel=2)
 
 # %% ../../nbs/measure/02_recorder.ipynb #aee1f8eb
 class _CheckTargets(Callback):
@@ -240,23 +240,20 @@ def plot_loss(self:Recorder,
 
 # %% ../../nbs/measure/02_recorder.ipynb #5019b1c6
 @patch
-def _table(self:Recorder)->list: # Lists of strings, titles first
-    "Write the table of epochs, without times"
+def _table(self:Recorder)->Table:
+    "Write the epochs, without times"
     rows = [list(map(format_value, (i, *vals))) for i,vals in enumerate(self.values)]
-    return [self.metric_names[:len(rows[0])], *rows] if rows else []
+    return Table([self.metric_names[:len(rows[0])], *rows], '>'*len(rows[0]))
 
 @patch
 def __repr__(self:Recorder): return f'Recorder({len(self.values)} epochs, {len(self._raw)} batches)'
 
-@patch
-def __str__(self:Recorder): return '\n'.join('  '.join(f'{o:>12}' for o in r) for r in self._table()) or repr(self)
-
 # %% ../../nbs/measure/02_recorder.ipynb #06d6b6ec
 @patch
-def _repr_markdown_(self:Recorder):
-    if not self.values: return repr(self)
-    titles,*rows = self._table()
-    return '\n'.join(f'| {" | ".join(r)} |' for r in [titles, ['---:']*len(titles), *rows])
+def __str__(self:Recorder): return str(self._table()) if self.values else repr(self)
+
+@patch
+def _repr_markdown_(self:Recorder): return self._table()._repr_markdown_() if self.values else repr(self)
 
 # %% ../../nbs/measure/02_recorder.ipynb #bdd39860
 @patch

@@ -70,7 +70,6 @@ class Part(tuple):
     "A closed part of a `Series`: it doesn't change any more"
     file = None  # Name, size and hash in checkpoints, noted by what writes it
 
-# %% ../../nbs/measure/07_series.ipynb #6a116cd3
 _fixed = {float,int,bool,str,type(None)}
 
 def _own(o):

@@ -47,8 +47,8 @@ class WeightAveraging(Callback):
         check_whole('start_step', start_step, 0)
         check_whole('start_epoch', start_epoch, 0)
         if not 0<=start_pct<1: raise ValueError(f'start_pct is {start_pct!r}: it must be a part of the fit, below 1')
-        if buffers not in ('copy','average','recompute'):
-            raise ValueError(f'buffers is {buffers!r}: it must be copy, average or recompute')
+        if buffers not in ('copy','average','recompute'): raise ValueError(f'buffers is {buffers!r}: '
+            'it must be copy, average or recompute')
         self.every_steps,self.every_epochs = every_steps or (None if every_epochs else 1),every_epochs
         self.start_step,self.start_epoch,self.start_pct = start_step,start_epoch,start_pct
         self.buffers,self.at_end = buffers,at_end
@@ -78,8 +78,8 @@ def _tensors(self:WeightAveraging, model):
 @torch.no_grad()
 def update(self:WeightAveraging):
     "Take up the weights as they are"
-    if self.live is not None:
-        raise RuntimeError(f'{self.label}.update: the averages are in the model, and would be averaged themselves')
+    if self.live is not None: raise RuntimeError(f'{self.label}.update: the averages are in the model, '
+        'and would be averaged themselves')
     if self.averages is None:
         now,f32 = self._tensors(self.learn.model),torch.float32
         def _copy(t): return t.detach().to(self._device or t.device, torch.promote_types(t.dtype, f32), copy=True)
@@ -264,6 +264,7 @@ def state_dict(self:WeightAveraging)->dict: # `averages`, `live` and `stats` by 
     tensors = {k:getattr(self, k) for k in ('averages','live','stats') if getattr(self, k) is not None}
     return Callback.state_dict(self) | dict(n_averaged=self.n_averaged, n_steps=self.n_steps, last=self._last) | tensors
 
+# %% ../../nbs/train/04_averaging.ipynb #e67c534b
 @patch
 def load_state_dict(self:WeightAveraging,
     sd:dict # What `state_dict` returned

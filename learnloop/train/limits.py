@@ -81,8 +81,8 @@ class OverfitBatches(Callback):
     def _take(self, dl):
         is_resumed = self._kept is None and self._drawn  # then it has the batches that it had
         if not is_resumed: self._drawn = read_rngs([dl])
-        with _random_as(self._drawn, dl) if is_resumed else nullcontext():
-            self._source,self._kept = dl,list(FirstBatches(dl, self.n))
+        random = _random_as(self._drawn, dl) if is_resumed else nullcontext()
+        with random: self._source,self._kept = dl,list(FirstBatches(dl, self.n))
     def state_dict(self): return super().state_dict() | (dict(drawn=self._drawn) if self._drawn else {})
     def load_state_dict(self, sd):
         super().load_state_dict(sd)

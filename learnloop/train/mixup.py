@@ -61,63 +61,6 @@ class MixHandler(Callback):
         others = [o.label for o in self.learn.cbs if isinstance(o, MixHandler) and o is not self and o.run]
         if others: raise ValueError(f'{self.label} and {others[0]} in one fit: mix once, and mute one of them')
 
-# %% ../../nbs/train/06_mixup.ipynb #8b3ec975
-@patch
-def before_batch(self:MixHandler):
-    learn,n,floats = self.learn,self.learn.bs,[]
-    if not learn.yb: raise ValueError(f'{self.label}: {describe(learn.batch)} has no targets, which must be mixed, too')
-    _each((learn.xb, learn.yb), self._check_items)
-    _each(learn.yb, lambda y: floats.append(y.is_floating_point()))
-    direct = all(floats) or getattr(learn.loss_func, 'y_int', None) is False
-    self._reduced = _how_reduced(learn.loss_func)
-    lam = self.distrib.sample((n if self.per_item and (direct or self._reduced) else 1,))
-    perm = torch.randperm(n).to(learn.device)
-    learn.xb,self._lam = self.mix(learn.xb, perm, lam)
-    if isinstance(self._lam, torch.Tensor): self._lam = self._lam.to(learn.device)
-    if direct:
-        lam = torch.as_tensor(self._lam)
-        learn.yb = _each(learn.yb, lambda y: _blend(y if y.is_floating_point() else y.float(), perm, lam))
-    elif any(isinstance(o, MicroBatch) and o.run for o in learn.cbs):
-        raise ValueError(f'{self.label} with MicroBatch needs targets that are floats, such as F.one_hot(y).float(): '
-            'the partners of classes may be in other parts')
-    else: self._partner = _each(learn.yb, lambda y: y[perm])
-
-@patch
-def _check_items(self:MixHandler, o):
-    if not o.dim() or len(o)!=self.learn.bs:
-        raise ValueError(f'{self.label}: {describe(o)} in a batch of {self.learn.bs}: the first dimension must be items')
-
-# %% ../../nbs/train/06_mixup.ipynb #3447eac2
-@patch
-def after_pred(self:MixHandler):
-    if self._partner is not None: self._own,self.learn.loss_func = self.learn.loss_func,self._mixed
-@patch
-def after_loss(self:MixHandler):
-    if self._own is not None: self.learn.loss_func,self._own = self._own,None
-@patch
-def cleanup_batch(self:MixHandler):
-    self.after_loss()
-    self._lam = self._partner = None
-
-# %% ../../nbs/train/06_mixup.ipynb #4e89ac86
-@patch
-def _mixed(self:MixHandler, pred, *yb):
-    "The loss of `yb` and that of the partners' targets, mixed"
-    f,lam,how = self._own,self._lam,self._reduced
-    if not self.learn.training: return f(pred, *yb)
-    if isinstance(lam, torch.Tensor) and lam.numel()==1: lam = lam.view(())
-    if not isinstance(lam, torch.Tensor) or not lam.dim(): return lam*f(pred, *yb) + (1-lam)*f(pred, *self._partner)
-    if how is None: raise ValueError(f'{self.label}: mix returned a share for each item, '
-        'and the loss function has no `reduction`: return one for the batch')
-    n,is_attr = len(lam),hasattr(f, 'reduction')
-    if not is_attr: f = partial(f, reduction='none')
-    with replaced(f, 'reduction', 'none') if is_attr else nullcontext(): a,b = f(pred, *yb),f(pred, *self._partner)
-    if not a.dim() or a.numel()%n:
-        raise ValueError(f"{self.label}: with reduction='none' the loss of {n} items has shape {tuple(a.shape)}")
-    lam = lam.view(n, 1)
-    loss = (lam*a.reshape(n, -1) + (1-lam)*b.reshape(n, -1)).view_as(a)
-    return loss if how=='none' else getattr(loss, how)()
-
 # %% ../../nbs/train/06_mixup.ipynb #c1c57165
 class MixUp(MixHandler):
     "Mix inputs as weighted means (Zhang et al. 2018)"
@@ -164,3 +107,60 @@ class CutMix(MixHandler):
             new[box] = x[box][perm]
             return new
         return _each(xb, _paste),1-torch.empty(size, device='meta')[box].numel()/math.prod(size)
+
+# %% ../../nbs/train/06_mixup.ipynb #8b3ec975
+@patch
+def before_batch(self:MixHandler):
+    learn,n,floats = self.learn,self.learn.bs,[]
+    if not learn.yb: raise ValueError(f'{self.label}: {describe(learn.batch)} has no targets, which must be mixed, too')
+    _each((learn.xb, learn.yb), self._check_items)
+    _each(learn.yb, lambda y: floats.append(y.is_floating_point()))
+    direct = all(floats) or getattr(learn.loss_func, 'y_int', None) is False
+    self._reduced = _how_reduced(learn.loss_func)
+    lam = self.distrib.sample((n if self.per_item and (direct or self._reduced) else 1,))
+    perm = torch.randperm(n).to(learn.device)
+    learn.xb,self._lam = self.mix(learn.xb, perm, lam)
+    if isinstance(self._lam, torch.Tensor): self._lam = self._lam.to(learn.device)
+    if direct:
+        lam = torch.as_tensor(self._lam)
+        learn.yb = _each(learn.yb, lambda y: _blend(y if y.is_floating_point() else y.float(), perm, lam))
+    elif any(isinstance(o, MicroBatch) and o.run for o in learn.cbs):
+        raise ValueError(f'{self.label} with MicroBatch needs targets that are floats, such as F.one_hot(y).float(): '
+            'the partners of classes may be in other parts')
+    else: self._partner = _each(learn.yb, lambda y: y[perm])
+
+@patch
+def _check_items(self:MixHandler, o):
+    if not o.dim() or len(o)!=self.learn.bs:
+        raise ValueError(f'{self.label}: {describe(o)}: the first dimension must be that of the {self.learn.bs} items')
+
+# %% ../../nbs/train/06_mixup.ipynb #3447eac2
+@patch
+def after_pred(self:MixHandler):
+    if self._partner is not None: self._own,self.learn.loss_func = self.learn.loss_func,self._mixed
+@patch
+def after_loss(self:MixHandler):
+    if self._own is not None: self.learn.loss_func,self._own = self._own,None
+@patch
+def cleanup_batch(self:MixHandler):
+    self.after_loss()
+    self._lam = self._partner = None
+
+# %% ../../nbs/train/06_mixup.ipynb #4e89ac86
+@patch
+def _mixed(self:MixHandler, pred, *yb):
+    "The loss of `yb` and that of the partners' targets, mixed"
+    f,lam,how = self._own,self._lam,self._reduced
+    if not self.learn.training: return f(pred, *yb)
+    if isinstance(lam, torch.Tensor) and lam.numel()==1: lam = lam.view(())
+    if not isinstance(lam, torch.Tensor) or not lam.dim(): return lam*f(pred, *yb) + (1-lam)*f(pred, *self._partner)
+    if how is None: raise ValueError(f'{self.label}: mix returned a share for each item, '
+        'and the loss function has no `reduction`: return one for the batch')
+    n,is_attr = len(lam),hasattr(f, 'reduction')
+    if not is_attr: f = partial(f, reduction='none')
+    with replaced(f, 'reduction', 'none') if is_attr else nullcontext(): a,b = f(pred, *yb),f(pred, *self._partner)
+    if not a.dim() or a.numel()%n: raise ValueError(f"{self.label}: with reduction='none' the loss of {n} items "
+        f'has shape {tuple(a.shape)}')
+    lam = lam.view(n, 1)
+    loss = (lam*a.reshape(n, -1) + (1-lam)*b.reshape(n, -1)).view_as(a)
+    return loss if how=='none' else getattr(loss, how)()

@@ -58,10 +58,10 @@ class MixedPrecision(Callback):
         amp_mode:str='fp16', # 'bf16' needs no loss scaling, so take it where the device has it
         **kwargs             # To `torch.amp.GradScaler`: init_scale, growth_factor, backoff_factor, growth_interval
     ):
-        if amp_mode not in _dtypes:
-            raise ValueError(f'amp_mode is {amp_mode!r}: it must be fp16 or bf16{did_you_mean(str(amp_mode), _dtypes)}')
-        if kwargs and amp_mode!='fp16':
-            raise TypeError(f'{", ".join(kwargs)}: for GradScaler, which {amp_mode} does without: use use fp16')
+        if amp_mode not in _dtypes: raise ValueError(f'amp_mode is {amp_mode!r}: '
+            f'it must be fp16 or bf16{did_you_mean(str(amp_mode), _dtypes)}')
+        if kwargs and amp_mode!='fp16': raise TypeError(f'{", ".join(kwargs)}: for GradScaler, '
+            f'which {amp_mode} does without: use fp16')
         torch.amp.GradScaler('cpu', **kwargs)  # complains of wrong settings now
         self.amp_mode,self.kwargs,self.scaler,self.skipped = amp_mode,kwargs,None,0
         self._state,self._checked,self._autocasts = None,False,[]
@@ -145,6 +145,7 @@ def state_dict(self:MixedPrecision)->dict: # The scale, for how long it has held
     sd = self._learned()
     return Callback.state_dict(self) | (dict(scaler=sd, skipped=self.skipped) if sd else {})
 
+# %% ../../nbs/train/05_precision.ipynb #23c2eeb8
 @patch
 def load_state_dict(self:MixedPrecision,
     sd:dict # What `state_dict` returned

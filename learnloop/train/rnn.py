@@ -25,7 +25,8 @@ class ModelResetter(Callback):
         if not hasattr(model, 'reset'): return []
         before = [(attrs, dict(attrs), _tensors(attrs)) for m in model.modules() for attrs in (vars(m), m._buffers)]
         model.reset()
-        return [(attrs, {k:v for k,v in was.items() if attrs.get(k) is not v or k in vals}, vals) for attrs,was,vals in before]
+        def _replaced(attrs, was, vals): return {k:v for k,v in was.items() if attrs.get(k) is not v or k in vals}
+        return [(attrs, _replaced(attrs, was, vals), vals) for attrs,was,vals in before]
 
     def before_fit(self): self._reset()
     def before_train(self): self._reset()
@@ -69,8 +70,8 @@ class RNNRegularizer(Callback):
         if not (self.alpha or self.beta) or self.learn.loss_grad is None: return
         rnn = next((o for o in self.learn.cbs if isinstance(o, RNNCallback)), None)
         if rnn is None: raise ValueError('RNNRegularizer needs an RNNCallback beside it: use rnn_cbs(alpha, beta)')
-        if rnn.raw_out is None:
-            raise ValueError('RNNRegularizer: the model must return a tuple (pred, raw_out, out), not the prediction alone')
+        if rnn.raw_out is None: raise ValueError('RNNRegularizer: the model must return a tuple (pred, raw_out, out), '
+            'not a prediction')
         h,loss = rnn.raw_out.float(),self.learn.loss_grad  # squares of half precision overflow
         if self.alpha: loss = loss + self.alpha*rnn.out.float().pow(2).mean()
         if self.beta and h.shape[1]>1: loss = loss + self.beta*(h[:,1:]-h[:,:-1]).pow(2).mean()

@@ -164,11 +164,11 @@ class GradientClip(Callback):
         algorithm:str='norm',     # 'norm' of all gradients, 'value' of each element, or 'adaptive' to the weights' norm
         skip_nonfinite:bool=False # Cancel steps whose gradients have an infinite norm, or NaN? Waits for the device
     ):
-        if algorithm not in ('norm','value','adaptive'):
-            raise ValueError(f'GradientClip: algorithm is {algorithm!r}: it must be norm, value or adaptive')
+        if algorithm not in ('norm','value','adaptive'): raise ValueError(f'GradientClip: algorithm is {algorithm!r}: '
+            'it must be norm, value or adaptive')
         if max_norm is None: max_norm = .01 if algorithm=='adaptive' else 1.
-        if not isinstance(max_norm, Real) or not max_norm>0:
-            raise ValueError(f'GradientClip: max_norm is {max_norm!r}: it must be above 0')
+        if not isinstance(max_norm, Real) or not max_norm>0: raise ValueError('GradientClip: '
+            f'max_norm is {max_norm!r}: it must be above 0')
         self.max_norm,self.norm_type,self.algorithm = max_norm,norm_type,algorithm
         self.skip_nonfinite,self.grad_norm = skip_nonfinite,None
 
@@ -355,8 +355,7 @@ class SAM(Callback):
     def __init__(self,
         rho:float=.05 # Distance of that place, in the norm over all weights; the paper's default
     ):
-        if not isinstance(rho, Real) or not 0<rho<math.inf:
-            raise ValueError(f'SAM: rho is {rho!r}: it must be a number above 0')
+        if not isinstance(rho, Real) or not 0<rho<math.inf: raise ValueError(f'SAM: rho is {rho!r}: it must be above 0')
         self.rho,self._home,self._aside,self._rng = rho,[],[],None
 
     def before_fit(self):

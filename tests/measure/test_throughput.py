@@ -337,7 +337,7 @@ def test_two_of_them(clock):
     learn = mk(clock, [cbs[0], Callback('away', before_train=lambda cb: cb.learn.remove_cb(cbs[1]) if cb.learn.epoch else None), cbs[1]])
     learn.fit(2)
     assert [len(o.epochs) for o in cbs]==[2, 1] and cbs[0].epochs[1]['samples_per_sec']==cbs[1].epochs[0]['samples_per_sec']==1
-    assert not [o for o in learn.cbs if isinstance(o, learnloop.measure.throughput._Asks)]
+    assert not [o for o in learn.cbs if isinstance(o, learnloop.measure.throughput._BeforeFetch)]
 
 def test_two_decimals_at_most(clock):
     learn = mk(clock, [Throughput()], step=.33, wait=.0456)
