@@ -478,7 +478,7 @@ class ValidateCallback(Callback):
         elif not callable(when): raise TypeError(f'when is {when!r}: it must be a function of the learner')
         if not name.isidentifier(): raise ValueError(f"name is {name!r}: it must be an identifier, such as 'test'")
         if name=='valid' and (dl is not None or ds_idx not in (1,'valid')):
-            raise ValueError("name is 'valid', and the loader is another: give it a name of its own, such as 'test'")
+            raise ValueError("name is 'valid', and the loader is another: give it its own, such as name='test'")
         self.every_steps,self.every_epochs,self.when = every_steps,every_epochs,when
         self.ds_idx,self.dl_,self.dl_name,self.cbs_ = ds_idx,dl,name,cbs
         self.name,self._seen = f'validate_{name}',0
