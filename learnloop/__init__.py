@@ -7,9 +7,10 @@ from learnloop.loop.flow import (
     CancelTrainException, CancelValidException, CancelZeroGradException, Event, Flow, Phase, UncaughtCancelError,
     event, in_phase)
 from learnloop.loop.callback import Callback, mk_cb, on
-from learnloop.loop.data import (
-    DataLoaders, default_device, describe, find_bs, in_order, no_random, preserve_rng, set_seed, to_concat, to_detach,
-    to_device)
+from learnloop.loop.batch import default_device, describe, find_bs, to_concat, to_detach, to_device
+from learnloop.loop.data import DataLoaders, in_order
+from learnloop.loop.rng import no_random, preserve_rng, set_seed
+from learnloop.loop.place import Pass, Place
 from learnloop.loop.optimizer import get_hypers, is_norm, norm_params, set_hypers, trainable_params
 from learnloop.loop.learner import (
     FetchPredsCallback, GatherPredsCallback, Learner, Loop, StepLimit, TrainEvalCallback, before_batch_cb,
@@ -25,8 +26,8 @@ from learnloop.measure.recorder import Recorder
 from learnloop.measure.hook import (
     ActivationStats, Hook, HookCallback, Hooks, ModelSummary, dummy_eval, hook_output, hook_outputs, model_sizes,
     num_features_model, total_params)
-from learnloop.measure.interpret import (
-    ClassificationInterpretation, Interpretation, SegmentationInterpretation, show_image)
+from learnloop.measure.image import show_image
+from learnloop.measure.interpret import ClassificationInterpretation, Interpretation, SegmentationInterpretation
 from learnloop.measure.throughput import Throughput
 from learnloop.train.schedule import (
     GradualUnfreezing, ParamScheduler, SchedCos, SchedExp, SchedLin, SchedNo, SchedPoly, Scheduler, annealer,
@@ -48,16 +49,20 @@ from learnloop.train.mixup import CutMix, MixHandler, MixUp
 from learnloop.train.rnn import ModelResetter, RNNCallback, RNNRegularizer, rnn_cbs
 from learnloop.keep.saving import load_export, load_learner, load_model, save_model
 from learnloop.keep.storage import Checkpoint, DamagedCheckpoint, list_checkpoints, newest_checkpoint
-from learnloop.keep.checkpoint import CheckpointCallback, SeededItems
+from learnloop.keep.passes import SeededItems
 from learnloop.keep.interrupt import Interrupted, Terminated
+from learnloop.keep.checkpoint import CheckpointCallback
+import learnloop.keep.resume
 from learnloop.see.progress import ProgressCallback, ShowGraph
-from learnloop.see.trace import Timeline, Trace, Tracer, load_trace
+from learnloop.see.trace import Trace, Tracer
+from learnloop.see.timeline import Timeline, load_trace
 from learnloop.see.log import CSVLogger, JSONLogger, Logger, MLflowCallback, WandbCallback
 from learnloop.see.tensorboard import TensorBoardCallback, read_tensorboard
 from learnloop.see.report import KeepWarnings, report_from
 from learnloop.app.synth import RegModel, synth_dls, synth_learner
 import learnloop.keep.undo
 import learnloop.see.show
+import learnloop.see.why
 from learnloop.interop import as_cb
 
 __all__ = [k for k,v in globals().items() if k[0]!='_' and type(v).__name__!='module']  # not the wings
@@ -65,7 +70,7 @@ __all__ = [k for k,v in globals().items() if k[0]!='_' and type(v).__name__!='mo
 def __getattr__(name):
     "Tell what a name of another system is called here"
     import dis, sys
-    from learnloop.loop.flow import NoAttribute, called_here, did_you_mean
+    from learnloop.loop.checks import NoAttribute, called_here, did_you_mean
     def _advice(): return called_here('class', name) or did_you_mean(name, [o for o in globals() if o[0]!='_'])
     f = sys._getframe(1)
     # Python replaces an AttributeError of `from learnloop import name` by an error of its own

@@ -9,17 +9,21 @@ __all__ = ['InMemoryRunHistory', 'TrainerCallback', 'StopTrainingError', 'RunHis
            'Trainer', 'Accelerated', 'LogMetricsCallback']
 
 # %% ../../nbs/interop/04_accelerated.ipynb #c52deb09
-import difflib, inspect, math, os, torch, warnings
+import difflib, math, os, torch, warnings
 from contextlib import ExitStack
 from dataclasses import dataclass
 from types import MethodType
 from fastcore.basics import noop, patch
 from torch import distributed as dist, nn
 from ..loop.callback import Callback
-from ..loop.data import batch_map, batch_len, find_bs, join_batch
-from ..loop.flow import CancelEvaluateException, CancelFitException, did_you_mean, event as _events
-from .core import Adapter, Facade, Hook
-from ..loop.learner import GatherPredsCallback, replaced
+from ..loop.batch import batch_map
+from ..loop.data import batch_len
+from ..loop.checks import did_you_mean, replaced
+from ..loop.flow import CancelEvaluateException, CancelFitException, event as _events
+from .core import Adapter, Facade, Hook, attr
+from .facts import batch_size, batches_per_step, evaluation_kind, find_cb, has_base, init_args, plain, schedulers
+from .facts import local_rank, n_processes, process_rank, storable, storable_items, whole_batch
+from ..loop.learner import GatherPredsCallback
 
 # %% ../../nbs/interop/04_accelerated.ipynb #2cf03e5d
 class _TrainerHooks:
@@ -49,7 +53,7 @@ class StopTrainingError(Exception):
 # %% ../../nbs/interop/04_accelerated.ipynb #c673520b
 class RunHistory:
     "Values of metrics, by name, and the number of the epoch"
-    def __init__(self): self._metrics,self._prefix,self._epoch = {},'',1
+    def __init__(self): self.reset()
 
     @property
     def current_epoch(self)->int: return self._epoch
@@ -71,7 +75,9 @@ class RunHistory:
     ): # The value
         "Return the last value of a metric"
         if metric_name in self._metrics: return self._metrics[metric_name][-1]
-        raise ValueError(f'the run history has no values of {metric_name!r}{did_you_mean(metric_name, self._metrics)} (there is {", ".join(self._metrics) or "nothing"})')
+        there = ', '.join(self._metrics) or 'nothing'
+        near = did_you_mean(metric_name, self._metrics)
+        raise ValueError(f'the run history has no values of {metric_name!r}{near} (there is {there})')
 
     def update_metric(self,
         metric_name:str, # The prefix is put before it
@@ -136,41 +142,37 @@ class TrainerRunConfig:
         "Return the settings as a dict, for a logger"
         return dict(vars(self))
 
-# %% ../../nbs/interop/04_accelerated.ipynb #9d3b9d2e
-def _world(): return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
-def _rank(): return dist.get_rank() if _world()>1 else 0
-def _local_rank(): return int(os.environ.get('LOCAL_RANK', _rank()))
-
 # %% ../../nbs/interop/04_accelerated.ipynb #dfa5f692
-def _batch_size(dl):
-    if (bs := getattr(dl, 'batch_size', None)) is not None: return bs
-    return find_bs(dl[0]) if isinstance(dl, (list,tuple)) and dl else None
-
 def _dl_kwargs(dl):
     named = {k:getattr(dl, k, None) for k in ('batch_size', 'num_workers', 'pin_memory', 'drop_last')}
     return {k:v for k,v in named.items() if v is not None}
 
-# %% ../../nbs/interop/04_accelerated.ipynb #7bba0830
-def _is_a(o, names): return any(c.__name__ in names for c in type(o).__mro__)
-def _cb(learn, name): return next((o for o in learn.cbs if _is_a(o, [name])), None)
-
-def _accumulated(learn, bs):
-    if (acc := _cb(learn, 'GradientAccumulation')) is None: return 1
-    return acc._size if acc.n_batches is not None else math.ceil(acc._size/(bs or 1))
-
 # %% ../../nbs/interop/04_accelerated.ipynb #a875b79d
 def _run_config(learn, evaluation=False):
-    train,valid,n = learn.dls.train,learn.dls.valid,_world()
-    clip,amp,limit = (_cb(learn, o) for o in ('GradientClip', 'MixedPrecision', 'StepLimit'))
-    bs,vbs,size = _batch_size(train),_batch_size(valid),None if train is None else batch_len(train)
-    acc = 1 if evaluation else _accumulated(learn, bs)
+    train,valid,n = learn.dls.train,learn.dls.valid,n_processes()
+    clip,amp,limit = (find_cb(learn, o) for o in ('GradientClip', 'MixedPrecision', 'StepLimit'))
+    bs,vbs,size = batch_size(train),batch_size(valid),None if train is None else batch_len(train)
+    acc = 1 if evaluation else batches_per_step(learn) or 1
     steps = None if size is None else math.ceil(size/acc)
-    c = dict(num_epochs=1 if evaluation else learn.n_epoch, gradient_accumulation_steps=acc, max_num_train_steps=limit.max_steps if limit else None)
-    c |= dict(train_per_device_batch_size=bs, train_dl_kwargs=_dl_kwargs(train), train_total_batch_size=bs and bs*n*acc)
-    c |= dict(eval_per_device_batch_size=vbs, eval_dl_kwargs=_dl_kwargs(valid), eval_total_batch_size=vbs and vbs*n)
-    c |= dict(num_update_steps_per_epoch=steps, num_local_update_steps_per_epoch=steps, mixed_precision=amp.amp_mode if amp else 'no')
-    c |= dict(gradient_clip_value=clip.max_norm if clip and clip.algorithm=='value' else None, num_processes=n, is_distributed=n>1)
-    return TrainerRunConfig(**c, is_local_process_zero=_local_rank()==0, is_world_process_zero=_rank()==0)
+    by_value = clip and clip.algorithm=='value'
+    return TrainerRunConfig(
+        num_epochs = 1 if evaluation else learn.n_epoch,
+        train_per_device_batch_size = bs,
+        train_dl_kwargs             = _dl_kwargs(train),
+        train_total_batch_size      = bs and bs*n*acc,
+        eval_per_device_batch_size  = vbs,
+        eval_dl_kwargs              = _dl_kwargs(valid),
+        eval_total_batch_size       = vbs and vbs*n,
+        gradient_accumulation_steps = acc,
+        gradient_clip_value         = clip.max_norm if by_value else None,
+        num_update_steps_per_epoch       = steps,
+        num_local_update_steps_per_epoch = steps,
+        max_num_train_steps   = limit.max_steps if limit else None,
+        mixed_precision       = amp.amp_mode if amp else 'no',
+        is_local_process_zero = local_rank()==0,
+        is_world_process_zero = process_rank()==0,
+        is_distributed = n>1,
+        num_processes  = n)
 
 # %% ../../nbs/interop/04_accelerated.ipynb #3afff613
 class CallbackHandler:
@@ -223,14 +225,14 @@ def _unwrapped(model, keep_compiled=True):
 
 class _Accelerator(Facade):
     system = 'pytorch-accelerated'
-    device = property(lambda self: self.learn.device)
-    num_processes = property(lambda self: _world())
-    process_index = property(lambda self: _rank())
-    is_main_process = property(lambda self: _rank()==0)
-    is_local_main_process = property(lambda self: _local_rank()==0)
+    device = attr('learn.device')
+    num_processes = property(lambda self: n_processes())
+    process_index = property(lambda self: process_rank())
+    is_main_process = property(lambda self: process_rank()==0)
+    is_local_main_process = property(lambda self: local_rank()==0)
 
     def wait_for_everyone(self):
-        if _world()>1: dist.barrier()
+        if n_processes()>1: dist.barrier()
     def unwrap_model(self, model, keep_torch_compile=True): return _unwrapped(model, keep_torch_compile)
     def gather(self, tensor): return batch_map(tensor, 'new_zeros', _gathered)
     def print(self, *args, **kwargs):
@@ -238,9 +240,9 @@ class _Accelerator(Facade):
 
 # %% ../../nbs/interop/04_accelerated.ipynb #45169059
 def _gathered(t):
-    if _world()==1: return t
+    if n_processes()==1: return t
     t = t if t.dim() else t[None]
-    sizes = [torch.empty(1, dtype=torch.long, device=t.device) for _ in range(_world())]
+    sizes = [torch.empty(1, dtype=torch.long, device=t.device) for _ in range(n_processes())]
     dist.all_gather(sizes, torch.tensor([len(t)], device=t.device))
     sizes = [int(o) for o in sizes]
     filled = t.new_zeros((max(sizes), *t.shape[1:]))
@@ -250,14 +252,17 @@ def _gathered(t):
     return torch.cat([o[:n] for o,n in zip(res, sizes, strict=True)])
 
 # %% ../../nbs/interop/04_accelerated.ipynb #cd2d732a
-_not_here = '''_callbacks _eval_dl_kwargs _loss_tracker _pad_uneven_eval_batches _train_dl_kwargs backward_step calculate_eval_batch_loss calculate_train_batch_loss collate_fn
-    create_eval_dataloader create_scheduler create_scheduler_fn create_train_dataloader eval_dataset eval_epoch_end eval_epoch_start evaluate evaluation_run_end evaluation_run_start
-    get_default_eval_dl_kwargs get_default_train_dl_kwargs load_training_state num_updates optimizer_step optimizer_zero_grad save_training_state scheduler_step train train_dataset
-    train_epoch_end train_epoch_start training_run_end training_run_epoch_end training_run_start'''.split()
+_not_here = '''_callbacks _eval_dl_kwargs _loss_tracker _pad_uneven_eval_batches _train_dl_kwargs backward_step
+    calculate_eval_batch_loss calculate_train_batch_loss collate_fn create_eval_dataloader create_scheduler
+    create_scheduler_fn create_train_dataloader eval_dataset eval_epoch_end eval_epoch_start evaluate evaluation_run_end
+    evaluation_run_start get_default_eval_dl_kwargs get_default_train_dl_kwargs load_training_state num_updates
+    optimizer_step optimizer_zero_grad save_training_state scheduler_step train train_dataset train_epoch_end
+    train_epoch_start training_run_end training_run_epoch_end training_run_start'''.split()
 
 def _modules(learn):
     "What the user has put on the learner beside the model: their own trainer would have had it"
-    return {k:o for k,o in vars(learn).items() if isinstance(o, nn.Module) and k[0]!='_' and k not in ('model','loss_func')}
+    named = {k:o for k,o in vars(learn).items() if k[0]!='_' and k not in ('model','loss_func')}
+    return {k:o for k,o in named.items() if isinstance(o, nn.Module)}
 
 class Trainer(Facade):
     "What callbacks find where the package's `Trainer` would be"
@@ -265,28 +270,35 @@ class Trainer(Facade):
     def __init__(self,
         learn # The learner that it stands for
     ):
-        Facade.__init__(self, learn)
-        self.__dict__.update(_accelerator=_Accelerator(learn), _group=_Group(learn), _handler=None, _lent=None, _output=None, _stop=None)
-        self.__dict__.update(_history=RunHistory(), _config=None, _guest=None, _guest_config=None, _inner=False, _ending=False, _begun=set())
+        super().__init__(learn, _accelerator=_Accelerator(learn), _group=_Group(learn), _handler=None, _lent=None,
+            _output=None, _stop=None, _history=RunHistory(), _config=None, _guest=None, _guest_config=None,
+            _inner=False, _ending=False, _begun=set())
 
-    device    = property(lambda self: self.learn.device)
-    optimizer = property(lambda self: self.learn.opt)
-    loss_func = property(lambda self: self.learn.loss_func)
+    device    = attr('learn.device')
+    optimizer = attr('learn.opt')
+    loss_func = attr('learn.loss_func')
     model = property(lambda self: self.learn.model if self._lent is None else self._lent,
         lambda self,v: self.__dict__.update(_lent=None if v is self.learn.model else v))
     callback_handler = property(lambda self: self._handler or self._group,
         lambda self,v: self.__dict__.update(_handler=None if v is self._group else v))
 
     def __dir__(self): return sorted({*super().__dir__(), *_modules(self.learn)})
-    def __getattr__(self, k): return _modules(self.learn)[k] if k[0]!='_' and k in _modules(self.learn) else Facade.__getattr__(self, k)
-    def __setattr__(self, k, v): setattr(self.learn, k, v) if k in _modules(self.learn) else Facade.__setattr__(self, k, v)
-    def _is_open(self, phase): return any(o.name==phase for o in self.learn.open)
+    def __getattr__(self, k):
+        mine = {} if k[0]=='_' else _modules(self.learn)
+        return mine[k] if k in mine else Facade.__getattr__(self, k)
+    def __setattr__(self, k, v):
+        if k in _modules(self.learn): setattr(self.learn, k, v)
+        else: Facade.__setattr__(self, k, v)
     @property
-    def scheduler(self): return next(iter(getattr(_cb(self.learn, 'TorchScheduler'), '_scheds', {}).values()), None)
+    def scheduler(self): return next(iter(schedulers(self.learn).values()), None)
     @property
-    def _train_dataloader(self): return self.learn.dl if self.learn.training and self._is_open('train') else self.learn.dls.train
+    def _train_dataloader(self):
+        learn = self.learn
+        return learn.dl if learn.training and learn.inside('train') else learn.dls.train
     @property
-    def _eval_dataloader(self): return self.learn.dl if not self.learn.training and self._is_open('validate') else self.learn.dls.valid
+    def _eval_dataloader(self):
+        learn = self.learn
+        return learn.dl if not learn.training and learn.inside('validate') else learn.dls.valid
 
 # %% ../../nbs/interop/04_accelerated.ipynb #1171178c
 def _copied(h):
@@ -298,14 +310,14 @@ def _copied(h):
 def run_history(self:Trainer):
     "Values of metrics, and the number of the epoch"
     if sum(o.name=='evaluate' for o in self.learn.open)<=self._inner: return self._history
-    if self._guest is None: self._guest = _copied(self._history) if self._is_open('fit') else RunHistory()
+    if self._guest is None: self._guest = _copied(self._history) if self.learn.inside('fit') else RunHistory()
     return self._guest
 
 # %% ../../nbs/interop/04_accelerated.ipynb #7c1f5783
 @patch(as_prop=True)
 def run_config(self:Trainer):
     "Settings of the run; None before the first"
-    k = '_config' if self._is_open('fit') or not self._is_open('evaluate') else '_guest_config'
+    k = '_config' if self.learn.inside('fit') or not self.learn.inside('evaluate') else '_guest_config'
     if getattr(self, k) is None and self.learn.open: setattr(self, k, _run_config(self.learn, k!='_config'))
     return getattr(self, k)
 
@@ -338,13 +350,14 @@ def get_model(self:Trainer,
 # %% ../../nbs/interop/04_accelerated.ipynb #c72a4e12
 def _states(opt): return {k:o.state_dict() for k,o in opt.items()} if isinstance(opt, dict) else opt.state_dict()
 def _load_states(opt, sd, with_hypers):
-    for o,st in [(opt[k], v) for k,v in sd.items()] if isinstance(opt, dict) else [(opt, sd)]:
+    pairs = [(opt[k], v) for k,v in sd.items()] if isinstance(opt, dict) else [(opt, sd)]
+    for o,state in pairs:
         groups = [dict(g) for g in o.param_groups]
-        o.load_state_dict(st)
+        o.load_state_dict(state)
+        if with_hypers: continue
         for g,was in zip(o.param_groups, groups, strict=True):
-            if not with_hypers:
-                g.clear()
-                g.update(was)
+            g.clear()
+            g.update(was)
 
 @patch
 def save_checkpoint(self:Trainer,
@@ -358,9 +371,9 @@ def save_checkpoint(self:Trainer,
     state = dict(model_state_dict=self.get_model(False).state_dict())
     if save_optimizer: state['optimizer_state_dict'] = _states(self.optimizer)
     if save_scheduler and self.scheduler is not None: state['scheduler_state_dict'] = self.scheduler.state_dict()
-    state |= {k:v.item() if type(v).__module__=='numpy' and not v.ndim else v for k,v in (checkpoint_kwargs or {}).items()}
+    state |= plain(checkpoint_kwargs or {})
     self._accelerator.wait_for_everyone()
-    if (_local_rank() if save_per_node else _rank())!=0: return
+    if (local_rank() if save_per_node else process_rank())!=0: return
     path = os.path.abspath(save_path)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     tmp = f'{path}.{os.getpid()}.tmp'
@@ -379,14 +392,18 @@ def load_checkpoint(self:Trainer,
 )->dict: # All that the file holds
     "Load model, optimizer and scheduler; the file can't run code"
     self._accelerator.wait_for_everyone()
-    if any(vars(o).get('save_path')==checkpoint_path and vars(o).get('best_metric', o) is None for o in self.callback_handler):
+    def _has_none(cb): return vars(cb).get('save_path')==checkpoint_path and vars(cb).get('best_metric', cb) is None
+    if any(map(_has_none, self.callback_handler)):
         warnings.warn(f'nothing was saved to {checkpoint_path} in this run: the weights stay as they are', stacklevel=2)
         return {}
     state = torch.load(checkpoint_path, map_location='cpu', weights_only=True)
     self.get_model(False).load_state_dict(state['model_state_dict'])
-    if load_optimizer and 'optimizer_state_dict' in state: _load_states(self.optimizer, state['optimizer_state_dict'], not self._ending)
+    if load_optimizer and 'optimizer_state_dict' in state:
+        _load_states(self.optimizer, state['optimizer_state_dict'], with_hypers=not self._ending)
     if load_scheduler and 'scheduler_state_dict' in state and not self._ending:
-        if self.scheduler is None: raise ValueError(f'{checkpoint_path} has the state of a scheduler, and there is none: load_scheduler=False, or add a TorchScheduler')
+        if self.scheduler is None:
+            raise ValueError(f'{checkpoint_path} has the state of a scheduler, and there is none: '
+                'load_scheduler=False, or add a TorchScheduler')
         self.scheduler.load_state_dict(state['scheduler_state_dict'])
     return state
 
@@ -394,11 +411,13 @@ def load_checkpoint(self:Trainer,
 class _EvalEpoch(Callback):
     order = 52
     def __init__(self, trainer, metric, is_intermediate):
-        self.trainer,self.metric,self.is_intermediate,self.name = trainer,metric,is_intermediate,'accelerated_eval_epoch'
+        self.trainer,self.metric,self.is_intermediate = trainer,metric,is_intermediate
+        self.name = 'accelerated_eval_epoch'
     def _fire(self, name, **kwargs):
         try: self.trainer.callback_handler.call_event(name, self.trainer, **kwargs)
         except BaseException as e:
-            if (new := _translated(self.trainer, e, 'a callback')) is not e: raise new from e
+            new = _translated(self.trainer, e, 'a callback')
+            if new is not e: raise new from e
             raise
     def before_validate(self): self._fire('on_eval_epoch_start', is_intermediate=self.is_intermediate)
     def before_batch(self): self._fire('on_eval_step_start')
@@ -410,11 +429,13 @@ class _EvalEpoch(Callback):
 
 @patch
 def _run_eval_epoch(self:Trainer, valid_dl, is_training=True, is_intermediate=False):
-    learn,metric = self.learn,'intermediate_eval_loss' if is_intermediate else 'eval_loss_epoch' if is_training else 'evaluation_loss'
+    learn,metric = self.learn,'eval_loss_epoch' if is_training else 'evaluation_loss'
+    if is_intermediate: metric = 'intermediate_eval_loss'
     with ExitStack() as todo:
         todo.enter_context(replaced(self, '_inner', True))
         if self._lent is not None:
-            for k,v in (('model', self._lent), ('_forward_model', None)): todo.enter_context(replaced(learn, k, v))
+            todo.enter_context(replaced(learn, 'model', self._lent))
+            todo.enter_context(replaced(learn, '_forward_model', None))
         learn.validate(dl=valid_dl, cbs=_EvalEpoch(self, metric, is_intermediate))
 
 # %% ../../nbs/interop/04_accelerated.ipynb #b232b65b
@@ -422,8 +443,8 @@ def _run_eval_epoch(self:Trainer, valid_dl, is_training=True, is_intermediate=Fa
 def _step_end(self:Trainer):
     learn,o = self.learn,self._output
     if o is None or o['batch_output']['model_outputs'] is not learn.pred:
-        batch = join_batch(learn.xb, learn.yb, learn.batch, getattr(learn.dls, 'targ', None))
-        o = dict(batch=batch, batch_output=dict(loss=None if learn.loss_grad is None else learn.loss, model_outputs=learn.pred, batch_size=learn.bs))
+        loss = None if learn.loss_grad is None else learn.loss
+        o = dict(batch=whole_batch(learn), batch_output=dict(loss=loss, model_outputs=learn.pred, batch_size=learn.bs))
         if learn.training: o['step'] = learn.iter
         self._output = o
     return o
@@ -431,25 +452,27 @@ def _step_end(self:Trainer):
 @patch
 def _record(self:Trainer, metric):
     "Add the loss of the phase that is ending to the run history"
-    if (r := getattr(self.learn, 'recorder', None)) is None or self.learn.predicting: return
+    r = getattr(self.learn, 'recorder', None)
+    if r is None or self.learn.predicting: return
     value = r.row.get('train_loss') if self.learn.training else r.valid_mets[0].value
     if value is not None: self.run_history.update_metric(metric, value)
 
 @patch(as_prop=True)
 def _evaluation(self:Trainer):
     "What the loss of the validation that is going on is called; None if it is not for the callbacks"
-    names = [o.name for o in self.learn.open]
-    if self._inner or 'sanity' in names: return None
-    if 'evaluate' not in names: return 'eval_loss_epoch'
-    return 'intermediate_eval_loss' if 'fit' in names else 'evaluation_loss'
+    names = dict(epoch='eval_loss_epoch', within='intermediate_eval_loss', outside='evaluation_loss')
+    return None if self._inner else names.get(evaluation_kind(self.learn))
 
 # %% ../../nbs/interop/04_accelerated.ipynb #63f249df
 def _translated(trainer, e, label):
-    names = [c.__name__ for c in type(e).__mro__]
-    if 'CallbackMethodNotImplementedError' in names: return _no_attribute(e, label)
-    cancel = CancelFitException if trainer._is_open('fit') else CancelEvaluateException if trainer._is_open('evaluate') else None
-    if cancel is None or not ('StopTrainingError' in names or isinstance(e, SystemExit)): return e
-    if isinstance(e, SystemExit): warnings.warn(f'{label} asked to exit ({e.code}): the run is stopped, and the process goes on', stacklevel=2)
+    if has_base(e, 'CallbackMethodNotImplementedError'): return _no_attribute(e, label)
+    learn = trainer.learn
+    cancel = None
+    if learn.inside('evaluate'): cancel = CancelEvaluateException
+    if learn.inside('fit'):      cancel = CancelFitException
+    if cancel is None or not has_base(e, 'StopTrainingError', 'SystemExit'): return e
+    if isinstance(e, SystemExit):
+        warnings.warn(f'{label} asked to exit ({e.code}): the run is stopped, and the process goes on', stacklevel=2)
     else: trainer.print(e)
     return cancel()
 
@@ -470,7 +493,7 @@ def _ends(o): return _evaluates(o) and len(o.learn.open) in o.trainer._begun
 
 # %% ../../nbs/interop/04_accelerated.ipynb #875dab33
 def _arg(o): return (o.trainer,)
-def _alone(o): return not o.trainer._is_open('fit')
+def _alone(o): return not o.learn.inside('fit')
 def _inner(o): return dict(is_intermediate=o.trainer._evaluation=='intermediate_eval_loss')
 
 # %% ../../nbs/interop/04_accelerated.ipynb #fbfb1523
@@ -479,14 +502,17 @@ _rows = [  # chkstyle: ignore-node
     Hook('on_training_run_start', 'before_fit', _arg),
     Hook('on_train_epoch_start', 'before_train', _arg),
     Hook('on_train_step_start', 'before_batch', _arg, when=_trains, note='in training'),
-    Hook('on_train_step_end', 'after_batch', _arg, lambda o: o.trainer._step_end(), lambda o: _trains(o) and o.learn.loss_grad is not None,
+    Hook('on_train_step_end', 'after_batch', _arg, lambda o: o.trainer._step_end(),
+        lambda o: _trains(o) and o.learn.loss_grad is not None,
         note='in training; `step` is the number of the batch, from 0'),
     Hook('on_train_epoch_end', 'after_train', _arg, note='`train_loss_epoch` is there'),
-    Hook('on_eval_epoch_start', 'before_validate', _arg, _inner, _evaluates, True, '`is_intermediate` for `learn.validate` within a fit'),
+    Hook('on_eval_epoch_start', 'before_validate', _arg, _inner, _evaluates, True,
+        '`is_intermediate` for `learn.validate` within a fit'),
     Hook('on_eval_step_start', 'before_batch', _arg, None, _evaluates, True, 'in validation'),
     Hook('on_eval_step_end', 'after_batch', _arg, lambda o: o.trainer._step_end(), _evaluated, True, 'in validation'),
     Hook('on_eval_epoch_end', 'after_validate', _arg, _inner, _ends, True, '`eval_loss_epoch` is there'),
-    Hook('on_training_run_epoch_end', 'after_epoch', _arg, when=lambda o: o.trainer._stop is None, note='after training and validation'),
+    Hook('on_training_run_epoch_end', 'after_epoch', _arg, when=lambda o: o.trainer._stop is None,
+        note='after training and validation'),
     Hook('on_stop_training_error', 'after_cancel_fit', _arg, note='whoever stopped the fit'),
     Hook('on_training_run_end', 'cleanup_fit', _arg, note='after errors, too'),
     Hook('on_evaluation_run_start', 'before_evaluate', _arg, None, _alone, True, 'outside of fits'),
@@ -494,27 +520,30 @@ _rows = [  # chkstyle: ignore-node
     Hook('on_evaluation_run_end', 'cleanup_evaluate', _arg, None, _alone, True, 'outside of fits')]
 
 # %% ../../nbs/interop/04_accelerated.ipynb #c4516c9c
-_instead = dict(LimitBatchesCallback='LimitBatches', LimitEvalStepsCallback='LimitBatches(valid=…)', StepBasedEvaluationCallback='ValidateCallback',
-    SaveTrainingStateCallback='learn.save', WSDCheckpointCallback='learn.save')
+_unfit = dict(LimitBatchesCallback='LimitBatches', LimitEvalStepsCallback='LimitBatches(valid=…)',
+    StepBasedEvaluationCallback='ValidateCallback', SaveTrainingStateCallback='learn.save',
+    WSDCheckpointCallback='learn.save')
+_unfit = {k:f'{k} changes the loop of its own trainer; {v} does its work' for k,v in _unfit.items()}
 
 class Accelerated(Adapter):
     "Runs a callback of pytorch-accelerated"
-    system,bases,prefix,Trainer,order,hooks = 'pytorch-accelerated',('TrainerCallback', '_TrainerHooks'),None,Trainer,52,_rows
-    own_name = property(lambda self: type(self.foreign).__name__)
-    label = property(lambda self: f'{self.own_name} ({self.system})')
+    system,bases,prefix,Trainer,order = 'pytorch-accelerated',('TrainerCallback', '_TrainerHooks'),None,Trainer,52
+    hooks,unfit,_waiting = _rows,_unfit,{}
+    foreign_name = own_name = property(lambda self: type(self.foreign).__name__)
     def translated(self, e): return _translated(self.trainer, e, self.label)
 
-    def _check(self):
-        Adapter._check(self)
-        for k,what in _instead.items():
-            if _is_a(self.foreign, [k]): raise TypeError(f'{self.label}: {k} changes the loop of its own trainer; here, {what} does its work')
+    def _check_foreign(self):
+        Adapter._check_foreign(self)
         known = [o.name for o in self.hooks]
         for k in dir(type(self.foreign)):
-            if k.startswith('on_') and k not in known and (near := difflib.get_close_matches(k, known, 1, .8)):
+            near = difflib.get_close_matches(k, known, 1, .8)
+            if k.startswith('on_') and k not in known and near:
                 raise TypeError(f'{self.label}: {k} is none of the hooks of {self.system}; did you mean {near[0]!r}?')
 
     def _check_recorder(self):
-        if not hasattr(self.learn, 'recorder'): raise ValueError(f'{self.label}: the losses of the run history are the recorder\'s, and this learner has none: add a Recorder')
+        if hasattr(self.learn, 'recorder'): return
+        raise ValueError(f"{self.label}: the losses of the run history are the recorder's, and this learner has none: "
+            'add a Recorder')
     def before_fit(self):
         self._check_recorder()
         self.trainer.__dict__.update(_config=None, _stop=None, _ending=False)
@@ -524,7 +553,7 @@ class Accelerated(Adapter):
     def after_train(self): self.trainer._record('train_loss_epoch')
     def before_validate(self): self.trainer._begun.add(len(self.learn.open))
     def after_validate(self):
-        if (metric := self.trainer._evaluation) and _ends(self): self.trainer._record(metric)
+        if _ends(self): self.trainer._record(self.trainer._evaluation)
     def then_cleanup_validate(self): self.trainer._begun.discard(len(self.learn.open))
     def then_after_batch(self): self.trainer._output = None
 
@@ -556,9 +585,10 @@ def _call(self:Accelerated, name, f, args, kwargs):
         return
     if name=='on_training_run_start': self._take_up()
     if tr._lent is not lent or tr._handler is not handler:
-        what = 'model' if tr._lent is not lent else 'callback_handler'
+        what,ours = ('model', 'model') if tr._lent is not lent else ('callback_handler', 'cbs')
         tr.__dict__.update(_lent=lent, _handler=handler)
-        raise TypeError(f'{self.label} has set trainer.{what} in {name} for good: the learner goes on with its own; set learn.{what if what=="model" else "cbs"}')
+        raise TypeError(f'{self.label} has set trainer.{what} in {name} for good: the learner goes on with its own; '
+            f'set learn.{ours}')
     return res
 
 @patch
@@ -572,26 +602,11 @@ def _hear(self:Accelerated, event, args, kwargs):
     if self.hears(event): self._call(event, getattr(self.foreign, event), args, kwargs)
 
 # %% ../../nbs/interop/04_accelerated.ipynb #459a679d
-_no = object()
-def _saved(o):
-    "A copy of `o` as plain data; `_no` if it can't be that"
-    if type(o).__module__=='numpy' and getattr(o, 'ndim', 1)==0: o = o.item()
-    if type(o) in (bool, int, float, str, type(None)): return o
-    if type(o) is torch.Tensor: return o.detach().clone()
-    if isinstance(o, dict):
-        res = {k:_saved(v) for k,v in o.items()}
-        return _no if any(v is _no for v in res.values()) or any(_saved(k) is _no for k in res) else res
-    if type(o) not in (list, tuple, set): return _no
-    res = [_saved(v) for v in o]
-    return _no if any(v is _no for v in res) else type(o)(res)
-
-def _settings(cls): return {k for c in cls.__mro__ if '__init__' in vars(c) and c is not object for k in inspect.signature(c.__init__).parameters}
-
 def _state_of(cb):
-    own = {k:v for k,v in vars(cb).items() if k not in _settings(type(cb))}
-    modules = {k:_saved(dict(v.state_dict())) for k,v in own.items() if isinstance(v, nn.Module)}
-    attrs = {k:_saved(v) for k,v in own.items() if not isinstance(v, nn.Module)}
-    return dict(attrs={k:v for k,v in attrs.items() if v is not _no}, modules={k:v for k,v in modules.items() if v and v is not _no})
+    own = {k:v for k,v in vars(cb).items() if k not in init_args(type(cb))}
+    modules = {k:dict(v.state_dict()) for k,v in own.items() if isinstance(v, nn.Module)}
+    attrs = {k:v for k,v in own.items() if k not in modules}
+    return dict(attrs=storable_items(attrs), modules={k:v for k,v in storable_items(modules).items() if v})
 
 # %% ../../nbs/interop/04_accelerated.ipynb #87cc0033
 @patch
@@ -601,7 +616,7 @@ def saved_state(self:Accelerated)->dict: # Plain data and tensors
     res = dict(own=self.foreign.state_dict()) if own else _state_of(self.foreign)
     if self.trainer and self.group[:1]==[self]:
         h = self.trainer._history
-        res |= dict(history=dict(metrics=_saved({k:list(v) for k,v in h._metrics.items() if _saved(v) is not _no}), epoch=h._epoch))
+        res |= dict(history=dict(metrics=storable_items(h._metrics), epoch=h._epoch))
     for k in self._waiting.get('modules', ()): res.get('attrs', {}).pop(k, None)  # None until the module is made
     return {k:v for k,v in (res | self._waiting).items() if v}
 
@@ -614,18 +629,19 @@ def load_saved_state(self:Accelerated,
     cb = self.foreign
     if 'own' in sd: cb.load_state_dict(sd['own'])
     for k,v in sd.get('attrs', {}).items():
-        if isinstance(old := vars(cb).get(k), dict): old |= v
-        else: setattr(cb, k, _saved(v))
-    self._waiting = {k:_saved(sd[k]) for k in ('modules', 'history') if k in sd}
+        old = vars(cb).get(k)
+        if isinstance(old, dict): old |= v
+        else: setattr(cb, k, plain(v, storable))
+    self._waiting = {k:plain(sd[k], storable) for k in ('modules', 'history') if k in sd}
     self._take_up()
 
 @patch
 def _take_up(self:Accelerated):
     "Load what has to wait for a trainer, or for a module that is made at the start of a run"
-    for k in [k for k in self._waiting.get('modules', ()) if isinstance(vars(self.foreign).get(k), nn.Module)]:
-        vars(self.foreign)[k].load_state_dict(self._waiting['modules'].pop(k))
-    if self.trainer and (h := self._waiting.pop('history', None)):
-        self.trainer._history._metrics,self.trainer._history._epoch = h['metrics'],h['epoch']
+    waiting,own = self._waiting.get('modules', {}),vars(self.foreign)
+    for k in [k for k in waiting if isinstance(own.get(k), nn.Module)]: own[k].load_state_dict(waiting.pop(k))
+    h = self._waiting.pop('history', None) if self.trainer else None
+    if h: self.trainer._history._metrics,self.trainer._history._epoch = h['metrics'],h['epoch']
 
 # %% ../../nbs/interop/04_accelerated.ipynb #403f091d
 @patch
@@ -633,7 +649,6 @@ def after_create(self:Accelerated):
     Adapter.after_create(self)
     self._take_up()
 
-Accelerated._waiting = {}
 
 # %% ../../nbs/interop/04_accelerated.ipynb #e85c6523
 class LogMetricsCallback(TrainerCallback):
@@ -642,7 +657,8 @@ class LogMetricsCallback(TrainerCallback):
     def on_eval_epoch_end(self, trainer, **kwargs): self._log(trainer, False)
     def _log(self, trainer, train):
         h = trainer.run_history
-        self.log_metrics(trainer, {k:h.get_latest_metric(k) for k in h.get_metric_names() if k.startswith('train')==train})
+        names = [k for k in h.get_metric_names() if k.startswith('train')==train]
+        self.log_metrics(trainer, {k:h.get_latest_metric(k) for k in names})
 
     def log_metrics(self,
         trainer, # Its `print` prints once per machine

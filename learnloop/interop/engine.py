@@ -12,10 +12,11 @@ import torch
 from collections.abc import Mapping
 from copy import deepcopy
 from numbers import Real
-from torch import Tensor, distributed
+from torch import Tensor
 from fastcore.basics import noop
 from ..loop.flow import CancelFitException, CancelTrainException
-from .core import Adapter, Facade, Hook
+from .core import Adapter, Facade, Hook, attr, not_failed, sharing
+from .facts import find_cb, plain, process_rank, schedulers, validated
 
 # %% ../../nbs/interop/02_engine.ipynb #2ea2ed0a
 class Logger(Facade):
@@ -38,38 +39,33 @@ class Config(Facade):
     def __init__(self,
         learn # The learner
     ):
-        super().__init__(learn)
-        self.__dict__['logging'] = self.Logging(learn)
+        super().__init__(learn, logging=self.Logging(learn))
 
 # %% ../../nbs/interop/02_engine.ipynb #d191e57d
-def _found(learn, cls):
-    "The callback of the learner whose class has the name `cls`"
-    return next((o for o in learn.cbs if any(c.__name__==cls for c in type(o).__mro__)), None)
-
 def _only(what, o):
-    if isinstance(o, dict) and len(o)>1: raise ValueError(f'a TrainingEngine has one {what}, and this learner has {", ".join(o)}')
+    if isinstance(o, dict) and len(o)>1:
+        raise ValueError(f'a TrainingEngine has one {what}, and this learner has {", ".join(o)}')
     return next(iter(o.values()), None) if isinstance(o, dict) else o
 
 class Engine(Facade):
     "What callbacks find as their `engine`"
     system,should_stop_training = 'TrainingEngine',False
-    refused = 'trainer task tasks schedulers train evaluate validate run fit stop save_checkpoint load_checkpoint checkpoint_manager train_step validation_step metrics'.split()
-    _steps,_before,_rows,_running = 0,0,0,False  # optimizer steps before this fit, and before this step; epochs recorded before this one; is there a fit?
+    refused = '''trainer task tasks schedulers train evaluate validate run fit stop save_checkpoint load_checkpoint
+        checkpoint_manager train_step validation_step metrics'''.split()
+    _before,_rows = 0,0  # optimizer steps before this step, and epochs recorded before this one
+    _running = False     # Is there a fit?
     def __init__(self,
         learn # The learner that it stands for
     ):
-        super().__init__(learn)
-        self.__dict__ |= dict(config=Config(learn), logger=Logger(learn), _steps=learn.count.opt_steps, _off=torch.amp.GradScaler('cpu', enabled=False))
+        super().__init__(learn, config=Config(learn), logger=Logger(learn), _steps=learn.count.opt_steps,
+            _no_scaler=torch.amp.GradScaler('cpu', enabled=False))
 
-    epoch      = property(lambda self: self.learn.epoch)
-    model      = property(lambda self: self.learn.model)
-    device     = property(lambda self: self.learn.device)
-    dataloader = property(lambda self: self.learn.dls.train)
+    epoch,model,device,dataloader = map(attr, ('learn.epoch', 'learn.model', 'learn.device', 'learn.dls.train'))
     optimizer  = property(lambda self: _only('optimizer', self.learn.opt))
-    scheduler  = property(lambda self: _only('scheduler', getattr(_found(self.learn, 'TorchScheduler'), '_scheds', None)))
-    scaler     = property(lambda self: getattr(_found(self.learn, 'MixedPrecision'), 'scaler', None) or self._off)
-    rank       = property(lambda self: distributed.get_rank() if distributed.is_available() and distributed.is_initialized() else 0)
-    callbacks  = property(lambda self: [o.foreign for o in self.learn._ordered() if isinstance(o, Adapter) and o.trainer is self])
+    scheduler  = property(lambda self: _only('scheduler', schedulers(self.learn)))
+    scaler     = property(lambda self: getattr(find_cb(self.learn, 'MixedPrecision'), 'scaler', self._no_scaler))
+    rank       = property(lambda self: process_rank())
+    callbacks  = property(lambda self: [o.foreign for o in sharing(self)])
     @property
     def global_step(self):
         "Optimizer steps in this fit; one that is just being reported doesn't count yet, as with the later engine"
@@ -81,8 +77,8 @@ class _Hooks:
     def on_train_start(self, logs=None): "Before the first epoch"
     def on_epoch_start(self, epoch, logs=None): "Before an epoch"
     def on_batch_start(self, epoch, batch_idx, logs=None): "Before a batch of training"
-    def on_optimizer_step(self, epoch, batch_idx, logs=None): "After a step that was really taken, gradients still there"
-    def on_train_step_end(self, epoch, batch_idx, loss, metrics, logs=None): "After backward, and the step if there was one"
+    def on_optimizer_step(self, epoch, batch_idx, logs=None): "After a step that was taken, gradients still there"
+    def on_train_step_end(self, epoch, batch_idx, loss, metrics, logs=None): "After backward, and the step if any"
     def on_batch_end(self, epoch, batch_idx, logs=None): "After a batch of training"
     def on_validation_start(self, epoch, logs=None): "Before validation"
     def on_validation_end(self, epoch, logs=None): "After validation"
@@ -99,7 +95,8 @@ class Callback(_Hooks):
     @property
     def engine(self):
         "The engine"
-        if self._engine is None: raise RuntimeError(f'{type(self).__name__} has no engine yet: it gets one when it is added')
+        if self._engine is None:
+            raise RuntimeError(f'{type(self).__name__} has no engine yet: it gets one when it is added')
         return self._engine
     def set_engine(self,
         engine # The engine, or what stands for it
@@ -117,25 +114,23 @@ class Callback(_Hooks):
 class _Floats(Mapping, dict):
     "A dict of tensors, of which each is a float as soon as it is read"
     def __getitem__(self, k):
-        if isinstance(v := dict.__getitem__(self, k), Tensor): dict.__setitem__(self, k, v := v.item())
+        v = dict.__getitem__(self, k)
+        if isinstance(v, Tensor):
+            v = v.item()
+            dict.__setitem__(self, k, v)
         return v
     def __iter__(self): return dict.__iter__(self)  # a function, or dict(o) would copy the tensors
     def __len__(self): return dict.__len__(self)
     def __contains__(self, k): return dict.__contains__(self, k)
     def __repr__(self): return repr(dict(self))
 
-def _plain(o):
-    "`o` without numbers of NumPy, which a checkpoint can't hold"
-    if isinstance(o, Mapping): return {k:_plain(v) for k,v in o.items()}
-    if type(o) in (list,tuple,set): return type(o)(map(_plain, o))
-    return o.item() if type(o).__module__=='numpy' and not getattr(o, 'ndim', 1) else o
-
 # %% ../../nbs/interop/02_engine.ipynb #26f7e560
-def _number(v): return float(v) if isinstance(v, Real) or (isinstance(v, Tensor) and v.numel()==1) else v
+_names = dict(train_loss='avg_loss', valid_loss='val_loss')
 
-def _logs(columns, vals):
-    "A dict of a recorder's values under the names that callbacks of the engine know"
-    return {dict(train_loss='avg_loss', valid_loss='val_loss').get(k, k):_number(v) for k,v in zip(columns, vals, strict=True)}
+def _number(v): return float(v) if isinstance(v, Real) or (isinstance(v, Tensor) and v.numel()==1) else v
+def _logs(values):
+    "Values of the recorder under the names that callbacks of the engine know"
+    return {_names.get(k, k):_number(v) for k,v in values.items()}
 
 # %% ../../nbs/interop/02_engine.ipynb #19f986eb
 class _Told:
@@ -146,38 +141,40 @@ class _Told:
     def _step(self):
         self._reported = self.learn.count.batches
         return self._batch() | dict(loss=self.learn.loss, metrics=_Floats(loss=self.learn.loss))
-    def _valid(self):
-        r = getattr(self.learn, 'recorder', None)
-        return self._epoch() | dict(logs=_logs(r.valid_names, map(r.row.get, r.valid_names)) if r else dict(val_loss=None))
+    def _valid(self): return self._epoch() | dict(logs=_logs(validated(self.learn)) or dict(val_loss=None))
     def _end(self):
-        r = getattr(self.learn, 'recorder', None)
-        row = {} if r is None else dict(zip(r.columns, r.values[-1], strict=True)) if len(r.values)>self.trainer._rows else r.row  # so far, if it was left early
-        return self._epoch() | dict(logs=dict(avg_loss=None) | {k:v for k,v in _logs(row, row.values()).items() if v is not None})
+        r,row = getattr(self.learn, 'recorder', None),{}
+        if r is not None: row = r.row  # so far, if the epoch was left early
+        if r is not None and len(r.values)>self.trainer._rows: row = dict(zip(r.columns, r.values[-1], strict=True))
+        return self._epoch() | dict(logs=dict(avg_loss=None) | {k:v for k,v in _logs(row).items() if v is not None})
 
-    def _is(self, *phases): return all(self.learn.phases[o] in self.learn.open for o in phases)
-    def _well(self, phase): return self.learn.outcome.get(phase)!='failed'
-    def _unreported(self): return self._reported!=self.learn.count.batches and self._is('batch')
+    def _unreported(self): return self._reported!=self.learn.count.batches and self.learn.inside('batch')
+    def _in_epoch(self): return self.learn.inside('epoch')
+    def _validated(self): return self._in_epoch() and not_failed('validate')(self)
+    def _saved(self): return self.trainer._running and self.trainer.rank==0 and self.learn.outcome['save']=='done'
 
 # %% ../../nbs/interop/02_engine.ipynb #0e7c1871
 class _Run:
     "What the engine itself does, besides calling hooks"
     def before_fit(self):
         o = self.trainer
-        o.should_stop_training,o._steps,o._rows,o._running = False,self.learn.count.opt_steps,0,True
+        o.should_stop_training,o._running = False,True
+        o._steps,o._rows = self.learn.count.opt_steps,0
     def cleanup_fit(self): self.trainer._running = False
 
-    def before_epoch(self): self.trainer._rows = len(self.learn.recorder.values) if hasattr(self.learn, 'recorder') else 0
+    def before_epoch(self):
+        self.trainer._rows = len(self.learn.recorder.values) if hasattr(self.learn, 'recorder') else 0
     def after_train(self):
         if self.learn.dls.valid is not None: return
-        for o in self.group: o.call('on_validation_start', **self._epoch())
-        for o in self.group: o.call('on_validation_end', **self._epoch(), logs=dict(val_loss=None))
+        self.call_all('on_validation_start', **self._epoch())
+        self.call_all('on_validation_end', **self._epoch(), logs=dict(val_loss=None))
 
     def before_step(self): self.trainer._before = self.learn.count.opt_steps
     def before_fetch(self):
         if self.trainer.should_stop_training and self.learn.training: raise CancelTrainException
     def then_cleanup_epoch(self):
         "Stop if a callback said so"
-        if self.trainer.should_stop_training and self._well('epoch'): raise CancelFitException
+        if self.trainer.should_stop_training and not_failed('epoch')(self): raise CancelFitException
 
 # %% ../../nbs/interop/02_engine.ipynb #f4b03a30
 class _State:
@@ -191,11 +188,12 @@ class _State:
 
     def saved_state(self):
         if self.learn is None and self._due is not None: return deepcopy(self._due)
-        return _plain(f()) if (f := getattr(self.foreign, 'get_checkpoint_state', None)) else None
+        f = getattr(self.foreign, 'get_checkpoint_state', None)
+        return plain(f()) if f else None
     def load_saved_state(self, sd):
         if not hasattr(self.foreign, 'load_checkpoint_state'): return
         self._due = sd
-        if self.learn is not None: self._give(started=self._is('fit'))
+        if self.learn is not None: self._give(started=self.learn.inside('fit'))
 
     def _give(self, started=False):
         self.foreign.load_checkpoint_state(deepcopy(self._due))
@@ -214,16 +212,19 @@ class TrainingEngine(_Told, _Run, _State, Adapter):
         Hook('on_epoch_start', 'before_epoch', kwargs=_Told._epoch),
         Hook('on_batch_start', 'before_batch', kwargs=_Told._batch, note='in training'),
         Hook('on_optimizer_step', 'after_opt_step', kwargs=_Told._batch),
-        Hook('on_train_step_end', 'before_zero_grad', kwargs=_Told._step, when=_Told._unreported, note='gradients are still there'),
+        Hook('on_train_step_end', 'before_zero_grad', kwargs=_Told._step, when=_Told._unreported,
+            note='gradients are still there'),
         Hook('on_train_step_end', 'after_zero_grad', kwargs=_Told._step, when=_Told._unreported,
             note='instead, if gradients are kept, as when they are accumulated'),
-        Hook('on_batch_end', 'cleanup_batch', kwargs=_Told._batch, when=lambda o: o._well('batch'), note='in training; not after an error'),
-        Hook('on_validation_start', 'before_validate', kwargs=_Told._epoch, when=lambda o: o._is('epoch'), note='without a loader for it: `after_train`'),
-        Hook('on_validation_end', 'cleanup_validate', kwargs=_Told._valid, when=lambda o: o._is('epoch') and o._well('validate'),
+        Hook('on_batch_end', 'cleanup_batch', kwargs=_Told._batch, when=not_failed('batch'),
+            note='in training; not after an error'),
+        Hook('on_validation_start', 'before_validate', kwargs=_Told._epoch, when=_Told._in_epoch,
+            note='without a loader for it: `after_train`'),
+        Hook('on_validation_end', 'cleanup_validate', kwargs=_Told._valid, when=_Told._validated,
             note='not after an error; without a loader for it: `after_train`, with a `val_loss` of None'),
-        Hook('on_save_checkpoint', 'after_save', kwargs=_Told._epoch, note='if it was really saved, in a fit, on rank 0',
-            when=lambda o: o.trainer._running and o.trainer.rank==0 and o.learn.outcome['save']=='done'),
-        Hook('on_epoch_end', 'cleanup_epoch', kwargs=_Told._end, when=lambda o: o._well('epoch'), note='not after an error'),
-        Hook('on_exception', 'after_exception', kwargs=lambda o: dict(exception=o.learn.exception), when=lambda o: o.trainer._running,
-            evaluate=True, note='any error in the fit, Ctrl-C included'),
+        Hook('on_save_checkpoint', 'after_save', kwargs=_Told._epoch, when=_Told._saved,
+            note='if it was really saved, in a fit, on rank 0'),
+        Hook('on_epoch_end', 'cleanup_epoch', kwargs=_Told._end, when=not_failed('epoch'), note='not after an error'),
+        Hook('on_exception', 'after_exception', kwargs=lambda o: dict(exception=o.learn.exception),
+            when=lambda o: o.trainer._running, evaluate=True, note='any error in the fit, Ctrl-C included'),
         Hook('on_train_end', 'cleanup_fit', note='always')]

@@ -9,7 +9,7 @@ __all__ = ['CancelFitException', 'CancelEpochException', 'CancelTrainException',
            'CancelBackwardException', 'CancelStepException', 'event', 'Callback', 'FastAI']
 
 # %% ../../nbs/interop/05_fastai.ipynb #1b38ca41
-import inspect, math, re, sys, threading, torch, warnings
+import math, re, sys, threading, torch, warnings
 from collections.abc import Iterable, MutableMapping
 from contextlib import contextmanager
 from functools import lru_cache, partial, wraps
@@ -19,28 +19,34 @@ from types import MethodType, SimpleNamespace
 from fastcore.basics import camel2snake, listify
 from fastcore.foundation import L
 from ..loop.callback import Callback as _Callback
-from ..loop.data import unpack
-from ..loop.flow import PHASES, CancelEvaluateException, CancelException, Events, UncaughtCancelError, did_you_mean, near_miss
+from ..loop.batch import unpack
+from ..loop.checks import did_you_mean
+from ..loop.flow import PHASES, CancelEvaluateException, CancelException, Events, UncaughtCancelError, near_miss
 from ..loop.flow import event as _events
-from .core import Adapter, Facade, Hook, system_of
+from .core import Adapter, Facade, Hook, attr, system_of
+from .facts import init_args, plain, storable, storable_items
 from ..loop.optimizer import hyper_groups, get_hypers, opts, set_hypers, step, zero_grad
 
 # %% ../../nbs/interop/05_fastai.ipynb #20fe6806
-_what = dict(CancelFitException='fit', CancelEpochException='epoch', CancelTrainException='training part of the epoch', CancelValidException='validation part of the epoch',
+_what = dict(CancelFitException='fit', CancelEpochException='epoch',
+    CancelTrainException='training part of the epoch', CancelValidException='validation part of the epoch',
     CancelBatchException='batch', CancelBackwardException='backward pass', CancelStepException='optimizer step')
 class _Cancel(Exception):
     def __init__(self, *args, **kwargs):
         super().__init__(*args)
         vars(self).update(kwargs)
-_stand_ins = {k:type(k, (_Cancel,), dict(__doc__=f'Skip the rest of the {v}', __module__='learnloop.interop.fastai')) for k,v in _what.items()}
+def _stand_in(name, what):
+    return type(name, (_Cancel,), dict(__doc__=f'Skip the rest of the {what}', __module__=__name__))
+_stand_ins = {k:_stand_in(k, v) for k,v in _what.items()}
 CancelFitException,CancelEpochException,CancelTrainException,CancelValidException,*_rest = _stand_ins.values()
 CancelBatchException,CancelBackwardException,CancelStepException = _rest
 _ours = {o.cancel.__name__:o.cancel for o in PHASES if getattr(o, 'cancel', None)}
 
 # %% ../../nbs/interop/05_fastai.ipynb #70efb31a
-event = Events('''after_create before_fit before_epoch before_train before_batch after_pred after_loss before_backward after_cancel_backward after_backward
-    before_step after_cancel_step after_step after_cancel_batch after_batch after_cancel_train after_train before_validate after_cancel_validate after_validate
-    after_cancel_epoch after_epoch after_cancel_fit after_fit'''.split())
+event = Events('''after_create before_fit before_epoch before_train before_batch after_pred after_loss before_backward
+    after_cancel_backward after_backward before_step after_cancel_step after_step after_cancel_batch after_batch
+    after_cancel_train after_train before_validate after_cancel_validate after_validate after_cancel_epoch after_epoch
+    after_cancel_fit after_fit'''.split())
 # Those inside a batch, which `run_train` and `run_valid` mute
 _inner = {e for e in event if re.search('_(pred|loss|backward|step|batch)$', e)}
 
@@ -56,11 +62,13 @@ class Callback:
             setattr(self, k, MethodType(f, self))
     def __repr__(self): return type(self).__name__
     def __getattr__(self, k):
-        if k.startswith('__') or self.learn is None: raise AttributeError(f'{type(self).__name__} has no attribute {k!r}')
+        if k.startswith('__') or self.learn is None:
+            raise AttributeError(f'{type(self).__name__} has no attribute {k!r}')
         return getattr(self.learn, k)
     def __setattr__(self, k, v):
         if self.learn is not None and hasattr(self.learn, k):
-            warnings.warn(f'{self}.{k} shadows the attribute {k!r} of the learner; to change that, write self.learn.{k}', stacklevel=2)
+            tip = f'to change that, write self.learn.{k}'
+            warnings.warn(f'{self}.{k} shadows the attribute {k!r} of the learner; {tip}', stacklevel=2)
         super().__setattr__(k, v)
     def __call__(self, event_name):
         muted = event_name in _inner and not (self.run_train if getattr(self, 'training', True) else self.run_valid)
@@ -72,6 +80,7 @@ class Callback:
 
 # %% ../../nbs/interop/05_fastai.ipynb #e40e8060
 def _name_of(o): return camel2snake(re.sub('(?<=.)Callback$', '', type(o).__name__))
+def _theirs_of(o): return o.foreign if isinstance(o, FastAI) else o
 def _nothing(k):
     def f(self): "Nothing, unless a subclass overrides it"
     f.__name__,f.__qualname__ = k,f'Callback.{k}'
@@ -79,22 +88,14 @@ def _nothing(k):
 for _k in event: setattr(Callback, _k, _nothing(_k))
 
 # %% ../../nbs/interop/05_fastai.ipynb #57493888
-class _NoAttribute(AttributeError):
-    "Says what is near when it is shown"
-    def __str__(self):
-        view,k = self.args
-        return f"learnloop's stand-in for fastai's {view._called} has no attribute {k!r}{did_you_mean(k, view._has())}"
-
 class _View(Facade):
     system,_called = 'fastai','Learner'
     def _has(self): return [o for o in super()._has() if o not in ('learn','system')]
-    def __getattr__(self, k):
-        if not k.startswith('__') and hasattr(type(self), k): return object.__getattribute__(self, k)  # a property failed: show its own error
-        raise _NoAttribute(self, k)
 
-def _of(who, k):
-    "A property: attribute `k` of attribute `who`, a name with dots"
-    return property(attrgetter(f'{who}.{k}'), lambda self, v: setattr(attrgetter(who)(self), k, v))
+_of = partial(attr, settable=True)
+def _have(cls, who, names):
+    "Give `cls` the attributes of its attribute `who`"
+    for k in names.split(): setattr(cls, k, _of(f'{who}.{k}'))
 
 # %% ../../nbs/interop/05_fastai.ipynb #70d5bee2
 class _Hypers(MutableMapping):
@@ -102,7 +103,8 @@ class _Hypers(MutableMapping):
     def __init__(self, view, i): self.view,self.i = view,i
     def _now(self): return get_hypers(self.view.opt)[self.i]
     def __getitem__(self, k): return self._now()[k]
-    def __setitem__(self, k, v): self.view.set_hyper(k, [v if i==self.i else h.get(k, v) for i,h in enumerate(get_hypers(self.view.opt))])
+    def __setitem__(self, k, v):
+        self.view.set_hyper(k, [v if i==self.i else h.get(k, v) for i,h in enumerate(get_hypers(self.view.opt))])
     def __delitem__(self, k): raise TypeError(f'{k!r}: an optimizer keeps its hyper-parameters')
     def __iter__(self): return iter(self._now())
     def __len__(self): return len(self._now())
@@ -113,18 +115,24 @@ def _values(v):
     if isinstance(v, slice): return slice(v.start or None, v.stop)
     if hasattr(v, 'tolist'): v = v.tolist()
     if isinstance(v, Real) or not isinstance(v, Iterable): return v
-    return v[0] if len(v := list(v))==1 else v
+    v = list(v)
+    return v[0] if len(v)==1 else v
 
 # %% ../../nbs/interop/05_fastai.ipynb #b363cbfe
 class _Opt(_View):
     _called = 'Optimizer'
     def __init__(self, learn, opt):
-        super().__init__(learn)
-        self.__dict__['opt'] = opt
+        super().__init__(learn, opt=opt)
+    _several     = property(lambda self: isinstance(self.opt, dict))
     hypers       = property(lambda self: [_Hypers(self, i) for i in range(len(get_hypers(self.opt)))])
     param_groups = property(lambda self: [g for o in opts(self.opt) for g in o.param_groups])
-    state        = property(lambda self: self.opt.state if not isinstance(self.opt, dict) else {p:s for o in opts(self.opt) for p,s in o.state.items()})
-    frozen_idx   = property(lambda self: next((i for i,ps in enumerate(self.param_lists) if all(p.requires_grad for p in ps)), len(self.param_lists)))
+    @property
+    def state(self):
+        return {p:s for o in opts(self.opt) for p,s in o.state.items()} if self._several else self.opt.state
+    @property
+    def frozen_idx(self):
+        trained = [all(p.requires_grad for p in ps) for ps in self.param_lists]
+        return trained.index(True) if True in trained else len(trained)
     @property
     def param_lists(self):
         res = [[] for _ in get_hypers(self.opt)]
@@ -132,7 +140,8 @@ class _Opt(_View):
         return res
     def all_params(self, n=slice(None), with_grad=False):
         groups = list(zip(self.param_lists, self.hypers, strict=True))
-        rows = [(p, ps, self.state.get(p, {}), h) for ps,h in (groups[n] if isinstance(n, slice) else [groups[n]]) for p in ps]
+        some = groups[n] if isinstance(n, slice) else [groups[n]]
+        rows = [(p, ps, self.state.get(p, {}), h) for ps,h in some for p in ps]
         return L(o for o in rows if o[0].grad is not None or not with_grad)
     def set_hypers(self, **hypers): set_hypers(self.opt, self.learn.model, **{k:_values(v) for k,v in hypers.items()})
     def set_hyper(self, k, v): self.set_hypers(**{k:v})
@@ -143,50 +152,54 @@ class _Opt(_View):
         for o in opts(self.opt): o.state.clear()
     def step(self): step(self.opt)
     def zero_grad(self): zero_grad(self.opt)
-    def state_dict(self): return {k:o.state_dict() for k,o in self.opt.items()} if isinstance(self.opt, dict) else self.opt.state_dict()
+    def state_dict(self):
+        return {k:o.state_dict() for k,o in self.opt.items()} if self._several else self.opt.state_dict()
     def load_state_dict(self, sd):
-        if not isinstance(self.opt, dict): return self.opt.load_state_dict(sd)
+        if not self._several: return self.opt.load_state_dict(sd)
         for k,o in self.opt.items(): o.load_state_dict(sd[k])
 
 # %% ../../nbs/interop/05_fastai.ipynb #bf778ac0
 class _Recorder(_View):
     _called,order,remove_on_fetch = 'Recorder',50,True
     def __init__(self, learn):
-        super().__init__(learn)
-        self.__dict__.update(_history=None, _losses=[])
+        super().__init__(learn, _history=None, _losses=[])
     @property
     def losses(self):
         rec = self.learn.recorder
         if self._history is not rec.lrs: self._history,self._losses = rec.lrs,[]  # a new fit
-        if new := rec.losses[len(self._losses):]: self._losses += torch.tensor(new).unbind()
+        new = rec.losses[len(self._losses):]
+        if new: self._losses += torch.tensor(new).unbind()
         return self._losses
-    values      = property(lambda self: L([math.nan if v is None else v for v in row] for row in self.learn.recorder.values))
-    metrics     = property(lambda self: L(self.learn.recorder.valid_mets[1:]))
-    loss        = property(lambda self: self.learn.recorder.valid_mets[0])
-    smooth_loss = property(lambda self: SimpleNamespace(value=next(iter(self.losses[-1:]), None), count=len(self.losses), beta=self.learn.recorder.beta))
+    values  = property(lambda self: L([math.nan if v is None else v for v in o] for o in self.learn.recorder.values))
+    metrics = property(lambda self: L(self.learn.recorder.valid_mets[1:]))
+    loss    = property(lambda self: self.learn.recorder.valid_mets[0])
+    @property
+    def smooth_loss(self):
+        last = self.losses[-1] if self.losses else None
+        return SimpleNamespace(value=last, count=len(self.losses), beta=self.learn.recorder.beta)
     def plot_loss(self, *args, **kwargs): return self.learn.recorder.plot_loss(*args, **kwargs)
     def plot_sched(self, *args, **kwargs): return self.learn.recorder.plot_sched(*args, **kwargs)
-for _k in 'iters lrs log hps metric_names add_time train_metrics valid_metrics'.split(): setattr(_Recorder, _k, _of('learn.recorder', _k))
+_have(_Recorder, 'learn.recorder', 'iters lrs log hps metric_names add_time train_metrics valid_metrics')
 
 # %% ../../nbs/interop/05_fastai.ipynb #733b91f4
 class _Dls(_View):
     _called = 'DataLoaders'
     @property
     def n_inp(self):
-        if (n := self.learn.dls.n_inp) is None and self.learn.xb is not None: n = len(self.learn.xb)
-        if n is None: raise _NoAttribute(self, 'n_inp')
+        n = self.learn.dls.n_inp
+        if n is None and self.learn.xb is not None: n = len(self.learn.xb)
+        if n is None: raise self._no_attribute('n_inp')
         return n
     def __getitem__(self, k): return self.learn.dls[k]
     def __len__(self): return len(self.learn.dls)
     def __iter__(self): return iter(self.learn.dls)
-for _k in 'train valid train_ds valid_ds device loaders one_batch'.split(): setattr(_Dls, _k, _of('learn.dls', _k))
+_have(_Dls, 'learn.dls', 'train valid train_ds valid_ds device loaders one_batch')
 
 # %% ../../nbs/interop/05_fastai.ipynb #78112f7c
 class _Bar(_View):
     _called = 'progress.mbar'
     def __init__(self, learn):
-        super().__init__(learn)
-        self.__dict__.update(graph=None, _handle=None)
+        super().__init__(learn, graph=None, _handle=None)
     def update_graph(self, graphs, x_bounds=None, y_bounds=None, figsize=(6,4)):
         self.graph = graphs,x_bounds,y_bounds
         shell = sys.modules['IPython'].get_ipython() if 'IPython' in sys.modules else None
@@ -206,8 +219,7 @@ class _Bar(_View):
 class _Progress(_View):
     _called,order = 'ProgressCallback',45
     def __init__(self, learn):
-        super().__init__(learn)
-        self.__dict__['mbar'] = _Bar(learn)
+        super().__init__(learn, mbar=_Bar(learn))
 
 # %% ../../nbs/interop/05_fastai.ipynb #04f14982
 @lru_cache(None)
@@ -225,14 +237,18 @@ def _through(f):
     def _f(*args, **kwargs):
         try: return f(*args, **kwargs)
         except (CancelException,UncaughtCancelError) as e:
-            cancel = e if isinstance(e, CancelException) else e.__cause__  # in fastai, one that nobody takes can be caught, too
-            if (name := _theirs(cancel)) is None: raise
+            # in fastai, one that nobody takes can be caught, too
+            cancel = e if isinstance(e, CancelException) else e.__cause__
+            name = _theirs(cancel)
+            if name is None: raise
             raise _their_class(name, sys.modules.get('fastai.callback.core'))(*cancel.args) from cancel
     return _f
 
 # %% ../../nbs/interop/05_fastai.ipynb #02c003f7
 def _method(k):
-    def _f(self, *args, **kwargs): return self if (res := getattr(self.learn, k)(*args, **kwargs)) is self.learn else res
+    def _f(self, *args, **kwargs):
+        res = getattr(self.learn, k)(*args, **kwargs)
+        return self if res is self.learn else res
     _f.__name__ = k
     return _through(_f)
 def _context(k):
@@ -244,16 +260,17 @@ def _context(k):
 
 # %% ../../nbs/interop/05_fastai.ipynb #b5057ed9
 class _Methods(_View):
-    def parameters(self): return self.learn.model.parameters()
-    def named_parameters(self): return self.learn.model.named_parameters()
-    def ordered_cbs(self, event): return [o.foreign if isinstance(o, FastAI) else o for o in self.learn.ordered_cbs(event)]
+    parameters,named_parameters = attr('learn.model.parameters'),attr('learn.model.named_parameters')
+    def ordered_cbs(self, event): return list(map(_theirs_of, self.learn.ordered_cbs(event)))
     def to_detach(self, b, cpu=True, gather=True): return self.learn.to_detach(b, cpu)
-    def _split(self, b): self.learn.xb,self.learn.yb,_ = unpack(b, self.learn.device, getattr(self.learn.dls, 'n_inp', None))
+    def _split(self, b):
+        self.learn.xb,self.learn.yb,_ = unpack(b, self.learn.device, getattr(self.learn.dls, 'n_inp', None))
     def one_batch(self, i, b):
         "Run the batch, and keep it and its prediction, as fastai's does, until the next"
         kept = {}
         def note(cb): kept.update({k:getattr(cb.learn, k) for k in ('xb','yb','pred')})
-        with self.learn.added_cbs(_Callback(name='_kept_batch', cleanup_batch=note)): _through(self.learn.one_batch)(i, b)
+        noting = _Callback(name='_kept_batch', cleanup_batch=note)
+        with self.learn.added_cbs(noting): _through(self.learn.one_batch)(i, b)
         vars(self.learn).update(kept)
     def __call__(self, event_name):
         for e in listify(event_name):
@@ -270,7 +287,8 @@ class _Methods(_View):
         return res
     def load(self, file, device=None, with_opt=True, strict=True, weights_only=True):
         failed = any(self.learn.outcome.get(o.name)=='failed' for o in self.learn.open)
-        if not failed or self.learn._saved_at(file) in self._saved: _through(self.learn.load)(file, device, with_opt, strict)
+        if not failed or self.learn._saved_at(file) in self._saved:
+            _through(self.learn.load)(file, device, with_opt, strict)
         return self
 for _k in '''add_cb add_cbs remove_cb remove_cbs create_opt all_batches fit validate get_preds freeze_to freeze unfreeze
     show_training_loop'''.split(): setattr(_Methods, _k, _method(_k))
@@ -281,11 +299,11 @@ _hidden = {'batch','bs','count','created','events','exception','open','outcome',
 
 class _Learner(_Methods):
     def __init__(self, learn):
-        super().__init__(learn)
         views = {o:o(learn) for o in (_Recorder, _Progress, _Dls)}
-        self.__dict__.update(_extra={}, _saved=set(), _version=None, _cbs={}, _opt=None, _views=views, lock=threading.RLock(), create_mbar=True)
+        super().__init__(learn, _extra={}, _saved=set(), _version=None, _cbs={}, _opt=None, _views=views,
+            lock=threading.RLock(), create_mbar=True)
 
-    def __getstate__(self): return {k:v for k,v in vars(self).items() if k!='lock'}  # a learner may be copied, a lock can't be
+    def __getstate__(self): return {k:v for k,v in vars(self).items() if k!='lock'}  # which can't be copied
     def __setstate__(self, state): self.__dict__.update(state, lock=threading.RLock())
 
     def _named(self):
@@ -297,76 +315,92 @@ class _Learner(_Methods):
         return self._cbs
     def _has(self): return [*super()._has(), *self._extra, *self._named()]
     def __getattr__(self, k):
-        if k in (extra := self.__dict__['_extra']): return extra[k]
+        if k in self.__dict__['_extra']: return self._extra[k]
         if k[0]!='_':
-            if hasattr(type(self), k): return object.__getattribute__(self, k)  # a property failed: show its own error
+            if self._is_own(k): return object.__getattribute__(self, k)  # a property failed: show its own error
             for o in (self._named(), vars(self.learn)):
                 if k in o and k not in _hidden: return o[k]
-        raise _NoAttribute(self, k)
+        raise self._no_attribute(k)
     def __setattr__(self, k, v):
         here = getattr(type(self), k, None)
         if isinstance(here, property) or k in ('lock','create_mbar'): return object.__setattr__(self, k, v)
-        if here is not None or k[0]=='_' or k=='learn' or k in _hidden or k in self._named(): raise AttributeError(f"learn.{k} can't be set: it is learnloop's own")
+        if here is not None or k[0]=='_' or k=='learn' or k in _hidden or k in self._named():
+            raise AttributeError(f"learn.{k} can't be set: it is learnloop's own")
         if k in vars(self.learn): setattr(self.learn, k, v)
         else: self._extra[k] = v
     def __repr__(self): return f"learnloop's stand-in for fastai's Learner: {self.learn!r}"
-for _k in '''model loss_func opt_func lr wd wd_bn_bias train_bn moms splitter path model_dir logger n_epoch epoch n_iter iter dl training xb yb x y pred loss_grad
-    train_iter pct_train final_record'''.split(): setattr(_Learner, _k, _of('learn', _k))
+_have(_Learner, 'learn', '''model loss_func opt_func lr wd wd_bn_bias train_bn moms splitter path model_dir logger
+    n_epoch epoch n_iter iter dl training xb yb x y pred loss_grad train_iter pct_train final_record''')
 
 # %% ../../nbs/interop/05_fastai.ipynb #9e4217ac
 def _view_of(cls, name):
     def _get(self):
-        if not hasattr(self.learn, name): raise _NoAttribute(self, name)
+        if not hasattr(self.learn, name): raise self._no_attribute(name)
         return self._views[cls]
     return property(_get)
 
 def _get_opt(self):
-    if (opt := self.learn.opt) is not None and (self._opt is None or self._opt.opt is not opt): self.__dict__['_opt'] = _Opt(self.learn, opt)
-    return opt and self._opt
+    opt = self.learn.opt
+    if opt is None: return None
+    if self._opt is None or self._opt.opt is not opt: self.__dict__['_opt'] = _Opt(self.learn, opt)
+    return self._opt
 
 def _smooth_loss(self):
-    if not (losses := self.recorder.losses): raise _NoAttribute(self, 'smooth_loss')
+    losses = self.recorder.losses
+    if not losses: raise self._no_attribute('smooth_loss')
     return losses[-1]
 
+def _get_metrics(self): return self.recorder.metrics if hasattr(self.learn, 'recorder') else L(self.learn.metrics)
+# fastai's is 0 until there is one, so that callbacks may look at it in any event
+def _get_loss(self): return torch.tensor(0.) if self.learn.loss is None else self.learn.loss
+
+def _set(k): return lambda self, v: setattr(self.learn, k, v)
 _Learner.recorder,_Learner.progress = _view_of(_Recorder, 'recorder'),_view_of(_Progress, 'progress')
 _Learner.smooth_loss = property(_smooth_loss)
-_Learner.opt = property(_get_opt, lambda self, v: setattr(self.learn, 'opt', v.opt if isinstance(v, _Opt) else v))
-_Learner.dls = property(lambda self: self._views[_Dls], lambda self, v: setattr(self.learn, 'dls', v))
-_Learner.cbs = property(lambda self: L(o.foreign if isinstance(o, FastAI) else o for o in self.learn.cbs))
-_Learner.metrics = property(lambda self: self.recorder.metrics if hasattr(self.learn, 'recorder') else L(self.learn.metrics), lambda self, v: setattr(self.learn, 'metrics', v))
-# fastai's is 0 until there is one, so that callbacks may look at it in any event
-_Learner.loss = property(lambda self: torch.tensor(0.) if self.learn.loss is None else self.learn.loss, lambda self, v: setattr(self.learn, 'loss', v))
+_Learner.opt     = property(_get_opt, lambda self, v: setattr(self.learn, 'opt', v.opt if isinstance(v, _Opt) else v))
+_Learner.dls     = property(lambda self: self._views[_Dls], _set('dls'))
+_Learner.cbs     = property(lambda self: L(map(_theirs_of, self.learn.cbs)))
+_Learner.metrics = property(_get_metrics, _set('metrics'))
+_Learner.loss    = property(_get_loss, _set('loss'))
 
 # %% ../../nbs/interop/05_fastai.ipynb #31e53937
-_refused = dict(TrainEvalCallback='learnloop counts iterations and sets the mode itself', Recorder='learnloop has a recorder, which is what callbacks find as self.recorder',
-    ProgressCallback='learnloop shows progress itself; learn.no_bar() does without', CastToTensor="learnloop leaves batches as the loader gives them; change them in before_batch")
-_unfit = dict(DistributedTrainer="it wraps fastai's own loaders, and takes the backward pass over; give loaders with a DistributedSampler, and set learn.forward_model to "
-    'DistributedDataParallel(learn.model)')
+_unfit = dict(
+    TrainEvalCallback = 'learnloop counts iterations and sets the mode itself',
+    Recorder = 'learnloop has a recorder, which is what callbacks find as self.recorder',
+    ProgressCallback = 'learnloop shows progress itself; learn.no_bar() does without',
+    CastToTensor = 'learnloop leaves batches as the loader gives them; change them in before_batch',
+    DistributedTrainer = "it wraps fastai's own loaders, and takes the backward pass over; give loaders with a "
+        'DistributedSampler, and set learn.forward_model to DistributedDataParallel(learn.model)')
 
 class _Checked(Adapter):
-    system,bases,prefix,Trainer = 'fastai',('Callback',),None,_Learner
-    def _is_base(self, cls): return cls.__name__ in self.bases and system_of(cls)=='fastai'
-    def _check(self):
+    system,bases,prefix,unfit,Trainer = 'fastai',('Callback',),None,_unfit,_Learner
+    def _check_foreign(self):
+        super()._check_foreign()
         classes = type(self.foreign).__mro__
-        for c in classes:
-            if system_of(c)=='fastai' and c.__name__ in _refused: raise TypeError(f'{self.label} is not needed: {_refused[c.__name__]}')
-            if system_of(c)=='fastai' and c.__name__ in _unfit: raise TypeError(f"{self.label} can't work here: {_unfit[c.__name__]}")
-        own = classes[:next((i for i,c in enumerate(classes) if self._is_base(c)), len(classes))]
-        for k in (k for o in (self.foreign, *own) for k,v in getattr(o, '__dict__', {}).items() if callable(v) and k not in event):
-            if k in _events: raise TypeError(f'{self.label}: {k} is an event of learnloop, not of fastai: make it a callback of learnloop')
-            if (miss := near_miss(k)) and miss in event: raise TypeError(f'{self.label}: {k} is no event of fastai; did you mean {miss!r}?')
+        n_own = next((i for i,c in enumerate(classes) if self._is_base(c)), len(classes))
+        owners = self.foreign,*classes[:n_own]
+        named = [k for o in owners for k,v in getattr(o, '__dict__', {}).items() if callable(v)]
+        for k in named:
+            if k in event: continue
+            if k in _events: raise TypeError(f'{self.label}: {k} is an event of learnloop, not of fastai: '
+                'make it a callback of learnloop')
+            miss = near_miss(k)
+            if miss and miss in event:
+                raise TypeError(f'{self.label}: {k} is no event of fastai; did you mean {miss!r}?')
 
     def hears(self, name): return (name in event and self._dispatches()) or Adapter.hears(self, name)
-    def _dispatches(self):
-        "Has it a `__call__` of its own?"
-        owner = next((c for c in type(self.foreign).__mro__ if '__call__' in vars(c)), None)
-        return owner is not None and not self._is_base(owner)
+    def _dispatches(self): return self._overrides('__call__')
+    def _is_theirs(self, name):
+        return any(system_of(c)=='fastai' and c.__name__==name for c in type(self.foreign).__mro__)
 
 # %% ../../nbs/interop/05_fastai.ipynb #42da9207
 def _without_preds(cb, f):
     "Call `f` of fastai's TensorBoardCallback; it shows predictions by what only fastai's loaders have"
-    if not cb.log_preds or hasattr(valid := cb.learn.learn.dls.valid, 'show_results'): return f()
-    warnings.warn(f"fastai's TensorBoardCallback shows predictions by fastai's loaders, and validation has {'none' if valid is None else f'a {type(valid).__name__}'}: it does without; learnloop's has examples=…", stacklevel=2)
+    valid = cb.learn.learn.dls.valid
+    if not cb.log_preds or hasattr(valid, 'show_results'): return f()
+    has = 'none' if valid is None else f'a {type(valid).__name__}'
+    warnings.warn(f"fastai's TensorBoardCallback shows predictions by fastai's loaders, and validation has {has}: "
+        "it does without; learnloop's has examples=…", stacklevel=2)
     cb.log_preds = False
     try: f()
     finally: cb.log_preds = True
@@ -377,11 +411,12 @@ _swapped = attrgetter(*_swappable)
 
 class _Called(_Checked):
     def translated(self, e):
-        if isinstance(cause := e.__cause__, CancelException):
+        cause,name = e.__cause__,_theirs(e)
+        if isinstance(cause, CancelException):
             e.__cause__ = None  # or each would be the other's
             return cause
-        if (name := _theirs(e)) is None or isinstance(e, CancelException): return e
-        ends = name=='CancelFitException' and self._outside() and self.learn.phases['evaluate'] in self.learn.open
+        if name is None or isinstance(e, CancelException): return e
+        ends = name=='CancelFitException' and self._outside() and self.learn.inside('evaluate')
         return (CancelEvaluateException if ends else _ours[name])(*e.args)
 
     def _pairs(self, phase):
@@ -389,8 +424,8 @@ class _Called(_Checked):
         return phase in ('fit','epoch','train','validate','batch') and ends and self.hears(f'before_{phase}')
     def _caller(self, e):
         cb,learn,inner,phase = self.foreign,self.learn,e in _inner,e.rpartition('_')[2]
-        f,pairs,fit = (partial(cb, e) if self._dispatches() else getattr(cb, e)),self._pairs(phase),phase=='fit'
-        if e=='after_epoch' and any(system_of(c)=='fastai' and c.__name__=='TensorBoardCallback' for c in type(cb).__mro__): f = partial(_without_preds, cb, f)
+        f,pairs,fit = partial(cb, e) if self._dispatches() else getattr(cb, e),self._pairs(phase),phase=='fit'
+        if e=='after_epoch' and self._is_theirs('TensorBoardCallback'): f = partial(_without_preds, cb, f)
         orders = [(o.foreign, o.foreign.order) for o in learn.cbs if type(o) is FastAI and '_order' not in vars(o)]
         before = pairs and e==f'before_{phase}'
         def _hook(self, **_):
@@ -403,19 +438,21 @@ class _Called(_Checked):
                 if before and (new := _swapped(learn))!=old: self._undo[phase] = old,new
                 for o,v in orders:
                     if o.order!=v: learn._changed()
-            if fit and self._given and e=='before_fit' and not self._outside(): self._restore(self.__dict__.pop('_given'))
+            if self._given and e=='before_fit' and not self._outside(): self._restore(self.__dict__.pop('_given'))
         return MethodType(_hook, self)
 
 # %% ../../nbs/interop/05_fastai.ipynb #19529fe5
-_evaluated = 'before_validate','after_cancel_validate','after_validate','before_batch','after_pred','after_loss','after_cancel_batch','after_batch'
+_evaluated = '''before_validate after_cancel_validate after_validate before_batch after_pred after_loss
+    after_cancel_batch after_batch'''.split()
 class _Ended(_Called):
     _begun,_at = False,None  # is there an `after_fit` to come, and in an evaluation of how many phases?
     def handlers(self, event):
         fs,phase = _Callback.handlers(self, event),event.removeprefix('cleanup_')
         if event in [h.event for h in self.hooks] and self.hears(event): fs.append(self._caller(event))
-        return fs + [MethodType(partial(_put_back, phase), self)]*bool(phase!=event and self._pairs(phase))
+        if phase!=event and self._pairs(phase): fs.append(MethodType(partial(_put_back, phase), self))
+        return fs
 
-    def _outside(self): return self.learn.phases['fit'] not in self.learn.open
+    def _outside(self): return not self.learn.inside('fit')
     def _fire(self, e):
         if self.hears(e): self._caller(e)()
     def _finish(self, phase):
@@ -427,7 +464,8 @@ class _Ended(_Called):
         self._begun = True
     def cleanup_fit(self): self._finish('fit')
     def before_evaluate(self):
-        if not self._outside() or self._begun or not any(self.hears(o) and (self.run_valid or o not in _inner) for o in _evaluated): return
+        heard = any(self.hears(o) and (self.run_valid or o not in _inner) for o in _evaluated)
+        if self._begun or not heard or not self._outside(): return
         self._at = len(self.learn.open)
         self._fire('before_fit')
     def after_evaluate(self):
@@ -441,27 +479,17 @@ def _put_back(phase, self):
         if a is not b and getattr(self.learn, k)==b: setattr(self.learn, k, a)
 
 # %% ../../nbs/interop/05_fastai.ipynb #97506f62
-def _plain(o):
-    "`o` as plain data and tensors; a TypeError if it isn't that"
-    if isinstance(o, torch.Tensor): return o.detach().as_subclass(torch.Tensor)
-    if o is None or type(o) in (bool,int,float,str): return o
-    if isinstance(o, dict): return {_plain(k):_plain(v) for k,v in o.items()}
-    if isinstance(o, (list,tuple,L)): return (tuple if isinstance(o, tuple) else list)(map(_plain, o))
-    if getattr(o, 'shape', None)==() and hasattr(o, 'item'): return o.item()  # of NumPy
-    raise TypeError(type(o).__name__)
+def _storable(o): return plain(list(o), _storable) if isinstance(o, L) else storable(o)
 
 class _Kept(_Ended):
     _given = None  # state to put back
     def _has_state(self): return all(hasattr(type(self.foreign), k) for k in ('state_dict','load_state_dict'))
     def saved_state(self):
-        cb,res = self.foreign,{}
+        cb = self.foreign
         if self._has_state(): return cb.state_dict()
-        given = {k for c in type(cb).__mro__[:-1] if '__init__' in vars(c) for k in inspect.signature(c.__init__).parameters}
-        for k,v in vars(cb).items():
-            if k in given or k[:2]=='__' or k in ('learn','order','run','run_train','run_valid',*getattr(type(cb), '_stateattrs', ())): continue
-            try: res[k] = _plain(v)
-            except TypeError: continue  # a module or a file: `before_fit` makes it anew
-        return res
+        own = {'learn','order','run','run_train','run_valid'}
+        own |= init_args(type(cb)) | {*getattr(type(cb), '_stateattrs', ())}
+        return storable_items({k:v for k,v in vars(cb).items() if k not in own and k[:2]!='__'}, _storable)
     def load_saved_state(self, sd):
         if self._has_state(): return self.foreign.load_state_dict(sd)
         self._given = sd
@@ -471,19 +499,24 @@ class _Kept(_Ended):
         for k,v in sd.items(): own[k] = L(v) if isinstance(own.get(k), L) else v
 
 # %% ../../nbs/interop/05_fastai.ipynb #1690c1d7
-_notes = dict(after_create='when it is added', before_fit='also before an evaluation outside of a fit, if it hears anything of that',
-    after_fit='also after such an evaluation, and after an error', after_cancel_step='muted by `run_train` as the others, which in fastai it is not')
+_notes = dict(after_create='when it is added',
+    before_fit='also before an evaluation outside of a fit, if it hears anything of that',
+    after_fit='also after such an evaluation, and after an error',
+    after_cancel_step='muted by `run_train` as the others, which in fastai it is not')
 
 class FastAI(_Kept):
     "Runs a callback of fastai's"
     hooks = [Hook(o, o, evaluate=o in _evaluated, note=_notes.get(o, '')) for o in event]
-    run,run_train,run_valid = (_of('foreign', k) for k in ('run','run_train','run_valid'))
-    order = property(lambda self: self.__dict__.get('_order', self.foreign.order), lambda self, v: self.__dict__.update(_order=v))
+    run,run_train,run_valid = map(_of, ('foreign.run', 'foreign.run_train', 'foreign.run_valid'))
+    order = property(lambda self: self.__dict__.get('_order', self.foreign.order),
+        lambda self, v: self.__dict__.update(_order=v))
     remove_on_fetch = property(lambda self: bool(getattr(self.foreign, 'remove_on_fetch', False)))
     @property
     def own_name(self):
-        nm = Adapter.own_name.fget(self)
-        return nm if nm not in self.bases else next((f.__name__ for k,f in vars(self.foreign).items() if k in event and f.__name__.isidentifier()), nm)
+        nm = self.foreign_name
+        if nm not in self.bases: return nm
+        fs = [f for k,f in vars(self.foreign).items() if k in event]  # of a `Callback(before_fit=f)`
+        return next((f.__name__ for f in fs if f.__name__.isidentifier()), nm)
     @property
     def group(self): return [o for o in self.learn._ordered() if type(o) is type(self)] if self.learn else [self]
     def listens(self, inner, training): return True
@@ -491,8 +524,10 @@ class FastAI(_Kept):
     def after_create(self):
         Adapter.after_create(self)
         old,self._undo = self.foreign.__dict__.get('learn'),{}
-        if getattr(old, 'learn', old) not in (None, self.learn): raise ValueError(f'{self.label} is in another learner; remove it there first')
+        if getattr(old, 'learn', old) not in (None, self.learn):
+            raise ValueError(f'{self.label} is in another learner; remove it there first')
         self.foreign.__dict__['learn'] = self.trainer
     def __setattr__(self, k, v):
         super().__setattr__(k, v)
-        if k=='learn' and v is None and self.foreign.__dict__.get('learn') is self.trainer: self.foreign.__dict__['learn'] = None
+        gone = k=='learn' and v is None and self.foreign.__dict__.get('learn') is self.trainer
+        if gone: self.foreign.__dict__['learn'] = None

@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/interop/fastnlp.html.md"""
 __all__ = ['Callback', 'EarlyStopException', 'Event', 'Filter', 'on', 'Driver', 'Evaluator', 'Trainer', 'FastNLP']
 
 # %% ../../nbs/interop/03_fastnlp.ipynb #04ce2a2a
-import math, os, sys, torch
+import math, sys, torch
 from collections.abc import Mapping
 from copy import copy
 from functools import partial, wraps
@@ -17,11 +17,15 @@ from operator import attrgetter
 from pathlib import Path
 from types import SimpleNamespace
 from torch import distributed
-from ..loop.data import batch_len, join_batch, split_batch, to_device
-from ..loop.flow import CancelFitException, did_you_mean
-from ..loop.learner import StepLimit, check_whole
+from ..loop.batch import split_batch, to_device
+from ..loop.data import batch_len
+from ..loop.checks import did_you_mean, check_whole
+from ..loop.flow import CancelFitException
+from ..loop.learner import StepLimit
 from ..loop.optimizer import opts
-from .core import Adapter, Facade, Hook
+from .core import Adapter, Facade, Hook, attr, done, sharing
+from .facts import batches_per_step, evaluation_kind, has_base, is_valid_dl, plain, whole_batch
+from .facts import local_rank, n_processes, process_rank
 
 # %% ../../nbs/interop/03_fastnlp.ipynb #93f16e99
 class _Hooks:
@@ -76,10 +80,13 @@ class EarlyStopException(BaseException):
 # %% ../../nbs/interop/03_fastnlp.ipynb #d9f5b747
 def _check_filter(what, every, once, filter_fn):
     given = [k for k,v in dict(every=every, once=once, filter_fn=filter_fn).items() if v is not None]
-    if len(given)>1: raise ValueError(f'{what}: {", ".join(given)} given, and they exclude each other: give one, and test the rest in the function')
+    if len(given)>1:
+        which = ', '.join(given)
+        raise ValueError(f'{what}: {which} given, and they exclude each other: give one, and test the rest in it')
     for nm,v in (('every', every), ('once', once)):
         if v is not None: check_whole(f'{what}: {nm}', v)
-    if filter_fn is not None and not callable(filter_fn): raise TypeError(f'{what}: filter_fn is {filter_fn!r}: it must be a function of the filter and the trainer')
+    if filter_fn is not None and not callable(filter_fn):
+        raise TypeError(f'{what}: filter_fn is {filter_fn!r}: it must be a function of the filter and the trainer')
 
 class Event:
     "A hook, and which of its calls are heard; also as `Event.on_train_batch_end(every=10)`"
@@ -92,7 +99,9 @@ class Event:
         if value not in _names: raise ValueError(f'{value!r} is no hook of fastNLP{did_you_mean(value, _names)}')
         _check_filter(value, every, once, filter_fn)
         self.value,self.every,self.once,self.filter_fn = value,every,once,filter_fn
-    def __repr__(self): return f'Event.{self.value}({", ".join(f"{k}={v!r}" for k in ("every", "once", "filter_fn") if (v := getattr(self, k)) is not None)})'
+    def __repr__(self):
+        given = {k:v for k,v in vars(self).items() if k!='value' and v is not None}
+        return f'Event.{self.value}({", ".join(f"{k}={v!r}" for k,v in given.items())})'
 
 for _k in _names: setattr(Event, _k, staticmethod(partial(Event, _k)))
 
@@ -122,7 +131,7 @@ class Filter:
             if self.passes(kwargs.get('trainer') if len(args)<=i else args[i]): return f(*args, **kwargs)
         _filtered.__fastNLP_filter__ = self
         return _filtered
-    def state_dict(self)->dict: # `num_called`, which counts the call that is asked about, and `num_executed`, which doesn't
+    def state_dict(self)->dict: # `num_called`, the call that is asked about included, and `num_executed`, without it
         "Return the counters"
         return dict(num_called=self.num_called, num_executed=self.num_executed)
     def load_state_dict(self,
@@ -137,14 +146,18 @@ def on(
     marker=None # There are no markers here: which fits a function is for is said by passing it to them
 ): # Decorator; returns the function itself
     "Have a function hear `event`: it can then be passed as a callback"
-    if marker is not None: raise ValueError(f'marker={marker!r}: pass the function in cbs=[…] of each fit that it is for')
+    if marker is not None:
+        raise ValueError(f'marker={marker!r}: pass the function in cbs=[…] of each fit that it is for')
     if not isinstance(event, Event):
-        if type(event).__name__!='Event': raise TypeError(f'@on({event!r}): it takes an event, such as Event.on_train_begin()')
+        if type(event).__name__!='Event':
+            raise TypeError(f'@on({event!r}): it takes an event, such as Event.on_train_begin()')
         event = Event(event.value, event.every, event.once, event.filter_fn)
     params = list(signature(getattr(_Hooks, event.value)).parameters)[1:]
     def _mark(f):
         try: signature(f).bind(*params)
-        except TypeError as e: raise TypeError(f'{getattr(f, "__name__", f)} would be called as {event.value}({", ".join(params)}): {e}') from e
+        except TypeError as e:
+            name = getattr(f, '__name__', f)
+            raise TypeError(f'{name} would be called as {event.value}({", ".join(params)}): {e}') from e
         f.learnloop_system,f.fastnlp_events = 'fastnlp',[*getattr(f, 'fastnlp_events', ()), event]
         setattr(f, event.value, f)
         return f
@@ -171,9 +184,10 @@ class _Devices(Facade):
         if isinstance(tensor, Mapping): return {k:self.tensor_to_numeric(v, reduce) for k,v in tensor.items()}
         if isinstance(tensor, (list,tuple)): return type(tensor)(self.tensor_to_numeric(o, reduce) for o in tensor)
         if not isinstance(tensor, torch.Tensor): return tensor
-        return tensor.item() if tensor.numel()==1 else getattr(torch, reduce)(tensor).item() if reduce else tensor.tolist()
+        if tensor.numel()==1: return tensor.item()
+        return getattr(torch, reduce)(tensor).item() if reduce else tensor.tolist()
     def is_distributed(self): return self.world_size>1
-    def get_local_rank(self): return int(os.environ.get('LOCAL_RANK', 0))
+    def get_local_rank(self): return local_rank()
     def barrier(self):
         if self.is_distributed(): distributed.barrier()
     def broadcast_object(self, obj, src=0, group=None):
@@ -182,22 +196,19 @@ class _Devices(Facade):
         return objs[0]
 
 # %% ../../nbs/interop/03_fastnlp.ipynb #a8f1e664
-def _ranks(): return (distributed.get_rank(), distributed.get_world_size()) if distributed.is_available() and distributed.is_initialized() else (0, 1)
-
 class Driver(_Devices):
     "What callbacks find as `trainer.driver`"
     def __init__(self,
         learn # The learner
     ):
-        super().__init__(learn)
-        self.__dict__['grad_scaler'] = _Scaler(learn)
+        super().__init__(learn, grad_scaler=_Scaler(learn))
     @property
     def __class__(self): return getattr(sys.modules.get('fastNLP.core.drivers.torch_driver'), 'TorchDriver', type(self))
-    model        = property(lambda self: self.learn.model)
+    model        = attr('learn.model')
     optimizers   = property(lambda self: _Optimizers(opts(self.learn.opt or self.learn.create_opt())))
-    model_device = data_device = property(lambda self: self.learn.device)
-    global_rank  = property(lambda self: _ranks()[0])
-    world_size   = property(lambda self: _ranks()[1])
+    model_device = data_device = attr('learn.device')
+    global_rank  = property(lambda self: process_rank())
+    world_size   = property(lambda self: n_processes())
     def unwrap_model(self):
         "Return the model, without wrappers"
         return self.learn.model
@@ -216,7 +227,9 @@ class Evaluator(Facade):
         num_eval_batch_per_dl:int=-1 # All batches: there is no other number here
     )->dict: # Loss and metrics by name
         "Validate, and call no hook for it"
-        if num_eval_batch_per_dl!=-1: raise ValueError(f'num_eval_batch_per_dl={num_eval_batch_per_dl}: it must be -1; use learn.validate(cbs=LimitBatches(valid=…))')
+        if num_eval_batch_per_dl!=-1:
+            tip = 'use learn.validate(cbs=LimitBatches(valid=…))'
+            raise ValueError(f'num_eval_batch_per_dl={num_eval_batch_per_dl}: it must be -1; {tip}')
         self._busy = True
         try: vals = self.learn.validate()
         finally: self._busy = False
@@ -224,29 +237,28 @@ class Evaluator(Facade):
 
 # %% ../../nbs/interop/03_fastnlp.ipynb #53b2153e
 def _new_state(learn):
-    return SimpleNamespace(epoch=learn.epoch, batches=0, batch_idx=0, n_iter=None, stopped=None, added=[], batch=None, outputs=None, results=None,
-        running=False, training=False, placed=False, fetching=False, batching=False, due=0, evaluating=0, checkpoint=False)
+    return SimpleNamespace(epoch=learn.epoch, batches=0, batch_idx=0, n_iter=None, stopped=None, added=[],
+        batch=None, outputs=None, results=None, running=False, training=False, placed=False,
+        fetching=False, batching=False, due=0, evaluating=0, checkpoint=False)
 
 class _Counters(Facade):
     def _limit(self): return next((o for o in self.learn.cbs if isinstance(o, StepLimit)), None)
-    cur_epoch_idx          = property(lambda self: self._at.epoch)
-    global_forward_batches = property(lambda self: self._at.batches)
-    batch_idx_in_epoch     = property(lambda self: self._at.batch_idx)
-    @property
-    def accumulation_steps(self):
-        cb,learn = getattr(self.learn, 'gradient_accumulation', None),self.learn
-        if cb is None or cb.n_batches is not None: return cb._size if cb else 1
-        return math.ceil(cb._size/(learn.bs or getattr(learn.dls.train, 'batch_size', None) or 1))
+    cur_epoch_idx          = attr('_at.epoch')
+    global_forward_batches = attr('_at.batches')
+    batch_idx_in_epoch     = attr('_at.batch_idx')
+    accumulation_steps     = property(lambda self: batches_per_step(self.learn) or 1)
     @property
     def num_batches_per_epoch(self):
         lim = self._limit()
-        n = lim.steps_per_epoch*self.accumulation_steps if lim and lim.steps_per_epoch else self._at.n_iter or batch_len(self.learn.dls.train)
-        if n is None: raise ValueError('trainer.num_batches_per_epoch: the training loader has no length; give fit steps_per_epoch')
-        return n
+        if lim and lim.steps_per_epoch: return lim.steps_per_epoch*self.accumulation_steps
+        n = self._at.n_iter or batch_len(self.learn.dls.train)
+        if n is not None: return n
+        raise ValueError('trainer.num_batches_per_epoch: the training loader has no length; give fit steps_per_epoch')
     @property
     def n_batches(self):
         lim = self._limit()
-        return lim.max_steps*self.accumulation_steps if lim and lim.max_steps else self.num_batches_per_epoch*self.learn.n_epoch
+        if lim and lim.max_steps: return lim.max_steps*self.accumulation_steps
+        return self.num_batches_per_epoch*self.learn.n_epoch
     @property
     def n_epochs(self):
         n = self.learn.n_epoch
@@ -257,10 +269,14 @@ class _Counters(Facade):
 # %% ../../nbs/interop/03_fastnlp.ipynb #bc77bd8a
 def _file(folder, name): return folder if hasattr(folder, 'write') else Path(folder).absolute()/name
 def _only_state(only_state_dict):
-    if not only_state_dict: raise ValueError('only_state_dict=False: a file of a whole model can run code when it is read. Save its state, or give a model_save_fn')
+    if not only_state_dict:
+        raise ValueError('only_state_dict=False: a file of a whole model can run code when it is read. '
+            'Save its state, or give a model_save_fn')
 
 class _Files(_Counters):
-    def _tell(self, name): return [o.call(name, self) for o in self.learn._ordered() if isinstance(o, Adapter) and o.trainer is self and o.run]
+    def _tell(self, name):
+        for o in sharing(self):
+            if o.run: o.call(name, self)
     def save_model(self, folder, only_state_dict=True, model_save_fn=None):
         if model_save_fn:
             self._tell('on_save_model')
@@ -275,16 +291,19 @@ class _Files(_Counters):
         self.learn.load(_file(folder, 'fastnlp_model.pkl.tar'), with_opt=False, strict=strict)
     def save_checkpoint(self, folder, only_state_dict=True, model_save_fn=None):
         _only_state(only_state_dict)
-        if model_save_fn: raise ValueError('model_save_fn: a checkpoint is one file, with the weights in it; give it to save_model')
+        if model_save_fn:
+            raise ValueError('model_save_fn: a checkpoint is one file, with the weights in it; give it to save_model')
         self._at.checkpoint = True
         try: self.learn.save(_file(folder, 'fastnlp_checkpoint.pkl.tar'))
         finally: self._at.checkpoint = False
     def load_checkpoint(self, folder): self.learn.load(_file(folder, 'fastnlp_checkpoint.pkl.tar'))
 
 # %% ../../nbs/interop/03_fastnlp.ipynb #513cdadb
-_not_here = '''_driver _evaluate_dataloaders _train_batch_loop _train_dataloader backward batch_step_fn callback_manager check_batch_step_fn driver_name epoch_evaluate
-    evaluate_batch_step_fn evaluate_every evaluate_fn fp16 get_no_sync_context input_mapping kwargs marker metrics output_mapping overfit_batches progress_bar run run_evaluate
-    start_batch_idx_in_epoch state step step_evaluate train_batch_loop train_fn train_step trainer_state zero_grad'''.split()
+_not_here = '''_driver _evaluate_dataloaders _train_batch_loop _train_dataloader backward batch_step_fn callback_manager
+    check_batch_step_fn driver_name epoch_evaluate evaluate_batch_step_fn evaluate_every evaluate_fn fp16
+    get_no_sync_context input_mapping kwargs marker metrics output_mapping overfit_batches progress_bar run run_evaluate
+    start_batch_idx_in_epoch state step step_evaluate train_batch_loop train_fn train_step trainer_state
+    zero_grad'''.split()
 
 class Trainer(_Files):
     "What callbacks find as their `trainer`"
@@ -292,14 +311,13 @@ class Trainer(_Files):
     def __init__(self,
         learn # The learner that it stands for
     ):
-        super().__init__(learn)
-        self.__dict__ |= dict(driver=Driver(learn), monitor=None, larger_better=True, _evaluator=Evaluator(learn), _at=_new_state(learn))
-    model            = property(lambda self: self.learn.model)
-    device           = property(lambda self: self.learn.device)
-    model_device = data_device = device
-    optimizers       = property(lambda self: self.driver.optimizers)
-    train_dataloader = dataloader = property(lambda self: self.learn.dls.train)
-    evaluate_dataloaders = property(lambda self: self.learn.dls.valid)
+        super().__init__(learn, driver=Driver(learn), monitor=None, larger_better=True,
+            _evaluator=Evaluator(learn), _at=_new_state(learn))
+    model      = attr('learn.model')
+    device     = model_device = data_device = attr('learn.device')
+    optimizers = attr('driver.optimizers')
+    train_dataloader     = dataloader = attr('learn.dls.train')
+    evaluate_dataloaders = attr('learn.dls.valid')
     evaluator        = property(lambda self: None if self.learn.dls.valid is None else self._evaluator)
     def move_data_to_device(self,
         batch # Tensors, nested in any way
@@ -318,8 +336,9 @@ class Trainer(_Files):
         "Have `fn` hear `event`; if added in a fit, until that ends"
         f = partial(fn)  # one of its own, as `fn` may hear other events elsewhere
         f.__name__ = getattr(fn, '__name__', 'callback_fn')
-        self.learn.add_cb(cb := FastNLP(on(event)(f)))
-        if self.learn.phases['fit'] in self.learn.open: self._at.added.append(cb)
+        cb = FastNLP(on(event)(f))
+        self.learn.add_cb(cb)
+        if self.learn.inside('fit'): self._at.added.append(cb)
 
 # %% ../../nbs/interop/03_fastnlp.ipynb #971e23dd
 def _batch(o):
@@ -327,7 +346,7 @@ def _batch(o):
     if at.batch is None:
         if learn._named: learn.xb = (copy(learn.xb[0]),)
         b,parts = learn.batch,(*learn.xb, *learn.yb)
-        if learn._named: at.batch = join_batch(learn.xb, learn.yb, b, getattr(learn.dls, 'targ', None))
+        if learn._named: at.batch = whole_batch(learn)
         else: at.batch = list(parts) if isinstance(b, list) else parts if isinstance(b, tuple) else parts[0]
     return o.trainer,at.batch,indices and indices()
 
@@ -346,8 +365,7 @@ def _evaluated(o):
 
 # %% ../../nbs/interop/03_fastnlp.ipynb #76608d91
 _training = attrgetter('learn.training')
-def _done(phase): return lambda o: o.learn.outcome.get(phase)=='done'
-def _in_fit(o): return o.learn.phases['fit'] in o.learn.open
+def _in_fit(o): return o.learn.inside('fit')
 def _weights_alone(o): return 'loop' not in o.learn.saved  # rather than a checkpoint of the whole state
 
 # %% ../../nbs/interop/03_fastnlp.ipynb #b7cb2612
@@ -359,26 +377,30 @@ _t,_at = lambda o: (o.trainer,),'trainer._at.'
 _hooks = [Hook('on_after_trainer_initialized', 'after_create', lambda o: (o.trainer, o.trainer.driver)),
     Hook('on_sanity_check_begin', 'before_sanity', _t),
     Hook('on_sanity_check_end', 'after_sanity', lambda o: (o.trainer, o.trainer._at.results or {})),
-    Hook('on_train_begin', 'before_train', _t, when=lambda o: False, note='the first in a fit'),  # the adapter's own method calls it, for all callbacks at once
+    # the adapter's own method calls it, for all callbacks at once
+    Hook('on_train_begin', 'before_train', _t, when=lambda o: False, note='the first in a fit'),
     Hook('on_train_epoch_begin', 'before_train', _t),
     Hook('on_fetch_data_begin', 'before_fetch', _t, when=_training),
     Hook('on_fetch_data_end', 'after_fetch', _t, when=_training),
     Hook('on_train_batch_begin', 'before_batch', _batch, when=_training),
     Hook('on_before_backward', 'after_loss', _outputs, when=_training, note='before the loss is scaled'),
-    Hook('on_after_backward', 'after_backward', _t, when=_done('backward')),
+    Hook('on_after_backward', 'after_backward', _t, when=done('backward')),
     Hook('on_before_optimizers_step', 'before_step', _optimizers),
     Hook('on_after_optimizers_step', 'after_opt_step', _optimizers),
     Hook('on_before_zero_grad', 'before_zero_grad', _optimizers),
-    Hook('on_after_zero_grad', 'after_zero_grad', _optimizers, when=_done('zero_grad')),
+    Hook('on_after_zero_grad', 'after_zero_grad', _optimizers, when=done('zero_grad')),
     Hook('on_train_batch_end', 'after_batch', _t, when=attrgetter(_at+'batching')),
     Hook('on_train_epoch_end', 'after_train', _t, when=attrgetter(_at+'training')),
     Hook('on_evaluate_begin', 'before_fetch', _t, when=_begins, evaluate=True, note='the first in a validation'),
     Hook('on_evaluate_end', 'after_validate', _evaluated, when=_ends, evaluate=True),
     Hook('on_exception', 'after_exception', lambda o: (o.trainer, o.learn.exception), when=_in_fit, evaluate=True),
-    Hook('on_exception', 'after_cancel_fit', lambda o: (o.trainer, o.trainer._at.stopped), when=attrgetter(_at+'stopped'), note='for an EarlyStopException'),
+    Hook('on_exception', 'after_cancel_fit', lambda o: (o.trainer, o.trainer._at.stopped),
+        when=attrgetter(_at+'stopped'), note='for an EarlyStopException'),
     Hook('on_train_end', 'cleanup_fit', _t, when=attrgetter(_at+'running'), note='if there was an on_train_begin'),
-    Hook('on_save_model', 'before_save', _t, when=lambda o: not o.trainer._at.checkpoint and _weights_alone(o), evaluate=True),
-    Hook('on_load_model', 'before_load', _t, when=lambda o: 'fastNLP' not in o.learn.saved and _weights_alone(o), evaluate=True),
+    Hook('on_save_model', 'before_save', _t, when=lambda o: not o.trainer._at.checkpoint and _weights_alone(o),
+        evaluate=True),
+    Hook('on_load_model', 'before_load', _t, when=lambda o: 'fastNLP' not in o.learn.saved and _weights_alone(o),
+        evaluate=True),
     Hook('on_save_checkpoint', 'state_dict', note='what it returns is saved'),
     Hook('on_load_checkpoint', 'load_state_dict', note='when model, optimizer and counters are restored')]
 
@@ -388,8 +410,7 @@ _inner = 'evaluate','fetch','batch'
 _whole = *_inner,'epoch'
 
 class _Base(Adapter):
-    def _all(self, name):
-        for o in self.group: o.call(name, self.trainer)
+    def _all(self, name, *args): self.call_all(name, self.trainer, *args)
     def _begin(self, epoch):
         at = self.trainer._at
         if at.running: return
@@ -400,7 +421,7 @@ class _Base(Adapter):
         at = self.trainer._at
         if at.evaluating and 'evaluate' in what:
             at.evaluating,at.results = 0,_results(self.learn)
-            for o in self.group: o.call('on_evaluate_end', self.trainer, at.results)
+            self._all('on_evaluate_end', at.results)
         if at.fetching and 'fetch' in what:
             at.fetching = False
             self._all('on_fetch_data_end')
@@ -430,7 +451,8 @@ class _Trains(_Base):
         if not self.learn.training: return
         at = self.trainer._at
         if at.batching or at.evaluating: self._settle(*_inner)
-        if not at.placed: at.placed,at.batch_idx,at.batches = True,self.learn.n_done,at.batches+self.learn.n_done  # a resumed fit may begin within an epoch
+        if not at.placed:  # a resumed fit may begin within an epoch
+            at.placed,at.batch_idx,at.batches = True,self.learn.n_done,at.batches+self.learn.n_done
         at.fetching = True
     def after_fetch(self):
         if self.learn.training: self.trainer._at.fetching = False
@@ -439,10 +461,11 @@ class _Trains(_Base):
         if self.learn.training: at.batching,at.batch,at.outputs = True,None,None
     def then_before_batch(self):
         learn,b = self.learn,self.trainer._at.batch
-        if isinstance(b, Mapping) and learn.yb: learn.xb,learn.yb = split_batch(b, targ=getattr(learn.dls, 'targ', None))
+        if isinstance(b, Mapping) and learn.yb:
+            learn.xb,learn.yb = split_batch(b, targ=getattr(learn.dls, 'targ', None))
         if not isinstance(b, list) or not learn.training: return
-        n = len(learn.xb)
-        if any(o is not p for o,p in zip(b, (*learn.xb, *learn.yb), strict=True)): learn.xb,learn.yb = tuple(b[:n]),tuple(b[n:])
+        n,was = len(learn.xb),(*learn.xb, *learn.yb)
+        if any(o is not p for o,p in zip(b, was, strict=True)): learn.xb,learn.yb = tuple(b[:n]),tuple(b[n:])
     def then_after_loss(self):
         at = self.trainer._at
         if at.outputs is None or not self.learn.training: return
@@ -454,28 +477,22 @@ class _Trains(_Base):
         if self.learn.training: self.trainer._at.batching = False
 
 # %% ../../nbs/interop/03_fastnlp.ipynb #79013601
-def _is_own(learn):
-    "Is this loader the one for validation, or made of it?"
-    dl,valid = learn.dl,learn.dls.valid
-    while dl is not valid and 'dl' in getattr(dl, '__dict__', {}): dl = dl.dl
-    return dl is valid or getattr(dl, 'dataset', dl) is getattr(valid, 'dataset', None)
-
 class _Validates(_Trains):
     def before_validate(self):
-        learn,at,t = self.learn,self.trainer._at,self.trainer
-        inner,sanity = (learn.phases[o] in learn.open for o in ('evaluate', 'sanity'))
-        if not inner:
+        learn,at,kind = self.learn,self.trainer._at,evaluation_kind(self.learn)
+        if not learn.inside('evaluate'):
             self._settle(*_whole)
             self._begin(learn.epoch+1)
         elif at.evaluating: return  # a validation within one
-        at.due = len(learn.open) if _in_fit(self) and not sanity and not t._evaluator._busy and (not inner or _is_own(learn)) else 0
+        counts = kind=='epoch' or (kind=='within' and not self.trainer._evaluator._busy and is_valid_dl(learn))
+        at.due = len(learn.open) if counts else 0
     def then_before_fetch(self):
         at = self.trainer._at
         if at.due and _begins(self): at.due,at.evaluating = 0,at.due
     def after_validate(self):
         at,learn = self.trainer._at,self.learn
         at.results,at.due = None,0
-        if learn.phases['sanity'] in learn.open and any(o.hears('on_sanity_check_end') for o in self.group): _evaluated(self)
+        if learn.inside('sanity') and any(o.hears('on_sanity_check_end') for o in self.group): _evaluated(self)
     def then_after_validate(self):
         if _ends(self): self.trainer._at.evaluating = 0
     def after_evaluate(self):
@@ -487,14 +504,16 @@ def _check_monitor(o):
     for src in (o.foreign, getattr(o.foreign, 'topk_saver', None)):
         k = getattr(src, 'monitor', None)
         if not isinstance(k, str) or k in names: continue
-        raise ValueError(f'{o.label} monitors {k!r}, and ' + (f'validation gives {", ".join(names)}{did_you_mean(k, names)}' if names else 'there is no validation loader'))
+        if not names: raise ValueError(f'{o.label} monitors {k!r}, and there is no validation loader')
+        raise ValueError(f'{o.label} monitors {k!r}, and validation gives {", ".join(names)}{did_you_mean(k, names)}')
 
 class _Fits(_Validates):
     def before_fit(self):
         self.trainer.__dict__['_at'] = _new_state(self.learn)
         for o in self.group:
             if not any(map(o.hears, ('on_evaluate_end', 'on_sanity_check_end'))): continue
-            if not hasattr(self.learn, 'recorder'): raise ValueError(f'{o.label} hears the results of validation, and this learner has no Recorder to compute them')
+            if not hasattr(self.learn, 'recorder'):
+                raise ValueError(f'{o.label} hears the results of validation, and this learner has no Recorder')
             _check_monitor(o)
     def after_cancel_epoch(self): self._settle(*_whole)
     def after_epoch(self): self._settle(*_whole)
@@ -510,22 +529,18 @@ class _Fits(_Validates):
     def then_cleanup_fit(self): self.trainer._at.running = False
 
 # %% ../../nbs/interop/03_fastnlp.ipynb #731e9a3d
-def _plain(o):
-    "`o` without numbers of NumPy, which a file of tensors and plain data can't hold"
-    if isinstance(o, Mapping): return {k:_plain(v) for k,v in o.items()}
-    if type(o) in (list,tuple,set): return type(o)(map(_plain, o))
-    return o.item() if type(o).__module__=='numpy' and not getattr(o, 'ndim', 1) else o
-
 def _all_filters(o):
     "By hook: those of functions, and those that decorate methods"
-    methods = {h.name:flt for h in o.hooks if (flt := getattr(getattr(o.foreign, h.name, None), '__fastNLP_filter__', None))}
+    found = {h.name:getattr(getattr(o.foreign, h.name, None), '__fastNLP_filter__', None) for h in o.hooks}
+    methods = {k:v for k,v in found.items() if v}
     return {k:[v] for k,v in methods.items()} | o._filters
 
 class _Saves(_Fits):
     def saved_state(self):
         flts,res = _all_filters(self),{}
-        if self.hears('on_save_checkpoint'): res['states'] = _plain(self.call('on_save_checkpoint', self.trainer))
-        if 'states' in res and self.learn and self.trainer and self.learn.inside('fit'): res['counters'] = {k:getattr(self.trainer._at, k) for k in ('epoch','batches','batch_idx')}
+        if self.hears('on_save_checkpoint'): res['states'] = plain(self.call('on_save_checkpoint', self.trainer))
+        if 'states' in res and self.learn and self.trainer and self.learn.inside('fit'):
+            res['counters'] = {k:getattr(self.trainer._at, k) for k in ('epoch','batches','batch_idx')}
         if flts: res['filter_states'] = {k:[o.state_dict() for o in v] for k,v in flts.items()}
         return res
     def load_saved_state(self, sd):
@@ -541,7 +556,8 @@ class _Saves(_Fits):
         at = self.trainer._at
         if not at.checkpoint: return
         counters = dict(cur_epoch_idx=at.epoch, global_forward_batches=at.batches, batch_idx_in_epoch=at.batch_idx)
-        self.learn.saved['fastNLP'] = dict(trainer_state=counters, callbacks={o.name:o.state_dict() for o in self.group})
+        states = {o.name:o.state_dict() for o in self.group}
+        self.learn.saved['fastNLP'] = dict(trainer_state=counters, callbacks=states)
     def after_load(self):
         states = self.learn.saved.get('fastNLP', {}).get('callbacks', {})
         for o in self.group:
@@ -570,21 +586,23 @@ class FastNLP(_Saves):
         self._given,self._monitor = name,(monitor, larger_better)
         self._filters = {}
         for o in (() if hasattr(callback, 'fastnlp_events') else _their_events(callback)): on(o)(callback)
-        for o in getattr(callback, 'fastnlp_events', ()): self._filters.setdefault(o.value, []).append(Filter(o.every, o.once, o.filter_fn))
+        for o in getattr(callback, 'fastnlp_events', ()):
+            self._filters.setdefault(o.value, []).append(Filter(o.every, o.once, o.filter_fn))
         super().__init__(callback, order, name)
 
     @property
-    def own_name(self): return self._given or getattr(self.foreign, 'callback_name', None) or getattr(self.foreign, '__name__', type(self.foreign).__name__)
+    def own_name(self): return self._given or getattr(self.foreign, 'callback_name', None) or self.foreign_name
     @staticmethod
     def marked(f): return bool(_their_events(f))
     def _enters(self, flow):
-        if self.hears('on_save_checkpoint'): self._numbered = None  # a state of its own has its `callback_name`, which one alone may have
+        # a state of its own has its `callback_name`, which one alone may have
+        if self.hears('on_save_checkpoint'): self._numbered = None
         super()._enters(flow)
     def after_create(self):
         super().after_create()
         if self._monitor[0] is not None: self.trainer.monitor,self.trainer.larger_better = self._monitor
     def translated(self, e):
-        if not any(c.__name__=='EarlyStopException' for c in type(e).__mro__) or not _in_fit(self): return e
+        if not has_base(e, 'EarlyStopException') or not _in_fit(self): return e
         self.trainer._at.stopped = e
         return CancelFitException(*e.args)
     def _call(self, name, f, args, kwargs):

@@ -11,9 +11,11 @@ __all__ = ['Callback', 'LearningRate', 'Optimizer', 'Model', 'Keras']
 import math, operator, sys, torch
 from fastcore.basics import noop, patch
 from torch import Tensor
-from ..loop.data import batch_len, to_detach
+from ..loop.batch import to_detach
+from ..loop.data import batch_len
 from ..loop.flow import CancelFitException, CancelTrainException
-from .core import Adapter, Facade, Hook, system_of
+from .core import Adapter, Facade, Hook, not_failed, system_of
+from .facts import evaluation_kind, plain
 from ..loop.learner import StepLimit
 from ..loop.optimizer import get_hypers, opts
 
@@ -67,10 +69,13 @@ class LearningRate:
     ):
         "Set it, the groups in their ratios"
         learn,v = self._learn,float(value)
-        if who := next((o for o in learn.cbs if o.run and 'lr' in getattr(o, 'owns', ())), None):
-            raise ValueError(f'learning_rate = {v:g}: {who.label} ({who.name}) sets the learning rate in this fit; remove it, or the Keras callback')
+        who = next((o for o in learn.cbs if o.run and 'lr' in getattr(o, 'owns', ())), None)
+        if who:
+            raise ValueError(f'learning_rate = {v:g}: {who.label} ({who.name}) sets the learning rate in this fit; '
+                'remove it, or the Keras callback')
         now,lrs = float(self),[o['lr'] for o in get_hypers(learn.opt)]
-        if now or len(self._ratios)!=len(lrs): self._ratios = [o/now if now else 1. for o in lrs]  # where all are 0, the last ratios stay
+        if now or len(self._ratios)!=len(lrs):  # where all are 0, the last ratios stay
+            self._ratios = [o/now if now else 1. for o in lrs]
         learn.set_hypers(lr=[v*o for o in self._ratios])
     def numpy(self):
         "Return it as an array without dimensions"
@@ -95,8 +100,7 @@ class Optimizer(Facade):
     def __init__(self,
         learn # The learner
     ):
-        super().__init__(learn)
-        self.__dict__['_lr'] = LearningRate(learn)
+        super().__init__(learn, _lr=LearningRate(learn))
     @property
     def learning_rate(self):
         "The present one; assign a number to set it"
@@ -127,11 +131,15 @@ def _their_metrics(keras, names):
     return [MetricsList(res)]
 
 # %% ../../nbs/interop/08_keras.ipynb #3268576a
-_not_here = '''add_loss add_metric add_weight build built call compile compile_metrics compiled compute_loss compute_metrics count_params distribute_reduction_method
-    distribute_strategy dtype dtype_policy evaluate export fit from_config get_compile_config get_config get_layer history inputs input_shape input_spec jit_compile layers load_weights
-    loss losses make_predict_function make_test_function make_train_function metrics metrics_names name non_trainable_variables non_trainable_weights optimizers outputs output_shape path
-    predict predict_function predict_on_batch predict_step quantize reset_metrics run_eagerly save save_weights steps_per_execution stateless_call summary supports_masking
-    test_function test_on_batch test_step to_json train_function train_on_batch train_step trainable trainable_variables trainable_weights variables weights'''.split()
+_not_here = '''add_loss add_metric add_weight build built call compile compile_metrics compiled compute_loss
+    compute_metrics count_params distribute_reduction_method distribute_strategy dtype dtype_policy evaluate export fit
+    from_config get_compile_config get_config get_layer history inputs input_shape input_spec jit_compile layers
+    load_weights loss losses make_predict_function make_test_function make_train_function metrics metrics_names name
+    non_trainable_variables non_trainable_weights optimizers outputs output_shape path predict predict_function
+    predict_on_batch predict_step quantize reset_metrics run_eagerly save save_weights steps_per_execution
+    stateless_call
+    summary supports_masking test_function test_on_batch test_step to_json train_function train_on_batch train_step
+    trainable trainable_variables trainable_weights variables weights'''.split()
 
 class Model(Facade):
     "What Keras' callbacks find as `model`"
@@ -139,8 +147,7 @@ class Model(Facade):
     def __init__(self,
         learn # The learner that it stands for
     ):
-        super().__init__(learn)
-        self.__dict__.update(_optimizer=Optimizer(learn), _run=_Run())
+        super().__init__(learn, _optimizer=Optimizer(learn), _run=_Run())
 
     @property
     def optimizer(self):
@@ -154,18 +161,22 @@ class Model(Facade):
     ):
         "Set parameters and buffers: all or, after an error, none"
         model,own = self.learn.model,_tensors(self.learn.model)
-        if len(weights)!=len(own): raise ValueError(f'set_weights: {len(weights)} arrays, where {type(model).__name__} has {len(own)} parameters and buffers')
+        if len(weights)!=len(own):
+            what = f'{type(model).__name__} has {len(own)} parameters and buffers'
+            raise ValueError(f'set_weights: {len(weights)} arrays, where {what}')
         new = {k:torch.tensor(o) for k,o in zip(own, weights, strict=True)}
         for k,o in new.items():
-            if o.shape!=own[k].shape: raise ValueError(f'set_weights: {k} has the shape {tuple(own[k].shape)}, and {tuple(o.shape)} was given')
+            want,got = tuple(own[k].shape),tuple(o.shape)
+            if got!=want: raise ValueError(f'set_weights: {k} has the shape {want}, and {got} was given')
         sd = model.state_dict()
         sd.update(new)  # in place, as torch's versions of modules are an attribute of it
         model.load_state_dict(sd)
     @property
     def metrics(self):
         "Keras' own metrics of the names that the learner's have; only where Keras is imported"
-        if keras := sys.modules.get('keras'): return _their_metrics(keras, [m.name for m in self.learn.recorder.valid_mets[1:]])
-        raise AttributeError(f"learnloop's stand-in for Keras's {type(self).__name__} has no attribute 'metrics' unless Keras is imported")
+        keras = sys.modules.get('keras')
+        if keras: return _their_metrics(keras, [m.name for m in self.learn.recorder.valid_mets[1:]])
+        raise self._no_attribute('metrics', ' unless Keras is imported')
 
 # %% ../../nbs/interop/08_keras.ipynb #69148cb1
 class _Run:
@@ -176,8 +187,8 @@ class _Run:
         self._begin(None)
     def _begin(self, stage):
         self.stage = stage  # 'epoch', 'train', 'test', 'predict', or None for what isn't announced
-        self.begun,self.within,self.over,self.iter = False,False,False,0  # is there a batch yet, are we in one, is the epoch over, the last batch
-        self.total,self.n = 0.,0  # sum of losses, and number of items
+        self.begun,self.within,self.over = False,False,False  # is there a batch yet, are we in one, is the epoch over?
+        self.iter,self.total,self.n = 0,0.,0  # the last batch, sum of losses, and number of items
         self.fresh()
     def fresh(self): self.begin_logs,self.end_logs = {},None
     def enter(self, stage):
@@ -189,10 +200,7 @@ class _Run:
 # %% ../../nbs/interop/08_keras.ipynb #530758bf
 def _at(stage, within=False):
     "Are we in `stage` now, and in a batch of it that was announced?"
-    def _f(o):
-        run = o.trainer._run
-        return run.stage==stage and run.within==within
-    return _f
+    return lambda o: o.trainer._run.stage==stage and o.trainer._run.within==within
 
 def _batch(name, stage, note, alias_of=None):
     "The row of a batch's hook"
@@ -204,14 +212,14 @@ def _batch(name, stage, note, alias_of=None):
 def _phase(name, event, what, note='', **kwargs):
     "The row of another hook; `what` are its logs, '' for none"
     def _logs(o): return o._ended(what) if what else o.trainer._run.begin_logs
-    return Hook(name, event, lambda o: (o.learn.epoch, _logs(o)) if 'epoch' in name else (_logs(o),), note=note, **kwargs)
+    def _args(o): return (o.learn.epoch, _logs(o)) if 'epoch' in name else (_logs(o),)
+    return Hook(name, event, _args, note=note, **kwargs)
 
 # %% ../../nbs/interop/08_keras.ipynb #c4974103
-def _fine(phase): return lambda o: o.learn.outcome.get(phase)!='failed'
-def _ends(stage): return lambda o: o.trainer._run.stage==stage and _fine('validate')(o)
+def _ends(stage): return lambda o: o.trainer._run.stage==stage and not_failed('validate')(o)
 
 _rows = [  # chkstyle: ignore-node
-    Hook('set_model', 'before_fit', when=lambda o: False, note='a `Model`; to all callbacks first; in evaluations, too'),
+    Hook('set_model', 'before_fit', when=lambda o: False, note='a `Model`; to all first; in evaluations, too'),
     Hook('set_params', 'before_fit', when=lambda o: False, note='`verbose`, `epochs` and `steps`; likewise'),
     _phase('on_train_begin', 'before_fit', '', 'in all hooks of beginnings, `logs` is `{}`'),
     _phase('on_epoch_begin', 'before_epoch', ''),
@@ -219,42 +227,57 @@ _rows = [  # chkstyle: ignore-node
     _batch('on_batch_begin', 'train', 'called by `on_train_batch_begin` of the base class', 'on_train_batch_begin'),
     _batch('on_train_batch_end', 'train', 'in training: `loss` and metrics of the epoch so far'),
     _batch('on_batch_end', 'train', 'called by `on_train_batch_end` of the base class', 'on_train_batch_end'),
-    _phase('on_test_begin', 'before_validate', '', 'also in `learn.validate`, as the next three', when=_at('test'), evaluate=True),
+    _phase('on_test_begin', 'before_validate', '', 'also in `learn.validate`, as the next three',
+        when=_at('test'), evaluate=True),
     _batch('on_test_batch_begin', 'test', 'in validation'),
     _batch('on_test_batch_end', 'test', 'in validation: `loss` and metrics so far'),
-    _phase('on_test_end', 'cleanup_validate', 'test', '`loss` and metrics; not after an error', when=_ends('test'), evaluate=True),
+    _phase('on_test_end', 'cleanup_validate', 'test', '`loss` and metrics; not after an error',
+        when=_ends('test'), evaluate=True),
     _phase('on_epoch_end', 'after_epoch', 'epoch', '`loss` and metrics, of validation with `val_`', when=_at('epoch')),
-    _phase('on_train_end', 'cleanup_fit', 'train', "the last epoch's values; not after an error", when=_fine('fit')),
-    _phase('on_predict_begin', 'before_validate', '', 'in `learn.get_preds` and `learn.predict`, as the next three', when=_at('predict'), evaluate=True),
+    _phase('on_train_end', 'cleanup_fit', 'train', "the last epoch's values; not after an error",
+        when=not_failed('fit')),
+    _phase('on_predict_begin', 'before_validate', '', 'in `learn.get_preds` and `learn.predict`, as the next three',
+        when=_at('predict'), evaluate=True),
     _batch('on_predict_batch_begin', 'predict', ''),
     _batch('on_predict_batch_end', 'predict', '`outputs`: an array'),
     _phase('on_predict_end', 'cleanup_validate', 'predict', 'not after an error', when=_ends('predict'), evaluate=True)]
 _alias = dict(on_train_batch_begin='on_batch_begin', on_train_batch_end='on_batch_end')
 
+# %% ../../nbs/interop/08_keras.ipynb #6382005f
+_needs = 'it needs more of a Keras model than there is here; use {}'
+_unfit = dict(ModelCheckpoint='SaveModelCallback', OrbaxCheckpoint='SaveModelCallback',
+    BackupAndRestore='SaveModelCallback',
+    TensorBoard='TensorBoardCallback', History='learn.recorder', SwapEMAWeights='EMA')
+_unfit = {k:_needs.format(o) for k,o in _unfit.items()}
+
 # %% ../../nbs/interop/08_keras.ipynb #51384d7c
 class Keras(Adapter):
     "Runs a callback of Keras 3"
-    system,bases,prefix,Trainer,order,hooks,missing,_taken = 'Keras',('Callback','_Hooks'),'on_',Model,52,_rows,{},None
+    system,bases,Trainer,order,hooks,unfit,_taken = 'Keras',('Callback','_Hooks'),Model,52,_rows,_unfit,None
     @property
     def remove_on_fetch(self):
         "Does it stay away from predictions?"
-        return bool(self.learn is None or self.learn.open or not any(self.hears(h.name) for h in self.hooks if 'predict' in h.name))
-    def hears(self, name): return Adapter.hears(self, name) or (name in _alias and hasattr(self.foreign, name) and Adapter.hears(self, _alias[name]))
+        if self.learn is None or self.learn.open: return True
+        return not any(self.hears(h.name) for h in self.hooks if 'predict' in h.name)
+    def hears(self, name):
+        if Adapter.hears(self, name): return True
+        return name in _alias and hasattr(self.foreign, name) and Adapter.hears(self, _alias[name])
 
     def before_fit(self):
         self.trainer.stop_training = False
         self.trainer._run.reset()
         self._introduce(self.group)
     def before_epoch(self):
-        if any((o._taken or {}).get('stop_training')=='fit' for o in self.group): raise CancelFitException  # it was stopped before
+        stopped = any((o._taken or {}).get('stop_training')=='fit' for o in self.group)  # before this fit was resumed
+        if stopped: raise CancelFitException
         self.trainer._run.enter('epoch')
     def after_epoch(self): self.trainer._run.over = True
     def before_train(self): self.trainer._run.enter('train')
     def before_validate(self):
-        names = [o.name for o in self.learn.open]
-        inner = names.count('validate')>1 or 'sanity' in names or {'fit', 'evaluate'}<={*names}
-        self.trainer._run.enter(None if inner else 'predict' if self.learn.predicting else 'test')
-        if 'fit' not in names and not inner: self._introduce(self.group)
+        learn = self.learn
+        inner = [o.name for o in learn.open].count('validate')>1 or evaluation_kind(learn) in ('sanity', 'within')
+        self.trainer._run.enter(None if inner else 'predict' if learn.predicting else 'test')
+        if not inner and not learn.inside('fit'): self._introduce(self.group)
     def before_batch(self):
         run = self.trainer._run
         if run.within: self._end_batch(run.stage)
@@ -276,13 +299,13 @@ def before_fetch(self:Keras):
 
 @patch
 def then_cleanup_epoch(self:Keras):
-    if self.trainer.stop_training and _fine('epoch')(self): raise CancelFitException
+    if self.trainer.stop_training and not_failed('epoch')(self): raise CancelFitException
 
 @patch
 def _end_batch(self:Keras, phase):
     run = self.trainer._run
-    if run.within and run.stage and _fine(phase)(self):
-        for o in self.group: o.call(f'on_{run.stage}_batch_end', run.iter, logs=self._ended('batch'))
+    if run.within and run.stage and not_failed(phase)(self):
+        self.call_all(f'on_{run.stage}_batch_end', run.iter, logs=self._ended('batch'))
     run.within = False
 
 # %% ../../nbs/interop/08_keras.ipynb #3f470e9c
@@ -290,38 +313,32 @@ def _end_batch(self:Keras, phase):
 def _introduce(self:Keras, group):
     learn = self.learn
     for o in group: o._check_recorder()
-    if learn.phases['fit'] in learn.open:
-        n = None if any(isinstance(o, StepLimit) for o in learn.cbs) else batch_len(learn.dls.train)
-        params = dict(epochs=learn.n_epoch if learn.n_epoch<math.inf else None, steps=n)
-    else: params = dict(epochs=1, steps=learn.n_iter)
-    for name,v in (('set_model', self.trainer), ('set_params', dict(verbose=0 if learn.logger is noop else 1) | params)):
+    epochs,steps = 1,learn.n_iter
+    if learn.inside('fit'):
+        epochs = learn.n_epoch if learn.n_epoch<math.inf else None
+        steps  = None if any(isinstance(o, StepLimit) for o in learn.cbs) else batch_len(learn.dls.train)
+    params = dict(verbose=int(learn.logger is not noop), epochs=epochs, steps=steps)
+    for name,v in dict(set_model=self.trainer, set_params=params).items():
         for o in group:
-            if f := getattr(o.foreign, name, None): o._call(name, f, (v,), {})
+            f = getattr(o.foreign, name, None)
+            if f: o._call(name, f, (v,), {})
 
 @patch
 def _check_recorder(self:Keras):
-    learn,heard = self.learn,[h.name for h in self.hooks if h.name.endswith('_end') and 'predict' not in h.name and self.hears(h.name)]
+    def _has_logs(k): return k.endswith('_end') and 'predict' not in k and self.hears(k)
+    learn,heard = self.learn,[h.name for h in self.hooks if _has_logs(h.name)]
     if not heard or self.trainer._run.stage=='predict': return
     why = f'{self.label}: the logs of {heard[0]} are what the recorder records'
-    if not (hasattr(learn, 'recorder') and learn.recorder.run): raise ValueError(f'{why}, and there is none at work: learn.add_cb(Recorder())')
-    if self.order<=learn.recorder.order: raise ValueError(f'{why}, in order {learn.recorder.order}: give it a higher order than {self.order}')
+    if not (hasattr(learn, 'recorder') and learn.recorder.run):
+        raise ValueError(f'{why}, and there is none at work: learn.add_cb(Recorder())')
+    if self.order<=learn.recorder.order:
+        raise ValueError(f'{why}, in order {learn.recorder.order}: give it a higher order than {self.order}')
 
 @patch
 def after_create(self:Keras):
     Adapter.after_create(self)
     if self._taken: self._restore()
-    if self.learn.phases['fit'] in self.learn.open: self._introduce([self])
-
-# %% ../../nbs/interop/08_keras.ipynb #6382005f
-_instead = dict(ModelCheckpoint='SaveModelCallback', OrbaxCheckpoint='SaveModelCallback', BackupAndRestore='SaveModelCallback',
-    TensorBoard='TensorBoardCallback', History='learn.recorder', SwapEMAWeights='EMA')
-
-@patch
-def _check(self:Keras):
-    cls = type(self.foreign)
-    if cls.__name__ in _instead and cls.__module__.split('.')[0]=='keras':
-        raise TypeError(f'{self.label} needs more of a Keras model than there is here; use {_instead[cls.__name__]}')
-    Adapter._check(self)
+    if self.learn.inside('fit'): self._introduce([self])
 
 # %% ../../nbs/interop/08_keras.ipynb #2b7fb57f
 def _as_float(v):
@@ -339,7 +356,8 @@ def _ended(self:Keras, what):
 @patch
 def _batch_logs(self:Keras):
     learn,run = self.learn,self.trainer._run
-    if run.stage=='predict': return dict(outputs=_array(learn.pred) if isinstance(learn.pred, Tensor) else to_detach(learn.pred))
+    if run.stage=='predict':
+        return dict(outputs=_array(learn.pred) if isinstance(learn.pred, Tensor) else to_detach(learn.pred))
     if learn.loss_grad is not None:
         run.total += float(learn.loss if learn.loss.numel()==1 else learn.loss.mean())*learn.bs
         run.n += learn.bs
@@ -363,26 +381,28 @@ Keras._train_logs = Keras._epoch_logs
 def _predict_logs(self:Keras): return {}
 
 # %% ../../nbs/interop/08_keras.ipynb #8c17b232
-_kept = dict(EarlyStopping=('wait', 'stopped_epoch', 'best', 'best_epoch', 'best_weights'), ReduceLROnPlateau=('wait', 'best', 'cooldown_counter'))
+_kept = dict(EarlyStopping=('wait', 'stopped_epoch', 'best', 'best_epoch', 'best_weights'),
+    ReduceLROnPlateau=('wait', 'best', 'cooldown_counter'))
+_shared = 'stop_training','batches'
 
-def _plain(v):
-    "`v` as plain data and tensors"
-    if type(v) is list: return [_plain(o) for o in v]
+def _tensor(v):
+    "Arrays as tensors, and what has but one value as that"
     if getattr(v, 'ndim', 0): return torch.tensor(v)
     return v.item() if hasattr(v, 'item') else v
 
 @patch
 def saved_state(self:Keras):
-    names = next((_kept[c.__name__] for c in type(self.foreign).__mro__ if c.__name__ in _kept and system_of(c)=='keras'), ())
-    sd = {k:_plain(getattr(self.foreign, k)) for k in names if hasattr(self.foreign, k)}
-    if (own := Adapter.saved_state(self)) is not None: sd['own'] = own
+    shipped = (_kept[c.__name__] for c in type(self.foreign).__mro__ if c.__name__ in _kept and system_of(c)=='keras')
+    sd = {k:plain(getattr(self.foreign, k), _tensor) for k in next(shipped, ()) if hasattr(self.foreign, k)}
+    own = Adapter.saved_state(self)
+    if own is not None: sd['own'] = own
     return (sd | self._whereabouts()) or None
 
 @patch
 def _whereabouts(self:Keras):
     "What all share: whether, and when, the fit is to be stopped; the batches of an epoch that is going on"
     model = self.trainer
-    if model is None: return {k:v for k,v in (self._taken or {}).items() if k in ('stop_training', 'batches')}
+    if model is None: return {k:v for k,v in (self._taken or {}).items() if k in _shared}
     run = model._run
     res = dict(batches=[run.total, run.n]) if run.stage=='train' and run.begun else {}
     if model.stop_training: res['stop_training'] = 'fit' if run.stage is None or run.over else 'epoch'
@@ -399,9 +419,11 @@ def _restore(self:Keras):
     sd,model = self._taken,self.trainer
     for k,v in sd.items():
         if k=='own': self.foreign.load_state_dict(v)
-        elif k not in ('stop_training', 'batches'): setattr(self.foreign, k, [o.numpy().copy() for o in v] if type(v) is list else v)
+        elif k not in _shared: setattr(self.foreign, k, [o.numpy().copy() for o in v] if type(v) is list else v)
     if model and 'stop_training' in sd: model.stop_training = True
-    if model and 'batches' in sd and model._run.stage=='train': model._run.begun,(model._run.total,model._run.n) = True,sd['batches']
+    if model and 'batches' in sd and model._run.stage=='train':
+        model._run.begun = True
+        model._run.total,model._run.n = sd['batches']
 
 # %% ../../nbs/interop/08_keras.ipynb #04fa2c65
 @patch

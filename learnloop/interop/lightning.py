@@ -17,8 +17,10 @@ from numbers import Real
 from operator import is_
 import torch
 from fastcore.basics import camel2snake, listify, patch
-from ..loop.data import batch_len, join_batch
-from ..loop.flow import CancelEpochException, CancelFitException, CancelTrainException, did_you_mean
+from ..loop.batch import join_batch
+from ..loop.data import batch_len
+from ..loop.checks import did_you_mean
+from ..loop.flow import CancelEpochException, CancelFitException, CancelTrainException
 from .core import Adapter, Facade, Hook
 from ..loop.learner import GatherPredsCallback
 from ..loop.optimizer import opts

@@ -11,7 +11,8 @@ __all__ = ['Name', 'names', 'find_names', 'tell', 'Elsewhere', 'NameTable']
 from collections import namedtuple
 from functools import lru_cache
 from inspect import getattr_static
-from ..loop.flow import NoAttribute, PHASES
+from ..loop.checks import NoAttribute
+from ..loop.flow import PHASES
 from .core import adapters
 from ..loop.learner import Learner
 
@@ -28,7 +29,7 @@ def _event_of(h):
     return _instead.get(h.name, h.event)
 
 def _of_adapters():
-    for o in adapters():
+    for o in adapters().values():
         for h in o.hooks:
             if h.name!=h.event: yield Name(o.system, 'event', h.name, _event_of(h), h.note)
         for k,why in o.missing.items(): yield Name(o.system, 'event', k, '', why)

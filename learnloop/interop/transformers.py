@@ -17,7 +17,8 @@ from pathlib import Path
 from time import perf_counter
 from fastcore.basics import patch
 from ..loop.data import batch_len
-from ..loop.flow import CancelFitException, CancelTrainException, CancelValidException, did_you_mean
+from ..loop.checks import did_you_mean
+from ..loop.flow import CancelFitException, CancelTrainException, CancelValidException
 from ..loop.learner import GatherPredsCallback
 from .core import Adapter, Facade, Hook
 

@@ -19,7 +19,7 @@ from queue import Queue
 from threading import Lock, Thread
 from fastcore.basics import patch
 from torch import Tensor
-from ..measure.metrics import Frozen, Part, Series
+from ..measure.series import Frozen, Part, Series
 from .saving import sync_folder, read_state, write_state
 
 # %% ../../nbs/keep/01_storage.ipynb #1ac42ffe

@@ -16,7 +16,7 @@ from types import SimpleNamespace
 from fastcore.basics import patch
 from torch import nn, Tensor
 from torch.optim import Optimizer
-from ..loop.data import preserve_rng
+from ..loop.rng import preserve_rng
 from ..loop.flow import Flow
 from ..loop.learner import Learner
 

@@ -14,9 +14,8 @@ from numbers import Real
 from time import perf_counter
 from fastcore.basics import patch
 from ..loop.callback import Callback
-from ..loop.flow import did_you_mean
-from ..loop.learner import check_whole
-from .metrics import Series
+from ..loop.checks import did_you_mean, check_whole
+from .series import Series
 
 # %% ../../nbs/measure/05_throughput.ipynb #b7c8df7b
 _Mark = namedtuple('_Mark', 'secs wait samples batches steps')

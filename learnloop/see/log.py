@@ -15,9 +15,9 @@ from io import StringIO
 from numbers import Integral, Real
 from fastcore.basics import noop, patch
 from ..loop.callback import Callback
-from ..loop.learner import check_whole, say
+from ..loop.checks import check_whole, say
 from ..loop.optimizer import get_hypers
-from ..measure.recorder import is_main_process
+from ..measure.display import is_main_process
 
 # %% ../../nbs/see/04_log.ipynb #571ca45a
 class Logger(Callback):

@@ -19,7 +19,7 @@ from fastcore.basics import noop, patch
 from ..loop.callback import Callback
 from .chart import line_chart
 from ..loop.learner import GatherPredsCallback, Learner, default_cb, format_value, print_row
-from ..measure.recorder import is_main_process, format_time
+from ..measure.display import format_time, is_main_process
 
 # %% ../../nbs/see/02_progress.ipynb #3583e400
 _open = []   # Displays at work, the first of which has the screen

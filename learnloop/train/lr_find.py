@@ -15,11 +15,13 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from fastcore.basics import listify, patch
 from ..loop.callback import Callback
+from ..loop.checks import check_whole, checked_args
 from ..loop.data import Endless, Until
-from ..loop.flow import CancelTrainException, CancelValidException, checked_args
-from ..loop.learner import check_whole, Learner
+from ..loop.flow import CancelTrainException, CancelValidException
+from ..loop.learner import Learner
+from ..measure.display import pyplot
 from ..measure.metrics import Smoother
-from ..measure.recorder import Recorder, pyplot
+from ..measure.recorder import Recorder
 from .schedule import SchedExp, check_owners
 
 # %% ../../nbs/train/08_lr_find.ipynb #3fa54df6
@@ -187,7 +189,7 @@ def lr_find(self:Learner,
     finder = LRFinder(start_lr, end_lr, num_it, stop_div)
     away = [o for o in self.cbs if o.remove_on_fetch or o.writes or o.owns]
     # Ctrl-C waits until all is undone
-    with self._signals(), self.removed_cbs(away), self.undone(): self.fit(1, cbs=finder)
+    with self.keeper.running(), self.removed_cbs(away), self.undone(): self.fit(1, cbs=finder)
     if hasattr(self, 'recorder'): self.recorder.lr_finder = finder
     res = finder.suggest(suggest_funcs) if suggest_funcs else None
     if show_plot: finder.plot()

@@ -19,11 +19,12 @@ from pathlib import Path
 from fastcore.basics import listify, patch
 from torch.optim import Optimizer
 from ..loop.callback import Callback, as_list
-from ..loop.flow import checked_args, did_you_mean
-from ..loop.learner import check_whole, Learner, StepLimit
+from ..loop.checks import check_whole, checked_args, did_you_mean
+from ..loop.learner import Learner, StepLimit
 from ..loop.optimizer import HYPERS, get_hyper, get_hypers, n_groups, spread_hyper
-from ..measure.metrics import Series
-from ..measure.recorder import Recorder, pyplot
+from ..measure.display import pyplot
+from ..measure.recorder import Recorder
+from ..measure.series import Series
 
 # %% ../../nbs/train/00_schedule.ipynb #2a8309a6
 def _plain(o): return o.tolist() if hasattr(o, 'tolist') else o

@@ -17,10 +17,11 @@ from pathlib import Path
 from time import monotonic
 from fastcore.basics import noop, patch
 from ..loop.callback import Callback
+from ..loop.checks import check_whole, did_you_mean, say
 from ..loop.data import Until
-from ..loop.flow import CancelBatchException, CancelFitException, CancelStepException, did_you_mean
+from ..loop.flow import CancelBatchException, CancelFitException, CancelStepException
 from ..loop.flow import CancelTrainException, CancelValidException
-from ..loop.learner import check_whole, format_value, say
+from ..loop.learner import format_value
 from ..loop.optimizer import get_hyper, get_hypers, held_params, zero_grad
 from ..measure.metrics import less_is_better
 from .schedule import check_owners
@@ -47,7 +48,7 @@ class _FitState(Callback):
     def load_state_dict(self, sd):
         Callback.load_state_dict(self, sd)
         for k,v in self._start.items(): setattr(self, k, deepcopy(sd.get(k, v)))
-        self._loaded = True
+        self._loaded = self.learn is None or not self.learn.resuming  # by hand
 
     def _tell(self, s):
         if self.learn.logger is not noop: say(s)
@@ -492,7 +493,7 @@ class ValidateCallback(Callback):
 @patch
 def before_fit(self:ValidateCallback):
     _check_recorder(self)
-    if isinstance(self.learn._loader(self.ds_idx, self.dl_), Iterator):
+    if isinstance(self.learn.find_dl(self.ds_idx, self.dl_), Iterator):
         raise ValueError(f'{self.label}: the loader can be gone through once only: give a list or a DataLoader')
     self._seen = self.learn.count.opt_steps
     both = set(self.provides) & set(self.learn.recorder.columns)

@@ -11,8 +11,10 @@ from torch.nn.utils.rnn import pack_sequence
 from torch.utils.data import BatchSampler, DataLoader, IterableDataset, TensorDataset
 from torch.utils.data import RandomSampler, SequentialSampler, SubsetRandomSampler, WeightedRandomSampler
 from helpers import plainly
+from learnloop.loop.batch import *
+from learnloop.loop.rng import *
 from learnloop.loop.data import *
-from learnloop.loop.data import all_rngs
+from learnloop.loop.rng import all_rngs
 
 Pair = namedtuple('Pair', 'x y')
 

@@ -509,7 +509,7 @@ def test_backward_has_torchs_errors():
 
 def test_one_hyper_is_read_for_each_group_and_can_be_set_again():
     m = net()
-    opt = make_opt(dict(a=SGD(m[0].parameters(), lr=torch.tensor(.5)), b=torch.optim.Adagrad(m[2].parameters(), lr=.1)), m)
+    opt = make_opt(dict(a=SGD(m[0].parameters(), lr=torch.tensor(.5)), b=torch.optim.Adagrad(m[1:].parameters(), lr=.1)), m)
     assert get_hyper(opt, 'lr')==[.5, .1] and get_hyper(opt, 'mom')==[0, 0]  # Adagrad has none, and is given SGD's
     adam = make_opt(torch.optim.Adam, m)
     for k in ('lr', 'betas', 'mom', 'weight_decay'):

@@ -3,10 +3,10 @@ import gc, weakref
 from functools import partial
 import matplotlib.pyplot as plt
 import pytest, torch
-from helpers import same
+from helpers import covering, same
 from learnloop import (Callback, ClassificationInterpretation, CrossEntropyLossFlat, DataLoaders, Interpretation, Learner, MSELossFlat,
     SegmentationInterpretation, accuracy, set_seed)
-from learnloop.measure.interpret import show_image
+from learnloop.measure.image import show_image
 from learnloop.measure.losses import BCEWithLogitsLossFlat
 from torch import nn
 from torch.nn import functional as F
@@ -189,6 +189,7 @@ def test_images_are_drawn(x):
     assert [o.get_title() for o in axs[:5]]==['a', 'b', 'c (is a)', 'a', 'b'] and len(axs)>=5
     assert [o.title.get_color() for o in axs[:3]]==['black', 'black', 'crimson']
     assert all(len(o.images)==1 for o in axs[:5]) and not any(len(o.images) for o in axs[5:])
+    plt.gcf().set_dpi(10)  # quickly
     plt.gcf().canvas.draw()
 
 def test_a_function_of_the_users_draws():
@@ -336,9 +337,11 @@ def test_evaluation_keeps_no_batch():
 class Own(nn.Module):
     def forward(self, pred, targ): return F.cross_entropy(pred, targ)
 
-@each_loader
-@pytest.mark.parametrize('loss_func', [F.cross_entropy, nn.CrossEntropyLoss(), lambda p,t: F.cross_entropy(p, t), Own()], ids=['function', 'torch', 'lambda', 'own'])
-def test_point_16_interpretation_of_any_loss(loss_func, mk_dl):
+LOSSES = dict(function=F.cross_entropy, torch=nn.CrossEntropyLoss(), by_hand=lambda p,t: F.cross_entropy(p, t), own=Own())
+
+@covering(loader=LOADERS, loss=LOSSES)
+def test_point_16_interpretation_of_any_loss(loss, loader):
+    mk_dl,loss_func = LOADERS[loader],LOSSES[loss]
     learn = mk(loss_func=loss_func)
     interp = ClassificationInterpretation.from_learner(learn, dl=mk_dl())
     out = learn.model(X).detach()
