@@ -71,7 +71,7 @@ class TrackerCallback(_FitState):
     order,_start = 60,dict(best=None, new_best=False, seen_at=None)
     def __init__(self,
         monitor='valid_loss',  # Name of the value, or a function of the recorder that returns it after each epoch
-        comp=None,             # Function of two values: is the first better? None to go by the name: `less_is_better`
+        comp=None,             # Function of two values: is the first better? None for less, if it is a loss or error, or more
         min_delta:float=0.,    # A new best is better by more than this
         reset_on_fit:bool=True # Begin anew with each fit?
     ):
@@ -79,7 +79,7 @@ class TrackerCallback(_FitState):
             raise TypeError(f'monitor is {monitor!r}: it must be a name, or a function of the recorder')
         if comp is None and callable(monitor):
             raise ValueError('monitor is a function; say what is better by comp=operator.lt, or operator.gt')
-        if not min_delta>=0: raise ValueError(f'min_delta is {min_delta!r}: 0 or more, whichever way is better')
+        if not min_delta>=0: raise ValueError(f'min_delta is {min_delta!r}: it must be 0 or more, either way')
         if comp is None: comp = operator.lt if less_is_better(monitor) else operator.gt
         self.monitor,self.comp,self.min_delta,self.reset_on_fit = monitor,comp,min_delta,reset_on_fit
         self._num = _number_type(comp)
