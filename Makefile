@@ -27,7 +27,7 @@ demo:    $(READY) ; learnloop demo
 test:    $(READY) ; python -m tools.notebooks --timing && pytest -q -n auto
 quick:   $(READY) ; nbdev-export && python -m tools.quick $(NB)   # one notebook, and the tests of its module: `make quick NB=trace`
 ci:      check test mutants docs wheel browser
-export:  $(READY) ; nbdev-export && nbdev-clean
+export:  $(READY) ; nbdev-export && nbdev-clean && python -m tools.stubs
 save:    $(READY) ; python -m tools.notebooks --save && nbdev-clean   # refresh the outputs stored in notebooks
 docs:    $(READY) ; python -m tools.build_docs   # the site, in _docs/, and README.md
 bench:   $(READY) ; python -m benchmarks.overhead && python -m benchmarks.inference && python -m benchmarks.watch && python -m benchmarks.trace && python -m benchmarks.checkpoint
@@ -38,4 +38,4 @@ interop: $(READY) ; python -m tools.interop   # other systems' own callbacks, ea
 check:   $(READY)   # notebooks, modules and README agree, and follow the house style
 	nbdev-export && nbdev-clean && python -m tools.build_docs --readme
 	git diff --exit-code -- nbs learnloop README.md && test -z "$$(git ls-files -o --exclude-standard nbs learnloop)"
-	ruff check && chkstyle && python -m tools.house --check
+	ruff check && chkstyle && python -m tools.house --check && python -m tools.stubs --check && mypy

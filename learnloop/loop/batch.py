@@ -149,8 +149,8 @@ def find_bs(
     b, # Batch, nested or not
 ) -> int: # First dimension of the first tensor that has one; without tensors `len(b)`, else 1
     "Count the items in `b`"
-    if (type(b) is tuple or type(b) is list) and b and type(b[0]) is Tensor and b[0].dim(): return b[0].size(0)
-    if (n := _n_items(b)) is not None: return n
+    n = _n_items(b)
+    if n is not None: return n
     try: return len(b)
     except TypeError: return 1
 
@@ -203,12 +203,7 @@ def to_detach(
     cpu:bool=True, # Also move them to the CPU, where there is more room?
 ): # The same structure; `b` itself if nothing had to be done
     "Detach every tensor in `b` from its graph"
-    t = type(b)
-    if t is Tensor and not b.requires_grad and (b.is_cpu or not cpu): return b
-    for o in b if t is tuple or t is list else (None,):
-        if type(o) is not Tensor or o.requires_grad or not (o.is_cpu or not cpu): break
-    else: return b
-    b = batch_map(b, 'detach', lambda o: o.detach())
+    b = batch_map(b, 'detach', lambda o: o.detach() if getattr(o, 'requires_grad', True) else o)
     return to_device(b, 'cpu') if cpu else b
 
 # %% ../../nbs/loop/02_batch.ipynb #623f7c08

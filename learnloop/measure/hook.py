@@ -62,7 +62,7 @@ class Hook:
     def __enter__(self): return self
     def __exit__(self, *args): self.remove()
 
-# %% ../../nbs/measure/03_hook.ipynb #14bb0f07
+# %% ../../nbs/measure/03_hook.ipynb #823c30fb
 def tensors_in(
     o # A tensor, or containers of tensors in any nesting
 )->list: # Tensors alone; what is none is passed over
@@ -166,7 +166,7 @@ def _register(self:HookCallback):
     self.hooks = self._on.enter_context(Hooks(ms, self.hook, self.is_forward, self.detach, self.cpu))
     self._on.enter_context(_eager())
 
-# %% ../../nbs/measure/03_hook.ipynb #4da507e8
+# %% ../../nbs/measure/03_hook.ipynb #9c40964b
 def uncompiled(
     model:nn.Module # Any module
 )->nn.Module:
@@ -320,7 +320,7 @@ def color_dim(self:ActivationStats,
 @patch
 def summary(self:Learner,
     batch=None # A batch as a loader gives it; None for the first of the training loader
-): # A `ModelSummary`, which shows itself in notebooks; `print` it elsewhere
+)->'ModelSummary': # Shows itself in notebooks; `print` it elsewhere
     "Show the layers, with the shapes that a batch takes, and what trains them"
     model,outputs = uncompiled(self.model),{}
     dev = next((t.device for ts in (model.parameters(), model.buffers()) for t in ts), self.device)
@@ -401,7 +401,7 @@ class ModelSummary:
         self.type,self.rows = type(model).__name__,_rows(model, outputs or {})
         self.n_params,self.n_trainable = total_params(model)
         self.input = describe(xb[0] if len(xb)==1 else xb) if xb else ''
-        self.title = f'{self.type}, input {self.input}'
+        self.title = f'{self.type}, input {self.input}' if xb else self.type
         self.loss  = label_of(learn.loss_func) if learn.loss_func else 'by the model'
         self.optimizers = list(_optimizers(learn.opt_func if learn.opt is None else learn.opt))
         self.lines = [f'{self.n_params:,} parameters, {self.n_trainable:,} of them trainable', f'Loss: {self.loss}']
@@ -456,13 +456,13 @@ def dummy_eval(
     size:tuple=(64,64) # Height and width of the image; as many numbers as the convolution has directions
 ): # What `m` puts out
     "Put an image of noise through `m`"
-    w = next((p for p in m.parameters() if p.dim()>2), None)
-    if w is None:
-        raise ValueError(f'{type(m).__name__} has no convolution that tells how many channels an image has: '
-            'call it with a batch of your own')
-    conv = next(o for o in m.modules() if any(p is w for p in o.parameters(recurse=False)))
-    n_channels = w.shape[1]*getattr(conv, 'groups', 1)
-    with _undisturbed(m): return m(torch.rand(1, n_channels, *size, device=w.device, dtype=w.dtype)*2-1)
+    for conv in m.modules():
+        w = next((p for p in conv.parameters(recurse=False) if p.dim()>2), None)
+        if w is None: continue
+        n_channels = w.shape[1]*getattr(conv, 'groups', 1)
+        with _undisturbed(m): return m(torch.rand(1, n_channels, *size, device=w.device, dtype=w.dtype)*2-1)
+    raise ValueError(f'{type(m).__name__} has no convolution that tells how many channels an image has: '
+        'call it with a batch of your own')
 
 # %% ../../nbs/measure/03_hook.ipynb #8204e621
 def model_sizes(

@@ -7,18 +7,18 @@ Docs: https://learnloop.github.io/learnloop/measure/image.html.md"""
 # %% auto #0
 __all__ = ['is_image', 'stretch', 'show_image', 'to_pil']
 
-# %% ../../nbs/measure/07_image.ipynb #8d40f506
+# %% ../../nbs/measure/07_image.ipynb #918ea9e0
 import torch
 from torch import Tensor
 
-# %% ../../nbs/measure/07_image.ipynb #638850a7
+# %% ../../nbs/measure/07_image.ipynb #abd50b60
 def is_image(
     x # Anything
 )->bool:
     "Whether `x` is a tensor that can be shown as an image: (1,h,w) or (3,h,w)"
     return isinstance(x, Tensor) and x.dim()==3 and x.shape[0] in (1,3) and min(x.shape[1:])>1
 
-# %% ../../nbs/measure/07_image.ipynb #ac11cce7
+# %% ../../nbs/measure/07_image.ipynb #979a361e
 def stretch(
     x:Tensor # Image of any type, in any layout
 )->Tensor: # As it is, if of uint8; else floats from 0 to 1
@@ -28,7 +28,7 @@ def stretch(
     lo,hi = x.min(),x.max()
     return (x-lo)/(hi-lo).clamp(min=1e-8) if lo<0 or hi>1 else x
 
-# %% ../../nbs/measure/07_image.ipynb #da12530f
+# %% ../../nbs/measure/07_image.ipynb #7385c5b7
 def show_image(
     ax,       # Axes to draw on
     x:Tensor, # Image, (1,h,w) or (3,h,w)
@@ -40,7 +40,7 @@ def show_image(
     else:         ax.imshow(x.permute(1, 2, 0).numpy(), **kwargs)
     ax.set_axis_off()
 
-# %% ../../nbs/measure/07_image.ipynb #5368f155
+# %% ../../nbs/measure/07_image.ipynb #788933c6
 def to_pil(
     x # Image, (1,h,w) or (3,h,w), or a mask, (h,w): a tensor or an array
 ): # Image of Pillow, grey or in colours

@@ -99,7 +99,7 @@ def words(self:Interpretation,
 
 def _is_flags(o): return isinstance(o, Tensor) and o.dtype==torch.bool
 
-# %% ../../nbs/measure/04_interpret.ipynb #de8dc280
+# %% ../../nbs/measure/04_interpret.ipynb #d0c30003
 @patch
 def caption(self:Interpretation,
     i:int # Number of an item
@@ -108,7 +108,7 @@ def caption(self:Interpretation,
     pred,targ,_ = self.words(i)
     return pred if targ in (None, pred) else f'{pred} (is {targ})'
 
-# %% ../../nbs/measure/04_interpret.ipynb #f4f94438
+# %% ../../nbs/measure/04_interpret.ipynb #d0c30006
 @patch
 def is_wrong(self:Interpretation,
     i:int # Number of an item
@@ -182,7 +182,7 @@ def show_results(self:Learner,
     interp = Interpretation.from_learner(self, ds_idx, dl, act, vocab, with_loss=False, n=n)
     return interp.show_results(range(len(interp)), show, **kwargs)
 
-# %% ../../nbs/measure/04_interpret.ipynb #5fca2f1e
+# %% ../../nbs/measure/04_interpret.ipynb #2b47caaf
 @patch(cls_method=True)
 def from_batch(cls:Interpretation,
     learn,          # Learner with a batch at hand, as in `after_batch`
@@ -338,7 +338,7 @@ def item_at(
     is_flat = isinstance(b, list) and not any(isinstance(o, Tensor) or batch_parts(o) is not None for o in vals)
     return b[i] if is_flat else batch_like(b, [item_at(o, i) for o in vals])
 
-# %% ../../nbs/measure/04_interpret.ipynb #f5c40078
+# %% ../../nbs/measure/04_interpret.ipynb #8d04eb19
 def find_vocab(
     learn, # Learner, whose `dls` may have a `vocab`
     dl     # Loader, whose dataset may have `classes`
@@ -348,7 +348,7 @@ def find_vocab(
     while ds is not None and not hasattr(ds, 'classes'): ds = getattr(ds, 'dataset', None)
     return getattr(learn.dls, 'vocab', None) or getattr(ds, 'classes', None)
 
-# %% ../../nbs/measure/04_interpret.ipynb #8b62f9df
+# %% ../../nbs/measure/04_interpret.ipynb #585dc2cd
 def item_text(
     v,         # A value of an item: an input, a target, a decision
     vocab=None # Names of classes
@@ -364,7 +364,7 @@ def item_text(
     if isinstance(v, (bool,int,str)) or v is None: return str(v)[:60]
     return f'{v:.4g}' if isinstance(v, float) else describe(v)
 
-# %% ../../nbs/measure/04_interpret.ipynb #c3312ae3
+# %% ../../nbs/measure/04_interpret.ipynb #a3166410
 def input_and_target(
     xb,     # Inputs of a batch, as the learner has them
     yb=()   # Its targets

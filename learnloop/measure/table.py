@@ -7,10 +7,10 @@ Docs: https://learnloop.github.io/learnloop/measure/table.html.md"""
 # %% auto #0
 __all__ = ['Table']
 
-# %% ../../nbs/measure/06_table.ipynb #6a7b2819
+# %% ../../nbs/measure/06_table.ipynb #aa5d2380
 import re
 
-# %% ../../nbs/measure/06_table.ipynb #c96671fa
+# %% ../../nbs/measure/06_table.ipynb #8ef07f7a
 class Table:
     "Rows of text, the first of them the head: columns in print, Markdown in notebooks"
     def __init__(self,
@@ -31,12 +31,12 @@ class Table:
         rule = ['---:' if o=='>' else '---' for o in self.sides]
         return '\n'.join(f'| {" | ".join(r)} |' for r in (head, rule, *rows))
 
-# %% ../../nbs/measure/06_table.ipynb #7c9975a2
+# %% ../../nbs/measure/06_table.ipynb #6288e573
 _NUMBER = re.compile(r'[-+]?(\d[\d,]*(\.\d*)?(e[-+]?\d+)?|nan|inf)%?')
 
 def _are_numbers(cells): return any(cells) and all(_NUMBER.fullmatch(o) or not o for o in cells)
 
-# %% ../../nbs/measure/06_table.ipynb #d86b5894
+# %% ../../nbs/measure/06_table.ipynb #790cc986
 _MARKDOWN = {'|':'\\|', '\n':' ', '<':'&lt;', '   ':'&emsp;'}
 
 def _cell(s):

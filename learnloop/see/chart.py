@@ -1,4 +1,4 @@
-"""Line charts and timelines as SVG: legible in light and dark, read out by a screen reader, and made without a plotting package
+"""Line charts and timelines as SVG: legible in light and dark, read out, and made without a plotting package
 
 Docs: https://learnloop.github.io/learnloop/see/chart.html.md"""
 
@@ -27,7 +27,7 @@ def line_chart(
     height:int=260   # Of the whole, in the same units
 )->Svg: # The picture
     "Draw `series` as lines, long ones by their extremes"
-    if not (width>=120 and height>=100): raise ValueError(f'width {width} and height {height}: must be 120 and 100 or more')
+    if not (width>=120 and height>=100): raise ValueError(f'size is {width}, {height}: must be 120 and 100 or more')
     given = {nm:(list(xs),list(ys)) for nm,(xs,ys) in series.items()}
     lines = {nm:_points(nm, *o, log) for nm,o in given.items()}
     if len(lines)==1 and not y: y = next((nm for nm in map(str, lines) if nm!=title), '')
@@ -70,8 +70,7 @@ def timeline_chart(
     ends = [o for _,spans in lanes for a,n,_ in spans for o in (a, a+n)]
     t0,t1 = min(ends, default=0.),max(ends, default=0.)
     scale = _Scale([0, (t1-t0)*k or 1], left, right)
-    for v,s in scale.ticks:
-        body += [_line(scale(v), top, scale(v), bottom+4), _text(scale(v), bottom+17, s, 'middle', opacity=.8)]
+    for v,s in scale.ticks: body += _tick(scale(v), top, bottom+4, s, .15)
     body += [_line(left, bottom, right, bottom, .5), _text(right, bottom+33, unit, 'end', opacity=.8)]
     if not ends: body.append(_text((left+width)/2, bottom-10, 'nothing recorded', 'middle', opacity=.75))
     labels = list(dict.fromkeys(lb for _,spans in lanes for *_,lb in spans))
@@ -93,14 +92,16 @@ def escape_text(
 # %% ../../nbs/see/00_chart.ipynb #93f3062f
 def _px(v): return f'{v:.1f}'.removesuffix('.0')
 def _short(s, n): return s if len(s)<=int(n) else s[:int(n)-1]+'…'
-def _attrs(d): return ''.join(f' {k.replace("_", "-")}="{escape_text(v)}"' for k,v in d.items())
 
+# %% ../../nbs/see/00_chart.ipynb #d0c10003
 def _text(x, y, s, anchor='start', **attrs):
-    return f'<text x="{_px(x)}" y="{_px(y)}" text-anchor="{anchor}"{_attrs(attrs)}>{escape_text(s)}</text>'
+    more = ''.join(f' {k.replace("_", "-")}="{escape_text(v)}"' for k,v in attrs.items())
+    return f'<text x="{_px(x)}" y="{_px(y)}" text-anchor="{anchor}"{more}>{escape_text(s)}</text>'
 
 def _line(x1, y1, x2, y2, opacity=.15):
     return f'<path d="M{_px(x1)} {_px(y1)}L{_px(x2)} {_px(y2)}" stroke="currentColor" opacity="{opacity}"/>'
 
+# %% ../../nbs/see/00_chart.ipynb #d0c10005
 def _title(s, width):
     "What stands above a picture, and its height"
     return ([_text(0, 14, _short(s, width/7), font_weight=600)], 24) if s else ([], 0)
@@ -112,17 +113,14 @@ def _svg(width, height, title, desc, body):
     return Svg(f'<svg {head} style="{style}">{said}{"".join(body)}</svg>')
 
 # %% ../../nbs/see/00_chart.ipynb #670fc9c2
-def _exponent(v): return math.floor(math.log10(v)+1e-9)
-
 def _label(v, step, top):
     "`v` as text, on an axis with ticks at multiples of `step`, the largest of them `top`"
-    if v==0: return '0'
-    for unit,suffix in ((1e12,''), (1e9,'G'), (1e6,'M'), (1e3,'k')):
-        if step>=unit: return f'{v:g}' if unit==1e12 else f'{v/unit:g}{suffix}'
-    digits = max(0, -_exponent(step))
-    if digits<=5 and top<1e6: return f'{v:.{digits}f}'
-    digits = max(0, math.floor(math.log10(top))-_exponent(step))
-    return re.sub(r'e([+-])0*', lambda m: 'e'+m[1].strip('+'), f'{v:.{digits}e}')
+    if v==0 or step>=1e12: return f'{v:g}'
+    for unit,suffix in ((1e9,'G'), (1e6,'M'), (1e3,'k')):
+        if step>=unit: return f'{v/unit:g}{suffix}'
+    exp = math.floor(math.log10(step)+1e-9)
+    if exp>=-5 and top<1e6: return f'{v:.{max(0, -exp)}f}'
+    return re.sub(r'e([+-])0*', lambda m: 'e'+m[1].strip('+'), f'{v:.{max(0, math.floor(math.log10(top))-exp)}e}')
 
 def _ticks(lo, hi, n=5, whole=False):
     "Pairs of a round number between `lo` and `hi`, and its label"
@@ -155,10 +153,10 @@ class _Scale:
 def _axes(xs, ys, left, right, bottom):
     res = [_line(left, bottom, right, bottom, .5)]
     for v,s in ys.ticks: res += [_line(left, ys(v), right, ys(v)), _text(left-6, ys(v)+4, s, 'end', opacity=.8)]
-    for v,s in xs.ticks:
-        anchor = 'end' if xs(v)>right-12 else 'middle'
-        res += [_line(xs(v), bottom, xs(v), bottom+4, .5), _text(xs(v), bottom+17, s, anchor, opacity=.8)]
+    for v,s in xs.ticks: res += _tick(xs(v), bottom, bottom+4, s, .5, 'end' if xs(v)>right-12 else 'middle')
     return res
+
+def _tick(x, y1, y2, s, opacity, at='middle'): return [_line(x, y1, x, y2, opacity), _text(x, y2+13, s, at, opacity=.8)]
 
 # %% ../../nbs/see/00_chart.ipynb #80ef3c0b
 def _number(v):
@@ -168,7 +166,8 @@ def _number(v):
 
 def _points(name, xs, ys, log):
     "The points that can be drawn"
-    if len(xs)!=len(ys): raise ValueError(f'series {name!r} has {len(xs)} xs and {len(ys)} ys: it must have as many of both')
+    n,m = len(xs),len(ys)
+    if n!=m: raise ValueError(f'series {name!r} has {n} xs and {m} ys: it must have as many of both')
     try: pts = list(zip(map(_number, xs), map(_number, ys), strict=True))
     except (TypeError,ValueError) as e:
         e.add_note(f'learnloop: in series {name!r} of a chart, which must have numbers')
@@ -186,11 +185,9 @@ def _decimate(pts, n=600):
 
 # %% ../../nbs/see/00_chart.ipynb #4955e961
 _COLORS = ['#2f7de1', '#d9601a', '#1a9850', '#c04fb8', '#8a7a12', '#0d8f99', '#e0455f', '#7a6ff0']
-_DASHES = ['', '7 3', '2 3', '9 3 2 3', '4 2', '12 4', '1 4', '9 2 2 2 2 2']
+_DASHES = ['none', '7 3', '2 3', '9 3 2 3', '4 2', '12 4', '1 4', '9 2 2 2 2 2']
 
-def _stroke(i):
-    dashes = _DASHES[(i+i//8)%8]
-    return _attrs(dict(stroke=_COLORS[i%8], stroke_dasharray=dashes) if dashes else dict(stroke=_COLORS[i%8]))
+def _stroke(i): return f'stroke="{_COLORS[i%8]}" stroke-dasharray="{_DASHES[(i+i//8)%8]}"'
 
 def _legend(names, width, x0, y0):
     "Lines of samples and names, and how high that is"
@@ -199,14 +196,14 @@ def _legend(names, width, x0, y0):
         nm = _short(str(nm), max(4, (width-x0-40)/6.8))
         w = 38+6.8*len(nm)
         if x>x0 and x+w>width: x,y = x0,y+18
-        res += [f'<path d="M{_px(x)} {_px(y+9)}h24"{_stroke(i)} stroke-width="2"/>', _text(x+29, y+13, nm)]
+        res += [f'<path d="M{_px(x)} {_px(y+9)}h24" {_stroke(i)} stroke-width="2"/>', _text(x+29, y+13, nm)]
         x += w
     return res,y+18-y0
 
 def _curve(pts, xs, ys, i):
     at,res = [(_px(xs(x)), _px(ys(y))) for x,y in pts],[]
     d = 'L'.join(f'{x} {y}' for x,y in at)
-    if len(at)>1: res.append(f'<path d="M{d}" fill="none"{_stroke(i)} stroke-width="1.8" stroke-linejoin="round"/>')
+    if len(at)>1: res.append(f'<path d="M{d}" fill="none" {_stroke(i)} stroke-width="1.8" stroke-linejoin="round"/>')
     if len(at)<=24: res += [f'<circle cx="{x}" cy="{y}" r="2.5" fill="{_COLORS[i%8]}"/>' for x,y in at]
     return res
 
@@ -217,8 +214,9 @@ def _said(name, pts, n):
     if not pts: return f'{name}: no values{gone}.'
     (x,first),(_,last) = pts[0],pts[-1]
     if len(pts)==1: return f'{name}: {first:.4g} at {x:g}{gone}.'
-    ends = [f'{what} {y:.4g} at {x:g}' for what,f in (('lowest',min), ('highest',max)) for x,y in [f(pts, key=lambda o: o[1])]]
-    return f'{name}: {len(pts)} values{gone}, first {first:.4g}, last {last:.4g}, {", ".join(ends)}.'
+    (xl,lo),(xh,hi) = (f(pts, key=lambda o: o[1]) for f in (min,max))
+    ends = f'lowest {lo:.4g} at {xl:g}, highest {hi:.4g} at {xh:g}'
+    return f'{name}: {len(pts)} values{gone}, first {first:.4g}, last {last:.4g}, {ends}.'
 
 def _gone(given, lines, log):
     "Of each series, how many values there were that can't be drawn"
@@ -228,7 +226,7 @@ def _gone(given, lines, log):
     return f'Not drawn, as {why}: {"; ".join(res)}' if res else ''
 
 # %% ../../nbs/see/00_chart.ipynb #77f78c74
-_UNITS = {'s':1, 'ms':1e3, 'µs':1e6}
+_UNITS = dict(zip(('s','ms','µs'), (1,1e3,1e6), strict=True))  # as a keyword, µ would become another letter
 
 def _bars(spans, scale):
     "Bars as left, right, label, seconds and number of stretches, slivers beside each other made one"

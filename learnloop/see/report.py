@@ -1,4 +1,4 @@
-"""What a run was, on one page: a file that opens from disk, on a phone, in print and in a screen reader, made of the learner or of what a run left behind
+"""What a run was, on one page that opens from disk, prints, and is read out: of a learner, or of what a run left
 
 Docs: https://learnloop.github.io/learnloop/see/report.html.md"""
 
@@ -122,9 +122,15 @@ def _number(v):
     try: return None if v is None or isinstance(v, str) else float(v)
     except (TypeError,ValueError,OverflowError): return None
 
+def _plain(v):
+    "`v` as it goes into a table: a number, if it is one, else text; None stays"
+    if isinstance(v, (int,float,str)) or v is None: return v
+    n = _number(v)
+    return str(v) if n is None else n
+
 def _shown(v):
     "A value as text"
-    if isinstance(v, Tensor) and v.numel()==1: v = v.item()
+    v = _plain(v)
     if v is None: return ''
     if isinstance(v, int) and not isinstance(v, bool): return f'{v:,}'
     return f'{v:.5g}' if isinstance(v, float) else str(v)
@@ -190,7 +196,7 @@ thead{display:table-header-group}
 
 # %% ../../nbs/see/06_report.ipynb #fba4ee8b
 def _table(o):
-    caption,cols = o.caption,list(zip(o.head, *o.rows[-o.most:], strict=True))
+    caption,cols = o.caption,[list(map(_plain, c)) for c in zip(o.head, *o.rows[-o.most:], strict=True)]
     if len(o.rows)>o.most: caption += f' (the last {o.most} of {len(o.rows):,} rows)'
     cols = [c for i,c in enumerate(cols) if not i or any(v not in (None, '') for v in c[1:])]
     classes = ['n' if all(isinstance(v, (int,float,type(None))) for v in vs) else None for _,*vs in cols]
@@ -221,6 +227,7 @@ def _section(title, parts, nm):
     body = [_part(o) for o in parts if not isinstance(o, Svg)]
     return _el('section', _el('h2', title, id=nm), charts, *body, aria_labelledby=nm)
 
+# %% ../../nbs/see/06_report.ipynb #d0c00008
 def _head(title):
     csp = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
     metas = [dict(charset='utf-8'), dict(name='viewport', content='width=device-width, initial-scale=1'),
@@ -296,17 +303,11 @@ def _schedules(rec):
 
 def _epochs(rec):
     cols = _columns(rec)
-    rows = [[i, *map(_value, r)] for i,r in enumerate(zip(*cols.values(), strict=True))]
+    rows = [[i, *r] for i,r in enumerate(zip(*cols.values(), strict=True))]
     res = _grids('Loss and metrics by epoch', ['epoch', *cols], rows)
     names = list(dict.fromkeys(k for o in rec.records for k in o['values']))
-    rows = [[o['name'], o['epoch'], o['step'], *(_value(o['values'].get(k)) for k in names)] for o in rec.records]
+    rows = [[o['name'], o['epoch'], o['step'], *map(o['values'].get, names)] for o in rec.records]
     return res + _grids('Validations within epochs', ['of', 'epoch', 'step', *names], rows)
-
-def _value(v):
-    "`v` as it is shown in a table: as a number, if it is one"
-    if isinstance(v, (int,float,str)) or v is None: return v
-    n = _number(v)
-    return str(v) if n is None else n
 
 # %% ../../nbs/see/06_report.ipynb #cf62f6bd
 def _results(cols, epochs):
@@ -449,13 +450,10 @@ def _cancels(tracer):
     return res or ['Nothing was cancelled.']
 
 # %% ../../nbs/see/06_report.ipynb #c62b8251
-_HINTS = dict(
-    Time        = 'Times by phase and callback, and what was cancelled: fit with a Tracer().',
-    Warnings    = 'Warnings: fit with KeepWarnings().',
-    Curves      = 'Curves and the table of epochs: fit with a Recorder, which learners have by default.',
-    Predictions = 'Predictions of examples: report(…, n_preds=12).',
-    Checkpoints = 'Checkpoints: fit with a CheckpointCallback, '
-        'and hand it to report(…, cbs=…) if it was there for one fit alone.')
+_HINTS = dict(Warnings='Warnings: fit with KeepWarnings().', Predictions='Predictions of examples: report(n_preds=12).',
+    Time='Times by phase and callback, and what was cancelled: fit with a Tracer().',
+    Curves='Curves and the table of epochs: fit with a Recorder, which learners have by default.',
+    Checkpoints='Checkpoints: fit with a CheckpointCallback, given to report(cbs=…) if it was there for one fit.')
 
 def _state(learn):
     "How far it came"
@@ -596,8 +594,8 @@ def _of_folder(folder, title=None):
         if isinstance(got, tuple):
             got,res = got
             if res: results.append(res)
-        for k,v in got.items() if isinstance(got, dict) else [(what, got)]:
-            s[k if p==folder else f'{k}: {p.relative_to(folder)}'] = v
+        where = '' if p==folder else f': {p.relative_to(folder)}'
+        s.update({k+where:v for k,v in (got if isinstance(got, dict) else {what:got}).items()})
     for p in files:
         if p.suffix in ('.csv','.jsonl'): _add(_of_history, 'History', p)
     logs = _roots({o.parent for o in files if 'tfevents' in o.name})

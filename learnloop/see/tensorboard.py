@@ -1,4 +1,4 @@
-"""A run in TensorBoard: curves of training and validation in one chart, hyper-parameters, norms, histograms, the model's graph, examples, timings
+"""A run in TensorBoard: training and validation in one chart, hyper-parameters, norms, the model's graph, examples
 
 Docs: https://learnloop.github.io/learnloop/see/tensorboard.html.md"""
 
@@ -30,13 +30,52 @@ from ..measure.table import Table
 from .log import Logger, put_at
 from .trace import Tracer
 
-# %% ../../nbs/see/05_tensorboard.ipynb #70f82b98
-class TensorBoardCallback(Logger):
-    "Log a run to TensorBoard: losses, metrics, hyper-parameters, the model's graph, examples, and more if asked"
-    hypers = 'lr','mom','wd'
+# %% ../../nbs/see/05_tensorboard.ipynb #e8fcee22
+class _RunLog(Logger):
+    "A `Logger` to the event files of a run, that a checkpoint can take up"
     _last = 0,[]     # Step of the last points, and these
     _is_ours = False # Is the directory as this callback has left it?
-    _graphed,_purge,_embedded = False,None,None
+    _graphed,_purge = False,None
+    def start(self):
+        if self._dir is None: self._dir = Path('runs')/_new_dir(self.learn.path/'runs').name
+        self.log_dir,is_new = self.learn.path/self._dir,self._take_up()
+        for o in ('', *self._loaders):  # other folders may be others' runs
+            if not o or self._purge is not None and _has_log(self.log_dir/o): self._open(o)
+        self._is_ours,self.now = True,time.time()
+        if self._purge==self._last[0]: self._add(self._last[1], self._purge)
+        self._began(is_new)
+        with self._guarded(): self.flush()  # what it doesn't write is kept
+    def log_metrics(self, metrics, step):
+        place = self._point_places if self.is_point else self._rows_places()
+        pts = [[*at, v] for k,v in metrics.items() for at in place(k)]
+        self._last = step,self._last[1]+pts if self._last[0]==step else pts
+        self._add(pts, step)
+    def flush(self):
+        self._open()
+        for o in self._writers.values(): o.flush()
+    def finish(self):
+        with ExitStack() as todo:
+            for o in self._writers.values(): todo.callback(o.close)
+            self._ended(self._open())
+    def state_dict(self):
+        res = super().state_dict()  # which writes points
+        step,pts = self._last if not self._begun or self._last[0]==self._step else (self._step, [])
+        if self._is_new and self._dir: res['log_dir'] = self._dir.as_posix()
+        points,loaders = [list(o) for o in pts],list(self._loaders)
+        return res | dict(step=step, points=points, loaders=loaders, unit=self.unit, graphed=self._graphed)
+    def load_state_dict(self, sd):
+        super().load_state_dict(sd)
+        if self._begun or 'step' not in sd: return
+        unit = sd.get('unit', 'steps')
+        if unit!=self.unit: raise ValueError(f'unit is {self.unit!r}, and the log to go on with has {unit!r}')
+        self._last,self._is_ours = (sd['step'], [list(o) for o in sd.get('points', [])]),False
+        self._loaders,self._graphed = list(sd.get('loaders', self._loaders)),sd.get('graphed', False)
+        if self._is_new and 'log_dir' in sd: self._dir = Path(sd['log_dir'])
+
+# %% ../../nbs/see/05_tensorboard.ipynb #70f82b98
+class TensorBoardCallback(_RunLog):
+    "Log a run to TensorBoard: losses, metrics, hyper-parameters, the model's graph, examples, and more if asked"
+    hypers,_embedded = ('lr','mom','wd'),None
     def __init__(self,
         log_dir=None, # Folder of this run, below `learn.path` unless it is absolute; None for a new one in `runs` there
         every_steps:int=10, # Optimizer steps between points of `loss` and `optimizer/…`: more points cost more time
@@ -121,40 +160,28 @@ def _silent(name):
 
 # %% ../../nbs/see/05_tensorboard.ipynb #5d9f0694
 def _places(name, loaders, valid):
-    "Folder and tags of the number `name` of a row; `valid` has the metrics of validations, by their names in rows"
-    if name.startswith('time/'): return '',[name]
-    if name in valid: return 'valid',[f'metrics/{valid[name]}']
+    "Pairs of folder and tag for `name`, a column of a row; `valid` has the metrics of validations, by column"
+    if name.startswith('time/'): return [('', name)]
+    if name in valid: return [('valid', f'metrics/{valid[name]}')]
     run = next((o for o in ('train', *loaders) if name.startswith(f'{o}_')), None)
     what = name.removeprefix(f'{run}_')
-    if what!='loss' or run is None: tags = [f'metrics/{what}']
-    else: tags = ['loss/epoch'] if run=='train' else ['loss','loss/epoch']
-    return '' if run=='train' else run or 'valid',tags
+    if what!='loss' or run is None: return [('' if run=='train' else run or 'valid', f'metrics/{what}')]
+    return [('', 'loss/epoch')] if run=='train' else [(run, 'loss'), (run, 'loss/epoch')]
 
-def _rows_places(learn, loaders):
-    "`_places` of all that rows may have in the run of `learn`, by name"
-    own = {k:('',[f'{o.name}/{k}']) for o in learn.cbs for k in o.epoch_columns}
-    r,valid = getattr(learn, 'recorder', None),{}
+@patch
+def _rows_places(self:_RunLog):
+    "`_places` of all that rows may have, by name"
+    own = {k:[('', f'{o.name}/{k}')] for o in self.learn.cbs for k in o.epoch_columns}
+    r,valid = getattr(self.learn, 'recorder', None),{}
     if r is not None: valid = dict(zip(r.valid_names[1:], (m.name for m in r.valid_mets[1:]), strict=True))
-    return lambda name: own[name] if name in own else _places(name, loaders, valid)
+    return lambda name: own[name] if name in own else _places(name, self._loaders, valid)
+
+@patch
+def _point_places(self:_RunLog, name): return [('', f'optimizer/{name}' if name.split('/')[0] in self.hypers else name)]
 
 # %% ../../nbs/see/05_tensorboard.ipynb #c0de0007
 @patch
-def log_metrics(self:TensorBoardCallback, metrics, step):
-    place = self._point_place if self.is_point else _rows_places(self.learn, self._loaders)
-    pts = []
-    for k,v in metrics.items():
-        run,tags = place(k)
-        pts += [[run, tag, v] for tag in tags]
-    before = self._last[1] if self._last[0]==step else []
-    self._last = step,[*before, *pts]
-    self._add(pts, step)
-
-@patch
-def _point_place(self:TensorBoardCallback, name):
-    return '',[f'optimizer/{name}' if name.split('/')[0] in self.hypers else name]
-
-@patch
-def after_record(self:TensorBoardCallback, record):
+def after_record(self:_RunLog, record):
     if record['name'] not in self._loaders: self._loaders.append(record['name'])
     Logger.after_record(self, record)
 
@@ -205,7 +232,7 @@ def _mk_writer(folder, purge):
 
 # %% ../../nbs/see/05_tensorboard.ipynb #c0de0009
 @patch
-def _open(self:TensorBoardCallback, run=''):
+def _open(self:_RunLog, run=''):
     "The writer of a folder"
     if self._writers and not self.log_dir.is_dir(): raise FileNotFoundError(f'{self.log_dir} was removed')
     if run not in self._writers:
@@ -214,32 +241,20 @@ def _open(self:TensorBoardCallback, run=''):
     return self._writers[run]
 
 @patch
-def _add(self:TensorBoardCallback, pts, step):
+def _add(self:_RunLog, pts, step):
     for run,tag,v in pts: self._open(run).add_scalar(tag, v, step, self.now)
 
+# %% ../../nbs/see/05_tensorboard.ipynb #2e1442e2
 @patch
-def flush(self:TensorBoardCallback):
-    self._open()
-    for o in self._writers.values(): o.flush()
-
-# %% ../../nbs/see/05_tensorboard.ipynb #e8fcee22
-@patch
-def start(self:TensorBoardCallback):
-    if self._dir is None: self._dir = Path('runs')/_new_dir(self.learn.path/'runs').name
-    self.log_dir = self.learn.path/self._dir
+def _take_up(self:_RunLog):
+    "Find out from which step on earlier points don't count; is it the log of a new run?"
     goes_on = self._is_ours and self._last[0]<=self._step
     is_new  = not goes_on and not (self._resumed and self._last[0])
     if is_new: self._last,self._graphed = (self._step,[]),False
     step,pts = self._last
     is_over = is_new and step or any(o[:2]==['','loss/epoch'] for o in pts)
     self._purge = None if goes_on else step+1 if is_over else step
-    self._open()
-    for o in self._loaders:
-        if not goes_on and _has_log(self.log_dir/o): self._open(o)
-    self._is_ours,self.now = True,time.time()
-    if self._purge==step: self._add(pts, step)
-    self._add_helpers(is_new)
-    with self._guarded(): self.flush()  # what it doesn't write is kept
+    return is_new
 
 # %% ../../nbs/see/05_tensorboard.ipynb #af7b8d72
 def _has_log(folder): return any(folder.glob('events.out.tfevents.*'))
@@ -250,26 +265,6 @@ def _new_dir(folder):
     base = f'{datetime.now():%Y%m%d-%H%M%S}'
     names = (f'{base}-{i}' if i else base for i in count())
     return next(folder/o for o in names if not (folder/o).exists())
-
-# %% ../../nbs/see/05_tensorboard.ipynb #2e1442e2
-@patch
-def state_dict(self:TensorBoardCallback):
-    res = Logger.state_dict(self)  # which writes points
-    step,pts = self._last if not self._begun or self._last[0]==self._step else (self._step, [])
-    res |= dict(step=step, points=[list(o) for o in pts], loaders=list(self._loaders))
-    res |= dict(unit=self.unit, graphed=self._graphed)
-    if self._is_new and self._dir: res['log_dir'] = self._dir.as_posix()
-    return res
-
-@patch
-def load_state_dict(self:TensorBoardCallback, sd):
-    Logger.load_state_dict(self, sd)
-    if self._begun or 'step' not in sd: return
-    unit = sd.get('unit', 'steps')
-    if unit!=self.unit: raise ValueError(f'unit is {self.unit!r}, and the log to go on with has {unit!r}')
-    self._last,self._is_ours = (sd['step'], [list(o) for o in sd.get('points', [])]),False
-    self._loaders,self._graphed = list(sd.get('loaders', self._loaders)),sd.get('graphed', False)
-    if self._is_new and 'log_dir' in sd: self._dir = Path(sd['log_dir'])
 
 # %% ../../nbs/see/05_tensorboard.ipynb #15c53e2a
 class _Helper(Callback):
@@ -285,20 +280,17 @@ def _remove_helpers(self:TensorBoardCallback, cls=_Helper):
 
 # %% ../../nbs/see/05_tensorboard.ipynb #4acf23b9
 @patch
-def _add_helpers(self:TensorBoardCallback, is_new):
+def _began(self:TensorBoardCallback, is_new):
     if is_new: self._begin_hparams()
     if self.norms_every_steps or self.histograms_every_steps: self.learn.add_cb(_Norms(self))
     if self.graph and not self._graphed: self.learn.add_cb(_Graph(self))
     self._spent = self._timings()
 
 @patch
-def finish(self:TensorBoardCallback):
-    with ExitStack() as todo:
-        for o in self._writers.values(): todo.callback(o.close)
-        writer = self._open()
-        if self._embedded:
-            with self._guarded(Exception): self._write_embeddings(writer)
-        if self.learn.exception is None: self._end_hparams(writer)
+def _ended(self:TensorBoardCallback, writer):
+    if self._embedded:
+        with self._guarded(Exception): self._write_embeddings(writer)
+    if self.learn.exception is None: self._end_hparams(writer)
 
 @patch
 def cleanup_fit(self:TensorBoardCallback):
@@ -448,17 +440,11 @@ def _clean(s): return re.sub(r'[^A-Za-z0-9_.\-]', '_', s)
 
 def _graph_def(nodes):
     "The graph as TensorBoard has it"
-    from tensorboard.compat.proto.attr_value_pb2 import AttrValue
     from tensorboard.compat.proto.graph_pb2 import GraphDef
-    from tensorboard.compat.proto.node_def_pb2 import NodeDef
-    from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
     from tensorboard.compat.proto.versions_pb2 import VersionDef
-    def _node(name, op, inputs, shape):
-        if shape is None: return NodeDef(name=name, op=op, input=inputs)
-        dims = TensorShapeProto(dim=[TensorShapeProto.Dim(size=o) for o in shape])
-        attr = dict(_output_shapes=AttrValue(list=AttrValue.ListValue(shape=[dims])))
-        return NodeDef(name=name, op=op, input=inputs, attr=attr)
-    defs = [_node('input', 'Input', [], None), *(_node(*o) for o in nodes)]
+    from torch.utils.tensorboard._proto_graph import node_proto
+    nodes = ('input', 'Input', (), None),*nodes
+    defs = [node_proto(name, op, list(inputs), outputsize=shape) for name,op,inputs,shape in nodes]
     return GraphDef(node=defs, versions=VersionDef(producer=22))
 
 # %% ../../nbs/see/05_tensorboard.ipynb #241e5ee0
@@ -538,6 +524,7 @@ def _write_examples(self:TensorBoardCallback, items):
 
 def _is_beside(o, x): return is_image(o) or isinstance(o, Tensor) and o.shape==x.shape[1:]
 
+# %% ../../nbs/see/05_tensorboard.ipynb #c0de0016
 def _caption(items, i):
     "What is below an image, and whether that is in red; nothing below a mask"
     d = item_at(items.decoded, i)
@@ -569,11 +556,9 @@ def _tile(imgs, words, is_wrong):
         x += o.width+2
     if words is None: return res
     draw = ImageDraw.Draw(res)
-    n = next((n for n in range(len(words), 0, -1) if draw.textlength(_cut(words, n), font)<=w), 0)
-    draw.text((w//2, h+1), _cut(words, n), 'crimson' if is_wrong else 'black', font, 'ma')
+    while draw.textlength(words, font)>w: words = words[:-2]+'…' if len(words)>2 else ''
+    draw.text((w//2, h+1), words, 'crimson' if is_wrong else 'black', font, 'ma')
     return res
-
-def _cut(s, n): return s if n==len(s) else s[:n]+'…' if n else ''
 
 # %% ../../nbs/see/05_tensorboard.ipynb #c0de0012
 def _sheet(tiles, gap=6):

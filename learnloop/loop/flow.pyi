@@ -1,0 +1,383 @@
+# Written by `python -m tools.stubs` from `flow.py`: methods that other modules patch on are here, too
+"""Phases, their events, and the exceptions that skip them: one table, one runner"""
+
+from contextlib import contextmanager
+from learnloop.see.show import TrainingLoop
+from typing import Any
+
+__all__ = ['PHASES', 'CancelFitException', 'CancelSanityException', 'CancelEpochException', 'CancelTrainException', 'CancelEvaluateException', 'CancelValidException', 'CancelBatchException', 'CancelBackwardException', 'CancelStepException', 'CancelZeroGradException', 'CancelSaveException', 'elsewhere', 'event', 'CancelException', 'UncaughtCancelError', 'Phase', 'Event', 'did_you_mean', 'called_here', 'safely', 'NoAttribute', 'refuse_arg', 'checked_args', 'Events', 'near_miss', 'Flow', 'note_on', 'in_phase']
+
+PHASES: tuple
+
+class CancelFitException(CancelException):
+    """Skip the rest of the `fit` phase"""
+
+class CancelSanityException(CancelException):
+    """Skip the rest of the `sanity` phase"""
+
+class CancelEpochException(CancelException):
+    """Skip the rest of the `epoch` phase"""
+
+class CancelTrainException(CancelException):
+    """Skip the rest of the `train` phase"""
+
+class CancelEvaluateException(CancelException):
+    """Skip the rest of the `evaluate` phase"""
+
+class CancelValidException(CancelException):
+    """Skip the rest of the `validate` phase"""
+
+class CancelBatchException(CancelException):
+    """Skip the rest of the `batch` phase"""
+
+class CancelBackwardException(CancelException):
+    """Skip the rest of the `backward` phase"""
+
+class CancelStepException(CancelException):
+    """Skip the rest of the `step` phase"""
+
+class CancelZeroGradException(CancelException):
+    """Skip the rest of the `zero_grad` phase"""
+
+class CancelSaveException(CancelException):
+    """Skip the rest of the `save` phase"""
+
+elsewhere: list
+
+event: Events
+
+class CancelException(BaseException):
+    """Root of the exceptions that skip the rest of a phase; raised by callbacks, caught by `Flow.with_events` alone"""
+    callback: Any
+    event: Any
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """- `args`: As of any exception
+        - `kwargs`: Attributes, for whoever catches it
+        """
+
+class UncaughtCancelError(RuntimeError):
+    """A `CancelException` was raised that none of the open phases takes"""
+
+class Phase:
+    """A row of the phase table: a stretch of the loop with events around it and an exception that skips the rest of it"""
+    name: str
+    inside: Any
+    does: str
+    like: str | None
+    per_batch: bool | None
+    counts: bool
+    cancel: Any
+    catches: Any
+    before: str
+    after: str
+    cleanup: str
+    after_cancel: Any
+    events: list
+    def __init__(self, name: str, inside: str='', does: str='', cancel: Any=True, like: str | None=None, per_batch: bool | None=None, counts: bool=True) -> None:
+        """- `name`: In snake case: `gan_step` has the events `before_gan_step`, …, `cleanup_gan_step`
+        - `inside`: Names of the phases that it may run in, separated by spaces; '' for none, or any
+        - `does`: Its body in a line of code, for `show_training_loop`; '' if the body is other phases
+        - `cancel`: Its exception: a `CancelException` class, a name for a new one, True for the usual name, None for none
+        - `like`: Phase whose events stand in for callbacks that know only those, as `fit` does for `evaluate`
+        - `per_batch`: Does it recur with each batch? Also mutes it by `run_train`, `run_valid`; None to go by `inside`
+        - `counts`: Do optimizer steps in it count? Not those of a critic's turn
+        """
+    def __repr__(self) -> Any: ...
+
+class Event:
+    """A row of the phase table that is a single event"""
+    name: str
+    inside: Any
+    does: str
+    events: list
+    def __init__(self, name: str, inside: str='', does: str='') -> None:
+        """- `name`: Any name, such as `verify_batch`
+        - `inside`: Names of the phases in which it fires, separated by spaces
+        - `does`: What has just been done, in a line of code, for `show_training_loop`
+        """
+    def __repr__(self) -> Any: ...
+
+def did_you_mean(name: str, known: Any) -> str:
+    """Suggest the nearest of `known` for a misspelt `name`, for the end of an error message
+
+    - `name`: What was given
+    - `known`: The names that there are
+
+    Returns: `'; did you mean …?'`, or `''` if nothing is near
+    """
+
+def called_here(kind: str, name: str, of: str='') -> str:
+    """Tell what a `name` of another system is called here, for the end of an error message
+
+    - `kind`: 'event', 'argument', 'attribute' or 'class'
+    - `name`: What was given
+    - `of`: Of an argument: the function
+
+    Returns: `'; it is …'`, or `''` if no other system has the name
+    """
+
+def safely(f: Any, *args: Any) -> Any:
+    """The text of `f(*args)` to be said of an error; none if it fails, as that would take the error's place"""
+
+class NoAttribute(AttributeError):
+    """An attribute is missing; what helps is found out when this is shown"""
+    advice: Any
+    def __init__(self, text: Any, advice: Any=None) -> None:
+        """- `text`: What is missing
+        - `advice`: Function that returns the end of the message
+        """
+    def __str__(self) -> Any: ...
+    def __reduce__(self) -> Any: ...
+
+def refuse_arg(f: Any, k: str, known: Any=(), is_open: bool=False) -> Any:
+    """Raise the `TypeError` of an unknown argument, with what helps
+
+    - `f`: A function
+    - `k`: An argument that it doesn't take
+    - `known`: Those that it takes
+    - `is_open`: May it take others? Then only those that have another name here are refused
+    """
+
+def checked_args(f: Any=None, to: Any=()) -> Any:
+    """Have `f` tell what an argument is called here that it doesn't take: a decorator, with or without arguments
+
+    - `f`: A function
+    - `to`: Functions that its `**kwargs` go to
+    """
+
+class Events:
+    """The names of events as attributes"""
+    after_create: str
+    before_fit: str
+    after_cancel_fit: str
+    after_fit: str
+    cleanup_fit: str
+    before_epoch: str
+    after_cancel_epoch: str
+    after_epoch: str
+    cleanup_epoch: str
+    before_train: str
+    after_cancel_train: str
+    after_train: str
+    cleanup_train: str
+    before_validate: str
+    after_cancel_validate: str
+    after_validate: str
+    cleanup_validate: str
+    before_fetch: str
+    after_fetch: str
+    cleanup_fetch: str
+    before_batch: str
+    after_cancel_batch: str
+    after_batch: str
+    cleanup_batch: str
+    after_pred: str
+    after_loss: str
+    before_backward: str
+    after_cancel_backward: str
+    after_backward: str
+    cleanup_backward: str
+    before_step: str
+    after_cancel_step: str
+    after_step: str
+    cleanup_step: str
+    after_opt_step: str
+    before_zero_grad: str
+    after_cancel_zero_grad: str
+    after_zero_grad: str
+    cleanup_zero_grad: str
+    after_record: str
+    before_evaluate: str
+    after_cancel_evaluate: str
+    after_evaluate: str
+    cleanup_evaluate: str
+    before_sanity: str
+    after_cancel_sanity: str
+    after_sanity: str
+    cleanup_sanity: str
+    before_save: str
+    after_cancel_save: str
+    after_save: str
+    cleanup_save: str
+    before_load: str
+    after_load: str
+    cleanup_load: str
+    after_exception: str
+    def __init__(self, names: Any) -> None:
+        """- `names`: Names of events"""
+    def __iter__(self) -> Any: ...
+    def __contains__(self, k: Any) -> Any: ...
+
+def near_miss(name: str) -> str | None:
+    """Find the built-in event that `name` seems to misspell
+
+    - `name`: Name of a method
+
+    Returns: The built-in event that it looks like a slip of, or None
+    """
+
+class Flow:
+    """Phases, the callbacks that hear their events, and the runner of both"""
+    rows: Any
+    bodies: dict
+    cbs: list
+    open: list
+    outcome: dict
+    exception: Any
+    created: bool
+    phases: dict
+    events: list
+    _inner: set
+    _recurring: set
+    _inside: dict
+    _version: int
+    _deaf: Any
+    _uncounted: list
+    _cleanups: list
+    _valid_handlers: Any
+    _train_handlers: Any
+    _handlers: Any
+    _last_trace: Any
+    def __init_subclass__(cls, phases: Any=(), **kwargs: Any) -> None: ...
+    def __init__(self) -> None: ...
+    @property
+    def training(self) -> Any:
+        """True while training, False in validation and outside: which of `run_train` and `run_valid` counts"""
+    @training.setter
+    def training(self, v: Any) -> Any: ...
+    def inside(self, phase: str) -> bool:
+        """Whether `phase` is open
+
+        - `phase`: Name of a declared phase
+        """
+    def _where(self) -> Any:
+        """- `self`: for notes on errors: the place"""
+    def _tip(self, e: Any) -> Any:
+        """- `e`: and what helps"""
+    def _changed(self) -> Any:
+        """Forget who hears what: callbacks came, went, or were muted"""
+    def _recurs(self, o: Any) -> Any:  # loop/flow.py
+        """Does the row `o` recur with each batch? It says so itself, or lies in one that does, or, a phase, beside those that do"""
+    def declare(self, *rows: Any) -> Flow:  # loop/flow.py
+        """Add phases and events that callbacks may hear
+
+        - `rows`: A `Phase`, an `Event`, or the name of a single event
+
+        Returns: The flow itself
+        """
+    def _check_rows(self, rows: Any) -> Any: ...  # loop/flow.py
+    def _within(self, name: Any) -> Any:  # loop/flow.py
+        """The phases that may run inside `name`, at any depth"""
+    def per_batch(self, name: str) -> bool:  # loop/flow.py
+        """Whether it recurs with each batch
+
+        - `name`: Of a declared phase or event
+        """
+    @property
+    def mid_batch(self) -> Any:  # loop/flow.py
+        """Is a phase open that recurs with each batch?"""
+    def _ordered(self, event: Any=None) -> Any: ...  # loop/flow.py
+    def _can_hear(self, who: Any, event: Any) -> Any: ...  # loop/flow.py
+    def _handlers_of(self, who: Any, event: Any) -> Any:  # loop/flow.py
+        """Bound methods of `who` for `event`, those of the phase that it stands in for included"""
+    def _wrapped(self, who: Any, event: Any, fs: Any) -> Any:  # loop/flow.py
+        """Let callbacks with a `wrap_handler`, such as a tracer, have a hand in the methods of others"""
+    def _listens(self, who: Any, event: Any, training: Any) -> Any: ...  # loop/flow.py
+    def _collect(self, event: Any, training: Any) -> Any:  # loop/flow.py
+        """The methods to call at `event`, in order"""
+    def _hear(self, fs: Any, event: Any, kwargs: Any=None) -> Any: ...  # loop/flow.py
+    def _blame(self, e: Any, f: Any, event: Any) -> Any: ...  # loop/flow.py
+    def __call__(self, event: Any, **kwargs: Any) -> Any:  # loop/flow.py
+        """Fire `event`
+
+        - `event`: Name of an event, or a sequence of them
+        - `kwargs`: Handed on to those who hear it
+        """
+    def with_events(self, phase: str='', f: Any=None, *args: Any, **kwargs: Any) -> Any:  # loop/flow.py
+        """Run `f(*args, **kwargs)` as the body of `phase`, its events around it
+
+        - `phase`: Name of a declared phase
+        - `f`: Its body, a function
+        - `args`: To `f`
+        - `kwargs`: To `f`
+        """
+    def _unwind(self, depth: Any, err: Any=None, who: Any=None) -> Any:  # loop/flow.py
+        """Run clean-ups of phases deeper than `depth`, or those of `who`; return what is in flight then if `err` was given, else raise it"""
+    def _merge(self, err: Any, e: Any, ending: Any) -> Any:  # loop/flow.py
+        """What is in flight when `e` is raised on top of `err`, and whether the innermost phase is ending"""
+    def _announce(self, e: Any) -> Any:  # loop/flow.py
+        """Fire `after_exception` for an error that is new"""
+    def _taker(self, e: Any) -> Any:  # loop/flow.py
+        """Index in `open` of the phase that takes the cancel `e`, or None"""
+    def _uncaught(self, e: Any) -> Any: ...  # loop/flow.py
+    def add_cb(self, cb: Any) -> Flow:  # loop/callback.py
+        """Add a callback; also as an attribute under its name
+
+        - `cb`: What `mk_cb` takes
+
+        Returns: The flow itself
+        """
+    def remove_cb(self, cb: Any) -> Flow:  # loop/callback.py
+        """Remove a callback, if it is there
+
+        - `cb`: A callback, or a class: all of it
+
+        Returns: The flow itself
+        """
+    def _drop_cb(self, cb: Any) -> Any: ...  # loop/callback.py
+    def add_cbs(self, cbs: Any) -> Flow:  # loop/callback.py
+        """Add callbacks, all or none
+
+        - `cbs`: One callback, or a list
+
+        Returns: The flow itself
+        """
+    def remove_cbs(self, cbs: Any) -> Flow:  # loop/callback.py
+        """Remove callbacks
+
+        - `cbs`: One, or a list of callbacks and classes
+
+        Returns: The flow itself
+        """
+    @contextmanager
+    def added_cbs(self, cbs: Any) -> Any:  # loop/callback.py
+        """Have `cbs` inside a `with` block
+
+        - `cbs`: One callback, or a list
+        """
+    @contextmanager
+    def removed_cbs(self, cbs: Any) -> Any:  # loop/callback.py
+        """Do without `cbs` inside a `with` block
+
+        - `cbs`: One, or a list of callbacks and classes; those that aren't there are passed over
+        """
+    def ordered_cbs(self, event: str) -> list:  # loop/callback.py
+        """List the callbacks that hear `event`, muted ones included
+
+        - `event`: Name of an event
+
+        Returns: Callbacks, in the order in which they run
+        """
+    def show_training_loop(self, verbose: bool=False) -> TrainingLoop:  # see/show.py
+        """Show which callback runs where
+
+        - `verbose`: Also show events that nobody hears?
+
+        Returns: Shows itself in notebooks; `print` it elsewhere
+        """
+    @property
+    def trace(self) -> Any:  # see/trace.py
+        """The `Tracer` that is there, or what the last one recorded"""
+
+def note_on(e: Any, text: Any) -> Any:
+    """Add the note `text` to the error `e`, once, if it takes notes"""
+
+class in_phase:
+    """Run a method of a learner as the body of `phase`, its events around it: a decorator"""
+    phase: str
+    def __init__(self, phase: str) -> None:
+        """- `phase`: Name of a phase that the learner declares"""
+    def __call__(self, f: Any) -> Any: ...
+    def __enter__(self) -> Any: ...
+    def __exit__(self, *args: Any) -> None:
+        """Never reached"""
