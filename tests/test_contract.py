@@ -31,7 +31,7 @@ MADE_WITH = dict(  # chkstyle: ignore-node
     MixHandler=dict(mix=lambda folder: lambda xb, perm, lam: (xb, 1.)),
     CSVLogger=dict(fname=lambda folder: folder/'history.csv'), JSONLogger=dict(fname=lambda folder: folder/'history.jsonl'),
     TensorBoardCallback=dict(log_dir=lambda folder: folder/'logs'))
-NEEDS_LENGTH = {'ShortEpochCallback', 'ParamScheduler'}  # schedules that must know how many batches there will be
+NEEDS_LENGTH = {'ShortEpochCallback', 'ParamScheduler', 'Scheduler'}  # schedules that must know how many batches there will be
 FAKE = {'WandbCallback':'wandb', 'MLflowCallback':'mlflow'}  # packages that aren't there: `test_log` has stand-ins
 
 def subclasses(cls): return [o for c in cls.__subclasses__() for o in (c, *subclasses(c))]

@@ -6,7 +6,7 @@ from torch import Tensor
 from torch import nn
 from typing import Any
 
-__all__ = ['HYPERS', 'trainable_params', 'is_norm', 'norm_params', 'no_decay_params', 'opts', 'hyper_groups', 'n_groups', 'held_params', 'find_hyper', 'get_hypers', 'spread_hyper', 'split_decay', 'write_hyper', 'unknown_hyper', 'set_hypers', 'default_lr', 'make_opt', 'HeldParams', 'freeze_to', 'step', 'backward', 'zero_grad']
+__all__ = ['HYPERS', 'trainable_params', 'is_norm', 'norm_params', 'no_decay_params', 'opts', 'hyper_groups', 'n_groups', 'held_params', 'get_hypers', 'get_hyper', 'spread_hyper', 'split_decay', 'set_hypers', 'default_lr', 'make_opt', 'HeldParams', 'freeze_to', 'step', 'backward', 'zero_grad']
 
 HYPERS: dict
 
@@ -50,8 +50,13 @@ def opts(opt: Any) -> list:
     Returns: The torch optimizers
     """
 
-def hyper_groups(opt: Any) -> Any:
-    """List the torch groups of `opt`, each with the index of its splitter group; a group made elsewhere is the next one"""
+def hyper_groups(opt: Any) -> list:
+    """List the torch groups of `opt`, each with the index of its splitter group; a group made elsewhere is the next one
+
+    - `opt`: Torch optimizer, or dict of them by name
+
+    Returns: Pairs: the index of a splitter group, and a torch group
+    """
 
 def n_groups(opt: Any) -> int:
     """Count the splitter groups of `opt`
@@ -69,9 +74,6 @@ def held_params(opt: Any) -> dict:
     Returns: The parameters in its groups, as keys in their order, each once
     """
 
-def find_hyper(g: Any, k: Any) -> Any:
-    """Find hyper-parameter `k` in group `g`: torch's key, the index if `k` is one part of a tuple, the value; or None"""
-
 def get_hypers(opt: Any) -> list:
     """Read the hyper-parameters of `opt` under their short names
 
@@ -80,24 +82,41 @@ def get_hypers(opt: Any) -> list:
     Returns: One dict for each splitter group, with those of `lr wd mom sqr_mom eps` that exist: floats, not views
     """
 
-def spread_hyper(k: Any, key: Any, v: Any, n: Any, old: Any=0.0) -> Any:
-    """List the values of `k` for `n` splitter groups"""
+def get_hyper(opt: Any, name: str) -> list:
+    """Read one hyper-parameter of `opt`
 
-def split_decay(opt: Any, model: Any, when: Any) -> Any:
-    """Split in place, in what decays and what doesn't, those of our groups that `when(group)` picks, once each"""
+    - `opt`: Torch optimizer, or dict of them by name
+    - `name`: One of `lr wd mom sqr_mom eps`, or torch's name
 
-def write_hyper(g: Any, key: Any, i: Any, v: Any, seen: Any) -> Any:
-    """Write `v` to `g[key]`, or to part `i` of it; `seen` says what each tensor was set to in this call"""
+    Returns: Its value in each splitter group, plain numbers; a group that has none is given another's
+    """
 
-def unknown_hyper(k: Any, opt: Any) -> Any:
-    """Make the error for a hyper-parameter `k` that no group of `opt` has"""
+def spread_hyper(name: str, val: Any, n: int, key: str | None=None, old: Any=0.0) -> list:
+    """List the values that `val` stands for, checked
+
+    - `name`: Of the hyper-parameter
+    - `val`: A number, a list with one for each splitter group, or a `slice`
+    - `n`: Number of splitter groups
+    - `key`: Torch's name, where it is another
+    - `old`: What it replaces: a tuple of numbers, as `betas` is, is one value
+
+    Returns: A plain number, or a tuple of them, for each splitter group
+    """
+
+def split_decay(opt: Any, model: nn.Module, saved: Any=None) -> None:
+    """Split the groups of `opt`, once each and in place, in what decays and what doesn't
+
+    - `opt`: Torch optimizer, or dict of them by name
+    - `model`: Model that it trains: it knows norms and biases
+    - `saved`: Groups of a saved state: split what is split there; None for all groups that have weight decay now
+    """
 
 def set_hypers(opt: Any, model: nn.Module, /, **hypers: Any) -> None:
     """Set hyper-parameters of `opt`: all of them or, on an error, none
 
     - `opt`: Torch optimizer, or dict of them by name, where a value goes to those that have such a hyper-parameter
     - `model`: Model that `opt` trains: it knows norms and biases, which `wd` leaves alone
-    - `hypers`: `lr wd mom sqr_mom eps` or torch's names: a number, a list with one for each splitter group, or a `slice`
+    - `hypers`: `lr wd mom sqr_mom eps` or torch's names: a number, a list with one for each group, or a `slice`
     """
 
 def default_lr(opt_func: Any) -> float | None:
@@ -120,7 +139,7 @@ def make_opt(opt_func: Any, model: nn.Module, splitter: Callable=..., lr: Any=No
     """
 
 class HeldParams:
-    """What `opt` holds of the parameters of `model`, noted when it is made or given: `check` refuses what came or went since"""
+    """What `opt` holds of the parameters of `model`, noted when it is made: `check` refuses what came or went since"""
     opts: Any
     splitter: Callable | None
     names: dict
@@ -131,7 +150,8 @@ class HeldParams:
         - `model`: Model that it trains
         - `splitter`: What its groups were made by; None if it was given as it is
         """
-    def _given(self, model: Any) -> Any: ...
+    def _expected(self, model: Any) -> Any:
+        """The parameters of `model` that the optimizers should hold"""
     def check(self, model: nn.Module) -> Any:
         """Refuse a `model` with parameters that the optimizers should hold and don't, by name
 

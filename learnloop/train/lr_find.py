@@ -15,14 +15,13 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from fastcore.basics import listify, patch
 from ..loop.callback import Callback
+from ..loop.checks import check_whole, checked_args
 from ..loop.data import Endless, Until
 from ..loop.flow import CancelTrainException, CancelValidException
-from ..loop.checks import checked_args
-from ..loop.checks import check_whole
 from ..loop.learner import Learner
+from ..measure.display import pyplot
 from ..measure.metrics import Smoother
 from ..measure.recorder import Recorder
-from ..measure.display import pyplot
 from .schedule import SchedExp, check_owners
 
 # %% ../../nbs/train/08_lr_find.ipynb #3fa54df6

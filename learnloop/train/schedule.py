@@ -14,49 +14,44 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from functools import partial, reduce, wraps
 from itertools import accumulate
-from numbers import Integral, Real
+from numbers import Real
 from pathlib import Path
 from fastcore.basics import listify, patch
 from torch.optim import Optimizer
 from ..loop.callback import Callback, as_list
-from ..loop.checks import checked_args, did_you_mean
-from ..loop.checks import check_whole
+from ..loop.checks import check_whole, checked_args, did_you_mean
 from ..loop.learner import Learner
 from ..loop.steps import StepLimit
 from ..loop.optimizer import HYPERS, get_hyper, get_hypers, n_groups, spread_hyper
-from ..measure.series import Series
-from ..measure.recorder import Recorder
 from ..measure.display import pyplot
+from ..measure.recorder import Recorder
+from ..measure.series import Series
 
 # %% ../../nbs/train/00_schedule.ipynb #2a8309a6
 def _plain(o): return o.tolist() if hasattr(o, 'tolist') else o
+def _as_list(o): return list(o) if isinstance(o, (list,tuple)) else [o]
+def _is_number(o): return isinstance(o, Real) and not isinstance(o, bool)
 
-def _ends(name, *ends):
-    "`ends` as lists of one length, and whether they were numbers"
-    ends = [_plain(o) for o in ends]
-    sizes = {len(o) for o in ends if isinstance(o, (list,tuple))}
-    if len(sizes)>1: raise ValueError(f'{name}: the ends are lists of {sizes} values: give as many for both')
-    n = max(sizes, default=1)
-    ends = [list(o) if isinstance(o, (list,tuple)) else [o]*n for o in ends]
-    for v in (v for o in ends for v in o):
-        if not isinstance(v, Real) or isinstance(v, bool):
-            raise TypeError(f'{name}: an end is {v!r}: it must be a number, or a list with one for each group')
-    return *ends,not sizes
-
+# %% ../../nbs/train/00_schedule.ipynb #ccda4827
 class _Sched:
-    "A formula `f` between two ends: a function of `pct` that can be pickled, by the name of its `shape`"
-    def __init__(self, shape, f, start, end, args, kwargs):
-        self.shape,self.f,self.args,self.kwargs = shape,f,args,kwargs
-        self.starts,self.ends,self.is_one = _ends(f.__name__, start, end)
+    "The formula of `shape` between two ends: a function of `pct` that can be pickled, by the name of `shape`"
+    def __init__(self, shape, start, end, args, kwargs):
+        ends = _plain(start),_plain(end)
+        self.shape,self.given,self.kwargs = shape,(*ends, *args),kwargs
+        sizes = {len(o) for o in ends if isinstance(o, (list,tuple))}
+        if len(sizes)>1: raise ValueError(f'the ends are lists of {sizes} values: give as many for both')
+        self.is_one,n = not sizes,max(sizes, default=1)
+        self.starts,self.ends = (list(o) if isinstance(o, (list,tuple)) else [o]*n for o in ends)
+        for o in self.starts+self.ends:
+            if not _is_number(o): raise TypeError(f'an end is {o!r}: it must be a number, or a list with one a group')
         self(0.)  # a formula that can't have these ends says so now
     def __call__(self, pct):
-        vals = [self.f(a, b, pct, *self.args, **self.kwargs) for a,b in zip(self.starts, self.ends, strict=True)]
+        f,args = self.shape.__wrapped__,self.given[2:]
+        vals = [f(a, b, pct, *args, **self.kwargs) for a,b in zip(self.starts, self.ends, strict=True)]
         return vals[0] if self.is_one else vals
-    def _given(self): return *((o[0] if self.is_one else o) for o in (self.starts, self.ends)),*self.args
-    def __reduce__(self): return partial(self.shape, *self._given(), **self.kwargs),()
     def __repr__(self):
-        args = [*map(repr, self._given()), *(f'{k}={v!r}' for k,v in self.kwargs.items())]
-        return f'{self.f.__name__}({", ".join(args)})'
+        args = [*map(repr, self.given), *(f'{k}={v!r}' for k,v in self.kwargs.items())]
+        return f'{self.shape.__name__}({", ".join(args)})'
 
 # %% ../../nbs/train/00_schedule.ipynb #0dc9d5a5
 def annealer(
@@ -64,7 +59,7 @@ def annealer(
 )->Callable: # Function of `(start, end)` and the rest; returns a function of `pct`
     "Make a shape of a formula: a decorator"
     @wraps(f)
-    def _shape(start, end, *args, **kwargs): return _Sched(_shape, f, start, end, args, kwargs)
+    def _shape(start, end, *args, **kwargs): return _Sched(_shape, start, end, args, kwargs)
     sig = inspect.signature(f)
     _shape.__signature__ = sig.replace(parameters=[p for k,p in sig.parameters.items() if k!='pct'])
     return _shape
@@ -311,8 +306,7 @@ class GradualUnfreezing(Callback):
     def __init__(self,
         at:dict # First group to train, as in `freeze_to`, by the epoch from which on it holds: `{0:-1, 2:-2, 4:0}`
     ):
-        def is_whole(o): return isinstance(o, Integral) and not isinstance(o, bool)
-        if not isinstance(at, Mapping) or not at or not all(is_whole(o) for p in at.items() for o in p):
+        if not isinstance(at, Mapping) or {type(o) for p in at.items() for o in p}!={int}:
             raise TypeError(f'at is {at!r}: it must be a dict from epochs to groups, such as {{0:-1, 2:0}}')
         self.at = dict(sorted(at.items()))
 
@@ -336,7 +330,8 @@ class Scheduler(Callback):
         if total_steps is not None: self.total_steps = check_whole('total_steps', total_steps)
     def values(self)->dict: # A number, or a list with one for each group, by name
         "Return what to set for the batch that begins: for subclasses"
-        raise NotImplementedError(f'{self.label}: define values(self), which returns a dict such as dict(mom=.9)')
+        if self.owns: raise NotImplementedError(f'{self.label}: define values(self), such as return dict(mom=.9)')
+        return {}
 
     @property
     def pct(self):
@@ -423,7 +418,7 @@ class ParamScheduler(Scheduler):
         if not isinstance(scheds, Mapping) or not scheds:
             raise TypeError(f"scheds is {scheds!r}: it must be a dict such as {{'lr': SchedLin(1e-2, 1e-4)}}")
         for k,f in scheds.items():
-            for o in f if isinstance(f, (list,tuple)) else [f]:
+            for o in _as_list(f):
                 if not callable(o): raise TypeError(f'scheds[{k!r}] has {o!r}: give functions of pct')
         self.scheds = dict(scheds)
 
@@ -438,9 +433,8 @@ class ParamScheduler(Scheduler):
 def _value_at(k, f, pct):
     "What the schedule `f` of `k`, or a list of them, has at `pct`: a number, or a list"
     v = [_plain(o(pct)) for o in f] if isinstance(f, (list,tuple)) else _plain(f(pct))
-    for o in v if isinstance(v, (list,tuple)) else [v]:
-        if isinstance(o, Real) and not isinstance(o, bool): continue
-        raise TypeError(f'the schedule of {k!r} returned {o!r} at pct {pct}: give a number, or one for each group')
+    for o in _as_list(v):
+        if not _is_number(o): raise TypeError(f'the schedule of {k!r} returned {o!r} at pct {pct}: it must be a number')
     return v
 
 # %% ../../nbs/train/00_schedule.ipynb #e351800b

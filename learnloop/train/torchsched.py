@@ -85,7 +85,7 @@ def _check_unit(self:TorchScheduler):
     self._by_value = {k for k,o in self._scheds.items() if 'metrics' in inspect.signature(o.step).parameters}
     for k in self._by_value:
         name = type(self._scheds[k]).__name__
-        if self.unit!='validate': raise ValueError(f"{name} looks at a value: use unit='validate', and say which")
+        if self.unit!='validate': raise ValueError(f"{name} looks at a value: use unit='validate', and monitor")
         if not hasattr(self.learn, 'recorder'):
             raise ValueError(f'{name} looks at {self.monitor!r}, which a recorder would have; the learner has none')
         known = self.learn.recorder.columns

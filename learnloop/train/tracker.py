@@ -17,11 +17,10 @@ from pathlib import Path
 from time import monotonic
 from fastcore.basics import noop, patch
 from ..loop.callback import Callback
+from ..loop.checks import check_whole, did_you_mean, say
 from ..loop.data import Until
 from ..loop.flow import CancelBatchException, CancelFitException, CancelStepException
-from ..loop.checks import did_you_mean
 from ..loop.flow import CancelTrainException, CancelValidException
-from ..loop.checks import check_whole, say
 from ..loop.learner import format_value
 from ..loop.optimizer import get_hyper, get_hypers, held_params, zero_grad
 from ..measure.metrics import less_is_better
@@ -72,7 +71,7 @@ class TrackerCallback(_FitState):
     order,_start = 60,dict(best=None, new_best=False, seen_at=None)
     def __init__(self,
         monitor='valid_loss',  # Name of the value, or a function of the recorder that returns it after each epoch
-        comp=None,             # Function of two values: is the first better? None to go by the name: `less_is_better`
+        comp=None,             # Function of two values: is the first better? None for less, if it is a loss or error, or more
         min_delta:float=0.,    # A new best is better by more than this
         reset_on_fit:bool=True # Begin anew with each fit?
     ):
@@ -80,7 +79,7 @@ class TrackerCallback(_FitState):
             raise TypeError(f'monitor is {monitor!r}: it must be a name, or a function of the recorder')
         if comp is None and callable(monitor):
             raise ValueError('monitor is a function; say what is better by comp=operator.lt, or operator.gt')
-        if not min_delta>=0: raise ValueError(f'min_delta is {min_delta!r}: 0 or more, whichever way is better')
+        if not min_delta>=0: raise ValueError(f'min_delta is {min_delta!r}: it must be 0 or more, either way')
         if comp is None: comp = operator.lt if less_is_better(monitor) else operator.gt
         self.monitor,self.comp,self.min_delta,self.reset_on_fit = monitor,comp,min_delta,reset_on_fit
         self._num = _number_type(comp)
@@ -480,7 +479,7 @@ class ValidateCallback(Callback):
         elif not callable(when): raise TypeError(f'when is {when!r}: it must be a function of the learner')
         if not name.isidentifier(): raise ValueError(f"name is {name!r}: it must be an identifier, such as 'test'")
         if name=='valid' and (dl is not None or ds_idx not in (1,'valid')):
-            raise ValueError("name is 'valid', and the loader is another: give it a name of its own, such as 'test'")
+            raise ValueError("name is 'valid', and the loader is another: give it its own, such as name='test'")
         self.every_steps,self.every_epochs,self.when = every_steps,every_epochs,when
         self.ds_idx,self.dl_,self.dl_name,self.cbs_ = ds_idx,dl,name,cbs
         self.name,self._seen = f'validate_{name}',0

@@ -6,25 +6,27 @@ from typing import Any
 
 __all__ = ['TrackerCallback', 'EarlyStoppingCallback', 'CheckFinite', 'TerminateOnNaNCallback', 'SpikeDetection', 'TimeLimit', 'SaveModelCallback', 'ReduceLROnPlateau', 'ValidateCallback', 'ValidateEvery']
 
-class _Kept(Callback):
-    """A callback whose state begins anew with each fit, unless it has just been loaded"""
+class _FitState(Callback):
+    """A callback whose state, `_start`, begins anew with each fit, unless it has just been loaded"""
     remove_on_fetch: bool
     safe_in_evaluate: bool
+    fit_only: bool
     reset_on_fit: bool
     _loaded: bool
     _begun: bool
     _start: dict
+    stop_reason: Any
     state_schema: dict
     def reset(self) -> Any:
         """Forget what was seen"""
     def before_fit(self) -> Any: ...
     def cleanup_fit(self) -> Any: ...
-    def before_evaluate(self) -> Any:
-        """An evaluation is no fit: what was seen stays"""
     def state_dict(self) -> Any: ...
     def load_state_dict(self, sd: Any) -> Any: ...
+    def _tell(self, s: Any) -> Any: ...
+    def _end_fit(self, why: Any) -> Any: ...
 
-class TrackerCallback(_Kept):
+class TrackerCallback(_FitState):
     """Follow a monitored value: the `best` so far, and whether the last one was a `new_best`"""
     order: int
     _start: dict
@@ -38,7 +40,7 @@ class TrackerCallback(_Kept):
     best: Any
     def __init__(self, monitor: Any='valid_loss', comp: Any=None, min_delta: float=0.0, reset_on_fit: bool=True) -> None:
         """- `monitor`: Name of the value, or a function of the recorder that returns it after each epoch
-        - `comp`: Function of two values: is the first better? None to go by the name: less for losses and errors, `mae` and `perplexity` too, else greater
+        - `comp`: Function of two values: is the first better? None for less, if it is a loss or error, or more
         - `min_delta`: A new best is better by more than this
         - `reset_on_fit`: Begin anew with each fit?
         """
@@ -59,20 +61,21 @@ class TrackerCallback(_Kept):
         Returns: By `comp` alone, `min_delta` has no part in it
         """
     def _improves(self, v: Any, best: Any) -> Any: ...  # train/tracker.py
-    def _take(self, v: Any) -> Any: ...  # train/tracker.py
+    def _observe(self, v: Any) -> Any: ...  # train/tracker.py
     @property
     def _what(self) -> Any:  # train/tracker.py
         """What is monitored, for messages"""
+    def _check_monitor(self) -> Any: ...  # train/tracker.py
 
 class EarlyStoppingCallback(TrackerCallback):
     """Stop the fit when the monitored value does not improve any more"""
     order: int
     run_valid: bool
     _start: Any
-    patience: int
+    patience: Any
+    start_from_epoch: Any
     baseline: float | None
     check_finite: bool
-    start_from_epoch: int
     stopping_threshold: float | None
     divergence_threshold: float | None
     wait: Any
@@ -95,19 +98,18 @@ class EarlyStoppingCallback(TrackerCallback):
     def act(self, val: Any) -> Any: ...
     def cleanup_batch(self) -> Any: ...
     def cleanup_epoch(self) -> Any: ...
-    def _take(self, v: Any) -> Any: ...  # train/tracker.py
+    def _observe(self, v: Any) -> Any: ...  # train/tracker.py
     def _why(self, val: Any) -> Any:  # train/tracker.py
         """Why to stop at `val`, or None"""
     def _stop(self, what: Any) -> Any: ...  # train/tracker.py
 
-class CheckFinite(_Kept):
-    """Raise an error, skip the step, or stop the fit before a loss or a gradient that is infinite or NaN gets to the weights"""
+class CheckFinite(_FitState):
+    """Raise an error, skip the step, or stop the fit before an infinite or NaN loss or gradient gets to the weights"""
     order: int
-    stop_reason: Any
     _start: dict
     action: str
     grads: bool
-    patience: int
+    patience: Any
     reset_on_fit: bool
     in_a_row: int
     why_bad: str
@@ -118,30 +120,28 @@ class CheckFinite(_Kept):
         - `patience`: Steps skipped in a row at which the fit stops
         - `reset_on_fit`: Count skipped steps anew with each fit?
         """
-    def before_fit(self) -> Any: ...
     def after_loss(self) -> Any: ...
     def before_step(self) -> Any: ...
     def cleanup_zero_grad(self) -> Any: ...
-    def _look(self) -> Any: ...  # train/tracker.py
-    def _found(self, why: Any) -> Any: ...  # train/tracker.py
-    def _stop(self, why: Any) -> Any: ...  # train/tracker.py
-    def _skip(self) -> Any: ...  # train/tracker.py
+    def _check_grads(self) -> Any: ...  # train/tracker.py
+    def _act(self, why: Any) -> Any: ...  # train/tracker.py
+    def _end_fit(self, why: Any) -> Any: ...  # train/tracker.py
+    def _skip_step(self) -> Any: ...  # train/tracker.py
 
 class TerminateOnNaNCallback(CheckFinite):
     """Stop the fit before a loss or a gradient that is infinite or NaN gets to the weights"""
     def __init__(self) -> None: ...
 
-class SpikeDetection(_Kept):
+class SpikeDetection(_FitState):
     """Skip batches whose loss is far above the mean of those before; stop the fit if they don't end"""
     order: int
     run_valid: bool
-    stop_reason: Any
     _start: dict
-    window: int
-    warmup: int
+    window: Any
+    warmup: Any
     rtol: float
     atol: float
-    patience: int
+    patience: Any
     reset_on_fit: bool
     recent: Any
     seen: Any
@@ -154,21 +154,20 @@ class SpikeDetection(_Kept):
         - `patience`: Spikes in a row at which the fit stops: 1 for the first
         - `reset_on_fit`: Begin anew with each fit?
         """
-    def before_fit(self) -> Any: ...
     def after_loss(self) -> Any: ...
     def _is_spike(self, v: Any) -> Any: ...  # train/tracker.py
-    def _skip(self, v: Any) -> Any: ...  # train/tracker.py
+    def _skip_batch(self, v: Any) -> Any: ...  # train/tracker.py
 
-class TimeLimit(_Kept):
+class TimeLimit(_FitState):
     """End the fit when its time is up, with a last validation"""
     order: int
     run_valid: bool
-    stop_reason: Any
     _since: Any
     _start: dict
     seconds: Any
     reset_on_fit: bool
     spent: Any
+    stop_reason: str
     def __init__(self, hours: float=0.0, minutes: float=0.0, seconds: float=0.0, reset_on_fit: bool=True) -> None:
         """- `hours`: These …
         - `minutes`: … and these …
@@ -182,7 +181,8 @@ class TimeLimit(_Kept):
     def before_batch(self) -> Any: ...
     def after_epoch(self) -> Any: ...
     def after_fit(self) -> Any: ...
-    def _is_over(self) -> Any: ...
+    def _end_in_time(self) -> Any:
+        """Have this epoch be the last if the time is up"""
     @property
     def elapsed(self) -> Any:  # train/tracker.py
         """Seconds of the limit that are used up"""
@@ -191,7 +191,7 @@ class SaveModelCallback(TrackerCallback):
     """Save the model when the monitored value improves, and load the best after the fit"""
     order: int
     writes: bool
-    _done: bool
+    _epoch_done: bool
     _n: int
     _start: Any
     fname: Any
@@ -199,6 +199,7 @@ class SaveModelCallback(TrackerCallback):
     at_end: bool
     with_opt: bool
     keep: int | None
+    _keeps_best: bool
     saves: list
     def __init__(self, monitor: Any='valid_loss', comp: Any=None, min_delta: float=0.0, fname: Any='model', every_epoch: Any=False, at_end: bool=False, with_opt: bool=False, reset_on_fit: bool=True, *, keep: int | None=None) -> None:
         """- `monitor`: As in `TrackerCallback`
@@ -217,8 +218,9 @@ class SaveModelCallback(TrackerCallback):
     def act(self, val: Any) -> Any: ...
     def after_fit(self) -> Any: ...
     def _save(self, name: Any, val: Any=None) -> Any: ...  # train/tracker.py
-    def _pick(self, worst: Any=False) -> Any:  # train/tracker.py
-        """The best of `saves`, or the worst"""
+    def _by_rank(self, pick: Any) -> Any:  # train/tracker.py
+        """The best of `saves`, with `max`, or the worst, with `min`"""
+    def _check_monitor(self) -> Any: ...  # train/tracker.py
     def _load_best(self) -> Any: ...  # train/tracker.py
     @property
     def last_saved_path(self) -> Any:  # train/tracker.py
@@ -229,10 +231,10 @@ class ReduceLROnPlateau(TrackerCallback):
     order: int
     owns: Any
     _start: Any
-    patience: int
+    patience: Any
+    cooldown: Any
     factor: float
     min_lr: float
-    cooldown: int
     wait: int
     cooling: Any
     def __init__(self, monitor: Any='valid_loss', comp: Any=None, min_delta: float=0.0, patience: int=1, factor: float=10.0, min_lr: float=0.0, reset_on_fit: bool=True, *, cooldown: int=0) -> None:
@@ -254,6 +256,7 @@ class ValidateCallback(Callback):
     run_valid: bool
     remove_on_fetch: bool
     safe_in_evaluate: bool
+    fit_only: bool
     every_steps: int | None
     every_epochs: int | None
     when: Any
@@ -273,23 +276,22 @@ class ValidateCallback(Callback):
         - `name`: What the values' names begin with; `validate_` and this is the callback's name
         - `cbs`: Callbacks for these evaluations only
         """
-    def before_fit(self) -> Any: ...
-    def before_evaluate(self) -> Any:
-        """An evaluation is not evaluated"""
     def state_dict(self) -> Any: ...
     def load_state_dict(self, sd: Any) -> Any: ...
+    def before_fit(self) -> Any: ...  # train/tracker.py
     def after_batch(self) -> Any: ...  # train/tracker.py
     def after_fetch(self) -> Any: ...  # train/tracker.py
-    def _check(self) -> Any: ...  # train/tracker.py
+    def _validate_if_due(self) -> Any: ...  # train/tracker.py
     def after_epoch(self) -> Any: ...  # train/tracker.py
     def _validate(self) -> Any: ...  # train/tracker.py
-    def _at(self) -> Any: ...  # train/tracker.py
+    def _at(self) -> Any:  # train/tracker.py
+        """The epoch, as a fraction within it"""
 
 class ValidateEvery(Callback):
     """Validate after each so many epochs only, and after the last"""
     order: int
     safe_in_evaluate: bool
-    every_epochs: int
+    every_epochs: Any
     def __init__(self, every_epochs: int) -> None:
         """- `every_epochs`: Epochs from one validation to the next"""
     def before_validate(self) -> Any: ...

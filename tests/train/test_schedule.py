@@ -5,7 +5,10 @@ from functools import partial
 import numpy as np
 import pytest, torch
 from helpers import FIT, VALID, batches, covering, events_of, mk_learner, mk_model, same, weights
-from learnloop import (Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelStepException, DataLoaders, Learner, LRFinder, GradualUnfreezing, ParamScheduler, SchedCos, SchedExp, SchedLin, SchedNo, SchedPoly, TorchScheduler, annealer, combine_scheds, combined_cos, event, get_hypers, on)
+from learnloop import (Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelStepException, DataLoaders, GradualUnfreezing,
+    Learner, LRFinder, ParamScheduler, SchedCos, SchedExp, SchedLin, SchedNo, SchedPoly, Scheduler, TorchScheduler, annealer, combine_scheds,
+    combined_cos, event, get_hypers, on)
+from learnloop.loop.optimizer import get_hyper
 from learnloop.train.lr_find import SuggestionMethod, minimum, slide, steep, valley
 from learnloop.train.limits import LimitBatches
 from torch import nn
@@ -363,6 +366,37 @@ def test_owners_by_other_names(a, b):
 def test_betas_are_momentum_too():
     class Own(Callback): owns = {'betas'}
     with pytest.raises(ValueError, match='both set mom'): mk(cbs=Own, opt_func=ADAM).fit_one_cycle(1)
+
+# Schedules of one's own
+
+class Rise(Scheduler):
+    "Momentum by what the learner says, a value for each group"
+    owns,needs_length = {'mom', 'model.bias.mark'},False
+    def values(self): return {'mom': [.1, .1+self.learn.iter/10], 'model.bias.mark': self.learn.iter}
+
+def test_a_schedule_of_ones_own_is_set_recorded_and_put_back():
+    learn = mk(splitter=two_groups, opt_func=partial(SGD, momentum=.7))
+    learn.model.bias.mark = 9
+    assert values(learn, 2, k='momentum', cbs=[Rise()])==pytest.approx([.1, .2, .3, .4]*2)
+    assert learn.recorder.hps['mom']==pytest.approx([.1, .2, .3, .4]*2) and learn.recorder.hps['model.bias.mark']==[0, 1, 2, 3]*2
+    assert get_hyper(learn.opt, 'mom')==[.7, .7] and learn.model.bias.mark==9
+    with pytest.raises(ValueError, match='both set mom'): mk(opt_func=ADAM).fit_one_cycle(1, cbs=type('Mom', (Rise,), dict(owns={'mom'}))())
+
+def test_only_a_schedule_that_goes_by_length_needs_one():
+    class Fall(Scheduler):
+        owns = {'lr'}
+        def values(self): return dict(lr=1-self.pct)
+    assert values(mk(dls=(no_length(), VALID)), 1, cbs=[type('Some', (Fall,), dict(needs_length=False, values=lambda self: dict(lr=.5)))()])==[.5]*4
+    with pytest.raises(ValueError, match='has no length'): mk(dls=(no_length(), VALID)).fit(1, cbs=Fall())
+    assert values(mk(dls=(no_length(), VALID)), 1, cbs=[Fall(total_steps=4)])==values(mk(), 1, cbs=[Fall()])==[1, .75, .5, .25]
+
+@pytest.mark.parametrize('attrs,exc,match', [
+    (dict(values=lambda self: dict(lr=.1)), ValueError, 'a dict of mom'), (dict(values=lambda self: None), ValueError, 'returned None'),
+    (dict(), NotImplementedError, 'define values'), (dict(owns={'momm'}), ValueError, "did you mean 'mom'"), (dict(values=lambda self: dict(mom=2)), ValueError, 'below 1')])
+def test_a_schedule_of_ones_own_that_makes_no_sense_is_an_error(attrs, exc, match):
+    learn = mk(opt_func=partial(SGD, momentum=.7))
+    with pytest.raises(exc, match=match): learn.fit(1, cbs=type('Own', (Scheduler,), dict(owns={'mom'})|attrs)())
+    assert get_hyper(learn.opt, 'mom')==[.7] and learn.count.opt_steps==0
 
 # torch's schedulers
 
