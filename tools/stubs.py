@@ -15,7 +15,7 @@ from learnloop import Callback, DataLoaders, Learner, synth_learner
 from learnloop.loop.flow import CancelException, event
 from tools.house import PKG, ROOT, floors, modules
 
-HEAD = f'# Written by `python -m tools.stubs` from {{}}: methods that other modules patch on are here, too\n'
+HEAD = '# Written by `python -m tools.stubs` from {}: methods that other modules patch on are here, too\n'
 KEPT = 'property','staticmethod','classmethod','contextmanager'  # decorators that say what a call is like
 # What the source doesn't tell, or tells too narrowly: a model has attributes of its own, a loss function any arguments
 TYPES = {  # chkstyle: ignore-node
