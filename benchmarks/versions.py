@@ -54,7 +54,7 @@ def all_modules():
 class FindMoved:
     "Python's way to ask for a module that nobody else has found"
     def find_spec(self, name, path=None, target=None):
-        if name.startswith(f'{PKG}.'): return ModuleSpec(name, self, is_package=True)
+        if name.startswith(f'{PKG}.'): return ModuleSpec(name, self, is_package=name.count('.')==1)
     def create_module(self, spec): return Moved(spec.name)
     def exec_module(self, module): "There is nothing to run"
 
