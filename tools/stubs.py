@@ -302,6 +302,7 @@ def module_stub(mod):
         done.add(o.name)
     body = [value_stub(k, mod, names) for k in of_module(mod).__all__ if k not in done] + body
     docs = ast.get_docstring(m.tree).split('\n')[0]
+    if 'Any' not in {k for o in body for k in names_in(o)}: del names.imports['Any']
     imports = sorted({*names.imports.values()})
     all_ = f'__all__ = {[*of_module(mod).__all__]!r}'
     return '\n\n'.join([HEAD.format(f'`{mod.split(".")[-1]}.py`') + docstring(ast.parse(repr(docs))), '\n'.join(imports), all_, *body]) + '\n'
