@@ -91,8 +91,7 @@ def test_arithmetic_on_truth_values(src, n): assert len([*house.truth_arithmetic
 EXPORT,HIDDEN,EXAMPLE = '#| export\ndef f(): pass','#| export\ndef _f(): pass','f()'
 
 @pytest.mark.parametrize('cells,n', [([EXPORT, EXAMPLE], 0), ([EXAMPLE, EXPORT], 1), ([EXPORT, '#| export\ng = f'], 1), ([HIDDEN], 0), ([EXPORT, '#| hide\nf()'], 0), ([EXPORT, 'ff()'], 1)])
-def test_public_cells_without_an_example(cells, n, made):
-    assert of('public cells without example', made({}, map(cell, cells)))[0]==n
+def test_public_cells_without_an_example(cells, n, made): assert of('public cells without example', made({}, map(cell, cells)))[0]==n
 
 @pytest.mark.parametrize('cells,n', [
     (['Look:', EXAMPLE], 0), (['Look:', EXPORT, EXAMPLE], 0), (['Look:'], 1), (['Look:', 'And more.'], 1), (['Look:', HIDDEN, 'And more.'], 1), (['Look:', HIDDEN, EXAMPLE], 0),

@@ -11,7 +11,10 @@ def stub(mod): return ast.parse((ROOT/PKG/f"{mod.replace('.', '/')}.pyi").read_t
 def classes(tree): return {o.name:o for o in tree.body if isinstance(o, ast.ClassDef)}
 def functions(node): return {o.name:o for o in node.body if isinstance(o, ast.FunctionDef)}
 def names(node): return {getattr(o, 'name', None) or o.target.id for o in node.body if isinstance(o, (ast.FunctionDef, ast.ClassDef, ast.AnnAssign))}
-def params(node): return [a.arg for a in (*node.args.posonlyargs, *node.args.args, *filter(None, [node.args.vararg]), *node.args.kwonlyargs, *filter(None, [node.args.kwarg]))]
+
+def params(node):
+    a = node.args
+    return [o.arg for o in (*a.posonlyargs, *a.args, a.vararg, *a.kwonlyargs, a.kwarg) if o]
 
 def differs(node, f):
     "Does the stub `node` of the function `f` have other parameters?"

@@ -263,6 +263,8 @@ FAULTS = [
     Fault('an image beyond 0 to 1 is cut off', 'image', "if lo<0 or hi>1 else x", "if lo<0 and hi<1 else x", 'test_image.py'),
     Fault('doctor hides what failed', 'doctor', "failed.append((name, e))", "pass", 'test_doctor.py -k doctor_names'),
     Fault('doctor takes any resumed fit for the same', 'doctor', "_require(same and ", "_require(same or ", 'test_doctor.py -k can_fail'),
+    Fault('the demo validates on what it trains on', 'demo', "from_dsets(train, valid, bs=bs", "from_dsets(train, train, bs=bs", 'test_demo.py -k without_overlap'),
+    Fault('a learning rate may be infinite', 'cli', "if math.isfinite(res) and", "if", 'test_cli.py -k wrong_options'),
     Fault('fits in two threads share one screen that is gone', 'progress', "if self.outer in _open: self.outer.bar", "self.outer.bar", 'test_progress.py -k two_threads'),
     Fault('a trace has slices that overlap by rounding', 'timeline', "while int(us*1e3)<ns: us = math.nextafter(us, math.inf)", "pass", 'test_trace.py -k numbers_of_the_file'),
     Fault('validation answers for training', 'why', "if s.training in (None, at.training)]", "]", 'test_trace.py -k outside_of_batches'),

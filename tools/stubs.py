@@ -51,7 +51,10 @@ class Names:
     def need(self, text, mod):
         "Have the names in the expression `text`, as `mod` means them"
         for k in sorted(names_in(text)):
-            if (imp := bound(mod).get(k)) is None or imp==f'from {PKG}.{self.mod} import {k}': continue
+            if (imp := bound(mod).get(k)) is None: continue
+            v = getattr(of_module(mod), k, None)
+            if isinstance(v, type) and v.__module__.startswith(PKG) and v.__name__==k: imp = f'from {v.__module__} import {k}'  # one path to each
+            if imp==f'from {PKG}.{self.mod} import {k}': continue
             if self.imports.setdefault(k, imp)!=imp: raise ValueError(f'{self.mod}: {k} is both `{self.imports[k]}` and `{imp}`')
         return text
     def cls(self, c):
@@ -88,7 +91,7 @@ def param_docs(f):
     "What comments say of the parameters of the function `f`, in lines, and of what it returns"
     try: docs = docments(f, args_kwargs=True)
     except (TypeError, ValueError, OSError, SyntaxError, KeyError): return [],''
-    said = {k:' '.join(v.split()) for k,v in docs.items() if v}
+    said = {k:' '.join(v.split()) for k,v in docs.items() if v and k not in ('self', 'cls')}
     returns = said.pop('return', '')
     return [f'- `{k}`: {v}' for k,v in said.items()],f'Returns: {returns}' if returns else ''
 
@@ -208,10 +211,18 @@ def class_stub(node, names, extra=()):
     given = {o.target.id for o in node.body if isinstance(o, ast.AnnAssign) and o.value}  # fields of a dataclass that have a default
     if issubclass(cls, Enum): lines = [f'{o.name} = {o.value!r}' for o in cls]
     else: lines = [f'{k}: {type_in(node, k, typ, names)}' + (' = ...' if k in given else '') for k,typ in attrs.items() if k not in methods]
-    bases = ', '.join(names.need(ast.unparse(o), mod) if not isinstance(o, ast.Call) else 'Any' for o in node.bases)
+    bases = ', '.join(base_stub(o, names) for o in node.bases)
+    if 'NamedTuple' in bases: lines = [f'{k}: Any' + (' = ...' if k in cls._field_defaults else '') for k in cls._fields]
     body = [*filter(None, [docstring(node)]), *lines, *extra, *methods.values()]
     decs = ''.join(f'@{ast.unparse(d)}\n' for d in node.decorator_list if names_in(ast.unparse(d))=={'dataclass'} and names.need('dataclass', mod))
     return f'{decs}class {node.name}({bases}):\n'.replace('()', '') + indented('\n'.join(body or ['...']))
+
+def base_stub(o, names):
+    "A base of a class; one that is made by a call is looked through if it is a named tuple"
+    if not isinstance(o, ast.Call): return names.need(ast.unparse(o), names.mod)
+    if getattr(o.func, 'id', '')!='namedtuple': return 'Any'
+    names.imports['NamedTuple'] = 'from typing import NamedTuple'
+    return 'NamedTuple'
 
 def is_set_outside(k, v):
     "Is the value `v` of a class an attribute, not what Python, `patch` or the names of other systems have put there?"
@@ -291,6 +302,7 @@ def module_stub(mod):
         done.add(o.name)
     body = [value_stub(k, mod, names) for k in of_module(mod).__all__ if k not in done] + body
     docs = ast.get_docstring(m.tree).split('\n')[0]
+    if 'Any' not in {k for o in body for k in names_in(o)}: del names.imports['Any']
     imports = sorted({*names.imports.values()})
     all_ = f'__all__ = {[*of_module(mod).__all__]!r}'
     return '\n\n'.join([HEAD.format(f'`{mod.split(".")[-1]}.py`') + docstring(ast.parse(repr(docs))), '\n'.join(imports), all_, *body]) + '\n'

@@ -45,10 +45,7 @@ class RunHistory:
     @property
     def metric_name_prefix(self) -> str: ...
     def get_metric_names(self) -> Any:
-        """Name the metrics that have values
-
-        - `self`: A set, in the order in which metrics were first updated
-        """
+        """Name the metrics that have values"""
     def get_metric_values(self, metric_name: str) -> list:
         """Return all values of a metric
 

@@ -199,8 +199,7 @@ class DataLoaders:
         - `named`: More loaders by name, such as `test=dl`
         """
     def __len__(self) -> Any: ...
-    def __bool__(self) -> Any:
-        """- `self`: no loaders, for inference, is still an answer"""
+    def __bool__(self) -> Any: ...
     def __iter__(self) -> Any: ...
     def __repr__(self) -> Any: ...
     def __getitem__(self, k: int | str) -> Any:  # loop/data.py
@@ -209,10 +208,7 @@ class DataLoaders:
         - `k`: Name or number
         """
     def one_batch(self) -> Any:  # loop/data.py
-        """Get a training batch, leaving random number generators and the loader as they were
-
-        - `self`: First batch of the training loader, on `device`
-        """
+        """Get a training batch, leaving random number generators and the loader as they were"""
     def to(self, device: torch.device | str) -> Any:  # loop/data.py
         """Send later batches to `device`
 

@@ -250,8 +250,7 @@ class Flow:
 
         - `phase`: Name of a declared phase
         """
-    def _where(self) -> Any:
-        """- `self`: for notes on errors: the place"""
+    def _where(self) -> Any: ...
     def _tip(self, e: Any) -> Any:
         """- `e`: and what helps"""
     def _changed(self) -> Any:

@@ -759,10 +759,7 @@ class TrainEvalCallback(Callback):
     def after_epoch(self) -> Any: ...
 
 def default_cb(cls: Any) -> Any:
-    """Have every learner begin with a callback of `cls`, unless it is made with `default_cbs=False`
-
-    - `cls`: A subclass of `Callback`
-    """
+    """Have every learner begin with a callback of `cls`, unless it is made with `default_cbs=False`"""
 
 def loss_modules(loss_func: Any) -> list:
     """Find the modules that `loss_func` is made of

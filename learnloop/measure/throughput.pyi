@@ -37,8 +37,7 @@ class Throughput(Callback):
     def cleanup_fit(self) -> Any: ...  # measure/throughput.py
     def after_fetch(self) -> Any: ...  # measure/throughput.py
     def after_train(self) -> Any: ...  # measure/throughput.py
-    def cleanup_train(self) -> Any:  # measure/throughput.py
-        """- `self`: which didn't come if an outer phase was cancelled"""
+    def cleanup_train(self) -> Any: ...  # measure/throughput.py
     def _publish(self) -> Any: ...  # measure/throughput.py
     def _is_at(self, *names: Any) -> Any:  # measure/throughput.py
         """Are the innermost phases these?"""

@@ -100,10 +100,7 @@ class CSVLogger(_FileLogger):
     def start(self) -> Any: ...
     def log_metrics(self, metrics: Any, step: Any) -> Any: ...
     def read_log(self) -> Any:
-        """Read the file, by pandas
-
-        - `self`: A DataFrame
-        """
+        """Read the file, by pandas"""
 
 class JSONLogger(_FileLogger):
     """Write a JSON object in a line for each epoch, and each validation within one"""

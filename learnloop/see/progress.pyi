@@ -111,10 +111,7 @@ class ShowGraph(Callback):
         Returns: Name -> batches, and the losses after them
         """
     def chart(self) -> Any:  # see/progress.py
-        """Draw the losses by batch
-
-        - `self`: SVG
-        """
+        """Draw the losses by batch"""
     def spark(self, n: int=30) -> tuple:  # see/progress.py
         """Draw the training loss as a line of block characters
 

@@ -55,8 +55,7 @@ class OverfitBatches(Callback):
     _drawn: Any
     def __init__(self, n: Any=1) -> None:
         """- `n`: Number of training batches to keep, or share of them as a float; they are held in memory"""
-    def before_fit(self) -> Any:
-        """- `self`: a share that can't be taken is an error"""
+    def before_fit(self) -> Any: ...
     def before_evaluate(self) -> Any:
         """Other evaluations than that of the epoch use their own loader"""
     def before_train(self) -> Any: ...

@@ -25,10 +25,7 @@ class MixedPrecision(Callback):
         - `kwargs`: To `torch.amp.GradScaler`: init_scale, growth_factor, backoff_factor, growth_interval
         """
     def autocast(self) -> Any:
-        """Make the autocast that batches run in, for code that calls the model elsewhere
-
-        - `self`: A context manager
-        """
+        """Make the autocast that batches run in, for code that calls the model elsewhere"""
     def before_batch(self) -> Any: ...
     def after_pred(self) -> Any: ...
     def after_loss(self) -> Any: ...
