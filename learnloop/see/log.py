@@ -114,11 +114,10 @@ def _write(self:Logger):
     if not points: return
     tensors = [v.float().mean() for _,_,m in points for v in m.values() if isinstance(v, torch.Tensor)]
     vals = iter(torch.stack(tensors).tolist() if tensors else ())
-    points = [(step, now, {k:next(vals) if isinstance(v, torch.Tensor) else v for k,v in m.items()})
-        for step,now,m in points]
     self.is_point = True
     with self._guarded():
-        for step,self.now,metrics in points: self.log_metrics(metrics, step)
+        for step,self.now,metrics in points:
+            self.log_metrics({k:next(vals) if isinstance(v, torch.Tensor) else v for k,v in metrics.items()}, step)
         self.flush()
 
 # %% ../../nbs/see/04_log.ipynb #deb7f2bc
@@ -168,6 +167,7 @@ class _FileLogger(Logger):
         super().__init__(every_steps, block)
         self.fname,self.append = fname,append
 
+    def flush(self): self._to_disk()
     def start(self):
         self._path,self._names = self.learn.path/self.fname,_columns(self.learn, self.every_steps)
         self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -181,21 +181,6 @@ class _FileLogger(Logger):
             if not self._size: self._rest = b''
         elif self._size<len(data): os.truncate(self._path, self._size)
 
-    def _kept(self, data):
-        "How many bytes of `data` are rows up to where the learner is"
-        n,steps,ends = 0,self.learn.count.opt_steps,[]
-        for i,line in enumerate(data.splitlines(keepends=True)):
-            try: step = self._step_of(line, i)
-            except (ValueError,LookupError,TypeError) as e:
-                if line[-1:]!=b'\n': break  # the power was cut
-                raise ValueError(f'line {i+1} of {self._path} is no row of a {self.label}, '
-                    'which writes to files of its own: give it another fname') from e
-            if line[-1:]!=b'\n' or not self.append and (not steps or step>steps): break
-            n += len(line)
-            ends.append(n)
-        return ends[-1] if len(ends)>self._head else 0
-    def flush(self): self._to_disk()
-
     def state_dict(self):
         sd = super().state_dict()
         return sd if self._size is None else sd | dict(end=self._size, rest=self._rest.decode())
@@ -203,6 +188,22 @@ class _FileLogger(Logger):
         if not self._begun and 'end' in sd: self._size,self._rest = sd['end'],sd['rest'].encode()
         super().load_state_dict(sd)
         self._resumed = self._size is not None
+
+# %% ../../nbs/see/04_log.ipynb #34c4f8e0
+@patch
+def _kept(self:_FileLogger, data):
+    "How many bytes of `data` are rows up to where the learner is"
+    n,steps,ends = 0,self.learn.count.opt_steps,[]
+    for i,line in enumerate(data.splitlines(keepends=True)):
+        try: step = self._step_of(line, i)
+        except (ValueError,LookupError,TypeError) as e:
+            if line[-1:]!=b'\n': break  # the power was cut
+            raise ValueError(f'line {i+1} of {self._path} is no row of a {self.label}, '
+                'which writes to files of its own: give it another fname') from e
+        if line[-1:]!=b'\n' or not self.append and (not steps or step>steps): break
+        n += len(line)
+        ends.append(n)
+    return ends[-1] if len(ends)>self._head else 0
 
 # %% ../../nbs/see/04_log.ipynb #08b89085
 def _columns(learn, every_steps):
@@ -349,7 +350,8 @@ class MLflowCallback(_RunLogger):
         self._take(mlflow.active_run(), mlflow.start_run, run_id=self.run_id)
         self.run_id = self._run.info.run_id
     def log_metrics(self, metrics, step):
-        _package('mlflow', self.label).log_metrics(metrics, step=step, run_id=self.run_id)
+        mlflow = _package('mlflow', self.label)
+        mlflow.log_metrics(metrics, step=step, run_id=self.run_id)
     def finish(self):
         self._run = None
         status = 'FAILED' if self.learn.exception is not None else 'FINISHED'

@@ -36,19 +36,6 @@ class ProgressCallback(Callback):
         self.every_seconds,self.delay,self.plain = every_seconds,delay,plain
         self._display,self._bars,self._fit,self._due,self._next = None,[],None,inf,inf
 
-    def _begin(self):
-        if self.learn.logger is noop: return
-        self._display = d = _mk_display(self.plain)
-        _open.append(d)
-        if d.has_bar: self._due = self._next = monotonic()+self.delay
-    def _end(self):
-        d,self._display,self._fit,self._due,self._next = self._display,None,None,inf,inf
-        if self.learn.logger==self._row: self.learn.logger = print_row
-        if d is None: return
-        try: d.close()
-        except Exception as e: _warn(e)
-        finally: _open.remove(d)
-
     def before_fit(self):
         self._begin()
         if self.learn.logger is print_row: self.learn.logger = self._row
@@ -64,6 +51,23 @@ class ProgressCallback(Callback):
     def cleanup_evaluate(self):
         if self._alone(): self._end()
     def _alone(self): return sum(o.name in ('fit','evaluate') for o in self.learn.open)==1
+
+# %% ../../nbs/see/02_progress.ipynb #38cd4629
+@patch
+def _begin(self:ProgressCallback):
+    if self.learn.logger is noop: return
+    self._display = d = _mk_display(self.plain)
+    _open.append(d)
+    if d.has_bar: self._due = self._next = monotonic()+self.delay
+
+@patch
+def _end(self:ProgressCallback):
+    d,self._display,self._fit,self._due,self._next = self._display,None,None,inf,inf
+    if self.learn.logger==self._row: self.learn.logger = print_row
+    if d is None: return
+    try: d.close()
+    except Exception as e: _warn(e)
+    finally: _open.remove(d)
 
 # %% ../../nbs/see/02_progress.ipynb #6dd50ef2
 @patch
@@ -165,7 +169,8 @@ class ShowGraph(Callback):
         for o in self._shown_by():
             if o._display.graph is self: o._try('keep', self)
     def _shown_by(self):
-        return [o for o in self.learn.cbs if isinstance(o, ProgressCallback) and o._display and self._rec]
+        if not self._rec: return []
+        return [o for o in self.learn.cbs if isinstance(o, ProgressCallback) and o._display]
 
 # %% ../../nbs/see/02_progress.ipynb #e6650d04
 @patch
@@ -377,8 +382,8 @@ def _mk_display(plain=False):
         return _InnerNotebook(outer.has_bar, outer) if type(outer) is _Notebook and not plain else _InnerLines(outer)
     IPython = sys.modules.get('IPython')
     shell = IPython.get_ipython() if IPython else None
-    if plain: return _Lines()
-    if shell is None or type(shell).__name__=='TerminalInteractiveShell':
-        return _Terminal() if _is_tty(sys.stdout) else _Lines()
+    is_notebook = shell is not None and type(shell).__name__!='TerminalInteractiveShell'
+    if plain or not is_notebook and not _is_tty(sys.stdout): return _Lines()
+    if not is_notebook: return _Terminal()
     from IPython.core.displaypub import CapturingDisplayPublisher
     return _Notebook(not isinstance(getattr(shell, 'display_pub', None), CapturingDisplayPublisher))

@@ -80,8 +80,10 @@ def _lines(rows, depth=0):
 
 @patch
 def __str__(self:TrainingLoop):
-    return '\n'.join('   '*depth + ('- ' if kind=='event' else '') + s for depth,kind,s in _lines(self.rows))
+    lines = ['   '*depth + ('- ' if kind=='event' else '') + s for depth,kind,s in _lines(self.rows)]
+    return '\n'.join(lines)
 
+# %% ../../nbs/see/01_show.ipynb #59bd8ebd
 @patch
 def _repr_markdown_(self:TrainingLoop):
     quotes = dict(event='', code='`', phase='**', again='**')
@@ -90,7 +92,7 @@ def _repr_markdown_(self:TrainingLoop):
 # %% ../../nbs/see/01_show.ipynb #19f72687
 _ul    = 'list-style:none;margin:0;padding:0'
 _box   = ('margin:5px 0;padding:3px 8px 5px;border:1px solid rgba(128,128,128,0.5);'
-          'border-radius:6px;background:rgba(128,128,128,0.05)')
+    'border-radius:6px;background:rgba(128,128,128,0.05)')
 _row   = 'margin:2px 0;padding:0 0 0 16px;text-indent:-14px'
 _quiet,_small = 'opacity:0.7','font-size:smaller'  # <small> isn't let through by nbconvert
 _plain = 'padding:0;border:none;background:transparent'

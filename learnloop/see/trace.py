@@ -116,7 +116,8 @@ def totals(self:Trace
 
 @patch
 def _turn_totals(self:Trace):
-    return sorted((o for o in self._totals.values() if o.callback and o.n), key=lambda o: -o.ns)
+    turns = [o for o in self._totals.values() if o.callback and o.n]
+    return sorted(turns, key=lambda o: -o.ns)
 
 # %% ../../nbs/see/03_trace.ipynb #d4789bba
 class _Text:
@@ -200,10 +201,9 @@ def sequence(self:Trace,
     lines = [('   '*max(depth-1, 0)+event, cbs, outcome, n, _range(epochs), _range(iters))
         for (depth,event,cbs,outcome),n,epochs,iters in _fold(_lines(self.rows, verbose))]
     gone,more = self._n_dropped(),len(lines)-n_lines
-    return _Text(
-        f'… {gone:,} earlier rows dropped, to keep {len(self._rows):,}' if gone else '',
-        f'… {more:,} earlier lines not shown' if more>0 else '',
-        Table([('event', 'callbacks', 'outcome', 'times', 'epoch', 'iter'), *lines[-n_lines:]], '<<<>>>'))
+    table = Table([('event', 'callbacks', 'outcome', 'times', 'epoch', 'iter'), *lines[-n_lines:]], '<<<>>>')
+    dropped = f'… {gone:,} earlier rows dropped, to keep {len(self._rows):,}' if gone else ''
+    return _Text(dropped, f'… {more:,} earlier lines not shown' if more>0 else '', table)
 
 @patch
 def _n_dropped(self:Trace):
