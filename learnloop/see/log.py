@@ -278,6 +278,7 @@ class CSVLogger(_FileLogger):
         "Read the file, by pandas"
         return _package('pandas', f'{self.label}.read_log').read_csv(self.learn.path/self.fname)
 
+# %% ../../nbs/see/04_log.ipynb #c7a4209f
 def _csv(row):
     csv.writer(s := StringIO(), lineterminator='\n').writerow(row)
     return s.getvalue().encode()

@@ -75,6 +75,7 @@ def _blamed(o, phase):
     "What the cancel or error `o` did to `phase`, in words"
     return str(o) if o.phase in ('', phase) else f'{o}, which skipped the rest of the {o.phase} phase'
 
+# %% ../../nbs/see/07_why.ipynb #ee8656b7
 @patch
 def _blames(self:Trace, phase, epoch=None):
     "What cancels and errors did to `phase`, and how often"
@@ -82,7 +83,6 @@ def _blames(self:Trace, phase, epoch=None):
     all = [o for o in (*self._cancels, *self._errors) if (o.phase or 'fit') in around and epoch in (None, o.epoch)]
     return self._tally((_blamed(o, phase) for o in all), self._among())
 
-# %% ../../nbs/see/07_why.ipynb #e17112cb
 @patch
 def _around(self:Trace, phase):
     "`phase`, and those in which it runs, inner ones first"
@@ -124,7 +124,7 @@ def _skips(self:Trace, c, phase, at):
     ended = c.phase or 'fit'
     if ended not in self._around(phase): return False
     if ended in self._recurring: return at.has(c) and phase not in c.done
-    if ended!='fit' and c.epoch!=at.epoch: return False
+    if ended!='fit' and at.epoch not in (None, c.epoch): return False
     if ended in ('train', 'validate') and c.training is not at.training: return False
     epoch,passes = c.epoch,sum(o in c.done for o in ('train', 'validate'))
     if epoch is None: epoch = -1 if c.event=='before_fit' else inf
@@ -135,9 +135,8 @@ def _skips(self:Trace, c, phase, at):
 @patch
 def _unknown(self:Trace, phase, at):
     "What to say of a place that nothing is known of"
-    what = phase
-    if at.epoch is not None: what += f' {at.epoch}' if phase=='epoch' else f' of epoch {at.epoch}'
-    if at.iter is not None: what += f', iter {at.iter}'
+    place = ', '.join(f'{k} {v}' for k,v in (('epoch', at.epoch), ('iter', at.iter)) if v is not None)
+    what = f'{phase} of {place}'.removeprefix('epoch of ') if place else phase
     known = {o.epoch for o in self._spans()}-{None}
     first = self._first_kept() or _Place(max(known, default=-1), None, False)
     if self._n_dropped() and _order(at)<_order(first): return f'{what} is not recorded any more: {self._kept()}'
