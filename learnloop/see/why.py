@@ -121,6 +121,7 @@ def _order(at): return inf if at.epoch is None else at.epoch, not at.training, i
 @patch
 def _skips(self:Trace, c, phase, at):
     "Did `c`, a cancel or an error, skip `phase` at a place?"
+    if at.epoch is None and at.iter is not None: at = at._replace(epoch=c.epoch)  # in any epoch
     ended = c.phase or 'fit'
     if ended not in self._around(phase): return False
     if ended in self._recurring: return at.has(c) and phase not in c.done
