@@ -226,7 +226,7 @@ FAULTS = [
     Fault('a reader that goes away ends the fit', 'progress',
         "    except Exception as e: error = e", "    except ZeroDivisionError as e: error = e", 'test_progress.py -k reader_that_goes_away'),
     Fault('a graph of many batches drops its last ones', 'progress',
-        "first = (len(losses)-1)%k", "first = 0", 'test_progress.py -k many_batches'),
+        "return range((n-1)%k, n, k)", "return range(0, n, k)", 'test_progress.py -k many_batches'),
     Fault('a cancel is recorded by each turn that it passes through', 'trace',
         "if e.__dict__.get(key, -1)<start: self._raised(", "if start: self._raised(", 'test_trace.py -k passes_through'),
     Fault('turns that a filter held back count as turns', 'trace',
