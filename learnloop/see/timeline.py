@@ -35,10 +35,11 @@ class Timeline:
     def __str__(self):
         if not self.lanes: return f'{self.title}: nothing recorded'
         w = max(len(name) for name,_ in self.lanes)
-        def _time(secs, w=0): return f'{secs*self._k:{w}.2f} {self.unit}'
-        lines = [f'{name:<{w}} ▏{self._bar(bars)}▏{_time(sum(n for _,n,_ in bars), 10)}'
-            for name,bars in self.lanes]
-        return '\n'.join([f'{self.title}: {_time(self.seconds)}', *lines])
+        lines = [f'{self.title}: {self.seconds*self._k:.2f} {self.unit}']
+        for name,bars in self.lanes:
+            total = sum(n for _,n,_ in bars)*self._k
+            lines.append(f'{name:<{w}} ▏{self._bar(bars)}▏{total:10.2f} {self.unit}')
+        return '\n'.join(lines)
     __repr__ = __str__
     def _repr_html_(self): return timeline_chart(self.lanes, title=self.title, unit=self.unit)
 
@@ -124,7 +125,8 @@ def _chrome_events(self:Trace):
         times = dict(ts=_us(o.start-self._t0), dur=_us(max(o.ns, 0)))
         yield dict(name=name, cat=o.kind, ph='X', **times, **ids, args=o.more|_where(o.span))
     for o in (*self._cancels, *self._errors):
-        yield dict(name=str(o), cat='raised', ph='i', s='t', ts=o.start*1e6, **ids, args=_where(o))
+        instant = dict(ph='i', s='t', ts=o.start*1e6)
+        yield dict(name=str(o), cat='raised', **instant, **ids, args=_where(o))
 
 # %% ../../nbs/see/08_timeline.ipynb #9807f9a9
 @patch
@@ -133,8 +135,8 @@ def save(self:Trace,
 )->Path: # Where it is
     "Write a file that Perfetto and Chrome open, and `load_trace` reads"
     path = Path(path).expanduser()
-    if not path.name.endswith(('.json', '.json.gz')):
-        raise ValueError(f'path is {str(path)!r}: its name must end in .json or .json.gz')
+    is_good = path.name.endswith(('.json', '.json.gz'))
+    if not is_good: raise ValueError(f'path is {str(path)!r}: its name must end in .json or .json.gz')
     res = self._profile_events()
     names = dict(thread_name='phases and callbacks')
     if not res: names['process_name'] = 'learnloop'  # else torch names the process
@@ -146,6 +148,8 @@ def save(self:Trace,
     return path
 
 # %% ../../nbs/see/08_timeline.ipynb #52c97808
+_UNREADABLE = ValueError,EOFError,gzip.BadGzipFile,zlib.error
+
 def load_trace(
     path # Of a file that `save` wrote
 )->Trace: # Its tables, as they were
@@ -154,8 +158,7 @@ def load_trace(
     try:
         data = path.read_bytes()
         res = json.loads(gzip.decompress(data) if path.suffix=='.gz' else data)
-    except (ValueError, EOFError, gzip.BadGzipFile, zlib.error) as e:
-        raise ValueError(f'{path} is no trace: {e}') from e
+    except _UNREADABLE as e: raise ValueError(f'{path} is no trace: {e}') from e
     part = res.get('learnloop') if isinstance(res, dict) else None
     if not isinstance(part, dict): raise ValueError(f'{path} is no trace of a Tracer: it has no part of learnloop')
     v = part.get('format')
@@ -178,14 +181,15 @@ def _packed(self:Trace):
     spans,totals,bys = self._spans(),[*self._totals.values()],[*self._cancels, *self._errors]
     span,total,by = map(_numbers, (spans, totals, bys))
     def _phase(k, o): return o.n,o.ns,o.outcomes['cancelled'],o.outcomes['failed'],o.depth,self._lasts(k)
-    return dict(format=1, t0=self._t0, unix=self._unix, last=self._at.last, open=span(self._at.span),
-        inside=self._inside, whose=self._whose, recurring=sorted(self._recurring), names=sorted(self._names),
-        muted=[(*k, sorted(v)) for k,v in self._muted.items()], cancels=[*self._cancels], errors=[*self._errors],
-        phases={k:_phase(k, o) for k,o in self._phases.items()},
-        totals=[attrgetter(*_TOTAL)(o) for o in totals],
-        spans=[(span(o.parent), by(o.by), *attrgetter(*_SPAN)(o)) for o in spans],
-        stretches=[span(o) for o in self._stretches],
-        rows=[(t, total(o), span(s), *rest) for t,o,s,*rest in self._rows])
+    res = dict(format=1, t0=self._t0, unix=self._unix, last=self._at.last, open=span(self._at.span), whose=self._whose)
+    res |= dict(inside=self._inside, recurring=sorted(self._recurring), names=sorted(self._names))
+    res |= dict(cancels=[*self._cancels], errors=[*self._errors], stretches=[span(o) for o in self._stretches])
+    res['muted']  = [(*k, sorted(flags)) for k,flags in self._muted.items()]
+    res['phases'] = {k:_phase(k, o) for k,o in self._phases.items()}
+    res['totals'] = [attrgetter(*_TOTAL)(o) for o in totals]
+    res['spans']  = [(span(o.parent), by(o.by), *attrgetter(*_SPAN)(o)) for o in spans]
+    res['rows']   = [(t, total(o), span(s), *rest) for t,o,s,*rest in self._rows]
+    return res
 
 # %% ../../nbs/see/08_timeline.ipynb #3e03d4a2
 def _unpacked(d):
@@ -194,13 +198,14 @@ def _unpacked(d):
     res._t0,res._unix,res._inside,res._whose,res._names = d['t0'],d['unix'],d['inside'],d['whose'],set(d['names'])
     res._recurring = set(d.get('recurring', [k for k,v in d['inside'].items() if 'batch' in (k, *v)]))
     res._muted = {(event, name):set(flags) for event,name,flags in d['muted']}
-    for k in ('cancels','errors'):
-        getattr(res, f'_{k}').extend(TraceCancel(*o)._replace(done=tuple(o[9])) for o in d[k])
+    cancels,errors = ([TraceCancel(*o)._replace(done=tuple(o[9])) for o in d[k]] for k in ('cancels', 'errors'))
+    res._cancels.extend(cancels)
+    res._errors.extend(errors)
     for k,(n,ns,cancelled,failed,depth,_) in d['phases'].items():
         outcomes = Counter(done=n-cancelled-failed, cancelled=cancelled, failed=failed)
         _set(res._phase_total(k), ('n', 'ns', 'depth', 'outcomes'), (n, ns, depth, outcomes))
     totals = [_set(res._total(*o[:3]), _TOTAL, (*o[:-1], Counter(o[-1]))) for o in d['totals']]
-    bys,spans = [*res._cancels, *res._errors, None],[]
+    bys,spans = [*cancels, *errors, None],[]
     for parent,by,*vals in d['spans']:
         outer = spans[parent] if parent>=0 else res._at.span
         spans.append(_set(outer.inner(), _SPAN, vals))

@@ -116,7 +116,8 @@ def totals(self:Trace
 
 @patch
 def _turn_totals(self:Trace):
-    return sorted((o for o in self._totals.values() if o.callback and o.n), key=lambda o: -o.ns)
+    turns = [o for o in self._totals.values() if o.callback and o.n]
+    return sorted(turns, key=lambda o: -o.ns)
 
 # %% ../../nbs/see/03_trace.ipynb #d4789bba
 class _Text:
@@ -200,10 +201,9 @@ def sequence(self:Trace,
     lines = [('   '*max(depth-1, 0)+event, cbs, outcome, n, _range(epochs), _range(iters))
         for (depth,event,cbs,outcome),n,epochs,iters in _fold(_lines(self.rows, verbose))]
     gone,more = self._n_dropped(),len(lines)-n_lines
-    return _Text(
-        f'… {gone:,} earlier rows dropped, to keep {len(self._rows):,}' if gone else '',
-        f'… {more:,} earlier lines not shown' if more>0 else '',
-        Table([('event', 'callbacks', 'outcome', 'times', 'epoch', 'iter'), *lines[-n_lines:]], '<<<>>>'))
+    table = Table([('event', 'callbacks', 'outcome', 'times', 'epoch', 'iter'), *lines[-n_lines:]], '<<<>>>')
+    dropped = f'… {gone:,} earlier rows dropped, to keep {len(self._rows):,}' if gone else ''
+    return _Text(dropped, f'… {more:,} earlier lines not shown' if more>0 else '', table)
 
 @patch
 def _n_dropped(self:Trace):
@@ -252,12 +252,10 @@ class _Span:
     """A phase that is open, or was. Its `state`: begun; clean, once its clean-up has fired;
     early, if a turn in `before_x` came first; '' if its beginning was missed"""
     __slots__ = 'phase','parent','depth','epoch','iter','training','start','end','outcome','state','by'
-    def __init__(self, parent=None):
-        self.parent,self.depth = parent,parent.depth+1 if parent else 0
-        self.phase = self.state = self.outcome = ''
-        self.epoch = self.iter = self.training = self.end = self.by = None
-        self.start = 0
-    def inner(self): return _Span(self)
+    def __init__(self, parent=None, phase='', state='', epoch=None, iter=None, training=None, start=0):
+        self.parent,self.phase,self.state,self.epoch,self.iter,self.training = parent,phase,state,epoch,iter,training
+        self.start,self.end,self.outcome,self.by,self.depth = start,None,'',None,parent.depth+1 if parent else 0
+    def inner(self, *args): return _Span(self, *args)
     def chain(self):
         "It and the phases around it, inner ones first"
         return [self, *self.parent.chain()] if self.parent else []
@@ -271,15 +269,13 @@ class _At:  # not attributes of the tracer, as callbacks set those slowly
 @patch
 def _push(self:Tracer, p, state):
     "Begin a span of the phase `p`"
-    outer,learn = self._at.span,self.learn
-    self._at.span = s = outer.inner()
-    s.phase,s.state,s.epoch,s.iter,s.training = p.name,state,outer.epoch,outer.iter,outer.training
-    if p.name=='epoch': s.epoch = getattr(learn, 'epoch', None)
-    if p.name in ('train','validate'): s.training = p.name=='train'
-    if p.name in self._recurring and outer.phase not in self._recurring:
-        # in a phase before `batch`, `iter` is that of the batch before
-        s.iter = getattr(learn, 'iter' if p.name=='batch' else 'n_done', None)
-    s.start = self._now()
+    outer,learn,name = self._at.span,self.learn,p.name
+    epoch = getattr(learn, 'epoch', None) if name=='epoch' else outer.epoch
+    training = name=='train' if name in ('train','validate') else outer.training
+    i = outer.iter
+    if name in self._recurring and outer.phase not in self._recurring:
+        i = getattr(learn, 'iter' if name=='batch' else 'n_done', None)  # before `batch`, `iter` is the last one's
+    self._at.span = s = outer.inner(name, state, epoch, i, training, self._now())
     return s
 
 @patch
@@ -308,7 +304,7 @@ def _mk_single(tracer, event, phase):
     "What a tracer does at an event that neither begins nor ends a phase; `phase` is None, or that of `after_x`"
     learn,opened,now,at,total = tracer.learn,tracer.learn.open,tracer._now,tracer._at,tracer._total(event)
     tells = any(isinstance(o, Event) and o.name==event and o.does for o in learn.rows)
-    work = tracer._phase_total(event.removeprefix('after_')) if tells else None
+    work,fire = tracer._phase_total(event.removeprefix('after_')) if tells else None,tracer._fire
     def fired(_, /, **kwargs):
         t,span,ns = now(),at.span,None
         if span.depth!=len(opened): span = tracer._sync(len(opened), event)
@@ -317,7 +313,7 @@ def _mk_single(tracer, event, phase):
             work.add(ns)
             work.depth = work.depth or span.depth+1
         elif phase and event==phase.after_cancel and span.by is None: tracer._raised(sys.exc_info()[1], span)
-        tracer._fire(total, span, t, ns, learn.outcome.get(phase.name, '') if phase else '')
+        fire(total, span, t, ns, learn.outcome.get(phase.name, '') if phase else '')
     return fired
 
 @patch
@@ -326,15 +322,15 @@ def _phase_total(self:Trace, name): return self._phases.setdefault(name, _Total(
 # %% ../../nbs/see/03_trace.ipynb #80d49d42
 def _mk_before(tracer, event, phase):
     "What a tracer does at `before_x`"
-    opened,now,at,total = tracer.learn.open,tracer._now,tracer._at,tracer._total(event)
+    opened,now,at,total,fire = tracer.learn.open,tracer._now,tracer._at,tracer._total(event),tracer._fire
     def fired(_, /, **kwargs):
         s,depth = at.span,len(opened)
         if s.depth!=depth or s.state!='early':  # else a turn of the learner's own has begun it
-            tracer._sync(depth-1)
+            if s.depth!=depth-1: tracer._sync(depth-1)
             s = tracer._push(phase, 'begun')
         s.state = 'begun'
         if tracer.profiler is not None and depth==1: tracer._profile(True)
-        tracer._fire(total, s, now())
+        fire(total, s, now())
     return fired
 
 # %% ../../nbs/see/03_trace.ipynb #ee6b31cd
@@ -347,7 +343,7 @@ def _mk_cleanup(tracer, event, phase):
         if s.depth>len(opened): s = tracer._sync(len(opened))
         if s.phase!=phase.name: return  # the tracer was added later
         heard = hears()
-        if heard: tracer._clean(s, event)
+        if heard and s.state=='begun': tracer._clean(s, event)
         tracer._close(s, heard, total, lasts)
     return fired
 
@@ -368,7 +364,6 @@ def _lasts(self:Trace, phase):
 @patch
 def _clean(self:Tracer, s, event):
     "Record that the clean-up of the span `s` fires"
-    if s.state!='begun': return
     s.state = 'clean'
     self._fire(self._total(event), s, self._now(), None, self.learn.outcome.get(s.phase, ''))
 
@@ -463,8 +458,9 @@ def _mk_turn(tracer, event, f, who):
         if not hears(): return f(**kwargs)
         span = at.span
         if span.depth!=len(opened): span = tracer._sync(len(opened), event)
-        # a callback that is removed is cleaned up before the event
-        if ends and span.phase==ends and (who in learn.cbs or who is learn): tracer._clean(span, event)
+        if ends and span.state=='begun' and span.phase==ends:
+            # a callback that is removed is cleaned up before the event
+            if who in learn.cbs or who is learn: tracer._clean(span, event)
         row = [now(), total, span, None, '', False]
         add(row)
         try: res = f(**kwargs)

@@ -7,7 +7,7 @@ Docs: https://learnloop.github.io/learnloop/see/why.html.md"""
 # %% auto #0
 __all__ = []
 
-# %% ../../nbs/see/07_why.ipynb #ea0789e6
+# %% ../../nbs/see/07_why.ipynb #1b0eda07
 from collections import namedtuple
 from math import inf
 from fastcore.basics import patch
@@ -30,12 +30,11 @@ def why(self:Trace,
     if what not in known: raise ValueError(f'{what!r} is no phase or event{did_you_mean(what, known)}')
     is_phase = what in self._inside
     phase = what if is_phase else self._whose[what]
-    if iter is not None and phase not in self._recurring:
-        raise ValueError(f'{what} is not inside a batch: leave iter out')
-    if callback is not None and is_phase:
-        raise ValueError(f'callback={callback!r}: name an event, such as {f"before_{what}"!r}, not a phase')
-    if callback is not None and callback not in self._names:
-        raise ValueError(f'no callback {callback!r} was there{did_you_mean(callback, self._names)}')
+    in_batch,names = phase in self._recurring,self._names
+    if iter is not None and not in_batch: raise ValueError(f'{what} is not inside a batch: leave iter out')
+    if callback is not None:
+        if is_phase: raise ValueError(f"callback={callback!r}: name an event, such as 'before_{what}', not a phase")
+        if callback not in names: raise ValueError(f'no callback {callback!r} was there{did_you_mean(callback, names)}')
     at = _Place(epoch, iter, training)
     return _Words(self._why_phase(phase, at) if is_phase else self._why_event(what, phase, at, callback))
 
@@ -57,12 +56,14 @@ def _why_phase(self:Trace, phase, at):
         ends = ', '.join(f'{k} {total.outcomes[k]:,}' for k in ('done', 'cancelled', 'failed'))
         return '; '.join([f'{phase} was begun {total.n:,} times: {ends}', *self._blames(phase)])
     if self._is_cut(phase, at):
-        return '; '.join([f'not all rows of epoch {at.epoch} are kept: {self._kept()}', *self._blames(phase, at.epoch)])
+        gone = f'not all rows of epoch {at.epoch} are kept: {self._kept()}'
+        return '; '.join([gone, *self._blames(phase, at.epoch)])
     found = self._found(phase, *at)
     if not found: return self._why_not(phase, at)
     if len(found)==1 or at.iter is not None: return _ended(found[-1])
     return '; '.join(self._tally(map(_ended, found)))
 
+# %% ../../nbs/see/07_why.ipynb #7cd2fae3
 def _ended(s):
     "How the span `s` ended, in words"
     if s.by and s.outcome=='done': return f'{s.phase} ran, then {_blamed(s.by, s.phase)}'
@@ -74,6 +75,7 @@ def _blamed(o, phase):
     "What the cancel or error `o` did to `phase`, in words"
     return str(o) if o.phase in ('', phase) else f'{o}, which skipped the rest of the {o.phase} phase'
 
+# %% ../../nbs/see/07_why.ipynb #ee8656b7
 @patch
 def _blames(self:Trace, phase, epoch=None):
     "What cancels and errors did to `phase`, and how often"
@@ -92,8 +94,8 @@ def _around(self:Trace, phase):
 @patch
 def _why_not(self:Trace, phase, at):
     "Why there is no span of `phase` at a place"
-    if any(s.phase==phase and not s.state and at.has(s) for s in self._spans()):
-        return f'{phase} had begun before the tracer came'
+    missed = [s for s in self._spans() if s.phase==phase and not s.state and at.has(s)]
+    if missed: return f'{phase} had begun before the tracer came'
     for o in self._around(phase)[1:]:
         if at.iter is not None and o not in self._recurring: continue
         spans = [s for s in self._found(o, *at) if s.training in (None, at.training)]
@@ -119,10 +121,11 @@ def _order(at): return inf if at.epoch is None else at.epoch, not at.training, i
 @patch
 def _skips(self:Trace, c, phase, at):
     "Did `c`, a cancel or an error, skip `phase` at a place?"
+    if at.epoch is None and at.iter is not None: at = at._replace(epoch=c.epoch)  # in any epoch
     ended = c.phase or 'fit'
     if ended not in self._around(phase): return False
     if ended in self._recurring: return at.has(c) and phase not in c.done
-    if ended!='fit' and c.epoch!=at.epoch: return False
+    if ended!='fit' and at.epoch not in (None, c.epoch): return False
     if ended in ('train', 'validate') and c.training is not at.training: return False
     epoch,passes = c.epoch,sum(o in c.done for o in ('train', 'validate'))
     if epoch is None: epoch = -1 if c.event=='before_fit' else inf
@@ -133,9 +136,8 @@ def _skips(self:Trace, c, phase, at):
 @patch
 def _unknown(self:Trace, phase, at):
     "What to say of a place that nothing is known of"
-    what = phase
-    if at.epoch is not None: what += f' {at.epoch}' if phase=='epoch' else f' of epoch {at.epoch}'
-    if at.iter is not None: what += f', iter {at.iter}'
+    place = ', '.join(f'{k} {v}' for k,v in (('epoch', at.epoch), ('iter', at.iter)) if v is not None)
+    what = f'{phase} of {place}'.removeprefix('epoch of ') if place else phase
     known = {o.epoch for o in self._spans()}-{None}
     first = self._first_kept() or _Place(max(known, default=-1), None, False)
     if self._n_dropped() and _order(at)<_order(first): return f'{what} is not recorded any more: {self._kept()}'
@@ -143,6 +145,7 @@ def _unknown(self:Trace, phase, at):
     epochs = f'is epoch {min(known)}' if len(known)==1 else f'are epochs {min(known)}–{max(known)}'
     return f'{what} was not begun; recorded {epochs}'
 
+# %% ../../nbs/see/07_why.ipynb #91d93406
 @patch
 def _first_kept(self:Trace):
     "The span of the first row that is in a batch"

@@ -434,6 +434,16 @@ def test_why_of_epochs_and_validation():
     learn.fit(2, cbs=Tracer())
     assert learn.trace.why('validate', epoch=1)=='Callback(ex) raised CancelEpochException in after_train, which skipped the rest of the epoch phase'
     assert learn.trace.why('validate', epoch=0)=='validate ran'
+    assert learn.trace.why('batch', epoch=1, iter=0, training=False)=='Callback(ex) raised CancelEpochException in after_train, which skipped the rest of the epoch phase'
+
+def test_why_of_a_batch_that_no_loader_has():
+    "A cancel of training is no reason why validation had no more batches"
+    def f(cb):
+        if cb.training and cb.iter==1: raise CancelTrainException
+    learn = mk_learn(Callback('ex', after_batch=f), n=3)
+    learn.fit(1, cbs=Tracer())
+    assert 'CancelTrainException' in learn.trace.why('batch', epoch=0, iter=2)
+    assert learn.trace.why('batch', epoch=0, iter=2, training=False)=='batch of epoch 0, iter 2 was not begun; recorded is epoch 0'
 
 def test_why_of_the_last_fit():
     "A fit's cancels say nothing about a later one"
