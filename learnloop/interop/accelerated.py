@@ -152,7 +152,7 @@ def _run_config(learn, evaluation=False):
     train,valid,n = learn.dls.train,learn.dls.valid,n_processes()
     clip,amp,limit = (find_cb(learn, o) for o in ('GradientClip', 'MixedPrecision', 'StepLimit'))
     bs,vbs,size = batch_size(train),batch_size(valid),None if train is None else batch_len(train)
-    acc = 1 if evaluation else batches_per_step(learn) or 1
+    acc = 1 if evaluation else batches_per_step(learn, bs) or 1
     steps = None if size is None else math.ceil(size/acc)
     by_value = clip and clip.algorithm=='value'
     return TrainerRunConfig(

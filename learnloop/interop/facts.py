@@ -48,13 +48,13 @@ def batch_size(
 
 # %% ../../nbs/interop/09_facts.ipynb #182f5bff
 def batches_per_step(
-    learn # The learner
+    learn, # The learner
+    bs:int|None # Items in a batch; None if that isn't known
 )->int|None: # None if nobody knows
     "Count the batches that make an optimizer step"
     acc = find_cb(learn, 'GradientAccumulation')
     if acc is None: return 1
     if acc.n_batches is not None: return acc._size
-    bs = batch_size(learn.dls.train) or learn.bs
     return math.ceil(acc._size/bs) if bs and acc._count is None else None
 
 # %% ../../nbs/interop/09_facts.ipynb #e9a4493d
