@@ -147,7 +147,7 @@ FAULTS = [
     Fault('evaluations inside a fit are heard', 'interop/lightning',
         "if kind=='within': return 'validate' if _is_between_batches(learn) else ''", "if kind=='within': return 'validate'", 'test_interop_lightning.py -k inside_a_fit'),
     Fault('the natural end is a cancel', 'interop/transformers',
-        "and learn.iter+1!=learn.n_iter:", ":", 'test_interop_transformers.py -k natural_end'),
+        "and learn.training and learn.iter+1!=learn.n_iter", "and learn.training", 'test_interop_transformers.py -k natural_end'),
     Fault('a save that was cancelled is heard', 'interop/transformers',
         "return self.trainer.begun and self.learn.outcome['save']=='done'", "return self.trainer.begun", 'test_interop_transformers.py -k save_that_is_cancelled'),
     Fault('best weights are no copy', 'interop/keras',

@@ -381,9 +381,10 @@ def before_train(self:Transformers):
 def before_fetch(self:Transformers):
     tr,learn = self.trainer,self.learn
     if learn.count.opt_steps!=tr.seen and learn.training: self._late_step()
-    c,limit = tr.control,getattr(learn, 'step_limit', None)
-    stops = (c.should_training_stop or c.should_epoch_stop) and not (limit and limit.done)
-    if stops and tr.batches and learn.training and learn.iter+1!=learn.n_iter: raise CancelTrainException
+    c = tr.control
+    if not (c.should_training_stop or c.should_epoch_stop): return
+    limit,going = getattr(learn, 'step_limit', None),tr.batches and learn.training and learn.iter+1!=learn.n_iter
+    if going and not (limit and limit.done): raise CancelTrainException
 
 @patch
 def before_batch(self:Transformers):
