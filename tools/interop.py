@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 SITE = next((ROOT/'.venv/lib').glob('python3.*/site-packages'))
-# System -> what pip is given, in turns. fastai asks for torchvision, which need not match torch, and fastNLP for an old rich
+# System -> what pip is given, in turns. fastai asks for torchvision, which need not match torch; fastNLP for an old rich
 ENVS = dict(  # chkstyle: ignore-node
     accelerated=['pytorch-accelerated==0.1.61 accelerate torchmetrics -c'],
     fastai=['--no-deps fastai==2.8.12', 'fastdownload fastprogress fasttransform plum-dispatch cloudpickle pandas '
