@@ -155,7 +155,7 @@ def _run_config(learn, evaluation=False):
     acc = 1 if evaluation else batches_per_step(learn, bs) or 1
     steps = None if size is None else math.ceil(size/acc)
     by_value = clip and clip.algorithm=='value'
-    return TrainerRunConfig(
+    return TrainerRunConfig(  # chkstyle: ignore-node
         num_epochs = 1 if evaluation else learn.n_epoch,
         train_per_device_batch_size = bs,
         train_dl_kwargs             = _dl_kwargs(train),
@@ -251,7 +251,7 @@ def _gathered(t):
     dist.all_gather(res, filled)
     return torch.cat([o[:n] for o,n in zip(res, sizes, strict=True)])
 
-# %% ../../nbs/interop/04_accelerated.ipynb #cd2d732a
+# %% ../../nbs/interop/04_accelerated.ipynb #d47e4c34
 _not_here = '''_callbacks _eval_dl_kwargs _loss_tracker _pad_uneven_eval_batches _train_dl_kwargs backward_step
     calculate_eval_batch_loss calculate_train_batch_loss collate_fn create_eval_dataloader create_scheduler
     create_scheduler_fn create_train_dataloader eval_dataset eval_epoch_end eval_epoch_start evaluate evaluation_run_end
@@ -264,6 +264,7 @@ def _modules(learn):
     named = {k:o for k,o in vars(learn).items() if k[0]!='_' and k not in ('model','loss_func')}
     return {k:o for k,o in named.items() if isinstance(o, nn.Module)}
 
+# %% ../../nbs/interop/04_accelerated.ipynb #cd2d732a
 class Trainer(Facade):
     "What callbacks find where the package's `Trainer` would be"
     system,refused = 'pytorch-accelerated',_not_here
@@ -520,7 +521,8 @@ _rows = [  # chkstyle: ignore-node
     Hook('on_evaluation_run_end', 'cleanup_evaluate', _arg, None, _alone, True, 'outside of fits')]
 
 # %% ../../nbs/interop/04_accelerated.ipynb #c4516c9c
-_unfit = dict(LimitBatchesCallback='LimitBatches', LimitEvalStepsCallback='LimitBatches(valid=…)',
+_unfit = dict(  # chkstyle: ignore-node
+    LimitBatchesCallback='LimitBatches', LimitEvalStepsCallback='LimitBatches(valid=…)',
     StepBasedEvaluationCallback='ValidateCallback', SaveTrainingStateCallback='learn.save',
     WSDCheckpointCallback='learn.save')
 _unfit = {k:f'{k} changes the loop of its own trainer; {v} does its work' for k,v in _unfit.items()}

@@ -410,7 +410,7 @@ def _evaluation(name, *stages):
         Hook(f'on_{name}_epoch_end', 'cleanup_validate', _two, when=ends, evaluate=True),
         Hook(f'on_{name}_end', 'cleanup_validate', _two, when=ends, evaluate=True))
 
-_eval_hooks = (
+_eval_hooks = (  # chkstyle: ignore-node
     Hook('setup', 'before_validate', _two, _fn, when=lambda o: o.trainer._stage and not _in_fit(o), evaluate=True,
         note="with `stage` 'validate', 'test' or 'predict'"),
     *_evaluation('validation', 'validate', 'sanity_check'),
@@ -418,7 +418,8 @@ _eval_hooks = (
     Hook('teardown', 'cleanup_evaluate', _two, _fn, when=lambda o: o._outermost() and _ok(o), evaluate=True))
 
 # %% ../../nbs/interop/06_lightning.ipynb #36528a31
-_gone = dict(on_configure_sharded_model='setup', on_before_accelerator_backend_setup='setup',
+_gone = dict(  # chkstyle: ignore-node
+    on_configure_sharded_model='setup', on_before_accelerator_backend_setup='setup',
     on_pretrain_routine_start='on_fit_start', on_pretrain_routine_end='on_fit_start',
     on_epoch_start='on_train_epoch_start', on_epoch_end='on_train_epoch_end', on_batch_start='on_train_batch_start',
     on_batch_end='on_train_batch_end', on_keyboard_interrupt='on_exception')
@@ -582,9 +583,9 @@ def _find_stage(self:Lightning):
     if kind=='within': return 'validate' if _is_between_batches(learn) else ''
     return 'predict' if learn.predicting else 'validate' if is_valid_dl(learn) else 'test'
 
+# %% ../../nbs/interop/06_lightning.ipynb #20193af3
 @patch
-def _outermost(self:Lightning):
-    return self.trainer._outer and not _in_fit(self) and _n_open(self.learn, 'evaluate')==1
+def _outermost(self:Lightning): return self.trainer._outer and not _in_fit(self) and _n_open(self.learn, 'evaluate')==1
 
 # %% ../../nbs/interop/06_lightning.ipynb #5053ab58
 @patch

@@ -61,7 +61,7 @@ class TrainingArguments(Facade):
         if save_strategy is None: save_strategy = 'best' if load_best_model_at_end else 'no'
         if greater_is_better is None:
             greater_is_better = bool(metric_for_best_model) and not metric_for_best_model.endswith('loss')
-        super().__init__(learn,
+        super().__init__(learn,  # chkstyle: ignore-node
             eval_strategy    = _strategy(IntervalStrategy, 'eval_strategy', eval_strategy),
             logging_strategy = _strategy(IntervalStrategy, 'logging_strategy', logging_strategy),
             save_strategy    = _strategy(SaveStrategy, 'save_strategy', save_strategy),
@@ -87,7 +87,8 @@ class TrainerState(Facade):
 
     def takes(self, k): return not k.startswith('should_') and Facade.takes(self, k)  # these are the control's
     def _begin(self):
-        self.__dict__.update(epoch=0, global_step=0, max_steps=0, num_train_epochs=0, train_batch_size=None,
+        self.__dict__.update(  # chkstyle: ignore-node
+            epoch=0, global_step=0, max_steps=0, num_train_epochs=0, train_batch_size=None,
             logging_steps=500, eval_steps=500, save_steps=500, log_history=[],
             best_metric=None, best_global_step=None, best_model_checkpoint=None, is_hyper_param_search=False,
             is_local_process_zero=not local_rank(), is_world_process_zero=not process_rank())
@@ -148,7 +149,8 @@ class TrainerCallback:
         **kwargs # As for the others
     ): "Called after predictions outside of a fit"
 
-_docs = dict(on_init_end='the callback was added', on_train_begin='a fit begins', on_train_end='a fit is done',
+_docs = dict(  # chkstyle: ignore-node
+    on_init_end='the callback was added', on_train_begin='a fit begins', on_train_end='a fit is done',
     on_epoch_begin='an epoch begins', on_epoch_end='training of an epoch is done',
     on_step_begin='a step begins', on_pre_optimizer_step='gradients were clipped',
     on_optimizer_step='the optimizer stepped', on_substep_end='a batch made no step', on_step_end='a step is done',
@@ -215,6 +217,35 @@ class _State(Adapter):
         if self.trainer is None or not self.trainer.begun: self._given = sd
         elif sd: self._take_up(sd)
 
+# %% ../../nbs/interop/07_transformers.ipynb #52ef675e
+_hooks = [  # chkstyle: ignore-node
+    _row('on_init_end', 'after_create', note='when it is added to a learner; then there may be no optimizer yet'),
+    _row('on_train_begin', 'before_fit'),
+    _row('on_epoch_begin', 'before_epoch'),
+    _row('on_step_begin', 'before_batch', lambda o: o.trainer.begins and o.learn.training,
+        note='of the first batch of a step'),
+    _row('on_pre_optimizer_step', 'before_step',
+        note='after clipping; not called where accumulation cancels the step'),
+    _row('on_optimizer_step', 'after_opt_step'),
+    _row('on_substep_end', 'after_batch', lambda o: o._no_step(),
+        note='if gradients were computed, and no step was taken'),
+    _row('on_step_end', 'after_batch', lambda o: o.trainer.stepped,
+        note='if a step was really taken; before on_epoch_end, if that was after the last batch'),
+    _row('on_epoch_end', 'after_train', lambda o: o.trainer.epoch_open),
+    _row('on_epoch_end', 'cleanup_epoch', lambda o: o.trainer.ending, note='if more than training was cancelled'),
+    _row('on_prediction_step', 'after_batch', lambda o: not o.learn.training and o._kind(), evaluate=True,
+        note='of validation'),
+    _row('on_log', 'control.should_log',
+        note='after on_step_end or on_epoch_end; for each evaluation; and in after_fit'),
+    _row('on_evaluate', 'after_validate', lambda o: o.trainer.metrics is not None,
+        lambda o: _kwargs(o, metrics=o.trainer.metrics), evaluate=True,
+        note='also of learn.validate outside of a fit'),
+    _row('on_predict', 'after_validate', lambda o: o.trainer.predicted is not None,
+        lambda o: _kwargs(o, metrics=o.trainer.predicted), evaluate=True,
+        note='of learn.get_preds and learn.predict, outside of a fit'),
+    _row('on_save', 'after_save', lambda o: o._is_saved(), note='of any learn.save within a fit'),
+    _row('on_train_end', 'cleanup_fit', lambda o: o.trainer.begun, note='also after an error')]
+
 # %% ../../nbs/interop/07_transformers.ipynb #4b86f275
 class Transformers(_State):
     "Runs callbacks of transformers' Trainer"
@@ -222,33 +253,7 @@ class Transformers(_State):
     missing = dict(on_push_begin='nothing is pushed to a hub')
     # predictions are for those outside of a fit
     remove_on_fetch = property(lambda self: self.trainer is None or self.trainer.begun)
-    hooks = [  # chkstyle: ignore-node
-        _row('on_init_end', 'after_create', note='when it is added to a learner; then there may be no optimizer yet'),
-        _row('on_train_begin', 'before_fit'),
-        _row('on_epoch_begin', 'before_epoch'),
-        _row('on_step_begin', 'before_batch', lambda o: o.trainer.begins and o.learn.training,
-            note='of the first batch of a step'),
-        _row('on_pre_optimizer_step', 'before_step',
-            note='after clipping; not called where accumulation cancels the step'),
-        _row('on_optimizer_step', 'after_opt_step'),
-        _row('on_substep_end', 'after_batch', lambda o: o._no_step(),
-            note='if gradients were computed, and no step was taken'),
-        _row('on_step_end', 'after_batch', lambda o: o.trainer.stepped,
-            note='if a step was really taken; before on_epoch_end, if that was after the last batch'),
-        _row('on_epoch_end', 'after_train', lambda o: o.trainer.epoch_open),
-        _row('on_epoch_end', 'cleanup_epoch', lambda o: o.trainer.ending, note='if more than training was cancelled'),
-        _row('on_prediction_step', 'after_batch', lambda o: not o.learn.training and o._kind(), evaluate=True,
-            note='of validation'),
-        _row('on_log', 'control.should_log',
-            note='after on_step_end or on_epoch_end; for each evaluation; and in after_fit'),
-        _row('on_evaluate', 'after_validate', lambda o: o.trainer.metrics is not None,
-            lambda o: _kwargs(o, metrics=o.trainer.metrics), evaluate=True,
-            note='also of learn.validate outside of a fit'),
-        _row('on_predict', 'after_validate', lambda o: o.trainer.predicted is not None,
-            lambda o: _kwargs(o, metrics=o.trainer.predicted), evaluate=True,
-            note='of learn.get_preds and learn.predict, outside of a fit'),
-        _row('on_save', 'after_save', lambda o: o._is_saved(), note='of any learn.save within a fit'),
-        _row('on_train_end', 'cleanup_fit', lambda o: o.trainer.begun, note='also after an error')]
+    hooks = _hooks
 
     def __init__(self,
         callback,   # The foreign callback
@@ -397,8 +402,7 @@ def before_batch(self:Transformers):
 
 # %% ../../nbs/interop/07_transformers.ipynb #c1291e2a
 @patch
-def _no_step(self:Transformers):
-    return self.learn.training and not self.trainer.stepped and done('backward')(self)
+def _no_step(self:Transformers): return self.learn.training and not self.trainer.stepped and done('backward')(self)
 
 @patch
 def after_batch(self:Transformers):
