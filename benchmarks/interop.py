@@ -31,7 +31,8 @@ N = 1000    # batches of a fit
 # Hooks of a training batch that are called once in each
 def _heard(adapter):
     inner = {'before_fetch','after_fetch'} | {e for e in Learner([1], nn.Linear(1, 1))._inner}
-    skipped = 'on_prediction_step','on_substep_end','on_batch_begin','on_batch_end'*(adapter.system=='Keras')
+    skipped = ['on_prediction_step', 'on_substep_end', 'on_batch_begin']
+    if adapter.system=='Keras': skipped.append('on_batch_end')  # called by that of training
     names = dict.fromkeys(o.name for o in adapter.hooks if o.event in inner and o.name not in skipped)
     return [o for o in names if not any(w in o for w in ('valid','eval','test','predict','cancel'))]
 

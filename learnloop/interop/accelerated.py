@@ -22,8 +22,7 @@ from ..loop.checks import did_you_mean, replaced
 from ..loop.flow import CancelEvaluateException, CancelFitException, event as _events
 from .core import Adapter, Facade, Hook, attr
 from .facts import batch_size, batches_per_step, evaluation_kind, find_cb, has_base, init_args, plain, schedulers
-from .facts import local_rank, n_processes, process_rank, storable, storable_items, whole_batch
-from ..loop.learner import GatherPredsCallback
+from .facts import local_rank, n_open, n_processes, process_rank, storable, storable_items, whole_batch
 
 # %% ../../nbs/interop/04_accelerated.ipynb #2cf03e5d
 class _TrainerHooks:
@@ -310,7 +309,7 @@ def _copied(h):
 @patch(as_prop=True)
 def run_history(self:Trainer):
     "Values of metrics, and the number of the epoch"
-    if sum(o.name=='evaluate' for o in self.learn.open)<=self._inner: return self._history
+    if n_open(self.learn, 'evaluate')<=self._inner: return self._history
     if self._guest is None: self._guest = _copied(self._history) if self.learn.inside('fit') else RunHistory()
     return self._guest
 
@@ -571,7 +570,7 @@ def cleanup_fit(self:Accelerated): self.trainer.__dict__.update(_output=None, _e
 
 @patch
 def before_evaluate(self:Accelerated):
-    if not any(isinstance(o, GatherPredsCallback) for o in self.learn.cbs): self._check_recorder()
+    if not self.learn.predicting: self._check_recorder()
     if self.group[0] is self and not self.trainer._inner: self.trainer._guest = self.trainer._guest_config = None
 
 # %% ../../nbs/interop/04_accelerated.ipynb #7d7a72eb

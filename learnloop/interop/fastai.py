@@ -433,7 +433,7 @@ class _Called(_Checked):
             if fit: self._begun = e!='after_fit'
             try: self._call(e, f, (), {})
             finally:
-                if before and (new := _swapped(learn))!=old: self._undo[phase] = old,new
+                if before and _swapped(learn)!=old: self._undo[phase] = old,_swapped(learn)
                 for o,v in orders:
                     if o.order!=v: learn._changed()
             if self._given and e=='before_fit' and not self._outside(): self._restore(self.__dict__.pop('_given'))

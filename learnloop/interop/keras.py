@@ -15,7 +15,7 @@ from ..loop.batch import to_detach
 from ..loop.data import batch_len
 from ..loop.flow import CancelFitException, CancelTrainException
 from .core import Adapter, Facade, Hook, not_failed, system_of
-from .facts import evaluation_kind, plain
+from .facts import evaluation_kind, n_open, plain
 from ..loop.learner import StepLimit
 from ..loop.optimizer import get_hypers, opts
 
@@ -277,7 +277,7 @@ class Keras(Adapter):
     def before_train(self): self.trainer._run.enter('train')
     def before_validate(self):
         learn = self.learn
-        inner = [o.name for o in learn.open].count('validate')>1 or evaluation_kind(learn) in ('sanity', 'within')
+        inner = n_open(learn, 'validate')>1 or evaluation_kind(learn) in ('sanity', 'within')
         self.trainer._run.enter(None if inner else 'predict' if learn.predicting else 'test')
         if not inner and not learn.inside('fit'): self._introduce(self.group)
     def before_batch(self):

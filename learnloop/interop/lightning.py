@@ -21,7 +21,7 @@ from ..loop.data import batch_len
 from ..loop.checks import did_you_mean
 from ..loop.flow import CancelEpochException, CancelFitException, CancelTrainException
 from .core import Adapter, Facade, Hook, attr, done, sharing
-from .facts import evaluation_kind, has_base, is_valid_dl, plain, validated, whole_batch
+from .facts import evaluation_kind, has_base, is_valid_dl, n_open, plain, validated, whole_batch
 from ..loop.optimizer import opts
 
 # %% ../../nbs/interop/06_lightning.ipynb #d515d395
@@ -571,7 +571,6 @@ def then_cleanup_fit(self:Lightning):
     for o in self.trainer.loggers: o.finalize('success' if _ok(self) else 'failed')
 
 # %% ../../nbs/interop/06_lightning.ipynb #c622a057
-def _n_open(learn, phase): return [o.name for o in learn.open].count(phase)
 def _is_between_batches(learn): return learn.inside('train') and not learn.predicting and is_valid_dl(learn)
 
 @patch
@@ -579,13 +578,13 @@ def _find_stage(self:Lightning):
     learn,kind = self.learn,evaluation_kind(self.learn)
     if kind=='sanity': return 'sanity_check'
     if kind=='epoch': return 'validate'
-    if _n_open(learn, 'evaluate')>1: return ''
+    if n_open(learn, 'evaluate')>1: return ''
     if kind=='within': return 'validate' if _is_between_batches(learn) else ''
     return 'predict' if learn.predicting else 'validate' if is_valid_dl(learn) else 'test'
 
 # %% ../../nbs/interop/06_lightning.ipynb #20193af3
 @patch
-def _outermost(self:Lightning): return self.trainer._outer and not _in_fit(self) and _n_open(self.learn, 'evaluate')==1
+def _outermost(self:Lightning): return self.trainer._outer and not _in_fit(self) and n_open(self.learn, 'evaluate')==1
 
 # %% ../../nbs/interop/06_lightning.ipynb #5053ab58
 @patch
