@@ -1,8 +1,10 @@
 """What a hook of another system's callback costs a call
 
-A foreign callback that hears every hook of a training batch, and does nothing, runs in a fit. All that its adapter does in the events of a batch is timed by the wall, event by event; the
-median of a batch's time is taken for each, and the sum of these is divided by the number of calls that the callback gets in a batch. So it is a call's cost with
-the adapter's own work, the call included; what an empty handler takes is subtracted. In the first column hooks are given the arguments of their first call again, in the second theirs.
+A foreign callback that hears every hook of a training batch, and does nothing, runs in a fit. All that its adapter
+does in the events of a batch is timed by the wall, event by event; the median of a batch's time is taken for each,
+and the sum of these is divided by the number of calls that the callback gets in a batch. So it is a call's cost with
+the adapter's own work, the call included; what an empty handler takes is subtracted. In the first column hooks are
+given the arguments of their first call again, in the second theirs.
 
 `python -m benchmarks.interop` measures all, `python -m benchmarks.interop keras fastai` some.
 """
@@ -20,7 +22,7 @@ from torch import nn
 from torch.nn import functional as F
 from benchmarks.overhead import show
 from learnloop import Callback, Learner
-from learnloop.interop.core import Adapter, _adapter, _adapters
+from learnloop.interop.core import Adapter, adapters
 from learnloop.app.settings import run_settings
 
 LIMIT = 2.  # µs a call, arguments excluded
@@ -29,7 +31,8 @@ N = 1000    # batches of a fit
 # Hooks of a training batch that are called once in each
 def _heard(adapter):
     inner = {'before_fetch','after_fetch'} | {e for e in Learner([1], nn.Linear(1, 1))._inner}
-    skipped = 'on_prediction_step','on_substep_end','on_batch_begin','on_batch_end'*(adapter.system=='Keras')
+    skipped = ['on_prediction_step', 'on_substep_end', 'on_batch_begin']
+    if adapter.system=='Keras': skipped.append('on_batch_end')  # called by that of training
     names = dict.fromkeys(o.name for o in adapter.hooks if o.event in inner and o.name not in skipped)
     return [o for o in names if not any(w in o for w in ('valid','eval','test','predict','cancel'))]
 
@@ -45,10 +48,10 @@ def _frozen(adapter):
     for o in hooks: o.args,o.kwargs = _first(o.args),_first(o.kwargs)
     return type(adapter.__name__, (adapter,), dict(hooks=hooks, __module__=adapter.__module__))
 
-def _foreign(system, n_calls=None):
-    "A callback of the system that does nothing, or counts its calls"
-    adapter = _adapter(system)
-    base = getattr(import_module(adapter.__module__), 'TrainerCallback' if system in ('accelerated','transformers') else 'Callback')
+def _foreign(adapter, n_calls=None):
+    "A callback of the adapter's system that does nothing, or counts its calls"
+    module = import_module(adapter.__module__)
+    base = getattr(module, 'TrainerCallback', None) or module.Callback
     def _noop(self, *args, **kwargs): pass
     def _count(self, *args, **kwargs): n_calls.append(1)
     return type('Noop', (base,), dict.fromkeys(_heard(adapter), _noop if n_calls is None else _count))()
@@ -59,7 +62,8 @@ class Clock(Callback):
     "Times the handlers of adapters, and an empty one of its own"
     order = inf
     def __init__(self): self.times,self.now = defaultdict(list),defaultdict(int)
-    def wrap_handler(self, who, event, f): return MethodType(partial(_timed, self.now, event, f), who) if isinstance(who, Adapter) else f
+    def wrap_handler(self, who, event, f):
+        return MethodType(partial(_timed, self.now, event, f), who) if isinstance(who, Adapter) else f
     def cleanup_fetch(self):
         for k,v in self.now.items(): self.times[k].append(v)
         self.now.clear()
@@ -76,31 +80,36 @@ def fitted(cb, n, *cbs):
     learn = Learner([batch]*n, nn.Linear(1, 1), F.mse_loss, torch.optim.SGD, lr=0., cbs=[cb, *cbs])
     with learn.no_logging(), learn.no_bar(): learn.fit(1)
 
-def calls_a_batch(system):
+def calls_a_batch(adapter):
     n = []
-    fitted(_adapter(system)(_foreign(system, n)), 10)
+    fitted(adapter(_foreign(adapter, n)), 10)
     return len(n)/10
 
 def call_us(system, adapter):
-    "Microseconds of a call"
+    "Microseconds of a call of a hook, as `adapter`, that of `system` or one made of it, calls it"
     fitted(adapter(_foreign(system)), N, clock := Clock())
     empty = median(clock.times.pop('empty'))
-    return sum(median(o)-empty for o in clock.times.values() if len(o)>N/2)/1000/calls_a_batch(system)
+    total = sum(median(o)-empty for o in clock.times.values() if len(o)>N/2)
+    return total/1000/calls_a_batch(system)
 
 def main():
-    cfg = run_settings('bench', seed=42, rounds=15)
+    cfg,known = run_settings('bench', seed=42, rounds=15),adapters()
     p = ArgumentParser('python -m benchmarks.interop', description=__doc__, formatter_class=RawDescriptionHelpFormatter)
-    p.add_argument('systems', nargs='*', help=f'of {", ".join(_adapters)}; all by default')
-    p.add_argument('--rounds', type=int, default=cfg.rounds, help='fits, of which the median counts; default: %(default)s (settings.ini)')
+    p.add_argument('systems', nargs='*', help=f'of {", ".join(known)}; all by default')
+    p.add_argument('--rounds', type=int, default=cfg.rounds,
+        help='fits, of which the median counts; default: %(default)s (settings.ini)')
     args = p.parse_args()
     torch.set_num_threads(1)
-    systems = args.systems or [*_adapters]
-    if unknown := set(systems)-set(_adapters): p.error(f'no system {", ".join(sorted(unknown))}: there are {", ".join(_adapters)}')
+    if unknown := set(args.systems)-set(known):
+        p.error(f'no system {", ".join(sorted(unknown))}: there are {", ".join(known)}')
     rows = []
-    for o in systems:
+    for o in args.systems or known:
         print(o, file=sys.stderr)
-        without,full = (median(call_us(o, cls) for _ in range(args.rounds)) for cls in (_frozen(_adapter(o)), _adapter(o)))
-        rows.append([_adapter(o).system, f'{calls_a_batch(o):g}', f'{without:.2f}', f'{full:.2f}', 'yes' if without<=LIMIT else 'no'])
-    show('µs a hook call', ['callback of', 'calls a batch', 'arguments excluded', 'included', f'met: at most {LIMIT:g}'], rows)
+        cls = known[o]
+        without,full = (median(call_us(cls, c) for _ in range(args.rounds)) for c in (_frozen(cls), cls))
+        met = 'yes' if without<=LIMIT else 'no'
+        rows.append([cls.system, f'{calls_a_batch(cls):g}', f'{without:.2f}', f'{full:.2f}', met])
+    head = 'callback of','calls a batch','arguments excluded','included',f'met: at most {LIMIT:g}'
+    show('µs a hook call', [*head], rows)
 
 if __name__=='__main__': main()

@@ -8,10 +8,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 SITE = next((ROOT/'.venv/lib').glob('python3.*/site-packages'))
-# System -> what pip is given, in turns. fastai asks for torchvision, which need not match this torch, and fastNLP for an old rich
+# System -> what pip is given, in turns. fastai asks for torchvision, which need not match torch; fastNLP for an old rich
 ENVS = dict(  # chkstyle: ignore-node
     accelerated=['pytorch-accelerated==0.1.61 accelerate torchmetrics -c'],
-    fastai=['--no-deps fastai==2.8.12', 'fastdownload fastprogress fasttransform plum-dispatch cloudpickle pandas scikit-learn matplotlib pillow pyyaml -c'],
+    fastai=['--no-deps fastai==2.8.12', 'fastdownload fastprogress fasttransform plum-dispatch cloudpickle pandas '
+        'scikit-learn matplotlib pillow pyyaml -c'],
     fastnlp=['setuptools<80', '--no-deps fastNLP==1.0.1', 'prettytable sacremoses -c'],
     keras=['keras==3.15.1 -c'],
     lightning=['lightning==2.6.6 -c'],
@@ -32,7 +33,8 @@ def make_env(system):
     return python
 
 def main(systems):
-    if unknown := set(systems) - set(ENVS): sys.exit(f'no system {", ".join(sorted(unknown))}: there are {", ".join(ENVS)}')
+    if unknown := set(systems) - set(ENVS):
+        sys.exit(f'no system {", ".join(sorted(unknown))}: there are {", ".join(ENVS)}')
     failed = []
     for o in systems or ENVS:
         print(f'\n--- {o}: {", ".join(ENVS[o])}', flush=True)

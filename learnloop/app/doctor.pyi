@@ -1,10 +1,7 @@
 # Written by `python -m tools.stubs` from `doctor.py`: methods that other modules patch on are here, too
 """`learnloop doctor` shows versions, devices and extras, and tries what each training does"""
 
-<<<<<<< HEAD
-=======
 
->>>>>>> wE2
 
 __all__ = ['doctor']
 

@@ -22,8 +22,7 @@ from ..loop.checks import did_you_mean, replaced
 from ..loop.flow import CancelEvaluateException, CancelFitException, event as _events
 from .core import Adapter, Facade, Hook, attr
 from .facts import batch_size, batches_per_step, evaluation_kind, find_cb, has_base, init_args, plain, schedulers
-from .facts import local_rank, n_processes, process_rank, storable, storable_items, whole_batch
-from ..loop.predict import GatherPredsCallback
+from .facts import local_rank, n_open, n_processes, process_rank, storable, storable_items, whole_batch
 
 # %% ../../nbs/interop/04_accelerated.ipynb #2cf03e5d
 class _TrainerHooks:
@@ -152,10 +151,10 @@ def _run_config(learn, evaluation=False):
     train,valid,n = learn.dls.train,learn.dls.valid,n_processes()
     clip,amp,limit = (find_cb(learn, o) for o in ('GradientClip', 'MixedPrecision', 'StepLimit'))
     bs,vbs,size = batch_size(train),batch_size(valid),None if train is None else batch_len(train)
-    acc = 1 if evaluation else batches_per_step(learn) or 1
+    acc = 1 if evaluation else batches_per_step(learn, bs) or 1
     steps = None if size is None else math.ceil(size/acc)
     by_value = clip and clip.algorithm=='value'
-    return TrainerRunConfig(
+    return TrainerRunConfig(  # chkstyle: ignore-node
         num_epochs = 1 if evaluation else learn.n_epoch,
         train_per_device_batch_size = bs,
         train_dl_kwargs             = _dl_kwargs(train),
@@ -251,7 +250,7 @@ def _gathered(t):
     dist.all_gather(res, filled)
     return torch.cat([o[:n] for o,n in zip(res, sizes, strict=True)])
 
-# %% ../../nbs/interop/04_accelerated.ipynb #cd2d732a
+# %% ../../nbs/interop/04_accelerated.ipynb #d47e4c34
 _not_here = '''_callbacks _eval_dl_kwargs _loss_tracker _pad_uneven_eval_batches _train_dl_kwargs backward_step
     calculate_eval_batch_loss calculate_train_batch_loss collate_fn create_eval_dataloader create_scheduler
     create_scheduler_fn create_train_dataloader eval_dataset eval_epoch_end eval_epoch_start evaluate evaluation_run_end
@@ -264,6 +263,7 @@ def _modules(learn):
     named = {k:o for k,o in vars(learn).items() if k[0]!='_' and k not in ('model','loss_func')}
     return {k:o for k,o in named.items() if isinstance(o, nn.Module)}
 
+# %% ../../nbs/interop/04_accelerated.ipynb #cd2d732a
 class Trainer(Facade):
     "What callbacks find where the package's `Trainer` would be"
     system,refused = 'pytorch-accelerated',_not_here
@@ -309,7 +309,7 @@ def _copied(h):
 @patch(as_prop=True)
 def run_history(self:Trainer):
     "Values of metrics, and the number of the epoch"
-    if sum(o.name=='evaluate' for o in self.learn.open)<=self._inner: return self._history
+    if n_open(self.learn, 'evaluate')<=self._inner: return self._history
     if self._guest is None: self._guest = _copied(self._history) if self.learn.inside('fit') else RunHistory()
     return self._guest
 
@@ -520,7 +520,8 @@ _rows = [  # chkstyle: ignore-node
     Hook('on_evaluation_run_end', 'cleanup_evaluate', _arg, None, _alone, True, 'outside of fits')]
 
 # %% ../../nbs/interop/04_accelerated.ipynb #c4516c9c
-_unfit = dict(LimitBatchesCallback='LimitBatches', LimitEvalStepsCallback='LimitBatches(valid=…)',
+_unfit = dict(  # chkstyle: ignore-node
+    LimitBatchesCallback='LimitBatches', LimitEvalStepsCallback='LimitBatches(valid=…)',
     StepBasedEvaluationCallback='ValidateCallback', SaveTrainingStateCallback='learn.save',
     WSDCheckpointCallback='learn.save')
 _unfit = {k:f'{k} changes the loop of its own trainer; {v} does its work' for k,v in _unfit.items()}
@@ -569,7 +570,7 @@ def cleanup_fit(self:Accelerated): self.trainer.__dict__.update(_output=None, _e
 
 @patch
 def before_evaluate(self:Accelerated):
-    if not any(isinstance(o, GatherPredsCallback) for o in self.learn.cbs): self._check_recorder()
+    if not self.learn.predicting: self._check_recorder()
     if self.group[0] is self and not self.trainer._inner: self.trainer._guest = self.trainer._guest_config = None
 
 # %% ../../nbs/interop/04_accelerated.ipynb #7d7a72eb

@@ -36,9 +36,9 @@ class StopTrainingError(Exception):
 
 class RunHistory:
     """Values of metrics, by name, and the number of the epoch"""
-    _metrics: dict
-    _prefix: str
     _epoch: int
+    _prefix: str
+    _metrics: dict
     def __init__(self) -> None: ...
     @property
     def current_epoch(self) -> int: ...
@@ -141,7 +141,6 @@ class Trainer(Facade):
     def __dir__(self) -> Any: ...
     def __getattr__(self, k: Any) -> Any: ...
     def __setattr__(self, k: Any, v: Any) -> Any: ...
-    def _is_open(self, phase: Any) -> Any: ...
     @property
     def scheduler(self) -> Any: ...
     @property
@@ -197,11 +196,35 @@ class Trainer(Facade):
     def _evaluation(self) -> Any:  # interop/accelerated.py
         """What the loss of the validation that is going on is called; None if it is not for the callbacks"""
     @property
-    def device(self) -> Any: ...
+    def device(self) -> Any:
+        """attrgetter(attr, ...) --> attrgetter object
+
+        Return a callable object that fetches the given attribute(s) from its operand.
+        After f = attrgetter('name'), the call f(r) returns r.name.
+        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
+        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
+        (r.name.first, r.name.last).
+        """
     @property
-    def optimizer(self) -> Any: ...
+    def optimizer(self) -> Any:
+        """attrgetter(attr, ...) --> attrgetter object
+
+        Return a callable object that fetches the given attribute(s) from its operand.
+        After f = attrgetter('name'), the call f(r) returns r.name.
+        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
+        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
+        (r.name.first, r.name.last).
+        """
     @property
-    def loss_func(self) -> Any: ...
+    def loss_func(self) -> Any:
+        """attrgetter(attr, ...) --> attrgetter object
+
+        Return a callable object that fetches the given attribute(s) from its operand.
+        After f = attrgetter('name'), the call f(r) returns r.name.
+        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
+        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
+        (r.name.first, r.name.last).
+        """
     @property
     def model(self) -> Any: ...
     @model.setter
@@ -219,9 +242,10 @@ class Accelerated(Adapter):
     Trainer: Any
     order: int
     hooks: Any
+    unfit: Any
     _waiting: dict
     def translated(self, e: Any) -> Any: ...
-    def _check(self) -> Any: ...
+    def _check_foreign(self) -> Any: ...
     def _check_recorder(self) -> Any: ...
     def before_fit(self) -> Any: ...
     def before_epoch(self) -> Any: ...
@@ -250,9 +274,9 @@ class Accelerated(Adapter):
         """Load what has to wait for a trainer, or for a module that is made at the start of a run"""
     def after_create(self) -> Any: ...  # interop/accelerated.py
     @property
-    def own_name(self) -> Any: ...
+    def foreign_name(self) -> Any: ...
     @property
-    def label(self) -> Any: ...
+    def own_name(self) -> Any: ...
 
 class LogMetricsCallback(TrainerCallback):
     """Logs the latest value of each metric; override `log_metrics` for another platform than the screen"""

@@ -30,7 +30,6 @@ class Engine(Facade):
     system: str
     should_stop_training: bool
     refused: Any
-    _steps: int
     _before: int
     _rows: int
     _running: bool
@@ -40,13 +39,45 @@ class Engine(Facade):
     def global_step(self) -> Any:
         """Optimizer steps in this fit; one that is just being reported doesn't count yet, as with the later engine"""
     @property
-    def epoch(self) -> Any: ...
+    def epoch(self) -> Any:
+        """attrgetter(attr, ...) --> attrgetter object
+
+        Return a callable object that fetches the given attribute(s) from its operand.
+        After f = attrgetter('name'), the call f(r) returns r.name.
+        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
+        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
+        (r.name.first, r.name.last).
+        """
     @property
-    def model(self) -> Any: ...
+    def model(self) -> Any:
+        """attrgetter(attr, ...) --> attrgetter object
+
+        Return a callable object that fetches the given attribute(s) from its operand.
+        After f = attrgetter('name'), the call f(r) returns r.name.
+        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
+        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
+        (r.name.first, r.name.last).
+        """
     @property
-    def device(self) -> Any: ...
+    def device(self) -> Any:
+        """attrgetter(attr, ...) --> attrgetter object
+
+        Return a callable object that fetches the given attribute(s) from its operand.
+        After f = attrgetter('name'), the call f(r) returns r.name.
+        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
+        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
+        (r.name.first, r.name.last).
+        """
     @property
-    def dataloader(self) -> Any: ...
+    def dataloader(self) -> Any:
+        """attrgetter(attr, ...) --> attrgetter object
+
+        Return a callable object that fetches the given attribute(s) from its operand.
+        After f = attrgetter('name'), the call f(r) returns r.name.
+        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
+        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
+        (r.name.first, r.name.last).
+        """
     @property
     def optimizer(self) -> Any: ...
     @property
@@ -66,9 +97,9 @@ class _Hooks:
     def on_batch_start(self, epoch: Any, batch_idx: Any, logs: Any=None) -> Any:
         """Before a batch of training"""
     def on_optimizer_step(self, epoch: Any, batch_idx: Any, logs: Any=None) -> Any:
-        """After a step that was really taken, gradients still there"""
+        """After a step that was taken, gradients still there"""
     def on_train_step_end(self, epoch: Any, batch_idx: Any, loss: Any, metrics: Any, logs: Any=None) -> Any:
-        """After backward, and the step if there was one"""
+        """After backward, and the step if any"""
     def on_batch_end(self, epoch: Any, batch_idx: Any, logs: Any=None) -> Any:
         """After a batch of training"""
     def on_validation_start(self, epoch: Any, logs: Any=None) -> Any:
@@ -115,9 +146,10 @@ class _Told:
     def _step(self) -> Any: ...
     def _valid(self) -> Any: ...
     def _end(self) -> Any: ...
-    def _is(self, *phases: Any) -> Any: ...
-    def _well(self, phase: Any) -> Any: ...
     def _unreported(self) -> Any: ...
+    def _in_epoch(self) -> Any: ...
+    def _validated(self) -> Any: ...
+    def _saved(self) -> Any: ...
 
 class _Run:
     """What the engine itself does, besides calling hooks"""

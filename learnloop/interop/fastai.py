@@ -121,8 +121,7 @@ def _values(v):
 # %% ../../nbs/interop/05_fastai.ipynb #b363cbfe
 class _Opt(_View):
     _called = 'Optimizer'
-    def __init__(self, learn, opt):
-        super().__init__(learn, opt=opt)
+    def __init__(self, learn, opt): super().__init__(learn, opt=opt)
     _several     = property(lambda self: isinstance(self.opt, dict))
     hypers       = property(lambda self: [_Hypers(self, i) for i in range(len(get_hypers(self.opt)))])
     param_groups = property(lambda self: [g for o in opts(self.opt) for g in o.param_groups])
@@ -161,8 +160,7 @@ class _Opt(_View):
 # %% ../../nbs/interop/05_fastai.ipynb #bf778ac0
 class _Recorder(_View):
     _called,order,remove_on_fetch = 'Recorder',50,True
-    def __init__(self, learn):
-        super().__init__(learn, _history=None, _losses=[])
+    def __init__(self, learn): super().__init__(learn, _history=None, _losses=[])
     @property
     def losses(self):
         rec = self.learn.recorder
@@ -198,8 +196,7 @@ _have(_Dls, 'learn.dls', 'train valid train_ds valid_ds device loaders one_batch
 # %% ../../nbs/interop/05_fastai.ipynb #78112f7c
 class _Bar(_View):
     _called = 'progress.mbar'
-    def __init__(self, learn):
-        super().__init__(learn, graph=None, _handle=None)
+    def __init__(self, learn): super().__init__(learn, graph=None, _handle=None)
     def update_graph(self, graphs, x_bounds=None, y_bounds=None, figsize=(6,4)):
         self.graph = graphs,x_bounds,y_bounds
         shell = sys.modules['IPython'].get_ipython() if 'IPython' in sys.modules else None
@@ -218,8 +215,7 @@ class _Bar(_View):
 
 class _Progress(_View):
     _called,order = 'ProgressCallback',45
-    def __init__(self, learn):
-        super().__init__(learn, mbar=_Bar(learn))
+    def __init__(self, learn): super().__init__(learn, mbar=_Bar(learn))
 
 # %% ../../nbs/interop/05_fastai.ipynb #04f14982
 @lru_cache(None)
@@ -350,6 +346,7 @@ def _smooth_loss(self):
     if not losses: raise self._no_attribute('smooth_loss')
     return losses[-1]
 
+# %% ../../nbs/interop/05_fastai.ipynb #72a13c51
 def _get_metrics(self): return self.recorder.metrics if hasattr(self.learn, 'recorder') else L(self.learn.metrics)
 # fastai's is 0 until there is one, so that callbacks may look at it in any event
 def _get_loss(self): return torch.tensor(0.) if self.learn.loss is None else self.learn.loss
@@ -363,8 +360,8 @@ _Learner.cbs     = property(lambda self: L(map(_theirs_of, self.learn.cbs)))
 _Learner.metrics = property(_get_metrics, _set('metrics'))
 _Learner.loss    = property(_get_loss, _set('loss'))
 
-# %% ../../nbs/interop/05_fastai.ipynb #31e53937
-_unfit = dict(
+# %% ../../nbs/interop/05_fastai.ipynb #a0c33f5e
+_unfit = dict(  # chkstyle: ignore-node
     TrainEvalCallback = 'learnloop counts iterations and sets the mode itself',
     Recorder = 'learnloop has a recorder, which is what callbacks find as self.recorder',
     ProgressCallback = 'learnloop shows progress itself; learn.no_bar() does without',
@@ -372,6 +369,7 @@ _unfit = dict(
     DistributedTrainer = "it wraps fastai's own loaders, and takes the backward pass over; give loaders with a "
         'DistributedSampler, and set learn.forward_model to DistributedDataParallel(learn.model)')
 
+# %% ../../nbs/interop/05_fastai.ipynb #31e53937
 class _Checked(Adapter):
     system,bases,prefix,unfit,Trainer = 'fastai',('Callback',),None,_unfit,_Learner
     def _check_foreign(self):
@@ -435,7 +433,7 @@ class _Called(_Checked):
             if fit: self._begun = e!='after_fit'
             try: self._call(e, f, (), {})
             finally:
-                if before and (new := _swapped(learn))!=old: self._undo[phase] = old,new
+                if before and _swapped(learn)!=old: self._undo[phase] = old,_swapped(learn)
                 for o,v in orders:
                     if o.order!=v: learn._changed()
             if self._given and e=='before_fit' and not self._outside(): self._restore(self.__dict__.pop('_given'))
@@ -499,7 +497,8 @@ class _Kept(_Ended):
         for k,v in sd.items(): own[k] = L(v) if isinstance(own.get(k), L) else v
 
 # %% ../../nbs/interop/05_fastai.ipynb #1690c1d7
-_notes = dict(after_create='when it is added',
+_notes = dict(  # chkstyle: ignore-node
+    after_create='when it is added',
     before_fit='also before an evaluation outside of a fit, if it hears anything of that',
     after_fit='also after such an evaluation, and after an error',
     after_cancel_step='muted by `run_train` as the others, which in fastai it is not')

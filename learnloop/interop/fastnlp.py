@@ -246,7 +246,10 @@ class _Counters(Facade):
     cur_epoch_idx          = attr('_at.epoch')
     global_forward_batches = attr('_at.batches')
     batch_idx_in_epoch     = attr('_at.batch_idx')
-    accumulation_steps     = property(lambda self: batches_per_step(self.learn) or 1)
+    @property
+    def accumulation_steps(self):
+        learn = self.learn
+        return batches_per_step(learn, learn.bs or getattr(learn.dls.train, 'batch_size', None)) or 1
     @property
     def num_batches_per_epoch(self):
         lim = self._limit()

@@ -15,7 +15,7 @@ from ..loop.batch import to_detach
 from ..loop.data import batch_len
 from ..loop.flow import CancelFitException, CancelTrainException
 from .core import Adapter, Facade, Hook, not_failed, system_of
-from .facts import evaluation_kind, plain
+from .facts import evaluation_kind, n_open, plain
 from ..loop.steps import StepLimit
 from ..loop.optimizer import get_hypers, opts
 
@@ -130,7 +130,7 @@ def _their_metrics(keras, names):
         res.append(m)
     return [MetricsList(res)]
 
-# %% ../../nbs/interop/08_keras.ipynb #3268576a
+# %% ../../nbs/interop/08_keras.ipynb #87228df4
 _not_here = '''add_loss add_metric add_weight build built call compile compile_metrics compiled compute_loss
     compute_metrics count_params distribute_reduction_method distribute_strategy dtype dtype_policy evaluate export fit
     from_config get_compile_config get_config get_layer history inputs input_shape input_spec jit_compile layers
@@ -141,6 +141,7 @@ _not_here = '''add_loss add_metric add_weight build built call compile compile_m
     summary supports_masking test_function test_on_batch test_step to_json train_function train_on_batch train_step
     trainable trainable_variables trainable_weights variables weights'''.split()
 
+# %% ../../nbs/interop/08_keras.ipynb #3268576a
 class Model(Facade):
     "What Keras' callbacks find as `model`"
     system,stop_training,refused = 'Keras',False,_not_here
@@ -245,7 +246,8 @@ _alias = dict(on_train_batch_begin='on_batch_begin', on_train_batch_end='on_batc
 
 # %% ../../nbs/interop/08_keras.ipynb #6382005f
 _needs = 'it needs more of a Keras model than there is here; use {}'
-_unfit = dict(ModelCheckpoint='SaveModelCallback', OrbaxCheckpoint='SaveModelCallback',
+_unfit = dict(  # chkstyle: ignore-node
+    ModelCheckpoint='SaveModelCallback', OrbaxCheckpoint='SaveModelCallback',
     BackupAndRestore='SaveModelCallback',
     TensorBoard='TensorBoardCallback', History='learn.recorder', SwapEMAWeights='EMA')
 _unfit = {k:_needs.format(o) for k,o in _unfit.items()}
@@ -275,7 +277,7 @@ class Keras(Adapter):
     def before_train(self): self.trainer._run.enter('train')
     def before_validate(self):
         learn = self.learn
-        inner = [o.name for o in learn.open].count('validate')>1 or evaluation_kind(learn) in ('sanity', 'within')
+        inner = n_open(learn, 'validate')>1 or evaluation_kind(learn) in ('sanity', 'within')
         self.trainer._run.enter(None if inner else 'predict' if learn.predicting else 'test')
         if not inner and not learn.inside('fit'): self._introduce(self.group)
     def before_batch(self):

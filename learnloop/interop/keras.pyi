@@ -114,11 +114,10 @@ class Keras(Adapter):
     """Runs a callback of Keras 3"""
     system: str
     bases: Any
-    prefix: str
     Trainer: Any
     order: int
     hooks: Any
-    missing: dict
+    unfit: Any
     _taken: Any
     remove_on_fetch: Any
     _train_logs: Any
@@ -140,7 +139,6 @@ class Keras(Adapter):
     def _introduce(self, group: Any) -> Any: ...  # interop/keras.py
     def _check_recorder(self) -> Any: ...  # interop/keras.py
     def after_create(self) -> Any: ...  # interop/keras.py
-    def _check(self) -> Any: ...  # interop/keras.py
     def _ended(self, what: Any) -> Any: ...  # interop/keras.py
     def _batch_logs(self) -> Any: ...  # interop/keras.py
     def _test_logs(self) -> Any: ...  # interop/keras.py

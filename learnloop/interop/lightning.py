@@ -14,15 +14,14 @@ from copy import deepcopy
 from enum import Enum
 from functools import partial
 from numbers import Real
-from operator import is_
+from operator import attrgetter, is_
 import torch
 from fastcore.basics import camel2snake, listify, patch
-from ..loop.batch import join_batch
 from ..loop.data import batch_len
 from ..loop.checks import did_you_mean
 from ..loop.flow import CancelEpochException, CancelFitException, CancelTrainException
-from .core import Adapter, Facade, Hook
-from ..loop.predict import GatherPredsCallback
+from .core import Adapter, Facade, Hook, attr, done, sharing
+from .facts import evaluation_kind, has_base, is_valid_dl, n_open, plain, validated, whole_batch
 from ..loop.optimizer import opts
 
 # %% ../../nbs/interop/06_lightning.ipynb #d515d395
@@ -108,14 +107,12 @@ class MetricLog:
     ): "Do nothing"
 
 # %% ../../nbs/interop/06_lightning.ipynb #90609b27
-def _in(learn, phase): return learn.phases[phase] in learn.open
-
 class _Part(Facade):
     system = 'Lightning'
     def __init__(self, trainer): self.__dict__.update(learn=trainer.learn, _trainer=trainer)
 
 class _Strategy(_Part):
-    root_device = property(lambda self: self.learn.device)
+    root_device = attr('learn.device')
     def broadcast(self, obj, src=0): return obj
     def reduce_boolean_decision(self, decision, all=True): return decision
     def barrier(self, name=None): pass
@@ -124,59 +121,68 @@ class _Strategy(_Part):
 
 # %% ../../nbs/interop/06_lightning.ipynb #da6c3d88
 class _State(_Part):
-    fn = property(lambda self: 'fit' if _in(self.learn, 'fit') else self._trainer._outer or self._trainer._last)
-    stage = property(lambda self: 'sanity_check' if _in(self.learn, 'sanity') else self._trainer._stage or ('train' if _in(self.learn, 'fit') else self._trainer._outer or None))
+    @property
+    def fn(self):
+        t = self._trainer
+        return 'fit' if self.learn.inside('fit') else t._outer or t._last
+    @property
+    def stage(self):
+        t,learn = self._trainer,self.learn
+        if learn.inside('sanity'): return 'sanity_check'
+        return t._stage or ('train' if learn.inside('fit') else t._outer or None)
 
 class _Progress(_Part):
     is_last_batch = property(lambda self: self.learn.n_iter is not None and self.learn.iter+1==self.learn.n_iter)
 
-class _ValLoop(_Part): _has_run = property(lambda self: self._trainer._validated)
+class _ValLoop(_Part): _has_run = attr('_trainer._validated')
 
 # %% ../../nbs/interop/06_lightning.ipynb #0335d5b4
 class _EpochLoop(_Part):
     batch_progress = property(lambda self: _Progress(self._trainer))
     val_loop = property(lambda self: _ValLoop(self._trainer))
-    batch_idx = property(lambda self: self.learn.iter)
-    global_step = property(lambda self: self._trainer.global_step)
+    batch_idx = attr('learn.iter')
+    global_step = attr('_trainer.global_step')
     @property
     def _batches_that_stepped(self):
-        late = _in(self.learn, 'batch') and self.learn.training and self.learn.outcome.get('step')=='done'
-        return self._trainer.global_step - (late or (self._trainer._stage=='validate' and _in(self.learn, 'fit')))
+        learn,t = self.learn,self._trainer
+        late = learn.inside('batch') and learn.training and learn.outcome.get('step')=='done'
+        return t.global_step - (late or (t._stage=='validate' and learn.inside('fit')))
 
 class _FitLoop(_Part):
     epoch_loop = property(lambda self: _EpochLoop(self._trainer))
-    max_epochs = property(lambda self: self._trainer.max_epochs)
-    min_epochs = property(lambda self: self._trainer.min_epochs)
-    batch_idx = property(lambda self: self.learn.iter)
+    max_epochs,min_epochs = attr('_trainer.max_epochs'),attr('_trainer.min_epochs')
+    batch_idx = attr('learn.iter')
 
 # %% ../../nbs/interop/06_lightning.ipynb #f6fa8ca6
 class _LoggerConnector(_Part):
     @property
     def should_update_logs(self):
         t = self._trainer
-        return bool(t.log_every_n_steps) and ((t.fit_loop.epoch_loop._batches_that_stepped+1)%t.log_every_n_steps==0 or t.should_stop)
+        n = t.fit_loop.epoch_loop._batches_that_stepped+1
+        return bool(t.log_every_n_steps) and (n%t.log_every_n_steps==0 or t.should_stop)
 
 # %% ../../nbs/interop/06_lightning.ipynb #8bf334e9
 class Module(_Part):
     "What callbacks find where their `LightningModule` would be: the model, with what Lightning adds to one"
     automatic_optimization = True
-    trainer       = property(lambda self: self._trainer)
-    device        = property(lambda self: self.learn.device)
-    current_epoch = property(lambda self: self._trainer.current_epoch)
-    global_step   = property(lambda self: self._trainer.global_step)
-    logger        = property(lambda self: self._trainer.logger)
-    loggers       = property(lambda self: self._trainer.loggers)
+    trainer,device = attr('_trainer'),attr('learn.device')
+    current_epoch,global_step = attr('_trainer.current_epoch'),attr('_trainer.global_step')
+    logger,loggers = attr('_trainer.logger'),attr('_trainer.loggers')
 
-    def __getattr__(self, k): return getattr(self.learn.model, k) if k[:2]!='__' and hasattr(self.learn.model, k) else Facade.__getattr__(self, k)
+    def __getattr__(self, k):
+        of_model = k[:2]!='__' and hasattr(self.learn.model, k)
+        return getattr(self.learn.model, k) if of_model else Facade.__getattr__(self, k)
     def __call__(self, *args, **kwargs): return self.learn.model(*args, **kwargs)
     def optimizers(self)->object: # Not in a list, if there is one
         "Return the optimizer, or the list of them"
-        return res[0] if len(res := self._trainer.optimizers)==1 else res
+        res = self._trainer.optimizers
+        return res[0] if len(res)==1 else res
     def lr_schedulers(self)->None: # As in Lightning without any
         "Return no schedulers: schedules are callbacks here"
 
 # %% ../../nbs/interop/06_lightning.ipynb #dfadd981
-_log_args = 'prog_bar', 'logger', 'enable_graph', 'sync_dist', 'sync_dist_group', 'add_dataloader_idx', 'metric_attribute', 'rank_zero_only'
+_log_args = '''prog_bar logger enable_graph sync_dist sync_dist_group add_dataloader_idx metric_attribute
+    rank_zero_only'''.split()
 
 @patch
 def log(self:Module,
@@ -189,11 +195,12 @@ def log(self:Module,
     **kwargs # What Lightning's `log` has besides, without effect here
 ):
     "Log a value: it goes into `trainer.callback_metrics`"
-    if unknown := [k for k in kwargs if k not in _log_args]: raise TypeError(f'log: unknown argument {unknown[0]!r}{did_you_mean(unknown[0], _log_args)}')
+    for k in kwargs:
+        if k not in _log_args: raise TypeError(f'log: unknown argument {k!r}{did_you_mean(k, _log_args)}')
     if reduce_fx!='mean': raise ValueError(f'log({name!r}): reduce_fx is {reduce_fx!r}: here, means can be logged')
     t,learn = self._trainer,self.learn
     value = torch.as_tensor(value, dtype=torch.float32).detach().squeeze()
-    if _in(learn, 'batch') and (on_epoch or (on_epoch is None and not learn.training and not on_step)):
+    if learn.inside('batch') and (on_epoch or (on_epoch is None and not learn.training and not on_step)):
         n = batch_size or learn.bs
         s = t._sums.setdefault((name, bool(t._stage)), [0., 0])
         s[0],s[1] = s[0]+value*n,s[1]+n
@@ -210,33 +217,42 @@ def log_dict(self:Module,
     for k,v in dictionary.items(): self.log(k, v, **kwargs)
 
 # %% ../../nbs/interop/06_lightning.ipynb #d41d3da4
-def _length(dl): return math.inf if (n := batch_len(dl)) is None else n
-def _named(o, *names): return any(c.__name__ in names for c in type(o).__mro__)
+def _length(dl):
+    n = batch_len(dl)
+    return math.inf if n is None else n
 
 class _About(Facade):
     "What the trainer says of data, callbacks and folders"
     max_epochs = property(lambda self: -1 if self.learn.n_epoch==math.inf else self.learn.n_epoch)
-    num_training_batches = property(lambda self: self.learn.n_iter or math.inf if self.learn.training else _length(self.learn.dls.train))
     num_val_batches   = property(lambda self: [] if self.learn.dls.valid is None else [_length(self.learn.dls.valid)])
     enable_validation = property(lambda self: self.learn.dls.valid is not None)
+    @property
+    def num_training_batches(self):
+        learn = self.learn
+        return learn.n_iter or math.inf if learn.training else _length(learn.dls.train)
     # How `ValidateCallback` and `ValidateEvery`, if they are there, have it
-    val_check_interval = property(lambda self: getattr(getattr(self.learn, 'validate_valid', None), 'every_steps', None) or 1.)
-    check_val_every_n_epoch = property(lambda self: getattr(getattr(self.learn, 'validate_every', None), 'every_epochs', 1))
-    train_dataloader = property(lambda self: self.learn.dls.train)
-    val_dataloaders  = property(lambda self: self.learn.dls.valid)
+    @property
+    def val_check_interval(self): return getattr(getattr(self.learn, 'validate_valid', None), 'every_steps', None) or 1.
+    @property
+    def check_val_every_n_epoch(self): return getattr(getattr(self.learn, 'validate_every', None), 'every_epochs', 1)
+    train_dataloader,val_dataloaders = attr('learn.dls.train'),attr('learn.dls.valid')
     default_root_dir = property(lambda self: self._root or os.path.abspath(self.learn.path))
     log_dir   = property(lambda self: getattr(self.logger, 'log_dir', None) or self.default_root_dir)
-    callbacks = property(lambda self: [o.foreign for o in self.learn._ordered() if isinstance(o, Adapter) and o.trainer is self])
-    early_stopping_callbacks = property(lambda self: [o for o in self.callbacks if _named(o, 'EarlyStopping')])
-    checkpoint_callbacks     = property(lambda self: [o for o in self.callbacks if _named(o, 'Checkpoint')])
+    callbacks = property(lambda self: [o.foreign for o in sharing(self)])
+    early_stopping_callbacks = property(lambda self: [o for o in self.callbacks if has_base(o, 'EarlyStopping')])
+    checkpoint_callbacks     = property(lambda self: [o for o in self.callbacks if has_base(o, 'Checkpoint')])
     early_stopping_callback  = property(lambda self: next(iter(self.early_stopping_callbacks), None))
     checkpoint_callback      = property(lambda self: next(iter(self.checkpoint_callbacks), None))
 
 # %% ../../nbs/interop/06_lightning.ipynb #e2afbf6b
-_not_here = '''accelerator accumulate_grad_batches barebones device_ids distributed_sampler_kwargs enable_autolog_hparams estimated_stepping_batches fit gradient_clip_algorithm
-    gradient_clip_val init_module interrupted is_last_batch limit_predict_batches limit_test_batches limit_train_batches limit_val_batches num_predict_batches num_sanity_val_batches
-    num_sanity_val_steps num_test_batches precision precision_plugin predict predict_dataloaders predict_loop print progress_bar_callback progress_bar_metrics received_sigterm scaler
-    test test_dataloaders test_loop val_check_batch validate validate_loop'''.split()
+_not_here = '''accelerator accumulate_grad_batches barebones device_ids distributed_sampler_kwargs
+    enable_autolog_hparams estimated_stepping_batches fit gradient_clip_algorithm gradient_clip_val init_module
+    interrupted is_last_batch limit_predict_batches limit_test_batches limit_train_batches limit_val_batches
+    num_predict_batches num_sanity_val_batches num_sanity_val_steps num_test_batches precision precision_plugin predict
+    predict_dataloaders predict_loop print progress_bar_callback progress_bar_metrics received_sigterm scaler test
+    test_dataloaders test_loop val_check_batch validate validate_loop'''.split()
+
+def _in_stage(stage): return property(lambda self: self.state.stage==stage)
 
 class Trainer(_About):
     "What callbacks find where Lightning's `Trainer` would be"
@@ -247,22 +263,18 @@ class Trainer(_About):
     def __init__(self,
         learn # The learner that it stands for
     ):
-        self.__dict__.update(learn=learn, loggers=[MetricLog()], min_epochs=None, min_steps=None, _root=None, _metrics={}, _sums={}, _means={}, _seen=None,
-            _past=None, _stage='', _stages=[], _outer='', _last=None, _checkpoint=None, _epoch=0)
-        self.__dict__.update(dict.fromkeys(('_begun', '_epoch_begun', '_checked', '_validated', '_logging'), False))
+        super().__init__(learn, loggers=[MetricLog()], min_epochs=None, min_steps=None, _root=None, _metrics={},
+            _sums={}, _means={}, _seen=None, _past=None, _stage='', _stages=[], _outer='', _last=None, _checkpoint=None,
+            _epoch=0, _begun=False, _epoch_begun=False, _checked=False, _validated=False, _logging=False)
         self.__dict__['lightning_module'] = Module(self)
 
     strategy,state,fit_loop,_logger_connector = map(property, (_Strategy, _State, _FitLoop, _LoggerConnector))
-    model  = property(lambda self: self.learn.model)
+    model,current_epoch,global_step = attr('learn.model'),attr('_epoch'),attr('learn.count.opt_steps')
     logger = property(lambda self: self.loggers[0] if self.loggers else None)
-    training   = property(lambda self: self.state.stage=='train')
-    validating = property(lambda self: self.state.stage=='validate')
-    testing    = property(lambda self: self.state.stage=='test')
-    predicting = property(lambda self: self.state.stage=='predict')
-    evaluating = property(lambda self: self.state.stage in ('validate','test','sanity_check'))
-    sanity_checking = property(lambda self: _in(self.learn, 'sanity'))
-    current_epoch   = property(lambda self: self._epoch)
-    global_step     = property(lambda self: self.learn.count.opt_steps)
+    @property
+    def evaluating(self): return self.state.stage in ('validate','test','sanity_check')
+    training,validating,testing,predicting = map(_in_stage, ('train', 'validate', 'test', 'predict'))
+    sanity_checking = property(lambda self: self.learn.inside('sanity'))
     optimizers      = property(lambda self: list(opts(self.learn.opt)) if self.learn.opt is not None else [])
     lr_scheduler_configs = property(lambda self: [])
 
@@ -290,7 +302,8 @@ def logged_metrics(self:Trainer):
 @patch
 def _keep(self:Trainer, values):
     "Have the numbers among `values` monitored"
-    values = {k:_tensor(v) for k,v in values.items() if isinstance(v, Real) or (isinstance(v, torch.Tensor) and v.numel()==1)}
+    def _is_number(v): return isinstance(v, Real) or (isinstance(v, torch.Tensor) and v.numel()==1)
+    values = {k:_tensor(v) for k,v in values.items() if _is_number(v)}
     self._metrics.update(values)
     return values
 
@@ -312,7 +325,8 @@ def save_checkpoint(self:Trainer,
     storage_options=None # For other storages than Lightning's default: refused
 ):
     "Write weights, optimizer, counters and the state of callbacks"
-    if storage_options is not None: raise TypeError(f'save_checkpoint: storage_options is {storage_options!r}: files are written to disk only')
+    if storage_options is not None:
+        raise TypeError(f'save_checkpoint: storage_options is {storage_options!r}: files are written to disk only')
     self.learn.save(os.path.abspath(filepath), with_opt=not weights_only)
 
 @patch
@@ -329,7 +343,7 @@ def _opt(o): return (*_two(o), opts(o.learn.opt)[0])
 def _batch(o):
     "The batch as the loader gave it, where the model is"
     learn,b = o.learn,o.learn.batch
-    if learn._named: return join_batch(learn.xb, learn.yb, b, getattr(learn.dls, 'targ', None))
+    if learn._named: return whole_batch(learn)
     new = (*learn.xb, *learn.yb)
     if not isinstance(b, (tuple,list)): return new[0] if len(new)==1 else new
     if len(new)!=len(b): return new
@@ -337,11 +351,13 @@ def _batch(o):
     return type(b)(*new) if hasattr(b, '_fields') else type(b)(new)
 
 def _loss(o): return dict(loss=o.learn.loss) if o.learn.loss_grad is not None else {}
+def _file(o): return *_two(o),o.trainer._checkpoint
 
 # %% ../../nbs/interop/06_lightning.ipynb #0efe13da
-def _ok(o): return (e := o.learn.exception) is None or e is o.trainer._past  # one that somebody caught stays there to the end of the fit
-def _in_fit(o): return _in(o.learn, 'fit')
-def _training(o): return o.learn.training
+def _ok(o): return o.learn.exception in (None, o.trainer._past)  # one that somebody caught stays to the end of the fit
+def _in_fit(o): return o.learn.inside('fit')
+_training = attrgetter('learn.training')
+def _batch_args(o): return *_two(o),_batch(o),o.learn.iter
 
 # %% ../../nbs/interop/06_lightning.ipynb #90142ad9
 _outputs = "`outputs` is `{'loss': …}`, `{}` for a batch that was cancelled before it had one"
@@ -351,48 +367,65 @@ _fit_hooks = (  # chkstyle: ignore-node
     Hook('on_fit_start', 'before_fit', _two),
     Hook('on_sanity_check_start', 'before_sanity', _two, note='with a `SanityCheck`'),
     Hook('on_sanity_check_end', 'cleanup_sanity', _two, when=_ok),
-    Hook('on_train_start', 'before_epoch', _two, when=lambda o: not o.trainer._begun, note='in the first epoch, after the sanity check'),
+    Hook('on_train_start', 'before_epoch', _two, when=lambda o: not o.trainer._begun,
+        note='in the first epoch, after the sanity check'),
     Hook('on_train_epoch_start', 'before_epoch', _two, when=lambda o: o._epoch_starts()),
-    Hook('on_train_batch_start', 'before_batch', lambda o: (*_two(o), _batch(o), o.learn.iter), when=_training),
-    Hook('on_before_zero_grad', 'before_backward', _opt, when=lambda o: o._is_fresh(), note='where Lightning drops gradients; here they are gone by then'),
+    Hook('on_train_batch_start', 'before_batch', _batch_args, when=_training),
+    Hook('on_before_zero_grad', 'before_backward', _opt, when=lambda o: o._is_fresh(),
+        note='where Lightning drops gradients; here they are gone by then'),
     Hook('on_before_backward', 'before_backward', lambda o: (*_two(o), o.learn.loss_grad)),
-    Hook('on_after_backward', 'after_backward', _two, when=lambda o: o.learn.outcome['backward']=='done'),
+    Hook('on_after_backward', 'after_backward', _two, when=done('backward')),
     Hook('on_before_optimizer_step', 'before_step', _opt, note='not for batches that only accumulate'),
-    Hook('on_train_batch_end', 'cleanup_batch', lambda o: (*_two(o), _loss(o), _batch(o), o.learn.iter), when=lambda o: o.learn.training and _ok(o), note=_outputs),
-    Hook('on_train_epoch_end', 'cleanup_epoch', _two, when=lambda o: o.trainer._epoch_begun and _ok(o), note='after validation'),
+    Hook('on_train_batch_end', 'cleanup_batch', lambda o: (*_two(o), _loss(o), _batch(o), o.learn.iter),
+        when=lambda o: o.learn.training and _ok(o), note=_outputs),
+    Hook('on_train_epoch_end', 'cleanup_epoch', _two, when=lambda o: o.trainer._epoch_begun and _ok(o),
+        note='after validation'),
     Hook('on_train_end', 'cleanup_fit', _two, when=lambda o: o.trainer._begun and _ok(o)),
     Hook('on_fit_end', 'cleanup_fit', _two, when=_ok),
     Hook('teardown', 'cleanup_fit', _two, _fn, when=_ok),
-    Hook('on_exception', 'after_exception', lambda o: (*_two(o), o.learn.exception), evaluate=True, note='`KeyboardInterrupt`, too'),
-    Hook('on_save_checkpoint', 'before_save', lambda o: (*_two(o), o.trainer._checkpoint), when=lambda o: 'callbacks' in (o.trainer._checkpoint or ()), evaluate=True, note='with what is written'),
-    Hook('on_load_checkpoint', 'after_load', lambda o: (*_two(o), o.trainer._checkpoint), when=lambda o: o.trainer._checkpoint is not None, evaluate=True, note=_resumed))
+    Hook('on_exception', 'after_exception', lambda o: (*_two(o), o.learn.exception), evaluate=True,
+        note='`KeyboardInterrupt`, too'),
+    Hook('on_save_checkpoint', 'before_save', _file, when=lambda o: 'callbacks' in (o.trainer._checkpoint or ()),
+        evaluate=True, note='with what is written'),
+    Hook('on_load_checkpoint', 'after_load', _file, when=lambda o: o.trainer._checkpoint is not None,
+        evaluate=True, note=_resumed))
 
 # %% ../../nbs/interop/06_lightning.ipynb #1ec469f6
 def _evaluation(name, *stages):
     "Rows for the hooks of evaluations whose names begin with `name`"
     def now(o): return o.trainer._stage in stages and not o.learn.training
     def ends(o): return now(o) and _ok(o)
-    def out(o): return o.learn.pred if name=='predict' else o.learn.loss if o.learn.loss_grad is not None else None
-    note = dict(validation='`learn.validate()`, too', test='`learn.validate` on another loader', predict='`learn.get_preds`, `learn.predict`')[name]
-    outputs = '`outputs` is the prediction' if name=='predict' else '`outputs` is the loss'
+    def out(o):
+        if name=='predict': return o.learn.pred
+        return o.learn.loss if o.learn.loss_grad is not None else None
+    note = dict(validation='`learn.validate()`, too', test='`learn.validate` on another loader',
+        predict='`learn.get_preds`, `learn.predict`')[name]
+    outputs = f'`outputs` is the {"prediction" if name=="predict" else "loss"}'
     return (  # chkstyle: ignore-node
         Hook(f'on_{name}_start', 'before_validate', _two, when=now, evaluate=True, note=note),
         Hook(f'on_{name}_epoch_start', 'before_validate', _two, when=now, evaluate=True),
-        Hook(f'on_{name}_batch_start', 'before_batch', lambda o: (*_two(o), _batch(o), o.learn.iter), when=now, evaluate=True),
-        Hook(f'on_{name}_batch_end', 'cleanup_batch', lambda o: (*_two(o), out(o), _batch(o), o.learn.iter), when=ends, evaluate=True, note=outputs),
+        Hook(f'on_{name}_batch_start', 'before_batch', _batch_args, when=now, evaluate=True),
+        Hook(f'on_{name}_batch_end', 'cleanup_batch', lambda o: (*_two(o), out(o), _batch(o), o.learn.iter),
+            when=ends, evaluate=True, note=outputs),
         Hook(f'on_{name}_epoch_end', 'cleanup_validate', _two, when=ends, evaluate=True),
         Hook(f'on_{name}_end', 'cleanup_validate', _two, when=ends, evaluate=True))
 
-_eval_hooks = (
-    Hook('setup', 'before_validate', _two, _fn, when=lambda o: o.trainer._stage and not _in_fit(o), evaluate=True, note="with `stage` 'validate', 'test' or 'predict'"),
-    *_evaluation('validation', 'validate', 'sanity_check'), *_evaluation('test', 'test'), *_evaluation('predict', 'predict'),
+_eval_hooks = (  # chkstyle: ignore-node
+    Hook('setup', 'before_validate', _two, _fn, when=lambda o: o.trainer._stage and not _in_fit(o), evaluate=True,
+        note="with `stage` 'validate', 'test' or 'predict'"),
+    *_evaluation('validation', 'validate', 'sanity_check'),
+    *_evaluation('test', 'test'), *_evaluation('predict', 'predict'),
     Hook('teardown', 'cleanup_evaluate', _two, _fn, when=lambda o: o._outermost() and _ok(o), evaluate=True))
 
 # %% ../../nbs/interop/06_lightning.ipynb #36528a31
-_gone = dict(on_init_start='a fit', on_init_end='a fit', on_configure_sharded_model='setup', on_before_accelerator_backend_setup='setup',
-    on_pretrain_routine_start='on_fit_start', on_pretrain_routine_end='on_fit_start', on_epoch_start='on_train_epoch_start', on_epoch_end='on_train_epoch_end',
-    on_batch_start='on_train_batch_start', on_batch_end='on_train_batch_end', on_keyboard_interrupt='on_exception')
-_gone = {k:f'Lightning 2 has it no more either; use {v}' if v!='a fit' else 'Lightning 2 has it no more either; the learner is there already' for k,v in _gone.items()}
+_gone = dict(  # chkstyle: ignore-node
+    on_configure_sharded_model='setup', on_before_accelerator_backend_setup='setup',
+    on_pretrain_routine_start='on_fit_start', on_pretrain_routine_end='on_fit_start',
+    on_epoch_start='on_train_epoch_start', on_epoch_end='on_train_epoch_end', on_batch_start='on_train_batch_start',
+    on_batch_end='on_train_batch_end', on_keyboard_interrupt='on_exception')
+_gone = dict.fromkeys(('on_init_start', 'on_init_end'), 'the learner is there already') | {
+    k:f'use {v}' for k,v in _gone.items()}
+_gone = {k:f'Lightning 2 has it no more either; {v}' for k,v in _gone.items()}
 
 # %% ../../nbs/interop/06_lightning.ipynb #556d1904
 class Lightning(Adapter):
@@ -402,33 +435,39 @@ class Lightning(Adapter):
     def __init__(self,
         callback, # Lightning's callback
         order=None, # Its place among ours; None: after schedules
-        name:str|None=None, # Its name in the learner; None for one made of its class and of what its `state_key` has besides
-        **settings # As for Lightning's `Trainer`: logger (one, or a list), log_every_n_steps, default_root_dir, min_epochs, min_steps
+        name:str|None=None, # Its name in the learner; None for one made of its class and its `state_key`
+        **settings # As for Lightning's `Trainer`: logger, log_every_n_steps, default_root_dir, min_epochs, min_steps
     ):
         known = 'logger','log_every_n_steps','default_root_dir','min_epochs','min_steps'
         for k in settings:
-            if k not in known: raise TypeError(f'Lightning: no setting {k!r}{did_you_mean(k, known)} (there are {", ".join(known)})')
+            if k in known: continue
+            raise TypeError(f'Lightning: no setting {k!r}{did_you_mean(k, known)} (there are {", ".join(known)})')
         self.settings = settings
         super().__init__(callback, order, name)
 
     def _survived(self, phase):
         "Tell an error in flight from one that somebody caught"
-        if self.learn.exception is not None and self.learn.outcome.get(phase)!='failed': self.trainer._past = self.learn.exception
+        e = self.learn.exception
+        if e is not None and self.learn.outcome.get(phase)!='failed': self.trainer._past = e
     def cleanup_batch(self): self._survived('batch')
     def cleanup_sanity(self): self._survived('sanity')
     def cleanup_evaluate(self): self._survived('evaluate')
     def cleanup_fit(self): self._survived('fit')
-    def _is_fresh(self): return all(p.grad is None for o in opts(self.learn.opt) for g in o.param_groups for p in g['params'])
+    def _is_fresh(self):
+        return all(p.grad is None for o in opts(self.learn.opt) for g in o.param_groups for p in g['params'])
 
-    own_name = property(lambda self: str(getattr(self.foreign, 'state_key', type(self.foreign).__name__)))
-    remove_on_fetch = property(lambda self: self.learn is not None and _in(self.learn, 'fit'))  # predictions in a fit are none of its business
+    own_name = property(lambda self: str(getattr(self.foreign, 'state_key', self.foreign_name)))
+    # predictions in a fit are none of its business
+    remove_on_fetch = property(lambda self: self.learn is not None and _in_fit(self))
 
 # %% ../../nbs/interop/06_lightning.ipynb #e64cf959
 @patch
 def after_create(self:Lightning):
     Adapter.after_create(self)
-    if self.hears('state_dict') and any(o.own_name==self.own_name for o in self.group if o is not self and o.hears('state_dict')):
-        raise ValueError(f"{self.label}: there is another whose state is {self.own_name!r} in checkpoints: give each a state_key of its own")
+    same = [o for o in self.group if o is not self and o.own_name==self.own_name and o.hears('state_dict')]
+    if same and self.hears('state_dict'):
+        raise ValueError(f'{self.label}: there is another whose state is {self.own_name!r} in checkpoints: '
+            'give each a state_key of its own')
     vals = {dict(logger='loggers', default_root_dir='_root').get(k, k):v for k,v in self.settings.items()}
     if 'loggers' in vals: vals['loggers'] = listify(vals['loggers'] or None)
     self.trainer.__dict__.update(vals)
@@ -442,14 +481,18 @@ def default_name(self:Lightning):
     return re.sub(r'\W', '_', '_'.join(['lightning', cls, *(o for o in said if o not in ('None','min','0','1'))]))
 
 # %% ../../nbs/interop/06_lightning.ipynb #212dc9cf
-def _late(h, o): return h.name=='on_train_epoch_end' and _named(o.foreign, 'EarlyStopping', 'Checkpoint'),_named(o.foreign, 'Checkpoint')
+def _late(h, o):
+    saves = has_base(o.foreign, 'Checkpoint')
+    return h.name=='on_train_epoch_end' and (saves or has_base(o.foreign, 'EarlyStopping')),saves
 
 @patch
 def _find_turn(self:Lightning, event):
     group,fs = self.group or [self],[]
     if event in ('after_create','before_evaluate') or self is group[0]: fs += super(Adapter, self).handlers(event)
     mates = [o for o in group if o.order==self.order] if self in group else [self]
-    if self is mates[0]: fs += [o._caller(h) for h in self.hooks if h.event==event for o in sorted(mates, key=partial(_late, h)) if o.hears(h.name)]
+    for h in self.hooks:
+        if h.event!=event or self is not mates[0]: continue
+        fs += [o._handler(h) for o in sorted(mates, key=partial(_late, h)) if o.hears(h.name)]
     if self is group[-1] and hasattr(type(self), f'then_{event}'): fs.append(getattr(self, f'then_{event}'))
     return fs
 
@@ -458,12 +501,14 @@ def _find_turn(self:Lightning, event):
 def before_fit(self:Lightning):
     t = self.trainer
     t.should_stop = t._begun = t._epoch_begun = t._checked = t._validated = False
-    t._epoch,t._past,t._stage,t._outer,t._last,t._logging = self.learn.epoch,None,'','','fit',any(type(o) is not MetricLog for o in t.loggers)
+    t._epoch,t._past,t._stage,t._outer,t._last = self.learn.epoch,None,'','','fit'
+    t._logging = any(type(o) is not MetricLog for o in t.loggers)
     for o in (t._metrics, t._sums, t._means, t._stages): o.clear()
-    several = isinstance(self.learn.opt, dict) and len(self.learn.opt)>1
-    for k in ('on_before_zero_grad','on_before_optimizer_step')*several:
-        if who := next((o for o in self.group if o.hears(k)), None):
-            raise TypeError(f'{who.label}: {k} is given the optimizer, and this learner has {len(self.learn.opt)}: write it as a callback of learnloop')
+    n = len(opts(self.learn.opt))
+    for o in self.group if n>1 else ():
+        for k in 'on_before_zero_grad','on_before_optimizer_step':
+            if o.hears(k): raise TypeError(f'{o.label}: {k} is given the optimizer, and this learner has {n}: '
+                'write it as a callback of learnloop')
 
 @patch
 def before_epoch(self:Lightning):
@@ -494,7 +539,8 @@ def before_train(self:Lightning): self.trainer._seen,self.trainer._checked = sel
 def then_cleanup_batch(self:Lightning):
     t = self.trainer
     if not (t._logging or t.should_stop) or not self.learn.training or not _ok(self): return
-    if t._logging and t._logger_connector.should_update_logs and 'train_loss_step' in t.callback_metrics: t._log(dict(train_loss_step=t._metrics['train_loss_step']))
+    due = t._logging and t._logger_connector.should_update_logs and 'train_loss_step' in t.callback_metrics
+    if due: t._log(dict(train_loss_step=t._metrics['train_loss_step']))
     if t._stops(): raise CancelEpochException if t._checked else CancelTrainException
 
 # %% ../../nbs/interop/06_lightning.ipynb #c8e2bd92
@@ -525,24 +571,20 @@ def then_cleanup_fit(self:Lightning):
     for o in self.trainer.loggers: o.finalize('success' if _ok(self) else 'failed')
 
 # %% ../../nbs/interop/06_lightning.ipynb #c622a057
-def _is_valid(learn):
-    "Is the loader in use the one for validation, wrapped or not?"
-    dl,valid = learn.dl,learn.dls.valid
-    while dl is not valid and getattr(dl, 'dl', None) is not None: dl = dl.dl
-    return dl is valid or (valid is not None and getattr(dl, 'dataset', dl) is getattr(valid, 'dataset', None))
+def _is_between_batches(learn): return learn.inside('train') and not learn.predicting and is_valid_dl(learn)
 
 @patch
 def _find_stage(self:Lightning):
-    learn,names = self.learn,[o.name for o in self.learn.open]
-    if 'sanity' in names: return 'sanity_check'
-    if 'evaluate' not in names: return 'validate'
-    if names.count('evaluate')>1: return ''
-    preds = any(isinstance(o, GatherPredsCallback) for o in learn.cbs)
-    if 'fit' in names: return 'validate' if 'train' in names and not preds and _is_valid(learn) else ''
-    return 'predict' if preds else 'validate' if _is_valid(learn) else 'test'
+    learn,kind = self.learn,evaluation_kind(self.learn)
+    if kind=='sanity': return 'sanity_check'
+    if kind=='epoch': return 'validate'
+    if n_open(learn, 'evaluate')>1: return ''
+    if kind=='within': return 'validate' if _is_between_batches(learn) else ''
+    return 'predict' if learn.predicting else 'validate' if is_valid_dl(learn) else 'test'
 
+# %% ../../nbs/interop/06_lightning.ipynb #20193af3
 @patch
-def _outermost(self:Lightning): return self.trainer._outer and not _in_fit(self) and [o.name for o in self.learn.open].count('evaluate')==1
+def _outermost(self:Lightning): return self.trainer._outer and not _in_fit(self) and n_open(self.learn, 'evaluate')==1
 
 # %% ../../nbs/interop/06_lightning.ipynb #5053ab58
 @patch
@@ -560,8 +602,7 @@ def cleanup_validate(self:Lightning):
     self._survived('validate')
     t,learn = self.trainer,self.learn
     if not t._stage or t._stage=='predict' or not hasattr(learn, 'recorder'): return
-    names = learn.recorder.valid_names
-    vals = dict(zip(names, learn.final_record or (), strict=False)) if _in(learn, 'evaluate') else {k:_row(learn).get(k) for k in names}
+    vals = validated(learn)
     pre = 'test_' if t._stage=='test' else 'val_'
     vals = t._keep({pre+k.removeprefix('valid_'):v for k,v in vals.items()} | (vals if pre=='val_' else {}))
     if t._logging and _ok(self) and t._stage!='sanity_check': t._log({k:v for k,v in vals.items() if k.startswith(pre)})
@@ -579,16 +620,13 @@ def then_cleanup_evaluate(self:Lightning):
     if self._outermost(): self.trainer._outer = ''
 
 # %% ../../nbs/interop/06_lightning.ipynb #748e09a8
-def _plain(o):
-    "`o` with what only code could read made plain"
-    if isinstance(o, dict): return {_plain(k):_plain(v) for k,v in o.items()}
-    if type(o) in (list,tuple,set): return type(o)(map(_plain, o))
-    if isinstance(o, Enum): return _plain(o.value)
-    if isinstance(o, os.PathLike): return os.fspath(o)
-    return o.item() if type(o).__module__=='numpy' and getattr(o, 'ndim', None)==0 else o
+def _value(o):
+    "What only code could read, made plain"
+    if isinstance(o, Enum): return plain(o.value, _value)
+    return os.fspath(o) if isinstance(o, os.PathLike) else o
 
 @patch
-def saved_state(self:Lightning): return _plain(Adapter.saved_state(self))
+def saved_state(self:Lightning): return plain(Adapter.saved_state(self), _value)
 
 # %% ../../nbs/interop/06_lightning.ipynb #c91b92e8
 @patch
@@ -600,12 +638,13 @@ def before_save(self:Lightning):
     if 'opt' in saved: t._checkpoint['callbacks'] = self._states()
 
 @patch
-def _states(self:Lightning): return {o.own_name:sd for o in self.group if (sd := o.saved_state())}
+def _states(self:Lightning): return {k:sd for k,sd in ((o.own_name, o.saved_state()) for o in self.group) if sd}
 
 @patch
 def then_before_save(self:Lightning):
     saved,t = self.learn.saved,self.trainer
-    if (c := t._checkpoint) is None: return
+    c = t._checkpoint
+    if c is None: return
     saved['model'],t._checkpoint = c.get('state_dict', saved['model']),None
     if c is not saved: saved['lightning'] = {k:v for k,v in c.items() if k not in ('state_dict','callbacks')}
 
@@ -614,11 +653,13 @@ def then_before_save(self:Lightning):
 def after_load(self:Lightning):
     saved,t,whole = self.learn.saved,self.trainer,'loop' in self.learn.saved
     t._checkpoint = saved if not whole and 'callbacks' in saved and not _in_fit(self) else None
-    if whole and 'lightning' in saved: t._checkpoint = saved['lightning'] | dict(state_dict=saved.get('model'), callbacks=self._states())
+    if whole and 'lightning' in saved:
+        t._checkpoint = saved['lightning'] | dict(state_dict=saved.get('model'), callbacks=self._states())
 
 @patch
 def then_after_load(self:Lightning):
     saved,t = self.learn.saved,self.trainer
     for o in self.group if t._checkpoint is saved else ():
-        if (sd := saved['callbacks'].get(o.own_name)): o.load_saved_state(deepcopy(sd))
+        sd = saved['callbacks'].get(o.own_name)
+        if sd: o.load_saved_state(deepcopy(sd))
     t._checkpoint = None

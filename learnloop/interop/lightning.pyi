@@ -135,36 +135,100 @@ class Module(_Part):
         - `kwargs`: To `log`
         """
     @property
-    def trainer(self) -> Any: ...
+    def trainer(self) -> Any:
+        """attrgetter(attr, ...) --> attrgetter object
+
+        Return a callable object that fetches the given attribute(s) from its operand.
+        After f = attrgetter('name'), the call f(r) returns r.name.
+        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
+        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
+        (r.name.first, r.name.last).
+        """
     @property
-    def device(self) -> Any: ...
+    def device(self) -> Any:
+        """attrgetter(attr, ...) --> attrgetter object
+
+        Return a callable object that fetches the given attribute(s) from its operand.
+        After f = attrgetter('name'), the call f(r) returns r.name.
+        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
+        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
+        (r.name.first, r.name.last).
+        """
     @property
-    def current_epoch(self) -> Any: ...
+    def current_epoch(self) -> Any:
+        """attrgetter(attr, ...) --> attrgetter object
+
+        Return a callable object that fetches the given attribute(s) from its operand.
+        After f = attrgetter('name'), the call f(r) returns r.name.
+        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
+        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
+        (r.name.first, r.name.last).
+        """
     @property
-    def global_step(self) -> Any: ...
+    def global_step(self) -> Any:
+        """attrgetter(attr, ...) --> attrgetter object
+
+        Return a callable object that fetches the given attribute(s) from its operand.
+        After f = attrgetter('name'), the call f(r) returns r.name.
+        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
+        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
+        (r.name.first, r.name.last).
+        """
     @property
-    def logger(self) -> Any: ...
+    def logger(self) -> Any:
+        """attrgetter(attr, ...) --> attrgetter object
+
+        Return a callable object that fetches the given attribute(s) from its operand.
+        After f = attrgetter('name'), the call f(r) returns r.name.
+        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
+        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
+        (r.name.first, r.name.last).
+        """
     @property
-    def loggers(self) -> Any: ...
+    def loggers(self) -> Any:
+        """attrgetter(attr, ...) --> attrgetter object
+
+        Return a callable object that fetches the given attribute(s) from its operand.
+        After f = attrgetter('name'), the call f(r) returns r.name.
+        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
+        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
+        (r.name.first, r.name.last).
+        """
 
 class _About(Facade):
     """What the trainer says of data, callbacks and folders"""
     @property
-    def max_epochs(self) -> Any: ...
-    @property
     def num_training_batches(self) -> Any: ...
-    @property
-    def num_val_batches(self) -> Any: ...
-    @property
-    def enable_validation(self) -> Any: ...
     @property
     def val_check_interval(self) -> Any: ...
     @property
     def check_val_every_n_epoch(self) -> Any: ...
     @property
-    def train_dataloader(self) -> Any: ...
+    def max_epochs(self) -> Any: ...
     @property
-    def val_dataloaders(self) -> Any: ...
+    def num_val_batches(self) -> Any: ...
+    @property
+    def enable_validation(self) -> Any: ...
+    @property
+    def train_dataloader(self) -> Any:
+        """attrgetter(attr, ...) --> attrgetter object
+
+        Return a callable object that fetches the given attribute(s) from its operand.
+        After f = attrgetter('name'), the call f(r) returns r.name.
+        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
+        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
+        (r.name.first, r.name.last).
+        """
+    @property
+    def val_dataloaders(self) -> Any:
+        """attrgetter(attr, ...) --> attrgetter object
+
+        Return a callable object that fetches the given attribute(s) from its operand.
+        After f = attrgetter('name'), the call f(r) returns r.name.
+        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
+        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
+        (r.name.first, r.name.last).
+        """
     @property
     def default_root_dir(self) -> Any: ...
     @property
@@ -200,6 +264,8 @@ class Trainer(_About):
     def __init__(self, learn: Any) -> None:
         """- `learn`: The learner that it stands for"""
     @property
+    def evaluating(self) -> Any: ...
+    @property
     def callback_metrics(self) -> Any:  # interop/lightning.py
         """Tensors, by the names under which they can be monitored"""
     def _refresh(self) -> Any: ...  # interop/lightning.py
@@ -228,7 +294,35 @@ class Trainer(_About):
     @property
     def _logger_connector(self) -> Any: ...
     @property
-    def model(self) -> Any: ...
+    def model(self) -> Any:
+        """attrgetter(attr, ...) --> attrgetter object
+
+        Return a callable object that fetches the given attribute(s) from its operand.
+        After f = attrgetter('name'), the call f(r) returns r.name.
+        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
+        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
+        (r.name.first, r.name.last).
+        """
+    @property
+    def current_epoch(self) -> Any:
+        """attrgetter(attr, ...) --> attrgetter object
+
+        Return a callable object that fetches the given attribute(s) from its operand.
+        After f = attrgetter('name'), the call f(r) returns r.name.
+        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
+        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
+        (r.name.first, r.name.last).
+        """
+    @property
+    def global_step(self) -> Any:
+        """attrgetter(attr, ...) --> attrgetter object
+
+        Return a callable object that fetches the given attribute(s) from its operand.
+        After f = attrgetter('name'), the call f(r) returns r.name.
+        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
+        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
+        (r.name.first, r.name.last).
+        """
     @property
     def logger(self) -> Any: ...
     @property
@@ -240,13 +334,7 @@ class Trainer(_About):
     @property
     def predicting(self) -> Any: ...
     @property
-    def evaluating(self) -> Any: ...
-    @property
     def sanity_checking(self) -> Any: ...
-    @property
-    def current_epoch(self) -> Any: ...
-    @property
-    def global_step(self) -> Any: ...
     @property
     def optimizers(self) -> Any: ...
     @property
@@ -265,8 +353,8 @@ class Lightning(Adapter):
     def __init__(self, callback: Any, order: Any=None, name: str | None=None, **settings: Any) -> None:
         """- `callback`: Lightning's callback
         - `order`: Its place among ours; None: after schedules
-        - `name`: Its name in the learner; None for one made of its class and of what its `state_key` has besides
-        - `settings`: As for Lightning's `Trainer`: logger (one, or a list), log_every_n_steps, default_root_dir, min_epochs, min_steps
+        - `name`: Its name in the learner; None for one made of its class and its `state_key`
+        - `settings`: As for Lightning's `Trainer`: logger, log_every_n_steps, default_root_dir, min_epochs, min_steps
         """
     def _survived(self, phase: Any) -> Any:
         """Tell an error in flight from one that somebody caught"""

@@ -17,7 +17,8 @@ from .core import adapters
 from ..loop.learner import Learner
 
 # %% ../../nbs/interop/01_names.ipynb #a707dbd3
-Name = namedtuple('Name', 'system kind theirs here why of', defaults=('', '', ''))  # kind: event, argument, attribute or class; of: whose argument
+# kind: event, argument, attribute or class; of: whose argument
+Name = namedtuple('Name', 'system kind theirs here why of', defaults=('', '', ''))
 
 # %% ../../nbs/interop/01_names.ipynb #f3f9a006
 _own = {e for o in PHASES for e in o.events}
@@ -25,8 +26,9 @@ _instead = {'on_log': 'after_record'}  # in place of what is no event
 
 def _event_of(h):
     "The event that the hook `h` is, for a callback of ours"
-    if h.event in _own: return h.event if h.note.startswith(('always', 'also after an error', 'after errors')) else h.event.replace('cleanup_', 'after_')
-    return _instead.get(h.name, h.event)
+    if h.event not in _own: return _instead.get(h.name, h.event)
+    always = h.note.startswith(('always', 'also after an error', 'after errors'))
+    return h.event if always else h.event.replace('cleanup_', 'after_')
 
 def _of_adapters():
     for o in adapters().values():
@@ -35,11 +37,11 @@ def _of_adapters():
         for k,why in o.missing.items(): yield Name(o.system, 'event', k, '', why)
 
 # %% ../../nbs/interop/01_names.ipynb #c04e6a93
-_text = {}  # (system, kind) -> lines
+_text = {}  # (system, kind) -> lines; an indented one goes on with the row before
 
 def _of_text():
     for (system,kind),lines in _text.items():
-        for l in lines.strip().splitlines():
+        for l in lines.strip().replace('\n ', ' ').splitlines():
             theirs,here,why,of,*_ = *(o.strip() for o in l.split('|')),'','',''
             for nm in theirs.split(): yield Name(system, kind, nm, here, why, of)
 
@@ -89,13 +91,15 @@ PartialDL partial_dataloaders | LimitBatches | LimitBatches(train=.1)
 TensorBoardBaseCallback | Logger | for another platform, override log_metrics
 TensorBoardProjectorCallback projector_word_embeddings tensorboard_log | TensorBoardCallback(embed=…)
 NonNativeMixedPrecision ModelToHalf AMPMode | MixedPrecision | by torch's autocast, as fastai's own default is
-get_master to_master_grads to_model_params test_overflow grad_overflow copy_clone | MixedPrecision | which needs no copy of the weights
+get_master to_master_grads to_model_params test_overflow grad_overflow copy_clone
+ | MixedPrecision | which needs no copy of the weights
 CometCallback AzureMLCallback | Logger | four lines: override log_metrics
 CaptumInterpretation | | Captum works on learn.model, which is a plain module
 log_dataset log_model wandb_process | WandbCallback | data and models are yours to upload
 replacing_yield | contextlib.contextmanager
 mk_metric | as_metric
-DistributedTrainer ParallelTrainer DistributedDL setup_distrib teardown_distrib rank0_first | | a learner trains in one process
+DistributedTrainer ParallelTrainer DistributedDL setup_distrib teardown_distrib rank0_first
+ | | a learner trains in one process
 reduce_loss | | MixUp takes the loss of each item by learn.loss_not_reduced()
 has_params layer_info module_summary | learn.summary()
 sched_lin | SchedLin
@@ -126,7 +130,8 @@ BrierScore BrierScoreMulti | skm_metric('brier_score_loss', is_class=False, acti
 RocAuc RocAucBinary RocAucMulti | skm_metric('roc_auc_score', is_class=False, activation=…)
 ExplainedVariance | skm_metric('explained_variance_score', is_class=False)
 R2Score | skm_metric('r2_score', is_class=False)
-PearsonCorrCoef SpearmanCorrCoef | AccumMetric | of a function of all predictions and targets, such as torchmetrics' pearson_corrcoef
+PearsonCorrCoef SpearmanCorrCoef
+ | AccumMetric | of a function of all predictions and targets, such as torchmetrics' pearson_corrcoef
 DiceMulti | Dice | or torchmetrics' DiceScore
 JaccardCoeffMulti | JaccardCoeff | or torchmetrics' JaccardIndex
 CorpusBLEUMetric | | torchmetrics' BLEUScore; learn.metrics takes objects of torchmetrics as they are
@@ -136,7 +141,8 @@ RMSProp | torch.optim.RMSprop
 RAdam | torch.optim.RAdam
 Optimizer OptimWrapper | torch.optim.Optimizer | opt_func takes any class, partial or instance, unwrapped
 QHAdam Larc Lamb Lookahead ranger | | torch has none: any package's optimizer goes as opt_func, as it is
-sgd_step weight_decay l2_reg average_grad average_sqr_grad momentum_step rms_prop_step step_stat debias adam_step | torch.optim.Optimizer | write its step
+sgd_step weight_decay l2_reg average_grad average_sqr_grad momentum_step rms_prop_step step_stat debias adam_step
+ | torch.optim.Optimizer | write its step
 radam_step qhadam_step larc_layer_lr larc_step lamb_step | torch.optim.Optimizer | write its step
 pytorch_hp_map detuplify_pg set_item_pg | get_hypers | and learn.set_hypers, which know torch's names"""
 
@@ -147,17 +153,21 @@ no_mbar create_mbar | learn.no_bar()
 lock | | evaluations need none
 to_non_native_fp16 | learn.to_fp16()
 to_non_native_fp32 | learn.to_fp32()
-to_distributed detach_distributed distrib_ctx to_parallel detach_parallel parallel_ctx | | a learner trains in one process
+to_distributed detach_distributed distrib_ctx to_parallel detach_parallel parallel_ctx
+ | | a learner trains in one process
 gather_args | learn.report() | and hparams= of TensorBoardCallback
 progress_bar mbar pbar | learn.progress | without callbacks' hands in it; learn.no_bar() does without
-hypers | get_hypers(learn.opt) | as a list of dicts, and learn.set_hypers(lr=…) to change them: learn.opt is torch's own optimizer
+hypers | get_hypers(learn.opt)
+ | as a list of dicts, and learn.set_hypers(lr=…) to change them: learn.opt is torch's own optimizer
 param_lists all_params | learn.opt.param_groups
 set_hyper | learn.set_hypers
 clear_state | learn.create_opt()
 frozen_idx | | a frozen parameter has requires_grad=False
-plot_losses plot_loss plot_metrics plot_lr plot_sched | learn.recorder.plot_loss() | and plot_sched(), plot_lr_find(); learn.report() has metrics
+plot_losses plot_loss plot_metrics plot_lr plot_sched | learn.recorder.plot_loss()
+ | and plot_sched(), plot_lr_find(); learn.report() has metrics
 _with_events | learn.with_events(phase, f) | phase and function are in another order
-_set_device | learn.one_batch | it has the batch unpacked: override that, or change learn.xb and learn.yb in before_batch
+_set_device | learn.one_batch
+ | it has the batch unpacked: override that, or change learn.xb and learn.yb in before_batch
 _grab_cbs | learn.cbs
 _call_one | learn(event)
 _end_cleanup | cleanup_fit
@@ -178,7 +188,8 @@ n_epoch | epochs | | fine_tune
 max_n | n | | show_results
 shuffle | | the first items are shown: dl=… takes a loader that shuffles | show_results
 rm_type_tfms | | transforms belong to the data set | predict
-pickle_protocol pickle_module | | tensors and plain data are written, nothing is pickled | save save_model export load_learner GatherPredsCallback
+pickle_protocol pickle_module | | tensors and plain data are written, nothing is pickled
+ | save save_model export load_learner GatherPredsCallback
 fname | file | | export load_learner
 cpu | device='cpu' | | load_learner
 purge return_path | | | save load
@@ -191,7 +202,8 @@ m | model | | set_bn_eval
 trace_model | graph | | TensorBoardCallback
 log_preds n_preds | examples | | TensorBoardCallback
 projector layer | embed | | TensorBoardCallback
-log log_preds log_preds_every_epoch log_model model_name log_dataset dataset_name valid_dl n_preds seed reorder | | files and pictures are yours to log: cb.run is wandb's | WandbCallback
+log log_preds log_preds_every_epoch log_model model_name log_dataset dataset_name valid_dl n_preds seed reorder
+ | | files and pictures are yours to log: cb.run is wandb's | WandbCallback
 learn dl act | Interpretation.from_learner | | Interpretation ClassificationInterpretation
 ds_type | ds_idx | | validate get_preds show_results
 n_batch | LimitBatches(valid=…) | as a callback | validate get_preds
@@ -207,11 +219,13 @@ pct_lr final_div | div_final | | fit_one_cycle"""
 # %% ../../nbs/interop/01_names.ipynb #1a98910f
 _text['TrainingEngine', 'class'] = """
 TrainingEngine | Learner | its callbacks run as they are
-EarlyStopping | EarlyStoppingCallback | with monitor='valid_loss'; which way is better goes by the name, or by comp, in place of mode
+EarlyStopping | EarlyStoppingCallback
+ | with monitor='valid_loss'; which way is better goes by the name, or by comp, in place of mode
 MetricsLogger | Recorder | which is there by default, and prints the table; Logger hands the same to another platform
 TensorBoardLogger | TensorBoardCallback
 LRSchedulerCallback | TorchScheduler | or fit_one_cycle and its like; learning rates are recorded as learn.recorder.lrs
-checkpoint_manager CheckpointManager | CheckpointCallback | or fit(resume=folder), which saves and goes on; best=n keeps the best ones
+checkpoint_manager CheckpointManager | CheckpointCallback
+ | or fit(resume=folder), which saves and goes on; best=n keeps the best ones
 EngineConfig TrainingConfig | Learner | settings are arguments, of Learner and of fit"""
 
 # %% ../../nbs/interop/01_names.ipynb #34d77083
@@ -253,7 +267,8 @@ ModelFreezer | learn.freeze_to | groups are those of splitter"""
 # %% ../../nbs/interop/01_names.ipynb #690b58d3
 _text['pytorch-accelerated', 'argument'] = """
 num_epochs | n_epoch | | fit
-train_dataset eval_dataset per_device_batch_size collate_fn train_dataloader_kwargs eval_dataloader_kwargs | DataLoaders.from_dsets | as dls of Learner | fit Learner
+train_dataset eval_dataset per_device_batch_size collate_fn train_dataloader_kwargs eval_dataloader_kwargs
+ | DataLoaders.from_dsets | as dls of Learner | fit Learner
 max_num_train_steps | max_steps | | fit
 gradient_accumulation_steps | GradientAccumulation(n_batches=…) | as a callback | fit
 gradient_clip_value | GradientClip | as a callback | fit
@@ -294,8 +309,10 @@ prepare_dataloader TorchDataLoader | DataLoaders"""
 
 # %% ../../nbs/interop/01_names.ipynb #24d25cf6
 _text['fastNLP', 'argument'] = """
-input_mapping train_input_mapping evaluate_input_mapping | before_batch_cb | or a collate_fn of the loader; dict batches go to the model by name as they are | Learner fit
-output_mapping train_output_mapping evaluate_output_mapping | Callback(after_pred=…) | which sets self.learn.pred; a model may return its own loss | Learner fit
+input_mapping train_input_mapping evaluate_input_mapping | before_batch_cb
+ | or a collate_fn of the loader; dict batches go to the model by name as they are | Learner fit
+output_mapping train_output_mapping evaluate_output_mapping | Callback(after_pred=…)
+ | which sets self.learn.pred; a model may return its own loss | Learner fit
 model_wo_auto_param_call | | the model is called as model(*xb), or model(**batch) for a dict | Learner
 batch_step_fn evaluate_batch_step_fn | _do_one_batch | override it in a subclass of Learner | Learner
 train_fn evaluate_fn | | a model is called as such: give one whose forward is that function | Learner
@@ -358,7 +375,8 @@ max_epochs | n_epoch | | fit
 max_epochs | fit(n_epoch) | | Learner
 min_epochs min_steps | | callbacks that stop have a patience | fit Learner
 max_time | TimeLimit | as a callback | fit Learner
-train_dataloaders train_dataloader val_dataloaders datamodule | dls of Learner | as DataLoaders(train, valid) | fit Learner
+train_dataloaders train_dataloader val_dataloaders datamodule
+ | dls of Learner | as DataLoaders(train, valid) | fit Learner
 dataloaders | dl | | validate get_preds
 dataloaders | get_preds(dl=…) | | predict
 ckpt_path | resume | | fit
@@ -387,12 +405,14 @@ early_stop_threshold | stop_div | | lr_find"""
 # %% ../../nbs/interop/01_names.ipynb #7ee3d669
 _text['Lightning', 'attribute'] = """
 test | learn.validate(dl=…)
-log log_dict | learn.recorder | which has the metrics: give the learner metrics=…; values of your own go to self.recorder.record
+log log_dict | learn.recorder
+ | which has the metrics: give the learner metrics=…; values of your own go to self.recorder.record
 current_epoch | learn.epoch
 global_step | learn.count.opt_steps
 max_epochs | learn.n_epoch
 should_stop | CancelFitException | raise it in any event
-callback_metrics logged_metrics progress_bar_metrics | learn.recorder.row | of the epoch, and learn.final_record after learn.validate
+callback_metrics logged_metrics progress_bar_metrics | learn.recorder.row
+ | of the epoch, and learn.final_record after learn.validate
 optimizers lr_schedulers | learn.opt
 train_dataloader val_dataloaders | learn.dls.train | and learn.dls.valid
 training_step validation_step test_step predict_step | loss_func | or override _do_one_batch
@@ -473,7 +493,8 @@ epochs nb_epoch num_epochs n_epochs epoch | n_epoch | | fit
 epochs | fit(n_epoch) | | Learner
 callbacks callback | cbs | | fit Learner validate get_preds
 callbacks | get_preds(cbs=…) | | predict
-x y validation_data validation_split batch_size validation_batch_size | an argument of Learner | as dls: DataLoaders(train, valid) | fit
+x y validation_data validation_split batch_size validation_batch_size
+ | an argument of Learner | as dls: DataLoaders(train, valid) | fit
 x y batch_size | dl | any loader | validate get_preds
 batch_size | get_preds(dl=…) | any loader | predict
 validation_steps | LimitBatches(valid=…) | as a callback | fit
@@ -516,7 +537,9 @@ def find_names(
 )->list: # Rows, those first that say what it is here
     "Find what `name` is"
     rows = [o for o in names() if o.theirs==name and o.kind==kind]
-    if kind=='argument': rows = next(filter(None, ([o for o in rows if k in o.of.split()] for k in (of, _families.get(of)))), [])
+    if kind=='argument':
+        by_func = [[o for o in rows if k in o.of.split()] for k in (of, _families.get(of))]
+        rows = by_func[0] or by_func[1]
     return [o for o in rows if o.here] or rows
 
 # %% ../../nbs/interop/01_names.ipynb #2ca8cfdc
@@ -526,14 +549,16 @@ def tell(
     of:str='' # Of an argument: the function
 )->str: # The end of an error message; `''` for a name that no system has
     "Tell what `name` is called here"
-    rows,by = find_names(kind, name, of),{}
-    for o in rows: by.setdefault(o.here, []).append(o)
+    rows,here = find_names(kind, name, of),{}
+    for o in rows: here.setdefault(o.here, []).append(o)
     if not rows: return ''
-    if '' in by: return f"; there is no such thing here{f': {rows[0].why}' if rows[0].why else ''} ({rows[0].system} has it)"
-    def _systems(os): return ', '.join(dict.fromkeys(o.system for o in os))
-    groups = sorted(by.items(), key=lambda o: -len({p.system for p in o[1]}))
-    whys = {o.why for o in rows if o.why} if kind!='event' and len(by)==1 else ()
-    return '; it is ' + ', or '.join(f'{k} here ({_systems(os)})' for k,os in groups) + ''.join(f': {o}' for o in sorted(whys)[:1])
+    if '' in here:
+        why = f': {rows[0].why}' if rows[0].why else ''
+        return f'; there is no such thing here{why} ({rows[0].system} has it)'
+    systems = {k:dict.fromkeys(o.system for o in os) for k,os in here.items()}
+    said = [f'{k} here ({", ".join(systems[k])})' for k in sorted(here, key=lambda k: -len(systems[k]))]
+    why = min((o.why for o in rows if o.why), default='') if kind!='event' and len(here)==1 else ''
+    return f'; it is {", or ".join(said)}' + (f': {why}' if why else '')
 
 # %% ../../nbs/interop/01_names.ipynb #4f28bc4b
 class Elsewhere:
@@ -541,14 +566,17 @@ class Elsewhere:
     def __init__(self,
         name:str # Of the attribute
     ): self.name = name
-    def __get__(self, o, cls): raise NoAttribute(f'{cls.__name__!r} object has no attribute {self.name!r}', lambda: tell('attribute', self.name))
+    def __get__(self, o, cls):
+        what = f'{cls.__name__!r} object has no attribute {self.name!r}'
+        raise NoAttribute(what, lambda: tell('attribute', self.name))
 
 _known = {*dir(Learner)}
-for _k,_lines in _text.items():
-    for _nm in (o for l in _lines.splitlines() for o in l.partition('|')[0].split()) if _k[1]=='attribute' else ():
-        if _nm not in _known: setattr(Learner, _nm, Elsewhere(_nm))
+for _o in _of_text():
+    if _o.kind=='attribute' and _o.theirs not in _known: setattr(Learner, _o.theirs, Elsewhere(_o.theirs))
 
-def _dir(self): return [k for k in object.__dir__(self) if k in vars(self) or type(getattr_static(type(self), k, None)).__name__!='Elsewhere']
+def _dir(self):
+    def _is_here(k): return k in vars(self) or type(getattr_static(type(self), k, None)).__name__!='Elsewhere'
+    return list(filter(_is_here, object.__dir__(self)))
 Learner.__dir__ = _dir
 
 # %% ../../nbs/interop/01_names.ipynb #41ca2fef
@@ -556,7 +584,7 @@ class NameTable:
     "The names of a system, and ours: text, and Markdown in notebooks"
     def __init__(self,
         system:str, # As adapters have it, such as `Keras`
-        *kinds      # 'class', 'argument', 'attribute' or 'event'; all but events if none is given, as these have a table with the adapter
+        *kinds      # 'class', 'argument', 'attribute', 'event'; none for all but events, which the adapter's table has
     ):
         known = dict.fromkeys(o.system for o in names())
         if system not in known: raise ValueError(f'system is {system!r}: it must be one of {", ".join(known)}')
@@ -564,9 +592,10 @@ class NameTable:
         for o in names():
             if o.system!=system or o.kind not in (kinds or ('class', 'argument', 'attribute')): continue
             rows.setdefault((o.kind, o.here, o.why, o.of), []).append(o.theirs)
-        def _text(kind, of): return f' ({", ".join(of.split())})' if kind=='argument' and of else ''
-        self.rows = [(nms, _text(kind, of), here, why) for (kind,here,why,of),nms in rows.items()]
-    def __repr__(self): return '\n'.join(f'{", ".join(a)+of:50} {b or "none":36} {c}'.rstrip() for a,of,b,c in self.rows)
+        def _whose(kind, of): return f' ({", ".join(of.split())})' if kind=='argument' and of else ''
+        self.rows = [(nms, _whose(kind, of), here, why) for (kind,here,why,of),nms in rows.items()]
+    def __repr__(self):
+        return '\n'.join(f'{", ".join(a)+of:50} {b or "none":36} {c}'.rstrip() for a,of,b,c in self.rows)
     def _repr_markdown_(self):
         lines = [[', '.join(f'`{o}`' for o in a)+of, f'`{b}`' if b else 'none', c] for a,of,b,c in self.rows]
         return '\n'.join('|'.join(('', *o, '')) for o in (self.head, ('---',)*3, *lines))

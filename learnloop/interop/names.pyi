@@ -46,7 +46,7 @@ class NameTable:
     rows: list
     def __init__(self, system: str, *kinds: Any) -> None:
         """- `system`: As adapters have it, such as `Keras`
-        - `kinds`: 'class', 'argument', 'attribute' or 'event'; all but events if none is given, as these have a table with the adapter
+        - `kinds`: 'class', 'argument', 'attribute', 'event'; none for all but events, which the adapter's table has
         """
     def __repr__(self) -> Any: ...
     def _repr_markdown_(self) -> Any: ...

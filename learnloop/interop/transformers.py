@@ -9,7 +9,7 @@ __all__ = ['IntervalStrategy', 'SaveStrategy', 'TrainingArguments', 'TrainerStat
            'TrainerCallback', 'Transformers']
 
 # %% ../../nbs/interop/07_transformers.ipynb #59d89ca9
-import math, os, sys
+import math, sys
 from copy import deepcopy
 from enum import StrEnum
 from inspect import signature
@@ -19,8 +19,8 @@ from fastcore.basics import patch
 from ..loop.data import batch_len
 from ..loop.checks import did_you_mean
 from ..loop.flow import CancelFitException, CancelTrainException, CancelValidException
-from ..loop.predict import GatherPredsCallback
-from .core import Adapter, Facade, Hook
+from .core import Adapter, Facade, Hook, done
+from .facts import batches_per_step, evaluation_kind, local_rank, plain, process_rank, schedulers, validated
 
 # %% ../../nbs/interop/07_transformers.ipynb #aa4b6af1
 class IntervalStrategy(StrEnum):
@@ -34,7 +34,8 @@ class SaveStrategy(StrEnum):
 
 def _strategy(kind, k, v):
     v = getattr(v, 'value', v)  # of their own enum, too
-    if v not in (known := [o.value for o in kind]): raise ValueError(f'{k} is {v!r}: it must be one of {", ".join(map(repr, known))}')
+    known = [o.value for o in kind]
+    if v not in known: raise ValueError(f'{k} is {v!r}: it must be one of {", ".join(map(repr, known))}')
     return kind(v)
 
 # %% ../../nbs/interop/07_transformers.ipynb #5d4728c6
@@ -44,37 +45,40 @@ class TrainingArguments(Facade):
     def __init__(self,
         learn, # The learner
         output_dir=None,         # Folder for what `should_save` saves; None for the learner's `path/model_dir`
-        eval_strategy=None,      # Evaluate by 'epoch', by 'steps', or 'no'; None for 'epoch' if there is a loader for validation
+        eval_strategy=None,      # Evaluate by 'epoch', by 'steps', or 'no'; None: 'epoch' if there is a loader for it
         eval_steps=None,         # Steps between evaluations, or their share of all if below 1; None for `logging_steps`
         eval_delay=0,            # Epochs, or steps, before the first evaluation
         logging_strategy='epoch', # Log by 'epoch', by 'steps', or 'no'
         logging_steps=500,       # Steps between logs, or their share of all if below 1
         logging_first_step=False, # Log the first step, too?
-        save_strategy=None,      # Save by 'epoch', by 'steps', when the 'best' metric was evaluated, or 'no'; None for 'best' to load that at the end, else 'no'
+        save_strategy=None,      # By 'epoch', by 'steps', at the 'best', or 'no'; None: 'best' to load that, else 'no'
         save_steps=500,          # Steps between saves, or their share of all if below 1
         load_best_model_at_end=False, # Load the best weights at the end of the fit?
         metric_for_best_model='loss', # Metric that tells which model is best, with `eval_` before its name or without
         greater_is_better=None   # Is more of it better? None for no if its name ends in 'loss', else yes
     ):
-        super().__init__(learn)
         if eval_strategy is None: eval_strategy = 'no' if learn.dls.valid is None else 'epoch'
         if save_strategy is None: save_strategy = 'best' if load_best_model_at_end else 'no'
-        kinds = [('eval_strategy', IntervalStrategy, eval_strategy), ('logging_strategy', IntervalStrategy, logging_strategy), ('save_strategy', SaveStrategy, save_strategy)]
-        self.__dict__ |= {k:_strategy(kind, k, v) for k,kind,v in kinds} | dict(eval_delay=eval_delay, logging_steps=logging_steps,
-            eval_steps=logging_steps if eval_steps is None else eval_steps, logging_first_step=logging_first_step, save_steps=save_steps,
-            output_dir=str(learn.path/learn.model_dir if output_dir is None else output_dir), load_best_model_at_end=load_best_model_at_end,
-            metric_for_best_model=metric_for_best_model,
-            greater_is_better=bool(metric_for_best_model) and not metric_for_best_model.endswith('loss') if greater_is_better is None else greater_is_better)
+        if greater_is_better is None:
+            greater_is_better = bool(metric_for_best_model) and not metric_for_best_model.endswith('loss')
+        super().__init__(learn,  # chkstyle: ignore-node
+            eval_strategy    = _strategy(IntervalStrategy, 'eval_strategy', eval_strategy),
+            logging_strategy = _strategy(IntervalStrategy, 'logging_strategy', logging_strategy),
+            save_strategy    = _strategy(SaveStrategy, 'save_strategy', save_strategy),
+            eval_delay=eval_delay, eval_steps=logging_steps if eval_steps is None else eval_steps,
+            logging_steps=logging_steps, logging_first_step=logging_first_step, save_steps=save_steps,
+            output_dir=str(learn.path/learn.model_dir if output_dir is None else output_dir),
+            load_best_model_at_end=load_best_model_at_end, metric_for_best_model=metric_for_best_model,
+            greater_is_better=greater_is_better)
 
 _options = list(signature(TrainingArguments).parameters)[1:]
 
 # %% ../../nbs/interop/07_transformers.ipynb #04bc066b
-def _rank(k): return int(os.environ.get(k, 0))
-
 class TrainerState(Facade):
     "How far training is"
     system = 'transformers'
-    refused = 'compute_steps init_training_references load_from_json num_input_tokens_seen save_to_json stateful_callbacks total_flos trial_name trial_params'.split()
+    refused = '''compute_steps init_training_references load_from_json num_input_tokens_seen save_to_json
+        stateful_callbacks total_flos trial_name trial_params'''.split()
     def __init__(self,
         learn=None # The learner
     ):
@@ -83,9 +87,11 @@ class TrainerState(Facade):
 
     def takes(self, k): return not k.startswith('should_') and Facade.takes(self, k)  # these are the control's
     def _begin(self):
-        self.__dict__ |= dict(epoch=0, global_step=0, max_steps=0, num_train_epochs=0, logging_steps=500, eval_steps=500, save_steps=500,
-            train_batch_size=None, log_history=[], best_metric=None, best_global_step=None, best_model_checkpoint=None,
-            is_local_process_zero=not _rank('LOCAL_RANK'), is_world_process_zero=not _rank('RANK'), is_hyper_param_search=False)
+        self.__dict__.update(  # chkstyle: ignore-node
+            epoch=0, global_step=0, max_steps=0, num_train_epochs=0, train_batch_size=None,
+            logging_steps=500, eval_steps=500, save_steps=500, log_history=[],
+            best_metric=None, best_global_step=None, best_model_checkpoint=None, is_hyper_param_search=False,
+            is_local_process_zero=not local_rank(), is_world_process_zero=not process_rank())
 
 _saved = 'epoch','global_step','log_history','best_metric','best_global_step','best_model_checkpoint'
 
@@ -116,7 +122,9 @@ class TrainerControl(Facade, ExportableState):
         should_save:bool=False,       # Save? Looked at after each step, and after each epoch, as the others are
         should_evaluate:bool=False,   # Evaluate?
         should_log:bool=False         # Log?
-    ): self.__dict__ |= dict(zip(_flags, (should_training_stop, should_epoch_stop, should_save, should_evaluate, should_log), strict=True))
+    ):
+        flags = should_training_stop,should_epoch_stop,should_save,should_evaluate,should_log
+        self.__dict__.update(zip(_flags, flags, strict=True))
     def state(self): return dict(args={k:getattr(self, k) for k in _flags}, attributes={})
     def __repr__(self): return f'TrainerControl({", ".join(k for k in _flags if getattr(self, k))})'
 
@@ -126,7 +134,7 @@ def _hook(name, doc):
         args,    # `TrainingArguments`
         state,   # `TrainerState`
         control, # `TrainerControl`; return it if it was changed
-        **kwargs # `model`, `processing_class`, `optimizer`, `lr_scheduler`, `train_dataloader`, `eval_dataloader`; `logs` or `metrics`
+        **kwargs # `model`, `optimizer`, `lr_scheduler`, the loaders, `processing_class`; `logs` or `metrics`
     ): pass
     on.__name__,on.__qualname__,on.__doc__ = name,f'TrainerCallback.{name}',doc
     return on
@@ -141,28 +149,36 @@ class TrainerCallback:
         **kwargs # As for the others
     ): "Called after predictions outside of a fit"
 
-for _k,_doc in dict(on_init_end='the callback was added', on_train_begin='a fit begins', on_train_end='a fit is done', on_epoch_begin='an epoch begins', on_epoch_end='training of an epoch is done',
-    on_step_begin='a step begins', on_pre_optimizer_step='gradients were clipped', on_optimizer_step='the optimizer stepped', on_substep_end='a batch made no step',
-    on_step_end='a step is done', on_evaluate='an evaluation is done', on_save='the model was saved', on_log='`logs` are there', on_prediction_step='a batch was evaluated',
-    on_push_begin='a model is pushed to a hub').items(): setattr(TrainerCallback, _k, _hook(_k, f'Called when {_doc}'))
+_docs = dict(  # chkstyle: ignore-node
+    on_init_end='the callback was added', on_train_begin='a fit begins', on_train_end='a fit is done',
+    on_epoch_begin='an epoch begins', on_epoch_end='training of an epoch is done',
+    on_step_begin='a step begins', on_pre_optimizer_step='gradients were clipped',
+    on_optimizer_step='the optimizer stepped', on_substep_end='a batch made no step', on_step_end='a step is done',
+    on_evaluate='an evaluation is done', on_save='the model was saved', on_log='`logs` are there',
+    on_prediction_step='a batch was evaluated', on_push_begin='a model is pushed to a hub')
+for _k,_doc in _docs.items(): setattr(TrainerCallback, _k, _hook(_k, f'Called when {_doc}'))
 
 # %% ../../nbs/interop/07_transformers.ipynb #3ab38634
 class _Trainer:
     "What the adapters of a learner share"
     def __init__(self, learn):
-        self.learn,self.args,self.state,self.control = learn,TrainingArguments(learn),TrainerState(learn),TrainerControl()
+        self.learn,self.args,self.state = learn,TrainingArguments(learn),TrainerState(learn)
+        self.control = TrainerControl()
         self.processing_class = self.lr_scheduler = self.train_dataloader = self.eval_dataloader = None
-        self.begun = self.epoch_open = self.evaluating = self.predicting = False # is there a fit, an epoch, an evaluation that a flag asked for, a prediction?
+        # is there a fit, an epoch, an evaluation that a flag asked for?
+        self.begun = self.epoch_open = self.evaluating = False
         self.metrics = self.predicted = self.kept = None
         self.begin()
 
     def begin(self):
         learn = self.learn
-        self.window = self.begins = self.stepped = self.ending = False # is a step open? Did one begin, or end, with this batch? Does the epoch end in its clean-up?
+        # is a step open? Did one begin, or end, with this batch? Does the epoch end in its clean-up?
+        self.window = self.begins = self.stepped = self.ending = False
         self.seen,self.batches,self.ends,self.start,self.total = learn.count.opt_steps,0,[],0,0.
-        self.first,self.logged,self.samples,self.since = self.state.global_step,self.state.global_step,learn.count.samples,perf_counter()
-        self.n_eval = self.eval_samples = 0
-        self.eval_since,self.losses,self.n_iter,self.per_epoch,self.by_steps = 0.,[],None,None,False
+        self.first = self.logged = self.state.global_step
+        self.samples,self.since = learn.count.samples,perf_counter()
+        self.n_eval,self.eval_samples,self.eval_since,self.losses = 0,0,0.,[]
+        self.n_iter,self.per_epoch,self.by_steps = None,None,False
 
 # %% ../../nbs/interop/07_transformers.ipynb #881522f5
 def _args(o):
@@ -170,61 +186,74 @@ def _args(o):
     return tr.args,tr.state,tr.control
 def _kwargs(o, **kwargs):
     tr,learn = o.trainer,o.learn
-    return {'model':learn.model, 'processing_class':tr.processing_class, 'optimizer':learn.opt, 'lr_scheduler':tr.lr_scheduler,
-        'train_dataloader':tr.train_dataloader, 'eval_dataloader':tr.eval_dataloader, **kwargs}
+    return dict(model=learn.model, processing_class=tr.processing_class, optimizer=learn.opt,
+        lr_scheduler=tr.lr_scheduler, train_dataloader=tr.train_dataloader, eval_dataloader=tr.eval_dataloader) | kwargs
 def _row(name, event, when=None, kwargs=_kwargs, **rest): return Hook(name, event, _args, kwargs, when, **rest)
 
 # %% ../../nbs/interop/07_transformers.ipynb #12b30ab7
-def _plain(o):
-    "Numbers of NumPy and torch as plain ones, nested in any way"
-    if isinstance(o, dict): return {k:_plain(v) for k,v in o.items()}
-    if isinstance(o, (list,tuple)): return type(o)(map(_plain, o))
-    return o.tolist() if type(o).__module__=='numpy' else o.item() if getattr(o, 'shape', None)==() else o
+def _numbers(o):
+    "What is of NumPy or torch, as numbers"
+    if type(o).__module__=='numpy': return o.tolist()
+    return o.item() if getattr(o, 'shape', None)==() else o
 
 class _State(Adapter):
     _given = None
     def saved_state(self):
         cb = self.foreign
-        return _plain(cb.state()) if callable(getattr(cb, 'state', None)) and hasattr(cb, 'from_state') else Adapter.saved_state(self)
+        exports = callable(getattr(cb, 'state', None)) and hasattr(cb, 'from_state')
+        return plain(cb.state(), _numbers) if exports else Adapter.saved_state(self)
     def load_saved_state(self, sd):
         if not hasattr(self.foreign, 'from_state'): return Adapter.load_saved_state(self, sd)
         for k,v in sd['attributes'].items(): setattr(self.foreign, k, deepcopy(v))
 
     def state_dict(self):
         sd,tr = self._given,self.trainer
-        if sd is None and tr is not None and (tr.begun or tr.state.log_history): sd = {k:getattr(tr.state, k) for k in _saved}
-        return Adapter.state_dict(self) | (dict(trainer=_plain(deepcopy(sd))) if sd else {})
+        told = tr is not None and (tr.begun or tr.state.log_history)
+        if sd is None and told: sd = {k:getattr(tr.state, k) for k in _saved}
+        return Adapter.state_dict(self) | (dict(trainer=plain(deepcopy(sd), _numbers)) if sd else {})
     def load_state_dict(self, sd):
         Adapter.load_state_dict(self, sd)
         sd = deepcopy(sd.get('trainer'))
         if self.trainer is None or not self.trainer.begun: self._given = sd
         elif sd: self._take_up(sd)
 
+# %% ../../nbs/interop/07_transformers.ipynb #52ef675e
+_hooks = [  # chkstyle: ignore-node
+    _row('on_init_end', 'after_create', note='when it is added to a learner; then there may be no optimizer yet'),
+    _row('on_train_begin', 'before_fit'),
+    _row('on_epoch_begin', 'before_epoch'),
+    _row('on_step_begin', 'before_batch', lambda o: o.trainer.begins and o.learn.training,
+        note='of the first batch of a step'),
+    _row('on_pre_optimizer_step', 'before_step',
+        note='after clipping; not called where accumulation cancels the step'),
+    _row('on_optimizer_step', 'after_opt_step'),
+    _row('on_substep_end', 'after_batch', lambda o: o._no_step(),
+        note='if gradients were computed, and no step was taken'),
+    _row('on_step_end', 'after_batch', lambda o: o.trainer.stepped,
+        note='if a step was really taken; before on_epoch_end, if that was after the last batch'),
+    _row('on_epoch_end', 'after_train', lambda o: o.trainer.epoch_open),
+    _row('on_epoch_end', 'cleanup_epoch', lambda o: o.trainer.ending, note='if more than training was cancelled'),
+    _row('on_prediction_step', 'after_batch', lambda o: not o.learn.training and o._kind(), evaluate=True,
+        note='of validation'),
+    _row('on_log', 'control.should_log',
+        note='after on_step_end or on_epoch_end; for each evaluation; and in after_fit'),
+    _row('on_evaluate', 'after_validate', lambda o: o.trainer.metrics is not None,
+        lambda o: _kwargs(o, metrics=o.trainer.metrics), evaluate=True,
+        note='also of learn.validate outside of a fit'),
+    _row('on_predict', 'after_validate', lambda o: o.trainer.predicted is not None,
+        lambda o: _kwargs(o, metrics=o.trainer.predicted), evaluate=True,
+        note='of learn.get_preds and learn.predict, outside of a fit'),
+    _row('on_save', 'after_save', lambda o: o._is_saved(), note='of any learn.save within a fit'),
+    _row('on_train_end', 'cleanup_fit', lambda o: o.trainer.begun, note='also after an error')]
+
 # %% ../../nbs/interop/07_transformers.ipynb #4b86f275
 class Transformers(_State):
     "Runs callbacks of transformers' Trainer"
     order,system,bases,Trainer = 65,'transformers',('TrainerCallback',),_Trainer
     missing = dict(on_push_begin='nothing is pushed to a hub')
-    remove_on_fetch = property(lambda self: self.trainer is None or self.trainer.begun)  # predictions are for those outside of a fit
-    hooks = [  # chkstyle: ignore-node
-        _row('on_init_end', 'after_create', note='when it is added to a learner; then there may be no optimizer yet'),
-        _row('on_train_begin', 'before_fit'),
-        _row('on_epoch_begin', 'before_epoch'),
-        _row('on_step_begin', 'before_batch', lambda o: o.trainer.begins and o.learn.training, note='of the first batch of a step'),
-        _row('on_pre_optimizer_step', 'before_step', note='after clipping; not called where accumulation cancels the step'),
-        _row('on_optimizer_step', 'after_opt_step'),
-        _row('on_substep_end', 'after_batch', lambda o: o._no_step(), note='if gradients were computed, and no step was taken'),
-        _row('on_step_end', 'after_batch', lambda o: o.trainer.stepped, note='if a step was really taken; before on_epoch_end, if that was after the last batch'),
-        _row('on_epoch_end', 'after_train', lambda o: o.trainer.epoch_open),
-        _row('on_epoch_end', 'cleanup_epoch', lambda o: o.trainer.ending, note='if more than training was cancelled'),
-        _row('on_prediction_step', 'after_batch', lambda o: not o.learn.training and o._kind(), evaluate=True, note='of validation'),
-        _row('on_log', 'control.should_log', note='after on_step_end or on_epoch_end; for each evaluation; and in after_fit'),
-        _row('on_evaluate', 'after_validate', lambda o: o.trainer.metrics is not None, lambda o: _kwargs(o, metrics=o.trainer.metrics), evaluate=True,
-            note='also of learn.validate outside of a fit'),
-        _row('on_predict', 'after_validate', lambda o: o.trainer.predicted is not None, lambda o: _kwargs(o, metrics=o.trainer.predicted), evaluate=True,
-            note='of learn.get_preds and learn.predict, outside of a fit'),
-        _row('on_save', 'after_save', lambda o: o._is_saved(), note='of any learn.save within a fit'),
-        _row('on_train_end', 'cleanup_fit', lambda o: o.trainer.begun, note='also after an error')]
+    # predictions are for those outside of a fit
+    remove_on_fetch = property(lambda self: self.trainer is None or self.trainer.begun)
+    hooks = _hooks
 
     def __init__(self,
         callback,   # The foreign callback
@@ -235,7 +264,9 @@ class Transformers(_State):
     ):
         super().__init__(callback, order, name)
         for k in args:
-            if k not in _options: raise TypeError(f'{self.label}: no argument {k!r}{did_you_mean(k, _options)}; there are {", ".join(_options)}')
+            if k in _options: continue
+            near = did_you_mean(k, _options)
+            raise TypeError(f'{self.label}: no argument {k!r}{near}; there are {", ".join(_options)}')
         self.options = args | ({} if processing_class is None else dict(processing_class=processing_class))
 
 # %% ../../nbs/interop/07_transformers.ipynb #afd19ecf
@@ -250,7 +281,9 @@ def _configure(self:Transformers):
     res,by = {},{}
     for o in self.learn.cbs:
         for k,v in o.options.items() if type(o) is type(self) else ():
-            if k in res and res[k]!=v: raise ValueError(f'{o.label}: {k}={v!r}, and {by[k]} has {k}={res[k]!r}: callbacks of one fit share their arguments')
+            if k in res and res[k]!=v:
+                both = f'{k}={v!r}, and {by[k]} has {k}={res[k]!r}'
+                raise ValueError(f'{o.label}: {both}: callbacks of one fit share their arguments')
             res[k],by[k] = v,o.label
     tr = self.trainer
     tr.processing_class = res.pop('processing_class', None)
@@ -260,42 +293,41 @@ def _configure(self:Transformers):
 @patch
 def _check_args(self:Transformers):
     "Refuse arguments that don't go with each other, or with the learner"
-    a,learn = self.trainer.args,self.learn
+    a,learn,wrong = self.trainer.args,self.learn,None
     if not (hasattr(learn, 'recorder') and learn.recorder.run):
-        raise ValueError(f'{self.label}: logs and metrics are what the recorder records, and there is none at work: learn.add_cb(Recorder())')
-    if a.eval_strategy!='no' and learn.dls.valid is None: raise ValueError(f'{self.label}: eval_strategy is {a.eval_strategy.value!r}, and there is no validation loader')
-    if a.load_best_model_at_end and a.save_strategy not in ('best', a.eval_strategy.value):
-        raise ValueError(f'{self.label}: load_best_model_at_end with save_strategy={a.save_strategy.value!r}: it must be \'best\', or as eval_strategy, {a.eval_strategy.value!r}')
+        raise ValueError(f'{self.label}: logs and metrics are what the recorder records, and there is none at work: '
+            'learn.add_cb(Recorder())')
     known,k = [_eval_name(o) for o in learn.recorder.valid_names],a.metric_for_best_model
-    if k is not None and f'eval_{k.removeprefix("eval_")}' not in known:
-        raise ValueError(f'{self.label}: unknown metric_for_best_model {k!r}{did_you_mean(f"eval_{k}", known)}; there are {", ".join(known)}')
+    evals,saves = a.eval_strategy.value,a.save_strategy.value
+    if evals!='no' and learn.dls.valid is None: wrong = f'eval_strategy is {evals!r}, and there is no validation loader'
+    elif a.load_best_model_at_end and saves not in ('best', evals):
+        wrong = f"load_best_model_at_end with save_strategy={saves!r}: it must be 'best' or as eval_strategy, {evals!r}"
+    elif k is not None and f'eval_{k.removeprefix("eval_")}' not in known:
+        near = did_you_mean(f'eval_{k}', known)
+        wrong = f'unknown metric_for_best_model {k!r}{near}; there are {", ".join(known)}'
+    if wrong: raise ValueError(f'{self.label}: {wrong}')
 
 def _eval_name(k): return f'eval_{k.removeprefix("valid_")}'
 
 # %% ../../nbs/interop/07_transformers.ipynb #1c028b91
-def _per_step(learn, dl):
-    "Batches that make a step; None if nobody knows"
-    acc = next((o for o in learn.cbs if type(o).__name__=='GradientAccumulation'), None)
-    if acc is None: return 1
-    if acc.n_batches is not None: return acc._size
-    bs = getattr(dl, 'batch_size', None) or learn.bs
-    return math.ceil(acc._size/bs) if bs and acc._count is None else None
-
 @patch
 def _plan(self:Transformers, n_iter=None):
     "Find out how many steps there will be"
     learn,tr,s = self.learn,self.trainer,self.trainer.state
     limit,dl = getattr(learn, 'step_limit', None),learn.dls.train
-    n,k = batch_len(dl) if n_iter is None else n_iter,_per_step(learn, dl)
+    n = batch_len(dl) if n_iter is None else n_iter
+    k = batches_per_step(learn, getattr(dl, 'batch_size', None) or learn.bs)
     tr.per_epoch = (limit and limit.steps_per_epoch) or (math.ceil(n/k) if n and k else None)
     tr.n_iter = limit.steps_per_epoch*k if limit and limit.steps_per_epoch and k else n
     if limit and limit.max_steps: s.max_steps = s.global_step-(tr.seen-limit.first)+limit.max_steps
     else: s.max_steps = math.inf if tr.per_epoch is None else tr.per_epoch*learn.n_epoch
-    s.num_train_epochs = learn.n_epoch if learn.n_epoch<math.inf else math.ceil(s.max_steps/tr.per_epoch) if tr.per_epoch else sys.maxsize
+    if learn.n_epoch<math.inf: s.num_train_epochs = learn.n_epoch
+    else: s.num_train_epochs = math.ceil(s.max_steps/tr.per_epoch) if tr.per_epoch else sys.maxsize
     for o in ('logging_steps','eval_steps','save_steps'):
         v = getattr(tr.args, o)
         setattr(s, o, v if v>=1 else max(1, math.ceil(v*s.max_steps)))
-    tr.by_steps = tr.args.logging_first_step or 'steps' in (tr.args.logging_strategy, tr.args.eval_strategy, tr.args.save_strategy)
+    strategies = tr.args.logging_strategy,tr.args.eval_strategy,tr.args.save_strategy
+    tr.by_steps = tr.args.logging_first_step or 'steps' in strategies
 
 # %% ../../nbs/interop/07_transformers.ipynb #8072eb71
 @patch
@@ -305,8 +337,10 @@ def answered(self:Transformers,
 ):
     "Take the control that a hook returned"
     if result is None: return
-    if bad := [k for k in _flags if not hasattr(result, k)]:
-        raise TypeError(f'{self.label}: {hook.name} returned {result!r}, which has no {bad[0]}: it must return its `control`, or nothing')
+    for k in _flags:
+        if not hasattr(result, k):
+            what = f'{hook.name} returned {result!r}, which has no {k}'
+            raise TypeError(f'{self.label}: {what}: it must return its `control`, or nothing')
     self.trainer.control = result
 
 @patch
@@ -333,7 +367,7 @@ def before_fit(self:Transformers):
     loaded = next((o._given for o in self.group if o._given), None)
     for o in self.group: o._given = None
     tr.train_dataloader,tr.eval_dataloader,tr.control.should_training_stop = learn.dls.train,None,False
-    tr.lr_scheduler = next((s for o in learn.cbs if type(o).__name__=='TorchScheduler' for s in o._scheds.values()), None)
+    tr.lr_scheduler = next(iter(schedulers(learn).values()), None)
     tr.begin()
     self._plan()
     if loaded or (learn.epoch and tr.per_epoch): self._take_up(loaded or dict(global_step=learn.epoch*tr.per_epoch))
@@ -353,8 +387,9 @@ def before_fetch(self:Transformers):
     tr,learn = self.trainer,self.learn
     if learn.count.opt_steps!=tr.seen and learn.training: self._late_step()
     c = tr.control
-    if (c.should_training_stop or c.should_epoch_stop) and tr.batches and learn.training and learn.iter+1!=learn.n_iter:
-        if not (limit := getattr(learn, 'step_limit', None)) or not limit.done: raise CancelTrainException
+    if not (c.should_training_stop or c.should_epoch_stop): return
+    limit,going = getattr(learn, 'step_limit', None),tr.batches and learn.training and learn.iter+1!=learn.n_iter
+    if going and not (limit and limit.done): raise CancelTrainException
 
 @patch
 def before_batch(self:Transformers):
@@ -367,7 +402,7 @@ def before_batch(self:Transformers):
 
 # %% ../../nbs/interop/07_transformers.ipynb #c1291e2a
 @patch
-def _no_step(self:Transformers): return self.learn.training and not self.trainer.stepped and self.learn.outcome.get('backward')=='done'
+def _no_step(self:Transformers): return self.learn.training and not self.trainer.stepped and done('backward')(self)
 
 @patch
 def after_batch(self:Transformers):
@@ -378,7 +413,7 @@ def after_batch(self:Transformers):
     elif self._kind():
         tr.n_eval += 1
         tr.eval_samples += learn.bs
-        if tr.predicting and learn.loss_grad is not None: tr.losses.append(learn.loss.mean()*learn.bs)
+        if learn.predicting and learn.loss_grad is not None: tr.losses.append(learn.loss.mean()*learn.bs)
 
 @patch
 def then_after_batch(self:Transformers):
@@ -388,7 +423,7 @@ def then_after_batch(self:Transformers):
 @patch
 def _count(self:Transformers):
     tr,learn = self.trainer,self.learn
-    s,n = vars(tr.state),learn.count.opt_steps  # a dict: this is done in each step, and a Facade looks at every name that is set
+    s,n = vars(tr.state),learn.count.opt_steps  # each step comes here, and a Facade looks at every name that is set
     s['global_step'] += n-tr.seen
     s['epoch'] = learn.epoch + (learn.iter+1)/tr.n_iter if tr.n_iter else float(learn.epoch)
     tr.seen,tr.window = n,False
@@ -449,10 +484,11 @@ def _log_train(self:Transformers):
 # %% ../../nbs/interop/07_transformers.ipynb #d0c75138
 @patch
 def _kind(self:Transformers):
-    "The evaluation that is going on, if it is one for foreign callbacks: of an 'epoch', asked for in a 'step', 'outside' of a fit, or a prediction"
-    tr,is_open = self.trainer,{o.name for o in self.learn.open}
-    if 'evaluate' in is_open: return ('step' if tr.evaluating else None) if 'fit' in is_open else 'predict' if tr.predicting else 'outside'
-    return 'epoch' if 'epoch' in is_open and 'sanity' not in is_open else None
+    "Of an 'epoch', asked for in a 'step', 'outside' of a fit, or to 'predict'; None if not for foreign callbacks"
+    kind = evaluation_kind(self.learn)
+    if kind=='outside' and self.learn.predicting: return 'predict'
+    if kind=='within': return 'step' if self.trainer.evaluating else None
+    return None if kind=='sanity' else kind
 
 @patch
 def _evaluate(self:Transformers):
@@ -460,7 +496,9 @@ def _evaluate(self:Transformers):
     tr.evaluating = True
     try: vals = learn.validate()
     finally: tr.evaluating = False
-    if vals is not None: learn.recorder.record('valid', dict(zip(learn.recorder.valid_names, vals, strict=True)))  # our trackers hear of it, too
+    if vals is None: return
+    # our trackers hear of it, too
+    learn.recorder.record('valid', dict(zip(learn.recorder.valid_names, vals, strict=True)))
 
 @patch
 def before_validate(self:Transformers):
@@ -472,7 +510,8 @@ def before_validate(self:Transformers):
 # %% ../../nbs/interop/07_transformers.ipynb #e6f24bd6
 def _speed(name, since, samples, steps):
     t = perf_counter()-since
-    return {f'{name}_runtime':round(t, 4), f'{name}_samples_per_second':round(samples/t, 3), f'{name}_steps_per_second':round(steps/t, 3)}
+    speed = dict(runtime=round(t, 4), samples_per_second=round(samples/t, 3), steps_per_second=round(steps/t, 3))
+    return {f'{name}_{k}':v for k,v in speed.items()}
 
 # %% ../../nbs/interop/07_transformers.ipynb #11573ed6
 @patch
@@ -484,17 +523,10 @@ def after_validate(self:Transformers):
     if kind=='predict':
         tr.predicted = (dict(test_loss=float(sum(tr.losses))/tr.eval_samples) if tr.losses else {}) | speed
         return
-    metrics = {_eval_name(k):_plain(v) for k,v in self._values(kind).items() if v is not None} | speed
+    metrics = {_eval_name(k):plain(v, _numbers) for k,v in validated(learn).items() if v is not None} | speed
     self._log(metrics)
     tr.metrics,tr.control.should_evaluate = metrics,False
 
-@patch
-def _values(self:Transformers, kind):
-    "Loss and metrics of the evaluation, as the recorder has them"
-    r = getattr(self.learn, 'recorder', None)
-    if r is None: return {}
-    if kind=='epoch': return {k:r.row.get(k) for k in r.valid_names}
-    return dict(zip(r.valid_names, self.learn.final_record or [], strict=False))
 
 # %% ../../nbs/interop/07_transformers.ipynb #1125d7e2
 @patch
@@ -528,7 +560,8 @@ def after_save(self:Transformers):
     if not self._is_saved(): return
     s = self.trainer.state
     self.trainer.control.should_save = False
-    if s.best_global_step and (file := self._file(s.best_global_step)).exists(): s.best_model_checkpoint = str(file)
+    file = self._file(s.best_global_step)
+    if s.best_global_step and file.exists(): s.best_model_checkpoint = str(file)
 
 # %% ../../nbs/interop/07_transformers.ipynb #5701474a
 @patch
@@ -558,7 +591,8 @@ def then_after_train(self:Transformers):
     if not tr.epoch_open: return
     tr.epoch_open = False
     if tr.control.should_log: self._log_train()
-    if tr.control.should_evaluate and self.learn.dls.valid is None: self.learn.validate()  # says that there is no loader
+    # says that there is no loader
+    if tr.control.should_evaluate and self.learn.dls.valid is None: self.learn.validate()
 
 # %% ../../nbs/interop/07_transformers.ipynb #3ed6f69b
 _over = 'done','cancelled'  # rather than failed, or going on, if the callback is removed from it
@@ -597,16 +631,17 @@ def then_cleanup_fit(self:Transformers): self.trainer.begun = False
 @patch
 def before_evaluate(self:Transformers):
     tr = self.trainer
-    tr.predicting = not tr.begun and any(isinstance(o, GatherPredsCallback) for o in self.learn.cbs)
     if tr.begun or self is not self.group[0]: return
-    tr.kept = [(o, deepcopy(o.saved_state())) for o in self.group],{**vars(tr.state), 'log_history':list(tr.state.log_history)},[getattr(tr.control, k) for k in _flags]
+    states = [(o, deepcopy(o.saved_state())) for o in self.group]
+    state = vars(tr.state) | dict(log_history=list(tr.state.log_history))
+    tr.kept = states,state,[getattr(tr.control, k) for k in _flags]
 
 @patch
 def cleanup_evaluate(self:Transformers):
     tr = self.trainer
     if tr.kept is None: return
     states,state,flags = tr.kept
-    tr.kept,tr.predicting = None,False
+    tr.kept = None
     for o,sd in states:
         if sd is not None: o.load_saved_state(sd)
     vars(tr.state).update(state)

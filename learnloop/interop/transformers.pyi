@@ -28,13 +28,13 @@ class TrainingArguments(Facade):
     def __init__(self, learn: Any, output_dir: Any=None, eval_strategy: Any=None, eval_steps: Any=None, eval_delay: Any=0, logging_strategy: Any='epoch', logging_steps: Any=500, logging_first_step: Any=False, save_strategy: Any=None, save_steps: Any=500, load_best_model_at_end: Any=False, metric_for_best_model: Any='loss', greater_is_better: Any=None) -> None:
         """- `learn`: The learner
         - `output_dir`: Folder for what `should_save` saves; None for the learner's `path/model_dir`
-        - `eval_strategy`: Evaluate by 'epoch', by 'steps', or 'no'; None for 'epoch' if there is a loader for validation
+        - `eval_strategy`: Evaluate by 'epoch', by 'steps', or 'no'; None: 'epoch' if there is a loader for it
         - `eval_steps`: Steps between evaluations, or their share of all if below 1; None for `logging_steps`
         - `eval_delay`: Epochs, or steps, before the first evaluation
         - `logging_strategy`: Log by 'epoch', by 'steps', or 'no'
         - `logging_steps`: Steps between logs, or their share of all if below 1
         - `logging_first_step`: Log the first step, too?
-        - `save_strategy`: Save by 'epoch', by 'steps', when the 'best' metric was evaluated, or 'no'; None for 'best' to load that at the end, else 'no'
+        - `save_strategy`: By 'epoch', by 'steps', at the 'best', or 'no'; None: 'best' to load that, else 'no'
         - `save_steps`: Steps between saves, or their share of all if below 1
         - `load_best_model_at_end`: Load the best weights at the end of the fit?
         - `metric_for_best_model`: Metric that tells which model is best, with `eval_` before its name or without
@@ -120,7 +120,7 @@ class Transformers(_State):
     Trainer: Any
     missing: dict
     remove_on_fetch: Any
-    hooks: list
+    hooks: Any
     options: Any
     def __init__(self, callback: Any, order: Any=None, name: str | None=None, processing_class: Any=None, **args: Any) -> None:
         """- `callback`: The foreign callback
@@ -163,12 +163,10 @@ class Transformers(_State):
         """The sum of the losses of the steps since the last time"""
     def _log_train(self) -> Any: ...  # interop/transformers.py
     def _kind(self) -> Any:  # interop/transformers.py
-        """The evaluation that is going on, if it is one for foreign callbacks: of an 'epoch', asked for in a 'step', 'outside' of a fit, or a prediction"""
+        """Of an 'epoch', asked for in a 'step', 'outside' of a fit, or to 'predict'; None if not for foreign callbacks"""
     def _evaluate(self) -> Any: ...  # interop/transformers.py
     def before_validate(self) -> Any: ...  # interop/transformers.py
     def after_validate(self) -> Any: ...  # interop/transformers.py
-    def _values(self, kind: Any) -> Any:  # interop/transformers.py
-        """Loss and metrics of the evaluation, as the recorder has them"""
     def then_after_validate(self) -> Any: ...  # interop/transformers.py
     def _file(self, n: Any) -> Any: ...  # interop/transformers.py
     def _save(self) -> Any: ...  # interop/transformers.py

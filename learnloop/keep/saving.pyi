@@ -1,12 +1,19 @@
 # Written by `python -m tools.stubs` from `saving.py`: methods that other modules patch on are here, too
 """Weights and optimizer in a file that is whole or not there, and that can't run code"""
 
+from collections import OrderedDict
 from contextlib import contextmanager
 from learnloop.loop.learner import Learner
 from torch import nn
 from typing import Any
 
-__all__ = ['atomic_write', 'sync_folder', 'find_odd', 'write_state', 'read_state', 'unwrapper', 'model_state', 'fit_state', 'param_names', 'opt_state', 'save_model', 'load_model', 'load_export', 'load_learner']
+__all__ = ['sync_folder', 'atomic_write', 'find_unsafe', 'write_state', 'read_state', 'unwrapper', 'model_state', 'state_for', 'param_names', 'opt_state', 'save_model', 'load_model', 'load_export', 'load_learner']
+
+def sync_folder(folder: Any) -> None:
+    """Force the names of the files in `folder` to the disk, where the system can
+
+    - `folder`: Path
+    """
 
 @contextmanager
 def atomic_write(path: Any) -> Any:
@@ -15,10 +22,13 @@ def atomic_write(path: Any) -> Any:
     - `path`: Where the file will be, its folder made if need be; a link is followed
     """
 
-def sync_folder(folder: Any) -> Any: ...
+def find_unsafe(o: Any) -> str | None:
+    """Find what only code could read in `o`: say where it is, and of which type
 
-def find_odd(o: Any) -> Any:
-    """Where in `o`, and of which type, is something that only code could read; None if there is nothing"""
+    - `o`: State: tensors and plain data, nested
+
+    Returns: Such as `['f'] is a torch.nn.Linear`; None if there is nothing
+    """
 
 def write_state(file: Any, state: dict) -> None:
     """Write `state` so that `read_state` can read it
@@ -36,18 +46,48 @@ def read_state(file: Any, device: Any=None) -> dict:
     Returns: What was written
     """
 
-def unwrapper(model: Any) -> Any:
-    """A function that takes wrappers out of a key of `model`"""
+def unwrapper(model: nn.Module) -> Any:
+    """Find the wrappers in `model`
 
-def model_state(model: Any) -> Any: ...
+    - `model`: Wrapped or not, at any depth
+    """
 
-def fit_state(model: Any, sd: Any, where: Any, strict: Any=True, tip: Any='') -> Any:
-    """The state `sd` under the keys of `model` as it is, checked; the error ends with `tip` if another `strict` would help"""
+def model_state(model: nn.Module) -> OrderedDict:
+    """Get the state of `model` under the keys of the user's module
 
-def param_names(model: Any) -> Any: ...
+    - `model`: Wrapped or not
 
-def opt_state(opt: Any, model: Any) -> Any:
-    """State of the optimizer or the optimizers, its parameters with names"""
+    Returns: As `model.state_dict()`
+    """
+
+def state_for(model: nn.Module, sd: dict, where: Any, strict: bool=True, tip: str='') -> OrderedDict:
+    """Compare the state `sd` with `model`, and give it the keys that `model` has as it is
+
+    - `model`: Wrapped or not
+    - `sd`: State of such a model, from a file
+    - `where`: The file, for the message
+    - `strict`: Must the names be the same? Shapes must be in any case
+    - `tip`: End of the message where another `strict` would help
+
+    Returns: What `model.load_state_dict` takes
+    """
+
+def param_names(model: nn.Module) -> dict:
+    """Name the parameters of `model` as the user's module does
+
+    - `model`: Wrapped or not
+
+    Returns: Name by parameter
+    """
+
+def opt_state(opt: Any, model: nn.Module) -> dict | None:
+    """Get the state of `opt`, its parameters with names
+
+    - `opt`: torch optimizer, dict of them, or None
+    - `model`: Whose parameters it trains
+
+    Returns: As `opt.state_dict()`, with `param_names` in each group
+    """
 
 def save_model(file: Any, model: nn.Module, opt: Any=None, with_opt: bool=True) -> None:
     """Save `model` and `opt` to `file`

@@ -2,7 +2,7 @@
 """Checkpoints on disk: folders that are complete or don't exist, whatever happens meanwhile"""
 
 from contextlib import contextmanager
-from learnloop.measure.metrics import Part
+from learnloop.measure.series import Part
 from typing import Any
 
 __all__ = ['VERSION', 'to_plain', 'from_plain', 'HashingFile', 'new_checkpoint', 'DamagedCheckpoint', 'misfit', 'as_number', 'Checkpoint', 'Checkpoints', 'list_checkpoints', 'newest_checkpoint', 'prune', 'locked_folder']
@@ -12,10 +12,10 @@ VERSION: int
 def to_plain(o: Any, tensors: dict | None, at: str='', parts: dict | None=None) -> Any:
     """Take the tensors out of `o`, and write the rest as JSON knows it
 
-    - `o`: Dicts, lists, tuples, sets, numbers, strings, None, tensors, NumPy arrays and numbers, nested in any way
+    - `o`: Dicts, lists, tuples, sets, numbers, strings, None, tensors, NumPy's arrays and numbers, nested
     - `tensors`: Filled with the tensors, by their places; None to have numbers as text, and refuse tensors
     - `at`: Place of `o`, such as `callbacks.tracker.best`
-    - `parts`: Filled with the closed parts of each `Series`, by the names of their files; None to write them with the rest
+    - `parts`: Filled with the closed parts of each `Series`, by file; None to write them with the rest
     """
 
 def from_plain(o: Any, tensors: dict, part: Any=None) -> Any:
@@ -44,10 +44,10 @@ class HashingFile:
 
         Returns: How many
         """
-    def _hand_on(self) -> Any: ...
     def flush(self) -> Any:
         """Hand on what is buffered"""
-    def close(self) -> dict:
+    def _hand_on(self) -> Any: ...
+    def close(self) -> dict:  # keep/storage.py
         """Wait until it is on the disk
 
         Returns: Its size in bytes, and its hash
@@ -91,7 +91,19 @@ class Checkpoint:
     def __init__(self, path: Any) -> None:
         """- `path`: Its folder"""
     def __repr__(self) -> Any: ...
-    def _read_manifest(self) -> Any: ...
+    @property
+    def _name(self) -> Any:
+        """The parts of its name, unless somebody gave it another"""
+    @property
+    def step(self) -> Any:
+        """Number of optimizer steps"""
+    @property
+    def consistent(self) -> Any:
+        """Was it taken between two batches, so that a fit can go on from it?"""
+    @property
+    def epoch(self) -> Any:
+        """Number, as in the table, of the epoch that it was taken in, or at the end of; None before the first"""
+    def _read_manifest(self) -> Any: ...  # keep/storage.py
     def verify(self) -> dict:  # keep/storage.py
         """Check sizes and hashes of all files; a `DamagedCheckpoint` names the first that isn't what was written
 
@@ -114,23 +126,11 @@ class Checkpoint:
         Returns: By name: `loop`, `callbacks`, …
         """
     @property
-    def _name(self) -> Any:
-        """The parts of its name, unless somebody gave it another"""
-    @property
-    def step(self) -> Any:
-        """Number of optimizer steps"""
-    @property
     def metrics(self) -> Any:
         """Latest values of loss and metrics, by name"""
     @property
     def size(self) -> Any:
         """Bytes"""
-    @property
-    def consistent(self) -> Any:
-        """Was it taken between two batches, so that a fit can go on from it?"""
-    @property
-    def epoch(self) -> Any:
-        """Number, as in the table, of the epoch that it was taken in, or at the end of; None before the first"""
 
 class Checkpoints(list):
     """A list of `Checkpoint`s, a table in notebooks and in print"""

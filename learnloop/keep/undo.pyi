@@ -2,4 +2,5 @@
 """A `with` block at whose end the learner is what it was at its start"""
 
 
+
 __all__ = []

@@ -40,17 +40,20 @@ class _Reader:
     cbs: Any
     count: Any
     created: Any
+    data_pass: Any
     defaults: Any
     device: Any
     dl: Any
     dls: Any
     epoch: Any
+    epochs_before: Any
     events: Any
     exception: Any
     failed: Any
     final_record: Any
     forward_model: Any
     iter: Any
+    keeper: Any
     logger: Any
     loss: Any
     loss_func: Any
@@ -62,6 +65,7 @@ class _Reader:
     model: Any
     model_dir: Any
     moms: Any
+    moved: Any
     n_done: Any
     n_epoch: Any
     n_iter: Any
@@ -73,12 +77,15 @@ class _Reader:
     paused: Any
     pct_train: Any
     phases: Any
+    place: Any
     pred: Any
     predicting: Any
+    resuming: Any
     rows: Any
     saved: Any
     smooth_loss: Any
     splitter: Any
+    start_place: Any
     trace: Any
     train_bn: Any
     train_iter: Any
@@ -95,7 +102,23 @@ class _Reader:
     def __getattr__(self, k: Any) -> Any: ...
     def __setattr__(self, k: Any, v: Any) -> Any: ...
 
-class Callback(_Reader):
+class _Named(_Reader):
+    """Has a name that may be set until it is in a learner"""
+    _name: Any
+    @property
+    def name(self) -> Any:
+        """Its name: an attribute of the learner while it is there, and the key of its state in checkpoints"""
+    @name.setter
+    def name(self, v: Any) -> Any: ...
+    def __repr__(self) -> Any: ...
+    @property
+    def calls(self) -> Any:
+        """How often filtered methods were called"""
+    @property
+    def label(self) -> Any:
+        """What it is called in messages"""
+
+class Callback(_Named):
     """Listens to the events of a learner: subclass it, or give functions by event: `Callback(after_batch=f)`"""
     order: float
     run: bool
@@ -106,11 +129,16 @@ class Callback(_Reader):
     writes: bool
     only_looks: bool
     fit_only: bool
+    own_evaluation_only: bool
+    needs_length: bool
+    owns: Any
     foreign: Any
     epoch_columns: Any
     provides: Any
     _events: dict
     _event_args: Any
+    name: str | None
+    _calls: dict
     # Events
     def after_create(self) -> Any: ...
     def before_fit(self) -> Any: ...
@@ -129,6 +157,7 @@ class Callback(_Reader):
     def after_cancel_validate(self) -> Any: ...
     def after_validate(self) -> Any: ...
     def cleanup_validate(self) -> Any: ...
+    def between_batches(self) -> Any: ...
     def before_fetch(self) -> Any: ...
     def after_fetch(self) -> Any: ...
     def cleanup_fetch(self) -> Any: ...
@@ -170,15 +199,9 @@ class Callback(_Reader):
     def after_exception(self) -> Any: ...
     def __init_subclass__(cls, **kwargs: Any) -> None: ...
     def __init__(self, name: str | None=None, **events: Any) -> None:
-        """- `name`: Its name in the learner and in checkpoints; by default, the class's or the first function's
+        """- `name`: Its name in the learner and in checkpoints; None: the class's or the first function's
         - `events`: Functions that take the callback, by the name of the event that they hear
         """
-    @property
-    def name(self) -> Any:
-        """Its name: an attribute of the learner while it is there, and the key of its state in checkpoints"""
-    @name.setter
-    def name(self, v: Any) -> Any: ...
-    def __repr__(self) -> Any: ...
     def state_dict(self) -> dict:  # loop/callback.py
         """Return what must be saved to go on later
 
@@ -189,6 +212,8 @@ class Callback(_Reader):
 
         - `sd`: What `state_dict` returned
         """
+    def _functions(self) -> Any:  # loop/callback.py
+        """Functions given to the constructor, and methods decorated by `on`, by name"""
     def _heard(self, event: Any) -> Any:  # loop/callback.py
         """Bound methods that hear `event`, each with the `on` that filters it, or None"""
     def handlers(self, event: str) -> list:  # loop/callback.py
@@ -198,8 +223,6 @@ class Callback(_Reader):
 
         Returns: Bound methods, in the order in which they run
         """
-    def _functions(self) -> Any:  # loop/callback.py
-        """Functions given to the constructor, and methods decorated by `on`, by name"""
     def call_filters(self, event: str) -> list:  # loop/callback.py
         """Tell which calls of `event` are let pass
 
@@ -220,16 +243,17 @@ class Callback(_Reader):
         """
     def _enters(self, flow: Any) -> Any:  # loop/callback.py
         """Called just before its name is looked at, and it is added to `flow`"""
-    @property
-    def label(self) -> Any: ...
-    @property
-    def calls(self) -> Any: ...
 
 def mk_cb(o: Any) -> Callback:
     """Make a callback of `o`
 
-    - `o`: A callback, a subclass of `Callback` to make one of, a function decorated by `@on`, or a callback of another system
+    - `o`: A callback, a subclass of `Callback`, a function decorated by `@on`, or a callback of another system
     """
 
-def as_list(o: Any) -> Any:
-    """`o` as a list; one callback isn't asked for attributes, as those of some systems raise errors of their own"""
+def as_list(o: Any) -> list:
+    """Make a list of `o`
+
+    - `o`: One thing, a list or other iterable of them, or None
+
+    Returns: Empty for None
+    """

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from learnloop.see.show import TrainingLoop
 from typing import Any
 
-__all__ = ['PHASES', 'CancelFitException', 'CancelSanityException', 'CancelEpochException', 'CancelTrainException', 'CancelEvaluateException', 'CancelValidException', 'CancelBatchException', 'CancelBackwardException', 'CancelStepException', 'CancelZeroGradException', 'CancelSaveException', 'elsewhere', 'event', 'CancelException', 'UncaughtCancelError', 'Phase', 'Event', 'did_you_mean', 'called_here', 'safely', 'NoAttribute', 'refuse_arg', 'checked_args', 'Events', 'near_miss', 'Flow', 'note_on', 'in_phase']
+__all__ = ['PHASES', 'CancelFitException', 'CancelSanityException', 'CancelEpochException', 'CancelTrainException', 'CancelEvaluateException', 'CancelValidException', 'CancelBatchException', 'CancelBackwardException', 'CancelStepException', 'CancelZeroGradException', 'CancelSaveException', 'event', 'CancelException', 'UncaughtCancelError', 'Phase', 'Event', 'Events', 'near_miss', 'Flow', 'in_phase']
 
 PHASES: tuple
 
@@ -42,8 +42,6 @@ class CancelZeroGradException(CancelException):
 class CancelSaveException(CancelException):
     """Skip the rest of the `save` phase"""
 
-elsewhere: list
-
 event: Events
 
 class CancelException(BaseException):
@@ -77,9 +75,9 @@ class Phase:
         """- `name`: In snake case: `gan_step` has the events `before_gan_step`, …, `cleanup_gan_step`
         - `inside`: Names of the phases that it may run in, separated by spaces; '' for none, or any
         - `does`: Its body in a line of code, for `show_training_loop`; '' if the body is other phases
-        - `cancel`: Its exception: a `CancelException` class, a name for a new one, True for the usual name, None for none
-        - `like`: Phase whose events stand in for callbacks that know only those, as `fit` does for `evaluate`
-        - `per_batch`: Does it recur with each batch? Also mutes it by `run_train`, `run_valid`; None to go by `inside`
+        - `cancel`: Its exception: a `CancelException` class, a name for one, None, True for the usual name
+        - `like`: Phase whose events stand in for callbacks that know only those: `fit` for `evaluate`
+        - `per_batch`: Does it recur with each batch, and is muted by `run_train`? None: by `inside`
         - `counts`: Do optimizer steps in it count? Not those of a critic's turn
         """
     def __repr__(self) -> Any: ...
@@ -96,54 +94,6 @@ class Event:
         - `does`: What has just been done, in a line of code, for `show_training_loop`
         """
     def __repr__(self) -> Any: ...
-
-def did_you_mean(name: str, known: Any) -> str:
-    """Suggest the nearest of `known` for a misspelt `name`, for the end of an error message
-
-    - `name`: What was given
-    - `known`: The names that there are
-
-    Returns: `'; did you mean …?'`, or `''` if nothing is near
-    """
-
-def called_here(kind: str, name: str, of: str='') -> str:
-    """Tell what a `name` of another system is called here, for the end of an error message
-
-    - `kind`: 'event', 'argument', 'attribute' or 'class'
-    - `name`: What was given
-    - `of`: Of an argument: the function
-
-    Returns: `'; it is …'`, or `''` if no other system has the name
-    """
-
-def safely(f: Any, *args: Any) -> Any:
-    """The text of `f(*args)` to be said of an error; none if it fails, as that would take the error's place"""
-
-class NoAttribute(AttributeError):
-    """An attribute is missing; what helps is found out when this is shown"""
-    advice: Any
-    def __init__(self, text: Any, advice: Any=None) -> None:
-        """- `text`: What is missing
-        - `advice`: Function that returns the end of the message
-        """
-    def __str__(self) -> Any: ...
-    def __reduce__(self) -> Any: ...
-
-def refuse_arg(f: Any, k: str, known: Any=(), is_open: bool=False) -> Any:
-    """Raise the `TypeError` of an unknown argument, with what helps
-
-    - `f`: A function
-    - `k`: An argument that it doesn't take
-    - `known`: Those that it takes
-    - `is_open`: May it take others? Then only those that have another name here are refused
-    """
-
-def checked_args(f: Any=None, to: Any=()) -> Any:
-    """Have `f` tell what an argument is called here that it doesn't take: a decorator, with or without arguments
-
-    - `f`: A function
-    - `to`: Functions that its `**kwargs` go to
-    """
 
 class Events:
     """The names of events as attributes"""
@@ -164,6 +114,7 @@ class Events:
     after_cancel_validate: str
     after_validate: str
     cleanup_validate: str
+    between_batches: str
     before_fetch: str
     after_fetch: str
     cleanup_fetch: str
@@ -219,6 +170,7 @@ def near_miss(name: str) -> str | None:
 class Flow:
     """Phases, the callbacks that hear their events, and the runner of both"""
     rows: Any
+    moved: dict
     bodies: dict
     cbs: list
     open: list
@@ -230,10 +182,10 @@ class Flow:
     _inner: set
     _recurring: set
     _inside: dict
-    _version: int
-    _deaf: Any
     _uncounted: list
+    _deaf: Any
     _cleanups: list
+    _version: int
     _valid_handlers: Any
     _train_handlers: Any
     _handlers: Any
@@ -245,18 +197,13 @@ class Flow:
         """True while training, False in validation and outside: which of `run_train` and `run_valid` counts"""
     @training.setter
     def training(self, v: Any) -> Any: ...
-    def inside(self, phase: str) -> bool:
-        """Whether `phase` is open
-
-        - `phase`: Name of a declared phase
-        """
     def _where(self) -> Any: ...
     def _tip(self, e: Any) -> Any:
         """- `e`: and what helps"""
     def _changed(self) -> Any:
         """Forget who hears what: callbacks came, went, or were muted"""
     def _recurs(self, o: Any) -> Any:  # loop/flow.py
-        """Does the row `o` recur with each batch? It says so itself, or lies in one that does, or, a phase, beside those that do"""
+        """Does the row `o` recur with each batch? It says so, or lies in one that does, or, a phase, beside those that do"""
     def declare(self, *rows: Any) -> Flow:  # loop/flow.py
         """Add phases and events that callbacks may hear
 
@@ -264,9 +211,16 @@ class Flow:
 
         Returns: The flow itself
         """
-    def _check_rows(self, rows: Any) -> Any: ...  # loop/flow.py
     def _within(self, name: Any) -> Any:  # loop/flow.py
-        """The phases that may run inside `name`, at any depth"""
+        """Names of the phases that may run inside `name`, at any depth"""
+    def _check_rows(self, rows: Any) -> Any: ...  # loop/flow.py
+    def _phase(self, name: Any) -> Any:  # loop/flow.py
+        """The declared phase `name`"""
+    def inside(self, phase: str) -> bool:  # loop/flow.py
+        """Whether `phase` is open
+
+        - `phase`: Name of a declared phase
+        """
     def per_batch(self, name: str) -> bool:  # loop/flow.py
         """Whether it recurs with each batch
 
@@ -275,8 +229,13 @@ class Flow:
     @property
     def mid_batch(self) -> Any:  # loop/flow.py
         """Is a phase open that recurs with each batch?"""
-    def _ordered(self, event: Any=None) -> Any: ...  # loop/flow.py
+    def recurs(self, name: str) -> bool:  # loop/flow.py
+        """Whether `name` recurs with each batch: `run_train` and `run_valid` mute such events
+
+        - `name`: Of a phase, or of an event
+        """
     def _can_hear(self, who: Any, event: Any) -> Any: ...  # loop/flow.py
+    def _ordered(self, event: Any=None) -> Any: ...  # loop/flow.py
     def _handlers_of(self, who: Any, event: Any) -> Any:  # loop/flow.py
         """Bound methods of `who` for `event`, those of the phase that it stands in for included"""
     def _wrapped(self, who: Any, event: Any, fs: Any) -> Any:  # loop/flow.py
@@ -285,7 +244,8 @@ class Flow:
     def _collect(self, event: Any, training: Any) -> Any:  # loop/flow.py
         """The methods to call at `event`, in order"""
     def _hear(self, fs: Any, event: Any, kwargs: Any=None) -> Any: ...  # loop/flow.py
-    def _blame(self, e: Any, f: Any, event: Any) -> Any: ...  # loop/flow.py
+    def _blame(self, e: Any, f: Any, event: Any) -> Any:  # loop/flow.py
+        """Say on `e`, which `f` raised in `event`, where it came from"""
     def __call__(self, event: Any, **kwargs: Any) -> Any:  # loop/flow.py
         """Fire `event`
 
@@ -301,7 +261,7 @@ class Flow:
         - `kwargs`: To `f`
         """
     def _unwind(self, depth: Any, err: Any=None, who: Any=None) -> Any:  # loop/flow.py
-        """Run clean-ups of phases deeper than `depth`, or those of `who`; return what is in flight then if `err` was given, else raise it"""
+        """Run clean-ups of phases deeper than `depth`, or those of `who`; return what is in flight; without `err`, raise it"""
     def _merge(self, err: Any, e: Any, ending: Any) -> Any:  # loop/flow.py
         """What is in flight when `e` is raised on top of `err`, and whether the innermost phase is ending"""
     def _announce(self, e: Any) -> Any:  # loop/flow.py
@@ -368,15 +328,8 @@ class Flow:
     def trace(self) -> Any:  # see/trace.py
         """The `Tracer` that is there, or what the last one recorded"""
 
-def note_on(e: Any, text: Any) -> Any:
-    """Add the note `text` to the error `e`, once, if it takes notes"""
+def in_phase(phase: str) -> Any:
+    """Run a method of a learner as the body of `phase`, its events around it: a decorator
 
-class in_phase:
-    """Run a method of a learner as the body of `phase`, its events around it: a decorator"""
-    phase: str
-    def __init__(self, phase: str) -> None:
-        """- `phase`: Name of a phase that the learner declares"""
-    def __call__(self, f: Any) -> Any: ...
-    def __enter__(self) -> Any: ...
-    def __exit__(self, *args: Any) -> None:
-        """Never reached"""
+    - `phase`: Name of a phase that the learner declares
+    """

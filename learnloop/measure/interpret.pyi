@@ -4,16 +4,7 @@
 from torch import Tensor
 from typing import Any
 
-__all__ = ['item_at', 'find_vocab', 'without_loss', 'Interpretation', 'item_text', 'is_image', 'show_image', 'first_batches', 'ClassificationInterpretation', 'SegmentationInterpretation']
-
-def item_at(b: Any, i: Any) -> Any:
-    """Item `i` of the batch `b`, nested or not"""
-
-def find_vocab(learn: Any, dl: Any) -> Any:
-    """Names of classes, if loaders or dataset know them: torchvision's datasets do"""
-
-def without_loss(o: Any) -> Any:
-    """Predictions without the loss that a model put beside them, which has no items; what is left, if it is one"""
+__all__ = ['Interpretation', 'ClassificationInterpretation', 'SegmentationInterpretation', 'item_at', 'find_vocab', 'item_text', 'input_and_target']
 
 class Interpretation:
     """Predictions, targets and losses of the items of a loader, to look at"""
@@ -34,7 +25,7 @@ class Interpretation:
     def __len__(self) -> Any: ...
     def __repr__(self) -> Any: ...
     @classmethod
-    def from_learner(cls, learn: Any, ds_idx: Any=1, dl: Any=None, act: Any=None, vocab: Any=None, with_loss: bool=True) -> Any:  # measure/interpret.py
+    def from_learner(cls, learn: Any, ds_idx: Any=1, dl: Any=None, act: Any=None, vocab: Any=None, with_loss: bool=True, n: int | None=None) -> Any:  # measure/interpret.py
         """Interpret the predictions of `learn`"""
     def top_losses(self, k: int | None=None, largest: bool=True, items: bool=False) -> tuple:  # measure/interpret.py
         """Find the items with the highest losses
@@ -45,13 +36,25 @@ class Interpretation:
 
         Returns: Losses, (k,), numbers of items, (k,), and if asked for a list of inputs
         """
-    def _is_wrong(self, i: Any) -> Any:  # measure/interpret.py
-        """Whether a decision differs from the target; False for what isn't decided, such as a regression"""
-    def _words(self, i: Any) -> Any:  # measure/interpret.py
-        """Prediction, target and loss of item `i`, as text; None where there is none"""
-    def _draw(self, ax: Any, i: Any, **kwargs: Any) -> Any: ...  # measure/interpret.py
-    def _grid(self, idxs: Any, show: Any, size: Any, **kwargs: Any) -> Any:  # measure/interpret.py
-        """Draw the items `idxs`, and return the axes"""
+    def words(self, i: int) -> tuple:  # measure/interpret.py
+        """Say in words what item `i` was taken for, what it is, and how large its loss was
+
+        - `i`: Number of an item
+
+        Returns: Prediction, target, loss; None where there is none
+        """
+    def caption(self, i: int) -> str:  # measure/interpret.py
+        """The prediction, and the target if that reads differently
+
+        - `i`: Number of an item
+        """
+    def is_wrong(self, i: int) -> bool:  # measure/interpret.py
+        """Whether a decision differs from the target
+
+        - `i`: Number of an item
+
+        Returns: False for what isn't decided, such as a regression
+        """
     def show_results(self, idxs: Any, show: Any=None, size: float=1.2, **kwargs: Any) -> Any:  # measure/interpret.py
         """Show inputs, predictions and targets of the items `idxs`; wrong ones are marked
 
@@ -60,6 +63,9 @@ class Interpretation:
         - `size`: Of a picture, in inches
         - `kwargs`: To `ax.imshow`, or to `show`
         """
+    def _grid(self, idxs: Any, show: Any, size: Any, **kwargs: Any) -> Any:  # measure/interpret.py
+        """Draw the items `idxs`, and return the axes"""
+    def _draw(self, ax: Any, i: Any, **kwargs: Any) -> Any: ...  # measure/interpret.py
     def plot_top_losses(self, k: int=9, largest: bool=True, show: Any=None, **kwargs: Any) -> Any:  # measure/interpret.py
         """Show the items with the highest losses
 
@@ -68,22 +74,9 @@ class Interpretation:
         - `show`: Function `show(ax, x, y, pred)` that draws an item; None for images or a table
         - `kwargs`: To `show_results`
         """
-
-def item_text(v: Any, vocab: Any=None) -> Any:
-    """A value in a few characters: a class by its name, numbers with four digits, else shape or type"""
-
-def is_image(x: Any) -> Any: ...
-
-def show_image(ax: Any, x: Tensor, **kwargs: Any) -> None:
-    """Draw an image
-
-    - `ax`: Axes to draw on
-    - `x`: Image, (1,h,w) or (3,h,w); of floats outside 0 to 1, the range is stretched to that
-    - `kwargs`: To `ax.imshow`
-    """
-
-def first_batches(dl: Any, n: Any) -> Any:
-    """Batches of `dl` with `n` items or more, if it has as many, without a trace"""
+    @classmethod
+    def from_batch(cls, learn: Any, n: int | None=None) -> Any:  # measure/interpret.py
+        """Interpret the batch that `learn` has at hand"""
 
 class ClassificationInterpretation(Interpretation):
     """Interpretation of a classifier: of items, or of whatever has a class, such as pixels"""
@@ -125,11 +118,41 @@ class ClassificationInterpretation(Interpretation):
 
 class SegmentationInterpretation(ClassificationInterpretation):
     """Interpretation of a model that finds a class for each pixel"""
-    def _words(self, i: Any) -> Any: ...
-    def _is_wrong(self, i: Any) -> Any: ...
+    def words(self, i: Any) -> Any: ...
+    def is_wrong(self, i: Any) -> Any: ...
     def _draw(self, ax: Any, i: Any, alpha: Any=0.5, **kwargs: Any) -> Any: ...
     def iou(self) -> Tensor:
         """Compute the share of pixels in common, of those that have the class or were given it
 
         Returns: (n_classes,), nan for a class that is nowhere
         """
+
+def item_at(b: Any, i: Any) -> Any:
+    """Item `i` of the batch `b`
+
+    - `b`: A batch, or anything that has items, nested or not
+    - `i`: Number of an item, or a slice of items
+    """
+
+def find_vocab(learn: Any, dl: Any) -> Any:
+    """Find names of classes
+
+    - `learn`: Learner, whose `dls` may have a `vocab`
+    - `dl`: Loader, whose dataset may have `classes`
+    """
+
+def item_text(v: Any, vocab: Any=None) -> str:
+    """Write a value in a few characters
+
+    - `v`: A value of an item: an input, a target, a decision
+    - `vocab`: Names of classes
+    """
+
+def input_and_target(xb: Any, yb: Any=()) -> tuple:
+    """Find in a batch what to show, by the names that Hugging Face gives
+
+    - `xb`: Inputs of a batch, as the learner has them
+    - `yb`: Its targets
+
+    Returns: The input that is worth showing, and the target
+    """

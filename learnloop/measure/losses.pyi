@@ -19,7 +19,7 @@ class BaseLoss(nn.Module):
         """- `loss_cls`: Class of the loss, or a function that makes one
         - `args`: To `loss_cls`
         - `axis`: Where predictions have the classes
-        - `flatten`: Flatten? If not, shapes stay, but for the classes, which go to dimension 1, where torch has them
+        - `flatten`: Flatten? If not, shapes stay, but for the classes, which go to dimension 1
         - `floatify`: Make floats of predictions and targets? float32, or double if predictions are
         - `is_2d`: Do predictions have an axis of classes?
         - `kwargs`: To `loss_cls`
@@ -31,7 +31,7 @@ class BaseLoss(nn.Module):
         - `targ`: As many elements; with classes: indices, for all other axes, or probabilities, of the same shape
         - `kwargs`: To the loss
 
-        Returns: A scalar, or unreduced, flattened like the targets: items first, so that `view(bs, -1)` has a row for each
+        Returns: A scalar, or unreduced, flattened like the targets: `view(bs, -1)` has a row for each item
         """
     def activation(self, x: Any) -> Any:
         """Leave `x` as it is: subclasses make probabilities
@@ -44,31 +44,30 @@ class BaseLoss(nn.Module):
         - `x`: What `activation` returns
         """
     def extra_repr(self) -> Any: ...
-    def _elements(self, pred: Any, targ: Any) -> Any: ...  # measure/losses.py
-    def _classes(self, pred: Any, targ: Any) -> Any: ...  # measure/losses.py
+    def _match_elements(self, pred: Any, targ: Any) -> Any: ...  # measure/losses.py
+    def _match_classes(self, pred: Any, targ: Any) -> Any: ...  # measure/losses.py
     @property
     def reduction(self) -> Any:
         """What becomes of the losses of items: 'mean', 'sum' or 'none'"""
     @reduction.setter
     def reduction(self, v: Any) -> None: ...
 
-class MSELossFlat(BaseLoss):
-    """Mean squared error"""
+class _Elementwise(BaseLoss):
+    """A loss of each element on its own: there are no classes"""
     def __init__(self, *args: Any, axis: int=-1, floatify: bool=True, **kwargs: Any) -> None:
-        """- `args`: To `nn.MSELoss`
+        """- `args`: To torch's loss
         - `axis`: Ignored: there are no classes
         - `floatify`: Compute in float32?
-        - `kwargs`: To `BaseLoss` and `nn.MSELoss`
+        - `kwargs`: To `BaseLoss` and torch's loss
         """
 
-class L1LossFlat(BaseLoss):
+class MSELossFlat(_Elementwise):
+    """Mean squared error"""
+    loss_cls: Any
+
+class L1LossFlat(_Elementwise):
     """Mean absolute error"""
-    def __init__(self, *args: Any, axis: int=-1, floatify: bool=True, **kwargs: Any) -> None:
-        """- `args`: To `nn.L1Loss`
-        - `axis`: Ignored: there are no classes
-        - `floatify`: Compute in float32?
-        - `kwargs`: To `BaseLoss` and `nn.L1Loss`
-        """
+    loss_cls: Any
 
 class _Classes:
     """What scores of classes mean"""
@@ -141,8 +140,9 @@ class FocalLossFlat(CrossEntropyLossFlat):
         - `kwargs`: To `BaseLoss` and `FocalLoss`
         """
 
-class BCEWithLogitsLossFlat(BaseLoss):
+class BCEWithLogitsLossFlat(_Elementwise):
     """Binary cross entropy of scores"""
+    loss_cls: Any
     thresh: float
     def __init__(self, *args: Any, axis: int=-1, floatify: bool=True, thresh: float=0.5, flatten: bool | None=None, **kwargs: Any) -> None:
         """- `args`: To `nn.BCEWithLogitsLoss`
@@ -155,14 +155,9 @@ class BCEWithLogitsLossFlat(BaseLoss):
     def activation(self, x: Any) -> Any: ...
     def decodes(self, x: Any) -> Any: ...
 
-class BCELossFlat(BaseLoss):
+class BCELossFlat(_Elementwise):
     """Binary cross entropy of probabilities"""
-    def __init__(self, *args: Any, axis: int=-1, floatify: bool=True, **kwargs: Any) -> None:
-        """- `args`: To `nn.BCELoss`
-        - `axis`: Ignored: each element is a class of its own
-        - `floatify`: Compute in float32?
-        - `kwargs`: To `BaseLoss` and `nn.BCELoss`
-        """
+    loss_cls: Any
 
 class DiceLoss(_Classes, nn.Module):
     """1 - Dice of probabilities and classes, for each item and class"""
@@ -172,7 +167,7 @@ class DiceLoss(_Classes, nn.Module):
     square_in_union: bool
     def __init__(self, axis: int=1, smooth: float=1e-06, reduction: str='sum', square_in_union: bool=False) -> None:
         """- `axis`: Where predictions have the classes
-        - `smooth`: Added to overlap and areas: a class that is nowhere, and is predicted nowhere, has a loss of 0
+        - `smooth`: Added to overlap and areas: a class that is nowhere, and predicted nowhere, has a loss of 0
         - `reduction`: Over items and classes; or 'mean', 'none'
         - `square_in_union`: Areas of squared probabilities?
         """

@@ -2,20 +2,10 @@
 """What happened in a fit: losses and learning rates by batch, loss and metrics by epoch"""
 
 from learnloop.loop.callback import Callback
+from learnloop.measure.table import Table
 from typing import Any
 
-__all__ = ['format_time', 'is_main_process', 'Recorder', 'pyplot']
-
-def format_time(s: float) -> str:
-    """Write a duration of `s` seconds
-
-    - `s`: Seconds
-
-    Returns: `mm:ss`, or `h:mm:ss`
-    """
-
-def is_main_process() -> Any:
-    """Is this the only process, or the first of several?"""
+__all__ = ['Recorder']
 
 class Recorder(Callback):
     """Record losses, learning rates and metrics; write a row to `learn.logger` after each epoch"""
@@ -36,11 +26,11 @@ class Recorder(Callback):
     _raw: Any
     _sizes: Any
     _lrs: Any
-    _smooth: list
-    _smoother: Any
     values: Any
     iters: Any
     records: Any
+    _smooth: list
+    _smoother: Any
     metric_names: list
     hps: dict
     row: dict
@@ -57,16 +47,10 @@ class Recorder(Callback):
         """
     def _clear(self) -> Any: ...
     def _make_metrics(self) -> Any: ...
-    def before_fit(self) -> Any: ...
     @property
-    def valid_names(self) -> Any:  # measure/recorder.py
+    def valid_names(self) -> Any:
         """Names of what a validation gives: the titles of its columns"""
-    def _is_telling(self) -> Any:  # measure/recorder.py
-        """Will the first batch of validation be like one that is taken now?"""
-    def _mk_trial(self) -> Any:  # measure/recorder.py
-        """A batch of validation, and what the model makes of it"""
-    def _try_metrics(self) -> Any:  # measure/recorder.py
-        """Try each metric on a batch of validation, unless that was done or would tell nothing"""
+    def before_fit(self) -> Any: ...  # measure/recorder.py
     def cleanup_fit(self) -> Any: ...  # measure/recorder.py
     def before_epoch(self) -> Any: ...  # measure/recorder.py
     def before_train(self) -> Any: ...  # measure/recorder.py
@@ -84,14 +68,28 @@ class Recorder(Callback):
         - `values`: Numbers, by the names under which they can be monitored
         """
     @property
-    def losses(self) -> Any:  # measure/recorder.py
-        """Smoothed training loss, one for each batch"""
-    @property
     def raw_losses(self) -> Any:  # measure/recorder.py
         """Training loss of each batch"""
     @property
+    def losses(self) -> Any:  # measure/recorder.py
+        """Smoothed training loss, one for each batch"""
+    @property
     def lrs(self) -> Any:  # measure/recorder.py
         """Learning rate of the last group, one for each batch"""
+    def plot_loss(self, skip_start: int=5, with_valid: bool=True, log: bool=False, show_epochs: bool=False, ax: Any=None) -> Any:  # measure/recorder.py
+        """Plot training loss by batch and validation loss by epoch
+
+        - `skip_start`: Batches to leave out at the start, where the loss falls off a cliff
+        - `with_valid`: The validation loss, too?
+        - `log`: Logarithmic axis for the loss?
+        - `show_epochs`: A vertical line at the end of each epoch?
+        - `ax`: Axes to draw on; None for new ones
+        """
+    def _table(self) -> Table:  # measure/recorder.py
+        """Write the epochs, without times"""
+    def __repr__(self) -> Any: ...  # measure/recorder.py
+    def __str__(self) -> Any: ...  # measure/recorder.py
+    def _repr_markdown_(self) -> Any: ...  # measure/recorder.py
     def state_dict(self) -> dict:  # measure/recorder.py
         """Return the history
 
@@ -102,23 +100,6 @@ class Recorder(Callback):
 
         - `sd`: What `state_dict` returned
         """
-    def _rows(self) -> list:  # measure/recorder.py
-        """Write the table of epochs, without times
-
-        Returns: Lists of strings
-        """
-    def __repr__(self) -> Any: ...  # measure/recorder.py
-    def __str__(self) -> Any: ...  # measure/recorder.py
-    def _repr_markdown_(self) -> Any: ...  # measure/recorder.py
-    def plot_loss(self, skip_start: int=5, with_valid: bool=True, log: bool=False, show_epochs: bool=False, ax: Any=None) -> Any:  # measure/recorder.py
-        """Plot training loss by batch and validation loss by epoch
-
-        - `skip_start`: Batches to leave out at the start, where the loss falls off a cliff
-        - `with_valid`: The validation loss, too?
-        - `log`: Logarithmic axis for the loss?
-        - `show_epochs`: A vertical line at the end of each epoch?
-        - `ax`: Axes to draw on; None for new ones
-        """
     def plot_sched(self, keys: Any=None, figsize: Any=None) -> list:  # train/schedule.py
         """Plot scheduled hyper-parameters by batch
 
@@ -127,7 +108,7 @@ class Recorder(Callback):
 
         Returns: The axes
         """
-    def plot_lr_find(self, skip_end: int=5, return_fig: bool=True, suggestions: Any=None, nms: Any=None, ax: Any=None) -> Any:  # train/schedule.py
+    def plot_lr_find(self, skip_end: int=5, return_fig: bool=True, suggestions: Any=None, nms: Any=None, ax: Any=None) -> Any:  # train/lr_find.py
         """Plot the curve of the last `learn.lr_find`
 
         - `skip_end`: Batches to leave out at the end, where the loss explodes
@@ -136,5 +117,3 @@ class Recorder(Callback):
         - `nms`: Their names
         - `ax`: Axes to draw on; None for new ones
         """
-
-def pyplot() -> Any: ...

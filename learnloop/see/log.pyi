@@ -1,8 +1,9 @@
 # Written by `python -m tools.stubs` from `log.py`: methods that other modules patch on are here, too
-"""What a run was like, kept while it runs: CSV, JSON lines, Weights & Biases, MLflow, and whatever has ten lines of code"""
+"""What a run was like, kept while it runs: CSV, JSON lines, Weights & Biases, MLflow, and platforms of your own"""
 
 from contextlib import contextmanager
 from learnloop.loop.callback import Callback
+from pathlib import Path
 from typing import Any
 
 __all__ = ['Logger', 'put_at', 'CSVLogger', 'JSONLogger', 'WandbCallback', 'MLflowCallback']
@@ -12,13 +13,13 @@ class Logger(Callback):
     order: int
     run_valid: bool
     safe_in_evaluate: bool
+    fit_only: bool
     writes: bool
     hypers: Any
     failures: Any
     now: float
     is_point: bool
     patience: float
-    _due: bool
     _begun: bool
     _warned: bool
     _resumed: bool
@@ -28,7 +29,7 @@ class Logger(Callback):
     _points: list
     name: str
     def __init__(self, every_steps: int | None=None, block: int=100) -> None:
-        """- `every_steps`: Optimizer steps between points of `loss` and `lr`: more points cost more time; None for epochs and validations alone
+        """- `every_steps`: Optimizer steps between points of `loss` and `lr`: more cost more time; None for epochs and validations alone
         - `block`: Points to hand on at once: for each block, the device is waited for
         """
     def start(self) -> Any:
@@ -46,8 +47,6 @@ class Logger(Callback):
     def state_dict(self) -> Any: ...
     def load_state_dict(self, sd: Any) -> Any: ...
     def before_fit(self) -> Any: ...  # see/log.py
-    def before_evaluate(self) -> Any:  # see/log.py
-        """Nothing is logged there"""
     def before_epoch(self) -> Any: ...  # see/log.py
     @contextmanager
     def _guarded(self, *more: Any) -> Any:  # see/log.py
@@ -57,15 +56,16 @@ class Logger(Callback):
         """Keep a point, tensors on their device, until its block is full"""
     def _write(self) -> Any:  # see/log.py
         """Hand on the points"""
-    def _log(self, metrics: Any) -> Any: ...  # see/log.py
+    def _log(self, metrics: Any) -> Any:  # see/log.py
+        """Hand on a row"""
     def after_epoch(self) -> Any: ...  # see/log.py
-    def _row(self) -> Any: ...  # see/log.py
     def after_record(self, record: Any) -> Any: ...  # see/log.py
     def cleanup_fit(self) -> Any: ...  # see/log.py
     @property
     def _step(self) -> Any: ...
 
 class _FileLogger(Logger):
+    """Rows of a file: `_size` bytes of it are ours, `_rest` is not yet in it"""
     remove_on_fetch: bool
     _size: Any
     _rest: bytes
@@ -75,16 +75,23 @@ class _FileLogger(Logger):
     _names: Any
     _resumed: Any
     def __init__(self, fname: Any, append: Any, every_steps: Any, block: Any) -> None: ...
-    def start(self) -> Any: ...
-    def _kept(self, data: Any) -> Any:
-        """How many bytes of `data` are rows up to where the learner is"""
     def flush(self) -> Any: ...
+    def start(self) -> Any: ...
     def state_dict(self) -> Any: ...
     def load_state_dict(self, sd: Any) -> Any: ...
+    def _kept(self, data: Any) -> Any:  # see/log.py
+        """How many bytes of `data` are rows up to where the learner is"""
     def _to_disk(self) -> Any: ...  # see/log.py
 
-def put_at(path: Any, size: Any, data: Any) -> Any:
-    """Write `data` after the first `size` bytes of the file `path`, all of it or nothing, and return its new size"""
+def put_at(path: Path, size: int, data: bytes) -> int:
+    """Write `data` after the first `size` bytes of the file `path`, all of it or nothing
+
+    - `path`: Of a file
+    - `size`: Bytes of it that stay; what comes after them is dropped
+    - `data`: What to write there
+
+    Returns: The file's new size
+    """
 
 class CSVLogger(_FileLogger):
     """Write a row for each epoch, and each validation within one, to a CSV file"""
@@ -115,21 +122,23 @@ class JSONLogger(_FileLogger):
     def log_metrics(self, metrics: Any, step: Any) -> Any: ...
 
 class _RunLogger(Logger):
+    """Logs to a run of a platform: one that is open, or one that it begins, and ends"""
     name: Any
     kwargs: Any
     run_id: Any
     _run: Any
     _is_mine: bool
     def __init__(self, name: Any, every_steps: Any, block: Any, kwargs: Any) -> None: ...
+    def _take(self, run: Any, begin: Any, **again: Any) -> Any:
+        """Take the `run` that is open, or `begin` one, or the one of `run_id` `again`"""
     def state_dict(self) -> Any: ...
     def load_state_dict(self, sd: Any) -> Any: ...
 
 class WandbCallback(_RunLogger):
     """Log losses, learning rates and metrics to Weights & Biases"""
     failures: Any
-    _is_mine: Any
-    _run: Any
     run_id: Any
+    _run: Any
     def __init__(self, every_steps: int | None=10, block: int=100, **kwargs: Any) -> None:
         """- `every_steps`: Optimizer steps between points of `loss` and `lr`; None for none of these
         - `block`: Points to hand on at once
@@ -142,9 +151,8 @@ class WandbCallback(_RunLogger):
 class MLflowCallback(_RunLogger):
     """Log losses, learning rates and metrics to MLflow"""
     failures: Any
-    _run: Any
-    _is_mine: Any
     run_id: Any
+    _run: Any
     def __init__(self, every_steps: int | None=10, block: int=100, **kwargs: Any) -> None:
         """- `every_steps`: Optimizer steps between points of `loss` and `lr`; None for none of these
         - `block`: Points to hand on at once

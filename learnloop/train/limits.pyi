@@ -1,29 +1,18 @@
 # Written by `python -m tools.stubs` from `limits.py`: methods that other modules patch on are here, too
-"""Short runs on purpose: a few batches, the same few again, a rehearsal, a look at validation first, the largest batch that fits"""
+"""Short runs on purpose: a few batches, the same few again, a rehearsal, validation first, the largest batch"""
 
 from learnloop.loop.callback import Callback
+from learnloop.loop.data import Until
 from typing import Any
 
-__all__ = ['FirstBatches', 'LimitBatches', 'ShortEpochCallback', 'OverfitBatches', 'FastDevRun', 'SanityCheck', 'ReloadLoaders', 'DetectAnomaly', 'Deterministic']
-
-class FirstBatches:
-    """The first `n` batches of `dl`: none is fetched beyond, and its iterator is let go there"""
-    passes_on: bool
-    dl: Any
-    n: Any
-    def __init__(self, dl: Any, n: Any) -> None:
-        """- `dl`: Loader: any iterable of batches
-        - `n`: Number of batches, or share of its length as a float, rounded up
-        """
-    def __len__(self) -> Any: ...
-    def __iter__(self) -> Any: ...
-    def __repr__(self) -> Any: ...
+__all__ = ['LimitBatches', 'ShortEpochCallback', 'OverfitBatches', 'FastDevRun', 'SanityCheck', 'ReloadLoaders', 'DetectAnomaly', 'Deterministic', 'FirstBatches']
 
 class LimitBatches(Callback):
     """End epochs and validations after a number of batches: the loaders seem to be that short"""
     order: int
     remove_on_fetch: bool
     safe_in_evaluate: bool
+    fit_only: bool
     train: Any
     valid: Any
     def __init__(self, train: Any=None, valid: Any=None) -> None:
@@ -31,8 +20,6 @@ class LimitBatches(Callback):
         - `valid`: Batches of a validation, likewise
         """
     def before_fit(self) -> Any: ...
-    def before_evaluate(self) -> Any:
-        """Nothing to check: there is one loader, and its turn comes now"""
     def before_train(self) -> Any: ...
     def before_validate(self) -> Any: ...
     def _limit(self, n: Any) -> Any: ...
@@ -49,6 +36,7 @@ class OverfitBatches(Callback):
     order: int
     remove_on_fetch: bool
     safe_in_evaluate: bool
+    fit_only: bool
     n: Any
     _source: Any
     _kept: list
@@ -56,17 +44,15 @@ class OverfitBatches(Callback):
     def __init__(self, n: Any=1) -> None:
         """- `n`: Number of training batches to keep, or share of them as a float; they are held in memory"""
     def before_fit(self) -> Any: ...
-    def before_evaluate(self) -> Any:
-        """Other evaluations than that of the epoch use their own loader"""
     def before_train(self) -> Any: ...
-    def _draw(self, dl: Any) -> Any: ...
+    def before_validate(self) -> Any: ...
+    def _use_kept(self) -> Any: ...
+    def _take(self, dl: Any) -> Any: ...
     def state_dict(self) -> Any: ...
     def load_state_dict(self, sd: Any) -> Any: ...
-    def before_validate(self) -> Any: ...
-    def _swap(self) -> Any: ...
 
 class FastDevRun(LimitBatches):
-    """Make the fit a rehearsal: one epoch of `n` batches, and as many to validate on, while callbacks with `writes = True` are muted"""
+    """Make the fit a rehearsal: one epoch of `n` batches, `n` to validate on, and callbacks with `writes = True` muted"""
     def __init__(self, n: Any=1) -> None:
         """- `n`: Batches to train and to validate on, each"""
     def before_fit(self) -> Any: ...
@@ -75,6 +61,7 @@ class SanityCheck(Callback):
     """Validate on a few batches before the first epoch, without a trace"""
     order: Any
     safe_in_evaluate: bool
+    fit_only: bool
     n: Any
     resumed: bool
     result: Any
@@ -83,12 +70,11 @@ class SanityCheck(Callback):
         - `resumed`: Also if the fit begins at a later epoch than the first? It was checked before, then
         """
     def before_fit(self) -> Any: ...
-    def before_evaluate(self) -> Any:
-        """There is nothing to check before an evaluation"""
-    def _check(self) -> Any: ...
+    def _validate(self) -> Any: ...
 
 class ReloadLoaders(Callback):
     """Replace the training loader every few epochs"""
+    fit_only: bool
     every_epochs: Any
     _f: Any
     _found: Any
@@ -96,31 +82,24 @@ class ReloadLoaders(Callback):
     _is_new: bool
     def __init__(self, every_epochs: int, f: Any) -> None:
         """- `every_epochs`: Epochs for which a loader is used
-        - `f`: Called as `f(learn)` before such an epoch; returns the training loader from there on, or a tuple of it and the one for validation
+        - `f`: Function of the learner, returns a loader to train on, or that and one to validate on
         """
     def before_fit(self) -> Any: ...
     def cleanup_fit(self) -> Any: ...
+    def before_epoch(self) -> Any: ...
+    def _reload(self) -> Any: ...
     def state_dict(self) -> Any: ...
     def load_state_dict(self, sd: Any) -> Any: ...
-    def before_evaluate(self) -> Any:
-        """Evaluations use the loaders that are there"""
-    def cleanup_evaluate(self) -> Any:
-        """Nor is anything to be put back then"""
-    def before_epoch(self) -> Any: ...
-    def _renew(self) -> Any: ...
 
 class DetectAnomaly(Callback):
     """Have torch name the operation that a NaN gradient came from"""
+    fit_only: bool
     check_nan: bool
     _was: Any
     def __init__(self, check_nan: bool=True) -> None:
-        """- `check_nan`: Raise an error at a NaN in backward? Without, errors in backward are traced to forward, NaN are not looked for"""
+        """- `check_nan`: Raise an error at a NaN? Else only errors in backward are traced to forward"""
     def before_fit(self) -> Any: ...
     def cleanup_fit(self) -> Any: ...
-    def before_evaluate(self) -> Any:
-        """There are no gradients"""
-    def cleanup_evaluate(self) -> Any:
-        """So nothing was changed"""
 
 class Deterministic(Callback):
     """Let torch use deterministic algorithms only"""
@@ -130,3 +109,15 @@ class Deterministic(Callback):
         """- `warn_only`: Warn of operations that have none, rather than raise an error?"""
     def before_fit(self) -> Any: ...
     def cleanup_fit(self) -> Any: ...
+
+class FirstBatches(Until):
+    """The first `n` batches of `dl`: none is fetched beyond, and its iterator is let go there"""
+    dl: Any
+    n: Any
+    def __init__(self, dl: Any, n: Any) -> None:
+        """- `dl`: Loader: any iterable of batches
+        - `n`: Number of batches, or share of its length as a float, rounded up
+        """
+    def __len__(self) -> Any: ...
+    def __iter__(self) -> Any: ...
+    def __repr__(self) -> Any: ...

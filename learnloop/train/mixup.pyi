@@ -19,12 +19,12 @@ class MixHandler(Callback):
     _reduced: Any
     def __init__(self, alpha: float=0.5, mix: Any=None, per_item: bool=True) -> None:
         """- `alpha`: Both parameters of the Beta distribution: higher for more even mixes
-        - `mix`: Called as `mix(xb, perm, lam)`, returns new inputs and the share that is own; None if a subclass defines it
+        - `mix`: `mix(xb, perm, lam)` returns new inputs and the share that is own; None if a subclass defines it
         - `per_item`: A λ for each item, where the loss function allows it? Or one for the batch
         """
     def before_train(self) -> Any: ...
     def before_batch(self) -> Any: ...  # train/mixup.py
-    def _check(self, o: Any) -> Any: ...  # train/mixup.py
+    def _check_items(self, o: Any) -> Any: ...  # train/mixup.py
     def after_pred(self) -> Any: ...  # train/mixup.py
     def after_loss(self) -> Any: ...  # train/mixup.py
     def cleanup_batch(self) -> Any: ...  # train/mixup.py

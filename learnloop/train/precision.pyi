@@ -1,5 +1,5 @@
 # Written by `python -m tools.stubs` from `precision.py`: methods that other modules patch on are here, too
-"""Mixed precision on any device: `to_bf16`, and `to_fp16` with loss scaling; or the weights themselves in another format"""
+"""Mixed precision on any device: `to_bf16`, and `to_fp16` with loss scaling; or the weights in another format"""
 
 from learnloop.loop.callback import Callback
 from typing import Any
@@ -11,6 +11,7 @@ class MixedPrecision(Callback):
     """Run model and loss in autocast; with fp16, scale the loss and skip steps whose gradients overflow"""
     order: int
     safe_in_evaluate: bool
+    fit_only: bool
     state_schema: dict
     min_scale: float
     amp_mode: str
@@ -19,7 +20,7 @@ class MixedPrecision(Callback):
     skipped: int
     _state: Any
     _checked: bool
-    _ctxs: list
+    _autocasts: list
     def __init__(self, amp_mode: str='fp16', **kwargs: Any) -> None:
         """- `amp_mode`: 'bf16' needs no loss scaling, so take it where the device has it
         - `kwargs`: To `torch.amp.GradScaler`: init_scale, growth_factor, backoff_factor, growth_interval
@@ -35,14 +36,13 @@ class MixedPrecision(Callback):
     def before_step(self) -> Any: ...  # train/precision.py
     def cleanup_step(self) -> Any: ...  # train/precision.py
     def before_fit(self) -> Any: ...  # train/precision.py
-    def before_evaluate(self) -> Any:  # train/precision.py
-        """Nothing: there is no backward pass"""
-    def _learned(self) -> Any: ...  # train/precision.py
+    def _learned(self) -> Any:  # train/precision.py
+        """What the scaler has learned, or is to begin with"""
     def _teach(self) -> Any: ...  # train/precision.py
     def state_dict(self) -> dict:  # train/precision.py
         """Return what the scaler has learned
 
-        Returns: The scale, for how long it has held, and how many steps were skipped; {} before the first fit
+        Returns: The scale, for how long it has held, and how many steps were skipped
         """
     def load_state_dict(self, sd: dict) -> Any:  # train/precision.py
         """Take up what a scaler has learned
@@ -58,7 +58,7 @@ class TruePrecision(Callback):
     dtype: torch.dtype
     _loss_dtype: Any
     def __init__(self, dtype: torch.dtype=...) -> None:
-        """- `dtype`: float16 loses small gradients: there is no loss scaling here. float64 is for checking gradients"""
+        """- `dtype`: float16 loses small gradients, as nothing scales the loss"""
     def before_fit(self) -> Any: ...
     def before_batch(self) -> Any: ...
     def after_pred(self) -> Any: ...

@@ -7,7 +7,7 @@ from typing import Any
 __all__ = ['ModelResetter', 'RNNCallback', 'RNNRegularizer', 'rnn_cbs']
 
 class ModelResetter(Callback):
-    """Call `reset` of the model before training, validation and evaluation, and after the fit; models without it are left alone"""
+    """Call `reset` of the model, if it has one, before training, validation and evaluation, and after the fit"""
     order: int
     safe_in_evaluate: bool
     _kept: list

@@ -13,6 +13,7 @@ class GradientAccumulation(Callback):
     order: int
     run_valid: bool
     safe_in_evaluate: bool
+    fit_only: bool
     state_schema: dict
     n_acc: Any
     n_batches: Any
@@ -20,19 +21,19 @@ class GradientAccumulation(Callback):
     _n: int
     _total: int
     _expected: int
-    _c: Any
+    _n_items: Any
     _at: Any
     def __init__(self, n_acc: Any=32, n_batches: Any=None, count: Callable | None=None) -> None:
         """- `n_acc`: Samples that make a step, or what `count` counts; or a function from the epoch to this number
         - `n_batches`: Batches that make a step, rather than samples; or a function from the epoch to this number
-        - `count`: From the learner to the number of items that its loss is a mean of, such as tokens; None for samples
+        - `count`: From the learner to the number of items that its loss is a mean of; None for samples
         """
     def _clear(self) -> Any: ...
     def before_fit(self) -> Any: ...
-    def before_evaluate(self) -> Any:
-        """Nothing is accumulated"""
     @property
     def _size(self) -> Any: ...
+    def state_dict(self) -> Any: ...
+    def load_state_dict(self, sd: Any) -> Any: ...
     def before_backward(self) -> Any: ...  # train/training.py
     def cleanup_backward(self) -> Any: ...  # train/training.py
     def _due(self) -> Any: ...  # train/training.py
@@ -44,8 +45,6 @@ class GradientAccumulation(Callback):
     def after_fetch(self) -> Any: ...  # train/training.py
     def after_cancel_train(self) -> Any: ...  # train/training.py
     def cleanup_train(self) -> Any: ...  # train/training.py
-    def state_dict(self) -> Any: ...  # train/training.py
-    def load_state_dict(self, sd: Any) -> Any: ...  # train/training.py
 
 def clip_grad_adaptive_(params: Any, factor: float=0.01, eps: float=0.001, norm_type: float=2.0) -> None:
     """Clip gradients, unit by unit, to `factor` times the norm of their weights
@@ -60,20 +59,19 @@ class GradientClip(Callback):
     """Clip gradients before each optimizer step"""
     order: int
     run_valid: bool
+    fit_only: bool
     max_norm: float | None
     norm_type: float
     algorithm: str
     skip_nonfinite: bool
     grad_norm: Any
     def __init__(self, max_norm: float | None=None, norm_type: float=2.0, algorithm: str='norm', skip_nonfinite: bool=False) -> None:
-        """- `max_norm`: Largest norm, value or ratio of norms; None for 1, and for .01 if `algorithm` is 'adaptive'
+        """- `max_norm`: Largest norm, value or ratio of norms; None for 1, or .01 if it's 'adaptive'
         - `norm_type`: Order of the norm; inf for the largest absolute value
-        - `algorithm`: 'norm' of all gradients, 'value' of each element, or 'adaptive', to the norm of the weights
-        - `skip_nonfinite`: Cancel steps whose gradients have an infinite norm, or NaN? Waits for the device in each
+        - `algorithm`: 'norm' of all gradients, 'value' of each element, or 'adaptive' to the weights' norm
+        - `skip_nonfinite`: Cancel steps whose gradients have an infinite norm, or NaN? Waits for the device
         """
     def before_fit(self) -> Any: ...
-    def before_evaluate(self) -> Any:
-        """Nothing is clipped"""
     def before_step(self) -> Any: ...
 
 def set_bn_eval(model: nn.Module, use_eval: bool=True) -> None:
@@ -105,14 +103,13 @@ class MCDropoutCallback(Callback):
 
 class GradientCheckpointing(Callback):
     """Compute what modules keep for the backward pass again, rather than keep it"""
+    fit_only: bool
     modules: Any
     _kept: list
     def __init__(self, modules: Any) -> None:
-        """- `modules`: Whose insides to compute again: a class, a list of modules, or a function from the model to such a list"""
+        """- `modules`: Whose insides to compute again: a class, a list of modules, or a function from the model to a list"""
     def _find(self, model: Any) -> Any: ...
     def before_fit(self) -> Any: ...
-    def before_evaluate(self) -> Any:
-        """Without gradients there is nothing to be kept"""
     def cleanup_fit(self) -> Any: ...
 
 class MoveModulesToDeviceCallback(Callback):
@@ -124,41 +121,38 @@ class MicroBatch(Callback):
     """Take each batch through model and backward in parts: less memory, and the same step"""
     order: int
     run_valid: bool
+    fit_only: bool
     size: Any
     _whole: Any
     _left: list
     _seen: list
     _grads: list
     _n: Any
-    _cast: Any
+    _autocast: Any
     def __init__(self, size: int=8) -> None:
         """- `size`: Items in a part, at most"""
     def _clear(self) -> Any: ...
     def _next(self) -> Any: ...
     def before_fit(self) -> Any: ...
-    def before_evaluate(self) -> Any:
-        """Parts are for training"""
     def before_batch(self) -> Any: ...
     def after_loss(self) -> Any: ...
     def before_backward(self) -> Any: ...
     def after_backward(self) -> Any: ...
-    def after_cancel_batch(self) -> Any: ...
     def cleanup_batch(self) -> Any: ...
 
 class SAM(Callback):
     """Step by the gradient at the worst place near the weights: sharpness-aware minimisation"""
     order: int
     run_valid: bool
+    fit_only: bool
     rho: float
     _home: list
     _aside: list
-    _rng: list
-    _cast: Any
+    _rng: Any
+    _autocast: Any
     def __init__(self, rho: float=0.05) -> None:
         """- `rho`: Distance of that place, in the norm over all weights; the paper's default"""
     def before_fit(self) -> Any: ...
-    def before_evaluate(self) -> Any:
-        """Nothing is trained"""
     def before_batch(self) -> Any: ...
     def before_backward(self) -> Any: ...
     def after_backward(self) -> Any: ...
