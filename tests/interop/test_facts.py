@@ -40,7 +40,7 @@ def test_settings_are_arguments_of_any_base():
     assert init_args(C)=={'self', 'a', 'c', 'args'}
 
 @pytest.mark.parametrize('acc,bs,want', [(None, None, 1), (dict(n_batches=3), None, 3), (dict(n_acc=40), 16, 3), (dict(n_acc=40), None, None),
-    (dict(n_acc=40, count=lambda learn: 5), 16, None)], ids=str)
+    (dict(n_acc=40, count=lambda learn: 5), 16, None)], ids=lambda o: '-'.join(o) if isinstance(o, dict) else str(o))
 def test_batches_of_a_step(acc, bs, want): assert batches_per_step(synth_learner(cbs=GradientAccumulation(**acc) if acc else None), bs)==want
 
 def test_kinds_of_evaluations():
