@@ -255,7 +255,7 @@ class _Span:
     def __init__(self, parent=None, phase='', state='', epoch=None, iter=None, training=None, start=0):
         self.parent,self.phase,self.state,self.epoch,self.iter,self.training = parent,phase,state,epoch,iter,training
         self.start,self.end,self.outcome,self.by,self.depth = start,None,'',None,parent.depth+1 if parent else 0
-    def inner(self, *args): return _Span(self, *args)
+    def inner(self): return _Span(self)
     def chain(self):
         "It and the phases around it, inner ones first"
         return [self, *self.parent.chain()] if self.parent else []
@@ -275,7 +275,7 @@ def _push(self:Tracer, p, state):
     i = outer.iter
     if name in self._recurring and outer.phase not in self._recurring:
         i = getattr(learn, 'iter' if name=='batch' else 'n_done', None)  # before `batch`, `iter` is the last one's
-    self._at.span = s = outer.inner(name, state, epoch, i, training, self._now())
+    self._at.span = s = _Span(outer, name, state, epoch, i, training, self._now())
     return s
 
 @patch
@@ -286,25 +286,27 @@ def _sync(self:Tracer, depth, event=''):
     for p in self.learn.open[at.span.depth:depth]: self._push(p, 'early' if event==p.before else '')
     return at.span
 
-# %% ../../nbs/see/03_trace.ipynb #96da4d1b
+# %% ../../nbs/see/03_trace.ipynb #a5255082
 @patch
 def _total(self:Trace, event, callback='', filter=''):
     key = event,callback,filter
     return self._totals.get(key) or self._totals.setdefault(key, _Total(*key))
 
-@patch
-def _fire(self:Tracer, total, span, t, ns=None, outcome=''):
-    "Add the row of an event"
-    self._rows.append([t, total, span, ns, outcome, False])
-    total.n += 1
-    self._at.last = t
+def _mk_fire(tracer, event):
+    "A function that adds the row of an event"
+    total,add,at = tracer._total(event),tracer._rows.append,tracer._at
+    def fire(span, t, ns=None, outcome=''):
+        add([t, total, span, ns, outcome, False])
+        total.n += 1
+        at.last = t
+    return fire
 
 # %% ../../nbs/see/03_trace.ipynb #119516af
 def _mk_single(tracer, event, phase):
     "What a tracer does at an event that neither begins nor ends a phase; `phase` is None, or that of `after_x`"
-    learn,opened,now,at,total = tracer.learn,tracer.learn.open,tracer._now,tracer._at,tracer._total(event)
+    learn,opened,now,at,fire = tracer.learn,tracer.learn.open,tracer._now,tracer._at,_mk_fire(tracer, event)
     tells = any(isinstance(o, Event) and o.name==event and o.does for o in learn.rows)
-    work,fire = tracer._phase_total(event.removeprefix('after_')) if tells else None,tracer._fire
+    work = tracer._phase_total(event.removeprefix('after_')) if tells else None
     def fired(_, /, **kwargs):
         t,span,ns = now(),at.span,None
         if span.depth!=len(opened): span = tracer._sync(len(opened), event)
@@ -313,7 +315,7 @@ def _mk_single(tracer, event, phase):
             work.add(ns)
             work.depth = work.depth or span.depth+1
         elif phase and event==phase.after_cancel and span.by is None: tracer._raised(sys.exc_info()[1], span)
-        fire(total, span, t, ns, learn.outcome.get(phase.name, '') if phase else '')
+        fire(span, t, ns, learn.outcome.get(phase.name, '') if phase else '')
     return fired
 
 @patch
@@ -322,7 +324,7 @@ def _phase_total(self:Trace, name): return self._phases.setdefault(name, _Total(
 # %% ../../nbs/see/03_trace.ipynb #80d49d42
 def _mk_before(tracer, event, phase):
     "What a tracer does at `before_x`"
-    opened,now,at,total,fire = tracer.learn.open,tracer._now,tracer._at,tracer._total(event),tracer._fire
+    opened,now,at,fire = tracer.learn.open,tracer._now,tracer._at,_mk_fire(tracer, event)
     def fired(_, /, **kwargs):
         s,depth = at.span,len(opened)
         if s.depth!=depth or s.state!='early':  # else a turn of the learner's own has begun it
@@ -330,20 +332,20 @@ def _mk_before(tracer, event, phase):
             s = tracer._push(phase, 'begun')
         s.state = 'begun'
         if tracer.profiler is not None and depth==1: tracer._profile(True)
-        fire(total, s, now())
+        fire(s, now())
     return fired
 
-# %% ../../nbs/see/03_trace.ipynb #ee6b31cd
+# %% ../../nbs/see/03_trace.ipynb #5e0b6822
 def _mk_cleanup(tracer, event, phase):
     "What a tracer does at `cleanup_x`"
     opened,at,total,hears = tracer.learn.open,tracer._at,tracer._phase_total(phase.name),_mk_hears(tracer, event)
-    lasts = tracer._lasts(phase.name)
+    lasts,fire = tracer._lasts(phase.name),_mk_fire(tracer, event)
     def fired(_, /, **kwargs):
         s = at.span
         if s.depth>len(opened): s = tracer._sync(len(opened))
         if s.phase!=phase.name: return  # the tracer was added later
         heard = hears()
-        if heard and s.state=='begun': tracer._clean(s, event)
+        if heard and s.state=='begun': tracer._clean(s, fire)
         tracer._close(s, heard, total, lasts)
     return fired
 
@@ -362,10 +364,10 @@ def _lasts(self:Trace, phase):
 
 # %% ../../nbs/see/03_trace.ipynb #3583fb64
 @patch
-def _clean(self:Tracer, s, event):
+def _clean(self:Tracer, s, fire):
     "Record that the clean-up of the span `s` fires"
     s.state = 'clean'
-    self._fire(self._total(event), s, self._now(), None, self.learn.outcome.get(s.phase, ''))
+    fire(s, self._now(), None, self.learn.outcome.get(s.phase, ''))
 
 @patch
 def _close(self:Tracer, s, heard, total, lasts):
@@ -448,6 +450,7 @@ def _filter_of(f):
     o = getattr(getattr(getattr(f, '__func__', None), 'func', None), '__self__', None)
     return str(o) if isinstance(o, on) else ''
 
+# %% ../../nbs/see/03_trace.ipynb #41b12a7d
 def _mk_turn(tracer, event, f, who):
     "Calls `f`, a handler of `who`, and records how that went"
     learn,now,add,at,hears = tracer.learn,tracer._now,tracer._rows.append,tracer._at,_mk_hears(tracer, event)
@@ -460,7 +463,7 @@ def _mk_turn(tracer, event, f, who):
         if span.depth!=len(opened): span = tracer._sync(len(opened), event)
         if ends and span.state=='begun' and span.phase==ends:
             # a callback that is removed is cleaned up before the event
-            if who in learn.cbs or who is learn: tracer._clean(span, event)
+            if who in learn.cbs or who is learn: tracer._clean(span, _mk_fire(tracer, event))
         row = [now(), total, span, None, '', False]
         add(row)
         try: res = f(**kwargs)
