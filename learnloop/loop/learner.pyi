@@ -475,7 +475,7 @@ class Learner(Loop):
     def _predict_all(self, cb: Any, batches: Any) -> Any:  # loop/predict.py
         """Take `batches` through the model, without events that nobody hears; are some left for the ordinary way?"""
     def _predict_batch(self, cb: Any, i: Any, n: Any, after: Any) -> Any: ...  # loop/predict.py
-    def summary(self, batch: Any=None) -> 'ModelSummary':  # measure/hook.py
+    def summary(self, batch: Any=None) -> ModelSummary:  # measure/hook.py
         """Show the layers, with the shapes that a batch takes, and what trains them
 
         - `batch`: A batch as a loader gives it; None for the first of the training loader

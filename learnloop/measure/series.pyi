@@ -23,12 +23,12 @@ class Series(list):
         """- `vals`: Numbers, or other plain data
         - `closed`: `Part`s that come before them
         """
-    def frozen(self) -> 'Frozen':
+    def frozen(self) -> Frozen:
         """What it is now, however it grows
 
         Returns: To be saved, and to make a `Series` of again
         """
-    def state(self) -> 'list|Frozen':
+    def state(self) -> list|Frozen:
         """What it is now, for a `state_dict`: a list or, inside `shared_parts`, what `frozen` returns
 
         Returns: Plain data
