@@ -8,11 +8,11 @@ READY  := $(VENV)/ready-$(firstword $(shell cat pyproject.toml constraints.txt |
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 # Notebooks and tests run side by side: two processes that each want all cores would wait for each other
 export OMP_NUM_THREADS ?= 1
+# Bytecode is kept: each of hundreds of processes would compile the same modules, and each worker of pytest all tests
+export PYTHONDONTWRITEBYTECODE :=
 # Cells of a notebook are run in a thread, which is what a fit with checkpoints warns of
 export PYTHONWARNINGS ?= ignore:no signal reaches a fit
-# A process for each notebook: what one of them patches mustn't reach the next
-NOTEBOOKS := find nbs -name '*.ipynb' -not -path '*/.*' | sort | xargs -P 2 -I % nbdev-test %
-.PHONY: demo test ci export save check docs bench mutants wheel browser interop
+.PHONY: demo test quick ci export save check docs bench mutants wheel browser interop
 # Jobs write notebooks, modules and _proc/, which other jobs read
 .NOTPARALLEL:
 .DEFAULT_GOAL := test
@@ -24,10 +24,11 @@ $(READY):
 	touch $@
 
 demo:    $(READY) ; learnloop demo
-test:    $(READY) ; $(NOTEBOOKS) --timing && pytest -q -n auto
+test:    $(READY) ; python -m tools.notebooks --timing && pytest -q -n auto
+quick:   $(READY) ; nbdev-export && python -m tools.quick $(NB)   # one notebook, and the tests of its module: `make quick NB=trace`
 ci:      check test mutants docs wheel browser
-export:  $(READY) ; nbdev-export && nbdev-clean
-save:    $(READY) ; $(NOTEBOOKS) --save && nbdev-clean   # refresh the outputs stored in notebooks
+export:  $(READY) ; nbdev-export && nbdev-clean && python -m tools.stubs
+save:    $(READY) ; python -m tools.notebooks --save && nbdev-clean   # refresh the outputs stored in notebooks
 docs:    $(READY) ; python -m tools.build_docs   # the site, in _docs/, and README.md
 bench:   $(READY) ; python -m benchmarks.overhead && python -m benchmarks.inference && python -m benchmarks.watch && python -m benchmarks.trace && python -m benchmarks.checkpoint
 mutants: $(READY) ; python -m tools.mutants   # plant faults, and see that some test catches each
@@ -37,4 +38,4 @@ interop: $(READY) ; python -m tools.interop   # other systems' own callbacks, ea
 check:   $(READY)   # notebooks, modules and README agree, and follow the house style
 	nbdev-export && nbdev-clean && python -m tools.build_docs --readme
 	git diff --exit-code -- nbs learnloop README.md && test -z "$$(git ls-files -o --exclude-standard nbs learnloop)"
-	ruff check && chkstyle
+	ruff check && chkstyle && python -m tools.house --check && python -m tools.stubs --check && mypy

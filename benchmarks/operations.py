@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from benchmarks.crash import difference, result
 from benchmarks.disk import Disk, Watch, lay_out, tree_hash
 from learnloop import CheckpointCallback, Learner, SaveModelCallback, list_checkpoints, newest_checkpoint, set_seed
-from learnloop.measure.metrics import Series
+from learnloop.measure.series import Series
 from learnloop.keep.saving import read_state
 
 N_EPOCH,ERRORS = 2,(errno.EIO,errno.ENOSPC)

@@ -14,6 +14,9 @@ Peers take part where they are installed; better not beside what the project is 
         pytorch-accelerated keras transformers accelerate fastai
     ../peers/bin/python -m benchmarks.overhead
 
+`--against COMMIT` compares with learnloop itself as it was: both versions in turns, a process each. "times raw" is the median over rounds of the
+ratio to the hand-written loop in the same process and round, "more" the median of the differences, beside the middle half of them.
+
 What the loaders that people have cost is in `benchmarks.loaders`, and printed as well.
 
 If the torchvision that fastai brings doesn't match the build of torch, uninstall it: nothing here needs it.
@@ -29,8 +32,7 @@ from typing import NamedTuple
 from torch import nn
 from torch.nn import functional as F
 from benchmarks.contenders import CONTENDERS, loader, quiet
-from benchmarks.loaders import loader_rows, measure_loaders
-from learnloop.app.settings import run_settings
+from benchmarks.versions import versions
 
 N_CBS = 5   # in the variant of a contender with callbacks
 SHORT = 8   # batches of the short fit
@@ -163,6 +165,44 @@ def target_rows(steps, imports):
     yield _row('import, CPU s beyond torch', .15, secs, '.3f')
     yield [f"import, of {', '.join(sorted(HEAVY))}", 'none', ', '.join(heavy) or 'none', 'no' if heavy else 'yes']
 
+# ---- another version
+
+def ask_rounds(model, seed, n_cbs, scale=1.):
+    "A round of raw and one of learnloop, in a process that has one version of it: their costs, and the sum of weights in hexadecimal"
+    quiet()
+    torch.set_num_threads(1)
+    work = WORKS[model]
+    batches = new_batches(work._replace(n=max(int(work.n*scale), 2*SHORT)), seed)
+    base,ours = (one_round(Variant(nm, n), work, batches, seed) for nm,n in (('raw', 0), ('learnloop', n_cbs)))
+    return dict(raw=base.step_us, step=ours.step_us, fit=ours.fit_ms, weights=ours.weights.numpy().tobytes().hex())
+
+def quartiles(vals): return [sorted(vals)[int(q*(len(vals)-1)+.5)] for q in (.25, .75)]
+
+def version_row(model, n_cbs, before, now):
+    "What steps cost in two versions, and by how much more of raw's time the second does"
+    def _ratio(rounds): return [o['step']/o['raw'] for o in rounds]
+    diffs = [b-a for a,b in zip(_ratio(before), _ratio(now), strict=True)]
+    low,high = quartiles(diffs)
+    name = f'{model}, {n_cbs} callbacks' if n_cbs else model
+    def _mid(k): return [f'{median(o[k] for o in rounds):.1f}' for rounds in (before, now)]
+    is_same = all(o['weights']==before[0]['weights'] for o in (*before, *now))
+    ratios = [f'{median(_ratio(o)):.3f}' for o in (before, now)]
+    more = [f'{median(diffs):+.3f}', f'{low:+.3f} … {high:+.3f}']
+    return [name, *_mid('step'), *ratios, *more, *_mid('fit'), 'exactly' if is_same else 'NO']
+
+def compare_versions(args):
+    "Time this checkout and a commit in turns, each in a process of its own, one at a time"
+    rows,order = [],random.Random(args.seed)
+    with versions(args.against) as both:
+        for model,n_cbs in [(m, n) for m in args.models for n in ((0, N_CBS) if m==PRICED else (0,))]:
+            for o in both: o.ask(ask_rounds, model=model, seed=args.seed, n_cbs=n_cbs, scale=.1)  # warm up
+            res = {o.name:[] for o in both}
+            for i in range(args.rounds):
+                for o in order.sample(both, 2): res[o.name].append(o.ask(ask_rounds, model=model, seed=args.seed, n_cbs=n_cbs))
+                print(f'  {model} {n_cbs or ""} round {i+1}/{args.rounds}', file=sys.stderr)
+            rows.append(version_row(model, n_cbs, *res.values()))
+    show(f'learnloop, {args.against} and now', ['model', 'us/step', 'now', 'times raw', 'now', 'more', 'middle half', 'fit ms', 'now', 'weights alike'], rows)
+
 # ---- the run
 
 def installed(names):
@@ -174,11 +214,13 @@ def installed(names):
         else: yield nm
 
 def parse_args():
+    from learnloop.app.settings import run_settings
     cfg = run_settings('bench', seed=42, rounds=15)
     p = ArgumentParser('python -m benchmarks.overhead', description=__doc__, formatter_class=RawDescriptionHelpFormatter)
     p.add_argument('--models', nargs='*', choices=WORKS, default=[*WORKS], help='none: imports only')
     p.add_argument('--contenders', nargs='*', choices=CONTENDERS, default=[*CONTENDERS], help='besides raw and learnloop')
     p.add_argument('--no-loaders', action='store_true', help='leave out what other loaders than a list of batches cost, and epochs of one batch')
+    p.add_argument('--against', metavar='COMMIT', help='compare with learnloop as it was there, and nothing else')
     p.add_argument('--rounds', type=int, default=cfg.rounds, help='default: %(default)s (settings.ini)')
     p.add_argument('--seed', type=int, default=cfg.seed, help='of weights, batches and order; default: %(default)s (settings.ini)')
     p.add_argument('--threads', type=int, default=1, help='default: %(default)s; the CPU time of all counts')
@@ -188,6 +230,7 @@ def main():
     args = parse_args()
     torch.set_num_threads(args.threads)
     quiet()
+    if args.against: return compare_versions(args)
     names = [*installed(o for o in CONTENDERS if o in {'raw','learnloop',*args.contenders})]
     steps = {}
     for m in args.models:
@@ -197,6 +240,7 @@ def main():
         rows = [step_row(res, o) for o in variants if not o.n_cbs]
         show(m, ['contender', 'us/step', 'times raw', 'us more', 'fit ms', '= raw', 'ns/callback'], rows)
     if not args.no_loaders:
+        from benchmarks.loaders import loader_rows, measure_loaders
         res = measure_loaders(partial(new_model, WORKS[PRICED], args.seed), new_batches(WORKS[PRICED], args.seed), args.rounds, args.seed)
         show(f'{PRICED}: loaders', ['loader', 'of a', 'raw us', 'raw again', 'learnloop', 'with CheckpointCallback'], loader_rows(res))
     imports = {o:import_cost(o) for o in dict.fromkeys(CONTENDERS[nm].module for nm in names) if o}

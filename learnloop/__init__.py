@@ -10,10 +10,12 @@ from learnloop.loop.callback import Callback, mk_cb, on
 from learnloop.loop.batch import default_device, describe, find_bs, to_concat, to_detach, to_device
 from learnloop.loop.data import DataLoaders, in_order
 from learnloop.loop.rng import no_random, preserve_rng, set_seed
-from learnloop.loop.optimizer import get_hypers, is_norm, norm_params, set_hypers, trainable_params
-from learnloop.loop.learner import (
-    FetchPredsCallback, GatherPredsCallback, Learner, Loop, StepLimit, TrainEvalCallback, before_batch_cb,
-    decode_preds, default_cb)
+from learnloop.loop.place import Pass, Place
+from learnloop.loop.optimizer import get_hyper, get_hypers, is_norm, norm_params, set_hypers, trainable_params
+from learnloop.loop.loss import decode_preds
+from learnloop.loop.steps import StepLimit
+from learnloop.loop.learner import Learner, Loop, TrainEvalCallback, before_batch_cb, default_cb
+from learnloop.loop.predict import FetchPredsCallback, GatherPredsCallback
 from learnloop.measure.metrics import (
     AccumMetric, AvgLoss, AvgMetric, AvgSmoothLoss, Dice, DictMetric, JaccardCoeff, LossMetric, LossMetrics,
     Metric, Perplexity, TorchMetric, ValueMetric, accuracy, accuracy_multi, as_metric, error_rate, exp_rmspe,
@@ -25,12 +27,14 @@ from learnloop.measure.recorder import Recorder
 from learnloop.measure.hook import (
     ActivationStats, Hook, HookCallback, Hooks, ModelSummary, dummy_eval, hook_output, hook_outputs, model_sizes,
     num_features_model, total_params)
-from learnloop.measure.interpret import (
-    ClassificationInterpretation, Interpretation, SegmentationInterpretation, show_image)
+from learnloop.measure.image import show_image
+from learnloop.measure.interpret import ClassificationInterpretation, Interpretation, SegmentationInterpretation
 from learnloop.measure.throughput import Throughput
 from learnloop.train.schedule import (
-    GradualUnfreezing, LRFinder, ParamScheduler, SchedCos, SchedExp, SchedLin, SchedNo, SchedPoly,
-    SuggestionMethod, TorchScheduler, annealer, combine_scheds, combined_cos)
+    GradualUnfreezing, ParamScheduler, SchedCos, SchedExp, SchedLin, SchedNo, SchedPoly, Scheduler, annealer,
+    combine_scheds, combined_cos)
+from learnloop.train.torchsched import TorchScheduler
+from learnloop.train.lr_find import LRFinder, SuggestionMethod
 from learnloop.train.tracker import (
     CheckFinite, EarlyStoppingCallback, ReduceLROnPlateau, SaveModelCallback, SpikeDetection,
     TerminateOnNaNCallback, TimeLimit, TrackerCallback, ValidateCallback, ValidateEvery)
@@ -46,15 +50,20 @@ from learnloop.train.mixup import CutMix, MixHandler, MixUp
 from learnloop.train.rnn import ModelResetter, RNNCallback, RNNRegularizer, rnn_cbs
 from learnloop.keep.saving import load_export, load_learner, load_model, save_model
 from learnloop.keep.storage import Checkpoint, DamagedCheckpoint, list_checkpoints, newest_checkpoint
-from learnloop.keep.checkpoint import CheckpointCallback, SeededItems
+from learnloop.keep.passes import SeededItems
 from learnloop.keep.interrupt import Interrupted, Terminated
+from learnloop.keep.checkpoint import CheckpointCallback
+import learnloop.keep.resume
 from learnloop.see.progress import ProgressCallback, ShowGraph
-from learnloop.see.trace import Timeline, Trace, Tracer, load_trace
+from learnloop.see.trace import Trace, Tracer
+from learnloop.see.timeline import Timeline, load_trace
 from learnloop.see.log import CSVLogger, JSONLogger, Logger, MLflowCallback, WandbCallback
 from learnloop.see.tensorboard import TensorBoardCallback, read_tensorboard
 from learnloop.see.report import KeepWarnings, report_from
 from learnloop.app.synth import RegModel, synth_dls, synth_learner
+import learnloop.keep.undo
 import learnloop.see.show
+import learnloop.see.why
 from learnloop.interop import as_cb
 
 __all__ = [k for k,v in globals().items() if k[0]!='_' and type(v).__name__!='module']  # not the wings

@@ -1,17 +1,23 @@
 "What every test gets: hypothesis's profile, seeds, and a check that it leaves the process as it found it"
-import os, random, signal
+import gc, os, random, signal
 import pytest, torch
 from hypothesis import settings
 from learnloop.app.settings import run_settings
 
-cfg = run_settings('tests', seed=42, examples=100)
+cfg = run_settings('tests', seed=42, examples=60)
 os.environ['MPLBACKEND'] = 'agg'  # no window, wherever the tests run
+torch.utils.data._utils.MP_STATUS_CHECK_INTERVAL = .3  # torch waits so long for a worker that hangs, or is garbage, before it ends it: 5 s
 
 # `ci` draws the same programs in each run, so that a failure belongs to the change under test.
 # To look for new ones: `pytest --hypothesis-profile explore`
 settings.register_profile('ci', derandomize=True, deadline=None, max_examples=cfg.examples)
 settings.register_profile('explore', deadline=None, max_examples=20*cfg.examples)
 settings.load_profile('ci')
+
+def pytest_collection_finish():
+    "Leave what is there before the first test, most of it torch, out of garbage collections: 0.3 s each, and many tests ask for one"
+    gc.collect()
+    gc.freeze()
 
 def switches():
     "What one test can change for all that follow"

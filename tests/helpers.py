@@ -1,8 +1,9 @@
 "What the suites of flow, callback and learner share: small learners, callbacks that do as a script says, and the reference"
-import builtins, os, re, signal, sys
+import builtins, os, random, re, signal, sys
 from collections import Counter
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations, product
 from types import SimpleNamespace
 import learnloop, torch
 from learnloop import Callback, DataLoaders, Learner, TrainEvalCallback, UncaughtCancelError
@@ -14,6 +15,29 @@ torch.set_num_threads(1)  # the tensors are tiny: a second thread gains nothing,
 def plainly(o):
     "`o` for the id of a test: without addresses, which would differ between the processes that share a suite"
     return re.sub(r' at 0x[0-9a-f]+', '', str(o))
+
+def cover(cases, t=1):
+    """Those of `cases`, tuples, that it takes for each value (`t` of 2: each pair of values) to come at least once, the same in each process
+
+    For what another test asks of every combination. `ALL_CASES=1 pytest` runs them all."""
+    cases = list(cases)
+    if os.environ.get('ALL_CASES'): return cases
+    parts = [[*enumerate(map(repr, o))] for o in cases]
+    todo = [set(combinations(o, t)) for o in parts]
+    left,used,taken = set().union(*todo),Counter(),set()
+    at_random = random.Random(42).sample(range(len(cases)), len(cases))  # else the n-th of one would always meet the n-th of another
+    while left:
+        i = max(at_random, key=lambda i: (len(todo[i]&left), -sum(used[o] for o in parts[i])))
+        left -= todo[i]
+        used.update(parts[i])
+        taken.add(i)
+    return [o for i,o in enumerate(cases) if i in taken]
+
+def covering(t=1, /, **values):
+    "A mark for tests: `values`, lists by the name of the argument, in so many combinations as `cover` takes"
+    import pytest
+    def name(o): return plainly(o) if isinstance(o, (dict,list,tuple)) else None
+    return pytest.mark.parametrize([*values], cover(product(*values.values()), t), ids=name)
 
 def check(a, b, at=''):
     "Assert that two states are equal, bit for bit; the message says where they aren't"

@@ -1,6 +1,6 @@
 "Several optimizers in a named dict, with a phase for each: against a loop written by hand (the lesson is in nbs/tutorials/00_gan.ipynb)"
 import pytest, torch
-from helpers import act, ending, same
+from helpers import act, covering, ending, same
 from learnloop import (Callback, CancelBatchException, CancelFitException, CancelStepException, DataLoaders, EMA, Learner, Logger, Phase,
     event, get_hypers, on)
 from torch import nn
@@ -110,8 +110,8 @@ class FreezeCritic(Callback):
     def before_gen_step(self): self.model.critic.requires_grad_(False)
     def cleanup_gen_step(self): self.model.critic.requires_grad_(True)
 
-@pytest.mark.parametrize('what', [None, GEN.cancel, CancelBatchException, CancelFitException, ValueError, KeyboardInterrupt])
-@pytest.mark.parametrize('e', ['before_gen_step', 'before_backward', 'after_step', 'after_gen_step'])
+@covering(what=[None, GEN.cancel, CancelBatchException, CancelFitException, ValueError, KeyboardInterrupt],
+    e=['before_gen_step', 'before_backward', 'after_step', 'after_gen_step'])
 def test_what_a_turn_changes_is_undone_however_it_ends(e, what):
     learn,seen = mk_gan(FreezeCritic()),[]
     def stop(cb):

@@ -6,18 +6,11 @@ from pathlib import Path
 import pytest
 from fastcore.docments import docments
 from fastcore.nbio import read_nb
-from tools.house import WINGS
+from tools.house import WINGS, code, exports, floor, idle, is_api, private_imports, public, siblings
 
 PKG = 'learnloop'
 ROOT = Path(__file__).parents[1]
-DEFS = ast.FunctionDef,ast.ClassDef
 IMPORTS = ast.Import,ast.ImportFrom
-
-def exports(c): return c.cell_type=='code' and {'export','exports'} & set(c.directives)
-def code(c): return '\n'.join(l for l in c.source.splitlines() if not l.startswith('#|'))
-# A callback's answers to events aren't API: the loop calls them
-def is_api(nm): return nm=='__init__' or not re.match('_|(before|after|cleanup|then)_', nm)
-def public(c): return [o.name for o in ast.parse(code(c)).body if isinstance(o, DEFS) and is_api(o.name)]
 
 def module(p):
     "The module that notebook `p` writes, or None"
@@ -33,18 +26,6 @@ def documented(o):
     for k,f in vars(o).items():
         known = is_dataclass(o) if k=='__init__' else any(hasattr(b, k) for b in o.__mro__[1:])
         if inspect.isfunction(f) and is_api(k) and not known: yield f
-
-def siblings(tree, mod):
-    "The package's modules that the syntax `tree` of `mod` imports, however it spells the import"
-    here = f'{PKG}.{mod}'.split('.')
-    for o in ast.walk(tree):
-        if isinstance(o, ast.Import): names = [a.name for a in o.names]
-        elif isinstance(o, ast.ImportFrom):
-            base = '.'.join([*here[:-o.level], *filter(None, [o.module])] if o.level else [o.module])
-            # `from learnloop.loop import flow` has the module on the right, where `from learnloop.loop.flow import event` hasn't
-            names = [f'{base}.{a.name}' for a in o.names] if base in (PKG, *(f'{PKG}.{w}' for w in WINGS)) else [base]
-        else: continue
-        yield from (n.removeprefix(f'{PKG}.') for n in names if f'{n}.'.startswith(f'{PKG}.'))
 
 ALL = [p for p in sorted((ROOT/'nbs').rglob('*.ipynb')) if '.ipynb_checkpoints' not in p.parts]
 NBS = {p:m for p in ALL if (m := module(p))}
@@ -70,12 +51,8 @@ def test_imports_stand_alone(nb):
 
 @each_nb
 def test_public_symbols_are_exercised_below_their_definition(nb):
-    cells = list(read_nb(nb).cells)
-    for i,c in enumerate(cells):
-        if not exports(c): continue
-        later = '\n'.join(code(o) for o in cells[i+1:] if o.cell_type=='code' and not exports(o))
-        idle = [nm for nm in public(c) if not re.search(rf'\b{nm}\b', later)]
-        assert not idle, f'{c.id}: never used in an example: {idle}'
+    found = [*idle([*read_nb(nb).cells])]
+    assert not found, f'never used in an example: {found}'
 
 @each_mod
 def test_public_api_is_documented(mod):
@@ -88,14 +65,12 @@ def test_public_api_is_documented(mod):
             bare = [k for k,v in docments(f, args_kwargs=True).items() if v is None and k not in ('self','return')]
             assert not bare, f'{mod}.{f.__qualname__}: no docment for {bare}'
 
-def floor(mod): return [*WINGS].index(mod.split('.')[0])
-
 @each_mod
 def test_imports_go_down_the_wings(mod):
     tree = ast.parse((ROOT/PKG/f"{mod.replace('.','/')}.py").read_text())
     up = [o for o in siblings(tree, mod) if '.' not in o or floor(o)<floor(mod)]
     assert not up, f'{mod} imports {up}, and imports go down {" ".join(WINGS)}'
-    hidden = [a.name for o in ast.walk(tree) if isinstance(o, ast.ImportFrom) and (o.level or o.module.startswith(PKG)) for a in o.names if a.name[0]=='_']
+    hidden = [*private_imports(tree)]
     assert not hidden, f'{mod} imports {hidden}: what two modules need has a contract and a public name'
 
 @pytest.mark.parametrize('src,want', [
@@ -129,10 +104,9 @@ def idle_return(src):
             if isinstance(o, ast.Assert) or isinstance(o, ast.With) and 'pytest.' in ast.unparse(o.items[0]): break
             if isinstance(o, ast.Return) and o.value is None: return o.lineno
 
-@pytest.mark.parametrize('file', sorted((ROOT/'tests').rglob('*.py')), ids=lambda p: p.stem)
-def test_point_32_no_test_returns_before_it_has_looked_at_anything(file):
-    line = idle_return(file.read_text())
-    assert line is None, f'{file.name}:{line}: a case that tests nothing passes for one that does: leave it out of `parametrize`, or pytest.skip(why)'
+def test_point_32_no_test_returns_before_it_has_looked_at_anything():
+    idle = [f'{p.name}:{line}' for p in sorted((ROOT/'tests').rglob('*.py')) if (line := idle_return(p.read_text()))]
+    assert not idle, f'{idle}: a case that tests nothing passes for one that does: leave it out of `parametrize`, or pytest.skip(why)'
 
 @pytest.mark.parametrize('body,want', [('if a: return', 2), ('b = 1\n if a:\n  return', 4), ('assert a\n return', None), ('with pytest.raises(E): f()\n return', None), ('return check(a)', None),
     ('def f(): return\n assert f', None), ('try: f()\n except E: return\n assert a', 3), ('for b in a:\n  if b: return\n  assert b', 3)])

@@ -48,9 +48,9 @@ def build_wheel(d):
     "Build in `d` by way of a source distribution, so that neither can pick up a stale `build/` folder, and return the wheel"
     run(sys.executable, '-m', 'build', '--outdir', d, ROOT, limit=300, cwd=d)
     whl, = d.glob('*.whl')
-    has = {n for n in ZipFile(whl).namelist() if n.endswith('.py')}
-    want = {str(p.relative_to(ROOT)) for p in (ROOT/PKG).rglob('*.py')}
-    if has!=want: sys.exit(f'wheel: packaged but no module {sorted(has-want)}; module but not packaged {sorted(want-has)}')
+    has = {n for n in ZipFile(whl).namelist() if n.startswith(f'{PKG}/')}
+    want = {str(p.relative_to(ROOT)) for o in ('*.py', '*.pyi', 'py.typed') for p in (ROOT/PKG).rglob(o)}
+    if has!=want: sys.exit(f'wheel: packaged but not in {PKG}/ {sorted(has-want)}; there but not packaged {sorted(want-has)}')
     return whl
 
 def main():

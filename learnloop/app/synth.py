@@ -54,4 +54,5 @@ def synth_learner(
     **kwargs        # To `Learner`
 )->Learner: # With mean squared error
     "Make a learner that finds a line"
-    return Learner(synth_dls(bs=bs, n_train=n_train, n_valid=n_valid, seed=seed), model or RegModel(), **dict(loss_func=F.mse_loss, lr=lr)|kwargs)
+    dls = synth_dls(bs=bs, n_train=n_train, n_valid=n_valid, seed=seed)
+    return Learner(dls, model or RegModel(), lr=lr, **dict(loss_func=F.mse_loss) | kwargs)

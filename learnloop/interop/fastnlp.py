@@ -21,7 +21,7 @@ from ..loop.batch import split_batch, to_device
 from ..loop.data import batch_len
 from ..loop.checks import did_you_mean, check_whole
 from ..loop.flow import CancelFitException
-from ..loop.learner import StepLimit
+from ..loop.steps import StepLimit
 from ..loop.optimizer import opts
 from .core import Adapter, Facade, Hook, attr, done, sharing
 from .facts import batches_per_step, evaluation_kind, has_base, is_valid_dl, plain, whole_batch

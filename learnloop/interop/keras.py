@@ -16,7 +16,7 @@ from ..loop.data import batch_len
 from ..loop.flow import CancelFitException, CancelTrainException
 from .core import Adapter, Facade, Hook, not_failed, system_of
 from .facts import evaluation_kind, n_open, plain
-from ..loop.learner import StepLimit
+from ..loop.steps import StepLimit
 from ..loop.optimizer import get_hypers, opts
 
 # %% ../../nbs/interop/08_keras.ipynb #6219b2af

@@ -57,16 +57,17 @@ def atomic_write(
         raise
 
 # %% ../../nbs/keep/00_saving.ipynb #1dfaf872
-_plain = bool,int,float,complex,str,type(None),torch.device,torch.dtype,torch.Size
+_PLAIN = bool,int,float,complex,str,type(None),torch.device,torch.dtype,torch.Size
 
 def find_unsafe(
     o # State: tensors and plain data, nested
 )->str|None: # Such as `['f'] is a torch.nn.Linear`; None if there is nothing
     "Find what only code could read in `o`: say where it is, and of which type"
-    if type(o) in _plain or isinstance(o, Tensor): return
-    if type(o) in (dict,OrderedDict): items = [*((k,k) for k in o if type(k) is not str), *o.items()]
-    elif type(o) in (list,tuple,set): items = enumerate(o)
-    else: return None if type(o) in torch.serialization.get_safe_globals() else f' is a {type(o).__module__}.{type(o).__qualname__}'
+    t = type(o)
+    if t in _PLAIN or isinstance(o, Tensor) or t in torch.serialization.get_safe_globals(): return None
+    if t in (dict,OrderedDict): items = [*((k,k) for k in o if type(k) is not str), *o.items()]
+    elif t in (list,tuple,set): items = enumerate(o)
+    else: return f' is a {t.__module__}.{t.__qualname__}'
     return next((f'[{k!r}]{bad}' for k,v in items if (bad := find_unsafe(v))), None)
 
 # %% ../../nbs/keep/00_saving.ipynb #e82e86f0
@@ -76,8 +77,8 @@ def write_state(
 )->None:
     "Write `state` so that `read_state` can read it"
     if bad := find_unsafe(state):
-        raise TypeError(f'state{bad}, and to read that, code would have to run: save tensors and plain data (numbers, strings, lists, dicts), '
-            'such as x.item() for a NumPy number')
+        raise TypeError(f'state{bad}, and to read that, code would have to run: save tensors and plain data '
+            '(numbers, strings, lists, dicts), such as x.item() for a NumPy number')
     if not hasattr(file, 'write'):
         with atomic_write(file) as f: return write_state(f, state)
     try: torch.save(state, file)
@@ -87,19 +88,27 @@ def write_state(
 
 # %% ../../nbs/keep/00_saving.ipynb #ea343b56
 def _missing(path):
+    "The message for a `path` where no file is"
     there = sorted(o.name for o in path.parent.glob(f'*{path.suffix}') if o.name[0]!='.')
-    has = f'there is {", ".join(there[:8])}{", …"*(len(there)>8)}' if there else f'no {path.suffix} file is there'
+    more = ', …' if len(there)>8 else ''
+    has = f'there is {", ".join(there[:8])}{more}' if there else f'no {path.suffix} file is there'
     return f'no file {path}{did_you_mean(path.name, there)} ({has})'
+
+def _few(names):
+    more = f' and {len(names)-3} more' if len(names)>3 else ''
+    return ', '.join(map(repr, names[:3])) + more
 
 def _why_unreadable(file):
     if hasattr(file, 'read'): return 'this is no whole file of learn.save, or reading it would run code'
-    if not zipfile.is_zipfile(file): return f'{file} is no file of learn.save, or not the whole of it: it has {os.path.getsize(file)} bytes'
+    if not zipfile.is_zipfile(file):
+        return f'{file} is no file of learn.save, or not the whole of it: it has {os.path.getsize(file)} bytes'
     try: names = torch.serialization.get_unsafe_globals_in_checkpoint(file)
     except Exception: names = []  # damaged, or a zip of another kind
     if not names: return f'{file} is damaged, or no file of learn.save'
-    return (f"{file} holds Python objects ({', '.join(names)}), which could run code: refused. If you trust it, read it with "
-        'torch.load(…, weights_only=False) elsewhere, and save tensors and plain data')
+    return (f"{file} holds Python objects ({', '.join(names)}), which could run code: refused. If you trust it, "
+        'read it with torch.load(…, weights_only=False) elsewhere, and save tensors and plain data')
 
+# %% ../../nbs/keep/00_saving.ipynb #06573b3a
 def read_state(
     file, # Path, or a binary file
     device=None # Where its tensors are put; None for the CPU
@@ -118,19 +127,21 @@ def unwrapper(
     model:nn.Module # Wrapped or not, at any depth
 ): # Function from a key of the state of `model` to the key without them
     "Find the wrappers in `model`"
-    inner = []
+    inner = {}
     for n,m in model.named_modules(remove_duplicate=False):
-        attr = next((_wrappers[c.__name__] for c in type(m).__mro__ if c.__name__ in _wrappers), None)
-        if attr: inner.append((f'{n}.{attr}.' if n else f'{attr}.', f'{n}.' if n else ''))
-    def unwrap(k):
-        for p,outer in sorted(inner, key=lambda o: len(o[0]), reverse=True):  # innermost first: what is outside still has its full name
-            if f'{k}.'.startswith(p): k = (outer + f'{k}.'[len(p):])[:-1]
+        outer = f'{n}.' if n else ''
+        for c in type(m).__mro__:
+            if c.__name__ in _wrappers: inner[f'{outer}{_wrappers[c.__name__]}.'] = outer
+    prefixes = sorted(inner, key=len, reverse=True)  # innermost first: what is outside still has its full name
+    def _unwrap(k):
+        for p in prefixes:
+            if f'{k}.'.startswith(p): k = (inner[p] + f'{k}.'[len(p):])[:-1]
         return k
-    return unwrap
+    return _unwrap
 
 # %% ../../nbs/keep/00_saving.ipynb #620ee409
 def _rekeyed(sd, names):
-    "`sd` under the `names` of its keys, and torch's versions of modules, which travel as an attribute, with it"
+    "`sd` under other `names` of its keys, and with it torch's versions of modules, which travel as an attribute"
     res = OrderedDict((names(k), v) for k,v in sd.items())
     if hasattr(sd, '_metadata'): res._metadata = OrderedDict((names(k), v) for k,v in sd._metadata.items())
     return res
@@ -145,22 +156,23 @@ def model_state(
 def _judges(m):
     "Does the module `m` load its state in a way of its own? Then nobody else can say what fits"
     own = type(m)._load_from_state_dict
-    return m._load_state_dict_pre_hooks or own is not nn.Module._load_from_state_dict and not own.__module__.startswith('torch.nn.modules.')
+    is_torchs = own is nn.Module._load_from_state_dict or own.__module__.startswith('torch.nn.modules.')
+    return m._load_state_dict_pre_hooks or not is_torchs
 
-def _tried(m, sd, prefix, strict):
+def _why_refused(m, sd, prefix, strict):
     "Why a copy of `m` doesn't take its part of the state `sd`, below `prefix`; '' if it does"
-    def part(d): return OrderedDict((k[len(prefix):], v) for k,v in d.items() if f'{k}.'.startswith(prefix))
-    mine = part(sd)
-    mine._metadata = part(getattr(sd, '_metadata', {}))
-    hooks = {id(v):OrderedDict() for o in m.modules() for k,v in vars(o).items() if k.endswith('_hooks') and 'state_dict' not in k}  # they may refer to anything
+    def _part(d): return OrderedDict((k[len(prefix):], v) for k,v in d.items() if f'{k}.'.startswith(prefix))
+    mine = _part(sd)
+    mine._metadata = _part(getattr(sd, '_metadata', {}))
+    attrs = [kv for o in m.modules() for kv in vars(o).items()]
+    # they may refer to anything
+    hooks = {id(v):OrderedDict() for k,v in attrs if k.endswith('_hooks') and 'state_dict' not in k}
     try: deepcopy(m, hooks).load_state_dict(mine, strict=strict)
     except RuntimeError as e: return f'{prefix[:-1]!r} does not take its state ({" ".join(str(e).split())})'
     return ''
 
 # %% ../../nbs/keep/00_saving.ipynb #4935ce0f
 _lax,_no_opt = ' (strict=False loads what has the same name and shape)',', or with_opt=False'
-
-def _some(names): return ', '.join(map(repr, names[:3])) + f' and {len(names)-3} more'*(len(names)>3)
 
 # %% ../../nbs/keep/00_saving.ipynb #9b07f018
 def state_for(
@@ -172,22 +184,30 @@ def state_for(
 )->OrderedDict: # What `model.load_state_dict` takes
     "Compare the state `sd` with `model`, and give it the keys that `model` has as it is"
     unwrap,own = unwrapper(model),model.state_dict()
-    to_own = {unwrap(k):k for k in [*own, *getattr(own, '_metadata', ())]}
-    def known(k): return k if k in to_own else re.sub(r'(^|(?<=\.))(_orig_mod|module)(\.|$)', '', k).rstrip('.')
-    res = _rekeyed(sd, lambda k: to_own.get(known(k), k))
-    parts = {f'{n}.' if n else '':m for n,m in model.named_modules(remove_duplicate=False) if _judges(m)}
-    if '' in parts: return res  # torch has to judge
-    parts = {p:m for p,m in parts.items() if not any(p!=o and p.startswith(o) for o in parts)}
-    def checked(k): return not k.startswith((*parts,)) if parts else True
-    bad = [f'{unwrap(k)!r} is {describe(own[k])} in the model, and {describe(v)} in the file'
-        for k,v in res.items() if checked(k) and isinstance(own.get(k), Tensor) and not is_lazy(own[k]) and own[k].shape!=getattr(v, 'shape', None)]
+    res = _rekeyed(sd, _to_own(unwrap, own))
+    judges = {f'{n}.' if n else '':m for n,m in model.named_modules(remove_duplicate=False) if _judges(m)}
+    if '' in judges: return res  # torch has to judge
+    judges = {p:m for p,m in judges.items() if not any(p!=o and p.startswith(o) for o in judges)}
+    ours,theirs = ([k for k in o if not k.startswith((*judges,))] if judges else list(o) for o in (own, res))
+    bad = [f'{unwrap(k)!r} is {describe(own[k])} in the model, and {describe(res[k])} in the file' for k in theirs
+        if isinstance(own.get(k), Tensor) and not is_lazy(own[k]) and own[k].shape!=getattr(res[k], 'shape', None)]
     if len(bad)>3: bad[3:] = [f'{len(bad)-3} more have other shapes']
-    bad += [why for p,m in parts.items() if not m._load_state_dict_pre_hooks and (why := _tried(m, res, p, strict))]
-    lost,extra = [unwrap(k) for k in own if k not in res and checked(k)],[k for k in res if k not in own and checked(k)]
-    if strict and lost: bad.append(f'the file lacks {_some(lost)}{did_you_mean(lost[0], extra)}')
-    if strict and extra: bad.append(f'the model has no {_some(extra)}{did_you_mean(extra[0], to_own)}')
+    bad += filter(None, (_why_refused(m, res, p, strict) for p,m in judges.items() if not m._load_state_dict_pre_hooks))
+    lost  = [unwrap(k) for k in ours if k not in res] if strict else []
+    extra = [k for k in theirs if k not in own] if strict else []
+    if lost: bad.append(f'the file lacks {_few(lost)}{did_you_mean(lost[0], extra)}')
+    if extra: bad.append(f'the model has no {_few(extra)}{did_you_mean(extra[0], map(unwrap, own))}')
     if not bad: return res
-    raise ValueError(f'{where} is of another model than this {type(model).__name__}: {"; ".join(bad)}{tip*bool(strict and (lost or extra))}')
+    if not (lost or extra): tip = ''
+    raise ValueError(f'{where} is of another model than this {type(model).__name__}: {"; ".join(bad)}{tip}')
+
+def _to_own(unwrap, own):
+    "What names a key of a file as the state `own` does; prefixes of wrappers that aren't there are passed over"
+    names = {unwrap(k):k for k in [*own, *getattr(own, '_metadata', ())]}
+    def _of(k):
+        bare = k if k in names else re.sub(r'(^|(?<=\.))(_orig_mod|module)(\.|$)', '', k).rstrip('.')
+        return names.get(bare, k)
+    return _of
 
 # %% ../../nbs/keep/00_saving.ipynb #9cd65d41
 def param_names(
@@ -211,45 +231,51 @@ def opt_state(
     return sd
 
 # %% ../../nbs/keep/00_saving.ipynb #3eb3c989
-def _pairs(opt, sd, where, tip=''):
+def _opt_pairs(opt, sd, where, tip=''):
     "Each optimizer with its state"
     names,theirs = list(opt) if isinstance(opt, dict) else [],[] if 'param_groups' in sd else list(sd)
     if set(names)!=set(theirs):
-        raise ValueError(f'{where} has {f"optimizers {_some(theirs)}" if theirs else "one optimizer"}, and here '
-            f'{f"are {_some(names)}" if names else "is one"}: load it with the same opt_func{tip}')
+        has = f'optimizers {_few(theirs)}' if theirs else 'one optimizer'
+        here = f'are {_few(names)}' if names else 'is one'
+        raise ValueError(f'{where} has {has}, and here {here}: load it with the same opt_func{tip}')
     return [(opt[k], sd[k]) for k in names] if names else [(opt, sd)]
 
-def _sources(o, groups, names):
-    "For each group of the optimizer `o` the ones in the file that its parameters come from, and their numbers there; or why there are none"
+def _group_sources(o, groups, names):
+    "For each group of `o` those of the file with its parameters, and their numbers there; or why there are none"
     ours = [[names.get(p) for p in g['params']] for g in o.param_groups]
     of = {n:(g, i) for g in groups for n,i in zip(g.get('param_names', ()), g['params'], strict=False)}
-    if None in of or len(of)!=sum(len(g['params']) for g in groups):
-        sizes = [[len(g['params']) for g in gs] for gs in (groups, o.param_groups)]
-        return f'it has groups of {sizes[0]} parameters, {type(o).__name__} here of {sizes[1]}' if sizes[0]!=sizes[1] else [([g], g['params']) for g in groups]
+    if None in of or len(of)!=sum(len(g['params']) for g in groups):  # a file without names
+        theirs,here = ([len(g['params']) for g in gs] for gs in (groups, o.param_groups))
+        if theirs==here: return [([g], g['params']) for g in groups]
+        return f'it has groups of {theirs} parameters, {type(o).__name__} here of {here}'
     flat = [n for ns in ours for n in ns]
-    if lost := [n for n in flat if n not in of]: return f'it has no {_some(lost)}'
-    if extra := [n for n in of if n not in flat]: return f'it has {_some(extra)}, which {type(o).__name__} here doesn\'t train'
+    if lost := [n for n in flat if n not in of]: return f'it has no {_few(lost)}'
+    if extra := [n for n in of if n not in flat]:
+        return f'it has {_few(extra)}, which {type(o).__name__} here doesn\'t train'
     return [(list({id(of[n][0]):of[n][0] for n in ns}.values()), [of[n][1] for n in ns]) for ns in ours]
 
 # %% ../../nbs/keep/00_saving.ipynb #5bf3f3a7
-def _fit_opt(o, sd, model, where, tip=''):
+def _opt_state_for(o, sd, model, where, tip=''):
     "The state `sd`, checked, in the groups of the optimizer `o`, which are split first where the file's are"
     names,groups = param_names(model),sd['param_groups']
-    def err(why): return ValueError(f'the optimizer in {where} is another: {why}; use the opt_func and splitter that it was saved with{tip}')
-    src = _sources(o, groups, names)
-    if isinstance(src, str): raise err(src)
-    for gs,_ in src:
-        if len({g.get('group', i) for i,g in enumerate(gs)})>1: raise err('what is one group here is several in the file')
+    def _refuse(why):
+        raise ValueError(f'the optimizer in {where} is another: {why}; '
+            f'use the opt_func and splitter that it was saved with{tip}')
+    sources = _group_sources(o, groups, names)
+    if isinstance(sources, str): _refuse(sources)
+    for gs,_ in sources:
+        if len({g.get('group', i) for i,g in enumerate(gs)})>1: _refuse('what is one group here is several in the file')
     for k,v in getattr(o, 'defaults', {}).items():
-        if isinstance(v, (Real,Tensor,tuple)) and not isinstance(v, bool) and any(k not in g for g in groups): raise err(f'{type(o).__name__} needs {k!r}, which it lacks')
-    split = {g.get('group') for g in groups if g.get('decay') is False}
-    split_decay(o, model, lambda g: g['group'] in split)
+        if isinstance(v, bool) or not isinstance(v, (Real,Tensor,tuple)): continue
+        if any(k not in g for g in groups): _refuse(f'{type(o).__name__} needs {k!r}, which it lacks')
+    split_decay(o, model, groups)
     res = []
-    for own,(gs,ids) in zip(o.param_groups, _sources(o, groups, names), strict=True):
-        if len(gs)>1: raise err('what is one group here decays differently in the file')
+    for own,(gs,ids) in zip(o.param_groups, _group_sources(o, groups, names), strict=True):
+        if len(gs)>1: _refuse('what is one group here decays differently in the file')
+        theirs = gs[0] if gs else own
         mine = {k:own[k] for k in ('group','decay') if k in own}
-        if mine.get('decay') is False and not (gs and gs[0].get('decay') is False): mine['weight_decay'] = 0.  # else it is as the file's own group has it
-        res.append({k:v for k,v in {**(gs[0] if gs else own), **mine, 'params':ids}.items() if k!='param_names'})
+        if mine.get('decay') is False and not (gs and theirs.get('decay') is False): mine['weight_decay'] = 0.
+        res.append({k:v for k,v in {**theirs, **mine, 'params':ids}.items() if k!='param_names'})
     return {**sd, 'param_groups':res}
 
 # %% ../../nbs/keep/00_saving.ipynb #b375ada7
@@ -260,16 +286,23 @@ def save_model(
     with_opt:bool=True # Save `opt`, too?
 )->None:
     "Save `model` and `opt` to `file`"
-    write_state(file, dict(model=model_state(model)) | (dict(opt=opt_state(opt, model)) if with_opt else {}))
+    write_state(file, _state_of(model, opt, with_opt))
+
+def _state_of(model, opt, with_opt):
+    sd = dict(model=model_state(model))
+    return sd | dict(opt=opt_state(opt, model)) if with_opt else sd
 
 # %% ../../nbs/keep/00_saving.ipynb #fcd37cb3
-def _check_saved(sd, where, with_opt):
-    "The dict of a file, checked: `{'model': …, 'opt': …}`"
+def _checked_file(sd, where, with_opt):
+    "The dict of a file: `{'model': …, 'opt': …}`, of which weights alone may be all that there is"
     if isinstance(sd, Mapping) and sd and all(isinstance(o, Tensor) for o in sd.values()): sd = dict(model=sd)
-    if not isinstance(sd, Mapping) or not isinstance(sd.get('model'), Mapping): raise ValueError(f'{where} is no file of learn.save: it holds {describe(sd)}')
-    if with_opt and 'opt' not in sd: raise ValueError(f'{where} has no optimizer: load it with_opt=False, or save it with_opt=True')
+    if not isinstance(sd, Mapping) or not isinstance(sd.get('model'), Mapping):
+        raise ValueError(f'{where} is no file of learn.save: it holds {describe(sd)}')
+    if with_opt and 'opt' not in sd:
+        raise ValueError(f'{where} has no optimizer: load it with_opt=False, or save it with_opt=True')
     return sd
 
+# %% ../../nbs/keep/00_saving.ipynb #569ae10d
 def load_model(
     file, # Path, or a binary file
     model:nn.Module, # Where weights and buffers go
@@ -281,21 +314,26 @@ def load_model(
 )->None:
     "Load `model` and `opt` from `file`"
     with_opt = with_opt and opt is not None
-    sd = _check_saved(read_state(file, device), file, with_opt)
-    weights = state_for(model, sd['model'], file, strict, _lax)
-    if with_opt and sd['opt'] is None: raise ValueError(f'{file} was saved before there was an optimizer: load it with_opt=False')
-    states = [(o, _fit_opt(o, st, model, file, _no_opt)) for o,st in _pairs(opt, sd['opt'], file, _no_opt)] if with_opt else []
+    sd = _checked_file(read_state(file, device), file, with_opt)
+    weights,states = state_for(model, sd['model'], file, strict, _lax),[]
+    if with_opt and sd['opt'] is None:
+        raise ValueError(f'{file} was saved before there was an optimizer: load it with_opt=False')
+    if with_opt:
+        states = [(o, _opt_state_for(o, s, model, file, _no_opt)) for o,s in _opt_pairs(opt, sd['opt'], file, _no_opt)]
     model.load_state_dict(weights, strict=strict)
-    for o,st in states: o.load_state_dict(st)
+    for o,s in states: o.load_state_dict(s)
 
 # %% ../../nbs/keep/00_saving.ipynb #ba259105
-def _named(file, ext):
+def _with_suffix(file, ext):
+    "The path `file`, ending in `ext` unless it has a suffix; a file object as it is"
     if hasattr(file, 'read') or hasattr(file, 'write'): return file
     file = Path(file).expanduser()
     return file if file.suffix[1:].isalpha() else file.with_name(file.name+ext)
 
 @patch
-def _saved_at(self:Learner, file): return file if hasattr(file := _named(file, '.pth'), 'read') else self.path/self.model_dir/file
+def _saved_at(self:Learner, file):
+    file = _with_suffix(file, '.pth')
+    return self.path/self.model_dir/file if isinstance(file, Path) else file
 Learner.saved = None
 
 # %% ../../nbs/keep/00_saving.ipynb #65b4a2a7
@@ -306,9 +344,10 @@ def save(self:Learner,
     with_opt:bool=True # The optimizer, too?
 )->Path|None: # Where it is; None if a callback cancelled it
     "Save weights and optimizer"
-    saved,at = dict(model=model_state(self.model)) | (dict(opt=opt_state(self.opt, self.model)) if with_opt else {}),self._saved_at(file)
+    saved,at = _state_of(self.model, self.opt, with_opt),self._saved_at(file)
     if self._loss_params(): saved['loss_func'] = dict(self.loss_module.state_dict())
-    if getattr(at, 'suffix', '')=='.safetensors': warnings.warn(f'{at.name} will be a file of torch.save: learn.export writes safetensors', stacklevel=2)
+    if getattr(at, 'suffix', '')=='.safetensors':
+        warnings.warn(f'{at.name} will be a file of torch.save: learn.export writes safetensors', stacklevel=2)
     with replaced(self, 'saved', saved): return self.with_events('save', self._save, at)
 
 @patch
@@ -327,10 +366,12 @@ def _restart_opt(self:Learner):
     self.opt,self._holds.opts = old,opts(old)
 
 @patch
-def _take_opt(self:Learner, sd, where, tip=''):
+def take_opt(self:Learner, sd, where, tip=''):
     "Optimizers and the states to load, checked"
     old = self.opt
-    try: return [(o, _fit_opt(o, s, self.model, where, tip)) for o,s in _pairs(self.opt or self.create_opt(), sd, where, tip)]
+    try:
+        pairs = _opt_pairs(old or self.create_opt(), sd, where, tip)
+        return [(o, _opt_state_for(o, s, self.model, where, tip)) for o,s in pairs]
     except BaseException:
         self.opt = old
         raise
@@ -347,20 +388,21 @@ def load(self:Learner,
 )->Learner: # The learner itself
     "Load weights and optimizer: all or, after an error, nothing"
     file = self._saved_at(file)
-    saved = _check_saved(read_state(file, device), file, with_opt)
+    saved = _checked_file(read_state(file, device), file, with_opt)
     with replaced(self, 'saved', saved): self.with_events('load', self._load, file, with_opt, strict)
     return self
 
+# %% ../../nbs/keep/00_saving.ipynb #48a2cca5
 @patch
 def _load(self:Learner, file, with_opt, strict):
-    saved = _check_saved(self.saved, file, with_opt)  # callbacks may have changed it
-    weights = state_for(self.model, saved['model'], file, strict, _lax)
-    learns = 'loss_func' in saved and self.loss_module is not None
-    learned = state_for(self.loss_module, saved['loss_func'], f'the loss function of {file}', strict, _lax) if learns else None
-    states = self._take_opt(saved['opt'], file, _no_opt) if with_opt and saved['opt'] is not None else []
-    self._to_device()  # first, as the optimizer's state goes where the parameters are
+    saved = _checked_file(self.saved, file, with_opt)  # callbacks may have changed it
+    weights,learned,states = state_for(self.model, saved['model'], file, strict, _lax),None,[]
+    if 'loss_func' in saved and self.loss_module is not None:
+        learned = state_for(self.loss_module, saved['loss_func'], f'the loss function of {file}', strict, _lax)
+    if with_opt and saved['opt'] is not None: states = self.take_opt(saved['opt'], file, _no_opt)
+    self.to_device()  # first, as the optimizer's state goes where the parameters are
     self.model.load_state_dict(weights, strict=strict)
-    if learns: self.loss_module.load_state_dict(learned, strict=strict)
+    if learned is not None: self.loss_module.load_state_dict(learned, strict=strict)
     for o,s in states: o.load_state_dict(s)
     if with_opt and saved['opt'] is None: self._restart_opt()
     self.paused = None  # a fit that was interrupted had other weights
@@ -375,7 +417,8 @@ def _untied(sd):
     "Tensors of `sd` that can be written each for itself, and for names of the same tensor that one's name"
     first,memory,res,tied = {},set(),{},{}
     for k,v in sd.items():
-        if not isinstance(v, Tensor): raise TypeError(f'{k!r} is a {type(v).__name__}: safetensors holds tensors only; use learn.save')
+        if not isinstance(v, Tensor):
+            raise TypeError(f'{k!r} is a {type(v).__name__}: safetensors holds tensors only; use learn.save')
         key = v.device,v.data_ptr(),v.dtype,v.shape,v.stride()
         if v.numel() and key in first:
             tied[k] = first[key]
@@ -386,6 +429,7 @@ def _untied(sd):
         res[k] = v.cpu().contiguous()
     return res,tied
 
+# %% ../../nbs/keep/00_saving.ipynb #34bd4c02
 @patch
 @checked_args
 def export(self:Learner,
@@ -393,12 +437,15 @@ def export(self:Learner,
     meta:dict|None=None # Anything that JSON can hold
 )->Path: # Where it is
     "Write weights and buffers for inference"
-    name = _named(file, '.safetensors')
+    name = _with_suffix(file, '.safetensors')
     if name.suffix.lower()!='.safetensors':
-        raise ValueError(f'{str(file)!r} to export to: it would be a safetensors file all the same, of weights alone. Give {str(name.with_suffix(""))!r}, or a name that ends so; '
-            'learn.save writes weights and optimizer as torch does, and nothing here pickles a learner')
-    st,(tensors,tied),path = _safetensors(),_untied(model_state(self.model)),self.path/name
-    info = dict(version=sys.modules['learnloop'].__version__, model=type(self.model).__name__, n_inp=getattr(self.dls, 'n_inp', None), tied=tied, meta=meta or {})
+        raise ValueError(f'{str(file)!r} to export to: it would be a safetensors file all the same, of weights alone. '
+            f'Give {str(name.with_suffix(""))!r}, or a name that ends so; learn.save writes weights and optimizer '
+            'as torch does, and nothing here pickles a learner')
+    st,path = _safetensors(),self.path/name
+    tensors,tied = _untied(model_state(self.model))
+    info = dict(version=sys.modules['learnloop'].__version__, model=type(self.model).__name__,
+        n_inp=getattr(self.dls, 'n_inp', None), tied=tied, meta=meta or {})
     if targ := getattr(self.dls, 'targ', None): info['targ'] = targ
     try: header = json.dumps(info)
     except TypeError as e: raise TypeError(f'meta={meta!r}: only what JSON can hold, for {e}') from e
@@ -411,12 +458,14 @@ def load_export(
     model:nn.Module # Of the same architecture
 )->dict: # `version` of learnloop, class of the `model`, `n_inp`, `targ` if there is one, and the user's `meta`
     "Fill `model` from a file of `export`"
-    st,path = _safetensors(),_named(file, '.safetensors')
+    st,path = _safetensors(),_with_suffix(file, '.safetensors')
     if not path.is_file(): raise FileNotFoundError(_missing(path))
     try:
         with st.safe_open(path, 'pt') as f: header,sd = f.metadata() or {},{k:f.get_tensor(k) for k in f.keys()}
     except st.SafetensorError as e: raise ValueError(f'{path} is damaged, or no file of learn.export: {e}') from e
-    if 'learnloop' not in header: raise ValueError(f'{path} is no file of learn.export: its header lacks `learnloop`; use safetensors.torch.load_model')
+    if 'learnloop' not in header:
+        raise ValueError(f'{path} is no file of learn.export: its header lacks `learnloop`; '
+            'use safetensors.torch.load_model')
     info = json.loads(header['learnloop'])
     sd |= {k:sd[o] for k,o in info.pop('tied').items()}
     model.load_state_dict(state_for(model, sd, f"{path}, of a {info['model']},"))
@@ -432,6 +481,7 @@ def load_learner(
 )->Learner: # In evaluation mode, the user's `meta` as an attribute
     "Make a learner for inference of a file of `export`"
     info = load_export(file, model)
-    learn = Learner(DataLoaders(device=device, n_inp=info['n_inp'], targ=info.get('targ')), model.eval(), loss_func, **kwargs)
+    dls = DataLoaders(device=device, n_inp=info['n_inp'], targ=info.get('targ'))
+    learn = Learner(dls, model.eval(), loss_func, **kwargs)
     learn.meta = info['meta']
     return learn

@@ -14,12 +14,13 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from queue import Queue
 from threading import Lock, Thread
 from fastcore.basics import patch
 from torch import Tensor
-from ..measure.metrics import Frozen, Part, Series
+from ..measure.series import Frozen, Part, Series
 from .saving import sync_folder, read_state, write_state
 
 # %% ../../nbs/keep/01_storage.ipynb #1ac42ffe
@@ -27,35 +28,40 @@ def _kind(o):
     "How `o` is written: its type, the key that stands for it, or None if it can't be"
     t = type(o)
     if isinstance(o, Tensor): return '$tensor' if type(o.detach()) is Tensor else None
-    if t in (type(None), bool, int, str, tuple, set, list, dict, OrderedDict): return '$numbers' if t is list and _are_numbers(o) else t
-    if t is float: return t if math.isfinite(o) else '$float'
-    if t.__module__!='numpy' or not hasattr(o, 'dtype') or o.dtype.kind not in 'biuf' or o.dtype.itemsize>8: return None
+    if t is list and _are_numbers(o): return '$numbers'
+    if t is float and not math.isfinite(o): return '$float'
+    if t in (type(None), bool, int, float, str, tuple, set, list, dict, OrderedDict): return t
+    is_numpy = t.__module__=='numpy' and hasattr(o, 'dtype') and o.dtype.kind in 'biuf' and o.dtype.itemsize<=8
+    if not is_numpy: return None
     return '$array' if o.shape else '$number'
 
 def _are_numbers(o):
+    "Are they many, of one type, and of 8 bytes each?"
     if len(o)<=64 or (t := set(map(type, o))) not in ({int}, {float}): return False
     return t=={float} or -2**63<=min(o) and max(o)<2**63
 
+# %% ../../nbs/keep/01_storage.ipynb #3f6b3904
 def _whole(t):
-    "The tensor `t`, copied if it is a part of a larger one, all of which would be written"
     t = t.detach()
     return t.clone() if t.layout==torch.strided and t.untyped_storage().nbytes()>t.nbytes else t
 
-_as_tensor = {'$tensor':_whole, '$array':lambda o: torch.from_numpy(o.astype(o.dtype.newbyteorder('='))),
-    '$numbers':lambda o: torch.tensor(o, dtype=torch.float64 if type(o[0]) is float else torch.int64)}
+_as_tensor = {'$tensor': _whole,
+    '$array':   lambda o: torch.from_numpy(o.astype(o.dtype.newbyteorder('='))),
+    '$numbers': lambda o: torch.tensor(o, dtype=torch.float64 if type(o[0]) is float else torch.int64)}
 
 # %% ../../nbs/keep/01_storage.ipynb #dcb0597f
 def to_plain(
-    o, # Dicts, lists, tuples, sets, numbers, strings, None, tensors, NumPy arrays and numbers, nested in any way
+    o, # Dicts, lists, tuples, sets, numbers, strings, None, tensors, NumPy's arrays and numbers, nested
     tensors:dict|None, # Filled with the tensors, by their places; None to have numbers as text, and refuse tensors
     at:str='', # Place of `o`, such as `callbacks.tracker.best`
-    parts:dict|None=None # Filled with the closed parts of each `Series`, by the names of their files; None to write them with the rest
+    parts:dict|None=None # Filled with the closed parts of each `Series`, by file; None to write them with the rest
 ): # What `json` can write
     "Take the tensors out of `o`, and write the rest as JSON knows it"
     def _in(k, v): return to_plain(v, tensors, f'{at}.{k}' if at else str(k), parts)
     if isinstance(o, (Series,Frozen)):
         o = o.frozen()
-        if parts is not None and _note_parts(o.parts, parts): return {'$series':[p.file[0] for p in o.parts], 'rest':_in('rest', o.rest)}
+        if parts is not None and _note_parts(o.parts, parts):
+            return {'$series':[p.file[0] for p in o.parts], 'rest':_in('rest', o.rest)}
         o = [*o]
     kind = _kind(o)
     if kind=='$numbers' and tensors is None: kind = list
@@ -102,7 +108,8 @@ class HashingFile:
         path # Where it is written; it mustn't be there yet
     ):
         self.f,self.size,self._hash = open(path, 'xb'),0,hashlib.blake2b(digest_size=32)
-        self._rest,self._todo,self._beside = bytearray(),Queue(8),Thread(target=self._hash_all, daemon=True)
+        self._rest,self._todo = bytearray(),Queue(8)
+        self._beside = Thread(target=self._hash_all, daemon=True)
     def _hash_all(self):
         for o in iter(self._todo.get, None): self._hash.update(o)
 
@@ -117,28 +124,30 @@ class HashingFile:
             self.f.write(b[i:i+n])
         self.size += len(b)
         return len(b)
+    def flush(self):
+        "Hand on what is buffered"
+        self.f.flush()
     def _hand_on(self):
         if not self._beside.ident: self._beside.start()
         self._todo.put(self._rest)
         self._rest = bytearray()
 
-    def flush(self):
-        "Hand on what is buffered"
-        self.f.flush()
-    def close(self)->dict: # Its size in bytes, and its hash
-        "Wait until it is on the disk"
-        try:
-            with self.f:
-                self.f.flush()
-                os.fsync(self.f.fileno())
-        finally:
-            self._todo.put(None)
-            if self._beside.ident: self._beside.join()
-        self._hash.update(self._rest)
-        return dict(size=self.size, blake2b=self._hash.hexdigest())
+# %% ../../nbs/keep/01_storage.ipynb #c32ef6e7
+@patch
+def close(self:HashingFile)->dict: # Its size in bytes, and its hash
+    "Wait until it is on the disk"
+    try:
+        with self.f:
+            self.f.flush()
+            os.fsync(self.f.fileno())
+    finally:
+        self._todo.put(None)
+        if self._beside.ident: self._beside.join()
+    self._hash.update(self._rest)
+    return dict(size=self.size, blake2b=self._hash.hexdigest())
 
 # %% ../../nbs/keep/01_storage.ipynb #a0aa84e5
-VERSION = 2  # Of the layout; a newer one is refused by name, and one without closed parts is written as 1, which had none
+VERSION = 2  # Of the layout; a newer one is refused by name; one without closed parts is written as 1, which had none
 
 def _hash(b): return hashlib.blake2b(b, digest_size=32).hexdigest()
 
@@ -147,9 +156,10 @@ def _sealed(body):
     return f'{text[:-2]},\n "blake2b": "{_hash(text.encode())}"\n}}\n'
 
 def _manifest(step, info):
-    own = dict(version=1, learnloop=sys.modules['learnloop'].__version__, torch=torch.__version__, python=platform.python_version())
-    own |= dict(step=step, time=time.time(), files={})
-    if taken := info.keys() & {*own, 'blake2b'}: raise ValueError(f'{min(taken)!r} is a name of the manifest itself: choose another')
+    own = dict(version=1, learnloop=sys.modules['learnloop'].__version__, torch=torch.__version__,
+        python=platform.python_version(), step=step, time=time.time(), files={})
+    taken = info.keys() & {*own, 'blake2b'}
+    if taken: raise ValueError(f'{min(taken)!r} is a name of the manifest itself: choose another')
     return own | json.loads(json.dumps(info))  # what isn't plain is an error before anything is written
 
 # %% ../../nbs/keep/01_storage.ipynb #35058e4c
@@ -172,7 +182,7 @@ def _swapped(a):
 
 # %% ../../nbs/keep/01_storage.ipynb #b471c025
 def _note_parts(closed, parts):
-    "Fill `parts` with those that are `closed`, by the names of their files; False if there are none, or one can't be a file of its own"
+    "Fill `parts` with those that are `closed`, by file; False if there are none, or one can't be a file of its own"
     for o in closed:
         if o.file is None:
             try: b,ext = _encode(o)
@@ -186,33 +196,40 @@ def _note_parts(closed, parts):
 def _make_folder(p):
     "Make the folder `p`, and those that it is in"
     if p.is_dir() or p==p.parent: return
-    if p.exists() and not p.is_dir(): raise NotADirectoryError(errno.ENOTDIR, 'checkpoints need a folder, and this is a file', str(p))
+    if p.exists() and not p.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, 'checkpoints need a folder, and this is a file', str(p))
     _make_folder(p.parent)
     p.mkdir(exist_ok=True)
     sync_folder(p.parent)
 
-def _space(folder, e):
+def _if_full(folder, e):
+    "What to say of the error `e` if the disk is full"
     if getattr(e, 'errno', None) not in (errno.ENOSPC, errno.EDQUOT): return ''
     there = next(p for p in (folder, *folder.absolute().parents) if p.is_dir())
-    return f': the disk is full, {shutil.disk_usage(there).free:,} bytes are free; checkpoints that were there are as they were'
+    free = shutil.disk_usage(there).free
+    return f': the disk is full, {free:,} bytes are free; checkpoints that were there are as they were'
 
 # %% ../../nbs/keep/01_storage.ipynb #e2900002
-def _remove(p): p.unlink() if p.is_file() else shutil.rmtree(p, ignore_errors=True)
-
 def _aside(p):
-    "Rename the checkpoint `p`, at once, to what is never read: half deleted, it would look damaged"
-    os.rename(p, aside := p.with_name(f'.del-{p.name.removeprefix(".")}-{secrets.token_hex(4)}'))
+    "Rename the checkpoint `p` to what is never read"
+    aside = p.with_name(f'.del-{p.name.removeprefix(".")}-{secrets.token_hex(4)}')
+    os.rename(p, aside)
     return aside
+
+def _remove(p):
+    if p.is_file(): p.unlink()
+    else: shutil.rmtree(p, ignore_errors=True)
 
 # %% ../../nbs/keep/01_storage.ipynb #e19a0005
 _held,_holding = {},Lock()  # By folder, the locks that this process has
 
 def _hold_of(folder):
     "The lock on `folder` that this process has, or None"
-    return next((o for k in (os.path.abspath(folder), os.path.realpath(folder)) if (o := _held.get(k)) and o.pid==os.getpid()), None)
+    holds = [_held.get(k) for k in (os.path.abspath(folder), os.path.realpath(folder))]
+    return next((o for o in holds if o and o.pid==os.getpid()), None)
 
-def _still_ours(folder):
-    "Before anything in `folder` is written or deleted: see to it that a lock on it which this process took is still one"
+def _renew_lock(folder):
+    "See to it, before anything in `folder` changes, that a lock on it which this process took is still one"
     hold = _hold_of(folder)
     if hold:
         with _holding: hold.renew()
@@ -222,7 +239,8 @@ def _still_ours(folder):
 def _neighbours(path):
     "Checkpoints that the one at `path` may share files with, the newest of the others last"
     there = sorted((int(nm[5:]), nm) for nm in os.listdir(path.parent) if re.fullmatch(r'step-\d{9,}', nm))
-    return [path]*path.is_dir() + [path.with_name(nm) for _,nm in there if nm!=path.name][-2:]
+    others = [path.with_name(nm) for _,nm in there if nm!=path.name][-2:]
+    return [path, *others] if path.is_dir() else others
 
 def _untouched(c, nm, size):
     "The status of the file `nm` of the checkpoint at `c`, if it has its `size` and wasn't written to later; else None"
@@ -230,8 +248,8 @@ def _untouched(c, nm, size):
     except OSError: return None
     return f if f.st_size==size and f.st_mtime_ns<=manifest.st_mtime_ns else None
 
-def _link(olds, new, size, apart):
-    "Make the file `new` another name of one in `olds`, if `apart` of one that the last of them hasn't; was there any?"
+def _try_link(olds, new, size, apart):
+    "Make the file `new` another name of one in `olds`, if `apart` of one that the last hasn't; True if it is made"
     there = {o:f.st_ino for o in olds if (f := _untouched(o, new.name, size))}
     taken = there.get(olds[-1]) if apart and olds else None
     for o,ino in there.items():
@@ -241,33 +259,40 @@ def _link(olds, new, size, apart):
         return True
     return False
 
+# %% ../../nbs/keep/01_storage.ipynb #319becf6
+def _write_file(tmp, path, manifest, name, state, apart=True):
+    "Write the file `name` in `tmp` of the checkpoint that will be at `path`, and note it in its `manifest`"
+    if type(state) is Part:
+        manifest['version'],manifest['files'][name] = VERSION,state.file[1]
+        if _try_link(_neighbours(path), tmp/name, state.file[1]['size'], apart): return
+        state = _encode(state)[0]
+    if name.endswith('.json') and type(state) is not bytes: state = json.dumps(state).encode()
+    f = HashingFile(tmp/name)
+    try:
+        if type(state) is bytes: f.write(state)
+        else: write_state(f, state)
+    finally: manifest['files'][name] = f.close()
+
 # %% ../../nbs/keep/01_storage.ipynb #52a16d90
 @contextmanager
 def new_checkpoint(
     folder, # Where checkpoints are; made if need be
     step:int, # Number of optimizer steps, its name
     **info # Plain data for its manifest
-): # A function `write(name, state)` for the block: by `torch.save`, or as JSON if the name ends so, or a `Part`, which may be shared
+): # A function `write(name, state)` for the block: by `torch.save`, as JSON if the name ends so, or a `Part`
     "Write a checkpoint, in a `with` block: all of it is there afterwards or, after an error, none"
     folder,manifest = Path(folder).expanduser(),_manifest(step, info)
     name = f'{"step" if info.get("consistent", True) else "torn"}-{step:09d}'
     tmp,path,old = folder/f'.tmp-{step:09d}-{secrets.token_hex(4)}',folder/name,folder/f'.old-{name}'
-    def _write(name, state, apart=True):
-        if type(state) is Part:
-            manifest['version'],manifest['files'][name] = VERSION,state.file[1]
-            if _link(_neighbours(path), tmp/name, state.file[1]['size'], apart): return
-            state = _encode(state)[0]
-        f = HashingFile(tmp/name)
-        try: f.write(state) if type(state) is bytes else f.write(json.dumps(state).encode()) if name.endswith('.json') else write_state(f, state)
-        finally: manifest['files'][name] = f.close()
+    _write = partial(_write_file, tmp, path, manifest)
     try:
-        _still_ours(folder)
+        _renew_lock(folder)
         _make_folder(folder)
         tmp.mkdir()
         yield _write
         _write('manifest.json', _sealed(manifest).encode())
         sync_folder(tmp)
-        hold = _still_ours(folder)  # it took a while
+        hold = _renew_lock(folder)  # it took a while
         if path.exists():
             if old.exists(): _remove(_aside(old))
             os.rename(path, old)
@@ -277,7 +302,7 @@ def new_checkpoint(
     except BaseException as e:
         shutil.rmtree(tmp, ignore_errors=True)
         if old.exists() and not path.exists(): os.rename(old, path)
-        e.add_note(f'learnloop: while writing {path}{_space(folder, e)}')
+        e.add_note(f'learnloop: while writing {path}{_if_full(folder, e)}')
         raise
     finally:
         with suppress(OSError):
@@ -290,20 +315,24 @@ class DamagedCheckpoint(ValueError):
 # %% ../../nbs/keep/01_storage.ipynb #e2100002
 _kinds = {int:'a whole number, 0 or more', float:'a number', str:'text', bool:'True or False', None:'None'}
 
-def _must(schema):
+def _must_be(schema):
     "What fits `schema`, in words"
-    if isinstance(schema, tuple): return ' or '.join(map(_must, schema))
+    if isinstance(schema, tuple): return ' or '.join(map(_must_be, schema))
     if isinstance(schema, set): return 'one of ' + ', '.join(sorted(map(repr, schema)))
-    return 'a list' if isinstance(schema, list) else 'a dict' if isinstance(schema, dict) else _kinds.get(schema) or f'a {schema.__name__.lower()}'
+    if isinstance(schema, (list,dict)): schema = type(schema)
+    return _kinds.get(schema) or f'a {schema.__name__.lower()}'
 
-def _is_kind(o, schema):
+def _fits_outside(o, schema):
+    "Is `o` of the kind that `schema` says, whatever is in it?"
     if isinstance(schema, tuple): return any(misfit(o, s) is None for s in schema)
     if isinstance(schema, set): return isinstance(o, str) and o in schema
-    if schema is None: return o is None
     if isinstance(schema, list): return isinstance(o, Sequence) and not isinstance(o, str)
+    if isinstance(schema, dict): return isinstance(o, dict)
+    if schema is None: return o is None
     if schema is int: return type(o) is int and 0<=o<2**63
-    return type(o) in (int,float) if schema is float else isinstance(o, dict if isinstance(schema, dict) else schema)
+    return type(o) in (int,float) if schema is float else isinstance(o, schema)
 
+# %% ../../nbs/keep/01_storage.ipynb #d6f44367
 def misfit(
     o, # What was read
     schema, # What it should be like
@@ -311,14 +340,17 @@ def misfit(
 )->str|None: # None if it fits
     "Find the first place where `o` isn't as `schema` has it, and say what would be"
     if schema is ...: return
-    if not _is_kind(o, schema): return f'{at or "it"} is {reprlib.repr(o)}, and must be {_must(schema)}'
+    if not _fits_outside(o, schema): return f'{at or "it"} is {reprlib.repr(o)}, and must be {_must_be(schema)}'
     def _in(k, v, s): return misfit(v, s, f'{at}.{k}' if at else str(k))
-    if isinstance(schema, list) and schema[0] is float and {*map(type, o)}<={int,float}: return  # histories may be long
-    if isinstance(schema, list): return next((why for i,v in enumerate(o) if (why := _in(i, v, schema[0]))), None)
+    if isinstance(schema, list):
+        if schema[0] is float and {*map(type, o)}<={int,float}: return  # histories may be long
+        return next((why for i,v in enumerate(o) if (why := _in(i, v, schema[0]))), None)
     if not isinstance(schema, dict): return
-    if lost := [k for k in schema if k!='*' and k[-1]!='?' and k not in o]: return f'{at or "it"} has no {lost[0]!r}'
     known = {k.rstrip('?'):s for k,s in schema.items()}
-    if extra := [k for k in o if k not in known] if '*' not in known else []: return f'{at or "it"} has {extra[0]!r}, which nobody knows'
+    lost  = [k for k in schema if k!='*' and k[-1]!='?' and k not in o]
+    extra = [k for k in o if k not in known] if '*' not in known else []
+    if lost: return f'{at or "it"} has no {lost[0]!r}'
+    if extra: return f'{at or "it"} has {extra[0]!r}, which nobody knows'
     return next((why for k,v in o.items() if (why := _in(k, v, known.get(k, known.get('*', ...))))), None)
 
 # %% ../../nbs/keep/01_storage.ipynb #e2100005
@@ -329,15 +361,16 @@ def as_number(
     try: return float(o) if type(o) in (int,float) else None
     except OverflowError: return None
 
-def _when(t):
+def _written(t):
+    "The time `t` of a manifest, for people"
     try: return time.strftime('%Y-%m-%d %H:%M', time.localtime(t)) if as_number(t) is not None else ''
     except (OverflowError, ValueError, OSError): return ''  # no time that a calendar has
 
 # %% ../../nbs/keep/01_storage.ipynb #5da73fa3
-_MANIFEST = {'version':int, 'step':int, 'learnloop':str, 'torch?':str, 'python?':str, 'time':float, 'metrics?':dict, 'consistent?':bool,
-    'files':{'*':dict(size=int, blake2b=str)}, '*':...}
+_MANIFEST = {'version':int, 'step':int, 'learnloop':str, 'torch?':str, 'python?':str, 'time':float,
+    'metrics?':dict, 'consistent?':bool, 'files':{'*':dict(size=int, blake2b=str)}, '*':...}
 
-def _no_manifest(o):
+def _why_no_manifest(o):
     "Why `o` is no manifest, or None"
     if why := misfit(o, _MANIFEST): return why
     if not o['files']: return 'files is empty'
@@ -353,27 +386,46 @@ class Checkpoint:
         self.manifest,self.damage = {},''
         try: self.manifest = self._read_manifest()
         except DamagedCheckpoint as e: self.damage = str(e)
-
-    _name   = property(lambda self: re.fullmatch(r'(?:\.old-)?(step|torn)-(\d{9,})', self.path.name), doc='The parts of its name, unless somebody gave it another')
-    step    = property(lambda self: int(self._name[2]) if self._name else self.manifest.get('step'), doc='Number of optimizer steps')
-    metrics = property(lambda self: self.manifest.get('metrics', {}), doc='Latest values of loss and metrics, by name')
-    size    = property(lambda self: sum(o['size'] for o in self.manifest.get('files', {}).values()), doc='Bytes')
-    consistent = property(lambda self: not (self._name and self._name[1]=='torn') and self.manifest.get('consistent', True),
-        doc='Was it taken between two batches, so that a fit can go on from it?')
-    epoch   = property(lambda self: _epoch_of(self.manifest), doc='Number, as in the table, of the epoch that it was taken in, or at the end of; None before the first')
     def __repr__(self): return f'Checkpoint({str(self.path)!r})'
 
-    def _read_manifest(self):
-        p = self.path/'manifest.json'
-        try: text = p.read_bytes().decode()
-        except (OSError, UnicodeDecodeError) as e: raise DamagedCheckpoint(f'{p} is {"missing" if isinstance(e, FileNotFoundError) else f"unreadable ({e})"}') from e
-        try: body = json.loads(text)
-        except (ValueError, RecursionError): body = None
-        if type(body) is not dict or _sealed({k:v for k,v in body.items() if k!='blake2b'})!=text: raise DamagedCheckpoint(f'{p} is damaged: its hash is not that of its contents')
-        if why := _no_manifest(body): raise DamagedCheckpoint(f'{p} is no manifest of a checkpoint: {why}')
-        if body['version']>VERSION: raise DamagedCheckpoint(f'{p} was written by learnloop {body["learnloop"]}, in layout {body["version"]}: this one reads up to {VERSION}, update learnloop')
-        if self._name and body['step']!=self.step: raise DamagedCheckpoint(f'{p} is that of step {body["step"]}')
-        return body
+    @property
+    def _name(self):
+        "The parts of its name, unless somebody gave it another"
+        return re.fullmatch(r'(?:\.old-)?(step|torn)-(\d{9,})', self.path.name)
+    @property
+    def step(self):
+        "Number of optimizer steps"
+        return int(self._name[2]) if self._name else self.manifest.get('step')
+    metrics = property(lambda self: self.manifest.get('metrics', {}), doc='Latest values of loss and metrics, by name')
+    size    = property(lambda self: sum(o['size'] for o in self.manifest.get('files', {}).values()), doc='Bytes')
+    @property
+    def consistent(self):
+        "Was it taken between two batches, so that a fit can go on from it?"
+        return not (self._name and self._name[1]=='torn') and self.manifest.get('consistent', True)
+    @property
+    def epoch(self):
+        "Number, as in the table, of the epoch that it was taken in, or at the end of; None before the first"
+        e = self.manifest.get('epoch')
+        if self.manifest.get('next')!='epoch' or type(e) is not int: return e
+        return e-1 if e else None  # the manifest has the one to go on with
+
+# %% ../../nbs/keep/01_storage.ipynb #afbade1d
+@patch
+def _read_manifest(self:Checkpoint):
+    p = self.path/'manifest.json'
+    try: text = p.read_bytes().decode()
+    except FileNotFoundError as e: raise DamagedCheckpoint(f'{p} is missing') from e
+    except (OSError, UnicodeDecodeError) as e: raise DamagedCheckpoint(f'{p} is unreadable ({e})') from e
+    try: body = json.loads(text)
+    except (ValueError, RecursionError): body = None
+    if type(body) is not dict or _sealed({k:v for k,v in body.items() if k!='blake2b'})!=text:
+        raise DamagedCheckpoint(f'{p} is damaged: its hash is not that of its contents')
+    if why := _why_no_manifest(body): raise DamagedCheckpoint(f'{p} is no manifest of a checkpoint: {why}')
+    if body['version']>VERSION:
+        raise DamagedCheckpoint(f'{p} was written by learnloop {body["learnloop"]}, in layout {body["version"]}: '
+            f'this one reads up to {VERSION}, update learnloop')
+    if self._name and body['step']!=self.step: raise DamagedCheckpoint(f'{p} is that of step {body["step"]}')
+    return body
 
 # %% ../../nbs/keep/01_storage.ipynb #7e72a8fe
 @patch
@@ -383,11 +435,12 @@ def verify(self:Checkpoint)->dict: # The manifest
     for nm,want in self.manifest['files'].items():
         p = self.path/nm
         if not p.is_file(): raise DamagedCheckpoint(f'{p} is missing')
-        if (n := p.stat().st_size)!=want['size']: raise DamagedCheckpoint(f'{p} has {n} bytes, and {want["size"]} were written')
+        n = p.stat().st_size
+        if n!=want['size']: raise DamagedCheckpoint(f'{p} has {n} bytes, and {want["size"]} were written')
         try:
-            with open(p, 'rb') as f: is_hash = hashlib.file_digest(f, lambda: hashlib.blake2b(digest_size=32)).hexdigest()
+            with open(p, 'rb') as f: h = hashlib.file_digest(f, lambda: hashlib.blake2b(digest_size=32)).hexdigest()
         except OSError as e: raise DamagedCheckpoint(f'{p} is unreadable ({e})') from e
-        if is_hash!=want['blake2b']: raise DamagedCheckpoint(f'{p} is damaged: its hash is not that of what was written')
+        if h!=want['blake2b']: raise DamagedCheckpoint(f'{p} is damaged: its hash is not that of what was written')
     return self.manifest
 
 # %% ../../nbs/keep/01_storage.ipynb #e1372ee7
@@ -408,9 +461,11 @@ def part(self:Checkpoint,
     name:str # Of its file
 )->Part:
     "Read a closed part of a series"
-    if name not in self.manifest.get('files', {}): raise DamagedCheckpoint(f'{self.path} has no file {name!r} in its manifest')
+    if name not in self.manifest.get('files', {}):
+        raise DamagedCheckpoint(f'{self.path} has no file {name!r} in its manifest')
     try: res = Part(_decode((self.path/name).read_bytes(), name.rpartition('.')[2]))
-    except (OSError, ValueError, RecursionError) as e: raise DamagedCheckpoint(f'{self.path/name} is no part of a series ({e})') from e
+    except (OSError, ValueError, RecursionError) as e:
+        raise DamagedCheckpoint(f'{self.path/name} is no part of a series ({e})') from e
     res.file = name,self.manifest['files'][name]
     return res
 
@@ -421,11 +476,6 @@ def plain(self:Checkpoint)->dict: # By name: `loop`, `callbacks`, …
     return from_plain(self.read('state.json'), self.read('tensors.pt'), self.part)
 
 # %% ../../nbs/keep/01_storage.ipynb #8b11b0b1
-def _epoch_of(manifest):
-    e = manifest.get('epoch')
-    if manifest.get('next')!='epoch' or type(e) is not int: return e
-    return e-1 if e else None  # the manifest has the one to go on with
-
 class Checkpoints(list):
     "A list of `Checkpoint`s, a table in notebooks and in print"
     head = 'step','epoch','written','MB','metrics',''
@@ -434,13 +484,16 @@ class Checkpoints(list):
         for o in self:
             metrics = ', '.join(f'{k} {n:.4g}' for k,v in o.metrics.items() if (n := as_number(v)) is not None)
             remark = o.damage or ('' if o.consistent else 'taken in the middle of a batch')
-            row = o.step,'' if o.epoch is None else o.epoch,_when(o.manifest.get('time')),f'{o.size/1e6:.1f}',metrics,remark
+            epoch = '' if o.epoch is None else o.epoch
+            row = o.step,epoch,_written(o.manifest.get('time')),f'{o.size/1e6:.1f}',metrics,remark
             yield tuple(' '.join(str(v).encode(errors='replace').decode().split()) for v in row)
     def __repr__(self):
         rows = [self.head, *self.rows()]
-        width = [max(len(r[i]) for r in rows) for i in range(len(self.head))]
-        return '\n'.join('  '.join(v.ljust(w) for v,w in zip(r, width, strict=True)).rstrip() for r in rows)
-    def _repr_markdown_(self): return '\n'.join('| ' + ' | '.join(v.replace('|', '\\|') for v in o) + ' |' for o in (self.head, ['---']*len(self.head), *self.rows()))
+        widths = [max(map(len, col)) for col in zip(*rows, strict=True)]
+        return '\n'.join('  '.join(map(str.ljust, r, widths)).rstrip() for r in rows)
+    def _repr_markdown_(self):
+        rows = self.head,['---']*len(self.head),*self.rows()
+        return '\n'.join('| ' + ' | '.join(v.replace('|', '\\|') for v in r) + ' |' for r in rows)
 
 # %% ../../nbs/keep/01_storage.ipynb #f75e3f99
 def list_checkpoints(
@@ -451,11 +504,13 @@ def list_checkpoints(
     folder = Path(folder).expanduser()
     try: names = os.listdir(folder)
     except FileNotFoundError: names = []
-    res = [o for nm in names if (o := Checkpoint(folder/nm))._name and o.path.is_dir() and (nm[0]!='.' or nm.removeprefix('.old-') not in names)]
+    new = [nm for nm in names if nm[0]!='.' or nm.removeprefix('.old-') not in names]
+    res = [o for o in map(Checkpoint, map(folder.joinpath, new)) if o._name and o.path.is_dir()]
     for o in res if verify else ():
         try: o.verify()
         except DamagedCheckpoint as e: o.damage = str(e)
-    return Checkpoints(sorted((o for o in res if o.path.is_dir()), key=lambda o: (o.step, o.path.name)))  # a run may be deleting some
+    there = [o for o in res if o.path.is_dir()]  # a run may be deleting some
+    return Checkpoints(sorted(there, key=lambda o: (o.step, o.path.name)))
 
 # %% ../../nbs/keep/01_storage.ipynb #da8653ad
 def newest_checkpoint(
@@ -468,8 +523,9 @@ def newest_checkpoint(
         except DamagedCheckpoint as e: bad.append(str(e))
         else: break
     else: o = None
-    if bad and o is None: raise DamagedCheckpoint(f'{folder} has no checkpoint to go on from: ' + '; '.join(bad))
-    if bad: warnings.warn(f'going on from {o.path}, as newer ones were passed over: ' + '; '.join(bad), stacklevel=2)
+    why = '; '.join(bad)
+    if bad and o is None: raise DamagedCheckpoint(f'{folder} has no checkpoint to go on from: {why}')
+    if bad: warnings.warn(f'going on from {o.path}, as newer ones were passed over: {why}', stacklevel=2)
     return o
 
 # %% ../../nbs/keep/01_storage.ipynb #afc2ee15
@@ -482,25 +538,27 @@ def prune(
     sound=None # Function of a `Checkpoint`: can it be relied on? None to verify it
 )->list: # The `Checkpoint`s that were deleted
     "Delete checkpoints that needn't be kept"
-    def _sound(o):
-        try: o.verify()
-        except DamagedCheckpoint: return False
-        return True
-    if keep is not None and keep<1: raise ValueError(f'keep is {keep!r}: the newest is what a fit goes on from, so it must be 1 or more, or None for all')
-    _still_ours(folder)
+    if keep is not None and keep<1:
+        raise ValueError(f'keep is {keep!r}: the newest is what a fit goes on from, so it must be 1 or more, or None')
+    _renew_lock(folder)
     there = list_checkpoints(folder, verify=False)
-    good = [o for o in there if o.consistent and (sound or _sound)(o)]
+    good = [o for o in there if o.consistent and (sound or _is_sound)(o)]
     score = {o.path:v for o in good if (v := as_number(o.metrics.get(monitor))) is not None and v==v}
     kept = good[-keep:] if keep is not None else good[:]
     kept += sorted((o for o in good if o.path in score), key=lambda o: score[o.path], reverse=larger)[:best]
     gone = [o for o in good if o not in kept] + [o for o in there if not o.consistent][:-1]
     aside = []
     for o in gone:
-        _still_ours(folder)
+        _renew_lock(folder)
         aside += [_aside(p) for p in (o.path.with_name(f'.old-{o.path.name}'), o.path) if p.exists()]
     if aside: sync_folder(aside[0].parent)  # else a power cut could leave what is half deleted under its own name
     for p in aside: _remove(p)
     return gone
+
+def _is_sound(o):
+    try: o.verify()
+    except DamagedCheckpoint: return False
+    return True
 
 # %% ../../nbs/keep/01_storage.ipynb #e19a0001
 def _busy(folder): return f'another run writes its checkpoints to {folder}: give each run a folder of its own'
@@ -509,13 +567,15 @@ def _lock_on(folder):
     "Lock `folder`: the lock, and what its file is, by which it is known; None where the file system has no locks"
     from filelock import FileLock, Timeout
     file = []
-    lock = FileLock(folder/'.lock', timeout=.2, poll_interval=.02,  # a process that is just being forked lets go of it in a moment
-        thread_local=False, fallback_to_soft=False, on_acquired=lambda fd: file.append(os.fstat(fd)))
+    # not at once: a process that is just being forked lets go of it in a moment
+    lock = FileLock(folder/'.lock', timeout=.2, poll_interval=.02, thread_local=False, fallback_to_soft=False,
+        on_acquired=lambda fd: file.append(os.fstat(fd)))
     try: lock.acquire()
     except Timeout as e: raise RuntimeError(_busy(folder)) from e
     except OSError as e:
         if e.filename: raise  # it can't be opened
-        warnings.warn(f'{folder} is on a file system without locks ({e}): see to it that no other run writes there', stacklevel=6)
+        warnings.warn(f'{folder} is on a file system without locks ({e}): see to it that no other run writes there',
+            stacklevel=6)
     return lock,next(iter(file), None)
 
 # %% ../../nbs/keep/01_storage.ipynb #e19a0007
@@ -524,7 +584,7 @@ class _Hold:
     def __init__(self, folder):
         self.folder,self.pid,self.known = folder,os.getpid(),{}
         self.lock,self.file = _lock_on(folder)
-    def know(self, path): self.known[path.name.removeprefix('.old-')] = Checkpoint(path).manifest.get('blake2b')
+    def know(self, path): self.known[_step_name(path)] = Checkpoint(path).manifest.get('blake2b')
 
     def is_lost(self):
         "Was the locked file deleted, or another put in its place?"
@@ -535,17 +595,22 @@ class _Hold:
     def renew(self):
         "Take the lock again if it was lost; an error if the folder may be another run's by now"
         if not self.is_lost(): return
-        what,gone = f'{self.folder} was deleted, or its file .lock, while this run had it to itself',not self.folder.is_dir()
+        gone = not self.folder.is_dir()
+        what = f'{self.folder} was deleted, or its file .lock, while this run had it to itself'
+        stop = 'nothing more is written or deleted; give each run a folder of its own'
         _make_folder(self.folder)
         try: lock,file = _lock_on(self.folder)
-        except RuntimeError as e: raise RuntimeError(f'{what}, and another run writes there now: nothing more is written or deleted; give each run a folder of its own') from e
+        except RuntimeError as e: raise RuntimeError(f'{what}, and another run writes there now: {stop}') from e
         there = list_checkpoints(self.folder, verify=False)
-        if other := [o.path.name for o in there if self.known.get(o.path.name.removeprefix('.old-'), '')!=o.manifest.get('blake2b')]:
+        if other := [o.path.name for o in there if self.known.get(_step_name(o.path), '')!=o.manifest.get('blake2b')]:
             lock.release()
-            raise RuntimeError(f'{what}, and {other[0]} is there, which this run did not write: nothing more is written or deleted; give each run a folder of its own')
+            raise RuntimeError(f'{what}, and {other[0]} is there, which this run did not write: {stop}')
         self.lock.release()
         self.lock,self.file = lock,file
-        warnings.warn(f'{self.folder} is gone, and what was in it: it is made anew' if gone else f'{what}: it is locked again', stacklevel=5)
+        now = f'{self.folder} is gone, and what was in it: it is made anew' if gone else f'{what}: it is locked again'
+        warnings.warn(now, stacklevel=5)
+
+def _step_name(path): return path.name.removeprefix('.old-')
 
 # %% ../../nbs/keep/01_storage.ipynb #4f9a787a
 @contextmanager

@@ -11,7 +11,6 @@ __all__ = ['as_device', 'default_device', 'batch_parts', 'batch_like', 'batch_ma
 # %% ../../nbs/loop/02_batch.ipynb #130e1564
 import torch
 from collections.abc import Mapping, MutableMapping
-from contextlib import suppress
 from copy import copy
 from dataclasses import fields, is_dataclass
 from torch import Tensor
@@ -50,7 +49,7 @@ def batch_like(
     "Make a container like `b` that holds `vals`"
     if isinstance(b, list|tuple): return b._make(vals) if hasattr(b, '_make') else type(b)(vals)
     if isinstance(b, Mapping) and not isinstance(b, MutableMapping): return type(b)(dict(zip(b, vals, strict=True)))
-    res = copy(b)  # not a call of the type: a defaultdict takes its factory first, a dataclass may have `init=False` fields
+    res = copy(b)  # not a call of its type: a defaultdict takes its factory first, a dataclass may have hidden fields
     if isinstance(b, Mapping):
         for k,v in zip(b, vals, strict=True): res[k] = v
     else:
@@ -95,21 +94,26 @@ def split_batch(
 ) -> tuple[tuple,tuple]: # Inputs and targets: `(xb, yb)`
     "Split `b` into inputs and targets"
     t = type(b)
-    if targ and isinstance(b, Mapping): return _split_named(b, (targ,) if isinstance(targ, str) else tuple(targ))
-    if t is not tuple and t is not list and (not isinstance(b, list|tuple) or isinstance(b, PackedSequence)): return (b,),()
+    if targ and isinstance(b, Mapping): return _split_named(b, _names(targ))
+    is_split = t is tuple or t is list or (isinstance(b, list|tuple) and not isinstance(b, PackedSequence))
+    if not is_split: return (b,),()
     n = len(b)
-    i = n_inp if n_inp is not None else n-1 if n>1 else 1
-    if not 0<i<=n:
-        if not n: raise ValueError("empty batch (): a batch needs an input; check the dataset's items and `collate_fn`")
-        raise ValueError(f"n_inp={n_inp} for a batch of {n}, {describe(b)}: it must be from 1 to {n}")
+    if not n: raise ValueError("empty batch (): a batch needs an input; check the dataset's items and `collate_fn`")
+    i = max(n-1, 1) if n_inp is None else n_inp
+    if not 0<i<=n: raise ValueError(f"n_inp={n_inp} for a batch of {n}, {describe(b)}: it must be from 1 to {n}")
     b = tuple(b)
     return b[:i],b[i:]
+
+def _names(targ): return (targ,) if isinstance(targ, str) else tuple(targ or ())
 
 def _split_named(b, names):
     lost = [k for k in names if k not in b]
     if len(lost)==len(names): return (b,),()  # for inference
-    if lost: raise ValueError(f"the batch {describe(b)} has no {lost[0]!r}, and targ={names!r} names its targets{did_you_mean(lost[0], map(str, b))}")
-    if not isinstance(b, MutableMapping): return (type(b)({k:b[k] for k in b if k not in names}),),tuple(b[k] for k in names)
+    if lost:
+        raise ValueError(f"the batch {describe(b)} has no {lost[0]!r}, and targ={names!r} names its targets"
+            + did_you_mean(lost[0], map(str, b)))
+    if not isinstance(b, MutableMapping):
+        return (type(b)({k:b[k] for k in b if k not in names}),),tuple(b[k] for k in names)
     rest = copy(b)  # of its own type
     return (rest,),tuple(rest.pop(k) for k in names)
 
@@ -119,7 +123,8 @@ def by_name(
     b   # The batch that they are of, as the loader gave it
 )->bool:
     "Whether a model takes `xb` by name, as `model(**xb[0])`"
-    if isinstance(xb, Tensor|Mapping): raise TypeError(f'xb is {describe(xb)}: it must be a tuple of inputs, such as (x,)')
+    if isinstance(xb, Tensor|Mapping):
+        raise TypeError(f'xb is {describe(xb)}: it must be a tuple of inputs, such as (x,)')
     if len(xb)!=1 or not isinstance(xb[0], Mapping): return False
     return not (isinstance(b, list|tuple) and any(isinstance(o, Mapping) for o in b))
 
@@ -132,8 +137,7 @@ def join_batch(
 ): # A mapping if the inputs are one, else a tuple
     "Put inputs and targets together"
     if not by_name(xb, b): return *xb,*yb
-    names = (targ,) if isinstance(targ, str) else targ or ()
-    return {**xb[0], **dict(zip(names, yb, strict=True))} if yb else xb[0]
+    return {**xb[0], **dict(zip(_names(targ), yb, strict=True))} if yb else xb[0]
 
 # %% ../../nbs/loop/02_batch.ipynb #dd2a331e
 def _n_items(b):
@@ -145,8 +149,8 @@ def find_bs(
     b, # Batch, nested or not
 ) -> int: # First dimension of the first tensor that has one; without tensors `len(b)`, else 1
     "Count the items in `b`"
-    if (type(b) is tuple or type(b) is list) and b and type(b[0]) is Tensor and b[0].dim(): return b[0].size(0)
-    if (n := _n_items(b)) is not None: return n
+    n = _n_items(b)
+    if n is not None: return n
     try: return len(b)
     except TypeError: return 1
 
@@ -164,7 +168,7 @@ def unpack(
             if type(o) is not Tensor or o.device!=device: break
         else:
             n = len(b)
-            i = n_inp or (n-1 if n>1 else 1)
+            i = n_inp or max(n-1, 1)
             if i<=n and b[0].dim():
                 b = tuple(b)
                 return b[:i],b[i:],b[0].size(0)
@@ -182,7 +186,9 @@ def describe(
         return f"{str(b.dtype).removeprefix('torch.')} ({', '.join(map(str, b.shape))}){dev}"
     if b is None: return 'None'
     name,vals = type(b).__name__,batch_parts(b)
-    if vals is None: return f'{name} {b.dtype} {tuple(b.shape)}' if hasattr(b, 'dtype') and hasattr(b, 'shape') else name
+    if vals is None:
+        is_array = hasattr(b, 'dtype') and hasattr(b, 'shape')
+        return f'{name} {b.dtype} {tuple(b.shape)}' if is_array else name
     if isinstance(b, Mapping): keys,ends = [f'{k!r}: ' for k in b],'{}'
     elif is_dataclass(b):      keys,ends = [f'{f.name}=' for f in fields(b)],'()'
     elif isinstance(b, list):  keys,ends = ['']*len(vals),'[]'
@@ -197,15 +203,20 @@ def to_detach(
     cpu:bool=True, # Also move them to the CPU, where there is more room?
 ): # The same structure; `b` itself if nothing had to be done
     "Detach every tensor in `b` from its graph"
-    t = type(b)
-    if t is Tensor and not b.requires_grad and (b.is_cpu or not cpu): return b
-    for o in b if t is tuple or t is list else (None,):
-        if type(o) is not Tensor or o.requires_grad or not (o.is_cpu or not cpu): break
-    else: return b
-    b = batch_map(b, 'detach', lambda o: o.detach())
+    b = batch_map(b, 'detach', lambda o: o.detach() if getattr(o, 'requires_grad', True) else o)
     return to_device(b, 'cpu') if cpu else b
 
 # %% ../../nbs/loop/02_batch.ipynb #623f7c08
+def _join(ts, dim):
+    "The tensors `ts` as one, along `dim`"
+    if not any(o.dim() for o in ts): return torch.stack(ts)
+    n = ts[0].dim()
+    def _others(o): return o.dim(),[s for i,s in enumerate(o.shape) if i!=dim%n]
+    if -n<=dim<n and all(_others(o)==_others(ts[0]) for o in ts): return torch.cat(ts, dim)
+    shapes = ', '.join(dict.fromkeys(str(tuple(o.shape)) for o in ts))
+    raise ValueError(f"can't join shapes {shapes} along dim {dim}: the others must be equal; pad them, "
+        'or set concat_dim')
+
 def to_concat(
     bs, # Results of a batch each, all of one structure
     dim:int=0, # Dimension to join along: that of the items
@@ -214,20 +225,13 @@ def to_concat(
     bs = list(bs)
     if not bs: raise ValueError("nothing to concatenate: got no batches; check that the loader isn't empty")
     b = bs[0]
-    if all(isinstance(o, Tensor) for o in bs):
-        if len({o.dim() for o in bs})==1 and -b.dim()<=dim<b.dim():
-            with suppress(RuntimeError): return torch.cat(bs, dim)  # what can't be joined is explained below
-        if not any(o.dim() for o in bs): return torch.stack(bs)
-        rests = {tuple(n for i,n in enumerate(o.shape) if i!=dim%max(o.dim(), 1)) for o in bs}
-        if len(rests)>1 or not -b.dim()<=dim<b.dim() or len({o.dim() for o in bs})>1:
-            shapes = ', '.join(dict.fromkeys(str(tuple(o.shape)) for o in bs))
-            raise ValueError(f"can't join shapes {shapes} along dim {dim}: the others must be equal; pad them, or set concat_dim")
-        return torch.cat(bs, dim)
+    if all(isinstance(o, Tensor) for o in bs): return _join(bs, dim)
     if (vals := batch_parts(b)) is None: return bs
     is_flat = not any(isinstance(o, Tensor) or batch_parts(o) is not None for o in vals)
     if isinstance(b, list) and is_flat: return [o for p in bs for o in p]
     rows = [batch_parts(o) if type(o) is type(b) else None for o in bs]
-    if any(r is None or len(r)!=len(vals) for r in rows) or isinstance(b, Mapping) and any(o.keys()!=b.keys() for o in bs):
+    is_odd = any(r is None or len(r)!=len(vals) for r in rows)
+    if is_odd or isinstance(b, Mapping) and any(o.keys()!=b.keys() for o in bs):
         odd = ', '.join(dict.fromkeys(map(describe, bs)))
         raise ValueError(f"can't join different structures: {odd}; return the same structure for each batch")
     if isinstance(b, Mapping): rows = [[o[k] for k in b] for o in bs]  # keys may come in another order

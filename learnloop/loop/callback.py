@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from types import MethodType
 from fastcore.basics import camel2snake, listify, patch
-from .checks import NoAttribute, called_here, did_you_mean
+from .checks import NoAttribute, called_here, check_whole, did_you_mean
 from .flow import Flow, event, near_miss
 
 # %% ../../nbs/loop/01_callback.ipynb #173607dc
@@ -27,14 +27,17 @@ class on:
         once:int|None=None,  # Run at this call only, the first being 1
         when=None            # Run if `when(learn)` is true
     ):
-        if not isinstance(event, str): raise TypeError(f'@on({event!r}): the first argument is the name of an event, like event.after_batch')
+        if not isinstance(event, str):
+            raise TypeError(f'@on({event!r}): the first argument is the name of an event, like event.after_batch')
         if miss := near_miss(event): raise ValueError(f'@on: unknown event {event!r}; did you mean {miss!r}?')
-        if (given := sum(o is not None for o in (every, once, when)))>1:
-            raise ValueError(f'@on({event!r}): {given} of every, once and when given; use one, and test the rest in the body')
+        given = sum(o is not None for o in (every, once, when))
+        if given>1:
+            raise ValueError(f'@on({event!r}): {given} of every, once and when given; use one, and test the rest in '
+                'the body')
         for nm,v in (('every', every), ('once', once)):
-            if v is not None and (not isinstance(v, int) or isinstance(v, bool) or v<1):
-                raise ValueError(f'@on({event!r}, {nm}={v!r}): a whole number of calls from 1 up')
-        if when is not None and not callable(when): raise TypeError(f'@on({event!r}, when={when!r}): a function of the learner')
+            if v is not None: check_whole(f'@on({event!r}): {nm}', v)
+        if when is not None and not callable(when):
+            raise TypeError(f'@on({event!r}, when={when!r}): a function of the learner')
         self.event,self.every,self.once,self.when = event,every,once,when
 
     def __call__(self, f):
@@ -51,11 +54,17 @@ class on:
 
     def __str__(self):
         if self.when: return 'when ' + getattr(self.when, '__name__', '…').replace('<lambda>', '…')
-        return f'once, at call {self.once}' if self.once else f'every {self.every}' if (self.every or 1)>1 else ''
+        if self.once: return f'once, at call {self.once}'
+        return f'every {self.every}' if (self.every or 1)>1 else ''
 
 # %% ../../nbs/loop/01_callback.ipynb #56a1021d
 def _warn_shadow(cb, k):
-    warnings.warn(f'{cb.label}.{k} shadows the attribute {k!r} of the learner; to change that, write self.learn.{k}', stacklevel=3)
+    warnings.warn(f'{cb.label}.{k} shadows the attribute {k!r} of the learner; to change that, write self.learn.{k}',
+        stacklevel=3)
+
+def _static(o, k):
+    "The attribute `k` of the class or object `o`, its properties not run; None if there is none"
+    return inspect.getattr_static(o, k, None)
 
 # %% ../../nbs/loop/01_callback.ipynb #6c0605e8
 class _Reader:
@@ -63,62 +72,80 @@ class _Reader:
     learn = None
     _live = 'order','run','run_train','run_valid'  # Setting one of these changes who hears what
     def __getattr__(self, k):
+        # neither a special name nor a property that failed, which shows its own error, is looked for in the learner
         if k.startswith('__'): raise AttributeError(f'{type(self).__name__!r} object has no attribute {k!r}')
-        if inspect.getattr_static(type(self), k, None) is not None: return object.__getattribute__(self, k)  # a property failed: show its own error
-        if self.learn is None: raise AttributeError(f'{self.label} has no attribute {k!r} of its own, and is in no learner')
-        if k.startswith('_') or (k not in vars(self.learn) and inspect.getattr_static(type(self.learn), k, None) is None):
-            raise NoAttribute(f'neither {self.label} nor its learner has an attribute {k!r}',
-                lambda: called_here('attribute', k) or did_you_mean(k, [*vars(self), *dir(self.learn)]))
-        return getattr(self.learn, k)
+        if _static(type(self), k) is not None: return object.__getattribute__(self, k)
+        learn = self.learn
+        if learn is None: raise AttributeError(f'{self.label} has no attribute {k!r} of its own, and is in no learner')
+        if k[0]!='_' and (k in vars(learn) or _static(type(learn), k) is not None): return getattr(learn, k)
+        def _advice(): return called_here('attribute', k) or did_you_mean(k, [*vars(self), *dir(learn)])
+        raise NoAttribute(f'neither {self.label} nor its learner has an attribute {k!r}', _advice)
 
     def __setattr__(self, k, v):
-        if self.learn is not None and k[:1]!='_' and k not in self.__dict__ and inspect.getattr_static(type(self), k, None) is None:
-            if hasattr(self.learn, k): _warn_shadow(self, k)  # private names aren't read from the learner
-        same = k in self._live and self.learn is not None and getattr(self, k)==v
+        is_in,is_live = self.learn is not None,k in self._live
+        # private names aren't read from the learner
+        if is_in and k[:1]!='_' and k not in vars(self) and _static(type(self), k) is None and hasattr(self.learn, k):
+            _warn_shadow(self, k)
+        changes = is_in and is_live and getattr(self, k)!=v
         super().__setattr__(k, v)
-        if k in self._live and self.learn is not None and not same: self.learn._changed()
+        if changes: self.learn._changed()
+
+# %% ../../nbs/loop/01_callback.ipynb #62e7220d
+class _Named(_Reader):
+    "Has a name that may be set until it is in a learner"
+    @property
+    def name(self):
+        "Its name: an attribute of the learner while it is there, and the key of its state in checkpoints"
+        if '_name' in vars(self): return self._name
+        if not vars(self).get('_events'): return camel2snake(re.sub('(?<=.)Callback$', '', type(self).__name__))
+        event,f = next(iter(self._events.items()))
+        name = getattr(f, '__name__', event)
+        return event if name=='<lambda>' else name
+    @name.setter
+    def name(self, v):
+        if self.learn is not None:
+            raise ValueError(f'{self.label} is in a learner as {self.name!r}: name it {v!r} before it is added')
+        self._name = v
+
+    calls = property(lambda self: vars(self).setdefault('_calls', {}), doc='How often filtered methods were called')
+    label = property(lambda self: type(self).__name__ if type(self) is not Callback else f'Callback({self.name})',
+        doc='What it is called in messages')
+    def __repr__(self): return self.label
 
 # %% ../../nbs/loop/01_callback.ipynb #6674180e
-class Callback(_Reader):
+class Callback(_Named):
     "Listens to the events of a learner: subclass it, or give functions by event: `Callback(after_batch=f)`"
     order,run,run_train,run_valid = 0,True,True,True
     safe_in_evaluate = False  # Does an evaluation leave its state alone? Then that needn't be copied and put back
     remove_on_fetch = False   # Does it hear nothing of `get_preds`?
     writes = False            # Does it write files?
     only_looks = False        # Is training the same without it? Then a run may go on with it or without
-    fit_only = False          # Is it only for fits? Then its `before_fit` and `cleanup_fit` don't stand in for an evaluation's
+    fit_only = False          # Is it for fits alone? Then its `before_fit` doesn't stand in for `before_evaluate`
+    own_evaluation_only = False # Does it hear nothing of evaluations that begin while it is there?
+    needs_length = False      # Does what it does depend on how long the fit is? Then a run keeps its `n_epoch`
+    owns = ()                 # Names of the hyper-parameters that it sets: no other callback may
     foreign = None            # The callback of another system that it stands for
-    epoch_columns,provides = (),() # Columns of its own in the table of epochs, whose values it puts into `recorder.row`; names of what it gives to `recorder.record`
+    epoch_columns = ()        # Columns of its own in the table of epochs, whose values it puts into `recorder.row`
+    provides = ()             # Names of what it gives to `recorder.record`
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         for k,v in vars(cls).items():
-            if callable(v) and (miss := near_miss(k)): raise ValueError(f'unknown event {k!r} in {cls.__name__}; did you mean {miss!r}?')
+            miss = near_miss(k) if callable(v) else None
+            if miss: raise ValueError(f'unknown event {k!r} in {cls.__name__}; did you mean {miss!r}?')
 
     def __init__(self,
-        name:str|None=None, # Its name in the learner and in checkpoints; by default, the class's or the first function's
+        name:str|None=None, # Its name in the learner and in checkpoints; None: the class's or the first function's
         **events            # Functions that take the callback, by the name of the event that they hear
     ):
         if name: self.name = name
         for k,f in events.items():
-            if miss := near_miss(k): raise ValueError(f'unknown event {k!r} in Callback({k}=…); did you mean {miss!r}?')
-            if f is not None and not callable(f): raise TypeError(f'Callback({k}={f!r}): a function of the callback, or None')
-        self._events,self._event_args = {k:MethodType(f, self) for k,f in events.items() if f is not None},tuple(events)
-
-    @property
-    def name(self):
-        "Its name: an attribute of the learner while it is there, and the key of its state in checkpoints"
-        if nm := self.__dict__.get('_name'): return nm
-        for k,f in self.__dict__.get('_events', {}).items(): return k if (nm := getattr(f, '__name__', k))=='<lambda>' else nm
-        return camel2snake(re.sub('(?<=.)Callback$', '', type(self).__name__))
-    @name.setter
-    def name(self, v):
-        if self.learn is not None: raise ValueError(f'{self.label} is in a learner as {self.name!r}: name it {v!r} before it is added')
-        self.__dict__['_name'] = v
-
-    label = property(lambda self: type(self).__name__ if type(self) is not Callback else f'Callback({self.name})')
-    calls = property(lambda self: self.__dict__.setdefault('_calls', {}))
-    def __repr__(self): return self.label
+            miss = near_miss(k)
+            if miss: raise ValueError(f'unknown event {k!r} in Callback({k}=…); did you mean {miss!r}?')
+            if f is None or callable(f): continue
+            raise TypeError(f'Callback({k}={f!r}): a function of the callback, or None')
+        self._events = {k:MethodType(f, self) for k,f in events.items() if f is not None}
+        self._event_args = tuple(events)
 
 # %% ../../nbs/loop/01_callback.ipynb #6ab215fb
 class _Signature:
@@ -126,7 +153,8 @@ class _Signature:
     def __get__(self, o, cls):
         if o is not None or cls.__init__ is not Callback.__init__: raise AttributeError('__signature__')
         _,*first,rest = inspect.signature(Callback.__init__).parameters.values()
-        return inspect.Signature([*first, *(inspect.Parameter(k, inspect.Parameter.KEYWORD_ONLY, default=None) for k in event), rest])
+        events = [inspect.Parameter(k, inspect.Parameter.KEYWORD_ONLY, default=None) for k in event]
+        return inspect.Signature([*first, *events, rest])
 Callback.__signature__ = _Signature()
 
 # %% ../../nbs/loop/01_callback.ipynb #1eed92fc
@@ -141,35 +169,36 @@ def load_state_dict(self:Callback,
     sd:dict # What `state_dict` returned
 ):
     "Take up the state in `sd`"
-    self.__dict__['_calls'] = dict(sd.get('calls', {}))
+    self._calls = dict(sd.get('calls', {}))
 
 # %% ../../nbs/loop/01_callback.ipynb #75fa42bd
 @patch
+def _functions(self:Callback):
+    "Functions given to the constructor, and methods decorated by `on`, by name"
+    cls = type(self)
+    n = sum(len(vars(o)) for o in cls.__mro__)  # `@patch` may have added methods
+    if '_on' not in vars(cls) or cls._on[1]!=n:
+        cls._on = {k:_static(cls, k) for k in dir(cls) if hasattr(_static(cls, k), 'heard')}, n
+    return cls._on[0] | {k:f.__func__ for k,f in vars(self).get('_events', {}).items()}
+
+@patch
 def _heard(self:Callback, event):
     "Bound methods that hear `event`, each with the `on` that filters it, or None"
-    f = next((vars(c)[event] for c in type(self).__mro__ if event in vars(c)), None)  # as `getattr_static`, which takes 30 times as long
+    f = next((vars(c)[event] for c in type(self).__mro__ if event in vars(c)), None)  # `_static` takes 30 times as long
     if callable(f) and not hasattr(f, 'heard'): yield getattr(self, event),None
     for k,f in self._functions().items():
         if k==event and not hasattr(f, 'heard'): yield MethodType(f, self),None
-        mine = [o for o in getattr(f, 'heard', ()) if o.event==event]
-        for i,o in enumerate(mine): yield MethodType(partial(o._run, f, f'{k}:{event}' + f':{i}'*bool(i)), self),o
+        for i,o in enumerate([o for o in getattr(f, 'heard', ()) if o.event==event]):
+            key = f'{k}:{event}:{i}' if i else f'{k}:{event}'
+            yield MethodType(partial(o._run, f, key), self),o
 
 @patch
 def handlers(self:Callback,
     event:str # Name of an event
 )->list: # Bound methods, in the order in which they run
     "Find what hears `event`: a `__call__` of its own, as in fastai, or what is named like it or decorated by `on`"
-    if type(self).__call__ is not Callback.__call__: return [MethodType(lambda self, /, **kwargs: self(event, **kwargs), self)]
-    return [f for f,_ in self._heard(event)]
-
-@patch
-def _functions(self:Callback):
-    "Functions given to the constructor, and methods decorated by `on`, by name"
-    cls = type(self)
-    if '_on' not in vars(cls): cls._on = {}, -1
-    if cls._on[1]!=(n := sum(len(vars(o)) for o in cls.__mro__)):  # `@patch` may have added methods
-        cls._on = {k:f for k in dir(cls) if hasattr(f := inspect.getattr_static(cls, k), 'heard')}, n
-    return cls._on[0] | {k:f.__func__ for k,f in self.__dict__.get('_events', {}).items()}
+    if type(self).__call__ is Callback.__call__: return [f for f,_ in self._heard(event)]
+    return [MethodType(lambda self, /, **kwargs: self(event, **kwargs), self)]
 
 # %% ../../nbs/loop/01_callback.ipynb #777e0120
 @patch
@@ -177,7 +206,8 @@ def call_filters(self:Callback,
     event:str # Name of an event
 )->list: # Strings such as `every 10`, one for each method or function of its own; '' for one that hears every call
     "Tell which calls of `event` are let pass"
-    return [''] if type(self).__call__ is not Callback.__call__ else [str(o or '') for _,o in self._heard(event)]
+    if type(self).__call__ is not Callback.__call__: return ['']
+    return [str(o or '') for _,o in self._heard(event)]
 
 # %% ../../nbs/loop/01_callback.ipynb #e5e88a2d
 @patch
@@ -195,22 +225,22 @@ def __call__(self:Callback,
 ): # What was returned, by the last if several hear the event; None for an event that it doesn't hear
     "Call what hears the event `name`, or its method of that name"
     res,events = None,event if self.learn is None else self.learn.events
-    if name in events or name in self.__dict__.get('_events', ()):
+    if name in events or name in vars(self).get('_events', ()):
         for f,_ in self._heard(name): res = f(*args, **kwargs)
         return None if res is on.held_back else res
-    if not hasattr(type(self), name):
-        raise AttributeError(f"{self.label} has no method {name!r}{called_here('event', name) or did_you_mean(name, {*dir(type(self)), *events})}")
-    return getattr(self, name)(*args, **kwargs)
+    if hasattr(type(self), name): return getattr(self, name)(*args, **kwargs)
+    near = called_here('event', name) or did_you_mean(name, {*dir(type(self)), *events})
+    raise AttributeError(f'{self.label} has no method {name!r}{near}')
 
 # %% ../../nbs/loop/01_callback.ipynb #dd7a2293
 @patch
 def _enters(self:Callback, flow): "Called just before its name is looked at, and it is added to `flow`"
 
 # %% ../../nbs/loop/01_callback.ipynb #7c6d6484
-makers = []  # Functions that make a callback of something else, or return None: how callbacks of other systems are taken
+makers = []  # Functions that make a callback of something of another system, or return None
 
 def mk_cb(
-    o # A callback, a subclass of `Callback` to make one of, a function decorated by `@on`, or a callback of another system
+    o # A callback, a subclass of `Callback`, a function decorated by `@on`, or a callback of another system
 )->Callback:
     "Make a callback of `o`"
     if isinstance(o, type) and issubclass(o, Callback): o = o()
@@ -218,7 +248,8 @@ def mk_cb(
     for f in makers:
         if (cb := f(o)) is not None: return cb
     if callable(o) and hasattr(o, 'heard'): return Callback(**{o.__name__: o})
-    raise TypeError(f'{o!r} is no callback: give a Callback, a subclass of it, or a function decorated by @on(event.…)')
+    raise TypeError(f'{o!r} is no callback: give a Callback, a subclass of it, or a function decorated by '
+        '@on(event.…)')
 
 # %% ../../nbs/loop/01_callback.ipynb #ce4fbbf6
 def as_list(
@@ -228,20 +259,25 @@ def as_list(
     return list(listify(o)) if o is None or isinstance(o, Iterable) else [o]
 
 # %% ../../nbs/loop/01_callback.ipynb #eb7618df
-def _check_events(flow, cb):
-    "Refuse names of events that `flow` doesn't declare"
+def _refuse_unheard(flow, cb):
+    "Refuse names of events that `flow` doesn't declare, and a `__call__` that can't take one"
     fs,cls = cb._functions(),type(cb)
     heard = [o.event for f in fs.values() for o in getattr(f, 'heard', ())]
-    given = [k for k in cb.__dict__.get('_event_args', ()) if not hasattr(fs.get(k), 'heard')]
-    named = [k for k in dir(cls) if re.match('(before|after|cleanup|on|begin)_', k) and k not in fs and callable(inspect.getattr_static(cls, k))]
+    given = [k for k in vars(cb).get('_event_args', ()) if not hasattr(fs.get(k), 'heard')]
+    methods = [k for k in dir(cls) if re.match('(before|after|cleanup|on|begin)_', k) and k not in fs]
+    named = [k for k in methods if callable(_static(cls, k))]
     for nm in (*heard, *given, *named):
         if nm in flow.events: continue
         here = called_here('event', nm)
-        if nm in named and re.match('on_|begin_', nm) and (cb.foreign is not None or not here): continue  # it is the user's own
-        raise ValueError(f'unknown event {nm!r} in {cb.label}: {type(flow).__name__} declares none of that name{here or did_you_mean(nm, flow.events)}')
-    if cls.__call__ is not Callback.__call__:
-        try: inspect.signature(cls.__call__).bind(cb, 'before_fit')
-        except TypeError as e: raise TypeError(f'{cb.label} has a __call__ of its own, which is called with the name of each event, and {e}') from e
+        is_own = nm in named and re.match('on_|begin_', nm) and (cb.foreign is not None or not here)
+        if is_own: continue
+        raise ValueError(f'unknown event {nm!r} in {cb.label}: {type(flow).__name__} declares none of that name'
+            f'{here or did_you_mean(nm, flow.events)}')
+    if cls.__call__ is Callback.__call__: return
+    try: inspect.signature(cls.__call__).bind(cb, 'before_fit')
+    except TypeError as e:
+        raise TypeError(f'{cb.label} has a __call__ of its own, which is called with the name of each event, '
+            f'and {e}') from e
 
 # %% ../../nbs/loop/01_callback.ipynb #4bf97ae8
 @patch
@@ -251,39 +287,43 @@ def add_cb(self:Flow,
     "Add a callback; also as an attribute under its name"
     cb = mk_cb(cb)
     if cb in self.cbs: raise ValueError(f'{cb.label} is there already')
-    if cb.learn is not None: raise ValueError(f'{cb.label} is in another learner; remove it there first, or make another one')
-    _check_events(self, cb)
+    if cb.learn is not None:
+        raise ValueError(f'{cb.label} is in another learner; remove it there first, or make another one')
+    _refuse_unheard(self, cb)
     cb._enters(self)
-    if (nm := cb.name) in [o.name for o in self.cbs]:
-        raise ValueError(f"two callbacks named {nm!r}: {cb.label} and {getattr(self, nm).label}; give one a name of its own: cb.name = '…', "
-            "or as_cb(…, name='…') for one of another system")
-    if not nm.isidentifier() or hasattr(self, nm): raise ValueError(f"{cb.label} would be {nm!r}, which the learner has for itself; give it another: cb.name = '…'")
+    nm = cb.name
+    if nm in [o.name for o in self.cbs]:
+        raise ValueError(f"two callbacks named {nm!r}: {cb.label} and {getattr(self, nm).label}; "
+            "give one a name of its own: cb.name = '…', or as_cb(…, name='…') for one of another system")
+    if not nm.isidentifier() or hasattr(self, nm):
+        raise ValueError(f"{cb.label} would be {nm!r}, which the learner has for itself; "
+            "give it another: cb.name = '…'")
     for k in vars(cb):
         if k[0]!='_' and k not in (*cb._live, 'name') and hasattr(self, k): _warn_shadow(cb, k)
     cb.learn = self
     self.cbs.append(cb)
     setattr(self, nm, cb)
     self._changed()
-    if self.created:
-        try: self._hear(self._handlers_of(cb, 'after_create'), 'after_create')
-        except BaseException:
-            self.remove_cb(cb)
-            raise
+    if not self.created: return self
+    try: self._hear(self._handlers_of(cb, 'after_create'), 'after_create')
+    except BaseException:
+        self.remove_cb(cb)
+        raise
     return self
 
 # %% ../../nbs/loop/01_callback.ipynb #2973abf2
 def _is(o, cb):
     "Is the callback `o` what `cb` names: the same, the foreign one that it stands for, or a class of either?"
-    return any(a is cb for a in (o, o.foreign)) or (isinstance(cb, type) and (isinstance(o, cb) or isinstance(o.foreign, cb)))
+    if any(a is cb for a in (o, o.foreign)): return True
+    return isinstance(cb, type) and (isinstance(o, cb) or isinstance(o.foreign, cb))
 
 @patch
 def remove_cb(self:Flow,
     cb # A callback, or a class: all of it
 )->Flow: # The flow itself
     "Remove a callback, if it is there"
-    gone = [o for o in self.cbs if _is(o, cb)]
     with ExitStack() as todo:  # all of it, also if a clean-up fails
-        for o in gone:
+        for o in [o for o in self.cbs if _is(o, cb)]:
             self._drop_cb(o)
             todo.callback(setattr, o, 'learn', None)
             todo.callback(self._unwind, 0, who=o)
@@ -292,7 +332,7 @@ def remove_cb(self:Flow,
 @patch
 def _drop_cb(self:Flow, cb):
     self.cbs.remove(cb)
-    self.__dict__.pop(cb.name, None)
+    vars(self).pop(cb.name, None)
     self._changed()
 
 # %% ../../nbs/loop/01_callback.ipynb #e8aac91d
@@ -340,8 +380,7 @@ def removed_cbs(self:Flow,
     cbs # One, or a list of callbacks and classes; those that aren't there are passed over
 ):
     "Do without `cbs` inside a `with` block"
-    before = list(self.cbs)
-    away = as_list(cbs)
+    before,away = list(self.cbs),as_list(cbs)
     gone = [o for o in before if any(_is(o, cb) for cb in away)]
     for o in gone: self._drop_cb(o)
     try: yield self

@@ -37,26 +37,32 @@ class UncaughtCancelError(RuntimeError):
 class Phase:
     "A row of the phase table: a stretch of the loop with events around it and an exception that skips the rest of it"
     def __init__(self,
-        name:str,         # In snake case: `gan_step` has the events `before_gan_step`, …, `cleanup_gan_step`
-        inside:str='',    # Names of the phases that it may run in, separated by spaces; '' for none, or any
-        does:str='',      # Its body in a line of code, for `show_training_loop`; '' if the body is other phases
-        cancel=True,      # Its exception: a `CancelException` class, a name for a new one, True for the usual name, None for none
-        like:str|None=None, # Phase whose events stand in for callbacks that know only those, as `fit` does for `evaluate`
-        per_batch:bool|None=None, # Does it recur with each batch? Also mutes it by `run_train`, `run_valid`; None to go by `inside`
-        counts:bool=True    # Do optimizer steps in it count? Not those of a critic's turn
+        name:str,            # In snake case: `gan_step` has the events `before_gan_step`, …, `cleanup_gan_step`
+        inside:str='',       # Names of the phases that it may run in, separated by spaces; '' for none, or any
+        does:str='',         # Its body in a line of code, for `show_training_loop`; '' if the body is other phases
+        cancel=True,         # Its exception: a `CancelException` class, a name for one, None, True for the usual name
+        like:str|None=None,  # Phase whose events stand in for callbacks that know only those: `fit` for `evaluate`
+        per_batch:bool|None=None, # Does it recur with each batch, and is muted by `run_train`? None: by `inside`
+        counts:bool=True     # Do optimizer steps in it count? Not those of a critic's turn
     ):
-        if not re.fullmatch('[a-z][a-z0-9_]*', name): raise ValueError(f"phase name {name!r}: must be snake case, like 'gan_step'")
-        self.name,self.inside,self.does,self.like,self.per_batch,self.counts = name,inside.split(),does,like,per_batch,counts
-        if cancel is True: cancel = f'Cancel{snake2camel(name)}Exception'
-        if cancel and not isinstance(cancel, (bool,str)) and not (isinstance(cancel, type) and issubclass(cancel, CancelException)):
-            raise TypeError(f'Phase({name!r}, cancel={cancel!r}): must be a subclass of CancelException, a name for one, True or None')
-        if isinstance(cancel, str):
-            cancel = type(cancel, (CancelException,), dict(__doc__=f'Skip the rest of the `{name}` phase', __module__=__name__))
-        self.cancel,self.catches = cancel,cancel or ()
+        if not re.fullmatch('[a-z][a-z0-9_]*', name):
+            raise ValueError(f"phase name {name!r}: must be snake case, like 'gan_step'")
+        self.name,self.inside,self.does,self.like = name,inside.split(),does,like
+        self.per_batch,self.counts,self.cancel = per_batch,counts,_cancel_class(name, cancel)
+        self.catches = self.cancel or ()
         self.before,self.after,self.cleanup = f'before_{name}',f'after_{name}',f'cleanup_{name}'
-        self.after_cancel = f'after_cancel_{name}' if cancel else None
+        self.after_cancel = f'after_cancel_{name}' if self.cancel else None
         self.events = [e for e in (self.before, self.after_cancel, self.after, self.cleanup) if e]
     def __repr__(self): return f'Phase({self.name!r})'
+
+def _cancel_class(name, cancel):
+    "The exception of the phase `name`, made if `cancel` is True or its name"
+    if cancel is None or isinstance(cancel, type) and issubclass(cancel, CancelException): return cancel
+    if cancel is True: cancel = f'Cancel{snake2camel(name)}Exception'
+    if not isinstance(cancel, str):
+        raise TypeError(f'Phase({name!r}, cancel={cancel!r}): must be a subclass of CancelException, a name for one, '
+            'True or None')
+    return type(cancel, (CancelException,), dict(__doc__=f'Skip the rest of the `{name}` phase', __module__=__name__))
 
 # %% ../../nbs/loop/00_flow.ipynb #aa21f42b
 class Event:
@@ -66,7 +72,8 @@ class Event:
         inside:str='', # Names of the phases in which it fires, separated by spaces
         does:str=''    # What has just been done, in a line of code, for `show_training_loop`
     ):
-        if not name.isidentifier(): raise ValueError(f"event name {name!r}: must be an identifier, like 'verify_batch'")
+        if not name.isidentifier():
+            raise ValueError(f"event name {name!r}: must be an identifier, like 'verify_batch'")
         self.name,self.inside,self.does,self.events = name,inside.split(),does,[name]
     def __repr__(self): return f'Event({self.name!r})'
 
@@ -77,7 +84,8 @@ PHASES = (
     Phase('epoch',     'fit'),
     Phase('train',     'epoch'),
     Phase('validate',  'epoch evaluate sanity', cancel='CancelValidException'),
-    Phase('fetch',     'train validate', 'batch = next(batches)', cancel=None, per_batch=False),  # there is one more than batches
+    Event('between_batches', 'train', 'checkpoints that are due, then a signal that waits'),
+    Phase('fetch',     'train validate', 'batch = next(batches)', cancel=None, per_batch=False), # one more than batches
     Phase('batch',     'train validate', per_batch=True),
     Event('after_pred','batch', 'pred = model(*xb)'),
     Event('after_loss','batch', 'loss_grad = loss_func(pred, *yb)'),
@@ -105,7 +113,8 @@ class Events:
     def __init__(self,
         names # Names of events
     ): self.__dict__.update({o:o for o in names})
-    def __getattr__(self, k): raise NoAttribute(f'no event {k!r}', lambda: called_here('event', k) or did_you_mean(k, vars(self)))
+    def __getattr__(self, k):
+        raise NoAttribute(f'no event {k!r}', lambda: called_here('event', k) or did_you_mean(k, vars(self)))
     def __iter__(self): return iter(vars(self))
     def __contains__(self, k): return k in vars(self)
 
@@ -117,11 +126,15 @@ def near_miss(
     name:str # Name of a method
 )->str|None: # The built-in event that it looks like a slip of, or None
     "Find the built-in event that `name` seems to misspell"
-    def _slip(a, b): return a==b or (a[:1]==b[:1] and abs(len(a)-len(b))<3 and difflib.SequenceMatcher(None, a, b).ratio()>=.75)
     if name in event or name.startswith('_'): return None
+    words = camel2snake(name).split('_')
     for e in event:
-        a,b = camel2snake(name).split('_'),e.split('_')
-        if ''.join(a)==''.join(b) or (len(a)==len(b) and all(map(_slip, a, b))): return e
+        of = e.split('_')
+        if ''.join(words)==''.join(of) or (len(words)==len(of) and all(map(_is_slip, words, of))): return e
+
+def _is_slip(a, b):
+    if a==b: return True
+    return a[:1]==b[:1] and abs(len(a)-len(b))<3 and difflib.SequenceMatcher(None, a, b).ratio()>=.75
 
 # %% ../../nbs/loop/00_flow.ipynb #f03637f1
 class _Handlers(dict):
@@ -129,26 +142,30 @@ class _Handlers(dict):
     def __init__(self, flow, training): self.flow,self.training = flow,training
     def __missing__(self, event):
         if event not in self.flow.events:
-            raise ValueError(f"unknown event {event!r}{called_here('event', event) or did_you_mean(event, self.flow.events)} (`declare` adds events)")
-        fs = self[event] = self.flow._collect(event, self.training)
-        return fs
+            near = called_here('event', event) or did_you_mean(event, self.flow.events)
+            raise ValueError(f"unknown event {event!r}{near} (`declare` adds events)")
+        self[event] = self.flow._collect(event, self.training)
+        return self[event]
 
 # %% ../../nbs/loop/00_flow.ipynb #029b9b4b
 class Flow:
     "Phases, the callbacks that hear their events, and the runner of both"
     rows = PHASES
-    bodies = {}  # Phase -> name of the method that its body is handed to, as `method(f, *args, **kwargs)`; others are called
+    moved = {}   # Method that subclasses may still define, and nothing calls -> what to do instead
+    bodies = {}  # Phase -> name of the method that its body is handed to, as `method(f, …)`; others are called
     def __init_subclass__(cls, phases=(), **kwargs):
         super().__init_subclass__(**kwargs)
         cls.rows = (*cls.rows, *phases)
-        _check_methods(cls)
+        _refuse_slips(cls)
 
     def __init__(self):
         self.cbs,self.open,self.outcome,self.exception,self.created = [],[],{},None,False
-        self.phases,self.events,self._inner,self._recurring,self._inside,self._version = {},[],set(),set(),{},0
-        self._deaf = ()  # Callbacks that are there, and hear nothing for now
+        self.phases,self.events = {},[]
+        self._inner,self._recurring,self._inside = set(),set(),{}  # What the table says of rows: see `declare`
         self._uncounted = []  # Phases in which optimizer steps don't count
-        self._cleanups = []  # (depth, event, method) for each `before_x` begun: a stack that phases unwind down to their depth
+        self._deaf = ()       # Callbacks that are there, and hear nothing for now
+        self._cleanups = []   # (depth, event, method) for each `before_x` begun: phases unwind it down to their depth
+        self._version = 0     # Another one whenever somebody may hear more, or less
         self._valid_handlers,self._train_handlers = (_Handlers(self, o) for o in (False,True))
         self.training = False
         self.declare(*self.rows)
@@ -159,15 +176,9 @@ class Flow:
         return self._handlers.training
     @training.setter
     def training(self, v): self._handlers = self._train_handlers if v else self._valid_handlers
-    def inside(self,
-        phase:str # Name of a declared phase
-    )->bool:
-        "Whether `phase` is open"
-        if phase not in self.phases: raise ValueError(f'unknown phase {phase!r}{did_you_mean(phase, self.phases)} (`declare` adds phases)')
-        return self.phases[phase] in self.open
-    def _where(self): return ''  # for notes on errors: the place
-    def _tip(self, e): return ''  # and what helps
 
+    def _where(self): return ''   # for notes on errors: the place
+    def _tip(self, e): return ''  # and what helps
     def _changed(self):
         "Forget who hears what: callbacks came, went, or were muted"
         self._version += 1
@@ -176,10 +187,11 @@ class Flow:
 # %% ../../nbs/loop/00_flow.ipynb #548a15ec
 @patch
 def _recurs(self:Flow, o):
-    "Does the row `o` recur with each batch? It says so itself, or lies in one that does, or, a phase, beside those that do"
+    "Does the row `o` recur with each batch? It says so, or lies in one that does, or, a phase, beside those that do"
     own,outer = getattr(o, 'per_batch', None),[p for p in o.inside if p in self.phases]
     if own is not None or any(p in self._recurring for p in outer): return own is not False
-    return isinstance(o, Phase) and bool(outer) and all(any(p.per_batch and q in p.inside for p in self.phases.values()) for q in outer)
+    def _has_batches(p): return any(q.per_batch and p in q.inside for q in self.phases.values())
+    return isinstance(o, Phase) and bool(outer) and all(map(_has_batches, outer))
 
 # %% ../../nbs/loop/00_flow.ipynb #8a6d9e25
 @patch
@@ -193,28 +205,46 @@ def declare(self:Flow,
         self.events += o.events
         if isinstance(o, Phase): self.phases[o.name] = o
         if self._recurs(o): self._recurring.update({o.name, *o.events})
-        if getattr(o, 'per_batch', None) or any(self.phases[p].before in self._inner for p in o.inside if p in self.phases): self._inner.update(o.events)
-    for p in self.phases.values(): self._inside[p.name] = self._within(p.name)
+        outer = [self.phases[p].before for p in o.inside if p in self.phases]
+        if getattr(o, 'per_batch', None) or any(e in self._inner for e in outer): self._inner.update(o.events)
+    self._inside = {nm:self._within(nm) for nm in self.phases}
     self._uncounted = [p for p in self.phases.values() if not p.counts]
     self._changed()
     return self
 
 @patch
-def _check_rows(self:Flow, rows):
-    known = {*self.phases, *(o.name for o in rows if isinstance(o, Phase))}
-    for i,o in enumerate(rows):
-        if not isinstance(o, (Phase,Event)): raise TypeError(f'declare: {o!r} is no Phase, Event or name of an event')
-        others = [*self.events, *self.phases, *(e for p in rows[:i] for e in (p.name, *p.events))]
-        if taken := [e for e in (*o.events, o.name) if e in others]: raise ValueError(f'declare: {taken[0]!r} is declared already; choose another name than {o.name!r}')
-        for nm in (*o.inside, *filter(None, [getattr(o, 'like', None)])):
-            if nm not in known: raise ValueError(f'declare: {o} names {nm!r}, which is no phase{did_you_mean(nm, known)}')
-
-@patch
 def _within(self:Flow, name):
-    "The phases that may run inside `name`, at any depth"
+    "Names of the phases that may run inside `name`, at any depth"
     res = [name]
     for o in res: res += [p.name for p in self.phases.values() if o in p.inside and p.name not in res]
     return res[1:]
+
+@patch
+def _check_rows(self:Flow, rows):
+    known = {*self.phases, *(o.name for o in rows if isinstance(o, Phase))}
+    taken = {*self.phases, *self.events}
+    for o in rows:
+        if not isinstance(o, (Phase,Event)): raise TypeError(f'declare: {o!r} is no Phase, Event or name of an event')
+        if twice := [nm for nm in (*o.events, o.name) if nm in taken]:
+            raise ValueError(f'declare: {twice[0]!r} is declared already; choose another name than {o.name!r}')
+        taken |= {o.name, *o.events}
+        for nm in (*o.inside, getattr(o, 'like', None)):
+            if nm is None or nm in known: continue
+            raise ValueError(f'declare: {o} names {nm!r}, which is no phase{did_you_mean(nm, known)}')
+
+# %% ../../nbs/loop/00_flow.ipynb #74955f6b
+@patch
+def _phase(self:Flow, name):
+    "The declared phase `name`"
+    if name in self.phases: return self.phases[name]
+    raise ValueError(f'unknown phase {name!r}{did_you_mean(name, self.phases)} (`declare` adds phases)')
+
+@patch
+def inside(self:Flow,
+    phase:str # Name of a declared phase
+)->bool:
+    "Whether `phase` is open"
+    return self._phase(phase) in self.open
 
 # %% ../../nbs/loop/00_flow.ipynb #fca3a1f1
 @patch
@@ -222,8 +252,7 @@ def per_batch(self:Flow,
     name:str # Of a declared phase or event
 )->bool:
     "Whether it recurs with each batch"
-    if name not in self.phases and name not in self.events: raise ValueError(f'unknown phase {name!r}{did_you_mean(name, self.phases)}')
-    return name in self._recurring
+    return name in self._recurring if name in self.events else self._phase(name).name in self._recurring
 
 # %% ../../nbs/loop/00_flow.ipynb #135bd8f6
 @patch(as_prop=True)
@@ -231,27 +260,36 @@ def mid_batch(self:Flow):
     "Is a phase open that recurs with each batch?"
     return any(p.name in self._recurring for p in self.open)
 
+# %% ../../nbs/loop/00_flow.ipynb #135bd8f8
+@patch
+def recurs(self:Flow,
+    name:str # Of a phase, or of an event
+)->bool:
+    "Whether `name` recurs with each batch: `run_train` and `run_valid` mute such events"
+    return name in self._recurring or name in self._inner
+
 # %% ../../nbs/loop/00_flow.ipynb #604e9524
-def _check_methods(cls):
-    "Refuse methods of a subclass that seem to be events, and none would hear, or name a phase that seems misspelt"
-    events,phases = {e for o in cls.rows for e in o.events},[o.name for o in cls.rows if isinstance(o, Phase)]
+def _refuse_slips(cls):
+    "Refuse methods of a subclass that seem to be events, and that none would hear"
+    events = {e for o in cls.rows for e in o.events}
     for k,v in vars(cls).items():
         if not callable(v) or k in events: continue
+        if k in cls.moved: raise ValueError(f'{cls.__name__}.{k} would never be called: {cls.moved[k]}')
         if miss := near_miss(k): raise ValueError(f'unknown event {k!r} in {cls.__name__}; did you mean {miss!r}?')
-        if re.match('(on|begin)_', k) and (here := called_here('event', k)): raise ValueError(f'{cls.__name__}.{k} would never be called{here}')
-        name = getattr(v, '__dict__', {}).get('phase')
-        if isinstance(name, str) and name not in phases and (near := difflib.get_close_matches(name, phases, 1, .85)):
-            if re.sub(r'\d', '', name)!=re.sub(r'\d', '', near[0]): raise ValueError(f'@in_phase({name!r}) in {cls.__name__}: did you mean {near[0]!r}?')
+        here = called_here('event', k) if re.match('(on|begin)_', k) else ''
+        if here: raise ValueError(f'{cls.__name__}.{k} would never be called{here}')
 
 # %% ../../nbs/loop/00_flow.ipynb #767f631e
-def _enter(flow, phase, f, who, /, **kwargs):
+def _plan_cleanup(flow, phase, f, who, /, **kwargs):
+    "In `before_x`: have `f`, a method of `who`, run when `phase` is unwound"
     if flow.open and flow.open[-1] is phase: flow._cleanups.append((len(flow.open), phase.cleanup, f))
 
 @patch
-def _ordered(self:Flow, event=None): return sorted((o for o in self.cbs if self._can_hear(o, event)), key=lambda o: o.order)
+def _can_hear(self:Flow, who, event): return event=='after_exception' or not any(who is o for o in self._deaf)
 
 @patch
-def _can_hear(self:Flow, who, event): return event=='after_exception' or not any(who is o for o in self._deaf)
+def _ordered(self:Flow, event=None):
+    return sorted((o for o in self.cbs if self._can_hear(o, event)), key=lambda o: o.order)
 
 # %% ../../nbs/loop/00_flow.ipynb #fb98643e
 @patch
@@ -259,10 +297,11 @@ def _handlers_of(self:Flow, who, event):
     "Bound methods of `who` for `event`, those of the phase that it stands in for included"
     if who is self: return self._wrapped(who, event, [getattr(self, event)] if hasattr(type(self), event) else [])
     fs = self._wrapped(who, event, who.handlers(event))
-    for p in self.phases.values() if not who.fit_only else ():
-        if p.like and event in p.events and not who.handlers(p.before) and who.handlers(f'before_{p.like}'):
-            like = self._wrapped(who, event, who.handlers(event.replace(p.name, p.like)))
-            fs += [MethodType(partial(_stand_in, self, p, f), who) for f in like]
+    for p in self.phases.values():
+        if not p.like or event not in p.events or getattr(who, 'fit_only', False): continue
+        if who.handlers(p.before) or not who.handlers(f'before_{p.like}'): continue
+        like = self._wrapped(who, event, who.handlers(event.replace(p.name, p.like)))
+        fs += [MethodType(partial(_stand_in, self, p, f), who) for f in like]
     return fs
 
 @patch
@@ -276,7 +315,8 @@ def _wrapped(self:Flow, who, event, fs):
 # %% ../../nbs/loop/00_flow.ipynb #2e86299b
 @patch
 def _listens(self:Flow, who, event, training):
-    return who is self or (who in self.cbs and self._can_hear(who, event) and who.listens(event in self._inner, training))
+    if who is self: return True
+    return who in self.cbs and self._can_hear(who, event) and who.listens(event in self._inner, training)
 
 @patch
 def _collect(self:Flow, event, training):
@@ -285,15 +325,18 @@ def _collect(self:Flow, event, training):
     for who in (self, *self._ordered(event)):
         if not self._listens(who, event, training): continue
         if phase:
-            ends = self._handlers_of(who, phase.cleanup) or [MethodType(_nothing, who)]*bool(phase.like)
-            for f in ends: res.append(MethodType(partial(_enter, self, phase, f), who))
+            ends = self._handlers_of(who, phase.cleanup)
+            if phase.like and not ends: ends = [MethodType(_nothing, who)]
+            res += [MethodType(partial(_plan_cleanup, self, phase, f), who) for f in ends]
         res += self._handlers_of(who, event)
     return res
 
 # %% ../../nbs/loop/00_flow.ipynb #f932a33b
 def _stand_in(flow, p, f, who, /, **kwargs):
-    outer = [o for o in flow._cleanups if o[0]<len(flow.open) and o[1]==p.cleanup and o[2].__self__ is who]  # it was set up by
-    if not flow.inside(p.like) and not outer: f(**kwargs)
+    "Call `f`, the method of `who` for the phase that `p` is like, unless `who` was set up for one around this"
+    if flow.inside(p.like): return
+    if any(d<len(flow.open) and e==p.cleanup and g.__self__ is who for d,e,g in flow._cleanups): return
+    f(**kwargs)
 
 def _nothing(who): "In place of a clean-up: that it is due tells who was set up"
 
@@ -312,12 +355,14 @@ def _hear(self:Flow, fs, event, kwargs=None):
 
 @patch
 def _blame(self:Flow, e, f, event):
+    "Say on `e`, which `f` raised in `event`, where it came from"
     who = type(f.__self__).__name__ if f.__self__ is self else f.__self__.label
-    at = f'.{event}{safely(self._where)}'
-    if not isinstance(e, CancelException):
-        told = event.startswith('cleanup_') and getattr(e, '__notes__', ('',))[-1].endswith(at)  # by one that cleans up for several
-        if not told: note_on(e, f'learnloop: in {who}{at}')
-    elif e.event is None: e.callback,e.event = who,event
+    if isinstance(e, CancelException):
+        if e.event is None: e.callback,e.event = who,event
+        return
+    at,notes = f'.{event}{safely(self._where)}',getattr(e, '__notes__', [''])
+    told = event.startswith('cleanup_') and notes[-1].endswith(at)  # by one that cleans up for several
+    if not told: note_on(e, f'learnloop: in {who}{at}')
 
 # %% ../../nbs/loop/00_flow.ipynb #d1cd86fe
 @patch
@@ -344,17 +389,16 @@ def with_events(self:Flow,
     **kwargs   # To `f`
 ): # What `f` returned, None if it was cancelled
     "Run `f(*args, **kwargs)` as the body of `phase`, its events around it"
-    if f is None: raise TypeError(_right_form(phase or self))
-    p = self.phases.get(phase)
-    if p is None and not isinstance(phase, str): raise TypeError(_right_form(f))
-    if p is None: raise ValueError(f'unknown phase {phase!r}{did_you_mean(phase, self.phases)} (`declare` adds phases)')
+    if f is None or not isinstance(phase, str): raise TypeError(_right_form(phase or self, f))
+    p = self.phases.get(phase) or self._phase(phase)
     depth,out,res,err = len(self.open),None,None,None
     for o in self._inside[phase]: self.outcome.pop(o, None)
     self.open.append(p)
     try:
         try:
             if fs := self._handlers[p.before]: self._hear(fs, p.before)
-            res = f(*args, **kwargs) if phase not in self.bodies else getattr(self, self.bodies[phase])(f, *args, **kwargs)
+            if phase in self.bodies: res = getattr(self, self.bodies[phase])(f, *args, **kwargs)
+            else: res = f(*args, **kwargs)
             out = self.outcome[phase] = 'done'
         except p.catches:
             out = self.outcome[phase] = 'cancelled'
@@ -379,7 +423,7 @@ def with_events(self:Flow,
 # %% ../../nbs/loop/00_flow.ipynb #0b5154f1
 @patch
 def _unwind(self:Flow, depth, err=None, who=None):
-    "Run clean-ups of phases deeper than `depth`, or those of `who`; return what is in flight then if `err` was given, else raise it"
+    "Run clean-ups of phases deeper than `depth`, or those of `who`; return what is in flight; without `err`, raise it"
     given,todo = err,self._cleanups
     while todo and todo[-1][0]>depth:
         i = -1 if who is None else next((i for i in reversed(range(len(todo))) if todo[i][2].__self__ is who), None)
@@ -396,7 +440,8 @@ def _unwind(self:Flow, depth, err=None, who=None):
 # %% ../../nbs/loop/00_flow.ipynb #33123f7a
 def _add_then(err, e):
     "Note on `err` that `e` was raised on top of it"
-    at = f'{e.callback}.{e.event}' if isinstance(e, CancelException) else '; '.join(getattr(e, '__notes__', ())).replace('learnloop: in ', '')
+    if isinstance(e, CancelException): at = f'{e.callback}.{e.event}'
+    else: at = '; '.join(getattr(e, '__notes__', ())).replace('learnloop: in ', '')
     note_on(err, f'learnloop: then {type(e).__name__}: {safely(str, e)}, in {at}')
 
 @patch
@@ -438,31 +483,33 @@ def _uncaught(self:Flow, e):
     by = f' by {e.callback} in {e.event}' if e.event else ''
     can = ', '.join(o.cancel.__name__ for o in self.open if o.cancel) or 'no cancel at all'
     names = ' > '.join(o.name for o in self.open) or 'none'
-    res = UncaughtCancelError(f'{type(e).__name__} was raised{by}, and no open phase takes it (open: {names}); there, {can} can be raised')
+    res = UncaughtCancelError(f'{type(e).__name__} was raised{by}, and no open phase takes it (open: {names}); '
+        f'there, {can} can be raised')
     res.__cause__ = e
     return res
 
 # %% ../../nbs/loop/00_flow.ipynb #033b2945
-class in_phase:
+def in_phase(
+    phase:str # Name of a phase that the learner declares
+): # A decorator
     "Run a method of a learner as the body of `phase`, its events around it: a decorator"
-    def __init__(self,
-        phase:str # Name of a phase that the learner declares
-    ):
-        if not isinstance(phase, str): raise TypeError(f"@in_phase({phase!r}): the first argument is the name of a phase, like @in_phase('batch')")
-        self.phase = phase
-    def __call__(self, f):
-        if isinstance(f, (classmethod,staticmethod)) or not callable(f): raise TypeError(f'@in_phase({self.phase!r}) is for methods of a learner, and {f!r} is none')
+    if not isinstance(phase, str):
+        raise TypeError(f"@in_phase({phase!r}): the first argument is the name of a phase, like @in_phase('batch')")
+    def _decorate(f):
+        if isinstance(f, (classmethod,staticmethod)) or not callable(f):
+            raise TypeError(f'@in_phase({phase!r}) is for methods of a learner, and {f!r} is none')
         if inspect.iscoroutinefunction(f) or inspect.isgeneratorfunction(f) or inspect.isasyncgenfunction(f):
-            raise TypeError(f'@in_phase({self.phase!r}): {f.__name__} would run when the phase is over, as its body is a generator or a coroutine')
-        phase = self.phase
+            raise TypeError(f'@in_phase({phase!r}): {f.__name__} would run when the phase is over, '
+                'as its body is a generator or a coroutine')
         @wraps(f)
         def _f(self, /, *args, **kwargs): return self.with_events(phase, partial(f, self, *args, **kwargs))
-        _f.phase = phase
         return _f
-    def __enter__(self): raise TypeError(_right_form(self.phase))
-    def __exit__(self, *args): "Never reached"
+    return _decorate
 
-def _right_form(phase):
-    phase = phase if isinstance(phase, str) else 'batch'
-    return (f"with_events takes a phase and its body, a function: learn.with_events({phase!r}, f, *args); as a decorator of a method there is @in_phase({phase!r}). "
-        f"There is no `with learn.with_events({phase!r}):`, as Python has no way to skip a `with` block when before_{phase} cancels")
+# %% ../../nbs/loop/00_flow.ipynb #1002531b
+def _right_form(*given):
+    "The message for whoever called `with_events` in another way; `given` are its arguments"
+    phase = next((o for o in given if isinstance(o, str)), 'batch')
+    return (f"with_events takes a phase and its body, a function: learn.with_events({phase!r}, f, *args); "
+        f"as a decorator of a method there is @in_phase({phase!r}). There is no `with learn.with_events({phase!r}):`, "
+        f"as Python has no way to skip a `with` block when before_{phase} cancels")

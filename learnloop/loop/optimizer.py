@@ -6,11 +6,11 @@ Docs: https://learnloop.github.io/learnloop/loop/optimizer.html.md"""
 
 # %% auto #0
 __all__ = ['HYPERS', 'trainable_params', 'is_norm', 'norm_params', 'no_decay_params', 'opts', 'hyper_groups', 'n_groups',
-           'held_params', 'find_hyper', 'get_hypers', 'spread_hyper', 'split_decay', 'write_hyper', 'unknown_hyper',
-           'set_hypers', 'default_lr', 'make_opt', 'HeldParams', 'freeze_to', 'step', 'backward', 'zero_grad']
+           'held_params', 'get_hypers', 'get_hyper', 'spread_hyper', 'split_decay', 'set_hypers', 'default_lr',
+           'make_opt', 'HeldParams', 'freeze_to', 'step', 'backward', 'zero_grad']
 
 # %% ../../nbs/loop/03_optimizer.ipynb #2c1cfe99
-import difflib, inspect, math, re, warnings
+import inspect, math, re, warnings
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import accumulate
@@ -21,6 +21,7 @@ from fastcore.basics import partition
 from torch import nn, Tensor
 from torch.autograd import profiler
 from torch.optim import optimizer as torch_optim
+from .checks import did_you_mean
 
 # %% ../../nbs/loop/03_optimizer.ipynb #265a51e4
 def trainable_params(
@@ -58,7 +59,10 @@ def opts(
     "List the torch optimizers in `opt`"
     return list(opt.values()) if isinstance(opt, dict) else [opt]
 
-def hyper_groups(opt):
+# %% ../../nbs/loop/03_optimizer.ipynb #e8eb244d
+def hyper_groups(
+    opt, # Torch optimizer, or dict of them by name
+)->list: # Pairs: the index of a splitter group, and a torch group
     "List the torch groups of `opt`, each with the index of its splitter group; a group made elsewhere is the next one"
     gs = [g for o in opts(opt) for g in o.param_groups]
     idxs = accumulate(gs, lambda i,g: g.get('group', i+1), initial=-1)
@@ -82,7 +86,7 @@ def held_params(
 HYPERS = dict(lr=('lr',), wd=('weight_decay',), mom=('momentum','betas'), sqr_mom=('betas','alpha','rho'), eps=('eps',))
 _not_hypers = {'params', 'param_names', 'group', 'decay', 'initial_lr'}
 
-def find_hyper(g, k):
+def _find_hyper(g, k):
     "Find hyper-parameter `k` in group `g`: torch's key, the index if `k` is one part of a tuple, the value; or None"
     for key in HYPERS.get(k, (k,)):
         v = g.get(key)
@@ -91,6 +95,12 @@ def find_hyper(g, k):
         i = ('mom','sqr_mom').index(k) if key=='betas' and k!=key else None
         return key, i, v if i is None else v[i]
 
+def _unknown_hyper(k, opt):
+    gs = [g for _,g in hyper_groups(opt)]
+    has = dict.fromkeys(n for names in (HYPERS, *gs) for n in names if any(_find_hyper(g, n) for g in gs))
+    who = '/'.join(type(o).__name__ for o in opts(opt))
+    return ValueError(f"unknown hyper-parameter {k!r} for {who}, which has {', '.join(has)}{did_you_mean(k, has)}")
+
 # %% ../../nbs/loop/03_optimizer.ipynb #05f7f80f
 def get_hypers(
     opt, # Torch optimizer, or dict of them by name
@@ -98,19 +108,32 @@ def get_hypers(
     "Read the hyper-parameters of `opt` under their short names"
     res = [{} for _ in range(n_groups(opt))]
     for i,g in hyper_groups(opt):   # what decays comes before what doesn't, so the wd shown is the one in force
-        for k,f in ((k, find_hyper(g, k)) for k in HYPERS):
+        for k,f in ((k, _find_hyper(g, k)) for k in HYPERS):
             if f and not isinstance(f[2], (tuple,list)): res[i].setdefault(k, float(f[2]))
     return res
+
+# %% ../../nbs/loop/03_optimizer.ipynb #7905e8f4
+def get_hyper(
+    opt, # Torch optimizer, or dict of them by name
+    name:str, # One of `lr wd mom sqr_mom eps`, or torch's name
+)->list: # Its value in each splitter group, plain numbers; a group that has none is given another's
+    "Read one hyper-parameter of `opt`"
+    res = {}
+    for i,g in hyper_groups(opt):
+        f = _find_hyper(g, name)
+        if f: res.setdefault(i, f[2].tolist() if isinstance(f[2], Tensor) else f[2])
+    if not res: raise _unknown_hyper(name, opt)
+    return [res.get(i, next(iter(res.values()))) for i in range(n_groups(opt))]
 
 # %% ../../nbs/loop/03_optimizer.ipynb #926b7e2f
 _below = dict(lr=math.inf, weight_decay=math.inf, eps=math.inf, betas=1, momentum=1, alpha=1, rho=1)   # from 0 up
 
-def _check(k, key, v, old=0.):
+def _checked_value(k, key, v, old=0.):
     "Check `v` as a value of `k`, torch's `key`, to replace `old`; return plain numbers"
     if isinstance(old, (tuple,list)):
         if not isinstance(v, (tuple,list)) or len(v)!=len(old):
             raise ValueError(f"{k}={v!r}: must be a tuple of {len(old)} numbers, as {tuple(old)} is")
-        return tuple(_check(k, key, *o) for o in zip(v, old, strict=True))
+        return tuple(_checked_value(k, key, *o) for o in zip(v, old, strict=True))
     if v is None and old is None: return v   # Adafactor's eps[0]
     lo,hi = 0 if key in _below else -math.inf, _below.get(key, math.inf)
     x = v.item() if isinstance(v, Tensor) and v.numel()==1 else v
@@ -119,28 +142,42 @@ def _check(k, key, v, old=0.):
         raise ValueError(f"{k}={v!r}: must be a finite number{rule}; to keep the present value, leave it out")
     return int(x) if isinstance(x, Integral) else float(x)
 
-def spread_hyper(k, key, v, n, old=0.):
-    "List the values of `k` for `n` splitter groups"
-    if isinstance(v, slice):
-        a,b = (o if o is None else _check(k, key, o) for o in (v.start, v.stop))
-        if b is None or v.step is not None or (a is not None and not (a>0 and b>0)):
-            raise ValueError(f"{k}={v}: must be slice(last), or slice(first, last) with both above 0")
-        v = [b/10 if a is None else a*(b/a)**(i/(n-1)) for i in range(n-1)] + [b]
-    one = not isinstance(v, (tuple,list))
-    # a tuple for `betas` is one value
-    if isinstance(old, (tuple,list)): one = one or not any(isinstance(o, (tuple,list)) for o in v)
-    if not one and len(v)!=n: raise ValueError(f"{k}={v!r} has {len(v)} values for {n} parameter group(s): give 1 or {n}")
-    return [_check(k, key, v, old)]*n if one else [_check(k, key, o, old) for o in v]
+# %% ../../nbs/loop/03_optimizer.ipynb #99b2ef06
+def spread_hyper(
+    name:str, # Of the hyper-parameter
+    val,      # A number, a list with one for each splitter group, or a `slice`
+    n:int,    # Number of splitter groups
+    key:str|None=None, # Torch's name, where it is another
+    old=0.    # What it replaces: a tuple of numbers, as `betas` is, is one value
+)->list: # A plain number, or a tuple of them, for each splitter group
+    "List the values that `val` stands for, checked"
+    key = key or name
+    if isinstance(val, slice):
+        a,b = (o if o is None else _checked_value(name, key, o) for o in (val.start, val.stop))
+        if b is None or val.step is not None or (a is not None and not (a>0 and b>0)):
+            raise ValueError(f"{name}={val}: must be slice(last), or slice(first, last) with both above 0")
+        val = [b/10 if a is None else a*(b/a)**(i/(n-1)) for i in range(n-1)] + [b]
+    is_one = not isinstance(val, (tuple,list))
+    if isinstance(old, (tuple,list)): is_one = is_one or not any(isinstance(o, (tuple,list)) for o in val)
+    if is_one: return [_checked_value(name, key, val, old)]*n
+    if len(val)!=n: raise ValueError(f"{name}={val!r} has {len(val)} values for {n} parameter group(s): give 1 or {n}")
+    return [_checked_value(name, key, o, old) for o in val]
 
 # %% ../../nbs/loop/03_optimizer.ipynb #561a1427
-def split_decay(opt, model, when):
-    "Split in place, in what decays and what doesn't, those of our groups that `when(group)` picks, once each"
+def split_decay(
+    opt, # Torch optimizer, or dict of them by name
+    model:nn.Module, # Model that it trains: it knows norms and biases
+    saved=None, # Groups of a saved state: split what is split there; None for all groups that have weight decay now
+)->None:
+    "Split the groups of `opt`, once each and in place, in what decays and what doesn't"
+    there = {g.get('group') for g in saved or () if g.get('decay') is False}
     off = None
     for o in opts(opt):
         res = []
         for g in o.param_groups:
             res.append(g)
-            if 'group' not in g or 'decay' in g or not when(g): continue
+            is_due = g.get('weight_decay') if saved is None else g.get('group') in there
+            if 'group' not in g or 'decay' in g or not is_due: continue
             off = no_decay_params(model) if off is None else off
             no,yes = partition(list(g['params']), off.__contains__)
             g['decay'] = bool(yes)
@@ -151,7 +188,7 @@ def split_decay(opt, model, when):
         o.param_groups[:] = res   # the same list: whoever holds it sees the split
 
 # %% ../../nbs/loop/03_optimizer.ipynb #469f08b2
-def write_hyper(g, key, i, v, seen):
+def _write_hyper(g, key, i, v, seen):
     "Write `v` to `g[key]`, or to part `i` of it; `seen` says what each tensor was set to in this call"
     old = g[key] if i is None else g[key][i]
     if isinstance(old, Tensor):
@@ -160,35 +197,28 @@ def write_hyper(g, key, i, v, seen):
         v = torch.full_like(old, v)   # torch's groups share the tensor it was given: those that differ need their own
     g[key] = v if i is None else (*g[key][:i], v, *g[key][i+1:])
 
-def unknown_hyper(k, opt):
-    "Make the error for a hyper-parameter `k` that no group of `opt` has"
-    gs = [g for _,g in hyper_groups(opt)]
-    has = list(dict.fromkeys(n for names in (HYPERS, *gs) for n in names if any(find_hyper(g, n) for g in gs)))
-    who,near = '/'.join(type(o).__name__ for o in opts(opt)),difflib.get_close_matches(k, has, 1)
-    hint = f"; did you mean {near[0]!r}?" if near else ''
-    return ValueError(f"unknown hyper-parameter {k!r} for {who}, which has {', '.join(has)}{hint}")
-
 # %% ../../nbs/loop/03_optimizer.ipynb #b9195b75
 def set_hypers(
     opt, # Torch optimizer, or dict of them by name, where a value goes to those that have such a hyper-parameter
     model:nn.Module, # Model that `opt` trains: it knows norms and biases, which `wd` leaves alone
     /,
-    **hypers, # `lr wd mom sqr_mom eps` or torch's names: a number, a list with one for each splitter group, or a `slice`
+    **hypers, # `lr wd mom sqr_mom eps` or torch's names: a number, a list with one for each group, or a `slice`
 )->None:
     "Set hyper-parameters of `opt`: all of them or, on an error, none"
     todo,n = [],n_groups(opt)
     for k,v in hypers.items():
-        found = [(i, g, *f) for i,g in hyper_groups(opt) if (f := find_hyper(g, k))]
-        if not found: raise unknown_hyper(k, opt)
+        found = [(i, g, *f) for i,g in hyper_groups(opt) if (f := _find_hyper(g, k))]
+        if not found: raise _unknown_hyper(k, opt)
         vals = {}
-        for i,g,key,j,old in found:
-            if (kind := (key, type(old))) not in vals: vals[kind] = spread_hyper(k, key, v, n, old)
+        for i,g,key,part,old in found:
+            kind = key,type(old)
+            if kind not in vals: vals[kind] = spread_hyper(k, v, n, key, old)
             new = vals[kind][i]
             if key=='weight_decay' and g.get('decay') is False: continue
-            todo += [(g, key, m, x) for m,x in enumerate(new)] if isinstance(new, tuple) else [(g, key, j, new)]
+            todo += [(g, key, *o) for o in (enumerate(new) if isinstance(new, tuple) else [(part, new)])]
     seen,on = {},{key for _,key,_,x in todo if x}
-    for o in todo: write_hyper(*o, seen)
-    if 'weight_decay' in on: split_decay(opt, model, lambda g: g.get('weight_decay'))
+    for o in todo: _write_hyper(*o, seen)
+    if 'weight_decay' in on: split_decay(opt, model)
     if 'momentum' in on:
         # RMSprop makes these buffers on its first step only, so momentum switched on later is a KeyError in torch
         for st in (st for o in opts(opt) if isinstance(o, torch.optim.RMSprop) for st in o.state.values()):
@@ -206,7 +236,8 @@ def _split(splitter, model):
     if all(isinstance(o, Tensor) for o in res): res = [res]
     res = [_params(g, f'group {i} of the splitter') for i,g in enumerate(res)]
     for i,p in ((i,p) for i,g in enumerate(res) for p in g):
-        if not isinstance(p, Tensor): raise TypeError(f"group {i} of the splitter has a {type(p).__name__}: list parameters")
+        kind = type(p).__name__
+        if not isinstance(p, Tensor): raise TypeError(f"group {i} of the splitter has a {kind}: list parameters")
         if seen.setdefault(p, i)==i: continue
         name = names.get(p, tuple(p.shape))
         raise ValueError(f"parameter {name!r} is in groups {seen[p]} and {i} of the splitter: leave it in one of them")
@@ -227,24 +258,24 @@ def _takes_lr(f):
 
 def _build(opt_func, model, groups, lr, wd):
     "Call `opt_func` on `groups`, then set `lr` and `wd` and switch decay off where it shouldn't be"
-    last = None if lr is None else spread_hyper('lr', 'lr', lr, len(groups))[-1]
-    kw = {} if lr is None or not _takes_lr(opt_func) else dict(lr=lr.clone() if isinstance(lr, Tensor) else last)
+    kw = {}
+    if lr is not None:
+        last = spread_hyper('lr', lr, len(groups))[-1]
+        if _takes_lr(opt_func): kw = dict(lr=lr.clone() if isinstance(lr, Tensor) else last)
     opt = opt_func(groups, **kw)
     if not _is_opt(opt): raise TypeError(f"opt_func={opt_func!r} returned {opt!r}, no torch optimizer or dict of them")
-    own = {}
-    for g in (g for o in opts(opt) for g in o.param_groups):  # a tensor that a partial holds is the user's: what is written to it would be there for the next optimizer
+    gs,own = [g for _,g in hyper_groups(opt)],{}
+    for g in gs:   # a tensor that a partial holds is the user's: the next optimizer would find what is written to it
         if isinstance(v := g.get('lr'), Tensor): g['lr'] = own.setdefault(id(v), v.clone())
-    if lr is not None and not any(find_hyper(g, 'lr') for _,g in hyper_groups(opt)):
+    if lr is not None and not any(_find_hyper(g, 'lr') for g in gs):
         warnings.warn(f"lr={lr} is ignored, for {opt_func!r} makes an optimizer without lr: pass lr=None", stacklevel=3)
         lr = None
     set_hypers(opt, model, **{k:v for k,v in dict(lr=lr, wd=wd).items() if v is not None})
-    split_decay(opt, model, lambda g: g.get('weight_decay'))
-    def resplit(o, state):
-        # a run that switched decay on midway saved more groups than a fresh optimizer has, and torch would refuse them
-        split = {g.get('group') for g in state['param_groups'] if g.get('decay') is False}
-        split_decay(o, model, lambda g: g['group'] in split)
+    split_decay(opt, model)
+    # a run that switched decay on midway saved more groups than a fresh optimizer has, and torch would refuse them
+    def split_as_saved(o, state): split_decay(o, model, state['param_groups'])
     for o in opts(opt):
-        if isinstance(o, torch.optim.Optimizer): o.register_load_state_dict_pre_hook(resplit)
+        if isinstance(o, torch.optim.Optimizer): o.register_load_state_dict_pre_hook(split_as_saved)
     return opt
 
 # %% ../../nbs/loop/03_optimizer.ipynb #7a1c0f49
@@ -259,14 +290,18 @@ def default_lr(
     return 1e-3 if lr and lr.default is lr.empty else None
 
 # %% ../../nbs/loop/03_optimizer.ipynb #7a1c0f4c
-def _some(names): return ', '.join(names[:3] + ['…'][:len(names[3:])])
+def _some(names): return ', '.join(names[:3]) + (', …' if len(names)>3 else '')
 
-def _tell_left(left, opt, model):
-    "Warn of the parameters named in `left`"
-    if not left: return
-    if held_params(opt).keys() & set(model.parameters()): what,fix = f"{len(left)} parameters require gradients but are in no group, so they never train",'add them to a group'
-    else: what,fix = "the optimizer has none of the model's parameters, so they never train",'was it made for another model? Make it for this one'
-    warnings.warn(f"{what}: {_some(left)}; {fix}, or freeze them with `requires_grad_(False)`", stacklevel=3)
+def _warn_left_out(names, opt, model):
+    "Warn of the parameters `names` that train in no optimizer"
+    if not names: return
+    if held_params(opt).keys() & set(model.parameters()):
+        what = f"{len(names)} parameters require gradients but are in no group, so they never train"
+        fix  = 'add them to a group'
+    else:
+        what = "the optimizer has none of the model's parameters, so they never train"
+        fix  = 'was it made for another model? Make it for this one'
+    warnings.warn(f"{what}: {_some(names)}; {fix}, or freeze them with `requires_grad_(False)`", stacklevel=3)
 
 # %% ../../nbs/loop/03_optimizer.ipynb #a68003a2
 def make_opt(
@@ -287,46 +322,55 @@ def make_opt(
         raise TypeError(f"opt_func={opt_func!r} is no optimizer: pass a torch optimizer class, a partial of one, "
             "a function of parameter groups, an instance, or a dict of instances")
     held = held_params(opt)
-    _tell_left([n for n,p in model.named_parameters() if p.requires_grad and p not in held], opt, model)
+    _warn_left_out([n for n,p in model.named_parameters() if p.requires_grad and p not in held], opt, model)
     return opt
 
 # %% ../../nbs/loop/03_optimizer.ipynb #7a1c0f43
 class HeldParams:
-    "What `opt` holds of the parameters of `model`, noted when it is made or given: `check` refuses what came or went since"
+    "What `opt` holds of the parameters of `model`, noted when it is made: `check` refuses what came or went since"
     def __init__(self,
         opt, # Torch optimizer, or dict of them by name
         model:nn.Module, # Model that it trains
         splitter:Callable|None=None # What its groups were made by; None if it was given as it is
     ):
-        held,self.opts,self.splitter,self.names = held_params(opt),opts(opt),splitter,{p:n for n,p in model.named_parameters()}
-        self.left = {p for p in self._given(model) if p not in held}
+        held,self.opts,self.splitter = held_params(opt),opts(opt),splitter
+        self.names = {p:n for n,p in model.named_parameters()}
+        self.left = {p for p in self._expected(model) if p not in held}
         self.told = {p for p in self.names if p.requires_grad and p not in held}
 
-    def _given(self, model):
+    def _expected(self, model):
+        "The parameters of `model` that the optimizers should hold"
         if self.splitter is None: return list(model.parameters())
         gs = _params(self.splitter(model), 'what the splitter returns')
-        return [p for i,g in enumerate(gs) for p in ([g] if isinstance(g, Tensor) else _params(g, f'group {i} of the splitter'))]
+        gs = [[g] if isinstance(g, Tensor) else _params(g, f'group {i} of the splitter') for i,g in enumerate(gs)]
+        return [p for g in gs for p in g]
 
     def check(self,
         model:nn.Module # Model that is to be trained now
     ):
         "Refuse a `model` with parameters that the optimizers should hold and don't, by name"
-        now,given = {p:n for n,p in model.named_parameters()},self.splitter is None
-        opt = dict(enumerate(self.opts))
+        now,given,came = {p:n for n,p in model.named_parameters()},self.splitter is None,[]
+        opt  = dict(enumerate(self.opts))
         held = held_params(opt)
+        left = [p for p in now if p.requires_grad and p not in held and p not in self.told]
         # the splitter is asked if there is something new: it knows nothing of a wrapper, such as that of torch.compile
-        new = given or any(p not in held and (p not in self.names or p.requires_grad and p not in self.told) for p in now)
-        came = [now.get(p, f'one of shape {tuple(p.shape)}') for p in (self._given(model) if new else ()) if p not in held and p not in self.left and (p.requires_grad or not given)]
+        if given or left or any(p not in held and p not in self.names for p in now):
+            came = [now.get(p, f'one of shape {tuple(p.shape)}') for p in self._expected(model)
+                if p not in held and p not in self.left and (p.requires_grad or not given)]
         gone = [n for p,n in self.names.items() if p in held and p not in now]
         if came or (gone and given): raise ValueError(_why_stale(came, gone, given))
-        left = [p for p in now if p.requires_grad and p not in held and p not in self.told]
         self.told.update(left)
-        _tell_left([now[p] for p in left], opt, model)
+        _warn_left_out([now[p] for p in left], opt, model)
 
+# %% ../../nbs/loop/03_optimizer.ipynb #84460260
 def _why_stale(came, gone, given):
-    why = [f"{_some(came)} came since the optimizer was {'given' if given else 'made'}, which doesn't hold them, so they would never train "
-        '(was a layer replaced, added or unfrozen?)']*bool(came) + [f'the optimizer holds {_some(gone)}, gone from the model']*bool(gone)
-    fix = 'give one made for the model as it is, learn.opt_func = SGD(learn.model.parameters(), …), with reset_opt=True' if given else 'reset_opt=True makes a new one'
+    why = []
+    how = 'given' if given else 'made'
+    if came: why.append(f"{_some(came)} came since the optimizer was {how}, which doesn't hold them, so they would "
+        'never train (was a layer replaced, added or unfrozen?)')
+    if gone: why.append(f'the optimizer holds {_some(gone)}, gone from the model')
+    fix = 'reset_opt=True makes a new one'
+    if given: fix = 'give one made for it now, learn.opt_func = SGD(learn.model.parameters(), …), with reset_opt=True'
     return f"{'; '.join(why)}: {fix}"
 
 # %% ../../nbs/loop/03_optimizer.ipynb #649ec52e
@@ -371,8 +415,8 @@ def backward(
     loss:Tensor, # Scalar with a graph
 )->None:
     "Add the gradients of `loss` to `.grad` of the leaves of its graph"
-    if _run_backward is None or type(loss) is not Tensor or not loss.requires_grad or loss.numel()!=1 or not loss.is_floating_point():
-        return loss.backward()
+    is_plain = type(loss) is Tensor and loss.requires_grad and loss.numel()==1 and loss.is_floating_point()
+    if _run_backward is None or not is_plain: return loss.backward()
     _run_backward((loss,), (torch.ones_like(loss),), False, False, (), allow_unreachable=True, accumulate_grad=True)
 
 # %% ../../nbs/loop/03_optimizer.ipynb #f38bdaaa

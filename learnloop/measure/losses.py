@@ -23,23 +23,25 @@ class BaseLoss(nn.Module):
         loss_cls,     # Class of the loss, or a function that makes one
         *args,        # To `loss_cls`
         axis:int=-1,  # Where predictions have the classes
-        flatten:bool=True, # Flatten? If not, shapes stay, but for the classes, which go to dimension 1, where torch has them
+        flatten:bool=True, # Flatten? If not, shapes stay, but for the classes, which go to dimension 1
         floatify:bool=False, # Make floats of predictions and targets? float32, or double if predictions are
         is_2d:bool=True, # Do predictions have an axis of classes?
         **kwargs      # To `loss_cls`
     ):
         super().__init__()
-        self.func,self.axis,self.flatten,self.floatify,self.is_2d = loss_cls(*args, **kwargs),axis,flatten,floatify,is_2d
+        self.func = loss_cls(*args, **kwargs)
+        self.axis,self.flatten,self.floatify,self.is_2d = axis,flatten,floatify,is_2d
 
     def forward(self,
         pred, # Predictions, of any shape
         targ, # As many elements; with classes: indices, for all other axes, or probabilities, of the same shape
         **kwargs # To the loss
-    )->torch.Tensor: # A scalar, or unreduced, flattened like the targets: items first, so that `view(bs, -1)` has a row for each
+    )->torch.Tensor: # A scalar, or unreduced, flattened like the targets: `view(bs, -1)` has a row for each item
         "Compute the loss"
-        pred = _match(self.func, pred)
+        pred = _match_weights(self.func, pred)
         if self.floatify: pred,targ = (o.to(torch.promote_types(pred.dtype, torch.float32)) for o in (pred, targ))
-        return self.func(*(self._classes if self.is_2d else self._elements)(pred, targ), **kwargs)
+        pred,targ = self._match_classes(pred, targ) if self.is_2d else self._match_elements(pred, targ)
+        return self.func(pred, targ, **kwargs)
 
     def activation(self,
         x # What the model returns
@@ -56,7 +58,7 @@ class BaseLoss(nn.Module):
     def extra_repr(self): return f'axis={self.axis}, flatten={self.flatten}'
 
 # %% ../../nbs/measure/01_losses.ipynb #d8c3d2c9
-def _match(loss, pred):
+def _match_weights(loss, pred):
     "Have the class weights of `loss` where `pred` is; and `pred` in a type that goes with theirs"
     for w in loss.buffers():
         if w.device!=pred.device: loss.to(pred.device)
@@ -64,44 +66,46 @@ def _match(loss, pred):
     return pred
 
 def _misfit(loss, pred, targ, rule):
-    raise ValueError(f'{type(loss).__name__}: predictions of shape {tuple(pred.shape)}, targets of shape {tuple(targ.shape)}: {rule}')
+    shapes = f'predictions of shape {tuple(pred.shape)}, targets of shape {tuple(targ.shape)}'
+    return ValueError(f'{type(loss).__name__}: {shapes}: {rule}')
 
 # %% ../../nbs/measure/01_losses.ipynb #09dd1868
 @patch
-def _elements(self:BaseLoss, pred, targ):
+def _match_elements(self:BaseLoss, pred, targ):
     if not self.flatten: return pred,targ
-    if pred.numel()!=targ.numel(): _misfit(self, pred, targ, 'they must have as many elements')
+    if pred.numel()!=targ.numel(): raise _misfit(self, pred, targ, 'they must have as many elements')
     return pred.reshape(-1),targ.reshape(-1)
 
 @patch
-def _classes(self:BaseLoss, pred, targ):
+def _match_classes(self:BaseLoss, pred, targ):
     n,is_soft = pred.shape[self.axis],targ.is_floating_point()
-    if is_soft and targ.shape!=pred.shape: _misfit(self, pred, targ, 'probabilities must have the shape of predictions; indices of classes must be whole numbers')
-    if not is_soft and targ.numel()*n!=pred.numel():
-        _misfit(self, pred, targ, f'there are {n} classes along axis {self.axis}, and one index for each element of the other axes')
+    if is_soft and targ.shape!=pred.shape: raise _misfit(self, pred, targ,
+        'probabilities must have the shape of predictions; indices of classes must be whole numbers')
+    if not is_soft and targ.numel()*n!=pred.numel(): raise _misfit(self, pred, targ,
+        f'there are {n} classes along axis {self.axis}, and one index for each element of the other axes')
     to = -1 if self.flatten else min(1, pred.dim()-1)
     pred,targ = pred.movedim(self.axis, to),targ.movedim(self.axis, to) if is_soft else targ.long()
-    return (pred.reshape(-1, n),targ.reshape(-1, n) if is_soft else targ.reshape(-1)) if self.flatten else (pred,targ)
+    if not self.flatten: return pred,targ
+    return pred.reshape(-1, n),targ.reshape(-1, n) if is_soft else targ.reshape(-1)
 
 # %% ../../nbs/measure/01_losses.ipynb #c52af413
-class MSELossFlat(BaseLoss):
-    "Mean squared error"
+class _Elementwise(BaseLoss):
+    "A loss of each element on its own: there are no classes"
     def __init__(self,
-        *args,       # To `nn.MSELoss`
+        *args,       # To torch's loss
         axis:int=-1, # Ignored: there are no classes
         floatify:bool=True, # Compute in float32?
-        **kwargs     # To `BaseLoss` and `nn.MSELoss`
-    ): super().__init__(nn.MSELoss, *args, axis=axis, floatify=floatify, is_2d=False, **kwargs)
+        **kwargs     # To `BaseLoss` and torch's loss
+    ): super().__init__(self.loss_cls, *args, axis=axis, floatify=floatify, is_2d=False, **kwargs)
+
+class MSELossFlat(_Elementwise):
+    "Mean squared error"
+    loss_cls = nn.MSELoss
 
 # %% ../../nbs/measure/01_losses.ipynb #983716ba
-class L1LossFlat(BaseLoss):
+class L1LossFlat(_Elementwise):
     "Mean absolute error"
-    def __init__(self,
-        *args,       # To `nn.L1Loss`
-        axis:int=-1, # Ignored: there are no classes
-        floatify:bool=True, # Compute in float32?
-        **kwargs     # To `BaseLoss` and `nn.L1Loss`
-    ): super().__init__(nn.L1Loss, *args, axis=axis, floatify=floatify, is_2d=False, **kwargs)
+    loss_cls = nn.L1Loss
 
 # %% ../../nbs/measure/01_losses.ipynb #feedb632
 class _Classes:
@@ -136,7 +140,7 @@ class LabelSmoothingCrossEntropy(_Classes, nn.CrossEntropyLoss):
         targ  # Indices of classes, (n, …)
     ): # A scalar; unreduced, the shape of `targ`
         "Compute the loss"
-        return super().forward(_match(self, pred), targ)
+        return super().forward(_match_weights(self, pred), targ)
 
 # %% ../../nbs/measure/01_losses.ipynb #915b703e
 class LabelSmoothingCrossEntropyFlat(CrossEntropyLossFlat):
@@ -168,13 +172,14 @@ class FocalLoss(_Classes, nn.Module):
         targ  # Indices of classes, (n, …)
     ): # A scalar; unreduced, the shape of `targ`
         "Compute the loss"
-        if targ.is_floating_point(): raise TypeError(f'FocalLoss: targets are {targ.dtype}: they must be indices of classes')
-        ce = F.cross_entropy(_match(self, pred), targ, ignore_index=self.ignore_index, reduction='none')
+        if targ.is_floating_point(): raise TypeError(f'FocalLoss: targets are {targ.dtype}, not indices of classes')
+        ce = F.cross_entropy(_match_weights(self, pred), targ, ignore_index=self.ignore_index, reduction='none')
         wrong = (-torch.expm1(-ce)).clamp(min=torch.finfo(ce.dtype).tiny)  # at 0, powers below 1 have an infinite slope
         keep = targ!=self.ignore_index
         w = keep.to(ce.dtype) if self.weight is None else self.weight[targ*keep]*keep
         loss = wrong**self.gamma*ce*w
-        return loss.sum()/w.sum() if self.reduction=='mean' else loss.sum() if self.reduction=='sum' else loss
+        if self.reduction=='mean': return loss.sum()/w.sum()
+        return loss.sum() if self.reduction=='sum' else loss
     def extra_repr(self): return f'gamma={self.gamma}'
 
 # %% ../../nbs/measure/01_losses.ipynb #08e459e3
@@ -189,8 +194,9 @@ class FocalLossFlat(CrossEntropyLossFlat):
     ): super().__init__(*args, gamma=gamma, axis=axis, **kwargs)
 
 # %% ../../nbs/measure/01_losses.ipynb #6f597d3c
-class BCEWithLogitsLossFlat(BaseLoss):
+class BCEWithLogitsLossFlat(_Elementwise):
     "Binary cross entropy of scores"
+    loss_cls = nn.BCEWithLogitsLoss
     def __init__(self,
         *args,        # To `nn.BCEWithLogitsLoss`
         axis:int=-1,  # Ignored: each element is a class of its own
@@ -200,28 +206,25 @@ class BCEWithLogitsLossFlat(BaseLoss):
         **kwargs      # To `BaseLoss` and `nn.BCEWithLogitsLoss`
     ):
         weighted = any(o is not None for o in (*args[:1], kwargs.get('weight'), kwargs.get('pos_weight')))
-        if flatten and weighted: raise ValueError('BCEWithLogitsLossFlat: weights are by class, and flatten=True loses the classes: leave it out')
-        super().__init__(nn.BCEWithLogitsLoss, *args, axis=axis, floatify=floatify, flatten=not weighted if flatten is None else flatten, is_2d=False, **kwargs)
+        if flatten and weighted: raise ValueError('BCEWithLogitsLossFlat: weights are by class, '
+            'and flatten=True loses the classes: leave it out')
+        if flatten is None: flatten = not weighted
+        super().__init__(*args, axis=axis, floatify=floatify, flatten=flatten, **kwargs)
         self.thresh = thresh
     def activation(self, x): return x.sigmoid()
     def decodes(self, x): return x>self.thresh
 
 # %% ../../nbs/measure/01_losses.ipynb #89c5379b
-class BCELossFlat(BaseLoss):
+class BCELossFlat(_Elementwise):
     "Binary cross entropy of probabilities"
-    def __init__(self,
-        *args,       # To `nn.BCELoss`
-        axis:int=-1, # Ignored: each element is a class of its own
-        floatify:bool=True, # Compute in float32?
-        **kwargs     # To `BaseLoss` and `nn.BCELoss`
-    ): super().__init__(nn.BCELoss, *args, axis=axis, floatify=floatify, is_2d=False, **kwargs)
+    loss_cls = nn.BCELoss
 
 # %% ../../nbs/measure/01_losses.ipynb #f9dfb7e6
 class DiceLoss(_Classes, nn.Module):
     "1 - Dice of probabilities and classes, for each item and class"
     def __init__(self,
         axis:int=1,        # Where predictions have the classes
-        smooth:float=1e-6, # Added to overlap and areas: a class that is nowhere, and is predicted nowhere, has a loss of 0
+        smooth:float=1e-6, # Added to overlap and areas: a class that is nowhere, and predicted nowhere, has a loss of 0
         reduction:str='sum', # Over items and classes; or 'mean', 'none'
         square_in_union:bool=False # Areas of squared probabilities?
     ):
@@ -235,8 +238,9 @@ class DiceLoss(_Classes, nn.Module):
         "Compute the loss"
         n = pred.shape[self.axis]
         if pred.movedim(self.axis, -1).shape[:-1]!=targ.shape:
-            _misfit(self, pred, targ, f'targets must be indices of classes, of the shape of predictions without axis {self.axis}')
-        p = pred.softmax(self.axis, dtype=torch.promote_types(pred.dtype, torch.float32)).movedim(self.axis, 1).reshape(len(pred), n, -1)
+            raise _misfit(self, pred, targ, f'targets must be indices of classes, in shape without axis {self.axis}')
+        p = pred.softmax(self.axis, dtype=torch.promote_types(pred.dtype, torch.float32))
+        p = p.movedim(self.axis, 1).reshape(len(pred), n, -1)
         t = F.one_hot(targ.long(), n).movedim(-1, 1).reshape(p.shape).to(p.dtype)
         areas = (p.square() if self.square_in_union else p).sum(-1) + t.sum(-1)
         loss = 1 - (2*(p*t).sum(-1)+self.smooth)/(areas+self.smooth)

@@ -14,57 +14,29 @@ from numbers import Real
 from time import perf_counter
 from fastcore.basics import patch
 from ..loop.callback import Callback
-from ..loop.checks import did_you_mean, check_whole
-from .metrics import Series
-
-# %% ../../nbs/measure/05_throughput.ipynb #b7c8df7b
-_Mark = namedtuple('_Mark', 'secs wait samples batches steps')
-
-def _rates(a, b):
-    "What happened from the mark `a` to the mark `b`, by the second"
-    d = _Mark(*(v-u for u,v in zip(a, b, strict=True)))
-    if d.secs<=0: return dict.fromkeys(('samples_per_sec', 'batches_per_sec', 'steps_per_sec', 'data_wait'))
-    return dict(samples_per_sec=d.samples/d.secs, batches_per_sec=d.batches/d.secs, steps_per_sec=d.steps/d.secs, data_wait=d.wait/d.secs)
-
-# %% ../../nbs/measure/05_throughput.ipynb #4c8eecea
-class _Clock:
-    "Seconds of training, with a mark between batches; they stand still while anything holds them"
-    def __init__(self, window):
-        self.secs,self.since,self.holds,self.wait,self.asked,self.begun,self.marks = 0.,0.,1,0.,0.,None,deque(maxlen=window+1)
-    def read(self): return self.secs if self.holds else self.secs+perf_counter()-self.since
-    def hold(self): self.secs,self.holds = self.read(),self.holds+1
-    def release(self):
-        self.holds -= 1
-        if not self.holds: self.since = perf_counter()
-
-    def mark(self, count):
-        self.marks.append(m := _Mark(self.read(), self.wait, count.samples, count.batches, count.opt_steps))
-        return m
-    def ask(self, count):
-        "A batch is asked for, and the one before it is done"
-        if self.begun is None: self.release()
-        m = self.mark(count)
-        if self.begun is None: self.begun = m
-        self.asked = m.secs
-    def got(self):
-        if self.begun is not None: self.wait += self.read()-self.asked
+from ..loop.checks import check_whole, did_you_mean
+from .series import Series
 
 # %% ../../nbs/measure/05_throughput.ipynb #970b9396
 class Throughput(Callback):
     "Measure samples and optimizer steps a second, the share of waiting for data, and memory"
-    order,run_train,safe_in_evaluate = -math.inf,False,True  # the first to hear of a batch; inside batches, only validation counts
+    order,run_train,safe_in_evaluate = -math.inf,False,True  # the first to hear of a batch
     state_schema = {'epochs?':[dict], 'now?':dict, '*':...}
-    names = 'samples_per_sec', 'batches_per_sec', 'steps_per_sec', 'data_wait', 'valid_samples_per_sec', 'peak_memory_mb'
+    names = 'samples_per_sec','batches_per_sec','steps_per_sec','data_wait','valid_samples_per_sec','peak_memory_mb'
     def __init__(self,
-        window:int=100, # Batches that the attributes look back on: enough to even out the noise, few enough to see a change
+        window:int=100, # Batches that the attributes look back on: enough to even out noise, few enough to see a change
         columns=('samples_per_sec', 'data_wait'), # Columns of the table of epochs, and of loggers
-        warn_above:float|None=.5 # Share of waiting that is worth a warning, in an epoch with more than 5 s of training; None for no warning
+        warn_above:float|None=.5 # Share of waiting that is worth a warning, in epochs of over 5 s; None for none
     ):
-        if not isinstance(columns, str|list|tuple): raise TypeError(f'Throughput: columns is {columns!r}: it must be a list of names, of {", ".join(self.names)}')
+        there_are = ', '.join(self.names)
+        if not isinstance(columns, str|list|tuple):
+            raise TypeError(f'Throughput: columns is {columns!r}: it must be a list of names, of {there_are}')
         self.epoch_columns = [columns] if isinstance(columns, str) else list(columns)
         for o in self.epoch_columns:
-            if o not in self.names: raise ValueError(f'Throughput: unknown column {o!r}{did_you_mean(o, self.names)}; there are {", ".join(self.names)}')
-        if warn_above is not None and not (isinstance(warn_above, Real) and 0<=warn_above<=1): raise ValueError(f'Throughput: warn_above is {warn_above!r}: it must be a share, from 0 to 1')
+            if o in self.names: continue
+            raise ValueError(f'Throughput: unknown column {o!r}{did_you_mean(o, self.names)}; there are {there_are}')
+        if warn_above is not None and not (isinstance(warn_above, Real) and 0<=warn_above<=1):
+            raise ValueError(f'Throughput: warn_above is {warn_above!r}: it must be a share, from 0 to 1')
         self.window,self.warn_above = check_whole('Throughput: window', window),warn_above
         self._warned,self._clock = False,None
         self._clear()
@@ -79,15 +51,69 @@ class Throughput(Callback):
         super().load_state_dict(sd)
         self.epochs,self._now = Series(sd.get('epochs', ())),dict(sd.get('now', {}))
 
-    def before_evaluate(self):
-        if self._clock: self._clock.hold()
-    def cleanup_evaluate(self):
-        if self._clock: self._clock.release()
+# %% ../../nbs/measure/05_throughput.ipynb #3d05efe5
+def _attr(k):
+    def _get(self):
+        rates = _rates(self._marks[0], self._marks[-1]) if self._marks else {}
+        return next((o[k] for o in (rates, self._now, *self.epochs[-1:]) if k in o), None)
+    return property(_get, doc=f'`{k}` over the last `window` batches, or of the last epoch; None before')
+for _k in Throughput.names: setattr(Throughput, _k, _attr(_k))
+
+@patch
+def __repr__(self:Throughput):
+    rate = self.samples_per_sec
+    if rate is None: return 'Throughput()'
+    share = f'{self.data_wait:.0%} of the time waiting for data'
+    return f'Throughput({rate:,.0f} samples/s, {self.steps_per_sec:,.1f} steps/s, {share})'
+
+# %% ../../nbs/measure/05_throughput.ipynb #2ab8277b
+@patch
+def _warn(self:Throughput):
+    now,n = self.epochs[-1],getattr(self.learn.dls.train, 'num_workers', None)
+    if self._warned or self.warn_above is None: return
+    if (now['train_secs'] or 0)<=5 or now['data_wait']<=self.warn_above: return
+    if n: fix = f'{n} workers make: give it more than {n}, or make an item of the data set cheaper'
+    else: fix = 'no workers make: in a DataLoader, num_workers=4 has them made meanwhile'
+    self._warned = True
+    warnings.warn(f"{now['data_wait']:.0%} of the {now['train_secs']:.0f} s of training in epoch {now['epoch']} "
+        f'went by waiting for batches, which {fix}', stacklevel=2)
+
+# %% ../../nbs/measure/05_throughput.ipynb #b7c8df7b
+_Mark = namedtuple('_Mark', 'secs wait samples batches steps')
+
+def _rates(a, b):
+    "What happened from the mark `a` to the mark `b`, by the second"
+    d = _Mark(*(v-u for u,v in zip(a, b, strict=True)))
+    vals = (d.samples, d.batches, d.steps, d.wait) if d.secs>0 else ()
+    return dict.fromkeys(Throughput.names[:4]) | {k:v/d.secs for k,v in zip(Throughput.names, vals, strict=False)}
+
+# %% ../../nbs/measure/05_throughput.ipynb #4c8eecea
+class _Clock:
+    "Seconds of training, with a mark between batches; they stand still while anything holds them"
+    def __init__(self, window):
+        self.secs,self.since,self.holds,self.wait,self.asked = 0.,0.,1,0.,0.
+        self.begun,self.marks = None,deque(maxlen=window+1)
+    def read(self): return self.secs if self.holds else self.secs+perf_counter()-self.since
+    def hold(self): self.secs,self.holds = self.read(),self.holds+1
+    def release(self):
+        self.holds -= 1
+        if not self.holds: self.since = perf_counter()
+
+    def mark(self, count):
+        self.marks.append(_Mark(self.read(), self.wait, count.samples, count.batches, count.opt_steps))
+        return self.marks[-1]
+    def ask(self, count):
+        "A batch is asked for, and the one before it is done"
+        if self.begun is None: self.release()
+        mark = self.mark(count)
+        self.begun,self.asked = self.begun or mark,mark.secs
+    def got(self):
+        if self.begun is not None: self.wait += self.read()-self.asked
 
 # %% ../../nbs/measure/05_throughput.ipynb #f7f1a1ac
-class _Asks(Callback):
+class _BeforeFetch(Callback):
     order = math.inf
-    def __init__(self, to): self.to,self.name = to,f'_asks_of_{to.name}'
+    def __init__(self, to): self.to,self.name = to,f'_before_fetch_of_{to.name}'
     def before_fetch(self):
         if self.learn.training: self.to._clock.ask(self.learn.count)
 
@@ -96,12 +122,12 @@ def before_fit(self:Throughput):
     self._clear()
     self._clock = _Clock(self.window)
     self._marks = self._clock.marks
-    self.learn.add_cb(_Asks(self))
+    self.learn.add_cb(_BeforeFetch(self))
 
 @patch
 def cleanup_fit(self:Throughput):
     self._clock = None
-    self.learn.remove_cbs([o for o in self.learn.cbs if isinstance(o, _Asks) and o.to is self])
+    self.learn.remove_cbs([o for o in self.learn.cbs if isinstance(o, _BeforeFetch) and o.to is self])
 
 # %% ../../nbs/measure/05_throughput.ipynb #ef9112e3
 @patch
@@ -118,48 +144,57 @@ def after_train(self:Throughput):
     self._now |= _rates(begun, end) | dict(train_secs=end.secs-begun.secs)
     self._publish()
 
-def _wait_for(device):
-    mod = getattr(torch, device.type, None)
-    if hasattr(mod, 'synchronize'): mod.synchronize(*[device]*(device.type!='mps'))  # where there is but one
-
-# %% ../../nbs/measure/05_throughput.ipynb #c5d9bf60
 @patch
 def cleanup_train(self:Throughput): self.after_train()  # which didn't come if an outer phase was cancelled
 
+# %% ../../nbs/measure/05_throughput.ipynb #c5d9bf60
 @patch
 def _publish(self:Throughput):
-    vals = {k:v for k in self.epoch_columns if (v := self._now.get(k)) is not None}
-    # more decimals would only be noise
-    if hasattr(self.learn, 'recorder'): self.learn.recorder.row |= {k:round(v) if v>=100 else round(v, 2) for k,v in vals.items()}
+    if not hasattr(self.learn, 'recorder'): return
+    vals = {k:self._now[k] for k in self.epoch_columns if self._now.get(k) is not None}
+    self.learn.recorder.row |= {k:round(v) if v>=100 else round(v, 2) for k,v in vals.items()}  # more would be noise
+
+def _wait_for(device):
+    mod = getattr(torch, device.type, None)
+    if not hasattr(mod, 'synchronize'): return
+    if device.type=='mps': mod.synchronize()  # there is but one
+    else: mod.synchronize(device)
 
 # %% ../../nbs/measure/05_throughput.ipynb #b8b94d00
 @patch
-def _is_at(self:Throughput, *names):
-    "Are the innermost phases these?"
-    return self._clock is not None and [o.name for o in self.learn.open[-len(names):]]==[*names]
-
-@patch
-def before_validate(self:Throughput):
+def before_evaluate(self:Throughput):
     if self._clock: self._clock.hold()
-    if self._is_at('epoch', 'validate'): self._valid_since,self._n_valid = perf_counter(),0
+@patch
+def cleanup_evaluate(self:Throughput):
+    if self._clock: self._clock.release()
 
 @patch
-def after_batch(self:Throughput):
-    if self._is_at('epoch', 'validate', 'batch'): self._n_valid += self.learn.bs
+def _in_own_validation(self:Throughput, *inner):
+    "Is this the epoch's validation, and in it the phases `inner`?"
+    where = ['epoch','validate',*inner]
+    return self._clock is not None and [o.name for o in self.learn.open[-len(where):]]==where
 
 # %% ../../nbs/measure/05_throughput.ipynb #a84243c7
 @patch
+def before_validate(self:Throughput):
+    self.before_evaluate()
+    if self._in_own_validation(): self._valid_since,self._n_valid = perf_counter(),0
+
+@patch
+def after_batch(self:Throughput):
+    if self._in_own_validation('batch'): self._n_valid += self.learn.bs
+
+@patch
 def after_validate(self:Throughput):
-    if not self._is_at('epoch', 'validate'): return
+    if not self._in_own_validation(): return
     _wait_for(self.learn.device)
     secs = perf_counter()-self._valid_since
     if self._n_valid and secs>0: self._now['valid_samples_per_sec'] = self._n_valid/secs
 
-@patch
-def cleanup_validate(self:Throughput):
-    if self._clock: self._clock.release()
-
 # %% ../../nbs/measure/05_throughput.ipynb #90b4e956
+@patch
+def cleanup_validate(self:Throughput): self.cleanup_evaluate()
+
 def _peak_mb(device):
     "The peak of memory, in 10⁶ bytes; None where nobody counts"
     mod = getattr(torch, device.type, None)
@@ -168,6 +203,7 @@ def _peak_mb(device):
     from resource import RUSAGE_SELF, getrusage
     return getrusage(RUSAGE_SELF).ru_maxrss*(1 if sys.platform=='darwin' else 1024)/1e6
 
+# %% ../../nbs/measure/05_throughput.ipynb #17b14402
 @patch
 def before_epoch(self:Throughput):
     mod,self._now = getattr(torch, self.learn.device.type, None),{}
@@ -181,26 +217,3 @@ def after_epoch(self:Throughput):
     now,self._now = self._now,{}
     self.epochs.append(dict(epoch=self.learn.epoch) | {k:now.get(k) for k in (*self.names, 'train_secs')})
     self._warn()
-
-# %% ../../nbs/measure/05_throughput.ipynb #2ab8277b
-@patch
-def _warn(self:Throughput):
-    now,n = self.epochs[-1],getattr(self.learn.dls.train, 'num_workers', None)
-    if self._warned or self.warn_above is None or (now['train_secs'] or 0)<=5 or now['data_wait']<=self.warn_above: return
-    fix = f'give it more than {n}, or make an item of the data set cheaper' if n else 'in a DataLoader, num_workers=4 has them made meanwhile'
-    self._warned = True
-    warnings.warn(f"{now['data_wait']:.0%} of the {now['train_secs']:.0f} s of training in epoch {now['epoch']} went by waiting for batches, "
-        f'which {n or "no"} workers make: {fix}', stacklevel=2)
-
-# %% ../../nbs/measure/05_throughput.ipynb #3d05efe5
-def _attr(k):
-    def _get(self):
-        rates = _rates(self._marks[0], self._marks[-1]) if self._marks else {}
-        return next((o[k] for o in (rates, self._now, *self.epochs[-1:]) if k in o), None)
-    return property(_get, doc=f'`{k}` over the last `window` batches, of the last epoch where batches have none; None if there is nothing yet')
-for _k in Throughput.names: setattr(Throughput, _k, _attr(_k))
-
-@patch
-def __repr__(self:Throughput):
-    rate,wait = self.samples_per_sec,self.data_wait
-    return 'Throughput()' if rate is None else f'Throughput({rate:,.0f} samples/s, {self.steps_per_sec:,.1f} steps/s, {wait:.0%} of the time waiting for data)'

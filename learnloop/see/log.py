@@ -1,4 +1,4 @@
-"""What a run was like, kept while it runs: CSV, JSON lines, Weights & Biases, MLflow, and whatever has ten lines of code
+"""What a run was like, kept while it runs: CSV, JSON lines, Weights & Biases, MLflow, and platforms of your own
 
 Docs: https://learnloop.github.io/learnloop/see/log.html.md"""
 
@@ -13,21 +13,24 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from io import StringIO
 from numbers import Integral, Real
+from pathlib import Path
 from fastcore.basics import noop, patch
 from ..loop.callback import Callback
 from ..loop.checks import check_whole, say
 from ..loop.optimizer import get_hypers
-from ..measure.recorder import is_main_process
+from ..measure.display import is_main_process
 
 # %% ../../nbs/see/04_log.ipynb #571ca45a
 class Logger(Callback):
     "Hand losses, learning rates and metrics to `log_metrics`, which prints them: for another platform, override that"
-    order,run_valid,safe_in_evaluate,writes,hypers = 51,False,True,True,('lr',)
-    failures,now,is_point,patience = (OSError,),0.,False,10.  # no point waits longer than these seconds for its block to be full
-    _due = _begun = _warned = _resumed = False
+    order,run_valid,safe_in_evaluate,fit_only,writes = 51,False,True,True,True
+    hypers,failures,now,is_point = ('lr',),(OSError,),0.,False
+    patience = 10.  # no point waits longer than these seconds for its block to be full
+    _begun = _warned = _resumed = False
     _seen = 0  # optimizer steps that it knows of
     def __init__(self,
-        every_steps:int|None=None, # Optimizer steps between points of `loss` and `lr`: more points cost more time; None for epochs and validations alone
+        # Optimizer steps between points of `loss` and `lr`: more cost more time; None for epochs and validations alone
+        every_steps:int|None=None,
         block:int=100 # Points to hand on at once: for each block, the device is waited for
     ):
         if every_steps is not None: check_whole('every_steps', every_steps)
@@ -37,11 +40,15 @@ class Logger(Callback):
     _step = property(lambda self: self.learn.count.opt_steps)
     def start(self): "Begin: open what has to be open"
     def log_metrics(self,
-        metrics:dict, # Numbers by name: `loss` and `lr` of a step, or columns of the recorder; what has no value is left out
-        step:int      # Optimizer steps that the learner has made; `self.now` is the time of it, `self.is_point` tells whether it is that of a step, not a row
+        # Numbers by name: `loss` and `lr` of a step, or columns of the recorder; what has no value is left out
+        metrics:dict,
+        # Optimizer steps that the learner has made; `self.now` is the time of it, `self.is_point` tells whether
+        # it is that of a step, not a row
+        step:int
     ):
         "Log `metrics`"
-        if self.learn.logger is not noop: say(f'step {step}: ' + ', '.join(f'{k} {v:.4g}' for k,v in metrics.items()))
+        if self.learn.logger is noop: return
+        say(f'step {step}: ' + ', '.join(f'{k} {v:.4g}' for k,v in metrics.items()))
     def flush(self): "Have others see what was logged, after each epoch, validation and block of points"
     def finish(self): "End: close what `start` has opened"
 
@@ -55,19 +62,16 @@ class Logger(Callback):
 # %% ../../nbs/see/04_log.ipynb #f6fce7fa
 @patch
 def before_fit(self:Logger):
-    self._due,self._begun,self._warned,self._points = is_main_process(),False,False,[]
-    if not (self.every_steps or hasattr(self.learn, 'recorder')):
-        raise ValueError(f'{self.label} logs what the recorder records, and there is none: learn.add_cb(Recorder()), or give every_steps for loss and lr')
-
-@patch
-def before_evaluate(self:Logger): "Nothing is logged there"
+    self._begun,self._warned,self._points = False,False,[]
+    if self.every_steps or hasattr(self.learn, 'recorder'): return
+    raise ValueError(f'{self.label} logs what the recorder records, and there is none: '
+        'learn.add_cb(Recorder()), or give every_steps for loss and lr')
 
 # %% ../../nbs/see/04_log.ipynb #b598bc9f
 @patch
 def before_epoch(self:Logger):
     self._seen = self.learn.count.opt_steps
-    if not self._due: return
-    self._due = False
+    if self._begun or self._warned or not is_main_process(): return
     with self._guarded():
         self.start()
         self._begun = True
@@ -110,10 +114,10 @@ def _write(self:Logger):
     if not points: return
     tensors = [v.float().mean() for _,_,m in points for v in m.values() if isinstance(v, torch.Tensor)]
     vals = iter(torch.stack(tensors).tolist() if tensors else ())
-    points = [(step, now, {k:next(vals) if isinstance(v, torch.Tensor) else v for k,v in m.items()}) for step,now,m in points]
     self.is_point = True
     with self._guarded():
-        for step,self.now,metrics in points: self.log_metrics(metrics, step)
+        for step,self.now,metrics in points:
+            self.log_metrics({k:next(vals) if isinstance(v, torch.Tensor) else v for k,v in metrics.items()}, step)
         self.flush()
 
 # %% ../../nbs/see/04_log.ipynb #deb7f2bc
@@ -124,8 +128,10 @@ def _numbers(metrics):
 
 @patch
 def _log(self:Logger, metrics):
+    "Hand on a row"
     self._write()
-    if not (metrics := _numbers(metrics)): return
+    metrics = _numbers(metrics)
+    if not metrics: return
     self.now,self.is_point = time.time(),False
     with self._guarded():
         self.log_metrics(metrics, self._step)
@@ -134,12 +140,9 @@ def _log(self:Logger, metrics):
 # %% ../../nbs/see/04_log.ipynb #a9da6685
 @patch
 def after_epoch(self:Logger):
-    if self._begun: self._log(self._row())
-
-@patch
-def _row(self:Logger):
-    r = getattr(self.learn, 'recorder', None)
-    return dict(zip(r.columns, r.values[-1], strict=True)) if r is not None and r.run and r.values else {}
+    rec = getattr(self.learn, 'recorder', None)
+    row = zip(rec.columns, rec.values[-1], strict=True) if rec is not None and rec.run and rec.values else ()
+    if self._begun: self._log(dict(row))
 
 @patch
 def after_record(self:Logger, record):
@@ -148,45 +151,35 @@ def after_record(self:Logger, record):
 # %% ../../nbs/see/04_log.ipynb #f286cfb1
 @patch
 def cleanup_fit(self:Logger):
-    on,self._due = self._begun,False
+    was_begun = self._begun
     try:
-        if on: self._write()
+        if was_begun: self._write()
     finally:
         self._points,self._begun,self._resumed = [],False,False
-        if on:
+        if was_begun:
             with self._guarded(): self.finish()
 
 # %% ../../nbs/see/04_log.ipynb #26e67ac8
 class _FileLogger(Logger):
-    remove_on_fetch,_size,_rest = True,None,b''  # how much of the file is ours; what is not yet in it
+    "Rows of a file: `_size` bytes of it are ours, `_rest` is not yet in it"
+    remove_on_fetch,_size,_rest = True,None,b''
     def __init__(self, fname, append, every_steps, block):
         super().__init__(every_steps, block)
         self.fname,self.append = fname,append
 
+    def flush(self): self._to_disk()
     def start(self):
         self._path,self._names = self.learn.path/self.fname,_columns(self.learn, self.every_steps)
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with open(self._path, 'ab'): pass  # can it be written to?
         data = self._path.read_bytes()
         if not self._resumed or len(data)<self._size:
-            if self._resumed: warnings.warn(f'{self._path} has {len(data)} bytes, and had {self._size} at the checkpoint: rows are missing in it', stacklevel=2)
+            if self._resumed:
+                warnings.warn(f'{self._path} has {len(data)} bytes, and had {self._size} at the checkpoint: '
+                    'rows are missing in it', stacklevel=2)
             self._size = self._kept(data)
             if not self._size: self._rest = b''
         elif self._size<len(data): os.truncate(self._path, self._size)
-
-    def _kept(self, data):
-        "How many bytes of `data` are rows up to where the learner is"
-        n,steps,ends = 0,self.learn.count.opt_steps,[]
-        for i,line in enumerate(data.splitlines(keepends=True)):
-            try: step = self._step_of(line, i)
-            except (ValueError,LookupError,TypeError) as e:
-                if line[-1:]!=b'\n': break  # the power was cut
-                raise ValueError(f'line {i+1} of {self._path} is no row of a {self.label}, which writes to files of its own: give it another fname') from e
-            if line[-1:]!=b'\n' or not self.append and (not steps or step>steps): break
-            n += len(line)
-            ends.append(n)
-        return ends[-1] if len(ends)>self._head else 0
-    def flush(self): self._to_disk()
 
     def state_dict(self):
         sd = super().state_dict()
@@ -196,23 +189,46 @@ class _FileLogger(Logger):
         super().load_state_dict(sd)
         self._resumed = self._size is not None
 
+# %% ../../nbs/see/04_log.ipynb #34c4f8e0
+@patch
+def _kept(self:_FileLogger, data):
+    "How many bytes of `data` are rows up to where the learner is"
+    n,steps,ends = 0,self.learn.count.opt_steps,[]
+    for i,line in enumerate(data.splitlines(keepends=True)):
+        try: step = self._step_of(line, i)
+        except (ValueError,LookupError,TypeError) as e:
+            if line[-1:]!=b'\n': break  # the power was cut
+            raise ValueError(f'line {i+1} of {self._path} is no row of a {self.label}, '
+                'which writes to files of its own: give it another fname') from e
+        if line[-1:]!=b'\n' or not self.append and (not steps or step>steps): break
+        n += len(line)
+        ends.append(n)
+    return ends[-1] if len(ends)>self._head else 0
+
 # %% ../../nbs/see/04_log.ipynb #08b89085
 def _columns(learn, every_steps):
     "Names of all that will be logged"
-    r = getattr(learn, 'recorder', None)
-    own = ['loss', *_hypers(learn, ['lr'])] if every_steps else []
-    rows = [*r.columns, *(o for c in learn.cbs for o in c.provides)] if r is not None else []
-    return list(dict.fromkeys(['epoch', 'step', *own, *rows]))
+    rec = getattr(learn, 'recorder', None)
+    res = ['epoch', 'step']
+    if every_steps: res += ['loss', *_hypers(learn, ['lr'])]
+    if rec is not None: res += [*rec.columns, *(o for c in learn.cbs for o in c.provides)]
+    return list(dict.fromkeys(res))
 
 @patch
 def _to_disk(self:_FileLogger):
     if self._rest: self._size,self._rest = put_at(self._path, self._size, self._rest),b''
 
-def put_at(path, size, data):
-    "Write `data` after the first `size` bytes of the file `path`, all of it or nothing, and return its new size"
+# %% ../../nbs/see/04_log.ipynb #451aa435
+def put_at(
+    path:Path, # Of a file
+    size:int,  # Bytes of it that stay; what comes after them is dropped
+    data:bytes # What to write there
+)->int: # The file's new size
+    "Write `data` after the first `size` bytes of the file `path`, all of it or nothing"
     try:
         with open(path, 'r+b' if size else 'wb') as f:
-            if (n := f.seek(0, 2))<size: raise OSError(f'{path} has {n} bytes, and {size} were written to it')
+            n = f.seek(0, 2)
+            if n<size: raise OSError(f'{path} has {n} bytes, and {size} were written to it')
             f.seek(size)
             f.truncate()
             f.write(data)
@@ -242,14 +258,19 @@ class CSVLogger(_FileLogger):
         return 0
     def start(self):
         for o in _columns(self.learn, self.every_steps):
-            if len(o.splitlines())>1: raise ValueError(f'{self.label}: there is a column {o!r}, and a line break would break the file: give the metric a name in one line')
+            if len(o.splitlines())>1:
+                raise ValueError(f'{self.label}: there is a column {o!r}, and a line break would break the file: '
+                    'give the metric a name in one line')
         super().start()
         with open(self._path, newline='') as f: there = next(csv.reader(f), None) if self._size else None
         if there and there!=self._names:
-            raise ValueError(f'{self._path} has the columns {", ".join(there)}, and this fit has {", ".join(self._names)}: give it another fname')
+            raise ValueError(f'{self._path} has the columns {", ".join(there)}, '
+                f'and this fit has {", ".join(self._names)}: give it another fname')
     def log_metrics(self, metrics, step):
-        if more := [k for k in metrics if k not in self._names]:
-            warnings.warn(f'{self._path} has no column for {", ".join(more)}, which came up within the fit: JSONLogger takes what comes', stacklevel=2)
+        more = [k for k in metrics if k not in self._names]
+        if more:
+            warnings.warn(f'{self._path} has no column for {", ".join(more)}, which came up within the fit: '
+                'JSONLogger takes what comes', stacklevel=2)
         row = metrics | dict(epoch=self.learn.epoch, step=step)
         if not self._size and not self._rest: self._rest = _csv(self._names)
         self._rest += _csv([row.get(o) for o in self._names])
@@ -257,6 +278,7 @@ class CSVLogger(_FileLogger):
         "Read the file, by pandas"
         return _package('pandas', f'{self.label}.read_log').read_csv(self.learn.path/self.fname)
 
+# %% ../../nbs/see/04_log.ipynb #c7a4209f
 def _csv(row):
     csv.writer(s := StringIO(), lineterminator='\n').writerow(row)
     return s.getvalue().encode()
@@ -277,16 +299,22 @@ class JSONLogger(_FileLogger):
     ): super().__init__(fname, append, every_steps, block)
     def _step_of(self, line, i): return int(json.loads(line)['step'])
     def log_metrics(self, metrics, step):
-        row = dict(epoch=self.learn.epoch, step=step) | {k:v if math.isfinite(v) else _inf(v) for k,v in metrics.items()}
-        self._rest += json.dumps(row).encode() + b'\n'
+        row = {k:v if math.isfinite(v) else _inf(v) for k,v in metrics.items()}
+        self._rest += json.dumps(dict(epoch=self.learn.epoch, step=step) | row).encode() + b'\n'
 
 def _inf(v): return 'NaN' if v!=v else 'Infinity' if v>0 else '-Infinity'
 
 # %% ../../nbs/see/04_log.ipynb #9bf49a72
 class _RunLogger(Logger):
+    "Logs to a run of a platform: one that is open, or one that it begins, and ends"
     def __init__(self, name, every_steps, block, kwargs):
         super().__init__(every_steps, block)
         self.name,self.kwargs,self.run_id,self._run,self._is_mine = name,kwargs,None,None,False
+    def _take(self, run, begin, **again):
+        "Take the `run` that is open, or `begin` one, or the one of `run_id` `again`"
+        self._is_mine = run is None
+        if run is None: run = begin(**(again if self.run_id else {}) | self.kwargs)
+        self._run = run
     def state_dict(self): return super().state_dict() | ({'run_id':self.run_id} if self.run_id else {})
     def load_state_dict(self, sd):
         super().load_state_dict(sd)
@@ -301,9 +329,8 @@ class WandbCallback(_RunLogger):
     ): super().__init__('wandb', every_steps, block, kwargs)
     def start(self):
         wandb = _package('wandb', self.label)
-        self.failures,self._is_mine = (OSError, wandb.errors.CommError),wandb.run is None
-        again = dict(id=self.run_id, resume='allow') if self.run_id else {}
-        self._run = wandb.init(**(again|self.kwargs)) if self._is_mine else wandb.run
+        self.failures = OSError,wandb.errors.CommError
+        self._take(wandb.run, wandb.init, id=self.run_id, resume='allow')
         self.run_id = self._run.id
     def log_metrics(self, metrics, step): self._run.log(metrics, step=step)
     def finish(self):
@@ -321,12 +348,12 @@ class MLflowCallback(_RunLogger):
     def start(self):
         mlflow = _package('mlflow', self.label)
         self.failures = OSError,mlflow.exceptions.MlflowException
-        self._run = mlflow.active_run()
-        self._is_mine = self._run is None
-        again = dict(run_id=self.run_id) if self.run_id else {}
-        if self._is_mine: self._run = mlflow.start_run(**(again|self.kwargs))
+        self._take(mlflow.active_run(), mlflow.start_run, run_id=self.run_id)
         self.run_id = self._run.info.run_id
-    def log_metrics(self, metrics, step): _package('mlflow', self.label).log_metrics(metrics, step=step, run_id=self.run_id)
+    def log_metrics(self, metrics, step):
+        mlflow = _package('mlflow', self.label)
+        mlflow.log_metrics(metrics, step=step, run_id=self.run_id)
     def finish(self):
         self._run = None
-        if self._is_mine: _package('mlflow', self.label).end_run('FAILED' if self.learn.exception is not None else 'FINISHED')
+        status = 'FAILED' if self.learn.exception is not None else 'FINISHED'
+        if self._is_mine: _package('mlflow', self.label).end_run(status)

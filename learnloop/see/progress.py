@@ -18,8 +18,196 @@ from types import SimpleNamespace
 from fastcore.basics import noop, patch
 from ..loop.callback import Callback
 from .chart import line_chart
-from ..loop.learner import GatherPredsCallback, Learner, default_cb, format_value, print_row
-from ..measure.recorder import is_main_process, format_time
+from ..loop.predict import GatherPredsCallback
+from ..loop.learner import Learner, default_cb, format_value, print_row
+from ..measure.display import format_time, is_main_process
+
+# %% ../../nbs/see/02_progress.ipynb #8d39f625
+class ProgressCallback(Callback):
+    "Show the table of epochs, and bars for what is running"
+    order,only_looks,safe_in_evaluate = 45,True,True
+    def __init__(self,
+        every_seconds:float=.1, # Seconds between drawings, at least: more often is flicker, and each waits for the loss
+        delay:float=.5,         # Seconds before the first: what is over sooner needs no bar
+        plain:bool=False        # Plain lines, wherever it is? For front ends that show no HTML, or no updates
+    ):
+        for k,v in (('every_seconds', every_seconds), ('delay', delay)):
+            if isinstance(v, Real) and v>=0: continue
+            raise ValueError(f'{k} is {v!r}: it must be a number of seconds, 0 or more')
+        self.every_seconds,self.delay,self.plain = every_seconds,delay,plain
+        self._display,self._bars,self._fit,self._due,self._next = None,[],None,inf,inf
+
+    def before_fit(self):
+        self._begin()
+        if self.learn.logger is print_row: self.learn.logger = self._row
+    def before_train(self): self._push('train')
+    def cleanup_train(self): self._bars.pop()
+    def before_validate(self):
+        gathers = any(isinstance(o, GatherPredsCallback) for o in self.learn.cbs)
+        self._push('predict' if gathers else 'validate')
+    def cleanup_validate(self): self._bars.pop()
+    def cleanup_fit(self): self._end()
+    def before_evaluate(self):
+        if self._alone(): self._begin()
+    def cleanup_evaluate(self):
+        if self._alone(): self._end()
+    def _alone(self): return sum(o.name in ('fit','evaluate') for o in self.learn.open)==1
+
+# %% ../../nbs/see/02_progress.ipynb #38cd4629
+@patch
+def _begin(self:ProgressCallback):
+    if self.learn.logger is noop: return
+    self._display = d = _mk_display(self.plain)
+    _open.append(d)
+    if d.has_bar: self._due = self._next = monotonic()+self.delay
+
+@patch
+def _end(self:ProgressCallback):
+    d,self._display,self._fit,self._due,self._next = self._display,None,None,inf,inf
+    if self.learn.logger==self._row: self.learn.logger = print_row
+    if d is None: return
+    try: d.close()
+    except Exception as e: _warn(e)
+    finally: _open.remove(d)
+
+# %% ../../nbs/see/02_progress.ipynb #6dd50ef2
+@patch
+def after_batch(self:ProgressCallback):
+    if monotonic()>=self._due: self._look()
+
+@patch
+def _look(self:ProgressCallback):
+    if self._bars and self._bars[-1].first is None: self._bars[-1].first = self.learn.iter
+    self._due = self._next
+    if monotonic()>=self._due: self._draw(self.learn.iter+1)
+
+@patch
+def _push(self:ProgressCallback, name):
+    now = monotonic()
+    # as wide as 'validate', or the bar would jump
+    self._bars.append(SimpleNamespace(label=name.ljust(8), start=now, first=None))
+    if self._fit is None and self.learn.inside('fit'):
+        pct = self.learn.pct_train
+        self._fit = SimpleNamespace(start=now, first=pct, pct=pct, at=now)
+    if now>=self._next: self._draw(0)
+    if self._next<inf: self._due = -inf
+
+# %% ../../nbs/see/02_progress.ipynb #cc79ffb1
+@patch
+def _draw(self:ProgressCallback, i):
+    if not self._bars: return
+    learn,bar,now = self.learn,self._bars[-1],monotonic()
+    n = learn.n_iter if learn.n_iter and i<=learn.n_iter else None
+    loss = learn.smooth_loss if learn.training and i else None
+    bars = [(bar.label, i, n, _status(i, n, now-bar.start, loss, bar.first or 0))]
+    if self._fit and learn.inside('fit'): bars.insert(0, self._whole(now))
+    self._try('bar', bars)
+    if self._next<inf: self._due = self._next = monotonic() + max(self.every_seconds, self._display.pause)
+
+@patch
+def _whole(self:ProgressCallback, now):
+    "The bar of the fit"
+    learn,fit = self.learn,self._fit
+    n,pct = learn.n_epoch,min(learn.pct_train, 1.)
+    if pct!=fit.pct: fit.pct,fit.at = pct,now
+    label = f'epoch {learn.epoch:>{len(str(n-1))}} of {n}' if n<inf else f'epoch {learn.epoch}'  # as in the table
+    label = next((o.fit_label for o in learn.cbs if hasattr(type(o), 'fit_label')), label)
+    if learn.inside('sanity'): label = 'sanity'
+    status = format_time(now-fit.start)
+    if pct>fit.first:
+        left = (fit.at-fit.start)*(1-pct)/(pct-fit.first) - (now-fit.at)
+        status += '<'+format_time(max(left, 0))
+    return label.ljust(8),pct,1 if pct else None,status
+
+# %% ../../nbs/see/02_progress.ipynb #8c3c6166
+def _warn(e):
+    with suppress(OSError, ValueError):  # stderr may be closed, too
+        warnings.warn(f'progress cannot be shown ({type(e).__name__}: {e}); what runs goes on without', stacklevel=2)
+
+@patch
+def _try(self:ProgressCallback, name, arg):
+    "Have the display do something, or another one take its place"
+    d = self._display
+    try: return getattr(d, name)(arg)
+    except Exception as e: error = e
+    self._display = new = _Silent() if type(d) in (_Lines, _Silent) else _Lines()
+    _open[_open.index(d)],self._due,self._next,new.widths = new,inf,inf,d.widths
+    d.graph = None  # which may be what failed
+    with suppress(Exception): d.close()  # the cursor and sys.stdout, which rich keeps as long as bars are there
+    if not d.is_spare: _warn(error)
+    new.is_spare = True
+    return self._try('row', arg) if name=='row' else None
+
+@patch
+def _row(self:ProgressCallback, vals):
+    is_drawn = self._try('row', vals)
+    if is_drawn and self._next<inf:  # two drawings, that of a row and of bars, have twice the time
+        self._next = max(self._next, monotonic() + 2*max(self.every_seconds, self._display.pause))
+
+# %% ../../nbs/see/02_progress.ipynb #014f70fc
+default_cb(ProgressCallback)
+
+# %% ../../nbs/see/02_progress.ipynb #c4723c93
+@patch
+@contextmanager
+def no_bar(self:Learner):
+    "Fit and evaluate without `ProgressCallback`, inside a `with` block"
+    with self.removed_cbs(ProgressCallback): yield self
+
+# %% ../../nbs/see/02_progress.ipynb #15dfa0b1
+class ShowGraph(Callback):
+    "Show a graph of the losses with the table of epochs, while they change"
+    order = 46  # before the recorder writes titles: the room for the graph is kept from the first drawing on
+    run_valid,only_looks,safe_in_evaluate,fit_only = False,True,True,True
+    def __init__(self,
+        log:bool=False # Logarithmic axis for the loss? The fall at the start leaves little room for the rest
+    ): self.log,self._rec = log,None
+
+    def before_fit(self):
+        self._rec = getattr(self.learn, 'recorder', None)  # `get_preds` sets it aside for a while
+        for o in self._shown_by(): o._display.graph = self
+    def cleanup_fit(self):
+        for o in self._shown_by():
+            if o._display.graph is self: o._try('keep', self)
+    def _shown_by(self):
+        if not self._rec: return []
+        return [o for o in self.learn.cbs if isinstance(o, ProgressCallback) and o._display]
+
+# %% ../../nbs/see/02_progress.ipynb #e6650d04
+@patch
+def series(self:ShowGraph)->dict: # Name -> batches, and the losses after them
+    "Return what is drawn: some hundred values of the smoothed training loss, and the validation loss of each epoch"
+    rec = self._rec
+    if rec is None: raise ValueError('there is nothing to draw: fit first, with a Recorder')
+    at = _thinned(len(rec.losses), 1000)
+    res = dict(train=([i+1 for i in at], [rec.losses[i] for i in at]))
+    if 'valid_loss' in rec.metric_names:
+        k,at = rec.metric_names.index('valid_loss')-1,_thinned(len(rec.values), 1000)
+        res['valid'] = [rec.iters[i] for i in at],[rec.values[i][k] for i in at]
+    return res
+
+def _thinned(n, most):
+    "Indices of at most `most` of `n` values, evenly, the last one among them"
+    k = n//most+1
+    return range((n-1)%k, n, k)
+
+# %% ../../nbs/see/02_progress.ipynb #f08978be
+@patch
+def chart(self:ShowGraph): # SVG
+    "Draw the losses by batch"
+    return line_chart(self.series(), x='batch', y='loss', log=self.log)
+
+# %% ../../nbs/see/02_progress.ipynb #a7b6fe3b
+@patch
+def spark(self:ShowGraph,
+    n:int=30 # Characters
+)->tuple: # The line, and what stands beside it
+    "Draw the training loss as a line of block characters"
+    ys = [o for o in self.series()['train'][1] if isfinite(o)]
+    ys = [ys[i] for i in _thinned(len(ys), n)]
+    if not ys: return '',''
+    lo,size = min(ys),max(ys)-min(ys) or 1
+    return ''.join('▁▂▃▄▅▆▇█'[int((o-lo)/size*7.99)] for o in ys),f'{ys[0]:.4f} to {ys[-1]:.4f}'
 
 # %% ../../nbs/see/02_progress.ipynb #3583e400
 _open = []   # Displays at work, the first of which has the screen
@@ -27,7 +215,8 @@ _waits = 20  # Seconds without a drawing, for each second that one took
 
 class _Lines:
     "Rows as lines, the first of them titles"
-    has_bar,is_spare,widths,bars,graph,pause = False,False,None,(),None,0.  # `pause`: seconds that it should be left alone for
+    has_bar,is_spare,widths,bars,graph = False,False,None,(),None
+    pause = 0.  # Seconds that it should be left alone for
     def row(self, vals):
         strs,is_title = list(map(format_value, vals)),self.widths is None
         if is_title: self.widths = [max(len(o), 5 if o in ('epoch','time') else 8) for o in strs]
@@ -41,7 +230,8 @@ class _Silent(_Lines):
     def show(self, s, is_title): "There is nowhere to show it"
 
 def _status(i, n, secs, loss=None, first=0):
-    "What stands beside the bar after `i` of `n` batches, or of a number that is unknown or was wrong; those before `first` took no time"
+    """What stands beside the bar after `i` of `n` batches, or of a number that is unknown or was wrong;
+    those before `first` took no time"""
     rate = (i-first)/secs if secs>0 else 0.
     parts = [f'{i}/{n}' if n else f'{i} batches', format_time(secs), f'{rate:.{0 if rate>=10 else 2}f}/s']
     if n and rate>0: parts[1] += '<'+format_time((n-i)/rate)
@@ -72,7 +262,9 @@ class _Terminal(_Lines):
         from rich.table import Table
         label,status = (max(len(o[i]) for o in self.bars) for i in (0,3))
         w = max(min(options.max_width, 80) - 4 - label - status, 8)
-        self.room = options.max_width,(w := min(w, self.room[1] if self.room[0]==options.max_width else 30))  # it shrinks, but doesn't jump to and fro
+        width,most = self.room
+        w = min(w, most if width==options.max_width else 30)  # it shrinks, but doesn't jump to and fro
+        self.room = options.max_width,w
         res = Table.grid(padding=(0,1))
         for o in (label, w, 1): res.add_column(no_wrap=True, min_width=o)
         for o in self.bars: res.add_row(o[0], ProgressBar(total=o[2], completed=o[1], width=w), o[3])
@@ -92,17 +284,21 @@ def _is_tty(f):
 _line = 'font-family:monospace;white-space:pre;line-height:1.5;height:1.5em;overflow:hidden'
 
 def _html_row(strs, widths, tag):
-    style = 'scope="col" style="min-width:{}ch;text-align:right"' if tag=='th' else 'style="text-align:right"'
-    return '<tr>' + ''.join(f'<{tag} {style.format(w)}>{escape(o)}</{tag}>' for o,w in zip(strs, widths, strict=True)) + '</tr>'
+    def _cell(s, w):
+        if tag=='td': return f'<td style="text-align:right">{escape(s)}</td>'
+        return f'<th scope="col" style="min-width:{w}ch;text-align:right">{escape(s)}</th>'
+    return f'<tr>{"".join(map(_cell, strs, widths))}</tr>'
 
 def _html_table(rows):
     if not rows: return ''
-    body = '\n'.join(rows[1:])
-    return f'<table style="text-align:right;font-variant-numeric:tabular-nums">\n<thead>{rows[0]}</thead>\n<tbody>\n{body}\n</tbody>\n</table>'
+    head,body = rows[0],'\n'.join(rows[1:])
+    style = 'text-align:right;font-variant-numeric:tabular-nums'
+    return f'<table style="{style}">\n<thead>{head}</thead>\n<tbody>\n{body}\n</tbody>\n</table>'
 
 def _html_bar(label, i, n, status):
     at = f' value="{round(i, 4)}" max="{n}"' if n else ''
-    return f'<div style="{_line}"><progress{at} aria-label="{escape(label.strip())}" style="width:min(16em,25vw)"></progress> {escape(label)}  {escape(status)}</div>'
+    bar = f'<progress{at} aria-label="{escape(label.strip())}" style="width:min(16em,25vw)"></progress>'
+    return f'<div style="{_line}">{bar} {escape(label)}  {escape(status)}</div>'
 
 # %% ../../nbs/see/02_progress.ipynb #05fa4774
 class _Notebook(_Lines):
@@ -115,7 +311,8 @@ class _Notebook(_Lines):
         _Lines.row(self, vals)
         self.rows.append(_html_row(list(map(format_value, vals)), self.widths, 'td' if self.rows else 'th'))
         if self.outer: self.outer.inner = self  # in place of that of an earlier fit
-        if perf_counter()<(root := self.outer or self)._row_due: return False  # it is shown with the next bars
+        root = self.outer or self
+        if perf_counter()<root._row_due: return False  # it is shown with the next bars
         self._draw()
         root._row_due = perf_counter() + 3*max(.1, root.pause)
         return True
@@ -151,7 +348,8 @@ def _html(self:_Notebook):
         self.svg = _html_graph(self.graph)
         self._svg_due = start + _waits*(perf_counter()-start)
     label = max((len(o[0]) for o in self.bars), default=0)
-    bars = ''.join(_html_bar(o[0].ljust(label), *o[1:]) for o in self.bars) or 2*f'<div style="{_line}"></div>'*self.room
+    bars = ''.join(_html_bar(o[0].ljust(label), *o[1:]) for o in self.bars)
+    if not bars and self.room: bars = 2*f'<div style="{_line}"></div>'
     inner = f'<div style="margin-left:2em">{self.inner._html()}</div>' if self.inner else ''
     return bars + self.svg + _html_table(self.rows) + inner
 
@@ -161,198 +359,32 @@ def _text(self:_Notebook):
     return [*self.lines, *(f'{o[0]}  {o[3]}' for o in self.bars), *inner]
 
 # %% ../../nbs/see/02_progress.ipynb #bc65a0e9
-class _Inner(_Lines):
-    "The display of a fit within another's"
-    def __init__(self, outer): self.outer,self.has_bar = outer,outer.has_bar
-    def show(self, s, is_title): print(f'  {s}', flush=True)
+class _Inside:
+    "A display within another's: that one draws its bars"
     def bar(self, bars):
         if self.outer in _open: self.outer.bar([*(self.outer.bars or bars)[:-1], bars[-1]])
-    @property
-    def pause(self): return self.outer.pause
-
-class _InnerNotebook(_Notebook):
-    bar = _Inner.bar
     @property
     def pause(self): return self.outer.pause
     @pause.setter
     def pause(self, secs): "That of the outer one counts"
 
+class _InnerLines(_Inside, _Lines):
+    def __init__(self, outer): self.outer,self.has_bar = outer,outer.has_bar
+    def show(self, s, is_title): print(f'  {s}', flush=True)
+
+class _InnerNotebook(_Inside, _Notebook): "A table below that of the outer one"
+
+# %% ../../nbs/see/02_progress.ipynb #32fd748e
 def _mk_display(plain=False):
     "Choose the display that suits where output goes"
     if not is_main_process(): return _Silent()
+    if _open:
+        outer = _open[0]
+        return _InnerNotebook(outer.has_bar, outer) if type(outer) is _Notebook and not plain else _InnerLines(outer)
     IPython = sys.modules.get('IPython')
     shell = IPython.get_ipython() if IPython else None
-    if outer := next(iter(_open), None): return _InnerNotebook(outer.has_bar, outer) if type(outer) is _Notebook and not plain else _Inner(outer)
-    if plain: return _Lines()
-    if shell is not None and type(shell).__name__!='TerminalInteractiveShell':
-        from IPython.core.displaypub import CapturingDisplayPublisher
-        return _Notebook(not isinstance(getattr(shell, 'display_pub', None), CapturingDisplayPublisher))
-    return _Terminal() if _is_tty(sys.stdout) else _Lines()
-
-# %% ../../nbs/see/02_progress.ipynb #8d39f625
-class ProgressCallback(Callback):
-    "Show the table of epochs, and bars for what is running"
-    order,only_looks,safe_in_evaluate = 45,True,True
-    def __init__(self,
-        every_seconds:float=.1, # Seconds between drawings, at least: more often is flicker, and each waits for the loss
-        delay:float=.5,         # Seconds before the first: what is over sooner needs no bar
-        plain:bool=False        # Plain lines, as in a log file, wherever it is? For front ends that show no HTML, or no updates
-    ):
-        for k,v in (('every_seconds', every_seconds), ('delay', delay)):
-            if not isinstance(v, Real) or not v>=0: raise ValueError(f'{k} is {v!r}: it must be a number of seconds, 0 or more')
-        self.every_seconds,self.delay,self.plain = every_seconds,delay,plain
-        self._display,self._bars,self._fit,self._due,self._next = None,[],None,inf,inf
-
-    def _begin(self):
-        if self.learn.logger is noop: return
-        self._display = d = _mk_display(self.plain)
-        _open.append(d)
-        if d.has_bar: self._due = self._next = monotonic()+self.delay
-    def _end(self):
-        d,self._display,self._fit,self._due,self._next = self._display,None,None,inf,inf
-        if self.learn.logger==self._row: self.learn.logger = print_row
-        if d is None: return
-        try: d.close()
-        except Exception as e: _warn(e)
-        finally: _open.remove(d)
-
-    def before_fit(self):
-        self._begin()
-        if self.learn.logger is print_row: self.learn.logger = self._row
-    def before_train(self): self._push('train')
-    def cleanup_train(self): self._bars.pop()
-    def before_validate(self): self._push('predict' if any(isinstance(o, GatherPredsCallback) for o in self.learn.cbs) else 'validate')
-    def cleanup_validate(self): self._bars.pop()
-    def cleanup_fit(self): self._end()
-    def before_evaluate(self):
-        if self._alone(): self._begin()
-    def cleanup_evaluate(self):
-        if self._alone(): self._end()
-    def _alone(self): return [o.name for o in self.learn.open if o.name in ('fit','evaluate')]==['evaluate']
-    def _in(self, phase): return self.learn.phases[phase] in self.learn.open
-
-# %% ../../nbs/see/02_progress.ipynb #8c3c6166
-def _warn(e):
-    with suppress(OSError, ValueError):  # stderr may be closed, too
-        warnings.warn(f'progress cannot be shown ({type(e).__name__}: {e}); what runs goes on without', stacklevel=2)
-
-@patch
-def _try(self:ProgressCallback, name, arg):
-    "Have the display do something, or another one take its place"
-    d = self._display
-    try: return getattr(d, name)(arg)
-    except Exception as e: error = e
-    self._display = new = _Silent() if type(d) in (_Lines, _Silent) else _Lines()
-    _open[_open.index(d)],self._due,self._next,new.widths = new,inf,inf,d.widths
-    d.graph = None  # which may be what failed
-    with suppress(Exception): d.close()  # the cursor and sys.stdout, which rich keeps as long as bars are there
-    if not d.is_spare: _warn(error)
-    new.is_spare = True
-    return self._try('row', arg) if name=='row' else None
-
-@patch
-def _row(self:ProgressCallback, vals):
-    is_drawn = self._try('row', vals)
-    if is_drawn and self._next<inf:  # two drawings, that of a row and of bars, have twice the time
-        self._next = max(self._next, monotonic() + 2*max(self.every_seconds, self._display.pause))
-
-# %% ../../nbs/see/02_progress.ipynb #6dd50ef2
-@patch
-def after_batch(self:ProgressCallback):
-    if monotonic()>=self._due: self._look()
-
-@patch
-def _look(self:ProgressCallback):
-    if self._bars and self._bars[-1].first is None: self._bars[-1].first = self.learn.iter
-    self._due = self._next
-    if monotonic()>=self._due: self._draw(self.learn.iter+1)
-
-@patch
-def _push(self:ProgressCallback, name):
-    now = monotonic()
-    self._bars.append(SimpleNamespace(label=name.ljust(8), start=now, first=None))  # as wide as 'validate', or the bar would jump
-    if self._fit is None and self._in('fit'): self._fit = SimpleNamespace(start=now, first=self.learn.pct_train, pct=self.learn.pct_train, at=now)
-    if now>=self._next: self._draw(0)
-    if self._next<inf: self._due = -inf
-
-# %% ../../nbs/see/02_progress.ipynb #cc79ffb1
-@patch
-def _draw(self:ProgressCallback, i):
-    if not self._bars: return
-    learn,bar,now = self.learn,self._bars[-1],monotonic()
-    n = learn.n_iter if learn.n_iter and i<=learn.n_iter else None
-    loss = learn.smooth_loss if learn.training and i else None
-    bars = [(bar.label, i, n, _status(i, n, now-bar.start, loss, bar.first or 0))]
-    self._try('bar', [self._whole(now), *bars] if self._in('fit') and self._fit else bars)
-    if self._next<inf: self._due = self._next = monotonic() + max(self.every_seconds, self._display.pause)
-
-@patch
-def _whole(self:ProgressCallback, now):
-    "The bar of the fit"
-    learn,fit = self.learn,self._fit
-    n,pct = learn.n_epoch,min(learn.pct_train, 1.)
-    if pct!=fit.pct: fit.pct,fit.at = pct,now
-    label = f'epoch {learn.epoch:>{len(str(n-1))}} of {n}' if n<inf else f'epoch {learn.epoch}'  # its number in the table
-    label = 'sanity' if self._in('sanity') else next((o.fit_label for o in learn.cbs if hasattr(type(o), 'fit_label')), label)
-    left = '<'+format_time(max((fit.at-fit.start)*(1-pct)/(pct-fit.first) - (now-fit.at), 0)) if pct>fit.first else ''
-    return label.ljust(8),pct,1 if pct else None,format_time(now-fit.start)+left
-
-# %% ../../nbs/see/02_progress.ipynb #014f70fc
-default_cb(ProgressCallback)
-
-# %% ../../nbs/see/02_progress.ipynb #15dfa0b1
-class ShowGraph(Callback):
-    "Show a graph of the losses with the table of epochs, while they change"
-    order,run_valid,only_looks,safe_in_evaluate = 46,False,True,True  # before the recorder writes titles: the room for the graph is kept from the first drawing on
-    def __init__(self,
-        log:bool=False # Logarithmic axis for the loss? The fall at the start leaves little room for the rest
-    ): self.log,self._rec = log,None
-
-    def before_fit(self):
-        self._rec = getattr(self.learn, 'recorder', None)  # `get_preds` sets it aside for a while
-        for o in self._shown_by(): o._display.graph = self
-    def cleanup_fit(self):
-        for o in self._shown_by():
-            if o._display.graph is self: o._try('keep', self)
-    def _shown_by(self): return [o for o in self.learn.cbs if isinstance(o, ProgressCallback) and o._display and self._rec]
-    def before_evaluate(self): "There is nothing to draw outside fits"
-    def cleanup_evaluate(self): "Nor to end"
-
-# %% ../../nbs/see/02_progress.ipynb #e6650d04
-@patch
-def series(self:ShowGraph)->dict: # Name -> batches, and the losses after them
-    "Return what is drawn: some thousand values of the smoothed training loss, at most, and the validation loss of each epoch"
-    if (rec := self._rec) is None: raise ValueError('there is nothing to draw: fit first, with a Recorder')
-    losses,k = rec.losses,len(rec.losses)//1000+1
-    first = (len(losses)-1)%k  # so that the last one is among them
-    res = dict(train=(range(first+1, len(losses)+1, k), losses[first::k]))
-    if 'valid_loss' in rec.metric_names:
-        i,k = rec.metric_names.index('valid_loss')-1,len(rec.values)//1000+1
-        first = (len(rec.values)-1)%k
-        res['valid'] = rec.iters[first::k],[o[i] for o in rec.values[first::k]]
-    return res
-
-# %% ../../nbs/see/02_progress.ipynb #f08978be
-@patch
-def chart(self:ShowGraph): # SVG
-    "Draw the losses by batch"
-    return line_chart(self.series(), x='batch', y='loss', log=self.log)
-
-# %% ../../nbs/see/02_progress.ipynb #a7b6fe3b
-@patch
-def spark(self:ShowGraph,
-    n:int=30 # Characters
-)->tuple: # The line, and what stands beside it
-    "Draw the training loss as a line of block characters"
-    ys = [o for o in self.series()['train'][1] if isfinite(o)]
-    ys = ys[(len(ys)-1)%(k := len(ys)//n+1)::k]
-    if not ys: return '',''
-    lo,size = min(ys),max(ys)-min(ys) or 1
-    return ''.join('▁▂▃▄▅▆▇█'[int((o-lo)/size*7.99)] for o in ys),f'{ys[0]:.4f} to {ys[-1]:.4f}'
-
-# %% ../../nbs/see/02_progress.ipynb #c4723c93
-@patch
-@contextmanager
-def no_bar(self:Learner):
-    "Fit and evaluate without `ProgressCallback`, inside a `with` block"
-    with self.removed_cbs(ProgressCallback): yield self
+    is_notebook = shell is not None and type(shell).__name__!='TerminalInteractiveShell'
+    if plain or not is_notebook and not _is_tty(sys.stdout): return _Lines()
+    if not is_notebook: return _Terminal()
+    from IPython.core.displaypub import CapturingDisplayPublisher
+    return _Notebook(not isinstance(getattr(shell, 'display_pub', None), CapturingDisplayPublisher))

@@ -17,22 +17,19 @@ from ..loop.flow import Event, Flow
 _Row = namedtuple('_Row', 'kind text more')  # more: of a phase its exception and rows, of an event its callbacks
 _Who = namedtuple('_Who', 'name marks')
 
-def _name_of(o): return getattr(o, 'name', type(o).__name__)
-
 def _marks(flow, cb, e):
     "When `cb` runs in the event `e`, in words; none if always"
-    on,off = (cb.listens(e in flow._inner, o) for o in (True,False))
-    mode = [] if on and off else ['train'] if on else ['valid'] if off else ['muted']
-    f = getattr(cb, 'call_filters', lambda e: [])
+    modes = [k for k,training in (('train', True), ('valid', False)) if cb.listens(e in flow._inner, training)]
+    res = [] if len(modes)==2 else modes or ['muted']
     stood_in = [e.replace(p.name, p.like) for p in flow.phases.values() if p.like and e in p.events]
-    fs = next(filter(None, map(f, [e, *stood_in])), [])
-    return [*mode, '; '.join(o or 'every call' for o in fs)] if any(fs) else mode
+    filters = next(filter(None, map(cb.call_filters, [e, *stood_in])), [])
+    return [*res, '; '.join(o or 'every call' for o in filters)] if any(filters) else res
 
 def _callbacks(flow, e):
     "Who hears `e`, in the order in which they run; a learner of the user's hears the methods of its own first"
     f = getattr(type(flow), e, None)
-    own = [_Who(type(flow).__name__, [])] if f and f.__module__.split('.')[0]!=__name__.split('.')[0] else []
-    res = own + [_Who(_name_of(o), _marks(flow, o, e)) for o in flow.ordered_cbs(e)]
+    res = [_Who(type(flow).__name__, [])] if f and f.__module__.split('.')[0]!='learnloop' else []
+    res += [_Who(o.name, _marks(flow, o, e)) for o in flow.ordered_cbs(e)]
     return res[::-1] if any(e==p.cleanup for p in flow.phases.values()) else res
 
 # %% ../../nbs/see/01_show.ipynb #d2297bfe
@@ -43,62 +40,59 @@ class TrainingLoop:
         verbose:bool=False # Also show events that nobody hears?
     ):
         events = [e for e in flow.events if e!='after_create']  # which is over
-        self.everywhere = [_name_of(o) for o in flow.cbs if events and all(flow._handlers_of(o, e) for e in events)]
-        top = [_Row('event', 'every event', [_Who(o, []) for o in self.everywhere])]*bool(self.everywhere)
-        self.rows = top + list(self._rows(flow, [o for o in self._all(flow) if not o.inside], verbose, {}))
-
-    def _all(self, flow):
-        "Rows of the table, then what was declared later"
-        rows = [o for o in flow.rows if isinstance(o, Event) or flow.phases.get(o.name) is o]
-        named = {e for o in (*rows, *flow.phases.values()) for e in o.events}
-        return rows + [o for o in flow.phases.values() if o not in rows] + [Event(e) for e in flow.events if e not in named]
-
-    def _event(self, flow, e, verbose):
-        cbs = [o for o in _callbacks(flow, e) if o.name not in self.everywhere]
-        return [_Row('event', e, cbs)]*bool(cbs or verbose)
-
-    def _rows(self, flow, rows, verbose, seen):
-        for o in rows:
-            does = [_Row('code', o.does, None)]*bool(o.does)
-            if isinstance(o, Event): yield from [*does, *self._event(flow, o.name, verbose)]
-            elif o.name in seen: yield from [_Row('again', o.name, None)]*seen[o.name]
-            else:
-                seen[o.name] = True  # a phase may be inside itself
-                body = [*self._event(flow, o.before, verbose), *does]
-                body += self._rows(flow, [c for c in self._all(flow) if o.name in c.inside], verbose, seen)
-                body += [r for e in o.events[1:] for r in self._event(flow, e, verbose)]
-                seen[o.name] = any(r.kind!='again' for r in body)  # else nobody is there
-                if seen[o.name]: yield _Row('phase', o.name, (o.cancel, body))
+        everywhere = [o.name for o in flow.cbs if all(flow._handlers_of(o, e) for e in events)]
+        table,drawn = _table(flow),{}
+        def _event(e):
+            cbs = [o for o in _callbacks(flow, e) if o.name not in everywhere]
+            return [_Row('event', e, cbs)] if cbs or verbose else []
+        def _rows(o):
+            code = [_Row('code', o.does, None)] if o.does else []
+            if isinstance(o, Event): return code + _event(o.name)
+            if o.name in drawn: return [_Row('again', o.name, None)] if drawn[o.name] else []
+            drawn[o.name] = True  # a phase may be inside itself
+            body = _event(o.before) + code
+            for c in table:
+                if o.name in c.inside: body += _rows(c)
+            for e in o.events[1:]: body += _event(e)
+            drawn[o.name] = any(r.kind!='again' for r in body)
+            return [_Row('phase', o.name, (o.cancel, body))] if drawn[o.name] else []
+        self.rows = [_Row('event', 'every event', [_Who(o, []) for o in everywhere])] if everywhere else []
+        for o in table:
+            if not o.inside: self.rows += _rows(o)
     def __repr__(self): return str(self)
 
-# %% ../../nbs/see/01_show.ipynb #0abb5a0b
-def _name(who): return who.name + f' ({", ".join(who.marks)})'*bool(who.marks)
+def _table(flow):
+    "Rows of the table of phases, then what was declared later"
+    rows = [o for o in flow.rows if isinstance(o, Event) or flow.phases.get(o.name) is o]
+    rows += [o for o in flow.phases.values() if o not in rows]
+    named = {e for o in rows for e in o.events}
+    return rows + [Event(e) for e in flow.events if e not in named]
 
-@patch
-def _lines(self:TrainingLoop, rows=None, depth=0):
-    "Rows, with their depth"
-    for o in self.rows if rows is None else rows:
-        yield depth,o
-        if o.kind=='phase': yield from self._lines(o.more[1], depth+1)
+# %% ../../nbs/see/01_show.ipynb #0abb5a0b
+def _name(who): return f'{who.name} ({", ".join(who.marks)})' if who.marks else who.name
+
+def _lines(rows, depth=0):
+    "Rows, with their depth and what they say"
+    for o in rows:
+        names = ', '.join(map(_name, o.more)) if o.kind=='event' else ''
+        yield depth,o.kind,dict(event=f'{o.text}: {names}', again=f'{o.text}, as above').get(o.kind, o.text)
+        if o.kind=='phase': yield from _lines(o.more[1], depth+1)
 
 @patch
 def __str__(self:TrainingLoop):
-    def _line(o):
-        if o.kind=='event': return f'- {o.text}: {", ".join(map(_name, o.more))}'
-        return o.text + ', as above'*(o.kind=='again')
-    return '\n'.join('   '*d + _line(o) for d,o in self._lines())
+    lines = ['   '*depth + ('- ' if kind=='event' else '') + s for depth,kind,s in _lines(self.rows)]
+    return '\n'.join(lines)
 
 # %% ../../nbs/see/01_show.ipynb #59bd8ebd
 @patch
 def _repr_markdown_(self:TrainingLoop):
-    def _line(o):
-        if o.kind=='event': return f'{o.text}: {", ".join(map(_name, o.more))}'
-        return f'`{o.text}`' if o.kind=='code' else f'**{o.text}**' if o.kind=='phase' else f'**{o.text}, as above**'
-    return '\n'.join('    '*d + f'- {_line(o)}' for d,o in self._lines())
+    quotes = dict(event='', code='`', phase='**', again='**')
+    return '\n'.join('    '*depth + f'- {quotes[kind]}{s}{quotes[kind]}' for depth,kind,s in _lines(self.rows))
 
 # %% ../../nbs/see/01_show.ipynb #19f72687
 _ul    = 'list-style:none;margin:0;padding:0'
-_box   = 'margin:5px 0;padding:3px 8px 5px;border:1px solid rgba(128,128,128,0.5);border-radius:6px;background:rgba(128,128,128,0.05)'
+_box   = ('margin:5px 0;padding:3px 8px 5px;border:1px solid rgba(128,128,128,0.5);'
+    'border-radius:6px;background:rgba(128,128,128,0.05)')
 _row   = 'margin:2px 0;padding:0 0 0 16px;text-indent:-14px'
 _quiet,_small = 'opacity:0.7','font-size:smaller'  # <small> isn't let through by nbconvert
 _plain = 'padding:0;border:none;background:transparent'
@@ -107,6 +101,7 @@ _chip  = 'display:inline-block;text-indent:0;margin:1px 0;padding:0 6px;border-r
 _alive,_muted = _chip+'background:rgba(64,128,255,0.16)',_chip+'border:1px dashed rgba(128,128,128,0.7);opacity:0.7'
 
 def _tag(tag, style, s): return f'<{tag} style="{style}">{s}</{tag}>'
+def _note(s): return ' ' + _tag('span', f'{_small};{_quiet}', s) if s else ''
 
 def _chips(cbs):
     for o in cbs:
@@ -114,24 +109,27 @@ def _chips(cbs):
         yield _tag('span', _muted if 'muted' in o.marks else _alive, escape(o.name)+marks)
 
 # %% ../../nbs/see/01_show.ipynb #4dc022bc
-@patch
-def _html(self:TrainingLoop, rows):
-    def _note(s): return ' ' + _tag('span', f'{_small};{_quiet}', s) if s else ''
-    def _item(o):
-        text = escape(o.text)
-        if o.kind=='phase':
-            skip = f'{o.more[0].__name__} skips the rest' if o.more[0] else ''
-            return _tag('li', _box, _tag('strong', 'margin-right:6px', text) + _note(skip) + self._html(o.more[1]))
-        if o.kind=='event': return _tag('li', _row, f'{_tag("span", _quiet, text+":")} {_comma.join(_chips(o.more)) or _note("nobody")}')
-        if o.kind=='again': return _tag('li', _row, f'<strong>{text}</strong>, as above')
+def _item(o):
+    "A row as an item of a list"
+    text = escape(o.text)
+    if o.kind=='phase':
+        cancel,rows = o.more
+        skips = f'{cancel.__name__} skips the rest' if cancel else ''
+        inner = _tag('ul', _ul, ''.join(map(_item, rows)))
+        return _tag('li', _box, _tag('strong', 'margin-right:6px', text) + _note(skips) + inner)
+    if o.kind=='event': s = f'{_tag("span", _quiet, text+":")} {_comma.join(_chips(o.more)) or _note("nobody")}'
+    elif o.kind=='again': s = f'<strong>{text}</strong>, as above'
+    else:
         code,_,note = text.partition('  # ')
-        return _tag('li', _row, _tag('code', _plain, code) + _note(note))
-    return _tag('ul', _ul, ''.join(map(_item, rows)))
+        s = _tag('code', _plain, code) + _note(note)
+    return _tag('li', _row, s)
 
 @patch
 def _repr_html_(self:TrainingLoop):
     label = 'The training loop: phases, their events, and the callbacks that hear each'
-    return f'<div role="group" aria-label="{label}" style="max-width:60em;font-size:13px;line-height:1.5">{self._html(self.rows)}</div>'
+    rows = ''.join(map(_item, self.rows))
+    style = 'max-width:60em;font-size:13px;line-height:1.5'
+    return f'<div role="group" aria-label="{label}" style="{style}">{_tag("ul", _ul, rows)}</div>'
 
 # %% ../../nbs/see/01_show.ipynb #a15d88f2
 @patch

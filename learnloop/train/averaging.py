@@ -15,44 +15,49 @@ from fastcore.basics import patch
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.parameter import is_lazy
-from torch.optim.swa_utils import get_ema_multi_avg_fn, get_swa_multi_avg_fn, update_bn
-from ..loop.callback import Callback
+from torch.optim.swa_utils import get_ema_multi_avg_fn, get_swa_multi_avg_fn
 from ..loop.batch import by_name, unpack
-from ..loop.rng import preserve_rng
+from ..loop.callback import Callback
 from ..loop.checks import check_whole
-from ..loop.learner import StepLimit
+from ..loop.steps import StepLimit
 from ..loop.optimizer import get_hypers
+from ..loop.rng import preserve_rng
 from .schedule import check_owners
 
 # %% ../../nbs/train/04_averaging.ipynb #bbff5719
 class WeightAveraging(Callback):
     "Average the weights after optimizer steps, with equal weight, and evaluate with the average"
-    order,safe_in_evaluate = 65,True  # after what loads the best weights at the end of a fit
-    state_schema = {'n_averaged?':int, 'n_steps?':int, 'last?':int, 'averages?':{'*':torch.Tensor}, 'live?':{'*':torch.Tensor}, 'stats?':{'*':torch.Tensor}, '*':...}
+    order,safe_in_evaluate,fit_only = 65,True,True  # after what loads the best weights at the end of a fit
+    state_schema = {'n_averaged?':int, 'n_steps?':int, 'last?':int, '*':...} | {
+        k:{'*':torch.Tensor} for k in ('averages?','live?','stats?')}
+    needs_length = property(lambda self: bool(self.start_pct or self.owns))
     def __init__(self,
         every_steps:int|None=None,  # Optimizer steps from one update to the next; None for 1, or for `every_epochs`
         every_epochs:int|None=None, # Epochs from one update to the next, which is then before validation
         start_step:int=0,           # Optimizer steps, in all fits, before the average begins
         start_epoch:int=0,          # First epoch of a fit that is averaged
         start_pct:float=0.,         # Part of a fit before the average begins
-        buffers:str='copy',         # 'copy': the model's own at the time. 'average': floats, too. 'recompute': batch norms' by a pass through the training data
+        buffers:str='copy',         # The model's own, 'average', or 'recompute' those of batch norms: see below
         device=None,                # Where averages are kept, 'cpu' to save memory; None for where the weights are
         at_end:bool=True            # Leave the averages in the model after a fit?
     ):
-        if every_steps and every_epochs: raise ValueError(f'every_steps={every_steps} and every_epochs={every_epochs}: give one of them')
-        for k,v,low in (('every_steps', every_steps, 1), ('every_epochs', every_epochs, 1), ('start_step', start_step, 0), ('start_epoch', start_epoch, 0)):
-            if v is not None: check_whole(k, v, low)
-        if not 0<=start_pct<1: raise ValueError(f'start_pct is {start_pct!r}: it must be from 0 to below 1, a part of the fit')
-        if buffers not in ('copy','average','recompute'): raise ValueError(f'buffers is {buffers!r}: it must be copy, average or recompute')
+        if every_steps and every_epochs: raise ValueError(f'{every_steps=} and {every_epochs=}: give one of them')
+        for k,v in (('every_steps', every_steps), ('every_epochs', every_epochs)):
+            if v is not None: check_whole(k, v)
+        check_whole('start_step', start_step, 0)
+        check_whole('start_epoch', start_epoch, 0)
+        if not 0<=start_pct<1: raise ValueError(f'start_pct is {start_pct!r}: it must be a part of the fit, below 1')
+        if buffers not in ('copy','average','recompute'): raise ValueError(f'buffers is {buffers!r}: '
+            'it must be copy, average or recompute')
         self.every_steps,self.every_epochs = every_steps or (None if every_epochs else 1),every_epochs
-        self.start_step,self.start_epoch,self.start_pct,self.buffers,self.at_end = start_step,start_epoch,start_pct,buffers,at_end
+        self.start_step,self.start_epoch,self.start_pct = start_step,start_epoch,start_pct
+        self.buffers,self.at_end = buffers,at_end
         self._device,self._mine,self._last,self._stepped,self.n_steps = device,[],0,False,0
         self.reset()
 
     def reset(self):
         "Forget the averages: they begin anew after the next step"
-        self.averages,self.live,self.stats,self._lists,self.n_averaged = None,None,None,None,0
-
+        self.averages,self.live,self.stats,self._pairs,self.n_averaged = None,None,None,None,0
     def average(self,
         avgs, # The averages, a list of tensors, changed in place
         news, # The weights, likewise
@@ -66,114 +71,87 @@ class WeightAveraging(Callback):
 def _tensors(self:WeightAveraging, model):
     "What is averaged of `model`, by name"
     res = {k:p for k,p in model.named_parameters() if not is_lazy(p) and (p.is_floating_point() or p.is_complex())}
-    return res | {k:b for k,b in model.named_buffers() if self.buffers=='average' and not is_lazy(b) and b.is_floating_point()}
+    if self.buffers!='average': return res
+    return res | {k:b for k,b in model.named_buffers() if not is_lazy(b) and b.is_floating_point()}
 
 @patch
 @torch.no_grad()
 def update(self:WeightAveraging):
     "Take up the weights as they are"
-    if self.live is not None: raise RuntimeError(f'{self.label}.update: the averages are in the model, and would be averaged themselves')
+    if self.live is not None: raise RuntimeError(f'{self.label}.update: the averages are in the model, '
+        'and would be averaged themselves')
     if self.averages is None:
-        now = self._tensors(self.learn.model)
-        self.averages = {k:t.detach().to(self._device or t.device, torch.promote_types(t.dtype, torch.float32), copy=True) for k,t in now.items()}
+        now,f32 = self._tensors(self.learn.model),torch.float32
+        def _copy(t): return t.detach().to(self._device or t.device, torch.promote_types(t.dtype, f32), copy=True)
+        self.averages = {k:_copy(t) for k,t in now.items()}
     else:
-        if self._lists is None: self._lists = self._pair()
-        avgs,news,alike = self._lists
+        if self._pairs is None: self._pairs = self._pair()
+        avgs,news,alike = self._pairs
         self.average(avgs, news if alike else [t.to(a) for t,a in zip(news, avgs, strict=True)], self.n_averaged)
     self.n_averaged += 1
     self.stats = None
 
 # %% ../../nbs/train/04_averaging.ipynb #a651452d
 @patch
-def _check(self:WeightAveraging, now):
+def _check_fit(self:WeightAveraging, now):
+    "Refuse the tensors `now` if the averages aren't of those"
     def _fits(t, avg): return t.shape==avg.shape and (avg.is_floating_point() or avg.is_complex())
-    odd = [k for k in {**now, **self.averages} if k not in now or k not in self.averages or not _fits(now[k], self.averages[k])]
-    if odd: raise ValueError(f'{self.label}: {odd[0]!r} is missing in the model or in the averages, or has another shape or kind of numbers there: {self.name}.reset() begins anew')
+    for k in {**now, **self.averages}:
+        if k not in now or k not in self.averages or not _fits(now[k], self.averages[k]):
+            raise ValueError(f'{self.label}: {k!r} is missing in the model or in the averages, or has another shape or '
+                f'kind of numbers there: {self.name}.reset() begins anew')
 
 @patch
 def _pair(self:WeightAveraging):
     "Averages, weights, and whether those are alike in type and device"
-    self._check(now := self._tensors(self.learn.model))
-    pairs = [(self.averages[k], t) for k,t in now.items()]
-    return [a for a,_ in pairs],[t for _,t in pairs],all(a.dtype==t.dtype and a.device==t.device for a,t in pairs)
+    now = self._tensors(self.learn.model)
+    self._check_fit(now)
+    avgs,news = [self.averages[k] for k in now],[*now.values()]
+    return avgs,news,all(a.dtype==t.dtype and a.device==t.device for a,t in zip(avgs, news, strict=True))
 
-# %% ../../nbs/train/04_averaging.ipynb #ecdd5a15
 @patch
-def cleanup_epoch(self:WeightAveraging): self._lists = None
+def cleanup_epoch(self:WeightAveraging): self._pairs = None
 
-# %% ../../nbs/train/04_averaging.ipynb #7a1c0f33
+# %% ../../nbs/train/04_averaging.ipynb #45a38094
 @patch
 def after_opt_step(self:WeightAveraging): self._stepped = True
 
-# %% ../../nbs/train/04_averaging.ipynb #45a38094
 @patch
 def cleanup_step(self:WeightAveraging):
     if not self._stepped: return
     self._stepped = False
     self.n_steps += 1
-    if self.every_steps: self._offer(self.n_steps%self.every_steps==0, self.learn.pct_train)
+    if self.every_steps: self._update_if(self.n_steps%self.every_steps==0, self.learn.pct_train)
 
+# %% ../../nbs/train/04_averaging.ipynb #aa138545
 @patch
 def after_train(self:WeightAveraging):
-    e = self.learn.epoch+1
-    if self.every_epochs: self._offer(e%self.every_epochs==0, max(self.learn.pct_train, e/self.learn.n_epoch))
+    n_epochs = self.learn.epoch+1
+    pct = max(self.learn.pct_train, n_epochs/self.learn.n_epoch)
+    if self.every_epochs: self._update_if(n_epochs%self.every_epochs==0, pct)
 
 @patch
-def _offer(self:WeightAveraging, due, pct):
-    started = self.n_steps>self.start_step and self.learn.epoch>=self.start_epoch and pct>=self.start_pct-1e-6  # pct is a sum of many
-    if not started: self.reset()
+def _update_if(self:WeightAveraging, due, pct):
+    is_past_pct = pct>=self.start_pct-1e-6  # pct is a sum of many
+    if self.n_steps<=self.start_step or self.learn.epoch<self.start_epoch or not is_past_pct: self.reset()
     elif due and self.n_steps!=self._last:
         self.update()
         self._last = self.n_steps
 
-# %% ../../nbs/train/04_averaging.ipynb #680bc762
-@patch
-def _norms(self:WeightAveraging, model):
-    "Statistics of batch norms, if they are recomputed, by name"
-    norms = [(n, m) for n,m in model.named_modules() if isinstance(m, _BatchNorm) and self.buffers=='recompute']
-    return {f'{n}.{k}'.lstrip('.'):b for n,m in norms for k,b in m.named_buffers(recurse=False)}
-
-def _again(dl):
-    if dl is None or isinstance(dl, Iterator): raise ValueError(f"buffers='recompute' goes through the training data, and the loader is {dl!r}: give a list or a DataLoader")
-    return dl
-
-# %% ../../nbs/train/04_averaging.ipynb #cb8e72be
-def _is_frozen(m): return isinstance(m, _BatchNorm) and m.affine and not any(p.requires_grad for p in m.parameters())
-
-@patch
-def _recompute(self:WeightAveraging, model, norms):
-    if self.learn is None: raise ValueError(f"{self.label}: statistics of batch norms aren't computed yet, and to do that it has to be in a learner")
-    dls,dev = self.learn.dls,self.learn.device
-    caller = nn.Module()
-    def _call(b):
-        xb = unpack(b, dev, *(getattr(dls, k, None) for k in ('n_inp','targ')))[0]
-        return model(**xb[0]) if by_name(xb, b) else model(*xb)
-    caller.model,caller.forward = model,_call
-    kept = [(m, m.training, getattr(m, 'momentum', None)) for m in model.modules()]
-    frozen = [(b, b.clone()) for m,*_ in kept if _is_frozen(m) for b in m.buffers()]  # as `BnFreeze` leaves them
-    with preserve_rng(dls.train), torch.no_grad():
-        try: update_bn(((b,) for b in _again(dls.train)), caller)
-        finally:
-            for b,was in frozen: b.copy_(was)
-            for m,training,momentum in kept:
-                m.training = training
-                if isinstance(m, _BatchNorm): m.momentum = momentum
-    self.stats = {k:b.clone() for k,b in norms.items()}
-
 # %% ../../nbs/train/04_averaging.ipynb #b2b64c25
-def _put(tensors, values):
+def _copy_into(tensors, values):
     for k,v in values.items(): tensors[k].data.copy_(v)
 
 @patch
 def _swap_in(self:WeightAveraging, model):
     if self.live is not None or self.averages is None: return
-    self._check(now := self._tensors(model))
-    norms = self._norms(model)
+    now,norms = self._tensors(model),self._norm_stats(model)
+    self._check_fit(now)
     self.live = {k:t.detach().clone() for k,t in {**now, **norms}.items()}
     try:
-        _put(now, self.averages)
+        _copy_into(now, self.averages)
         if norms and self.stats is None: self._recompute(model, norms)
-        _put(norms, self.stats or {})
+        _copy_into(norms, self.stats or {})
     except BaseException:
         self._swap_out(model)
         raise
@@ -181,8 +159,47 @@ def _swap_in(self:WeightAveraging, model):
 @patch
 def _swap_out(self:WeightAveraging, model):
     if self.live is None: return
-    _put({**self._tensors(model), **self._norms(model)}, self.live)
+    _copy_into({**self._tensors(model), **self._norm_stats(model)}, self.live)
     self.live = None
+
+# %% ../../nbs/train/04_averaging.ipynb #680bc762
+@patch
+def _norm_stats(self:WeightAveraging, model):
+    "Statistics of batch norms, if they are recomputed, by name"
+    if self.buffers!='recompute': return {}
+    norms = [(n, m) for n,m in model.named_modules() if isinstance(m, _BatchNorm)]
+    return {f'{n}.{k}'.lstrip('.'):b for n,m in norms for k,b in m.named_buffers(recurse=False)}
+
+def _check_again(dl):
+    "Refuse a loader that can be gone through but once"
+    if dl is not None and not isinstance(dl, Iterator): return
+    raise ValueError(f"buffers='recompute' goes through the training data, and {dl!r} can't: give a list or DataLoader")
+
+def _is_frozen(m): return m.affine and not any(p.requires_grad for p in m.parameters())  # as `BnFreeze` has it
+
+# %% ../../nbs/train/04_averaging.ipynb #cb8e72be
+@patch
+def _recompute(self:WeightAveraging, model, stats):
+    if self.learn is None: raise ValueError(f'{self.label} must be in a learner, to compute statistics of batch norms')
+    dls,dev = self.learn.dls,self.learn.device
+    _check_again(dls.train)
+    modes = [(m, m.training) for m in model.modules()]
+    norms = [(m, m.momentum) for m,_ in modes if isinstance(m, _BatchNorm)]
+    frozen = [(b, b.clone()) for m,_ in norms if _is_frozen(m) for b in m.buffers()]
+    with preserve_rng(dls.train), torch.no_grad():
+        try:
+            model.train()
+            for m,_ in norms:
+                m.reset_running_stats()
+                m.momentum = None  # the mean over all batches
+            for b in dls.train:
+                xb = unpack(b, dev, *(getattr(dls, k, None) for k in ('n_inp','targ')))[0]
+                _ = model(**xb[0]) if by_name(xb, b) else model(*xb)
+        finally:
+            for b,was in frozen: b.copy_(was)
+            for m,was in modes: m.training = was
+            for m,was in norms: m.momentum = was
+    self.stats = {k:b.clone() for k,b in stats.items()}
 
 # %% ../../nbs/train/04_averaging.ipynb #d04b33b6
 @patch
@@ -199,29 +216,16 @@ def swapped(self:WeightAveraging,
     finally:
         if self._mine.pop(): self._swap_out(model)
 
-# %% ../../nbs/train/04_averaging.ipynb #77020520
-@patch
-def unswap(self:WeightAveraging,
-    state:dict # Of a checkpoint: `model`, and `callbacks` by name
-):
-    "Have the weights that are trained in `state`, and not the averages, if those are in the model for a validation"
-    if self.live is None or not (any(self._mine) or self.learn.phases['fit'] in self.learn.open): return
-    now = {**self._tensors(self.learn.model), **self._norms(self.learn.model)}
-    at = {(t.data_ptr(), t.shape):k for k,t in now.items() if t.numel()}
-    for k,v in state.get('model', {}).items():
-        if (nm := at.get((v.data_ptr(), v.shape))) is not None: state['model'][k] = self.live[nm]
-    mine = state['callbacks'].get(self.name, {})
-    state['callbacks'][self.name] = {k:v for k,v in mine.items() if k!='live'}
-
+# %% ../../nbs/train/04_averaging.ipynb #7fa9872f
 @patch
 def before_epoch(self:WeightAveraging): self._swap_out(self.learn.model)
 
-# %% ../../nbs/train/04_averaging.ipynb #7fa9872f
 @patch
 def before_validate(self:WeightAveraging):
     self._mine.append(self.live is None)
     self._swap_in(self.learn.model)
 
+# %% ../../nbs/train/04_averaging.ipynb #522fba68
 @patch
 def cleanup_validate(self:WeightAveraging):
     if self._mine.pop(): self._swap_out(self.learn.model)
@@ -233,31 +237,32 @@ def after_fit(self:WeightAveraging):
 # %% ../../nbs/train/04_averaging.ipynb #ee49f968
 @patch
 def before_fit(self:WeightAveraging):
-    if others := [o.label for o in self.learn.cbs if isinstance(o, WeightAveraging) and o is not self and o.run]:
-        raise ValueError(f'{self.label} and {others[0]} in one fit: a model can be evaluated with one set of averages; remove one of them')
-    if self._mine: raise RuntimeError(f'fit inside `with {self.name}.swapped()` would train the averages: leave that first')
-    if self.buffers=='recompute': _again(self.learn.dls.train)
-    if self.live is not None and not self._is_in(self.learn.model): self.reset()
-    self._swap_out(self.learn.model)
+    model = self.learn.model
+    others = [o.label for o in self.learn.cbs if isinstance(o, WeightAveraging) and o is not self and o.run]
+    if others: raise ValueError(f'{self.label} and {others[0]} in one fit: '
+        'a model can be evaluated with one set of averages; remove one of them')
+    if self._mine: raise RuntimeError(f'fit inside `with {self.name}.swapped()` would train the averages: leave it')
+    if self.buffers=='recompute': _check_again(self.learn.dls.train)
+    if self.live is not None and not self._holds_averages(model): self.reset()
+    self._swap_out(model)
     if self.averages is None: return
-    self._check(now := self._tensors(self.learn.model))
-    self._lists,self.averages = None,{k:self.averages[k].to(self._device or t.device) for k,t in now.items()}
-
-@patch
-def _is_in(self:WeightAveraging, model):
     now = self._tensors(model)
-    return now.keys()==self.averages.keys() and all(t.shape==(a := self.averages[k]).shape and torch.equal(t, a.to(t)) for k,t in now.items())
+    self._check_fit(now)
+    self._pairs,self.averages = None,{k:self.averages[k].to(self._device or t.device) for k,t in now.items()}
 
 @patch
-def before_evaluate(self:WeightAveraging): "Nothing: the weights are swapped around validation"
+def _holds_averages(self:WeightAveraging, model):
+    now,avgs = self._tensors(model),self.averages
+    def _same(t, avg): return t.shape==avg.shape and torch.equal(t, avg.to(t))
+    return now.keys()==avgs.keys() and all(_same(t, avgs[k]) for k,t in now.items())
 
 # %% ../../nbs/train/04_averaging.ipynb #6897718f
 @patch
 def state_dict(self:WeightAveraging)->dict: # `averages`, `live` and `stats` by name, where there are any, and counts
     "Return the averages"
     if not self.n_steps and self.averages is None: return Callback.state_dict(self)
-    kept = {k:v for k in ('averages','live','stats') if (v := getattr(self, k)) is not None}
-    return Callback.state_dict(self) | dict(n_averaged=self.n_averaged, n_steps=self.n_steps, last=self._last) | kept
+    tensors = {k:getattr(self, k) for k in ('averages','live','stats') if getattr(self, k) is not None}
+    return Callback.state_dict(self) | dict(n_averaged=self.n_averaged, n_steps=self.n_steps, last=self._last) | tensors
 
 # %% ../../nbs/train/04_averaging.ipynb #e67c534b
 @patch
@@ -266,10 +271,11 @@ def load_state_dict(self:WeightAveraging,
 ):
     "Take up averages"
     Callback.load_state_dict(self, sd)
-    self.n_averaged,self.n_steps,self._last,self._lists = *(sd.get(k, 0) for k in ('n_averaged','n_steps','last')),None
-    for k in ('averages','live','stats'): setattr(self, k, {n:t.detach().clone() for n,t in sd[k].items()} if k in sd else None)
-    model = vars(self).get('learn') and self.learn.model
-    if self.averages is not None and model and not any(map(is_lazy, model.parameters())): self._check(self._tensors(model))
+    self.n_averaged,self.n_steps,self._last = (sd.get(k, 0) for k in ('n_averaged','n_steps','last'))
+    def _copies(k): return {n:t.detach().clone() for n,t in sd[k].items()} if k in sd else None
+    self.averages,self.live,self.stats = map(_copies, ('averages','live','stats'))
+    self._pairs,model = None,self.learn and self.learn.model
+    if self.averages and model and not any(map(is_lazy, model.parameters())): self._check_fit(self._tensors(model))
 
 # %% ../../nbs/train/04_averaging.ipynb #ece7fc74
 @patch
@@ -277,18 +283,34 @@ def before_save(self:WeightAveraging): self.learn.saved[self.name] = self.state_
 @patch
 def after_load(self:WeightAveraging): self.load_state_dict(self.learn.saved.get(self.name, {}))
 
+# %% ../../nbs/train/04_averaging.ipynb #77020520
+@patch
+def use_live_weights(self:WeightAveraging,
+    state:dict # Of a checkpoint: `model`, and `callbacks` by name
+):
+    "Have the weights that are trained in `state`, and not the averages, if those are in the model for a validation"
+    if self.live is None or not (any(self._mine) or self.learn.inside('fit')): return
+    model = self.learn.model
+    now = {**self._tensors(model), **self._norm_stats(model)}
+    names = {(t.data_ptr(), t.shape):k for k,t in now.items() if t.numel()}
+    for k,v in state.get('model', {}).items():
+        if nm := names.get((v.data_ptr(), v.shape)): state['model'][k] = self.live[nm]
+    mine = state['callbacks'].get(self.name, {})
+    state['callbacks'][self.name] = {k:v for k,v in mine.items() if k!='live'}
+
 # %% ../../nbs/train/04_averaging.ipynb #61eb83b8
 class EMA(WeightAveraging):
     "Keep an exponential moving average of the weights, and evaluate with it"
     def __init__(self,
         decay:float=.999,  # Weight of the past in an update; .9999 for long runs
-        warmup:bool=True,  # Begin with less: (1+n)/(10+n) at update n? Without it, short runs remember their first weights
+        warmup:bool=True,  # Begin with less: (1+n)/(10+n) at update n? Else short runs remember their first weights
         half_life:float|None=None, # Optimizer steps after which a weight counts half, in place of `decay`
         **kwargs           # To `WeightAveraging`: every_steps, start_step, start_epoch, buffers, device, at_end, …
     ):
         super().__init__(**kwargs)
         if half_life is not None:
-            if not half_life>0 or not self.every_steps: raise ValueError(f'half_life is {half_life!r}: it must be a number of steps above 0, with updates by steps')
+            if not half_life>0 or not self.every_steps:
+                raise ValueError(f'half_life is {half_life!r}: it must be steps, above 0, and updates be by steps')
             decay = .5**(self.every_steps/half_life)
         if not 0<=decay<1: raise ValueError(f'decay is {decay!r}: it must be from 0 to below 1')
         self.decay,self.warmup = decay,warmup
@@ -301,19 +323,21 @@ class EMA(WeightAveraging):
 class SWA(WeightAveraging):
     "Average the weights at the ends of the last epochs, and evaluate with the average"
     def __init__(self,
-        start_pct:float=.75, # Part of the fit before the average begins; three quarters, as in the paper (Izmailov et al., arXiv 1803.05407)
-        swa_lr=None,         # Learning rate from there on, one number or a list with one per group; None to leave it alone
+        start_pct:float=.75, # Part of the fit before the average begins: that of Izmailov et al. (arXiv 1803.05407)
+        swa_lr=None,         # Learning rate from there on, a number or a list with one per group; None to leave it
         anneal_pct:float=.05, # Part of the fit in which the learning rate goes there, by half a cosine
         buffers:str='copy',  # 'recompute' if there are batch norms
         **kwargs             # To `WeightAveraging`: every_epochs or every_steps, start_epoch, device, at_end, …
     ):
-        every = {} if kwargs.get('every_steps') or kwargs.get('every_epochs') else dict(every_epochs=1)
-        super().__init__(start_pct=start_pct, buffers=buffers, **kwargs | every)
-        if not 0<anneal_pct<=1: raise ValueError(f'anneal_pct is {anneal_pct!r}: it must be above 0 and up to 1, a part of the fit')
+        if not kwargs.get('every_steps') and not kwargs.get('every_epochs'): kwargs['every_epochs'] = 1
+        super().__init__(start_pct=start_pct, buffers=buffers, **kwargs)
+        if not 0<anneal_pct<=1: raise ValueError(f'anneal_pct is {anneal_pct!r}: it must be a part of the fit, above 0')
         self.swa_lr,self.anneal_pct,self._lrs = swa_lr,anneal_pct,None
 
-    owns = property(lambda self: set() if self.swa_lr is None else {'lr'}, doc='Hyper-parameters that no other callback may set')
-    puts_back = property(lambda self: {'lr':self._lrs} if self._lrs else {}, doc='Hyper-parameters as they will be at the end of the fit, by name')
+    owns = property(lambda self: set() if self.swa_lr is None else {'lr'},
+        doc='Hyper-parameters that no other callback may set')
+    puts_back = property(lambda self: {'lr':self._lrs} if self._lrs else {},
+        doc='Hyper-parameters as they will be at the end of the fit, by name')
 
 # %% ../../nbs/train/04_averaging.ipynb #68e49914
 @patch
@@ -333,12 +357,15 @@ def cleanup_fit(self:SWA):
 # %% ../../nbs/train/04_averaging.ipynb #b1836ba1
 @patch
 def before_train(self:SWA):
-    if self.swa_lr is not None and self.learn.n_iter is None and not any(isinstance(o, StepLimit) for o in self.learn.cbs):
-        raise ValueError(f'{self.label}: swa_lr needs to know how long the training is, and the loader has no length: give fit max_steps or steps_per_epoch')
+    is_limited = any(isinstance(o, StepLimit) for o in self.learn.cbs)
+    if self.swa_lr is None or is_limited or self.learn.n_iter is not None: return
+    raise ValueError(f'{self.label}: swa_lr needs to know how long the training is, and the loader has no length: '
+        'give fit max_steps or steps_per_epoch')
 
 @patch
 def before_batch(self:SWA):
-    p = (self.learn.pct_train-self.start_pct)/self.anneal_pct
-    if self.swa_lr is None or not self.learn.training or p<0: return
+    pct = (self.learn.pct_train-self.start_pct)/self.anneal_pct
+    if self.swa_lr is None or not self.learn.training or pct<0: return
+    share = (1+math.cos(math.pi*min(pct, 1)))/2  # of what it was
     ends = self.swa_lr if isinstance(self.swa_lr, (list,tuple)) else [self.swa_lr]*len(self._lrs)
-    self.learn.set_hypers(lr=[b + (a-b)*(1+math.cos(math.pi*min(p, 1)))/2 for a,b in zip(self._lrs, ends, strict=True)])
+    self.learn.set_hypers(lr=[end + (lr-end)*share for lr,end in zip(self._lrs, ends, strict=True)])

@@ -22,17 +22,20 @@ from .training import MicroBatch
 def _each(b, f):
     "Apply `f` to each tensor in `b`"
     if isinstance(b, torch.Tensor): return f(b)
-    if (vals := batch_parts(b)) is None: raise TypeError(f'{describe(b)} is in the batch: only tensors can be mixed')
+    vals = batch_parts(b)
+    if vals is None: raise TypeError(f'{describe(b)} is in the batch: only tensors can be mixed')
     return batch_like(b, [_each(o, f) for o in vals])
 
 def _blend(x, perm, lam):
-    if not x.is_floating_point(): raise TypeError(f'an input is {describe(x)}: only floats have a mean; make it float, or mix what the model makes of it')
+    if not x.is_floating_point(): raise TypeError(f'an input is {describe(x)}: only floats have a mean; '
+        'make it float, or mix what the model makes of it')
     lam = lam.to(x.device, x.dtype).view(-1, *[1]*(x.dim()-1))
     return lam*x + (1-lam)*x[perm]
 
 def _how_reduced(f):
     "How the loss function `f` reduces, if it can be told not to"
-    if any(getattr(o, 'weight', None) is not None for o in (f, getattr(f, 'func', None))): return None  # a mean over weights, not over items
+    is_weighted = any(getattr(o, 'weight', None) is not None for o in (f, getattr(f, 'func', None)))
+    if is_weighted: return None  # a mean over weights, not over items
     if hasattr(f, 'reduction'): return f.reduction
     try: return inspect.signature(f).parameters['reduction'].default
     except (KeyError,TypeError,ValueError): return None  # no such parameter; or a builtin that doesn't tell
@@ -44,70 +47,19 @@ class MixHandler(Callback):
     _lam = _partner = _own = None
     def __init__(self,
         alpha:float=.5, # Both parameters of the Beta distribution: higher for more even mixes
-        mix=None, # Called as `mix(xb, perm, lam)`, returns new inputs and the share that is own; None if a subclass defines it
+        mix=None, # `mix(xb, perm, lam)` returns new inputs and the share that is own; None if a subclass defines it
         per_item:bool=True # A λ for each item, where the loss function allows it? Or one for the batch
     ):
-        if not 0<alpha<math.inf: raise ValueError(f'{self.label}: alpha is {alpha}: it must be above 0; the nearer to it, the less is mixed')
+        if not 0<alpha<math.inf: raise ValueError(f'{self.label}: alpha is {alpha}: it must be above 0')
         if mix is not None: self.mix = mix
         if self.mix is None: raise TypeError(f'{self.label}: give mix=…, or define it in a subclass')
         self.alpha,self.per_item,self.distrib = alpha,per_item,Beta(alpha, alpha)
 
     def before_train(self):
-        if self.learn.loss_func is None: raise ValueError(f'{self.label} needs a loss_func: it can\'t reach into a loss that the model computes')
-        if others := [o.label for o in self.learn.cbs if isinstance(o, MixHandler) and o is not self and o.run]:
-            raise ValueError(f'{self.label} and {others[0]} in one fit: mix once, and set `run` of the other to False')
-
-# %% ../../nbs/train/06_mixup.ipynb #8b3ec975
-@patch
-def before_batch(self:MixHandler):
-    learn,n,floats = self.learn,self.learn.bs,[]
-    if not learn.yb: raise ValueError(f'{self.label}: {describe(learn.batch)} has no targets beside its inputs, and both must be mixed')
-    _each((learn.xb, learn.yb), self._check)
-    _each(learn.yb, lambda y: floats.append(y.is_floating_point()))
-    direct,self._reduced = all(floats) or getattr(learn.loss_func, 'y_int', None) is False,_how_reduced(learn.loss_func)
-    lam = self.distrib.sample((n if self.per_item and (direct or self._reduced) else 1,))
-    perm = torch.randperm(n).to(learn.device)
-    learn.xb,self._lam = self.mix(learn.xb, perm, lam)
-    if isinstance(self._lam, torch.Tensor): self._lam = self._lam.to(learn.device)
-    if direct: learn.yb = _each(learn.yb, lambda y: _blend(y if y.is_floating_point() else y.float(), perm, torch.as_tensor(self._lam)))
-    elif any(isinstance(o, MicroBatch) and o.run for o in learn.cbs):
-        raise ValueError(f'{self.label} with MicroBatch needs targets that are floats, such as F.one_hot(y).float(): the partners of classes may be in other parts')
-    else: self._partner = _each(learn.yb, lambda y: y[perm])
-
-@patch
-def _check(self:MixHandler, o):
-    if not o.dim() or len(o)!=self.learn.bs:
-        raise ValueError(f'{self.label}: {describe(o)} in a batch of {self.learn.bs}: the first dimension must be that of the items')
-
-# %% ../../nbs/train/06_mixup.ipynb #3447eac2
-@patch
-def after_pred(self:MixHandler):
-    if self._partner is not None: self._own,self.learn.loss_func = self.learn.loss_func,self._mixed
-@patch
-def after_loss(self:MixHandler):
-    if self._own is not None: self.learn.loss_func,self._own = self._own,None
-@patch
-def cleanup_batch(self:MixHandler):
-    self.after_loss()
-    self._lam = self._partner = None
-
-# %% ../../nbs/train/06_mixup.ipynb #4e89ac86
-@patch
-def _mixed(self:MixHandler, pred, *yb):
-    "The loss of `yb` and that of the partners' targets, mixed"
-    f,lam,how = self._own,self._lam,self._reduced
-    if not self.learn.training: return f(pred, *yb)
-    if not isinstance(lam, torch.Tensor) or lam.numel()==1:
-        if isinstance(lam, torch.Tensor): lam = lam.view(())
-        return lam*f(pred, *yb) + (1-lam)*f(pred, *self._partner)
-    if how is None: raise ValueError(f'{self.label}: mix returned a share for each item, and the loss function has no `reduction`: return one for the batch')
-    has = hasattr(f, 'reduction')
-    if not has: f = partial(f, reduction='none')
-    with replaced(f, 'reduction', 'none') if has else nullcontext(): a,b = f(pred, *yb),f(pred, *self._partner)
-    if not a.dim() or a.numel()%len(lam): raise ValueError(f"{self.label}: with reduction='none' the loss of {len(lam)} items has shape {tuple(a.shape)}")
-    lam = lam.view(-1, 1)
-    loss = (lam*a.reshape(len(lam), -1) + (1-lam)*b.reshape(len(lam), -1)).view_as(a)
-    return loss if how=='none' else getattr(loss, how)()
+        if self.learn.loss_func is None:
+            raise ValueError(f"{self.label} needs a loss_func: it can't reach into a loss that the model computes")
+        others = [o.label for o in self.learn.cbs if isinstance(o, MixHandler) and o is not self and o.run]
+        if others: raise ValueError(f'{self.label} and {others[0]} in one fit: mix once, and mute one of them')
 
 # %% ../../nbs/train/06_mixup.ipynb #c1c57165
 class MixUp(MixHandler):
@@ -145,7 +97,8 @@ class CutMix(MixHandler):
         _each(xb, lambda x: shapes.append(tuple(x.shape)))
         size = shapes[0][-self.ndim:]
         if any(len(o)<=self.ndim or o[-self.ndim:]!=size for o in shapes):
-            raise ValueError(f'{self.label}: inputs of shapes {shapes} have no {self.ndim} dimensions in common for a box, beside that of the items: see `ndim`')
+            raise ValueError(f'{self.label}: inputs of shapes {shapes} have no {self.ndim} dimensions in common '
+                'for a box, beside that of the items: see `ndim`')
         cuts = [round(o*(1-lam.item())**(1/self.ndim)) for o in size]
         los = [int(torch.randint(o, ()))-c//2 for o,c in zip(size, cuts, strict=True)]
         box = ...,*(slice(max(lo, 0), lo+c) for lo,c in zip(los, cuts, strict=True))
@@ -154,3 +107,60 @@ class CutMix(MixHandler):
             new[box] = x[box][perm]
             return new
         return _each(xb, _paste),1-torch.empty(size, device='meta')[box].numel()/math.prod(size)
+
+# %% ../../nbs/train/06_mixup.ipynb #8b3ec975
+@patch
+def before_batch(self:MixHandler):
+    learn,n,floats = self.learn,self.learn.bs,[]
+    if not learn.yb: raise ValueError(f'{self.label}: {describe(learn.batch)} has no targets, which must be mixed, too')
+    _each((learn.xb, learn.yb), self._check_items)
+    _each(learn.yb, lambda y: floats.append(y.is_floating_point()))
+    direct = all(floats) or getattr(learn.loss_func, 'y_int', None) is False
+    self._reduced = _how_reduced(learn.loss_func)
+    lam = self.distrib.sample((n if self.per_item and (direct or self._reduced) else 1,))
+    perm = torch.randperm(n).to(learn.device)
+    learn.xb,self._lam = self.mix(learn.xb, perm, lam)
+    if isinstance(self._lam, torch.Tensor): self._lam = self._lam.to(learn.device)
+    if direct:
+        lam = torch.as_tensor(self._lam)
+        learn.yb = _each(learn.yb, lambda y: _blend(y if y.is_floating_point() else y.float(), perm, lam))
+    elif any(isinstance(o, MicroBatch) and o.run for o in learn.cbs):
+        raise ValueError(f'{self.label} with MicroBatch needs targets that are floats, such as F.one_hot(y).float(): '
+            'the partners of classes may be in other parts')
+    else: self._partner = _each(learn.yb, lambda y: y[perm])
+
+@patch
+def _check_items(self:MixHandler, o):
+    if not o.dim() or len(o)!=self.learn.bs:
+        raise ValueError(f'{self.label}: {describe(o)}: the first dimension must be that of the {self.learn.bs} items')
+
+# %% ../../nbs/train/06_mixup.ipynb #3447eac2
+@patch
+def after_pred(self:MixHandler):
+    if self._partner is not None: self._own,self.learn.loss_func = self.learn.loss_func,self._mixed
+@patch
+def after_loss(self:MixHandler):
+    if self._own is not None: self.learn.loss_func,self._own = self._own,None
+@patch
+def cleanup_batch(self:MixHandler):
+    self.after_loss()
+    self._lam = self._partner = None
+
+# %% ../../nbs/train/06_mixup.ipynb #4e89ac86
+@patch
+def _mixed(self:MixHandler, pred, *yb):
+    "The loss of `yb` and that of the partners' targets, mixed"
+    f,lam,how = self._own,self._lam,self._reduced
+    if not self.learn.training: return f(pred, *yb)
+    if isinstance(lam, torch.Tensor) and lam.numel()==1: lam = lam.view(())
+    if not isinstance(lam, torch.Tensor) or not lam.dim(): return lam*f(pred, *yb) + (1-lam)*f(pred, *self._partner)
+    if how is None: raise ValueError(f'{self.label}: mix returned a share for each item, '
+        'and the loss function has no `reduction`: return one for the batch')
+    n,is_attr = len(lam),hasattr(f, 'reduction')
+    if not is_attr: f = partial(f, reduction='none')
+    with replaced(f, 'reduction', 'none') if is_attr else nullcontext(): a,b = f(pred, *yb),f(pred, *self._partner)
+    if not a.dim() or a.numel()%n: raise ValueError(f"{self.label}: with reduction='none' the loss of {n} items "
+        f'has shape {tuple(a.shape)}')
+    lam = lam.view(n, 1)
+    loss = (lam*a.reshape(n, -1) + (1-lam)*b.reshape(n, -1)).view_as(a)
+    return loss if how=='none' else getattr(loss, how)()

@@ -1,4 +1,4 @@
-"""Mixed precision on any device: `to_bf16`, and `to_fp16` with loss scaling; or the weights themselves in another format
+"""Mixed precision on any device: `to_bf16`, and `to_fp16` with loss scaling; or the weights in another format
 
 Docs: https://learnloop.github.io/learnloop/train/precision.html.md"""
 
@@ -12,56 +12,80 @@ import torch
 from contextlib import ExitStack
 from fastcore.basics import patch
 from torch import Tensor
-from ..loop.callback import Callback
 from ..loop.batch import batch_map
+from ..loop.callback import Callback
 from ..loop.checks import did_you_mean
 from ..loop.flow import CancelStepException
 from ..loop.learner import Learner
-from ..loop.optimizer import opts
+from ..loop.optimizer import held_params, opts
+
+# %% ../../nbs/train/05_precision.ipynb #2c66fd11
+@patch
+def to_bf16(self:Learner)->Learner: # The learner itself
+    "Train in mixed precision with bfloat16"
+    return self.to_fp32().add_cb(MixedPrecision('bf16'))
+
+# %% ../../nbs/train/05_precision.ipynb #16295efe
+@patch
+def to_fp16(self:Learner,
+    **kwargs # To `torch.amp.GradScaler`
+)->Learner: # The learner itself
+    "Train in mixed precision with float16"
+    return self.to_fp32().add_cb(MixedPrecision('fp16', **kwargs))
+
+# %% ../../nbs/train/05_precision.ipynb #77d9a7dc
+@patch
+def to_fp32(self:Learner)->Learner: # The learner itself
+    "Train in float32, as without any of these"
+    if any(isinstance(o, TruePrecision) for o in self.cbs): _retype(self, torch.float32)
+    return self.remove_cbs([MixedPrecision, TruePrecision])
 
 # %% ../../nbs/train/05_precision.ipynb #5ad8a568
 _dtypes = dict(fp16=torch.float16, bf16=torch.bfloat16)
+_floats = *_dtypes.values(),torch.float32,torch.float64
 
+def _cast(b, dtype, which):
+    "Have tensors in `b` whose format is in `which` in `dtype`"
+    return batch_map(b, 'to', lambda o: o.to(dtype) if isinstance(o, Tensor) and o.dtype in which else o)
+
+# %% ../../nbs/train/05_precision.ipynb #1e357ae2
 class MixedPrecision(Callback):
     "Run model and loss in autocast; with fp16, scale the loss and skip steps whose gradients overflow"
-    order,safe_in_evaluate = 10,True
+    order,safe_in_evaluate,fit_only = 10,True,True
     state_schema = {'scaler?':dict, 'skipped?':int, '*':...}
-    min_scale = 1e-4  # What overflows float16 at this scale is a gradient above 6e8, or no number: a lower one can't help
+    min_scale = 1e-4  # What overflows float16 at this scale is a gradient above 6e8, or no number: lower can't help
     def __init__(self,
         amp_mode:str='fp16', # 'bf16' needs no loss scaling, so take it where the device has it
         **kwargs             # To `torch.amp.GradScaler`: init_scale, growth_factor, backoff_factor, growth_interval
     ):
-        if amp_mode not in _dtypes: raise ValueError(f'amp_mode is {amp_mode!r}: it must be fp16 or bf16{did_you_mean(str(amp_mode), _dtypes)}')
-        if kwargs and amp_mode!='fp16': raise TypeError(f'{", ".join(kwargs)}: for GradScaler, which {amp_mode} does without; leave out, or use fp16')
+        if amp_mode not in _dtypes: raise ValueError(f'amp_mode is {amp_mode!r}: '
+            f'it must be fp16 or bf16{did_you_mean(str(amp_mode), _dtypes)}')
+        if kwargs and amp_mode!='fp16': raise TypeError(f'{", ".join(kwargs)}: for GradScaler, '
+            f'which {amp_mode} does without: use fp16')
         torch.amp.GradScaler('cpu', **kwargs)  # complains of wrong settings now
-        self.amp_mode,self.kwargs,self.scaler,self.skipped,self._state,self._checked,self._ctxs = amp_mode,kwargs,None,0,None,False,[]
+        self.amp_mode,self.kwargs,self.scaler,self.skipped = amp_mode,kwargs,None,0
+        self._state,self._checked,self._autocasts = None,False,[]
 
     def autocast(self): # A context manager
         "Make the autocast that batches run in, for code that calls the model elsewhere"
         return torch.autocast(self.learn.device.type, _dtypes[self.amp_mode])
 
     def before_batch(self):
-        if self._ctxs: torch.clear_autocast_cache()
-        self._ctxs.append(ExitStack())
-        self._ctxs[-1].enter_context(self.autocast())
+        if self._autocasts: torch.clear_autocast_cache()
+        self._autocasts.append(ExitStack())
+        self._autocasts[-1].enter_context(self.autocast())
     def after_pred(self): self.learn.pred = _cast(self.learn.pred, torch.float32, _dtypes.values())
     def after_loss(self):
-        if self._ctxs: self._ctxs[-1].close()  # none if this was added during the batch
+        if self._autocasts: self._autocasts[-1].close()  # none if this was added during the batch
     def after_cancel_batch(self): self.after_loss()
     def cleanup_batch(self):
-        self._ctxs.pop().close()
-        if self._ctxs: torch.clear_autocast_cache()
-
-def _cast(b, dtype, which):
-    "Have tensors in `b` whose format is in `which` in `dtype`"
-    return batch_map(b, 'to', lambda o: o.to(dtype) if isinstance(o, Tensor) and o.dtype in which else o)
+        self._autocasts.pop().close()
+        if self._autocasts: torch.clear_autocast_cache()
 
 # %% ../../nbs/train/05_precision.ipynb #da974036
 class _Probe:
     "What a scaler takes for an optimizer: `step` is called if all gradients are finite"
-    def __init__(self, opt):
-        ps = dict.fromkeys(p for o in opts(opt) for g in o.param_groups for p in g['params'] if p.grad is not None)
-        self.params,self.finite = list(ps),False  # once each: one that two optimizers share would be divided twice
+    def __init__(self, opt): self.params,self.finite = [p for p in held_params(opt) if p.grad is not None],False
     param_groups = property(lambda self: [dict(params=self.params)])
     def step(self): self.finite = True
 
@@ -78,9 +102,10 @@ def before_step(self:MixedPrecision):
     self._checked = True
     if probe.finite: return
     self.skipped += 1
-    if (scale := self.scaler.get_scale())<self.min_scale:
-        raise FloatingPointError(f'{self.skipped} steps skipped, and gradients still overflow at a loss scale of {scale:.0e}: '
-            'they are inf or nan before any scaling (torch.autograd.detect_anomaly says where), or too large for fp16: use bf16')
+    scale = self.scaler.get_scale()
+    if scale<self.min_scale: raise FloatingPointError(f'{self.skipped} steps skipped, and gradients still overflow '
+        f'at a loss scale of {scale:.0e}: they are inf or nan before any scaling '
+        '(torch.autograd.detect_anomaly says where), or too large for fp16: use bf16')
     raise CancelStepException
 
 @patch
@@ -89,7 +114,7 @@ def cleanup_step(self:MixedPrecision):
     self.scaler.update()
     self._checked = False
     if self.learn.outcome.get('step')=='done': return
-    for p in _Probe(self.learn.opt).params: p.grad.mul_(self.scaler.get_scale())  # who keeps them adds scaled ones to them
+    for p in _Probe(self.learn.opt).params: p.grad.mul_(self.scaler.get_scale())  # who keeps them adds scaled ones
 
 # %% ../../nbs/train/05_precision.ipynb #cbf3d274
 @patch
@@ -97,17 +122,15 @@ def before_fit(self:MixedPrecision):
     self.autocast()  # a device that can't do it says so
     if self.amp_mode!='fp16': return
     half = [n for n,p in self.learn.model.named_parameters() if p.requires_grad and p.dtype is torch.float16]
-    if half: raise ValueError(f'{half[0]} is in float16, and fp16 needs weights in float32 to add small steps to: learn.model.float()')
+    if half: raise ValueError(f'{half[0]} is in float16, and fp16 needs weights in float32 to add small steps to: '
+        'learn.model.float()')
     self._state = self._learned()
     self.scaler = torch.amp.GradScaler(self.learn.device.type, **self.kwargs)
     self._teach()
 
 @patch
-def before_evaluate(self:MixedPrecision): "Nothing: there is no backward pass"
-
-# %% ../../nbs/train/05_precision.ipynb #20e74479
-@patch
 def _learned(self:MixedPrecision):
+    "What the scaler has learned, or is to begin with"
     sd = self.scaler.state_dict() if self.scaler else self._state
     return {k:sd[k] for k in ('scale','_growth_tracker')} if sd else None
 
@@ -115,10 +138,12 @@ def _learned(self:MixedPrecision):
 def _teach(self:MixedPrecision):
     if self._state and self.scaler: self.scaler.load_state_dict(self.scaler.state_dict() | self._state)
 
+# %% ../../nbs/train/05_precision.ipynb #20e74479
 @patch
-def state_dict(self:MixedPrecision)->dict: # The scale, for how long it has held, and how many steps were skipped; {} before the first fit
+def state_dict(self:MixedPrecision)->dict: # The scale, for how long it has held, and how many steps were skipped
     "Return what the scaler has learned"
-    return Callback.state_dict(self) | (dict(scaler=sd, skipped=self.skipped) if (sd := self._learned()) else {})
+    sd = self._learned()
+    return Callback.state_dict(self) | (dict(scaler=sd, skipped=self.skipped) if sd else {})
 
 # %% ../../nbs/train/05_precision.ipynb #23c2eeb8
 @patch
@@ -139,8 +164,6 @@ def after_load(self:MixedPrecision):
     if sd := self.learn.saved.get(self.name): self.load_state_dict(sd)
 
 # %% ../../nbs/train/05_precision.ipynb #c52774c2
-_floats = torch.float16,torch.bfloat16,torch.float32,torch.float64
-
 def _retype(learn, dtype):
     if all(p.dtype is dtype for p in learn.model.parameters() if p.dtype in _floats): return
     learn.model.to(dtype)
@@ -150,33 +173,12 @@ class TruePrecision(Callback):
     "Have weights and inputs in `dtype`"
     order = -5
     def __init__(self,
-        dtype:torch.dtype=torch.bfloat16 # float16 loses small gradients: there is no loss scaling here. float64 is for checking gradients
+        dtype:torch.dtype=torch.bfloat16 # float16 loses small gradients, as nothing scales the loss
     ):
-        if dtype not in _floats: raise ValueError(f'dtype is {dtype!r}: it must be one of {", ".join(map(str, _floats))}')
+        if dtype not in _floats: raise ValueError(f'dtype {dtype!r}: it must be one of {", ".join(map(str, _floats))}')
         self.dtype,self._loss_dtype = dtype,torch.promote_types(dtype, torch.float32)
     def before_fit(self): _retype(self.learn, self.dtype)
     def before_batch(self):
         self.learn.xb = _cast(self.learn.xb, self.dtype, _floats)
         self.learn.yb = _cast(self.learn.yb, self._loss_dtype, _floats)
     def after_pred(self): self.learn.pred = _cast(self.learn.pred, self._loss_dtype, _floats)
-
-# %% ../../nbs/train/05_precision.ipynb #77d9a7dc
-@patch
-def to_fp32(self:Learner)->Learner: # The learner itself
-    "Train in float32, as without any of these"
-    if any(isinstance(o, TruePrecision) for o in self.cbs): _retype(self, torch.float32)
-    return self.remove_cbs([MixedPrecision, TruePrecision])
-
-# %% ../../nbs/train/05_precision.ipynb #2c66fd11
-@patch
-def to_bf16(self:Learner)->Learner: # The learner itself
-    "Train in mixed precision with bfloat16"
-    return self.to_fp32().add_cb(MixedPrecision('bf16'))
-
-# %% ../../nbs/train/05_precision.ipynb #16295efe
-@patch
-def to_fp16(self:Learner,
-    **kwargs # To `torch.amp.GradScaler`
-)->Learner: # The learner itself
-    "Train in mixed precision with float16"
-    return self.to_fp32().add_cb(MixedPrecision('fp16', **kwargs))

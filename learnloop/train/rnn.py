@@ -14,21 +14,19 @@ from torch import Tensor
 from ..loop.callback import Callback
 
 # %% ../../nbs/train/07_rnn.ipynb #187a38da
-def _places(model):
-    "Where modules keep their attributes, and where their buffers"
-    return [d for m in model.modules() for d in (vars(m), m._buffers)]
-
 class ModelResetter(Callback):
-    "Call `reset` of the model before training, validation and evaluation, and after the fit; models without it are left alone"
+    "Call `reset` of the model, if it has one, before training, validation and evaluation, and after the fit"
     order,safe_in_evaluate = -11,True  # before `TrainEvalCallback`, which resets models, too, and keeps nothing
     def __init__(self): self._kept = []
 
     def _reset(self):
         "Reset the model; return what that replaced: dicts, with former entries, and with former values of tensors"
-        if not hasattr(self.learn.model, 'reset'): return []
-        before = [(d, dict(d), {k:v.clone() for k,v in d.items() if isinstance(v, Tensor) and v.dim()}) for d in _places(self.learn.model)]
-        self.learn.model.reset()
-        return [(d, {k:v for k,v in old.items() if d.get(k) is not v or k in vals}, vals) for d,old,vals in before]
+        model = self.learn.model
+        if not hasattr(model, 'reset'): return []
+        before = [(attrs, dict(attrs), _tensors(attrs)) for m in model.modules() for attrs in (vars(m), m._buffers)]
+        model.reset()
+        def _replaced(attrs, was, vals): return {k:v for k,v in was.items() if attrs.get(k) is not v or k in vals}
+        return [(attrs, _replaced(attrs, was, vals), vals) for attrs,was,vals in before]
 
     def before_fit(self): self._reset()
     def before_train(self): self._reset()
@@ -37,9 +35,11 @@ class ModelResetter(Callback):
     def before_evaluate(self): self._kept.append(self._reset())
     def cleanup_evaluate(self):
         self._reset()
-        for d,old,vals in self._kept.pop() if self._kept else ():
-            d.update(old)
-            for k,v in vals.items(): d[k].data.copy_(v)
+        for attrs,was,vals in self._kept.pop() if self._kept else ():
+            attrs.update(was)
+            for k,v in vals.items(): attrs[k].data.copy_(v)
+
+def _tensors(attrs): return {k:v.clone() for k,v in attrs.items() if isinstance(v, Tensor) and v.dim()}
 
 # %% ../../nbs/train/07_rnn.ipynb #fb767324
 class RNNCallback(Callback):
@@ -48,7 +48,8 @@ class RNNCallback(Callback):
     def before_batch(self): self._outer.append((self.raw_out, self.out))  # of a batch in whose events this one runs
     def after_pred(self):
         if not isinstance(pred := self.learn.pred, (tuple,list)): return
-        if len(pred)!=3: raise ValueError(f'RNNCallback: the model returned a tuple of {len(pred)}: it must be (pred, raw_out, out), or the prediction alone')
+        if len(pred)!=3: raise ValueError(f'RNNCallback: the model returned a tuple of {len(pred)}: '
+            'it must be (pred, raw_out, out), or the prediction alone')
         self.learn.pred,self.raw_out,self.out = (o[-1] if isinstance(o, (list,tuple)) else o for o in pred)
     def cleanup_batch(self): self.raw_out,self.out = self._outer.pop() if self._outer else (None, None)
 
@@ -61,14 +62,16 @@ class RNNRegularizer(Callback):
         beta:float=0.   # Weight of the mean square of the changes of `raw_out` along dimension 1, time; AWD-LSTM has 1
     ):
         for k,v in (('alpha', alpha), ('beta', beta)):
-            if isinstance(v, bool) or not isinstance(v, Real) or not 0<=v<math.inf: raise ValueError(f'{k} is {v!r}: it must be a number, 0 or more')
+            if isinstance(v, bool) or not isinstance(v, Real) or not 0<=v<math.inf:
+                raise ValueError(f'{k} is {v!r}: it must be a number, 0 or more')
         self.alpha,self.beta = alpha,beta
 
     def after_loss(self):
         if not (self.alpha or self.beta) or self.learn.loss_grad is None: return
         rnn = next((o for o in self.learn.cbs if isinstance(o, RNNCallback)), None)
         if rnn is None: raise ValueError('RNNRegularizer needs an RNNCallback beside it: use rnn_cbs(alpha, beta)')
-        if rnn.raw_out is None: raise ValueError('RNNRegularizer: the model must return a tuple (pred, raw_out, out), and it returned the prediction alone')
+        if rnn.raw_out is None: raise ValueError('RNNRegularizer: the model must return a tuple (pred, raw_out, out), '
+            'not a prediction')
         h,loss = rnn.raw_out.float(),self.learn.loss_grad  # squares of half precision overflow
         if self.alpha: loss = loss + self.alpha*rnn.out.float().pow(2).mean()
         if self.beta and h.shape[1]>1: loss = loss + self.beta*(h[:,1:]-h[:,:-1]).pow(2).mean()
@@ -80,4 +83,5 @@ def rnn_cbs(
     beta:float=0.   # Weight of temporal activation regularization; 0 for none
 )->list: # Callbacks for the `cbs` of a learner
     "List the callbacks for a recurrent model that returns `(pred, raw_out, out)`"
-    return [ModelResetter(), RNNCallback(), *[RNNRegularizer(alpha, beta)]*bool(alpha or beta)]
+    cbs = [ModelResetter(), RNNCallback()]
+    return cbs + [RNNRegularizer(alpha, beta)] if alpha or beta else cbs

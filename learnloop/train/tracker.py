@@ -10,86 +10,93 @@ __all__ = ['TrackerCallback', 'EarlyStoppingCallback', 'CheckFinite', 'Terminate
 
 # %% ../../nbs/train/01_tracker.ipynb #c47271c6
 import math, operator, torch, warnings
-from copy import deepcopy
-from functools import partial, reduce
 from collections.abc import Iterator
+from copy import deepcopy
+from functools import cmp_to_key, partial
 from pathlib import Path
 from time import monotonic
 from fastcore.basics import noop, patch
 from ..loop.callback import Callback
+from ..loop.checks import check_whole, did_you_mean, say
 from ..loop.data import Until
-from ..loop.checks import did_you_mean, check_whole, say
-from ..loop.flow import CancelBatchException, CancelFitException, CancelStepException, CancelTrainException
-from ..loop.flow import CancelValidException
+from ..loop.flow import CancelBatchException, CancelFitException, CancelStepException
+from ..loop.flow import CancelTrainException, CancelValidException
 from ..loop.learner import format_value
+from ..loop.optimizer import get_hyper, get_hypers, held_params, zero_grad
 from ..measure.metrics import less_is_better
-from ..loop.optimizer import get_hypers, opts, zero_grad
 from .schedule import check_owners
 
 # %% ../../nbs/train/01_tracker.ipynb #e42a4f94
-class _Kept(Callback):
-    "A callback whose state begins anew with each fit, unless it has just been loaded"
-    remove_on_fetch,safe_in_evaluate,reset_on_fit,_loaded,_begun,_start = True,True,True,False,False,{}
-    state_schema = {'best?':(float, bool, tuple, torch.Tensor, None), 'new_best?':bool, 'seen_at?':(int, None), 'wait?':int, 'cooling?':int, 'skipped?':int, 'in_a_row?':int,
-        'stop_reason?':(str, None), 'why_bad?':str, 'recent?':list, 'seen?':int, 'spikes?':list, 'spent?':float, 'saves?':list, '*':...}
+class _FitState(Callback):
+    "A callback whose state, `_start`, begins anew with each fit, unless it has just been loaded"
+    remove_on_fetch,safe_in_evaluate,fit_only,reset_on_fit,_loaded,_begun,_start = True,True,True,True,False,False,{}
+    stop_reason = None  # Why it ended the fit
+    state_schema = {'best?':(float, bool, tuple, torch.Tensor, None), 'new_best?':bool, 'seen_at?':(int, None),
+        'wait?':int, 'cooling?':int, 'skipped?':int, 'in_a_row?':int, 'stop_reason?':(str, None), 'why_bad?':str,
+        'recent?':list, 'seen?':int, 'spikes?':list, 'spent?':float, 'saves?':list, '*':...}
     def reset(self):
         "Forget what was seen"
         for k,v in self._start.items(): setattr(self, k, deepcopy(v))
 
     def before_fit(self):
         if self.reset_on_fit and not self._loaded: self.reset()
+        if 'stop_reason' not in self._start: self.stop_reason = None
         self._begun = True
     def cleanup_fit(self): self._loaded = self._begun = False
-    def before_evaluate(self): "An evaluation is no fit: what was seen stays"
 
     def state_dict(self): return Callback.state_dict(self) | {k:deepcopy(getattr(self, k)) for k in self._start}
     def load_state_dict(self, sd):
         Callback.load_state_dict(self, sd)
         for k,v in self._start.items(): setattr(self, k, deepcopy(sd.get(k, v)))
-        self._loaded = True
+        self._loaded = self.learn is None or not self.learn.resuming  # by hand
 
-def _whole(cb, low, **kwargs):
-    for k,v in kwargs.items(): check_whole(f'{cb.label}: {k}', v, low)
-
-def _tell(cb, s):
-    if cb.learn.logger is not noop: say(s)
+    def _tell(self, s):
+        if self.learn.logger is not noop: say(s)
+    def _end_fit(self, why):
+        self.stop_reason = why
+        self._tell(f'stopped: {why}')
+        raise CancelFitException
 
 # %% ../../nbs/train/01_tracker.ipynb #0fbef80c
 def _number_type(comp):
     "What `comp` takes: floats, or tensors"
-    if not callable(comp): raise TypeError(f'comp is {comp!r}: it must be a function of two numbers, such as operator.lt or np.greater')
+    if not callable(comp): raise TypeError(f'comp is {comp!r}: it must be a function of two numbers, as operator.lt')
     try: comp(0., 1.)
     except TypeError: return partial(torch.tensor, dtype=torch.float64)
     return float
 
 # %% ../../nbs/train/01_tracker.ipynb #bc7aac18
-class TrackerCallback(_Kept):
+class TrackerCallback(_FitState):
     "Follow a monitored value: the `best` so far, and whether the last one was a `new_best`"
     order,_start = 60,dict(best=None, new_best=False, seen_at=None)
     def __init__(self,
         monitor='valid_loss',  # Name of the value, or a function of the recorder that returns it after each epoch
-        comp=None,             # Function of two values: is the first better? None to go by the name: less for losses and errors, `mae` and `perplexity` too, else greater
+        comp=None,             # Function of two values: is the first better? None for less, if it is a loss or error, or more
         min_delta:float=0.,    # A new best is better by more than this
         reset_on_fit:bool=True # Begin anew with each fit?
     ):
-        if comp is None and callable(monitor): raise ValueError(f'{self.label}: monitor is a function; say what is better by comp=operator.lt, or operator.gt')
-        if not callable(monitor) and not isinstance(monitor, str): raise TypeError(f'{self.label}: monitor is {monitor!r}: a name, or a function of the recorder')
-        if not min_delta>=0: raise ValueError(f'{self.label}: min_delta is {min_delta!r}: it must be 0 or more, whichever way is better')
+        if not callable(monitor) and not isinstance(monitor, str):
+            raise TypeError(f'monitor is {monitor!r}: it must be a name, or a function of the recorder')
+        if comp is None and callable(monitor):
+            raise ValueError('monitor is a function; say what is better by comp=operator.lt, or operator.gt')
+        if not min_delta>=0: raise ValueError(f'min_delta is {min_delta!r}: it must be 0 or more, either way')
         if comp is None: comp = operator.lt if less_is_better(monitor) else operator.gt
-        self.monitor,self.comp,self.min_delta,self.reset_on_fit,self._num = monitor,comp,min_delta,reset_on_fit,_number_type(comp)
+        self.monitor,self.comp,self.min_delta,self.reset_on_fit = monitor,comp,min_delta,reset_on_fit
+        self._num = _number_type(comp)
         self.reset()
 
     def before_fit(self):
         super().before_fit()
-        _check_monitor(self)
+        self._check_monitor()
     def after_epoch(self):
-        r = self.learn.recorder
         if self.seen_at==self.learn.count.opt_steps: return  # these weights were validated already, within the epoch
-        self._take(self.monitor(r) if callable(self.monitor) else dict(zip(r.columns, r.values[-1], strict=True)).get(self.monitor))
+        r = self.learn.recorder
+        row = dict(zip(r.columns, r.values[-1], strict=True))
+        self._observe(self.monitor(r) if callable(self.monitor) else row.get(self.monitor))
     def after_record(self, record):
         if self.monitor not in record['values']: return
         self.seen_at = self.learn.count.opt_steps
-        self._take(record['values'][self.monitor])
+        self._observe(record['values'][self.monitor])
     def act(self,
         val:float # The value
     ): "Do something about a value, when `best` and `new_best` are up to date: for subclasses"
@@ -109,11 +116,12 @@ def _improves(self:TrackerCallback, v, best):
     return math.isfinite(v) and (best is None or self.better(v+d, best))
 
 @patch
-def _take(self:TrackerCallback, v):
+def _observe(self:TrackerCallback, v):
     self.new_best = False
     if v is None: return
     try: v = float(v)
-    except (TypeError,ValueError,RuntimeError) as e: raise TypeError(f'{self.label}: {self._what} is {v!r}, and what is monitored must be a number') from e
+    except (TypeError,ValueError,RuntimeError) as e:
+        raise TypeError(f'{self.label}: {self._what} is {v!r}, and what is monitored must be a number') from e
     self.new_best = self._improves(v, self.best)
     if self.new_best: self.best = v
     self.act(v)
@@ -125,19 +133,23 @@ def _what(self:TrackerCallback):
     return self.monitor if isinstance(self.monitor, str) else getattr(self.monitor, '__name__', 'the monitored value')
 
 def _check_recorder(cb):
-    if not (hasattr(cb.learn, 'recorder') and cb.learn.recorder.run): raise ValueError(f'{cb.label} goes by what the recorder records, and there is none at work: learn.add_cb(Recorder())')
+    if hasattr(cb.learn, 'recorder') and cb.learn.recorder.run: return
+    raise ValueError(f'{cb.label} goes by what a recorder records, and none is at work: learn.add_cb(Recorder())')
 
-def _check_monitor(cb):
-    _check_recorder(cb)
-    names = [*cb.learn.recorder.columns, *(o for c in cb.learn.cbs for o in c.provides)]
-    if callable(cb.monitor) or cb.monitor in names: return
-    why = '' if cb.learn.dls.valid is not None else ' (no validation loader)'
-    raise ValueError(f'{cb.label}: unknown monitor {cb.monitor!r}{did_you_mean(cb.monitor, names)}; there are {", ".join(names)}{why}')
+@patch
+def _check_monitor(self:TrackerCallback):
+    _check_recorder(self)
+    names = [*self.learn.recorder.columns, *(o for cb in self.learn.cbs for o in cb.provides)]
+    if callable(self.monitor) or self.monitor in names: return
+    tip = did_you_mean(self.monitor, names)
+    why = '' if self.learn.dls.valid is not None else ' (no validation loader)'
+    raise ValueError(f'{self.label}: unknown monitor {self.monitor!r}{tip}; there are {", ".join(names)}{why}')
 
 # %% ../../nbs/train/01_tracker.ipynb #8c431333
 class EarlyStoppingCallback(TrackerCallback):
     "Stop the fit when the monitored value does not improve any more"
-    order,run_valid,_start = 63,False,TrackerCallback._start|dict(wait=0, stop_reason=None)  # a run that is resumed stays stopped
+    order,run_valid = 63,False
+    _start = TrackerCallback._start|dict(wait=0, stop_reason=None)  # a run that is resumed stays stopped
     def __init__(self,
         monitor='valid_loss',   # As in `TrackerCallback`
         comp=None,              # As in `TrackerCallback`
@@ -152,9 +164,9 @@ class EarlyStoppingCallback(TrackerCallback):
         start_from_epoch:int=0                # Values of earlier epochs are ignored: the first ones may be misleading
     ):
         super().__init__(monitor, comp, min_delta, reset_on_fit)
-        _whole(self, 1, patience=patience)
-        _whole(self, 0, start_from_epoch=start_from_epoch)
-        self.patience,self.baseline,self.check_finite,self.start_from_epoch = patience,baseline,check_finite,start_from_epoch
+        self.patience = check_whole('patience', patience)
+        self.start_from_epoch = check_whole('start_from_epoch', start_from_epoch, 0)
+        self.baseline,self.check_finite = baseline,check_finite
         self.stopping_threshold,self.divergence_threshold = stopping_threshold,divergence_threshold
 
     def before_fit(self):
@@ -162,7 +174,8 @@ class EarlyStoppingCallback(TrackerCallback):
         if self.stop_reason: self._stop('not started, as it was stopped before')
     def cleanup_load(self):  # a run that is resumed gets its state after `before_fit`
         at = [p.name for p in self.learn.open]
-        if self.stop_reason and at==['fit', 'load'] and self.learn.outcome['load']=='done': self._stop('not gone on with, as it was stopped before')
+        if self.stop_reason and at==['fit', 'load'] and self.learn.outcome['load']=='done':
+            self._stop('not gone on with, as it was stopped before')
     def act(self, val):
         is_good = self.new_best and (self.baseline is None or self._improves(val, self.baseline))
         self.wait = 0 if is_good else self.wait+1
@@ -174,8 +187,8 @@ class EarlyStoppingCallback(TrackerCallback):
 
 # %% ../../nbs/train/01_tracker.ipynb #8d732d97
 @patch
-def _take(self:EarlyStoppingCallback, v):
-    if self.learn.epoch>=self.start_from_epoch and not self.stop_reason: TrackerCallback._take(self, v)
+def _observe(self:EarlyStoppingCallback, v):
+    if self.learn.epoch>=self.start_from_epoch and not self.stop_reason: TrackerCallback._observe(self, v)
 
 @patch
 def _why(self:EarlyStoppingCallback, val):
@@ -184,11 +197,12 @@ def _why(self:EarlyStoppingCallback, val):
     if self.check_finite and not math.isfinite(val): return f'{self._what} is {val}'
     if good is not None and self.better(val, good): return f'{self._what} is {val:.4g}, better than {good:.4g}'
     if bad is not None and self.better(bad, val): return f'{self._what} is {val:.4g}, worse than {bad:.4g}'
-    if self.wait>=self.patience: return f'{self._what} has not improved {self.wait} times in a row; best is {format_value(self.best) or None}'
+    if self.wait>=self.patience:
+        return f'{self._what} has not improved {self.wait} times in a row; best is {format_value(self.best) or None}'
 
 @patch
 def _stop(self:EarlyStoppingCallback, what):
-    _tell(self, f'epoch {self.learn.epoch}: {what}: {self.stop_reason}')
+    self._tell(f'epoch {self.learn.epoch}: {what}: {self.stop_reason}')
     raise CancelFitException
 
 # %% ../../nbs/train/01_tracker.ipynb #5a666732
@@ -196,62 +210,59 @@ def _all_finite(grads):
     grads = [g._values() if g.layout==torch.sparse_coo else g for g in grads]
     return bool(torch.nn.utils.get_total_norm([g for g in grads if g.numel()], math.inf).isfinite())
 
-class CheckFinite(_Kept):
-    "Raise an error, skip the step, or stop the fit before a loss or a gradient that is infinite or NaN gets to the weights"
-    order,stop_reason,_start = 12,None,dict(skipped=0, in_a_row=0, why_bad='')
+class CheckFinite(_FitState):
+    "Raise an error, skip the step, or stop the fit before an infinite or NaN loss or gradient gets to the weights"
+    order,_start = 12,dict(skipped=0, in_a_row=0, why_bad='')
     def __init__(self,
         action:str='raise', # `raise` a FloatingPointError, `skip` the step, or `stop` the fit
         grads:bool=True,    # Look at gradients, too?
         patience:int=5,     # Steps skipped in a row at which the fit stops
         reset_on_fit:bool=True # Count skipped steps anew with each fit?
     ):
-        if action not in ('raise','skip','stop'): raise ValueError(f'{self.label}: action is {action!r}: it must be raise, skip or stop')
-        _whole(self, 1, patience=patience)
-        self.action,self.grads,self.patience,self.reset_on_fit = action,grads,patience,reset_on_fit
+        if action not in ('raise','skip','stop'): raise ValueError(f'action is {action!r}: it is raise, skip or stop')
+        self.action,self.grads,self.patience = action,grads,check_whole('patience', patience)
+        self.reset_on_fit = reset_on_fit
         self.reset()
 
-    def before_fit(self):
-        super().before_fit()
-        self.stop_reason = None
     def after_loss(self):
         learn = self.learn
-        if learn.loss is None or learn.phases['fit'] not in learn.open or learn.loss.isfinite().all(): return
-        self._found(f'loss is {learn.loss.item()}' if learn.loss.numel()==1 else 'loss is not finite')
+        if learn.loss is None or not learn.inside('fit') or learn.loss.isfinite().all(): return
+        self._act(f'loss is {learn.loss.item()}' if learn.loss.numel()==1 else 'loss is not finite')
     def before_step(self):
-        if self.grads and not self.why_bad: self._look()
+        if self.grads and not self.why_bad: self._check_grads()
         if not self.why_bad: self.in_a_row = 0
-        else: self._skip()
+        else: self._skip_step()
     def cleanup_zero_grad(self):
         if self.learn.outcome['zero_grad']=='done': self.why_bad = ''  # no window of accumulation is open
 
 # %% ../../nbs/train/01_tracker.ipynb #9ba0c2b5
 @patch
-def _look(self:CheckFinite):
-    ps = [p for o in opts(self.learn.opt) for g in o.param_groups for p in g['params'] if p.grad is not None]
-    if _all_finite([p.grad for p in ps]): return
+def _check_grads(self:CheckFinite):
+    if _all_finite([p.grad for p in held_params(self.learn.opt) if p.grad is not None]): return
     names = [n for n,p in self.learn.model.named_parameters() if p.grad is not None and not _all_finite([p.grad])]
-    self._found(f'gradient of {", ".join(names[:3])}{", …"*(len(names)>3)} is not finite')
+    if len(names)>3: names[3:] = ['…']
+    self._act(f'gradient of {", ".join(names)} is not finite')
 
 @patch
-def _found(self:CheckFinite, why):
+def _act(self:CheckFinite, why):
     learn = self.learn
     why = f'{why}, in epoch {learn.epoch}, batch {learn.iter} of {"training" if learn.training else "validation"}'
-    if self.action=='raise': raise FloatingPointError(f'{why}; lr {get_hypers(learn.opt)[-1]["lr"]:.3g}, {learn.count.opt_steps} steps taken')
-    if self.action=='stop': self._stop(why)
+    if self.action=='raise':
+        lr = get_hypers(learn.opt)[-1]['lr']
+        raise FloatingPointError(f'{why}; lr {lr:.3g}, {learn.count.opt_steps} steps taken')
+    if self.action=='stop': self._end_fit(why)
     if learn.training: self.why_bad = why
 
 # %% ../../nbs/train/01_tracker.ipynb #7bcc8f68
 @patch
-def _stop(self:CheckFinite, why):
-    self.stop_reason = why
+def _end_fit(self:CheckFinite, why):
     zero_grad(self.learn.opt)  # or the next fit would add to them
-    _tell(self, f'stopped: {why}')
-    raise CancelFitException
+    _FitState._end_fit(self, why)
 
 @patch
-def _skip(self:CheckFinite):
+def _skip_step(self:CheckFinite):
     self.skipped,self.in_a_row = self.skipped+1,self.in_a_row+1
-    if self.in_a_row>=self.patience: self._stop(f'{self.why_bad}: step {self.in_a_row} in a row that was skipped')
+    if self.in_a_row>=self.patience: self._end_fit(f'{self.why_bad}: step {self.in_a_row} in a row that was skipped')
     zero_grad(self.learn.opt)
     raise CancelStepException
 
@@ -261,9 +272,9 @@ class TerminateOnNaNCallback(CheckFinite):
     def __init__(self): super().__init__('stop')
 
 # %% ../../nbs/train/01_tracker.ipynb #7ac1494d
-class SpikeDetection(_Kept):
+class SpikeDetection(_FitState):
     "Skip batches whose loss is far above the mean of those before; stop the fit if they don't end"
-    order,run_valid,stop_reason,_start = 13,False,None,dict(recent=[], seen=0, spikes=[], in_a_row=0)
+    order,run_valid,_start = 13,False,dict(recent=[], seen=0, spikes=[], in_a_row=0)
     def __init__(self,
         window:int=10,    # Losses in the mean
         warmup:int=10,    # Batches before the first that may be skipped: the mean of a few tells little
@@ -272,16 +283,13 @@ class SpikeDetection(_Kept):
         patience:int=5,   # Spikes in a row at which the fit stops: 1 for the first
         reset_on_fit:bool=True # Begin anew with each fit?
     ):
-        _whole(self, 1, window=window, warmup=warmup, patience=patience)
-        self.window,self.warmup,self.rtol,self.atol,self.patience,self.reset_on_fit = window,warmup,rtol,atol,patience,reset_on_fit
+        self.window,self.warmup = check_whole('window', window),check_whole('warmup', warmup)
+        self.rtol,self.atol,self.patience,self.reset_on_fit = rtol,atol,check_whole('patience', patience),reset_on_fit
         self.reset()
 
-    def before_fit(self):
-        super().before_fit()
-        self.stop_reason = None
     def after_loss(self):
         v = self.learn.loss.mean().item()
-        if self._is_spike(v): return self._skip(v)
+        if self._is_spike(v): self._skip_batch(v)
         self.recent,self.seen,self.in_a_row = [*self.recent, v][-self.window:],self.seen+1,0
 
 # %% ../../nbs/train/01_tracker.ipynb #228410a0
@@ -293,18 +301,16 @@ def _is_spike(self:SpikeDetection, v):
     return v-mean>max(self.rtol*abs(mean), self.atol)
 
 @patch
-def _skip(self:SpikeDetection, v):
+def _skip_batch(self:SpikeDetection, v):
     self.spikes.append(dict(epoch=self.learn.epoch, iter=self.learn.iter, loss=v))
     self.in_a_row += 1
     if self.in_a_row<self.patience: raise CancelBatchException
-    self.stop_reason = f'loss is {v:.4g}: batch {self.in_a_row} in a row that is far above those before'
-    _tell(self, f'stopped: {self.stop_reason}')
-    raise CancelFitException
+    self._end_fit(f'loss is {v:.4g}: batch {self.in_a_row} in a row that is far above those before')
 
 # %% ../../nbs/train/01_tracker.ipynb #89b2bb90
-class TimeLimit(_Kept):
+class TimeLimit(_FitState):
     "End the fit when its time is up, with a last validation"
-    order,run_valid,stop_reason,_since,_start = -8,False,None,None,dict(spent=0.)
+    order,run_valid,_since,_start = -8,False,None,dict(spent=0.)
     def __init__(self,
         hours:float=0.,   # These …
         minutes:float=0., # … and these …
@@ -312,12 +318,12 @@ class TimeLimit(_Kept):
         reset_on_fit:bool=True # All of the time for each fit?
     ):
         self.seconds,self.reset_on_fit = 3600*hours+60*minutes+seconds,reset_on_fit
-        if not self.seconds>0: raise ValueError(f'TimeLimit: the limit is {self.seconds} seconds: give hours, minutes or seconds, more than 0 in all')
+        if not self.seconds>0: raise ValueError(f'the limit is {self.seconds} seconds: it must be more than 0')
         self.reset()
 
     def before_fit(self):
         super().before_fit()
-        self._since,self.stop_reason = monotonic(),None
+        self._since = monotonic()
     def cleanup_fit(self):
         super().cleanup_fit()
         self.spent,self._since = self.elapsed,None
@@ -325,15 +331,16 @@ class TimeLimit(_Kept):
 
     def before_train(self): self.learn.dl = Until(self.learn.dl, lambda: self.stop_reason)
     def before_batch(self):
-        if self._is_over(): self.learn.n_iter = self.learn.iter+1
+        self._end_in_time()
+        if self.stop_reason: self.learn.n_iter = self.learn.iter+1
     def after_epoch(self):
-        if self.learn.epoch+1<self.learn.n_epoch: self._is_over()
+        if self.learn.epoch+1<self.learn.n_epoch: self._end_in_time()
     def after_fit(self):
-        if self.stop_reason: _tell(self, f'stopped: {self.stop_reason}')
-    def _is_over(self):
-        if self.elapsed<self.seconds: return False
+        if self.stop_reason: self._tell(f'stopped: {self.stop_reason}')
+    def _end_in_time(self):
+        "Have this epoch be the last if the time is up"
+        if self.elapsed<self.seconds: return
         self.stop_reason,self.learn.n_epoch = f'time is up: {self.seconds:g} seconds',self.learn.epoch+1
-        return True
 
 # %% ../../nbs/train/01_tracker.ipynb #da75cc6f
 @patch(as_prop=True)
@@ -344,7 +351,7 @@ def elapsed(self:TimeLimit):
 # %% ../../nbs/train/01_tracker.ipynb #1ee2f1ab
 class SaveModelCallback(TrackerCallback):
     "Save the model when the monitored value improves, and load the best after the fit"
-    order,writes,_done,_n,_start = 61,True,False,-1,TrackerCallback._start|dict(saves=[])
+    order,writes,_epoch_done,_n,_start = 61,True,False,-1,TrackerCallback._start|dict(saves=[])
     def __init__(self,
         monitor='valid_loss',   # As in `TrackerCallback`
         comp=None,              # As in `TrackerCallback`
@@ -358,28 +365,30 @@ class SaveModelCallback(TrackerCallback):
         keep:int|None=None      # Files to keep: the k best or, with `every_epoch`, the k last; None for 1, or all
     ):
         super().__init__(monitor, comp, min_delta, reset_on_fit)
-        _whole(self, 1, every_epoch=1 if isinstance(every_epoch, bool) else every_epoch, keep=1 if keep is None else keep)
         self.fname,self.every_epoch,self.at_end,self.with_opt,self.keep = fname,every_epoch,at_end,with_opt,keep
+        self._keeps_best = not (every_epoch or at_end)
+        if not isinstance(every_epoch, bool): check_whole('every_epoch', every_epoch)
+        if keep is not None: check_whole('keep', keep)
 
     def before_fit(self):
-        self._done = False
-        (_Kept if self.every_epoch or self.at_end else TrackerCallback).before_fit(self)
+        super().before_fit()
+        self._epoch_done = False
     def after_epoch(self):
-        self._done |= self.learn.outcome['epoch']=='done'
+        self._epoch_done |= self.learn.outcome['epoch']=='done'
         n = self._n = max(self.learn.epoch, self.learn.count.epochs-1, self._n+1)  # never one that was used
-        if not (self.every_epoch or self.at_end): super().after_epoch()
+        if self._keeps_best: super().after_epoch()
         elif self.every_epoch and n%self.every_epoch==0: self._save(f'{self.fname}_{n}')
     def after_record(self, record):
-        if not (self.every_epoch or self.at_end): super().after_record(record)
+        if self._keeps_best: super().after_record(record)
     def act(self, val):
-        k = self.keep or 1
-        if k==1: is_in = self.new_best
-        else: is_in = math.isfinite(val) and (len(self.saves)<k or self.better(val, self._pick(worst=True)['value']))
-        if is_in: self._save(f'{self.fname}_step{self.learn.count.opt_steps}' if k>1 else self.fname, val)
+        if (self.keep or 1)==1:
+            if self.new_best: self._save(self.fname, val)
+        elif math.isfinite(val) and (len(self.saves)<self.keep or self.better(val, self._by_rank(min)['value'])):
+            self._save(f'{self.fname}_step{self.learn.count.opt_steps}', val)
     def after_fit(self):
         if not self._begun: return  # it was cancelled before this had its turn
         if self.at_end: self._save(self.fname)
-        elif not self.every_epoch: self._load_best()
+        elif self._keeps_best: self._load_best()
 
 # %% ../../nbs/train/01_tracker.ipynb #4653874e
 @patch
@@ -388,22 +397,29 @@ def _save(self:SaveModelCallback, name, val=None):
     new = dict(name=str(name), path=str(path), value=val, epoch=self.learn.epoch, step=self.learn.count.opt_steps)
     self.saves = [*(o for o in self.saves if o['path']!=new['path']), new]
     while self.keep and len(self.saves)>self.keep:
-        gone = self.saves[0] if self.every_epoch else self._pick(worst=True)
+        gone = self.saves[0] if self.every_epoch else self._by_rank(min)
         self.saves = [o for o in self.saves if o is not gone]
         Path(gone['path']).unlink(missing_ok=True)
 
 # %% ../../nbs/train/01_tracker.ipynb #40a8e074
 @patch
-def _pick(self:SaveModelCallback, worst=False):
-    "The best of `saves`, or the worst"
-    def first(a, b): return self.better(b['value'], a['value']) if worst else self.better(a['value'], b['value'])
-    return reduce(lambda a,b: b if first(b, a) else a, self.saves)
+def _by_rank(self:SaveModelCallback, pick):
+    "The best of `saves`, with `max`, or the worst, with `min`"
+    def differ(a, b): return self.better(a['value'], b['value'])-self.better(b['value'], a['value'])
+    return pick(self.saves, key=cmp_to_key(differ))
+
+@patch
+def _check_monitor(self:SaveModelCallback):
+    if self._keeps_best: TrackerCallback._check_monitor(self)
 
 @patch
 def _load_best(self:SaveModelCallback):
-    if self.saves: self.learn.load(self._pick()['name'], with_opt=self.with_opt)
-    elif self._done: warnings.warn(f'{self.label}: {self._what} was missing or not finite each time, so nothing was saved; the weights are the last ones', stacklevel=2)
+    if self.saves: self.learn.load(self._by_rank(max)['name'], with_opt=self.with_opt)
+    elif self._epoch_done:
+        warnings.warn(f'{self.label}: {self._what} was missing or not finite each time, so nothing was saved; '
+            'the weights are the last ones', stacklevel=2)
 
+# %% ../../nbs/train/01_tracker.ipynb #d9fd48d5
 @patch(as_prop=True)
 def last_saved_path(self:SaveModelCallback):
     "Where the last file is; None if there is none"
@@ -425,10 +441,9 @@ class ReduceLROnPlateau(TrackerCallback):
         cooldown:int=0          # Values after a reduction that don't count
     ):
         super().__init__(monitor, comp, min_delta, reset_on_fit)
-        _whole(self, 1, patience=patience)
-        _whole(self, 0, cooldown=cooldown)
-        if not factor>1: raise ValueError(f'{self.label}: factor is {factor!r}: the learning rate is divided by it, so it must be above 1, such as 10')
-        self.patience,self.factor,self.min_lr,self.cooldown = patience,factor,min_lr,cooldown
+        if not factor>1: raise ValueError(f'factor is {factor!r}: the learning rate is divided by it: more than 1')
+        self.patience,self.cooldown = check_whole('patience', patience),check_whole('cooldown', cooldown, 0)
+        self.factor,self.min_lr = factor,min_lr
 
     def before_fit(self):
         super().before_fit()
@@ -438,16 +453,16 @@ class ReduceLROnPlateau(TrackerCallback):
         if self.cooling: self.cooling,self.wait = self.cooling-1,0
         if self.wait<self.patience: return
         self.cooling,self.wait = self.cooldown,0
-        old = [o['lr'] for o in get_hypers(self.learn.opt)]
+        old = get_hyper(self.learn.opt, 'lr')
         new = [min(o, max(o/self.factor, self.min_lr)) for o in old]  # one that is below `min_lr` stays
         if new==old: return
         self.learn.set_hypers(lr=new)
-        _tell(self, f'epoch {self.learn.epoch}: lr lowered to {new[-1]:.3g}')
+        self._tell(f'epoch {self.learn.epoch}: lr lowered to {new[-1]:.3g}')
 
 # %% ../../nbs/train/01_tracker.ipynb #14ca85c2
 class ValidateCallback(Callback):
     "Validate within epochs, or on further loaders"
-    order,run_valid,remove_on_fetch,safe_in_evaluate = 55,False,True,True
+    order,run_valid,remove_on_fetch,safe_in_evaluate,fit_only = 55,False,True,True,True
     def __init__(self,
         every_steps:int|None=None,  # After each so many optimizer steps
         every_epochs:int|None=None, # After each so many epochs
@@ -458,44 +473,52 @@ class ValidateCallback(Callback):
         cbs=None       # Callbacks for these evaluations only
     ):
         given = dict(every_steps=every_steps, every_epochs=every_epochs, when=when)
-        if len(given := {k:v for k,v in given.items() if v is not None})!=1:
-            raise ValueError(f'ValidateCallback: {" and ".join(given) or "nothing"} given: give one of every_steps, every_epochs and when')
-        if when is not None and not callable(when): raise TypeError(f'ValidateCallback: when is {when!r}: it must be a function of the learner')
-        if when is None: _whole(self, 1, **given)
-        if not name.isidentifier(): raise ValueError(f"ValidateCallback: name is {name!r}: it must be an identifier, such as 'test'")
+        given = {k:v for k,v in given.items() if v is not None}
+        if len(given)!=1: raise ValueError(f'give one of every_steps, every_epochs and when, not {[*given] or None}')
+        if when is None: check_whole(*given, *given.values())
+        elif not callable(when): raise TypeError(f'when is {when!r}: it must be a function of the learner')
+        if not name.isidentifier(): raise ValueError(f"name is {name!r}: it must be an identifier, such as 'test'")
         if name=='valid' and (dl is not None or ds_idx not in (1,'valid')):
-            raise ValueError("ValidateCallback: name is 'valid', and the loader is another: give it a name of its own, such as name='test'")
-        self.every_steps,self.every_epochs,self.when,self.ds_idx,self.dl_,self.dl_name,self.cbs_ = every_steps,every_epochs,when,ds_idx,dl,name,cbs
+            raise ValueError("name is 'valid', and the loader is another: give it its own, such as name='test'")
+        self.every_steps,self.every_epochs,self.when = every_steps,every_epochs,when
+        self.ds_idx,self.dl_,self.dl_name,self.cbs_ = ds_idx,dl,name,cbs
         self.name,self._seen = f'validate_{name}',0
 
-    def before_fit(self):
-        _check_recorder(self)
-        if isinstance(self.learn._loader(self.ds_idx, self.dl_), Iterator): raise ValueError(f'{self.label}: the loader can be gone through once only: give a list or a DataLoader')
-        self._seen = self.learn.count.opt_steps
-        if self.dl_name!='valid' and (both := set(self.provides) & set(self.learn.recorder.columns)):
-            raise ValueError(f'{self.label}: name {self.dl_name!r} gives {", ".join(sorted(both))}, which the table of epochs has already; choose another')
-    def before_evaluate(self): "An evaluation is not evaluated"
     def state_dict(self): return Callback.state_dict(self) | (dict(seen=self._seen) if self._seen else {})
     def load_state_dict(self, sd):
         Callback.load_state_dict(self, sd)
         self._seen = sd.get('seen', 0)
 
+# %% ../../nbs/train/01_tracker.ipynb #3d4b5616
+@patch
+def before_fit(self:ValidateCallback):
+    _check_recorder(self)
+    if isinstance(self.learn.find_dl(self.ds_idx, self.dl_), Iterator):
+        raise ValueError(f'{self.label}: the loader can be gone through once only: give a list or a DataLoader')
+    self._seen = self.learn.count.opt_steps
+    both = set(self.provides) & set(self.learn.recorder.columns)
+    if both and self.dl_name!='valid':
+        raise ValueError(f'{self.label}: name {self.dl_name!r} gives {", ".join(sorted(both))}, '
+            'which the table of epochs has already; choose another')
+
 # %% ../../nbs/train/01_tracker.ipynb #c20f19c0
 @patch
-def after_batch(self:ValidateCallback): self._check()
+def after_batch(self:ValidateCallback): self._validate_if_due()
 
 @patch
 def after_fetch(self:ValidateCallback):
-    if self.learn.training and self.learn.batch is None: self._check()  # gradients may have been accumulated up to here
+    # at the end of the loader, too: gradients may have been accumulated up to here
+    if self.learn.training and self.learn.batch is None: self._validate_if_due()
 
-# %% ../../nbs/train/01_tracker.ipynb #37499c1b
+# %% ../../nbs/train/01_tracker.ipynb #500d90e3
 @patch
-def _check(self:ValidateCallback):
-    learn = self.learn
-    if self.every_epochs or learn.count.opt_steps==self._seen: return
-    self._seen = learn.count.opt_steps
-    if self.when(learn) if self.when else learn.count.opt_steps%self.every_steps==0: self._validate()
+def _validate_if_due(self:ValidateCallback):
+    learn,n = self.learn,self.learn.count.opt_steps
+    if self.every_epochs or n==self._seen: return
+    self._seen = n
+    if self.when(learn) if self.when else n%self.every_steps==0: self._validate()
 
+# %% ../../nbs/train/01_tracker.ipynb #40658b43
 @patch
 def after_epoch(self:ValidateCallback):
     if self.every_epochs and (self.learn.epoch+1)%self.every_epochs==0: self._validate()
@@ -507,16 +530,20 @@ def provides(self:ValidateCallback):
     r = self.learn.recorder
     return list(r.valid_names) if self.dl_name=='valid' else [f'{self.dl_name}_{o.name}' for o in r.valid_mets]
 
+# %% ../../nbs/train/01_tracker.ipynb #16390da0
 @patch
 def _validate(self:ValidateCallback):
     r,vals = self.learn.recorder,self.learn.validate(self.ds_idx, self.dl_, self.cbs_)
     if vals is None: return  # cancelled
     vals = dict(zip(self.provides, vals, strict=True))
-    if set(vals)<=set(r.columns): self.learn.logger([self._at(), *(vals.get(o) for o in r.columns), *[None]*r.add_time])
+    if set(vals)<=set(r.columns):
+        row = [self._at(), *(vals.get(o) for o in r.columns)]
+        self.learn.logger([*row, None] if r.add_time else row)
     r.record(self.dl_name, vals)
 
 @patch
 def _at(self:ValidateCallback):
+    "The epoch, as a fraction within it"
     learn = self.learn
     if not learn.inside('train'): return str(learn.epoch)  # it is over, as in its own row
     return f'{learn.epoch+(learn.iter+1)/learn.n_iter:.2f}' if learn.n_iter else f'{learn.epoch}+'
@@ -524,12 +551,11 @@ def _at(self:ValidateCallback):
 # %% ../../nbs/train/01_tracker.ipynb #e7c98139
 class ValidateEvery(Callback):
     "Validate after each so many epochs only, and after the last"
-    order,safe_in_evaluate = 51,True  # after the recorder, whose metrics begin anew, and before callbacks of other systems
+    order,safe_in_evaluate = 51,True  # after the recorder, whose metrics begin anew; before callbacks of other systems
     def __init__(self,
         every_epochs:int # Epochs from one validation to the next
     ):
-        _whole(self, 1, every_epochs=every_epochs)
-        self.every_epochs = every_epochs
+        self.every_epochs = check_whole('every_epochs', every_epochs)
     def before_validate(self):
-        learn = self.learn
-        if learn.open[-2].name=='epoch' and (learn.epoch+1)%self.every_epochs and learn.epoch+1<learn.n_epoch: raise CancelValidException
+        learn,n = self.learn,self.learn.epoch+1
+        if learn.open[-2].name=='epoch' and n%self.every_epochs and n<learn.n_epoch: raise CancelValidException

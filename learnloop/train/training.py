@@ -18,34 +18,23 @@ from fastcore.basics import patch
 from torch import nn
 from torch.nn.utils import clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from torch.utils.checkpoint import checkpoint
-from ..loop.callback import Callback
 from ..loop.batch import batch_map, to_concat, to_detach
-from ..loop.rng import rng_states, preserve_rng
-from ..loop.flow import CancelBackwardException, CancelStepException, CancelZeroGradException
+from ..loop.callback import Callback
 from ..loop.checks import check_whole
+from ..loop.flow import CancelBackwardException, CancelStepException, CancelZeroGradException
 from ..loop.learner import Learner, Loop
-from ..loop.optimizer import opts, zero_grad
-
-# %% ../../nbs/train/03_training.ipynb #7a1c0f62
-def _refuse_turns(cb):
-    "Refuse, in `before_fit`, learners whose batches may have several turns"
-    learn = cb.learn
-    if isinstance(learn.opt, dict) and len(learn.opt)>1: why = f'has several optimizers, {", ".join(learn.opt)}'
-    elif getattr(learn._do_grad_opt, '__func__', None) is not Loop._do_grad_opt: why = f'overrides `_do_grad_opt` in {type(learn).__name__}'
-    elif turns := [p.name for p in learn.phases.values() if not p.counts]: why = f'has turns of which not all count, {", ".join(turns)}'
-    else: return
-    raise ValueError(f'{cb.label} goes by one backward pass and one step a batch, and this learner {why}: do without it, or do what it does in the turn itself, '
-        'in the body of its phase; several groups of one optimizer are fine')
+from ..loop.optimizer import held_params, zero_grad
+from ..loop.rng import preserve_rng, read_rngs, write_rngs
 
 # %% ../../nbs/train/03_training.ipynb #0a0df71e
 class GradientAccumulation(Callback):
     "Step the optimizer once for several batches, by the gradient of their union"
-    order,run_valid,safe_in_evaluate = 6,False,True
+    order,run_valid,safe_in_evaluate,fit_only = 6,False,True,True
     state_schema = {'n?':int, 'total?':float, 'expected?':float, '*':...}
     def __init__(self,
         n_acc=32,       # Samples that make a step, or what `count` counts; or a function from the epoch to this number
         n_batches=None, # Batches that make a step, rather than samples; or a function from the epoch to this number
-        count:Callable|None=None # From the learner to the number of items that its loss is a mean of, such as tokens; None for samples
+        count:Callable|None=None # From the learner to the number of items that its loss is a mean of; None for samples
     ):
         self.n_acc,self.n_batches,self._count = n_acc,n_batches,count
         for nm,v in (('n_acc', n_acc), ('n_batches', n_batches)):
@@ -53,53 +42,48 @@ class GradientAccumulation(Callback):
         if n_acc is None and n_batches is None: raise ValueError('GradientAccumulation: give n_acc or n_batches')
         self._clear()
 
-    def _clear(self): self._n,self._total,self._expected = 0,0,0
+    def _clear(self): self._n,self._total,self._expected = 0,0,0  # batches and items in the window; items to expect
     def before_fit(self): _refuse_turns(self)
-    def before_evaluate(self): "Nothing is accumulated"
-
     @property
     def _size(self):
         v = self.n_acc if self.n_batches is None else self.n_batches
-        return v if not callable(v) else check_whole('GradientAccumulation: what the function of the epoch returned', v(self.learn.epoch))
+        if not callable(v): return v
+        return check_whole('GradientAccumulation: what the function of the epoch returned', v(self.learn.epoch))
 
-def _number(v):
-    v = v.item() if isinstance(v, torch.Tensor) else v
-    if isinstance(v, Real) and math.isfinite(v) and v>=0: return v
-    raise ValueError(f'GradientAccumulation: count returned {v!r}: it must be a number of items, 0 or more')
-
-# %% ../../nbs/train/03_training.ipynb #6619df4b
-def _params(learn):
-    "The parameters of the optimizers, each once"
-    return list(dict.fromkeys(p for o in opts(learn.opt) for g in o.param_groups for p in g['params']))
-
-def _with_grads(learn): return [p for p in _params(learn) if p.grad is not None]
+    def state_dict(self):
+        open_window = dict(n=self._n, total=self._total, expected=self._expected)
+        return super().state_dict() | (open_window if self._n else {})
+    def load_state_dict(self, sd):
+        super().load_state_dict(sd)
+        self._n,self._total,self._expected = (sd.get(k, 0) for k in ('n','total','expected'))
 
 # %% ../../nbs/train/03_training.ipynb #8d6405cb
 @patch
 def before_backward(self:GradientAccumulation):
     learn = self.learn
-    self._c = n = learn.bs if self._count is None else _number(self._count(learn))
+    self._n_items = n = learn.bs if self._count is None else _checked_count(self._count(learn))
     if not n: raise CancelBackwardException
-    k = self._size if self.n_batches is not None else math.ceil(self._size/n)  # batches in a window, if all are like this one
+    k = math.ceil(self._size/n) if self.n_batches is None else self._size  # batches, if all are like this one
     self._expected = self._expected or k*n
     learn.loss_grad = learn.loss_grad*(n/self._expected)
 
 @patch
 def cleanup_backward(self:GradientAccumulation):
-    if _is_inner(self.learn) or self.learn.outcome['backward']!='done': return
+    if _is_repeated(self.learn) or self.learn.outcome['backward']!='done': return
     self._n += 1
-    self._total += self._c
+    self._total += self._n_items
 
-def _is_inner(learn):
-    "Is this backward pass one more of the same batch, inside the first one's phase?"
-    return [o.name for o in learn.open].count('backward')>1
+def _checked_count(v):
+    v = v.item() if isinstance(v, torch.Tensor) else v
+    if isinstance(v, Real) and math.isfinite(v) and v>=0: return v
+    raise ValueError(f'GradientAccumulation: count returned {v!r}: it must be a number of items, 0 or more')
 
 # %% ../../nbs/train/03_training.ipynb #19d0cda4
 @patch
 def _due(self:GradientAccumulation):
     learn = self.learn
     full = (self._total if self.n_batches is None else self._n) >= self._size
-    return self._n and (full or learn.iter+1==learn.n_iter or learn.phases['batch'] not in learn.open)
+    return self._n and (full or learn.iter+1==learn.n_iter or not learn.inside('batch'))
 
 @patch
 def before_step(self:GradientAccumulation):
@@ -140,16 +124,22 @@ def cleanup_train(self:GradientAccumulation):
     zero_grad(self.learn.opt)
     self._clear()
 
-# %% ../../nbs/train/03_training.ipynb #db17792a
-@patch
-def state_dict(self:GradientAccumulation):
-    return Callback.state_dict(self) | (dict(n=self._n, total=self._total, expected=self._expected) if self._n else {})
+# %% ../../nbs/train/03_training.ipynb #6619df4b
+def _with_grads(learn): return [p for p in held_params(learn.opt) if p.grad is not None]
+def _is_repeated(learn): return [o.name for o in learn.open].count('backward')>1
 
-# %% ../../nbs/train/03_training.ipynb #1c5ffdae
-@patch
-def load_state_dict(self:GradientAccumulation, sd):
-    Callback.load_state_dict(self, sd)
-    self._n,self._total,self._expected = (sd.get(k, 0) for k in ('n','total','expected'))
+# %% ../../nbs/train/03_training.ipynb #7a1c0f62
+def _refuse_turns(cb):
+    "Refuse, in `before_fit`, learners whose batches may have several turns"
+    learn = cb.learn
+    is_own = getattr(learn._do_grad_opt, '__func__', None) is not Loop._do_grad_opt
+    turns = [p.name for p in learn.phases.values() if not p.counts]
+    if isinstance(learn.opt, dict) and len(learn.opt)>1: why = f'has several optimizers, {", ".join(learn.opt)}'
+    elif is_own: why = f'overrides `_do_grad_opt` in {type(learn).__name__}'
+    elif turns:  why = f'has turns of which not all count, {", ".join(turns)}'
+    else: return
+    raise ValueError(f'{cb.label} goes by one backward pass and one step a batch, and this learner {why}: '
+        'do without it, or do what it does in the phase of the turn; several groups of one optimizer are fine')
 
 # %% ../../nbs/train/03_training.ipynb #e098d9a9
 def clip_grad_adaptive_(
@@ -167,28 +157,30 @@ def clip_grad_adaptive_(
 # %% ../../nbs/train/03_training.ipynb #b750420b
 class GradientClip(Callback):
     "Clip gradients before each optimizer step"
-    order,run_valid = 11,False
+    order,run_valid,fit_only = 11,False,True
     def __init__(self,
-        max_norm:float|None=None, # Largest norm, value or ratio of norms; None for 1, and for .01 if `algorithm` is 'adaptive'
+        max_norm:float|None=None, # Largest norm, value or ratio of norms; None for 1, or .01 if it's 'adaptive'
         norm_type:float=2.,       # Order of the norm; inf for the largest absolute value
-        algorithm:str='norm',     # 'norm' of all gradients, 'value' of each element, or 'adaptive', to the norm of the weights
-        skip_nonfinite:bool=False # Cancel steps whose gradients have an infinite norm, or NaN? Waits for the device in each
+        algorithm:str='norm',     # 'norm' of all gradients, 'value' of each element, or 'adaptive' to the weights' norm
+        skip_nonfinite:bool=False # Cancel steps whose gradients have an infinite norm, or NaN? Waits for the device
     ):
-        if algorithm not in _clips: raise ValueError(f'GradientClip: algorithm is {algorithm!r}: it must be one of {", ".join(map(repr, _clips))}')
-        max_norm = (.01 if algorithm=='adaptive' else 1.) if max_norm is None else max_norm
-        if not isinstance(max_norm, Real) or not max_norm>0: raise ValueError(f'GradientClip: max_norm is {max_norm!r}: it must be above 0')
-        self.max_norm,self.norm_type,self.algorithm,self.skip_nonfinite,self.grad_norm = max_norm,norm_type,algorithm,skip_nonfinite,None
+        if algorithm not in ('norm','value','adaptive'): raise ValueError(f'GradientClip: algorithm is {algorithm!r}: '
+            'it must be norm, value or adaptive')
+        if max_norm is None: max_norm = .01 if algorithm=='adaptive' else 1.
+        if not isinstance(max_norm, Real) or not max_norm>0: raise ValueError('GradientClip: '
+            f'max_norm is {max_norm!r}: it must be above 0')
+        self.max_norm,self.norm_type,self.algorithm = max_norm,norm_type,algorithm
+        self.skip_nonfinite,self.grad_norm = skip_nonfinite,None
 
     def before_fit(self): _refuse_turns(self)
-    def before_evaluate(self): "Nothing is clipped"
     def before_step(self):
         ps = _with_grads(self.learn)
         self.grad_norm = get_total_norm([p.grad for p in ps], self.norm_type)
         if self.skip_nonfinite and not self.grad_norm.isfinite(): raise CancelStepException
-        if ps: _clips[self.algorithm](self, ps)
-
-_clips = dict(norm=lambda o, ps: clip_grads_with_norm_(ps, o.max_norm, o.grad_norm), value=lambda o, ps: clip_grad_value_(ps, o.max_norm),
-    adaptive=lambda o, ps: clip_grad_adaptive_(ps, o.max_norm, norm_type=o.norm_type))
+        if not ps: return
+        if   self.algorithm=='value':    clip_grad_value_(ps, self.max_norm)
+        elif self.algorithm=='adaptive': clip_grad_adaptive_(ps, self.max_norm, norm_type=self.norm_type)
+        else:                            clip_grads_with_norm_(ps, self.max_norm, self.grad_norm)
 
 # %% ../../nbs/train/03_training.ipynb #4ca77247
 def set_bn_eval(
@@ -214,15 +206,16 @@ class ChannelsLast(Callback):
     def __init__(self): self._turned = []
     def before_fit(self):
         model = self.learn.model
-        self._turned = [o for o in (*model.parameters(), *model.buffers()) if _last(o) is not o]
-        for o in self._turned: o.data = _last(o.data)
-    def before_batch(self): self.learn.xb = batch_map(self.learn.xb, 'narrow', _last)
+        self._turned = [o for o in (*model.parameters(), *model.buffers()) if _channels_last(o) is not o]
+        for o in self._turned: o.data = _channels_last(o.data)
+    def before_batch(self): self.learn.xb = batch_map(self.learn.xb, 'narrow', _channels_last)
     def cleanup_fit(self):
         for o in self._turned: o.data = o.data.contiguous()
         self._turned = []
 
-_formats = {4:torch.channels_last, 5:torch.channels_last_3d}
-def _last(t): return t.contiguous(memory_format=_formats[t.dim()]) if t.dim() in _formats else t
+def _channels_last(t):
+    formats = {4:torch.channels_last, 5:torch.channels_last_3d}
+    return t.contiguous(memory_format=formats[t.dim()]) if t.dim() in formats else t
 
 # %% ../../nbs/train/03_training.ipynb #713c4ec6
 @patch
@@ -242,7 +235,7 @@ class MCDropoutCallback(Callback):
     def __init__(self): self._undo = []
     def before_validate(self):
         self._undo.append(undo := ExitStack())
-        if not self.learn.inside('evaluate'): undo.enter_context(preserve_rng())  # an evaluation draws from a stream of its own
+        if not self.learn.inside('evaluate'): undo.enter_context(preserve_rng())  # an evaluation has its own stream
         for m in self.learn.model.modules():
             if 'dropout' not in type(m).__name__.lower(): continue
             undo.callback(setattr, m, 'training', m.training)
@@ -252,22 +245,22 @@ class MCDropoutCallback(Callback):
 # %% ../../nbs/train/03_training.ipynb #a89157ab
 class GradientCheckpointing(Callback):
     "Compute what modules keep for the backward pass again, rather than keep it"
+    fit_only = True  # without gradients there is nothing to be kept
     def __init__(self,
-        modules # Whose insides to compute again: a class, a list of modules, or a function from the model to such a list
+        modules # Whose insides to compute again: a class, a list of modules, or a function from the model to a list
     ): self.modules,self._kept = modules,[]
 
     def _find(self, model):
         o = self.modules
         if isinstance(o, type): ms = [m for m in model.modules() if isinstance(m, o)]
         else: ms = o(model) if callable(o) else o
-        if not (ms := list(dict.fromkeys(ms))): raise ValueError(f'GradientCheckpointing: {o!r} finds no modules in {type(model).__name__}')
-        return ms
+        if ms := list(dict.fromkeys(ms)): return ms
+        raise ValueError(f'GradientCheckpointing: {o!r} finds no modules in {type(model).__name__}')
 
     def before_fit(self):
         for m in self._find(self.learn.model):
             self._kept.append((m, vars(m).get('forward')))
-            m.forward = partial(_recompute, m, m.forward)
-    def before_evaluate(self): "Without gradients there is nothing to be kept"
+            m.forward = partial(_forward_twice, m, m.forward)
     def cleanup_fit(self):
         while self._kept:
             m,f = self._kept.pop()
@@ -275,9 +268,10 @@ class GradientCheckpointing(Callback):
             if f is not None: m.forward = f
 
 # %% ../../nbs/train/03_training.ipynb #de7418b1
-def _recompute(m, f, *args, **kwargs):
+def _forward_twice(m, f, *args, **kwargs):
     if not (m.training and torch.is_grad_enabled()): return f(*args, **kwargs)
-    ctx = dict(context_fn=lambda: (nullcontext(), _same_stats(m))) if any(map(_has_stats, m.modules())) else {}
+    stats = any(map(_has_stats, m.modules()))
+    ctx = dict(context_fn=lambda: (nullcontext(), _same_stats(m))) if stats else {}
     return checkpoint(f, *args, use_reentrant=False, **ctx, **kwargs)
 
 @contextmanager
@@ -297,16 +291,17 @@ class MoveModulesToDeviceCallback(Callback):
             if isinstance(o, nn.Module) and k[0]!='_': o.to(self.learn.device)
 
 # %% ../../nbs/train/03_training.ipynb #deb11bc2
-def _ambient(learn):
-    "How to open autocast as it is now"
+def _ambient_autocast(learn):
+    "What opens autocast as it is now"
     d = learn.device.type
-    return partial(torch.autocast, d, dtype=torch.get_autocast_dtype(d)) if torch.is_autocast_enabled(d) else nullcontext
+    if not torch.is_autocast_enabled(d): return nullcontext
+    return partial(torch.autocast, d, dtype=torch.get_autocast_dtype(d))
 
-def _again(learn, ambient):
+def _repeat(learn, autocast):
     "Take `xb` and `yb` through model, loss and backward once more, then put back what was there of the first time"
     first = learn.pred,learn.loss,learn.loss_grad
     try:
-        with ambient():
+        with autocast():
             learn.pred = learn.forward_model(**learn.xb[0]) if learn._named else learn.forward_model(*learn.xb)
             learn('after_pred')
             learn._do_loss()
@@ -317,7 +312,7 @@ def _again(learn, ambient):
 # %% ../../nbs/train/03_training.ipynb #11dad604
 class MicroBatch(Callback):
     "Take each batch through model and backward in parts: less memory, and the same step"
-    order,run_valid = 90,False
+    order,run_valid,fit_only = 90,False,True
     def __init__(self,
         size:int=8 # Items in a part, at most
     ):
@@ -327,65 +322,65 @@ class MicroBatch(Callback):
     def _next(self): self._n,self.learn.xb,self.learn.yb = self._left.pop(0)
 
     def before_fit(self): _refuse_turns(self)
-    def before_evaluate(self): "Parts are for training"
     def before_batch(self):
         learn,n = self.learn,self.learn.bs
-        size = math.ceil(n/math.ceil(n/self.size))  # parts of nearly the same size: a batch norm fails with a single item
-        def part(i): return lambda t: t[i:i+size] if t.dim() and len(t)==n else t
-        self._whole,self._cast = (learn.xb, learn.yb),_ambient(learn)
-        self._left = [(min(size, n-i), *(batch_map(o, 'narrow', part(i)) for o in self._whole)) for i in range(0, n, size)]
+        size = math.ceil(n/math.ceil(n/self.size))  # nearly the same for all: a batch norm fails with a single item
+        def part(b, i): return batch_map(b, 'narrow', lambda t: t[i:i+size] if t.dim() and len(t)==n else t)
+        self._whole,self._autocast = (learn.xb, learn.yb),_ambient_autocast(learn)
+        self._left = [(min(size, n-i), part(learn.xb, i), part(learn.yb, i)) for i in range(0, n, size)]
         self._next()
     def after_loss(self): self._seen.append((self._n, to_detach(self.learn.pred, cpu=False), self.learn.loss))
     def before_backward(self):
-        if not _is_inner(self.learn) and self._left: self._grads = [(p, None if p.grad is None else p.grad.clone()) for p in _params(self.learn)]
-        self.learn.loss_grad = self.learn.loss_grad*(self._n/self.learn.bs)
+        learn = self.learn
+        if self._left and not _is_repeated(learn):
+            self._grads = [(p, None if p.grad is None else p.grad.clone()) for p in held_params(learn.opt)]
+        learn.loss_grad = learn.loss_grad*(self._n/learn.bs)
     def after_backward(self):
         learn = self.learn
-        if _is_inner(learn): return
+        if _is_repeated(learn): return
         while self._left:
             self._next()
-            _again(learn, self._cast)
-        self._grads = []
+            _repeat(learn, self._autocast)
         ns,preds,losses = zip(*self._seen, strict=True)
-        learn.xb,learn.yb = self._whole
+        self._grads,(learn.xb,learn.yb) = [],self._whole
         learn.pred,learn.loss = to_concat(preds),sum(n*l for n,l in zip(ns, losses, strict=True))/learn.bs
-    def after_cancel_batch(self):
-        for p,g in self._grads: p.grad = g  # perhaps only some parts have added to it
     def cleanup_batch(self):
-        self.after_cancel_batch()
+        for p,g in self._grads: p.grad = g  # cancelled, and perhaps only some parts have added to it
         self._clear()
 
 # %% ../../nbs/train/03_training.ipynb #0ba8fc16
 class SAM(Callback):
     "Step by the gradient at the worst place near the weights: sharpness-aware minimisation"
-    order,run_valid = 100,False
+    order,run_valid,fit_only = 100,False,True
     def __init__(self,
         rho:float=.05 # Distance of that place, in the norm over all weights; the paper's default
     ):
-        if not isinstance(rho, Real) or not 0<rho<math.inf: raise ValueError(f'SAM: rho is {rho!r}: it must be a number above 0')
+        if not isinstance(rho, Real) or not 0<rho<math.inf: raise ValueError(f'SAM: rho is {rho!r}: it must be above 0')
         self.rho,self._home,self._aside,self._rng = rho,[],[],None
 
     def before_fit(self):
         _refuse_turns(self)
-        if any(isinstance(o, MicroBatch) for o in self.learn.cbs): raise ValueError('SAM passes through a whole batch twice: use GradientAccumulation, not MicroBatch')
-    def before_evaluate(self): "Nothing is trained"
-    def before_batch(self): self._cast,self._rng = _ambient(self.learn),list(rng_states(()))
+        if any(isinstance(o, MicroBatch) for o in self.learn.cbs):
+            raise ValueError('SAM passes through a whole batch twice: use GradientAccumulation, not MicroBatch')
+    def before_batch(self):
+        self._autocast,self._rng = _ambient_autocast(self.learn),read_rngs()
+        del self._rng['evaluations']  # those of this batch count
 
     def before_backward(self):
-        if _is_inner(self.learn): return
+        if _is_repeated(self.learn): return
         self._aside = [(p, p.grad) for p in _with_grads(self.learn)]
         for p,_ in self._aside: p.grad = None
 
     def after_backward(self):
-        learn = self.learn
-        if _is_inner(learn) or learn.outcome['backward']!='done' or not (ps := _with_grads(learn)): return
+        learn,ps = self.learn,_with_grads(self.learn)
+        if _is_repeated(learn) or learn.outcome['backward']!='done' or not ps: return
         self._home = [(p, p.detach().clone()) for p in ps]
         grads = [p.grad for p in ps]
         up = self.rho/get_total_norm(grads).clamp(min=1e-12)
         with torch.no_grad(): torch._foreach_add_(ps, [g*up for g in grads])
         for p in ps: p.grad = None
-        for put,state in self._rng: put(state)
-        with _same_stats(learn.model): _again(learn, self._cast)
+        write_rngs(self._rng)
+        with _same_stats(learn.model): _repeat(learn, self._autocast)
 
     def cleanup_backward(self):
         for p,w in self._home: p.data.copy_(w)

@@ -1,7 +1,7 @@
 "The report, opened from disk without a network: what is on it, in light and dark, on a phone, printed, and read aloud"
 import pytest, re, torch
 from learnloop import CheckpointCallback, CSVLogger, Learner, TensorBoardCallback, Tracer, accuracy
-from learnloop.app.cli import cnn, digits
+from learnloop.app.demo import cnn, digits
 from learnloop.see.report import report_from
 from pages import SHOTS, said, tables
 from torch.nn import functional as F

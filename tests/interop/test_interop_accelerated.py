@@ -2,7 +2,7 @@
 import gc, importlib.util, inspect, io, pickle, re, threading, weakref
 from collections import defaultdict
 import numpy as np, pytest, torch
-from helpers import LR, TRAIN, VALID, act, batches, listener, mk_learner, mk_model, same
+from helpers import LR, TRAIN, VALID, act, batches, covering, listener, mk_learner, mk_model, same
 from learnloop import Callback, DataLoaders, GradientAccumulation, GradientClip, Learner, SanityCheck, TorchScheduler, ValidateCallback, as_cb
 from learnloop.loop.flow import Event
 from learnloop.interop import accelerated
@@ -295,8 +295,7 @@ def test_an_exit_stops_the_run_and_not_the_process():
     with pytest.warns(UserWarning, match='asked to exit'): learn.fit(2, cbs=[recording(do=dict(on_train_step_end=_exit))])
     assert learn.outcome['fit']=='cancelled'
 
-@pytest.mark.parametrize('hook', [o for o in HOOKS if o not in ('on_init_end', 'on_stop_training_error') and 'evaluation_run' not in o])
-@pytest.mark.parametrize('err', [ValueError, KeyboardInterrupt])
+@covering(hook=[o for o in HOOKS if o not in ('on_init_end', 'on_stop_training_error') and 'evaluation_run' not in o], err=[ValueError, KeyboardInterrupt])
 def test_the_end_of_a_run_comes_after_errors_too(hook, err):
     a,b = recording('a', do={hook:err('oops')}),recording('b')
     learn = mk_learn()

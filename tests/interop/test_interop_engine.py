@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 import numpy as np
 import pytest, torch
-from helpers import LR, TRAIN, VALID, act, batches, ending, listener, mk_model, same
+from helpers import LR, TRAIN, VALID, act, batches, covering, ending, listener, mk_model, same
 from helpers import mk_learner as _mk_learner
 from learnloop import (Callback as Ours, CancelBackwardException, CancelBatchException, CancelEpochException, CancelFitException, CancelSaveException,
     CancelStepException, CancelTrainException, CancelValidException, CancelZeroGradException, GradientAccumulation, MicroBatch, MixedPrecision,
@@ -415,10 +415,10 @@ def check_pairs(names, failed):
     assert not is_open and names.count('on_train_end')==names.count('on_train_start')
 
 CUTS = [CancelBatchException, CancelTrainException, CancelEpochException, CancelValidException, CancelFitException]
-@pytest.mark.parametrize('exc', [*CUTS, ValueError, KeyboardInterrupt], ids=lambda o: o.__name__)
-@pytest.mark.parametrize('e', ['before_fit', 'before_epoch', 'before_train', 'before_batch', 'after_loss', 'after_step', 'after_batch', 'before_validate',
-    'after_validate', 'after_train', 'after_epoch', 'before_fetch'])
-@pytest.mark.parametrize('order', [-5, 99])
+@covering(exc=[*CUTS, ValueError, KeyboardInterrupt],
+    e=['before_fit', 'before_epoch', 'before_train', 'before_batch', 'after_loss', 'after_step', 'after_batch', 'before_validate',
+    'after_validate', 'after_train', 'after_epoch', 'before_fetch'],
+    order=[-5, 99])
 def test_ends_match_starts_wherever_a_fit_is_cut(e, exc, order):
     hits = []
     def cut(cb, _):
@@ -433,8 +433,7 @@ def test_ends_match_starts_wherever_a_fit_is_cut(e, exc, order):
     again = told(learn, 1)
     assert again.end=='returns' and again.names[-1]=='on_train_end' and not any(isinstance(o, TrainingEngine) for o in learn.cbs)
 
-@pytest.mark.parametrize('exc', [ValueError, KeyboardInterrupt, SystemExit])
-@pytest.mark.parametrize('hook', [o for o in HOOKS if o!='on_exception'])
+@covering(exc=[ValueError, KeyboardInterrupt, SystemExit], hook=[o for o in HOOKS if o!='on_exception'])
 def test_error_in_a_hook(hook, exc, tmp_path):
     other,seen = Recording(),[]
     def fail(cb, k, kwargs):

@@ -4,7 +4,7 @@ from functools import partial
 from types import ModuleType
 import learnloop, numpy as np, pytest, torch
 from fastcore.foundation import L
-from helpers import LR, TAKEN_BY, TRAIN, VALID, batches, ending, listener, mk_model, same
+from helpers import LR, TAKEN_BY, TRAIN, VALID, batches, covering, ending, listener, mk_model, same
 from learnloop import DataLoaders, GradientAccumulation, Learner, LRFinder, UncaughtCancelError
 from learnloop import Callback as Ours
 from learnloop.interop import as_cb
@@ -55,9 +55,7 @@ def test_after_create_with_the_learner_and_later():
     assert trace[-1]==('three', 'after_create')
 
 THEIRS = [k for k in fa._what]
-@pytest.mark.parametrize('n', [1, 2])
-@pytest.mark.parametrize('e', [e for e in event if e!='after_create' and 'cancel' not in e])
-@pytest.mark.parametrize('exc', THEIRS)
+@covering(n=[1, 2], e=[e for e in event if e!='after_create' and 'cancel' not in e], exc=THEIRS)
 def test_a_cancel_does_what_ours_does(exc, e, n):
     "The same program by a callback of ours and by a foreign one: events, ending and weights are the same"
     results = []
@@ -157,9 +155,7 @@ def test_a_call_of_its_own_hears_everything():
     assert cb.heard[-4:]==('after_cancel_train', 'after_train', 'after_epoch', 'after_fit')
 
 # ---------------------------------------------------------------- exceptions
-@pytest.mark.parametrize('exc', THEIRS)
-@pytest.mark.parametrize('e', ['before_step', 'before_backward', 'before_validate', 'after_pred', 'after_epoch'])
-@pytest.mark.parametrize('catch', [True, False])
+@covering(exc=THEIRS, e=['before_step', 'before_backward', 'before_validate', 'after_pred', 'after_epoch'], catch=[True, False])
 def test_ours_is_theirs_in_their_code(e, exc, catch):
     "A cancel of ours that comes up through a foreign callback can be caught there, and is ours again if it isn't"
     got,raised = [],[]
@@ -200,8 +196,7 @@ def test_a_cancel_without_a_phase():
     with pytest.raises(UncaughtCancelError, match=r'CancelValidException was raised by Rec \(fastai\) in after_train'):
         mk().fit(1, cbs=recording([], acts={('after_train', 1): fa.CancelValidException}))
 
-@pytest.mark.parametrize('exc', [ValueError, AssertionError, KeyboardInterrupt])
-@pytest.mark.parametrize('e', [e for e in event if e!='after_create' and 'cancel' not in e])
+@covering(exc=[ValueError, AssertionError, KeyboardInterrupt], e=[e for e in event if e!='after_create' and 'cancel' not in e])
 def test_an_error_in_any_event(e, exc):
     trace = []
     learn = mk(cbs=recording(trace, acts={(e, 1): exc}))

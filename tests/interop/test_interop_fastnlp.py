@@ -4,7 +4,7 @@ from functools import partial
 from types import SimpleNamespace
 import numpy as np
 import learnloop, pytest, torch
-from helpers import CANCEL_OF, LR, TRAIN, act, batches, listener, mk_model, same
+from helpers import CANCEL_OF, LR, TRAIN, act, batches, cover, covering, listener, mk_model, same
 from learnloop import (Callback as Ours, CheckpointCallback, DataLoaders, FastDevRun, GradientAccumulation, Learner, LimitBatches, SanityCheck,
     ValidateCallback, ValidateEvery)
 from learnloop.interop import as_cb
@@ -191,8 +191,7 @@ def test_a_cancel_of_ours_is_no_exception():
     fit(2, [rec, Ours(after_batch=partial(act, what='CancelFitException'))])
     assert 'on_exception' not in rec.names and rec.names[-1]=='on_train_end' and rec.names.count('on_train_epoch_end')==0
 
-@pytest.mark.parametrize('what', ['ValueError', 'KeyboardInterrupt', 'SystemExit'])
-@pytest.mark.parametrize('hook', STOPS)
+@covering(what=['ValueError', 'KeyboardInterrupt', 'SystemExit'], hook=STOPS)
 def test_errors_in_hooks(hook, what):
     rec,learn = Recorder(hook, what),mk_learner()
     with pytest.raises(BaseException) as e: fit(2, rec, learn)
@@ -230,8 +229,8 @@ INSIDE = dict(fit=['epoch', 'train', 'validate', 'fetch', *GRADS, 'evaluate', 's
     train=['train', 'fetch', *GRADS, 'evaluate'], validate=['validate', 'fetch', 'batch'], batch=[*GRADS, 'evaluate'], evaluate=['evaluate', 'validate', 'batch'])
 CANCELS = [(p, f'{a}_{o}') for p,phases in INSIDE.items() for o in phases for a in ('before', 'after', 'cleanup')] + [(p, 'after_loss') for p in INSIDE]
 
-@pytest.mark.parametrize('order', [-1, 99])
-@pytest.mark.parametrize('p,e', CANCELS)
+# the first is where the batch itself is cut short before their callback hears that it ended
+@pytest.mark.parametrize('p,e,order', dict.fromkeys([('batch', 'after_batch', -1), *cover((*o, order) for o in CANCELS for order in (-1, 99))]))
 def test_what_was_begun_is_ended_wherever_a_cancel_comes_from(p, e, order):
     "…unless it ends the fit, and with it everything: then there is `on_train_end` alone, as in fastNLP"
     calls,raised = [0],[]

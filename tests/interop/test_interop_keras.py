@@ -2,7 +2,7 @@
 import io, math
 from collections import Counter
 import numpy as np, pytest, torch
-from helpers import TRAIN, VALID, batches, listener, mk_model, weights
+from helpers import TRAIN, VALID, batches, cover, covering, listener, mk_model, weights
 from learnloop import (CancelBatchException, CancelEpochException, CancelFitException, CancelTrainException, CancelValidException, DataLoaders,
     FetchPredsCallback, GradientAccumulation, Learner, ParamScheduler, Recorder, SanityCheck, ValidateCallback, accuracy, mae)
 from learnloop.interop import as_cb
@@ -233,8 +233,7 @@ IN_BATCH = 'before_batch','after_pred','after_loss','before_step','after_batch'
 IN_TRAIN = *IN_BATCH,'before_train','after_train','before_fetch'
 CUTS = {CancelBatchException:IN_BATCH, CancelTrainException:IN_TRAIN, CancelEpochException:(*IN_TRAIN, 'before_epoch')}
 
-@pytest.mark.parametrize('order', [0, 99])
-@pytest.mark.parametrize('exc,at', [(exc, at) for exc,ats in CUTS.items() for at in ats], ids=lambda o: getattr(o, '__name__', o))
+@pytest.mark.parametrize('exc,at,order', cover((exc, at, order) for exc,ats in CUTS.items() for at in ats for order in (0, 99)), ids=lambda o: getattr(o, '__name__', o))
 def test_beginnings_and_ends_stay_in_pairs(exc, at, order):
     trace = []
     fit(mk_learner(), 2, cbs=[mk_recorder(trace), cancel(at, exc, order=order)])
@@ -268,8 +267,7 @@ def test_a_batch_that_was_skipped_does_not_count():
     ends = [o[-1]['logs'] for o in trace if o[1]=='on_train_batch_end']
     assert ends[0]=={} and ends[-1]['loss']==round(learn.recorder.values[0][0], 5)
 
-@pytest.mark.parametrize('exc', [ValueError, KeyboardInterrupt])
-@pytest.mark.parametrize('hook', TRAINING)
+@covering(exc=[ValueError, KeyboardInterrupt], hook=TRAINING)
 def test_an_error_in_a_hook_ends_the_fit_and_nothing_else_is_called(hook, exc):
     def _fail(self): raise exc
     trace,learn = [],mk_learner()

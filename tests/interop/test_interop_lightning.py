@@ -5,7 +5,7 @@ from enum import Enum
 from pathlib import Path
 import numpy as np
 import pytest, torch
-from helpers import TRAIN, VALID, act, batches, listener, mk_model, same
+from helpers import TRAIN, VALID, act, batches, cover, covering, listener, mk_model, same
 from helpers import mk_learner as _mk_learner
 from learnloop import Callback as Ours
 from learnloop import (DataLoaders, FetchPredsCallback, GradientAccumulation, GradientClip, LimitBatches, ParamScheduler, SanityCheck, SchedLin,
@@ -245,9 +245,9 @@ def test_stop_from_a_validation_between_batches_ends_the_epoch():
     learn.fit(3, cbs=[cb])
     assert learn.count.opt_steps==2 and cb.count('on_validation_end', 'on_train_epoch_end', 'on_train_end')==[1, 1, 1]
 
-@pytest.mark.parametrize('what', ['CancelBatchException', 'CancelTrainException', 'CancelEpochException', 'CancelFitException'])
-@pytest.mark.parametrize('e', ['before_batch', 'after_pred', 'after_loss', 'before_backward', 'after_step', 'before_zero_grad', 'after_batch'])
-@pytest.mark.parametrize('order', [-5, 99])
+@covering(2, what=['CancelBatchException', 'CancelTrainException', 'CancelEpochException', 'CancelFitException'],
+    e=['before_batch', 'after_pred', 'after_loss', 'before_backward', 'after_step', 'before_zero_grad', 'after_batch'],
+    order=[-5, 99])
 def test_hooks_come_in_pairs_when_ours_cancel(e, what, order):
     def hear(o, _):
         if o.learn.training and o.learn.iter==1 and o.learn.epoch==0: act(o, what)
@@ -267,8 +267,7 @@ def test_evaluation_hooks_come_in_pairs_when_ours_cancel(e, what):
 
 # Errors
 
-@pytest.mark.parametrize('do,error', [(fail, ValueError), (interrupt, KeyboardInterrupt)])
-@pytest.mark.parametrize('k', [*START, *dict.fromkeys(EPOCH), *END])
+@pytest.mark.parametrize('do,error,k', cover((*o, k) for o in [(fail, ValueError), (interrupt, KeyboardInterrupt)] for k in [*START, *dict.fromkeys(EPOCH), *END]))
 def test_error(k, do, error):
     cb,other = Told(at(k, do)),Told()
     learn = mk_learner()

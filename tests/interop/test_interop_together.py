@@ -2,7 +2,7 @@
 from collections import Counter
 from copy import deepcopy
 import pytest, torch
-from helpers import TRAIN, VALID, mk_model, same
+from helpers import TRAIN, VALID, covering, mk_model, same
 from learnloop import Callback, CancelFitException, DataLoaders, FetchPredsCallback, GradientAccumulation, Learner, ValidateEvery
 from learnloop.interop import accelerated, as_cb, engine, fastai, fastnlp, keras, lightning, transformers
 from learnloop.interop.core import Adapter, adapters
@@ -193,8 +193,7 @@ def test_an_epoch_that_was_left_has_what_there_is():
 
 # ---- coming and going, copies
 EVENTS = 'before_fit before_epoch before_fetch before_batch after_batch cleanup_batch after_train before_validate after_epoch'.split()
-@pytest.mark.parametrize('order', [-20, 100])
-@pytest.mark.parametrize('event', EVENTS)
+@covering(order=[-20, 100], event=EVENTS)
 def test_all_leave_and_come_back_in_the_middle(event, order):
     cbs,done = [recording(o, []) for o in BASES],[]
     def swap(cb):

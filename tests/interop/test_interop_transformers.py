@@ -2,7 +2,7 @@
 import math
 from functools import partial
 import learnloop, numpy as np, pytest, torch
-from helpers import CANCEL_OF, TRAIN, VALID, act, batches, listener, mk_model
+from helpers import CANCEL_OF, TRAIN, VALID, act, batches, covering, listener, mk_model
 from learnloop import (Callback, CancelSaveException, DataLoaders, EarlyStoppingCallback, FetchPredsCallback, GradientAccumulation, GradientClip,
     Learner, Recorder, SanityCheck, SaveModelCallback, TorchScheduler, ValidateCallback)
 from learnloop.interop import transformers as T
@@ -353,9 +353,9 @@ def test_point_30_callbacks_share_new_attributes_of_the_state():
     fit([Reads(), Sets()])
     assert seen==['warmup']*2
 
-@pytest.mark.parametrize('what', [ValueError, KeyboardInterrupt])
-@pytest.mark.parametrize('at', [('on_train_begin', 0), ('on_epoch_begin', 0), ('on_step_begin', 1), ('on_optimizer_step', 1), ('on_step_end', 2), ('on_epoch_end', 3), ('on_log', 3),
-    ('on_prediction_step', 3), ('on_evaluate', 3), ('on_train_end', 6)], ids=str)
+@covering(what=[ValueError, KeyboardInterrupt],
+    at=[('on_train_begin', 0), ('on_epoch_begin', 0), ('on_step_begin', 1), ('on_optimizer_step', 1), ('on_step_end', 2), ('on_epoch_end', 3), ('on_log', 3),
+    ('on_prediction_step', 3), ('on_evaluate', 3), ('on_train_end', 6)])
 def test_errors(at, what):
     learn = mk([Transformers(a := Record(), name='a'), Transformers(b := Record({at: what('mine')}), name='b'), Transformers(c := Record(), name='c')])
     with pytest.raises(what, match='mine') as e: quiet(learn, 2)
@@ -368,9 +368,7 @@ def test_errors(at, what):
 
 EVENTS = ['before_fit', 'before_epoch', 'before_train', 'before_fetch', 'after_fetch', 'before_batch', 'after_pred', 'after_loss', 'before_backward', 'after_backward', 'before_step', 'after_step',
     'before_zero_grad', 'after_zero_grad', 'after_batch', 'cleanup_batch', 'after_train', 'before_validate', 'after_validate', 'after_epoch', 'cleanup_epoch', 'after_fit']
-@pytest.mark.parametrize('cancel', ['step', 'batch', 'train', 'validate', 'epoch', 'fit'])
-@pytest.mark.parametrize('e', EVENTS)
-@pytest.mark.parametrize('order,n_acc', [(5, 1), (99, 2), (-5, 2)])
+@covering(cancel=['step', 'batch', 'train', 'validate', 'epoch', 'fit'], e=EVENTS, order=[5, 99, -5], n_acc=[1, 2])
 def test_what_is_begun_is_ended_whatever_is_cancelled(e, cancel, order, n_acc):
     n = [0]
     def hear(cb, _):

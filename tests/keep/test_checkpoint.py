@@ -5,14 +5,18 @@ from copy import deepcopy
 from functools import partial
 from pathlib import Path
 import numpy as np, pytest, torch
-from helpers import check, mk_learner as mk_line, plainly
+from helpers import check, cover, covering, mk_learner as mk_line, plainly
 from learnloop import (AccumMetric, BnFreeze, Callback, Checkpoint, CheckpointCallback, CutMix, DamagedCheckpoint, EarlyStoppingCallback, EMA, GradientAccumulation, GradientClip, GradualUnfreezing, KeepWarnings, Learner, LimitBatches, MCDropoutCallback, MicroBatch, MixedPrecision, MixUp, OverfitBatches, ReduceLROnPlateau, ReloadLoaders, SAM, SaveModelCallback, SeededItems, ShowGraph, SWA, TorchScheduler, Tracer, TruePrecision, ValidateCallback, ValidateEvery, WeightAveraging, accuracy, event, list_checkpoints, newest_checkpoint, on, set_seed)
 from learnloop.keep.storage import locked_folder
 from learnloop.keep import checkpoint as checkpoint_module
-from learnloop.keep.checkpoint import _seek
+from learnloop.keep.passes import begin_at
+from learnloop.keep.resume import read_origin
+from learnloop.loop.place import Pass
+from learnloop.train.limits import FirstBatches
 from learnloop.loop.rng import preserve_rng
 from learnloop.loop.flow import PHASES, Phase
-from learnloop.measure.metrics import Metric, Series
+from learnloop.measure.metrics import Metric
+from learnloop.measure.series import Series
 from learnloop.keep.saving import write_state
 from learnloop.keep.storage import HashingFile, _sealed
 from torch import nn
@@ -331,7 +335,7 @@ def test_case_58_workers(name, tmp_path):
 def test_the_cheapest_way_to_a_batch_is_taken(ds, kwargs, how):
     "And it gives the batches that all of them would have been"
     with preserve_rng(): want = list(DataLoader(ds, 4, shuffle=True, **kwargs))[3:]
-    got,by = _seek(DataLoader(ds, 4, shuffle=True, **kwargs), 3)
+    got,by = begin_at(DataLoader(ds, 4, shuffle=True, **kwargs), 3)
     got = list(got)
     assert by==how and len(got)==len(want)
     if not isinstance(ds, Noisy): check([list(o) for o in got], [list(o) for o in want])
@@ -365,8 +369,7 @@ class At(Callback):
 
 def boom(cb): raise Boom
 
-@pytest.mark.parametrize('fit', ['fit', 'fit_one_cycle'])
-@pytest.mark.parametrize('n', [1, 6, 7, 17, 18])
+@covering(fit=['fit', 'fit_one_cycle'], n=[1, 6, 7, 17, 18])
 def test_case_59_an_error_while_a_batch_is_fetched_saves_the_very_batch(fit, n, tmp_path):
     "Also the first of an epoch and the last of all; items draw random numbers"
     class Fails(Noisy):
@@ -984,7 +987,7 @@ def test_point_20_what_was_not_written_goes_first_with_the_next_save(tmp_path, m
             if not self.learn.training or self.learn.count.batches not in (2, 3, 4): return
             try:
                 saver.save(metrics=dict(a=self.learn.count.batches))
-                saver._join()
+                saver.join()
             except OSError: pass
     quiet(mk_learner(cbs=[Ask()]), 1, cbs=saver)
     assert calls==[2, 2, 2, 4, 6] and [(o.step, o.metrics.get('a')) for o in list_checkpoints(tmp_path)]==[(2, 2), (4, 4), (6, None)]
@@ -1210,9 +1213,7 @@ def in_sight(learn):
         log=r.log[:1+len(r.values[0])] if r.values else [],
         names=getattr(r, 'columns', None), valid=r.valid_names, forward=learn.forward_model is learn.model, cbs_there=[o.name for o in learn.cbs])
 
-@pytest.mark.parametrize('valid', [True, False], ids=['valid', 'no_valid'])
-@pytest.mark.parametrize('end', ENDS)
-@pytest.mark.parametrize('every', [dict(), dict(every_steps=4)], ids=['epochs', 'steps'])
+@covering(2, valid=[True, False], end=ENDS, every=[dict(), dict(every_steps=4)])
 def test_point_14_a_run_that_is_done_and_called_again_ends_as_it_did(end, valid, every, tmp_path):
     def run(learn):
         with learn.no_logging(), learn.no_bar(): ENDS[end](learn, resume=tmp_path)
@@ -1257,12 +1258,12 @@ def test_point_14_a_checkpoint_that_does_not_say_what_was_to_be_seen(tmp_path):
     "An older learnloop wrote none of it"
     quiet(mk_learner(), 2, resume=tmp_path)
     learn = mk_learner()
-    going = checkpoint_module._read(newest_checkpoint(tmp_path))
+    going = read_origin(newest_checkpoint(tmp_path))
     for k in ('seen', 'after'): del going.state['loop'][k]
     going.state['resting'] = []
     learn.create_opt()
-    learn._put_in_sight(going, True)
-    learn._put_after(going.state['loop'])
+    learn.keeper._restore_sight(going.state, True)
+    learn.keeper.restore_end(going.state['loop'])
     assert learn.model.training and learn.final_record is None and learn.n_epoch==1
 
 def test_point_14_a_stopped_run_stays_stopped_in_the_middle_of_an_epoch_too(tmp_path):
@@ -1311,7 +1312,7 @@ def test_point_27_a_save_writes_as_much_after_a_long_history_as_after_a_short_on
         a,b = (newest_checkpoint(tmp_path/str(n)).plain()['callbacks']['recorder'][k] for k in ('raw', 'values'))
         assert a==r.raw_losses and b==r.values
         return [max(o) for o in zip(*res[2:], strict=True)]
-    few,many = cost(1000),cost(64*1024+1000)
+    few,many = cost(1000),cost(16*1024+1000)
     assert many[0]<few[0]*1.1+9000 and many[1]<few[1]*1.1+99  # names and hashes of parts are the rest
 
 @pytest.mark.parametrize('kwargs', [dict(keep=1), dict(keep=2), dict(keep=2, background=True), dict(keep=None)], ids=str)
@@ -1362,7 +1363,7 @@ def test_point_8_an_error_in_a_phase_beside_the_batch_saves_a_checkpoint(tmp_pat
 
 # --- subclasses that replace pieces of the loop
 
-PIECES = '_do_fit _epochs _do_epoch _do_epoch_train _do_epoch_validate all_batches _fetch one_batch _do_one_batch _do_loss _do_grad_opt _backward _step _zero_grad _use _pick _leave _trained _mark'
+PIECES = '_do_fit _do_epoch _do_epoch_train _do_epoch_validate all_batches mk_pass _between _fetch one_batch _do_one_batch _do_loss _do_grad_opt _backward _step _zero_grad use_dl _pick'
 def through(names):
     "A subclass whose methods call those that they override"
     exec('class Through(Learner):\n' + '\n'.join(f'    def {o}(self, *args, **kwargs): return super().{o}(*args, **kwargs)' for o in names.split()), globals(), there := {})
@@ -1374,11 +1375,6 @@ class DoFit(Learner):
         for e in range(self.n_epoch):
             self.epoch = e
             self.with_events('epoch', self._do_epoch)
-class Epochs(Learner):
-    def _epochs(self):
-        for e in range(self.epoch, self.n_epoch):
-            self.epoch = e
-            yield e
 class DoEpoch(Learner):
     def _do_epoch(self):
         self._do_epoch_train()
@@ -1391,14 +1387,14 @@ class Rollout(Learner):
         self.model[0].weight.data.mul_(.9)
 class DoEpochTrain(Learner):
     def _do_epoch_train(self):
-        self._use(self.dls.train)
+        self.use_dl(self.dls.train)
         with torch.enable_grad(): self.with_events('train', self.all_batches)
 class TwoPasses(Learner):
     def _do_epoch_train(self):
         for _ in range(2): super()._do_epoch_train()
 class DoEpochValidate(Learner):
     def _do_epoch_validate(self, ds_idx=1, dl=None):
-        self._use(self.dls.valid if dl is None else dl)
+        self.use_dl(self.dls.valid if dl is None else dl)
         with torch.no_grad(): self.with_events('validate', self.all_batches)
 class AllBatches(Learner):
     def all_batches(self):
@@ -1406,25 +1402,30 @@ class AllBatches(Learner):
 class OwnCount(Learner):
     "Keeps its count to itself"
     def all_batches(self):
-        (batches,i),self._over = self._begin(),False
-        while self.with_events('fetch', self._fetch, batches):
-            self.one_batch(i, self.batch)
-            i += 1
-            if self._halt: self._halt()
+        with self.mk_pass(self.dl) as batches:
+            i = 0
+            while self._between() and self.with_events('fetch', self._fetch, batches):
+                self.one_batch(i, self.batch)
+                i += 1
 class CopiedBatches(Learner):
     "As the loop has it"
     def all_batches(self):
-        (batches,self.n_done),self._over = self._begin(),False
-        while self.with_events('fetch', self._fetch, batches):
-            self.one_batch(self.n_done, self.batch)
-            self.n_done += 1
-            if self._halt: self._halt()
-class Begin(Learner):
-    def _begin(self): return iter(self.dl),0
-class BeginTwice(Learner):
-    def _begin(self):
-        batches,n = super()._begin()
-        return (b for b in batches),n
+        with self.mk_pass(self.dl) as batches:
+            while self._between() and self.with_events('fetch', self._fetch, batches):
+                self.one_batch(batches.n_done, self.batch)
+                batches.n_done += 1
+class Restless(Learner):
+    "Never says that it is between two batches"
+    def all_batches(self):
+        with self.mk_pass(self.dl) as batches:
+            while self.with_events('fetch', self._fetch, batches):
+                self.one_batch(batches.n_done, self.batch)
+                batches.n_done += 1
+class OwnPass(Learner):
+    def mk_pass(self, dl): return Pass(self, dl)
+class Wrapped(Learner):
+    "Takes its batches of another loader"
+    def mk_pass(self, dl): return super().mk_pass(FirstBatches(dl, 3))
 class Fetch(Learner):
     def _fetch(self, batches):
         self.batch = next(batches, None)
@@ -1443,7 +1444,7 @@ class OneBatch(Learner):
         self.iter,self.bs = i,len(b[0])
         self.xb,self.yb = b[:1],b[1:]
         self.with_events('batch', self._do_one_batch)
-        self._drop_batch()
+        self.drop_batch()
 class DoOneBatch(Learner):
     def _do_one_batch(self):
         self.pred = self.model(*self.xb)
@@ -1455,9 +1456,9 @@ class GradOpt(Learner):
         self.with_events('step', self._step)
         self.with_events('zero_grad', self._zero_grad)
 
-REFUSED = DoFit,Epochs,Begin,BeginTwice
-WARNED = {DoEpoch:'DoEpoch._do_epoch', AllBatches:'AllBatches.all_batches', OwnCount:'OwnCount.all_batches'}
-OTHERS = Through,Rollout,DoEpochTrain,TwoPasses,DoEpochValidate,CopiedBatches,Fetch,FetchTwo,Ahead,OneBatch,DoOneBatch,GradOpt
+REFUSED = DoFit,
+WARNED = {DoEpoch:'DoEpoch._do_epoch', AllBatches:'AllBatches.all_batches', Restless:'Restless.all_batches', OwnPass:'OwnPass.mk_pass'}
+OTHERS = Through,Rollout,DoEpochTrain,TwoPasses,DoEpochValidate,OwnCount,CopiedBatches,Wrapped,Fetch,FetchTwo,Ahead,OneBatch,DoOneBatch,GradOpt
 STOPS = dict(first=('before_fetch', 1), batch=('before_fetch', 3), later=('before_fetch', 16), torn=('after_loss', 12), train=('after_train', 2), validate=('before_validate', 2),
     valid=('after_batch', 8), epoch=('after_epoch', 2), begins=('before_epoch', 2))
 
@@ -1476,25 +1477,24 @@ def end_of(cls):
     return _ends[cls]
 def weights_of(learn): return {k:v.clone() for k,v in learn.model.state_dict().items()}
 
-@pytest.mark.parametrize('stop', STOPS)
-@pytest.mark.parametrize('cls', [*WARNED, *OTHERS], ids=lambda o: o.__name__)
+@covering(stop=STOPS, cls=[*WARNED, *OTHERS])
 def test_point_5_a_subclass_that_replaces_a_piece_of_the_loop_goes_on_exactly_from_what_was_saved(cls, stop, tmp_path):
     def told():
-        if cls in (TwoPasses,FetchTwo,Ahead): return warnings.catch_warnings(action='ignore')  # see below
+        if cls in (TwoPasses,FetchTwo,Ahead,OwnCount): return warnings.catch_warnings(action='ignore')  # see below
         return pytest.warns(UserWarning, match=f'{WARNED[cls]}.*no going on from the middle of an epoch') if cls in WARNED else nullcontext()
     saver = dict(cbs=[CheckpointCallback(tmp_path, every_steps=2, every_epochs=1, keep=None)])
     with suppress(Boom), told(): subclassed(cls, stop, **saver, resume=tmp_path)
     with told(): check(weights_of(subclassed(cls, **saver, resume=tmp_path)), end_of(cls))
 
-@pytest.mark.parametrize('stop,how', [('batch','ctrl_c'), ('later','error'), ('torn','ctrl_c'), ('train','ctrl_c'), ('validate','error'), ('valid','ctrl_c'), ('epoch','ctrl_c')])
-@pytest.mark.parametrize('cls', [*WARNED, *OTHERS, *REFUSED], ids=lambda o: o.__name__)
+HOW = [('batch','ctrl_c'), ('later','error'), ('torn','ctrl_c'), ('train','ctrl_c'), ('validate','error'), ('valid','ctrl_c'), ('epoch','ctrl_c')]
+@pytest.mark.parametrize('stop,how,cls', cover((*o, cls) for o in HOW for cls in [*WARNED, *OTHERS, *REFUSED]))
 def test_point_5_in_the_same_process_it_goes_on_exactly_or_says_why_not(cls, stop, how):
     with suppress(Boom,KeyboardInterrupt): subclassed(cls, stop, how=how)
     learn = learns[-1]
     learn.logger = lambda row: None
     if learn.paused is None:
         with pytest.raises(RuntimeError, match='nothing to resume'): learn.resume()
-        assert cls not in REFUSED or cls.__name__ in learn._why_not or stop in ('torn','train') or how=='ctrl_c'
+        assert cls not in REFUSED or cls.__name__ in learn.keeper.why_not or stop in ('torn','train') or how=='ctrl_c'
     else:
         assert cls not in REFUSED
         with warnings.catch_warnings(action='ignore'), learn.no_bar(): learn.resume()
@@ -1505,20 +1505,24 @@ def test_point_5_in_the_same_process_it_goes_on_exactly_or_says_why_not(cls, sto
 def test_point_5_where_nobody_knows_where_a_fit_is_what_would_need_it_is_refused(cls, kw, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     name = next(k for k in vars(cls) if k.startswith('_') and not k.startswith('__'))
-    instead = 'replace learn.dl in before_train' if name=='_begin' else rf'call super\(\).{name}\(\)'
-    with pytest.raises(ValueError, match=rf'{cls.__name__}.{name} replaces a piece of the loop.*: {instead}'): subclassed(cls, **kw)
+    with pytest.raises(ValueError, match=rf'{cls.__name__}.{name} replaces a piece of the loop.*: call super\(\).{name}\(\)'): subclassed(cls, **kw)
     assert not [*tmp_path.iterdir()]
     subclassed(cls)
 
-@pytest.mark.parametrize('cls,why', [(TwoPasses, 'this is pass 2 through the data'), (FetchTwo, 'FetchTwo took 2 batches of the loader and counts 1'), (Ahead, 'Ahead took 2 batches of the loader and counts 1')])
+@pytest.mark.parametrize('cls,why', [(TwoPasses, 'this is pass 2 through the data'), (FetchTwo, 'FetchTwo took 2 batches of the loader and counts 1'), (Ahead, 'Ahead took 2 batches of the loader and counts 1'),
+    (OwnCount, 'OwnCount took 1 batches of the loader and counts 0')])
 def test_point_5_what_is_not_saved_in_the_middle_of_an_epoch_is_said(cls, why, tmp_path):
     with pytest.warns(UserWarning, match=f'not saved in the middle of epoch 0: {why}') as ws: subclassed(cls, cbs=[CheckpointCallback(tmp_path, every_steps=1)])
     assert len(ws)==1
 
 def test_point_5_a_method_that_is_set_on_the_learner_counts_as_well(tmp_path):
     learn = mk_learner()
-    learn._begin = lambda: (iter(learn.dl), 0)
-    with pytest.raises(ValueError, match='Learner._begin replaces a piece'): quiet(learn, resume=tmp_path)
+    learn._do_fit = lambda: learn.with_events('epoch', learn._do_epoch)
+    with pytest.raises(ValueError, match='Learner._do_fit replaces a piece'): quiet(learn, resume=tmp_path)
+
+@pytest.mark.parametrize('name,instead', Learner.moved.items())
+def test_a_piece_that_there_was_is_refused_with_what_is_there_instead(name, instead):
+    with pytest.raises(ValueError, match=f'Mine.{name} would never be called: {re.escape(instead)}'): type('Mine', (Learner,), {name:lambda self: None})
 
 def test_point_5_a_checkpoint_in_the_middle_of_an_epoch_is_refused_by_what_could_not_go_there(tmp_path):
     with pytest.raises(Boom): subclassed(Learner, 'later', resume=tmp_path)

@@ -6,7 +6,7 @@ from benchmarks.disk import Disk, Watch, lay_out
 
 # Between them: both optimizers, one-cycle, accumulation, averages, bf16, workers that persist or don't, random items, saves in the background; all shuffle and have dropout
 SETUPS = ['sgd','adamw','one_cycle','noisy','accumulation','ema','bf16','tracked','background','workers','persistent','everything']
-ROOT,KILLS = Path(__file__).parents[2],30
+ROOT,KILLS = Path(__file__).parents[2],20
 
 @pytest.fixture(scope='module')
 def killed():
@@ -22,18 +22,18 @@ def test_case_66_a_run_that_is_killed_at_any_time_ends_like_one_that_is_not(setu
 
 def test_kills_were_many_and_some_in_a_save(killed):
     runs,kills,in_save,lost = killed[0]['all']
-    assert kills==KILLS and in_save>5 and runs>5 and not lost, killed
+    assert kills==KILLS and in_save>3 and runs>5 and not lost, killed
 
 # ---- each operation in turn
 
 def test_point_29_each_operation_that_fails_or_is_the_last_loses_nothing():
     "A share of `python -m benchmarks.crash --every-operation`"
-    p = subprocess.run([sys.executable, '-m', 'benchmarks.crash', '--every-operation', '--share', '.02'], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    p = subprocess.run([sys.executable, '-m', 'benchmarks.crash', '--every-operation', '--share', '.012'], cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert p.returncode==0, p.stdout + p.stderr
     rows = [(o[:16].strip(), o[16:30].strip(), *map(int, o[30:].split())) for o in p.stdout.splitlines()[1:]]
     assert [o[:2] for o in rows]==[(a, b) for b in ('at once','in background') for a in ('fails','before a kill','before a cut')]
     assert all(of>200 and tried>0 and not lost for _,_,of,tried,lost in rows), p.stdout
-    assert sum(o[3] for o in rows)>100, p.stdout
+    assert sum(o[3] for o in rows)>60, p.stdout
 
 def left(tmp_path, f):
     "What may be left, of all cuts, when the power is cut while `f(folder)` runs"

@@ -3,7 +3,7 @@ import asyncio, multiprocessing, os, signal, subprocess, sys, threading, warning
 from contextlib import contextmanager
 import pytest, torch
 from torch.utils.data import DataLoader, default_collate
-from helpers import TRAIN, in_terminal, mk_learner as mk_line, same
+from helpers import TRAIN, covering, in_terminal, mk_learner as mk_line, same
 from learnloop import Callback, CheckpointCallback, Interrupted, SanityCheck, Terminated, list_checkpoints, newest_checkpoint
 from test_pause import EVENTS, FITS, SETUPS, At, Boom, Noisy, check, go_on, mk_learner, quiet, state, whole
 
@@ -31,7 +31,7 @@ def send(*signums): return lambda learn: [signal.raise_signal(o) for o in signum
 def interrupted(learn, fit, *cbs, error=KeyboardInterrupt, **kwargs):
     "Run a fit that `error` ends, and look whether the learner is as good as new"
     with pytest.raises(error): quiet(learn, FITS[fit], cbs=list(cbs), **kwargs)
-    assert learn.open==[] and learn._halt is learn._handled is learn.batch is None
+    assert learn.open==[] and learn.keeper.signals is learn.batch is None
     return learn
 
 def spread(names): return [(name, *[('ema','fit'), ('accum','one_cycle'), ('noisy','max_steps'), ('bf16','steps_per_epoch'), ('plain','fit')][i%5]) for i,name in enumerate(names)]
@@ -47,8 +47,7 @@ def test_cases_63_and_65_from_any_event_it_goes_on_to_the_same_end(name, setup, 
     assert cb.seen>1 or name in ('after_fit','cleanup_fit')
     check(state(learn), whole(setup, fit))
 
-@pytest.mark.parametrize('signum', LEAVES)
-@pytest.mark.parametrize('name', [e for e in EVENTS if e.split('_', 1)[1] in ('batch','pred','loss','backward','step','zero_grad')])
+@covering(signum=LEAVES, name=[e for e in EVENTS if e.split('_', 1)[1] in ('batch','pred','loss','backward','step','zero_grad')])
 def test_the_batch_in_which_it_comes_is_done_and_no_more(name, signum, capsys):
     over = []
     cb = Callback(name='over', cleanup_batch=lambda cb: over.append(cb.learn.outcome['batch']))
@@ -103,10 +102,7 @@ def test_what_a_second_signal_does(signums, leaves, tmp_path):
     assert learn.count.opt_steps==(2 if leaves is Terminated else 1)
     assert list_checkpoints(tmp_path)[-1].consistent==(leaves is Terminated)
 
-@pytest.mark.parametrize('signum', LEAVES)
-@pytest.mark.parametrize('fit', FITS)
-@pytest.mark.parametrize('item', [0, 5, 17])
-@pytest.mark.parametrize('saves', [False, True])
+@covering(2, signum=LEAVES, fit=FITS, item=[0, 5, 17], saves=[False, True])
 def test_in_a_fetch_it_acts_at_once_where_what_came_before_was_noted_and_else_after_the_batch(item, fit, signum, saves, tmp_path):
     n,after = [0],[]
     def at(i):
@@ -117,8 +113,7 @@ def test_in_a_fetch_it_acts_at_once_where_what_came_before_was_noted_and_else_af
     go_on(learn)
     check(state(learn), whole('noisy', fit))
 
-@pytest.mark.parametrize('persistent', [False, True])
-@pytest.mark.parametrize('signum', LEAVES)
+@covering(persistent=[False, True], signum=LEAVES)
 def test_cases_63_and_65_nobody_waits_for_a_worker_that_hangs(signum, persistent, tmp_path):
     "It comes to this process alone: the checkpoint is written before the worker, which would not have ended, is told to"
     def f(put):
@@ -223,13 +218,13 @@ def test_lr_find_is_undone(name):
     quiet(learn, FITS['fit'])
 
 def test_lr_find_is_undone_even_if_it_comes_meanwhile(monkeypatch):
-    import learnloop.train.schedule as m
-    learn,put = mk_learner(),m._put
+    import learnloop.keep.undo as m
+    learn,put = mk_learner(),m._put_tensor
     want = state(learn)
     def slow(*args):
-        if not learn._halt: signal.raise_signal(INT)
+        if not learn.keeper.signals.due: signal.raise_signal(INT)
         put(*args)
-    monkeypatch.setattr(m, '_put', slow)
+    monkeypatch.setattr(m, '_put_tensor', slow)
     with learn.no_logging(), pytest.raises(KeyboardInterrupt): learn.lr_find(show_plot=False, num_it=4)
     check(state(learn), want)
 
@@ -250,7 +245,7 @@ def test_a_learner_within_another(name, steps, inner):
     "The batch of the outer one is done; outside of its batches, the inner one ends after its own"
     learn,other = mk_line(),mk_line([At('after_loss', 2, f=send(INT))])
     with pytest.raises(KeyboardInterrupt): learn.fit(1, cbs=At(name, 1, f=lambda learn: other.fit(1)))
-    assert (learn.count.opt_steps, other.count.opt_steps)==(steps, inner) and learn._handled is other._handled is None
+    assert (learn.count.opt_steps, other.count.opt_steps)==(steps, inner) and learn.keeper.signals is other.keeper.signals is None
     learn.fit(1)
     other.remove_cb(At)
     other.fit(1)
@@ -271,7 +266,7 @@ def test_handlers_are_put_back(how):
     with handled(SIGINT=h, SIGTERM=h):
         try: learn.validate() if how=='evaluate' else learn.fit(1)
         except (Boom, KeyboardInterrupt): pass
-    assert seen and all(type(o).__name__=='_Signals' for o in seen[0])
+    assert seen and all(type(o).__name__=='Signals' for o in seen[0])
 
 def test_an_ignored_signal_stays_ignored():
     "Jobs in the background of a script ignore Ctrl-C"
@@ -307,7 +302,7 @@ def test_it_comes_while_handlers_are_installed_or_put_back(k, signum, monkeypatc
         monkeypatch.setattr(signal, 'signal', set_handler)
         with pytest.raises(LEAVES[signum]): learn.fit(1)
         monkeypatch.undo()
-    assert n[0]>=k and learn._handled is None and learn.open==[]
+    assert n[0]>=k and learn.keeper.signals is None and learn.open==[]
     learn.fit(1)
 
 def test_case_19_in_another_thread_there_are_no_handlers():
@@ -351,9 +346,7 @@ def by_loop(co):
         loop.run_until_complete(asyncio.sleep(0))  # where the loop is whole
     finally: loop.close()
 
-@pytest.mark.parametrize('how', [_direct, _child, _gathered, _group])
-@pytest.mark.parametrize('by', [by_run, by_loop])
-@pytest.mark.parametrize('name', ['after_loss', 'after_batch', 'after_epoch'])
+@covering(2, how=[_direct, _child, _gathered, _group], by=[by_run, by_loop], name=['after_loss', 'after_batch', 'after_epoch'])
 def test_point_28_in_a_task_it_ends_the_task_and_what_is_paused_is_kept(how, by, name):
     learn = mk_line([At(name, 2, f=send(INT))])
     if how is _group and by is by_loop: by(how(lambda: learn.fit(2)))  # a group passes over tasks that were cancelled

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 import numpy as np
 import pytest, torch
-from helpers import LR, batches, same
+from helpers import LR, batches, covering, same
 from hypothesis import given, strategies as st
 from learnloop import Callback, CancelSaveException, DataLoaders, Learner, set_seed
 from learnloop.keep.saving import atomic_write, load_export, load_learner, load_model, read_state, save_model, write_state
@@ -42,9 +42,7 @@ def names(folder): return sorted(o.name for o in folder.iterdir())
 
 # Files
 
-@pytest.mark.parametrize('there', [True, False])
-@pytest.mark.parametrize('error', [OSError(28, 'No space left on device'), KeyboardInterrupt(), MemoryError()])
-@pytest.mark.parametrize('at', ['write', 'fsync', 'replace'])
+@covering(2, there=[True, False], error=[OSError(28, 'No space left on device'), KeyboardInterrupt(), MemoryError()], at=['write', 'fsync', 'replace'])
 def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path, monkeypatch, at, error, there):
     path = tmp_path/'a.pth'
     if there: path.write_bytes(b'old')
@@ -396,8 +394,7 @@ def spoil(what):
 SPOILT = {'missing':"lacks '0.bias'", 'unexpected':"has no '9.bias'", 'no tensor':"'3.weight' is", 'no model':'no file of learn.save',
     'shape':r"'3.weight' is float32 \(1, 4\) in the model, and float32 \(1, 5\)", 'no opt':'with_opt=False', 'names':"it has no '0.weight'",
     'more':"it has 'x', which SGD here doesn't train", 'groups':'groups of', 'class':"needs 'momentum'", 'several':"has optimizers 'a', 'b'"}
-@pytest.mark.parametrize('used', [False, True], ids=['before the first fit', 'after a fit'])
-@pytest.mark.parametrize('what', SPOILT)
+@covering(used=[False, True], what=SPOILT)
 def test_failed_optimizer_restore_is_an_error_and_a_failed_load_changes_nothing(tmp_path, what, used):
     "fastai: optimizer load failure is a bare except and a warning"
     mk(tmp_path).save('a') and (src := mk(tmp_path)).fit(1)

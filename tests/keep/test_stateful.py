@@ -1,6 +1,7 @@
 "Loaders with a state of their own, torchdata's over Hugging Face's datasets among them: a fit goes on exactly, whether by their state or through their batches again"
 import random, signal, warnings
 import datasets, pytest, torch
+from helpers import covering
 from learnloop import Callback, Learner, list_checkpoints, set_seed
 from torch import nn
 from torch.nn import functional as F
@@ -85,9 +86,7 @@ def run(cls, kind, workers, at=None, folder=None, accept=(), said=None, **kw):
     return [p.detach().clone() for p in model.parameters()]
 
 @pytest.mark.filterwarnings('ignore:To copy construct from a tensor')  # by Hugging Face's own formatter
-@pytest.mark.parametrize('workers', [0, 2])
-@pytest.mark.parametrize('kind', KINDS)
-@pytest.mark.parametrize('cls', [DataLoader, StatefulDataLoader])
+@covering(2, workers=[0, 2], kind=KINDS, cls=[DataLoader, StatefulDataLoader])
 def test_point_26_every_kind_of_loader_goes_on_exactly(cls, kind, workers, tmp_path):
     want = run(cls, kind, workers)
     for i,at in enumerate([3, 8] if workers==0 else [8]):  # in the first epoch, and in the second, which began with what the first left
@@ -146,6 +145,6 @@ class Tokenised(IterableDataset):
     def load_state_dict(self, sd): self.ds.load_state_dict(sd)
 
 def test_point_26_a_shuffle_buffer_in_a_data_set_of_ones_own_is_gone_through_again():
-    from learnloop.keep.checkpoint import _own_state
+    from learnloop.keep.passes import goes_by_state
     ds = datasets.Dataset.from_dict(dict(x=list(range(8)))).to_iterable_dataset()
-    assert not _own_state(StatefulDataLoader(Tokenised(ds), 2)) and not _own_state(StatefulDataLoader(ds, 2))
+    assert not goes_by_state(StatefulDataLoader(Tokenised(ds), 2)) and not goes_by_state(StatefulDataLoader(ds, 2))

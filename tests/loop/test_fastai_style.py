@@ -3,7 +3,7 @@ import math
 from functools import partial
 from pathlib import Path
 import fastai_style as cbs, learnloop, pytest, torch
-from helpers import CANCEL_OF, FIT, LR, TRAIN, VALID, all_events, ending, mk_learner, mk_model, same
+from helpers import CANCEL_OF, FIT, LR, TRAIN, VALID, all_events, cover, ending, mk_learner, mk_model, same
 from learnloop import FetchPredsCallback, GatherPredsCallback
 from torch import nn
 from torch.nn import functional as F
@@ -130,7 +130,7 @@ def hears(phases, n): return [o for o in all_events(phases)[:n] if not o.startsw
 OPEN_AT = dict(fit=hears(FIT, -1), epoch=hears(FIT[1:], -1), train=hears(['train', 'batch', 'backward', 'step'], -1),
     validate=hears(['validate'], -4), batch=hears(['batch', 'backward', 'step'], -1), backward=hears(['backward'], -4), step=hears(['step'], -3))
 
-@pytest.mark.parametrize('x,e', [(x, e) for x,es in OPEN_AT.items() for e in es])
+@pytest.mark.parametrize('x,e', cover((x, e) for x,es in OPEN_AT.items() for e in es))
 def test_each_of_its_exceptions_at_any_event(x, e):
     learn = mk_learner([cbs.raise_at(e, getattr(learnloop, CANCEL_OF[x]))])
     learn.raised = False

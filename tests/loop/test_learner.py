@@ -6,7 +6,7 @@ from copy import deepcopy
 from functools import partial
 from types import SimpleNamespace
 import numpy as np, pytest, torch
-from helpers import LR, TRAIN, VALID, act, batches, ending, listener, mk_learner, mk_model, plainly, same, weights
+from helpers import LR, TRAIN, VALID, act, batches, covering, ending, listener, mk_learner, mk_model, plainly, same, weights
 from learnloop import (Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelStepException, CancelTrainException,
     CancelZeroGradException, DataLoaders, DictMetric, FetchPredsCallback, GatherPredsCallback, Learner, Phase, TrainEvalCallback, accuracy, before_batch_cb,
     event, on, set_hypers, trainable_params)
@@ -358,8 +358,7 @@ def test_evaluation_leaves_everything_as_it_was(evaluate, fitted):
     evaluate(learn)
     assert changed(before, learn)==[]
 
-@pytest.mark.parametrize('evaluate', EVALUATIONS, ids=NAMES)
-@pytest.mark.parametrize('e', ['before_batch', 'after_pred', 'before_step', 'after_batch', 'after_train', 'after_epoch', 'before_fetch'])
+@covering(evaluate=EVALUATIONS, e=['before_batch', 'after_pred', 'before_step', 'after_batch', 'after_train', 'after_epoch', 'before_fetch'])
 def test_evaluation_inside_a_fit_does_not_change_it(evaluate, e):
     def hear(cb, _):
         if not cb.training and e.endswith(('batch', 'fetch')): return
@@ -655,8 +654,7 @@ def test_no_batch_is_kept_after_a_cancel(e, cancel):
     learn.fit(1)
     assert refs and alive and not any(alive)
 
-@pytest.mark.parametrize('what', [ValueError, KeyboardInterrupt])
-@pytest.mark.parametrize('e', ['before_batch', 'after_loss', 'before_step', 'after_batch', 'cleanup_batch', 'after_exception', 'after_fetch'])
+@covering(what=[ValueError, KeyboardInterrupt], e=['before_batch', 'after_loss', 'before_step', 'after_batch', 'cleanup_batch', 'after_exception', 'after_fetch'])
 def test_no_batch_is_kept_once_an_exception_is_gone(e, what):
     refs = []
     def hear(cb, _):

@@ -6,8 +6,8 @@ import pytest, torch
 from torch import nn
 from torch.optim.optimizer import register_optimizer_step_post_hook
 from torch.optim import SGD, ASGD, Adadelta, Adafactor, Adagrad, Adam, Adamax, AdamW, Muon, NAdam, RAdam, RMSprop, Rprop
-from learnloop.loop.optimizer import (backward, freeze_to, get_hypers, is_norm, make_opt, n_groups, no_decay_params, norm_params, opts,
-    set_hypers, step, trainable_params, zero_grad)
+from learnloop.loop.optimizer import (backward, freeze_to, get_hyper, get_hypers, is_norm, make_opt, n_groups, no_decay_params, norm_params, opts,
+    set_hypers, spread_hyper, step, trainable_params, zero_grad)
 
 # optimizer -> its torch names of (mom, sqr_mom), None where it has none
 NAMES = {SGD: ('momentum',None), Adam: ('betas','betas'), AdamW: ('betas','betas'), NAdam: ('betas','betas'), RAdam: ('betas','betas'),
@@ -506,3 +506,18 @@ def test_backward_equals_torchs():
 def test_backward_has_torchs_errors():
     with pytest.raises(RuntimeError, match='does not require grad'): backward(torch.ones(()))
     with pytest.raises(RuntimeError, match='scalar'): backward(torch.ones(2, requires_grad=True)*2)
+
+def test_one_hyper_is_read_for_each_group_and_can_be_set_again():
+    m = net()
+    opt = make_opt(dict(a=SGD(m[0].parameters(), lr=torch.tensor(.5)), b=torch.optim.Adagrad(m[1:].parameters(), lr=.1)), m)
+    assert get_hyper(opt, 'lr')==[.5, .1] and get_hyper(opt, 'mom')==[0, 0]  # Adagrad has none, and is given SGD's
+    adam = make_opt(torch.optim.Adam, m)
+    for k in ('lr', 'betas', 'mom', 'weight_decay'):
+        was = get_hyper(adam, k)
+        set_hypers(adam, m, **{k:(.5, .6) if k=='betas' else .25})
+        set_hypers(adam, m, **{k:was})
+        assert get_hyper(adam, k)==was
+    with pytest.raises(ValueError, match="unknown hyper-parameter 'momm' for Adam.*did you mean 'mom'"): get_hyper(adam, 'momm')
+
+@pytest.mark.parametrize('val,want', [(.1, [.1]*3), ([.1, .2, .3], [.1, .2, .3]), (slice(.01, 1.), [.01, .1, 1.]), (slice(1.), [.1, .1, 1.])])
+def test_what_a_value_stands_for(val, want): assert spread_hyper('lr', val, 3)==pytest.approx(want)

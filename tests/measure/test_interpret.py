@@ -3,10 +3,10 @@ import gc, weakref
 from functools import partial
 import matplotlib.pyplot as plt
 import pytest, torch
-from helpers import same
+from helpers import covering, same
 from learnloop import (Callback, ClassificationInterpretation, CrossEntropyLossFlat, DataLoaders, Interpretation, Learner, MSELossFlat,
     SegmentationInterpretation, accuracy, set_seed)
-from learnloop.measure.interpret import show_image
+from learnloop.measure.image import show_image
 from learnloop.measure.losses import BCEWithLogitsLossFlat
 from torch import nn
 from torch.nn import functional as F
@@ -189,6 +189,7 @@ def test_images_are_drawn(x):
     assert [o.get_title() for o in axs[:5]]==['a', 'b', 'c (is a)', 'a', 'b'] and len(axs)>=5
     assert [o.title.get_color() for o in axs[:3]]==['black', 'black', 'crimson']
     assert all(len(o.images)==1 for o in axs[:5]) and not any(len(o.images) for o in axs[5:])
+    plt.gcf().set_dpi(10)  # quickly
     plt.gcf().canvas.draw()
 
 def test_a_function_of_the_users_draws():
@@ -336,9 +337,11 @@ def test_evaluation_keeps_no_batch():
 class Own(nn.Module):
     def forward(self, pred, targ): return F.cross_entropy(pred, targ)
 
-@each_loader
-@pytest.mark.parametrize('loss_func', [F.cross_entropy, nn.CrossEntropyLoss(), lambda p,t: F.cross_entropy(p, t), Own()], ids=['function', 'torch', 'lambda', 'own'])
-def test_point_16_interpretation_of_any_loss(loss_func, mk_dl):
+LOSSES = dict(function=F.cross_entropy, torch=nn.CrossEntropyLoss(), by_hand=lambda p,t: F.cross_entropy(p, t), own=Own())
+
+@covering(loader=LOADERS, loss=LOSSES)
+def test_point_16_interpretation_of_any_loss(loss, loader):
+    mk_dl,loss_func = LOADERS[loader],LOSSES[loss]
     learn = mk(loss_func=loss_func)
     interp = ClassificationInterpretation.from_learner(learn, dl=mk_dl())
     out = learn.model(X).detach()
@@ -362,3 +365,26 @@ def test_point_16_interpretation_of_yes_and_no(loss_func):
 @pytest.mark.parametrize('f', [Interpretation.from_learner, lambda learn, dl: learn.show_results(dl=dl), lambda learn, dl: learn.tta(dl=dl, aug=lambda x: x)])
 def test_point_16_a_dataset_is_no_loader(f):
     with pytest.raises(TypeError, match='dl=TensorDataset is no loader.*wrap the dataset'): f(mk(), dl=TensorDataset(X, Y))
+
+# The first items, and the batch at hand
+
+@pytest.mark.parametrize('n,want', [(1, 1), (5, 5), (7, 7), (99, N)])
+def test_the_first_items_are_those_of_all(n, want):
+    learn = mk()
+    some,whole = (Interpretation.from_learner(learn, dl=LOADERS['batches'](), n=o) for o in (n, None))
+    assert len(some)==want and len(whole)==N
+    for o in ('preds', 'decoded', 'targs', 'losses'): torch.testing.assert_close(getattr(some, o), getattr(whole, o)[:n])
+    assert all(torch.equal(some.inputs(i), whole.inputs(i)) for i in range(want))
+
+@pytest.mark.parametrize('n', [None, 2])
+def test_the_batch_at_hand_is_what_the_model_has_just_predicted(n):
+    seen = []
+    def look(cb): seen.append((Interpretation.from_batch(cb.learn, n), cb.learn.pred.detach().clone(), *cb.xb, *cb.yb))
+    learn = mk()
+    with learn.added_cbs(Callback(after_batch=look)): learn.fit(1)
+    for interp,pred,x,y in seen:
+        assert len(interp)==len(pred[:n]) and torch.equal(interp.targs, y[:n]) and not interp.preds.requires_grad
+        torch.testing.assert_close(interp.preds, pred[:n].softmax(-1))
+        assert torch.equal(interp.decoded, pred[:n].argmax(-1)) and torch.equal(interp.inputs(0), x[0])
+        assert interp.losses is None and interp.is_wrong(0)==(interp.decoded[0]!=y[0])
+        assert interp.caption(0)==(f'{int(y[0])}' if not interp.is_wrong(0) else f'{int(interp.decoded[0])} (is {int(y[0])})')

@@ -2,7 +2,7 @@
 import math, pickle
 from copy import deepcopy
 import pytest, torch
-from helpers import mk_learner
+from helpers import covering, mk_learner
 from learnloop.measure import losses as L
 from learnloop.loop.data import DataLoaders
 from learnloop.loop.learner import Learner
@@ -13,7 +13,8 @@ from torch.nn import functional as F
 NUMBERS = [MSELossFlat, L1LossFlat, BCEWithLogitsLossFlat, BCELossFlat]
 FLAT = [*NUMBERS, CrossEntropyLossFlat, LabelSmoothingCrossEntropyFlat, FocalLossFlat]
 CLASSES = [CrossEntropyLossFlat, LabelSmoothingCrossEntropyFlat, FocalLossFlat, LabelSmoothingCrossEntropy, FocalLoss, DiceLoss]
-each_reduction = pytest.mark.parametrize('reduction', ['mean', 'sum', 'none'])
+REDUCTIONS = 'mean','sum','none'
+each_reduction = pytest.mark.parametrize('reduction', REDUCTIONS)
 def scores(*shape, c=3): return torch.randn(*shape[:1], c, *shape[1:]),torch.randint(c, shape)
 def focal(pred, targ, gamma, weight=None):
     "Lin et al. 2017, eq. 5, word by word, in double: loss of each item, and its weight"
@@ -25,20 +26,19 @@ def test_all_of_fastais_are_there():
     names = 'BaseLoss CrossEntropyLossFlat BCEWithLogitsLossFlat BCELossFlat MSELossFlat L1LossFlat FocalLoss FocalLossFlat DiceLoss'
     assert {*names.split(), 'LabelSmoothingCrossEntropy', 'LabelSmoothingCrossEntropyFlat'}==set(L.__all__)
 
-@each_reduction
-@pytest.mark.parametrize('cls,f', [(MSELossFlat, F.mse_loss), (L1LossFlat, F.l1_loss), (BCEWithLogitsLossFlat, F.binary_cross_entropy_with_logits)])
-@pytest.mark.parametrize('a,b', [((5,), (5,)), ((5, 1), (5,)), ((5,), (5, 1)), ((2, 3, 4), (2, 12))])
-def test_numbers_of_any_shape(cls, f, a, b, reduction):
+@covering(2, reduction=REDUCTIONS, loss=[(MSELossFlat, F.mse_loss), (L1LossFlat, F.l1_loss), (BCEWithLogitsLossFlat, F.binary_cross_entropy_with_logits)],
+    shapes=[((5,), (5,)), ((5, 1), (5,)), ((5,), (5, 1)), ((2, 3, 4), (2, 12))])
+def test_numbers_of_any_shape(loss, shapes, reduction):
+    (cls,f),(a,b) = loss,shapes
     pred,targ = torch.randn(a, requires_grad=True),torch.rand(b)
     loss = cls(reduction=reduction)(pred, targ)
     want = f(pred.flatten(), targ.flatten(), reduction=reduction)
     assert torch.equal(loss, want) and loss.shape==want.shape
     assert torch.equal(*(torch.autograd.grad(o.sum(), pred)[0] for o in (loss, want)))
 
-@each_reduction
-@pytest.mark.parametrize('axis,shape', [(1, (4,)), (-1, (4,)), (1, (4, 5)), (1, (4, 5, 6)), (-1, (4, 5)), (2, (4, 5, 6))])
-@pytest.mark.parametrize('weighted', [False, True])
-def test_cross_entropy_along_any_axis(axis, shape, reduction, weighted):
+@covering(2, reduction=REDUCTIONS, at=[(1, (4,)), (-1, (4,)), (1, (4, 5)), (1, (4, 5, 6)), (-1, (4, 5)), (2, (4, 5, 6))], weighted=[False, True])
+def test_cross_entropy_along_any_axis(at, reduction, weighted):
+    axis,shape = at
     pred,targ = scores(*shape)
     w = torch.tensor([1., 2., 3.]) if weighted else None
     moved = pred.movedim(1, axis).clone().requires_grad_()
@@ -141,9 +141,7 @@ def test_label_smoothing_by_closed_form():
     want = (.9*-lp.gather(1, targ[:,None]).squeeze(1) - .1*lp.mean(1)).mean()
     torch.testing.assert_close(LabelSmoothingCrossEntropy()(pred, targ), want)
 
-@each_reduction
-@pytest.mark.parametrize('gamma', [0, .5, 1, 2, 5])
-@pytest.mark.parametrize('weighted', [False, True])
+@covering(2, reduction=REDUCTIONS, gamma=[0, .5, 1, 2, 5], weighted=[False, True])
 def test_focal_loss_by_the_papers_equation(gamma, weighted, reduction):
     pred,targ = scores(6, 4)
     w = torch.tensor([.2, 1., 3.]) if weighted else None

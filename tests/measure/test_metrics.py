@@ -5,12 +5,13 @@ from functools import partial
 from types import SimpleNamespace
 import numpy as np, pytest, sklearn.metrics as skm, torch, torchmetrics as tm
 from fastcore.nbio import read_nb
-from helpers import TRAIN, VALID, mk_learner
+from helpers import TRAIN, VALID, covering, mk_learner
 from hypothesis import given, strategies as st
 from learnloop.measure import metrics as M
 from learnloop.loop.data import DataLoaders
 from learnloop.loop.learner import Learner
 from learnloop.measure.metrics import *
+from learnloop.measure.series import *
 from pathlib import Path
 from scipy import stats
 from torch import nn
@@ -86,8 +87,7 @@ BY_HAND = dict(  # chkstyle: ignore-node
 
 def test_the_table_has_all_of_fastais(): assert set(NOTEBOOK['FASTAI'])==set(BY_HAND)
 
-@each_split
-@pytest.mark.parametrize('name', BY_HAND)
+@covering(split=SPLITS, name=BY_HAND)
 def test_a_row_of_the_table_is_exact_whatever_the_batches(name, split):
     kind,code = NOTEBOOK['FASTAI'][name].split(': ', 1)
     pred,targ = DATA[kind]
@@ -110,8 +110,7 @@ FUNCTIONS = dict(  # chkstyle: ignore-node
     exp_rmspe = ('numbers', exp_rmspe, lambda p, y: (((y.exp()-p.exp())/y.exp())**2).mean().sqrt().item()))
 DATA['positive'] = tuple(o.abs() for o in DATA['numbers'])
 
-@each_split
-@pytest.mark.parametrize('name', FUNCTIONS)
+@covering(split=SPLITS, name=FUNCTIONS)
 def test_metrics_averaged_per_batch_give_wrong_epoch_values(name, split):
     kind,f,want = FUNCTIONS[name]
     pred,targ = DATA[kind]

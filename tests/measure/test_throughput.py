@@ -2,7 +2,7 @@
 import csv, json
 from types import SimpleNamespace
 import learnloop.measure.throughput, pytest, torch
-from helpers import VALID, batches, listener, mk_learner, same
+from helpers import VALID, batches, covering, listener, mk_learner, same
 from learnloop import (Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelTrainException, CheckpointCallback, CSVLogger,
     DataLoaders, GradientAccumulation, JSONLogger, SanityCheck, Throughput, ValidateCallback, ValidateEvery)
 from torch.nn import functional as F
@@ -157,8 +157,7 @@ def test_cancels(clock, exc, secs):
     assert [o['train_secs'] for o in cb.epochs]==[secs, 16] and cb.epochs[0]['data_wait']==.25
     assert (cb.epochs[0]['valid_samples_per_sec'] is None)==(exc is CancelEpochException)
 
-@pytest.mark.parametrize('e', ['before_fetch', 'after_fetch', 'before_batch', 'after_loss', 'after_batch'])
-@pytest.mark.parametrize('exc', [CancelFitException, ValueError, KeyboardInterrupt])
+@covering(e=['before_fetch', 'after_fetch', 'before_batch', 'after_loss', 'after_batch'], exc=[CancelFitException, ValueError, KeyboardInterrupt])
 def test_fits_that_end_early(clock, e, exc):
     learn = mk(clock, [cb := Throughput(), at(e, exc)])
     before = list(learn.cbs)
@@ -338,7 +337,7 @@ def test_two_of_them(clock):
     learn = mk(clock, [cbs[0], Callback('away', before_train=lambda cb: cb.learn.remove_cb(cbs[1]) if cb.learn.epoch else None), cbs[1]])
     learn.fit(2)
     assert [len(o.epochs) for o in cbs]==[2, 1] and cbs[0].epochs[1]['samples_per_sec']==cbs[1].epochs[0]['samples_per_sec']==1
-    assert not [o for o in learn.cbs if isinstance(o, learnloop.measure.throughput._Asks)]
+    assert not [o for o in learn.cbs if isinstance(o, learnloop.measure.throughput._BeforeFetch)]
 
 def test_two_decimals_at_most(clock):
     learn = mk(clock, [Throughput()], step=.33, wait=.0456)

@@ -4,11 +4,12 @@ from itertools import count
 from threading import Timer
 from types import SimpleNamespace
 import pexpect, pytest, torch
-from helpers import TRAIN, VALID, in_terminal, mk_learner
-from learnloop import (Callback, CancelEpochException, CancelFitException, FetchPredsCallback, ProgressCallback, Recorder, ShowGraph, event, on)
+from helpers import TRAIN, VALID, covering, in_terminal, mk_learner
+from learnloop import (Callback, Pass, CancelEpochException, CancelFitException, FetchPredsCallback, ProgressCallback, Recorder, ShowGraph, event, on)
 from learnloop.see import progress
 from learnloop.loop.learner import print_row
 from learnloop.measure.metrics import mae
+from learnloop.measure.series import Scalars
 
 TIMEOUT = 60  # of a process, most of it torch's import on a busy machine
 
@@ -105,8 +106,7 @@ def test_own_logger_is_kept_and_bar_shown(screens):
     assert learn.logger==rows.append and screens[0].lines==[] and screens[0].drawn
 
 STOPS = [None, CancelFitException, CancelEpochException, RuntimeError, KeyboardInterrupt]
-@pytest.mark.parametrize('at', ['before_fit', 'after_batch', 'before_validate', 'after_validate', 'cleanup_train', 'after_fit'])
-@pytest.mark.parametrize('exc', STOPS)
+@covering(at=['before_fit', 'after_batch', 'before_validate', 'after_validate', 'cleanup_train', 'after_fit'], exc=STOPS)
 def test_all_is_left_as_it_was(exc, at, screens):
     def stop(cb):
         if exc and not (exc is CancelEpochException and at.endswith('fit')): raise exc
@@ -426,8 +426,7 @@ def fit_at(monkeypatch, stdout, stderr=None):
     assert len(learn.recorder.values)==2 and progress._open==[] and learn.logger is print_row
     return learn
 
-@pytest.mark.parametrize('n', range(0, 40, 3))
-@pytest.mark.parametrize('tty', [True, False])
+@covering(n=range(0, 40, 3), tty=[True, False])
 def test_a_reader_that_goes_away_does_not_stop_the_fit(n, tty, clock, monkeypatch):
     monkeypatch.setenv('TERM', 'xterm')
     f = Gone(n, tty=tty)
@@ -494,10 +493,13 @@ def test_rate_counts_from_where_a_run_goes_on(screens, clock, monkeypatch):
     def later(cb): clock.now += .04
     learn = learner([cb := Callback(after_batch=later, name='later')], dls=(TRAIN*20, None))
     cb.order = -20
-    begin = learn._begin
-    learn._begin = lambda: [it := iter(learn.dl), *(next(it) for _ in range(20))][:1] + [20]
+    def later_pass(dl):
+        res = Pass(learn, iter(TRAIN*20))
+        res.n_taken = res.n_done = len([next(res.dl) for _ in range(20)])
+        return res
+    learn.mk_pass = later_pass
     learn.fit(1)
-    assert begin and all(o[3].split()[2]=='25/s' for o in screens[0].drawn if o[1]>20) and len(screens[0].drawn)>5
+    assert all(o[3].split()[2]=='25/s' for o in screens[0].drawn if o[1]>20) and len(screens[0].drawn)>5
     assert screens[0].drawn[-1][1]>50
 
 def left(screen):
@@ -594,7 +596,7 @@ def test_graph_of_many_batches_is_small(clock):
     learn = learner([show := ShowGraph(log=True)])
     learn.fit(1)
     rec = learn.recorder
-    rec._raw._done,rec.iters,rec.values = [1/(i+1) for i in range(100_000)],list(range(1, 100_000)),[[0.,1.]]*99_999
+    rec._raw,rec.iters,rec.values = Scalars(1/(i+1) for i in range(100_000)),list(range(1, 100_000)),[[0.,1.]]*99_999
     (xs,ys),(vx,vy) = show.series().values()
     assert len(xs)==len(ys)<=1000 and xs[-1]==100_000 and ys[-1]==rec.losses[-1] and len(vx)==len(vy)<=1000 and vx[-1]==99_999
     assert len(show.chart())<60_000 and [len(show.spark(n)[0]) for n in (1, 8, 30)]==[1, 8, 30]

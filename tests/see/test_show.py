@@ -128,16 +128,6 @@ def test_one_that_hears_everything_is_named_once():
     html = synth_learner(cbs=Tracer()).show_training_loop(verbose=True)._repr_html_()
     assert html.count('tracer')==1
 
-def test_listeners_that_are_no_callbacks():
-    class Ear:
-        order,label = 0,'Ear'
-        def handlers(self, event): return [self.hear]*(event=='before_fit')
-        def listens(self, inner, training): return True
-        def hear(self): "Hears"
-    flow = Flow()
-    flow.cbs.append(Ear())
-    assert '- before_fit: Ear' in str(flow.show_training_loop())
-
 def test_it_is_as_it_was_when_it_was_made():
     learn = mk_learner([mk()])
     loop = learn.show_training_loop()

@@ -8,13 +8,14 @@ from hypothesis import given, settings
 from torch import nn
 from torch.nn import functional as F
 from learnloop.loop.callback import Callback, on
-from helpers import mk_learner, players, same
+from helpers import covering, mk_learner, players, same
 from learnloop.loop.checks import *
 from learnloop.loop.flow import *
 from learnloop.interop.transformers import TrainerCallback
 from learnloop.loop.learner import Learner, TrainEvalCallback
 from learnloop.measure.recorder import Recorder
-from learnloop.see.trace import Trace, TraceRow, Tracer, _unpacked, _us, load_trace
+from learnloop.see.timeline import _unpacked, _us, load_trace
+from learnloop.see.trace import Trace, TraceRow, Tracer
 from learnloop.train.training import GradientAccumulation
 from test_properties import programs
 
@@ -44,15 +45,13 @@ def run(at, exc, trace):
     notes = [type(err).__name__, str(err), *getattr(err, '__notes__', [])]
     return log.seen, notes, dict(learn.outcome), list(learn.model.parameters()), torch.rand(1)
 
-@pytest.mark.parametrize('exc', EXCS)
-@pytest.mark.parametrize('at', [e for e in event if not e.endswith(('save','load','sanity','evaluate')) and e!='after_create'])
+@covering(exc=EXCS, at=[e for e in event if not e.endswith(('save','load','sanity','evaluate')) and e!='after_create'])
 def test_all_runs_as_without(at, exc):
     (seen,notes,outcome,ps,rnd),(seen2,notes2,outcome2,ps2,rnd2) = (run(at, exc, o) for o in (False,True))
     assert seen==seen2 and notes==notes2 and outcome==outcome2
     assert all(torch.equal(*o) for o in zip([*ps, rnd], [*ps2, rnd2], strict=True))
 
-@pytest.mark.parametrize('exc', EXCS)
-@pytest.mark.parametrize('at', ['before_fit', 'after_pred', 'before_step', 'after_validate', 'cleanup_batch', 'after_cancel_batch'])
+@covering(exc=EXCS, at=['before_fit', 'after_pred', 'before_step', 'after_validate', 'cleanup_batch', 'after_cancel_batch'])
 def test_events_are_those_that_fire(at, exc):
     "A callback that comes first and hears all knows what fires, but for clean-ups, of which it is last: those are checked in number"
     witness,tracer = Log(name='witness'),Tracer()
@@ -357,7 +356,7 @@ def test_cancels_are_bounded():
 def act(e): raise e
 
 @pytest.mark.parametrize('at,exc,place,want', [
-    ('after_loss', CancelBatchException, dict(epoch=1, iter=1), 'step was not begun: Callback(ex) raised CancelBatchException in after_loss, which skipped the rest of the batch phase'),
+    ('after_loss', CancelBatchException, dict(epoch=1, iter=1), 'Callback(ex) raised CancelBatchException in after_loss, which skipped the rest of the batch phase'),
     ('before_step', CancelBatchException, dict(epoch=1, iter=1), 'Callback(ex) raised CancelBatchException in before_step, which skipped the rest of the batch phase'),
     ('after_batch', CancelTrainException, dict(epoch=1, iter=2), 'Callback(ex) raised CancelTrainException in after_batch, which skipped the rest of the train phase'),
     ('after_step', CancelEpochException, dict(epoch=1, iter=1),
@@ -373,8 +372,7 @@ def test_why_of_what_an_outer_phase_lost(at, exc, place, want, max_rows):
     t = Tracer(max_rows)
     try: learn.fit(3, cbs=t)
     except (RuntimeError,KeyboardInterrupt): assert not issubclass(exc, CancelException)
-    got = t.why('step', **place)
-    assert got==want or (max_rows and got==want.removeprefix('step was not begun: '))
+    assert t.why('step', **place)==want
 
 class Torn(list):
     def __iter__(self):
@@ -434,8 +432,18 @@ def test_why_of_epochs_and_validation():
         if cb.epoch==1: raise CancelEpochException
     learn = mk_learn(Callback('ex', after_train=f))
     learn.fit(2, cbs=Tracer())
-    assert learn.trace.why('validate', epoch=1)=='validate was not begun: Callback(ex) raised CancelEpochException in after_train, which skipped the rest of the epoch phase'
+    assert learn.trace.why('validate', epoch=1)=='Callback(ex) raised CancelEpochException in after_train, which skipped the rest of the epoch phase'
     assert learn.trace.why('validate', epoch=0)=='validate ran'
+    assert learn.trace.why('batch', epoch=1, iter=0, training=False)=='Callback(ex) raised CancelEpochException in after_train, which skipped the rest of the epoch phase'
+
+def test_why_of_a_batch_that_no_loader_has():
+    "A cancel of training is no reason why validation had no more batches"
+    def f(cb):
+        if cb.training and cb.iter==1: raise CancelTrainException
+    learn = mk_learn(Callback('ex', after_batch=f), n=3)
+    learn.fit(1, cbs=Tracer())
+    assert 'CancelTrainException' in learn.trace.why('batch', epoch=0, iter=2)
+    assert learn.trace.why('batch', epoch=0, iter=2, training=False)=='batch of epoch 0, iter 2 was not begun; recorded is epoch 0'
 
 def test_why_of_the_last_fit():
     "A fit's cancels say nothing about a later one"
@@ -457,7 +465,7 @@ def test_why_of_what_no_callback_raised():
     t = learn.trace
     assert t.why('step', epoch=0, iter=0)=='CancelStepException was raised in the body of step'
     assert t.why('step', epoch=0, iter=1)=='ValueError was raised in the body of step'
-    assert t.why('zero_grad', epoch=0, iter=1)=='zero_grad was not begun: ValueError was raised in the body of step'
+    assert t.why('zero_grad', epoch=0, iter=1)=='ValueError was raised in the body of step'
     assert [o.phase for o in t.cancels]==['step'] and [o.exception for o in t.errors]==['ValueError']
 
 def test_a_cancel_that_passes_through_turns_is_recorded_once():
@@ -492,7 +500,7 @@ def test_muted_now_and_then():
     learn = mk_learn(log, Tracer())
     log.run = False
     learn.fit(1)
-    assert learn.trace.why('after_loss', epoch=0, iter=0)=='after_loss fired, and nobody heard it; not by log, muted by run = False'
+    assert learn.trace.why('after_loss', epoch=0, iter=0)=='after_loss fired, and nobody heard it; log was muted: run = False'
     log.run_train = False
     learn.fit(1)
     assert learn.trace.why('after_loss', epoch=0, iter=0, callback='log')=='log was muted in after_loss: run = False or run_train = False'
@@ -522,7 +530,7 @@ def test_why_of_an_event():
     learn = mk_learn(Muted(), second, never, Callback(before_epoch=off), raises, last)
     learn.fit(2, cbs=Tracer())
     def why(event, iter=0, epoch=0, **kwargs): return learn.trace.why(event, epoch=epoch, iter=iter, **kwargs)
-    assert why('after_loss')=='after_loss fired and was heard by second (held back: every 2), never (held back: when …), not by muted, muted by run_train = False'
+    assert why('after_loss')=='after_loss fired and was heard by second (held back: every 2), never (held back: when …); muted was muted: run_train = False'
     assert why('after_loss', callback='muted')=='muted was muted in after_loss: run_train = False'
     assert why('after_loss', callback='muted', training=False)=='after_loss: muted'
     assert why('after_loss', callback='last')=='last does not hear after_loss, or was not there'
@@ -687,8 +695,7 @@ def test_a_profile_that_cant_be_exported_is_a_warning(error, tmp_path):
     t.save(path)  # once is enough
     with pytest.raises(TypeError, match='start, step, stop and export_chrome_trace'): Tracer(profiler=SimpleNamespace(start=1, step=1, stop=1))
 
-@pytest.mark.parametrize('at', ['before_fit', 'after_loss', 'cleanup_epoch', 'after_fit'])
-@pytest.mark.parametrize('exc', [RuntimeError, KeyboardInterrupt, CancelFitException])
+@covering(at=['before_fit', 'after_loss', 'cleanup_epoch', 'after_fit'], exc=[RuntimeError, KeyboardInterrupt, CancelFitException])
 def test_profiler_is_stopped_whatever_happens(at, exc):
     learn = mk_learn(Callback(**{at: lambda cb: act(exc)}))
     try: learn.fit(1, cbs=Tracer(profiler=(p := FakeProfiler())))
@@ -721,7 +728,7 @@ def test_any_program_runs_the_same_and_is_recorded(program):
     assert [(e, nm) for e,nm in t.turns() if nm in 'abc']==[o[:2] for o in heard]
     assert t._at.span.parent is None  # all that was begun has ended
     for o in ('batch', 'step', 'train', 'epoch', 'fit'): assert t.phases().get(o, (0,))[0]==t.events().count(f'before_{o}')==t.events().count(f'cleanup_{o}')
-    check_nesting([*t._slices()])
+    check_nesting([*t._chrome_events()])
     new = _unpacked(json.loads(json.dumps(t._packed())))
     assert new.rows==t.rows and str(new)==str(t)
     assert all(s.by for s in t._spans() if s.outcome!='done')

@@ -2,7 +2,7 @@
 import builtins, io
 from functools import partial
 import learnloop, pytest, torch
-from helpers import ending, listener, same, weights
+from helpers import covering, ending, listener, same, weights
 from learnloop import (EMA, SWA, Callback, CancelBatchException, CancelFitException, CancelStepException, CancelZeroGradException, DataLoaders, Learner,
     MixedPrecision, Recorder, TrainEvalCallback, WeightAveraging)
 from torch import nn
@@ -269,9 +269,9 @@ def test_nested_evaluations_swap_once():
     assert seen==[True]*8 and ema.live is None and same(plain.model, learn.model)
 
 STOPS = ['CancelBatchException', 'CancelValidException', 'CancelEpochException', 'CancelFitException', 'ValueError', 'KeyboardInterrupt']
-@pytest.mark.parametrize('order', [-20, 99])
-@pytest.mark.parametrize('what', STOPS)
-@pytest.mark.parametrize('e', ['before_validate', 'before_fetch', 'before_batch', 'after_pred', 'after_loss', 'after_batch', 'after_validate', 'cleanup_validate'])
+@covering(order=[-20, 99],
+    what=STOPS,
+    e=['before_validate', 'before_fetch', 'before_batch', 'after_pred', 'after_loss', 'after_batch', 'after_validate', 'cleanup_validate'])
 def test_live_weights_come_back_whatever_ends_a_validation(e, what, order):
     plain = mk_learner()
     fit(plain, 1)

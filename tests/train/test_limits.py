@@ -4,10 +4,10 @@ from copy import deepcopy
 from functools import cache
 from itertools import islice
 import pytest, torch
-from helpers import TRAIN, VALID, act, batches, ending, listener, mk_learner, same, weights
+from helpers import TRAIN, VALID, act, batches, cover, covering, ending, listener, mk_learner, same, weights
 from learnloop import (Callback, CancelFitException, CancelSanityException, DetectAnomaly, Deterministic, FastDevRun, LimitBatches, OverfitBatches, ReloadLoaders, SanityCheck, ShortEpochCallback, TensorBoardCallback, event, on)
 from learnloop.train.limits import FirstBatches
-from learnloop.train.limits import is_oom
+from learnloop.loop.errors import is_oom
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, IterableDataset, TensorDataset
@@ -342,8 +342,7 @@ def test_cancel_fit_in_a_sanity_check_ends_the_fit(e, what):
     learn.fit(2, cbs=[SanityCheck(), listener('stop', [e], lambda cb, _: act(cb, what))])
     assert ended==[1] and learn.count.batches==0 and learn.outcome['fit']=='cancelled' and after in learn.cbs
 
-@pytest.mark.parametrize('what', [ValueError, KeyboardInterrupt])
-@pytest.mark.parametrize('e', ['before_sanity', 'before_batch', 'after_loss', 'after_validate', 'cleanup_sanity'])
+@covering(what=[ValueError, KeyboardInterrupt], e=['before_sanity', 'before_batch', 'after_loss', 'after_validate', 'cleanup_sanity'])
 def test_error_in_a_sanity_check_is_heard_and_cleaned_up(e, what):
     "fastNLP runs it outside of its try: neither on_exception nor on_train_end came"
     trace = []
@@ -421,9 +420,8 @@ def test_bad_reloads(args, e):
 def flags(): return (torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled(), torch.are_deterministic_algorithms_enabled(),
     torch.is_deterministic_algorithms_warn_only_enabled(), torch.backends.cudnn.benchmark)
 
-@pytest.mark.parametrize('found', [False, True])
-@pytest.mark.parametrize('e', [*ENDS, 'remove'])
-@pytest.mark.parametrize('cls,arg', [(DetectAnomaly, True), (DetectAnomaly, False), (Deterministic, True)])
+@pytest.mark.parametrize('found,e,cls,arg', cover((found, e, *o) for found in (False, True) for e in [*ENDS, 'remove']
+    for o in [(DetectAnomaly, True), (DetectAnomaly, False), (Deterministic, True)]))
 def test_switches_are_put_back(cls, arg, e, found):
     learn,seen,cb = mk_learner(),[],cls(arg)
     i = 2*(cls is Deterministic)

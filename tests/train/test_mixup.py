@@ -3,7 +3,7 @@ from collections import namedtuple
 from contextlib import nullcontext
 from functools import partial
 import helpers, pytest, torch
-from helpers import EVENTS, act, listener, mk_model, same
+from helpers import EVENTS, act, covering, listener, mk_model, same
 from learnloop.loop.callback import Callback
 from learnloop.loop.data import DataLoaders
 from learnloop.loop.learner import before_batch_cb
@@ -169,9 +169,9 @@ def test_cutmix_writes_into_the_input_batch_in_place(cb, targ):
     run(cb(), F.cross_entropy, bs=bs)
     for got,want in zip(bs, images(targ=targ), strict=True): assert all(map(torch.equal, got, want))
 
-@pytest.mark.parametrize('what', ['CancelBatchException', 'CancelTrainException', 'CancelEpochException', 'CancelFitException', 'ValueError', 'KeyboardInterrupt'])
-@pytest.mark.parametrize('e', [o for o in EVENTS if o.split('_')[-1] in ('batch', 'pred', 'loss', 'backward', 'step') and 'cancel' not in o])
-@pytest.mark.parametrize('order', [-1, 1])
+@covering(what=['CancelBatchException', 'CancelTrainException', 'CancelEpochException', 'CancelFitException', 'ValueError', 'KeyboardInterrupt'],
+    e=[o for o in EVENTS if o.split('_')[-1] in ('batch', 'pred', 'loss', 'backward', 'step') and 'cancel' not in o],
+    order=[-1, 1])
 def test_cancel_epoch_leaves_loss_func_swapped(e, what, order):
     cb = MixUp()
     learn = mk_learner([cb, listener('stop', [e], lambda cb, _: act(cb, what) if cb.learn.training else None, order=order)],

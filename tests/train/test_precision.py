@@ -1,7 +1,7 @@
 "Precision: the hand-written torch.amp loop, bit for bit; nothing leaks; skipped steps are no steps; state goes on"
 import builtins, io
 import learnloop, pytest, torch
-from helpers import ending, listener, same
+from helpers import covering, ending, listener, same
 from learnloop import (Callback, CancelBackwardException, CancelStepException, CancelZeroGradException, DataLoaders, Learner, MixedPrecision, TrainEvalCallback,
     TruePrecision)
 from torch import nn
@@ -75,9 +75,7 @@ def test_bf16_equals_the_loop_by_hand(device):
     assert same(learn.model, by_hand(torch.bfloat16, 3, device)[0])
 
 @devices
-@pytest.mark.parametrize('clip', [None, .5])
-@pytest.mark.parametrize('n_acc', [1, 3])
-@pytest.mark.parametrize('init_scale', [2.**10, 2.**40])
+@covering(2, clip=[None, .5], n_acc=[1, 3], init_scale=[2.**10, 2.**40])
 def test_fp16_equals_the_loop_by_hand_with_overflows_accumulation_and_clipping(device, init_scale, n_acc, clip):
     cfg,overflow = dict(init_scale=init_scale, growth_interval=5),{7, 20, 21}
     mp = MixedPrecision('fp16', **cfg)
@@ -158,10 +156,10 @@ def test_a_step_that_a_later_callback_cancels_leaves_the_scaler_in_order(e):
     assert learn.mixed_precision.scaler.get_scale()==4*2**3
 def _raise(e): raise e
 
-@pytest.mark.parametrize('order', [-20, 20])
-@pytest.mark.parametrize('training,e', [*((True, e) for e in INNER), *((False, e) for e in INNER[:3]+INNER[-1:])])
-@pytest.mark.parametrize('what', ['CancelBatchException', 'CancelEpochException', 'CancelFitException', 'ValueError', 'KeyboardInterrupt'])
-def test_autocast_never_leaks_out_of_a_cancelled_or_failed_batch(what, training, e, order):
+@covering(order=[-20, 20], at=[*((True, e) for e in INNER), *((False, e) for e in INNER[:3]+INNER[-1:])],
+    what=['CancelBatchException', 'CancelEpochException', 'CancelFitException', 'ValueError', 'KeyboardInterrupt'])
+def test_autocast_never_leaks_out_of_a_cancelled_or_failed_batch(what, at, order):
+    training,e = at
     seen = []
     stop = listener('stop', [e], lambda cb, _: cb.learn.training==training and _stop(what), order=order)
     after = listener('after', ['after_batch', 'cleanup_batch', 'cleanup_fit'], lambda cb, e: seen.append(any(autocasts()) and e!='cleanup_batch'), order=-30)

@@ -1,7 +1,7 @@
 "Hidden states over batches and evaluations, and the two penalties, against loops written by hand"
 import io
 import pytest, torch
-from helpers import act, ending, same
+from helpers import act, covering, ending, same
 from learnloop import Callback, DataLoaders, Learner, ModelResetter, RNNCallback, RNNRegularizer, rnn_cbs
 from torch import nn
 from torch.nn import functional as F
@@ -123,8 +123,7 @@ def test_evaluation_outside_a_fit_leaves_the_memory(kind):
     first = learn.validate()
     assert learn.model.h is h and learn.validate()==first
 
-@pytest.mark.parametrize('e', ['after_pred', 'before_validate', 'before_evaluate', 'after_validate'])
-@pytest.mark.parametrize('what', [ValueError, KeyboardInterrupt, 'CancelEvaluateException'])
+@covering(e=['after_pred', 'before_validate', 'before_evaluate', 'after_validate'], what=[ValueError, KeyboardInterrupt, 'CancelEvaluateException'])
 def test_memory_is_put_back_however_the_evaluation_ends(e, what):
     learn = mk_learner()
     learn.model(batches()[0][0])

@@ -4,9 +4,12 @@ from copy import deepcopy
 from functools import partial
 import numpy as np
 import pytest, torch
-from helpers import FIT, VALID, batches, events_of, mk_learner, mk_model, same, weights
-from learnloop import (Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelStepException, DataLoaders, Learner, LRFinder, GradualUnfreezing, ParamScheduler, SchedCos, SchedExp, SchedLin, SchedNo, SchedPoly, TorchScheduler, annealer, combine_scheds, combined_cos, event, get_hypers, on)
-from learnloop.train.schedule import SuggestionMethod, minimum, slide, steep, valley
+from helpers import FIT, VALID, batches, covering, events_of, mk_learner, mk_model, same, weights
+from learnloop import (Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelStepException, DataLoaders, GradualUnfreezing,
+    Learner, LRFinder, ParamScheduler, SchedCos, SchedExp, SchedLin, SchedNo, SchedPoly, Scheduler, TorchScheduler, annealer, combine_scheds,
+    combined_cos, event, get_hypers, on)
+from learnloop.loop.optimizer import get_hyper
+from learnloop.train.lr_find import SuggestionMethod, minimum, slide, steep, valley
 from learnloop.train.limits import LimitBatches
 from torch import nn
 from torch.nn import functional as F
@@ -75,8 +78,8 @@ def test_shapes_are_those_of_torch(sched, f):
         s.step()
     close([f(i/20) for i in range(21)], got, rtol=1e-9, atol=1e-12)  # torch goes from each value to the next
 
-@pytest.mark.parametrize('ends', [([1, 2], [3, 4]), ((1, 2), 3), (1, [3, 4]), (torch.tensor([1., 2.]), torch.tensor([3., 4.])), (np.array([1., 2.]), 3.)])
-@pytest.mark.parametrize('f', [SchedLin, SchedCos, SchedNo, SchedExp, partial(SchedPoly, power=2)])
+@covering(ends=[([1, 2], [3, 4]), ((1, 2), 3), (1, [3, 4]), (torch.tensor([1., 2.]), torch.tensor([3., 4.])), (np.array([1., 2.]), 3.)],
+    f=[SchedLin, SchedCos, SchedNo, SchedExp, partial(SchedPoly, power=2)])
 def test_ends_may_be_lists_with_a_value_for_each_group(f, ends):
     a,b = (o.tolist() if hasattr(o, 'tolist') else list(o) if isinstance(o, tuple) else o for o in ends)
     a,b = (o if isinstance(o, list) else [o]*2 for o in (a, b))
@@ -227,8 +230,7 @@ def test_arguments_are_checked(args, exc):
 
 STOPS = [CancelFitException, CancelEpochException, ValueError, KeyboardInterrupt]
 
-@pytest.mark.parametrize('what', STOPS)
-@pytest.mark.parametrize('e', [o for x in FIT for o in events_of(x) if 'cancel' not in o])
+@covering(what=STOPS, e=[o for x in FIT for o in events_of(x) if 'cancel' not in o])
 def test_hypers_are_put_back_whatever_happens(e, what):
     def stop(cb): raise what
     learn = mk(opt_func=ADAM, splitter=two_groups)
@@ -364,6 +366,37 @@ def test_owners_by_other_names(a, b):
 def test_betas_are_momentum_too():
     class Own(Callback): owns = {'betas'}
     with pytest.raises(ValueError, match='both set mom'): mk(cbs=Own, opt_func=ADAM).fit_one_cycle(1)
+
+# Schedules of one's own
+
+class Rise(Scheduler):
+    "Momentum by what the learner says, a value for each group"
+    owns,needs_length = {'mom', 'model.bias.mark'},False
+    def values(self): return {'mom': [.1, .1+self.learn.iter/10], 'model.bias.mark': self.learn.iter}
+
+def test_a_schedule_of_ones_own_is_set_recorded_and_put_back():
+    learn = mk(splitter=two_groups, opt_func=partial(SGD, momentum=.7))
+    learn.model.bias.mark = 9
+    assert values(learn, 2, k='momentum', cbs=[Rise()])==pytest.approx([.1, .2, .3, .4]*2)
+    assert learn.recorder.hps['mom']==pytest.approx([.1, .2, .3, .4]*2) and learn.recorder.hps['model.bias.mark']==[0, 1, 2, 3]*2
+    assert get_hyper(learn.opt, 'mom')==[.7, .7] and learn.model.bias.mark==9
+    with pytest.raises(ValueError, match='both set mom'): mk(opt_func=ADAM).fit_one_cycle(1, cbs=type('Mom', (Rise,), dict(owns={'mom'}))())
+
+def test_only_a_schedule_that_goes_by_length_needs_one():
+    class Fall(Scheduler):
+        owns = {'lr'}
+        def values(self): return dict(lr=1-self.pct)
+    assert values(mk(dls=(no_length(), VALID)), 1, cbs=[type('Some', (Fall,), dict(needs_length=False, values=lambda self: dict(lr=.5)))()])==[.5]*4
+    with pytest.raises(ValueError, match='has no length'): mk(dls=(no_length(), VALID)).fit(1, cbs=Fall())
+    assert values(mk(dls=(no_length(), VALID)), 1, cbs=[Fall(total_steps=4)])==values(mk(), 1, cbs=[Fall()])==[1, .75, .5, .25]
+
+@pytest.mark.parametrize('attrs,exc,match', [
+    (dict(values=lambda self: dict(lr=.1)), ValueError, 'a dict of mom'), (dict(values=lambda self: None), ValueError, 'returned None'),
+    (dict(), NotImplementedError, 'define values'), (dict(owns={'momm'}), ValueError, "did you mean 'mom'"), (dict(values=lambda self: dict(mom=2)), ValueError, 'below 1')])
+def test_a_schedule_of_ones_own_that_makes_no_sense_is_an_error(attrs, exc, match):
+    learn = mk(opt_func=partial(SGD, momentum=.7))
+    with pytest.raises(exc, match=match): learn.fit(1, cbs=type('Own', (Scheduler,), dict(owns={'mom'})|attrs)())
+    assert get_hyper(learn.opt, 'mom')==[.7] and learn.count.opt_steps==0
 
 # torch's schedulers
 
@@ -510,8 +543,7 @@ def test_schedulers_of_several_optimizers():
     assert got[-1]==[.1, .2/8]
     with pytest.raises(ValueError, match="no optimizer 'c'"): mk(model=m, opt_func=opt_func()).fit(1, cbs=TorchScheduler(dict(c=halve), unit='step'))
 
-@pytest.mark.parametrize('what', STOPS)
-@pytest.mark.parametrize('e', [o for x in FIT for o in events_of(x) if 'cancel' not in o])
+@covering(what=STOPS, e=[o for x in FIT for o in events_of(x) if 'cancel' not in o])
 def test_torchs_schedulers_are_cleaned_up_whatever_happens(e, what):
     def stop(cb): raise what
     learn = mk(opt_func=MOM)
@@ -637,8 +669,7 @@ def test_training_after_lr_find_is_training_without_it():  # FEATURES 4, row 22
     b.fit(2)
     assert same(a.model, b.model) and a.recorder.values[-1]==b.recorder.values[-1] and a.recorder.losses==b.recorder.losses
 
-@pytest.mark.parametrize('what', [ValueError, KeyboardInterrupt])
-@pytest.mark.parametrize('e', [o for x in FIT for o in events_of(x) if 'cancel' not in o])
+@covering(what=[ValueError, KeyboardInterrupt], e=[o for x in FIT for o in events_of(x) if 'cancel' not in o])
 def test_ctrl_c_in_lr_find_leaves_no_trace(e, what):  # in fastai, the weights stay changed
     def stop(cb):
         if cb.train_iter>=3 or e in ('before_fit', 'before_epoch', 'before_train'): raise what

@@ -2,7 +2,7 @@
 import math, operator, pytest, torch, numpy as np, learnloop.train.tracker as tracker
 from copy import deepcopy
 from pathlib import Path
-from helpers import LR, TRAIN, VALID, batches, mk_learner, mk_model, same, weights
+from helpers import LR, TRAIN, VALID, batches, cover, mk_learner, mk_model, same, weights
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from learnloop import (Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelSaveException, CancelStepException,
@@ -795,8 +795,7 @@ OPEN_IN = dict(before_train=(CancelTrainException, CancelEpochException, CancelF
     after_loss=(CancelBatchException, CancelTrainException, CancelEpochException, CancelFitException, KeyboardInterrupt),
     after_epoch=(CancelEpochException, CancelFitException, KeyboardInterrupt))
 
-@pytest.mark.parametrize('cls', TRACKERS)
-@pytest.mark.parametrize('e,what', [(e, o) for e,whats in OPEN_IN.items() for o in whats])
+@pytest.mark.parametrize('cls,e,what', cover((cls, e, o) for cls in TRACKERS for e,whats in OPEN_IN.items() for o in whats))
 def test_trackers_survive_any_end(cls, what, e, tmp_path):
     def stop(cb):
         if cb.epoch==1: raise what

@@ -7,7 +7,7 @@ from torch import nn
 from torch.nn import functional as F
 from torch.nn.utils import clip_grad_norm_, clip_grad_value_
 from torch.testing import assert_close
-from helpers import LR, act, batches, listener, mk_learner, mk_model, same, weights
+from helpers import LR, act, batches, covering, listener, mk_learner, mk_model, same, weights
 from learnloop import Callback, CancelStepException, DataLoaders, MixedPrecision, event, on
 from learnloop.train.training import *
 
@@ -58,13 +58,13 @@ def fitted(dl, *cbs, n_epoch=1, opt_func=SGD, **kw):
 
 # --- accumulation: rows 3 and 4 of the pain list, invariant 6
 
-@pytest.mark.parametrize('loader', [list, NoLength])
-@pytest.mark.parametrize('clip', [None, .5])
-@pytest.mark.parametrize('opt_func', [SGD, momentum, Adam], ids=['sgd', 'momentum', 'adam'])
-@pytest.mark.parametrize('kw', [dict(n_acc=8), dict(n_acc=10), dict(n_batches=3), dict(n_batches=1)], ids=str)
-@pytest.mark.parametrize('sizes', SIZES.values(), ids=SIZES)
+@covering(2, loader=[list, NoLength],
+    clip=[None, .5],
+    opt_func=[SGD, momentum, Adam],
+    kw=[dict(n_acc=8), dict(n_acc=10), dict(n_batches=3), dict(n_batches=1)],
+    sizes=SIZES)
 def test_weights_are_those_of_the_big_batch(sizes, kw, opt_func, clip, loader):
-    bs = data(sizes)
+    bs = data(SIZES[sizes])
     wins = windows(bs, **kw)
     learn = fitted(loader(bs), GradientAccumulation(**kw), *[GradientClip(clip)]*bool(clip), opt_func=opt_func, n_epoch=2)
     want = by_hand(wins, opt_func, 2, clip)
@@ -184,8 +184,7 @@ def test_a_step_that_was_taken_is_not_taken_again_when_training_is_cancelled_aft
     assert learn.count.opt_steps==2 and all(p.grad is None for p in learn.model.parameters()) and learn.gradient_accumulation._n==0
     assert_close(weights(learn.model), weights(by_hand(windows(bs[:4], n_batches=2))))
 
-@pytest.mark.parametrize('what', ['CancelEpochException', 'CancelFitException', 'ValueError', 'KeyboardInterrupt'])
-@pytest.mark.parametrize('e', ['before_batch', 'after_loss', 'after_backward', 'cleanup_batch'])
+@covering(what=['CancelEpochException', 'CancelFitException', 'ValueError', 'KeyboardInterrupt'], e=['before_batch', 'after_loss', 'after_backward', 'cleanup_batch'])
 def test_cancelled_epoch_or_error_drops_the_window(e, what):
     bs = data([4]*5)
     stop = listener('stop', [e], lambda cb, _: act(cb, what if cb.learn.training and cb.learn.iter==3 and cb.learn.epoch==0 else None), order=99)
@@ -793,8 +792,8 @@ def test_sam_with_loss_scaling_is_sam():
     bs = data([4]*4)
     assert same(fitted(bs, SAM(.25), Scaler()).model, fitted(bs, SAM(.25)).model)
 
-@pytest.mark.parametrize('what', ['CancelBackwardException', 'CancelBatchException', 'CancelEpochException', 'CancelFitException', 'ValueError', 'KeyboardInterrupt'])
-@pytest.mark.parametrize('e', ['after_pred', 'after_loss', 'before_backward', 'after_backward', 'cleanup_backward'])
+@covering(what=['CancelBackwardException', 'CancelBatchException', 'CancelEpochException', 'CancelFitException', 'ValueError', 'KeyboardInterrupt'],
+    e=['after_pred', 'after_loss', 'before_backward', 'after_backward', 'cleanup_backward'])
 def test_sam_puts_weights_back_whatever_happens_up_there(e, what):
     if what=='CancelBackwardException' and not e.endswith('backward'): what = 'CancelBatchException'
     n = [0]

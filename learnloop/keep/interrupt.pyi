@@ -1,0 +1,61 @@
+# Written by `python -m tools.stubs` from `interrupt.py`: methods that other modules patch on are here, too
+"""Ctrl-C and SIGTERM end a run between two batches, and nothing is half done"""
+
+from contextlib import contextmanager
+from typing import Any
+import asyncio
+
+__all__ = ['Terminated', 'Interrupted', 'Signals']
+
+class Terminated(SystemExit):
+    """The process was told to end by SIGTERM: left to itself, it exits with code 143"""
+    def __init__(self) -> None: ...
+    def __str__(self) -> Any: ...
+
+class Interrupted(KeyboardInterrupt, asyncio.CancelledError):
+    """Ctrl-C in a fit in a task of asyncio: it ends the task, and not the event loop"""
+
+class Signals:
+    """The signal handlers of a learner, while it runs"""
+    learn: Any
+    is_fit: bool
+    pid: Any
+    state: str
+    old: dict
+    late: list
+    due: Any
+    raised: bool
+    wants_save: bool
+    def __init__(self, learn: Any, is_fit: bool) -> None:
+        """- `learn`: The learner that runs
+        - `is_fit`: Is it a fit that can be gone on with?
+        """
+    def loaders(self) -> list:
+        """The loaders whose workers may die
+
+        Returns: None for what there is not
+        """
+    def take(self, name: str) -> Any:
+        """Handle the signal `name`, unless it is ignored
+
+        - `name`: Such as 'SIGINT'; of a signal that this system doesn't have, nothing is taken
+        """
+    def _install(self, saves: Any) -> Any: ...  # keep/interrupt.py
+    def _give_back(self) -> Any: ...  # keep/interrupt.py
+    def _put_back(self, o: Any, h: Any) -> Any: ...  # keep/interrupt.py
+    def __call__(self, signum: Any, frame: Any) -> Any: ...  # keep/interrupt.py
+    def _mid_batch(self) -> Any:  # keep/interrupt.py
+        """Is a batch under way, of this learner or of one in whose callbacks it runs?"""
+    def _is_waiting(self) -> Any:  # keep/interrupt.py
+        """Does the learner wait for a batch, and can that be ended?"""
+    def _end(self, e: Any, signum: Any) -> Any:  # keep/interrupt.py
+        """Raise `e`, at once or between two batches"""
+    def between(self) -> Any:  # keep/interrupt.py
+        """Raise what is due, unless the batch isn't done in which this was begun"""
+    def _bury(self) -> Any: ...  # keep/interrupt.py
+    @contextmanager
+    def handled(self, saves: bool) -> Any:  # keep/interrupt.py
+        """Have signals wait, inside a `with` block
+
+        - `saves`: Is SIGUSR1 to have something saved?
+        """

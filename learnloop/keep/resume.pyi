@@ -1,0 +1,118 @@
+# Written by `python -m tools.stubs` from `resume.py`: methods that other modules patch on are here, too
+"""A fit begins where another one stopped: from a folder, in the same process, or in the batch that failed"""
+
+from contextlib import contextmanager
+from learnloop.keep.state import Checkpointer
+from learnloop.keep.storage import Checkpoint
+from typing import Any
+
+__all__ = ['Origin', 'read_origin', 'FitKeeper', 'overrides']
+
+class Origin:
+    """What a fit goes on from"""
+    state: dict
+    where: Any
+    args: Any
+    of: Any
+    batch: Any
+    how: str
+    hypers: dict
+    accept: bool
+    before: dict
+    there: Any
+    def __init__(self, state: dict, where: Any, args: Any=None, of: Any=None, batch: Any=None) -> None:
+        """- `state`: As `Checkpointer.capture` makes it
+        - `where`: Where it is from, for messages: the folder of a checkpoint, or some words
+        - `args`: Arguments of the fit that was interrupted; None for a checkpoint
+        - `of`: The model and the optimizer that it is of, if they are still there
+        - `batch`: The batch that is next, if its loader gives each once
+        """
+    def __repr__(self) -> Any: ...
+    @property
+    def place(self) -> Any:
+        """Where the fit goes on"""
+
+def read_origin(c: Checkpoint) -> Origin:
+    """Read all of the checkpoint `c`
+
+    - `c`: One that was verified
+    """
+
+class FitKeeper(Checkpointer):
+    """Has fits begin where others stopped, notes what going on needs, and saves or ends them between two batches"""
+    resuming: Any
+    signals: Any
+    savers: list
+    no_place: dict
+    why_not: str
+    origin: Any
+    args: Any
+    ask: Any
+    keeps: Any
+    kept: Any
+    n_passes: int
+    asked: Any
+    config: Any
+    marks: dict
+    held: dict
+    def __init__(self, learn: Any) -> None:
+        """- `learn`: The learner whose fits it keeps"""
+    def _checkpoint_cbs(self) -> Any: ...
+    def listen(self, name: str) -> Any:
+        """Handle one more signal, if any is handled
+
+        - `name`: Of a signal
+        """
+    @contextmanager
+    def running(self, is_fit: Any=False) -> Any: ...
+    def between(self) -> Any: ...  # keep/resume.py
+    def mk_pass(self, dl: Any) -> Any: ...  # keep/resume.py
+    def enter(self, args: Any, resume: Any=None, accept: Any=()) -> Any: ...  # keep/resume.py
+    def start(self) -> Any: ...  # keep/resume.py
+    def find(self, resume: Any, accept: Any) -> Origin | None:  # keep/resume.py
+        """Find what to go on from
+
+        - `resume`: A folder, or an `Origin` in memory
+        - `accept`: What may be different
+        """
+    def at(self, where: Any) -> Any: ...  # keep/resume.py
+    def _has_no_validation(self) -> Any: ...  # keep/resume.py
+    def arrive(self) -> Any:  # keep/resume.py
+        """Put the state back for good: the fit goes on from here"""
+    def leave(self) -> Any: ...  # keep/resume.py
+    def begin_pass(self) -> Origin | None:  # keep/resume.py
+        """Hear that a pass of training begins
+
+        Returns: What the fit goes on from in this pass
+        """
+    def rewind(self) -> Any:  # keep/resume.py
+        """Set the random numbers that the pass began with, the first time"""
+    def is_whole(self) -> bool:  # keep/resume.py
+        """Whether the fit is at a place that it can go on from"""
+    def can_save(self) -> bool:  # keep/resume.py
+        """Whether the state is one to be saved: of a fit at such a place, or of a learner at rest"""
+    def why_no_place(self) -> str:  # keep/resume.py
+        """Tell why there is no going on from where the training is
+
+        Returns: '' if there is one
+        """
+    def _check_overrides(self, wants: Any) -> Any:  # keep/resume.py
+        """Say at the start what a fit that `wants` to go on can't have"""
+    def keep(self) -> Any:  # keep/resume.py
+        """Copy the whole state here"""
+    def pause(self) -> Any:  # keep/resume.py
+        """Keep what it takes to go on from where the fit is now"""
+    def _why_lost(self) -> Any:  # keep/resume.py
+        """Why the batch that is being made, if one is, can't be made again; '' if it can"""
+    @property
+    def saves_on_error(self) -> Any:
+        """Is there a checkpoint after an error?"""
+
+def overrides(learn: Any, name: str) -> list:
+    """Find what stands for `Learner`'s method `name` in `learn`
+
+    - `learn`: A learner
+    - `name`: Of a method
+
+    Returns: Functions, the one that is called first in front
+    """

@@ -1,0 +1,125 @@
+# Written by `python -m tools.stubs` from `batch.py`: methods that other modules patch on are here, too
+"""Anything may be a batch: moving it, taking it apart, describing it, joining what came out"""
+
+from typing import Any
+import torch
+
+__all__ = ['as_device', 'default_device', 'batch_parts', 'batch_like', 'batch_map', 'to_device', 'split_batch', 'by_name', 'join_batch', 'find_bs', 'unpack', 'describe', 'to_detach', 'to_concat', 'detuplify']
+
+def as_device(device: torch.device | str) -> torch.device:
+    """Get `device` with the index that its tensors have
+
+    - `device`: Such as `'cuda'`
+
+    Returns: Such as `cuda:0`
+    """
+
+def default_device() -> torch.device:
+    """Find the device to train on
+
+    Returns: The accelerator in use, such as `cuda:0`; `cpu` if there is none
+    """
+
+def batch_parts(b: Any) -> list | None:
+    """List the values that `b` holds, in order
+
+    - `b`: Anything
+
+    Returns: None if it is no container
+    """
+
+def batch_like(b: Any, vals: Any) -> Any:
+    """Make a container like `b` that holds `vals`
+
+    - `b`: A container
+    - `vals`: As many values as it holds, in order
+    """
+
+def batch_map(b: Any, meth: str, f: Any) -> Any:
+    """Apply `f` to whatever in `b` has a method `meth`
+
+    - `b`: A container, nested in any way, or a value
+    - `meth`: Name of a method
+    - `f`: Function of what has such a method
+    """
+
+def to_device(b: Any, device: torch.device | str) -> Any:
+    """Move whatever has a `to` method to `device`, and leave the rest of `b` as it is
+
+    - `b`: Batch: a tensor, or tensors in any nesting of tuples, lists, mappings, named tuples and dataclasses
+    - `device`: Where its tensors go
+    """
+
+def split_batch(b: Any, n_inp: int | None=None, targ: str | tuple | None=None) -> tuple[tuple, tuple]:
+    """Split `b` into inputs and targets
+
+    - `b`: Batch, as the loader gave it
+    - `n_inp`: How many of a tuple's first elements are inputs; None: all but the last, or the only one
+    - `targ`: Name of the target in a mapping, or names; None: the mapping is all input
+
+    Returns: Inputs and targets: `(xb, yb)`
+    """
+
+def by_name(xb: Any, b: Any) -> bool:
+    """Whether a model takes `xb` by name, as `model(**xb[0])`
+
+    - `xb`: Inputs
+    - `b`: The batch that they are of, as the loader gave it
+    """
+
+def join_batch(xb: Any, yb: Any, b: Any, targ: str | tuple | None=None) -> Any:
+    """Put inputs and targets together
+
+    - `xb`: Inputs
+    - `yb`: Targets
+    - `b`: The batch that they are of, as the loader gave it
+    - `targ`: As for `split_batch`
+    """
+
+def find_bs(b: Any) -> int:
+    """Count the items in `b`
+
+    - `b`: Batch, nested or not
+
+    Returns: First dimension of the first tensor that has one; without tensors `len(b)`, else 1
+    """
+
+def unpack(b: Any, device: torch.device, n_inp: int | None=None, targ: str | tuple | None=None) -> tuple[tuple, tuple, int]:
+    """Move `b`, split it and count its items
+
+    - `b`: Batch, as the loader gave it
+    - `device`: Where its tensors go
+    - `n_inp`: How many of a tuple's first elements are inputs; None: all but the last, or the only one
+    - `targ`: Name of the target in a mapping, or names; None: the mapping is all input
+
+    Returns: Inputs, targets, and the number of items: `(xb, yb, bs)`
+    """
+
+def describe(b: Any, n_max: int=8) -> str:
+    """Summarise the structure of `b` in a line
+
+    - `b`: Batch, or anything else
+    - `n_max`: Elements shown of each container, so that a long list stays one line
+
+    Returns: Structure, dtypes and shapes; the device where it isn't the CPU
+    """
+
+def to_detach(b: Any, cpu: bool=True) -> Any:
+    """Detach every tensor in `b` from its graph
+
+    - `b`: Tensors in any nesting
+    - `cpu`: Also move them to the CPU, where there is more room?
+    """
+
+def to_concat(bs: Any, dim: int=0) -> Any:
+    """Concatenate results batch by batch: tensors along `dim`, containers element by element
+
+    - `bs`: Results of a batch each, all of one structure
+    - `dim`: Dimension to join along: that of the items
+    """
+
+def detuplify(t: Any) -> Any:
+    """Take the element out of a tuple of one
+
+    - `t`: Tuple of inputs or targets, or anything else
+    """

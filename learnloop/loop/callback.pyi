@@ -1,0 +1,259 @@
+# Written by `python -m tools.stubs` from `callback.py`: methods that other modules patch on are here, too
+"""What listens to events: classes, functions, filters, and how they come and go"""
+
+from learnloop.loop.learner import Learner
+from learnloop.loop.learner import TrainEvalCallback
+from learnloop.measure.recorder import Recorder
+from learnloop.see.progress import ProgressCallback
+from typing import Any
+
+__all__ = ['makers', 'on', 'Callback', 'mk_cb', 'as_list']
+
+makers: list
+
+class on:
+    """Hear `event`, at every call or at some: a decorator for methods and functions"""
+    held_back: str
+    event: str
+    every: int | None
+    once: int | None
+    when: Any
+    def __init__(self, event: str, every: int | None=None, once: int | None=None, when: Any=None) -> None:
+        """- `event`: Name of an event: `event.after_batch`
+        - `every`: Run at calls `every`, `2*every`, …
+        - `once`: Run at this call only, the first being 1
+        - `when`: Run if `when(learn)` is true
+        """
+    def __call__(self, f: Any) -> Any: ...
+    def _run(self, f: Any, key: Any, cb: Any, /, **kwargs: Any) -> Any:
+        """Call `f(cb)` if the filter lets this call pass"""
+    def __str__(self) -> Any: ...
+
+class _Reader:
+    """Reads what it doesn't have from its `learn`"""
+    learn: Learner
+    _live: Any
+    # The learner's
+    batch: Any
+    bodies: Any
+    bs: Any
+    cbs: Any
+    count: Any
+    created: Any
+    data_pass: Any
+    defaults: Any
+    device: Any
+    dl: Any
+    dls: Any
+    epoch: Any
+    epochs_before: Any
+    events: Any
+    exception: Any
+    failed: Any
+    final_record: Any
+    forward_model: Any
+    iter: Any
+    keeper: Any
+    logger: Any
+    loss: Any
+    loss_func: Any
+    loss_grad: Any
+    loss_module: Any
+    lr: Any
+    metrics: Any
+    mid_batch: Any
+    model: Any
+    model_dir: Any
+    moms: Any
+    moved: Any
+    n_done: Any
+    n_epoch: Any
+    n_iter: Any
+    open: Any
+    opt: Any
+    opt_func: Any
+    outcome: Any
+    path: Any
+    paused: Any
+    pct_train: Any
+    phases: Any
+    place: Any
+    pred: Any
+    predicting: Any
+    resuming: Any
+    rows: Any
+    saved: Any
+    smooth_loss: Any
+    splitter: Any
+    start_place: Any
+    trace: Any
+    train_bn: Any
+    train_iter: Any
+    training: Any
+    wd: Any
+    wd_bn_bias: Any
+    x: Any
+    xb: Any
+    y: Any
+    yb: Any
+    train_eval: TrainEvalCallback
+    recorder: Recorder
+    progress: ProgressCallback
+    def __getattr__(self, k: Any) -> Any: ...
+    def __setattr__(self, k: Any, v: Any) -> Any: ...
+
+class _Named(_Reader):
+    """Has a name that may be set until it is in a learner"""
+    _name: Any
+    @property
+    def name(self) -> Any:
+        """Its name: an attribute of the learner while it is there, and the key of its state in checkpoints"""
+    @name.setter
+    def name(self, v: Any) -> Any: ...
+    def __repr__(self) -> Any: ...
+    @property
+    def calls(self) -> Any:
+        """How often filtered methods were called"""
+    @property
+    def label(self) -> Any:
+        """What it is called in messages"""
+
+class Callback(_Named):
+    """Listens to the events of a learner: subclass it, or give functions by event: `Callback(after_batch=f)`"""
+    order: float
+    run: bool
+    run_train: bool
+    run_valid: bool
+    safe_in_evaluate: bool
+    remove_on_fetch: bool
+    writes: bool
+    only_looks: bool
+    fit_only: bool
+    own_evaluation_only: bool
+    needs_length: bool
+    owns: Any
+    foreign: Any
+    epoch_columns: Any
+    provides: Any
+    _events: dict
+    _event_args: Any
+    name: str | None
+    _calls: dict
+    # Events
+    def after_create(self) -> Any: ...
+    def before_fit(self) -> Any: ...
+    def after_cancel_fit(self) -> Any: ...
+    def after_fit(self) -> Any: ...
+    def cleanup_fit(self) -> Any: ...
+    def before_epoch(self) -> Any: ...
+    def after_cancel_epoch(self) -> Any: ...
+    def after_epoch(self) -> Any: ...
+    def cleanup_epoch(self) -> Any: ...
+    def before_train(self) -> Any: ...
+    def after_cancel_train(self) -> Any: ...
+    def after_train(self) -> Any: ...
+    def cleanup_train(self) -> Any: ...
+    def before_validate(self) -> Any: ...
+    def after_cancel_validate(self) -> Any: ...
+    def after_validate(self) -> Any: ...
+    def cleanup_validate(self) -> Any: ...
+    def between_batches(self) -> Any: ...
+    def before_fetch(self) -> Any: ...
+    def after_fetch(self) -> Any: ...
+    def cleanup_fetch(self) -> Any: ...
+    def before_batch(self) -> Any: ...
+    def after_cancel_batch(self) -> Any: ...
+    def after_batch(self) -> Any: ...
+    def cleanup_batch(self) -> Any: ...
+    def after_pred(self) -> Any: ...
+    def after_loss(self) -> Any: ...
+    def before_backward(self) -> Any: ...
+    def after_cancel_backward(self) -> Any: ...
+    def after_backward(self) -> Any: ...
+    def cleanup_backward(self) -> Any: ...
+    def before_step(self) -> Any: ...
+    def after_cancel_step(self) -> Any: ...
+    def after_step(self) -> Any: ...
+    def cleanup_step(self) -> Any: ...
+    def after_opt_step(self) -> Any: ...
+    def before_zero_grad(self) -> Any: ...
+    def after_cancel_zero_grad(self) -> Any: ...
+    def after_zero_grad(self) -> Any: ...
+    def cleanup_zero_grad(self) -> Any: ...
+    def after_record(self, record: Any) -> Any: ...
+    def before_evaluate(self) -> Any: ...
+    def after_cancel_evaluate(self) -> Any: ...
+    def after_evaluate(self) -> Any: ...
+    def cleanup_evaluate(self) -> Any: ...
+    def before_sanity(self) -> Any: ...
+    def after_cancel_sanity(self) -> Any: ...
+    def after_sanity(self) -> Any: ...
+    def cleanup_sanity(self) -> Any: ...
+    def before_save(self) -> Any: ...
+    def after_cancel_save(self) -> Any: ...
+    def after_save(self) -> Any: ...
+    def cleanup_save(self) -> Any: ...
+    def before_load(self) -> Any: ...
+    def after_load(self) -> Any: ...
+    def cleanup_load(self) -> Any: ...
+    def after_exception(self) -> Any: ...
+    def __init_subclass__(cls, **kwargs: Any) -> None: ...
+    def __init__(self, name: str | None=None, **events: Any) -> None:
+        """- `name`: Its name in the learner and in checkpoints; None: the class's or the first function's
+        - `events`: Functions that take the callback, by the name of the event that they hear
+        """
+    def state_dict(self) -> dict:  # loop/callback.py
+        """Return what must be saved to go on later
+
+        Returns: Plain data and tensors
+        """
+    def load_state_dict(self, sd: dict) -> Any:  # loop/callback.py
+        """Take up the state in `sd`
+
+        - `sd`: What `state_dict` returned
+        """
+    def _functions(self) -> Any:  # loop/callback.py
+        """Functions given to the constructor, and methods decorated by `on`, by name"""
+    def _heard(self, event: Any) -> Any:  # loop/callback.py
+        """Bound methods that hear `event`, each with the `on` that filters it, or None"""
+    def handlers(self, event: str) -> list:  # loop/callback.py
+        """Find what hears `event`: a `__call__` of its own, as in fastai, or what is named like it or decorated by `on`
+
+        - `event`: Name of an event
+
+        Returns: Bound methods, in the order in which they run
+        """
+    def call_filters(self, event: str) -> list:  # loop/callback.py
+        """Tell which calls of `event` are let pass
+
+        - `event`: Name of an event
+
+        Returns: Strings such as `every 10`, one for each method or function of its own; '' for one that hears every call
+        """
+    def listens(self, inner: bool, training: bool) -> bool:  # loop/callback.py
+        """Whether it hears anything now
+
+        - `inner`: Is the event inside a batch?
+        - `training`: Is the batch one of training?
+        """
+    def __call__(self, name: str, *args: Any, **kwargs: Any) -> Any:  # loop/callback.py
+        """Call what hears the event `name`, or its method of that name
+
+        - `name`: Name of an event, or of any method
+        """
+    def _enters(self, flow: Any) -> Any:  # loop/callback.py
+        """Called just before its name is looked at, and it is added to `flow`"""
+
+def mk_cb(o: Any) -> Callback:
+    """Make a callback of `o`
+
+    - `o`: A callback, a subclass of `Callback`, a function decorated by `@on`, or a callback of another system
+    """
+
+def as_list(o: Any) -> list:
+    """Make a list of `o`
+
+    - `o`: One thing, a list or other iterable of them, or None
+
+    Returns: Empty for None
+    """

@@ -1,0 +1,152 @@
+# Written by `python -m tools.stubs` from `data.py`: methods that other modules patch on are here, too
+"""Any iterable is a loader: keeping loaders together, taking batches from them, saying what failed"""
+
+from typing import Any
+import torch
+
+__all__ = ['batch_len', 'check_loader', 'why_empty', 'DataLoaders', 'mk_dls', 'in_order', 'next_batch', 'error_frames', 'set_epoch', 'Endless', 'Until']
+
+def batch_len(dl: Any) -> int | None:
+    """Get the length of `dl` if it has one
+
+    - `dl`: Loader: any iterable of batches
+
+    Returns: Number of batches; None if the loader doesn't know
+    """
+
+def check_loader(name: str, o: Any) -> Any:
+    """Raise a TypeError unless `o` can be a loader
+
+    - `name`: What it is called, for the message
+    - `o`: Given as a loader
+    """
+
+def why_empty(dl: Any) -> str:
+    """Say which loader yielded no batch, why, and what helps
+
+    - `dl`: A loader that yielded nothing
+
+    Returns: A sentence without a full stop
+    """
+
+class DataLoaders:
+    """Keep loaders together, under names and numbers: `train` is 0 and `valid` is 1"""
+    _names: list
+    device: Any
+    n_inp: int | None
+    _targ: Any
+    def __init__(self, *loaders: Any, device: torch.device | str | None=None, n_inp: int | None=None, targ: str | tuple | None=None, **named: Any) -> None:
+        """- `loaders`: Any iterables of batches: the training loader, the validation loader (or None), and more
+        - `device`: Where batches go; None: `default_device()`
+        - `n_inp`: Inputs in a tuple batch, for `split_batch`; None: all but the last element
+        - `targ`: Name of the target in dict batches, or names; None: such a batch is all input
+        - `named`: More loaders by name, such as `test=dl`
+        """
+    @property
+    def targ(self) -> Any:
+        """Names of targets in a dict batch; None if there are none"""
+    @targ.setter
+    def targ(self, v: Any) -> Any: ...
+    def __len__(self) -> Any: ...
+    def __bool__(self) -> Any: ...
+    def __iter__(self) -> Any: ...
+    def __repr__(self) -> Any: ...
+    def __getitem__(self, k: int | str) -> Any:  # loop/data.py
+        """Get a loader by name or number
+
+        - `k`: Name or number
+        """
+    def one_batch(self) -> Any:  # loop/data.py
+        """Get a training batch, leaving random number generators and the loader as they were"""
+    def to(self, device: torch.device | str) -> Any:  # loop/data.py
+        """Send later batches to `device`
+
+        - `device`: Where batches go from now on
+        """
+    @classmethod
+    def from_dsets(cls, train_ds: Any, valid_ds: Any=None, *more: Any, bs: int | None=64, valid_bs: int | None=None, shuffle: bool=True, device: torch.device | str | None=None, n_inp: int | None=None, targ: str | tuple | None=None, **kwargs: Any) -> Any:  # loop/data.py
+        """Make loaders: a shuffled one for `train_ds`, and for the others ones that go in order through all items"""
+    @property
+    def train_ds(self) -> Any:
+        """Training dataset, if there is one"""
+    @property
+    def valid_ds(self) -> Any:
+        """Validation dataset, if there is one"""
+    @property
+    def names(self) -> Any:
+        """Of the loaders"""
+    @property
+    def loaders(self) -> Any:
+        """The loaders, in order"""
+
+def mk_dls(o: Any) -> DataLoaders:
+    """Make `DataLoaders` of whatever somebody has
+
+    - `o`: `DataLoaders`, or anything with a `train` loader; a tuple of loaders; or one training loader
+
+    Returns: `o` itself where it has a `train` loader
+    """
+
+def in_order(dl: Any) -> Any:
+    """Get a loader that goes through the dataset of `dl` in order and completely
+
+    - `dl`: Loader: any iterable of batches
+    """
+
+def next_batch(batches: Any) -> Any:
+    """Take the next batch; a StopIteration of an item is an error, not the end of the data
+
+    - `batches`: Iterator of a loader
+    """
+
+def error_frames(e: BaseException) -> list:
+    """List the frames that the error `e` came through
+
+    - `e`: As it was caught
+
+    Returns: Outermost first
+    """
+
+def set_epoch(dl: Any, epoch: int) -> Any:
+    """Tell samplers and datasets whose order or items depend on the number of the epoch
+
+    - `dl`: A loader
+    - `epoch`: Number, from 0
+    """
+
+class Endless:
+    """Go through `dl` again and again; a new iteration goes on where the last one stopped"""
+    passes_on: bool
+    dl: Any
+    _it: Any
+    _n: int
+    _start: dict
+    _passes: int
+    def __init__(self, dl: Any) -> None:
+        """- `dl`: Loader: any iterable of batches"""
+    def __iter__(self) -> Any: ...
+    def state_dict(self) -> dict:
+        """Return the place in the data
+
+        Returns: Batches taken in this pass, and the random numbers that it began with
+        """
+    def load_state_dict(self, sd: dict) -> Any:
+        """Go to the place in `sd`, by going through the pass again
+
+        - `sd`: What `state_dict` returned
+        """
+    def __repr__(self) -> Any: ...
+    def _next(self) -> Any: ...  # loop/data.py
+    def _begin(self, n: Any=0) -> Any: ...  # loop/data.py
+
+class Until:
+    """The batches of `dl`, until `is_over()`, which is asked before each"""
+    passes_on: bool
+    dl: Any
+    is_over: Any
+    def __init__(self, dl: Any, is_over: Any) -> None:
+        """- `dl`: Loader: any iterable of batches
+        - `is_over`: Function without arguments
+        """
+    def __iter__(self) -> Any: ...
+    def __repr__(self) -> Any: ...

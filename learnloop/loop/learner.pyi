@@ -1,0 +1,716 @@
+# Written by `python -m tools.stubs` from `learner.py`: methods that other modules patch on are here, too
+"""The training loop, on one screen, and the learner that runs it on any model, loader and optimizer"""
+
+from contextlib import contextmanager
+from learnloop.keep.checkpoint import CheckpointCallback
+from learnloop.keep.storage import Checkpoint
+from learnloop.loop.callback import Callback
+from learnloop.loop.data import DataLoaders
+from learnloop.loop.flow import Flow
+from learnloop.loop.place import Pass
+from learnloop.loop.predict import FetchPredsCallback
+from learnloop.loop.predict import GatherPredsCallback
+from learnloop.loop.steps import StepLimit
+from learnloop.measure.hook import ActivationStats
+from learnloop.measure.hook import HookCallback
+from learnloop.measure.recorder import Recorder
+from learnloop.measure.throughput import Throughput
+from learnloop.see.log import CSVLogger
+from learnloop.see.log import JSONLogger
+from learnloop.see.log import MLflowCallback
+from learnloop.see.log import WandbCallback
+from learnloop.see.progress import ProgressCallback
+from learnloop.see.progress import ShowGraph
+from learnloop.see.report import KeepWarnings
+from learnloop.see.tensorboard import TensorBoardCallback
+from learnloop.see.trace import Tracer
+from learnloop.train.averaging import EMA
+from learnloop.train.averaging import SWA
+from learnloop.train.averaging import WeightAveraging
+from learnloop.train.limits import DetectAnomaly
+from learnloop.train.limits import Deterministic
+from learnloop.train.limits import FastDevRun
+from learnloop.train.limits import LimitBatches
+from learnloop.train.limits import OverfitBatches
+from learnloop.train.limits import ReloadLoaders
+from learnloop.train.limits import SanityCheck
+from learnloop.train.limits import ShortEpochCallback
+from learnloop.train.lr_find import LRFinder
+from learnloop.train.mixup import CutMix
+from learnloop.train.mixup import MixHandler
+from learnloop.train.mixup import MixUp
+from learnloop.train.precision import MixedPrecision
+from learnloop.train.precision import TruePrecision
+from learnloop.train.rnn import ModelResetter
+from learnloop.train.rnn import RNNCallback
+from learnloop.train.rnn import RNNRegularizer
+from learnloop.train.schedule import GradualUnfreezing
+from learnloop.train.schedule import ParamScheduler
+from learnloop.train.torchsched import TorchScheduler
+from learnloop.train.tracker import CheckFinite
+from learnloop.train.tracker import EarlyStoppingCallback
+from learnloop.train.tracker import ReduceLROnPlateau
+from learnloop.train.tracker import SpikeDetection
+from learnloop.train.tracker import TerminateOnNaNCallback
+from learnloop.train.tracker import TimeLimit
+from learnloop.train.tracker import TrackerCallback
+from learnloop.train.tracker import ValidateEvery
+from learnloop.train.training import BnFreeze
+from learnloop.train.training import ChannelsLast
+from learnloop.train.training import GradientAccumulation
+from learnloop.train.training import GradientCheckpointing
+from learnloop.train.training import GradientClip
+from learnloop.train.training import MCDropoutCallback
+from learnloop.train.training import MicroBatch
+from learnloop.train.training import MoveModulesToDeviceCallback
+from learnloop.train.training import SAM
+from pathlib import Path
+from torch import nn
+from types import SimpleNamespace
+from typing import Any
+
+__all__ = ['Loop', 'format_value', 'print_row', 'Learner', 'TrainEvalCallback', 'default_cb', 'keeps_fits', 'before_batch_cb']
+
+class Loop(Flow):
+    """The training loop: every method is a piece that a subclass may override"""
+    epoch: int
+    iter: int
+    batch: Any
+    pred: Any
+    xb: Any
+    yb: Any
+    loss_grad: Any
+    loss: Any
+    _has_loss: bool
+    _counts_steps: bool
+    dl: Any
+    n_iter: Any
+    _dev: Any
+    _n_inp: Any
+    _targ: Any
+    rows: Any
+    bodies: Any
+    moved: Any
+    def _do_fit(self) -> Any: ...
+    def _do_epoch(self) -> Any: ...
+    def _do_epoch_train(self) -> Any: ...
+    def _do_epoch_validate(self, ds_idx: Any=1, dl: Any=None) -> Any: ...
+    def all_batches(self) -> Any:
+        """Run `one_batch` for each batch of `dl`"""
+    def one_batch(self, i: int, b: Any) -> Any:
+        """Take the batch `b` through the `batch` phase
+
+        - `i`: Its number in the epoch, from 0
+        - `b`: What the loader gave
+        """
+    def _do_one_batch(self) -> Any: ...
+    def _between(self) -> Any: ...  # loop/learner.py
+    def mk_pass(self, dl: Any) -> Pass:  # loop/learner.py
+        """Make a pass through `dl`
+
+        - `dl`: Loader: any iterable of batches
+
+        Returns: A context manager, and an iterator of batches
+        """
+    def _fetch(self, batches: Any) -> Any: ...  # loop/learner.py
+    def drop_batch(self) -> Any:  # loop/learner.py
+        """Hold the batch no longer, and nothing that came of it"""
+    @property
+    def place(self) -> Any:  # loop/learner.py
+        """Where the fit is"""
+    @property
+    def resuming(self) -> Any:  # loop/learner.py
+        """Whether the fit is on its way to the place that it goes on from"""
+    @property
+    def n_done(self) -> Any:  # loop/learner.py
+        """How many batches of the pass are done"""
+    @property
+    def _named(self) -> Any:  # loop/learner.py
+        """Does the model take `xb` by name? Asked at each call: a callback may have made something else of it"""
+    def _check_targ(self, b: Any) -> Any:  # loop/learner.py
+        """Refuse a batch without targets, except for inference"""
+    def _do_loss(self) -> Any: ...  # loop/learner.py
+    def _own_loss(self) -> Any: ...  # loop/learner.py
+    def _loss(self, pred: Any, *yb: Any) -> Any: ...  # loop/learner.py
+    def _refuse_none(self) -> Any: ...  # loop/learner.py
+    def _do_grad_opt(self) -> Any: ...  # loop/learner.py
+    def _backward(self) -> Any: ...  # loop/learner.py
+    def _step(self) -> Any: ...  # loop/learner.py
+    def _zero_grad(self) -> Any: ...  # loop/learner.py
+    def _take_step(self, f: Any, *args: Any, **kwargs: Any) -> Any:  # loop/learner.py
+        """Run `f`, the body of *step*, then count the step and say so, whatever `f` is"""
+    def _warn_of_count(self, f: Any) -> Any:  # loop/learner.py
+        """Say once that `f` counts steps by itself"""
+    def _pick(self, ds_idx: Any, dl: Any) -> Any:  # loop/learner.py
+        """The loader that is meant: None if it is the one for validation, and there is none"""
+    def use_dl(self, dl: Any) -> bool:  # loop/learner.py
+        """Have `dl` as the loader that is gone through next
+
+        - `dl`: Loader: any iterable of batches, or None
+
+        Returns: Is there one?
+        """
+    def _check_length(self, n: Any) -> Any: ...  # loop/learner.py
+
+def format_value(v: Any) -> str:
+    """Write a value as in the table of epochs
+
+    - `v`: A number, a string, None
+
+    Returns: 6 decimals for a float, nothing for None
+    """
+
+def print_row(row: Any) -> Any:
+    """Print a row of the table of epochs
+
+    - `row`: Values of the columns
+    """
+
+class Learner(Loop):
+    """Loaders, model, loss and optimizer, and the loop that trains them"""
+    defaults: list
+    mk_keeper: Any
+    dls: DataLoaders
+    model: Any
+    opt_func: Any
+    splitter: Any
+    path: Path
+    model_dir: Any
+    logger: Any
+    moms: Any
+    wd: float | None
+    wd_bn_bias: bool
+    train_bn: bool
+    metrics: Any
+    loss_func: Any
+    opt: Any
+    dl: Any
+    n_iter: Any
+    loss: Any
+    _forward_model: Any
+    final_record: Any
+    n_epoch: int
+    epoch: int
+    iter: int
+    train_iter: int
+    pct_train: float
+    bs: int
+    count: Any
+    keeper: Any
+    data_pass: Any
+    start_place: Any
+    epochs_before: int
+    created: bool
+    _device: Any
+    _own_lr: Any
+    _holds: Any
+    training: bool
+    _deaf: Any
+    _guests: Any
+    _loss_call: Any
+    _shortcut: Any
+    predicting: Any
+    paused: Any
+    xb: Any
+    yb: Any
+    pred: Any
+    failed: Any
+    rows: Any
+    _has_loss: Any
+    _counts_steps: Any
+    _dev: Any
+    _n_inp: Any
+    _targ: Any
+    saved: Any
+    # Callbacks, while they are there
+    step_limit: StepLimit
+    train_eval: TrainEvalCallback
+    fetch_preds: FetchPredsCallback
+    gather_preds: GatherPredsCallback
+    recorder: Recorder
+    activation_stats: ActivationStats
+    hook: HookCallback
+    throughput: Throughput
+    gradual_unfreezing: GradualUnfreezing
+    param_scheduler: ParamScheduler
+    torch_scheduler: TorchScheduler
+    lr_finder: LRFinder
+    check_finite: CheckFinite
+    early_stopping: EarlyStoppingCallback
+    reduce_lr_on_plateau: ReduceLROnPlateau
+    spike_detection: SpikeDetection
+    terminate_on_na_n: TerminateOnNaNCallback
+    time_limit: TimeLimit
+    tracker: TrackerCallback
+    validate_every: ValidateEvery
+    detect_anomaly: DetectAnomaly
+    deterministic: Deterministic
+    fast_dev_run: FastDevRun
+    limit_batches: LimitBatches
+    overfit_batches: OverfitBatches
+    reload_loaders: ReloadLoaders
+    sanity_check: SanityCheck
+    short_epoch: ShortEpochCallback
+    bn_freeze: BnFreeze
+    channels_last: ChannelsLast
+    gradient_accumulation: GradientAccumulation
+    gradient_checkpointing: GradientCheckpointing
+    gradient_clip: GradientClip
+    mc_dropout: MCDropoutCallback
+    micro_batch: MicroBatch
+    move_modules_to_device: MoveModulesToDeviceCallback
+    sam: SAM
+    ema: EMA
+    swa: SWA
+    weight_averaging: WeightAveraging
+    mixed_precision: MixedPrecision
+    true_precision: TruePrecision
+    cut_mix: CutMix
+    mix_handler: MixHandler
+    mix_up: MixUp
+    model_resetter: ModelResetter
+    rnn: RNNCallback
+    rnn_regularizer: RNNRegularizer
+    checkpoint: CheckpointCallback
+    progress: ProgressCallback
+    show_graph: ShowGraph
+    tracer: Tracer
+    csv_logger: CSVLogger
+    json_logger: JSONLogger
+    m_lflow: MLflowCallback
+    wandb: WandbCallback
+    tensor_board: TensorBoardCallback
+    keep_warnings: KeepWarnings
+    def __init__(self, dls: Any, model: nn.Module, loss_func: Any=None, opt_func: Any=..., lr: float | None=None, splitter: Any=..., cbs: Any=None, metrics: Any=None, path: Any='.', model_dir: Any='models', wd: float | None=None, wd_bn_bias: bool=False, train_bn: bool=True, moms: Any=(0.95, 0.85, 0.95), default_cbs: bool=True) -> None:
+        """- `dls`: `DataLoaders`, a tuple of loaders (train, valid, …), or any iterable of batches to train on
+        - `model`: Called as `model(*xb)`, or `model(**batch)` for a batch that is a dict
+        - `loss_func`: Called as `loss_func(pred, *yb)`; None for the training set's own, or for a model that returns its loss
+        - `opt_func`: torch optimizer: class, partial, instance (with its own settings), dict of instances
+        - `lr`: Learning rate of fits that name none; None for `opt_func`'s own, or else 1e-3
+        - `splitter`: Function from the model to its parameters, or to lists of them, earliest layers first
+        - `cbs`: Callbacks to keep
+        - `metrics`: Functions of (pred, *yb), `Metric`s, torchmetrics objects
+        - `path`: Folder below which callbacks write by default
+        - `model_dir`: Folder below `path` for what `save` writes
+        - `wd`: Weight decay; None for the optimizer's own default
+        - `wd_bn_bias`: Decay norms and biases, too? They have no scale to be kept small
+        - `train_bn`: Train norms in frozen groups, too? Their statistics belong to the new data
+        - `moms`: Momentum at the start, the peak and the end of one-cycle schedules
+        - `default_cbs`: Add `Learner.defaults`?
+        """
+    def _where(self) -> Any: ...  # loop/learner.py
+    def _tip(self, e: Any) -> Any: ...  # loop/learner.py
+    def __repr__(self) -> Any: ...  # loop/learner.py
+    @property
+    def device(self) -> Any:  # loop/learner.py
+        """Where batches go: the loaders' device; else where the model is, if that is an accelerator; else the machine's best"""
+    def to_device(self) -> Any:  # loop/learner.py
+        """Have model and loss function where batches go"""
+    def create_opt(self) -> Any:  # loop/learner.py
+        """Make `opt` anew, by `opt_func`, from the groups of `splitter`"""
+    def _opt_lr(self) -> Any:  # loop/learner.py
+        """The learning rate of the optimizer itself, given or as `opt_func` makes it; None if somebody else's counts"""
+    def named_lr(self) -> Any:  # loop/learner.py
+        """Tell which learning rate somebody named, for fits that don't: the optimizer's own, or the learner's"""
+    @property
+    def loss_module(self) -> Any:  # loop/learner.py
+        """What of the loss function has a state: a module, or a list of them as one; None if there is none"""
+    def _loss_params(self) -> Any:  # loop/learner.py
+        """What the loss function has to learn, by name"""
+    def _unheld_by_loss(self) -> Any:  # loop/learner.py
+        """Names of what the loss function has to learn, and no optimizer holds"""
+    def _split(self, model: Any) -> Any:  # loop/learner.py
+        """What `splitter` gives, with what the loss function has to learn in the last group"""
+    def set_hypers(self, **hypers: Any) -> Any:  # loop/learner.py
+        """Set hyper-parameters of the optimizer, checked before any is changed
+
+        - `hypers`: By name, short or torch's own: a number, a list with one per group, `slice(first, last)`
+        """
+    def freeze_to(self, n: int) -> Any:  # loop/learner.py
+        """Train the groups from `n` on, and norms everywhere if `train_bn`
+
+        - `n`: Groups before this one are frozen; negative counts from the end
+        """
+    def freeze(self) -> Any:  # loop/learner.py
+        """Train the last group alone"""
+    def unfreeze(self) -> Any:  # loop/learner.py
+        """Train all groups"""
+    def fit(self, n_epoch: int | None=None, lr: Any=None, wd: Any=None, cbs: Any=None, reset_opt: bool=False, start_epoch: int=0, max_steps: int | None=None, steps_per_epoch: int | None=None, resume: Any=None, accept: Any=(), keep_failed: bool=False) -> None:  # loop/learner.py
+        """Train for `n_epoch` epochs, validating after each
+
+        - `n_epoch`: Epochs to train for; None if `max_steps` says when to stop
+        - `lr`: Learning rate, in any form that `set_hypers` takes; None for the learner's
+        - `wd`: Weight decay; None for the learner's
+        - `cbs`: Callbacks for this fit only
+        - `reset_opt`: Begin with a new optimizer?
+        - `start_epoch`: Number of the first epoch; those before it are taken as done
+        - `max_steps`: Stop after so many optimizer steps, and validate
+        - `steps_per_epoch`: Optimizer steps an epoch; None for a whole pass through the loader
+        - `resume`: Folder of checkpoints: go on from the newest one there, and save there; `n_epoch` is the total
+        - `accept`: What may be different from the checkpoint, by the names that the error gives; True for all
+        - `keep_failed`: Copy the state before each batch, for `learn.resume()` and `learn.replay_batch()` after an error?
+        """
+    def _prepare_opt(self, lr: Any, wd: Any, reset_opt: Any) -> Any:  # loop/learner.py
+        """Have an optimizer with the settings that a fit asks for, which holds all that is to be trained"""
+    def _end(self) -> Any: ...  # loop/learner.py
+    def _check_fit(self, n_epoch: Any, start_epoch: Any, max_steps: Any, steps_per_epoch: Any) -> Any:  # loop/learner.py
+        """Refuse what can't be fitted, before anything runs"""
+    def _check_params(self) -> Any: ...  # loop/learner.py
+    def _check_held(self, note: Any=None) -> Any:  # loop/learner.py
+        """Refuse a fit in which something would never train, with `note` on the error"""
+    @contextmanager
+    def _as_found(self, dl: Any) -> Any:  # loop/learner.py
+        """Put back, at the end of a `with` block, what an evaluation changes"""
+    @contextmanager
+    def _apart(self, deaf: Any) -> Any:  # loop/learner.py
+        """Have an evaluation to itself, inside a `with` block: without callbacks of one that it is in, and with `deaf` hearing nothing"""
+    def evaluate(self, dl: Any, cbs: Any=None, inner: bool=False, deaf: Any=(), loss: Any=None, shortcut: Any=None) -> Any:  # loop/learner.py
+        """Validate on `dl`, and leave things as they were
+
+        - `dl`: Loader: any iterable of batches
+        - `cbs`: Callbacks for this evaluation only
+        - `inner`: Skip the `evaluate` phase? For callbacks that are in a `validate` of their own
+        - `deaf`: Callbacks that hear nothing of it
+        - `loss`: Function of prediction and targets, called in place of `loss_func`: these are predictions then
+        - `shortcut`: Called with the pass, for batches that need no events; returns whether some are left
+        """
+    def validate(self, ds_idx: Any=1, dl: Any=None, cbs: Any=None) -> list | None:  # loop/learner.py
+        """Compute loss and metrics
+
+        - `ds_idx`: Which of `dls`, by index or name
+        - `dl`: Any other loader
+        - `cbs`: Callbacks for this evaluation only
+
+        Returns: Loss and metrics, as `recorder.metric_names` has them; None without a recorder
+        """
+    def find_dl(self, ds_idx: Any=1, dl: Any=None) -> Any:  # loop/learner.py
+        """Find the loader that is meant
+
+        - `ds_idx`: Which of `dls`, by index or name
+        - `dl`: Any other loader
+        """
+    @contextmanager
+    def no_logging(self) -> Any:  # loop/learner.py
+        """Print nothing, inside a `with` block"""
+    def to_detach(self, b: Any, cpu: bool=True) -> Any:  # loop/learner.py
+        """Detach all tensors in `b`
+
+        - `b`: Tensors, nested in any way
+        - `cpu`: Move them to the CPU?
+        """
+    def _saved_at(self, file: Any) -> Any: ...  # keep/saving.py
+    def save(self, file: Any, with_opt: bool=True) -> Path | None:  # keep/saving.py
+        """Save weights and optimizer
+
+        - `file`: Name, below `path/model_dir`; an absolute path; a binary file
+        - `with_opt`: The optimizer, too?
+
+        Returns: Where it is; None if a callback cancelled it
+        """
+    def _save(self, file: Any) -> Any: ...  # keep/saving.py
+    def _restart_opt(self) -> Any:  # keep/saving.py
+        """Have the optimizer as it is before the first fit; the object stays, as schedulers may hold it"""
+    def take_opt(self, sd: Any, where: Any, tip: Any='') -> Any:  # keep/saving.py
+        """Optimizers and the states to load, checked"""
+    def load(self, file: Any, device: Any=None, with_opt: bool=True, strict: bool=True, weights_only: bool=True) -> Learner:  # keep/saving.py
+        """Load weights and optimizer: all or, after an error, nothing
+
+        - `file`: As for `save`
+        - `device`: Where the file's tensors are put on the way; None for the CPU
+        - `with_opt`: The optimizer, too? An error if the file has none
+        - `strict`: Must the names of weights be the same? Shapes must be in any case
+        - `weights_only`: Taken as torch's: whatever it says, a file that only code could read is refused
+
+        Returns: The learner itself
+        """
+    def _load(self, file: Any, with_opt: Any, strict: Any) -> Any: ...  # keep/saving.py
+    def export(self, file: Any='export', meta: dict | None=None) -> Path:  # keep/saving.py
+        """Write weights and buffers for inference
+
+        - `file`: Name, below `path`, or an absolute path; its suffix is `.safetensors`, written or not
+        - `meta`: Anything that JSON can hold
+
+        Returns: Where it is
+        """
+    @contextmanager
+    def undone(self, device: Any=None) -> Any:  # keep/undo.py
+        """Put all of the learner back, at the end of a `with` block, as it was at its start
+
+        - `device`: Where copies of tensors are kept; None for where they are
+        """
+    @contextmanager
+    def loss_not_reduced(self) -> Any:  # loop/predict.py
+        """Have `loss_func` return the loss of each item, inside a `with` block"""
+    def get_preds(self, ds_idx: Any=1, dl: Any=None, with_input: bool=False, with_decoded: bool=False, with_loss: bool=False, act: Any=None, inner: bool=False, reorder: bool=True, cbs: Any=None, **kwargs: Any) -> tuple:  # loop/predict.py
+        """Gather predictions and targets
+
+        - `ds_idx`: Which of `dls`, by index or name
+        - `dl`: Any other loader
+        - `with_input`: Return inputs, first?
+        - `with_decoded`: Return what `decode_preds` makes of predictions, after the targets?
+        - `with_loss`: Return the loss of each item, last? See `loss_not_reduced`
+        - `act`: Applied to predictions; None for the loss function's `activation`, if it has one
+        - `inner`: Skip the `evaluate` phase: for callbacks that are in a `validate` of their own
+        - `reorder`: In the data set's order?
+        - `cbs`: Callbacks for this evaluation only
+        - `kwargs`: To `GatherPredsCallback`
+
+        Returns: inputs?, predictions, targets, decoded?, losses?
+        """
+    def predict(self, item: Any, act: Any=None, with_input: bool=False) -> tuple:  # loop/predict.py
+        """Predict one `item`
+
+        - `item`: An input, a tuple of inputs if the model takes several, or a dict; without a target
+        - `act`: Applied to the prediction; None for the loss function's `activation`
+        - `with_input`: Return the input, first?
+
+        Returns: The input, if wanted, the decoded prediction, and the prediction, all of one item
+        """
+    def _is_taken(self, name: Any, cbs: Any) -> Any:  # loop/predict.py
+        """Is `name` that of one of `cbs`, or of something that is here to stay? Callbacks of the evaluation around aren't"""
+    def _pred_loss(self, each: Any, pred: Any, *yb: Any) -> Any:  # loop/predict.py
+        """The loss, by `each` item if that is given; None without targets"""
+    def _is_alone(self, cb: Any) -> Any:  # loop/predict.py
+        """Does nobody but `cb` hear anything of a batch, but for those that only look when it is over?"""
+    def _predict_all(self, cb: Any, batches: Any) -> Any:  # loop/predict.py
+        """Take `batches` through the model, without events that nobody hears; are some left for the ordinary way?"""
+    def _predict_batch(self, cb: Any, i: Any, n: Any, after: Any) -> Any: ...  # loop/predict.py
+    def summary(self, batch: Any=None) -> 'ModelSummary':  # measure/hook.py
+        """Show the layers, with the shapes that a batch takes, and what trains them
+
+        - `batch`: A batch as a loader gives it; None for the first of the training loader
+
+        Returns: Shows itself in notebooks; `print` it elsewhere
+        """
+    def _peek(self, device: Any) -> Any:  # measure/hook.py
+        """The first batch of the training loader, on `device`"""
+    def show_results(self, ds_idx: Any=1, dl: Any=None, n: int=9, show: Any=None, act: Any=None, vocab: Any=None, **kwargs: Any) -> Any:  # measure/interpret.py
+        """Show inputs, predictions and targets of some items; wrong ones are marked
+
+        - `ds_idx`: Which of `dls`, by index or name
+        - `dl`: Any other loader
+        - `n`: Items, from the first on
+        - `show`: Function `show(ax, x, y, pred)` that draws an item, `pred` decoded; None for images or a table
+        - `act`: Applied to predictions; None for the loss function's `activation`, if it has one
+        - `vocab`: Names of classes; None for those of `dls.vocab` or of the dataset's `classes`
+        - `kwargs`: To `Interpretation.show_results`
+        """
+    def tta(self, ds_idx: Any=1, dl: Any=None, n: int=4, aug: Any=None, beta: float | None=0.25, use_max: bool=False, act: Any=None) -> tuple:  # measure/interpret.py
+        """Predict with test-time augmentation
+
+        - `ds_idx`: Which of `dls`, by index or name
+        - `dl`: Any other loader
+        - `n`: Passes with `aug`, if that is one function
+        - `aug`: Function of a batch's inputs, to new ones; or a list of functions, or of loaders of the same items
+        - `beta`: Share of predictions without augmentation; None to return both, `(augmented, plain)`
+        - `use_max`: The highest of all predictions, in place of the mean?
+        - `act`: Applied to predictions before the mean; None for the loss function's `activation`, if it has one
+
+        Returns: Predictions and targets, as of `get_preds`
+        """
+    def find_batch_size(self, mk_dl: Any, start: int=2, max_bs: int=8192, n_steps: int=3) -> int:  # train/limits.py
+        """Find the batch size that memory has room for; the learner stays as it is
+
+        - `mk_dl`: Function from a batch size to a training loader
+        - `start`: First size to try
+        - `max_bs`: Largest size to try
+        - `n_steps`: Batches to train on with each: an optimizer makes its state in the first
+
+        Returns: The largest of `start`, `2*start`, … that fits in memory, and of which there is a batch
+        """
+    def _try_size(self, dl: Any, bs: Any, n_steps: Any) -> Any:  # train/limits.py
+        """Train on batches of `bs`, and undo that; return why it can't be done, None if it can"""
+    def to_bf16(self) -> Learner:  # train/precision.py
+        """Train in mixed precision with bfloat16
+
+        Returns: The learner itself
+        """
+    def to_fp16(self, **kwargs: Any) -> Learner:  # train/precision.py
+        """Train in mixed precision with float16
+
+        - `kwargs`: To `torch.amp.GradScaler`
+
+        Returns: The learner itself
+        """
+    def to_fp32(self) -> Learner:  # train/precision.py
+        """Train in float32, as without any of these
+
+        Returns: The learner itself
+        """
+    def to_channelslast(self) -> Learner:  # train/training.py
+        """Use channels-last memory format from here on
+
+        Returns: The learner itself
+        """
+    def to_contiguous(self) -> Learner:  # train/training.py
+        """Use the ordinary memory format from here on
+
+        Returns: The learner itself
+        """
+    @property
+    def smooth_loss(self) -> Any:  # measure/recorder.py
+        """Smoothed training loss; None before the first batch, or without a recorder"""
+    @contextmanager
+    def no_bar(self) -> Any:  # see/progress.py
+        """Fit and evaluate without `ProgressCallback`, inside a `with` block"""
+    def save_checkpoint(self, folder: Any, **info: Any) -> Checkpoint | None:  # keep/checkpoint.py
+        """Save the whole state in `folder`, as a checkpoint named by the number of optimizer steps
+
+        - `folder`: Of the run
+        - `info`: Plain data for the manifest
+
+        Returns: None if a callback cancelled it
+        """
+    def fit_one_cycle(self, n_epoch: int | None=None, lr_max: Any=None, div: Any=25.0, div_final: Any=100000.0, pct_start: Any=0.25, wd: Any=None, moms: Any=None, cbs: Any=None, reset_opt: bool=False, start_epoch: int=0, **kwargs: Any) -> None:  # train/schedule.py
+        """Train with a learning rate that rises and falls
+
+        - `n_epoch`: Epochs to train for; None if `max_steps` says when to stop
+        - `lr_max`: Highest learning rate; None for the learner's
+        - `div`: It starts at `lr_max/div`
+        - `div_final`: And ends at `lr_max/div_final`
+        - `pct_start`: Share of the training in which it rises
+        - `wd`: Weight decay; None for the learner's
+        - `moms`: Momentum at the start, the peak and the end; None for the learner's, if the optimizer has any
+        - `cbs`: Callbacks for this fit only
+        - `reset_opt`: Begin with a new optimizer?
+        - `start_epoch`: Number of the first epoch; the schedule begins there, too
+        - `kwargs`: `max_steps` and `steps_per_epoch` of `fit`, `total_steps` of `ParamScheduler`
+        """
+    def fit_flat_cos(self, n_epoch: int | None=None, lr: Any=None, div_final: Any=100000.0, pct_start: Any=0.75, wd: Any=None, cbs: Any=None, reset_opt: bool=False, start_epoch: int=0, **kwargs: Any) -> None:  # train/schedule.py
+        """Train with a learning rate that stays, then falls
+
+        - `n_epoch`: Epochs to train for; None if `max_steps` says when to stop
+        - `lr`: Learning rate; None for the learner's
+        - `div_final`: It ends at `lr/div_final`
+        - `pct_start`: Share of the training in which it stays
+        - `wd`: Weight decay; None for the learner's
+        - `cbs`: Callbacks for this fit only
+        - `reset_opt`: Begin with a new optimizer?
+        - `start_epoch`: Number of the first epoch; the schedule begins there, too
+        - `kwargs`: `max_steps` and `steps_per_epoch` of `fit`, `total_steps` of `ParamScheduler`
+        """
+    def fit_sgdr(self, n_cycles: int, cycle_len: int, lr_max: Any=None, cycle_mult: int=2, cbs: Any=None, reset_opt: bool=False, wd: Any=None, start_epoch: int=0, **kwargs: Any) -> None:  # train/schedule.py
+        """Train with a learning rate that falls again and again
+
+        - `n_cycles`: Number of cycles
+        - `cycle_len`: Epochs of the first
+        - `lr_max`: Learning rate at the start of each; None for the learner's
+        - `cycle_mult`: How much longer each is than the one before; 1 for equal lengths
+        - `cbs`: Callbacks for this fit only
+        - `reset_opt`: Begin with a new optimizer?
+        - `wd`: Weight decay; None for the learner's
+        - `start_epoch`: Number of the first epoch; the schedule begins there, too
+        - `kwargs`: `max_steps` and `steps_per_epoch` of `fit`, `total_steps` of `ParamScheduler`
+        """
+    def fit_wsd(self, n_epoch: int | None=None, lr: Any=None, pct_warmup: Any=0.05, pct_decay: Any=0.2, div: Any=25.0, div_final: Any=100000.0, decay: Any=..., wd: Any=None, cbs: Any=None, reset_opt: bool=False, start_epoch: int=0, **kwargs: Any) -> None:  # train/schedule.py
+        """Train with a learning rate that rises, stays and falls
+
+        - `n_epoch`: Epochs to train for; None if `max_steps` says when to stop
+        - `lr`: Learning rate of the stable part; None for the learner's
+        - `pct_warmup`: Share of the training in which it rises, in a line
+        - `pct_decay`: Share of the training in which it falls, at the end
+        - `div`: It starts at `lr/div`
+        - `div_final`: And ends at `lr/div_final`
+        - `decay`: Shape of the decay: a function of `(start, end)`
+        - `wd`: Weight decay; None for the learner's
+        - `cbs`: Callbacks for this fit only
+        - `reset_opt`: Begin with a new optimizer?
+        - `start_epoch`: Number of the first epoch; the schedule begins there, too
+        - `kwargs`: `max_steps` and `steps_per_epoch` of `fit`, `total_steps` of `ParamScheduler`
+        """
+    def fine_tune(self, epochs: int, base_lr: float | None=None, freeze_epochs: int=1, lr_mult: Any=100, pct_start: Any=0.3, div: Any=5.0, **kwargs: Any) -> None:  # train/schedule.py
+        """Train the last group, then all of them
+
+        - `epochs`: Epochs with all groups
+        - `base_lr`: Highest learning rate, halved for the second part; None for the learner's, or else 2e-3
+        - `freeze_epochs`: Epochs with the last group alone, before
+        - `lr_mult`: How much lower the first group's learning rate is than the last one's
+        - `pct_start`: Share of the second part in which learning rates rise
+        - `div`: They start so much lower
+        - `kwargs`: To `fit_one_cycle`; checkpoints of `resume=folder` are in `frozen` and `unfrozen` there
+        """
+    def load_checkpoint(self, folder: Any, accept: Any=True) -> Learner:  # keep/resume.py
+        """Have the whole state as it was saved, checked before anything is changed
+
+        - `folder`: Of a run, for its newest checkpoint, or of a checkpoint, or a `Checkpoint`
+        - `accept`: What may be different from the checkpoint: see `fit`
+
+        Returns: The learner itself
+        """
+    def resume(self) -> None:  # keep/resume.py
+        """Go on with the fit that was interrupted, from the very batch"""
+    def replay_batch(self) -> SimpleNamespace:  # keep/resume.py
+        """Run the batch that failed again, with its random numbers and callbacks, and leave everything as it is, the optimizer included
+
+        Returns: `xb`, `yb`, `pred`, `loss`, `grads` by name, and `heard`: by event, the callbacks that hear it
+        """
+    def lr_find(self, start_lr: Any=1e-07, end_lr: Any=10, num_it: int=100, stop_div: bool=True, show_plot: bool=True, suggest_funcs: Any=...) -> tuple | None:  # train/lr_find.py
+        """Find a learning rate; the learner stays as it is
+
+        - `start_lr`: First learning rate, or a list with one for each group
+        - `end_lr`: Learning rate at which it would end, likewise
+        - `num_it`: Batches
+        - `stop_div`: Stop when the loss explodes?
+        - `show_plot`: Plot the losses?
+        - `suggest_funcs`: One or a list of the functions in `SuggestionMethod`; None for no suggestion
+
+        Returns: Suggestions, named after the functions
+        """
+    def report(self, path: Any='report.html', cbs: Any=None, shapes: bool=False, n_preds: int=0, title: str | None=None) -> Path:  # see/report.py
+        """Write what is known of the training to an HTML file
+
+        - `path`: Where to; below `learn.path`, unless it is absolute
+        - `cbs`: Callbacks that were there for the fit alone, such as its `Tracer` or `CheckpointCallback`
+        - `shapes`: Run a batch through the model, for the shapes in its table?
+        - `n_preds`: Examples of the validation set to predict and to show
+        - `title`: Heading; None for one with the model's class
+
+        Returns: The file; notebooks show a link to it
+        """
+    @property
+    def x(self) -> Any:
+        """The element of `xb`; all of it if there are several, None if there is none"""
+    @x.setter
+    def x(self, v: Any) -> None: ...
+    @property
+    def y(self) -> Any:
+        """The element of `yb`; all of it if there are several, None if there is none"""
+    @y.setter
+    def y(self, v: Any) -> None: ...
+    @property
+    def forward_model(self) -> Any:
+        """What is called: `model`, unless set to a wrapper of it"""
+    @forward_model.setter
+    def forward_model(self, v: Any) -> None: ...
+    @property
+    def lr(self) -> Any:
+        """Learning rate of fits that name none"""
+    @lr.setter
+    def lr(self, v: Any) -> None: ...
+
+class TrainEvalCallback(Callback):
+    """Count iterations; set device and mode of the model"""
+    order: int
+    run_valid: bool
+    _on: Any
+    def before_fit(self) -> Any: ...
+    def before_evaluate(self) -> Any: ...
+    def _prepare(self) -> Any: ...
+    def before_train(self) -> Any: ...
+    def before_validate(self) -> Any: ...
+    def after_batch(self) -> Any: ...
+    def after_epoch(self) -> Any: ...
+
+def default_cb(cls: Any) -> Any:
+    """Have every learner begin with a callback of `cls`, unless it is made with `default_cbs=False`"""
+
+def keeps_fits(cls: Any) -> Any:
+    """Have `cls` keep the fits of every learner that is made from now on"""
+
+def before_batch_cb(f: Any) -> Callback:
+    """Make a callback that changes each batch, usable as a decorator
+
+    - `f`: Called as `f(cb, xb, yb)`, returns a new `(xb, yb)`
+
+    Returns: Named after `f`
+    """

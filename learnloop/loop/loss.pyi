@@ -1,0 +1,50 @@
+# Written by `python -m tools.stubs` from `loss.py`: methods that other modules patch on are here, too
+"""Its parts that learn, the loss of each item, and what predictions mean"""
+
+from typing import Any
+
+__all__ = ['innermost', 'EachItem', 'loss_modules', 'decode_preds', 'watched_loss']
+
+def innermost(f: Any) -> Any:
+    """Take `partial`s off `f`
+
+    - `f`: A function, perhaps in `partial`s
+    """
+
+class EachItem:
+    """The loss function `f`, returning the loss of each item"""
+    f: Any
+    reduced: Any
+    failed: bool
+    whole: Any
+    def __init__(self, f: Any) -> None:
+        """- `f`: A loss function"""
+    def __getattr__(self, k: Any) -> Any: ...
+    def __call__(self, pred: Any, *yb: Any) -> Any: ...
+    def _items(self, pred: Any, *yb: Any) -> Any: ...
+    def _one_by_one(self, n: Any, *args: Any) -> Any: ...
+
+def loss_modules(loss_func: Any) -> list:
+    """Find the modules that `loss_func` is made of
+
+    - `loss_func`: A loss function
+
+    Returns: It, or what it is a `partial` or a method of, if that is a module
+    """
+
+def decode_preds(loss_func: Any, preds: Any, targs: Any=None, out: Any=None) -> Any:
+    """Decide on predictions: classes, yes or no
+
+    - `loss_func`: The learner's; one that has `decodes` is asked
+    - `preds`: Predictions, items first
+    - `targs`: Targets, to go by if nothing is known of the loss function
+    - `out`: What the model returned, if `preds` are made of it
+    """
+
+def watched_loss(f: Any, pred: Any, *yb: Any) -> Any:
+    """Compute a loss, and warn if each prediction meets each target in it
+
+    - `f`: Loss function
+    - `pred`: What the model returned
+    - `yb`: Targets
+    """

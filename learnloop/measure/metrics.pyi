@@ -1,0 +1,360 @@
+# Written by `python -m tools.stubs` from `metrics.py`: methods that other modules patch on are here, too
+"""Numbers that tell how good a model is, exact whatever the sizes of the batches"""
+
+from typing import Any
+import torch
+
+__all__ = ['accuracy', 'error_rate', 'top_k_accuracy', 'accuracy_multi', 'mse', 'mae', 'msle', 'Metric', 'AvgMetric', 'as_metric', 'mk_metrics', 'rmse', 'exp_rmspe', 'foreground_acc', 'Dice', 'JaccardCoeff', 'AccumMetric', 'skm_metric', 'optim_metric', 'TorchMetric', 'AvgLoss', 'Perplexity', 'LossMetric', 'LossMetrics', 'Smoother', 'AvgSmoothLoss', 'ValueMetric', 'LearnerView', 'DictMetric', 'less_is_better']
+
+def accuracy(pred: Any, targ: Any, axis: int=-1) -> torch.Tensor:
+    """Compute the share of items whose highest score is that of their class
+
+    - `pred`: Scores of classes, (n, …) with the classes along `axis`
+    - `targ`: Indices of classes, the shape of `pred` without `axis`
+    - `axis`: Where the classes are
+
+    Returns: Between 0 and 1
+    """
+
+def error_rate(pred: Any, targ: Any, axis: int=-1) -> torch.Tensor:
+    """Compute 1 - `accuracy`
+
+    - `pred`: Scores of classes, (n, …) with the classes along `axis`
+    - `targ`: Indices of classes
+    - `axis`: Where the classes are
+
+    Returns: Between 0 and 1
+    """
+
+def top_k_accuracy(pred: Any, targ: Any, k: int=5, axis: int=-1) -> torch.Tensor:
+    """Compute the share of items whose class is among the `k` with the highest scores
+
+    - `pred`: Scores of classes, (n, …) with the classes along `axis`
+    - `targ`: Indices of classes, the shape of `pred` without `axis`
+    - `k`: How many classes may be named
+    - `axis`: Where the classes are
+
+    Returns: Between 0 and 1
+    """
+
+def accuracy_multi(pred: Any, targ: Any, thresh: float=0.5, sigmoid: bool=True) -> torch.Tensor:
+    """Compute the share of answers that are right
+
+    - `pred`: Scores, of any shape
+    - `targ`: Zeros and ones, as many elements
+    - `thresh`: Probability above which it is a yes
+    - `sigmoid`: Make probabilities of scores? Not if they are
+
+    Returns: Between 0 and 1
+    """
+
+def mse(pred: Any, targ: Any) -> torch.Tensor:
+    """Compute the mean squared error
+
+    - `pred`: Predictions, of any shape
+    - `targ`: Targets, as many elements
+
+    Returns: In squared units of the target
+    """
+
+def mae(pred: Any, targ: Any) -> torch.Tensor:
+    """Compute the mean absolute error
+
+    - `pred`: Predictions, of any shape
+    - `targ`: Targets, as many elements
+
+    Returns: In units of the target
+    """
+
+def msle(pred: Any, targ: Any) -> torch.Tensor:
+    """Compute the mean squared error of log(1+…)
+
+    - `pred`: Predictions above -1, of any shape
+    - `targ`: Targets above -1, as many elements
+    """
+
+class Metric:
+    """A number computed over all batches of a phase: define `accumulate` and `value`, and `reset` to start anew"""
+    def reset(self) -> Any:
+        """Forget what was accumulated"""
+    def accumulate(self, learn: Any) -> Any:
+        """Take in a batch
+
+        - `learn`: The learner: `pred`, `yb`, `loss`, `bs`, …
+        """
+    @property
+    def value(self) -> Any:
+        """What came out; None if there was nothing"""
+    @property
+    def name(self) -> Any:
+        """Title of its column"""
+    def check(self, n_targs: int) -> Any:
+        """Raise an error if it can't be computed from a prediction and `n_targs` targets
+
+        - `n_targs`: Number of targets in the batch
+        """
+    def __repr__(self) -> Any: ...
+
+class AvgMetric(Metric):
+    """Mean over all items of `func(pred, *yb)`, a batch counting by its items: right for accuracy, wrong for F1"""
+    func: Any
+    metric_name: str | None
+    weight: Any
+    then: Any
+    vals: Any
+    sizes: Any
+    def __init__(self, func: Any, metric_name: str | None=None, weight: Any=None, then: Any=None) -> None:
+        """- `func`: Function of prediction and targets that returns the mean over a batch, a scalar
+        - `metric_name`: Title of its column; None for the function's name
+        - `weight`: Function of prediction and targets: how much a batch counts; None for its number of items
+        - `then`: Function of the mean over all, such as `math.sqrt`; None for the mean itself
+        """
+    def reset(self) -> Any: ...
+    def accumulate(self, learn: Any) -> Any: ...
+    def _scalar(self, v: Any) -> Any: ...
+    @property
+    def value(self) -> Any: ...
+    @property
+    def name(self) -> Any: ...
+    def check(self, n_targs: Any) -> Any: ...
+
+def as_metric(make: Any) -> Any:
+    """Have `mk_metrics` make something else of a function than an `AvgMetric`
+
+    - `make`: Called with the function, returns its `Metric`; `AccumMetric` for whatever must see all items at once
+    """
+
+def mk_metrics(ms: Any) -> list:
+    """Make metrics of whatever is given
+
+    - `ms`: A metric, a function, a torchmetrics object or collection, or a list of such
+
+    Returns: `Metric`s
+    """
+
+def rmse(pred: Any, targ: Any) -> torch.Tensor:
+    """Compute the root of the mean squared error
+
+    - `pred`: Predictions, of any shape
+    - `targ`: Targets, as many elements
+
+    Returns: In units of the target
+    """
+
+def exp_rmspe(pred: Any, targ: Any) -> torch.Tensor:
+    """Compute the root of the mean squared relative error, of exponentials
+
+    - `pred`: Logarithms of predictions, of any shape
+    - `targ`: Logarithms of targets, as many elements
+
+    Returns: As a share of the target
+    """
+
+def foreground_acc(pred: Any, targ: Any, bkg_idx: int=0, axis: int=1) -> torch.Tensor:
+    """Compute the share of pixels outside of the background whose class is right
+
+    - `pred`: Scores of classes, (n, n_classes, …)
+    - `targ`: Indices of classes, (n, …) or (n, 1, …)
+    - `bkg_idx`: Index of the background
+    - `axis`: Where the classes are
+
+    Returns: Between 0 and 1; nan if all is background
+    """
+
+class Dice(Metric):
+    """Overlap of predictions and targets in class 1, of two"""
+    axis: int
+    overlap: int
+    areas: int
+    def __init__(self, axis: int=1) -> None:
+        """- `axis`: Where predictions have the classes"""
+    def reset(self) -> Any: ...
+    def accumulate(self, learn: Any) -> Any: ...
+    def _ratio(self, overlap: Any, areas: Any) -> Any: ...
+    @property
+    def value(self) -> Any: ...
+
+class JaccardCoeff(Dice):
+    """Intersection over union of predictions and targets in class 1, of two"""
+    def _ratio(self, overlap: Any, areas: Any) -> Any: ...
+
+class AccumMetric(Metric):
+    """`func(pred, targ)` of all items at once"""
+    func: Any
+    dim_argmax: int | None
+    activation: str
+    thresh: float | None
+    kwargs: Any
+    to_np: bool
+    invert_arg: bool
+    flatten: bool
+    metric_name: str | None
+    preds: list
+    targs: list
+    def __init__(self, func: Any, dim_argmax: int | None=None, activation: str='no', thresh: float | None=None, to_np: bool=False, invert_arg: bool=False, flatten: bool=True, name: str | None=None, **kwargs: Any) -> None:
+        """- `func`: Function of all predictions and all targets
+        - `dim_argmax`: Where the classes are, to predict the highest; None to keep scores
+        - `activation`: 'sigmoid'; 'softmax' over `dim_argmax`; 'binarysoftmax': the last class alone
+        - `thresh`: Predictions from here on are True; None to keep them
+        - `to_np`: Give `func` NumPy arrays?
+        - `invert_arg`: Call `func(targ, pred)`, as scikit-learn has it?
+        - `flatten`: Flatten both?
+        - `name`: Title of its column; None for the function's name
+        - `kwargs`: To `func`
+        """
+    def reset(self) -> Any: ...
+    def accumulate(self, learn: Any) -> Any: ...
+    @property
+    def value(self) -> Any: ...
+    def check(self, n_targs: Any) -> Any: ...
+    def _predict(self, pred: Any) -> Any: ...  # measure/metrics.py
+    @property
+    def name(self) -> Any:
+        """Title of its column"""
+
+def skm_metric(func: Any, is_class: bool=True, thresh: float | None=None, axis: int=-1, activation: str | None=None, **kwargs: Any) -> AccumMetric:
+    """Make a metric of one of scikit-learn's
+
+    - `func`: Function of scikit-learn, or its name in `sklearn.metrics`
+    - `is_class`: Are classes predicted? Then the highest scores, or with `thresh` those above it
+    - `thresh`: Probability from which a class is predicted, where each is a yes or no
+    - `axis`: Where the classes are
+    - `activation`: See `AccumMetric`; None for 'sigmoid' where classes have a `thresh`, else 'no'
+    - `kwargs`: To `AccumMetric`, such as `flatten` and `name`, and to `func`
+    """
+
+def optim_metric(f: Any, argname: str, bounds: Any, tol: float=0.01, do_neg: bool=True, get_x: bool=False) -> Any:
+    """Make a metric with the best of `f` over an argument
+
+    - `f`: Function of predictions, targets, and `argname`
+    - `argname`: Name of the argument to choose
+    - `bounds`: Its lowest and its highest value
+    - `tol`: Step between values that are tried
+    - `do_neg`: Is a high value of `f` a good one?
+    - `get_x`: Return the argument, too?
+    """
+
+class TorchMetric(Metric):
+    """An object with `update(pred, *yb)`, `compute()` and `reset()`, as in torchmetrics"""
+    metric: Any
+    metric_name: str | None
+    n: int
+    def __init__(self, metric: Any, metric_name: str | None=None) -> None:
+        """- `metric`: The object
+        - `metric_name`: Title of its column; None for the name of its class, in small letters
+        """
+    def reset(self) -> Any: ...
+    def accumulate(self, learn: Any) -> Any: ...
+    @property
+    def value(self) -> Any: ...
+    @property
+    def name(self) -> Any: ...
+
+class AvgLoss(AvgMetric):
+    """Mean of the loss over all items"""
+    name: str
+    check: Any
+    def __init__(self) -> None: ...
+    def accumulate(self, learn: Any) -> Any: ...
+
+class Perplexity(AvgLoss):
+    """Exponential of the mean loss"""
+    name: str
+    @property
+    def value(self) -> Any: ...
+
+class LossMetric(AvgMetric):
+    """Mean over all items of an attribute of the loss function"""
+    check: Any
+    attr: str
+    def __init__(self, attr: str, nm: str | None=None) -> None:
+        """- `attr`: Its name: a scalar that the loss function sets at each call
+        - `nm`: Title of its column; None for `attr`
+        """
+    def accumulate(self, learn: Any) -> Any: ...
+
+def LossMetrics(attrs: Any, nms: Any=None) -> list:
+    """Make a metric of each of several attributes of the loss function
+
+    - `attrs`: Names of attributes: a list, or a string with commas between them
+    - `nms`: Titles of their columns, likewise; None for `attrs`
+
+    Returns: Of `LossMetric`s
+    """
+
+class Smoother:
+    """Debiased exponential mean of a series of numbers"""
+    beta: float
+    val: float
+    n: int
+    def __init__(self, beta: float=0.98) -> None:
+        """- `beta`: Weight of the past: the mean reaches back some 1/(1-beta) = 50 values"""
+    def __call__(self, v: float) -> float:
+        """Take in `v`
+
+        - `v`: Next value
+
+        Returns: The mean so far
+        """
+
+class AvgSmoothLoss(Metric):
+    """Exponential mean of the training loss"""
+    name: str
+    beta: float
+    vals: Any
+    def __init__(self, beta: float=0.98) -> None:
+        """- `beta`: Weight of the past"""
+    def reset(self) -> Any: ...
+    def accumulate(self, learn: Any) -> Any: ...
+    @property
+    def value(self) -> Any: ...
+
+class ValueMetric(Metric):
+    """A value that is computed elsewhere, by a callback for instance"""
+    func: Any
+    metric_name: str | None
+    def __init__(self, func: Any, metric_name: str | None=None) -> None:
+        """- `func`: Called without arguments, returns the value
+        - `metric_name`: Title of its column; None for the function's name
+        """
+    def accumulate(self, learn: Any) -> Any:
+        """Nothing: `func` knows"""
+    @property
+    def value(self) -> Any: ...
+    @property
+    def name(self) -> Any:
+        """Title of its column"""
+
+class LearnerView:
+    """The learner, with some attributes in place of its own"""
+    def __init__(self, learn: Any, **attrs: Any) -> None:
+        """- `learn`: The learner
+        - `attrs`: What is read in place of its own
+        """
+    def __getattr__(self, k: Any) -> Any: ...
+
+class DictMetric(Metric):
+    """A metric of what is inside: scores in the model's output, labels in a batch that is a dict"""
+    metric: Any
+    pred: Any
+    targ: Any
+    ignore: int | None
+    def __init__(self, metric: Any, pred: Any='logits', targ: Any='labels', ignore: int | None=-100) -> None:
+        """- `metric`: Whatever `mk_metrics` takes: a function, a `Metric`, a torchmetrics object
+        - `pred`: Where in `learn.pred` the scores are: key, attribute or index; or a function of the learner
+        - `targ`: Where in the batch's dict the targets are; or a function of the learner; None for `learn.y`
+        - `ignore`: Whole-number target that doesn't count; None if all do
+        """
+    def reset(self) -> Any: ...
+    def accumulate(self, learn: Any) -> Any: ...
+    def check(self, n_targs: Any) -> Any: ...
+    @property
+    def name(self) -> Any: ...
+    @property
+    def value(self) -> Any: ...
+
+def less_is_better(name: str) -> bool:
+    """Whether `name` is that of a loss, an error, or a measure of one
+
+    - `name`: Of a value, as in the table of epochs
+    """

@@ -1,0 +1,119 @@
+# Written by `python -m tools.stubs` from `recorder.py`: methods that other modules patch on are here, too
+"""What happened in a fit: losses and learning rates by batch, loss and metrics by epoch"""
+
+from learnloop.loop.callback import Callback
+from learnloop.measure.table import Table
+from typing import Any
+
+__all__ = ['Recorder']
+
+class Recorder(Callback):
+    """Record losses, learning rates and metrics; write a row to `learn.logger` after each epoch"""
+    order: int
+    remove_on_fetch: bool
+    safe_in_evaluate: bool
+    state_schema: dict
+    add_time: bool
+    train_metrics: bool
+    valid_metrics: bool
+    beta: float
+    train_mets: list
+    valid_mets: list
+    _stashed: list
+    log: list
+    _tried: list
+    _fits: bool
+    _raw: Any
+    _sizes: Any
+    _lrs: Any
+    values: Any
+    iters: Any
+    records: Any
+    _smooth: list
+    _smoother: Any
+    metric_names: list
+    hps: dict
+    row: dict
+    _begun: int
+    _start: Any
+    columns: Any
+    lr_finder: Any
+    _on: Any
+    def __init__(self, add_time: bool=True, train_metrics: bool=False, valid_metrics: bool=True, beta: float=0.98) -> None:
+        """- `add_time`: A column with the duration of the epoch?
+        - `train_metrics`: Metrics on training batches, too? They cost time in each
+        - `valid_metrics`: Metrics in validation?
+        - `beta`: Weight of the past in `smooth_loss`
+        """
+    def _clear(self) -> Any: ...
+    def _make_metrics(self) -> Any: ...
+    @property
+    def valid_names(self) -> Any:
+        """Names of what a validation gives: the titles of its columns"""
+    def before_fit(self) -> Any: ...  # measure/recorder.py
+    def cleanup_fit(self) -> Any: ...  # measure/recorder.py
+    def before_epoch(self) -> Any: ...  # measure/recorder.py
+    def before_train(self) -> Any: ...  # measure/recorder.py
+    def before_validate(self) -> Any: ...  # measure/recorder.py
+    def after_batch(self) -> Any: ...  # measure/recorder.py
+    def after_train(self) -> Any: ...  # measure/recorder.py
+    def after_validate(self) -> Any: ...  # measure/recorder.py
+    def after_epoch(self) -> Any: ...  # measure/recorder.py
+    def before_evaluate(self) -> Any: ...  # measure/recorder.py
+    def cleanup_evaluate(self) -> Any: ...  # measure/recorder.py
+    def record(self, name: str, values: dict) -> Any:  # measure/recorder.py
+        """Keep the `values` of a validation within an epoch, and fire `after_record` with them
+
+        - `name`: What was evaluated: `valid`, or the name of another loader
+        - `values`: Numbers, by the names under which they can be monitored
+        """
+    @property
+    def raw_losses(self) -> Any:  # measure/recorder.py
+        """Training loss of each batch"""
+    @property
+    def losses(self) -> Any:  # measure/recorder.py
+        """Smoothed training loss, one for each batch"""
+    @property
+    def lrs(self) -> Any:  # measure/recorder.py
+        """Learning rate of the last group, one for each batch"""
+    def plot_loss(self, skip_start: int=5, with_valid: bool=True, log: bool=False, show_epochs: bool=False, ax: Any=None) -> Any:  # measure/recorder.py
+        """Plot training loss by batch and validation loss by epoch
+
+        - `skip_start`: Batches to leave out at the start, where the loss falls off a cliff
+        - `with_valid`: The validation loss, too?
+        - `log`: Logarithmic axis for the loss?
+        - `show_epochs`: A vertical line at the end of each epoch?
+        - `ax`: Axes to draw on; None for new ones
+        """
+    def _table(self) -> Table:  # measure/recorder.py
+        """Write the epochs, without times"""
+    def __repr__(self) -> Any: ...  # measure/recorder.py
+    def __str__(self) -> Any: ...  # measure/recorder.py
+    def _repr_markdown_(self) -> Any: ...  # measure/recorder.py
+    def state_dict(self) -> dict:  # measure/recorder.py
+        """Return the history
+
+        Returns: Plain data
+        """
+    def load_state_dict(self, sd: dict) -> Any:  # measure/recorder.py
+        """Take up a history
+
+        - `sd`: What `state_dict` returned
+        """
+    def plot_sched(self, keys: Any=None, figsize: Any=None) -> list:  # train/schedule.py
+        """Plot scheduled hyper-parameters by batch
+
+        - `keys`: Which, a name or a list; None for all that were scheduled
+        - `figsize`: Width and height in inches; None for 4 by 3 for each plot
+
+        Returns: The axes
+        """
+    def plot_lr_find(self, skip_end: int=5, return_fig: bool=True, suggestions: Any=None, nms: Any=None, ax: Any=None) -> Any:  # train/lr_find.py
+        """Plot the curve of the last `learn.lr_find`
+
+        - `skip_end`: Batches to leave out at the end, where the loss explodes
+        - `return_fig`: Return the figure?
+        - `suggestions`: Results of the functions, each `(lr, (lr, loss))`; None for those of the last `lr_find`
+        - `nms`: Their names
+        - `ax`: Axes to draw on; None for new ones
+        """

@@ -1,0 +1,64 @@
+# Written by `python -m tools.stubs` from `precision.py`: methods that other modules patch on are here, too
+"""Mixed precision on any device: `to_bf16`, and `to_fp16` with loss scaling; or the weights in another format"""
+
+from learnloop.loop.callback import Callback
+from typing import Any
+import torch
+
+__all__ = ['MixedPrecision', 'TruePrecision']
+
+class MixedPrecision(Callback):
+    """Run model and loss in autocast; with fp16, scale the loss and skip steps whose gradients overflow"""
+    order: int
+    safe_in_evaluate: bool
+    fit_only: bool
+    state_schema: dict
+    min_scale: float
+    amp_mode: str
+    kwargs: Any
+    scaler: Any
+    skipped: int
+    _state: Any
+    _checked: bool
+    _autocasts: list
+    def __init__(self, amp_mode: str='fp16', **kwargs: Any) -> None:
+        """- `amp_mode`: 'bf16' needs no loss scaling, so take it where the device has it
+        - `kwargs`: To `torch.amp.GradScaler`: init_scale, growth_factor, backoff_factor, growth_interval
+        """
+    def autocast(self) -> Any:
+        """Make the autocast that batches run in, for code that calls the model elsewhere"""
+    def before_batch(self) -> Any: ...
+    def after_pred(self) -> Any: ...
+    def after_loss(self) -> Any: ...
+    def after_cancel_batch(self) -> Any: ...
+    def cleanup_batch(self) -> Any: ...
+    def before_backward(self) -> Any: ...  # train/precision.py
+    def before_step(self) -> Any: ...  # train/precision.py
+    def cleanup_step(self) -> Any: ...  # train/precision.py
+    def before_fit(self) -> Any: ...  # train/precision.py
+    def _learned(self) -> Any:  # train/precision.py
+        """What the scaler has learned, or is to begin with"""
+    def _teach(self) -> Any: ...  # train/precision.py
+    def state_dict(self) -> dict:  # train/precision.py
+        """Return what the scaler has learned
+
+        Returns: The scale, for how long it has held, and how many steps were skipped
+        """
+    def load_state_dict(self, sd: dict) -> Any:  # train/precision.py
+        """Take up what a scaler has learned
+
+        - `sd`: What `state_dict` returned
+        """
+    def before_save(self) -> Any: ...  # train/precision.py
+    def after_load(self) -> Any: ...  # train/precision.py
+
+class TruePrecision(Callback):
+    """Have weights and inputs in `dtype`"""
+    order: int
+    dtype: torch.dtype
+    _loss_dtype: Any
+    def __init__(self, dtype: torch.dtype=...) -> None:
+        """- `dtype`: float16 loses small gradients, as nothing scales the loss"""
+    def before_fit(self) -> Any: ...
+    def before_batch(self) -> Any: ...
+    def after_pred(self) -> Any: ...

@@ -1,0 +1,159 @@
+# Written by `python -m tools.stubs` from `training.py`: methods that other modules patch on are here, too
+"""Accumulation, clipping, frozen statistics, memory: what changes how a batch becomes a step"""
+
+from collections.abc import Callable
+from learnloop.loop.callback import Callback
+from torch import nn
+from typing import Any
+
+__all__ = ['GradientAccumulation', 'clip_grad_adaptive_', 'GradientClip', 'set_bn_eval', 'BnFreeze', 'ChannelsLast', 'MCDropoutCallback', 'GradientCheckpointing', 'MoveModulesToDeviceCallback', 'MicroBatch', 'SAM']
+
+class GradientAccumulation(Callback):
+    """Step the optimizer once for several batches, by the gradient of their union"""
+    order: int
+    run_valid: bool
+    safe_in_evaluate: bool
+    fit_only: bool
+    state_schema: dict
+    n_acc: Any
+    n_batches: Any
+    _count: Callable | None
+    _n: int
+    _total: int
+    _expected: int
+    _n_items: Any
+    _at: Any
+    def __init__(self, n_acc: Any=32, n_batches: Any=None, count: Callable | None=None) -> None:
+        """- `n_acc`: Samples that make a step, or what `count` counts; or a function from the epoch to this number
+        - `n_batches`: Batches that make a step, rather than samples; or a function from the epoch to this number
+        - `count`: From the learner to the number of items that its loss is a mean of; None for samples
+        """
+    def _clear(self) -> Any: ...
+    def before_fit(self) -> Any: ...
+    @property
+    def _size(self) -> Any: ...
+    def state_dict(self) -> Any: ...
+    def load_state_dict(self, sd: Any) -> Any: ...
+    def before_backward(self) -> Any: ...  # train/training.py
+    def cleanup_backward(self) -> Any: ...  # train/training.py
+    def _due(self) -> Any: ...  # train/training.py
+    def before_step(self) -> Any: ...  # train/training.py
+    def after_step(self) -> Any: ...  # train/training.py
+    def cleanup_step(self) -> Any: ...  # train/training.py
+    def before_zero_grad(self) -> Any: ...  # train/training.py
+    def _flush(self) -> Any: ...  # train/training.py
+    def after_fetch(self) -> Any: ...  # train/training.py
+    def after_cancel_train(self) -> Any: ...  # train/training.py
+    def cleanup_train(self) -> Any: ...  # train/training.py
+
+def clip_grad_adaptive_(params: Any, factor: float=0.01, eps: float=0.001, norm_type: float=2.0) -> None:
+    """Clip gradients, unit by unit, to `factor` times the norm of their weights
+
+    - `params`: Parameters with gradients, which are changed in place
+    - `factor`: Largest ratio of the norms of gradient and weight: lambda; the paper's value
+    - `eps`: Smallest norm that a weight is taken to have
+    - `norm_type`: Order of the norm
+    """
+
+class GradientClip(Callback):
+    """Clip gradients before each optimizer step"""
+    order: int
+    run_valid: bool
+    fit_only: bool
+    max_norm: float | None
+    norm_type: float
+    algorithm: str
+    skip_nonfinite: bool
+    grad_norm: Any
+    def __init__(self, max_norm: float | None=None, norm_type: float=2.0, algorithm: str='norm', skip_nonfinite: bool=False) -> None:
+        """- `max_norm`: Largest norm, value or ratio of norms; None for 1, or .01 if it's 'adaptive'
+        - `norm_type`: Order of the norm; inf for the largest absolute value
+        - `algorithm`: 'norm' of all gradients, 'value' of each element, or 'adaptive' to the weights' norm
+        - `skip_nonfinite`: Cancel steps whose gradients have an infinite norm, or NaN? Waits for the device
+        """
+    def before_fit(self) -> Any: ...
+    def before_step(self) -> Any: ...
+
+def set_bn_eval(model: nn.Module, use_eval: bool=True) -> None:
+    """Put frozen batch norms in eval mode: those with parameters, none of which requires gradients
+
+    - `model`: Searched for layers with running statistics
+    - `use_eval`: False for training mode
+    """
+
+class BnFreeze(Callback):
+    """Keep frozen batch norms in eval mode while training"""
+    def before_train(self) -> Any: ...
+
+class ChannelsLast(Callback):
+    """Have weights and inputs of 4 and 5 dimensions in channels-last memory format"""
+    order: int
+    _turned: list
+    def __init__(self) -> None: ...
+    def before_fit(self) -> Any: ...
+    def before_batch(self) -> Any: ...
+    def cleanup_fit(self) -> Any: ...
+
+class MCDropoutCallback(Callback):
+    """Keep dropout active in validation and prediction"""
+    _undo: list
+    def __init__(self) -> None: ...
+    def before_validate(self) -> Any: ...
+    def cleanup_validate(self) -> Any: ...
+
+class GradientCheckpointing(Callback):
+    """Compute what modules keep for the backward pass again, rather than keep it"""
+    fit_only: bool
+    modules: Any
+    _kept: list
+    def __init__(self, modules: Any) -> None:
+        """- `modules`: Whose insides to compute again: a class, a list of modules, or a function from the model to a list"""
+    def _find(self, model: Any) -> Any: ...
+    def before_fit(self) -> Any: ...
+    def cleanup_fit(self) -> Any: ...
+
+class MoveModulesToDeviceCallback(Callback):
+    """Move the modules that are attributes of the learner to its device"""
+    order: int
+    def before_fit(self) -> Any: ...
+
+class MicroBatch(Callback):
+    """Take each batch through model and backward in parts: less memory, and the same step"""
+    order: int
+    run_valid: bool
+    fit_only: bool
+    size: Any
+    _whole: Any
+    _left: list
+    _seen: list
+    _grads: list
+    _n: Any
+    _autocast: Any
+    def __init__(self, size: int=8) -> None:
+        """- `size`: Items in a part, at most"""
+    def _clear(self) -> Any: ...
+    def _next(self) -> Any: ...
+    def before_fit(self) -> Any: ...
+    def before_batch(self) -> Any: ...
+    def after_loss(self) -> Any: ...
+    def before_backward(self) -> Any: ...
+    def after_backward(self) -> Any: ...
+    def cleanup_batch(self) -> Any: ...
+
+class SAM(Callback):
+    """Step by the gradient at the worst place near the weights: sharpness-aware minimisation"""
+    order: int
+    run_valid: bool
+    fit_only: bool
+    rho: float
+    _home: list
+    _aside: list
+    _rng: Any
+    _autocast: Any
+    def __init__(self, rho: float=0.05) -> None:
+        """- `rho`: Distance of that place, in the norm over all weights; the paper's default"""
+    def before_fit(self) -> Any: ...
+    def before_batch(self) -> Any: ...
+    def before_backward(self) -> Any: ...
+    def after_backward(self) -> Any: ...
+    def cleanup_backward(self) -> Any: ...

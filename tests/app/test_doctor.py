@@ -1,0 +1,113 @@
+"That `learnloop doctor` finds what is wrong, says how to mend it, and leaves nothing"
+import re, sys, tomllib
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+import pytest, torch
+import learnloop
+from learnloop.app import cli, doctor
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    "A folder without settings, and one thread: several that wait for each other are slow where other tests run, too"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv('OMP_NUM_THREADS', '1')
+    n = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(n)
+
+@pytest.fixture
+def run(capsys):
+    "Run the command in this process: exit status, output and errors"
+    def _f(*args):
+        try: cli.main([*map(str, args)])
+        except SystemExit as e: res = e.code
+        else: res = 0
+        return res, *capsys.readouterr()
+    return _f
+
+def sections(out):
+    "The lines of each section, and what stands below"
+    parts = [o.splitlines() for o in out.rstrip().split('\n\n')]
+    return {o[0]:o[1:] for o in parts[:4]},parts[4:]
+
+def test_doctor(run):
+    code,out,err = run('doctor')
+    found,rest = sections(out)
+    assert (code,err,rest)==(0, '', [['all is well']]) and '\x1b' not in out
+    assert [*found]==['versions', 'devices', 'extras', 'self-test']
+    firsts = {k:[o[:19].strip() for o in v] for k,v in found.items()}
+    assert firsts['versions']==['learnloop', 'Python', 'system', *doctor._NEEDED] and firsts['extras']==[*doctor._EXTRAS]
+    assert firsts['self-test']==['fit on cpu', 'save and resume', 'load with workers', 'write a log']
+    for lines in found.values(): assert all(re.match(r'  \S.{15,} \S', o) and o[19:21]=='  ' and o[21]!=' ' and o==o.rstrip() for o in lines), lines
+    assert all(o[21:31]=='ok        ' for o in found['self-test'])
+    assert f'learnloop          {learnloop.__version__}' in out and sys.executable in out and torch.__version__ in out
+
+def test_doctor_leaves_nothing(run, tmp_path, monkeypatch):
+    (tmp := tmp_path/'tmp').mkdir()
+    monkeypatch.setattr('tempfile.tempdir', str(tmp))
+    before = torch.get_rng_state()
+    assert run('doctor')[0]==0
+    assert [*tmp.iterdir()]==[] and [o.name for o in tmp_path.iterdir()]==['tmp'] and torch.equal(torch.get_rng_state(), before)
+
+@pytest.mark.parametrize('name,n', [('_try_fit', 1), ('_try_resume', 1), ('_try_workers', 1), ('_try_log', 1), ('_fit', 3)])
+def test_doctor_names_what_fails_and_tries_the_rest(name, n, run, monkeypatch):
+    def _broken(*args, **kw): raise OSError('no space left\non the device')
+    monkeypatch.setattr(doctor, name, _broken)
+    code,out,err = run('doctor')
+    rows = sections(out)[0]['self-test']
+    failed = [o for o in rows if o[21:27]=='FAILED']
+    assert (code,err,len(rows),len(failed))==(1, '', 4, n) and all(o.endswith('OSError: no space left') for o in failed)
+    assert out.count('Traceback')==out.count('OSError: no space left\non the device')==n and out.endswith(f'\n{n} of the checks failed\n')
+
+@pytest.mark.parametrize('name,msg', [('fit', 'should fall'), ('resume', 'other weights'), ('workers', 'differ'), ('log', 'nothing was written')])
+def test_checks_of_doctor_can_fail(name, msg, tmp_path, monkeypatch):
+    fit,from_dsets = doctor._fit,doctor.DataLoaders.from_dsets
+    def _up(*args):
+        learn = fit(*args)
+        learn.recorder.values.reverse()
+        return learn
+    def _shuffled(ds, **kw): return from_dsets(ds, **kw | dict(shuffle=True, num_workers=0, timeout=0))
+    if name=='workers': monkeypatch.setattr(doctor.DataLoaders, 'from_dsets', _shuffled)
+    else: monkeypatch.setattr(doctor, '_fit', dict(fit=_up, resume=lambda n, resume=None: fit(n+(resume is not None)), log=lambda n, cbs: fit(n))[name])
+    args = dict(fit=['cpu'], resume=[tmp_path], workers=[], log=[tmp_path/'log'])[name]
+    with pytest.raises(RuntimeError, match=msg): getattr(doctor, f'_try_{name}')(*args)
+
+def test_doctor_says_how_to_install_what_is_missing(run, monkeypatch):
+    def _version(name):
+        if name in ('safetensors', 'mlflow', 'tensorboard'): raise PackageNotFoundError(name)
+        return '1.0'
+    monkeypatch.setattr(doctor, 'version', _version)
+    monkeypatch.setattr(doctor, '_checks', lambda folder: [])
+    code,out,_ = run('doctor')
+    found = sections(out)[0]
+    missing = {o.split()[0]:o.split('missing   ')[1] for v in found.values() for o in v if 'missing' in o}
+    assert code==0 and missing==dict(safetensors="pip install 'learnloop[export]', for weights without pickle", mlflow='pip install mlflow, for MLflowCallback',
+        tensorboard='pip install tensorboard')
+
+def test_doctor_knows_the_packages_of_the_project():
+    project = tomllib.loads((Path(__file__).parents[2]/'pyproject.toml').read_text())['project']
+    def _names(deps): return {re.split('[<>=]', o)[0] for o in deps}
+    assert _names(project['dependencies'])==set(doctor._NEEDED)
+    for k,(_,pip) in doctor._EXTRAS.items():
+        if m := re.fullmatch(r"'learnloop\[(\w+)\]'", pip): assert k in _names(project['optional-dependencies'][m[1]])
+        else: assert pip==k
+    extras = set(project['optional-dependencies'])-{'dev', 'browser'}
+    assert all(o in str(doctor._EXTRAS) for k in extras for o in _names(project['optional-dependencies'][k]))
+
+def test_doctor_shows_accelerators(monkeypatch):
+    def _memory(i):
+        if i: raise RuntimeError('CUDA error: out of memory\nmore')
+        return 60e9,80e9
+    fakes = dict(is_available=lambda: True, device_count=lambda: 2, mem_get_info=_memory, get_device_name='H{}'.format)
+    for k,f in fakes.items(): monkeypatch.setattr(torch.cuda, k, f)
+    monkeypatch.setattr(doctor, 'default_device', lambda: torch.device('cuda:0'))
+    res = dict(doctor._devices())
+    assert res['cuda:0']=='H0, 60.0 of 80.0 GB free' and res['cuda:1']=='H1, which fails: RuntimeError: CUDA error: out of memory' and res['used']=='cuda:0'
+    assert [k for k,_ in doctor._checks(Path())][:2]==['fit on cpu', 'fit on cuda:0']
+
+def test_doctor_interrupted(run, monkeypatch):
+    def _stop(folder): raise KeyboardInterrupt
+    monkeypatch.setattr(doctor, '_try_log', _stop)
+    code,_,err = run('doctor')
+    assert (code,err)==(130, 'learnloop doctor: interrupted\n')

@@ -1,0 +1,101 @@
+"What developers run: jobs in forks, notebooks, the choice of tests for one notebook. Each must be able to fail"
+import json, subprocess, sys
+from itertools import combinations, product
+from pathlib import Path
+import pytest
+from helpers import cover
+from tools import quick
+
+ROOT = Path(__file__).parents[1]
+MODULES = {m:p for p in sorted((ROOT/'nbs').rglob('*.ipynb')) if '.ipynb_checkpoints' not in p.parts and (m := quick.module(p))}
+
+def python(*args, **kwargs):
+    "Run this Python with `args` in the project; returns exit status and output"
+    res = subprocess.run([sys.executable, *map(str, args)], cwd=ROOT, capture_output=True, text=True, timeout=100, **kwargs)
+    return res.returncode,res.stdout + res.stderr
+
+FORKS = '''
+import atexit, os, sys, tempfile, time
+from tools.forks import run_all
+def job(o):
+    print('in', o, flush=True)
+    if o=='raises': raise ValueError('why')
+    if o=='killed': os.kill(os.getpid(), 9)
+    if o=='loops': time.sleep(60)
+    if o=='child': os.system('echo from a child')
+    if o=='patches': sys.patched = True
+    if o=='atexit': atexit.register(print, 'at the end')
+    return 3 if o=='three' else hasattr(sys, 'patched') and o!='patches'
+with tempfile.TemporaryDirectory() as d:
+    for o in run_all(job, sys.argv[1:], n_procs=1, timeout=1): print(o.job, o.rc, o.out.split(), os.path.exists(d))
+'''
+
+@pytest.mark.parametrize('job,rc,out', [('fine', 0, []), ('three', 3, []), ('raises', 1, ['ValueError:', 'why']), ('killed', -9, []), ('child', 0, ['from', 'a', 'child']),
+    ('atexit', 0, ['at', 'the', 'end'])])
+def test_a_fork_ends_as_a_script_does(job, rc, out):
+    status,text = python('-c', FORKS, job)
+    assert status==0, text
+    assert text.startswith(f"{job} {rc} ['in', '{job}'"), text
+    assert text.endswith(f"{str(out)[1:-1]}] True\n"), text
+
+def test_a_fork_that_takes_too_long_is_ended(): assert python('-c', FORKS, 'loops')==(0, "loops None ['in', 'loops'] True\n")
+
+def test_what_a_fork_patches_does_not_reach_the_next():
+    assert python('-c', FORKS, 'patches', 'fine')==(0, "patches 0 ['in', 'patches'] True\nfine 0 ['in', 'fine'] True\n")
+
+def notebook(path, *cells):
+    "Write a notebook of code `cells` to `path`"
+    path.parent.mkdir(exist_ok=True)
+    cells = [dict(cell_type='code', id=str(i), metadata={}, execution_count=None, outputs=[], source=o) for i,o in enumerate(cells)]
+    path.write_text(json.dumps(dict(cells=cells, metadata={}, nbformat=4, nbformat_minor=5)))
+
+def test_notebooks_run_apart_where_they_are_and_a_failure_shows(tmp_path):
+    notebook(tmp_path/'a'/'bad.ipynb', 'import torch', '#| slow\n1/0', 'print("got so far")', 'assert torch is None, "this is why"')
+    notebook(tmp_path/'a'/'patches.ipynb', 'import torch; torch.patched = True')
+    notebook(tmp_path/'b'/'apart.ipynb', 'import torch, os, learnloop', 'assert not hasattr(torch, "patched")', f'assert os.getcwd()=={str(tmp_path/"b")!r}', '1+1')
+    rc,text = python('-m', 'tools.notebooks', tmp_path, '--save')
+    assert rc==1, text
+    assert 'this is why' in text and 'ZeroDivisionError' not in text, text
+    assert text.splitlines()[-1].startswith('notebooks: 2 of 3 passed; not ') and text.endswith('bad.ipynb\n'), text
+    saved = [json.loads(p.read_text())['cells'][-1]['outputs'] for p in (tmp_path/'b'/'apart.ipynb', tmp_path/'a'/'bad.ipynb')]
+    assert saved[0] and not saved[1], saved
+
+@pytest.mark.parametrize('name', ['trace', '03_trace', 'see.trace', str(ROOT/'nbs/see/03_trace.ipynb')])
+def test_quick_takes_any_spelling_of_a_notebook(name): assert quick.module(quick.notebook(name))=='see.trace'
+
+def test_quick_says_which_there_are():
+    with pytest.raises(SystemExit, match='0 notebooks are named .trase.*nbs/loop/00_flow.ipynb'): quick.notebook('trase')
+
+def project(folder, **files):
+    "Write `files` to `folder`, by path"
+    for k,v in files.items():
+        (p := folder/k.replace('__', '/')).parent.mkdir(parents=True, exist_ok=True)
+        p.with_suffix('.py').write_text(v)
+    return folder
+
+def test_quick_takes_tests_by_name_and_else_by_what_they_use(tmp_path):
+    root = project(tmp_path, learnloop__see__trace="__all__ = ['Trace']", learnloop__see__timeline="__all__ = ['Timeline', 'lanes']",
+        tests__see__test_trace='Timeline()', tests__see__test_trace_files='', tests__see__test_tracer='', tests__see__test_log='from learnloop.see.timeline import x',
+        tests__see__test_show='Timelines()', tests__keep__test_trace='lanes')
+    def names(mod): return [p.stem for p in quick.tests_of(mod, root)]
+    assert names('see.trace')==['test_trace', 'test_trace_files']
+    assert names('see.timeline')==['test_log', 'test_trace']
+
+def test_each_module_has_tests():
+    without = [o for o in MODULES if not quick.tests_of(o)]
+    assert not without, f'no test file in tests/ of their wing has the name of {without}, or uses them: name one in ALSO of tools/quick.py'
+    assert {*quick.ALSO}<={*MODULES}
+    assert all((ROOT/'tests'/m.split('.')[0]/f'test_{o}.py').exists() for m,names in quick.ALSO.items() for o in names.split())
+
+@pytest.mark.parametrize('sizes,n', [((9, 3, 2), (9, 27)), ((5, 4, 3, 2, 2), (5, 20)), ((1, 1), (1, 1)), ((40, 6), (40, 240))])
+def test_cases_that_cover_are_few_and_have_every_value_or_pair(sizes, n, monkeypatch):
+    monkeypatch.delenv('ALL_CASES', raising=False)
+    whole = [*product(*map(range, sizes))]
+    for t in (1, 2):
+        got = cover(whole, t)
+        assert got==cover(whole, t) and n[t-1]<=len(got)<=1.3*n[t-1] and got==[o for o in whole if o in got]
+        for at in combinations(range(len(sizes)), t): assert {tuple(o[i] for i in at) for o in got}=={tuple(o[i] for i in at) for o in whole}
+    uses = [sum(o[1]==v for o in cover(whole)) for v in range(sizes[1])]
+    assert max(uses)-min(uses)<=1, 'and each as often as the others'
+    monkeypatch.setenv('ALL_CASES', '1')
+    assert cover(whole)==whole

@@ -1,0 +1,46 @@
+"""Run notebooks as `nbdev-test` does, each in a process of its own that needn't import torch again
+
+`python -m tools.notebooks [FILE or FOLDER ...] [--save] [--timing]`: all of `nbs` without arguments. What one notebook patches doesn't reach the
+next. Its cells run by `nbdev.test.test_nb`, with the flags and limits of `pyproject.toml`."""
+import os, sys
+from argparse import ArgumentParser
+from functools import partial
+from pathlib import Path
+from nbdev.config import get_config
+from nbdev.test import test_nb
+from tools.forks import run_all, warm
+
+ROOT,TIMEOUT = Path(__file__).parents[1],600
+# Imported before the first fork. `torch._dynamo` is what the first optimizer of a process imports
+WARM = 'torch','torch._dynamo','torch.utils.tensorboard','matplotlib.pyplot','sklearn.datasets','rich'
+
+def notebooks(paths):
+    "The notebooks that `paths` name, each a file or a folder"
+    files = [p for o in paths for p in ([o] if o.suffix=='.ipynb' else sorted(o.rglob('*.ipynb')))]
+    return [o.resolve() for o in reversed(files) if '.ipynb_checkpoints' not in o.parts]  # the longest are the tutorials
+
+def run_one(fn, save):
+    "Run the notebook `fn`; returns the exit status"
+    cfg = get_config(ROOT)
+    passed,_ = test_nb(fn, skip_flags=cfg.tst_flags.split(), basepath=ROOT, save=save, cell_timeout=cfg.cell_timeout, cell_timing_min=cfg.cell_timing_min)
+    return not passed
+
+def main(args):
+    p = ArgumentParser(description='Run notebooks, each in a process of its own')
+    p.add_argument('paths', nargs='*', type=Path, default=[ROOT/'nbs'], help='Notebooks and folders')
+    p.add_argument('--save', action='store_true', help='Keep the outputs in the notebooks that succeed')
+    p.add_argument('--timing', action='store_true', help='Tell how long each took')
+    opts = p.parse_args(args)
+    if not (files := notebooks(opts.paths)): sys.exit(f'notebooks: there is none in {" ".join(map(str, opts.paths))}')
+    warm(*WARM)
+    bad = []
+    for o in run_all(partial(run_one, save=opts.save), files, timeout=TIMEOUT):
+        name = os.path.relpath(o.job)
+        if o.rc!=0: bad.append(name)
+        if o.rc!=0: print(f'FAIL {name}: ' + (f'took more than {TIMEOUT} s' if o.rc is None else f'exit status {o.rc}'))
+        elif opts.timing: print(f'ok   {name:45}{o.seconds:5.1f} s')
+        if o.out: print(o.out, end='' if o.out[-1]=='\n' else '\n', flush=True)
+    print(f'notebooks: {len(files)-len(bad)} of {len(files)} passed' + (f'; not {" ".join(bad)}' if bad else ''))
+    return int(bool(bad))
+
+if __name__=='__main__': sys.exit(main(sys.argv[1:]))
