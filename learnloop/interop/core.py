@@ -19,6 +19,7 @@ from fastcore.basics import camel2snake, patch
 from ..loop.callback import Callback, makers
 from ..loop.checks import NoAttribute, did_you_mean, elsewhere
 from ..loop.flow import CancelException
+from ..measure.table import Table
 
 # %% ../../nbs/interop/00_core.ipynb #95896e8d
 def as_cb(
@@ -169,7 +170,7 @@ def load_saved_state(self:Adapter,
     self.foreign.load_state_dict(sd)
 
 # %% ../../nbs/interop/00_core.ipynb #5075cc1d
-class HookTable:
+class HookTable(Table):
     "The hooks of an adapter, their events, and the hooks that are refused: text, and Markdown in notebooks"
     def __init__(self,
         adapter, # A subclass of `Adapter`
@@ -179,13 +180,13 @@ class HookTable:
             if not hasattr(base, k): return f'{k}()'
             _,*params = inspect.signature(getattr(base, k)).parameters.values()
             return f'{k}({", ".join(map(str, params))})'
-        self.head = f'hook of {adapter.system}','event here',''
-        self.rows  = [(_signature(h.name), h.event, h.note) for h in adapter.hooks]
-        self.rows += [(k, 'refused', why) for k,why in adapter.missing.items()]
-    def __repr__(self): return '\n'.join(f'{a:40} {b:24} {c}'.rstrip() for a,b,c in (self.head, *self.rows))
+        rows  = [(_signature(h.name), h.event, h.note) for h in adapter.hooks]
+        rows += [(k, 'refused', why) for k,why in adapter.missing.items()]
+        super().__init__([(f'hook of {adapter.system}', 'event here', ''), *rows])
     def _repr_markdown_(self):
-        rows = [(f'`{a}`', b if b=='refused' else f'`{b}`', c) for a,b,c in self.rows]
-        return '\n'.join('|'.join(('', *o, '')) for o in (self.head, ('---',)*3, *rows))
+        head,*rows = self.rows
+        rows = [(f'`{a}`', b if b=='refused' else f'`{b}`', c) for a,b,c in rows]
+        return Table([head, *rows])._repr_markdown_()
 
 # %% ../../nbs/interop/00_core.ipynb #ea9e2cc8
 _ADAPTERS = dict(engine='TrainingEngine', fastnlp='FastNLP', accelerated='Accelerated', fastai='FastAI',

@@ -15,6 +15,7 @@ from ..loop.checks import NoAttribute
 from ..loop.flow import PHASES
 from .core import adapters
 from ..loop.learner import Learner
+from ..measure.table import Table
 
 # %% ../../nbs/interop/01_names.ipynb #a707dbd3
 # kind: event, argument, attribute or class; of: whose argument
@@ -580,7 +581,7 @@ def _dir(self):
 Learner.__dir__ = _dir
 
 # %% ../../nbs/interop/01_names.ipynb #41ca2fef
-class NameTable:
+class NameTable(Table):
     "The names of a system, and ours: text, and Markdown in notebooks"
     def __init__(self,
         system:str, # As adapters have it, such as `Keras`
@@ -593,9 +594,10 @@ class NameTable:
             if o.system!=system or o.kind not in (kinds or ('class', 'argument', 'attribute')): continue
             rows.setdefault((o.kind, o.here, o.why, o.of), []).append(o.theirs)
         def _whose(kind, of): return f' ({", ".join(of.split())})' if kind=='argument' and of else ''
-        self.rows = [(nms, _whose(kind, of), here, why) for (kind,here,why,of),nms in rows.items()]
-    def __repr__(self):
-        return '\n'.join(f'{", ".join(a)+of:50} {b or "none":36} {c}'.rstrip() for a,of,b,c in self.rows)
-    def _repr_markdown_(self):
-        lines = [[', '.join(f'`{o}`' for o in a)+of, f'`{b}`' if b else 'none', c] for a,of,b,c in self.rows]
-        return '\n'.join('|'.join(('', *o, '')) for o in (self.head, ('---',)*3, *lines))
+        self.names = [(nms, _whose(kind, of), here, why) for (kind,here,why,of),nms in rows.items()]
+        super().__init__(self._with('{}'))
+    def _with(self, code):
+        "All rows, with names as `code` has them"
+        rows = [(', '.join(map(code.format, a))+of, code.format(b) if b else 'none', c) for a,of,b,c in self.names]
+        return [self.head, *rows]
+    def _repr_markdown_(self): return Table(self._with('`{}`'))._repr_markdown_()

@@ -235,7 +235,7 @@ def test_methods_that_are_no_hooks_are_refused():
     with pytest.raises(TypeError, match='Slip .TrainingEngine.: on_epoch_begin is none of the hooks of TrainingEngine; did you mean'): mk_learner(cbs=[Slip()])
 
 def test_table_shows_every_hook_once_or_with_its_alternative():
-    rows = [o[0].split('(')[0] for o in HookTable(TrainingEngine, Callback).rows]
+    rows = [o[0].split('(')[0] for o in HookTable(TrainingEngine, Callback).rows[1:]]
     assert sorted({*rows})==sorted(HOOKS) and len(rows)==len(HOOKS)+1 and rows.count('on_train_step_end')==2
 
 # The engine
