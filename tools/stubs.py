@@ -42,6 +42,9 @@ def bound(mod):
     return res
 
 def names_in(text): return {o.id for o in ast.walk(ast.parse(text)) if isinstance(o, ast.Name)}
+def type_text(o):
+    "The annotation `o`, without quotes around what is defined later: stubs need none"
+    return o.value if isinstance(o, ast.Constant) and isinstance(o.value, str) else ast.unparse(o)
 
 def home(cls): return cls.__module__.removeprefix(f'{PKG}.')
 
@@ -133,7 +136,7 @@ def function(node, f, names, mod, is_method=False):
         if a in first: a.annotation = None
         elif a.annotation: names.need(ast.unparse(a.annotation), mod)
         else: a.annotation = ast.Name('Any')  # or else a checker would go by the default: 1, so no name
-    returns = names.need(ast.unparse(node.returns), mod) if node.returns else 'None' if node.name in ('__init__', '__init_subclass__', '__exit__') else 'Any'
+    returns = names.need(type_text(node.returns), mod) if node.returns else 'None' if node.name in ('__init__', '__init_subclass__', '__exit__') else 'Any'
     decs = [*decorators(node)]
     if '@contextmanager' in decs: names.imports['contextmanager'] = 'from contextlib import contextmanager'
     where = f'  # {mod.replace(".", "/")}.py' if is_patch(node) else ''

@@ -2,6 +2,7 @@
 """What the adapters have in common: a table from foreign hooks to events, and a stand-in for the foreign trainer"""
 
 from learnloop.loop.callback import Callback
+from learnloop.measure.table import Table
 from typing import Any
 
 __all__ = ['as_cb', 'Hook', 'done', 'not_failed', 'Facade', 'attr', 'Adapter', 'HookTable', 'system_of', 'adapters', 'sharing']
@@ -168,15 +169,12 @@ class Adapter(Callback):
     @property
     def label(self) -> Any: ...
 
-class HookTable:
+class HookTable(Table):
     """The hooks of an adapter, their events, and the hooks that are refused: text, and Markdown in notebooks"""
-    head: Any
-    rows: list
     def __init__(self, adapter: Any, base: Any=None) -> None:
         """- `adapter`: A subclass of `Adapter`
         - `base`: Class whose methods show the hooks' signatures
         """
-    def __repr__(self) -> Any: ...
     def _repr_markdown_(self) -> Any: ...
 
 def system_of(cls: type) -> str | None:

@@ -1,6 +1,7 @@
 # Written by `python -m tools.stubs` from `names.py`: methods that other modules patch on are here, too
 """What other systems call their events, arguments, attributes and classes, and what that is called here"""
 
+from learnloop.measure.table import Table
 from typing import Any
 
 __all__ = ['Name', 'names', 'find_names', 'tell', 'Elsewhere', 'NameTable']
@@ -40,13 +41,14 @@ class Elsewhere:
         """- `name`: Of the attribute"""
     def __get__(self, o: Any, cls: Any) -> Any: ...
 
-class NameTable:
+class NameTable(Table):
     """The names of a system, and ours: text, and Markdown in notebooks"""
     head: Any
-    rows: list
+    names: list
     def __init__(self, system: str, *kinds: Any) -> None:
         """- `system`: As adapters have it, such as `Keras`
         - `kinds`: 'class', 'argument', 'attribute', 'event'; none for all but events, which the adapter's table has
         """
-    def __repr__(self) -> Any: ...
+    def _with(self, code: Any) -> Any:
+        """All rows, with names as `code` has them"""
     def _repr_markdown_(self) -> Any: ...

@@ -670,7 +670,7 @@ def _apart(self:Learner, deaf):
             self._changed()
 
 @patch
-def evaluate(self:Learner,
+def evaluate_on(self:Learner,
     dl, # Loader: any iterable of batches
     cbs=None, # Callbacks for this evaluation only
     inner:bool=False, # Skip the `evaluate` phase? For callbacks that are in a `validate` of their own
@@ -704,7 +704,7 @@ def validate(self:Learner,
     "Compute loss and metrics"
     dl = self.find_dl(ds_idx, dl)
     with replaced(self, 'final_record', None):
-        self.evaluate(dl, cbs)
+        self.evaluate_on(dl, cbs)
         return self.final_record
 
 @patch

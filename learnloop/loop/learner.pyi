@@ -13,6 +13,7 @@ from learnloop.loop.predict import GatherPredsCallback
 from learnloop.loop.steps import StepLimit
 from learnloop.measure.hook import ActivationStats
 from learnloop.measure.hook import HookCallback
+from learnloop.measure.hook import ModelSummary
 from learnloop.measure.recorder import Recorder
 from learnloop.measure.throughput import Throughput
 from learnloop.see.log import CSVLogger
@@ -364,7 +365,7 @@ class Learner(Loop):
     @contextmanager
     def _apart(self, deaf: Any) -> Any:  # loop/learner.py
         """Have an evaluation to itself, inside a `with` block: without callbacks of one that it is in, and with `deaf` hearing nothing"""
-    def evaluate(self, dl: Any, cbs: Any=None, inner: bool=False, deaf: Any=(), loss: Any=None, shortcut: Any=None) -> Any:  # loop/learner.py
+    def evaluate_on(self, dl: Any, cbs: Any=None, inner: bool=False, deaf: Any=(), loss: Any=None, shortcut: Any=None) -> Any:  # loop/learner.py
         """Validate on `dl`, and leave things as they were
 
         - `dl`: Loader: any iterable of batches

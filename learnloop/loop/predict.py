@@ -120,7 +120,7 @@ def get_preds(self:Learner,
     deaf = [o for o in self.cbs if o.remove_on_fetch]  # trackers and recorders: nothing is measured here
     each,shortcut = (EachItem(f), None) if with_loss else (None, partial(self._predict_all, cb))
     loss = partial(self._pred_loss, each)
-    self.evaluate(in_order(dl) if reorder else dl, [cb, *cbs], inner, deaf, loss, shortcut)
+    self.evaluate_on(in_order(dl) if reorder else dl, [cb, *cbs], inner, deaf, loss, shortcut)
     res,i = cb.all_tensors(),int(with_input)
     out = res[i]
     if out is None: return tuple(res)

@@ -220,9 +220,7 @@ class Tracer(Callback, Trace):
         """Begin a span of the phase `p`"""
     def _sync(self, depth: Any, event: Any='') -> Any:  # see/trace.py
         """Have as many spans open as the learner has phases, up to `depth`; return the innermost"""
-    def _fire(self, total: Any, span: Any, t: Any, ns: Any=None, outcome: Any='') -> Any:  # see/trace.py
-        """Add the row of an event"""
-    def _clean(self, s: Any, event: Any) -> Any:  # see/trace.py
+    def _clean(self, s: Any, fire: Any) -> Any:  # see/trace.py
         """Record that the clean-up of the span `s` fires"""
     def _close(self, s: Any, heard: Any, total: Any, lasts: Any) -> Any:  # see/trace.py
         """Close the span `s`, the innermost"""
