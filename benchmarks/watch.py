@@ -65,7 +65,7 @@ class Meter(Callback):
 def grown(before, after):
     "Bytes that one snapshot has more than another: all, and of the recorder"
     diff = [(o.traceback[0].filename, o.size_diff) for o in after.compare_to(before, 'filename') if 'tracemalloc' not in o.traceback[0].filename]
-    return sum(n for _,n in diff),sum(n for f,n in diff if re.search(r'learnloop/measure/(recorder|metrics)\.py$', f))
+    return sum(n for _,n in diff),sum(n for f,n in diff if re.search(r'learnloop/measure/(recorder|metrics|series)\.py$', f))
 
 def timed(f):
     gc.collect()

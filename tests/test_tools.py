@@ -74,12 +74,12 @@ def project(folder, **files):
     return folder
 
 def test_quick_takes_tests_by_name_and_else_by_what_they_use(tmp_path):
-    root = project(tmp_path, learnloop__see__trace="__all__ = ['Trace']", learnloop__see__timeline="__all__ = ['Timeline', 'lanes']",
-        tests__see__test_trace='Timeline()', tests__see__test_trace_files='', tests__see__test_tracer='', tests__see__test_log='from learnloop.see.timeline import x',
-        tests__see__test_show='Timelines()', tests__keep__test_trace='lanes')
+    root = project(tmp_path, learnloop__see__trace="__all__ = ['Trace']", learnloop__see__ribbon="__all__ = ['Ribbon', 'lanes']",
+        tests__see__test_trace='Ribbon()', tests__see__test_trace_files='', tests__see__test_tracer='', tests__see__test_log='from learnloop.see.ribbon import x',
+        tests__see__test_show='Ribbons()', tests__keep__test_trace='lanes')
     def names(mod): return [p.stem for p in quick.tests_of(mod, root)]
     assert names('see.trace')==['test_trace', 'test_trace_files']
-    assert names('see.timeline')==['test_log', 'test_trace']
+    assert names('see.ribbon')==['test_log', 'test_trace']
 
 def test_each_module_has_tests():
     without = [o for o in MODULES if not quick.tests_of(o)]

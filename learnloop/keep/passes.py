@@ -231,17 +231,15 @@ class KeptPass(Pass):
         marks = keeper.marks
         marks['batches'] = marks['epoch'] if is_ready and 'epoch' in marks else random_states(learn)
         set_epoch(dl, learn.count.epochs)
-        batches = self.go_on(origin) if origin else iter(dl)
-        careful = None if is_ready else self.careful(batches)
+        batches = self._go_on(origin) if origin else iter(dl)
+        careful = None if is_ready else self._careful(batches)
         # a sampler may draw its seed in the first fetch
         keeper.noted = (None, None) if is_ready or careful else (self.n_taken, random_states(learn))
         return careful or batches
 
 # %% ../../nbs/keep/02_passes.ipynb #a11706c7
 @patch
-def go_on(self:KeptPass,
-    origin # What the fit goes on from
-):
+def _go_on(self:KeptPass, origin):
     "Come to the batch that is next, and have all state as it was there"
     learn,dl,state = self.learn,self.dl,origin.state
     self.n_taken = self.n_done = state['loop']['batch']
@@ -257,10 +255,8 @@ def go_on(self:KeptPass,
     return batches
 
 @patch
-def careful(self:KeptPass,
-    batches # An iterator over those that are to come
-): # The same, each made with care; None where no code that may draw random numbers makes them in this process
-    "Have random numbers noted, and signals wait, where that is needed"
+def _careful(self:KeptPass, batches):
+    "`batches`, made with care; None where no code that may draw random numbers makes them in this process"
     dl,workers,once = self.dl,_in_workers(self.dl),isinstance(self.learn.dls.train, Iterator)
     is_dl = isinstance(dl, DataLoader)
     if is_dl and not once and (workers or not (batches_draw(dl) or _sampler_draws(dl))): return None

@@ -103,16 +103,10 @@ class KeptPass(Pass):
         - `keeper`: Who keeps the fit, and its random numbers
         """
     def begin(self) -> Any: ...
-    def go_on(self, origin: Any) -> Any:  # keep/passes.py
-        """Come to the batch that is next, and have all state as it was there
-
-        - `origin`: What the fit goes on from
-        """
-    def careful(self, batches: Any) -> Any:  # keep/passes.py
-        """Have random numbers noted, and signals wait, where that is needed
-
-        - `batches`: An iterator over those that are to come
-        """
+    def _go_on(self, origin: Any) -> Any:  # keep/passes.py
+        """Come to the batch that is next, and have all state as it was there"""
+    def _careful(self, batches: Any) -> Any:  # keep/passes.py
+        """`batches`, made with care; None where no code that may draw random numbers makes them in this process"""
     @property
     def making(self) -> Any:  # keep/passes.py
         """What makes the batch that is being made, None if there is none"""

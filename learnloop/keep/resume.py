@@ -86,6 +86,8 @@ class FitKeeper(Checkpointer):
     ):
         "Handle one more signal, if any is handled"
         if self.signals: self.signals.take(name)
+    def mk_pass(self, dl): return KeptPass(self.learn, dl, self)
+    def leave(self): self.origin = self.args = self.kept = None
     @contextmanager
     def running(self, is_fit=False):
         if self.signals or threading.current_thread() is not threading.main_thread():
@@ -100,16 +102,13 @@ class FitKeeper(Checkpointer):
 @patch
 def between(self:FitKeeper):
     if self.learn.training:
-        if self.keeps: self.keep()
+        if self.keeps: self._keep_state()
         for o in self.savers: o.look()
     if s := self.signals:
         if s.wants_save and self.is_whole():
             s.wants_save = False
             for o in self.savers: o.save()
         s.between()
-
-@patch
-def mk_pass(self:FitKeeper, dl): return KeptPass(self.learn, dl, self)
 
 # %% ../../nbs/keep/06_resume.ipynb #d6000001
 def _check_same_folder(saver, resume):
@@ -146,7 +145,7 @@ def start(self:FitKeeper):
     learn.paused = learn.failed = None
     self.asked,self.config = learn.n_epoch,self.mk_config()
     learn.outcome.pop('fit', None)  # of a fit before
-    origin = self.find(resume, accept) if resume is not None else None
+    origin = self._find(resume, accept) if resume is not None else None
     if origin:
         at = origin.place.next
         if at in self.no_place:
@@ -160,11 +159,8 @@ def start(self:FitKeeper):
 
 # %% ../../nbs/keep/06_resume.ipynb #2df40a95
 @patch
-def find(self:FitKeeper,
-    resume, # A folder, or an `Origin` in memory
-    accept  # What may be different
-)->Origin|None:
-    "Find what to go on from"
+def _find(self:FitKeeper, resume, accept):
+    "What to go on from in the folder or the `Origin` `resume`, or None"
     learn,config = self.learn,self.config
     if isinstance(resume, Origin): return Origin(deepcopy(resume.state), resume.where, resume.args, None, resume.batch)  # it may be wanted again
     with locked_folder(folder := Path(resume).expanduser()): c,there = newest_checkpoint(folder),checkpoint_names(folder)
@@ -217,6 +213,7 @@ def at(self:FitKeeper, where):
 def _has_no_validation(self:FitKeeper):
     return self.learn.dls.valid is None and not any(overrides(self.learn, k) for k in ('_do_epoch','_do_epoch_validate'))
 
+# %% ../../nbs/keep/06_resume.ipynb #d6000008
 @patch
 def arrive(self:FitKeeper):
     "Put the state back for good: the fit goes on from here"
@@ -227,9 +224,6 @@ def arrive(self:FitKeeper):
     e,at,n = origin.place
     where = dict(train=f'epoch {e}, batch {n} ({origin.how})', validate=f'epoch {e}, validation', epoch=f'epoch {e}')[at]
     say(f'going on from {origin.where}: {where if learn.n_epoch>e else "its epochs are done"}')
-
-@patch
-def leave(self:FitKeeper): self.origin = self.args = self.kept = None
 
 # %% ../../nbs/keep/06_resume.ipynb #d6000004
 @patch
@@ -242,6 +236,7 @@ def begin_pass(self:FitKeeper)->Origin|None: # What the fit goes on from in this
     raise RuntimeError(f'{origin.where} is of epoch {e}, where {at!r} is next, and {type(learn).__name__} trains epoch {learn.epoch}: '
         'a piece of the loop that it replaces passed over the place')
 
+# %% ../../nbs/keep/06_resume.ipynb #d6000009
 @patch
 def rewind(self:FitKeeper):
     "Set the random numbers that the pass began with, the first time"
@@ -329,7 +324,7 @@ def _check_overrides(self:FitKeeper, wants):
 
 # %% ../../nbs/keep/06_resume.ipynb #163ee29f
 @patch
-def keep(self:FitKeeper):
+def _keep_state(self:FitKeeper):
     "Copy the whole state here"
     if self.origin is None: self.kept = SimpleNamespace(state=deepcopy(self.capture(self.learn.place)), failed=None)
 
@@ -338,13 +333,13 @@ class _Pauses(Callback):
     order,safe_in_evaluate,remove_on_fetch = -inf,True,True
     def after_exception(self):
         learn = self.learn
-        if learn.inside('fit') and learn.keeper.args is not None: learn.keeper.pause()
+        if learn.inside('fit') and learn.keeper.args is not None: learn.keeper._pause()
 
 class _KeepsBatches(_Pauses):
     "Keeps the state before each batch, too, and the batch"
-    def before_epoch(self): self.learn.keeper.keep()
+    def before_epoch(self): self.learn.keeper._keep_state()
     def before_validate(self):
-        if not self.learn.inside('evaluate'): self.learn.keeper.keep()
+        if not self.learn.inside('evaluate'): self.learn.keeper._keep_state()
     def after_fetch(self):
         learn,kept = self.learn,self.learn.keeper.kept
         if not kept or not learn.training or learn.batch is None: return
@@ -352,7 +347,7 @@ class _KeepsBatches(_Pauses):
 
 # %% ../../nbs/keep/06_resume.ipynb #954097c8
 @patch
-def pause(self:FitKeeper):
+def _pause(self:FitKeeper):
     "Keep what it takes to go on from where the fit is now"
     learn,origin,kept = self.learn,self.origin,self.kept
     if origin: set_random_states(learn, origin.before)

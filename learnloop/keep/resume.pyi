@@ -63,23 +63,19 @@ class FitKeeper(Checkpointer):
 
         - `name`: Of a signal
         """
+    def mk_pass(self, dl: Any) -> Any: ...
+    def leave(self) -> Any: ...
     @contextmanager
     def running(self, is_fit: Any=False) -> Any: ...
     def between(self) -> Any: ...  # keep/resume.py
-    def mk_pass(self, dl: Any) -> Any: ...  # keep/resume.py
     def enter(self, args: Any, resume: Any=None, accept: Any=()) -> Any: ...  # keep/resume.py
     def start(self) -> Any: ...  # keep/resume.py
-    def find(self, resume: Any, accept: Any) -> Origin | None:  # keep/resume.py
-        """Find what to go on from
-
-        - `resume`: A folder, or an `Origin` in memory
-        - `accept`: What may be different
-        """
+    def _find(self, resume: Any, accept: Any) -> Any:  # keep/resume.py
+        """What to go on from in the folder or the `Origin` `resume`, or None"""
     def at(self, where: Any) -> Any: ...  # keep/resume.py
     def _has_no_validation(self) -> Any: ...  # keep/resume.py
     def arrive(self) -> Any:  # keep/resume.py
         """Put the state back for good: the fit goes on from here"""
-    def leave(self) -> Any: ...  # keep/resume.py
     def begin_pass(self) -> Origin | None:  # keep/resume.py
         """Hear that a pass of training begins
 
@@ -98,9 +94,9 @@ class FitKeeper(Checkpointer):
         """
     def _check_overrides(self, wants: Any) -> Any:  # keep/resume.py
         """Say at the start what a fit that `wants` to go on can't have"""
-    def keep(self) -> Any:  # keep/resume.py
+    def _keep_state(self) -> Any:  # keep/resume.py
         """Copy the whole state here"""
-    def pause(self) -> Any:  # keep/resume.py
+    def _pause(self) -> Any:  # keep/resume.py
         """Keep what it takes to go on from where the fit is now"""
     def _why_lost(self) -> Any:  # keep/resume.py
         """Why the batch that is being made, if one is, can't be made again; '' if it can"""

@@ -366,7 +366,11 @@ def _restart_opt(self:Learner):
     self.opt,self._holds.opts = old,opts(old)
 
 @patch
-def take_opt(self:Learner, sd, where, tip=''):
+def take_opt(self:Learner,
+    sd:dict, # State of the optimizer or the optimizers, as `opt_state` makes it
+    where,   # Where it is from, for messages
+    tip=''   # What would help, for the end of a message
+)->list: # Pairs of an optimizer and the state that it can load
     "Optimizers and the states to load, checked"
     old = self.opt
     try:

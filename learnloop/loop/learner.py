@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from contextlib import contextmanager, suppress
 from copy import copy, deepcopy
 from functools import partial
-from itertools import count
+from itertools import count, takewhile
 from pathlib import Path
 from types import SimpleNamespace
 from fastcore.basics import listify, noop, patch
@@ -38,9 +38,7 @@ class Loop(Flow):
     def _do_fit(self):
         self.keeper.at('fit')
         self._check_held('learnloop: if a callback changes the model in before_fit, it has to call learn.create_opt()')
-        for e in count(self.start_place.epoch):
-            if e>=self.n_epoch: return  # which callbacks may change
-            self.epoch = e
+        for self.epoch in takewhile(lambda e: e<self.n_epoch, count(self.start_place.epoch)):  # noqa: B020
             self.keeper.at('epoch')
             self.with_events('epoch', self._do_epoch)
     def _do_epoch(self):
@@ -99,6 +97,7 @@ def _fetch(self:Loop, batches):
         return False
     return True
 
+# %% ../../nbs/loop/05_learner.ipynb #7eb80868
 @patch
 def drop_batch(self:Loop):
     "Hold the batch no longer, and nothing that came of it"

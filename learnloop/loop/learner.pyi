@@ -74,7 +74,6 @@ __all__ = ['Loop', 'format_value', 'print_row', 'Learner', 'TrainEvalCallback', 
 
 class Loop(Flow):
     """The training loop: every method is a piece that a subclass may override"""
-    epoch: int
     iter: int
     batch: Any
     pred: Any
@@ -411,8 +410,15 @@ class Learner(Loop):
     def _save(self, file: Any) -> Any: ...  # keep/saving.py
     def _restart_opt(self) -> Any:  # keep/saving.py
         """Have the optimizer as it is before the first fit; the object stays, as schedulers may hold it"""
-    def take_opt(self, sd: Any, where: Any, tip: Any='') -> Any:  # keep/saving.py
-        """Optimizers and the states to load, checked"""
+    def take_opt(self, sd: dict, where: Any, tip: Any='') -> list:  # keep/saving.py
+        """Optimizers and the states to load, checked
+
+        - `sd`: State of the optimizer or the optimizers, as `opt_state` makes it
+        - `where`: Where it is from, for messages
+        - `tip`: What would help, for the end of a message
+
+        Returns: Pairs of an optimizer and the state that it can load
+        """
     def load(self, file: Any, device: Any=None, with_opt: bool=True, strict: bool=True, weights_only: bool=True) -> Learner:  # keep/saving.py
         """Load weights and optimizer: all or, after an error, nothing
 
