@@ -253,6 +253,7 @@ def is_whole(self:FitKeeper)->bool:
     making = learn.data_pass.making
     return not making or bool(making.rngs)  # it could be made once more
 
+# %% ../../nbs/keep/06_resume.ipynb #d600000a
 @patch
 def can_save(self:FitKeeper)->bool:
     "Whether the state is one to be saved: of a fit at such a place, or of a learner at rest"
@@ -263,6 +264,7 @@ def can_save(self:FitKeeper)->bool:
     if at==['fit', 'epoch'] and 'train' in learn.outcome and 'epoch' not in learn.outcome: return False
     return at in (['fit'], ['fit', 'epoch']) or at[:1]!=['fit'] and not learn.mid_batch
 
+# %% ../../nbs/keep/06_resume.ipynb #d600000b
 @patch
 def why_no_place(self:FitKeeper)->str: # '' if there is one
     "Tell why there is no going on from where the training is"

@@ -112,15 +112,8 @@ def place(self:Loop):
     if names[:3]==['fit', 'epoch', 'validate']: return Place(self.epoch, 'validate')
     return Place(self.count.epochs-self.epochs_before)
 
-@patch(as_prop=True)
-def resuming(self:Loop):
-    "Whether the fit is on its way to the place that it goes on from"
-    return self.keeper.resuming
-
-@patch(as_prop=True)
-def n_done(self:Loop):
-    "How many batches of the pass are done"
-    return self.data_pass.n_done if self.data_pass else 0
+Loop.n_done = property(lambda self: self.data_pass.n_done if self.data_pass else 0, doc='Batches of the pass that are done')
+Loop.resuming = property(lambda self: self.keeper.resuming, doc='Is the fit on its way to the place that it goes on from?')
 
 # %% ../../nbs/loop/05_learner.ipynb #5e1d0c41
 @patch(as_prop=True)
@@ -353,6 +346,7 @@ def device(self:Learner):
         self._device = p.device if p is not None and p.device.type!='cpu' else default_device()
     return self._device
 
+# %% ../../nbs/loop/05_learner.ipynb #941f83a9
 @patch
 def to_device(self:Learner):
     "Have model and loss function where batches go"

@@ -26,7 +26,7 @@ class Logger(Callback):
     order,run_valid,safe_in_evaluate,fit_only,writes = 51,False,True,True,True
     hypers,failures,now,is_point = ('lr',),(OSError,),0.,False
     patience = 10.  # no point waits longer than these seconds for its block to be full
-    _begun = _warned = _resumed = False
+    _begun,_warned,_resumed = None,False,False  # None: it hasn't heard that a fit begins
     _seen = 0  # optimizer steps that it knows of
     def __init__(self,
         # Optimizer steps between points of `loss` and `lr`: more cost more time; None for epochs and validations alone
@@ -71,7 +71,7 @@ def before_fit(self:Logger):
 @patch
 def before_epoch(self:Logger):
     self._seen = self.learn.count.opt_steps
-    if self._begun or self._warned or not is_main_process(): return
+    if self._begun is not False or self._warned or not is_main_process(): return
     with self._guarded():
         self.start()
         self._begun = True
@@ -139,10 +139,15 @@ def _log(self:Logger, metrics):
 
 # %% ../../nbs/see/04_log.ipynb #a9da6685
 @patch
-def after_epoch(self:Logger):
+def row(self:Logger)->dict: # Values of the epoch that is over, by column; {} without a recorder
+    "Collect what is logged at the end of an epoch"
     rec = getattr(self.learn, 'recorder', None)
-    row = zip(rec.columns, rec.values[-1], strict=True) if rec is not None and rec.run and rec.values else ()
-    if self._begun: self._log(dict(row))
+    if rec is None or not rec.run or not rec.values: return {}
+    return dict(zip(rec.columns, rec.values[-1], strict=True))
+
+@patch
+def after_epoch(self:Logger):
+    if self._begun: self._log(self.row())
 
 @patch
 def after_record(self:Logger, record):
@@ -155,7 +160,7 @@ def cleanup_fit(self:Logger):
     try:
         if was_begun: self._write()
     finally:
-        self._points,self._begun,self._resumed = [],False,False
+        self._points,self._begun,self._resumed = [],None,False
         if was_begun:
             with self._guarded(): self.finish()
 

@@ -388,8 +388,8 @@ def _saved(cbs):
         if isinstance(o, CheckpointCallback): res += _checkpoints(o.folder, o.monitor, o.larger)
         elif isinstance(o, SaveModelCallback) and o.saves:
             if any(s['value'] is not None for s in o.saves):
-                s = o._pick()
-                res.append(f'Best model: {s["path"]}, with {o._what} {_shown(s["value"])} in epoch {s["epoch"]}.')
+                s = o.best_save
+                res.append(f'Best model: {s["path"]}, with {o.what} {_shown(s["value"])} in epoch {s["epoch"]}.')
             head = ['path', 'epoch', 'step', 'value']
             res.append(_Grid('Models that were saved', ['file', *head[1:]], [[s[k] for k in head] for s in o.saves]))
     return res
@@ -435,7 +435,7 @@ def _times(tracer):
     return res + _grids('Time by callback', ['callback', 'calls', 'seconds', '% of all', 'events'], rows)
 
 def _brief(v): return round(v, 3) if v>=1 else float(f'{v:.3g}')
-def _indent(tracer, k): return '\u00a0\u00a0\u00a0'*(tracer._phases[k][4]-1) + k
+def _indent(tracer, k): return '\u00a0\u00a0\u00a0'*(tracer.depth(k)-1) + k
 
 # %% ../../nbs/see/06_report.ipynb #7bbe1951
 def _cancels(tracer):

@@ -613,6 +613,6 @@ def _timings(self:TensorBoardCallback):
     return res
 
 @patch
-def _row(self:TensorBoardCallback):
+def row(self:TensorBoardCallback):
     was,self._spent = self._spent,self._timings()
-    return Logger._row(self) | {k:v-was.get(k, 0.) for k,v in self._spent.items() if v>was.get(k, 0.)}
+    return Logger.row(self) | {k:v-was.get(k, 0.) for k,v in self._spent.items() if v>was.get(k, 0.)}

@@ -121,14 +121,14 @@ def _observe(self:TrackerCallback, v):
     if v is None: return
     try: v = float(v)
     except (TypeError,ValueError,RuntimeError) as e:
-        raise TypeError(f'{self.label}: {self._what} is {v!r}, and what is monitored must be a number') from e
+        raise TypeError(f'{self.label}: {self.what} is {v!r}, and what is monitored must be a number') from e
     self.new_best = self._improves(v, self.best)
     if self.new_best: self.best = v
     self.act(v)
 
 # %% ../../nbs/train/01_tracker.ipynb #74c46e4a
 @patch(as_prop=True)
-def _what(self:TrackerCallback):
+def what(self:TrackerCallback):
     "What is monitored, for messages"
     return self.monitor if isinstance(self.monitor, str) else getattr(self.monitor, '__name__', 'the monitored value')
 
@@ -194,11 +194,11 @@ def _observe(self:EarlyStoppingCallback, v):
 def _why(self:EarlyStoppingCallback, val):
     "Why to stop at `val`, or None"
     good,bad = self.stopping_threshold,self.divergence_threshold
-    if self.check_finite and not math.isfinite(val): return f'{self._what} is {val}'
-    if good is not None and self.better(val, good): return f'{self._what} is {val:.4g}, better than {good:.4g}'
-    if bad is not None and self.better(bad, val): return f'{self._what} is {val:.4g}, worse than {bad:.4g}'
+    if self.check_finite and not math.isfinite(val): return f'{self.what} is {val}'
+    if good is not None and self.better(val, good): return f'{self.what} is {val:.4g}, better than {good:.4g}'
+    if bad is not None and self.better(bad, val): return f'{self.what} is {val:.4g}, worse than {bad:.4g}'
     if self.wait>=self.patience:
-        return f'{self._what} has not improved {self.wait} times in a row; best is {format_value(self.best) or None}'
+        return f'{self.what} has not improved {self.wait} times in a row; best is {format_value(self.best) or None}'
 
 @patch
 def _stop(self:EarlyStoppingCallback, what):
@@ -416,7 +416,7 @@ def _check_monitor(self:SaveModelCallback):
 def _load_best(self:SaveModelCallback):
     if self.saves: self.learn.load(self._by_rank(max)['name'], with_opt=self.with_opt)
     elif self._epoch_done:
-        warnings.warn(f'{self.label}: {self._what} was missing or not finite each time, so nothing was saved; '
+        warnings.warn(f'{self.label}: {self.what} was missing or not finite each time, so nothing was saved; '
             'the weights are the last ones', stacklevel=2)
 
 # %% ../../nbs/train/01_tracker.ipynb #d9fd48d5
@@ -424,6 +424,12 @@ def _load_best(self:SaveModelCallback):
 def last_saved_path(self:SaveModelCallback):
     "Where the last file is; None if there is none"
     return Path(self.saves[-1]['path']) if self.saves else None
+
+# %% ../../nbs/train/01_tracker.ipynb #49b2bd6c
+@patch(as_prop=True)
+def best_save(self:SaveModelCallback):
+    "What is known of the best file: `name`, `path`, `value`, `epoch`; None if there is none"
+    return self._by_rank(max) if self.saves else None
 
 # %% ../../nbs/train/01_tracker.ipynb #0d125555
 class ReduceLROnPlateau(TrackerCallback):

@@ -108,7 +108,7 @@ def test_everything_that_was_there_is_in(tmp_path):
 def test_the_best_of_saved_models(tmp_path):
     learn = fit(synth_learner(path=tmp_path, cbs=SaveModelCallback()), 3)
     page,cb = read(learn.report()),learn.save_model
-    s = cb._pick()
+    s = cb.best_save
     assert f'Best model: {s["path"]}, with valid_loss {s["value"]:.5g} in epoch {s["epoch"]}.' in page.texts('p')
 
 def never(path): return synth_learner(path=path)
