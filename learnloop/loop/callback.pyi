@@ -89,6 +89,7 @@ class _Reader:
     trace: Any
     train_bn: Any
     train_iter: Any
+    train_pass: Any
     training: Any
     wd: Any
     wd_bn_bias: Any

@@ -108,7 +108,7 @@ def drop_batch(self:Loop):
 def place(self:Loop):
     "Where the fit is"
     names = [p.name for p in self.open]
-    if 'train' in names: return Place(self.epoch, 'train', self.n_done)
+    if 'train' in names: return Place(self.epoch, 'train', self.train_pass.n_done if self.train_pass else 0)
     if names[:3]==['fit', 'epoch', 'validate']: return Place(self.epoch, 'validate')
     return Place(self.count.epochs-self.epochs_before)
 
@@ -293,7 +293,8 @@ class Learner(Loop):
         self.opt = self.dl = self.n_iter = self.loss = self._forward_model = self.final_record = None
         self.n_epoch,self.epoch,self.iter,self.train_iter,self.pct_train,self.bs = 1,0,0,0,0.,0
         self.count = SimpleNamespace(epochs=0, batches=0, opt_steps=0, samples=0)
-        self.keeper,self.data_pass,self.start_place,self.epochs_before = self.mk_keeper(self),None,Place(0),0
+        self.keeper,self.start_place,self.epochs_before = self.mk_keeper(self),Place(0),0
+        self.data_pass = self.train_pass = None
         self.drop_batch()
         self.add_cbs([o() for o in self.defaults] if default_cbs else []).add_cbs(cbs)
         self('after_create')
@@ -543,7 +544,8 @@ def fit(self:Learner,
         steps_per_epoch=steps_per_epoch, keep_failed=keep_failed)
     with keeper.running(is_fit=True), self.added_cbs([*limit, *cbs, *keeper.enter(args, resume, accept)]):
         self._prepare_opt(lr, wd, reset_opt)
-        self.n_epoch,self.epoch,self.data_pass = math.inf if n_epoch is None else n_epoch,start_epoch,None
+        self.n_epoch,self.epoch = math.inf if n_epoch is None else n_epoch,start_epoch
+        self.data_pass = self.train_pass = None
         self.epochs_before = self.count.epochs-start_epoch
         try:
             self.start_place = keeper.start()
@@ -680,6 +682,7 @@ def evaluate_on(self:Learner,
     f,cbs = partial(self._do_epoch_validate, dl=dl),[mk_cb(o) for o in as_list(cbs)]
     with self.keeper.running(), self._apart(deaf), self._as_found(dl), self.added_cbs(cbs):
         self._guests,self._loss_call,self._shortcut,self.predicting = cbs,loss,shortcut,loss is not None
+        self.data_pass = None  # an error before there is one of its own is not the end of that around it
         try: f() if inner else self.with_events('evaluate', f)
         except BaseException as e:
             with suppress(Exception): let_go(self, e)

@@ -119,12 +119,6 @@ class Loop(Flow):
     def place(self) -> Any:  # loop/learner.py
         """Where the fit is"""
     @property
-    def resuming(self) -> Any:  # loop/learner.py
-        """Whether the fit is on its way to the place that it goes on from"""
-    @property
-    def n_done(self) -> Any:  # loop/learner.py
-        """How many batches of the pass are done"""
-    @property
     def _named(self) -> Any:  # loop/learner.py
         """Does the model take `xb` by name? Asked at each call: a callback may have made something else of it"""
     def _check_targ(self, b: Any) -> Any:  # loop/learner.py
@@ -151,6 +145,12 @@ class Loop(Flow):
         Returns: Is there one?
         """
     def _check_length(self, n: Any) -> Any: ...  # loop/learner.py
+    @property
+    def n_done(self) -> Any:
+        """Batches of the pass that are done"""
+    @property
+    def resuming(self) -> Any:
+        """Is the fit on its way to the place that it goes on from?"""
 
 def format_value(v: Any) -> str:
     """Write a value as in the table of epochs
@@ -197,9 +197,10 @@ class Learner(Loop):
     bs: int
     count: Any
     keeper: Any
-    data_pass: Any
     start_place: Any
     epochs_before: int
+    data_pass: Any
+    train_pass: Any
     created: bool
     _device: Any
     _own_lr: Any

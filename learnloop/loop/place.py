@@ -37,6 +37,7 @@ class Pass:
         return iter(self.dl)
     def __enter__(self):
         self.learn.data_pass = self
+        if self.learn.training: self.learn.train_pass = self
         self.batches = self.begin()
         return self
     def __iter__(self): return self

@@ -20,7 +20,7 @@ class Logger(Callback):
     now: float
     is_point: bool
     patience: float
-    _begun: bool
+    _begun: Any
     _warned: bool
     _resumed: bool
     _seen: int
@@ -58,6 +58,11 @@ class Logger(Callback):
         """Hand on the points"""
     def _log(self, metrics: Any) -> Any:  # see/log.py
         """Hand on a row"""
+    def row(self) -> dict:  # see/log.py
+        """Collect what is logged at the end of an epoch
+
+        Returns: Values of the epoch that is over, by column; {} without a recorder
+        """
     def after_epoch(self) -> Any: ...  # see/log.py
     def after_record(self, record: Any) -> Any: ...  # see/log.py
     def cleanup_fit(self) -> Any: ...  # see/log.py

@@ -89,7 +89,7 @@ class TensorBoardCallback(_RunLog):
     def _write_embeddings(self, writer: Any) -> Any: ...  # see/tensorboard.py
     def _timings(self) -> Any:  # see/tensorboard.py
         """Seconds until now, by phase and by callback"""
-    def _row(self) -> Any: ...  # see/tensorboard.py
+    def row(self) -> Any: ...  # see/tensorboard.py
     @property
     def _orig__step(self) -> Any: ...
 

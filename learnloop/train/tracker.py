@@ -219,7 +219,7 @@ class CheckFinite(_FitState):
         patience:int=5,     # Steps skipped in a row at which the fit stops
         reset_on_fit:bool=True # Count skipped steps anew with each fit?
     ):
-        if action not in ('raise','skip','stop'): raise ValueError(f'action is {action!r}: it is raise, skip or stop')
+        if action not in ('raise','skip','stop'): raise ValueError(f'action is {action!r}: it must be raise, skip or stop')
         self.action,self.grads,self.patience = action,grads,check_whole('patience', patience)
         self.reset_on_fit = reset_on_fit
         self.reset()

@@ -63,7 +63,7 @@ class TrackerCallback(_FitState):
     def _improves(self, v: Any, best: Any) -> Any: ...  # train/tracker.py
     def _observe(self, v: Any) -> Any: ...  # train/tracker.py
     @property
-    def _what(self) -> Any:  # train/tracker.py
+    def what(self) -> Any:  # train/tracker.py
         """What is monitored, for messages"""
     def _check_monitor(self) -> Any: ...  # train/tracker.py
 
@@ -224,6 +224,9 @@ class SaveModelCallback(TrackerCallback):
     @property
     def last_saved_path(self) -> Any:  # train/tracker.py
         """Where the last file is; None if there is none"""
+    @property
+    def best_save(self) -> Any:  # train/tracker.py
+        """What is known of the best file: `name`, `path`, `value`, `epoch`; None if there is none"""
 
 class ReduceLROnPlateau(TrackerCallback):
     """Lower the learning rate when the monitored value does not improve any more"""

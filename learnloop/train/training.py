@@ -344,8 +344,10 @@ class MicroBatch(Callback):
         ns,preds,losses = zip(*self._seen, strict=True)
         self._grads,(learn.xb,learn.yb) = [],self._whole
         learn.pred,learn.loss = to_concat(preds),sum(n*l for n,l in zip(ns, losses, strict=True))/learn.bs
+    def after_cancel_batch(self):
+        for p,g in self._grads: p.grad = g  # perhaps only some parts have added to it
     def cleanup_batch(self):
-        for p,g in self._grads: p.grad = g  # cancelled, and perhaps only some parts have added to it
+        self.after_cancel_batch()
         self._clear()
 
 # %% ../../nbs/train/03_training.ipynb #0ba8fc16

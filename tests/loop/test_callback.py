@@ -533,7 +533,7 @@ class Spy(Callback):
 
 def test_point_9_a_call_of_its_own_hears_each_event_by_name():
     trace,spy = [],Spy()
-    learn = mk_learner([hearing('a', *all_events(FIT), to=trace), spy], dls=(TRAIN[:3], VALID))
+    learn = mk_learner([hearing('a', *all_events(FIT), 'between_batches', to=trace), spy], dls=(TRAIN[:3], VALID))
     learn.fit(1)
     assert [o for o in spy.seen if o!='after_create']==[e for e,_ in trace]
     assert spy.ran==['before_fit', 1, 0]  # counted in validation, too
