@@ -576,7 +576,8 @@ def _prepare_opt(self:Learner, lr, wd, reset_opt):
 def _end(self:Learner):
     self.drop_batch()
     if self.inside('fit') or self.inside('evaluate'): return
-    if self.data_pass: self.data_pass.close()
+    for o in (self.data_pass, self.train_pass):
+        if o: o.close()
     for cb in self.cbs: cb.run = True
     self._changed()
 
@@ -703,6 +704,7 @@ def validate(self:Learner,
         self.evaluate_on(dl, cbs)
         return self.final_record
 
+# %% ../../nbs/loop/05_learner.ipynb #8d8dd5f0
 @patch
 def find_dl(self:Learner,
     ds_idx=1, # Which of `dls`, by index or name
