@@ -53,7 +53,7 @@ from learnloop.keep.storage import Checkpoint, DamagedCheckpoint, list_checkpoin
 from learnloop.keep.passes import SeededItems
 from learnloop.keep.interrupt import Interrupted, Terminated
 from learnloop.keep.checkpoint import CheckpointCallback
-import learnloop.keep.resume
+import learnloop.keep.resume, learnloop.keep.undo
 from learnloop.see.progress import ProgressCallback, ShowGraph
 from learnloop.see.trace import Trace, Tracer
 from learnloop.see.timeline import Timeline, load_trace
@@ -61,9 +61,7 @@ from learnloop.see.log import CSVLogger, JSONLogger, Logger, MLflowCallback, Wan
 from learnloop.see.tensorboard import TensorBoardCallback, read_tensorboard
 from learnloop.see.report import KeepWarnings, report_from
 from learnloop.app.synth import RegModel, synth_dls, synth_learner
-import learnloop.keep.undo
-import learnloop.see.show
-import learnloop.see.why
+import learnloop.see.show, learnloop.see.why
 from learnloop.interop import as_cb
 
 __all__ = [k for k,v in globals().items() if k[0]!='_' and type(v).__name__!='module']  # not the wings

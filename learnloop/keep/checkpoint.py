@@ -1,4 +1,4 @@
-"""Nothing lost: the whole state of a fit on disk, saved between two batches, at the ends of epochs, and when something goes wrong
+"""The whole state of a fit on disk: saved between two batches, at the ends of epochs, and when something fails
 
 Docs: https://learnloop.github.io/learnloop/keep/checkpoint.html.md"""
 
@@ -88,11 +88,13 @@ def save_checkpoint(self:Learner,
     if self.opt is None: self.create_opt()
     if 'consistent' in info: raise ValueError("'consistent' is a name of the manifest itself: choose another")
     if not self.keeper.can_save():
-        raise RuntimeError('save_checkpoint in the middle of an epoch, where things are half done: CheckpointCallback.save() waits until the batch is' if self.open else
+        raise RuntimeError('save_checkpoint in the middle of an epoch, where things are half done: '
+            'CheckpointCallback.save() waits until the batch is' if self.open else
             'save_checkpoint after a fit that was stopped on its way: learn.resume() goes on from there; fit(…, resume=folder) keeps it on disk')
     at_end = 'epoch' in self.outcome and [p.name for p in self.open]==['fit', 'epoch']
     if at_end and getattr(getattr(self, 'recorder', None), 'row', None):
-        raise RuntimeError('save_checkpoint in after_epoch, before the recorder has its row: CheckpointCallback.save() waits for it, '
+        raise RuntimeError('save_checkpoint in after_epoch, before the recorder has its row: '
+            'CheckpointCallback.save() waits for it, '
             'and so does a callback of an order above 50')
     folder = Path(folder).expanduser()
     with _sole_writer(self, folder): done = save_state(self, folder, self.place, _write, **info)
@@ -112,7 +114,8 @@ def before_fit(self:CheckpointCallback):
         raise ValueError(f'{self.label}: the {self.best} best by {self.monitor!r}, which the recorder has no column for'
             f'{did_you_mean(self.monitor, names)}; it has {", ".join(names) or "none"}')
     if self.on_error and threading.current_thread() is not threading.main_thread():
-        warnings.warn('no signal reaches a fit outside of the main thread: Ctrl-C and SIGTERM will not save a checkpoint', stacklevel=2)
+        warnings.warn('no signal reaches a fit outside of the main thread: Ctrl-C and SIGTERM will not save a '
+            'checkpoint', stacklevel=2)
     self.folder = self.folder.absolute()  # the current folder may change
     with ExitStack() as undo:
         undo.enter_context(locked_folder(self.folder))
@@ -136,7 +139,8 @@ def _check_folder(self:CheckpointCallback):
     there = [o for o in list_checkpoints(folder, verify=False) if o.consistent]
     from_here = isinstance(getattr(origin, 'where', None), Path) and origin.where.parent.resolve()==folder.resolve()
     if there and there[-1].step>learn.count.opt_steps and not from_here:
-        raise ValueError(f'{folder} has checkpoints of another run, up to step {there[-1].step}, and this one is at step {learn.count.opt_steps}: '
+        raise ValueError(f'{folder} has checkpoints of another run, up to step {there[-1].step}, and this one is at '
+            f'step {learn.count.opt_steps}: '
             f'fit(…, resume={str(folder)!r}) goes on from them; else give this run a folder of its own')
     if from_here and checkpoint_names(folder)!=origin.there:
         raise RuntimeError(f'another run wrote to {folder} since this one began: give each run a folder of its own')
@@ -146,12 +150,17 @@ def _check_folder(self:CheckpointCallback):
     _mk_files(state)  # what can't be saved is an error by its name
     for k in ('model','opt'):
         if bad := find_unsafe(state[k]):
-            raise TypeError(f'state of {k}{bad}, which a checkpoint cannot hold: have it give tensors and plain data, such as x.item() for a NumPy number')
-    if why := why_inexact(learn.dls.train): warnings.warn(f'{type(learn.dls.train).__name__} to train on: {why}', stacklevel=2)
+            raise TypeError(f'state of {k}{bad}, which a checkpoint cannot hold: have it give tensors and plain '
+                'data, such as x.item() for a NumPy number')
+    if why := why_inexact(learn.dls.train):
+        warnings.warn(f'{type(learn.dls.train).__name__} to train on: {why}', stacklevel=2)
     weights = sum(t.nbytes for t in state['model'].values() if isinstance(t, Tensor))
     need,free = 3*weights,shutil.disk_usage(folder).free  # Adam's state is twice the weights
-    if free<need: raise OSError(f'{folder} has {free:,} bytes free, and a checkpoint takes about {need:,}: make room, or give another folder')
+    if free<need:
+        raise OSError(f'{folder} has {free:,} bytes free, and a checkpoint takes about {need:,}: make room, or give '
+            'another folder')
 
+# %% ../../nbs/keep/05_checkpoint.ipynb #a968054d
 def checkpoint_names(
     folder # Of a run
 )->list: # Oldest first
@@ -170,7 +179,8 @@ def look(self:CheckpointCallback):
     "Save if it is time to, between two batches"
     self._raise_error()
     learn,every = self.learn,self.every_steps
-    if self._attrs is None and learn.n_done: self._attrs = _attributes(learn)  # after a batch: what is made by the first is there
+    # after a batch: what is made by the first is there
+    if self._attrs is None and learn.n_done: self._attrs = _attributes(learn)
     n = learn.count.opt_steps
     due = every and n//every>self._steps//every
     self._steps = n
@@ -195,7 +205,8 @@ def after_epoch(self:CheckpointCallback):
     values = dict(zip(rec.columns, rec.values[-1], strict=True)) if rec and rec.values else {}
     metrics = {k:float(v) for k,v in values.items() if hasattr(v, '__float__')}
     due = self.every_epochs and e%self.every_epochs==0
-    if due or self._wanted is not None or e>=self.learn.n_epoch or self.best: self.save(metrics=metrics, **self._wanted or {})
+    if due or self._wanted is not None or e>=self.learn.n_epoch or self.best:
+        self.save(metrics=metrics, **self._wanted or {})
 
 # %% ../../nbs/keep/05_checkpoint.ipynb #94f7cdc8
 @patch
@@ -225,7 +236,8 @@ def save_state(
     "Fire the `save` phase around writing the whole state"
     if taken := info.keys() & {'epoch','next','batch','step'}:
         raise ValueError(f'{min(taken)!r} is a name of the manifest itself: choose another')
-    if not isinstance(info.get('metrics', {}), dict): raise TypeError(f'metrics is {info["metrics"]!r}: it must be a dict of numbers')
+    if not isinstance(info.get('metrics', {}), dict):
+        raise TypeError(f'metrics is {info["metrics"]!r}: it must be a dict of numbers')
     with replaced(learn, 'saved', learn.keeper.capture(place)):
         def _f():
             for o in learn.cbs:
@@ -311,9 +323,10 @@ def _raise_error(self:CheckpointCallback):
 
 # %% ../../nbs/keep/05_checkpoint.ipynb #f778d763
 def _value(v):
-    "A copy of the attribute `v` to compare with later, if it is a number, a string, a tensor of one number without graph, or a few of these; else None"
+    "A copy of the attribute `v` to compare with later: a number, a string, a tensor of one number, or a few of these"
     if isinstance(v, Tensor): return None if v.requires_grad or v.numel()!=1 or v.is_meta else v.item()
-    if isinstance(v, (list,tuple)): return None if len(v)>16 or any(_value(e) is None for e in v) else tuple(map(_value, v))
+    if isinstance(v, (list,tuple)):
+        return None if len(v)>16 or any(_value(e) is None for e in v) else tuple(map(_value, v))
     return v if type(v) in (bool, int, float, complex, str) else None
 
 def _keeps_state(m):
@@ -337,9 +350,11 @@ _of_modules = {*vars(nn.Module())}
 @patch
 def _warn_of_attributes(self:CheckpointCallback):
     was,now = self._attrs,_attributes(self.learn)
-    bad = [f'{k} ({was[k]!r}, then {now[k]!r})' for k in was if k in now and repr(now[k])!=repr(was[k])]  # of a NaN, too
+    # of a NaN, too
+    bad = [f'{k} ({was[k]!r}, then {now[k]!r})' for k in was if k in now and repr(now[k])!=repr(was[k])]
     if not bad: return
     self._attrs = {}
     if len(bad)>3: bad[3:] = [f'and {len(bad)-3} more']
-    warnings.warn(f'attributes of the model changed while training, and no state_dict has them: {", ".join(bad)}. A run that goes on in another process has them '
+    warnings.warn(f'attributes of the model changed while training, and no state_dict has them: {", ".join(bad)}. A '
+        'run that goes on in another process has them '
         'as the model was made: if forward goes by them, make them buffers, or give the module get_extra_state and set_extra_state', stacklevel=2)

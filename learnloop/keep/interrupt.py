@@ -27,7 +27,8 @@ def _in_a_task():
     try: task = asyncio.current_task()
     except RuntimeError: return False  # there is no event loop
     frame = getattr(task and task.get_coro(), 'cr_frame', None)
-    return task is not None and (frame is None or frame.f_globals.get('__name__', '').split('.')[0] not in ('ipykernel','IPython'))
+    if task is None or frame is None: return task is not None
+    return frame.f_globals.get('__name__', '').split('.')[0] not in ('ipykernel','IPython')
 
 # %% ../../nbs/keep/04_interrupt.ipynb #51972b46
 class Signals:
@@ -123,7 +124,8 @@ def _end(self:Signals, e, signum):
     if signum==signal.SIGINT:
         go_on = '; learn.resume() goes on from there' if self.is_fit and self.learn.inside('epoch') else ''
         what = f'Ctrl-C: stopping after this batch{go_on}; once more stops at once'
-    with suppress(OSError, ValueError, RuntimeError): print(what, file=sys.stderr, flush=True)  # a broken pipe is no matter
+    # a broken pipe is no matter
+    with suppress(OSError, ValueError, RuntimeError): print(what, file=sys.stderr, flush=True)
 
 # %% ../../nbs/keep/04_interrupt.ipynb #57ea0f5d
 @patch
@@ -154,7 +156,8 @@ def handled(self:Signals,
         self._install(saves)
         yield self
     except BaseException as e:
-        if self.due not in (None, e) and not self.raised: e.add_note(f'learnloop: {self.due!r} was to end the run after this batch')
+        if self.due not in (None, e) and not self.raised:
+            e.add_note(f'learnloop: {self.due!r} was to end the run after this batch')
         if isinstance(e, KeyboardInterrupt) and self.is_fit and self.learn.paused:
             e.add_note('learnloop: learn.resume() goes on from there')
         raise

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from itertools import chain
 from fastcore.basics import noop, patch
-from torch.utils.data import DataLoader, Dataset, IterableDataset, Subset, TensorDataset, default_collate, default_convert
+from torch.utils.data import DataLoader, Dataset, IterableDataset, Subset, TensorDataset
+from torch.utils.data import default_collate, default_convert
 from ..loop.batch import batch_map
 from ..loop.checks import check_whole
 from ..loop.data import Endless, set_epoch
@@ -97,7 +98,8 @@ def goes_by_state(
     if not _has_state(dl): return False
     if hasattr(dl, 'resumes_exactly'): return dl.resumes_exactly
     if not isinstance(dl, DataLoader) or not _is_from(dl, 'torchdata'): return True
-    if isinstance(dl.dataset, IterableDataset):  # Hugging Face's lose their shuffle buffers, inside of another data set, too
+    # Hugging Face's lose their shuffle buffers, inside of another data set, too
+    if isinstance(dl.dataset, IterableDataset):
         inside = dl.dataset, *getattr(dl.dataset, '__dict__', {}).values()
         return _has_state(dl.dataset) and not any(_is_from(o, 'datasets.iterable_dataset') for o in inside)
     return not (dl.num_workers and batches_draw(dl))

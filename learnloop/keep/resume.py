@@ -78,8 +78,10 @@ class FitKeeper(Checkpointer):
         self.why_not = ''   # Why there is nothing to resume
         self.origin = self.args = self.ask = self.keeps = self.kept = None
         self.n_passes = 0   # Through the data of training in this epoch
-    resuming = property(lambda self: self.origin is not None, doc='Is the fit on its way to the place that it goes on from?')
-    saves_on_error = property(lambda self: any(o.on_error for o in self._checkpoint_cbs()), doc='Is there a checkpoint after an error?')
+    resuming = property(lambda self: self.origin is not None, doc='Is the fit on its way to the place that it goes '
+        'on from?')
+    saves_on_error = property(lambda self: any(o.on_error for o in self._checkpoint_cbs()),
+        doc='Is there a checkpoint after an error?')
     def _checkpoint_cbs(self): return [o for o in self.learn.cbs if isinstance(o, CheckpointCallback)]
     def listen(self,
         name:str # Of a signal
@@ -114,8 +116,10 @@ def between(self:FitKeeper):
 def _check_same_folder(saver, resume):
     "Refuse a fit whose next run would find in the folder `resume` what this one began with"
     if saver.folder.resolve()==Path(resume).expanduser().resolve(): return
-    raise ValueError(f'resume={str(resume)!r}, and {saver.label} saves in {str(saver.folder)!r}: the next run would not find there what this one saves. '
-        f'Give both the same folder: CheckpointCallback({str(resume)!r}, …), or resume={str(saver.folder)!r}; to go on elsewhere, copy the checkpoints there first')
+    raise ValueError(f'resume={str(resume)!r}, and {saver.label} saves in {str(saver.folder)!r}: the next run would '
+        'not find there what this one saves. '
+        f'Give both the same folder: CheckpointCallback({str(resume)!r}, …), or resume={str(saver.folder)!r}; '
+        'to go on elsewhere, copy the checkpoints there first')
 
 @patch
 def enter(self:FitKeeper, args, resume=None, accept=()):
@@ -127,10 +131,12 @@ def enter(self:FitKeeper, args, resume=None, accept=()):
     res = [_KeepsBatches() if self.keeps else _Pauses()]
     if isinstance(resume, Origin):
         if resume.of and any(a is not b for a,b in zip(resume.of, (learn.model, learn.opt), strict=True)):
-            raise RuntimeError('model or optimizer was replaced since the fit was interrupted: there is no going on with others')
+            raise RuntimeError('model or optimizer was replaced since the fit was interrupted: there is no going on '
+                'with others')
         return res
     if resume is None: return res
-    if not isinstance(resume, (str,os.PathLike)) or not resume: raise TypeError(f'resume is {resume!r}: it must be the folder of a run')
+    if not isinstance(resume, (str,os.PathLike)) or not resume:
+        raise TypeError(f'resume is {resume!r}: it must be the folder of a run')
     for o in (*learn.cbs, *cbs):
         if isinstance(o, CheckpointCallback): _check_same_folder(o, resume)
     if any(is_saver): return res
@@ -162,11 +168,14 @@ def start(self:FitKeeper):
 def _find(self:FitKeeper, resume, accept):
     "What to go on from in the folder or the `Origin` `resume`, or None"
     learn,config = self.learn,self.config
-    if isinstance(resume, Origin): return Origin(deepcopy(resume.state), resume.where, resume.args, None, resume.batch)  # it may be wanted again
-    with locked_folder(folder := Path(resume).expanduser()): c,there = newest_checkpoint(folder),checkpoint_names(folder)
+    # it may be wanted again
+    if isinstance(resume, Origin): return Origin(deepcopy(resume.state), resume.where, resume.args, None, resume.batch)
+    with locked_folder(folder := Path(resume).expanduser()):
+        c,there = newest_checkpoint(folder),checkpoint_names(folder)
     if c is None:
         if learn.count.batches and any(o.step==learn.count.opt_steps for o in list_checkpoints(folder, verify=False)):
-            warnings.warn(f'{folder} has only what was taken in the middle of a batch, which no fit goes on from: this one begins anew, with the weights as they are', stacklevel=2)
+            warnings.warn(f'{folder} has only what was taken in the middle of a batch, which no fit goes on from: '
+                'this one begins anew, with the weights as they are', stacklevel=2)
         return None
     origin = read_origin(c)
     s,origin.there,origin.accept = origin.state,there,accept
@@ -179,9 +188,11 @@ def _find(self:FitKeeper, resume, accept):
     done = s['loop']['count']['opt_steps']-s['callbacks'].get('step_limit', {}).get('first', inf)
     most = config['max_steps']
     if most and most<=done and most!=old['max_steps']:
-        raise ValueError(f'max_steps is {most}, and {c.path} has {done} steps of this fit: give more, or take its result by load_checkpoint')
+        raise ValueError(f'max_steps is {most}, and {c.path} has {done} steps of this fit: give more, or take its '
+            'result by load_checkpoint')
     hypers = get_hypers(learn.opt)
-    origin.hypers = {k:[g[k] for g in hypers] for k in hypers[0] if old.get(k)!=config[k]}  # it was accepted that they are others
+    # it was accepted that they are others
+    origin.hypers = {k:[g[k] for g in hypers] for k in hypers[0] if old.get(k)!=config[k]}
     return origin
 
 def _warn_of_batches(old, new, place):
@@ -189,7 +200,8 @@ def _warn_of_batches(old, new, place):
     of_batches = 'batch_size','items','train_batches','workers','sampler','dataset','loader'
     bad = [f'{k} was {old.get(k)} and is {new.get(k)}' for k in of_batches if old.get(k)!=new.get(k)]
     if bad and place.next=='train' and place.batch:
-        warnings.warn(f'not exact: {"; ".join(bad)}, so the rest of epoch {place.epoch} may repeat items, or leave some out', stacklevel=2)
+        warnings.warn(f'not exact: {"; ".join(bad)}, so the rest of epoch {place.epoch} may repeat items, or leave '
+            'some out', stacklevel=2)
 
 # %% ../../nbs/keep/06_resume.ipynb #d6000003
 @patch
@@ -207,11 +219,13 @@ def at(self:FitKeeper, where):
     if where=='validate' and self._has_no_validation(): return
     self.marks[where] = random_states(learn)
     if where!='validate': return
-    with shared_parts(): self.held = {o.name:deepcopy(o.state_dict()) for o in learn.cbs if not o.safe_in_evaluate or o.calls}
+    with shared_parts():
+        self.held = {o.name:deepcopy(o.state_dict()) for o in learn.cbs if not o.safe_in_evaluate or o.calls}
 
 @patch
 def _has_no_validation(self:FitKeeper):
-    return self.learn.dls.valid is None and not any(overrides(self.learn, k) for k in ('_do_epoch','_do_epoch_validate'))
+    pieces = '_do_epoch','_do_epoch_validate'
+    return self.learn.dls.valid is None and not any(overrides(self.learn, k) for k in pieces)
 
 # %% ../../nbs/keep/06_resume.ipynb #d6000008
 @patch
@@ -222,7 +236,7 @@ def arrive(self:FitKeeper):
     self.origin = None
     if learn.logger is noop: return
     e,at,n = origin.place
-    where = dict(train=f'epoch {e}, batch {n} ({origin.how})', validate=f'epoch {e}, validation', epoch=f'epoch {e}')[at]
+    where = f'epoch {e}' + dict(train=f', batch {n} ({origin.how})', validate=', validation', epoch='')[at]
     say(f'going on from {origin.where}: {where if learn.n_epoch>e else "its epochs are done"}')
 
 # %% ../../nbs/keep/06_resume.ipynb #d6000004
@@ -233,7 +247,8 @@ def begin_pass(self:FitKeeper)->Origin|None: # What the fit goes on from in this
     origin,learn = self.origin,self.learn
     if origin is None or origin.place[:2]==(learn.epoch, 'train'): return origin
     e,at,_ = origin.place
-    raise RuntimeError(f'{origin.where} is of epoch {e}, where {at!r} is next, and {type(learn).__name__} trains epoch {learn.epoch}: '
+    raise RuntimeError(f'{origin.where} is of epoch {e}, where {at!r} is next, and {type(learn).__name__} trains '
+        f'epoch {learn.epoch}: '
         'a piece of the loop that it replaces passed over the place')
 
 # %% ../../nbs/keep/06_resume.ipynb #d6000009
@@ -247,7 +262,8 @@ def rewind(self:FitKeeper):
 def is_whole(self:FitKeeper)->bool:
     "Whether the fit is at a place that it can go on from"
     learn,at = self.learn,[p.name for p in self.learn.open]
-    if at[:3]!=['fit', 'epoch', 'train']: return at[:3]==['fit', 'epoch', 'validate'] and 'validate' not in self.no_place
+    if at[:3]!=['fit', 'epoch', 'train']:
+        return at[:3]==['fit', 'epoch', 'validate'] and 'validate' not in self.no_place
     if learn.data_pass is None or not learn.data_pass.at_rest: return False
     if self.why_no_place() or at[3:] not in ([], ['fetch']): return False
     making = learn.data_pass.making
@@ -271,14 +287,19 @@ def why_no_place(self:FitKeeper)->str: # '' if there is one
     learn = self.learn
     if 'train' in self.no_place: return self.no_place['train']
     if not learn.inside('train') or learn.data_pass is None: return ''
-    if self.n_passes>1: return f'this is pass {self.n_passes} through the data of epoch {learn.epoch}, and a place is known in the first alone'
+    if self.n_passes>1:
+        return (f'this is pass {self.n_passes} through the data of epoch {learn.epoch}, '
+            'and a place is known in the first alone')
     took,done = learn.data_pass.n_taken,learn.data_pass.n_done
     if took in (done, done+learn.inside('batch')): return ''
-    return f'{type(learn).__name__} took {took} batches of the loader and counts {done} in learn.data_pass.n_done, so nobody can tell where it was'
+    return (f'{type(learn).__name__} took {took} batches of the loader and counts {done} in learn.data_pass.n_done, '
+        'so nobody can tell where it was')
 
 # %% ../../nbs/keep/06_resume.ipynb #d6000006
-# What a piece of the loop that is written anew has to go by, and where there is no place if it doesn't; None for nowhere
-_NEEDS = dict(_do_fit=('start_place keeper', None), _do_epoch=('start_place keeper', 'validate'), _do_epoch_train=('all_batches', 'train'),
+# What a piece of the loop that is written anew has to go by, and where there is no place if it doesn't; None: anywhere
+
+_NEEDS = dict(_do_fit=('start_place keeper', None), _do_epoch=('start_place keeper', 'validate'),
+    _do_epoch_train=('all_batches', 'train'),
     all_batches=('mk_pass _between', 'train'), mk_pass=('keeper', 'train'))
 
 def overrides(
@@ -316,11 +337,13 @@ def _check_overrides(self:FitKeeper, wants):
     for name,lacks in _replaced_pieces(self.learn):
         by,at = f'{type(self.learn).__name__}.{name}',_NEEDS[name][1]
         if at:
-            why = f'{by} replaces a piece of the loop without {", ".join(lacks)}, so there is no going on from the middle of an epoch: call super().{name}()'
+            why = (f'{by} replaces a piece of the loop without {", ".join(lacks)}, so there is no going on from the '
+                f'middle of an epoch: call super().{name}()')
             self.no_place[at] = why
             if wants: warnings.warn(f'{why}; what is saved is gone on with from the ends of epochs', stacklevel=4)
         else:
-            why = f'{by} replaces a piece of the loop that says where a fit is, so there is no going on with it: call super().{name}()'
+            why = (f'{by} replaces a piece of the loop that says where a fit is, so there is no going on with it: '
+                f'call super().{name}()')
             if wants: raise ValueError(f'{why}, or fit without resume, keep_failed and CheckpointCallback')
             self.no_place |= dict(train=why, validate=why, epoch=why)
 
@@ -366,7 +389,8 @@ def _pause(self:FitKeeper):
     else:
         self.why_not = self.why_no_place()
         return
-    again = copy_batch(failed.batch) if failed and isinstance(learn.dls.train, Iterator) else None  # which gives it once
+    # which gives it once
+    again = copy_batch(failed.batch) if failed and isinstance(learn.dls.train, Iterator) else None
     learn.paused = Origin(state, 'where it was', self.args, (learn.model, learn.opt), again)
 
 @patch
@@ -427,7 +451,8 @@ class _Only(Callback):
         inner = [e for e in learn.events if learn.recurs(e)]
         heard = {e:[o.name for o in learn.ordered_cbs(e) if o is not self and o.listens(True, True)] for e in inner}
         res.xb,res.yb,res.heard = learn.xb,learn.yb,{e:names for e,names in heard.items() if names}
-    def after_loss(self): self.res.pred,self.res.loss = batch_map(self.learn.pred, 'detach', Tensor.detach),self.learn.loss
+    def after_loss(self):
+        self.res.pred,self.res.loss = batch_map(self.learn.pred, 'detach', Tensor.detach),self.learn.loss
     def after_backward(self):
         self.res.grads = {n:p.grad.clone() for n,p in self.learn.model.named_parameters() if p.grad is not None}
     def before_step(self): raise CancelStepException
@@ -441,10 +466,12 @@ class _Sized:
 
 # %% ../../nbs/keep/06_resume.ipynb #f2971dfb
 @patch
-def replay_batch(self:Learner)->SimpleNamespace: # `xb`, `yb`, `pred`, `loss`, `grads` by name, and `heard`: by event, the callbacks that hear it
-    "Run the batch that failed again, with its random numbers and callbacks, and leave everything as it is, the optimizer included"
+# `xb`, `yb`, `pred`, `loss`, `grads` by name, and `heard`: by event, the callbacks that hear it
+def replay_batch(self:Learner)->SimpleNamespace:
+    "Run the batch that failed again, with its random numbers and callbacks, and leave everything as it is"
     if self.failed is None:
-        raise RuntimeError('there is no batch of training that failed in a fit with keep_failed=True, or another fit has begun since')
+        raise RuntimeError('there is no batch of training that failed in a fit with keep_failed=True, or another fit '
+            'has begun since')
     f,res = self.failed,SimpleNamespace(xb=None, yb=None, pred=None, loss=None, grads={}, heard={})
     state,cbs = deepcopy(f.state),[mk_cb(o) for o in as_list(f.args['cbs'])]
     n,n_epoch,state['loader'] = state['loop']['batch'],f.args['n_epoch'] or state['loop']['epoch']+1,None
@@ -457,8 +484,9 @@ def replay_batch(self:Learner)->SimpleNamespace: # `xb`, `yb`, `pred`, `loss`, `
     away = [o for o in (*self.cbs, *cbs) if o.writes]
     f.replay = res
     with ExitStack() as stack:
-        for o in (self.keeper.running(), replaced(self, 'failed', None), replaced(self, 'paused', None), self.added_cbs(cbs), self.undone(),
-            self.removed_cbs(away), self.no_logging(), self.no_bar(), replaced(self.dls, 'train', train), replaced(self.dls, 'valid', None)):
+        for o in (self.keeper.running(), replaced(self, 'failed', None), replaced(self, 'paused', None),
+            self.added_cbs(cbs), self.undone(), self.removed_cbs(away), self.no_logging(), self.no_bar(),
+            replaced(self.dls, 'train', train), replaced(self.dls, 'valid', None)):
             stack.enter_context(o)
         self.fit(**args, resume=Origin(state, 'the failed batch'))
     return res

@@ -43,7 +43,8 @@ class Checkpointer(Keeper):
         self.noted = None, None  # A number of batches that were done, and the states then
         self.held = {}           # What callbacks knew before the validation, by name
         self.had_workers = []    # Loaders whose workers were there before the pass began
-        self.asked = self.config = None  # Epochs asked for, and what a fit that goes on must have in common with this one
+        # Epochs asked for, and what a fit that goes on must have in common with this one
+        self.asked = self.config = None
     def note_workers(self):
         "Note whose workers are there, before a pass begins"
         self.had_workers = self.running_workers()
@@ -61,13 +62,16 @@ def capture(self:Checkpointer,
     "Capture the whole state at `place`"
     learn = self.learn
     loop = dict(place._asdict(), train_iter=learn.train_iter, pct_train=learn.pct_train, base=learn.epochs_before,
-        n_epoch=(self.asked, learn.n_epoch), count=dict(vars(learn.count)), warm=self._workers_at(place), **self._in_sight())
+        n_epoch=(self.asked, learn.n_epoch), count=dict(vars(learn.count)), warm=self._workers_at(place),
+        **self._in_sight())
     marks = dict(self.marks, now=self._rng_at(place))
     state = dict(loop=loop, config=self.config if learn.inside('fit') else self.mk_config(),
         rng={k:{nm:_as_lists(v) for nm,v in o.items()} for k,o in marks.items()},
-        callbacks={nm:sd for nm,sd in self._cb_states(place).items() if sd}, loader=self._loader_state(place), **self._module_state())
+        callbacks={nm:sd for nm,sd in self._cb_states(place).items() if sd}, loader=self._loader_state(place),
+        **self._module_state())
     if weights: state |= dict(model=model_state(learn.model), opt=opt_state(learn.opt, learn.model))
-    else: state['hypers'] = [[{k:v for k,v in g.items() if k!='params'} for g in o.param_groups] for o in opts(learn.opt)]
+    else:
+        state['hypers'] = [[{k:v for k,v in g.items() if k!='params'} for g in o.param_groups] for o in opts(learn.opt)]
     for o in learn.cbs:
         if hasattr(type(o), 'use_live_weights'): o.use_live_weights(state)
     return state
@@ -130,7 +134,8 @@ def _in_sight(self:Checkpointer):
     outcome = {k:v for k,v in learn.outcome.items() if k not in ('fit','save','load') and v!='failed'}
     log = list(learn.recorder.log) if hasattr(learn, 'recorder') else []
     seen = {k:getattr(learn, k) for k in _last} | dict(dl=dl, loss=loss, outcome=outcome, log=log)
-    return dict(seen=seen, after={k:v for o in learn.cbs if hasattr(type(o), 'puts_back') for k,v in o.puts_back.items()})
+    scheduled = [o.puts_back for o in learn.cbs if hasattr(type(o), 'puts_back')]
+    return dict(seen=seen, after={k:v for o in scheduled for k,v in o.items()})
 
 # %% ../../nbs/keep/03_state.ipynb #3f37eaa7
 def kind_of_loader(
@@ -151,7 +156,8 @@ def mk_config(self:Checkpointer)->dict: # Plain data
     loss = learn.loss_func
     res = dict(optimizer=[type(o).__name__ for o in opts(learn.opt)], callbacks=sorted(o.name for o in cbs),
         loader=kind_of_loader(dl), train_batches=batch_len(dl),
-        valid_batches=None if learn.dls.valid is None else batch_len(learn.dls.valid), items=batch_len(getattr(dl, 'dataset', None)),
+        valid_batches=None if learn.dls.valid is None else batch_len(learn.dls.valid),
+        items=batch_len(getattr(dl, 'dataset', None)),
         batch_size=getattr(dl, 'batch_size', None), workers=getattr(dl, 'num_workers', None),
         **{k:type(getattr(dl, k)).__name__ for k in ('dataset','sampler') if hasattr(dl, k)},
         metrics=[m.name for m in mk_metrics(learn.metrics)], loss_func=getattr(loss, '__name__', type(loss).__name__),
@@ -174,7 +180,8 @@ def compare(self:Checkpointer,
     if accept is True: return
     accept,known = listify(accept or ()),[*new, *old, 'dtype']
     for o in accept:
-        if o not in known: raise ValueError(f'accept has {o!r}, which is nothing that is compared{did_you_mean(o, known)}')
+        if o not in known:
+            raise ValueError(f'accept has {o!r}, which is nothing that is compared{did_you_mean(o, known)}')
     def _differs(k):
         try: return bool(old.get(k)!=new.get(k))
         except RuntimeError: return True  # tensors of several values
@@ -210,7 +217,8 @@ def check_plain(
     _refuse(file, state, _STATE)
     loop = state['loop']
     _refuse(file, state['rng'], {k:_RNG for k in _RNG_AT[loop['next']]} | {'*':...}, 'rng')
-    (asked,now),n,base = loop['n_epoch'] if len(loop['n_epoch'])==2 else (-1, -1),loop['count']['opt_steps'],loop['base']
+    asked,now = loop['n_epoch'] if len(loop['n_epoch'])==2 else (-1, -1)
+    n,base = loop['count']['opt_steps'],loop['base']
     bad = f'{file} is not what learnloop writes'
     if any(v is not None and v<0 for v in (asked, now)) or asked is not None and now is None:
         raise DamagedCheckpoint(f"{bad}: loop.n_epoch is {loop['n_epoch']!r}, and must be two numbers")
@@ -244,7 +252,8 @@ def check(self:Checkpointer,
         for n,t in ours.items():
             was = s[what].get(n, t)
             if was.shape!=t.shape and not is_lazy(t):
-                raise DamagedCheckpoint(f'{p} is not what learnloop writes: {what}.{n} is {describe(was)}, and must be {describe(t)}')
+                raise DamagedCheckpoint(f'{p} is not what learnloop writes: {what}.{n} is {describe(was)}, and must '
+                    f'be {describe(t)}')
     for k,states in s['rng'].items(): self._check_rng(states, p, f'rng.{k}')
     learn.take_opt(s['opt'], where)
 
@@ -255,9 +264,11 @@ def _check_rng(self:Checkpointer, states, where, at):
         was = get()
         try:
             put(states[nm])
-            if not 0<=_numpy_pos(states[nm])<=624: raise ValueError('pos is outside of the key')  # where NumPy would read on
+            # where NumPy would read on
+            if not 0<=_numpy_pos(states[nm])<=624: raise ValueError('pos is outside of the key')
         except Exception as e:
-            raise DamagedCheckpoint(f'{where} is not what learnloop writes: {at}.{nm} is no state of that generator ({e})') from e
+            raise DamagedCheckpoint(f'{where} is not what learnloop writes: {at}.{nm} is no state of that generator '
+                f'({e})') from e
         finally: put(was)
 
 def _numpy_pos(state):
@@ -270,10 +281,12 @@ def _compare_dtypes(model, sd, accept, where):
     if accept is True or 'dtype' in listify(accept or ()): return
     unwrap = unwrapper(model)
     both = [(unwrap(n), sd.get(unwrap(n)), p) for n,p in model.named_parameters()]
-    bad = [f'{n!r} was {describe(v)} and is {describe(p)}' for n,v,p in both if isinstance(v, Tensor) and v.dtype!=p.dtype]
+    others = [(n, v, p) for n,v,p in both if isinstance(v, Tensor) and v.dtype!=p.dtype]
+    bad = [f'{n!r} was {describe(v)} and is {describe(p)}' for n,v,p in others]
     if not bad: return
     if len(bad)>3: bad[3:] = ['…']
-    raise ValueError(f"{where} is of a model with other dtypes: {'; '.join(bad)}. If they are to be converted: accept=['dtype']")
+    raise ValueError(f"{where} is of a model with other dtypes: {'; '.join(bad)}. If they are to be converted: "
+        "accept=['dtype']")
 
 # %% ../../nbs/keep/03_state.ipynb #405c3064
 @patch
@@ -342,7 +355,8 @@ def _restore_modules(self:Checkpointer, origin):
 @patch
 def _restore_length(self:Checkpointer, s):
     (asked,now),old,new = s['loop']['n_epoch'],s['config'],self.config or {}
-    if asked==self.asked and all(old.get(k)==new.get(k) for k in ('max_steps','steps_per_epoch')): self.learn.n_epoch = now
+    if asked==self.asked and all(old.get(k)==new.get(k) for k in ('max_steps','steps_per_epoch')):
+        self.learn.n_epoch = now
 
 @patch
 def restore_end(self:Checkpointer,
@@ -357,7 +371,7 @@ def restore_end(self:Checkpointer,
 # %% ../../nbs/keep/03_state.ipynb #e3465e29
 @patch
 def _restore_sight(self:Checkpointer, s, whole):
-    "Have modules in the modes that they had, and what was to be seen of the last batch; if `whole`, of the last epoch, too"
+    "Have modules in their modes, and what was to be seen of the last batch; if `whole`, of the last epoch, too"
     learn,seen = self.learn,s['loop'].get('seen')
     unwrap,resting = unwrapper(learn.model),set(s['resting'])
     if seen or learn.training:

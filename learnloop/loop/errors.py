@@ -88,7 +88,8 @@ def _is_loaders(f):
     if mod in ('torch.utils.data.dataloader','learnloop.loop.data','learnloop.loop.place'): return True
     if not mod.startswith('learnloop.'): return False
     if name=='with_events': return f.f_locals.get('phase')=='fetch'
-    return bool(f.f_code.co_flags & inspect.CO_GENERATOR) or name in ('all_batches','_fetch','_predict_all','__next__','begin')
+    takes = name in ('all_batches','_fetch','_predict_all','__next__','begin')
+    return takes or bool(f.f_code.co_flags & inspect.CO_GENERATOR)
 
 def _with_workers(o):
     "torch's iterators that have workers, in `o`: one itself, or one of ours or a generator that takes from another"

@@ -63,7 +63,8 @@ class Loop(Flow):
         i:int, # Its number in the epoch, from 0
         b):    # What the loader gave
         "Take the batch `b` through the `batch` phase"
-        self.iter,self.batch,(self.xb,self.yb,self.bs) = i,b,unpack(b, self._dev or self.device, self._n_inp, self._targ)
+        self.iter,self.batch = i,b
+        self.xb,self.yb,self.bs = unpack(b, self._dev or self.device, self._n_inp, self._targ)
         if self._targ: self._check_targ(b)
         try: self.with_events('batch', self._do_one_batch)
         finally: self.drop_batch()
@@ -112,8 +113,9 @@ def place(self:Loop):
     if names[:3]==['fit', 'epoch', 'validate']: return Place(self.epoch, 'validate')
     return Place(self.count.epochs-self.epochs_before)
 
-Loop.n_done = property(lambda self: self.data_pass.n_done if self.data_pass else 0, doc='Batches of the pass that are done')
-Loop.resuming = property(lambda self: self.keeper.resuming, doc='Is the fit on its way to the place that it goes on from?')
+Loop.n_done = property(lambda self: self.data_pass.n_done if self.data_pass else 0, doc='Batches of the pass so far')
+Loop.resuming = property(lambda self: self.keeper.resuming, doc='Is the fit on its way to the place that it goes on '
+    'from?')
 
 # %% ../../nbs/loop/05_learner.ipynb #5e1d0c41
 @patch(as_prop=True)
@@ -152,6 +154,7 @@ def _loss(self:Loop, pred, *yb):
     self._has_loss = True
     return watched_loss(self.loss_func, pred, *yb)
 
+# %% ../../nbs/loop/05_learner.ipynb #52f11aab
 @patch
 def _refuse_none(self:Loop):
     why = 'loss_func returned None'
@@ -168,7 +171,8 @@ def _do_grad_opt(self:Loop):
 @patch
 def _backward(self:Loop):
     if not self.loss_grad.requires_grad:
-        raise ValueError(f'the loss, {describe(self.loss_grad)}, requires no gradient: it was detached, is no differentiable '
+        raise ValueError(f'the loss, {describe(self.loss_grad)}, requires no gradient: it was detached, is no '
+            'differentiable '
             'function of pred, or nothing that it depends on requires one')
     if self.loss_grad.numel()!=1:
         raise ValueError(f'the loss has shape {tuple(self.loss_grad.shape)}, and backward needs a scalar: reduce it in '
@@ -268,10 +272,10 @@ class Learner(Loop):
     def __init__(self,
         dls,               # `DataLoaders`, a tuple of loaders (train, valid, …), or any iterable of batches to train on
         model:nn.Module,   # Called as `model(*xb)`, or `model(**batch)` for a batch that is a dict
-        loss_func=None,    # Called as `loss_func(pred, *yb)`; None for the training set's own, or for a model that returns its loss
-        opt_func=torch.optim.AdamW, # torch optimizer: class, partial, instance (with its own settings), dict of instances
+        loss_func=None,    # Called as `loss_func(pred, *yb)`; None for the training set's own, or the model's
+        opt_func=torch.optim.AdamW, # torch optimizer: class, partial, instance, or a dict of instances
         lr:float|None=None, # Learning rate of fits that name none; None for `opt_func`'s own, or else 1e-3
-        splitter=trainable_params, # Function from the model to its parameters, or to lists of them, earliest layers first
+        splitter=trainable_params, # Function from the model to its parameters, or to lists of them, from the inputs on
         cbs=None,          # Callbacks to keep
         metrics=None,      # Functions of (pred, *yb), `Metric`s, torchmetrics objects
         path='.',          # Folder below which callbacks write by default
@@ -301,7 +305,8 @@ class Learner(Loop):
         self.created = True
 
 # %% ../../nbs/loop/05_learner.ipynb #abd05d3f
-Learner.paused = Learner.failed = None # What is left of a fit that was interrupted, or failed, to go on from: see `resume`
+# What is left of a fit that was interrupted, or failed, to go on from: see `resume`
+Learner.paused = Learner.failed = None
 Learner.predicting = False             # Are predictions being made, by `get_preds` or `predict`?
 Learner._has_loss = False              # Was a loss computed yet?
 Learner._loss_call = None              # What an evaluation calls in place of `loss_func`
@@ -323,8 +328,10 @@ def _where(self:Learner): return where(self)
 @patch
 def _tip(self:Learner, e): return tip(self, e)
 
+# %% ../../nbs/loop/05_learner.ipynb #f3502efd
 @patch
-def __repr__(self:Learner): return f'{type(self).__name__}({type(self.model).__name__}, cbs={[o.name for o in self.cbs]})'
+def __repr__(self:Learner):
+    return f'{type(self).__name__}({type(self.model).__name__}, cbs={[o.name for o in self.cbs]})'
 
 # %% ../../nbs/loop/05_learner.ipynb #7d5f4ea7
 def _view(k):
@@ -335,7 +342,8 @@ Learner.x,Learner.y = _view('x'),_view('y')
 
 def _get_forward(self): return self.model if self._forward_model is None else self._forward_model
 def _set_forward(self, v): self._forward_model = v
-Learner.forward_model = property(_get_forward, _set_forward, doc='What is called: `model`, unless set to a wrapper of it')
+Learner.forward_model = property(_get_forward, _set_forward, doc='What is called: `model`, unless set to a wrapper '
+    'of it')
 
 # %% ../../nbs/loop/05_learner.ipynb #941f83a8
 @patch(as_prop=True)
@@ -420,7 +428,8 @@ def create_opt(self:Learner):
     # a function may have taken what the loss has to learn by itself
     if not given and self._unheld_by_loss(): self.opt = make(self._split)
     self._own_lr = _lr_of(self.opt) if lr is None else None
-    is_known = given and self._holds and self._holds.opts==opts(self.opt)  # an instance counts as taken when it was first
+    # an instance counts as taken when it was first
+    is_known = given and self._holds and self._holds.opts==opts(self.opt)
     if not is_known: self._holds = HeldParams(self.opt, self.model, None if given else self._split)
     return self.opt
 
@@ -448,8 +457,7 @@ def _get_lr(self):
     lr = self._opt_lr()
     if lr is None: lr = self._given_lr
     return default_lr(self.opt_func) if lr is None else lr
-def _set_lr(self, v): self._given_lr = v
-Learner.lr = property(_get_lr, _set_lr, doc='Learning rate of fits that name none')
+Learner.lr = property(_get_lr, lambda self, v: setattr(self, '_given_lr', v), doc='Learning rate of fits that name none')
 
 # %% ../../nbs/loop/05_learner.ipynb #7a1c0f5a
 @patch
@@ -534,7 +542,7 @@ def fit(self:Learner,
     steps_per_epoch:int|None=None, # Optimizer steps an epoch; None for a whole pass through the loader
     resume=None,  # Folder of checkpoints: go on from the newest one there, and save there; `n_epoch` is the total
     accept=(),    # What may be different from the checkpoint, by the names that the error gives; True for all
-    keep_failed:bool=False # Copy the state before each batch, for `learn.resume()` and `learn.replay_batch()` after an error?
+    keep_failed:bool=False # Copy the state before each batch, to resume or replay it after an error?
 )->None:
     "Train for `n_epoch` epochs, validating after each"
     self._check_fit(n_epoch, start_epoch, max_steps, steps_per_epoch)
@@ -587,7 +595,8 @@ def _check_fit(self:Learner, n_epoch, start_epoch, max_steps, steps_per_epoch):
     "Refuse what can't be fitted, before anything runs"
     for p,what in (('fit', 'a fit'), ('evaluate', 'an evaluation')):
         if self.inside(p):
-            raise RuntimeError(f'fit was called inside {what} of the same learner; use learn.validate or learn.with_events '
+            raise RuntimeError(f'fit was called inside {what} of the same learner; use learn.validate or '
+                'learn.with_events '
                 'there, or another learner')
     if n_epoch is None and not max_steps: raise ValueError('n_epoch is None: give a number of epochs, or max_steps')
     for nm,v,low in (('n_epoch', n_epoch, 0), ('start_epoch', start_epoch, 0), ('max_steps', max_steps, 1),
@@ -613,22 +622,23 @@ def _check_params(self:Learner):
 @patch
 def _check_held(self:Learner, note=None):
     "Refuse a fit in which something would never train, with `note` on the error"
-    if self._holds is None or self._holds.opts!=opts(self.opt): self._holds = HeldParams(self.opt, self.model)  # somebody set `opt`
+    # somebody set `opt`
+    if self._holds is None or self._holds.opts!=opts(self.opt): self._holds = HeldParams(self.opt, self.model)
     try:
         lost = self._unheld_by_loss()
         if lost:
             if len(lost)>3: lost[3:] = ['…']
-            fix = 'reset_opt=True makes an optimizer that holds it' if self._holds.splitter else 'give an optimizer that holds it'
-            raise ValueError(f'{", ".join(lost)} of the loss function would never train, as no optimizer holds it: {fix}, '
-                'or freeze it by requires_grad_(False)')
+            fix = 'reset_opt=True makes' if self._holds.splitter else 'give'
+            raise ValueError(f'{", ".join(lost)} of the loss function would never train, as no optimizer holds it: '
+                f'{fix} an optimizer that holds it, or freeze it by requires_grad_(False)')
         self._holds.check(self.model)
     except ValueError as e:
         if note: e.add_note(note)
         raise
 
 # %% ../../nbs/loop/05_learner.ipynb #7a40080d
-_KEPT = ('dl', 'n_iter', 'data_pass', 'iter', 'bs', 'batch', 'xb', 'yb', 'pred', 'loss', 'loss_grad', 'training', 'outcome',
-    '_dev', '_n_inp', '_targ', '_guests', '_loss_call', '_shortcut', 'predicting')
+_KEPT = ('dl', 'n_iter', 'data_pass', 'iter', 'bs', 'batch', 'xb', 'yb', 'pred', 'loss', 'loss_grad', 'training',
+    'outcome', '_dev', '_n_inp', '_targ', '_guests', '_loss_call', '_shortcut', 'predicting')
 _GENERATORS = 'Generator','Random','RandomState'  # classes of what draws random numbers
 
 @patch
@@ -637,7 +647,8 @@ def _as_found(self:Learner, dl):
     "Put back, at the end of a `with` block, what an evaluation changes"
     kept = {k:getattr(self, k, None) for k in _KEPT} | dict(outcome=dict(self.outcome))
     modes = [(m, m.training) for m in self.model.modules()]
-    states = [(cb, deepcopy(cb.state_dict())) for cb in self.cbs if not cb.safe_in_evaluate and self._can_hear(cb, None)]
+    changed = [cb for cb in self.cbs if not cb.safe_in_evaluate and self._can_hear(cb, None)]
+    states = [(cb, deepcopy(cb.state_dict())) for cb in changed]
     flags = [(cb, cb.run) for cb in self.cbs if self.inside('fit') or self.inside('evaluate')]
     if self.device.type!='cpu': torch.empty(0, device=self.device)  # its generator is there once it was used
     own = [m for m,_ in modes if any(type(v).__name__ in _GENERATORS for v in vars(m).values())]
@@ -655,7 +666,7 @@ def _as_found(self:Learner, dl):
 @patch
 @contextmanager
 def _apart(self:Learner, deaf):
-    "Have an evaluation to itself, inside a `with` block: without callbacks of one that it is in, and with `deaf` hearing nothing"
+    "Have an evaluation to itself, inside a `with` block: callbacks of one around it, and `deaf`, hear nothing"
     was = self._deaf
     with self.removed_cbs(self._guests):
         self._deaf = *deaf,*(o for o in self.cbs if self.open and o.own_evaluation_only)

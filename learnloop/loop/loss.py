@@ -62,7 +62,8 @@ class EachItem:
         try: return torch.stack([self.f(*(_item(o, i, n) for o in args)).mean() for i in range(n)])
         except Exception as e:
             self.failed = True
-            warnings.warn(f'there are no losses of items: {self.f!r} knows no `reduction`, and fails on one item alone: '
+            warnings.warn(f'there are no losses of items: {self.f!r} knows no `reduction`, and fails on one item '
+                'alone: '
                 f'{type(e).__name__}: {e}', stacklevel=2)
 
 # %% ../../nbs/loop/07_loss.ipynb #7a1c0f56
@@ -133,7 +134,8 @@ def watched_loss(
     with _Broadcasts(pred.shape, yb[0].shape) as mode: loss = f(pred, *yb)
     if mode.seen:
         a,b,c = map(tuple, (pred.shape, yb[0].shape, mode.whole))
-        warnings.warn(f'the loss function combines predictions of shape {a} with targets of shape {b}, which makes {c}: each '
+        warnings.warn(f'the loss function combines predictions of shape {a} with targets of shape {b}, which makes '
+            f'{c}: each '
             'prediction meets each target. Give both one shape, such as pred.squeeze(-1), or use a loss that does, such as '
             'MSELossFlat', stacklevel=2)
     return loss

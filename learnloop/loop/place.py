@@ -24,7 +24,9 @@ class Pass:
     def __init__(self,
         learn, # The learner that takes them
         dl     # Loader: any iterable of batches
-    ): self.learn,self.dl,self.batches,self.n_taken,self.n_done,self.rested_at,self.is_over = learn,dl,None,0,0,None,False
+    ):
+        self.learn,self.dl,self.batches = learn,dl,None
+        self.n_taken,self.n_done,self.rested_at,self.is_over = 0,0,None,False
     at_rest = property(lambda self: self.rested_at==self.n_taken and self.learn.batch is None and not self.is_over,
         doc='Is it between two batches?')
     def __getstate__(self): return vars(self) | dict(batches=None)  # there is no copying an iterator
@@ -50,7 +52,8 @@ class Pass:
         return b
     def __exit__(self, kind, e, tb):
         self.learn.drop_batch()
-        if e is None or isinstance(e, CancelException): self.batches = None  # workers, too; after an error, when all is saved
+        # workers, too; after an error, when all is saved
+        if e is None or isinstance(e, CancelException): self.batches = None
 
 # %% ../../nbs/loop/04_place.ipynb #1f9fa74d
 class Keeper:
@@ -70,7 +73,8 @@ class Keeper:
         accept=()    # What may be different there
     )->list: # Callbacks that it needs
         "Get ready for a fit"
-        if resume is not None or args['keep_failed']: raise ValueError('this learner keeps no fits, so there is nothing to go on from')
+        if resume is not None or args['keep_failed']:
+            raise ValueError('this learner keeps no fits, so there is nothing to go on from')
         return []
     def start(self)->Place: # Where the fit begins
         "Tell where the fit begins, before any of its callbacks hears of it"

@@ -1,4 +1,4 @@
-"""Predictions for a data set, for batches or for one item, gathered by a callback and decoded by what the loss function knows
+"""Predictions for a data set, for batches or for one item, decoded by what the loss function knows
 
 Docs: https://learnloop.github.io/learnloop/loop/predict.html.md"""
 
@@ -69,7 +69,8 @@ def after_batch(self:GatherPredsCallback):
     if self.with_preds: self.preds.append(preds)
     if self.with_targs: self.targets.append(targs)
     if self._saves: self._save(preds, detuplify(targs))
-    if self.with_loss and learn.loss_grad is not None: self.losses.append(to_detach(learn.loss.view(learn.bs, -1).mean(1)))
+    if self.with_loss and learn.loss_grad is not None:
+        self.losses.append(to_detach(learn.loss.view(learn.bs, -1).mean(1)))
 
 # %% ../../nbs/loop/06_predict.ipynb #712b1526
 @patch
@@ -175,7 +176,8 @@ class FetchPredsCallback(Callback):
         self.how = dict(with_input=with_input, with_decoded=with_decoded, reorder=reorder)
 
     def after_validate(self):
-        with self.learn.removed_cbs(self.cbs_): self.preds = self.learn.get_preds(self.ds_idx, self.dl_, inner=True, **self.how)
+        with self.learn.removed_cbs(self.cbs_):
+            self.preds = self.learn.get_preds(self.ds_idx, self.dl_, inner=True, **self.how)
 
 # %% ../../nbs/loop/06_predict.ipynb #c12a0001
 @patch

@@ -41,7 +41,8 @@ class StepLimit(Callback):
     def after_batch(self):
         if self.learn.training: self._tell_progress()
     def state_dict(self):
-        sd = dict(first=self.first, begun=self.begun, **{'pass': self.endless.state_dict() if self.endless else self._pass})
+        in_pass = self.endless.state_dict() if self.endless else self._pass
+        sd = {'first':self.first, 'begun':self.begun, 'pass':in_pass}
         return {k:v for k,v in sd.items() if v is not None}
     def load_state_dict(self, sd):
         self.first,self.begun,self._pass = sd.get('first'),sd.get('begun'),sd.get('pass')
@@ -64,11 +65,13 @@ def done(self:StepLimit):
     "Whether the fit has had all its steps"
     return self.max_steps and self.learn.count.opt_steps-self.first>=self.max_steps
 
+# %% ../../nbs/loop/08_steps.ipynb #1a9a7e13
 @patch
 def after_train(self:StepLimit):
     learn = self.learn
     if self.done: learn.n_epoch = learn.epoch+1
     elif learn.n_epoch==math.inf and learn.n_done and learn.count.opt_steps==self.begun:
-        warnings.warn(f'max_steps is {self.max_steps}, and epoch {learn.epoch} took no optimizer step that counts, so this '
+        warnings.warn(f'max_steps is {self.max_steps}, and epoch {learn.epoch} took no optimizer step that counts, '
+            'so this '
             "may never end: an override of `_do_grad_opt` takes steps by self.with_events('step', …), in no phase that "
             'says counts=False', stacklevel=2)

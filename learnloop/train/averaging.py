@@ -275,7 +275,8 @@ def load_state_dict(self:WeightAveraging,
     def _copies(k): return {n:t.detach().clone() for n,t in sd[k].items()} if k in sd else None
     self.averages,self.live,self.stats = map(_copies, ('averages','live','stats'))
     self._pairs,model = None,self.learn and self.learn.model
-    if self.averages is not None and model and not any(map(is_lazy, model.parameters())): self._check_fit(self._tensors(model))
+    if self.averages is None or not model or any(map(is_lazy, model.parameters())): return
+    self._check_fit(self._tensors(model))
 
 # %% ../../nbs/train/04_averaging.ipynb #ece7fc74
 @patch

@@ -71,7 +71,7 @@ class TrackerCallback(_FitState):
     order,_start = 60,dict(best=None, new_best=False, seen_at=None)
     def __init__(self,
         monitor='valid_loss',  # Name of the value, or a function of the recorder that returns it after each epoch
-        comp=None,             # Function of two values: is the first better? None for less, if it is a loss or error, or more
+        comp=None,             # Function of two values: is the first better? None: less of a loss or error, else more
         min_delta:float=0.,    # A new best is better by more than this
         reset_on_fit:bool=True # Begin anew with each fit?
     ):
@@ -219,7 +219,8 @@ class CheckFinite(_FitState):
         patience:int=5,     # Steps skipped in a row at which the fit stops
         reset_on_fit:bool=True # Count skipped steps anew with each fit?
     ):
-        if action not in ('raise','skip','stop'): raise ValueError(f'action is {action!r}: it must be raise, skip or stop')
+        if action not in ('raise','skip','stop'):
+            raise ValueError(f'action is {action!r}: it must be raise, skip or stop')
         self.action,self.grads,self.patience = action,grads,check_whole('patience', patience)
         self.reset_on_fit = reset_on_fit
         self.reset()

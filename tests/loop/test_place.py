@@ -2,7 +2,8 @@
 import copy
 import pytest, torch
 from helpers import TRAIN, VALID, mk_learner, same
-from learnloop import Callback, CancelEpochException, CancelFitException, CancelTrainException, CheckpointCallback, Learner, Pass, Place, event, list_checkpoints
+from learnloop import (
+    Callback, CancelEpochException, CancelFitException, CancelTrainException, CheckpointCallback, Learner, Pass, Place, event, list_checkpoints)
 from learnloop.loop.place import Keeper
 
 N = len(TRAIN)

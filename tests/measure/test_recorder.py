@@ -3,7 +3,9 @@ import math, re
 from functools import partial
 from types import SimpleNamespace
 import pytest, torch, torchmetrics
-from learnloop import (AccumMetric, AvgLoss, AvgSmoothLoss, Callback, CancelEpochException, CancelTrainException, CancelValidException, DataLoaders, DictMetric, Learner, Metric, Perplexity, Recorder, ValueMetric, accuracy, as_metric, error_rate, event, mae, on, skm_metric)
+from learnloop import (
+    AccumMetric, AvgLoss, AvgSmoothLoss, Callback, CancelEpochException, CancelTrainException, CancelValidException, DataLoaders, DictMetric, Learner,
+    Metric, Perplexity, Recorder, ValueMetric, accuracy, as_metric, error_rate, event, mae, on, skm_metric)
 from learnloop.measure.metrics import mk_metrics
 from torch import nn
 from torch.nn import functional as F

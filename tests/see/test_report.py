@@ -4,7 +4,9 @@ from html.parser import HTMLParser
 from pathlib import Path
 import pytest, torch
 from helpers import LR, TRAIN, VALID, check, mk_learner, mk_model, weights
-from learnloop import (Callback, CancelFitException, CancelStepException, CheckpointCallback, CSVLogger, DataLoaders, JSONLogger, Learner, SaveModelCallback, TensorBoardCallback, Tracer, ValueMetric, synth_learner)
+from learnloop import (
+    Callback, CancelFitException, CancelStepException, CheckpointCallback, CSVLogger, DataLoaders, JSONLogger, Learner, SaveModelCallback,
+    TensorBoardCallback, Tracer, ValueMetric, synth_learner)
 from learnloop.measure.metrics import less_is_better
 from learnloop.see.report import KeepWarnings, _brief, _grouped, _png, report_from
 from torch import nn

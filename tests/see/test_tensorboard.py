@@ -418,7 +418,7 @@ def test_graph_of_a_compiled_model_is_its_modules():
     assert [(o.name, list(o.input)) for o in nodes.values()]==[('input', []), ('0/Linear', ['input']), ('1/ReLU', ['0/Linear']), ('2/Linear', ['1/ReLU'])]
 
 def test_graph_of_a_model_that_is_one_module():
-    assert inputs(graph_of(nn.Linear(2, 1), [torch.randn(4, 2)]))=={'input':set(), 'Linear':{'input'}, 'loss':{'Linear'}}
+    assert inputs(graph_of(nn.Linear(2, 1), [torch.randn(4, 2)]))==dict(input=set(), Linear={'input'}, loss={'Linear'})
 
 def test_graph_waits_for_a_batch_that_has_a_loss_and_comes_once(tmp_path):
     def skip(cb): raise CancelBatchException

@@ -5,7 +5,9 @@ from functools import cache
 from itertools import islice
 import pytest, torch
 from helpers import TRAIN, VALID, act, batches, cover, covering, ending, listener, mk_learner, same, weights
-from learnloop import (Callback, CancelFitException, CancelSanityException, DetectAnomaly, Deterministic, FastDevRun, LimitBatches, OverfitBatches, ReloadLoaders, SanityCheck, ShortEpochCallback, TensorBoardCallback, event, on)
+from learnloop import (
+    Callback, CancelFitException, CancelSanityException, DetectAnomaly, Deterministic, FastDevRun, LimitBatches, OverfitBatches, ReloadLoaders,
+    SanityCheck, ShortEpochCallback, TensorBoardCallback, event, on)
 from learnloop.train.limits import FirstBatches
 from learnloop.loop.errors import is_oom
 from torch import nn
