@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from fastcore.basics import AttrDict
 from fastcore.docments import docments
-from . import __version__
+from .. import __version__
 from .demo import demo
 from .doctor import doctor
 from .settings import run_settings

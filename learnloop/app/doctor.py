@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from traceback import format_exception
 from torch.utils.data import TensorDataset
-from . import __version__
+from .. import __version__
 from .synth import synth_learner
 from ..loop.data import DataLoaders
 from ..loop.batch import default_device

@@ -88,9 +88,11 @@ def save_checkpoint(self:Learner,
     if self.opt is None: self.create_opt()
     if 'consistent' in info: raise ValueError("'consistent' is a name of the manifest itself: choose another")
     if not self.keeper.can_save():
-        raise RuntimeError('save_checkpoint in the middle of an epoch, where things are half done: '
-            'CheckpointCallback.save() waits until the batch is' if self.open else
-            'save_checkpoint after a fit that was stopped on its way: learn.resume() goes on from there; fit(…, resume=folder) keeps it on disk')
+        half_done = ('save_checkpoint in the middle of an epoch, where things are half done: CheckpointCallback.save() '
+            'waits until the batch is')
+        stopped = ('save_checkpoint after a fit that was stopped on its way: learn.resume() goes on from there; '
+            'fit(…, resume=folder) keeps it on disk')
+        raise RuntimeError(half_done if self.open else stopped)
     at_end = 'epoch' in self.outcome and [p.name for p in self.open]==['fit', 'epoch']
     if at_end and getattr(getattr(self, 'recorder', None), 'row', None):
         raise RuntimeError('save_checkpoint in after_epoch, before the recorder has its row: '
@@ -357,4 +359,5 @@ def _warn_of_attributes(self:CheckpointCallback):
     if len(bad)>3: bad[3:] = [f'and {len(bad)-3} more']
     warnings.warn(f'attributes of the model changed while training, and no state_dict has them: {", ".join(bad)}. A '
         'run that goes on in another process has them '
-        'as the model was made: if forward goes by them, make them buffers, or give the module get_extra_state and set_extra_state', stacklevel=2)
+        'as the model was made: if forward goes by them, make them buffers, or give the module get_extra_state and '
+        'set_extra_state', stacklevel=2)

@@ -1,5 +1,5 @@
 # Written by `python -m tools.stubs` from `checkpoint.py`: methods that other modules patch on are here, too
-"""Nothing lost: the whole state of a fit on disk, saved between two batches, at the ends of epochs, and when something goes wrong"""
+"""The whole state of a fit on disk: saved between two batches, at the ends of epochs, and when something fails"""
 
 from learnloop.loop.callback import Callback
 from learnloop.loop.place import Place

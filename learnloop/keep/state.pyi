@@ -77,7 +77,7 @@ class Checkpointer(Keeper):
         - `loop`: Of a state
         """
     def _restore_sight(self, s: Any, whole: Any) -> Any:  # keep/state.py
-        """Have modules in the modes that they had, and what was to be seen of the last batch; if `whole`, of the last epoch, too"""
+        """Have modules in their modes, and what was to be seen of the last batch; if `whole`, of the last epoch, too"""
     def load(self, origin: Any, whole: bool) -> Any:  # keep/state.py
         """Fire the `load` phase around putting back the state
 

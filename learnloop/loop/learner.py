@@ -42,10 +42,11 @@ class Loop(Flow):
             self.keeper.at('epoch')
             self.with_events('epoch', self._do_epoch)
     def _do_epoch(self):
-        if self.start_place!=(self.epoch, 'validate', 0): self._do_epoch_train()  # else that was done before
+        if self.start_place!=Place(self.epoch, 'validate'): self._do_epoch_train()  # else it was trained before
         self.keeper.at('validate')
         self._do_epoch_validate()
     def _do_epoch_train(self):
+        self.train_pass = None
         self.use_dl(self.dls.train)
         with torch.enable_grad(): self.with_events('train', self.all_batches)
     def _do_epoch_validate(self, ds_idx=1, dl=None):
@@ -60,12 +61,10 @@ class Loop(Flow):
                 batches.n_done += 1
         self._check_length(batches.n_done)
     def one_batch(self,
-        i:int, # Its number in the epoch, from 0
+        i:int, # Its number in the pass, from 0
         b):    # What the loader gave
         "Take the batch `b` through the `batch` phase"
-        self.iter,self.batch = i,b
-        self.xb,self.yb,self.bs = unpack(b, self._dev or self.device, self._n_inp, self._targ)
-        if self._targ: self._check_targ(b)
+        self._unpack(i, b)
         try: self.with_events('batch', self._do_one_batch)
         finally: self.drop_batch()
     def _do_one_batch(self):
@@ -124,6 +123,13 @@ def _named(self:Loop):
     xb = self.xb
     if xb is None or type(xb) is tuple and xb and type(xb[0]) is torch.Tensor: return False
     return by_name(xb, self.batch)
+
+@patch
+def _unpack(self:Loop, i, b):
+    "Have `b` as batch `i`, taken apart, on the device"
+    self.iter,self.batch = i,b
+    self.xb,self.yb,self.bs = unpack(b, self._dev or self.device, self._n_inp, self._targ)
+    if self._targ: self._check_targ(b)
 
 @patch
 def _check_targ(self:Loop, b):
@@ -457,7 +463,8 @@ def _get_lr(self):
     lr = self._opt_lr()
     if lr is None: lr = self._given_lr
     return default_lr(self.opt_func) if lr is None else lr
-Learner.lr = property(_get_lr, lambda self, v: setattr(self, '_given_lr', v), doc='Learning rate of fits that name none')
+Learner.lr = property(_get_lr, lambda self, v: setattr(self, '_given_lr', v),
+    doc='Learning rate of fits that name none')
 
 # %% ../../nbs/loop/05_learner.ipynb #7a1c0f5a
 @patch
@@ -694,7 +701,7 @@ def evaluate_on(self:Learner,
     f,cbs = partial(self._do_epoch_validate, dl=dl),[mk_cb(o) for o in as_list(cbs)]
     with self.keeper.running(), self._apart(deaf), self._as_found(dl), self.added_cbs(cbs):
         self._guests,self._loss_call,self._shortcut,self.predicting = cbs,loss,shortcut,loss is not None
-        self.data_pass = None  # an error before there is one of its own is not the end of that around it
+        self.data_pass = None  # an error before its own pass begins is not to release that of the fit around it
         try: f() if inner else self.with_events('evaluate', f)
         except BaseException as e:
             with suppress(Exception): let_go(self, e)

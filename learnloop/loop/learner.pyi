@@ -74,12 +74,14 @@ __all__ = ['Loop', 'format_value', 'print_row', 'Learner', 'TrainEvalCallback', 
 
 class Loop(Flow):
     """The training loop: every method is a piece that a subclass may override"""
-    iter: int
-    batch: Any
+    train_pass: Any
     pred: Any
+    batch: Any
     xb: Any
     yb: Any
     loss_grad: Any
+    iter: Any
+    bs: Any
     loss: Any
     _has_loss: bool
     _counts_steps: bool
@@ -100,7 +102,7 @@ class Loop(Flow):
     def one_batch(self, i: int, b: Any) -> Any:
         """Take the batch `b` through the `batch` phase
 
-        - `i`: Its number in the epoch, from 0
+        - `i`: Its number in the pass, from 0
         - `b`: What the loader gave
         """
     def _do_one_batch(self) -> Any: ...
@@ -121,6 +123,8 @@ class Loop(Flow):
     @property
     def _named(self) -> Any:  # loop/learner.py
         """Does the model take `xb` by name? Asked at each call: a callback may have made something else of it"""
+    def _unpack(self, i: Any, b: Any) -> Any:  # loop/learner.py
+        """Have `b` as batch `i`, taken apart, on the device"""
     def _check_targ(self, b: Any) -> Any:  # loop/learner.py
         """Refuse a batch without targets, except for inference"""
     def _do_loss(self) -> Any: ...  # loop/learner.py
@@ -147,7 +151,7 @@ class Loop(Flow):
     def _check_length(self, n: Any) -> Any: ...  # loop/learner.py
     @property
     def n_done(self) -> Any:
-        """Batches of the pass that are done"""
+        """Batches of the pass so far"""
     @property
     def resuming(self) -> Any:
         """Is the fit on its way to the place that it goes on from?"""
@@ -285,10 +289,10 @@ class Learner(Loop):
     def __init__(self, dls: Any, model: nn.Module, loss_func: Any=None, opt_func: Any=..., lr: float | None=None, splitter: Any=..., cbs: Any=None, metrics: Any=None, path: Any='.', model_dir: Any='models', wd: float | None=None, wd_bn_bias: bool=False, train_bn: bool=True, moms: Any=(0.95, 0.85, 0.95), default_cbs: bool=True) -> None:
         """- `dls`: `DataLoaders`, a tuple of loaders (train, valid, …), or any iterable of batches to train on
         - `model`: Called as `model(*xb)`, or `model(**batch)` for a batch that is a dict
-        - `loss_func`: Called as `loss_func(pred, *yb)`; None for the training set's own, or for a model that returns its loss
-        - `opt_func`: torch optimizer: class, partial, instance (with its own settings), dict of instances
+        - `loss_func`: Called as `loss_func(pred, *yb)`; None for the training set's own, or the model's
+        - `opt_func`: torch optimizer: class, partial, instance, or a dict of instances
         - `lr`: Learning rate of fits that name none; None for `opt_func`'s own, or else 1e-3
-        - `splitter`: Function from the model to its parameters, or to lists of them, earliest layers first
+        - `splitter`: Function from the model to its parameters, or to lists of them, from the inputs on
         - `cbs`: Callbacks to keep
         - `metrics`: Functions of (pred, *yb), `Metric`s, torchmetrics objects
         - `path`: Folder below which callbacks write by default
@@ -349,7 +353,7 @@ class Learner(Loop):
         - `steps_per_epoch`: Optimizer steps an epoch; None for a whole pass through the loader
         - `resume`: Folder of checkpoints: go on from the newest one there, and save there; `n_epoch` is the total
         - `accept`: What may be different from the checkpoint, by the names that the error gives; True for all
-        - `keep_failed`: Copy the state before each batch, for `learn.resume()` and `learn.replay_batch()` after an error?
+        - `keep_failed`: Copy the state before each batch, to resume or replay it after an error?
         """
     def _prepare_opt(self, lr: Any, wd: Any, reset_opt: Any) -> Any:  # loop/learner.py
         """Have an optimizer with the settings that a fit asks for, which holds all that is to be trained"""
@@ -364,7 +368,7 @@ class Learner(Loop):
         """Put back, at the end of a `with` block, what an evaluation changes"""
     @contextmanager
     def _apart(self, deaf: Any) -> Any:  # loop/learner.py
-        """Have an evaluation to itself, inside a `with` block: without callbacks of one that it is in, and with `deaf` hearing nothing"""
+        """Have an evaluation to itself, inside a `with` block: callbacks of one around it, and `deaf`, hear nothing"""
     def evaluate_on(self, dl: Any, cbs: Any=None, inner: bool=False, deaf: Any=(), loss: Any=None, shortcut: Any=None) -> Any:  # loop/learner.py
         """Validate on `dl`, and leave things as they were
 
@@ -648,7 +652,7 @@ class Learner(Loop):
     def resume(self) -> None:  # keep/resume.py
         """Go on with the fit that was interrupted, from the very batch"""
     def replay_batch(self) -> SimpleNamespace:  # keep/resume.py
-        """Run the batch that failed again, with its random numbers and callbacks, and leave everything as it is, the optimizer included
+        """Run the batch that failed again, with its random numbers and callbacks, and leave everything as it is
 
         Returns: `xb`, `yb`, `pred`, `loss`, `grads` by name, and `heard`: by event, the callbacks that hear it
         """

@@ -136,6 +136,6 @@ def watched_loss(
         a,b,c = map(tuple, (pred.shape, yb[0].shape, mode.whole))
         warnings.warn(f'the loss function combines predictions of shape {a} with targets of shape {b}, which makes '
             f'{c}: each '
-            'prediction meets each target. Give both one shape, such as pred.squeeze(-1), or use a loss that does, such as '
-            'MSELossFlat', stacklevel=2)
+            'prediction meets each target. Give both one shape, such as pred.squeeze(-1), or use a loss that does, '
+            'such as MSELossFlat', stacklevel=2)
     return loss

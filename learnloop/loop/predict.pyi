@@ -1,5 +1,5 @@
 # Written by `python -m tools.stubs` from `predict.py`: methods that other modules patch on are here, too
-"""Predictions for a data set, for batches or for one item, gathered by a callback and decoded by what the loss function knows"""
+"""Predictions for a data set, for batches or for one item, decoded by what the loss function knows"""
 
 from learnloop.loop.callback import Callback
 from typing import Any

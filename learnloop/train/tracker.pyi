@@ -40,7 +40,7 @@ class TrackerCallback(_FitState):
     best: Any
     def __init__(self, monitor: Any='valid_loss', comp: Any=None, min_delta: float=0.0, reset_on_fit: bool=True) -> None:
         """- `monitor`: Name of the value, or a function of the recorder that returns it after each epoch
-        - `comp`: Function of two values: is the first better? None for less, if it is a loss or error, or more
+        - `comp`: Function of two values: is the first better? None: less of a loss or error, else more
         - `min_delta`: A new best is better by more than this
         - `reset_on_fit`: Begin anew with each fit?
         """

@@ -416,8 +416,7 @@ def check_pairs(names, failed):
 
 CUTS = [CancelBatchException, CancelTrainException, CancelEpochException, CancelValidException, CancelFitException]
 @covering(exc=[*CUTS, ValueError, KeyboardInterrupt],
-    e=['before_fit', 'before_epoch', 'before_train', 'before_batch', 'after_loss', 'after_step', 'after_batch', 'before_validate',
-    'after_validate', 'after_train', 'after_epoch', 'before_fetch'],
+    e='before_fit before_epoch before_train before_batch after_loss after_step after_batch before_validate after_validate after_train after_epoch before_fetch'.split(),
     order=[-5, 99])
 def test_ends_match_starts_wherever_a_fit_is_cut(e, exc, order):
     hits = []

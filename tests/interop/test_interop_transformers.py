@@ -355,7 +355,7 @@ def test_point_30_callbacks_share_new_attributes_of_the_state():
 
 @covering(what=[ValueError, KeyboardInterrupt],
     at=[('on_train_begin', 0), ('on_epoch_begin', 0), ('on_step_begin', 1), ('on_optimizer_step', 1), ('on_step_end', 2), ('on_epoch_end', 3), ('on_log', 3),
-    ('on_prediction_step', 3), ('on_evaluate', 3), ('on_train_end', 6)])
+        ('on_prediction_step', 3), ('on_evaluate', 3), ('on_train_end', 6)])
 def test_errors(at, what):
     learn = mk([Transformers(a := Record(), name='a'), Transformers(b := Record({at: what('mine')}), name='b'), Transformers(c := Record(), name='c')])
     with pytest.raises(what, match='mine') as e: quiet(learn, 2)

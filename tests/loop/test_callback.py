@@ -25,7 +25,7 @@ def test_slip_in_a_method_is_found_when_the_class_is_defined(name, want):
 
 def test_no_slip():
     for name in [*event, 'before_d_step', 'before_prefetch', 'after_lunch', 'plot', 'reset', 'step', 'fit', 'batch', 'before', 'cleanup', 'after_scaler_step',
-            'on_train_begin', 'load', 'save', '_before_fit', 'compute_loss', 'begin_fit', 'state_dict']:
+        'on_train_begin', 'load', 'save', '_before_fit', 'compute_loss', 'begin_fit', 'state_dict']:
         assert near_miss(name) is None, name
         assert type('Mine', (Callback,), {name: lambda self: None})
 
