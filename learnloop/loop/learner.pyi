@@ -13,7 +13,6 @@ from learnloop.loop.predict import GatherPredsCallback
 from learnloop.loop.steps import StepLimit
 from learnloop.measure.hook import ActivationStats
 from learnloop.measure.hook import HookCallback
-from learnloop.measure.hook import ModelSummary
 from learnloop.measure.recorder import Recorder
 from learnloop.measure.throughput import Throughput
 from learnloop.see.log import CSVLogger
@@ -487,12 +486,10 @@ class Learner(Loop):
     def _predict_all(self, cb: Any, batches: Any) -> Any:  # loop/predict.py
         """Take `batches` through the model, without events that nobody hears; are some left for the ordinary way?"""
     def _predict_batch(self, cb: Any, i: Any, n: Any, after: Any) -> Any: ...  # loop/predict.py
-    def summary(self, batch: Any=None) -> ModelSummary:  # measure/hook.py
+    def summary(self, batch: Any=None) -> Any:  # measure/hook.py
         """Show the layers, with the shapes that a batch takes, and what trains them
 
         - `batch`: A batch as a loader gives it; None for the first of the training loader
-
-        Returns: Shows itself in notebooks; `print` it elsewhere
         """
     def _peek(self, device: Any) -> Any:  # measure/hook.py
         """The first batch of the training loader, on `device`"""

@@ -321,7 +321,7 @@ def color_dim(self:ActivationStats,
 @patch
 def summary(self:Learner,
     batch=None # A batch as a loader gives it; None for the first of the training loader
-)->'ModelSummary': # Shows itself in notebooks; `print` it elsewhere
+): # A `ModelSummary`, which shows itself in notebooks; `print` it elsewhere
     "Show the layers, with the shapes that a batch takes, and what trains them"
     model,outputs = uncompiled(self.model),{}
     dev = next((t.device for ts in (model.parameters(), model.buffers()) for t in ts), self.device)
