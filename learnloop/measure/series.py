@@ -92,7 +92,7 @@ _sharing = ContextVar('sharing', default=False)
 
 @contextmanager
 def shared_parts():
-    "Have `Series.state` hand out closed parts as they are, inside a `with` block: for who only writes them"
+    "Have the state of a `Series` hand out closed parts as they are, inside a `with` block: for who only writes them"
     token = _sharing.set(True)
     try: yield
     finally: _sharing.reset(token)

@@ -59,7 +59,7 @@ class Part(tuple):
 
 @contextmanager
 def shared_parts() -> Any:
-    """Have `Series.state` hand out closed parts as they are, inside a `with` block: for who only writes them"""
+    """Have the state of a `Series` hand out closed parts as they are, inside a `with` block: for who only writes them"""
 
 class Scalars:
     """A list of scalars that stay on their device, in blocks, until someone looks"""
