@@ -112,6 +112,9 @@ def _is_waiting(self:Signals):
     return learn.data_pass is not None and learn.data_pass.at_rest and not (making and making.waits)
 
 @patch
+def _is_in_epoch(self:Signals): return self.learn.inside('epoch') and not self.learn.inside('evaluate')
+
+@patch
 def _end(self:Signals, e, signum):
     "Raise `e`, at once or between two batches"
     again,told = self.due is not None,isinstance(self.old.get(signal.SIGINT), Signals)
@@ -122,7 +125,7 @@ def _end(self:Signals, e, signum):
     if again or told or signum not in (signal.SIGINT, signal.SIGTERM): return
     what = 'SIGTERM: stopping after this batch'
     if signum==signal.SIGINT:
-        go_on = '; learn.resume() goes on from there' if self.is_fit and self.learn.inside('epoch') else ''
+        go_on = '; learn.resume() goes on from there' if self.is_fit and self._is_in_epoch() else ''
         what = f'Ctrl-C: stopping after this batch{go_on}; once more stops at once'
     # a broken pipe is no matter
     with suppress(OSError, ValueError, RuntimeError): print(what, file=sys.stderr, flush=True)

@@ -48,6 +48,7 @@ class Signals:
         """Is a batch under way, of this learner or of one in whose callbacks it runs?"""
     def _is_waiting(self) -> Any:  # keep/interrupt.py
         """Does the learner wait for a batch, and can that be ended?"""
+    def _is_in_epoch(self) -> Any: ...  # keep/interrupt.py
     def _end(self, e: Any, signum: Any) -> Any:  # keep/interrupt.py
         """Raise `e`, at once or between two batches"""
     def between(self) -> Any:  # keep/interrupt.py

@@ -245,6 +245,7 @@ def _go_on(self:KeptPass, origin):
     "Come to the batch that is next, and have all state as it was there"
     learn,dl,state = self.learn,self.dl,origin.state
     self.n_taken = self.n_done = state['loop']['batch']
+    if state['loop'].get('heard'): self.heard_at = self.n_taken  # it was interrupted in the fetch that followed
     if _is_endless(dl): batches,origin.how = iter(dl),'going through the batches of a pass again'
     elif origin.args is not None and isinstance(learn.dls.train, Iterator):
         again = [] if origin.batch is None else [copy_batch(origin.batch)]

@@ -97,6 +97,7 @@ class KeptPass(Pass):
     keeper: Any
     n_taken: Any
     n_done: Any
+    heard_at: Any
     def __init__(self, learn: Any, dl: Any, keeper: Any) -> None:
         """- `learn`: The learner that takes its batches
         - `dl`: Loader: any iterable of batches

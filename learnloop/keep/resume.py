@@ -291,7 +291,7 @@ def why_no_place(self:FitKeeper)->str: # '' if there is one
         return (f'this is pass {self.n_passes} through the data of epoch {learn.epoch}, '
             'and a place is known in the first alone')
     took,done = learn.data_pass.n_taken,learn.data_pass.n_done
-    if took in (done, done+learn.inside('batch')): return ''
+    if took in (done, done + (learn.inside('batch') or learn.batch is not None)): return ''
     return (f'{type(learn).__name__} took {took} batches of the loader and counts {done} in learn.data_pass.n_done, '
         'so nobody can tell where it was')
 

@@ -77,9 +77,12 @@ class Loop(Flow):
 # %% ../../nbs/loop/05_learner.ipynb #7eb80860
 @patch
 def _between(self:Loop):
-    self.data_pass.rested_at = self.data_pass.n_taken
+    p = self.data_pass
+    p.rested_at = p.n_taken
     self.keeper.between()
-    if self.training: self('between_batches')
+    if self.training and p.heard_at!=p.n_taken:  # else a fit that goes on was interrupted later, in the fetch
+        self('between_batches')
+        p.heard_at = p.n_taken
     return True
 
 @patch
@@ -244,7 +247,7 @@ def use_dl(self:Loop,
 )->bool: # Is there one?
     "Have `dl` as the loader that is gone through next"
     self.dl,self.n_iter,self._dev = dl,None if dl is None else batch_len(dl),self.device
-    self._n_inp = getattr(dl if hasattr(dl, 'n_inp') else self.dls, 'n_inp', None)
+    self._n_inp = getattr(dl if hasattr(dl, 'is_one_item') else self.dls, 'n_inp', None)
     self._targ = getattr(self.dls, 'targ', None)
     return dl is not None
 

@@ -26,7 +26,8 @@ class Pass:
         dl     # Loader: any iterable of batches
     ):
         self.learn,self.dl,self.batches = learn,dl,None
-        self.n_taken,self.n_done,self.rested_at,self.is_over = 0,0,None,False
+        self.n_taken,self.n_done,self.is_over = 0,0,False
+        self.rested_at = self.heard_at = None  # `n_taken` when it was last between batches, and when all had heard of that
     at_rest = property(lambda self: self.rested_at==self.n_taken and self.learn.batch is None and not self.is_over,
         doc='Is it between two batches?')
     def __getstate__(self): return vars(self) | dict(batches=None)  # there is no copying an iterator

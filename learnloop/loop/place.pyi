@@ -19,8 +19,9 @@ class Pass:
     batches: Any
     n_taken: int
     n_done: int
-    rested_at: Any
     is_over: bool
+    rested_at: Any
+    heard_at: Any
     def __init__(self, learn: Any, dl: Any) -> None:
         """- `learn`: The learner that takes them
         - `dl`: Loader: any iterable of batches

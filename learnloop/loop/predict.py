@@ -133,6 +133,7 @@ def get_preds(self:Learner,
 # %% ../../nbs/loop/06_predict.ipynb #13cdc10b
 class _Item(list):
     "A loader of the batch `b`, which is all input"
+    is_one_item = True
     def __init__(self, b):
         super().__init__([b])
         self.n_inp = len(b)

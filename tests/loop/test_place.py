@@ -99,3 +99,46 @@ def test_a_copy_of_a_learner_has_no_iterator():
     res = []
     learn = quiet(mk_learner([Callback(name='mine', after_batch=lambda cb: res or res.append(copy.copy(cb.learn.train_pass)))], defaults=True), 1)
     assert copy.deepcopy(res[0]).batches is None and learn.train_pass.dl is None and 'between_batches' in event
+
+class Decays(Callback):
+    "Changes weights between batches, and knows how often"
+    n = 0
+    def between_batches(self):
+        self.n += 1
+        with torch.no_grad():
+            for p in self.learn.model.parameters(): p.mul_(.9)
+    def state_dict(self): return dict(n=self.n)
+    def load_state_dict(self, sd): self.n = sd.get('n', 0)
+
+@pytest.mark.parametrize('kw', [{}, dict(keep_failed=True), 'folder'], ids=str)
+@pytest.mark.parametrize('at', [1, 3, N+1, N+2])
+def test_who_changes_weights_between_batches_does_so_once_if_the_fetch_that_follows_is_interrupted(kw, at, tmp_path):
+    def run(stop=False, **kwargs):
+        def before_fetch(cb):
+            seen.append(1)
+            if stop and cb.learn.training and len([o for o in seen if o])==at: raise KeyboardInterrupt
+        seen = []
+        torch.manual_seed(0)
+        learn = mk_learner([Decays(), Callback(name='stop', before_fetch=before_fetch)], dls=(TRAIN, None), defaults=True)
+        learn.logger = lambda row: None
+        try: learn.fit(2, **kwargs)
+        except KeyboardInterrupt:
+            if 'resume' in kwargs: return run(**kwargs)
+            seen.extend([0]*100)
+            learn.resume()
+        return learn
+    whole = run()
+    got = run(True, **(dict(resume=tmp_path) if kw=='folder' else kw))
+    assert got.decays.n==whole.decays.n and same(got.model, whole.model)
+
+def test_a_loader_with_an_attribute_of_the_name_n_inp_is_any_loader():
+    class Odd(list): n_inp = 1
+    learn = mk_learner(dls=(TRAIN, None), defaults=True)
+    learn.dls.n_inp,learn.dls.train = None,Odd(TRAIN)
+    quiet(learn, 1)
+    assert learn._n_inp is None
+
+def test_nothing_of_a_loader_is_held_after_a_fit():
+    learn = quiet(mk_learner(dls=(torch.utils.data.DataLoader([o[0][0] for o in TRAIN], collate_fn=lambda b: (torch.stack(b), torch.stack(b)[:, :1])), None), defaults=True), 1, steps_per_epoch=2)
+    copy.deepcopy(learn)
+    assert learn.train_pass.dl is learn.train_pass.batches is None
