@@ -111,6 +111,7 @@ def _is_waiting(self:Signals):
     making = getattr(learn.data_pass, 'making', None)
     return learn.data_pass is not None and learn.data_pass.at_rest and not (making and making.waits)
 
+# %% ../../nbs/keep/04_interrupt.ipynb #e833d05f
 @patch
 def _is_in_epoch(self:Signals): return self.learn.inside('epoch') and not self.learn.inside('evaluate')
 
