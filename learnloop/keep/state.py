@@ -143,7 +143,7 @@ def kind_of_loader(
     dl # Loader: any iterable of batches
 )->str|None: # None for what has no state
     "Name what takes up a loader's state"
-    if goes_by_state(dl) or hasattr(dl, 'state_dict') and hasattr(dl, 'load_state_dict'): return type(dl).__name__
+    if hasattr(dl, 'state_dict') and hasattr(dl, 'load_state_dict'): return type(dl).__name__
     return 'DataLoader' if isinstance(dl, DataLoader) else None
 
 # %% ../../nbs/keep/03_state.ipynb #06401b74

@@ -2,32 +2,14 @@
 import os, subprocess, sys
 from importlib.util import find_spec
 from pathlib import Path
-import pexpect, pytest, torch
+import pexpect, pytest
 import learnloop
 from helpers import in_terminal
 from learnloop.app import cli
 
+pytestmark = pytest.mark.usefixtures('elsewhere')
+
 TIMEOUT = 300  # for a machine that is busy with other tests; by itself, the demo takes some ten seconds
-
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path, monkeypatch):
-    "A folder without settings, and one thread: several that wait for each other are slow where other tests run, too"
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv('OMP_NUM_THREADS', '1')
-    n = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(n)
-
-@pytest.fixture
-def run(capsys):
-    "Run the command in this process: exit status, output and errors"
-    def _f(*args):
-        try: cli.main([*map(str, args)])
-        except SystemExit as e: res = e.code
-        else: res = 0
-        return res, *capsys.readouterr()
-    return _f
 
 @pytest.fixture
 def calls(monkeypatch):

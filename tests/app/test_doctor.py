@@ -4,27 +4,9 @@ from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 import pytest, torch
 import learnloop
-from learnloop.app import cli, doctor
+from learnloop.app import doctor
 
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path, monkeypatch):
-    "A folder without settings, and one thread: several that wait for each other are slow where other tests run, too"
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv('OMP_NUM_THREADS', '1')
-    n = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(n)
-
-@pytest.fixture
-def run(capsys):
-    "Run the command in this process: exit status, output and errors"
-    def _f(*args):
-        try: cli.main([*map(str, args)])
-        except SystemExit as e: res = e.code
-        else: res = 0
-        return res, *capsys.readouterr()
-    return _f
+pytestmark = pytest.mark.usefixtures('elsewhere')
 
 def sections(out):
     "The lines of each section, and what stands below"
