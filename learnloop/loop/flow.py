@@ -6,9 +6,9 @@ Docs: https://learnloop.github.io/learnloop/loop/flow.html.md"""
 
 # %% auto #0
 __all__ = ['PHASES', 'CancelFitException', 'CancelSanityException', 'CancelEpochException', 'CancelTrainException',
-           'CancelEvaluateException', 'CancelValidException', 'CancelBatchException', 'CancelBackwardException',
-           'CancelStepException', 'CancelZeroGradException', 'CancelSaveException', 'event', 'CancelException',
-           'UncaughtCancelError', 'Phase', 'Event', 'Events', 'near_miss', 'Flow', 'in_phase']
+           'CancelEvaluateException', 'CancelValidException', 'CancelBatchException', 'CancelTurnException',
+           'CancelBackwardException', 'CancelStepException', 'CancelZeroGradException', 'CancelSaveException', 'event',
+           'CancelException', 'UncaughtCancelError', 'Phase', 'Event', 'Events', 'near_miss', 'Flow', 'in_phase']
 
 # %% ../../nbs/loop/00_flow.ipynb #6b358ab8
 import difflib, inspect, re
@@ -87,12 +87,13 @@ PHASES = (
     Event('between_batches', 'train', 'checkpoints that are due, then a signal that waits'),
     Phase('fetch',     'train validate', 'batch = next(batches)', cancel=None, per_batch=False), # one more than batches
     Phase('batch',     'train validate', per_batch=True),
-    Event('after_pred','batch', 'pred = model(*xb)'),
-    Event('after_loss','batch', 'loss_grad = loss_func(pred, *yb)'),
-    Phase('backward',  'batch', 'loss_grad.backward()  # this and the rest in training only'),
-    Phase('step',      'batch', 'opt.step()'),
+    Phase('turn',      'batch'),  # in training only: validation has prediction and loss alone
+    Event('after_pred','turn batch', 'pred = model(*xb)'),
+    Event('after_loss','turn batch', 'loss_grad = loss_func(pred, *yb)'),
+    Phase('backward',  'turn', 'loss_grad.backward()'),
+    Phase('step',      'turn', 'opt.step()'),
     Event('after_opt_step', 'step', 'count.opt_steps += 1  # if the step was not cancelled'),
-    Phase('zero_grad', 'batch', 'p.grad = None'),
+    Phase('zero_grad', 'turn', 'p.grad = None'),
     Event('after_record','epoch'),
     Phase('evaluate',  like='fit'),
     Phase('sanity',    'fit'),
@@ -104,8 +105,8 @@ PHASES = (
 _cancels = {o.name:o.cancel for o in PHASES if isinstance(o, Phase)}
 CancelFitException,CancelSanityException,CancelEpochException = map(_cancels.get, ('fit', 'sanity', 'epoch'))
 CancelTrainException,CancelEvaluateException,CancelValidException = map(_cancels.get, ('train', 'evaluate', 'validate'))
-CancelBatchException,CancelBackwardException,CancelStepException = map(_cancels.get, ('batch', 'backward', 'step'))
-CancelZeroGradException,CancelSaveException = map(_cancels.get, ('zero_grad', 'save'))
+CancelBatchException,CancelTurnException,CancelBackwardException = map(_cancels.get, ('batch', 'turn', 'backward'))
+CancelStepException,CancelZeroGradException,CancelSaveException = map(_cancels.get, ('step', 'zero_grad', 'save'))
 
 # %% ../../nbs/loop/00_flow.ipynb #b512415b
 class Events:
@@ -164,6 +165,7 @@ class Flow:
         self._inner,self._recurring,self._inside = set(),set(),{}  # What the table says of rows: see `declare`
         self._uncounted = []  # Phases in which optimizer steps don't count
         self._deaf = ()       # Callbacks that are there, and hear nothing for now
+        self.cancels = {}     # Phase -> the callback and the event of the last exception that it took
         self._cleanups = []   # (depth, event, method) for each `before_x` begun: phases unwind it down to their depth
         self._version = 0     # Another one whenever somebody may hear more, or less
         self._valid_handlers,self._train_handlers = (_Handlers(self, o) for o in (False,True))
@@ -380,6 +382,16 @@ def __call__(self:Flow,
         if self._taker(e) is None: raise self._uncaught(e) from e
         raise
 
+# %% ../../nbs/loop/00_flow.ipynb #d983396c
+@patch
+def begin_again(self:Flow,
+    phase:str # Name of a phase that is open
+):
+    "Fire `before_x` of `phase` once more, while that goes on: clean-ups are planned already"
+    e = self._phase(phase).before
+    fs = [f for f in self._handlers[e] if getattr(f.__func__, 'func', None) is not _plan_cleanup]
+    if fs: self._hear(fs, e)
+
 # %% ../../nbs/loop/00_flow.ipynb #d983396b
 @patch
 def with_events(self:Flow,
@@ -400,8 +412,9 @@ def with_events(self:Flow,
             if phase in self.bodies: res = getattr(self, self.bodies[phase])(f, *args, **kwargs)
             else: res = f(*args, **kwargs)
             out = self.outcome[phase] = 'done'
-        except p.catches:
-            out = self.outcome[phase] = 'cancelled'
+        except p.catches as e:
+            out,self.cancels[phase] = 'cancelled',(e.callback, e.event)
+            self.outcome[phase] = out
             if fs := self._handlers[p.after_cancel]: self._hear(fs, p.after_cancel)
         if fs := self._handlers[p.after]: self._hear(fs, p.after)
     except p.catches: self._unwind(depth)
