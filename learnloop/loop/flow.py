@@ -165,7 +165,7 @@ class Flow:
         self._inner,self._recurring,self._inside = set(),set(),{}  # What the table says of rows: see `declare`
         self._uncounted = []  # Phases in which optimizer steps don't count
         self._deaf = ()       # Callbacks that are there, and hear nothing for now
-        self.cancels = {}     # Phase -> the callback and the event of the last exception that it took
+        self._cancels = {}    # Phase -> the callback and the event of the last exception that it took
         self._cleanups = []   # (depth, event, method) for each `before_x` begun: phases unwind it down to their depth
         self._version = 0     # Another one whenever somebody may hear more, or less
         self._valid_handlers,self._train_handlers = (_Handlers(self, o) for o in (False,True))
@@ -180,6 +180,7 @@ class Flow:
     def training(self, v): self._handlers = self._train_handlers if v else self._valid_handlers
 
     def _where(self): return ''   # for notes on errors: the place
+    def _doing(self): return self.open[-1].name  # the phase
     def _tip(self, e): return ''  # and what helps
     def _changed(self):
         "Forget who hears what: callbacks came, went, or were muted"
@@ -413,7 +414,7 @@ def with_events(self:Flow,
             else: res = f(*args, **kwargs)
             out = self.outcome[phase] = 'done'
         except p.catches as e:
-            out,self.cancels[phase] = 'cancelled',(e.callback, e.event)
+            out,self._cancels[phase] = 'cancelled',(e.callback, e.event)
             self.outcome[phase] = out
             if fs := self._handlers[p.after_cancel]: self._hear(fs, p.after_cancel)
         if fs := self._handlers[p.after]: self._hear(fs, p.after)
@@ -475,7 +476,7 @@ def _announce(self:Flow, e):
     if isinstance(e, CancelException) or e is self.exception: return e
     self.exception = e
     if not any(o.startswith('learnloop: in ') for o in getattr(e, '__notes__', ())):
-        note_on(e, f'learnloop: in the {self.open[-1].name} phase{safely(self._where)}')
+        note_on(e, f'learnloop: in the {self._doing()} phase{safely(self._where)}')
     if tip := safely(self._tip, e): note_on(e, f'learnloop: {tip}')
     for f in self._handlers['after_exception']:
         if not self._listens(f.__self__, 'after_exception', self.training): continue

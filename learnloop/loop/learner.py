@@ -47,7 +47,7 @@ class Loop(Flow):
         self.keeper.at('validate')
         self._do_epoch_validate()
     def _do_epoch_train(self):
-        self.train_pass,self.has_stepped,self.cancels = None,False,{}
+        self.train_pass,self.has_stepped,self._cancels = None,False,{}
         self.use_dl(self.dls.train)
         with torch.enable_grad(): self.with_events('train', self.all_batches)
     def _do_epoch_validate(self, ds_idx=1, dl=None):
@@ -72,7 +72,7 @@ class Loop(Flow):
         if self.training: self.train_batch()
         else: self.valid_batch()
     def _do_turn(self):
-        self.compute_loss()
+        self.calc_loss()
         if self.loss_grad is not None: self._do_grad_opt()
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb8085e
@@ -84,7 +84,7 @@ def train_batch(self:Loop):
 @patch
 def valid_batch(self:Loop):
     "What validation makes of a batch: prediction and loss; override it for a loss of another kind"
-    self.compute_loss()
+    self.calc_loss()
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb80860
 @patch
@@ -164,7 +164,7 @@ def forward(self:Loop): # `pred`
 
 # %% ../../nbs/loop/05_learner.ipynb #e1f3b7f1
 @patch
-def compute_loss(self:Loop):
+def calc_loss(self:Loop):
     "Compute the loss of the turn, or of the batch, with events: in a turn it may be computed again"
     turn = self.open_turn
     if turn is not None: turn.begin()
@@ -374,7 +374,7 @@ def _warn_of_no_step(self:Loop, n):
     start = self.start_place
     if n==(start.batch if (start.epoch, start.next)==(self.epoch, 'train') else 0): return  # none is new
     by = [f'{phase} was last cancelled by {cb} in {e}' if cb else f'{phase} was last cancelled'
-        for phase,(cb,e) in self.cancels.items() if phase=='batch' or 'batch' in self.phases[phase].inside]
+        for phase,(cb,e) in self._cancels.items() if phase=='batch' or 'batch' in self.phases[phase].inside]
     warnings.warn(f'epoch {self.epoch} saw {n} batches and took no optimizer step'
         f'{": " if by else ""}{"; ".join(by)}', stacklevel=3)
 
@@ -463,7 +463,12 @@ def _check_learner(model, loss_func, splitter):
         if f is not None and not callable(f): raise TypeError(f'{nm} is {f!r}: it must be a function')
 
 @patch
-def _where(self:Learner): return where(self)
+def _where(self:Learner): return where(self) + (f', turn {self.turn_name!r}' if self.turn_name else '')
+
+@patch
+def _doing(self:Learner):
+    name = self.open[-1].name
+    return 'batch' if name=='turn' and not self.turn_name else name  # nobody need know of the only one
 
 @patch
 def _tip(self:Learner, e): return tip(self, e)

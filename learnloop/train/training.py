@@ -320,7 +320,7 @@ def _repeat(learn, autocast):
     "Take the turn's loss forward and backward once more, then put back what was there of the first time"
     first = {k:getattr(learn, k) for k in ('pred','loss','loss_grad')}
     try:
-        with autocast(): learn.compute_loss()
+        with autocast(): learn.calc_loss()
         learn.backward()
     finally: vars(learn).update(first)
 

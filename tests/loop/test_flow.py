@@ -191,7 +191,7 @@ def test_after_exception_sees_the_error_and_the_batch():
     def hear(cb, e): seen.append((cb.learn.exception, cb.xb is not None, [o.name for o in cb.learn.open]))
     exc = ValueError('x')
     with suppress(ValueError): mk_learner([failing('after_loss', 1, exc), listener('b', ['after_exception'], hear)]).fit(1)
-    assert seen==[(exc, True, ['fit', 'epoch', 'train', 'batch'])]
+    assert seen==[(exc, True, ['fit', 'epoch', 'train', 'batch', 'turn'])]
 
 def test_error_in_after_exception_is_a_note_and_the_others_still_hear():
     heard = []
@@ -542,11 +542,11 @@ class Augments(Learner, phases=[Phase('augment', inside='train validate'), Phase
 
 def test_point_8_a_phase_beside_the_batch_recurs_with_it():
     learn = mk_learner(cls=Augments)
-    assert [o for o in learn.phases if learn.per_batch(o)]==['batch', 'backward', 'step', 'zero_grad', 'augment', 'blur']
+    assert [o for o in learn.phases if learn.per_batch(o)]==['batch', 'turn', 'backward', 'step', 'zero_grad', 'augment', 'blur']
     assert learn.per_batch('after_blur') and learn.per_batch('after_loss') and not learn.per_batch('before_fetch')
     with pytest.raises(ValueError, match="unknown phase 'blurr'; did you mean 'blur'"): learn.per_batch('blurr')
-    learn.declare(Phase('rest', inside='train', per_batch=False), Phase('turn', inside='epoch', per_batch=True), Phase('play', inside='epoch'), Phase('any'))
-    assert [learn.per_batch(o) for o in ('rest', 'turn', 'play', 'any')]==[False, True, True, False]
+    learn.declare(Phase('rest', inside='train', per_batch=False), Phase('round', inside='epoch', per_batch=True), Phase('play', inside='epoch'), Phase('any'))
+    assert [learn.per_batch(o) for o in ('rest', 'round', 'play', 'any')]==[False, True, True, False]
 
 @pytest.mark.parametrize('event', ['before_augment', 'before_blur', 'after_augment'])
 @pytest.mark.parametrize('training', [True, False])
