@@ -53,7 +53,9 @@ class GradientAccumulation(Callback):
         if not callable(v): return v
         return check_whole('GradientAccumulation: what the function of the epoch returned', v(self.learn.epoch))
 
-    def before_fit(self): refuse_own_steps(self)
+    def before_fit(self):
+        refuse_own_steps(self)
+        self.before_turn()
     def before_turn(self): refuse_closure(self, 'which evaluates its loss on one batch')
     def state_dict(self):
         open_ones = {k:vars(w) for k,w in self._windows.items() if w.n}
@@ -336,10 +338,13 @@ class MicroBatch(Callback):
     def _clear(self): self._whole,self._left,self._seen,self._grads = None,[],[],[]
     def _next(self): self.learn.bs,self.learn.xb,self.learn.yb = self._left.pop(0)
 
-    def before_fit(self): refuse_own_steps(self)
+    def before_fit(self):
+        refuse_own_steps(self)
+        self._refuse_closure()
+    def _refuse_closure(self): refuse_closure(self, 'which would evaluate whole batches')
     def before_turn(self):
         learn,n = self.learn,self.learn.bs
-        refuse_closure(self, 'which would evaluate whole batches')
+        self._refuse_closure()
         if learn.open_turn.grads: raise ValueError(f'MicroBatch takes losses in parts, and turn {learn.turn_name!r} '
             'supplies gradients, which may be no sum of those of parts: use GradientAccumulation')
         size = math.ceil(n/math.ceil(n/self.size))  # nearly the same for all: a batch norm fails with a single item
@@ -392,10 +397,12 @@ class SAM(Callback):
 
     def before_fit(self):
         refuse_own_steps(self)
+        self._refuse_closure()
         if any(isinstance(o, MicroBatch) for o in self.learn.cbs):
             raise ValueError('SAM passes through a whole batch twice: use GradientAccumulation, not MicroBatch')
+    def _refuse_closure(self): refuse_closure(self, 'which moves the weights itself while it looks for a step')
     def before_turn(self):
-        refuse_closure(self, 'which moves the weights itself while it looks for a step')
+        self._refuse_closure()
         self._autocast,self._rng = ambient_autocast(self.learn.device),read_rngs()
         del self._rng['evaluations']  # those of this batch count
 
