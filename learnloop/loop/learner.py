@@ -24,7 +24,7 @@ from .checks import check_whole, checked_args, did_you_mean, replaced, say
 from .data import batch_len, check_loader, mk_dls, why_empty
 from .errors import let_go, tip, where
 from .flow import Flow
-from .loss import loss_modules, watched_loss
+from .loss import loss_modules, named_loss, own_loss, split_loss, watched_loss
 from .optimizer import (
     HeldParams, backward, default_lr, freeze_to, get_hypers, held_params, make_opt, n_groups, norm_params, opts,
     set_hypers, step, trainable_params, zero_grad)
@@ -117,6 +117,7 @@ def _fetch(self:Loop, batches):
 def drop_batch(self:Loop):
     "Hold the batch no longer, and nothing that came of it"
     self.batch = self.xb = self.yb = self.pred = self.loss_grad = None
+    self.loss_parts = {}
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb80863
 @patch(as_prop=True)
@@ -179,19 +180,14 @@ def calc_loss(self:Loop):
 def _do_loss(self:Loop):
     loss = self._own_loss() if self.loss_func is None or not self.yb else None
     if loss is None and self.loss_func is not None: loss = (self._loss_call or self._loss)(self.pred, *self.yb)
-    if loss is None:
-        if self.training: self._refuse_none()
-        self.loss_grad = self.loss = None
-    else: self.take_loss(loss)
-
-@patch
-def take_loss(self:Loop, loss, name=None):
-    if isinstance(loss, torch.Tensor): self.loss_grad,self.loss = loss,loss.detach().clone()
-    else: raise TypeError(f'the loss is {loss!r}, a {type(loss).__name__}: loss_func must return a tensor')
+    self.take_loss(loss)
+    if self.loss_grad is None and self.training: self._refuse_none()
 
 @patch
 def _own_loss(self:Loop):
-    return self.pred.get('loss') if isinstance(self.pred, Mapping) else getattr(self.pred, 'loss', None)
+    if self.loss_func is not None: return named_loss(self.pred)
+    loss,self.pred = own_loss(self.pred)
+    return loss
 
 @patch
 def _loss(self:Loop, pred, *yb):
@@ -203,8 +199,29 @@ def _loss(self:Loop, pred, *yb):
 @patch
 def _refuse_none(self:Loop):
     why = 'loss_func returned None'
-    if self.loss_func is None: why = 'give the learner a loss_func, or a model that returns its own loss'
+    if self.loss_func is None: why = (
+        'give the learner a loss_func, or a model that returns its own loss: alone, in a tuple with no other scalar, '
+        "as 'loss' of a dict, or as a dict of scalars to be added up")
     raise ValueError(f'no loss: {why} (the model returned {describe(self.pred)})')
+
+# %% ../../nbs/loop/05_learner.ipynb #c31dcb07
+@patch
+def take_loss(self:Loop,
+    res, # What a loss function returned: see `split_loss`
+    name:str|None=None # Of a loss that is one of several in the batch
+):
+    "Have `res` as the loss: `loss_grad` with its graph, `loss` a copy of its value, scalars beside it in `loss_parts`"
+    parts = {}
+    if not isinstance(res, torch.Tensor): res,parts = split_loss(res)
+    self.loss_grad,self.loss = res,None if res is None else res.detach().clone()
+    if name is not None and res is not None: parts = {name:self.loss} | {f'{name}_{k}':v for k,v in parts.items()}
+    if parts: self.loss_parts = self.loss_parts | {k:_value(v) for k,v in parts.items()}
+
+def _value(v):
+    "The scalar `v` as a tensor without graph, that nobody edits"
+    if not isinstance(v, torch.Tensor): return torch.tensor(float(v))
+    if not v.is_floating_point(): v = v.float()
+    return (v.mean() if v.dim() else v).detach().clone()
 
 # %% ../../nbs/loop/05_learner.ipynb #55c4504f
 @patch
@@ -784,8 +801,8 @@ def _check_held(self:Learner, note=None):
         raise
 
 # %% ../../nbs/loop/05_learner.ipynb #7a40080d
-_KEPT = ('dl', 'n_iter', 'data_pass', 'iter', 'bs', 'batch', 'xb', 'yb', 'pred', 'loss', 'loss_grad', 'training',
-    'outcome', '_dev', '_n_inp', '_targ', '_guests', '_loss_call', '_shortcut', 'predicting')
+_KEPT = ('dl', 'n_iter', 'open_turn', 'data_pass', 'iter', 'bs', 'batch', 'xb', 'yb', 'pred', 'loss', 'loss_grad', 'loss_parts',
+    'training', 'outcome', '_dev', '_n_inp', '_targ', '_guests', '_loss_call', '_shortcut', 'predicting')
 _GENERATORS = 'Generator','Random','RandomState'  # classes of what draws random numbers
 
 @patch
@@ -841,7 +858,8 @@ def evaluate_on(self:Learner,
     f,cbs = partial(self._do_epoch_validate, dl=dl),[mk_cb(o) for o in as_list(cbs)]
     with self.keeper.running(), self._apart(deaf), self._as_found(dl), self.added_cbs(cbs):
         self._guests,self._loss_call,self._shortcut,self.predicting = cbs,loss,shortcut,loss is not None
-        self.data_pass = None  # an error before its own pass begins is not to release that of the fit around it
+        # an error before its own pass begins is not to release that of the fit around it
+        self.data_pass = self.open_turn = None
         try: f() if inner else self.with_events('evaluate', f)
         except BaseException as e:
             with suppress(Exception): let_go(self, e)

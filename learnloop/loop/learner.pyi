@@ -81,10 +81,11 @@ class Loop(Flow):
     yb: Any
     pred: Any
     loss_grad: Any
+    loss_parts: dict
     iter: Any
     bs: Any
-    loss: Any
     _has_loss: bool
+    loss: Any
     open_turn: Any
     _whole: Any
     _counts_steps: bool
@@ -140,10 +141,15 @@ class Loop(Flow):
     def calc_loss(self) -> Any:  # loop/learner.py
         """Compute the loss of the turn, or of the batch, with events: in a turn it may be computed again"""
     def _do_loss(self) -> Any: ...  # loop/learner.py
-    def take_loss(self, loss: Any, name: Any=None) -> Any: ...  # loop/learner.py
     def _own_loss(self) -> Any: ...  # loop/learner.py
     def _loss(self, pred: Any, *yb: Any) -> Any: ...  # loop/learner.py
     def _refuse_none(self) -> Any: ...  # loop/learner.py
+    def take_loss(self, res: Any, name: str | None=None) -> Any:  # loop/learner.py
+        """Have `res` as the loss: `loss_grad` with its graph, `loss` a copy of its value, scalars beside it in `loss_parts`
+
+        - `res`: What a loss function returned: see `split_loss`
+        - `name`: Of a loss that is one of several in the batch
+        """
     def turn(self, loss: Any=None, opt: str | None=None, name: str | None=None, counts: bool=True, grads: Any=None, create_graph: bool=False, retain_graph: bool=False, closure: bool | None=None) -> Any:  # loop/learner.py
         """Take a turn in a batch: a loss, its gradients, and a step
 
@@ -271,6 +277,7 @@ class Learner(Loop):
     _loss_call: Any
     _shortcut: Any
     predicting: Any
+    open_turn: Any
     paused: Any
     xb: Any
     yb: Any

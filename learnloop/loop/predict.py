@@ -19,7 +19,7 @@ from .callback import Callback, as_list, mk_cb
 from .checks import checked_args, replaced
 from .data import in_order
 from .learner import Learner, Loop
-from .loss import EachItem, decode_preds, innermost
+from .loss import EachItem, decode_preds, innermost, own_loss
 
 # %% ../../nbs/loop/06_predict.ipynb #70a0783f
 class GatherPredsCallback(Callback):
@@ -240,6 +240,7 @@ def _predict_batch(self:Learner, cb, i, n, after):
     self.xb,self.yb,self.bs = unpack(self.batch, self._dev, self._n_inp)
     if cb.with_input: cb.before_batch()
     self.pred = self.forward_model(*self.xb)
+    if self.loss_func is None: self.pred = own_loss(self.pred)[1]
     for f in after: f()
 
 def _raise(e): raise e

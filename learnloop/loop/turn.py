@@ -55,7 +55,7 @@ class Closure:
     def step(self):
         "Step the optimizer"
         learn = self.learn
-        kept = {k:getattr(learn, k) for k in ('pred','loss','loss_grad')}
+        kept = {k:getattr(learn, k) for k in ('pred','loss','loss_grad','loss_parts')}
         self._first = learn.loss_grad.detach(),[p.detach().clone() for p in held_params(self.opt)]
         try: self.opt.step(self.evaluate)
         finally:

@@ -5,7 +5,41 @@ from torch import Tensor
 from typing import Any
 import torch
 
-__all__ = ['Turn', 'take_backward', 'take_grads', 'needs_closure', 'ambient_autocast', 'Closure']
+__all__ = ['needs_closure', 'ambient_autocast', 'Closure', 'Turn', 'take_backward', 'take_grads']
+
+def needs_closure(opt: Any) -> bool:
+    """Tell whether the step of `opt` needs a closure
+
+    - `opt`: Torch optimizer
+
+    Returns: Has its `step` an argument that must be given?
+    """
+
+def ambient_autocast(device: torch.device) -> Any:
+    """Tell how to open autocast as it is now, for what computes a loss again later
+
+    - `device`: Where the model is
+    """
+
+class Closure:
+    """The loss of a turn and its gradients, evaluated as often as an optimizer asks"""
+    learn: Any
+    turn: Any
+    opt: Any
+    _first: Any
+    autocast: Any
+    def __init__(self, learn: Any, turn: Any, asks: Any) -> None:
+        """- `learn`: The learner
+        - `turn`: The turn
+        - `asks`: The optimizers that ask for it
+        """
+    def step(self) -> Any:
+        """Step the optimizer"""
+    def evaluate(self) -> Tensor:  # loop/turn.py
+        """Compute the loss, and its gradients, at the weights as they are
+
+        Returns: The loss, a scalar without graph
+        """
 
 class Turn:
     """A loss that is a function, an optimizer, and what is to become of its step"""
@@ -50,37 +84,3 @@ def take_grads(turn: Turn, grads: Any, model: Any) -> Any:
     - `grads`: A list with a tensor or None for each parameter that requires gradients; or a dict, by name
     - `model`: Whose names they are
     """
-
-def needs_closure(opt: Any) -> bool:
-    """Tell whether the step of `opt` needs a closure
-
-    - `opt`: Torch optimizer
-
-    Returns: Has its `step` an argument that must be given?
-    """
-
-def ambient_autocast(device: torch.device) -> Any:
-    """Tell how to open autocast as it is now, for what computes a loss again later
-
-    - `device`: Where the model is
-    """
-
-class Closure:
-    """The loss of a turn and its gradients, evaluated as often as an optimizer asks"""
-    learn: Any
-    turn: Any
-    opt: Any
-    _first: Any
-    autocast: Any
-    def __init__(self, learn: Any, turn: Any, asks: Any) -> None:
-        """- `learn`: The learner
-        - `turn`: The turn
-        - `asks`: The optimizers that ask for it
-        """
-    def step(self) -> Any:
-        """Step the optimizer"""
-    def evaluate(self) -> Tensor:  # loop/turn.py
-        """Compute the loss, and its gradients, at the weights as they are
-
-        Returns: The loss, a scalar without graph
-        """

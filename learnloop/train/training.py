@@ -320,7 +320,7 @@ class MoveModulesToDeviceCallback(Callback):
 # %% ../../nbs/train/03_training.ipynb #deb11bc2
 def _repeat(learn, autocast):
     "Take the turn's loss forward and backward once more, then put back what was there of the first time"
-    first = {k:getattr(learn, k) for k in ('pred','loss','loss_grad')}
+    first = {k:getattr(learn, k) for k in ('pred','loss','loss_grad','loss_parts')}
     try:
         with autocast(): learn.calc_loss()
         learn.backward()
@@ -350,13 +350,14 @@ class MicroBatch(Callback):
         size = math.ceil(n/math.ceil(n/self.size))  # nearly the same for all: a batch norm fails with a single item
         def part(b, i): return batch_map(b, 'narrow', lambda t: t[i:i+size] if t.dim() and len(t)==n else t)
         self._whole,self._autocast = (n, learn.xb, learn.yb),ambient_autocast(learn.device)
+        self._others = learn.loss_parts  # of turns before this one
         self._left = [(min(size, n-i), part(learn.xb, i), part(learn.yb, i)) for i in range(0, n, size)]
         self._next()
     def after_loss(self):
         learn,whole = self.learn,self._whole
         if whole is None: return
         pred = None if learn.pred is None else to_detach(learn.pred, cpu=False)
-        self._seen.append((learn.bs, pred, learn.loss))
+        self._seen.append((learn.bs, pred, learn.loss, learn.loss_parts))
         learn.bs = whole[0]
     def before_backward(self):
         learn = self.learn
@@ -372,10 +373,12 @@ def after_backward(self:MicroBatch):
     while self._left:
         self._next()
         _repeat(learn, self._autocast)
-    ns,preds,losses = zip(*self._seen, strict=True)
+    ns,preds,losses,parts = zip(*self._seen, strict=True)
     self._grads,(learn.bs,learn.xb,learn.yb) = [],self._whole
     learn.pred = None if preds[0] is None else to_concat(preds)
-    learn.loss = sum(n*l for n,l in zip(ns, losses, strict=True))/learn.bs
+    def mean(vals): return sum(n*v for n,v in zip(ns, vals, strict=True))/learn.bs
+    own = [k for k,v in parts[0].items() if v is not self._others.get(k)]
+    learn.loss,learn.loss_parts = mean(losses),parts[0] | {k:mean([o[k] for o in parts]) for k in own}
 @patch
 def after_cancel_turn(self:MicroBatch):
     for p,g in self._grads: p.grad = g  # perhaps only some parts have added to it
