@@ -390,10 +390,11 @@ def _warn_of_no_step(self:Loop, n):
     "Say that an epoch of `n` batches left the weights as they were, and who cancelled what"
     start = self.start_place
     if n==(start.batch if (start.epoch, start.next)==(self.epoch, 'train') else 0): return  # none is new
-    by = [f'{phase} was last cancelled by {cb} in {e}' if cb else f'{phase} was last cancelled'
-        for phase,(cb,e) in self._cancels.items() if phase=='batch' or 'batch' in self.phases[phase].inside]
-    warnings.warn(f'epoch {self.epoch} saw {n} batches and took no optimizer step'
-        f'{": " if by else ""}{"; ".join(by)}', stacklevel=3)
+    inner = 'batch',*self._inside['batch']
+    by = [f'{phase} was last cancelled' + (f' by {cb} in {e}' if cb else '')
+        for phase,(cb,e) in self._cancels.items() if phase in inner]
+    why = '; '.join(by) or 'no turn of train_batch had a loss'
+    warnings.warn(f'epoch {self.epoch} saw {n} batches and took no optimizer step: {why}', stacklevel=3)
 
 @patch
 def _check_length(self:Loop, n):
