@@ -168,7 +168,9 @@ def forward(self:Loop): # `pred`
 def calc_loss(self:Loop):
     "Compute the loss of the turn, or of the batch, with events: in a turn it may be computed again"
     turn = self.open_turn
-    if turn is not None: turn.begin()
+    if turn is not None:
+        turn.scale,turn.stepped = 1.,False
+        if turn.closure is not None: turn.closure.begin()
     if turn is None or turn.loss is None:
         self.forward()
         self._do_loss()
@@ -236,10 +238,11 @@ def turn(self:Loop,
     closure:bool|None=None # Give the optimizer's `step` a closure? None for if it can't do without
 ):
     "Take a turn in a batch: a loss, its gradients, and a step"
-    if self.open_turn or not self.training: self._refuse_turn()
-    plain = counts and not (loss or opt or name or grads or create_graph or retain_graph or closure)
-    args = loss,opt,name,counts,grads,create_graph,retain_graph,closure
-    turn,kept = self._only_turn() if plain else Turn(self, *args),(self.loss, self.loss_grad)
+    if self.open_turn is not None or not self.training: self._refuse_turn()
+    turn,kept = self._whole,(self.loss, self.loss_grad)
+    if not (loss is opt is name is grads is closure is None and counts) or create_graph or retain_graph:
+        turn = Turn(self, loss, opt, name, counts, grads, create_graph, retain_graph, closure)
+    elif turn is None or turn.opt is not self.opt or self._uncounted: turn = self._whole = Turn(self)
     self.open_turn = turn
     try: self.with_events('turn', self._do_turn)
     finally:
@@ -250,13 +253,6 @@ def turn(self:Loop,
 def _refuse_turn(self:Loop):
     if self.open_turn: raise RuntimeError(f'turn: {self.open_turn} goes on: end it, and then begin another')
     raise RuntimeError('turn: this is no training; in validation compute the loss, by overriding valid_batch')
-
-@patch
-def _only_turn(self:Loop):
-    "The turn of a batch that has but one: the same for as long as the optimizer is"
-    t = self._whole
-    if t is None or t.opt is not self.opt or self._uncounted: self._whole = t = Turn(self)
-    return t
 
 # %% ../../nbs/loop/05_learner.ipynb #55c45052
 Loop.open_turn = None  # The turn that goes on
@@ -319,7 +315,8 @@ def _backward(self:Loop):
 @patch
 def _step(self:Loop):
     turn = self.open_turn
-    if turn is None or turn.closure is None: step(self.turn_opt)
+    if turn is None: step(self.opt)
+    elif turn.closure is None: step(turn.opt)
     else: turn.closure.step()
 
 @patch
