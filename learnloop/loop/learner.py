@@ -182,7 +182,8 @@ def calc_loss(self:Loop):
 def _do_loss(self:Loop):
     loss = self._own_loss() if self.loss_func is None or not self.yb else None
     if loss is None and self.loss_func is not None: loss = (self._loss_call or self._loss)(self.pred, *self.yb)
-    self.take_loss(loss)
+    if isinstance(loss, torch.Tensor): self.loss_grad,self.loss = loss,loss.detach().clone()
+    else: self.take_loss(loss)
     if self.loss_grad is None and self.training: self._refuse_none()
 
 @patch
@@ -289,7 +290,7 @@ def take_step(self:Loop,
 # %% ../../nbs/loop/05_learner.ipynb #55c45050
 @patch
 def _do_grad_opt(self:Loop):
-    self.backward()
+    self.with_events('backward', self._backward)
     self.with_events('step', self._step)
     self.with_events('zero_grad', self._zero_grad)
 
@@ -320,7 +321,7 @@ def _step(self:Loop):
     else: turn.closure.step()
 
 @patch
-def _zero_grad(self:Loop): zero_grad(self.turn_opt)
+def _zero_grad(self:Loop): zero_grad(self.opt if self.open_turn is None else self.open_turn.opt)
 
 # %% ../../nbs/loop/05_learner.ipynb #7a1c0f32
 @patch
