@@ -84,8 +84,8 @@ class Loop(Flow):
     loss_parts: dict
     iter: Any
     bs: Any
-    _has_loss: bool
     loss: Any
+    _has_loss: bool
     open_turn: Any
     _whole: Any
     _counts_steps: bool
@@ -163,8 +163,6 @@ class Loop(Flow):
         - `closure`: Give the optimizer's `step` a closure? None for if it can't do without
         """
     def _refuse_turn(self) -> Any: ...  # loop/learner.py
-    def _only_turn(self) -> Any:  # loop/learner.py
-        """The turn of a batch that has but one: the same for as long as the optimizer is"""
     def scale_loss(self, k: Any) -> Any:  # loop/learner.py
         """Multiply `loss_grad`, and gradients that somebody supplies in its place, in `before_backward`
 
