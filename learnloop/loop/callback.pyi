@@ -59,6 +59,7 @@ class _Reader:
     loss_func: Any
     loss_grad: Any
     loss_module: Any
+    loss_parts: Any
     lr: Any
     metrics: Any
     mid_batch: Any

@@ -79,10 +79,11 @@ class Loop(Flow):
     xb: Any
     yb: Any
     loss_grad: Any
+    loss_parts: dict
     iter: Any
     bs: Any
-    loss: Any
     _has_loss: bool
+    loss: Any
     _counts_steps: bool
     dl: Any
     n_iter: Any
@@ -130,6 +131,12 @@ class Loop(Flow):
     def _own_loss(self) -> Any: ...  # loop/learner.py
     def _loss(self, pred: Any, *yb: Any) -> Any: ...  # loop/learner.py
     def _refuse_none(self) -> Any: ...  # loop/learner.py
+    def take_loss(self, res: Any, name: str | None=None) -> Any:  # loop/learner.py
+        """Have `res` as the loss: `loss_grad` with its graph, `loss` a copy of its value, scalars beside it in `loss_parts`
+
+        - `res`: What a loss function returned: see `split_loss`
+        - `name`: Of a loss that is one of several in the batch
+        """
     def _do_grad_opt(self) -> Any: ...  # loop/learner.py
     def _backward(self) -> Any: ...  # loop/learner.py
     def _step(self) -> Any: ...  # loop/learner.py

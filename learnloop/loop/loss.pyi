@@ -1,9 +1,31 @@
 # Written by `python -m tools.stubs` from `loss.py`: methods that other modules patch on are here, too
-"""Its parts that learn, the loss of each item, and what predictions mean"""
+"""What it may return, its parts that learn, the loss of each item, and what predictions mean"""
 
 from typing import Any
 
-__all__ = ['innermost', 'EachItem', 'loss_modules', 'decode_preds', 'watched_loss']
+__all__ = ['split_loss', 'named_loss', 'own_loss', 'innermost', 'EachItem', 'loss_modules', 'decode_preds', 'watched_loss']
+
+def split_loss(res: Any) -> tuple:
+    """Take what a loss function returned apart
+
+    - `res`: The loss; a dict, or a named tuple, of parts; or a tuple: the loss, and perhaps a dict of parts
+
+    Returns: The loss to train on, None if there is none; scalars by name, with their graphs
+    """
+
+def named_loss(out: Any) -> Any:
+    """Find what a model calls `loss`: a key of a dict, with parts beside it, or an attribute
+
+    - `out`: What a model returned
+    """
+
+def own_loss(out: Any) -> tuple:
+    """Find the loss that a model computed by itself
+
+    - `out`: What a model returned
+
+    Returns: What `split_loss` takes, None without a loss; and the prediction
+    """
 
 def innermost(f: Any) -> Any:
     """Take `partial`s off `f`
