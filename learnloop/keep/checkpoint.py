@@ -24,7 +24,6 @@ from ..loop.checks import check_whole, did_you_mean, replaced
 from ..loop.learner import Learner
 from ..loop.place import Place
 from ..measure.metrics import less_is_better
-from ..measure.recorder import check_way
 
 # %% ../../nbs/keep/05_checkpoint.ipynb #78a8aeb1
 class CheckpointCallback(Callback):
@@ -129,7 +128,7 @@ def before_fit(self:CheckpointCallback):
 @patch
 def _check_monitor(self:CheckpointCallback):
     rec = getattr(self.learn, 'recorder', None)
-    if rec and self._guessed: check_way(self.label, rec, self.monitor, 'larger=False, or True')
+    if rec and self._guessed: rec.check_way(self.label, self.monitor, 'larger=False, or True')
     names = getattr(rec, 'columns', [])
     if self.monitor in names or rec and rec.when_known(self.monitor, self._check_monitor): return
     raise ValueError(f'{self.label}: the {self.best} best by {self.monitor!r}, which the recorder has no column for'

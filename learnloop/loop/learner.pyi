@@ -137,6 +137,9 @@ class Loop(Flow):
         - `res`: What a loss function returned: see `split_loss`
         - `name`: Of a loss that is one of several in the batch
         """
+    @property
+    def may_have_parts(self) -> Any:  # loop/learner.py
+        """May a loss have parts? Those of torch and of learnloop have none, in a loop that nobody has changed"""
     def _do_grad_opt(self) -> Any: ...  # loop/learner.py
     def _backward(self) -> Any: ...  # loop/learner.py
     def _step(self) -> Any: ...  # loop/learner.py

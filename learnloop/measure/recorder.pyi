@@ -5,7 +5,7 @@ from learnloop.loop.callback import Callback
 from learnloop.measure.table import Table
 from typing import Any
 
-__all__ = ['Recorder', 'check_way']
+__all__ = ['Recorder']
 
 class Recorder(Callback):
     """Record losses, learning rates and metrics; write a row to `learn.logger` after each epoch"""
@@ -67,10 +67,14 @@ class Recorder(Callback):
 
         Returns: Is that still to be seen?
         """
-    def settle(self, parts: Any) -> Any:  # measure/recorder.py
-        """Have columns for `parts`, and tell who waited for them
+    def _settle(self, parts: Any) -> Any:  # measure/recorder.py
+        """Have columns for `parts`, and tell who waited for them"""
+    def check_way(self, label: str, column: str, fix: str) -> Any:  # measure/recorder.py
+        """Refuse to guess which way a part of the loss is better, unless its name says so
 
-        - `parts`: Names of the parts that the loss has
+        - `label`: Who asks
+        - `column`: What the best is chosen by
+        - `fix`: How to say which way is better
         """
     def cleanup_fit(self) -> Any: ...  # measure/recorder.py
     def before_epoch(self) -> Any: ...  # measure/recorder.py
@@ -138,12 +142,3 @@ class Recorder(Callback):
         - `nms`: Their names
         - `ax`: Axes to draw on; None for new ones
         """
-
-def check_way(label: str, recorder: Any, column: str, fix: str) -> Any:
-    """Refuse to guess which way a part of the loss is better, unless its name says so
-
-    - `label`: Who asks
-    - `recorder`: The recorder
-    - `column`: What the best is chosen by
-    - `fix`: How to say which way is better
-    """

@@ -24,7 +24,6 @@ from ..loop.flow import CancelTrainException, CancelValidException
 from ..loop.learner import format_value
 from ..loop.optimizer import get_hyper, get_hypers, held_params, zero_grad
 from ..measure.metrics import less_is_better
-from ..measure.recorder import check_way
 from .schedule import check_owners
 
 # %% ../../nbs/train/01_tracker.ipynb #e42a4f94
@@ -144,7 +143,7 @@ def _check_monitor(self:TrackerCallback):
     r = self.learn.recorder
     names = [*r.columns, *(o for cb in self.learn.cbs for o in cb.provides)]
     if callable(self.monitor): return
-    if self._guessed: check_way(self.label, r, self.monitor, 'comp=operator.lt, or operator.gt')
+    if self._guessed: r.check_way(self.label, self.monitor, 'comp=operator.lt, or operator.gt')
     if self.monitor in names or r.when_known(self.monitor, self._check_monitor): return
     tip = did_you_mean(self.monitor, names)
     why = '' if self.learn.dls.valid is not None else ' (no validation loader)'
