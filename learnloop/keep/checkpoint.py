@@ -137,6 +137,7 @@ def _check_monitor(self:CheckpointCallback):
 @patch
 def _prune(self:CheckpointCallback): prune(self.folder, self.keep, self.best, self.monitor, self.larger, self._is_sound)
 
+# %% ../../nbs/keep/05_checkpoint.ipynb #0b3f4aa7
 @patch
 def after_create(self:CheckpointCallback): self.learn.keeper.listen('SIGUSR1')  # it may have been added by the fit
 
