@@ -52,12 +52,14 @@ class Recorder(Callback):
         self.train_mets = [*(mets if self.train_metrics else []), *map(LossPart, self.parts)]
         self.valid_mets = [AvgLoss(), *(mets if self.valid_metrics else []), *map(LossPart, self.parts)]
     @property
+    def train_names(self):
+        "Names of what training gives: the titles of its columns"
+        return ['train_loss', *(f'train_{m.name}' for m in self.train_mets)]
+    @property
     def valid_names(self):
         "Names of what a validation gives: the titles of its columns"
-        return ['valid_loss', *_titles('valid_' if self.train_metrics else '', 'valid_', self.valid_mets[1:])]
-
-def _titles(prefix, of_parts, mets):
-    return [(of_parts if isinstance(m, LossPart) else prefix)+m.name for m in mets]
+        prefix,mets = 'valid_' if self.train_metrics else '',self.valid_mets[1:]
+        return ['valid_loss', *(('valid_' if isinstance(m, LossPart) else prefix)+m.name for m in mets)]
 
 def _asked(mets): return [m for m in mets if not isinstance(m, LossPart)]
 
@@ -68,8 +70,9 @@ def before_fit(self:Recorder):
     self._clear()
     self._make_metrics()
     self._fits,self._start = True,time.perf_counter()
-    train,n = ['train_loss', *(f'train_{m.name}' for m in _asked(self.train_mets))],len(self.parts)
-    valid = [] if learn.dls.valid is None else self.valid_names[:len(self.valid_mets)-n]
+    n = len(self.parts)
+    train,valid = self.train_names,[] if learn.dls.valid is None else self.valid_names
+    train,valid = train[:len(train)-n],valid[:max(len(valid)-n, 0)]
     self.columns = train + valid + list(dict.fromkeys(nm for o in learn.cbs for nm in o.epoch_columns))
     self._add_columns(self.parts)
     self._waiting,self._is_open = [],learn.may_have_parts
@@ -212,8 +215,7 @@ def _values(mets):
 def after_train(self:Recorder):
     vals,sizes = self._raw.tolist()[self._begun:],self._sizes[self._begun:]
     loss = sum(v*n for v,n in zip(vals, sizes, strict=True))/sum(sizes) if vals else None
-    names = ['train_loss', *_titles('train_', 'train_', self.train_mets)]
-    self.row |= dict(zip(names, [loss, *_values(self.train_mets)], strict=True))
+    self.row |= dict(zip(self.train_names, [loss, *_values(self.train_mets)], strict=True))
 
 @patch
 def after_validate(self:Recorder):

@@ -52,6 +52,9 @@ class Recorder(Callback):
     def _clear(self) -> Any: ...
     def _make_metrics(self) -> Any: ...
     @property
+    def train_names(self) -> Any:
+        """Names of what training gives: the titles of its columns"""
+    @property
     def valid_names(self) -> Any:
         """Names of what a validation gives: the titles of its columns"""
     def before_fit(self) -> Any: ...  # measure/recorder.py

@@ -5,6 +5,7 @@ import pytest, torch
 from learnloop import (
     AvgLoss, Callback, CheckpointCallback, CSVLogger, DataLoaders, EarlyStoppingCallback, JSONLogger, Learner, Recorder, SaveModelCallback,
     TensorBoardCallback, TorchScheduler, ValidateCallback, accuracy, event, mae, on)
+from learnloop.interop.keras import Keras
 from learnloop.loop.loss import EachItem, own_loss, split_loss
 from learnloop.see.progress import _Lines, _Notebook
 from learnloop.see.report import report_from
@@ -360,3 +361,15 @@ def test_classes_and_parts():
     learn = mk(lambda p,y: dict(ce=F.cross_entropy(p, y), size=p.abs().mean()), dls=DataLoaders(b, b, device='cpu'), metrics=[accuracy, Needs()])
     learn.fit(1)
     assert row(learn)['again']==row(learn)['valid_loss']
+
+def test_the_names_of_other_systems():
+    "Whose rows are made of the recorder's"
+    learn = mk(metrics=mae)
+    seen = {}
+    class Theirs:
+        def set_params(self, params): pass
+        def set_model(self, model): pass
+        def on_epoch_end(self, epoch, logs=None): seen.update(logs)
+    learn.fit(2, cbs=Keras(Theirs()))
+    names = dict(loss='train_loss', val_loss='valid_loss', val_mae='mae', fit='train_fit', val_fit='valid_fit', size='train_size', val_size='valid_size')
+    assert seen=={k:row(learn)[v] for k,v in names.items()}
