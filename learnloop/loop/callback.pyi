@@ -62,6 +62,7 @@ class _Reader:
     loss_module: Any
     loss_parts: Any
     lr: Any
+    may_have_parts: Any
     metrics: Any
     mid_batch: Any
     model: Any

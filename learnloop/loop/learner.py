@@ -24,7 +24,7 @@ from .checks import check_whole, checked_args, did_you_mean, replaced, say
 from .data import batch_len, check_loader, mk_dls, why_empty
 from .errors import let_go, tip, where
 from .flow import Flow
-from .loss import loss_modules, named_loss, own_loss, split_loss, watched_loss
+from .loss import innermost, loss_modules, named_loss, own_loss, split_loss, watched_loss
 from .optimizer import (
     HeldParams, backward, default_lr, freeze_to, get_hypers, held_params, make_opt, n_groups, norm_params, opts,
     set_hypers, step, trainable_params, zero_grad)
@@ -225,6 +225,15 @@ def _value(v):
     if not isinstance(v, torch.Tensor): return torch.tensor(float(v))
     if not v.is_floating_point(): v = v.float()
     return (v.mean() if v.dim() else v).detach().clone()
+
+# %% ../../nbs/loop/05_learner.ipynb #136a3b75
+@patch(as_prop=True)
+def may_have_parts(self:Loop):
+    "May a loss have parts? Those of torch and of learnloop have none, in a loop that nobody has changed"
+    pieces = 'one_batch','_do_one_batch','train_batch','_do_loss'
+    if any(getattr(type(self), k, None) is not getattr(Learner, k, None) for k in pieces): return True
+    module = getattr(innermost(self.loss_func), '__module__', None) or ''
+    return module.split('.')[0] not in ('torch','learnloop')
 
 # %% ../../nbs/loop/05_learner.ipynb #55c4504f
 @patch

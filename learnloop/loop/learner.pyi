@@ -150,6 +150,9 @@ class Loop(Flow):
         - `res`: What a loss function returned: see `split_loss`
         - `name`: Of a loss that is one of several in the batch
         """
+    @property
+    def may_have_parts(self) -> Any:  # loop/learner.py
+        """May a loss have parts? Those of torch and of learnloop have none, in a loop that nobody has changed"""
     def turn(self, loss: Any=None, opt: str | None=None, name: str | None=None, counts: bool=True, grads: Any=None, create_graph: bool=False, retain_graph: bool=False, closure: bool | None=None) -> Any:  # loop/learner.py
         """Take a turn in a batch: a loss, its gradients, and a step
 
