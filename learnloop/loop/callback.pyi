@@ -84,6 +84,7 @@ class _Reader:
     rows: Any
     saved: Any
     smooth_loss: Any
+    source: Any
     splitter: Any
     start_place: Any
     trace: Any
@@ -91,6 +92,7 @@ class _Reader:
     train_iter: Any
     train_pass: Any
     training: Any
+    valid_grad: Any
     wd: Any
     wd_bn_bias: Any
     x: Any

@@ -76,6 +76,7 @@ class Loop(Flow):
     train_pass: Any
     pred: Any
     batch: Any
+    source: Any
     xb: Any
     yb: Any
     loss_grad: Any
@@ -220,6 +221,7 @@ class Learner(Loop):
     pred: Any
     failed: Any
     rows: Any
+    valid_grad: Any
     _has_loss: Any
     _counts_steps: Any
     _dev: Any
