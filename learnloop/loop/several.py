@@ -96,7 +96,7 @@ class Several:
         loaders, # A tuple of loaders, or a dict
         stop=None # When a pass is over: 'shortest', 'longest', or the name or number of the loader that decides
     ):
-        self._ref,self._state,self.epoch = noop,None,None
+        self._ref,self._next,self.epoch = noop,None,None
         self.is_named,self.stopped_by = isinstance(loaders, Mapping),None
         self.parts = dict(loaders) if self.is_named else {str(i):o for i,o in enumerate(loaders)}
         name = type(self).__name__
@@ -112,12 +112,12 @@ class Several:
         self.stop = self._check_stop(stop)
 
     def __iter__(self):
-        batches = self.passes(self, self._state)
-        self._state,self._iterator = None,batches
+        batches = self._next or self.passes(self)
+        self._next,self._iterator = None,batches
         return batches
 
     def __bool__(self): return True  # a length may be unknown
-    def __getstate__(self): return vars(self) | dict(_ref=noop)
+    def __getstate__(self): return vars(self) | dict(_ref=noop, _next=None)
     def __repr__(self):
         lens = ['?' if (n := batch_len(o)) is None else n for o in self.parts.values()]
         items = [f'{nm}: {n}' if self.is_named else str(n) for nm,n in zip(self.parts, lens, strict=True)]
@@ -147,7 +147,7 @@ Several.persistent_workers = property(lambda self: bool(persistent(self)), doc='
 @patch
 def __copy__(self:Several):
     res = type(self).__new__(type(self))
-    vars(res).update(vars(self) | dict(_ref=noop, _state=None, epoch=None))
+    vars(res).update(vars(self) | dict(_ref=noop, _next=None, epoch=None))
     res.parts = {nm:_fresh(o) for nm,o in self.parts.items()}
     return res
 
@@ -178,16 +178,17 @@ def set_epoch(self:Several,
 @patch
 def state_dict(self:Several)->dict: # Plain data and tensors
     "Return the place in each loader"
-    batches = self._iterator
+    batches = self._next or self._iterator
     if batches is not None: return batches.state_dict()
-    return self._state or dict(own={nm:_own_state(o) for nm,o in self.parts.items() if _takes_state(o)})
+    return dict(own={nm:_own_state(o) for nm,o in self.parts.items() if _takes_state(o)})
 
 @patch
 def load_state_dict(self:Several,
     sd:dict # What `state_dict` returned
 ):
     "Have the next pass begin at the place in `sd`"
-    self._state = sd if 'feeds' in sd else None
+    # it begins now: whoever puts random numbers back does so after this
+    self._next = self.passes(self, sd) if 'feeds' in sd else None
     for nm,own in sd.get('own', {}).items(): self.parts[nm].load_state_dict(own)
 
 @patch
@@ -207,7 +208,7 @@ def why_empty(self:Several)->str: # A sentence without a full stop
 # %% ../../nbs/loop/02_several.ipynb #a97aab05
 class _Together:
     "A pass through several loaders"
-    def __init__(self, of, state):
+    def __init__(self, of, state=None):
         self.of,self.source,self.is_making,self.before = of,None,False,{}
         self.feeds = {nm:Feed(o, of.epoch) for nm,o in of.parts.items()}
         if state is None:
