@@ -16,9 +16,9 @@ from math import inf
 from pathlib import Path
 from fastcore.basics import patch
 from torch import Tensor, nn
-from .passes import why_inexact
 from .saving import find_unsafe
 from .storage import Checkpoint, list_checkpoints, locked_folder, new_checkpoint, prune, to_plain
+from ..loop.begin import why_inexact
 from ..loop.callback import Callback
 from ..loop.checks import check_whole, did_you_mean, replaced
 from ..loop.learner import Learner

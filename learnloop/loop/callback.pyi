@@ -89,6 +89,7 @@ class _Reader:
     rows: Any
     saved: Any
     smooth_loss: Any
+    source: Any
     splitter: Any
     start_place: Any
     trace: Any

@@ -110,13 +110,14 @@ def _fetch(self:Loop, batches):
     except StopIteration:
         self.batch = None
         return False
+    if batches.teller is not None: self.source = batches.teller.source
     return True
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb80868
 @patch
 def drop_batch(self:Loop):
     "Hold the batch no longer, and nothing that came of it"
-    self.batch = self.xb = self.yb = self.pred = self.loss_grad = None
+    self.batch = self.source = self.xb = self.yb = self.pred = self.loss_grad = None
     self.loss_parts = {}
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb80863
@@ -153,7 +154,7 @@ def _check_targ(self:Loop, b):
     if self.yb or not self.training and self.inside('evaluate'): return
     known = [k for k in b if isinstance(k, str)] if isinstance(b, Mapping) else []
     raise ValueError(f'no target: targ={self._targ!r} names it, and the batch is {describe(b)}'
-        f'{did_you_mean(self._targ[0], known)}')
+        f'{did_you_mean(str(self._targ[0]), known)}')
 
 # %% ../../nbs/loop/05_learner.ipynb #e1f3b7f0
 @patch
@@ -469,6 +470,7 @@ class Learner(Loop):
 # %% ../../nbs/loop/05_learner.ipynb #abd05d3f
 # What is left of a fit that was interrupted, or failed, to go on from: see `resume`
 Learner.paused = Learner.failed = None
+Learner.valid_grad = False             # Does validation compute with gradients? See below
 Learner.predicting = False             # Are predictions being made, by `get_preds` or `predict`?
 Learner._has_loss = False              # Was a loss computed yet?
 Learner._loss_call = None              # What an evaluation calls in place of `loss_func`
@@ -809,8 +811,8 @@ def _check_held(self:Learner, note=None):
         raise
 
 # %% ../../nbs/loop/05_learner.ipynb #7a40080d
-_KEPT = ('dl', 'n_iter', 'open_turn', 'data_pass', 'iter', 'bs', 'batch', 'xb', 'yb', 'pred', 'loss', 'loss_grad', 'loss_parts',
-    'training', 'outcome', '_dev', '_n_inp', '_targ', '_guests', '_loss_call', '_shortcut', 'predicting')
+_KEPT = ('dl', 'n_iter', 'open_turn', 'data_pass', 'iter', 'bs', 'batch', 'source', 'xb', 'yb', 'pred', 'loss', 'loss_grad',
+    'loss_parts', 'training', 'outcome', '_dev', '_n_inp', '_targ', '_guests', '_loss_call', '_shortcut', 'predicting')
 _GENERATORS = 'Generator','Random','RandomState'  # classes of what draws random numbers
 
 @patch

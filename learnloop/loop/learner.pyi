@@ -77,6 +77,7 @@ class Loop(Flow):
     has_stepped: bool
     _cancels: dict
     batch: Any
+    source: Any
     xb: Any
     yb: Any
     pred: Any
@@ -285,8 +286,8 @@ class Learner(Loop):
     pred: Any
     failed: Any
     rows: Any
-    _has_loss: Any
     valid_grad: Any
+    _has_loss: Any
     has_stepped: Any
     _counts_steps: Any
     _dev: Any
