@@ -26,8 +26,8 @@ from .errors import let_go, tip, where
 from .flow import Flow
 from .loss import loss_modules, watched_loss
 from .optimizer import (
-    HeldParams, backward, default_lr, freeze_to, get_hypers, held_params, make_opt, n_groups, norm_params, opts,
-    set_hypers, step, trainable_params, zero_grad)
+    HeldParams, backward, default_lr, freeze_to, get_hypers, held_params, hyper_groups, make_opt, n_groups, norm_params,
+    opts, set_hypers, step, trainable_params, zero_grad)
 from .place import Keeper, Pass, Place
 from .rng import own_stream
 from .steps import StepLimit
@@ -392,6 +392,7 @@ class TrainEvalCallback(Callback):
 
     def before_train(self):
         self.learn.pct_train = self.learn.epoch/self.learn.n_epoch
+        self.learn.warn_of_unheld()
         _train(self.learn.model)
         self.learn.training = True
     def before_validate(self):
@@ -588,6 +589,17 @@ def _prepare_opt(self:Learner, lr, wd, reset_opt):
     if lr is None and self._opt_lr()!=_lr_of(self.opt): lr = self.lr
     hypers = dict(lr=lr, wd=self.wd if wd is None else wd)
     self.set_hypers(**{k:v for k,v in hypers.items() if v is not None})
+    self._began = self._opt_as_is()
+
+@patch
+def _opt_as_is(self:Learner):
+    "How the optimizer was made, which it is, what it holds, and its hyper-parameters"
+    def _own(v): return v.clone() if isinstance(v, torch.Tensor) else v
+    groups = [{k:_own(v) for k,v in g.items() if k!='params'} for _,g in hyper_groups(self.opt)]
+    return SimpleNamespace(how=(self.opt_func, self.wd, self._given_lr), first=self._first_opt, opts=opts(self.opt),
+        held=held_params(self.opt), groups=groups)
+Learner._began = None     # The optimizer as it was when the last fit began
+Learner._first_opt = None # How it was made before the first switch to another, if there was one
 
 # %% ../../nbs/loop/05_learner.ipynb #82fe4d7f
 @patch
@@ -645,6 +657,14 @@ def _check_held(self:Learner, note=None):
     except ValueError as e:
         if note: e.add_note(note)
         raise
+
+# %% ../../nbs/loop/05_learner.ipynb #458f8fc1
+@patch
+def warn_of_unheld(self:Learner):
+    "Warn of parameters that require gradients by now, and are in no group of the optimizer"
+    if self.opt is None: return
+    if self._holds is None or self._holds.opts!=opts(self.opt): self._holds = HeldParams(self.opt, self.model)
+    self._holds.check(self.model, in_fit=True)
 
 # %% ../../nbs/loop/05_learner.ipynb #7a40080d
 _KEPT = ('dl', 'n_iter', 'data_pass', 'iter', 'bs', 'batch', 'xb', 'yb', 'pred', 'loss', 'loss_grad', 'training',
