@@ -26,8 +26,8 @@ from .errors import let_go, tip, where
 from .flow import Flow
 from .loss import innermost, loss_modules, named_loss, own_loss, split_loss, watched_loss
 from .optimizer import (
-    HeldParams, backward, default_lr, freeze_to, get_hypers, held_params, make_opt, n_groups, norm_params, opts,
-    set_hypers, step, trainable_params, zero_grad)
+    HeldParams, backward, default_lr, freeze_to, get_hypers, held_params, hyper_groups, make_opt, n_groups, norm_params,
+    opts, set_hypers, step, trainable_params, zero_grad)
 from .place import Keeper, Pass, Place
 from .rng import own_stream
 from .steps import StepLimit
@@ -475,7 +475,6 @@ Learner.predicting = False             # Are predictions being made, by `get_pre
 Learner._has_loss = False              # Was a loss computed yet?
 Learner._loss_call = None              # What an evaluation calls in place of `loss_func`
 Learner._whole = None                  # The turn of batches that have but one
-Learner.valid_grad = False             # Does validation compute with gradients enabled?
 Learner.has_stepped = False            # Was there a step in this epoch, counted or not?
 Learner._shortcut = None               # Called with a pass whose batches may need no events; are some left?
 Learner._guests = ()                   # Callbacks of the evaluation that is going on: one inside it does without
@@ -555,6 +554,7 @@ class TrainEvalCallback(Callback):
 
     def before_train(self):
         self.learn.pct_train = self.learn.epoch/self.learn.n_epoch
+        self.learn.warn_of_unheld()
         _train(self.learn.model)
         self.learn.training = True
     def before_validate(self):
@@ -751,6 +751,17 @@ def _prepare_opt(self:Learner, lr, wd, reset_opt):
     if lr is None and self._opt_lr()!=_lr_of(self.opt): lr = self.lr
     hypers = dict(lr=lr, wd=self.wd if wd is None else wd)
     self.set_hypers(**{k:v for k,v in hypers.items() if v is not None})
+    self._began = self._opt_as_is()
+
+@patch
+def _opt_as_is(self:Learner):
+    "How the optimizer was made, which it is, what it holds, and its hyper-parameters"
+    def _own(v): return v.clone() if isinstance(v, torch.Tensor) else v
+    groups = [{k:_own(v) for k,v in g.items() if k!='params'} for _,g in hyper_groups(self.opt)]
+    return SimpleNamespace(how=(self.opt_func, self.wd, self._given_lr), first=self._first_opt, opts=opts(self.opt),
+        held=held_params(self.opt), groups=groups)
+Learner._began = None     # The optimizer as it was when the last fit began
+Learner._first_opt = None # How it was made before the first switch to another, if there was one
 
 # %% ../../nbs/loop/05_learner.ipynb #82fe4d7f
 @patch
@@ -809,6 +820,14 @@ def _check_held(self:Learner, note=None):
     except ValueError as e:
         if note: e.add_note(note)
         raise
+
+# %% ../../nbs/loop/05_learner.ipynb #458f8fc1
+@patch
+def warn_of_unheld(self:Learner):
+    "Warn of parameters that require gradients by now, and are in no group of the optimizer"
+    if self.opt is None: return
+    if self._holds is None or self._holds.opts!=opts(self.opt): self._holds = HeldParams(self.opt, self.model)
+    self._holds.check(self.model, in_fit=True)
 
 # %% ../../nbs/loop/05_learner.ipynb #7a40080d
 _KEPT = ('dl', 'n_iter', 'open_turn', 'data_pass', 'iter', 'bs', 'batch', 'source', 'xb', 'yb', 'pred', 'loss', 'loss_grad',
