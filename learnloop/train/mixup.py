@@ -45,6 +45,7 @@ class MixHandler(Callback):
     "Mix each item of a training batch with another, targets and all, as `mix` says"
     run_valid,mix = False,None
     _lam = _partner = _own = None
+    _is_mixed = False  # Was the loss that goes backward one of both targets?
     def __init__(self,
         alpha:float=.5, # Both parameters of the Beta distribution: higher for more even mixes
         mix=None, # `mix(xb, perm, lam)` returns new inputs and the share that is own; None if a subclass defines it
@@ -111,7 +112,7 @@ class CutMix(MixHandler):
 # %% ../../nbs/train/06_mixup.ipynb #8b3ec975
 @patch
 def before_batch(self:MixHandler):
-    learn,n,floats = self.learn,self.learn.bs,[]
+    learn,n,floats,self._is_mixed = self.learn,self.learn.bs,[],False
     if not learn.yb: raise ValueError(f'{self.label}: {describe(learn.batch)} has no targets, which must be mixed, too')
     _each((learn.xb, learn.yb), self._check_items)
     _each(learn.yb, lambda y: floats.append(y.is_floating_point()))
@@ -136,11 +137,23 @@ def _check_items(self:MixHandler, o):
 
 # %% ../../nbs/train/06_mixup.ipynb #3447eac2
 @patch
+def before_turn(self:MixHandler): self._is_mixed = False
+@patch
 def after_pred(self:MixHandler):
-    if self._partner is not None: self._own,self.learn.loss_func = self.learn.loss_func,self._mixed
+    # a loss of its own may call the model several times
+    if self._partner is not None and self._own is None: self._own,self.learn.loss_func = self.learn.loss_func,self._mixed
 @patch
 def after_loss(self:MixHandler):
     if self._own is not None: self.learn.loss_func,self._own = self._own,None
+@patch
+def before_backward(self:MixHandler):
+    learn = self.learn
+    supplies = learn.open_turn and learn.open_turn.grads
+    if self._partner is None or self._is_mixed and not supplies: return
+    why = 'supplies gradients, which know nothing of the' if supplies else ("has a loss that doesn't call learn.loss_func "
+        'after learn.forward(), and so has nothing of the')
+    raise ValueError(f"{self.label} mixed inputs, and {learn.open_turn or 'the batch'} {why} partners' targets: give "
+        'targets that are floats, such as F.one_hot(y).float(), which are mixed like inputs')
 @patch
 def cleanup_batch(self:MixHandler):
     self.after_loss()
@@ -152,6 +165,7 @@ def _mixed(self:MixHandler, pred, *yb):
     "The loss of `yb` and that of the partners' targets, mixed"
     f,lam,how = self._own,self._lam,self._reduced
     if not self.learn.training: return f(pred, *yb)
+    self._is_mixed = True
     if isinstance(lam, torch.Tensor) and lam.numel()==1: lam = lam.view(())
     if not isinstance(lam, torch.Tensor) or not lam.dim(): return lam*f(pred, *yb) + (1-lam)*f(pred, *self._partner)
     if how is None: raise ValueError(f'{self.label}: mix returned a share for each item, '

@@ -1,0 +1,143 @@
+"Turns of every kind with every feature: equal to the loop written by hand, bit for bit, or refused by name before a weight changed"
+import signal
+from functools import partial
+import pytest, torch
+from helpers import same, weights
+from learnloop import (
+    Callback, CheckpointCallback, CSVLogger, EMA, GradientAccumulation, GradientClip, MicroBatch, MixedPrecision, MixUp, SAM, SWA, Tracer)
+from turn_loops import (
+    BS, LOOPS, N, SCALE, Accumulated, Averaged, AveragedLate, Bf16, Clipped, ClippedAdaptive, ClippedValue, Fp16, Hand, InParts, Mixed, OneCycle,
+    Sharp, by_hand)
+
+@pytest.fixture(autouse=True)
+def fast(monkeypatch, tmp_path):
+    "Waiting for the disk is tested elsewhere"
+    monkeypatch.setattr('os.fsync', lambda fd: None)
+    monkeypatch.chdir(tmp_path)
+
+def fit(learn, *args, **kwargs):
+    torch.manual_seed(0)
+    with learn.no_logging(): getattr(learn, kwargs.pop('how', 'fit'))(*args or (1,), **kwargs)
+    return learn
+
+def equal(learn, hand):
+    assert same(learn.model, hand.model)
+    assert learn.recorder.raw_losses==pytest.approx(hand.losses, rel=1e-6) and len(hand.losses)==N
+    assert learn.open==[] and learn.open_turn is None and all(p.grad is None for p in learn.model.parameters())
+
+CLOSURE = "can't act on LBFGS"
+FEATURES = dict(
+    plain=(list, Hand, {}),
+    accumulation=(lambda: [GradientAccumulation(n_batches=2)], Accumulated, dict(lbfgs=CLOSURE, wolfe=CLOSURE)),
+    norm=(lambda: [GradientClip(.1)], Clipped, {}),
+    value=(lambda: [GradientClip(.01, algorithm='value')], ClippedValue, {}),
+    adaptive=(lambda: [GradientClip(.05, algorithm='adaptive')], ClippedAdaptive, {}),
+    finite=(lambda: [GradientClip(.1, skip_nonfinite=True)], Clipped, {}),
+    sam=(lambda: [SAM()], Sharp, dict(lbfgs=CLOSURE, wolfe=CLOSURE)),
+    micro=(lambda: [MicroBatch(BS//2)], InParts, dict(lbfgs=CLOSURE, wolfe=CLOSURE, pcgrad='supplies gradients')),
+    bf16=(lambda: [MixedPrecision('bf16')], Bf16, {}),
+    fp16=(lambda: [MixedPrecision('fp16', init_scale=SCALE, growth_interval=4)], Fp16, dict(lbfgs=CLOSURE, wolfe=CLOSURE)),
+    mixup=(lambda: [MixUp(per_item=False)], Mixed, dict.fromkeys(('gan', 'wgan', 'dcgan', 'phases'), 'needs a loss_func') | dict(fixmatch="has a loss that doesn't call learn.loss_func")),
+    csv=(lambda: [CSVLogger()], Hand, {}),
+    tracer=(lambda: [Tracer()], Hand, {}))
+ONCE = 'dcgan', {'sam', 'micro'}  # made outside of the turn, by a graph that is gone when it is computed again
+
+@pytest.mark.parametrize('feature', FEATURES)
+@pytest.mark.parametrize('name', LOOPS)
+def test_each_is_as_by_hand_or_refused(name, feature):
+    cbs,kind,refused = FEATURES[feature]
+    learn = LOOPS[name].learner(cbs())
+    was = weights(learn.model)
+    if name==ONCE[0] and feature in ONCE[1]:
+        with pytest.raises(RuntimeError): fit(learn)
+    elif name in refused:
+        with pytest.raises(ValueError, match=refused[name]): fit(learn)
+        assert same(learn.model, was) and learn.count.opt_steps==0 and learn.open==[]
+    else:
+        hand = by_hand(name, kind)
+        equal(fit(learn), hand)
+        assert learn.count.opt_steps==sum(n for k,n in hand.steps.items() if k!='critic')
+        assert not same(learn.model, was)
+
+@pytest.mark.parametrize('name', LOOPS)
+def test_averages_are_of_steps_that_count(name):
+    for cb,kind in ((EMA(.9, warmup=False, at_end=False), Averaged), (SWA(.5, every_steps=2, at_end=False), AveragedLate)):
+        learn,hand = fit(LOOPS[name].learner([cb])),by_hand(name, kind)
+        equal(learn, hand)
+        assert cb.n_averaged==hand.n_avg==(N if kind is Averaged else N//4)
+        assert same([*cb.averages.values()], [*hand.avg.module.parameters()])
+
+def test_what_is_to_happen_happens():
+    "Else equality would show little: norms are clipped, steps skipped, and critics trained five times as often"
+    hand = by_hand('gan', Clipped)
+    assert len(hand.norms)==2*N and max(hand.norms)>.5 and hand.steps==dict(critic=N, gen=N)
+    learn = fit(LOOPS['wgan'].learner([MixedPrecision('fp16', init_scale=SCALE, growth_interval=4)]))
+    hand = by_hand('wgan', Fp16)
+    assert learn.mixed_precision.skipped==hand.n_skipped>3 and hand.steps['critic']<5*N
+    assert by_hand('wgan', Accumulated).steps==dict(critic=5*N/2, gen=N/2)
+
+@pytest.mark.parametrize('name', LOOPS)
+def test_one_cycle(name):
+    learn = fit(LOOPS[name].learner(), 1, .1, how='fit_one_cycle')
+    equal(learn, by_hand(name, OneCycle))
+
+# --- stops in the middle of a turn
+
+class Boom(Exception): pass
+class At(Callback):
+    "Calls `f()` at call `n` of an event"
+    order = 65
+    def __init__(self, name, n, f):
+        super().__init__(name='at', **{name: At.hit})
+        self.n,self.f,self.seen = n,f,0
+    def hit(self):
+        self.seen += 1
+        if self.seen==self.n: self.f()
+def boom(): raise Boom
+N_TURNS = dict(wgan=6, gan=2, dcgan=2, phases=2)
+IN_A_TURN = 'before_turn','after_loss','after_backward','before_step','after_step','before_zero_grad','after_turn','cleanup_turn'
+WITH = dict(plain=(list, Hand), accumulation=(lambda: [GradientAccumulation(n_batches=2)], Accumulated),
+    ema=(lambda: [EMA(.9, warmup=False, at_end=False)], Averaged),
+    fp16=(lambda: [MixedPrecision('fp16', init_scale=SCALE, growth_interval=4)], Fp16))
+def features_of(name): return [k for k in WITH if name not in ('lbfgs','wolfe') or k in ('plain','ema')]
+STOPS = [(name, features_of(name)[(i+j)%len(features_of(name))], e) for j,name in enumerate(LOOPS) for i,e in enumerate(IN_A_TURN) if (i+j)%2==0]
+
+@pytest.mark.parametrize('name,feature,event', STOPS)
+def test_an_error_in_a_turn_and_on_to_the_same_end(name, feature, event):
+    cbs,kind = WITH[feature]
+    learn = LOOPS[name].learner(cbs())
+    with pytest.raises(Boom): fit(learn, cbs=At(event, 7, boom), keep_failed=True)
+    assert learn.open==[] and learn.open_turn is None and all(p.grad is None for p in learn.model.parameters())
+    torch.manual_seed(1)
+    with learn.no_logging(): learn.resume()
+    equal(learn, by_hand(name, kind))
+
+@pytest.mark.parametrize('name,feature,event', STOPS)
+def test_ctrl_c_in_a_turn_ends_after_the_batch_and_it_goes_on_to_the_same_end(name, feature, event):
+    cbs,kind = WITH[feature]
+    learn,was = LOOPS[name].learner(cbs()),signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt): fit(learn, cbs=At(event, 7, partial(signal.raise_signal, signal.SIGINT)))
+    finally: signal.signal(signal.SIGINT, was)
+    assert 0<learn.count.batches<N and learn.open==[] and learn.open_turn is None
+    torch.manual_seed(1)
+    with learn.no_logging(): learn.resume()
+    equal(learn, by_hand(name, kind))
+
+@pytest.mark.parametrize('how', ['killed','interrupted'])
+@pytest.mark.parametrize('name,feature', [(name, o) for name in LOOPS for o in features_of(name)])
+def test_another_process_goes_on_from_a_checkpoint(name, feature, how, tmp_path):
+    cbs,kind = WITH[feature]
+    if how=='killed':
+        cb = CheckpointCallback(tmp_path, every_steps=3, on_error=False)
+        with pytest.raises(Boom): fit(LOOPS[name].learner(cbs()), cbs=[cb, At('before_turn', 11*N_TURNS.get(name, 1), boom)])
+    else:
+        cb,was = CheckpointCallback(tmp_path),signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                fit(LOOPS[name].learner(cbs()), cbs=[cb, At('after_loss', 5, partial(signal.raise_signal, signal.SIGINT))])
+        finally: signal.signal(signal.SIGINT, was)
+    learn = LOOPS[name].learner(cbs())
+    torch.manual_seed(1)
+    with learn.no_logging(): learn.fit(1, resume=tmp_path, accept=['callbacks'])
+    equal(learn, by_hand(name, kind))
