@@ -81,6 +81,7 @@ def train_batch(self:Loop):
     "What training makes of a batch: one turn; override it for several"
     self.turn()
 
+# %% ../../nbs/loop/05_learner.ipynb #7eb8085f
 @patch
 def valid_batch(self:Loop):
     "What validation makes of a batch: prediction and loss; override it for a loss of another kind"
