@@ -152,7 +152,8 @@ def test_several_losses_in_a_batch():
 def test_no_waiting_for_the_device(monkeypatch):
     def refuse(self): raise AssertionError('waits for the device')
     @on(event.before_train)
-    def begin(cb): stop = [monkeypatch.setattr(torch.Tensor, k, refuse) for k in ('item','__float__','__bool__')]
+    def begin(cb):
+        for k in ('item','__float__','__bool__'): monkeypatch.setattr(torch.Tensor, k, refuse)
     @on(event.after_batch, when=lambda o: o.training and o.iter==2)
     def end(cb): monkeypatch.undo()
     mk().fit(1, cbs=[begin, end])
