@@ -4,7 +4,7 @@ __version__ = '0.1.0'
 from learnloop.loop.flow import (
     PHASES, CancelBackwardException, CancelBatchException, CancelEpochException, CancelEvaluateException,
     CancelException, CancelFitException, CancelSanityException, CancelSaveException, CancelStepException,
-    CancelTrainException, CancelValidException, CancelZeroGradException, Event, Flow, Phase, UncaughtCancelError,
+    CancelTrainException, CancelTurnException, CancelValidException, CancelZeroGradException, Event, Flow, Phase, UncaughtCancelError,
     event, in_phase)
 from learnloop.loop.callback import Callback, mk_cb, on
 from learnloop.loop.batch import default_device, describe, find_bs, to_concat, to_detach, to_device

@@ -9,7 +9,7 @@ ROOT,PKG = Path(__file__).parents[1],'learnloop'
 # Tests of a module that don't have its name: it is a part of what they try
 ALSO = {  # chkstyle: ignore-node
     'keep.passes':'checkpoint stateful', 'keep.resume':'checkpoint pause', 'keep.state':'checkpoint', 'keep.undo':'interrupt',
-    'loop.checks':'callback learner', 'loop.learner':'evaluation trains', 'loop.place':'learner', 'measure.table':'recorder', 'measure.trial':'recorder metrics',
+    'loop.checks':'callback learner', 'loop.learner':'evaluation trains', 'loop.place':'learner', 'loop.turn':'turns', 'measure.table':'recorder', 'measure.trial':'recorder metrics',
     'loop.steps':'learner', 'loop.errors':'learner', 'see.progress':'watch', 'see.timeline':'trace', 'see.why':'trace'}
 
 def notebook(name, root=ROOT):

@@ -52,6 +52,7 @@ class _Reader:
     failed: Any
     final_record: Any
     forward_model: Any
+    has_stepped: Any
     iter: Any
     keeper: Any
     logger: Any
@@ -71,7 +72,9 @@ class _Reader:
     n_done: Any
     n_epoch: Any
     n_iter: Any
+    one_turn: Any
     open: Any
+    open_turn: Any
     opt: Any
     opt_func: Any
     outcome: Any
@@ -93,6 +96,10 @@ class _Reader:
     train_iter: Any
     train_pass: Any
     training: Any
+    turn_name: Any
+    turn_opt: Any
+    turn_params: Any
+    valid_grad: Any
     wd: Any
     wd_bn_bias: Any
     x: Any
@@ -168,6 +175,10 @@ class Callback(_Named):
     def after_cancel_batch(self) -> Any: ...
     def after_batch(self) -> Any: ...
     def cleanup_batch(self) -> Any: ...
+    def before_turn(self) -> Any: ...
+    def after_cancel_turn(self) -> Any: ...
+    def after_turn(self) -> Any: ...
+    def cleanup_turn(self) -> Any: ...
     def after_pred(self) -> Any: ...
     def after_loss(self) -> Any: ...
     def before_backward(self) -> Any: ...

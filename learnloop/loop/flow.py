@@ -6,9 +6,9 @@ Docs: https://learnloop.github.io/learnloop/loop/flow.html.md"""
 
 # %% auto #0
 __all__ = ['PHASES', 'CancelFitException', 'CancelSanityException', 'CancelEpochException', 'CancelTrainException',
-           'CancelEvaluateException', 'CancelValidException', 'CancelBatchException', 'CancelBackwardException',
-           'CancelStepException', 'CancelZeroGradException', 'CancelSaveException', 'event', 'CancelException',
-           'UncaughtCancelError', 'Phase', 'Event', 'Events', 'near_miss', 'Flow', 'in_phase']
+           'CancelEvaluateException', 'CancelValidException', 'CancelBatchException', 'CancelTurnException',
+           'CancelBackwardException', 'CancelStepException', 'CancelZeroGradException', 'CancelSaveException', 'event',
+           'CancelException', 'UncaughtCancelError', 'Phase', 'Event', 'Events', 'near_miss', 'Flow', 'in_phase']
 
 # %% ../../nbs/loop/00_flow.ipynb #6b358ab8
 import difflib, inspect, re
@@ -87,12 +87,13 @@ PHASES = (
     Event('between_batches', 'train', 'checkpoints that are due, then a signal that waits'),
     Phase('fetch',     'train validate', 'batch = next(batches)', cancel=None, per_batch=False), # one more than batches
     Phase('batch',     'train validate', per_batch=True),
-    Event('after_pred','batch', 'pred = model(*xb)'),
-    Event('after_loss','batch', 'loss_grad = loss_func(pred, *yb)'),
-    Phase('backward',  'batch', 'loss_grad.backward()  # this and the rest in training only'),
-    Phase('step',      'batch', 'opt.step()'),
+    Phase('turn',      'batch'),  # in training only: validation has prediction and loss alone
+    Event('after_pred','turn batch', 'pred = model(*xb)'),
+    Event('after_loss','turn batch', 'loss_grad = loss_func(pred, *yb)'),
+    Phase('backward',  'turn', 'loss_grad.backward()'),
+    Phase('step',      'turn', 'opt.step()'),
     Event('after_opt_step', 'step', 'count.opt_steps += 1  # if the step was not cancelled'),
-    Phase('zero_grad', 'batch', 'p.grad = None'),
+    Phase('zero_grad', 'turn', 'p.grad = None'),
     Event('after_record','epoch'),
     Phase('evaluate',  like='fit'),
     Phase('sanity',    'fit'),
@@ -104,8 +105,8 @@ PHASES = (
 _cancels = {o.name:o.cancel for o in PHASES if isinstance(o, Phase)}
 CancelFitException,CancelSanityException,CancelEpochException = map(_cancels.get, ('fit', 'sanity', 'epoch'))
 CancelTrainException,CancelEvaluateException,CancelValidException = map(_cancels.get, ('train', 'evaluate', 'validate'))
-CancelBatchException,CancelBackwardException,CancelStepException = map(_cancels.get, ('batch', 'backward', 'step'))
-CancelZeroGradException,CancelSaveException = map(_cancels.get, ('zero_grad', 'save'))
+CancelBatchException,CancelTurnException,CancelBackwardException = map(_cancels.get, ('batch', 'turn', 'backward'))
+CancelStepException,CancelZeroGradException,CancelSaveException = map(_cancels.get, ('step', 'zero_grad', 'save'))
 
 # %% ../../nbs/loop/00_flow.ipynb #b512415b
 class Events:
@@ -162,8 +163,10 @@ class Flow:
         self.cbs,self.open,self.outcome,self.exception,self.created = [],[],{},None,False
         self.phases,self.events = {},[]
         self._inner,self._recurring,self._inside = set(),set(),{}  # What the table says of rows: see `declare`
+        self._bodies = self.bodies  # found sooner
         self._uncounted = []  # Phases in which optimizer steps don't count
         self._deaf = ()       # Callbacks that are there, and hear nothing for now
+        self._cancels = {}    # Phase -> the callback and the event of the last exception that it took
         self._cleanups = []   # (depth, event, method) for each `before_x` begun: phases unwind it down to their depth
         self._version = 0     # Another one whenever somebody may hear more, or less
         self._valid_handlers,self._train_handlers = (_Handlers(self, o) for o in (False,True))
@@ -178,6 +181,7 @@ class Flow:
     def training(self, v): self._handlers = self._train_handlers if v else self._valid_handlers
 
     def _where(self): return ''   # for notes on errors: the place
+    def _doing(self): return self.open[-1].name  # the phase
     def _tip(self, e): return ''  # and what helps
     def _changed(self):
         "Forget who hears what: callbacks came, went, or were muted"
@@ -380,6 +384,16 @@ def __call__(self:Flow,
         if self._taker(e) is None: raise self._uncaught(e) from e
         raise
 
+# %% ../../nbs/loop/00_flow.ipynb #d983396c
+@patch
+def begin_again(self:Flow,
+    phase:str # Name of a phase that is open
+):
+    "Fire `before_x` of `phase` once more, while that goes on: clean-ups are planned already"
+    e = self._phase(phase).before
+    fs = [f for f in self._handlers[e] if getattr(f.__func__, 'func', None) is not _plan_cleanup]
+    if fs: self._hear(fs, e)
+
 # %% ../../nbs/loop/00_flow.ipynb #d983396b
 @patch
 def with_events(self:Flow,
@@ -392,16 +406,18 @@ def with_events(self:Flow,
     if f is None or not isinstance(phase, str): raise TypeError(_right_form(phase or self, f))
     p = self.phases.get(phase) or self._phase(phase)
     depth,out,res,err = len(self.open),None,None,None
-    for o in self._inside[phase]: self.outcome.pop(o, None)
+    for o in self._inside[phase]:
+        if o in self.outcome: del self.outcome[o]
     self.open.append(p)
     try:
         try:
             if fs := self._handlers[p.before]: self._hear(fs, p.before)
-            if phase in self.bodies: res = getattr(self, self.bodies[phase])(f, *args, **kwargs)
+            if phase in self._bodies: res = getattr(self, self._bodies[phase])(f, *args, **kwargs)
             else: res = f(*args, **kwargs)
             out = self.outcome[phase] = 'done'
-        except p.catches:
-            out = self.outcome[phase] = 'cancelled'
+        except p.catches as e:
+            out,self._cancels[phase] = 'cancelled',(e.callback, e.event)
+            self.outcome[phase] = out
             if fs := self._handlers[p.after_cancel]: self._hear(fs, p.after_cancel)
         if fs := self._handlers[p.after]: self._hear(fs, p.after)
     except p.catches: self._unwind(depth)
@@ -462,7 +478,7 @@ def _announce(self:Flow, e):
     if isinstance(e, CancelException) or e is self.exception: return e
     self.exception = e
     if not any(o.startswith('learnloop: in ') for o in getattr(e, '__notes__', ())):
-        note_on(e, f'learnloop: in the {self.open[-1].name} phase{safely(self._where)}')
+        note_on(e, f'learnloop: in the {self._doing()} phase{safely(self._where)}')
     if tip := safely(self._tip, e): note_on(e, f'learnloop: {tip}')
     for f in self._handlers['after_exception']:
         if not self._listens(f.__self__, 'after_exception', self.training): continue

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from learnloop.see.show import TrainingLoop
 from typing import Any
 
-__all__ = ['PHASES', 'CancelFitException', 'CancelSanityException', 'CancelEpochException', 'CancelTrainException', 'CancelEvaluateException', 'CancelValidException', 'CancelBatchException', 'CancelBackwardException', 'CancelStepException', 'CancelZeroGradException', 'CancelSaveException', 'event', 'CancelException', 'UncaughtCancelError', 'Phase', 'Event', 'Events', 'near_miss', 'Flow', 'in_phase']
+__all__ = ['PHASES', 'CancelFitException', 'CancelSanityException', 'CancelEpochException', 'CancelTrainException', 'CancelEvaluateException', 'CancelValidException', 'CancelBatchException', 'CancelTurnException', 'CancelBackwardException', 'CancelStepException', 'CancelZeroGradException', 'CancelSaveException', 'event', 'CancelException', 'UncaughtCancelError', 'Phase', 'Event', 'Events', 'near_miss', 'Flow', 'in_phase']
 
 PHASES: tuple
 
@@ -29,6 +29,9 @@ class CancelValidException(CancelException):
 
 class CancelBatchException(CancelException):
     """Skip the rest of the `batch` phase"""
+
+class CancelTurnException(CancelException):
+    """Skip the rest of the `turn` phase"""
 
 class CancelBackwardException(CancelException):
     """Skip the rest of the `backward` phase"""
@@ -122,6 +125,10 @@ class Events:
     after_cancel_batch: str
     after_batch: str
     cleanup_batch: str
+    before_turn: str
+    after_cancel_turn: str
+    after_turn: str
+    cleanup_turn: str
     after_pred: str
     after_loss: str
     before_backward: str
@@ -182,8 +189,10 @@ class Flow:
     _inner: set
     _recurring: set
     _inside: dict
+    _bodies: Any
     _uncounted: list
     _deaf: Any
+    _cancels: dict
     _cleanups: list
     _version: int
     _valid_handlers: Any
@@ -198,6 +207,7 @@ class Flow:
     @training.setter
     def training(self, v: Any) -> Any: ...
     def _where(self) -> Any: ...
+    def _doing(self) -> Any: ...
     def _tip(self, e: Any) -> Any:
         """- `e`: and what helps"""
     def _changed(self) -> Any:
@@ -251,6 +261,11 @@ class Flow:
 
         - `event`: Name of an event, or a sequence of them
         - `kwargs`: Handed on to those who hear it
+        """
+    def begin_again(self, phase: str) -> Any:  # loop/flow.py
+        """Fire `before_x` of `phase` once more, while that goes on: clean-ups are planned already
+
+        - `phase`: Name of a phase that is open
         """
     def with_events(self, phase: str='', f: Any=None, *args: Any, **kwargs: Any) -> Any:  # loop/flow.py
         """Run `f(*args, **kwargs)` as the body of `phase`, its events around it

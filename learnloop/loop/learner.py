@@ -31,6 +31,7 @@ from .optimizer import (
 from .place import Keeper, Pass, Place
 from .rng import own_stream
 from .steps import StepLimit
+from .turn import Turn, take_backward, take_grads
 
 # %% ../../nbs/loop/05_learner.ipynb #f6dc7cad
 class Loop(Flow):
@@ -46,12 +47,12 @@ class Loop(Flow):
         self.keeper.at('validate')
         self._do_epoch_validate()
     def _do_epoch_train(self):
-        self.train_pass = None
+        self.train_pass,self.has_stepped,self._cancels = None,False,{}
         self.use_dl(self.dls.train)
         with torch.enable_grad(): self.with_events('train', self.all_batches)
     def _do_epoch_validate(self, ds_idx=1, dl=None):
         if not self.use_dl(self._pick(ds_idx, dl)): return
-        with torch.no_grad(): self.with_events('validate', self.all_batches)
+        with torch.set_grad_enabled(self.valid_grad): self.with_events('validate', self.all_batches)
     def all_batches(self):
         "Run `one_batch` for each batch of `dl`"
         with self.mk_pass(self.dl) as batches:
@@ -68,11 +69,22 @@ class Loop(Flow):
         try: self.with_events('batch', self._do_one_batch)
         finally: self.drop_batch()
     def _do_one_batch(self):
-        self.pred = self.forward_model(**self.xb[0]) if self._named else self.forward_model(*self.xb)
-        self('after_pred')
-        self._do_loss()
-        self('after_loss')
-        if self.training and self.loss_grad is not None: self._do_grad_opt()
+        if self.training: self.train_batch()
+        else: self.valid_batch()
+    def _do_turn(self):
+        self.calc_loss()
+        if self.loss_grad is not None: self._do_grad_opt()
+
+# %% ../../nbs/loop/05_learner.ipynb #7eb8085e
+@patch
+def train_batch(self:Loop):
+    "What training makes of a batch: one turn; override it for several"
+    self.turn()
+
+@patch
+def valid_batch(self:Loop):
+    "What validation makes of a batch: prediction and loss; override it for a loss of another kind"
+    self.calc_loss()
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb80860
 @patch
@@ -143,12 +155,35 @@ def _check_targ(self:Loop, b):
     raise ValueError(f'no target: targ={self._targ!r} names it, and the batch is {describe(b)}'
         f'{did_you_mean(self._targ[0], known)}')
 
+# %% ../../nbs/loop/05_learner.ipynb #e1f3b7f0
+@patch
+def forward(self:Loop): # `pred`
+    "Call the model on `xb`"
+    self.pred = self.forward_model(**self.xb[0]) if self._named else self.forward_model(*self.xb)
+    self('after_pred')
+    return self.pred
+
+# %% ../../nbs/loop/05_learner.ipynb #e1f3b7f1
+@patch
+def calc_loss(self:Loop):
+    "Compute the loss of the turn, or of the batch, with events: in a turn it may be computed again"
+    turn = self.open_turn
+    if turn is not None:
+        turn.scale,turn.stepped = 1.,False
+        if turn.closure is not None: turn.closure.begin()
+    if turn is None or turn.loss is None:
+        self.forward()
+        self._do_loss()
+    else: self.take_loss(turn.loss(), turn.name)
+    self('after_loss')
+
 # %% ../../nbs/loop/05_learner.ipynb #e1f3b800
 @patch
 def _do_loss(self:Loop):
     loss = self._own_loss() if self.loss_func is None or not self.yb else None
     if loss is None and self.loss_func is not None: loss = (self._loss_call or self._loss)(self.pred, *self.yb)
-    self.take_loss(loss)
+    if isinstance(loss, torch.Tensor): self.loss_grad,self.loss = loss,loss.detach().clone()
+    else: self.take_loss(loss)
     if self.loss_grad is None and self.training: self._refuse_none()
 
 @patch
@@ -200,6 +235,67 @@ def may_have_parts(self:Loop):
     module = getattr(innermost(self.loss_func), '__module__', None) or ''
     return module.split('.')[0] not in ('torch','learnloop')
 
+# %% ../../nbs/loop/05_learner.ipynb #55c4504f
+@patch
+def turn(self:Loop,
+    loss=None, # Function without arguments that returns the loss, called again where need be; None for `loss_func`'s
+    opt:str|None=None, # Name of its optimizer in `learn.opt`; None for all there are
+    name:str|None=None, # What it is called; None for `opt`
+    counts:bool=True, # Is its step one of `count.opt_steps`? Not that of a critic
+    grads=None, # Function without arguments that returns gradients, in place of the loss's own: see `take_grads`
+    create_graph:bool=False, # Can gradients be differentiated? For optimizers of second order
+    retain_graph:bool=False, # Is the graph needed again, by another turn?
+    closure:bool|None=None # Give the optimizer's `step` a closure? None for if it can't do without
+):
+    "Take a turn in a batch: a loss, its gradients, and a step"
+    if self.open_turn is not None or not self.training: self._refuse_turn()
+    turn,kept = self._whole,(self.loss, self.loss_grad)
+    if not (loss is opt is name is grads is closure is None and counts) or create_graph or retain_graph:
+        turn = Turn(self, loss, opt, name, counts, grads, create_graph, retain_graph, closure)
+    elif turn is None or turn.opt is not self.opt or self._uncounted: turn = self._whole = Turn(self)
+    self.open_turn = turn
+    try: self.with_events('turn', self._do_turn)
+    finally:
+        self.open_turn = None
+        if not turn.counts: self.loss,self.loss_grad = kept  # those of the turn that counts are the batch's
+
+@patch
+def _refuse_turn(self:Loop):
+    if self.open_turn: raise RuntimeError(f'turn: {self.open_turn} goes on: end it, and then begin another')
+    raise RuntimeError('turn: this is no training; in validation compute the loss, by overriding valid_batch')
+
+# %% ../../nbs/loop/05_learner.ipynb #55c45052
+Loop.open_turn = None  # The turn that goes on
+Loop.turn_name = property(lambda self: self.open_turn.name if self.open_turn else None, doc='Whose turn it is; None for '
+    'the only one')
+Loop.turn_opt = property(lambda self: self.open_turn.opt if self.open_turn else self.opt, doc='Optimizer of the turn, or '
+    'of all')
+Loop.one_turn = property(lambda self: getattr(self.train_batch, '__func__', None) is Loop.train_batch, doc='Is a batch '
+    'of training the ordinary one, of one turn?')
+Loop.turn_params = property(lambda self: held_params(self.turn_opt), doc='Parameters of the turn, or all: keys of a dict')
+
+# %% ../../nbs/loop/05_learner.ipynb #55c45053
+@patch
+def scale_loss(self:Loop,
+    k # Number, or scalar tensor
+):
+    "Multiply `loss_grad`, and gradients that somebody supplies in its place, in `before_backward`"
+    self.loss_grad = self.loss_grad*k
+    if self.open_turn: self.open_turn.scale = self.open_turn.scale*k
+
+# %% ../../nbs/loop/05_learner.ipynb #55c45054
+@patch
+def take_step(self:Loop,
+    opt:str|None=None, # Name of its optimizer in `learn.opt`; None for all there are
+    counts:bool=True   # Is it one of `count.opt_steps`?
+):
+    "Step and drop gradients, as phases, for a turn that went backward before: the last of an accumulation"
+    self.open_turn = Turn(self, opt=opt, counts=counts)
+    try:
+        self.with_events('step', self._step)
+        self.with_events('zero_grad', self._zero_grad)
+    finally: self.open_turn = None
+
 # %% ../../nbs/loop/05_learner.ipynb #55c45050
 @patch
 def _do_grad_opt(self:Loop):
@@ -208,28 +304,43 @@ def _do_grad_opt(self:Loop):
     self.with_events('zero_grad', self._zero_grad)
 
 @patch
+def backward(self:Loop):
+    "Add the gradients of the loss, as the phase *backward*"
+    self.with_events('backward', self._backward)
+
+@patch
 def _backward(self:Loop):
+    turn = self.open_turn
+    if turn is not None and turn.grads is not None: return take_grads(turn, turn.grads(), self.model)
     if not self.loss_grad.requires_grad:
         raise ValueError(f'the loss, {describe(self.loss_grad)}, requires no gradient: it was detached, is no '
-            'differentiable '
-            'function of pred, or nothing that it depends on requires one')
+            'differentiable function of pred, or nothing that it depends on requires one')
     if self.loss_grad.numel()!=1:
         raise ValueError(f'the loss has shape {tuple(self.loss_grad.shape)}, and backward needs a scalar: reduce it in '
             'loss_func, or in after_loss by self.learn.loss_grad = self.loss_grad.mean()')
-    backward(self.loss_grad)
+    if turn is None or turn.is_plain: backward(self.loss_grad)
+    else: take_backward(turn, self.loss_grad)
 
 # %% ../../nbs/loop/05_learner.ipynb #c53cb198
 @patch
-def _step(self:Loop): step(self.opt)
+def _step(self:Loop):
+    turn = self.open_turn
+    if turn is None: step(self.opt)
+    elif turn.closure is None: step(turn.opt)
+    else: turn.closure.step()
 
 @patch
-def _zero_grad(self:Loop): zero_grad(self.opt)
+def _zero_grad(self:Loop): zero_grad(self.opt if self.open_turn is None else self.open_turn.opt)
 
 # %% ../../nbs/loop/05_learner.ipynb #7a1c0f32
 @patch
 def _take_step(self:Loop, f, *args, **kwargs):
     "Run `f`, the body of *step*, then count the step and say so, whatever `f` is"
-    n,res = self.count.opt_steps,f(*args, **kwargs)
+    n,res,turn = self.count.opt_steps,f(*args, **kwargs),self.open_turn
+    self.has_stepped = True
+    if turn is not None:
+        turn.stepped = True
+        if not turn.counts: return res
     if self._uncounted and not all(p.counts for p in self.open): return res
     if self.count.opt_steps!=n: self._warn_of_count(f)
     elif self._counts_steps: return res
@@ -245,8 +356,8 @@ def _warn_of_count(self:Loop, f):
     if self._counts_steps: return
     self._counts_steps = True
     warnings.warn(f'{getattr(f, "__qualname__", f)} counts optimizer steps itself, and its count is taken: leave '
-        '`count.opt_steps` to the loop, and say counts=False of the phase of a turn whose steps are not to count: '
-        'Phase(…, counts=False)', stacklevel=3)
+        '`count.opt_steps` to the loop, and say counts=False of a turn whose steps are not to count: '
+        'learn.turn(…, counts=False)', stacklevel=3)
 
 def _sets_count(f):
     "Does the code of `f` set `opt_steps`?"
@@ -282,7 +393,19 @@ def use_dl(self:Loop,
     return dl is not None
 
 @patch
+def _warn_of_no_step(self:Loop, n):
+    "Say that an epoch of `n` batches left the weights as they were, and who cancelled what"
+    start = self.start_place
+    if n==(start.batch if (start.epoch, start.next)==(self.epoch, 'train') else 0): return  # none is new
+    inner = 'batch',*self._inside['batch']
+    by = [f'{phase} was last cancelled' + (f' by {cb} in {e}' if cb else '')
+        for phase,(cb,e) in self._cancels.items() if phase in inner]
+    why = '; '.join(by) or 'no turn of train_batch had a loss'
+    warnings.warn(f'epoch {self.epoch} saw {n} batches and took no optimizer step: {why}', stacklevel=3)
+
+@patch
 def _check_length(self:Loop, n):
+    if self.training and not self.has_stepped: self._warn_of_no_step(n)
     if self.training and not n: raise ValueError(f'epoch {self.epoch}: the training loader {why_empty(self.dl)}')
     if not n: warnings.warn(f'nothing was evaluated: {why_empty(self.dl)}', stacklevel=2)
     if self.n_iter is not None and n!=self.n_iter:
@@ -349,6 +472,9 @@ Learner.paused = Learner.failed = None
 Learner.predicting = False             # Are predictions being made, by `get_preds` or `predict`?
 Learner._has_loss = False              # Was a loss computed yet?
 Learner._loss_call = None              # What an evaluation calls in place of `loss_func`
+Learner._whole = None                  # The turn of batches that have but one
+Learner.valid_grad = False             # Does validation compute with gradients enabled?
+Learner.has_stepped = False            # Was there a step in this epoch, counted or not?
 Learner._shortcut = None               # Called with a pass whose batches may need no events; are some left?
 Learner._guests = ()                   # Callbacks of the evaluation that is going on: one inside it does without
 Learner._own_lr = Learner._holds = None # Of the optimizer as it was made: its own learning rate, its parameters
@@ -362,7 +488,12 @@ def _check_learner(model, loss_func, splitter):
         if f is not None and not callable(f): raise TypeError(f'{nm} is {f!r}: it must be a function')
 
 @patch
-def _where(self:Learner): return where(self)
+def _where(self:Learner): return where(self) + (f', turn {self.turn_name!r}' if self.turn_name else '')
+
+@patch
+def _doing(self:Learner):
+    name = self.open[-1].name
+    return 'batch' if name=='turn' and not self.turn_name else name  # nobody need know of the only one
 
 @patch
 def _tip(self:Learner, e): return tip(self, e)
@@ -624,6 +755,7 @@ def _prepare_opt(self:Learner, lr, wd, reset_opt):
 def _end(self:Learner):
     self.drop_batch()
     if self.inside('fit') or self.inside('evaluate'): return
+    self._whole = None
     for o in (self.data_pass, self.train_pass):
         if o: o.close()
     for cb in self.cbs: cb.run = True
@@ -677,7 +809,7 @@ def _check_held(self:Learner, note=None):
         raise
 
 # %% ../../nbs/loop/05_learner.ipynb #7a40080d
-_KEPT = ('dl', 'n_iter', 'data_pass', 'iter', 'bs', 'batch', 'xb', 'yb', 'pred', 'loss', 'loss_grad', 'loss_parts',
+_KEPT = ('dl', 'n_iter', 'open_turn', 'data_pass', 'iter', 'bs', 'batch', 'xb', 'yb', 'pred', 'loss', 'loss_grad', 'loss_parts',
     'training', 'outcome', '_dev', '_n_inp', '_targ', '_guests', '_loss_call', '_shortcut', 'predicting')
 _GENERATORS = 'Generator','Random','RandomState'  # classes of what draws random numbers
 
@@ -734,7 +866,8 @@ def evaluate_on(self:Learner,
     f,cbs = partial(self._do_epoch_validate, dl=dl),[mk_cb(o) for o in as_list(cbs)]
     with self.keeper.running(), self._apart(deaf), self._as_found(dl), self.added_cbs(cbs):
         self._guests,self._loss_call,self._shortcut,self.predicting = cbs,loss,shortcut,loss is not None
-        self.data_pass = None  # an error before its own pass begins is not to release that of the fit around it
+        # an error before its own pass begins is not to release that of the fit around it
+        self.data_pass = self.open_turn = None
         try: f() if inner else self.with_events('evaluate', f)
         except BaseException as e:
             with suppress(Exception): let_go(self, e)

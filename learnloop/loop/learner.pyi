@@ -74,16 +74,20 @@ __all__ = ['Loop', 'format_value', 'print_row', 'Learner', 'TrainEvalCallback', 
 class Loop(Flow):
     """The training loop: every method is a piece that a subclass may override"""
     train_pass: Any
-    pred: Any
+    has_stepped: bool
+    _cancels: dict
     batch: Any
     xb: Any
     yb: Any
+    pred: Any
     loss_grad: Any
     loss_parts: dict
     iter: Any
     bs: Any
-    _has_loss: bool
     loss: Any
+    _has_loss: bool
+    open_turn: Any
+    _whole: Any
     _counts_steps: bool
     dl: Any
     n_iter: Any
@@ -106,6 +110,11 @@ class Loop(Flow):
         - `b`: What the loader gave
         """
     def _do_one_batch(self) -> Any: ...
+    def _do_turn(self) -> Any: ...
+    def train_batch(self) -> Any:  # loop/learner.py
+        """What training makes of a batch: one turn; override it for several"""
+    def valid_batch(self) -> Any:  # loop/learner.py
+        """What validation makes of a batch: prediction and loss; override it for a loss of another kind"""
     def _between(self) -> Any: ...  # loop/learner.py
     def mk_pass(self, dl: Any) -> Pass:  # loop/learner.py
         """Make a pass through `dl`
@@ -127,6 +136,10 @@ class Loop(Flow):
         """Have `b` as batch `i`, taken apart, on the device"""
     def _check_targ(self, b: Any) -> Any:  # loop/learner.py
         """Refuse a batch without targets, except for inference"""
+    def forward(self) -> Any:  # loop/learner.py
+        """Call the model on `xb`"""
+    def calc_loss(self) -> Any:  # loop/learner.py
+        """Compute the loss of the turn, or of the batch, with events: in a turn it may be computed again"""
     def _do_loss(self) -> Any: ...  # loop/learner.py
     def _own_loss(self) -> Any: ...  # loop/learner.py
     def _loss(self, pred: Any, *yb: Any) -> Any: ...  # loop/learner.py
@@ -140,7 +153,33 @@ class Loop(Flow):
     @property
     def may_have_parts(self) -> Any:  # loop/learner.py
         """May a loss have parts? Those of torch and of learnloop have none, in a loop that nobody has changed"""
+    def turn(self, loss: Any=None, opt: str | None=None, name: str | None=None, counts: bool=True, grads: Any=None, create_graph: bool=False, retain_graph: bool=False, closure: bool | None=None) -> Any:  # loop/learner.py
+        """Take a turn in a batch: a loss, its gradients, and a step
+
+        - `loss`: Function without arguments that returns the loss, called again where need be; None for `loss_func`'s
+        - `opt`: Name of its optimizer in `learn.opt`; None for all there are
+        - `name`: What it is called; None for `opt`
+        - `counts`: Is its step one of `count.opt_steps`? Not that of a critic
+        - `grads`: Function without arguments that returns gradients, in place of the loss's own: see `take_grads`
+        - `create_graph`: Can gradients be differentiated? For optimizers of second order
+        - `retain_graph`: Is the graph needed again, by another turn?
+        - `closure`: Give the optimizer's `step` a closure? None for if it can't do without
+        """
+    def _refuse_turn(self) -> Any: ...  # loop/learner.py
+    def scale_loss(self, k: Any) -> Any:  # loop/learner.py
+        """Multiply `loss_grad`, and gradients that somebody supplies in its place, in `before_backward`
+
+        - `k`: Number, or scalar tensor
+        """
+    def take_step(self, opt: str | None=None, counts: bool=True) -> Any:  # loop/learner.py
+        """Step and drop gradients, as phases, for a turn that went backward before: the last of an accumulation
+
+        - `opt`: Name of its optimizer in `learn.opt`; None for all there are
+        - `counts`: Is it one of `count.opt_steps`?
+        """
     def _do_grad_opt(self) -> Any: ...  # loop/learner.py
+    def backward(self) -> Any:  # loop/learner.py
+        """Add the gradients of the loss, as the phase *backward*"""
     def _backward(self) -> Any: ...  # loop/learner.py
     def _step(self) -> Any: ...  # loop/learner.py
     def _zero_grad(self) -> Any: ...  # loop/learner.py
@@ -157,6 +196,8 @@ class Loop(Flow):
 
         Returns: Is there one?
         """
+    def _warn_of_no_step(self, n: Any) -> Any:  # loop/learner.py
+        """Say that an epoch of `n` batches left the weights as they were, and who cancelled what"""
     def _check_length(self, n: Any) -> Any: ...  # loop/learner.py
     @property
     def n_done(self) -> Any:
@@ -164,6 +205,18 @@ class Loop(Flow):
     @property
     def resuming(self) -> Any:
         """Is the fit on its way to the place that it goes on from?"""
+    @property
+    def turn_name(self) -> Any:
+        """Whose turn it is; None for the only one"""
+    @property
+    def turn_opt(self) -> Any:
+        """Optimizer of the turn, or of all"""
+    @property
+    def one_turn(self) -> Any:
+        """Is a batch of training the ordinary one, of one turn?"""
+    @property
+    def turn_params(self) -> Any:
+        """Parameters of the turn, or all: keys of a dict"""
 
 def format_value(v: Any) -> str:
     """Write a value as in the table of epochs
@@ -219,11 +272,13 @@ class Learner(Loop):
     _own_lr: Any
     _holds: Any
     training: bool
+    _whole: Any
     _deaf: Any
     _guests: Any
     _loss_call: Any
     _shortcut: Any
     predicting: Any
+    open_turn: Any
     paused: Any
     xb: Any
     yb: Any
@@ -231,6 +286,8 @@ class Learner(Loop):
     failed: Any
     rows: Any
     _has_loss: Any
+    valid_grad: Any
+    has_stepped: Any
     _counts_steps: Any
     _dev: Any
     _n_inp: Any
@@ -313,6 +370,7 @@ class Learner(Loop):
         - `default_cbs`: Add `Learner.defaults`?
         """
     def _where(self) -> Any: ...  # loop/learner.py
+    def _doing(self) -> Any: ...  # loop/learner.py
     def _tip(self, e: Any) -> Any: ...  # loop/learner.py
     def __repr__(self) -> Any: ...  # loop/learner.py
     @property
@@ -539,6 +597,22 @@ class Learner(Loop):
         """
     def _try_size(self, dl: Any, bs: Any, n_steps: Any) -> Any:  # train/limits.py
         """Train on batches of `bs`, and undo that; return why it can't be done, None if it can"""
+    def to_channelslast(self) -> Learner:  # train/training.py
+        """Use channels-last memory format from here on
+
+        Returns: The learner itself
+        """
+    def to_contiguous(self) -> Learner:  # train/training.py
+        """Use the ordinary memory format from here on
+
+        Returns: The learner itself
+        """
+    @property
+    def smooth_loss(self) -> Any:  # measure/recorder.py
+        """Smoothed training loss; None before the first batch, or without a recorder"""
+    @contextmanager
+    def no_bar(self) -> Any:  # see/progress.py
+        """Fit and evaluate without `ProgressCallback`, inside a `with` block"""
     def to_bf16(self) -> Learner:  # train/precision.py
         """Train in mixed precision with bfloat16
 
@@ -556,22 +630,6 @@ class Learner(Loop):
 
         Returns: The learner itself
         """
-    def to_channelslast(self) -> Learner:  # train/training.py
-        """Use channels-last memory format from here on
-
-        Returns: The learner itself
-        """
-    def to_contiguous(self) -> Learner:  # train/training.py
-        """Use the ordinary memory format from here on
-
-        Returns: The learner itself
-        """
-    @property
-    def smooth_loss(self) -> Any:  # measure/recorder.py
-        """Smoothed training loss; None before the first batch, or without a recorder"""
-    @contextmanager
-    def no_bar(self) -> Any:  # see/progress.py
-        """Fit and evaluate without `ProgressCallback`, inside a `with` block"""
     def save_checkpoint(self, folder: Any, **info: Any) -> Checkpoint | None:  # keep/checkpoint.py
         """Save the whole state in `folder`, as a checkpoint named by the number of optimizer steps
 

@@ -133,7 +133,8 @@ def _foresees_validation(learn):
     inside = getattr(called, 'module', None),getattr(called, '_orig_mod', None)
     if all(o is not learn.model for o in (called, *inside)): return False
     inner = 'before_fetch','after_fetch','before_batch','after_pred','after_loss'
-    pieces = '_pick','use_dl','_do_epoch_validate','all_batches','one_batch','_do_one_batch','_do_loss'
+    pieces = ('_pick','use_dl','_do_epoch_validate','all_batches','one_batch','_do_one_batch','valid_batch','calc_loss',
+        'forward','take_loss','_do_loss')
     cls = type(learn)
     if any(hasattr(cls, e) for e in inner): return False
     if any(getattr(cls, k, None) is not getattr(Learner, k, None) for k in pieces): return False

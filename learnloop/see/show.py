@@ -52,7 +52,8 @@ class TrainingLoop:
             drawn[o.name] = True  # a phase may be inside itself
             body = _event(o.before) + code
             for c in table:
-                if o.name in c.inside: body += _rows(c)
+                # an event of several phases is drawn once, a phase where it is
+                if [o.name]==c.inside[:1] or not isinstance(c, Event) and o.name in c.inside: body += _rows(c)
             for e in o.events[1:]: body += _event(e)
             drawn[o.name] = any(r.kind!='again' for r in body)
             return [_Row('phase', o.name, (o.cancel, body))] if drawn[o.name] else []

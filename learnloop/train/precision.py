@@ -17,7 +17,8 @@ from ..loop.callback import Callback
 from ..loop.checks import did_you_mean
 from ..loop.flow import CancelStepException
 from ..loop.learner import Learner
-from ..loop.optimizer import held_params, opts
+from ..loop.optimizer import opts
+from .training import refuse_closure
 
 # %% ../../nbs/train/05_precision.ipynb #2c66fd11
 @patch
@@ -52,7 +53,7 @@ def _cast(b, dtype, which):
 class MixedPrecision(Callback):
     "Run model and loss in autocast; with fp16, scale the loss and skip steps whose gradients overflow"
     order,safe_in_evaluate,fit_only = 10,True,True
-    state_schema = {'scaler?':dict, 'skipped?':int, '*':...}
+    state_schema = {'scaler?':dict, 'scalers?':{'*':dict}, 'skipped?':int, '*':...}
     min_scale = 1e-4  # What overflows float16 at this scale is a gradient above 6e8, or no number: lower can't help
     def __init__(self,
         amp_mode:str='fp16', # 'bf16' needs no loss scaling, so take it where the device has it
@@ -63,8 +64,8 @@ class MixedPrecision(Callback):
         if kwargs and amp_mode!='fp16': raise TypeError(f'{", ".join(kwargs)}: for GradScaler, '
             f'which {amp_mode} does without: use fp16')
         torch.amp.GradScaler('cpu', **kwargs)  # complains of wrong settings now
-        self.amp_mode,self.kwargs,self.scaler,self.skipped = amp_mode,kwargs,None,0
-        self._state,self._checked,self._autocasts = None,False,[]
+        self.amp_mode,self.kwargs,self.scalers,self.skipped = amp_mode,kwargs,{},0
+        self._states,self._checked,self._autocasts,self._is_on,self._is_ready = {},False,[],False,False
 
     def autocast(self): # A context manager
         "Make the autocast that batches run in, for code that calls the model elsewhere"
@@ -74,35 +75,67 @@ class MixedPrecision(Callback):
         if self._autocasts: torch.clear_autocast_cache()
         self._autocasts.append(ExitStack())
         self._autocasts[-1].enter_context(self.autocast())
+        self._is_on = True
     def after_pred(self): self.learn.pred = _cast(self.learn.pred, torch.float32, _dtypes.values())
     def after_loss(self):
         if self._autocasts: self._autocasts[-1].close()  # none if this was added during the batch
+        self._is_on = False
     def after_cancel_batch(self): self.after_loss()
+    def after_batch(self): self.after_loss()
     def cleanup_batch(self):
         self._autocasts.pop().close()
         if self._autocasts: torch.clear_autocast_cache()
 
+# %% ../../nbs/train/05_precision.ipynb #da974037
+@patch
+def before_turn(self:MixedPrecision):
+    if self.amp_mode=='fp16': refuse_closure(self, 'which needs gradients as they are, not scaled')
+    self._turn_on()
+
+@patch
+def cleanup_turn(self:MixedPrecision):
+    self.after_loss()
+    if not self.learn.one_turn: self._turn_on()  # for what the next one is made of
+
+@patch
+def _turn_on(self:MixedPrecision):
+    if self._is_on or not self._autocasts: return
+    self._autocasts[-1].enter_context(self.autocast())
+    self._is_on = True
+
 # %% ../../nbs/train/05_precision.ipynb #da974036
 class _Probe:
     "What a scaler takes for an optimizer: `step` is called if all gradients are finite"
-    def __init__(self, opt): self.params,self.finite = [p for p in held_params(opt) if p.grad is not None],False
+    def __init__(self, params): self.params,self.finite = [p for p in params if p.grad is not None],False
     param_groups = property(lambda self: [dict(params=self.params)])
     def step(self): self.finite = True
+
+# %% ../../nbs/train/05_precision.ipynb #da974038
+@patch(as_prop=True)
+def scaler(self:MixedPrecision):
+    "The `GradScaler` of the turn: each turn has its own, as its gradients may be kept while another one steps"
+    if self.amp_mode!='fp16' or not self._is_ready: return None
+    nm = self.learn.open_turn and self.learn.open_turn.key
+    if nm not in self.scalers:
+        res = self.scalers[nm] = torch.amp.GradScaler(self.learn.device.type, **self.kwargs)
+        if nm in self._states: res.load_state_dict(res.state_dict() | self._states[nm])
+    return self.scalers[nm]
 
 # %% ../../nbs/train/05_precision.ipynb #fc36c067
 @patch
 def before_backward(self:MixedPrecision):
-    if self.scaler: self.learn.loss_grad = self.scaler.scale(self.learn.loss_grad)
+    if self.scaler: self.learn.scale_loss(self.scaler.scale(torch.ones((), device=self.learn.loss_grad.device)))
 
 @patch
 def before_step(self:MixedPrecision):
-    probe = _Probe(self.learn.opt) if self.scaler else None
+    scaler = self.scaler
+    probe = _Probe(self.learn.turn_params) if scaler else None
     if not probe or not probe.params: return  # no gradients, nothing to look at: torch's scaler would complain
-    self.scaler.step(probe)
+    scaler.step(probe)
     self._checked = True
     if probe.finite: return
     self.skipped += 1
-    scale = self.scaler.get_scale()
+    scale = scaler.get_scale()
     if scale<self.min_scale: raise FloatingPointError(f'{self.skipped} steps skipped, and gradients still overflow '
         f'at a loss scale of {scale:.0e}: they are inf or nan before any scaling '
         '(torch.autograd.detect_anomaly says where), or too large for fp16: use bf16')
@@ -114,7 +147,8 @@ def cleanup_step(self:MixedPrecision):
     self.scaler.update()
     self._checked = False
     if self.learn.outcome.get('step')=='done': return
-    for p in _Probe(self.learn.opt).params: p.grad.mul_(self.scaler.get_scale())  # who keeps them adds scaled ones
+    # who keeps them adds scaled ones
+    for p in _Probe(self.learn.turn_params).params: p.grad.mul_(self.scaler.get_scale())
 
 # %% ../../nbs/train/05_precision.ipynb #cbf3d274
 @patch
@@ -124,36 +158,37 @@ def before_fit(self:MixedPrecision):
     half = [n for n,p in self.learn.model.named_parameters() if p.requires_grad and p.dtype is torch.float16]
     if half: raise ValueError(f'{half[0]} is in float16, and fp16 needs weights in float32 to add small steps to: '
         'learn.model.float()')
-    self._state = self._learned()
-    self.scaler = torch.amp.GradScaler(self.learn.device.type, **self.kwargs)
-    self._teach()
+    refuse_closure(self, 'which needs gradients as they are, not scaled')
+    self._states,self.scalers,self._is_ready = self._learned(),{},True
 
 @patch
 def _learned(self:MixedPrecision):
-    "What the scaler has learned, or is to begin with"
-    sd = self.scaler.state_dict() if self.scaler else self._state
-    return {k:sd[k] for k in ('scale','_growth_tracker')} if sd else None
-
-@patch
-def _teach(self:MixedPrecision):
-    if self._state and self.scaler: self.scaler.load_state_dict(self.scaler.state_dict() | self._state)
+    "What the scalers have learned, or are to begin with"
+    now = {k:o.state_dict() for k,o in self.scalers.items()}
+    return self._states | {k:{n:sd[n] for n in ('scale','_growth_tracker')} for k,sd in now.items() if sd}
 
 # %% ../../nbs/train/05_precision.ipynb #20e74479
 @patch
 def state_dict(self:MixedPrecision)->dict: # The scale, for how long it has held, and how many steps were skipped
-    "Return what the scaler has learned"
-    sd = self._learned()
-    return Callback.state_dict(self) | (dict(scaler=sd, skipped=self.skipped) if sd else {})
+    "Return what the scalers have learned"
+    sds = self._learned()
+    named = {k:sd for k,sd in sds.items() if k is not None}
+    res = dict(scaler=sds[None]) if None in sds else {}
+    if named: res['scalers'] = named
+    if res: res['skipped'] = self.skipped
+    return Callback.state_dict(self) | res
 
 # %% ../../nbs/train/05_precision.ipynb #23c2eeb8
 @patch
 def load_state_dict(self:MixedPrecision,
     sd:dict # What `state_dict` returned
 ):
-    "Take up what a scaler has learned"
+    "Take up what scalers have learned"
     Callback.load_state_dict(self, sd)
-    self._state,self.skipped = sd.get('scaler'),sd.get('skipped', 0)
-    self._teach()
+    self._states,self.skipped = dict(sd.get('scalers', {})),sd.get('skipped', 0)
+    if sd.get('scaler'): self._states[None] = sd['scaler']
+    for k,o in self.scalers.items():
+        if k in self._states: o.load_state_dict(o.state_dict() | self._states[k])
 
 # %% ../../nbs/train/05_precision.ipynb #9146a11f
 @patch

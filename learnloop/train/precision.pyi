@@ -16,11 +16,13 @@ class MixedPrecision(Callback):
     min_scale: float
     amp_mode: str
     kwargs: Any
-    scaler: Any
+    scalers: dict
     skipped: int
-    _state: Any
+    _states: dict
     _checked: bool
     _autocasts: list
+    _is_on: bool
+    _is_ready: bool
     def __init__(self, amp_mode: str='fp16', **kwargs: Any) -> None:
         """- `amp_mode`: 'bf16' needs no loss scaling, so take it where the device has it
         - `kwargs`: To `torch.amp.GradScaler`: init_scale, growth_factor, backoff_factor, growth_interval
@@ -31,21 +33,27 @@ class MixedPrecision(Callback):
     def after_pred(self) -> Any: ...
     def after_loss(self) -> Any: ...
     def after_cancel_batch(self) -> Any: ...
+    def after_batch(self) -> Any: ...
     def cleanup_batch(self) -> Any: ...
+    def before_turn(self) -> Any: ...  # train/precision.py
+    def cleanup_turn(self) -> Any: ...  # train/precision.py
+    def _turn_on(self) -> Any: ...  # train/precision.py
+    @property
+    def scaler(self) -> Any:  # train/precision.py
+        """The `GradScaler` of the turn: each turn has its own, as its gradients may be kept while another one steps"""
     def before_backward(self) -> Any: ...  # train/precision.py
     def before_step(self) -> Any: ...  # train/precision.py
     def cleanup_step(self) -> Any: ...  # train/precision.py
     def before_fit(self) -> Any: ...  # train/precision.py
     def _learned(self) -> Any:  # train/precision.py
-        """What the scaler has learned, or is to begin with"""
-    def _teach(self) -> Any: ...  # train/precision.py
+        """What the scalers have learned, or are to begin with"""
     def state_dict(self) -> dict:  # train/precision.py
-        """Return what the scaler has learned
+        """Return what the scalers have learned
 
         Returns: The scale, for how long it has held, and how many steps were skipped
         """
     def load_state_dict(self, sd: dict) -> Any:  # train/precision.py
-        """Take up what a scaler has learned
+        """Take up what scalers have learned
 
         - `sd`: What `state_dict` returned
         """

@@ -6,7 +6,7 @@ from learnloop.loop.callback import Callback
 from torch import nn
 from typing import Any
 
-__all__ = ['GradientAccumulation', 'clip_grad_adaptive_', 'GradientClip', 'set_bn_eval', 'BnFreeze', 'ChannelsLast', 'MCDropoutCallback', 'GradientCheckpointing', 'MoveModulesToDeviceCallback', 'MicroBatch', 'SAM']
+__all__ = ['GradientAccumulation', 'refuse_own_steps', 'refuse_closure', 'clip_grad_adaptive_', 'GradientClip', 'set_bn_eval', 'BnFreeze', 'ChannelsLast', 'MCDropoutCallback', 'GradientCheckpointing', 'MoveModulesToDeviceCallback', 'MicroBatch', 'SAM']
 
 class GradientAccumulation(Callback):
     """Step the optimizer once for several batches, by the gradient of their union"""
@@ -14,24 +14,24 @@ class GradientAccumulation(Callback):
     run_valid: bool
     safe_in_evaluate: bool
     fit_only: bool
+    _open: dict
     state_schema: dict
     n_acc: Any
     n_batches: Any
     _count: Callable | None
-    _n: int
-    _total: int
-    _expected: int
+    _windows: dict
     _n_items: Any
-    _at: Any
     def __init__(self, n_acc: Any=32, n_batches: Any=None, count: Callable | None=None) -> None:
         """- `n_acc`: Samples that make a step, or what `count` counts; or a function from the epoch to this number
         - `n_batches`: Batches that make a step, rather than samples; or a function from the epoch to this number
         - `count`: From the learner to the number of items that its loss is a mean of; None for samples
         """
-    def _clear(self) -> Any: ...
-    def before_fit(self) -> Any: ...
+    @property
+    def _window(self) -> Any: ...
     @property
     def _size(self) -> Any: ...
+    def before_fit(self) -> Any: ...
+    def before_turn(self) -> Any: ...
     def state_dict(self) -> Any: ...
     def load_state_dict(self, sd: Any) -> Any: ...
     def before_backward(self) -> Any: ...  # train/training.py
@@ -40,11 +40,25 @@ class GradientAccumulation(Callback):
     def before_step(self) -> Any: ...  # train/training.py
     def after_step(self) -> Any: ...  # train/training.py
     def cleanup_step(self) -> Any: ...  # train/training.py
+    def _clear(self) -> Any: ...  # train/training.py
     def before_zero_grad(self) -> Any: ...  # train/training.py
     def _flush(self) -> Any: ...  # train/training.py
     def after_fetch(self) -> Any: ...  # train/training.py
     def after_cancel_train(self) -> Any: ...  # train/training.py
     def cleanup_train(self) -> Any: ...  # train/training.py
+
+def refuse_own_steps(cb: Any) -> Any:
+    """Refuse learners that go backward and step by themselves, and so tell nobody whose turn it is
+
+    - `cb`: A callback, in `before_fit`
+    """
+
+def refuse_closure(cb: Any, why: str) -> Any:
+    """Refuse an optimizer that evaluates the loss itself
+
+    - `cb`: A callback, in `before_fit` or `before_turn`
+    - `why`: What it can't do with a closure
+    """
 
 def clip_grad_adaptive_(params: Any, factor: float=0.01, eps: float=0.001, norm_type: float=2.0) -> None:
     """Clip gradients, unit by unit, to `factor` times the norm of their weights
@@ -127,19 +141,20 @@ class MicroBatch(Callback):
     _left: list
     _seen: list
     _grads: list
-    _n: Any
     _autocast: Any
+    _others: Any
     def __init__(self, size: int=8) -> None:
         """- `size`: Items in a part, at most"""
     def _clear(self) -> Any: ...
     def _next(self) -> Any: ...
     def before_fit(self) -> Any: ...
-    def before_batch(self) -> Any: ...
+    def _refuse_closure(self) -> Any: ...
+    def before_turn(self) -> Any: ...
     def after_loss(self) -> Any: ...
     def before_backward(self) -> Any: ...
-    def after_backward(self) -> Any: ...
-    def after_cancel_batch(self) -> Any: ...
-    def cleanup_batch(self) -> Any: ...
+    def after_backward(self) -> Any: ...  # train/training.py
+    def after_cancel_turn(self) -> Any: ...  # train/training.py
+    def cleanup_turn(self) -> Any: ...  # train/training.py
 
 class SAM(Callback):
     """Step by the gradient at the worst place near the weights: sharpness-aware minimisation"""
@@ -154,7 +169,8 @@ class SAM(Callback):
     def __init__(self, rho: float=0.05) -> None:
         """- `rho`: Distance of that place, in the norm over all weights; the paper's default"""
     def before_fit(self) -> Any: ...
-    def before_batch(self) -> Any: ...
+    def _refuse_closure(self) -> Any: ...
+    def before_turn(self) -> Any: ...
     def before_backward(self) -> Any: ...
     def after_backward(self) -> Any: ...
     def cleanup_backward(self) -> Any: ...

@@ -329,31 +329,25 @@ def test_point_3_a_tensor_stays_one():
 
 # --- 4: who goes by one optimizer
 
-critic = Phase('critic_step', inside='batch', counts=False)
 class Turns(Learner):
     def _do_grad_opt(self): super()._do_grad_opt()
-class Uncounted(Learner, phases=[critic]): pass
 def two(m): return dict(body=SGD(m[0].parameters(), lr=.1), rest=SGD([*m[2].parameters(), *m[3].parameters()], lr=.1))
 ONE = [GradientAccumulation(n_batches=2), GradientClip(), GradientClip(.1, algorithm='value'), SAM(), MicroBatch(2)]
 
 @pytest.mark.parametrize('cb', ONE, ids=repr)
-def test_point_4_what_goes_by_one_optimizer_refuses_several_and_turns_by_name(cb):
-    cases = [(dict(opt_func=two(m := net()), model=m), 'several optimizers, body, rest'), (dict(cls=Turns), 'overrides `_do_grad_opt` in Turns'),
-        (dict(cls=Uncounted), 'turns of which not all count, critic_step')]
-    for kw,why in cases:
-        learn = mk(**kw)
-        was = weights(learn.model)
-        with pytest.raises(ValueError, match=f'{cb.label} goes by one .* this learner .*{why}'): learn.fit(1, cbs=cb)
-        assert same(learn.model, was) and learn.count.opt_steps==0
-        learn.validate(cbs=cb)
-        learn.get_preds(cbs=cb)
-        learn.fit(1, cbs=EMA())
+def test_point_4_what_goes_by_turns_refuses_a_learner_that_has_none_by_name(cb):
+    learn = mk(cls=Turns)
+    was = weights(learn.model)
+    with pytest.raises(ValueError, match=f'{cb.label} goes by turns, and Turns overrides `_do_grad_opt`'): learn.fit(1, cbs=cb)
+    assert same(learn.model, was) and learn.count.opt_steps==0
+    learn.validate(cbs=cb)
+    learn.get_preds(cbs=cb)
+    learn.fit(1, cbs=EMA())
     learn = mk()
     learn._do_grad_opt = lambda: None
     with pytest.raises(ValueError, match='overrides'): learn.fit(1, cbs=cb)
-    model = net()
-    mk(dict(all=SGD(model.parameters(), lr=.1)), model=model).fit(1, cbs=cb)
-    mk(splitter=layers).fit(1, cbs=cb)
+    for kw in (dict(opt_func=two(m := net()), model=m), dict(opt_func=dict(all=SGD((m := net()).parameters(), lr=.1)), model=m), dict(splitter=layers)):
+        mk(**kw).fit(1, cbs=cb)
 
 # --- what holds a state elsewhere
 

@@ -1,0 +1,86 @@
+# Written by `python -m tools.stubs` from `turn.py`: methods that other modules patch on are here, too
+"""What a batch is in training: a loss, its gradients and a step, once, or several times with optimizers that alternate"""
+
+from torch import Tensor
+from typing import Any
+import torch
+
+__all__ = ['needs_closure', 'ambient_autocast', 'Closure', 'Turn', 'take_backward', 'take_grads']
+
+def needs_closure(opt: Any) -> bool:
+    """Tell whether the step of `opt` needs a closure
+
+    - `opt`: Torch optimizer
+
+    Returns: Has its `step` an argument that must be given?
+    """
+
+def ambient_autocast(device: torch.device) -> Any:
+    """Tell how to open autocast as it is now, for what computes a loss again later
+
+    - `device`: Where the model is
+    """
+
+class Closure:
+    """The loss of a turn and its gradients, evaluated as often as an optimizer asks"""
+    learn: Any
+    turn: Any
+    opt: Any
+    _first: Any
+    _autocast: Any
+    def __init__(self, learn: Any, turn: Any, asks: Any) -> None:
+        """- `learn`: The learner
+        - `turn`: The turn
+        - `asks`: The optimizers that ask for it
+        """
+    def begin(self) -> Any:
+        """Note how the loss is computed"""
+    def step(self) -> Any:
+        """Step the optimizer"""
+    def evaluate(self) -> Tensor:  # loop/turn.py
+        """Compute the loss, and its gradients, at the weights as they are
+
+        Returns: The loss, a scalar without graph
+        """
+
+class Turn:
+    """A loss that is a function, an optimizer, and what is to become of its step"""
+    loss: Any
+    key: Any
+    name: Any
+    grads: Any
+    create_graph: Any
+    retain_graph: Any
+    counts: Any
+    opt: Any
+    scale: float
+    stepped: bool
+    is_plain: Any
+    closure: Any
+    def __init__(self, learn: Any, loss: Any=None, opt: Any=None, name: Any=None, counts: Any=True, grads: Any=None, create_graph: Any=False, retain_graph: Any=False, closure: Any=None) -> None:
+        """- `learn`: The learner that takes it
+        - `loss`: Function without arguments that returns the loss; None for `loss_func`'s
+        - `opt`: Name of its optimizer in `learn.opt`; None for all there are
+        - `name`: What it is called; None for `opt`
+        - `counts`: Is its step one of `count.opt_steps`?
+        - `grads`: Function without arguments that returns gradients
+        - `create_graph`: Can gradients be differentiated?
+        - `retain_graph`: Is the graph needed again, by another turn?
+        - `closure`: Give the optimizer's `step` a closure? None for if it can't do without
+        """
+    def __repr__(self) -> Any: ...
+
+def take_backward(turn: Turn, loss: Tensor) -> Any:
+    """Add the gradients of `loss` to `.grad` of the parameters of `turn`
+
+    - `turn`: Whose parameters get gradients
+    - `loss`: Scalar with a graph
+    """
+
+def take_grads(turn: Turn, grads: Any, model: Any) -> Any:
+    """Add `grads`, as the turn's scale has them, to `.grad` of the parameters of `turn`
+
+    - `turn`: Whose parameters get them
+    - `grads`: A list with a tensor or None for each parameter that requires gradients; or a dict, by name
+    - `model`: Whose names they are
+    """
