@@ -125,7 +125,7 @@ class _FirstLoss(Callback):
     def after_batch(self): self.look()
     def look(self):
         learn = self.learn
-        if learn.loss_grad is None: return
+        if learn.loss_grad is None and not learn.loss_parts: return
         learn.remove_cb(self)
         learn.recorder._settle(learn.loss_parts)
 
@@ -186,15 +186,15 @@ def before_validate(self:Recorder):
 def after_batch(self:Recorder):
     learn = self.learn
     if learn.loss_parts: self._meet(learn.loss_parts)
-    if not learn.training: mets = self.valid_mets
-    elif learn.loss_grad is None: return
-    else:
-        opt,mets = learn.opt,self.train_mets
+    mets = self.train_mets if learn.training else self.valid_mets
+    if learn.training and learn.loss_grad is not None:
+        opt = learn.opt
         self._raw.append(learn.loss)
         self._sizes.append(learn.bs)
         lr = (opts(opt)[0] if isinstance(opt, dict) else opt).param_groups[-1]['lr']
         self._lrs.append(lr if lr.__class__ is float else float(lr))
-    if learn.pred is None: mets = [m for m in mets if isinstance(m, LossPart)]
+    elif learn.training and not learn.loss_parts: return
+    if learn.pred is None: mets = [m for m in mets if isinstance(m, AvgLoss)]
     try:
         for m in mets: m.accumulate(learn)
     except Exception as e:
