@@ -415,3 +415,14 @@ def test_parts_with_other_callbacks(cb):
     for o in (learn, plain): o.fit(1, lr=0., cbs=cb if o is learn else None)
     torch.testing.assert_close(torch.tensor(learn.recorder.values[0]), torch.tensor(plain.recorder.values[0]))
     assert learn.recorder.columns==plain.recorder.columns
+
+def test_plot_metrics():
+    learn = mk(metrics=mae)
+    with pytest.raises(ValueError, match='nothing to plot'): learn.recorder.plot_metrics()
+    learn.fit(3)
+    axes = learn.recorder.plot_metrics()
+    assert [(o.get_title(), [p.get_label() for p in o.lines]) for o in axes]==[('loss', ['train_loss', 'valid_loss']), ('mae', ['mae']),
+        ('fit', ['train_fit', 'valid_fit']), ('size', ['train_size', 'valid_size'])]
+    assert [*axes[3].lines[1].get_ydata()]==[o[-1] for o in learn.recorder.values]
+    assert len(learn.recorder.plot_metrics(['size']))==1
+    with pytest.raises(ValueError, match="there is no 'kl' to plot; there are loss, mae"): learn.recorder.plot_metrics(['kl'])
