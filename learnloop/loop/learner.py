@@ -881,7 +881,7 @@ def validate(self:Learner,
     ds_idx=1,  # Which of `dls`, by index or name
     dl=None,   # Any other loader
     cbs=None   # Callbacks for this evaluation only
-)->list|None: # Loss and metrics, as `recorder.metric_names` has them; None without a recorder
+)->list|None: # Loss, metrics and parts of the loss, as `recorder.valid_names` has them; None without a recorder
     "Compute loss and metrics"
     dl = self.find_dl(ds_idx, dl)
     with replaced(self, 'final_record', None):
