@@ -164,8 +164,9 @@ param_lists all_params | learn.opt.param_groups
 set_hyper | learn.set_hypers
 clear_state | learn.create_opt()
 frozen_idx | | a frozen parameter has requires_grad=False
-plot_losses plot_loss plot_metrics plot_lr plot_sched | learn.recorder.plot_loss()
- | and plot_sched(), plot_lr_find(); learn.report() has metrics
+plot_losses plot_loss plot_lr plot_sched | learn.recorder.plot_loss()
+ | and plot_sched(), plot_lr_find()
+plot_metrics | learn.recorder.plot_metrics()
 _with_events | learn.with_events(phase, f) | phase and function are in another order
 _set_device | learn.one_batch
  | it has the batch unpacked: override that, or change learn.xb and learn.yb in before_batch

@@ -232,7 +232,7 @@ def _value(v):
 @patch(as_prop=True)
 def may_have_parts(self:Loop):
     "May a loss have parts? Those of torch and of learnloop have none, in a loop that nobody has changed"
-    pieces = 'one_batch','_do_one_batch','train_batch','_do_loss'
+    pieces = 'one_batch','_do_one_batch','train_batch','valid_batch','_do_loss'
     if any(getattr(type(self), k, None) is not getattr(Learner, k, None) for k in pieces): return True
     module = getattr(innermost(self.loss_func), '__module__', None) or ''
     return module.split('.')[0] not in ('torch','learnloop')
@@ -903,7 +903,7 @@ def validate(self:Learner,
     ds_idx=1,  # Which of `dls`, by index or name
     dl=None,   # Any other loader
     cbs=None   # Callbacks for this evaluation only
-)->list|None: # Loss and metrics, as `recorder.metric_names` has them; None without a recorder
+)->list|None: # Loss, metrics and parts of the loss, as `recorder.valid_names` has them; None without a recorder
     "Compute loss and metrics"
     dl = self.find_dl(ds_idx, dl)
     with replaced(self, 'final_record', None):

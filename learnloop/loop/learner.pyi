@@ -462,7 +462,7 @@ class Learner(Loop):
         - `dl`: Any other loader
         - `cbs`: Callbacks for this evaluation only
 
-        Returns: Loss and metrics, as `recorder.metric_names` has them; None without a recorder
+        Returns: Loss, metrics and parts of the loss, as `recorder.valid_names` has them; None without a recorder
         """
     def find_dl(self, ds_idx: Any=1, dl: Any=None) -> Any:  # loop/learner.py
         """Find the loader that is meant
