@@ -74,6 +74,7 @@ def place(self:Feed,
     if own and self.by_state: res['own'] = _own_state(self.dl)
     return res
 
+# %% ../../nbs/loop/02_several.ipynb #d294d424
 @patch
 def go_to(self:Feed,
     place:dict # What `place` returned
@@ -158,6 +159,7 @@ def _fresh(dl):
     res._iterator = None
     return res
 
+# %% ../../nbs/loop/02_several.ipynb #f80ec59f
 @patch
 def in_order(self:Several): # Itself if all are as they should be
     "Have each loader go through its data in order and completely"
@@ -168,6 +170,7 @@ def in_order(self:Several): # Itself if all are as they should be
         if o is not self.parts[nm]: res.parts[nm] = o
     return res
 
+# %% ../../nbs/loop/02_several.ipynb #6029189c
 @patch
 def set_epoch(self:Several,
     epoch:int # Number, from 0
@@ -183,6 +186,7 @@ def state_dict(self:Several)->dict: # Plain data and tensors
     if batches is not None: return batches.state_dict()
     return dict(own={nm:_own_state(o) for nm,o in self.parts.items() if _takes_state(o)})
 
+# %% ../../nbs/loop/02_several.ipynb #97af783d
 @patch
 def load_state_dict(self:Several,
     sd:dict # What `state_dict` returned
@@ -192,12 +196,14 @@ def load_state_dict(self:Several,
     self._next = self.passes(self, sd) if 'feeds' in sd else None
     for nm,own in sd.get('own', {}).items(): self.parts[nm].load_state_dict(own)
 
+# %% ../../nbs/loop/02_several.ipynb #9263d408
 @patch
 def facts(self:Several)->dict: # Plain data, by loader
     "Tell what a run that goes on must have in common with the one before"
     return {nm:[type(o).__name__, getattr(o, 'batch_size', None), batch_len(o),
         o.facts() if isinstance(o, Several) else None] for nm,o in self.parts.items()}
 
+# %% ../../nbs/loop/02_several.ipynb #5694281f
 @patch
 def why_empty(self:Several)->str: # A sentence without a full stop
     "Say why there was no batch"
@@ -245,6 +251,7 @@ def _over(self:_Together, nm):
     self.of.stopped_by = nm
     raise StopIteration
 
+# %% ../../nbs/loop/02_several.ipynb #1c9ced52
 @patch
 def _anew(self:_Together, nm):
     "Begin the loader `nm` anew, unless that ends the pass: the first batch"
@@ -322,6 +329,7 @@ def __len__(self:Zip):
     if n is None: raise TypeError(f'Zip of {", ".join(lens)} has no length')
     return n
 
+# %% ../../nbs/loop/02_several.ipynb #f745417e
 @patch(as_prop=True)
 def source(self:Zip):
     "Where each of the last batches is from: a tuple, or a dict by name; None where no loader says so"
