@@ -182,7 +182,8 @@ def _find(self:FitKeeper, resume, accept):
     s,origin.there,origin.accept = origin.state,there,accept
     old = s['config']
     old.setdefault('loader', config['loader'])  # it wasn't always noted
-    if any(old.get(k)!=config.get(k) for k in ('loader','workers','parts')): s['loader'] = None  # another kind can't take it up
+    # another kind can't take it up
+    if any(old.get(k)!=config.get(k) for k in ('loader','workers','parts')): s['loader'] = None
     self.compare(old, config, accept, c.path)
     self.check(origin)
     _warn_of_batches(old, config, origin.place)

@@ -144,6 +144,8 @@ class Callback(_Named):
     needs_length: bool
     owns: Any
     foreign: Any
+    maker: Any
+    like: Any
     epoch_columns: Any
     provides: Any
     _events: dict

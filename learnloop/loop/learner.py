@@ -944,4 +944,6 @@ def before_batch_cb(
     "Make a callback that changes each batch, usable as a decorator"
     def before_batch(self): self.learn.xb,self.learn.yb = f(self, self.learn.xb, self.learn.yb)
     before_batch.__name__ = f.__name__ if f.__name__.isidentifier() else 'before_batch'
-    return Callback(before_batch=before_batch)
+    cb = Callback(before_batch=before_batch)
+    cb.maker = partial(before_batch_cb, f)
+    return cb
