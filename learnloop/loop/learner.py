@@ -593,11 +593,11 @@ def _prepare_opt(self:Learner, lr, wd, reset_opt):
 
 @patch
 def _opt_as_is(self:Learner):
-    "How the optimizer was made, which it is, what it holds, and its hyper-parameters"
+    "How the optimizer was made, which it is, what it holds, its hyper-parameters, and what is frozen"
     def _own(v): return v.clone() if isinstance(v, torch.Tensor) else v
     groups = [{k:_own(v) for k,v in g.items() if k!='params'} for _,g in hyper_groups(self.opt)]
     return SimpleNamespace(how=(self.opt_func, self.wd, self._given_lr), first=self._first_opt, opts=opts(self.opt),
-        held=held_params(self.opt), groups=groups)
+        held=held_params(self.opt), groups=groups, frozen={p for p in self.model.parameters() if not p.requires_grad})
 Learner._began = None     # The optimizer as it was when the last fit began
 Learner._first_opt = None # How it was made before the first switch to another, if there was one
 

@@ -53,14 +53,20 @@ def _check_switch(self:Learner):
 @patch
 def _made_with(self:Learner, opt_func, lr, wd):
     "Have the optimizer of a learner that is made with `opt_func`, `lr` and `wd`"
-    if self._first_opt is None: self._first_opt = self.opt_func,self.wd,self._given_lr
-    if self._began: self._began.opts = None  # which would keep the old one's state
+    self._leave_opt()
+    if not self.inside('fit'): self._began = None
     self.opt_func = opt_func
     if wd is not None: self.wd = wd
     if lr is not None or default_lr(opt_func) is None: self._given_lr = lr
     self.create_opt()
     if self.opt is opt_func: self.set_hypers(**{k:v for k,v in dict(lr=lr, wd=wd).items() if v is not None})
     elif isinstance(lr, (slice,tuple,list)): self._given_lr = spread_hyper('lr', lr, n_groups(self.opt))
+
+@patch
+def _leave_opt(self:Learner):
+    "Note how the optimizer was made before the first switch, and hold it no longer"
+    if self._first_opt is None: self._first_opt = self.opt_func,self.wd,self._given_lr
+    if self._began: self._began.opts = None
 
 # %% ../../nbs/loop/05_switch_opt.ipynb #73cab036
 @patch
@@ -79,9 +85,13 @@ def opt_changed(self:Learner)->bool:
 
 # %% ../../nbs/loop/05_switch_opt.ipynb #442bb8c0
 @patch
-def opt_as_at_start(self:Learner):
+def opt_as_at_start(self:Learner,
+    frozen:bool=False # Have frozen what was frozen then, too?
+):
     "Have the optimizer as it was when the last fit began, but for what it has learned"
     b = self._began
+    if b and frozen:
+        for p in self.model.parameters(): p.requires_grad_(p not in b.frozen)
     if not self.opt_changed(): return
     if b.opts!=opts(self.opt):
         (self.opt_func,self.wd,self._given_lr),self._first_opt = b.how,b.first
@@ -91,6 +101,15 @@ def opt_as_at_start(self:Learner):
         for p in [p for p in o.state if p not in b.held]: del o.state[p]
     for (_,g),was in zip(hyper_groups(self.opt), b.groups, strict=False): g.update(was)
     self._began = self._opt_as_is()
+
+# %% ../../nbs/loop/05_switch_opt.ipynb #80e19fdf
+@patch
+def opt_for_resume(self:Learner,
+    resume # As for `fit`
+):
+    "Have the optimizer that the last fit began with, if it failed, and `resume` asks to go on with it"
+    if resume is None or self.outcome.get('fit')!='failed' or not self.opt_changed(): return
+    self.opt_as_at_start(frozen=True)
 
 # %% ../../nbs/loop/05_switch_opt.ipynb #4b73dda9
 @patch
