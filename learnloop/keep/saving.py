@@ -383,10 +383,10 @@ def take_opt(self:Learner,
 
 # %% ../../nbs/keep/00_saving.ipynb #89da0b57
 @patch
-def state_of_opt(self:Learner)->dict|None: # As `opt_state` has it, with how to make it where it isn't as the learner made it
+def state_of_opt(self:Learner)->dict|None: # As `opt_state` has it; with how to make it, where that changed
     "Get the state of the optimizer"
     sd = opt_state(self.opt, self.model)
-    if sd is None or not (self._first_opt or self.opt_changed()): return sd
+    if sd is None or not (self.first_opt or self.opt_changed()): return sd
     for k,note in self._opt_notes().items(): (sd[k] if isinstance(self.opt, dict) else sd)['made'] = note
     return sd
 
@@ -410,10 +410,10 @@ def put_opt(self:Learner,
     if all('made' in s for s in states.values()):
         if self._opt_notes()!={k:s['made'] for k,s in states.items()}: self._remake_opt(states, where)
         for o,s in _opt_pairs(self.opt, sd, where, tip): _regroup(o, s['param_groups'], param_names(self.model))
-    elif (self._first_opt or self.opt_changed()) and not self._fits_opt(sd, where):
+    elif (self.first_opt or self.opt_changed()) and not self._fits_opt(sd, where):
         self.opt_as_at_start()  # it was saved before the switch
-        if self._first_opt and not self._fits_opt(sd, where):
-            (self.opt_func,self.wd,self._given_lr),self._first_opt = self._first_opt,None
+        if self.first_opt and not self._fits_opt(sd, where):
+            (self.opt_func,self.wd,self._given_lr),self.first_opt = self.first_opt,None
             self.create_opt()
     return self.take_opt(sd, where, tip)
 

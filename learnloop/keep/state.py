@@ -261,6 +261,7 @@ def check(self:Checkpointer,
     try: learn.put_opt(s['opt'], where)
     finally: put_back()
 
+# %% ../../nbs/keep/03_state.ipynb #722ea799
 @patch
 def _check_rng(self:Checkpointer, states, where, at):
     for nm,get,put in all_rngs((self.learn.dls.train, self.learn.dls.valid)):

@@ -51,6 +51,7 @@ class _Reader:
     exception: Any
     failed: Any
     final_record: Any
+    first_opt: Any
     forward_model: Any
     iter: Any
     keeper: Any
@@ -71,6 +72,7 @@ class _Reader:
     n_iter: Any
     open: Any
     opt: Any
+    opt_at_start: Any
     opt_func: Any
     outcome: Any
     path: Any

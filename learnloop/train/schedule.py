@@ -360,11 +360,14 @@ class Scheduler(Callback):
         self._write(vals)
         self._now = vals
         if hasattr(self.learn, 'recorder'): _record(self.learn.recorder.hps, self._in_force(vals))
-    def cleanup_fit(self):
-        self._meet_groups()
-        was,self._was,self._first = self._was,{},None
-        self._now,self._ended,self._switched = {},frozenset(),False
-        self._write(was)
+
+# %% ../../nbs/train/00_schedule.ipynb #a02cc5b7
+@patch
+def cleanup_fit(self:Scheduler):
+    self._meet_groups()
+    was,self._was,self._first = self._was,{},None
+    self._now,self._ended,self._switched = {},frozenset(),False
+    self._write(was)
 
 # %% ../../nbs/train/00_schedule.ipynb #502ab2c5
 @patch
