@@ -752,17 +752,17 @@ def _prepare_opt(self:Learner, lr, wd, reset_opt):
     if lr is None and self._opt_lr()!=_lr_of(self.opt): lr = self.lr
     hypers = dict(lr=lr, wd=self.wd if wd is None else wd)
     self.set_hypers(**{k:v for k,v in hypers.items() if v is not None})
-    self._began = self._opt_as_is()
+    self.opt_at_start = self._opt_as_is()
 
 @patch
 def _opt_as_is(self:Learner):
-    "How the optimizer was made, which it is, what it holds, and its hyper-parameters"
+    "How the optimizer was made, which it is, what it holds, its hyper-parameters, and what is frozen"
     def _own(v): return v.clone() if isinstance(v, torch.Tensor) else v
     groups = [{k:_own(v) for k,v in g.items() if k!='params'} for _,g in hyper_groups(self.opt)]
-    return SimpleNamespace(how=(self.opt_func, self.wd, self._given_lr), first=self._first_opt, opts=opts(self.opt),
-        held=held_params(self.opt), groups=groups)
-Learner._began = None     # The optimizer as it was when the last fit began
-Learner._first_opt = None # How it was made before the first switch to another, if there was one
+    return SimpleNamespace(how=(self.opt_func, self.wd, self._given_lr), first=self.first_opt, opts=opts(self.opt),
+        held=held_params(self.opt), groups=groups, frozen={p for p in self.model.parameters() if not p.requires_grad})
+Learner.opt_at_start = None     # The optimizer as it was when the last fit began
+Learner.first_opt = None # How it was made before the first switch to another, if there was one
 
 # %% ../../nbs/loop/05_learner.ipynb #82fe4d7f
 @patch
