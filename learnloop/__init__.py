@@ -14,6 +14,8 @@ from learnloop.loop.place import Pass, Place
 from learnloop.loop.optimizer import get_hyper, get_hypers, is_norm, norm_params, set_hypers, trainable_params
 from learnloop.loop.loss import decode_preds
 from learnloop.loop.steps import StepLimit
+from learnloop.loop.begin import SeededItems
+from learnloop.loop.several import Alternate, Zip
 from learnloop.loop.learner import Learner, Loop, TrainEvalCallback, before_batch_cb, default_cb
 from learnloop.loop.predict import FetchPredsCallback, GatherPredsCallback
 from learnloop.measure.metrics import (
@@ -50,10 +52,9 @@ from learnloop.train.mixup import CutMix, MixHandler, MixUp
 from learnloop.train.rnn import ModelResetter, RNNCallback, RNNRegularizer, rnn_cbs
 from learnloop.keep.saving import load_export, load_learner, load_model, save_model
 from learnloop.keep.storage import Checkpoint, DamagedCheckpoint, list_checkpoints, newest_checkpoint
-from learnloop.keep.passes import SeededItems
 from learnloop.keep.interrupt import Interrupted, Terminated
 from learnloop.keep.checkpoint import CheckpointCallback
-import learnloop.keep.resume, learnloop.keep.undo
+import learnloop.loop.switch_opt, learnloop.keep.resume, learnloop.keep.undo
 from learnloop.see.progress import ProgressCallback, ShowGraph
 from learnloop.see.trace import Trace, Tracer
 from learnloop.see.timeline import Timeline, load_trace

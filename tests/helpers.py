@@ -54,11 +54,11 @@ def check(a, b, at=''):
 
 # Typed by hand from DESIGN.md, so that a slip in the table of the code shows up as a difference
 TAKEN_BY = dict(CancelFitException='fit', CancelEpochException='epoch', CancelTrainException='train', CancelValidException='validate',
-    CancelBatchException='batch', CancelBackwardException='backward', CancelStepException='step', CancelZeroGradException='zero_grad',
-    CancelEvaluateException='evaluate', CancelSanityException='sanity', CancelSaveException='save')
+    CancelBatchException='batch', CancelTurnException='turn', CancelBackwardException='backward', CancelStepException='step',
+    CancelZeroGradException='zero_grad', CancelEvaluateException='evaluate', CancelSanityException='sanity', CancelSaveException='save')
 CANCEL_OF = {v:k for k,v in TAKEN_BY.items()}
-FIT   = 'fit', 'epoch', 'train', 'validate', 'fetch', 'batch', 'backward', 'step', 'zero_grad'
-INNER = 'batch', 'backward', 'step', 'zero_grad', 'pred', 'loss', 'opt_step'
+FIT   = 'fit', 'epoch', 'train', 'validate', 'fetch', 'batch', 'turn', 'backward', 'step', 'zero_grad'
+INNER = 'batch', 'turn', 'backward', 'step', 'zero_grad', 'pred', 'loss', 'opt_step'
 def phase_of(event): return re.sub('^(before|after_cancel|after|cleanup)_', '', event)
 def events_of(x): return [f'before_{x}', *[f'after_cancel_{x}']*(x in CANCEL_OF), f'after_{x}', f'cleanup_{x}']
 def is_over(event): return event.startswith(('after_', 'cleanup_'))  # then `outcome` of its phase is set
@@ -200,7 +200,8 @@ class Reference:
         if err is not None and not (isinstance(err, Cancel) and err.phase==x): raise err
 
 class ReferenceLoop(Reference):
-    "The training loop, by hand: the oracle for weights"
+    "The training loop, by hand, with one turn in a batch, or those named: the oracle for weights"
+    turns = None,
     def fit(self, n_epoch):
         self.params = list(mk_model().parameters())
         self.phase('fit', lambda: [self.phase('epoch', self.epoch) for _ in range(n_epoch)])
@@ -220,16 +221,23 @@ class ReferenceLoop(Reference):
             if b: self.phase('batch', partial(self.batch, *b))
 
     def batch(self, x, y):
+        if not self.training: return self.loss(x, y)
+        for o in self.turns: self.phase('turn', partial(self.turn, o, x, y))
+
+    def loss(self, x, y):
         with torch.set_grad_enabled(self.training): loss = F.mse_loss(F.linear(x, *self.params), y)
         self.fire('after_pred')
         self.fire('after_loss')
-        if self.training:
-            self.phase('backward', loss.backward)
-            self.phase('step', self.step)
-            self.phase('zero_grad', self.zero_grad)
+        return loss
 
-    def step(self):
+    def turn(self, name, x, y):
+        self.phase('backward', self.loss(x, y).backward)
+        self.phase('step', partial(self.step, name))
+        self.phase('zero_grad', self.zero_grad)
+
+    def step(self, name):
         torch.optim.SGD(self.params, lr=LR).step()
+        if name=='critic': return  # whose step doesn't count
         self.n_steps += 1
         self.fire('after_opt_step')
     def zero_grad(self): self.params[0].grad = self.params[1].grad = None
@@ -239,10 +247,17 @@ def difference(a, b):
     i = next((i for i,(o,p) in enumerate(zip(a, b, strict=False)) if o!=p), min(len(a), len(b)))
     return f'after {a[max(i-4, 0):i]}: learner {a[i:i+3]}, reference {b[i:i+3]}'
 
-def compare(specs, acts, run='fit', n_epoch=2):
+class TwoTurns(Learner):
+    "Two turns in a batch, of which the first doesn't count"
+    turns = 'critic','generator'
+    def train_batch(self):
+        for o in self.turns: self.turn(lambda: self.loss_func(self.forward(), *self.yb), name=o, counts=o!='critic')
+
+def compare(specs, acts, run='fit', n_epoch=2, cls=Learner):
     "Run a program on a learner and on the reference, compare all that is seen of it; returns learner, trace and ending"
     trace = []
-    learn,ref = mk_learner(players(specs, acts, trace)),ReferenceLoop(specs, acts)
+    learn,ref = mk_learner(players(specs, acts, trace), cls=cls),ReferenceLoop(specs, acts)
+    ref.turns = getattr(cls, 'turns', ref.turns)
     end,want = (ending(f) for f in dict(fit=(partial(learn.fit, n_epoch), partial(ref.fit, n_epoch)),
         evaluate=(learn.validate, ref.evaluate))[run])
     assert trace==ref.trace, difference(trace, ref.trace)

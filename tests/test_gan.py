@@ -1,7 +1,8 @@
-"Several optimizers in a named dict, with a phase for each: against a loop written by hand (the lesson is in nbs/tutorials/00_gan.ipynb)"
+"Several optimizers in a named dict, with a turn for each, in a phase of its own: against a loop written by hand (the lesson is in nbs/tutorials/00_gan.ipynb)"
 import pytest, torch
+from functools import partial
 from helpers import act, covering, ending, same
-from learnloop import (Callback, CancelBatchException, CancelFitException, CancelStepException, DataLoaders, EMA, Learner, Logger, Phase,
+from learnloop import (Callback, CancelBatchException, CancelFitException, CancelStepException, CancelTurnException, DataLoaders, EMA, Learner, Logger, Phase,
     event, get_hypers, on)
 from torch import nn
 from torch.nn import functional as F
@@ -19,13 +20,9 @@ def part_loss(part, model, made, real):
     return F.softplus(-model.critic(real)).mean() + F.softplus(model.critic(made.detach())).mean()
 
 class GAN(Learner, phases=[CRITIC, GEN]):
-    def _do_grad_opt(self):
-        self.with_events('critic_step', self._learn, 'critic')
-        self.with_events('gen_step',    self._learn, 'gen')
-    def _learn(self, part):
-        self.part,self.loss_grad = part,part_loss(part, self.model, self.pred, self.y)
-        super()._do_grad_opt()
-    def _step(self): self.opt[self.part].step()
+    def train_batch(self):
+        for part in ('critic','gen'): self.with_events(f'{part}_step', self.turn, partial(self.part_loss, part), part, counts=part=='gen')
+    def part_loss(self, part): return part_loss(part, self.model, self.forward(), self.y)
 
 def batches(n=6, seed=0):
     g = torch.Generator().manual_seed(seed)
@@ -100,7 +97,7 @@ def test_each_turn_has_all_events():
 
 def test_cancel_step_in_one_turn_leaves_the_other():
     def skip(cb):
-        if cb.part=='critic': raise CancelStepException
+        if cb.turn_name=='critic': raise CancelStepException
     learn = mk_gan(Callback('skip', before_step=skip))
     learn.dls.train,learn.dls.valid = batches(1),None
     assert trace_of(learn)==[*turn('critic_step', 'after_cancel_step'), *turn('gen_step', 'before_step'), 'after_batch']
@@ -158,3 +155,50 @@ def test_point_7_what_goes_by_steps_goes_by_those_that_count():
     def skip(cb): raise GEN.cancel
     learn = quiet(mk_gan(), 1, cbs=[ema := EMA(), Points(every_steps=1), on('before_gen_step', every=2)(skip)])
     assert learn.count.opt_steps==ema.n_steps==3 and [o for o in points if o]==[1, 2, 3, 3]  # the last is the epoch's
+
+# ---- the same without phases of one's own, without a loss_func
+
+class Turns(Learner):
+    def train_batch(self):
+        for part in ('critic','gen'): self.turn(partial(self.part_loss, part), part, counts=part=='gen')
+    def part_loss(self, part): return part_loss(part, self.model, self.forward(), self.y)
+
+def mk_turns(**kwargs):
+    a = mk_gan()
+    return Turns(a.dls, a.model, opt_func=a.opt_func, **kwargs)
+
+class FreezeInTurn(Callback):
+    def before_turn(self):
+        if self.turn_name=='gen': self.model.critic.requires_grad_(False)
+    def cleanup_turn(self): self.model.critic.requires_grad_(True)
+
+@pytest.mark.parametrize('cbs', [(), FreezeInTurn])
+def test_turns_are_the_loop_written_by_hand(cbs):
+    learn = quiet(mk_turns(cbs=cbs), 3)
+    assert same(learn.model, by_hand(3)) and all(p.requires_grad for p in learn.model.parameters())
+    assert vars(learn.count)==dict(epochs=3, batches=18, opt_steps=18, samples=144)
+
+@pytest.mark.parametrize('e', ['before_turn', 'after_pred', 'after_loss', 'before_backward'])
+@pytest.mark.parametrize('k', [2, 3])
+def test_a_turn_is_skipped_by_its_exception_from_anywhere_in_it(e, k):
+    def skip(cb):
+        if cb.turn_name=='gen' and cb.n_done%k==k-1: raise CancelTurnException
+    learn = quiet(mk_turns(cbs=Callback('skip', **{e: skip})), 1)
+    assert same(learn.model, by_hand(1, lambda i: i%k==k-1)) and learn.count.opt_steps==6-6//k
+
+def test_without_a_loss_function_metrics_judge_and_the_loss_is_that_of_the_turn_that_counts():
+    gens = []
+    def note(cb):
+        if cb.turn_name=='gen': gens.append(cb.loss)
+    learn = quiet(mk_turns(metrics=F.mse_loss), 1, cbs=Callback('note', after_turn=note))
+    train,valid,metric = learn.recorder.values[0]
+    assert valid is None and train==pytest.approx(torch.stack(gens).mean().item())
+    pred,y = learn.get_preds()
+    assert metric==pytest.approx(F.mse_loss(pred, y).item())
+
+@pytest.mark.parametrize('e', ['before_backward', 'before_step', 'cleanup_turn'])
+def test_an_error_names_the_turn_that_it_was_in(e):
+    def bug(cb):
+        if cb.turn_name=='gen': raise RuntimeError('bug')
+    with pytest.raises(RuntimeError, match='bug') as err: quiet(mk_turns(), 1, cbs=Callback(**{e: bug}))
+    assert f'Callback(bug).{e}; epoch 0, batch 0 of training' in (note := err.value.__notes__[0]) and "turn 'gen'" in note

@@ -508,6 +508,7 @@ def _check_monitor(o):
         k = getattr(src, 'monitor', None)
         if not isinstance(k, str) or k in names: continue
         if not names: raise ValueError(f'{o.label} monitors {k!r}, and there is no validation loader')
+        if o.learn.recorder.when_known(k, partial(_check_monitor, o)): continue
         raise ValueError(f'{o.label} monitors {k!r}, and validation gives {", ".join(names)}{did_you_mean(k, names)}')
 
 class _Fits(_Validates):

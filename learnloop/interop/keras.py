@@ -376,7 +376,9 @@ def _test_logs(self:Keras):
 def _epoch_logs(self:Keras):
     r = self.learn.recorder
     names = ['loss', *(m.name for m in r.train_mets), 'val_loss', *(f'val_{m.name}' for m in r.valid_mets[1:])]
-    return dict(zip(names, r.values[-1], strict=False)) if r.values else {}
+    row = dict(zip(r.columns, r.values[-1], strict=True)) if r.values else {}
+    ours = r.train_names + r.valid_names
+    return {theirs:row[k] for k,theirs in zip(ours, names, strict=True) if k in row}
 Keras._train_logs = Keras._epoch_logs
 
 @patch

@@ -298,11 +298,12 @@ def _check_args(self:Transformers):
         raise ValueError(f'{self.label}: logs and metrics are what the recorder records, and there is none at work: '
             'learn.add_cb(Recorder())')
     known,k = [_eval_name(o) for o in learn.recorder.valid_names],a.metric_for_best_model
+    column = None if k is None else f'eval_{k.removeprefix("eval_")}'
     evals,saves = a.eval_strategy.value,a.save_strategy.value
     if evals!='no' and learn.dls.valid is None: wrong = f'eval_strategy is {evals!r}, and there is no validation loader'
     elif a.load_best_model_at_end and saves not in ('best', evals):
         wrong = f"load_best_model_at_end with save_strategy={saves!r}: it must be 'best' or as eval_strategy, {evals!r}"
-    elif k is not None and f'eval_{k.removeprefix("eval_")}' not in known:
+    elif k is not None and column not in known and not learn.recorder.when_known(column, self._check_args):
         near = did_you_mean(f'eval_{k}', known)
         wrong = f'unknown metric_for_best_model {k!r}{near}; there are {", ".join(known)}'
     if wrong: raise ValueError(f'{self.label}: {wrong}')

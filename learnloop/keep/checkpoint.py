@@ -16,9 +16,9 @@ from math import inf
 from pathlib import Path
 from fastcore.basics import patch
 from torch import Tensor, nn
-from .passes import why_inexact
 from .saving import find_unsafe
 from .storage import Checkpoint, list_checkpoints, locked_folder, new_checkpoint, prune, to_plain
+from ..loop.begin import why_inexact
 from ..loop.callback import Callback
 from ..loop.checks import check_whole, did_you_mean, replaced
 from ..loop.learner import Learner
@@ -50,7 +50,7 @@ class CheckpointCallback(Callback):
         self.folder,self.every_steps,self.every_epochs = Path(folder).expanduser(),every_steps,every_epochs
         self.every_minutes,self.keep,self.best,self.monitor = every_minutes,keep,best,monitor
         self.on_error,self.background = on_error,background
-        self.larger = not less_is_better(monitor) if larger is None else larger
+        self.larger,self._guessed = not less_is_better(monitor) if larger is None else larger,larger is None
         self.is_open = False     # Is there a fit that it saves, and is the folder locked?
         self._lock = self._last = self._attrs = None
         self._wanted = None      # Info for a checkpoint that was asked for in the middle of a batch
@@ -111,10 +111,7 @@ def _sole_writer(learn, folder):
 # %% ../../nbs/keep/05_checkpoint.ipynb #a968054b
 @patch
 def before_fit(self:CheckpointCallback):
-    names = getattr(getattr(self.learn, 'recorder', None), 'columns', [])
-    if self.best and self.monitor not in names:
-        raise ValueError(f'{self.label}: the {self.best} best by {self.monitor!r}, which the recorder has no column for'
-            f'{did_you_mean(self.monitor, names)}; it has {", ".join(names) or "none"}')
+    if self.best: self._check_monitor()
     if self.on_error and threading.current_thread() is not threading.main_thread():
         warnings.warn('no signal reaches a fit outside of the main thread: Ctrl-C and SIGTERM will not save a '
             'checkpoint', stacklevel=2)
@@ -129,8 +126,18 @@ def before_fit(self:CheckpointCallback):
     self._attrs = self._error = self._last = self._wanted = None
 
 @patch
+def _check_monitor(self:CheckpointCallback):
+    rec = getattr(self.learn, 'recorder', None)
+    if rec and self._guessed: rec.check_way(self.label, self.monitor, 'larger=False, or True')
+    names = getattr(rec, 'columns', [])
+    if self.monitor in names or rec and rec.when_known(self.monitor, self._check_monitor): return
+    raise ValueError(f'{self.label}: the {self.best} best by {self.monitor!r}, which the recorder has no column for'
+        f'{did_you_mean(self.monitor, names)}; it has {", ".join(names) or "none"}')
+
+@patch
 def _prune(self:CheckpointCallback): prune(self.folder, self.keep, self.best, self.monitor, self.larger, self._is_sound)
 
+# %% ../../nbs/keep/05_checkpoint.ipynb #0b3f4aa7
 @patch
 def after_create(self:CheckpointCallback): self.learn.keeper.listen('SIGUSR1')  # it may have been added by the fit
 

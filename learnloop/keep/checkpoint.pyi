@@ -25,6 +25,7 @@ class CheckpointCallback(Callback):
     on_error: bool
     background: bool
     larger: Any
+    _guessed: Any
     is_open: bool
     _lock: Any
     _last: Any
@@ -56,6 +57,7 @@ class CheckpointCallback(Callback):
         - `info`: Plain data for the manifest
         """
     def before_fit(self) -> Any: ...  # keep/checkpoint.py
+    def _check_monitor(self) -> Any: ...  # keep/checkpoint.py
     def _prune(self) -> Any: ...  # keep/checkpoint.py
     def after_create(self) -> Any: ...  # keep/checkpoint.py
     def _check_folder(self) -> Any: ...  # keep/checkpoint.py

@@ -11,6 +11,7 @@ __all__ = ['Terminated', 'Interrupted', 'Signals']
 import asyncio, os, signal, sys, torch
 from contextlib import ExitStack, contextmanager, suppress
 from fastcore.basics import patch
+from ..loop.data import leaves
 
 # %% ../../nbs/keep/04_interrupt.ipynb #4a85a307
 class Terminated(SystemExit):
@@ -43,7 +44,7 @@ class Signals:
         self.raised = self.wants_save = False
     def loaders(self)->list: # None for what there is not
         "The loaders whose workers may die"
-        return [getattr(self.learn.dls, k, None) for k in ('train','valid')]
+        return [o for k in ('train','valid') for o in leaves(getattr(self.learn.dls, k, None))]
     def take(self,
         name:str # Such as 'SIGINT'; of a signal that this system doesn't have, nothing is taken
     ):

@@ -19,11 +19,12 @@ from fastcore.basics import noop, patch
 from torch import Tensor
 from .checkpoint import CheckpointCallback, checkpoint_names
 from .interrupt import Signals
-from .passes import KeptPass, copy_batch, random_states, set_random_states, why_inexact
+from .passes import KeptPass, copy_batch, random_states, set_random_states
 from .state import Checkpointer, check_plain, check_weights
 from .storage import Checkpoint, DamagedCheckpoint, list_checkpoints, locked_folder, newest_checkpoint
 from ..loop.callback import Callback, as_list, mk_cb
 from ..loop.batch import batch_map, describe
+from ..loop.begin import why_inexact
 from ..loop.checks import replaced, say
 from ..loop.flow import CancelFitException, CancelStepException
 from ..loop.learner import Learner, keeps_fits
@@ -181,7 +182,7 @@ def _find(self:FitKeeper, resume, accept):
     s,origin.there,origin.accept = origin.state,there,accept
     old = s['config']
     old.setdefault('loader', config['loader'])  # it wasn't always noted
-    if any(old.get(k)!=config[k] for k in ('loader','workers')): s['loader'] = None  # another kind can't take it up
+    if any(old.get(k)!=config.get(k) for k in ('loader','workers','parts')): s['loader'] = None  # another kind can't take it up
     self.compare(old, config, accept, c.path)
     self.check(origin)
     _warn_of_batches(old, config, origin.place)
@@ -197,7 +198,7 @@ def _find(self:FitKeeper, resume, accept):
 
 def _warn_of_batches(old, new, place):
     "Say so if the rest of an epoch will not have the batches that it would have had"
-    of_batches = 'batch_size','items','train_batches','workers','sampler','dataset','loader'
+    of_batches = 'batch_size','items','train_batches','workers','sampler','dataset','loader','parts'
     bad = [f'{k} was {old.get(k)} and is {new.get(k)}' for k in of_batches if old.get(k)!=new.get(k)]
     if bad and place.next=='train' and place.batch:
         warnings.warn(f'not exact: {"; ".join(bad)}, so the rest of epoch {place.epoch} may repeat items, or leave '
@@ -368,7 +369,8 @@ class _KeepsBatches(_Pauses):
     def after_fetch(self):
         learn,kept = self.learn,self.learn.keeper.kept
         if not kept or not learn.training or learn.batch is None: return
-        kept.failed = SimpleNamespace(batch=copy_batch(learn.batch), rng=random_states(learn), n_iter=learn.n_iter)
+        kept.failed = SimpleNamespace(batch=copy_batch(learn.batch), rng=random_states(learn), n_iter=learn.n_iter,
+            source=learn.source)
 
 # %% ../../nbs/keep/06_resume.ipynb #954097c8
 @patch
@@ -459,8 +461,9 @@ class _Only(Callback):
     def after_batch(self): raise CancelFitException
 
 class _Sized:
-    "The batches of `it`, as of a loader with a length"
-    def __init__(self, it, n): self.it,self.n = it,n
+    "The batches of `it`, as of a loader with a length, and of one that says where they come from"
+    tells_source = True
+    def __init__(self, it, n, source): self.it,self.n,self.source = it,n,source
     def __iter__(self): return self.it
     def __len__(self): return self.n
 
@@ -479,7 +482,7 @@ def replay_batch(self:Learner)->SimpleNamespace:
         yield from [None]*n
         set_random_states(self, f.rng)
         yield copy_batch(f.batch)
-    train = _Sized(_train(), f.n_iter) if f.n_iter else _train()
+    train = _Sized(_train(), f.n_iter, f.source) if f.n_iter or f.source else _train()
     args = f.args | dict(n_epoch=n_epoch, max_steps=None, steps_per_epoch=None, keep_failed=False, cbs=_Only(res))
     away = [o for o in (*self.cbs, *cbs) if o.writes]
     f.replay = res

@@ -16,12 +16,13 @@ from fastcore.basics import listify, patch
 from torch import Tensor
 from torch.nn.parameter import is_lazy
 from torch.utils.data import DataLoader
-from .passes import KeptPass, goes_by_state, persistent, random_states, set_random_states, start_workers
+from .passes import KeptPass, random_states, set_random_states
 from .saving import state_for, model_state, opt_state, param_names, unwrapper
 from .storage import DamagedCheckpoint, misfit
 from ..loop.batch import describe
+from ..loop.begin import goes_by_state, persistent, start_workers
 from ..loop.checks import did_you_mean, replaced
-from ..loop.data import batch_len
+from ..loop.data import bare, batch_len
 from ..loop.steps import StepLimit
 from ..loop.optimizer import get_hypers, opts
 from ..loop.place import Keeper, Place
@@ -51,7 +52,7 @@ class Checkpointer(Keeper):
     def running_workers(self)->list: # Names of loaders
         "Tell which loaders have their persistent workers running"
         dls = {k:persistent(getattr(self.learn.dls, k, None)) for k in ('train','valid')}
-        return [k for k,dl in dls.items() if dl is not None and dl._iterator is not None]
+        return [k for k,os in dls.items() if any(o._iterator is not None for o in os)]
 
 # %% ../../nbs/keep/03_state.ipynb #63b03b40
 @patch
@@ -97,7 +98,7 @@ def _loader_state(self:Checkpointer, place):
     learn = self.learn
     dl = learn.dl if place.next=='train' else learn.dls.train if 'batches' in self.marks else None
     if not goes_by_state(dl): return None
-    with preserve_rng(dl): return dl.state_dict()
+    with preserve_rng(bare(dl)): return bare(dl).state_dict()
 
 @patch
 def _workers_at(self:Checkpointer, place):
@@ -167,6 +168,7 @@ def mk_config(self:Checkpointer)->dict: # Plain data
     if not any(getattr(type(o), 'freezes', False) for o in learn.cbs):
         res['frozen'] = [n for p,n in param_names(learn.model).items() if not p.requires_grad]
     if any(o.needs_length for o in learn.cbs): res['n_epoch'] = learn.n_epoch
+    if getattr(dl, 'is_several', False): res['parts'] = dl.facts()
     return res
 
 # %% ../../nbs/keep/03_state.ipynb #fcd8e405

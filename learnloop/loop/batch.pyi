@@ -4,7 +4,7 @@
 from typing import Any
 import torch
 
-__all__ = ['as_device', 'default_device', 'batch_parts', 'batch_like', 'batch_map', 'to_device', 'split_batch', 'by_name', 'join_batch', 'find_bs', 'unpack', 'describe', 'to_detach', 'to_concat', 'detuplify']
+__all__ = ['as_device', 'default_device', 'batch_parts', 'batch_like', 'batch_map', 'to_device', 'AlsoInput', 'as_targs', 'split_batch', 'by_name', 'join_batch', 'find_bs', 'unpack', 'describe', 'to_detach', 'to_concat', 'detuplify']
 
 def as_device(device: torch.device | str) -> torch.device:
     """Get `device` with the index that its tensors have
@@ -50,12 +50,24 @@ def to_device(b: Any, device: torch.device | str) -> Any:
     - `device`: Where its tensors go
     """
 
-def split_batch(b: Any, n_inp: int | None=None, targ: str | tuple | None=None) -> tuple[tuple, tuple]:
+class AlsoInput(tuple):
+    """Names of targets that are inputs as well"""
+    __slots__: Any
+
+def as_targs(targ: Any) -> tuple:
+    """Make a tuple of what tells the targets
+
+    - `targ`: A name or a number, several of them, or None
+
+    Returns: Empty for None
+    """
+
+def split_batch(b: Any, n_inp: int | None=None, targ: str | int | tuple | None=None) -> tuple[tuple, tuple]:
     """Split `b` into inputs and targets
 
     - `b`: Batch, as the loader gave it
     - `n_inp`: How many of a tuple's first elements are inputs; None: all but the last, or the only one
-    - `targ`: Name of the target in a mapping, or names; None: the mapping is all input
+    - `targ`: Names of targets in a mapping; numbers of those in a tuple, inputs or not
 
     Returns: Inputs and targets: `(xb, yb)`
     """
@@ -67,7 +79,7 @@ def by_name(xb: Any, b: Any) -> bool:
     - `b`: The batch that they are of, as the loader gave it
     """
 
-def join_batch(xb: Any, yb: Any, b: Any, targ: str | tuple | None=None) -> Any:
+def join_batch(xb: Any, yb: Any, b: Any, targ: str | int | tuple | None=None) -> Any:
     """Put inputs and targets together
 
     - `xb`: Inputs
@@ -84,13 +96,13 @@ def find_bs(b: Any) -> int:
     Returns: First dimension of the first tensor that has one; without tensors `len(b)`, else 1
     """
 
-def unpack(b: Any, device: torch.device, n_inp: int | None=None, targ: str | tuple | None=None) -> tuple[tuple, tuple, int]:
+def unpack(b: Any, device: torch.device, n_inp: int | None=None, targ: str | int | tuple | None=None) -> tuple[tuple, tuple, int]:
     """Move `b`, split it and count its items
 
     - `b`: Batch, as the loader gave it
     - `device`: Where its tensors go
     - `n_inp`: How many of a tuple's first elements are inputs; None: all but the last, or the only one
-    - `targ`: Name of the target in a mapping, or names; None: the mapping is all input
+    - `targ`: As for `split_batch`
 
     Returns: Inputs, targets, and the number of items: `(xb, yb, bs)`
     """

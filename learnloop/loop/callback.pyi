@@ -62,6 +62,7 @@ class _Reader:
     loss_module: Any
     loss_parts: Any
     lr: Any
+    may_have_parts: Any
     metrics: Any
     mid_batch: Any
     model: Any
@@ -88,6 +89,7 @@ class _Reader:
     rows: Any
     saved: Any
     smooth_loss: Any
+    source: Any
     splitter: Any
     start_place: Any
     trace: Any

@@ -6,7 +6,7 @@ Docs: https://learnloop.github.io/learnloop/loop/data.html.md"""
 
 # %% auto #0
 __all__ = ['batch_len', 'check_loader', 'why_empty', 'DataLoaders', 'mk_dls', 'in_order', 'next_batch', 'error_frames',
-           'set_epoch', 'Endless', 'Until']
+           'set_epoch', 'Endless', 'Until', 'bare', 'leaves', 'source_teller']
 
 # %% ../../nbs/loop/02_data.ipynb #d83fd617
 import torch
@@ -16,7 +16,7 @@ from traceback import walk_tb
 from fastcore.basics import patch
 from torch import Tensor
 from torch.utils.data import BatchSampler, DataLoader, IterableDataset, RandomSampler, SequentialSampler, Subset
-from .batch import as_device, default_device, describe, to_device
+from .batch import AlsoInput, as_device, as_targs, default_device, describe, to_device
 from .checks import did_you_mean, note_on, safely
 from .rng import preserve_rng, read_rngs, write_rngs
 
@@ -47,6 +47,7 @@ def why_empty(
 )->str: # A sentence without a full stop
     "Say which loader yielded no batch, why, and what helps"
     name = type(dl).__name__
+    if getattr(dl, 'is_several', False): return dl.why_empty()
     if isinstance(dl, Iterator): return f"{name} is an exhausted iterator: pass a list or a DataLoader instead"
     n,drop = batch_len(getattr(dl, 'dataset', None)),getattr(dl, 'drop_last', False)
     if n is not None: name += f" over {n} items, batch_size={getattr(dl, 'batch_size', None)}, drop_last={drop}"
@@ -54,11 +55,14 @@ def why_empty(
     return f"{name} yielded no batch: {fix}"
 
 # %% ../../nbs/loop/02_data.ipynb #4068171a
-def _target_names(o):
-    "`o` as a tuple of names; None if there are none"
-    names = (o,) if isinstance(o, str) else tuple(o) if isinstance(o, list|tuple) else o
-    if names is None or isinstance(names, tuple) and all(isinstance(k, str) for k in names): return names or None
-    raise TypeError(f"targ={describe(o)}: it must be the name of an element in a dict batch, or a list of names")
+def _targets(o, is_inp):
+    "`o` as a tuple of names or numbers; None if there are none"
+    if o is None or isinstance(o, str|int|list|tuple) and not isinstance(o, bool):
+        targs = as_targs(o)
+        if len({type(k) for k in targs} - {bool})<=1 and all(type(k) in (str, int) for k in targs):
+            return (AlsoInput(targs) if is_inp else targs) or None
+    raise TypeError(f"targ={describe(o)}: it must be the name of an element in a dict batch, or its number in a "
+        "tuple, or a list of them")
 
 # %% ../../nbs/loop/02_data.ipynb #04ae4c1a
 class DataLoaders:
@@ -67,7 +71,8 @@ class DataLoaders:
         *loaders, # Any iterables of batches: the training loader, the validation loader (or None), and more
         device:torch.device|str|None=None, # Where batches go; None: `default_device()`
         n_inp:int|None=None, # Inputs in a tuple batch, for `split_batch`; None: all but the last element
-        targ:str|tuple|None=None, # Name of the target in dict batches, or names; None: such a batch is all input
+        targ:str|int|tuple|None=None, # Targets in dict batches, by name; in tuples, by number, inputs or not
+        targ_is_inp:bool=False, # Does the model get targets in dict batches, too?
         **named # More loaders by name, such as `test=dl`
     ):
         by_pos = {('train','valid')[i] if i<2 else f'dl{i}': o for i,o in enumerate(loaders)}
@@ -76,7 +81,8 @@ class DataLoaders:
         given = dict(train=None, valid=None) | by_pos | named
         self._names = list(given)
         self.device = default_device() if device is None else as_device(device)
-        self.n_inp,self.targ = n_inp,targ
+        self.n_inp,self.targ_is_inp = n_inp,targ_is_inp
+        self.targ = targ
         if taken := [k for k in named if k in dir(self)]:
             raise ValueError(f"{taken[0]!r} can't name a loader: DataLoaders has such an attribute; choose another")
         for k,o in given.items():
@@ -85,10 +91,10 @@ class DataLoaders:
 
     @property
     def targ(self):
-        "Names of targets in a dict batch; None if there are none"
+        "Names of targets in a dict batch, numbers of those in a tuple; None if there are none"
         return self._targ
     @targ.setter
-    def targ(self, v): self._targ = _target_names(v)
+    def targ(self, v): self._targ = _targets(v, self.targ_is_inp)
     train_ds = property(lambda self: getattr(self.train, 'dataset', None), doc="Training dataset, if there is one")
     valid_ds = property(lambda self: getattr(self.valid, 'dataset', None), doc="Validation dataset, if there is one")
     names    = property(lambda self: [k for k in self._names if getattr(self, k) is not None], doc="Of the loaders")
@@ -120,7 +126,7 @@ def one_batch(self:DataLoaders): # First batch of the training loader, on `devic
     dl,nothing = self.train,object()
     if dl is None: raise ValueError("no training loader to take a batch from: pass DataLoaders(train)")
     if getattr(dl, 'passes_on', False): dl = dl.dl
-    if isinstance(dl, DataLoader):
+    if isinstance(dl, DataLoader) or getattr(dl, 'is_several', False):
         dl = copy(dl)
         dl._iterator = None  # persistent workers live there: taking their batch would end a running epoch
     with preserve_rng(dl):
@@ -151,7 +157,8 @@ def from_dsets(cls:DataLoaders,
     shuffle:bool=True, # Shuffle for training? Not possible for an `IterableDataset` or with a sampler
     device:torch.device|str|None=None, # Where batches go; None: `default_device()`
     n_inp:int|None=None, # Inputs in a tuple batch; None: all but the last element
-    targ:str|tuple|None=None, # Name of the target in a dict batch, or names; None: such a batch is all input
+    targ:str|int|tuple|None=None, # Targets in dict batches, by name; in tuples, by number, inputs or not
+    targ_is_inp:bool=False, # Does the model get targets in dict batches, too?
     **kwargs # For torch's `DataLoader`; `drop_last`, `generator` and samplers reach the training loader alone
 ):
     "Make loaders: a shuffled one for `train_ds`, and for the others ones that go in order through all items"
@@ -160,7 +167,7 @@ def from_dsets(cls:DataLoaders,
     fixed = isinstance(train_ds, IterableDataset) or own.get('sampler') or own.get('batch_sampler')
     train = DataLoader(train_ds, shuffle=False if fixed else shuffle, **own, **kwargs)
     others = [None if ds is None else DataLoader(ds, batch_size=valid_bs or bs, **kwargs) for ds in (valid_ds, *more)]
-    return cls(train, *others, device=device, n_inp=n_inp, targ=targ)
+    return cls(train, *others, device=device, n_inp=n_inp, targ=targ, targ_is_inp=targ_is_inp)
 
 # %% ../../nbs/loop/02_data.ipynb #b96b78b4
 def mk_dls(
@@ -179,6 +186,7 @@ def in_order(
     dl, # Loader: any iterable of batches
 ): # `dl` itself if it goes through its data in order and completely, or if that can't be changed
     "Get a loader that goes through the dataset of `dl` in order and completely"
+    if getattr(dl, 'is_several', False): return dl.in_order()
     if not isinstance(dl, DataLoader) or isinstance(dl.dataset, IterableDataset): return dl
     batches,bs = dl.batch_sampler,dl.batch_size
     sampler = dl.sampler if batches is None else getattr(batches, 'sampler', None)
@@ -299,7 +307,9 @@ class Endless:
         "Return the place in the data"
         if self._it is None: return dict(passes=self._passes)
         sd = dict(passes=self._passes-1)
-        return dict(n=self._n, rng=self._start) | sd if self._n else sd  # n is 0 if the first fetch was interrupted
+        if not self._n: return sd  # the first fetch was interrupted
+        if getattr(self.dl, 'is_several', False): sd['several'] = self.dl.state_dict()
+        return dict(n=self._n, rng=self._start) | sd
     def load_state_dict(self,
         sd:dict # What `state_dict` returned
     ):
@@ -307,7 +317,7 @@ class Endless:
         with preserve_rng(self.dl):
             write_rngs(sd.get('rng', {}), [self.dl])
             self._it,self._passes = None,sd.get('passes', 0)
-            if 'n' in sd: self._begin(sd['n'])
+            if 'n' in sd: self._begin(sd['n'], sd.get('several'))
     def __repr__(self): return f'Endless({type(self.dl).__name__}, {batch_len(self.dl) or "?"} batches a pass)'
 
 # %% ../../nbs/loop/02_data.ipynb #05db63f0
@@ -318,11 +328,12 @@ def _next(self:Endless):
     return b
 
 @patch
-def _begin(self:Endless, n=0):
+def _begin(self:Endless, n=0, several=None):
     self._start = read_rngs([self.dl])
     set_epoch(self.dl, self._passes)
+    if several: self.dl.load_state_dict(several)
     self._it,self._n,self._passes = iter(self.dl),n,self._passes+1
-    for _ in range(n): next_batch(self._it)
+    for _ in range(0 if several else n): next_batch(self._it)
 
 # %% ../../nbs/loop/02_data.ipynb #40b3994b
 class Until:
@@ -338,3 +349,28 @@ class Until:
             try: yield next_batch(batches)  # kept in no variable: it would be alive while the next is made
             except StopIteration: return
     def __repr__(self): return f'Until({type(self.dl).__name__})'
+
+# %% ../../nbs/loop/02_data.ipynb #bf243769
+def bare(
+    dl # Loader: any iterable of batches
+): # The loader in it, if it is an `Until`
+    "Take `Until` off `dl`"
+    while isinstance(dl, Until) and not isinstance(dl.dl, Endless): dl = dl.dl
+    return dl
+
+# %% ../../nbs/loop/02_data.ipynb #d6b14989
+def leaves(
+    dl # Loader: any iterable of batches
+)->list: # `dl` itself, if it takes from no other
+    "List the loaders that `dl` takes its batches from"
+    while hasattr(dl, 'dl'): dl = dl.dl
+    if not getattr(dl, 'is_several', False): return [dl]
+    return [o for p in dl.parts.values() for o in leaves(p)]
+
+# %% ../../nbs/loop/02_data.ipynb #28179e89
+def source_teller(
+    dl # Loader: any iterable of batches
+): # What in it has a `source`; None if nothing has
+    "Find what in `dl` says where its batches come from"
+    while dl is not None and not getattr(dl, 'tells_source', False): dl = getattr(dl, 'dl', None)
+    return dl

@@ -4,7 +4,7 @@
 from typing import Any
 import torch
 
-__all__ = ['batch_len', 'check_loader', 'why_empty', 'DataLoaders', 'mk_dls', 'in_order', 'next_batch', 'error_frames', 'set_epoch', 'Endless', 'Until']
+__all__ = ['batch_len', 'check_loader', 'why_empty', 'DataLoaders', 'mk_dls', 'in_order', 'next_batch', 'error_frames', 'set_epoch', 'Endless', 'Until', 'bare', 'leaves', 'source_teller']
 
 def batch_len(dl: Any) -> int | None:
     """Get the length of `dl` if it has one
@@ -34,17 +34,19 @@ class DataLoaders:
     _names: list
     device: Any
     n_inp: int | None
+    targ_is_inp: bool
     _targ: Any
-    def __init__(self, *loaders: Any, device: torch.device | str | None=None, n_inp: int | None=None, targ: str | tuple | None=None, **named: Any) -> None:
+    def __init__(self, *loaders: Any, device: torch.device | str | None=None, n_inp: int | None=None, targ: str | int | tuple | None=None, targ_is_inp: bool=False, **named: Any) -> None:
         """- `loaders`: Any iterables of batches: the training loader, the validation loader (or None), and more
         - `device`: Where batches go; None: `default_device()`
         - `n_inp`: Inputs in a tuple batch, for `split_batch`; None: all but the last element
-        - `targ`: Name of the target in dict batches, or names; None: such a batch is all input
+        - `targ`: Targets in dict batches, by name; in tuples, by number, inputs or not
+        - `targ_is_inp`: Does the model get targets in dict batches, too?
         - `named`: More loaders by name, such as `test=dl`
         """
     @property
     def targ(self) -> Any:
-        """Names of targets in a dict batch; None if there are none"""
+        """Names of targets in a dict batch, numbers of those in a tuple; None if there are none"""
     @targ.setter
     def targ(self, v: Any) -> Any: ...
     def __len__(self) -> Any: ...
@@ -64,7 +66,7 @@ class DataLoaders:
         - `device`: Where batches go from now on
         """
     @classmethod
-    def from_dsets(cls, train_ds: Any, valid_ds: Any=None, *more: Any, bs: int | None=64, valid_bs: int | None=None, shuffle: bool=True, device: torch.device | str | None=None, n_inp: int | None=None, targ: str | tuple | None=None, **kwargs: Any) -> Any:  # loop/data.py
+    def from_dsets(cls, train_ds: Any, valid_ds: Any=None, *more: Any, bs: int | None=64, valid_bs: int | None=None, shuffle: bool=True, device: torch.device | str | None=None, n_inp: int | None=None, targ: str | int | tuple | None=None, targ_is_inp: bool=False, **kwargs: Any) -> Any:  # loop/data.py
         """Make loaders: a shuffled one for `train_ds`, and for the others ones that go in order through all items"""
     @property
     def train_ds(self) -> Any:
@@ -137,7 +139,7 @@ class Endless:
         """
     def __repr__(self) -> Any: ...
     def _next(self) -> Any: ...  # loop/data.py
-    def _begin(self, n: Any=0) -> Any: ...  # loop/data.py
+    def _begin(self, n: Any=0, several: Any=None) -> Any: ...  # loop/data.py
 
 class Until:
     """The batches of `dl`, until `is_over()`, which is asked before each"""
@@ -150,3 +152,23 @@ class Until:
         """
     def __iter__(self) -> Any: ...
     def __repr__(self) -> Any: ...
+
+def bare(dl: Any) -> Any:
+    """Take `Until` off `dl`
+
+    - `dl`: Loader: any iterable of batches
+    """
+
+def leaves(dl: Any) -> list:
+    """List the loaders that `dl` takes its batches from
+
+    - `dl`: Loader: any iterable of batches
+
+    Returns: `dl` itself, if it takes from no other
+    """
+
+def source_teller(dl: Any) -> Any:
+    """Find what in `dl` says where its batches come from
+
+    - `dl`: Loader: any iterable of batches
+    """

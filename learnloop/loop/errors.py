@@ -85,7 +85,7 @@ def _causes(e):
 def _is_loaders(f):
     "Does the frame `f` belong to a loader, or take from one?"
     mod,name = f.f_globals.get('__name__', ''),f.f_code.co_name
-    if mod in ('torch.utils.data.dataloader','learnloop.loop.data','learnloop.loop.place'): return True
+    if mod in ('torch.utils.data.dataloader',*(f'learnloop.loop.{o}' for o in ('data','place','several'))): return True
     if not mod.startswith('learnloop.'): return False
     if name=='with_events': return f.f_locals.get('phase')=='fetch'
     takes = name in ('all_batches','_fetch','_predict_all','__next__','begin')
@@ -96,6 +96,7 @@ def _with_workers(o):
     if hasattr(type(o), '_shutdown_workers'): return [o]
     if isinstance(o, Endless): return _with_workers(o._it)
     if isinstance(o, Pass): return _with_workers(o.batches)
+    if hasattr(o, 'takes_from'): return [p for v in o.takes_from for p in _with_workers(v)]
     f = getattr(o, 'gi_frame', None) if inspect.isgenerator(o) else None
     if f is None or not f.f_globals['__name__'].startswith('learnloop.'): return []
     return [p for v in f.f_locals.values() for p in _with_workers(v)]

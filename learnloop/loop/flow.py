@@ -163,6 +163,7 @@ class Flow:
         self.cbs,self.open,self.outcome,self.exception,self.created = [],[],{},None,False
         self.phases,self.events = {},[]
         self._inner,self._recurring,self._inside = set(),set(),{}  # What the table says of rows: see `declare`
+        self._bodies = self.bodies  # found sooner
         self._uncounted = []  # Phases in which optimizer steps don't count
         self._deaf = ()       # Callbacks that are there, and hear nothing for now
         self._cancels = {}    # Phase -> the callback and the event of the last exception that it took
@@ -405,12 +406,13 @@ def with_events(self:Flow,
     if f is None or not isinstance(phase, str): raise TypeError(_right_form(phase or self, f))
     p = self.phases.get(phase) or self._phase(phase)
     depth,out,res,err = len(self.open),None,None,None
-    for o in self._inside[phase]: self.outcome.pop(o, None)
+    for o in self._inside[phase]:
+        if o in self.outcome: del self.outcome[o]
     self.open.append(p)
     try:
         try:
             if fs := self._handlers[p.before]: self._hear(fs, p.before)
-            if phase in self.bodies: res = getattr(self, self.bodies[phase])(f, *args, **kwargs)
+            if phase in self._bodies: res = getattr(self, self._bodies[phase])(f, *args, **kwargs)
             else: res = f(*args, **kwargs)
             out = self.outcome[phase] = 'done'
         except p.catches as e:

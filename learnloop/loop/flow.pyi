@@ -189,6 +189,7 @@ class Flow:
     _inner: set
     _recurring: set
     _inside: dict
+    _bodies: Any
     _uncounted: list
     _deaf: Any
     _cancels: dict

@@ -24,10 +24,10 @@ from .checks import check_whole, checked_args, did_you_mean, replaced, say
 from .data import batch_len, check_loader, mk_dls, why_empty
 from .errors import let_go, tip, where
 from .flow import Flow
-from .loss import loss_modules, named_loss, own_loss, split_loss, watched_loss
+from .loss import innermost, loss_modules, named_loss, own_loss, split_loss, watched_loss
 from .optimizer import (
-    HeldParams, backward, default_lr, freeze_to, get_hypers, held_params, make_opt, n_groups, norm_params, opts,
-    set_hypers, step, trainable_params, zero_grad)
+    HeldParams, backward, default_lr, freeze_to, get_hypers, held_params, hyper_groups, make_opt, n_groups, norm_params,
+    opts, set_hypers, step, trainable_params, zero_grad)
 from .place import Keeper, Pass, Place
 from .rng import own_stream
 from .steps import StepLimit
@@ -110,13 +110,14 @@ def _fetch(self:Loop, batches):
     except StopIteration:
         self.batch = None
         return False
+    if batches.teller is not None: self.source = batches.teller.source
     return True
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb80868
 @patch
 def drop_batch(self:Loop):
     "Hold the batch no longer, and nothing that came of it"
-    self.batch = self.xb = self.yb = self.pred = self.loss_grad = None
+    self.batch = self.source = self.xb = self.yb = self.pred = self.loss_grad = None
     self.loss_parts = {}
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb80863
@@ -153,7 +154,7 @@ def _check_targ(self:Loop, b):
     if self.yb or not self.training and self.inside('evaluate'): return
     known = [k for k in b if isinstance(k, str)] if isinstance(b, Mapping) else []
     raise ValueError(f'no target: targ={self._targ!r} names it, and the batch is {describe(b)}'
-        f'{did_you_mean(self._targ[0], known)}')
+        f'{did_you_mean(str(self._targ[0]), known)}')
 
 # %% ../../nbs/loop/05_learner.ipynb #e1f3b7f0
 @patch
@@ -168,7 +169,9 @@ def forward(self:Loop): # `pred`
 def calc_loss(self:Loop):
     "Compute the loss of the turn, or of the batch, with events: in a turn it may be computed again"
     turn = self.open_turn
-    if turn is not None: turn.begin()
+    if turn is not None:
+        turn.scale,turn.stepped = 1.,False
+        if turn.closure is not None: turn.closure.begin()
     if turn is None or turn.loss is None:
         self.forward()
         self._do_loss()
@@ -180,7 +183,8 @@ def calc_loss(self:Loop):
 def _do_loss(self:Loop):
     loss = self._own_loss() if self.loss_func is None or not self.yb else None
     if loss is None and self.loss_func is not None: loss = (self._loss_call or self._loss)(self.pred, *self.yb)
-    self.take_loss(loss)
+    if isinstance(loss, torch.Tensor): self.loss_grad,self.loss = loss,loss.detach().clone()
+    else: self.take_loss(loss)
     if self.loss_grad is None and self.training: self._refuse_none()
 
 @patch
@@ -223,6 +227,15 @@ def _value(v):
     if not v.is_floating_point(): v = v.float()
     return (v.mean() if v.dim() else v).detach().clone()
 
+# %% ../../nbs/loop/05_learner.ipynb #136a3b75
+@patch(as_prop=True)
+def may_have_parts(self:Loop):
+    "May a loss have parts? Those of torch and of learnloop have none, in a loop that nobody has changed"
+    pieces = 'one_batch','_do_one_batch','train_batch','_do_loss'
+    if any(getattr(type(self), k, None) is not getattr(Learner, k, None) for k in pieces): return True
+    module = getattr(innermost(self.loss_func), '__module__', None) or ''
+    return module.split('.')[0] not in ('torch','learnloop')
+
 # %% ../../nbs/loop/05_learner.ipynb #55c4504f
 @patch
 def turn(self:Loop,
@@ -236,10 +249,11 @@ def turn(self:Loop,
     closure:bool|None=None # Give the optimizer's `step` a closure? None for if it can't do without
 ):
     "Take a turn in a batch: a loss, its gradients, and a step"
-    if self.open_turn or not self.training: self._refuse_turn()
-    plain = counts and not (loss or opt or name or grads or create_graph or retain_graph or closure)
-    args = loss,opt,name,counts,grads,create_graph,retain_graph,closure
-    turn,kept = self._only_turn() if plain else Turn(self, *args),(self.loss, self.loss_grad)
+    if self.open_turn is not None or not self.training: self._refuse_turn()
+    turn,kept = self._whole,(self.loss, self.loss_grad)
+    if not (loss is opt is name is grads is closure is None and counts) or create_graph or retain_graph:
+        turn = Turn(self, loss, opt, name, counts, grads, create_graph, retain_graph, closure)
+    elif turn is None or turn.opt is not self.opt or self._uncounted: turn = self._whole = Turn(self)
     self.open_turn = turn
     try: self.with_events('turn', self._do_turn)
     finally:
@@ -250,13 +264,6 @@ def turn(self:Loop,
 def _refuse_turn(self:Loop):
     if self.open_turn: raise RuntimeError(f'turn: {self.open_turn} goes on: end it, and then begin another')
     raise RuntimeError('turn: this is no training; in validation compute the loss, by overriding valid_batch')
-
-@patch
-def _only_turn(self:Loop):
-    "The turn of a batch that has but one: the same for as long as the optimizer is"
-    t = self._whole
-    if t is None or t.opt is not self.opt or self._uncounted: self._whole = t = Turn(self)
-    return t
 
 # %% ../../nbs/loop/05_learner.ipynb #55c45052
 Loop.open_turn = None  # The turn that goes on
@@ -293,7 +300,7 @@ def take_step(self:Loop,
 # %% ../../nbs/loop/05_learner.ipynb #55c45050
 @patch
 def _do_grad_opt(self:Loop):
-    self.backward()
+    self.with_events('backward', self._backward)
     self.with_events('step', self._step)
     self.with_events('zero_grad', self._zero_grad)
 
@@ -319,11 +326,12 @@ def _backward(self:Loop):
 @patch
 def _step(self:Loop):
     turn = self.open_turn
-    if turn is None or turn.closure is None: step(self.turn_opt)
+    if turn is None: step(self.opt)
+    elif turn.closure is None: step(turn.opt)
     else: turn.closure.step()
 
 @patch
-def _zero_grad(self:Loop): zero_grad(self.turn_opt)
+def _zero_grad(self:Loop): zero_grad(self.opt if self.open_turn is None else self.open_turn.opt)
 
 # %% ../../nbs/loop/05_learner.ipynb #7a1c0f32
 @patch
@@ -390,10 +398,11 @@ def _warn_of_no_step(self:Loop, n):
     "Say that an epoch of `n` batches left the weights as they were, and who cancelled what"
     start = self.start_place
     if n==(start.batch if (start.epoch, start.next)==(self.epoch, 'train') else 0): return  # none is new
-    by = [f'{phase} was last cancelled by {cb} in {e}' if cb else f'{phase} was last cancelled'
-        for phase,(cb,e) in self._cancels.items() if phase=='batch' or 'batch' in self.phases[phase].inside]
-    warnings.warn(f'epoch {self.epoch} saw {n} batches and took no optimizer step'
-        f'{": " if by else ""}{"; ".join(by)}', stacklevel=3)
+    inner = 'batch',*self._inside['batch']
+    by = [f'{phase} was last cancelled' + (f' by {cb} in {e}' if cb else '')
+        for phase,(cb,e) in self._cancels.items() if phase in inner]
+    why = '; '.join(by) or 'no turn of train_batch had a loss'
+    warnings.warn(f'epoch {self.epoch} saw {n} batches and took no optimizer step: {why}', stacklevel=3)
 
 @patch
 def _check_length(self:Loop, n):
@@ -461,11 +470,11 @@ class Learner(Loop):
 # %% ../../nbs/loop/05_learner.ipynb #abd05d3f
 # What is left of a fit that was interrupted, or failed, to go on from: see `resume`
 Learner.paused = Learner.failed = None
+Learner.valid_grad = False             # Does validation compute with gradients? See below
 Learner.predicting = False             # Are predictions being made, by `get_preds` or `predict`?
 Learner._has_loss = False              # Was a loss computed yet?
 Learner._loss_call = None              # What an evaluation calls in place of `loss_func`
 Learner._whole = None                  # The turn of batches that have but one
-Learner.valid_grad = False             # Does validation compute with gradients enabled?
 Learner.has_stepped = False            # Was there a step in this epoch, counted or not?
 Learner._shortcut = None               # Called with a pass whose batches may need no events; are some left?
 Learner._guests = ()                   # Callbacks of the evaluation that is going on: one inside it does without
@@ -545,6 +554,7 @@ class TrainEvalCallback(Callback):
 
     def before_train(self):
         self.learn.pct_train = self.learn.epoch/self.learn.n_epoch
+        self.learn.warn_of_unheld()
         _train(self.learn.model)
         self.learn.training = True
     def before_validate(self):
@@ -741,6 +751,17 @@ def _prepare_opt(self:Learner, lr, wd, reset_opt):
     if lr is None and self._opt_lr()!=_lr_of(self.opt): lr = self.lr
     hypers = dict(lr=lr, wd=self.wd if wd is None else wd)
     self.set_hypers(**{k:v for k,v in hypers.items() if v is not None})
+    self._began = self._opt_as_is()
+
+@patch
+def _opt_as_is(self:Learner):
+    "How the optimizer was made, which it is, what it holds, and its hyper-parameters"
+    def _own(v): return v.clone() if isinstance(v, torch.Tensor) else v
+    groups = [{k:_own(v) for k,v in g.items() if k!='params'} for _,g in hyper_groups(self.opt)]
+    return SimpleNamespace(how=(self.opt_func, self.wd, self._given_lr), first=self._first_opt, opts=opts(self.opt),
+        held=held_params(self.opt), groups=groups)
+Learner._began = None     # The optimizer as it was when the last fit began
+Learner._first_opt = None # How it was made before the first switch to another, if there was one
 
 # %% ../../nbs/loop/05_learner.ipynb #82fe4d7f
 @patch
@@ -800,9 +821,17 @@ def _check_held(self:Learner, note=None):
         if note: e.add_note(note)
         raise
 
+# %% ../../nbs/loop/05_learner.ipynb #458f8fc1
+@patch
+def warn_of_unheld(self:Learner):
+    "Warn of parameters that require gradients by now, and are in no group of the optimizer"
+    if self.opt is None: return
+    if self._holds is None or self._holds.opts!=opts(self.opt): self._holds = HeldParams(self.opt, self.model)
+    self._holds.check(self.model, in_fit=True)
+
 # %% ../../nbs/loop/05_learner.ipynb #7a40080d
-_KEPT = ('dl', 'n_iter', 'open_turn', 'data_pass', 'iter', 'bs', 'batch', 'xb', 'yb', 'pred', 'loss', 'loss_grad', 'loss_parts',
-    'training', 'outcome', '_dev', '_n_inp', '_targ', '_guests', '_loss_call', '_shortcut', 'predicting')
+_KEPT = ('dl', 'n_iter', 'open_turn', 'data_pass', 'iter', 'bs', 'batch', 'source', 'xb', 'yb', 'pred', 'loss', 'loss_grad',
+    'loss_parts', 'training', 'outcome', '_dev', '_n_inp', '_targ', '_guests', '_loss_call', '_shortcut', 'predicting')
 _GENERATORS = 'Generator','Random','RandomState'  # classes of what draws random numbers
 
 @patch

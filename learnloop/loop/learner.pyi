@@ -1,6 +1,7 @@
 # Written by `python -m tools.stubs` from `learner.py`: methods that other modules patch on are here, too
 """The training loop, on one screen, and the learner that runs it on any model, loader and optimizer"""
 
+from collections.abc import Callable
 from contextlib import contextmanager
 from learnloop.keep.checkpoint import CheckpointCallback
 from learnloop.keep.storage import Checkpoint
@@ -77,6 +78,7 @@ class Loop(Flow):
     has_stepped: bool
     _cancels: dict
     batch: Any
+    source: Any
     xb: Any
     yb: Any
     pred: Any
@@ -84,8 +86,8 @@ class Loop(Flow):
     loss_parts: dict
     iter: Any
     bs: Any
-    _has_loss: bool
     loss: Any
+    _has_loss: bool
     open_turn: Any
     _whole: Any
     _counts_steps: bool
@@ -150,6 +152,9 @@ class Loop(Flow):
         - `res`: What a loss function returned: see `split_loss`
         - `name`: Of a loss that is one of several in the batch
         """
+    @property
+    def may_have_parts(self) -> Any:  # loop/learner.py
+        """May a loss have parts? Those of torch and of learnloop have none, in a loop that nobody has changed"""
     def turn(self, loss: Any=None, opt: str | None=None, name: str | None=None, counts: bool=True, grads: Any=None, create_graph: bool=False, retain_graph: bool=False, closure: bool | None=None) -> Any:  # loop/learner.py
         """Take a turn in a batch: a loss, its gradients, and a step
 
@@ -163,8 +168,6 @@ class Loop(Flow):
         - `closure`: Give the optimizer's `step` a closure? None for if it can't do without
         """
     def _refuse_turn(self) -> Any: ...  # loop/learner.py
-    def _only_turn(self) -> Any:  # loop/learner.py
-        """The turn of a batch that has but one: the same for as long as the optimizer is"""
     def scale_loss(self, k: Any) -> Any:  # loop/learner.py
         """Multiply `loss_grad`, and gradients that somebody supplies in its place, in `before_backward`
 
@@ -271,6 +274,7 @@ class Learner(Loop):
     _own_lr: Any
     _holds: Any
     training: bool
+    _began: Any
     _whole: Any
     _deaf: Any
     _guests: Any
@@ -282,10 +286,12 @@ class Learner(Loop):
     xb: Any
     yb: Any
     pred: Any
+    _first_opt: Any
+    _given_lr: Any
     failed: Any
     rows: Any
-    _has_loss: Any
     valid_grad: Any
+    _has_loss: Any
     has_stepped: Any
     _counts_steps: Any
     _dev: Any
@@ -423,12 +429,16 @@ class Learner(Loop):
         """
     def _prepare_opt(self, lr: Any, wd: Any, reset_opt: Any) -> Any:  # loop/learner.py
         """Have an optimizer with the settings that a fit asks for, which holds all that is to be trained"""
+    def _opt_as_is(self) -> Any:  # loop/learner.py
+        """How the optimizer was made, which it is, what it holds, and its hyper-parameters"""
     def _end(self) -> Any: ...  # loop/learner.py
     def _check_fit(self, n_epoch: Any, start_epoch: Any, max_steps: Any, steps_per_epoch: Any) -> Any:  # loop/learner.py
         """Refuse what can't be fitted, before anything runs"""
     def _check_params(self) -> Any: ...  # loop/learner.py
     def _check_held(self, note: Any=None) -> Any:  # loop/learner.py
         """Refuse a fit in which something would never train, with `note` on the error"""
+    def warn_of_unheld(self) -> Any:  # loop/learner.py
+        """Warn of parameters that require gradients by now, and are in no group of the optimizer"""
     @contextmanager
     def _as_found(self, dl: Any) -> Any:  # loop/learner.py
         """Put back, at the end of a `with` block, what an evaluation changes"""
@@ -553,6 +563,26 @@ class Learner(Loop):
     def _predict_all(self, cb: Any, batches: Any) -> Any:  # loop/predict.py
         """Take `batches` through the model, without events that nobody hears; are some left for the ordinary way?"""
     def _predict_batch(self, cb: Any, i: Any, n: Any, after: Any) -> Any: ...  # loop/predict.py
+    def switch_opt(self, opt_func: Any, lr: Any=None, wd: float | None=None) -> Any:  # loop/switch_opt.py
+        """Go on with another optimizer, in the middle of a fit, too
+
+        - `opt_func`: As for `Learner`: class, partial, function of groups, instance, or a dict of instances
+        - `lr`: Learning rate, in any form that `set_hypers` takes; with it, a schedule of `lr` ends here
+        - `wd`: Weight decay, likewise; None for the learner's, or the optimizer's own
+        """
+    def _check_switch(self) -> Any: ...  # loop/switch_opt.py
+    def _made_with(self, opt_func: Any, lr: Any, wd: Any) -> Any:  # loop/switch_opt.py
+        """Have the optimizer of a learner that is made with `opt_func`, `lr` and `wd`"""
+    def _tell_of_switch(self, given: Any) -> Any: ...  # loop/switch_opt.py
+    def opt_changed(self) -> bool:  # loop/switch_opt.py
+        """Tell whether the optimizer was switched, or given groups, since the last fit began"""
+    def opt_as_at_start(self) -> Any:  # loop/switch_opt.py
+        """Have the optimizer as it was when the last fit began, but for what it has learned"""
+    def note_opt(self) -> Callable:  # loop/switch_opt.py
+        """Note which optimizer there is, with its groups, and what callbacks make of it
+
+        Returns: Puts it back
+        """
     def summary(self, batch: Any=None) -> Any:  # measure/hook.py
         """Show the layers, with the shapes that a batch takes, and what trains them
 

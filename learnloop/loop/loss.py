@@ -36,7 +36,7 @@ def split_loss(
     res # The loss; a dict, or a named tuple, of parts; or a tuple: the loss, and perhaps a dict of parts
 )->tuple: # The loss to train on, None if there is none; scalars by name, with their graphs
     "Take what a loss function returned apart"
-    if hasattr(res, '_asdict'): res = res._asdict()
+    if isinstance(res, tuple) and hasattr(res, '_asdict'): res = res._asdict()
     parts = res if isinstance(res, Mapping) else {}
     if parts is res: res = res['loss'] if 'loss' in res else _total(res)
     elif isinstance(res, tuple) and res:
@@ -78,6 +78,12 @@ def innermost(
     return f
 
 # %% ../../nbs/loop/07_loss.ipynb #586a47f3
+def _takes(f, k):
+    "Whether `f` has a parameter `k`, or takes any"
+    try: ps = inspect.signature(f).parameters
+    except (TypeError,ValueError): return False  # a builtin that doesn't tell
+    return k in ps or any(p.kind is p.VAR_KEYWORD for p in ps.values())
+
 def _each(res, n):
     "What of `res` is the loss of each of `n` items; None if it isn't there"
     if isinstance(res, Mapping) and 'loss' not in res: return None  # its terms may have a shape each
@@ -85,12 +91,6 @@ def _each(res, n):
     return res if isinstance(res, torch.Tensor) and res.numel()%n==0 else None
 
 # %% ../../nbs/loop/07_loss.ipynb #5e1d0c3a
-def _takes(f, k):
-    "Whether `f` has a parameter `k`, or takes any"
-    try: ps = inspect.signature(f).parameters
-    except (TypeError,ValueError): return False  # a builtin that doesn't tell
-    return k in ps or any(p.kind is p.VAR_KEYWORD for p in ps.values())
-
 def _item(b, i, n):
     "The part of `b`, of `n` items, that is item `i`"
     if isinstance(b, torch.Tensor): return b[i:i+1] if b.dim() and len(b)==n else b

@@ -7,12 +7,12 @@ Docs: https://learnloop.github.io/learnloop/loop/optimizer.html.md"""
 # %% auto #0
 __all__ = ['HYPERS', 'trainable_params', 'is_norm', 'norm_params', 'no_decay_params', 'opts', 'hyper_groups', 'n_groups',
            'held_params', 'get_hypers', 'get_hyper', 'spread_hyper', 'split_decay', 'set_hypers', 'default_lr',
-           'make_opt', 'HeldParams', 'freeze_to', 'step', 'backward', 'zero_grad']
+           'make_opt', 'HeldParams', 'opt_recipe', 'remake_func', 'freeze_to', 'step', 'backward', 'zero_grad']
 
 # %% ../../nbs/loop/03_optimizer.ipynb #2c1cfe99
-import inspect, math, re, warnings
+import inspect, math, re, sys, warnings
 from collections.abc import Callable, Iterable
-from functools import partial
+from functools import partial, reduce
 from itertools import accumulate
 from numbers import Integral, Real
 from types import MethodType
@@ -346,7 +346,8 @@ class HeldParams:
         return [p for g in gs for p in g]
 
     def check(self,
-        model:nn.Module # Model that is to be trained now
+        model:nn.Module, # Model that is to be trained now
+        in_fit:bool=False # Is a fit on its way? Then what nobody holds is warned of, once
     ):
         "Refuse a `model` with parameters that the optimizers should hold and don't, by name"
         now,given,came = {p:n for n,p in model.named_parameters()},self.splitter is None,[]
@@ -354,11 +355,11 @@ class HeldParams:
         held = held_params(opt)
         left = [p for p in now if p.requires_grad and p not in held and p not in self.told]
         # the splitter is asked if there is something new: it knows nothing of a wrapper, such as that of torch.compile
-        if given or left or any(p not in held and p not in self.names for p in now):
+        if not in_fit and (given or left or any(p not in held and p not in self.names for p in now)):
             came = [now.get(p, f'one of shape {tuple(p.shape)}') for p in self._expected(model)
                 if p not in held and p not in self.left and (p.requires_grad or not given)]
         gone = [n for p,n in self.names.items() if p in held and p not in now]
-        if came or (gone and given): raise ValueError(_why_stale(came, gone, given))
+        if not in_fit and (came or gone and given): raise ValueError(_why_stale(came, gone, given))
         self.told.update(left)
         _warn_left_out([now[p] for p in left], opt, model)
 
@@ -372,6 +373,32 @@ def _why_stale(came, gone, given):
     fix = 'reset_opt=True makes a new one'
     if given: fix = 'give one made for it now, learn.opt_func = SGD(learn.model.parameters(), …), with reset_opt=True'
     return f"{'; '.join(why)}: {fix}"
+
+# %% ../../nbs/loop/03_optimizer.ipynb #0ec3416f
+def opt_recipe(
+    opt # A torch optimizer
+)->dict: # `cls`, as `module:name`, and `defaults`: numbers, tuples of numbers, flags
+    "Note what another optimizer like `opt` can be made by, as plain data"
+    def _plain(v): return v.item() if isinstance(v, Tensor) and v.numel()==1 else v
+    def _is_plain(v): return v is None or type(v) in (bool,int,float,str)
+    vals = {k:_plain(v) for k,v in getattr(opt, 'defaults', {}).items()}
+    keep = {k:v for k,v in vals.items() if _is_plain(v) or type(v) is tuple and all(map(_is_plain, v))}
+    return dict(cls=f'{type(opt).__module__}:{type(opt).__qualname__}', defaults=keep)
+
+# %% ../../nbs/loop/03_optimizer.ipynb #7fa1a304
+def remake_func(
+    recipe:dict # As `opt_recipe` makes it
+)->partial: # Function of groups
+    "Find what makes an optimizer as in `recipe`"
+    path = recipe['cls']
+    module,_,name = path.partition(':')
+    try: cls = reduce(getattr, name.split('.'), sys.modules[module])
+    except (KeyError,AttributeError): cls = None
+    if cls is None: raise ValueError(f'{path} is in no module that was imported')
+    if not (isinstance(cls, type) and issubclass(cls, torch.optim.Optimizer)):
+        raise ValueError(f'{path} is no torch optimizer')
+    takes = inspect.signature(cls).parameters
+    return partial(cls, **{k:v for k,v in recipe['defaults'].items() if k in takes})
 
 # %% ../../nbs/loop/03_optimizer.ipynb #649ec52e
 def freeze_to(

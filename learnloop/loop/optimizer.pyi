@@ -2,11 +2,12 @@
 """Real torch optimizers: groups of layers, fastai's hyper-parameters, no decay of norms and biases, freezing"""
 
 from collections.abc import Callable
+from functools import partial
 from torch import Tensor
 from torch import nn
 from typing import Any
 
-__all__ = ['HYPERS', 'trainable_params', 'is_norm', 'norm_params', 'no_decay_params', 'opts', 'hyper_groups', 'n_groups', 'held_params', 'get_hypers', 'get_hyper', 'spread_hyper', 'split_decay', 'set_hypers', 'default_lr', 'make_opt', 'HeldParams', 'freeze_to', 'step', 'backward', 'zero_grad']
+__all__ = ['HYPERS', 'trainable_params', 'is_norm', 'norm_params', 'no_decay_params', 'opts', 'hyper_groups', 'n_groups', 'held_params', 'get_hypers', 'get_hyper', 'spread_hyper', 'split_decay', 'set_hypers', 'default_lr', 'make_opt', 'HeldParams', 'opt_recipe', 'remake_func', 'freeze_to', 'step', 'backward', 'zero_grad']
 
 HYPERS: dict
 
@@ -152,11 +153,28 @@ class HeldParams:
         """
     def _expected(self, model: Any) -> Any:
         """The parameters of `model` that the optimizers should hold"""
-    def check(self, model: nn.Module) -> Any:
+    def check(self, model: nn.Module, in_fit: bool=False) -> Any:
         """Refuse a `model` with parameters that the optimizers should hold and don't, by name
 
         - `model`: Model that is to be trained now
+        - `in_fit`: Is a fit on its way? Then what nobody holds is warned of, once
         """
+
+def opt_recipe(opt: Any) -> dict:
+    """Note what another optimizer like `opt` can be made by, as plain data
+
+    - `opt`: A torch optimizer
+
+    Returns: `cls`, as `module:name`, and `defaults`: numbers, tuples of numbers, flags
+    """
+
+def remake_func(recipe: dict) -> partial:
+    """Find what makes an optimizer as in `recipe`
+
+    - `recipe`: As `opt_recipe` makes it
+
+    Returns: Function of groups
+    """
 
 def freeze_to(opt: Any, n: int, keep: Any=()) -> int:
     """Freeze the splitter groups of `opt` before `n`, and train the others

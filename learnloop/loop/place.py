@@ -10,7 +10,7 @@ __all__ = ['Place', 'Pass', 'Keeper']
 # %% ../../nbs/loop/04_place.ipynb #dc33f067
 from collections import namedtuple
 from contextlib import nullcontext
-from .data import next_batch, set_epoch
+from .data import next_batch, set_epoch, source_teller
 from .flow import CancelException
 
 # %% ../../nbs/loop/04_place.ipynb #4b0940fe
@@ -25,7 +25,7 @@ class Pass:
         learn, # The learner that takes them
         dl     # Loader: any iterable of batches
     ):
-        self.learn,self.dl,self.batches = learn,dl,None
+        self.learn,self.dl,self.batches,self.teller = learn,dl,None,source_teller(dl)
         self.n_taken,self.n_done,self.is_over = 0,0,False
         self.rested_at = self.heard_at = None  # `n_taken` when it was last between batches, and when all had heard of that
     at_rest = property(lambda self: self.rested_at==self.n_taken and self.learn.batch is None and not self.is_over,
@@ -33,7 +33,7 @@ class Pass:
     def __getstate__(self): return vars(self) | dict(batches=None)  # there is no copying an iterator
     def close(self):
         "Hold neither the loader nor what is taken from it"
-        self.dl = self.batches = None
+        self.dl = self.batches = self.teller = None
     def begin(self):
         "Return an iterator over the batches that are to come"
         if self.learn.training: set_epoch(self.dl, self.learn.count.epochs)

@@ -17,6 +17,7 @@ class Pass:
     learn: Any
     dl: Any
     batches: Any
+    teller: Any
     n_taken: int
     n_done: int
     is_over: bool

@@ -238,7 +238,7 @@ def _predict_batch(self:Learner, cb, i, n, after):
         del self.open[n:]
         return self.one_batch(i, self.batch)  # which knows what a model makes of names
     self.open[n],self.iter = self.phases['batch'],i
-    self.xb,self.yb,self.bs = unpack(self.batch, self._dev, self._n_inp)
+    self.xb,self.yb,self.bs = unpack(self.batch, self._dev, self._n_inp, self._targ)
     if cb.with_input: cb.before_batch()
     self.pred = self.forward_model(*self.xb)
     if self.loss_func is None: self.pred = own_loss(self.pred)[1]

@@ -98,6 +98,9 @@ def _access(o):
 # %% ../../nbs/loop/02_rng.ipynb #5a68f7b1
 def _generators_of(dl, in_workers=False):
     "Generators of the loader `dl`, by name; those that its workers have copies of, too, if asked for"
+    if getattr(dl, 'is_several', False):
+        for nm,o in dl.parts.items(): yield from ((f'{nm}_{k}', g) for k,g in _generators_of(o, in_workers))
+        return
     batches = getattr(dl, 'batch_sampler', None)
     owners = [dl, getattr(dl, 'sampler', None), batches, getattr(batches, 'sampler', None)]
     ds = None if getattr(dl, 'num_workers', 0) and not in_workers else getattr(dl, 'dataset', None)

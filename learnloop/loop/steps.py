@@ -24,16 +24,16 @@ class StepLimit(Callback):
     ):
         self.max_steps,self.steps_per_epoch = max_steps,steps_per_epoch
         self.first = self.begun = None    # Optimizer steps when the fit, and the epoch, began
-        self.source = self.endless = None # The training loader, and the one that goes through it again and again
+        self.dl_ = self.endless = None # The training loader, and the one that goes through it again and again
         self._pass = None                 # State of the latter, until it is there
     def before_fit(self):
         self.first = self.learn.count.opt_steps
-        self.source = self.endless = self._pass = None
+        self.dl_ = self.endless = self._pass = None
     def before_train(self):
         learn,dl = self.learn,self.learn.dls.train
         self.begun = learn.count.opt_steps
-        if self.steps_per_epoch and self.source is not dl:
-            self.source,self.endless = dl,Endless(learn.dl)  # which may be a part of it
+        if self.steps_per_epoch and self.dl_ is not dl:
+            self.dl_,self.endless = dl,Endless(learn.dl)  # which may be a part of it
             if self._pass and not learn.resuming: self.endless.load_state_dict(self._pass)
             self._pass = None
         learn.dl,learn.n_iter = Until(self.endless or learn.dl, self._is_over),None

@@ -16,7 +16,7 @@ class StepLimit(Callback):
     steps_per_epoch: int | None
     first: Any
     begun: Any
-    source: Any
+    dl_: Any
     endless: Any
     _pass: Any
     def __init__(self, max_steps: int | None=None, steps_per_epoch: int | None=None) -> None:

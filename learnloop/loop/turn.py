@@ -51,7 +51,10 @@ class Closure:
         if len(opts(turn.opt))>1:
             raise ValueError(f'{type(asks[0]).__name__} evaluates the loss itself, so it needs a turn of its own: '
                 'override train_batch, with learn.turn(loss, opt=…) for each optimizer')
-        self.learn,self.turn,self.opt,self._first,self.autocast = learn,turn,asks[0],None,nullcontext
+        self.learn,self.turn,self.opt,self._first,self._autocast = learn,turn,asks[0],None,nullcontext
+    def begin(self):
+        "Note how the loss is computed"
+        self._autocast = ambient_autocast(self.learn.device)
     def step(self):
         "Step the optimizer"
         learn = self.learn
@@ -75,7 +78,7 @@ def evaluate(self:Closure)->Tensor: # The loss, a scalar without graph
     self._first = None
     if first and all(map(torch.equal, first[1], held_params(self.opt))): return first[0]
     zero_grad(self.opt)
-    with torch.enable_grad(), self.autocast(): learn.calc_loss()
+    with torch.enable_grad(), self._autocast(): learn.calc_loss()
     if learn.loss_grad is None: raise ValueError(f'{type(self.opt).__name__} asked for the loss, and there was none')
     with torch.enable_grad(): learn.backward()
     learn.begin_again('step')
@@ -111,10 +114,6 @@ class Turn:
         asks = [o for o in opts(self.opt) if needs_closure(o)] if closure is None else opts(self.opt) if closure else []
         self.closure = Closure(learn, self, asks) if asks else None
     def __repr__(self): return f'Turn({self.name!r})'
-    def begin(self):
-        "Get ready to compute the loss"
-        self.scale,self.stepped = 1.,False
-        if self.closure: self.closure.autocast = ambient_autocast(self.closure.learn.device)
 
 # %% ../../nbs/loop/04_turn.ipynb #t0000013
 def _add_grads(params, grads):

@@ -27,12 +27,14 @@ class Closure:
     turn: Any
     opt: Any
     _first: Any
-    autocast: Any
+    _autocast: Any
     def __init__(self, learn: Any, turn: Any, asks: Any) -> None:
         """- `learn`: The learner
         - `turn`: The turn
         - `asks`: The optimizers that ask for it
         """
+    def begin(self) -> Any:
+        """Note how the loss is computed"""
     def step(self) -> Any:
         """Step the optimizer"""
     def evaluate(self) -> Tensor:  # loop/turn.py
@@ -67,8 +69,6 @@ class Turn:
         - `closure`: Give the optimizer's `step` a closure? None for if it can't do without
         """
     def __repr__(self) -> Any: ...
-    def begin(self) -> Any:
-        """Get ready to compute the loss"""
 
 def take_backward(turn: Turn, loss: Tensor) -> Any:
     """Add the gradients of `loss` to `.grad` of the parameters of `turn`

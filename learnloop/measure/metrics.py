@@ -7,7 +7,7 @@ Docs: https://learnloop.github.io/learnloop/measure/metrics.html.md"""
 # %% auto #0
 __all__ = ['accuracy', 'error_rate', 'top_k_accuracy', 'accuracy_multi', 'mse', 'mae', 'msle', 'Metric', 'AvgMetric', 'as_metric',
            'mk_metrics', 'rmse', 'exp_rmspe', 'foreground_acc', 'Dice', 'JaccardCoeff', 'AccumMetric', 'skm_metric',
-           'optim_metric', 'TorchMetric', 'AvgLoss', 'Perplexity', 'LossMetric', 'LossMetrics', 'Smoother',
+           'optim_metric', 'TorchMetric', 'AvgLoss', 'Perplexity', 'LossPart', 'LossMetric', 'LossMetrics', 'Smoother',
            'AvgSmoothLoss', 'ValueMetric', 'LearnerView', 'DictMetric', 'less_is_better']
 
 # %% ../../nbs/measure/00_metrics.ipynb #6f134418
@@ -395,6 +395,21 @@ class Perplexity(AvgLoss):
         v = super().value
         return v if v is None else math.exp(v) if v<709 else math.inf
 
+# %% ../../nbs/measure/00_metrics.ipynb #f1be7c14
+class LossPart(AvgLoss):
+    "Mean of a part of the loss over all items of the batches that have it"
+    def __init__(self,
+        part:str # Its name in `learn.loss_parts`
+    ):
+        super().__init__()
+        self.part = part
+    name = property(lambda self: self.part)
+    def accumulate(self, learn):
+        v = learn.loss_parts.get(self.part)
+        if v is None: return
+        self.vals.append(v)
+        self.sizes.append(learn.bs)
+
 # %% ../../nbs/measure/00_metrics.ipynb #a55eb922
 class LossMetric(AvgMetric):
     "Mean over all items of an attribute of the loss function"
@@ -511,7 +526,7 @@ def _target(learn, k):
     return learn.yb[names.index(k)] if k in names and len(names)==len(learn.yb) else _find(learn.xb[0], k, 'batch')
 
 # %% ../../nbs/measure/00_metrics.ipynb #ac30d59a
-_errors = set('mse mae rmse msle rmsle mape smape rmspe nll perplexity ppl wer cer'.split())
+_errors = set('mse mae rmse msle rmsle mape smape rmspe nll perplexity ppl wer cer kl kld ce bce recon'.split())
 
 def less_is_better(
     name:str # Of a value, as in the table of epochs

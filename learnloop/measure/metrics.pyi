@@ -4,7 +4,7 @@
 from typing import Any
 import torch
 
-__all__ = ['accuracy', 'error_rate', 'top_k_accuracy', 'accuracy_multi', 'mse', 'mae', 'msle', 'Metric', 'AvgMetric', 'as_metric', 'mk_metrics', 'rmse', 'exp_rmspe', 'foreground_acc', 'Dice', 'JaccardCoeff', 'AccumMetric', 'skm_metric', 'optim_metric', 'TorchMetric', 'AvgLoss', 'Perplexity', 'LossMetric', 'LossMetrics', 'Smoother', 'AvgSmoothLoss', 'ValueMetric', 'LearnerView', 'DictMetric', 'less_is_better']
+__all__ = ['accuracy', 'error_rate', 'top_k_accuracy', 'accuracy_multi', 'mse', 'mae', 'msle', 'Metric', 'AvgMetric', 'as_metric', 'mk_metrics', 'rmse', 'exp_rmspe', 'foreground_acc', 'Dice', 'JaccardCoeff', 'AccumMetric', 'skm_metric', 'optim_metric', 'TorchMetric', 'AvgLoss', 'Perplexity', 'LossPart', 'LossMetric', 'LossMetrics', 'Smoother', 'AvgSmoothLoss', 'ValueMetric', 'LearnerView', 'DictMetric', 'less_is_better']
 
 def accuracy(pred: Any, targ: Any, axis: int=-1) -> torch.Tensor:
     """Compute the share of items whose highest score is that of their class
@@ -262,6 +262,14 @@ class Perplexity(AvgLoss):
     name: str
     @property
     def value(self) -> Any: ...
+
+class LossPart(AvgLoss):
+    """Mean of a part of the loss over all items of the batches that have it"""
+    name: Any
+    part: str
+    def __init__(self, part: str) -> None:
+        """- `part`: Its name in `learn.loss_parts`"""
+    def accumulate(self, learn: Any) -> Any: ...
 
 class LossMetric(AvgMetric):
     """Mean over all items of an attribute of the loss function"""

@@ -16,7 +16,7 @@ from ..loop.callback import Callback
 from ..loop.learner import Learner, default_cb, format_value
 from ..loop.optimizer import opts
 from .display import format_time, pyplot
-from .metrics import AvgLoss, Smoother, TorchMetric, mk_metrics
+from .metrics import AvgLoss, LossPart, Smoother, TorchMetric, less_is_better, mk_metrics
 from .series import Scalars, Series
 from .table import Table
 from .trial import note_metric, try_metrics
@@ -26,7 +26,8 @@ class Recorder(Callback):
     "Record losses, learning rates and metrics; write a row to `learn.logger` after each epoch"
     order,remove_on_fetch,safe_in_evaluate = 50,True,True
     state_schema = {'raw':[float], 'sizes':[float], 'lrs':[float], 'hps':{'*':list}, 'begun':int, 'train_mets':[dict],
-        'values':[list], 'iters':[int], 'metric_names':[str], 'row':dict, 'records':[{'values':dict, '*':...}], '*':...}
+        'values':[list], 'iters':[int], 'metric_names':[str], 'row':dict, 'records':[{'values':dict, '*':...}],
+        'parts?':[str], '*':...}
     def __init__(self,
         add_time:bool=True,       # A column with the duration of the epoch?
         train_metrics:bool=False, # Metrics on training batches, too? They cost time in each
@@ -35,6 +36,7 @@ class Recorder(Callback):
     ):
         self.add_time,self.train_metrics,self.valid_metrics,self.beta = add_time,train_metrics,valid_metrics,beta
         self.train_mets,self.valid_mets,self._stashed,self.log,self._tried,self._fits = [],[],[],[],[],False
+        self.parts,self._parts_of,self._waiting,self._is_open = [],None,[],False
         self._clear()
 
     def _clear(self):
@@ -44,14 +46,22 @@ class Recorder(Callback):
         self.metric_names,self.hps,self.row,self._begun = [],{},{},0
 
     def _make_metrics(self):
-        mets = mk_metrics(self.learn.metrics)
-        self.train_mets = mets if self.train_metrics else []
-        self.valid_mets = [AvgLoss(), *(mets if self.valid_metrics else [])]
+        f,mets = self.learn.loss_func,mk_metrics(self.learn.metrics)
+        of = id(self.learn.model) if f is None else f
+        if of!=self._parts_of: self.parts,self._parts_of = [],of
+        self.train_mets = [*(mets if self.train_metrics else []), *map(LossPart, self.parts)]
+        self.valid_mets = [AvgLoss(), *(mets if self.valid_metrics else []), *map(LossPart, self.parts)]
+    @property
+    def train_names(self):
+        "Names of what training gives: the titles of its columns"
+        return ['train_loss', *(f'train_{m.name}' for m in self.train_mets)]
     @property
     def valid_names(self):
         "Names of what a validation gives: the titles of its columns"
-        prefix = 'valid_' if self.train_metrics else ''
-        return ['valid_loss', *(prefix+m.name for m in self.valid_mets[1:])]
+        prefix,mets = 'valid_' if self.train_metrics else '',self.valid_mets[1:]
+        return ['valid_loss', *(('valid_' if isinstance(m, LossPart) else prefix)+m.name for m in mets)]
+
+def _asked(mets): return [m for m in mets if not isinstance(m, LossPart)]
 
 # %% ../../nbs/measure/02_recorder.ipynb #ba1eb978
 @patch
@@ -60,18 +70,84 @@ def before_fit(self:Recorder):
     self._clear()
     self._make_metrics()
     self._fits,self._start = True,time.perf_counter()
-    train = ['train_loss', *(f'train_{m.name}' for m in self.train_mets)]
-    valid = [] if learn.dls.valid is None else self.valid_names
+    n = len(self.parts)
+    train,valid = self.train_names,[] if learn.dls.valid is None else self.valid_names
+    train,valid = train[:len(train)-n],valid[:max(len(valid)-n, 0)]
     self.columns = train + valid + list(dict.fromkeys(nm for o in learn.cbs for nm in o.epoch_columns))
-    self.metric_names = ['epoch', *self.columns]
-    if self.add_time: self.metric_names.append('time')
+    self._add_columns(self.parts)
+    self._waiting,self._is_open = [],learn.may_have_parts
     learn.logger(self.metric_names)
     if learn.metrics: learn.add_cb(_CheckTargets)
-    lost = [] if valid or self.train_metrics or learn.resuming else self.valid_mets[1:]
+    lost = [] if valid or self.train_metrics or learn.resuming else _asked(self.valid_mets)[1:]
     if not lost: return
     names = ', '.join(m.name for m in lost)
     fix = 'give DataLoaders(train, valid), or set learn.recorder.train_metrics = True'
     warnings.warn(f'this fit has no validation loader, and so nothing computes {names}: {fix}', stacklevel=2)
+
+# %% ../../nbs/measure/02_recorder.ipynb #e2f433c3
+@patch
+def _add_columns(self:Recorder, parts):
+    "Have columns for `parts`"
+    for k in [f'{o}_{p}' for p in parts for o in (('train','valid') if 'valid_loss' in self.columns else ('train',))]:
+        if k in self.columns:
+            raise ValueError(f'the loss has a part whose column is {k!r}, and there is such a column: '
+                'give the part another name, or the metric')
+        self.columns.append(k)
+    self.metric_names = ['epoch', *self.columns, *(['time'] if self.add_time else [])]
+
+@patch
+def _meet(self:Recorder, names):
+    "Have means, and columns, of those parts of the loss that are new"
+    new = [o for o in names if o not in self.parts]
+    if not new: return
+    self.parts = [*self.parts, *new]
+    for mets in (self.train_mets, self.valid_mets, *filter(None, self._stashed)): mets.extend(map(LossPart, new))
+    if not self._fits: return
+    self._add_columns(new)
+    self.learn.logger(self.metric_names)
+
+# %% ../../nbs/measure/02_recorder.ipynb #7439be2c
+@patch
+def when_known(self:Recorder,
+    column:str, # That may come up
+    check       # Called without arguments when it is known which parts the loss has
+)->bool: # Is that still to be seen?
+    "Have `check` called at the first loss of the fit, if `column` may be that of a part which nobody has seen yet"
+    if not self._is_open or '_' not in column: return False
+    if not self._waiting: self.learn.add_cb(_FirstLoss)
+    self._waiting.append(check)
+    return True
+
+class _FirstLoss(Callback):
+    order,run_valid,remove_on_fetch,only_looks = 100,False,True,True
+    def after_loss(self):
+        if getattr(self.learn, 'turn_name', None) is None: self.look()  # else the batch has others
+    def after_batch(self): self.look()
+    def look(self):
+        learn = self.learn
+        if learn.loss_grad is None: return
+        learn.remove_cb(self)
+        learn.recorder._settle(learn.loss_parts)
+
+# %% ../../nbs/measure/02_recorder.ipynb #e4d28a7d
+@patch
+def _settle(self:Recorder, parts):
+    "Have columns for `parts`, and tell who waited for them"
+    self._meet(parts)
+    self._is_open,waiting,self._waiting = False,self._waiting,[]
+    for f in waiting: f()
+
+# %% ../../nbs/measure/02_recorder.ipynb #3a66edd2
+@patch
+def check_way(self:Recorder,
+    label:str,  # Who asks
+    column:str, # What the best is chosen by
+    fix:str     # How to say which way is better
+):
+    "Refuse to guess which way a part of the loss is better, unless its name says so"
+    if column not in [f'{k}_{o}' for o in self.parts for k in ('train','valid')] or less_is_better(column): return
+    raise ValueError(f"{label}: {column!r} is a part of the loss, and its name doesn't tell whether less is better: "
+        f'give {fix}')
 
 # %% ../../nbs/measure/02_recorder.ipynb #aee1f8eb
 class _CheckTargets(Callback):
@@ -84,7 +160,8 @@ class _CheckTargets(Callback):
 @patch
 def cleanup_fit(self:Recorder):
     self._fits = False
-    self.learn.remove_cb(_CheckTargets)
+    self._waiting,self._is_open = [],False
+    self.learn.remove_cbs([_CheckTargets, _FirstLoss])
 
 # %% ../../nbs/measure/02_recorder.ipynb #fcceeaed
 @patch
@@ -98,7 +175,7 @@ def before_train(self:Recorder):
     for m in self.train_mets: m.reset()
     given = self.learn.metrics if isinstance(self.learn.metrics, list) else [self.learn.metrics]
     if [*map(id, given)]==[*map(id, self._tried)]: return
-    if try_metrics(self.learn, self.valid_mets[1:]): self._tried = [*given]
+    if try_metrics(self.learn, _asked(self.valid_mets)[1:]): self._tried = [*given]
 
 @patch
 def before_validate(self:Recorder):
@@ -108,6 +185,7 @@ def before_validate(self:Recorder):
 @patch
 def after_batch(self:Recorder):
     learn = self.learn
+    if learn.loss_parts: self._meet(learn.loss_parts)
     if not learn.training: mets = self.valid_mets
     elif learn.loss_grad is None: return
     else:
@@ -116,7 +194,7 @@ def after_batch(self:Recorder):
         self._sizes.append(learn.bs)
         lr = (opts(opt)[0] if isinstance(opt, dict) else opt).param_groups[-1]['lr']
         self._lrs.append(lr if lr.__class__ is float else float(lr))
-    if learn.pred is None: return
+    if learn.pred is None: mets = [m for m in mets if isinstance(m, LossPart)]
     try:
         for m in mets: m.accumulate(learn)
     except Exception as e:
@@ -137,13 +215,13 @@ def _values(mets):
 def after_train(self:Recorder):
     vals,sizes = self._raw.tolist()[self._begun:],self._sizes[self._begun:]
     loss = sum(v*n for v,n in zip(vals, sizes, strict=True))/sum(sizes) if vals else None
-    self.row |= dict(zip(self.columns, [loss, *_values(self.train_mets)], strict=False))
+    self.row |= dict(zip(self.train_names, [loss, *_values(self.train_mets)], strict=True))
 
 @patch
 def after_validate(self:Recorder):
     vals = _values(self.valid_mets)
     if self._stashed or not self.learn.inside('fit'): self.learn.final_record = vals
-    else: self.row |= dict(zip(self.columns[1+len(self.train_mets):], vals, strict=False))
+    else: self.row |= dict(zip(self.valid_names, vals, strict=True))
 
 @patch
 def after_epoch(self:Recorder):
@@ -242,8 +320,9 @@ def plot_loss(self:Recorder,
 @patch
 def _table(self:Recorder)->Table:
     "Write the epochs, without times"
-    rows = [list(map(format_value, (i, *vals))) for i,vals in enumerate(self.values)]
-    return Table([self.metric_names[:len(rows[0])], *rows], '>'*len(rows[0]))
+    n = max(map(len, self.values))
+    rows = [list(map(format_value, (i, *vals, *[None]*(n-len(vals))))) for i,vals in enumerate(self.values)]
+    return Table([self.metric_names[:n+1], *rows], '>'*(n+1))
 
 @patch
 def __repr__(self:Recorder): return f'Recorder({len(self.values)} epochs, {len(self._raw)} batches)'
@@ -262,6 +341,7 @@ def state_dict(self:Recorder)->dict: # Plain data
     if not len(self._raw) and not self.values: return {}
     sd = dict(raw=self._raw, sizes=self._sizes, lrs=self._lrs, values=self.values, iters=self.iters,
         records=self.records, hps=self.hps, metric_names=self.metric_names, row=self.row, begun=self._begun)
+    if self.parts: sd['parts'] = self.parts
     return {k:_now(v) for k,v in sd.items()} | dict(train_mets=[_metric_state(m) for m in self.train_mets])
 
 def _now(o):
@@ -299,8 +379,12 @@ def load_state_dict(self:Recorder,
     self.values,self.iters,self.records = (Series(sd[k]) for k in ('values','iters','records'))
     self.hps,self.metric_names = {k:Series(v) for k,v in sd['hps'].items()},list(sd['metric_names'])
     self.row,self._begun = dict(sd['row']),sd['begun']
-    if self.learn is not None and not self.learn.inside('fit'):
+    parts,is_alone = sd.get('parts', []),self.learn is None or not self.learn.inside('fit')
+    if not is_alone and parts: self._settle(parts)
+    if self.learn is None: self.parts = [*parts]
+    elif is_alone:
         self._make_metrics()
+        self._meet(parts)
         self.columns = self.metric_names[1:len(self.metric_names)-self.add_time]
     for m,o in zip(self.train_mets, sd['train_mets'], strict=False):
         m.reset()

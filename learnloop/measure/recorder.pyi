@@ -23,6 +23,10 @@ class Recorder(Callback):
     log: list
     _tried: list
     _fits: bool
+    parts: list
+    _parts_of: Any
+    _waiting: list
+    _is_open: bool
     _raw: Any
     _sizes: Any
     _lrs: Any
@@ -48,9 +52,33 @@ class Recorder(Callback):
     def _clear(self) -> Any: ...
     def _make_metrics(self) -> Any: ...
     @property
+    def train_names(self) -> Any:
+        """Names of what training gives: the titles of its columns"""
+    @property
     def valid_names(self) -> Any:
         """Names of what a validation gives: the titles of its columns"""
     def before_fit(self) -> Any: ...  # measure/recorder.py
+    def _add_columns(self, parts: Any) -> Any:  # measure/recorder.py
+        """Have columns for `parts`"""
+    def _meet(self, names: Any) -> Any:  # measure/recorder.py
+        """Have means, and columns, of those parts of the loss that are new"""
+    def when_known(self, column: str, check: Any) -> bool:  # measure/recorder.py
+        """Have `check` called at the first loss of the fit, if `column` may be that of a part which nobody has seen yet
+
+        - `column`: That may come up
+        - `check`: Called without arguments when it is known which parts the loss has
+
+        Returns: Is that still to be seen?
+        """
+    def _settle(self, parts: Any) -> Any:  # measure/recorder.py
+        """Have columns for `parts`, and tell who waited for them"""
+    def check_way(self, label: str, column: str, fix: str) -> Any:  # measure/recorder.py
+        """Refuse to guess which way a part of the loss is better, unless its name says so
+
+        - `label`: Who asks
+        - `column`: What the best is chosen by
+        - `fix`: How to say which way is better
+        """
     def cleanup_fit(self) -> Any: ...  # measure/recorder.py
     def before_epoch(self) -> Any: ...  # measure/recorder.py
     def before_train(self) -> Any: ...  # measure/recorder.py

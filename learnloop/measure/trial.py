@@ -11,7 +11,6 @@ __all__ = ['try_metrics', 'note_metric']
 import inspect, sys, torch, torch.distributed as dist, warnings
 from contextlib import contextmanager, nullcontext
 from copy import copy, deepcopy
-from collections.abc import Mapping
 from torch import nn
 from torch.nn.modules import module as nn_module
 from torch.nn.parameter import is_lazy
@@ -22,7 +21,7 @@ from ..loop.checks import note_on, safely
 from ..loop.data import DataLoaders, batch_len
 from ..loop.flow import CancelException
 from ..loop.learner import Learner
-from ..loop.loss import innermost
+from ..loop.loss import innermost, named_loss, own_loss, split_loss
 from ..loop.errors import is_oom
 from ..loop.rng import preserve_rng
 from .metrics import AccumMetric, LearnerView, Metric
@@ -62,7 +61,7 @@ def note_metric(
 # %% ../../nbs/measure/06_trial.ipynb #c7a1d001
 class _TrialView(LearnerView):
     "The learner as a metric sees it after a batch; `asked` for more than that, it says so"
-    always,of_loss,asked = ('model','dls','device','to_detach'),('loss','loss_grad','loss_func'),False
+    always,of_loss,asked = ('model','dls','device','to_detach'),('loss','loss_grad','loss_parts','loss_func'),False
     def __getattr__(self, k):
         if k in self.of_loss:
             self._compute_loss()
@@ -72,9 +71,8 @@ class _TrialView(LearnerView):
     def _compute_loss(self):
         asked,self.asked = self.asked,True  # an error from here is the loss function's
         f = self._learn.loss_func
-        if f and self.yb: loss = f(self.pred, *self.yb)
-        else: loss = self.pred.get('loss') if isinstance(self.pred, Mapping) else getattr(self.pred, 'loss', None)
-        vars(self).update(loss=loss, loss_grad=loss, loss_func=f, asked=asked)
+        loss,parts = split_loss(f(self.pred, *self.yb) if f and self.yb else self.own)
+        vars(self).update(loss=loss, loss_grad=loss, loss_parts=parts, loss_func=f, asked=asked)
 
 # %% ../../nbs/measure/06_trial.ipynb #2dd7142b
 def _first_batch(learn):
@@ -83,7 +81,8 @@ def _first_batch(learn):
     b = DataLoaders(dl, device=dev).one_batch()
     xb,yb,bs = unpack(b, dev, *(getattr(learn.dls, k, None) for k in ('n_inp','targ')))
     pred = learn.model(**xb[0]) if by_name(xb, b) else learn.model(*xb)
-    return dict(pred=pred, batch=b, xb=xb, yb=yb, x=detuplify(xb), y=detuplify(yb), bs=bs,
+    own,pred = own_loss(pred) if learn.loss_func is None else (named_loss(pred), pred)
+    return dict(pred=pred, own=own, batch=b, xb=xb, yb=yb, x=detuplify(xb), y=detuplify(yb), bs=bs,
         training=False, iter=0, dl=dl, n_iter=batch_len(dl))
 
 # %% ../../nbs/measure/06_trial.ipynb #c7a1d003

@@ -174,7 +174,7 @@ class _FileLogger(Logger):
 
     def flush(self): self._to_disk()
     def start(self):
-        self._path,self._names = self.learn.path/self.fname,_columns(self.learn, self.every_steps)
+        self._path = self.learn.path/self.fname
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with open(self._path, 'ab'): pass  # can it be written to?
         data = self._path.read_bytes()
@@ -262,26 +262,43 @@ class CSVLogger(_FileLogger):
         if row[:2]!=['epoch','step']: raise ValueError(row)
         return 0
     def start(self):
-        for o in _columns(self.learn, self.every_steps):
-            if len(o.splitlines())>1:
-                raise ValueError(f'{self.label}: there is a column {o!r}, and a line break would break the file: '
-                    'give the metric a name in one line')
+        self._name_columns()
         super().start()
-        with open(self._path, newline='') as f: there = next(csv.reader(f), None) if self._size else None
-        if there and there!=self._names:
-            raise ValueError(f'{self._path} has the columns {", ".join(there)}, '
-                f'and this fit has {", ".join(self._names)}: give it another fname')
+        self._check_columns()
     def log_metrics(self, metrics, step):
+        if not self._size and not self._rest:
+            self._name_columns()  # with those of parts of the loss
+            self._rest = _csv(self._names)
         more = [k for k in metrics if k not in self._names]
         if more:
             warnings.warn(f'{self._path} has no column for {", ".join(more)}, which came up within the fit: '
                 'JSONLogger takes what comes', stacklevel=2)
         row = metrics | dict(epoch=self.learn.epoch, step=step)
-        if not self._size and not self._rest: self._rest = _csv(self._names)
         self._rest += _csv([row.get(o) for o in self._names])
     def read_log(self): # A DataFrame
         "Read the file, by pandas"
         return _package('pandas', f'{self.label}.read_log').read_csv(self.learn.path/self.fname)
+
+# %% ../../nbs/see/04_log.ipynb #d33eec18
+@patch
+def _name_columns(self:CSVLogger):
+    self._names = _columns(self.learn, self.every_steps)
+    for o in self._names:
+        if len(o.splitlines())<2: continue
+        raise ValueError(f'{self.label}: there is a column {o!r}, and a line break would break the file: '
+            'give the metric a name in one line')
+
+@patch
+def _check_columns(self:CSVLogger):
+    "Refuse a file that has other columns"
+    self._name_columns()
+    if not self._size: return
+    with open(self._path, newline='') as f: there = next(csv.reader(f))
+    if there==self._names: return
+    rec,lost = getattr(self.learn, 'recorder', None),[o for o in there if o not in self._names]
+    if rec and lost and rec.when_known(lost[0], self._check_columns): return
+    raise ValueError(f'{self._path} has the columns {", ".join(there)}, '
+        f'and this fit has {", ".join(self._names)}: give it another fname')
 
 # %% ../../nbs/see/04_log.ipynb #c7a4209f
 def _csv(row):

@@ -77,7 +77,6 @@ class _FileLogger(Logger):
     fname: Any
     append: Any
     _path: Any
-    _names: Any
     _resumed: Any
     def __init__(self, fname: Any, append: Any, every_steps: Any, block: Any) -> None: ...
     def flush(self) -> Any: ...
@@ -102,6 +101,7 @@ class CSVLogger(_FileLogger):
     """Write a row for each epoch, and each validation within one, to a CSV file"""
     _head: int
     _rest: Any
+    _names: Any
     def __init__(self, fname: Any='history.csv', append: bool=False, every_steps: int | None=None, block: int=100) -> None:
         """- `fname`: Below `learn.path`, unless it is absolute
         - `append`: Keep rows of other runs?
@@ -113,6 +113,9 @@ class CSVLogger(_FileLogger):
     def log_metrics(self, metrics: Any, step: Any) -> Any: ...
     def read_log(self) -> Any:
         """Read the file, by pandas"""
+    def _name_columns(self) -> Any: ...  # see/log.py
+    def _check_columns(self) -> Any:  # see/log.py
+        """Refuse a file that has other columns"""
 
 class JSONLogger(_FileLogger):
     """Write a JSON object in a line for each epoch, and each validation within one"""

@@ -218,9 +218,12 @@ class _Lines:
     has_bar,is_spare,widths,bars,graph = False,False,None,(),None
     pause = 0.  # Seconds that it should be left alone for
     def row(self, vals):
-        strs,is_title = list(map(format_value, vals)),self.widths is None
+        strs,is_title = list(map(format_value, vals)),self.is_title(vals)
         if is_title: self.widths = [max(len(o), 5 if o in ('epoch','time') else 8) for o in strs]
         self.show('  '.join(o.rjust(w) for o,w in zip(strs, self.widths, strict=True)), is_title)
+    def is_title(self, vals):
+        "Are `vals` titles? They come first, and again when there are more columns"
+        return self.widths is None or len(vals)>len(self.widths) and all(isinstance(o, str) for o in vals)
     def show(self, s, is_title): print(s, flush=True)
     def bar(self, bars): "There is none"
     def keep(self, graph): "Nor is there a graph"
@@ -308,15 +311,19 @@ class _Notebook(_Lines):
         self.has_bar,self.outer,self.room = has_bar,outer,outer is None  # for bars that are to come
         self.rows,self.lines,self.svg,self._row_due,self._svg_due = [],[],'',-inf,-inf
     def row(self, vals):
+        is_title = self.is_title(vals)
         _Lines.row(self, vals)
-        self.rows.append(_html_row(list(map(format_value, vals)), self.widths, 'td' if self.rows else 'th'))
+        if is_title and len(self.rows)==1: self.rows = []
+        self.rows.append(_html_row(list(map(format_value, vals)), self.widths, 'th' if is_title else 'td'))
         if self.outer: self.outer.inner = self  # in place of that of an earlier fit
         root = self.outer or self
         if perf_counter()<root._row_due: return False  # it is shown with the next bars
         self._draw()
         root._row_due = perf_counter() + 3*max(.1, root.pause)
         return True
-    def show(self, s, is_title): self.lines.append(s)
+    def show(self, s, is_title):
+        if is_title and len(self.lines)==1: self.lines = []
+        self.lines.append(s)
     def bar(self, bars):
         self.bars = bars
         self._draw()

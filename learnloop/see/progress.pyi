@@ -84,6 +84,8 @@ class _Lines:
     graph: Any
     pause: float
     def row(self, vals: Any) -> Any: ...
+    def is_title(self, vals: Any) -> Any:
+        """Are `vals` titles? They come first, and again when there are more columns"""
     def show(self, s: Any, is_title: Any) -> Any: ...
     def bar(self, bars: Any) -> Any:
         """There is none"""

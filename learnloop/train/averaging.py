@@ -20,7 +20,7 @@ from ..loop.batch import by_name, unpack
 from ..loop.callback import Callback
 from ..loop.checks import check_whole
 from ..loop.steps import StepLimit
-from ..loop.optimizer import get_hypers
+from ..loop.optimizer import get_hyper, get_hypers, n_groups
 from ..loop.rng import preserve_rng
 from .schedule import check_owners
 
@@ -333,7 +333,7 @@ class SWA(WeightAveraging):
         if not kwargs.get('every_steps') and not kwargs.get('every_epochs'): kwargs['every_epochs'] = 1
         super().__init__(start_pct=start_pct, buffers=buffers, **kwargs)
         if not 0<anneal_pct<=1: raise ValueError(f'anneal_pct is {anneal_pct!r}: it must be a part of the fit, above 0')
-        self.swa_lr,self.anneal_pct,self._lrs = swa_lr,anneal_pct,None
+        self.swa_lr,self.anneal_pct,self._lrs,self._switched = swa_lr,anneal_pct,None,False
 
     owns = property(lambda self: set() if self.swa_lr is None else {'lr'},
         doc='Hyper-parameters that no other callback may set')
@@ -352,8 +352,8 @@ def before_fit(self:SWA):
 
 @patch
 def cleanup_fit(self:SWA):
-    if self._lrs: self.learn.set_hypers(lr=self._lrs)
-    self._lrs = None
+    if self._lrs: self.learn.set_hypers(lr=self._all_lrs())
+    self._lrs,self._switched = None,False
 
 # %% ../../nbs/train/04_averaging.ipynb #b1836ba1
 @patch
@@ -368,5 +368,40 @@ def before_batch(self:SWA):
     pct = (self.learn.pct_train-self.start_pct)/self.anneal_pct
     if self.swa_lr is None or not self.learn.training or pct<0: return
     share = (1+math.cos(math.pi*min(pct, 1)))/2  # of what it was
-    ends = self.swa_lr if isinstance(self.swa_lr, (list,tuple)) else [self.swa_lr]*len(self._lrs)
-    self.learn.set_hypers(lr=[end + (lr-end)*share for lr,end in zip(self._lrs, ends, strict=True)])
+    lrs = self._all_lrs()
+    ends = [*self.swa_lr] if isinstance(self.swa_lr, (list,tuple)) else [self.swa_lr]
+    ends += ends[-1:]*(len(lrs)-len(ends))
+    self.learn.set_hypers(lr=[end + (lr-end)*share for lr,end in zip(lrs, ends, strict=True)])
+
+@patch
+def _all_lrs(self:SWA):
+    "What each group has of its own: those that were added since, what they came with"
+    if len(self._lrs)<n_groups(self.learn.opt):
+        self._lrs,self._switched = [*self._lrs, *get_hyper(self.learn.opt, 'lr')[len(self._lrs):]],True
+    return self._lrs
+
+# %% ../../nbs/train/04_averaging.ipynb #8aeb4ebd
+@patch
+def opt_switched(self:SWA,
+    given # Names of the hyper-parameters that the switch named
+):
+    "Go on from the learning rate of the new optimizer"
+    if not self._lrs: return
+    self._lrs,self._switched = get_hyper(self.learn.opt, 'lr'),True
+    if self.learn.inside('batch'): self.before_batch()  # the step of this batch is to come
+
+# %% ../../nbs/train/04_averaging.ipynb #fef74236
+@patch
+def state_dict(self:SWA)->dict: # As `WeightAveraging` has it
+    "Return the averages, and the learning rate to go back to, if the optimizer was changed in the fit"
+    lrs = self._all_lrs() if self._lrs else None
+    return WeightAveraging.state_dict(self) | (dict(lrs=lrs) if self._switched else {})
+
+# %% ../../nbs/train/04_averaging.ipynb #006ff519
+@patch
+def load_state_dict(self:SWA,
+    sd:dict # What `state_dict` returned
+):
+    "Take up averages"
+    WeightAveraging.load_state_dict(self, sd)
+    if self._lrs and 'lrs' in sd: self._lrs,self._switched = sd['lrs'],True

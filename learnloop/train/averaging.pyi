@@ -117,6 +117,7 @@ class SWA(WeightAveraging):
     swa_lr: Any
     anneal_pct: float
     _lrs: list
+    _switched: bool
     def __init__(self, start_pct: float=0.75, swa_lr: Any=None, anneal_pct: float=0.05, buffers: str='copy', **kwargs: Any) -> None:
         """- `start_pct`: Part of the fit before the average begins: that of Izmailov et al. (arXiv 1803.05407)
         - `swa_lr`: Learning rate from there on, a number or a list with one per group; None to leave it
@@ -128,6 +129,23 @@ class SWA(WeightAveraging):
     def cleanup_fit(self) -> Any: ...  # train/averaging.py
     def before_train(self) -> Any: ...  # train/averaging.py
     def before_batch(self) -> Any: ...  # train/averaging.py
+    def _all_lrs(self) -> Any:  # train/averaging.py
+        """What each group has of its own: those that were added since, what they came with"""
+    def opt_switched(self, given: Any) -> Any:  # train/averaging.py
+        """Go on from the learning rate of the new optimizer
+
+        - `given`: Names of the hyper-parameters that the switch named
+        """
+    def state_dict(self) -> dict:  # train/averaging.py
+        """Return the averages, and the learning rate to go back to, if the optimizer was changed in the fit
+
+        Returns: As `WeightAveraging` has it
+        """
+    def load_state_dict(self, sd: dict) -> Any:  # train/averaging.py
+        """Take up averages
+
+        - `sd`: What `state_dict` returned
+        """
     @property
     def puts_back(self) -> Any:
         """Hyper-parameters as they will be at the end of the fit, by name"""

@@ -13,6 +13,7 @@ class MixHandler(Callback):
     _lam: Any
     _partner: Any
     _own: Any
+    _is_mixed: bool
     alpha: float
     per_item: bool
     distrib: Any
@@ -25,8 +26,10 @@ class MixHandler(Callback):
     def before_train(self) -> Any: ...
     def before_batch(self) -> Any: ...  # train/mixup.py
     def _check_items(self, o: Any) -> Any: ...  # train/mixup.py
+    def before_turn(self) -> Any: ...  # train/mixup.py
     def after_pred(self) -> Any: ...  # train/mixup.py
     def after_loss(self) -> Any: ...  # train/mixup.py
+    def before_backward(self) -> Any: ...  # train/mixup.py
     def cleanup_batch(self) -> Any: ...  # train/mixup.py
     def _mixed(self, pred: Any, *yb: Any) -> Any:  # train/mixup.py
         """The loss of `yb` and that of the partners' targets, mixed"""

@@ -22,7 +22,7 @@ from ..loop.callback import Callback, as_list
 from ..loop.checks import check_whole, checked_args, did_you_mean
 from ..loop.learner import Learner
 from ..loop.steps import StepLimit
-from ..loop.optimizer import HYPERS, get_hyper, get_hypers, n_groups, spread_hyper
+from ..loop.optimizer import HYPERS, get_hyper, get_hypers, n_groups, opts, spread_hyper
 from ..measure.display import pyplot
 from ..measure.recorder import Recorder
 from ..measure.series import Series
@@ -180,9 +180,10 @@ def _fit(learn, n_epoch, lrs, scheds, cbs, total_steps=None, **kwargs):
     sched = ParamScheduler(scheds, total_steps)
     sched.name = 'fit_schedule'  # so that one of the user's, for other hyper-parameters, can be there, too
     own = _lrs(learn, None) if isinstance(learn.opt_func, (Optimizer,dict)) else None
+    opt = learn.opt
     try: learn.fit(n_epoch, lrs, cbs=[sched, *as_list(cbs)], **kwargs)
     finally:
-        if own: learn.set_hypers(lr=own)
+        if own and learn.opt is opt: learn.set_hypers(lr=[*own, *get_hyper(opt, 'lr')[len(own):]])
 
 # %% ../../nbs/train/00_schedule.ipynb #0dd56e72
 @patch
@@ -323,6 +324,7 @@ class Scheduler(Callback):
     "Set hyper-parameters before each training batch of a fit: a subclass says which in `owns`, and to what in `values`"
     order,run_valid,safe_in_evaluate,fit_only,needs_length = 60,False,True,True,True
     total_steps,_first,_was = None,None,{}
+    _now,_ended,_switched,_n_groups,_n_known = {},frozenset(),False,None,None
     state_schema = {'first?':int, '*':...}
     def __init__(self,
         total_steps:int|None=None # Optimizer steps it takes, for loaders without a length; None to go by `pct_train`
@@ -347,15 +349,20 @@ class Scheduler(Callback):
     def before_fit(self):
         check_owners(self)
         if self._first is None: self._first = self.learn.count.opt_steps
-        self._was = {k:self._read(k) for k in self.owns}
+        if not self.learn.resuming or self._n_groups is None: self._n_groups = n_groups(self.learn.opt)
+        self._was,self._n_known = {k:self._read(k) for k in self.owns if k not in self._ended},n_groups(self.learn.opt)
     def before_batch(self):
+        self._meet_groups()
         vals = self.values()
         if not isinstance(vals, Mapping) or not vals.keys()<=set(self.owns):
             raise ValueError(f'{self.label}.values returned {vals!r}: it must be a dict of {", ".join(self.owns)}')
         self._write(vals)
-        if hasattr(self.learn, 'recorder'): _record(self.learn.recorder.hps, vals)
+        self._now = vals
+        if hasattr(self.learn, 'recorder'): _record(self.learn.recorder.hps, self._in_force(vals))
     def cleanup_fit(self):
+        self._meet_groups()
         was,self._was,self._first = self._was,{},None
+        self._now,self._ended,self._switched = {},frozenset(),False
         self._write(was)
 
 # %% ../../nbs/train/00_schedule.ipynb #502ab2c5
@@ -364,7 +371,8 @@ def _read(self:Scheduler, k): return getattr(*self._attr(k)) if '.' in k else ge
 
 @patch
 def _write(self:Scheduler, vals):
-    self.learn.set_hypers(**{k:v for k,v in vals.items() if '.' not in k})
+    hypers = {k:self._for_groups(v) for k,v in vals.items() if '.' not in k and k not in self._ended}
+    self.learn.set_hypers(**hypers)
     for k,v in vals.items():
         if '.' in k: setattr(*self._attr(k), v)
 
@@ -382,6 +390,51 @@ def _attr(self:Scheduler, path):
     if hasattr(o, k): return o,k
     raise AttributeError(f'{path!r}: {type(o).__name__} has no attribute {k!r}{did_you_mean(k, dir(o))}')
 
+# %% ../../nbs/train/00_schedule.ipynb #0354cef4
+@patch
+def opt_switched(self:Scheduler,
+    given # Names of the hyper-parameters that the switch named: `lr`, `wd`
+):
+    "Go on with the new optimizer of the learner"
+    def _short(k): return next((s for s,keys in HYPERS.items() if k in keys), k)
+    mine = [k for k in self.owns if '.' not in k and k not in self._ended]
+    lacks = [k for k in mine if not _has(self.learn.opt, k)]
+    if lacks:
+        who = '/'.join(type(o).__name__ for o in opts(self.learn.opt))
+        warnings.warn(f'{self.label}: {who} has no {", ".join(lacks)}, whose schedule ends here', stacklevel=2)
+    self._ended |= {k for k in mine if _short(k) in given or k in lacks}
+    kept = {k:v for k,v in self._was.items() if '.' in k}
+    self._was = kept | {k:self._read(k) for k in mine if k not in self._ended}
+    self._switched,self._n_known = True,n_groups(self.learn.opt)
+    self._write(self._now)
+
+def _has(opt, k):
+    try: return bool(get_hyper(opt, k))
+    except ValueError: return False
+
+# %% ../../nbs/train/00_schedule.ipynb #0388466d
+@patch
+def _meet_groups(self:Scheduler):
+    "Note what groups that were added since have of their own"
+    n = n_groups(self.learn.opt)
+    if self._n_known is None or n<=self._n_known: return
+    self._switched,self._n_known = True,n
+    for k,v in self._was.items():
+        if '.' not in k: self._was[k] = [*v, *self._read(k)[len(v):]]
+
+@patch
+def _for_groups(self:Scheduler, v):
+    "The value `v`, or as many as there are groups by now"
+    if not isinstance(v, list) or len(v)!=self._n_groups or self._n_known<=len(v): return v
+    return v + v[-1:]*(self._n_known-len(v))
+
+@patch
+def _in_force(self:Scheduler, vals):
+    "What there is, of the names of `vals`: where a schedule has ended, what the optimizer has"
+    if not self._ended: return vals
+    return {k:self._read(k) if k in self._ended else v for k,v in vals.items()
+        if k not in self._ended or _has(self.learn.opt, k)}
+
 # %% ../../nbs/train/00_schedule.ipynb #926ca876
 @patch
 def before_train(self:Scheduler):
@@ -395,8 +448,12 @@ def before_train(self:Scheduler):
 @patch
 def state_dict(self:Scheduler)->dict: # Plain data; empty outside of fits
     "Return when the schedule began, if that is needed to go on"
-    first = {} if self._first is None or not self.total_steps else dict(first=self._first)
-    return Callback.state_dict(self) | first
+    res = {} if self._first is None or not self.total_steps else dict(first=self._first)
+    if self._was: self._meet_groups()
+    if self._switched:
+        was = {k:v for k,v in self._was.items() if '.' not in k}
+        res |= dict(was=was, ended=sorted(self._ended))
+    return Callback.state_dict(self) | res
 
 # %% ../../nbs/train/00_schedule.ipynb #debb2918
 @patch
@@ -406,6 +463,9 @@ def load_state_dict(self:Scheduler,
     "Take up the schedule where it was"
     Callback.load_state_dict(self, sd)
     self._first = sd.get('first', self._first)
+    if 'was' not in sd: return
+    self._was,self._ended,self._switched = self._was|sd['was'],frozenset(sd['ended']),True
+    for k in self._ended: self._was.pop(k, None)
 
 # %% ../../nbs/train/00_schedule.ipynb #29ac9a14
 class ParamScheduler(Scheduler):

@@ -101,6 +101,11 @@ class Scheduler(Callback):
     total_steps: Any
     _first: Any
     _was: dict
+    _now: dict
+    _ended: Any
+    _switched: bool
+    _n_groups: Any
+    _n_known: Any
     state_schema: dict
     def __init__(self, total_steps: int | None=None) -> None:
         """- `total_steps`: Optimizer steps it takes, for loaders without a length; None to go by `pct_train`"""
@@ -122,6 +127,17 @@ class Scheduler(Callback):
     def _write(self, vals: Any) -> Any: ...  # train/schedule.py
     def _attr(self, path: Any) -> Any:  # train/schedule.py
         """The object that has the attribute at `path`, dotted, from the learner, and the attribute's name"""
+    def opt_switched(self, given: Any) -> Any:  # train/schedule.py
+        """Go on with the new optimizer of the learner
+
+        - `given`: Names of the hyper-parameters that the switch named: `lr`, `wd`
+        """
+    def _meet_groups(self) -> Any:  # train/schedule.py
+        """Note what groups that were added since have of their own"""
+    def _for_groups(self, v: Any) -> Any:  # train/schedule.py
+        """The value `v`, or as many as there are groups by now"""
+    def _in_force(self, vals: Any) -> Any:  # train/schedule.py
+        """What there is, of the names of `vals`: where a schedule has ended, what the optimizer has"""
     def before_train(self) -> Any: ...  # train/schedule.py
     def state_dict(self) -> dict:  # train/schedule.py
         """Return when the schedule began, if that is needed to go on

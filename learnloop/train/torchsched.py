@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.optim.lr_scheduler import LRScheduler
 from ..loop.callback import Callback
 from ..loop.checks import did_you_mean
-from ..loop.optimizer import get_hyper, get_hypers, opts
+from ..loop.optimizer import get_hyper, get_hypers, hyper_groups, opts
 from .schedule import check_owners
 
 # %% ../../nbs/train/09_torchsched.ipynb #4576e0f8
@@ -34,7 +34,12 @@ class TorchScheduler(Callback):
             if isinstance(f, LRScheduler) or not callable(f):
                 raise TypeError(f'sched is {f!r}: give what makes one, {type(f).__name__} or a partial of it')
         self.sched,self.unit,self.monitor = sched,unit,monitor
-        self._scheds,self._was,self._added,self._patched,self._seen,self._due = {},{},set(),[],0,None
+        self._seen,self._due = 0,None
+        self._clear()
+
+    def _clear(self):
+        self._scheds,self._was,self._added,self._patched,self._sizes = {},{},set(),[],{}
+        self._begun = self._switched = self._is_over = False
 
     @property
     def owns(self):
@@ -44,7 +49,16 @@ class TorchScheduler(Callback):
 # %% ../../nbs/train/09_torchsched.ipynb #bbaedf8a
 @patch
 def before_fit(self:TorchScheduler):
-    opt,self._seen = self.learn.opt,self.learn.count.opt_steps
+    self._seen,self._begun = self.learn.count.opt_steps,True
+    if not self._is_over: self._bind()
+    check_owners(self)
+    self._check_unit()
+    if self._due: self._take_up()
+
+@patch
+def _bind(self:TorchScheduler):
+    "Make the schedulers for the optimizer that the learner has"
+    opt = self.learn.opt
     self._was = {k:get_hyper(opt, k) for k in ('lr','mom') if any(k in o for o in get_hypers(opt))}
     named = opt if isinstance(opt, dict) else {'opt': opt}
     fs = self.sched if isinstance(self.sched, Mapping) else dict.fromkeys(named, self.sched)
@@ -53,10 +67,7 @@ def before_fit(self:TorchScheduler):
     def keys(): return {k for o in named.values() for g in o.param_groups for k in g}
     self._patched,before = [o for o in named.values() if 'step' not in vars(o)],keys()
     self._scheds = {k:self._make(f, named[k]) for k,f in fs.items()}
-    self._added = keys()-before
-    check_owners(self)
-    self._check_unit()
-    if self._due: self._take_up()
+    self._added,self._sizes = keys()-before,{k:len(o.param_groups) for k,o in named.items()}
 
 @patch
 def _make(self:TorchScheduler, f, opt):
@@ -68,13 +79,20 @@ def _make(self:TorchScheduler, f, opt):
 
 @patch
 def cleanup_fit(self:TorchScheduler):
-    was = {k:v for k,v in self._was.items() if k in self.owns}
-    for o in opts(self.learn.opt):
+    opt = self.learn.opt
+    was = {k:[*v, *get_hyper(opt, k)[len(v):]] for k,v in self._was.items() if k in self.owns}
+    self._release(opts(opt))
+    self._due = None
+    self._clear()
+    self.learn.set_hypers(**was)
+
+@patch
+def _release(self:TorchScheduler, os):
+    "Have the optimizers `os` as they were without schedulers"
+    for o in os:
         for g in o.param_groups:
             for k in self._added & set(g): del g[k]
         if any(o is p for p in self._patched): vars(o).pop('step', None)
-    self._scheds,self._was,self._added,self._patched,self._due = {},{},set(),[],None
-    self.learn.set_hypers(**was)
 
 # %% ../../nbs/train/09_torchsched.ipynb #8472cc4a
 @patch
@@ -89,7 +107,7 @@ def _check_unit(self:TorchScheduler):
         if not hasattr(self.learn, 'recorder'):
             raise ValueError(f'{name} looks at {self.monitor!r}, which a recorder would have; the learner has none')
         known = self.learn.recorder.columns
-        if self.monitor in known: continue
+        if self.monitor in known or self.learn.recorder.when_known(self.monitor, self._check_unit): continue
         tip = did_you_mean(self.monitor, known)
         raise ValueError(f'monitor is {self.monitor!r}: it must be one of {", ".join(known)}{tip}')
 
@@ -107,9 +125,19 @@ def _step(self:TorchScheduler, value=None):
     if n==self._seen: return
     self._seen = n
     for k,o in self._scheds.items():
+        self._check_groups(k, o)
         o.optimizer._opt_called = True  # or torch warns, where the step went another way than through its wrapper
         if k not in self._by_value: o.step()
         elif value is not None: o.step(value)
+
+# %% ../../nbs/train/09_torchsched.ipynb #1d179eb8
+@patch
+def _check_groups(self:TorchScheduler, k, sched):
+    n,now = self._sizes[k],len(sched.optimizer.param_groups)
+    if now==n: return
+    raise ValueError(f"{self.label}: {type(sched).__name__} was made for {n} parameter group(s), and the optimizer has "
+        f"{now} by now, which torch's schedulers can't follow: use a schedule of learnloop's, such as fit_one_cycle or "
+        'ParamScheduler')
 
 # %% ../../nbs/train/09_torchsched.ipynb #70e7b5ce
 @patch
@@ -136,9 +164,10 @@ def after_record(self:TorchScheduler, record):
 def state_dict(self:TorchScheduler)->dict: # Plain data; empty outside of fits
     "Return the state of the schedulers"
     res = self._due or {}
-    if self._scheds:
+    if self._scheds or self._switched:
         scheds = {k:deepcopy(o.state_dict()) for k,o in self._scheds.items()}
         res = dict(scheds=scheds, groups=self._values(), seen=self._seen)
+    if self._switched: res |= dict(was=self._was, over=self._is_over)
     return Callback.state_dict(self) | res
 
 @patch
@@ -157,13 +186,20 @@ def load_state_dict(self:TorchScheduler,
 ):
     "Take up the state of the schedulers"
     Callback.load_state_dict(self, sd)
-    self._due = {k:deepcopy(sd[k]) for k in ('scheds', 'groups', 'seen') if k in sd}
-    if self._scheds and self._due: self._take_up()
+    self._due = {k:deepcopy(sd[k]) for k in ('scheds', 'groups', 'seen', 'was', 'over') if k in sd}
+    if self._begun and self._due: self._take_up()
 
 @patch
 def _take_up(self:TorchScheduler):
     due,self._due = self._due,None
-    self._seen = due.get('seen', self._seen)
+    self._seen,now = due.get('seen', self._seen),opts(self.learn.opt)
+    if due.get('over'):
+        self._end()
+        return
+    if not all(any(o.optimizer is p for p in now) for o in self._scheds.values()):
+        self._release([o.optimizer for o in self._scheds.values()])
+        self._bind()
+    if 'was' in due: self._was,self._switched = due['was'],True
     groups = self._groups()
     if [*due['scheds']]!=[*self._scheds] or len(due['groups'])!=len(groups):
         raise ValueError(f'the state is of schedulers for {", ".join(due["scheds"])} with {len(due["groups"])} groups, '
@@ -173,3 +209,48 @@ def _take_up(self:TorchScheduler):
         for k,v in vals.items():
             if isinstance(g[k], Tensor): g[k].detach().fill_(v)  # in place: a compiled step reads this very tensor
             else: g[k] = v
+
+# %% ../../nbs/train/09_torchsched.ipynb #31a8ddae
+@patch
+def opt_switched(self:TorchScheduler,
+    given # Names of the hyper-parameters that the switch named: `lr`, `wd`
+):
+    "Go on with the new optimizer of the learner, or end if `lr` was given"
+    olds = {k:o.optimizer for k,o in self._scheds.items()}
+    if 'lr' in given: return self._end()
+    if not olds: return
+    states = {k:deepcopy(o.state_dict()) for k,o in self._scheds.items()}
+    many,owns = dict(olds) if isinstance(self.learn.opt, dict) else next(iter(olds.values())),self.owns
+    last = {k:get_hyper(many, k) for k in owns}
+    self._release(olds.values())
+    self._bind()
+    self._switched = True
+    for k,o in self._scheds.items():
+        if k not in olds: raise ValueError(f'{self.label}: no optimizer was named {k!r} before the switch')
+        o.load_state_dict(_for_opt(states[k], o.state_dict(), _sources(olds[k], o.optimizer)))
+    self.learn.set_hypers(**{k:v for k,v in last.items() if k in self.owns})
+
+@patch
+def _end(self:TorchScheduler):
+    "Set nothing any more in this fit"
+    self._release([o.optimizer for o in self._scheds.values()])
+    self._scheds,self._was,self._switched,self._is_over = {},{},True,True
+
+# %% ../../nbs/train/09_torchsched.ipynb #0876703d
+def _sources(old, new):
+    "For each torch group of the optimizer `new`, the number of one of `old` that is of the same splitter group"
+    theirs = [i for i,_ in hyper_groups(old)]
+    ours = [i for i,_ in hyper_groups(new)]
+    if set(theirs)==set(ours): return [theirs.index(i) for i in ours]
+    raise ValueError(f"the schedulers know {len(set(theirs))} parameter group(s), and {type(new).__name__} has "
+        f"{len(set(ours))}: torch's schedulers can't go on; switch_opt(…, lr=…) ends them")
+
+_by_group = {'base_lrs','_last_lr','lr_lambdas','max_lrs','min_lrs','base_momentums','max_momentums'}
+
+def _for_opt(old, new, sources):
+    "The state `old` of a scheduler, for one that was made with the state `new`"
+    def _of(k, v):
+        if k=='use_beta1': return new[k]
+        if k=='_schedulers': return [_for_opt(o, n, sources) for o,n in zip(v, new[k], strict=True)]
+        return [v[i] for i in sources] if k in _by_group and isinstance(v, list) else v
+    return {k:_of(k, v) for k,v in old.items()}

@@ -68,7 +68,7 @@ def _number_type(comp):
 # %% ../../nbs/train/01_tracker.ipynb #bc7aac18
 class TrackerCallback(_FitState):
     "Follow a monitored value: the `best` so far, and whether the last one was a `new_best`"
-    order,_start = 60,dict(best=None, new_best=False, seen_at=None)
+    order,_start,_guessed = 60,dict(best=None, new_best=False, seen_at=None),False
     def __init__(self,
         monitor='valid_loss',  # Name of the value, or a function of the recorder that returns it after each epoch
         comp=None,             # Function of two values: is the first better? None: less of a loss or error, else more
@@ -80,6 +80,7 @@ class TrackerCallback(_FitState):
         if comp is None and callable(monitor):
             raise ValueError('monitor is a function; say what is better by comp=operator.lt, or operator.gt')
         if not min_delta>=0: raise ValueError(f'min_delta is {min_delta!r}: it must be 0 or more, either way')
+        self._guessed = comp is None  # which way is better
         if comp is None: comp = operator.lt if less_is_better(monitor) else operator.gt
         self.monitor,self.comp,self.min_delta,self.reset_on_fit = monitor,comp,min_delta,reset_on_fit
         self._num = _number_type(comp)
@@ -139,8 +140,11 @@ def _check_recorder(cb):
 @patch
 def _check_monitor(self:TrackerCallback):
     _check_recorder(self)
-    names = [*self.learn.recorder.columns, *(o for cb in self.learn.cbs for o in cb.provides)]
-    if callable(self.monitor) or self.monitor in names: return
+    r = self.learn.recorder
+    names = [*r.columns, *(o for cb in self.learn.cbs for o in cb.provides)]
+    if callable(self.monitor): return
+    if self._guessed: r.check_way(self.label, self.monitor, 'comp=operator.lt, or operator.gt')
+    if self.monitor in names or r.when_known(self.monitor, self._check_monitor): return
     tip = did_you_mean(self.monitor, names)
     why = '' if self.learn.dls.valid is not None else ' (no validation loader)'
     raise ValueError(f'{self.label}: unknown monitor {self.monitor!r}{tip}; there are {", ".join(names)}{why}')

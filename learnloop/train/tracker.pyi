@@ -30,6 +30,7 @@ class TrackerCallback(_FitState):
     """Follow a monitored value: the `best` so far, and whether the last one was a `new_best`"""
     order: int
     _start: dict
+    _guessed: bool
     monitor: Any
     comp: Any
     min_delta: float

@@ -142,6 +142,7 @@ class MicroBatch(Callback):
     _seen: list
     _grads: list
     _autocast: Any
+    _others: Any
     def __init__(self, size: int=8) -> None:
         """- `size`: Items in a part, at most"""
     def _clear(self) -> Any: ...

@@ -72,7 +72,8 @@ def heard(run, **acts):
     trace = []
     learn = mk_learner([listener('a', all_events(FIT), lambda cb, e: (trace.append(e), act(cb, acts.get(e))))], dls=(TRAIN[:1], None))
     end = ending(lambda: run(learn))
-    return [e for e in trace if 'fetch' not in e and e!='after_opt_step' and not e.startswith('cleanup')],end
+    ours = 'fetch','turn','opt_step'  # that fastai doesn't have
+    return [e for e in trace if phase_of(e) not in ours and not e.startswith('cleanup')],end
 
 BEGIN = ['before_fit', 'before_epoch', 'before_train', 'before_batch']
 BATCH = ['after_pred', 'after_loss', 'before_backward', 'after_backward', 'before_step', 'after_step', 'before_zero_grad', 'after_zero_grad']

@@ -1,7 +1,7 @@
 "Programs of callbacks, drawn by hypothesis: learner and reference agree on trace, outcomes, ending and weights"
 import inspect
 from hypothesis import given, note, settings, strategies as st
-from helpers import CANCEL_OF, FIT, Reference, Spec, all_events, compare, mk_learner, same
+from helpers import CANCEL_OF, FIT, Reference, Spec, TwoTurns, all_events, compare, mk_learner, same
 
 EVENTS = all_events(FIT)
 EVALUATE = all_events(['evaluate', 'validate', 'fetch', 'batch'])
@@ -29,6 +29,12 @@ def test_learner_does_what_the_reference_does(program):
     assert all(o.run for o in learn.cbs)
     assert (learn.xb, learn.yb, learn.pred, learn.batch, learn.loss_grad)==(None,)*5
     if end!='returns': assert all(o.grad is None for o in learn.model.parameters())
+
+@given(programs())
+def test_of_two_turns_too(program):
+    learn,trace,end = compare(*program, cls=TwoTurns)
+    note(f'{end}: {trace}')
+    assert (learn.open_turn, learn.turn_name, learn.xb, learn.loss_grad)==(None,)*4
 
 @given(programs(EVALUATE))
 def test_evaluation_does_what_the_reference_does(program): compare(*program, run='evaluate')

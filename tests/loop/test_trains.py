@@ -4,7 +4,7 @@ from functools import partial
 import pytest, torch
 from helpers import LR, TRAIN, VALID, mk_learner, same, weights
 from learnloop import (
-    Callback, CheckpointCallback, DataLoaders, EMA, GradientAccumulation, GradientClip, GradualUnfreezing, Learner, MicroBatch, Phase, SAM,
+    Callback, CheckpointCallback, DataLoaders, EMA, GradientAccumulation, GradientClip, GradualUnfreezing, Learner, MicroBatch, SAM,
     TrainEvalCallback, get_hypers)
 from learnloop.loop.optimizer import n_groups
 from torch import nn

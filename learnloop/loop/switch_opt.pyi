@@ -1,0 +1,6 @@
+# Written by `python -m tools.stubs` from `switch_opt.py`: methods that other modules patch on are here, too
+"""Switch to another optimizer in the middle of a fit: schedules, checkpoints and accumulation know"""
+
+
+
+__all__ = []
