@@ -191,10 +191,10 @@ def test_without_a_loss_function_metrics_judge_and_the_loss_is_that_of_the_turn_
     def note(cb):
         if cb.turn_name=='gen': gens.append(cb.loss)
     learn = quiet(mk_turns(metrics=F.mse_loss), 1, cbs=Callback('note', after_turn=note))
-    train,valid,metric = learn.recorder.values[0]
-    assert valid is None and train==pytest.approx(torch.stack(gens).mean().item())
+    row = dict(zip(learn.recorder.metric_names[1:-1], learn.recorder.values[0], strict=True))
+    assert row['valid_loss'] is None and row['train_loss']==row['train_gen']==pytest.approx(torch.stack(gens).mean().item())
     pred,y = learn.get_preds()
-    assert metric==pytest.approx(F.mse_loss(pred, y).item())
+    assert row['mse_loss']==pytest.approx(F.mse_loss(pred, y).item())
 
 @pytest.mark.parametrize('e', ['before_backward', 'before_step', 'cleanup_turn'])
 def test_an_error_names_the_turn_that_it_was_in(e):
