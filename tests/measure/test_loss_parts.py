@@ -273,7 +273,7 @@ def test_the_best_by_a_part(tmp_path):
     learn = mk(path=tmp_path)
     cb = SaveModelCallback('valid_size', comp=operator.lt)
     learn.fit(3, cbs=[cb, CheckpointCallback(tmp_path/'c', best=1, keep=1, monitor='valid_size', larger=False)])
-    assert cb.best==min(o[-1] for o in learn.recorder.values)
+    assert cb.best==min(o[-1] for o in learn.recorder.values) and SaveModelCallback('valid_kl').comp is operator.lt
 
 @pytest.mark.parametrize('known', [False, True])
 @pytest.mark.parametrize('mk_cb,error', [
