@@ -215,6 +215,8 @@ def _take_for_same(self:FitKeeper, origin):
     old,sd,of_opt = origin.state['config'],origin.state['opt'],('optimizer', *HYPERS)
     made = [s.get('made', {}).get('cls') for s in ([sd] if 'param_groups' in sd else sd.values())]
     if made!=[opt_recipe(o)['cls'] for o in opts(self.learn.opt)]: return
+    def _kind(config): return config.get('optimizer'),len(config.get('lr', ()))
+    if _kind(old)==_kind(self.config): return  # nothing was switched here
     for k in of_opt: old.pop(k, None)
     old |= {k:self.config[k] for k in of_opt if k in self.config}
 

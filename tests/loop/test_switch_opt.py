@@ -6,7 +6,7 @@ import pytest, torch
 from helpers import batches, check, mk_learner as mk_line, weights
 from learnloop import (SWA, Callback, CheckpointCallback, EMA, GradientAccumulation, Learner, ParamScheduler, ReduceLROnPlateau, SaveModelCallback, SchedCos,
     SchedLin, TorchScheduler, get_hypers, list_checkpoints)
-from learnloop.loop.optimizer import held_params, make_opt, opt_recipe, remake_func
+from learnloop.loop.optimizer import held_params, make_opt, opt_recipe, opts, remake_func
 from torch import nn
 from torch.nn import functional as F
 from torch.optim import SGD, Adagrad, Adam, AdamW
@@ -61,7 +61,8 @@ def fit(learn, n=N, cbs=(), how='fit', **kwargs):
 def groups(learn): return [{k:v for k,v in g.items() if k!='params'} for g in learn.opt.param_groups]
 def state(learn):
     "All that two runs are compared by"
-    return dict(model=dict(learn.model.state_dict()), cls=type(learn.opt).__name__, opt=learn.opt.state_dict(), lrs=learn.recorder.lrs,
+    os = opts(learn.opt)
+    return dict(model=dict(learn.model.state_dict()), cls=[type(o).__name__ for o in os], opt=[o.state_dict() for o in os], lrs=learn.recorder.lrs,
         raw=learn.recorder.raw_losses, count=vars(learn.count), frozen=[n for n,p in learn.model.named_parameters() if not p.requires_grad])
 
 def by_hand(opt, lrs, n=N, new=None, at=9):
@@ -330,6 +331,13 @@ class StopAfter(Callback):
 def cosine(): return ParamScheduler(dict(lr=SchedCos(.1, .001)))
 def by_epoch(*args, **kwargs): return Callback(name='by_epoch', before_epoch=lambda cb: cb.learn.epoch==2 and cb.learn.switch_opt(*args, **kwargs))
 
+def mk_two():
+    m = net()
+    return Learner((SIX, VALID), m, F.mse_loss, dict(a=Adam(m[0].parameters(), lr=.01), b=SGD(m[2].parameters(), lr=.1)))
+def swap(learn):
+    m = learn.model
+    learn.switch_opt(dict(a=SGD(m[0].parameters(), lr=.02, momentum=.9), b=Adam(m[2].parameters(), lr=.03)))
+
 ways = dict(  # learner, callbacks, name of the fit
     sgd=(mk_learner, lambda: [to(partial(SGD, lr=.3, momentum=.9))], 'fit_one_cycle'),
     given=(mk_learner, lambda: [cosine(), to(SGD, lr=.03)], 'fit'),
@@ -344,6 +352,8 @@ ways = dict(  # learner, callbacks, name of the fit
     torch_ends=(mk_learner, lambda: [TorchScheduler(*scheds['cosine']), to(SGD, lr=.05)], 'fit'),
     swa=(mk_learner, lambda: [SWA(start_pct=.6, swa_lr=.05, every_steps=2), to(SGD, lr=.2)], 'fit'),
     accumulate=(mk_learner, lambda: [cosine(), GradientAccumulation(n_batches=2), to(SGD, n=5, event='before_backward')], 'fit'),
+    two=(mk_two, lambda: [cosine(), Do(swap)], 'fit'),
+    two_torch=(mk_two, lambda: [TorchScheduler(*scheds['cosine']), Do(swap)], 'fit'),
     group=(frozen, lambda: [Do(add)], 'fit_one_cycle'),
     group_plain=(partial(frozen, SGD), lambda: [Do(add)], 'fit'),
     group_swa=(frozen, lambda: [SWA(start_pct=.6, swa_lr=.05, every_steps=2), Do(add)], 'fit'),
@@ -369,7 +379,7 @@ def test_resumed_in_another_learner(way, tmp_path):
     done = ways[way][0]()
     done.load_checkpoint(folder)
     if 'swa' not in way: check(dict(done.model.state_dict()), whole(way)[0]['model'])  # else it is the average
-    if not any(isinstance(o, TorchScheduler) for o in ways[way][1]()): check(done.opt.state_dict(), whole(way)[0]['opt'])  # whose marks a fit takes out
+    if not any(isinstance(o, TorchScheduler) for o in ways[way][1]()): check(state(done)['opt'], whole(way)[0]['opt'])  # whose marks a fit takes out
 
 @pytest.mark.parametrize('way', ways)
 @pytest.mark.parametrize('keep', [False, True])
