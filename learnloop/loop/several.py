@@ -63,6 +63,7 @@ def _takes_state(dl):
 _PLACE = 'n_pass','n','total','rngs','warm','is_over'
 
 def _own_state(dl):
+    if not isinstance(dl, DataLoader): return dl.state_dict()
     with preserve_rng(dl): return dl.state_dict()  # torchdata's may draw
 
 @patch
@@ -210,7 +211,7 @@ def why_empty(self:Several)->str: # A sentence without a full stop
     empty = [nm for nm,o in self.parts.items() if batch_len(o)==0]
     nm = empty[0] if empty else self.stopped_by
     if nm is None: return f'{type(self).__name__} yielded no batch: check its loaders'
-    return f'{type(self).__name__} yielded no batch, as of {nm!r}: {why_empty(self.parts[nm])}' 
+    return f'{type(self).__name__} yielded no batch, as of {nm!r}: {why_empty(self.parts[nm])}'
 
 # %% ../../nbs/loop/02_several.ipynb #a97aab05
 class _Together:
@@ -270,21 +271,22 @@ def _split_each(bs, n_inps, n_inp, targ):
 class _Batches(tuple):
     "A batch of each loader"
     n_inps = ()
-    def _make(self, vals): return _with(_Batches(vals), self.n_inps)
+    @classmethod
+    def of(cls, vals, n_inps):
+        res = cls(vals)
+        res.n_inps = n_inps
+        return res
+    def _make(self, vals): return self.of(vals, self.n_inps)
     def split_batch(self, n_inp, targ):
         inps,yb = _split_each(self, self.n_inps, n_inp, targ)
         return tuple(o for x in inps for o in x),yb
 
 class _NamedBatches(dict):
     "A batch of each loader, by name"
-    n_inps = ()
+    n_inps,of = (),classmethod(_Batches.of.__func__)
     def split_batch(self, n_inp, targ):
         inps,yb = _split_each(self.values(), self.n_inps, n_inp, targ)
         return (dict(zip(self, map(detuplify, inps), strict=True)),),yb
-
-def _with(b, n_inps):
-    b.n_inps = n_inps
-    return b
 
 # %% ../../nbs/loop/02_several.ipynb #124284db
 class _Zipped(_Together):
@@ -295,7 +297,8 @@ class _Zipped(_Together):
             b = self._take(nm)
             res[nm] = self._anew(nm) if b is Feed.end else b
         bs = [res.pop(nm) for nm in of.parts]
-        return _with(_NamedBatches(zip(of.parts, bs, strict=True)) if of.is_named else _Batches(bs), of.n_inps)
+        if of.is_named: return _NamedBatches.of(zip(of.parts, bs, strict=True), of.n_inps)
+        return _Batches.of(bs, of.n_inps)
 
 # %% ../../nbs/loop/02_several.ipynb #b0e7f4d9
 class Zip(Several):
@@ -358,12 +361,13 @@ class _InTurns(_Together):
         of,feeds = self.of,self.feeds
         while True:
             left = [nm for nm,f in feeds.items() if not f.is_over]
+            if not left: raise StopIteration
             # the one whose next batch is due first; of several, the first
             nm = min(left, key=lambda k: (feeds[k].total+1)/of.weights[k])
             b = self._take(nm)
             if b is Feed.end and of.stop is None:
                 feeds[nm].is_over = True
-                if len(left)==1: self._over(nm)
+                of.stopped_by = nm
                 continue
             if b is Feed.end: b = self._anew(nm)
             self.source = nm

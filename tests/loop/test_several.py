@@ -242,7 +242,7 @@ def test_after_an_error_in_a_fetch_it_goes_on(fit, kw):
             if self.at and self.at.pop(): raise Boom
             return super().__getitem__(i)
         at = None
-    def mk(): return Zip(dl(n=6, shuffle=True), OwnState(2, 0), Alternate(a=dl(n=2, shuffle=True), b=dl(Fails, 9, shuffle=True)), stop=2)
+    def mk(): return Zip(dl(n=6, shuffle=True), OwnState(2, 0), Alternate(a=dl(n=2, shuffle=True), b=dl(Fails, 9, shuffle=True)), stop='longest')
     learn,srcs = run(mk, fit)
     want,first = params(learn),mk_learner(mk)
     first.dls.train.parts['2'].parts['b'].dataset.at = [True] + [False]*5
@@ -251,6 +251,16 @@ def test_after_an_error_in_a_fetch_it_goes_on(fit, kw):
     assert "by the loader 'b' of Alternate" in notes and "by the loader '2' of Zip" in notes and 'fetching item' in notes
     n = first.count.batches
     assert n==3
+    with first.no_logging(), first.no_bar(): first.resume()
+    assert all(map(torch.equal, params(first), want))
+
+def test_workers_that_persist_begin_again_as_they_began():
+    def mk(): return Zip(dl(n=6, num_workers=1, persistent_workers=True, shuffle=True), dl(n=8, shuffle=True))
+    todo = [Boom, None]
+    def fail(cb):
+        if cb.learn.count.batches==1 and todo and (e := todo.pop(0)): raise e
+    want,first = params(run(mk, 'fit')[0]),mk_learner(mk, [Callback('fail', before_fetch=fail)])
+    with pytest.raises(Boom): run(None, 'fit', learn=first)
     with first.no_logging(), first.no_bar(): first.resume()
     assert all(map(torch.equal, params(first), want))
 
