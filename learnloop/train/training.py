@@ -64,7 +64,8 @@ class GradientAccumulation(Callback):
     def load_state_dict(self, sd):
         super().load_state_dict(sd)
         whole = {k:sd[k] for k in vars(_Window()) if k in sd}
-        self._windows = {k:_Window(**w) for k,w in sd.get('turns', {}).items()} | ({None:_Window(**whole)} if whole else {})
+        open_ones = sd.get('turns', {}) | ({None:whole} if whole else {})
+        self._windows = {k:_Window(**w) for k,w in open_ones.items()}
 
 # %% ../../nbs/train/03_training.ipynb #0a0df71f
 class _Window:
