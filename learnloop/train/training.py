@@ -123,6 +123,8 @@ def cleanup_step(self:GradientAccumulation):
     if self.learn.outcome['step']=='done' or turn and turn.stepped: self._clear()
 @patch
 def _clear(self:GradientAccumulation): self._windows.pop(self.learn.open_turn and self.learn.open_turn.key, None)
+
+# %% ../../nbs/train/03_training.ipynb #98bba381
 @patch
 def before_zero_grad(self:GradientAccumulation):
     if self._window.n: raise CancelZeroGradException
