@@ -232,7 +232,7 @@ def _value(v):
 @patch(as_prop=True)
 def may_have_parts(self:Loop):
     "May a loss have parts? Those of torch and of learnloop have none, in a loop that nobody has changed"
-    pieces = 'one_batch','_do_one_batch','train_batch','_do_loss'
+    pieces = 'one_batch','_do_one_batch','train_batch','valid_batch','_do_loss'
     if any(getattr(type(self), k, None) is not getattr(Learner, k, None) for k in pieces): return True
     module = getattr(innermost(self.loss_func), '__module__', None) or ''
     return module.split('.')[0] not in ('torch','learnloop')
@@ -755,17 +755,17 @@ def _prepare_opt(self:Learner, lr, wd, reset_opt):
     if lr is None and self._opt_lr()!=_lr_of(self.opt): lr = self.lr
     hypers = dict(lr=lr, wd=self.wd if wd is None else wd)
     self.set_hypers(**{k:v for k,v in hypers.items() if v is not None})
-    self._began = self._opt_as_is()
+    self.opt_at_start = self._opt_as_is()
 
 @patch
 def _opt_as_is(self:Learner):
-    "How the optimizer was made, which it is, what it holds, and its hyper-parameters"
+    "How the optimizer was made, which it is, what it holds, its hyper-parameters, and what is frozen"
     def _own(v): return v.clone() if isinstance(v, torch.Tensor) else v
     groups = [{k:_own(v) for k,v in g.items() if k!='params'} for _,g in hyper_groups(self.opt)]
-    return SimpleNamespace(how=(self.opt_func, self.wd, self._given_lr), first=self._first_opt, opts=opts(self.opt),
-        held=held_params(self.opt), groups=groups)
-Learner._began = None     # The optimizer as it was when the last fit began
-Learner._first_opt = None # How it was made before the first switch to another, if there was one
+    return SimpleNamespace(how=(self.opt_func, self.wd, self._given_lr), first=self.first_opt, opts=opts(self.opt),
+        held=held_params(self.opt), groups=groups, frozen={p for p in self.model.parameters() if not p.requires_grad})
+Learner.opt_at_start = None     # The optimizer as it was when the last fit began
+Learner.first_opt = None # How it was made before the first switch to another, if there was one
 
 # %% ../../nbs/loop/05_learner.ipynb #82fe4d7f
 @patch
@@ -907,7 +907,7 @@ def validate(self:Learner,
     ds_idx=1,  # Which of `dls`, by index or name
     dl=None,   # Any other loader
     cbs=None   # Callbacks for this evaluation only
-)->list|None: # Loss and metrics, as `recorder.metric_names` has them; None without a recorder
+)->list|None: # Loss, metrics and parts of the loss, as `recorder.valid_names` has them; None without a recorder
     "Compute loss and metrics"
     dl = self.find_dl(ds_idx, dl)
     with replaced(self, 'final_record', None):
@@ -948,4 +948,6 @@ def before_batch_cb(
     "Make a callback that changes each batch, usable as a decorator"
     def before_batch(self): self.learn.xb,self.learn.yb = f(self, self.learn.xb, self.learn.yb)
     before_batch.__name__ = f.__name__ if f.__name__.isidentifier() else 'before_batch'
-    return Callback(before_batch=before_batch)
+    cb = Callback(before_batch=before_batch)
+    cb.maker = partial(before_batch_cb, f)
+    return cb

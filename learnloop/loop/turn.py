@@ -127,6 +127,9 @@ def take_backward(
         _add_grads(params, torch.autograd.grad(loss, params, create_graph=True, allow_unused=True))
     else:
         torch.autograd.backward(loss, inputs=params if turn.key else None, retain_graph=turn.retain_graph)
+    if turn.key and all(p.grad is None for p in params):
+        raise ValueError(f'turn {turn.name!r}: its loss depends on none of the parameters of optimizer {turn.key!r}: '
+            'name the one that it is for, and detach nothing on the way to it')
 
 # %% ../../nbs/loop/04_turn.ipynb #t0000016
 def take_grads(

@@ -338,7 +338,7 @@ class MicroBatch(Callback):
     ):
         self.size = check_whole('MicroBatch: size', size)
         self._clear()
-    def _clear(self): self._whole,self._left,self._seen,self._grads = None,[],[],[]
+    def _clear(self): self._whole,self._made,self._left,self._seen,self._grads = None,None,[],[],[]
     def _next(self): self.learn.bs,self.learn.xb,self.learn.yb = self._left.pop(0)
 
     def before_fit(self):
@@ -353,13 +353,13 @@ class MicroBatch(Callback):
         size = math.ceil(n/math.ceil(n/self.size))  # nearly the same for all: a batch norm fails with a single item
         def part(b, i): return batch_map(b, 'narrow', lambda t: t[i:i+size] if t.dim() and len(t)==n else t)
         self._whole,self._autocast = (n, learn.xb, learn.yb),ambient_autocast(learn.device)
-        self._others = learn.loss_parts  # of turns before this one
+        self._others,self._made = learn.loss_parts,learn.pred  # of turns before this one
         self._left = [(min(size, n-i), part(learn.xb, i), part(learn.yb, i)) for i in range(0, n, size)]
         self._next()
     def after_loss(self):
         learn,whole = self.learn,self._whole
         if whole is None: return
-        pred = None if learn.pred is None else to_detach(learn.pred, cpu=False)
+        pred = None if learn.pred is self._made else to_detach(learn.pred, cpu=False)
         self._seen.append((learn.bs, pred, learn.loss, learn.loss_parts))
         learn.bs = whole[0]
     def before_backward(self):
@@ -378,7 +378,7 @@ def after_backward(self:MicroBatch):
         _repeat(learn, self._autocast)
     ns,preds,losses,parts = zip(*self._seen, strict=True)
     self._grads,(learn.bs,learn.xb,learn.yb) = [],self._whole
-    learn.pred = None if preds[0] is None else to_concat(preds)
+    learn.pred = self._made if preds[0] is None else to_concat(preds)
     def mean(vals): return sum(n*v for n,v in zip(ns, vals, strict=True))/learn.bs
     own = [k for k,v in parts[0].items() if v is not self._others.get(k)]
     learn.loss,learn.loss_parts = mean(losses),parts[0] | {k:mean([o[k] for o in parts]) for k in own}

@@ -191,7 +191,7 @@ class Hand:
         return loss
     def backward(self, t, b, k=1.):
         loss,ps = self.calc(t, b)*k,self.params(t)
-        gs = [g*k for g in t.grads()] if t.grads else torch.autograd.grad(loss, ps, allow_unused=True)
+        gs = [None if g is None else g*k for g in t.grads()] if t.grads else torch.autograd.grad(loss, ps, allow_unused=True)
         for p,g in zip(ps, gs, strict=True):
             if g is not None: p.grad = g if p.grad is None else p.grad+g
         return loss.detach()
