@@ -107,7 +107,7 @@ FAULTS = [
         "    if n==self._seen: return", "    if False: return", 'test_schedule.py -k real_steps'),
     Fault('the rate finder leaves its weights', 'undo', "o.detach().to(device or o.device, copy=True)", "o.detach().to(device or o.device)",
         'test_schedule.py -k leaves_everything'),
-    Fault('a schedule is left behind by its fit', 'schedule', "        self._write(was)", "        pass", 'test_schedule.py -k put_back'),
+    Fault('a schedule is left behind by its fit', 'schedule', "    self._write(was)", "    pass", 'test_schedule.py -k put_back'),
     Fault("a schedule of one's own sets what it doesn't own", 'schedule', "or not vals.keys()<=set(self.owns)", "", 'test_schedule.py -k ones_own'),
     Fault('a group without a hyper-parameter has none to show', 'optimizer', "res.get(i, next(iter(res.values())))", "res.get(i)",
         'test_optimizer.py -k one_hyper'),
