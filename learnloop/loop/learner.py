@@ -268,13 +268,14 @@ def _refuse_turn(self:Loop):
 
 # %% ../../nbs/loop/05_learner.ipynb #55c45052
 Loop.open_turn = None  # The turn that goes on
-Loop.turn_name = property(lambda self: self.open_turn.name if self.open_turn else None, doc='Whose turn it is; None for '
-    'the only one')
-Loop.turn_opt = property(lambda self: self.open_turn.opt if self.open_turn else self.opt, doc='Optimizer of the turn, or '
-    'of all')
-Loop.one_turn = property(lambda self: getattr(self.train_batch, '__func__', None) is Loop.train_batch, doc='Is a batch '
-    'of training the ordinary one, of one turn?')
-Loop.turn_params = property(lambda self: held_params(self.turn_opt), doc='Parameters of the turn, or all: keys of a dict')
+Loop.turn_name = property(lambda self: self.open_turn.name if self.open_turn else None,
+    doc='Whose turn it is; None for the only one')
+Loop.turn_opt = property(lambda self: self.open_turn.opt if self.open_turn else self.opt,
+    doc='Optimizer of the turn, or of all')
+Loop.one_turn = property(lambda self: getattr(self.train_batch, '__func__', None) is Loop.train_batch,
+    doc='Is a batch of training the ordinary one, of one turn?')
+Loop.turn_params = property(lambda self: held_params(self.turn_opt),
+    doc='Parameters of the turn, or all: keys of a dict')
 
 # %% ../../nbs/loop/05_learner.ipynb #55c45053
 @patch
@@ -394,6 +395,7 @@ def use_dl(self:Loop,
     self._targ = getattr(self.dls, 'targ', None)
     return dl is not None
 
+# %% ../../nbs/loop/05_learner.ipynb #7eb80869
 @patch
 def _warn_of_no_step(self:Loop, n):
     "Say that an epoch of `n` batches left the weights as they were, and who cancelled what"
@@ -489,6 +491,7 @@ def _check_learner(model, loss_func, splitter):
     for nm,f in (('loss_func', loss_func), ('splitter', splitter)):
         if f is not None and not callable(f): raise TypeError(f'{nm} is {f!r}: it must be a function')
 
+# %% ../../nbs/loop/05_learner.ipynb #abd05d3e
 @patch
 def _where(self:Learner): return where(self) + (f', turn {self.turn_name!r}' if self.turn_name else '')
 
@@ -831,8 +834,9 @@ def warn_of_unheld(self:Learner):
     self._holds.check(self.model, in_fit=True)
 
 # %% ../../nbs/loop/05_learner.ipynb #7a40080d
-_KEPT = ('dl', 'n_iter', 'open_turn', 'data_pass', 'iter', 'bs', 'batch', 'source', 'xb', 'yb', 'pred', 'loss', 'loss_grad',
-    'loss_parts', 'training', 'outcome', '_dev', '_n_inp', '_targ', '_guests', '_loss_call', '_shortcut', 'predicting')
+_KEPT = ('dl', 'n_iter', 'open_turn', 'data_pass', 'iter', 'bs', 'batch', 'source', 'xb', 'yb', 'pred', 'loss',
+    'loss_grad', 'loss_parts', 'training', 'outcome', '_dev', '_n_inp', '_targ', '_guests', '_loss_call', '_shortcut',
+    'predicting')
 _GENERATORS = 'Generator','Random','RandomState'  # classes of what draws random numbers
 
 @patch

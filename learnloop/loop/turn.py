@@ -84,9 +84,9 @@ def _find_opt(opt, key):
     "The optimizer called `key` in `opt`; `opt` itself for None"
     if key is None: return opt
     if isinstance(opt, Mapping) and key in opt: return opt[key]
-    has = f'one {type(opt).__name__}: leave opt out, and give a name' if not isinstance(opt, Mapping) else ', '.join(opt)
-    raise ValueError(f'turn: no optimizer {key!r}{did_you_mean(str(key), opt if isinstance(opt, Mapping) else ())}; '
-        f'learn.opt has {has}')
+    names = [*opt] if isinstance(opt, Mapping) else []
+    has = ', '.join(names) or f'one {type(opt).__name__}: leave opt out, and give a name'
+    raise ValueError(f'turn: no optimizer {key!r}{did_you_mean(str(key), names)}; learn.opt has {has}')
 
 class Turn:
     "A loss that is a function, an optimizer, and what is to become of its step"

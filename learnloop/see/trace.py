@@ -106,7 +106,7 @@ def phases(self:Trace)->dict: # Name of a phase -> (times, seconds)
 
 @patch
 def _in_order(self:Trace):
-    "Totals of the phases that ran, outer ones first, without the turn of batches that have but one, unless it was cancelled"
+    "Totals of the phases that ran, outer ones first; of the only turn of a batch only if somebody cancelled it"
     is_told = any(o.phase=='turn' and not o.turn for o in self._cancels)
     return sorted((o for k,o in self._phases.items() if o.n and (k!='turn' or is_told)), key=lambda o: o.depth)
 

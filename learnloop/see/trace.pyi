@@ -93,7 +93,7 @@ class Trace:
         Returns: Name of a phase -> (times, seconds)
         """
     def _in_order(self) -> Any:  # see/trace.py
-        """Totals of the phases that ran, outer ones first, without the turn of batches that have but one, unless it was cancelled"""
+        """Totals of the phases that ran, outer ones first; of the only turn of a batch only if somebody cancelled it"""
     def depth(self, phase: str) -> int:  # see/trace.py
         """Tell how many phases were open when `phase` was, itself included; a turn without a name isn't one
 

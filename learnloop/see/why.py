@@ -58,7 +58,9 @@ class _Place(namedtuple('_Place', 'epoch iter training turn', defaults=(None,)))
 def _turns(self:Trace, phase, at):
     "Names of the turns of which to tell of `phase`, one after the other: None if they needn't be told apart"
     if at.turn is not None or 'turn' not in self._around(phase) or at.iter is None and phase!='turn': return [at.turn]
-    if at.iter is None: names = [k.removeprefix('turn').lstrip() for k,o in self._phases.items() if k.split()[0]=='turn' and o.n]
+    if at.iter is None:
+        ran = [k.split(' ', 1) for k,o in self._phases.items() if o.n]
+        names = [''.join(name) for phase,*name in ran if phase=='turn']
     else: names = dict.fromkeys(s.turn for s in self._found('turn', *at[:3]))
     return [*names] if any(names) else [None]
 
@@ -67,6 +69,7 @@ def _at_of(self:Trace, phase, at):
     "The place `at` as `phase` knows it: what is around turns belongs to none"
     return at if 'turn' in self._around(phase) else at._replace(turn=None)
 
+# %% ../../nbs/see/07_why.ipynb #2becfdee
 @patch
 def _phase_of(self:Trace, event, at=None):
     "The phase of `event`; of several the one that was there, such as the turn, or the batch that has none"
@@ -194,7 +197,8 @@ def _kept(self:Trace):
 def _is_cut(self:Trace, phase, at):
     "Were rows of `phase` dropped in the epoch of `at`? What lasts longer than a batch needs none"
     if at.epoch is None or at.iter is not None or self._lasts(phase) or not self._n_dropped(): return False
-    return (of_turn(phase, at.turn) if phase=='turn' else phase) in self._phases and any(o.start<self._rows[0][0] for o in self._found('epoch', at.epoch))
+    name = of_turn(phase, at.turn) if phase=='turn' else phase
+    return name in self._phases and any(o.start<self._rows[0][0] for o in self._found('epoch', at.epoch))
 
 # %% ../../nbs/see/07_why.ipynb #31830ba1
 @patch
@@ -223,8 +227,8 @@ def _had(r):
 @patch
 def _muting(self:Trace, event, callback, s):
     "Which flags muted `callback` in `event`"
-    flags = ['run']
-    if event in self._whose and self._phase_of(event) in self._recurring: flags.append('run_train' if s.training else 'run_valid')
+    flags,phase = ['run'],self._phase_of(event) if event in self._whose else ''
+    if phase in self._recurring: flags.append('run_train' if s.training else 'run_valid')
     return ' or '.join(f'{o} = False' for o in flags if o in self._muted.get((event, callback), ()))
 
 # %% ../../nbs/see/07_why.ipynb #7862ee54

@@ -64,7 +64,8 @@ class GradientAccumulation(Callback):
     def load_state_dict(self, sd):
         super().load_state_dict(sd)
         whole = {k:sd[k] for k in vars(_Window()) if k in sd}
-        self._windows = {k:_Window(**w) for k,w in sd.get('turns', {}).items()} | ({None:_Window(**whole)} if whole else {})
+        open_ones = sd.get('turns', {}) | ({None:whole} if whole else {})
+        self._windows = {k:_Window(**w) for k,w in open_ones.items()}
 
 # %% ../../nbs/train/03_training.ipynb #0a0df71f
 class _Window:
@@ -122,6 +123,8 @@ def cleanup_step(self:GradientAccumulation):
     if self.learn.outcome['step']=='done' or turn and turn.stepped: self._clear()
 @patch
 def _clear(self:GradientAccumulation): self._windows.pop(self.learn.open_turn and self.learn.open_turn.key, None)
+
+# %% ../../nbs/train/03_training.ipynb #98bba381
 @patch
 def before_zero_grad(self:GradientAccumulation):
     if self._window.n: raise CancelZeroGradException

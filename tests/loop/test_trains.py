@@ -381,7 +381,7 @@ def test_point_4_gradients_are_clipped_at_each_evaluation_of_a_closure(search):
     learn.fit(2, cbs=GradientClip(.05))
     opt = LBFGS(hand.parameters())
     for b in TRAIN*2:
-        def closure():
+        def closure(b=b):
             opt.zero_grad()
             (loss := loss_of(hand, b)).backward()
             nn.utils.clip_grad_norm_(hand.parameters(), .05)
