@@ -54,9 +54,9 @@ _NORM = ('batch norm needs more than one item to train on: drop_last=True, '
 _CALL = ('of a tuple, all but the last element are inputs (xb) unless DataLoaders(…, n_inp=…) says how many, '
     'and the rest are targets (yb); a dict goes to the model by name')
 
-_GRAPH = ('what a loss is made of outside of its turn has a graph that is gone after the first time backward: make it in '
-    'the function that is the loss, which SAM, MicroBatch and closures call again; or, for another turn over the same '
-    'graph, learn.turn(…, retain_graph=True) before it')
+_GRAPH = ('what a loss is made of outside of its turn has a graph that is gone after the first time backward: make it '
+    'in the function that is the loss, which SAM, MicroBatch and closures call again; or, for another turn over the '
+    'same graph, learn.turn(…, retain_graph=True) before it')
 
 def tip(
     learn, # A learner
@@ -67,7 +67,8 @@ def tip(
     if isinstance(getattr(e, 'obj', None), torch.optim.Optimizer):
         here = called_here('attribute', e.name)
         if here: return f"learn.opt is torch's own: {e.name}{here}"
-    if learn.inside('turn') and ('through the graph a second time' in s or 'by an inplace operation' in s): return _GRAPH
+    if learn.inside('turn') and any(o in s for o in ('through the graph a second time', 'by an inplace operation')):
+        return _GRAPH
     if 'DataLoader worker' in s and 'exited unexpectedly' in s: return _WORKER
     if is_batch and is_oom(e): return _LESS
     if is_batch and 'more than 1 value per channel' in s: return _NORM

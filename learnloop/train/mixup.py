@@ -150,7 +150,8 @@ def cleanup_batch(self:MixHandler):
 # %% ../../nbs/train/06_mixup.ipynb #3447eac3
 @patch
 def _set_loss(self:MixHandler):
-    if self._partner is not None and self._own is None: self._own,self.learn.loss_func = self.learn.loss_func,self._mixed
+    if self._partner is None or self._own is not None: return
+    self._own,self.learn.loss_func = self.learn.loss_func,self._mixed
 
 @patch
 def _put_back(self:MixHandler):
@@ -178,8 +179,8 @@ def _mixed(self:MixHandler, pred, *yb):
     n,is_attr = len(lam),hasattr(f, 'reduction')
     if not is_attr: f = partial(f, reduction='none')
     with replaced(f, 'reduction', 'none') if is_attr else nullcontext(): a,b = f(pred, *yb),f(pred, *self._partner)
-    if not isinstance(a, torch.Tensor): raise ValueError(f'{self.label}: the loss function returns {describe(a)}, whose '
-        'parts are mixed by one share for the batch: per_item=False')
+    if not isinstance(a, torch.Tensor): raise ValueError(f'{self.label}: the loss function returned {describe(a)}, '
+        'whose parts are mixed by one share for the batch: per_item=False')
     if not a.dim() or a.numel()%n: raise ValueError(f"{self.label}: with reduction='none' the loss of {n} items "
         f'has shape {tuple(a.shape)}')
     lam = lam.view(n, 1)
@@ -199,7 +200,7 @@ def before_backward(self:MixHandler):
     learn = self.learn
     supplies = learn.open_turn and learn.open_turn.grads
     if self._partner is None or self._is_mixed and not supplies: return
-    why = 'supplies gradients, which know nothing of the' if supplies else ("has a loss that doesn't call learn.loss_func, "
-        'and so has nothing of the')
+    why = "has a loss that doesn't call learn.loss_func, and so has nothing of the"
+    if supplies: why = 'supplies gradients, which know nothing of the'
     raise ValueError(f"{self.label} mixed inputs, and {learn.open_turn or 'the batch'} {why} partners' targets: give "
         'targets that are floats, such as F.one_hot(y).float(), which are mixed like inputs')
