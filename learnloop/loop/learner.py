@@ -176,7 +176,9 @@ def calc_loss(self:Loop):
     if turn is None or turn.loss is None:
         self.forward()
         self._do_loss()
-    else: self.take_loss(turn.loss(), turn.name)
+    else:
+        self.take_loss(turn.loss(), turn.name)
+        if self.loss_grad is None: raise ValueError(f'{turn}: its loss function returned None: return a scalar')
     self('after_loss')
 
 # %% ../../nbs/loop/05_learner.ipynb #e1f3b800
@@ -256,8 +258,10 @@ def turn(self:Loop,
         turn = Turn(self, loss, opt, name, counts, grads, create_graph, retain_graph, closure)
     elif turn is None or turn.opt is not self.opt or self._uncounted: turn = self._whole = Turn(self)
     self.open_turn = turn
+    drops = turn is not self._whole and not any(p.grad is not None for p in self.turn_params)
     try: self.with_events('turn', self._do_turn)
     finally:
+        if drops and self.outcome['turn']=='cancelled': zero_grad(turn.opt)  # or its next turn would add to them
         self.open_turn = None
         if not turn.counts: self.loss,self.loss_grad = kept  # those of the turn that counts are the batch's
 

@@ -59,8 +59,13 @@ class Closure:
         "Step the optimizer"
         learn = self.learn
         kept = {k:getattr(learn, k) for k in ('pred','loss','loss_grad','loss_parts')}
-        self._first = learn.loss_grad.detach(),[p.detach().clone() for p in held_params(self.opt)]
+        params = held_params(self.opt)
+        began = [p.detach().clone() for p in params]
+        self._first = learn.loss_grad.detach(),began
         try: self.opt.step(self.evaluate)
+        except BaseException:  # a line search is on its way, and where it is nobody asked for
+            for p,w in zip(params, began, strict=True): p.data.copy_(w)
+            raise
         finally:
             self._first = None
             vars(learn).update(kept)

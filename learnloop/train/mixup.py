@@ -137,27 +137,33 @@ def _check_items(self:MixHandler, o):
 
 # %% ../../nbs/train/06_mixup.ipynb #3447eac2
 @patch
-def before_turn(self:MixHandler): self._is_mixed = False
-@patch
-def after_pred(self:MixHandler):
-    # a loss of its own may call the model several times
-    if self._partner is not None and self._own is None: self._own,self.learn.loss_func = self.learn.loss_func,self._mixed
+def after_pred(self:MixHandler): self._set_loss()
 @patch
 def after_loss(self:MixHandler):
-    if self._own is not None: self.learn.loss_func,self._own = self._own,None
-@patch
-def before_backward(self:MixHandler):
-    learn = self.learn
-    supplies = learn.open_turn and learn.open_turn.grads
-    if self._partner is None or self._is_mixed and not supplies: return
-    why = 'supplies gradients, which know nothing of the' if supplies else ("has a loss that doesn't call learn.loss_func "
-        'after learn.forward(), and so has nothing of the')
-    raise ValueError(f"{self.label} mixed inputs, and {learn.open_turn or 'the batch'} {why} partners' targets: give "
-        'targets that are floats, such as F.one_hot(y).float(), which are mixed like inputs')
+    turn = self.learn.open_turn
+    if not (turn and turn.loss): self._put_back()
 @patch
 def cleanup_batch(self:MixHandler):
-    self.after_loss()
+    self._put_back()
     self._lam = self._partner = None
+
+# %% ../../nbs/train/06_mixup.ipynb #3447eac3
+@patch
+def _set_loss(self:MixHandler):
+    if self._partner is None or self._own is not None: return
+    self._own,self.learn.loss_func = self.learn.loss_func,self._mixed
+
+@patch
+def _put_back(self:MixHandler):
+    if self._own is not None: self.learn.loss_func,self._own = self._own,None
+
+# %% ../../nbs/train/06_mixup.ipynb #3447eac5
+@patch
+def before_turn(self:MixHandler):
+    self._is_mixed = False
+    if self.learn.open_turn.loss: self._set_loss()
+@patch
+def cleanup_turn(self:MixHandler): self._put_back()
 
 # %% ../../nbs/train/06_mixup.ipynb #4e89ac86
 @patch
@@ -167,14 +173,34 @@ def _mixed(self:MixHandler, pred, *yb):
     if not self.learn.training: return f(pred, *yb)
     self._is_mixed = True
     if isinstance(lam, torch.Tensor) and lam.numel()==1: lam = lam.view(())
-    if not isinstance(lam, torch.Tensor) or not lam.dim(): return lam*f(pred, *yb) + (1-lam)*f(pred, *self._partner)
+    if not isinstance(lam, torch.Tensor) or not lam.dim(): return _between(lam, f(pred, *yb), f(pred, *self._partner))
     if how is None: raise ValueError(f'{self.label}: mix returned a share for each item, '
         'and the loss function has no `reduction`: return one for the batch')
     n,is_attr = len(lam),hasattr(f, 'reduction')
     if not is_attr: f = partial(f, reduction='none')
     with replaced(f, 'reduction', 'none') if is_attr else nullcontext(): a,b = f(pred, *yb),f(pred, *self._partner)
+    if not isinstance(a, torch.Tensor): raise ValueError(f'{self.label}: the loss function returned {describe(a)}, '
+        'whose parts are mixed by one share for the batch: per_item=False')
     if not a.dim() or a.numel()%n: raise ValueError(f"{self.label}: with reduction='none' the loss of {n} items "
         f'has shape {tuple(a.shape)}')
     lam = lam.view(n, 1)
     loss = (lam*a.reshape(n, -1) + (1-lam)*b.reshape(n, -1)).view_as(a)
     return loss if how=='none' else getattr(loss, how)()
+
+def _between(lam, a, b):
+    "The mean of what a loss function returned twice, weighted by `lam`: part by part"
+    if isinstance(a, dict): return {k:_between(lam, v, b[k]) for k,v in a.items()}
+    if hasattr(a, '_asdict'): return _between(lam, a._asdict(), b._asdict())
+    if isinstance(a, tuple): return tuple(_between(lam, x, y) for x,y in zip(a, b, strict=True))
+    return lam*a + (1-lam)*b
+
+# %% ../../nbs/train/06_mixup.ipynb #3447eac7
+@patch
+def before_backward(self:MixHandler):
+    learn = self.learn
+    supplies = learn.open_turn and learn.open_turn.grads
+    if self._partner is None or self._is_mixed and not supplies: return
+    why = "has a loss that doesn't call learn.loss_func, and so has nothing of the"
+    if supplies: why = 'supplies gradients, which know nothing of the'
+    raise ValueError(f"{self.label} mixed inputs, and {learn.open_turn or 'the batch'} {why} partners' targets: give "
+        'targets that are floats, such as F.one_hot(y).float(), which are mixed like inputs')

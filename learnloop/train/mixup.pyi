@@ -26,13 +26,16 @@ class MixHandler(Callback):
     def before_train(self) -> Any: ...
     def before_batch(self) -> Any: ...  # train/mixup.py
     def _check_items(self, o: Any) -> Any: ...  # train/mixup.py
-    def before_turn(self) -> Any: ...  # train/mixup.py
     def after_pred(self) -> Any: ...  # train/mixup.py
     def after_loss(self) -> Any: ...  # train/mixup.py
-    def before_backward(self) -> Any: ...  # train/mixup.py
     def cleanup_batch(self) -> Any: ...  # train/mixup.py
+    def _set_loss(self) -> Any: ...  # train/mixup.py
+    def _put_back(self) -> Any: ...  # train/mixup.py
+    def before_turn(self) -> Any: ...  # train/mixup.py
+    def cleanup_turn(self) -> Any: ...  # train/mixup.py
     def _mixed(self, pred: Any, *yb: Any) -> Any:  # train/mixup.py
         """The loss of `yb` and that of the partners' targets, mixed"""
+    def before_backward(self) -> Any: ...  # train/mixup.py
 
 class MixUp(MixHandler):
     """Mix inputs as weighted means (Zhang et al. 2018)"""

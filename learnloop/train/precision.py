@@ -18,7 +18,7 @@ from ..loop.checks import did_you_mean
 from ..loop.flow import CancelStepException
 from ..loop.learner import Learner
 from ..loop.optimizer import opts
-from .training import refuse_closure
+from .training import refuse_closure, refuse_graph
 
 # %% ../../nbs/train/05_precision.ipynb #2c66fd11
 @patch
@@ -89,7 +89,9 @@ class MixedPrecision(Callback):
 # %% ../../nbs/train/05_precision.ipynb #da974037
 @patch
 def before_turn(self:MixedPrecision):
-    if self.amp_mode=='fp16': refuse_closure(self, 'which needs gradients as they are, not scaled')
+    if self.amp_mode=='fp16':
+        refuse_closure(self, 'which needs gradients as they are, not scaled')
+        refuse_graph(self, 'which would be of a loss that is scaled')
     self._turn_on()
 
 @patch

@@ -46,6 +46,7 @@ class RNNCallback(Callback):
     "Take predictions out of a tuple `(pred, raw_out, out)`, and keep the other two until the end of the batch"
     def __init__(self): self.raw_out,self.out,self._outer = None,None,[]
     def before_batch(self): self._outer.append((self.raw_out, self.out))  # of a batch in whose events this one runs
+    def before_turn(self): self.raw_out = self.out = None  # what another turn's prediction left has no graph any more
     def after_pred(self):
         if not isinstance(pred := self.learn.pred, (tuple,list)): return
         if len(pred)!=3: raise ValueError(f'RNNCallback: the model returned a tuple of {len(pred)}: '
@@ -71,7 +72,7 @@ class RNNRegularizer(Callback):
         rnn = next((o for o in self.learn.cbs if isinstance(o, RNNCallback)), None)
         if rnn is None: raise ValueError('RNNRegularizer needs an RNNCallback beside it: use rnn_cbs(alpha, beta)')
         if rnn.raw_out is None: raise ValueError('RNNRegularizer: the model must return a tuple (pred, raw_out, out), '
-            'not a prediction')
+            'not a prediction; and the loss of a turn must call it by learn.forward()')
         h,loss = rnn.raw_out.float(),self.learn.loss_grad  # squares of half precision overflow
         if self.alpha: loss = loss + self.alpha*rnn.out.float().pow(2).mean()
         if self.beta and h.shape[1]>1: loss = loss + self.beta*(h[:,1:]-h[:,:-1]).pow(2).mean()

@@ -22,7 +22,7 @@ from ..loop.data import Until
 from ..loop.flow import CancelBatchException, CancelFitException, CancelStepException
 from ..loop.flow import CancelTrainException, CancelValidException
 from ..loop.learner import format_value
-from ..loop.optimizer import get_hyper, get_hypers, held_params, zero_grad
+from ..loop.optimizer import get_hyper, get_hypers, zero_grad
 from ..measure.metrics import less_is_better
 from .schedule import check_owners
 
@@ -33,7 +33,7 @@ class _FitState(Callback):
     stop_reason = None  # Why it ended the fit
     state_schema = {'best?':(float, bool, tuple, torch.Tensor, None), 'new_best?':bool, 'seen_at?':(int, None),
         'wait?':int, 'cooling?':int, 'skipped?':int, 'in_a_row?':int, 'stop_reason?':(str, None), 'why_bad?':str,
-        'recent?':list, 'seen?':int, 'spikes?':list, 'spent?':float, 'saves?':list, '*':...}
+        'recent?':list, 'seen?':int, 'spikes?':list, 'spent?':float, 'saves?':list, 'turns?':{'*':dict}, '*':...}
     def reset(self):
         "Forget what was seen"
         for k,v in self._start.items(): setattr(self, k, deepcopy(v))
@@ -44,7 +44,10 @@ class _FitState(Callback):
         self._begun = True
     def cleanup_fit(self): self._loaded = self._begun = False
 
-    def state_dict(self): return Callback.state_dict(self) | {k:deepcopy(getattr(self, k)) for k in self._start}
+    def state_dict(self):
+        own = {k:deepcopy(getattr(self, k)) for k in self._start}
+        if not own.get('turns', True): del own['turns']
+        return Callback.state_dict(self) | own
     def load_state_dict(self, sd):
         Callback.load_state_dict(self, sd)
         for k,v in self._start.items(): setattr(self, k, deepcopy(sd.get(k, v)))
@@ -216,7 +219,7 @@ def _all_finite(grads):
 
 class CheckFinite(_FitState):
     "Raise an error, skip the step, or stop the fit before an infinite or NaN loss or gradient gets to the weights"
-    order,_start = 12,dict(skipped=0, in_a_row=0, why_bad='')
+    order,_start = 12,dict(skipped=0, in_a_row=0, why_bad='', turns={})
     def __init__(self,
         action:str='raise', # `raise` a FloatingPointError, `skip` the step, or `stop` the fit
         grads:bool=True,    # Look at gradients, too?
@@ -234,17 +237,23 @@ class CheckFinite(_FitState):
         if learn.loss is None or not learn.inside('fit') or learn.loss.isfinite().all(): return
         self._act(f'loss is {learn.loss.item()}' if learn.loss.numel()==1 else 'loss is not finite')
     def before_step(self):
-        if self.grads and not self.why_bad: self._check_grads()
-        if not self.why_bad: self.in_a_row = 0
+        if self.grads and not self._now['why_bad']: self._check_grads()
+        if not self._now['why_bad']: self._now['in_a_row'] = 0
         else: self._skip_step()
     def cleanup_zero_grad(self):
-        if self.learn.outcome['zero_grad']=='done': self.why_bad = ''  # no window of accumulation is open
+        if self.learn.outcome['zero_grad']=='done': self._now['why_bad'] = ''  # no window of accumulation is open
+    @property
+    def _now(self):
+        "What is known of the optimizer whose turn it is: of the only one, in attributes"
+        key = self.learn.open_turn and self.learn.open_turn.key
+        return vars(self) if key is None else self.turns.setdefault(key, dict(why_bad='', in_a_row=0))
 
 # %% ../../nbs/train/01_tracker.ipynb #9ba0c2b5
 @patch
 def _check_grads(self:CheckFinite):
-    if _all_finite([p.grad for p in held_params(self.learn.opt) if p.grad is not None]): return
-    names = [n for n,p in self.learn.model.named_parameters() if p.grad is not None and not _all_finite([p.grad])]
+    bad = {p for p in self.learn.turn_params if p.grad is not None}
+    if _all_finite([p.grad for p in bad]): return
+    names = [n for n,p in self.learn.model.named_parameters() if p in bad and not _all_finite([p.grad])]
     if len(names)>3: names[3:] = ['…']
     self._act(f'gradient of {", ".join(names)} is not finite')
 
@@ -252,11 +261,12 @@ def _check_grads(self:CheckFinite):
 def _act(self:CheckFinite, why):
     learn = self.learn
     why = f'{why}, in epoch {learn.epoch}, batch {learn.iter} of {"training" if learn.training else "validation"}'
+    if learn.turn_name: why = f'{why}, turn {learn.turn_name!r}'
     if self.action=='raise':
         lr = get_hypers(learn.opt)[-1]['lr']
         raise FloatingPointError(f'{why}; lr {lr:.3g}, {learn.count.opt_steps} steps taken')
     if self.action=='stop': self._end_fit(why)
-    if learn.training: self.why_bad = why
+    if learn.training: self._now['why_bad'] = why
 
 # %% ../../nbs/train/01_tracker.ipynb #7bcc8f68
 @patch
@@ -266,9 +276,11 @@ def _end_fit(self:CheckFinite, why):
 
 @patch
 def _skip_step(self:CheckFinite):
-    self.skipped,self.in_a_row = self.skipped+1,self.in_a_row+1
-    if self.in_a_row>=self.patience: self._end_fit(f'{self.why_bad}: step {self.in_a_row} in a row that was skipped')
-    zero_grad(self.learn.opt)
+    now = self._now
+    self.skipped,now['in_a_row'] = self.skipped+1,now['in_a_row']+1
+    if now['in_a_row']>=self.patience:
+        self._end_fit(f'{now["why_bad"]}: step {now["in_a_row"]} in a row that was skipped')
+    zero_grad(self.learn.turn_opt)
     raise CancelStepException
 
 # %% ../../nbs/train/01_tracker.ipynb #764e34fa
@@ -279,7 +291,7 @@ class TerminateOnNaNCallback(CheckFinite):
 # %% ../../nbs/train/01_tracker.ipynb #7ac1494d
 class SpikeDetection(_FitState):
     "Skip batches whose loss is far above the mean of those before; stop the fit if they don't end"
-    order,run_valid,_start = 13,False,dict(recent=[], seen=0, spikes=[], in_a_row=0)
+    order,run_valid,_start = 13,False,dict(recent=[], seen=0, spikes=[], in_a_row=0, turns={})
     def __init__(self,
         window:int=10,    # Losses in the mean
         warmup:int=10,    # Batches before the first that may be skipped: the mean of a few tells little
@@ -293,24 +305,32 @@ class SpikeDetection(_FitState):
         self.reset()
 
     def after_loss(self):
-        v = self.learn.loss.mean().item()
+        if self.learn.inside('step'): return  # a line search looks further along
+        v,now = self.learn.loss.mean().item(),self._now
         if self._is_spike(v): self._skip_batch(v)
-        self.recent,self.seen,self.in_a_row = [*self.recent, v][-self.window:],self.seen+1,0
+        now.update(recent=[*now['recent'], v][-self.window:], seen=now['seen']+1, in_a_row=0)
+    @property
+    def _now(self):
+        "Losses of the turn that goes on: of the only one, in attributes"
+        nm = self.learn and self.learn.turn_name
+        return vars(self) if nm is None else self.turns.setdefault(nm, dict(recent=[], seen=0, in_a_row=0))
 
 # %% ../../nbs/train/01_tracker.ipynb #228410a0
 @patch
 def _is_spike(self:SpikeDetection, v):
     if not math.isfinite(v): return True
-    if self.seen<self.warmup: return False
-    mean = sum(self.recent)/len(self.recent)
+    seen,recent = self._now['seen'],self._now['recent']
+    if seen<self.warmup: return False
+    mean = sum(recent)/len(recent)
     return v-mean>max(self.rtol*abs(mean), self.atol)
 
 @patch
 def _skip_batch(self:SpikeDetection, v):
-    self.spikes.append(dict(epoch=self.learn.epoch, iter=self.learn.iter, loss=v))
-    self.in_a_row += 1
-    if self.in_a_row<self.patience: raise CancelBatchException
-    self._end_fit(f'loss is {v:.4g}: batch {self.in_a_row} in a row that is far above those before')
+    now,turn = self._now,{} if self.learn.turn_name is None else dict(turn=self.learn.turn_name)
+    self.spikes.append(dict(epoch=self.learn.epoch, iter=self.learn.iter, loss=v) | turn)
+    now['in_a_row'] += 1
+    if now['in_a_row']<self.patience: raise CancelBatchException
+    self._end_fit(f'loss is {v:.4g}: batch {now["in_a_row"]} in a row that is far above those before')
 
 # %% ../../nbs/train/01_tracker.ipynb #89b2bb90
 class TimeLimit(_FitState):

@@ -111,8 +111,6 @@ class CheckFinite(_FitState):
     grads: bool
     patience: Any
     reset_on_fit: bool
-    in_a_row: int
-    why_bad: str
     skipped: Any
     def __init__(self, action: str='raise', grads: bool=True, patience: int=5, reset_on_fit: bool=True) -> None:
         """- `action`: `raise` a FloatingPointError, `skip` the step, or `stop` the fit
@@ -123,6 +121,9 @@ class CheckFinite(_FitState):
     def after_loss(self) -> Any: ...
     def before_step(self) -> Any: ...
     def cleanup_zero_grad(self) -> Any: ...
+    @property
+    def _now(self) -> Any:
+        """What is known of the optimizer whose turn it is: of the only one, in attributes"""
     def _check_grads(self) -> Any: ...  # train/tracker.py
     def _act(self, why: Any) -> Any: ...  # train/tracker.py
     def _end_fit(self, why: Any) -> Any: ...  # train/tracker.py
@@ -143,9 +144,6 @@ class SpikeDetection(_FitState):
     atol: float
     patience: Any
     reset_on_fit: bool
-    recent: Any
-    seen: Any
-    in_a_row: int
     def __init__(self, window: int=10, warmup: int=10, rtol: float=2.0, atol: float=0.0, patience: int=5, reset_on_fit: bool=True) -> None:
         """- `window`: Losses in the mean
         - `warmup`: Batches before the first that may be skipped: the mean of a few tells little
@@ -155,6 +153,9 @@ class SpikeDetection(_FitState):
         - `reset_on_fit`: Begin anew with each fit?
         """
     def after_loss(self) -> Any: ...
+    @property
+    def _now(self) -> Any:
+        """Losses of the turn that goes on: of the only one, in attributes"""
     def _is_spike(self, v: Any) -> Any: ...  # train/tracker.py
     def _skip_batch(self, v: Any) -> Any: ...  # train/tracker.py
 

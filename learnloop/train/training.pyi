@@ -6,7 +6,7 @@ from learnloop.loop.callback import Callback
 from torch import nn
 from typing import Any
 
-__all__ = ['GradientAccumulation', 'refuse_own_steps', 'refuse_closure', 'clip_grad_adaptive_', 'GradientClip', 'set_bn_eval', 'BnFreeze', 'ChannelsLast', 'MCDropoutCallback', 'GradientCheckpointing', 'MoveModulesToDeviceCallback', 'MicroBatch', 'SAM']
+__all__ = ['GradientAccumulation', 'refuse_own_steps', 'refuse_closure', 'refuse_graph', 'clip_grad_adaptive_', 'GradientClip', 'set_bn_eval', 'BnFreeze', 'ChannelsLast', 'MCDropoutCallback', 'GradientCheckpointing', 'MoveModulesToDeviceCallback', 'MicroBatch', 'SAM']
 
 class GradientAccumulation(Callback):
     """Step the optimizer once for several batches, by the gradient of their union"""
@@ -58,6 +58,13 @@ def refuse_closure(cb: Any, why: str) -> Any:
 
     - `cb`: A callback, in `before_fit` or `before_turn`
     - `why`: What it can't do with a closure
+    """
+
+def refuse_graph(cb: Any, why: str) -> Any:
+    """Refuse a turn whose gradients are to be differentiated
+
+    - `cb`: A callback, in `before_turn`
+    - `why`: What would be wrong with the graph
     """
 
 def clip_grad_adaptive_(params: Any, factor: float=0.01, eps: float=0.001, norm_type: float=2.0) -> None:

@@ -2,10 +2,10 @@
 import warnings
 from collections import Counter
 from functools import partial
-import pytest, torch
+import learnloop, pytest, torch
 from helpers import Callback, all_events, batches, listener, mk_learner, same, weights
 from learnloop import (
-    EMA, SAM, CancelStepException, GradientAccumulation, GradientClip, Learner, MicroBatch, MixedPrecision, RNNCallback, RNNRegularizer)
+    EMA, SAM, CancelTurnException, CheckFinite, GradientAccumulation, GradientClip, Learner, MicroBatch, MixedPrecision, MixUp, RNNCallback, RNNRegularizer, SpikeDetection)
 from torch import nn
 from torch.nn import functional as F
 from torch.nn.utils import clip_grad_norm_
@@ -165,7 +165,6 @@ def test_a_later_evaluation_that_is_cancelled_leaves_the_weights_that_the_step_b
         if e=='after_loss' and seen['losses']==8:
             seen['losses'] += 1
             if isinstance(what, Exception): raise what
-            import learnloop
             raise getattr(learnloop, what)
         if e=='cleanup_batch' and seen['losses']>=9 and 'left' not in seen:
             seen['left'] = 1
@@ -294,3 +293,295 @@ def test_gradients_that_fit_nothing_are_refused(grads, why):
     was = weights(learn.model)
     with pytest.raises(ValueError, match=why): fit(learn)
     assert same(learn.model, was)
+
+# --- several optimizers
+
+def test_a_turn_of_all_optimizers_at_once():
+    class L(Learner):
+        def train_batch(self): self.turn(lambda: critic_loss(self.model, self.x, self.model.gen(noise(self.bs))), name='both')
+    def hand(n_acc=1, max_norm=None):
+        torch.manual_seed(0)
+        m = seeded(Gan)
+        opt,ps = two_opts(m),[*m.critic.parameters(), *m.gen.parameters()]
+        for i,(x,) in enumerate(TWENTY):
+            (critic_loss(m, x, m.gen(noise(len(x))))/n_acc).backward()
+            if (i+1)%n_acc: continue
+            if max_norm: clip_grad_norm_(ps, max_norm)
+            for o in opt.values():
+                o.step()
+                o.zero_grad()
+        return m
+    for kw,cbs in (({}, []), (dict(max_norm=.1), [GradientClip(.1)]), (dict(n_acc=2, max_norm=.1), [GradientAccumulation(n_batches=2), GradientClip(.1)])):
+        learn = fit(Loop(L, None).learner(cbs, bs=TWENTY))
+        assert same(learn.model, hand(**kw)) and learn.count.opt_steps==20/kw.get('n_acc', 1)
+
+class Odd(Accumulated):
+    "With a last window that is not full, whose gradient weighs as much"
+    def fit(self, batches):
+        super().fit(batches)
+        for k,n in self.n.items():
+            if n%2==0: continue
+            t = T(k, None)
+            for p in self.params(t): p.grad *= 2
+            Hand.step(self, t, None)
+            Hand.zero(self, t)
+        return self
+
+@pytest.mark.parametrize('name', ['one','gan','wgan','phases','fixmatch'])
+def test_a_window_that_is_left_at_the_end_is_stepped_for_each_optimizer(name):
+    loop = LOOPS[name]
+    learn,hand = fit(loop.learner([GradientAccumulation(n_batches=2)], bs=loop.batches(7))),Odd(loop).fit(loop.batches(7))
+    assert same(learn.model, hand.model) and learn.count.opt_steps==4 and all(p.grad is None for p in learn.model.parameters())
+
+def test_turns_of_which_none_counts():
+    class L(Learner):
+        def train_batch(self): self.turn(lambda: critic_loss(self.model, self.x, self.model.gen(noise(self.bs)).detach()), opt='critic', counts=False)
+    ema = EMA()
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')  # it took steps
+        learn = fit(Loop(L, None).learner([ema], bs=TWENTY))
+    hand = Hand(Loop(None, lambda m, b: [t for t in gan_turns(m, b) if t.key=='critic'].__iter__()))
+    assert same(learn.model, hand.fit(TWENTY).model)
+    assert learn.count.opt_steps==0 and ema.n_averaged==0 and learn.recorder.raw_losses==[] and learn.count.batches==20
+
+# --- interruptions
+
+CANCELS = dict(Batch='batch', Turn='turn', Backward='backward', Step='step', ZeroGrad='zero_grad', Train='train', Epoch='epoch', Fit='fit')
+INNER = 'turn','backward','step','zero_grad'
+EVENTS = [o for o in all_events(INNER) if o not in ('after_exception','after_pred') and 'cancel' not in o]
+def may(cancel, event):
+    "Is the phase that takes the cancel open then?"
+    order,phase = ['turn', 'backward', 'step', 'zero_grad'],event.split('_', 1)[1]
+    inside = dict(loss='turn', opt_step='step').get(phase, phase)
+    return CANCELS[cancel] not in order or CANCELS[cancel] in ('turn', inside)
+
+@pytest.mark.parametrize('cancel', CANCELS)
+@pytest.mark.parametrize('turn', ['critic','gen'])
+def test_a_cancel_at_any_event_of_a_turn(cancel, turn):
+    for event in EVENTS:
+        if not may(cancel, event) or (turn, event)==('critic', 'after_opt_step'): continue
+        trace,stale = [],[]
+        def hear(cb, e, event=event, trace=trace, stale=stale):
+            trace.append((e, cb.learn.turn_name))
+            if e=='before_batch': stale.append([p.grad for p in cb.learn.model.parameters() if p.grad is not None])
+            if e==event and cb.learn.turn_name==turn and cb.learn.iter==2: raise getattr(learnloop, f'Cancel{cancel}Exception')
+        phases = 'batch',*INNER
+        cb = listener('hear', [f'{o}_{p}' for p in phases for o in ('before','cleanup')] + [event]*(not event.startswith(('before','cleanup'))), hear)
+        learn = fit(gan(cb))
+        assert learn.open==[] and learn.open_turn is None
+        for p in phases:
+            n = Counter(e for e,_ in trace)
+            assert n[f'before_{p}']==n[f'cleanup_{p}'], (event, p)
+        keeps = (cancel, event)==('ZeroGrad', 'before_zero_grad')  # that is what it is for
+        assert not any(o for o in stale) or keeps, event
+        if cancel in ('Train','Epoch','Fit'): assert learn.count.batches<=3
+        else:
+            assert len(stale)==20
+            later = [o for o in trace if o[0]=='before_turn'][-34:]  # those of the batches after it
+            assert later==[('before_turn', 'critic'), ('before_turn', 'gen')]*17
+
+@pytest.mark.parametrize('turn', ['critic','gen'])
+def test_the_batch_after_one_that_was_cancelled_is_as_by_hand(turn):
+    "Here a turn is cancelled when its gradients are there"
+    def cancel(cb):
+        if cb.learn.turn_name==turn and cb.learn.iter==2:
+            raise CancelTurnException
+    class Without(Hand):
+        def begin(self, i, b):
+            self.i = i
+            return b
+        def step(self, t, b):
+            if (self.i, t.key)!=(2, turn): super().step(t, b)
+    assert same(fit(gan(Callback(after_backward=cancel))).model, Without(LOOPS['gan']).fit(TWENTY).model)
+
+class Misfits(Accumulated):
+    "The third turn of an optimizer is cancelled after backward: the first of a window, so the window begins with the fourth"
+    def __init__(self, loop):
+        super().__init__(loop)
+        self.seen = Counter()
+    def take(self, t, b):
+        self.seen[t.key] += 1
+        if self.seen[t.key]!=3: super().take(t, b)
+        else: t.loss(b)
+def test_a_window_whose_first_turn_is_cancelled_begins_anew():
+    seen = Counter()
+    def cancel(cb):
+        seen[cb.learn.turn_name] += 1
+        if seen[cb.learn.turn_name]==3:
+            raise CancelTurnException
+    learn = LOOPS['gan'].learner([GradientAccumulation(n_batches=2), Callback(after_backward=cancel)], bs=TWENTY[:19])
+    assert same(fit(learn).model, Misfits(LOOPS['gan']).fit(TWENTY[:19]).model) and learn.count.opt_steps==9
+
+# --- taken wrongly
+
+def refused(train_batch, error, match, cls=Learner, **kwargs):
+    learn = Loop(type('L', (cls,), dict(train_batch=train_batch)), None).learner(**kwargs)
+    was = weights(learn.model)
+    with pytest.raises(error, match=match): fit(learn)
+    assert same(learn.model, was) and learn.open==[] and learn.open_turn is None
+
+def test_a_turn_in_a_turn_is_refused():
+    def train_batch(self): self.turn(lambda: self.turn(lambda: gen_loss(self.model, self.model.gen(noise(2))), opt='gen'), opt='critic')
+    refused(train_batch, RuntimeError, r"turn: Turn\('critic'\) goes on: end it")
+
+def test_a_turn_outside_of_training_is_refused():
+    learn = gan()
+    with pytest.raises(RuntimeError, match='this is no training'): learn.turn()
+    class L(Learner):
+        def valid_batch(self): self.turn()
+    learn = mk_learner(cls=L)
+    with learn.no_logging(), pytest.raises(RuntimeError, match='this is no training; in validation compute the loss, by overriding valid_batch'): learn.validate()
+
+@pytest.mark.parametrize('kw,match', [(dict(opt='genn'), "no optimizer 'genn'; did you mean 'gen'.*critic, gen"), (dict(opt=3), 'no optimizer 3')])
+def test_a_wrong_name_is_refused(kw, match): refused(lambda self: self.turn(lambda: gen_loss(self.model, self.model.gen(noise(2))), **kw), ValueError, match)
+
+def test_the_name_of_an_optimizer_where_there_is_one_is_refused():
+    class L(Learner):
+        def train_batch(self): self.turn(opt='gen')
+    with pytest.raises(ValueError, match='learn.opt has one SGD: leave opt out'): fit(mk_learner(cls=L))
+
+@pytest.mark.parametrize('loss,match', [(lambda: None, r"Turn\('gen'\): its loss function returned None"), (lambda: 1., 'the loss is 1.0, a float'), (lambda: torch.ones(()), 'requires no gradient'),
+    (lambda: torch.ones(2, requires_grad=True), 'has shape')])
+def test_a_loss_that_is_none_is_refused(loss, match):
+    refused(lambda self: self.turn(loss, opt='gen'), (ValueError, TypeError), match)
+
+def test_a_turn_whose_parameters_are_frozen_is_refused():
+    def train_batch(self):
+        self.model.gen.requires_grad_(False)
+        self.turn(lambda: gen_loss(self.model, self.model.gen(noise(2))), opt='gen')
+    refused(train_batch, ValueError, "turn 'gen': none of its parameters requires gradients")
+
+# --- validation with gradients
+
+class Force(nn.Module):
+    "Minus the gradient of an energy"
+    def __init__(self):
+        super().__init__()
+        self.energy = mlp(2, 1)
+    def forward(self, x):
+        x = x.detach().requires_grad_()
+        return -torch.autograd.grad(self.energy(x).sum(), x, create_graph=self.training)[0].sum(1, keepdim=True)
+
+def test_validation_computes_gradients_if_asked():
+    learn = mk_learner(model=seeded(Force), defaults=True)
+    with learn.no_logging():
+        with pytest.raises(RuntimeError, match='does not require grad'): learn.validate()
+        learn.valid_grad = True
+        learn.fit(1)
+        loss, = learn.validate()
+    m = seeded(Force)
+    m.load_state_dict(learn.model.state_dict())
+    assert loss==pytest.approx(sum(F.mse_loss(m.eval()(x), y).item() for x,y in learn.dls.valid)/len(learn.dls.valid))
+    assert all(p.grad is None for p in learn.model.parameters())
+
+# --- who watches losses and gradients
+
+def spoilt(turn, at, where='after_backward'):
+    "Makes a gradient of `turn` infinite in batches `at`"
+    def spoil(cb):
+        if cb.learn.turn_name==turn and cb.learn.iter in at: next(iter(cb.learn.turn_params)).grad.fill_(torch.inf)
+    return Callback(**{where:spoil})
+class Spoilt(Hand):
+    i = -1
+    def begin(self, i, b):
+        self.i = i
+        return b
+    def step(self, t, b):
+        if (t.key, self.i) not in self.bad: super().step(t, b)
+
+@pytest.mark.parametrize('cb', [CheckFinite('skip'), GradientClip(1e9, skip_nonfinite=True)], ids=repr)
+def test_one_turn_is_skipped_and_the_other_is_not(cb):
+    at = {3, 4, 7}
+    hand = Spoilt(LOOPS['gan'])
+    hand.bad = {('critic', i) for i in at}
+    assert same(fit(gan(spoilt('critic', at), cb)).model, hand.fit(TWENTY).model)
+
+def test_skipped_in_a_row_is_of_each_turn():
+    learn = fit(gan(spoilt('critic', range(5, 20)), CheckFinite('skip', patience=3)))
+    assert learn.count.batches==7 and learn.check_finite.skipped==3
+    assert "gradient of critic.0.weight is not finite, in epoch 0, batch 7 of training, turn 'critic'" in learn.check_finite.stop_reason
+
+def test_a_skipped_step_leaves_the_window_of_another_turn():
+    "The critic's window is open when a step of the generator, whose batches are windows, is skipped"
+    class Half(GanLearner):
+        def train_batch(self):
+            super().train_batch()
+            self.turn(lambda: gen_loss(self.model, self.model.gen(noise(self.bs))), opt='gen')
+    def turns(m, b):
+        yield from gan_turns(m, b)
+        yield T('gen', lambda b: gen_loss(m, m.gen(noise(len(b[0])))))
+    class Bad(Accumulated):
+        i = -1
+        def begin(self, i, b):
+            self.i = i
+            return b
+        def stepped(self, t): self.steps[t.key] += 1
+        def step(self, t, b):
+            if (t.key, self.i)!=('gen', 2) or self.n['gen']%2==0: super().step(t, b)
+            else: self.n[t.key] += 1
+    loop = Loop(Half, turns)
+    def spoil(cb):
+        if cb.learn.turn_name=='gen' and cb.learn.iter==2: next(iter(cb.learn.turn_params)).grad.fill_(torch.inf)
+    learn = fit(loop.learner([GradientAccumulation(n_batches=2), Callback(after_backward=spoil), CheckFinite('skip')], bs=TWENTY))
+    assert same(learn.model, Bad(loop).fit(TWENTY).model) and learn.check_finite.skipped==1
+
+def test_spikes_are_of_each_turn():
+    "Losses of one are a hundred times those of the other, and no spikes for that"
+    at = []
+    class L(Learner):
+        def train_batch(self):
+            m,k = self.model,1e4 if self.iter in at else 1.
+            self.turn(lambda: 100*critic_loss(m, self.x, m.gen(noise(self.bs)).detach()), opt='critic', counts=False)
+            self.turn(lambda: (k*(2+m.critic(m.gen(noise(self.bs))))).mean(), opt='gen')
+    def slow(m): return dict(critic=SGD(m.critic.parameters(), lr=1e-5), gen=SGD(m.gen.parameters(), lr=1e-3))
+    quiet = fit(Loop(L, None, opt=slow).learner([SpikeDetection(warmup=3, rtol=5.)], bs=TWENTY))
+    assert quiet.spike_detection.spikes==[] and quiet.count.opt_steps==20
+    at.append(12)
+    learn = fit(Loop(L, None, opt=slow).learner([SpikeDetection(warmup=3, rtol=5.)], bs=TWENTY))
+    assert [(o['iter'], o['turn']) for o in learn.spike_detection.spikes]==[(12, 'gen')] and learn.count.opt_steps==19
+
+def test_a_spike_on_a_line_search_is_none():
+    seen = []
+    note = Callback(after_loss=lambda cb: seen.append(cb.learn.inside('step')))
+    learn = fit(LOOPS['wolfe'].learner([SpikeDetection(warmup=1, rtol=1e9), note]))
+    assert sum(seen)>len(seen)/2 and learn.spike_detection.seen==len(seen)-sum(seen)==learn.count.opt_steps
+
+# --- who looks into the loss
+
+def test_a_loss_that_calls_the_model_twice_is_mixed():
+    class L(Learner):
+        def train_batch(self): self.turn(lambda: self.loss_func(self.forward(), *self.yb) + self.loss_func(self.forward(), *self.yb))
+    loop = LOOPS['one']
+    learn = fit(Loop(L, None, loop.model, whole(torch.optim.SGD, lr=LR/2), 'xc', F.cross_entropy).learner([MixUp(per_item=False)]))
+    other = fit(Loop(Learner, None, loop.model, whole(torch.optim.SGD, lr=LR), 'xc', F.cross_entropy).learner([MixUp(per_item=False)]))
+    for a,b in zip(weights(learn.model), weights(other.model), strict=True): torch.testing.assert_close(a, b)
+
+def test_mixup_of_a_loss_with_parts():
+    def parts(pred, y): return dict(ce=F.cross_entropy(pred, y), l2=.1*pred.pow(2).mean())
+    loop = LOOPS['one']
+    a,b = (fit(Loop(Learner, None, loop.model, loop.opt, 'xc', f).learner([MixUp(per_item=False)])) for f in (parts, lambda *o: sum(parts(*o).values())))
+    for x,y in zip(weights(a.model), weights(b.model), strict=True): torch.testing.assert_close(x, y)
+
+def test_mixup_refuses_gradients_that_know_nothing_of_partners():
+    class L(Learner):
+        def train_batch(self): self.turn(grads=lambda: [torch.zeros_like(p) for p in self.turn_params])
+    learn = Loop(L, None, partial(mlp, 2, 3), whole(SGD), 'xc', F.cross_entropy).learner([MixUp()])
+    with pytest.raises(ValueError, match=r"MixUp mixed inputs, and Turn\(None\) supplies gradients"): fit(learn)
+
+class Rnn(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn,self.out = nn.RNN(2, 4, batch_first=True),nn.Linear(4, 1)
+    def forward(self, x):
+        h,_ = self.rnn(x[:,None].repeat(1, 3, 1))
+        return self.out(h[:,-1]),h,h
+def test_penalties_of_a_turn_are_of_its_own_prediction():
+    def learner(*turns):
+        class L(Learner):
+            def train_batch(self):
+                for f in turns: self.turn(lambda f=f: f(self))
+        return mk_learner(cls=L, model=seeded(Rnn), cbs=[RNNCallback(), RNNRegularizer(2., 1.)])
+    def right(learn): return F.mse_loss(learn.forward(), learn.y)
+    plain = fit(mk_learner(model=seeded(Rnn), dls=([b for b in batches(3) for _ in range(2)], None), cbs=[RNNCallback(), RNNRegularizer(2., 1.)]))
+    assert same(fit(learner(right, right)).model, plain.model)
+    with pytest.raises(ValueError, match='must call it by learn.forward'): fit(learner(right, lambda learn: F.mse_loss(learn.model(learn.x)[0], learn.y)))
