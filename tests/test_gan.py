@@ -2,8 +2,8 @@
 import pytest, torch
 from functools import partial
 from helpers import act, covering, ending, same
-from learnloop import (Callback, CancelBatchException, CancelFitException, CancelStepException, CancelTurnException, DataLoaders, EMA, GradientAccumulation, Learner, Logger,
-    MicroBatch, Phase, SAM, event, get_hypers, on)
+from learnloop import (Callback, CancelBatchException, CancelFitException, CancelStepException, CancelTurnException, DataLoaders, EMA,
+    GradientAccumulation, Learner, Logger, MicroBatch, Phase, SAM, event, get_hypers, on)
 from torch import nn
 from torch.nn import functional as F
 

@@ -174,7 +174,7 @@ def refuse_closure(
     asks = [turn.opt] if turn and turn.closure else [] if turn else [o for o in opts(learn.opt) if needs_closure(o)]
     if asks: raise ValueError(f"{cb.label} can't act on {type(asks[0]).__name__}, {why}: do without it")
 
-# %% ../../nbs/train/03_training.ipynb #7a1c0fb3
+# %% ../../nbs/train/03_training.ipynb #0701d701
 def refuse_graph(
     cb, # A callback, in `before_turn`
     why:str # What would be wrong with the graph
