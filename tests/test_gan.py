@@ -2,8 +2,8 @@
 import pytest, torch
 from functools import partial
 from helpers import act, covering, ending, same
-from learnloop import (Callback, CancelBatchException, CancelFitException, CancelStepException, CancelTurnException, DataLoaders, EMA, Learner, Logger, Phase,
-    event, get_hypers, on)
+from learnloop import (Callback, CancelBatchException, CancelFitException, CancelStepException, CancelTurnException, DataLoaders, EMA,
+    GradientAccumulation, Learner, Logger, MicroBatch, Phase, SAM, event, get_hypers, on)
 from torch import nn
 from torch.nn import functional as F
 
@@ -191,10 +191,10 @@ def test_without_a_loss_function_metrics_judge_and_the_loss_is_that_of_the_turn_
     def note(cb):
         if cb.turn_name=='gen': gens.append(cb.loss)
     learn = quiet(mk_turns(metrics=F.mse_loss), 1, cbs=Callback('note', after_turn=note))
-    train,valid,metric = learn.recorder.values[0]
-    assert valid is None and train==pytest.approx(torch.stack(gens).mean().item())
+    row = dict(zip(learn.recorder.metric_names[1:-1], learn.recorder.values[0], strict=True))
+    assert row['valid_loss'] is None and row['train_loss']==row['train_gen']==pytest.approx(torch.stack(gens).mean().item())
     pred,y = learn.get_preds()
-    assert metric==pytest.approx(F.mse_loss(pred, y).item())
+    assert row['mse_loss']==pytest.approx(F.mse_loss(pred, y).item())
 
 @pytest.mark.parametrize('e', ['before_backward', 'before_step', 'cleanup_turn'])
 def test_an_error_names_the_turn_that_it_was_in(e):
@@ -202,3 +202,43 @@ def test_an_error_names_the_turn_that_it_was_in(e):
         if cb.turn_name=='gen': raise RuntimeError('bug')
     with pytest.raises(RuntimeError, match='bug') as err: quiet(mk_turns(), 1, cbs=Callback(**{e: bug}))
     assert f'Callback(bug).{e}; epoch 0, batch 0 of training' in (note := err.value.__notes__[0]) and "turn 'gen'" in note
+
+# ---- what is made before the turns
+
+class Shared(Turns):
+    "Makes points once for both turns"
+    def train_batch(self):
+        made = self.forward()
+        self.turn(lambda: part_loss('critic', self.model, made, self.y), 'critic', counts=False)
+        self.turn(lambda: part_loss('gen', self.model, self.pred, self.y), 'gen')
+
+def mk_shared(**kwargs):
+    a = mk_gan()
+    return Shared(a.dls, a.model, opt_func=a.opt_func, **kwargs)
+
+def test_what_is_made_once_trains_as_by_hand(): assert same(quiet(mk_shared(), 3).model, by_hand(3))
+
+@pytest.mark.parametrize('cb', [SAM, lambda: MicroBatch(4)])
+def test_who_computes_its_loss_again_is_told_why_that_fails(cb):
+    "Not a generator that never moves"
+    with pytest.raises(RuntimeError, match='second time') as e: quiet(mk_shared(), 1, cbs=cb())
+    assert "turn 'gen'" in e.value.__notes__[0] and any('by self.forward() there' in o for o in e.value.__notes__)
+
+def test_micro_batches_leave_a_prediction_that_is_not_theirs():
+    class Behind(Turns):
+        def train_batch(self):
+            self.turn(partial(self.part_loss, 'gen'), 'gen')
+            self.turn(lambda: part_loss('critic', self.model, self.model(self.x), self.y), 'critic', counts=False)
+    a,sizes = mk_gan(),[]
+    learn = Behind(a.dls, a.model, opt_func=a.opt_func)
+    quiet(learn, 1, cbs=[MicroBatch(4), Callback(after_batch=lambda cb: sizes.append(len(cb.pred)))])
+    assert set(sizes)=={8}
+
+@pytest.mark.parametrize('cbs', [(), GradientAccumulation(n_batches=2)])
+def test_a_loss_that_is_for_another_optimizer_is_refused(cbs):
+    class Wrong(Turns):
+        def train_batch(self): self.turn(lambda: F.softplus(-self.model.critic(self.y)).mean(), 'gen')
+    a = mk_gan()
+    learn = Wrong(a.dls, a.model, opt_func=a.opt_func, cbs=cbs)
+    with pytest.raises(ValueError, match="turn 'gen': its loss depends on none of the parameters of optimizer 'gen'"): quiet(learn, 1)
+    assert same(a.model, mk_gan().model)

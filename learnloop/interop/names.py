@@ -164,8 +164,9 @@ param_lists all_params | learn.opt.param_groups
 set_hyper | learn.set_hypers
 clear_state | learn.create_opt()
 frozen_idx | | a frozen parameter has requires_grad=False
-plot_losses plot_loss plot_metrics plot_lr plot_sched | learn.recorder.plot_loss()
- | and plot_sched(), plot_lr_find(); learn.report() has metrics
+plot_losses plot_loss plot_lr plot_sched | learn.recorder.plot_loss()
+ | and plot_sched(), plot_lr_find()
+plot_metrics | learn.recorder.plot_metrics()
 _with_events | learn.with_events(phase, f) | phase and function are in another order
 _set_device | learn.one_batch
  | it has the batch unpacked: override that, or change learn.xb and learn.yb in before_batch
@@ -284,7 +285,9 @@ train | learn.fit
 evaluate | learn.validate
 run_history | learn.recorder
 run_config | learn.count
-calculate_train_batch_loss calculate_eval_batch_loss | loss_func | or override _do_one_batch
+calculate_train_batch_loss | loss_func | or override train_batch, which calls learn.turn(loss)
+calculate_eval_batch_loss | loss_func | or override valid_batch
+backward_step optimizer_step | learn.turn | in train_batch, which a subclass of Learner overrides
 create_train_dataloader create_eval_dataloader | DataLoaders.from_dsets
 gather | | a learner trains in one process
 save_training_state load_training_state | learn.save_checkpoint | and learn.load_checkpoint"""
@@ -315,8 +318,10 @@ input_mapping train_input_mapping evaluate_input_mapping | before_batch_cb
 output_mapping train_output_mapping evaluate_output_mapping | Callback(after_pred=…)
  | which sets self.learn.pred; a model may return its own loss | Learner fit
 model_wo_auto_param_call | | the model is called as model(*xb), or model(**batch) for a dict | Learner
-batch_step_fn evaluate_batch_step_fn | _do_one_batch | override it in a subclass of Learner | Learner
-train_fn evaluate_fn | | a model is called as such: give one whose forward is that function | Learner
+batch_step_fn | train_batch | override it in a subclass of Learner | Learner
+evaluate_batch_step_fn | valid_batch | override it in a subclass of Learner | Learner
+train_fn | train_batch | override it: learn.turn(f), where f calls that function and returns the loss | Learner
+evaluate_fn | valid_batch | override it in a subclass of Learner | Learner
 train_dataloader evaluate_dataloaders | dls | as DataLoaders(train, valid) | Learner
 optimizers | opt_func | instances by name, as a dict | Learner
 driver | | a learner trains in one process | Learner
@@ -416,9 +421,11 @@ callback_metrics logged_metrics progress_bar_metrics | learn.recorder.row
  | of the epoch, and learn.final_record after learn.validate
 optimizers lr_schedulers | learn.opt
 train_dataloader val_dataloaders | learn.dls.train | and learn.dls.valid
-training_step validation_step test_step predict_step | loss_func | or override _do_one_batch
+training_step | loss_func | or override train_batch, which calls learn.turn(loss, opt=…)
+validation_step test_step predict_step | loss_func | or override valid_batch
 configure_optimizers | opt_func
-manual_backward toggle_optimizer | _do_grad_opt | override it in a subclass of Learner
+manual_backward toggle_optimizer untoggle_optimizer automatic_optimization | learn.turn
+ | in train_batch, which a subclass of Learner overrides; gradients go to the turn's optimizer alone
 trainer | learn | the learner itself
 load_from_checkpoint | learn.load_checkpoint
 tune | learn.lr_find"""
@@ -467,7 +474,8 @@ control | CancelFitException | raise it in any event
 log_history | learn.recorder.values
 lr_scheduler | TorchScheduler
 compute_loss | loss_func
-training_step prediction_step | _do_one_batch | override it in a subclass of Learner
+training_step | train_batch | override it in a subclass of Learner
+prediction_step | valid_batch | override it in a subclass of Learner
 save_model | learn.save
 get_train_dataloader get_eval_dataloader | learn.dls.train | and learn.dls.valid
 push_to_hub | | learn.export writes safetensors, which can be uploaded"""

@@ -126,6 +126,13 @@ def before_fit(self:CheckpointCallback):
     self._attrs = self._error = self._last = self._wanted = None
 
 @patch
+def _prune(self:CheckpointCallback): prune(self.folder, self.keep, self.best, self.monitor, self.larger, self._is_sound)
+
+@patch
+def after_create(self:CheckpointCallback): self.learn.keeper.listen('SIGUSR1')  # it may have been added by the fit
+
+# %% ../../nbs/keep/05_checkpoint.ipynb #08934341
+@patch
 def _check_monitor(self:CheckpointCallback):
     rec = getattr(self.learn, 'recorder', None)
     if rec and self._guessed: rec.check_way(self.label, self.monitor, 'larger=False, or True')
@@ -133,13 +140,6 @@ def _check_monitor(self:CheckpointCallback):
     if self.monitor in names or rec and rec.when_known(self.monitor, self._check_monitor): return
     raise ValueError(f'{self.label}: the {self.best} best by {self.monitor!r}, which the recorder has no column for'
         f'{did_you_mean(self.monitor, names)}; it has {", ".join(names) or "none"}')
-
-@patch
-def _prune(self:CheckpointCallback): prune(self.folder, self.keep, self.best, self.monitor, self.larger, self._is_sound)
-
-# %% ../../nbs/keep/05_checkpoint.ipynb #0b3f4aa7
-@patch
-def after_create(self:CheckpointCallback): self.learn.keeper.listen('SIGUSR1')  # it may have been added by the fit
 
 # %% ../../nbs/keep/05_checkpoint.ipynb #a968054c
 @patch

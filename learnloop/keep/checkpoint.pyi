@@ -57,9 +57,9 @@ class CheckpointCallback(Callback):
         - `info`: Plain data for the manifest
         """
     def before_fit(self) -> Any: ...  # keep/checkpoint.py
-    def _check_monitor(self) -> Any: ...  # keep/checkpoint.py
     def _prune(self) -> Any: ...  # keep/checkpoint.py
     def after_create(self) -> Any: ...  # keep/checkpoint.py
+    def _check_monitor(self) -> Any: ...  # keep/checkpoint.py
     def _check_folder(self) -> Any: ...  # keep/checkpoint.py
     def before_epoch(self) -> Any: ...  # keep/checkpoint.py
     def before_train(self) -> Any: ...  # keep/checkpoint.py

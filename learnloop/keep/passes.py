@@ -47,6 +47,7 @@ class _Careful:
         self.is_making = False
         return b
 
+# %% ../../nbs/keep/02_passes.ipynb #310d8c32
 def _inside(dl):
     while getattr(type(dl), 'passes_on', False): dl = dl.dl
     return dl

@@ -29,7 +29,7 @@ from ..loop.checks import replaced, say
 from ..loop.flow import CancelFitException, CancelStepException
 from ..loop.learner import Learner, keeps_fits
 from ..loop.place import Place
-from ..loop.optimizer import get_hypers
+from ..loop.optimizer import HYPERS, get_hypers, opt_recipe, opts
 from ..measure.series import shared_parts
 
 # %% ../../nbs/keep/06_resume.ipynb #c641cf20
@@ -134,7 +134,9 @@ def enter(self:FitKeeper, args, resume=None, accept=()):
         if resume.of and any(a is not b for a,b in zip(resume.of, (learn.model, learn.opt), strict=True)):
             raise RuntimeError('model or optimizer was replaced since the fit was interrupted: there is no going on '
                 'with others')
+        learn.opt_as_at_start(frozen=True)  # the state has what became of it
         return res
+    learn.opt_for_resume(resume)
     if resume is None: return res
     if not isinstance(resume, (str,os.PathLike)) or not resume:
         raise TypeError(f'resume is {resume!r}: it must be the folder of a run')
@@ -182,7 +184,9 @@ def _find(self:FitKeeper, resume, accept):
     s,origin.there,origin.accept = origin.state,there,accept
     old = s['config']
     old.setdefault('loader', config['loader'])  # it wasn't always noted
-    if any(old.get(k)!=config.get(k) for k in ('loader','workers','parts')): s['loader'] = None  # another kind can't take it up
+    # another kind can't take it up
+    if any(old.get(k)!=config.get(k) for k in ('loader','workers','parts')): s['loader'] = None
+    self._take_for_same(origin)
     self.compare(old, config, accept, c.path)
     self.check(origin)
     _warn_of_batches(old, config, origin.place)
@@ -203,6 +207,18 @@ def _warn_of_batches(old, new, place):
     if bad and place.next=='train' and place.batch:
         warnings.warn(f'not exact: {"; ".join(bad)}, so the rest of epoch {place.epoch} may repeat items, or leave '
             'some out', stacklevel=2)
+
+# %% ../../nbs/keep/06_resume.ipynb #a4bd78f4
+@patch
+def _take_for_same(self:FitKeeper, origin):
+    "Compare no optimizers where `origin` was switched to what the learner has already"
+    old,sd,of_opt = origin.state['config'],origin.state['opt'],('optimizer', *HYPERS)
+    made = [s.get('made', {}).get('cls') for s in ([sd] if 'param_groups' in sd else sd.values())]
+    if made!=[opt_recipe(o)['cls'] for o in opts(self.learn.opt)]: return
+    def _kind(config): return config.get('optimizer'),len(config.get('lr', ()))
+    if _kind(old)==_kind(self.config): return  # nothing was switched here
+    for k in of_opt: old.pop(k, None)
+    old |= {k:self.config[k] for k in of_opt if k in self.config}
 
 # %% ../../nbs/keep/06_resume.ipynb #d6000003
 @patch
@@ -386,7 +402,7 @@ def _pause(self:FitKeeper):
         state = kept.state
         if failed: learn.failed = SimpleNamespace(state=state, args=self.args, replay=None, **vars(failed))
     elif self.is_whole():
-        state = self.capture(learn.place, weights=False)
+        state = self.capture(learn.place, weights=learn.opt_changed())
         state = state | dict(callbacks=deepcopy(state['callbacks']))
     else:
         self.why_not = self.why_no_place()

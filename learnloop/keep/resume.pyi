@@ -72,6 +72,8 @@ class FitKeeper(Checkpointer):
     def start(self) -> Any: ...  # keep/resume.py
     def _find(self, resume: Any, accept: Any) -> Any:  # keep/resume.py
         """What to go on from in the folder or the `Origin` `resume`, or None"""
+    def _take_for_same(self, origin: Any) -> Any:  # keep/resume.py
+        """Compare no optimizers where `origin` was switched to what the learner has already"""
     def at(self, where: Any) -> Any: ...  # keep/resume.py
     def _has_no_validation(self) -> Any: ...  # keep/resume.py
     def arrive(self) -> Any:  # keep/resume.py

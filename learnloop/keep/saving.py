@@ -23,7 +23,7 @@ from ..loop.batch import describe
 from ..loop.data import DataLoaders
 from ..loop.checks import checked_args, did_you_mean, replaced
 from ..loop.learner import Learner
-from ..loop.optimizer import split_decay, opts
+from ..loop.optimizer import HeldParams, opt_recipe, opts, remake_func, split_decay
 
 # %% ../../nbs/keep/00_saving.ipynb #4f476d55
 def sync_folder(
@@ -276,7 +276,7 @@ def _opt_state_for(o, sd, model, where, tip=''):
         mine = {k:own[k] for k in ('group','decay') if k in own}
         if mine.get('decay') is False and not (gs and theirs.get('decay') is False): mine['weight_decay'] = 0.
         res.append({k:v for k,v in {**theirs, **mine, 'params':ids}.items() if k!='param_names'})
-    return {**sd, 'param_groups':res}
+    return {k:v for k,v in sd.items() if k!='made'} | dict(param_groups=res)
 
 # %% ../../nbs/keep/00_saving.ipynb #b375ada7
 def save_model(
@@ -344,7 +344,8 @@ def save(self:Learner,
     with_opt:bool=True # The optimizer, too?
 )->Path|None: # Where it is; None if a callback cancelled it
     "Save weights and optimizer"
-    saved,at = _state_of(self.model, self.opt, with_opt),self._saved_at(file)
+    saved,at = _state_of(self.model, None, False),self._saved_at(file)
+    if with_opt: saved['opt'] = self.state_of_opt()
     if self._loss_params(): saved['loss_func'] = dict(self.loss_module.state_dict())
     if getattr(at, 'suffix', '')=='.safetensors':
         warnings.warn(f'{at.name} will be a file of torch.save: learn.export writes safetensors', stacklevel=2)
@@ -380,6 +381,81 @@ def take_opt(self:Learner,
         self.opt = old
         raise
 
+# %% ../../nbs/keep/00_saving.ipynb #89da0b57
+@patch
+def state_of_opt(self:Learner)->dict|None: # As `opt_state` has it; with how to make it, where that changed
+    "Get the state of the optimizer"
+    sd = opt_state(self.opt, self.model)
+    if sd is None or not (self.first_opt or self.opt_changed()): return sd
+    for k,note in self._opt_notes().items(): (sd[k] if isinstance(self.opt, dict) else sd)['made'] = note
+    return sd
+
+@patch
+def _opt_notes(self:Learner):
+    "How to make the optimizers again, by name, and what the learner has for them"
+    own = dict(lr=self._given_lr, wd=self.wd, own_lr=self._own_lr, given=self.opt is self.opt_func)
+    if isinstance(own['lr'], Tensor): own['lr'] = own['lr'].tolist()
+    return {k:opt_recipe(o)|own for k,o in (self.opt if isinstance(self.opt, dict) else {'':self.opt}).items()}
+
+# %% ../../nbs/keep/00_saving.ipynb #c1d0a56b
+@patch
+def put_opt(self:Learner,
+    sd:dict, # State of the optimizer or the optimizers, as `state_of_opt` makes it
+    where,   # Where it is from, for messages
+    tip=''   # What would help, for the end of a message
+)->list: # Pairs of an optimizer and the state that it can load
+    "Have an optimizer of the class and with the groups that `sd` is of, if those changed on the way"
+    if self.opt is None: self.create_opt()
+    states = {'':sd} if 'param_groups' in sd else sd
+    if all('made' in s for s in states.values()):
+        if self._opt_notes()!={k:s['made'] for k,s in states.items()}: self._remake_opt(states, where)
+        for o,s in _opt_pairs(self.opt, sd, where, tip): _regroup(o, s['param_groups'], param_names(self.model))
+    elif (self.first_opt or self.opt_changed()) and not self._fits_opt(sd, where):
+        self.opt_as_at_start()  # it was saved before the switch
+        if self.first_opt and not self._fits_opt(sd, where):
+            (self.opt_func,self.wd,self._given_lr),self.first_opt = self.first_opt,None
+            self.create_opt()
+    return self.take_opt(sd, where, tip)
+
+@patch
+def _fits_opt(self:Learner, sd, where):
+    try: self.take_opt(sd, where)
+    except ValueError: return False
+    return True
+
+# %% ../../nbs/keep/00_saving.ipynb #ca0cdd08
+def _regroup(o, groups, names):
+    "Have the parameters of `o` in `groups`, those of a state, if it holds others by now"
+    params,theirs = {n:p for p,n in names.items()},[n for g in groups for n in g.get('param_names', (None,))]
+    ours = {names.get(p) for g in o.param_groups for p in g['params']}
+    if set(theirs)==ours or not params.keys()>=set(theirs): return
+    o.param_groups[:] = [_group_of(g, params) for g in groups]
+    held = {p for g in o.param_groups for p in g['params']}
+    for p in [p for p in o.state if p not in held]: del o.state[p]
+
+def _group_of(g, params):
+    return {k:v for k,v in g.items() if k!='param_names'} | dict(params=[params[n] for n in g['param_names']])
+
+@patch
+def _remake_opt(self:Learner, states, where):
+    "Make the optimizers that `states` are of, from their notes"
+    params,made,res = {n:p for p,n in param_names(self.model).items()},{},{}
+    for k,s in states.items():
+        note,groups = s['made'],s['param_groups']
+        try:
+            made[k],known = remake_func(note),{*note['defaults'], 'params', 'group', 'decay'}
+            groups = [{i:v for i,v in _group_of(g, params).items() if i in known} for g in groups]
+            res[k] = made[k](groups)
+        except Exception as e:
+            raise ValueError(f"{where} was saved after a switch to {note['cls']}, which can't be made again here "
+                f'({type(e).__name__}: {e}): call learn.switch_opt(…) with such an optimizer first') from e
+    self._leave_opt()
+    self.opt = res[''] if '' in res else res
+    self.opt_func = self.opt if note['given'] else made['']
+    self.wd,self._given_lr,self._own_lr = note['wd'],note['lr'],note['own_lr']
+    if note['lr'] is None and note['own_lr'] is None: self._given_lr = note['defaults'].get('lr')
+    self._holds = HeldParams(self.opt, self.model, None if note['given'] else self._split)
+
 # %% ../../nbs/keep/00_saving.ipynb #5b6ae0af
 @patch
 @checked_args
@@ -403,9 +479,14 @@ def _load(self:Learner, file, with_opt, strict):
     weights,learned,states = state_for(self.model, saved['model'], file, strict, _lax),None,[]
     if 'loss_func' in saved and self.loss_module is not None:
         learned = state_for(self.loss_module, saved['loss_func'], f'the loss function of {file}', strict, _lax)
-    if with_opt and saved['opt'] is not None: states = self.take_opt(saved['opt'], file, _no_opt)
-    self.to_device()  # first, as the optimizer's state goes where the parameters are
-    self.model.load_state_dict(weights, strict=strict)
+    put_back = self.note_opt()
+    try:
+        if with_opt and saved['opt'] is not None: states = self.put_opt(saved['opt'], file, _no_opt)
+        self.to_device()  # first, as the optimizer's state goes where the parameters are
+        self.model.load_state_dict(weights, strict=strict)
+    except BaseException:
+        put_back()
+        raise
     if learned is not None: self.loss_module.load_state_dict(learned, strict=strict)
     for o,s in states: o.load_state_dict(s)
     if with_opt and saved['opt'] is None: self._restart_opt()

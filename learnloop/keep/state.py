@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn.parameter import is_lazy
 from torch.utils.data import DataLoader
 from .passes import KeptPass, random_states, set_random_states
-from .saving import state_for, model_state, opt_state, param_names, unwrapper
+from .saving import state_for, model_state, param_names, unwrapper
 from .storage import DamagedCheckpoint, misfit
 from ..loop.batch import describe
 from ..loop.begin import goes_by_state, persistent, start_workers
@@ -71,7 +71,7 @@ def capture(self:Checkpointer,
         rng={k:{nm:_as_lists(v) for nm,v in o.items()} for k,o in marks.items()},
         callbacks={nm:sd for nm,sd in self._cb_states(place).items() if sd}, loader=self._loader_state(place),
         **self._module_state())
-    if weights: state |= dict(model=model_state(learn.model), opt=opt_state(learn.opt, learn.model))
+    if weights: state |= dict(model=model_state(learn.model), opt=learn.state_of_opt())
     else:
         state['hypers'] = [[{k:v for k,v in g.items() if k!='params'} for g in o.param_groups] for o in opts(learn.opt)]
     for o in learn.cbs:
@@ -191,6 +191,7 @@ def compare(self:Checkpointer,
     bad = [k for k in {**old, **new} if k not in accept and _differs(k)]
     if not bad: return
     said = '; '.join(f'{k} was {old.get(k)!r} and is {new.get(k)!r}' for k in bad)
+    if 'optimizer' in bad: said += ' (learn.switch_opt(…) gives the learner the other one)'
     raise ValueError(f'{where} is of another run: {said}. '
         f'If that is as it should be: accept={bad!r}; if not, give this run a folder of its own')
 
@@ -258,8 +259,11 @@ def check(self:Checkpointer,
                 raise DamagedCheckpoint(f'{p} is not what learnloop writes: {what}.{n} is {describe(was)}, and must '
                     f'be {describe(t)}')
     for k,states in s['rng'].items(): self._check_rng(states, p, f'rng.{k}')
-    learn.take_opt(s['opt'], where)
+    put_back = learn.note_opt()
+    try: learn.put_opt(s['opt'], where)
+    finally: put_back()
 
+# %% ../../nbs/keep/03_state.ipynb #722ea799
 @patch
 def _check_rng(self:Checkpointer, states, where, at):
     for nm,get,put in all_rngs((self.learn.dls.train, self.learn.dls.valid)):
@@ -301,6 +305,8 @@ def restore(self:Checkpointer,
     loop,was = s['loop'],dict(vars(learn.count))
     if 'model' in s: _compare_dtypes(learn.model, s['model'], origin.accept, origin.where)
     with ExitStack() as undo:
+        undo.callback(learn.note_opt())
+        if 'opt' in s: learn.put_opt(s['opt'], origin.where)  # callbacks take up what is of it
         undo.callback(vars(learn.count).update, was)
         vars(learn.count).update(loop['count'])  # first, as callbacks go by it
         self._load_cbs(origin, undo)
@@ -350,6 +356,7 @@ def _restore_modules(self:Checkpointer, origin):
     for n,p in _all_params(learn).items():
         p.requires_grad_(n not in s['frozen'])
         p.grad = s['grads'][n].to(p, copy=True) if n in s['grads'] else None
+    learn.warn_of_unheld()
     for n,b in model.named_buffers():
         was = s['buffers'].get(unwrap(n))
         if was is not None and b.shape==was.shape: b.copy_(was)

@@ -125,6 +125,8 @@ class Callback(_Named):
     needs_length = False      # Does what it does depend on how long the fit is? Then a run keeps its `n_epoch`
     owns = ()                 # Names of the hyper-parameters that it sets: no other callback may
     foreign = None            # The callback of another system that it stands for
+    maker = None              # Function that makes another one like it, for the next learner that it is given to
+    like = None               # The one that it was made after
     epoch_columns = ()        # Columns of its own in the table of epochs, whose values it puts into `recorder.row`
     provides = ()             # Names of what it gives to `recorder.record`
 
@@ -239,12 +241,20 @@ def _enters(self:Callback, flow): "Called just before its name is looked at, and
 # %% ../../nbs/loop/01_callback.ipynb #7c6d6484
 makers = []  # Functions that make a callback of something of another system, or return None
 
+def _another(cb):
+    "One like `cb`, which is in a learner"
+    res = cb.maker()
+    for k in (*cb._live, '_name'):
+        if k in vars(cb): setattr(res, k, vars(cb)[k])
+    res.like = cb if cb.like is None else cb.like
+    return res
+
 def mk_cb(
     o # A callback, a subclass of `Callback`, a function decorated by `@on`, or a callback of another system
 )->Callback:
     "Make a callback of `o`"
     if isinstance(o, type) and issubclass(o, Callback): o = o()
-    if isinstance(o, Callback): return o
+    if isinstance(o, Callback): return o if o.learn is None or o.maker is None else _another(o)
     for f in makers:
         if (cb := f(o)) is not None: return cb
     if callable(o) and hasattr(o, 'heard'): return Callback(**{o.__name__: o})
@@ -285,10 +295,12 @@ def add_cb(self:Flow,
     cb # What `mk_cb` takes
 )->Flow: # The flow itself
     "Add a callback; also as an attribute under its name"
+    is_there = any(o is cb or o.like is cb for o in self.cbs) and isinstance(cb, Callback)
+    if is_there: raise ValueError(f'{cb.label} is there already')
     cb = mk_cb(cb)
-    if cb in self.cbs: raise ValueError(f'{cb.label} is there already')
     if cb.learn is not None:
-        raise ValueError(f'{cb.label} is in another learner; remove it there first, or make another one')
+        raise ValueError(f'{cb.label} is in another learner; remove it there first, or make another one: where a cell '
+            'is run again, in the cell that makes the learner')
     _refuse_unheard(self, cb)
     cb._enters(self)
     nm = cb.name
@@ -313,8 +325,8 @@ def add_cb(self:Flow,
 
 # %% ../../nbs/loop/01_callback.ipynb #2973abf2
 def _is(o, cb):
-    "Is the callback `o` what `cb` names: the same, the foreign one that it stands for, or a class of either?"
-    if any(a is cb for a in (o, o.foreign)): return True
+    "Is the callback `o` what `cb` names: the same, what it stands for or was made after, or a class of either?"
+    if cb is not None and any(a is cb for a in (o, o.foreign, o.like)): return True
     return isinstance(cb, type) and (isinstance(o, cb) or isinstance(o.foreign, cb))
 
 @patch

@@ -51,6 +51,7 @@ class _Reader:
     exception: Any
     failed: Any
     final_record: Any
+    first_opt: Any
     forward_model: Any
     has_stepped: Any
     iter: Any
@@ -76,6 +77,7 @@ class _Reader:
     open: Any
     open_turn: Any
     opt: Any
+    opt_at_start: Any
     opt_func: Any
     outcome: Any
     path: Any
@@ -144,6 +146,8 @@ class Callback(_Named):
     needs_length: bool
     owns: Any
     foreign: Any
+    maker: Any
+    like: Any
     epoch_columns: Any
     provides: Any
     _events: dict

@@ -81,6 +81,7 @@ def train_batch(self:Loop):
     "What training makes of a batch: one turn; override it for several"
     self.turn()
 
+# %% ../../nbs/loop/05_learner.ipynb #7eb8085f
 @patch
 def valid_batch(self:Loop):
     "What validation makes of a batch: prediction and loss; override it for a loss of another kind"
@@ -233,7 +234,7 @@ def _value(v):
 @patch(as_prop=True)
 def may_have_parts(self:Loop):
     "May a loss have parts? Those of torch and of learnloop have none, in a loop that nobody has changed"
-    pieces = 'one_batch','_do_one_batch','train_batch','_do_loss'
+    pieces = 'one_batch','_do_one_batch','train_batch','valid_batch','_do_loss'
     if any(getattr(type(self), k, None) is not getattr(Learner, k, None) for k in pieces): return True
     module = getattr(innermost(self.loss_func), '__module__', None) or ''
     return module.split('.')[0] not in ('torch','learnloop')
@@ -271,13 +272,14 @@ def _refuse_turn(self:Loop):
 
 # %% ../../nbs/loop/05_learner.ipynb #55c45052
 Loop.open_turn = None  # The turn that goes on
-Loop.turn_name = property(lambda self: self.open_turn.name if self.open_turn else None, doc='Whose turn it is; None for '
-    'the only one')
-Loop.turn_opt = property(lambda self: self.open_turn.opt if self.open_turn else self.opt, doc='Optimizer of the turn, or '
-    'of all')
-Loop.one_turn = property(lambda self: getattr(self.train_batch, '__func__', None) is Loop.train_batch, doc='Is a batch '
-    'of training the ordinary one, of one turn?')
-Loop.turn_params = property(lambda self: held_params(self.turn_opt), doc='Parameters of the turn, or all: keys of a dict')
+Loop.turn_name = property(lambda self: self.open_turn.name if self.open_turn else None,
+    doc='Whose turn it is; None for the only one')
+Loop.turn_opt = property(lambda self: self.open_turn.opt if self.open_turn else self.opt,
+    doc='Optimizer of the turn, or of all')
+Loop.one_turn = property(lambda self: getattr(self.train_batch, '__func__', None) is Loop.train_batch,
+    doc='Is a batch of training the ordinary one, of one turn?')
+Loop.turn_params = property(lambda self: held_params(self.turn_opt),
+    doc='Parameters of the turn, or all: keys of a dict')
 
 # %% ../../nbs/loop/05_learner.ipynb #55c45053
 @patch
@@ -397,6 +399,7 @@ def use_dl(self:Loop,
     self._targ = getattr(self.dls, 'targ', None)
     return dl is not None
 
+# %% ../../nbs/loop/05_learner.ipynb #7eb80869
 @patch
 def _warn_of_no_step(self:Loop, n):
     "Say that an epoch of `n` batches left the weights as they were, and who cancelled what"
@@ -492,6 +495,7 @@ def _check_learner(model, loss_func, splitter):
     for nm,f in (('loss_func', loss_func), ('splitter', splitter)):
         if f is not None and not callable(f): raise TypeError(f'{nm} is {f!r}: it must be a function')
 
+# %% ../../nbs/loop/05_learner.ipynb #abd05d3e
 @patch
 def _where(self:Learner): return where(self) + (f', turn {self.turn_name!r}' if self.turn_name else '')
 
@@ -755,17 +759,17 @@ def _prepare_opt(self:Learner, lr, wd, reset_opt):
     if lr is None and self._opt_lr()!=_lr_of(self.opt): lr = self.lr
     hypers = dict(lr=lr, wd=self.wd if wd is None else wd)
     self.set_hypers(**{k:v for k,v in hypers.items() if v is not None})
-    self._began = self._opt_as_is()
+    self.opt_at_start = self._opt_as_is()
 
 @patch
 def _opt_as_is(self:Learner):
-    "How the optimizer was made, which it is, what it holds, and its hyper-parameters"
+    "How the optimizer was made, which it is, what it holds, its hyper-parameters, and what is frozen"
     def _own(v): return v.clone() if isinstance(v, torch.Tensor) else v
     groups = [{k:_own(v) for k,v in g.items() if k!='params'} for _,g in hyper_groups(self.opt)]
-    return SimpleNamespace(how=(self.opt_func, self.wd, self._given_lr), first=self._first_opt, opts=opts(self.opt),
-        held=held_params(self.opt), groups=groups)
-Learner._began = None     # The optimizer as it was when the last fit began
-Learner._first_opt = None # How it was made before the first switch to another, if there was one
+    return SimpleNamespace(how=(self.opt_func, self.wd, self._given_lr), first=self.first_opt, opts=opts(self.opt),
+        held=held_params(self.opt), groups=groups, frozen={p for p in self.model.parameters() if not p.requires_grad})
+Learner.opt_at_start = None     # The optimizer as it was when the last fit began
+Learner.first_opt = None # How it was made before the first switch to another, if there was one
 
 # %% ../../nbs/loop/05_learner.ipynb #82fe4d7f
 @patch
@@ -834,8 +838,9 @@ def warn_of_unheld(self:Learner):
     self._holds.check(self.model, in_fit=True)
 
 # %% ../../nbs/loop/05_learner.ipynb #7a40080d
-_KEPT = ('dl', 'n_iter', 'open_turn', 'data_pass', 'iter', 'bs', 'batch', 'source', 'xb', 'yb', 'pred', 'loss', 'loss_grad',
-    'loss_parts', 'training', 'outcome', '_dev', '_n_inp', '_targ', '_guests', '_loss_call', '_shortcut', 'predicting')
+_KEPT = ('dl', 'n_iter', 'open_turn', 'data_pass', 'iter', 'bs', 'batch', 'source', 'xb', 'yb', 'pred', 'loss',
+    'loss_grad', 'loss_parts', 'training', 'outcome', '_dev', '_n_inp', '_targ', '_guests', '_loss_call', '_shortcut',
+    'predicting')
 _GENERATORS = 'Generator','Random','RandomState'  # classes of what draws random numbers
 
 @patch
@@ -906,7 +911,7 @@ def validate(self:Learner,
     ds_idx=1,  # Which of `dls`, by index or name
     dl=None,   # Any other loader
     cbs=None   # Callbacks for this evaluation only
-)->list|None: # Loss and metrics, as `recorder.metric_names` has them; None without a recorder
+)->list|None: # Loss, metrics and parts of the loss, as `recorder.valid_names` has them; None without a recorder
     "Compute loss and metrics"
     dl = self.find_dl(ds_idx, dl)
     with replaced(self, 'final_record', None):
@@ -947,4 +952,6 @@ def before_batch_cb(
     "Make a callback that changes each batch, usable as a decorator"
     def before_batch(self): self.learn.xb,self.learn.yb = f(self, self.learn.xb, self.learn.yb)
     before_batch.__name__ = f.__name__ if f.__name__.isidentifier() else 'before_batch'
-    return Callback(before_batch=before_batch)
+    cb = Callback(before_batch=before_batch)
+    cb.maker = partial(before_batch_cb, f)
+    return cb

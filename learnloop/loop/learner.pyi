@@ -274,7 +274,7 @@ class Learner(Loop):
     _own_lr: Any
     _holds: Any
     training: bool
-    _began: Any
+    opt_at_start: Any
     _whole: Any
     _deaf: Any
     _guests: Any
@@ -282,12 +282,12 @@ class Learner(Loop):
     _shortcut: Any
     predicting: Any
     open_turn: Any
+    first_opt: Any
+    _given_lr: Any
     paused: Any
     xb: Any
     yb: Any
     pred: Any
-    _first_opt: Any
-    _given_lr: Any
     failed: Any
     rows: Any
     valid_grad: Any
@@ -430,7 +430,7 @@ class Learner(Loop):
     def _prepare_opt(self, lr: Any, wd: Any, reset_opt: Any) -> Any:  # loop/learner.py
         """Have an optimizer with the settings that a fit asks for, which holds all that is to be trained"""
     def _opt_as_is(self) -> Any:  # loop/learner.py
-        """How the optimizer was made, which it is, what it holds, and its hyper-parameters"""
+        """How the optimizer was made, which it is, what it holds, its hyper-parameters, and what is frozen"""
     def _end(self) -> Any: ...  # loop/learner.py
     def _check_fit(self, n_epoch: Any, start_epoch: Any, max_steps: Any, steps_per_epoch: Any) -> Any:  # loop/learner.py
         """Refuse what can't be fitted, before anything runs"""
@@ -462,7 +462,7 @@ class Learner(Loop):
         - `dl`: Any other loader
         - `cbs`: Callbacks for this evaluation only
 
-        Returns: Loss and metrics, as `recorder.metric_names` has them; None without a recorder
+        Returns: Loss, metrics and parts of the loss, as `recorder.valid_names` has them; None without a recorder
         """
     def find_dl(self, ds_idx: Any=1, dl: Any=None) -> Any:  # loop/learner.py
         """Find the loader that is meant
@@ -500,6 +500,25 @@ class Learner(Loop):
 
         Returns: Pairs of an optimizer and the state that it can load
         """
+    def state_of_opt(self) -> dict | None:  # keep/saving.py
+        """Get the state of the optimizer
+
+        Returns: As `opt_state` has it; with how to make it, where that changed
+        """
+    def _opt_notes(self) -> Any:  # keep/saving.py
+        """How to make the optimizers again, by name, and what the learner has for them"""
+    def put_opt(self, sd: dict, where: Any, tip: Any='') -> list:  # keep/saving.py
+        """Have an optimizer of the class and with the groups that `sd` is of, if those changed on the way
+
+        - `sd`: State of the optimizer or the optimizers, as `state_of_opt` makes it
+        - `where`: Where it is from, for messages
+        - `tip`: What would help, for the end of a message
+
+        Returns: Pairs of an optimizer and the state that it can load
+        """
+    def _fits_opt(self, sd: Any, where: Any) -> Any: ...  # keep/saving.py
+    def _remake_opt(self, states: Any, where: Any) -> Any:  # keep/saving.py
+        """Make the optimizers that `states` are of, from their notes"""
     def load(self, file: Any, device: Any=None, with_opt: bool=True, strict: bool=True, weights_only: bool=True) -> Learner:  # keep/saving.py
         """Load weights and optimizer: all or, after an error, nothing
 
@@ -573,11 +592,21 @@ class Learner(Loop):
     def _check_switch(self) -> Any: ...  # loop/switch_opt.py
     def _made_with(self, opt_func: Any, lr: Any, wd: Any) -> Any:  # loop/switch_opt.py
         """Have the optimizer of a learner that is made with `opt_func`, `lr` and `wd`"""
+    def _leave_opt(self) -> Any:  # loop/switch_opt.py
+        """Note how the optimizer was made before the first switch, and hold it no longer"""
     def _tell_of_switch(self, given: Any) -> Any: ...  # loop/switch_opt.py
     def opt_changed(self) -> bool:  # loop/switch_opt.py
         """Tell whether the optimizer was switched, or given groups, since the last fit began"""
-    def opt_as_at_start(self) -> Any:  # loop/switch_opt.py
-        """Have the optimizer as it was when the last fit began, but for what it has learned"""
+    def opt_as_at_start(self, frozen: bool=False) -> Any:  # loop/switch_opt.py
+        """Have the optimizer as it was when the last fit began, but for what it has learned
+
+        - `frozen`: Have frozen what was frozen then, too?
+        """
+    def opt_for_resume(self, resume: Any) -> Any:  # loop/switch_opt.py
+        """Have the optimizer that the last fit began with, if it failed, and `resume` asks to go on with it
+
+        - `resume`: As for `fit`
+        """
     def note_opt(self) -> Callable:  # loop/switch_opt.py
         """Note which optimizer there is, with its groups, and what callbacks make of it
 

@@ -382,6 +382,7 @@ def opt_recipe(
     def _plain(v): return v.item() if isinstance(v, Tensor) and v.numel()==1 else v
     def _is_plain(v): return v is None or type(v) in (bool,int,float,str)
     vals = {k:_plain(v) for k,v in getattr(opt, 'defaults', {}).items()}
+    if not vals.get('differentiable'): vals.pop('differentiable', None)  # torch adds it when a state is loaded
     keep = {k:v for k,v in vals.items() if _is_plain(v) or type(v) is tuple and all(map(_is_plain, v))}
     return dict(cls=f'{type(opt).__module__}:{type(opt).__qualname__}', defaults=keep)
 

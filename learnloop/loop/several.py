@@ -63,6 +63,7 @@ def _takes_state(dl):
 _PLACE = 'n_pass','n','total','rngs','warm','is_over'
 
 def _own_state(dl):
+    if not isinstance(dl, DataLoader): return dl.state_dict()
     with preserve_rng(dl): return dl.state_dict()  # torchdata's may draw
 
 @patch
@@ -74,6 +75,7 @@ def place(self:Feed,
     if own and self.by_state: res['own'] = _own_state(self.dl)
     return res
 
+# %% ../../nbs/loop/02_several.ipynb #d294d424
 @patch
 def go_to(self:Feed,
     place:dict # What `place` returned
@@ -128,7 +130,8 @@ class Several:
 def _check_stop(self:Several, stop):
     "The name of the loader that decides, 'shortest', 'longest' or None"
     words,names = ('shortest','longest'),list(self.parts)
-    if clash := [o for o in words if o in names]: raise ValueError(f'{clash[0]!r} can name no loader: stop has that word')
+    if clash := [o for o in words if o in names]:
+        raise ValueError(f'{clash[0]!r} can name no loader: stop has that word')
     if isinstance(stop, int) and not isinstance(stop, bool) and -len(names)<=stop<len(names): return names[stop]
     if stop is None or isinstance(stop, str) and stop in (*words, *names): return stop
     there = f'the name of a loader ({", ".join(names)})' if self.is_named else f'a number below {len(names)}'
@@ -157,6 +160,7 @@ def _fresh(dl):
     res._iterator = None
     return res
 
+# %% ../../nbs/loop/02_several.ipynb #f80ec59f
 @patch
 def in_order(self:Several): # Itself if all are as they should be
     "Have each loader go through its data in order and completely"
@@ -167,6 +171,7 @@ def in_order(self:Several): # Itself if all are as they should be
         if o is not self.parts[nm]: res.parts[nm] = o
     return res
 
+# %% ../../nbs/loop/02_several.ipynb #6029189c
 @patch
 def set_epoch(self:Several,
     epoch:int # Number, from 0
@@ -182,6 +187,7 @@ def state_dict(self:Several)->dict: # Plain data and tensors
     if batches is not None: return batches.state_dict()
     return dict(own={nm:_own_state(o) for nm,o in self.parts.items() if _takes_state(o)})
 
+# %% ../../nbs/loop/02_several.ipynb #97af783d
 @patch
 def load_state_dict(self:Several,
     sd:dict # What `state_dict` returned
@@ -191,19 +197,21 @@ def load_state_dict(self:Several,
     self._next = self.passes(self, sd) if 'feeds' in sd else None
     for nm,own in sd.get('own', {}).items(): self.parts[nm].load_state_dict(own)
 
+# %% ../../nbs/loop/02_several.ipynb #9263d408
 @patch
 def facts(self:Several)->dict: # Plain data, by loader
     "Tell what a run that goes on must have in common with the one before"
     return {nm:[type(o).__name__, getattr(o, 'batch_size', None), batch_len(o),
         o.facts() if isinstance(o, Several) else None] for nm,o in self.parts.items()}
 
+# %% ../../nbs/loop/02_several.ipynb #5694281f
 @patch
 def why_empty(self:Several)->str: # A sentence without a full stop
     "Say why there was no batch"
     empty = [nm for nm,o in self.parts.items() if batch_len(o)==0]
     nm = empty[0] if empty else self.stopped_by
     if nm is None: return f'{type(self).__name__} yielded no batch: check its loaders'
-    return f'{type(self).__name__} yielded no batch, as of {nm!r}: {why_empty(self.parts[nm])}' 
+    return f'{type(self).__name__} yielded no batch, as of {nm!r}: {why_empty(self.parts[nm])}'
 
 # %% ../../nbs/loop/02_several.ipynb #a97aab05
 class _Together:
@@ -231,22 +239,29 @@ class _Together:
         own = {nm:dict(own=_own_state(f.dl)) if f.by_state else {} for nm,f in self.feeds.items()}
         return dict(feeds={nm:own[nm] | o for nm,o in self.before.items()})
 
-    def take(self, nm):
-        try: return self.feeds[nm].take()
-        except Exception as e:
-            note_on(e, f'learnloop: by the loader {nm!r} of {type(self.of).__name__}')
-            raise
-    def over(self, nm):
-        self.of.stopped_by = nm
-        raise StopIteration
-    def anew(self, nm):
-        "Begin the loader `nm` anew, unless that ends the pass: the first batch"
-        stop,others = self.of.stop,[f for k,f in self.feeds.items() if k!=nm]
-        if stop in (nm, 'shortest') or stop=='longest' and all(f.n_pass for f in others): self.over(nm)
-        self.feeds[nm].begin()
-        b = self.take(nm)
-        if b is Feed.end: raise ValueError(f'the loader {nm!r} can\'t begin anew: {why_empty(self.of.parts[nm])}')
-        return b
+# %% ../../nbs/loop/02_several.ipynb #d6f5d9ac
+@patch
+def _take(self:_Together, nm):
+    try: return self.feeds[nm].take()
+    except Exception as e:
+        note_on(e, f'learnloop: by the loader {nm!r} of {type(self.of).__name__}')
+        raise
+
+@patch
+def _over(self:_Together, nm):
+    self.of.stopped_by = nm
+    raise StopIteration
+
+# %% ../../nbs/loop/02_several.ipynb #1c9ced52
+@patch
+def _anew(self:_Together, nm):
+    "Begin the loader `nm` anew, unless that ends the pass: the first batch"
+    stop,others = self.of.stop,[f for k,f in self.feeds.items() if k!=nm]
+    if stop in (nm, 'shortest') or stop=='longest' and all(f.n_pass for f in others): self._over(nm)
+    self.feeds[nm].begin()
+    b = self._take(nm)
+    if b is Feed.end: raise ValueError(f'the loader {nm!r} can\'t begin anew: {why_empty(self.of.parts[nm])}')
+    return b
 
 # %% ../../nbs/loop/02_several.ipynb #030bebbe
 def _split_each(bs, n_inps, n_inp, targ):
@@ -256,33 +271,36 @@ def _split_each(bs, n_inps, n_inp, targ):
 class _Batches(tuple):
     "A batch of each loader"
     n_inps = ()
-    def _make(self, vals): return _with(_Batches(vals), self.n_inps)
+    @classmethod
+    def of(cls, vals, n_inps):
+        res = cls(vals)
+        res.n_inps = n_inps
+        return res
+    def _make(self, vals): return self.of(vals, self.n_inps)
     def split_batch(self, n_inp, targ):
         inps,yb = _split_each(self, self.n_inps, n_inp, targ)
         return tuple(o for x in inps for o in x),yb
 
 class _NamedBatches(dict):
     "A batch of each loader, by name"
-    n_inps = ()
+    n_inps,of = (),classmethod(_Batches.of.__func__)
     def split_batch(self, n_inp, targ):
         inps,yb = _split_each(self.values(), self.n_inps, n_inp, targ)
         return (dict(zip(self, map(detuplify, inps), strict=True)),),yb
-
-def _with(b, n_inps):
-    b.n_inps = n_inps
-    return b
 
 # %% ../../nbs/loop/02_several.ipynb #124284db
 class _Zipped(_Together):
     all_move = True
     def make(self):
         of,res = self.of,{}
-        for nm in of.first_to_last():
-            b = self.take(nm)
-            res[nm] = self.anew(nm) if b is Feed.end else b
+        for nm in of._in_turn():
+            b = self._take(nm)
+            res[nm] = self._anew(nm) if b is Feed.end else b
         bs = [res.pop(nm) for nm in of.parts]
-        return _with(_NamedBatches(zip(of.parts, bs, strict=True)) if of.is_named else _Batches(bs), of.n_inps)
+        if of.is_named: return _NamedBatches.of(zip(of.parts, bs, strict=True), of.n_inps)
+        return _Batches.of(bs, of.n_inps)
 
+# %% ../../nbs/loop/02_several.ipynb #b0e7f4d9
 class Zip(Several):
     "A batch of each loader at a time: a tuple, or a dict by the loaders' names"
     passes = _Zipped
@@ -297,27 +315,31 @@ class Zip(Several):
         if self.stop is None: raise ValueError("stop=None of Zip: it must be 'shortest', 'longest', or a loader's name")
         self.n_inps = _each_n_inp(n_inp, self.parts)
 
-    def first_to_last(self):
-        "Names of loaders, in the order in which they are asked"
-        first,lens = self.stop,{nm:batch_len(o) for nm,o in self.parts.items()}
-        if first=='longest' and None not in lens.values(): first = max(lens, key=lens.get)
-        return sorted(self.parts, key=lambda nm: nm!=first)
+# %% ../../nbs/loop/02_several.ipynb #ff44f8cb
+@patch
+def _in_turn(self:Zip):
+    "Names of loaders, in the order in which they are asked"
+    first,lens = self.stop,{nm:batch_len(o) for nm,o in self.parts.items()}
+    if first=='longest' and None not in lens.values(): first = max(lens, key=lens.get)
+    return sorted(self.parts, key=lambda nm: nm!=first)
 
-    def __len__(self):
-        lens = {nm:batch_len(o) for nm,o in self.parts.items()}
-        n = lens.get(self.stop) if self.stop in lens else None
-        if self.stop not in lens and None not in lens.values():
-            n = (min if self.stop=='shortest' else max)(lens.values())
-        if n is None: raise TypeError(f'Zip of {", ".join(lens)} has no length')
-        return n
+@patch
+def __len__(self:Zip):
+    lens = {nm:batch_len(o) for nm,o in self.parts.items()}
+    n = lens.get(self.stop) if self.stop in lens else None
+    if self.stop not in lens and None not in lens.values():
+        n = (min if self.stop=='shortest' else max)(lens.values())
+    if n is None: raise TypeError(f'Zip of {", ".join(lens)} has no length')
+    return n
 
-    @property
-    def source(self):
-        "Where each of the last batches is from: a tuple, or a dict by name; None where no loader says so"
-        tellers = [source_teller(o) for o in self.parts.values()]
-        res = [o and o.source for o in tellers]
-        if not any(res): return None
-        return dict(zip(self.parts, res, strict=True)) if self.is_named else tuple(res)
+# %% ../../nbs/loop/02_several.ipynb #f745417e
+@patch(as_prop=True)
+def source(self:Zip):
+    "Where each of the last batches is from: a tuple, or a dict by name; None where no loader says so"
+    tellers = [source_teller(o) for o in self.parts.values()]
+    res = [o and o.source for o in tellers]
+    if not any(res): return None
+    return dict(zip(self.parts, res, strict=True)) if self.is_named else tuple(res)
 
 # %% ../../nbs/loop/02_several.ipynb #bade2692
 def _each_n_inp(n_inp, parts):
@@ -328,7 +350,8 @@ def _each_n_inp(n_inp, parts):
                 f'{did_you_mean(str(odd[0]), parts)}')
         res = [n_inp.get(k) for k in parts]
     else: res = list(n_inp) if isinstance(n_inp, list|tuple) else [n_inp]*len(parts)
-    if len(res)!=len(parts): raise ValueError(f'n_inp={n_inp!r} of Zip: it must have one number for each of its {len(parts)}')
+    if len(res)!=len(parts):
+        raise ValueError(f'n_inp={n_inp!r} of Zip: it must have one number for each of its {len(parts)}')
     return tuple(None if o is None else check_whole('n_inp of Zip', o) for o in res)
 
 # %% ../../nbs/loop/02_several.ipynb #e1694556
@@ -338,17 +361,19 @@ class _InTurns(_Together):
         of,feeds = self.of,self.feeds
         while True:
             left = [nm for nm,f in feeds.items() if not f.is_over]
+            if not left: raise StopIteration
             # the one whose next batch is due first; of several, the first
             nm = min(left, key=lambda k: (feeds[k].total+1)/of.weights[k])
-            b = self.take(nm)
+            b = self._take(nm)
             if b is Feed.end and of.stop is None:
                 feeds[nm].is_over = True
-                if len(left)==1: self.over(nm)
+                of.stopped_by = nm
                 continue
-            if b is Feed.end: b = self.anew(nm)
+            if b is Feed.end: b = self._anew(nm)
             self.source = nm
             return b
 
+# %% ../../nbs/loop/02_several.ipynb #2996d8ee
 class Alternate(Several):
     "Batches of the loaders in turns; `learn.source` is the name of the one that a batch is of"
     passes = _InTurns
@@ -386,7 +411,7 @@ def _check_weights(weights, parts):
         if None in lens.values() or not all(lens.values()): raise ValueError(f'{what}: each loader needs a length')
         weights = lens
     elif weights is None: weights = dict.fromkeys(parts, 1)
-    elif isinstance(weights, list|tuple): weights = {str(i):o for i,o in enumerate(weights)} if len(weights)==len(parts) else {}
+    elif isinstance(weights, list|tuple): weights = {str(i):o for i,o in enumerate(weights)}
     if not isinstance(weights, Mapping) or weights.keys()!=parts.keys():
         raise ValueError(f"{what}: it must be 'lengths', or have a number for each of {', '.join(parts)}")
     if odd := [v for v in weights.values() if not isinstance(v, Real) or isinstance(v, bool) or not 0<v<inf]:

@@ -103,6 +103,24 @@ class Several:
     def persistent_workers(self) -> Any:
         """Do workers of any persist?"""
 
+class _Together:
+    """A pass through several loaders"""
+    of: Any
+    source: Any
+    is_making: bool
+    before: dict
+    feeds: dict
+    def __init__(self, of: Any, state: Any=None) -> None: ...
+    def __iter__(self) -> Any: ...
+    def __next__(self) -> Any: ...
+    def state_dict(self) -> Any: ...
+    def _take(self, nm: Any) -> Any: ...  # loop/several.py
+    def _over(self, nm: Any) -> Any: ...  # loop/several.py
+    def _anew(self, nm: Any) -> Any:  # loop/several.py
+        """Begin the loader `nm` anew, unless that ends the pass: the first batch"""
+    @property
+    def takes_from(self) -> Any: ...
+
 class Zip(Several):
     """A batch of each loader at a time: a tuple, or a dict by the loaders' names"""
     passes: Any
@@ -113,11 +131,11 @@ class Zip(Several):
         - `n_inp`: Inputs in the batch of each: a number, a list, or a dict by name; None: all but the last element
         - `named`: Loaders by name, instead
         """
-    def first_to_last(self) -> Any:
+    def _in_turn(self) -> Any:  # loop/several.py
         """Names of loaders, in the order in which they are asked"""
-    def __len__(self) -> Any: ...
+    def __len__(self) -> Any: ...  # loop/several.py
     @property
-    def source(self) -> Any:
+    def source(self) -> Any:  # loop/several.py
         """Where each of the last batches is from: a tuple, or a dict by name; None where no loader says so"""
 
 class Alternate(Several):

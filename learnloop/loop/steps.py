@@ -72,6 +72,4 @@ def after_train(self:StepLimit):
     if self.done: learn.n_epoch = learn.epoch+1
     elif learn.n_epoch==math.inf and learn.n_done and learn.count.opt_steps==self.begun:
         warnings.warn(f'max_steps is {self.max_steps}, and epoch {learn.epoch} took no optimizer step that counts, '
-            'so this '
-            "may never end: an override of `_do_grad_opt` takes steps by self.with_events('step', …), in no phase that "
-            'says counts=False', stacklevel=2)
+            'so this may never end: take a turn that counts, by learn.turn(…) without counts=False', stacklevel=2)

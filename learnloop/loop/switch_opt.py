@@ -8,7 +8,6 @@ Docs: https://learnloop.github.io/learnloop/loop/switch_opt.html.md"""
 __all__ = []
 
 # %% ../../nbs/loop/05_switch_opt.ipynb #890fb2b9
-import torch
 from collections.abc import Callable
 from types import SimpleNamespace
 from fastcore.basics import patch
@@ -53,14 +52,20 @@ def _check_switch(self:Learner):
 @patch
 def _made_with(self:Learner, opt_func, lr, wd):
     "Have the optimizer of a learner that is made with `opt_func`, `lr` and `wd`"
-    if self._first_opt is None: self._first_opt = self.opt_func,self.wd,self._given_lr
-    if self._began: self._began.opts = None  # which would keep the old one's state
+    self._leave_opt()
+    if not self.inside('fit'): self.opt_at_start = None
     self.opt_func = opt_func
     if wd is not None: self.wd = wd
     if lr is not None or default_lr(opt_func) is None: self._given_lr = lr
     self.create_opt()
     if self.opt is opt_func: self.set_hypers(**{k:v for k,v in dict(lr=lr, wd=wd).items() if v is not None})
     elif isinstance(lr, (slice,tuple,list)): self._given_lr = spread_hyper('lr', lr, n_groups(self.opt))
+
+@patch
+def _leave_opt(self:Learner):
+    "Note how the optimizer was made before the first switch, and hold it no longer"
+    if self.first_opt is None: self.first_opt = self.opt_func,self.wd,self._given_lr
+    if self.opt_at_start: self.opt_at_start.opts = None
 
 # %% ../../nbs/loop/05_switch_opt.ipynb #73cab036
 @patch
@@ -72,36 +77,49 @@ def _tell_of_switch(self:Learner, given):
 @patch
 def opt_changed(self:Learner)->bool:
     "Tell whether the optimizer was switched, or given groups, since the last fit began"
-    b = self._began
+    b = self.opt_at_start
     if b is None or self.opt is None: return False
     held = held_params(self.opt)
     return b.opts!=opts(self.opt) or len(held)!=len(b.held) or any(p not in b.held for p in held)
 
 # %% ../../nbs/loop/05_switch_opt.ipynb #442bb8c0
 @patch
-def opt_as_at_start(self:Learner):
+def opt_as_at_start(self:Learner,
+    frozen:bool=False # Have frozen what was frozen then, too?
+):
     "Have the optimizer as it was when the last fit began, but for what it has learned"
-    b = self._began
+    b = self.opt_at_start
+    if b and frozen:
+        for p in self.model.parameters(): p.requires_grad_(p not in b.frozen)
     if not self.opt_changed(): return
     if b.opts!=opts(self.opt):
-        (self.opt_func,self.wd,self._given_lr),self._first_opt = b.how,b.first
+        (self.opt_func,self.wd,self._given_lr),self.first_opt = b.how,b.first
         self.create_opt()
     for o in opts(self.opt):
         o.param_groups[:] = [g for g in o.param_groups if any(p in b.held for p in g['params'])]
         for p in [p for p in o.state if p not in b.held]: del o.state[p]
     for (_,g),was in zip(hyper_groups(self.opt), b.groups, strict=False): g.update(was)
-    self._began = self._opt_as_is()
+    self.opt_at_start = self._opt_as_is()
+
+# %% ../../nbs/loop/05_switch_opt.ipynb #80e19fdf
+@patch
+def opt_for_resume(self:Learner,
+    resume # As for `fit`
+):
+    "Have the optimizer that the last fit began with, if it failed, and `resume` asks to go on with it"
+    if resume is None or self.outcome.get('fit')!='failed' or not self.opt_changed(): return
+    self.opt_as_at_start(frozen=True)
 
 # %% ../../nbs/loop/05_switch_opt.ipynb #4b73dda9
 @patch
 def note_opt(self:Learner)->Callable: # Puts it back
     "Note which optimizer there is, with its groups, and what callbacks make of it"
-    attrs = {k:getattr(self, k) for k in ('opt','opt_func','wd','_given_lr','_own_lr','_holds','_first_opt')}
+    attrs = {k:getattr(self, k) for k in ('opt','opt_func','wd','_given_lr','_own_lr','_holds','first_opt')}
     os = [(o, [(g, dict(g)) for g in o.param_groups], dict(o.state), vars(o).get('step')) for o in _all_opts(self)]
     cbs = [(o, dict(vars(o))) for o in self.cbs if hasattr(type(o), 'opt_switched')]
-    began = self._began and SimpleNamespace(**vars(self._began))
+    began = self.opt_at_start and SimpleNamespace(**vars(self.opt_at_start))
     def _put_back():
-        for k,v in (attrs | dict(_began=began)).items(): setattr(self, k, v)
+        for k,v in (attrs | dict(opt_at_start=began)).items(): setattr(self, k, v)
         for o,gs,state,step in os:
             for g,vals in gs:
                 g.clear()

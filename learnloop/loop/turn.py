@@ -89,9 +89,9 @@ def _find_opt(opt, key):
     "The optimizer called `key` in `opt`; `opt` itself for None"
     if key is None: return opt
     if isinstance(opt, Mapping) and key in opt: return opt[key]
-    has = f'one {type(opt).__name__}: leave opt out, and give a name' if not isinstance(opt, Mapping) else ', '.join(opt)
-    raise ValueError(f'turn: no optimizer {key!r}{did_you_mean(str(key), opt if isinstance(opt, Mapping) else ())}; '
-        f'learn.opt has {has}')
+    names = [*opt] if isinstance(opt, Mapping) else []
+    has = ', '.join(names) or f'one {type(opt).__name__}: leave opt out, and give a name'
+    raise ValueError(f'turn: no optimizer {key!r}{did_you_mean(str(key), names)}; learn.opt has {has}')
 
 class Turn:
     "A loss that is a function, an optimizer, and what is to become of its step"
@@ -132,6 +132,9 @@ def take_backward(
         _add_grads(params, torch.autograd.grad(loss, params, create_graph=True, allow_unused=True))
     else:
         torch.autograd.backward(loss, inputs=params if turn.key else None, retain_graph=turn.retain_graph)
+    if turn.key and all(p.grad is None for p in params):
+        raise ValueError(f'turn {turn.name!r}: its loss depends on none of the parameters of optimizer {turn.key!r}: '
+            'name the one that it is for, and detach nothing on the way to it')
 
 # %% ../../nbs/loop/04_turn.ipynb #t0000016
 def take_grads(

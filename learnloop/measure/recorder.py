@@ -10,6 +10,7 @@ __all__ = ['Recorder']
 # %% ../../nbs/measure/02_recorder.ipynb #52f14e26
 import time, warnings
 from copy import copy, deepcopy
+from numbers import Real
 from fastcore.basics import patch
 from torch import Tensor
 from ..loop.callback import Callback
@@ -125,7 +126,7 @@ class _FirstLoss(Callback):
     def after_batch(self): self.look()
     def look(self):
         learn = self.learn
-        if learn.loss_grad is None: return
+        if learn.loss_grad is None and not learn.loss_parts: return
         learn.remove_cb(self)
         learn.recorder._settle(learn.loss_parts)
 
@@ -186,15 +187,15 @@ def before_validate(self:Recorder):
 def after_batch(self:Recorder):
     learn = self.learn
     if learn.loss_parts: self._meet(learn.loss_parts)
-    if not learn.training: mets = self.valid_mets
-    elif learn.loss_grad is None: return
-    else:
-        opt,mets = learn.opt,self.train_mets
+    mets = self.train_mets if learn.training else self.valid_mets
+    if learn.training and learn.loss_grad is not None:
+        opt = learn.opt
         self._raw.append(learn.loss)
         self._sizes.append(learn.bs)
         lr = (opts(opt)[0] if isinstance(opt, dict) else opt).param_groups[-1]['lr']
         self._lrs.append(lr if lr.__class__ is float else float(lr))
-    if learn.pred is None: mets = [m for m in mets if isinstance(m, LossPart)]
+    elif learn.training and not learn.loss_parts: return
+    if learn.pred is None: mets = [m for m in mets if isinstance(m, AvgLoss)]
     try:
         for m in mets: m.accumulate(learn)
     except Exception as e:
@@ -315,6 +316,27 @@ def plot_loss(self:Recorder,
     ax.set(xlabel='batch', ylabel='loss')
     ax.legend()
     return ax
+
+# %% ../../nbs/measure/02_recorder.ipynb #d0c8182e
+@patch
+def plot_metrics(self:Recorder,
+    names=None # What to plot, as titles without `train_` and `valid_`; None for all
+): # The axes, one for each
+    "Plot columns by epoch"
+    if not self.values: raise ValueError('there is nothing to plot: fit first')
+    cols = {}
+    for i,k in enumerate(self.columns):
+        pts = [(e, v[i]) for e,v in enumerate(self.values) if i<len(v) and isinstance(v[i], Real)]
+        if pts: cols.setdefault(k.removeprefix('train_').removeprefix('valid_'), []).append((k, pts))
+    for o in names or ():
+        if o not in cols: raise ValueError(f'there is no {o!r} to plot; there are {", ".join(cols)}')
+    names = list(names or cols)
+    axes = pyplot().subplots(1, len(names), figsize=(4*len(names), 3), squeeze=False)[1][0]
+    for ax,name in zip(axes, names, strict=True):
+        for k,pts in cols[name]: ax.plot(*zip(*pts, strict=True), marker='o', label=k)
+        ax.set(xlabel='epoch', title=name)
+        ax.legend()
+    return axes
 
 # %% ../../nbs/measure/02_recorder.ipynb #5019b1c6
 @patch

@@ -113,6 +113,11 @@ class Recorder(Callback):
         - `show_epochs`: A vertical line at the end of each epoch?
         - `ax`: Axes to draw on; None for new ones
         """
+    def plot_metrics(self, names: Any=None) -> Any:  # measure/recorder.py
+        """Plot columns by epoch
+
+        - `names`: What to plot, as titles without `train_` and `valid_`; None for all
+        """
     def _table(self) -> Table:  # measure/recorder.py
         """Write the epochs, without times"""
     def __repr__(self) -> Any: ...  # measure/recorder.py

@@ -443,7 +443,7 @@ def _cancels(tracer):
     def _where(o): return ', '.join(f'{k} {v}' for k,v in (('epoch', o.epoch), ('batch', o.iter)) if v is not None)
     def _rows(os):
         by = {}
-        for o in os: by.setdefault((o.callback or o.label or 'the loop', o.exception, o.event), []).append(o)
+        for o in os: by.setdefault((o.callback or o.label or 'the loop', o.exception, o.in_event), []).append(o)
         return [[*k, len(os), _where(os[0]), _where(os[-1]), os[-1].message] for k,os in by.items()]
     head = ['by', 'exception', 'in event', 'times', 'first', 'last', 'message of the last']
     res = _grids('What was cancelled', head, _rows(tracer.cancels)) + _grids('Errors', head, _rows(tracer.errors))

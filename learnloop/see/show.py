@@ -56,6 +56,8 @@ class TrainingLoop:
                 if [o.name]==c.inside[:1] or not isinstance(c, Event) and o.name in c.inside: body += _rows(c)
             for e in o.events[1:]: body += _event(e)
             drawn[o.name] = any(r.kind!='again' for r in body)
+            is_only = o.name=='turn' and getattr(flow, 'one_turn', True)
+            if is_only and not any(map(_event, o.events)): return body
             return [_Row('phase', o.name, (o.cancel, body))] if drawn[o.name] else []
         self.rows = [_Row('event', 'every event', [_Who(o, []) for o in everywhere])] if everywhere else []
         for o in table:

@@ -59,10 +59,10 @@ _Slice = namedtuple('_Slice', 'kind lane label start ns span more')
 def _slices(self:Trace):
     "What took time, oldest phases first, then the rows"
     for s in self._spans():
-        if not s.state: continue
+        if not s.state or s.is_plain and not (s.by and s.by.phase=='turn'): continue
         more = dict(outcome=s.outcome) if s.end else dict(open=True)
         if s.by: more['by'] = str(s.by)
-        yield _Slice('phase', s.phase, s.phase, s.start, (s.end or self._at.last)-s.start, s, more)
+        yield _Slice('phase', s.label, s.label, s.start, (s.end or self._at.last)-s.start, s, more)
     for t,total,s,ns,outcome,held in self._rows:
         if ns is None: continue
         work,more = total.event.removeprefix('after_'),{}
@@ -167,7 +167,7 @@ def load_trace(
     except (LookupError, TypeError, ValueError) as e: raise ValueError(f'{path} is damaged: {e!r}') from e
 
 # %% ../../nbs/see/08_timeline.ipynb #2ed1a78e
-_SPAN  = 'phase epoch iter training start end outcome state'.split()
+_SPAN  = 'phase epoch iter training start end outcome state turn'.split()
 _TOTAL = 'event callback filter n ns held outcomes'.split()
 
 def _numbers(objs):
@@ -208,7 +208,7 @@ def _unpacked(d):
     bys,spans = [*cancels, *errors, None],[]
     for parent,by,*vals in d['spans']:
         outer = spans[parent] if parent>=0 else res._at.span
-        spans.append(_set(outer.inner(), _SPAN, vals))
+        spans.append(_set(outer.inner(), _SPAN[:len(vals)], vals))  # there were no turns once
         spans[-1].by = bys[by]
     spans.append(res._at.span)  # so that −1 is around all
     res._rows.extend([t, totals[o], spans[s], *rest] for t,o,s,*rest in d['rows'])

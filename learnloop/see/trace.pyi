@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from typing import NamedTuple
 
-__all__ = ['TraceRow', 'TraceCancel', 'Trace', 'Tracer']
+__all__ = ['TraceRow', 'of_turn', 'TraceCancel', 'Trace', 'Tracer']
 
 @dataclass(slots=True)
 class TraceRow:
@@ -22,10 +22,18 @@ class TraceRow:
     start: float = ...
     seconds: float | None = ...
     held_back: bool = ...
+    turn: str = ...
+
+def of_turn(what: str, turn: str | None) -> str:
+    """Name `what` and the turn to which it belongs
+
+    - `what`: Name of a phase, or of an event
+    - `turn`: Name of the turn in which it was, if that has one
+    """
 
 class TraceCancel(NamedTuple):
     """An exception that ended a phase: who raised it (name, and class as a label) in which event,
-    what it ended, where, which inner phases were done, and what it says
+    what it ended, where, which inner phases were done, what it says, and in whose turn of the batch
     """
     exception: Any
     callback: Any
@@ -38,7 +46,11 @@ class TraceCancel(NamedTuple):
     start: Any
     done: Any
     message: Any = ...
+    turn: Any = ...
     def __str__(self) -> Any: ...
+    @property
+    def in_event(self) -> Any:
+        """The event, and whose turn it was"""
 
 class Trace:
     """What a `Tracer` recorded, or `load_trace` read: tables, timelines, and answers"""
@@ -81,9 +93,9 @@ class Trace:
         Returns: Name of a phase -> (times, seconds)
         """
     def _in_order(self) -> Any:  # see/trace.py
-        """Totals of the phases that ran, outer ones first"""
+        """Totals of the phases that ran, outer ones first; of the only turn of a batch only if somebody cancelled it"""
     def depth(self, phase: str) -> int:  # see/trace.py
-        """Tell how many phases were open when `phase` was, itself included
+        """Tell how many phases were open when `phase` was, itself included; a turn without a name isn't one
 
         - `phase`: Its name, one of those that `phases` has
 
@@ -116,7 +128,7 @@ class Trace:
         """Does `phase` last longer than a batch? A fetch, beside it, doesn't"""
     def _spans(self) -> Any:  # see/trace.py
         """All spans that are known, oldest first"""
-    def _found(self, phase: Any, epoch: Any=None, iter: Any=None, training: Any=True) -> Any:  # see/trace.py
+    def _found(self, phase: Any, epoch: Any=None, iter: Any=None, training: Any=True, turn: Any=None) -> Any:  # see/trace.py
         """Spans of `phase` at a place, oldest first"""
     def why(self, what: str, epoch: int | None=None, iter: int | None=None, callback: str | None=None, training: bool=True) -> str:  # see/why.py
         """Tell whether `what` ran, and if not, why
@@ -129,9 +141,16 @@ class Trace:
 
         Returns: Of the last time, if there were several
         """
+    def _turns(self, phase: Any, at: Any) -> Any:  # see/why.py
+        """Names of the turns of which to tell of `phase`, one after the other: None if they needn't be told apart"""
+    def _at_of(self, phase: Any, at: Any) -> Any:  # see/why.py
+        """The place `at` as `phase` knows it: what is around turns belongs to none"""
+    def _phase_of(self, event: Any, at: Any=None) -> Any:  # see/why.py
+        """The phase of `event`; of several the one that was there, such as the turn, or the batch that has none"""
+    def _find(self, phase: Any, at: Any) -> Any: ...  # see/why.py
     def _why_phase(self, phase: Any, at: Any) -> Any:  # see/why.py
         """Whether `phase` ran at a place, and if not, why"""
-    def _blames(self, phase: Any, epoch: Any=None) -> Any:  # see/why.py
+    def _blames(self, phase: Any, at: Any) -> Any:  # see/why.py
         """What cancels and errors did to `phase`, and how often"""
     def _around(self, phase: Any) -> Any:  # see/why.py
         """`phase`, and those in which it runs, inner ones first"""

@@ -12,7 +12,7 @@ from collections import namedtuple
 from math import inf
 from fastcore.basics import patch
 from ..loop.checks import did_you_mean
-from .trace import Trace
+from .trace import Trace, of_turn
 
 # %% ../../nbs/see/07_why.ipynb #ca1db78f
 @patch
@@ -24,41 +24,75 @@ def why(self:Trace,
     training:bool=True      # Is the batch one of training, or of validation?
 )->str: # Of the last time, if there were several
     "Tell whether `what` ran, and if not, why"
-    known = {*self._inside, *self._whose}
+    known,turn = {*self._inside, *self._whose},None
     if not known: raise ValueError('nothing was recorded')
-    if what not in known and what in self._phases: what = f'after_{what}'
+    if what not in known and what in self._phases:
+        if what.startswith('turn '): what,_,turn = what.partition(' ')
+        else: what = f'after_{what}'
     if what not in known: raise ValueError(f'{what!r} is no phase or event{did_you_mean(what, known)}')
     is_phase = what in self._inside
-    phase = what if is_phase else self._whose[what]
+    phase = what if is_phase else self._phase_of(what)
     in_batch,names = phase in self._recurring,self._names
     if iter is not None and not in_batch: raise ValueError(f'{what} is not inside a batch: leave iter out')
     if callback is not None:
         if is_phase: raise ValueError(f"callback={callback!r}: name an event, such as 'before_{what}', not a phase")
         if callback not in names: raise ValueError(f'no callback {callback!r} was there{did_you_mean(callback, names)}')
-    at = _Place(epoch, iter, training)
-    return _Words(self._why_phase(phase, at) if is_phase else self._why_event(what, phase, at, callback))
+    def _tell(turn):
+        at = _Place(epoch, iter, training, turn)
+        return self._why_phase(phase, at) if is_phase else self._why_event(what, self._phase_of(what, at), at, callback)
+    at = _Place(epoch, iter, training, turn)
+    return _Words('; '.join(map(_tell, self._turns(phase, at))))
 
 class _Words(str):
     __repr__ = str.__str__
 
-class _Place(namedtuple('_Place', 'epoch iter training')):
-    "A batch, an epoch, or the whole run"
+class _Place(namedtuple('_Place', 'epoch iter training turn', defaults=(None,))):
+    "A batch or a turn in it, an epoch, or the whole run"
     def has(self, o):
         "Is the span or cancel `o` there?"
-        return self.epoch in (None, o.epoch) and (self.iter is None or self[1:]==(o.iter, o.training))
+        if self.turn not in (None, o.turn): return False
+        return self.epoch in (None, o.epoch) and (self.iter is None or self[1:3]==(o.iter, o.training))
+
+# %% ../../nbs/see/07_why.ipynb #2becfde8
+@patch
+def _turns(self:Trace, phase, at):
+    "Names of the turns of which to tell of `phase`, one after the other: None if they needn't be told apart"
+    if at.turn is not None or 'turn' not in self._around(phase) or at.iter is None and phase!='turn': return [at.turn]
+    if at.iter is None:
+        ran = [k.split(' ', 1) for k,o in self._phases.items() if o.n]
+        names = [''.join(name) for phase,*name in ran if phase=='turn']
+    else: names = dict.fromkeys(s.turn for s in self._found('turn', *at[:3]))
+    return [*names] if any(names) else [None]
+
+@patch
+def _at_of(self:Trace, phase, at):
+    "The place `at` as `phase` knows it: what is around turns belongs to none"
+    return at if 'turn' in self._around(phase) else at._replace(turn=None)
+
+# %% ../../nbs/see/07_why.ipynb #2becfdee
+@patch
+def _phase_of(self:Trace, event, at=None):
+    "The phase of `event`; of several the one that was there, such as the turn, or the batch that has none"
+    phases = self._whose[event].split()
+    if at is None or len(phases)<2: return ''.join(phases[:1])
+    return next((o for o in phases if self._find(o, at)), phases[0])
+
+@patch
+def _find(self:Trace, phase, at): return self._found(phase, *self._at_of(phase, at))
 
 # %% ../../nbs/see/07_why.ipynb #2becfde7
 @patch
 def _why_phase(self:Trace, phase, at):
     "Whether `phase` ran at a place, and if not, why"
-    total = self._phases.get(phase)
+    name = of_turn(phase, at.turn)
+    total = self._phases.get(name if phase=='turn' else phase)
     if at.epoch is None and at.iter is None and total and total.n>1:
         ends = ', '.join(f'{k} {total.outcomes[k]:,}' for k in ('done', 'cancelled', 'failed'))
-        return '; '.join([f'{phase} was begun {total.n:,} times: {ends}', *self._blames(phase)])
+        return '; '.join([f'{name} was begun {total.n:,} times: {ends}', *self._blames(phase, at)])
     if self._is_cut(phase, at):
         gone = f'not all rows of epoch {at.epoch} are kept: {self._kept()}'
-        return '; '.join([gone, *self._blames(phase, at.epoch)])
-    found = self._found(phase, *at)
+        return '; '.join([gone, *self._blames(phase, at)])
+    found = self._find(phase, at)
     if not found: return self._why_not(phase, at)
     if len(found)==1 or at.iter is not None: return _ended(found[-1])
     return '; '.join(self._tally(map(_ended, found)))
@@ -66,10 +100,11 @@ def _why_phase(self:Trace, phase, at):
 # %% ../../nbs/see/07_why.ipynb #7cd2fae3
 def _ended(s):
     "How the span `s` ended, in words"
-    if s.by and s.outcome=='done': return f'{s.phase} ran, then {_blamed(s.by, s.phase)}'
+    name = of_turn(s.phase, s.turn)
+    if s.by and s.outcome=='done': return f'{name} ran, then {_blamed(s.by, s.phase)}'
     if s.by: return _blamed(s.by, s.phase)
-    if s.end is None and not s.outcome: return f'{s.phase} is running, or its end was not recorded'
-    return f'{s.phase} ran' if s.outcome in ('', 'done') else f'{s.phase} was {s.outcome}'
+    if s.end is None and not s.outcome: return f'{name} is running, or its end was not recorded'
+    return f'{name} ran' if s.outcome in ('', 'done') else f'{name} was {s.outcome}'
 
 def _blamed(o, phase):
     "What the cancel or error `o` did to `phase`, in words"
@@ -77,10 +112,10 @@ def _blamed(o, phase):
 
 # %% ../../nbs/see/07_why.ipynb #ee8656b7
 @patch
-def _blames(self:Trace, phase, epoch=None):
+def _blames(self:Trace, phase, at):
     "What cancels and errors did to `phase`, and how often"
-    around = self._around(phase)
-    all = [o for o in (*self._cancels, *self._errors) if (o.phase or 'fit') in around and epoch in (None, o.epoch)]
+    around,at = self._around(phase),self._at_of(phase, at)
+    all = [o for o in (*self._cancels, *self._errors) if (o.phase or 'fit') in around and at.has(o)]
     return self._tally((_blamed(o, phase) for o in all), self._among())
 
 @patch
@@ -94,16 +129,17 @@ def _around(self:Trace, phase):
 @patch
 def _why_not(self:Trace, phase, at):
     "Why there is no span of `phase` at a place"
-    missed = [s for s in self._spans() if s.phase==phase and not s.state and at.has(s)]
-    if missed: return f'{phase} had begun before the tracer came'
+    missed,name = [s for s in self._spans() if s.phase==phase and not s.state and at.has(s)],of_turn(phase, at.turn)
+    if missed: return f'{name} had begun before the tracer came'
     for o in self._around(phase)[1:]:
         if at.iter is not None and o not in self._recurring: continue
-        spans = [s for s in self._found(o, *at) if s.training in (None, at.training)]
+        spans = [s for s in self._find(o, at) if s.training in (None, at.training)]
         if spans: return self._left_out(phase, spans[-1])
     since = max(((s.start-self._t0)/1e9 for s in self._found('fit')), default=0)
     for c in (*reversed(self._cancels), *reversed(self._errors)):
         if c.start<since: continue
-        if at==(c.epoch, c.iter, c.training) and phase in c.done: return f'{phase} ran, then {_blamed(c, phase)}'
+        if at==(c.epoch, c.iter, c.training, at.turn and c.turn) and phase in c.done:
+            return f'{name} ran, then {_blamed(c, phase)}'
         if self._skips(c, phase, at): return _blamed(c, phase)
     return self._unknown(phase, at)
 
@@ -113,7 +149,7 @@ def _left_out(self:Trace, phase, s):
     if s.by: return _blamed(s.by, phase)
     why = 'is running' if s.end is None else 'ran without it'
     if s.phase in self._recurring and s.training is False: why += ', as it was one of validation'
-    return f'{phase} was not begun: {s.phase} {why}'
+    return f'{of_turn(phase, s.turn)} was not begun: {of_turn(s.phase, s.turn)} {why}'
 
 # %% ../../nbs/see/07_why.ipynb #66b208ff
 def _order(at): return inf if at.epoch is None else at.epoch, not at.training, inf if at.iter is None else at.iter
@@ -124,7 +160,7 @@ def _skips(self:Trace, c, phase, at):
     if at.epoch is None and at.iter is not None: at = at._replace(epoch=c.epoch)  # in any epoch
     ended = c.phase or 'fit'
     if ended not in self._around(phase): return False
-    if ended in self._recurring: return at.has(c) and phase not in c.done
+    if ended in self._recurring: return self._at_of(ended, at).has(c) and phase not in c.done
     if ended!='fit' and at.epoch not in (None, c.epoch): return False
     if ended in ('train', 'validate') and c.training is not at.training: return False
     epoch,passes = c.epoch,sum(o in c.done for o in ('train', 'validate'))
@@ -161,7 +197,8 @@ def _kept(self:Trace):
 def _is_cut(self:Trace, phase, at):
     "Were rows of `phase` dropped in the epoch of `at`? What lasts longer than a batch needs none"
     if at.epoch is None or at.iter is not None or self._lasts(phase) or not self._n_dropped(): return False
-    return phase in self._phases and any(o.start<self._rows[0][0] for o in self._found('epoch', at.epoch))
+    name = of_turn(phase, at.turn) if phase=='turn' else phase
+    return name in self._phases and any(o.start<self._rows[0][0] for o in self._found('epoch', at.epoch))
 
 # %% ../../nbs/see/07_why.ipynb #31830ba1
 @patch
@@ -171,14 +208,15 @@ def _why_event(self:Trace, event, phase, at, callback):
     if not rows: return self._why_no_event(event, phase, at)
     s = rows[-1][2]
     turns = [r for r in rows if r[1].callback and r[2] is s]
+    name = of_turn(event, s.turn)
     if callback is None:
         muted = [(o, self._muting(event, o, s)) for o in sorted(self._names-{r[1].callback for r in turns})]
         heard = f'fired and was heard by {", ".join(map(_had, turns))}' if turns else 'fired, and nobody heard it'
-        return '; '.join([f'{event} {heard}', *(f'{o} was muted: {why}' for o,why in muted if why)])
-    if mine := [r for r in turns if r[1].callback==callback]: return f'{event}: {", ".join(map(_had, mine))}'
-    if turns and turns[-1][4]: return f'{callback} had no turn in {event}: {_had(turns[-1])} before it'
-    if why := self._muting(event, callback, s): return f'{callback} was muted in {event}: {why}'
-    return f'{callback} does not hear {event}, or was not there'
+        return '; '.join([f'{name} {heard}', *(f'{o} was muted: {why}' for o,why in muted if why)])
+    if mine := [r for r in turns if r[1].callback==callback]: return f'{name}: {", ".join(map(_had, mine))}'
+    if turns and turns[-1][4]: return f'{callback} had no turn in {name}: {_had(turns[-1])} before it'
+    if why := self._muting(event, callback, s): return f'{callback} was muted in {name}: {why}'
+    return f'{callback} does not hear {name}, or was not there'
 
 def _had(r):
     "The turn in row `r`, in words"
@@ -189,21 +227,22 @@ def _had(r):
 @patch
 def _muting(self:Trace, event, callback, s):
     "Which flags muted `callback` in `event`"
-    flags = ['run']
-    if self._whose.get(event) in self._recurring: flags.append('run_train' if s.training else 'run_valid')
+    flags,phase = ['run'],self._phase_of(event) if event in self._whose else ''
+    if phase in self._recurring: flags.append('run_train' if s.training else 'run_valid')
     return ' or '.join(f'{o} = False' for o in flags if o in self._muted.get((event, callback), ()))
 
 # %% ../../nbs/see/07_why.ipynb #7862ee54
 @patch
 def _why_no_event(self:Trace, event, phase, at):
     "Why there is no row of `event` at a place"
-    if not phase: return f'{event} did not fire'
+    name = of_turn(event, at.turn)
+    if not phase: return f'{name} did not fire'
     if self._is_cut(phase, at): return self._why_phase(phase, at)
-    found = self._found(phase, *at)
-    if not found and self._n_dropped(): return f'{event}: {self._why_not(phase, at)}'
-    if not found: return f'{event} did not fire: {self._why_not(phase, at)}'
+    found = self._find(phase, at)
+    if not found and self._n_dropped(): return f'{name}: {self._why_not(phase, at)}'
+    if not found: return f'{name} did not fire: {self._why_not(phase, at)}'
     s = found[-1]
     is_last = event in (f'after_{phase}', f'after_cancel_{phase}', f'cleanup_{phase}')
     if self._n_dropped() and self._rows[0][0]>(s.end if is_last and s.end else s.start):
-        return f'{event} is not recorded any more: {self._kept()}'
-    return f'{event} did not fire: {_ended(s)}'
+        return f'{name} is not recorded any more: {self._kept()}'
+    return f'{name} did not fire: {_ended(s)}'

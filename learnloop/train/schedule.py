@@ -165,8 +165,9 @@ def plot_sched(self:Recorder,
     return axs
 
 # %% ../../nbs/train/00_schedule.ipynb #4f1140c8
-def _lrs(learn, lr):
+def _lrs(learn, lr, resume=None):
     "The highest learning rate of each group; an optimizer that was given as it is keeps its own"
+    learn.opt_for_resume(resume)
     opt = learn.opt or learn.create_opt()
     if lr is None and isinstance(learn.opt_func, (Optimizer,dict)): return get_hyper(opt, 'lr')
     return spread_hyper('lr', learn.lr if lr is None else _plain(lr), n_groups(opt))
@@ -202,7 +203,7 @@ def fit_one_cycle(self:Learner,
     **kwargs        # `max_steps` and `steps_per_epoch` of `fit`, `total_steps` of `ParamScheduler`
 )->None:
     "Train with a learning rate that rises and falls"
-    lrs = _lrs(self, lr_max)
+    lrs = _lrs(self, lr_max, kwargs.get('resume'))
     scheds = dict(lr=combined_cos(pct_start, _divided(lrs, div), lrs, _divided(lrs, div_final)))
     given,moms = moms is not None,self.moms if moms is None else moms
     if not isinstance(moms, (tuple,list)) or len(moms)!=3:
@@ -225,7 +226,7 @@ def fit_flat_cos(self:Learner,
     **kwargs        # `max_steps` and `steps_per_epoch` of `fit`, `total_steps` of `ParamScheduler`
 )->None:
     "Train with a learning rate that stays, then falls"
-    lrs = _lrs(self, lr)
+    lrs = _lrs(self, lr, kwargs.get('resume'))
     parts = SchedNo(lrs, lrs),SchedCos(lrs, _divided(lrs, div_final))
     scheds = dict(lr=combine_scheds([pct_start, 1-pct_start], parts))
     _fit(self, n_epoch, lrs, scheds, cbs, wd=wd, reset_opt=reset_opt, start_epoch=start_epoch, **kwargs)
@@ -246,7 +247,7 @@ def fit_sgdr(self:Learner,
 )->None:
     "Train with a learning rate that falls again and again"
     for k,v in dict(n_cycles=n_cycles, cycle_len=cycle_len, cycle_mult=cycle_mult).items(): check_whole(k, v)
-    lrs,lens = _lrs(self, lr_max),[cycle_len*cycle_mult**i for i in range(n_cycles)]
+    lrs,lens = _lrs(self, lr_max, kwargs.get('resume')),[cycle_len*cycle_mult**i for i in range(n_cycles)]
     scheds = dict(lr=combine_scheds([o/sum(lens) for o in lens], [SchedCos(lrs, [0.]*len(lrs))]*n_cycles))
     _fit(self, sum(lens), lrs, scheds, cbs, wd=wd, reset_opt=reset_opt, start_epoch=start_epoch, **kwargs)
 
@@ -268,7 +269,7 @@ def fit_wsd(self:Learner,
     **kwargs         # `max_steps` and `steps_per_epoch` of `fit`, `total_steps` of `ParamScheduler`
 )->None:
     "Train with a learning rate that rises, stays and falls"
-    lrs = _lrs(self, lr)
+    lrs = _lrs(self, lr, kwargs.get('resume'))
     parts = SchedLin(_divided(lrs, div), lrs),SchedNo(lrs, lrs),decay(lrs, _divided(lrs, div_final))
     scheds = dict(lr=combine_scheds([pct_warmup, 1-pct_warmup-pct_decay, pct_decay], parts))
     _fit(self, n_epoch, lrs, scheds, cbs, wd=wd, reset_opt=reset_opt, start_epoch=start_epoch, **kwargs)
@@ -359,11 +360,14 @@ class Scheduler(Callback):
         self._write(vals)
         self._now = vals
         if hasattr(self.learn, 'recorder'): _record(self.learn.recorder.hps, self._in_force(vals))
-    def cleanup_fit(self):
-        self._meet_groups()
-        was,self._was,self._first = self._was,{},None
-        self._now,self._ended,self._switched = {},frozenset(),False
-        self._write(was)
+
+# %% ../../nbs/train/00_schedule.ipynb #a02cc5b7
+@patch
+def cleanup_fit(self:Scheduler):
+    self._meet_groups()
+    was,self._was,self._first = self._was,{},None
+    self._now,self._ended,self._switched = {},frozenset(),False
+    self._write(was)
 
 # %% ../../nbs/train/00_schedule.ipynb #502ab2c5
 @patch

@@ -69,6 +69,7 @@ def _bind(self:TorchScheduler):
     self._scheds = {k:self._make(f, named[k]) for k,f in fs.items()}
     self._added,self._sizes = keys()-before,{k:len(o.param_groups) for k,o in named.items()}
 
+# %% ../../nbs/train/09_torchsched.ipynb #ed5088bf
 @patch
 def _make(self:TorchScheduler, f, opt):
     for g in opt.param_groups: g.pop('initial_lr', None)
@@ -77,6 +78,7 @@ def _make(self:TorchScheduler, f, opt):
         raise TypeError(f'{self.label}: {f!r} returned {res!r}, which has no step, so it is no scheduler')
     return res
 
+# %% ../../nbs/train/09_torchsched.ipynb #3d49e0b3
 @patch
 def cleanup_fit(self:TorchScheduler):
     opt = self.learn.opt

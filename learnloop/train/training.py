@@ -67,7 +67,8 @@ class GradientAccumulation(Callback):
     def load_state_dict(self, sd):
         super().load_state_dict(sd)
         whole = {k:sd[k] for k in vars(_Window()) if k in sd}
-        self._windows = {k:_Window(**w) for k,w in sd.get('turns', {}).items()} | ({None:_Window(**whole)} if whole else {})
+        open_ones = sd.get('turns', {}) | ({None:whole} if whole else {})
+        self._windows = {k:_Window(**w) for k,w in open_ones.items()}
 
 # %% ../../nbs/train/03_training.ipynb #0a0df71f
 class _Window:
@@ -140,6 +141,8 @@ def cleanup_step(self:GradientAccumulation):
     if self.learn.outcome['step']=='done' or turn and turn.stepped: self._clear()
 @patch
 def _clear(self:GradientAccumulation): self._windows.pop(self.learn.open_turn and self.learn.open_turn.key, None)
+
+# %% ../../nbs/train/03_training.ipynb #98bba381
 @patch
 def before_zero_grad(self:GradientAccumulation):
     if self._window.n: raise CancelZeroGradException
@@ -186,7 +189,7 @@ def refuse_closure(
     asks = [turn.opt] if turn and turn.closure else [] if turn else [o for o in opts(learn.opt) if needs_closure(o)]
     if asks: raise ValueError(f"{cb.label} can't act on {type(asks[0]).__name__}, {why}: do without it")
 
-# %% ../../nbs/train/03_training.ipynb #7a1c0fb3
+# %% ../../nbs/train/03_training.ipynb #0701d701
 def refuse_graph(
     cb, # A callback, in `before_turn`
     why:str # What would be wrong with the graph
@@ -363,7 +366,7 @@ class MicroBatch(Callback):
     ):
         self.size = check_whole('MicroBatch: size', size)
         self._clear()
-    def _clear(self): self._whole,self._left,self._seen,self._grads = None,[],[],[]
+    def _clear(self): self._whole,self._made,self._left,self._seen,self._grads = None,None,[],[],[]
     def _next(self): self.learn.bs,self.learn.xb,self.learn.yb = self._left.pop(0)
 
     def before_fit(self):
@@ -378,13 +381,13 @@ class MicroBatch(Callback):
         size = math.ceil(n/math.ceil(n/self.size))  # nearly the same for all: a batch norm fails with a single item
         def part(b, i): return batch_map(b, 'narrow', lambda t: t[i:i+size] if t.dim() and len(t)==n else t)
         self._whole,self._autocast = (n, learn.xb, learn.yb),ambient_autocast(learn.device)
-        self._others = learn.loss_parts  # of turns before this one
+        self._others,self._made = learn.loss_parts,learn.pred  # of turns before this one
         self._left = [(min(size, n-i), part(learn.xb, i), part(learn.yb, i)) for i in range(0, n, size)]
         self._next()
     def after_loss(self):
         learn,whole = self.learn,self._whole
         if whole is None: return
-        pred = None if learn.pred is None else to_detach(learn.pred, cpu=False)
+        pred = None if learn.pred is self._made else to_detach(learn.pred, cpu=False)
         self._seen.append((learn.bs, pred, learn.loss, learn.loss_parts))
         learn.bs = whole[0]
     def before_backward(self):
@@ -403,7 +406,7 @@ def after_backward(self:MicroBatch):
         _repeat(learn, self._autocast)
     ns,preds,losses,parts = zip(*self._seen, strict=True)
     self._grads,(learn.bs,learn.xb,learn.yb) = [],self._whole
-    learn.pred = None if preds[0] is None else to_concat(preds)
+    learn.pred = self._made if preds[0] is None else to_concat(preds)
     def mean(vals): return sum(n*v for n,v in zip(ns, vals, strict=True))/learn.bs
     own = [k for k,v in parts[0].items() if v is not self._others.get(k)]
     learn.loss,learn.loss_parts = mean(losses),parts[0] | {k:mean([o[k] for o in parts]) for k in own}

@@ -145,6 +145,7 @@ class MicroBatch(Callback):
     fit_only: bool
     size: Any
     _whole: Any
+    _made: Any
     _left: list
     _seen: list
     _grads: list

@@ -15,6 +15,7 @@ from learnloop.loop.batch import *
 from learnloop.loop.rng import *
 from learnloop.loop.data import *
 from learnloop.loop.rng import all_rngs
+from learnloop import Learner
 
 Pair = namedtuple('Pair', 'x y')
 
@@ -511,3 +512,48 @@ def test_point_22_another_kind_of_generator_is_read_each_time():
         with preserve_rng(): assert np.random.rand()==want  # noqa: NPY002
         assert np.random.rand()==want  # noqa: NPY002
     finally: np.random.set_bit_generator(was)
+
+# Targets that are inputs
+
+def test_targets_of_a_tuple_by_number():
+    b = x(3),x(3, 2),x(3, 4)
+    for kw,xb,yb in ((dict(n_inp=2, targ=1), b[:2], b[1:2]), (dict(n_inp=3, targ=(1, 2)), b, b[1:]), (dict(n_inp=1, targ=-1), b[:1], b[2:]),
+        (dict(targ=0), b[:2], b[:1])):
+        dls = DataLoaders([b], **kw)
+        for got in (split_batch(b, dls.n_inp, dls.targ), unpack(b, torch.device('cpu'), dls.n_inp, dls.targ)[:2]):
+            assert [[id(o) for o in t] for t in got]==[[id(o) for o in t] for t in (xb, yb)]
+    assert [id(o) for o in join_batch(b[:2], b[1:2], b, 1)]==[id(o) for o in b[:2]]
+    assert split_batch(b[:1], 1, (1,))==(b[:1], ()), 'for inference'
+    with pytest.raises(ValueError, match='no target'): Learner(DataLoaders([b[:1]], targ=1), torch.nn.Linear(3, 1), lambda p: p.mean()).fit(1)
+
+def test_targets_of_a_dict_stay_if_asked():
+    b = dict(x=x(), y=x())
+    dls = DataLoaders.from_dsets([b], targ=['y'], targ_is_inp=True)
+    xb,yb = split_batch(b, dls.n_inp, dls.targ)
+    assert xb[0] is b and yb[0] is b['y'] and join_batch(xb, yb, b, dls.targ)==b
+    assert DataLoaders([b], targ='y').targ==dls.targ==('y',) and split_batch(dict(x=1), targ=dls.targ)==((dict(x=1),), ())
+
+@pytest.mark.parametrize('targ', [1.5, ['y', 1], True, [None]], ids=repr)
+def test_targets_that_are_none(targ):
+    with pytest.raises(TypeError, match='targ=.*its number in a tuple'): DataLoaders([x()], targ=targ)
+
+class Detects(torch.nn.Module):
+    "Losses in training, and boxes otherwise, as torchvision's"
+    def __init__(self):
+        super().__init__()
+        self.f = torch.nn.Linear(2, 2)
+    def forward(self, images, targets):
+        out = torch.stack([self.f(o) for o in images])
+        return dict(loss=(out - torch.stack([t['boxes'] for t in targets])).square().mean(), out=out)
+
+def test_metrics_of_a_detector_get_its_targets():
+    b = [x(2), x(2)],[dict(boxes=torch.zeros(2)), dict(boxes=torch.ones(2))]
+    got = []
+    def error(pred, targets):
+        got.append(targets)
+        return (pred['out'] - torch.stack([t['boxes'] for t in targets])).square().mean()
+    learn = Learner(DataLoaders([b], [b], n_inp=2, targ=1), Detects(), metrics=error)
+    learn.fit(1)
+    loss,metric = learn.validate()
+    assert loss==pytest.approx(metric) and got[0][1]['boxes'] is b[1][1]['boxes']
+    assert learn.get_preds()[1][0]['boxes'].shape==(2,)

@@ -461,3 +461,61 @@ def test_point_12_a_models_own_generator_is_left_alone():
         learn.fit(1)
         return learn.recorder.raw_losses
     assert losses(False)==losses(True)==losses(False, metrics=mae)
+
+# Gradients in validation
+
+class Slope(nn.Module):
+    "Whose prediction is the gradient of what it computes"
+    def __init__(self):
+        super().__init__()
+        self.f = nn.Sequential(nn.Linear(2, 4), nn.Tanh(), nn.Linear(4, 1))
+    def forward(self, x):
+        x = x.detach().requires_grad_()
+        return torch.autograd.grad(self.f(x).sum(), x, create_graph=True)[0].sum(1, keepdim=True)
+
+def mk_slope(**kwargs):
+    set_seed(0)
+    learn = Learner((TRAIN, VALID), Slope(), kwargs.pop('loss_func', F.mse_loss), lr=.05, **kwargs)
+    learn.logger = lambda row: None
+    return learn
+
+@pytest.mark.parametrize('f', [lambda o: o.fit(1), lambda o: o.validate(), lambda o: o.get_preds(), lambda o: o.predict(torch.ones(2))])
+def test_who_needs_gradients_in_validation_is_told_how(f):
+    with pytest.raises(RuntimeError, match='require grad') as e: f(mk_slope())
+    assert 'learn.valid_grad = True' in ' '.join(e.value.__notes__)
+
+def test_who_has_them_or_trains_is_told_nothing():
+    for on,dls in ((True, ([], VALID)), (False, (TRAIN, None))):
+        learn = mk(dls=dls, metrics=None, loss_func=lambda p, y: torch.autograd.grad(y.sum(), y)[0].sum())
+        learn.valid_grad = on
+        with pytest.raises(RuntimeError, match='require grad') as e: learn.validate() if on else learn.fit(1)
+        assert 'valid_grad' not in ' '.join(e.value.__notes__)
+
+def test_validation_with_gradients_keeps_no_graph():
+    import gc, weakref
+    graphs = []
+    def whole(pred, y): return (pred - y).abs()
+    def own(pred, y): return torch.autograd.grad((pred - y).square().sum(), pred, retain_graph=True)[0].abs().mean()
+    def watch(cb):
+        gc.collect()
+        alive = [r for r in graphs if r() is not None]
+        assert not alive, 'a graph outlives its batch'
+        if cb.learn.pred is not None: graphs.append(weakref.ref(cb.learn.pred.grad_fn))
+    def look(cb): graphs.append(weakref.ref(cb.learn.pred))
+    learn = mk_slope(metrics=[mae, own])
+    learn.valid_grad = True
+    learn.fit(1, cbs=Callback('look', before_batch=watch, after_loss=look))
+    with torch.enable_grad():
+        n = sum(len(o[0]) for o in VALID)
+        x,y = (torch.cat(o) for o in zip(*VALID, strict=True))
+        want = F.mse_loss(learn.model(x), y)
+    assert learn.validate()[0]==pytest.approx(want.item()) and len(x)==n
+    preds,targs,losses = learn.get_preds(with_loss=True)
+    assert not preds.requires_grad and not losses.requires_grad and not learn.predict(x[0])[1].requires_grad
+    torch.testing.assert_close(preds, learn.model(x).detach())
+    assert all(p.grad is None for p in learn.model.parameters()) and torch.is_grad_enabled()
+
+def test_validation_has_no_gradients_by_itself():
+    seen = []
+    mk().fit(1, cbs=Callback(after_pred=lambda cb: seen.append((cb.learn.training, cb.learn.pred.requires_grad))))
+    assert {*seen}=={(True, True), (False, False)}

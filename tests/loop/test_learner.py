@@ -505,6 +505,25 @@ def test_before_batch_cb():
     learn.fit(1)
     assert torch.equal(seen[0], -TRAIN[0][0]) and learn.negate is negate
 
+def test_a_decorated_function_makes_a_callback_for_each_learner():
+    @before_batch_cb
+    def negate(cb, xb, yb):
+        seen.append(cb.learn)
+        return xb,yb
+    seen,negate.order = [],7
+    learns = [mk_learner([negate], dls=(TRAIN[:1], None)) for _ in range(3)]  # as a cell that is run again
+    for o in learns: o.fit(1)
+    assert seen==learns and len({id(o.negate) for o in learns})==3 and all(o.negate.order==7 for o in learns)
+    with pytest.raises(ValueError, match='negate.*is there already'): learns[2].add_cb(negate)
+    assert 'negate' not in [o.name for o in learns[2].remove_cb(negate).cbs] and hasattr(learns[1], 'negate')
+    learns[2].fit(1, cbs=negate)
+    assert seen[3:]==learns[2:] and not hasattr(learns[2], 'negate')
+
+def test_an_instance_stays_one():
+    cb = Callback(before_batch=lambda cb: None)
+    mk_learner([cb])
+    with pytest.raises(ValueError, match='in another learner.*in the cell that makes the learner'): mk_learner([cb])
+
 @pytest.mark.parametrize('ctx', ['no_logging', 'no_bar', 'loss_not_reduced'])
 def test_contexts_put_back_what_they_change(ctx):
     learn = mk_learner(defaults=True)
@@ -843,7 +862,7 @@ def test_point_17_datasets_and_other_mappings():
     assert named(metrics=[metric]).validate()[1]==named(metrics=[accuracy]).validate()[1]
     assert '10 params' not in repr(learn.summary())
 
-@pytest.mark.parametrize('targ,exc,match', [('labels', ValueError, "no target.*did you mean 'label'"), (['label', 'weights'], ValueError, "no 'weights'"), (3, TypeError, 'targ=int')])
+@pytest.mark.parametrize('targ,exc,match', [('labels', ValueError, "no target.*did you mean 'label'"), (['label', 'weights'], ValueError, "no 'weights'"), (3.5, TypeError, 'targ=float')])
 def test_point_17_names_that_are_not_there(targ, exc, match):
     with pytest.raises(exc, match=match): named(targ=targ).fit(1)
 

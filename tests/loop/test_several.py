@@ -1,12 +1,11 @@
 "Several loaders: the batches of loops written by hand, and a fit that goes on in the middle as if nothing had been"
 import random, warnings
-from collections import namedtuple
 import pytest, torch
 from helpers import covering
-from learnloop import (Alternate, Callback, CheckpointCallback, DataLoaders, Learner, SeededItems, Zip, in_order, list_checkpoints, set_seed)
+from learnloop import (Alternate, Callback, DataLoaders, Learner, Zip, in_order, list_checkpoints, set_seed)
 from learnloop.loop.batch import split_batch, to_device, unpack
 from learnloop.loop.begin import goes_by_state, why_inexact
-from learnloop.loop.data import Endless, batch_len, why_empty
+from learnloop.loop.data import batch_len
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
@@ -97,13 +96,236 @@ def run(mk, fit, at=None, in_fetch=False, learn=None, **kw):
     return learn,srcs
 def params(learn): return [p.detach().clone() for p in learn.model.parameters()]
 
-@covering(2, kind=['shuffled','generator','noisy','stream','own','epoch','list','stateful','workers','persistent'], how=MADE, fit=FITS)
-def test_a_fit_goes_on_exactly(kind, how, fit, tmp_path):
+def goes_on(kind, how, fit, folder):
     def mk(): return MADE[how](mk_a(kind))
     learn,srcs = run(mk, fit)
     n,want = learn.count.batches,params(learn)
-    for i,at in enumerate([3, n-3] if 'work' not in kind and 'pers' not in kind else [n-3]):
-        with pytest.raises(Boom): run(mk, fit, at, resume=tmp_path/str(i))
-        assert list_checkpoints(tmp_path/str(i))[-1].manifest['next']=='train'
-        got,rest = run(mk, fit, resume=tmp_path/str(i))
+    for i,at in enumerate([3, n-3] if kind not in ('workers', 'persistent') else [n-3]):
+        with pytest.raises(Boom): run(mk, fit, at, resume=folder/str(i))
+        assert list_checkpoints(folder/str(i))[-1].manifest['next']=='train'
+        got,rest = run(mk, fit, resume=folder/str(i))
         assert all(map(torch.equal, params(got), want)) and got.count.batches==n and rest==srcs[at:]
+
+@covering(kind=['shuffled','generator','noisy','stream','own','epoch','list','stateful','workers','persistent'], how=MADE, fit=FITS)
+def test_a_fit_goes_on_exactly(kind, how, fit, tmp_path): goes_on(kind, how, fit, tmp_path)
+@covering(2, how=MADE, fit=FITS)
+def test_a_fit_of_any_kind_goes_on_exactly(how, fit, tmp_path): goes_on('shuffled', how, fit, tmp_path)
+
+# Loops written by hand
+
+class Two(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.f = nn.Linear(3, 1)
+    def forward(self, labelled, unlabelled): return self.f(labelled),*map(self.f, unlabelled)
+def semi(pred, y): return F.mse_loss(pred[0], y) + F.mse_loss(pred[1].detach(), pred[2])
+
+def test_labelled_and_unlabelled_as_by_hand():
+    def setup():
+        set_seed(5)
+        return dl(n=6, shuffle=True),dl(n=14, seed=1, shuffle=True),Two()
+    few,many,model = setup()
+    many = DataLoader(TensorDataset(many.dataset.tensors[0], many.dataset.tensors[0]+.1), 2, shuffle=True)
+    opt = torch.optim.SGD(model.parameters(), .1)
+    for _ in range(2):
+        its = iter(many),iter(few)  # as `Zip` begins them: in the order that they are given
+        for weak,strong in its[0]:
+            try: x,y = next(its[1])
+            except StopIteration:
+                its = its[0],iter(few)
+                x,y = next(its[1])
+            semi(model(x, (weak, strong)), y).backward()
+            opt.step()
+            opt.zero_grad()
+    few,many,mine = setup()
+    many = DataLoader(TensorDataset(many.dataset.tensors[0], many.dataset.tensors[0]+.1), 2, shuffle=True)
+    both = Zip(unlabelled=many, labelled=few, stop='unlabelled', n_inp=dict(unlabelled=2))
+    Learner(both, mine, semi, torch.optim.SGD, lr=.1).fit(2)
+    assert all(map(torch.equal, mine.parameters(), model.parameters()))
+
+def test_zip_gives_what_zip_gives():
+    for n in ((6, 10), (10, 6)):
+        a,b = (dl(n=k, shuffle=True) for k in n)
+        set_seed(1)
+        want = [*zip(a, b, strict=False)]
+        set_seed(1)
+        got = [*Zip(a, b)]
+        assert len(got)==len(want)==3 and all(torch.equal(p[0], q[0]) for g,w in zip(got, want, strict=True) for p,q in zip(g, w, strict=True))
+
+@pytest.mark.parametrize('mk,want', [
+    (lambda: Zip([1,2,3], [4,5]), [(1,4), (2,5)]), (lambda: Zip([1,2,3], [4,5], stop='longest'), [(1,4), (2,5), (3,4)]),
+    (lambda: Zip(a=[1,2,3], b=[4], stop='a'), [dict(a=1, b=4), dict(a=2, b=4), dict(a=3, b=4)]), (lambda: Zip([1,2], [3], stop=1), [(1,3)]),
+    (lambda: Zip(Stream(3, 0), [4], stop='longest'), 3), (lambda: Zip([4], Stream(3, 0), stop=-1), 3), (lambda: Zip(Stream(2, 0), [1,2,3]), 2),
+    (lambda: Alternate([1,2,3], [4]), [1,4,2,3]), (lambda: Alternate([1,2,3], [4], stop='longest'), [1,4,2,4,3,4]),
+    (lambda: Alternate([1,2,3], [4,5], stop='shortest'), [1,4,2,5,3]), (lambda: Alternate([1,2,3], [4,5], stop=0, weights=[1, 2]), [4,1,5,4,2,5,4,3,5,4]),
+    (lambda: Alternate(a=[1,2,3,4], b=[5,6], weights='lengths'), [1,2,5,3,4,6]), (lambda: Alternate([1,2], Stream(1, 0)), 3),
+    (lambda: Alternate([None, 1], [2]), [None,2,1])])
+def test_batches_and_lengths(mk, want):
+    both = mk()
+    for _ in range(2):
+        got = [*both]
+        assert got==want if isinstance(want, list) else len(got)==want
+        assert batch_len(both) in (None, len(got)) and (batch_len(both) is not None or 'Stream' in str([type(o) for o in both.parts.values()]))
+
+def test_length_of_turns_by_trying():
+    r = random.Random(0)
+    for _ in range(60):
+        ns,ws,stop = [r.randint(1, 6) for _ in range(3)],[r.choice([1, 2, .5, 3]) for _ in range(3)],r.choice(['shortest', 'longest', 0, 2, None])
+        both = Alternate(*map(range, ns), weights=ws, stop=stop)
+        assert len(both)==len([*both]), (ns, ws, stop)
+
+# What the model gets
+
+def test_inputs_and_targets_of_each():
+    x,y,u,v = (torch.full((2, 1), float(i)) for i in range(4))
+    for both,xb,yb in ((Zip([(x, y)], [u]), (x, u), (y,)), (Zip([(x, y)], [(u, v)]), (x, u), (y, v)), (Zip([(x, y)], [(u, v)], n_inp=(1, 2)), (x, u, v), (y,)),
+        (Zip(Zip([(x, y)], [[u]]), [(u, v)]), (x, u, u), (y, v)), (Zip([dict(a=x)], [dict(b=y)]), (dict(a=x), dict(b=y)), ())):
+        b, = both
+        assert isinstance(b, tuple) and unpack(b, torch.device('cpu'))==(xb, yb, 2)
+        assert split_batch(to_device(b, 'meta'))[0][0] is not x and len(split_batch(to_device(b, 'meta'))[0])==len(xb)
+    b, = Zip(l=[(x, y)], u=[(u, v)], n_inp=dict(u=2))
+    assert b['u'][1] is v and unpack(b, torch.device('cpu'))==((dict(l=x, u=(u, v)),), (y,), 2) and list(split_batch(to_device(b, 'meta'))[0][0])==['l', 'u']
+    b, = Zip(l=[dict(x=x, y=y)], u=[dict(x=u)])
+    assert split_batch(b, targ='y')==((dict(l=dict(x=x), u=dict(x=u)),), (y,))
+
+class Sum(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.f = nn.Linear(3, 1)
+    def forward(self, *xs): return sum(map(self.f, xs))
+def one_target(pred, y, *_): return F.mse_loss(pred, y)
+
+def test_validation_and_predictions():
+    both = Zip(dl(n=6, shuffle=True), dl(n=6, seed=1, shuffle=True, drop_last=True))
+    learn = Learner((both, Zip(dl(n=6), dl(n=8, seed=1))), Sum(), one_target, metrics=one_target)
+    learn.fit(1)
+    assert learn.validate()[0]==pytest.approx(learn.validate()[1])
+    set_seed(2)
+    b,rng = DataLoaders(both).one_batch(),torch.get_rng_state()
+    set_seed(2)
+    assert torch.equal(rng, torch.get_rng_state()) and torch.equal(next(iter(both))[0][0], b[0][0])
+    preds,targs = learn.get_preds(0)
+    x,y = both.parts['0'].dataset.tensors
+    assert torch.equal(targs[0], y)
+    torch.testing.assert_close(preds, learn.model(x, both.parts['1'].dataset.tensors[0]).detach())
+    assert in_order(learn.dls.valid) is learn.dls.valid and in_order(both) is not both
+
+def test_an_evaluation_on_it_in_the_middle_leaves_the_pass_alone():
+    def fit(look, **kw):
+        def check(cb):
+            if look and cb.learn.training: cb.learn.validate(dl=cb.learn.dls.train)
+        set_seed(1)
+        learn = Learner(Alternate(Zip(dl(Noisy, 6, shuffle=True, **kw), dl(ByEpoch, 4)), dl(n=4, shuffle=True), stop='longest'), Sum(), one_target, lr=.1)
+        learn.fit(2, cbs=Callback(after_batch=check))
+        return params(learn)
+    for kw in ({}, dict(num_workers=1, persistent_workers=True)): assert all(map(torch.equal, fit(True, **kw), fit(False, **kw)))
+
+def test_sources():
+    seen = []
+    def note(cb): seen.append((cb.learn.training, cb.learn.source))
+    def b(): return [*dl(n=2)]
+    learn = Learner((Alternate(a=b(), b=Alternate(x=b(), y=b())), Zip(l=Alternate(b(), b()), u=b(), stop='l')), nn.Linear(3, 1), lambda p, y: F.mse_loss(p, y))
+    learn.model.forward = lambda x=None, l=None, u=None: F.linear(x if l is None else l, learn.model.weight)
+    learn.loss_func = lambda p, y, *_: F.mse_loss(p, y)
+    learn.fit(1, cbs=Callback(after_fetch=note))
+    assert seen==[(True, 'a'), (True, 'b/x'), (True, 'b/y')] + [(True, None)] + [(False, dict(l='0', u=None)), (False, dict(l='1', u=None)), (False, None)]
+    assert learn.source is None
+
+# Going on in the same process
+
+@pytest.mark.parametrize('kw', [dict(keep_failed=True), {}])
+@pytest.mark.parametrize('fit', FITS)
+def test_after_an_error_in_a_fetch_it_goes_on(fit, kw):
+    "One loader has given its batch, one began anew, and the third fails"
+    class Fails(Noisy):
+        def __getitem__(self, i):
+            if self.at and self.at.pop(): raise Boom
+            return super().__getitem__(i)
+        at = None
+    def mk(): return Zip(dl(n=6, shuffle=True), OwnState(2, 0), Alternate(a=dl(n=2, shuffle=True), b=dl(Fails, 9, shuffle=True)), stop='longest')
+    learn,srcs = run(mk, fit)
+    want,first = params(learn),mk_learner(mk)
+    first.dls.train.parts['2'].parts['b'].dataset.at = [True] + [False]*5
+    with pytest.raises(Boom) as err: run(None, fit, learn=first, **kw)
+    notes = ' '.join(err.value.__notes__)
+    assert "by the loader 'b' of Alternate" in notes and "by the loader '2' of Zip" in notes and 'fetching item' in notes
+    n = first.count.batches
+    assert n==3
+    with first.no_logging(), first.no_bar(): first.resume()
+    assert all(map(torch.equal, params(first), want))
+
+def test_workers_that_persist_begin_again_as_they_began():
+    def mk(): return Zip(dl(n=6, num_workers=1, persistent_workers=True, shuffle=True), dl(n=8, shuffle=True))
+    todo = [Boom, None]
+    def fail(cb):
+        if cb.learn.count.batches==1 and todo and (e := todo.pop(0)): raise e
+    want,first = params(run(mk, 'fit')[0]),mk_learner(mk, [Callback('fail', before_fetch=fail)])
+    with pytest.raises(Boom): run(None, 'fit', learn=first)
+    with first.no_logging(), first.no_bar(): first.resume()
+    assert all(map(torch.equal, params(first), want))
+
+def test_a_batch_that_failed_is_replayed_with_its_source():
+    seen = []
+    def fail(cb):
+        if cb.learn.training: seen.append((cb.learn.source, float(cb.learn.y.sum())))
+        if len(seen)==2: raise Boom
+    learn = Learner(Alternate(a=dl(n=4), b=dl(n=4, seed=1, shuffle=True)), nn.Linear(3, 1), F.mse_loss, cbs=Callback('fail', after_loss=fail))
+    with pytest.raises(Boom): learn.fit(1, keep_failed=True)
+    learn.replay_batch()
+    assert seen[1]==seen[2] and seen[1][0]=='b' and learn.source is None
+
+def test_workers_go_with_the_fit():
+    import gc
+    from multiprocessing import active_children
+    both = Zip(dl(num_workers=1), dl(num_workers=1))
+    learn = Learner(both, Sum(), one_target)
+    def fail(cb): raise Boom
+    try: learn.fit(1, cbs=Callback(after_loss=fail))
+    except Boom as e: err = e
+    gc.collect()
+    assert both._iterator is None and not active_children() and err.__notes__
+
+# What is refused
+
+@pytest.mark.parametrize('f,exc,match', [
+    (lambda: Zip(), ValueError, 'no loader'), (lambda: Zip([1], iter([2])), TypeError, "'1' of Zip is an iterator.*each batch once"),
+    (lambda: Zip(a=[1], b=3), TypeError, "'b' of Zip=int is no loader"),
+    (lambda: Zip([1], b=[2]), TypeError, 'not both'), (lambda: Alternate(a=[1], stop='b'), ValueError, "stop='b' of Alternate.*the name of a loader"),
+    (lambda: Zip([1], stop=1), ValueError, 'a number below 1'),
+    (lambda: Zip(labelled=[1], stop='labeled'), ValueError, "did you mean 'labelled'"),
+    (lambda: Zip(shortest=[1]), ValueError, "'shortest' can name no loader"), (lambda: Zip([1], stop=None), ValueError, 'stop=None'),
+    (lambda: Zip([1], n_inp=(1, 2)), ValueError, 'one number for each'), (lambda: Zip(a=[1], n_inp=dict(b=2)), ValueError, "n_inp of Zip has 'b'"),
+    (lambda: Zip([1], n_inp=0), ValueError, '1 or more'),
+    (lambda: Alternate([1], [2], weights=[1]), ValueError, 'a number for each of 0, 1'),
+    (lambda: Alternate([1], [2], weights=[1, 0]), ValueError, '0 must be a positive'),
+    (lambda: Alternate([1], [2], weights=[1, float('nan')]), ValueError, 'positive'),
+    (lambda: Alternate(Stream(1, 0), weights='lengths'), ValueError, 'needs a length'),
+    (lambda: [*Zip([1], [], stop=0)], ValueError, "'1' can't begin anew")])
+def test_bad_input(f, exc, match):
+    with pytest.raises(exc, match=match): f()
+
+def test_the_same_loader_twice_is_refused():
+    d = dl()
+    with pytest.raises(ValueError, match='the same loader twice'): Zip(Alternate(d, [1]), d)
+
+def test_who_is_empty_is_said():
+    with pytest.raises(ValueError, match="Zip yielded no batch, as of 'b': DataLoader over 1 items.*drop_last"): Learner(Zip(a=[1], b=dl(n=1, drop_last=True)), Sum(), one_target).fit(1)
+    with pytest.raises(ValueError, match="Zip yielded no batch, as of 'b'"): Learner(Zip(a=[1], b=dl(Stream, 0)), Sum(), one_target).fit(1)
+
+def test_other_loaders_in_a_run_are_noticed(tmp_path):
+    def fit(bs, **kw): Learner(Zip(dl(n=12, bs=2), dl(n=12, bs=bs, drop_last=True)), Sum(), one_target, lr=.1).fit(1, resume=tmp_path, **kw)
+    fit(2)
+    with pytest.raises(ValueError, match='parts was.*accept='): fit(3)
+
+def test_what_is_not_exact_is_said():
+    assert why_inexact(Zip(a=dl(), b=dl(SeededNo, num_workers=1, persistent_workers=True))).startswith("of loader 'b', its workers persist")
+    assert not why_inexact(Zip(dl(), Alternate(dl(num_workers=2)))) and goes_by_state(Zip(dl()))
+SeededNo = Noisy
+
+def test_each_new_pass_has_a_number_of_its_own():
+    told = []
+    class Told(ByEpoch):
+        def set_epoch(self, e): told.append(e)
+    learn = Learner(Zip(dl(n=8), dl(Told, 4), stop=0), Sum(), one_target)
+    learn.fit(2)
+    assert len(set(told))==len(told)==4 and told[0]==0 and told[2]==1

@@ -3,7 +3,8 @@ import csv, json, math, operator
 from collections import namedtuple
 import pytest, torch
 from learnloop import (
-    AvgLoss, Callback, CheckpointCallback, CSVLogger, DataLoaders, EarlyStoppingCallback, JSONLogger, Learner, Recorder, SaveModelCallback,
+    AvgLoss, Callback, CheckpointCallback, CSVLogger, DataLoaders, EarlyStoppingCallback, GradientAccumulation, JSONLogger, Learner,
+    MicroBatch, Recorder, SAM, SaveModelCallback,
     TensorBoardCallback, TorchScheduler, ValidateCallback, accuracy, event, mae, on)
 from learnloop.interop.keras import Keras
 from learnloop.loop.loss import EachItem, own_loss, split_loss
@@ -152,7 +153,8 @@ def test_several_losses_in_a_batch():
 def test_no_waiting_for_the_device(monkeypatch):
     def refuse(self): raise AssertionError('waits for the device')
     @on(event.before_train)
-    def begin(cb): stop = [monkeypatch.setattr(torch.Tensor, k, refuse) for k in ('item','__float__','__bool__')]
+    def begin(cb):
+        for k in ('item','__float__','__bool__'): monkeypatch.setattr(torch.Tensor, k, refuse)
     @on(event.after_batch, when=lambda o: o.training and o.iter==2)
     def end(cb): monkeypatch.undo()
     mk().fit(1, cbs=[begin, end])
@@ -271,7 +273,7 @@ def test_the_best_by_a_part(tmp_path):
     learn = mk(path=tmp_path)
     cb = SaveModelCallback('valid_size', comp=operator.lt)
     learn.fit(3, cbs=[cb, CheckpointCallback(tmp_path/'c', best=1, keep=1, monitor='valid_size', larger=False)])
-    assert cb.best==min(o[-1] for o in learn.recorder.values)
+    assert cb.best==min(o[-1] for o in learn.recorder.values) and SaveModelCallback('valid_kl').comp is operator.lt
 
 @pytest.mark.parametrize('known', [False, True])
 @pytest.mark.parametrize('mk_cb,error', [
@@ -373,3 +375,54 @@ def test_the_names_of_other_systems():
     learn.fit(2, cbs=Keras(Theirs()))
     names = dict(loss='train_loss', val_loss='valid_loss', val_mae='mae', fit='train_fit', val_fit='valid_fit', size='train_size', val_size='valid_size')
     assert seen=={k:row(learn)[v] for k,v in names.items()}
+
+class Turns(Learner):
+    "Two turns in a batch; in the first epoch, the first alone"
+    def pull(self): return summed(self.forward_model(*self.xb), *self.yb)
+    def push(self): return self.forward().square().mean()
+    def train_batch(self):
+        self.turn(self.pull, name='critic', counts=False)
+        if self.epoch: self.turn(self.push, name='generator')
+    def valid_batch(self): self.take_loss(self.forward_model(*self.xb).square().mean(), 'generator')
+
+def mk_turns():
+    learn = Turns(DataLoaders(TRAIN, VALID, device='cpu'), model(), None, torch.optim.SGD, lr=.1)
+    learn.logger = lambda row: None
+    return learn
+
+def test_turns():
+    learn,m = mk_turns(),model()
+    learn.fit(2, cbs=EarlyStoppingCallback('train_critic_fit', patience=9, comp=operator.lt))
+    opt = torch.optim.SGD(m.parameters(), lr=.1)
+    def step(loss):
+        loss.backward()
+        opt.step()
+        opt.zero_grad()
+        return loss.item()
+    def mean(vals): return sum(v*len(x) for v,(x,_) in zip(vals, TRAIN, strict=True))/22
+    first = [step(sum(terms(m(x), y))) for x,y in TRAIN]
+    both = [(step(sum(terms(m(x), y))), step(m(x).square().mean())) for x,y in TRAIN]
+    assert torch.equal(learn.model.weight, m.weight)
+    rows = [dict(zip(learn.recorder.columns, o, strict=False)) for o in learn.recorder.values]
+    assert rows[0]['train_loss'] is None and rows[0]['train_critic']==mean(first)
+    assert [rows[1][k] for k in ('train_loss','train_critic','train_generator')]==[mean([o[1] for o in both]), *map(mean, zip(*both, strict=True))]
+    assert rows[1]['valid_loss']==rows[1]['valid_generator'] and rows[1]['valid_critic'] is None
+
+@pytest.mark.parametrize('cb', [MicroBatch(3), SAM(), GradientAccumulation(n_batches=2)])
+def test_parts_with_other_callbacks(cb):
+    "Those of the batch: of all its pieces, of the first of two passes"
+    learn,plain = mk(),mk()
+    for o in (learn, plain): o.fit(1, lr=0., cbs=cb if o is learn else None)
+    torch.testing.assert_close(torch.tensor(learn.recorder.values[0]), torch.tensor(plain.recorder.values[0]))
+    assert learn.recorder.columns==plain.recorder.columns
+
+def test_plot_metrics():
+    learn = mk(metrics=mae)
+    with pytest.raises(ValueError, match='nothing to plot'): learn.recorder.plot_metrics()
+    learn.fit(3)
+    axes = learn.recorder.plot_metrics()
+    assert [(o.get_title(), [p.get_label() for p in o.lines]) for o in axes]==[('loss', ['train_loss', 'valid_loss']), ('mae', ['mae']),
+        ('fit', ['train_fit', 'valid_fit']), ('size', ['train_size', 'valid_size'])]
+    assert [*axes[3].lines[1].get_ydata()]==[o[-1] for o in learn.recorder.values]
+    assert len(learn.recorder.plot_metrics(['size']))==1
+    with pytest.raises(ValueError, match="there is no 'kl' to plot; there are loss, mae"): learn.recorder.plot_metrics(['kl'])

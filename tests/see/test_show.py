@@ -53,6 +53,14 @@ def test_phases_and_events_of_users():
     assert texts['epoch CancelEpochException skips the rest']+1==texts['rollout CancelRolloutException skips the rest']==texts['move']-1
     assert texts['verify: a']==0
 
+def test_the_only_turn_of_a_batch_is_drawn_if_somebody_hears_it():
+    class Duel(Learner):
+        def train_batch(self): self.turn(name='critic')
+    def depth(learn): return {o.strip():len(o)-len(o.lstrip()) for o in str(learn.show_training_loop()).splitlines()}
+    plain,heard,several = depth(mk_learner()),depth(mk_learner([mk(events=['before_turn'])])),depth(mk_learner(cls=Duel))
+    assert 'turn' not in plain and plain['step']==plain['batch']+3 and 'CancelTurnException' not in mk_learner().show_training_loop()._repr_html_()
+    assert heard['step']==several['step']==heard['turn']+3==plain['step']+3 and '- before_turn: a' in heard
+
 def test_phases_in_which_nobody_is():
     names = {s.split()[0] for _,s in Lists(mk_learner().show_training_loop()._repr_html_()).items}
     assert {'fit', 'evaluate', 'fetch', 'step'}<=names and not names & {'sanity', 'save', 'load'}

@@ -78,9 +78,9 @@ def test_rows_have_outcome_epoch_iter_and_depth():
     learn = mk_learn(Callback(after_pred=skip))
     learn.fit(2, cbs=(t := Tracer()))
     i = next(i for i,o in enumerate(t.rows) if o.outcome=='CancelBatchException')
-    assert t.rows[i-1:i+4]==[
+    assert t.rows[i-1:i+5]==[
         TraceRow('after_pred', '', '', 4, 1, 0), TraceRow('after_pred', 'skip', 'CancelBatchException', 4, 1, 0),
-        TraceRow('after_cancel_batch', '', 'cancelled', 4, 1, 0), TraceRow('after_batch', '', 'cancelled', 4, 1, 0),
+        TraceRow('cleanup_turn', '', 'cancelled', 4, 1, 0), TraceRow('after_cancel_batch', '', 'cancelled', 4, 1, 0), TraceRow('after_batch', '', 'cancelled', 4, 1, 0),
         TraceRow('after_batch', 'train_eval', '', 4, 1, 0)]
     assert t.rows[0]==TraceRow('before_fit', '', '', 1, None, None) and t.rows[-1]==TraceRow('cleanup_fit', '', 'done', 1, None, None)
     assert {o.outcome for o in t.rows if o.event.startswith('before_') and not o.callback}=={''}
@@ -89,9 +89,9 @@ def test_failure_is_recorded_to_the_end():
     def fail(cb): raise KeyError('x')
     learn = mk_learn(Callback(before_backward=fail))
     with pytest.raises(KeyError) as e: learn.fit(1, cbs=(t := Tracer()))
-    assert [(o.event, o.callback, o.outcome) for o in t.rows if o.callback in ('','fail')][-8:]==[
+    assert [(o.event, o.callback, o.outcome) for o in t.rows if o.callback in ('','fail')][-9:]==[
         ('before_backward','',''), ('before_backward','fail','KeyError'), ('after_exception','',''),
-        *((f'cleanup_{o}', '', 'failed') for o in ('backward','batch','train','epoch','fit'))]
+        *((f'cleanup_{o}', '', 'failed') for o in ('backward','turn','batch','train','epoch','fit'))]
     assert e.value.__notes__[0].startswith('learnloop: in Callback(fail).before_backward; epoch 0, batch 0')
     assert len(traceback.extract_tb(e.value.__traceback__))>0
 
@@ -127,7 +127,7 @@ def test_comes_and_goes_in_a_fit():
         if cb.epoch==1 and cb.iter==0 and cb.training: cb.learn.remove_cb(t)
     learn = mk_learn(log, Callback(before_batch=add))
     learn.fit(3)
-    assert 'after_create' not in t.events() and t.events()[0]=='after_pred'  # heard from the next event on
+    assert 'after_create' not in t.events() and t.events()[0]=='before_turn'  # heard from the next event on
     assert [o.event for o in t.rows[-2:]]==['before_batch']*2 and t.rows[-1].epoch==1
     assert t.events().count('cleanup_epoch')==0  # it wasn't there when this epoch began, and gone before the other ended
     assert log.seen.count('cleanup_fit')==1 and log.seen.count('before_epoch')==log.seen.count('cleanup_epoch')==3
@@ -534,13 +534,81 @@ def test_why_of_an_event():
     assert why('after_loss', callback='muted')=='muted was muted in after_loss: run_train = False'
     assert why('after_loss', callback='muted', training=False)=='after_loss: muted'
     assert why('after_loss', callback='last')=='last does not hear after_loss, or was not there'
-    assert why('after_loss', iter=1)==('after_loss did not fire: Callback(raises) raised CancelBatchException in after_pred')
+    assert why('after_loss', iter=1)==('after_loss did not fire: Callback(raises) raised CancelBatchException in after_pred, which skipped the rest of the batch phase')
     assert why('after_pred', iter=1, callback='last')=='last had no turn in after_pred: raises (raised CancelBatchException) before it'
     assert why('after_pred', epoch=1, callback='last')=='last was muted in after_pred: run = False'
     assert why('before_batch')=='before_batch fired, and nobody heard it'
     assert why('after_cancel_step')=='after_cancel_step did not fire: step ran'
     assert [(o['calls'], o['held_back'], o['filter']) for o in learn.trace.totals() if o['callback']=='second']==[(4, 2, 'every 2')]
     assert 'held back 2 times (every 2)' in str(learn.trace)
+
+# ---- turns
+
+class Duel(Learner):
+    "A critic's turn and a generator's, each with a part of the model"
+    def train_batch(self):
+        for o in ('critic', 'generator'): self.turn(lambda: self.loss_func(self.forward(), *self.yb), opt=o, counts=o!='critic')
+
+def duel(*cbs, n_epoch=2):
+    "A fit in which the generator's second step is cancelled, and the critic's turn in the second epoch"
+    def skip(cb):
+        if cb.turn_name=='generator' and cb.iter==1: raise CancelStepException
+    def cut(cb):
+        if cb.turn_name=='critic' and cb.epoch==1: raise CancelTurnException
+    learn = mk_learn(Callback(before_step=skip), Callback(after_loss=cut), *cbs, cls=Duel)
+    learn.opt_func = dict(critic=torch.optim.SGD(learn.model[0].parameters(), lr=.1), generator=torch.optim.SGD(learn.model[2].parameters(), lr=.1))
+    learn.fit(n_epoch, cbs=Tracer(clock=ticks()))
+    return learn.trace
+
+SKIPPED,CUT = 'Callback(skip) raised CancelStepException in before_step of turn generator','Callback(cut) raised CancelTurnException in after_loss of turn critic'
+@pytest.mark.parametrize('args,want', [
+    (('step',0,0), 'step of turn critic ran; step of turn generator ran'), (('step',0,1), f'step of turn critic ran; {SKIPPED}'),
+    (('step',1,0), f'{CUT}, which skipped the rest of the turn phase; step of turn generator ran'),
+    (('step',0), f'step of turn critic ran: 2 times; step of turn generator ran: 1 time; {SKIPPED}: 1 time'),
+    (('step',), f'step was begun 6 times: done 4, cancelled 2, failed 0; {SKIPPED}: 2 times; {CUT}, which skipped the rest of the turn phase: 2 times'),
+    (('turn',0,0), 'turn critic ran; turn generator ran'), (('turn',1,0), f'{CUT}; turn generator ran'), (('turn critic',1,0), CUT),
+    (('turn critic',), f'turn critic was begun 4 times: done 2, cancelled 2, failed 0; {CUT}: 2 times'),
+    (('turn',0), 'turn critic ran: 2 times; turn generator ran: 2 times'), (('batch',1,0), 'batch ran'),
+    (('after_step',0,0), 'after_step of turn critic fired, and nobody heard it; after_step of turn generator fired, and nobody heard it'),
+    (('after_opt_step',0,0), 'after_opt_step of turn critic did not fire: step of turn critic ran; after_opt_step of turn generator fired, and nobody heard it'),
+    (('before_step',0,1,'skip'), 'before_step of turn critic: skip; before_step of turn generator: skip (raised CancelStepException)'),
+    (('before_step',1,0), f'before_step of turn critic did not fire: {CUT}, which skipped the rest of the turn phase; before_step of turn generator fired and was heard by skip'),
+    (('after_loss',1,0,'skip'), 'skip had no turn in after_loss of turn critic: cut (raised CancelTurnException) before it; skip does not hear after_loss of turn generator, or was not there'),
+    (('after_loss',0,0,None,False), 'after_loss fired and was heard by cut'), (('step',0,0,None,False), 'step was not begun: batch ran without it, as it was one of validation'),
+    (('turn',0,7), 'turn of epoch 0, iter 7 was not begun; recorded are epochs 0–1')], ids=str)
+def test_why_tells_of_each_turn(args, want, tmp_path):
+    t = duel()
+    assert t.why(*args)==want==load_trace(t.save(tmp_path/'t.json')).why(*args)
+
+def test_turns_have_rows_lanes_and_totals_of_their_own():
+    t = duel()
+    assert [(o.event, o.turn, o.depth) for o in t.rows if o.event in ('before_turn','before_step','after_batch') and o.callback=='' and (o.epoch, o.iter, o.depth>3)==(0, 0, True)][:5]==[
+        ('before_turn','critic',5), ('before_step','critic',6), ('before_turn','generator',5), ('before_step','generator',6), ('after_batch','',4)]
+    assert {k:n for k,(n,_) in t.phases().items() if k in ('batch','turn','turn critic','turn generator','step')}=={'batch':6, 'turn critic':4, 'turn generator':4, 'step':6}
+    assert [*dict(t.timeline(epoch=0, iter=0).lanes)][:5]==['fetch', 'batch', 'turn critic', 'turn generator', 'pred'] and t.depth('turn critic')==t.depth('step')-1==5
+    assert [o.split()[-4:] for o in str(t.sequence()).splitlines() if 'after_cancel_turn' in o]==[['critic', '1', '1', '0'], ['critic', '1', '1', '1']]
+    assert [(o.turn, o.in_event) for o in t.cancels]==[('generator','before_step of turn generator')] + [('critic','after_loss of turn critic'), ('critic','after_loss of turn critic'), ('generator','before_step of turn generator')]
+    check_nesting([*t._chrome_events()])
+
+def test_the_only_turn_of_a_batch_goes_without_saying():
+    t = stepped()
+    assert 'turn' not in t.phases() and t.depth('step')==t.depth('pred')==t.depth('batch')+1==5
+    assert [*dict(t.timeline(epoch=1, iter=2).lanes)][:3]==['fetch', 'batch', 'pred'] and 'turn' not in dict(t.timeline(epoch=1).lanes)
+    assert str(t.sequence()).split()[:6]==['event', 'callbacks', 'outcome', 'times', 'epoch', 'iter'] and 'turn' not in str(t).split('callback')[0].split()
+    assert t.why('turn', epoch=0, iter=0)=='turn ran' and t.events().count('before_turn')==12
+    cut = mk_learn(Callback('cut', after_loss=lambda cb: act(CancelTurnException) if cb.training else None))
+    cut.fit(1, cbs=Tracer(clock=ticks()))
+    assert cut.trace.phases()['turn'][0]==2 and 'turn' in dict(cut.trace.timeline(epoch=0, iter=0).lanes)
+    assert cut.trace.why('step', 0, 0)=='Callback(cut) raised CancelTurnException in after_loss, which skipped the rest of the turn phase'
+
+def test_a_step_that_begins_again_is_one():
+    learn = mk_learn()
+    learn.opt_func = lambda ps: torch.optim.LBFGS(ps, max_iter=3)
+    learn.fit(1, cbs=Tracer(clock=ticks()))
+    t = learn.trace
+    assert t.events().count('before_step')>t.phases()['step'][0]==t.events().count('cleanup_step')==2 and t.why('step', 0, 0)=='step ran' and t._at.span.parent is None
+    assert [s.outcome for s in t._found('step')]==['done']*2
+    check_nesting([*t._chrome_events()])
 
 # ---- timelines
 
