@@ -24,7 +24,7 @@ from ..loop.callback import Callback
 from ..loop.checks import check_whole
 from ..loop.flow import CancelBackwardException, CancelStepException, CancelZeroGradException
 from ..loop.learner import Learner, Loop
-from ..loop.optimizer import opts, zero_grad
+from ..loop.optimizer import held_params, opts, zero_grad
 from ..loop.rng import preserve_rng, read_rngs, write_rngs
 from ..loop.turn import ambient_autocast, needs_closure
 
@@ -55,8 +55,11 @@ class GradientAccumulation(Callback):
 
     def before_fit(self):
         refuse_own_steps(self)
-        self.before_turn()
-    def before_turn(self): refuse_closure(self, 'which evaluates its loss on one batch')
+        self._refuse_closure()
+    def _refuse_closure(self): refuse_closure(self, 'which evaluates its loss on one batch')
+    def before_turn(self):
+        self._refuse_closure()
+        self._refuse_shared()
     def state_dict(self):
         open_ones = {k:vars(w) for k,w in self._windows.items() if w.n}
         turns = {k:w for k,w in open_ones.items() if k is not None}
@@ -72,6 +75,18 @@ class _Window:
     "What has gone backward since the last step: batches and items, the items to expect, and whether its step counts"
     def __init__(self, n=0, total=0, expected=0, counts=True):
         self.n,self.total,self.expected,self.counts = n,total,expected,counts
+
+# %% ../../nbs/train/03_training.ipynb #0a0df721
+@patch
+def _refuse_shared(self:GradientAccumulation):
+    "Refuse a turn that would add to gradients of another's window"
+    learn = self.learn
+    for k,w in self._windows.items():
+        if not w.n or k==learn.open_turn.key: continue
+        if held_params(learn.opt if k is None else learn.opt[k]).keys() & learn.turn_params.keys():
+            names = [repr(o) if o else 'all optimizers' for o in (k, learn.open_turn.key)]
+            raise ValueError(f'{self.label}: turns of {" and of ".join(names)} share parameters, so one window would '
+                "end the other's: give the turns optimizers that share none")
 
 # %% ../../nbs/train/03_training.ipynb #8d6405cb
 @patch

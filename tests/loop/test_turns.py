@@ -101,13 +101,13 @@ WITH = dict(plain=(list, Hand), accumulation=(lambda: [GradientAccumulation(n_ba
     ema=(lambda: [EMA(.9, warmup=False, at_end=False)], Averaged),
     fp16=(lambda: [MixedPrecision('fp16', init_scale=SCALE, growth_interval=4)], Fp16))
 def features_of(name): return [k for k in WITH if name not in ('lbfgs','wolfe') or k in ('plain','ema')]
-STOPS = [(name, features_of(name)[(i+j)%len(features_of(name))], e) for j,name in enumerate(LOOPS) for i,e in enumerate(IN_A_TURN) if (i+j)%2==0]
+STOPS = [(name, features_of(name)[(i+j)%len(features_of(name))], e) for j,name in enumerate(LOOPS) for i,e in enumerate(IN_A_TURN) if (i+j)%3==0]
 
 @pytest.mark.parametrize('name,feature,event', STOPS)
 def test_an_error_in_a_turn_and_on_to_the_same_end(name, feature, event):
     cbs,kind = WITH[feature]
     learn = LOOPS[name].learner(cbs())
-    with pytest.raises(Boom): fit(learn, cbs=At(event, 7, boom), keep_failed=True)
+    with pytest.raises(Boom): fit(learn, cbs=At(event, 5, boom), keep_failed=True)
     assert learn.open==[] and learn.open_turn is None and all(p.grad is None for p in learn.model.parameters())
     torch.manual_seed(1)
     with learn.no_logging(): learn.resume()
@@ -118,7 +118,7 @@ def test_ctrl_c_in_a_turn_ends_after_the_batch_and_it_goes_on_to_the_same_end(na
     cbs,kind = WITH[feature]
     learn,was = LOOPS[name].learner(cbs()),signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        with pytest.raises(KeyboardInterrupt): fit(learn, cbs=At(event, 7, partial(signal.raise_signal, signal.SIGINT)))
+        with pytest.raises(KeyboardInterrupt): fit(learn, cbs=At(event, 5, partial(signal.raise_signal, signal.SIGINT)))
     finally: signal.signal(signal.SIGINT, was)
     assert 0<learn.count.batches<N and learn.open==[] and learn.open_turn is None
     torch.manual_seed(1)
@@ -131,7 +131,7 @@ def test_another_process_goes_on_from_a_checkpoint(name, feature, how, tmp_path)
     cbs,kind = WITH[feature]
     if how=='killed':
         cb = CheckpointCallback(tmp_path, every_steps=3, on_error=False)
-        with pytest.raises(Boom): fit(LOOPS[name].learner(cbs()), cbs=[cb, At('before_turn', 11*N_TURNS.get(name, 1), boom)])
+        with pytest.raises(Boom): fit(LOOPS[name].learner(cbs()), cbs=[cb, At('before_turn', 9*N_TURNS.get(name, 1), boom)])
     else:
         cb,was = CheckpointCallback(tmp_path),signal.signal(signal.SIGINT, signal.default_int_handler)
         try:

@@ -5,7 +5,7 @@ from functools import partial
 import learnloop, pytest, torch
 from helpers import Callback, all_events, batches, listener, mk_learner, same, weights
 from learnloop import (
-    EMA, SAM, CancelTurnException, CheckFinite, GradientAccumulation, GradientClip, Learner, MicroBatch, MixedPrecision, MixUp, RNNCallback, RNNRegularizer, SpikeDetection)
+    EMA, SAM, CancelTurnException, CheckFinite, GradientAccumulation, GradientClip, Learner, MicroBatch, MixedPrecision, MixUp, RNNCallback, RNNRegularizer, SpikeDetection, TorchScheduler)
 from torch import nn
 from torch.nn import functional as F
 from torch.nn.utils import clip_grad_norm_
@@ -530,7 +530,7 @@ def test_spikes_are_of_each_turn():
     at = []
     class L(Learner):
         def train_batch(self):
-            m,k = self.model,1e4 if self.iter in at else 1.
+            m,k = self.model,30. if self.iter in at else 1.
             self.turn(lambda: 100*critic_loss(m, self.x, m.gen(noise(self.bs)).detach()), opt='critic', counts=False)
             self.turn(lambda: (k*(2+m.critic(m.gen(noise(self.bs))))).mean(), opt='gen')
     def slow(m): return dict(critic=SGD(m.critic.parameters(), lr=1e-5), gen=SGD(m.gen.parameters(), lr=1e-3))
@@ -585,3 +585,62 @@ def test_penalties_of_a_turn_are_of_its_own_prediction():
     plain = fit(mk_learner(model=seeded(Rnn), dls=([b for b in batches(3) for _ in range(2)], None), cbs=[RNNCallback(), RNNRegularizer(2., 1.)]))
     assert same(fit(learner(right, right)).model, plain.model)
     with pytest.raises(ValueError, match='must call it by learn.forward'): fit(learner(right, lambda learn: F.mse_loss(learn.model(learn.x)[0], learn.y)))
+
+# --- who goes by steps
+
+def test_schedulers_of_torch_for_each_optimizer():
+    StepLR = torch.optim.lr_scheduler.StepLR
+    class Scheduled(Hand):
+        def __init__(self, loop, which):
+            super().__init__(loop)
+            self.scheds = [StepLR(self.opt[k], 2, gamma=.5) for k in which]
+        def take(self, t, b):
+            super().take(t, b)
+            if t.key=='gen':
+                for o in self.scheds: o.step()
+    f = partial(StepLR, step_size=2, gamma=.5)
+    for sched,which in ((f, ['critic','gen']), (dict(critic=f), ['critic'])):
+        with warnings.catch_warnings():
+            warnings.simplefilter('error')
+            learn = fit(gan(TorchScheduler(sched, 'step')))
+        assert same(learn.model, Scheduled(LOOPS['gan'], which).fit(TWENTY).model)
+        assert [o.param_groups[0]['lr'] for o in learn.opt.values()]==[LR, 2*LR]
+
+def test_a_scheduler_of_torch_with_a_closure():
+    loop,StepLR = LOOPS['lbfgs'],torch.optim.lr_scheduler.StepLR
+    class Scheduled(Hand):
+        def __init__(self, loop):
+            super().__init__(loop)
+            self.sched = StepLR(self.opt, 2, gamma=.5)
+        def take(self, t, b):
+            super().take(t, b)
+            self.sched.step()
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        learn = fit(loop.learner([TorchScheduler(partial(StepLR, step_size=2, gamma=.5), 'step')]))
+    assert same(learn.model, Scheduled(loop).fit(loop.batches()).model)
+
+@pytest.mark.parametrize('name', ['gan','wgan','phases','lbfgs','pcgrad','fixmatch'])
+def test_lr_find_leaves_the_learner_as_it_was(name):
+    learn = LOOPS[name].learner()
+    was = weights(learn.model)
+    torch.manual_seed(0)
+    with learn.no_logging(): learn.lr_find(1e-4, 1e-3, num_it=12, show_plot=False, suggest_funcs=None)
+    finder = learn.recorder.lr_finder
+    assert same(learn.model, was) and len(finder.losses)==12 and learn.count.opt_steps==0 and learn.open_turn is None
+    with learn.no_logging(): learn.fit(1)
+
+@pytest.mark.parametrize('kw', [dict(max_steps=5), dict(steps_per_epoch=5)], ids=str)
+def test_a_fit_by_steps_goes_by_those_that_count(kw):
+    for cbs,n in (([], 5), ([GradientAccumulation(n_batches=2)], 10)):
+        learn = gan(*cbs)
+        steps = counted(learn.opt_func)
+        fit(learn, None if 'max_steps' in kw else 1, **kw)
+        assert steps==dict(critic=5, gen=5) and learn.count.batches==n and learn.count.opt_steps==5
+
+def test_windows_of_optimizers_that_share_parameters_are_refused():
+    class L(GanLearner):
+        def train_batch(self):
+            self.turn(lambda: gen_loss(self.model, self.model.gen(noise(self.bs))), opt='gen')
+            self.turn(lambda: critic_loss(self.model, self.x, self.model.gen(noise(self.bs))), name='all')
+    refused(L.train_batch, ValueError, "GradientAccumulation: turns of 'gen' and of all optimizers share parameters", cbs=[GradientAccumulation(n_batches=2)])

@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from torch.nn.utils import clip_grad_norm_, clip_grad_value_
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn, get_swa_multi_avg_fn
 
-N,BS,LR = 16,6,.05
+N,BS,LR = 12,6,.05
 SGD,LBFGS = partial(torch.optim.SGD, lr=LR, momentum=.9),torch.optim.LBFGS
 
 # --- losses, of a model and tensors
