@@ -193,8 +193,8 @@ def _pred_loss(self:Learner, each, pred, *yb):
     return (each or self.loss_func)(pred, *yb) if yb else None
 
 # %% ../../nbs/loop/06_predict.ipynb #c12a0004
-_PIECES = ('one_batch', '_do_one_batch', 'valid_batch', 'calc_loss', 'forward', 'take_loss', '_do_loss', '_fetch', 'drop_batch',
-    'with_events', '__call__')
+_PIECES = ('one_batch', '_do_one_batch', 'valid_batch', 'calc_loss', 'forward', 'take_loss', '_do_loss', '_fetch',
+    'drop_batch', 'with_events', '__call__')
 
 @patch
 def _is_alone(self:Learner, cb):

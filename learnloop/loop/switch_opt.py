@@ -55,9 +55,10 @@ def _check_switch(self:Learner):
 def _check_turn(self:Learner):
     "Refuse, inside a turn, what that turn can't end with"
     if self.open_turn and self.open_turn.key is None and any(map(needs_closure, opts(self.opt))):
-        raise RuntimeError(f'switch_opt to {type(self.opt).__name__} inside a turn, and its step asks for the loss, which '
-            'was computed already: call it before or after the batch')
+        raise RuntimeError(f'switch_opt to {type(self.opt).__name__} inside a turn, and its step asks for the loss, '
+            'which was computed already: call it before or after the batch')
 
+# %% ../../nbs/loop/05_switch_opt.ipynb #7f9a78z1
 @patch
 def _made_with(self:Learner, opt_func, lr, wd):
     "Have the optimizer of a learner that is made with `opt_func`, `lr` and `wd`"

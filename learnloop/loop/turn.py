@@ -113,7 +113,7 @@ class Turn:
         self.is_plain = opt is None and not (create_graph or retain_graph)
         asks = [o for o in opts(self.opt) if closure or closure is None and needs_closure(o)]
         self.closure = Closure(learn, self, asks) if asks else None
-    opt = property(lambda self: _find_opt(self.learn.opt, self.key), doc='Its optimizer, which may be switched meanwhile')
+    opt = property(lambda self: _find_opt(self.learn.opt, self.key), doc='Its optimizer, which may be switched')
     def __repr__(self): return f'Turn({self.name!r})'
 
 # %% ../../nbs/loop/04_turn.ipynb #t0000013

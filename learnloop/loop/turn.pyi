@@ -72,7 +72,7 @@ class Turn:
     def __repr__(self) -> Any: ...
     @property
     def opt(self) -> Any:
-        """Its optimizer, which may be switched meanwhile"""
+        """Its optimizer, which may be switched"""
 
 def take_backward(turn: Turn, loss: Tensor) -> Any:
     """Add the gradients of `loss` to `.grad` of the parameters of `turn`

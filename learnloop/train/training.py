@@ -408,8 +408,15 @@ def after_backward(self:MicroBatch):
     self._grads,(learn.bs,learn.xb,learn.yb) = [],self._whole
     learn.pred = self._made if preds[0] is None else to_concat(preds)
     def mean(vals): return sum(n*v for n,v in zip(ns, vals, strict=True))/learn.bs
-    own = [k for k,v in parts[0].items() if v is not self._others.get(k)]
-    learn.loss,learn.loss_parts = mean(losses),parts[0] | {k:mean([o[k] for o in parts]) for k in own}
+    learn.loss,learn.loss_parts = mean(losses),_mean_parts(ns, parts, self._others)
+
+def _mean_parts(ns, parts, others):
+    "Means over batches of `ns` items of the parts of their losses, and `others` as they are"
+    has = {k:[(n, o[k]) for n,o in zip(ns, parts, strict=True) if k in o] for k in {k:0 for o in parts for k in o}}
+    means = {k:sum(n*v for n,v in vals)/sum(n for n,_ in vals) for k,vals in has.items()}
+    return {k:others[k] if k in others and has[k][0][1] is others[k] else v for k,v in means.items()}
+
+# %% ../../nbs/train/03_training.ipynb #11dad606
 @patch
 def after_cancel_turn(self:MicroBatch):
     for p,g in self._grads: p.grad = g  # perhaps only some parts have added to it
@@ -434,7 +441,7 @@ class SAM(Callback):
         self._refuse_closure()
         if any(isinstance(o, MicroBatch) for o in self.learn.cbs):
             raise ValueError('SAM passes through a whole batch twice: use GradientAccumulation, not MicroBatch')
-    def _refuse_closure(self): refuse_closure(self, 'which moves the weights itself while it looks for a step')
+    def _refuse_closure(self): refuse_closure(self, 'which moves the weights while it looks for a step')
     def before_turn(self):
         self._refuse_closure()
         refuse_graph(self, 'which would be of weights that are moved and put back')
@@ -457,7 +464,9 @@ class SAM(Callback):
         write_rngs(self._rng)
         with _same_stats(learn.model): _repeat(learn, self._autocast)
 
-    def cleanup_backward(self):
-        for p,w in self._home: p.data.copy_(w)
-        for p,g in self._aside: p.grad = g if p.grad is None else p.grad+g
-        self._home,self._aside = [],[]
+# %% ../../nbs/train/03_training.ipynb #0ba8fc17
+@patch
+def cleanup_backward(self:SAM):
+    for p,w in self._home: p.data.copy_(w)
+    for p,g in self._aside: p.grad = g if p.grad is None else p.grad+g
+    self._home,self._aside = [],[]
