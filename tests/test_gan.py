@@ -73,7 +73,7 @@ def test_a_cancelled_turn_leaves_the_other_and_no_gradient(e):
     look = Callback('look', before_critic_step=lambda cb: grads.append(any(p.grad is not None for p in cb.model.gen.parameters())))
     quiet(learn, 2, cbs=[Callback('skip', **{e: skip}), look])
     assert learn.count.opt_steps==0 and same(learn.model.gen, mk_gan().model.gen)
-    assert any(grads)==(e=='before_step')  # the turn was over before its zero_grad
+    assert grads and not any(grads)  # although the turn may be over before its zero_grad
 
 def test_steps_are_limited_by_the_count_that_was_meant():
     "Lightning #17958: `global_step` counts each optimizer, so `max_steps=10` was five batches"
@@ -222,7 +222,7 @@ def test_what_is_made_once_trains_as_by_hand(): assert same(quiet(mk_shared(), 3
 def test_who_computes_its_loss_again_is_told_why_that_fails(cb):
     "Not a generator that never moves"
     with pytest.raises(RuntimeError, match='second time') as e: quiet(mk_shared(), 1, cbs=cb())
-    assert "turn 'gen'" in e.value.__notes__[0] and any('by self.forward() there' in o for o in e.value.__notes__)
+    assert "turn 'gen'" in e.value.__notes__[0] and any('make it in the function that is the loss' in o for o in e.value.__notes__)
 
 def test_micro_batches_leave_a_prediction_that_is_not_theirs():
     class Behind(Turns):

@@ -55,9 +55,6 @@ _GRAD = ('validation and predictions compute without gradients: learn.valid_grad
     'for models, losses and metrics that need some')
 _CALL = ('of a tuple, all but the last element are inputs (xb) unless DataLoaders(…, n_inp=…) says how many, '
     'and the rest are targets (yb); a dict goes to the model by name')
-_AGAIN = ('the loss of a turn may be computed again, and what it has gradients through is to be made anew then: in the '
-    'function that you gave to learn.turn, by self.forward() there')
-
 _GRAPH = ('what a loss is made of outside of its turn has a graph that is gone after the first time backward: make it '
     'in the function that is the loss, which SAM, MicroBatch and closures call again; or, for another turn over the '
     'same graph, learn.turn(…, retain_graph=True) before it')
@@ -77,7 +74,6 @@ def tip(
     if is_batch and is_oom(e): return _LESS
     if is_batch and not learn.training and not learn.valid_grad and 'does not require grad' in s: return _GRAD
     if is_batch and 'more than 1 value per channel' in s: return _NORM
-    if learn.open_turn and 'backward through the graph a second time' in s: return _AGAIN
     in_model = is_batch and learn.loss_grad is None and e.__notes__[-1].startswith('learnloop: in the batch phase')
     if not in_model or not isinstance(e, (TypeError,AttributeError)): return ''
     if 'NoneType' in s and any(o is None for o in (*learn.xb, *learn.yb)): return 'the batch holds None'
