@@ -5,12 +5,13 @@ from functools import partial
 import learnloop, pytest, torch
 from helpers import Callback, all_events, batches, listener, mk_learner, same, weights
 from learnloop import (
-    EMA, SAM, CancelTurnException, CheckFinite, GradientAccumulation, GradientClip, Learner, MicroBatch, MixedPrecision, MixUp, RNNCallback, RNNRegularizer, SpikeDetection, TorchScheduler)
+    EMA, SAM, CancelTurnException, CheckFinite, GradientAccumulation, GradientClip, Learner, MicroBatch, MixedPrecision, MixUp, RNNCallback,
+    RNNRegularizer, SpikeDetection, TorchScheduler)
 from torch import nn
 from torch.nn import functional as F
 from torch.nn.utils import clip_grad_norm_
 from turn_loops import (
-    BS, LOOPS, LR, SCALE, SGD, Accumulated, Clipped, Fp16, Gan, GanLearner, Hand, Loop, T, critic_loss, gen_loss, gan_turns, mlp, mk_data, noise,
+    LOOPS, LR, SGD, Accumulated, Clipped, Fp16, Gan, GanLearner, Hand, Loop, T, critic_loss, gen_loss, gan_turns, mlp, mk_data, noise,
     seeded, tasks, two_opts, whole)
 
 def fit(learn, *args, **kwargs):
