@@ -47,7 +47,7 @@ class Loop(Flow):
         self.keeper.at('validate')
         self._do_epoch_validate()
     def _do_epoch_train(self):
-        self.train_pass,self.has_stepped,self._cancels = None,False,{}
+        self._note_weights()
         self.use_dl(self.dls.train)
         with torch.enable_grad(): self.with_events('train', self.all_batches)
     def _do_epoch_validate(self, ds_idx=1, dl=None):
@@ -256,7 +256,7 @@ def turn(self:Loop,
     turn,kept = self._whole,(self.loss, self.loss_grad)
     if not (loss is opt is name is grads is closure is None and counts) or create_graph or retain_graph:
         turn = Turn(self, loss, opt, name, counts, grads, create_graph, retain_graph, closure)
-    elif turn is None or turn.opt is not self.opt or self._uncounted: turn = self._whole = Turn(self)
+    elif turn is None or turn.made_for is not self.opt or self._uncounted: turn = self._whole = Turn(self)
     self.open_turn = turn
     drops = turn is not self._whole and not any(p.grad is not None for p in self.turn_params)
     try: self.with_events('turn', self._do_turn)
@@ -332,12 +332,14 @@ def _backward(self:Loop):
 @patch
 def _step(self:Loop):
     turn = self.open_turn
-    if turn is None: step(self.opt)
+    if turn is None or turn.is_plain and turn.closure is None: step(self.opt)
     elif turn.closure is None: step(turn.opt)
     else: turn.closure.step()
 
 @patch
-def _zero_grad(self:Loop): zero_grad(self.opt if self.open_turn is None else self.open_turn.opt)
+def _zero_grad(self:Loop):
+    turn = self.open_turn
+    zero_grad(self.opt if turn is None or turn.is_plain else turn.opt)
 
 # %% ../../nbs/loop/05_learner.ipynb #7a1c0f32
 @patch
@@ -401,9 +403,16 @@ def use_dl(self:Loop,
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb80869
 @patch
+def _note_weights(self:Loop):
+    "Forget the last epoch of training, and note which weights this one begins with"
+    self.train_pass,self.has_stepped,self._cancels = None,False,{}
+    self._versions = [p._version for p in self.model.parameters()]
+
+@patch
 def _warn_of_no_step(self:Loop, n):
     "Say that an epoch of `n` batches left the weights as they were, and who cancelled what"
     start = self.start_place
+    if self._versions!=[p._version for p in self.model.parameters()]: return  # somebody steps without a turn
     if n==(start.batch if (start.epoch, start.next)==(self.epoch, 'train') else 0): return  # none is new
     inner = 'batch',*self._inside['batch']
     by = [f'{phase} was last cancelled' + (f' by {cb} in {e}' if cb else '')

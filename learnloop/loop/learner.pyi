@@ -74,9 +74,6 @@ __all__ = ['Loop', 'format_value', 'print_row', 'Learner', 'TrainEvalCallback', 
 
 class Loop(Flow):
     """The training loop: every method is a piece that a subclass may override"""
-    train_pass: Any
-    has_stepped: bool
-    _cancels: dict
     batch: Any
     source: Any
     xb: Any
@@ -90,12 +87,16 @@ class Loop(Flow):
     _has_loss: bool
     open_turn: Any
     _whole: Any
+    has_stepped: bool
     _counts_steps: bool
     dl: Any
     n_iter: Any
     _dev: Any
     _n_inp: Any
     _targ: Any
+    train_pass: Any
+    _cancels: dict
+    _versions: list
     rows: Any
     bodies: Any
     moved: Any
@@ -198,6 +199,8 @@ class Loop(Flow):
 
         Returns: Is there one?
         """
+    def _note_weights(self) -> Any:  # loop/learner.py
+        """Forget the last epoch of training, and note which weights this one begins with"""
     def _warn_of_no_step(self, n: Any) -> Any:  # loop/learner.py
         """Say that an epoch of `n` batches left the weights as they were, and who cancelled what"""
     def _check_length(self, n: Any) -> Any: ...  # loop/learner.py
@@ -590,6 +593,8 @@ class Learner(Loop):
         - `wd`: Weight decay, likewise; None for the learner's, or the optimizer's own
         """
     def _check_switch(self) -> Any: ...  # loop/switch_opt.py
+    def _check_turn(self) -> Any:  # loop/switch_opt.py
+        """Refuse, inside a turn, what that turn can't end with"""
     def _made_with(self, opt_func: Any, lr: Any, wd: Any) -> Any:  # loop/switch_opt.py
         """Have the optimizer of a learner that is made with `opt_func`, `lr` and `wd`"""
     def _leave_opt(self) -> Any:  # loop/switch_opt.py

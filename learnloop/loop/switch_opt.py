@@ -14,6 +14,7 @@ from fastcore.basics import patch
 from .checks import checked_args
 from .learner import Learner
 from .optimizer import default_lr, held_params, hyper_groups, n_groups, opts, spread_hyper
+from .turn import needs_closure
 
 # %% ../../nbs/loop/05_switch_opt.ipynb #da02ea4d
 @patch
@@ -31,6 +32,7 @@ def switch_opt(self:Learner,
         self._made_with(opt_func, lr, wd)
         self._check_params()
         self._check_held()
+        self._check_turn()
         if self.inside('fit'): self._tell_of_switch(given)
     except BaseException:
         put_back()
@@ -48,6 +50,13 @@ def _check_switch(self:Learner):
         if self.inside(phase):
             raise RuntimeError(f'switch_opt inside {phase!r}, where {why}: call it before or after, such as in '
                 'before_batch, after_batch, before_epoch or after_epoch')
+
+@patch
+def _check_turn(self:Learner):
+    "Refuse, inside a turn, what that turn can't end with"
+    if self.open_turn and self.open_turn.key is None and any(map(needs_closure, opts(self.opt))):
+        raise RuntimeError(f'switch_opt to {type(self.opt).__name__} inside a turn, and its step asks for the loss, which '
+            'was computed already: call it before or after the batch')
 
 @patch
 def _made_with(self:Learner, opt_func, lr, wd):

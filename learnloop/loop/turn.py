@@ -109,10 +109,11 @@ class Turn:
         self.loss,self.key,self.name,self.grads = loss,opt,opt if name is None else name,grads
         self.create_graph,self.retain_graph = create_graph,retain_graph
         self.counts = counts and all(p.counts for p in learn.open)
-        self.opt,self.scale,self.stepped = _find_opt(learn.opt, opt),1.,False
+        self.learn,self.made_for,self.scale,self.stepped = learn,learn.opt,1.,False
         self.is_plain = opt is None and not (create_graph or retain_graph)
-        asks = [o for o in opts(self.opt) if needs_closure(o)] if closure is None else opts(self.opt) if closure else []
+        asks = [o for o in opts(self.opt) if closure or closure is None and needs_closure(o)]
         self.closure = Closure(learn, self, asks) if asks else None
+    opt = property(lambda self: _find_opt(self.learn.opt, self.key), doc='Its optimizer, which may be switched meanwhile')
     def __repr__(self): return f'Turn({self.name!r})'
 
 # %% ../../nbs/loop/04_turn.ipynb #t0000013

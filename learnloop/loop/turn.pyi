@@ -52,7 +52,8 @@ class Turn:
     create_graph: Any
     retain_graph: Any
     counts: Any
-    opt: Any
+    learn: Any
+    made_for: Any
     scale: float
     stepped: bool
     is_plain: Any
@@ -69,6 +70,9 @@ class Turn:
         - `closure`: Give the optimizer's `step` a closure? None for if it can't do without
         """
     def __repr__(self) -> Any: ...
+    @property
+    def opt(self) -> Any:
+        """Its optimizer, which may be switched meanwhile"""
 
 def take_backward(turn: Turn, loss: Tensor) -> Any:
     """Add the gradients of `loss` to `.grad` of the parameters of `turn`

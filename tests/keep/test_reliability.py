@@ -125,7 +125,7 @@ def test_case_9_an_error_says_where_it_comes_from(e, who):
     note, = (o for o in err.__notes__ if 'learnloop: in ' in o)
     assert info.value is err and note.startswith(f'learnloop: in {who.title()}.{e}') and info.traceback[-1].name=='act'
     assert ('epoch 0' in note)==('cleanup_fit'!=e) or 'fit' in e
-    assert (', batch 0 of training' in note)==(e in ('after_pred', 'after_loss', 'after_opt_step') or e.split('_', 1)[1] in ('batch', 'backward', 'step', 'zero_grad'))
+    assert (', batch 0 of training' in note)==(e in ('after_pred', 'after_loss', 'after_opt_step') or e.split('_', 1)[1] in ('batch', 'turn', 'backward', 'step', 'zero_grad'))
     assert is_as_new(learn)
 
 @pytest.mark.parametrize('run,n,at', [(partial(Learner.fit, n_epoch=1), len(TRAIN)+1, 'epoch 0, batch 0 of validation'), (Learner.validate, 1, 'in evaluation, batch 0 of validation')], ids=['fit', 'validate'])
