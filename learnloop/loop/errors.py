@@ -58,10 +58,6 @@ _CALL = ('of a tuple, all but the last element are inputs (xb) unless DataLoader
 _AGAIN = ('the loss of a turn may be computed again, and what it has gradients through is to be made anew then: in the '
     'function that you gave to learn.turn, by self.forward() there')
 
-_GRAPH = ('what a loss is made of outside of its turn has a graph that is gone after the first time backward: make it '
-    'in the function that is the loss, which SAM, MicroBatch and closures call again; or, for another turn over the '
-    'same graph, learn.turn(…, retain_graph=True) before it')
-
 def tip(
     learn, # A learner
     e:BaseException # An error in one of its phases
@@ -71,8 +67,6 @@ def tip(
     if isinstance(getattr(e, 'obj', None), torch.optim.Optimizer):
         here = called_here('attribute', e.name)
         if here: return f"learn.opt is torch's own: {e.name}{here}"
-    if learn.inside('turn') and any(o in s for o in ('through the graph a second time', 'by an inplace operation')):
-        return _GRAPH
     if 'DataLoader worker' in s and 'exited unexpectedly' in s: return _WORKER
     if is_batch and is_oom(e): return _LESS
     if is_batch and not learn.training and not learn.valid_grad and 'does not require grad' in s: return _GRAD
