@@ -447,7 +447,6 @@ class SAM(Callback):
         refuse_graph(self, 'which would be of weights that are moved and put back')
         self._autocast,self._rng = ambient_autocast(self.learn.device),read_rngs()
         del self._rng['evaluations']  # those of this batch count
-
     def before_backward(self):
         if _is_repeated(self.learn): return
         self._aside = [(p, p.grad) for p in _with_grads(self.learn)]

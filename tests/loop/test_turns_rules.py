@@ -3,10 +3,10 @@ import warnings
 from collections import Counter
 from functools import partial
 import learnloop, pytest, torch
-from helpers import Callback, all_events, batches, listener, mk_learner, same, weights
+from helpers import Callback, all_events, batches, check, listener, mk_learner, same, weights
 from learnloop import (
-    EMA, SAM, CancelTurnException, CheckFinite, GradientAccumulation, GradientClip, Learner, MicroBatch, MixedPrecision, MixUp, RNNCallback, RNNRegularizer,
-    SpikeDetection, TorchScheduler)
+    EMA, SAM, CancelTurnException, CheckFinite, CheckpointCallback, GradientAccumulation, GradientClip, Learner, MicroBatch, MixedPrecision, MixUp,
+    RNNCallback, RNNRegularizer, SpikeDetection, TorchScheduler)
 from torch import nn
 from torch.nn import functional as F
 from torch.nn.utils import clip_grad_norm_
@@ -645,3 +645,16 @@ def test_windows_of_optimizers_that_share_parameters_are_refused():
             self.turn(lambda: gen_loss(self.model, self.model.gen(noise(self.bs))), opt='gen')
             self.turn(lambda: critic_loss(self.model, self.x, self.model.gen(noise(self.bs))), name='all')
     refused(L.train_batch, ValueError, "GradientAccumulation: turns of 'gen' and of all optimizers share parameters", cbs=[GradientAccumulation(n_batches=2)])
+
+def test_what_is_known_of_each_turn_is_in_checkpoints(tmp_path, monkeypatch):
+    monkeypatch.setattr('os.fsync', lambda fd: None)
+    class Boom(Exception): pass
+    def cbs(): return [CheckFinite('skip'), SpikeDetection(warmup=3), GradientAccumulation(n_batches=2), spoilt('critic', {9})]
+    def boom(cb):
+        if cb.learn.iter==11: raise Boom
+    with pytest.raises(Boom): fit(gan(*cbs()), cbs=[CheckpointCallback(tmp_path, every_steps=5), Callback(name='boom', before_batch=boom)])
+    learn,ref = gan(*cbs()),fit(gan(*cbs()))
+    with learn.no_logging(): learn.fit(1, resume=tmp_path, accept=['callbacks'])
+    check(learn.spike_detection.state_dict(), ref.spike_detection.state_dict())
+    check(learn.check_finite.state_dict(), ref.check_finite.state_dict())
+    assert same(learn.model, ref.model) and learn.check_finite.skipped==1 and set(learn.spike_detection.turns)=={'critic','gen'}
