@@ -906,7 +906,7 @@ def evaluate_on(self:Learner,
     with self.keeper.running(), self._apart(deaf), self._as_found(dl), self.added_cbs(cbs):
         self._guests,self._loss_call,self._shortcut,self.predicting = cbs,loss,shortcut,loss is not None
         # an error before its own pass begins is not to release that of the fit around it
-        self.data_pass = self.open_turn = None
+        self.data_pass,self.open_turn,self.loss_parts = None,None,{}
         try: f() if inner else self.with_events('evaluate', f)
         except BaseException as e:
             with suppress(Exception): let_go(self, e)

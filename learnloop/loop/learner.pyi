@@ -285,6 +285,7 @@ class Learner(Loop):
     _shortcut: Any
     predicting: Any
     open_turn: Any
+    loss_parts: dict
     first_opt: Any
     _given_lr: Any
     paused: Any

@@ -37,7 +37,7 @@ class Recorder(Callback):
     ):
         self.add_time,self.train_metrics,self.valid_metrics,self.beta = add_time,train_metrics,valid_metrics,beta
         self.train_mets,self.valid_mets,self._stashed,self.log,self._tried,self._fits = [],[],[],[],[],False
-        self.parts,self._parts_of,self._waiting,self._is_open = [],None,[],False
+        self.parts,self._parts_of,self._waiting,self._is_open,self._is_titled = [],None,[],False,True
         self._clear()
 
     def _clear(self):
@@ -50,8 +50,8 @@ class Recorder(Callback):
         f,mets = self.learn.loss_func,mk_metrics(self.learn.metrics)
         of = id(self.learn.model) if f is None else f
         if of!=self._parts_of: self.parts,self._parts_of = [],of
-        self.train_mets = [*(mets if self.train_metrics else []), *map(LossPart, self.parts)]
-        self.valid_mets = [AvgLoss(), *(mets if self.valid_metrics else []), *map(LossPart, self.parts)]
+        self.train_mets = [*(mets if self.train_metrics else []), *_of_parts(self.parts, 'train')]
+        self.valid_mets = [AvgLoss(), *(mets if self.valid_metrics else []), *_of_parts(self.parts, 'valid')]
     @property
     def train_names(self):
         "Names of what training gives: the titles of its columns"
@@ -62,6 +62,7 @@ class Recorder(Callback):
         prefix,mets = 'valid_' if self.train_metrics else '',self.valid_mets[1:]
         return ['valid_loss', *(('valid_' if isinstance(m, LossPart) else prefix)+m.name for m in mets)]
 
+def _of_parts(titles, kind): return [LossPart(o[6:]) for o in titles if o.startswith(f'{kind}_')]
 def _asked(mets): return [m for m in mets if not isinstance(m, LossPart)]
 
 # %% ../../nbs/measure/02_recorder.ipynb #ba1eb978
@@ -71,13 +72,11 @@ def before_fit(self:Recorder):
     self._clear()
     self._make_metrics()
     self._fits,self._start = True,time.perf_counter()
-    n = len(self.parts)
     train,valid = self.train_names,[] if learn.dls.valid is None else self.valid_names
-    train,valid = train[:len(train)-n],valid[:max(len(valid)-n, 0)]
-    self.columns = train + valid + list(dict.fromkeys(nm for o in learn.cbs for nm in o.epoch_columns))
+    self.columns = [o for o in train+valid if o not in self.parts] + list(dict.fromkeys(nm for o in learn.cbs for nm in o.epoch_columns))
     self._add_columns(self.parts)
-    self._waiting,self._is_open = [],learn.may_have_parts
-    learn.logger(self.metric_names)
+    self._waiting,self._is_open,self._is_titled = [],learn.may_have_parts,learn.one_turn or bool(self.parts)
+    if self._is_titled: learn.logger(self.metric_names)  # else turns have losses, whose names come with the first batch
     if learn.metrics: learn.add_cb(_CheckTargets)
     lost = [] if valid or self.train_metrics or learn.resuming else _asked(self.valid_mets)[1:]
     if not lost: return
@@ -87,9 +86,10 @@ def before_fit(self:Recorder):
 
 # %% ../../nbs/measure/02_recorder.ipynb #e2f433c3
 @patch
-def _add_columns(self:Recorder, parts):
-    "Have columns for `parts`"
-    for k in [f'{o}_{p}' for p in parts for o in (('train','valid') if 'valid_loss' in self.columns else ('train',))]:
+def _add_columns(self:Recorder, titles):
+    "Have columns of `titles` for parts"
+    for k in titles:
+        if k.startswith('valid_') and 'valid_loss' not in self.columns: continue
         if k in self.columns:
             raise ValueError(f'the loss has a part whose column is {k!r}, and there is such a column: '
                 'give the part another name, or the metric')
@@ -98,13 +98,27 @@ def _add_columns(self:Recorder, parts):
 
 @patch
 def _meet(self:Recorder, names):
-    "Have means, and columns, of those parts of the loss that are new"
-    new = [o for o in names if o not in self.parts]
+    "Have means, and columns, of parts of the loss with these `names`; those of turns come up in training alone"
+    learn = self.learn
+    kinds = ('train','valid') if learn.one_turn else ('train',) if learn.training else ('valid',)
+    self._add_parts([f'{k}_{nm}' for nm in names for k in kinds])
+
+@patch
+def _add_parts(self:Recorder, titles):
+    new = [o for o in titles if o not in self.parts]
     if not new: return
     self.parts = [*self.parts, *new]
-    for mets in (self.train_mets, self.valid_mets, *filter(None, self._stashed)): mets.extend(map(LossPart, new))
+    self.train_mets.extend(_of_parts(new, 'train'))
+    for mets in (self.valid_mets, *filter(None, self._stashed)): mets.extend(_of_parts(new, 'valid'))
     if not self._fits: return
     self._add_columns(new)
+    if self._is_titled: self.learn.logger(self.metric_names)
+
+@patch
+def _title(self:Recorder):
+    "Write the titles, if nobody has yet"
+    if self._is_titled: return
+    self._is_titled = True
     self.learn.logger(self.metric_names)
 
 # %% ../../nbs/measure/02_recorder.ipynb #7439be2c
@@ -146,7 +160,7 @@ def check_way(self:Recorder,
     fix:str     # How to say which way is better
 ):
     "Refuse to guess which way a part of the loss is better, unless its name says so"
-    if column not in [f'{k}_{o}' for o in self.parts for k in ('train','valid')] or less_is_better(column): return
+    if column not in self.parts or less_is_better(column): return
     raise ValueError(f"{label}: {column!r} is a part of the loss, and its name doesn't tell whether less is better: "
         f'give {fix}')
 
@@ -187,6 +201,7 @@ def before_validate(self:Recorder):
 def after_batch(self:Recorder):
     learn = self.learn
     if learn.loss_parts: self._meet(learn.loss_parts)
+    if not self._is_titled and learn.training: self._title()
     mets = self.train_mets if learn.training else self.valid_mets
     if learn.training and learn.loss_grad is not None:
         opt = learn.opt
@@ -230,6 +245,7 @@ def after_epoch(self:Recorder):
     learn.final_record = [self.row.get(o) for o in self.columns]
     self.values.append(learn.final_record)
     self.iters.append(len(self._raw))
+    self._title()
     self.log = [learn.epoch, *learn.final_record]
     if self.add_time: self.log.append(format_time(time.perf_counter()-self._start))
     learn.logger(self.log)
@@ -402,11 +418,13 @@ def load_state_dict(self:Recorder,
     self.hps,self.metric_names = {k:Series(v) for k,v in sd['hps'].items()},list(sd['metric_names'])
     self.row,self._begun = dict(sd['row']),sd['begun']
     parts,is_alone = sd.get('parts', []),self.learn is None or not self.learn.inside('fit')
-    if not is_alone and parts: self._settle(parts)
+    if not is_alone and parts:
+        self._add_parts(parts)
+        self._settle(())
     if self.learn is None: self.parts = [*parts]
     elif is_alone:
         self._make_metrics()
-        self._meet(parts)
+        self._add_parts(parts)
         self.columns = self.metric_names[1:len(self.metric_names)-self.add_time]
     for m,o in zip(self.train_mets, sd['train_mets'], strict=False):
         m.reset()

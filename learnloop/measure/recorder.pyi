@@ -27,6 +27,7 @@ class Recorder(Callback):
     _parts_of: Any
     _waiting: list
     _is_open: bool
+    _is_titled: bool
     _raw: Any
     _sizes: Any
     _lrs: Any
@@ -58,10 +59,13 @@ class Recorder(Callback):
     def valid_names(self) -> Any:
         """Names of what a validation gives: the titles of its columns"""
     def before_fit(self) -> Any: ...  # measure/recorder.py
-    def _add_columns(self, parts: Any) -> Any:  # measure/recorder.py
-        """Have columns for `parts`"""
+    def _add_columns(self, titles: Any) -> Any:  # measure/recorder.py
+        """Have columns of `titles` for parts"""
     def _meet(self, names: Any) -> Any:  # measure/recorder.py
-        """Have means, and columns, of those parts of the loss that are new"""
+        """Have means, and columns, of parts of the loss with these `names`; those of turns come up in training alone"""
+    def _add_parts(self, titles: Any) -> Any: ...  # measure/recorder.py
+    def _title(self) -> Any:  # measure/recorder.py
+        """Write the titles, if nobody has yet"""
     def when_known(self, column: str, check: Any) -> bool:  # measure/recorder.py
         """Have `check` called at the first loss of the fit, if `column` may be that of a part which nobody has seen yet
 

@@ -50,7 +50,7 @@ def test_each_is_as_by_hand_or_refused(name, feature):
     was = weights(learn.model)
     if name==ONCE[0] and feature in ONCE[1]:
         with pytest.raises(RuntimeError) as e: fit(learn)
-        assert 'by self.forward() there' in ''.join(e.value.__notes__)
+        assert 'which SAM, MicroBatch and closures call again' in ''.join(e.value.__notes__)
     elif name in refused:
         with pytest.raises(ValueError, match=refused[name]): fit(learn)
         assert same(learn.model, was) and learn.count.opt_steps==0 and learn.open==[]
