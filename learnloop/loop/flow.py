@@ -403,17 +403,19 @@ def with_events(self:Flow,
     **kwargs   # To `f`
 ): # What `f` returned, None if it was cancelled
     "Run `f(*args, **kwargs)` as the body of `phase`, its events around it"
-    if f is None or not isinstance(phase, str): raise TypeError(_right_form(phase or self, f))
+    if f is None or not (phase.__class__ is str or isinstance(phase, str)): raise TypeError(_right_form(phase or self, f))
     p = self.phases.get(phase) or self._phase(phase)
-    depth,out,res,err = len(self.open),None,None,None
+    opened,out,res,err = self.open,None,None,None
+    depth = len(opened)
     for o in self._inside[phase]:
         if o in self.outcome: del self.outcome[o]
-    self.open.append(p)
+    opened.append(p)
     try:
         try:
             if fs := self._handlers[p.before]: self._hear(fs, p.before)
             if phase in self._bodies: res = getattr(self, self._bodies[phase])(f, *args, **kwargs)
-            else: res = f(*args, **kwargs)
+            elif kwargs: res = f(*args, **kwargs)
+            else: res = f(*args)  # half the price
             out = self.outcome[phase] = 'done'
         except p.catches as e:
             out,self._cancels[phase] = 'cancelled',(e.callback, e.event)
@@ -431,7 +433,7 @@ def with_events(self:Flow,
     else:
         if self._cleanups and self._cleanups[-1][0]>depth: self._unwind(depth)
     finally:
-        del self.open[depth:]
+        del opened[depth:]
         if not depth: self.exception = None
         err = None  # an exception kept in a frame that it refers to would keep that frame, and its batch, alive
     return res

@@ -252,7 +252,7 @@ def turn(self:Loop,
     closure:bool|None=None # Give the optimizer's `step` a closure? None for if it can't do without
 ):
     "Take a turn in a batch: a loss, its gradients, and a step"
-    if self.open_turn is not None or not self.training: self._refuse_turn()
+    if self.open_turn is not None or self._handlers is self._valid_handlers: self._refuse_turn()
     turn,kept = self._whole,(self.loss, self.loss_grad)
     if not (loss is opt is name is grads is closure is None and counts) or create_graph or retain_graph:
         turn = Turn(self, loss, opt, name, counts, grads, create_graph, retain_graph, closure)

@@ -200,16 +200,17 @@ def before_validate(self:Recorder):
 @patch
 def after_batch(self:Recorder):
     learn = self.learn
+    training = learn.training
     if learn.loss_parts: self._meet(learn.loss_parts)
-    if not self._is_titled and learn.training: self._title()
-    mets = self.train_mets if learn.training else self.valid_mets
-    if learn.training and learn.loss_grad is not None:
+    if training and not self._is_titled: self._title()
+    mets = self.train_mets if training else self.valid_mets
+    if training and learn.loss_grad is not None:
         opt = learn.opt
         self._raw.append(learn.loss)
         self._sizes.append(learn.bs)
         lr = (opts(opt)[0] if isinstance(opt, dict) else opt).param_groups[-1]['lr']
         self._lrs.append(lr if lr.__class__ is float else float(lr))
-    elif learn.training and not learn.loss_parts: return
+    elif training and not learn.loss_parts: return
     if learn.pred is None: mets = [m for m in mets if isinstance(m, AvgLoss)]
     try:
         for m in mets: m.accumulate(learn)
