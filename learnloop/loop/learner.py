@@ -256,12 +256,12 @@ def turn(self:Loop,
     turn,kept = self._whole,(self.loss, self.loss_grad)
     if not (loss is opt is name is grads is closure is None and counts) or create_graph or retain_graph:
         turn = Turn(self, loss, opt, name, counts, grads, create_graph, retain_graph, closure)
-    elif turn is None or turn.made_for is not self.opt or self._uncounted: turn = self._whole = Turn(self)
+    elif turn is None or turn.made_for is not self.opt or self._uncounted: turn = self._whole = Turn(self, own=False)
     self.open_turn = turn
-    drops = turn is not self._whole and not any(p.grad is not None for p in self.turn_params)
+    if turn.own: turn.note_grads()
     try: self.with_events('turn', self._do_turn)
     finally:
-        if drops and self.outcome['turn']=='cancelled': zero_grad(turn.opt)  # or its next turn would add to them
+        if turn.own and self.outcome['turn']=='cancelled': turn.put_grads_back()  # or its next turn would add to them
         self.open_turn = None
         if not turn.counts: self.loss,self.loss_grad = kept  # those of the turn that counts are the batch's
 
@@ -274,7 +274,7 @@ def _refuse_turn(self:Loop):
 Loop.open_turn = None  # The turn that goes on
 Loop.turn_name = property(lambda self: self.open_turn.name if self.open_turn else None,
     doc='Whose turn it is; None for the only one')
-Loop.turn_opt = property(lambda self: self.open_turn.opt if self.open_turn else self.opt,
+Loop.turn_opt = property(lambda self: self.open_turn.opt if self.open_turn else self.opt or self.create_opt(),
     doc='Optimizer of the turn, or of all')
 Loop.one_turn = property(lambda self: getattr(self.train_batch, '__func__', None) is Loop.train_batch,
     doc='Is a batch of training the ordinary one, of one turn?')
@@ -287,8 +287,9 @@ def scale_loss(self:Loop,
     k # Number, or scalar tensor
 ):
     "Multiply `loss_grad`, and gradients that somebody supplies in its place, in `before_backward`"
-    self.loss_grad = self.loss_grad*k
-    if self.open_turn: self.open_turn.scale = self.open_turn.scale*k
+    turn = self.open_turn
+    if turn is None or turn.grads is None: self.loss_grad = self.loss_grad*k  # those that come of it are scaled once
+    if turn: turn.scale = turn.scale*k
 
 # %% ../../nbs/loop/05_learner.ipynb #55c45054
 @patch
@@ -297,6 +298,7 @@ def take_step(self:Loop,
     counts:bool=True   # Is it one of `count.opt_steps`?
 ):
     "Step and drop gradients, as phases, for a turn that went backward before: the last of an accumulation"
+    if self.opt is None: self.create_opt()
     self.open_turn = Turn(self, opt=opt, counts=counts)
     try:
         self.with_events('step', self._step)
@@ -417,7 +419,8 @@ def _warn_of_no_step(self:Loop, n):
     inner = 'batch',*self._inside['batch']
     by = [f'{phase} was last cancelled' + (f' by {cb} in {e}' if cb else '')
         for phase,(cb,e) in self._cancels.items() if phase in inner]
-    why = '; '.join(by) or 'no turn of train_batch had a loss'
+    if not by and not (self.one_turn and type(self)._do_one_batch is Loop._do_one_batch): return  # it has ways of its own
+    why = '; '.join(by) or 'no batch had a loss'
     warnings.warn(f'epoch {self.epoch} saw {n} batches and took no optimizer step: {why}', stacklevel=3)
 
 @patch

@@ -41,6 +41,11 @@ def ambient_autocast(
     return partial(torch.autocast, kind, dtype=torch.get_autocast_dtype(kind))
 
 # %% ../../nbs/loop/04_turn.ipynb #t0000024c
+def _copied(o):
+    "What an optimizer knows, so that its next step leaves it as it is"
+    if isinstance(o, dict): return {k:_copied(v) for k,v in o.items()}
+    return o.clone() if isinstance(o, Tensor) else list(o) if isinstance(o, list) else o
+
 class Closure:
     "The loss of a turn and its gradients, evaluated as often as an optimizer asks"
     def __init__(self,
@@ -60,11 +65,13 @@ class Closure:
         learn = self.learn
         kept = {k:getattr(learn, k) for k in ('pred','loss','loss_grad','loss_parts')}
         params = held_params(self.opt)
-        began = [p.detach().clone() for p in params]
+        began,knew = [p.detach().clone() for p in params],{p:_copied(v) for p,v in self.opt.state.items()}
         self._first = learn.loss_grad.detach(),began
         try: self.opt.step(self.evaluate)
         except BaseException:  # a line search is on its way, and where it is nobody asked for
             for p,w in zip(params, began, strict=True): p.data.copy_(w)
+            self.opt.state.clear()
+            self.opt.state.update(knew)
             raise
         finally:
             self._first = None
@@ -88,10 +95,18 @@ def evaluate(self:Closure)->Tensor: # The loss, a scalar without graph
 def _find_opt(opt, key):
     "The optimizer called `key` in `opt`; `opt` itself for None"
     if key is None: return opt
+    if hasattr(key, 'param_groups'): raise TypeError(f'turn: opt is {describe(key)}: it must be the name of an optimizer in '
+        'learn.opt, not the optimizer')
     if isinstance(opt, Mapping) and key in opt: return opt[key]
     names = [*opt] if isinstance(opt, Mapping) else []
     has = ', '.join(names) or f'one {type(opt).__name__}: leave opt out, and give a name'
     raise ValueError(f'turn: no optimizer {key!r}{did_you_mean(str(key), names)}; learn.opt has {has}')
+
+def _check_functions(**fs):
+    for k,f in fs.items():
+        if f is None or callable(f): continue
+        raise TypeError(f'turn: {k} is {describe(f)}: give the function itself, without calling it, as it may be called '
+            'again; an optimizer is named by opt=…')
 
 class Turn:
     "A loss that is a function, an optimizer, and what is to become of its step"
@@ -104,9 +119,11 @@ class Turn:
         grads=None,  # Function without arguments that returns gradients
         create_graph=False, # Can gradients be differentiated?
         retain_graph=False, # Is the graph needed again, by another turn?
-        closure=None # Give the optimizer's `step` a closure? None for if it can't do without
+        closure=None, # Give the optimizer's `step` a closure? None for if it can't do without
+        own=True # Did somebody ask for it? Not for the only turn of an ordinary batch
     ):
-        self.loss,self.key,self.name,self.grads = loss,opt,opt if name is None else name,grads
+        _check_functions(loss=loss, grads=grads)
+        self.own,self.loss,self.key,self.name,self.grads = own,loss,opt,opt if name is None else name,grads
         self.create_graph,self.retain_graph = create_graph,retain_graph
         self.counts = counts and all(p.counts for p in learn.open)
         self.learn,self.made_for,self.scale,self.stepped = learn,learn.opt,1.,False
@@ -115,6 +132,18 @@ class Turn:
         self.closure = Closure(learn, self, asks) if asks else None
     opt = property(lambda self: _find_opt(self.learn.opt, self.key), doc='Its optimizer, which may be switched')
     def __repr__(self): return f'Turn({self.name!r})'
+
+# %% ../../nbs/loop/04_turn.ipynb #t0000012a
+@patch
+def note_grads(self:Turn):
+    "Note the gradients that there are: those of a window of accumulation"
+    self.had = [(p, p.grad.clone()) for p in held_params(self.opt) if p.grad is not None]
+
+@patch
+def put_grads_back(self:Turn):
+    "Drop the gradients of the turn; have those that were there before, unless they made a step"
+    zero_grad(self.opt)
+    for p,g in self.had if not self.stepped else (): p.grad = g
 
 # %% ../../nbs/loop/04_turn.ipynb #t0000013
 def _add_grads(params, grads):

@@ -45,6 +45,7 @@ class Closure:
 
 class Turn:
     """A loss that is a function, an optimizer, and what is to become of its step"""
+    own: Any
     loss: Any
     key: Any
     name: Any
@@ -58,7 +59,8 @@ class Turn:
     stepped: bool
     is_plain: Any
     closure: Any
-    def __init__(self, learn: Any, loss: Any=None, opt: Any=None, name: Any=None, counts: Any=True, grads: Any=None, create_graph: Any=False, retain_graph: Any=False, closure: Any=None) -> None:
+    had: list
+    def __init__(self, learn: Any, loss: Any=None, opt: Any=None, name: Any=None, counts: Any=True, grads: Any=None, create_graph: Any=False, retain_graph: Any=False, closure: Any=None, own: Any=True) -> None:
         """- `learn`: The learner that takes it
         - `loss`: Function without arguments that returns the loss; None for `loss_func`'s
         - `opt`: Name of its optimizer in `learn.opt`; None for all there are
@@ -68,8 +70,13 @@ class Turn:
         - `create_graph`: Can gradients be differentiated?
         - `retain_graph`: Is the graph needed again, by another turn?
         - `closure`: Give the optimizer's `step` a closure? None for if it can't do without
+        - `own`: Did somebody ask for it? Not for the only turn of an ordinary batch
         """
     def __repr__(self) -> Any: ...
+    def note_grads(self) -> Any:  # loop/turn.py
+        """Note the gradients that there are: those of a window of accumulation"""
+    def put_grads_back(self) -> Any:  # loop/turn.py
+        """Drop the gradients of the turn; have those that were there before, unless they made a step"""
     @property
     def opt(self) -> Any:
         """Its optimizer, which may be switched"""

@@ -60,6 +60,7 @@ class GradientAccumulation(Callback):
     def before_turn(self):
         self._refuse_closure()
         self._refuse_shared()
+        self._was = dict(vars(self._window))
     def state_dict(self):
         open_ones = {k:vars(w) for k,w in self._windows.items() if w.n}
         turns = {k:w for k,w in open_ones.items() if k is not None}
@@ -139,6 +140,11 @@ def cleanup_step(self:GradientAccumulation):
     # a callback before this one may have cancelled the rest of `after_opt_step`, or of `after_step`
     turn = self.learn.open_turn
     if self.learn.outcome['step']=='done' or turn and turn.stepped: self._clear()
+@patch
+def cleanup_turn(self:GradientAccumulation):
+    turn = self.learn.open_turn
+    # its gradients are dropped, and what was there before is back
+    if turn.own and not turn.stepped and self.learn.outcome['turn']=='cancelled': vars(self._window).update(self._was)
 @patch
 def _clear(self:GradientAccumulation): self._windows.pop(self.learn.open_turn and self.learn.open_turn.key, None)
 
@@ -349,6 +355,14 @@ class MoveModulesToDeviceCallback(Callback):
             if isinstance(o, nn.Module) and k[0]!='_': o.to(self.learn.device)
 
 # %% ../../nbs/train/03_training.ipynb #deb11bc2
+def _refuse_supplied(cb):
+    "Refuse gradients that somebody supplied and cancelled *backward*, as another pass would add its own to them"
+    learn = cb.learn
+    if learn.outcome['backward']!='cancelled' or not _with_grads(learn): return
+    if any(isinstance(o, GradientAccumulation) for o in learn.cbs): return  # they are of its window
+    raise ValueError(f'{cb.label} goes backward again, and somebody cancelled *backward* and supplied gradients: supply '
+        'them by learn.turn(…, grads=f), in train_batch')
+
 def _repeat(learn, autocast):
     "Take the turn's loss forward and backward once more, then put back what was there of the first time"
     first = {k:getattr(learn, k) for k in ('pred','loss','loss_grad','loss_parts')}
@@ -401,6 +415,7 @@ class MicroBatch(Callback):
 def after_backward(self:MicroBatch):
     learn = self.learn
     if _is_repeated(learn): return
+    _refuse_supplied(self)
     while self._left:
         self._next()
         _repeat(learn, self._autocast)
@@ -454,6 +469,7 @@ class SAM(Callback):
 
     def after_backward(self):
         learn,ps = self.learn,_with_grads(self.learn)
+        if not _is_repeated(learn): _refuse_supplied(self)
         if _is_repeated(learn) or learn.outcome['backward']!='done' or not ps: return
         self._home = [(p, p.detach().clone()) for p in ps]
         grads = [p.grad for p in ps]

@@ -20,6 +20,7 @@ class GradientAccumulation(Callback):
     n_batches: Any
     _count: Callable | None
     _windows: dict
+    _was: dict
     _n_items: Any
     def __init__(self, n_acc: Any=32, n_batches: Any=None, count: Callable | None=None) -> None:
         """- `n_acc`: Samples that make a step, or what `count` counts; or a function from the epoch to this number
@@ -43,6 +44,7 @@ class GradientAccumulation(Callback):
     def before_step(self) -> Any: ...  # train/training.py
     def after_step(self) -> Any: ...  # train/training.py
     def cleanup_step(self) -> Any: ...  # train/training.py
+    def cleanup_turn(self) -> Any: ...  # train/training.py
     def _clear(self) -> Any: ...  # train/training.py
     def before_zero_grad(self) -> Any: ...  # train/training.py
     def _flush(self) -> Any: ...  # train/training.py

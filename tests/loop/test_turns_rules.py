@@ -658,3 +658,61 @@ def test_what_is_known_of_each_turn_is_in_checkpoints(tmp_path, monkeypatch):
     check(learn.spike_detection.state_dict(), ref.spike_detection.state_dict())
     check(learn.check_finite.state_dict(), ref.check_finite.state_dict())
     assert same(learn.model, ref.model) and learn.check_finite.skipped==1 and set(learn.spike_detection.turns)=={'critic','gen'}
+
+# --- what a turn leaves behind
+
+class OfLoss(Learner):
+    "Gradients of one's own that come of `loss_grad`, whatever it was multiplied by"
+    def train_batch(self): self.turn(grads=lambda: torch.autograd.grad(self.loss_grad, [*self.turn_params]))
+
+@pytest.mark.parametrize('cbs', [lambda: [], lambda: [GradientAccumulation(n_batches=2)], lambda: [GradientAccumulation(20), GradientClip(.1)],
+    lambda: [MixedPrecision('fp16', init_scale=8.)]], ids=['alone', 'batches', 'samples', 'fp16'])
+def test_gradients_that_come_of_the_scaled_loss_are_scaled_once(cbs):
+    a,b = (mk_learner(cbs(), cls=cls) for cls in (Learner, OfLoss))
+    for o in (a, b): o.fit(2)
+    for p,q in zip(a.model.parameters(), b.model.parameters(), strict=True): assert torch.allclose(p, q, atol=1e-6)
+    assert a.count.opt_steps==b.count.opt_steps>0
+
+class Named(Learner):
+    def train_batch(self): self.turn(name='only')
+
+@pytest.mark.parametrize('event', ['after_backward', 'before_step'])
+@pytest.mark.parametrize('bad', [2, 3])
+def test_a_turn_cancelled_in_a_window_leaves_the_window_as_it_was(bad, event):
+    def skip(cb):
+        if cb.iter==bad: raise CancelTurnException
+    learn = mk_learner([GradientAccumulation(n_batches=2), listener('skip', [event], lambda cb, e: skip(cb), order=-1)], cls=Named, dls=([*batches(7, 1)],))
+    hand = mk_learner([GradientAccumulation(n_batches=2)], cls=Named, dls=([o for i,o in enumerate(batches(7, 1)) if i!=bad],))
+    for o in (learn, hand): o.fit(1)
+    assert same(learn.model, hand.model) and learn.count.opt_steps==hand.count.opt_steps==3
+
+def test_a_turn_cancelled_after_its_step_leaves_no_gradients_to_the_next_window():
+    seen = []
+    def stop(cb): raise CancelTurnException
+    learn = mk_learner([GradientAccumulation(n_batches=2), listener('stop', ['after_opt_step'], lambda cb, e: stop(cb)),
+        listener('look', ['before_backward'], lambda cb, e: seen.append(any(p.grad is not None for p in cb.learn.model.parameters())))], cls=Named, dls=([*batches(6, 1)],))
+    learn.fit(1)
+    assert seen==[False, True]*3
+
+def test_a_step_that_is_cancelled_in_a_line_search_leaves_the_optimizer_what_it_knew():
+    from copy import deepcopy
+    n,knew = Counter(),[]
+    def stop(cb, e):
+        n[cb.iter] += 1
+        if cb.iter==2 and n[2]==1: knew.append(deepcopy(cb.learn.opt.state_dict()))
+        if cb.iter==2 and n[2]==3: raise learnloop.CancelStepException
+    def look(cb, e): knew.append(deepcopy(cb.learn.opt.state_dict()))
+    learn = mk_learner([listener('stop', ['before_step'], stop), listener('look', ['after_cancel_step'], look)], opt_func=partial(torch.optim.LBFGS, max_iter=5), lr=.3)
+    learn.fit(1)
+    assert len(knew)==2
+    check(*knew)
+
+@pytest.mark.parametrize('cb', [SAM(), MicroBatch(2)], ids=repr)
+def test_gradients_supplied_by_a_cancel_are_refused_by_who_goes_backward_again(cb):
+    def own(cb, e):
+        for p in cb.learn.model.parameters(): p.grad = torch.ones_like(p)
+        raise learnloop.CancelBackwardException
+    learn = mk_learner([cb, listener('own', ['before_backward'], own)])
+    was = weights(learn.model)
+    with pytest.raises(ValueError, match='learn.turn.*grads=f'): learn.fit(1)
+    assert same(learn.model, was)
