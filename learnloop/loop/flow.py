@@ -238,6 +238,12 @@ def _check_rows(self:Flow, rows):
 
 # %% ../../nbs/loop/00_flow.ipynb #74955f6b
 @patch
+def _phase_for(self:Flow, name, f):
+    "The declared phase `name`, whose body is to be `f`"
+    if f is None or not isinstance(name, str): raise TypeError(_right_form(name or self, f))
+    return self._phase(name)
+
+@patch
 def _phase(self:Flow, name):
     "The declared phase `name`"
     if name in self.phases: return self.phases[name]
@@ -403,19 +409,17 @@ def with_events(self:Flow,
     **kwargs   # To `f`
 ): # What `f` returned, None if it was cancelled
     "Run `f(*args, **kwargs)` as the body of `phase`, its events around it"
-    if f is None or not (phase.__class__ is str or isinstance(phase, str)): raise TypeError(_right_form(phase or self, f))
-    p = self.phases.get(phase) or self._phase(phase)
-    opened,out,res,err = self.open,None,None,None
-    depth = len(opened)
+    p = self.phases.get(phase) if f is not None else None
+    if p is None: p = self._phase_for(phase, f)
+    depth,opened,out,res,err = len(self.open),self.open,None,None,None
     for o in self._inside[phase]:
         if o in self.outcome: del self.outcome[o]
     opened.append(p)
     try:
         try:
             if fs := self._handlers[p.before]: self._hear(fs, p.before)
-            if phase in self._bodies: res = getattr(self, self._bodies[phase])(f, *args, **kwargs)
-            elif kwargs: res = f(*args, **kwargs)
-            else: res = f(*args)  # half the price
+            if phase in self._bodies: f,args = getattr(self, self._bodies[phase]),(f, *args)
+            res = f(*args, **kwargs) if kwargs else f(*args)  # half the price
             out = self.outcome[phase] = 'done'
         except p.catches as e:
             out,self._cancels[phase] = 'cancelled',(e.callback, e.event)

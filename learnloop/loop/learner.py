@@ -419,7 +419,8 @@ def _warn_of_no_step(self:Loop, n):
     inner = 'batch',*self._inside['batch']
     by = [f'{phase} was last cancelled' + (f' by {cb} in {e}' if cb else '')
         for phase,(cb,e) in self._cancels.items() if phase in inner]
-    if not by and not (self.one_turn and type(self)._do_one_batch is Loop._do_one_batch): return  # it has ways of its own
+    is_plain = self.one_turn and type(self)._do_one_batch is Loop._do_one_batch
+    if not by and not is_plain: return  # it has ways of its own
     why = '; '.join(by) or 'no batch had a loss'
     warnings.warn(f'epoch {self.epoch} saw {n} batches and took no optimizer step: {why}', stacklevel=3)
 

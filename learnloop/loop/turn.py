@@ -139,6 +139,7 @@ def note_grads(self:Turn):
     "Note the gradients that there are: those of a window of accumulation"
     self.had = [(p, p.grad.clone()) for p in held_params(self.opt) if p.grad is not None]
 
+# %% ../../nbs/loop/04_turn.ipynb #t000001c1
 @patch
 def put_grads_back(self:Turn):
     "Drop the gradients of the turn; have those that were there before, unless they made a step"

@@ -62,6 +62,7 @@ class Recorder(Callback):
         prefix,mets = 'valid_' if self.train_metrics else '',self.valid_mets[1:]
         return ['valid_loss', *(('valid_' if isinstance(m, LossPart) else prefix)+m.name for m in mets)]
 
+# %% ../../nbs/measure/02_recorder.ipynb #8de956c1
 def _of_parts(titles, kind): return [LossPart(o[6:]) for o in titles if o.startswith(f'{kind}_')]
 def _asked(mets): return [m for m in mets if not isinstance(m, LossPart)]
 
@@ -103,6 +104,7 @@ def _meet(self:Recorder, names):
     kinds = ('train','valid') if learn.one_turn else ('train',) if learn.training else ('valid',)
     self._add_parts([f'{k}_{nm}' for nm in names for k in kinds])
 
+# %% ../../nbs/measure/02_recorder.ipynb #e2f433c1
 @patch
 def _add_parts(self:Recorder, titles):
     new = [o for o in titles if o not in self.parts]

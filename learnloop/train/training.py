@@ -44,7 +44,6 @@ class GradientAccumulation(Callback):
             if v is not None and not callable(v): check_whole(f'GradientAccumulation: {nm}', v)
         if n_acc is None and n_batches is None: raise ValueError('GradientAccumulation: give n_acc or n_batches')
         self._windows = {}  # by the name of the optimizer, as several turns may take their steps by one
-
     @property
     def _window(self): return self._windows.setdefault(self.learn.open_turn and self.learn.open_turn.key, _Window())
     @property
@@ -63,13 +62,12 @@ class GradientAccumulation(Callback):
         self._was = dict(vars(self._window))
     def state_dict(self):
         open_ones = {k:vars(w) for k,w in self._windows.items() if w.n}
-        turns = {k:w for k,w in open_ones.items() if k is not None}
-        return super().state_dict() | open_ones.get(None, {}) | (dict(turns=turns) if turns else {})
+        whole,turns = open_ones.pop(None, {}),open_ones
+        return super().state_dict() | whole | (dict(turns=turns) if turns else {})
     def load_state_dict(self, sd):
         super().load_state_dict(sd)
-        whole = {k:sd[k] for k in vars(_Window()) if k in sd}
-        open_ones = sd.get('turns', {}) | ({None:whole} if whole else {})
-        self._windows = {k:_Window(**w) for k,w in open_ones.items()}
+        whole = {None:{k:sd[k] for k in vars(_Window()) if k in sd}} if 'n' in sd else {}
+        self._windows = {k:_Window(**w) for k,w in (sd.get('turns', {}) | whole).items()}
 
 # %% ../../nbs/train/03_training.ipynb #0a0df71f
 class _Window:
@@ -140,6 +138,8 @@ def cleanup_step(self:GradientAccumulation):
     # a callback before this one may have cancelled the rest of `after_opt_step`, or of `after_step`
     turn = self.learn.open_turn
     if self.learn.outcome['step']=='done' or turn and turn.stepped: self._clear()
+
+# %% ../../nbs/train/03_training.ipynb #98bba3c1
 @patch
 def cleanup_turn(self:GradientAccumulation):
     turn = self.learn.open_turn
@@ -360,8 +360,8 @@ def _refuse_supplied(cb):
     learn = cb.learn
     if learn.outcome['backward']!='cancelled' or not _with_grads(learn): return
     if any(isinstance(o, GradientAccumulation) for o in learn.cbs): return  # they are of its window
-    raise ValueError(f'{cb.label} goes backward again, and somebody cancelled *backward* and supplied gradients: supply '
-        'them by learn.turn(…, grads=f), in train_batch')
+    raise ValueError(f'{cb.label} goes backward again, and somebody cancelled *backward* and supplied gradients: '
+        'supply them by learn.turn(…, grads=f), in train_batch')
 
 def _repeat(learn, autocast):
     "Take the turn's loss forward and backward once more, then put back what was there of the first time"
