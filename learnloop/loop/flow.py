@@ -237,11 +237,10 @@ def _check_rows(self:Flow, rows):
             raise ValueError(f'declare: {o} names {nm!r}, which is no phase{did_you_mean(nm, known)}')
 
 # %% ../../nbs/loop/00_flow.ipynb #74955f6b
-@patch
-def _phase_for(self:Flow, name, f):
+def _phase_for(flow, name, f):
     "The declared phase `name`, whose body is to be `f`"
-    if f is None or not isinstance(name, str): raise TypeError(_right_form(name or self, f))
-    return self._phase(name)
+    if f is None or not isinstance(name, str): raise TypeError(_right_form(name or flow, f))
+    return flow._phase(name)
 
 @patch
 def _phase(self:Flow, name):
@@ -410,7 +409,7 @@ def with_events(self:Flow,
 ): # What `f` returned, None if it was cancelled
     "Run `f(*args, **kwargs)` as the body of `phase`, its events around it"
     p = self.phases.get(phase) if f is not None else None
-    if p is None: p = self._phase_for(phase, f)
+    if p is None: p = _phase_for(self, phase, f)
     depth,opened,out,res,err = len(self.open),self.open,None,None,None
     for o in self._inside[phase]:
         if o in self.outcome: del self.outcome[o]

@@ -224,8 +224,6 @@ class Flow:
     def _within(self, name: Any) -> Any:  # loop/flow.py
         """Names of the phases that may run inside `name`, at any depth"""
     def _check_rows(self, rows: Any) -> Any: ...  # loop/flow.py
-    def _phase_for(self, name: Any, f: Any) -> Any:  # loop/flow.py
-        """The declared phase `name`, whose body is to be `f`"""
     def _phase(self, name: Any) -> Any:  # loop/flow.py
         """The declared phase `name`"""
     def inside(self, phase: str) -> bool:  # loop/flow.py

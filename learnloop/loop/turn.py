@@ -95,8 +95,8 @@ def evaluate(self:Closure)->Tensor: # The loss, a scalar without graph
 def _find_opt(opt, key):
     "The optimizer called `key` in `opt`; `opt` itself for None"
     if key is None: return opt
-    if hasattr(key, 'param_groups'): raise TypeError(f'turn: opt is {describe(key)}: it must be the name of an optimizer in '
-        'learn.opt, not the optimizer')
+    if hasattr(key, 'param_groups'): raise TypeError(f'turn: opt is {describe(key)}: it must be the name of an '
+        'optimizer in learn.opt, not the optimizer')
     if isinstance(opt, Mapping) and key in opt: return opt[key]
     names = [*opt] if isinstance(opt, Mapping) else []
     has = ', '.join(names) or f'one {type(opt).__name__}: leave opt out, and give a name'
@@ -105,8 +105,8 @@ def _find_opt(opt, key):
 def _check_functions(**fs):
     for k,f in fs.items():
         if f is None or callable(f): continue
-        raise TypeError(f'turn: {k} is {describe(f)}: give the function itself, without calling it, as it may be called '
-            'again; an optimizer is named by opt=…')
+        raise TypeError(f'turn: {k} is {describe(f)}: give the function itself, without calling it, as it may be '
+            'called again; an optimizer is named by opt=…')
 
 class Turn:
     "A loss that is a function, an optimizer, and what is to become of its step"

@@ -74,10 +74,11 @@ def before_fit(self:Recorder):
     self._make_metrics()
     self._fits,self._start = True,time.perf_counter()
     train,valid = self.train_names,[] if learn.dls.valid is None else self.valid_names
-    self.columns = [o for o in train+valid if o not in self.parts] + list(dict.fromkeys(nm for o in learn.cbs for nm in o.epoch_columns))
+    own = dict.fromkeys(nm for o in learn.cbs for nm in o.epoch_columns)
+    self.columns = [*(o for o in train+valid if o not in self.parts), *own]
     self._add_columns(self.parts)
     self._waiting,self._is_open,self._is_titled = [],learn.may_have_parts,learn.one_turn or bool(self.parts)
-    if self._is_titled: learn.logger(self.metric_names)  # else turns have losses, whose names come with the first batch
+    if self._is_titled: learn.logger(self.metric_names)  # else names come with the losses of turns
     if learn.metrics: learn.add_cb(_CheckTargets)
     lost = [] if valid or self.train_metrics or learn.resuming else _asked(self.valid_mets)[1:]
     if not lost: return

@@ -41,7 +41,7 @@ class Recorder(Callback):
     row: dict
     _begun: int
     _start: Any
-    columns: Any
+    columns: list
     lr_finder: Any
     _on: Any
     def __init__(self, add_time: bool=True, train_metrics: bool=False, valid_metrics: bool=True, beta: float=0.98) -> None:
