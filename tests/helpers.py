@@ -222,7 +222,12 @@ class ReferenceLoop(Reference):
 
     def batch(self, x, y):
         if not self.training: return self.loss(x, y)
-        for o in self.turns: self.phase('turn', partial(self.turn, o, x, y))
+        for o in self.turns:
+            had,self.stepped = [p.grad for p in self.params],False
+            try: self.phase('turn', partial(self.turn, o, x, y))
+            finally:  # one of several that is cancelled leaves no gradients but those before it
+                if o and self.outcome['turn']=='cancelled':
+                    for p,g in zip(self.params, had, strict=True): p.grad = None if self.stepped else g
 
     def loss(self, x, y):
         with torch.set_grad_enabled(self.training): loss = F.mse_loss(F.linear(x, *self.params), y)
@@ -231,12 +236,14 @@ class ReferenceLoop(Reference):
         return loss
 
     def turn(self, name, x, y):
+        for p in self.params: p.grad = None if p.grad is None else p.grad.clone()  # not in place: `had` is as it was
         self.phase('backward', self.loss(x, y).backward)
         self.phase('step', partial(self.step, name))
         self.phase('zero_grad', self.zero_grad)
 
     def step(self, name):
         torch.optim.SGD(self.params, lr=LR).step()
+        self.stepped = True
         if name=='critic': return  # whose step doesn't count
         self.n_steps += 1
         self.fire('after_opt_step')

@@ -266,7 +266,7 @@ FAULTS = [
         "if first and all(map(torch.equal, first[1], held_params(self.opt))): return first[0]", "if first: return first[0]", 'test_turns_rules.py -k a_closure'),
     Fault('the gradient of one turn reaches what another trains', 'turn', "inputs=params if turn.key else None", "inputs=None", 'test_turns.py -k gan-plain'),
     Fault("gradients of its own don't know the scale", 'turn', "g.detach()*turn.scale", "g.detach()", 'test_turns_rules.py -k gradients_of_its_own'),
-    Fault('a turn that is cancelled leaves its gradients', 'learner', "if drops and self.outcome['turn']=='cancelled'", "if False",
+    Fault('a turn that is cancelled leaves its gradients', 'learner', "if turn.own and self.outcome['turn']=='cancelled'", "if False",
         'test_turns_rules.py -k cancel_at_any'),
     Fault('inputs are mixed, and targets of a turn are not', 'mixup', "if self._partner is None or self._is_mixed and not supplies: return", "return",
         'test_turns.py -k fixmatch-mixup'),
