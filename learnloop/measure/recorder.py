@@ -77,8 +77,9 @@ def before_fit(self:Recorder):
     own = dict.fromkeys(nm for o in learn.cbs for nm in o.epoch_columns)
     self.columns = [*(o for o in train+valid if o not in self.parts), *own]
     self._add_columns(self.parts)
-    self._waiting,self._is_open,self._is_titled = [],learn.may_have_parts,learn.one_turn or bool(self.parts)
-    if self._is_titled: learn.logger(self.metric_names)  # else names come with the losses of turns
+    self._waiting,self._is_open = [],learn.may_have_parts
+    self._is_titled = not self._is_open or bool(self.parts)
+    if self._is_titled: learn.logger(self.metric_names)  # else they wait for the first batch
     if learn.metrics: learn.add_cb(_CheckTargets)
     lost = [] if valid or self.train_metrics or learn.resuming else _asked(self.valid_mets)[1:]
     if not lost: return
