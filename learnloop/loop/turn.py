@@ -41,9 +41,9 @@ def ambient_autocast(
     return partial(torch.autocast, kind, dtype=torch.get_autocast_dtype(kind))
 
 # %% ../../nbs/loop/04_turn.ipynb #t0000024c
-def _copied(o):
-    "What an optimizer knows, so that its next step leaves it as it is"
-    if isinstance(o, dict): return {k:_copied(v) for k,v in o.items()}
+def _copy_state(o):
+    "A copy of what an optimizer keeps, `o`, which its next step leaves as it is"
+    if isinstance(o, dict): return {k:_copy_state(v) for k,v in o.items()}
     return o.clone() if isinstance(o, Tensor) else list(o) if isinstance(o, list) else o
 
 class Closure:
@@ -65,7 +65,7 @@ class Closure:
         learn = self.learn
         kept = {k:getattr(learn, k) for k in ('pred','loss','loss_grad','loss_parts')}
         params = held_params(self.opt)
-        began,knew = [p.detach().clone() for p in params],{p:_copied(v) for p,v in self.opt.state.items()}
+        began,knew = [p.detach().clone() for p in params],{p:_copy_state(v) for p,v in self.opt.state.items()}
         self._first = learn.loss_grad.detach(),began
         try: self.opt.step(self.evaluate)
         except BaseException:  # a line search is on its way, and where it is nobody asked for
@@ -99,7 +99,7 @@ def _find_opt(opt, key):
         'optimizer in learn.opt, not the optimizer')
     if isinstance(opt, Mapping) and key in opt: return opt[key]
     names = [*opt] if isinstance(opt, Mapping) else []
-    has = ', '.join(names) or f'one {type(opt).__name__}: leave opt out, and give a name'
+    has = ', '.join(names) or f'one {type(opt).__name__}: leave opt out; name=… gives the turn a name'
     raise ValueError(f'turn: no optimizer {key!r}{did_you_mean(str(key), names)}; learn.opt has {has}')
 
 def _check_functions(**fs):
@@ -186,5 +186,6 @@ def take_grads(
             f'{len(params)} parameters of the turn that require gradients, or a dict by name')
     for p,g in zip(params, grads, strict=True):
         if g is not None and (not isinstance(g, Tensor) or g.shape!=p.shape):
-            raise ValueError(f'grads: {describe(g)} for a parameter of shape {tuple(p.shape)}')
+            raise ValueError(f'grads: {describe(g)} for a parameter of shape {tuple(p.shape)}: give a tensor of this shape, or '
+                'None, in the order of learn.turn_params')
     _add_grads(params, [None if g is None else g.detach()*turn.scale for g in grads])
