@@ -178,7 +178,8 @@ def calc_loss(self:Loop):
         self._do_loss()
     else:
         self.take_loss(turn.loss(), turn.name)
-        if self.loss_grad is None: raise ValueError(f'{turn}: its loss function returned None: return a scalar')
+        if self.loss_grad is None: raise ValueError(f'{turn}: its loss function returned None: it must return a scalar, or what else '
+            'a loss_func may')
     self('after_loss')
 
 # %% ../../nbs/loop/05_learner.ipynb #e1f3b800

@@ -123,6 +123,8 @@ class Turn:
         own=True # Did somebody ask for it? Not for the only turn of an ordinary batch
     ):
         _check_functions(loss=loss, grads=grads)
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f'turn: name is {name!r}: it must be a string, as a column of the table is called by it')
         self.own,self.loss,self.key,self.name,self.grads = own,loss,opt,opt if name is None else name,grads
         self.create_graph,self.retain_graph = create_graph,retain_graph
         self.counts = counts and all(p.counts for p in learn.open)
@@ -131,7 +133,7 @@ class Turn:
         asks = [o for o in opts(self.opt) if closure or closure is None and needs_closure(o)]
         self.closure = Closure(learn, self, asks) if asks else None
     opt = property(lambda self: _find_opt(self.learn.opt, self.key), doc='Its optimizer, which may be switched')
-    def __repr__(self): return f'Turn({self.name!r})'
+    def __repr__(self): return 'Turn()' if self.name is None else f'Turn({self.name!r})'
 
 # %% ../../nbs/loop/04_turn.ipynb #t0000012a
 @patch
@@ -157,14 +159,14 @@ def take_backward(
 ):
     "Add the gradients of `loss` to `.grad` of the parameters of `turn`"
     params = [p for p in held_params(turn.opt) if p.requires_grad]
-    if not params: raise ValueError(f'turn {turn.name!r}: none of its parameters requires gradients: unfreeze some, or '
+    if not params: raise ValueError(f'{turn}: none of its parameters requires gradients: unfreeze some, or '
         'leave the turn out')
     if turn.create_graph:
         _add_grads(params, torch.autograd.grad(loss, params, create_graph=True, allow_unused=True))
     else:
         torch.autograd.backward(loss, inputs=params if turn.key else None, retain_graph=turn.retain_graph)
     if turn.key and all(p.grad is None for p in params):
-        raise ValueError(f'turn {turn.name!r}: its loss depends on none of the parameters of optimizer {turn.key!r}: '
+        raise ValueError(f'{turn}: its loss depends on none of the parameters of optimizer {turn.key!r}: '
             'name the one that it is for, and detach nothing on the way to it')
 
 # %% ../../nbs/loop/04_turn.ipynb #t0000016

@@ -390,7 +390,7 @@ class MicroBatch(Callback):
     def before_turn(self):
         learn,n = self.learn,self.learn.bs
         self._refuse_closure()
-        if learn.open_turn.grads: raise ValueError(f'MicroBatch takes losses in parts, and turn {learn.turn_name!r} '
+        if learn.open_turn.grads: raise ValueError(f'MicroBatch takes losses in parts, and {learn.open_turn} '
             'supplies gradients, which may be no sum of those of parts: use GradientAccumulation')
         size = math.ceil(n/math.ceil(n/self.size))  # nearly the same for all: a batch norm fails with a single item
         def part(b, i): return batch_map(b, 'narrow', lambda t: t[i:i+size] if t.dim() and len(t)==n else t)
