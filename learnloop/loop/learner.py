@@ -178,8 +178,8 @@ def calc_loss(self:Loop):
         self._do_loss()
     else:
         self.take_loss(turn.loss(), turn.name)
-        if self.loss_grad is None: raise ValueError(f'{turn}: its loss function returned None: it must return a scalar, or what else '
-            'a loss_func may')
+        if self.loss_grad is None: raise ValueError(f'{turn}: its loss function returned None: it must return a '
+            'scalar, or a dict of parts')
     self('after_loss')
 
 # %% ../../nbs/loop/05_learner.ipynb #e1f3b800
@@ -257,7 +257,8 @@ def turn(self:Loop,
     turn,kept = self._plain_turn,(self.loss, self.loss_grad)
     if not (loss is opt is name is grads is closure is None and counts) or create_graph or retain_graph:
         turn = Turn(self, loss, opt, name, counts, grads, create_graph, retain_graph, closure)
-    elif turn is None or turn.made_for is not self.opt or self._uncounted: turn = self._plain_turn = Turn(self, own=False)
+    elif turn is None or turn.made_for is not self.opt or self._uncounted:
+        turn = self._plain_turn = Turn(self, own=False)
     self.open_turn = turn
     if turn.own: turn.note_grads()
     try: self.with_events('turn', self._do_turn)

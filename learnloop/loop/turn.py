@@ -91,7 +91,7 @@ def evaluate(self:Closure)->Tensor: # The loss, a scalar without graph
     learn.begin_again('step')
     return learn.loss_grad.detach()
 
-# %% ../../nbs/loop/04_turn.ipynb #t0000011
+# %% ../../nbs/loop/04_turn.ipynb #t0000110
 def _find_opt(opt, key):
     "The optimizer called `key` in `opt`; `opt` itself for None"
     if key is None: return opt
@@ -102,12 +102,16 @@ def _find_opt(opt, key):
     has = ', '.join(names) or f'one {type(opt).__name__}: leave opt out; name=… gives the turn a name'
     raise ValueError(f'turn: no optimizer {key!r}{did_you_mean(str(key), names)}; learn.opt has {has}')
 
-def _check_functions(**fs):
+def _check_args(name, **fs):
+    "Refuse a name that is no string, and functions that are none"
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f'turn: name is {name!r}: it must be a string, as a column of the table is called by it')
     for k,f in fs.items():
         if f is None or callable(f): continue
         raise TypeError(f'turn: {k} is {describe(f)}: give the function itself, without calling it, as it may be '
             'called again; an optimizer is named by opt=…')
 
+# %% ../../nbs/loop/04_turn.ipynb #t0000011
 class Turn:
     "A loss that is a function, an optimizer, and what is to become of its step"
     def __init__(self,
@@ -122,9 +126,7 @@ class Turn:
         closure=None, # Give the optimizer's `step` a closure? None for if it can't do without
         own=True # Did somebody ask for it? Not for the only turn of an ordinary batch
     ):
-        _check_functions(loss=loss, grads=grads)
-        if name is not None and not isinstance(name, str):
-            raise TypeError(f'turn: name is {name!r}: it must be a string, as a column of the table is called by it')
+        _check_args(name, loss=loss, grads=grads)
         self.own,self.loss,self.key,self.name,self.grads = own,loss,opt,opt if name is None else name,grads
         self.create_graph,self.retain_graph = create_graph,retain_graph
         self.counts = counts and all(p.counts for p in learn.open)
@@ -188,6 +190,6 @@ def take_grads(
             f'{len(params)} parameters of the turn that require gradients, or a dict by name')
     for p,g in zip(params, grads, strict=True):
         if g is not None and (not isinstance(g, Tensor) or g.shape!=p.shape):
-            raise ValueError(f'grads: {describe(g)} for a parameter of shape {tuple(p.shape)}: give a tensor of this shape, or '
-                'None, in the order of learn.turn_params')
+            raise ValueError(f'grads: {describe(g)} for a parameter of shape {tuple(p.shape)}: give a tensor of this '
+                'shape, or None, in the order of learn.turn_params')
     _add_grads(params, [None if g is None else g.detach()*turn.scale for g in grads])
