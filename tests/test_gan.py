@@ -240,5 +240,5 @@ def test_a_loss_that_is_for_another_optimizer_is_refused(cbs):
         def train_batch(self): self.turn(lambda: F.softplus(-self.model.critic(self.y)).mean(), 'gen')
     a = mk_gan()
     learn = Wrong(a.dls, a.model, opt_func=a.opt_func, cbs=cbs)
-    with pytest.raises(ValueError, match="turn 'gen': its loss depends on none of the parameters of optimizer 'gen'"): quiet(learn, 1)
+    with pytest.raises(ValueError, match=r"Turn\('gen'\): its loss depends on none of the parameters of optimizer 'gen'"): quiet(learn, 1)
     assert same(a.model, mk_gan().model)

@@ -99,6 +99,7 @@ class _Reader:
     train_iter: Any
     train_pass: Any
     training: Any
+    turn_key: Any
     turn_name: Any
     turn_opt: Any
     turn_params: Any

@@ -55,6 +55,8 @@ _GRAD = ('validation and predictions compute without gradients: learn.valid_grad
     'for models, losses and metrics that need some')
 _CALL = ('of a tuple, all but the last element are inputs (xb) unless DataLoaders(…, n_inp=…) says how many, '
     'and the rest are targets (yb); a dict goes to the model by name')
+_TURN_CALL = ('the loss of a turn is called without arguments, as in learn.turn(lambda: '
+    'F.mse_loss(self.forward(), self.y)); and ' + _CALL)
 _GRAPH = ('what a loss is made of outside of its turn has a graph that is gone after the first time backward: make it '
     'in the function that is the loss, which SAM, MicroBatch and closures call again; or, for another turn over the '
     'same graph, learn.turn(…, retain_graph=True) before it')
@@ -79,7 +81,8 @@ def tip(
     if 'NoneType' in s and any(o is None for o in (*learn.xb, *learn.yb)): return 'the batch holds None'
     # not in code of the user's, whose own error it is
     in_torch = error_frames(e)[-1].f_globals['__name__'].split('.')[0] in ('torch','learnloop')
-    return _CALL if 'argument' in s and in_torch else ''
+    if not in_torch or 'argument' not in s: return ''
+    return _TURN_CALL if learn.open_turn and learn.open_turn.loss and learn.pred is None else _CALL
 
 # %% ../../nbs/loop/08_errors.ipynb #4c23e0f3
 def _causes(e):

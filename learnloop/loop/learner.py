@@ -178,7 +178,8 @@ def calc_loss(self:Loop):
         self._do_loss()
     else:
         self.take_loss(turn.loss(), turn.name)
-        if self.loss_grad is None: raise ValueError(f'{turn}: its loss function returned None: return a scalar')
+        if self.loss_grad is None: raise ValueError(f'{turn}: its loss function returned None: it must return a '
+            'scalar, or a dict of parts')
     self('after_loss')
 
 # %% ../../nbs/loop/05_learner.ipynb #e1f3b800
@@ -253,10 +254,11 @@ def turn(self:Loop,
 ):
     "Take a turn in a batch: a loss, its gradients, and a step"
     if self.open_turn is not None or self._handlers is self._valid_handlers: self._refuse_turn()
-    turn,kept = self._whole,(self.loss, self.loss_grad)
+    turn,kept = self._plain_turn,(self.loss, self.loss_grad)
     if not (loss is opt is name is grads is closure is None and counts) or create_graph or retain_graph:
         turn = Turn(self, loss, opt, name, counts, grads, create_graph, retain_graph, closure)
-    elif turn is None or turn.made_for is not self.opt or self._uncounted: turn = self._whole = Turn(self, own=False)
+    elif turn is None or turn.made_for is not self.opt or self._uncounted:
+        turn = self._plain_turn = Turn(self, own=False)
     self.open_turn = turn
     if turn.own: turn.note_grads()
     try: self.with_events('turn', self._do_turn)
@@ -273,13 +275,15 @@ def _refuse_turn(self:Loop):
 # %% ../../nbs/loop/05_learner.ipynb #55c45052
 Loop.open_turn = None  # The turn that goes on
 Loop.turn_name = property(lambda self: self.open_turn.name if self.open_turn else None,
-    doc='Whose turn it is; None for the only one')
+    doc='Whose turn it is; None for the only one of a batch, and between turns')
+Loop.turn_key = property(lambda self: self.open_turn.key if self.open_turn else None,
+    doc='Name of the optimizer of the turn in `opt`; None for all')
 Loop.turn_opt = property(lambda self: self.open_turn.opt if self.open_turn else self.opt or self.create_opt(),
     doc='Optimizer of the turn, or of all')
 Loop.one_turn = property(lambda self: getattr(self.train_batch, '__func__', None) is Loop.train_batch,
     doc='Is a batch of training the ordinary one, of one turn?')
 Loop.turn_params = property(lambda self: held_params(self.turn_opt),
-    doc='Parameters of the turn, or all: keys of a dict')
+    doc='Parameters that the optimizer of the turn holds, or all do, frozen ones, too: keys of a dict')
 
 # %% ../../nbs/loop/05_learner.ipynb #55c45053
 @patch
@@ -345,7 +349,7 @@ def _zero_grad(self:Loop):
 
 # %% ../../nbs/loop/05_learner.ipynb #7a1c0f32
 @patch
-def _take_step(self:Loop, f, *args, **kwargs):
+def _step_and_count(self:Loop, f, *args, **kwargs):
     "Run `f`, the body of *step*, then count the step and say so, whatever `f` is"
     n,res,turn = self.count.opt_steps,f(*args, **kwargs),self.open_turn
     self.has_stepped = True
@@ -359,7 +363,7 @@ def _take_step(self:Loop, f, *args, **kwargs):
     if fs := self._handlers['after_opt_step']: self._hear(fs, 'after_opt_step')
     return res
 
-Loop.bodies = dict(step='_take_step')
+Loop.bodies = dict(step='_step_and_count')
 
 @patch
 def _warn_of_count(self:Loop, f):
@@ -494,7 +498,7 @@ Learner.valid_grad = False             # Does validation compute with gradients?
 Learner.predicting = False             # Are predictions being made, by `get_preds` or `predict`?
 Learner._has_loss = False              # Was a loss computed yet?
 Learner._loss_call = None              # What an evaluation calls in place of `loss_func`
-Learner._whole = None                  # The turn of batches that have but one
+Learner._plain_turn = None             # The turn of batches that have but one, made once
 Learner.has_stepped = False            # Was there a step in this epoch, counted or not?
 Learner._shortcut = None               # Called with a pass whose batches may need no events; are some left?
 Learner._guests = ()                   # Callbacks of the evaluation that is going on: one inside it does without
@@ -789,7 +793,7 @@ Learner.first_opt = None # How it was made before the first switch to another, i
 def _end(self:Learner):
     self.drop_batch()
     if self.inside('fit') or self.inside('evaluate'): return
-    self._whole = None
+    self._plain_turn = None
     for o in (self.data_pass, self.train_pass):
         if o: o.close()
     for cb in self.cbs: cb.run = True

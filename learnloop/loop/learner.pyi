@@ -86,7 +86,7 @@ class Loop(Flow):
     loss: Any
     _has_loss: bool
     open_turn: Any
-    _whole: Any
+    _plain_turn: Any
     has_stepped: bool
     _counts_steps: bool
     dl: Any
@@ -186,7 +186,7 @@ class Loop(Flow):
     def _backward(self) -> Any: ...  # loop/learner.py
     def _step(self) -> Any: ...  # loop/learner.py
     def _zero_grad(self) -> Any: ...  # loop/learner.py
-    def _take_step(self, f: Any, *args: Any, **kwargs: Any) -> Any:  # loop/learner.py
+    def _step_and_count(self, f: Any, *args: Any, **kwargs: Any) -> Any:  # loop/learner.py
         """Run `f`, the body of *step*, then count the step and say so, whatever `f` is"""
     def _warn_of_count(self, f: Any) -> Any:  # loop/learner.py
         """Say once that `f` counts steps by itself"""
@@ -212,7 +212,10 @@ class Loop(Flow):
         """Is the fit on its way to the place that it goes on from?"""
     @property
     def turn_name(self) -> Any:
-        """Whose turn it is; None for the only one"""
+        """Whose turn it is; None for the only one of a batch, and between turns"""
+    @property
+    def turn_key(self) -> Any:
+        """Name of the optimizer of the turn in `opt`; None for all"""
     @property
     def turn_opt(self) -> Any:
         """Optimizer of the turn, or of all"""
@@ -221,7 +224,7 @@ class Loop(Flow):
         """Is a batch of training the ordinary one, of one turn?"""
     @property
     def turn_params(self) -> Any:
-        """Parameters of the turn, or all: keys of a dict"""
+        """Parameters that the optimizer of the turn holds, or all do, frozen ones, too: keys of a dict"""
 
 def format_value(v: Any) -> str:
     """Write a value as in the table of epochs
@@ -278,7 +281,7 @@ class Learner(Loop):
     _holds: Any
     training: bool
     opt_at_start: Any
-    _whole: Any
+    _plain_turn: Any
     _deaf: Any
     _guests: Any
     _loss_call: Any

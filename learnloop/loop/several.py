@@ -1,4 +1,4 @@
-"""A batch of each at a time, or batches of each in turns, gone on with exactly
+"""One batch of each loader at a time, or batches of each by turns; a fit that is resumed goes on with the same ones
 
 Docs: https://learnloop.github.io/learnloop/loop/several.html.md"""
 

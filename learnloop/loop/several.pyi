@@ -1,5 +1,5 @@
 # Written by `python -m tools.stubs` from `several.py`: methods that other modules patch on are here, too
-"""A batch of each at a time, or batches of each in turns, gone on with exactly"""
+"""One batch of each loader at a time, or batches of each by turns; a fit that is resumed goes on with the same ones"""
 
 from typing import Any
 

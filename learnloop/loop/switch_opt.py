@@ -1,4 +1,4 @@
-"""Switch to another optimizer in the middle of a fit: schedules, checkpoints and accumulation know
+"""Switch to another optimizer in the middle of a fit: schedules, checkpoints and accumulation go on with it
 
 Docs: https://learnloop.github.io/learnloop/loop/switch_opt.html.md"""
 

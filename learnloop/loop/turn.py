@@ -41,9 +41,9 @@ def ambient_autocast(
     return partial(torch.autocast, kind, dtype=torch.get_autocast_dtype(kind))
 
 # %% ../../nbs/loop/04_turn.ipynb #t0000024c
-def _copied(o):
-    "What an optimizer knows, so that its next step leaves it as it is"
-    if isinstance(o, dict): return {k:_copied(v) for k,v in o.items()}
+def _copy_state(o):
+    "A copy of what an optimizer keeps, `o`, which its next step leaves as it is"
+    if isinstance(o, dict): return {k:_copy_state(v) for k,v in o.items()}
     return o.clone() if isinstance(o, Tensor) else list(o) if isinstance(o, list) else o
 
 class Closure:
@@ -65,7 +65,7 @@ class Closure:
         learn = self.learn
         kept = {k:getattr(learn, k) for k in ('pred','loss','loss_grad','loss_parts')}
         params = held_params(self.opt)
-        began,knew = [p.detach().clone() for p in params],{p:_copied(v) for p,v in self.opt.state.items()}
+        began,knew = [p.detach().clone() for p in params],{p:_copy_state(v) for p,v in self.opt.state.items()}
         self._first = learn.loss_grad.detach(),began
         try: self.opt.step(self.evaluate)
         except BaseException:  # a line search is on its way, and where it is nobody asked for
@@ -91,7 +91,7 @@ def evaluate(self:Closure)->Tensor: # The loss, a scalar without graph
     learn.begin_again('step')
     return learn.loss_grad.detach()
 
-# %% ../../nbs/loop/04_turn.ipynb #t0000011
+# %% ../../nbs/loop/04_turn.ipynb #t0000110
 def _find_opt(opt, key):
     "The optimizer called `key` in `opt`; `opt` itself for None"
     if key is None: return opt
@@ -99,15 +99,19 @@ def _find_opt(opt, key):
         'optimizer in learn.opt, not the optimizer')
     if isinstance(opt, Mapping) and key in opt: return opt[key]
     names = [*opt] if isinstance(opt, Mapping) else []
-    has = ', '.join(names) or f'one {type(opt).__name__}: leave opt out, and give a name'
+    has = ', '.join(names) or f'one {type(opt).__name__}: leave opt out; name=… gives the turn a name'
     raise ValueError(f'turn: no optimizer {key!r}{did_you_mean(str(key), names)}; learn.opt has {has}')
 
-def _check_functions(**fs):
+def _check_args(name, **fs):
+    "Refuse a name that is no string, and functions that are none"
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f'turn: name is {name!r}: it must be a string, as a column of the table is called by it')
     for k,f in fs.items():
         if f is None or callable(f): continue
         raise TypeError(f'turn: {k} is {describe(f)}: give the function itself, without calling it, as it may be '
             'called again; an optimizer is named by opt=…')
 
+# %% ../../nbs/loop/04_turn.ipynb #t0000011
 class Turn:
     "A loss that is a function, an optimizer, and what is to become of its step"
     def __init__(self,
@@ -122,7 +126,7 @@ class Turn:
         closure=None, # Give the optimizer's `step` a closure? None for if it can't do without
         own=True # Did somebody ask for it? Not for the only turn of an ordinary batch
     ):
-        _check_functions(loss=loss, grads=grads)
+        _check_args(name, loss=loss, grads=grads)
         self.own,self.loss,self.key,self.name,self.grads = own,loss,opt,opt if name is None else name,grads
         self.create_graph,self.retain_graph = create_graph,retain_graph
         self.counts = counts and all(p.counts for p in learn.open)
@@ -131,7 +135,7 @@ class Turn:
         asks = [o for o in opts(self.opt) if closure or closure is None and needs_closure(o)]
         self.closure = Closure(learn, self, asks) if asks else None
     opt = property(lambda self: _find_opt(self.learn.opt, self.key), doc='Its optimizer, which may be switched')
-    def __repr__(self): return f'Turn({self.name!r})'
+    def __repr__(self): return 'Turn()' if self.name is None else f'Turn({self.name!r})'
 
 # %% ../../nbs/loop/04_turn.ipynb #t0000012a
 @patch
@@ -157,14 +161,14 @@ def take_backward(
 ):
     "Add the gradients of `loss` to `.grad` of the parameters of `turn`"
     params = [p for p in held_params(turn.opt) if p.requires_grad]
-    if not params: raise ValueError(f'turn {turn.name!r}: none of its parameters requires gradients: unfreeze some, or '
+    if not params: raise ValueError(f'{turn}: none of its parameters requires gradients: unfreeze some, or '
         'leave the turn out')
     if turn.create_graph:
         _add_grads(params, torch.autograd.grad(loss, params, create_graph=True, allow_unused=True))
     else:
         torch.autograd.backward(loss, inputs=params if turn.key else None, retain_graph=turn.retain_graph)
     if turn.key and all(p.grad is None for p in params):
-        raise ValueError(f'turn {turn.name!r}: its loss depends on none of the parameters of optimizer {turn.key!r}: '
+        raise ValueError(f'{turn}: its loss depends on none of the parameters of optimizer {turn.key!r}: '
             'name the one that it is for, and detach nothing on the way to it')
 
 # %% ../../nbs/loop/04_turn.ipynb #t0000016
@@ -186,5 +190,6 @@ def take_grads(
             f'{len(params)} parameters of the turn that require gradients, or a dict by name')
     for p,g in zip(params, grads, strict=True):
         if g is not None and (not isinstance(g, Tensor) or g.shape!=p.shape):
-            raise ValueError(f'grads: {describe(g)} for a parameter of shape {tuple(p.shape)}')
+            raise ValueError(f'grads: {describe(g)} for a parameter of shape {tuple(p.shape)}: give a tensor of this '
+                'shape, or None, in the order of learn.turn_params')
     _add_grads(params, [None if g is None else g.detach()*turn.scale for g in grads])

@@ -63,8 +63,11 @@ class Recorder(Callback):
         return ['valid_loss', *(('valid_' if isinstance(m, LossPart) else prefix)+m.name for m in mets)]
 
 # %% ../../nbs/measure/02_recorder.ipynb #8de956c1
-def _of_parts(titles, kind): return [LossPart(o[6:]) for o in titles if o.startswith(f'{kind}_')]
-def _asked(mets): return [m for m in mets if not isinstance(m, LossPart)]
+def _of_parts(titles, kind):
+    "Metrics of the parts that have `titles`, those of `kind`: 'train' or 'valid'"
+    return [LossPart(o[6:]) for o in titles if o.startswith(f'{kind}_')]
+
+def _not_parts(mets): return [m for m in mets if not isinstance(m, LossPart)]
 
 # %% ../../nbs/measure/02_recorder.ipynb #ba1eb978
 @patch
@@ -81,7 +84,7 @@ def before_fit(self:Recorder):
     self._is_titled = not self._is_open or bool(self.parts)
     if self._is_titled: learn.logger(self.metric_names)  # else they wait for the first batch
     if learn.metrics: learn.add_cb(_CheckTargets)
-    lost = [] if valid or self.train_metrics or learn.resuming else _asked(self.valid_mets)[1:]
+    lost = [] if valid or self.train_metrics or learn.resuming else _not_parts(self.valid_mets)[1:]
     if not lost: return
     names = ', '.join(m.name for m in lost)
     fix = 'give DataLoaders(train, valid), or set learn.recorder.train_metrics = True'
@@ -194,7 +197,7 @@ def before_train(self:Recorder):
     for m in self.train_mets: m.reset()
     given = self.learn.metrics if isinstance(self.learn.metrics, list) else [self.learn.metrics]
     if [*map(id, given)]==[*map(id, self._tried)]: return
-    if try_metrics(self.learn, _asked(self.valid_mets)[1:]): self._tried = [*given]
+    if try_metrics(self.learn, _not_parts(self.valid_mets)[1:]): self._tried = [*given]
 
 @patch
 def before_validate(self:Recorder):

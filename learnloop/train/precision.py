@@ -117,7 +117,7 @@ class _Probe:
 def scaler(self:MixedPrecision):
     "The `GradScaler` of the turn: each turn has its own, as its gradients may be kept while another one steps"
     if self.amp_mode!='fp16' or not self._is_ready: return None
-    nm = self.learn.open_turn and self.learn.open_turn.key
+    nm = self.learn.turn_key
     if nm not in self.scalers:
         res = self.scalers[nm] = torch.amp.GradScaler(self.learn.device.type, **self.kwargs)
         if nm in self._states: res.load_state_dict(res.state_dict() | self._states[nm])

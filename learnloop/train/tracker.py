@@ -245,7 +245,7 @@ class CheckFinite(_FitState):
     @property
     def _now(self):
         "What is known of the optimizer whose turn it is: of the only one, in attributes"
-        key = self.learn.open_turn and self.learn.open_turn.key
+        key = self.learn.turn_key
         return vars(self) if key is None else self.turns.setdefault(key, dict(why_bad='', in_a_row=0))
 
 # %% ../../nbs/train/01_tracker.ipynb #9ba0c2b5

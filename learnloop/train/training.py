@@ -45,7 +45,7 @@ class GradientAccumulation(Callback):
         if n_acc is None and n_batches is None: raise ValueError('GradientAccumulation: give n_acc or n_batches')
         self._windows = {}  # by the name of the optimizer, as several turns may take their steps by one
     @property
-    def _window(self): return self._windows.setdefault(self.learn.open_turn and self.learn.open_turn.key, _Window())
+    def _window(self): return self._windows.setdefault(self.learn.turn_key, _Window())
     @property
     def _size(self):
         v = self.n_acc if self.n_batches is None else self.n_batches
@@ -81,9 +81,9 @@ def _refuse_shared(self:GradientAccumulation):
     "Refuse a turn that would add to gradients of another's window"
     learn = self.learn
     for k,w in self._windows.items():
-        if not w.n or k==learn.open_turn.key: continue
+        if not w.n or k==learn.turn_key: continue
         if held_params(learn.opt if k is None else learn.opt[k]).keys() & learn.turn_params.keys():
-            names = [repr(o) if o else 'all optimizers' for o in (k, learn.open_turn.key)]
+            names = [repr(o) if o else 'all optimizers' for o in (k, learn.turn_key)]
             raise ValueError(f'{self.label}: turns of {" and of ".join(names)} share parameters, so one window would '
                 "end the other's: give the turns optimizers that share none")
 
@@ -146,7 +146,7 @@ def cleanup_turn(self:GradientAccumulation):
     # its gradients are dropped, and what was there before is back
     if turn.own and not turn.stepped and self.learn.outcome['turn']=='cancelled': vars(self._window).update(self._was)
 @patch
-def _clear(self:GradientAccumulation): self._windows.pop(self.learn.open_turn and self.learn.open_turn.key, None)
+def _clear(self:GradientAccumulation): self._windows.pop(self.learn.turn_key, None)
 
 # %% ../../nbs/train/03_training.ipynb #98bba381
 @patch
@@ -390,7 +390,7 @@ class MicroBatch(Callback):
     def before_turn(self):
         learn,n = self.learn,self.learn.bs
         self._refuse_closure()
-        if learn.open_turn.grads: raise ValueError(f'MicroBatch takes losses in parts, and turn {learn.turn_name!r} '
+        if learn.open_turn.grads: raise ValueError(f'MicroBatch takes losses in parts, and {learn.open_turn} '
             'supplies gradients, which may be no sum of those of parts: use GradientAccumulation')
         size = math.ceil(n/math.ceil(n/self.size))  # nearly the same for all: a batch norm fails with a single item
         def part(b, i): return batch_map(b, 'narrow', lambda t: t[i:i+size] if t.dim() and len(t)==n else t)
