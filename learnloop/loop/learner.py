@@ -299,11 +299,12 @@ def scale_loss(self:Loop,
 @patch
 def take_step(self:Loop,
     opt:str|None=None, # Name of its optimizer in `learn.opt`; None for all there are
-    counts:bool=True   # Is it one of `count.opt_steps`?
+    counts:bool=True,  # Is it one of `count.opt_steps`?
+    name:str|None=None # Of the turn; None for `opt`
 ):
     "Step and drop gradients, as phases, for a turn that went backward before: the last of an accumulation"
     if self.opt is None: self.create_opt()
-    self.open_turn = Turn(self, opt=opt, counts=counts)
+    self.open_turn = Turn(self, opt=opt, name=name, counts=counts)
     try:
         self.with_events('step', self._step)
         self.with_events('zero_grad', self._zero_grad)
@@ -423,9 +424,8 @@ def _warn_of_no_step(self:Loop, n):
     inner = 'batch',*self._inside['batch']
     by = [f'{phase} was last cancelled' + (f' by {cb} in {e}' if cb else '')
         for phase,(cb,e) in self._cancels.items() if phase in inner]
-    is_plain = self.one_turn and type(self)._do_one_batch is Loop._do_one_batch
-    if not by and not is_plain: return  # it has ways of its own
-    why = '; '.join(by) or 'no batch had a loss'
+    if not by and type(self)._do_one_batch is not Loop._do_one_batch: return  # it has ways of its own
+    why = '; '.join(by) or 'no batch had a loss, or train_batch took no turn'
     warnings.warn(f'epoch {self.epoch} saw {n} batches and took no optimizer step: {why}', stacklevel=3)
 
 @patch

@@ -174,11 +174,12 @@ class Loop(Flow):
 
         - `k`: Number, or scalar tensor
         """
-    def take_step(self, opt: str | None=None, counts: bool=True) -> Any:  # loop/learner.py
+    def take_step(self, opt: str | None=None, counts: bool=True, name: str | None=None) -> Any:  # loop/learner.py
         """Step and drop gradients, as phases, for a turn that went backward before: the last of an accumulation
 
         - `opt`: Name of its optimizer in `learn.opt`; None for all there are
         - `counts`: Is it one of `count.opt_steps`?
+        - `name`: Of the turn; None for `opt`
         """
     def _do_grad_opt(self) -> Any: ...  # loop/learner.py
     def backward(self) -> Any:  # loop/learner.py

@@ -174,11 +174,14 @@ def take_backward(
 # %% ../../nbs/loop/04_turn.ipynb #t0000016
 def take_grads(
     turn:Turn, # Whose parameters get them
-    grads,     # A list with a tensor or None for each parameter that requires gradients; or a dict, by name
+    grads,     # A list with a tensor or None for each parameter, or each that is not frozen; or a dict, by name
     model      # Whose names they are
 ):
     "Add `grads`, as the turn's scale has them, to `.grad` of the parameters of `turn`"
-    params = [p for p in held_params(turn.opt) if p.requires_grad]
+    every = held_params(turn.opt)
+    params = [p for p in every if p.requires_grad]
+    if isinstance(grads, (list,tuple)) and len(grads)==len(every):
+        grads = [g for p,g in zip(every, grads, strict=True) if p.requires_grad]
     if isinstance(grads, Mapping):
         named = dict(model.named_parameters())
         if lost := [k for k in grads if k not in named or not any(named[k] is p for p in params)]:

@@ -92,6 +92,6 @@ def take_grads(turn: Turn, grads: Any, model: Any) -> Any:
     """Add `grads`, as the turn's scale has them, to `.grad` of the parameters of `turn`
 
     - `turn`: Whose parameters get them
-    - `grads`: A list with a tensor or None for each parameter that requires gradients; or a dict, by name
+    - `grads`: A list with a tensor or None for each parameter, or each that is not frozen; or a dict, by name
     - `model`: Whose names they are
     """

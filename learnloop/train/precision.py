@@ -18,7 +18,7 @@ from ..loop.checks import did_you_mean
 from ..loop.flow import CancelStepException
 from ..loop.learner import Learner
 from ..loop.optimizer import opts
-from .training import refuse_closure, refuse_graph
+from .training import grads_now, refuse_closure, refuse_graph, refuse_supplied
 
 # %% ../../nbs/train/05_precision.ipynb #2c66fd11
 @patch
@@ -92,6 +92,7 @@ def before_turn(self:MixedPrecision):
     if self.amp_mode=='fp16':
         refuse_closure(self, 'which needs gradients as they are, not scaled')
         refuse_graph(self, 'which would be of a loss that is scaled')
+        self._had = grads_now(self.learn)
     self._turn_on()
 
 @patch
@@ -131,6 +132,7 @@ def before_backward(self:MixedPrecision):
 @patch
 def before_step(self:MixedPrecision):
     scaler = self.scaler
+    if scaler and self.learn.open_turn: refuse_supplied(self, self._had, 'which nobody has scaled')
     probe = _Probe(self.learn.turn_params) if scaler else None
     if not probe or not probe.params: return  # no gradients, nothing to look at: torch's scaler would complain
     scaler.step(probe)

@@ -23,6 +23,7 @@ class MixedPrecision(Callback):
     _autocasts: list
     _is_on: bool
     _is_ready: bool
+    _had: Any
     def __init__(self, amp_mode: str='fp16', **kwargs: Any) -> None:
         """- `amp_mode`: 'bf16' needs no loss scaling, so take it where the device has it
         - `kwargs`: To `torch.amp.GradScaler`: init_scale, growth_factor, backoff_factor, growth_interval

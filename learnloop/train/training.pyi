@@ -6,7 +6,7 @@ from learnloop.loop.callback import Callback
 from torch import nn
 from typing import Any
 
-__all__ = ['GradientAccumulation', 'refuse_own_steps', 'refuse_closure', 'refuse_graph', 'clip_grad_adaptive_', 'GradientClip', 'set_bn_eval', 'BnFreeze', 'ChannelsLast', 'MCDropoutCallback', 'GradientCheckpointing', 'MoveModulesToDeviceCallback', 'MicroBatch', 'SAM']
+__all__ = ['GradientAccumulation', 'refuse_own_steps', 'refuse_closure', 'refuse_graph', 'grads_now', 'refuse_supplied', 'clip_grad_adaptive_', 'GradientClip', 'set_bn_eval', 'BnFreeze', 'ChannelsLast', 'MCDropoutCallback', 'GradientCheckpointing', 'MoveModulesToDeviceCallback', 'MicroBatch', 'SAM']
 
 class GradientAccumulation(Callback):
     """Step the optimizer once for several batches, by the gradient of their union"""
@@ -70,6 +70,22 @@ def refuse_graph(cb: Any, why: str) -> Any:
 
     - `cb`: A callback, in `before_turn`
     - `why`: What would be wrong with the graph
+    """
+
+def grads_now(learn: Any) -> list:
+    """Note which gradients there are
+
+    - `learn`: The learner, in `before_turn`
+
+    Returns: For each parameter of the turn: it, its gradient, and how often that was changed in place
+    """
+
+def refuse_supplied(cb: Any, had: Any, why: str) -> Any:
+    """Refuse gradients that somebody supplied and cancelled *backward*, since `had` was noted
+
+    - `cb`: A callback, after the backward pass
+    - `had`: What `grads_now` gave, before it
+    - `why`: What would be wrong with them
     """
 
 def clip_grad_adaptive_(params: Any, factor: float=0.01, eps: float=0.001, norm_type: float=2.0) -> None:
@@ -154,6 +170,7 @@ class MicroBatch(Callback):
     _left: list
     _seen: list
     _grads: list
+    _had: Any
     _autocast: Any
     _others: Any
     def __init__(self, size: int=8) -> None:
@@ -179,6 +196,7 @@ class SAM(Callback):
     _aside: list
     _rng: Any
     _autocast: Any
+    _had: Any
     def __init__(self, rho: float=0.05) -> None:
         """- `rho`: Distance of that place, in the norm over all weights; the paper's default"""
     def before_fit(self) -> Any: ...

@@ -716,3 +716,45 @@ def test_gradients_supplied_by_a_cancel_are_refused_by_who_goes_backward_again(c
     was = weights(learn.model)
     with pytest.raises(ValueError, match='learn.turn.*grads=f'): learn.fit(1)
     assert same(learn.model, was)
+
+@pytest.mark.parametrize('kept', [False, True], ids=['supplied', 'kept from a window'])
+def test_fp16_refuses_gradients_that_nobody_has_scaled_and_takes_those_of_a_window(kept):
+    def own(cb, e):
+        if cb.iter==0: return
+        if not kept:
+            for p in cb.learn.model.parameters(): p.grad = torch.ones_like(p)
+        raise learnloop.CancelBackwardException
+    def wait(cb, e):
+        if cb.iter==0: raise learnloop.CancelStepException
+    def keep(cb, e):
+        if cb.iter==0: raise learnloop.CancelZeroGradException
+    cbs = [MixedPrecision('fp16', init_scale=8.), listener('own', ['before_backward'], own), listener('wait', ['before_step'], wait, order=-1),
+        listener('keep', ['before_zero_grad'], keep)]
+    learn = mk_learner(cbs, dls=(batches(2),))
+    if kept: learn.fit(1)
+    else:
+        with pytest.raises(ValueError, match='which nobody has scaled'): learn.fit(1)
+    assert learn.count.opt_steps==kept
+
+def test_the_last_step_of_a_window_knows_its_turn():
+    seen = []
+    class Near(Learner):
+        def train_batch(self): self.turn(name='near')
+    look = listener('look', ['after_opt_step'], lambda cb, e: seen.append(cb.learn.turn_name))
+    learn = mk_learner([GradientAccumulation(n_batches=3), look], cls=Near, dls=(batches(4),))
+    learn.fit(1)
+    assert seen==['near', 'near']
+
+def test_a_list_of_gradients_may_have_those_of_what_is_frozen():
+    class Frozen(Learner):
+        def train_batch(self): self.turn(grads=lambda: [torch.ones_like(p) for p in self.turn_params])
+    learn = mk_learner(cls=Frozen, opt_func=lambda ps: torch.optim.SGD([*ps], lr=.1))
+    learn.create_opt()
+    bias = learn.model.bias.requires_grad_(False).clone()
+    learn.fit(1)
+    assert torch.equal(learn.model.bias, bias)
+
+def test_a_train_batch_without_a_turn_is_told():
+    class Nothing(Learner):
+        def train_batch(self): pass
+    with pytest.warns(UserWarning, match='took no optimizer step: no batch had a loss, or train_batch took no turn'): mk_learner(cls=Nothing).fit(1)
