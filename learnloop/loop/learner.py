@@ -280,7 +280,8 @@ Loop.turn_key = property(lambda self: self.open_turn.key if self.open_turn else 
     doc='Name of the optimizer of the turn in `opt`; None for all')
 Loop.turn_opt = property(lambda self: self.open_turn.opt if self.open_turn else self.opt or self.create_opt(),
     doc='Optimizer of the turn, or of all')
-Loop.one_turn = property(lambda self: getattr(self.train_batch, '__func__', None) is Loop.train_batch,
+def _is_ours(self, k): return getattr(getattr(self, k), '__func__', None) is getattr(Loop, k)
+Loop.one_turn = property(lambda self: _is_ours(self, '_do_one_batch') and _is_ours(self, 'train_batch'),
     doc='Is a batch of training the ordinary one, of one turn?')
 Loop.turn_params = property(lambda self: held_params(self.turn_opt),
     doc='Parameters that the optimizer of the turn holds, or all do, frozen ones, too: keys of a dict')

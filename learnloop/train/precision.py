@@ -98,7 +98,7 @@ def before_turn(self:MixedPrecision):
 @patch
 def cleanup_turn(self:MixedPrecision):
     self.after_loss()
-    if not self.learn.one_turn: self._turn_on()  # for what the next one is made of
+    if self.learn.open_turn.own: self._turn_on()  # for what the next one is made of
 
 @patch
 def _turn_on(self:MixedPrecision):

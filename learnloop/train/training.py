@@ -119,7 +119,7 @@ def _checked_count(v):
 def _due(self:GradientAccumulation):
     learn,w = self.learn,self._window
     full = (w.total if self.n_batches is None else w.n) >= self._size
-    is_last = learn.one_turn and learn.iter+1==learn.n_iter
+    is_last = not (learn.open_turn and learn.open_turn.own) and learn.iter+1==learn.n_iter  # others may follow
     return w.n and (full or is_last or not learn.inside('batch'))
 
 @patch

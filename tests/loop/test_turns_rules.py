@@ -758,3 +758,17 @@ def test_a_train_batch_without_a_turn_is_told():
     class Nothing(Learner):
         def train_batch(self): pass
     with pytest.warns(UserWarning, match='took no optimizer step: no batch had a loss, or train_batch took no turn'): mk_learner(cls=Nothing).fit(1)
+
+@pytest.mark.parametrize('cbs', [lambda: [GradientAccumulation(n_batches=2)], lambda: [MixedPrecision('bf16')], lambda: []], ids=['accumulation', 'bf16', 'plain'])
+def test_turns_may_be_taken_wherever_a_batch_is_made(cbs):
+    "An override of `_do_one_batch` is as good as one of `train_batch`"
+    class Inner(Learner):
+        def train_batch(self):
+            for o in 'abb': self.turn(lambda: F.mse_loss(self.model(self.x).float(), self.y), name=o, counts=o=='a')
+    class Outer(Learner):
+        def _do_one_batch(self):
+            if self.training: Inner.train_batch(self)
+            else: super()._do_one_batch()
+    a,b = (mk_learner(cbs(), cls=cls, dls=(batches(5), batches(2, seed=1))) for cls in (Inner, Outer))
+    for o in (a, b): o.fit(2)
+    assert same(a.model, b.model) and vars(a.count)==vars(b.count)
