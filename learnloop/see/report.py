@@ -284,7 +284,7 @@ def _curves(rec):
     cols,res = {k:list(map(_number, vs)) for k,vs in _columns(rec).items()},[]
     if rec.raw_losses:
         losses = dict(train=(range(len(rec.losses)), rec.losses))
-        if 'valid_loss' in cols: losses['valid'] = [n-1 for n in rec.iters],cols['valid_loss']
+        if any(v is not None for v in cols.get('valid_loss', ())): losses['valid'] = [n-1 for n in rec.iters],cols['valid_loss']
         res.append(_chart(losses, 'Loss, training smoothed', 'batch'))
     for nm,ks in _by_metric(cols).items():
         if nm=='loss' and res: continue
@@ -310,15 +310,16 @@ def _epochs(rec):
     return res + _grids('Validations within epochs', ['of', 'epoch', 'step', *names], rows)
 
 # %% ../../nbs/see/06_report.ipynb #cf62f6bd
-def _results(cols, epochs):
-    "Last and best values of columns, by name, with the number of the epoch for each value"
+def _results(cols, epochs, parts=()):
+    "Last and best values of columns, by name, with the number of the epoch for each value; which of `parts` are better?"
     res = {}
     for k,vs in cols.items():
         vs = [(v, i) for v,i in zip(map(_number, vs), epochs, strict=True) if v is not None]
         if not vs: continue
         which,best = ('lowest',min) if less_is_better(k) else ('highest',max)
         v,i = best([o for o in vs if o[0]==o[0]], key=lambda o: o[0], default=(None, None))
-        res[k] = vs[-1][0],None if v is None else f'{which} {v:.5g} in epoch {i}'
+        is_open = k in parts and not less_is_better(k)  # nobody knows which way a part of a loss is better
+        res[k] = vs[-1][0],None if v is None or is_open else f'{which} {v:.5g} in epoch {i}'
     return res
 
 # %% ../../nbs/see/06_report.ipynb #602e2297
@@ -478,7 +479,7 @@ def _of_learner(learn, cbs, shapes, n_preds, title):
     run = _Run(title, 'What it was trained on, how, and what came of it.', _state(learn))
     s = run.sections
     if rec is not None:
-        run.facts |= _results(_columns(rec), range(len(rec.values)))
+        run.facts |= _results(_columns(rec), range(len(rec.values)), rec.parts)
         s |= _recorded(rec)
     s['Predictions'] = []  # a place on the page; they come last, or the tracer would have that evaluation, too
     if kept is not None:

@@ -8,7 +8,7 @@ from learnloop import (
     Callback, CancelFitException, CancelStepException, CheckpointCallback, CSVLogger, DataLoaders, JSONLogger, Learner, SaveModelCallback,
     TensorBoardCallback, Tracer, ValueMetric, synth_learner)
 from learnloop.measure.metrics import less_is_better
-from learnloop.see.report import KeepWarnings, _brief, _grouped, _png, report_from
+from learnloop.see.report import KeepWarnings, _brief, _columns, _grouped, _png, _results, report_from
 from torch import nn
 from torch.nn import functional as F
 
@@ -458,3 +458,10 @@ def test_point_24_the_best_is_the_best(tmp_path, name, best):
     fit(learn, 3)
     assert any(best in o for o in read(learn.report()).texts('p', 'li', 'td', 'dd', 'div', 'span')), 'the report'
     assert (best[:3]=='low')==less_is_better(name)
+
+def test_which_way_a_part_of_a_loss_is_better_is_not_guessed(tmp_path):
+    def loss(pred, y): return dict(mse=F.mse_loss(pred, y), spread=pred.std())
+    learn = fit(Learner(DataLoaders(TRAIN, VALID), mk_model(), loss, torch.optim.SGD, lr=LR))
+    assert learn.recorder.parts==['train_mse', 'valid_mse', 'train_spread', 'valid_spread']
+    best = {k:v for k,(_,v) in _results(_columns(learn.recorder), range(2), learn.recorder.parts).items()}
+    assert best['train_mse'].startswith('lowest') and best['valid_loss'].startswith('lowest') and best['train_spread'] is None
