@@ -284,7 +284,8 @@ def _curves(rec):
     cols,res = {k:list(map(_number, vs)) for k,vs in _columns(rec).items()},[]
     if rec.raw_losses:
         losses = dict(train=(range(len(rec.losses)), rec.losses))
-        if any(v is not None for v in cols.get('valid_loss', ())): losses['valid'] = [n-1 for n in rec.iters],cols['valid_loss']
+        valid = cols.get('valid_loss', [])
+        if any(v is not None for v in valid): losses['valid'] = [n-1 for n in rec.iters],valid
         res.append(_chart(losses, 'Loss, training smoothed', 'batch'))
     for nm,ks in _by_metric(cols).items():
         if nm=='loss' and res: continue
@@ -311,7 +312,7 @@ def _epochs(rec):
 
 # %% ../../nbs/see/06_report.ipynb #cf62f6bd
 def _results(cols, epochs, parts=()):
-    "Last and best values of columns, by name, with the number of the epoch for each value; which of `parts` are better?"
+    "Last and best values of columns, by name, with the number of the epoch for each; `parts` are those of the loss"
     res = {}
     for k,vs in cols.items():
         vs = [(v, i) for v,i in zip(map(_number, vs), epochs, strict=True) if v is not None]
