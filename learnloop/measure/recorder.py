@@ -106,7 +106,8 @@ def _add_columns(self:Recorder, titles):
 def _meet(self:Recorder, names):
     "Have means, and columns, of parts of the loss with these `names`; those of turns come up in training alone"
     learn = self.learn
-    kinds = ('train','valid') if learn.one_turn else ('train',) if learn.training else ('valid',)
+    both = type(learn).train_batch is Learner.train_batch  # else training has turns that validation hasn't
+    kinds = ('train','valid') if both else ('train',) if learn.training else ('valid',)
     self._add_parts([f'{k}_{nm}' for nm in names for k in kinds])
 
 # %% ../../nbs/measure/02_recorder.ipynb #e2f433c1
