@@ -37,6 +37,13 @@ def test_opens_with_title_and_summary(nb):
     msg = 'first cell must be `# Title` and `> summary` alone: nbdev drops from the docs what follows there'
     assert re.fullmatch(r'# [^\n]+\n\n> [^\n]+', read_nb(nb).cells[0].source), msg
 
+@pytest.mark.parametrize('nb', ALL, ids=lambda p: p.stem)
+def test_outputs_warn_of_nothing_and_name_no_place_of_a_machine(nb):
+    for c in read_nb(nb).cells:
+        text = '\n'.join(''.join(o.get('text', '')) for o in c.get('outputs', ()) if o.output_type=='stream')
+        at = re.search(r'/\S+\.py:\d+|\w+Warning: ', text)
+        assert not at, f'{c.id}: {at[0]!r} is for nobody who reads: mend the example, or show the warning by catching it'
+
 @each_nb
 def test_exported_cells_are_small_and_single(nb):
     for c in filter(exports, read_nb(nb).cells):

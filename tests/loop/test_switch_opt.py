@@ -11,6 +11,7 @@ from torch import nn
 from torch.nn import functional as F
 from torch.optim import SGD, Adagrad, Adam, AdamW
 from torch.optim.lr_scheduler import CosineAnnealingLR, CyclicLR, ExponentialLR, LambdaLR, LinearLR, OneCycleLR, SequentialLR, StepLR
+from turn_loops import lbfgs_by_hand
 
 SIX,VALID,N = batches(6),batches(2, seed=1),4
 
@@ -297,15 +298,7 @@ def test_lbfgs_has_one_group():
 
 def test_lbfgs_by_hand_and_resumed(tmp_path):
     m = net()
-    o = torch.optim.LBFGS(m.parameters(), lr=.5, max_iter=3, history_size=4)
-    for _ in range(2):
-        for x,y in SIX:
-            def closure(x=x, y=y):
-                o.zero_grad()
-                loss = F.mse_loss(m(x), y)
-                loss.backward()
-                return loss
-            o.step(closure)
+    o = lbfgs_by_hand(m, SIX, 2, lr=.5, max_iter=3, history_size=4)
     learn = fit(lbfgs(), 2)
     check(weights(learn.model), weights(m))
     check(learn.opt.state_dict()['state'], o.state_dict()['state'])

@@ -11,6 +11,7 @@ from torch import nn
 from torch.nn import functional as F
 from torch.nn.utils import clip_grad_norm_
 from turn_loops import (
+    lbfgs_by_hand,
     LOOPS, LR, SGD, Accumulated, Clipped, Fp16, Gan, GanLearner, Hand, Loop, T, critic_loss, gen_loss, gan_turns, mlp, mk_data, noise,
     seeded, tasks, two_opts, whole)
 
@@ -83,14 +84,7 @@ def test_lbfgs_by_hand_and_no_forward_wasted():
     learn = mk_learner(dls=(bs, None), model=mk(), opt_func=partial(torch.optim.LBFGS, max_iter=5), lr=.5)
     fit(learn)
     forwards,model = n['forward'],mk()
-    opt = torch.optim.LBFGS(model.parameters(), lr=.5, max_iter=5)
-    for x,y in bs:
-        def closure(x=x, y=y):
-            opt.zero_grad()
-            loss = F.mse_loss(model(x), y)
-            loss.backward()
-            return loss
-        opt.step(closure)
+    lbfgs_by_hand(model, bs, lr=.5, max_iter=5)
     assert same(learn.model, model) and forwards==n['forward']-forwards>len(bs) and learn.count.opt_steps==len(bs)
 
 # --- closures

@@ -332,5 +332,17 @@ class OneCycle(Hand):
         self.pct += 1/N
         return b
 
+def lbfgs_by_hand(model, batches, n_epoch=1, **kwargs):
+    "Train `model` by LBFGS with `kwargs`, a step a batch; returns the optimizer"
+    opt = torch.optim.LBFGS(model.parameters(), **kwargs)
+    for x,y in [*batches]*n_epoch:
+        def closure(x=x, y=y):
+            opt.zero_grad()
+            loss = F.mse_loss(model(x), y)
+            loss.backward()
+            return loss
+        opt.step(closure)
+    return opt
+
 @cache
 def by_hand(name, kind=Hand): return kind(LOOPS[name]).fit(LOOPS[name].batches())
