@@ -16,6 +16,7 @@ from functools import partial, wraps
 from types import MethodType
 from fastcore.basics import camel2snake, patch, snake2camel
 from .checks import NoAttribute, called_here, did_you_mean, note_on, safely
+from .peers import Alone
 
 # %% ../../nbs/loop/00_flow.ipynb #b4e61374
 class CancelException(BaseException):
@@ -166,6 +167,7 @@ class Flow:
         self._bodies = self.bodies  # found sooner
         self._uncounted = []  # Phases in which optimizer steps don't count
         self._deaf = ()       # Callbacks that are there, and hear nothing for now
+        self.peers = Alone(self) # Whoever speaks for the other processes of the run
         self._cancels = {}    # Phase -> the callback and the event of the last exception that it took
         self._cleanups = []   # (depth, event, method) for each `before_x` begun: phases unwind it down to their depth
         self._version = 0     # Another one whenever somebody may hear more, or less
@@ -423,12 +425,15 @@ def with_events(self:Flow,
         except p.catches as e:
             out,self._cancels[phase] = 'cancelled',(e.callback, e.event)
             self.outcome[phase] = out
+            if self.peers.team: self._tell(p, e)
             if fs := self._handlers[p.after_cancel]: self._hear(fs, p.after_cancel)
         if fs := self._handlers[p.after]: self._hear(fs, p.after)
     except p.catches: self._unwind(depth)
     except BaseException as e:
-        if not isinstance(e, CancelException): out = 'failed'
-        elif self._taker(e) is None: err,out = self._uncaught(e),'failed'
+        if isinstance(e, CancelException) and self.peers.team: err = self._tell(None, e)
+        if not isinstance(err or e, CancelException): out = 'failed'
+        elif self._taker(err or e) is None: err,out = self._uncaught(err or e),'failed'
+        if out=='failed': err = self.peers.failed(err or e)
         self.outcome[phase] = out or 'cancelled'
         err = self._unwind(depth, self._announce(err or e))
         if err is e: raise
@@ -440,6 +445,23 @@ def with_events(self:Flow,
         if not depth: self.exception = None
         err = None  # an exception kept in a frame that it refers to would keep that frame, and its batch, alive
     return res
+
+# %% ../../nbs/loop/00_flow.ipynb #f10a0001
+@patch
+def _tell(self:Flow, p, e):
+    "Tell other processes of the cancel `e`, which the phase `p` takes; raise, without `p` return, what acts instead"
+    try: other = self.peers.tell(e)
+    except Exception as err: other = err  # they are elsewhere, or gone
+    if p is None: return other
+    if other is not e and not isinstance(other, p.catches): raise other from e
+
+# %% ../../nbs/loop/00_flow.ipynb #f10a0002
+@patch
+def take_bodies(self:Flow,
+    **bodies # Phase -> name of the method that its body is handed to
+):
+    "Have bodies of phases of this flow handed to methods, as `bodies` of the class says for all"
+    self._bodies = {**self._bodies, **bodies}
 
 # %% ../../nbs/loop/00_flow.ipynb #0b5154f1
 @patch

@@ -102,8 +102,8 @@ def _between(self:Loop):
 def mk_pass(self:Loop,
     dl # Loader: any iterable of batches
 )->Pass: # A context manager, and an iterator of batches
-    "Make a pass through `dl`"
-    return self.keeper.mk_pass(dl)
+    "Make a pass through `dl`, or what of it is for this process"
+    return self.keeper.mk_pass(self.peers.share(dl, self.training))
 
 @patch
 def _fetch(self:Loop, batches):
@@ -147,6 +147,7 @@ def _unpack(self:Loop, i, b):
     "Have `b` as batch `i`, taken apart, on the device"
     self.iter,self.batch = i,b
     self.xb,self.yb,self.bs = unpack(b, self._dev or self.device, self._n_inp, self._targ)
+    self.n_items = self.bs if self.peers.team is None else self.peers.count_items(i)
     if self._targ: self._check_targ(b)
 
 @patch
@@ -367,6 +368,18 @@ def _step_and_count(self:Loop, f, *args, **kwargs):
 
 Loop.bodies = dict(step='_step_and_count')
 
+# %% ../../nbs/loop/05_learner.ipynb #7a1c0f34
+@patch
+def run_together(self:Loop,
+    f, # Function
+    *args, # To `f`
+    **kwargs # To `f`
+): # What `f` returned
+    "Run `f`, the body of the innermost phase, one at which processes meet"
+    return self.peers.run(f, *args, **kwargs)
+
+Loop.team = property(lambda self: self.peers.team, doc='The processes of the run; None if this is the only one')
+
 @patch
 def _warn_of_count(self:Loop, f):
     "Say once that `f` counts steps by itself"
@@ -404,7 +417,8 @@ def use_dl(self:Loop,
     dl # Loader: any iterable of batches, or None
 )->bool: # Is there one?
     "Have `dl` as the loader that is gone through next"
-    self.dl,self.n_iter,self._dev = dl,None if dl is None else batch_len(dl),self.device
+    trains = dl is self.dls.train and not self.inside('evaluate')
+    self.dl,self._dev,self.n_iter = dl,self.device,None if dl is None else batch_len(self.peers.share(dl, trains))
     self._n_inp = getattr(dl if hasattr(dl, 'is_one_item') else self.dls, 'n_inp', None)
     self._targ = getattr(self.dls, 'targ', None)
     return dl is not None
@@ -483,7 +497,7 @@ class Learner(Loop):
         self.metrics = [metrics] if isinstance(metrics, nn.Module) else listify(metrics)
         self.loss_func = loss_func or getattr(getattr(self.dls, 'train_ds', None), 'loss_func', None)
         self.opt = self.dl = self.n_iter = self.loss = self._forward_model = self.final_record = None
-        self.n_epoch,self.epoch,self.iter,self.train_iter,self.pct_train,self.bs = 1,0,0,0,0.,0
+        self.n_epoch,self.epoch,self.iter,self.train_iter,self.pct_train,self.bs,self.n_items = 1,0,0,0,0.,0,0
         self.count = SimpleNamespace(epochs=0, batches=0, opt_steps=0, samples=0)
         self.keeper,self.start_place,self.epochs_before = self.mk_keeper(self),Place(0),0
         self.data_pass = self.train_pass = None
@@ -591,7 +605,7 @@ class TrainEvalCallback(Callback):
         learn = self.learn
         c = learn.count
         c.batches += 1
-        c.samples += learn.bs
+        c.samples += learn.n_items
         learn.train_iter += 1
         if learn.n_iter: learn.pct_train += 1/(learn.n_iter*learn.n_epoch)
     def after_epoch(self): self.learn.count.epochs += 1
@@ -755,12 +769,14 @@ def fit(self:Learner,
         self.data_pass = self.train_pass = None
         self.epochs_before = self.count.epochs-start_epoch
         try:
+            self.peers.begin()
             self.start_place = keeper.start()
             self.epoch = self.start_place.epoch
             self.with_events('fit', self._do_fit)
         except BaseException as e:
             zero_grad(self.opt)
             with suppress(Exception): let_go(self, e)
+            if self.peers.team: self._raise_as_all(e)
             raise
         finally:
             self._end()
@@ -799,6 +815,15 @@ def _end(self:Learner):
         if o: o.close()
     for cb in self.cbs: cb.run = True
     self._changed()
+
+# %% ../../nbs/loop/05_learner.ipynb #82fe4d80
+@patch
+def _raise_as_all(self:Learner, e):
+    "Raise the error of another process, if `e` comes of it"
+    err = e if self.open else self.peers.failed(e)
+    try:
+        if err is not e: raise err from e
+    finally: e = err = None  # which would hold the frame
 
 # %% ../../nbs/loop/05_learner.ipynb #4dd779a2
 @patch
@@ -856,7 +881,7 @@ def warn_of_unheld(self:Learner):
     self._holds.check(self.model, in_fit=True)
 
 # %% ../../nbs/loop/05_learner.ipynb #7a40080d
-_KEPT = ('dl', 'n_iter', 'open_turn', 'data_pass', 'iter', 'bs', 'batch', 'source', 'xb', 'yb', 'pred', 'loss',
+_KEPT = ('dl', 'n_iter', 'open_turn', 'data_pass', 'iter', 'bs', 'n_items', 'batch', 'source', 'xb', 'yb', 'pred', 'loss',
     'loss_grad', 'loss_parts', 'training', 'outcome', '_dev', '_n_inp', '_targ', '_guests', '_loss_call', '_shortcut',
     'predicting')
 _GENERATORS = 'Generator','Random','RandomState'  # classes of what draws random numbers
@@ -919,6 +944,7 @@ def evaluate_on(self:Learner,
         try: f() if inner else self.with_events('evaluate', f)
         except BaseException as e:
             with suppress(Exception): let_go(self, e)
+            if self.peers.team: self._raise_as_all(e)
             raise
         finally: self._end()
 

@@ -88,5 +88,7 @@ class Keeper:
     )->Pass:
         "Make a pass through `dl`"
         return Pass(self.learn, dl)
-    def between(self): "Hear that the learner is between two batches"
+    def between(self):
+        "Hear that the learner is between two batches"
+        self.learn.peers.between()
     def leave(self): "The fit is over"
