@@ -54,7 +54,8 @@ from learnloop.keep.saving import load_export, load_learner, load_model, save_mo
 from learnloop.keep.storage import Checkpoint, DamagedCheckpoint, list_checkpoints, newest_checkpoint
 from learnloop.keep.interrupt import Interrupted, Terminated
 from learnloop.keep.checkpoint import CheckpointCallback
-import learnloop.loop.switch_opt, learnloop.keep.resume, learnloop.keep.undo
+from learnloop.scale.team import PeerError, Team
+import learnloop.loop.switch_opt, learnloop.keep.resume, learnloop.keep.undo, learnloop.scale.distributed
 from learnloop.see.progress import ProgressCallback, ShowGraph
 from learnloop.see.trace import Trace, Tracer
 from learnloop.see.timeline import Timeline, load_trace

@@ -342,6 +342,14 @@ def _collect(self:Flow, event, training):
         res += self._handlers_of(who, event)
     return res
 
+# %% ../../nbs/loop/00_flow.ipynb #f10a0003
+@patch
+def listeners(self:Flow,
+    event:str # Name of an event
+)->list: # Callbacks, and the flow itself, in their order
+    "List who hears `event` in the present mode"
+    return list(dict.fromkeys(f.__self__ for f in self._handlers[event]))
+
 # %% ../../nbs/loop/00_flow.ipynb #f932a33b
 def _stand_in(flow, p, f, who, /, **kwargs):
     "Call `f`, the method of `who` for the phase that `p` is like, unless `who` was set up for one around this"
@@ -388,7 +396,7 @@ def __call__(self:Flow,
     try:
         if fs := self._handlers[event]: self._hear(fs, event, kwargs)
     except CancelException as e:
-        if self._taker(e) is None: raise self._uncaught(e) from e
+        if self.taker(e) is None: raise self._uncaught(e) from e
         raise
 
 # %% ../../nbs/loop/00_flow.ipynb #d983396c
@@ -432,7 +440,7 @@ def with_events(self:Flow,
     except BaseException as e:
         if isinstance(e, CancelException) and self.peers.team: err = self._tell(None, e)
         if not isinstance(err or e, CancelException): out = 'failed'
-        elif self._taker(err or e) is None: err,out = self._uncaught(err or e),'failed'
+        elif self.taker(err or e) is None: err,out = self._uncaught(err or e),'failed'
         if out=='failed': err = self.peers.failed(err or e)
         self.outcome[phase] = out or 'cancelled'
         err = self._unwind(depth, self._announce(err or e))
@@ -491,10 +499,10 @@ def _add_then(err, e):
 def _merge(self:Flow, err, e, ending):
     "What is in flight when `e` is raised on top of `err`, and whether the innermost phase is ending"
     if isinstance(e, CancelException):
-        taker = self._taker(e)
+        taker = self.taker(e)
         if taker is None: e = self._uncaught(e)
         elif err is None: return None if ending and taker==len(self.open)-1 else e
-        elif isinstance(err, CancelException): return e if taker<self._taker(err) else err
+        elif isinstance(err, CancelException): return e if taker<self.taker(err) else err
     if err is None or isinstance(err, CancelException): return self._announce(e)
     _add_then(err, e)
     return err
@@ -517,8 +525,10 @@ def _announce(self:Flow, e):
 
 # %% ../../nbs/loop/00_flow.ipynb #207c935d
 @patch
-def _taker(self:Flow, e):
-    "Index in `open` of the phase that takes the cancel `e`, or None"
+def taker(self:Flow,
+    e:CancelException # One that was raised
+)->int|None: # Its index in `open`
+    "Find the open phase that takes `e`, the innermost"
     return next((i for i in range(len(self.open)-1, -1, -1) if isinstance(e, self.open[i].catches)), None)
 
 @patch

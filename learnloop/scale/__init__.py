@@ -1,0 +1,1 @@
+"More than one process"

@@ -66,7 +66,7 @@ def meet(self:Team,
     start = time.perf_counter()
     mine = torch.frombuffer(bytearray(_ROW.pack(kind.encode(), cancel.encode(), number)), dtype=torch.uint8)
     every = torch.empty(self.world*_ROW.size, dtype=torch.uint8)
-    dist.all_gather_into_tensor(every, mine, group=self.group)
+    dist.all_gather_single(every, mine, group=self.group)
     rows = [(_text(k), _text(c), n) for k,c,n in _ROW.iter_unpack(every.numpy().tobytes())]
     self.seconds += time.perf_counter()-start
     self.n_meets += 1
@@ -91,7 +91,7 @@ def gather(self:Team,
     mine = torch.zeros(max(sizes), dtype=torch.uint8)
     mine[:len(b)] = torch.frombuffer(bytearray(b), dtype=torch.uint8)
     every = torch.empty(self.world*max(sizes), dtype=torch.uint8)
-    dist.all_gather_into_tensor(every, mine, group=self.group)
+    dist.all_gather_single(every, mine, group=self.group)
     return [_loads(t[:n].numpy().tobytes()) for t,n in zip(every.chunk(self.world), sizes, strict=True)]
 
 # %% ../../nbs/scale/00_team.ipynb #te000012

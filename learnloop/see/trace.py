@@ -530,7 +530,7 @@ def _raised(self:Tracer, e, s, callback='', label='', event=''):
     if e is None: return
     learn = self.learn
     if not label: label,event = getattr(e, 'callback', None) or '',getattr(e, 'event', None) or f'body of {s.phase}'
-    k = learn._taker(e) if isinstance(e, CancelException) and learn.exception is None else None
+    k = learn.taker(e) if isinstance(e, CancelException) and learn.exception is None else None
     taker = learn.open[k].name if k is not None else ''
     done = tuple(o for o in learn._inside.get(taker, ()) if learn.outcome.get(o)=='done')
     place,start = (s.epoch, s.iter, s.training),(self._now()-self._t0)/1e9
