@@ -175,8 +175,13 @@ def tell(self:Peers, e):
     if not self._misses(name):
         self._check_known(e, name)
         return e
+    runs = self.team.runs
+    is_early = self not in runs  # in `before_fit`
+    if is_early: runs.append(self)
     try: self.team.meet('', cancel=name)
     except CancelException as other: e = other
+    finally:
+        if is_early: runs.remove(self)
     e.told = True
     self.passed = max(self.passed, _ORDER.get(name, 0))
     return e
