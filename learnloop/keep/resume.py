@@ -104,6 +104,7 @@ class FitKeeper(Checkpointer):
 # %% ../../nbs/keep/06_resume.ipynb #39496a98
 @patch
 def between(self:FitKeeper):
+    self.learn.peers.between()
     if self.learn.training:
         if self.keeps: self._keep_state()
         for o in self.savers: o.look()

@@ -23,8 +23,8 @@ POINTS = dict(
     backward='after_pred after_loss before_backward',
     step='after_cancel_backward after_backward cleanup_backward before_step',
     zero_grad='after_opt_step after_cancel_step after_step cleanup_step before_zero_grad',
-    between='after_cancel_zero_grad after_zero_grad cleanup_zero_grad after_cancel_turn after_turn cleanup_turn '
-        'after_cancel_batch after_batch cleanup_batch')
+    batch='after_cancel_zero_grad after_zero_grad cleanup_zero_grad after_cancel_turn after_turn cleanup_turn',
+    between='after_cancel_batch after_batch cleanup_batch')
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000008
 def points_needed(
@@ -34,7 +34,7 @@ def points_needed(
     at = {e:k for k,es in POINTS.items() for e in es.split()}
     res = {}
     for e in learn.events:
-        if not (learn.recurs(e) or e=='between_batches'): continue
+        if not (e in at or learn.recurs(e)): continue
         for o in learn.listeners(e):
             if not getattr(o, 'agrees', False): res.setdefault(at.get(e, 'anywhere'), []).append((o, e))
     if res and (not learn.one_turn or 'anywhere' in res):
@@ -122,7 +122,8 @@ def _finish(self:Peers, name):
         if name=='train': self.engine.end_train()
         crc = getattr(self.learn.data_pass and self.learn.data_pass.dl, 'crc', 0)
         _check_order({n for *_,n in self.team.meet(f'end of {name}', number=crc)})
-    elif name in _ENDS or 'ends' in self.points and name not in (*_STEPS, 'fetch'): self.team.meet(f'end of {name}')
+    elif name in _ENDS or self._is_due(name) or 'ends' in self.points and name not in _OURS:
+        self.team.meet(f'end of {name}')
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000016
 @patch
@@ -145,10 +146,10 @@ def _begin_turn(self:Peers):
 @patch
 def _is_due(self:Peers, point):
     "Do all meet at `point` of this turn?"
-    if point in _STEPS and not self.learn.training: return False
     if point=='forward': return self.in_forward and 'forward' in self.points
+    if not self.learn.training: return False
     if point=='backward': return 'backward' in self.points or 'forward' in self.points and not self.met_forward
-    return point in self.points or 'ends' in self.points and point in ('turn', 'batch')
+    return point in self.points or 'ends' in self.points and point=='turn'
 
 def _check_order(seen):
     if len(seen)==1: return
@@ -174,8 +175,13 @@ def tell(self:Peers, e):
     if not self._misses(name):
         self._check_known(e, name)
         return e
+    runs = self.team.runs
+    is_early = self not in runs  # in `before_fit`
+    if is_early: runs.append(self)
     try: self.team.meet('', cancel=name)
     except CancelException as other: e = other
+    finally:
+        if is_early: runs.remove(self)
     e.told = True
     self.passed = max(self.passed, _ORDER.get(name, 0))
     return e
