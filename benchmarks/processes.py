@@ -17,7 +17,7 @@ Processes are pinned to cores by rank, the same for everyone. Peers take part wh
 import gc, io, logging, os, random, sys, tempfile, time, torch
 import torch.distributed as dist
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
-from contextlib import redirect_stdout, suppress
+from contextlib import redirect_stdout
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -203,28 +203,26 @@ class Fit(NamedTuple):
     def step_us(self, n): return 1e6*(self.cpu-self.short_cpu)/(n-SHORT)
     def fit_ms(self, n): return 1e3*self.short_cpu-SHORT*self.step_us(n)/1e3
 
-def joined(by_rank, name):
-    "Rounds of a contender: CPU of the processes added, and the wall time of the slowest"
-    every = zip(*(res[name] for res,_ in by_rank.values()), strict=True)
-    return [Fit(*(f(o) for f,o in zip((sum, max, sum, max), zip(*ranks, strict=True), strict=True))) for ranks in every]
+def joined(ranks, *fs):
+    "Rounds of all processes together: each number of a round joined by its one of `fs`"
+    return [[f(o) for f,o in zip(fs, zip(*each, strict=True), strict=True)] for each in zip(*ranks, strict=True)]
 
 def ratio(rounds, base, key): return median(getattr(a, key)/getattr(b, key) for a,b in zip(rounds, base, strict=True))
 
 # ---- fits
 
+def fit_row(name, mine, base, n, diff):
+    step,fit = median(o.step_us(n) for o in mine),median(o.fit_ms(n) for o in mine)
+    ratios = [f'{ratio(mine, base, k):.3f}' for k in ('cpu','wall')]
+    return [name, *ratios, f'{step:.0f}', f'{fit:.1f}', f'to {diff:.0e}' if diff else 'exactly']
+
 def fits(args):
-    met = []
+    met,names = [],[*installed()]
     for nm,work in WORKS.items():
-        names = [*installed()]
         by_rank = launch(train_by_turns, work, names, args.rounds, args.seed, n=2, timeout=LIMIT)
-        rounds = {o:joined(by_rank, o) for o in names}
-        diffs = {o:max(d[o] for _,d in by_rank.values()) for o in names}
-        def _row(o):
-            mine,base = rounds[o],rounds['raw']
-            step,fit = median(r.step_us(work.n) for r in mine),median(r.fit_ms(work.n) for r in mine)
-            same = f'to {diffs[o]:.0e}' if diffs[o] else 'exactly'
-            return [o, f"{ratio(mine, base, 'cpu'):.3f}", f"{ratio(mine, base, 'wall'):.3f}", f'{step:.0f}', f'{fit:.1f}', same]
-        show(f'{nm}: 2 processes, {work.n} batches of {work.bs}', ['contender', 'CPU, times raw', 'wall', 'CPU us/step', 'fit ms', '= raw'], map(_row, names))
+        rounds = {o:[Fit(*r) for r in joined([res[o] for res,_ in by_rank.values()], sum, max, sum, max)] for o in names}
+        rows = [fit_row(o, rounds[o], rounds['raw'], work.n, max(d[o] for _,d in by_rank.values())) for o in names]
+        show(f'{nm}: 2 processes, {work.n} batches of {work.bs}', ['contender', 'CPU, times raw', 'wall', 'CPU us/step', 'fit ms', '= raw'], rows)
         got = ratio(rounds['learnloop'], rounds['raw'], 'cpu')
         met.append([f'{nm}: CPU of a fit, times raw', f'{work.target:.2f}', f'{got:.3f}', 'yes' if got<=work.target else 'no'])
     show('learnloop', ['target', 'at most', 'measured', 'met'], met)
@@ -244,12 +242,12 @@ def time_meetings():
     return {k:[t/N_MEETS for t in clock(_times, f)[:2]] for k,f in works.items()}
 
 def meetings(args):
-    "Cost of meetings, and the seconds by wall that each took, by number of processes"
+    "Print what meetings cost; returns the seconds by wall that each took, by number of processes"
     rows,walls = {},{}
     for n in (2, 4):
-        every = [launch(time_meetings, n=n, timeout=LIMIT) for _ in range(3)]
-        for k in every[0][0]:
-            cpu,wall = (median(f(o[r][k][i] for r in o) for o in every) for i,f in ((0, lambda g: sum(g)/n), (1, max)))
+        tries = [launch(time_meetings, n=n, timeout=LIMIT) for _ in range(3)]
+        for k in tries[0][0]:
+            cpu,wall = map(median, zip(*joined([[o[r][k] for o in tries] for r in range(n)], max, max), strict=True))
             rows.setdefault(k, [k]).extend([f'{1e6*cpu:.0f}', f'{1e6*wall:.0f}'])
             walls[k,n] = wall
     show('a meeting: CPU of each process, and wall', ['', '2: CPU us', 'wall us', '4: CPU us', 'wall us'], rows.values())
@@ -276,11 +274,10 @@ def train_with_callbacks(work, rounds, seed):
 def callbacks(args):
     work = WORKS['mlp 64']._replace(n=300)
     by_rank = launch(train_with_callbacks, work, args.rounds, args.seed, n=2, timeout=LIMIT)
-    def _rounds(e): return [[f(o) for f,o in zip((sum, max, max), zip(*ranks, strict=True), strict=True)] for ranks in zip(*(o[e] for o in by_rank.values()), strict=True)]
-    base = _rounds('nothing')
+    rounds = {e:joined([o[e] for o in by_rank.values()], sum, max, max) for e in EVENTS}
     def _row(e):
-        more = [median(a[i]-b[i] for a,b in zip(_rounds(e), base, strict=True))/work.n for i in range(3)]
-        return [e, f'{more[2]:.2f}', f'{1e6*more[0]/2:+.0f}', f'{1e6*more[1]:+.0f}']
+        cpu,wall,meets = (median(a[i]-b[i] for a,b in zip(rounds[e], rounds['nothing'], strict=True))/work.n for i in range(3))
+        return [e, f'{meets:.2f}', f'{1e6*cpu/2:+.0f}', f'{1e6*wall:+.0f}']
     show('a callback that hears one event, and is not marked: what a batch costs more, 2 processes',
         ['hears', 'meetings a batch', 'CPU us of each process', 'wall us'], map(_row, EVENTS))
 
@@ -312,8 +309,7 @@ def files(args):
         with tempfile.TemporaryDirectory(dir=args.folder) as d:
             by_rank = launch(save_and_resume, engine, args.mb, d, args.rounds, n=n, timeout=LIMIT)
             mb = max(sum(o.stat().st_size for o in p.rglob('*') if o.is_file()) for p in Path(d).iterdir())/1e6
-        slowest = [[max(o) for o in zip(*ranks, strict=True)] for ranks in zip(*by_rank.values(), strict=True)]
-        times = [median(o) for o in zip(*slowest, strict=True)]
+        times = [*map(median, zip(*joined(by_rank.values(), max, max), strict=True))]
         base = base or times
         rows.append([engine, str(n), f'{mb:.0f}', *(s for t,b in zip(times, base, strict=True) for s in (f'{t:.3f}', f'{t/b:.2f}'))])
     show(f'a checkpoint of {args.mb:g} MB of weights, with Adam: wall', ['engine', 'processes', 'MB', 'save s', 'times 1', 'resume s', 'times 1'], rows)
