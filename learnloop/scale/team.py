@@ -13,7 +13,7 @@ import torch.distributed as dist
 from contextlib import suppress
 from datetime import timedelta
 from fastcore.basics import patch
-from .sockets import connections, cut
+from .sockets import connections, cut, open_ones
 
 # %% ../../nbs/scale/00_team.ipynb #te000006
 class PeerError(RuntimeError):
@@ -103,6 +103,7 @@ def meet(self:Team,
     number:int=0 # Anything that the others may want to know
 )->list: # A tuple of the three from each process, by rank
     "Tell the others where this process is, and hear where they are"
+    if self.broken: raise PeerError(f'the processes have parted: {self.error}. Start them again')
     start = time.perf_counter()
     _ROW.pack_into(self._mine, 0, kind.encode(), cancel.encode(), number)
     self._all_gather(self._rows, self._row, kind or cancel)
@@ -131,7 +132,6 @@ def _all_gather(self:Team, rows, t, kind):
 @patch
 def _wait(self:Team, kind, f, *args, **kwargs):
     "Wait for the collective that `f` starts"
-    if self.broken: raise PeerError(f'the processes have parted: {self.error}. Start them again')
     try:
         work,start = f(*args, **kwargs),time.monotonic()
         while True:
@@ -204,20 +204,20 @@ def _name(e): return f'{type(e).__name__}: {e}'.removesuffix(': ')
 @patch
 def _find_made(self:Team, before):
     "Find the connections that came with the groups, before anything is asked of them"
-    port = _port(self.store)
-    self._port,self._ends = port,{}
-    self._made = {o for o,ends in connections().items() if o not in before and port not in (at[1] for at in ends)}
+    self._port = _port(self.store)
+    self._made = {o:None for o,ends in connections().items() if o not in before and self._is_between(*ends)}
+
+@patch
+def _is_between(self:Team, here, there): return there and self._port not in (here[1], there[1])
 
 @patch
 def find_ends(self:Team):
     "Find the connections between processes of the run, those of groups that others have made, too"
     mine,held = connections(),{}
-    for r,ends in enumerate(self.gather([*map(list, connections().values())])):
-        held |= {(tuple(there), tuple(here)):r for here,there in ends if r!=self.rank}
-    for inode,(here,there) in mine.items():
-        if (here, there) not in held or self._port in (here[1], there[1]): continue
-        self._made.add(inode)
-        self._ends[f'[{there[0]}]:{there[1]}'] = held[here, there]
+    for r,ends in enumerate(self.gather([*mine.values()])): held |= {(there, here):r for here,there in ends}
+    self._made = {k:v for k,v in self._made.items() if k in mine}
+    for inode,ends in mine.items():
+        if self._is_between(*ends) and held.get(ends, self.rank)!=self.rank: self._made[inode] = held[ends]
 
 # %% ../../nbs/scale/00_team.ipynb #te000015
 @patch
@@ -226,7 +226,7 @@ def fail(self:Team,
 ): # The one to raise: another process's, if that is what `e` comes of
     "Part from the others, telling them of `e`; or learn what parted them"
     if self.broken or getattr(e, 'told', False): return e
-    self.error,res = _name(e),e
+    self.error,res = str(e) if isinstance(e, PeerError) else _name(e),e
     if _is_of_group(e):
         res = PeerError(self._ask(e))
         res.__cause__ = e
@@ -252,9 +252,13 @@ def _say(self:Team, text):
 @patch
 def _ask(self:Team, e):
     "What parted the processes"
-    at = [r for end,r in self._ends.items() if end in str(e)]
-    who = f'rank {at[0]}' if at else f'a process of the {self.world}'
-    try: return self._say(f'{who} is gone without a word, killed perhaps: whoever started the processes reports how')
+    is_open = open_ones(self._made)
+    gone = sorted({r for o,r in self._made.items() if o not in is_open}-{None})
+    if 'Timed out' in str(e): text = f'rank {self.rank} has waited for others, in an exchange of torch, till the time was over'
+    else:
+        text = f'rank {", ".join(map(str, gone))}' if gone else f'a process of the {self.world}'
+        text += ' is gone without a word, killed perhaps: whoever started the processes reports how'
+    try: return self._say(text)
     except Exception:
         keeper = 'whoever started the processes' if _has_agent() else 'rank 0'
         return f'{keeper} is gone, and the store with it, in which errors are told'
