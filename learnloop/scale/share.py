@@ -21,7 +21,7 @@ from torch.utils.data.distributed import DistributedSampler
 from ..loop.batch import batch_like, batch_parts, describe, find_bs, to_concat
 from ..loop.begin import goes_by_state, sampler_draws
 from ..loop.data import Endless, batch_len, next_batch
-from ..loop.rng import all_rngs, branch_rngs
+from ..loop.rng import all_rngs, branch_rngs, read_rngs, write_rngs
 
 # %% ../../nbs/scale/02_share.ipynb #5a000007
 def part_of(
@@ -172,9 +172,15 @@ class _SharedLoader:
     "A `DataLoader` whose batch sampler gives parts"
     is_sure = property(lambda self: not sampler_draws(self), doc='Are all processes bound to get as many batches?')
     crc = property(lambda self: self._parts.crc, doc='Of the indices of this pass so far')
+    # Is it one of several, and do these draw for it? What its pass began with, before the first indices, too
+    _is_part,_waits,began_with = False,False,None
     def __iter__(self):
+        self.began_with = None
+        if self._waits: return super().__iter__()
         with _numbers_of_first(self._team, self._plain, batch_len(self)):
+            before = read_rngs([self]) if self._is_part else None
             batches = super().__iter__()
+            if self._is_part: self.began_with = [before, read_rngs([self])]
             self._parts.prime()
         return batches
     def n_items(self, i):
@@ -360,26 +366,17 @@ def _teller(dl):
     while not hasattr(dl, 'n_items') and hasattr(dl, 'dl'): dl = dl.dl
     return dl
 
+def _items_of(dl, i):
+    if hasattr(dl, 'n_items'): return dl.n_items(i)
+    return _items_inside(dl, i)
+
+def _items_inside(dl, i): return _items_of(dl.dl, dl.n_done-1 if isinstance(dl, Endless) else i)
+
 class _Through:
     "What a loader has that passes on batches that are shared"
     is_sure = property(lambda self: _teller(self.dl).is_sure)
     crc     = property(lambda self: _teller(self.dl).crc)
-    def n_items(self, i): return _teller(self.dl).n_items(i)
-
-class _SharedSeveral:
-    "Several loaders, each of them shared"
-    is_sure = property(lambda self: all(o.is_sure for o in self.parts.values()))
-    crc     = property(lambda self: zlib.crc32(repr([_teller(o).crc for o in self.parts.values()]).encode()))
-    def n_items(self, i):
-        "Items of what the batch begins with, which is what is counted in it"
-        batches = self._iterator
-        if batches is None: return None
-        nm = next(iter(self.parts)) if batches.source is None else batches.source
-        return _teller(self.parts[nm]).n_items(batches.feeds[nm].n-1)
-
-# %% ../../nbs/scale/02_share.ipynb #5a000031
-def _share_several(dl, **kwargs):
-    return _copy_as(_SharedSeveral, dl, parts={nm:share(o, **kwargs) for nm,o in dl.parts.items()})
+    def n_items(self, i): return _items_inside(self, i)
 
 def _share_through(dl, **kwargs):
     inner = share(dl.dl, **kwargs)
@@ -389,6 +386,59 @@ def _share_through(dl, **kwargs):
         res._it = None
         res.load_state_dict(dl.state_dict())
     return res
+
+# %% ../../nbs/scale/02_share.ipynb #5a000031
+class _SharedSeveral:
+    "Several loaders, each of them shared"
+    _waits = False
+    is_sure = property(lambda self: all(_teller(o).is_sure for o in self.parts.values()))
+    crc     = property(lambda self: zlib.crc32(repr([_teller(o).crc for o in self.parts.values()]).encode()))
+    def n_items(self, i):
+        "Items of what the batch begins with, which is what is counted in it"
+        batches = self._iterator
+        if batches is None: return None
+        nm = next(iter(self.parts)) if batches.source is None else batches.source
+        return _items_of(self.parts[nm], batches.feeds[nm].n-1)
+    def __iter__(self):
+        if self._waits: return super().__iter__()
+        with _numbers_of_first(self._team, self, batch_len(self)), _waiting(self):
+            batches = super().__iter__()
+            _prime(batches)
+        return batches
+    def load_state_dict(self, sd):
+        with _waiting(self): super().load_state_dict(sd)
+
+def _share_several(dl, **kwargs):
+    parts = {nm:share(o, **kwargs) for nm,o in dl.parts.items()}
+    for o in parts.values():
+        if isinstance(o, _SharedLoader): o._is_part = True
+    return _copy_as(_SharedSeveral, dl, parts=parts, _team=kwargs['team'])
+
+# %% ../../nbs/scale/02_share.ipynb #5a000042
+@contextmanager
+def _waiting(several):
+    "Have the loaders in `several` begin without drawing indices, with the numbers that are there"
+    own,was = [*_shared_in(several)],several._waits
+    for o in own: o._waits = True
+    try: yield
+    finally:
+        for o in own: o._waits = was
+
+def _shared_in(dl):
+    while hasattr(dl, 'dl'): dl = dl.dl
+    if isinstance(dl, _SharedLoader|_SharedSeveral): yield dl
+    for o in getattr(dl, 'parts', {}).values(): yield from _shared_in(o)
+
+def _prime(batches):
+    "Draw the first indices for each of the loaders of a pass that has begun, in the order in which they are asked"
+    feeds = batches.feeds
+    for nm in batches.of.first_turns():
+        f = feeds[nm]
+        if getattr(f.batches, 'feeds', None): _prime(f.batches)
+        elif isinstance(f.dl, _SharedLoader) and not f.n and not f.has_drawn:
+            if len(f.rngs)>1: write_rngs(f.rngs[1], [f.dl])
+            f.rngs,f.has_drawn = [f.rngs[0], read_rngs([f.dl])],True
+            f.dl._parts.prime()
 
 # %% ../../nbs/scale/02_share.ipynb #5a000033
 def share(

@@ -4,6 +4,7 @@ from collections import namedtuple
 from learnloop.loop.batch import find_bs
 from learnloop.loop.begin import begin_at
 from learnloop.loop.data import Endless, Until, batch_len, set_epoch
+from learnloop.loop.rng import read_rngs, write_rngs
 from learnloop.loop.several import Alternate, Zip
 from learnloop.scale.share import is_sharded, narrow_batch, part_of, share
 from share_team import Stand, each_rank, passes, seed
@@ -251,6 +252,30 @@ def test_several_loaders_are_shared_each(cls):
     for (x,n),(y,m),w in zip(a[0], b[0], want, strict=True):
         assert n==m==find_bs(w)
         for p,q,o in zip(*([o.values() if isinstance(o, dict) else [o] for o in (x, y, w)]), strict=True): assert torch.equal(torch.cat([p, q]), o)
+
+@pytest.mark.parametrize('at', [0, 1, 3, 5, 7])
+@pytest.mark.parametrize('how', ['again', 'longest', 'nested'])
+def test_several_loaders_go_on_where_they_were(how, at):
+    def mk():
+        a,b,c = (DataLoader(Items(n), m, shuffle=True) for n,m in ((9, 3), (40, 5), (14, 2)))
+        if how=='nested': return Alternate(x=Zip(a=a, b=b, stop='longest'), c=c)
+        return Zip(a=a, b=b, stop='b' if how=='again' else 'longest')
+    def _of(b): return [o.tolist() for o in (b.values() if isinstance(b, dict) else [b])]
+    def _whole(dl, team): return [_of(b) for _ in range(2) for b in dl]
+    states = []
+    def _stop(dl, team):
+        it = iter(dl)
+        for _ in range(at): next(it)
+        states.append((dl.state_dict(), read_rngs()))
+    def _go_on(dl, team):
+        dl.load_state_dict(states[team.rank][0])
+        it = iter(dl)
+        write_rngs(states[team.rank][1])  # as a fit that goes on does
+        return [_of(b) for b in it]
+    want = each_rank(mk, 2, _whole)
+    each_rank(mk, 2, _stop)
+    n = len(want[0])//2 if how!='nested' else None
+    for w,got in zip(want, each_rank(mk, 2, _go_on), strict=True): assert got==w[at:at+len(got)] and (n is None or len(got)==max(n-at, 0)), how
 
 def test_endless_and_until_pass_on():
     def _f(dl, team): return [(b.tolist(), dl.n_items(i)) for i,b in enumerate(dl)]
