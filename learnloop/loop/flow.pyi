@@ -285,6 +285,8 @@ class Flow:
         """
     def _tell(self, p: Any, e: Any) -> Any:  # loop/flow.py
         """Tell other processes of the cancel `e`, which the phase `p` takes; raise, without `p` return, what acts instead"""
+    def _in_flight(self, e: Any) -> Any:  # loop/flow.py
+        """Is `e` an error, and what goes on: `e`, or what acts in its place, of another process for instance"""
     def take_bodies(self, **bodies: Any) -> Any:  # loop/flow.py
         """Have bodies of phases of this flow handed to methods, as `bodies` of the class says for all
 
