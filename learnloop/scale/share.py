@@ -13,6 +13,7 @@ from array import array
 from contextlib import contextmanager, suppress
 from copy import copy
 from functools import lru_cache
+from math import ceil
 from fastcore.basics import noop, patch
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence, pack_sequence, unpack_sequence
@@ -43,9 +44,9 @@ def narrow_batch(
     "Take the items `at` of the batch `b`"
     res = _narrow(b, at, n)
     if res is not None: return res
-    raise TypeError(f'the batch {describe(b)} can\'t be cut in parts for processes: it has no tensor, array or list with '
-        f'a row for each of its {n} items; give a DataLoader over items, or say dl.is_sharded = True of a loader that '
-        'gives each process batches of its own')
+    raise TypeError(f"the batch {describe(b)} can't be cut in parts for processes: it has no tensor, array or list "
+        f'with a row for each of its {n} items; give a DataLoader over items, or say dl.is_sharded = True of a loader '
+        'that gives each process batches of its own')
 
 # %% ../../nbs/scale/02_share.ipynb #5a000011
 def _narrow(b, at, n):
@@ -81,8 +82,9 @@ def _numbers_of_first(team, dl, length):
     mine = dict(length=length, states={nm:get() for nm,(get,_) in rngs.items()})
     theirs = team.from_first(mine)
     if theirs['length']!=length:
-        raise ValueError(f'{type(dl).__name__} has {theirs["length"]} batches on rank 0, and {length} on rank {team.rank}: '
-            'all processes need the same data; of a loader that gives each process its own, say dl.is_sharded = True')
+        raise ValueError(f'{type(dl).__name__} has {theirs["length"]} batches on rank 0, and {length} on rank '
+            f'{team.rank}: all processes need the same data; of a loader that gives each process its own, say '
+            'dl.is_sharded = True')
     if not team.rank:
         yield
         return
@@ -104,7 +106,7 @@ class _Parts:
         self.it = (_DrawingWithState if hasattr(it, 'state_dict') else _Drawing)(self, it)
         return self.it
     def __len__(self):
-        n,whole,size = -(-len(self.whole)//self.pool),self.whole,getattr(self.whole, 'batch_size', None)
+        n,whole,size = ceil(len(self.whole)/self.pool),self.whole,getattr(self.whole, 'batch_size', None)
         if not self.training or not isinstance(whole, BatchSampler) or not size: return n
         total = len(whole)*size if whole.drop_last else len(whole.sampler)
         return n - (0<total%(size*self.pool)<self.world)  # too few for all
@@ -148,7 +150,9 @@ class _Drawing:
 
 class _DrawingWithState(_Drawing):
     "The same, of an iterator that has a state, as torchdata's have"
-    def state_dict(self): return dict(it=self.it.state_dict(), n=self.n, held=[o if o is None else list(o) for o in self.held])
+    def state_dict(self):
+        held = [o if o is None else list(o) for o in self.held]
+        return dict(it=self.it.state_dict(), n=self.n, held=held)
     def load_state_dict(self, sd):
         self.it.load_state_dict(sd['it'])
         self.n,self.held = sd['n'],list(sd['held'])
@@ -160,7 +164,7 @@ def _crc(idxs, crc):
     return zlib.crc32(b, crc)
 
 class _OtherSeeds:
-    "Has the workers of a rank draw other random numbers than those of rank 0, around the `worker_init_fn` that there is"
+    "Has the workers of a rank draw other numbers than those of rank 0, around the `worker_init_fn` that there is"
     def __init__(self, f, rank): self.f,self.rank = f or noop,rank
     def __call__(self, i):
         branch_rngs(self.rank)  # first: the function may go by torch's seed
@@ -189,6 +193,7 @@ class _SharedLoader:
         for k in [k for k in sizes if k<i]: del sizes[k]
         return sizes.get(i)
 
+# %% ../../nbs/scale/02_share.ipynb #5a000045
 @lru_cache(None)
 def _with(mixin, cls): return type(cls.__name__, (mixin, cls), dict(__module__=cls.__module__))
 
@@ -264,7 +269,7 @@ class _Narrowed(_Passing):
             ns = [find_bs(b) for b in self.dl]
             ns = [sum(ns[i:i+self.pool]) for i in range(0, len(ns), self.pool)]
             return sum(n>=self.world for n in ns) if self.training else len(ns)
-        return -(-len(self.dl)//self.pool)
+        return ceil(len(self.dl)/self.pool)
     def __iter__(self):
         self.crc,self.size = 0,None
         with _numbers_of_first(self.team, self.dl, batch_len(self)):
@@ -299,6 +304,7 @@ def _take(self:_Narrowed, batches):
         while len(bs)<self.pool: bs.append(_next())
     return to_concat(bs)
 
+# %% ../../nbs/scale/02_share.ipynb #5a000047
 @patch
 def _state_dict(self:_Narrowed):
     o = self.stream
@@ -372,6 +378,7 @@ def _items_of(dl, i):
 
 def _items_inside(dl, i): return _items_of(dl.dl, dl.n_done-1 if isinstance(dl, Endless) else i)
 
+# %% ../../nbs/scale/02_share.ipynb #5a000046
 class _Through:
     "What a loader has that passes on batches that are shared"
     is_sure = property(lambda self: _teller(self.dl).is_sure)

@@ -1,5 +1,5 @@
 "Batches are of the run: for any number of processes the same ones, in the same order"
-import numpy as np, pytest, random, torch, warnings
+import numpy as np, pytest, random, torch
 from collections import namedtuple
 from learnloop.loop.batch import find_bs
 from learnloop.loop.begin import begin_at
@@ -8,7 +8,7 @@ from learnloop.loop.rng import read_rngs, write_rngs
 from learnloop.loop.several import Alternate, Zip
 from learnloop.scale.share import is_sharded, narrow_batch, part_of, share
 from share_team import Stand, each_rank, passes, seed
-from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, RandomSampler, SequentialSampler, TensorDataset, WeightedRandomSampler
+from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, RandomSampler, TensorDataset, WeightedRandomSampler
 from torch.utils.data.distributed import DistributedSampler
 
 class Items(Dataset):
@@ -203,7 +203,7 @@ def test_an_iterator_gives_each_batch_once():
 
 def test_lists_pooled():
     dl = share(chunks(11, 2), Stand(1, 2, []), True, per_process=True)
-    team = dl.team; team.said.append(dict(length=len(dl), states={}))
+    dl.team.said.append(dict(length=len(dl), states={}))
     assert [b.tolist() for b in dl]==[[2,3],[6,7],[10]] and len(dl)==3
 
 # ---- loaders that share already

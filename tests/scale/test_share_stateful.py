@@ -5,7 +5,7 @@ from datasets.distributed import split_dataset_by_node
 from learnloop.loop.begin import begin_at, goes_by_state
 from learnloop.loop.rng import read_rngs, write_rngs
 from learnloop.scale.share import is_sharded, share
-from share_team import Stand, each_rank, passes, seed
+from share_team import Stand, each_rank, passes
 from test_share import Items, Stream, alone, together
 from torch.utils.data import IterableDataset, TensorDataset
 with warnings.catch_warnings(action='ignore'): from torchdata.stateful_dataloader import StatefulDataLoader
