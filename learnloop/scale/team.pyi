@@ -3,7 +3,7 @@
 
 from typing import Any
 
-__all__ = ['PeerError', 'Team', 'find_team']
+__all__ = ['PeerError', 'Team', 'find_team', 'leave_group']
 
 class PeerError(RuntimeError):
     """Another process of the run failed, or is gone: the message says which, and how"""
@@ -73,3 +73,6 @@ def find_team(timeout: float=600.0) -> Team | None:
 
     Returns: None if this process is alone
     """
+
+def leave_group() -> Any:
+    """End the default group of this process, if it has one"""
