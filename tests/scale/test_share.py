@@ -1,5 +1,5 @@
 "Batches are of the run: for any number of processes the same ones, in the same order"
-import numpy as np, pytest, random, torch
+import math, numpy as np, pytest, random, torch
 from collections import namedtuple
 from learnloop.loop.batch import find_bs
 from learnloop.loop.begin import begin_at
@@ -21,7 +21,7 @@ class Items(Dataset):
 class AtStart:
     "A batch sampler that shuffles when it begins"
     def __init__(self, n, bs): self.n,self.bs = n,bs
-    def __len__(self): return -(-self.n//self.bs)
+    def __len__(self): return math.ceil(self.n/self.bs)
     def __iter__(self):
         idxs = list(range(self.n))
         random.shuffle(idxs)
@@ -117,11 +117,11 @@ def test_other_ranks_go_on_with_numbers_of_their_own():
     assert each_rank(dl_of(20, batch_size=4, shuffle=True), 3, _f)==[False, True, True]
 
 class Noisy(Items):
-    def __getitem__(self, i): return torch.tensor([i, torch.rand(1).item(), np.random.rand(), random.random()])
+    def __getitem__(self, i): return torch.tensor([i, torch.rand(1).item(), np.random.rand(), random.random()])  # noqa: NPY002
 
 @pytest.mark.parametrize('persistent', [False, True])
 def test_workers_of_each_rank_draw_other_numbers(persistent):
-    def _recipe(i): np.random.seed(torch.initial_seed()%2**32)
+    def _recipe(i): np.random.seed(torch.initial_seed()%2**32)  # noqa: NPY002
     mk = lambda: DataLoader(Noisy(8), batch_size=4, num_workers=2, shuffle=True, persistent_workers=persistent, worker_init_fn=_recipe)
     res = each_rank(mk, 2, passes())
     for p in range(2):
