@@ -235,9 +235,11 @@ class _OneStream:
 def _fingerprint(b, crc):
     "Checksum of a few values of the batch `b`"
     if isinstance(b, PackedSequence): b = b.data
+    if isinstance(b, str|bytes|int|float): return zlib.crc32(repr(b)[:64].encode(), crc)
     if hasattr(b, 'shape') and hasattr(b, 'tolist'):
         crc = zlib.crc32(repr(tuple(b.shape)).encode(), crc)
-        if not len(b.shape) or not b.shape[0] or getattr(b, 'is_cuda', False): return crc
+        is_far = isinstance(b, Tensor) and b.device.type!='cpu'  # reading it would wait for the device
+        if not len(b.shape) or not b.shape[0] or is_far: return crc
         return zlib.crc32(repr([o.reshape(-1)[:8].tolist() for o in (b[:1], b[-1:])]).encode(), crc)
     for o in batch_parts(b) or (): crc = _fingerprint(o, crc)
     return crc

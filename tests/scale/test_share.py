@@ -117,19 +117,36 @@ def test_other_ranks_go_on_with_numbers_of_their_own():
     assert each_rank(dl_of(20, batch_size=4, shuffle=True), 3, _f)==[False, True, True]
 
 class Noisy(Items):
-    def __getitem__(self, i): return torch.tensor([i, torch.rand(1).item(), np.random.rand(), random.random()])  # noqa: NPY002
+    gen = None
+    def __getitem__(self, i):
+        own = torch.rand(1, generator=self.gen).item() if self.gen else random.random()
+        return torch.tensor([i, torch.rand(1).item(), np.random.rand(), own])  # noqa: NPY002
+
+def by_seed(i): np.random.seed(torch.initial_seed()%2**32)  # noqa: NPY002
+def by_number(i):
+    torch.manual_seed(i)
+    np.random.seed(i+2)  # noqa: NPY002
+    random.seed(i+4)
+def own_generator(i): torch.utils.data.get_worker_info().dataset.gen = torch.Generator().manual_seed(torch.initial_seed())
 
 @pytest.mark.parametrize('persistent', [False, True])
-def test_workers_of_each_rank_draw_other_numbers(persistent):
-    def _recipe(i): np.random.seed(torch.initial_seed()%2**32)  # noqa: NPY002
-    mk = lambda: DataLoader(Noisy(8), batch_size=4, num_workers=2, shuffle=True, persistent_workers=persistent, worker_init_fn=_recipe)
-    res = each_rank(mk, 2, passes())
-    for p in range(2):
+@pytest.mark.parametrize('init', [None, by_seed, by_number, own_generator])
+def test_workers_of_each_rank_draw_other_numbers(init, persistent):
+    mk = lambda: DataLoader(Noisy(8), batch_size=4, num_workers=2, shuffle=True, persistent_workers=persistent, worker_init_fn=init)
+    res = each_rank(mk, 2, passes(2 if init is None else 1))
+    for p in range(len(res[0])):
         a,b = (torch.cat(r[p][0]) for r in res)
         assert sorted(torch.cat([a, b])[:,0].tolist())==list(range(8))
         assert len(torch.cat([a, b])[:,1:].unique())==24
     seed(0)
     assert [b[:2,0].tolist() for b in mk()]==[b[:,0].tolist() for b in res[0][0][0]]
+
+def test_a_share_begins_workers_of_its_own_and_keeps_the_order():
+    dl = DataLoader(Items(8), 4, num_workers=1, persistent_workers=True, in_order=False)
+    own = DataLoader(Items(8), 4, num_workers=1, persistent_workers=True, sampler=DistributedSampler(Items(8), 2, 0))
+    for o in (dl, own): iter(o)
+    shared,taken = (share(o, Stand(0, 2, []), True) for o in (dl, own))
+    assert shared._iterator is None and taken._iterator is None and shared.in_order and not dl.in_order
 
 # ---- batches as they come
 
@@ -190,6 +207,15 @@ def test_a_stream_that_shards_itself_and_does_not_say_so_is_told_by_the_checksum
     a,b = (share(DataLoader(Mine(r), 2), Stand(r, 2, said), True) for r in range(2))
     list(a), list(b)
     assert a.crc!=b.crc
+
+@pytest.mark.parametrize('a,b', [(['a','b'], ['a','c']), (dict(x=['a'], y=torch.ones(2)), dict(x=['a'], y=torch.zeros(2))), ((np.arange(3),), (np.arange(1, 4),))])
+def test_other_batches_have_another_checksum(a, b):
+    crcs = []
+    for o in (a, a, b):
+        dl = share([o], Stand(0, 1, []), False)
+        list(dl)
+        crcs.append(dl.crc)
+    assert crcs[0]==crcs[1]!=crcs[2]
 
 def test_lists_of_other_lengths_are_refused_by_number():
     said = []
