@@ -54,6 +54,7 @@ from learnloop.keep.saving import load_export, load_learner, load_model, save_mo
 from learnloop.keep.storage import Checkpoint, DamagedCheckpoint, list_checkpoints, newest_checkpoint
 from learnloop.keep.interrupt import Interrupted, Terminated
 from learnloop.keep.checkpoint import CheckpointCallback
+from learnloop.scale.launch import launch
 from learnloop.scale.team import PeerError, Team
 import learnloop.loop.switch_opt, learnloop.keep.resume, learnloop.keep.undo, learnloop.scale.distributed
 from learnloop.see.progress import ProgressCallback, ShowGraph

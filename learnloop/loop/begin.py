@@ -67,7 +67,8 @@ def sampler_draws(
     dl:DataLoader # A loader
 )->bool:
     "Whether samplers of `dl` may draw random numbers in the middle of a pass"
-    both = [o for o in (dl.batch_sampler, dl.sampler) if o is not None]
+    batches = getattr(dl.batch_sampler, 'whole', dl.batch_sampler)  # of one that gives parts
+    both = [o for o in (batches, dl.sampler) if o is not None]
     samplers = both + [o.sampler for o in both if getattr(o, 'sampler', None) is not None]
     return not all(type(o).__module__.startswith(('torch.utils.data','torchdata')) for o in samplers)
 

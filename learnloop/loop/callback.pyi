@@ -72,6 +72,7 @@ class _Reader:
     moved: Any
     n_done: Any
     n_epoch: Any
+    n_items: Any
     n_iter: Any
     one_turn: Any
     open: Any
@@ -83,6 +84,7 @@ class _Reader:
     path: Any
     paused: Any
     pct_train: Any
+    peers: Any
     phases: Any
     place: Any
     pred: Any
@@ -94,6 +96,7 @@ class _Reader:
     source: Any
     splitter: Any
     start_place: Any
+    team: Any
     trace: Any
     train_bn: Any
     train_iter: Any
@@ -142,6 +145,7 @@ class Callback(_Named):
     remove_on_fetch: bool
     writes: bool
     only_looks: bool
+    agrees: bool
     fit_only: bool
     own_evaluation_only: bool
     needs_length: bool

@@ -438,12 +438,9 @@ def with_events(self:Flow,
         if fs := self._handlers[p.after]: self._hear(fs, p.after)
     except p.catches: self._unwind(depth)
     except BaseException as e:
-        if isinstance(e, CancelException) and self.peers.team: err = self._tell(None, e)
-        if not isinstance(err or e, CancelException): out = 'failed'
-        elif self.taker(err or e) is None: err,out = self._uncaught(err or e),'failed'
-        if out=='failed': err = self.peers.failed(err or e)
-        self.outcome[phase] = out or 'cancelled'
-        err = self._unwind(depth, self._announce(err or e))
+        has_failed,err = self._in_flight(e)
+        self.outcome[phase] = 'failed' if has_failed else out or 'cancelled'
+        err = self._unwind(depth, self._announce(err))
         if err is e: raise
         raise err  # noqa: B904  `_uncaught` sets the cause
     else:
@@ -462,6 +459,16 @@ def _tell(self:Flow, p, e):
     except Exception as err: other = err  # they are elsewhere, or gone
     if p is None: return other
     if other is not e and not isinstance(other, p.catches): raise other from e
+
+# %% ../../nbs/loop/00_flow.ipynb #f10a0009
+@patch
+def _in_flight(self:Flow, e):
+    "Is `e` an error, and what goes on: `e`, or what acts in its place, of another process for instance"
+    if isinstance(e, CancelException) and self.peers.team: e = self._tell(None, e)
+    if isinstance(e, CancelException):
+        if self.taker(e) is not None: return False,e
+        e = self._uncaught(e)
+    return True,self.peers.failed(e)
 
 # %% ../../nbs/loop/00_flow.ipynb #f10a0002
 @patch

@@ -189,9 +189,10 @@ class Flow:
     _inner: set
     _recurring: set
     _inside: dict
-    _bodies: Any
+    _bodies: dict
     _uncounted: list
     _deaf: Any
+    peers: Any
     _cancels: dict
     _cleanups: list
     _version: int
@@ -253,6 +254,13 @@ class Flow:
     def _listens(self, who: Any, event: Any, training: Any) -> Any: ...  # loop/flow.py
     def _collect(self, event: Any, training: Any) -> Any:  # loop/flow.py
         """The methods to call at `event`, in order"""
+    def listeners(self, event: str) -> list:  # loop/flow.py
+        """List who hears `event` in the present mode
+
+        - `event`: Name of an event
+
+        Returns: Callbacks, and the flow itself, in their order
+        """
     def _hear(self, fs: Any, event: Any, kwargs: Any=None) -> Any: ...  # loop/flow.py
     def _blame(self, e: Any, f: Any, event: Any) -> Any:  # loop/flow.py
         """Say on `e`, which `f` raised in `event`, where it came from"""
@@ -275,14 +283,28 @@ class Flow:
         - `args`: To `f`
         - `kwargs`: To `f`
         """
+    def _tell(self, p: Any, e: Any) -> Any:  # loop/flow.py
+        """Tell other processes of the cancel `e`, which the phase `p` takes; raise, without `p` return, what acts instead"""
+    def _in_flight(self, e: Any) -> Any:  # loop/flow.py
+        """Is `e` an error, and what goes on: `e`, or what acts in its place, of another process for instance"""
+    def take_bodies(self, **bodies: Any) -> Any:  # loop/flow.py
+        """Have bodies of phases of this flow handed to methods, as `bodies` of the class says for all
+
+        - `bodies`: Phase -> name of the method that its body is handed to
+        """
     def _unwind(self, depth: Any, err: Any=None, who: Any=None) -> Any:  # loop/flow.py
         """Run clean-ups of phases deeper than `depth`, or those of `who`; return what is in flight; without `err`, raise it"""
     def _merge(self, err: Any, e: Any, ending: Any) -> Any:  # loop/flow.py
         """What is in flight when `e` is raised on top of `err`, and whether the innermost phase is ending"""
     def _announce(self, e: Any) -> Any:  # loop/flow.py
         """Fire `after_exception` for an error that is new"""
-    def _taker(self, e: Any) -> Any:  # loop/flow.py
-        """Index in `open` of the phase that takes the cancel `e`, or None"""
+    def taker(self, e: CancelException) -> int | None:  # loop/flow.py
+        """Find the open phase that takes `e`, the innermost
+
+        - `e`: One that was raised
+
+        Returns: Its index in `open`
+        """
     def _uncaught(self, e: Any) -> Any: ...  # loop/flow.py
     def add_cb(self, cb: Any) -> Flow:  # loop/callback.py
         """Add a callback; also as an attribute under its name

@@ -380,6 +380,7 @@ def run_together(self:Loop,
 
 Loop.team = property(lambda self: self.peers.team, doc='The processes of the run; None if this is the only one')
 
+# %% ../../nbs/loop/05_learner.ipynb #7a1c0f35
 @patch
 def _warn_of_count(self:Loop, f):
     "Say once that `f` counts steps by itself"

@@ -83,6 +83,7 @@ class Loop(Flow):
     loss_parts: dict
     iter: Any
     bs: Any
+    n_items: Any
     loss: Any
     _has_loss: bool
     open_turn: Any
@@ -90,8 +91,8 @@ class Loop(Flow):
     has_stepped: bool
     _counts_steps: bool
     dl: Any
-    n_iter: Any
     _dev: Any
+    n_iter: Any
     _n_inp: Any
     _targ: Any
     train_pass: Any
@@ -120,7 +121,7 @@ class Loop(Flow):
         """What validation makes of a batch: prediction and loss; override it for a loss of another kind"""
     def _between(self) -> Any: ...  # loop/learner.py
     def mk_pass(self, dl: Any) -> Pass:  # loop/learner.py
-        """Make a pass through `dl`
+        """Make a pass through `dl`, or what of it is for this process
 
         - `dl`: Loader: any iterable of batches
 
@@ -189,6 +190,13 @@ class Loop(Flow):
     def _zero_grad(self) -> Any: ...  # loop/learner.py
     def _step_and_count(self, f: Any, *args: Any, **kwargs: Any) -> Any:  # loop/learner.py
         """Run `f`, the body of *step*, then count the step and say so, whatever `f` is"""
+    def run_together(self, f: Any, *args: Any, **kwargs: Any) -> Any:  # loop/learner.py
+        """Run `f`, the body of the innermost phase, one at which processes meet
+
+        - `f`: Function
+        - `args`: To `f`
+        - `kwargs`: To `f`
+        """
     def _warn_of_count(self, f: Any) -> Any:  # loop/learner.py
         """Say once that `f` counts steps by itself"""
     def _pick(self, ds_idx: Any, dl: Any) -> Any:  # loop/learner.py
@@ -226,6 +234,9 @@ class Loop(Flow):
     @property
     def turn_params(self) -> Any:
         """Parameters that the optimizer of the turn holds, or all do, frozen ones, too: keys of a dict"""
+    @property
+    def team(self) -> Any:
+        """The processes of the run; None if this is the only one"""
 
 def format_value(v: Any) -> str:
     """Write a value as in the table of epochs
@@ -270,6 +281,7 @@ class Learner(Loop):
     train_iter: int
     pct_train: float
     bs: int
+    n_items: int
     count: Any
     keeper: Any
     start_place: Any
@@ -440,6 +452,8 @@ class Learner(Loop):
     def _opt_as_is(self) -> Any:  # loop/learner.py
         """How the optimizer was made, which it is, what it holds, its hyper-parameters, and what is frozen"""
     def _end(self) -> Any: ...  # loop/learner.py
+    def _raise_as_all(self, e: Any) -> Any:  # loop/learner.py
+        """Raise the error of another process, if `e` comes of it"""
     def _check_fit(self, n_epoch: Any, start_epoch: Any, max_steps: Any, steps_per_epoch: Any) -> Any:  # loop/learner.py
         """Refuse what can't be fitted, before anything runs"""
     def _check_params(self) -> Any: ...  # loop/learner.py
@@ -652,6 +666,25 @@ class Learner(Loop):
         - `act`: Applied to predictions before the mean; None for the loss function's `activation`, if it has one
 
         Returns: Predictions and targets, as of `get_preds`
+        """
+    def to_ddp(self, per_process: bool=False, timeout: float=600.0, **kwargs: Any) -> Learner:  # scale/distributed.py
+        """Train in all processes that were started together, by `DistributedDataParallel`; alone, as ever
+
+        - `per_process`: Is the size of a loader's batch that of one process, as torch has it? Else of the run
+        - `timeout`: Seconds that a process waits for others, if the group of processes is made here
+        - `kwargs`: To torch's `DistributedDataParallel`
+
+        Returns: The learner itself
+        """
+    def to_fsdp(self, units: Any=None, per_process: bool=False, timeout: float=600.0, **kwargs: Any) -> Learner:  # scale/distributed.py
+        """Train in all processes that were started together, the model sharded over them; alone, as ever
+
+        - `units`: Function from the model to the modules to put together at a time; None for its children
+        - `per_process`: As for `to_ddp`
+        - `timeout`: As for `to_ddp`
+        - `kwargs`: To torch's `fully_shard`
+
+        Returns: The learner itself
         """
     def find_batch_size(self, mk_dl: Any, start: int=2, max_bs: int=8192, n_steps: int=3) -> int:  # train/limits.py
         """Find the batch size that memory has room for; the learner stays as it is

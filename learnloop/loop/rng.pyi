@@ -4,7 +4,7 @@
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ['set_seed', 'all_rngs', 'read_rngs', 'write_rngs', 'preserve_rng', 'no_random', 'own_stream']
+__all__ = ['set_seed', 'all_rngs', 'read_rngs', 'write_rngs', 'preserve_rng', 'no_random', 'branch_rngs', 'own_stream']
 
 def set_seed(s: int, reproducible: bool=False) -> Any:
     """Seed Python, torch on all devices, and NumPy if it is imported
@@ -46,6 +46,13 @@ def no_random(seed: int=42) -> Any:
     """Run a `with` block with a seed of its own, and put all generators back after it
 
     - `seed`: What is seeded with, inside
+    """
+
+def branch_rngs(n: int, own: Any=()) -> Any:
+    """Go on with other random numbers, in torch on the CPU, Python and NumPy, told apart by `n`
+
+    - `n`: Number of the branch
+    - `own`: More generators that branch off
     """
 
 @contextmanager

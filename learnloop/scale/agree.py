@@ -46,6 +46,7 @@ def points_needed(
 _PASSES,_STEPS = ('train','validate'),('backward','step','zero_grad')
 _ENDS = 'fit','epoch',*_PASSES,'evaluate','sanity','save'  # at whose end all meet
 _ORDER = dict(forward=1, backward=2, step=3, zero_grad=4, turn=5, batch=6) # in a turn
+_OF_PASS = 'points','passed','sizes','in_forward','met_forward','defer_sync','unsynced'
 _BITS = {k:1<<i for i,k in enumerate((*POINTS, 'ends'))}
 _OURS = {o.name for o in PHASES if isinstance(o, Phase)}
 
@@ -66,8 +67,9 @@ class Peers(Alone):
         self.shares = {}      # What is taken of a loader, by the loader and what it is for
         self.sizes = []       # Of the batch in each process, where each has its own
         self.flag,self.wanted,self.apart,self.since,self.looked_at = None,0,1,0,0.
-        learn.take_bodies(**{nm:'run_together' for nm in learn.phases if nm!='load'})
+        self._take_bodies()
     broken = property(lambda self: self.team.broken, doc='Has an error parted the processes?')
+    def _take_bodies(self): self.learn.take_bodies(**{nm:'run_together' for nm in self.learn.phases if nm!='load'})
     def failed(self, e): return self.team.fail(e)
     def first(self, f, *args): self.team.first(f, *args)
     def from_first(self, o): return self.team.from_first(o)
@@ -85,7 +87,7 @@ def run(self:Peers,
     name,is_outer = learn.open[-1].name,len(learn.open)==1
     if name in learn.bodies: f,args = getattr(learn, learn.bodies[name]),(f, *args)
     if name=='fetch': return self._fetch(f, *args, **kwargs)
-    kept = self.points,self.passed,self.sizes
+    kept = [getattr(self, k) for k in _OF_PASS]
     if is_outer: self.team.runs.append(self)
     try:
         self._enter(name)
@@ -97,7 +99,7 @@ def run(self:Peers,
         if name=='turn': self.engine.end_turn()
         elif name in _PASSES:
             self.engine.end_pass()
-            self.points,self.passed,self.sizes = kept
+            for k,v in zip(_OF_PASS, kept, strict=True): setattr(self, k, v)
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000015
 @patch
@@ -130,13 +132,13 @@ def _finish(self:Peers, name):
 def _begin_pass(self:Peers, name):
     "Agree on where to meet in each batch"
     learn = self.learn
+    self.engine.begin_pass()
     bits = sum(_BITS[k] for k in points_needed(learn))
     for *_,n in self.team.meet(f'begin of {name}', number=bits): bits |= n
     self.points = {k for k,b in _BITS.items() if bits&b}
     if self.points and not learn.training: self.points.add('between')
     self.passed,self.since,self.looked_at = 0,0,time.monotonic()
     learn.n_iter = batch_len(self.share(learn.dl, learn.training))
-    self.engine.begin_pass()
 
 @patch
 def _begin_turn(self:Peers):
@@ -175,8 +177,13 @@ def tell(self:Peers, e):
     if not self._misses(name):
         self._check_known(e, name)
         return e
+    runs = self.team.runs
+    is_early = self not in runs  # in `before_fit`
+    if is_early: runs.append(self)
     try: self.team.meet('', cancel=name)
     except CancelException as other: e = other
+    finally:
+        if is_early: runs.remove(self)
     e.told = True
     self.passed = max(self.passed, _ORDER.get(name, 0))
     return e
@@ -305,6 +312,7 @@ def _flush(self:Peers):
 @patch
 def begin(self:Peers):
     learn,team = self.learn,self.team
+    self._take_bodies()  # some may have been declared by now
     team.runs.append(self)
     try:
         facts = {n:f'{[*p.shape]} {p.dtype}, requires_grad={p.requires_grad}' for n,p in learn.model.named_parameters()}

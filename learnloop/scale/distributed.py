@@ -113,6 +113,7 @@ def call(self:DDP,
     **kwargs # To it
 ): # What it returns
     "Call the model, and have gradients exchanged in the backward pass that follows"
+    if not self.learn.training: return inner(*args, **kwargs)  # an evaluation in the middle of a turn
     peers,now = self.learn.peers,self._facts(inner)
     peers.forward()
     if self.made_for!=now:

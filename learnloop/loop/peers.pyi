@@ -1,0 +1,74 @@
+# Written by `python -m tools.stubs` from `peers.py`: methods that other modules patch on are here, too
+"""What the loop asks of those that train with it, answered by a process that is alone"""
+
+from typing import Any
+
+__all__ = ['Alone']
+
+class Alone:
+    """The only process of a run: what a learner asks of its peers, answered without any"""
+    team: Any
+    rank: int
+    world: int
+    is_first: bool
+    broken: bool
+    defer_sync: bool
+    learn: Any
+    def __init__(self, learn: Any) -> None:
+        """- `learn`: The learner that asks"""
+    def begin(self) -> Any:
+        """A fit begins, and nothing of it was read or drawn yet"""
+    def tell(self, e: Any) -> Any:
+        """Say that something was cancelled here
+
+        - `e`: A `CancelException` that was raised here
+        """
+    def failed(self, e: Any) -> Any:
+        """Say that an error ends what goes on here
+
+        - `e`: An error
+        """
+    def between(self, code: int=0) -> int:
+        """Agree on what is to be done between two batches
+
+        - `code`: What this process wants to be done between two batches: the larger, the more urgent
+
+        Returns: What is to be done now, in all of them
+        """
+    def share(self, dl: Any, training: bool) -> Any:  # loop/peers.py
+        """Find what of `dl` is for this process
+
+        - `dl`: Loader: any iterable of batches
+        - `training`: Is it for training?
+        """
+    def count_items(self, i: int) -> int:  # loop/peers.py
+        """Count the items of the batch in all processes
+
+        - `i`: The number of the batch
+        """
+    def sync_grads(self) -> Any:  # loop/peers.py
+        """Have gradients be those of the run, before somebody reads them: after a deferred turn they aren't yet"""
+    def mean(self, t: Any, weight: Any=1.0) -> Any:  # loop/peers.py
+        """Take the weighted mean over all processes
+
+        - `t`: Scalar tensor
+        - `weight`: How much that of this process counts
+        """
+    def first(self, f: Any, *args: Any) -> Any:  # loop/peers.py
+        """Run `f(*args)` in the first process alone; an error of it is one of all
+
+        - `f`: Function
+        - `args`: To `f`
+        """
+    def from_first(self, o: Any) -> Any:  # loop/peers.py
+        """Give all processes what the first one has
+
+        - `o`: Plain data and tensors; only that of the first process counts
+        """
+    def gather(self, o: Any) -> list:  # loop/peers.py
+        """Give all processes what each of them has
+
+        - `o`: Plain data and tensors
+
+        Returns: By rank
+        """

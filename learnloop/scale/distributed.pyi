@@ -1,0 +1,84 @@
+# Written by `python -m tools.stubs` from `distributed.py`: methods that other modules patch on are here, too
+"""The same script alone or under `torchrun`: `learn.to_ddp()`, `learn.to_fsdp()`"""
+
+from typing import Any
+
+__all__ = ['Engine', 'have_of_first', 'DDP', 'FSDP']
+
+class Engine:
+    """Exchanges gradients by itself, once a backward pass is over"""
+    synced: bool
+    learn: Any
+    team: Any
+    kwargs: Any
+    def __init__(self, learn: Any, team: Any, **kwargs: Any) -> None:
+        """- `learn`: The learner whose model it is
+        - `team`: The processes
+        - `kwargs`: To torch's own
+        """
+    def meets_in_forward(self) -> bool:
+        """Whether something is exchanged when the model is called next"""
+    def begin_fit(self) -> Any:
+        """A fit begins"""
+    def begin_pass(self) -> Any:
+        """A pass through data begins"""
+    def begin_turn(self, turn: Any) -> Any:
+        """A turn begins
+
+        - `turn`: The turn that begins
+        """
+    def end_turn(self) -> Any:
+        """The turn is over, whatever came of it"""
+    def end_train(self) -> Any:
+        """All batches of training are done, in all processes"""
+    def end_pass(self) -> Any:
+        """The pass is over, whatever came of it"""
+    def average(self, params: list, size: int=...) -> Any:  # scale/distributed.py
+        """Average gradients over processes; one that is None counts as zeros where other processes have it
+
+        - `params`: Whose gradients
+        - `size`: Bytes to exchange at a time
+        """
+
+def have_of_first(model: Any, team: Any, params: bool=True) -> Any:
+    """Have weights of the first process in all of them
+
+    - `model`: Module
+    - `team`: The processes
+    - `params`: Parameters, too, or buffers alone?
+    """
+
+class DDP(Engine):
+    """torch's `DistributedDataParallel`"""
+    module: Any
+    made_for: Any
+    n_synced: int
+    kept: Any
+    synced: bool
+    def _facts(self, inner: Any) -> Any: ...
+    def meets_in_forward(self) -> Any: ...
+    def begin_fit(self) -> Any: ...
+    def begin_turn(self, turn: Any) -> Any: ...
+    def end_turn(self) -> Any: ...
+    def end_train(self) -> Any: ...
+    def call(self, inner: Any, *args: Any, **kwargs: Any) -> Any:  # scale/distributed.py
+        """Call the model, and have gradients exchanged in the backward pass that follows
+
+        - `inner`: What is called in a process that is alone
+        - `args`: To it
+        - `kwargs`: To it
+        """
+
+class FSDP(Engine):
+    """torch's `fully_shard`"""
+    kept: list
+    synced: bool
+    def __init__(self, learn: Any, team: Any, **kwargs: Any) -> None: ...
+    def meets_in_forward(self) -> Any: ...
+    def begin_pass(self) -> Any: ...
+    def end_pass(self) -> Any: ...
+    def begin_turn(self, turn: Any) -> Any: ...
+    def end_turn(self) -> Any: ...
+    def end_train(self) -> Any: ...
+    def call(self, inner: Any, *args: Any, **kwargs: Any) -> Any: ...
+    def average(self, params: Any) -> Any: ...

@@ -1,0 +1,279 @@
+"Batches are of the run: for any number of processes the same ones, in the same order"
+import numpy as np, pytest, random, torch, warnings
+from collections import namedtuple
+from learnloop.loop.batch import find_bs
+from learnloop.loop.begin import begin_at
+from learnloop.loop.data import Endless, Until, batch_len, set_epoch
+from learnloop.loop.several import Alternate, Zip
+from learnloop.scale.share import is_sharded, narrow_batch, part_of, share
+from share_team import Stand, each_rank, passes, seed
+from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, RandomSampler, SequentialSampler, TensorDataset, WeightedRandomSampler
+from torch.utils.data.distributed import DistributedSampler
+
+class Items(Dataset):
+    def __init__(self, n): self.n = n
+    def __len__(self): return self.n
+    def __getitem__(self, i):
+        if not 0<=i<self.n: raise IndexError
+        return i
+
+class AtStart:
+    "A batch sampler that shuffles when it begins"
+    def __init__(self, n, bs): self.n,self.bs = n,bs
+    def __len__(self): return -(-self.n//self.bs)
+    def __iter__(self):
+        idxs = list(range(self.n))
+        random.shuffle(idxs)
+        return iter([idxs[i:i+self.bs] for i in range(0, self.n, self.bs)])
+class AtFirst(AtStart):
+    "One that shuffles when it is first asked"
+    def __iter__(self): yield from super().__iter__()
+class Lazy(AtStart):
+    "One that draws each batch when it is asked for"
+    def __iter__(self):
+        for _ in range(len(self)): yield torch.randint(self.n, (self.bs,)).tolist()
+
+def alone(mk, n=2):
+    "What one process sees"
+    seed(0)
+    dl,res = mk(),[]
+    for _ in range(n):
+        res.append([b.tolist() for b in dl])
+        torch.rand(1)
+    return res
+
+def gen(): return torch.Generator().manual_seed(5)
+def dl_of(n, **kw): return lambda: DataLoader(Items(n), **kw)
+LOADERS = dict(
+    plain=lambda n,bs: dl_of(n, batch_size=bs),
+    shuffled=lambda n,bs: dl_of(n, batch_size=bs, shuffle=True),
+    drop_last=lambda n,bs: dl_of(n, batch_size=bs, shuffle=True, drop_last=True),
+    own_generator=lambda n,bs: lambda: DataLoader(Items(n), batch_size=bs, shuffle=True, generator=gen()),
+    replacement=lambda n,bs: lambda: DataLoader(Items(n), batch_size=bs, sampler=RandomSampler(range(n), replacement=True)),
+    weighted=lambda n,bs: lambda: DataLoader(Items(n), batch_size=bs, sampler=WeightedRandomSampler(torch.arange(1., n+1), n)),
+    at_start=lambda n,bs: lambda: DataLoader(Items(n), batch_sampler=AtStart(n, bs)),
+    at_first=lambda n,bs: lambda: DataLoader(Items(n), batch_sampler=AtFirst(n, bs)))
+
+def together(per_rank, n_pass):
+    "The batches of the ranks put together again, those that only go along left out"
+    res = []
+    for p in range(n_pass):
+        rows = [r[p] for r in per_rank]
+        assert len({len(b) for b,_,_ in rows})==1 and len({tuple(s) for _,s,_ in rows})==1 and len({c for *_,c in rows})==1
+        sizes = rows[0][1]
+        res.append([[v for r,(b,_,_) in enumerate(rows) if r<n for v in b[i].tolist()] for i,n in enumerate(sizes)])
+        assert [len(b) for b in res[-1]]==sizes
+    return res
+
+@pytest.mark.parametrize('kind', LOADERS)
+@pytest.mark.filterwarnings('ignore:a batch of .* items is left out')
+def test_parts_put_together_are_the_batches_of_one_process(kind):
+    for n,bs in ((1,5), (3,5), (10,5), (11,5), (12,5), (13,6), (24,6)):
+        mk = LOADERS[kind](n, bs)
+        want = alone(mk)
+        for world in range(1, 6):
+            for training in (False, True):
+                got = together(each_rank(mk, world, passes(), training), 2)
+                assert got==[[b for b in p if not training or len(b)>=world] for p in want], (n, bs, world, training)
+                dl = share(mk(), Stand(0, world, []), training)
+                if kind[:3]!='at_': assert len(dl)==len(got[0])
+
+@pytest.mark.parametrize('n', [1, 7, 8, 16, 17, 24])
+@pytest.mark.filterwarnings('ignore:a batch of .* items is left out')
+def test_batches_of_a_process_are_put_together(n):
+    mk = dl_of(n, batch_size=4, shuffle=True)
+    items = [sum(p, []) for p in alone(mk)]
+    for world in (2, 3):
+        got = together(each_rank(mk, world, passes(), False, per_process=True), 2)
+        assert got==[[p[i:i+4*world] for i in range(0, n, 4*world)] for p in items]
+        dl = share(mk(), Stand(0, world, []), True, per_process=True)
+        assert len(dl)==sum(len(b)>=world for b in got[0])
+
+def test_a_batch_with_fewer_items_than_processes_is_left_out_of_training_and_said_once():
+    with pytest.warns(UserWarning, match='a batch of 1 items is left out of training, as there are 3 processes') as ws:
+        each_rank(dl_of(10, batch_size=3, shuffle=True), 3, passes(3))
+    assert len(ws)==1
+
+def test_in_evaluation_whoever_has_no_part_goes_along():
+    res = each_rank(dl_of(10, batch_size=3), 3, passes(1), training=False)
+    assert [b[-1].tolist() for [(b, _, _)] in res]==[[9],[9],[9]] and [s for [(_, s, _)] in res]==[[3,3,3,1]]*3
+
+def test_batches_too_small_for_all_processes_are_refused():
+    with pytest.raises(ValueError, match='batch_size=2 with 3 processes.*per_process=True'): share(dl_of(10, batch_size=2)(), Stand(0, 3, []), True)
+    share(dl_of(10, batch_size=2)(), Stand(0, 3, []), False)
+
+def test_what_draws_lazily_is_told_by_the_checksum():
+    crcs = [r[0][2] for r in each_rank(lambda: DataLoader(Items(20), batch_sampler=Lazy(20, 4)), 2, passes(1))]
+    assert crcs[0]!=crcs[1]
+    dl = share(DataLoader(Items(20), batch_sampler=Lazy(20, 4)), Stand(0, 2, []), True)
+    assert not dl.is_sure and share(dl_of(20, batch_size=4, shuffle=True)(), Stand(0, 2, []), True).is_sure
+
+def test_other_ranks_go_on_with_numbers_of_their_own():
+    def _f(dl, team):
+        state = torch.get_rng_state(),random.getstate()
+        list(dl)
+        return torch.equal(torch.get_rng_state(), state[0]) and random.getstate()==state[1]
+    assert each_rank(dl_of(20, batch_size=4, shuffle=True), 3, _f)==[False, True, True]
+
+class Noisy(Items):
+    def __getitem__(self, i): return torch.tensor([i, torch.rand(1).item(), np.random.rand(), random.random()])
+
+@pytest.mark.parametrize('persistent', [False, True])
+def test_workers_of_each_rank_draw_other_numbers(persistent):
+    def _recipe(i): np.random.seed(torch.initial_seed()%2**32)
+    mk = lambda: DataLoader(Noisy(8), batch_size=4, num_workers=2, shuffle=True, persistent_workers=persistent, worker_init_fn=_recipe)
+    res = each_rank(mk, 2, passes())
+    for p in range(2):
+        a,b = (torch.cat(r[p][0]) for r in res)
+        assert sorted(torch.cat([a, b])[:,0].tolist())==list(range(8))
+        assert len(torch.cat([a, b])[:,1:].unique())==24
+    seed(0)
+    assert [b[:2,0].tolist() for b in mk()]==[b[:,0].tolist() for b in res[0][0][0]]
+
+# ---- batches as they come
+
+Named = namedtuple('Named', 'x y')
+@pytest.mark.parametrize('b,want', [(torch.arange(5), [3,4]), (np.arange(5), [3,4]), (list('abcde'), ['d','e']), ([3,4,5,6,7], [6,7])])
+def test_what_is_cut(b, want):
+    at = part_of(5, 1, 2)
+    def _list(o): return o if isinstance(o, list) else o.tolist()
+    assert _list(narrow_batch(b, at, 5))==want
+    nested = narrow_batch(Named(b, dict(y=[torch.zeros(5, 2), 'all'], mask=torch.zeros(3, 3))), at, 5)
+    assert type(nested) is Named and _list(nested.x)==want
+    assert nested.y['y'][0].shape==(2,2) and nested.y['y'][1]=='all' and nested.y['mask'].shape==(3,3)
+
+def test_a_packed_sequence_is_cut():
+    seqs = [torch.arange(n) for n in (2, 4, 1)]
+    b = torch.nn.utils.rnn.pack_sequence(seqs, enforce_sorted=False)
+    assert [o.tolist() for o in torch.nn.utils.rnn.unpack_sequence(narrow_batch(b, slice(1, 3), 3))]==[[0,1,2,3],[0]]
+
+def test_what_cannot_be_cut_is_refused():
+    with pytest.raises(TypeError, match="can't be cut in parts.*is_sharded"): narrow_batch(dict(n=4, o=object()), slice(2), 4)
+
+class Stream(IterableDataset):
+    def __init__(self, n, draw=None): self.n,self.draw = n,draw
+    def __iter__(self):
+        idxs = list(range(self.n))
+        if self.draw: random.shuffle(idxs)
+        for i in idxs: yield i if self.draw!='noise' else i+torch.rand(1).item()
+
+def chunks(n, bs): return [torch.arange(i, min(i+bs, n)) for i in range(0, n, bs)]
+class Foreign:
+    "A loader of one's own, that shuffles when it is first asked"
+    def __init__(self, n, bs): self.n,self.bs = n,bs
+    def __iter__(self): yield from (torch.arange(self.n)[torch.randperm(self.n)]).split(self.bs)
+
+@pytest.mark.parametrize('mk', [lambda: chunks(11, 4), lambda: Foreign(11, 4), lambda: DataLoader(Stream(11), 4), lambda: DataLoader(Stream(11, 'order'), 4),
+    lambda: DataLoader(Stream(11, 'order'), 4, num_workers=1), lambda: DataLoader(Items(11), batch_size=None, sampler=[[1,2,3],[4,5]], collate_fn=torch.tensor)],
+    ids=['list', 'foreign', 'stream', 'shuffled', 'workers', 'index_lists'])
+def test_batches_of_other_loaders_are_cut(mk):
+    class Whole(Items): __getitem__ = lambda self, i: i
+    if isinstance(dl := mk(), DataLoader) and dl.batch_sampler is None and isinstance(dl.dataset, Items):
+        mk = lambda: DataLoader(Whole(11), batch_size=None, sampler=[[1,2,3],[4,5]], collate_fn=torch.tensor)
+    want = alone(mk)
+    for world in (2, 3, 4):
+        got = together(each_rank(mk, world, passes(), training=False), 2)
+        assert got[0]==want[0] and [sorted(sum(p, [])) for p in got]==[sorted(sum(p, [])) for p in want]
+
+def test_a_stream_that_draws_in_each_item_gives_all_processes_the_same():
+    res = each_rank(lambda: DataLoader(Stream(12, 'noise'), 4), 2, passes(2))
+    assert res[0][0][2]==res[1][0][2] and res[0][1][2]==res[1][1][2] and res[0][0][2]!=res[0][1][2]
+    got = torch.cat([torch.cat([r[p][0][i] for r in res]) for p in range(2) for i in range(3)])
+    assert len(got.frac().unique())==24
+
+def test_a_stream_that_shards_itself_and_does_not_say_so_is_told_by_the_checksum():
+    class Mine(IterableDataset):
+        def __init__(self, rank): self.rank = rank
+        def __iter__(self): return iter([torch.tensor([i+.5]) for i in range(self.rank, 12, 2)])
+    said = []
+    a,b = (share(DataLoader(Mine(r), 2), Stand(r, 2, said), True) for r in range(2))
+    list(a), list(b)
+    assert a.crc!=b.crc
+
+def test_lists_of_other_lengths_are_refused_by_number():
+    said = []
+    list(share(chunks(8, 4), Stand(0, 2, said), True))
+    with pytest.raises(ValueError, match='list has 2 batches on rank 0, and 3 on rank 1'): list(share(chunks(12, 4), Stand(1, 2, said), True))
+
+def test_an_iterator_gives_each_batch_once():
+    it = iter(chunks(12, 4))
+    dl = share(it, Stand(0, 2, []), True)
+    assert [next(iter(dl)).tolist() for _ in range(2)]==[[0,1],[4,5]] and next(it).tolist()==[8,9,10,11]
+
+def test_lists_pooled():
+    dl = share(chunks(11, 2), Stand(1, 2, []), True, per_process=True)
+    team = dl.team; team.said.append(dict(length=len(dl), states={}))
+    assert [b.tolist() for b in dl]==[[2,3],[6,7],[10]] and len(dl)==3
+
+# ---- loaders that share already
+
+def test_a_distributed_sampler_is_taken_as_it_is():
+    ds = Items(10)
+    sampler = DistributedSampler(ds, 3, 1, shuffle=False)
+    dl = share(DataLoader(ds, 2, sampler=sampler), Stand(1, 3, []), True)
+    assert torch.cat(list(dl)).tolist()==list(sampler) and dl.n_items(0) is None and not dl.is_sure and len(dl)==2
+    with pytest.raises(ValueError, match='DistributedSampler is for process 1 of 3, and this is 0 of 2'): share(DataLoader(ds, 2, sampler=sampler), Stand(0, 2, []), True)
+    with pytest.warns(UserWarning, match='repeats 2 items'): share(DataLoader(ds, 2, sampler=DistributedSampler(ds, 3, 0)), Stand(0, 3, []), False)
+
+def test_epochs_reach_samplers_inside():
+    class Told(AtStart):
+        def set_epoch(self, epoch): self.epoch = epoch
+    for o in (Told(10, 4), BatchSampler(DistributedSampler(Items(10), 2, 0), 4, False)):
+        dl = share(DataLoader(Items(10), batch_sampler=o), Stand(0, 2, []), True)
+        set_epoch(dl, 7)
+        assert (o if isinstance(o, Told) else o.sampler).epoch==7
+    class Epochs(Foreign):
+        def set_epoch(self, epoch): self.epoch = epoch
+    f = Epochs(10, 4)
+    set_epoch(share(f, Stand(0, 2, []), True), 3)
+    assert f.epoch==3
+
+def test_who_says_so_is_taken_as_it_is():
+    class Mine(Stream): is_sharded = True
+    assert is_sharded(DataLoader(Mine(4))) and not is_sharded(DataLoader(Stream(4))) and not is_sharded([1])
+    assert [b.tolist() for b in share(DataLoader(Mine(5), 2), Stand(1, 2, []), True)]==[[0,1],[2,3],[4]]
+    f = Foreign(5, 2)
+    f.is_sharded = True
+    dl = share(f, Stand(1, 2, []), True)
+    assert torch.cat(list(dl)).sort().values.tolist()==list(range(5)) and batch_len(dl) is None and not dl.is_sure
+
+# ---- loaders of loaders
+
+@pytest.mark.parametrize('cls', [Zip, Alternate])
+def test_several_loaders_are_shared_each(cls):
+    def mk(): return cls(a=DataLoader(Items(9), 3, shuffle=True), b=DataLoader(Items(20), 5, shuffle=True))
+    def _f(dl, team):
+        return [(b, dl.n_items(i)) for _ in range(2) for i,b in enumerate(dl)],len(dl),dl.crc,dl.is_sure
+    seed(0)
+    want = [b for dl in [mk()] for _ in range(2) for b in dl]
+    a,b = each_rank(mk, 2, _f)
+    assert a[1:]==b[1:] and a[3]
+    for (x,n),(y,m),w in zip(a[0], b[0], want, strict=True):
+        assert n==m==find_bs(w)
+        for p,q,o in zip(*([o.values() if isinstance(o, dict) else [o] for o in (x, y, w)]), strict=True): assert torch.equal(torch.cat([p, q]), o)
+
+def test_endless_and_until_pass_on():
+    def _f(dl, team): return [(b.tolist(), dl.n_items(i)) for i,b in enumerate(dl)]
+    for world in (1, 2):
+        def mk():
+            left = iter(range(7))
+            return Until(Endless(DataLoader(Items(10), 4, shuffle=True)), lambda: next(left, None) is None)
+        res = each_rank(mk, world, _f)
+        seed(0)
+        assert [sum((o[0] for o in os), []) for os in zip(*res, strict=True)]==[b.tolist() for b in mk()]
+        assert {o[1] for o in res[0]}=={4,2}
+
+# ---- going on in the middle
+
+@pytest.mark.parametrize('workers', [0, 2])
+@pytest.mark.parametrize('n', [0, 1, 2])
+def test_a_pass_begins_at_any_batch(n, workers):
+    ds = TensorDataset(torch.arange(11))
+    mk = lambda: DataLoader(ds, batch_size=4, shuffle=True, num_workers=workers)
+    want = [[b.tolist() for b, in p] for p in [r[0][0] for r in each_rank(mk, 2, passes(1))]]
+    def _f(dl, team):
+        batches,how = begin_at(dl, n)
+        assert how=='passing over indices'
+        return [(b.tolist(), dl.n_items(i+n)) for i,(b,) in enumerate(batches)]
+    res = each_rank(mk, 2, _f)
+    assert [[b for b,_ in r] for r in res]==[w[n:] for w in want] and [s for _,s in res[0]]==[4,4,3][n:]

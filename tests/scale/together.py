@@ -1,0 +1,19 @@
+"What tests of several processes share: a function run in some, that are ended when they take too long"
+from learnloop.scale.launch import launch
+
+LIMIT = 40 # Seconds: many times what any of them takes
+
+def together(f, *args, n=2, timeout=LIMIT):
+    "What `f(*args)` returned in each of `n` processes, by rank, in a list"
+    res = launch(f, *args, n=n, timeout=timeout)
+    return [res[r] for r in range(n)]
+
+def ending(f, *args):
+    "What becomes of `f(*args)`: its result, or the type and text of its error. For processes that are to fail, and tell"
+    try: return f(*args)
+    except BaseException as e: return type(e).__name__,str(e)
+
+def same(vals):
+    "The value that all ranks have returned"
+    assert all(o==vals[0] for o in vals), vals
+    return vals[0]
