@@ -10,8 +10,10 @@ __all__ = ['POINTS', 'points_needed', 'Peers']
 # %% ../../nbs/scale/03_agree.ipynb #ag000004
 import random, sys, time, torch, warnings, zlib
 import torch.distributed as dist
+from contextlib import nullcontext
 from fastcore.basics import patch
 from ..loop.batch import find_bs
+from ..loop.checks import replaced
 from ..loop.data import batch_len
 from ..loop.flow import CancelException, PHASES, Phase
 from ..loop.peers import Alone
@@ -166,6 +168,11 @@ def forward(self:Peers):
         self.team.meet('forward')
         self.met_forward = True
     self.passed = max(self.passed, _ORDER['forward'])
+
+# %% ../../nbs/scale/03_agree.ipynb #c0ae0053
+@patch
+def aside(self:Peers):
+    return nullcontext() if self.engine.spreads else replaced(self.learn, 'peers', Alone(self.learn))
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000019
 @patch
