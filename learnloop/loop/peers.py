@@ -18,6 +18,7 @@ class Alone:
     rank,world = 0,1  # The number of this process, and how many there are
     is_first = True   # Does it write, print, and decide?
     broken = False    # Has an error parted the processes?
+    spreads = False   # Has a process but a part of the model, so that all have to call it?
     defer_sync = False # Are the gradients of this turn left as they are, as no step follows?
     def __init__(self,
         learn # The learner that asks

@@ -117,9 +117,9 @@ def _us(ns):
 def _where(o): return {k:v for k,v in (('epoch', o.epoch), ('iter', o.iter)) if v is not None}
 
 @patch
-def _chrome_events(self:Trace, pid):
+def _chrome_events(self:Trace, pid=None):
     "Events of the Chrome format, in microseconds since the trace began"
-    ids = dict(pid=pid, tid=_TID)
+    ids = dict(pid=os.getpid() if pid is None else pid, tid=_TID)
     for o in self._slices():
         name = f'{o.lane}.{o.label}' if o.kind=='callback' else o.label
         times = dict(ts=_us(o.start-self._t0), dur=_us(max(o.ns, 0)))
