@@ -21,6 +21,7 @@ from .team import find_team
 class Engine:
     "Exchanges gradients by itself, once a backward pass is over"
     synced = False # Are the gradients of the last backward pass those of the run?
+    spreads = False # Has a process but a part of the model, so that all have to call it?
     def __init__(self,
         learn, # The learner whose model it is
         team,  # The processes
@@ -131,6 +132,7 @@ def call(self:DDP,
 # %% ../../nbs/scale/04_distributed.ipynb #di000013
 class FSDP(Engine):
     "torch's `fully_shard`"
+    spreads = True
     def __init__(self, learn, team, **kwargs):
         super().__init__(learn, team, **kwargs)
         self.kept = []

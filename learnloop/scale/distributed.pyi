@@ -8,6 +8,7 @@ __all__ = ['Engine', 'have_of_first', 'DDP', 'FSDP']
 class Engine:
     """Exchanges gradients by itself, once a backward pass is over"""
     synced: bool
+    spreads: bool
     learn: Any
     team: Any
     kwargs: Any
@@ -73,6 +74,7 @@ class DDP(Engine):
 
 class FSDP(Engine):
     """torch's `fully_shard`"""
+    spreads: bool
     kept: list
     synced: bool
     def __init__(self, learn: Any, team: Any, **kwargs: Any) -> None: ...
