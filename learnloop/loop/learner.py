@@ -308,6 +308,7 @@ def take_step(self:Loop,
     if self.opt is None: self.create_opt()
     self.open_turn = Turn(self, opt=opt, name=name, counts=counts)
     try:
+        self.peers.sync_grads()
         self.with_events('step', self._step)
         self.with_events('zero_grad', self._zero_grad)
     finally: self.open_turn = None
@@ -583,7 +584,7 @@ def _train(model):
 
 class TrainEvalCallback(Callback):
     "Count iterations; set device and mode of the model"
-    order,run_valid = -10,False
+    order,run_valid,agrees = -10,False,True
     def before_fit(self):
         learn = self.learn
         learn.train_iter,learn.pct_train = 0,learn.epoch/learn.n_epoch if learn.n_epoch else 0.
