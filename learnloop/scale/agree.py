@@ -362,6 +362,7 @@ def begin(self:Peers):
     self._take_bodies()  # some may have been declared by now
     team.runs.append(self)
     try:
+        team.find_ends()  # of groups that came since, too
         facts = {n:f'{[*p.shape]} {p.dtype}, requires_grad={p.requires_grad}' for n,p in learn.model.named_parameters()}
         facts |= {'n_epoch':learn.n_epoch, 'batches to train on':batch_len(self.share(learn.dls.train, True))}
         every = team.gather((zlib.crc32(torch.get_rng_state().numpy()), facts))
