@@ -300,7 +300,7 @@ def between(self:Peers, code=0):
     if self.since<self.apart: return 0
     now = time.monotonic()
     a_batch = (now-self.looked_at)/self.since
-    apart = min(max(int(.02/max(a_batch, 1e-6)), 1), 1000)
+    apart = min(max(int(.05/max(a_batch, 1e-6)), 1), 1000)
     self.looked_at,self.since = now,0
     t = torch.tensor([self.wanted, apart])
     self.flag = dist.all_reduce(t, dist.ReduceOp.MAX, group=self.team.flags, async_op=True),t
@@ -325,8 +325,9 @@ def begin(self:Peers):
     try:
         facts = {n:f'{[*p.shape]} {p.dtype}, requires_grad={p.requires_grad}' for n,p in learn.model.named_parameters()}
         facts |= {'n_epoch':learn.n_epoch, 'batches to train on':batch_len(self.share(learn.dls.train, True))}
-        _compare([*map(dict, team.gather([*facts.items()]))])
-        self._seed(team.from_first(zlib.crc32(torch.get_rng_state().numpy().tobytes())))
+        every = team.gather((zlib.crc32(torch.get_rng_state().numpy()), facts))
+        _compare([o for _,o in every])
+        self._seed(every[0][0])
         self.engine.begin_fit()
     finally: team.runs.remove(self)
 
