@@ -291,6 +291,7 @@ class Endless:
         dl # Loader: any iterable of batches
     ):
         self.dl,self._it,self._n,self._start,self._passes = dl,None,0,{},0
+    n_done = property(lambda self: self._n, doc='Batches taken in this pass')
 
     def __iter__(self):
         while True:

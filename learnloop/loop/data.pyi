@@ -140,6 +140,9 @@ class Endless:
     def __repr__(self) -> Any: ...
     def _next(self) -> Any: ...  # loop/data.py
     def _begin(self, n: Any=0, several: Any=None) -> Any: ...  # loop/data.py
+    @property
+    def n_done(self) -> Any:
+        """Batches taken in this pass"""
 
 class Until:
     """The batches of `dl`, until `is_over()`, which is asked before each"""

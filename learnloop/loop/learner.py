@@ -583,7 +583,7 @@ def _train(model):
 
 class TrainEvalCallback(Callback):
     "Count iterations; set device and mode of the model"
-    order,run_valid = -10,False
+    order,run_valid,agrees = -10,False,True
     def before_fit(self):
         learn = self.learn
         learn.train_iter,learn.pct_train = 0,learn.epoch/learn.n_epoch if learn.n_epoch else 0.

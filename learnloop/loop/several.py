@@ -33,6 +33,7 @@ class Feed:
     ):
         self.dl,self.epoch,self.by_state = dl,epoch,_takes_state(dl)
         self.batches,self.n_pass,self.n,self.total,self.is_over = None,-1,0,0,False
+        self.has_drawn = False # Were the numbers for the first batch drawn, and `rngs` noted, before it was asked for?
 
     def begin(self):
         "Begin a pass"
@@ -40,11 +41,13 @@ class Feed:
         self._tell()
         self.warm = any(o._iterator is not None for o in persistent(self.dl))
         self.rngs = [read_rngs([self.dl])]
-        self.batches = iter(self.dl)
+        self.batches,self.has_drawn = iter(self.dl),False
+        own = getattr(self.dl, 'began_with', None)  # of one that is shared by processes
+        if own: self.rngs,self.has_drawn = own,True
 
     def take(self): # A batch; `end` if the pass is over
         "Take the next batch of this pass"
-        if not self.n: self.rngs = [self.rngs[0], read_rngs([self.dl])]
+        if not self.n and not self.has_drawn: self.rngs = [self.rngs[0], read_rngs([self.dl])]
         try: b = next_batch(self.batches)
         except StopIteration: return self.end
         self.n,self.total = self.n+1,self.total+1
@@ -324,6 +327,11 @@ def _in_turn(self:Zip):
     return sorted(self.parts, key=lambda nm: nm!=first)
 
 @patch
+def first_turns(self:Zip)->list: # Names
+    "List the loaders in the order in which they are asked first"
+    return self._in_turn()
+
+@patch
 def __len__(self:Zip):
     lens = {nm:batch_len(o) for nm,o in self.parts.items()}
     n = lens.get(self.stop) if self.stop in lens else None
@@ -386,6 +394,10 @@ class Alternate(Several):
         if loaders and named: raise TypeError('Alternate takes loaders by position or by name, not both')
         super().__init__(named or loaders, stop)
         self.weights = _check_weights(weights, self.parts)
+
+    def first_turns(self)->list: # Names
+        "List the loaders in the order in which they are asked first"
+        return sorted(self.parts, key=lambda nm: 1/self.weights[nm])
 
     def __len__(self):
         lens = {nm:batch_len(o) for nm,o in self.parts.items()}

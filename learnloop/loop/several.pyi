@@ -17,6 +17,7 @@ class Feed:
     n: int
     total: int
     is_over: bool
+    has_drawn: bool
     warm: Any
     rngs: list
     def __init__(self, dl: Any, epoch: int | None=None) -> None:
@@ -133,6 +134,11 @@ class Zip(Several):
         """
     def _in_turn(self) -> Any:  # loop/several.py
         """Names of loaders, in the order in which they are asked"""
+    def first_turns(self) -> list:  # loop/several.py
+        """List the loaders in the order in which they are asked first
+
+        Returns: Names
+        """
     def __len__(self) -> Any: ...  # loop/several.py
     @property
     def source(self) -> Any:  # loop/several.py
@@ -147,6 +153,11 @@ class Alternate(Several):
         - `stop`: When a pass is over: None: when all are through; else as for `Zip`
         - `weights`: Batches of each for those of others: numbers by name, or a list, or 'lengths'; None: as many
         - `named`: Loaders by name, instead
+        """
+    def first_turns(self) -> list:
+        """List the loaders in the order in which they are asked first
+
+        Returns: Names
         """
     def __len__(self) -> Any: ...
     @property

@@ -125,7 +125,7 @@ def hook_outputs(
 # %% ../../nbs/measure/03_hook.ipynb #d378396d
 class HookCallback(Callback):
     "Have `hook` hear modules in fits and evaluations; what it returned last is in `hooks.stored`"
-    hook,hooks = staticmethod(partial(_output, True)),()
+    hook,hooks,agrees = staticmethod(partial(_output, True)),(),True
     def __init__(self,
         modules=None,         # The modules to listen to; None for all layers of the model
         every:int|None=None,  # Only in each n-th batch of training, from the first; None for all there is

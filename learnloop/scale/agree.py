@@ -10,8 +10,10 @@ __all__ = ['POINTS', 'points_needed', 'Peers']
 # %% ../../nbs/scale/03_agree.ipynb #ag000004
 import random, sys, time, torch, warnings, zlib
 import torch.distributed as dist
+from contextlib import nullcontext
 from fastcore.basics import patch
 from ..loop.batch import find_bs
+from ..loop.checks import replaced
 from ..loop.data import batch_len
 from ..loop.flow import CancelException, PHASES, Phase
 from ..loop.peers import Alone
@@ -69,6 +71,7 @@ class Peers(Alone):
         self.flag,self.wanted,self.apart,self.since,self.looked_at = None,0,1,0,0.
         self._take_bodies()
     broken = property(lambda self: self.team.broken, doc='Has an error parted the processes?')
+    spreads = property(lambda self: self.engine.spreads, doc='Has a process but a part of the model?')
     def _take_bodies(self): self.learn.take_bodies(**{nm:'run_together' for nm in self.learn.phases if nm!='load'})
     def failed(self, e): return self.team.fail(e)
     def first(self, f, *args): self.team.first(f, *args)
@@ -166,6 +169,11 @@ def forward(self:Peers):
         self.team.meet('forward')
         self.met_forward = True
     self.passed = max(self.passed, _ORDER['forward'])
+
+# %% ../../nbs/scale/03_agree.ipynb #c0ae0053
+@patch
+def aside(self:Peers):
+    return nullcontext() if self.spreads else replaced(self.learn, 'peers', Alone(self.learn))
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000019
 @patch
@@ -292,7 +300,7 @@ def between(self:Peers, code=0):
     if self.since<self.apart: return 0
     now = time.monotonic()
     a_batch = (now-self.looked_at)/self.since
-    apart = min(max(int(.02/max(a_batch, 1e-6)), 1), 1000)
+    apart = min(max(int(.05/max(a_batch, 1e-6)), 1), 1000)
     self.looked_at,self.since = now,0
     t = torch.tensor([self.wanted, apart])
     self.flag = dist.all_reduce(t, dist.ReduceOp.MAX, group=self.team.flags, async_op=True),t
@@ -317,8 +325,9 @@ def begin(self:Peers):
     try:
         facts = {n:f'{[*p.shape]} {p.dtype}, requires_grad={p.requires_grad}' for n,p in learn.model.named_parameters()}
         facts |= {'n_epoch':learn.n_epoch, 'batches to train on':batch_len(self.share(learn.dls.train, True))}
-        _compare([*map(dict, team.gather([*facts.items()]))])
-        self._seed(team.from_first(zlib.crc32(torch.get_rng_state().numpy().tobytes())))
+        every = team.gather((zlib.crc32(torch.get_rng_state().numpy()), facts))
+        _compare([o for _,o in every])
+        self._seed(every[0][0])
         self.engine.begin_fit()
     finally: team.runs.remove(self)
 

@@ -19,6 +19,7 @@ def points_needed(learn: Any) -> dict:
 class Peers(Alone):
     """Speaks for the other processes of a run: meets them, and does what was agreed"""
     broken: Any
+    spreads: Any
     team: Any
     engine: Any
     per_process: bool
@@ -65,6 +66,7 @@ class Peers(Alone):
         """Do all meet at `point` of this turn?"""
     def forward(self) -> Any:  # scale/agree.py
         """Meet before the model is called, if something is exchanged there"""
+    def aside(self) -> Any: ...  # scale/agree.py
     def tell(self, e: Any) -> Any: ...  # scale/agree.py
     def _misses(self, name: Any) -> Any:  # scale/agree.py
         """Do others wait where this process won't come, as it skips the rest of the phase `name`?"""

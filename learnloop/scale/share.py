@@ -13,6 +13,7 @@ from array import array
 from contextlib import contextmanager, suppress
 from copy import copy
 from functools import lru_cache
+from math import ceil
 from fastcore.basics import noop, patch
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence, pack_sequence, unpack_sequence
@@ -21,7 +22,7 @@ from torch.utils.data.distributed import DistributedSampler
 from ..loop.batch import batch_like, batch_parts, describe, find_bs, to_concat
 from ..loop.begin import goes_by_state, sampler_draws
 from ..loop.data import Endless, batch_len, next_batch
-from ..loop.rng import all_rngs, branch_rngs
+from ..loop.rng import all_rngs, branch_rngs, read_rngs, write_rngs
 
 # %% ../../nbs/scale/02_share.ipynb #5a000007
 def part_of(
@@ -43,9 +44,9 @@ def narrow_batch(
     "Take the items `at` of the batch `b`"
     res = _narrow(b, at, n)
     if res is not None: return res
-    raise TypeError(f'the batch {describe(b)} can\'t be cut in parts for processes: it has no tensor, array or list with '
-        f'a row for each of its {n} items; give a DataLoader over items, or say dl.is_sharded = True of a loader that '
-        'gives each process batches of its own')
+    raise TypeError(f"the batch {describe(b)} can't be cut in parts for processes: it has no tensor, array or list "
+        f'with a row for each of its {n} items; give a DataLoader over items, or say dl.is_sharded = True of a loader '
+        'that gives each process batches of its own')
 
 # %% ../../nbs/scale/02_share.ipynb #5a000011
 def _narrow(b, at, n):
@@ -81,8 +82,9 @@ def _numbers_of_first(team, dl, length):
     mine = dict(length=length, states={nm:get() for nm,(get,_) in rngs.items()})
     theirs = team.from_first(mine)
     if theirs['length']!=length:
-        raise ValueError(f'{type(dl).__name__} has {theirs["length"]} batches on rank 0, and {length} on rank {team.rank}: '
-            'all processes need the same data; of a loader that gives each process its own, say dl.is_sharded = True')
+        raise ValueError(f'{type(dl).__name__} has {theirs["length"]} batches on rank 0, and {length} on rank '
+            f'{team.rank}: all processes need the same data; of a loader that gives each process its own, say '
+            'dl.is_sharded = True')
     if not team.rank:
         yield
         return
@@ -104,7 +106,7 @@ class _Parts:
         self.it = (_DrawingWithState if hasattr(it, 'state_dict') else _Drawing)(self, it)
         return self.it
     def __len__(self):
-        n,whole,size = -(-len(self.whole)//self.pool),self.whole,getattr(self.whole, 'batch_size', None)
+        n,whole,size = ceil(len(self.whole)/self.pool),self.whole,getattr(self.whole, 'batch_size', None)
         if not self.training or not isinstance(whole, BatchSampler) or not size: return n
         total = len(whole)*size if whole.drop_last else len(whole.sampler)
         return n - (0<total%(size*self.pool)<self.world)  # too few for all
@@ -148,7 +150,9 @@ class _Drawing:
 
 class _DrawingWithState(_Drawing):
     "The same, of an iterator that has a state, as torchdata's have"
-    def state_dict(self): return dict(it=self.it.state_dict(), n=self.n, held=[o if o is None else list(o) for o in self.held])
+    def state_dict(self):
+        held = [o if o is None else list(o) for o in self.held]
+        return dict(it=self.it.state_dict(), n=self.n, held=held)
     def load_state_dict(self, sd):
         self.it.load_state_dict(sd['it'])
         self.n,self.held = sd['n'],list(sd['held'])
@@ -160,7 +164,7 @@ def _crc(idxs, crc):
     return zlib.crc32(b, crc)
 
 class _OtherSeeds:
-    "Has the workers of a rank draw other random numbers than those of rank 0, around the `worker_init_fn` that there is"
+    "Has the workers of a rank draw other numbers than those of rank 0, around the `worker_init_fn` that there is"
     def __init__(self, f, rank): self.f,self.rank = f or noop,rank
     def __call__(self, i):
         branch_rngs(self.rank)  # first: the function may go by torch's seed
@@ -172,9 +176,15 @@ class _SharedLoader:
     "A `DataLoader` whose batch sampler gives parts"
     is_sure = property(lambda self: not sampler_draws(self), doc='Are all processes bound to get as many batches?')
     crc = property(lambda self: self._parts.crc, doc='Of the indices of this pass so far')
+    # Is it one of several, and do these draw for it? What its pass began with, before the first indices, too
+    _is_part,_waits,began_with = False,False,None
     def __iter__(self):
+        self.began_with = None
+        if self._waits: return super().__iter__()
         with _numbers_of_first(self._team, self._plain, batch_len(self)):
+            before = read_rngs([self]) if self._is_part else None
             batches = super().__iter__()
+            if self._is_part: self.began_with = [before, read_rngs([self])]
             self._parts.prime()
         return batches
     def n_items(self, i):
@@ -183,6 +193,7 @@ class _SharedLoader:
         for k in [k for k in sizes if k<i]: del sizes[k]
         return sizes.get(i)
 
+# %% ../../nbs/scale/02_share.ipynb #5a000045
 @lru_cache(None)
 def _with(mixin, cls): return type(cls.__name__, (mixin, cls), dict(__module__=cls.__module__))
 
@@ -224,9 +235,11 @@ class _OneStream:
 def _fingerprint(b, crc):
     "Checksum of a few values of the batch `b`"
     if isinstance(b, PackedSequence): b = b.data
+    if isinstance(b, str|bytes|int|float): return zlib.crc32(repr(b)[:64].encode(), crc)
     if hasattr(b, 'shape') and hasattr(b, 'tolist'):
         crc = zlib.crc32(repr(tuple(b.shape)).encode(), crc)
-        if not len(b.shape) or not b.shape[0] or getattr(b, 'is_cuda', False): return crc
+        is_far = isinstance(b, Tensor) and b.device.type!='cpu'  # reading it would wait for the device
+        if not len(b.shape) or not b.shape[0] or is_far: return crc
         return zlib.crc32(repr([o.reshape(-1)[:8].tolist() for o in (b[:1], b[-1:])]).encode(), crc)
     for o in batch_parts(b) or (): crc = _fingerprint(o, crc)
     return crc
@@ -258,7 +271,7 @@ class _Narrowed(_Passing):
             ns = [find_bs(b) for b in self.dl]
             ns = [sum(ns[i:i+self.pool]) for i in range(0, len(ns), self.pool)]
             return sum(n>=self.world for n in ns) if self.training else len(ns)
-        return -(-len(self.dl)//self.pool)
+        return ceil(len(self.dl)/self.pool)
     def __iter__(self):
         self.crc,self.size = 0,None
         with _numbers_of_first(self.team, self.dl, batch_len(self)):
@@ -293,6 +306,7 @@ def _take(self:_Narrowed, batches):
         while len(bs)<self.pool: bs.append(_next())
     return to_concat(bs)
 
+# %% ../../nbs/scale/02_share.ipynb #5a000047
 @patch
 def _state_dict(self:_Narrowed):
     o = self.stream
@@ -360,26 +374,18 @@ def _teller(dl):
     while not hasattr(dl, 'n_items') and hasattr(dl, 'dl'): dl = dl.dl
     return dl
 
+def _items_of(dl, i):
+    if hasattr(dl, 'n_items'): return dl.n_items(i)
+    return _items_inside(dl, i)
+
+def _items_inside(dl, i): return _items_of(dl.dl, dl.n_done-1 if isinstance(dl, Endless) else i)
+
+# %% ../../nbs/scale/02_share.ipynb #5a000046
 class _Through:
     "What a loader has that passes on batches that are shared"
     is_sure = property(lambda self: _teller(self.dl).is_sure)
     crc     = property(lambda self: _teller(self.dl).crc)
-    def n_items(self, i): return _teller(self.dl).n_items(i)
-
-class _SharedSeveral:
-    "Several loaders, each of them shared"
-    is_sure = property(lambda self: all(o.is_sure for o in self.parts.values()))
-    crc     = property(lambda self: zlib.crc32(repr([_teller(o).crc for o in self.parts.values()]).encode()))
-    def n_items(self, i):
-        "Items of what the batch begins with, which is what is counted in it"
-        batches = self._iterator
-        if batches is None: return None
-        nm = next(iter(self.parts)) if batches.source is None else batches.source
-        return _teller(self.parts[nm]).n_items(batches.feeds[nm].n-1)
-
-# %% ../../nbs/scale/02_share.ipynb #5a000031
-def _share_several(dl, **kwargs):
-    return _copy_as(_SharedSeveral, dl, parts={nm:share(o, **kwargs) for nm,o in dl.parts.items()})
+    def n_items(self, i): return _items_inside(self, i)
 
 def _share_through(dl, **kwargs):
     inner = share(dl.dl, **kwargs)
@@ -389,6 +395,59 @@ def _share_through(dl, **kwargs):
         res._it = None
         res.load_state_dict(dl.state_dict())
     return res
+
+# %% ../../nbs/scale/02_share.ipynb #5a000031
+class _SharedSeveral:
+    "Several loaders, each of them shared"
+    _waits = False
+    is_sure = property(lambda self: all(_teller(o).is_sure for o in self.parts.values()))
+    crc     = property(lambda self: zlib.crc32(repr([_teller(o).crc for o in self.parts.values()]).encode()))
+    def n_items(self, i):
+        "Items of what the batch begins with, which is what is counted in it"
+        batches = self._iterator
+        if batches is None: return None
+        nm = next(iter(self.parts)) if batches.source is None else batches.source
+        return _items_of(self.parts[nm], batches.feeds[nm].n-1)
+    def __iter__(self):
+        if self._waits: return super().__iter__()
+        with _numbers_of_first(self._team, self, batch_len(self)), _waiting(self):
+            batches = super().__iter__()
+            _prime(batches)
+        return batches
+    def load_state_dict(self, sd):
+        with _waiting(self): super().load_state_dict(sd)
+
+def _share_several(dl, **kwargs):
+    parts = {nm:share(o, **kwargs) for nm,o in dl.parts.items()}
+    for o in parts.values():
+        if isinstance(o, _SharedLoader): o._is_part = True
+    return _copy_as(_SharedSeveral, dl, parts=parts, _team=kwargs['team'])
+
+# %% ../../nbs/scale/02_share.ipynb #5a000042
+@contextmanager
+def _waiting(several):
+    "Have the loaders in `several` begin without drawing indices, with the numbers that are there"
+    own,was = [*_shared_in(several)],several._waits
+    for o in own: o._waits = True
+    try: yield
+    finally:
+        for o in own: o._waits = was
+
+def _shared_in(dl):
+    while hasattr(dl, 'dl'): dl = dl.dl
+    if isinstance(dl, _SharedLoader|_SharedSeveral): yield dl
+    for o in getattr(dl, 'parts', {}).values(): yield from _shared_in(o)
+
+def _prime(batches):
+    "Draw the first indices for each of the loaders of a pass that has begun, in the order in which they are asked"
+    feeds = batches.feeds
+    for nm in batches.of.first_turns():
+        f = feeds[nm]
+        if getattr(f.batches, 'feeds', None): _prime(f.batches)
+        elif isinstance(f.dl, _SharedLoader) and not f.n and not f.has_drawn:
+            if len(f.rngs)>1: write_rngs(f.rngs[1], [f.dl])
+            f.rngs,f.has_drawn = [f.rngs[0], read_rngs([f.dl])],True
+            f.dl._parts.prime()
 
 # %% ../../nbs/scale/02_share.ipynb #5a000033
 def share(

@@ -50,6 +50,7 @@ class Team:
         self.error = None   # The one that parted the processes
         self.runs = []      # Who runs in this process, the innermost last: told of cancels
         self.n_meets,self.seconds = 0,0. # Meetings so far, and how long they took
+        self.listeners = [] # Functions of where a meeting was, and of its seconds, that are told of each
     is_first = property(lambda self: self.rank==0, doc='Does this process write, print, and decide?')
     broken = property(lambda self: self.error is not None, doc='Has an error parted the processes?')
     def __repr__(self): return f'Team(rank={self.rank}, world={self.world})'
@@ -68,8 +69,9 @@ def meet(self:Team,
     every = torch.empty(self.world*_ROW.size, dtype=torch.uint8)
     dist.all_gather_single(every, mine, group=self.group)
     rows = [(_text(k), _text(c), n) for k,c,n in _ROW.iter_unpack(every.numpy().tobytes())]
-    self.seconds += time.perf_counter()-start
-    self.n_meets += 1
+    seconds = time.perf_counter()-start
+    self.seconds,self.n_meets = self.seconds+seconds,self.n_meets+1
+    for f in self.listeners: f(f'cancel {cancel}' if cancel else kind, seconds)
     if any(c for _,c,_ in rows) and self.runs: self.runs[-1].agree(rows, cancel)
     elif len({(k, c) for k,c,_ in rows})>1:
         at = ', '.join(f'rank {r} at {c or k}' for r,(k,c,_) in enumerate(rows))

@@ -19,6 +19,7 @@ class Team:
     runs: list
     n_meets: int
     seconds: float
+    listeners: list
     def __init__(self, timeout: float=600.0) -> None:
         """- `timeout`: Seconds that a process waits for the others"""
     def __repr__(self) -> Any: ...

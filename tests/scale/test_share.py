@@ -1,13 +1,14 @@
 "Batches are of the run: for any number of processes the same ones, in the same order"
-import numpy as np, pytest, random, torch, warnings
+import math, numpy as np, pytest, random, torch
 from collections import namedtuple
 from learnloop.loop.batch import find_bs
 from learnloop.loop.begin import begin_at
 from learnloop.loop.data import Endless, Until, batch_len, set_epoch
+from learnloop.loop.rng import read_rngs, write_rngs
 from learnloop.loop.several import Alternate, Zip
 from learnloop.scale.share import is_sharded, narrow_batch, part_of, share
 from share_team import Stand, each_rank, passes, seed
-from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, RandomSampler, SequentialSampler, TensorDataset, WeightedRandomSampler
+from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, RandomSampler, TensorDataset, WeightedRandomSampler
 from torch.utils.data.distributed import DistributedSampler
 
 class Items(Dataset):
@@ -20,7 +21,7 @@ class Items(Dataset):
 class AtStart:
     "A batch sampler that shuffles when it begins"
     def __init__(self, n, bs): self.n,self.bs = n,bs
-    def __len__(self): return -(-self.n//self.bs)
+    def __len__(self): return math.ceil(self.n/self.bs)
     def __iter__(self):
         idxs = list(range(self.n))
         random.shuffle(idxs)
@@ -116,19 +117,36 @@ def test_other_ranks_go_on_with_numbers_of_their_own():
     assert each_rank(dl_of(20, batch_size=4, shuffle=True), 3, _f)==[False, True, True]
 
 class Noisy(Items):
-    def __getitem__(self, i): return torch.tensor([i, torch.rand(1).item(), np.random.rand(), random.random()])
+    gen = None
+    def __getitem__(self, i):
+        own = torch.rand(1, generator=self.gen).item() if self.gen else random.random()
+        return torch.tensor([i, torch.rand(1).item(), np.random.rand(), own])  # noqa: NPY002
+
+def by_seed(i): np.random.seed(torch.initial_seed()%2**32)  # noqa: NPY002
+def by_number(i):
+    torch.manual_seed(i)
+    np.random.seed(i+2)  # noqa: NPY002
+    random.seed(i+4)
+def own_generator(i): torch.utils.data.get_worker_info().dataset.gen = torch.Generator().manual_seed(torch.initial_seed())
 
 @pytest.mark.parametrize('persistent', [False, True])
-def test_workers_of_each_rank_draw_other_numbers(persistent):
-    def _recipe(i): np.random.seed(torch.initial_seed()%2**32)
-    mk = lambda: DataLoader(Noisy(8), batch_size=4, num_workers=2, shuffle=True, persistent_workers=persistent, worker_init_fn=_recipe)
-    res = each_rank(mk, 2, passes())
-    for p in range(2):
+@pytest.mark.parametrize('init', [None, by_seed, by_number, own_generator])
+def test_workers_of_each_rank_draw_other_numbers(init, persistent):
+    mk = lambda: DataLoader(Noisy(8), batch_size=4, num_workers=2, shuffle=True, persistent_workers=persistent, worker_init_fn=init)
+    res = each_rank(mk, 2, passes(2 if init is None else 1))
+    for p in range(len(res[0])):
         a,b = (torch.cat(r[p][0]) for r in res)
         assert sorted(torch.cat([a, b])[:,0].tolist())==list(range(8))
-        assert len(torch.cat([a, b])[:,1:].unique())==24
+        assert [len(o.unique()) for o in torch.cat([a, b]).T]==[8]*4
     seed(0)
     assert [b[:2,0].tolist() for b in mk()]==[b[:,0].tolist() for b in res[0][0][0]]
+
+def test_a_share_begins_workers_of_its_own_and_keeps_the_order():
+    dl = DataLoader(Items(8), 4, num_workers=1, persistent_workers=True, in_order=False)
+    own = DataLoader(Items(8), 4, num_workers=1, persistent_workers=True, sampler=DistributedSampler(Items(8), 2, 0))
+    for o in (dl, own): iter(o)
+    shared,taken = (share(o, Stand(0, 2, []), True) for o in (dl, own))
+    assert shared._iterator is None and taken._iterator is None and shared.in_order and not dl.in_order
 
 # ---- batches as they come
 
@@ -190,6 +208,15 @@ def test_a_stream_that_shards_itself_and_does_not_say_so_is_told_by_the_checksum
     list(a), list(b)
     assert a.crc!=b.crc
 
+@pytest.mark.parametrize('a,b', [(['a','b'], ['a','c']), (dict(x=['a'], y=torch.ones(2)), dict(x=['a'], y=torch.zeros(2))), ((np.arange(3),), (np.arange(1, 4),))])
+def test_other_batches_have_another_checksum(a, b):
+    crcs = []
+    for o in (a, a, b):
+        dl = share([o], Stand(0, 1, []), False)
+        list(dl)
+        crcs.append(dl.crc)
+    assert crcs[0]==crcs[1]!=crcs[2]
+
 def test_lists_of_other_lengths_are_refused_by_number():
     said = []
     list(share(chunks(8, 4), Stand(0, 2, said), True))
@@ -202,7 +229,7 @@ def test_an_iterator_gives_each_batch_once():
 
 def test_lists_pooled():
     dl = share(chunks(11, 2), Stand(1, 2, []), True, per_process=True)
-    team = dl.team; team.said.append(dict(length=len(dl), states={}))
+    dl.team.said.append(dict(length=len(dl), states={}))
     assert [b.tolist() for b in dl]==[[2,3],[6,7],[10]] and len(dl)==3
 
 # ---- loaders that share already
@@ -251,6 +278,30 @@ def test_several_loaders_are_shared_each(cls):
     for (x,n),(y,m),w in zip(a[0], b[0], want, strict=True):
         assert n==m==find_bs(w)
         for p,q,o in zip(*([o.values() if isinstance(o, dict) else [o] for o in (x, y, w)]), strict=True): assert torch.equal(torch.cat([p, q]), o)
+
+@pytest.mark.parametrize('at', [0, 1, 3, 5, 7])
+@pytest.mark.parametrize('how', ['again', 'longest', 'nested'])
+def test_several_loaders_go_on_where_they_were(how, at):
+    def mk():
+        a,b,c = (DataLoader(Items(n), m, shuffle=True) for n,m in ((9, 3), (40, 5), (14, 2)))
+        if how=='nested': return Alternate(x=Zip(a=a, b=b, stop='longest'), c=c)
+        return Zip(a=a, b=b, stop='b' if how=='again' else 'longest')
+    def _of(b): return [o.tolist() for o in (b.values() if isinstance(b, dict) else [b])]
+    def _whole(dl, team): return [_of(b) for _ in range(2) for b in dl]
+    states = []
+    def _stop(dl, team):
+        it = iter(dl)
+        for _ in range(at): next(it)
+        states.append((dl.state_dict(), read_rngs()))
+    def _go_on(dl, team):
+        dl.load_state_dict(states[team.rank][0])
+        it = iter(dl)
+        write_rngs(states[team.rank][1])  # as a fit that goes on does
+        return [_of(b) for b in it]
+    want = each_rank(mk, 2, _whole)
+    each_rank(mk, 2, _stop)
+    n = len(want[0])//2 if how!='nested' else None
+    for w,got in zip(want, each_rank(mk, 2, _go_on), strict=True): assert got==w[at:at+len(got)] and (n is None or len(got)==max(n-at, 0)), how
 
 def test_endless_and_until_pass_on():
     def _f(dl, team): return [(b.tolist(), dl.n_items(i)) for i,b in enumerate(dl)]
