@@ -1,6 +1,7 @@
 # Written by `python -m tools.stubs` from `team.py`: methods that other modules patch on are here, too
 """The processes of a run: who they are, where they meet, and how the error of one reaches all"""
 
+from torch import Tensor
 from typing import Any
 
 __all__ = ['PeerError', 'leave_group', 'Team', 'find_team']
@@ -66,6 +67,11 @@ class Team:
 
         - `f`: Function, which may not meet the others
         - `args`: To `f`
+        """
+    def take_most(self, t: Tensor) -> Any:  # scale/team.py
+        """Exchange numbers beside what else goes on, unmet: all processes do so in the same order
+
+        - `t`: Numbers, in whose place come the largest that any process gave
         """
     def _find_made(self, before: Any) -> Any:  # scale/team.py
         """Find the connections that came with the groups, before anything is asked of them"""
