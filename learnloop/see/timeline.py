@@ -259,7 +259,7 @@ def _export(self:Trace):
         try: self.profiler.export_chrome_trace(str(path))
         except (AssertionError,RuntimeError) as e:  # it never was active, or the user's handler has written the file
             warnings.warn("the trace is saved without torch's part, "
-                f'since its profiler has nothing to export: {e}', stacklevel=4)
+                f'since its profiler has nothing to export: {e}', stacklevel=5)
             return b''
         return zlib.compress(path.read_bytes(), 1)
 
