@@ -536,7 +536,7 @@ def load_checkpoint(self:Learner,
     accept=True # What may be different from the checkpoint: see `fit`
 )->Learner: # The learner itself
     "Have the whole state as it was saved, checked before anything is changed"
-    c = self.keeper.same_for_all(_one_of, folder)
+    c = self.keeper.same_for_all(_pick_checkpoint, folder)
     if self.opt is None: self.create_opt()
     keeper,origin = self.keeper,read_origin(c)
     keeper.take_own(origin)
@@ -549,6 +549,14 @@ def load_checkpoint(self:Learner,
     self.outcome.pop('fit', None)
     self.paused = self.failed = None  # they are of other weights
     return self
+
+def _pick_checkpoint(folder):
+    is_one = isinstance(folder, Checkpoint)
+    if not is_one and (Path(folder).expanduser()/'manifest.json').exists(): folder,is_one = Checkpoint(folder),True
+    c = folder if is_one else newest_checkpoint(folder)
+    if c is None: raise FileNotFoundError(f'{folder} has no checkpoint')
+    if is_one: c.verify()
+    return c
 
 # %% ../../nbs/keep/06_resume.ipynb #694e3bc3
 @patch
