@@ -27,6 +27,7 @@ POINTS = dict(
     zero_grad='after_opt_step after_cancel_step after_step cleanup_step before_zero_grad',
     batch='after_cancel_zero_grad after_zero_grad cleanup_zero_grad after_cancel_turn after_turn cleanup_turn',
     between='after_cancel_batch after_batch cleanup_batch')
+_OF_TURNS = 'turn','backward','step','zero_grad' # which validation has none of
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000008
 def points_needed(
@@ -35,8 +36,9 @@ def points_needed(
     "Find where processes have to meet in a batch, as a callback may have cancelled something before"
     at = {e:k for k,es in POINTS.items() for e in es.split()}
     res = {}
+    never = set() if learn.training else {e for nm in _OF_TURNS for e in learn.phases[nm].events} | {'after_opt_step'}
     for e in learn.events:
-        if not (e in at or learn.recurs(e)): continue
+        if e in never or not (e in at or learn.recurs(e)): continue
         for o in learn.listeners(e):
             if not _agrees(o, e): res.setdefault(at.get(e, 'anywhere'), []).append((o, e))
     if res and (not learn.one_turn or 'anywhere' in res):
@@ -137,7 +139,7 @@ def _finish(self:Peers, name):
         if name=='train': self.engine.end_train()
         crc = getattr(self.learn.data_pass and self.learn.data_pass.dl, 'crc', 0)
         _check_order({n for *_,n in self.team.meet(f'end of {name}', number=crc)})
-    elif name in _ENDS or self._is_due(name) or 'ends' in self.points and name not in _OURS:
+    elif name in _ENDS or name in ('turn', 'batch') and self._is_due(name) or 'ends' in self.points and name not in _OURS:
         self.team.meet(f'end of {name}')
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000016
@@ -362,6 +364,7 @@ def begin(self:Peers):
     self._take_bodies()  # some may have been declared by now
     team.runs.append(self)
     try:
+        team.find_ends()  # of groups that came since, too
         facts = {n:f'{[*p.shape]} {p.dtype}, requires_grad={p.requires_grad}' for n,p in learn.model.named_parameters()}
         facts |= {'n_epoch':learn.n_epoch, 'batches to train on':batch_len(self.share(learn.dls.train, True))}
         every = team.gather((zlib.crc32(torch.get_rng_state().numpy()), facts))
