@@ -260,6 +260,14 @@ def share(self:Peers, dl, training):
     if key not in self.shares: self.shares[key] = dl,share(dl, self.team, training, self.per_process)
     return self.shares[key][1]
 
+# %% ../../nbs/scale/03_agree.ipynb #ag00002b
+@patch
+def _forget_loaders(self:Peers):
+    "Keep what is taken of the learner's own loaders, whose workers may go on"
+    own = {id(o) for o in self.learn.dls.loaders}
+    for k in [k for k in self.shares if k[0] not in own]: del self.shares[k]
+
+# %% ../../nbs/scale/03_agree.ipynb #ag00002a
 @patch
 def count_items(self:Peers, i):
     learn = self.learn
@@ -312,6 +320,7 @@ def _note_unsynced(self:Peers, is_so):
 @patch
 def most(self:Peers, n): return max(o for *_,o in self.team.meet('most', number=n))
 
+# %% ../../nbs/scale/03_agree.ipynb #ag0000e3
 @patch
 def mean(self:Peers, t, weight=1.):
     both = torch.stack([t.detach()*weight, torch.as_tensor(weight, dtype=t.dtype, device=t.device)])
@@ -333,7 +342,7 @@ def between(self:Peers, code=0):
     apart = min(max(int(.05/max(a_batch, 1e-6)), 1), 1000)
     self.looked_at,self.since = now,0
     t = torch.tensor([self.wanted, apart])
-    self.flag = dist.all_reduce(t, dist.ReduceOp.MAX, group=self.team.flags, async_op=True),t
+    self.flag = self.team.take_most(t),t
     return 0
 
 @patch
@@ -353,6 +362,7 @@ def begin(self:Peers):
     self._take_bodies()  # some may have been declared by now
     team.runs.append(self)
     try:
+        team.find_ends()  # of groups that came since, too
         facts = {n:f'{[*p.shape]} {p.dtype}, requires_grad={p.requires_grad}' for n,p in learn.model.named_parameters()}
         facts |= {'n_epoch':learn.n_epoch, 'batches to train on':batch_len(self.share(learn.dls.train, True))}
         every = team.gather((zlib.crc32(torch.get_rng_state().numpy()), facts))

@@ -81,6 +81,8 @@ class Peers(Alone):
         - `mine`: The phase that this process cancels
         """
     def share(self, dl: Any, training: Any) -> Any: ...  # scale/agree.py
+    def _forget_loaders(self) -> Any:  # scale/agree.py
+        """Keep what is taken of the learner's own loaders, whose workers may go on"""
     def count_items(self, i: Any) -> Any: ...  # scale/agree.py
     def _fetch(self, f: Any, *args: Any, **kwargs: Any) -> Any:  # scale/agree.py
         """Fetch a batch, in all processes or in none"""
