@@ -137,7 +137,7 @@ def _finish(self:Peers, name):
         if name=='train': self.engine.end_train()
         crc = getattr(self.learn.data_pass and self.learn.data_pass.dl, 'crc', 0)
         _check_order({n for *_,n in self.team.meet(f'end of {name}', number=crc)})
-    elif name in _ENDS or self._is_due(name) or 'ends' in self.points and name not in _OURS:
+    elif name in _ENDS or name in ('turn', 'batch') and self._is_due(name) or 'ends' in self.points and name not in _OURS:
         self.team.meet(f'end of {name}')
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000016

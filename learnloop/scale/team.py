@@ -13,6 +13,7 @@ import torch.distributed as dist
 from contextlib import suppress
 from datetime import timedelta
 from fastcore.basics import patch
+from torch import Tensor
 from .sockets import connections, cut, open_ones
 
 # %% ../../nbs/scale/00_team.ipynb #te000006
@@ -182,6 +183,14 @@ def from_first(self:Team,
     if not self.is_first: b = bytearray(n)
     self._wait('from_first', dist.broadcast, torch.frombuffer(b, dtype=torch.uint8), 0, group=self.group, async_op=True)
     return o if self.is_first else _loads(b)
+
+# %% ../../nbs/scale/00_team.ipynb #te0000f1
+@patch
+def take_most(self:Team,
+    t:Tensor # Numbers, in whose place come the largest that any process gave
+): # What to `wait` for, until they are there
+    "Exchange numbers beside what else goes on, unmet: all processes do so in the same order"
+    return dist.all_reduce(t, dist.ReduceOp.MAX, group=self.flags, async_op=True)
 
 # %% ../../nbs/scale/00_team.ipynb #te000013
 @patch
