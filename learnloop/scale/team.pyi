@@ -1,6 +1,7 @@
 # Written by `python -m tools.stubs` from `team.py`: methods that other modules patch on are here, too
 """The processes of a run: who they are, where they meet, and how the error of one reaches all"""
 
+from torch import Tensor
 from typing import Any
 
 __all__ = ['PeerError', 'leave_group', 'Team', 'find_team']
@@ -60,6 +61,11 @@ class Team:
         """Give all processes what the first one has
 
         - `o`: Plain data and tensors; only that of the first process counts
+        """
+    def take_most(self, t: Tensor) -> Any:  # scale/team.py
+        """Exchange numbers beside what else goes on, unmet: all processes do so in the same order
+
+        - `t`: Numbers, in whose place come the largest that any process gave
         """
     def first(self, f: Any, *args: Any) -> Any:  # scale/team.py
         """Run `f(*args)` in the first process alone; an error of it is one of all
