@@ -27,6 +27,7 @@ POINTS = dict(
     zero_grad='after_opt_step after_cancel_step after_step cleanup_step before_zero_grad',
     batch='after_cancel_zero_grad after_zero_grad cleanup_zero_grad after_cancel_turn after_turn cleanup_turn',
     between='after_cancel_batch after_batch cleanup_batch')
+_OF_TURNS = 'turn','backward','step','zero_grad' # which validation has none of
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000008
 def points_needed(
@@ -35,8 +36,9 @@ def points_needed(
     "Find where processes have to meet in a batch, as a callback may have cancelled something before"
     at = {e:k for k,es in POINTS.items() for e in es.split()}
     res = {}
+    never = set() if learn.training else {e for nm in _OF_TURNS for e in learn.phases[nm].events} | {'after_opt_step'}
     for e in learn.events:
-        if not (e in at or learn.recurs(e)): continue
+        if e in never or not (e in at or learn.recurs(e)): continue
         for o in learn.listeners(e):
             if not _agrees(o, e): res.setdefault(at.get(e, 'anywhere'), []).append((o, e))
     if res and (not learn.one_turn or 'anywhere' in res):
