@@ -62,11 +62,6 @@ class Team:
 
         - `o`: Plain data and tensors; only that of the first process counts
         """
-    def take_most(self, t: Tensor) -> Any:  # scale/team.py
-        """Exchange numbers beside what else goes on, unmet: all processes do so in the same order
-
-        - `t`: Numbers, in whose place come the largest that any process gave
-        """
     def first(self, f: Any, *args: Any) -> Any:  # scale/team.py
         """Run `f(*args)` in the first process alone; an error of it is one of all
 
