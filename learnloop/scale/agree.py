@@ -77,7 +77,7 @@ class Peers(Alone):
         self.unsynced = set() # Names of optimizers whose gradients are those of this process alone
         self.shares = {}      # What is taken of a loader, by the loader and what it is for
         self.sizes = []       # Of the batch in each process, where each has its own
-        self.flag,self.wanted,self.apart,self.since,self.looked_at = None,0,1,0,0.
+        self.flag,self.wanted,self.heard,self.apart,self.since,self.looked_at = None,0,0,1,0,0.
         self._take_bodies()
     broken = property(lambda self: self.team.broken, doc='Has an error parted the processes?')
     spreads = property(lambda self: self.engine.spreads, doc='Has a process but a part of the model?')
@@ -135,10 +135,12 @@ def _finish(self:Peers, name):
         if not self.defer_sync: self.sync_grads()
         self._begin_again()
     elif name in _PASSES:
-        self._flush()
+        self._hear(self._flush())
         if name=='train': self.engine.end_train()
         crc = getattr(self.learn.data_pass and self.learn.data_pass.dl, 'crc', 0)
-        _check_order({n for *_,n in self.team.meet(f'end of {name}', number=crc)})
+        numbers = [n for *_,n in self.team.meet(f'end of {name}', number=crc|self.wanted<<32)]
+        _check_order({n%2**32 for n in numbers})
+        self._hear(max(numbers)>>32)
     elif name in _ENDS or name in ('turn', 'batch') and self._is_due(name) or 'ends' in self.points and name not in _OURS:
         self.team.meet(f'end of {name}')
 
@@ -334,8 +336,10 @@ def mean(self:Peers, t, weight=1.):
 @patch
 def between(self:Peers, code=0):
     if self.broken or not self.team.runs: return code
-    if 'between' in self.points: return max(n for *_,n in self.team.meet('between', number=code))
+    if 'between' in self.points:
+        return max(self._take_heard(), *(n for *_,n in self.team.meet('between', number=code)))
     self.wanted = max(self.wanted, code)
+    if self.heard: return self._take_heard()
     self.since += 1
     if self.flag is not None: return self._flush()
     if self.since<self.apart: return 0
@@ -357,11 +361,23 @@ def _flush(self:Peers):
     if code: self.wanted = 0
     return code
 
+@patch
+def _hear(self:Peers, code):
+    "Have `code`, which all have heard at the end of a pass, be what `between` returns next"
+    self.heard = max(self.heard, code)
+    if code: self.wanted = 0
+
+@patch
+def _take_heard(self:Peers):
+    code,self.heard = self.heard,0
+    return code
+
 # %% ../../nbs/scale/03_agree.ipynb #ag000028
 @patch
 def begin(self:Peers):
     learn,team = self.learn,self.team
     self._take_bodies()  # some may have been declared by now
+    self.wanted = self.heard = 0
     team.runs.append(self)
     try:
         team.find_ends()  # of groups that came since, too

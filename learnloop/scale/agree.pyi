@@ -35,6 +35,7 @@ class Peers(Alone):
     sizes: list
     flag: Any
     wanted: int
+    heard: int
     apart: int
     since: int
     looked_at: float
@@ -95,5 +96,8 @@ class Peers(Alone):
     def between(self, code: Any=0) -> Any: ...  # scale/agree.py
     def _flush(self) -> Any:  # scale/agree.py
         """Hear what was wanted when that was last exchanged"""
+    def _hear(self, code: Any) -> Any:  # scale/agree.py
+        """Have `code`, which all have heard at the end of a pass, be what `between` returns next"""
+    def _take_heard(self) -> Any: ...  # scale/agree.py
     def begin(self) -> Any: ...  # scale/agree.py
     def _seed(self, seed: Any) -> Any: ...  # scale/agree.py
