@@ -870,6 +870,7 @@ class TrainEvalCallback(Callback):
     """Count iterations; set device and mode of the model"""
     order: int
     run_valid: bool
+    agrees: bool
     _on: Any
     def before_fit(self) -> Any: ...
     def before_evaluate(self) -> Any: ...
