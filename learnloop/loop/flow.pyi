@@ -354,6 +354,9 @@ class Flow:
 
         Returns: Callbacks, in the order in which they run
         """
+    @property
+    def trace(self) -> Any:  # see/trace.py
+        """The `Tracer` that is there, or what the last one recorded"""
     def show_training_loop(self, verbose: bool=False) -> TrainingLoop:  # see/show.py
         """Show which callback runs where
 
@@ -361,9 +364,6 @@ class Flow:
 
         Returns: Shows itself in notebooks; `print` it elsewhere
         """
-    @property
-    def trace(self) -> Any:  # see/trace.py
-        """The `Tracer` that is there, or what the last one recorded"""
 
 def in_phase(phase: str) -> Any:
     """Run a method of a learner as the body of `phase`, its events around it: a decorator

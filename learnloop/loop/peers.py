@@ -8,6 +8,7 @@ Docs: https://learnloop.github.io/learnloop/loop/peers.html.md"""
 __all__ = ['Alone']
 
 # %% ../../nbs/loop/00_peers.ipynb #pe000016
+from contextlib import nullcontext
 from fastcore.basics import patch
 
 # %% ../../nbs/loop/00_peers.ipynb #pe000005
@@ -17,6 +18,7 @@ class Alone:
     rank,world = 0,1  # The number of this process, and how many there are
     is_first = True   # Does it write, print, and decide?
     broken = False    # Has an error parted the processes?
+    spreads = False   # Has a process but a part of the model, so that all have to call it?
     defer_sync = False # Are the gradients of this turn left as they are, as no step follows?
     def __init__(self,
         learn # The learner that asks
@@ -37,6 +39,14 @@ class Alone:
     )->int: # What is to be done now, in all of them
         "Agree on what is to be done between two batches"
         return code
+    def run(self,
+        f, # Function
+        *args, # To `f`
+        **kwargs # To `f`
+    ): # What `f` returned
+        "Run `f`, the body of the innermost phase"
+        how = self.learn.bodies.get(self.learn.open[-1].name)
+        return getattr(self.learn, how)(f, *args, **kwargs) if how else f(*args, **kwargs)
 
 # %% ../../nbs/loop/00_peers.ipynb #pe000007
 @patch
@@ -106,3 +116,9 @@ def gather(self:Alone,
 )->list: # By rank
     "Give all processes what each of them has"
     return [o]
+
+# %% ../../nbs/loop/00_peers.ipynb #c0ae0052
+@patch
+def aside(self:Alone): # A context manager
+    "Have the learner be alone, inside a `with` block, unless its model is spread over processes"
+    return nullcontext()

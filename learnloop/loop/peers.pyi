@@ -12,6 +12,7 @@ class Alone:
     world: int
     is_first: bool
     broken: bool
+    spreads: bool
     defer_sync: bool
     learn: Any
     def __init__(self, learn: Any) -> None:
@@ -34,6 +35,13 @@ class Alone:
         - `code`: What this process wants to be done between two batches: the larger, the more urgent
 
         Returns: What is to be done now, in all of them
+        """
+    def run(self, f: Any, *args: Any, **kwargs: Any) -> Any:
+        """Run `f`, the body of the innermost phase
+
+        - `f`: Function
+        - `args`: To `f`
+        - `kwargs`: To `f`
         """
     def share(self, dl: Any, training: bool) -> Any:  # loop/peers.py
         """Find what of `dl` is for this process
@@ -81,3 +89,5 @@ class Alone:
 
         Returns: By rank
         """
+    def aside(self) -> Any:  # loop/peers.py
+        """Have the learner be alone, inside a `with` block, unless its model is spread over processes"""

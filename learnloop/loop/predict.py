@@ -24,7 +24,7 @@ from .loss import EachItem, decode_preds, innermost, own_loss
 # %% ../../nbs/loop/06_predict.ipynb #70a0783f
 class GatherPredsCallback(Callback):
     "Gather predictions, targets, inputs and losses of a validation"
-    run_train,own_evaluation_only = False,True
+    run_train,own_evaluation_only,agrees = False,True,True
     @checked_args
     def __init__(self,
         with_input:bool=False, # Inputs, too?
@@ -40,7 +40,7 @@ class GatherPredsCallback(Callback):
         self.save_preds,self.save_targs = (Path(o) if o is not None else None for o in (save_preds, save_targs))
         self.concat_dim,self.pickle_protocol = concat_dim,pickle_protocol
         self._saves = save_preds is not None or save_targs is not None
-        self.inputs,self.preds,self.targets,self.losses = [],[],[],[]
+        self._start()
 
     def all_tensors(self)->list: # In the order that `get_preds` returns; None for what was not kept
         "Return inputs (if wanted), predictions, targets, losses (if wanted)"
@@ -52,7 +52,19 @@ class GatherPredsCallback(Callback):
 # %% ../../nbs/loop/06_predict.ipynb #11e8776c
 @patch
 def before_validate(self:GatherPredsCallback):
+    self._start()
+    learn = self.learn
+    if learn.peers.team and not getattr(learn.dl, 'is_one_item', False): self._parts = []
+    if learn.peers.is_first: self._make_folders()
+
+@patch
+def _start(self:GatherPredsCallback):
     self.inputs,self.preds,self.targets,self.losses = [],[],[],[]
+    self._like = None  # A part, as the model made it
+    self._parts = None # Where other processes have parts: the number of each batch, and what is to be put together
+
+@patch
+def _make_folders(self:GatherPredsCallback):
     for o in (self.save_preds, self.save_targs):
         if o is not None: o.mkdir(parents=True, exist_ok=True)
 
@@ -64,6 +76,7 @@ def before_batch(self:GatherPredsCallback):
 def after_batch(self:GatherPredsCallback):
     learn = self.learn
     if learn.pred is None: return  # skipped before it had a prediction
+    if self._parts is not None: return self._keep_part()
     if self.with_input: self.inputs.append(self._input)
     preds,targs = to_detach(learn.pred),to_detach(learn.yb)
     if self.with_preds: self.preds.append(preds)
@@ -75,6 +88,7 @@ def after_batch(self:GatherPredsCallback):
 # %% ../../nbs/loop/06_predict.ipynb #712b1526
 @patch
 def after_validate(self:GatherPredsCallback):
+    if self._parts is not None: self._gather_parts()
     self.inputs,self.targets = map(self._join, (self.inputs, self.targets))
     self.preds = to_concat(self.preds, self.concat_dim) if self.preds else None
     self.losses = to_concat(self.losses) if self.losses else None
@@ -87,8 +101,61 @@ def _join(self:GatherPredsCallback, os):
 
 @patch
 def _save(self:GatherPredsCallback, preds, targs):
+    self._write(self.learn.iter, preds, targs)
+
+@patch
+def _write(self:GatherPredsCallback, i, preds, targs):
     for folder,o in ((self.save_preds, preds), (self.save_targs, targs)):
-        if folder is not None: torch.save(o, folder/f'{self.learn.iter}.pt', pickle_protocol=self.pickle_protocol)
+        if folder is not None: torch.save(o, folder/f'{i}.pt', pickle_protocol=self.pickle_protocol)
+
+# %% ../../nbs/loop/06_predict.ipynb #c0ae0043
+def _bare(o):
+    "`o` in containers that processes can hand on"
+    vals = batch_parts(o)
+    if vals is None: return o
+    vals = [*map(_bare, vals)]
+    if isinstance(o, Mapping): return dict(zip(o, vals, strict=True))
+    return vals if type(o) is list else tuple(vals)
+
+def _dressed(like, o):
+    "`o` in containers of the kind that `like` has"
+    vals,has = batch_parts(o),batch_parts(like)
+    if vals is None or has is None: return o
+    return batch_like(like, [_dressed(a, b) for a,b in zip(has, vals, strict=True)])
+
+# %% ../../nbs/loop/06_predict.ipynb #c0ae0042
+@patch
+def _keep_part(self:GatherPredsCallback):
+    learn,part = self.learn,{}
+    if not learn.bs: return  # it only goes along with the others, whose items these are
+    if self.with_input: part['inputs'] = self._input
+    if self.with_preds or self.save_preds is not None: part['preds'] = to_detach(learn.pred)
+    if self.with_targs or self.save_targs is not None: part['targets'] = to_detach(learn.yb)
+    if self.with_loss and learn.loss_grad is not None:
+        part['losses'] = to_detach(learn.loss.view(learn.bs, -1).mean(1))
+    self._like = self._like or part
+    self._parts.append((learn.iter, {k:_bare(v) for k,v in part.items()}))
+
+@patch
+def _gather_parts(self:GatherPredsCallback):
+    peers,batches = self.learn.peers,{}
+    for parts in peers.gather(self._parts):
+        for i,part in parts:
+            for k,v in part.items(): batches.setdefault(i, {}).setdefault(k, []).append(v)
+    self._parts = None
+    for _,batch in sorted(batches.items()):
+        for k,v in batch.items():
+            if self._like: v[:] = [_dressed(self._like.get(k, o), o) for o in v]
+            getattr(self, k).extend(v)
+    if self._saves: peers.first(self._write_all, batches)
+    if not self.with_preds: self.preds = []
+    if not self.with_targs: self.targets = []
+
+@patch
+def _write_all(self:GatherPredsCallback, batches):
+    for i,o in batches.items():
+        preds,targs = o.get('preds'),o.get('targets')
+        self._write(i, to_concat(preds, self.concat_dim) if preds else None, self._join(targs))
 
 # %% ../../nbs/loop/06_predict.ipynb #b7d698b3
 @patch
@@ -158,13 +225,14 @@ def predict(self:Learner,
             'use learn.get_preds(dl=[batch])')
         raise
     b = b if isinstance(b, Mapping) else tuple(b)
-    *inp,preds,_,dec = self.get_preds(dl=_Item(b), act=act, with_input=with_input, with_decoded=True)
+    with self.peers.aside():
+        *inp,preds,_,dec = self.get_preds(dl=_Item(b), act=act, with_input=with_input, with_decoded=True)
     return tuple(detuplify(_first(o)) for o in (*inp, dec, preds))
 
 # %% ../../nbs/loop/06_predict.ipynb #6ee6e1f6
 class FetchPredsCallback(Callback):
     "Fetch predictions in each epoch, after validation"
-    remove_on_fetch = True
+    remove_on_fetch = agrees = True
     def __init__(self,
         ds_idx=1,  # Which of `dls`, by index or name
         dl=None,   # Any other loader
@@ -210,7 +278,7 @@ def _is_alone(self:Learner, cb):
 @patch
 def _predict_all(self:Learner, cb, batches):
     "Take `batches` through the model, without events that nobody hears; are some left for the ordinary way?"
-    if not self._is_alone(cb): return True
+    if not self._is_alone(cb) or self.peers.team and not getattr(batches.dl, 'is_sure', False): return True
     version,n,after,self.loss = self._version,len(self.open),self._handlers['after_batch'],None
     try:
         while version==self._version:
@@ -239,6 +307,7 @@ def _predict_batch(self:Learner, cb, i, n, after):
         return self.one_batch(i, self.batch)  # which knows what a model makes of names
     self.open[n],self.iter = self.phases['batch'],i
     self.xb,self.yb,self.bs = unpack(self.batch, self._dev, self._n_inp, self._targ)
+    self.n_items = self.bs if self.peers.team is None else self.peers.count_items(i)
     if cb.with_input: cb.before_batch()
     self.pred = self.forward_model(*self.xb)
     if self.loss_func is None: self.pred = own_loss(self.pred)[1]

@@ -10,6 +10,7 @@ class GatherPredsCallback(Callback):
     """Gather predictions, targets, inputs and losses of a validation"""
     run_train: bool
     own_evaluation_only: bool
+    agrees: bool
     with_input: bool
     with_loss: bool
     with_preds: bool
@@ -19,10 +20,12 @@ class GatherPredsCallback(Callback):
     concat_dim: int
     pickle_protocol: int
     _saves: Any
+    _parts: list
     inputs: list
     preds: list
     targets: list
     losses: list
+    _like: Any
     _input: Any
     def __init__(self, with_input: bool=False, with_loss: bool=False, save_preds: Any=None, save_targs: Any=None, with_preds: bool=True, with_targs: bool=True, concat_dim: int=0, pickle_protocol: int=2) -> None:
         """- `with_input`: Inputs, too?
@@ -40,15 +43,22 @@ class GatherPredsCallback(Callback):
         Returns: In the order that `get_preds` returns; None for what was not kept
         """
     def before_validate(self) -> Any: ...  # loop/predict.py
+    def _start(self) -> Any: ...  # loop/predict.py
+    def _make_folders(self) -> Any: ...  # loop/predict.py
     def before_batch(self) -> Any: ...  # loop/predict.py
     def after_batch(self) -> Any: ...  # loop/predict.py
     def after_validate(self) -> Any: ...  # loop/predict.py
     def _join(self, os: Any) -> Any: ...  # loop/predict.py
     def _save(self, preds: Any, targs: Any) -> Any: ...  # loop/predict.py
+    def _write(self, i: Any, preds: Any, targs: Any) -> Any: ...  # loop/predict.py
+    def _keep_part(self) -> Any: ...  # loop/predict.py
+    def _gather_parts(self) -> Any: ...  # loop/predict.py
+    def _write_all(self, batches: Any) -> Any: ...  # loop/predict.py
 
 class FetchPredsCallback(Callback):
     """Fetch predictions in each epoch, after validation"""
     remove_on_fetch: bool
+    agrees: bool
     ds_idx: Any
     dl_: Any
     cbs_: Any

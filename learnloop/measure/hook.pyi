@@ -88,6 +88,7 @@ class HookCallback(Callback):
     """Have `hook` hear modules in fits and evaluations; what it returned last is in `hooks.stored`"""
     hook: Any
     hooks: Any
+    agrees: bool
     modules: Any
     include_paramless: bool
     every: int | None

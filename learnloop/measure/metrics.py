@@ -13,7 +13,9 @@ __all__ = ['accuracy', 'error_rate', 'top_k_accuracy', 'accuracy_multi', 'mse', 
 # %% ../../nbs/measure/00_metrics.ipynb #6f134418
 import inspect, math, re, torch
 from collections.abc import Mapping
+from copy import copy, deepcopy
 from functools import partial
+from itertools import zip_longest
 from fastcore.basics import listify, patch
 from torch import nn
 from torch.nn import functional as F
@@ -98,6 +100,7 @@ def msle(
 # %% ../../nbs/measure/00_metrics.ipynb #1fd1c401
 class Metric:
     "A number computed over all batches of a phase: define `accumulate` and `value`, and `reset` to start anew"
+    sync = None # By attribute, how what processes have there becomes one: 'batches' or 'sum'; see `together`
     def reset(self): "Forget what was accumulated"
     def accumulate(self,
         learn # The learner: `pred`, `yb`, `loss`, `bs`, …
@@ -115,11 +118,16 @@ class Metric:
     def check(self,
         n_targs:int # Number of targets in the batch
     ): "Raise an error if it can't be computed from a prediction and `n_targs` targets"
+    @property
+    def n_listed(self):
+        "How many values its lists have so far"
+        return max((len(getattr(self, k)) for k,how in (self.sync or {}).items() if how=='batches'), default=0)
     def __repr__(self): return f'{type(self).__name__}({self.name})'
 
 # %% ../../nbs/measure/00_metrics.ipynb #2aa7883d
 class AvgMetric(Metric):
     "Mean over all items of `func(pred, *yb)`, a batch counting by its items: right for accuracy, wrong for F1"
+    sync = dict(vals='batches', sizes='batches')
     def __init__(self,
         func, # Function of prediction and targets that returns the mean over a batch, a scalar
         metric_name:str|None=None, # Title of its column; None for the function's name
@@ -162,6 +170,65 @@ class AvgMetric(Metric):
 def _way_out(metric, n_targs):
     if n_targs: return '; wrap it in a function that takes those'
     return f'; if the batch is a dict that has its targets: DictMetric({metric.name})'
+
+# %% ../../nbs/measure/00_metrics.ipynb #c0ae0002
+_nothing = object()
+
+def _handed_on(v):
+    "`v` as other processes get it"
+    if isinstance(v, Scalars): v = v.tolist()
+    return to_detach(list(v) if isinstance(v, list|tuple) else v)
+
+def _in_turns(lists, n_before):
+    "The first `n_before` values of the first list, then values of all in turns"
+    first,*others = lists
+    every = zip_longest(first[n_before:], *others, fillvalue=_nothing)
+    return [*first[:n_before], *(o for batch in every for o in batch if o is not _nothing)]
+
+# %% ../../nbs/measure/00_metrics.ipynb #c0ae0003
+@patch
+def together(self:Metric,
+    peers, # Whoever speaks for the processes: `learn.peers`
+    n_before:int=0 # Values at the head of the first process's lists that are of all: those that a checkpoint had
+):
+    "Have in each process what all of them have accumulated"
+    if not self.sync: return
+    rows = peers.gather({k:_handed_on(getattr(self, k)) for k in self.sync})
+    for k,how in self.sync.items():
+        vals,old = [o[k] for o in rows],getattr(self, k)
+        is_list = isinstance(old, list|tuple|Scalars)
+        if is_list==(how=='sum'):
+            must = 'numbers and tensors' if how=='sum' else 'lists with a value for each batch'
+            raise TypeError(f'metric {self.name}: sync says {how!r} of {k}, which is {describe(old)}: that is for {must}')
+        if is_list: new = type(old)(_in_turns(vals, n_before))
+        else: new = sum(vals[1:], start=vals[0])
+        setattr(self, k, new.to(old.device) if isinstance(old, torch.Tensor) else new)
+
+# %% ../../nbs/measure/00_metrics.ipynb #c0ae0007
+@patch
+def check_sync(self:Metric):
+    "Refuse a metric of which nobody says how processes put it together"
+    known = 'batches','sum'
+    if self.sync is None and type(self).together is Metric.together:
+        raise TypeError(f'metric {self.name}: nothing says how what several processes have accumulated becomes one. '
+            f"Give {type(self).__name__} a `sync`: dict(total='sum') adds the attribute `total` up, 'batches' is for "
+            'a list with a value for each batch; {} if its value is that of the whole run as it is')
+    for k,how in (self.sync or {}).items():
+        if how not in known: raise ValueError(f"metric {self.name}: sync says {how!r} of {k}: it must be 'batches' or 'sum'")
+
+# %% ../../nbs/measure/00_metrics.ipynb #c0ae000a
+@patch
+def joint(self:Metric,
+    peers, # As for `together`
+    n_before:int=0 # As for `together`
+): # A metric
+    "Make a copy that has what all processes have accumulated"
+    res = self._copy()
+    res.together(peers, n_before)
+    return res
+
+@patch
+def _copy(self:Metric): return copy(self)
 
 # %% ../../nbs/measure/00_metrics.ipynb #fc0a9766
 def as_metric(
@@ -248,6 +315,7 @@ def foreground_acc(
 # %% ../../nbs/measure/00_metrics.ipynb #54476846
 class Dice(Metric):
     "Overlap of predictions and targets in class 1, of two"
+    sync = dict(overlap='sum', areas='sum')
     def __init__(self,
         axis:int=1 # Where predictions have the classes
     ):
@@ -269,6 +337,7 @@ class JaccardCoeff(Dice):
 # %% ../../nbs/measure/00_metrics.ipynb #0aefe595
 class AccumMetric(Metric):
     "`func(pred, targ)` of all items at once"
+    sync = dict(preds='batches', targs='batches')
     def __init__(self,
         func, # Function of all predictions and all targets
         dim_argmax:int|None=None,  # Where the classes are, to predict the highest; None to keep scores
@@ -356,6 +425,7 @@ def optim_metric(
 # %% ../../nbs/measure/00_metrics.ipynb #6151efc0
 class TorchMetric(Metric):
     "An object with `update(pred, *yb)`, `compute()` and `reset()`, as in torchmetrics"
+    sync = dict(n='sum')  # torchmetrics puts the rest together, in `compute`
     def __init__(self,
         metric, # The object
         metric_name:str|None=None # Title of its column; None for the name of its class, in small letters
@@ -375,6 +445,22 @@ class TorchMetric(Metric):
         return v.tolist() if isinstance(v, torch.Tensor) else v
     @property
     def name(self): return self.metric_name or type(self.metric).__name__.lower()
+    def check_sync(self):
+        "Refuse what isn't of torchmetrics"
+        if getattr(self.metric, 'sync_on_compute', False): return
+        raise TypeError(f'metric {self.name}: only objects of torchmetrics, with sync_on_compute=True, compute the value '
+            f'of several processes, and this is a {type(self.metric).__name__}: wrap it in a Metric that has a `sync`')
+    def together(self, peers, n_before=0):
+        super().together(peers)
+        if not self.metric._update_count: self.metric._update_count = 1  # or it warns, where a process had no part
+    def joint(self, peers, n_before=0):
+        res = super().joint(peers)
+        res.metric.sync()
+        return res
+    def _copy(self):
+        res = copy(self)
+        res.metric = deepcopy(self.metric)
+        return res
 
 # %% ../../nbs/measure/00_metrics.ipynb #ce0bce4e
 class AvgLoss(AvgMetric):
@@ -451,7 +537,7 @@ class Smoother:
 # %% ../../nbs/measure/00_metrics.ipynb #924fc06c
 class AvgSmoothLoss(Metric):
     "Exponential mean of the training loss"
-    name = 'smooth_loss'
+    name,sync = 'smooth_loss',dict(vals='batches')
     def __init__(self,
         beta:float=0.98 # Weight of the past
     ):
@@ -459,7 +545,14 @@ class AvgSmoothLoss(Metric):
         self.reset()
     def reset(self): self.vals = Scalars()
     def accumulate(self, learn):
-        if learn.loss_grad is not None: self.vals.append(learn.loss)
+        if learn.loss_grad is None: return
+        n,loss = getattr(learn, 'n_items', 0),learn.loss
+        # of a batch in several processes, each has its share of the mean over items
+        self.vals.append(loss*(learn.bs/n) if n and learn.bs!=n else loss)
+    def together(self, peers, n_before=0):
+        first,*others = peers.gather([*self.vals.tolist()])
+        shares = zip_longest(first[n_before:], *others, fillvalue=0.)
+        self.vals = Scalars([*first[:n_before], *map(sum, shares)])
     @property
     def value(self):
         f,res = Smoother(self.beta),None
@@ -475,7 +568,7 @@ class ValueMetric(Metric):
     ): self.func,self.metric_name = func,metric_name
     def accumulate(self, learn): "Nothing: `func` knows"
     value = property(lambda self: self.func())
-    name = AvgMetric.name
+    name,sync = AvgMetric.name,{}
 
 # %% ../../nbs/measure/00_metrics.ipynb #fc161391
 class LearnerView:
@@ -501,6 +594,13 @@ class DictMetric(Metric):
     name  = property(lambda self: self.metric.name)
     value = property(lambda self: self.metric.value)
     def reset(self): self.metric.reset()
+    n_listed = property(lambda self: self.metric.n_listed)
+    def check_sync(self): self.metric.check_sync()
+    def together(self, peers, n_before=0): self.metric.together(peers, n_before)
+    def joint(self, peers, n_before=0):
+        res = copy(self)
+        res.metric = self.metric.joint(peers, n_before)
+        return res
     def accumulate(self, learn):
         pred = self.pred(learn) if callable(self.pred) else _find(learn.pred, self.pred, "model's output")
         targ = self.targ(learn) if callable(self.targ) else learn.y if self.targ is None else _target(learn, self.targ)

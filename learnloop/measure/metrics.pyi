@@ -75,6 +75,7 @@ def msle(pred: Any, targ: Any) -> torch.Tensor:
 
 class Metric:
     """A number computed over all batches of a phase: define `accumulate` and `value`, and `reset` to start anew"""
+    sync: Any
     def reset(self) -> Any:
         """Forget what was accumulated"""
     def accumulate(self, learn: Any) -> Any:
@@ -93,10 +94,29 @@ class Metric:
 
         - `n_targs`: Number of targets in the batch
         """
+    @property
+    def n_listed(self) -> Any:
+        """How many values its lists have so far"""
     def __repr__(self) -> Any: ...
+    def together(self, peers: Any, n_before: int=0) -> Any:  # measure/metrics.py
+        """Have in each process what all of them have accumulated
+
+        - `peers`: Whoever speaks for the processes: `learn.peers`
+        - `n_before`: Values at the head of the first process's lists that are of all: those that a checkpoint had
+        """
+    def check_sync(self) -> Any:  # measure/metrics.py
+        """Refuse a metric of which nobody says how processes put it together"""
+    def joint(self, peers: Any, n_before: int=0) -> Any:  # measure/metrics.py
+        """Make a copy that has what all processes have accumulated
+
+        - `peers`: As for `together`
+        - `n_before`: As for `together`
+        """
+    def _copy(self) -> Any: ...  # measure/metrics.py
 
 class AvgMetric(Metric):
     """Mean over all items of `func(pred, *yb)`, a batch counting by its items: right for accuracy, wrong for F1"""
+    sync: dict
     func: Any
     metric_name: str | None
     weight: Any
@@ -163,6 +183,7 @@ def foreground_acc(pred: Any, targ: Any, bkg_idx: int=0, axis: int=1) -> torch.T
 
 class Dice(Metric):
     """Overlap of predictions and targets in class 1, of two"""
+    sync: dict
     axis: int
     overlap: int
     areas: int
@@ -180,6 +201,7 @@ class JaccardCoeff(Dice):
 
 class AccumMetric(Metric):
     """`func(pred, targ)` of all items at once"""
+    sync: dict
     func: Any
     dim_argmax: int | None
     activation: str
@@ -236,6 +258,7 @@ def optim_metric(f: Any, argname: str, bounds: Any, tol: float=0.01, do_neg: boo
 
 class TorchMetric(Metric):
     """An object with `update(pred, *yb)`, `compute()` and `reset()`, as in torchmetrics"""
+    sync: dict
     metric: Any
     metric_name: str | None
     n: int
@@ -249,6 +272,11 @@ class TorchMetric(Metric):
     def value(self) -> Any: ...
     @property
     def name(self) -> Any: ...
+    def check_sync(self) -> Any:
+        """Refuse what isn't of torchmetrics"""
+    def together(self, peers: Any, n_before: Any=0) -> Any: ...
+    def joint(self, peers: Any, n_before: Any=0) -> Any: ...
+    def _copy(self) -> Any: ...
 
 class AvgLoss(AvgMetric):
     """Mean of the loss over all items"""
@@ -308,17 +336,20 @@ class Smoother:
 class AvgSmoothLoss(Metric):
     """Exponential mean of the training loss"""
     name: str
+    sync: dict
     beta: float
     vals: Any
     def __init__(self, beta: float=0.98) -> None:
         """- `beta`: Weight of the past"""
     def reset(self) -> Any: ...
     def accumulate(self, learn: Any) -> Any: ...
+    def together(self, peers: Any, n_before: Any=0) -> Any: ...
     @property
     def value(self) -> Any: ...
 
 class ValueMetric(Metric):
     """A value that is computed elsewhere, by a callback for instance"""
+    sync: dict
     func: Any
     metric_name: str | None
     def __init__(self, func: Any, metric_name: str | None=None) -> None:
@@ -354,12 +385,17 @@ class DictMetric(Metric):
         - `ignore`: Whole-number target that doesn't count; None if all do
         """
     def reset(self) -> Any: ...
+    def check_sync(self) -> Any: ...
+    def together(self, peers: Any, n_before: Any=0) -> Any: ...
+    def joint(self, peers: Any, n_before: Any=0) -> Any: ...
     def accumulate(self, learn: Any) -> Any: ...
     def check(self, n_targs: Any) -> Any: ...
     @property
     def name(self) -> Any: ...
     @property
     def value(self) -> Any: ...
+    @property
+    def n_listed(self) -> Any: ...
 
 def less_is_better(name: str) -> bool:
     """Whether `name` is that of a loss, an error, or a measure of one

@@ -8,7 +8,8 @@ Docs: https://learnloop.github.io/learnloop/measure/recorder.html.md"""
 __all__ = ['Recorder']
 
 # %% ../../nbs/measure/02_recorder.ipynb #52f14e26
-import time, warnings
+import math, time, warnings
+from collections import Counter
 from copy import copy, deepcopy
 from numbers import Real
 from fastcore.basics import patch
@@ -25,7 +26,7 @@ from .trial import note_metric, try_metrics
 # %% ../../nbs/measure/02_recorder.ipynb #8de9563e
 class Recorder(Callback):
     "Record losses, learning rates and metrics; write a row to `learn.logger` after each epoch"
-    order,remove_on_fetch,safe_in_evaluate = 50,True,True
+    order,remove_on_fetch,safe_in_evaluate,agrees = 50,True,True,True
     state_schema = {'raw':[float], 'sizes':[float], 'lrs':[float], 'hps':{'*':list}, 'begun':int, 'train_mets':[dict],
         'values':[list], 'iters':[int], 'metric_names':[str], 'row':dict, 'records':[{'values':dict, '*':...}],
         'parts?':[str], '*':...}
@@ -45,6 +46,7 @@ class Recorder(Callback):
         self.values,self.iters,self.records = Series(),Series(),Series()
         self._smooth,self._smoother = [],Smoother(self.beta)
         self.metric_names,self.hps,self.row,self._begun = [],{},{},0
+        self._follow()
 
     def _make_metrics(self):
         f,mets = self.learn.loss_func,mk_metrics(self.learn.metrics)
@@ -75,6 +77,7 @@ def before_fit(self:Recorder):
     learn = self.learn
     self._clear()
     self._make_metrics()
+    self._check_sync()
     self._fits,self._start = True,time.perf_counter()
     train,valid = self.train_names,[] if learn.dls.valid is None else self.valid_names
     own = dict.fromkeys(nm for o in learn.cbs for nm in o.epoch_columns)
@@ -82,7 +85,7 @@ def before_fit(self:Recorder):
     self._add_columns(self.parts)
     self._waiting,self._is_open = [],learn.may_have_parts
     self._is_titled = not self._is_open or bool(self.parts)
-    if self._is_titled: learn.logger(self.metric_names)  # else they wait for the first batch
+    if self._is_titled: self._write(self.metric_names)  # else they wait for the first batch
     if learn.metrics: learn.add_cb(_CheckTargets)
     lost = [] if valid or self.train_metrics or learn.resuming else _not_parts(self.valid_mets)[1:]
     if not lost: return
@@ -120,14 +123,18 @@ def _add_parts(self:Recorder, titles):
     for mets in (self.valid_mets, *filter(None, self._stashed)): mets.extend(_of_parts(new, 'valid'))
     if not self._fits: return
     self._add_columns(new)
-    if self._is_titled: self.learn.logger(self.metric_names)
+    if self._is_titled: self._write(self.metric_names)
 
 @patch
 def _title(self:Recorder):
     "Write the titles, if nobody has yet"
     if self._is_titled: return
     self._is_titled = True
-    self.learn.logger(self.metric_names)
+    self._write(self.metric_names)
+
+@patch
+def _write(self:Recorder, row):
+    if self.learn.peers.is_first: self.learn.logger(row)
 
 # %% ../../nbs/measure/02_recorder.ipynb #7439be2c
 @patch
@@ -142,7 +149,7 @@ def when_known(self:Recorder,
     return True
 
 class _FirstLoss(Callback):
-    order,run_valid,remove_on_fetch,only_looks = 100,False,True,True
+    order,run_valid,remove_on_fetch,only_looks,agrees = 100,False,True,True,True
     def after_loss(self):
         if getattr(self.learn, 'turn_name', None) is None: self.look()  # else the batch has others
     def after_batch(self): self.look()
@@ -174,7 +181,7 @@ def check_way(self:Recorder,
 
 # %% ../../nbs/measure/02_recorder.ipynb #aee1f8eb
 class _CheckTargets(Callback):
-    remove_on_fetch = only_looks = True
+    remove_on_fetch = only_looks = agrees = True
     def before_batch(self):
         for m in self.learn.recorder.valid_mets:
             if hasattr(m, 'check'): m.check(len(self.learn.yb))
@@ -185,16 +192,17 @@ def cleanup_fit(self:Recorder):
     self._fits = False
     self._waiting,self._is_open = [],False
     self.learn.remove_cbs([_CheckTargets, _FirstLoss])
+    self._catch_up()
 
 # %% ../../nbs/measure/02_recorder.ipynb #fcceeaed
 @patch
 def before_epoch(self:Recorder):
-    self.row,self._start,self._begun = {},time.perf_counter(),len(self._raw)
+    self.row,self._start,self._begun,self._n_before = {},time.perf_counter(),len(self._raw),{}
     for m in (*self.train_mets, *self.valid_mets): m.reset()
 
 @patch
 def before_train(self:Recorder):
-    self._begun = len(self._raw)
+    self._begun,self._n_before = len(self._raw),{}
     for m in self.train_mets: m.reset()
     given = self.learn.metrics if isinstance(self.learn.metrics, list) else [self.learn.metrics]
     if [*map(id, given)]==[*map(id, self._tried)]: return
@@ -202,6 +210,7 @@ def before_train(self:Recorder):
 
 @patch
 def before_validate(self:Recorder):
+    if not self._stashed: self._n_before = {}
     for m in self.valid_mets: m.reset()
 
 # %% ../../nbs/measure/02_recorder.ipynb #eb7c9427
@@ -218,7 +227,10 @@ def after_batch(self:Recorder):
         self._sizes.append(learn.bs)
         lr = (opts(opt)[0] if isinstance(opt, dict) else opt).param_groups[-1]['lr']
         self._lrs.append(lr if lr.__class__ is float else float(lr))
-    elif training and not learn.loss_parts: return
+        if self._keys is not None: self._keys.append((learn.epoch, learn.iter))
+    elif training:
+        if not learn.loss_parts: return
+    elif not learn.bs and learn.n_items: return  # this process has no part of the batch, and only goes along
     if learn.pred is None: mets = [m for m in mets if isinstance(m, AvgLoss)]
     try:
         for m in mets: m.accumulate(learn)
@@ -226,38 +238,45 @@ def after_batch(self:Recorder):
         note_metric(e, m)
         raise
 
-def _values(mets):
+@patch
+def _values(self:Recorder, mets):
     res = []
     for m in mets:
         try: res.append(m.value)
         except Exception as e:
             note_metric(e, m)
             raise
-    return res
+    return res if self.learn.peers.team is None else _agreed(self.learn.peers, mets, res)
 
 # %% ../../nbs/measure/02_recorder.ipynb #32579ae7
 @patch
 def after_train(self:Recorder):
+    self._catch_up()
+    self._join(self.train_mets)
     vals,sizes = self._raw.tolist()[self._begun:],self._sizes[self._begun:]
     loss = sum(v*n for v,n in zip(vals, sizes, strict=True))/sum(sizes) if vals else None
-    self.row |= dict(zip(self.train_names, [loss, *_values(self.train_mets)], strict=True))
+    self.row |= dict(zip(self.train_names, [loss, *self._values(self.train_mets)], strict=True))
 
 @patch
 def after_validate(self:Recorder):
-    vals = _values(self.valid_mets)
+    self._share_parts()
+    self._join(self.valid_mets)
+    vals = self._values(self.valid_mets)
     if self._stashed or not self.learn.inside('fit'): self.learn.final_record = vals
     else: self.row |= dict(zip(self.valid_names, vals, strict=True))
 
 @patch
 def after_epoch(self:Recorder):
-    learn = self.learn
+    learn,took = self.learn,format_time(time.perf_counter()-self._start)
+    self._catch_up()
+    if learn.peers.team: took = self._take_from_first(took)
     learn.final_record = [self.row.get(o) for o in self.columns]
     self.values.append(learn.final_record)
     self.iters.append(len(self._raw))
     self._title()
     self.log = [learn.epoch, *learn.final_record]
-    if self.add_time: self.log.append(format_time(time.perf_counter()-self._start))
-    learn.logger(self.log)
+    if self.add_time: self.log.append(took)
+    self._write(self.log)
     self.row,self._start = {},time.perf_counter()
 
 # %% ../../nbs/measure/02_recorder.ipynb #4daea994
@@ -270,6 +289,7 @@ def before_evaluate(self:Recorder):
         for m in self.valid_mets: m.reset()
     else:
         self._make_metrics()
+        self._check_sync()
         if self.learn.metrics: self.learn.add_cb(_CheckTargets)
 
 @patch
@@ -277,6 +297,139 @@ def cleanup_evaluate(self:Recorder):
     outer = self._stashed.pop() if self._stashed else None
     if outer is None: self.learn.remove_cb(_CheckTargets)
     else: self.valid_mets = outer
+
+# %% ../../nbs/measure/02_recorder.ipynb #c0ae0032
+@patch
+def _follow(self:Recorder):
+    "Begin to note which batches losses are of, if other processes have a part in them"
+    has_peers = self.learn is not None and self.learn.peers.team is not None
+    self._keys,self._n_joint,self._n_before = [] if has_peers else None,len(self._raw),{}
+    self._joined,self._whole = None,None # the pass whose losses are those of the run; metrics of it, so far
+    if has_peers: self._smooth_there()
+
+@patch
+def _smooth_there(self:Recorder):
+    "Keep the running mean as it is after the last of the losses that are of the run"
+    del self._smooth[self._n_joint:]
+    _ = self.losses
+    self._smoother_there = copy(self._smoother)
+
+@patch
+def _check_sync(self:Recorder):
+    if self.learn.peers.team is None: return
+    for m in dict.fromkeys([*self.train_mets, *self.valid_mets]):
+        if hasattr(m, 'check_sync'): m.check_sync()
+        elif not hasattr(m, 'together'): raise TypeError(f'metric {m.name}: {type(m).__name__} has no method '
+            '`together(peers)`, which puts together what several processes have accumulated: subclass Metric')
+
+# %% ../../nbs/measure/02_recorder.ipynb #c0ae0033
+def _numbered(keys):
+    "Each of `keys` with how often it came before"
+    seen = Counter()
+    for k in keys:
+        yield *k,seen[k]
+        seen[k] += 1
+
+def _means(rows):
+    "Loss, items and learning rate of each batch that is in all of `rows`: by process, keys and the same three"
+    of = [{k:o for k,*o in zip(*map(list, row), strict=True)} for row in rows]
+    for k,(_,_,lr) in of[0].items():
+        if not all(k in o for o in of): continue
+        n = sum(o[k][1] for o in of)
+        yield sum(o[k][0]*o[k][1] for o in of)/n if n else math.nan,n,lr
+
+@patch
+def _join_losses(self:Recorder):
+    n,raw = self._n_joint,self._raw.tolist()
+    rows = self.learn.peers.gather([[*_numbered(self._keys)], list(raw[n:]), self._sizes[n:], self._lrs[n:]])
+    new = [*zip(*_means(rows), strict=True)] or [(), (), ()]
+    for o,vals in zip((self._raw, self._sizes, self._lrs), new, strict=True): o.end_with(vals, n)
+    del self._smooth[n:]
+    self._smoother = copy(self._smoother_there)
+    self._keys,self._n_joint = [],len(self._raw)
+    self._smooth_there()
+
+# %% ../../nbs/measure/02_recorder.ipynb #c0ae0034
+@patch
+def together(self:Recorder):
+    "Have the losses of batches so far be those of the run, and what goes into a checkpoint: in all processes at once"
+    learn = self.learn
+    if self._keys is None or learn.peers.broken: return
+    self._share_parts()
+    self._join_losses()
+    if learn.train_pass is self._joined: return  # metrics, too, are those of the run
+    mets = [m.joint(learn.peers, self._n_before.get(id(m), 0)) for m in self.train_mets]
+    self._whole = len(self._raw),mets
+
+@patch
+def _catch_up(self:Recorder):
+    "Have losses be those of the run, unless they are, or no training began"
+    learn = self.learn
+    if self._keys is None or learn.peers.broken or learn.train_pass in (None, self._joined): return
+    self._share_parts()
+    self._join_losses()
+    self._joined = learn.train_pass
+
+@patch
+def _join(self:Recorder, mets):
+    if self.learn.peers.team is None: return
+    for m in mets:
+        try: m.together(self.learn.peers, self._n_before.get(id(m), 0))
+        except Exception as e:
+            note_metric(e, m)
+            raise
+
+# %% ../../nbs/measure/02_recorder.ipynb #c0ae0037
+@patch
+def _share_parts(self:Recorder):
+    "Have the same columns for parts of the loss in all processes, as they may have come up in one of them"
+    peers = self.learn.peers
+    if peers.team is None or not (self.parts or self.learn.may_have_parts): return
+    every = [*dict.fromkeys(o for parts in peers.gather(self.parts) for o in parts)]
+    if every==self.parts: return
+    self._add_parts(every)
+    at = {o:i for i,o in enumerate(every)}
+    self.parts = every
+    if self._fits:
+        self.columns.sort(key=lambda o: at.get(o, -1))
+        self._add_columns(())
+    for kind,mets in (('train', self.train_mets), ('valid', self.valid_mets)):
+        mets.sort(key=lambda m: at[f'{kind}_{m.part}'] if isinstance(m, LossPart) else -1)
+
+# %% ../../nbs/measure/02_recorder.ipynb #c0ae0038
+def _plain(v):
+    "`v` if processes can hand it on, as a number, a text or a list of such; else None"
+    if isinstance(v, str|int|None): return v
+    if isinstance(v, list|tuple): return [*map(_plain, v)]
+    return float(v) if isinstance(v, Real) else None
+
+def _alike(a, b):
+    "Do `a` and `b` differ by rounding at most?"
+    if isinstance(a, list) and isinstance(b, list): return len(a)==len(b) and all(map(_alike, a, b))
+    if not (isinstance(a, Real) and isinstance(b, Real)): return a==b
+    return a==b or math.isclose(a, b, rel_tol=1e-4, abs_tol=1e-6) or a!=a and b!=b
+
+def _agreed(peers, mets, vals):
+    "Values of `mets` as the first process has them, which differ from `vals` by rounding at most"
+    first,res = None,[]
+    for r,row in enumerate(peers.gather([*map(_plain, vals)])):
+        first = row if first is None else first
+        for m,a,b in zip(mets, first, row, strict=True):
+            if _alike(a, b): continue
+            e = ValueError(f'metric {m.name} is {a} on rank 0, and {b} on rank {r}: its value has to be that of all '
+                'processes, which exchange what they have in `together`, or by learn.team.gather')
+            e.told = True  # all raise it
+            raise e
+    return [v if a is None or v==a else a for v,a in zip(vals, first, strict=True)]
+
+# %% ../../nbs/measure/02_recorder.ipynb #c0ae0039
+@patch
+def _take_from_first(self:Recorder, took):
+    "Have what callbacks have put into the row as the first process has it; return its time"
+    own = [k for o in self.learn.cbs for k in o.epoch_columns if k in self.row]
+    took,there = self.learn.peers.from_first([took, {k:_plain(self.row[k]) for k in own}])
+    self.row |= {k:v for k,v in there.items() if v is not None}
+    return took
 
 # %% ../../nbs/measure/02_recorder.ipynb #7bcdf231
 default_cb(Recorder)
@@ -389,7 +542,9 @@ def state_dict(self:Recorder)->dict: # Plain data
     sd = dict(raw=self._raw, sizes=self._sizes, lrs=self._lrs, values=self.values, iters=self.iters,
         records=self.records, hps=self.hps, metric_names=self.metric_names, row=self.row, begun=self._begun)
     if self.parts: sd['parts'] = self.parts
-    return {k:_now(v) for k,v in sd.items()} | dict(train_mets=[_metric_state(m) for m in self.train_mets])
+    mets,whole = self.train_mets,self._whole
+    if whole and whole[0]==len(self._raw): mets = whole[1]
+    return {k:_now(v) for k,v in sd.items()} | dict(train_mets=[_metric_state(m) for m in mets])
 
 def _now(o):
     "What `o` is now, however it goes on"
@@ -438,3 +593,7 @@ def load_state_dict(self:Recorder,
     for m,o in zip(self.train_mets, sd['train_mets'], strict=False):
         m.reset()
         _set_metric(m, o)
+    self._follow()
+    for m in self.train_mets if self._keys is not None else ():
+        self._n_before[id(m)] = m.n_listed
+        if not self.learn.peers.is_first: m.reset()  # the first process keeps what is of all

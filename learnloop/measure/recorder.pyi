@@ -12,6 +12,7 @@ class Recorder(Callback):
     order: int
     remove_on_fetch: bool
     safe_in_evaluate: bool
+    agrees: bool
     state_schema: dict
     add_time: bool
     train_metrics: bool
@@ -42,6 +43,12 @@ class Recorder(Callback):
     _begun: int
     _start: Any
     columns: list
+    _n_before: dict
+    _keys: list
+    _n_joint: Any
+    _joined: Any
+    _whole: Any
+    _smoother_there: Any
     lr_finder: Any
     _on: Any
     def __init__(self, add_time: bool=True, train_metrics: bool=False, valid_metrics: bool=True, beta: float=0.98) -> None:
@@ -66,6 +73,7 @@ class Recorder(Callback):
     def _add_parts(self, titles: Any) -> Any: ...  # measure/recorder.py
     def _title(self) -> Any:  # measure/recorder.py
         """Write the titles, if nobody has yet"""
+    def _write(self, row: Any) -> Any: ...  # measure/recorder.py
     def when_known(self, column: str, check: Any) -> bool:  # measure/recorder.py
         """Have `check` called at the first loss of the fit, if `column` may be that of a part which nobody has seen yet
 
@@ -88,11 +96,27 @@ class Recorder(Callback):
     def before_train(self) -> Any: ...  # measure/recorder.py
     def before_validate(self) -> Any: ...  # measure/recorder.py
     def after_batch(self) -> Any: ...  # measure/recorder.py
+    def _values(self, mets: Any) -> Any: ...  # measure/recorder.py
     def after_train(self) -> Any: ...  # measure/recorder.py
     def after_validate(self) -> Any: ...  # measure/recorder.py
     def after_epoch(self) -> Any: ...  # measure/recorder.py
     def before_evaluate(self) -> Any: ...  # measure/recorder.py
     def cleanup_evaluate(self) -> Any: ...  # measure/recorder.py
+    def _follow(self) -> Any:  # measure/recorder.py
+        """Begin to note which batches losses are of, if other processes have a part in them"""
+    def _smooth_there(self) -> Any:  # measure/recorder.py
+        """Keep the running mean as it is after the last of the losses that are of the run"""
+    def _check_sync(self) -> Any: ...  # measure/recorder.py
+    def _join_losses(self) -> Any: ...  # measure/recorder.py
+    def together(self) -> Any:  # measure/recorder.py
+        """Have the losses of batches so far be those of the run, and what goes into a checkpoint: in all processes at once"""
+    def _catch_up(self) -> Any:  # measure/recorder.py
+        """Have losses be those of the run, unless they are, or no training began"""
+    def _join(self, mets: Any) -> Any: ...  # measure/recorder.py
+    def _share_parts(self) -> Any:  # measure/recorder.py
+        """Have the same columns for parts of the loss in all processes, as they may have come up in one of them"""
+    def _take_from_first(self, took: Any) -> Any:  # measure/recorder.py
+        """Have what callbacks have put into the row as the first process has it; return its time"""
     def record(self, name: str, values: dict) -> Any:  # measure/recorder.py
         """Keep the `values` of a validation within an epoch, and fire `after_record` with them
 

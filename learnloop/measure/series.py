@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import deepcopy
+from fastcore.basics import patch
 from itertools import chain
 
 # %% ../../nbs/measure/07_series.ipynb #6d7beaa2
@@ -87,6 +88,21 @@ def _changing(nm):
 _changers = '__setitem__','__delitem__','__imul__','insert','pop','remove','clear','sort','reverse'
 for _k in _changers: setattr(Series, _k, _changing(_k))
 
+# %% ../../nbs/measure/07_series.ipynb #c0ae0022
+@patch
+def end_with(self:Series,
+    vals, # Values
+    n:int # After so many, in place of what is there
+):
+    "Have `vals` after the first `n` values"
+    kept,size = [],0
+    for o in self._closed:
+        size += len(o)
+        if size>n: break
+        kept.append(o)
+    self[n:] = vals
+    self._closed = tuple(kept)
+
 # %% ../../nbs/measure/07_series.ipynb #191db65c
 _sharing = ContextVar('sharing', default=False)
 
@@ -129,3 +145,12 @@ class Scalars:
         "What it is now, for a `state_dict`"
         return self.tolist().state()
     def __len__(self): return len(self._done) + sum(map(len, self._blocks)) + len(self._new)
+
+# %% ../../nbs/measure/07_series.ipynb #c0ae0024
+@patch
+def end_with(self:Scalars,
+    vals, # Numbers
+    n:int # After so many, in place of what is there
+):
+    "Have `vals` after the first `n` values"
+    self.tolist().end_with(vals, n)

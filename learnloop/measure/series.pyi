@@ -35,6 +35,12 @@ class Series(list):
         """
     def _merged(self, parts: Any) -> Any: ...
     def __reduce__(self) -> Any: ...
+    def end_with(self, vals: Any, n: int) -> Any:  # measure/series.py
+        """Have `vals` after the first `n` values
+
+        - `vals`: Values
+        - `n`: After so many, in place of what is there
+        """
 
 class Frozen(Sequence):
     """What a `Series` was at some time: its closed parts, not copied, and the rest"""
@@ -88,3 +94,9 @@ class Scalars:
         Returns: Plain data
         """
     def __len__(self) -> Any: ...
+    def end_with(self, vals: Any, n: int) -> Any:  # measure/series.py
+        """Have `vals` after the first `n` values
+
+        - `vals`: Numbers
+        - `n`: After so many, in place of what is there
+        """

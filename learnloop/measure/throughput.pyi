@@ -11,6 +11,7 @@ class Throughput(Callback):
     order: Any
     run_train: bool
     safe_in_evaluate: bool
+    agrees: bool
     state_schema: dict
     names: Any
     epoch_columns: Any

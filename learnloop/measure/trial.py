@@ -82,7 +82,7 @@ def _first_batch(learn):
     xb,yb,bs = unpack(b, dev, *(getattr(learn.dls, k, None) for k in ('n_inp','targ')))
     pred = learn.model(**xb[0]) if by_name(xb, b) else learn.model(*xb)
     own,pred = own_loss(pred) if learn.loss_func is None else (named_loss(pred), pred)
-    return dict(pred=pred, own=own, batch=b, xb=xb, yb=yb, x=detuplify(xb), y=detuplify(yb), bs=bs,
+    return dict(pred=pred, own=own, batch=b, xb=xb, yb=yb, x=detuplify(xb), y=detuplify(yb), bs=bs, n_items=bs,
         training=False, iter=0, dl=dl, n_iter=batch_len(dl))
 
 # %% ../../nbs/measure/06_trial.ipynb #c7a1d003
@@ -118,17 +118,22 @@ def _is_free(dl):
     return not (dl.num_workers or own or isinstance(dl.dataset, IterableDataset))
 
 def _is_plain(model):
-    "Is calling `model` all that happens, without hooks, lazy layers or other processes?"
+    "Is calling `model` all that happens, without hooks and lazy layers?"
     hooks = [nn_module._global_forward_hooks, nn_module._global_forward_pre_hooks]
     for m in model.modules(): hooks += [m._forward_hooks, m._forward_pre_hooks]
     own = [h for hs in hooks for h in hs.values() if not type(h).__module__.startswith('torch.')]  # as weight norm's
-    if own or any(map(is_lazy, (*model.parameters(), *model.buffers()))): return False
-    return not (dist.is_available() and dist.is_initialized())
+    return not own and not any(map(is_lazy, (*model.parameters(), *model.buffers())))
+
+def _needs_others(learn):
+    "May calling the model, or asking for a metric, need other processes, of which nobody tells when they do so?"
+    if learn.peers.team: return learn.peers.spreads
+    return dist.is_available() and dist.is_initialized()
 
 # %% ../../nbs/measure/06_trial.ipynb #8508423b
 def _foresees_validation(learn):
     "Will the first batch of validation be like one that is taken now?"
     if learn.resuming or not _is_free(learn.dls.valid) or not _is_plain(learn.model): return False
+    if _needs_others(learn): return False
     called = learn.forward_model
     inside = getattr(called, 'module', None),getattr(called, '_orig_mod', None)
     if all(o is not learn.model for o in (called, *inside)): return False

@@ -10,8 +10,10 @@ __all__ = ['POINTS', 'points_needed', 'Peers']
 # %% ../../nbs/scale/03_agree.ipynb #ag000004
 import random, sys, time, torch, warnings, zlib
 import torch.distributed as dist
+from contextlib import nullcontext
 from fastcore.basics import patch
 from ..loop.batch import find_bs
+from ..loop.checks import replaced
 from ..loop.data import batch_len
 from ..loop.flow import CancelException, PHASES, Phase
 from ..loop.peers import Alone
@@ -25,6 +27,7 @@ POINTS = dict(
     zero_grad='after_opt_step after_cancel_step after_step cleanup_step before_zero_grad',
     batch='after_cancel_zero_grad after_zero_grad cleanup_zero_grad after_cancel_turn after_turn cleanup_turn',
     between='after_cancel_batch after_batch cleanup_batch')
+_OF_TURNS = 'turn','backward','step','zero_grad' # which validation has none of
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000008
 def points_needed(
@@ -33,8 +36,9 @@ def points_needed(
     "Find where processes have to meet in a batch, as a callback may have cancelled something before"
     at = {e:k for k,es in POINTS.items() for e in es.split()}
     res = {}
+    never = set() if learn.training else {e for nm in _OF_TURNS for e in learn.phases[nm].events} | {'after_opt_step'}
     for e in learn.events:
-        if not (e in at or learn.recurs(e)): continue
+        if e in never or not (e in at or learn.recurs(e)): continue
         for o in learn.listeners(e):
             if not _agrees(o, e): res.setdefault(at.get(e, 'anywhere'), []).append((o, e))
     if res and (not learn.one_turn or 'anywhere' in res):
@@ -76,6 +80,7 @@ class Peers(Alone):
         self.flag,self.wanted,self.apart,self.since,self.looked_at = None,0,1,0,0.
         self._take_bodies()
     broken = property(lambda self: self.team.broken, doc='Has an error parted the processes?')
+    spreads = property(lambda self: self.engine.spreads, doc='Has a process but a part of the model?')
     def _take_bodies(self): self.learn.take_bodies(**{nm:'run_together' for nm in self.learn.phases if nm!='load'})
     def failed(self, e): return self.team.fail(e)
     def first(self, f, *args): self.team.first(f, *args)
@@ -134,7 +139,7 @@ def _finish(self:Peers, name):
         if name=='train': self.engine.end_train()
         crc = getattr(self.learn.data_pass and self.learn.data_pass.dl, 'crc', 0)
         _check_order({n for *_,n in self.team.meet(f'end of {name}', number=crc)})
-    elif name in _ENDS or self._is_due(name) or 'ends' in self.points and name not in _OURS:
+    elif name in _ENDS or name in ('turn', 'batch') and self._is_due(name) or 'ends' in self.points and name not in _OURS:
         self.team.meet(f'end of {name}')
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000016
@@ -193,6 +198,11 @@ def forward(self:Peers):
         self.team.meet('forward')
         self.met_forward = True
     self.passed = _ORDER['forward']
+
+# %% ../../nbs/scale/03_agree.ipynb #c0ae0053
+@patch
+def aside(self:Peers):
+    return nullcontext() if self.spreads else replaced(self.learn, 'peers', Alone(self.learn))
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000019
 @patch
@@ -262,6 +272,14 @@ def share(self:Peers, dl, training):
     if key not in self.shares: self.shares[key] = dl,share(dl, self.team, training, self.per_process)
     return self.shares[key][1]
 
+# %% ../../nbs/scale/03_agree.ipynb #ag00002b
+@patch
+def _forget_loaders(self:Peers):
+    "Keep what is taken of the learner's own loaders, whose workers may go on"
+    own = {id(o) for o in self.learn.dls.loaders}
+    for k in [k for k in self.shares if k[0] not in own]: del self.shares[k]
+
+# %% ../../nbs/scale/03_agree.ipynb #ag00002a
 @patch
 def count_items(self:Peers, i):
     learn = self.learn
@@ -318,6 +336,7 @@ def again(self:Peers):
 @patch
 def most(self:Peers, n): return max(o for *_,o in self.team.meet('most', number=n))
 
+# %% ../../nbs/scale/03_agree.ipynb #ag0000e3
 @patch
 def mean(self:Peers, t, weight=1.):
     both = torch.stack([t.detach()*weight, torch.as_tensor(weight, dtype=t.dtype, device=t.device)])
@@ -336,10 +355,10 @@ def between(self:Peers, code=0):
     if self.since<self.apart: return 0
     now = time.monotonic()
     a_batch = (now-self.looked_at)/self.since
-    apart = min(max(int(.02/max(a_batch, 1e-6)), 1), 1000)
+    apart = min(max(int(.05/max(a_batch, 1e-6)), 1), 1000)
     self.looked_at,self.since = now,0
     t = torch.tensor([self.wanted, apart])
-    self.flag = dist.all_reduce(t, dist.ReduceOp.MAX, group=self.team.flags, async_op=True),t
+    self.flag = self.team.take_most(t),t
     return 0
 
 @patch
@@ -359,10 +378,12 @@ def begin(self:Peers):
     self._take_bodies()  # some may have been declared by now
     team.runs.append(self)
     try:
+        team.find_ends()  # of groups that came since, too
         facts = {n:f'{[*p.shape]} {p.dtype}, requires_grad={p.requires_grad}' for n,p in learn.model.named_parameters()}
         facts |= {'n_epoch':learn.n_epoch, 'batches to train on':batch_len(self.share(learn.dls.train, True))}
-        _compare([*map(dict, team.gather([*facts.items()]))])
-        self._seed(team.from_first(zlib.crc32(torch.get_rng_state().numpy().tobytes())))
+        every = team.gather((zlib.crc32(torch.get_rng_state().numpy()), facts))
+        _compare([o for _,o in every])
+        self._seed(every[0][0])
         self.engine.begin_fit()
     finally: team.runs.remove(self)
 

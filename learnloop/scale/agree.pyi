@@ -19,6 +19,7 @@ def points_needed(learn: Any) -> dict:
 class Peers(Alone):
     """Speaks for the other processes of a run: meets them, and does what was agreed"""
     broken: Any
+    spreads: Any
     team: Any
     engine: Any
     per_process: bool
@@ -69,6 +70,7 @@ class Peers(Alone):
         """The model may be called once more: in a part of the batch, at other weights, in a line search"""
     def forward(self) -> Any:  # scale/agree.py
         """Meet before the model is called, if something is exchanged there"""
+    def aside(self) -> Any: ...  # scale/agree.py
     def tell(self, e: Any) -> Any: ...  # scale/agree.py
     def _misses(self, name: Any) -> Any:  # scale/agree.py
         """Do others wait where this process won't come, as it skips the rest of the phase `name`?"""
@@ -81,6 +83,8 @@ class Peers(Alone):
         - `mine`: The phase that this process cancels
         """
     def share(self, dl: Any, training: Any) -> Any: ...  # scale/agree.py
+    def _forget_loaders(self) -> Any:  # scale/agree.py
+        """Keep what is taken of the learner's own loaders, whose workers may go on"""
     def count_items(self, i: Any) -> Any: ...  # scale/agree.py
     def _fetch(self, f: Any, *args: Any, **kwargs: Any) -> Any:  # scale/agree.py
         """Fetch a batch, in all processes or in none"""

@@ -21,6 +21,7 @@ from .team import find_team
 class Engine:
     "Exchanges gradients by itself, once a backward pass is over"
     synced = False # Are the gradients of the last backward pass those of the run?
+    spreads = False # Has a process but a part of the model, so that all have to call it?
     def __init__(self,
         learn, # The learner whose model it is
         team,  # The processes
@@ -76,6 +77,7 @@ def have_of_first(
 ):
     "Have weights of the first process in all of them"
     todo = [o.detach() for o in ([*model.parameters()] if params else []) + [*model.buffers()]]
+    if not todo: return
     team.meet('weights', number=len(todo))
     for t in todo: dist.broadcast(t, 0, group=_group_for(t, team))
 
@@ -93,12 +95,14 @@ class DDP(Engine):
     "torch's `DistributedDataParallel`"
     module = made_for = None # The wrapper, and what it was made for
     n_synced = 0             # How often it was called with gradients to be exchanged
-    def _facts(self, inner): return inner,[p.requires_grad for p in self.learn.model.parameters()]
+    params = ()              # Of the model, listed once a pass
+    def _facts(self, inner): return inner,[p.requires_grad for p in self.params]
     def meets_in_forward(self):
         # torch puts its buckets in order, together, in the second call
         if self.n_synced<2 or self.kwargs.get('forward_sync_buffers'): return True
         return self.made_for!=self._facts(self.learn.forward_model)
     def begin_fit(self): self.module,self.made_for,self.n_synced = None,None,0
+    def begin_pass(self): self.params = [*self.learn.model.parameters()]
     def begin_turn(self, turn):
         self.kept,self.synced = self.learn._forward_model,False
         if _is_plain(turn): self.learn.forward_model = _Forward(self, self.learn.forward_model)
@@ -128,6 +132,7 @@ def call(self:DDP,
 # %% ../../nbs/scale/04_distributed.ipynb #di000013
 class FSDP(Engine):
     "torch's `fully_shard`"
+    spreads = True
     def __init__(self, learn, team, **kwargs):
         super().__init__(learn, team, **kwargs)
         self.kept = []

@@ -8,6 +8,7 @@ __all__ = ['Engine', 'have_of_first', 'DDP', 'FSDP']
 class Engine:
     """Exchanges gradients by itself, once a backward pass is over"""
     synced: bool
+    spreads: bool
     learn: Any
     team: Any
     kwargs: Any
@@ -53,11 +54,13 @@ class DDP(Engine):
     module: Any
     made_for: Any
     n_synced: int
+    params: Any
     kept: Any
     synced: bool
     def _facts(self, inner: Any) -> Any: ...
     def meets_in_forward(self) -> Any: ...
     def begin_fit(self) -> Any: ...
+    def begin_pass(self) -> Any: ...
     def begin_turn(self, turn: Any) -> Any: ...
     def end_turn(self) -> Any: ...
     def end_train(self) -> Any: ...
@@ -71,6 +74,7 @@ class DDP(Engine):
 
 class FSDP(Engine):
     """torch's `fully_shard`"""
+    spreads: bool
     kept: list
     synced: bool
     def __init__(self, learn: Any, team: Any, **kwargs: Any) -> None: ...

@@ -41,7 +41,7 @@ def _work(file, pipes, go, parent, rank, n, f, args):
     said = None
     try:
         _as_rank(rank, n, pipes, parent)
-        faulthandler.register(signal.SIGUSR2, open(f'{file}.stack', 'w'), all_threads=False)  # noqa: SIM115
+        faulthandler.register(signal.SIGUSR2, open(f'{file}.stack', 'w'), all_threads=False)
         os.close(go[1])
         os.environ['MASTER_PORT'] = os.read(go[0], 8).decode().strip()
         said = dict(res=_dumps(f(*args)))
@@ -82,11 +82,10 @@ class _Out:
         self.rank,self.name,self.text = rank,name,''
         self.decode = codecs.getincrementaldecoder('utf-8')('replace').decode
     def __call__(self, b):
-        text = self.decode(b, final=not b)
-        if self.rank:
-            *lines,self.text = (self.text+text).split('\n')
-            if not b and self.text: lines.append(self.text)
-            text = ''.join(f'rank {self.rank}: {o}\n' for o in lines)
+        text = self.text+self.decode(b, final=not b)
+        i = max(text.rfind('\n'), text.rfind('\r'))+1 if b else len(text)
+        text,self.text = text[:i],text[i:]
+        if self.rank: text = ''.join(f'rank {self.rank}: {o}' for o in text.splitlines(keepends=True))
         if not text: return
         to = getattr(sys, self.name)
         to.write(text)
@@ -96,7 +95,8 @@ class _Out:
 class _Child:
     "A process that was started here"
     def __init__(self, rank, n, f, args, folder, go):
-        self.rank,self.file,self.is_over,self.said = rank,Path(folder)/str(rank),False,None
+        self.rank,self.file,self.said = rank,Path(folder)/str(rank),None
+        self.is_over = self.was_ended = False
         pipes = [os.pipe() for _ in range(2)]
         self.process = mp.get_context('fork').Process(target=_work, name=f'rank {rank}',
             args=(self.file, pipes, go, os.getpid(), rank, n, f, args))
@@ -143,7 +143,7 @@ class _Crew:
     @property
     def left(self): return [o for o in self.children if not o.is_over]
     @property
-    def failed(self): return [o for o in self.children if o.is_over and 'res' not in o.said]
+    def failed(self): return [o for o in self.children if o.is_over and not (o.was_ended or 'res' in o.said)]
     def signal(self, sig):
         for o in self.left: os.kill(o.process.pid, sig)
     def look(self, seconds):
@@ -155,6 +155,7 @@ class _Crew:
             elif not o.is_over: o.close()
     def end(self):
         "End those that are left"
+        for o in self.left: o.was_ended = True
         for sig,seconds in ((signal.SIGTERM, 2), (signal.SIGKILL, 60)):
             self.signal(sig)
             until = time.monotonic()+seconds

@@ -15,6 +15,7 @@ class Logger(Callback):
     safe_in_evaluate: bool
     fit_only: bool
     writes: bool
+    agrees: bool
     hypers: Any
     failures: Any
     now: float

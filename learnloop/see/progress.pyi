@@ -11,6 +11,7 @@ class ProgressCallback(Callback):
     order: int
     only_looks: bool
     safe_in_evaluate: bool
+    agrees: bool
     every_seconds: float
     delay: float
     plain: bool
@@ -53,6 +54,7 @@ class ShowGraph(Callback):
     only_looks: bool
     safe_in_evaluate: bool
     fit_only: bool
+    agrees: bool
     log: bool
     _rec: Any
     def __init__(self, log: bool=False) -> None:

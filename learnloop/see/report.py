@@ -45,7 +45,7 @@ def report(self:Learner,
 )->Path: # The file; notebooks show a link to it
     "Write what is known of the training to an HTML file"
     if check_whole('n_preds', n_preds, 0): self.find_dl(1, None)
-    return _write(self.path/path, lambda: _of_learner(self, cbs, shapes, n_preds, title))
+    return _write(self.path/path, lambda: _of_learner(self, cbs, shapes, n_preds, title), self.peers)
 
 # %% ../../nbs/see/06_report.ipynb #ae1103de
 def report_from(
@@ -62,7 +62,7 @@ def report_from(
 # %% ../../nbs/see/06_report.ipynb #1e68f3a6
 class KeepWarnings(Callback):
     "Keep the warnings that are shown in a fit, for its report"
-    order,fit_only,only_looks,safe_in_evaluate,remove_on_fetch = -math.inf,True,True,True,True
+    order,fit_only,only_looks,safe_in_evaluate,remove_on_fetch,agrees = -math.inf,True,True,True,True,True
     def __init__(self,
         most:int=100 # Different ones that are kept, the first ones
     ):
@@ -253,13 +253,24 @@ class _Page(type(Path())):
         is_elsewhere = self.is_absolute() and where==str(self)
         return _el('a', where, href=self.as_uri() if is_elsewhere else quote(where.replace(os.sep, '/')))
 
-def _write(path, collect):
+def _write(path, collect, peers=None):
     "Write the page of `collect()` to `path`; a place that can't be written to is an error before that"
+    if peers is None or peers.team is None:
+        _check_place(path)
+        with atomic_write(path) as f: f.write(_page(collect()).encode())
+    else:
+        peers.first(_check_place, path)
+        page = _page(collect())  # in all processes: predictions are those of all
+        peers.first(_put, path, page)
+    return _Page(path)
+
+def _check_place(path):
     if path.is_dir(): raise IsADirectoryError(f'{path} is a folder: a report is a file, such as {path/"report.html"}')
     at = next((o for o in path.parents if o.exists()), path.parent)
     if at.exists() and not at.is_dir(): raise NotADirectoryError(f'{at} is a file, so {path} can\'t be below it')
-    with atomic_write(path) as f: f.write(_page(collect()).encode())
-    return _Page(path)
+
+def _put(path, page):
+    with atomic_write(path) as f: f.write(page.encode())
 
 # %% ../../nbs/see/06_report.ipynb #55c6366b
 def _chart(series, title, x):

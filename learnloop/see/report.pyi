@@ -24,6 +24,7 @@ class KeepWarnings(Callback):
     only_looks: bool
     safe_in_evaluate: bool
     remove_on_fetch: bool
+    agrees: bool
     most: int
     seen: dict
     _before: Any

@@ -11,7 +11,9 @@ __all__ = ['TrainingLoop']
 from collections import namedtuple
 from html import escape
 from fastcore.basics import patch
+from ..loop.checks import replaced
 from ..loop.flow import Event, Flow
+from ..scale.agree import points_needed
 
 # %% ../../nbs/see/01_show.ipynb #bb9dd1b3
 _Row = namedtuple('_Row', 'kind text more')  # more: of a phase its exception and rows, of an event its callbacks
@@ -41,21 +43,28 @@ class TrainingLoop:
     ):
         events = [e for e in flow.events if e!='after_create']  # which is over
         everywhere = [o.name for o in flow.cbs if all(flow._handlers_of(o, e) for e in events)]
-        table,drawn = _table(flow),{}
+        table,drawn,meets = _table(flow),{},_meets(flow)
         def _event(e):
             cbs = [o for o in _callbacks(flow, e) if o.name not in everywhere]
             return [_Row('event', e, cbs)] if cbs or verbose else []
         def _rows(o):
             code = [_Row('code', o.does, None)] if o.does else []
+            code = meets.get(o.name, []) + code
             if isinstance(o, Event): return code + _event(o.name)
             if o.name in drawn: return [_Row('again', o.name, None)] if drawn[o.name] else []
             drawn[o.name] = True  # a phase may be inside itself
-            body = _event(o.before) + code
+            body = _event(o.before)
+            first = len(body)
+            body += code
             for c in table:
                 # an event of several phases is drawn once, a phase where it is
                 if [o.name]==c.inside[:1] or not isinstance(c, Event) and o.name in c.inside: body += _rows(c)
+            last = len(body)
             for e in o.events[1:]: body += _event(e)
             drawn[o.name] = any(r.kind!='again' for r in body)
+            if drawn[o.name]:
+                body[last:last] = meets.get(f'end of {o.name}', [])
+                body[first:first] = meets.get(f'begin of {o.name}', [])
             is_only = o.name=='turn' and getattr(flow, 'one_turn', True)
             if is_only and not any(map(_event, o.events)): return body
             return [_Row('phase', o.name, (o.cancel, body))] if drawn[o.name] else []
@@ -70,6 +79,24 @@ def _table(flow):
     rows += [o for o in flow.phases.values() if o not in rows]
     named = {e for o in rows for e in o.events}
     return rows + [Event(e) for e in flow.events if e not in named]
+
+# %% ../../nbs/see/01_show.ipynb #c0ae0082
+_ALWAYS = ('end of fit', 'end of epoch', 'begin of train', 'end of train', 'begin of validate', 'end of validate',
+    'begin of evaluate', 'end of evaluate', 'begin of sanity', 'end of sanity', 'begin of save', 'end of save')
+_BEFORE = dict(forward='after_pred', backward='backward', step='step', zero_grad='zero_grad', batch='end of batch',
+    between='between_batches') # what comes after a point
+
+def _meets(flow):
+    "Lines of code for where processes meet, by what comes after them"
+    if flow.peers.team is None: return {}
+    with replaced(flow, 'training', True): needed = points_needed(flow)
+    res = {k:[_Row('code', 'meet', None)] for k in _ALWAYS}
+    for point,whys in needed.items():
+        if point not in _BEFORE: continue
+        by = list(dict.fromkeys(f'{getattr(o, "name", type(o).__name__)!r} may cancel in {e}' for o,e in whys))
+        if len(by)>2: by[2:] = ['…']
+        res[_BEFORE[point]] = [_Row('code', f'meet  # {", ".join(by)}', None)]
+    return res
 
 # %% ../../nbs/see/01_show.ipynb #0abb5a0b
 def _name(who): return f'{who.name} ({", ".join(who.marks)})' if who.marks else who.name

@@ -269,7 +269,7 @@ def _new_dir(folder):
 # %% ../../nbs/see/05_tensorboard.ipynb #15c53e2a
 class _Helper(Callback):
     "What a `TensorBoardCallback` adds for a while"
-    safe_in_evaluate,remove_on_fetch = True,True
+    safe_in_evaluate = remove_on_fetch = agrees = True
     def __init__(self, log): self.log,self.name = log,f'{camel2snake(type(self).__name__)}_of_{log.name}'
 
 class _OfValidation(_Helper): order,run_train = 1000,False
@@ -451,11 +451,20 @@ def _graph_def(nodes):
 @patch
 def before_fit(self:TensorBoardCallback):
     Logger.before_fit(self)
+    self._check_spread()
     hps,self._at_start = get_hypers(self.learn.opt) if self.learn.opt else [],{}
     for k in self.hypers:
         vals = [o.get(k) for o in hps]
         if all(o is None for o in vals): continue
         self._at_start[k] = vals[0] if len(set(vals))==1 else ', '.join(map(str, vals))
+
+@patch
+def _check_spread(self:TensorBoardCallback):
+    "Refuse to look at parameters of which this process has but a part"
+    asked = [k for k in ('norms_every_steps','histograms_every_steps') if getattr(self, k) is not None]
+    if not asked or not self.learn.peers.spreads: return
+    raise ValueError(f'{self.label}: {" and ".join(asked)} cannot be had in a fit whose model is spread over processes, as '
+        'the first one alone looks at it: leave that out, or use to_ddp')
 
 @patch
 def _begin_hparams(self:TensorBoardCallback):

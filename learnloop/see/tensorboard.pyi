@@ -81,6 +81,8 @@ class TensorBoardCallback(_RunLog):
     def cleanup_fit(self) -> Any: ...  # see/tensorboard.py
     def _write_histograms(self, tags: Any, hists: Any) -> Any: ...  # see/tensorboard.py
     def before_fit(self) -> Any: ...  # see/tensorboard.py
+    def _check_spread(self) -> Any:  # see/tensorboard.py
+        """Refuse to look at parameters of which this process has but a part"""
     def _begin_hparams(self) -> Any: ...  # see/tensorboard.py
     def _end_hparams(self, writer: Any) -> Any: ...  # see/tensorboard.py
     def before_validate(self) -> Any: ...  # see/tensorboard.py
@@ -113,6 +115,7 @@ class _Helper(Callback):
     """What a `TensorBoardCallback` adds for a while"""
     safe_in_evaluate: bool
     remove_on_fetch: bool
+    agrees: bool
     log: Any
     name: str
     def __init__(self, log: Any) -> None: ...

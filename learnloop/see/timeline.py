@@ -117,9 +117,9 @@ def _us(ns):
 def _where(o): return {k:v for k,v in (('epoch', o.epoch), ('iter', o.iter)) if v is not None}
 
 @patch
-def _chrome_events(self:Trace):
+def _chrome_events(self:Trace, pid=None):
     "Events of the Chrome format, in microseconds since the trace began"
-    ids = dict(pid=os.getpid(), tid=_TID)
+    ids = dict(pid=os.getpid() if pid is None else pid, tid=_TID)
     for o in self._slices():
         name = f'{o.lane}.{o.label}' if o.kind=='callback' else o.label
         times = dict(ts=_us(o.start-self._t0), dur=_us(max(o.ns, 0)))
@@ -131,27 +131,49 @@ def _chrome_events(self:Trace):
 # %% ../../nbs/see/08_timeline.ipynb #9807f9a9
 @patch
 def save(self:Trace,
-    path # `run.json`, or `run.json.gz` to have it compressed; not below `learn.path`, as a trace has no learner
+    path, # `run.json`, or `run.json.gz` to have it compressed; not below `learn.path`, as a trace has no learner
+    team=None # Processes whose traces are to be in one file: `learn.team`; all of them call this, and the first writes
 )->Path: # Where it is
     "Write a file that Perfetto and Chrome open, and `load_trace` reads"
     path = Path(path).expanduser()
     is_good = path.name.endswith(('.json', '.json.gz'))
     if not is_good: raise ValueError(f'path is {str(path)!r}: its name must end in .json or .json.gz')
-    res = self._profile_events()
-    names = dict(thread_name='phases and callbacks')
-    if not res: names['process_name'] = 'learnloop'  # else torch names the process
-    meta = [dict(name=k, ph='M', ts=0, pid=os.getpid(), tid=_TID, args=dict(name=v)) for k,v in names.items()]
-    events = [*meta, *self._chrome_events(), *res.get('traceEvents', [])]
-    res |= dict(displayTimeUnit='ms', traceEvents=events, learnloop=self._packed())
-    data = json.dumps(res, ensure_ascii=False).encode()
-    with atomic_write(path) as f: f.write(gzip.compress(data) if path.suffix=='.gz' else data)
+    if team is None: _put(path, self._content(os.getpid()))
+    else:
+        every = team.gather(json.dumps(self._content(team.rank, f'rank {team.rank}')))
+        team.first(lambda: _put(path, _merged([*map(json.loads, every)])))
     return path
+
+def _put(path, content):
+    data = json.dumps(content, ensure_ascii=False).encode()
+    with atomic_write(path) as f: f.write(gzip.compress(data) if path.suffix=='.gz' else data)
+
+@patch
+def _content(self:Trace, pid, name=None):
+    res,names = self._profile_events(),dict(thread_name='phases and callbacks')
+    if name or not res: names['process_name'] = name or 'learnloop'  # else torch names the process
+    meta = [dict(name=k, ph='M', ts=0, pid=pid, tid=_TID, args=dict(name=v)) for k,v in names.items()]
+    events = [*meta, *self._chrome_events(pid), *res.get('traceEvents', [])]
+    return res | dict(displayTimeUnit='ms', traceEvents=events, learnloop=self._packed())
+
+# %% ../../nbs/see/08_timeline.ipynb #c0ae0072
+def _merged(contents):
+    "One file of what several processes have to write"
+    starts = [o['learnloop']['t0']+o['learnloop']['unix'] for o in contents]
+    start,events = min(starts),[]
+    for o,begun in zip(contents, starts, strict=True):
+        for e in o['traceEvents']:
+            if e['ph']!='M': e['ts'] = _us(round(e['ts']*1e3)+begun-start)
+            events.append(e)
+    res = contents[0] | dict(traceEvents=events, ranks=[o['learnloop'] for o in contents])
+    return res | dict(baseTimeNanoseconds=start) if 'baseTimeNanoseconds' in res else res
 
 # %% ../../nbs/see/08_timeline.ipynb #52c97808
 _UNREADABLE = ValueError,EOFError,gzip.BadGzipFile,zlib.error
 
 def load_trace(
-    path # Of a file that `save` wrote
+    path, # Of a file that `save` wrote
+    rank:int=0 # Of the process, where it has the traces of several
 )->Trace: # Its tables, as they were
     "Read a trace"
     path = Path(path).expanduser()
@@ -159,12 +181,20 @@ def load_trace(
         data = path.read_bytes()
         res = json.loads(gzip.decompress(data) if path.suffix=='.gz' else data)
     except _UNREADABLE as e: raise ValueError(f'{path} is no trace: {e}') from e
-    part = res.get('learnloop') if isinstance(res, dict) else None
+    part = _part(path, res, rank)
     if not isinstance(part, dict): raise ValueError(f'{path} is no trace of a Tracer: it has no part of learnloop')
     v = part.get('format')
     if v!=1: raise ValueError(f'{path} has format {v!r}, and this version of learnloop reads format 1')
     try: return _unpacked(part)
     except (LookupError, TypeError, ValueError) as e: raise ValueError(f'{path} is damaged: {e!r}') from e
+
+# %% ../../nbs/see/08_timeline.ipynb #c0ae0073
+def _part(path, content, rank):
+    "What a file has of the trace of a process"
+    if not isinstance(content, dict): return None
+    parts = content.get('ranks', [content.get('learnloop')])
+    if not 0<=rank<len(parts): raise ValueError(f'rank is {rank}, and {path} has the traces of {len(parts)} process(es)')
+    return parts[rank]
 
 # %% ../../nbs/see/08_timeline.ipynb #2ed1a78e
 _SPAN  = 'phase epoch iter training start end outcome state turn'.split()

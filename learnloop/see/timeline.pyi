@@ -23,10 +23,11 @@ class Timeline:
     def _bar(self, bars: Any, n: Any=60) -> Any:
         """A lane as `n` characters, each darker the more of it is taken"""
 
-def load_trace(path: Any) -> Trace:
+def load_trace(path: Any, rank: int=0) -> Trace:
     """Read a trace
 
     - `path`: Of a file that `save` wrote
+    - `rank`: Of the process, where it has the traces of several
 
     Returns: Its tables, as they were
     """

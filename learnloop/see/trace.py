@@ -20,6 +20,8 @@ from ..loop.checks import check_whole
 from ..measure.table import Table
 
 # %% ../../nbs/see/03_trace.ipynb #cb645795
+_MEET = 'meet '  # before where processes have met
+
 @dataclass(slots=True)
 class TraceRow:
     "An event that fired, or a callback's turn in it"
@@ -79,7 +81,7 @@ class Trace:
     errors  = property(lambda self: list(self._errors), doc='The last 100 other exceptions, likewise')
     def events(self)->list: # Names, oldest first
         "List the events that fired"
-        return [o.event for _,o,*_ in self._rows if not o.callback]
+        return [o.event for _,o,*_ in self._rows if not (o.callback or o.event.startswith(_MEET))]
     def turns(self)->list: # Pairs of event and name of callback, oldest first
         "List the turns of callbacks"
         return [(o.event, o.callback) for _,o,*_ in self._rows if o.callback]
@@ -186,7 +188,8 @@ def _lines(rows, verbose):
         elif o.callback: res.append([o.depth, o.event, [turn], '', o.turn, o.epoch, o.iter])
         else: res.append([o.depth, o.event, [], o.outcome, o.turn, o.epoch, o.iter])
     return [[(depth, event, ', '.join(cbs), outcome, turn), 1, {epoch}-{None}, {iter}-{None}]
-        for depth,event,cbs,outcome,turn,epoch,iter in res if verbose or cbs or outcome not in ('','done')]
+        for depth,event,cbs,outcome,turn,epoch,iter in res
+        if verbose or cbs or outcome not in ('','done') or event.startswith(_MEET)]
 
 def _fold(lines, most=60):
     "Make one of blocks of up to `most` lines that are the same and follow each other"
@@ -232,7 +235,7 @@ class _First(float):
 
 class Tracer(Callback, Trace):
     "Record each event, each callback's turn in it, and their times; `print` it, or look at it in a notebook"
-    order,only_looks = _First(-inf),True
+    order,only_looks,agrees = _First(-inf),True,True
     def __init__(self,
         # Rows kept, the last ones: some hundred batches, 3 MB with the cancels; None for all. Totals are of everything
         max_rows:int|None=10_000,
@@ -355,7 +358,7 @@ def _mk_before(tracer, event, phase):
             if s.depth!=depth-1: tracer._sync(depth-1)
             s = tracer._push(phase, 'begun')
         s.state = 'begun'
-        if tracer.profiler is not None and depth==1: tracer._profile(True)
+        if depth==1: tracer._begin_run()
         fire(s, now())
     return fired
 
@@ -397,9 +400,8 @@ def _clean(self:Tracer, s, fire):
 def _close(self:Tracer, s, heard, total, lasts):
     "Close the span `s`, the innermost"
     self._at.span = s.parent
-    if self._profiling:
-        if s.depth==1: self._profile(False)
-        elif heard and s.phase=='batch' and s.training: self.profiler.step()
+    if s.depth==1: self._end_run()
+    elif self._profiling and heard and s.phase=='batch' and s.training: self.profiler.step()
     if not heard or s.state=='': return
     s.outcome,s.end = self.learn.outcome.get(s.phase, ''),self._now()
     if s.phase=='turn' and s.turn: total = self._phase_total(s.label)
@@ -409,6 +411,32 @@ def _close(self:Tracer, s, heard, total, lasts):
     if s.outcome!='done' and s.by is None: self._raised(sys.exc_info()[1], s)
     if lasts: self._stretches.append(s)
     self._at.last = s.end
+
+@patch
+def _begin_run(self:Tracer):
+    if self.profiler is not None: self._profile(True)
+    team = self.learn.peers.team
+    if team and self._met not in team.listeners: team.listeners.append(self._met)
+
+@patch
+def _end_run(self:Tracer):
+    if self._profiling: self._profile(False)
+    team = self.learn.peers.team
+    if team and self._met in team.listeners: team.listeners.remove(self._met)
+
+# %% ../../nbs/see/03_trace.ipynb #c0ae0061
+@patch
+def _met(self:Tracer, kind, seconds):
+    "Record that processes have met"
+    learn,at,ns = self.learn,self._at,int(seconds*1e9)
+    if learn is None or not self.run: return
+    at.last = t = self._now()
+    span = at.span if at.span.depth==len(learn.open) else self._sync(len(learn.open))
+    total,work = self._total(_MEET+kind),self._phase_total(_MEET+kind)
+    self._rows.append([t, total, span, ns, '', False])
+    total.n += 1
+    work.add(ns)
+    work.depth = work.depth or span.level+1
 
 @patch
 def _profile(self:Tracer, start):

@@ -186,15 +186,17 @@ class Trace:
         """
     def _lanes(self, slices: Any) -> Any:  # see/timeline.py
         """Slices by lane: phases and work, outer ones first, then callbacks"""
-    def _chrome_events(self) -> Any:  # see/timeline.py
+    def _chrome_events(self, pid: Any=None) -> Any:  # see/timeline.py
         """Events of the Chrome format, in microseconds since the trace began"""
-    def save(self, path: Any) -> Path:  # see/timeline.py
+    def save(self, path: Any, team: Any=None) -> Path:  # see/timeline.py
         """Write a file that Perfetto and Chrome open, and `load_trace` reads
 
         - `path`: `run.json`, or `run.json.gz` to have it compressed; not below `learn.path`, as a trace has no learner
+        - `team`: Processes whose traces are to be in one file: `learn.team`; all of them call this, and the first writes
 
         Returns: Where it is
         """
+    def _content(self, pid: Any, name: Any=None) -> Any: ...  # see/timeline.py
     def _packed(self) -> Any:  # see/timeline.py
         """All of it as plain data"""
     def _export(self) -> Any:  # see/timeline.py
@@ -220,6 +222,7 @@ class Tracer(Callback, Trace):
     """Record each event, each callback's turn in it, and their times; `print` it, or look at it in a notebook"""
     order: Any
     only_looks: bool
+    agrees: bool
     _now: Any
     profiler: Any
     _profiling: bool
@@ -243,6 +246,10 @@ class Tracer(Callback, Trace):
         """Record that the clean-up of the span `s` fires"""
     def _close(self, s: Any, heard: Any, total: Any, lasts: Any) -> Any:  # see/trace.py
         """Close the span `s`, the innermost"""
+    def _begin_run(self) -> Any: ...  # see/trace.py
+    def _end_run(self) -> Any: ...  # see/trace.py
+    def _met(self, kind: Any, seconds: Any) -> Any:  # see/trace.py
+        """Record that processes have met"""
     def _profile(self, start: Any) -> Any:  # see/trace.py
         """Start torch's profiler, or stop it"""
     def handlers(self, event: str) -> list:  # see/trace.py
