@@ -6,7 +6,7 @@ Docs: https://learnloop.github.io/learnloop/train/training.html.md"""
 
 # %% auto #0
 __all__ = ['GradientAccumulation', 'refuse_own_steps', 'refuse_closure', 'refuse_graph', 'grads_now', 'refuse_supplied',
-           'clip_grad_adaptive_', 'grad_norm', 'part_here', 'GradientClip', 'set_bn_eval', 'BnFreeze', 'ChannelsLast',
+           'clip_grad_adaptive_', 'part_here', 'grad_norm', 'GradientClip', 'set_bn_eval', 'BnFreeze', 'ChannelsLast',
            'MCDropoutCallback', 'GradientCheckpointing', 'MoveModulesToDeviceCallback', 'MicroBatch', 'SAM']
 
 # %% ../../nbs/train/03_training.ipynb #d8b9928e
@@ -283,6 +283,13 @@ def _unit_norm(t, norm_type):
     res = torch.linalg.vector_norm(t, ord=norm_type, dim=dim, keepdim=True)
     return res.full_tensor() if hasattr(res, 'full_tensor') else res
 
+# %% ../../nbs/train/03_training.ipynb #b75042e2
+def part_here(
+    t # Tensor
+)->torch.Tensor:
+    "Take the part of `t` that this process has: all of it, but for parameters of `to_fsdp` and their gradients"
+    return t.to_local() if hasattr(t, 'to_local') else t
+
 # %% ../../nbs/train/03_training.ipynb #b75042e1
 def grad_norm(
     learn, # The learner
@@ -294,12 +301,6 @@ def grad_norm(
     if norm_type!=math.inf: return get_total_norm(grads, norm_type).full_tensor()
     mine = [o for o in map(part_here, grads) if o.numel()]  # torch takes no maximum of nothing
     return torch.tensor(learn.peers.gather(get_total_norm(mine, math.inf).item() if mine else 0.)).max()
-
-def part_here(
-    t # Tensor
-)->torch.Tensor:
-    "Take the part of `t` that this process has: all of it, but for parameters of `to_fsdp` and their gradients"
-    return t.to_local() if hasattr(t, 'to_local') else t
 
 # %% ../../nbs/train/03_training.ipynb #b750420b
 class GradientClip(Callback):

@@ -7,7 +7,7 @@ from torch import nn
 from typing import Any
 import torch
 
-__all__ = ['GradientAccumulation', 'refuse_own_steps', 'refuse_closure', 'refuse_graph', 'grads_now', 'refuse_supplied', 'clip_grad_adaptive_', 'grad_norm', 'part_here', 'GradientClip', 'set_bn_eval', 'BnFreeze', 'ChannelsLast', 'MCDropoutCallback', 'GradientCheckpointing', 'MoveModulesToDeviceCallback', 'MicroBatch', 'SAM']
+__all__ = ['GradientAccumulation', 'refuse_own_steps', 'refuse_closure', 'refuse_graph', 'grads_now', 'refuse_supplied', 'clip_grad_adaptive_', 'part_here', 'grad_norm', 'GradientClip', 'set_bn_eval', 'BnFreeze', 'ChannelsLast', 'MCDropoutCallback', 'GradientCheckpointing', 'MoveModulesToDeviceCallback', 'MicroBatch', 'SAM']
 
 class GradientAccumulation(Callback):
     """Step the optimizer once for several batches, by the gradient of their union"""
@@ -105,6 +105,12 @@ def clip_grad_adaptive_(params: Any, factor: float=0.01, eps: float=0.001, norm_
     - `norm_type`: Order of the norm
     """
 
+def part_here(t: Any) -> torch.Tensor:
+    """Take the part of `t` that this process has: all of it, but for parameters of `to_fsdp` and their gradients
+
+    - `t`: Tensor
+    """
+
 def grad_norm(learn: Any, grads: list, norm_type: float=2.0) -> torch.Tensor:
     """Compute the norm of all `grads` together, in all processes
 
@@ -113,12 +119,6 @@ def grad_norm(learn: Any, grads: list, norm_type: float=2.0) -> torch.Tensor:
     - `norm_type`: Order of the norm
 
     Returns: Scalar
-    """
-
-def part_here(t: Any) -> torch.Tensor:
-    """Take the part of `t` that this process has: all of it, but for parameters of `to_fsdp` and their gradients
-
-    - `t`: Tensor
     """
 
 class GradientClip(Callback):
