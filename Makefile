@@ -12,10 +12,12 @@ export OMP_NUM_THREADS ?= 1
 export PYTHONDONTWRITEBYTECODE :=
 # Cells of a notebook are run in a thread, which is what a fit with checkpoints warns of
 export PYTHONWARNINGS ?= ignore:no signal reaches a fit
-.PHONY: demo test quick ci export save check docs bench mutants wheel browser interop
+.PHONY: demo test processes quick ci export save check docs bench mutants wheel browser interop
 # Jobs write notebooks, modules and _proc/, which other jobs read
 .NOTPARALLEL:
 .DEFAULT_GOAL := test
+# Each test of several processes has a time limit; this one is for what no limit of theirs ends
+LIMIT := $(if $(shell command -v timeout),timeout -k 20 600)
 
 $(READY):
 	$(PYTHON) -m venv $(VENV)
@@ -24,13 +26,14 @@ $(READY):
 	touch $@
 
 demo:    $(READY) ; learnloop demo
-test:    $(READY) ; python -m tools.notebooks --timing && pytest -q -n auto
+test:    $(READY) ; python -m tools.notebooks --timing && pytest -q -n auto --ignore tests/scale
+processes: $(READY) ; $(LIMIT) pytest -q -n 2 --durations 10 tests/scale   # several processes that train together
 quick:   $(READY) ; nbdev-export && python -m tools.quick $(NB)   # one notebook, and the tests of its module: `make quick NB=trace`
-ci:      check test mutants docs wheel browser
+ci:      check test processes mutants docs wheel browser
 export:  $(READY) ; nbdev-export && nbdev-clean && python -m tools.stubs
 save:    $(READY) ; python -m tools.notebooks --save && nbdev-clean   # refresh the outputs stored in notebooks
 docs:    $(READY) ; python -m tools.build_docs   # the site, in _docs/, and README.md
-bench:   $(READY) ; python -m benchmarks.overhead && python -m benchmarks.inference && python -m benchmarks.watch && python -m benchmarks.trace && python -m benchmarks.checkpoint
+bench:   $(READY) ; python -m benchmarks.overhead && python -m benchmarks.inference && python -m benchmarks.watch && python -m benchmarks.trace && python -m benchmarks.checkpoint && python -m benchmarks.processes
 mutants: $(READY) ; python -m tools.mutants   # plant faults, and see that some test catches each
 wheel:   $(READY) ; python -m tools.wheel_smoke   # the built package works where nothing else is installed
 browser: $(READY) ; python -m tools.browser   # notebooks, reports and TensorBoard, as a browser shows them

@@ -1,4 +1,4 @@
-"""`learnloop doctor` shows versions, devices and extras, and tries what each training does
+"""`learnloop doctor` shows versions, devices, processes and extras, and tries what each training does
 
 Docs: https://learnloop.github.io/learnloop/app/doctor.html.md"""
 
@@ -8,7 +8,8 @@ Docs: https://learnloop.github.io/learnloop/app/doctor.html.md"""
 __all__ = ['doctor']
 
 # %% ../../nbs/app/03_doctor.ipynb #440a2db4
-import os, platform, sys, tempfile, torch
+import multiprocessing, os, platform, shutil, socket, subprocess, sys, tempfile, torch
+import torch.distributed as dist
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -18,15 +19,17 @@ from .. import __version__
 from .synth import synth_learner
 from ..loop.data import DataLoaders
 from ..loop.batch import default_device
+from ..scale.launch import launch
 from ..see.tensorboard import TensorBoardCallback
 
 # %% ../../nbs/app/03_doctor.ipynb #5b1d1f38
 def doctor(
 )->bool: # Did all checks pass?
-    "Show versions, devices and extras, and try to train, save, resume, load and log"
+    "Show versions, devices, processes and extras, and try to train, save, resume, load and log"
     failed = []
     _section('versions', _versions())
     _section('devices', _devices())
+    _section('processes', _processes())
     _section('extras', [_package(k, pip, use) for k,(use,pip) in _EXTRAS.items()])
     _section('self-test', _try_all(failed))
     for k,e in failed: print(f'{k} failed:\n' + ''.join(format_exception(e)))
@@ -55,11 +58,12 @@ def _try_all(failed):
 def _first_line(e): return f'{type(e).__name__}: {e}'.splitlines()[0].rstrip(': ')
 
 # %% ../../nbs/app/03_doctor.ipynb #fc94c8ac
-def _fit(n_epoch, device='cpu', **kwargs):
+def _fit(n_epoch, device='cpu', ddp=False, **kwargs):
     "A new learner after a fit"
     torch.manual_seed(0)
     learn = synth_learner(opt_func=torch.optim.Adam)
     learn.dls = learn.dls.to(device)
+    if ddp: learn.to_ddp()
     with learn.no_logging(), learn.no_bar(): learn.fit(n_epoch, **kwargs)
     return learn
 
@@ -96,6 +100,34 @@ def _try_log(folder):
     _require(n, 'nothing was written')
     return f'{n:,} bytes for TensorBoard'
 
+# %% ../../nbs/app/03_doctor.ipynb #dp000002
+def _weights(learn): return [o.detach().cpu() for o in learn.model.parameters()]
+
+def _in_two(device):
+    "How far the weights of a fit in two processes are from those in one"
+    def _train():
+        if device=='cpu': dist.init_process_group('gloo')  # else a device that is there would be taken
+        learn = _fit(4, device, ddp=True)
+        return learn.team.world,_weights(learn)
+    one = _weights(_fit(4))  # on the CPU: a process that uses a device can't be copied
+    n,two = launch(_train, n=2)[0]
+    _require(n==2, f'{n} trained')
+    return max((a-b).abs().max().item() for a,b in zip(one, two, strict=True))
+
+# %% ../../nbs/app/03_doctor.ipynb #dp000003
+def _try_processes(device='cpu', seconds=60):
+    here = str(Path(sys.modules['learnloop'].__file__).parents[1])
+    env = os.environ | dict(PYTHONPATH=os.pathsep.join(filter(None, (here, os.environ.get('PYTHONPATH')))))
+    command = [sys.executable, '-c', f'from learnloop.app import doctor; print(doctor._in_two({device!r}))']
+    try: res = subprocess.run(command, capture_output=True, text=True, timeout=seconds, env=env)
+    except subprocess.TimeoutExpired as e: raise RuntimeError(f'two processes took more than {seconds} s') from e
+    text = res.stderr.strip() or f'exit code {res.returncode}'
+    _require(not res.returncode, f'{text.splitlines()[-1]}\n{text}')
+    apart = float(res.stdout.split()[-1])
+    _require(apart<1e-2, f'the weights of two processes differ from those of one by {apart:.1e}')
+    return 'two, the same weights as of one'
+
+# %% ../../nbs/app/03_doctor.ipynb #dp000005
 def _checks(folder):
     "Pairs of what is tried, and the function for it"
     yield 'fit on cpu', partial(_try_fit, 'cpu')
@@ -103,6 +135,11 @@ def _checks(folder):
     yield 'save and resume', partial(_try_resume, folder/'checkpoints')
     yield 'load with workers', _try_workers
     yield 'write a log', partial(_try_log, folder/'log')
+    if _can_launch(): yield 'train together', _try_processes
+    if _can_launch() and torch.cuda.device_count()>1: yield 'together on cuda', partial(_try_processes, 'cuda')
+
+def _can_launch():
+    return dist.is_available() and dist.is_gloo_available() and 'fork' in multiprocessing.get_all_start_methods()
 
 # %% ../../nbs/app/03_doctor.ipynb #764a9df9
 _NEEDED = 'torch','fastcore','filelock','rich','tensorboard'
@@ -113,7 +150,8 @@ _EXTRAS = {  # Package -> what it is for, and what to ask pip for
     'torchmetrics': ('its metrics', 'torchmetrics'),
     'transformers': ('its models, trainer and tokenizers', 'transformers'),
     'wandb':        ('WandbCallback', 'wandb'),
-    'mlflow':       ('MLflowCallback', 'mlflow')}
+    'mlflow':       ('MLflowCallback', 'mlflow'),
+    'ray':          ('Ray Train', "'learnloop[ray]'")}
 
 # %% ../../nbs/app/03_doctor.ipynb #537bd1c4
 def _package(name, pip, use=''):
@@ -150,3 +188,28 @@ def _devices():
     cuda = [(f'cuda:{i}', _cuda(i)) for i in range(torch.cuda.device_count())] if torch.cuda.is_available() else []
     mps = 'available' if torch.backends.mps.is_available() else 'none'
     return [('CPU', _cpu()), *(cuda or [('CUDA', _no_cuda())]), ('MPS', mps), ('used', str(default_device()))]
+
+# %% ../../nbs/app/03_doctor.ipynb #dp000007
+def _backends():
+    if not dist.is_available(): return 'none: torch is built without torch.distributed'
+    there = [o for o in ('gloo', 'nccl', 'xccl', 'ucc', 'mpi') if getattr(dist, f'is_{o}_available')()]
+    return ', '.join(there) or 'none'
+
+def _shared_memory(low=1e9):
+    try: total,_,free = shutil.disk_usage('/dev/shm')
+    except OSError: return 'no /dev/shm'
+    hint = ', which is little for workers of loaders: docker run --shm-size=8g' if total<low else ''
+    return f'{free/1e9:.1f} of {total/1e9:.1f} GB free{hint}'
+
+def _host():
+    name = socket.gethostname()
+    try: at = socket.gethostbyname(name)
+    except OSError: return f'{name}, which has no address: name another in --rdzv-endpoint'
+    return f'{name}, {at}' + (', which other hosts cannot reach' if at.startswith('127.') else '')
+
+# %% ../../nbs/app/03_doctor.ipynb #dp000008
+def _processes():
+    torchrun = shutil.which('torchrun') or 'not on the PATH: python -m torch.distributed.run does the same'
+    start = ', '.join(multiprocessing.get_all_start_methods())
+    return [('backends', _backends()), ('torchrun', torchrun), ('start by', start), ('shared memory', _shared_memory()),
+        ('host', _host())]

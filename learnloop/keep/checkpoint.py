@@ -99,7 +99,9 @@ def save_checkpoint(self:Learner,
             'CheckpointCallback.save() waits for it, '
             'and so does a callback of an order above 50')
     folder = Path(folder).expanduser()
-    with _sole_writer(self, folder): done = save_state(self, folder, self.place, _write, **info)
+    with ExitStack() as stack:
+        self.peers.first(stack.enter_context, _sole_writer(self, folder))
+        done = save_state(self, folder, self.place, _write, **info)
     return Checkpoint(folder/f'step-{self.count.opt_steps:09d}') if done else None
 
 def _sole_writer(learn, folder):
@@ -116,14 +118,19 @@ def before_fit(self:CheckpointCallback):
         warnings.warn('no signal reaches a fit outside of the main thread: Ctrl-C and SIGTERM will not save a '
             'checkpoint', stacklevel=2)
     self.folder = self.folder.absolute()  # the current folder may change
-    with ExitStack() as undo:
-        undo.enter_context(locked_folder(self.folder))
-        self._check_folder()
-        self._prune()  # a killed run may have saved, and not come to it
-        self._lock,self.is_open = undo.pop_all(),True
+    self.learn.peers.first(self._open, self.learn.keeper.capture(Place(self.learn.epoch), shared=True))
+    self.is_open = True
     self.learn.keeper.savers.append(self)
     self._steps,self._time,self._told = self.learn.count.opt_steps,time.monotonic(),False
     self._attrs = self._error = self._last = self._wanted = None
+
+@patch
+def _open(self:CheckpointCallback, state):
+    with ExitStack() as undo:
+        undo.enter_context(locked_folder(self.folder))
+        self._check_folder(state)
+        self._prune()  # a killed run may have saved, and not come to it
+        self._lock = undo.pop_all()
 
 @patch
 def _prune(self:CheckpointCallback): prune(self.folder, self.keep, self.best, self.monitor, self.larger, self._is_sound)
@@ -143,7 +150,7 @@ def _check_monitor(self:CheckpointCallback):
 
 # %% ../../nbs/keep/05_checkpoint.ipynb #a968054c
 @patch
-def _check_folder(self:CheckpointCallback):
+def _check_folder(self:CheckpointCallback, state):
     learn,folder,origin = self.learn,self.folder,self.learn.keeper.origin
     there = [o for o in list_checkpoints(folder, verify=False) if o.consistent]
     from_here = isinstance(getattr(origin, 'where', None), Path) and origin.where.parent.resolve()==folder.resolve()
@@ -155,7 +162,6 @@ def _check_folder(self:CheckpointCallback):
         raise RuntimeError(f'another run wrote to {folder} since this one began: give each run a folder of its own')
     (probe := folder/'.tmp-probe').write_bytes(b'x')
     probe.unlink()
-    state = learn.keeper.capture(Place(learn.epoch))
     _mk_files(state)  # what can't be saved is an error by its name
     for k in ('model','opt'):
         if bad := find_unsafe(state[k]):
@@ -184,6 +190,11 @@ def before_epoch(self:CheckpointCallback): self._ended = False
 def before_train(self:CheckpointCallback): self._steps = self.learn.count.opt_steps
 
 @patch
+def is_late(self:CheckpointCallback)->bool:
+    "Whether the clock wants a checkpoint"
+    return bool(self.every_minutes) and time.monotonic()-self._time>=60*self.every_minutes
+
+@patch
 def look(self:CheckpointCallback):
     "Save if it is time to, between two batches"
     self._raise_error()
@@ -193,7 +204,7 @@ def look(self:CheckpointCallback):
     n = learn.count.opt_steps
     due = every and n//every>self._steps//every
     self._steps = n
-    if self.every_minutes and time.monotonic()-self._time>=60*self.every_minutes: due = True
+    if self.is_late() and learn.team is None: due = True
     if not due and self._wanted is None: return
     if not self._told and 'train' not in learn.keeper.no_place and (why := learn.keeper.why_no_place()):
         warnings.warn(f'not saved in the middle of epoch {learn.epoch}: {why}', stacklevel=2)
@@ -221,7 +232,7 @@ def after_epoch(self:CheckpointCallback):
 @patch
 def after_exception(self:CheckpointCallback):
     learn,err = self.learn,repr(self.learn.exception)
-    if not self.on_error or not self.is_open or learn.inside('save') or learn.resuming: return
+    if not self.on_error or not self.is_open or learn.inside('save') or learn.resuming or learn.peers.broken: return
     if learn.keeper.is_whole(): self.save(error=err)
     elif learn.mid_batch: self.save(error=err, consistent=False)
 
@@ -247,11 +258,11 @@ def save_state(
         raise ValueError(f'{min(taken)!r} is a name of the manifest itself: choose another')
     if not isinstance(info.get('metrics', {}), dict):
         raise TypeError(f'metrics is {info["metrics"]!r}: it must be a dict of numbers')
-    with replaced(learn, 'saved', learn.keeper.capture(place)):
+    with replaced(learn, 'saved', learn.keeper.capture(place, shared=True)):
         def _f():
             for o in learn.cbs:
                 if type(o).state_dict is not Callback.state_dict: learn.saved.pop(o.name, None)  # it is there already
-            write(folder, learn.saved, dict(place._asdict(), **info))
+            learn.peers.first(write, folder, learn.saved, dict(place._asdict(), **info))
         learn.with_events('save', _f)
     return learn.outcome.get('save')=='done'
 

@@ -57,12 +57,15 @@ class CheckpointCallback(Callback):
         - `info`: Plain data for the manifest
         """
     def before_fit(self) -> Any: ...  # keep/checkpoint.py
+    def _open(self, state: Any) -> Any: ...  # keep/checkpoint.py
     def _prune(self) -> Any: ...  # keep/checkpoint.py
     def after_create(self) -> Any: ...  # keep/checkpoint.py
     def _check_monitor(self) -> Any: ...  # keep/checkpoint.py
-    def _check_folder(self) -> Any: ...  # keep/checkpoint.py
+    def _check_folder(self, state: Any) -> Any: ...  # keep/checkpoint.py
     def before_epoch(self) -> Any: ...  # keep/checkpoint.py
     def before_train(self) -> Any: ...  # keep/checkpoint.py
+    def is_late(self) -> bool:  # keep/checkpoint.py
+        """Whether the clock wants a checkpoint"""
     def look(self) -> Any:  # keep/checkpoint.py
         """Save if it is time to, between two batches"""
     def _is_ending(self) -> Any:  # keep/checkpoint.py

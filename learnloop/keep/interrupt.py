@@ -44,7 +44,8 @@ class Signals:
         self.raised = self.wants_save = False
     def loaders(self)->list: # None for what there is not
         "The loaders whose workers may die"
-        return [o for k in ('train','valid') for o in leaves(getattr(self.learn.dls, k, None))]
+        dls = {k:getattr(self.learn.dls, k, None) for k in ('train','valid')}
+        return [o for k,v in dls.items() for o in leaves(self.learn.peers.share(v, k=='train'))]
     def take(self,
         name:str # Such as 'SIGINT'; of a signal that this system doesn't have, nothing is taken
     ):
@@ -99,10 +100,10 @@ def __call__(self:Signals, signum, frame):
 
 # %% ../../nbs/keep/04_interrupt.ipynb #e833d05e
 @patch
-def _mid_batch(self:Signals):
-    "Is a batch under way, of this learner or of one in whose callbacks it runs?"
+def is_mid_batch(self:Signals)->bool:
+    "Whether a batch is under way, of this learner or of one in whose callbacks it runs"
     h = self.old.get(signal.SIGINT)
-    return self.learn.mid_batch or isinstance(h, Signals) and h._mid_batch()
+    return self.learn.mid_batch or isinstance(h, Signals) and h.is_mid_batch()
 
 @patch
 def _is_waiting(self:Signals):
@@ -123,8 +124,9 @@ def _end(self:Signals, e, signum):
     if not again or isinstance(e, SystemExit): self.due = e
     if again and signum==signal.SIGINT: raise e
     if self.raised: return
-    if self._is_waiting(): self.between()  # else a checkpoint may be written just now
+    if self._is_waiting() and self.learn.team is None: self.between()  # else a checkpoint may be written just now
     if again or told or signum not in (signal.SIGINT, signal.SIGTERM): return
+    if not self.learn.peers.is_first: return  # one of them is enough to say so
     what = 'SIGTERM: stopping after this batch'
     if signum==signal.SIGINT:
         go_on = '; learn.resume() goes on from there' if self.is_fit and self._is_in_epoch() else ''
@@ -135,8 +137,9 @@ def _end(self:Signals, e, signum):
 # %% ../../nbs/keep/04_interrupt.ipynb #57ea0f5d
 @patch
 def between(self:Signals):
-    "Raise what is due, unless the batch isn't done in which this was begun"
-    if self.due is None or self.raised or self._mid_batch(): return
+    "Raise what is due, unless the batch isn't done in which this was begun; several processes agree on that first"
+    if self.learn.team and not self.learn.peers.broken: return
+    if self.due is None or self.raised or self.is_mid_batch(): return
     self.raised = True
     raise self.due
 
@@ -170,7 +173,7 @@ def handled(self:Signals,
         self.state = 'going'  # what comes from here on waits until the handlers from before are back
         if self.due is not None:
             self._bury()
-            if not self.raised and not self._mid_batch(): late = self.due  # it came after the last batch
+            if not self.raised and not self.is_mid_batch(): late = self.due  # it came after the last batch
         self.due = None
         self._give_back()
     if late is not None: raise late

@@ -44,15 +44,15 @@ class Signals:
     def _give_back(self) -> Any: ...  # keep/interrupt.py
     def _put_back(self, o: Any, h: Any) -> Any: ...  # keep/interrupt.py
     def __call__(self, signum: Any, frame: Any) -> Any: ...  # keep/interrupt.py
-    def _mid_batch(self) -> Any:  # keep/interrupt.py
-        """Is a batch under way, of this learner or of one in whose callbacks it runs?"""
+    def is_mid_batch(self) -> bool:  # keep/interrupt.py
+        """Whether a batch is under way, of this learner or of one in whose callbacks it runs"""
     def _is_waiting(self) -> Any:  # keep/interrupt.py
         """Does the learner wait for a batch, and can that be ended?"""
     def _is_in_epoch(self) -> Any: ...  # keep/interrupt.py
     def _end(self, e: Any, signum: Any) -> Any:  # keep/interrupt.py
         """Raise `e`, at once or between two batches"""
     def between(self) -> Any:  # keep/interrupt.py
-        """Raise what is due, unless the batch isn't done in which this was begun"""
+        """Raise what is due, unless the batch isn't done in which this was begun; several processes agree on that first"""
     def _bury(self) -> Any: ...  # keep/interrupt.py
     @contextmanager
     def handled(self, saves: bool) -> Any:  # keep/interrupt.py

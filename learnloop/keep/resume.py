@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/keep/resume.html.md"""
 __all__ = ['Origin', 'read_origin', 'FitKeeper', 'overrides']
 
 # %% ../../nbs/keep/06_resume.ipynb #5356c29d
-import os, threading, warnings
+import os, threading, torch, warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from copy import deepcopy
@@ -18,7 +18,7 @@ from types import CodeType, SimpleNamespace
 from fastcore.basics import noop, patch
 from torch import Tensor
 from .checkpoint import CheckpointCallback, checkpoint_names
-from .interrupt import Signals
+from .interrupt import Signals, Terminated
 from .passes import KeptPass, copy_batch, random_states, set_random_states
 from .state import Checkpointer, check_plain, check_weights
 from .storage import Checkpoint, DamagedCheckpoint, list_checkpoints, locked_folder, newest_checkpoint
@@ -79,6 +79,7 @@ class FitKeeper(Checkpointer):
         self.why_not = ''   # Why there is nothing to resume
         self.origin = self.args = self.ask = self.keeps = self.kept = None
         self.n_passes = 0   # Through the data of training in this epoch
+        self.agreed = 0     # What processes agreed to do, and haven't yet
     resuming = property(lambda self: self.origin is not None, doc='Is the fit on its way to the place that it goes '
         'on from?')
     saves_on_error = property(lambda self: any(o.on_error for o in self._checkpoint_cbs()),
@@ -104,15 +105,44 @@ class FitKeeper(Checkpointer):
 # %% ../../nbs/keep/06_resume.ipynb #39496a98
 @patch
 def between(self:FitKeeper):
-    self.learn.peers.between()
+    s,code = self.signals,0
+    if self.learn.team: code = self._agree()
     if self.learn.training:
         if self.keeps: self._keep_state()
         for o in self.savers: o.look()
-    if s := self.signals:
+    if code: return self._do_agreed(code)
+    if s:
         if s.wants_save and self.is_whole():
             s.wants_save = False
             for o in self.savers: o.save()
         s.between()
+
+# %% ../../nbs/keep/06_resume.ipynb #d6000011
+_SAVE,_STOP,_END = 1,2,3  # what a process may want to be done: the larger, the more urgent
+
+@patch
+def _agree(self:FitKeeper):
+    "What is to be done between these two batches in all processes, as one of them got a signal, or by its clock"
+    s = self.signals
+    wish = 0 if s is None else _END if isinstance(s.due, SystemExit) else _STOP if s.due else _SAVE if s.wants_save else 0
+    if self.learn.peers.is_first and any(o.is_late() for o in self.savers): wish = max(wish, _SAVE)
+    self.agreed = max(self.agreed, self.learn.peers.between(wish))
+    if s and s.is_mid_batch(): return 0  # of whoever runs this evaluation
+    code,self.agreed = self.agreed,0
+    return code
+
+@patch
+def _do_agreed(self:FitKeeper, code):
+    s = self.signals
+    if code==_SAVE:
+        if s: s.wants_save = False
+        if self.is_whole():
+            for o in self.savers: o.save()
+        return
+    e = s and s.due or (Terminated() if code==_END else KeyboardInterrupt())
+    if s: s.due,s.raised = e,True
+    e.told = True  # all of them raise it
+    raise e
 
 # %% ../../nbs/keep/06_resume.ipynb #d6000001
 def _check_same_folder(saver, resume):
@@ -174,14 +204,14 @@ def _find(self:FitKeeper, resume, accept):
     learn,config = self.learn,self.config
     # it may be wanted again
     if isinstance(resume, Origin): return Origin(deepcopy(resume.state), resume.where, resume.args, None, resume.batch)
-    with locked_folder(folder := Path(resume).expanduser()):
-        c,there = newest_checkpoint(folder),checkpoint_names(folder)
+    c,there = self.find_newest(folder := Path(resume).expanduser())
     if c is None:
         if learn.count.batches and any(o.step==learn.count.opt_steps for o in list_checkpoints(folder, verify=False)):
             warnings.warn(f'{folder} has only what was taken in the middle of a batch, which no fit goes on from: '
                 'this one begins anew, with the weights as they are', stacklevel=2)
         return None
     origin = read_origin(c)
+    self.take_own(origin)
     s,origin.there,origin.accept = origin.state,there,accept
     old = s['config']
     old.setdefault('loader', config['loader'])  # it wasn't always noted
@@ -201,6 +231,24 @@ def _find(self:FitKeeper, resume, accept):
     origin.hypers = {k:[g[k] for g in hypers] for k in hypers[0] if old.get(k)!=config[k]}
     return origin
 
+@patch
+def find_newest(self:FitKeeper, folder):
+    "The newest checkpoint, and the names of all; other processes take the one that the first of them finds"
+    peers,found = self.learn.peers,[None, ()]
+    def _look():
+        with locked_folder(folder): found[:] = newest_checkpoint(folder),checkpoint_names(folder)
+    peers.first(_look)
+    if peers.team is None: return found
+    name,there = peers.from_first([found[0] and found[0].path.name, [*found[1]]])
+    if name is None: return None,there
+    c = found[0] or Checkpoint(folder/name)
+    seals = peers.gather(c.manifest.get('blake2b', c.damage))
+    if len(set(seals))>1:
+        at = ', '.join(f'rank {r}: {o[:60]}' for r,o in enumerate(seals))
+        raise ValueError(f'{c.path} is not the same for all processes ({at}): they must share the disk that the '
+            'folder of a run is on')
+    return c,there
+
 def _warn_of_batches(old, new, place):
     "Say so if the rest of an epoch will not have the batches that it would have had"
     of_batches = 'batch_size','items','train_batches','workers','sampler','dataset','loader','parts'
@@ -208,6 +256,33 @@ def _warn_of_batches(old, new, place):
     if bad and place.next=='train' and place.batch:
         warnings.warn(f'not exact: {"; ".join(bad)}, so the rest of epoch {place.epoch} may repeat items, or leave '
             'some out', stacklevel=2)
+
+# %% ../../nbs/keep/06_resume.ipynb #a4bd78f5
+@patch
+def take_own(self:FitKeeper,
+    origin:Origin # As it was read
+):
+    "Have of `origin` what was this process's own, if there were as many processes then"
+    s,peers = origin.state,self.learn.peers
+    ranks = s.pop('ranks', None) or [_drew_in(s)]
+    if len(ranks)==peers.world:
+        if peers.team: s |= ranks[peers.rank] | dict(callbacks=s['callbacks'] | ranks[peers.rank]['callbacks'])
+        return
+    s['loader'] = None  # what it says of its place is said of parts of another size
+    own = any(_drew(o['rng']) for o in ranks)
+    if peers.rank: s['rng'] = {k:random_states(self.learn) for k in s['rng']}
+    if own and peers.is_first:
+        warnings.warn(f'not exact: was {_n_of(len(ranks))}, is {_n_of(peers.world)}: random numbers in the model '
+            'differ; batches and their order are the same', stacklevel=2)
+
+def _drew_in(s): return dict(rng=s['rng'], loader=s['loader'], callbacks={})
+
+def _n_of(n): return f'{n} processes' if n!=1 else 'one process'
+
+def _drew(rng):
+    "Were random numbers drawn since the pass began, other than for its order?"
+    a,b = rng.get('batches', {}).get('torch'),rng['now'].get('torch')
+    return a is not None and b is not None and not torch.equal(a, b)
 
 # %% ../../nbs/keep/06_resume.ipynb #a4bd78f4
 @patch
@@ -252,7 +327,7 @@ def arrive(self:FitKeeper):
     learn,origin = self.learn,self.origin
     self.load(origin, whole=origin.place.next=='epoch')
     self.origin = None
-    if learn.logger is noop: return
+    if learn.logger is noop or not learn.peers.is_first: return
     e,at,n = origin.place
     where = f'epoch {e}' + dict(train=f', batch {n} ({origin.how})', validate=', validation', epoch='')[at]
     say(f'going on from {origin.where}: {where if learn.n_epoch>e else "its epochs are done"}')
@@ -432,11 +507,12 @@ def load_checkpoint(self:Learner,
     "Have the whole state as it was saved, checked before anything is changed"
     is_one = isinstance(folder, Checkpoint)
     if not is_one and (Path(folder).expanduser()/'manifest.json').exists(): folder,is_one = Checkpoint(folder),True
-    c = folder if is_one else newest_checkpoint(folder)
+    c = folder if is_one else self.keeper.find_newest(folder)[0]
     if c is None: raise FileNotFoundError(f'{folder} has no checkpoint')
     if is_one: c.verify()
     if self.opt is None: self.create_opt()
     keeper,origin = self.keeper,read_origin(c)
+    keeper.take_own(origin)
     origin.accept,loop = accept,origin.state['loop']
     keeper.compare(origin.state['config'], keeper.mk_config(), accept, c.path)
     keeper.check(origin)

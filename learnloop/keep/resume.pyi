@@ -51,6 +51,7 @@ class FitKeeper(Checkpointer):
     keeps: Any
     kept: Any
     n_passes: int
+    agreed: int
     asked: Any
     config: Any
     marks: dict
@@ -68,10 +69,20 @@ class FitKeeper(Checkpointer):
     @contextmanager
     def running(self, is_fit: Any=False) -> Any: ...
     def between(self) -> Any: ...  # keep/resume.py
+    def _agree(self) -> Any:  # keep/resume.py
+        """What is to be done between these two batches in all processes, as one of them got a signal, or by its clock"""
+    def _do_agreed(self, code: Any) -> Any: ...  # keep/resume.py
     def enter(self, args: Any, resume: Any=None, accept: Any=()) -> Any: ...  # keep/resume.py
     def start(self) -> Any: ...  # keep/resume.py
     def _find(self, resume: Any, accept: Any) -> Any:  # keep/resume.py
         """What to go on from in the folder or the `Origin` `resume`, or None"""
+    def find_newest(self, folder: Any) -> Any:  # keep/resume.py
+        """The newest checkpoint, and the names of all; other processes take the one that the first of them finds"""
+    def take_own(self, origin: Origin) -> Any:  # keep/resume.py
+        """Have of `origin` what was this process's own, if there were as many processes then
+
+        - `origin`: As it was read
+        """
     def _take_for_same(self, origin: Any) -> Any:  # keep/resume.py
         """Compare no optimizers where `origin` was switched to what the learner has already"""
     def at(self, where: Any) -> Any: ...  # keep/resume.py

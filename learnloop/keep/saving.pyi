@@ -7,7 +7,7 @@ from learnloop.loop.learner import Learner
 from torch import nn
 from typing import Any
 
-__all__ = ['sync_folder', 'atomic_write', 'find_unsafe', 'write_state', 'read_state', 'unwrapper', 'model_state', 'state_for', 'param_names', 'opt_state', 'save_model', 'load_model', 'load_export', 'load_learner']
+__all__ = ['sync_folder', 'atomic_write', 'find_unsafe', 'write_state', 'read_state', 'unwrapper', 'whole', 'cut_like', 'model_state', 'state_for', 'param_names', 'opt_state', 'save_model', 'load_model', 'load_export', 'load_learner']
 
 def sync_folder(folder: Any) -> None:
     """Force the names of the files in `folder` to the disk, where the system can
@@ -52,8 +52,21 @@ def unwrapper(model: nn.Module) -> Any:
     - `model`: Wrapped or not, at any depth
     """
 
+def whole(o: Any) -> Any:
+    """Put tensors together that are sharded over processes, in all of them: see `cut_like`
+
+    - `o`: State: tensors, nested in dicts and lists, of which processes may hold parts
+    """
+
+def cut_like(v: Any, t: Any) -> Any:
+    """Cut `v` as `t` is sharded over processes
+
+    - `v`: Anything; a tensor is cut
+    - `t`: The tensor that it goes into
+    """
+
 def model_state(model: nn.Module) -> OrderedDict:
-    """Get the state of `model` under the keys of the user's module
+    """Get the state of `model` under the keys of the user's module, whole: all processes take part where it is sharded
 
     - `model`: Wrapped or not
 

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn.parameter import is_lazy
 from torch.utils.data import DataLoader
 from .passes import KeptPass, random_states, set_random_states
-from .saving import state_for, model_state, param_names, unwrapper
+from .saving import cut_like, model_state, param_names, state_for, unwrapper, whole
 from .storage import DamagedCheckpoint, misfit
 from ..loop.batch import describe
 from ..loop.begin import goes_by_state, persistent, start_workers
@@ -51,17 +51,22 @@ class Checkpointer(Keeper):
         self.had_workers = self.running_workers()
     def running_workers(self)->list: # Names of loaders
         "Tell which loaders have their persistent workers running"
-        dls = {k:persistent(getattr(self.learn.dls, k, None)) for k in ('train','valid')}
-        return [k for k,os in dls.items() if any(o._iterator is not None for o in os)]
+        return [k for k,v in self.shared_dls().items() if any(o._iterator is not None for o in persistent(v))]
+    def shared_dls(self)->dict: # Loader, or None, by 'train' and 'valid'
+        "Find what the learner goes through: its loaders, or of each the parts that are for this process"
+        learn = self.learn
+        return {k:learn.peers.share(getattr(learn.dls, k, None), k=='train') for k in ('train','valid')}
 
 # %% ../../nbs/keep/03_state.ipynb #63b03b40
 @patch
 def capture(self:Checkpointer,
     place:Place, # Where the fit is
-    weights:bool=True # With the weights and the optimizer's state? What stays in memory needn't have them
+    weights:bool=True, # With the weights and the optimizer's state? What stays in memory needn't have them
+    shared:bool=False # With what each process of the run has of its own? All of them capture at once then
 )->dict: # Tensors are those in use, not copies
     "Capture the whole state at `place`"
     learn = self.learn
+    if shared: self._put_together()
     loop = dict(place._asdict(), train_iter=learn.train_iter, pct_train=learn.pct_train, base=learn.epochs_before,
         n_epoch=(self.asked, learn.n_epoch), count=dict(vars(learn.count)), warm=self._workers_at(place),
         **self._in_sight())
@@ -76,7 +81,22 @@ def capture(self:Checkpointer,
         state['hypers'] = [[{k:v for k,v in g.items() if k!='params'} for g in o.param_groups] for o in opts(learn.opt)]
     for o in learn.cbs:
         if hasattr(type(o), 'use_live_weights'): o.use_live_weights(state)
-    return state
+    if shared and learn.team: state['ranks'] = learn.peers.gather(self._own_state(state))
+    return whole(state) if shared else state
+
+@patch
+def _put_together(self:Checkpointer):
+    "Have callbacks hold what is of all processes"
+    if self.learn.team is None: return
+    self.learn.peers.gather('state')  # all of them are about to capture it
+    for o in self.learn.cbs:
+        if hasattr(o, 'together'): o.together()
+
+@patch
+def _own_state(self:Checkpointer, state):
+    "What of `state` is this process's own"
+    own = {o.name:state['callbacks'].get(o.name, {}) for o in self.learn.cbs if o.per_rank}
+    return dict(rng=state['rng'], loader=state['loader'], callbacks=own)
 
 # %% ../../nbs/keep/03_state.ipynb #af0f5643
 def _as_lists(o): return [_as_lists(v) for v in o] if isinstance(o, tuple) else o
@@ -96,7 +116,8 @@ def _cb_states(self:Checkpointer, place):
 @patch
 def _loader_state(self:Checkpointer, place):
     learn = self.learn
-    dl = learn.dl if place.next=='train' else learn.dls.train if 'batches' in self.marks else None
+    if place.next=='train': dl = learn.train_pass.dl
+    else: dl = self.shared_dls()['train'] if 'batches' in self.marks else None
     if not goes_by_state(dl): return None
     with preserve_rng(bare(dl)): return bare(dl).state_dict()
 
@@ -310,8 +331,9 @@ def restore(self:Checkpointer,
         undo.callback(vars(learn.count).update, was)
         vars(learn.count).update(loop['count'])  # first, as callbacks go by it
         self._load_cbs(origin, undo)
-        if s['loader'] is not None and loop['next']!='train' and goes_by_state(learn.dls.train):
-            learn.dls.train.load_state_dict(s['loader'])
+        train = self.shared_dls()['train']
+        if s['loader'] is not None and loop['next']!='train' and goes_by_state(train):
+            train.load_state_dict(s['loader'])
         self._restore_modules(origin)
         undo.pop_all()
     learn.train_iter,learn.pct_train,learn.epochs_before = (loop[k] for k in ('train_iter','pct_train','base'))
@@ -319,7 +341,7 @@ def restore(self:Checkpointer,
     with ExitStack() as undo:
         self._load_cbs(origin, undo, last=True)
         undo.pop_all()
-    for nm in loop['warm']: start_workers(getattr(learn.dls, nm, None))
+    for nm in loop['warm']: start_workers(self.shared_dls()[nm])
     set_random_states(learn, s['rng']['now'])
 
 # %% ../../nbs/keep/03_state.ipynb #5c1d53eb
@@ -355,7 +377,7 @@ def _restore_modules(self:Checkpointer, origin):
     if s['loss'] and loss is not None: loss.load_state_dict(s['loss'])
     for n,p in _all_params(learn).items():
         p.requires_grad_(n not in s['frozen'])
-        p.grad = s['grads'][n].to(p, copy=True) if n in s['grads'] else None
+        p.grad = cut_like(s['grads'][n].to(p.device, p.dtype, copy=True), p) if n in s['grads'] else None
     learn.warn_of_unheld()
     for n,b in model.named_buffers():
         was = s['buffers'].get(unwrap(n))

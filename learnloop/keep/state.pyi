@@ -27,14 +27,24 @@ class Checkpointer(Keeper):
 
         Returns: Names of loaders
         """
-    def capture(self, place: Place, weights: bool=True) -> dict:  # keep/state.py
+    def shared_dls(self) -> dict:
+        """Find what the learner goes through: its loaders, or of each the parts that are for this process
+
+        Returns: Loader, or None, by 'train' and 'valid'
+        """
+    def capture(self, place: Place, weights: bool=True, shared: bool=False) -> dict:  # keep/state.py
         """Capture the whole state at `place`
 
         - `place`: Where the fit is
         - `weights`: With the weights and the optimizer's state? What stays in memory needn't have them
+        - `shared`: With what each process of the run has of its own? All of them capture at once then
 
         Returns: Tensors are those in use, not copies
         """
+    def _put_together(self) -> Any:  # keep/state.py
+        """Have callbacks hold what is of all processes"""
+    def _own_state(self, state: Any) -> Any:  # keep/state.py
+        """What of `state` is this process's own"""
     def _rng_at(self, place: Any) -> Any: ...  # keep/state.py
     def _cb_states(self, place: Any) -> Any: ...  # keep/state.py
     def _loader_state(self, place: Any) -> Any: ...  # keep/state.py

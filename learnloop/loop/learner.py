@@ -308,6 +308,7 @@ def take_step(self:Loop,
     if self.opt is None: self.create_opt()
     self.open_turn = Turn(self, opt=opt, name=name, counts=counts)
     try:
+        self.peers.sync_grads()
         self.with_events('step', self._step)
         self.with_events('zero_grad', self._zero_grad)
     finally: self.open_turn = None

@@ -87,6 +87,14 @@ def mean(self:Alone,
     "Take the weighted mean over all processes"
     return t
 
+# %% ../../nbs/loop/00_peers.ipynb #pe0000e1
+@patch
+def most(self:Alone,
+    n:int # A whole number of this process
+)->int: # The largest of any process
+    "Give all processes the largest of the numbers that they have"
+    return n
+
 # %% ../../nbs/loop/00_peers.ipynb #pe000012
 @patch
 def first(self:Alone,

@@ -63,6 +63,13 @@ class Alone:
         - `t`: Scalar tensor
         - `weight`: How much that of this process counts
         """
+    def most(self, n: int) -> int:  # loop/peers.py
+        """Give all processes the largest of the numbers that they have
+
+        - `n`: A whole number of this process
+
+        Returns: The largest of any process
+        """
     def first(self, f: Any, *args: Any) -> Any:  # loop/peers.py
         """Run `f(*args)` in the first process alone; an error of it is one of all
 

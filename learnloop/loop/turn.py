@@ -83,13 +83,13 @@ def evaluate(self:Closure)->Tensor: # The loss, a scalar without graph
     "Compute the loss, and its gradients, at the weights as they are"
     learn,first = self.learn,self._first
     self._first = None
-    if first and all(map(torch.equal, first[1], held_params(self.opt))): return first[0]
+    if first and all(map(torch.equal, first[1], held_params(self.opt))): return learn.peers.mean(first[0])
     zero_grad(self.opt)
     with torch.enable_grad(), self._autocast(): learn.calc_loss()
     if learn.loss_grad is None: raise ValueError(f'{type(self.opt).__name__} asked for the loss, and there was none')
     with torch.enable_grad(): learn.backward()
     learn.begin_again('step')
-    return learn.loss_grad.detach()
+    return learn.peers.mean(learn.loss_grad.detach())  # processes that saw another loss would look elsewhere
 
 # %% ../../nbs/loop/04_turn.ipynb #t0000110
 def _find_opt(opt, key):

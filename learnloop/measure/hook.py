@@ -326,6 +326,7 @@ def summary(self:Learner,
     model,outputs = uncompiled(self.model),{}
     dev = next((t.device for ts in (model.parameters(), model.buffers()) for t in ts), self.device)
     if batch is None: batch = self._peek(dev)
+    if self.peers.spreads: self.peers.gather('summary')  # all have to call the model: if one is elsewhere, it is said
     xb,_ = split_batch(to_device(batch, dev), *(getattr(self.dls, k, None) for k in ('n_inp','targ')))
     def _see(m, inp, out): outputs.setdefault(m, Counter())[describe(out)] += 1
     with _undisturbed(model), Hooks(_layers(model), _see, detach=False):
@@ -355,7 +356,9 @@ def _undisturbed(model):
             model.eval()
             yield
         finally:
-            for m,v in modes: m.training = v
+            for m,v in modes:
+                m.training = v
+                if hasattr(m, 'reshard'): m.reshard()  # else FSDP would keep its parameters whole
 
 # %% ../../nbs/measure/03_hook.ipynb #973ed68a
 @dataclass(slots=True)

@@ -210,6 +210,7 @@ def before_train(self:Recorder):
 
 @patch
 def before_validate(self:Recorder):
+    if not self._stashed: self._n_before = {}
     for m in self.valid_mets: m.reset()
 
 # %% ../../nbs/measure/02_recorder.ipynb #eb7c9427
@@ -594,5 +595,5 @@ def load_state_dict(self:Recorder,
         _set_metric(m, o)
     self._follow()
     for m in self.train_mets if self._keys is not None else ():
-        if self.learn.peers.is_first: self._n_before[id(m)] = m.n_listed  # it keeps what is of all
-        else: m.reset()
+        self._n_before[id(m)] = m.n_listed
+        if not self.learn.peers.is_first: m.reset()  # the first process keeps what is of all

@@ -27,6 +27,7 @@ POINTS = dict(
     zero_grad='after_opt_step after_cancel_step after_step cleanup_step before_zero_grad',
     batch='after_cancel_zero_grad after_zero_grad cleanup_zero_grad after_cancel_turn after_turn cleanup_turn',
     between='after_cancel_batch after_batch cleanup_batch')
+_OF_TURNS = 'turn','backward','step','zero_grad' # which validation has none of
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000008
 def points_needed(
@@ -35,14 +36,22 @@ def points_needed(
     "Find where processes have to meet in a batch, as a callback may have cancelled something before"
     at = {e:k for k,es in POINTS.items() for e in es.split()}
     res = {}
+    never = set() if learn.training else {e for nm in _OF_TURNS for e in learn.phases[nm].events} | {'after_opt_step'}
     for e in learn.events:
-        if not (e in at or learn.recurs(e)): continue
+        if e in never or not (e in at or learn.recurs(e)): continue
         for o in learn.listeners(e):
-            if not getattr(o, 'agrees', False): res.setdefault(at.get(e, 'anywhere'), []).append((o, e))
+            if not _agrees(o, e): res.setdefault(at.get(e, 'anywhere'), []).append((o, e))
     if res and (not learn.one_turn or 'anywhere' in res):
         every = [o for v in res.values() for o in v]
         return dict.fromkeys((*POINTS, 'ends'), every)
     return res
+
+def _agrees(o, e):
+    "Does `o` say of what it does at the event `e` that it agrees? What a subclass adds was not meant by its parents"
+    if 'agrees' in vars(o) or not getattr(o, 'agrees', False): return getattr(o, 'agrees', False)
+    to = next((i for i,c in enumerate(type(o).__mro__) if e in vars(c)), None)
+    if to is None or type(o).__mro__[to].__module__.startswith('learnloop.'): return True
+    return any('agrees' in vars(c) for c in type(o).__mro__[:to+1])
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000011
 _PASSES,_STEPS = ('train','validate'),('backward','step','zero_grad')
@@ -65,7 +74,7 @@ class Peers(Alone):
         self.team,self.engine,self.per_process = team,engine,per_process
         self.rank,self.world,self.is_first = team.rank,team.world,team.is_first
         self.points,self.passed,self.in_forward,self.met_forward = set(),0,False,False
-        self.unsynced = False # Are gradients those of this process alone?
+        self.unsynced = set() # Names of optimizers whose gradients are those of this process alone
         self.shares = {}      # What is taken of a loader, by the loader and what it is for
         self.sizes = []       # Of the batch in each process, where each has its own
         self.flag,self.wanted,self.apart,self.since,self.looked_at = None,0,1,0,0.
@@ -100,7 +109,9 @@ def run(self:Peers,
         return res
     finally:
         if is_outer: self.team.runs.remove(self)
-        if name=='turn': self.engine.end_turn()
+        if name=='turn':
+            self.defer_sync = False
+            self.engine.end_turn()
         elif name in _PASSES:
             self.engine.end_pass()
             for k,v in zip(_OF_PASS, kept, strict=True): setattr(self, k, v)
@@ -122,14 +133,15 @@ def _enter(self:Peers, name):
 def _finish(self:Peers, name):
     if name=='backward':
         self.engine.end_backward()
-        self.unsynced = not self.engine.synced or bool(self.engine.left_out)
+        self._note_unsynced(not self.engine.synced or bool(self.engine.left_out))
         if not self.defer_sync: self.sync_grads()
+        self._begin_again()
     elif name in _PASSES:
         self._flush()
         if name=='train': self.engine.end_train()
         crc = getattr(self.learn.data_pass and self.learn.data_pass.dl, 'crc', 0)
         _check_order({n for *_,n in self.team.meet(f'end of {name}', number=crc)})
-    elif name in _ENDS or self._is_due(name) or 'ends' in self.points and name not in _OURS:
+    elif name in _ENDS or name in ('turn', 'batch') and self._is_due(name) or 'ends' in self.points and name not in _OURS:
         self.team.meet(f'end of {name}')
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000016
@@ -143,12 +155,9 @@ def _begin_pass(self:Peers, name):
     self.points = {k for k,b in _BITS.items() if bits&b}
     if self.points and not learn.training: self.points.add('between')
     self.passed,self.since,self.looked_at = 0,0,time.monotonic()
-    learn.n_iter = batch_len(self.share(learn.dl, learn.training))
-
-@patch
-def _begin_turn(self:Peers):
-    self.passed,self.defer_sync,self.met_forward = 0,False,False
-    self.in_forward = self.engine.meets_in_forward()
+    # said of whole batches, by a callback that has put another loader there
+    if learn.n_iter and learn.n_iter==batch_len(learn.dl): learn.n_iter = batch_len(self.share(learn.dl, learn.training))
+    if name=='validate' and learn.inside('train'): self.engine.end_train()  # each has statistics of its own by now
 
 @patch
 def _is_due(self:Peers, point):
@@ -163,6 +172,18 @@ def _check_order(seen):
     raise RuntimeError('the processes went through different batches: a sampler draws random numbers as it goes, and '
         'those differ between processes: give it a generator of its own, or have it draw when its iteration begins')
 
+# %% ../../nbs/scale/03_agree.ipynb #ag0000e1
+@patch
+def _begin_turn(self:Peers):
+    self.passed = 0
+    self._begin_again()
+
+@patch
+def _begin_again(self:Peers):
+    "The model may be called once more: in a part of the batch, at other weights, in a line search"
+    self.passed = max([_ORDER[p.name] for p in self.learn.open if p.name in _STEPS], default=self.passed)
+    self.met_forward,self.in_forward = False,self.engine.meets_in_forward()
+
 # %% ../../nbs/scale/03_agree.ipynb #ag000017
 @patch
 def forward(self:Peers):
@@ -170,7 +191,7 @@ def forward(self:Peers):
     if self._is_due('forward') and not self.met_forward:
         self.team.meet('forward')
         self.met_forward = True
-    self.passed = max(self.passed, _ORDER['forward'])
+    self.passed = _ORDER['forward']
 
 # %% ../../nbs/scale/03_agree.ipynb #c0ae0053
 @patch
@@ -211,7 +232,7 @@ def _check_known(self:Peers, e, name):
     learn = self.learn
     if not learn.training or not any(self.passed<_ORDER[p]<=_ORDER.get(name, 0) for p in _STEPS): return
     cb = next((o for o in learn.cbs if o.label==e.callback), None)
-    if cb is not None and cb.agrees: return
+    if cb is not None and _agrees(cb, e.event): return
     by = f'{e.callback} in {e.event}' if e.callback else 'no callback, but by the model, the loss or the optimizer'
     raise RuntimeError(f'{type(e).__name__} was raised by {by}: the other processes take part in this batch, and '
         'meet nowhere to hear of it. What cancels is a callback that is there when training begins')
@@ -243,9 +264,18 @@ def share(self:Peers, dl, training):
     if key not in self.shares: self.shares[key] = dl,share(dl, self.team, training, self.per_process)
     return self.shares[key][1]
 
+# %% ../../nbs/scale/03_agree.ipynb #ag00002b
+@patch
+def _forget_loaders(self:Peers):
+    "Keep what is taken of the learner's own loaders, whose workers may go on"
+    own = {id(o) for o in self.learn.dls.loaders}
+    for k in [k for k in self.shares if k[0] not in own]: del self.shares[k]
+
+# %% ../../nbs/scale/03_agree.ipynb #ag00002a
 @patch
 def count_items(self:Peers, i):
     learn = self.learn
+    self.defer_sync = False
     self._begin_turn()
     dl = learn.data_pass and learn.data_pass.dl
     n = dl.n_items(i) if hasattr(dl, 'n_items') else None
@@ -280,11 +310,22 @@ def _weigh(self:Peers):
 
 @patch
 def sync_grads(self:Peers):
-    if not self.unsynced: return
+    if self.learn.turn_key not in self.unsynced: return
     every = self.engine.left_out if self.engine.synced else self.learn.turn_params
     self.engine.average([p for p in every if p.requires_grad])
-    self.unsynced = False
+    self._note_unsynced(False)
 
+@patch
+def _note_unsynced(self:Peers, is_so):
+    key = self.learn.turn_key
+    if is_so: self.unsynced = self.unsynced | {key}
+    else: self.unsynced = self.unsynced - {key}
+
+# %% ../../nbs/scale/03_agree.ipynb #ag0000e2
+@patch
+def most(self:Peers, n): return max(o for *_,o in self.team.meet('most', number=n))
+
+# %% ../../nbs/scale/03_agree.ipynb #ag0000e3
 @patch
 def mean(self:Peers, t, weight=1.):
     both = torch.stack([t.detach()*weight, torch.as_tensor(weight, dtype=t.dtype, device=t.device)])
@@ -306,7 +347,7 @@ def between(self:Peers, code=0):
     apart = min(max(int(.05/max(a_batch, 1e-6)), 1), 1000)
     self.looked_at,self.since = now,0
     t = torch.tensor([self.wanted, apart])
-    self.flag = dist.all_reduce(t, dist.ReduceOp.MAX, group=self.team.flags, async_op=True),t
+    self.flag = self.team.take_most(t),t
     return 0
 
 @patch
@@ -326,6 +367,7 @@ def begin(self:Peers):
     self._take_bodies()  # some may have been declared by now
     team.runs.append(self)
     try:
+        team.find_ends()  # of groups that came since, too
         todo = dict(learn.model.named_parameters())
         if learn.loss_module is not None: todo |= {f'loss_func {n}':p for n,p in learn.loss_module.named_parameters()}
         facts = {n:f'{[*p.shape]} {p.dtype}, requires_grad={p.requires_grad}' for n,p in todo.items()}

@@ -30,7 +30,7 @@ class Peers(Alone):
     passed: int
     in_forward: bool
     met_forward: bool
-    unsynced: bool
+    unsynced: set
     shares: dict
     sizes: list
     flag: Any
@@ -62,9 +62,11 @@ class Peers(Alone):
     def _finish(self, name: Any) -> Any: ...  # scale/agree.py
     def _begin_pass(self, name: Any) -> Any:  # scale/agree.py
         """Agree on where to meet in each batch"""
-    def _begin_turn(self) -> Any: ...  # scale/agree.py
     def _is_due(self, point: Any) -> Any:  # scale/agree.py
         """Do all meet at `point` of this turn?"""
+    def _begin_turn(self) -> Any: ...  # scale/agree.py
+    def _begin_again(self) -> Any:  # scale/agree.py
+        """The model may be called once more: in a part of the batch, at other weights, in a line search"""
     def forward(self) -> Any:  # scale/agree.py
         """Meet before the model is called, if something is exchanged there"""
     def aside(self) -> Any: ...  # scale/agree.py
@@ -80,12 +82,16 @@ class Peers(Alone):
         - `mine`: The phase that this process cancels
         """
     def share(self, dl: Any, training: Any) -> Any: ...  # scale/agree.py
+    def _forget_loaders(self) -> Any:  # scale/agree.py
+        """Keep what is taken of the learner's own loaders, whose workers may go on"""
     def count_items(self, i: Any) -> Any: ...  # scale/agree.py
     def _fetch(self, f: Any, *args: Any, **kwargs: Any) -> Any:  # scale/agree.py
         """Fetch a batch, in all processes or in none"""
     def _weigh(self) -> Any:  # scale/agree.py
         """Have processes count by their items, as gradients are averaged over processes"""
     def sync_grads(self) -> Any: ...  # scale/agree.py
+    def _note_unsynced(self, is_so: Any) -> Any: ...  # scale/agree.py
+    def most(self, n: Any) -> Any: ...  # scale/agree.py
     def mean(self, t: Any, weight: Any=1.0) -> Any: ...  # scale/agree.py
     def between(self, code: Any=0) -> Any: ...  # scale/agree.py
     def _flush(self) -> Any:  # scale/agree.py

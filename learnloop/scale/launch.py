@@ -41,7 +41,7 @@ def _work(file, pipes, go, parent, rank, n, f, args):
     said = None
     try:
         _as_rank(rank, n, pipes, parent)
-        faulthandler.register(signal.SIGUSR2, open(f'{file}.stack', 'w'), all_threads=False)  # noqa: SIM115
+        faulthandler.register(signal.SIGUSR2, open(f'{file}.stack', 'w'), all_threads=False)
         os.close(go[1])
         os.environ['MASTER_PORT'] = os.read(go[0], 8).decode().strip()
         said = dict(res=_dumps(f(*args)))

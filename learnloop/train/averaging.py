@@ -21,13 +21,13 @@ from ..loop.callback import Callback
 from ..loop.checks import check_whole
 from ..loop.steps import StepLimit
 from ..loop.optimizer import get_hyper, get_hypers, n_groups
-from ..loop.rng import preserve_rng
+from ..loop.rng import preserve_rng, read_rngs, write_rngs
 from .schedule import check_owners
 
 # %% ../../nbs/train/04_averaging.ipynb #bbff5719
 class WeightAveraging(Callback):
     "Average the weights after optimizer steps, with equal weight, and evaluate with the average"
-    order,safe_in_evaluate,fit_only = 65,True,True  # after what loads the best weights at the end of a fit
+    order,safe_in_evaluate,fit_only,agrees = 65,True,True,True  # after what loads the best weights at the end of a fit
     state_schema = {'n_averaged?':int, 'n_steps?':int, 'last?':int, '*':...} | {
         k:{'*':torch.Tensor} for k in ('averages?','live?','stats?')}
     needs_length = property(lambda self: bool(self.start_pct or self.owns))
@@ -128,7 +128,15 @@ def cleanup_step(self:WeightAveraging):
 def after_train(self:WeightAveraging):
     n_epochs = self.learn.epoch+1
     pct = max(self.learn.pct_train, n_epochs/self.learn.n_epoch)
+    if self.buffers=='average' and self.learn.team: self._have_buffers_of_first()
     if self.every_epochs: self._update_if(n_epochs%self.every_epochs==0, pct)
+
+@patch
+def _have_buffers_of_first(self:WeightAveraging):
+    "Statistics are those of the first process, of which others have their own until an epoch is over"
+    if not self.averages: return
+    names = [k for k,_ in self.learn.model.named_buffers() if k in self.averages]
+    for k,t in self.learn.peers.from_first({k:self.averages[k] for k in names}).items(): self.averages[k].copy_(t)
 
 @patch
 def _update_if(self:WeightAveraging, due, pct):
@@ -187,6 +195,8 @@ def _recompute(self:WeightAveraging, model, stats):
     norms = [(m, m.momentum) for m,_ in modes if isinstance(m, _BatchNorm)]
     frozen = [(b, b.clone()) for m,_ in norms if _is_frozen(m) for b in m.buffers()]
     with preserve_rng(dls.train), torch.no_grad():
+        peers = self.learn.peers
+        if peers.team: write_rngs(peers.from_first(read_rngs([dls.train])), [dls.train])  # all take the same batches
         try:
             model.train()
             for m,_ in norms:

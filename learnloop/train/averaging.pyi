@@ -13,6 +13,7 @@ class WeightAveraging(Callback):
     order: int
     safe_in_evaluate: bool
     fit_only: bool
+    agrees: bool
     state_schema: Any
     needs_length: Any
     every_steps: Any
@@ -63,6 +64,8 @@ class WeightAveraging(Callback):
     def after_opt_step(self) -> Any: ...  # train/averaging.py
     def cleanup_step(self) -> Any: ...  # train/averaging.py
     def after_train(self) -> Any: ...  # train/averaging.py
+    def _have_buffers_of_first(self) -> Any:  # train/averaging.py
+        """Statistics are those of the first process, of which others have their own until an epoch is over"""
     def _update_if(self, due: Any, pct: Any) -> Any: ...  # train/averaging.py
     def _swap_in(self, model: Any) -> Any: ...  # train/averaging.py
     def _swap_out(self, model: Any) -> Any: ...  # train/averaging.py

@@ -30,7 +30,7 @@ def _check_n_batches(what, n):
 
 class LimitBatches(Callback):
     "End epochs and validations after a number of batches: the loaders seem to be that short"
-    order,remove_on_fetch,safe_in_evaluate,fit_only = -11,True,True,True
+    order,remove_on_fetch,safe_in_evaluate,fit_only,agrees = -11,True,True,True,True
     def __init__(self,
         train=None, # Batches of an epoch, or share of them as a float; None for all
         valid=None  # Batches of a validation, likewise
@@ -43,11 +43,11 @@ class LimitBatches(Callback):
         dls = self.learn.dls
         for dl,n in ((dls.train, self.train), (dls.valid, self.valid)):
             if dl is not None and n is not None: FirstBatches(dl, n)  # if it can't be taken, that is said now
-    def before_train(self): self._limit(self.train)
-    def before_validate(self): self._limit(self.valid)
-    def _limit(self, n):
+    def before_train(self): self._limit(self.train, True)
+    def before_validate(self): self._limit(self.valid, False)
+    def _limit(self, n, training):
         if n is None: return
-        self.learn.dl = FirstBatches(self.learn.dl, n)
+        self.learn.dl = FirstBatches(self.learn.peers.share(self.learn.dl, training), n)
         self.learn.n_iter = len(self.learn.dl)
 
 # %% ../../nbs/train/02_limits.ipynb #be71e00a
@@ -64,7 +64,7 @@ class ShortEpochCallback(LimitBatches):
 # %% ../../nbs/train/02_limits.ipynb #d7f6702e
 class OverfitBatches(Callback):
     "Train on the same few batches in each epoch, and validate on them, too"
-    order,remove_on_fetch,safe_in_evaluate,fit_only = -11,True,True,True
+    order,remove_on_fetch,safe_in_evaluate,fit_only,agrees = -11,True,True,True,True
     def __init__(self,
         n=1 # Number of training batches to keep, or share of them as a float; they are held in memory
     ): self.n,self._source,self._kept,self._drawn = _check_n_batches('n', n),None,None,None
@@ -79,9 +79,9 @@ class OverfitBatches(Callback):
         self._use_kept()
     def _use_kept(self): self.learn.dl,self.learn.n_iter = self._kept,len(self._kept)
     def _take(self, dl):
-        is_resumed = self._kept is None and self._drawn  # then it has the batches that it had
-        if not is_resumed: self._drawn = read_rngs([dl])
-        random = _random_as(self._drawn, dl) if is_resumed else nullcontext()
+        peers,is_resumed = self.learn.peers,self._kept is None and self._drawn  # then it has the batches that it had
+        if not is_resumed: self._drawn = peers.from_first(read_rngs([dl]))
+        random = _random_as(self._drawn, dl) if is_resumed or not peers.is_first else nullcontext()
         with random: self._source,self._kept = dl,list(FirstBatches(dl, self.n))
     def state_dict(self): return super().state_dict() | (dict(drawn=self._drawn) if self._drawn else {})
     def load_state_dict(self, sd):
@@ -112,7 +112,7 @@ class FastDevRun(LimitBatches):
 # %% ../../nbs/train/02_limits.ipynb #0f049674
 class SanityCheck(Callback):
     "Validate on a few batches before the first epoch, without a trace"
-    order,safe_in_evaluate,fit_only = math.inf,True,True
+    order,safe_in_evaluate,fit_only,agrees = math.inf,True,True,True
     def __init__(self,
         n:int=2, # Batches; -1 for all
         resumed:bool=False # Also if the fit begins at a later epoch than the first? It was checked before, then
@@ -133,7 +133,7 @@ class SanityCheck(Callback):
 # %% ../../nbs/train/02_limits.ipynb #ba6e8f93
 class ReloadLoaders(Callback):
     "Replace the training loader every few epochs"
-    fit_only = True
+    fit_only = agrees = True
     def __init__(self,
         every_epochs:int, # Epochs for which a loader is used
         f # Function of the learner, returns a loader to train on, or that and one to validate on
@@ -146,8 +146,9 @@ class ReloadLoaders(Callback):
     def cleanup_fit(self): (self.learn.dls.train,self.learn.dls.valid),self._last = self._found,{}
     def before_epoch(self):
         if not self._is_new and self.learn.epoch%self.every_epochs: return
-        self._last = dict(epoch=self.learn.epoch, rng=read_rngs())
-        self._reload()
+        peers = self.learn.peers
+        self._last = dict(epoch=self.learn.epoch, rng=peers.from_first(read_rngs()))
+        with nullcontext() if peers.is_first else _random_as(self._last['rng']): self._reload()
     def _reload(self):
         dls,new,self._is_new = self.learn.dls,self._f(self.learn),False
         train,valid = new if isinstance(new, tuple) else (new, dls.valid)
@@ -163,7 +164,7 @@ class ReloadLoaders(Callback):
 # %% ../../nbs/train/02_limits.ipynb #89e2378a
 class DetectAnomaly(Callback):
     "Have torch name the operation that a NaN gradient came from"
-    fit_only = True  # evaluations have no gradients
+    fit_only = agrees = True  # evaluations have no gradients
     def __init__(self,
         check_nan:bool=True # Raise an error at a NaN? Else only errors in backward are traced to forward
     ): self.check_nan,self._was = check_nan,None
@@ -176,6 +177,7 @@ class DetectAnomaly(Callback):
 # %% ../../nbs/train/02_limits.ipynb #97955cf2
 class Deterministic(Callback):
     "Let torch use deterministic algorithms only"
+    agrees = True
     def __init__(self,
         warn_only:bool=False # Warn of operations that have none, rather than raise an error?
     ): self.warn_only,self._was = warn_only,None
@@ -201,6 +203,8 @@ def find_batch_size(self:Learner,
     "Find the batch size that memory has room for; the learner stays as it is"
     if not isinstance(start, Integral) or not 1<=start<=max_bs:
         raise ValueError(f'start is {start!r}: it must be a whole number from 1 to max_bs, {max_bs}')
+    if self.team: raise RuntimeError(f'find_batch_size in {self.team.world} processes: when one of them has no memory '
+        'left, the others wait for it: call it in a process that is alone, before to_ddp or to_fsdp')
     best,bs = None,start
     while bs<=max_bs:
         why_not = self._try_size(mk_dl(bs), bs, n_steps)

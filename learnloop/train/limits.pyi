@@ -13,6 +13,7 @@ class LimitBatches(Callback):
     remove_on_fetch: bool
     safe_in_evaluate: bool
     fit_only: bool
+    agrees: bool
     train: Any
     valid: Any
     def __init__(self, train: Any=None, valid: Any=None) -> None:
@@ -22,7 +23,7 @@ class LimitBatches(Callback):
     def before_fit(self) -> Any: ...
     def before_train(self) -> Any: ...
     def before_validate(self) -> Any: ...
-    def _limit(self, n: Any) -> Any: ...
+    def _limit(self, n: Any, training: Any) -> Any: ...
 
 class ShortEpochCallback(LimitBatches):
     """End epochs after the share `pct` of their batches"""
@@ -37,6 +38,7 @@ class OverfitBatches(Callback):
     remove_on_fetch: bool
     safe_in_evaluate: bool
     fit_only: bool
+    agrees: bool
     n: Any
     _source: Any
     _kept: list
@@ -62,6 +64,7 @@ class SanityCheck(Callback):
     order: Any
     safe_in_evaluate: bool
     fit_only: bool
+    agrees: bool
     n: Any
     resumed: bool
     result: Any
@@ -75,6 +78,7 @@ class SanityCheck(Callback):
 class ReloadLoaders(Callback):
     """Replace the training loader every few epochs"""
     fit_only: bool
+    agrees: bool
     every_epochs: Any
     _f: Any
     _found: Any
@@ -94,6 +98,7 @@ class ReloadLoaders(Callback):
 class DetectAnomaly(Callback):
     """Have torch name the operation that a NaN gradient came from"""
     fit_only: bool
+    agrees: bool
     check_nan: bool
     _was: Any
     def __init__(self, check_nan: bool=True) -> None:
@@ -103,6 +108,7 @@ class DetectAnomaly(Callback):
 
 class Deterministic(Callback):
     """Let torch use deterministic algorithms only"""
+    agrees: bool
     warn_only: bool
     _was: Any
     def __init__(self, warn_only: bool=False) -> None:

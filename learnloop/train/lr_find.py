@@ -97,7 +97,8 @@ SuggestionMethod = SimpleNamespace(Valley=valley, Slide=slide, Minimum=minimum, 
 # %% ../../nbs/train/08_lr_find.ipynb #dab4a670
 class LRFinder(Callback):
     "Train with a rising learning rate"
-    order,run_valid,owns,fit_label,fit_only,needs_length = 60,False,frozenset({'lr'}),'lr_find',True,True
+    order,run_valid,owns,fit_label = 60,False,frozenset({'lr'}),'lr_find'
+    fit_only = needs_length = agrees = True
     def __init__(self,
         start_lr=1e-7, # First learning rate, or a list with one for each group
         end_lr=10,     # Learning rate at which it would end, likewise
@@ -119,7 +120,7 @@ class LRFinder(Callback):
         self.learn.set_hypers(lr=self._lr)
     def after_batch(self):
         if self.learn.loss_grad is None: return  # the batch was skipped before it had a loss
-        loss = self._smooth(self.learn.loss.mean().item())
+        loss = self._smooth(self.learn.peers.mean(self.learn.loss.mean(), self.learn.bs).item())
         if self.stop_div and not math.isfinite(loss): raise CancelTrainException
         self.lrs.append(self._lr[-1] if isinstance(self._lr, list) else self._lr)
         self.losses.append(loss)

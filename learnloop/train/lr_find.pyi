@@ -59,6 +59,7 @@ class LRFinder(Callback):
     fit_label: str
     fit_only: bool
     needs_length: bool
+    agrees: bool
     _sched: Any
     num_it: Any
     stop_div: bool

@@ -12,6 +12,7 @@ class MixedPrecision(Callback):
     order: int
     safe_in_evaluate: bool
     fit_only: bool
+    agrees: bool
     state_schema: dict
     min_scale: float
     amp_mode: str
@@ -64,6 +65,7 @@ class MixedPrecision(Callback):
 class TruePrecision(Callback):
     """Have weights and inputs in `dtype`"""
     order: int
+    agrees: bool
     dtype: torch.dtype
     _loss_dtype: Any
     def __init__(self, dtype: torch.dtype=...) -> None:

@@ -85,6 +85,7 @@ class GradualUnfreezing(Callback):
     """Unfreeze groups at given epochs"""
     freezes: bool
     fit_only: bool
+    agrees: bool
     at: dict
     def __init__(self, at: dict) -> None:
         """- `at`: First group to train, as in `freeze_to`, by the epoch from which on it holds: `{0:-1, 2:-2, 4:0}`"""
@@ -98,6 +99,7 @@ class Scheduler(Callback):
     safe_in_evaluate: bool
     fit_only: bool
     needs_length: bool
+    agrees: bool
     total_steps: Any
     _first: Any
     _was: dict

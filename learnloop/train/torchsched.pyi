@@ -12,6 +12,7 @@ class TorchScheduler(Callback):
     run_valid: bool
     safe_in_evaluate: bool
     fit_only: bool
+    agrees: bool
     sched: Any
     unit: str
     monitor: str

@@ -25,11 +25,13 @@ from ..loop.learner import format_value
 from ..loop.optimizer import get_hyper, get_hypers, zero_grad
 from ..measure.metrics import less_is_better
 from .schedule import check_owners
+from .training import whole
 
 # %% ../../nbs/train/01_tracker.ipynb #e42a4f94
 class _FitState(Callback):
     "A callback whose state, `_start`, begins anew with each fit, unless it has just been loaded"
-    remove_on_fetch,safe_in_evaluate,fit_only,reset_on_fit,_loaded,_begun,_start = True,True,True,True,False,False,{}
+    remove_on_fetch = safe_in_evaluate = fit_only = reset_on_fit = agrees = True
+    _loaded,_begun,_start = False,False,{}
     stop_reason = None  # Why it ended the fit
     state_schema = {'best?':(float, bool, tuple, torch.Tensor, None), 'new_best?':bool, 'seen_at?':(int, None),
         'wait?':int, 'cooling?':int, 'skipped?':int, 'in_a_row?':int, 'stop_reason?':(str, None), 'why_bad?':str,
@@ -215,7 +217,7 @@ def _stop(self:EarlyStoppingCallback, what):
 # %% ../../nbs/train/01_tracker.ipynb #5a666732
 def _all_finite(grads):
     grads = [g._values() if g.layout==torch.sparse_coo else g for g in grads]
-    return bool(torch.nn.utils.get_total_norm([g for g in grads if g.numel()], math.inf).isfinite())
+    return bool(whole(torch.nn.utils.get_total_norm([g for g in grads if g.numel()], math.inf)).isfinite())
 
 class CheckFinite(_FitState):
     "Raise an error, skip the step, or stop the fit before an infinite or NaN loss or gradient gets to the weights"
@@ -234,8 +236,12 @@ class CheckFinite(_FitState):
 
     def after_loss(self):
         learn = self.learn
-        if learn.loss is None or not learn.inside('fit') or learn.loss.isfinite().all(): return
-        self._act(f'loss is {learn.loss.item()}' if learn.loss.numel()==1 else 'loss is not finite')
+        if learn.loss is None or not learn.inside('fit'): return
+        why = None
+        if not learn.loss.isfinite().all():
+            why = f'loss is {learn.loss.item()}' if learn.loss.numel()==1 else 'loss is not finite'
+        if learn.team and learn.training and self.action!='raise': why = self._of_all(why)
+        if why: self._act(why)
     def before_step(self):
         if self.grads and not self._now['why_bad']: self._check_grads()
         if not self._now['why_bad']: self._now['in_a_row'] = 0
@@ -249,6 +255,12 @@ class CheckFinite(_FitState):
         return vars(self) if key is None else self.turns.setdefault(key, dict(why_bad='', in_a_row=0))
 
 # %% ../../nbs/train/01_tracker.ipynb #9ba0c2b5
+@patch
+def _of_all(self:CheckFinite, why):
+    "What is wrong with the loss, here or in another process"
+    bad = self.learn.peers.most(self.learn.peers.rank+1 if why else 0)
+    return why or (f'loss of rank {bad-1} is not finite' if bad else None)
+
 @patch
 def _check_grads(self:CheckFinite):
     bad = {p for p in self.learn.turn_params if p.grad is not None}
@@ -306,7 +318,7 @@ class SpikeDetection(_FitState):
 
     def after_loss(self):
         if self.learn.inside('step'): return  # a line search looks further along
-        v,now = self.learn.loss.mean().item(),self._now
+        v,now = self.learn.peers.mean(self.learn.loss.mean(), self.learn.bs).item(),self._now
         if self._is_spike(v): self._skip_batch(v)
         now.update(recent=[*now['recent'], v][-self.window:], seen=now['seen']+1, in_a_row=0)
     @property
@@ -348,7 +360,7 @@ class TimeLimit(_FitState):
 
     def before_fit(self):
         super().before_fit()
-        self._since = monotonic()
+        self._since,self._asks_at = monotonic(),0
     def cleanup_fit(self):
         super().cleanup_fit()
         self.spent,self._since = self.elapsed,None
@@ -356,7 +368,7 @@ class TimeLimit(_FitState):
 
     def before_train(self): self.learn.dl = Until(self.learn.dl, lambda: self.stop_reason)
     def before_batch(self):
-        self._end_in_time()
+        if self.learn.team is None or self.learn.train_iter>=self._asks_at: self._end_in_time()
         if self.stop_reason: self.learn.n_iter = self.learn.iter+1
     def after_epoch(self):
         if self.learn.epoch+1<self.learn.n_epoch: self._end_in_time()
@@ -364,8 +376,20 @@ class TimeLimit(_FitState):
         if self.stop_reason: self._tell(f'stopped: {self.stop_reason}')
     def _end_in_time(self):
         "Have this epoch be the last if the time is up"
-        if self.elapsed<self.seconds: return
+        if not self._is_up(): return
         self.stop_reason,self.learn.n_epoch = f'time is up: {self.seconds:g} seconds',self.learn.epoch+1
+
+# %% ../../nbs/train/01_tracker.ipynb #da75cce0
+@patch
+def _is_up(self:TimeLimit):
+    "Is the time up, by the clock of the first process, which says when to ask again"
+    learn,left = self.learn,self.seconds-self.elapsed
+    if learn.team is None: return left<=0
+    a_batch = (self.elapsed+1e-3)/(learn.train_iter+1)
+    n = 0 if left<=0 else int(1 + min(left/10, 1)/a_batch)
+    n = learn.peers.most(n if learn.peers.is_first else 0)
+    self._asks_at = learn.train_iter+n
+    return not n
 
 # %% ../../nbs/train/01_tracker.ipynb #da75cc6f
 @patch(as_prop=True)
@@ -424,7 +448,7 @@ def _save(self:SaveModelCallback, name, val=None):
     while self.keep and len(self.saves)>self.keep:
         gone = self.saves[0] if self.every_epoch else self._by_rank(min)
         self.saves = [o for o in self.saves if o is not gone]
-        Path(gone['path']).unlink(missing_ok=True)
+        if self.learn.peers.is_first: Path(gone['path']).unlink(missing_ok=True)
 
 # %% ../../nbs/train/01_tracker.ipynb #40a8e074
 @patch
@@ -493,7 +517,7 @@ class ReduceLROnPlateau(TrackerCallback):
 # %% ../../nbs/train/01_tracker.ipynb #14ca85c2
 class ValidateCallback(Callback):
     "Validate within epochs, or on further loaders"
-    order,run_valid,remove_on_fetch,safe_in_evaluate,fit_only = 55,False,True,True,True
+    order,run_valid,remove_on_fetch,safe_in_evaluate,fit_only,agrees = 55,False,True,True,True,True
     def __init__(self,
         every_steps:int|None=None,  # After each so many optimizer steps
         every_epochs:int|None=None, # After each so many epochs
@@ -547,7 +571,8 @@ def _validate_if_due(self:ValidateCallback):
     learn,n = self.learn,self.learn.count.opt_steps
     if self.every_epochs or n==self._seen: return
     self._seen = n
-    if self.when(learn) if self.when else n%self.every_steps==0: self._validate()
+    is_due = learn.peers.most(int(bool(self.when(learn)))) if self.when else n%self.every_steps==0
+    if is_due: self._validate()
 
 # %% ../../nbs/train/01_tracker.ipynb #40658b43
 @patch
@@ -582,7 +607,7 @@ def _at(self:ValidateCallback):
 # %% ../../nbs/train/01_tracker.ipynb #e7c98139
 class ValidateEvery(Callback):
     "Validate after each so many epochs only, and after the last"
-    order,safe_in_evaluate = 51,True  # after the recorder, whose metrics begin anew; before callbacks of other systems
+    order,safe_in_evaluate,agrees = 51,True,True  # after the recorder, whose metrics begin anew; before callbacks of other systems
     def __init__(self,
         every_epochs:int # Epochs from one validation to the next
     ):

@@ -12,6 +12,7 @@ class _FitState(Callback):
     safe_in_evaluate: bool
     fit_only: bool
     reset_on_fit: bool
+    agrees: bool
     _loaded: bool
     _begun: bool
     _start: dict
@@ -124,6 +125,8 @@ class CheckFinite(_FitState):
     @property
     def _now(self) -> Any:
         """What is known of the optimizer whose turn it is: of the only one, in attributes"""
+    def _of_all(self, why: Any) -> Any:  # train/tracker.py
+        """What is wrong with the loss, here or in another process"""
     def _check_grads(self) -> Any: ...  # train/tracker.py
     def _act(self, why: Any) -> Any: ...  # train/tracker.py
     def _end_fit(self, why: Any) -> Any: ...  # train/tracker.py
@@ -167,6 +170,7 @@ class TimeLimit(_FitState):
     _start: dict
     seconds: Any
     reset_on_fit: bool
+    _asks_at: int
     spent: Any
     stop_reason: str
     def __init__(self, hours: float=0.0, minutes: float=0.0, seconds: float=0.0, reset_on_fit: bool=True) -> None:
@@ -184,6 +188,8 @@ class TimeLimit(_FitState):
     def after_fit(self) -> Any: ...
     def _end_in_time(self) -> Any:
         """Have this epoch be the last if the time is up"""
+    def _is_up(self) -> Any:  # train/tracker.py
+        """Is the time up, by the clock of the first process, which says when to ask again"""
     @property
     def elapsed(self) -> Any:  # train/tracker.py
         """Seconds of the limit that are used up"""
@@ -261,6 +267,7 @@ class ValidateCallback(Callback):
     remove_on_fetch: bool
     safe_in_evaluate: bool
     fit_only: bool
+    agrees: bool
     every_steps: int | None
     every_epochs: int | None
     when: Any
@@ -295,6 +302,7 @@ class ValidateEvery(Callback):
     """Validate after each so many epochs only, and after the last"""
     order: int
     safe_in_evaluate: bool
+    agrees: bool
     every_epochs: Any
     def __init__(self, every_epochs: int) -> None:
         """- `every_epochs`: Epochs from one validation to the next"""

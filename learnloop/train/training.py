@@ -6,8 +6,8 @@ Docs: https://learnloop.github.io/learnloop/train/training.html.md"""
 
 # %% auto #0
 __all__ = ['GradientAccumulation', 'refuse_own_steps', 'refuse_closure', 'refuse_graph', 'grads_now', 'refuse_supplied',
-           'clip_grad_adaptive_', 'GradientClip', 'set_bn_eval', 'BnFreeze', 'ChannelsLast', 'MCDropoutCallback',
-           'GradientCheckpointing', 'MoveModulesToDeviceCallback', 'MicroBatch', 'SAM']
+           'clip_grad_adaptive_', 'whole', 'GradientClip', 'set_bn_eval', 'BnFreeze', 'ChannelsLast',
+           'MCDropoutCallback', 'GradientCheckpointing', 'MoveModulesToDeviceCallback', 'MicroBatch', 'SAM']
 
 # %% ../../nbs/train/03_training.ipynb #d8b9928e
 import math, torch
@@ -19,7 +19,7 @@ from fastcore.basics import patch
 from torch import nn
 from torch.nn.utils import clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from torch.utils.checkpoint import checkpoint
-from ..loop.batch import batch_map, to_concat, to_detach
+from ..loop.batch import batch_map, batch_parts, to_concat, to_detach
 from ..loop.callback import Callback
 from ..loop.checks import check_whole
 from ..loop.flow import CancelBackwardException, CancelStepException, CancelZeroGradException
@@ -31,7 +31,7 @@ from ..loop.turn import ambient_autocast, needs_closure
 # %% ../../nbs/train/03_training.ipynb #0a0df71e
 class GradientAccumulation(Callback):
     "Step the optimizer once for several batches, by the gradient of their union"
-    order,run_valid,safe_in_evaluate,fit_only = 6,False,True,True
+    order,run_valid,safe_in_evaluate,fit_only,agrees = 6,False,True,True,True
     _open = {'n?':int, 'total?':float, 'expected?':float, 'counts?':bool, 'name?':str, '*':...}
     state_schema = {**_open, 'turns?':{'*':_open}}
     def __init__(self,
@@ -60,6 +60,7 @@ class GradientAccumulation(Callback):
         self._refuse_closure()
         self._refuse_shared()
         self._was = dict(vars(self._window))
+        if self.learn.team: self.learn.peers.defer_sync = self._goes_on()
     def state_dict(self):
         open_ones = {k:w.state() for k,w in self._windows.items() if w.n}
         whole,turns = open_ones.pop(None, {}),open_ones
@@ -95,10 +96,10 @@ def before_backward(self:GradientAccumulation):
     # a turn that was cancelled has dropped what it had added
     if self._window.n and not _is_repeated(learn) and not _with_grads(learn): self._clear()
     w = self._window
-    self._n_items = n = learn.bs if self._count is None else _checked_count(self._count(learn))
-    if not n: raise CancelBackwardException
-    k = math.ceil(self._size/n) if self.n_batches is None else self._size  # batches, if all are like this one
-    w.expected = w.expected or k*n
+    self._n_items,n = self._counted()
+    if not self._n_items: raise CancelBackwardException
+    k = math.ceil(self._size/self._n_items) if self.n_batches is None else self._size  # batches, if all are like this
+    w.expected = w.expected or k*self._n_items
     learn.scale_loss(n/w.expected)
 
 @patch
@@ -114,13 +115,37 @@ def _checked_count(v):
     if isinstance(v, Real) and math.isfinite(v) and v>=0: return v
     raise ValueError(f'GradientAccumulation: count returned {v!r}: it must be a number of items, 0 or more')
 
+# %% ../../nbs/train/03_training.ipynb #8d6405e1
+@patch
+def _counted(self:GradientAccumulation):
+    "Count the items that the loss is a mean of, in all processes, and what it counts here"
+    learn = self.learn
+    if self._count is None:
+        n = learn.n_items if learn.team else learn.bs
+        return n,n
+    n = _checked_count(self._count(learn))
+    if not learn.team: return n,n
+    every = sum(learn.peers.gather(n))
+    if every and not n: learn.loss_grad = _no_loss(learn)  # a mean over nothing may be NaN
+    return every,n*learn.n_items/learn.bs  # gradients are weighted by items, as ever
+
+def _no_loss(learn):
+    "A loss of 0 that depends on the prediction"
+    outs = [o for o in _flat(learn.pred) if isinstance(o, torch.Tensor) and o.requires_grad]
+    if outs: return sum(o.sum()*0 for o in outs)
+    raise ValueError('GradientAccumulation: count returned 0 in one process, and there is no prediction to go backward '
+        'through: have each batch count something, or the turn call learn.forward()')
+
+def _flat(b):
+    vals = batch_parts(b)
+    return [b] if vals is None else [o for v in vals for o in _flat(v)]
+
 # %% ../../nbs/train/03_training.ipynb #19d0cda4
 @patch
 def _due(self:GradientAccumulation):
-    learn,w = self.learn,self._window
+    w = self._window
     full = (w.total if self.n_batches is None else w.n) >= self._size
-    is_last = not (learn.open_turn and learn.open_turn.own) and learn.iter+1==learn.n_iter  # others may follow
-    return w.n and (full or is_last or not learn.inside('batch'))
+    return w.n and (full or self._is_last or not self.learn.inside('batch'))
 
 @patch
 def before_step(self:GradientAccumulation):
@@ -129,6 +154,20 @@ def before_step(self:GradientAccumulation):
     if w.total==w.expected: return
     torch._foreach_mul_([p.grad for p in _with_grads(self.learn)], w.expected/w.total)
     w.expected = w.total
+
+# %% ../../nbs/train/03_training.ipynb #19d0cde1
+@patch(as_prop=True)
+def _is_last(self:GradientAccumulation):
+    learn = self.learn
+    return not (learn.open_turn and learn.open_turn.own) and learn.iter+1==learn.n_iter  # others may follow
+
+@patch
+def _goes_on(self:GradientAccumulation):
+    "Is it sure that no step follows this turn?"
+    w = self._window
+    if self._is_last: return False
+    if self.n_batches is not None: return w.n+1<self._size
+    return self._count is None and w.total+self.learn.n_items<self._size
 
 # %% ../../nbs/train/03_training.ipynb #98bba380
 @patch
@@ -238,10 +277,17 @@ def clip_grad_adaptive_(
         most = factor*norm(p.detach()).clamp(min=eps)
         p.grad.mul_((most/norm(p.grad)).clamp(max=1))
 
+# %% ../../nbs/train/03_training.ipynb #b75042e1
+def whole(
+    t # Tensor, of which other processes may have parts
+)->torch.Tensor:
+    "Put `t` together from its parts, in all processes, if it has any"
+    return t.full_tensor() if hasattr(t, 'full_tensor') else t
+
 # %% ../../nbs/train/03_training.ipynb #b750420b
 class GradientClip(Callback):
     "Clip gradients before each optimizer step"
-    order,run_valid,fit_only = 11,False,True
+    order,run_valid,fit_only,agrees = 11,False,True,True
     def __init__(self,
         max_norm:float|None=None, # Largest norm, value or ratio of norms; None for 1, or .01 if it's 'adaptive'
         norm_type:float=2.,       # Order of the norm; inf for the largest absolute value
@@ -259,7 +305,7 @@ class GradientClip(Callback):
     def before_fit(self): refuse_own_steps(self)
     def before_step(self):
         ps = _with_grads(self.learn)
-        self.grad_norm = get_total_norm([p.grad for p in ps], self.norm_type)
+        self.grad_norm = whole(get_total_norm([p.grad for p in ps], self.norm_type))
         if self.skip_nonfinite and not self.grad_norm.isfinite(): raise CancelStepException
         if not ps: return
         if   self.algorithm=='value':    clip_grad_value_(ps, self.max_norm)
@@ -281,12 +327,13 @@ def _has_stats(m): return getattr(m, 'running_mean', None) is not None
 # %% ../../nbs/train/03_training.ipynb #45bc00df
 class BnFreeze(Callback):
     "Keep frozen batch norms in eval mode while training"
+    agrees = True
     def before_train(self): set_bn_eval(self.learn.model)
 
 # %% ../../nbs/train/03_training.ipynb #ca0318a9
 class ChannelsLast(Callback):
     "Have weights and inputs of 4 and 5 dimensions in channels-last memory format"
-    order = -1
+    order,agrees = -1,True
     def __init__(self): self._turned = []
     def before_fit(self):
         model = self.learn.model
@@ -316,6 +363,7 @@ def to_contiguous(self:Learner)->Learner: # The learner itself
 # %% ../../nbs/train/03_training.ipynb #6487a68b
 class MCDropoutCallback(Callback):
     "Keep dropout active in validation and prediction"
+    agrees = True
     def __init__(self): self._undo = []
     def before_validate(self):
         self._undo.append(undo := ExitStack())
@@ -329,7 +377,7 @@ class MCDropoutCallback(Callback):
 # %% ../../nbs/train/03_training.ipynb #a89157ab
 class GradientCheckpointing(Callback):
     "Compute what modules keep for the backward pass again, rather than keep it"
-    fit_only = True  # without gradients there is nothing to be kept
+    fit_only = agrees = True  # without gradients there is nothing to be kept
     def __init__(self,
         modules # Whose insides to compute again: a class, a list of modules, or a function from the model to a list
     ): self.modules,self._kept = modules,[]
@@ -369,7 +417,7 @@ def _same_stats(model):
 # %% ../../nbs/train/03_training.ipynb #238826d9
 class MoveModulesToDeviceCallback(Callback):
     "Move the modules that are attributes of the learner to its device"
-    order = -9
+    order,agrees = -9,True
     def before_fit(self):
         for k,o in list(vars(self.learn).items()):
             if isinstance(o, nn.Module) and k[0]!='_': o.to(self.learn.device)
@@ -386,14 +434,14 @@ def _repeat(learn, autocast):
 # %% ../../nbs/train/03_training.ipynb #11dad604
 class MicroBatch(Callback):
     "Take each batch through model and backward in parts: less memory, and the same step"
-    order,run_valid,fit_only = 90,False,True
+    order,run_valid,fit_only,agrees = 90,False,True,True
     def __init__(self,
         size:int=8 # Items in a part, at most
     ):
         self.size = check_whole('MicroBatch: size', size)
         self._clear()
-    def _clear(self): self._whole,self._made,self._left,self._seen,self._grads = None,None,[],[],[]
-    def _next(self): self.learn.bs,self.learn.xb,self.learn.yb = self._left.pop(0)
+    def _clear(self): self._whole,self._made,self._left,self._seen,self._grads,self._n = None,None,[],[],[],0
+    def _next(self): self._n,self.learn.bs,self.learn.xb,self.learn.yb = self._left.pop(0)
 
     def before_fit(self):
         refuse_own_steps(self)
@@ -405,17 +453,20 @@ class MicroBatch(Callback):
         if learn.open_turn.grads: raise ValueError(f'MicroBatch takes losses in parts, and {learn.open_turn} '
             'supplies gradients, which may be no sum of those of parts: use GradientAccumulation')
         self._had = grads_now(learn)
-        size = math.ceil(n/math.ceil(n/self.size))  # nearly the same for all: a batch norm fails with a single item
+        n_parts = learn.peers.most(math.ceil(n/self.size))
+        size = math.ceil(n/n_parts)  # nearly the same for all: a batch norm fails with a single item
         def part(b, i): return batch_map(b, 'narrow', lambda t: t[i:i+size] if t.dim() and len(t)==n else t)
         self._whole,self._autocast = (n, learn.xb, learn.yb),ambient_autocast(learn.device)
         self._others,self._made = learn.loss_parts,learn.pred  # of turns before this one
-        self._left = [(min(size, n-i), part(learn.xb, i), part(learn.yb, i)) for i in range(0, n, size)]
+        ns = [min(size, n-i) for i in range(0, n, size)]
+        self._left = [(k, k, part(learn.xb, i*size), part(learn.yb, i*size)) for i,k in enumerate(ns)]
+        if learn.team: self._keep_up(n_parts)
         self._next()
     def after_loss(self):
         learn,whole = self.learn,self._whole
         if whole is None: return
         pred = None if learn.pred is self._made else to_detach(learn.pred, cpu=False)
-        self._seen.append((learn.bs, pred, learn.loss, learn.loss_parts))
+        self._seen.append((self._n, pred, learn.loss, learn.loss_parts))
         learn.bs = whole[0]
     def before_backward(self):
         learn = self.learn
@@ -431,12 +482,21 @@ def after_backward(self:MicroBatch):
     refuse_supplied(self, self._had, 'to which other parts would add')
     while self._left:
         self._next()
+        if learn.team and not self._left: learn.peers.defer_sync = self._defers
         _repeat(learn, self._autocast)
-    ns,preds,losses,parts = zip(*self._seen, strict=True)
+    ns,preds,losses,parts = zip(*(o for o in self._seen if o[0]), strict=True)
     self._grads,(learn.bs,learn.xb,learn.yb) = [],self._whole
     learn.pred = self._made if preds[0] is None else to_concat(preds)
     def mean(vals): return sum(n*v for n,v in zip(ns, vals, strict=True))/learn.bs
     learn.loss,learn.loss_parts = mean(losses),_mean_parts(ns, parts, self._others)
+
+@patch
+def _keep_up(self:MicroBatch, n):
+    "Have `n` parts, as other processes do; gradients are exchanged with the last"
+    peers,(_,bs,*first) = self.learn.peers,self._left[0]
+    self._left += [(0, bs, *first)]*(n-len(self._left))  # which doesn't count
+    self._defers = peers.defer_sync
+    if n>1: peers.defer_sync = True
 
 def _mean_parts(ns, parts, others):
     "Means over batches of `ns` items of the parts of their losses, and `others` as they are"
@@ -457,7 +517,7 @@ def cleanup_turn(self:MicroBatch):
 # %% ../../nbs/train/03_training.ipynb #0ba8fc16
 class SAM(Callback):
     "Step by the gradient at the worst place near the weights: sharpness-aware minimisation"
-    order,run_valid,fit_only = 100,False,True
+    order,run_valid,fit_only,agrees = 100,False,True,True
     def __init__(self,
         rho:float=.05 # Distance of that place, in the norm over all weights; the paper's default
     ):
@@ -476,6 +536,7 @@ class SAM(Callback):
         self._autocast,self._rng = ambient_autocast(self.learn.device),read_rngs()
         del self._rng['evaluations']  # those of this batch count
         self._had = grads_now(self.learn)
+        if self.learn.team: self.learn.peers.defer_sync = False  # all go to the same place
     def before_backward(self):
         if _is_repeated(self.learn): return
         self._aside = [(p, p.grad) for p in _with_grads(self.learn)]
@@ -487,7 +548,7 @@ class SAM(Callback):
         if _is_repeated(learn) or learn.outcome['backward']!='done' or not ps: return
         self._home = [(p, p.detach().clone()) for p in ps]
         grads = [p.grad for p in ps]
-        up = self.rho/get_total_norm(grads).clamp(min=1e-12)
+        up = self.rho/whole(get_total_norm(grads)).clamp(min=1e-12)
         with torch.no_grad(): torch._foreach_add_(ps, [g*up for g in grads])
         for p in ps: p.grad = None
         write_rngs(self._rng)

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from learnloop.loop.callback import Callback
 from torch import nn
 from typing import Any
+import torch
 
-__all__ = ['GradientAccumulation', 'refuse_own_steps', 'refuse_closure', 'refuse_graph', 'grads_now', 'refuse_supplied', 'clip_grad_adaptive_', 'GradientClip', 'set_bn_eval', 'BnFreeze', 'ChannelsLast', 'MCDropoutCallback', 'GradientCheckpointing', 'MoveModulesToDeviceCallback', 'MicroBatch', 'SAM']
+__all__ = ['GradientAccumulation', 'refuse_own_steps', 'refuse_closure', 'refuse_graph', 'grads_now', 'refuse_supplied', 'clip_grad_adaptive_', 'whole', 'GradientClip', 'set_bn_eval', 'BnFreeze', 'ChannelsLast', 'MCDropoutCallback', 'GradientCheckpointing', 'MoveModulesToDeviceCallback', 'MicroBatch', 'SAM']
 
 class GradientAccumulation(Callback):
     """Step the optimizer once for several batches, by the gradient of their union"""
@@ -14,6 +15,7 @@ class GradientAccumulation(Callback):
     run_valid: bool
     safe_in_evaluate: bool
     fit_only: bool
+    agrees: bool
     _open: dict
     state_schema: dict
     n_acc: Any
@@ -40,8 +42,14 @@ class GradientAccumulation(Callback):
         """Refuse a turn that would add to gradients of another's window"""
     def before_backward(self) -> Any: ...  # train/training.py
     def cleanup_backward(self) -> Any: ...  # train/training.py
+    def _counted(self) -> Any:  # train/training.py
+        """Count the items that the loss is a mean of, in all processes, and what it counts here"""
     def _due(self) -> Any: ...  # train/training.py
     def before_step(self) -> Any: ...  # train/training.py
+    @property
+    def _is_last(self) -> Any: ...  # train/training.py
+    def _goes_on(self) -> Any:  # train/training.py
+        """Is it sure that no step follows this turn?"""
     def after_step(self) -> Any: ...  # train/training.py
     def cleanup_step(self) -> Any: ...  # train/training.py
     def cleanup_turn(self) -> Any: ...  # train/training.py
@@ -97,11 +105,18 @@ def clip_grad_adaptive_(params: Any, factor: float=0.01, eps: float=0.001, norm_
     - `norm_type`: Order of the norm
     """
 
+def whole(t: Any) -> torch.Tensor:
+    """Put `t` together from its parts, in all processes, if it has any
+
+    - `t`: Tensor, of which other processes may have parts
+    """
+
 class GradientClip(Callback):
     """Clip gradients before each optimizer step"""
     order: int
     run_valid: bool
     fit_only: bool
+    agrees: bool
     max_norm: float | None
     norm_type: float
     algorithm: str
@@ -125,11 +140,13 @@ def set_bn_eval(model: nn.Module, use_eval: bool=True) -> None:
 
 class BnFreeze(Callback):
     """Keep frozen batch norms in eval mode while training"""
+    agrees: bool
     def before_train(self) -> Any: ...
 
 class ChannelsLast(Callback):
     """Have weights and inputs of 4 and 5 dimensions in channels-last memory format"""
     order: int
+    agrees: bool
     _turned: list
     def __init__(self) -> None: ...
     def before_fit(self) -> Any: ...
@@ -138,6 +155,7 @@ class ChannelsLast(Callback):
 
 class MCDropoutCallback(Callback):
     """Keep dropout active in validation and prediction"""
+    agrees: bool
     _undo: list
     def __init__(self) -> None: ...
     def before_validate(self) -> Any: ...
@@ -146,6 +164,7 @@ class MCDropoutCallback(Callback):
 class GradientCheckpointing(Callback):
     """Compute what modules keep for the backward pass again, rather than keep it"""
     fit_only: bool
+    agrees: bool
     modules: Any
     _kept: list
     def __init__(self, modules: Any) -> None:
@@ -157,6 +176,7 @@ class GradientCheckpointing(Callback):
 class MoveModulesToDeviceCallback(Callback):
     """Move the modules that are attributes of the learner to its device"""
     order: int
+    agrees: bool
     def before_fit(self) -> Any: ...
 
 class MicroBatch(Callback):
@@ -164,15 +184,18 @@ class MicroBatch(Callback):
     order: int
     run_valid: bool
     fit_only: bool
+    agrees: bool
     size: Any
     _whole: Any
     _made: Any
     _left: list
     _seen: list
     _grads: list
+    _n: int
     _had: Any
     _autocast: Any
     _others: Any
+    _defers: Any
     def __init__(self, size: int=8) -> None:
         """- `size`: Items in a part, at most"""
     def _clear(self) -> Any: ...
@@ -183,6 +206,8 @@ class MicroBatch(Callback):
     def after_loss(self) -> Any: ...
     def before_backward(self) -> Any: ...
     def after_backward(self) -> Any: ...  # train/training.py
+    def _keep_up(self, n: Any) -> Any:  # train/training.py
+        """Have `n` parts, as other processes do; gradients are exchanged with the last"""
     def after_cancel_turn(self) -> Any: ...  # train/training.py
     def cleanup_turn(self) -> Any: ...  # train/training.py
 
@@ -191,6 +216,7 @@ class SAM(Callback):
     order: int
     run_valid: bool
     fit_only: bool
+    agrees: bool
     rho: float
     _home: list
     _aside: list

@@ -1,5 +1,5 @@
 "That `learnloop doctor` finds what is wrong, says how to mend it, and leaves nothing"
-import re, sys, tomllib
+import re, subprocess, sys, tomllib
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 import pytest, torch
@@ -11,35 +11,41 @@ pytestmark = pytest.mark.usefixtures('elsewhere')
 def sections(out):
     "The lines of each section, and what stands below"
     parts = [o.splitlines() for o in out.rstrip().split('\n\n')]
-    return {o[0]:o[1:] for o in parts[:4]},parts[4:]
+    return {o[0]:o[1:] for o in parts[:5]},parts[5:]
+
+@pytest.fixture
+def alone(monkeypatch):
+    "Leave out what starts processes: some seconds each time"
+    monkeypatch.setattr(doctor, '_try_processes', lambda *args: 'two')
 
 def test_doctor(run):
     code,out,err = run('doctor')
     found,rest = sections(out)
     assert (code,err,rest)==(0, '', [['all is well']]) and '\x1b' not in out
-    assert [*found]==['versions', 'devices', 'extras', 'self-test']
+    assert [*found]==['versions', 'devices', 'processes', 'extras', 'self-test']
     firsts = {k:[o[:19].strip() for o in v] for k,v in found.items()}
     assert firsts['versions']==['learnloop', 'Python', 'system', *doctor._NEEDED] and firsts['extras']==[*doctor._EXTRAS]
-    assert firsts['self-test']==['fit on cpu', 'save and resume', 'load with workers', 'write a log']
+    assert firsts['self-test']==['fit on cpu', 'save and resume', 'load with workers', 'write a log', 'train together']
+    assert firsts['processes']==['backends', 'torchrun', 'start by', 'shared memory', 'host']
     for lines in found.values(): assert all(re.match(r'  \S.{15,} \S', o) and o[19:21]=='  ' and o[21]!=' ' and o==o.rstrip() for o in lines), lines
     assert all(o[21:31]=='ok        ' for o in found['self-test'])
     assert f'learnloop          {learnloop.__version__}' in out and sys.executable in out and torch.__version__ in out
 
-def test_doctor_leaves_nothing(run, tmp_path, monkeypatch):
+def test_doctor_leaves_nothing(alone, run, tmp_path, monkeypatch):
     (tmp := tmp_path/'tmp').mkdir()
     monkeypatch.setattr('tempfile.tempdir', str(tmp))
     before = torch.get_rng_state()
     assert run('doctor')[0]==0
     assert [*tmp.iterdir()]==[] and [o.name for o in tmp_path.iterdir()]==['tmp'] and torch.equal(torch.get_rng_state(), before)
 
-@pytest.mark.parametrize('name,n', [('_try_fit', 1), ('_try_resume', 1), ('_try_workers', 1), ('_try_log', 1), ('_fit', 3)])
-def test_doctor_names_what_fails_and_tries_the_rest(name, n, run, monkeypatch):
+@pytest.mark.parametrize('name,n', [('_try_fit', 1), ('_try_resume', 1), ('_try_workers', 1), ('_try_log', 1), ('_try_processes', 1), ('_fit', 3)])
+def test_doctor_names_what_fails_and_tries_the_rest(name, n, alone, run, monkeypatch):
     def _broken(*args, **kw): raise OSError('no space left\non the device')
     monkeypatch.setattr(doctor, name, _broken)
     code,out,err = run('doctor')
     rows = sections(out)[0]['self-test']
     failed = [o for o in rows if o[21:27]=='FAILED']
-    assert (code,err,len(rows),len(failed))==(1, '', 4, n) and all(o.endswith('OSError: no space left') for o in failed)
+    assert (code,err,len(rows),len(failed))==(1, '', 5, n) and all(o.endswith('OSError: no space left') for o in failed)
     assert out.count('Traceback')==out.count('OSError: no space left\non the device')==n and out.endswith(f'\n{n} of the checks failed\n')
 
 @pytest.mark.parametrize('name,msg', [('fit', 'should fall'), ('resume', 'other weights'), ('workers', 'differ'), ('log', 'nothing was written')])
@@ -69,7 +75,7 @@ def test_doctor_says_how_to_install_what_is_missing(run, monkeypatch):
 
 def test_doctor_knows_the_packages_of_the_project():
     project = tomllib.loads((Path(__file__).parents[2]/'pyproject.toml').read_text())['project']
-    def _names(deps): return {re.split('[<>=]', o)[0] for o in deps}
+    def _names(deps): return {re.split(r'[\[<>=]', o)[0] for o in deps}
     assert _names(project['dependencies'])==set(doctor._NEEDED)
     for k,(_,pip) in doctor._EXTRAS.items():
         if m := re.fullmatch(r"'learnloop\[(\w+)\]'", pip): assert k in _names(project['optional-dependencies'][m[1]])
@@ -87,6 +93,38 @@ def test_doctor_shows_accelerators(monkeypatch):
     res = dict(doctor._devices())
     assert res['cuda:0']=='H0, 60.0 of 80.0 GB free' and res['cuda:1']=='H1, which fails: RuntimeError: CUDA error: out of memory' and res['used']=='cuda:0'
     assert [k for k,_ in doctor._checks(Path())][:2]==['fit on cpu', 'fit on cuda:0']
+
+def broken(kind):
+    "A stand-in for `subprocess.run` whose process hangs, fails, or trains to something else"
+    def _run(command, timeout, **kw):
+        if kind=='hangs': raise subprocess.TimeoutExpired(command, timeout)
+        texts = dict(fails=(1, '', 'Traceback\n  in a line\nRuntimeError: no gloo'), dies=(-9, '', ''), differs=(0, 'rank 1: hello\n0.5\n', ''))
+        return subprocess.CompletedProcess(command, *texts[kind])
+    return _run
+
+@pytest.mark.parametrize('kind,msg', [('hangs', '^two processes took more than 60 s$'), ('fails', '^RuntimeError: no gloo\nTraceback'), ('dies', '^exit code -9'), ('differs', 'by 5.0e-01$')])
+def test_doctor_says_why_two_processes_do_not_train(kind, msg, monkeypatch):
+    monkeypatch.setattr(doctor.subprocess, 'run', broken(kind))
+    with pytest.raises(RuntimeError, match=msg): doctor._try_processes()
+
+def test_doctor_knows_what_processes_need(monkeypatch):
+    "What containers and strange hosts lack is said, and what can't be is left out of the self-test"
+    def _no(*args): raise OSError('no such thing')
+    for total,want in ((64e6, 'little for workers of loaders: docker run --shm-size=8g'), (8e9, '8.0 of 8.0 GB free')):
+        monkeypatch.setattr(doctor.shutil, 'disk_usage', lambda p, n=total: (n, 0, n))
+        assert doctor._shared_memory().endswith(want)
+    for at,want in (('127.0.1.1', 'cannot reach'), ('10.0.0.7', '10.0.0.7')):
+        monkeypatch.setattr(doctor.socket, 'gethostbyname', lambda name, at=at: at)
+        assert doctor._host().endswith(want)
+    monkeypatch.setattr(doctor.shutil, 'disk_usage', _no)
+    monkeypatch.setattr(doctor.socket, 'gethostbyname', _no)
+    monkeypatch.setattr(doctor.shutil, 'which', lambda name: None)
+    assert doctor._shared_memory()=='no /dev/shm' and 'no address' in doctor._host() and 'python -m' in dict(doctor._processes())['torchrun']
+    assert 'train together' in dict(doctor._checks(Path()))
+    monkeypatch.setattr(doctor.multiprocessing, 'get_all_start_methods', lambda: ['spawn'])
+    assert 'train together' not in dict(doctor._checks(Path()))
+    monkeypatch.setattr(doctor.dist, 'is_available', lambda: False)
+    assert doctor._backends().startswith('none')
 
 def test_doctor_interrupted(run, monkeypatch):
     def _stop(folder): raise KeyboardInterrupt

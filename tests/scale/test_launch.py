@@ -75,7 +75,7 @@ def raise_in(rank, e):
     try:
         if team.rank==rank: raise e
         team.gather(1)
-    except Exception as e: raise team.fail(e)
+    except Exception as e: raise team.fail(e) from None
 
 @pytest.mark.parametrize('rank', [0, 1])
 def test_the_error_that_came_first(rank):

@@ -129,8 +129,7 @@ def by_number(i):
     random.seed(i+4)
 def own_generator(i): torch.utils.data.get_worker_info().dataset.gen = torch.Generator().manual_seed(torch.initial_seed())
 
-@pytest.mark.parametrize('persistent', [False, True])
-@pytest.mark.parametrize('init', [None, by_seed, by_number, own_generator])
+@pytest.mark.parametrize('init,persistent', [(None, False), (None, True), (by_seed, False), (by_number, False), (own_generator, False)])
 def test_workers_of_each_rank_draw_other_numbers(init, persistent):
     mk = lambda: DataLoader(Noisy(8), batch_size=4, num_workers=2, shuffle=True, persistent_workers=persistent, worker_init_fn=init)
     res = each_rank(mk, 2, passes(2 if init is None else 1))
