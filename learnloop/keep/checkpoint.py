@@ -29,6 +29,7 @@ from ..measure.metrics import less_is_better
 class CheckpointCallback(Callback):
     "Save checkpoints of the whole state in `folder`, and delete those that needn't be kept"
     order,writes,only_looks,safe_in_evaluate,remove_on_fetch,fit_only = inf,True,True,True,True,True
+    agrees = True
     def __init__(self,
         folder, # Of this run alone; made if need be
         every_steps:int|None=None,   # Optimizer steps between two of them
@@ -69,14 +70,19 @@ def save(self:CheckpointCallback,
         return
     place,step,self._wanted = learn.place,learn.count.opt_steps,None
     if sound and self._last==(place, step): return  # nothing has happened since
-    self.join()
-    if self._unwritten: self._finish(*self._unwritten)  # it may be the best, and its metrics are known to nobody else
-    self._unwritten = None
+    if self.background: learn.peers.first(self._catch_up)
     old = Checkpoint(self.folder/f'step-{step:09d}')  # of the same weights: this one takes its place
     if sound and old.path.name in self._sound: info = dict(metrics=old.metrics) | info
     if self._attrs: self._warn_of_attributes()
     save_state(learn, self.folder, place, self._write_aside if self.background else self._write_now, **info)
     self._last,self._time = (place, step),time.monotonic()
+
+@patch
+def _catch_up(self:CheckpointCallback):
+    "Have the last one written, if it was not to be written in the background"
+    self.join()
+    if self._unwritten: self._finish(*self._unwritten)  # it may be the best, and its metrics are known to nobody else
+    self._unwritten = None
 
 # %% ../../nbs/keep/05_checkpoint.ipynb #165ffa75
 @patch
@@ -191,16 +197,16 @@ def before_train(self:CheckpointCallback): self._steps = self.learn.count.opt_st
 
 @patch
 def is_late(self:CheckpointCallback)->bool:
-    "Whether the clock wants a checkpoint"
-    return bool(self.every_minutes) and time.monotonic()-self._time>=60*self.every_minutes
+    "Whether the clock wants a checkpoint, or what was to be written in the background wasn't"
+    return self._error is not None or bool(self.every_minutes) and time.monotonic()-self._time>=60*self.every_minutes
 
 @patch
 def look(self:CheckpointCallback):
     "Save if it is time to, between two batches"
-    self._raise_error()
     learn,every = self.learn,self.every_steps
+    if learn.team is None: self._raise_error()  # else all save, and hear of it there
     # after a batch: what is made by the first is there
-    if self._attrs is None and learn.n_done: self._attrs = _attributes(learn)
+    if self._attrs is None and learn.n_done: self._attrs = _attributes(learn) if learn.peers.is_first else {}
     n = learn.count.opt_steps
     due = every and n//every>self._steps//every
     self._steps = n
@@ -220,7 +226,7 @@ def _is_ending(self:CheckpointCallback):
 @patch
 def after_epoch(self:CheckpointCallback):
     self._ended = True
-    self._raise_error()
+    if self.background: self.learn.peers.first(self._raise_error)
     e,rec = self.learn.epoch+1,getattr(self.learn, 'recorder', None)
     values = dict(zip(rec.columns, rec.values[-1], strict=True)) if rec and rec.values else {}
     metrics = {k:float(v) for k,v in values.items() if hasattr(v, '__float__')}
@@ -243,7 +249,9 @@ def cleanup_fit(self:CheckpointCallback):
         if self in self.learn.keeper.savers: todo.callback(self.learn.keeper.savers.remove, self)
         self._lock,self.is_open = None,False
         todo.callback(setattr, self, '_unwritten', None)
-        todo.callback(self.join)
+        peers = self.learn.peers
+        if self.background and not peers.broken: todo.callback(peers.first, self.join)
+        else: todo.callback(self.join)
 
 # %% ../../nbs/keep/05_checkpoint.ipynb #57a2bacf
 def save_state(

@@ -42,6 +42,19 @@ class Signals:
         self.late = []    # Signals that came while handlers were put in or taken out
         self.due = None   # What is to end the run
         self.raised = self.wants_save = False
+    @property
+    def wish(self)->int:
+        "What it wants of all processes: 1 to save, 2 and 3 to end as by Ctrl-C and by SIGTERM; 0 for nothing"
+        if self.raised: return 0
+        if isinstance(self.due, SystemExit): return 3
+        return 2 if isinstance(self.due, KeyboardInterrupt) else int(self.wants_save)
+    def agree(self,
+        wish:int # As `wish` of any process
+    )->BaseException: # The same of all processes: none of them takes it for an error of another
+        "Have the run end as `wish` says, 2 or 3"
+        if self.wish!=wish: self.due = Terminated() if wish==3 else Interrupted() if _in_a_task() else KeyboardInterrupt()
+        self.due.told = True
+        return self.due
     def loaders(self)->list: # None for what there is not
         "The loaders whose workers may die"
         dls = {k:getattr(self.learn.dls, k, None) for k in ('train','valid')}
@@ -124,9 +137,8 @@ def _end(self:Signals, e, signum):
     if not again or isinstance(e, SystemExit): self.due = e
     if again and signum==signal.SIGINT: raise e
     if self.raised: return
-    if self._is_waiting() and self.learn.team is None: self.between()  # else a checkpoint may be written just now
+    if self._is_waiting(): self.between()  # else a checkpoint may be written just now
     if again or told or signum not in (signal.SIGINT, signal.SIGTERM): return
-    if not self.learn.peers.is_first: return  # one of them is enough to say so
     what = 'SIGTERM: stopping after this batch'
     if signum==signal.SIGINT:
         go_on = '; learn.resume() goes on from there' if self.is_fit and self._is_in_epoch() else ''
@@ -138,7 +150,7 @@ def _end(self:Signals, e, signum):
 @patch
 def between(self:Signals):
     "Raise what is due, unless the batch isn't done in which this was begun; several processes agree on that first"
-    if self.learn.team and not self.learn.peers.broken: return
+    if self.wish and self.learn.team and not (self.learn.peers.broken or getattr(self.due, 'told', False)): return
     if self.due is None or self.raised or self.is_mid_batch(): return
     self.raised = True
     raise self.due

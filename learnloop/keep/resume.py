@@ -18,7 +18,7 @@ from types import CodeType, SimpleNamespace
 from fastcore.basics import noop, patch
 from torch import Tensor
 from .checkpoint import CheckpointCallback, checkpoint_names
-from .interrupt import Signals, Terminated
+from .interrupt import Signals
 from .passes import KeptPass, copy_batch, random_states, set_random_states
 from .state import Checkpointer, check_plain, check_weights
 from .storage import Checkpoint, DamagedCheckpoint, list_checkpoints, locked_folder, newest_checkpoint
@@ -29,6 +29,7 @@ from ..loop.checks import replaced, say
 from ..loop.flow import CancelFitException, CancelStepException
 from ..loop.learner import Learner, keeps_fits
 from ..loop.place import Place
+from ..loop.rng import branch_rngs, own_stream, preserve_rng
 from ..loop.optimizer import HYPERS, get_hypers, opt_recipe, opts
 from ..measure.series import shared_parts
 
@@ -99,7 +100,9 @@ class FitKeeper(Checkpointer):
             return
         self.signals = Signals(self.learn, is_fit)
         try:
-            with self.signals.handled(saves=bool(self._checkpoint_cbs())): yield
+            with self.signals.handled(saves=bool(self._checkpoint_cbs())):
+                yield
+                self._agree_at_end()
         finally: self.signals = None
 
 # %% ../../nbs/keep/06_resume.ipynb #39496a98
@@ -110,39 +113,33 @@ def between(self:FitKeeper):
     if self.learn.training:
         if self.keeps: self._keep_state()
         for o in self.savers: o.look()
-    if code: return self._do_agreed(code)
-    if s:
-        if s.wants_save and self.is_whole():
-            s.wants_save = False
-            for o in self.savers: o.save()
-        s.between()
+    wants_save = code==1 if self.learn.team else s and s.wants_save
+    if wants_save and self.is_whole():
+        if s: s.wants_save = False
+        for o in self.savers: o.save()
+    if code>1 and not s: raise Signals(self.learn, False).agree(code)
+    if code>1: s.agree(code)
+    if s: s.between()
 
 # %% ../../nbs/keep/06_resume.ipynb #d6000011
-_SAVE,_STOP,_END = 1,2,3  # what a process may want to be done: the larger, the more urgent
-
 @patch
 def _agree(self:FitKeeper):
     "What is to be done between these two batches in all processes, as one of them got a signal, or by its clock"
     s = self.signals
-    wish = 0 if s is None else _END if isinstance(s.due, SystemExit) else _STOP if s.due else _SAVE if s.wants_save else 0
-    if self.learn.peers.is_first and any(o.is_late() for o in self.savers): wish = max(wish, _SAVE)
+    wish = s.wish if s else 0
+    if not wish and self.learn.peers.is_first: wish = int(any(o.is_late() for o in self.savers))
     self.agreed = max(self.agreed, self.learn.peers.between(wish))
     if s and s.is_mid_batch(): return 0  # of whoever runs this evaluation
     code,self.agreed = self.agreed,0
     return code
 
 @patch
-def _do_agreed(self:FitKeeper, code):
-    s = self.signals
-    if code==_SAVE:
-        if s: s.wants_save = False
-        if self.is_whole():
-            for o in self.savers: o.save()
-        return
-    e = s and s.due or (Terminated() if code==_END else KeyboardInterrupt())
-    if s: s.due,s.raised = e,True
-    e.told = True  # all of them raise it
-    raise e
+def _agree_at_end(self:FitKeeper):
+    "Have signals that came after the last batch be those of all processes"
+    s,peers = self.signals,self.learn.peers
+    if peers.team is None or peers.broken: return
+    wish = max(peers.gather(s.wish))
+    if wish>1: s.agree(wish)
 
 # %% ../../nbs/keep/06_resume.ipynb #d6000001
 def _check_same_folder(saver, resume):
@@ -204,7 +201,12 @@ def _find(self:FitKeeper, resume, accept):
     learn,config = self.learn,self.config
     # it may be wanted again
     if isinstance(resume, Origin): return Origin(deepcopy(resume.state), resume.where, resume.args, None, resume.batch)
-    c,there = self.find_newest(folder := Path(resume).expanduser())
+    folder,there = Path(resume).expanduser(),[]
+    def _newest():
+        with locked_folder(folder):
+            there[:] = checkpoint_names(folder)
+            return newest_checkpoint(folder)
+    c = self.same_for_all(_newest)
     if c is None:
         if learn.count.batches and any(o.step==learn.count.opt_steps for o in list_checkpoints(folder, verify=False)):
             warnings.warn(f'{folder} has only what was taken in the middle of a batch, which no fit goes on from: '
@@ -232,22 +234,26 @@ def _find(self:FitKeeper, resume, accept):
     return origin
 
 @patch
-def find_newest(self:FitKeeper, folder):
-    "The newest checkpoint, and the names of all; other processes take the one that the first of them finds"
-    peers,found = self.learn.peers,[None, ()]
-    def _look():
-        with locked_folder(folder): found[:] = newest_checkpoint(folder),checkpoint_names(folder)
-    peers.first(_look)
-    if peers.team is None: return found
-    name,there = peers.from_first([found[0] and found[0].path.name, [*found[1]]])
-    if name is None: return None,there
-    c = found[0] or Checkpoint(folder/name)
+def same_for_all(self:FitKeeper,
+    find, # Function that returns a `Checkpoint`, or None
+    *args # To it
+)->Checkpoint|None: # None if it found none
+    "Call `find` in the first process, and have the checkpoint that it finds in all of them"
+    peers,found = self.learn.peers,[None]
+    def _find(): found[0] = find(*args)
+    peers.first(_find)
+    if peers.team is None: return found[0]
+    path = peers.from_first(found[0] and str(found[0].path))
+    if path is None: return None
+    c = found[0] or Checkpoint(path)
     seals = peers.gather(c.manifest.get('blake2b', c.damage))
     if len(set(seals))>1:
         at = ', '.join(f'rank {r}: {o[:60]}' for r,o in enumerate(seals))
-        raise ValueError(f'{c.path} is not the same for all processes ({at}): they must share the disk that the '
+        e = ValueError(f'{c.path} is not the same for all processes ({at}): they must share the disk that the '
             'folder of a run is on')
-    return c,there
+        e.told = True  # all raise it
+        raise e
+    return c
 
 def _warn_of_batches(old, new, place):
     "Say so if the rest of an epoch will not have the batches that it would have had"
@@ -264,25 +270,40 @@ def take_own(self:FitKeeper,
 ):
     "Have of `origin` what was this process's own, if there were as many processes then"
     s,peers = origin.state,self.learn.peers
-    ranks = s.pop('ranks', None) or [_drew_in(s)]
+    ranks = s.pop('ranks', None) or [dict(rng=s['rng'], loader=s['loader'], callbacks={})]
     if len(ranks)==peers.world:
         if peers.team: s |= ranks[peers.rank] | dict(callbacks=s['callbacks'] | ranks[peers.rank]['callbacks'])
         return
     s['loader'] = None  # what it says of its place is said of parts of another size
-    own = any(_drew(o['rng']) for o in ranks)
-    if peers.rank: s['rng'] = {k:random_states(self.learn) for k in s['rng']}
-    if own and peers.is_first:
+    if peers.rank: s['rng'] = self._other_numbers(s['rng'])
+    if peers.is_first and (any(_drew(o['rng']) for o in ranks[1:]) or len(ranks)==1 and _drops(self.learn.model)):
         warnings.warn(f'not exact: was {_n_of(len(ranks))}, is {_n_of(peers.world)}: random numbers in the model '
             'differ; batches and their order are the same', stacklevel=2)
 
-def _drew_in(s): return dict(rng=s['rng'], loader=s['loader'], callbacks={})
-
 def _n_of(n): return f'{n} processes' if n!=1 else 'one process'
 
+def _drops(model): return any('Dropout' in type(m).__name__ and getattr(m, 'p', 0) for m in model.modules())
+
 def _drew(rng):
-    "Were random numbers drawn since the pass began, other than for its order?"
-    a,b = rng.get('batches', {}).get('torch'),rng['now'].get('torch')
-    return a is not None and b is not None and not torch.equal(a, b)
+    "Did a process that shuffles nothing draw random numbers in the fit?"
+    return any(nm in rng.get('fit', {}) and not _alike(rng['fit'][nm], o) for nm,o in rng['now'].items()
+        if not nm.startswith('loader') and nm!='evaluations')
+
+def _alike(a, b):
+    if isinstance(a, Tensor): return torch.equal(a, b)
+    if isinstance(a, dict): return all(_alike(v, b[k]) for k,v in a.items())
+    return list(a)==list(b) if isinstance(a, list|tuple) else a==b
+
+@patch
+def _other_numbers(self:FitKeeper, states):
+    "Random `states` for this process, made of those of the first; generators of loaders are as in that"
+    learn = self.learn
+    with preserve_rng(learn.dls.train, learn.dls.valid):
+        set_random_states(learn, states['now'])
+        branch_rngs(learn.peers.rank)
+        with own_stream(): own = random_states(learn)  # on other devices, too
+    own = {nm:v for nm,v in own.items() if not nm.startswith('loader') and nm!='evaluations'}
+    return {k:o | {nm:v for nm,v in own.items() if nm in o} for k,o in states.items()}
 
 # %% ../../nbs/keep/06_resume.ipynb #a4bd78f4
 @patch
@@ -444,11 +465,13 @@ def _check_overrides(self:FitKeeper, wants):
 @patch
 def _keep_state(self:FitKeeper):
     "Copy the whole state here"
-    if self.origin is None: self.kept = SimpleNamespace(state=deepcopy(self.capture(self.learn.place)), failed=None)
+    if self.origin is not None: return
+    self.put_together()
+    self.kept = SimpleNamespace(state=deepcopy(self.capture(self.learn.place)), failed=None)
 
 class _Pauses(Callback):
     "Keeps what `resume` needs when an exception passes"
-    order,safe_in_evaluate,remove_on_fetch = -inf,True,True
+    order,safe_in_evaluate,remove_on_fetch,agrees = -inf,True,True,True
     def after_exception(self):
         learn = self.learn
         if learn.inside('fit') and learn.keeper.args is not None: learn.keeper._pause()
@@ -471,6 +494,7 @@ def _pause(self:FitKeeper):
     learn,origin,kept = self.learn,self.origin,self.kept
     if origin: set_random_states(learn, origin.before)
     self.why_not = self._why_lost()
+    if learn.peers.broken and not (kept and kept.failed): self.why_not = _APART
     if self.why_not: return
     failed = kept and kept.failed
     if origin: state = origin.state  # it hadn't come to where it was to go on
@@ -478,14 +502,21 @@ def _pause(self:FitKeeper):
         state = kept.state
         if failed: learn.failed = SimpleNamespace(state=state, args=self.args, replay=None, **vars(failed))
     elif self.is_whole():
+        self.put_together()
         state = self.capture(learn.place, weights=learn.opt_changed())
         state = state | dict(callbacks=deepcopy(state['callbacks']))
     else:
         self.why_not = self.why_no_place()
         return
+    if learn.peers.broken:
+        self.why_not = _APART
+        return
     # which gives it once
     again = copy_batch(failed.batch) if failed and isinstance(learn.dls.train, Iterator) else None
     learn.paused = Origin(state, 'where it was', self.args, (learn.model, learn.opt), again)
+
+_APART = ('the processes have parted, as one of them failed: start them again, with fit(…, resume=folder) to go on from '
+    'the last checkpoint')
 
 @patch
 def _why_lost(self:FitKeeper):
@@ -505,11 +536,7 @@ def load_checkpoint(self:Learner,
     accept=True # What may be different from the checkpoint: see `fit`
 )->Learner: # The learner itself
     "Have the whole state as it was saved, checked before anything is changed"
-    is_one = isinstance(folder, Checkpoint)
-    if not is_one and (Path(folder).expanduser()/'manifest.json').exists(): folder,is_one = Checkpoint(folder),True
-    c = folder if is_one else self.keeper.find_newest(folder)[0]
-    if c is None: raise FileNotFoundError(f'{folder} has no checkpoint')
-    if is_one: c.verify()
+    c = self.keeper.same_for_all(_pick_checkpoint, folder)
     if self.opt is None: self.create_opt()
     keeper,origin = self.keeper,read_origin(c)
     keeper.take_own(origin)
@@ -522,6 +549,14 @@ def load_checkpoint(self:Learner,
     self.outcome.pop('fit', None)
     self.paused = self.failed = None  # they are of other weights
     return self
+
+def _pick_checkpoint(folder):
+    is_one = isinstance(folder, Checkpoint)
+    if not is_one and (Path(folder).expanduser()/'manifest.json').exists(): folder,is_one = Checkpoint(folder),True
+    c = folder if is_one else newest_checkpoint(folder)
+    if c is None: raise FileNotFoundError(f'{folder} has no checkpoint')
+    if is_one: c.verify()
+    return c
 
 # %% ../../nbs/keep/06_resume.ipynb #694e3bc3
 @patch

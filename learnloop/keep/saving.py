@@ -181,7 +181,12 @@ def _judges(m):
     "Does the module `m` load its state in a way of its own? Then nobody else can say what fits"
     own = type(m)._load_from_state_dict
     is_torchs = own is nn.Module._load_from_state_dict or own.__module__.startswith('torch.nn.modules.')
-    return m._load_state_dict_pre_hooks or not is_torchs
+    return _own_hooks(m) or not is_torchs
+
+def _own_hooks(m):
+    "Hooks of the module `m` that may change a state to be loaded; torch's own of sharded modules don't"
+    hooks = [getattr(o, 'hook', o) for o in m._load_state_dict_pre_hooks.values()]
+    return [o for o in hooks if not getattr(o, '__module__', '').startswith('torch.distributed.')]
 
 def _why_refused(m, sd, prefix, strict):
     "Why a copy of `m` doesn't take its part of the state `sd`, below `prefix`; '' if it does"
@@ -217,7 +222,7 @@ def state_for(
     bad = [f'{unwrap(k)!r} is {describe(own[k])} in the model, and {describe(res[k])} in the file' for k in theirs
         if isinstance(own.get(k), Tensor) and not is_lazy(own[k]) and own[k].shape!=getattr(res[k], 'shape', None)]
     if len(bad)>3: bad[3:] = [f'{len(bad)-3} more have other shapes']
-    bad += filter(None, (_why_refused(m, res, p, strict) for p,m in judges.items() if not m._load_state_dict_pre_hooks))
+    bad += filter(None, (_why_refused(m, res, p, strict) for p,m in judges.items() if not _own_hooks(m)))
     lost  = [unwrap(k) for k in ours if k not in res] if strict else []
     extra = [k for k in theirs if k not in own] if strict else []
     if lost: bad.append(f'the file lacks {_few(lost)}{did_you_mean(lost[0], extra)}')
@@ -371,6 +376,7 @@ def save(self:Learner,
     with_opt:bool=True # The optimizer, too?
 )->Path|None: # Where it is; None if a callback cancelled it
     "Save weights and optimizer"
+    if self.peers.spreads: self.peers.gather('save')  # all of them are about to put it together
     saved,at = _state_of(self.model, None, False),self._saved_at(file)
     if with_opt: saved['opt'] = self.state_of_opt()
     if self._loss_params(): saved['loss_func'] = dict(self.loss_module.state_dict())
@@ -380,7 +386,8 @@ def save(self:Learner,
 
 @patch
 def _save(self:Learner, file):
-    self.peers.first(write_state, file, self.saved)
+    if isinstance(file, Path): self.peers.first(write_state, file, self.saved)
+    else: write_state(file, self.saved)  # each process has a file object of its own
     return file
 
 # %% ../../nbs/keep/00_saving.ipynb #7a4971cb
@@ -495,9 +502,20 @@ def load(self:Learner,
 )->Learner: # The learner itself
     "Load weights and optimizer: all or, after an error, nothing"
     file = self._saved_at(file)
+    if self.team and isinstance(file, Path): self._check_shared(file)
     saved = _checked_file(read_state(file, device), file, with_opt)
     with replaced(self, 'saved', saved): self.with_events('load', self._load, file, with_opt, strict)
     return self
+
+@patch
+def _check_shared(self:Learner, file):
+    "Refuse a file that isn't the same for all processes"
+    size = file.stat().st_size if file.is_file() else None
+    sizes = self.peers.gather(size)
+    if len({*sizes})==1: return
+    e = ValueError(f'{file} is not the same for all processes: it has {sizes} bytes, by rank. They must share the disk')
+    e.told = True  # all raise it
+    raise e
 
 # %% ../../nbs/keep/00_saving.ipynb #48a2cca5
 @patch
@@ -555,14 +573,19 @@ def export(self:Learner,
             f'Give {str(name.with_suffix(""))!r}, or a name that ends so; learn.save writes weights and optimizer '
             'as torch does, and nothing here pickles a learner')
     st,path = _safetensors(),self.path/name
-    tensors,tied = _untied(model_state(self.model))
+    if self.peers.spreads: self.peers.gather('export')  # all of them are about to put it together
+    self.peers.first(self._export, st, path, model_state(self.model), meta or {})
+    return path
+
+@patch
+def _export(self:Learner, st, path, sd, meta):
+    tensors,tied = _untied(sd)
     info = dict(version=sys.modules['learnloop'].__version__, model=type(self.model).__name__,
-        n_inp=getattr(self.dls, 'n_inp', None), tied=tied, meta=meta or {})
+        n_inp=getattr(self.dls, 'n_inp', None), tied=tied, meta=meta)
     if targ := getattr(self.dls, 'targ', None): info['targ'] = targ
     try: header = json.dumps(info)
     except TypeError as e: raise TypeError(f'meta={meta!r}: only what JSON can hold, for {e}') from e
     with atomic_write(path) as f: f.write(st.torch.save(tensors, dict(format='pt', learnloop=header)))
-    return path
 
 # %% ../../nbs/keep/00_saving.ipynb #7bf7ae86
 def load_export(

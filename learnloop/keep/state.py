@@ -18,7 +18,7 @@ from torch.nn.parameter import is_lazy
 from torch.utils.data import DataLoader
 from .passes import KeptPass, random_states, set_random_states
 from .saving import cut_like, model_state, param_names, state_for, unwrapper, whole
-from .storage import DamagedCheckpoint, misfit
+from .storage import DamagedCheckpoint, from_plain, misfit, to_plain
 from ..loop.batch import describe
 from ..loop.begin import goes_by_state, persistent, start_workers
 from ..loop.checks import did_you_mean, replaced
@@ -66,7 +66,7 @@ def capture(self:Checkpointer,
 )->dict: # Tensors are those in use, not copies
     "Capture the whole state at `place`"
     learn = self.learn
-    if shared: self._put_together()
+    if shared: self.put_together()
     loop = dict(place._asdict(), train_iter=learn.train_iter, pct_train=learn.pct_train, base=learn.epochs_before,
         n_epoch=(self.asked, learn.n_epoch), count=dict(vars(learn.count)), warm=self._workers_at(place),
         **self._in_sight())
@@ -81,22 +81,25 @@ def capture(self:Checkpointer,
         state['hypers'] = [[{k:v for k,v in g.items() if k!='params'} for g in o.param_groups] for o in opts(learn.opt)]
     for o in learn.cbs:
         if hasattr(type(o), 'use_live_weights'): o.use_live_weights(state)
-    if shared and learn.team: state['ranks'] = learn.peers.gather(self._own_state(state))
+    if shared and learn.team: state['ranks'] = self._gather_own(state)
     return whole(state) if shared else state
 
 @patch
-def _put_together(self:Checkpointer):
-    "Have callbacks hold what is of all processes"
-    if self.learn.team is None: return
-    self.learn.peers.gather('state')  # all of them are about to capture it
+def put_together(self:Checkpointer):
+    "Have callbacks hold what is of all processes, in all of them at once; nothing where they have parted"
+    peers = self.learn.peers
+    if peers.team is None or peers.broken: return
+    peers.gather('state')  # all of them are about to capture it
     for o in self.learn.cbs:
-        if hasattr(o, 'together'): o.together()
+        if hasattr(type(o), 'together'): o.together()
 
 @patch
-def _own_state(self:Checkpointer, state):
-    "What of `state` is this process's own"
-    own = {o.name:state['callbacks'].get(o.name, {}) for o in self.learn.cbs if o.per_rank}
-    return dict(rng=state['rng'], loader=state['loader'], callbacks=own)
+def _gather_own(self:Checkpointer, state):
+    "What of `state` is a process's own, by rank"
+    own = {o.name:state['callbacks'][o.name] for o in self.learn.cbs if o.per_rank and o.name in state['callbacks']}
+    mine,tensors = dict(rng=state['rng'], loader=state['loader'], callbacks=own),{}
+    every = self.learn.peers.gather([to_plain(mine, tensors), tensors])
+    return [from_plain(*o) for o in every]
 
 # %% ../../nbs/keep/03_state.ipynb #af0f5643
 def _as_lists(o): return [_as_lists(v) for v in o] if isinstance(o, tuple) else o
@@ -225,7 +228,8 @@ _LOOP = {'epoch':int, 'next':{'epoch','train','validate'}, 'batch':int, 'train_i
 _RNG = {'python':..., 'torch':Tensor, '*':...}
 _STATE = {'loop':_LOOP, 'config':{'callbacks':[str], '*':...}, 'rng':{'now':_RNG, '*':_RNG},
     'callbacks':{'*':{'calls?':{'*':int}, '*':...}}, 'loader':..., 'loss':{'*':...}, 'frozen':[str],
-    'grads':{'*':Tensor}, 'buffers':{'*':Tensor}, 'resting':[str], '*':...}
+    'grads':{'*':Tensor}, 'buffers':{'*':Tensor}, 'resting':[str],
+    'ranks?':[{'rng':{'now':_RNG, '*':_RNG}, 'loader':..., 'callbacks':{'*':dict}}], '*':...}
 _OPT = {'param_groups':[{'params':[int], '*':...}], 'state':{'*':{'*':...}}, '*':...}
 _RNG_AT = dict(epoch=[], train=['epoch','batches'], validate=['epoch','validate'])  # by where a fit goes on
 

@@ -552,6 +552,8 @@ class Learner(Loop):
 
         Returns: The learner itself
         """
+    def _check_shared(self, file: Any) -> Any:  # keep/saving.py
+        """Refuse a file that isn't the same for all processes"""
     def _load(self, file: Any, with_opt: Any, strict: Any) -> Any: ...  # keep/saving.py
     def export(self, file: Any='export', meta: dict | None=None) -> Path:  # keep/saving.py
         """Write weights and buffers for inference
@@ -561,6 +563,7 @@ class Learner(Loop):
 
         Returns: Where it is
         """
+    def _export(self, st: Any, path: Any, sd: Any, meta: Any) -> Any: ...  # keep/saving.py
     @contextmanager
     def undone(self, device: Any=None) -> Any:  # keep/undo.py
         """Put all of the learner back, at the end of a `with` block, as it was at its start

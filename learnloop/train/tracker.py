@@ -56,7 +56,7 @@ class _FitState(Callback):
         self._loaded = self.learn is None or not self.learn.resuming  # by hand
 
     def _tell(self, s):
-        if self.learn.logger is not noop: say(s)
+        if self.learn.logger is not noop and self.learn.peers.is_first: say(s)
     def _end_fit(self, why):
         self.stop_reason = why
         self._tell(f'stopped: {why}')

@@ -1,0 +1,159 @@
+"Nothing is lost with several processes: checkpoints, signals, errors, and going on with another number of them"
+import io, os, signal, time, warnings
+import pytest, torch
+from contextlib import suppress
+from pathlib import Path
+from torch import nn
+from torch.nn import functional as F
+from torch.utils.data import DataLoader, TensorDataset
+from learnloop import (
+    Callback, CancelSaveException, CheckpointCallback, Learner, PeerError, SaveModelCallback, accuracy, list_checkpoints, set_seed)
+from learnloop.keep.interrupt import Terminated
+from together import ending, same, together
+
+N,LIMIT = 46,60
+X = torch.linspace(-1, 1, N)[:,None].repeat(1, 3)
+Y = (X.sum(1)>0).long()
+
+def mk(kind=None, drop=0., path='.', **kwargs):
+    set_seed(3)
+    model = nn.Sequential(nn.Linear(3, 8), nn.Dropout(drop), nn.Linear(8, 2))
+    dls = DataLoader(TensorDataset(X, Y), 8, shuffle=True),DataLoader(TensorDataset(X, Y), 16)
+    learn = Learner(dls, model, F.cross_entropy, torch.optim.AdamW, lr=.02, metrics=accuracy, path=path, model_dir='.', **kwargs)
+    learn.logger = lambda *a: None
+    if kind: getattr(learn, f'to_{kind}')(timeout=30)
+    return learn
+
+def whole(t): return getattr(t, 'full_tensor', lambda: t)().detach().clone()
+def weights(learn): return {k:whole(v) for k,v in learn.model.state_dict().items()}
+def state_of(learn):
+    "Plain data that says how training went; equal if it went the same way"
+    opt = {f'{i}.{k}':whole(v) for i,s in learn.opt.state_dict()['state'].items() for k,v in s.items()}
+    r = learn.recorder
+    return dict(weights=weights(learn), opt=opt, raw=list(r.raw_losses), values=[*map(list, r.values)], count=dict(vars(learn.count)))
+
+def is_equal(a, b):
+    if isinstance(a, torch.Tensor): return torch.equal(a, b)
+    if isinstance(a, dict): return a.keys()==b.keys() and all(is_equal(v, b[k]) for k,v in a.items())
+    return a==b
+
+def is_near(a, b, tol=2e-5):
+    if isinstance(a, torch.Tensor): return torch.allclose(a, b, atol=tol, rtol=0)
+    if isinstance(a, dict): return a.keys()==b.keys() and all(is_near(v, b[k]) for k,v in a.items())
+    if isinstance(a, list|tuple): return len(a)==len(b) and all(map(is_near, a, b))
+    return abs(a-b)<=tol if isinstance(a, float) else a==b
+
+class At(Callback):
+    "Does something after batch `n` of the fit, in one process"
+    run_valid,agrees,only_looks = False,True,True
+    def __init__(self, n, f, rank=0): self.n,self.f,self.rank = n,f,rank
+    def after_batch(self):
+        if self.learn.count.batches+1==self.n and self.learn.peers.rank==self.rank: self.f()
+
+class Before(At):
+    "The same between two batches"
+    def after_batch(self): pass
+    def between_batches(self):
+        if self.learn.count.batches==self.n and self.learn.peers.rank==self.rank: self.f()
+
+def boom(): raise ValueError('boom')
+def kill(sig): return lambda: os.kill(os.getpid(), sig)
+
+def fit(folder, kind=None, n=3, cbs=(), drop=0., every=1, said=None, path='.', **kwargs):
+    learn = mk(kind, drop, path=path)
+    saver = [CheckpointCallback(folder, every_steps=every, keep=None, **kwargs)] if folder else []
+    with warnings.catch_warnings(record=True, action='always') as ws: learn.fit(n, cbs=[*saver, *cbs], resume=folder)
+    if said is not None: said += [str(w.message) for w in ws]
+    return learn
+
+class Stop(Exception): told = True  # of all processes
+
+class ForAll(Before):
+    def between_batches(self):
+        if self.learn.count.batches==self.n: self.f()
+
+def stop(): raise Stop
+
+def part(folder, kind, at, **kwargs):
+    "A run that all processes stop in, after batch `at`; its learner is lost"
+    with pytest.raises(Stop): fit(folder, kind, cbs=[ForAll(at, stop)], **kwargs)
+
+# ---- the same number of processes, bit for bit
+
+def goes_on(root, kind):
+    "A whole run, and what comes of ones that are stopped in the middle of an epoch, and at the end of one"
+    want,res = state_of(fit(None, kind, drop=.4)),[]
+    for at in (3, 6, 8):
+        part(root/f'{kind}-{at}', kind, at, drop=.4)
+        res.append(is_equal(state_of(fit(root/f'{kind}-{at}', kind, drop=.4)), want))
+    return res,want
+
+@pytest.mark.parametrize('kind', ['ddp', 'fsdp'])
+def test_a_run_goes_on_bit_for_bit_with_dropout(kind, tmp_path):
+    (a,w),(b,v) = together(goes_on, tmp_path, kind, timeout=LIMIT)
+    assert a==b==[True]*3
+    assert is_equal(w, v), 'processes have the same weights, losses and counts'
+
+# ---- another number of processes
+
+def on(n, f, *args): return [f(*args)] if n==1 else together(f, *args, n=n, timeout=LIMIT)
+
+def finish(folder, kind, drop=0.):
+    said = []
+    return state_of(fit(folder, kind, drop=drop, said=said)),[o for o in said if o.startswith('not exact')]
+
+@pytest.mark.parametrize('kind', ['ddp', 'fsdp'])
+def test_case_81_a_run_goes_on_with_another_number_of_processes(kind, tmp_path):
+    want,_ = finish(None, None)
+    for n,at in ((1,3), (2,5), (1,8), (4,11)): on(n, part, tmp_path/'run', kind, at)
+    (a,said),(b,_) = on(2, finish, tmp_path/'run', kind)
+    assert is_equal(a, b) and is_near(a, want) and not said
+    assert len(a['raw'])==18
+
+def drawing_part(folder): part(folder, 'ddp', 8, drop=.4)
+
+def test_what_draws_is_not_exact_with_another_number_and_says_so(tmp_path):
+    for n,m in ((1,2), (2,1)):
+        folder = tmp_path/f'{n}'
+        on(n, drawing_part, folder)
+        (got,said),*_ = on(m, finish, folder, 'ddp', .4)
+        was,now = ('one process' if k==1 else f'{k} processes' for k in (n, m))
+        assert said==[f'not exact: was {was}, is {now}: random numbers in the model differ; batches and their order are the same']
+        assert len(got['raw'])==18
+
+# ---- what one process is told, and all do
+
+def steps_in(folder): return [o.step for o in list_checkpoints(folder, verify=False)]
+
+def told(root, kind):
+    "What comes of signals to one process, by name"
+    res,want = {},state_of(fit(None, kind, drop=.4))
+    learn = mk(kind, .4)
+    learn.fit(3, cbs=[CheckpointCallback(root/'usr1', every_epochs=9, keep=None), At(3, kill(signal.SIGUSR1), 1)])
+    res['usr1'] = steps_in(root/'usr1'),is_equal(state_of(learn), want)
+    learn = mk(kind, .4)
+    with pytest.raises(KeyboardInterrupt): learn.fit(3, cbs=At(3, kill(signal.SIGINT), 1))
+    at = learn.count.opt_steps
+    learn.resume()
+    res['int'] = at,is_equal(state_of(learn), want)
+    learn = mk(kind, .4)
+    with pytest.raises(Terminated): learn.fit(3, cbs=[CheckpointCallback(root/'term', every_epochs=9), At(9, kill(signal.SIGTERM), 1)])
+    at = learn.count.opt_steps
+    res['term'] = at,steps_in(root/'term'),is_equal(state_of(fit(root/'term', kind, drop=.4)), want)
+    learn = mk(kind, .4)
+    def _late(cb):
+        if cb.learn.peers.rank: os.kill(os.getpid(), signal.SIGTERM)
+    with pytest.raises(Terminated): learn.fit(3, cbs=Callback(after_fit=_late))
+    res['late'] = is_equal(state_of(learn), want)
+    return res
+
+@pytest.mark.parametrize('kind', ['ddp', 'fsdp'])
+def test_case_80_a_signal_to_one_process_is_one_to_all(kind, tmp_path):
+    res = same(together(told, tmp_path, kind, timeout=LIMIT))
+    steps,exact = res['usr1']
+    assert exact and len(steps)==2 and 3<=steps[0]<18 and steps[-1]==18
+    at,exact = res['int']
+    assert exact and 3<=at<18
+    at,steps,exact = res['term']
+    assert exact and steps==[at] and 9<=at<18
+    assert res['late']
