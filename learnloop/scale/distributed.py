@@ -253,6 +253,9 @@ def _check_model(learn, who):
         if isinstance(t, UninitializedTensorMixin):
             raise ValueError(f'{who}: {n} has no shape yet: call the model on a batch before, which tells it')
         if t.is_meta: raise ValueError(f'{who}: {n} is on the meta device: give it weights before')
+        if who=='to_fsdp' and not t.is_contiguous():
+            raise ValueError(f'{who}: {n} is not contiguous, as by channels_last, and torch shards none that is not: '
+                'leave the memory format out, or use to_ddp')
 
 def _join(learn, team, mk_engine, per_process):
     if learn.loss_module is not None: have_of_first(learn.loss_module, team)
