@@ -670,11 +670,12 @@ class Learner(Loop):
 
         Returns: Predictions and targets, as of `get_preds`
         """
-    def to_ddp(self, per_process: bool=False, timeout: float=600.0, **kwargs: Any) -> Learner:  # scale/distributed.py
+    def to_ddp(self, per_process: bool=False, timeout: float=600.0, prepare: Any=..., **kwargs: Any) -> Learner:  # scale/distributed.py
         """Train in all processes that were started together, by `DistributedDataParallel`; alone, as ever
 
         - `per_process`: Is the size of a loader's batch that of one process, as torch has it? Else of the run
         - `timeout`: Seconds that a process waits for others, if the group of processes is made here
+        - `prepare`: Called with torch's module whenever one is made, as to register a comm hook
         - `kwargs`: To torch's `DistributedDataParallel`
 
         Returns: The learner itself

@@ -14,6 +14,7 @@ class Alone:
     broken: bool
     spreads: bool
     defer_sync: bool
+    said: bool
     learn: Any
     def __init__(self, learn: Any) -> None:
         """- `learn`: The learner that asks"""

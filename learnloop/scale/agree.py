@@ -80,6 +80,7 @@ class Peers(Alone):
         self.flag,self.wanted,self.heard,self.apart,self.since,self.looked_at = None,0,0,1,0,0.
         self._take_bodies()
     broken = property(lambda self: self.team.broken, doc='Has an error parted the processes?')
+    def __getstate__(self): return vars(self) | dict(shares={}, flag=None)
     spreads = property(lambda self: self.engine.spreads, doc='Has a process but a part of the model?')
     def _take_bodies(self): self.learn.take_bodies(**{nm:'run_together' for nm in self.learn.phases if nm!='load'})
     def failed(self, e): return self.team.fail(e)
@@ -131,7 +132,8 @@ def _enter(self:Peers, name):
 @patch
 def _finish(self:Peers, name):
     if name=='backward':
-        self._note_unsynced(not self.engine.synced)
+        self.engine.end_backward()
+        self._note_unsynced(not self.engine.synced or bool(self.engine.left_out))
         if not self.defer_sync: self.sync_grads()
         self._begin_again()
     elif name in _PASSES:
@@ -321,7 +323,8 @@ def _weigh(self:Peers):
 @patch
 def sync_grads(self:Peers):
     if self.learn.turn_key not in self.unsynced: return
-    self.engine.average([p for p in self.learn.turn_params if p.requires_grad])
+    every = self.engine.left_out if self.engine.synced else self.learn.turn_params
+    self.engine.average([p for p in every if p.requires_grad])
     self._note_unsynced(False)
 
 @patch
@@ -395,7 +398,9 @@ def begin(self:Peers):
     team.runs.append(self)
     try:
         team.find_ends()  # of groups that came since, too
-        facts = {n:f'{[*p.shape]} {p.dtype}, requires_grad={p.requires_grad}' for n,p in learn.model.named_parameters()}
+        todo = dict(learn.model.named_parameters())
+        if learn.loss_module is not None: todo |= {f'loss_func {n}':p for n,p in learn.loss_module.named_parameters()}
+        facts = {n:f'{[*p.shape]} {p.dtype}, requires_grad={p.requires_grad}' for n,p in todo.items()}
         facts |= {'n_epoch':learn.n_epoch, 'batches to train on':batch_len(self.share(learn.dls.train, True))}
         every = team.gather((zlib.crc32(torch.get_rng_state().numpy()), facts))
         _compare([o for _,o in every])

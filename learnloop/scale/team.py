@@ -84,6 +84,7 @@ class Team:
     is_first = property(lambda self: self.rank==0, doc='Does this process write, print, and decide?')
     broken = property(lambda self: self.error is not None, doc='Has an error parted the processes?')
     def __repr__(self): return f'Team(rank={self.rank}, world={self.world})'
+    def __deepcopy__(self, memo): return self  # there is one a process, and a copy of a learner is in it, too
 
 # %% ../../nbs/scale/00_team.ipynb #te000007
 _ROW = struct.Struct('<32s32sq')  # where a process is, the phase that it cancels, a number

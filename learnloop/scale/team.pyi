@@ -35,6 +35,8 @@ class Team:
     def __init__(self, timeout: float=600.0) -> None:
         """- `timeout`: Seconds that a process waits for the others"""
     def __repr__(self) -> Any: ...
+    def __deepcopy__(self, memo: Any) -> Any:
+        """- `memo`: there is one a process, and a copy of a learner is in it, too"""
     def meet(self, kind: str, cancel: str='', number: int=0) -> list:  # scale/team.py
         """Tell the others where this process is, and hear where they are
 
