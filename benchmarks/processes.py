@@ -15,7 +15,7 @@
 
 Processes are pinned to cores by rank, the same for everyone. Peers take part where they are installed: `benchmarks.overhead` says how.
 """
-import gc, io, logging, os, random, sys, tempfile, time, torch
+import gc, io, logging, math, os, random, sys, tempfile, time, torch
 import torch.distributed as dist
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from contextlib import redirect_stdout, suppress
