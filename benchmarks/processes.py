@@ -7,17 +7,18 @@
   round. "CPU" is the time of all processes together, threads of gloo and autograd included, "wall" that of the slowest. Ratios are to `raw` in
   the same round, medians over rounds; how far `raw_again` is from 1 tells the noise. A fit is all of it: the loader, the wrapper, the
   optimizer, the loop. "fit ms" is what it costs beyond its steps. "= raw" compares the weights.
-- **meetings**: one of `learn.team`, beside the collective that it is made of, for 2 and 4 processes.
+- **scaling**: a step of learnloop and of `raw`, by 1, 2 and 4 processes.
+- **meetings**: one of `learn.team`, beside the collectives that it is made of, for 2 and 4 processes; what they send, by the counters of the loopback.
 - **callbacks**: what a callback costs that does nothing, isn't marked by `agrees`, and hears one event.
 - **files**: a checkpoint saved and resumed by 1, 2 and 4 processes.
-- **paper**: messages and bytes a step for up to 1,024 ranks, by formulas, with the latency that was measured here.
+- On paper, after the meetings: messages and bytes a step for up to 1,024 ranks, by the formulas of `paper`, with the latency that was measured here.
 
 Processes are pinned to cores by rank, the same for everyone. Peers take part where they are installed: `benchmarks.overhead` says how.
 """
 import gc, io, logging, os, random, sys, tempfile, time, torch
 import torch.distributed as dist
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -227,31 +228,76 @@ def fits(args):
         met.append([f'{nm}: CPU of a fit, times raw', f'{work.target:.2f}', f'{got:.3f}', 'yes' if got<=work.target else 'no'])
     show('learnloop', ['target', 'at most', 'measured', 'met'], met)
 
+# ---- scaling
+
+def scaling(args):
+    work,rows = WORKS['mlp 512'],[]
+    for n in (1, 2, 4):
+        by_rank = launch(train_by_turns, work, ['raw', 'learnloop'], args.rounds, args.seed, n=n, timeout=LIMIT)
+        both = [[Fit(*r) for r in joined([res[o] for res,_ in by_rank.values()], sum, max, sum, max)] for o in ('raw', 'learnloop')]
+        us = [f'{median(r.step_us(work.n) for r in o)/n:.0f}' for o in both]
+        rows.append([f'{n}', *us, *(f'{ratio(*reversed(both), k):.3f}' for k in ('cpu','wall')), f'{max(d["learnloop"] for _,d in by_rank.values()):.0e}'])
+    show('mlp 512: CPU of a process', ['processes', 'raw us/step', 'learnloop', 'fit, CPU times raw', 'wall', 'weights apart'], rows)
+
 # ---- meetings
 
+def sent():
+    "Bytes that were sent over the loopback, by anybody; 0 where nobody counts them"
+    with suppress(OSError, StopIteration):
+        return int(next(l for l in Path('/proc/net/dev').read_text().splitlines() if l.split()[0]=='lo:').split()[9])
+    return 0
+
 def time_meetings():
-    "In each process: CPU and wall seconds of a meeting and of bare collectives"
+    "In each process: CPU and wall seconds of a meeting and of bare collectives, and the bytes that all processes sent"
     team = settle()
-    row,every,number = torch.zeros(72, dtype=torch.uint8),torch.empty(72*team.world, dtype=torch.uint8),torch.zeros(1)
-    def _times(f):
-        for _ in range(N_MEETS): f()
-    works = {'team.meet': lambda: team.meet('bench'),
-        'all_gather of 72 bytes': lambda: dist.all_gather_into_tensor(every, row, group=team.group),
-        'all_reduce of a number': lambda: dist.all_reduce(number, group=team.group), 'barrier': lambda: dist.barrier(group=team.group)}
-    for f in works.values(): f()
-    return {k:[t/N_MEETS for t in clock(_times, f)[:2]] for k,f in works.items()}
+    row,every,number,mb = (torch.zeros(o, dtype=torch.uint8) for o in (72, 72*team.world, 1, 2**20))
+    group = dict(group=team.group)
+    def _times(f, n):
+        for _ in range(n): f()
+    works = {'team.meet': lambda: team.meet('bench'), 'all_gather of 72 bytes': lambda: dist.all_gather_into_tensor(every, row, **group),
+        'all_reduce of a number': lambda: dist.all_reduce(number, **group), 'all_reduce of 1 MB': lambda: dist.all_reduce(mb, **group)}
+    res = {}
+    for k,f in works.items():
+        n = N_MEETS//20 if 'MB' in k else N_MEETS
+        f()
+        before = sent()
+        *times,_ = clock(_times, f, n)
+        together()
+        res[k] = [*(t/n for t in times), (sent()-before)/n]
+    return res
 
 def meetings(args):
-    "Print what meetings cost; returns the seconds by wall that each took, by number of processes"
-    rows,walls = {},{}
+    "Print what meetings cost; returns seconds by wall and bytes that a process sent, by what it was and the number of processes"
+    rows,res = {},{}
     for n in (2, 4):
         tries = [launch(time_meetings, n=n, timeout=LIMIT) for _ in range(3)]
         for k in tries[0][0]:
-            cpu,wall = map(median, zip(*joined([[o[r][k] for o in tries] for r in range(n)], max, max), strict=True))
-            rows.setdefault(k, [k]).extend([f'{1e6*cpu:.0f}', f'{1e6*wall:.0f}'])
-            walls[k,n] = wall
-    show('a meeting: CPU of each process, and wall', ['', '2: CPU us', 'wall us', '4: CPU us', 'wall us'], rows.values())
-    return walls
+            cpu,wall,b = map(median, zip(*joined([[o[r][k] for o in tries] for r in range(n)], max, max, max), strict=True))
+            rows.setdefault(k, [k]).extend([f'{1e6*cpu:.0f}', f'{1e6*wall:.0f}', f'{b/n:,.0f}'])
+            res[k,n] = wall,b/n
+    heads = [f'{n}: {o}' for n in (2, 4) for o in ('CPU us', 'wall us', 'bytes')]
+    show('what each process pays for a collective; bytes with their headers, by TCP', ['', *heads], rows.values())
+    return res
+
+# ---- on paper
+
+def paper(known):
+    """Print messages and bytes that a process sends in a step, by formulas of gloo's rings, with the latency as measured for 2 and 4 processes
+
+    A meeting is an all-gather of rows: W-1 messages of 72 bytes, one after the other. Gradients of B bytes: 2(W-1) messages of B/W for each bucket of 25 MB.
+    """
+    two,four = (known['team.meet', n][0] for n in (2, 4))
+    hop = (four-two)/2  # from one message to three
+    fixed = max(two-hop, 0)
+    print(f'\nmeasured: a meeting takes {1e6*two:.0f} us of 2 processes and {1e6*four:.0f} us of 4: {1e6*fixed:.0f} us, and {1e6*hop:.0f} us a message')
+    print('bytes for 1 MB of gradients, beside 2(W-1)/W MB: ' + ', '.join(f'{n}: {known["all_reduce of 1 MB", n][1]/2**20:.2f} and {2*(n-1)/n:.2f}' for n in (2, 4)))
+    grad = 100e6*4
+    buckets = -(-grad//(25*2**20))
+    def _row(n):
+        ms = 1e3*(fixed+hop*(n-1))
+        return [f'{n:,}', f'{n-1:,}', f'{72*(n-1):,}', f'{ms:.1f}', f'{2*(n-1)*buckets:,.0f}', f'{2*(n-1)/n*grad/1e6:,.0f}']
+    show('on paper, a process in a step, with a model of 100 million parameters in float32 and meetings by gloo over one host\'s loopback',
+        ['ranks', 'a meeting: messages', 'bytes', 'ms', 'gradients: messages', 'MB'], map(_row, (2, 4, 8, 64, 256, 1024)))
 
 # ---- callbacks
 
@@ -314,29 +360,9 @@ def files(args):
         rows.append([engine, str(n), f'{mb:.0f}', *(s for t,b in zip(times, base, strict=True) for s in (f'{t:.3f}', f'{t/b:.2f}'))])
     show(f'a checkpoint of {args.mb:g} MB of weights, with Adam: wall', ['engine', 'processes', 'MB', 'save s', 'times 1', 'resume s', 'times 1'], rows)
 
-# ---- on paper
-
-def paper(args, walls):
-    """Messages and bytes that a process sends in a step, by formulas of gloo's rings, with the latency of a message as measured for 2 and 4 processes
-
-    A meeting is an all-gather of rows: W-1 messages of 72 bytes, one after the other. Gradients of B bytes: 2(W-1) messages of B/W for each bucket of 25 MB.
-    """
-    key = 'all_gather of 72 bytes'
-    hop = (walls[key, 4]-walls[key, 2])/2  # from 1 message to 3
-    fixed = max(walls['team.meet', 2]-hop, 0)
-    print(f'\nmeasured: a meeting takes {1e6*walls["team.meet", 2]:.0f} us by wall for 2 processes, {1e6*walls["team.meet", 4]:.0f} us for 4: '
-        f'{1e6*fixed:.0f} us, and {1e6*hop:.0f} us for each message on the way')
-    grad = 100e6*4
-    def _row(n):
-        buckets = -(-grad//(25*2**20))
-        meet = fixed+hop*(n-1)
-        return [f'{n:,}', f'{n-1:,}', f'{72*(n-1):,}', f'{1e3*meet:.2f}', f'{3*(n-1):,}', f'{3e3*meet:.2f}', f'{2*(n-1)*buckets:,.0f}', f'{2*(n-1)/n*grad/1e6:,.0f}']
-    show('on paper: what a process sends in a step, 100 million parameters in float32',
-        ['ranks', 'meeting: messages', 'bytes', 'ms', 'three meetings: messages', 'ms', 'gradients: messages', 'MB'], map(_row, (1, 2, 4, 8, 64, 256, 1024)))
-
 # ---- the run
 
-PARTS = 'fits','meetings','callbacks','files'
+PARTS = 'fits','scaling','meetings','callbacks','files'
 
 def main():
     from learnloop.app.settings import run_settings
@@ -353,6 +379,6 @@ def main():
     quiet()
     for o in args.parts:
         res = globals()[o](args)
-        if o=='meetings': paper(args, res)
+        if o=='meetings': paper(res)
 
 if __name__=='__main__': main()

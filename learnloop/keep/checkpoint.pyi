@@ -15,6 +15,7 @@ class CheckpointCallback(Callback):
     safe_in_evaluate: bool
     remove_on_fetch: bool
     fit_only: bool
+    agrees: bool
     folder: Any
     every_steps: int | None
     every_epochs: int | None
@@ -56,6 +57,8 @@ class CheckpointCallback(Callback):
 
         - `info`: Plain data for the manifest
         """
+    def _catch_up(self) -> Any:  # keep/checkpoint.py
+        """Have the last one written, if it was not to be written in the background"""
     def before_fit(self) -> Any: ...  # keep/checkpoint.py
     def _open(self, state: Any) -> Any: ...  # keep/checkpoint.py
     def _prune(self) -> Any: ...  # keep/checkpoint.py
@@ -65,7 +68,7 @@ class CheckpointCallback(Callback):
     def before_epoch(self) -> Any: ...  # keep/checkpoint.py
     def before_train(self) -> Any: ...  # keep/checkpoint.py
     def is_late(self) -> bool:  # keep/checkpoint.py
-        """Whether the clock wants a checkpoint"""
+        """Whether the clock wants a checkpoint, or what was to be written in the background wasn't"""
     def look(self) -> Any:  # keep/checkpoint.py
         """Save if it is time to, between two batches"""
     def _is_ending(self) -> Any:  # keep/checkpoint.py

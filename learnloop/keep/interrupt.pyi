@@ -30,6 +30,16 @@ class Signals:
         """- `learn`: The learner that runs
         - `is_fit`: Is it a fit that can be gone on with?
         """
+    @property
+    def wish(self) -> int:
+        """What it wants of all processes: 1 to save, 2 and 3 to end as by Ctrl-C and by SIGTERM; 0 for nothing"""
+    def agree(self, wish: int) -> BaseException:
+        """Have the run end as `wish` says, 2 or 3
+
+        - `wish`: As `wish` of any process
+
+        Returns: The same of all processes: none of them takes it for an error of another
+        """
     def loaders(self) -> list:
         """The loaders whose workers may die
 

@@ -71,18 +71,27 @@ class FitKeeper(Checkpointer):
     def between(self) -> Any: ...  # keep/resume.py
     def _agree(self) -> Any:  # keep/resume.py
         """What is to be done between these two batches in all processes, as one of them got a signal, or by its clock"""
-    def _do_agreed(self, code: Any) -> Any: ...  # keep/resume.py
+    def _agree_at_end(self) -> Any:  # keep/resume.py
+        """Have signals that came after the last batch be those of all processes"""
     def enter(self, args: Any, resume: Any=None, accept: Any=()) -> Any: ...  # keep/resume.py
     def start(self) -> Any: ...  # keep/resume.py
     def _find(self, resume: Any, accept: Any) -> Any:  # keep/resume.py
         """What to go on from in the folder or the `Origin` `resume`, or None"""
-    def find_newest(self, folder: Any) -> Any:  # keep/resume.py
-        """The newest checkpoint, and the names of all; other processes take the one that the first of them finds"""
+    def same_for_all(self, find: Any, *args: Any) -> Checkpoint | None:  # keep/resume.py
+        """Call `find` in the first process, and have the checkpoint that it finds in all of them
+
+        - `find`: Function that returns a `Checkpoint`, or None
+        - `args`: To it
+
+        Returns: None if it found none
+        """
     def take_own(self, origin: Origin) -> Any:  # keep/resume.py
         """Have of `origin` what was this process's own, if there were as many processes then
 
         - `origin`: As it was read
         """
+    def _other_numbers(self, states: Any) -> Any:  # keep/resume.py
+        """Random `states` for this process, made of those of the first; generators of loaders are as in that"""
     def _take_for_same(self, origin: Any) -> Any:  # keep/resume.py
         """Compare no optimizers where `origin` was switched to what the learner has already"""
     def at(self, where: Any) -> Any: ...  # keep/resume.py

@@ -41,10 +41,10 @@ class Checkpointer(Keeper):
 
         Returns: Tensors are those in use, not copies
         """
-    def _put_together(self) -> Any:  # keep/state.py
-        """Have callbacks hold what is of all processes"""
-    def _own_state(self, state: Any) -> Any:  # keep/state.py
-        """What of `state` is this process's own"""
+    def put_together(self) -> Any:  # keep/state.py
+        """Have callbacks hold what is of all processes, in all of them at once; nothing where they have parted"""
+    def _gather_own(self, state: Any) -> Any:  # keep/state.py
+        """What of `state` is a process's own, by rank"""
     def _rng_at(self, place: Any) -> Any: ...  # keep/state.py
     def _cb_states(self, place: Any) -> Any: ...  # keep/state.py
     def _loader_state(self, place: Any) -> Any: ...  # keep/state.py

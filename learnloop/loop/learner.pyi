@@ -552,6 +552,8 @@ class Learner(Loop):
 
         Returns: The learner itself
         """
+    def _check_shared(self, file: Any) -> Any:  # keep/saving.py
+        """Refuse a file that isn't the same for all processes"""
     def _load(self, file: Any, with_opt: Any, strict: Any) -> Any: ...  # keep/saving.py
     def export(self, file: Any='export', meta: dict | None=None) -> Path:  # keep/saving.py
         """Write weights and buffers for inference
@@ -561,6 +563,7 @@ class Learner(Loop):
 
         Returns: Where it is
         """
+    def _export(self, st: Any, path: Any, sd: Any, meta: Any) -> Any: ...  # keep/saving.py
     @contextmanager
     def undone(self, device: Any=None) -> Any:  # keep/undo.py
         """Put all of the learner back, at the end of a `with` block, as it was at its start
@@ -667,11 +670,12 @@ class Learner(Loop):
 
         Returns: Predictions and targets, as of `get_preds`
         """
-    def to_ddp(self, per_process: bool=False, timeout: float=600.0, **kwargs: Any) -> Learner:  # scale/distributed.py
+    def to_ddp(self, per_process: bool=False, timeout: float=600.0, prepare: Any=..., **kwargs: Any) -> Learner:  # scale/distributed.py
         """Train in all processes that were started together, by `DistributedDataParallel`; alone, as ever
 
         - `per_process`: Is the size of a loader's batch that of one process, as torch has it? Else of the run
         - `timeout`: Seconds that a process waits for others, if the group of processes is made here
+        - `prepare`: Called with torch's module whenever one is made, as to register a comm hook
         - `kwargs`: To torch's `DistributedDataParallel`
 
         Returns: The learner itself

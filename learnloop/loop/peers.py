@@ -9,6 +9,7 @@ __all__ = ['Alone']
 
 # %% ../../nbs/loop/00_peers.ipynb #pe000016
 from contextlib import nullcontext
+import os, warnings
 from fastcore.basics import patch
 
 # %% ../../nbs/loop/00_peers.ipynb #pe000005
@@ -20,10 +21,17 @@ class Alone:
     broken = False    # Has an error parted the processes?
     spreads = False   # Has a process but a part of the model, so that all have to call it?
     defer_sync = False # Are the gradients of this turn left as they are, as no step follows?
+    said = False      # Was it said that others were started, too?
     def __init__(self,
         learn # The learner that asks
     ): self.learn = learn
-    def begin(self): "A fit begins, and nothing of it was read or drawn yet"
+    def begin(self):
+        "A fit begins, and nothing of it was read or drawn yet"
+        n,rank = (os.environ.get(k) or '0' for k in ('WORLD_SIZE', 'RANK'))
+        if n in '01' or rank!='0' or Alone.said: return
+        Alone.said = True
+        warnings.warn(f'{n} processes were started together, and train each by itself: learn.to_ddp() has them train '
+            'together', stacklevel=4)
     def tell(self,
         e # A `CancelException` that was raised here
     ): # The one that acts: another, if another process cancelled more
@@ -78,6 +86,11 @@ def mean(self:Alone,
 ): # Scalar tensor
     "Take the weighted mean over all processes"
     return t
+
+# %% ../../nbs/loop/00_peers.ipynb #pe0000e2
+@patch
+def again(self:Alone):
+    "The turn went backward, and is about to call the model again: have no process go there that has cancelled it"
 
 # %% ../../nbs/loop/00_peers.ipynb #pe0000e1
 @patch

@@ -68,6 +68,7 @@ def _make_folders(self:GatherPredsCallback):
     for o in (self.save_preds, self.save_targs):
         if o is not None: o.mkdir(parents=True, exist_ok=True)
 
+# %% ../../nbs/loop/06_predict.ipynb #c0ae0044
 @patch
 def before_batch(self:GatherPredsCallback):
     if self.with_input: self._input = to_detach(self.learn.xb)
@@ -81,7 +82,7 @@ def after_batch(self:GatherPredsCallback):
     preds,targs = to_detach(learn.pred),to_detach(learn.yb)
     if self.with_preds: self.preds.append(preds)
     if self.with_targs: self.targets.append(targs)
-    if self._saves: self._save(preds, detuplify(targs))
+    if self._saves: self._save(learn.iter, preds, detuplify(targs))
     if self.with_loss and learn.loss_grad is not None:
         self.losses.append(to_detach(learn.loss.view(learn.bs, -1).mean(1)))
 
@@ -100,11 +101,7 @@ def _join(self:GatherPredsCallback, os):
     return detuplify(to_concat(os, self.concat_dim))
 
 @patch
-def _save(self:GatherPredsCallback, preds, targs):
-    self._write(self.learn.iter, preds, targs)
-
-@patch
-def _write(self:GatherPredsCallback, i, preds, targs):
+def _save(self:GatherPredsCallback, i, preds, targs):
     for folder,o in ((self.save_preds, preds), (self.save_targs, targs)):
         if folder is not None: torch.save(o, folder/f'{i}.pt', pickle_protocol=self.pickle_protocol)
 
@@ -147,15 +144,15 @@ def _gather_parts(self:GatherPredsCallback):
         for k,v in batch.items():
             if self._like: v[:] = [_dressed(self._like.get(k, o), o) for o in v]
             getattr(self, k).extend(v)
-    if self._saves: peers.first(self._write_all, batches)
+    if self._saves: peers.first(self._save_all, batches)
     if not self.with_preds: self.preds = []
     if not self.with_targs: self.targets = []
 
 @patch
-def _write_all(self:GatherPredsCallback, batches):
+def _save_all(self:GatherPredsCallback, batches):
     for i,o in batches.items():
         preds,targs = o.get('preds'),o.get('targets')
-        self._write(i, to_concat(preds, self.concat_dim) if preds else None, self._join(targs))
+        self._save(i, to_concat(preds, self.concat_dim) if preds else None, self._join(targs))
 
 # %% ../../nbs/loop/06_predict.ipynb #b7d698b3
 @patch

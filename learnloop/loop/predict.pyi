@@ -49,11 +49,10 @@ class GatherPredsCallback(Callback):
     def after_batch(self) -> Any: ...  # loop/predict.py
     def after_validate(self) -> Any: ...  # loop/predict.py
     def _join(self, os: Any) -> Any: ...  # loop/predict.py
-    def _save(self, preds: Any, targs: Any) -> Any: ...  # loop/predict.py
-    def _write(self, i: Any, preds: Any, targs: Any) -> Any: ...  # loop/predict.py
+    def _save(self, i: Any, preds: Any, targs: Any) -> Any: ...  # loop/predict.py
     def _keep_part(self) -> Any: ...  # loop/predict.py
     def _gather_parts(self) -> Any: ...  # loop/predict.py
-    def _write_all(self, batches: Any) -> Any: ...  # loop/predict.py
+    def _save_all(self, batches: Any) -> Any: ...  # loop/predict.py
 
 class FetchPredsCallback(Callback):
     """Fetch predictions in each epoch, after validation"""

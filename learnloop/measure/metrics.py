@@ -198,8 +198,8 @@ def together(self:Metric,
         vals,old = [o[k] for o in rows],getattr(self, k)
         is_list = isinstance(old, list|tuple|Scalars)
         if is_list==(how=='sum'):
-            must = 'numbers and tensors' if how=='sum' else 'lists with a value for each batch'
-            raise TypeError(f'metric {self.name}: sync says {how!r} of {k}, which is {describe(old)}: that is for {must}')
+            what = 'numbers and tensors' if how=='sum' else 'lists with a value for each batch'
+            raise TypeError(f'metric {self.name}: sync says {how!r} of {k}, {describe(old)}, and that is for {what}')
         if is_list: new = type(old)(_in_turns(vals, n_before))
         else: new = sum(vals[1:], start=vals[0])
         setattr(self, k, new.to(old.device) if isinstance(old, torch.Tensor) else new)
@@ -214,7 +214,8 @@ def check_sync(self:Metric):
             f"Give {type(self).__name__} a `sync`: dict(total='sum') adds the attribute `total` up, 'batches' is for "
             'a list with a value for each batch; {} if its value is that of the whole run as it is')
     for k,how in (self.sync or {}).items():
-        if how not in known: raise ValueError(f"metric {self.name}: sync says {how!r} of {k}: it must be 'batches' or 'sum'")
+        if how in known: continue
+        raise ValueError(f"metric {self.name}: sync says {how!r} of {k}: it must be 'batches' or 'sum'")
 
 # %% ../../nbs/measure/00_metrics.ipynb #c0ae000a
 @patch
@@ -448,8 +449,9 @@ class TorchMetric(Metric):
     def check_sync(self):
         "Refuse what isn't of torchmetrics"
         if getattr(self.metric, 'sync_on_compute', False): return
-        raise TypeError(f'metric {self.name}: only objects of torchmetrics, with sync_on_compute=True, compute the value '
-            f'of several processes, and this is a {type(self.metric).__name__}: wrap it in a Metric that has a `sync`')
+        raise TypeError(f'metric {self.name}: of such objects, only those of torchmetrics, with sync_on_compute=True, '
+            f'compute a value of several processes, and this is a {type(self.metric).__name__}: make it a Metric that '
+            'has a `sync`')
     def together(self, peers, n_before=0):
         super().together(peers)
         if not self.metric._update_count: self.metric._update_count = 1  # or it warns, where a process had no part

@@ -71,6 +71,30 @@ def _of_parts(titles, kind):
 
 def _not_parts(mets): return [m for m in mets if not isinstance(m, LossPart)]
 
+# %% ../../nbs/measure/02_recorder.ipynb #c0ae0032
+@patch
+def _follow(self:Recorder):
+    "Begin to note which batches losses are of, if other processes have a part in them"
+    has_peers = self.learn is not None and self.learn.peers.team is not None
+    self._keys,self._n_joint,self._n_before = [] if has_peers else None,len(self._raw),{}
+    self._joined,self._whole = None,None # the pass whose losses are those of the run; metrics of it, so far
+    if has_peers: self._smooth_there()
+
+@patch
+def _smooth_there(self:Recorder):
+    "Keep the running mean as it is after the last of the losses that are of the run"
+    del self._smooth[self._n_joint:]
+    _ = self.losses
+    self._smoother_there = copy(self._smoother)
+
+@patch
+def _check_sync(self:Recorder):
+    if self.learn.peers.team is None: return
+    for m in dict.fromkeys([*self.train_mets, *self.valid_mets]):
+        if hasattr(m, 'check_sync'): m.check_sync()
+        elif not hasattr(m, 'together'): raise TypeError(f'metric {m.name}: {type(m).__name__} has no method '
+            '`together(peers)`, which puts together what several processes have accumulated: subclass Metric')
+
 # %% ../../nbs/measure/02_recorder.ipynb #ba1eb978
 @patch
 def before_fit(self:Recorder):
@@ -298,30 +322,6 @@ def cleanup_evaluate(self:Recorder):
     if outer is None: self.learn.remove_cb(_CheckTargets)
     else: self.valid_mets = outer
 
-# %% ../../nbs/measure/02_recorder.ipynb #c0ae0032
-@patch
-def _follow(self:Recorder):
-    "Begin to note which batches losses are of, if other processes have a part in them"
-    has_peers = self.learn is not None and self.learn.peers.team is not None
-    self._keys,self._n_joint,self._n_before = [] if has_peers else None,len(self._raw),{}
-    self._joined,self._whole = None,None # the pass whose losses are those of the run; metrics of it, so far
-    if has_peers: self._smooth_there()
-
-@patch
-def _smooth_there(self:Recorder):
-    "Keep the running mean as it is after the last of the losses that are of the run"
-    del self._smooth[self._n_joint:]
-    _ = self.losses
-    self._smoother_there = copy(self._smoother)
-
-@patch
-def _check_sync(self:Recorder):
-    if self.learn.peers.team is None: return
-    for m in dict.fromkeys([*self.train_mets, *self.valid_mets]):
-        if hasattr(m, 'check_sync'): m.check_sync()
-        elif not hasattr(m, 'together'): raise TypeError(f'metric {m.name}: {type(m).__name__} has no method '
-            '`together(peers)`, which puts together what several processes have accumulated: subclass Metric')
-
 # %% ../../nbs/measure/02_recorder.ipynb #c0ae0033
 def _numbered(keys):
     "Each of `keys` with how often it came before"
@@ -411,7 +411,7 @@ def _alike(a, b):
 
 def _agreed(peers, mets, vals):
     "Values of `mets` as the first process has them, which differ from `vals` by rounding at most"
-    first,res = None,[]
+    first = None
     for r,row in enumerate(peers.gather([*map(_plain, vals)])):
         first = row if first is None else first
         for m,a,b in zip(mets, first, row, strict=True):

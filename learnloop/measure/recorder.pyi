@@ -41,14 +41,14 @@ class Recorder(Callback):
     hps: dict
     row: dict
     _begun: int
-    _start: Any
-    columns: list
-    _n_before: dict
     _keys: list
     _n_joint: Any
+    _n_before: dict
     _joined: Any
     _whole: Any
     _smoother_there: Any
+    _start: Any
+    columns: list
     lr_finder: Any
     _on: Any
     def __init__(self, add_time: bool=True, train_metrics: bool=False, valid_metrics: bool=True, beta: float=0.98) -> None:
@@ -65,6 +65,11 @@ class Recorder(Callback):
     @property
     def valid_names(self) -> Any:
         """Names of what a validation gives: the titles of its columns"""
+    def _follow(self) -> Any:  # measure/recorder.py
+        """Begin to note which batches losses are of, if other processes have a part in them"""
+    def _smooth_there(self) -> Any:  # measure/recorder.py
+        """Keep the running mean as it is after the last of the losses that are of the run"""
+    def _check_sync(self) -> Any: ...  # measure/recorder.py
     def before_fit(self) -> Any: ...  # measure/recorder.py
     def _add_columns(self, titles: Any) -> Any:  # measure/recorder.py
         """Have columns of `titles` for parts"""
@@ -102,11 +107,6 @@ class Recorder(Callback):
     def after_epoch(self) -> Any: ...  # measure/recorder.py
     def before_evaluate(self) -> Any: ...  # measure/recorder.py
     def cleanup_evaluate(self) -> Any: ...  # measure/recorder.py
-    def _follow(self) -> Any:  # measure/recorder.py
-        """Begin to note which batches losses are of, if other processes have a part in them"""
-    def _smooth_there(self) -> Any:  # measure/recorder.py
-        """Keep the running mean as it is after the last of the losses that are of the run"""
-    def _check_sync(self) -> Any: ...  # measure/recorder.py
     def _join_losses(self) -> Any: ...  # measure/recorder.py
     def together(self) -> Any:  # measure/recorder.py
         """Have the losses of batches so far be those of the run, and what goes into a checkpoint: in all processes at once"""

@@ -57,7 +57,7 @@ def _agrees(o, e):
 _PASSES,_STEPS = ('train','validate'),('backward','step','zero_grad')
 _ENDS = 'fit','epoch',*_PASSES,'evaluate','sanity','save'  # at whose end all meet
 _ORDER = dict(forward=1, backward=2, step=3, zero_grad=4, turn=5, batch=6) # in a turn
-_OF_PASS = 'points','passed','sizes','in_forward','met_forward','defer_sync','unsynced'
+_OF_PASS = 'points','passed','sizes','in_forward','met_forward','defer_sync'
 _BITS = {k:1<<i for i,k in enumerate((*POINTS, 'ends'))}
 _OURS = {o.name for o in PHASES if isinstance(o, Phase)}
 
@@ -80,6 +80,7 @@ class Peers(Alone):
         self.flag,self.wanted,self.heard,self.apart,self.since,self.looked_at = None,0,0,1,0,0.
         self._take_bodies()
     broken = property(lambda self: self.team.broken, doc='Has an error parted the processes?')
+    def __getstate__(self): return vars(self) | dict(shares={}, flag=None)
     spreads = property(lambda self: self.engine.spreads, doc='Has a process but a part of the model?')
     def _take_bodies(self): self.learn.take_bodies(**{nm:'run_together' for nm in self.learn.phases if nm!='load'})
     def failed(self, e): return self.team.fail(e)
@@ -131,7 +132,8 @@ def _enter(self:Peers, name):
 @patch
 def _finish(self:Peers, name):
     if name=='backward':
-        self._note_unsynced(not self.engine.synced)
+        self.engine.end_backward()
+        self._note_unsynced(not self.engine.synced or bool(self.engine.left_out))
         if not self.defer_sync: self.sync_grads()
         self._begin_again()
     elif name in _PASSES:
@@ -150,6 +152,7 @@ def _begin_pass(self:Peers, name):
     "Agree on where to meet in each batch"
     learn = self.learn
     self.engine.begin_pass()
+    if name=='train': self.unsynced = set()
     bits = sum(_BITS[k] for k in points_needed(learn))
     for *_,n in self.team.meet(f'begin of {name}', number=bits): bits |= n
     self.points = {k for k,b in _BITS.items() if bits&b}
@@ -162,10 +165,17 @@ def _begin_pass(self:Peers, name):
 @patch
 def _is_due(self:Peers, point):
     "Do all meet at `point` of this turn?"
-    if point=='forward': return self.in_forward and 'forward' in self.points
+    points = self.points
+    if 'step' in points and self._is_again(point): points = {*points, 'forward', 'backward'}
+    if point=='forward': return self.in_forward and 'forward' in points
     if not self.learn.training: return False
-    if point=='backward': return 'backward' in self.points or 'forward' in self.points and not self.met_forward
+    if point=='backward': return 'backward' in points or 'forward' in points and not self.met_forward
     return point in self.points or 'ends' in self.points and point=='turn'
+
+@patch
+def _is_again(self:Peers, point):
+    "Is `point` one of a turn that went backward before? Then what may be cancelled since then is missed here"
+    return sum(p.name in _STEPS for p in self.learn.open)>(point=='backward')
 
 def _check_order(seen):
     if len(seen)==1: return
@@ -246,11 +256,13 @@ def agree(self:Peers,
     "Raise the outermost of what was cancelled, unless it was raised here"
     learn = self.learn
     names,said = [p.name for p in learn.open],{c for _,c,_ in rows if c}
-    if not said<={*names}:
+    # others may be further in the turn
+    ahead = {*_STEPS} if said & {*names} - {*_STEPS} else set()
+    if not said-ahead<={*names}:
         at = ', '.join(f'rank {r} ' + (f'cancels {c}' if c else f'at {k}') for r,(k,c,_) in enumerate(rows))
         raise RuntimeError(f'the processes are at different places: {at}')
     depth = {nm:i for i,nm in enumerate(names)}  # of several, the innermost takes it
-    name = min(said, key=depth.get)
+    name = min(said & {*names}, key=depth.get)
     if name==mine: return
     e = learn.phases[name].cancel()
     e.callback,e.event,e.told = f'rank {[c for _,c,_ in rows].index(name)}','its own course',True
@@ -311,7 +323,8 @@ def _weigh(self:Peers):
 @patch
 def sync_grads(self:Peers):
     if self.learn.turn_key not in self.unsynced: return
-    self.engine.average([p for p in self.learn.turn_params if p.requires_grad])
+    every = self.engine.left_out if self.engine.synced else self.learn.turn_params
+    self.engine.average([p for p in every if p.requires_grad])
     self._note_unsynced(False)
 
 @patch
@@ -321,6 +334,10 @@ def _note_unsynced(self:Peers, is_so):
     else: self.unsynced = self.unsynced - {key}
 
 # %% ../../nbs/scale/03_agree.ipynb #ag0000e2
+@patch
+def again(self:Peers):
+    if 'step' in self.points: self.team.meet('again')
+
 @patch
 def most(self:Peers, n): return max(o for *_,o in self.team.meet('most', number=n))
 
@@ -381,7 +398,9 @@ def begin(self:Peers):
     team.runs.append(self)
     try:
         team.find_ends()  # of groups that came since, too
-        facts = {n:f'{[*p.shape]} {p.dtype}, requires_grad={p.requires_grad}' for n,p in learn.model.named_parameters()}
+        todo = dict(learn.model.named_parameters())
+        if learn.loss_module is not None: todo |= {f'loss_func {n}':p for n,p in learn.loss_module.named_parameters()}
+        facts = {n:f'{[*p.shape]} {p.dtype}, requires_grad={p.requires_grad}' for n,p in todo.items()}
         facts |= {'n_epoch':learn.n_epoch, 'batches to train on':batch_len(self.share(learn.dls.train, True))}
         every = team.gather((zlib.crc32(torch.get_rng_state().numpy()), facts))
         _compare([o for _,o in every])

@@ -9,8 +9,7 @@ __all__ = ['launch']
 
 # %% ../../nbs/scale/01_launch.ipynb #ln000004
 import codecs, ctypes, faulthandler, os, pickle, signal, sys, time, torch, traceback, warnings
-import multiprocessing as mp
-import torch.distributed as dist
+import multiprocessing as mp, torch.distributed as dist
 from contextlib import suppress
 from fastcore.basics import patch
 from multiprocessing.connection import wait
@@ -164,12 +163,12 @@ class _Crew:
 
 # %% ../../nbs/scale/01_launch.ipynb #ln000016
 @patch
-def run(self:_Crew, timeout):
+def _run(self:_Crew, timeout):
     "Wait until all are over, or one has failed"
     now,limit,over,stop = time.monotonic(),timeout or float('inf'),float('inf'),None
     limit += now
     while self.left and now<over:
-        if now>=limit: raise self.late(timeout)
+        if now>=limit: raise self._late(timeout)
         try: self.look(min(limit, over)-now)
         except KeyboardInterrupt as e:
             if stop: raise
@@ -180,7 +179,7 @@ def run(self:_Crew, timeout):
     if stop: raise stop
 
 @patch
-def late(self:_Crew, timeout):
+def _late(self:_Crew, timeout):
     "The error of processes that take too long, with where they are"
     left = self.left
     self.signal(signal.SIGUSR2)
@@ -189,14 +188,15 @@ def late(self:_Crew, timeout):
     while not all(p.exists() and p.stat().st_size for p in files.values()) and time.monotonic()<until: self.look(.05)
     said = {r:p.read_text().splitlines()[1:4] if p.exists() else [] for r,p in files.items()}
     at = '\n'.join(f'rank {r}:\n' + '\n'.join(v) for r,v in said.items())
-    return TimeoutError(f'{len(left)} of {len(self.children)} processes were not done after {timeout} s, and are ended. '
-        f'They were at, the innermost first,\n{at}')
+    return TimeoutError(f'{len(left)} of {len(self.children)} processes were not done after {timeout} s, and are '
+        f'ended. They were at, the innermost first,\n{at}')
 
 # %% ../../nbs/scale/01_launch.ipynb #ln000018
 @patch
-def results(self:_Crew):
+def _results(self:_Crew):
     "What the function returned, by rank; or raise what went wrong"
-    failed = sorted(self.failed, key=lambda o: (o.said.get('is_peer', False), -o.said.get('is_killed', 0), o.said['at']))
+    def order(said): return said.get('is_peer', False),not said.get('is_killed', False),said['at']
+    failed = sorted(self.failed, key=lambda o: order(o.said))
     if not failed: return {o.rank:pickle.loads(o.said['res']) for o in self.children}
     rank,said = failed[0].rank,failed[0].said
     e = pickle.loads(said['err']) if said['err'] else PeerError(f"rank {rank} {said['how']}")
@@ -206,7 +206,8 @@ def results(self:_Crew):
 # %% ../../nbs/scale/01_launch.ipynb #ln000020
 def _check(f, n, timeout):
     "Refuse what can't be forked"
-    if not callable(f): raise TypeError(f'f is {f!r}: launch takes a function and its arguments, as in launch(train, n=2)')
+    if not callable(f):
+        raise TypeError(f'f is {f!r}: launch takes a function and its arguments, as in launch(train, n=2)')
     if not isinstance(n, int) or isinstance(n, bool) or n<1:
         raise ValueError(f'n is {n!r}: it must be a number of processes, 1 or more')
     if timeout is not None and not timeout>0:
@@ -232,6 +233,6 @@ def launch(
     _check(f, n, timeout)
     with TemporaryDirectory(prefix='learnloop-launch-') as folder:
         crew = _Crew(f, args, n, folder)
-        try: crew.run(timeout)
+        try: crew._run(timeout)
         finally: crew.end()
-        return crew.results()
+        return crew._results()

@@ -19,11 +19,11 @@ class _Crew:
         """Take what comes from the children, waiting for it up to `seconds`"""
     def end(self) -> Any:
         """End those that are left"""
-    def run(self, timeout: Any) -> Any:  # scale/launch.py
+    def _run(self, timeout: Any) -> Any:  # scale/launch.py
         """Wait until all are over, or one has failed"""
-    def late(self, timeout: Any) -> Any:  # scale/launch.py
+    def _late(self, timeout: Any) -> Any:  # scale/launch.py
         """The error of processes that take too long, with where they are"""
-    def results(self) -> Any:  # scale/launch.py
+    def _results(self) -> Any:  # scale/launch.py
         """What the function returned, by rank; or raise what went wrong"""
 
 def launch(f: Any, *args: Any, n: int=2, timeout: float | None=None) -> dict:

@@ -19,7 +19,8 @@ def _sockets():
     try:
         for fd in map(int, os.listdir('/dev/fd')):
             with suppress(OSError):  # it is closed by now
-                if stat.S_ISSOCK(os.fstat(fd).st_mode): res.append((os.fstat(fd).st_ino, socket.socket(fileno=os.dup(fd))))
+                at = os.fstat(fd)
+                if stat.S_ISSOCK(at.st_mode): res.append((at.st_ino, socket.socket(fileno=os.dup(fd))))
     finally: socket.setdefaulttimeout(kept)
     return [(i, s) for i,s in res if s.family in (socket.AF_INET, socket.AF_INET6) and s.type==socket.SOCK_STREAM]
 

@@ -28,11 +28,12 @@ def leave_group():
 
 # %% ../../nbs/scale/00_team.ipynb #te000022
 def _make_group(wait):
-    acc,backend,n = torch.accelerator.current_accelerator(check_available=True),'gloo',int(os.environ.get('LOCAL_RANK', 0))
+    acc,backend = torch.accelerator.current_accelerator(check_available=True),'gloo'
     if acc is not None:
-        if n>=(there := torch.accelerator.device_count()):
-            raise RuntimeError(f'LOCAL_RANK is {n}, and there are {there} devices ({acc.type}): start as many processes '
-                'as there are devices on a host')
+        n,there = int(os.environ.get('LOCAL_RANK', 0)),torch.accelerator.device_count()
+        if n>=there:
+            raise RuntimeError(f'LOCAL_RANK is {n}, and there are {there} devices ({acc.type}): start at most as many '
+                'processes on a host as it has devices')
         torch.accelerator.set_device_index(n)
         backend = f'cpu:gloo,{acc.type}:{dist.get_default_backend_for_device(acc)}'
     dist.init_process_group(backend, timeout=wait, **_store())
@@ -48,7 +49,8 @@ def _store():
                 'of those before: set TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1 on all hosts', stacklevel=5)
         return {}
     store,rank,world = next(dist.rendezvous('env://'))
-    return dict(store=dist.PrefixStore(f"restart {env.get('TORCHELASTIC_RESTART_COUNT')}", store), rank=rank, world_size=world)
+    store = dist.PrefixStore(f"restart {env.get('TORCHELASTIC_RESTART_COUNT')}", store)
+    return dict(store=store, rank=rank, world_size=world)
 
 def _port(store):
     while isinstance(store, dist.PrefixStore): store = store.underlying_store
@@ -82,6 +84,7 @@ class Team:
     is_first = property(lambda self: self.rank==0, doc='Does this process write, print, and decide?')
     broken = property(lambda self: self.error is not None, doc='Has an error parted the processes?')
     def __repr__(self): return f'Team(rank={self.rank}, world={self.world})'
+    def __deepcopy__(self, memo): return self  # there is one a process, and a copy of a learner is in it, too
 
 # %% ../../nbs/scale/00_team.ipynb #te000007
 _ROW = struct.Struct('<32s32sq')  # where a process is, the phase that it cancels, a number
@@ -184,14 +187,6 @@ def from_first(self:Team,
     self._wait('from_first', dist.broadcast, torch.frombuffer(b, dtype=torch.uint8), 0, group=self.group, async_op=True)
     return o if self.is_first else _loads(b)
 
-# %% ../../nbs/scale/00_team.ipynb #te0000f1
-@patch
-def take_most(self:Team,
-    t:Tensor # Numbers, in whose place come the largest that any process gave
-): # What to `wait` for, until they are there
-    "Exchange numbers beside what else goes on, unmet: all processes do so in the same order"
-    return dist.all_reduce(t, dist.ReduceOp.MAX, group=self.flags, async_op=True)
-
 # %% ../../nbs/scale/00_team.ipynb #te000013
 @patch
 def first(self:Team,
@@ -210,6 +205,14 @@ def first(self:Team,
     raise err
 
 def _name(e): return f'{type(e).__name__}: {e}'.removesuffix(': ')
+
+# %% ../../nbs/scale/00_team.ipynb #te0000f1
+@patch
+def take_most(self:Team,
+    t:Tensor # Numbers, in whose place come the largest that any process gave
+): # What to `wait` for, until they are there
+    "Exchange numbers beside what else goes on, unmet: all processes do so in the same order"
+    return dist.all_reduce(t, dist.ReduceOp.MAX, group=self.flags, async_op=True)
 
 # %% ../../nbs/scale/00_team.ipynb #te000026
 @patch
@@ -265,7 +268,8 @@ def _ask(self:Team, e):
     "What parted the processes"
     is_open = open_ones(self._made)
     gone = sorted({r for o,r in self._made.items() if o not in is_open}-{None})
-    if 'Timed out' in str(e): text = f'rank {self.rank} has waited for others, in an exchange of torch, till the time was over'
+    if 'Timed out' in str(e):
+        text = f'rank {self.rank} has waited for others in an exchange of torch, until its time was over'
     else:
         text = f'rank {", ".join(map(str, gone))}' if gone else f'a process of the {self.world}'
         text += ' is gone without a word, killed perhaps: whoever started the processes reports how'
@@ -276,6 +280,7 @@ def _ask(self:Team, e):
 
 def _has_agent(): return os.environ.get('TORCHELASTIC_USE_AGENT_STORE')=='True'
 
+# %% ../../nbs/scale/00_team.ipynb #te000039
 @patch
 def _hang_up(self:Team):
     "End what the others wait for, and give them time to read why"

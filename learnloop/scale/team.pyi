@@ -1,6 +1,7 @@
 # Written by `python -m tools.stubs` from `team.py`: methods that other modules patch on are here, too
 """The processes of a run: who they are, where they meet, and how the error of one reaches all"""
 
+from torch import Tensor
 from typing import Any
 
 __all__ = ['PeerError', 'leave_group', 'Team', 'find_team']
@@ -34,6 +35,8 @@ class Team:
     def __init__(self, timeout: float=600.0) -> None:
         """- `timeout`: Seconds that a process waits for the others"""
     def __repr__(self) -> Any: ...
+    def __deepcopy__(self, memo: Any) -> Any:
+        """- `memo`: there is one a process, and a copy of a learner is in it, too"""
     def meet(self, kind: str, cancel: str='', number: int=0) -> list:  # scale/team.py
         """Tell the others where this process is, and hear where they are
 
@@ -66,6 +69,11 @@ class Team:
 
         - `f`: Function, which may not meet the others
         - `args`: To `f`
+        """
+    def take_most(self, t: Tensor) -> Any:  # scale/team.py
+        """Exchange numbers beside what else goes on, unmet: all processes do so in the same order
+
+        - `t`: Numbers, in whose place come the largest that any process gave
         """
     def _find_made(self, before: Any) -> Any:  # scale/team.py
         """Find the connections that came with the groups, before anything is asked of them"""

@@ -264,6 +264,7 @@ def _write(path, collect, peers=None):
         peers.first(_put, path, page)
     return _Page(path)
 
+# %% ../../nbs/see/06_report.ipynb #c0ae0091
 def _check_place(path):
     if path.is_dir(): raise IsADirectoryError(f'{path} is a folder: a report is a file, such as {path/"report.html"}')
     at = next((o for o in path.parents if o.exists()), path.parent)

@@ -73,6 +73,7 @@ class TrainingLoop:
             if not o.inside: self.rows += _rows(o)
     def __repr__(self): return str(self)
 
+# %% ../../nbs/see/01_show.ipynb #c0ae0084
 def _table(flow):
     "Rows of the table of phases, then what was declared later"
     rows = [o for o in flow.rows if isinstance(o, Event) or flow.phases.get(o.name) is o]

@@ -193,8 +193,8 @@ def _part(path, content, rank):
     "What a file has of the trace of a process"
     if not isinstance(content, dict): return None
     parts = content.get('ranks', [content.get('learnloop')])
-    if not 0<=rank<len(parts): raise ValueError(f'rank is {rank}, and {path} has the traces of {len(parts)} process(es)')
-    return parts[rank]
+    if 0<=rank<len(parts): return parts[rank]
+    raise ValueError(f'rank is {rank}, and {path} has the traces of {len(parts)} process(es)')
 
 # %% ../../nbs/see/08_timeline.ipynb #2ed1a78e
 _SPAN  = 'phase epoch iter training start end outcome state turn'.split()
@@ -259,7 +259,7 @@ def _export(self:Trace):
         try: self.profiler.export_chrome_trace(str(path))
         except (AssertionError,RuntimeError) as e:  # it never was active, or the user's handler has written the file
             warnings.warn("the trace is saved without torch's part, "
-                f'since its profiler has nothing to export: {e}', stacklevel=4)
+                f'since its profiler has nothing to export: {e}', stacklevel=5)
             return b''
         return zlib.compress(path.read_bytes(), 1)
 

@@ -412,6 +412,7 @@ def _close(self:Tracer, s, heard, total, lasts):
     if lasts: self._stretches.append(s)
     self._at.last = s.end
 
+# %% ../../nbs/see/03_trace.ipynb #c0ae0063
 @patch
 def _begin_run(self:Tracer):
     if self.profiler is not None: self._profile(True)

@@ -391,3 +391,64 @@ def test_point_27_a_state_is_plain_data_unless_it_is_shared():
     assert type(a) is list and type(s.state()) is list and a==b==s and [len(o) for o in b.parts]==[Series.part]*3
     with pytest.raises(KeyError), shared_parts(): raise KeyError
     assert type(s.state()) is list
+
+class Others:
+    "Peers of a process, of which the others have `rows` to hand on"
+    def __init__(self, *rows): self.rows = rows
+    def gather(self, o): return [o, *self.rows]
+
+def test_together():
+    m = AvgMetric(accuracy)
+    m.vals,m.sizes = Scalars([.1, .2, .3]),Series([1, 2, 3])
+    joint = m.joint(Others(dict(vals=[.4, .5], sizes=[4, 5]), dict(vals=[], sizes=[])))
+    assert joint.vals.tolist()==[.1, .4, .2, .5, .3] and joint.sizes==[1, 4, 2, 5, 3] and type(joint.sizes) is Series
+    assert m.vals.tolist()==[.1, .2, .3] and m.n_listed==3
+    m.together(Others(dict(vals=[.4], sizes=[4])), n_before=2)  # a checkpoint had the first two
+    assert m.vals.tolist()==[.1, .2, .3, .4]
+    d = Dice()
+    d.overlap,d.areas = 0,0  # had no part in any batch
+    d.together(Others(dict(overlap=torch.tensor(3), areas=torch.tensor(8))))
+    assert d.value==6/8
+    s = AvgSmoothLoss()
+    for bs,v in ((2, 3.), (1, 1.)): s.accumulate(SimpleNamespace(loss=torch.tensor(v), loss_grad=1, bs=bs, n_items=3))
+    s.together(Others([1/3, 2*4/3]))
+    torch.testing.assert_close(torch.tensor(s.vals.tolist()), torch.tensor([(2*3+1)/3, (1+2*4)/3]))
+
+class Odd(Metric):
+    def reset(self): self.vals,self.n = [1.],2
+    def accumulate(self, learn): pass
+    value = 1
+
+@pytest.mark.parametrize('sync,error,text', [
+    (None, TypeError, "metric odd: nothing says how .* Give Odd a `sync`"), (dict(n='all'), ValueError, "'all' of n: it must be 'batches' or 'sum'"),
+    (dict(n='batches'), TypeError, "'batches' of n, int, and that is for lists"), (dict(vals='sum'), TypeError, "'sum' of vals, .* for numbers and tensors")])
+def test_what_nobody_can_put_together(sync, error, text):
+    m = Odd()
+    m.sync = sync
+    m.reset()
+    with pytest.raises(error, match=text):
+        m.check_sync()
+        m.together(Others(dict(n=1, vals=[])))
+
+def test_who_says_how_by_itself():
+    class Own(Odd):
+        def together(self, peers, n_before=0): self.n = peers
+    Own().check_sync()
+    m = DictMetric(Own)
+    m.check_sync()
+    m.together(3)
+    assert m.metric.n==3
+    with pytest.raises(TypeError, match='only those of torchmetrics'): TorchMetric(SimpleNamespace(update=1, compute=1, reset=1)).check_sync()
+
+@pytest.mark.parametrize('n', [0, 1023, 1024, 2500, 3000])
+def test_a_series_with_another_end_keeps_the_parts_before_it(n):
+    s = Series(range(3000))
+    parts = s.frozen().parts
+    s.end_with([.5], n)
+    assert s==[*range(n), .5] and [*s.frozen()]==[*s]
+    kept = s.frozen().parts
+    assert [a is b for a,b in zip(parts, kept)][:n//1024]==[True]*(n//1024)
+    v = Scalars(range(3000))
+    v.append(torch.tensor(3.))
+    v.end_with([.5], n)
+    assert v.tolist()==s and len(v)==n+1

@@ -115,7 +115,8 @@ def hang(path):
 def pids(path, n=2): return [int((path/str(r)).read_text()) for r in range(n)]
 
 def test_time_limit(tmp_path):
-    with pytest.raises(TimeoutError, match='2 of 2 processes were not done after 1 s') as e: together(hang, tmp_path, timeout=1)
+    with pytest.raises(TimeoutError, match='2 of 2 processes were not done after 1 s') as e:
+        together(hang, tmp_path, timeout=1)
     assert str(e.value).count('in hang')==2, 'it says where they were'
     assert not any(map(alive, pids(tmp_path)))
 

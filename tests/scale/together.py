@@ -1,4 +1,5 @@
 "What tests of several processes share: a function run in some, that are ended when they take too long"
+import torch._dynamo  # noqa: F401  DDP needs it: 2 s in each of the processes, unless it is here  # chkstyle: ignore
 from learnloop.scale.launch import launch
 
 LIMIT = 40 # Seconds: many times what any of them takes
@@ -9,7 +10,7 @@ def together(f, *args, n=2, timeout=LIMIT):
     return [res[r] for r in range(n)]
 
 def ending(f, *args):
-    "What becomes of `f(*args)`: its result, or the type and text of its error. For processes that are to fail, and tell"
+    "What becomes of `f(*args)`: its result, or the type and text of its error, for processes that are to fail and tell"
     try: return f(*args)
     except BaseException as e: return type(e).__name__,str(e)
 

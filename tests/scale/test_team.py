@@ -1,0 +1,197 @@
+"What processes say to each other, and how the end of one reaches the others. Several checks share a launch"
+import os, signal, socket, sys, time
+import pytest, torch
+import torch.distributed as dist
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+from learnloop import Callback, Learner, PeerError
+from learnloop.scale.sockets import connections
+from learnloop.scale.team import find_team
+from together import ending, together
+
+def mk_learn(*cbs, **kwargs):
+    torch.manual_seed(0)
+    x = torch.randn(32, 4)
+    ds = TensorDataset(x, x.sum(1, keepdim=True))
+    learn = Learner((DataLoader(ds, 8), DataLoader(ds, 8)), nn.Linear(4, 1), nn.functional.mse_loss, cbs=cbs, lr=.1)
+    learn.logger = lambda *a: None
+    return learn.to_ddp(**kwargs)
+
+class At(Callback):
+    "Calls `f` at `event` of batch 2 in the process `rank`"
+    def __init__(self, event, rank, f, agrees=False):
+        super().__init__(name='at', **{event: At.hit})
+        self.rank,self.f,self.agrees = rank,f,agrees
+    def hit(self):
+        if self.learn.team.rank==self.rank and self.learn.iter==2: self.f()
+
+def boom(): raise ValueError('boom')
+def kill(): os.kill(os.getpid(), signal.SIGKILL)
+
+def what_is_said():
+    team = find_team()
+    assert find_team() is team, 'one for all learners'
+    r = team.rank
+    assert team.gather(dict(r=r, t=torch.full((r+1,), r)))[-1]['t'].tolist()==[team.world-1]*team.world
+    assert team.gather('x'*1000*r)==['x'*1000*i for i in range(team.world)]
+    assert team.from_first(['a', r])==['a', 0]
+    done = []
+    team.first(done.append, r)
+    assert done==([0] if team.is_first else [])
+    rows = team.meet('here', number=-r)
+    assert rows==[('here', '', -i) for i in range(team.world)]
+    n = team.n_meets
+    team.meet('x'*40)
+    assert team.n_meets==n+1 and team.seconds>0
+    return repr(team)
+
+@pytest.mark.parametrize('n', [2, 4, 9])  # of more than eight, rows go by way of the first
+def test_what_is_said(n): assert together(what_is_said, n=n)==[f'Team(rank={i}, world={n})' for i in range(n)]
+
+def refusals():
+    team,res = find_team(),[]
+    def write(): raise NotADirectoryError('no such folder')
+    res.append(ending(team.first, write))
+    assert not team.broken, 'an error of all parts nobody'
+    res.append(ending(team.gather, At))  # no plain data: an error before anything is exchanged
+    team.meet('still there')
+    res.append(ending(team.meet, 'save' if team.is_first else 'backward'))
+    return res
+
+def test_errors_that_all_have():
+    (a,pa,ma),(b,pb,mb) = together(refusals)
+    assert a==('NotADirectoryError', 'no such folder')
+    assert b==('PeerError', 'rank 0 failed: NotADirectoryError: no such folder')
+    assert ma==mb==('RuntimeError', 'the processes are at different places: rank 0 at save, rank 1 at backward. '
+        'What one does in a fit, all have to do')
+
+def fit(event, rank, f, agrees=False, limit=60.):
+    "Type and text of the error that ends a fit, of its cause, when it came, and what a fit afterwards says"
+    learn = mk_learn(At(event, rank, f, agrees), timeout=limit)
+    try: learn.fit(1)
+    except BaseException as e:
+        res = type(e).__name__,str(e),type(e.__cause__).__name__,time.monotonic()
+        again = [ending(learn.fit, 1), ending(learn.validate), ending(lambda: mk_learn().fit(1))]
+        return *res,again
+
+def check_parted(res, rank, name, text):
+    mine,others = res[rank],res[:rank]+res[rank+1:]
+    assert mine[:2]==(name, text)
+    for o in others:
+        assert o[0]=='PeerError' and o[2]!='NoneType', o
+        want = f'rank {rank} failed: {name}: {text}'.removesuffix(': ')
+        assert o[1].startswith(want) and 'in At.after_loss; epoch 0, batch 2 of training' in o[1], o
+    times = [o[3] for o in res]
+    assert max(times)-min(times)<5
+    for o in res:
+        for err in o[4]: assert err[0]=='PeerError' and err[1].startswith('the processes have parted: '), err
+
+@pytest.mark.parametrize('rank,agrees,n', [(0, False, 2), (1, False, 2), (0, True, 2), (1, True, 2), (1, True, 3),
+    (2, False, 3)])
+def test_an_error_of_one_is_told_to_all(rank, agrees, n):
+    "74: it hears of it in a meeting, or in an exchange of gradients; and lives on"
+    check_parted(together(fit, 'after_loss', rank, boom, agrees, n=n), rank, 'ValueError', 'boom')
+
+def ctrl_c(): raise KeyboardInterrupt
+def test_ctrl_c_and_exit_of_one():
+    check_parted(together(fit, 'after_loss', 1, ctrl_c), 1, 'KeyboardInterrupt', '')
+    check_parted(together(fit, 'after_loss', 0, lambda: sys.exit(3)), 0, 'SystemExit', '3')
+
+@pytest.mark.parametrize('where', ['loader', 'model', 'save'])
+def test_an_error_anywhere(where, tmp_path):
+    "74: of a loader, of the model, of a file"
+    def f():
+        learn = mk_learn()
+        if where=='loader' and learn.team.rank==1: learn.dls.train.collate_fn = lambda b: boom()
+        if where=='model' and learn.team.rank==1: learn.model.forward = lambda x: boom()
+        if where=='save': return ending(learn.team.first, boom)
+        return ending(learn.fit, 1)
+    a,b = together(f)
+    if where=='save': a,b = b,a
+    assert b==('ValueError', 'boom')
+    assert a[0]=='PeerError' and 'failed: ValueError: boom' in a[1]
+
+def told_by(event, rank, f, agrees, folder):
+    res = fit(event, rank, f, agrees)
+    with open(f'{folder}/{os.environ["RANK"]}', 'w') as o: o.write(' '.join(map(str, res[:2])))
+
+@pytest.mark.parametrize('rank,agrees', [(0, False), (0, True), (2, False), (1, True)])
+def test_a_killed_process(rank, agrees, tmp_path):
+    "Rank 0, too: who keeps the store is another process"
+    start = time.monotonic()
+    with pytest.raises(PeerError, match=f'rank {rank} was killed by SIGKILL'):
+        together(told_by, 'after_loss', rank, kill, agrees, tmp_path, n=3)
+    assert time.monotonic()-start<15
+    said = [(tmp_path/str(r)).read_text() for r in range(3) if r!=rank]
+    text = f'PeerError rank {rank} is gone without a word, killed perhaps: whoever started the processes reports how'
+    assert said==[text]*2
+
+def own_store(port, rank, f, agrees=False):
+    "As `torchrun` with a store of rank 0"
+    os.environ.update(TORCHELASTIC_USE_AGENT_STORE='False', MASTER_PORT=str(port))
+    return fit('after_loss', rank, f, agrees)
+
+def told_with_own_store(port, rank, f, folder):
+    res = own_store(port, rank, f)
+    with open(f'{folder}/{os.environ["RANK"]}', 'w') as o: o.write(' '.join(map(str, res[:2])))
+
+@pytest.fixture
+def port():
+    with socket.create_server(('127.0.0.1', 0)) as s: return s.getsockname()[1]
+
+def test_rank_0_keeps_the_store(port, tmp_path):
+    check_parted(together(own_store, port, 0, boom), 0, 'ValueError', 'boom')
+    with pytest.raises(PeerError, match='rank 0 was killed'): together(told_with_own_store, port, 0, kill, tmp_path)
+    assert (tmp_path/'1').read_text()=='PeerError rank 0 is gone, and the store with it, in which errors are told'
+
+def test_who_does_not_come():
+    "In a meeting: by name, in all; and in who comes too late"
+    res = together(fit, 'after_loss', 1, lambda: time.sleep(5), False, 2., n=3)
+    for o in res:
+        assert o[0]=='PeerError' and o[1].startswith("rank 1 did not come to 'backward', where rank "), o
+    assert max(res[r][3] for r in (0, 2))<res[1][3]
+
+def join(path, backend='gloo'):
+    "A group as somebody else makes it, without a word in the environment"
+    rank = int(os.environ['RANK'])
+    for k in ('RANK', 'WORLD_SIZE', 'LOCAL_RANK', 'MASTER_ADDR', 'MASTER_PORT'): del os.environ[k]
+    dist.init_process_group(backend, init_method=f'file://{path}', rank=rank, world_size=2)
+    return rank
+
+def on_anybodys(path):
+    rank,before = join(path),{*connections()}
+    learn = mk_learn()
+    learn.fit(1)
+    group = dist.new_group()
+    assert len({*connections()}-before)>=3, 'of the team, and of the new group'
+    def wait_or_fail(): dist.all_reduce(torch.ones(1), group=group) if rank==0 else boom()
+    learn.add_cb(At('after_loss', rank, wait_or_fail))
+    return ending(learn.fit, 1),learn.team.rank
+
+def test_anybodys_group(tmp_path):
+    "One that somebody else has made, and another one, in which the others wait when an error comes"
+    (a,ra),(b,rb) = together(on_anybodys, tmp_path/'store')
+    assert (ra, rb)==(0, 1) and b==('ValueError', 'boom')
+    assert a[0]=='PeerError' and a[1].startswith('rank 1 failed: ValueError: boom')
+
+def without_cpu(path):
+    rank = join(path, 'cuda:gloo')
+    return find_team().gather(rank),ending(dist.all_reduce, torch.ones(1))[1]
+
+def test_a_group_that_takes_no_tensors_of_the_cpu(tmp_path):
+    for got,err in together(without_cpu, tmp_path/'store'): assert got==[0, 1] and 'No backend type' in err
+
+def test_one_process_has_no_team(monkeypatch):
+    monkeypatch.setenv('WORLD_SIZE', '1')
+    assert find_team() is None
+    dist.init_process_group('gloo', store=dist.HashStore(), rank=0, world_size=1)
+    try: assert find_team() is None
+    finally: dist.destroy_process_group()
+
+def test_restarts_on_several_hosts_need_a_store_of_their_own(monkeypatch):
+    from learnloop.scale import team
+    env = dict(TORCHELASTIC_MAX_RESTARTS='3', TORCHELASTIC_USE_AGENT_STORE='True', LOCAL_WORLD_SIZE='2', WORLD_SIZE='4')
+    for k,v in (env | dict(RANK='0')).items(): monkeypatch.setenv(k, v)
+    with pytest.warns(UserWarning, match='set TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1'): assert team._store()=={}
+    monkeypatch.setenv('TORCHELASTIC_USE_AGENT_STORE', 'False')
+    assert team._store()=={}  # and warns of nothing
