@@ -20,6 +20,7 @@ from torch import Tensor
 from .checkpoint import CheckpointCallback, checkpoint_names
 from .interrupt import Signals
 from .passes import KeptPass, copy_batch, random_states, set_random_states
+from .shards import put_shards, read_shards
 from .state import Checkpointer, check_plain, check_weights
 from .storage import Checkpoint, DamagedCheckpoint, list_checkpoints, locked_folder, newest_checkpoint
 from ..loop.callback import Callback, as_list, mk_cb
@@ -58,12 +59,16 @@ def read_origin(
     for nm in ('state.json','tensors.pt','model.pt','opt.pt'):
         if nm not in c.manifest['files']: raise DamagedCheckpoint(f'{c.path} has no {nm}')
     file = c.path/'state.json'
-    try: state = c.plain()
+    try:
+        state = c.plain()
+        shards = read_shards(c.path) if 'shards.json' in c.manifest['files'] else None
+        if shards: state = put_shards(state, shards)
     except DamagedCheckpoint: raise
     except (LookupError, TypeError, ValueError, AttributeError, RuntimeError) as e:
         raise DamagedCheckpoint(f'{file} is not what learnloop writes: {type(e).__name__}, {e}') from e
     check_plain(file, state, c.step)
-    state |= dict(model=c.read('model.pt'), opt=c.read('opt.pt'))
+    weights = dict(model=c.read('model.pt'), opt=c.read('opt.pt'))
+    state |= put_shards(weights, shards) if shards else weights
     check_weights(c.path, state)
     return Origin(state, c.path)
 

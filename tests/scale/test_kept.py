@@ -23,7 +23,8 @@ def mk(kind=None, drop=0., path='.', **kwargs):
     dls = DataLoader(TensorDataset(X, Y), 8, shuffle=True),DataLoader(TensorDataset(X, Y), 16)
     learn = Learner(dls, model, F.cross_entropy, torch.optim.AdamW, lr=.02, metrics=accuracy, path=path, model_dir='.', **kwargs)
     learn.logger = lambda *a: None
-    if kind: getattr(learn, f'to_{kind}')(timeout=30)
+    if kind=='sharded': learn.to_fsdp(sharded_files=True, timeout=30)
+    elif kind: getattr(learn, f'to_{kind}')(timeout=30)
     return learn
 
 def whole(t): return getattr(t, 'full_tensor', lambda: t)().detach().clone()
@@ -104,7 +105,7 @@ def finish(folder, kind, drop=0.):
     said = []
     return state_of(fit(folder, kind, drop=drop, said=said)),[o for o in said if o.startswith('not exact')]
 
-@pytest.mark.parametrize('kind', ['ddp', 'fsdp'])
+@pytest.mark.parametrize('kind', ['ddp', 'sharded'])
 def test_case_81_a_run_goes_on_with_another_number_of_processes(kind, tmp_path):
     want,_ = finish(None, None)
     for n,at in ((1,3), (2,5), (1,8), (4,11)): on(n, part, tmp_path/'run', kind, at)
@@ -283,3 +284,32 @@ def test_case_83_processes_that_see_other_checkpoints_are_told(tmp_path):
     for *errors,is_broken in together(apart, tmp_path, timeout=LIMIT):
         assert not is_broken, 'all raise it'
         for kind,text in errors: assert kind=='ValueError' and 'is not the same for all processes' in text
+
+# ---- files of several processes
+
+def sharded(root):
+    want = state_of(fit(None, 'fsdp', drop=.4))
+    def _fit(cbs=(), **kw):
+        learn = mk('sharded', .4)
+        learn.fit(3, cbs=[CheckpointCallback(root/'run', every_steps=1, keep=None, **kw), *cbs], resume=root/'run')
+        return is_equal(state_of(learn), want)
+    with pytest.raises(Stop): _fit([ForAll(8, stop)])
+    files = sorted(list_checkpoints(root/'run')[-1].manifest['files'])
+    with Full(4): full = ending(partial(_fit, background=True))
+    return _fit(),files,full,want
+
+def alone_from(folder):
+    learn = mk().load_checkpoint(folder)
+    return state_of(learn)
+
+def test_each_process_writes_its_part(tmp_path):
+    (exact,files,full,want),(b,_,theirs,_) = together(sharded, tmp_path, timeout=LIMIT)
+    assert exact and b
+    assert [o for o in files if 'distcp' in o or 'shards' in o]==['__0_0.distcp', '__1_0.distcp', 'shards.json']
+    assert full[0]=='OSError' and theirs[0]=='PeerError', (full, theirs)
+    last = list_checkpoints(tmp_path/'run')[-1]
+    assert not last.damage and last.manifest['version']==3 and not [*(tmp_path/'run').glob('.tmp*')]
+    with pytest.warns(UserWarning, match='not exact: was 2 processes, is one process'): assert is_equal(alone_from(last), want)
+    file = last.path/'__1_0.distcp'
+    file.write_bytes(bytes([o^(i==50) for i,o in enumerate(file.read_bytes())]))
+    with pytest.raises(ValueError, match='__1_0.distcp is damaged'): alone_from(last)
