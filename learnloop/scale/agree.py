@@ -328,11 +328,12 @@ def _note_unsynced(self:Peers, is_so):
     if is_so: self.unsynced = self.unsynced | {key}
     else: self.unsynced = self.unsynced - {key}
 
-# %% ../../nbs/scale/03_agree.ipynb #ag0000e2
+# %% ../../nbs/scale/03_agree.ipynb #ag0000e5
 @patch
 def again(self:Peers):
     if 'step' in self.points: self.team.meet('again')
 
+# %% ../../nbs/scale/03_agree.ipynb #ag0000e2
 @patch
 def most(self:Peers, n): return max(o for *_,o in self.team.meet('most', number=n))
 
