@@ -139,7 +139,8 @@ def _finish(self:Peers, name):
         if name=='train': self.engine.end_train()
         crc = getattr(self.learn.data_pass and self.learn.data_pass.dl, 'crc', 0)
         _check_order({n for *_,n in self.team.meet(f'end of {name}', number=crc)})
-    elif name in _ENDS or name in ('turn', 'batch') and self._is_due(name) or 'ends' in self.points and name not in _OURS:
+    elif (name in _ENDS or name in ('turn', 'batch') and self._is_due(name)
+        or 'ends' in self.points and name not in _OURS):
         self.team.meet(f'end of {name}')
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000016
@@ -155,7 +156,8 @@ def _begin_pass(self:Peers, name):
     if self.points and not learn.training: self.points.add('between')
     self.passed,self.since,self.looked_at = 0,0,time.monotonic()
     # said of whole batches, by a callback that has put another loader there
-    if learn.n_iter and learn.n_iter==batch_len(learn.dl): learn.n_iter = batch_len(self.share(learn.dl, learn.training))
+    n = batch_len(learn.dl)
+    if n and learn.n_iter==n: learn.n_iter = batch_len(self.share(learn.dl, learn.training))
     if name=='validate' and learn.inside('train'): self.engine.end_train()  # each has statistics of its own by now
 
 @patch
