@@ -8,8 +8,7 @@ Docs: https://learnloop.github.io/learnloop/scale/distributed.html.md"""
 __all__ = ['Engine', 'have_of_first', 'DDP', 'FSDP', 'find_units']
 
 # %% ../../nbs/scale/04_distributed.ipynb #di000004
-import torch
-import torch.distributed as dist
+import torch, torch.distributed as dist
 from fastcore.basics import noop, patch
 from functools import partial
 from inspect import signature
@@ -257,6 +256,7 @@ def _check_model(learn, who):
             raise ValueError(f'{who}: {n} is not contiguous, as by channels_last, and torch shards none that is not: '
                 'leave the memory format out, or use to_ddp')
 
+# %% ../../nbs/scale/04_distributed.ipynb #di000043
 def _join(learn, team, mk_engine, per_process):
     if learn.loss_module is not None: have_of_first(learn.loss_module, team)
     learn.peers = Peers(learn, team, mk_engine(learn, team), per_process)
