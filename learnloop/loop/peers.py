@@ -87,6 +87,11 @@ def mean(self:Alone,
     "Take the weighted mean over all processes"
     return t
 
+# %% ../../nbs/loop/00_peers.ipynb #pe0000e2
+@patch
+def again(self:Alone):
+    "The turn went backward, and is about to call the model again: have no process go there that has cancelled it"
+
 # %% ../../nbs/loop/00_peers.ipynb #pe0000e1
 @patch
 def most(self:Alone,

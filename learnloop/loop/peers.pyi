@@ -63,6 +63,8 @@ class Alone:
         - `t`: Scalar tensor
         - `weight`: How much that of this process counts
         """
+    def again(self) -> Any:  # loop/peers.py
+        """The turn went backward, and is about to call the model again: have no process go there that has cancelled it"""
     def most(self, n: int) -> int:  # loop/peers.py
         """Give all processes the largest of the numbers that they have
 

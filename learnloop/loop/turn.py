@@ -56,6 +56,9 @@ class Closure:
         if len(opts(turn.opt))>1:
             raise ValueError(f'{type(asks[0]).__name__} evaluates the loss itself, so it needs a turn of its own: '
                 'override train_batch, with learn.turn(loss, opt=…) for each optimizer')
+        if isinstance(asks[0], torch.optim.LBFGS) and any(hasattr(p, 'full_tensor') for p in held_params(asks[0])):
+            raise ValueError('LBFGS takes all weights as one vector, and with to_fsdp each process has parts of them: '
+                'use to_ddp')
         self.learn,self.turn,self.opt,self._first,self._autocast = learn,turn,asks[0],None,nullcontext
     def begin(self):
         "Note how the loss is computed"
@@ -83,6 +86,7 @@ def evaluate(self:Closure)->Tensor: # The loss, a scalar without graph
     "Compute the loss, and its gradients, at the weights as they are"
     learn,first = self.learn,self._first
     self._first = None
+    learn.peers.again()
     if first and all(map(torch.equal, first[1], held_params(self.opt))): return learn.peers.mean(first[0])
     zero_grad(self.opt)
     with torch.enable_grad(), self._autocast(): learn.calc_loss()

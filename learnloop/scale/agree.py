@@ -57,7 +57,7 @@ def _agrees(o, e):
 _PASSES,_STEPS = ('train','validate'),('backward','step','zero_grad')
 _ENDS = 'fit','epoch',*_PASSES,'evaluate','sanity','save'  # at whose end all meet
 _ORDER = dict(forward=1, backward=2, step=3, zero_grad=4, turn=5, batch=6) # in a turn
-_OF_PASS = 'points','passed','sizes','in_forward','met_forward','defer_sync','unsynced'
+_OF_PASS = 'points','passed','sizes','in_forward','met_forward','defer_sync'
 _BITS = {k:1<<i for i,k in enumerate((*POINTS, 'ends'))}
 _OURS = {o.name for o in PHASES if isinstance(o, Phase)}
 
@@ -77,7 +77,7 @@ class Peers(Alone):
         self.unsynced = set() # Names of optimizers whose gradients are those of this process alone
         self.shares = {}      # What is taken of a loader, by the loader and what it is for
         self.sizes = []       # Of the batch in each process, where each has its own
-        self.flag,self.wanted,self.apart,self.since,self.looked_at = None,0,1,0,0.
+        self.flag,self.wanted,self.heard,self.apart,self.since,self.looked_at = None,0,0,1,0,0.
         self._take_bodies()
     broken = property(lambda self: self.team.broken, doc='Has an error parted the processes?')
     def __getstate__(self): return vars(self) | dict(shares={}, flag=None)
@@ -137,10 +137,12 @@ def _finish(self:Peers, name):
         if not self.defer_sync: self.sync_grads()
         self._begin_again()
     elif name in _PASSES:
-        self._flush()
+        self._hear(self._flush())
         if name=='train': self.engine.end_train()
         crc = getattr(self.learn.data_pass and self.learn.data_pass.dl, 'crc', 0)
-        _check_order({n for *_,n in self.team.meet(f'end of {name}', number=crc)})
+        numbers = [n for *_,n in self.team.meet(f'end of {name}', number=crc|self.wanted<<32)]
+        _check_order({n%2**32 for n in numbers})
+        self._hear(max(numbers)>>32)
     elif name in _ENDS or name in ('turn', 'batch') and self._is_due(name) or 'ends' in self.points and name not in _OURS:
         self.team.meet(f'end of {name}')
 
@@ -150,6 +152,7 @@ def _begin_pass(self:Peers, name):
     "Agree on where to meet in each batch"
     learn = self.learn
     self.engine.begin_pass()
+    if name=='train': self.unsynced = set()
     bits = sum(_BITS[k] for k in points_needed(learn))
     for *_,n in self.team.meet(f'begin of {name}', number=bits): bits |= n
     self.points = {k for k,b in _BITS.items() if bits&b}
@@ -162,10 +165,17 @@ def _begin_pass(self:Peers, name):
 @patch
 def _is_due(self:Peers, point):
     "Do all meet at `point` of this turn?"
-    if point=='forward': return self.in_forward and 'forward' in self.points
+    points = self.points
+    if 'step' in points and self._is_again(point): points = {*points, 'forward', 'backward'}
+    if point=='forward': return self.in_forward and 'forward' in points
     if not self.learn.training: return False
-    if point=='backward': return 'backward' in self.points or 'forward' in self.points and not self.met_forward
+    if point=='backward': return 'backward' in points or 'forward' in points and not self.met_forward
     return point in self.points or 'ends' in self.points and point=='turn'
+
+@patch
+def _is_again(self:Peers, point):
+    "Is `point` one of a turn that went backward before? Then what may be cancelled since then is missed here"
+    return sum(p.name in _STEPS for p in self.learn.open)>(point=='backward')
 
 def _check_order(seen):
     if len(seen)==1: return
@@ -246,11 +256,13 @@ def agree(self:Peers,
     "Raise the outermost of what was cancelled, unless it was raised here"
     learn = self.learn
     names,said = [p.name for p in learn.open],{c for _,c,_ in rows if c}
-    if not said<={*names}:
+    # others may be further in the turn
+    ahead = {*_STEPS} if said & {*names} - {*_STEPS} else set()
+    if not said-ahead<={*names}:
         at = ', '.join(f'rank {r} ' + (f'cancels {c}' if c else f'at {k}') for r,(k,c,_) in enumerate(rows))
         raise RuntimeError(f'the processes are at different places: {at}')
     depth = {nm:i for i,nm in enumerate(names)}  # of several, the innermost takes it
-    name = min(said, key=depth.get)
+    name = min(said & {*names}, key=depth.get)
     if name==mine: return
     e = learn.phases[name].cancel()
     e.callback,e.event,e.told = f'rank {[c for _,c,_ in rows].index(name)}','its own course',True
@@ -323,6 +335,10 @@ def _note_unsynced(self:Peers, is_so):
 
 # %% ../../nbs/scale/03_agree.ipynb #ag0000e2
 @patch
+def again(self:Peers):
+    if 'step' in self.points: self.team.meet('again')
+
+@patch
 def most(self:Peers, n): return max(o for *_,o in self.team.meet('most', number=n))
 
 # %% ../../nbs/scale/03_agree.ipynb #ag0000e3
@@ -337,8 +353,10 @@ def mean(self:Peers, t, weight=1.):
 @patch
 def between(self:Peers, code=0):
     if self.broken or not self.team.runs: return code
-    if 'between' in self.points: return max(n for *_,n in self.team.meet('between', number=code))
+    if 'between' in self.points:
+        return max(self._take_heard(), *(n for *_,n in self.team.meet('between', number=code)))
     self.wanted = max(self.wanted, code)
+    if self.heard: return self._take_heard()
     self.since += 1
     if self.flag is not None: return self._flush()
     if self.since<self.apart: return 0
@@ -360,11 +378,23 @@ def _flush(self:Peers):
     if code: self.wanted = 0
     return code
 
+@patch
+def _hear(self:Peers, code):
+    "Have `code`, which all have heard at the end of a pass, be what `between` returns next"
+    self.heard = max(self.heard, code)
+    if code: self.wanted = 0
+
+@patch
+def _take_heard(self:Peers):
+    code,self.heard = self.heard,0
+    return code
+
 # %% ../../nbs/scale/03_agree.ipynb #ag000028
 @patch
 def begin(self:Peers):
     learn,team = self.learn,self.team
     self._take_bodies()  # some may have been declared by now
+    self.wanted = self.heard = 0
     team.runs.append(self)
     try:
         team.find_ends()  # of groups that came since, too

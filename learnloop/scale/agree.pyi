@@ -35,6 +35,7 @@ class Peers(Alone):
     sizes: list
     flag: Any
     wanted: int
+    heard: int
     apart: int
     since: int
     looked_at: float
@@ -64,6 +65,8 @@ class Peers(Alone):
         """Agree on where to meet in each batch"""
     def _is_due(self, point: Any) -> Any:  # scale/agree.py
         """Do all meet at `point` of this turn?"""
+    def _is_again(self, point: Any) -> Any:  # scale/agree.py
+        """Is `point` one of a turn that went backward before? Then what may be cancelled since then is missed here"""
     def _begin_turn(self) -> Any: ...  # scale/agree.py
     def _begin_again(self) -> Any:  # scale/agree.py
         """The model may be called once more: in a part of the batch, at other weights, in a line search"""
@@ -91,10 +94,14 @@ class Peers(Alone):
         """Have processes count by their items, as gradients are averaged over processes"""
     def sync_grads(self) -> Any: ...  # scale/agree.py
     def _note_unsynced(self, is_so: Any) -> Any: ...  # scale/agree.py
+    def again(self) -> Any: ...  # scale/agree.py
     def most(self, n: Any) -> Any: ...  # scale/agree.py
     def mean(self, t: Any, weight: Any=1.0) -> Any: ...  # scale/agree.py
     def between(self, code: Any=0) -> Any: ...  # scale/agree.py
     def _flush(self) -> Any:  # scale/agree.py
         """Hear what was wanted when that was last exchanged"""
+    def _hear(self, code: Any) -> Any:  # scale/agree.py
+        """Have `code`, which all have heard at the end of a pass, be what `between` returns next"""
+    def _take_heard(self) -> Any: ...  # scale/agree.py
     def begin(self) -> Any: ...  # scale/agree.py
     def _seed(self, seed: Any) -> Any: ...  # scale/agree.py

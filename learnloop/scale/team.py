@@ -187,14 +187,6 @@ def from_first(self:Team,
     self._wait('from_first', dist.broadcast, torch.frombuffer(b, dtype=torch.uint8), 0, group=self.group, async_op=True)
     return o if self.is_first else _loads(b)
 
-# %% ../../nbs/scale/00_team.ipynb #te0000f1
-@patch
-def take_most(self:Team,
-    t:Tensor # Numbers, in whose place come the largest that any process gave
-): # What to `wait` for, until they are there
-    "Exchange numbers beside what else goes on, unmet: all processes do so in the same order"
-    return dist.all_reduce(t, dist.ReduceOp.MAX, group=self.flags, async_op=True)
-
 # %% ../../nbs/scale/00_team.ipynb #te000013
 @patch
 def first(self:Team,
@@ -213,6 +205,14 @@ def first(self:Team,
     raise err
 
 def _name(e): return f'{type(e).__name__}: {e}'.removesuffix(': ')
+
+# %% ../../nbs/scale/00_team.ipynb #te0000f1
+@patch
+def take_most(self:Team,
+    t:Tensor # Numbers, in whose place come the largest that any process gave
+): # What to `wait` for, until they are there
+    "Exchange numbers beside what else goes on, unmet: all processes do so in the same order"
+    return dist.all_reduce(t, dist.ReduceOp.MAX, group=self.flags, async_op=True)
 
 # %% ../../nbs/scale/00_team.ipynb #te000026
 @patch

@@ -64,16 +64,16 @@ class Team:
 
         - `o`: Plain data and tensors; only that of the first process counts
         """
-    def take_most(self, t: Tensor) -> Any:  # scale/team.py
-        """Exchange numbers beside what else goes on, unmet: all processes do so in the same order
-
-        - `t`: Numbers, in whose place come the largest that any process gave
-        """
     def first(self, f: Any, *args: Any) -> Any:  # scale/team.py
         """Run `f(*args)` in the first process alone; an error of it is one of all
 
         - `f`: Function, which may not meet the others
         - `args`: To `f`
+        """
+    def take_most(self, t: Tensor) -> Any:  # scale/team.py
+        """Exchange numbers beside what else goes on, unmet: all processes do so in the same order
+
+        - `t`: Numbers, in whose place come the largest that any process gave
         """
     def _find_made(self, before: Any) -> Any:  # scale/team.py
         """Find the connections that came with the groups, before anything is asked of them"""

@@ -25,7 +25,7 @@ from ..loop.learner import format_value
 from ..loop.optimizer import get_hyper, get_hypers, zero_grad
 from ..measure.metrics import less_is_better
 from .schedule import check_owners
-from .training import whole
+from .training import grad_norm
 
 # %% ../../nbs/train/01_tracker.ipynb #e42a4f94
 class _FitState(Callback):
@@ -215,9 +215,9 @@ def _stop(self:EarlyStoppingCallback, what):
     raise CancelFitException
 
 # %% ../../nbs/train/01_tracker.ipynb #5a666732
-def _all_finite(grads):
+def _all_finite(learn, grads):
     grads = [g._values() if g.layout==torch.sparse_coo else g for g in grads]
-    return bool(whole(torch.nn.utils.get_total_norm([g for g in grads if g.numel()], math.inf)).isfinite())
+    return bool(grad_norm(learn, [g for g in grads if g.numel()], math.inf).isfinite())
 
 class CheckFinite(_FitState):
     "Raise an error, skip the step, or stop the fit before an infinite or NaN loss or gradient gets to the weights"
@@ -264,8 +264,8 @@ def _of_all(self:CheckFinite, why):
 @patch
 def _check_grads(self:CheckFinite):
     bad = {p for p in self.learn.turn_params if p.grad is not None}
-    if _all_finite([p.grad for p in bad]): return
-    names = [n for n,p in self.learn.model.named_parameters() if p in bad and not _all_finite([p.grad])]
+    if _all_finite(self.learn, [p.grad for p in bad]): return
+    names = [n for n,p in self.learn.model.named_parameters() if p in bad and not _all_finite(self.learn, [p.grad])]
     if len(names)>3: names[3:] = ['…']
     self._act(f'gradient of {", ".join(names)} is not finite')
 

@@ -6,7 +6,7 @@ Docs: https://learnloop.github.io/learnloop/train/training.html.md"""
 
 # %% auto #0
 __all__ = ['GradientAccumulation', 'refuse_own_steps', 'refuse_closure', 'refuse_graph', 'grads_now', 'refuse_supplied',
-           'clip_grad_adaptive_', 'whole', 'GradientClip', 'set_bn_eval', 'BnFreeze', 'ChannelsLast',
+           'clip_grad_adaptive_', 'part_here', 'grad_norm', 'GradientClip', 'set_bn_eval', 'BnFreeze', 'ChannelsLast',
            'MCDropoutCallback', 'GradientCheckpointing', 'MoveModulesToDeviceCallback', 'MicroBatch', 'SAM']
 
 # %% ../../nbs/train/03_training.ipynb #d8b9928e
@@ -273,16 +273,34 @@ def clip_grad_adaptive_(
 )->None:
     "Clip gradients, unit by unit, to `factor` times the norm of their weights"
     for p in params:
-        norm = partial(torch.linalg.vector_norm, ord=norm_type, dim=tuple(range(1, p.dim())) or None, keepdim=True)
+        norm = partial(_unit_norm, norm_type=norm_type)
         most = factor*norm(p.detach()).clamp(min=eps)
-        p.grad.mul_((most/norm(p.grad)).clamp(max=1))
+        part_here(p.grad).mul_((most/norm(p.grad)).clamp(max=1))
+
+def _unit_norm(t, norm_type):
+    dim = tuple(range(1, t.dim())) or None
+    if dim: t = part_here(t)  # a unit is whole in one process
+    res = torch.linalg.vector_norm(t, ord=norm_type, dim=dim, keepdim=True)
+    return res.full_tensor() if hasattr(res, 'full_tensor') else res
+
+# %% ../../nbs/train/03_training.ipynb #b75042e2
+def part_here(
+    t # Tensor
+)->torch.Tensor:
+    "Take the part of `t` that this process has: all of it, but for parameters of `to_fsdp` and their gradients"
+    return t.to_local() if hasattr(t, 'to_local') else t
 
 # %% ../../nbs/train/03_training.ipynb #b75042e1
-def whole(
-    t # Tensor, of which other processes may have parts
-)->torch.Tensor:
-    "Put `t` together from its parts, in all processes, if it has any"
-    return t.full_tensor() if hasattr(t, 'full_tensor') else t
+def grad_norm(
+    learn, # The learner
+    grads:list, # Gradients; with `to_fsdp` each process has parts of them
+    norm_type:float=2. # Order of the norm
+)->torch.Tensor: # Scalar
+    "Compute the norm of all `grads` together, in all processes"
+    if not any(hasattr(g, 'full_tensor') for g in grads): return get_total_norm(grads, norm_type)
+    if norm_type!=math.inf: return get_total_norm(grads, norm_type).full_tensor()
+    mine = [o for o in map(part_here, grads) if o.numel()]  # torch takes no maximum of nothing
+    return torch.tensor(learn.peers.gather(get_total_norm(mine, math.inf).item() if mine else 0.)).max()
 
 # %% ../../nbs/train/03_training.ipynb #b750420b
 class GradientClip(Callback):
@@ -305,7 +323,7 @@ class GradientClip(Callback):
     def before_fit(self): refuse_own_steps(self)
     def before_step(self):
         ps = _with_grads(self.learn)
-        self.grad_norm = whole(get_total_norm([p.grad for p in ps], self.norm_type))
+        self.grad_norm = grad_norm(self.learn, [p.grad for p in ps], self.norm_type)
         if self.skip_nonfinite and not self.grad_norm.isfinite(): raise CancelStepException
         if not ps: return
         if   self.algorithm=='value':    clip_grad_value_(ps, self.max_norm)
@@ -481,6 +499,7 @@ def after_backward(self:MicroBatch):
     if _is_repeated(learn): return
     refuse_supplied(self, self._had, 'to which other parts would add')
     while self._left:
+        learn.peers.again()
         self._next()
         if learn.team and not self._left: learn.peers.defer_sync = self._defers
         _repeat(learn, self._autocast)
@@ -546,9 +565,10 @@ class SAM(Callback):
         learn,ps = self.learn,_with_grads(self.learn)
         if not _is_repeated(learn): refuse_supplied(self, self._had, 'which are none at another place')
         if _is_repeated(learn) or learn.outcome['backward']!='done' or not ps: return
+        learn.peers.again()
         self._home = [(p, p.detach().clone()) for p in ps]
         grads = [p.grad for p in ps]
-        up = self.rho/whole(get_total_norm(grads)).clamp(min=1e-12)
+        up = self.rho/grad_norm(learn, grads).clamp(min=1e-12)
         with torch.no_grad(): torch._foreach_add_(ps, [g*up for g in grads])
         for p in ps: p.grad = None
         write_rngs(self._rng)

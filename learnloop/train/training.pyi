@@ -7,7 +7,7 @@ from torch import nn
 from typing import Any
 import torch
 
-__all__ = ['GradientAccumulation', 'refuse_own_steps', 'refuse_closure', 'refuse_graph', 'grads_now', 'refuse_supplied', 'clip_grad_adaptive_', 'whole', 'GradientClip', 'set_bn_eval', 'BnFreeze', 'ChannelsLast', 'MCDropoutCallback', 'GradientCheckpointing', 'MoveModulesToDeviceCallback', 'MicroBatch', 'SAM']
+__all__ = ['GradientAccumulation', 'refuse_own_steps', 'refuse_closure', 'refuse_graph', 'grads_now', 'refuse_supplied', 'clip_grad_adaptive_', 'part_here', 'grad_norm', 'GradientClip', 'set_bn_eval', 'BnFreeze', 'ChannelsLast', 'MCDropoutCallback', 'GradientCheckpointing', 'MoveModulesToDeviceCallback', 'MicroBatch', 'SAM']
 
 class GradientAccumulation(Callback):
     """Step the optimizer once for several batches, by the gradient of their union"""
@@ -105,10 +105,20 @@ def clip_grad_adaptive_(params: Any, factor: float=0.01, eps: float=0.001, norm_
     - `norm_type`: Order of the norm
     """
 
-def whole(t: Any) -> torch.Tensor:
-    """Put `t` together from its parts, in all processes, if it has any
+def part_here(t: Any) -> torch.Tensor:
+    """Take the part of `t` that this process has: all of it, but for parameters of `to_fsdp` and their gradients
 
-    - `t`: Tensor, of which other processes may have parts
+    - `t`: Tensor
+    """
+
+def grad_norm(learn: Any, grads: list, norm_type: float=2.0) -> torch.Tensor:
+    """Compute the norm of all `grads` together, in all processes
+
+    - `learn`: The learner
+    - `grads`: Gradients; with `to_fsdp` each process has parts of them
+    - `norm_type`: Order of the norm
+
+    Returns: Scalar
     """
 
 class GradientClip(Callback):

@@ -20,10 +20,11 @@ SGD,LBFGS = partial(torch.optim.SGD, lr=LR, momentum=.9),torch.optim.LBFGS
 # --- losses, of a model and tensors
 
 def noise(n): return torch.randn(n, 3)
+def uniform(n): return torch.rand(n, 1)
 def critic_loss(m, x, fake): return F.relu(1-m.critic(x)).mean() + F.relu(1+m.critic(fake)).mean()
 def gen_loss(m, fake): return -m.critic(fake).mean()
 def penalty(m, x, fake):
-    t = torch.rand(len(x), 1)
+    t = uniform(len(x))
     mid = (t*x + (1-t)*fake).detach().requires_grad_()
     g, = torch.autograd.grad(m.critic(mid).sum(), mid, create_graph=True)
     return ((g.float().norm(2, dim=1)-1)**2).mean()

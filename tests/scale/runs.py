@@ -1,0 +1,59 @@
+"Fits that several processes and one take alike: the learners, and what came of them"
+import learnloop, torch, torch._dynamo, torch.distributed.fsdp  # here, and not in each process
+from functools import partial
+from learnloop import Callback, DataLoaders, Learner
+from torch import nn
+from torch.nn import functional as F
+from torch.utils.data import DataLoader, Dataset
+
+TOL = 2e-5
+SGD = partial(torch.optim.SGD, lr=.05, momentum=.9)
+
+class Line(Dataset):
+    "Points near a plane"
+    def __init__(self, n, seed, dtype):
+        g = torch.Generator().manual_seed(seed)
+        self.x = torch.randn(n, 5, generator=g, dtype=dtype)
+        self.y = self.x@torch.tensor([[.5], [-.2], [.1], [.3], [-.4]], dtype=dtype) + .1*torch.randn(n, 1, generator=g, dtype=dtype)
+    def __len__(self): return len(self.x)
+    def __getitem__(self, i): return self.x[i],self.y[i]
+
+def mlp(): return nn.Sequential(nn.Linear(5, 8), nn.Tanh(), nn.Linear(8, 1))
+
+def mk_dls(n=45, n_valid=13, bs=8, dtype=torch.float32):
+    "Loaders whose last batches are small, of 5 items"
+    return DataLoaders(DataLoader(Line(n, 0, dtype), bs, shuffle=True), DataLoader(Line(n_valid, 1, dtype), bs))
+
+def mk_learner(cbs=(), model=mlp, opt=SGD, loss=F.mse_loss, cls=Learner, dtype=torch.float32, dls=None, **kwargs):
+    torch.manual_seed(0)
+    learn = cls(mk_dls(dtype=dtype) if dls is None else dls(), model().to(dtype), loss, opt, cbs=[*cbs], **kwargs)
+    learn.logger = lambda *args: None
+    return learn
+
+def weights(model):
+    "Copies of what a model has learned, put together if processes have parts of it"
+    return [getattr(o, 'full_tensor', lambda o=o: o)().detach().clone() for o in model.state_dict().values()]
+
+def result(learn):
+    "What is to be the same for one process and for several"
+    return dict(weights=weights(learn.model), counts=vars(learn.count).copy(), outcome=dict(learn.outcome))
+
+def train(mk, how='ddp', fit=partial(Learner.fit, n_epoch=2)):
+    "Fit what `mk()` makes, by all processes that there are"
+    learn = mk()
+    getattr(learn, f'to_{how}')()
+    came = fit(learn)
+    return result(learn) | dict(came=came)
+
+def differ(a, b):
+    "By how much two lists of tensors differ"
+    assert len(a)==len(b)
+    return max(float((x-y).abs().max()) for x,y in zip(a, b, strict=True))
+
+def check_alike(ranks, one, tol=TOL, but=()):
+    "Assert that ranks have the same weights, bit for bit, and those of one process, within rounding"
+    for r in ranks:
+        assert all(map(torch.equal, r['weights'], ranks[0]['weights'])), 'the ranks have other weights'
+        assert differ(r['weights'], one['weights'])<=tol
+        for k in ('counts', 'outcome'):
+            if k not in but: assert r[k]==one[k], k

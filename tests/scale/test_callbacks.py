@@ -1,0 +1,75 @@
+"What holds of every callback of the package in two processes: it is found by introspection, so a new one is tested as soon as it is written"
+import importlib, inspect, sys, traceback
+from pathlib import Path
+import pytest, torch
+from helpers import LR, batches, mk_model
+from learnloop import CancelBatchException, DataLoaders, EMA, Learner
+from learnloop.scale.agree import points_needed
+from runs import TOL, check_alike, train
+from test_contract import CALLBACKS, FAKE, MADE_WITH
+from together import together
+from torch.nn import functional as F
+
+OURS = [o for o in CALLBACKS if not o.__module__.startswith('learnloop.interop')]  # which have a test of their own
+DRAWS = {'MixUp', 'CutMix', 'MixHandler'}  # each process mixes its part, by numbers of its own
+
+ROUGH = dict(MixedPrecision=.01, TruePrecision=.1)  # sums of parts are rounded, too
+
+def mk(cls, folder):
+    if nm := FAKE.get(cls.__name__): sys.modules[nm] = getattr(importlib.import_module('test_log'), f'fake_{nm}')()
+    return cls(**{k:v(folder) if callable(v) else v for k,v in MADE_WITH.get(cls.__name__, {}).items()})
+
+def mk_learner(cls, folder):
+    cb = mk(cls, folder)
+    learn = Learner(DataLoaders(batches(3), batches(2, seed=1)), mk_model(), F.mse_loss, torch.optim.SGD, lr=LR, metrics=[F.l1_loss])
+    learn.logger = lambda *args: None
+    return learn.remove_cb(type(cb)).add_cb(cb)
+
+def fit(learn):
+    "A fit, an evaluation, and another fit; the events at which processes have to meet for it"
+    learn.fit(2)
+    vals,preds = learn.validate(),learn.get_preds()[0]
+    learn.fit(1)
+    learn.training = True
+    return dict(vals=vals, preds=preds, meets=sorted(k for k,v in points_needed(learn).items()))
+
+def all_of_them(folder):
+    res = {}
+    for cls in OURS:
+        torch.manual_seed(42)
+        where = Path(folder)/cls.__name__
+        where.mkdir(exist_ok=True, parents=True)
+        try: res[cls.__name__] = train(lambda cls=cls, where=where: mk_learner(cls, where), fit=fit)
+        except Exception:
+            res[cls.__name__] = traceback.format_exc()
+            break  # an error parts the processes
+    return res
+
+def test_each_works_in_two_processes_as_in_one(tmp_path):
+    ranks,one = together(all_of_them, tmp_path/'two', timeout=100),all_of_them(tmp_path/'one')
+    bad = {}
+    for nm,o in one.items():
+        for r in ranks: assert nm in r and not isinstance(r[nm], str), r.get(nm)
+        try: check(nm, [r[nm] for r in ranks], o)
+        except AssertionError as e: bad[nm] = str(e).splitlines()[:3]
+    assert not bad, bad
+
+def check(nm, ranks, one):
+    check_alike(ranks, ranks[0] if nm in DRAWS else one, ROUGH.get(nm, TOL))
+    a,b = (o['came'] for o in ranks)
+    assert a['vals']==b['vals'], 'other values'
+    assert torch.equal(a['preds'], b['preds']) and a['preds'].shape==(8, 1), 'other predictions'
+    assert a['meets']==[], 'it says not that it agrees'
+
+def test_all_say_that_they_agree():
+    assert [o.__name__ for o in OURS if not o.agrees]==[]
+
+def test_what_a_subclass_adds_does_not_agree_by_itself():
+    class Mine(EMA):
+        def after_loss(self):
+            if self.learn.loss>1: raise CancelBatchException
+    class Agreed(Mine): agrees = True
+    for cls,points in ((EMA, set()), (Mine, {'backward'}), (Agreed, set())):
+        learn = Learner(batches(2), mk_model(), F.mse_loss, cbs=cls())
+        learn.training = True
+        assert points_needed(learn).keys()==points, cls

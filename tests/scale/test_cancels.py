@@ -1,0 +1,146 @@
+"What one process cancels, all cancel: in the same batch, with the same events"
+import re, warnings
+import learnloop, pytest, torch
+from learnloop import Callback, CancelBatchException, DataLoaders, GradientAccumulation, MicroBatch, SAM, event
+from learnloop.scale.team import find_team
+from runs import check_alike, mk_learner, mlp, train
+from together import ending, together
+from torch import nn
+
+CANCELS = {k:getattr(learnloop, f'Cancel{v}Exception') for k,v in dict(fit='Fit', epoch='Epoch', train='Train', validate='Valid',
+    batch='Batch', turn='Turn', backward='Backward', step='Step', zero_grad='ZeroGrad').items()}
+# Phases that are open at an event of a training batch, the innermost last
+OPEN = dict(between_batches='', before_fetch='', after_fetch='', before_batch='batch', before_turn='batch turn', after_pred='batch turn', after_loss='batch turn',
+    before_backward='batch turn backward', after_backward='batch turn backward', before_step='batch turn step', after_opt_step='batch turn step',
+    after_step='batch turn step', before_zero_grad='batch turn zero_grad', after_zero_grad='batch turn zero_grad', after_turn='batch turn', after_batch='batch')
+IN_TRAIN = [(e, c) for e,names in OPEN.items() for c in ['fit', 'train', *names.split()]]
+IN_VALID = [(e, c) for e in ('before_batch', 'after_pred', 'after_loss', 'after_batch') for c in ('fit', 'epoch', 'validate', 'batch')]
+AROUND = [(e, c) for e,cs in dict(before_fit='fit', before_epoch='fit epoch', before_train='fit epoch train', after_train='fit epoch train',
+    before_validate='fit epoch validate', after_validate='fit epoch validate', after_epoch='fit epoch', after_fit='fit').items() for c in cs.split()]
+
+class Stop(Callback):
+    "Cancels in one rank, or in a process that is alone, in the third batch of the second epoch"
+    def __init__(self, at, cancel, training, rank=1):
+        self.cancel,self.valid,self.rank,self.in_batch = CANCELS[cancel],not training,rank,at in OPEN
+        super().__init__(name='stopper', **{at:type(self).stop})
+    def stop(self):
+        learn = self.learn
+        if learn.team and learn.team.rank!=self.rank: return
+        if self.in_batch:
+            if (learn.epoch, learn.n_done, learn.training)!=(1, 1 if self.valid else 2, not self.valid): return
+        elif learn.inside('epoch') and learn.epoch!=1: return
+        raise self.cancel
+
+class Noted(Callback):
+    "Notes the events that it hears"
+    agrees,order = True,-20
+    def __init__(self): self.seen = []
+for e in event:
+    if e!='after_create': setattr(Noted, e, lambda self, *, e=e, **kw: self.seen.append(f'{e} {self.learn.epoch}.{self.learn.iter}'))
+
+def fits(cases, training):
+    "What comes of a fit for each pair of event and cancel"
+    res = []
+    for at,cancel in cases:
+        t = Noted()
+        o = train(lambda at=at, cancel=cancel, t=t: mk_learner([Stop(at, cancel, training), t]))
+        res.append(o | dict(seen=t.seen))
+    return res
+
+def outside(seen): return [o.partition('.')[0] for o in seen if not per_batch(o)]
+def elsewhere(seen): return [o for o in seen if per_batch(o) and o.split()[1] not in ('1.1', '1.2')]
+def per_batch(o): return not re.match('[a-z_]+_(fit|epoch|train|validate|record|save|load) ', o)
+
+@pytest.mark.parametrize('where', ['train', 'valid', 'around'])
+def test_a_cancel_of_one_is_one_of_all(where):
+    cases = dict(train=IN_TRAIN, valid=IN_VALID, around=AROUND)[where]
+    (r0,r1),alone = together(fits, cases, where=='train'),fits(cases, where=='train')
+    for case,a,b,one in zip(cases, r0, r1, alone, strict=True):
+        check_alike([a, b], one, but=['outcome'])
+        assert b['seen']==one['seen'] and b['outcome']==one['outcome'], case
+        if where=='around': continue
+        # the other hears of it where it is needed: before gradients are exchanged, a step is taken, a pass is over
+        assert a['outcome']['fit']==one['outcome']['fit'], case
+        assert outside(a['seen'])==outside(one['seen']) and elsewhere(a['seen'])==elsewhere(one['seen']), case
+
+def test_there_are_enough(): assert len({*IN_TRAIN, *IN_VALID, *AROUND})>=48
+
+class By(Callback):
+    "Cancels as told by rank, at one event of the batch with this number"
+    def __init__(self, at, by, iter=2):
+        self.by,self.at_batch = by,iter
+        super().__init__(name='by', **{at:type(self).stop})
+    def stop(self):
+        what = self.by.get(self.learn.peers.rank) if self.learn.team else self.by['alone']
+        if what and self.learn.training and self.learn.iter==self.at_batch: raise CANCELS[what]
+
+SEVERAL = [('after_loss', {0:'batch', 1:'train', 'alone':'train'}), ('after_loss', {0:'fit', 1:'turn', 'alone':'fit'}), ('before_step', {1:'step', 2:'step', 'alone':'step'}),
+    ('after_backward', {2:'batch', 'alone':'batch'}), ('after_pred', {0:'turn', 1:'turn', 2:'turn', 'alone':'turn'}), ('after_batch', {2:'train', 'alone':'train'}),
+    ('before_zero_grad', {1:'zero_grad', 'alone':'zero_grad'})]
+WITH = dict(none=list, parts=lambda: [MicroBatch(2)], windows=lambda: [GradientAccumulation(n_batches=2)], sharp=lambda: [SAM()])
+
+def several(how):
+    return [train(lambda at=at, by=by, cbs=cbs: mk_learner([By(at, by), *cbs()]), how) for at,by in SEVERAL for cbs in WITH.values()]
+
+@pytest.mark.parametrize('how', ['ddp', 'fsdp'])
+def test_the_outermost_of_several_acts(how):
+    "In three processes, with callbacks that call the model again, or step later"
+    ranks,alone = together(several, how, n=3),several(how)
+    for i,one in enumerate(alone): check_alike([o[i] for o in ranks], one, but=['outcome'])
+
+class Fussy(nn.Module):
+    "Cancels a batch in the model"
+    def __init__(self):
+        super().__init__()
+        self.inner,self.n = mlp(),0
+    def forward(self, x):
+        self.n += 1
+        if self.n==3 and find_team() and find_team().rank==1: raise CancelBatchException
+        return self.inner(x)
+
+def test_a_cancel_that_nobody_can_hear_of_is_an_error():
+    a,b = together(ending, lambda: train(lambda: mk_learner(model=Fussy)))
+    assert b[0]=='RuntimeError' and 'was raised by no callback, but by the model' in b[1]
+    assert a[0]=='PeerError' and 'rank 1 failed: RuntimeError: CancelBatchException was raised by no callback' in a[1]
+
+class Late(Callback):
+    "Comes when training has begun, and cancels"
+    def before_batch(self):
+        if self.learn.train_iter==1: self.learn.add_cb(Callback(after_loss=self.stop))
+    def stop(self, cb):
+        if cb.learn.peers.rank==1 and cb.learn.train_iter==3: raise CancelBatchException
+    agrees = True
+
+class Raises(Callback):
+    def after_loss(self):
+        if self.learn.peers.rank==1 and self.learn.train_iter==3: raise ValueError('too much')
+
+def test_errors():
+    a,b = together(ending, lambda: train(lambda: mk_learner([Raises()])))
+    assert b==('ValueError', 'too much')
+    assert a[0]=='PeerError' and 'rank 1 failed: ValueError: too much (in Raises.after_loss; epoch 0, batch 3' in a[1]
+    a,b = together(ending, lambda: train(lambda: mk_learner([Late()])))
+    assert b[0]=='RuntimeError' and 'What cancels is a callback that is there when training begins' in b[1] and a[0]=='PeerError'
+
+def unlike():
+    "Rank 1 has a loader that ends sooner, of batches of its own"
+    def mk():
+        dls = DataLoaders(Own(5-find_team().rank if find_team() else 4), None)
+        return mk_learner(dls=lambda: dls)
+    with warnings.catch_warnings(record=True) as ws:
+        warnings.simplefilter('always')
+        res = train(mk)
+    return res | dict(said=[str(o.message) for o in ws])
+
+class Own(list):
+    "Batches of a process, so many"
+    is_sharded = True
+    def __init__(self, n):
+        g = torch.Generator().manual_seed(1)
+        super().__init__((torch.randn(4, 5, generator=g), torch.randn(4, 1, generator=g)) for _ in range(n))
+
+def test_loaders_of_different_lengths():
+    a,b = together(unlike)
+    assert a['counts']==b['counts'] and a['counts']['batches']==8
+    assert all(map(torch.equal, a['weights'], b['weights']))
+    assert sum('the pass ends with the shortest, that of rank 1' in o for o in a['said'])>=1

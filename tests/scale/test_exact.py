@@ -1,0 +1,197 @@
+"One, two and four processes see the same batches, and end with the same weights"
+import math
+from functools import partial
+import learnloop, pytest, torch
+import turn_loops
+from learnloop import (Callback, CheckFinite, EMA, GradientAccumulation, GradientCheckpointing, GradientClip, GradualUnfreezing, LimitBatches,
+    MicroBatch, MixedPrecision, OverfitBatches, ReloadLoaders, SAM, SWA, SpikeDetection, TimeLimit, TorchScheduler, ValidateCallback, ValidateEvery)
+from learnloop.loop.checks import replaced
+from learnloop.scale.share import part_of
+from runs import TOL, check_alike, differ, mk_dls, mk_learner, mlp, result, train
+from together import ending, together
+from torch import nn
+from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
+
+def groups(m): return [[*m[0].parameters()], [*m[2].parameters()]]
+def masked(p, y):
+    m = (y>0).float()
+    return ((p-y)**2*m).sum()/m.sum()
+def n_masked(learn): return (learn.y>0).sum()
+class Spoilt(Callback):
+    "Makes the loss of one process odd, in two batches: of rank 1, or of the one that is alone"
+    agrees,order = True,5
+    def __init__(self, k, graph_alone=False): self.k,self.graph_alone = k,graph_alone
+    def after_loss(self):
+        learn = self.learn
+        if not learn.training or learn.train_iter not in (7, 8) or learn.peers.rank!=learn.peers.world-1: return
+        learn.loss_grad = learn.loss_grad*self.k
+        if not self.graph_alone: learn.loss = learn.loss*self.k
+
+def switch(cb):
+    if cb.learn.epoch==1: cb.learn.switch_opt(torch.optim.Adam, lr=.01)
+def add_group(cb):
+    if cb.learn.epoch!=1: return
+    last = cb.learn.model[2].requires_grad_(True)
+    cb.learn.opt.add_param_group(dict(params=[*last.parameters()]))
+def half_frozen():
+    m = mlp()
+    m[2].requires_grad_(False)
+    return m
+
+double = dict(dtype=torch.float64)
+LBFGS = partial(torch.optim.LBFGS, max_iter=4, history_size=3, line_search_fn='strong_wolfe')
+SETUPS = dict(plain={}, adam=dict(opt=torch.optim.AdamW, lr=.01), batches=dict(cbs=lambda: [GradientAccumulation(n_batches=4)]),
+    items=dict(cbs=lambda: [GradientAccumulation(20)]), counted=dict(cbs=lambda: [GradientAccumulation(20, count=n_masked)], loss=masked),
+    parts=dict(cbs=lambda: [MicroBatch(1)]), windows_of_parts=dict(cbs=lambda: [MicroBatch(1), GradientAccumulation(n_batches=4)]), sam=dict(cbs=lambda: [SAM()]),
+    sam_windows=dict(cbs=lambda: [SAM(), GradientAccumulation(n_batches=2)]), clip=dict(cbs=lambda: [GradientClip(.1)]),
+    clip_inf=dict(cbs=lambda: [GradientClip(.1, norm_type=math.inf)]), clip_value=dict(cbs=lambda: [GradientClip(.01, algorithm='value')]),
+    clip_adaptive=dict(cbs=lambda: [GradientClip(.05, algorithm='adaptive')]), clip_skip=dict(cbs=lambda: [Spoilt(math.nan, True), GradientClip(skip_nonfinite=True)]),
+    finite=dict(cbs=lambda: [CheckFinite()]), finite_skip=dict(cbs=lambda: [Spoilt(math.nan), CheckFinite('skip')]),
+    finite_grads=dict(cbs=lambda: [Spoilt(math.nan, True), CheckFinite('skip')]), finite_loss=dict(cbs=lambda: [Spoilt(math.inf), CheckFinite('skip', grads=False)]),
+    finite_stop=dict(cbs=lambda: [Spoilt(math.nan), CheckFinite('stop')]), spikes=dict(cbs=lambda: [Spoilt(100.), SpikeDetection(3, 3)]),
+    time=dict(cbs=lambda: [TimeLimit(hours=1)]), no_time=dict(cbs=lambda: [TimeLimit(seconds=1e-9)]), ema=dict(cbs=lambda: [EMA(.9)]),
+    swa=dict(cbs=lambda: [SWA(.5, swa_lr=.01)]), unfreeze=dict(cbs=lambda: [GradualUnfreezing({0:-1, 1:0})], splitter=groups),
+    torchsched=dict(cbs=lambda: [TorchScheduler(partial(torch.optim.lr_scheduler.StepLR, step_size=3), 'step')]), limit=dict(cbs=lambda: [LimitBatches(.5, 1)]),
+    overfit=dict(cbs=lambda: [OverfitBatches(2)]), reload=dict(cbs=lambda: [ReloadLoaders(1, lambda learn: mk_dls(16+8*int(torch.randint(4, ()))).train)]),
+    validate=dict(cbs=lambda: [ValidateCallback(every_steps=3), ValidateEvery(2)]), asked=dict(cbs=lambda: [ValidateCallback(when=lambda learn: learn.peers.rank==1)]),
+    recomputed=dict(cbs=lambda: [GradientCheckpointing(nn.Linear)]), switch=dict(cbs=lambda: [Callback(before_epoch=switch)]),
+    group=dict(cbs=lambda: [Callback(before_epoch=add_group)], model=half_frozen),
+    lbfgs=double|dict(opt=partial(torch.optim.LBFGS, lr=.1, max_iter=4)), wolfe=double|dict(opt=LBFGS),
+    fp16=dict(cbs=lambda: [Spoilt(math.nan, True), MixedPrecision('fp16', init_scale=128.)], tol=.01), bf16=dict(cbs=lambda: [MixedPrecision('bf16')], tol=.02),
+    few=dict(dls=lambda: mk_dls(40, 1)), fewer=dict(dls=lambda: mk_dls(40, 17)), one_batch=dict(dls=lambda: mk_dls(5, 3)))
+FITS = dict(one_cycle=lambda learn: learn.fit_one_cycle(2, .1), steps=lambda learn: learn.fit(max_steps=11, steps_per_epoch=4), tuned=lambda learn: learn.fine_tune(1),
+    flat=lambda learn: learn.fit_flat_cos(2), searched=lambda learn: tuple(learn.lr_find(num_it=30, show_plot=False)))
+SETUPS |= dict.fromkeys(FITS, dict(splitter=groups))
+# Where it is another thing to have parts of gradients, and of weights
+OF_FSDP = ('adam batches counted windows_of_parts sam_windows clip clip_inf clip_value clip_adaptive clip_skip finite_grads finite_loss ema swa unfreeze recomputed '
+    'switch fp16 few steps tuned searched').split()
+OF_4 = 'plain adam items counted windows_of_parts sam clip finite_skip spikes no_time overfit reload asked switch group wolfe few fewer one_batch one_cycle searched'.split()
+NAMES = {(2, 'ddp'):[*SETUPS], (4, 'ddp'):OF_4, (2, 'fsdp'):OF_FSDP}
+
+def run(nm, how):
+    kw = dict(SETUPS[nm])
+    cbs,_ = kw.pop('cbs', list),kw.pop('tol', None)
+    return train(lambda: mk_learner(cbs(), **kw), how, FITS.get(nm, lambda learn: learn.fit(2)))
+def runs(how, names): return {nm:run(nm, how) for nm in names}
+
+@pytest.mark.parametrize('n,how', NAMES)
+def test_as_one_process(n, how):
+    names = NAMES[n,how]
+    ranks,one = together(runs, how, names, n=n, timeout=100),runs(how, names)
+    bad = {}
+    for nm in names:
+        try:
+            check_alike([o[nm] for o in ranks], one[nm], SETUPS[nm].get('tol', TOL))
+            assert all(o[nm]['came']==one[nm]['came'] for o in ranks)
+        except AssertionError as e: bad[nm] = str(e)[:300], differ(ranks[0][nm]['weights'], one[nm]['weights'])
+    assert not bad, bad
+
+# --- turns
+
+class Numbers:
+    "Random numbers of the run, of which each process takes its part, so that one process has the same"
+    def __init__(self): self.g = torch.Generator().manual_seed(0)
+    def __call__(self, draw, n, width):
+        team = learnloop.scale.team.find_team()
+        world,rank = (team.world,team.rank) if team else (1, 0)
+        every = draw(n*world, width, generator=self.g, dtype=torch.float64)
+        return every[part_of(n*world, rank, world)]
+
+# A surgery of gradients is done with those of a part: it is another one with each number of processes
+LOOPS = [nm for nm in turn_loops.LOOPS if nm!='pcgrad']
+AMID = dict(alone=list, clip=lambda: [GradientClip(.1)], windows=lambda: [GradientAccumulation(n_batches=2)], ema=lambda: [EMA(.9)])
+
+def turns(names):
+    res = {}
+    for nm in names:
+        for k,cbs in AMID.items():
+            if k=='windows' and nm in ('lbfgs', 'wolfe'): continue  # refused
+            numbers = Numbers()
+            turn_loops.noise = lambda n, f=numbers: f(torch.randn, n, 3)
+            turn_loops.uniform = lambda n, f=numbers: f(torch.rand, n, 1)
+            def mk():
+                loop = turn_loops.LOOPS[nm]
+                bs = [tuple(t.double() if t.is_floating_point() else t for t in b) for b in loop.batches(6)]
+                learn = loop.learner(cbs(), bs)
+                learn.model.double()  # some of the loops make much of a rounding
+                learn.logger = lambda *args: None
+                return learn
+            res[nm,k] = train(mk, fit=lambda learn: learn.fit(1))
+    return res
+
+def test_turns():
+    ranks,one = together(turns, LOOPS, timeout=100),turns(LOOPS)
+    bad = {}
+    for k,o in one.items():
+        try: check_alike([r[k] for r in ranks], o)
+        except AssertionError as e: bad[k] = str(e)[:200], differ(ranks[0][k]['weights'], o['weights'])
+    assert not bad, bad
+
+# --- what is exchanged, and how often
+
+class Reduces:
+    "Counts what is exchanged by `all_reduce`, and by torch's engine in backward passes"
+    n = 0
+def hook(state, bucket):
+    Reduces.n += 1
+    return allreduce_hook(state, bucket)
+
+def n_exchanges(cbs):
+    "Exchanges of gradients in a fit of 12 batches"
+    learn = mk_learner(cbs(), dls=lambda: mk_dls(96))
+    learn.to_ddp()
+    Reduces.n,meets,made = 0,learn.team.n_meets,torch.nn.parallel.DistributedDataParallel.__init__
+    def init(self, *args, **kwargs):
+        made(self, *args, **kwargs)
+        self.register_comm_hook(None, hook)
+    with replaced(torch.nn.parallel.DistributedDataParallel, '__init__', init): learn.fit(1)
+    return Reduces.n,learn.count.opt_steps
+
+def exchanges(): return [n_exchanges(o) for o in (list, lambda: [GradientAccumulation(n_batches=4)], lambda: [GradientAccumulation(32)], lambda: [MicroBatch(2)],
+    lambda: [MicroBatch(2), GradientAccumulation(n_batches=4)], lambda: [SAM()])]
+
+def test_gradients_are_exchanged_where_a_step_follows():
+    a,b = together(exchanges)
+    assert a==b==[(12, 12), (3, 3), (3, 3), (12, 12), (3, 3), (24, 12)]
+
+# --- random numbers, statistics
+
+class Dropped(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner,self.drop,self.norm,self.seen = mlp(),nn.Dropout(.5),nn.BatchNorm1d(5),[]
+    def forward(self, x):
+        if self.training: self.seen.append(self.drop(torch.ones(64)).tolist())
+        return self.inner(self.drop(self.norm(x)))
+
+def drops():
+    "Two fits that draw: what was dropped, and what came of it"
+    res = []
+    for cbs in (list, lambda: [EMA(.9, buffers='average')], lambda: [SWA(.5, buffers='recompute')]):
+        learn = mk_learner(cbs(), model=Dropped).to_ddp()
+        learn.fit(2)
+        res.append(dict(seen=learn.model.seen, weights=result(learn)['weights'], valid=list(learn.validate())))
+    return res
+
+def test_each_process_draws_its_own_numbers_and_the_same_again():
+    first,again = together(drops),together(drops)
+    for a,b in zip(first, again, strict=True):
+        for x,y in zip(a, b, strict=True): assert x['seen']==y['seen'] and all(map(torch.equal, x['weights'], y['weights']))
+    for i,(x,y) in enumerate(zip(*first, strict=True)):
+        same = [u==v for u,v in zip(x['seen'], y['seen'], strict=True)]
+        # statistics are computed again as one process does it, on whole batches
+        assert sum(same)==(12 if i==2 else 0) and len(same)>=12
+        assert all(map(torch.equal, x['weights'], y['weights'])), 'weights, and statistics of batch norms, are alike'
+        assert x['valid']==y['valid']
+
+# --- refused by name
+
+def refusals():
+    def lbfgs(): train(lambda: mk_learner(opt=LBFGS), 'fsdp')
+    def size(): mk_learner().to_ddp().find_batch_size(lambda bs: mk_dls(bs=bs).train)
+    return [ending(f) for f in (size, lbfgs)]
+
+def test_refusals():
+    for size,lbfgs in together(refusals):
+        assert size[0]=='RuntimeError' and 'find_batch_size in 2 processes' in size[1]
+        assert lbfgs[0]=='ValueError' and 'LBFGS takes all weights as one vector' in lbfgs[1]
