@@ -175,7 +175,11 @@ def end_backward(self:DDP):
 class FSDP(Engine):
     "torch's `fully_shard`"
     spreads = True
-    def __init__(self, learn, team, **kwargs):
+    def __init__(self,
+        learn, # The learner whose model it is
+        team,  # The processes
+        **kwargs # Nothing: torch has it, in the model
+    ):
         super().__init__(learn, team, **kwargs)
         self.kept = []
     def meets_in_forward(self): return True
@@ -190,14 +194,23 @@ class FSDP(Engine):
     def begin_turn(self, turn): self.synced = False
     def end_turn(self): self.synced = False
     def end_train(self): have_of_first(self.learn.model, self.team, params=False)
-    def call(self, inner, *args, **kwargs):
+    def call(self,
+        inner, # What is called in a process that is alone
+        *args, # To it
+        **kwargs # To it
+    ): # What it returns
+        "Call the model, in all processes together"
         self.learn.peers.forward()
         self.synced = True
         return inner(*args, **kwargs)
 
 # %% ../../nbs/scale/04_distributed.ipynb #di00001c
 @patch
-def average(self:FSDP, params, size=25*2**20):
+def average(self:FSDP,
+    params:list, # Whose gradients: those of which torch doesn't know
+    size:int=25*2**20 # Bytes to exchange at a time
+):
+    "Average gradients over processes; of the model torch has done so, or else can't"
     if not {*params}<={*self.left_out}:
         raise RuntimeError('to_fsdp: this turn has gradients that torch has not exchanged, as its loss was computed '
             'without learn.forward(): call the model as a whole by it, or use to_ddp')
