@@ -149,19 +149,21 @@ def _dl_kwargs(dl):
 # %% ../../nbs/interop/04_accelerated.ipynb #a875b79d
 def _run_config(learn, evaluation=False):
     train,valid,n = learn.dls.train,learn.dls.valid,n_processes()
+    each = 1 if getattr(learn.peers, 'per_process', True) else n  # whose is the size of a loader's batch?
     clip,amp,limit = (find_cb(learn, o) for o in ('GradientClip', 'MixedPrecision', 'StepLimit'))
     bs,vbs,size = batch_size(train),batch_size(valid),None if train is None else batch_len(train)
     acc = 1 if evaluation else batches_per_step(learn, bs) or 1
+    if learn.inside('fit') and learn.team: size = batch_len(learn.peers.share(train, True))
     steps = None if size is None else math.ceil(size/acc)
     by_value = clip and clip.algorithm=='value'
     return TrainerRunConfig(  # chkstyle: ignore-node
         num_epochs = 1 if evaluation else learn.n_epoch,
-        train_per_device_batch_size = bs,
+        train_per_device_batch_size = bs and math.ceil(bs/each),
         train_dl_kwargs             = _dl_kwargs(train),
-        train_total_batch_size      = bs and bs*n*acc,
-        eval_per_device_batch_size  = vbs,
+        train_total_batch_size      = bs and bs*n//each*acc,
+        eval_per_device_batch_size  = vbs and math.ceil(vbs/each),
         eval_dl_kwargs              = _dl_kwargs(valid),
-        eval_total_batch_size       = vbs and vbs*n,
+        eval_total_batch_size       = vbs and vbs*n//each,
         gradient_accumulation_steps = acc,
         gradient_clip_value         = clip.max_norm if by_value else None,
         num_update_steps_per_epoch       = steps,
@@ -231,9 +233,12 @@ class _Accelerator(Facade):
     is_local_main_process = property(lambda self: local_rank()==0)
 
     def wait_for_everyone(self):
-        if n_processes()>1: dist.barrier()
+        if self.learn.team: self.learn.team.meet('barrier')
+        elif n_processes()>1: dist.barrier()
     def unwrap_model(self, model, keep_torch_compile=True): return _unwrapped(model, keep_torch_compile)
-    def gather(self, tensor): return batch_map(tensor, 'new_zeros', _gathered)
+    def gather(self, tensor):
+        if self.learn.team: self.learn.team.meet('gather')
+        return batch_map(tensor, 'new_zeros', _gathered)
     def print(self, *args, **kwargs):
         if self.is_local_main_process and self.learn.logger is not noop: print(*args, **kwargs)
 

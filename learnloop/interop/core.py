@@ -124,6 +124,8 @@ class Adapter(Callback):
     bases   = ()      # Names of the system's base classes, whose own methods do nothing
     prefix  = 'on_'   # What the names of all hooks begin with; None if any method may be one
     Trainer = Facade  # Class of the stand-in for the trainer
+    by_flags = False  # Do its callbacks stop the loop by what they set, never by an exception?
+    for_first = ()    # Classes of the system that write files, and know nothing of other processes
     loads_last = False # Is its state taken up when model, optimizer and the other callbacks have theirs?
     remove_on_fetch = safe_in_evaluate = writes = True  # predictions are none of its business, and it may write files
     _found = None,{}
@@ -149,6 +151,7 @@ class Adapter(Callback):
     foreign_name = property(lambda self: getattr(self.foreign, '__name__', None) or type(self.foreign).__name__)
     own_name = property(lambda self: self.foreign_name, doc='Under which its state is saved: the foreign one')
     label = property(lambda self: f'{self.foreign_name} ({self.system})')
+    agrees = property(lambda self: inspect.getattr_static(self.foreign, 'agrees', self.by_flags))
     @property
     def group(self):
         "The adapters of this system in the learner, in the order in which they run"
@@ -321,12 +324,21 @@ def translated(self:Adapter,
 
 @patch
 def _call(self:Adapter, name, f, args, kwargs):
+    if not self._is_due_here(): return
     try: return f(*args, **kwargs)
     except BaseException as e:
         new = self.translated(e)
         if new is not e: raise new from e
         if not isinstance(e, CancelException): e.add_note(f'learnloop: in {name} of {self.label}')
+        elif self.by_flags and self.learn.team and not getattr(e, 'told', False):
+            raise RuntimeError(f'{self.label}: {name} raised {type(e).__name__}: in several processes, callbacks of '
+                f'{self.system} stop by what they set, as others have to hear of it') from e
         raise
+
+@patch
+def _is_due_here(self:Adapter):
+    if self.learn is None or self.learn.team is None or self.learn.team.is_first: return True
+    return not any(c.__name__ in self.for_first for c in type(self.foreign).__mro__)
 
 # %% ../../nbs/interop/00_core.ipynb #08f9622c
 @patch
@@ -347,6 +359,18 @@ def call_all(self:Adapter,
 ):
     "Call `hook` of all in the group"
     for o in self.group: o.call(hook, *args, **kwargs)
+
+# %% ../../nbs/interop/00_core.ipynb #c0a60002
+@patch
+def agreed(self:Adapter,
+    *flags # Of each: is it set in this process?
+)->list: # Of each: is it set in any process?
+    "Find out what callbacks ask for in all processes together"
+    team = self.learn.team
+    if team is None or team.broken: return list(flags)
+    bits = sum(1<<i for i,o in enumerate(flags) if o)
+    every = [n for *_,n in team.meet('flags of callbacks', number=bits)]
+    return [any(n>>i&1 for n in every) for i in range(len(flags))]
 
 # %% ../../nbs/interop/00_core.ipynb #ede13b93
 @patch

@@ -86,11 +86,14 @@ class Adapter(Callback):
     bases: Any
     prefix: str
     Trainer: Any
+    by_flags: bool
+    for_first: Any
     loads_last: bool
     remove_on_fetch: bool
     safe_in_evaluate: bool
     writes: bool
     _found: Any
+    agrees: Any
     foreign: Any
     trainer: Any
     name: str
@@ -137,6 +140,7 @@ class Adapter(Callback):
         - `e`: What a hook raised
         """
     def _call(self, name: Any, f: Any, args: Any, kwargs: Any) -> Any: ...  # interop/core.py
+    def _is_due_here(self) -> Any: ...  # interop/core.py
     def call(self, hook: str, *args: Any, **kwargs: Any) -> Any:  # interop/core.py
         """Call the foreign callback's `hook`, if it hears that
 
@@ -150,6 +154,13 @@ class Adapter(Callback):
         - `hook`: Its name
         - `args`: To the hook
         - `kwargs`: To the hook
+        """
+    def agreed(self, *flags: Any) -> list:  # interop/core.py
+        """Find out what callbacks ask for in all processes together
+
+        - `flags`: Of each: is it set in this process?
+
+        Returns: Of each: is it set in any process?
         """
     def handlers(self, event: Any) -> Any: ...  # interop/core.py
     def _turn(self, event: Any) -> Any:  # interop/core.py

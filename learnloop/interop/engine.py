@@ -26,7 +26,7 @@ class Logger(Facade):
         msg # What to say
     ):
         "Print `msg`"
-        if self.learn.logger is not noop: print(msg, flush=True)
+        if self.learn.logger is not noop and self.learn.peers.is_first: print(msg, flush=True)
     warning = error = info
 
 # %% ../../nbs/interop/02_engine.ipynb #23a6bc80
@@ -171,9 +171,13 @@ class _Run:
 
     def before_step(self): self.trainer._before = self.learn.count.opt_steps
     def before_fetch(self):
-        if self.trainer.should_stop_training and self.learn.training: raise CancelTrainException
+        if not self.learn.training: return
+        self._share()
+        if self.trainer.should_stop_training: raise CancelTrainException
+    def _share(self): self.trainer.should_stop_training, = self.agreed(self.trainer.should_stop_training)
     def then_cleanup_epoch(self):
         "Stop if a callback said so"
+        if self.learn.outcome.get('epoch')=='done': self._share()
         if self.trainer.should_stop_training and not_failed('epoch')(self): raise CancelFitException
 
 # %% ../../nbs/interop/02_engine.ipynb #f4b03a30
@@ -207,6 +211,7 @@ class _State:
 class TrainingEngine(_Told, _Run, _State, Adapter):
     "Runs callbacks of a TrainingEngine"
     system,bases,Trainer,order,run_valid = 'TrainingEngine',('Callback','_Hooks'),Engine,65,False
+    by_flags = True
     hooks = [  # chkstyle: ignore-node
         Hook('on_train_start', 'before_fit'),
         Hook('on_epoch_start', 'before_epoch', kwargs=_Told._epoch),

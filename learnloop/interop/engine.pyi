@@ -159,6 +159,7 @@ class _Run:
     def after_train(self) -> Any: ...
     def before_step(self) -> Any: ...
     def before_fetch(self) -> Any: ...
+    def _share(self) -> Any: ...
     def then_cleanup_epoch(self) -> Any:
         """Stop if a callback said so"""
 
@@ -180,4 +181,5 @@ class TrainingEngine(_Told, _Run, _State, Adapter):
     Trainer: Any
     order: int
     run_valid: bool
+    by_flags: bool
     hooks: list

@@ -189,9 +189,11 @@ class _Devices(Facade):
     def is_distributed(self): return self.world_size>1
     def get_local_rank(self): return local_rank()
     def barrier(self):
-        if self.is_distributed(): distributed.barrier()
+        if self.learn.team: self.learn.team.meet('barrier')
+        elif self.is_distributed(): distributed.barrier()
     def broadcast_object(self, obj, src=0, group=None):
         objs = [obj]
+        if self.learn.team: self.learn.team.meet('broadcast')
         if self.is_distributed(): distributed.broadcast_object_list(objs, src, group)
         return objs[0]
 

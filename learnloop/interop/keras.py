@@ -256,6 +256,7 @@ _unfit = {k:_needs.format(o) for k,o in _unfit.items()}
 class Keras(Adapter):
     "Runs a callback of Keras 3"
     system,bases,Trainer,order,hooks,unfit,_taken = 'Keras',('Callback','_Hooks'),Model,52,_rows,_unfit,None
+    by_flags,for_first = True,('CSVLogger','ProgbarLogger','RemoteMonitor')
     @property
     def remove_on_fetch(self):
         "Does it stay away from predictions?"
@@ -297,10 +298,16 @@ class Keras(Adapter):
 @patch
 def before_fetch(self:Keras):
     model = self.trainer
-    if model.stop_training and model._run.stage=='train' and model._run.begun: raise CancelTrainException
+    if model._run.stage!='train' or not model._run.begun: return
+    self._share()
+    if model.stop_training: raise CancelTrainException
+
+@patch
+def _share(self:Keras): self.trainer.stop_training, = self.agreed(self.trainer.stop_training)
 
 @patch
 def then_cleanup_epoch(self:Keras):
+    if self.learn.outcome.get('epoch')=='done': self._share()
     if self.trainer.stop_training and not_failed('epoch')(self): raise CancelFitException
 
 @patch

@@ -119,6 +119,8 @@ class Keras(Adapter):
     hooks: Any
     unfit: Any
     _taken: Any
+    by_flags: bool
+    for_first: Any
     remove_on_fetch: Any
     _train_logs: Any
     def hears(self, name: Any) -> Any: ...
@@ -134,6 +136,7 @@ class Keras(Adapter):
     def then_cleanup_validate(self) -> Any: ...
     def cleanup_epoch(self) -> Any: ...
     def before_fetch(self) -> Any: ...  # interop/keras.py
+    def _share(self) -> Any: ...  # interop/keras.py
     def then_cleanup_epoch(self) -> Any: ...  # interop/keras.py
     def _end_batch(self, phase: Any) -> Any: ...  # interop/keras.py
     def _introduce(self, group: Any) -> Any: ...  # interop/keras.py

@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/interop/lightning.html.md"""
 __all__ = ['Callback', 'MetricLog', 'Module', 'Trainer', 'Lightning']
 
 # %% ../../nbs/interop/06_lightning.ipynb #82c9936d
-import math, os, re
+import math, os, re, sys
 from contextlib import suppress
 from copy import deepcopy
 from enum import Enum
@@ -21,7 +21,7 @@ from ..loop.data import batch_len
 from ..loop.checks import did_you_mean
 from ..loop.flow import CancelEpochException, CancelFitException, CancelTrainException
 from .core import Adapter, Facade, Hook, attr, done, sharing
-from .facts import evaluation_kind, has_base, is_valid_dl, n_open, plain, validated, whole_batch
+from .facts import evaluation_kind, has_base, is_valid_dl, local_rank, n_open, plain, validated, whole_batch
 from ..loop.optimizer import opts
 
 # %% ../../nbs/interop/06_lightning.ipynb #d515d395
@@ -113,10 +113,20 @@ class _Part(Facade):
 
 class _Strategy(_Part):
     root_device = attr('learn.device')
-    def broadcast(self, obj, src=0): return obj
-    def reduce_boolean_decision(self, decision, all=True): return decision
-    def barrier(self, name=None): pass
+    def broadcast(self, obj, src=0): return self.learn.peers.gather(_value(obj))[src]
+    def reduce(self, tensor, group=None, reduce_op='mean'):
+        op = str(reduce_op).lower()
+        if op not in ('mean', 'avg', 'sum'): raise ValueError(f"reduce: reduce_op is {reduce_op!r}: 'mean' or 'sum'")
+        if not isinstance(tensor, torch.Tensor): return tensor
+        res = self.learn.peers.mean(tensor)
+        return res*self.learn.peers.world if op=='sum' else res
+    def reduce_boolean_decision(self, decision, all=True):
+        every = self.learn.peers.gather(bool(decision))
+        return False not in every if all else True in every
+    def barrier(self, name=None):
+        if self.learn.team: self.learn.team.meet('barrier')
     def remove_checkpoint(self, filepath):
+        if not self.learn.peers.is_first: return
         with suppress(FileNotFoundError): os.remove(filepath)
 
 # %% ../../nbs/interop/06_lightning.ipynb #da6c3d88
@@ -200,6 +210,7 @@ def log(self:Module,
     if reduce_fx!='mean': raise ValueError(f'log({name!r}): reduce_fx is {reduce_fx!r}: here, means can be logged')
     t,learn = self._trainer,self.learn
     value = torch.as_tensor(value, dtype=torch.float32).detach().squeeze()
+    if kwargs.get('sync_dist'): value = learn.peers.mean(value)
     if learn.inside('batch') and (on_epoch or (on_epoch is None and not learn.training and not on_step)):
         n = batch_size or learn.bs
         s = t._sums.setdefault((name, bool(t._stage)), [0., 0])
@@ -252,14 +263,18 @@ _not_here = '''accelerator accumulate_grad_batches barebones device_ids distribu
     predict_dataloaders predict_loop print progress_bar_callback progress_bar_metrics received_sigterm scaler test
     test_dataloaders test_loop val_check_batch validate validate_loop'''.split()
 
+def _launched(k, default): return int(os.environ.get(k) or default)
 def _in_stage(stage): return property(lambda self: self.state.stage==stage)
 
 class Trainer(_About):
     "What callbacks find where Lightning's `Trainer` would be"
     system,refused = 'Lightning',_not_here
-    should_stop,fast_dev_run,log_every_n_steps,is_global_zero,max_steps,ckpt_path = False,False,50,True,-1,None
-    world_size = num_devices = num_nodes = 1
-    global_rank = local_rank = node_rank = 0
+    should_stop,fast_dev_run,log_every_n_steps,max_steps,ckpt_path = False,False,50,-1,None
+    is_global_zero,global_rank,world_size = map(attr, ('learn.peers.is_first','learn.peers.rank','learn.peers.world'))
+    local_rank  = property(lambda self: local_rank() if self.learn.team else 0)
+    num_devices = property(lambda self: _launched('LOCAL_WORLD_SIZE', self.world_size) if self.learn.team else 1)
+    num_nodes   = property(lambda self: _launched('GROUP_WORLD_SIZE', 1) if self.learn.team else 1)
+    node_rank   = property(lambda self: _launched('GROUP_RANK', 0) if self.learn.team else 0)
     def __init__(self,
         learn # The learner that it stands for
     ):
@@ -431,6 +446,7 @@ _gone = {k:f'Lightning 2 has it no more either; {v}' for k,v in _gone.items()}
 class Lightning(Adapter):
     "Runs callbacks of Lightning"
     system,bases,Trainer,missing = 'Lightning',('Callback','_FitHooks','_EvalHooks'),Trainer,_gone
+    by_flags = True
     hooks,order = _fit_hooks + _eval_hooks,61.5  # after schedules, whose learning rates callbacks look at
     def __init__(self,
         callback, # Lightning's callback
@@ -499,7 +515,8 @@ def _find_turn(self:Lightning, event):
 # %% ../../nbs/interop/06_lightning.ipynb #039375dd
 @patch
 def before_fit(self:Lightning):
-    t = self.trainer
+    t,ranks = self.trainer,sys.modules.get('lightning_utilities.core.rank_zero')
+    if ranks: ranks.rank_zero_only.rank = self.learn.peers.rank  # heeded by Lightning's own loggers
     t.should_stop = t._begun = t._epoch_begun = t._checked = t._validated = False
     t._epoch,t._past,t._stage,t._outer,t._last = self.learn.epoch,None,'','','fit'
     t._logging = any(type(o) is not MetricLog for o in t.loggers)
@@ -515,6 +532,7 @@ def before_epoch(self:Lightning):
     t = self.trainer
     t._epoch,t._epoch_begun = self.learn.epoch,False
     t._sums.clear()
+    self._share()
     if t._stops() and not t._begun: raise CancelFitException
 
 # %% ../../nbs/interop/06_lightning.ipynb #8165671c
@@ -525,8 +543,12 @@ def _epoch_starts(self:Lightning):
     return t._epoch_begun
 
 @patch
+def _share(self:Lightning): self.trainer.should_stop, = self.agreed(self.trainer.should_stop)
+
+@patch
 def then_before_epoch(self:Lightning):
     t = self.trainer
+    self._share()
     t._begun = True
     if not t._stops(): t._epoch_begun = True
     else: raise CancelEpochException if t._epoch_begun else CancelFitException
@@ -538,6 +560,7 @@ def before_train(self:Lightning): self.trainer._seen,self.trainer._checked = sel
 @patch
 def then_cleanup_batch(self:Lightning):
     t = self.trainer
+    if self.learn.team and self.learn.training and _ok(self): self._share()
     if not (t._logging or t.should_stop) or not self.learn.training or not _ok(self): return
     due = t._logging and t._logger_connector.should_update_logs and 'train_loss_step' in t.callback_metrics
     if due: t._log(dict(train_loss_step=t._metrics['train_loss_step']))
@@ -564,6 +587,7 @@ def cleanup_epoch(self:Lightning):
 def then_cleanup_epoch(self:Lightning):
     t = self.trainer
     if t._epoch_begun: t._epoch = self.learn.epoch+1
+    if self.learn.outcome.get('epoch')=='done': self._share()
     if _ok(self) and t._stops(): raise CancelFitException
 
 @patch

@@ -251,15 +251,8 @@ class Trainer(_About):
     should_stop: bool
     fast_dev_run: bool
     log_every_n_steps: int
-    is_global_zero: bool
     max_steps: int
     ckpt_path: Any
-    world_size: int
-    num_devices: int
-    num_nodes: int
-    global_rank: int
-    local_rank: int
-    node_rank: int
     _seen: Any
     def __init__(self, learn: Any) -> None:
         """- `learn`: The learner that it stands for"""
@@ -285,6 +278,44 @@ class Trainer(_About):
         """
     def _stops(self) -> Any:  # interop/lightning.py
         """Does a request to stop count already?"""
+    @property
+    def is_global_zero(self) -> Any:
+        """attrgetter(attr, ...) --> attrgetter object
+
+        Return a callable object that fetches the given attribute(s) from its operand.
+        After f = attrgetter('name'), the call f(r) returns r.name.
+        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
+        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
+        (r.name.first, r.name.last).
+        """
+    @property
+    def global_rank(self) -> Any:
+        """attrgetter(attr, ...) --> attrgetter object
+
+        Return a callable object that fetches the given attribute(s) from its operand.
+        After f = attrgetter('name'), the call f(r) returns r.name.
+        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
+        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
+        (r.name.first, r.name.last).
+        """
+    @property
+    def world_size(self) -> Any:
+        """attrgetter(attr, ...) --> attrgetter object
+
+        Return a callable object that fetches the given attribute(s) from its operand.
+        After f = attrgetter('name'), the call f(r) returns r.name.
+        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
+        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
+        (r.name.first, r.name.last).
+        """
+    @property
+    def local_rank(self) -> Any: ...
+    @property
+    def num_devices(self) -> Any: ...
+    @property
+    def num_nodes(self) -> Any: ...
+    @property
+    def node_rank(self) -> Any: ...
     @property
     def strategy(self) -> Any: ...
     @property
@@ -346,6 +377,7 @@ class Lightning(Adapter):
     bases: Any
     Trainer: Any
     missing: Any
+    by_flags: bool
     hooks: Any
     order: float
     remove_on_fetch: Any
@@ -370,6 +402,7 @@ class Lightning(Adapter):
     def before_fit(self) -> Any: ...  # interop/lightning.py
     def before_epoch(self) -> Any: ...  # interop/lightning.py
     def _epoch_starts(self) -> Any: ...  # interop/lightning.py
+    def _share(self) -> Any: ...  # interop/lightning.py
     def then_before_epoch(self) -> Any: ...  # interop/lightning.py
     def before_train(self) -> Any: ...  # interop/lightning.py
     def then_cleanup_batch(self) -> Any: ...  # interop/lightning.py

@@ -19,7 +19,7 @@ from fastcore.basics import patch
 from ..loop.data import batch_len
 from ..loop.checks import did_you_mean
 from ..loop.flow import CancelFitException, CancelTrainException, CancelValidException
-from .core import Adapter, Facade, Hook, done
+from .core import Adapter, Facade, Hook, attr, done
 from .facts import batches_per_step, evaluation_kind, local_rank, plain, process_rank, schedulers, validated
 
 # %% ../../nbs/interop/07_transformers.ipynb #aa4b6af1
@@ -70,6 +70,10 @@ class TrainingArguments(Facade):
             output_dir=str(learn.path/learn.model_dir if output_dir is None else output_dir),
             load_best_model_at_end=load_best_model_at_end, metric_for_best_model=metric_for_best_model,
             greater_is_better=greater_is_better)
+
+    world_size,process_index = attr('learn.peers.world'),attr('learn.peers.rank')
+    local_process_index = property(lambda self: local_rank() if self.learn.team else 0)
+    local_rank = property(lambda self: local_rank() if self.learn.team else -1)
 
 _options = list(signature(TrainingArguments).parameters)[1:]
 
@@ -249,7 +253,7 @@ _hooks = [  # chkstyle: ignore-node
 # %% ../../nbs/interop/07_transformers.ipynb #4b86f275
 class Transformers(_State):
     "Runs callbacks of transformers' Trainer"
-    order,system,bases,Trainer = 65,'transformers',('TrainerCallback',),_Trainer
+    order,system,bases,Trainer,by_flags = 65,'transformers',('TrainerCallback',),_Trainer,True
     missing = dict(on_push_begin='nothing is pushed to a hub')
     # predictions are for those outside of a fit
     remove_on_fetch = property(lambda self: self.trainer is None or self.trainer.begun)
@@ -413,12 +417,21 @@ def after_batch(self:Transformers):
         if tr.stepped: self._count()
     elif self._kind():
         tr.n_eval += 1
-        tr.eval_samples += learn.bs
-        if learn.predicting and learn.loss_grad is not None: tr.losses.append(learn.loss.mean()*learn.bs)
+        tr.eval_samples += learn.n_items
+        if learn.predicting and learn.bs and learn.loss_grad is not None: tr.losses.append(learn.loss.mean()*learn.bs)
 
 @patch
 def then_after_batch(self:Transformers):
-    if self.learn.training and self.trainer.stepped: self._act()
+    if not self.learn.training: return
+    self._share()
+    if self.trainer.stepped: self._act()
+
+@patch
+def _share(self:Transformers):
+    "Have what is asked for in one process be asked for in all"
+    if self.learn.team is None: return
+    c = self.trainer.control
+    for k,v in zip(_flags, self.agreed(*(getattr(c, k) for k in _flags)), strict=True): setattr(c, k, v)
 
 # %% ../../nbs/interop/07_transformers.ipynb #a2c0a9dd
 @patch
@@ -522,7 +535,8 @@ def after_validate(self:Transformers):
     if not kind or not (tr.n_eval or learn.outcome['validate']=='done'): return
     speed = _speed('test' if kind=='predict' else 'eval', tr.eval_since, tr.eval_samples, tr.n_eval)
     if kind=='predict':
-        tr.predicted = (dict(test_loss=float(sum(tr.losses))/tr.eval_samples) if tr.losses else {}) | speed
+        losses = [o for os in learn.peers.gather([float(o) for o in tr.losses]) for o in os]
+        tr.predicted = (dict(test_loss=sum(losses)/tr.eval_samples) if losses else {}) | speed
         return
     metrics = {_eval_name(k):plain(v, _numbers) for k,v in validated(learn).items() if v is not None} | speed
     self._log(metrics)
@@ -591,6 +605,7 @@ def then_after_train(self:Transformers):
     tr = self.trainer
     if not tr.epoch_open: return
     tr.epoch_open = False
+    if self.learn.outcome.get('train')=='done': self._share()
     if tr.control.should_log: self._log_train()
     # says that there is no loader
     if tr.control.should_evaluate and self.learn.dls.valid is None: self.learn.validate()
@@ -611,6 +626,7 @@ def then_cleanup_epoch(self:Transformers):
         tr.control.should_evaluate = False
         if tr.control.should_log: self._log_train()
     tr.epoch_open = tr.ending = False
+    if learn.outcome.get('epoch')=='done': self._share()
     if learn.outcome.get('epoch') not in _over: return
     if tr.control.should_save: self._save()
     if tr.control.should_training_stop and learn.epoch+1<learn.n_epoch: raise CancelFitException

@@ -40,6 +40,30 @@ class TrainingArguments(Facade):
         - `metric_for_best_model`: Metric that tells which model is best, with `eval_` before its name or without
         - `greater_is_better`: Is more of it better? None for no if its name ends in 'loss', else yes
         """
+    @property
+    def world_size(self) -> Any:
+        """attrgetter(attr, ...) --> attrgetter object
+
+        Return a callable object that fetches the given attribute(s) from its operand.
+        After f = attrgetter('name'), the call f(r) returns r.name.
+        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
+        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
+        (r.name.first, r.name.last).
+        """
+    @property
+    def process_index(self) -> Any:
+        """attrgetter(attr, ...) --> attrgetter object
+
+        Return a callable object that fetches the given attribute(s) from its operand.
+        After f = attrgetter('name'), the call f(r) returns r.name.
+        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
+        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
+        (r.name.first, r.name.last).
+        """
+    @property
+    def local_process_index(self) -> Any: ...
+    @property
+    def local_rank(self) -> Any: ...
 
 class TrainerState(Facade):
     """How far training is"""
@@ -118,6 +142,7 @@ class Transformers(_State):
     system: str
     bases: Any
     Trainer: Any
+    by_flags: bool
     missing: dict
     remove_on_fetch: Any
     hooks: Any
@@ -152,6 +177,8 @@ class Transformers(_State):
     def _no_step(self) -> Any: ...  # interop/transformers.py
     def after_batch(self) -> Any: ...  # interop/transformers.py
     def then_after_batch(self) -> Any: ...  # interop/transformers.py
+    def _share(self) -> Any:  # interop/transformers.py
+        """Have what is asked for in one process be asked for in all"""
     def _count(self) -> Any: ...  # interop/transformers.py
     def _step_flow(self) -> Any:  # interop/transformers.py
         """Ask for what is due by steps"""

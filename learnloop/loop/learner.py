@@ -572,7 +572,7 @@ def device(self:Learner):
 @patch
 def to_device(self:Learner):
     "Have model and loss function where batches go"
-    self.model.to(self.device)
+    if not self.peers.spreads: self.model.to(self.device)
     for m in loss_modules(self.loss_func):
         if any(t.device!=self.device for t in (*m.parameters(), *m.buffers())): m.to(self.device)
 

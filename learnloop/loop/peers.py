@@ -9,6 +9,7 @@ __all__ = ['Alone']
 
 # %% ../../nbs/loop/00_peers.ipynb #pe000016
 from contextlib import nullcontext
+import os, warnings
 from fastcore.basics import patch
 
 # %% ../../nbs/loop/00_peers.ipynb #pe000005
@@ -19,11 +20,19 @@ class Alone:
     is_first = True   # Does it write, print, and decide?
     broken = False    # Has an error parted the processes?
     spreads = False   # Has a process but a part of the model, so that all have to call it?
+    shards = False    # Does each process write its part of the tensors of a checkpoint, by `write_shards(folder, tensors)`?
     defer_sync = False # Are the gradients of this turn left as they are, as no step follows?
+    said = False      # Was it said that others were started, too?
     def __init__(self,
         learn # The learner that asks
     ): self.learn = learn
-    def begin(self): "A fit begins, and nothing of it was read or drawn yet"
+    def begin(self):
+        "A fit begins, and nothing of it was read or drawn yet"
+        n,rank = (os.environ.get(k) or '0' for k in ('WORLD_SIZE', 'RANK'))
+        if n in '01' or rank!='0' or Alone.said: return
+        Alone.said = True
+        warnings.warn(f'{n} processes were started together, and train each by itself: learn.to_ddp() has them train '
+            'together', stacklevel=4)
     def tell(self,
         e # A `CancelException` that was raised here
     ): # The one that acts: another, if another process cancelled more

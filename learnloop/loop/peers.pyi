@@ -13,7 +13,9 @@ class Alone:
     is_first: bool
     broken: bool
     spreads: bool
+    shards: bool
     defer_sync: bool
+    said: bool
     learn: Any
     def __init__(self, learn: Any) -> None:
         """- `learn`: The learner that asks"""

@@ -18,6 +18,7 @@ from ..loop.data import batch_len
 from ..loop.flow import CancelException, PHASES, Phase
 from ..loop.peers import Alone
 from .share import share
+from .sharded import write_shards
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000007
 POINTS = dict(
@@ -77,15 +78,23 @@ class Peers(Alone):
         self.unsynced = set() # Names of optimizers whose gradients are those of this process alone
         self.shares = {}      # What is taken of a loader, by the loader and what it is for
         self.sizes = []       # Of the batch in each process, where each has its own
-        self.flag,self.wanted,self.apart,self.since,self.looked_at = None,0,1,0,0.
+        self.flag,self.wanted,self.heard,self.apart,self.since,self.looked_at = None,0,0,1,0,0.
         self._take_bodies()
     broken = property(lambda self: self.team.broken, doc='Has an error parted the processes?')
+    def __getstate__(self): return vars(self) | dict(shares={}, flag=None)
+    shards = property(lambda self: self.engine.shards, doc='Does each process write its part of a checkpoint?')
     spreads = property(lambda self: self.engine.spreads, doc='Has a process but a part of the model?')
     def _take_bodies(self): self.learn.take_bodies(**{nm:'run_together' for nm in self.learn.phases if nm!='load'})
     def failed(self, e): return self.team.fail(e)
     def first(self, f, *args): self.team.first(f, *args)
     def from_first(self, o): return self.team.from_first(o)
     def gather(self, o): return self.team.gather(o)
+    def write_shards(self,
+        folder, # New folder, the same for all processes
+        tensors:dict # By name
+    )->dict: # Size and hash, by name of a file
+        "Write what this process has of `tensors` in `folder`"
+        return write_shards(folder, tensors, self.team)
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000014
 @patch
@@ -131,14 +140,17 @@ def _enter(self:Peers, name):
 @patch
 def _finish(self:Peers, name):
     if name=='backward':
-        self._note_unsynced(not self.engine.synced)
+        self.engine.end_backward()
+        self._note_unsynced(not self.engine.synced or bool(self.engine.left_out))
         if not self.defer_sync: self.sync_grads()
         self._begin_again()
     elif name in _PASSES:
-        self._flush()
+        self._hear(self._flush())
         if name=='train': self.engine.end_train()
         crc = getattr(self.learn.data_pass and self.learn.data_pass.dl, 'crc', 0)
-        _check_order({n for *_,n in self.team.meet(f'end of {name}', number=crc)})
+        numbers = [n for *_,n in self.team.meet(f'end of {name}', number=crc|self.wanted<<32)]
+        _check_order({n%2**32 for n in numbers})
+        self._hear(max(numbers)>>32)
     elif (name in _ENDS or name in ('turn', 'batch') and self._is_due(name)
         or 'ends' in self.points and name not in _OURS):
         self.team.meet(f'end of {name}')
@@ -321,7 +333,8 @@ def _weigh(self:Peers):
 @patch
 def sync_grads(self:Peers):
     if self.learn.turn_key not in self.unsynced: return
-    self.engine.average([p for p in self.learn.turn_params if p.requires_grad])
+    every = self.engine.left_out if self.engine.synced else self.learn.turn_params
+    self.engine.average([p for p in every if p.requires_grad])
     self._note_unsynced(False)
 
 @patch
@@ -351,8 +364,10 @@ def mean(self:Peers, t, weight=1.):
 @patch
 def between(self:Peers, code=0):
     if self.broken or not self.team.runs: return code
-    if 'between' in self.points: return max(n for *_,n in self.team.meet('between', number=code))
+    if 'between' in self.points:
+        return max(self._take_heard(), *(n for *_,n in self.team.meet('between', number=code)))
     self.wanted = max(self.wanted, code)
+    if self.heard: return self._take_heard()
     self.since += 1
     if self.flag is not None: return self._flush()
     if self.since<self.apart: return 0
@@ -374,15 +389,29 @@ def _flush(self:Peers):
     if code: self.wanted = 0
     return code
 
+@patch
+def _hear(self:Peers, code):
+    "Have `code`, which all have heard at the end of a pass, be what `between` returns next"
+    self.heard = max(self.heard, code)
+    if code: self.wanted = 0
+
+@patch
+def _take_heard(self:Peers):
+    code,self.heard = self.heard,0
+    return code
+
 # %% ../../nbs/scale/03_agree.ipynb #ag000028
 @patch
 def begin(self:Peers):
     learn,team = self.learn,self.team
     self._take_bodies()  # some may have been declared by now
+    self.wanted = self.heard = 0
     team.runs.append(self)
     try:
         team.find_ends()  # of groups that came since, too
-        facts = {n:f'{[*p.shape]} {p.dtype}, requires_grad={p.requires_grad}' for n,p in learn.model.named_parameters()}
+        todo = dict(learn.model.named_parameters())
+        if learn.loss_module is not None: todo |= {f'loss_func {n}':p for n,p in learn.loss_module.named_parameters()}
+        facts = {n:f'{[*p.shape]} {p.dtype}, requires_grad={p.requires_grad}' for n,p in todo.items()}
         facts |= {'n_epoch':learn.n_epoch, 'batches to train on':batch_len(self.share(learn.dls.train, True))}
         every = team.gather((zlib.crc32(torch.get_rng_state().numpy()), facts))
         _compare([o for _,o in every])

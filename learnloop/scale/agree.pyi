@@ -19,6 +19,7 @@ def points_needed(learn: Any) -> dict:
 class Peers(Alone):
     """Speaks for the other processes of a run: meets them, and does what was agreed"""
     broken: Any
+    shards: Any
     spreads: Any
     team: Any
     engine: Any
@@ -35,6 +36,7 @@ class Peers(Alone):
     sizes: list
     flag: Any
     wanted: int
+    heard: int
     apart: int
     since: int
     looked_at: float
@@ -45,11 +47,20 @@ class Peers(Alone):
         - `engine`: What exchanges gradients
         - `per_process`: Is the size of a loader's batch that of one process?
         """
+    def __getstate__(self) -> Any: ...
     def _take_bodies(self) -> Any: ...
     def failed(self, e: Any) -> Any: ...
     def first(self, f: Any, *args: Any) -> Any: ...
     def from_first(self, o: Any) -> Any: ...
     def gather(self, o: Any) -> Any: ...
+    def write_shards(self, folder: Any, tensors: dict) -> dict:
+        """Write what this process has of `tensors` in `folder`
+
+        - `folder`: New folder, the same for all processes
+        - `tensors`: By name
+
+        Returns: Size and hash, by name of a file
+        """
     def run(self, f: Any, *args: Any, **kwargs: Any) -> Any:  # scale/agree.py
         """Run `f`, the body of the innermost phase, and meet the others there
 
@@ -98,5 +109,8 @@ class Peers(Alone):
     def between(self, code: Any=0) -> Any: ...  # scale/agree.py
     def _flush(self) -> Any:  # scale/agree.py
         """Hear what was wanted when that was last exchanged"""
+    def _hear(self, code: Any) -> Any:  # scale/agree.py
+        """Have `code`, which all have heard at the end of a pass, be what `between` returns next"""
+    def _take_heard(self) -> Any: ...  # scale/agree.py
     def begin(self) -> Any: ...  # scale/agree.py
     def _seed(self, seed: Any) -> Any: ...  # scale/agree.py

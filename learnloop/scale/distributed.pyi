@@ -3,20 +3,25 @@
 
 from typing import Any
 
-__all__ = ['Engine', 'have_of_first', 'DDP', 'FSDP']
+__all__ = ['Engine', 'have_of_first', 'DDP', 'FSDP', 'find_units']
 
 class Engine:
     """Exchanges gradients by itself, once a backward pass is over"""
     synced: bool
+    left_out: Any
     spreads: bool
+    shards: bool
+    own: Any
     learn: Any
     team: Any
     kwargs: Any
+    params: list
     def __init__(self, learn: Any, team: Any, **kwargs: Any) -> None:
         """- `learn`: The learner whose model it is
         - `team`: The processes
         - `kwargs`: To torch's own
         """
+    def __getstate__(self) -> Any: ...
     def meets_in_forward(self) -> bool:
         """Whether something is exchanged when the model is called next"""
     def begin_fit(self) -> Any:
@@ -28,6 +33,8 @@ class Engine:
 
         - `turn`: The turn that begins
         """
+    def end_backward(self) -> Any:
+        """Gradients of a turn are there"""
     def end_turn(self) -> Any:
         """The turn is over, whatever came of it"""
     def end_train(self) -> Any:
@@ -51,16 +58,22 @@ def have_of_first(model: Any, team: Any, params: bool=True) -> Any:
 
 class DDP(Engine):
     """torch's `DistributedDataParallel`"""
+    own: Any
     module: Any
     made_for: Any
     n_synced: int
-    params: Any
+    prepare: Any
     kept: Any
     synced: bool
+    def __init__(self, learn: Any, team: Any, prepare: Any=..., **kwargs: Any) -> None:
+        """- `learn`: The learner whose model it is
+        - `team`: The processes
+        - `prepare`: Function of the wrapper, called when one is made
+        - `kwargs`: To the wrapper
+        """
     def _facts(self, inner: Any) -> Any: ...
     def meets_in_forward(self) -> Any: ...
     def begin_fit(self) -> Any: ...
-    def begin_pass(self) -> Any: ...
     def begin_turn(self, turn: Any) -> Any: ...
     def end_turn(self) -> Any: ...
     def end_train(self) -> Any: ...
@@ -71,13 +84,16 @@ class DDP(Engine):
         - `args`: To it
         - `kwargs`: To it
         """
+    def _make(self, inner: Any, now: Any) -> Any: ...  # scale/distributed.py
+    def end_backward(self) -> Any: ...  # scale/distributed.py
 
 class FSDP(Engine):
     """torch's `fully_shard`"""
     spreads: bool
     kept: list
+    shards: Any
     synced: bool
-    def __init__(self, learn: Any, team: Any, **kwargs: Any) -> None: ...
+    def __init__(self, learn: Any, team: Any, sharded_files: Any=False, **kwargs: Any) -> None: ...
     def meets_in_forward(self) -> Any: ...
     def begin_pass(self) -> Any: ...
     def end_pass(self) -> Any: ...
@@ -85,4 +101,13 @@ class FSDP(Engine):
     def end_turn(self) -> Any: ...
     def end_train(self) -> Any: ...
     def call(self, inner: Any, *args: Any, **kwargs: Any) -> Any: ...
-    def average(self, params: Any) -> Any: ...
+    def average(self, params: Any, size: Any=...) -> Any: ...  # scale/distributed.py
+
+def find_units(model: Any, units: Any=None) -> list:
+    """Find what of `model` is to be put together at a time
+
+    - `model`: Module
+    - `units`: Function from the model to modules of it; None for its children
+
+    Returns: Those within others first; the model itself is none
+    """

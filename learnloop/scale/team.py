@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/scale/team.html.md"""
 __all__ = ['PeerError', 'leave_group', 'Team', 'find_team']
 
 # %% ../../nbs/scale/00_team.ipynb #te000004
-import atexit, io, os, struct, threading, time, torch, warnings
+import atexit, hashlib, io, os, struct, threading, time, torch, warnings
 import torch.distributed as dist
 from contextlib import suppress
 from datetime import timedelta
@@ -74,6 +74,7 @@ class Team:
         self.n_meets,self.seconds = 0,0. # Meetings so far, and how long they took
         self.listeners = [] # Functions of where a meeting was, and of its seconds, that are told of each
         self._mine,self._every = bytearray(_ROW.size),bytearray(self.world*_ROW.size)
+        self._sum = torch.zeros(1, dtype=torch.int64)
         self._row = torch.frombuffer(self._mine, dtype=torch.uint8)
         self._rows = [*torch.frombuffer(self._every, dtype=torch.uint8).chunk(self.world)]
         self._find_made(before)
@@ -84,6 +85,7 @@ class Team:
     is_first = property(lambda self: self.rank==0, doc='Does this process write, print, and decide?')
     broken = property(lambda self: self.error is not None, doc='Has an error parted the processes?')
     def __repr__(self): return f'Team(rank={self.rank}, world={self.world})'
+    def __deepcopy__(self, memo): return self  # there is one a process, and a copy of a learner is in it, too
 
 # %% ../../nbs/scale/00_team.ipynb #te000007
 _ROW = struct.Struct('<32s32sq')  # where a process is, the phase that it cancels, a number
@@ -110,8 +112,7 @@ def meet(self:Team,
     if self.broken: raise PeerError(f'the processes have parted: {self.error}. Start them again')
     start = time.perf_counter()
     _ROW.pack_into(self._mine, 0, kind.encode(), cancel.encode(), number)
-    self._all_gather(self._rows, self._row, kind or cancel)
-    said = bytes(self._every)
+    said = self._exchange(kind or cancel)
     seconds = time.perf_counter()-start
     self.seconds,self.n_meets = self.seconds+seconds,self.n_meets+1
     for f in self.listeners: f(f'cancel {cancel}' if cancel else kind, seconds)
@@ -125,6 +126,21 @@ def meet(self:Team,
     return rows
 
 # %% ../../nbs/scale/00_team.ipynb #te000024
+@patch
+def _exchange(self:Team, kind):
+    "The rows of all processes, one after the other"
+    if self.world>_MANY:
+        self._all_gather(self._rows, self._row, kind)
+        return bytes(self._every)
+    mine = bytes(self._mine)
+    h = int.from_bytes(hashlib.blake2b(mine, digest_size=6).digest(), 'big')
+    self._sum[0] = h
+    self._wait(kind, self.group.allreduce, [self._sum])
+    # a sum is exchanged sooner than rows, and most often they are all alike
+    if self._sum.item()==h*self.world: return mine*self.world
+    self._all_gather(self._rows, self._row, kind)
+    return bytes(self._every)
+
 @patch
 def _all_gather(self:Team, rows, t, kind):
     "Have `t` of each process in `rows`"
@@ -186,14 +202,6 @@ def from_first(self:Team,
     self._wait('from_first', dist.broadcast, torch.frombuffer(b, dtype=torch.uint8), 0, group=self.group, async_op=True)
     return o if self.is_first else _loads(b)
 
-# %% ../../nbs/scale/00_team.ipynb #te0000f1
-@patch
-def take_most(self:Team,
-    t:Tensor # Numbers, in whose place come the largest that any process gave
-): # What to `wait` for, until they are there
-    "Exchange numbers beside what else goes on, unmet: all processes do so in the same order"
-    return dist.all_reduce(t, dist.ReduceOp.MAX, group=self.flags, async_op=True)
-
 # %% ../../nbs/scale/00_team.ipynb #te000013
 @patch
 def first(self:Team,
@@ -212,6 +220,14 @@ def first(self:Team,
     raise err
 
 def _name(e): return f'{type(e).__name__}: {e}'.removesuffix(': ')
+
+# %% ../../nbs/scale/00_team.ipynb #te0000f1
+@patch
+def take_most(self:Team,
+    t:Tensor # Numbers, in whose place come the largest that any process gave
+): # What to `wait` for, until they are there
+    "Exchange numbers beside what else goes on, unmet: all processes do so in the same order"
+    return dist.all_reduce(t, dist.ReduceOp.MAX, group=self.flags, async_op=True)
 
 # %% ../../nbs/scale/00_team.ipynb #te000026
 @patch

@@ -28,6 +28,7 @@ class Team:
     listeners: list
     _mine: Any
     _every: Any
+    _sum: Any
     _row: Any
     _rows: list
     _port: Any
@@ -35,6 +36,8 @@ class Team:
     def __init__(self, timeout: float=600.0) -> None:
         """- `timeout`: Seconds that a process waits for the others"""
     def __repr__(self) -> Any: ...
+    def __deepcopy__(self, memo: Any) -> Any:
+        """- `memo`: there is one a process, and a copy of a learner is in it, too"""
     def meet(self, kind: str, cancel: str='', number: int=0) -> list:  # scale/team.py
         """Tell the others where this process is, and hear where they are
 
@@ -44,6 +47,8 @@ class Team:
 
         Returns: A tuple of the three from each process, by rank
         """
+    def _exchange(self, kind: Any) -> Any:  # scale/team.py
+        """The rows of all processes, one after the other"""
     def _all_gather(self, rows: Any, t: Any, kind: Any) -> Any:  # scale/team.py
         """Have `t` of each process in `rows`"""
     def _wait(self, kind: Any, f: Any, *args: Any, **kwargs: Any) -> Any:  # scale/team.py
@@ -62,16 +67,16 @@ class Team:
 
         - `o`: Plain data and tensors; only that of the first process counts
         """
-    def take_most(self, t: Tensor) -> Any:  # scale/team.py
-        """Exchange numbers beside what else goes on, unmet: all processes do so in the same order
-
-        - `t`: Numbers, in whose place come the largest that any process gave
-        """
     def first(self, f: Any, *args: Any) -> Any:  # scale/team.py
         """Run `f(*args)` in the first process alone; an error of it is one of all
 
         - `f`: Function, which may not meet the others
         - `args`: To `f`
+        """
+    def take_most(self, t: Tensor) -> Any:  # scale/team.py
+        """Exchange numbers beside what else goes on, unmet: all processes do so in the same order
+
+        - `t`: Numbers, in whose place come the largest that any process gave
         """
     def _find_made(self, before: Any) -> Any:  # scale/team.py
         """Find the connections that came with the groups, before anything is asked of them"""

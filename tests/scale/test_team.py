@@ -187,3 +187,11 @@ def test_one_process_has_no_team(monkeypatch):
     dist.init_process_group('gloo', store=dist.HashStore(), rank=0, world_size=1)
     try: assert find_team() is None
     finally: dist.destroy_process_group()
+
+def test_restarts_on_several_hosts_need_a_store_of_their_own(monkeypatch):
+    from learnloop.scale import team
+    env = dict(TORCHELASTIC_MAX_RESTARTS='3', TORCHELASTIC_USE_AGENT_STORE='True', LOCAL_WORLD_SIZE='2', WORLD_SIZE='4')
+    for k,v in (env | dict(RANK='0')).items(): monkeypatch.setenv(k, v)
+    with pytest.warns(UserWarning, match='set TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1'): assert team._store()=={}
+    monkeypatch.setenv('TORCHELASTIC_USE_AGENT_STORE', 'False')
+    assert team._store()=={}  # and warns of nothing

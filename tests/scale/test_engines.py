@@ -1,0 +1,343 @@
+"What a model may be, and what torch is told, when two processes train it; one process is what to compare with"
+import copy, warnings
+import pytest, torch
+import torch.distributed as dist
+from learnloop import EMA, Callback, DataLoaders, GradientClip, Learner
+from learnloop.loop.peers import Alone
+from learnloop.scale.distributed import find_units
+from learnloop.scale.team import Team, find_team
+from torch import nn
+from torch.nn import functional as F
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, TensorDataset
+from together import ending, same, together
+
+NEAR = 2e-5
+cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason='needs CUDA')
+
+def mk(model=None, loss=F.mse_loss, n=66, opt=torch.optim.SGD, lr=.1, **kwargs):
+    "A learner that is the same in all processes"
+    g = torch.Generator().manual_seed(0)
+    x = torch.randn(n, 5, generator=g)
+    ds = TensorDataset(x, x.sum(1, keepdim=True))
+    torch.manual_seed(1)
+    model = model() if model else plain()
+    torch.manual_seed(2)
+    learn = Learner(DataLoaders(DataLoader(ds, 8, shuffle=True), DataLoader(ds, 8)), model, loss, opt, lr=lr, **kwargs)
+    learn.logger = lambda row: None
+    return learn
+
+def plain(): return nn.Sequential(nn.Linear(5, 16), nn.Tanh(), nn.Linear(16, 1))
+def normed(): return nn.Sequential(nn.Linear(5, 16), nn.BatchNorm1d(16), nn.Tanh(), nn.Linear(16, 1))
+def lazy(): return nn.Sequential(nn.LazyLinear(8), nn.Linear(8, 1))
+def meta(): return plain().to('meta')
+
+def conv():
+    "With weights that aren't contiguous"
+    net = nn.Sequential(nn.Unflatten(1, (5, 1, 1)), nn.Conv2d(5, 8, 3, padding=1), nn.Flatten(), nn.Linear(8, 1))
+    return net.to(memory_format=torch.channels_last)
+
+class Unused(nn.Module):
+    "A layer has no part in the loss"
+    def __init__(self):
+        super().__init__()
+        self.a,self.b = nn.Linear(5, 1),nn.Linear(5, 1)
+    def forward(self, x): return self.a(x)
+
+class Tied(nn.Module):
+    "Two layers share a weight; blocks are in a list"
+    def __init__(self):
+        super().__init__()
+        self.a,self.b,self.head = nn.Linear(5, 5),nn.Linear(5, 5),nn.Linear(5, 1)
+        self.b.weight = self.a.weight
+        self.blocks = nn.ModuleList([nn.Linear(5, 5) for _ in range(2)])
+    def forward(self, x):
+        x = torch.tanh(self.a(x))
+        for o in self.blocks: x = torch.tanh(o(x))
+        return self.head(torch.tanh(self.b(x)))
+
+class Odd(nn.Module):
+    "Complex weights, integer ones, a Boolean buffer"
+    def __init__(self):
+        super().__init__()
+        self.c,self.d = nn.Linear(5, 1, dtype=torch.complex64),nn.Linear(5, 1)
+        self.i = nn.Parameter(torch.arange(3), requires_grad=False)
+        self.register_buffer('is_on', torch.ones(2, dtype=torch.bool))
+    def forward(self, x): return self.c(x.to(torch.complex64)).abs() + self.d(x)
+
+class Sparse(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.e,self.l = nn.Embedding(4, 3, sparse=True),nn.Linear(3, 1)
+    def forward(self, x): return self.l(self.e((x[:,0]>0).long()))
+
+class Scaled(nn.Module):
+    "A loss that has something to learn"
+    def __init__(self):
+        super().__init__()
+        self.k = nn.Parameter(torch.tensor(.3))
+    def forward(self, p, y): return ((p-y*self.k)**2).mean()
+
+class Thaw(Callback):
+    "Freezes the first layer in each second epoch, and in some batches"
+    agrees = True
+    def before_epoch(self): self.learn.model[0].requires_grad_(self.epoch%2==1)
+    def before_batch(self):
+        if self.training: self.learn.model[2].requires_grad_(self.epoch!=1 or self.iter%4!=2)
+
+def values(learn):
+    "Parameters and buffers of a learner, and of its loss, whole"
+    ms = [learn.model] + ([learn.loss_module] if learn.loss_module is not None else [])
+    ts = [t for m in ms for t in (*m.parameters(), *m.buffers())]
+    return [getattr(t, 'full_tensor', lambda t=t: t)().detach().clone() for t in ts]
+
+def far(a, b): return max((x.to(torch.complex64)-y.to(torch.complex64)).abs().max().item() for x,y in zip(a, b, strict=True))
+
+CASES = dict(  # chkstyle: ignore-node
+    plain   = {},                 tied   = dict(model=Tied),
+    odd     = dict(model=Odd),    loss   = dict(loss=Scaled()),
+    adam    = dict(opt=torch.optim.AdamW, lr=.01))
+DDPS = dict(  # chkstyle: ignore-node
+    sparse  = (dict(model=Sparse), {}),
+    conv    = (dict(model=conv), {}),
+    unused  = (dict(model=Unused), dict(find_unused_parameters=True)),
+    static  = ({}, dict(static_graph=True)),
+    views   = ({}, dict(gradient_as_bucket_view=True)),
+    small   = ({}, dict(bucket_cap_mb=.0001)))
+FSDPS = dict(  # chkstyle: ignore-node
+    list    = ({}, dict(units=lambda m: [m[0], m[2]])),
+    itself  = ({}, dict(units=lambda m: [m, m[0]])),
+    kept    = ({}, dict(reshard_after_forward=False)),
+    unused  = (dict(model=Unused), {}))
+
+def fitted(learn, **kwargs):
+    torch.manual_seed(2)  # of the order of items
+    learn.fit(2, **kwargs)
+    return values(learn)
+
+def differences(how, cases):
+    "By case: how far weights are from those of one process, and those of the processes from each other"
+    res = {}
+    for nm,(made,told) in cases.items():
+        alone = fitted(mk(**copy.deepcopy(made)))
+        learn = getattr(mk(**copy.deepcopy(made)), how)(**told)
+        vals = fitted(learn)
+        res[nm] = far(alone, vals),far(*learn.team.gather(vals))
+    return res
+
+@pytest.mark.parametrize('how,more', [('to_ddp', DDPS), ('to_fsdp', FSDPS)])
+def test_models_and_arguments(how, more):
+    cases = {k:(v, {}) for k,v in CASES.items()} | more
+    for nm,(off,apart) in same(together(differences, how, cases)).items(): assert off<=NEAR and apart==0, (nm, off, apart)
+
+# ---- what is done with a learner
+def used(how):
+    def join(learn): return getattr(learn, how)()
+    res = {}
+    def note(nm, alone, learn): res[nm] = far(values(alone), values(learn)),far(*learn.team.gather(values(learn)))
+    a,b = mk(),join(mk())
+    for o in a,b:
+        torch.manual_seed(2)
+        o.fit(3, cbs=[Thaw(), GradientClip(.1), EMA()])
+    note('frozen now and then', a, b)
+    res['predictions'] = torch.equal(a.get_preds()[1], b.get_preds()[1]),far([a.get_preds()[0]], [b.get_preds()[0]])
+    res['validate'] = abs(a.validate()[0]-b.validate()[0])
+    res['one item'] = far([a.predict(torch.ones(5))[0]], [b.predict(torch.ones(5))[0]])
+    b,c = join(mk()),join(mk(normed, n=64))
+    b.fit(1)
+    c.fit(1)  # another one in between
+    res['both'] = b.team is c.team,b.n_items
+    res['whole'] = [nm for nm,p in b.model.named_parameters() if how=='to_fsdp' and not hasattr(p, 'placements')]
+    b.fit(1)
+    res['epochs'] = b.count.epochs
+    res['norms'] = far(*c.team.gather(values(c)))
+    return res
+
+@pytest.mark.parametrize('how', ['to_ddp', 'to_fsdp'])
+def test_uses(how):
+    res = same(together(used, how))
+    assert res['frozen now and then'][0]<=NEAR and res['frozen now and then'][1]==0
+    assert res['predictions'][0] and res['predictions'][1]<=NEAR and res['validate']<=NEAR and res['one item']<=NEAR
+    assert res['both'][0] and res['whole']==[] and res['epochs']==2 and res['norms']==0
+
+# ---- what only DDP has
+def ddp_only():
+    res,hooked = {},[]
+    def hook(state, bucket):
+        hooked.append(bucket.buffer().numel())
+        return dist.all_reduce(bucket.buffer().div_(2), async_op=True).get_future().then(lambda o: o.value()[0])
+    a,b = mk(),mk().to_ddp(prepare=lambda m: m.register_comm_hook(None, hook))
+    res['hook'] = far(fitted(a), fitted(b)),len(hooked)>0
+    b = mk(opt=torch.optim.AdamW, lr=.01)
+    torch.manual_seed(dist.get_rank())
+    b.fit(1)  # each by itself, in an order of its own
+    b.to_ddp().fit(1)
+    res['late'] = far(*b.team.gather(values(b)))
+    c = copy.deepcopy(b)
+    c.fit(1)
+    res['copy'] = far(*c.team.gather(values(c))),c.team is b.team,c.peers.learn is c,far(values(b), values(c))>0
+    class Inner(Callback):
+        agrees = True
+        def after_epoch(self):
+            self.learn.other = mk().to_ddp()
+            self.learn.other.fit(1)
+    b = mk().to_ddp()
+    b.fit(1, cbs=Inner())
+    a.create_opt()
+    res['nested'] = far(*b.team.gather(values(b.other)))
+    f = b.model.forward
+    b.forward_model = torch.compile(b.model, backend='eager')
+    b.fit(1)
+    res['compiled'] = far(*b.team.gather(values(b))),b.model.forward==f
+    return res
+
+def test_ddp_only():
+    res = same(together(ddp_only))
+    assert res=={'hook':(res['hook'][0], True), 'late':0, 'copy':(0, True, True, True), 'nested':0, 'compiled':(0, True)}
+    assert res['hook'][0]<=NEAR
+
+# ---- what is refused
+def refused():
+    find_team()
+    from torch.distributed.fsdp import CPUOffloadPolicy, fully_shard
+    def has_forward(learn, m):
+        learn.forward_model = m
+        return learn
+    sharded = mk()
+    fully_shard(sharded.model)
+    opted = mk()
+    opted.create_opt()
+    net = plain()
+    given = Learner(mk().dls, net, F.mse_loss, torch.optim.SGD(net.parameters(), lr=.1))
+    cases = dict(  # chkstyle: ignore-node
+        lazy      = mk(lazy).to_ddp,
+        meta      = mk(meta).to_fsdp,
+        strided   = mk(conv).to_fsdp,
+        twice     = mk().to_ddp().to_ddp,
+        both      = mk().to_ddp().to_fsdp,
+        model     = Learner(mk().dls, DistributedDataParallel(plain()), F.mse_loss).to_ddp,
+        forward   = has_forward(m := mk(), DistributedDataParallel(m.model)).to_ddp,
+        sharded   = sharded.to_ddp,
+        opted     = opted.to_fsdp,
+        given     = given.to_fsdp,
+        foreign   = lambda: mk().to_fsdp(units=lambda m: [nn.Linear(2, 2)]),
+        number    = lambda: mk().to_fsdp(units=lambda m: [1]),
+        names     = lambda: mk().to_fsdp(units='blocks'),
+        offload   = lambda: mk().to_fsdp(offload_policy=CPUOffloadPolicy()))
+    return {k:ending(f) for k,f in cases.items()}
+
+REFUSED = dict(  # chkstyle: ignore-node
+    lazy    = 'to_ddp: 0.weight has no shape yet: call the model on a batch before',
+    meta    = 'to_fsdp: 0.weight is on the meta device',
+    strided = 'to_fsdp: 1.weight is not contiguous',
+    twice   = 'to_ddp: this learner trains in several processes already',
+    both    = 'to_fsdp: this learner trains in several processes already',
+    model   = 'is a DistributedDataParallel already',
+    forward = 'is a DistributedDataParallel already',
+    sharded = 'to_ddp: the model is sharded already, by fully_shard: to_fsdp takes it as it is',
+    opted   = 'to_fsdp replaces the parameters',
+    given   = 'to_fsdp replaces the parameters',
+    foreign = 'which is no module of the model',
+    number  = 'units returned 1, a int',
+    names   = "units is 'blocks': it must be a function",
+    offload = 'offload_policy is for weights that wait on the CPU')
+
+@pytest.mark.skipif(torch.accelerator.is_available(), reason='of machines without an accelerator')
+def test_refused():
+    res = same(together(refused))
+    for k,text in REFUSED.items(): assert res[k] and text in res[k][1], (k, res[k])
+
+def unused():
+    learn = mk(Unused).to_ddp()
+    try: learn.fit(1)
+    except RuntimeError as e: return '\n'.join(e.__notes__),learn.count.opt_steps
+
+def test_a_weight_without_gradient_is_named_before_a_step():
+    notes,n_steps = same(together(unused))
+    assert 'no gradient came to b.weight, b.bias' in notes and 'to_ddp(find_unused_parameters=True)' in notes and n_steps==0
+
+@pytest.mark.parametrize('how,kwargs,text', [
+    ('to_ddp', dict(find_unused=True), "'find_unused' of DistributedDataParallel; did you mean 'find_unused_parameters'"),
+    ('to_ddp', dict(process_group=None), 'learnloop says that itself'),
+    ('to_fsdp', dict(reshard_after_fwd=True), "did you mean 'reshard_after_forward'")])
+def test_arguments_are_checked_alone_too(how, kwargs, text):
+    with pytest.raises(TypeError, match=text.replace('(', r'\(')): getattr(mk(), how)(**kwargs)
+
+def test_alone_nothing_changes():
+    a,b = mk(),mk().to_ddp(find_unused_parameters=True).to_fsdp(units=lambda m: 1/0)
+    assert type(b.peers) is Alone and all(map(torch.equal, fitted(a), fitted(b)))
+
+def sharded_by_hand():
+    from torch.distributed.fsdp import fully_shard
+    find_team()
+    a,b = mk(),mk()
+    fully_shard(b.model[0])
+    fully_shard(b.model)
+    b.to_fsdp()
+    return far(fitted(a), fitted(b)),ending(mk_sharded().to_fsdp, lambda m: [])
+
+def mk_sharded():
+    from torch.distributed.fsdp import fully_shard
+    learn = mk()
+    fully_shard(learn.model)
+    return learn
+
+def test_sharded_by_hand():
+    off,(kind,text) = same(together(sharded_by_hand))
+    assert off<=NEAR and kind=='TypeError' and 'taken as it is' in text
+
+def test_units():
+    m = Tied()
+    assert {*find_units(m)}=={*m.blocks, m.head}  # inner ones first, and none of those that share
+    outer = nn.Sequential(nn.Sequential(nn.Linear(2, 2), nn.Tanh()), nn.Linear(2, 1))
+    assert find_units(outer, lambda m: [m[0], m[0][0], m[1], m[1]])==[outer[1], outer[0][0], outer[0]]
+    twice = nn.Linear(2, 2)
+    assert find_units(nn.Sequential(nn.Sequential(twice), nn.Sequential(twice), nn.Linear(2, 2)), lambda m: [m[0], m[1]])==[]
+
+# ---- together, and not
+def not_joined():
+    learn = mk()
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter('always')
+        for _ in range(2): learn.fit(1)
+    return len([o for o in said if '2 processes were started together, and train each by itself' in str(o.message)]),learn.team
+
+def test_processes_that_nobody_joined_are_told_of_once():
+    assert together(not_joined)==[(1, None), (0, None)]
+
+# ---- one GPU
+@pytest.fixture
+def one_process():
+    "A group of one process, with NCCL for what is on the GPU"
+    dist.init_process_group('cpu:gloo,cuda:nccl', init_method='tcp://127.0.0.1:0', rank=0, world_size=1)
+    yield Team()
+    dist.destroy_process_group()
+
+def on_gpu(team, how, **kwargs):
+    "A learner whose team is of one process: `find_team` makes none of one"
+    learn = mk(lambda: plain().cuda(), opt=torch.optim.AdamW, lr=.01)
+    learn.dls.device = 'cuda'
+    return getattr(learn, how)(**kwargs)
+
+@cuda
+@pytest.mark.parametrize('how', ['to_ddp', 'to_fsdp'])
+def test_one_gpu(how, one_process, monkeypatch):
+    monkeypatch.setattr('learnloop.scale.distributed.find_team', lambda timeout: one_process)
+    alone,learn = on_gpu(one_process, 'to_bf16'),on_gpu(one_process, how).to_bf16()
+    assert far(fitted(alone), fitted(learn))<=NEAR
+    assert learn.team is one_process and learn.n_items==learn.bs
+
+@cuda
+@pytest.mark.parametrize('how', ['to_ddp', 'to_fsdp'])
+def test_no_step_waits_for_the_gpu(how, one_process, monkeypatch):
+    "But for those of torch's first steps, in which it makes its buckets"
+    monkeypatch.setattr('learnloop.scale.distributed.find_team', lambda timeout: one_process)
+    class Watch(Callback):
+        order,agrees = -1000,True
+        def before_batch(self):
+            if self.training and self.epoch==1: torch.cuda.set_sync_debug_mode('error')
+        def cleanup_batch(self): torch.cuda.set_sync_debug_mode('default')
+    learn = on_gpu(one_process, how)
+    for name in 'recorder','progress': learn.remove_cb(getattr(learn, name))
+    learn.fit(2, cbs=Watch())
+    assert learn.count.opt_steps==18

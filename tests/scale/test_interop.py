@@ -1,0 +1,175 @@
+"Callbacks of other systems in two processes: who they think they are, how they stop, who writes"
+import csv, os
+import pytest, torch
+from learnloop import CancelFitException, DataLoaders, Learner
+from learnloop.interop import accelerated, engine, fastai, fastnlp, keras, lightning, transformers
+from learnloop.scale.agree import points_needed
+from torch import nn
+from torch.nn import functional as F
+from torch.utils.data import DataLoader, TensorDataset
+from together import ending, same, together
+
+pytestmark = pytest.mark.filterwarnings('ignore')
+
+def mk(*cbs):
+    g = torch.Generator().manual_seed(0)
+    x = torch.randn(24, 3, generator=g)
+    dl = DataLoader(TensorDataset(x, x.sum(1, keepdim=True)), 4)  # 6 batches
+    torch.manual_seed(1)
+    learn = Learner(DataLoaders(dl, dl), nn.Linear(3, 1), F.mse_loss, torch.optim.SGD, lr=.1, cbs=cbs).to_ddp()
+    learn.logger = lambda row: None
+    return learn
+
+def weights(learn): return [p.detach().clone() for p in learn.model.parameters()]
+
+# ---- stops that one process alone asks for, in the third batch of the second epoch
+def stop_lightning(rank):
+    class Stop(lightning.Callback):
+        def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
+            if trainer.global_rank==rank and trainer.current_epoch==1 and batch_idx==2: trainer.should_stop = True
+    return Stop()
+
+def stop_transformers(rank):
+    class Stop(transformers.TrainerCallback):
+        def on_step_end(self, args, state, control, **kwargs):
+            if args.process_index==rank and state.global_step==9: control.should_training_stop = True
+    return Stop()
+
+def stop_keras(rank):
+    class Stop(keras.Callback):
+        def on_epoch_begin(self, epoch, logs=None): self.epoch = epoch
+        def on_train_batch_end(self, batch, logs=None):
+            if int(os.environ['RANK'])==rank and self.epoch==1 and batch==2: self.model.stop_training = True
+    return Stop()
+
+def stop_engine(rank):
+    class Stop(engine.Callback):
+        def on_batch_end(self, epoch, batch_idx, logs=None):
+            if self.engine.rank==rank and epoch==1 and batch_idx==2: self.engine.should_stop_training = True
+    return Stop()
+
+def stop_fastai(rank):
+    class Stop(fastai.Callback):
+        def after_batch(self):
+            if self.learn.training and int(os.environ['RANK'])==rank and self.learn.epoch==1 and self.learn.iter==2:
+                raise fastai.CancelFitException
+    return Stop()
+
+def stop_fastnlp(rank):
+    class Stop(fastnlp.Callback):
+        def on_train_batch_end(self, trainer):
+            if trainer.driver.global_rank==rank and trainer.global_forward_batches==9: raise fastnlp.EarlyStopException('enough')
+    return Stop()
+
+def stop_accelerated(rank):
+    class Stop(accelerated.TrainerCallback):
+        def __init__(self): self.n = 0
+        def on_train_step_end(self, trainer, **kwargs):
+            self.n += 1
+            if trainer._accelerator.process_index==rank and self.n==9: raise accelerated.StopTrainingError('enough')
+    return Stop()
+
+STOPS = stop_lightning,stop_transformers,stop_keras,stop_engine,stop_fastai,stop_fastnlp,stop_accelerated
+
+def points(learn):
+    "Where processes have to meet in a batch of training"
+    learn.training = True
+    return sorted(points_needed(learn))
+
+def stopped():
+    "By system and process: batches, steps, where processes meet in a batch, are weights the same in both?"
+    res = {}
+    for mk_stop in STOPS:
+        for rank in 0,1:
+            learn = mk(mk_stop(rank))
+            learn.fit(3)
+            ws = learn.team.gather(weights(learn))
+            res[mk_stop.__name__,rank] = learn.count.batches,learn.count.opt_steps,points(learn),all(map(torch.equal, *ws))
+    return res
+
+def test_a_stop_of_one_process_is_one_of_all():
+    res = same(together(stopped))
+    for (name,_),(n_batches,n_steps,where,equal) in res.items():
+        assert equal and (n_batches, n_steps)==(9, 9), (name, n_batches, n_steps)
+        assert bool(where)==(name in ('stop_fastai', 'stop_fastnlp', 'stop_accelerated')), (name, where)
+
+# ---- who they think they are
+def who():
+    res = {}
+    class L(lightning.Callback):
+        def on_fit_start(self, trainer, pl_module):
+            t,s,r = trainer,trainer.strategy,trainer.global_rank
+            res['lightning'] = t.global_rank,t.local_rank,t.node_rank,t.world_size,t.num_devices,t.num_nodes,t.is_global_zero
+            x = torch.tensor(r+1.)
+            res['reduce'] = s.reduce(x).item(),s.reduce(x, reduce_op='sum').item(),s.broadcast(f'of {r}'),s.broadcast(r, src=1)
+            res['decide'] = s.reduce_boolean_decision(r==0),s.reduce_boolean_decision(r==0, all=False)
+            s.barrier()
+        def on_train_epoch_end(self, trainer, pl_module):
+            pl_module.log('rank', float(trainer.global_rank), sync_dist=True)
+            res['synced'] = trainer.callback_metrics['rank'].item()
+    class T(transformers.TrainerCallback):
+        def on_train_begin(self, args, state, control, **kwargs):
+            res['transformers'] = args.process_index,args.world_size,args.local_rank,state.is_world_process_zero,state.is_local_process_zero
+    class A(accelerated.TrainerCallback):
+        def on_training_run_start(self, trainer):
+            c,a = trainer.run_config,trainer._accelerator
+            res['accelerated'] = c.is_world_process_zero,c.is_local_process_zero,c.num_processes,c.is_distributed,a.process_index
+            res['sizes'] = c.train_per_device_batch_size,c.train_total_batch_size,c.num_update_steps_per_epoch
+            r = a.process_index
+            res['gather'] = trainer.gather(torch.arange(r+1)+10*r).tolist()
+            a.wait_for_everyone()
+    class N(fastnlp.Callback):
+        def on_train_begin(self, trainer):
+            d = trainer.driver
+            res['fastnlp'] = d.global_rank,d.world_size,d.is_distributed(),d.broadcast_object(d.global_rank, src=1)
+            d.barrier()
+    class E(engine.Callback):
+        def on_train_start(self, logs=None): res['engine'] = self.engine.rank
+    mk(L(), T(), A(), N(), E()).fit(1)
+    return res
+
+def test_who_they_are():
+    every = together(who)
+    for r,o in enumerate(every):
+        first = r==0
+        assert o['lightning']==(r, r, 0, 2, 2, 1, first)
+        assert o['reduce']==(1.5, 3., 'of 0', 1) and o['decide']==(False, True) and o['synced']==.5
+        assert o['transformers']==(r, 2, r, first, first)
+        assert o['accelerated']==(first, first, 2, True, r)
+        assert o['sizes']==(2, 4, 6) and o['gather']==[0, 10, 11]
+        assert o['fastnlp']==(r, 2, True, 1) and o['engine']==r
+
+# ---- what one asks for, all do; who writes; what is refused
+def asks(folder):
+    seen = []
+    class Ask(transformers.TrainerCallback):
+        "The first process decides, as many of them do"
+        def on_step_end(self, args, state, control, **kwargs):
+            if state.is_world_process_zero and state.global_step==4: control.should_evaluate = control.should_save = True
+        def on_evaluate(self, args, state, control, metrics, **kwargs): seen.append((state.global_step, round(metrics['eval_loss'], 4)))
+        def on_save(self, args, state, control, **kwargs): seen.append('saved')
+    class CSVLogger(keras.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            with open(f'{folder}/log.csv', 'a') as f: csv.writer(f).writerow([epoch, os.environ['RANK']])
+    learn = mk(transformers.Transformers(Ask(), eval_strategy='no', output_dir=folder), CSVLogger())
+    learn.fit(2)
+    class Odd(keras.Callback):
+        def on_train_batch_end(self, batch, logs=None): raise CancelFitException
+    return seen,ending(mk(Odd()).fit, 1)
+
+def test_what_one_asks_for_all_do(tmp_path):
+    seen,(kind,text) = same(together(asks, str(tmp_path)))
+    assert [o[0] if o!='saved' else o for o in seen]==[4, 'saved']
+    assert (tmp_path/'log.csv').read_text().split()==['0,0', '1,0']
+    assert [p.name for p in tmp_path.glob('*.pth')]==['checkpoint-4.pth']
+    assert kind=='RuntimeError' and 'Odd (Keras): on_train_batch_end raised CancelFitException' in text
+
+class Agrees(fastai.Callback):
+    agrees = True
+    def before_step(self): pass
+
+class Silent(fastai.Callback):
+    def before_step(self): pass
+
+def test_a_foreign_callback_may_say_that_it_agrees():
+    assert points(mk(Silent()))==['step'] and not points(mk(Agrees()))
