@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/keep/checkpoint.html.md"""
 __all__ = ['CheckpointCallback', 'checkpoint_names', 'save_state']
 
 # %% ../../nbs/keep/05_checkpoint.ipynb #66358400
-import shutil, threading, time, torch, warnings
+import secrets, shutil, threading, time, torch, warnings
 from contextlib import ExitStack, nullcontext
 from copy import copy
 from functools import partial
@@ -17,7 +17,7 @@ from pathlib import Path
 from fastcore.basics import patch
 from torch import Tensor, nn
 from .saving import find_unsafe
-from .storage import Checkpoint, list_checkpoints, locked_folder, new_checkpoint, prune, to_plain
+from .storage import Checkpoint, Written, list_checkpoints, locked_folder, new_checkpoint, prune, to_plain
 from ..loop.begin import why_inexact
 from ..loop.callback import Callback
 from ..loop.checks import check_whole, did_you_mean, replaced
@@ -176,6 +176,7 @@ def _check_folder(self:CheckpointCallback, state):
     if why := why_inexact(learn.dls.train):
         warnings.warn(f'{type(learn.dls.train).__name__} to train on: {why}', stacklevel=2)
     weights = sum(t.nbytes for t in state['model'].values() if isinstance(t, Tensor))
+    weights += sum(t.nbytes for nm,t in state.get('shards', {}).items() if nm.startswith('model.'))
     need,free = 3*weights,shutil.disk_usage(folder).free  # Adam's state is twice the weights
     if free<need:
         raise OSError(f'{folder} has {free:,} bytes free, and a checkpoint takes about {need:,}: make room, or give '
@@ -270,6 +271,7 @@ def save_state(
         def _f():
             for o in learn.cbs:
                 if type(o).state_dict is not Callback.state_dict: learn.saved.pop(o.name, None)  # it is there already
+            if learn.peers.shards: learn.saved |= dict(shards=_write_shards(learn.peers, folder, learn.saved['shards']))
             learn.peers.first(write, folder, learn.saved, dict(place._asdict(), **info))
         learn.with_events('save', _f)
     return learn.outcome.get('save')=='done'
@@ -277,12 +279,23 @@ def save_state(
 # %% ../../nbs/keep/05_checkpoint.ipynb #b570e12d
 def _mk_files(state):
     tensors,parts = {},{}
-    plain = to_plain({k:v for k,v in state.items() if k not in ('model','opt')}, tensors, parts=parts)
-    return {'model.pt':state['model'], 'opt.pt':state['opt'], 'tensors.pt':tensors, **parts, 'state.json':plain}
+    shards = {nm:o for nm,o in state.get('shards', {}).items() if type(o) is Written}
+    plain = to_plain({k:v for k,v in state.items() if k not in ('model','opt','shards')}, tensors, parts=parts)
+    return shards | {'model.pt':state['model'], 'opt.pt':state['opt'], 'tensors.pt':tensors, **parts, 'state.json':plain}
 
 def _write_files(folder, step, files, info, apart=True):
     with new_checkpoint(folder, step, **info) as write:
         for nm,o in files.items(): write(nm, o, apart)
+    for o in {Path(o.path).parent for o in files.values() if type(o) is Written}: o.rmdir()
+
+def _write_shards(peers, folder, tensors):
+    "Have each process write what it has of `tensors`, beside the checkpoint that the files are for: by name"
+    tmp = Path(folder)/peers.from_first(f'.tmp-shards-{secrets.token_hex(4)}')
+    peers.first(partial(tmp.mkdir, parents=True))
+    try: return {nm:Written(str(tmp/nm), **o) for nm,o in peers.write_shards(tmp, tensors).items()}
+    except BaseException:
+        if peers.is_first: shutil.rmtree(tmp, ignore_errors=True)
+        raise
 
 def _write(folder, state, info): _write_files(folder, state['loop']['count']['opt_steps'], _mk_files(state), info)
 

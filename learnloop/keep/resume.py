@@ -20,6 +20,7 @@ from torch import Tensor
 from .checkpoint import CheckpointCallback, checkpoint_names
 from .interrupt import Signals
 from .passes import KeptPass, copy_batch, random_states, set_random_states
+from .shards import put_shards, read_shards
 from .state import Checkpointer, check_plain, check_weights
 from .storage import Checkpoint, DamagedCheckpoint, list_checkpoints, locked_folder, newest_checkpoint
 from ..loop.callback import Callback, as_list, mk_cb
@@ -58,12 +59,16 @@ def read_origin(
     for nm in ('state.json','tensors.pt','model.pt','opt.pt'):
         if nm not in c.manifest['files']: raise DamagedCheckpoint(f'{c.path} has no {nm}')
     file = c.path/'state.json'
-    try: state = c.plain()
+    try:
+        state = c.plain()
+        shards = read_shards(c.path) if 'shards.json' in c.manifest['files'] else None
+        if shards: state = put_shards(state, shards)
     except DamagedCheckpoint: raise
     except (LookupError, TypeError, ValueError, AttributeError, RuntimeError) as e:
         raise DamagedCheckpoint(f'{file} is not what learnloop writes: {type(e).__name__}, {e}') from e
     check_plain(file, state, c.step)
-    state |= dict(model=c.read('model.pt'), opt=c.read('opt.pt'))
+    weights = dict(model=c.read('model.pt'), opt=c.read('opt.pt'))
+    state |= put_shards(weights, shards) if shards else weights
     check_weights(c.path, state)
     return Origin(state, c.path)
 
@@ -202,11 +207,11 @@ def _find(self:FitKeeper, resume, accept):
     # it may be wanted again
     if isinstance(resume, Origin): return Origin(deepcopy(resume.state), resume.where, resume.args, None, resume.batch)
     folder,there = Path(resume).expanduser(),[]
-    def _newest():
+    def _newest(folder):
         with locked_folder(folder):
             there[:] = checkpoint_names(folder)
             return newest_checkpoint(folder)
-    c = self.same_for_all(_newest)
+    c = self.same_for_all(_newest, folder)
     if c is None:
         if learn.count.batches and any(o.step==learn.count.opt_steps for o in list_checkpoints(folder, verify=False)):
             warnings.warn(f'{folder} has only what was taken in the middle of a batch, which no fit goes on from: '
@@ -235,17 +240,18 @@ def _find(self:FitKeeper, resume, accept):
 
 @patch
 def same_for_all(self:FitKeeper,
-    find, # Function that returns a `Checkpoint`, or None
-    *args # To it
+    find,  # Function of `folder` that returns a `Checkpoint`, or None
+    folder # Of a run, or of a checkpoint, or a `Checkpoint`
 )->Checkpoint|None: # None if it found none
     "Call `find` in the first process, and have the checkpoint that it finds in all of them"
     peers,found = self.learn.peers,[None]
-    def _find(): found[0] = find(*args)
+    def _find(): found[0] = find(folder)
     peers.first(_find)
     if peers.team is None: return found[0]
-    path = peers.from_first(found[0] and str(found[0].path))
-    if path is None: return None
-    c = found[0] or Checkpoint(path)
+    name = peers.from_first(found[0] and found[0].path.name)
+    if name is None: return None
+    path = Path(getattr(folder, 'path', folder)).expanduser()  # as this process sees it
+    c = found[0] or Checkpoint(path if path.name==name else path/name)
     seals = peers.gather(c.manifest.get('blake2b', c.damage))
     if len(set(seals))>1:
         at = ', '.join(f'rank {r}: {o[:60]}' for r,o in enumerate(seals))
@@ -603,6 +609,9 @@ def replay_batch(self:Learner)->SimpleNamespace:
     if self.failed is None:
         raise RuntimeError('there is no batch of training that failed in a fit with keep_failed=True, or another fit '
             'has begun since')
+    if self.peers.spreads:
+        raise RuntimeError('replay_batch runs a batch in one process, and this one has but a part of the model: fit by '
+            'to_ddp, or alone, to replay what fails')
     f,res = self.failed,SimpleNamespace(xb=None, yb=None, pred=None, loss=None, grads={}, heard={})
     state,cbs = deepcopy(f.state),[mk_cb(o) for o in as_list(f.args['cbs'])]
     n,n_epoch,state['loader'] = state['loop']['batch'],f.args['n_epoch'] or state['loop']['epoch']+1,None
@@ -615,8 +624,8 @@ def replay_batch(self:Learner)->SimpleNamespace:
     away = [o for o in (*self.cbs, *cbs) if o.writes]
     f.replay = res
     with ExitStack() as stack:
-        for o in (self.keeper.running(), replaced(self, 'failed', None), replaced(self, 'paused', None),
-            self.added_cbs(cbs), self.undone(), self.removed_cbs(away), self.no_logging(), self.no_bar(),
+        for o in (self.peers.aside(), self.keeper.running(), replaced(self, 'failed', None),
+            replaced(self, 'paused', None), self.added_cbs(cbs), self.undone(), self.removed_cbs(away), self.no_logging(), self.no_bar(),
             replaced(self.dls, 'train', train), replaced(self.dls, 'valid', None)):
             stack.enter_context(o)
         self.fit(**args, resume=Origin(state, 'the failed batch'))

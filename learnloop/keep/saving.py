@@ -171,10 +171,12 @@ def _rekeyed(sd, names):
     return res
 
 def model_state(
-    model:nn.Module # Wrapped or not
+    model:nn.Module, # Wrapped or not
+    together:bool=True # Put together what is sharded? All processes take part in that
 )->OrderedDict: # As `model.state_dict()`
-    "Get the state of `model` under the keys of the user's module, whole: all processes take part where it is sharded"
-    return _rekeyed(whole(model.state_dict()), unwrapper(model))
+    "Get the state of `model` under the keys of the user's module"
+    sd = model.state_dict()
+    return _rekeyed(whole(sd) if together else sd, unwrapper(model))
 
 # %% ../../nbs/keep/00_saving.ipynb #f2e2b862
 def _judges(m):
@@ -250,12 +252,14 @@ def param_names(
 # %% ../../nbs/keep/00_saving.ipynb #f47dfd5b
 def opt_state(
     opt, # torch optimizer, dict of them, or None
-    model:nn.Module # Whose parameters it trains
+    model:nn.Module, # Whose parameters it trains
+    together:bool=True # Put together what is sharded? All processes take part in that
 )->dict|None: # As `opt.state_dict()`, with `param_names` in each group
     "Get the state of `opt`, its parameters with names"
     if opt is None: return None
-    if isinstance(opt, dict): return {k:opt_state(o, model) for k,o in opt.items()}
-    sd,names = whole(dict(opt.state_dict())),param_names(model)
+    if isinstance(opt, dict): return {k:opt_state(o, model, together) for k,o in opt.items()}
+    sd,names = dict(opt.state_dict()),param_names(model)
+    if together: sd = whole(sd)
     sd['param_groups'] = [{**g, 'param_names':[names.get(p) for p in own['params']]}
         for g,own in zip(sd['param_groups'], opt.param_groups, strict=True)]
     return sd
@@ -417,9 +421,11 @@ def take_opt(self:Learner,
 
 # %% ../../nbs/keep/00_saving.ipynb #89da0b57
 @patch
-def state_of_opt(self:Learner)->dict|None: # As `opt_state` has it; with how to make it, where that changed
+def state_of_opt(self:Learner,
+    together:bool=True # Put together what is sharded? All processes take part in that
+)->dict|None: # As `opt_state` has it; with how to make it, where that changed
     "Get the state of the optimizer"
-    sd = opt_state(self.opt, self.model)
+    sd = opt_state(self.opt, self.model, together)
     if sd is None or not (self.first_opt or self.opt_changed()): return sd
     for k,note in self._opt_notes().items(): (sd[k] if isinstance(self.opt, dict) else sd)['made'] = note
     return sd

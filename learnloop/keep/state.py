@@ -18,6 +18,7 @@ from torch.nn.parameter import is_lazy
 from torch.utils.data import DataLoader
 from .passes import KeptPass, random_states, set_random_states
 from .saving import cut_like, model_state, param_names, state_for, unwrapper, whole
+from .shards import take_shards
 from .storage import DamagedCheckpoint, from_plain, misfit, to_plain
 from ..loop.batch import describe
 from ..loop.begin import goes_by_state, persistent, start_workers
@@ -76,13 +77,15 @@ def capture(self:Checkpointer,
         rng={k:{nm:_as_lists(v) for nm,v in o.items()} for k,o in marks.items()},
         callbacks={nm:sd for nm,sd in self._cb_states(place).items() if sd}, loader=self._loader_state(place),
         **self._module_state())
-    if weights: state |= dict(model=model_state(learn.model), opt=learn.state_of_opt())
+    together = shared and not learn.peers.shards
+    if weights: state |= dict(model=model_state(learn.model, together), opt=learn.state_of_opt(together))
     else:
         state['hypers'] = [[{k:v for k,v in g.items() if k!='params'} for g in o.param_groups] for o in opts(learn.opt)]
     for o in learn.cbs:
         if hasattr(type(o), 'use_live_weights'): o.use_live_weights(state)
     if shared and learn.team: state['ranks'] = self._gather_own(state)
-    return whole(state) if shared else state
+    if not shared: return state
+    return whole(state) if together else take_shards(state)
 
 @patch
 def put_together(self:Checkpointer):

@@ -18,6 +18,7 @@ from ..loop.data import batch_len
 from ..loop.flow import CancelException, PHASES, Phase
 from ..loop.peers import Alone
 from .share import share
+from .sharded import write_shards
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000007
 POINTS = dict(
@@ -81,12 +82,19 @@ class Peers(Alone):
         self._take_bodies()
     broken = property(lambda self: self.team.broken, doc='Has an error parted the processes?')
     def __getstate__(self): return vars(self) | dict(shares={}, flag=None)
+    shards = property(lambda self: self.engine.shards, doc='Does each process write its part of a checkpoint?')
     spreads = property(lambda self: self.engine.spreads, doc='Has a process but a part of the model?')
     def _take_bodies(self): self.learn.take_bodies(**{nm:'run_together' for nm in self.learn.phases if nm!='load'})
     def failed(self, e): return self.team.fail(e)
     def first(self, f, *args): self.team.first(f, *args)
     def from_first(self, o): return self.team.from_first(o)
     def gather(self, o): return self.team.gather(o)
+    def write_shards(self,
+        folder, # New folder, the same for all processes
+        tensors:dict # By name
+    )->dict: # Size and hash, by name of a file
+        "Write what this process has of `tensors` in `folder`"
+        return write_shards(folder, tensors, self.team)
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000014
 @patch

@@ -27,6 +27,7 @@ class Engine:
     synced = False  # Are the gradients of the last backward pass those of the run?
     left_out = ()   # Parameters that are trained, and of which torch doesn't know
     spreads = False # Has a process but a part of the model, so that all have to call it?
+    shards = False  # Does each process write its part of a checkpoint?
     own = ()        # Attributes that a copy makes anew
     def __init__(self,
         learn, # The learner whose model it is
@@ -178,10 +179,11 @@ class FSDP(Engine):
     def __init__(self,
         learn, # The learner whose model it is
         team,  # The processes
+        sharded_files:bool=False, # Does each process write its part of a checkpoint?
         **kwargs # Nothing: torch has it, in the model
     ):
         super().__init__(learn, team, **kwargs)
-        self.kept = []
+        self.kept,self.shards = [],sharded_files
     def meets_in_forward(self): return True
     def begin_pass(self):
         super().begin_pass()
@@ -299,6 +301,7 @@ def to_ddp(self:Learner,
 @patch
 def to_fsdp(self:Learner,
     units=None, # Function from the model to the modules to put together at a time; None for its children
+    sharded_files:bool=False, # Does each process write its part of a checkpoint? Else the first writes the whole
     per_process:bool=False, # As for `to_ddp`
     timeout:float=600.,     # As for `to_ddp`
     **kwargs # To torch's `fully_shard`
@@ -310,10 +313,11 @@ def to_fsdp(self:Learner,
         raise TypeError(f'to_fsdp: units is {units!r}: it must be a function from the model to modules of it')
     if (team := find_team(timeout)) is None: return self
     _check_model(self, 'to_fsdp')
+    engine = partial(FSDP, sharded_files=sharded_files)
     if isinstance(self.model, FSDPModule): # by somebody who knows it better
         if units or kwargs: raise TypeError('to_fsdp: the model is sharded already, and taken as it is: no units, no '
             f'{", ".join(kwargs) or "arguments"}')
-        return _join(self, team, FSDP, per_process)
+        return _join(self, team, engine, per_process)
     if self.opt is not None or isinstance(self.opt_func, (torch.optim.Optimizer, dict)):
         raise RuntimeError('to_fsdp replaces the parameters, and there is an optimizer of those that are there: call '
             'it before the first fit, and give the learner a class of optimizers, or a function that makes one')
@@ -323,7 +327,7 @@ def to_fsdp(self:Learner,
     every = find_units(self.model, units)
     have_of_first(self.model, team)
     _shard([*every, self.model], self.device, team, **kwargs)
-    return _join(self, team, FSDP, per_process)
+    return _join(self, team, engine, per_process)
 
 def _shard(modules, device, team, mesh=None, **kwargs):
     from torch.distributed.device_mesh import init_device_mesh

@@ -10,6 +10,7 @@ class Engine:
     synced: bool
     left_out: Any
     spreads: bool
+    shards: bool
     own: Any
     learn: Any
     team: Any
@@ -90,10 +91,12 @@ class FSDP(Engine):
     """torch's `fully_shard`"""
     spreads: bool
     kept: list
+    shards: bool
     synced: bool
-    def __init__(self, learn: Any, team: Any, **kwargs: Any) -> None:
+    def __init__(self, learn: Any, team: Any, sharded_files: bool=False, **kwargs: Any) -> None:
         """- `learn`: The learner whose model it is
         - `team`: The processes
+        - `sharded_files`: Does each process write its part of a checkpoint?
         - `kwargs`: Nothing: torch has it, in the model
         """
     def meets_in_forward(self) -> Any: ...

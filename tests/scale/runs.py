@@ -1,7 +1,7 @@
 "Fits that several processes and one take alike: the learners, and what came of them"
-import learnloop, torch, torch._dynamo, torch.distributed.fsdp  # here, and not in each process
+import torch, torch._dynamo, torch.distributed.fsdp  # here, and not in each process
 from functools import partial
-from learnloop import Callback, DataLoaders, Learner
+from learnloop import DataLoaders, Learner
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset

@@ -1,14 +1,12 @@
 "Nothing is lost with several processes: checkpoints, signals, errors, and going on with another number of them"
-import errno, io, os, signal, time, warnings
+import errno, io, os, signal, warnings
 import pytest, torch
-from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset
 from learnloop import (
-    Callback, CancelSaveException, CheckpointCallback, Learner, PeerError, SaveModelCallback, accuracy, list_checkpoints, load_export, set_seed)
+    Callback, CancelSaveException, CheckpointCallback, Learner, SaveModelCallback, accuracy, list_checkpoints, load_export, set_seed)
 from learnloop.keep import storage
 from learnloop.keep.interrupt import Terminated
 from together import ending, same, together
@@ -23,7 +21,8 @@ def mk(kind=None, drop=0., path='.', **kwargs):
     dls = DataLoader(TensorDataset(X, Y), 8, shuffle=True),DataLoader(TensorDataset(X, Y), 16)
     learn = Learner(dls, model, F.cross_entropy, torch.optim.AdamW, lr=.02, metrics=accuracy, path=path, model_dir='.', **kwargs)
     learn.logger = lambda *a: None
-    if kind: getattr(learn, f'to_{kind}')(timeout=30)
+    if kind=='sharded': learn.to_fsdp(sharded_files=True, timeout=30)
+    elif kind: getattr(learn, f'to_{kind}')(timeout=30)
     return learn
 
 def whole(t): return getattr(t, 'full_tensor', lambda: t)().detach().clone()
@@ -104,7 +103,7 @@ def finish(folder, kind, drop=0.):
     said = []
     return state_of(fit(folder, kind, drop=drop, said=said)),[o for o in said if o.startswith('not exact')]
 
-@pytest.mark.parametrize('kind', ['ddp', 'fsdp'])
+@pytest.mark.parametrize('kind', ['ddp', 'sharded'])
 def test_case_81_a_run_goes_on_with_another_number_of_processes(kind, tmp_path):
     want,_ = finish(None, None)
     for n,at in ((1,3), (2,5), (1,8), (4,11)): on(n, part, tmp_path/'run', kind, at)
@@ -221,3 +220,94 @@ def test_saving(kind, tmp_path):
     assert same([a, b])==dict(cancelled=True, background=True, file='weights.pth', load=True, export=True, best=True,
         load_checkpoint=[True, True]) | {'again, False':True, 'again, True':True, 'on, False':True, 'on, True':True, 'load from memory':True}
     assert sorted(o.name for o in tmp_path.iterdir() if o.is_file())==['best.pth', 'export.safetensors', 'weights.pth']
+
+# ---- errors of one process, and its end
+
+def ends_as_if_nothing_was(folder, kind):
+    return is_equal(state_of(fit(folder, kind, drop=.4)), state_of(fit(None, kind, drop=.4)))
+
+def fails(folder, kind, where):
+    learn = mk(kind, .4)
+    how = (lambda: boom()) if where!='killed' else kill(signal.SIGKILL)
+    cbs = [CheckpointCallback(folder, every_steps=2, keep=None), At(7, how, 1, agrees=where!='meets')]
+    start = time.monotonic()
+    res = ending(partial(learn.fit, 3, cbs=cbs, keep_failed=where=='kept'))
+    again = ending(learn.resume)
+    replayed = ending(lambda: [*learn.replay_batch().grads]) if where=='kept' else None
+    return res,again,replayed,time.monotonic()-start
+
+def case(kind, where, folder):
+    try: return together(fails, folder, kind, where, timeout=LIMIT)
+    except PeerError as e: return str(e)
+
+@pytest.mark.parametrize('kind,where', [('ddp','meets'), ('ddp','kept'), ('fsdp','kept'), ('ddp','killed')])
+def test_case_74_after_an_error_of_one_process_the_last_checkpoint_is_there(kind, where, tmp_path):
+    "And nothing torn is beside it; what a process can still do by itself, it does"
+    folder,res = tmp_path/'run',case(kind, where, tmp_path/'run')
+    if where=='killed': assert 'rank 1 was killed by SIGKILL' in res
+    else:
+        (a,again,replayed,_),(b,_,mine,_) = res
+        assert b[:2]==('ValueError', 'boom') and a[0]=='PeerError' and 'rank 1 failed: ValueError: boom' in a[1]
+        assert again[0]=='RuntimeError' and 'the processes have parted' in again[1]
+        if where=='kept' and kind=='ddp': assert replayed==mine==['0.weight', '0.bias', '2.weight', '2.bias']
+        elif where=='kept': assert mine[0]=='RuntimeError' and 'to_ddp, or alone' in mine[1]
+    assert steps_in(folder)==[2, 4, 6] and not [*folder.glob('torn-*')] and not [*folder.glob('.tmp-*')]
+    assert same(together(ends_as_if_nothing_was, folder, kind, timeout=LIMIT))
+
+def dies(folder, kind):
+    "The first process is killed while it writes the fourth checkpoint"
+    class Die(Full):
+        def __enter__(self):
+            super().__enter__()
+            write = storage.HashingFile.close
+            def _close(f):
+                try: return write(f)
+                except OSError: os.kill(os.getpid(), signal.SIGKILL)
+            storage.HashingFile.close = _close
+    with Die(17) if os.environ['RANK']=='0' else suppress(): fit(folder, kind, drop=.4)
+
+def test_case_78_a_process_that_dies_during_a_save_leaves_the_checkpoints_before_it(tmp_path):
+    folder = tmp_path/'run'
+    with pytest.raises(PeerError, match='rank 0 was killed by SIGKILL'): together(dies, folder, 'ddp', timeout=LIMIT)
+    assert steps_in(folder)==[1, 2, 3] and len([*folder.glob('.tmp-*')])==1
+    assert same(together(ends_as_if_nothing_was, folder, 'ddp', timeout=LIMIT)) and not [*folder.glob('.tmp-*')]
+
+def apart(root):
+    "Each process has a disk of its own, which was begun with other runs"
+    learn,folder = mk('ddp'),root/os.environ['RANK']/'run'
+    return ending(partial(learn.fit, 3, resume=folder)),ending(partial(learn.load_checkpoint, folder)),learn.peers.broken
+
+def test_case_83_processes_that_see_other_checkpoints_are_told(tmp_path):
+    for r in '01': part(tmp_path/r/'run', None, 4)
+    for *errors,is_broken in together(apart, tmp_path, timeout=LIMIT):
+        assert not is_broken, 'all raise it'
+        for kind,text in errors: assert kind=='ValueError' and 'is not the same for all processes' in text
+
+# ---- files of several processes
+
+def sharded(root):
+    want = state_of(fit(None, 'fsdp', drop=.4))
+    def _fit(cbs=(), **kw):
+        learn = mk('sharded', .4)
+        learn.fit(3, cbs=[CheckpointCallback(root/'run', every_steps=1, keep=None, **kw), *cbs], resume=root/'run')
+        return is_equal(state_of(learn), want)
+    with pytest.raises(Stop): _fit([ForAll(8, stop)])
+    files = sorted(list_checkpoints(root/'run')[-1].manifest['files'])
+    with Full(4): full = ending(partial(_fit, background=True))
+    return _fit(),files,full,want
+
+def alone_from(folder):
+    learn = mk().load_checkpoint(folder)
+    return state_of(learn)
+
+def test_each_process_writes_its_part(tmp_path):
+    (exact,files,full,want),(b,_,theirs,_) = together(sharded, tmp_path, timeout=LIMIT)
+    assert exact and b
+    assert [o for o in files if 'distcp' in o or 'shards' in o]==['__0_0.distcp', '__1_0.distcp', 'shards.json']
+    assert full[0]=='OSError' and theirs[0]=='PeerError', (full, theirs)
+    last = list_checkpoints(tmp_path/'run')[-1]
+    assert not last.damage and last.manifest['version']==3 and not [*(tmp_path/'run').glob('.tmp*')]
+    with pytest.warns(UserWarning, match='not exact: was 2 processes, is one process'): assert is_equal(alone_from(last), want)
+    file = last.path/'__1_0.distcp'
+    file.write_bytes(bytes([o^(i==50) for i,o in enumerate(file.read_bytes())]))
+    with pytest.raises(ValueError, match='__1_0.distcp is damaged'): alone_from(last)
