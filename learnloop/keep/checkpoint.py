@@ -201,6 +201,7 @@ def is_late(self:CheckpointCallback)->bool:
     "Whether the clock wants a checkpoint, or what was to be written in the background wasn't"
     return self._error is not None or bool(self.every_minutes) and time.monotonic()-self._time>=60*self.every_minutes
 
+# %% ../../nbs/keep/05_checkpoint.ipynb #c1a56610
 @patch
 def look(self:CheckpointCallback):
     "Save if it is time to, between two batches"
@@ -281,7 +282,8 @@ def _mk_files(state):
     tensors,parts = {},{}
     shards = {nm:o for nm,o in state.get('shards', {}).items() if type(o) is Written}
     plain = to_plain({k:v for k,v in state.items() if k not in ('model','opt','shards')}, tensors, parts=parts)
-    return shards | {'model.pt':state['model'], 'opt.pt':state['opt'], 'tensors.pt':tensors, **parts, 'state.json':plain}
+    own = {'model.pt':state['model'], 'opt.pt':state['opt'], 'tensors.pt':tensors}
+    return shards | own | parts | {'state.json':plain}
 
 def _write_files(folder, step, files, info, apart=True):
     with new_checkpoint(folder, step, **info) as write:

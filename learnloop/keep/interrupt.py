@@ -52,7 +52,8 @@ class Signals:
         wish:int # As `wish` of any process
     )->BaseException: # The same of all processes: none of them takes it for an error of another
         "Have the run end as `wish` says, 2 or 3"
-        if self.wish!=wish: self.due = Terminated() if wish==3 else Interrupted() if _in_a_task() else KeyboardInterrupt()
+        if self.wish!=wish:
+            self.due = Terminated() if wish==3 else Interrupted() if _in_a_task() else KeyboardInterrupt()
         self.due.told = True
         return self.due
     def loaders(self)->list: # None for what there is not

@@ -212,11 +212,7 @@ def _find(self:FitKeeper, resume, accept):
             there[:] = checkpoint_names(folder)
             return newest_checkpoint(folder)
     c = self.same_for_all(_newest, folder)
-    if c is None:
-        if learn.count.batches and any(o.step==learn.count.opt_steps for o in list_checkpoints(folder, verify=False)):
-            warnings.warn(f'{folder} has only what was taken in the middle of a batch, which no fit goes on from: '
-                'this one begins anew, with the weights as they are', stacklevel=2)
-        return None
+    if c is None: return self._warn_of_torn(folder)
     origin = read_origin(c)
     self.take_own(origin)
     s,origin.there,origin.accept = origin.state,there,accept
@@ -238,6 +234,24 @@ def _find(self:FitKeeper, resume, accept):
     origin.hypers = {k:[g[k] for g in hypers] for k in hypers[0] if old.get(k)!=config[k]}
     return origin
 
+# %% ../../nbs/keep/06_resume.ipynb #2df40aa1
+@patch
+def _warn_of_torn(self:FitKeeper, folder):
+    "Say so if `folder` has checkpoints, and none that a fit can go on from"
+    n = self.learn.count
+    if n.batches and any(o.step==n.opt_steps for o in list_checkpoints(folder, verify=False)):
+        warnings.warn(f'{folder} has only what was taken in the middle of a batch, which no fit goes on from: '
+            'this one begins anew, with the weights as they are', stacklevel=3)
+
+def _warn_of_batches(old, new, place):
+    "Say so if the rest of an epoch will not have the batches that it would have had"
+    of_batches = 'batch_size','items','train_batches','workers','sampler','dataset','loader','parts'
+    bad = [f'{k} was {old.get(k)} and is {new.get(k)}' for k in of_batches if old.get(k)!=new.get(k)]
+    if bad and place.next=='train' and place.batch:
+        warnings.warn(f'not exact: {"; ".join(bad)}, so the rest of epoch {place.epoch} may repeat items, or leave '
+            'some out', stacklevel=2)
+
+# %% ../../nbs/keep/06_resume.ipynb #2df40aa3
 @patch
 def same_for_all(self:FitKeeper,
     find,  # Function of `folder` that returns a `Checkpoint`, or None
@@ -260,14 +274,6 @@ def same_for_all(self:FitKeeper,
         e.told = True  # all raise it
         raise e
     return c
-
-def _warn_of_batches(old, new, place):
-    "Say so if the rest of an epoch will not have the batches that it would have had"
-    of_batches = 'batch_size','items','train_batches','workers','sampler','dataset','loader','parts'
-    bad = [f'{k} was {old.get(k)} and is {new.get(k)}' for k in of_batches if old.get(k)!=new.get(k)]
-    if bad and place.next=='train' and place.batch:
-        warnings.warn(f'not exact: {"; ".join(bad)}, so the rest of epoch {place.epoch} may repeat items, or leave '
-            'some out', stacklevel=2)
 
 # %% ../../nbs/keep/06_resume.ipynb #a4bd78f5
 @patch
@@ -521,7 +527,7 @@ def _pause(self:FitKeeper):
     again = copy_batch(failed.batch) if failed and isinstance(learn.dls.train, Iterator) else None
     learn.paused = Origin(state, 'where it was', self.args, (learn.model, learn.opt), again)
 
-_APART = ('the processes have parted, as one of them failed: start them again, with fit(…, resume=folder) to go on from '
+_APART = ('the processes have parted, as one failed: start them again, with fit(…, resume=folder) to go on from '
     'the last checkpoint')
 
 @patch
@@ -625,7 +631,8 @@ def replay_batch(self:Learner)->SimpleNamespace:
     f.replay = res
     with ExitStack() as stack:
         for o in (self.peers.aside(), self.keeper.running(), replaced(self, 'failed', None),
-            replaced(self, 'paused', None), self.added_cbs(cbs), self.undone(), self.removed_cbs(away), self.no_logging(), self.no_bar(),
+            replaced(self, 'paused', None), self.added_cbs(cbs), self.undone(), self.removed_cbs(away),
+            self.no_logging(), self.no_bar(),
             replaced(self.dls, 'train', train), replaced(self.dls, 'valid', None)):
             stack.enter_context(o)
         self.fit(**args, resume=Origin(state, 'the failed batch'))

@@ -87,6 +87,7 @@ def capture(self:Checkpointer,
     if not shared: return state
     return whole(state) if together else take_shards(state)
 
+# %% ../../nbs/keep/03_state.ipynb #63b03b50
 @patch
 def put_together(self:Checkpointer):
     "Have callbacks hold what is of all processes, in all of them at once; nothing where they have parted"
