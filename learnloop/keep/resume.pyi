@@ -77,11 +77,11 @@ class FitKeeper(Checkpointer):
     def start(self) -> Any: ...  # keep/resume.py
     def _find(self, resume: Any, accept: Any) -> Any:  # keep/resume.py
         """What to go on from in the folder or the `Origin` `resume`, or None"""
-    def same_for_all(self, find: Any, *args: Any) -> Checkpoint | None:  # keep/resume.py
+    def same_for_all(self, find: Any, folder: Any) -> Checkpoint | None:  # keep/resume.py
         """Call `find` in the first process, and have the checkpoint that it finds in all of them
 
-        - `find`: Function that returns a `Checkpoint`, or None
-        - `args`: To it
+        - `find`: Function of `folder` that returns a `Checkpoint`, or None
+        - `folder`: Of a run, or of a checkpoint, or a `Checkpoint`
 
         Returns: None if it found none
         """

@@ -65,10 +65,11 @@ def cut_like(v: Any, t: Any) -> Any:
     - `t`: The tensor that it goes into
     """
 
-def model_state(model: nn.Module) -> OrderedDict:
-    """Get the state of `model` under the keys of the user's module, whole: all processes take part where it is sharded
+def model_state(model: nn.Module, together: bool=True) -> OrderedDict:
+    """Get the state of `model` under the keys of the user's module
 
     - `model`: Wrapped or not
+    - `together`: Put together what is sharded? All processes take part in that
 
     Returns: As `model.state_dict()`
     """
@@ -93,11 +94,12 @@ def param_names(model: nn.Module) -> dict:
     Returns: Name by parameter
     """
 
-def opt_state(opt: Any, model: nn.Module) -> dict | None:
+def opt_state(opt: Any, model: nn.Module, together: bool=True) -> dict | None:
     """Get the state of `opt`, its parameters with names
 
     - `opt`: torch optimizer, dict of them, or None
     - `model`: Whose parameters it trains
+    - `together`: Put together what is sharded? All processes take part in that
 
     Returns: As `opt.state_dict()`, with `param_names` in each group
     """

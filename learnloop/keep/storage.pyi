@@ -4,8 +4,9 @@
 from contextlib import contextmanager
 from learnloop.measure.series import Part
 from typing import Any
+from typing import NamedTuple
 
-__all__ = ['VERSION', 'to_plain', 'from_plain', 'HashingFile', 'new_checkpoint', 'DamagedCheckpoint', 'misfit', 'as_number', 'Checkpoint', 'Checkpoints', 'list_checkpoints', 'newest_checkpoint', 'prune', 'locked_folder']
+__all__ = ['VERSION', 'to_plain', 'from_plain', 'HashingFile', 'Written', 'new_checkpoint', 'DamagedCheckpoint', 'misfit', 'as_number', 'Checkpoint', 'Checkpoints', 'list_checkpoints', 'newest_checkpoint', 'prune', 'locked_folder']
 
 VERSION: int
 
@@ -52,6 +53,12 @@ class HashingFile:
 
         Returns: Its size in bytes, and its hash
         """
+
+class Written(NamedTuple):
+    """A file for a checkpoint that is there already, beside the checkpoints of the run"""
+    path: Any
+    size: Any
+    blake2b: Any
 
 @contextmanager
 def new_checkpoint(folder: Any, step: int, **info: Any) -> Any:

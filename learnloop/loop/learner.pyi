@@ -522,8 +522,10 @@ class Learner(Loop):
 
         Returns: Pairs of an optimizer and the state that it can load
         """
-    def state_of_opt(self) -> dict | None:  # keep/saving.py
+    def state_of_opt(self, together: bool=True) -> dict | None:  # keep/saving.py
         """Get the state of the optimizer
+
+        - `together`: Put together what is sharded? All processes take part in that
 
         Returns: As `opt_state` has it; with how to make it, where that changed
         """
@@ -680,10 +682,11 @@ class Learner(Loop):
 
         Returns: The learner itself
         """
-    def to_fsdp(self, units: Any=None, per_process: bool=False, timeout: float=600.0, **kwargs: Any) -> Learner:  # scale/distributed.py
+    def to_fsdp(self, units: Any=None, sharded_files: bool=False, per_process: bool=False, timeout: float=600.0, **kwargs: Any) -> Learner:  # scale/distributed.py
         """Train in all processes that were started together, the model sharded over them; alone, as ever
 
         - `units`: Function from the model to the modules to put together at a time; None for its children
+        - `sharded_files`: Does each process write its part of a checkpoint? Else the first writes the whole
         - `per_process`: As for `to_ddp`
         - `timeout`: As for `to_ddp`
         - `kwargs`: To torch's `fully_shard`
@@ -811,6 +814,18 @@ class Learner(Loop):
         - `div`: They start so much lower
         - `kwargs`: To `fit_one_cycle`; checkpoints of `resume=folder` are in `frozen` and `unfrozen` there
         """
+    def lr_find(self, start_lr: Any=1e-07, end_lr: Any=10, num_it: int=100, stop_div: bool=True, show_plot: bool=True, suggest_funcs: Any=...) -> tuple | None:  # train/lr_find.py
+        """Find a learning rate; the learner stays as it is
+
+        - `start_lr`: First learning rate, or a list with one for each group
+        - `end_lr`: Learning rate at which it would end, likewise
+        - `num_it`: Batches
+        - `stop_div`: Stop when the loss explodes?
+        - `show_plot`: Plot the losses?
+        - `suggest_funcs`: One or a list of the functions in `SuggestionMethod`; None for no suggestion
+
+        Returns: Suggestions, named after the functions
+        """
     def load_checkpoint(self, folder: Any, accept: Any=True) -> Learner:  # keep/resume.py
         """Have the whole state as it was saved, checked before anything is changed
 
@@ -825,18 +840,6 @@ class Learner(Loop):
         """Run the batch that failed again, with its random numbers and callbacks, and leave everything as it is
 
         Returns: `xb`, `yb`, `pred`, `loss`, `grads` by name, and `heard`: by event, the callbacks that hear it
-        """
-    def lr_find(self, start_lr: Any=1e-07, end_lr: Any=10, num_it: int=100, stop_div: bool=True, show_plot: bool=True, suggest_funcs: Any=...) -> tuple | None:  # train/lr_find.py
-        """Find a learning rate; the learner stays as it is
-
-        - `start_lr`: First learning rate, or a list with one for each group
-        - `end_lr`: Learning rate at which it would end, likewise
-        - `num_it`: Batches
-        - `stop_div`: Stop when the loss explodes?
-        - `show_plot`: Plot the losses?
-        - `suggest_funcs`: One or a list of the functions in `SuggestionMethod`; None for no suggestion
-
-        Returns: Suggestions, named after the functions
         """
     def report(self, path: Any='report.html', cbs: Any=None, shapes: bool=False, n_preds: int=0, title: str | None=None) -> Path:  # see/report.py
         """Write what is known of the training to an HTML file

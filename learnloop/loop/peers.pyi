@@ -13,6 +13,7 @@ class Alone:
     is_first: bool
     broken: bool
     spreads: bool
+    shards: bool
     defer_sync: bool
     said: bool
     learn: Any

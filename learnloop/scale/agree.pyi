@@ -19,6 +19,7 @@ def points_needed(learn: Any) -> dict:
 class Peers(Alone):
     """Speaks for the other processes of a run: meets them, and does what was agreed"""
     broken: Any
+    shards: Any
     spreads: Any
     team: Any
     engine: Any
@@ -52,6 +53,14 @@ class Peers(Alone):
     def first(self, f: Any, *args: Any) -> Any: ...
     def from_first(self, o: Any) -> Any: ...
     def gather(self, o: Any) -> Any: ...
+    def write_shards(self, folder: Any, tensors: dict) -> dict:
+        """Write what this process has of `tensors` in `folder`
+
+        - `folder`: New folder, the same for all processes
+        - `tensors`: By name
+
+        Returns: Size and hash, by name of a file
+        """
     def run(self, f: Any, *args: Any, **kwargs: Any) -> Any:  # scale/agree.py
         """Run `f`, the body of the innermost phase, and meet the others there
 

@@ -10,6 +10,7 @@ class Engine:
     synced: bool
     left_out: Any
     spreads: bool
+    shards: bool
     own: Any
     learn: Any
     team: Any
@@ -90,8 +91,9 @@ class FSDP(Engine):
     """torch's `fully_shard`"""
     spreads: bool
     kept: list
+    shards: Any
     synced: bool
-    def __init__(self, learn: Any, team: Any, **kwargs: Any) -> None: ...
+    def __init__(self, learn: Any, team: Any, sharded_files: Any=False, **kwargs: Any) -> None: ...
     def meets_in_forward(self) -> Any: ...
     def begin_pass(self) -> Any: ...
     def end_pass(self) -> Any: ...

@@ -3,7 +3,7 @@
 
 from typing import Any
 
-__all__ = ['write_shards', 'read_shards']
+__all__ = ['write_shards']
 
 def write_shards(folder: Any, tensors: dict, team: Any) -> dict:
     """Write what each process holds of `tensors`, as files in `folder`, and a table of contents, `shards.json`
@@ -13,14 +13,4 @@ def write_shards(folder: Any, tensors: dict, team: Any) -> dict:
     - `team`: The processes
 
     Returns: Size and hash by name of a file, the same in all processes
-    """
-
-def read_shards(folder: Any, like: Any=None, team: Any=None) -> dict:
-    """Read tensors that any number of processes wrote
-
-    - `folder`: Of a checkpoint whose files were verified
-    - `like`: Function from name and shape to a tensor, sharded or not, to be filled; None from it, or for it: a new one
-    - `team`: The processes that read together; None for this one alone
-
-    Returns: Tensors by name
     """
