@@ -15,7 +15,7 @@
 
 Processes are pinned to cores by rank, the same for everyone. Peers take part where they are installed: `benchmarks.overhead` says how.
 """
-import gc, io, logging, os, random, sys, tempfile, time, torch
+import gc, io, logging, math, os, random, sys, tempfile, time, torch
 import torch.distributed as dist
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from contextlib import redirect_stdout, suppress
@@ -254,7 +254,7 @@ def time_meetings():
     group = dict(group=team.group)
     def _times(f, n):
         for _ in range(n): f()
-    works = {'team.meet': lambda: team.meet('bench'), 'all_gather of 72 bytes': lambda: dist.all_gather_into_tensor(every, row, **group),
+    works = {'team.meet': lambda: team.meet('bench'), 'all_gather of 72 bytes': lambda: dist.all_gather_single(every, row, **group),
         'all_reduce of a number': lambda: dist.all_reduce(number, **group), 'all_reduce of 1 MB': lambda: dist.all_reduce(mb, **group)}
     res = {}
     for k,f in works.items():
@@ -267,14 +267,14 @@ def time_meetings():
     return res
 
 def meetings(args):
-    "Print what meetings cost; returns seconds by wall and bytes that a process sent, by what it was and the number of processes"
+    "Print what meetings cost; returns seconds by wall, bytes that a process sent and seconds of CPU, by what it was and the number of processes"
     rows,res = {},{}
     for n in (2, 4):
         tries = [launch(time_meetings, n=n, timeout=LIMIT) for _ in range(3)]
         for k in tries[0][0]:
             cpu,wall,b = map(median, zip(*joined([[o[r][k] for o in tries] for r in range(n)], max, max, max), strict=True))
             rows.setdefault(k, [k]).extend([f'{1e6*cpu:.0f}', f'{1e6*wall:.0f}', f'{b/n:,.0f}'])
-            res[k,n] = wall,b/n
+            res[k,n] = wall,b/n,cpu
     heads = [f'{n}: {o}' for n in (2, 4) for o in ('CPU us', 'wall us', 'bytes')]
     show('what each process pays for a collective; bytes with their headers, by TCP', ['', *heads], rows.values())
     return res
@@ -282,21 +282,26 @@ def meetings(args):
 # ---- on paper
 
 def paper(known):
-    """Print messages and bytes that a process sends in a step, by formulas of gloo's rings, with the latency as measured for 2 and 4 processes
+    """Print messages and bytes of a step, by formulas of gloo's algorithms, with the latency as measured for 2 and 4 processes
 
-    A meeting is an all-gather of rows: W-1 messages of 72 bytes, one after the other. Gradients of B bytes: 2(W-1) messages of B/W for each bucket of 25 MB.
+    A meeting of W processes, up to 8, is the sum of a number around a ring: 2(W-1) messages of 8 bytes, one after the other. More meet by way of the first
+    process, which gets W-1 rows of 72 bytes and hands all of them on, along a tree: ceil(log2 W) messages, one after the other. Gradients of B bytes:
+    2(W-1) messages of B/W for each bucket of 25 MB.
     """
-    two,four = (known['team.meet', n][0] for n in (2, 4))
-    hop = (four-two)/2  # from one message to three
-    fixed = max(two-hop, 0)
+    (two,_,cpu_two),(four,_,cpu_four) = (known['team.meet', n] for n in (2, 4))
+    hop,taken = (four-two)/4,max(cpu_four-cpu_two, 0)/4  # from two messages in a row to six
+    fixed = max(two-2*hop, 0)
     print(f'\nmeasured: a meeting takes {1e6*two:.0f} us of 2 processes and {1e6*four:.0f} us of 4: {1e6*fixed:.0f} us, and {1e6*hop:.0f} us a message')
     print('bytes for 1 MB of gradients, beside 2(W-1)/W MB: ' + ', '.join(f'{n}: {known["all_reduce of 1 MB", n][1]/2**20:.2f} and {2*(n-1)/n:.2f}' for n in (2, 4)))
     grad = 100e6*4
     buckets = -(-grad//(25*2**20))
     def _row(n):
-        ms = 1e3*(fixed+hop*(n-1))
-        return [f'{n:,}', f'{n-1:,}', f'{72*(n-1):,}', f'{ms:.1f}', f'{2*(n-1)*buckets:,.0f}', f'{2*(n-1)/n*grad/1e6:,.0f}']
-    show('on paper, a process in a step, with a model of 100 million parameters in float32 and meetings by gloo over one host\'s loopback',
+        if n<=8: sent,size,secs = 2*(n-1),16*(n-1),fixed + 2*(n-1)*hop
+        else:
+            deep = math.ceil(math.log2(n))
+            sent,size,secs = n-1+deep,72*(n-1) + deep*72*n,fixed + (n-1)*taken + (1+deep)*hop
+        return [f'{n:,}', f'{sent:,}', f'{size:,}', f'{1e3*secs:.1f}', f'{2*(n-1)*buckets:,.0f}', f'{2*(n-1)/n*grad/1e6:,.0f}']
+    show('on paper, the busiest process in a step, with a model of 100 million parameters in float32 and meetings by gloo over one host\'s loopback',
         ['ranks', 'a meeting: messages', 'bytes', 'ms', 'gradients: messages', 'MB'], map(_row, (2, 4, 8, 64, 256, 1024)))
 
 # ---- callbacks

@@ -28,6 +28,7 @@ class Team:
     listeners: list
     _mine: Any
     _every: Any
+    _sum: Any
     _row: Any
     _rows: list
     _port: Any
@@ -46,6 +47,8 @@ class Team:
 
         Returns: A tuple of the three from each process, by rank
         """
+    def _exchange(self, kind: Any) -> Any:  # scale/team.py
+        """The rows of all processes, one after the other"""
     def _all_gather(self, rows: Any, t: Any, kind: Any) -> Any:  # scale/team.py
         """Have `t` of each process in `rows`"""
     def _wait(self, kind: Any, f: Any, *args: Any, **kwargs: Any) -> Any:  # scale/team.py

@@ -1,7 +1,7 @@
 "Fits that several processes and one take alike: the learners, and what came of them"
-import learnloop, torch, torch._dynamo, torch.distributed.fsdp  # here, and not in each process
+import torch, torch._dynamo, torch.distributed.fsdp  # here, and not in each process
 from functools import partial
-from learnloop import Callback, DataLoaders, Learner
+from learnloop import DataLoaders, Learner
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset
@@ -38,7 +38,7 @@ def result(learn):
     "What is to be the same for one process and for several"
     return dict(weights=weights(learn.model), counts=vars(learn.count).copy(), outcome=dict(learn.outcome))
 
-def train(mk, how='ddp', fit=partial(Learner.fit, n_epoch=2)):
+def train(mk, how='ddp', fit=lambda learn: learn.fit(2)):
     "Fit what `mk()` makes, by all processes that there are"
     learn = mk()
     getattr(learn, f'to_{how}')()

@@ -1,7 +1,7 @@
 "What holds of every callback of the package in two processes: it is found by introspection, so a new one is tested as soon as it is written"
-import importlib, inspect, sys, traceback
+import importlib, sys, traceback
 from pathlib import Path
-import pytest, torch
+import torch
 from helpers import LR, batches, mk_model
 from learnloop import CancelBatchException, DataLoaders, EMA, Learner
 from learnloop.scale.agree import points_needed

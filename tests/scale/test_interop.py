@@ -1,7 +1,7 @@
 "Callbacks of other systems in two processes: who they think they are, how they stop, who writes"
 import csv, os
 import pytest, torch
-from learnloop import Callback, CancelFitException, DataLoaders, Learner
+from learnloop import CancelFitException, DataLoaders, Learner
 from learnloop.interop import accelerated, engine, fastai, fastnlp, keras, lightning, transformers
 from learnloop.scale.agree import points_needed
 from torch import nn
