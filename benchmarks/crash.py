@@ -7,13 +7,15 @@ counters, state of callbacks, CSV files, and the checkpoints that are kept, the 
 folder must have a checkpoint to go on from, if it had one before.
 
     python -m benchmarks.crash -n 200
+    python -m benchmarks.crash -n 200 --processes 2
     python -m benchmarks.crash --every-operation
 
 Processes are forked from this one, which has torch loaded and never trains, so that they begin at once. Each has a time limit and a group
-of its own; only its leader is killed, as the workers of a loader often live on for some seconds. Waiting for the disk is left out: it
-matters to power cuts, not to kills.
+of its own. With several processes, one of them is killed at a random time, or all at once; those that are left end by themselves. Only the
+leader of a group is killed, as the workers of a loader often live on for some seconds. Waiting for the disk is left out: it matters to
+power cuts, not to kills.
 """
-import hashlib, os, random, select, shutil, signal, sys, tempfile, time, torch, traceback, warnings
+import hashlib, os, random, select, shutil, signal, sys, tempfile, threading, time, torch, traceback, warnings
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from functools import partial
 from importlib import import_module
@@ -21,9 +23,9 @@ from pathlib import Path
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset, TensorDataset
-from learnloop import (EMA, CheckpointCallback, CSVLogger, GradientAccumulation, GradientClip, Learner, MixedPrecision, ReduceLROnPlateau, SaveModelCallback,
-    SeededItems, accuracy, list_checkpoints, newest_checkpoint, set_seed)
-from learnloop.keep.saving import read_state, write_state
+from learnloop import (EMA, CheckpointCallback, CSVLogger, GradientAccumulation, GradientClip, Learner, MixedPrecision, PeerError, ReduceLROnPlateau, SaveModelCallback,
+    SeededItems, accuracy, launch, list_checkpoints, newest_checkpoint, set_seed)
+from learnloop.keep.saving import read_state, whole, write_state
 from learnloop.keep.storage import HashingFile
 
 N_EPOCH,EVERY,KILLS,LIMIT = 3,2,6,60  # epochs, steps between checkpoints, kills of a run at most, seconds for a process
@@ -194,27 +196,102 @@ def reference(name, root):
     end([pid])
     return read_state(root/'result.pt'),time.monotonic()-start
 
+# ---- several processes
+
+def _sharded(learn, **kwargs): return learn.to_fsdp(sharded_files=True, **kwargs)
+
+# How a learner of a setup is one of several processes, the setup, and whether checkpoints are written in the background
+SEVERAL = dict(ddp=(Learner.to_ddp, 'adamw'), ddp_noisy=(Learner.to_ddp, 'noisy'), ddp_background=(Learner.to_ddp, 'background'),
+    ddp_workers=(Learner.to_ddp, 'workers'), fsdp=(Learner.to_fsdp, 'adamw'), sharded=(_sharded, 'adamw'))
+
+def train_as_one(name, root, kill):
+    "The script of one of several processes; `kill` has the ranks to kill, and when"
+    warnings.simplefilter('ignore')
+    rank = int(os.environ['RANK'])
+    mine = kill if rank in kill.get('ranks', ()) else {}
+    if 'after' in mine:
+        timer = threading.Timer(mine['after'], os.kill, (os.getpid(), signal.SIGKILL))
+        timer.daemon = True
+        timer.start()
+    os.chdir(root)
+    join,setup = SEVERAL[name]
+    n,(mk,fit,background),folder = count_ops(mine.get('at')),SETUPS[setup],Path('run')
+    learn = join(mk('.'), timeout=LIMIT)
+    saver = CheckpointCallback(folder, every_steps=EVERY, every_epochs=1, keep=1, best=1, background=background)
+    with learn.no_bar(), learn.no_logging(): getattr(learn, fit)(N_EPOCH, cbs=saver, resume=folder)
+    res = whole(result(learn, folder))
+    if 'after' in mine: timer.cancel()
+    learn.team.first(write_state, 'result.pt', res | dict(ops=n[0]))
+    return n[0],hashlib.blake2b(repr(res['model']).encode()).hexdigest()
+
+def run_several(n, name, root, kill):
+    "Run the script in `n` processes: was one of them killed? What they counted, by rank"
+    try: res = launch(train_as_one, name, root, kill, n=n, timeout=LIMIT)
+    except PeerError as e:
+        if kill and 'was killed by SIGKILL' in str(e): return True,None
+        raise AssertionError(f'{name}: {e}') from e
+    assert len({o for _,o in res.values()})==1, f'{name}: the processes have other weights'
+    return False,[res[r][0] for r in range(n)]
+
+def reference_several(n, name, root):
+    "What a run leaves that isn't killed, operations on files by rank, and seconds"
+    root.mkdir()
+    start = time.monotonic()
+    _,ops = run_several(n, name, root, {})
+    return read_state(root/'result.pt'),ops,time.monotonic()-start
+
+def trial_several(n, name, root, want, ops, seconds, rng, n_max=KILLS):
+    "Kill processes of a run, at most `n_max` times, until it is done, and compare: number of kills, and of those inside a save"
+    root.mkdir()
+    kills,in_save,last,again = 0,0,0,True
+    while again:
+        kill = {}
+        if kills<n_max:
+            kill['ranks'] = [*range(n)] if rng.random()<.3 else [rng.randrange(n)]
+            is_at = rng.random()<.5 and kill['ranks']==[0]
+            kill |= dict(at=rng.randint(1, ops[0])) if is_at else dict(after=rng.uniform(.02, seconds))
+        again,_ = run_several(n, name, root, kill)
+        step = sound(root/'run')
+        assert step>=last, f'{name}: the newest checkpoint was of step {last}, and is of {step} after {kill}'
+        last = step
+        kills += again
+        in_save += again and any(p.name.startswith(('.tmp','.old','.del')) for p in (root/'run').glob('.*'))
+    diff = difference(want, read_state(root/'result.pt') | dict(ops=want['ops']))
+    assert diff is None, f'{name}: killed {kills} times, it differs {diff}'
+    return kills,in_save
+
+def warm_up():
+    "Have here what each process would import"
+    torch.set_num_threads(1)  # a pool of threads wouldn't survive a fork
+    # the first ones by the first step of an optimizer, which takes longer than all the training
+    for o in ('numpy.random','torch._dynamo','torch.distributed.fsdp','torch.distributed.checkpoint'): import_module(o)
+
 def main(argv=None):
     "Kill runs of all setups in turn, as many times as asked"
     p = ArgumentParser('benchmarks.crash', description=__doc__, formatter_class=RawDescriptionHelpFormatter)
     p.add_argument('-n', type=int, default=30, help='number of kills (default: %(default)s)')
     p.add_argument('--seed', type=int, default=0, help='of the times (default: %(default)s)')
-    p.add_argument('--setups', nargs='+', default=list(SETUPS), choices=list(SETUPS), metavar='NAME', help=', '.join(SETUPS))
+    p.add_argument('--setups', nargs='+', metavar='NAME', help=f'{", ".join(SETUPS)}; of several processes {", ".join(SEVERAL)}')
+    p.add_argument('--processes', type=int, default=1, help='number of processes of a run, of which random ones are killed (default: %(default)s)')
     p.add_argument('--every-operation', action='store_true', help='have each operation on files of a small run fail, be the last before a kill, and before a power cut, instead')
     p.add_argument('--share', type=float, default=1., help='of the operations that --every-operation tries (default: all)')
     opt = p.parse_args(argv)
     if opt.every_operation:
         from benchmarks.operations import every_operation
         return every_operation(opt.share, opt.seed)>0
-    torch.set_num_threads(1)  # a pool of threads wouldn't survive a fork
-    for o in ('numpy.random','torch._dynamo'): import_module(o)  # as the first step of an optimizer does, which takes longer than all the training
+    warm_up()
+    several = opt.processes>1
+    names = list(SEVERAL if several else SETUPS)
+    if unknown := [o for o in opt.setups or () if o not in names]: p.error(f'no setup {unknown[0]}: there are {", ".join(names)}')
+    opt.setups = opt.setups or names
+    try_it,refer = (partial(f, opt.processes) for f in (trial_several, reference_several)) if several else (trial, reference)
     root,rng,tally,lost,i = Path(tempfile.mkdtemp()),random.Random(opt.seed),{o:[0, 0, 0, 0] for o in opt.setups},0,0
-    wants = {o:reference(o, root/o) for o in opt.setups}
+    wants = {o:refer(o, root/o) for o in opt.setups}
     while (n := sum(o[1] for o in tally.values()))<opt.n:
         t = tally[name := opt.setups[i%len(opt.setups)]]
         i += 1
         t[0] += 1
-        try: kills,in_save = trial(name, root/f'{name}-{i}', *wants[name], rng, min(KILLS, opt.n-n))
+        try: kills,in_save = try_it(name, root/f'{name}-{i}', *wants[name], rng, min(KILLS, opt.n-n))
         except (AssertionError,TimeoutError,ValueError) as e:
             print(e, f'(see {root/f"{name}-{i}"})', file=sys.stderr, flush=True)
             t[3] += 1

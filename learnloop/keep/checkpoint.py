@@ -196,12 +196,13 @@ def before_epoch(self:CheckpointCallback): self._ended = False
 @patch
 def before_train(self:CheckpointCallback): self._steps = self.learn.count.opt_steps
 
+# %% ../../nbs/keep/05_checkpoint.ipynb #c1a56603
 @patch
 def is_late(self:CheckpointCallback)->bool:
     "Whether the clock wants a checkpoint, or what was to be written in the background wasn't"
     return self._error is not None or bool(self.every_minutes) and time.monotonic()-self._time>=60*self.every_minutes
 
-# %% ../../nbs/keep/05_checkpoint.ipynb #c1a56610
+# %% ../../nbs/keep/05_checkpoint.ipynb #c1a56606
 @patch
 def look(self:CheckpointCallback):
     "Save if it is time to, between two batches"

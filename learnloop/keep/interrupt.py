@@ -112,13 +112,14 @@ def __call__(self:Signals, signum, frame):
     if e is not None: self._end(e, signum)
     elif signum!=getattr(signal, 'SIGCHLD', None): self.wants_save = True
 
-# %% ../../nbs/keep/04_interrupt.ipynb #e833d05e
+# %% ../../nbs/keep/04_interrupt.ipynb #e833d05d
 @patch
 def is_mid_batch(self:Signals)->bool:
     "Whether a batch is under way, of this learner or of one in whose callbacks it runs"
     h = self.old.get(signal.SIGINT)
     return self.learn.mid_batch or isinstance(h, Signals) and h.is_mid_batch()
 
+# %% ../../nbs/keep/04_interrupt.ipynb #e833d05e
 @patch
 def _is_waiting(self:Signals):
     "Does the learner wait for a batch, and can that be ended?"

@@ -212,7 +212,11 @@ def _find(self:FitKeeper, resume, accept):
             there[:] = checkpoint_names(folder)
             return newest_checkpoint(folder)
     c = self.same_for_all(_newest, folder)
-    if c is None: return self._warn_of_torn(folder)
+    if c is None:
+        if learn.count.batches and any(o.step==learn.count.opt_steps for o in list_checkpoints(folder, verify=False)):
+            warnings.warn(f'{folder} has only what was taken in the middle of a batch, which no fit goes on from: '
+                'this one begins anew, with the weights as they are', stacklevel=2)
+        return None
     origin = read_origin(c)
     self.take_own(origin)
     s,origin.there,origin.accept = origin.state,there,accept
@@ -234,15 +238,6 @@ def _find(self:FitKeeper, resume, accept):
     origin.hypers = {k:[g[k] for g in hypers] for k in hypers[0] if old.get(k)!=config[k]}
     return origin
 
-# %% ../../nbs/keep/06_resume.ipynb #2df40aa1
-@patch
-def _warn_of_torn(self:FitKeeper, folder):
-    "Say so if `folder` has checkpoints, and none that a fit can go on from"
-    n = self.learn.count
-    if n.batches and any(o.step==n.opt_steps for o in list_checkpoints(folder, verify=False)):
-        warnings.warn(f'{folder} has only what was taken in the middle of a batch, which no fit goes on from: '
-            'this one begins anew, with the weights as they are', stacklevel=3)
-
 def _warn_of_batches(old, new, place):
     "Say so if the rest of an epoch will not have the batches that it would have had"
     of_batches = 'batch_size','items','train_batches','workers','sampler','dataset','loader','parts'
@@ -251,7 +246,7 @@ def _warn_of_batches(old, new, place):
         warnings.warn(f'not exact: {"; ".join(bad)}, so the rest of epoch {place.epoch} may repeat items, or leave '
             'some out', stacklevel=2)
 
-# %% ../../nbs/keep/06_resume.ipynb #2df40aa3
+# %% ../../nbs/keep/06_resume.ipynb #2df40a97
 @patch
 def same_for_all(self:FitKeeper,
     find,  # Function of `folder` that returns a `Checkpoint`, or None

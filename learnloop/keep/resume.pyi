@@ -77,8 +77,6 @@ class FitKeeper(Checkpointer):
     def start(self) -> Any: ...  # keep/resume.py
     def _find(self, resume: Any, accept: Any) -> Any:  # keep/resume.py
         """What to go on from in the folder or the `Origin` `resume`, or None"""
-    def _warn_of_torn(self, folder: Any) -> Any:  # keep/resume.py
-        """Say so if `folder` has checkpoints, and none that a fit can go on from"""
     def same_for_all(self, find: Any, folder: Any) -> Checkpoint | None:  # keep/resume.py
         """Call `find` in the first process, and have the checkpoint that it finds in all of them
 

@@ -84,10 +84,10 @@ def capture(self:Checkpointer,
     for o in learn.cbs:
         if hasattr(type(o), 'use_live_weights'): o.use_live_weights(state)
     if shared and learn.team: state['ranks'] = self._gather_own(state)
-    if not shared: return state
+    if not (shared and learn.peers.spreads): return state
     return whole(state) if together else take_shards(state)
 
-# %% ../../nbs/keep/03_state.ipynb #63b03b50
+# %% ../../nbs/keep/03_state.ipynb #63b03b41
 @patch
 def put_together(self:Checkpointer):
     "Have callbacks hold what is of all processes, in all of them at once; nothing where they have parted"

@@ -226,7 +226,7 @@ def reseal(path, **changes):
 def test_case_49_a_newer_version_is_passed_over_by_name(folder):
     put(folder, 1)
     reseal(put(folder, 2), version=storage.VERSION+1, learnloop='99.0')
-    with pytest.warns(UserWarning, match=r'manifest.json was written by learnloop 99\.0, in layout 3: this one reads up to 2, update learnloop'): assert newest_checkpoint(folder).step==1
+    with pytest.warns(UserWarning, match=r'manifest.json was written by learnloop 99\.0, in layout 4: this one reads up to 3, update learnloop'): assert newest_checkpoint(folder).step==1
 
 def test_case_45_all_damaged_is_one_error_that_lists_them(folder):
     for i in (1, 2): flip(put(folder, i)/'model.pt')
