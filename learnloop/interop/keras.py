@@ -294,6 +294,10 @@ class Keras(Adapter):
     def then_cleanup_validate(self): self.trainer._run.leave()
     def cleanup_epoch(self): self.trainer._run.leave()
 
+# %% ../../nbs/interop/08_keras.ipynb #9ef6e976
+@patch
+def _share(self:Keras): self.trainer.stop_training, = self.agreed(self.trainer.stop_training)
+
 # %% ../../nbs/interop/08_keras.ipynb #9ef6e978
 @patch
 def before_fetch(self:Keras):
@@ -301,9 +305,6 @@ def before_fetch(self:Keras):
     if model._run.stage!='train' or not model._run.begun: return
     self._share()
     if model.stop_training: raise CancelTrainException
-
-@patch
-def _share(self:Keras): self.trainer.stop_training, = self.agreed(self.trainer.stop_training)
 
 @patch
 def then_cleanup_epoch(self:Keras):

@@ -135,8 +135,8 @@ class Keras(Adapter):
     def cleanup_validate(self) -> Any: ...
     def then_cleanup_validate(self) -> Any: ...
     def cleanup_epoch(self) -> Any: ...
-    def before_fetch(self) -> Any: ...  # interop/keras.py
     def _share(self) -> Any: ...  # interop/keras.py
+    def before_fetch(self) -> Any: ...  # interop/keras.py
     def then_cleanup_epoch(self) -> Any: ...  # interop/keras.py
     def _end_batch(self, phase: Any) -> Any: ...  # interop/keras.py
     def _introduce(self, group: Any) -> Any: ...  # interop/keras.py

@@ -405,6 +405,14 @@ def before_batch(self:Transformers):
     tr.window,c = True,tr.control
     if c.should_log or c.should_evaluate or c.should_save: c.should_log = c.should_evaluate = c.should_save = False
 
+# %% ../../nbs/interop/07_transformers.ipynb #c1291e28
+@patch
+def _share(self:Transformers):
+    "Have what is asked for in one process be asked for in all"
+    if self.learn.team is None: return
+    c = self.trainer.control
+    for k,v in zip(_flags, self.agreed(*(getattr(c, k) for k in _flags)), strict=True): setattr(c, k, v)
+
 # %% ../../nbs/interop/07_transformers.ipynb #c1291e2a
 @patch
 def _no_step(self:Transformers): return self.learn.training and not self.trainer.stepped and done('backward')(self)
@@ -425,13 +433,6 @@ def then_after_batch(self:Transformers):
     if not self.learn.training: return
     self._share()
     if self.trainer.stepped: self._act()
-
-@patch
-def _share(self:Transformers):
-    "Have what is asked for in one process be asked for in all"
-    if self.learn.team is None: return
-    c = self.trainer.control
-    for k,v in zip(_flags, self.agreed(*(getattr(c, k) for k in _flags)), strict=True): setattr(c, k, v)
 
 # %% ../../nbs/interop/07_transformers.ipynb #a2c0a9dd
 @patch
@@ -541,7 +542,6 @@ def after_validate(self:Transformers):
     metrics = {_eval_name(k):plain(v, _numbers) for k,v in validated(learn).items() if v is not None} | speed
     self._log(metrics)
     tr.metrics,tr.control.should_evaluate = metrics,False
-
 
 # %% ../../nbs/interop/07_transformers.ipynb #1125d7e2
 @patch

@@ -174,11 +174,11 @@ class Transformers(_State):
     def before_train(self) -> Any: ...  # interop/transformers.py
     def before_fetch(self) -> Any: ...  # interop/transformers.py
     def before_batch(self) -> Any: ...  # interop/transformers.py
+    def _share(self) -> Any:  # interop/transformers.py
+        """Have what is asked for in one process be asked for in all"""
     def _no_step(self) -> Any: ...  # interop/transformers.py
     def after_batch(self) -> Any: ...  # interop/transformers.py
     def then_after_batch(self) -> Any: ...  # interop/transformers.py
-    def _share(self) -> Any:  # interop/transformers.py
-        """Have what is asked for in one process be asked for in all"""
     def _count(self) -> Any: ...  # interop/transformers.py
     def _step_flow(self) -> Any:  # interop/transformers.py
         """Ask for what is due by steps"""

@@ -26,13 +26,6 @@ class Alone:
     def __init__(self,
         learn # The learner that asks
     ): self.learn = learn
-    def begin(self):
-        "A fit begins, and nothing of it was read or drawn yet"
-        n,rank = (os.environ.get(k) or '0' for k in ('WORLD_SIZE', 'RANK'))
-        if n in '01' or rank!='0' or Alone.said: return
-        Alone.said = True
-        warnings.warn(f'{n} processes were started together, and train each by itself: learn.to_ddp() has them train '
-            'together', stacklevel=4)
     def tell(self,
         e # A `CancelException` that was raised here
     ): # The one that acts: another, if another process cancelled more
@@ -56,6 +49,16 @@ class Alone:
         "Run `f`, the body of the innermost phase"
         how = self.learn.bodies.get(self.learn.open[-1].name)
         return getattr(self.learn, how)(f, *args, **kwargs) if how else f(*args, **kwargs)
+
+# %% ../../nbs/loop/00_peers.ipynb #pe000019
+@patch
+def begin(self:Alone):
+    "A fit begins, and nothing of it was read or drawn yet"
+    n,rank = (os.environ.get(k) or '0' for k in ('WORLD_SIZE', 'RANK'))
+    if n in '01' or rank!='0' or Alone.said: return
+    Alone.said = True
+    warnings.warn(f'{n} processes were started together, and train each by itself: learn.to_ddp() has them train '
+        'together', stacklevel=4)
 
 # %% ../../nbs/loop/00_peers.ipynb #pe000007
 @patch

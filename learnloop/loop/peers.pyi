@@ -19,8 +19,6 @@ class Alone:
     learn: Any
     def __init__(self, learn: Any) -> None:
         """- `learn`: The learner that asks"""
-    def begin(self) -> Any:
-        """A fit begins, and nothing of it was read or drawn yet"""
     def tell(self, e: Any) -> Any:
         """Say that something was cancelled here
 
@@ -45,6 +43,8 @@ class Alone:
         - `args`: To `f`
         - `kwargs`: To `f`
         """
+    def begin(self) -> Any:  # loop/peers.py
+        """A fit begins, and nothing of it was read or drawn yet"""
     def share(self, dl: Any, training: bool) -> Any:  # loop/peers.py
         """Find what of `dl` is for this process
 

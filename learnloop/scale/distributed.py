@@ -8,8 +8,7 @@ Docs: https://learnloop.github.io/learnloop/scale/distributed.html.md"""
 __all__ = ['Engine', 'have_of_first', 'DDP', 'FSDP', 'find_units']
 
 # %% ../../nbs/scale/04_distributed.ipynb #di000004
-import torch
-import torch.distributed as dist
+import torch, torch.distributed as dist
 from fastcore.basics import noop, patch
 from functools import partial
 from inspect import signature
@@ -177,7 +176,12 @@ def end_backward(self:DDP):
 class FSDP(Engine):
     "torch's `fully_shard`"
     spreads = True
-    def __init__(self, learn, team, sharded_files=False, **kwargs):
+    def __init__(self,
+        learn, # The learner whose model it is
+        team,  # The processes
+        sharded_files:bool=False, # Does each process write its part of a checkpoint?
+        **kwargs # Nothing: torch has it, in the model
+    ):
         super().__init__(learn, team, **kwargs)
         self.kept,self.shards = [],sharded_files
     def meets_in_forward(self): return True
@@ -192,14 +196,23 @@ class FSDP(Engine):
     def begin_turn(self, turn): self.synced = False
     def end_turn(self): self.synced = False
     def end_train(self): have_of_first(self.learn.model, self.team, params=False)
-    def call(self, inner, *args, **kwargs):
+    def call(self,
+        inner, # What is called in a process that is alone
+        *args, # To it
+        **kwargs # To it
+    ): # What it returns
+        "Call the model, in all processes together"
         self.learn.peers.forward()
         self.synced = True
         return inner(*args, **kwargs)
 
 # %% ../../nbs/scale/04_distributed.ipynb #di00001c
 @patch
-def average(self:FSDP, params, size=25*2**20):
+def average(self:FSDP,
+    params:list, # Whose gradients: those of which torch doesn't know
+    size:int=25*2**20 # Bytes to exchange at a time
+):
+    "Average gradients over processes; of the model torch has done so, or else can't"
     if not {*params}<={*self.left_out}:
         raise RuntimeError('to_fsdp: this turn has gradients that torch has not exchanged, as its loss was computed '
             'without learn.forward(): call the model as a whole by it, or use to_ddp')
@@ -258,6 +271,7 @@ def _check_model(learn, who):
             raise ValueError(f'{who}: {n} is not contiguous, as by channels_last, and torch shards none that is not: '
                 'leave the memory format out, or use to_ddp')
 
+# %% ../../nbs/scale/04_distributed.ipynb #di000043
 def _join(learn, team, mk_engine, per_process):
     if learn.loss_module is not None: have_of_first(learn.loss_module, team)
     learn.peers = Peers(learn, team, mk_engine(learn, team), per_process)

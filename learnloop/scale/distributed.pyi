@@ -91,17 +91,33 @@ class FSDP(Engine):
     """torch's `fully_shard`"""
     spreads: bool
     kept: list
-    shards: Any
+    shards: bool
     synced: bool
-    def __init__(self, learn: Any, team: Any, sharded_files: Any=False, **kwargs: Any) -> None: ...
+    def __init__(self, learn: Any, team: Any, sharded_files: bool=False, **kwargs: Any) -> None:
+        """- `learn`: The learner whose model it is
+        - `team`: The processes
+        - `sharded_files`: Does each process write its part of a checkpoint?
+        - `kwargs`: Nothing: torch has it, in the model
+        """
     def meets_in_forward(self) -> Any: ...
     def begin_pass(self) -> Any: ...
     def end_pass(self) -> Any: ...
     def begin_turn(self, turn: Any) -> Any: ...
     def end_turn(self) -> Any: ...
     def end_train(self) -> Any: ...
-    def call(self, inner: Any, *args: Any, **kwargs: Any) -> Any: ...
-    def average(self, params: Any, size: Any=...) -> Any: ...  # scale/distributed.py
+    def call(self, inner: Any, *args: Any, **kwargs: Any) -> Any:
+        """Call the model, in all processes together
+
+        - `inner`: What is called in a process that is alone
+        - `args`: To it
+        - `kwargs`: To it
+        """
+    def average(self, params: list, size: int=...) -> Any:  # scale/distributed.py
+        """Average gradients over processes; of the model torch has done so, or else can't
+
+        - `params`: Whose gradients: those of which torch doesn't know
+        - `size`: Bytes to exchange at a time
+        """
 
 def find_units(model: Any, units: Any=None) -> list:
     """Find what of `model` is to be put together at a time
