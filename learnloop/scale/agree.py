@@ -151,7 +151,8 @@ def _finish(self:Peers, name):
         numbers = [n for *_,n in self.team.meet(f'end of {name}', number=crc|self.wanted<<32)]
         _check_order({n%2**32 for n in numbers})
         self._hear(max(numbers)>>32)
-    elif name in _ENDS or name in ('turn', 'batch') and self._is_due(name) or 'ends' in self.points and name not in _OURS:
+    elif (name in _ENDS or name in ('turn', 'batch') and self._is_due(name)
+        or 'ends' in self.points and name not in _OURS):
         self.team.meet(f'end of {name}')
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000016
@@ -167,7 +168,8 @@ def _begin_pass(self:Peers, name):
     if self.points and not learn.training: self.points.add('between')
     self.passed,self.since,self.looked_at = 0,0,time.monotonic()
     # said of whole batches, by a callback that has put another loader there
-    if learn.n_iter and learn.n_iter==batch_len(learn.dl): learn.n_iter = batch_len(self.share(learn.dl, learn.training))
+    n = batch_len(learn.dl)
+    if n and learn.n_iter==n: learn.n_iter = batch_len(self.share(learn.dl, learn.training))
     if name=='validate' and learn.inside('train'): self.engine.end_train()  # each has statistics of its own by now
 
 @patch
@@ -341,11 +343,12 @@ def _note_unsynced(self:Peers, is_so):
     if is_so: self.unsynced = self.unsynced | {key}
     else: self.unsynced = self.unsynced - {key}
 
-# %% ../../nbs/scale/03_agree.ipynb #ag0000e2
+# %% ../../nbs/scale/03_agree.ipynb #ag0000e5
 @patch
 def again(self:Peers):
     if 'step' in self.points: self.team.meet('again')
 
+# %% ../../nbs/scale/03_agree.ipynb #ag0000e2
 @patch
 def most(self:Peers, n): return max(o for *_,o in self.team.meet('most', number=n))
 

@@ -16,7 +16,7 @@ from ..loop.callback import Callback
 # %% ../../nbs/train/07_rnn.ipynb #187a38da
 class ModelResetter(Callback):
     "Call `reset` of the model, if it has one, before training, validation and evaluation, and after the fit"
-    order,safe_in_evaluate,agrees = -11,True,True  # before `TrainEvalCallback`, which resets models, too, and keeps nothing
+    order,safe_in_evaluate,agrees = -11,True,True  # before `TrainEvalCallback`, which keeps nothing of what it resets
     def __init__(self): self._kept = []
 
     def _reset(self):

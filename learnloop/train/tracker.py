@@ -607,7 +607,7 @@ def _at(self:ValidateCallback):
 # %% ../../nbs/train/01_tracker.ipynb #e7c98139
 class ValidateEvery(Callback):
     "Validate after each so many epochs only, and after the last"
-    order,safe_in_evaluate,agrees = 51,True,True  # after the recorder, whose metrics begin anew; before callbacks of other systems
+    order,safe_in_evaluate,agrees = 51,True,True  # after the recorder, whose metrics begin anew, before foreign ones
     def __init__(self,
         every_epochs:int # Epochs from one validation to the next
     ):

@@ -476,8 +476,7 @@ class MicroBatch(Callback):
         def part(b, i): return batch_map(b, 'narrow', lambda t: t[i:i+size] if t.dim() and len(t)==n else t)
         self._whole,self._autocast = (n, learn.xb, learn.yb),ambient_autocast(learn.device)
         self._others,self._made = learn.loss_parts,learn.pred  # of turns before this one
-        ns = [min(size, n-i) for i in range(0, n, size)]
-        self._left = [(k, k, part(learn.xb, i*size), part(learn.yb, i*size)) for i,k in enumerate(ns)]
+        self._left = [(min(size, n-i),)*2 + (part(learn.xb, i), part(learn.yb, i)) for i in range(0, n, size)]
         if learn.team: self._keep_up(n_parts)
         self._next()
     def after_loss(self):

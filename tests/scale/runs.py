@@ -38,7 +38,7 @@ def result(learn):
     "What is to be the same for one process and for several"
     return dict(weights=weights(learn.model), counts=vars(learn.count).copy(), outcome=dict(learn.outcome))
 
-def train(mk, how='ddp', fit=partial(Learner.fit, n_epoch=2)):
+def train(mk, how='ddp', fit=lambda learn: learn.fit(2)):
     "Fit what `mk()` makes, by all processes that there are"
     learn = mk()
     getattr(learn, f'to_{how}')()

@@ -1,12 +1,14 @@
 "Nothing is lost with several processes: checkpoints, signals, errors, and going on with another number of them"
-import errno, io, os, signal, warnings
+import errno, io, os, signal, time, warnings
 import pytest, torch
+from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset
 from learnloop import (
-    Callback, CancelSaveException, CheckpointCallback, Learner, SaveModelCallback, accuracy, list_checkpoints, load_export, set_seed)
+    Callback, CancelSaveException, CheckpointCallback, Learner, PeerError, SaveModelCallback, accuracy, list_checkpoints, load_export, set_seed)
 from learnloop.keep import storage
 from learnloop.keep.interrupt import Terminated
 from together import ending, same, together
