@@ -238,6 +238,7 @@ def _find(self:FitKeeper, resume, accept):
     origin.hypers = {k:[g[k] for g in hypers] for k in hypers[0] if old.get(k)!=config[k]}
     return origin
 
+# %% ../../nbs/keep/06_resume.ipynb #2df40aa1
 def _warn_of_batches(old, new, place):
     "Say so if the rest of an epoch will not have the batches that it would have had"
     of_batches = 'batch_size','items','train_batches','workers','sampler','dataset','loader','parts'
