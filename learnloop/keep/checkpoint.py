@@ -138,6 +138,7 @@ def _open(self:CheckpointCallback, state):
         self._prune()  # a killed run may have saved, and not come to it
         self._lock = undo.pop_all()
 
+# %% ../../nbs/keep/05_checkpoint.ipynb #a9680551
 @patch
 def _prune(self:CheckpointCallback): prune(self.folder, self.keep, self.best, self.monitor, self.larger, self._is_sound)
 
@@ -291,6 +292,7 @@ def _write_files(folder, step, files, info, apart=True):
         for nm,o in files.items(): write(nm, o, apart)
     for o in {Path(o.path).parent for o in files.values() if type(o) is Written}: o.rmdir()
 
+# %% ../../nbs/keep/05_checkpoint.ipynb #b570e121
 def _write_shards(peers, folder, tensors):
     "Have each process write what it has of `tensors`, beside the checkpoint that the files are for: by name"
     tmp = Path(folder)/peers.from_first(f'.tmp-shards-{secrets.token_hex(4)}')

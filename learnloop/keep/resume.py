@@ -288,10 +288,12 @@ def take_own(self:FitKeeper,
         warnings.warn(f'not exact: was {_n_of(len(ranks))}, is {_n_of(peers.world)}: random numbers in the model '
             'differ; batches and their order are the same', stacklevel=2)
 
+# %% ../../nbs/keep/06_resume.ipynb #a4bd7801
 def _n_of(n): return f'{n} processes' if n!=1 else 'one process'
 
 def _drops(model): return any('Dropout' in type(m).__name__ and getattr(m, 'p', 0) for m in model.modules())
 
+# %% ../../nbs/keep/06_resume.ipynb #a4bd7803
 def _drew(rng):
     "Did a process that shuffles nothing draw random numbers in the fit?"
     return any(nm in rng.get('fit', {}) and not _alike(rng['fit'][nm], o) for nm,o in rng['now'].items()
@@ -302,6 +304,7 @@ def _alike(a, b):
     if isinstance(a, dict): return all(_alike(v, b[k]) for k,v in a.items())
     return list(a)==list(b) if isinstance(a, list|tuple) else a==b
 
+# %% ../../nbs/keep/06_resume.ipynb #a4bd7802
 @patch
 def _other_numbers(self:FitKeeper, states):
     "Random `states` for this process, made of those of the first; generators of loaders are as in that"

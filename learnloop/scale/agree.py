@@ -172,6 +172,7 @@ def _begin_pass(self:Peers, name):
     if n and learn.n_iter==n: learn.n_iter = batch_len(self.share(learn.dl, learn.training))
     if name=='validate' and learn.inside('train'): self.engine.end_train()  # each has statistics of its own by now
 
+# %% ../../nbs/scale/03_agree.ipynb #ag0001b1
 @patch
 def _is_due(self:Peers, point):
     "Do all meet at `point` of this turn?"
@@ -330,6 +331,7 @@ def _weigh(self:Peers):
     learn = self.learn
     if learn.bs*self.world!=learn.n_items: learn.scale_loss(self.world*learn.bs/learn.n_items)
 
+# %% ../../nbs/scale/03_agree.ipynb #ag0001b2
 @patch
 def sync_grads(self:Peers):
     if self.learn.turn_key not in self.unsynced: return
@@ -379,6 +381,7 @@ def between(self:Peers, code=0):
     self.flag = self.team.take_most(t),t
     return 0
 
+# %% ../../nbs/scale/03_agree.ipynb #ag0001b3
 @patch
 def _flush(self:Peers):
     "Hear what was wanted when that was last exchanged"

@@ -21,6 +21,7 @@ def _digest(f):
     while b := f.read(2**22): h.update(b)
     return h.hexdigest()
 
+# %% ../../nbs/scale/02_sharded.ipynb #sd000014
 def _contents(metadata):
     "What torch says of the tensors in its files, as plain data"
     res = {}
