@@ -151,7 +151,6 @@ class Adapter(Callback):
     foreign_name = property(lambda self: getattr(self.foreign, '__name__', None) or type(self.foreign).__name__)
     own_name = property(lambda self: self.foreign_name, doc='Under which its state is saved: the foreign one')
     label = property(lambda self: f'{self.foreign_name} ({self.system})')
-    agrees = property(lambda self: inspect.getattr_static(self.foreign, 'agrees', self.by_flags))
     @property
     def group(self):
         "The adapters of this system in the learner, in the order in which they run"
@@ -371,6 +370,9 @@ def agreed(self:Adapter,
     bits = sum(1<<i for i,o in enumerate(flags) if o)
     every = [n for *_,n in team.meet('flags of callbacks', number=bits)]
     return [any(n>>i&1 for n in every) for i in range(len(flags))]
+
+Adapter.agrees = property(lambda self: inspect.getattr_static(self.foreign, 'agrees', self.by_flags),
+    doc='Does it cancel in all processes alike, if at all?')
 
 # %% ../../nbs/interop/00_core.ipynb #ede13b93
 @patch

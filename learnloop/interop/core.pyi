@@ -93,12 +93,12 @@ class Adapter(Callback):
     safe_in_evaluate: bool
     writes: bool
     _found: Any
-    agrees: Any
     foreign: Any
     trainer: Any
     name: str
     _numbered: Any
     order: Any
+    agrees: Any
     def __init__(self, callback: Any, order: Any=None, name: str | None=None) -> None:
         """- `callback`: The foreign callback
         - `order`: Its place among ours; None for the system's

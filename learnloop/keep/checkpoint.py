@@ -283,8 +283,8 @@ def _mk_files(state):
     tensors,parts = {},{}
     shards = {nm:o for nm,o in state.get('shards', {}).items() if type(o) is Written}
     plain = to_plain({k:v for k,v in state.items() if k not in ('model','opt','shards')}, tensors, parts=parts)
-    weights = {'model.pt':state['model'], 'opt.pt':state['opt']}
-    return shards | weights | {'tensors.pt':tensors, **parts, 'state.json':plain}
+    own = {'model.pt':state['model'], 'opt.pt':state['opt'], 'tensors.pt':tensors}
+    return shards | own | parts | {'state.json':plain}
 
 def _write_files(folder, step, files, info, apart=True):
     with new_checkpoint(folder, step, **info) as write:

@@ -31,8 +31,6 @@ def _in_a_task():
     if task is None or frame is None: return task is not None
     return frame.f_globals.get('__name__', '').split('.')[0] not in ('ipykernel','IPython')
 
-def _ctrl_c(): return Interrupted() if _in_a_task() else KeyboardInterrupt()
-
 # %% ../../nbs/keep/04_interrupt.ipynb #51972b46
 class Signals:
     "The signal handlers of a learner, while it runs"
@@ -54,7 +52,8 @@ class Signals:
         wish:int # As `wish` of any process
     )->BaseException: # The same of all processes: none of them takes it for an error of another
         "Have the run end as `wish` says, 2 or 3"
-        if self.wish!=wish: self.due = Terminated() if wish==3 else _ctrl_c()
+        if self.wish!=wish:
+            self.due = Terminated() if wish==3 else Interrupted() if _in_a_task() else KeyboardInterrupt()
         self.due.told = True
         return self.due
     def loaders(self)->list: # None for what there is not
@@ -108,7 +107,7 @@ def __call__(self:Signals, signum, frame):
         if callable(h): h(signum, frame)
     except BaseException as err: e = err.with_traceback(None)  # which would hold frames, and their batch
     if signum==signal.SIGINT and type(e) in (type(None), KeyboardInterrupt):
-        e = _ctrl_c()
+        e = Interrupted() if _in_a_task() else KeyboardInterrupt()
     if e is None and signum==signal.SIGTERM: e = Terminated()
     if e is not None: self._end(e, signum)
     elif signum!=getattr(signal, 'SIGCHLD', None): self.wants_save = True

@@ -238,6 +238,15 @@ def _find(self:FitKeeper, resume, accept):
     origin.hypers = {k:[g[k] for g in hypers] for k in hypers[0] if old.get(k)!=config[k]}
     return origin
 
+# %% ../../nbs/keep/06_resume.ipynb #2df40aa1
+def _warn_of_batches(old, new, place):
+    "Say so if the rest of an epoch will not have the batches that it would have had"
+    of_batches = 'batch_size','items','train_batches','workers','sampler','dataset','loader','parts'
+    bad = [f'{k} was {old.get(k)} and is {new.get(k)}' for k in of_batches if old.get(k)!=new.get(k)]
+    if bad and place.next=='train' and place.batch:
+        warnings.warn(f'not exact: {"; ".join(bad)}, so the rest of epoch {place.epoch} may repeat items, or leave '
+            'some out', stacklevel=2)
+
 # %% ../../nbs/keep/06_resume.ipynb #2df40a97
 @patch
 def same_for_all(self:FitKeeper,
@@ -261,15 +270,6 @@ def same_for_all(self:FitKeeper,
         e.told = True  # all raise it
         raise e
     return c
-
-# %% ../../nbs/keep/06_resume.ipynb #2df40a9a
-def _warn_of_batches(old, new, place):
-    "Say so if the rest of an epoch will not have the batches that it would have had"
-    of_batches = 'batch_size','items','train_batches','workers','sampler','dataset','loader','parts'
-    bad = [f'{k} was {old.get(k)} and is {new.get(k)}' for k in of_batches if old.get(k)!=new.get(k)]
-    if bad and place.next=='train' and place.batch:
-        warnings.warn(f'not exact: {"; ".join(bad)}, so the rest of epoch {place.epoch} may repeat items, or leave '
-            'some out', stacklevel=2)
 
 # %% ../../nbs/keep/06_resume.ipynb #a4bd78f5
 @patch
@@ -523,8 +523,8 @@ def _pause(self:FitKeeper):
     again = copy_batch(failed.batch) if failed and isinstance(learn.dls.train, Iterator) else None
     learn.paused = Origin(state, 'where it was', self.args, (learn.model, learn.opt), again)
 
-_APART = ('the processes have parted, as one of them failed: start them again, with fit(…, resume=folder) to go on '
-    'from the last checkpoint')
+_APART = ('the processes have parted, as one failed: start them again, with fit(…, resume=folder) to go on from '
+    'the last checkpoint')
 
 @patch
 def _why_lost(self:FitKeeper):

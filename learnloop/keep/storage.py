@@ -147,7 +147,8 @@ def close(self:HashingFile)->dict: # Its size in bytes, and its hash
     return dict(size=self.size, blake2b=self._hash.hexdigest())
 
 # %% ../../nbs/keep/01_storage.ipynb #a0aa84e5
-VERSION = 3  # Of the layout; a newer one is refused by name; 2 has no files of several processes, 1 no closed parts
+# Of the layout; a newer one is refused by name; without files of several processes it is 2, and 1 without parts
+VERSION = 3
 
 def _hash(b): return hashlib.blake2b(b, digest_size=32).hexdigest()
 

@@ -883,8 +883,8 @@ def warn_of_unheld(self:Learner):
     self._holds.check(self.model, in_fit=True)
 
 # %% ../../nbs/loop/05_learner.ipynb #7a40080d
-_KEPT = ('dl', 'n_iter', 'open_turn', 'data_pass', 'iter', 'bs', 'n_items', 'batch', 'source', 'xb', 'yb', 'pred', 'loss',
-    'loss_grad', 'loss_parts', 'training', 'outcome', '_dev', '_n_inp', '_targ', '_guests', '_loss_call', '_shortcut',
+_KEPT = ('dl', 'n_iter', 'open_turn', 'data_pass', 'iter', 'bs', 'n_items', 'batch', 'source', 'xb', 'yb', 'pred',
+    'loss', 'loss_grad', 'loss_parts', 'training', 'outcome', '_dev', '_n_inp', '_targ', '_guests', '_loss_call', '_shortcut',
     'predicting')
 _GENERATORS = 'Generator','Random','RandomState'  # classes of what draws random numbers
 

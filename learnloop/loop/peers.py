@@ -20,7 +20,7 @@ class Alone:
     is_first = True   # Does it write, print, and decide?
     broken = False    # Has an error parted the processes?
     spreads = False   # Has a process but a part of the model, so that all have to call it?
-    shards = False    # Does each process write its part of a checkpoint, by `write_shards(folder, tensors)`?
+    shards = False    # Does each process write its part of a checkpoint's tensors, by `write_shards(folder, tensors)`?
     defer_sync = False # Are the gradients of this turn left as they are, as no step follows?
     said = False      # Was it said that others were started, too?
     def __init__(self,

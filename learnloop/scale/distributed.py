@@ -146,7 +146,8 @@ def call(self:DDP,
     peers,now = self.learn.peers,self._facts(inner)
     peers.forward()
     if self.made_for!=now: self._make(inner, now)
-    self.synced = self.module.require_backward_grad_sync = not peers.defer_sync
+    first = self.kwargs.get('static_graph') and not self.n_synced  # torch takes its notes where it exchanges
+    self.synced = self.module.require_backward_grad_sync = bool(first) or not peers.defer_sync
     self.n_synced += self.synced
     return self.module(*args, **kwargs)
 

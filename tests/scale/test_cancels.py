@@ -15,8 +15,9 @@ OPEN = dict(between_batches='', before_fetch='', after_fetch='', before_batch='b
     after_step='batch turn step', before_zero_grad='batch turn zero_grad', after_zero_grad='batch turn zero_grad', after_turn='batch turn', after_batch='batch')
 IN_TRAIN = [(e, c) for e,names in OPEN.items() for c in ['fit', 'train', *names.split()]]
 IN_VALID = [(e, c) for e in ('before_batch', 'after_pred', 'after_loss', 'after_batch') for c in ('fit', 'epoch', 'validate', 'batch')]
-AROUND = [(e, c) for e,cs in dict(before_fit='fit', before_epoch='fit epoch', before_train='fit epoch train', after_train='fit epoch train',
-    before_validate='fit epoch validate', after_validate='fit epoch validate', after_epoch='fit epoch', after_fit='fit').items() for c in cs.split()]
+# CancelTrain in `after_train` only skips what other callbacks do there. Of one rank it is an error by name, as the recorders put their numbers together there
+AROUND = [(e, c) for e,cs in dict(before_fit='fit', before_epoch='fit epoch', before_train='fit epoch train', after_train='fit epoch',
+    before_validate='fit epoch validate', after_validate='fit epoch', after_epoch='fit', after_fit='fit').items() for c in cs.split()]
 
 class Stop(Callback):
     "Cancels in one rank, or in a process that is alone, in the third batch of the second epoch"
@@ -65,6 +66,13 @@ def test_a_cancel_of_one_is_one_of_all(where):
 
 def test_there_are_enough(): assert len({*IN_TRAIN, *IN_VALID, *AROUND})>=48
 
+def skip_rest():
+    return train(lambda: mk_learner([Stop('after_train', 'train', True)]))
+
+def test_the_rest_of_an_event_is_not_skipped_in_one_rank_alone():
+    said = together(ending, skip_rest)
+    assert any('the processes are at different places' in o[1] for o in said), said
+
 class By(Callback):
     "Cancels as told by rank, at one event of the batch with this number"
     def __init__(self, at, by, iter=2):
@@ -79,13 +87,14 @@ SEVERAL = [('after_loss', {0:'batch', 1:'train', 'alone':'train'}), ('after_loss
     ('before_zero_grad', {1:'zero_grad', 'alone':'zero_grad'})]
 WITH = dict(none=list, parts=lambda: [MicroBatch(2)], windows=lambda: [GradientAccumulation(n_batches=2)], sharp=lambda: [SAM()])
 
-def several(how):
-    return [train(lambda at=at, by=by, cbs=cbs: mk_learner([By(at, by), *cbs()]), how) for at,by in SEVERAL for cbs in WITH.values()]
+def several(how, cases):
+    return [train(lambda at=at, by=by, cbs=cbs: mk_learner([By(at, by), *cbs()]), how) for at,by in cases for cbs in WITH.values()]
 
 @pytest.mark.parametrize('how', ['ddp', 'fsdp'])
 def test_the_outermost_of_several_acts(how):
     "In three processes, with callbacks that call the model again, or step later"
-    ranks,alone = together(several, how, n=3),several(how)
+    cases = SEVERAL if how=='ddp' else SEVERAL[1::2]
+    ranks,alone = together(several, how, cases, n=3, timeout=80),several(how, cases)
     for i,one in enumerate(alone): check_alike([o[i] for o in ranks], one, but=['outcome'])
 
 class Fussy(nn.Module):
