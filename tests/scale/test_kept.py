@@ -212,7 +212,7 @@ def saves(root, kind):
     return res
 
 @pytest.mark.parametrize('kind', ['ddp', 'fsdp'])
-def test_saving(kind, tmp_path):
+def test_case_79_saving_and_a_disk_that_is_full(kind, tmp_path):
     a,b = together(saves, tmp_path, kind, timeout=LIMIT)
     for k in (False, True):
         mine,theirs = a.pop(f'full, {k}'),b.pop(f'full, {k}')
