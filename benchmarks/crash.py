@@ -23,9 +23,8 @@ from pathlib import Path
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset, TensorDataset
-from learnloop import (EMA, CheckpointCallback, CSVLogger, GradientAccumulation, GradientClip, Learner,
-    MixedPrecision, PeerError, ReduceLROnPlateau, SaveModelCallback,
-    SeededItems, accuracy, launch, list_checkpoints, newest_checkpoint, set_seed)
+from learnloop import (EMA, CheckpointCallback, CSVLogger, GradientAccumulation, GradientClip, Learner, MixedPrecision, PeerError,
+    ReduceLROnPlateau, SaveModelCallback, SeededItems, accuracy, launch, list_checkpoints, newest_checkpoint, set_seed)
 from learnloop.keep.saving import read_state, whole, write_state
 from learnloop.keep.storage import HashingFile
 

@@ -53,7 +53,7 @@ def elsewhere(seen): return [o for o in seen if per_batch(o) and o.split()[1] no
 def per_batch(o): return not re.match('[a-z_]+_(fit|epoch|train|validate|record|save|load) ', o)
 
 @pytest.mark.parametrize('where', ['train', 'valid', 'around'])
-def test_a_cancel_of_one_is_one_of_all(where):
+def test_case_75_a_cancel_of_one_is_one_of_all(where):
     cases = dict(train=IN_TRAIN, valid=IN_VALID, around=AROUND)[where]
     (r0,r1),alone = together(fits, cases, where=='train'),fits(cases, where=='train')
     for case,a,b,one in zip(cases, r0, r1, alone, strict=True):
@@ -148,7 +148,7 @@ class Own(list):
         g = torch.Generator().manual_seed(1)
         super().__init__((torch.randn(4, 5, generator=g), torch.randn(4, 1, generator=g)) for _ in range(n))
 
-def test_loaders_of_different_lengths():
+def test_case_76_loaders_of_different_lengths():
     a,b = together(unlike)
     assert a['counts']==b['counts'] and a['counts']['batches']==8
     assert all(map(torch.equal, a['weights'], b['weights']))

@@ -112,6 +112,19 @@ def test_case_81_a_run_goes_on_with_another_number_of_processes(kind, tmp_path):
     assert is_equal(a, b) and is_near(a, want) and not said
     assert len(a['raw'])==18
 
+def in_parts(folder, kind, at=None):
+    "Epochs of four steps, so that passes through the data go on from one to the next"
+    learn = mk(kind)
+    cbs = [CheckpointCallback(folder, every_steps=1, keep=None)] if folder else []
+    try: learn.fit(4, cbs=[*cbs, *([ForAll(at, stop)] if at else [])], resume=folder, steps_per_epoch=4)
+    except Stop: return None
+    return state_of(learn)
+
+def test_passes_that_go_on_over_epochs_do_so_with_another_number_of_processes(tmp_path):
+    for n,at in ((1,3), (2,7)): on(n, in_parts, tmp_path/'run', 'ddp', at)
+    got,want = on(1, in_parts, tmp_path/'run', 'ddp')[0],on(1, in_parts, None, None)[0]
+    assert is_near(got, want) and len(got['raw'])==16
+
 def drawing_part(folder): part(folder, 'ddp', 8, drop=.4)
 
 def test_what_draws_is_not_exact_with_another_number_and_says_so(tmp_path):
@@ -212,7 +225,7 @@ def saves(root, kind):
     return res
 
 @pytest.mark.parametrize('kind', ['ddp', 'fsdp'])
-def test_saving(kind, tmp_path):
+def test_case_79_saving_and_a_disk_that_is_full(kind, tmp_path):
     a,b = together(saves, tmp_path, kind, timeout=LIMIT)
     for k in (False, True):
         mine,theirs = a.pop(f'full, {k}'),b.pop(f'full, {k}')

@@ -89,7 +89,7 @@ def everything():
     return res
 
 @pytest.mark.parametrize('n', [2, 4])
-def test_as_one_process(n): agree(everything, n=n)
+def test_case_84_as_one_process(n): agree(everything, n=n)
 
 def test_torchmetrics():
     tm = pytest.importorskip('torchmetrics.classification')
