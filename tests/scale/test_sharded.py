@@ -1,6 +1,5 @@
 "Files that two processes write at once, and one reads"
-import json
-import torch
+import json, torch
 from together import together
 from learnloop.keep.shards import read_shards
 from learnloop.scale.sharded import write_shards
