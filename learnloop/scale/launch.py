@@ -37,17 +37,17 @@ def _as_rank(rank, n, pipes, parent):
 # %% ../../nbs/scale/01_launch.ipynb #ln000009
 def _work(file, pipes, go, parent, rank, n, f, args):
     "What a child does"
-    said = None
+    said = err = None
     try:
         _as_rank(rank, n, pipes, parent)
         faulthandler.register(signal.SIGUSR2, open(f'{file}.stack', 'w'), all_threads=False)
         os.close(go[1])
         os.environ['MASTER_PORT'] = os.read(go[0], 8).decode().strip()
         said = dict(res=_dumps(f(*args)))
-    except BaseException as e: said = _told(e)
+    except BaseException as e: said,err = _told(e),e
     finally:
         if said: _write(file, said)
-        leave_group()
+        leave_group(err)
 
 def _dumps(o):
     try: return pickle.dumps(o)

@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/scale/team.html.md"""
 __all__ = ['PeerError', 'leave_group', 'Team', 'find_team']
 
 # %% ../../nbs/scale/00_team.ipynb #te000004
-import atexit, hashlib, io, os, struct, threading, time, torch, warnings
+import atexit, hashlib, io, os, struct, sys, threading, time, torch, warnings
 import torch.distributed as dist
 from contextlib import suppress
 from datetime import timedelta
@@ -21,8 +21,16 @@ class PeerError(RuntimeError):
     "Another process of the run failed, or is gone: the message says which, and how"
 
 # %% ../../nbs/scale/00_team.ipynb #te000019
-def leave_group():
-    "End the default group of this process, if it has one"
+def leave_group(
+    e=None # The error that ends this process; None for the one that Python has reported, if any
+):
+    "End the default group of this process, if it has one, leaving word for others that still wait"
+    with suppress(Exception):
+        if _team is not None and _team.pid==os.getpid() and not _team.broken:
+            e = e or getattr(sys, 'last_value', None)
+            why = f'failed: {_name(e)}' if e else ('is at the end of its program already. What all have to do, such as '
+                'validate and save, may not stand under an `if` for one rank')
+            _team.store.set(f'left/{_team.rank}', f'rank {_team.rank} {why}')
     with suppress(Exception):
         if dist.is_initialized(): dist.destroy_process_group()
 
@@ -70,6 +78,7 @@ class Team:
         self.group,self.flags = (dist.new_group(backend='gloo', timeout=late) for _ in range(2))
         self.store = dist.distributed_c10d._get_default_store()
         self.error = None   # The one that parted the processes
+        self._in_first = False # Does this process do something that the others don't?
         self.runs = []      # Who runs in this process, the innermost last: told of cancels
         self.n_meets,self.seconds = 0,0. # Meetings so far, and how long they took
         self.listeners = [] # Functions of where a meeting was, and of its seconds, that are told of each
@@ -110,6 +119,8 @@ def meet(self:Team,
 )->list: # A tuple of the three from each process, by rank
     "Tell the others where this process is, and hear where they are"
     if self.broken: raise PeerError(f'the processes have parted: {self.error}. Start them again')
+    if self._in_first: raise RuntimeError(f'{kind or cancel!r} inside team.first: what runs there runs in rank 0 alone, '
+        'and may not meet the others. Do it outside, in all processes')
     start = time.perf_counter()
     _ROW.pack_into(self._mine, 0, kind.encode(), cancel.encode(), number)
     said = self._exchange(kind or cancel)
@@ -211,8 +222,10 @@ def first(self:Team,
     "Run `f(*args)` in the first process alone; an error of it is one of all"
     err = None
     if self.is_first:
+        self._in_first = True
         try: f(*args)
         except Exception as e: err = e
+        finally: self._in_first = False
     said = self.from_first(_name(err) if err else '')
     if not said: return
     if err is None: err = PeerError(f'rank 0 failed: {said}')
@@ -286,12 +299,20 @@ def _ask(self:Team, e):
     if 'Timed out' in str(e):
         text = f'rank {self.rank} has waited for others in an exchange of torch, until its time was over'
     else:
-        text = f'rank {", ".join(map(str, gone))}' if gone else f'a process of the {self.world}'
-        text += ' is gone without a word, killed perhaps: whoever started the processes reports how'
+        text = self._left(gone)
     try: return self._say(text)
     except Exception:
         keeper = 'whoever started the processes' if _has_agent() else 'rank 0'
         return f'{keeper} is gone, and the store with it, in which errors are told'
+
+@patch
+def _left(self:Team, gone):
+    "What is known of processes that are gone"
+    for r in gone:
+        with suppress(Exception):
+            if self.store.check([f'left/{r}']): return self.store.get(f'left/{r}').decode()
+    text = f'rank {", ".join(map(str, gone))}' if gone else f'a process of the {self.world}'
+    return f'{text} is gone without a word, killed perhaps: whoever started the processes reports how'
 
 def _has_agent(): return os.environ.get('TORCHELASTIC_USE_AGENT_STORE')=='True'
 

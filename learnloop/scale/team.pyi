@@ -9,8 +9,11 @@ __all__ = ['PeerError', 'leave_group', 'Team', 'find_team']
 class PeerError(RuntimeError):
     """Another process of the run failed, or is gone: the message says which, and how"""
 
-def leave_group() -> Any:
-    """End the default group of this process, if it has one"""
+def leave_group(e: Any=None) -> Any:
+    """End the default group of this process, if it has one, leaving word for others that still wait
+
+    - `e`: The error that ends this process; None for the one that Python has reported, if any
+    """
 
 class Team:
     """The processes of a run, on the default group of torch, which is made if there is none"""
@@ -22,6 +25,7 @@ class Team:
     flags: Any
     store: Any
     error: Any
+    _in_first: bool
     runs: list
     n_meets: int
     seconds: float
@@ -92,6 +96,8 @@ class Team:
         """Tell all what parted them; returns what was said first"""
     def _ask(self, e: Any) -> Any:  # scale/team.py
         """What parted the processes"""
+    def _left(self, gone: Any) -> Any:  # scale/team.py
+        """What is known of processes that are gone"""
     def _hang_up(self) -> Any:  # scale/team.py
         """End what the others wait for, and give them time to read why"""
     def _watch(self) -> Any:  # scale/team.py
