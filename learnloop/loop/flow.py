@@ -468,7 +468,13 @@ def _in_flight(self:Flow, e):
     if isinstance(e, CancelException):
         if self.taker(e) is not None: return False,e
         e = self._uncaught(e)
+    if self.peers.team: self._say_where(e)  # which the others are told, too
     return True,self.peers.failed(e)
+
+@patch
+def _say_where(self:Flow, e):
+    if any(o.startswith('learnloop: in ') for o in getattr(e, '__notes__', ())): return
+    note_on(e, f'learnloop: in the {self._doing()} phase{safely(self._where)}')
 
 # %% ../../nbs/loop/00_flow.ipynb #f10a0002
 @patch
@@ -519,8 +525,7 @@ def _announce(self:Flow, e):
     "Fire `after_exception` for an error that is new"
     if isinstance(e, CancelException) or e is self.exception: return e
     self.exception = e
-    if not any(o.startswith('learnloop: in ') for o in getattr(e, '__notes__', ())):
-        note_on(e, f'learnloop: in the {self._doing()} phase{safely(self._where)}')
+    self._say_where(e)
     if tip := safely(self._tip, e): note_on(e, f'learnloop: {tip}')
     for f in self._handlers['after_exception']:
         if not self._listens(f.__self__, 'after_exception', self.training): continue

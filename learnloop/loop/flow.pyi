@@ -287,6 +287,7 @@ class Flow:
         """Tell other processes of the cancel `e`, which the phase `p` takes; raise, without `p` return, what acts instead"""
     def _in_flight(self, e: Any) -> Any:  # loop/flow.py
         """Is `e` an error, and what goes on: `e`, or what acts in its place, of another process for instance"""
+    def _say_where(self, e: Any) -> Any: ...  # loop/flow.py
     def take_bodies(self, **bodies: Any) -> Any:  # loop/flow.py
         """Have bodies of phases of this flow handed to methods, as `bodies` of the class says for all
 

@@ -416,6 +416,7 @@ def begin(self:Peers):
         if learn.loss_module is not None: todo |= {f'loss_func {n}':p for n,p in learn.loss_module.named_parameters()}
         facts = {n:f'{[*p.shape]} {p.dtype}, requires_grad={p.requires_grad}' for n,p in todo.items()}
         facts |= {'n_epoch':learn.n_epoch, 'batches to train on':batch_len(self.share(learn.dls.train, True))}
+        facts['metrics'] = [getattr(o, '__name__', type(o).__name__) for o in learn.metrics]
         every = team.gather((zlib.crc32(torch.get_rng_state().numpy()), facts))
         _compare([o for _,o in every])
         self._seed(every[0][0])

@@ -119,8 +119,9 @@ def meet(self:Team,
 )->list: # A tuple of the three from each process, by rank
     "Tell the others where this process is, and hear where they are"
     if self.broken: raise PeerError(f'the processes have parted: {self.error}. Start them again')
-    if self._in_first: raise RuntimeError(f'{kind or cancel!r} inside team.first: what runs there runs in rank 0 alone, '
-        'and may not meet the others. Do it outside, in all processes')
+    if self._in_first:
+        raise RuntimeError(f'{(kind or cancel).split()[0]!r} inside team.first: that runs in rank 0 alone, and may not '
+            'meet the others. Do it outside, in all processes')
     start = time.perf_counter()
     _ROW.pack_into(self._mine, 0, kind.encode(), cancel.encode(), number)
     said = self._exchange(kind or cancel)
@@ -188,13 +189,19 @@ def _look_up(self:Team, kind, waited):
     raise PeerError(f'{text}. to_ddp(timeout=) says how long they wait')
 
 # %% ../../nbs/scale/00_team.ipynb #te000011
+def _asked(what):
+    "`what`, and the function that asks for it: what two different ones ask for is never matched"
+    f = sys._getframe(2)
+    while f.f_back and f.f_globals['__name__'] in ('learnloop.scale.team', 'learnloop.scale.agree'): f = f.f_back
+    return f'{what} in {f.f_code.co_qualname}'
+
 @patch
 def gather(self:Team,
     o # Plain data and tensors
 )->list: # By rank
     "Give all processes what each of them has"
     b = _dumps(o)
-    sizes = [n for *_,n in self.meet('gather', number=len(b))]
+    sizes = [n for *_,n in self.meet(_asked('gather'), number=len(b))]
     mine,every = bytearray(max(sizes)),bytearray(self.world*max(sizes))
     mine[:len(b)] = b
     rows = torch.frombuffer(every, dtype=torch.uint8).chunk(self.world)
@@ -208,7 +215,7 @@ def from_first(self:Team,
 ): # The same in all processes
     "Give all processes what the first one has"
     b = bytearray(_dumps(o)) if self.is_first else bytearray()
-    n = self.meet('from_first', number=len(b))[0][-1]
+    n = self.meet(_asked('from_first'), number=len(b))[0][-1]
     if not self.is_first: b = bytearray(n)
     self._wait('from_first', dist.broadcast, torch.frombuffer(b, dtype=torch.uint8), 0, group=self.group, async_op=True)
     return o if self.is_first else _loads(b)
@@ -314,6 +321,7 @@ def _left(self:Team, gone):
     text = f'rank {", ".join(map(str, gone))}' if gone else f'a process of the {self.world}'
     return f'{text} is gone without a word, killed perhaps: whoever started the processes reports how'
 
+# %% ../../nbs/scale/00_team.ipynb #te0000f7
 def _has_agent(): return os.environ.get('TORCHELASTIC_USE_AGENT_STORE')=='True'
 
 # %% ../../nbs/scale/00_team.ipynb #te000039
