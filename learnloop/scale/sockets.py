@@ -24,7 +24,7 @@ def _sockets():
     finally: socket.setdefaulttimeout(kept)
     return [(i, s) for i,s in res if s.family in (socket.AF_INET, socket.AF_INET6) and s.type==socket.SOCK_STREAM]
 
-def _end(at): return at[0].removeprefix('::ffff:'),at[1]
+def _address(at): return at[0].removeprefix('::ffff:'),at[1]
 
 # %% ../../nbs/scale/00_sockets.ipynb #so000007
 def connections(
@@ -35,8 +35,8 @@ def connections(
         with s:
             here = there = None
             with suppress(OSError):
-                here = _end(s.getsockname())
-                there = _end(s.getpeername())
+                here = _address(s.getsockname())
+                there = _address(s.getpeername())
             if there or here and s.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN): res[inode] = here,there
     return res
 
