@@ -9,6 +9,7 @@ import ast, inspect, sys, textwrap
 from enum import Enum
 from functools import cache
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from fastcore.docments import docments
 from learnloop import Callback, DataLoaders, Learner, synth_learner
@@ -191,6 +192,7 @@ def class_level(node):
 
 def property_stub(name, p=None):
     doc = inspect.getdoc(p) if p is not None else None
+    if isinstance(getattr(p, 'fget', None), attrgetter) and doc==inspect.getdoc(attrgetter): doc = None  # that of the function
     res = f'@property\ndef {name}(self) -> Any:' + (f'\n{indented(docstring(ast.parse(repr(doc))))}' if doc else ' ...')
     if p is not None and p.fset: res += f'\n@{name}.setter\ndef {name}(self, v: Any) -> None: ...'
     return res

@@ -196,35 +196,11 @@ class Trainer(Facade):
     def _evaluation(self) -> Any:  # interop/accelerated.py
         """What the loss of the validation that is going on is called; None if it is not for the callbacks"""
     @property
-    def device(self) -> Any:
-        """attrgetter(attr, ...) --> attrgetter object
-
-        Return a callable object that fetches the given attribute(s) from its operand.
-        After f = attrgetter('name'), the call f(r) returns r.name.
-        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
-        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
-        (r.name.first, r.name.last).
-        """
+    def device(self) -> Any: ...
     @property
-    def optimizer(self) -> Any:
-        """attrgetter(attr, ...) --> attrgetter object
-
-        Return a callable object that fetches the given attribute(s) from its operand.
-        After f = attrgetter('name'), the call f(r) returns r.name.
-        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
-        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
-        (r.name.first, r.name.last).
-        """
+    def optimizer(self) -> Any: ...
     @property
-    def loss_func(self) -> Any:
-        """attrgetter(attr, ...) --> attrgetter object
-
-        Return a callable object that fetches the given attribute(s) from its operand.
-        After f = attrgetter('name'), the call f(r) returns r.name.
-        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
-        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
-        (r.name.first, r.name.last).
-        """
+    def loss_func(self) -> Any: ...
     @property
     def model(self) -> Any: ...
     @model.setter

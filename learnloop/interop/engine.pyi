@@ -39,45 +39,13 @@ class Engine(Facade):
     def global_step(self) -> Any:
         """Optimizer steps in this fit; one that is just being reported doesn't count yet, as with the later engine"""
     @property
-    def epoch(self) -> Any:
-        """attrgetter(attr, ...) --> attrgetter object
-
-        Return a callable object that fetches the given attribute(s) from its operand.
-        After f = attrgetter('name'), the call f(r) returns r.name.
-        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
-        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
-        (r.name.first, r.name.last).
-        """
+    def epoch(self) -> Any: ...
     @property
-    def model(self) -> Any:
-        """attrgetter(attr, ...) --> attrgetter object
-
-        Return a callable object that fetches the given attribute(s) from its operand.
-        After f = attrgetter('name'), the call f(r) returns r.name.
-        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
-        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
-        (r.name.first, r.name.last).
-        """
+    def model(self) -> Any: ...
     @property
-    def device(self) -> Any:
-        """attrgetter(attr, ...) --> attrgetter object
-
-        Return a callable object that fetches the given attribute(s) from its operand.
-        After f = attrgetter('name'), the call f(r) returns r.name.
-        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
-        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
-        (r.name.first, r.name.last).
-        """
+    def device(self) -> Any: ...
     @property
-    def dataloader(self) -> Any:
-        """attrgetter(attr, ...) --> attrgetter object
-
-        Return a callable object that fetches the given attribute(s) from its operand.
-        After f = attrgetter('name'), the call f(r) returns r.name.
-        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
-        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
-        (r.name.first, r.name.last).
-        """
+    def dataloader(self) -> Any: ...
     @property
     def optimizer(self) -> Any: ...
     @property

@@ -164,37 +164,13 @@ class Driver(_Devices):
     def unwrap_model(self) -> Any:
         """Return the model, without wrappers"""
     @property
-    def model(self) -> Any:
-        """attrgetter(attr, ...) --> attrgetter object
-
-        Return a callable object that fetches the given attribute(s) from its operand.
-        After f = attrgetter('name'), the call f(r) returns r.name.
-        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
-        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
-        (r.name.first, r.name.last).
-        """
+    def model(self) -> Any: ...
     @property
     def optimizers(self) -> Any: ...
     @property
-    def model_device(self) -> Any:
-        """attrgetter(attr, ...) --> attrgetter object
-
-        Return a callable object that fetches the given attribute(s) from its operand.
-        After f = attrgetter('name'), the call f(r) returns r.name.
-        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
-        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
-        (r.name.first, r.name.last).
-        """
+    def model_device(self) -> Any: ...
     @property
-    def data_device(self) -> Any:
-        """attrgetter(attr, ...) --> attrgetter object
-
-        Return a callable object that fetches the given attribute(s) from its operand.
-        After f = attrgetter('name'), the call f(r) returns r.name.
-        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
-        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
-        (r.name.first, r.name.last).
-        """
+    def data_device(self) -> Any: ...
     @property
     def global_rank(self) -> Any: ...
     @property
@@ -225,35 +201,11 @@ class _Counters(Facade):
     @n_epochs.setter
     def n_epochs(self, v: Any) -> Any: ...
     @property
-    def cur_epoch_idx(self) -> Any:
-        """attrgetter(attr, ...) --> attrgetter object
-
-        Return a callable object that fetches the given attribute(s) from its operand.
-        After f = attrgetter('name'), the call f(r) returns r.name.
-        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
-        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
-        (r.name.first, r.name.last).
-        """
+    def cur_epoch_idx(self) -> Any: ...
     @property
-    def global_forward_batches(self) -> Any:
-        """attrgetter(attr, ...) --> attrgetter object
-
-        Return a callable object that fetches the given attribute(s) from its operand.
-        After f = attrgetter('name'), the call f(r) returns r.name.
-        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
-        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
-        (r.name.first, r.name.last).
-        """
+    def global_forward_batches(self) -> Any: ...
     @property
-    def batch_idx_in_epoch(self) -> Any:
-        """attrgetter(attr, ...) --> attrgetter object
-
-        Return a callable object that fetches the given attribute(s) from its operand.
-        After f = attrgetter('name'), the call f(r) returns r.name.
-        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
-        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
-        (r.name.first, r.name.last).
-        """
+    def batch_idx_in_epoch(self) -> Any: ...
 
 class _Files(_Counters):
     def _tell(self, name: Any) -> Any: ...
@@ -286,85 +238,21 @@ class Trainer(_Files):
         - `fn`: The function
         """
     @property
-    def model(self) -> Any:
-        """attrgetter(attr, ...) --> attrgetter object
-
-        Return a callable object that fetches the given attribute(s) from its operand.
-        After f = attrgetter('name'), the call f(r) returns r.name.
-        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
-        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
-        (r.name.first, r.name.last).
-        """
+    def model(self) -> Any: ...
     @property
-    def device(self) -> Any:
-        """attrgetter(attr, ...) --> attrgetter object
-
-        Return a callable object that fetches the given attribute(s) from its operand.
-        After f = attrgetter('name'), the call f(r) returns r.name.
-        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
-        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
-        (r.name.first, r.name.last).
-        """
+    def device(self) -> Any: ...
     @property
-    def model_device(self) -> Any:
-        """attrgetter(attr, ...) --> attrgetter object
-
-        Return a callable object that fetches the given attribute(s) from its operand.
-        After f = attrgetter('name'), the call f(r) returns r.name.
-        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
-        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
-        (r.name.first, r.name.last).
-        """
+    def model_device(self) -> Any: ...
     @property
-    def data_device(self) -> Any:
-        """attrgetter(attr, ...) --> attrgetter object
-
-        Return a callable object that fetches the given attribute(s) from its operand.
-        After f = attrgetter('name'), the call f(r) returns r.name.
-        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
-        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
-        (r.name.first, r.name.last).
-        """
+    def data_device(self) -> Any: ...
     @property
-    def optimizers(self) -> Any:
-        """attrgetter(attr, ...) --> attrgetter object
-
-        Return a callable object that fetches the given attribute(s) from its operand.
-        After f = attrgetter('name'), the call f(r) returns r.name.
-        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
-        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
-        (r.name.first, r.name.last).
-        """
+    def optimizers(self) -> Any: ...
     @property
-    def train_dataloader(self) -> Any:
-        """attrgetter(attr, ...) --> attrgetter object
-
-        Return a callable object that fetches the given attribute(s) from its operand.
-        After f = attrgetter('name'), the call f(r) returns r.name.
-        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
-        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
-        (r.name.first, r.name.last).
-        """
+    def train_dataloader(self) -> Any: ...
     @property
-    def dataloader(self) -> Any:
-        """attrgetter(attr, ...) --> attrgetter object
-
-        Return a callable object that fetches the given attribute(s) from its operand.
-        After f = attrgetter('name'), the call f(r) returns r.name.
-        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
-        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
-        (r.name.first, r.name.last).
-        """
+    def dataloader(self) -> Any: ...
     @property
-    def evaluate_dataloaders(self) -> Any:
-        """attrgetter(attr, ...) --> attrgetter object
-
-        Return a callable object that fetches the given attribute(s) from its operand.
-        After f = attrgetter('name'), the call f(r) returns r.name.
-        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
-        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
-        (r.name.first, r.name.last).
-        """
+    def evaluate_dataloaders(self) -> Any: ...
     @property
     def evaluator(self) -> Any: ...
 

@@ -135,65 +135,17 @@ class Module(_Part):
         - `kwargs`: To `log`
         """
     @property
-    def trainer(self) -> Any:
-        """attrgetter(attr, ...) --> attrgetter object
-
-        Return a callable object that fetches the given attribute(s) from its operand.
-        After f = attrgetter('name'), the call f(r) returns r.name.
-        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
-        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
-        (r.name.first, r.name.last).
-        """
+    def trainer(self) -> Any: ...
     @property
-    def device(self) -> Any:
-        """attrgetter(attr, ...) --> attrgetter object
-
-        Return a callable object that fetches the given attribute(s) from its operand.
-        After f = attrgetter('name'), the call f(r) returns r.name.
-        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
-        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
-        (r.name.first, r.name.last).
-        """
+    def device(self) -> Any: ...
     @property
-    def current_epoch(self) -> Any:
-        """attrgetter(attr, ...) --> attrgetter object
-
-        Return a callable object that fetches the given attribute(s) from its operand.
-        After f = attrgetter('name'), the call f(r) returns r.name.
-        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
-        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
-        (r.name.first, r.name.last).
-        """
+    def current_epoch(self) -> Any: ...
     @property
-    def global_step(self) -> Any:
-        """attrgetter(attr, ...) --> attrgetter object
-
-        Return a callable object that fetches the given attribute(s) from its operand.
-        After f = attrgetter('name'), the call f(r) returns r.name.
-        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
-        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
-        (r.name.first, r.name.last).
-        """
+    def global_step(self) -> Any: ...
     @property
-    def logger(self) -> Any:
-        """attrgetter(attr, ...) --> attrgetter object
-
-        Return a callable object that fetches the given attribute(s) from its operand.
-        After f = attrgetter('name'), the call f(r) returns r.name.
-        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
-        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
-        (r.name.first, r.name.last).
-        """
+    def logger(self) -> Any: ...
     @property
-    def loggers(self) -> Any:
-        """attrgetter(attr, ...) --> attrgetter object
-
-        Return a callable object that fetches the given attribute(s) from its operand.
-        After f = attrgetter('name'), the call f(r) returns r.name.
-        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
-        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
-        (r.name.first, r.name.last).
-        """
+    def loggers(self) -> Any: ...
 
 class _About(Facade):
     """What the trainer says of data, callbacks and folders"""
@@ -210,25 +162,9 @@ class _About(Facade):
     @property
     def enable_validation(self) -> Any: ...
     @property
-    def train_dataloader(self) -> Any:
-        """attrgetter(attr, ...) --> attrgetter object
-
-        Return a callable object that fetches the given attribute(s) from its operand.
-        After f = attrgetter('name'), the call f(r) returns r.name.
-        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
-        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
-        (r.name.first, r.name.last).
-        """
+    def train_dataloader(self) -> Any: ...
     @property
-    def val_dataloaders(self) -> Any:
-        """attrgetter(attr, ...) --> attrgetter object
-
-        Return a callable object that fetches the given attribute(s) from its operand.
-        After f = attrgetter('name'), the call f(r) returns r.name.
-        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
-        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
-        (r.name.first, r.name.last).
-        """
+    def val_dataloaders(self) -> Any: ...
     @property
     def default_root_dir(self) -> Any: ...
     @property
@@ -279,35 +215,11 @@ class Trainer(_About):
     def _stops(self) -> Any:  # interop/lightning.py
         """Does a request to stop count already?"""
     @property
-    def is_global_zero(self) -> Any:
-        """attrgetter(attr, ...) --> attrgetter object
-
-        Return a callable object that fetches the given attribute(s) from its operand.
-        After f = attrgetter('name'), the call f(r) returns r.name.
-        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
-        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
-        (r.name.first, r.name.last).
-        """
+    def is_global_zero(self) -> Any: ...
     @property
-    def global_rank(self) -> Any:
-        """attrgetter(attr, ...) --> attrgetter object
-
-        Return a callable object that fetches the given attribute(s) from its operand.
-        After f = attrgetter('name'), the call f(r) returns r.name.
-        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
-        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
-        (r.name.first, r.name.last).
-        """
+    def global_rank(self) -> Any: ...
     @property
-    def world_size(self) -> Any:
-        """attrgetter(attr, ...) --> attrgetter object
-
-        Return a callable object that fetches the given attribute(s) from its operand.
-        After f = attrgetter('name'), the call f(r) returns r.name.
-        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
-        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
-        (r.name.first, r.name.last).
-        """
+    def world_size(self) -> Any: ...
     @property
     def local_rank(self) -> Any: ...
     @property
@@ -325,35 +237,11 @@ class Trainer(_About):
     @property
     def _logger_connector(self) -> Any: ...
     @property
-    def model(self) -> Any:
-        """attrgetter(attr, ...) --> attrgetter object
-
-        Return a callable object that fetches the given attribute(s) from its operand.
-        After f = attrgetter('name'), the call f(r) returns r.name.
-        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
-        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
-        (r.name.first, r.name.last).
-        """
+    def model(self) -> Any: ...
     @property
-    def current_epoch(self) -> Any:
-        """attrgetter(attr, ...) --> attrgetter object
-
-        Return a callable object that fetches the given attribute(s) from its operand.
-        After f = attrgetter('name'), the call f(r) returns r.name.
-        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
-        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
-        (r.name.first, r.name.last).
-        """
+    def current_epoch(self) -> Any: ...
     @property
-    def global_step(self) -> Any:
-        """attrgetter(attr, ...) --> attrgetter object
-
-        Return a callable object that fetches the given attribute(s) from its operand.
-        After f = attrgetter('name'), the call f(r) returns r.name.
-        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
-        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
-        (r.name.first, r.name.last).
-        """
+    def global_step(self) -> Any: ...
     @property
     def logger(self) -> Any: ...
     @property

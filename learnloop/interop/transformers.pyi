@@ -41,25 +41,9 @@ class TrainingArguments(Facade):
         - `greater_is_better`: Is more of it better? None for no if its name ends in 'loss', else yes
         """
     @property
-    def world_size(self) -> Any:
-        """attrgetter(attr, ...) --> attrgetter object
-
-        Return a callable object that fetches the given attribute(s) from its operand.
-        After f = attrgetter('name'), the call f(r) returns r.name.
-        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
-        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
-        (r.name.first, r.name.last).
-        """
+    def world_size(self) -> Any: ...
     @property
-    def process_index(self) -> Any:
-        """attrgetter(attr, ...) --> attrgetter object
-
-        Return a callable object that fetches the given attribute(s) from its operand.
-        After f = attrgetter('name'), the call f(r) returns r.name.
-        After g = attrgetter('name', 'date'), the call g(r) returns (r.name, r.date).
-        After h = attrgetter('name.first', 'name.last'), the call h(r) returns
-        (r.name.first, r.name.last).
-        """
+    def process_index(self) -> Any: ...
     @property
     def local_process_index(self) -> Any: ...
     @property
