@@ -7,7 +7,7 @@ from learnloop.measure.recorder import Recorder
 from learnloop.see.progress import ProgressCallback
 from typing import Any
 
-__all__ = ['makers', 'on', 'Callback', 'mk_cb', 'as_list']
+__all__ = ['makers', 'on', 'Callback', 'mk_cb', 'as_list', 'InGraph']
 
 makers: list
 
@@ -53,6 +53,7 @@ class _Reader:
     final_record: Any
     first_opt: Any
     forward_model: Any
+    fuser: Any
     has_stepped: Any
     iter: Any
     keeper: Any
@@ -107,6 +108,7 @@ class _Reader:
     turn_opt: Any
     turn_params: Any
     valid_grad: Any
+    version: Any
     wd: Any
     wd_bn_bias: Any
     x: Any
@@ -268,6 +270,13 @@ class Callback(_Named):
         """
     def _enters(self, flow: Any) -> Any:  # loop/callback.py
         """Called just before its name is looked at, and it is added to `flow`"""
+    def in_graph(self, event: str) -> InGraph | None:  # loop/callback.py
+        """Tell what stands for the handler of `event` in a compiled step
+
+        - `event`: Name of an event between the model and the end of the step
+
+        Returns: None if only the handler itself will do
+        """
 
 def mk_cb(o: Any) -> Callback:
     """Make a callback of `o`
@@ -282,3 +291,16 @@ def as_list(o: Any) -> list:
 
     Returns: Empty for None
     """
+
+class InGraph:
+    """What stands for the handler of an event in a compiled step"""
+    f: Any
+    flags: Any
+    hypers: Any
+    after: Any
+    def __init__(self, f: Any=None, flags: Any=..., hypers: Any=..., after: Any=None) -> None:
+        """- `f`: Traced in the handler's place, as `f(h, v)`: `h` are `hypers`, `v` and what is returned as below; None for nothing
+        - `flags`: Function without arguments, called at each step: what `f` depends on; another answer is another graph
+        - `hypers`: Likewise: numbers that `f` depends on, which may differ from step to step: tensors in `h`, ()
+        - `after`: When the handler itself is called: None for never, 'backward' before the step, 'step' after it
+        """

@@ -350,6 +350,18 @@ def listeners(self:Flow,
     "List who hears `event` in the present mode"
     return list(dict.fromkeys(f.__self__ for f in self._handlers[event]))
 
+# %% ../../nbs/loop/00_flow.ipynb #f10a0013
+Flow.version = property(lambda self: self._version, doc='Another number whenever somebody may hear more, or less')
+
+@patch
+def hear(self:Flow,
+    event:str, # Name of an event
+    cbs # Callbacks, some of those that hear it
+):
+    "Fire `event` for `cbs` alone"
+    fs = [f for f in self._handlers[event] if any(f.__self__ is o for o in cbs)]
+    if fs: self._hear(fs, event)
+
 # %% ../../nbs/loop/00_flow.ipynb #f932a33b
 def _stand_in(flow, p, f, who, /, **kwargs):
     "Call `f`, the method of `who` for the phase that `p` is like, unless `who` was set up for one around this"

@@ -261,6 +261,12 @@ class Flow:
 
         Returns: Callbacks, and the flow itself, in their order
         """
+    def hear(self, event: str, cbs: Any) -> Any:  # loop/flow.py
+        """Fire `event` for `cbs` alone
+
+        - `event`: Name of an event
+        - `cbs`: Callbacks, some of those that hear it
+        """
     def _hear(self, fs: Any, event: Any, kwargs: Any=None) -> Any: ...  # loop/flow.py
     def _blame(self, e: Any, f: Any, event: Any) -> Any:  # loop/flow.py
         """Say on `e`, which `f` raised in `event`, where it came from"""
@@ -365,6 +371,9 @@ class Flow:
 
         Returns: Shows itself in notebooks; `print` it elsewhere
         """
+    @property
+    def version(self) -> Any:
+        """Another number whenever somebody may hear more, or less"""
 
 def in_phase(phase: str) -> Any:
     """Run a method of a learner as the body of `phase`, its events around it: a decorator

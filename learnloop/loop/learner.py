@@ -72,6 +72,7 @@ class Loop(Flow):
         if self.training: self.train_batch()
         else: self.valid_batch()
     def _do_turn(self):
+        if self.fuser is not None and self.fuser.run(): return  # see `learn.fuse`
         self.calc_loss()
         if self.loss_grad is not None: self._do_grad_opt()
 
@@ -353,7 +354,11 @@ def _zero_grad(self:Loop):
 
 # %% ../../nbs/loop/05_learner.ipynb #7a1c0f32
 @patch
-def _step_and_count(self:Loop, f, *args, **kwargs):
+def step_and_count(self:Loop,
+    f, # Function: the body of *step*
+    *args, # To `f`
+    **kwargs # To `f`
+): # What `f` returned
     "Run `f`, the body of *step*, then count the step and say so, whatever `f` is"
     n,res,turn = self.count.opt_steps,f(*args, **kwargs),self.open_turn
     self.has_stepped = True
@@ -367,7 +372,7 @@ def _step_and_count(self:Loop, f, *args, **kwargs):
     if fs := self._handlers['after_opt_step']: self._hear(fs, 'after_opt_step')
     return res
 
-Loop.bodies = dict(step='_step_and_count')
+Loop.bodies = dict(step='step_and_count')
 
 # %% ../../nbs/loop/05_learner.ipynb #7a1c0f34
 @patch
@@ -520,6 +525,7 @@ Learner.has_stepped = False            # Was there a step in this epoch, counted
 Learner._shortcut = None               # Called with a pass whose batches may need no events; are some left?
 Learner._guests = ()                   # Callbacks of the evaluation that is going on: one inside it does without
 Learner._own_lr = Learner._holds = None # Of the optimizer as it was made: its own learning rate, its parameters
+Learner.fuser = None                   # Who takes turns as compiled functions, by `run()`: see `learn.fuse`
 Learner._counts_steps = False          # Does an override of `_step` count steps?
 Learner._device = Learner._dev = Learner._n_inp = Learner._targ = None
 

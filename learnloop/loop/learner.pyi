@@ -188,8 +188,13 @@ class Loop(Flow):
     def _backward(self) -> Any: ...  # loop/learner.py
     def _step(self) -> Any: ...  # loop/learner.py
     def _zero_grad(self) -> Any: ...  # loop/learner.py
-    def _step_and_count(self, f: Any, *args: Any, **kwargs: Any) -> Any:  # loop/learner.py
-        """Run `f`, the body of *step*, then count the step and say so, whatever `f` is"""
+    def step_and_count(self, f: Any, *args: Any, **kwargs: Any) -> Any:  # loop/learner.py
+        """Run `f`, the body of *step*, then count the step and say so, whatever `f` is
+
+        - `f`: Function: the body of *step*
+        - `args`: To `f`
+        - `kwargs`: To `f`
+        """
     def run_together(self, f: Any, *args: Any, **kwargs: Any) -> Any:  # loop/learner.py
         """Run `f`, the body of the innermost phase, one at which processes meet
 
@@ -313,6 +318,7 @@ class Learner(Loop):
     valid_grad: Any
     _has_loss: Any
     has_stepped: Any
+    fuser: Any
     _counts_steps: Any
     _dev: Any
     _n_inp: Any

@@ -199,4 +199,5 @@ def take_grads(
         if g is not None and (not isinstance(g, Tensor) or g.shape!=p.shape):
             raise ValueError(f'grads: {describe(g)} for a parameter of shape {tuple(p.shape)}: give a tensor of this '
                 'shape, or None, in the order of learn.turn_params')
-    _add_grads(params, [None if g is None else g.detach()*turn.scale for g in grads])
+    k = turn.scale
+    _add_grads(params, [g if g is None else g.detach() if type(k) is float and k==1 else g.detach()*k for g in grads])

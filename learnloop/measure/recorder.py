@@ -14,7 +14,7 @@ from copy import copy, deepcopy
 from numbers import Real
 from fastcore.basics import patch
 from torch import Tensor
-from ..loop.callback import Callback
+from ..loop.callback import Callback, InGraph
 from ..loop.learner import Learner, default_cb, format_value
 from ..loop.optimizer import opts
 from .display import format_time, pyplot
@@ -182,6 +182,10 @@ class _FirstLoss(Callback):
         if learn.loss_grad is None and not learn.loss_parts: return
         learn.remove_cb(self)
         learn.recorder._settle(learn.loss_parts)
+
+# %% ../../nbs/measure/02_recorder.ipynb #ca120031
+@patch
+def in_graph(self:_FirstLoss, event): return InGraph(after='step')
 
 # %% ../../nbs/measure/02_recorder.ipynb #e4d28a7d
 @patch

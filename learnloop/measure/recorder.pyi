@@ -178,3 +178,14 @@ class Recorder(Callback):
         - `nms`: Their names
         - `ax`: Axes to draw on; None for new ones
         """
+
+class _FirstLoss(Callback):
+    order: int
+    run_valid: bool
+    remove_on_fetch: bool
+    only_looks: bool
+    agrees: bool
+    def after_loss(self) -> Any: ...
+    def after_batch(self) -> Any: ...
+    def look(self) -> Any: ...
+    def in_graph(self, event: Any) -> Any: ...  # measure/recorder.py

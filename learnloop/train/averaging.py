@@ -17,7 +17,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.parameter import is_lazy
 from torch.optim.swa_utils import get_ema_multi_avg_fn, get_swa_multi_avg_fn
 from ..loop.batch import by_name, unpack
-from ..loop.callback import Callback
+from ..loop.callback import Callback, InGraph
 from ..loop.checks import check_whole
 from ..loop.steps import StepLimit
 from ..loop.optimizer import get_hyper, get_hypers, n_groups
@@ -122,6 +122,10 @@ def cleanup_step(self:WeightAveraging):
     self._stepped = False
     self.n_steps += 1
     if self.every_steps: self._update_if(self.n_steps%self.every_steps==0, self.learn.pct_train)
+
+# %% ../../nbs/train/04_averaging.ipynb #ca130002
+@patch
+def in_graph(self:WeightAveraging, event): return InGraph(after='step')
 
 # %% ../../nbs/train/04_averaging.ipynb #aa138545
 @patch

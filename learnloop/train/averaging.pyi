@@ -63,6 +63,7 @@ class WeightAveraging(Callback):
     def cleanup_epoch(self) -> Any: ...  # train/averaging.py
     def after_opt_step(self) -> Any: ...  # train/averaging.py
     def cleanup_step(self) -> Any: ...  # train/averaging.py
+    def in_graph(self, event: Any) -> Any: ...  # train/averaging.py
     def after_train(self) -> Any: ...  # train/averaging.py
     def _have_buffers_of_first(self) -> Any:  # train/averaging.py
         """Statistics are those of the first process, of which others have their own until an epoch is over"""

@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from fastcore.basics import patch
 from torch import Tensor
 from ..loop.batch import batch_map
-from ..loop.callback import Callback
+from ..loop.callback import Callback, InGraph
 from ..loop.checks import did_you_mean
 from ..loop.flow import CancelStepException
 from ..loop.learner import Learner
@@ -105,6 +105,19 @@ def _turn_on(self:MixedPrecision):
     if self._is_on or not self._autocasts: return
     self._autocasts[-1].enter_context(self.autocast())
     self._is_on = True
+
+# %% ../../nbs/train/05_precision.ipynb #ca150002
+@patch
+def in_graph(self:MixedPrecision, event):
+    if self.amp_mode!='bf16': return None
+    if event=='after_pred': return InGraph(lambda h, pred: _cast(pred, torch.float32, _dtypes.values()))
+    if event=='after_loss': return InGraph(self._leave, after='step')
+    return InGraph()  # there is no scale
+
+@patch
+def _leave(self:MixedPrecision, h, loss):
+    torch.set_autocast_enabled(self.learn.device.type, False)
+    return loss
 
 # %% ../../nbs/train/05_precision.ipynb #da974036
 class _Probe:
@@ -221,3 +234,9 @@ class TruePrecision(Callback):
         self.learn.xb = _cast(self.learn.xb, self.dtype, _floats)
         self.learn.yb = _cast(self.learn.yb, self._loss_dtype, _floats)
     def after_pred(self): self.learn.pred = _cast(self.learn.pred, self._loss_dtype, _floats)
+
+# %% ../../nbs/train/05_precision.ipynb #ca150012
+@patch
+def in_graph(self:TruePrecision, event):
+    if event!='after_pred': return None
+    return InGraph(lambda h, pred: _cast(pred, self._loss_dtype, _floats), flags=lambda: (self._loss_dtype,))

@@ -40,6 +40,8 @@ class MixedPrecision(Callback):
     def before_turn(self) -> Any: ...  # train/precision.py
     def cleanup_turn(self) -> Any: ...  # train/precision.py
     def _turn_on(self) -> Any: ...  # train/precision.py
+    def in_graph(self, event: Any) -> Any: ...  # train/precision.py
+    def _leave(self, h: Any, loss: Any) -> Any: ...  # train/precision.py
     @property
     def scaler(self) -> Any:  # train/precision.py
         """The `GradScaler` of the turn: each turn has its own, as its gradients may be kept while another one steps"""
@@ -73,3 +75,4 @@ class TruePrecision(Callback):
     def before_fit(self) -> Any: ...
     def before_batch(self) -> Any: ...
     def after_pred(self) -> Any: ...
+    def in_graph(self, event: Any) -> Any: ...  # train/precision.py

@@ -16,7 +16,7 @@ from functools import cmp_to_key, partial
 from pathlib import Path
 from time import monotonic
 from fastcore.basics import noop, patch
-from ..loop.callback import Callback
+from ..loop.callback import Callback, InGraph
 from ..loop.checks import check_whole, did_you_mean, say
 from ..loop.data import Until
 from ..loop.flow import CancelBatchException, CancelFitException, CancelStepException
@@ -254,6 +254,11 @@ class CheckFinite(_FitState):
         key = self.learn.turn_key
         return vars(self) if key is None else self.turns.setdefault(key, dict(why_bad='', in_a_row=0))
 
+# %% ../../nbs/train/01_tracker.ipynb #ca110101
+@patch
+def in_graph(self:CheckFinite, event):
+    if event=='after_loss': return InGraph(after='backward')  # the step is still to come
+
 # %% ../../nbs/train/01_tracker.ipynb #9ba0c2b5
 @patch
 def _of_all(self:CheckFinite, why):
@@ -326,6 +331,11 @@ class SpikeDetection(_FitState):
         "Losses of the turn that goes on: of the only one, in attributes"
         nm = self.learn and self.learn.turn_name
         return vars(self) if nm is None else self.turns.setdefault(nm, dict(recent=[], seen=0, in_a_row=0))
+
+# %% ../../nbs/train/01_tracker.ipynb #ca110111
+@patch
+def in_graph(self:SpikeDetection, event):
+    if event=='after_loss': return InGraph(after='backward')  # the step is still to come
 
 # %% ../../nbs/train/01_tracker.ipynb #228410a0
 @patch

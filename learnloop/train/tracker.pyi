@@ -125,6 +125,7 @@ class CheckFinite(_FitState):
     @property
     def _now(self) -> Any:
         """What is known of the optimizer whose turn it is: of the only one, in attributes"""
+    def in_graph(self, event: Any) -> Any: ...  # train/tracker.py
     def _of_all(self, why: Any) -> Any:  # train/tracker.py
         """What is wrong with the loss, here or in another process"""
     def _check_grads(self) -> Any: ...  # train/tracker.py
@@ -159,6 +160,7 @@ class SpikeDetection(_FitState):
     @property
     def _now(self) -> Any:
         """Losses of the turn that goes on: of the only one, in attributes"""
+    def in_graph(self, event: Any) -> Any: ...  # train/tracker.py
     def _is_spike(self, v: Any) -> Any: ...  # train/tracker.py
     def _skip_batch(self, v: Any) -> Any: ...  # train/tracker.py
 

@@ -20,7 +20,7 @@ from torch import nn
 from torch.nn.utils import clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from torch.utils.checkpoint import checkpoint
 from ..loop.batch import batch_map, batch_parts, to_concat, to_detach
-from ..loop.callback import Callback
+from ..loop.callback import Callback, InGraph
 from ..loop.checks import check_whole
 from ..loop.flow import CancelBackwardException, CancelStepException, CancelZeroGradException
 from ..loop.learner import Learner, Loop
@@ -193,6 +193,11 @@ def _clear(self:GradientAccumulation): self._windows.pop(self.learn.turn_key, No
 def before_zero_grad(self:GradientAccumulation):
     if self._window.n: raise CancelZeroGradException
 
+# %% ../../nbs/train/03_training.ipynb #ca120002
+@patch
+def in_graph(self:GradientAccumulation, event):
+    if event=='before_backward': return InGraph(after='backward')
+
 # %% ../../nbs/train/03_training.ipynb #f349c12a
 @patch
 def _flush(self:GradientAccumulation):
@@ -329,6 +334,21 @@ class GradientClip(Callback):
         if   self.algorithm=='value':    clip_grad_value_(ps, self.max_norm)
         elif self.algorithm=='adaptive': clip_grad_adaptive_(ps, self.max_norm, norm_type=self.norm_type)
         else:                            clip_grads_with_norm_(ps, self.max_norm, self.grad_norm)
+
+# %% ../../nbs/train/03_training.ipynb #ca120012
+@patch
+def in_graph(self:GradientClip, event):
+    if event!='before_step' or self.skip_nonfinite or self.algorithm=='adaptive': return None
+    def flags(): return self.algorithm,self.norm_type,self.skip_nonfinite
+    return InGraph(partial(_clipped, self.algorithm, self.norm_type), flags, lambda: (self.max_norm,))
+
+def _clipped(algorithm, norm_type, h, grads):
+    "What `GradientClip` makes of `grads`, as a function"
+    norms = [torch.linalg.vector_norm(g, norm_type) for g in grads]
+    norm = torch.linalg.vector_norm(torch.stack([o.to(norms[0].dtype) for o in norms]), norm_type)
+    if algorithm=='value': return [g.clamp(-h[0], h[0]) for g in grads],dict(grad_norm=norm)
+    k = (h[0]/(norm+1e-6)).clamp(max=1.)  # as torch has it
+    return [g*k.to(g.dtype) for g in grads],dict(grad_norm=norm)
 
 # %% ../../nbs/train/03_training.ipynb #4ca77247
 def set_bn_eval(
@@ -579,3 +599,8 @@ def cleanup_backward(self:SAM):
     for p,w in self._home: p.data.copy_(w)
     for p,g in self._aside: p.grad = g if p.grad is None else p.grad+g
     self._home,self._aside = [],[]
+
+# %% ../../nbs/train/03_training.ipynb #ca120022
+@patch
+def in_graph(self:SAM, event):
+    if event=='before_backward': return InGraph(after='backward')

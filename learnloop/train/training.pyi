@@ -55,6 +55,7 @@ class GradientAccumulation(Callback):
     def cleanup_turn(self) -> Any: ...  # train/training.py
     def _clear(self) -> Any: ...  # train/training.py
     def before_zero_grad(self) -> Any: ...  # train/training.py
+    def in_graph(self, event: Any) -> Any: ...  # train/training.py
     def _flush(self) -> Any: ...  # train/training.py
     def after_fetch(self) -> Any: ...  # train/training.py
     def after_cancel_train(self) -> Any: ...  # train/training.py
@@ -140,6 +141,7 @@ class GradientClip(Callback):
         """
     def before_fit(self) -> Any: ...
     def before_step(self) -> Any: ...
+    def in_graph(self, event: Any) -> Any: ...  # train/training.py
 
 def set_bn_eval(model: nn.Module, use_eval: bool=True) -> None:
     """Put frozen batch norms in eval mode: those with parameters, none of which requires gradients
@@ -241,3 +243,4 @@ class SAM(Callback):
     def before_backward(self) -> Any: ...
     def after_backward(self) -> Any: ...
     def cleanup_backward(self) -> Any: ...  # train/training.py
+    def in_graph(self, event: Any) -> Any: ...  # train/training.py
