@@ -362,6 +362,20 @@ def hear(self:Flow,
     fs = [f for f in self._handlers[event] if any(f.__self__ is o for o in cbs)]
     if fs: self._hear(fs, event)
 
+# %% ../../nbs/loop/00_flow.ipynb #f10a0015
+class _Heard(dict):
+    "Event -> bound methods, given by whoever has it"
+    training = True
+    def __missing__(self, event): return ()
+
+@patch
+def apart(self:Flow)->Flow: # A copy, with `heard`: bound methods by event
+    "Make a copy with attributes of its own, whose events nobody hears"
+    res,heard = object.__new__(type(self)),_Heard()
+    vars(res).update(vars(self))
+    vars(res).update(heard=heard, _handlers=heard, _train_handlers=heard, _valid_handlers=heard)
+    return res
+
 # %% ../../nbs/loop/00_flow.ipynb #f932a33b
 def _stand_in(flow, p, f, who, /, **kwargs):
     "Call `f`, the method of `who` for the phase that `p` is like, unless `who` was set up for one around this"

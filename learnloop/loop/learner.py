@@ -72,7 +72,9 @@ class Loop(Flow):
         if self.training: self.train_batch()
         else: self.valid_batch()
     def _do_turn(self):
-        if self.fuser is not None and self.fuser.run(): return  # see `learn.fuse`
+        if self.fuser is None or not self.fuser.run(): self.ordinary_turn()
+    def ordinary_turn(self):
+        "Compute the loss, then go backward and step"
         self.calc_loss()
         if self.loss_grad is not None: self._do_grad_opt()
 
@@ -249,7 +251,7 @@ def turn(self:Loop,
     opt:str|None=None, # Name of its optimizer in `learn.opt`; None for all there are
     name:str|None=None, # What it is called; None for `opt`
     counts:bool=True, # Is its step one of `count.opt_steps`? Not that of a critic
-    grads=None, # Function without arguments that returns gradients, in place of the loss's own: see `take_grads`
+    grads=None, # Function without arguments that returns the gradients, or adds them to `.grad` itself: see `take_grads`
     create_graph:bool=False, # Can gradients be differentiated? For optimizers of second order
     retain_graph:bool=False, # Is the graph needed again, by another turn?
     closure:bool|None=None # Give the optimizer's `step` a closure? None for if it can't do without
@@ -329,7 +331,10 @@ def backward(self:Loop):
 @patch
 def _backward(self:Loop):
     turn = self.open_turn
-    if turn is not None and turn.grads is not None: return take_grads(turn, turn.grads(), self.model)
+    if turn is not None and turn.grads is not None:
+        given = turn.grads()
+        if given is not None: take_grads(turn, given, self.model)
+        return
     if not self.loss_grad.requires_grad:
         raise ValueError(f'the loss, {describe(self.loss_grad)}, requires no gradient: it was detached, is no '
             'differentiable function of pred, or nothing that it depends on requires one')
