@@ -69,8 +69,8 @@ class Loop(Flow):
         try: self.with_events('batch', self._do_one_batch)
         finally: self.drop_batch()
     def _do_one_batch(self):
-        if self.training: self.train_batch()
-        else: self.valid_batch()
+        if not self.training: self.valid_batch()
+        elif self.fuser is None or not self.fuser.run(): self.train_batch()
     def _do_turn(self):
         if self.fuser is None or not self.fuser.run(): self.ordinary_turn()
     def ordinary_turn(self):

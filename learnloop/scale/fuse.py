@@ -169,20 +169,21 @@ class Fuser:
 # %% ../../nbs/scale/08_fuse.ipynb #fb000042
 @patch
 def run(self:Fuser)->bool: # Was it taken?
-    "Take the turn that is open, if that can be done"
+    "Take the batch, or the turn that is open, if that can be done"
     learn = self.learn
     if self.version!=learn.version or self.opt is not learn.opt: self._look_around()
     elif self.watch is not None and self.watch.changed(): self._look_at_model()
-    if self.why: return self._leave(self.why)
-    graph,turn = self.last,learn.open_turn
-    if turn.own: return self._leave('a turn that somebody asked for')
+    turn,graph = learn.open_turn,self.last
+    if turn is None:  # of the batch; what is refused here is asked for again in its turn
+        if graph is None or not self.skips_turn or not graph.is_same(learn) or graph.n==graph.check_at: return False
+    elif self.why or turn.own: return self._leave(self.why or 'a turn that somebody asked for')
+    elif graph is None or not graph.is_same(learn):
+        graph = self._graph()
+        if type(graph) is str: return self._leave(graph)
+        self.last = graph
     if self.is_whole:
         for p in self.params:
-            if p.grad is not None: return self._leave('gradients were there before')
-    # most steps are like the one before
-    if graph is None or not graph.fits(learn.xb, learn.yb) or graph.setting!=self._setting(): graph = self._graph()
-    if type(graph) is str: return self._leave(graph)
-    self.last = graph
+            if p.grad is not None: return turn is not None and self._leave('gradients were there before')
     if graph.n==graph.check_at: self._take_both_ways(graph)
     else: graph.take(self.region)
     graph.n += 1
@@ -195,7 +196,7 @@ def _look_around(self:Fuser):
     learn = self.learn
     if self.version is not None and self.opt is not learn.opt: self.forget()
     self.version,self.opt,self.why,self.region,self.last = learn.version,learn.opt,why_unfusable(learn),None,None
-    self.device,self.rule,self.is_whole = learn.device.type,None,False
+    self.device,self.rule,self.is_whole,self.skips_turn = learn.device.type,None,False,False
     if self.kind=='inductor' and not self.why: self.why = why_no_compiler()
     if not self.why:
         self.region = Region(learn)
@@ -203,6 +204,8 @@ def _look_around(self:Fuser):
     if self.why: return
     self.is_whole = self.region.name=='whole'
     if self.is_whole: self.rule = RULES[type(learn.opt)]
+    turn = learn.phases['turn']
+    self.skips_turn = self.is_whole and learn.one_turn and not any(map(learn.listeners, turn.events))
     self._look_at_model()
 
 @patch
@@ -239,7 +242,7 @@ def _graph(self:Fuser):
     "The graph for the turn that is open; a reason, if there is none"
     learn = self.learn
     if learn.open_turn.closure is not None: return f'{type(learn.opt).__name__} evaluates the loss itself'
-    try: key = layout((learn.xb, learn.yb)),self._setting()
+    try: key = layout((learn.xb, learn.yb)),self._setting(),self._flags()
     except Unfusable as e: return str(e)
     res = self.graphs.get(key)
     if res is None: res = self._new_graph(key)
@@ -247,11 +250,16 @@ def _graph(self:Fuser):
 
 @patch
 def _setting(self:Fuser):
-    "What a graph depends on beside the batch"
-    kind,rule,region = self.device,self.rule,self.region
+    "What a graph depends on beside the batch and the optimizer's numbers"
+    kind,region = self.device,self.region
     cast = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
-    opt = tuple([(len(g['params']), rule.flags(g)) for g in self.opt.param_groups]) if self.is_whole else None
-    return self.looked,opt,cast,region.flags() if region.parts else None
+    return self.looked,cast,region.flags() if region.parts else None
+
+@patch
+def _flags(self:Fuser):
+    "What decides about the optimizer's operations"
+    if not self.is_whole: return None
+    return tuple([(len(g['params']), self.rule.flags(g)) for g in self.opt.param_groups])
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000046
 @patch
@@ -286,7 +294,8 @@ class _Graph:
             args = [self.pure.vector, *batch, *self.pure.kept()]
             gm,self.found = trace(self.pure.run, args)
         if watch.why: raise Unfusable(watch.why)
-        self.slack,self.setting,self.n_batch = _slack(gm),fuser._setting(),len(batch)
+        self.slack,self.n_batch,self.numbers = _slack(gm),len(batch),None
+        self.setting,self.flags = fuser._setting(),fuser._flags()
         whole_batch = (*learn.xb, *learn.yb)
         self.is_flat = all(type(o) is Tensor and o.is_contiguous() for o in whole_batch)
         self.shapes = [(o.shape, o.dtype) for o in whole_batch] if self.is_flat else None
@@ -312,11 +321,19 @@ class _Graph:
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000049
 @patch
-def fits(self:_Graph, xb, yb):
-    "Is it for a batch like this? Only if that is plain; else a key has to be made"
+def is_same(self:_Graph, learn):
+    "Is it for a step like this? Only if that is easy to tell; else a key has to be made"
+    xb,yb,fuser = learn.xb,learn.yb,self.fuser
     if not self.is_flat or len(xb)!=self.n_x or len(xb)+len(yb)!=len(self.shapes): return False
     for o,(shape,dtype) in zip((*xb, *yb), self.shapes, strict=True):
-        if type(o) is not Tensor or o.shape!=shape or o.dtype is not dtype or not o.is_contiguous() or o.requires_grad: return False
+        if type(o) is not Tensor or o.shape!=shape or o.dtype is not dtype: return False
+        if not o.is_contiguous() or o.requires_grad: return False
+    if self.setting!=fuser._setting(): return False
+    if fuser.is_whole:
+        numbers = [[*g.values()] for g in fuser.opt.param_groups]
+        if numbers!=self.numbers:
+            if self.flags!=fuser._flags(): return False
+            self.numbers,self.is_filled = numbers,False
     return True
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000048
@@ -342,8 +359,10 @@ def _capture(self:_Graph, gm, args):
 def _note_kept(self:_Graph):
     "Note the tensors that are kept"
     self.pure.note_counts()
+    self.is_filled,self.is_constant = False,not self.pure.takers and not any(o is not None for o in self.pure.counts)
     self.kept,self.state = self.pure.kept(),self._state_now()
     self.trained = [self.pure.params[n] for n in self.pure.trained]
+    self.has_state = bool(self.state)
     self.written = (self.trained if self.pure.whole else [])+self.kept[len(self.pure.params):]
 
 @patch
@@ -355,8 +374,10 @@ def _args(self:_Graph):
     "What the function is called with"
     learn = self.fuser.learn
     if self.pure.whole:
-        if self._state_now()!=self.state: self._note_kept()
-        self.pure.fill()
+        if self.has_state and self._state_now()!=self.state: self._note_kept()
+        # without a count of steps, and with the same numbers as before, there is nothing new
+        if not self.is_filled: self.pure.fill()
+        self.is_filled = self.is_constant
     batch = (*learn.xb, *learn.yb) if self.is_flat else tensors_in((learn.xb, learn.yb))
     return [self.pure.vector, *batch, *self.kept, *self.found]
 

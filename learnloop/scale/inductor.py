@@ -59,7 +59,7 @@ def _no_onednn():
 
 def _mm(a, b):
     # calling a library costs more than so small a product does
-    return NotImplemented if a.shape[0]*a.shape[1]*b.shape[1]>4096 else (a.unsqueeze(2)*b.unsqueeze(0)).sum(1)
+    return NotImplemented if a.shape[0]*a.shape[1]*b.shape[1]>16_384 else (a.unsqueeze(2)*b.unsqueeze(0)).sum(1)
 
 def _addmm(c, a, b, *, beta=1, alpha=1):
     ab = _mm(a, b) if beta==alpha==1 else NotImplemented
