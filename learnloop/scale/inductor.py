@@ -109,7 +109,7 @@ def _key(gm, args, options):
     "A name for what `gm` would be compiled to"
     from torch.backends.cpu import get_cpu_capability
     metas = [(tuple(o.shape), o.stride(), str(o.dtype), o.device.type) for o in args]
-    what = gm.code,metas,sorted(options.items()),torch.__version__,get_cpu_capability(),os.environ.get('CXX')
+    what = gm.code,metas,sorted((_OPTIONS | options).items()),torch.__version__,get_cpu_capability(),os.environ.get('CXX')
     return hashlib.sha256(repr(what).encode()).hexdigest()[:32]
 
 # %% ../../nbs/scale/06_inductor.ipynb #fa000022
@@ -139,9 +139,12 @@ def _compile(gm, args, options):
     try:
         with warnings.catch_warnings():
             warnings.simplefilter('ignore')
-            # or else random numbers are drawn in another way
-            return Path(aot_compile(gm, tuple(args), options=dict(fallback_random=True) | options))
+            return Path(aot_compile(gm, tuple(args), options=_OPTIONS | options))
     finally: log.setLevel(level)
+
+_OPTIONS = {
+    'fallback_random':True,       # or random numbers are drawn in another way
+    'layout_optimization':False}  # converting to channels-last and back costs more than it gains in training
 
 def _put(source, path):
     "Have a copy of `source` at `path`, all of it or none"
