@@ -267,6 +267,11 @@ class Flow:
         - `event`: Name of an event
         - `cbs`: Callbacks, some of those that hear it
         """
+    def apart(self) -> Flow:  # loop/flow.py
+        """Make a copy with attributes of its own, whose events nobody hears
+
+        Returns: A copy, with `heard`: bound methods by event
+        """
     def _hear(self, fs: Any, event: Any, kwargs: Any=None) -> Any: ...  # loop/flow.py
     def _blame(self, e: Any, f: Any, event: Any) -> Any:  # loop/flow.py
         """Say on `e`, which `f` raised in `event`, where it came from"""
