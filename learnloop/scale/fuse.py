@@ -130,7 +130,7 @@ def why_unfusable(
     held = held_params(learn.opt)
     if lost := [n for n,p in learn.model.named_parameters() if p.requires_grad and p not in held]:
         return f'{lost[0]} requires gradients, and no optimizer holds it'
-    return why_hooked(learn.model)
+    return why_hooked(learn.model, learn.loss_func)
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000041
 _FIRST,_RARE,_BUILDING = "the optimizer's first step, which makes its state",'shapes that were rarely seen','the graph is being built'
