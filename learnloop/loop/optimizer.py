@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterable
 from functools import partial, reduce
 from itertools import accumulate
 from numbers import Integral, Real
-from types import MethodType
 import torch
 from fastcore.basics import partition
 from torch import nn, Tensor
 from torch.autograd import profiler
 from torch.optim import optimizer as torch_optim
 from .checks import did_you_mean
+from .direct import direct_step
 
 # %% ../../nbs/loop/03_optimizer.ipynb #265a51e4
 def trainable_params(
@@ -422,19 +422,21 @@ def freeze_to(
     return n
 
 # %% ../../nbs/loop/03_optimizer.ipynb #7f259cac
-def _stepper(o):
-    "The step of `o`, without torch's wrapper if it would do nothing"
-    f = type(o).step
-    quiet = not (getattr(profiler, '_is_profiler_enabled', True) or 'step' in vars(o) or not getattr(f, 'hooked', False)
-        or any(getattr(o, k, True) for k in ('_optimizer_step_pre_hooks', '_optimizer_step_post_hooks'))
-        or any(getattr(torch_optim, k, True) for k in ('_global_optimizer_pre_hooks', '_global_optimizer_post_hooks')))
-    return MethodType(f.__wrapped__, o) if quiet else o.step
+def _is_quiet(o):
+    "Would torch's wrapper of the step of `o` do nothing?"
+    try:
+        hears = (profiler._is_profiler_enabled or o._optimizer_step_pre_hooks or o._optimizer_step_post_hooks
+            or torch_optim._global_optimizer_pre_hooks or torch_optim._global_optimizer_post_hooks)
+        return type(o).step.hooked and not hears and 'step' not in vars(o)
+    except AttributeError: return False
 
 def step(
     opt, # Torch optimizer, or dict of them by name
 )->None:
     "Step the optimizers in `opt`"
-    for o in opts(opt): _stepper(o)()
+    for o in opts(opt):
+        if not _is_quiet(o): o.step()
+        elif not direct_step(o): type(o).step.__wrapped__(o)
 
 # %% ../../nbs/loop/03_optimizer.ipynb #84c9a070
 _run_backward = getattr(torch.autograd.graph, '_engine_run_backward', None)
