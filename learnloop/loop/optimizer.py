@@ -10,9 +10,9 @@ __all__ = ['HYPERS', 'trainable_params', 'is_norm', 'norm_params', 'no_decay_par
            'make_opt', 'HeldParams', 'opt_recipe', 'remake_func', 'freeze_to', 'step', 'backward', 'zero_grad']
 
 # %% ../../nbs/loop/03_optimizer.ipynb #2c1cfe99
-import inspect, math, re, sys, warnings
+import inspect, logging, math, re, sys, warnings
 from collections.abc import Callable, Iterable
-from functools import partial, reduce
+from functools import cache, partial, reduce
 from itertools import accumulate
 from numbers import Integral, Real
 import torch
@@ -439,15 +439,21 @@ def step(
         elif not direct_step(o): type(o).step.__wrapped__(o)
 
 # %% ../../nbs/loop/03_optimizer.ipynb #84c9a070
-_run_backward = getattr(torch.autograd.graph, '_engine_run_backward', None)
+_log = logging.getLogger('torch.autograd.graph')  # at DEBUG, torch writes the way it goes
+
+@cache
+def _engine():
+    "What goes backward; None where an accelerator has threads for that, which torch hands its context"
+    if torch.accelerator.is_available(): return None
+    return getattr(getattr(torch.autograd.Variable, '_execution_engine', None), 'run_backward', None)
 
 def backward(
     loss:Tensor, # Scalar with a graph
 )->None:
     "Add the gradients of `loss` to `.grad` of the leaves of its graph"
-    is_plain = type(loss) is Tensor and loss.requires_grad and loss.numel()==1 and loss.is_floating_point()
-    if _run_backward is None or not is_plain: return loss.backward()
-    _run_backward((loss,), (torch.ones_like(loss),), False, False, (), allow_unreachable=True, accumulate_grad=True)
+    run,is_plain = _engine(),type(loss) is Tensor and loss.requires_grad and loss.numel()==1 and loss.is_floating_point()
+    if run is None or not is_plain or _log.isEnabledFor(logging.DEBUG): return loss.backward()
+    run((loss,), (torch.ones_like(loss),), False, False, (), allow_unreachable=True, accumulate_grad=True)
 
 # %% ../../nbs/loop/03_optimizer.ipynb #f38bdaaa
 def zero_grad(
