@@ -451,7 +451,8 @@ def backward(
     loss:Tensor, # Scalar with a graph
 )->None:
     "Add the gradients of `loss` to `.grad` of the leaves of its graph"
-    run,is_plain = _engine(),type(loss) is Tensor and loss.requires_grad and loss.numel()==1 and loss.is_floating_point()
+    is_plain = type(loss) is Tensor and loss.requires_grad and loss.numel()==1 and loss.is_floating_point()
+    run = _engine()
     if run is None or not is_plain or _log.isEnabledFor(logging.DEBUG): return loss.backward()
     run((loss,), (torch.ones_like(loss),), False, False, (), allow_unreachable=True, accumulate_grad=True)
 
