@@ -114,6 +114,9 @@ class FitKeeper(Checkpointer):
 @patch
 def between(self:FitKeeper):
     s,code = self.signals,0
+    if self.learn.peers.team is None and not (self.savers or self.keeps or s and s.wants_save):  # what most fits pay
+        if s: s.between()
+        return
     if self.learn.team: code = self._agree()
     if self.learn.training:
         if self.keeps: self._keep_state()

@@ -12,7 +12,7 @@ import dis, math, torch, warnings
 from collections.abc import Mapping
 from contextlib import contextmanager, suppress
 from copy import copy, deepcopy
-from functools import partial
+from functools import cache, partial
 from itertools import count, takewhile
 from pathlib import Path
 from types import SimpleNamespace
@@ -403,8 +403,11 @@ def _warn_of_count(self:Loop, f):
 
 def _sets_count(f):
     "Does the code of `f` set `opt_steps`?"
-    ops = dis.get_instructions(f) if hasattr(f, '__code__') else ()
-    return any(o.opname=='STORE_ATTR' and o.argval=='opt_steps' for o in ops)
+    return hasattr(f, '__code__') and _code_sets_count(f.__code__)
+
+@cache
+def _code_sets_count(code):
+    return any(o.opname=='STORE_ATTR' and o.argval=='opt_steps' for o in dis.get_instructions(code))
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb80867
 Loop.moved = dict(
