@@ -151,8 +151,7 @@ class AvgMetric(Metric):
     def value(self):
         sizes = self.sizes.tolist() if self.weight else self.sizes
         if not (n := sum(sizes)): return None
-        pairs = zip(self.vals.tolist(), sizes, strict=True)
-        res = sum(v*s for v,s in pairs if s)/n  # what counts for nothing may be nan
+        res = sum(v*s for v,s in zip(self.vals.tolist(), sizes, strict=True) if s)/n  # of no items, it may be nan
         return self.then(res) if self.then else res
     @property
     def name(self):
