@@ -9,7 +9,6 @@ __all__ = ['Region', 'why_unfusable', 'Fuser', 'difference', 'FuseReport']
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000004
 import time, torch, warnings
-from array import array
 from collections import Counter
 from itertools import chain
 from statistics import median
@@ -22,9 +21,9 @@ from ..loop.callback import Callback, InGraph
 from ..loop.checks import check_whole, did_you_mean, say
 from ..loop.learner import Learner
 from ..loop.optimizer import held_params
-from ..loop.rng import preserve_rng, read_rngs, write_rngs
+from ..loop.rng import read_rngs, write_rngs
 from ..measure.table import Table
-from .inductor import Captured, build, cache_folder, load, replayed, trace, why_no_compiler
+from .inductor import Captured, build, load, replayed, trace, why_no_compiler
 from .pure import PureStep, Unfusable, layout, tensors_in
 from .rules import RULES, why_no_rule
 from .watch import Watch, tried, why_flow, why_hooked
@@ -59,6 +58,7 @@ def fuse_report(self:Learner)->'FuseReport':
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000021
 _FORWARD = 'after_pred','after_loss'
+_BEFORE = *_FORWARD,'before_backward'
 
 def _events(learn):
     "Events of the stretch, in their order"
@@ -71,7 +71,7 @@ def _part_of(who, event):
     "What stands for the handler of `event` of `who` in a graph; None if nothing does"
     if not isinstance(who, Callback): return None
     part = who.in_graph(event) if _knows(type(who), event) else None
-    return InGraph(after='backward') if part is None and event in _FORWARD and who.only_looks else part
+    return InGraph(after='backward') if part is None and event in _BEFORE and who.only_looks else part
 
 def _knows(cls, event):
     "Is `in_graph` of `cls` as new as its handler of `event`?"
@@ -97,7 +97,7 @@ class Region:
         self.takers = tuple(cb for o in self.parts.values() for cb,p in o if p.f)
     def _shorten(self, event, who, part):
         label = getattr(who, 'label', type(who).__name__)
-        ends = part is None and event in (*_FORWARD, 'before_backward')
+        ends = part is None and event in _BEFORE
         if ends or self.name=='whole': self.name,self.why = '' if ends else 'grads',f'{label} hears {event}'
     def flags(self)->tuple: # What graphs depend on, of those who take part
         "Ask who takes part what their parts depend on"
@@ -124,6 +124,7 @@ def why_unfusable(
 )->str: # '' if nothing is in the way
     "Tell what of `learn` itself a graph can't stand for"
     if why := _why_never(learn): return why
+    if learn.team is not None: return 'several processes train together, and exchange gradients while they are computed'
     if learn.forward_model is not learn.model:
         return f'forward_model is set, to a {type(learn.forward_model).__name__}'
     if isinstance(learn.opt, dict): return 'there are several optimizers'
@@ -154,7 +155,7 @@ class Fuser:
     def forget(self):
         "Have no graphs"
         self.graphs,self.watches,self.watch,self.version,self.seen = {},[],None,None,Counter()
-        self.looks,self.last,self.region = {},None,None
+        self.looks,self.last,self.region,self.never = {},None,None,''
     def _tell(self, why):
         "Warn of `why`, once"
         if why in self.warned or why in _QUIET: return
@@ -195,7 +196,7 @@ def _look_around(self:Fuser):
     "Note who listens, and what is in the way"
     learn = self.learn
     if self.version is not None and self.opt is not learn.opt: self.forget()
-    self.version,self.opt,self.why,self.region,self.last = learn.version,learn.opt,why_unfusable(learn),None,None
+    self.version,self.opt,self.why,self.region,self.last = learn.version,learn.opt,self.never or why_unfusable(learn),None,None
     self.device,self.rule,self.is_whole,self.skips_turn = learn.device.type,None,False,False
     if self.kind=='inductor' and not self.why: self.why = why_no_compiler()
     if not self.why:
@@ -211,16 +212,13 @@ def _look_around(self:Fuser):
 @patch
 def _look_at_model(self:Fuser):
     "Find the watch that sees the model as it is now, which may have been so before"
-    learn,what = self.learn,''
-    for o in self.watches:
+    learn,what,self.watch,self.last = self.learn,'',None,None
+    if self.never: self.why = self.never
+    for o in self.watches if not self.why else ():
         what = o.changed()
-        if not what:
-            self._watched_by(o)
-            return
-    if len(self.watches)>=self.max_shapes:
-        self.why = f'{what} goes on changing'
-        self.watch = None
-        return
+        if not what: return self._watched_by(o)
+    if not self.why and len(self.watches)>=self.max_shapes: self.why = f'{what} goes on changing'
+    if self.why: return
     self.watches.append(Watch(learn.model, learn.loss_func))
     self._watched_by(self.watches[-1])
     self.why = why_unfusable(learn)  # hooks, for instance
@@ -293,7 +291,9 @@ class _Graph:
             batch = tensors_in((learn.xb, learn.yb))
             args = [self.pure.vector, *batch, *self.pure.kept()]
             gm,self.found = trace(self.pure.run, args)
-        if watch.why: raise Unfusable(watch.why)
+        if watch.why:
+            fuser.never = watch.why  # it does so in each step
+            raise Unfusable(watch.why)
         self.slack,self.n_batch,self.numbers = _slack(gm),len(batch),None
         self.setting,self.flags = fuser._setting(),fuser._flags()
         whole_batch = (*learn.xb, *learn.yb)
@@ -340,7 +340,8 @@ def is_same(self:_Graph, learn):
 @patch
 def _compile(self:_Graph, gm, args):
     fuser = self.fuser
-    path,self.note['was there'] = build(gm, args, fuser.cache, **fuser.options)
+    def tell(folder): say(f"learn.fuse(): compiling a step for {self.note['batch']}; it is kept in {folder}")
+    path,self.note['was there'] = build(gm, args, fuser.cache, noop if fuser.background else tell, **fuser.options)
     return load(path)
 
 def _slack(gm):
@@ -418,6 +419,7 @@ def _go_on(self:_Graph, grads):
     "Have the phases that follow the forward pass run, with `grads`"
     learn = self.fuser.learn
     turn = learn.open_turn
+    turn.scale,turn.stepped = 1.,False
     def once():
         turn.grads = None  # who goes backward again, from another loss, has gradients of that
         k = turn.scale

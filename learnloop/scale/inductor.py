@@ -12,6 +12,7 @@ import hashlib, logging, os, shutil, sys, tempfile, torch, warnings
 from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
+from fastcore.basics import noop
 from ..loop.rng import preserve_rng
 
 # %% ../../nbs/scale/06_inductor.ipynb #fa000007
@@ -45,8 +46,6 @@ def trace(
         found = _lift(gm)
         pure = torch.func.functionalize(gm, remove='mutations')
         gm = make_fx(pure, tracing_mode='fake', decomposition_table=ops)(*args, *found)
-    gm.graph.eliminate_dead_code()
-    gm.recompile()
     return gm,found
 
 @contextmanager
@@ -84,6 +83,8 @@ def _lift(gm):
         gm.graph.erase_node(n)
     found = [getattr(gm, k) for k in new]
     for k in new: delattr(gm, k)
+    gm.graph.eliminate_dead_code()
+    gm.recompile()
     return found
 
 # %% ../../nbs/scale/06_inductor.ipynb #fa000015
@@ -117,12 +118,14 @@ def build(
     gm,        # A graph, as `trace` makes it
     args:list, # Tensors like those that it will get
     folder,    # Where libraries are kept
+    on_new=noop, # Called with the folder before a compiler is: it takes a while
     **options  # For `torch._inductor.config`
 )->tuple: # Path of the library; was it there?
     "Compile a graph to a shared library, unless that was done before"
     folder = cache_folder(folder)
     path = folder/f'{_key(gm, args, options)}.so'
     if path.exists(): return path,True
+    on_new(folder)
     args = [torch.empty_strided(o.shape, o.stride(), dtype=o.dtype, device=o.device) for o in args]
     made = _compile(gm, args, options)
     # the library comes last: where it is, the other is, too

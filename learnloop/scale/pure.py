@@ -70,7 +70,8 @@ class PureStep:
         # the loss function may have something to learn, or buffers
         self.host = _Host([learn.model, *(m for m in loss_modules(learn.loss_func) if m is not learn.model)])
         self.params,self.buffers = dict(self.host.named_parameters()),dict(self.host.named_buffers())
-        self.takers = [(e, *o) for e in ('after_pred','after_loss','before_step') for o in parts.get(e, ()) if o[1].f]
+        events = 'after_pred','after_loss',*(['before_step'] if whole else [])
+        self.takers = [(e, *o) for e in events for o in parts.get(e, ()) if o[1].f]
         self.rule,self.groups = (RULES[type(learn.opt)], learn.opt.param_groups) if whole else (None, [])
         names = {p:n for n,p in self.params.items()}
         self.group_of = {names[p]:i for i,g in enumerate(self.groups) for p in g['params'] if p.requires_grad}

@@ -1,0 +1,554 @@
+"Fused steps: the weights of the ordinary way, the same events, and nothing fused that a graph can't know"
+import os, random, warnings
+from contextlib import contextmanager, suppress
+from copy import deepcopy
+from functools import partial
+import pytest, torch
+from helpers import LR, TRAIN, VALID, batches, ending, mk_learner, mk_model, players, weights
+from hypothesis import given, settings, strategies as st
+from torch import nn
+from torch.nn import functional as F
+from learnloop import (
+    CSVLogger, Callback, CheckFinite, CheckpointCallback, EMA, GradientAccumulation, GradientClip, Learner, MicroBatch, MixUp, MixedPrecision, SAM,
+    SWA, Tracer, TruePrecision, on, event)
+from learnloop.scale.fuse import _Graph
+from test_properties import programs
+
+SGD,Adam,AdamW = torch.optim.SGD,torch.optim.Adam,torch.optim.AdamW
+
+@pytest.fixture(autouse=True)
+def all_warnings():
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        yield
+
+class Small(nn.Module):
+    "Batch norm, dropout, a layer that nothing reaches, one that is frozen"
+    def __init__(self, p=.3):
+        super().__init__()
+        # a bias before the norm has a gradient of nothing but rounding
+        self.a,self.norm,self.drop,self.b = nn.Linear(2, 8, bias=False),nn.BatchNorm1d(8),nn.Dropout(p),nn.Linear(8, 1)
+        self.unused,self.frozen = nn.Linear(3, 3),nn.Linear(8, 8)
+        self.frozen.requires_grad_(False)
+    def forward(self, x): return self.b(self.frozen(self.drop(self.norm(self.a(x)).relu())))
+
+def small(seed=0):
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return Small()
+
+DATA = batches(40, bs=8)
+
+def fitted(fuse=True, n=1, model=small, cbs=(), dls=(DATA,), before=None, seed=3, backend='aten', **kwargs):
+    "A learner that has trained; `fuse` are arguments, or False"
+    learn = mk_learner([*(cbs() if callable(cbs) else cbs)], model=model(), dls=dls, **kwargs)
+    if fuse is not False: learn.fuse(backend=backend, **(fuse if isinstance(fuse, dict) else {}))
+    if before: before(learn)
+    torch.manual_seed(seed)
+    learn.fit(n)
+    return learn
+
+def near(a, b, atol=2e-6, rtol=1e-4):
+    for (k,x),(_,y) in zip(a.model.state_dict().items(), b.model.state_dict().items(), strict=True):
+        torch.testing.assert_close(x, y, atol=atol, rtol=rtol, msg=lambda m, k=k: f'{k}: {m}')
+
+def n_fused(learn): return sum(learn.fuse_report().fused.values())
+
+def both(min_fused=30, fuse=True, **kwargs):
+    "Fused and ordinary, which must be near; the fused one"
+    a,b = fitted(fuse, **kwargs),fitted(False, **kwargs)
+    near(a, b)
+    assert vars(a.count)==vars(b.count)
+    assert n_fused(a)>=min_fused, a.fuse_report()
+    assert all(p.grad is None for p in a.model.parameters())
+    return a
+
+OPTS = dict(sgd=SGD, momentum=partial(SGD, momentum=.9), nesterov=partial(SGD, momentum=.9, nesterov=True, weight_decay=.01),
+    dampening=partial(SGD, momentum=.8, dampening=.3, maximize=False), adam=Adam, amsgrad=partial(Adam, amsgrad=True), adamw=AdamW,
+    rmsprop=torch.optim.RMSprop, adagrad=torch.optim.Adagrad, nadam=torch.optim.NAdam, radam=torch.optim.RAdam)
+
+@pytest.mark.parametrize('name', OPTS)
+def test_weights_are_those_of_the_ordinary_way(name):
+    learn = both(opt_func=OPTS[name], lr=.01, n=2)
+    assert learn.fuse_report().fused.keys()=={'whole'}
+
+def test_first_losses_are_equal_to_a_millionth():
+    def losses(fuse):
+        got = []
+        fitted(fuse, cbs=[Callback(after_batch=lambda cb: got.append(cb.loss.item()))])
+        return got
+    assert max(abs(a-b) for a,b in zip(losses(True)[:10], losses(False)[:10], strict=True))<1e-6
+
+def test_optimizer_state_is_that_of_the_ordinary_way():
+    a,b = (fitted(fuse, opt_func=AdamW, lr=.01) for fuse in (True, False))
+    x,y = a.opt.state_dict(),b.opt.state_dict()
+    assert x['state'].keys()==y['state'].keys() and x['param_groups']==y['param_groups']
+    for k in x['state']:
+        for n,v in x['state'][k].items(): torch.testing.assert_close(v, y['state'][k][n], atol=1e-6, rtol=1e-4)
+
+# ---- what the rest of the loop does meanwhile
+
+def test_frozen_and_unused_weights_are_left_alone():
+    a,start = both(),small()
+    assert torch.equal(a.model.frozen.weight, start.frozen.weight) and torch.equal(a.model.unused.weight, start.unused.weight)
+
+def test_freezing_in_the_middle_of_a_fit():
+    class Thaw(Callback):
+        def before_epoch(self): self.model.a.requires_grad_(self.epoch!=1)
+    learn = both(n=3, cbs=lambda: [Thaw()])
+    assert len(learn.fuse_report().graphs)==2  # and the first serves again
+
+def test_schedules_need_no_new_graph():
+    def slower(cb): cb.learn.set_hypers(lr=.1/(1+cb.train_iter))
+    learn = both(n=2, cbs=lambda: [Callback(before_batch=slower)])
+    assert len(learn.fuse_report().graphs)==1
+
+def test_eager_steps_in_between_are_counted():
+    class Some(Callback):
+        def after_pred(self): pass
+        def before_batch(self): self.run_train = self.iter%7!=3
+    some = lambda: [listens_at_times()]
+    both(opt_func=AdamW, lr=.01, min_fused=20, cbs=some, before=quiet)
+
+def listens_at_times(every=5):
+    "A callback that comes and goes: it changes the loss in each `every`-th batch"
+    class Other(Callback):
+        def after_loss(self): self.learn.loss_grad = self.learn.loss_grad*2
+    class Comes(Callback):
+        def before_batch(self):
+            if self.iter%every==0 and not any(isinstance(o, Other) for o in self.learn.cbs): self.learn.add_cb(Other())
+        def after_batch(self):
+            if self.iter%every==0: self.learn.remove_cb(Other)
+    return Comes()
+
+def quiet(learn):
+    if learn.fuser: learn.fuser._tell = lambda why: None
+
+def test_a_listener_comes_and_goes(): both(n=2, cbs=lambda: [listens_at_times()], min_fused=60, before=quiet)
+
+@pytest.mark.parametrize('cbs', [lambda: [EMA()], lambda: [SWA(start_epoch=1)], lambda: [GradientClip(.1)], lambda: [GradientClip(.1, algorithm='value')],
+    lambda: [GradientClip(.1, norm_type=1.), EMA()], lambda: [CheckFinite()]], ids=['ema','swa','clip','value','norm1','finite'])
+def test_callbacks_that_take_part(cbs):
+    learn = both(n=3, cbs=cbs)
+    assert set(learn.fuse_report().fused)=={'grads' if any(isinstance(o, CheckFinite) for o in learn.cbs) else 'whole'}
+    for a,b in zip(learn.cbs[1:], fitted(False, n=3, cbs=cbs).cbs[1:], strict=True):
+        if hasattr(a, 'averages'): assert a.n_averaged==b.n_averaged
+        if hasattr(a, 'grad_norm'): torch.testing.assert_close(a.grad_norm, b.grad_norm, atol=1e-5, rtol=1e-4)
+
+@pytest.mark.parametrize('cbs', [lambda: [GradientAccumulation(24)], lambda: [GradientAccumulation(n_batches=3), GradientClip(.1)], lambda: [SAM()],
+    lambda: [GradientAccumulation(20, count=lambda learn: learn.bs)]], ids=['samples','batches','sam','counted'])
+def test_callbacks_that_need_gradients(cbs):
+    learn = both(n=2, cbs=cbs)
+    assert set(learn.fuse_report().fused)=={'grads'}
+
+def test_gradients_may_be_edited():
+    def edit(cb):
+        for p in cb.turn_params:
+            if p.grad is not None: p.grad.mul_(.5)
+    assert set(both(cbs=lambda: [Callback(before_step=edit)]).fuse_report().fused)=={'grads'}
+
+def test_those_who_only_look_see_prediction_and_loss():
+    seen = []
+    class Look(Callback):
+        only_looks = True
+        def after_pred(self): seen.append(self.pred.detach().clone())
+        def after_loss(self): seen.append(self.loss.clone())
+    assert set(both(cbs=lambda: [Look()]).fuse_report().fused)=={'grads'}
+    assert len(seen)==160 and seen[2].shape==(8, 1)
+    torch.testing.assert_close(seen[2:6], seen[82:86], atol=1e-6, rtol=1e-4)
+
+@pytest.mark.parametrize('cbs', [lambda: [MixUp(.4)], lambda: [MicroBatch(4)], lambda: [MixedPrecision('fp16')]], ids=['mixup','micro','fp16'])
+def test_what_changes_the_forward_pass_goes_the_ordinary_way(cbs):
+    with pytest.warns(UserWarning, match='such steps go the ordinary way') as told: a = fitted(cbs=cbs)
+    assert len(told)==1 and not n_fused(a)
+    b = fitted(False, cbs=cbs)
+    for x,y in zip(weights(a.model), weights(b.model), strict=True): assert torch.equal(x, y)
+
+def test_bf16():
+    a,b = (fitted(fuse, cbs=lambda: [MixedPrecision('bf16')], lr=.01) for fuse in (True, False))
+    assert set(a.fuse_report().fused)=={'whole'} and n_fused(a)==40
+    near(a, b, atol=3e-3, rtol=3e-2)  # bfloat16 has 8 bits, and a graph keeps more of them between operations
+    assert not torch.is_autocast_enabled('cpu')
+
+def test_true_precision():
+    a,b = (fitted(fuse, cbs=lambda: [TruePrecision(torch.float64)]) for fuse in (True, False))
+    assert n_fused(a)==40
+    near(a, b, atol=1e-9)
+
+def test_tracer_and_logs(tmp_path):
+    both(cbs=lambda: [Tracer(), CSVLogger(tmp_path/'log.csv')], n=2, defaults=True)
+
+def test_events_outside_the_stretch_are_the_same():
+    names = 'before_batch','after_batch','before_turn','after_turn','cleanup_batch','before_fetch','after_train'
+    def events(fuse):
+        got = []
+        cbs = [Callback(nm, **{nm:lambda cb, nm=nm: got.append((nm, cb.iter, dict(cb.outcome)))}) for nm in names]
+        fitted(fuse, cbs=cbs)
+        return got
+    assert events(True)==events(False)
+
+# ---- data and losses
+
+def test_dict_batches():
+    class Named(Small):
+        def forward(self, x, k=1, more=None): return super().forward(x)*k+more['z']
+    data = [dict(x=x, k=2, more=dict(z=torch.ones(8, 1)), y=y) for x,y in DATA]
+    from learnloop import DataLoaders
+    both(dls=DataLoaders(data, targ='y'), model=partial(seeded, Named))
+
+def seeded(cls, *args):
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return cls(*args)
+
+def test_other_things_in_a_batch_are_part_of_the_key():
+    class Named(Small):
+        def forward(self, x, k): return super().forward(x)*k
+    from learnloop import DataLoaders
+    data = [dict(x=x, k=1+i%2, y=y) for i,(x,y) in enumerate(DATA)]
+    learn = both(dls=DataLoaders(data, targ='y'), model=partial(seeded, Named))
+    assert len(learn.fuse_report().graphs)==2
+
+def test_several_shapes():
+    data = [b for i in range(10) for b in (*batches(2, 8, seed=i), *batches(2, 5, seed=100+i))]
+    learn = both(dls=(data,), fuse=dict(max_shapes=2))
+    assert len(learn.fuse_report().graphs)==2
+    with pytest.warns(UserWarning, match='more than max_shapes=1 shapes'): a = fitted(dict(max_shapes=1), dls=(data,))
+    near(a, fitted(False, dls=(data,)))
+    assert n_fused(a)==20
+
+def test_the_last_batch_of_an_epoch_is_not_worth_a_graph():
+    learn = both(dls=(DATA[:20]+batches(1, 3),), n=2)
+    assert len(learn.fuse_report().graphs)==1
+
+def test_tensors_of_the_loss_function_are_inputs():
+    k = torch.ones(())
+    class Weighted(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer('w', torch.ones(1))
+            self.scale = nn.Parameter(torch.ones(1))
+        def forward(self, pred, y): return ((pred-y)**2*self.w*k).mean()*self.scale.exp()
+    def grow(cb):
+        cb.loss_func.w.add_(.01)
+        k.mul_(.99)
+    def run(fuse):
+        k.fill_(1.)
+        return fitted(fuse, loss_func=Weighted(), cbs=[Callback(after_batch=grow)])
+    a,b = run(True),run(False)
+    assert n_fused(a)==40
+    near(a, b)
+    torch.testing.assert_close(a.loss_func.scale, b.loss_func.scale)
+
+def test_parts_of_the_loss():
+    def loss(pred, y): return dict(mse=F.mse_loss(pred, y), l1=.1*(pred-y).abs().mean())
+    def run(fuse):
+        got = []
+        learn = fitted(fuse, loss_func=loss, defaults=True, cbs=[Callback(after_batch=lambda cb: got.append(dict(cb.loss_parts)))])
+        return learn,got
+    (a,x),(b,y) = run(True),run(False)
+    assert n_fused(a)==40
+    near(a, b)
+    assert [o.keys() for o in x]==[o.keys() for o in y]
+    torch.testing.assert_close(x[-1], y[-1])
+
+def test_a_model_with_a_loss_of_its_own():
+    class Own(Small):
+        def forward(self, x, y): return dict(loss=F.mse_loss(super().forward(x), y), logits=x)
+    both(model=partial(seeded, Own), loss_func=None, dls=([dict(x=x, y=y) for x,y in DATA],))
+
+# ---- saving, going on, copies
+
+def test_a_run_goes_on_with_or_without(tmp_path):
+    whole = fitted(False, n=4, opt_func=AdamW, lr=.01)
+    for i,(first,then) in enumerate([(True, False), (False, True), (True, True)]):
+        fitted(first, n=2, opt_func=AdamW, lr=.01, cbs=[CheckpointCallback(tmp_path/str(i))])
+        learn = mk_learner([], model=small(), dls=(DATA,), opt_func=AdamW, lr=.01)
+        if then: learn.fuse(backend='aten')
+        learn.fit(4, resume=tmp_path/str(i))
+        near(learn, whole)
+
+def test_fused_runs_resume_bit_for_bit(tmp_path):
+    whole = fitted(n=4, opt_func=AdamW, lr=.01)
+    fitted(n=2, opt_func=AdamW, lr=.01, cbs=[CheckpointCallback(tmp_path)])
+    learn = mk_learner([], model=small(), dls=(DATA,), opt_func=AdamW, lr=.01).fuse(backend='aten', check_every=None)
+    learn.fit(4, resume=tmp_path)
+    near(learn, whole, atol=1e-6)
+
+def test_loaded_state_is_what_a_graph_works_on():
+    def load(learn):
+        sd = deepcopy(learn.opt.state_dict())
+        for st in sd['state'].values(): st['exp_avg'].zero_()
+        learn.opt.load_state_dict(sd)
+    def run(fuse):
+        learn = fitted(fuse, opt_func=Adam, lr=.01)
+        load(learn)
+        torch.manual_seed(4)
+        learn.fit(1)
+        return learn
+    near(run(True), run(False))
+
+def test_weights_loaded_by_assignment():
+    def run(fuse):
+        learn = fitted(fuse)
+        learn.model.load_state_dict(deepcopy(small(1).state_dict()), assign=True)
+        for p,q in zip(learn.model.parameters(), small().parameters(), strict=True): p.requires_grad_(q.requires_grad)
+        learn.fit(1, reset_opt=True)
+        return learn
+    near(run(True), run(False))
+
+def test_a_learner_that_is_fused_can_be_copied():
+    learn = fitted()
+    twin = deepcopy(learn)
+    for o in (learn, twin):
+        torch.manual_seed(9)
+        o.fit(1)
+    near(learn, twin)  # the copy has no graph, and makes its first step both ways
+
+def test_replaying_a_batch():
+    learn = mk_learner([], model=small(), dls=(DATA,)).fuse(backend='aten')
+    def bad(cb):
+        if cb.iter==5: raise ValueError('bad')
+    with pytest.raises(ValueError, match='bad'): learn.fit(1, cbs=[Callback(after_batch=bad)], keep_failed=True)
+    with pytest.raises(ValueError, match='bad'): learn.replay_batch()
+    assert learn.fuser is not None
+
+def test_versions_of_weights_go_up():
+    learn = fitted(dict(check_every=None))
+    v = learn.model.a.weight._version
+    learn.fit(1)
+    assert learn.model.a.weight._version>=v+40
+
+def test_unfuse_and_report():
+    learn = fitted()
+    assert '40 of 40 steps were fused' in str(learn.fuse_report()) and '| whole |' in learn.fuse_report()._repr_markdown_()
+    learn.unfuse().fit(1)
+    with pytest.raises(ValueError, match='was not fused'): learn.fuse_report()
+
+def test_wrong_arguments():
+    learn = mk_learner()
+    with pytest.raises(ValueError, match="backend='indctor'.*did you mean 'inductor'"): learn.fuse(backend='indctor')
+    with pytest.raises(ValueError, match='max_shapes'): learn.fuse(max_shapes=0)
+    with pytest.raises(ValueError, match='check_every'): learn.fuse(check_every=-1)
+
+# ---- what can't be fused
+
+class Counts(Small):
+    "Changes an attribute in forward"
+    k = 0
+    def __init__(self):
+        super().__init__()
+        self.k = 0
+    def forward(self, x):
+        self.k += 1
+        return super().forward(x)*(1+self.k/100)
+
+class Draws(Small):
+    def forward(self, x): return super().forward(x)*(1+random.random())
+class DrawsByNumPy(Small):
+    def forward(self, x):
+        import numpy
+        return super().forward(x)*(1+float(numpy.random.rand()))
+class Decides(Small):
+    def forward(self, x): return super().forward(x)*(2. if x.sum()>0 else 1.)
+class Items(Small):
+    def forward(self, x): return super().forward(x)*x.mean().item()
+n_calls = 0
+class Global(Small):
+    def forward(self, x):
+        global n_calls
+        n_calls += 1
+        return super().forward(x)*(1+n_calls%3)
+class Sparse(Small):
+    def __init__(self):
+        super().__init__()
+        self.emb = nn.Embedding(4, 8, sparse=True)
+    def forward(self, x): return super().forward(x)+self.emb((x[:, 0]>0).long()).sum(1, keepdim=True)
+class Batches(Small):
+    "Has another buffer in each step"
+    def __init__(self):
+        super().__init__()
+        self.register_buffer('mean', torch.zeros(2))
+    def forward(self, x):
+        self.mean = self.mean*.9+x.mean(0)*.1
+        return super().forward(x-self.mean)
+
+def hooked(learn): learn.model.a.register_forward_hook(lambda m, i, o: o*1.1)
+def pre_hooked(learn): learn.model.a.register_forward_pre_hook(lambda m, i: (i[0]*1.1,))
+def grad_hooked(learn): learn.model.a.weight.register_hook(lambda g: g*.5)
+def wrapped(learn): learn.forward_model = Wrapped(learn.model)
+class Wrapped(nn.Module):
+    def __init__(self, m):
+        super().__init__()
+        self.m = m
+    def forward(self, x): return self.m(x)*1.1
+class OwnBatch(Learner):
+    def _do_one_batch(self): super()._do_one_batch()
+class OwnTurn(Learner):
+    def _do_turn(self): super()._do_turn()
+class OwnLoss(Learner):
+    def _do_loss(self):
+        super()._do_loss()
+        if self.training: self.loss_grad = self.loss_grad*2
+class OwnStep(Learner):
+    def _step(self): super()._step()
+class OwnBackward(Learner):
+    def _backward(self): super()._backward()
+def two(model):
+    a = [p for n,p in model.named_parameters() if n[0]=='a' and p.requires_grad]
+    b = [p for n,p in model.named_parameters() if n[0]!='a' and p.requires_grad]
+    return dict(a=SGD(a, lr=.1), b=SGD(b, lr=.05))
+
+UNFUSABLE = dict(
+    counts=(dict(model=partial(seeded, Counts)), 'forward changes k'),
+    python_random=(dict(model=partial(seeded, Draws)), 'asks random|random numbers'),
+    numpy_random=(dict(model=partial(seeded, DrawsByNumPy)), 'asks random|random numbers'),
+    decides=(dict(model=partial(seeded, Decides)), 'decides|value'),
+    changes_global=(dict(model=partial(seeded, Global)), 'n_calls'),
+    buffer=(dict(model=partial(seeded, Batches)), 'forward changes mean'),
+    sparse=(dict(model=partial(seeded, Sparse)), 'sparse'),
+    hook=(dict(before=hooked), 'hook'), pre_hook=(dict(before=pre_hooked), 'hook'), grad_hook=(dict(before=grad_hooked), 'hook'),
+    forward_model=(dict(before=wrapped), 'forward_model'),
+    own_batch=(dict(cls=OwnBatch), '_do_one_batch'), own_turn=(dict(cls=OwnTurn), '_do_turn'), own_loss=(dict(cls=OwnLoss), '_do_loss'),
+    own_step=(dict(cls=OwnStep), '_step'), own_backward=(dict(cls=OwnBackward), '_backward'))
+
+@pytest.mark.parametrize('name', UNFUSABLE)
+def test_what_cannot_be_fused_trains_as_ever(name):
+    kwargs,why = UNFUSABLE[name]
+    def run(fuse):
+        global n_calls
+        import numpy
+        random.seed(0)
+        numpy.random.seed(0)
+        n_calls = 0
+        return fitted(fuse, **kwargs)
+    with pytest.warns(UserWarning, match=why) as told: a = run(True)
+    assert len(told)==1 and 'the ordinary way' in str(told[0].message), [str(o.message) for o in told]
+    b = run(False)
+    assert not n_fused(a)
+    for x,y in zip(weights(a.model), weights(b.model), strict=True): assert torch.equal(x, y)
+    if hasattr(a.model, 'k'): assert a.model.k==b.model.k==40
+
+def test_several_optimizers():
+    def run(fuse):
+        model = small()
+        return fitted(fuse, model=lambda: model, opt_func=two(model))
+    with pytest.warns(UserWarning, match='several optimizers') as told: a = run(True)
+    assert len(told)==1 and not n_fused(a)
+    assert all(map(torch.equal, weights(a.model), weights(run(False).model)))
+
+def test_a_number_that_is_read_of_a_tensor(): both(model=partial(seeded, Items), lr=.01)
+
+def test_a_hook_in_the_middle_of_a_fit():
+    def hook(cb):
+        if cb.iter==20: hooked(cb.learn)
+    def run(fuse): return fitted(fuse, cbs=[Callback(after_batch=hook)])
+    with pytest.warns(UserWarning, match='hook') as told: a = run(True)
+    assert len(told)==1 and n_fused(a)==21
+    near(a, run(False))
+
+def test_an_attribute_that_changes_now_and_then_has_a_graph_each():
+    class Scaled(Small):
+        k = 1.
+        def forward(self, x): return super().forward(x)*self.k
+    def grow(cb): cb.model.k = 1.+cb.epoch
+    learn = both(n=3, model=partial(seeded, Scaled), cbs=lambda: [Callback(before_epoch=grow)], min_fused=120, lr=.01)
+    assert len(learn.fuse_report().graphs)==3
+
+def test_an_attribute_that_changes_in_each_step():
+    class Scaled(Small):
+        k = 1.
+        def forward(self, x): return super().forward(x)*self.k
+    def grow(cb): cb.model.k = 1.+cb.train_iter/100
+    def run(fuse): return fitted(fuse, model=partial(seeded, Scaled), cbs=[Callback(before_batch=grow)])
+    with pytest.warns(UserWarning, match='k goes on changing'): a = run(True)
+    assert n_fused(a)<=4
+    near(a, run(False))
+
+def test_no_compiler(monkeypatch):
+    monkeypatch.setenv('CXX', 'no-such-compiler')
+    with pytest.warns(UserWarning, match='no C\\+\\+ compiler') as told: a = fitted(backend='inductor')
+    assert len(told)==1 and not n_fused(a)
+    for x,y in zip(weights(a.model), weights(fitted(False).model), strict=True): assert torch.equal(x, y)
+
+def test_another_version_of_torch(monkeypatch):
+    monkeypatch.setattr('learnloop.scale.inductor.TESTED', ('1.0',))
+    with pytest.warns(UserWarning, match='another than the tested 1.0'): assert not n_fused(fitted(backend='inductor'))
+
+def test_a_compiler_that_fails(monkeypatch):
+    def fails(*args, **kwargs): raise RuntimeError('no space left on device')
+    monkeypatch.setattr('learnloop.scale.fuse.build', fails)
+    with pytest.warns(UserWarning, match='no space left') as told: a = fitted(backend='inductor')
+    assert len(told)==1 and not n_fused(a)
+
+# ---- comparing both ways
+
+def wrong_bias(args, kept): return [args[0]*1.02, *args[1:]]
+def stale(args, kept): return [*args[:3], *[kept.setdefault(i, o.detach().clone()) if o.shape==(8,) else o for i,o in enumerate(args[3:])]]
+
+@pytest.mark.parametrize('fault', [wrong_bias, stale])
+@pytest.mark.parametrize('at', [2, 16])
+def test_a_fault_is_found(fault, at):
+    learn = mk_learner([], model=small(), dls=(DATA,), opt_func=Adam, lr=.01).fuse(backend='aten', check_every=8)
+    kept = {}
+    def plant(cb):
+        for g in cb.learn.fuser.graphs.values():
+            if cb.train_iter==at and isinstance(g, _Graph):
+                right = g.call
+                g.call = lambda args: right(fault(args, kept))
+    torch.manual_seed(3)
+    with pytest.warns(UserWarning, match='the compiled step comes to another') as told: learn.fit(3, cbs=[Callback(before_batch=plant)])
+    assert len(told)==1 and n_fused(learn)<60
+
+def test_a_dropped_mask_is_found(monkeypatch):
+    import learnloop.scale.inductor as inductor
+    monkeypatch.setattr(inductor, '_bernoulli', lambda x, p=.5, generator=None: torch.ones_like(x))
+    with pytest.warns(UserWarning, match='draws other random numbers|comes to another'): a = fitted()
+    assert n_fused(a)<=3
+    near(a, fitted(False))
+
+def test_without_faults_nothing_is_doubted():
+    learn = fitted(dict(check_every=1), n=3, opt_func=AdamW, lr=.01)
+    assert n_fused(learn)==119 and learn.fuse_report().speedup
+
+# ---- programs
+
+OUTSIDE = ['before_fit','before_epoch','before_train','before_batch','after_batch','cleanup_batch','before_turn','after_turn','cleanup_turn',
+    'before_fetch','after_fetch','before_validate','after_validate','after_train','after_epoch','after_fit']
+SHARED = {}
+
+def start_anew(learn):
+    "Have the learner as it was made, with its graphs"
+    learn.model.load_state_dict(mk_model().state_dict())
+    for p in learn.model.parameters(): p.grad = None
+    for k in vars(learn.count): setattr(learn.count, k, 0)
+    return learn
+
+def program(fuse, cbs, acts, backend):
+    key = fuse,backend
+    if key not in SHARED:
+        SHARED[key] = mk_learner()
+        if fuse:
+            SHARED[key].fuse(backend=backend)
+            SHARED[key].fuser._tell = lambda why: None  # callbacks that listen are what this is about
+    learn,trace = start_anew(SHARED[key]),[]
+    end = ending(lambda: learn.fit(2, cbs=players(cbs, acts, trace)))
+    return learn,trace,end
+
+def compare_programs(cbs, acts, backend='aten'):
+    (a,trace,end),(b,want,wanted) = (program(o, cbs, acts, backend) for o in (True, False))
+    assert trace==want and end==wanted
+    assert vars(a.count)==vars(b.count)
+    near(a, b, atol=1e-6)
+
+@given(programs())
+@settings(max_examples=5*settings.default.max_examples)
+def test_programs(program): compare_programs(*program)
+
+@given(programs(OUTSIDE))
+@settings(max_examples=5*settings.default.max_examples)
+def test_programs_that_listen_outside(program): compare_programs(*program)
+
+def test_programs_were_fused():
+    report = SHARED[True, 'aten'].fuse_report()
+    assert report.fused['whole']>200 and report.fused['grads']>50, report
