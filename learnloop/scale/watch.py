@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/scale/watch.html.md"""
 __all__ = ['Places', 'tried', 'why_hooked', 'Watch', 'why_flow']
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000004
-import dis, io, pickle, random, sys, threading, torch, traceback
+import builtins, dis, io, pickle, random, sys, threading, torch, traceback
 from collections import deque
 from contextlib import ExitStack, redirect_stdout
 from functools import partial
@@ -24,7 +24,7 @@ from torch.utils.hooks import RemovableHandle
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000009
 _LIBRARIES = {'torch','numpy','fastcore','builtins'} | sys.stdlib_module_names
-_CLOCKS = 'time','datetime','random','secrets','uuid' # modules whose answers are others in each call
+_CLOCKS = 'time','datetime','secrets','uuid'  # modules whose answers are others in each call
 _PLAIN = type(None),bool,int,float,complex,str,bytes,range,torch.dtype,torch.device
 _GONE = object()
 _STANDARD = {*vars(nn.Module())} - {'training'}
@@ -41,11 +41,11 @@ class _Space:
     "Values by name: those of a module, an object, a class, or the globals that code names"
     def __init__(self, owner, vals, names, say): self.owner,self.vals,self.names,self.say = owner,vals,names,say
     def keys(self):
-        if self.names is not None: return sorted(self.names)
+        if self.names is not None: return sorted(self.names & self.vals.keys())
         if not isinstance(self.owner, nn.Module): return [*self.vals]
         own = [k for k in self.vals if k not in _STANDARD]
         return [k for k in own if k not in _RNN] if isinstance(self.owner, nn.RNNBase) else own
-    def now(self): return {k:self.vals.get(k, _GONE) for k in self.keys()}
+    def now(self): return {k:self.vals[k] for k in self.keys()}
     def put(self, k, v):
         "Make `k` what it was, `v`"
         if not isinstance(self.owner, type):
@@ -73,8 +73,8 @@ class Places:
         self.names,n = {'forward','__call__','__getattr__'},0
         while n<len(self.names): # a name that is found late may be that of an attribute seen before
             n = len(self.names)
-            self.seen,self.spaces,self.globals,self.asks = {},[],{},{}
-            self.modules,self.boxes,self.cells,self.tensors,self.arrays,self.gens = [],[],[],[],[],[]
+            self.seen,self.spaces,self.globals = {},[],{}
+            self.modules,self.boxes,self.cells,self.tensors,self.arrays,self.gens,self.asks = [],[],[],[],[],[],[]
             self.look(model, '')
             self.look(loss_func, 'loss_func')
         self.spaces += self.globals.values()
@@ -110,32 +110,34 @@ def _see_module(places, m, at):
 
 def _see_class(places, cls, at):
     for c in (c for c in cls.__mro__ if not _is_library(c)):
-        places.space(c, vars(c), places.names & vars(c).keys(), _dot(c.__name__))
+        places.space(c, vars(c), places.names, _dot(c.__name__))
 
 def _see_object(places, o, at):
     "An object of the user's: those of its attributes that some code names"
-    for k in 'func','fget','__wrapped__','__func__': # properties, static methods, caches and other wrappers of functions
+    for k in 'func','fget','__wrapped__','__func__': # properties, static methods, caches and other wrappers
         f = getattr(o, k, None) if hasattr(type(o), k) or k=='__wrapped__' else None
         if isinstance(f, FunctionType): places.look(f, at)
     if _is_library(type(o)) and not isinstance(o, SimpleNamespace): return
     held = getattr(o, '__dict__', None)
-    if held is not None: places.space(o, held, places.names & held.keys(), _dot(at))
-    slots = [k for c in type(o).__mro__ for k in getattr(c, '__slots__', ()) if k in places.names and hasattr(o, k)]
-    if slots: places.space(o, _Slots(o), {*slots}, _dot(at))
+    if held is not None: places.space(o, held, places.names, _dot(at))
+    if any('__slots__' in vars(c) for c in type(o).__mro__): places.space(o, _Slots(o), places.names, _dot(at))
     places.look(type(o), type(o).__name__)
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000113
 class _Slots:
     "Attributes of an object without `__dict__`, as if it had one"
     def __init__(self, o): self.o = o
-    def get(self, k, default): return getattr(self.o, k, default)
+    def keys(self):
+        slots = [k for c in type(self.o).__mro__ for k in vars(c).get('__slots__', ())]
+        return {k for k in slots if hasattr(self.o, k)}
+    def __len__(self): return len(self.keys())
     def pop(self, k, default): delattr(self.o, k)
     def __getitem__(self, k): return getattr(self.o, k)
     def __setitem__(self, k, v): setattr(self.o, k, v)
 
 def _see_library(places, m, at):
     "A module of Python: what code names of it, unless it is torch's or Python's"
-    if _root(m.__name__) not in _LIBRARIES: places.space(None, vars(m), places.names & vars(m).keys(), _dot(m.__name__))
+    if _root(m.__name__) not in _LIBRARIES: places.space(None, vars(m), places.names, _dot(m.__name__))
 
 def _see_box(places, o, at):
     if not isinstance(o, (tuple,frozenset)): places.boxes.append((at, o))
@@ -155,9 +157,9 @@ def _see_function(places, f, at):
     space.names |= names & vals.keys() | {k for c in codes for k in _stored(c)}
     for k in names & vals.keys():
         places.look(vals[k], _global(k))
-        clock = vals[k].__name__ if isinstance(vals[k], ModuleType) else getattr(vals[k], '__module__', None)
-        if clock in _CLOCKS: places.asks[name] = f'{name} asks {clock}, which has another answer in each step'
-    for k in names & {'open','input'} - vals.keys(): places.asks[name] = f'{name} calls {k}'
+        clock = getattr(vals[k], '__name__' if isinstance(vals[k], ModuleType) else '__module__', None)
+        if clock in _CLOCKS: places.asks.append((vals, k, f'{name} asks {clock}, which answers otherwise each time'))
+    for k in names & {'open','input'} - vals.keys(): places.asks.append((vals, k, f'{name} calls {k}'))
 
 def _codes(code): return [code, *[o for c in code.co_consts if isinstance(c, CodeType) for o in _codes(c)]]
 def _global(k): return f'the global {k}'
@@ -191,8 +193,8 @@ def _see_kept(name):
 _numpy = sys.modules.get('numpy') # torch imports it where there is one
 _NP_GENS = (_numpy.random.Generator, _numpy.random.RandomState) if _numpy else ()
 _SEES = [(nn.Module, _see_module), (Tensor, _see_tensor), ((list,dict,set,deque,tuple,frozenset,bytearray), _see_box),
-    (FunctionType, _see_function), (MethodType, _see_method), (partial, _see_partial), (ModuleType, _see_library),
-    (type, _see_class), ((torch.Generator,random.Random,*_NP_GENS), _see_kept('gens'))]
+    (FunctionType, _see_function), (MethodType, _see_method), (partial, _see_partial),
+    (ModuleType, _see_library), (type, _see_class), ((torch.Generator,random.Random,*_NP_GENS), _see_kept('gens'))]
 if _numpy: _SEES.append((_numpy.ndarray, _see_kept('arrays')))
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000017
@@ -202,9 +204,11 @@ def _is_box_same(o, old):
     if isinstance(o, dict): return [*now]==[*old] and all(map(_same, now.values(), old.values()))
     return len(now)==len(old) and all(map(_same, now, old))
 def _refill(o, old):
-    if isinstance(o, (list,bytearray)): o[:] = old; return
-    o.clear()
-    o.extend(old) if isinstance(o, deque) else o.update(old)
+    if isinstance(o, (list,bytearray)): o[:] = old
+    else:
+        o.clear()
+        if isinstance(o, deque): o.extend(old)
+        else: o.update(old)
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000117
 def _rng_state(o):
@@ -230,6 +234,28 @@ class _Ears(io.TextIOBase):
         return len(s)
     def flush(self): self.to.flush()
 
+# %% ../../nbs/scale/05_watch.ipynb #wa000317
+class _Asked:
+    "Stands for what answers otherwise each time, such as the module `time`, and tells if it is asked"
+    def __init__(self, o, tell): self._o,self._tell = o,tell
+    def __getattr__(self, k):
+        self._tell()
+        return getattr(self._o, k)
+    def __call__(self, *args, **kwargs):
+        self._tell()
+        return self._o(*args, **kwargs)
+    def __instancecheck__(self, o): return isinstance(o, self._o)
+
+def _hear_asked(asks, ends):
+    "Put ears in place of what `asks` names, until `ends` is closed; return the list of what they hear"
+    heard = []
+    for vals,k,why in asks:
+        if isinstance(vals.get(k), _Asked): continue
+        ends.callback(vals.__setitem__ if k in vals else vals.pop, k, vals.get(k))
+        vals[k] = _Asked(vals.get(k, getattr(builtins, k, None)), partial(heard.append, why))
+    return heard
+
+# %% ../../nbs/scale/05_watch.ipynb #wa000417
 _SEED = 0x6c6f_6f70_7365_6564 # nobody's own
 def _modes(): return torch.get_default_dtype(),torch.is_grad_enabled()
 
@@ -249,6 +275,7 @@ class tried:
         on = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else []
         self.ends.enter_context(torch.random.fork_rng(on))
         self.ends.enter_context(redirect_stdout(self.ears))
+        self.asked = _hear_asked(self.places.asks, self.ends)
         torch.default_generator.manual_seed(_SEED)
         return self
 
@@ -263,7 +290,7 @@ class tried:
         if modes!=self.modes: whys.append('forward sets the default dtype, or whether gradients are on')
         whys += [f'{at} is a torch.Generator, from which a graph draws nothing' for at,o in self.places.gens
             if isinstance(o, torch.Generator)]
-        whys += self.places.asks.values()
+        whys += self.asked
         self.why = whys[0] if whys else ''
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000118
@@ -275,8 +302,8 @@ def _keep(places):
     for at,a in places.arrays: yield partial(_array_back, at, a, a.copy())
     for t in places.own.values(): yield partial(_tensor_back, None, t, t._version, t.detach().clone())
     for at,t in places.tensors: yield partial(_tensor_back, at, t, t._version, t.detach().clone())
-    for at,m in places.modules:
-        if isinstance(m, nn.RNNBase): yield partial(_rnn_back, m, {k:[*vars(m)[k]] for k in _RNN if k in vars(m)})
+    for m in (m for _,m in places.modules if isinstance(m, nn.RNNBase)):
+        yield partial(_rnn_back, m, {k:[*vars(m)[k]] for k in _RNN if k in vars(m)})
     gens = [("Python's random numbers", random)]
     if _numpy: gens.append(("NumPy's random numbers", _numpy.random))
     for at,o in gens+places.gens: yield partial(_gen_back, at, o, _rng_state(o))
@@ -308,14 +335,14 @@ def _cell_back(at, c, old):
         else: c.cell_contents = old
         yield f'forward changes {at}'
 
-# %% ../../nbs/scale/05_watch.ipynb #wa000318
+# %% ../../nbs/scale/05_watch.ipynb #79297aa0
 def _array_back(at, a, old):
     if a.tobytes()!=old.tobytes():
         a[...] = old
         yield f'forward changes what is in {at}'
 
 def _tensor_back(at, t, version, old):
-    if t._version!=version:
+    if t._version!=version or not _is_equal(t, old): # batch norm writes to its buffers without counting a version
         t.detach().copy_(old)
         if at is not None: yield f'forward changes the tensor {at}, which is no buffer: `register_buffer` makes it one'
 
@@ -325,6 +352,10 @@ def _gen_back(at, o, old):
         yield f'forward draws from {at}'
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000418
+def _is_equal(a, b):
+    "Have `a` and `b` the same numbers, nan among them?"
+    return a.is_meta or torch.equal(a, b) or bool(((a==b)|((a!=a)&(b!=b))).all())
+
 def _rnn_back(m, old):
     vars(m).update(old)
     return ()
@@ -354,7 +385,7 @@ _MAX_BYTES = 1<<20  # of arrays, which are compared byte by byte
 
 def _getter(s):
     "What gets the values that are in the space `s`"
-    keys = [k for k,v in s.now().items() if v is not _GONE]
+    keys = s.keys()
     if not keys: return None
     return attrgetter(*keys) if isinstance(s.vals, _Slots) else itemgetter(*keys)
 
@@ -372,7 +403,7 @@ class Watch:
         views = [o.values() if isinstance(o, dict) else o for o in [s.vals for s in inner if s.vals]+boxes]
         self.views = views+[o.keys() for o in boxes if isinstance(o, dict)]
         self.empty = [s.vals for s in inner if not s.vals]
-        self.sized = [s.vals for s in places.spaces if s.names is None]+boxes
+        self.sized = [s.vals for s in places.spaces if s.owner is not None]+boxes
         both = [o for o in (model, loss_func) if isinstance(o, nn.Module)]
         named = [o for m in both for o in m.named_parameters()]
         self.names,self.weights = [n for n,_ in named],[p for _,p in named]
@@ -448,8 +479,8 @@ _ASKS = "forward asks for the value of a tensor, as `if x.sum()>0` does, and a g
 _SHAPE = 'the shape of a tensor depends on values, as with `x[x>0]` or `nonzero`'
 _LEAVES = 'forward takes values out of torch, as `x.numpy()` and `x.tolist()` do'
 _CHANGES = 'forward changes a tensor that is neither a weight nor a buffer'
-_FLOWS = {'GuardOnDataDependentSymNode':_ASKS, 'DataDependentOutputException':_ASKS, 'data-dependent control flow':_ASKS,
-    'value out of a tracing tensor':_ASKS, 'DynamicOutputShapeException':_SHAPE, 'SymIntArrayRef expected':_SHAPE,
+_FLOWS = {'GuardOnDataDependentSymNode':_ASKS, 'DataDependentOutputException':_ASKS,
+    'data-dependent control flow':_ASKS, 'value out of a tracing tensor':_ASKS, 'DynamicOutputShapeException':_SHAPE, 'SymIntArrayRef expected':_SHAPE,
     'unallocated storage':_LEAVES, 'Cannot access data pointer':_LEAVES, 'would mutate a captured':_CHANGES}
 _TORCH = str(Path(torch.__file__).parent)
 
