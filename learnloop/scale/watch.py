@@ -11,8 +11,8 @@ __all__ = ['Places', 'tried', 'why_hooked', 'Watch', 'why_flow']
 import builtins, dis, io, pickle, random, sys, threading, torch, traceback
 from collections import deque
 from contextlib import ExitStack, redirect_stdout
-from functools import partial
-from itertools import chain
+from functools import cached_property, partial
+from itertools import chain, cycle
 from operator import attrgetter, call, itemgetter
 from pathlib import Path
 from types import CodeType, FunctionType, MethodType, ModuleType, SimpleNamespace
@@ -114,12 +114,10 @@ def _see_class(places, cls, at):
 
 def _see_object(places, o, at):
     "An object of the user's: those of its attributes that some code names"
-    for k in 'func','fget','__wrapped__','__func__': # properties, static methods, caches and other wrappers
-        f = getattr(o, k, None) if hasattr(type(o), k) or k=='__wrapped__' else None
-        if isinstance(f, FunctionType): places.look(f, at)
+    held = getattr(o, '__dict__', {})
+    places.look(held.get('__wrapped__'), at) # by a cache, or another wrapper
     if _is_library(type(o)) and not isinstance(o, SimpleNamespace): return
-    held = getattr(o, '__dict__', None)
-    if held is not None: places.space(o, held, places.names, _dot(at))
+    if hasattr(o, '__dict__'): places.space(o, held, places.names, _dot(at))
     if any('__slots__' in vars(c) for c in type(o).__mro__): places.space(o, _Slots(o), places.names, _dot(at))
     places.look(type(o), type(o).__name__)
 
@@ -182,19 +180,22 @@ def _see_method(places, f, at):
 def _see_partial(places, f, at):
     for o in (f.func, f.args, f.keywords): places.look(o, at)
 
+def _see_wrapper(name): return lambda places, o, at: places.look(getattr(o, name), at)
+
 def _see_tensor(places, t, at):
     if id(t) not in places.own: places.tensors.append((at, t))
 
-def _see_kept(name):
-    def _f(places, o, at): getattr(places, name).append((at, o))
-    return _f
+# %% ../../nbs/scale/05_watch.ipynb #wa000414
+def _see_kept(name): return lambda places, o, at: getattr(places, name).append((at, o))
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000314
 _numpy = sys.modules.get('numpy') # torch imports it where there is one
 _NP_GENS = (_numpy.random.Generator, _numpy.random.RandomState) if _numpy else ()
 _SEES = [(nn.Module, _see_module), (Tensor, _see_tensor), ((list,dict,set,deque,tuple,frozenset,bytearray), _see_box),
     (FunctionType, _see_function), (MethodType, _see_method), (partial, _see_partial),
-    (ModuleType, _see_library), (type, _see_class), ((torch.Generator,random.Random,*_NP_GENS), _see_kept('gens'))]
+    (property, _see_wrapper('fget')), ((staticmethod,classmethod), _see_wrapper('__func__')),
+    (cached_property, _see_wrapper('func')), (ModuleType, _see_library), (type, _see_class),
+    ((torch.Generator,random.Random,*_NP_GENS), _see_kept('gens'))]
 if _numpy: _SEES.append((_numpy.ndarray, _see_kept('arrays')))
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000017
@@ -291,7 +292,7 @@ class tried:
         whys += [f'{at} is a torch.Generator, from which a graph draws nothing' for at,o in self.places.gens
             if isinstance(o, torch.Generator)]
         whys += self.asked
-        self.why = whys[0] if whys else ''
+        self.why,self.kept = whys[0] if whys else '',[]
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000118
 def _keep(places):
@@ -380,8 +381,8 @@ def why_hooked(
 def _hook_name(k): return k.strip('_').replace('pre_hooks', 'pre-hooks').replace('_', ' ')
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000026
-_flag = attrgetter('requires_grad')
-_MAX_BYTES = 1<<20  # of arrays, which are compared byte by byte
+_flag,_version,_cell,_kind = map(attrgetter, ('requires_grad','_version','cell_contents','dtype'))
+_MAX_BYTES,_MAX_ITEMS = 1<<16,1000  # of an array, of a list or dict: of larger ones the size alone is looked at
 
 def _getter(s):
     "What gets the values that are in the space `s`"
@@ -400,8 +401,9 @@ class Watch:
         got = [(s, f) for s in places.spaces if (f := _getter(s))]
         self.getters,self.dicts = [f for _,f in got],[s.owner if isinstance(s.vals, _Slots) else s.vals for s,_ in got]
         inner,boxes = _inner(places, _OWN),[o for _,o in places.boxes]
-        views = [o.values() if isinstance(o, dict) else o for o in [s.vals for s in inner if s.vals]+boxes]
-        self.views = views+[o.keys() for o in boxes if isinstance(o, dict)]
+        seen = [s.vals for s in inner if s.vals] + [o for o in boxes if len(o)<=_MAX_ITEMS]
+        self.views = [o.values() if isinstance(o, dict) else o for o in seen] + [o.keys() for o in boxes
+            if isinstance(o, dict) and len(o)<=_MAX_ITEMS]
         self.empty = [s.vals for s in inner if not s.vals]
         self.sized = [s.vals for s in places.spaces if s.owner is not None]+boxes
         both = [o for o in (model, loss_func) if isinstance(o, nn.Module)]
@@ -420,26 +422,31 @@ def _note(self:Watch):
     self.arrays  = [o for o in places.arrays if o[1].nbytes<=_MAX_BYTES]
     self.flags,self.modes,self.old = [*map(_flag, self.weights)],_modes(),self._rare()
     self.hooked = why_hooked(places.model, places.loss_func)
-    self._is_same = _asker(self)
     self.kept_spaces = [(s, s.now()) for s in self.spaces]
     self.kept_boxes  = [_copied(o) for _,o in places.boxes]
+    self.kinds = [*map(_kind, self.weights)]
+    self._is_same = _asker(self)
 
 @patch
 def _rare(self:Watch):
-    vals = [_content(c) for _,c in self.cells]
-    return vals,[t._version for _,t in self.tensors],[a.tobytes() for _,a in self.arrays]
+    cells,tensors = [c for _,c in self.cells],[t for _,t in self.tensors]
+    return [*map(_cell, cells)],[*map(_version, tensors)],[a.tobytes() for _,a in self.arrays]
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000427
 def _asker(w):
     "What tells in no time whether all is as it is now: names are its own, and loops are C's"
     getters,dicts,sized,views,empty,weights = w.getters,w.dicts,w.sized,w.views,w.empty,w.weights
-    rare = w._rare if any(w.old) else list
-    flat,dtype,grad,handle = chain.from_iterable,torch.get_default_dtype,torch.is_grad_enabled,RemovableHandle
-    def now():
-        return ([*map(call, getters, dicts)], [*map(len, sized)], [*flat(views)], [*map(_flag, weights)],
-            handle.next_id, dtype(), grad(), any(empty), rare())
-    was = now()
-    return lambda: now()==was
+    flat,dtype,is_grad,handle = chain.from_iterable,torch.get_default_dtype,torch.is_grad_enabled,RemovableHandle
+    vals,lens,items,flags = [*map(call, getters, dicts)],[*map(len, sized)],[*flat(views)],w.flags
+    (dtype_was,is_grad_was),n_hooks,rare,old = w.modes,handle.next_id,w._rare if any(w.old) else None,w.old
+    some = [*zip(weights, w.kinds, strict=True)] or [(torch.empty(0), dtype())]
+    turn = cycle(some) # one weight in each step: `model.half()` changes all of them
+    def is_same():
+        p,kind = next(turn)
+        return (p.dtype is kind and [*map(call, getters, dicts)]==vals and [*map(len, sized)]==lens and not any(empty)
+            and [*flat(views)]==items and [*map(_flag, weights)]==flags and handle.next_id==n_hooks
+            and dtype() is dtype_was and is_grad() is is_grad_was and (rare is None or rare()==old))
+    return is_same
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000127
 @patch
@@ -467,6 +474,8 @@ def _what(self:Watch):
         if not _is_box_same(o, old): return f'what is in {at}'
     for n,p,flag in zip(self.names, self.weights, self.flags, strict=True):
         if p.requires_grad!=flag: return f'requires_grad of {n}'
+    for n,p,kind in zip(self.names, self.weights, self.kinds, strict=True):
+        if _kind(p)!=kind: return f'dtype of {n}'
     for found,was,now in zip((self.cells, self.tensors, self.arrays), self.old, self._rare(), strict=True):
         for (at,_),a,b in zip(found, was, now, strict=True):
             if not _same(a, b): return at
@@ -480,8 +489,9 @@ _SHAPE = 'the shape of a tensor depends on values, as with `x[x>0]` or `nonzero`
 _LEAVES = 'forward takes values out of torch, as `x.numpy()` and `x.tolist()` do'
 _CHANGES = 'forward changes a tensor that is neither a weight nor a buffer'
 _FLOWS = {'GuardOnDataDependentSymNode':_ASKS, 'DataDependentOutputException':_ASKS,
-    'data-dependent control flow':_ASKS, 'value out of a tracing tensor':_ASKS, 'DynamicOutputShapeException':_SHAPE, 'SymIntArrayRef expected':_SHAPE,
-    'unallocated storage':_LEAVES, 'Cannot access data pointer':_LEAVES, 'would mutate a captured':_CHANGES}
+    'data-dependent control flow':_ASKS, 'value out of a tracing tensor':_ASKS,
+    'DynamicOutputShapeException':_SHAPE, 'SymIntArrayRef expected':_SHAPE, 'unallocated storage':_LEAVES,
+    'Cannot access data pointer':_LEAVES, 'would mutate a captured':_CHANGES}
 _TORCH = str(Path(torch.__file__).parent)
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000135

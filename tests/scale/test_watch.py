@@ -268,7 +268,8 @@ LAYERS = dict(
     mlp=(lambda: seq(nn.Linear(3, 4), nn.ReLU(), nn.LayerNorm(4), nn.GELU(), nn.Dropout(), nn.Linear(4, 1)), X),
     bn=(lambda: seq(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Softmax(1)), X),
     cnn=(lambda: seq(nn.Conv2d(3, 4, 3, padding=1, padding_mode='reflect'), nn.BatchNorm2d(4), nn.MaxPool2d(2),
-        nn.GroupNorm(2, 4), nn.Upsample(scale_factor=2), nn.Dropout2d(), nn.ConvTranspose2d(4, 2, 3), nn.InstanceNorm2d(2, track_running_stats=True), nn.AdaptiveAvgPool2d(1), nn.Flatten()), IMG),
+        nn.GroupNorm(2, 4), nn.Upsample(scale_factor=2), nn.Dropout2d(),
+        nn.ConvTranspose2d(4, 2, 3), nn.InstanceNorm2d(2, track_running_stats=True), nn.AdaptiveAvgPool2d(1), nn.Flatten()), IMG),
     lstm=(lambda: nn.LSTM(4, 3, num_layers=2, bidirectional=True, dropout=.1, batch_first=True), SEQ), gru=(lambda: nn.GRU(4, 3), SEQ),
     rnn=(lambda: nn.RNN(4, 3), SEQ), cell=(lambda: nn.LSTMCell(4, 3), SEQ[0]), bag=(lambda: nn.EmbeddingBag(5, 3), IDS),
     embedding=(lambda: nn.Embedding(5, 3, padding_idx=0, max_norm=None), IDS),
@@ -454,6 +455,46 @@ def test_places_keep_to_users_code():
     places = Places(seq(nn.Linear(3, 3), nn.LSTM(3, 3)), F.cross_entropy)
     assert not places.globals and not places.cells and not places.asks
     assert not any(isinstance(o, types.ModuleType) and o is not builtins for o in places.seen.values())
+
+def test_a_model_of_another_dtype_is_seen_at_once():
+    m = Net()
+    watch = Watch(m)
+    m.double()
+    assert watch.changed()=='dtype of lin.weight'
+
+def test_large_tables_are_watched_by_their_size():
+    vocab = {str(i):i for i in range(5000)}
+    watch = Watch(Net(vocab=vocab))
+    vocab['3'] = 7
+    assert watch.changed()==''
+    vocab['new'] = 7
+    assert watch.changed()=='what is in vocab'
+
+def test_modules_of_python_are_read_where_code_names_them(monkeypatch):
+    cfg = types.ModuleType('cfg')
+    cfg.alpha,cfg.unread = 1.,1
+    monkeypatch.setitem(globals(), 'CONFIG', cfg)
+    watch = Watch(model(), total)
+    cfg.unread = 2
+    assert watch.changed()==''
+    cfg.alpha = 2.
+    assert watch.changed()=='cfg.alpha'
+
+def test_wrappers_are_looked_through():
+    n = [0]
+    def count(): n[0] += 1
+    class Wrapped(nn.Linear):
+        @property
+        def twice(self): return count() or 2
+        @staticmethod
+        def once(): count()
+        @torch.no_grad()
+        def quiet(self): count()
+    for k in 'twice','once','quiet':
+        m = Net(lambda m, x, k=k: (m.lin.twice if k=='twice' else m.lin.once() if k=='once' else m.lin.quiet(), x)[1])
+        m.lin = Wrapped(3, 3)
+        with tried(m) as watch: m(X)
+        assert watch.why.startswith('forward changes what is in n of') and n==[0]
 
 # ---- control flow that asks for values
 FLOWS = dict(
