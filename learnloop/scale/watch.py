@@ -10,6 +10,7 @@ __all__ = ['Places', 'tried', 'why_hooked', 'Watch', 'why_flow']
 # %% ../../nbs/scale/05_watch.ipynb #wa000004
 import builtins, dis, io, pickle, random, sys, threading, torch, traceback
 from collections import deque
+from collections.abc import Iterator
 from contextlib import ExitStack, redirect_stdout
 from functools import cached_property, partial
 from itertools import chain, cycle
@@ -74,7 +75,8 @@ class Places:
         while n<len(self.names): # a name that is found late may be that of an attribute seen before
             n = len(self.names)
             self.seen,self.spaces,self.globals = {},[],{}
-            self.modules,self.boxes,self.cells,self.tensors,self.arrays,self.gens,self.asks = [],[],[],[],[],[],[]
+            self.modules,self.boxes,self.cells,self.tensors,self.arrays,self.gens,self.asks = ([] for _ in range(7))
+            self.closed = []  # what holds a state that can't be seen
             self.look(model, '')
             self.look(loss_func, 'loss_func')
         self.spaces += self.globals.values()
@@ -191,11 +193,12 @@ def _see_kept(name): return lambda places, o, at: getattr(places, name).append((
 # %% ../../nbs/scale/05_watch.ipynb #wa000314
 _numpy = sys.modules.get('numpy') # torch imports it where there is one
 _NP_GENS = (_numpy.random.Generator, _numpy.random.RandomState) if _numpy else ()
-_SEES = [(nn.Module, _see_module), (Tensor, _see_tensor), ((list,dict,set,deque,tuple,frozenset,bytearray), _see_box),
-    (FunctionType, _see_function), (MethodType, _see_method), (partial, _see_partial),
-    (property, _see_wrapper('fget')), ((staticmethod,classmethod), _see_wrapper('__func__')),
-    (cached_property, _see_wrapper('func')), (ModuleType, _see_library), (type, _see_class),
-    ((torch.Generator,random.Random,*_NP_GENS), _see_kept('gens'))]
+_SEES = [(torch.jit.ScriptModule, _see_kept('closed')), (nn.Module, _see_module), (Tensor, _see_tensor),
+    ((list,dict,set,deque,tuple,frozenset,bytearray), _see_box), (FunctionType, _see_function),
+    (MethodType, _see_method), (partial, _see_partial), (property, _see_wrapper('fget')),
+    ((staticmethod,classmethod), _see_wrapper('__func__')), (cached_property, _see_wrapper('func')),
+    (ModuleType, _see_library), (type, _see_class), ((random.Random,*_NP_GENS), _see_kept('gens')),
+    ((torch.Generator,Iterator), _see_kept('closed'))]
 if _numpy: _SEES.append((_numpy.ndarray, _see_kept('arrays')))
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000017
@@ -214,12 +217,10 @@ def _refill(o, old):
 # %% ../../nbs/scale/05_watch.ipynb #wa000117
 def _rng_state(o):
     "The state of a generator of random numbers, or of the module `random` or `numpy.random`"
-    if isinstance(o, torch.Generator): return o.get_state().tolist()
     if hasattr(o, 'getstate'): return pickle.dumps(o.getstate())
     return pickle.dumps(o.get_state() if hasattr(o, 'get_state') else o.bit_generator.state)
 
 def _set_rng_state(o, kept):
-    if isinstance(o, torch.Generator): return o.set_state(torch.tensor(kept, dtype=torch.uint8))
     old = pickle.loads(kept)
     if hasattr(o, 'setstate'): o.setstate(old)
     elif hasattr(o, 'set_state'): o.set_state(old)
@@ -278,6 +279,8 @@ class tried:
         self.ends.enter_context(redirect_stdout(self.ears))
         self.asked = _hear_asked(self.places.asks, self.ends)
         torch.default_generator.manual_seed(_SEED)
+        for at,o in self.places.closed[:1]:
+            self.why = f'forward may use {at or "the model"}, a {type(o).__name__}, which a graph can not'
         return self
 
     def __exit__(self, *exc):
@@ -289,8 +292,7 @@ class tried:
         if is_seeded: whys.append("forward seeds torch's random numbers")
         if self.ears.heard: whys.append('forward prints')
         if modes!=self.modes: whys.append('forward sets the default dtype, or whether gradients are on')
-        whys += [f'{at} is a torch.Generator, from which a graph draws nothing' for at,o in self.places.gens
-            if isinstance(o, torch.Generator)]
+        whys += [self.why] if self.why else []
         whys += self.asked
         self.why,self.kept = whys[0] if whys else '',[]
 
@@ -305,6 +307,8 @@ def _keep(places):
     for at,t in places.tensors: yield partial(_tensor_back, at, t, t._version, t.detach().clone())
     for m in (m for _,m in places.modules if isinstance(m, nn.RNNBase)):
         yield partial(_rnn_back, m, {k:[*vars(m)[k]] for k in _RNN if k in vars(m)})
+    for o in (o for _,o in places.closed if isinstance(o, torch.Generator)):
+        yield partial(_rng_back, o, o.get_state())
     gens = [("Python's random numbers", random)]
     if _numpy: gens.append(("NumPy's random numbers", _numpy.random))
     for at,o in gens+places.gens: yield partial(_gen_back, at, o, _rng_state(o))
@@ -353,6 +357,10 @@ def _gen_back(at, o, old):
         yield f'forward draws from {at}'
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000418
+def _rng_back(o, old):
+    o.set_state(old)
+    return ()
+
 def _is_equal(a, b):
     "Have `a` and `b` the same numbers, nan among them?"
     return a.is_meta or torch.equal(a, b) or bool(((a==b)|((a!=a)&(b!=b))).all())
@@ -373,7 +381,7 @@ def why_hooked(
         if not isinstance(o, nn.Module): continue
         for n,m in o.named_modules():
             for k in _HOOKS:
-                if vars(m)[k]: return f'{n or type(m).__name__} has {_hook_name(k)}'
+                if vars(m).get(k): return f'{n or type(m).__name__} has {_hook_name(k)}'
         for n,p in o.named_parameters():
             if p._backward_hooks or p._post_accumulate_grad_hooks: return f'{n} has hooks of its gradient'
     return ''

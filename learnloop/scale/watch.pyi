@@ -15,13 +15,14 @@ class Places:
     seen: dict
     spaces: list
     globals: dict
-    modules: list
-    boxes: list
-    cells: list
-    tensors: list
-    arrays: list
-    gens: list
-    asks: list
+    modules: Any
+    boxes: Any
+    cells: Any
+    tensors: Any
+    arrays: Any
+    gens: Any
+    asks: Any
+    closed: list
     def __init__(self, model: nn.Module, loss_func: Any=None) -> None:
         """- `model`: Model whose forward is followed
         - `loss_func`: Function, partial, method or module that is called after it

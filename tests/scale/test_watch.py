@@ -149,7 +149,8 @@ CHANGES = dict(
     of_function=(of_function, 'of_function.n', {}), default=(default, 'a default of default', {}), in_array=(in_array, 'the global STATE', {}),
     in_tensor=(in_tensor, 'register_buffer', {}), py_random=(py_random, "Python's random", {}), np_random=(np_random, "NumPy's random", {}),
     own_random=(own_random, 'draws from gen', dict(gen=random.Random(1))),
-    np_generator=(own_random, 'draws from gen', dict(gen=np.random.default_rng(1))), own_torch=(own_torch, 'gen', dict(gen=torch.Generator())),
+    np_generator=(own_random, 'draws from gen', dict(gen=np.random.default_rng(1))), takes=(lambda m, x: x*next(m.it), 'may use it, a list_iterator', dict(it=iter([1]*9))),
+    own_torch=(own_torch, 'may use gen, a Generator', dict(gen=torch.Generator())),
     seeds=(seeds, 'seeds', {}), stopwatch=(stopwatch, 'stopwatch asks time', {}), day=(day, 'day asks datetime', {}),
     prints=(prints, 'prints', {}), clock=(clock, 'clock asks time', {}), opens=(opens, 'opens calls open', {}),
     dtype=(dtype, 'default dtype', {}), new_weight=(new_weight, 'lin.bias', {}), new_layer=(new_layer, 'changes more', {}),
@@ -325,6 +326,30 @@ def test_a_cached_property_is_made_once():
     m(X)
     with tried(m) as watch: m(X)
     assert watch.why==''
+
+class Odd:
+    "Raises where it is asked"
+    def __getattr__(self, k): raise RuntimeError('asked')
+
+def test_odd_attributes_do_no_harm():
+    m = Net(lambda m, x: x, odd=Odd(), error=KeyError('x'), own=[], view=memoryview(b'x'), objects=np.array([object()]), kind=Odd)
+    m.own.append(m)
+    watch = Watch(m)
+    with tried(m) as seen: m(X)
+    assert not seen.why and watch.changed()==''
+
+def test_what_cannot_be_put_back_is_told_before():
+    m = Net(it=iter([1,2]), gen=torch.Generator())
+    was = m.gen.get_state()
+    with tried(m) as seen:
+        assert seen.why=='forward may use it, a list_iterator, which a graph can not'
+        torch.rand(3, generator=m.gen)
+    assert torch.equal(m.gen.get_state(), was)
+
+def test_scripted_modules_are_closed():
+    with pytest.warns(DeprecationWarning): m = seq(torch.jit.script(nn.Linear(3, 3)))
+    with tried(m) as seen: m(X)
+    assert seen.why=='forward may use 0, a RecursiveScriptModule, which a graph can not' and Watch(m).changed()=='' and not why_hooked(m)
 
 # ---- before each step
 def model():
