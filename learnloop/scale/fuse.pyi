@@ -55,6 +55,7 @@ class Fuser:
     looks: dict
     last: Any
     region: Any
+    never: str
     opt: Any
     why: str
     device: Any

@@ -40,12 +40,13 @@ def cache_folder(folder: Any=None) -> Path:
     Returns: It exists
     """
 
-def build(gm: Any, args: list, folder: Any, **options: Any) -> tuple:
+def build(gm: Any, args: list, folder: Any, on_new: Any=..., **options: Any) -> tuple:
     """Compile a graph to a shared library, unless that was done before
 
     - `gm`: A graph, as `trace` makes it
     - `args`: Tensors like those that it will get
     - `folder`: Where libraries are kept
+    - `on_new`: Called with the folder before a compiler is: it takes a while
     - `options`: For `torch._inductor.config`
 
     Returns: Path of the library; was it there?

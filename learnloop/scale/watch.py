@@ -8,11 +8,12 @@ Docs: https://learnloop.github.io/learnloop/scale/watch.html.md"""
 __all__ = ['Places', 'tried', 'why_hooked', 'Watch', 'why_flow']
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000004
-import dis, io, pickle, random, sys, threading, torch, traceback
+import builtins, dis, io, pickle, random, sys, threading, torch, traceback
 from collections import deque
+from collections.abc import Iterator
 from contextlib import ExitStack, redirect_stdout
-from functools import partial
-from itertools import chain
+from functools import cached_property, partial
+from itertools import chain, cycle
 from operator import attrgetter, call, itemgetter
 from pathlib import Path
 from types import CodeType, FunctionType, MethodType, ModuleType, SimpleNamespace
@@ -24,7 +25,7 @@ from torch.utils.hooks import RemovableHandle
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000009
 _LIBRARIES = {'torch','numpy','fastcore','builtins'} | sys.stdlib_module_names
-_CLOCKS = 'time','datetime','random','secrets','uuid' # modules whose answers are others in each call
+_CLOCKS = 'time','datetime','secrets','uuid'  # modules whose answers are others in each call
 _PLAIN = type(None),bool,int,float,complex,str,bytes,range,torch.dtype,torch.device
 _GONE = object()
 _STANDARD = {*vars(nn.Module())} - {'training'}
@@ -41,11 +42,11 @@ class _Space:
     "Values by name: those of a module, an object, a class, or the globals that code names"
     def __init__(self, owner, vals, names, say): self.owner,self.vals,self.names,self.say = owner,vals,names,say
     def keys(self):
-        if self.names is not None: return sorted(self.names)
+        if self.names is not None: return sorted(self.names & self.vals.keys())
         if not isinstance(self.owner, nn.Module): return [*self.vals]
         own = [k for k in self.vals if k not in _STANDARD]
         return [k for k in own if k not in _RNN] if isinstance(self.owner, nn.RNNBase) else own
-    def now(self): return {k:self.vals.get(k, _GONE) for k in self.keys()}
+    def now(self): return {k:self.vals[k] for k in self.keys()}
     def put(self, k, v):
         "Make `k` what it was, `v`"
         if not isinstance(self.owner, type):
@@ -73,8 +74,9 @@ class Places:
         self.names,n = {'forward','__call__','__getattr__'},0
         while n<len(self.names): # a name that is found late may be that of an attribute seen before
             n = len(self.names)
-            self.seen,self.spaces,self.globals,self.asks = {},[],{},{}
-            self.modules,self.boxes,self.cells,self.tensors,self.arrays,self.gens = [],[],[],[],[],[]
+            self.seen,self.spaces,self.globals = {},[],{}
+            self.modules,self.boxes,self.cells,self.tensors,self.arrays,self.gens,self.asks = ([] for _ in range(7))
+            self.closed = []  # what holds a state that can't be seen
             self.look(model, '')
             self.look(loss_func, 'loss_func')
         self.spaces += self.globals.values()
@@ -110,32 +112,32 @@ def _see_module(places, m, at):
 
 def _see_class(places, cls, at):
     for c in (c for c in cls.__mro__ if not _is_library(c)):
-        places.space(c, vars(c), places.names & vars(c).keys(), _dot(c.__name__))
+        places.space(c, vars(c), places.names, _dot(c.__name__))
 
 def _see_object(places, o, at):
     "An object of the user's: those of its attributes that some code names"
-    for k in 'func','fget','__wrapped__','__func__': # properties, static methods, caches and other wrappers of functions
-        f = getattr(o, k, None) if hasattr(type(o), k) or k=='__wrapped__' else None
-        if isinstance(f, FunctionType): places.look(f, at)
+    held = getattr(o, '__dict__', {})
+    places.look(held.get('__wrapped__'), at) # by a cache, or another wrapper
     if _is_library(type(o)) and not isinstance(o, SimpleNamespace): return
-    held = getattr(o, '__dict__', None)
-    if held is not None: places.space(o, held, places.names & held.keys(), _dot(at))
-    slots = [k for c in type(o).__mro__ for k in getattr(c, '__slots__', ()) if k in places.names and hasattr(o, k)]
-    if slots: places.space(o, _Slots(o), {*slots}, _dot(at))
+    if hasattr(o, '__dict__'): places.space(o, held, places.names, _dot(at))
+    if any('__slots__' in vars(c) for c in type(o).__mro__): places.space(o, _Slots(o), places.names, _dot(at))
     places.look(type(o), type(o).__name__)
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000113
 class _Slots:
     "Attributes of an object without `__dict__`, as if it had one"
     def __init__(self, o): self.o = o
-    def get(self, k, default): return getattr(self.o, k, default)
+    def keys(self):
+        slots = [k for c in type(self.o).__mro__ for k in vars(c).get('__slots__', ())]
+        return {k for k in slots if hasattr(self.o, k)}
+    def __len__(self): return len(self.keys())
     def pop(self, k, default): delattr(self.o, k)
     def __getitem__(self, k): return getattr(self.o, k)
     def __setitem__(self, k, v): setattr(self.o, k, v)
 
 def _see_library(places, m, at):
     "A module of Python: what code names of it, unless it is torch's or Python's"
-    if _root(m.__name__) not in _LIBRARIES: places.space(None, vars(m), places.names & vars(m).keys(), _dot(m.__name__))
+    if _root(m.__name__) not in _LIBRARIES: places.space(None, vars(m), places.names, _dot(m.__name__))
 
 def _see_box(places, o, at):
     if not isinstance(o, (tuple,frozenset)): places.boxes.append((at, o))
@@ -155,9 +157,9 @@ def _see_function(places, f, at):
     space.names |= names & vals.keys() | {k for c in codes for k in _stored(c)}
     for k in names & vals.keys():
         places.look(vals[k], _global(k))
-        clock = vals[k].__name__ if isinstance(vals[k], ModuleType) else getattr(vals[k], '__module__', None)
-        if clock in _CLOCKS: places.asks[name] = f'{name} asks {clock}, which has another answer in each step'
-    for k in names & {'open','input'} - vals.keys(): places.asks[name] = f'{name} calls {k}'
+        clock = getattr(vals[k], '__name__' if isinstance(vals[k], ModuleType) else '__module__', None)
+        if clock in _CLOCKS: places.asks.append((vals, k, f'{name} asks {clock}, which answers otherwise each time'))
+    for k in names & {'open','input'} - vals.keys(): places.asks.append((vals, k, f'{name} calls {k}'))
 
 def _codes(code): return [code, *[o for c in code.co_consts if isinstance(c, CodeType) for o in _codes(c)]]
 def _global(k): return f'the global {k}'
@@ -180,19 +182,23 @@ def _see_method(places, f, at):
 def _see_partial(places, f, at):
     for o in (f.func, f.args, f.keywords): places.look(o, at)
 
+def _see_wrapper(name): return lambda places, o, at: places.look(getattr(o, name), at)
+
 def _see_tensor(places, t, at):
     if id(t) not in places.own: places.tensors.append((at, t))
 
-def _see_kept(name):
-    def _f(places, o, at): getattr(places, name).append((at, o))
-    return _f
+# %% ../../nbs/scale/05_watch.ipynb #wa000414
+def _see_kept(name): return lambda places, o, at: getattr(places, name).append((at, o))
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000314
 _numpy = sys.modules.get('numpy') # torch imports it where there is one
 _NP_GENS = (_numpy.random.Generator, _numpy.random.RandomState) if _numpy else ()
-_SEES = [(nn.Module, _see_module), (Tensor, _see_tensor), ((list,dict,set,deque,tuple,frozenset,bytearray), _see_box),
-    (FunctionType, _see_function), (MethodType, _see_method), (partial, _see_partial), (ModuleType, _see_library),
-    (type, _see_class), ((torch.Generator,random.Random,*_NP_GENS), _see_kept('gens'))]
+_SEES = [(torch.jit.ScriptModule, _see_kept('closed')), (nn.Module, _see_module), (Tensor, _see_tensor),
+    ((list,dict,set,deque,tuple,frozenset,bytearray), _see_box), (FunctionType, _see_function),
+    (MethodType, _see_method), (partial, _see_partial), (property, _see_wrapper('fget')),
+    ((staticmethod,classmethod), _see_wrapper('__func__')), (cached_property, _see_wrapper('func')),
+    (ModuleType, _see_library), (type, _see_class), ((random.Random,*_NP_GENS), _see_kept('gens')),
+    ((torch.Generator,Iterator), _see_kept('closed'))]
 if _numpy: _SEES.append((_numpy.ndarray, _see_kept('arrays')))
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000017
@@ -202,19 +208,19 @@ def _is_box_same(o, old):
     if isinstance(o, dict): return [*now]==[*old] and all(map(_same, now.values(), old.values()))
     return len(now)==len(old) and all(map(_same, now, old))
 def _refill(o, old):
-    if isinstance(o, (list,bytearray)): o[:] = old; return
-    o.clear()
-    o.extend(old) if isinstance(o, deque) else o.update(old)
+    if isinstance(o, (list,bytearray)): o[:] = old
+    else:
+        o.clear()
+        if isinstance(o, deque): o.extend(old)
+        else: o.update(old)
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000117
 def _rng_state(o):
     "The state of a generator of random numbers, or of the module `random` or `numpy.random`"
-    if isinstance(o, torch.Generator): return o.get_state().tolist()
     if hasattr(o, 'getstate'): return pickle.dumps(o.getstate())
     return pickle.dumps(o.get_state() if hasattr(o, 'get_state') else o.bit_generator.state)
 
 def _set_rng_state(o, kept):
-    if isinstance(o, torch.Generator): return o.set_state(torch.tensor(kept, dtype=torch.uint8))
     old = pickle.loads(kept)
     if hasattr(o, 'setstate'): o.setstate(old)
     elif hasattr(o, 'set_state'): o.set_state(old)
@@ -230,6 +236,28 @@ class _Ears(io.TextIOBase):
         return len(s)
     def flush(self): self.to.flush()
 
+# %% ../../nbs/scale/05_watch.ipynb #wa000317
+class _Asked:
+    "Stands for what answers otherwise each time, such as the module `time`, and tells if it is asked"
+    def __init__(self, o, tell): self._o,self._tell = o,tell
+    def __getattr__(self, k):
+        self._tell()
+        return getattr(self._o, k)
+    def __call__(self, *args, **kwargs):
+        self._tell()
+        return self._o(*args, **kwargs)
+    def __instancecheck__(self, o): return isinstance(o, self._o)
+
+def _hear_asked(asks, ends):
+    "Put ears in place of what `asks` names, until `ends` is closed; return the list of what they hear"
+    heard = []
+    for vals,k,why in asks:
+        if isinstance(vals.get(k), _Asked): continue
+        ends.callback(vals.__setitem__ if k in vals else vals.pop, k, vals.get(k))
+        vals[k] = _Asked(vals.get(k, getattr(builtins, k, None)), partial(heard.append, why))
+    return heard
+
+# %% ../../nbs/scale/05_watch.ipynb #wa000417
 _SEED = 0x6c6f_6f70_7365_6564 # nobody's own
 def _modes(): return torch.get_default_dtype(),torch.is_grad_enabled()
 
@@ -249,7 +277,10 @@ class tried:
         on = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else []
         self.ends.enter_context(torch.random.fork_rng(on))
         self.ends.enter_context(redirect_stdout(self.ears))
+        self.asked = _hear_asked(self.places.asks, self.ends)
         torch.default_generator.manual_seed(_SEED)
+        for at,o in self.places.closed[:1]:
+            self.why = f'forward may use {at or "the model"}, a {type(o).__name__}, which a graph can not'
         return self
 
     def __exit__(self, *exc):
@@ -261,10 +292,9 @@ class tried:
         if is_seeded: whys.append("forward seeds torch's random numbers")
         if self.ears.heard: whys.append('forward prints')
         if modes!=self.modes: whys.append('forward sets the default dtype, or whether gradients are on')
-        whys += [f'{at} is a torch.Generator, from which a graph draws nothing' for at,o in self.places.gens
-            if isinstance(o, torch.Generator)]
-        whys += self.places.asks.values()
-        self.why = whys[0] if whys else ''
+        whys += [self.why] if self.why else []
+        whys += self.asked
+        self.why,self.kept = whys[0] if whys else '',[]
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000118
 def _keep(places):
@@ -275,8 +305,10 @@ def _keep(places):
     for at,a in places.arrays: yield partial(_array_back, at, a, a.copy())
     for t in places.own.values(): yield partial(_tensor_back, None, t, t._version, t.detach().clone())
     for at,t in places.tensors: yield partial(_tensor_back, at, t, t._version, t.detach().clone())
-    for at,m in places.modules:
-        if isinstance(m, nn.RNNBase): yield partial(_rnn_back, m, {k:[*vars(m)[k]] for k in _RNN if k in vars(m)})
+    for m in (m for _,m in places.modules if isinstance(m, nn.RNNBase)):
+        yield partial(_rnn_back, m, {k:[*vars(m)[k]] for k in _RNN if k in vars(m)})
+    for o in (o for _,o in places.closed if isinstance(o, torch.Generator)):
+        yield partial(_rng_back, o, o.get_state())
     gens = [("Python's random numbers", random)]
     if _numpy: gens.append(("NumPy's random numbers", _numpy.random))
     for at,o in gens+places.gens: yield partial(_gen_back, at, o, _rng_state(o))
@@ -308,14 +340,14 @@ def _cell_back(at, c, old):
         else: c.cell_contents = old
         yield f'forward changes {at}'
 
-# %% ../../nbs/scale/05_watch.ipynb #wa000318
+# %% ../../nbs/scale/05_watch.ipynb #79297aa0
 def _array_back(at, a, old):
     if a.tobytes()!=old.tobytes():
         a[...] = old
         yield f'forward changes what is in {at}'
 
 def _tensor_back(at, t, version, old):
-    if t._version!=version:
+    if t._version!=version or not _is_equal(t, old): # batch norm writes to its buffers without counting a version
         t.detach().copy_(old)
         if at is not None: yield f'forward changes the tensor {at}, which is no buffer: `register_buffer` makes it one'
 
@@ -325,6 +357,14 @@ def _gen_back(at, o, old):
         yield f'forward draws from {at}'
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000418
+def _rng_back(o, old):
+    o.set_state(old)
+    return ()
+
+def _is_equal(a, b):
+    "Have `a` and `b` the same numbers, nan among them?"
+    return a.is_meta or torch.equal(a, b) or bool(((a==b)|((a!=a)&(b!=b))).all())
+
 def _rnn_back(m, old):
     vars(m).update(old)
     return ()
@@ -341,7 +381,7 @@ def why_hooked(
         if not isinstance(o, nn.Module): continue
         for n,m in o.named_modules():
             for k in _HOOKS:
-                if vars(m)[k]: return f'{n or type(m).__name__} has {_hook_name(k)}'
+                if vars(m).get(k): return f'{n or type(m).__name__} has {_hook_name(k)}'
         for n,p in o.named_parameters():
             if p._backward_hooks or p._post_accumulate_grad_hooks: return f'{n} has hooks of its gradient'
     return ''
@@ -349,12 +389,12 @@ def why_hooked(
 def _hook_name(k): return k.strip('_').replace('pre_hooks', 'pre-hooks').replace('_', ' ')
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000026
-_flag = attrgetter('requires_grad')
-_MAX_BYTES = 1<<20  # of arrays, which are compared byte by byte
+_flag,_version,_cell,_kind = map(attrgetter, ('requires_grad','_version','cell_contents','dtype'))
+_MAX_BYTES,_MAX_ITEMS = 1<<16,1000  # of an array, of a list or dict: of larger ones the size alone is looked at
 
 def _getter(s):
     "What gets the values that are in the space `s`"
-    keys = [k for k,v in s.now().items() if v is not _GONE]
+    keys = s.keys()
     if not keys: return None
     return attrgetter(*keys) if isinstance(s.vals, _Slots) else itemgetter(*keys)
 
@@ -369,10 +409,11 @@ class Watch:
         got = [(s, f) for s in places.spaces if (f := _getter(s))]
         self.getters,self.dicts = [f for _,f in got],[s.owner if isinstance(s.vals, _Slots) else s.vals for s,_ in got]
         inner,boxes = _inner(places, _OWN),[o for _,o in places.boxes]
-        views = [o.values() if isinstance(o, dict) else o for o in [s.vals for s in inner if s.vals]+boxes]
-        self.views = views+[o.keys() for o in boxes if isinstance(o, dict)]
+        seen = [s.vals for s in inner if s.vals] + [o for o in boxes if len(o)<=_MAX_ITEMS]
+        self.views = [o.values() if isinstance(o, dict) else o for o in seen] + [o.keys() for o in boxes
+            if isinstance(o, dict) and len(o)<=_MAX_ITEMS]
         self.empty = [s.vals for s in inner if not s.vals]
-        self.sized = [s.vals for s in places.spaces if s.names is None]+boxes
+        self.sized = [s.vals for s in places.spaces if s.owner is not None]+boxes
         both = [o for o in (model, loss_func) if isinstance(o, nn.Module)]
         named = [o for m in both for o in m.named_parameters()]
         self.names,self.weights = [n for n,_ in named],[p for _,p in named]
@@ -389,26 +430,31 @@ def _note(self:Watch):
     self.arrays  = [o for o in places.arrays if o[1].nbytes<=_MAX_BYTES]
     self.flags,self.modes,self.old = [*map(_flag, self.weights)],_modes(),self._rare()
     self.hooked = why_hooked(places.model, places.loss_func)
-    self._is_same = _asker(self)
     self.kept_spaces = [(s, s.now()) for s in self.spaces]
     self.kept_boxes  = [_copied(o) for _,o in places.boxes]
+    self.kinds = [*map(_kind, self.weights)]
+    self._is_same = _asker(self)
 
 @patch
 def _rare(self:Watch):
-    vals = [_content(c) for _,c in self.cells]
-    return vals,[t._version for _,t in self.tensors],[a.tobytes() for _,a in self.arrays]
+    cells,tensors = [c for _,c in self.cells],[t for _,t in self.tensors]
+    return [*map(_cell, cells)],[*map(_version, tensors)],[a.tobytes() for _,a in self.arrays]
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000427
 def _asker(w):
     "What tells in no time whether all is as it is now: names are its own, and loops are C's"
     getters,dicts,sized,views,empty,weights = w.getters,w.dicts,w.sized,w.views,w.empty,w.weights
-    rare = w._rare if any(w.old) else list
-    flat,dtype,grad,handle = chain.from_iterable,torch.get_default_dtype,torch.is_grad_enabled,RemovableHandle
-    def now():
-        return ([*map(call, getters, dicts)], [*map(len, sized)], [*flat(views)], [*map(_flag, weights)],
-            handle.next_id, dtype(), grad(), any(empty), rare())
-    was = now()
-    return lambda: now()==was
+    flat,dtype,is_grad,handle = chain.from_iterable,torch.get_default_dtype,torch.is_grad_enabled,RemovableHandle
+    vals,lens,items,flags = [*map(call, getters, dicts)],[*map(len, sized)],[*flat(views)],w.flags
+    (dtype_was,is_grad_was),n_hooks,rare,old = w.modes,handle.next_id,w._rare if any(w.old) else None,w.old
+    some = [*zip(weights, w.kinds, strict=True)] or [(torch.empty(0), dtype())]
+    turn = cycle(some) # one weight in each step: `model.half()` changes all of them
+    def is_same():
+        p,kind = next(turn)
+        return (p.dtype is kind and [*map(call, getters, dicts)]==vals and [*map(len, sized)]==lens and not any(empty)
+            and [*flat(views)]==items and [*map(_flag, weights)]==flags and handle.next_id==n_hooks
+            and dtype() is dtype_was and is_grad() is is_grad_was and (rare is None or rare()==old))
+    return is_same
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000127
 @patch
@@ -436,6 +482,8 @@ def _what(self:Watch):
         if not _is_box_same(o, old): return f'what is in {at}'
     for n,p,flag in zip(self.names, self.weights, self.flags, strict=True):
         if p.requires_grad!=flag: return f'requires_grad of {n}'
+    for n,p,kind in zip(self.names, self.weights, self.kinds, strict=True):
+        if _kind(p)!=kind: return f'dtype of {n}'
     for found,was,now in zip((self.cells, self.tensors, self.arrays), self.old, self._rare(), strict=True):
         for (at,_),a,b in zip(found, was, now, strict=True):
             if not _same(a, b): return at
@@ -448,9 +496,10 @@ _ASKS = "forward asks for the value of a tensor, as `if x.sum()>0` does, and a g
 _SHAPE = 'the shape of a tensor depends on values, as with `x[x>0]` or `nonzero`'
 _LEAVES = 'forward takes values out of torch, as `x.numpy()` and `x.tolist()` do'
 _CHANGES = 'forward changes a tensor that is neither a weight nor a buffer'
-_FLOWS = {'GuardOnDataDependentSymNode':_ASKS, 'DataDependentOutputException':_ASKS, 'data-dependent control flow':_ASKS,
-    'value out of a tracing tensor':_ASKS, 'DynamicOutputShapeException':_SHAPE, 'SymIntArrayRef expected':_SHAPE,
-    'unallocated storage':_LEAVES, 'Cannot access data pointer':_LEAVES, 'would mutate a captured':_CHANGES}
+_FLOWS = {'GuardOnDataDependentSymNode':_ASKS, 'DataDependentOutputException':_ASKS,
+    'data-dependent control flow':_ASKS, 'value out of a tracing tensor':_ASKS,
+    'DynamicOutputShapeException':_SHAPE, 'SymIntArrayRef expected':_SHAPE, 'unallocated storage':_LEAVES,
+    'Cannot access data pointer':_LEAVES, 'would mutate a captured':_CHANGES}
 _TORCH = str(Path(torch.__file__).parent)
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000135

@@ -15,13 +15,14 @@ class Places:
     seen: dict
     spaces: list
     globals: dict
-    asks: dict
-    modules: list
-    boxes: list
-    cells: list
-    tensors: list
-    arrays: list
-    gens: list
+    modules: Any
+    boxes: Any
+    cells: Any
+    tensors: Any
+    arrays: Any
+    gens: Any
+    asks: Any
+    closed: list
     def __init__(self, model: nn.Module, loss_func: Any=None) -> None:
         """- `model`: Model whose forward is followed
         - `loss_func`: Function, partial, method or module that is called after it
@@ -51,6 +52,7 @@ class tried:
     modes: Any
     ears: Any
     ends: Any
+    asked: Any
     def __init__(self, model: nn.Module, loss_func: Any=None) -> None:
         """- `model`: Model that the body calls, eagerly or while it is traced
         - `loss_func`: What it calls after that
@@ -85,9 +87,10 @@ class Watch:
     modes: Any
     old: Any
     hooked: Any
-    _is_same: Any
     kept_spaces: list
     kept_boxes: list
+    kinds: list
+    _is_same: Any
     def __init__(self, model: nn.Module, loss_func: Any=None) -> None:
         """- `model`: Model whose attributes, hooks, weights and globals are watched
         - `loss_func`: What is called after it

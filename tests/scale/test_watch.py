@@ -1,7 +1,9 @@
 "What a graph can't know: found while a step is tried, put back, and seen before the next step; nothing is said of torch's own layers"
 import builtins, random, time, types
 from collections import OrderedDict, deque
+from datetime import datetime
 from functools import cached_property, partial
+from time import perf_counter
 import numpy as np
 import pytest, torch
 from torch import nn
@@ -93,7 +95,7 @@ def in_tensor(m, x):
     MEM.add_(1)
     return x
 def py_random(m, x): return x*random.random()
-def np_random(m, x): return x*float(np.random.rand())
+def np_random(m, x): return x*float(np.random.rand())  # noqa: NPY002
 def own_random(m, x): return x*m.gen.random()
 def own_torch(m, x): return x*torch.rand(3, generator=m.gen)
 def seeds(m, x):
@@ -104,8 +106,13 @@ def prints(m, x):
     return x
 def clock(m, x): return x*time.time()
 def opens(m, x):
+    if x.shape[0]<100: open(__file__).close()
+    return x
+def opens_never(m, x):
     if x.shape[0]>100: open('nowhere')
     return x
+def stopwatch(m, x): return x*perf_counter()
+def day(m, x): return x*isinstance(datetime.now(), datetime)
 def dtype(m, x):
     torch.set_default_dtype(torch.float64)
     return x
@@ -130,17 +137,24 @@ class Slots:
     __slots__ = 'n',
     def __init__(self): self.n = 0
 
-CHANGES = dict(count=(count, 'changes k', dict(k=0)), count_private=(count_private, 'changes _k', dict(_k=0)), append=(append, 'in hist', dict(hist=[])),
-    deque=(append, 'in hist', dict(hist=deque([1]))), key=(key, 'in d', dict(d=OrderedDict())), nested=(nested, 'in d', dict(d=dict(a=[set()]))), add_attr=(add_attr, 'changes new', {}),
-    del_attr=(del_attr, 'changes k', dict(k=0)), keep_pred=(keep_pred, 'changes last', dict(last=None)), of_class=(of_class, 'Net.shared', {}),
-    of_object=(of_object, 'changes o.n', dict(o=types.SimpleNamespace(n=0))), slots=(of_object, 'changes o.n', dict(o=Slots())), mode=(mode, 'lin.training', {}),
-    a_global=(a_global, 'the global N', {}), a_new_global=(a_new_global, 'the global FRESH', {}), a_list=(a_list, 'the global HIST', {}), a_set=(a_set, 'the global SEEN', {}),
-    a_table=(a_table, 'the global TABLE', {}), a_namespace=(a_namespace, 'the global CONFIG.alpha', {}), deeper=(deeper, 'the global N', {}),
-    of_function=(of_function, 'of_function.n', {}), default=(default, 'a default of default', {}), in_array=(in_array, 'the global STATE', {}), in_tensor=(in_tensor, 'register_buffer', {}),
-    py_random=(py_random, "Python's random", {}), np_random=(np_random, "NumPy's random", {}), own_random=(own_random, 'draws from gen', dict(gen=random.Random(1))),
-    np_generator=(own_random, 'draws from gen', dict(gen=np.random.default_rng(1))), own_torch=(own_torch, 'gen', dict(gen=torch.Generator())), seeds=(seeds, 'seeds', {}),
-    prints=(prints, 'prints', {}), clock=(clock, 'clock asks time', {}), opens=(opens, 'opens calls open', {}), dtype=(dtype, 'default dtype', {}), new_weight=(new_weight, 'lin.bias', {}),
-    new_layer=(new_layer, 'changes more', {}), closure=(counter(), 'changes n of', {}), partial=(partial(default, seen=[]), 'in f', {}), hooks=(hooks, 'changes lin.', {}))
+CHANGES = dict(
+    count=(count, 'changes k', dict(k=0)), count_private=(count_private, 'changes _k', dict(_k=0)), append=(append, 'in hist', dict(hist=[])),
+    deque=(append, 'in hist', dict(hist=deque([1]))), key=(key, 'in d', dict(d=OrderedDict())),
+    nested=(nested, 'in d', dict(d=dict(a=[set()]))), add_attr=(add_attr, 'changes new', {}), del_attr=(del_attr, 'changes k', dict(k=0)),
+    keep_pred=(keep_pred, 'changes last', dict(last=None)), of_class=(of_class, 'Net.shared', {}),
+    of_object=(of_object, 'changes o.n', dict(o=types.SimpleNamespace(n=0))), slots=(of_object, 'changes o.n', dict(o=Slots())),
+    mode=(mode, 'lin.training', {}), a_global=(a_global, 'the global N', {}), a_new_global=(a_new_global, 'the global FRESH', {}),
+    a_list=(a_list, 'the global HIST', {}), a_set=(a_set, 'the global SEEN', {}), a_table=(a_table, 'the global TABLE', {}),
+    a_namespace=(a_namespace, 'the global CONFIG.alpha', {}), deeper=(deeper, 'the global N', {}),
+    of_function=(of_function, 'of_function.n', {}), default=(default, 'a default of default', {}), in_array=(in_array, 'the global STATE', {}),
+    in_tensor=(in_tensor, 'register_buffer', {}), py_random=(py_random, "Python's random", {}), np_random=(np_random, "NumPy's random", {}),
+    own_random=(own_random, 'draws from gen', dict(gen=random.Random(1))),
+    np_generator=(own_random, 'draws from gen', dict(gen=np.random.default_rng(1))), takes=(lambda m, x: x*next(m.it), 'may use it, a list_iterator', dict(it=iter([1]*9))),
+    own_torch=(own_torch, 'may use gen, a Generator', dict(gen=torch.Generator())),
+    seeds=(seeds, 'seeds', {}), stopwatch=(stopwatch, 'stopwatch asks time', {}), day=(day, 'day asks datetime', {}),
+    prints=(prints, 'prints', {}), clock=(clock, 'clock asks time', {}), opens=(opens, 'opens calls open', {}),
+    dtype=(dtype, 'default dtype', {}), new_weight=(new_weight, 'lin.bias', {}), new_layer=(new_layer, 'changes more', {}),
+    closure=(counter(), 'changes n of', {}), partial=(partial(default, seen=[]), 'in f', {}), hooks=(hooks, 'changes lin.', {}))
 UNSEEN_IN_TRACE = {'in_tensor','new_weight'}   # torch refuses the one, see test_why_flow, and `functional_call` puts back the other
 
 @pytest.fixture
@@ -148,11 +162,19 @@ def net(request):
     f,why,kw = CHANGES[request.param]
     return Net(f, **kw),why
 
-def state(m): return repr((m.__dict__.keys(), m.lin.training, [repr(v) for k,v in vars(m).items() if k[0]!='_' or k=='_k'], vars(m.lin).keys(), Net.shared, N, 'FRESH' in globals(), HIST, SEEN,
-    TABLE, CONFIG, vars(of_function), default.__defaults__, STATE.tolist(), MEM.tolist(), random.getstate(), np.random.get_state()[1].tolist(), np.random.get_state()[2], torch.get_rng_state().tolist(),
-    torch.initial_seed(), torch.get_default_dtype(), id(m.lin.bias), [*m._modules], [c.cell_contents for c in getattr(m.f, '__closure__', None) or ()], len(m.lin._forward_hooks),
-    m.gen.getstate() if isinstance(vars(m).get('gen'), random.Random) else m.gen.bit_generator.state if isinstance(vars(m).get('gen'), np.random.Generator) else 0,
-    m.o.n if hasattr(m, 'o') else 0, m.f.keywords if isinstance(m.f, partial) else 0))
+def np_state(): return repr(np.random.get_state(legacy=False))  # noqa: NPY002
+
+def state(m):
+    "All that a case of `CHANGES` may change"
+    own = [repr(v) for k,v in vars(m).items() if k[0]!='_' or k=='_k']
+    gen,o = vars(m).get('gen'),vars(m).get('o')
+    gen = gen.getstate() if isinstance(gen, random.Random) else gen.bit_generator.state if isinstance(gen, np.random.Generator) else 0
+    cells = [c.cell_contents for c in getattr(m.f, '__closure__', None) or ()]
+    layer = vars(m.lin).keys(),m.lin.training,id(m.lin.bias),len(m.lin._forward_hooks)
+    torchs = torch.get_rng_state().tolist(),torch.initial_seed(),torch.get_default_dtype()
+    names = N,'FRESH' in globals(),HIST,SEEN,TABLE,CONFIG,STATE.tolist(),MEM.tolist(),time,perf_counter,datetime,'open' in globals()
+    funcs = vars(of_function),default.__defaults__,getattr(m.f, 'keywords', 0)
+    return repr((vars(m).keys(), [*m._modules], own, gen, o and o.n, cells, layer, torchs, names, funcs, Net.shared, random.getstate(), np_state()))
 
 def step(model, loss_func, x=X, y=None):
     "A step as it is traced: forward, loss and gradients, of inputs alone"
@@ -195,17 +217,22 @@ def test_changes_in_the_loss_function():
         def __init__(self):
             super().__init__()
             self.n = 0
-        def forward(self, x): self.n += 1; return x.mean()
+        def forward(self, x):
+            self.n += 1
+            return x.mean()
     class Called:
         n = 0
-        def __call__(self, x): self.n += 1; return x.mean()
-        def method(self, x): self.n += 2; return x.mean()
-    def scaled(x, box): box.append(1); return x.mean()
-    for loss,why in ((Loss(), 'loss_func.n'), (Called(), 'Called.n'), (Called().method, 'loss_func.n'), (partial(scaled, box=[]), 'what is in loss_func')):
+        def __call__(self, x):
+            self.n += 1
+            return x.mean()
+        def method(self, x): return self(x)
+    def scaled(x, box):
+        box.append(1)
+        return x.mean()
+    for loss,why in ((Loss(), 'loss_func.n'), (Called(), 'loss_func.n'), (Called().method, 'loss_func.n'), (partial(scaled, box=[]), 'what is in loss_func')):
         model = nn.Linear(3, 1)
         with tried(model, loss) as watch: loss(model(X))
-        assert watch.why=='forward changes '+why or watch.why.startswith('forward changes loss_func'), watch.why
-        assert not getattr(loss, 'n', 0)
+        assert watch.why=='forward changes '+why and not getattr(loss, 'n', 0)
 
 def test_tensors_are_put_back_without_a_word():
     model = nn.Sequential(nn.BatchNorm1d(3), nn.Dropout())
@@ -226,6 +253,11 @@ def test_lazy_layers_are_refused():
     with pytest.raises(ValueError, match='0.weight has no shape yet'):
         with tried(nn.Sequential(nn.LazyLinear(3))): pass
 
+def test_what_is_named_and_not_called_is_no_reason():
+    m = Net(opens_never)
+    with tried(m) as watch: m(X)
+    assert not watch.why and 'open' not in globals()
+
 # ---- no false alarms
 def seq(*ls): return nn.Sequential(*ls)
 def lazy():
@@ -233,15 +265,20 @@ def lazy():
     m(X)
     return m
 IMG,IDS,SEQ = torch.rand(2, 3, 8, 8),torch.tensor([[0,1,2],[3,1,0]]),torch.rand(2, 5, 4)
-LAYERS = dict(mlp=(lambda: seq(nn.Linear(3, 4), nn.ReLU(), nn.LayerNorm(4), nn.GELU(), nn.Dropout(), nn.Linear(4, 1)), X), bn=(lambda: seq(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Softmax(1)), X),
-    cnn=(lambda: seq(nn.Conv2d(3, 4, 3, padding=1, padding_mode='reflect'), nn.BatchNorm2d(4), nn.MaxPool2d(2), nn.GroupNorm(2, 4), nn.Upsample(scale_factor=2), nn.Dropout2d(),
+LAYERS = dict(
+    mlp=(lambda: seq(nn.Linear(3, 4), nn.ReLU(), nn.LayerNorm(4), nn.GELU(), nn.Dropout(), nn.Linear(4, 1)), X),
+    bn=(lambda: seq(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Softmax(1)), X),
+    cnn=(lambda: seq(nn.Conv2d(3, 4, 3, padding=1, padding_mode='reflect'), nn.BatchNorm2d(4), nn.MaxPool2d(2),
+        nn.GroupNorm(2, 4), nn.Upsample(scale_factor=2), nn.Dropout2d(),
         nn.ConvTranspose2d(4, 2, 3), nn.InstanceNorm2d(2, track_running_stats=True), nn.AdaptiveAvgPool2d(1), nn.Flatten()), IMG),
-    lstm=(lambda: nn.LSTM(4, 3, num_layers=2, bidirectional=True, dropout=.1, batch_first=True), SEQ), gru=(lambda: nn.GRU(4, 3), SEQ), rnn=(lambda: nn.RNN(4, 3), SEQ),
-    cell=(lambda: nn.LSTMCell(4, 3), SEQ[0]), bag=(lambda: nn.EmbeddingBag(5, 3), IDS), embedding=(lambda: nn.Embedding(5, 3, padding_idx=0, max_norm=None), IDS),
+    lstm=(lambda: nn.LSTM(4, 3, num_layers=2, bidirectional=True, dropout=.1, batch_first=True), SEQ), gru=(lambda: nn.GRU(4, 3), SEQ),
+    rnn=(lambda: nn.RNN(4, 3), SEQ), cell=(lambda: nn.LSTMCell(4, 3), SEQ[0]), bag=(lambda: nn.EmbeddingBag(5, 3), IDS),
+    embedding=(lambda: nn.Embedding(5, 3, padding_idx=0, max_norm=None), IDS),
     encoder=(lambda: nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8, batch_first=True), 2, enable_nested_tensor=False), SEQ),
-    attention=(lambda: Attend(), SEQ), spectral=(lambda: parametrizations.spectral_norm(nn.Linear(3, 4)), X), weight_norm=(lambda: parametrizations.weight_norm(nn.Linear(3, 4)), X),
-    prelu=(lambda: seq(nn.PReLU(), nn.RReLU(), nn.AlphaDropout()), X), lazy=(lazy, X), params=(lambda: Params(), X),
-    compiled=(lambda: torch.compile(seq(nn.Linear(3, 2)), backend='eager'), X), script=(lambda: Net(lambda m, x: x*SCALE), X))
+    attention=(lambda: Attend(), SEQ), spectral=(lambda: parametrizations.spectral_norm(nn.Linear(3, 4)), X),
+    weight_norm=(lambda: parametrizations.weight_norm(nn.Linear(3, 4)), X), prelu=(lambda: seq(nn.PReLU(), nn.RReLU(), nn.AlphaDropout()), X),
+    lazy=(lazy, X), params=(lambda: Params(), X), compiled=(lambda: torch.compile(seq(nn.Linear(3, 2)), backend='eager'), X),
+    script=(lambda: Net(lambda m, x: x*SCALE), X))
 class Attend(nn.Module):
     def __init__(self):
         super().__init__()
@@ -290,10 +327,35 @@ def test_a_cached_property_is_made_once():
     with tried(m) as watch: m(X)
     assert watch.why==''
 
+class Odd:
+    "Raises where it is asked"
+    def __getattr__(self, k): raise RuntimeError('asked')
+
+def test_odd_attributes_do_no_harm():
+    m = Net(lambda m, x: x, odd=Odd(), error=KeyError('x'), own=[], view=memoryview(b'x'), objects=np.array([object()]), kind=Odd)
+    m.own.append(m)
+    watch = Watch(m)
+    with tried(m) as seen: m(X)
+    assert not seen.why and watch.changed()==''
+
+def test_what_cannot_be_put_back_is_told_before():
+    m = Net(it=iter([1,2]), gen=torch.Generator())
+    was = m.gen.get_state()
+    with tried(m) as seen:
+        assert seen.why=='forward may use it, a list_iterator, which a graph can not'
+        torch.rand(3, generator=m.gen)
+    assert torch.equal(m.gen.get_state(), was)
+
+def test_scripted_modules_are_closed():
+    with pytest.warns(DeprecationWarning): m = seq(torch.jit.script(nn.Linear(3, 3)))
+    with tried(m) as seen: m(X)
+    assert seen.why=='forward may use 0, a RecursiveScriptModule, which a graph can not' and Watch(m).changed()=='' and not why_hooked(m)
+
 # ---- before each step
 def model():
     def f(m, x): return x*SCALE*CONFIG.alpha*m.o.n*STATE[0]*MEM[0]*m.sizes[0]*len(TABLE)*Net.shared*helper(x)
-    return Net(f, o=types.SimpleNamespace(n=1, unread=1), sizes=[1,[2]], drop=nn.Dropout(.1), opts=dict(a=1), table=np.ones(2), plain=torch.ones(2), bn=nn.BatchNorm1d(3))
+    plain = dict(o=types.SimpleNamespace(n=1, unread=1), sizes=[1,[2]], opts=dict(a=1), table=np.ones(2), plain=torch.ones(2))
+    return Net(f, drop=nn.Dropout(.1), bn=nn.BatchNorm1d(3), **plain)
 def helper(x): return x*DEEP
 DEEP = 3
 
@@ -327,8 +389,9 @@ def test_watch_sees_globals(k, v, why, monkeypatch):
 
 def test_watch_sees_what_globals_hold(monkeypatch):
     watch = Watch(model(), total)
-    for f,why in ((lambda: monkeypatch.setattr(CONFIG, 'alpha', 5), 'the global CONFIG.alpha'), (lambda: monkeypatch.setitem(TABLE, 'b', 2), 'what is in the global TABLE'),
-                  (lambda: monkeypatch.setattr(Net, 'shared', 3), 'Net.shared')):
+    swaps = {'the global CONFIG.alpha':lambda: monkeypatch.setattr(CONFIG, 'alpha', 5), 'Net.shared':lambda: monkeypatch.setattr(Net, 'shared', 3),
+        'what is in the global TABLE':lambda: monkeypatch.setitem(TABLE, 'b', 2)}
+    for why,f in swaps.items():
         f()
         assert watch.changed()==why
         monkeypatch.undo()
@@ -418,9 +481,52 @@ def test_places_keep_to_users_code():
     assert not places.globals and not places.cells and not places.asks
     assert not any(isinstance(o, types.ModuleType) and o is not builtins for o in places.seen.values())
 
+def test_a_model_of_another_dtype_is_seen_at_once():
+    m = Net()
+    watch = Watch(m)
+    m.double()
+    assert watch.changed()=='dtype of lin.weight'
+
+def test_large_tables_are_watched_by_their_size():
+    vocab = {str(i):i for i in range(5000)}
+    watch = Watch(Net(vocab=vocab))
+    vocab['3'] = 7
+    assert watch.changed()==''
+    vocab['new'] = 7
+    assert watch.changed()=='what is in vocab'
+
+def test_modules_of_python_are_read_where_code_names_them(monkeypatch):
+    cfg = types.ModuleType('cfg')
+    cfg.alpha,cfg.unread = 1.,1
+    monkeypatch.setitem(globals(), 'CONFIG', cfg)
+    watch = Watch(model(), total)
+    cfg.unread = 2
+    assert watch.changed()==''
+    cfg.alpha = 2.
+    assert watch.changed()=='cfg.alpha'
+
+def test_wrappers_are_looked_through():
+    n = [0]
+    def count(): n[0] += 1
+    class Wrapped(nn.Linear):
+        @property
+        def twice(self): return count() or 2
+        @staticmethod
+        def once(): count()
+        @torch.no_grad()
+        def quiet(self): count()
+    for k in 'twice','once','quiet':
+        m = Net(lambda m, x, k=k: (m.lin.twice if k=='twice' else m.lin.once() if k=='once' else m.lin.quiet(), x)[1])
+        m.lin = Wrapped(3, 3)
+        with tried(m) as watch: m(X)
+        assert watch.why.startswith('forward changes what is in n of') and n==[0]
+
 # ---- control flow that asks for values
-FLOWS = dict(asks=[lambda x: x if x.sum()>0 else -x, lambda x: x*float(x.max()), lambda x: x if torch.allclose(x, x) else -x, lambda x: sum(x for _ in range(x.argmax())), lambda x: x*bool(x.any())],
-    shape=[lambda x: x[x>0].sum()*x, lambda x: x.unique()*1.], takes=[lambda x: x*x.sum(0).tolist()[0], lambda x: x*float(x.detach().numpy().sum())], changes=[lambda x: MEM.add_(1)*x])
+FLOWS = dict(
+    asks=[lambda x: x if x.sum()>0 else -x, lambda x: x*float(x.max()), lambda x: x if torch.allclose(x, x) else -x,
+        lambda x: sum(x for _ in range(x.argmax())), lambda x: x*bool(x.any())],
+    shape=[lambda x: x[x>0].sum()*x, lambda x: x.unique()*1.],
+    takes=[lambda x: x*x.sum(0).tolist()[0], lambda x: x*float(x.detach().numpy().sum())], changes=[lambda x: MEM.add_(1)*x])
 FLOW_CASES = [(k, f) for k,fs in FLOWS.items() for f in fs]
 
 @pytest.mark.parametrize('kind,f', FLOW_CASES)
