@@ -387,7 +387,7 @@ def listeners(self:Flow,
 Flow.version = property(lambda self: self._version, doc='Another number whenever somebody may hear more, or less')
 
 @patch
-def hear(self:Flow,
+def fire_for(self:Flow,
     event:str, # Name of an event
     cbs # Callbacks, some of those that hear it
 ):

@@ -134,7 +134,7 @@ def why_unfusable(
     return why_hooked(learn.model, learn.loss_func)
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000041
-_FIRST,_RARE,_BUILDING = "the optimizer's first step, which makes its state",'shapes that were rarely seen','the graph is being built'
+_FIRST,_RARE,_BUILDING = "the first step, in which the optimizer makes its state, and some models theirs",'shapes that were rarely seen','the graph is being built'
 _QUIET = _FIRST,_RARE,_BUILDING  # of which nobody need be warned
 
 class Fuser:
@@ -224,10 +224,21 @@ def _look_at_model(self:Fuser):
     self.why = why_unfusable(learn)  # hooks, for instance
 
 @patch
+def tried(self:Fuser, f, *args):
+    "Call `f`, which calls the model, and see that the model leaves all as it was"
+    trial = tried(self.learn.model, self.learn.loss_func)
+    with trial:
+        if not trial.why: res = f(*args)
+    self.never = trial.why  # it does so in each step
+    if trial.why: raise Unfusable(trial.why)
+    return res
+
+@patch
 def _watched_by(self:Fuser, watch):
     self.watch,self.last,self.params = watch,None,[p for p in held_params(self.learn.opt) if p.requires_grad]
-    # by identity: a setting is compared in each step
-    self.looked = self.looks.setdefault((id(watch), self.region.name, self.region.takers), len(self.looks))
+    tensors = [*self.learn.model.parameters(), *self.learn.model.buffers()]
+    how = id(watch),self.region.name,self.region.takers,tuple([(o.shape, o.stride(), o.dtype) for o in tensors])
+    self.looked = self.looks.setdefault(how, len(self.looks))  # a number: it is compared in each step
 
 @patch(as_prop=True)
 def kind(self:Fuser):
@@ -240,6 +251,7 @@ def _graph(self:Fuser):
     "The graph for the turn that is open; a reason, if there is none"
     learn = self.learn
     if learn.open_turn.closure is not None: return f'{type(learn.opt).__name__} evaluates the loss itself'
+    if not learn.has_stepped and not self.graphs and not self.eager: return _FIRST
     try: key = layout((learn.xb, learn.yb)),self._setting(),self._flags()
     except Unfusable as e: return str(e)
     res = self.graphs.get(key)
@@ -285,15 +297,12 @@ class _Graph:
         learn,region,start = fuser.learn,fuser.region,time.perf_counter()
         self.fuser,self.n,self.check_at,self.doubts,self.call,self.failed = fuser,0,0 if fuser.check_every else None,0,None,''
         self.pure = PureStep(learn, region.parts, region.name=='whole')
-        with tried(learn.model, learn.loss_func) as watch:
-            self.pure.try_out()
-            if self.pure.is_fresh(): raise _Later
-            batch = tensors_in((learn.xb, learn.yb))
-            args = [self.pure.vector, *batch, *self.pure.kept()]
-            gm,self.found = trace(self.pure.run, args)
-        if watch.why:
-            fuser.never = watch.why  # it does so in each step
-            raise Unfusable(watch.why)
+        fuser.tried(self.pure.try_out)
+        if self.pure.is_fresh(): raise _Later
+        batch = tensors_in((learn.xb, learn.yb))
+        args = [self.pure.vector, *batch, *self.pure.kept()]
+        gm,self.found = fuser.tried(trace, self.pure.run, args)
+        fuser.watch.leave_out(self.found)  # they are inputs: what is in them may change
         self.slack,self.n_batch,self.numbers = _slack(gm),len(batch),None
         self.setting,self.flags = fuser._setting(),fuser._flags()
         whole_batch = (*learn.xb, *learn.yb)
@@ -320,6 +329,8 @@ class _Graph:
         return self.failed or (self if self.call else _BUILDING)
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000049
+_stride = Tensor.stride
+
 @patch
 def is_same(self:_Graph, learn):
     "Is it for a step like this? Only if that is easy to tell; else a key has to be made"
@@ -328,7 +339,7 @@ def is_same(self:_Graph, learn):
     for o,(shape,dtype) in zip((*xb, *yb), self.shapes, strict=True):
         if type(o) is not Tensor or o.shape!=shape or o.dtype is not dtype: return False
         if not o.is_contiguous() or o.requires_grad: return False
-    if self.setting!=fuser._setting(): return False
+    if self.setting!=fuser._setting() or [*map(_stride, self.pure.params.values())]!=self.strides: return False
     if fuser.is_whole:
         numbers = [[*g.values()] for g in fuser.opt.param_groups]
         if numbers!=self.numbers:
@@ -363,7 +374,7 @@ def _note_kept(self:_Graph):
     self.is_filled,self.is_constant = False,not self.pure.takers and not any(o is not None for o in self.pure.counts)
     self.kept,self.state = self.pure.kept(),self._state_now()
     self.trained = [self.pure.params[n] for n in self.pure.trained]
-    self.has_state = bool(self.state)
+    self.has_state,self.strides = bool(self.state),[*map(_stride, self.pure.params.values())]
     self.written = (self.trained if self.pure.whole else [])+self.kept[len(self.pure.params):]
 
 @patch
@@ -412,7 +423,7 @@ def _spread(self:_Graph, outs):
 def _tell(self:_Graph, *events):
     "Have handlers called that waited for the graph"
     for e,cbs in self.fuser.region.later(*events):
-        if e!='after_opt_step': self.fuser.learn.hear(e, cbs)  # of that the loop tells
+        if e!='after_opt_step': self.fuser.learn.fire_for(e, cbs)  # of that the loop tells
 
 @patch
 def _go_on(self:_Graph, grads):

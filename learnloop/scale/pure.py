@@ -18,8 +18,7 @@ from torch import nn, Tensor
 from torch.func import functional_call
 from ..loop.batch import batch_like, batch_parts, describe
 from ..loop.loss import loss_modules
-from ..loop.rng import preserve_rng
-from .rules import RULES, missing_state, n_steps
+from .rules import RULES, missing_state
 
 # %% ../../nbs/scale/07_pure.ipynb #fc000011
 class Unfusable(Exception):
@@ -79,7 +78,6 @@ class PureStep:
         self.dtype = torch.float64 if wide else torch.float32
         # what counts the steps of each group: they are the same for all its weights
         self.counts = [None]*len(self.groups)
-        self.note_counts()
         self.numbers = array('d', self.hypers())
         self.vector = torch.frombuffer(self.numbers, dtype=torch.float64) if self.numbers else torch.zeros(1)
     @property
@@ -104,11 +102,13 @@ def hypers(self:PureStep)->list: # Numbers
 @patch
 def note_counts(self:PureStep):
     "Note which tensors count the steps"
-    if not self.whole: return
-    try: n_steps(self.learn.opt)
-    except ValueError as e: raise Unfusable(str(e)) from e
-    states = [[self.learn.opt.state.get(p, {}).get('step') for p in g['params']] for g in self.groups]
-    self.counts = [next((o for o in group if o is not None), None) for group in states]
+    state,trained = self.learn.opt.state if self.whole else {},{self.params[n] for n in self.trained}
+    self.counts = []
+    for g in self.groups:
+        steps = [state.get(p, {}).get('step') for p in g['params'] if p in trained]
+        steps = [o for o in steps if o is not None]
+        if len({o.item() for o in steps})>1: raise Unfusable('weights of a group have made different numbers of steps')
+        self.counts.append(steps[0] if steps else None)
 
 @patch
 def fill(self:PureStep):
@@ -231,7 +231,7 @@ def try_out(self:PureStep):
     kept = [(b, b.detach().clone()) for b in self.buffers.values()]
     tried = [n for n,p in self.params.items() if p.requires_grad]
     try:
-        with preserve_rng(), torch.enable_grad(), _same_autocast(self.learn.device.type):
+        with torch.enable_grad(), _same_autocast(self.learn.device.type):
             made = self._loss_of(self.xb, self.yb, self._split(self.vector)[1])
             grads = torch.autograd.grad(made.loss_grad, [self.params[n] for n in tried], allow_unused=True)
     finally:
