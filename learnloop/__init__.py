@@ -9,6 +9,7 @@ from learnloop.loop.flow import (
 from learnloop.loop.callback import Callback, mk_cb, on
 from learnloop.loop.batch import default_device, describe, find_bs, to_concat, to_detach, to_device
 from learnloop.loop.data import DataLoaders, in_order
+from learnloop.loop.tensors import TensorLoader
 from learnloop.loop.rng import no_random, preserve_rng, set_seed
 from learnloop.loop.place import Pass, Place
 from learnloop.loop.optimizer import get_hyper, get_hypers, is_norm, norm_params, set_hypers, trainable_params

@@ -678,27 +678,6 @@ class Learner(Loop):
 
         Returns: Predictions and targets, as of `get_preds`
         """
-    def to_ddp(self, per_process: bool=False, timeout: float=600.0, prepare: Any=..., **kwargs: Any) -> Learner:  # scale/distributed.py
-        """Train in all processes that were started together, by `DistributedDataParallel`; alone, as ever
-
-        - `per_process`: Is the size of a loader's batch that of one process, as torch has it? Else of the run
-        - `timeout`: Seconds that a process waits for others, if the group of processes is made here
-        - `prepare`: Called with torch's module whenever one is made, as to register a comm hook
-        - `kwargs`: To torch's `DistributedDataParallel`
-
-        Returns: The learner itself
-        """
-    def to_fsdp(self, units: Any=None, sharded_files: bool=False, per_process: bool=False, timeout: float=600.0, **kwargs: Any) -> Learner:  # scale/distributed.py
-        """Train in all processes that were started together, the model sharded over them; alone, as ever
-
-        - `units`: Function from the model to the modules to put together at a time; None for its children
-        - `sharded_files`: Does each process write its part of a checkpoint? Else the first writes the whole
-        - `per_process`: As for `to_ddp`
-        - `timeout`: As for `to_ddp`
-        - `kwargs`: To torch's `fully_shard`
-
-        Returns: The learner itself
-        """
     def find_batch_size(self, mk_dl: Any, start: int=2, max_bs: int=8192, n_steps: int=3) -> int:  # train/limits.py
         """Find the batch size that memory has room for; the learner stays as it is
 
@@ -724,6 +703,27 @@ class Learner(Loop):
     @property
     def smooth_loss(self) -> Any:  # measure/recorder.py
         """Smoothed training loss; None before the first batch, or without a recorder"""
+    def to_ddp(self, per_process: bool=False, timeout: float=600.0, prepare: Any=..., **kwargs: Any) -> Learner:  # scale/distributed.py
+        """Train in all processes that were started together, by `DistributedDataParallel`; alone, as ever
+
+        - `per_process`: Is the size of a loader's batch that of one process, as torch has it? Else of the run
+        - `timeout`: Seconds that a process waits for others, if the group of processes is made here
+        - `prepare`: Called with torch's module whenever one is made, as to register a comm hook
+        - `kwargs`: To torch's `DistributedDataParallel`
+
+        Returns: The learner itself
+        """
+    def to_fsdp(self, units: Any=None, sharded_files: bool=False, per_process: bool=False, timeout: float=600.0, **kwargs: Any) -> Learner:  # scale/distributed.py
+        """Train in all processes that were started together, the model sharded over them; alone, as ever
+
+        - `units`: Function from the model to the modules to put together at a time; None for its children
+        - `sharded_files`: Does each process write its part of a checkpoint? Else the first writes the whole
+        - `per_process`: As for `to_ddp`
+        - `timeout`: As for `to_ddp`
+        - `kwargs`: To torch's `fully_shard`
+
+        Returns: The learner itself
+        """
     @contextmanager
     def no_bar(self) -> Any:  # see/progress.py
         """Fit and evaluate without `ProgressCallback`, inside a `with` block"""

@@ -10,7 +10,7 @@ __all__ = ['Place', 'Pass', 'Keeper']
 # %% ../../nbs/loop/04_place.ipynb #dc33f067
 from collections import namedtuple
 from contextlib import nullcontext
-from .data import next_batch, set_epoch, source_teller
+from .data import batches_of, next_batch, set_epoch, source_teller
 from .flow import CancelException
 
 # %% ../../nbs/loop/04_place.ipynb #4b0940fe
@@ -37,7 +37,7 @@ class Pass:
     def begin(self):
         "Return an iterator over the batches that are to come"
         if self.learn.training: set_epoch(self.dl, self.learn.count.epochs)
-        return iter(self.dl)
+        return batches_of(self.dl)
     def __enter__(self):
         self.learn.data_pass = self
         if self.learn.training: self.learn.train_pass = self
