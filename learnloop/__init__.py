@@ -15,6 +15,7 @@ from learnloop.loop.place import Pass, Place
 from learnloop.loop.optimizer import get_hyper, get_hypers, is_norm, norm_params, set_hypers, trainable_params
 from learnloop.loop.loss import decode_preds
 from learnloop.loop.steps import StepLimit
+from learnloop.loop.prefetch import Prefetch
 from learnloop.loop.begin import SeededItems
 from learnloop.loop.several import Alternate, Zip
 from learnloop.loop.learner import Learner, Loop, TrainEvalCallback, before_batch_cb, default_cb

@@ -84,7 +84,7 @@ class KeptPass(Pass):
         marks = keeper.marks
         marks['batches'] = marks['epoch'] if is_ready and 'epoch' in marks else random_states(learn)
         set_epoch(dl, learn.count.epochs)
-        batches = self._go_on(origin) if origin else batches_of(dl)
+        batches = self.ahead(self._go_on(origin) if origin else batches_of(dl))
         careful = None if is_ready else self._careful(batches)
         # a sampler may draw its seed in the first fetch
         keeper.noted = (None, None) if is_ready or careful else (self.n_taken, random_states(learn))

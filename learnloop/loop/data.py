@@ -13,7 +13,7 @@ import torch
 from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from traceback import walk_tb
-from fastcore.basics import patch
+from fastcore.basics import noop, patch
 from torch import Tensor
 from torch.autograd import profiler
 from torch.utils.data import BatchSampler, DataLoader, IterableDataset, RandomSampler, SequentialSampler, Subset
@@ -377,11 +377,15 @@ class Until:
 # %% ../../nbs/loop/02_data.ipynb #c0de1005
 class _UntilOver:
     "A pass through `of`, which begins with the first batch"
-    def __init__(self, of): self.of,self.batches = of,None
+    def __init__(self, of): self.of,self.batches,self.wrap = of,None,noop
+    def wrap_inner(self, wrap):
+        "Have `wrap(batches)` for the batches that are to come, when they are begun"
+        if self.batches is None: self.wrap = wrap
+        else: self.batches = wrap(self.batches)
     takes_from = property(lambda self: [self.batches])
     def __iter__(self): return self
     def __next__(self):
-        if self.batches is None: self.batches = batches_of(self.of.dl)
+        if self.batches is None: self.batches = self.wrap(batches_of(self.of.dl))
         if self.of.is_over(): raise StopIteration
         return next_batch(self.batches)
 

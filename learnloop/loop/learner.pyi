@@ -11,6 +11,7 @@ from learnloop.loop.flow import Flow
 from learnloop.loop.place import Pass
 from learnloop.loop.predict import FetchPredsCallback
 from learnloop.loop.predict import GatherPredsCallback
+from learnloop.loop.prefetch import Prefetch
 from learnloop.loop.steps import StepLimit
 from learnloop.measure.hook import ActivationStats
 from learnloop.measure.hook import HookCallback
@@ -326,6 +327,7 @@ class Learner(Loop):
     saved: Any
     # Callbacks, while they are there
     step_limit: StepLimit
+    prefetch: Prefetch
     train_eval: TrainEvalCallback
     fetch_preds: FetchPredsCallback
     gather_preds: GatherPredsCallback
