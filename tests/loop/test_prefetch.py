@@ -1,5 +1,5 @@
 "Batches made ahead: the same fit, bit for bit, and no thread left"
-import gc, re, signal, threading, weakref
+import gc, os, re, signal, threading, weakref
 from itertools import product
 import pytest, torch
 from helpers import check
@@ -114,6 +114,36 @@ def test_ctrl_c_and_resume(kind, at):
     assert not threads()
     learn.resume()
     check(end(learn), want)
+
+@pytest.mark.parametrize('saves', [False, True])
+def test_ctrl_c_while_the_fit_waits_for_the_thread(saves, tmp_path):
+    "It acts at once where the batch can be made once more, and else when that is made"
+    waits,told = threading.Event(),[]
+    def kill(i):
+        if threading.current_thread().name==NAME and not told and i==learn.last:
+            assert waits.wait(20)
+            told.append(i)
+            os.kill(os.getpid(), signal.SIGINT)
+    def before_fetch(cb):
+        if cb.learn.training and cb.learn.count.batches==2: waits.set()
+    def new(at=lambda i: None, cbs=()):
+        learn = mk_learner(DataLoader(Items(at), 4), cbs, valid=False)
+        learn.last = 9
+        return learn
+    whole = new()
+    whole.fit(3)
+    want,learn = end(whole),None
+    learn = new(kill, [CheckpointCallback(tmp_path)] if saves else [])
+    look = Callback(name='look', before_fetch=before_fetch)
+    look.only_looks = True
+    with pytest.raises(KeyboardInterrupt): learn.fit(3, cbs=[look, Prefetch(draws=False)])
+    assert told and not threads() and learn.count.batches==(2 if saves else 3)
+    learn.resume()
+    check(end(learn), want)
+    if saves:
+        learn = new()
+        learn.fit(3, resume=tmp_path, cbs=Prefetch(draws=False))
+        check(end(learn), want)
 
 @pytest.mark.parametrize('at,n', [*product((0, 5, 9, 13), (1, 3))])
 def test_an_error_of_an_item_comes_at_its_batch_with_its_note(at, n):
