@@ -134,7 +134,7 @@ class _Ahead:
         if self.thread is not None: self.thread.join()
         while not self.made.empty(): self.made.get()
     def make(self):
-        try: return self.mover.send(self._take())
+        try: return self.mover.send(self._take)
         except BaseException as e: return None,e,None
 
 # %% ../../nbs/loop/09_prefetch.ipynb #c0de3018
@@ -167,7 +167,7 @@ def _work(ahead, grad, inference):
 # %% ../../nbs/loop/09_prefetch.ipynb #c0de3021
 class _Stay:
     "Leaves batches where they are"
-    def send(self, b): return b,None,None
+    def send(self, make): return make(),None,None
     def take(self, b, ready): return b
 
 class _ToCuda:
@@ -175,12 +175,11 @@ class _ToCuda:
     def __init__(self, device):
         self.device,self.stream = device,torch.cuda.Stream(device)
         self.stream.wait_stream(torch.cuda.current_stream(device))
-    def send(self, b):
-        with torch.cuda.stream(self.stream):
-            b = batch_map(b, 'to', self._send)
-            return b,None,self.stream.record_event()
+    def send(self, make):
+        with torch.cuda.stream(self.stream):  # rows that are on the GPU are taken there, too
+            return batch_map(make(), 'to', self._send),None,self.stream.record_event()
     def _send(self, t):
-        if not isinstance(t, Tensor) or t.device.type!='cpu': return t
+        if not isinstance(t, Tensor) or t.device.type!='cpu' or t.layout!=torch.strided: return t
         return (t if t.is_pinned() else t.pin_memory()).to(self.device, non_blocking=True)
     def take(self, b, ready):
         now = torch.cuda.current_stream(self.device)
@@ -193,6 +192,6 @@ class _ToCuda:
 # %% ../../nbs/loop/09_prefetch.ipynb #c0de3022
 def mover(
     device:torch.device # Where batches go
-): # Has `send(b)`, called by who makes a batch, and `take(b, ready)`, called by who uses it
+): # Has `send(make)`, called by who makes a batch, and `take(b, ready)`, called by who uses it
     "Find what moves batches to `device` ahead"
     return _ToCuda(device) if device.type=='cuda' else _Stay()

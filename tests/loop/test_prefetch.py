@@ -4,13 +4,15 @@ from itertools import product
 import pytest, torch
 from helpers import check
 from learnloop import (
-    CancelEpochException, CancelFitException, CancelTrainException, Callback, CheckpointCallback, DataLoaders, Learner, Prefetch, TensorLoader, set_seed)
+    CancelEpochException, CancelFitException, CancelTrainException, Callback, CheckpointCallback, DataLoaders, Learner, Prefetch, TensorLoader, Zip,
+    set_seed)
 from learnloop.loop.begin import batches_draw
+from learnloop.loop.data import Endless, Until
 from learnloop.loop.prefetch import why_not_ahead
 from torch import nn
 from torch.nn import functional as F
-from torch.utils.data import (BatchSampler, DataLoader, Dataset, IterableDataset, RandomSampler, SubsetRandomSampler, TensorDataset,
-    WeightedRandomSampler)
+from torch.utils.data import (BatchSampler, DataLoader, Dataset, IterableDataset, RandomSampler, Sampler, SubsetRandomSampler,
+    TensorDataset, WeightedRandomSampler)
 
 NAME = 'learnloop prefetch'
 def threads(): return [t for t in threading.enumerate() if t.name==NAME]
@@ -35,6 +37,14 @@ class Items(Dataset):
 
 class Noisy(Items):
     def __getitem__(self, i): return self.xy[0][i]+.1*torch.randn(3),self.xy[1][i]
+
+class Own(Sampler):
+    def __iter__(self): return iter(torch.randperm(14).tolist())
+    def __len__(self): return 14
+
+class Stated(DataLoader):
+    def state_dict(self): return {}
+    def load_state_dict(self, sd): pass
 
 class Stream(IterableDataset):
     def __iter__(self): return iter(Items())
@@ -207,7 +217,9 @@ def test_no_more_batches_are_held_than_said():
     (lambda: DataLoader(Stream(), 4), 'items of Stream'), (lambda: [xy()], ''), (lambda: iter([xy()]), 'no DataLoader'),
     (lambda: DataLoader(TensorDataset(*xy()), 4, sampler=RandomSampler(range(14), replacement=True, generator=gen())), 'as it goes'),
     (lambda: DataLoader(TensorDataset(*xy()), batch_sampler=BatchSampler(RandomSampler(range(14)), 4, False)), ''),
-    (of(num_workers=1, shuffle=True, generator=gen()), 'as it goes')])
+    (of(num_workers=1, shuffle=True, generator=gen()), 'as it goes'), (lambda: DataLoader(TensorDataset(*xy()), 4, sampler=Own()), 'its sampler may draw'),
+    (lambda: Stated(TensorDataset(*xy()), 4), 'Stated has a state'), (lambda: Endless(of()()), 'would be ahead there'), (lambda: Until(of()(), bool), ''),
+    (lambda: Zip(of()(), of()()), 'no DataLoader')])
 def test_what_is_not_made_ahead(mk, why):
     got = why_not_ahead(mk())
     assert bool(got)==bool(why)
@@ -221,6 +233,16 @@ def test_a_loader_that_may_draw_is_said_once_and_left_alone():
             with pytest.warns(UserWarning, match='makes nothing ahead of DataLoader: items of Noisy') as ws: learn.fit(2, cbs=Prefetch())
             assert len(ws)==1
         else: learn.fit(2)
+        res.append(end(learn))
+    check(*res)
+
+def test_epochs_of_so_many_steps_are_not_made_ahead():
+    res = []
+    for with_it in (False, True):
+        learn = mk_learner(fresh('rows'))
+        if with_it:
+            with pytest.warns(UserWarning, match='goes on where the last epoch ended'): learn.fit(3, steps_per_epoch=3, cbs=Prefetch())
+        else: learn.fit(3, steps_per_epoch=3)
         res.append(end(learn))
     check(*res)
 
