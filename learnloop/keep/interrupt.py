@@ -152,8 +152,9 @@ def _end(self:Signals, e, signum):
 @patch
 def between(self:Signals):
     "Raise what is due, unless the batch isn't done in which this was begun; several processes agree on that first"
+    if self.due is None: return
     if self.wish and self.learn.team and not (self.learn.peers.broken or getattr(self.due, 'told', False)): return
-    if self.due is None or self.raised or self.is_mid_batch(): return
+    if self.raised or self.is_mid_batch(): return
     self.raised = True
     raise self.due
 

@@ -113,12 +113,16 @@ class FitKeeper(Checkpointer):
 # %% ../../nbs/keep/06_resume.ipynb #39496a98
 @patch
 def between(self:FitKeeper):
-    s,code = self.signals,0
-    if self.learn.team: code = self._agree()
-    if self.learn.training:
+    learn,s,code = self.learn,self.signals,0
+    team = learn.peers.team
+    if team is None and not (self.savers or self.keeps or s and s.wants_save):  # what most fits pay
+        if s: s.between()
+        return
+    if team: code = self._agree()
+    if learn.training:
         if self.keeps: self._keep_state()
         for o in self.savers: o.look()
-    wants_save = code==1 if self.learn.team else s and s.wants_save
+    wants_save = code==1 if team else s and s.wants_save
     if wants_save and self.is_whole():
         if s: s.wants_save = False
         for o in self.savers: o.save()

@@ -185,11 +185,11 @@ def unpack(
         for o in b:
             if type(o) is not Tensor or o.device!=device: break
         else:
-            n = len(b)
-            i = n_inp or max(n-1, 1)
-            if i<=n and targ is None and b[0].dim():
-                b = tuple(b)
-                return b[:i],b[i:],b[0].size(0)
+            n,shape = len(b),b[0].shape if b else None
+            i = n_inp or (n-1 if n>1 else 1)
+            if i<=n and targ is None and shape:
+                if t is list: b = tuple(b)
+                return b[:i],b[i:],shape[0]
     b = to_device(b, device)
     return *split_batch(b, n_inp, targ),find_bs(b)
 
@@ -221,14 +221,22 @@ def to_detach(
     cpu:bool=True, # Also move them to the CPU, where there is more room?
 ): # The same structure; `b` itself if nothing had to be done
     "Detach every tensor in `b` from its graph"
+    t = type(b)
+    if t is Tensor or t is tuple:  # what is kept of each batch: one look, as most of it is detached and there
+        for o in (b,) if t is Tensor else b:
+            if type(o) is not Tensor or o.requires_grad or cpu and not o.is_cpu: break
+        else: return b
     b = batch_map(b, 'detach', lambda o: o.detach() if getattr(o, 'requires_grad', True) else o)
-    return to_device(b, 'cpu') if cpu else b
+    return to_device(b, _cpu) if cpu else b
+
+_cpu = torch.device('cpu')
 
 # %% ../../nbs/loop/02_batch.ipynb #623f7c08
 def _join(ts, dim):
     "The tensors `ts` as one, along `dim`"
     if not any(o.dim() for o in ts): return torch.stack(ts)
     n = ts[0].dim()
+    if dim==0 and n and len({(o.dim(), o.shape[1:]) for o in ts})==1: return torch.cat(ts)
     def _others(o): return o.dim(),[s for i,s in enumerate(o.shape) if i!=dim%n]
     if -n<=dim<n and all(_others(o)==_others(ts[0]) for o in ts): return torch.cat(ts, dim)
     shapes = ', '.join(dict.fromkeys(str(tuple(o.shape)) for o in ts))

@@ -11,7 +11,7 @@ __all__ = ['makers', 'on', 'Callback', 'mk_cb', 'as_list', 'InGraph']
 import inspect, re, warnings
 from collections.abc import Iterable
 from contextlib import ExitStack, contextmanager
-from functools import partial
+from functools import cache, partial
 from types import MethodType
 from fastcore.basics import camel2snake, listify, patch
 from .checks import NoAttribute, called_here, check_whole, did_you_mean
@@ -88,16 +88,19 @@ class _Reader:
             _warn_shadow(self, k)
         changes = is_in and is_live and getattr(self, k)!=v
         super().__setattr__(k, v)
-        if changes: self.learn._changed()
+        if changes: self.learn._changed(muted=True)
 
 # %% ../../nbs/loop/01_callback.ipynb #62e7220d
+@cache
+def _snake_name(name): return camel2snake(re.sub('(?<=.)Callback$', '', name))
+
 class _Named(_Reader):
     "Has a name that may be set until it is in a learner"
     @property
     def name(self):
         "Its name: an attribute of the learner while it is there, and the key of its state in checkpoints"
         if '_name' in vars(self): return self._name
-        if not vars(self).get('_events'): return camel2snake(re.sub('(?<=.)Callback$', '', type(self).__name__))
+        if not vars(self).get('_events'): return _snake_name(type(self).__name__)
         event,f = next(iter(self._events.items()))
         name = getattr(f, '__name__', event)
         return event if name=='<lambda>' else name
@@ -176,15 +179,24 @@ def load_state_dict(self:Callback,
     self._calls = dict(sd.get('calls', {}))
 
 # %% ../../nbs/loop/01_callback.ipynb #75fa42bd
+def _names_of(cls):
+    "Names that `cls` has, and events that its methods decorated by `on` hear; those methods, by name"
+    n = sum([len(vars(o)) for o in cls.__mro__])  # `@patch` may have added methods
+    known = cls.__dict__.get('_known')
+    if known is None or known[0]!=n:
+        own = {k:f for o in reversed(cls.__mro__) for k,f in vars(o).items()}
+        on = {k:own[k] for k in sorted(own) if hasattr(own[k], 'heard')}
+        names = {*own, *(o.event for f in on.values() for o in f.heard)}
+        cls._known = known = n+('_known' not in vars(cls)),names,on
+    return known[1:]
+
 @patch
 def _functions(self:Callback):
     "Functions given to the constructor, and methods decorated by `on`, by name"
-    cls = type(self)
-    n = sum(len(vars(o)) for o in cls.__mro__)  # `@patch` may have added methods
-    if '_on' not in vars(cls) or cls._on[1]!=n:
-        cls._on = {k:_static(cls, k) for k in dir(cls) if hasattr(_static(cls, k), 'heard')}, n
-    return cls._on[0] | {k:f.__func__ for k,f in vars(self).get('_events', {}).items()}
+    on,own = _names_of(type(self))[1],vars(self).get('_events')
+    return on | {k:f.__func__ for k,f in own.items()} if own else on
 
+# %% ../../nbs/loop/01_callback.ipynb #d1a000c1
 @patch
 def _heard(self:Callback, event):
     "Bound methods that hear `event`, each with the `on` that filters it, or None"
@@ -236,6 +248,16 @@ def __call__(self:Callback,
     near = called_here('event', name) or did_you_mean(name, {*dir(type(self)), *events})
     raise AttributeError(f'{self.label} has no method {name!r}{near}')
 
+# %% ../../nbs/loop/01_callback.ipynb #d1a000c3
+@patch
+def may_hear(self:Callback)->set|None: # Names, those of other things, too; None for perhaps all events
+    "Collect names in which those of all events that it hears are, so that it isn't asked about others"
+    cls,own = type(self),vars(self).get('_events')
+    if cls.handlers is not Callback.handlers or cls.__call__ is not Callback.__call__: return None
+    names = _names_of(cls)[0]
+    if not own: return names
+    return names | {*own, *(o.event for f in own.values() for o in getattr(f, 'heard', ()))}
+
 # %% ../../nbs/loop/01_callback.ipynb #dd7a2293
 @patch
 def _enters(self:Callback, flow): "Called just before its name is looked at, and it is added to `flow`"
@@ -271,13 +293,15 @@ def as_list(
     return list(listify(o)) if o is None or isinstance(o, Iterable) else [o]
 
 # %% ../../nbs/loop/01_callback.ipynb #eb7618df
+_prefixes = 'before_','after_','cleanup_','on_','begin_'
+
 def _refuse_unheard(flow, cb):
     "Refuse names of events that `flow` doesn't declare, and a `__call__` that can't take one"
     fs,cls = cb._functions(),type(cb)
     heard = [o.event for f in fs.values() for o in getattr(f, 'heard', ())]
     given = [k for k in vars(cb).get('_event_args', ()) if not hasattr(fs.get(k), 'heard')]
-    methods = [k for k in dir(cls) if re.match('(before|after|cleanup|on|begin)_', k) and k not in fs]
-    named = [k for k in methods if callable(_static(cls, k))]
+    methods = [k for k in _names_of(cls)[0] if k.startswith(_prefixes) and k not in fs]
+    named = sorted([k for k in methods if callable(_static(cls, k))])
     for nm in (*heard, *given, *named):
         if nm in flow.events: continue
         here = called_here('event', nm)
@@ -306,7 +330,7 @@ def add_cb(self:Flow,
     _refuse_unheard(self, cb)
     cb._enters(self)
     nm = cb.name
-    if nm in [o.name for o in self.cbs]:
+    if isinstance(vars(self).get(nm), Callback) and any(o.name==nm for o in self.cbs):
         raise ValueError(f"two callbacks named {nm!r}: {cb.label} and {getattr(self, nm).label}; "
             "give one a name of its own: cb.name = '…', or as_cb(…, name='…') for one of another system")
     if not nm.isidentifier() or hasattr(self, nm):

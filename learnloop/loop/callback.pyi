@@ -268,6 +268,11 @@ class Callback(_Named):
 
         - `name`: Name of an event, or of any method
         """
+    def may_hear(self) -> set | None:  # loop/callback.py
+        """Collect names in which those of all events that it hears are, so that it isn't asked about others
+
+        Returns: Names, those of other things, too; None for perhaps all events
+        """
     def _enters(self, flow: Any) -> Any:  # loop/callback.py
         """Called just before its name is looked at, and it is added to `flow`"""
     def in_graph(self, event: str) -> InGraph | None:  # loop/callback.py

@@ -12,7 +12,7 @@ __all__ = ['PHASES', 'CancelFitException', 'CancelSanityException', 'CancelEpoch
 
 # %% ../../nbs/loop/00_flow.ipynb #6b358ab8
 import difflib, inspect, re
-from functools import partial, wraps
+from functools import cached_property, partial, wraps
 from types import MethodType
 from fastcore.basics import camel2snake, patch, snake2camel
 from .checks import NoAttribute, called_here, did_you_mean, note_on, safely
@@ -149,6 +149,35 @@ class _Handlers(dict):
         self[event] = self.flow._collect(event, self.training)
         return self[event]
 
+# %% ../../nbs/loop/00_flow.ipynb #d1a000f3
+class _Ears:
+    "What is known of who hears what, as long as no callback comes or goes"
+    def __init__(self, flow):
+        self.flow,self.names,self.lists,phases = flow,{},{},flow.phases.values()
+        self.begins,self.alike = {p.before:p for p in phases},[p for p in phases if p.like]
+    @cached_property
+    def wrappers(self): return [o for o in self.flow.cbs if hasattr(type(o), 'wrap_handler')]
+    def handlers(self):
+        "Handlers for validation and for training, for callbacks muted as they are"
+        def _how(o): return getattr(o, 'order', 0),*(bool(getattr(o, k, True)) for k in ('run','run_train','run_valid'))
+        how = tuple(map(_how, self.flow.cbs)) if self.lists else None
+        if how not in self.lists:
+            if len(self.lists)>7: self.lists.clear()
+            self.lists[how] = _Handlers(self.flow, False),_Handlers(self.flow, True)
+        return self.lists[how]
+    def answers(self, event, phase):
+        "Names of events: who hears none of them has no part in `event`; None if all have a part"
+        if phase and phase.like: return None
+        names = [event, phase.cleanup] if phase else [event]
+        return {*names, *(e.replace(p.name, p.like) for p in self.alike for e in names if e in p.events)}
+    def may_hear(self, who, names):
+        "Has `who` a part in what `names` says?"
+        if id(who) not in self.names:
+            ask = getattr(who, 'may_hear', None)
+            self.names[id(who)] = ask() if ask else None
+        known = self.names[id(who)]
+        return names is None or known is None or not names.isdisjoint(known)
+
 # %% ../../nbs/loop/00_flow.ipynb #029b9b4b
 class Flow:
     "Phases, the callbacks that hear their events, and the runner of both"
@@ -165,8 +194,7 @@ class Flow:
         self.phases,self.events = {},[]
         self._inner,self._recurring,self._inside = set(),set(),{}  # What the table says of rows: see `declare`
         self._bodies = self.bodies  # found sooner
-        self._uncounted = []  # Phases in which optimizer steps don't count
-        self._deaf = ()       # Callbacks that are there, and hear nothing for now
+        self._uncounted,self._deaf = [],()  # Phases whose steps don't count; callbacks that hear nothing for now
         self.peers = Alone(self) # Whoever speaks for the other processes of the run
         self._cancels = {}    # Phase -> the callback and the event of the last exception that it took
         self._cleanups = []   # (depth, event, method) for each `before_x` begun: phases unwind it down to their depth
@@ -185,10 +213,12 @@ class Flow:
     def _where(self): return ''   # for notes on errors: the place
     def _doing(self): return self.open[-1].name  # the phase
     def _tip(self, e): return ''  # and what helps
-    def _changed(self):
-        "Forget who hears what: callbacks came, went, or were muted"
-        self._version += 1
-        for o in (self._train_handlers, self._valid_handlers): o.clear()
+    def _changed(self, muted=False):
+        "Forget who hears what: callbacks came or went; or were `muted`, and lists made for that before are there"
+        self._version,training = self._version+1,self.training
+        if not muted: self._ears = _Ears(self)
+        self._valid_handlers,self._train_handlers = self._ears.handlers()
+        self.training = training
 
 # %% ../../nbs/loop/00_flow.ipynb #548a15ec
 @patch
@@ -300,7 +330,8 @@ def _can_hear(self:Flow, who, event): return event=='after_exception' or not any
 
 @patch
 def _ordered(self:Flow, event=None):
-    return sorted((o for o in self.cbs if self._can_hear(o, event)), key=lambda o: o.order)
+    cbs = [o for o in self.cbs if self._can_hear(o, event)] if self._deaf else self.cbs
+    return sorted(cbs, key=lambda o: o.order)
 
 # %% ../../nbs/loop/00_flow.ipynb #fb98643e
 @patch
@@ -308,8 +339,8 @@ def _handlers_of(self:Flow, who, event):
     "Bound methods of `who` for `event`, those of the phase that it stands in for included"
     if who is self: return self._wrapped(who, event, [getattr(self, event)] if hasattr(type(self), event) else [])
     fs = self._wrapped(who, event, who.handlers(event))
-    for p in self.phases.values():
-        if not p.like or event not in p.events or getattr(who, 'fit_only', False): continue
+    for p in self._ears.alike:
+        if event not in p.events or getattr(who, 'fit_only', False): continue
         if who.handlers(p.before) or not who.handlers(f'before_{p.like}'): continue
         like = self._wrapped(who, event, who.handlers(event.replace(p.name, p.like)))
         fs += [MethodType(partial(_stand_in, self, p, f), who) for f in like]
@@ -319,8 +350,9 @@ def _handlers_of(self:Flow, who, event):
 def _wrapped(self:Flow, who, event, fs):
     "Let callbacks with a `wrap_handler`, such as a tracer, have a hand in the methods of others"
     fs = list(fs)
-    for o in self.cbs if fs else ():
-        if o is not who and hasattr(type(o), 'wrap_handler'): fs = [o.wrap_handler(who, event, f) for f in fs]
+    if not fs: return fs
+    for o in self._ears.wrappers:
+        if o is not who: fs = [o.wrap_handler(who, event, f) for f in fs]
     return fs
 
 # %% ../../nbs/loop/00_flow.ipynb #2e86299b
@@ -332,9 +364,10 @@ def _listens(self:Flow, who, event, training):
 @patch
 def _collect(self:Flow, event, training):
     "The methods to call at `event`, in order"
-    res,phase = [],next((p for p in self.phases.values() if p.before==event), None)
+    res,phase = [],self._ears.begins.get(event)
+    inner,names = event in self._inner,self._ears.answers(event, phase)
     for who in (self, *self._ordered(event)):
-        if not self._listens(who, event, training): continue
+        if who is not self and not (who.listens(inner, training) and self._ears.may_hear(who, names)): continue
         if phase:
             ends = self._handlers_of(who, phase.cleanup)
             if phase.like and not ends: ends = [MethodType(_nothing, who)]
@@ -361,6 +394,20 @@ def hear(self:Flow,
     "Fire `event` for `cbs` alone"
     fs = [f for f in self._handlers[event] if any(f.__self__ is o for o in cbs)]
     if fs: self._hear(fs, event)
+
+# %% ../../nbs/loop/00_flow.ipynb #f10a0015
+class _Heard(dict):
+    "Event -> bound methods, given by whoever has it"
+    training = True
+    def __missing__(self, event): return ()
+
+@patch
+def apart(self:Flow)->Flow: # A copy, with `heard`: bound methods by event
+    "Make a copy with attributes of its own, whose events nobody hears"
+    res,heard = object.__new__(type(self)),_Heard()
+    vars(res).update(vars(self))
+    vars(res).update(heard=heard, _handlers=heard, _train_handlers=heard, _valid_handlers=heard)
+    return res
 
 # %% ../../nbs/loop/00_flow.ipynb #f932a33b
 def _stand_in(flow, p, f, who, /, **kwargs):

@@ -199,6 +199,7 @@ class Flow:
     _valid_handlers: Any
     _train_handlers: Any
     _handlers: Any
+    _ears: Any
     _last_trace: Any
     def __init_subclass__(cls, phases: Any=(), **kwargs: Any) -> None: ...
     def __init__(self) -> None: ...
@@ -211,8 +212,8 @@ class Flow:
     def _doing(self) -> Any: ...
     def _tip(self, e: Any) -> Any:
         """- `e`: and what helps"""
-    def _changed(self) -> Any:
-        """Forget who hears what: callbacks came, went, or were muted"""
+    def _changed(self, muted: Any=False) -> Any:
+        """Forget who hears what: callbacks came or went; or were `muted`, and lists made for that before are there"""
     def _recurs(self, o: Any) -> Any:  # loop/flow.py
         """Does the row `o` recur with each batch? It says so, or lies in one that does, or, a phase, beside those that do"""
     def declare(self, *rows: Any) -> Flow:  # loop/flow.py
@@ -266,6 +267,11 @@ class Flow:
 
         - `event`: Name of an event
         - `cbs`: Callbacks, some of those that hear it
+        """
+    def apart(self) -> Flow:  # loop/flow.py
+        """Make a copy with attributes of its own, whose events nobody hears
+
+        Returns: A copy, with `heard`: bound methods by event
         """
     def _hear(self, fs: Any, event: Any, kwargs: Any=None) -> Any: ...  # loop/flow.py
     def _blame(self, e: Any, f: Any, event: Any) -> Any:  # loop/flow.py

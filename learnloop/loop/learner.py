@@ -12,7 +12,7 @@ import dis, math, torch, warnings
 from collections.abc import Mapping
 from contextlib import contextmanager, suppress
 from copy import copy, deepcopy
-from functools import partial
+from functools import cache, partial
 from itertools import count, takewhile
 from pathlib import Path
 from types import SimpleNamespace
@@ -69,10 +69,12 @@ class Loop(Flow):
         try: self.with_events('batch', self._do_one_batch)
         finally: self.drop_batch()
     def _do_one_batch(self):
-        if self.training: self.train_batch()
-        else: self.valid_batch()
+        if not self.training: self.valid_batch()
+        elif self.fuser is None or not self.fuser.run(): self.train_batch()
     def _do_turn(self):
-        if self.fuser is not None and self.fuser.run(): return  # see `learn.fuse`
+        if self.fuser is None or not self.fuser.run(): self.ordinary_turn()
+    def ordinary_turn(self):
+        "Compute the loss, then go backward and step"
         self.calc_loss()
         if self.loss_grad is not None: self._do_grad_opt()
 
@@ -249,7 +251,7 @@ def turn(self:Loop,
     opt:str|None=None, # Name of its optimizer in `learn.opt`; None for all there are
     name:str|None=None, # What it is called; None for `opt`
     counts:bool=True, # Is its step one of `count.opt_steps`? Not that of a critic
-    grads=None, # Function without arguments that returns gradients, in place of the loss's own: see `take_grads`
+    grads=None, # Function without arguments that returns the gradients, or adds them to `.grad` itself: see `take_grads`
     create_graph:bool=False, # Can gradients be differentiated? For optimizers of second order
     retain_graph:bool=False, # Is the graph needed again, by another turn?
     closure:bool|None=None # Give the optimizer's `step` a closure? None for if it can't do without
@@ -329,7 +331,10 @@ def backward(self:Loop):
 @patch
 def _backward(self:Loop):
     turn = self.open_turn
-    if turn is not None and turn.grads is not None: return take_grads(turn, turn.grads(), self.model)
+    if turn is not None and turn.grads is not None:
+        given = turn.grads()
+        if given is not None: take_grads(turn, given, self.model)
+        return
     if not self.loss_grad.requires_grad:
         raise ValueError(f'the loss, {describe(self.loss_grad)}, requires no gradient: it was detached, is no '
             'differentiable function of pred, or nothing that it depends on requires one')
@@ -398,8 +403,11 @@ def _warn_of_count(self:Loop, f):
 
 def _sets_count(f):
     "Does the code of `f` set `opt_steps`?"
-    ops = dis.get_instructions(f) if hasattr(f, '__code__') else ()
-    return any(o.opname=='STORE_ATTR' and o.argval=='opt_steps' for o in ops)
+    return hasattr(f, '__code__') and _code_sets_count(f.__code__)
+
+@cache
+def _code_sets_count(code):
+    return any(o.opname=='STORE_ATTR' and o.argval=='opt_steps' for o in dis.get_instructions(code))
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb80867
 Loop.moved = dict(

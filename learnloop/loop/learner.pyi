@@ -17,6 +17,7 @@ from learnloop.measure.hook import ActivationStats
 from learnloop.measure.hook import HookCallback
 from learnloop.measure.recorder import Recorder
 from learnloop.measure.throughput import Throughput
+from learnloop.scale.fuse import FuseReport
 from learnloop.see.log import CSVLogger
 from learnloop.see.log import JSONLogger
 from learnloop.see.log import MLflowCallback
@@ -116,6 +117,8 @@ class Loop(Flow):
         """
     def _do_one_batch(self) -> Any: ...
     def _do_turn(self) -> Any: ...
+    def ordinary_turn(self) -> Any:
+        """Compute the loss, then go backward and step"""
     def train_batch(self) -> Any:  # loop/learner.py
         """What training makes of a batch: one turn; override it for several"""
     def valid_batch(self) -> Any:  # loop/learner.py
@@ -165,7 +168,7 @@ class Loop(Flow):
         - `opt`: Name of its optimizer in `learn.opt`; None for all there are
         - `name`: What it is called; None for `opt`
         - `counts`: Is its step one of `count.opt_steps`? Not that of a critic
-        - `grads`: Function without arguments that returns gradients, in place of the loss's own: see `take_grads`
+        - `grads`: Function without arguments that returns the gradients, or adds them to `.grad` itself: see `take_grads`
         - `create_graph`: Can gradients be differentiated? For optimizers of second order
         - `retain_graph`: Is the graph needed again, by another turn?
         - `closure`: Give the optimizer's `step` a closure? None for if it can't do without
@@ -314,12 +317,12 @@ class Learner(Loop):
     xb: Any
     yb: Any
     pred: Any
+    fuser: Any
     failed: Any
     rows: Any
     valid_grad: Any
     _has_loss: Any
     has_stepped: Any
-    fuser: Any
     _counts_steps: Any
     _dev: Any
     _n_inp: Any
@@ -680,6 +683,25 @@ class Learner(Loop):
 
         Returns: Predictions and targets, as of `get_preds`
         """
+    def fuse(self, max_shapes: int=4, backend: str | None=None, cache: Any=None, background: bool=False, check_every: int | None=64, **options: Any) -> Learner:  # scale/fuse.py
+        """Compile what lies between the model and the step, as far as nobody listens, for this learner's fits
+
+        - `max_shapes`: Shapes of batches that get a graph; others go the ordinary way
+        - `backend`: 'inductor', 'cudagraph', or 'aten', which is slow and needs nothing; None for what the device is for
+        - `cache`: Folder for compiled libraries; None for `LEARNLOOP_FUSE_CACHE`, or one in the user's cache
+        - `background`: Build in a thread, and train in the ordinary way meanwhile?
+        - `check_every`: Make the first fused step, and this one, both ways, then twice as many later, and so on; None for never
+        - `options`: For `torch._inductor.config`
+
+        Returns: The learner itself
+        """
+    def unfuse(self) -> Learner:  # scale/fuse.py
+        """Train in the ordinary way from here on
+
+        Returns: The learner itself
+        """
+    def fuse_report(self) -> FuseReport:  # scale/fuse.py
+        """Tell which steps were fused, which weren't, and why"""
     def find_batch_size(self, mk_dl: Any, start: int=2, max_bs: int=8192, n_steps: int=3) -> int:  # train/limits.py
         """Find the batch size that memory has room for; the learner stays as it is
 
@@ -886,7 +908,7 @@ class TrainEvalCallback(Callback):
     order: int
     run_valid: bool
     agrees: bool
-    _on: Any
+    _known: Any
     def before_fit(self) -> Any: ...
     def before_evaluate(self) -> Any: ...
     def _prepare(self) -> Any: ...

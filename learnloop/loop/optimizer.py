@@ -10,18 +10,18 @@ __all__ = ['HYPERS', 'trainable_params', 'is_norm', 'norm_params', 'no_decay_par
            'make_opt', 'HeldParams', 'opt_recipe', 'remake_func', 'freeze_to', 'step', 'backward', 'zero_grad']
 
 # %% ../../nbs/loop/03_optimizer.ipynb #2c1cfe99
-import inspect, math, re, sys, warnings
+import inspect, logging, math, re, sys, warnings
 from collections.abc import Callable, Iterable
-from functools import partial, reduce
+from functools import cache, partial, reduce
 from itertools import accumulate
 from numbers import Integral, Real
-from types import MethodType
 import torch
 from fastcore.basics import partition
 from torch import nn, Tensor
 from torch.autograd import profiler
 from torch.optim import optimizer as torch_optim
 from .checks import did_you_mean
+from .direct import direct_step
 
 # %% ../../nbs/loop/03_optimizer.ipynb #265a51e4
 def trainable_params(
@@ -422,30 +422,39 @@ def freeze_to(
     return n
 
 # %% ../../nbs/loop/03_optimizer.ipynb #7f259cac
-def _stepper(o):
-    "The step of `o`, without torch's wrapper if it would do nothing"
-    f = type(o).step
-    quiet = not (getattr(profiler, '_is_profiler_enabled', True) or 'step' in vars(o) or not getattr(f, 'hooked', False)
-        or any(getattr(o, k, True) for k in ('_optimizer_step_pre_hooks', '_optimizer_step_post_hooks'))
-        or any(getattr(torch_optim, k, True) for k in ('_global_optimizer_pre_hooks', '_global_optimizer_post_hooks')))
-    return MethodType(f.__wrapped__, o) if quiet else o.step
+def _is_quiet(o):
+    "Would torch's wrapper of the step of `o` do nothing?"
+    try:
+        hears = (profiler._is_profiler_enabled or o._optimizer_step_pre_hooks or o._optimizer_step_post_hooks
+            or torch_optim._global_optimizer_pre_hooks or torch_optim._global_optimizer_post_hooks)
+        return type(o).step.hooked and not hears and 'step' not in vars(o)
+    except AttributeError: return False
 
 def step(
     opt, # Torch optimizer, or dict of them by name
 )->None:
     "Step the optimizers in `opt`"
-    for o in opts(opt): _stepper(o)()
+    for o in opts(opt):
+        if not _is_quiet(o): o.step()
+        elif not direct_step(o): type(o).step.__wrapped__(o)
 
 # %% ../../nbs/loop/03_optimizer.ipynb #84c9a070
-_run_backward = getattr(torch.autograd.graph, '_engine_run_backward', None)
+_log = logging.getLogger('torch.autograd.graph')  # at DEBUG, torch writes the way it goes
+
+@cache
+def _engine():
+    "What goes backward; None where an accelerator has threads for that, which torch hands its context"
+    if torch.accelerator.is_available(): return None
+    return getattr(getattr(torch.autograd.Variable, '_execution_engine', None), 'run_backward', None)
 
 def backward(
     loss:Tensor, # Scalar with a graph
 )->None:
     "Add the gradients of `loss` to `.grad` of the leaves of its graph"
     is_plain = type(loss) is Tensor and loss.requires_grad and loss.numel()==1 and loss.is_floating_point()
-    if _run_backward is None or not is_plain: return loss.backward()
-    _run_backward((loss,), (torch.ones_like(loss),), False, False, (), allow_unreachable=True, accumulate_grad=True)
+    run = _engine()
+    if run is None or not is_plain or _log.isEnabledFor(logging.DEBUG): return loss.backward()
+    run((loss,), (torch.ones_like(loss),), False, False, (), allow_unreachable=True, accumulate_grad=True)
 
 # %% ../../nbs/loop/03_optimizer.ipynb #f38bdaaa
 def zero_grad(

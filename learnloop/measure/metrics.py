@@ -6,9 +6,9 @@ Docs: https://learnloop.github.io/learnloop/measure/metrics.html.md"""
 
 # %% auto #0
 __all__ = ['accuracy', 'error_rate', 'top_k_accuracy', 'accuracy_multi', 'mse', 'mae', 'msle', 'Metric', 'AvgMetric', 'as_metric',
-           'mk_metrics', 'rmse', 'exp_rmspe', 'foreground_acc', 'Dice', 'JaccardCoeff', 'AccumMetric', 'skm_metric',
-           'optim_metric', 'TorchMetric', 'AvgLoss', 'Perplexity', 'LossPart', 'LossMetric', 'LossMetrics', 'Smoother',
-           'AvgSmoothLoss', 'ValueMetric', 'LearnerView', 'DictMetric', 'less_is_better']
+           'mk_metrics', 'accumulate_all', 'rmse', 'exp_rmspe', 'foreground_acc', 'Dice', 'JaccardCoeff', 'AccumMetric',
+           'skm_metric', 'optim_metric', 'TorchMetric', 'AvgLoss', 'Perplexity', 'LossPart', 'LossMetric',
+           'LossMetrics', 'Smoother', 'AvgSmoothLoss', 'ValueMetric', 'LearnerView', 'DictMetric', 'less_is_better']
 
 # %% ../../nbs/measure/00_metrics.ipynb #6f134418
 import inspect, math, re, torch
@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from copy import copy, deepcopy
 from functools import partial
 from itertools import zip_longest
+from types import FunctionType
 from fastcore.basics import listify, patch
 from torch import nn
 from torch.nn import functional as F
@@ -150,8 +151,7 @@ class AvgMetric(Metric):
     def value(self):
         sizes = self.sizes.tolist() if self.weight else self.sizes
         if not (n := sum(sizes)): return None
-        pairs = zip(self.vals.tolist(), sizes, strict=True)
-        res = sum(v*s for v,s in pairs if s)/n  # what counts for nothing may be nan
+        res = sum(v*s for v,s in zip(self.vals.tolist(), sizes, strict=True) if s)/n  # of no items, it may be nan
         return self.then(res) if self.then else res
     @property
     def name(self):
@@ -159,6 +159,7 @@ class AvgMetric(Metric):
         f = innermost(self.func)
         return getattr(f, '__name__', type(f).__name__)
     def check(self, n_targs):
+        if _takes(self.func, 1+n_targs): return
         try: sig = inspect.signature(self.func)
         except (TypeError,ValueError): return  # a builtin that doesn't tell
         try: sig.bind(*[None]*(1+n_targs))
@@ -167,6 +168,12 @@ class AvgMetric(Metric):
             raise TypeError(f'{called}: {e}{_way_out(self, n_targs)}') from None
 
 # %% ../../nbs/measure/00_metrics.ipynb #683e97cf
+def _takes(f, n):
+    "Is `f` an ordinary function that can be called with `n` arguments? False if only its signature can tell"
+    if type(f) is not FunctionType or f.__dict__ or f.__code__.co_kwonlyargcount: return False
+    most = f.__code__.co_argcount
+    return most-len(f.__defaults__ or ())<=n<=most
+
 def _way_out(metric, n_targs):
     if n_targs: return '; wrap it in a function that takes those'
     return f'; if the batch is a dict that has its targets: DictMetric({metric.name})'
@@ -272,9 +279,31 @@ def mk_metrics(
             take = 'a function of (pred, *yb), a Metric, or a torchmetrics object'
             raise TypeError(f'{o!r} is no metric: give {take}{fix}')
     names = [m.name for m in res]
-    if twice := [nm for nm in names if names.count(nm)>1]:
-        raise ValueError(f'two metrics named {twice[0]!r}: give one a name of its own: AvgMetric(…, metric_name=…)')
+    if len(set(names))<len(names):
+        twice = next(nm for nm in names if names.count(nm)>1)
+        raise ValueError(f'two metrics named {twice!r}: give one a name of its own: AvgMetric(…, metric_name=…)')
     return res
+
+# %% ../../nbs/measure/00_metrics.ipynb #e17a0002
+def accumulate_all(
+    metrics, # `Metric`s
+    learn,   # The learner, after a batch: `pred`, `yb`, `loss`, `bs`, …
+    note     # Called with an error and the metric that it comes from, before it goes on
+):
+    "Have `metrics` take in a batch, in their order: those of plain functions without a call of their own"
+    m = None
+    try:
+        for m in metrics:
+            if type(m) is not AvgMetric or m.weight or 'accumulate' in vars(m):
+                m.accumulate(learn)
+                continue
+            v = m.func(learn.pred, *learn.yb)
+            if type(v) is not torch.Tensor or v.requires_grad or v.dim(): v = m._scalar(v)
+            m.vals.append(v)
+            m.sizes.append(learn.bs)
+    except Exception as e:
+        note(e, m)
+        raise
 
 # %% ../../nbs/measure/00_metrics.ipynb #5401a3dc
 @as_metric(lambda f: AvgMetric(mse, 'rmse', then=math.sqrt))

@@ -4,7 +4,7 @@
 from typing import Any
 import torch
 
-__all__ = ['accuracy', 'error_rate', 'top_k_accuracy', 'accuracy_multi', 'mse', 'mae', 'msle', 'Metric', 'AvgMetric', 'as_metric', 'mk_metrics', 'rmse', 'exp_rmspe', 'foreground_acc', 'Dice', 'JaccardCoeff', 'AccumMetric', 'skm_metric', 'optim_metric', 'TorchMetric', 'AvgLoss', 'Perplexity', 'LossPart', 'LossMetric', 'LossMetrics', 'Smoother', 'AvgSmoothLoss', 'ValueMetric', 'LearnerView', 'DictMetric', 'less_is_better']
+__all__ = ['accuracy', 'error_rate', 'top_k_accuracy', 'accuracy_multi', 'mse', 'mae', 'msle', 'Metric', 'AvgMetric', 'as_metric', 'mk_metrics', 'accumulate_all', 'rmse', 'exp_rmspe', 'foreground_acc', 'Dice', 'JaccardCoeff', 'AccumMetric', 'skm_metric', 'optim_metric', 'TorchMetric', 'AvgLoss', 'Perplexity', 'LossPart', 'LossMetric', 'LossMetrics', 'Smoother', 'AvgSmoothLoss', 'ValueMetric', 'LearnerView', 'DictMetric', 'less_is_better']
 
 def accuracy(pred: Any, targ: Any, axis: int=-1) -> torch.Tensor:
     """Compute the share of items whose highest score is that of their class
@@ -150,6 +150,14 @@ def mk_metrics(ms: Any) -> list:
     - `ms`: A metric, a function, a torchmetrics object or collection, or a list of such
 
     Returns: `Metric`s
+    """
+
+def accumulate_all(metrics: Any, learn: Any, note: Any) -> Any:
+    """Have `metrics` take in a batch, in their order: those of plain functions without a call of their own
+
+    - `metrics`: `Metric`s
+    - `learn`: The learner, after a batch: `pred`, `yb`, `loss`, `bs`, …
+    - `note`: Called with an error and the metric that it comes from, before it goes on
     """
 
 def rmse(pred: Any, targ: Any) -> torch.Tensor:

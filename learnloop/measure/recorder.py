@@ -18,7 +18,7 @@ from ..loop.callback import Callback, InGraph
 from ..loop.learner import Learner, default_cb, format_value
 from ..loop.optimizer import opts
 from .display import format_time, pyplot
-from .metrics import AvgLoss, LossPart, Smoother, TorchMetric, less_is_better, mk_metrics
+from .metrics import AvgLoss, LossPart, Smoother, TorchMetric, accumulate_all, less_is_better, mk_metrics
 from .series import Scalars, Series
 from .table import Table
 from .trial import note_metric, try_metrics
@@ -260,11 +260,7 @@ def after_batch(self:Recorder):
         if not learn.loss_parts: return
     elif not learn.bs and learn.n_items: return  # this process has no part of the batch, and only goes along
     if learn.pred is None: mets = [m for m in mets if isinstance(m, AvgLoss)]
-    try:
-        for m in mets: m.accumulate(learn)
-    except Exception as e:
-        note_metric(e, m)
-        raise
+    accumulate_all(mets, learn, note_metric)
 
 @patch
 def _values(self:Recorder, mets):

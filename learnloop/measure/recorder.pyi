@@ -50,7 +50,7 @@ class Recorder(Callback):
     _start: Any
     columns: list
     lr_finder: Any
-    _on: Any
+    _known: Any
     def __init__(self, add_time: bool=True, train_metrics: bool=False, valid_metrics: bool=True, beta: float=0.98) -> None:
         """- `add_time`: A column with the duration of the epoch?
         - `train_metrics`: Metrics on training batches, too? They cost time in each

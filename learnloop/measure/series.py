@@ -10,7 +10,7 @@ __all__ = ['Series', 'Frozen', 'Part', 'shared_parts', 'Scalars']
 # %% ../../nbs/measure/07_series.ipynb #b0bb13b0
 import torch
 from collections.abc import Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from copy import deepcopy
 from fastcore.basics import patch
@@ -114,6 +114,13 @@ def shared_parts():
     finally: _sharing.reset(token)
 
 # %% ../../nbs/measure/07_series.ipynb #6c80a6d4
+def _stacked(vs):
+    "The scalars `vs` as one tensor"
+    if isinstance(vs[0], torch.Tensor) and not vs[0].dim():
+        with suppress(TypeError, RuntimeError): return torch.stack(vs)  # unless they differ in shape or device
+    vs = [v if isinstance(v, torch.Tensor) else torch.tensor(float(v)) for v in vs]
+    return torch.stack([(v.float().mean() if v.dim() else v).to(vs[-1].device) for v in vs])
+
 class Scalars:
     "A list of scalars that stay on their device, in blocks, until someone looks"
     def __init__(self,
@@ -129,8 +136,7 @@ class Scalars:
         if len(self._new)>=self.block: self._stack()
 
     def _stack(self):
-        vs = [v if isinstance(v, torch.Tensor) else torch.tensor(float(v)) for v in self._new]
-        if vs: self._blocks.append(torch.stack([(v.float().mean() if v.dim() else v).to(vs[-1].device) for v in vs]))
+        if self._new: self._blocks.append(_stacked(self._new))
         self._new = []
 
     def tolist(self)->Series: # Floats; the same `Series` each time, longer
@@ -138,7 +144,7 @@ class Scalars:
         if len(self._new)==1 and not self._blocks and isinstance(self._new[0], torch.Tensor) and not self._new[0].dim():
             self._done.append(float(self._new.pop()))  # without the way over a block, for an epoch of one batch
         self._stack()
-        for o in self._blocks: self._done += map(float, o.tolist())
+        for o in self._blocks: self._done += o.tolist() if o.is_floating_point() else map(float, o.tolist())
         self._blocks = []
         return self._done
     def state(self)->list|Frozen: # Plain data

@@ -10,6 +10,7 @@ __all__ = ['TESTED', 'why_no_compiler', 'trace', 'replayed', 'cache_folder', 'bu
 # %% ../../nbs/scale/06_inductor.ipynb #fa000004
 import hashlib, logging, os, shutil, sys, tempfile, torch, warnings
 from collections.abc import Callable
+from contextlib import contextmanager
 from pathlib import Path
 from ..loop.rng import preserve_rng
 
@@ -33,14 +34,43 @@ def trace(
     "Write down what `f` does as a graph"
     from torch.fx.experimental.proxy_tensor import make_fx
     from torch._inductor.decomposition import select_decomp_table
-    with torch.no_grad(), preserve_rng():
-        pure = torch.func.functionalize(f, remove='mutations')
-        how = dict(tracing_mode='fake', decomposition_table=select_decomp_table(), _allow_non_fake_inputs=True)
-        gm = make_fx(pure, **how)(*[o.detach() for o in args])
-    found = _lift(gm)
+    import torch._inductor.lowering  # which decompositions look up without importing it
+    aten,args = torch.ops.aten,[o.detach() for o in args]
+    ops = select_decomp_table() | {aten.mm.default:_mm, aten.addmm.default:_addmm, aten.bernoulli.p:_bernoulli}
+    ops.pop(aten.empty_like.default, None)  # whose layout says in which order random numbers are drawn
+    # the backward pass of a GPU's tensors would be made in a thread where nobody notes it
+    with torch.no_grad(), preserve_rng(), torch.autograd.set_multithreading_enabled(False):
+        # as it is, in place and with autograd, then as a function: a function of torch.func has other layouts
+        with _no_onednn(): gm = make_fx(f, tracing_mode='fake', _allow_non_fake_inputs=True)(*args)
+        found = _lift(gm)
+        pure = torch.func.functionalize(gm, remove='mutations')
+        gm = make_fx(pure, tracing_mode='fake', decomposition_table=ops)(*args, *found)
     gm.graph.eliminate_dead_code()
     gm.recompile()
     return gm,found
+
+@contextmanager
+def _no_onednn():
+    "Do without oneDNN inside a `with` block: it makes one operation of a recurrent layer, which nothing can be fused with"
+    was = torch._C._get_mkldnn_enabled()
+    torch._C._set_mkldnn_enabled(False)
+    try: yield
+    finally: torch._C._set_mkldnn_enabled(was)
+
+def _mm(a, b):
+    # calling a library costs more than so small a product does
+    return NotImplemented if a.shape[0]*a.shape[1]*b.shape[1]>16_384 else (a.unsqueeze(2)*b.unsqueeze(0)).sum(1)
+
+def _addmm(c, a, b, *, beta=1, alpha=1):
+    ab = _mm(a, b) if beta==alpha==1 else NotImplemented
+    return ab if ab is NotImplemented else ab+c
+
+def _bernoulli(x, p=.5, *, generator=None):
+    # by hand it fills memory as it is laid out, and the operation without a place to write to a contiguous one
+    order = sorted(range(x.dim()), key=x.stride, reverse=True)
+    if generator is not None or order==[*range(x.dim())]: return NotImplemented
+    made = torch.ops.aten.bernoulli.p(x.new_empty([x.shape[i] for i in order]), p)
+    return made.permute([order.index(i) for i in range(x.dim())])
 
 def _lift(gm):
     "Have tensors that the graph `gm` holds as arguments, and return them"
@@ -79,7 +109,7 @@ def _key(gm, args, options):
     "A name for what `gm` would be compiled to"
     from torch.backends.cpu import get_cpu_capability
     metas = [(tuple(o.shape), o.stride(), str(o.dtype), o.device.type) for o in args]
-    what = gm.code,metas,sorted(options.items()),torch.__version__,get_cpu_capability(),os.environ.get('CXX')
+    what = gm.code,metas,sorted((_OPTIONS | options).items()),torch.__version__,get_cpu_capability(),os.environ.get('CXX')
     return hashlib.sha256(repr(what).encode()).hexdigest()[:32]
 
 # %% ../../nbs/scale/06_inductor.ipynb #fa000022
@@ -109,9 +139,12 @@ def _compile(gm, args, options):
     try:
         with warnings.catch_warnings():
             warnings.simplefilter('ignore')
-            # or else random numbers are drawn in another way
-            return Path(aot_compile(gm, tuple(args), options=dict(fallback_random=True) | options))
+            return Path(aot_compile(gm, tuple(args), options=_OPTIONS | options))
     finally: log.setLevel(level)
+
+_OPTIONS = {
+    'fallback_random':True,       # or random numbers are drawn in another way
+    'layout_optimization':False}  # converting to channels-last and back costs more than it gains in training
 
 def _put(source, path):
     "Have a copy of `source` at `path`, all of it or none"

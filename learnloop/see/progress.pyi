@@ -20,7 +20,7 @@ class ProgressCallback(Callback):
     _fit: Any
     _due: Any
     _next: Any
-    _on: Any
+    _known: Any
     def __init__(self, every_seconds: float=0.1, delay: float=0.5, plain: bool=False) -> None:
         """- `every_seconds`: Seconds between drawings, at least: more often is flicker, and each waits for the loss
         - `delay`: Seconds before the first: what is over sooner needs no bar

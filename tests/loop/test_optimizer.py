@@ -503,6 +503,10 @@ def test_backward_equals_torchs():
         backward((b*torch.arange(3.)).sum().reshape(shape))
         assert torch.equal(a.grad, b.grad)
 
+def test_backward_tells_torchs_log(caplog):
+    with caplog.at_level('DEBUG', logger='torch.autograd.graph'): backward((torch.ones(3, requires_grad=True)*2).sum())
+    assert 'Executing' in caplog.text
+
 def test_backward_has_torchs_errors():
     with pytest.raises(RuntimeError, match='does not require grad'): backward(torch.ones(()))
     with pytest.raises(RuntimeError, match='scalar'): backward(torch.ones(2, requires_grad=True)*2)

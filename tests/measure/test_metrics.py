@@ -244,9 +244,56 @@ def test_loss_metrics_read_the_loss_functions_attributes():
     with pytest.raises(AttributeError, match='l3'): learn.validate()
 
 def test_graph_retained_through_stored_loss():
-    m,v = LossMetric('v'),torch.ones(1, requires_grad=True).sum()
-    m.accumulate(SimpleNamespace(loss_func=SimpleNamespace(v=v), bs=1))
-    assert not m.vals._new[0].requires_grad
+    m,f = LossMetric('v'),SimpleNamespace(v=torch.ones(1, requires_grad=True).sum())
+    m.accumulate(SimpleNamespace(loss_func=f, bs=1))
+    stored,f.v = weakref.ref(f.v),None
+    assert stored() is None and m.vals.tolist()==[1.]
+
+class Doubled(AvgMetric):
+    def accumulate(self, learn):
+        super().accumulate(learn)
+        super().accumulate(learn)
+class Scaled(AvgMetric):
+    def _scalar(self, v): return 3*super()._scalar(v)
+
+def test_accumulated_in_one_call_as_one_by_one():
+    calls = []
+    def of(nm, f):
+        def _f(pred, *yb):
+            calls.append(nm)
+            return f(pred, *yb)
+        return _f
+    def metrics():
+        fs = dict(plain=mse, double=lambda p, y: mse(p.double(), y), one=lambda p, y: mse(p, y).view(1), number=lambda p, y: 2,
+            graph=lambda p, y: mse(p, y).requires_grad_(), whole=lambda p, y: y.sum().long())
+        ms = [AvgMetric(of(nm, f), nm) for nm,f in fs.items()]
+        ms += [AvgMetric(of('weight', mse), 'weight', weight=lambda p, y: y.sum()), AvgMetric(of('then', mse), 'then', then=math.sqrt),
+            Doubled(of('doubled', mae), 'doubled'), Scaled(of('scaled', mae), 'scaled'), AvgMetric(of('own', mae), 'own')]
+        ms[-1].accumulate = lambda learn: calls.append('its own')
+        return [ms[-1], AvgLoss(), *ms[:-1]]
+    g,one,all_ = torch.Generator().manual_seed(0),metrics(),metrics()
+    for n in (5, 3, 1):
+        p,y = torch.randn(n, generator=g),torch.rand(n, generator=g)
+        b = SimpleNamespace(pred=p, yb=(y,), bs=n, loss=mse(p, y), loss_grad=mse(p, y))
+        for m in one: m.accumulate(b)
+        seen,calls[:] = [*calls],[]
+        accumulate_all(all_, b, None)
+        assert calls==seen and calls[0]=='its own' and calls.count('doubled')==2
+        calls.clear()
+    assert [m.value for m in all_]==[m.value for m in one] and all_[5].value==2
+
+def test_an_error_in_one_call_is_of_its_metric():
+    def broken(pred, y): return 1/0
+    for ms in ([mse, broken, mae], [AccumMetric(mse), AvgMetric(broken, weight=len)]):
+        learn = mk_learner(defaults=True, dls=DataLoaders(TRAIN, VALID, device='cpu'), metrics=ms)
+        with pytest.raises(ZeroDivisionError) as e: learn.validate()
+        assert 'learnloop: of metric broken' in e.value.__notes__
+
+@pytest.mark.parametrize('block', (1, 2, 3, 256))
+def test_scalars_of_any_kind_are_floats_in_their_order(block):
+    s,v = Scalars(block=block),torch.tensor(.1, dtype=torch.float64)
+    for o in (v, torch.tensor(2), True, v, torch.tensor(2), torch.tensor(7), torch.tensor([3., 5.]), torch.tensor([8.])): s.append(o)
+    assert len(s)==8 and s.tolist()==[.1, 2., 1., .1, 2., 7., 4., 8.] and set(map(type, s.tolist()))=={float}
 
 class Out(dict): __getattr__ = dict.get
 class DictModel(nn.Module):

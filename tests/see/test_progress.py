@@ -1,7 +1,8 @@
 "What a fit shows in terminals, notebooks and pipes; that screen and logger are left as they were; and what a batch costs"
-import io, json, os, re, subprocess, sys, threading, warnings
+import io, json, os, pty, re, subprocess, sys, threading, warnings
+from contextlib import suppress
 from itertools import count
-from threading import Timer
+from threading import Thread, Timer
 from types import SimpleNamespace
 import pexpect, pytest, torch
 from helpers import TRAIN, VALID, covering, in_terminal, mk_learner
@@ -262,6 +263,24 @@ def test_no_sync_but_for_a_drawing(screens, clock, monkeypatch):
     assert syncs(monkeypatch, learn)==base and screens[-1].drawn==[]
     clock.step = 1.
     assert syncs(monkeypatch, learn)>base and len(screens[-1].drawn)==122
+
+def test_a_terminal_gets_few_bytes_however_many_batches(clock, monkeypatch):
+    master,slave = pty.openpty()
+    got,clock.step = [],.002
+    def read():
+        with suppress(OSError):  # its other end is closed
+            while b := os.read(master, 4096): got.append(b)
+    reader = Thread(target=read, daemon=True)
+    reader.start()
+    with monkeypatch.context() as m, open(slave, 'w') as f:
+        m.setattr(sys, 'stdout', f)
+        m.setenv('TERM', 'xterm')
+        learner(dls=(TRAIN*600,)).fit(1)
+    reader.join(TIMEOUT)
+    os.close(master)
+    n_draws,n = b''.join(got).count(b'train '),len(b''.join(got))
+    secs = clock.now
+    assert secs>3 and 0<n_draws<=10*secs and n<=1000*n_draws, (secs, n_draws, n)
 
 class Handle:
     def __init__(self): self.shown = []
@@ -608,7 +627,7 @@ def test_graph_in_lines_is_nothing(clock, capsys):
 SETUP = '''
 import sys, torch
 from itertools import count
-from threading import Timer
+from threading import Thread, Timer
 from learnloop import *
 from learnloop.see import progress
 progress._waits = 0

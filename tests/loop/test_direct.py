@@ -1,0 +1,292 @@
+"The direct step against torch's own: equal bits in every setting, and whatever is unknown left to torch"
+import gc, weakref
+from copy import deepcopy
+from functools import partial
+import pytest, torch
+from torch import nn
+from torch.nn import functional as F
+from torch.optim import SGD, Adam, AdamW
+from learnloop.loop import optimizer
+from learnloop.loop.direct import direct_step
+from learnloop.loop.optimizer import step, zero_grad
+
+SETTINGS = dict(
+    sgd=partial(SGD, lr=.1), sgd_wd=partial(SGD, lr=.1, weight_decay=.01), sgd_max=partial(SGD, lr=.01, maximize=True, weight_decay=.1),
+    momentum=partial(SGD, lr=.1, momentum=.9), nesterov=partial(SGD, lr=.1, momentum=.9, nesterov=True, weight_decay=1e-3),
+    dampening=partial(SGD, lr=.1, momentum=.8, dampening=.3), momentum_max=partial(SGD, lr=.01, momentum=.9, maximize=True, weight_decay=.1),
+    lr_int=partial(SGD, lr=1, momentum=.5),
+    adam=partial(Adam, lr=.01), adam_wd=partial(Adam, lr=.01, weight_decay=.1), amsgrad=partial(Adam, lr=.01, amsgrad=True),
+    adam_max=partial(Adam, lr=.01, maximize=True, weight_decay=.1, amsgrad=True), adam_eps=partial(Adam, lr=.01, eps=1, betas=(.5, .8)),
+    adam_decoupled=partial(Adam, lr=.01, weight_decay=.1, decoupled_weight_decay=True), not_foreach=partial(Adam, lr=.01, foreach=False),
+    adamw=partial(AdamW, lr=.01), adamw_ams=partial(AdamW, lr=.01, amsgrad=True, weight_decay=.2), adamw_max=partial(AdamW, lr=.01, maximize=True))
+each = pytest.mark.parametrize('make', SETTINGS.values(), ids=SETTINGS)
+
+class Net(nn.Module):
+    "A frozen layer, a weight that is in no loss, one that is in every second, a scalar, and an empty one"
+    def __init__(self):
+        super().__init__()
+        self.a,self.b,self.c,self.bn = nn.Linear(5, 7),nn.Linear(7, 7),nn.Linear(7, 3),nn.BatchNorm1d(7)
+        self.scale,self.empty = nn.Parameter(torch.tensor(1.5)),nn.Parameter(torch.zeros(0, 3))
+        self.unused = nn.Linear(2, 2)
+        self.b.requires_grad_(False)
+    def forward(self, x, more=True):
+        x = F.relu(self.bn(self.a(x)))
+        if more: x = x+self.b(x)*self.scale
+        return self.c(x)
+
+def net(seed=0, dtype=torch.float32):
+    torch.manual_seed(seed)
+    return Net().to(dtype)
+def groups(m): return [dict(params=[*m.a.parameters(), *m.b.parameters()], weight_decay=.05), dict(params=[*m.c.parameters(), m.scale, m.empty]),
+    dict(params=[*m.unused.parameters(), *m.bn.parameters()], lr=.003)]
+
+class Pair:
+    "The same model and optimizer twice, stepped by us and by torch"
+    def __init__(self, make, split=lambda m: m.parameters(), dtype=torch.float32):
+        self.models = net(dtype=dtype),net(dtype=dtype)
+        self.opts = [make(split(m)) for m in self.models]
+        self.gen,self.n,self.n_direct,self.dtype = torch.Generator().manual_seed(1),0,0,dtype
+    def each(self, f):
+        for m,o in zip(self.models, self.opts, strict=True): f(m, o)
+    def back(self):
+        x,y = torch.randn(8, 5, generator=self.gen, dtype=self.dtype),torch.randn(8, 3, generator=self.gen, dtype=self.dtype)
+        self.n += 1
+        self.each(lambda m,_: F.mse_loss(m(x, self.n%2), y).backward())
+    def step(self):
+        ours,theirs = self.opts
+        before = [p._version for p in self.models[0].parameters()]
+        self.n_direct += direct_step(ours) or bool(ours.step())
+        theirs.step()
+        after = [p._version for p in self.models[0].parameters()]
+        assert all(a==b or b>a for a,b in zip(before, after, strict=True)) and before!=after  # autograd sees that they changed
+    def run(self, n, k=1):
+        for _ in range(n):
+            for _ in range(k): self.back()
+            self.step()
+            for o in self.opts: zero_grad(o)
+        return self
+    def check(self, n_direct=None):
+        a,b = self.models
+        same(a.state_dict(), b.state_dict())
+        same(*(o.state_dict() for o in self.opts))
+        if n_direct is not None: assert self.n_direct==n_direct
+        return self
+
+def same(a, b):
+    if isinstance(a, torch.Tensor): assert a.dtype==b.dtype and torch.equal(a.nan_to_num(7.), b.nan_to_num(7.)) and a.shape==b.shape
+    elif isinstance(a, dict):
+        assert [*a]==[*b]
+        for k in a: same(a[k], b[k])
+    elif isinstance(a, (list,tuple)):
+        assert len(a)==len(b)
+        for o in zip(a, b, strict=True): same(*o)
+    else: assert a==b
+
+@each
+@pytest.mark.parametrize('split,k', [(lambda m: m.parameters(), 1), (groups, 2)], ids=['one','three_accumulated'])
+def test_equal_bits_after_200_steps(make, split, k): assert Pair(make, split).run(200, k).check().n_direct>=196
+
+@each
+def test_equal_bits_in_double(make): assert Pair(make, groups, torch.float64).run(30).check().n_direct>=26
+
+# --- what may change between two steps
+
+def _lr(m, o):
+    for i,g in enumerate(o.param_groups): g['lr'] *= .7+.1*i
+def _momentum(m, o):
+    for g in o.param_groups: g.update(momentum=.7) if 'momentum' in g else g.update(betas=(.6,.7))
+def _flags(m, o):
+    for g in o.param_groups: g['maximize'],g['weight_decay'] = not g['maximize'],.3
+def _data(m, o): m.a.weight.data = m.a.weight.data.clone()*2
+def _same_address(m, o): m.a.weight.data = m.a.weight.data.view(5, 7).T
+def _loaded(m, o):
+    sd = deepcopy(o.state_dict())
+    for s in sd['state'].values():
+        for k,v in s.items(): s[k] = v*2 if k=='step' or v is None else v+.5
+    o.load_state_dict(sd)
+def _replaced(m, o):
+    for s in o.state.values():
+        for k,v in s.items():
+            if v is not None: s[k] = v.clone()+1
+def _removed(m, o): o.state.pop(o.param_groups[0]['params'].pop(0), None)
+def _swapped(m, o): o.param_groups[0]['params'].reverse()
+def _other(m, o):
+    o.state.pop(m.a.weight, None)
+    new = m.a.weight = nn.Parameter(m.a.weight.detach()*.5)
+    o.param_groups[0]['params'][0] = new
+def _frozen(m, o): m.a.weight.requires_grad_(False)
+def _thawed(m, o): m.b.requires_grad_(True)
+def _cleared(m, o): o.state.clear()
+def _one_cleared(m, o): o.state.pop(m.c.weight, None)
+def _added(m, o):
+    m.extra = nn.Parameter(torch.ones(3))
+    m.c.bias = None
+    m.c.register_parameter('bias', m.extra)
+    o.add_param_group(dict(params=[m.extra], lr=.2))
+def _tied(m, o): m.unused.bias.data = m.c.bias.data[:2]
+def _odd_steps(m, o):
+    for i,s in enumerate(o.state.values()):
+        if 'step' in s: s['step'] += i
+def _shared_step(m, o):
+    first = next(iter(o.state.values()), {}).get('step')
+    for s in o.state.values() if first is not None else (): s['step'] = first
+def _half(m, o): m.half().float()
+def _ints(m, o):
+    for g in o.param_groups: g['lr'],g['weight_decay'] = 1,0
+CHANGES = (_lr,_momentum,_flags,_data,_same_address,_loaded,_replaced,_removed,_swapped,_other,_frozen,_thawed,_cleared,_one_cleared,_added,
+    _tied,_odd_steps,_shared_step,_half,_ints)
+
+@each
+@pytest.mark.parametrize('change', CHANGES, ids=lambda f: f.__name__[1:])
+def test_what_changes_between_steps_is_seen(make, change):
+    pair = Pair(make, groups).run(4)
+    pair.each(change)
+    if change is _same_address: pair.each(lambda m,_: zero_grad(_))
+    pair.run(4).check()
+    pair.each(_lr)
+    assert pair.run(3).check().n_direct
+
+@each
+def test_a_copy_is_stepped_by_itself(make):
+    pair = Pair(make, groups).run(3)
+    left = deepcopy(pair.models[0].state_dict())
+    pair.models,pair.opts = map(list, zip(*(deepcopy(o) for o in zip(pair.models, pair.opts, strict=True)), strict=True))
+    old = pair.models[0]
+    assert pair.run(3).check().n_direct>=4
+    assert not torch.equal(old.a.weight, left['a.weight'])
+
+def test_momentum_switched_on_later():
+    pair = Pair(partial(SGD, lr=.1)).run(3).check(3)
+    pair.each(lambda m,o: o.param_groups[0].update(momentum=.9))
+    pair.run(4).check(3+2)  # torch makes buffers, for `scale` a step later
+    pair.each(lambda m,o: o.param_groups[0].update(momentum=0.))
+    pair.run(2).check(7)
+
+def test_momentum_after_sparse_gradients():
+    pair = Pair(partial(SGD, lr=.1, momentum=.9))
+    def sparse(m, o): m.a.weight.grad = m.a.weight.grad.to_sparse()
+    for change in (sparse, sparse):
+        pair.back()
+        pair.each(change)
+        pair.step()
+        pair.each(lambda m,o: zero_grad(o))
+    assert pair.n_direct==0
+    same(*(m.state_dict() for m in pair.models))
+
+def test_missing_gradients_come_and_go():
+    pair = Pair(partial(AdamW, lr=.1), groups)
+    def drop(start, m, o):
+        for p in [*m.parameters()][start::3]: p.grad = None
+    for i in range(12):
+        pair.back()
+        pair.each(partial(drop, i%3))
+        pair.step()
+        pair.each(lambda m,o: zero_grad(o))
+    assert pair.check().n_direct>=8
+
+# --- what torch does itself
+
+class Mine(SGD): "A subclass"
+class Wrapped(torch.Tensor): "A kind of tensor"
+
+@pytest.mark.parametrize('kw', [dict(foreach=True), dict(fused=True), dict(differentiable=True), dict(capturable=True), dict(lr=torch.tensor(.1))],
+    ids=lambda o: next(iter(o)))
+def test_options_are_left_to_torch(kw):
+    p = nn.Parameter(torch.ones(3))
+    o = Adam([p], **(dict(lr=.1) | kw))
+    o.state[p] = dict(step=torch.tensor(1.), exp_avg=torch.zeros(3), exp_avg_sq=torch.zeros(3))
+    p.grad = torch.ones(3)
+    assert not direct_step(o) and p.eq(1).all() and o.state[p]['step']==1
+
+def _plain_sgd(p=None, **kw):
+    p = nn.Parameter(torch.ones(3)) if p is None else p
+    p.grad = torch.ones_like(p)
+    return p,SGD([p], **(dict(lr=.1) | kw))
+
+def test_kinds_of_weights_and_gradients_are_left_to_torch():
+    for p in (nn.Parameter(torch.ones(3, dtype=torch.bfloat16)), nn.Parameter(torch.ones(3, dtype=torch.cfloat)),
+        nn.Parameter(torch.ones(3, device='meta')), torch.ones(3).as_subclass(Wrapped).requires_grad_()):
+        p,o = _plain_sgd(p)
+        assert not direct_step(o)
+    p,o = _plain_sgd()
+    q = nn.Parameter(torch.ones(2, dtype=torch.float64))
+    o.add_param_group(dict(params=[q]))
+    assert not direct_step(o)
+    p,o = _plain_sgd()
+    p.grad = p.grad.as_subclass(Wrapped)
+    assert not direct_step(o)
+    p.grad = torch.ones(3).to_sparse()
+    assert not direct_step(o) and p.eq(1).all()
+
+def test_optimizers_of_other_kinds_are_left_to_torch():
+    p = nn.Parameter(torch.ones(3))
+    p.grad = torch.ones(3)
+    for cls in (Mine, torch.optim.NAdam, torch.optim.Adagrad): assert not direct_step(cls([p], lr=.1))
+    o = SGD([p], lr=.1)
+    o.grad_scale = torch.tensor(2.)
+    assert not direct_step(o) and p.eq(1).all()
+
+def test_a_step_that_was_replaced_in_the_class_is_called(monkeypatch):
+    p,o = _plain_sgd()
+    called = []
+    def mine(self, closure=None): called.append(self)
+    mine.__wrapped__,mine.hooked = mine,True
+    monkeypatch.setattr(SGD, 'step', mine)
+    assert not direct_step(o)
+    step(o)
+    assert called==[o]
+
+def test_weights_that_share_memory_are_stepped_in_torchs_order():
+    for tie in (lambda a: a, lambda a: a[:3], lambda a: a[2:]):
+        ps = []
+        for f in (step, lambda o: o.step()):
+            a = nn.Parameter(torch.arange(5.)+1)
+            b = nn.Parameter(tie(a.detach()))
+            o = SGD([a, b], lr=.1, weight_decay=.5)
+            for p in (a, b): p.grad = torch.ones_like(p)
+            for _ in range(3): f(o)
+            ps.append(a)
+        assert torch.equal(*ps)
+
+@pytest.mark.filterwarnings('ignore:optimizer contains a parameter group with duplicate')
+def test_a_weight_that_is_held_twice_is_stepped_twice():
+    ps = [nn.Parameter(torch.ones(3)) for _ in range(2)]
+    for p,f in zip(ps, (step, lambda o: o.step()), strict=True):
+        p.grad = torch.ones(3)
+        f(SGD([p, p], lr=.1, weight_decay=.5))
+    assert torch.equal(*ps)
+
+def test_gradients_are_left_alone():
+    p,o = _plain_sgd(maximize=True, weight_decay=.1, momentum=.9, nesterov=True)
+    for _ in range(3): step(o)
+    assert p.grad.eq(1).all() and torch.is_grad_enabled() and p.requires_grad
+
+def test_grad_mode_is_as_it_was_after_an_error(monkeypatch):
+    p,o = _plain_sgd()
+    def fails(*args, **kwargs): raise RuntimeError('no memory')
+    monkeypatch.setattr(torch, '_foreach_add_', fails)
+    with pytest.raises(RuntimeError, match='no memory'): direct_step(o)
+    assert torch.is_grad_enabled()
+
+def test_an_optimizer_is_not_kept_alive():
+    p,o = _plain_sgd()
+    assert direct_step(o)
+    alive = weakref.ref(o),weakref.ref(p)
+    del p,o
+    gc.collect()
+    assert not any(r() is not None for r in alive)
+
+def test_the_loop_steps_directly(monkeypatch):
+    seen = []
+    monkeypatch.setattr(optimizer, 'direct_step', lambda o: seen.append(direct_step(o)) or seen[-1])
+    p,o = _plain_sgd()
+    step(o)
+    step(dict(a=o, b=Mine([p], lr=.1)))
+    assert seen==[True, True, False]
+    hook = o.register_step_post_hook(lambda *_: None)
+    step(o)
+    hook.remove()
+    with torch.autograd.profiler.profile(): step(o)
+    torch.optim.lr_scheduler.StepLR(o, 1)
+    step(o)
+    assert len(seen)==3 and torch.allclose(p, torch.ones(3)-.1*6)
