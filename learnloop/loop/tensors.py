@@ -91,6 +91,7 @@ class TensorLoader(DataLoader):
         super().__init__(ds, batch_size=bs, shuffle=shuffle, drop_last=drop_last, generator=generator)
         vars(self)['batch_sampler'] = RowBatches(self.sampler, bs, drop_last)  # past torch's guard against others
     def __iter__(self): return _Taking(self)
+    def __repr__(self): return f'TensorLoader({len(self.dataset)} rows, {len(self)} batches of {self.batch_size})'
 
     def unshuffled(self):
         "Return a loader of all rows in order: itself, if it is one"

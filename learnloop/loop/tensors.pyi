@@ -51,5 +51,6 @@ class TensorLoader(DataLoader):
         - `rows`: Which rows are the items; None: all
         """
     def __iter__(self) -> Any: ...
+    def __repr__(self) -> Any: ...
     def unshuffled(self) -> Any:
         """Return a loader of all rows in order: itself, if it is one"""
