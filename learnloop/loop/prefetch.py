@@ -44,10 +44,7 @@ class Prefetch(Callback):
         if why: return self._tell(p.dl, why) or batches
         device = p.learn.device
         if device.type!='cuda' and not isinstance(p.dl, DataLoader|Until): return batches
-        wrap = partial(self._wrap, p, device)
-        if not isinstance(p.dl, Until): return wrap(batches)
-        batches.wrap_inner(wrap)
-        return batches
+        return _innermost(partial(self._wrap, p, device), batches)
 
 # %% ../../nbs/loop/09_prefetch.ipynb #c0de3011
 @patch
@@ -57,11 +54,17 @@ def _tell(self:Prefetch, dl, why):
     if key not in self._told: warnings.warn(f'Prefetch makes nothing ahead of {type(dl).__name__}: {why}', stacklevel=6)
     self._told.add(key)
 
+def _innermost(wrap, batches):
+    "`batches` with those wrapped that the innermost `Until` takes: each of them is asked in its own time"
+    if not hasattr(batches, 'wrap_inner'): return wrap(batches)
+    batches.wrap_inner(partial(_innermost, wrap))
+    return batches
+
 @patch
 def _wrap(self:Prefetch, p, device, batches):
     dl = p.dl
     while isinstance(dl, Until): dl = dl.dl
-    checks = self.draws is False and isinstance(dl, DataLoader) and not dl.num_workers and batches_draw(dl)
+    checks = self.draws is False and isinstance(dl, DataLoader) and not dl.num_workers
     res = _Ahead(batches, self.n, p.n_taken, _n_before_draws(dl), dl if checks else None, mover(device))
     p.at_exit.append(res.close)
     return res
@@ -82,6 +85,9 @@ def why_not_ahead(
     if not dl.num_workers and draws is None and batches_draw(dl):
         what = f'items of {type(dl.dataset).__name__}' if items_draw(dl) else 'its collate_fn'
         return f'{what} may draw random numbers; if not: Prefetch(draws=False); if they do: num_workers=1'
+    own = next(c for c in type(dl).__mro__ if '__iter__' in vars(c))
+    if draws is None and not own.__module__.startswith(('torch.utils.data','learnloop.loop.tensors')):
+        return f'{own.__name__}.__iter__ may draw random numbers; if not: Prefetch(draws=False)'
     if _n_before_draws(dl) is None: return 'it draws from its generator as it goes'
     return ''
 

@@ -1,11 +1,12 @@
 "Batches made ahead: the same fit, bit for bit, and no thread left"
 import gc, os, re, signal, threading, weakref
+from copy import deepcopy
 from itertools import product
 import pytest, torch
 from helpers import check
 from learnloop import (
-    CancelEpochException, CancelFitException, CancelTrainException, Callback, CheckpointCallback, DataLoaders, Learner, Prefetch, TensorLoader, Zip,
-    set_seed)
+    CancelEpochException, CancelFitException, CancelTrainException, Callback, CheckpointCallback, DataLoaders, Learner, Prefetch, TensorLoader, TimeLimit,
+    Zip, set_seed)
 from learnloop.loop.begin import batches_draw
 from learnloop.loop.data import Endless, Until
 from learnloop.loop.prefetch import why_not_ahead
@@ -42,6 +43,9 @@ class Own(Sampler):
     def __iter__(self): return iter(torch.randperm(14).tolist())
     def __len__(self): return 14
 
+class Mine(DataLoader):
+    def __iter__(self): yield from super().__iter__()
+
 class Stated(DataLoader):
     def state_dict(self): return {}
     def load_state_dict(self, sd): pass
@@ -77,14 +81,15 @@ def fresh(kind):
         if getattr(o, 'generator', None): o.generator.manual_seed(3)
     return dl
 
-@pytest.mark.parametrize('kind,n,kwargs', [*product(LOADERS, (1, 3), (dict(n_epoch=3), dict(max_steps=6)))])
+@pytest.mark.parametrize('kind,n,kwargs', [*product(LOADERS, (1, 3), (dict(n_epoch=3), dict(max_steps=6), dict(max_steps=6, cbs=TimeLimit(hours=1))))])
 def test_a_fit_is_the_same(kind, n, kwargs):
     res = []
     for with_it in (False, True):
         learn = mk_learner(fresh(kind))
         seen = []
         def after_batch(cb, seen=seen): seen.append(len(threads()))
-        learn.fit(**kwargs, cbs=[Callback(name='seen', after_batch=after_batch), *([ahead(learn.dls.train, n)] if with_it else [])])
+        more = [deepcopy(kwargs['cbs'])] if 'cbs' in kwargs else []
+        learn.fit(**kwargs | dict(cbs=[Callback(name='seen', after_batch=after_batch), *more, *([ahead(learn.dls.train, n)] if with_it else [])]))
         assert bool(sum(seen))==with_it
         res.append(end(learn))
     check(*res)
@@ -218,7 +223,7 @@ def test_no_more_batches_are_held_than_said():
     (lambda: DataLoader(TensorDataset(*xy()), 4, sampler=RandomSampler(range(14), replacement=True, generator=gen())), 'as it goes'),
     (lambda: DataLoader(TensorDataset(*xy()), batch_sampler=BatchSampler(RandomSampler(range(14)), 4, False)), ''),
     (of(num_workers=1, shuffle=True, generator=gen()), 'as it goes'), (lambda: DataLoader(TensorDataset(*xy()), 4, sampler=Own()), 'its sampler may draw'),
-    (lambda: Stated(TensorDataset(*xy()), 4), 'Stated has a state'), (lambda: Endless(of()()), 'would be ahead there'), (lambda: Until(of()(), bool), ''),
+    (lambda: Mine(TensorDataset(*xy()), 4), 'Mine.__iter__ may draw'), (lambda: Stated(TensorDataset(*xy()), 4), 'Stated has a state'), (lambda: Endless(of()()), 'would be ahead there'), (lambda: Until(of()(), bool), ''),
     (lambda: Zip(of()(), of()()), 'no DataLoader')])
 def test_what_is_not_made_ahead(mk, why):
     got = why_not_ahead(mk())
