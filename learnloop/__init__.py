@@ -9,11 +9,13 @@ from learnloop.loop.flow import (
 from learnloop.loop.callback import Callback, mk_cb, on
 from learnloop.loop.batch import default_device, describe, find_bs, to_concat, to_detach, to_device
 from learnloop.loop.data import DataLoaders, in_order
+from learnloop.loop.tensors import TensorLoader
 from learnloop.loop.rng import no_random, preserve_rng, set_seed
 from learnloop.loop.place import Pass, Place
 from learnloop.loop.optimizer import get_hyper, get_hypers, is_norm, norm_params, set_hypers, trainable_params
 from learnloop.loop.loss import decode_preds
 from learnloop.loop.steps import StepLimit
+from learnloop.loop.prefetch import Prefetch
 from learnloop.loop.begin import SeededItems
 from learnloop.loop.several import Alternate, Zip
 from learnloop.loop.learner import Learner, Loop, TrainEvalCallback, before_batch_cb, default_cb

@@ -14,7 +14,7 @@ from fastcore.basics import patch
 from torch.utils.data import DataLoader
 from ..loop.batch import batch_map
 from ..loop.begin import batches_draw, begin_at, goes_by_state, items_draw, sampler_draws
-from ..loop.data import Endless, set_epoch
+from ..loop.data import Endless, batches_of, set_epoch
 from ..loop.place import Pass
 from ..loop.rng import all_rngs, read_rngs, write_rngs
 
@@ -84,7 +84,7 @@ class KeptPass(Pass):
         marks = keeper.marks
         marks['batches'] = marks['epoch'] if is_ready and 'epoch' in marks else random_states(learn)
         set_epoch(dl, learn.count.epochs)
-        batches = self._go_on(origin) if origin else iter(dl)
+        batches = self.ahead(self._go_on(origin) if origin else batches_of(dl))
         careful = None if is_ready else self._careful(batches)
         # a sampler may draw its seed in the first fetch
         keeper.noted = (None, None) if is_ready or careful else (self.n_taken, random_states(learn))
@@ -97,10 +97,10 @@ def _go_on(self:KeptPass, origin):
     learn,dl,state = self.learn,self.dl,origin.state
     self.n_taken = self.n_done = state['loop']['batch']
     if state['loop'].get('heard'): self.heard_at = self.n_taken  # it was interrupted in the fetch that followed
-    if _is_endless(dl): batches,origin.how = iter(dl),'going through the batches of a pass again'
+    if _is_endless(dl): batches,origin.how = batches_of(dl),'going through the batches of a pass again'
     elif origin.args is not None and isinstance(learn.dls.train, Iterator):
         again = [] if origin.batch is None else [copy_batch(origin.batch)]
-        batches,origin.how = chain(again, iter(dl)),'where it is'
+        batches,origin.how = chain(again, batches_of(dl)),'where it is'
     else:
         own = state['loader'] if goes_by_state(dl) else None
         batches,origin.how = begin_at(dl, self.n_taken, own, 'train' in state['loop']['warm'], self.keeper.rewind)

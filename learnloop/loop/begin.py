@@ -16,8 +16,9 @@ from fastcore.basics import noop
 from torch.utils.data import DataLoader, Dataset, IterableDataset, Subset, TensorDataset
 from torch.utils.data import default_collate, default_convert
 from .checks import check_whole
-from .data import bare, leaves
+from .data import bare, batches_of, leaves
 from .rng import preserve_rng
+from .tensors import NamedRows
 
 # %% ../../nbs/loop/02_begin.ipynb #9b63bdee
 class SeededItems(Dataset):
@@ -53,7 +54,7 @@ def items_draw(
     "Whether items of `dl` may draw random numbers from the generators that a fit uses"
     ds = dl.dataset
     while type(ds) is Subset: ds = ds.dataset
-    return type(ds) not in (TensorDataset, SeededItems, list, range)
+    return type(ds) not in (TensorDataset, NamedRows, SeededItems, list, range)
 
 # %% ../../nbs/loop/02_begin.ipynb #8abbc5fd
 def batches_draw(
@@ -70,7 +71,8 @@ def sampler_draws(
     batches = getattr(dl.batch_sampler, 'whole', dl.batch_sampler)  # of one that gives parts
     both = [o for o in (batches, dl.sampler) if o is not None]
     samplers = both + [o.sampler for o in both if getattr(o, 'sampler', None) is not None]
-    return not all(type(o).__module__.startswith(('torch.utils.data','torchdata')) for o in samplers)
+    known = 'torch.utils.data','torchdata','learnloop.loop.tensors'
+    return not all(type(o).__module__.startswith(known) for o in samplers)
 
 # %% ../../nbs/loop/02_begin.ipynb #957df208
 def _has_state(dl): return hasattr(dl, 'state_dict') and hasattr(dl, 'load_state_dict')
@@ -164,12 +166,12 @@ def begin_at(
     "Begin a pass through `dl` at batch `n`"
     if state is not None:
         bare(dl).load_state_dict(state)
-        return iter(dl),'by its own state'
+        return batches_of(dl),'by its own state'
     skip = _Skipping(dl.batch_sampler) if _can_skip(dl) else None
     with _replaced_in(dl, batch_sampler=skip) if skip else nullcontext():
         if had_workers and start_workers(dl): rewind()
         if skip: skip.n = n
-        batches = iter(dl)
+        batches = batches_of(dl)
     if n: first()
     if skip:
         skip.skip()

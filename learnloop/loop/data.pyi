@@ -4,7 +4,7 @@
 from typing import Any
 import torch
 
-__all__ = ['batch_len', 'check_loader', 'why_empty', 'DataLoaders', 'mk_dls', 'in_order', 'next_batch', 'error_frames', 'set_epoch', 'Endless', 'Until', 'bare', 'leaves', 'source_teller']
+__all__ = ['batch_len', 'check_loader', 'why_empty', 'DataLoaders', 'mk_dls', 'in_order', 'next_batch', 'batches_of', 'error_frames', 'set_epoch', 'Endless', 'Until', 'bare', 'leaves', 'source_teller']
 
 def batch_len(dl: Any) -> int | None:
     """Get the length of `dl` if it has one
@@ -68,6 +68,9 @@ class DataLoaders:
     @classmethod
     def from_dsets(cls, train_ds: Any, valid_ds: Any=None, *more: Any, bs: int | None=64, valid_bs: int | None=None, shuffle: bool=True, device: torch.device | str | None=None, n_inp: int | None=None, targ: str | int | tuple | None=None, targ_is_inp: bool=False, **kwargs: Any) -> Any:  # loop/data.py
         """Make loaders: a shuffled one for `train_ds`, and for the others ones that go in order through all items"""
+    @classmethod
+    def from_tensors(cls, train: Any, valid: Any=None, *more: Any, valid_pct: float | None=None, seed: int=0, bs: int=64, valid_bs: int | None=None, shuffle: bool=True, drop_last: bool=False, generator: torch.Generator | None=None, device: torch.device | str | None=None, n_inp: int | None=None, targ: str | int | tuple | None=None, targ_is_inp: bool=False) -> Any:  # loop/tensors.py
+        """Make loaders of rows of tensors: a shuffled one for `train`, and ones that go in order through the others"""
     @property
     def train_ds(self) -> Any:
         """Training dataset, if there is one"""
@@ -99,6 +102,12 @@ def next_batch(batches: Any) -> Any:
     """Take the next batch; a StopIteration of an item is an error, not the end of the data
 
     - `batches`: Iterator of a loader
+    """
+
+def batches_of(dl: Any) -> Any:
+    """Begin a pass through `dl`
+
+    - `dl`: Loader: any iterable of batches
     """
 
 def error_frames(e: BaseException) -> list:

@@ -96,7 +96,8 @@ def _causes(e):
 def _is_loaders(f):
     "Does the frame `f` belong to a loader, or take from one?"
     mod,name = f.f_globals.get('__name__', ''),f.f_code.co_name
-    if mod in ('torch.utils.data.dataloader',*(f'learnloop.loop.{o}' for o in ('data','place','several'))): return True
+    ours = (f'learnloop.loop.{o}' for o in ('data','place','several','prefetch'))
+    if mod in ('torch.utils.data.dataloader',*ours): return True
     if not mod.startswith('learnloop.'): return False
     if name=='with_events': return f.f_locals.get('phase')=='fetch'
     takes = name in ('all_batches','_fetch','_predict_all','__next__','begin')

@@ -262,7 +262,7 @@ class Flow:
 
         Returns: Callbacks, and the flow itself, in their order
         """
-    def hear(self, event: str, cbs: Any) -> Any:  # loop/flow.py
+    def fire_for(self, event: str, cbs: Any) -> Any:  # loop/flow.py
         """Fire `event` for `cbs` alone
 
         - `event`: Name of an event

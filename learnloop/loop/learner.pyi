@@ -11,6 +11,7 @@ from learnloop.loop.flow import Flow
 from learnloop.loop.place import Pass
 from learnloop.loop.predict import FetchPredsCallback
 from learnloop.loop.predict import GatherPredsCallback
+from learnloop.loop.prefetch import Prefetch
 from learnloop.loop.steps import StepLimit
 from learnloop.measure.hook import ActivationStats
 from learnloop.measure.hook import HookCallback
@@ -329,6 +330,7 @@ class Learner(Loop):
     saved: Any
     # Callbacks, while they are there
     step_limit: StepLimit
+    prefetch: Prefetch
     train_eval: TrainEvalCallback
     fetch_preds: FetchPredsCallback
     gather_preds: GatherPredsCallback
@@ -681,27 +683,6 @@ class Learner(Loop):
 
         Returns: Predictions and targets, as of `get_preds`
         """
-    def to_ddp(self, per_process: bool=False, timeout: float=600.0, prepare: Any=..., **kwargs: Any) -> Learner:  # scale/distributed.py
-        """Train in all processes that were started together, by `DistributedDataParallel`; alone, as ever
-
-        - `per_process`: Is the size of a loader's batch that of one process, as torch has it? Else of the run
-        - `timeout`: Seconds that a process waits for others, if the group of processes is made here
-        - `prepare`: Called with torch's module whenever one is made, as to register a comm hook
-        - `kwargs`: To torch's `DistributedDataParallel`
-
-        Returns: The learner itself
-        """
-    def to_fsdp(self, units: Any=None, sharded_files: bool=False, per_process: bool=False, timeout: float=600.0, **kwargs: Any) -> Learner:  # scale/distributed.py
-        """Train in all processes that were started together, the model sharded over them; alone, as ever
-
-        - `units`: Function from the model to the modules to put together at a time; None for its children
-        - `sharded_files`: Does each process write its part of a checkpoint? Else the first writes the whole
-        - `per_process`: As for `to_ddp`
-        - `timeout`: As for `to_ddp`
-        - `kwargs`: To torch's `fully_shard`
-
-        Returns: The learner itself
-        """
     def fuse(self, max_shapes: int=4, backend: str | None=None, cache: Any=None, background: bool=False, check_every: int | None=64, **options: Any) -> Learner:  # scale/fuse.py
         """Compile what lies between the model and the step, as far as nobody listens, for this learner's fits
 
@@ -746,6 +727,27 @@ class Learner(Loop):
     @property
     def smooth_loss(self) -> Any:  # measure/recorder.py
         """Smoothed training loss; None before the first batch, or without a recorder"""
+    def to_ddp(self, per_process: bool=False, timeout: float=600.0, prepare: Any=..., **kwargs: Any) -> Learner:  # scale/distributed.py
+        """Train in all processes that were started together, by `DistributedDataParallel`; alone, as ever
+
+        - `per_process`: Is the size of a loader's batch that of one process, as torch has it? Else of the run
+        - `timeout`: Seconds that a process waits for others, if the group of processes is made here
+        - `prepare`: Called with torch's module whenever one is made, as to register a comm hook
+        - `kwargs`: To torch's `DistributedDataParallel`
+
+        Returns: The learner itself
+        """
+    def to_fsdp(self, units: Any=None, sharded_files: bool=False, per_process: bool=False, timeout: float=600.0, **kwargs: Any) -> Learner:  # scale/distributed.py
+        """Train in all processes that were started together, the model sharded over them; alone, as ever
+
+        - `units`: Function from the model to the modules to put together at a time; None for its children
+        - `sharded_files`: Does each process write its part of a checkpoint? Else the first writes the whole
+        - `per_process`: As for `to_ddp`
+        - `timeout`: As for `to_ddp`
+        - `kwargs`: To torch's `fully_shard`
+
+        Returns: The learner itself
+        """
     @contextmanager
     def no_bar(self) -> Any:  # see/progress.py
         """Fit and evaluate without `ProgressCallback`, inside a `with` block"""

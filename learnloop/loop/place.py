@@ -10,7 +10,8 @@ __all__ = ['Place', 'Pass', 'Keeper']
 # %% ../../nbs/loop/04_place.ipynb #dc33f067
 from collections import namedtuple
 from contextlib import nullcontext
-from .data import next_batch, set_epoch, source_teller
+from fastcore.basics import patch
+from .data import batches_of, next_batch, set_epoch, source_teller
 from .flow import CancelException
 
 # %% ../../nbs/loop/04_place.ipynb #4b0940fe
@@ -26,18 +27,18 @@ class Pass:
         dl     # Loader: any iterable of batches
     ):
         self.learn,self.dl,self.batches,self.teller = learn,dl,None,source_teller(dl)
-        self.n_taken,self.n_done,self.is_over = 0,0,False
+        self.n_taken,self.n_done,self.is_over,self.at_exit = 0,0,False,[]  # functions that are called at the end
         self.rested_at = self.heard_at = None  # `n_taken` when it was last between batches, and when all had heard of that
     at_rest = property(lambda self: self.rested_at==self.n_taken and self.learn.batch is None and not self.is_over,
         doc='Is it between two batches?')
-    def __getstate__(self): return vars(self) | dict(batches=None)  # there is no copying an iterator
+    def __getstate__(self): return vars(self) | dict(batches=None, at_exit=[])  # there is no copying an iterator
     def close(self):
         "Hold neither the loader nor what is taken from it"
         self.dl = self.batches = self.teller = None
     def begin(self):
         "Return an iterator over the batches that are to come"
         if self.learn.training: set_epoch(self.dl, self.learn.count.epochs)
-        return iter(self.dl)
+        return self.ahead(batches_of(self.dl))
     def __enter__(self):
         self.learn.data_pass = self
         if self.learn.training: self.learn.train_pass = self
@@ -55,6 +56,17 @@ class Pass:
         self.learn.drop_batch()
         # workers, too; after an error, when all is saved
         if e is None or isinstance(e, CancelException): self.batches = None
+        while self.at_exit: self.at_exit.pop()()
+
+# %% ../../nbs/loop/04_place.ipynb #c0de4002
+@patch
+def ahead(self:Pass,
+    batches # Iterator, as it was begun
+): # Iterator of the same batches
+    "Have `batches` made ahead, if a callback does that"
+    for o in getattr(self.learn, 'cbs', ()):
+        if hasattr(type(o), 'take_ahead') and o.run: batches = o.take_ahead(self, batches)
+    return batches
 
 # %% ../../nbs/loop/04_place.ipynb #1f9fa74d
 class Keeper:

@@ -21,6 +21,7 @@ class Pass:
     n_taken: int
     n_done: int
     is_over: bool
+    at_exit: list
     rested_at: Any
     heard_at: Any
     def __init__(self, learn: Any, dl: Any) -> None:
@@ -36,6 +37,11 @@ class Pass:
     def __iter__(self) -> Any: ...
     def __next__(self) -> Any: ...
     def __exit__(self, kind: Any, e: Any, tb: Any) -> None: ...
+    def ahead(self, batches: Any) -> Any:  # loop/place.py
+        """Have `batches` made ahead, if a callback does that
+
+        - `batches`: Iterator, as it was begun
+        """
     @property
     def at_rest(self) -> Any:
         """Is it between two batches?"""

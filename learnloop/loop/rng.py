@@ -68,19 +68,39 @@ def _numpy_memory():
     g = np.get_bit_generator()
     return (_memory(g), _memory(np.get_state.__self__)) if type(g) is np.MT19937 else None
 
+# %% ../../nbs/loop/02_rng.ipynb #c0de5001
+def _numpy_part(state, was, now):
+    "`state` with the numbers that the memory `now` has; None if what else there is may have changed since `was`"
+    np = sys.modules['numpy']
+    g = np.random.get_bit_generator()
+    at = g.ctypes.state_address-id(g)-object.__basicsize__
+    if was is None or was[1]!=now[1] or not 0<=at<=len(now[0])-2500: return None
+    vals = np.frombuffer(now[0], 'uint32', 625, at)
+    return state | dict(state=dict(key=torch.from_numpy(vals[:624].astype('int64')), pos=int(vals[624])))
+
+def _same_numbers(a, b): return a.keys()==b.keys() and a['pos']==b['pos'] and torch.equal(a['key'], b['key'])
+
 # %% ../../nbs/loop/02_rng.ipynb #96815523
 class _ReadIfDrawn:
-    "Reads a state, unless its memory is as it was"
-    def __init__(self, read, memory): self.read,self.memory,self.was,self.state = read,memory,None,None
+    "Reads a state, unless its memory is as it was; from its memory, if `part` can"
+    def __init__(self, read, memory, part=None):
+        self.read,self.memory,self.part,self.was,self.state,self.is_sure = read,memory,part,None,None,False
     def __call__(self):
         # first: whoever draws in another thread meanwhile is noticed next time
         now = self.memory() if sys.implementation.name=='cpython' else None
-        if now is None or now!=self.was: self.state = self.read()
+        if now is None or now!=self.was: self.state = self.changed(now)
         self.was = now
         return self.state
+    def changed(self, now):
+        if self.part is None or now is None: return self.read()
+        if self.is_sure and (state := self.part(self.state, self.was, now)): return state
+        state = self.read()
+        again = self.part(state, now, now)
+        self.is_sure = again is not None and _same_numbers(again['state'], state['state'])
+        return state
 
 _read_python = _ReadIfDrawn(random.getstate, _python_memory)
-_read_numpy = _ReadIfDrawn(lambda: _numpy_state(sys.modules['numpy.random']), _numpy_memory)
+_read_numpy = _ReadIfDrawn(lambda: _numpy_state(sys.modules['numpy.random']), _numpy_memory, _numpy_part)
 
 # %% ../../nbs/loop/02_rng.ipynb #20b53890
 _PLAIN = {type(None), bool, int, float, str, list, tuple, dict, FunctionType, Tensor, SequentialSampler, RandomSampler,

@@ -19,7 +19,7 @@ from torch.utils.data import DataLoader, IterableDataset, SequentialSampler
 from .batch import detuplify, split_batch
 from .begin import begin_at, goes_by_state, persistent
 from .checks import check_whole, did_you_mean, note_on
-from .data import batch_len, check_loader, in_order, leaves, next_batch, set_epoch, source_teller, why_empty
+from .data import batch_len, batches_of, check_loader, in_order, leaves, next_batch, set_epoch, source_teller, why_empty
 from .rng import preserve_rng, read_rngs, write_rngs
 
 # %% ../../nbs/loop/02_several.ipynb #e834f238
@@ -41,7 +41,7 @@ class Feed:
         self._tell()
         self.warm = any(o._iterator is not None for o in persistent(self.dl))
         self.rngs = [read_rngs([self.dl])]
-        self.batches,self.has_drawn = iter(self.dl),False
+        self.batches,self.has_drawn = batches_of(self.dl),False
         own = getattr(self.dl, 'began_with', None)  # of one that is shared by processes
         if own: self.rngs,self.has_drawn = own,True
 

@@ -81,6 +81,8 @@ class Fuser:
         """Note who listens, and what is in the way"""
     def _look_at_model(self) -> Any:  # scale/fuse.py
         """Find the watch that sees the model as it is now, which may have been so before"""
+    def tried(self, f: Any, *args: Any) -> Any:  # scale/fuse.py
+        """Call `f`, which calls the model, and see that the model leaves all as it was"""
     def _watched_by(self, watch: Any) -> Any: ...  # scale/fuse.py
     @property
     def kind(self) -> Any:  # scale/fuse.py
@@ -105,6 +107,7 @@ class _Graph:
     call: Any
     failed: str
     pure: Any
+    found: Any
     slack: Any
     n_batch: Any
     numbers: Any
@@ -114,13 +117,13 @@ class _Graph:
     shapes: Any
     n_x: Any
     note: dict
-    found: Any
     is_filled: bool
     is_constant: Any
     kept: Any
     state: Any
     trained: list
     has_state: Any
+    strides: list
     written: Any
     def __init__(self, fuser: Any) -> None: ...
     def _make(self, make: Any, gm: Any, args: Any, start: Any) -> Any: ...

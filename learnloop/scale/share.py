@@ -159,7 +159,7 @@ class _DrawingWithState(_Drawing):
 
 # %% ../../nbs/scale/02_share.ipynb #5a000019
 def _crc(idxs, crc):
-    try: b = array('q', idxs).tobytes()
+    try: b = (idxs.cpu().numpy() if isinstance(idxs, Tensor) else array('q', idxs)).tobytes()
     except (TypeError, OverflowError): b = repr(list(idxs)).encode()
     return zlib.crc32(b, crc)
 
@@ -469,4 +469,5 @@ def _has_indices(dl):
     "Is it torch's loader, with a batch sampler, and nobody makes something else of its batches?"
     if not isinstance(dl, DataLoader) or isinstance(dl.dataset, IterableDataset): return False
     own = next(c for c in type(dl).__mro__ if '__iter__' in vars(c))
-    return dl.batch_sampler is not None and own.__module__.startswith(('torch.utils.data','torchdata'))
+    known = 'torch.utils.data','torchdata','learnloop.loop.tensors'
+    return dl.batch_sampler is not None and own.__module__.startswith(known)

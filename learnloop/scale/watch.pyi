@@ -98,6 +98,11 @@ class Watch:
     def _note(self) -> Any:  # scale/watch.py
         """Note how all is now"""
     def _rare(self) -> Any: ...  # scale/watch.py
+    def leave_out(self, tensors: Any) -> Any:  # scale/watch.py
+        """Have what is in `tensors` change as it likes
+
+        - `tensors`: Those that need not be watched
+        """
     def changed(self) -> str:  # scale/watch.py
         """Tell what has changed since this was made
 

@@ -557,3 +557,24 @@ def test_metrics_of_a_detector_get_its_targets():
     loss,metric = learn.validate()
     assert loss==pytest.approx(metric) and got[0][1]['boxes'] is b[1][1]['boxes']
     assert learn.get_preds()[1][0]['boxes'].shape==(2,)
+
+def test_what_numpy_drew_is_read_from_memory_as_from_its_state():
+    r,old = random.Random(0),np.random.get_state()  # noqa: NPY002
+    def as_is():
+        o = np.random.get_state(legacy=False)  # noqa: NPY002
+        return {k:v for k,v in o.items() if k!='state'},o['state']['key'].tolist(),o['state']['pos']
+    def read():
+        o = read_rngs()['numpy']
+        return {k:v for k,v in o.items() if k!='state'},o['state']['key'].tolist(),o['state']['pos']
+    draws = (lambda: np.random.rand(r.randint(1, 700)), lambda: np.random.randn(), lambda: np.random.randn(2), lambda: np.random.seed(r.randint(0, 99)),  # noqa: NPY002
+        lambda: np.random.set_state(np.random.get_state()), lambda: np.random.shuffle([*range(5)]), lambda: None)  # noqa: NPY002
+    was = []
+    for _ in range(300):
+        r.choice(draws)()
+        sd = read_rngs()
+        assert read()==as_is()
+        was.append((sd, as_is()))
+    for sd,o in was[::50]:  # what was read is not changed by what is drawn later
+        write_rngs(sd)
+        assert as_is()==o
+    np.random.set_state(old)  # noqa: NPY002

@@ -24,6 +24,11 @@ def mk_dls(n=45, n_valid=13, bs=8, dtype=torch.float32):
     "Loaders whose last batches are small, of 5 items"
     return DataLoaders(DataLoader(Line(n, 0, dtype), bs, shuffle=True), DataLoader(Line(n_valid, 1, dtype), bs))
 
+def tensor_dls():
+    "The same, of tensors"
+    sets = [Line(n, i, torch.float32) for i,n in enumerate((45, 13))]
+    return DataLoaders.from_tensors(*((o.x, o.y) for o in sets), bs=8)
+
 def mk_learner(cbs=(), model=mlp, opt=SGD, loss=F.mse_loss, cls=Learner, dtype=torch.float32, dls=None, **kwargs):
     torch.manual_seed(0)
     learn = cls(mk_dls(dtype=dtype) if dls is None else dls(), model().to(dtype), loss, opt, cbs=[*cbs], **kwargs)

@@ -7,7 +7,7 @@ from learnloop import (Callback, CheckFinite, EMA, GradientAccumulation, Gradien
     MicroBatch, MixedPrecision, OverfitBatches, ReloadLoaders, SAM, SWA, SpikeDetection, TimeLimit, TorchScheduler, ValidateCallback, ValidateEvery)
 from learnloop.loop.checks import replaced
 from learnloop.scale.share import part_of
-from runs import TOL, check_alike, differ, mk_dls, mk_learner, mlp, result, train
+from runs import TOL, check_alike, differ, mk_dls, mk_learner, mlp, result, tensor_dls, train
 from together import ending, together
 from torch import nn
 from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
@@ -40,7 +40,7 @@ def half_frozen():
 
 double = dict(dtype=torch.float64)
 LBFGS = partial(torch.optim.LBFGS, max_iter=4, history_size=3, line_search_fn='strong_wolfe')
-SETUPS = dict(plain={}, adam=dict(opt=torch.optim.AdamW, lr=.01), batches=dict(cbs=lambda: [GradientAccumulation(n_batches=4)]),
+SETUPS = dict(plain={}, tensors=dict(dls=tensor_dls), adam=dict(opt=torch.optim.AdamW, lr=.01), batches=dict(cbs=lambda: [GradientAccumulation(n_batches=4)]),
     items=dict(cbs=lambda: [GradientAccumulation(20)]), counted=dict(cbs=lambda: [GradientAccumulation(20, count=n_masked)], loss=masked),
     parts=dict(cbs=lambda: [MicroBatch(1)]), windows_of_parts=dict(cbs=lambda: [MicroBatch(1), GradientAccumulation(n_batches=4)]),
     sam=dict(cbs=lambda: [SAM()]), sam_windows=dict(cbs=lambda: [SAM(), GradientAccumulation(n_batches=2)]), clip=dict(cbs=lambda: [GradientClip(.1)]),

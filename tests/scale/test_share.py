@@ -1,11 +1,13 @@
 "Batches are of the run: for any number of processes the same ones, in the same order"
 import math, numpy as np, pytest, random, torch
 from collections import namedtuple
+from functools import partial
 from learnloop.loop.batch import find_bs
 from learnloop.loop.begin import begin_at
 from learnloop.loop.data import Endless, Until, batch_len, set_epoch
 from learnloop.loop.rng import read_rngs, write_rngs
 from learnloop.loop.several import Alternate, Zip
+from learnloop.loop.tensors import TensorLoader
 from learnloop.scale.share import is_sharded, narrow_batch, part_of, share
 from share_team import Stand, each_rank, passes, seed
 from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, RandomSampler, TensorDataset, WeightedRandomSampler
@@ -78,6 +80,20 @@ def test_parts_put_together_are_the_batches_of_one_process(kind):
                 assert got==[[b for b in p if not training or len(b)>=world] for p in want], (n, bs, world, training)
                 dl = share(mk(), Stand(0, world, []), training)
                 if kind[:3]!='at_': assert len(dl)==len(got[0])
+
+@pytest.mark.parametrize('rows', [None, torch.arange(2, 13)])
+def test_of_tensors_each_process_takes_its_rows(rows):
+    def theirs():
+        ds = TensorDataset(torch.arange(13) if rows is None else rows)
+        return DataLoader(ds, batch_size=4, shuffle=True, collate_fn=lambda items: torch.stack([i for i, in items]))
+    class Ours(TensorLoader):
+        def __iter__(self): return super().__iter__()
+    want = alone(theirs)
+    for world in (2, 3):
+        def taken(dl, team): return [([b for b, in bs], sizes, crc) for bs,sizes,crc in passes()(dl, team)]
+        for cls in (TensorLoader, Ours):  # the second one's batches are cut
+            mk = partial(cls, (torch.arange(13),), 4, True, rows=rows)
+            assert together(each_rank(mk, world, taken, training=False), 2)==want
 
 @pytest.mark.parametrize('n', [1, 7, 8, 16, 17, 24])
 @pytest.mark.filterwarnings('ignore:a batch of .* items is left out')

@@ -1,0 +1,152 @@
+"Loaders of rows of tensors: the batches, the draws and the weights of torch's loader, and exact resumes"
+import pickle
+from itertools import product
+import numpy as np, pytest, torch
+from helpers import check
+from learnloop import Alternate, Callback, DataLoaders, Learner, TensorLoader, Zip, in_order, set_seed
+from learnloop.loop.begin import batches_draw, begin_at, items_draw, sampler_draws
+from torch import nn
+from torch.nn import functional as F
+from torch.utils.data import DataLoader, Subset, TensorDataset
+
+def gen(seed): return None if seed is None else torch.Generator().manual_seed(seed)
+def data(n=14):
+    x = torch.linspace(-1, 1, n)[:,None].repeat(1, 3)
+    return x,(x.sum(1)>0).long()
+
+def trail(dl, g, n_pass=2):
+    "All batches of a few passes, with the states of the generators before each fetch and after it"
+    set_seed(5)
+    res = []
+    def note(): res.append((torch.get_rng_state(), g.get_state() if g else None))
+    for _ in range(n_pass):
+        note()
+        batches = iter(dl)
+        note()
+        for b in batches:
+            res.append(tuple(b))
+            note()
+        note()
+    return res
+
+@pytest.mark.parametrize('n,bs,drop,shuffle,seed', [*product((1, 4, 9, 12), (1, 4, 20), (False, True), (False, True), (None, 3))])
+def test_batches_and_draws_are_those_of_torchs_loader_at_each_fetch(n, bs, drop, shuffle, seed):
+    x,y = data(n)
+    a,b = gen(seed),gen(seed)
+    ours = TensorLoader((x, y), bs, shuffle, drop, a)
+    theirs = DataLoader(TensorDataset(x, y), batch_size=bs, shuffle=shuffle, drop_last=drop, generator=b)
+    assert len(ours)==len(theirs)
+    check(trail(ours, a), trail(theirs, b))
+
+def test_a_part_of_the_rows_is_torchs_subset():
+    x,y = data(20)
+    dls = DataLoaders.from_tensors((x, y), valid_pct=.25, bs=4, device='cpu')
+    rows,own = dls.train.rows,dls.valid.rows
+    assert sorted([*rows.tolist(), *own.tolist()])==list(range(20)) and len(own)==5
+    check(trail(dls.train, None), trail(DataLoader(Subset(TensorDataset(x, y), rows.tolist()), batch_size=4, shuffle=True), None))
+    again = DataLoaders.from_tensors((x, y), valid_pct=.25, bs=4, device='cpu')
+    assert torch.equal(again.valid.rows, own) and not torch.equal(DataLoaders.from_tensors((x, y), valid_pct=.25, seed=1).valid.rows, own)
+    check([tuple(b) for b in DataLoader(dls.train_ds, 4)], [tuple(b) for b in in_order(dls.train)])
+
+def mk_learner(dl, valid=None, cbs=()):
+    set_seed(3)
+    model = nn.Sequential(nn.Linear(3, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(.3), nn.Linear(8, 2))
+    learn = Learner(DataLoaders(dl, valid, device='cpu'), model, F.cross_entropy, lr=.01, cbs=cbs)
+    learn.logger = lambda row: None
+    return learn
+
+def end(learn): return {k:v.clone() for k,v in learn.model.state_dict().items()},learn.opt.state_dict()['state'],torch.get_rng_state(),learn.recorder.values
+
+@pytest.mark.parametrize('seed', [None, 3])
+def test_a_fit_has_the_weights_that_it_has_with_torchs_loader(seed):
+    xy,res = data(),[]
+    for mk in (lambda: (TensorLoader(xy, 4, True, generator=gen(seed)), TensorLoader(xy, 5)),
+        lambda: (DataLoader(TensorDataset(*xy), 4, True, generator=gen(seed)), DataLoader(TensorDataset(*xy), 5))):
+        learn = mk_learner(*mk())
+        learn.fit(3)
+        res.append(end(learn))
+    check(*res)
+
+class Stop(Exception): pass
+
+def stop(at):
+    def between_batches(cb):
+        if cb.learn.count.batches==at: raise Stop
+    cb = Callback(name='stop', between_batches=between_batches)
+    cb.only_looks = True
+    return cb
+
+@pytest.mark.parametrize('at,seed,pct', [*product((1, 3, 4, 6), (None, 3), (None, .2))])
+def test_a_run_goes_on_exactly_from_any_batch(at, seed, pct, tmp_path, monkeypatch):
+    monkeypatch.setattr('os.fsync', lambda fd: None)
+    def new(): return mk_learner(DataLoaders.from_tensors(data(), valid_pct=pct, bs=4, generator=gen(seed), device='cpu').train)
+    whole = new()
+    whole.fit(3)
+    with pytest.raises(Stop): new().fit(3, resume=tmp_path, cbs=stop(at))
+    learn = new()
+    torch.rand(5)
+    learn.fit(3, resume=tmp_path)
+    check(end(learn), end(whole))
+
+def test_it_comes_to_a_batch_by_passing_over_indices():
+    batches,how = begin_at(TensorLoader(data(), 4), 2)
+    assert how=='passing over indices' and torch.equal(next(batches)[0], data()[0][8:12])
+
+def test_it_is_known_to_draw_nothing():
+    for dl in (TensorLoader(data(), 4, True), TensorLoader(dict(x=data()[0]), 4, True), TensorLoader(data(), 4, rows=torch.arange(5))):
+        assert not items_draw(dl) and not batches_draw(dl) and not sampler_draws(dl)
+
+def test_names_rows_and_arrays():
+    dls = DataLoaders.from_tensors(dict(a=np.arange(6.), b=torch.arange(6)), bs=4, shuffle=False, targ='b', device='cpu')
+    check([*dls.train], [dict(a=torch.arange(4.).double(), b=torch.arange(4)), dict(a=torch.tensor([4.,5.]).double(), b=torch.tensor([4,5]))])
+    check([*DataLoader(dls.train_ds, 4)], [*dls.train])
+    dls = DataLoaders.from_tensors((torch.arange(6),), None, (torch.arange(2),), valid_bs=1, device='cpu')
+    assert dls.names==['train','dl2'] and len(dls.dl2)==2 and DataLoaders.from_tensors((torch.ones(2, device='meta'),)).device.type=='meta'
+
+def test_writing_to_a_batch_leaves_the_data_alone():
+    x = torch.arange(8.)
+    for shuffle in (False, True):
+        for b, in TensorLoader((x,), 4, shuffle): b.zero_()
+    assert torch.equal(x, torch.arange(8.))
+
+def test_predictions_come_in_order_and_of_all_rows():
+    x,y = data()
+    learn = mk_learner(TensorLoader((x, y), 4, True, drop_last=True))
+    preds,targs = learn.get_preds(0)
+    learn.model.eval()
+    assert torch.equal(targs, y)
+    torch.testing.assert_close(preds, learn.model(x).detach())
+    assert learn.predict(x[0])[1].shape==(2,)
+    dl = TensorLoader((x, y), 4)
+    assert in_order(dl) is dl and [len(b[0]) for b in in_order(TensorLoader((x, y), 4, drop_last=True))]==[4,4,4,2]
+
+@pytest.mark.parametrize('cls', [Zip, Alternate])
+def test_with_others(cls):
+    def run(mk):
+        set_seed(2)
+        return [b for b in cls(mk(9), mk(14))]
+    def theirs(n): return DataLoader(TensorDataset(torch.arange(n)), 4, True, collate_fn=lambda items: (torch.stack([i for i, in items]),))
+    a,b = run(lambda n: TensorLoader((torch.arange(n),), 4, True)),run(theirs)
+    assert len(a)==len(b)
+    for o,p in zip(a, b, strict=True): check(list(o), list(p))
+
+@pytest.mark.parametrize('kwargs', [dict(steps_per_epoch=3), dict(max_steps=5)])
+def test_epochs_by_number_of_steps(kwargs):
+    res = []
+    for dl in (TensorLoader(data(), 4, True), DataLoader(TensorDataset(*data()), 4, True)):
+        learn = mk_learner(dl)
+        learn.fit(3, **kwargs)
+        res.append(end(learn))
+    check(*res)
+
+def test_it_can_be_pickled():
+    dl = pickle.loads(pickle.dumps(TensorLoader(data(), 4, True)))
+    check(trail(dl, None), trail(TensorLoader(data(), 4, True), None))
+
+def test_what_is_refused():
+    x,y = data()
+    for e,msg,args,kwargs in ((TypeError, 'train=float32.*such as', (x, y), {}), (ValueError, "14 rows in 'a'.*14, 3", (dict(a=x, b=y[:3]),), {}),
+        (TypeError, "1 of train is int", ((x, 3),), {}), (TypeError, '0 of valid', ((x, y), (torch.tensor(1.), y)), {}),
+        (ValueError, 'give one of them', ((x, y), (x, y)), dict(valid_pct=.1)), (ValueError, 'of 14 rows', ((x, y),), dict(valid_pct=.01)),
+        (ValueError, 'bs is 0|bs', ((x, y),), dict(bs=0)), (TypeError, 'such as', ((),), {})):
+        with pytest.raises(e, match=msg): DataLoaders.from_tensors(*args, **kwargs)
