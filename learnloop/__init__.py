@@ -36,7 +36,6 @@ try:  # What each learner needs
     import learnloop.loop.switch_opt, learnloop.keep.resume, learnloop.keep.undo
     from learnloop.see.progress import ProgressCallback, ShowGraph
     from learnloop.interop import as_cb
-    import learnloop.train, learnloop.scale, learnloop.app
 finally:
     if _collects: _gc.enable()
 
@@ -74,7 +73,7 @@ _later = {  # chkstyle: ignore-node
     'app.synth': 'RegModel synth_dls synth_learner'}
 _later = {k:f'learnloop.{mod}' for mod,names in _later.items() for k in names.split()}
 
-__all__ = [k for k,v in globals().items() if k[0]!='_' and type(v).__name__!='module'] + [*_later]  # not the wings
+__all__ = [k for k,v in {**globals(), **_later}.items() if k[0]!='_' and type(v).__name__!='module']  # not the wings
 
 def __dir__(): return [*{*globals(), *__all__}]
 
@@ -93,12 +92,14 @@ def __getattr__(name):
     raise NoAttribute(f"module 'learnloop' has no attribute {name!r}", None if name[:1]=='_' else _advice)
 
 def _with_modules(wing):
-    "Have the modules of `wing` be attributes of it before they are imported, too"
+    "Have the modules of `wing` be attributes of it, as all that is imported is, before they are imported"
+    from importlib import import_module
     from pkgutil import iter_modules
-    def _modules(): return [o.name for o in iter_modules(wing.__path__)]
+    m = import_module(f'learnloop.{wing}')
+    def _modules(): return [o.name for o in iter_modules(m.__path__)]
     def _get(name):
-        if name[:1]!='_' and name in _modules(): return _bring(f'{wing.__name__}.{name}')
-        raise AttributeError(f'module {wing.__name__!r} has no attribute {name!r}')
-    wing.__getattr__,wing.__dir__ = _get,lambda: [*{*vars(wing), *_modules()}]
+        if name[:1]!='_' and name in _modules(): return _bring(f'{m.__name__}.{name}')
+        raise AttributeError(f'module {m.__name__!r} has no attribute {name!r}')
+    m.__getattr__,m.__dir__ = _get,lambda: [*{*vars(m), *_modules()}]
 
-for _o in (loop, measure, train, keep, scale, interop, see, app): _with_modules(_o)
+for _o in ('loop', 'measure', 'train', 'keep', 'scale', 'interop', 'see', 'app'): _with_modules(_o)

@@ -1,9 +1,8 @@
-"Written by `python -m tools.stubs`: names that modules which are imported later patch onto classes"
+"Written by `python -m tools.stubs`: what modules that are imported later patch onto classes"
 PATCHES = {
     'learnloop.loop.flow.Flow': {
         'learnloop.see.show': 'show_training_loop',
-        'learnloop.see.trace': 'trace',
-    },
+        'learnloop.see.trace': 'trace'},
     'learnloop.loop.learner.Learner': {
         'learnloop.measure.hook': 'summary',
         'learnloop.measure.interpret': 'show_results tta',
@@ -14,14 +13,10 @@ PATCHES = {
         'learnloop.train.lr_find': 'lr_find',
         'learnloop.train.precision': 'to_bf16 to_fp16 to_fp32',
         'learnloop.train.schedule': 'fine_tune fit_flat_cos fit_one_cycle fit_sgdr fit_wsd',
-        'learnloop.train.training': 'to_channelslast to_contiguous',
-    },
+        'learnloop.train.training': 'to_channelslast to_contiguous'},
     'learnloop.measure.recorder.Recorder': {
         'learnloop.train.lr_find': 'lr_finder plot_lr_find',
-        'learnloop.train.schedule': 'plot_sched',
-    },
+        'learnloop.train.schedule': 'plot_sched'},
     'learnloop.see.trace.Trace': {
         'learnloop.see.timeline': 'save timeline',
-        'learnloop.see.why': 'why',
-    },
-}
+        'learnloop.see.why': 'why'}}

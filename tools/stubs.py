@@ -10,7 +10,6 @@ from enum import Enum
 from functools import cache
 from importlib import import_module
 from operator import attrgetter
-from pathlib import Path
 from fastcore.docments import docments
 from learnloop import Callback, DataLoaders, Learner, synth_learner
 from learnloop.loop.flow import CancelException, event
@@ -231,7 +230,7 @@ def base_stub(o, names):
 
 def is_set_outside(k, v):
     "Is the value `v` of a class an attribute, not what Python, `patch` or the names of other systems have put there?"
-    return not k.startswith(('__', '_orig_', '_abc_')) and type(v).__name__!='Elsewhere'
+    return not k.startswith(('__', '_orig_', '_abc_')) and type(v).__name__ not in ('Elsewhere', 'Later')
 
 def is_written(cls, k):
     "Is the property `k` of `cls` an attribute that can be set in a base of it?"
@@ -249,7 +248,7 @@ def type_in(node, k, typ, names):
 @cache
 def named_callbacks():
     "Name on the learner -> class, of the callbacks that are public or that each learner has"
-    ours = [o for o in vars(of_module('')).values() if isinstance(o, type) and issubclass(o, Callback) and o is not Callback]
+    ours = [o for o in (getattr(of_module(''), k) for k in of_module('').__all__) if isinstance(o, type) and issubclass(o, Callback) and o is not Callback]
     return {o.__new__(o).name:o for o in (*ours, *Learner.defaults)}
 
 @cache
@@ -348,10 +347,9 @@ def waiting():
 
 def waiting_text():
     "`_patches.py`: what `learnloop.loop.later` has to know"
-    lines = ['"Written by `python -m tools.stubs`: names that modules which are imported later patch onto classes"', 'PATCHES = {']
-    for cls,mods in sorted(waiting().items()):
-        lines += [f'    {cls!r}: {{', *(f'        {mod!r}: {" ".join(sorted(names))!r},' for mod,names in sorted(mods.items())), '    },']
-    return '\n'.join([*lines, '}']) + '\n'
+    def _of(mods): return ',\n'.join(f'        {mod!r}: {" ".join(sorted(names))!r}' for mod,names in sorted(mods.items()))
+    rows = ',\n'.join(f'    {cls!r}: {{\n{_of(mods)}}}' for cls,mods in sorted(waiting().items()))
+    return f'"Written by `python -m tools.stubs`: what modules that are imported later patch onto classes"\nPATCHES = {{\n{rows}}}\n'
 
 def package_stub():
     "The stub of the package: all that is public, from where it is"
@@ -369,8 +367,8 @@ def stubs():
     return res
 
 def main(args):
-    want,there = stubs(),{*(ROOT/PKG).rglob('*.pyi'), ROOT/PKG/'_patches.py'}
-    stale = [p for p,text in want.items() if p not in there or p.read_text()!=text] + [*there-want.keys()]
+    want,there = stubs(),{*(ROOT/PKG).rglob('*.pyi')}
+    stale = [p for p,text in want.items() if not p.exists() or p.read_text()!=text] + [*there-want.keys()]
     if '--check' in args:
         if stale: print('stubs: `make export` would change', *sorted(str(p.relative_to(ROOT)) for p in stale))
         return int(bool(stale))

@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/loop/flow.html.md"""
 __all__ = ['PHASES', 'CancelFitException', 'CancelSanityException', 'CancelEpochException', 'CancelTrainException',
            'CancelEvaluateException', 'CancelValidException', 'CancelBatchException', 'CancelTurnException',
            'CancelBackwardException', 'CancelStepException', 'CancelZeroGradException', 'CancelSaveException', 'event',
-           'CancelException', 'UncaughtCancelError', 'Phase', 'Event', 'Events', 'near_miss', 'in_phase']
+           'CancelException', 'UncaughtCancelError', 'Phase', 'Event', 'Events', 'near_miss', 'Flow', 'in_phase']
 
 # %% ../../nbs/loop/00_flow.ipynb #6b358ab8
 import difflib, inspect, re
@@ -16,7 +16,7 @@ from functools import cache, cached_property, partial, wraps
 from types import MethodType
 from fastcore.basics import camel2snake, patch, snake2camel
 from .checks import NoAttribute, called_here, did_you_mean, note_on, safely
-from .later import patched_later
+from .later import knows_patches
 from .peers import Alone
 
 # %% ../../nbs/loop/00_flow.ipynb #b4e61374
@@ -185,7 +185,7 @@ class _Ears:
         return names is None or known is None or not names.isdisjoint(known)
 
 # %% ../../nbs/loop/00_flow.ipynb #029b9b4b
-@patched_later
+@knows_patches
 class Flow:
     "Phases, the callbacks that hear their events, and the runner of both"
     rows = PHASES

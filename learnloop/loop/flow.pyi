@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from learnloop.see.show import TrainingLoop
 from typing import Any
 
-__all__ = ['PHASES', 'CancelFitException', 'CancelSanityException', 'CancelEpochException', 'CancelTrainException', 'CancelEvaluateException', 'CancelValidException', 'CancelBatchException', 'CancelTurnException', 'CancelBackwardException', 'CancelStepException', 'CancelZeroGradException', 'CancelSaveException', 'event', 'CancelException', 'UncaughtCancelError', 'Phase', 'Event', 'Events', 'near_miss', 'in_phase']
+__all__ = ['PHASES', 'CancelFitException', 'CancelSanityException', 'CancelEpochException', 'CancelTrainException', 'CancelEvaluateException', 'CancelValidException', 'CancelBatchException', 'CancelTurnException', 'CancelBackwardException', 'CancelStepException', 'CancelZeroGradException', 'CancelSaveException', 'event', 'CancelException', 'UncaughtCancelError', 'Phase', 'Event', 'Events', 'near_miss', 'Flow', 'in_phase']
 
 PHASES: tuple
 

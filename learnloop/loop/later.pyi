@@ -3,7 +3,7 @@
 
 from typing import Any
 
-__all__ = ['bring', 'Later', 'patched_later']
+__all__ = ['bring', 'Later', 'knows_patches']
 
 def bring(module: str) -> Any:
     """Import `module`, whose methods take their places; one that somebody has replaced stays so
@@ -22,5 +22,5 @@ class Later:
         """
     def __get__(self, o: Any, cls: Any=None) -> Any: ...
 
-def patched_later(cls: Any) -> Any:
+def knows_patches(cls: Any) -> Any:
     """Have `cls` know the methods that modules patch onto it which are imported later: a decorator"""

@@ -12,16 +12,66 @@ from learnloop.loop.place import Pass
 from learnloop.loop.predict import FetchPredsCallback
 from learnloop.loop.predict import GatherPredsCallback
 from learnloop.loop.steps import StepLimit
+from learnloop.measure.hook import ActivationStats
+from learnloop.measure.hook import HookCallback
 from learnloop.measure.recorder import Recorder
+from learnloop.measure.throughput import Throughput
 from learnloop.scale.fuse import FuseReport
+from learnloop.see.log import CSVLogger
+from learnloop.see.log import JSONLogger
+from learnloop.see.log import MLflowCallback
+from learnloop.see.log import WandbCallback
 from learnloop.see.progress import ProgressCallback
 from learnloop.see.progress import ShowGraph
+from learnloop.see.report import KeepWarnings
+from learnloop.see.tensorboard import TensorBoardCallback
+from learnloop.see.trace import Tracer
+from learnloop.train.averaging import EMA
+from learnloop.train.averaging import SWA
+from learnloop.train.averaging import WeightAveraging
+from learnloop.train.limits import DetectAnomaly
+from learnloop.train.limits import Deterministic
+from learnloop.train.limits import FastDevRun
+from learnloop.train.limits import LimitBatches
+from learnloop.train.limits import OverfitBatches
+from learnloop.train.limits import ReloadLoaders
+from learnloop.train.limits import SanityCheck
+from learnloop.train.limits import ShortEpochCallback
+from learnloop.train.lr_find import LRFinder
+from learnloop.train.mixup import CutMix
+from learnloop.train.mixup import MixHandler
+from learnloop.train.mixup import MixUp
+from learnloop.train.precision import MixedPrecision
+from learnloop.train.precision import TruePrecision
+from learnloop.train.rnn import ModelResetter
+from learnloop.train.rnn import RNNCallback
+from learnloop.train.rnn import RNNRegularizer
+from learnloop.train.schedule import GradualUnfreezing
+from learnloop.train.schedule import ParamScheduler
+from learnloop.train.torchsched import TorchScheduler
+from learnloop.train.tracker import CheckFinite
+from learnloop.train.tracker import EarlyStoppingCallback
+from learnloop.train.tracker import ReduceLROnPlateau
+from learnloop.train.tracker import SpikeDetection
+from learnloop.train.tracker import TerminateOnNaNCallback
+from learnloop.train.tracker import TimeLimit
+from learnloop.train.tracker import TrackerCallback
+from learnloop.train.tracker import ValidateEvery
+from learnloop.train.training import BnFreeze
+from learnloop.train.training import ChannelsLast
+from learnloop.train.training import GradientAccumulation
+from learnloop.train.training import GradientCheckpointing
+from learnloop.train.training import GradientClip
+from learnloop.train.training import MCDropoutCallback
+from learnloop.train.training import MicroBatch
+from learnloop.train.training import MoveModulesToDeviceCallback
+from learnloop.train.training import SAM
 from pathlib import Path
 from torch import nn
 from types import SimpleNamespace
 from typing import Any
 
-__all__ = ['Loop', 'format_value', 'print_row', 'TrainEvalCallback', 'default_cb', 'keeps_fits', 'before_batch_cb']
+__all__ = ['Loop', 'format_value', 'print_row', 'Learner', 'TrainEvalCallback', 'default_cb', 'keeps_fits', 'before_batch_cb']
 
 class Loop(Flow):
     """The training loop: every method is a piece that a subclass may override"""
@@ -286,6 +336,56 @@ class Learner(Loop):
     checkpoint: CheckpointCallback
     progress: ProgressCallback
     show_graph: ShowGraph
+    activation_stats: ActivationStats
+    hook: HookCallback
+    throughput: Throughput
+    gradual_unfreezing: GradualUnfreezing
+    param_scheduler: ParamScheduler
+    torch_scheduler: TorchScheduler
+    lr_finder: LRFinder
+    check_finite: CheckFinite
+    early_stopping: EarlyStoppingCallback
+    reduce_lr_on_plateau: ReduceLROnPlateau
+    spike_detection: SpikeDetection
+    terminate_on_na_n: TerminateOnNaNCallback
+    time_limit: TimeLimit
+    tracker: TrackerCallback
+    validate_every: ValidateEvery
+    detect_anomaly: DetectAnomaly
+    deterministic: Deterministic
+    fast_dev_run: FastDevRun
+    limit_batches: LimitBatches
+    overfit_batches: OverfitBatches
+    reload_loaders: ReloadLoaders
+    sanity_check: SanityCheck
+    short_epoch: ShortEpochCallback
+    bn_freeze: BnFreeze
+    channels_last: ChannelsLast
+    gradient_accumulation: GradientAccumulation
+    gradient_checkpointing: GradientCheckpointing
+    gradient_clip: GradientClip
+    mc_dropout: MCDropoutCallback
+    micro_batch: MicroBatch
+    move_modules_to_device: MoveModulesToDeviceCallback
+    sam: SAM
+    ema: EMA
+    swa: SWA
+    weight_averaging: WeightAveraging
+    mixed_precision: MixedPrecision
+    true_precision: TruePrecision
+    cut_mix: CutMix
+    mix_handler: MixHandler
+    mix_up: MixUp
+    model_resetter: ModelResetter
+    rnn: RNNCallback
+    rnn_regularizer: RNNRegularizer
+    tracer: Tracer
+    csv_logger: CSVLogger
+    json_logger: JSONLogger
+    m_lflow: MLflowCallback
+    wandb: WandbCallback
+    tensor_board: TensorBoardCallback
+    keep_warnings: KeepWarnings
     def __init__(self, dls: Any, model: nn.Module, loss_func: Any=None, opt_func: Any=..., lr: float | None=None, splitter: Any=..., cbs: Any=None, metrics: Any=None, path: Any='.', model_dir: Any='models', wd: float | None=None, wd_bn_bias: bool=False, train_bn: bool=True, moms: Any=(0.95, 0.85, 0.95), default_cbs: bool=True) -> None:
         """- `dls`: `DataLoaders`, a tuple of loaders (train, valid, …), or any iterable of batches to train on
         - `model`: Called as `model(*xb)`, or `model(**batch)` for a batch that is a dict

@@ -5,7 +5,7 @@ from learnloop.loop.callback import Callback
 from learnloop.measure.table import Table
 from typing import Any
 
-__all__ = []
+__all__ = ['Recorder']
 
 class Recorder(Callback):
     """Record losses, learning rates and metrics; write a row to `learn.logger` after each epoch"""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from typing import NamedTuple
 
-__all__ = ['TraceRow', 'of_turn', 'TraceCancel', 'Tracer']
+__all__ = ['TraceRow', 'of_turn', 'TraceCancel', 'Trace', 'Tracer']
 
 @dataclass(slots=True)
 class TraceRow:
