@@ -25,7 +25,7 @@ def bring(
 
 # %% ../../nbs/loop/10_later.ipynb #a7c1d0e8
 class Later:
-    "In place of a method that `module` patches onto `cls`: asked for, it has the module imported"
+    "In place of a method or property that `module` patches onto `cls`: asked for, it has the module imported"
     def __init__(self,
         cls,       # The class
         name:str,  # Of the method
@@ -40,6 +40,11 @@ class Later:
         real = vars(self.cls).get(self.name, self)
         if real is not self: return real.__get__(o, cls) if hasattr(real, '__get__') else real
         raise AttributeError(f'{self.cls.__name__}.{self.name} is not there before {self.module} is imported')
+
+    def __set__(self, o, v):
+        bring(self.module)
+        if vars(self.cls).get(self.name) is self: vars(o)[self.name] = v
+        else: setattr(o, self.name, v)  # a property may refuse it
 
 # %% ../../nbs/loop/10_later.ipynb #a7c1d0f0
 def knows_patches(

@@ -12,7 +12,7 @@ def bring(module: str) -> Any:
     """
 
 class Later:
-    """In place of a method that `module` patches onto `cls`: asked for, it has the module imported"""
+    """In place of a method or property that `module` patches onto `cls`: asked for, it has the module imported"""
     cls: Any
     name: str
     module: str
@@ -21,6 +21,7 @@ class Later:
         - `module`: Its path, such as `learnloop.train.lr_find`
         """
     def __get__(self, o: Any, cls: Any=None) -> Any: ...
+    def __set__(self, o: Any, v: Any) -> Any: ...
 
 def knows_patches(cls: Any) -> Any:
     """Have `cls` know the methods that modules patch onto it which are imported later: a decorator"""
