@@ -48,8 +48,6 @@ from learnloop.loop.loss import decode_preds as decode_preds
 from learnloop.loop.steps import StepLimit as StepLimit
 from learnloop.loop.prefetch import Prefetch as Prefetch
 from learnloop.loop.begin import SeededItems as SeededItems
-from learnloop.loop.several import Alternate as Alternate
-from learnloop.loop.several import Zip as Zip
 from learnloop.loop.learner import Learner as Learner
 from learnloop.loop.learner import Loop as Loop
 from learnloop.loop.learner import TrainEvalCallback as TrainEvalCallback
@@ -83,6 +81,23 @@ from learnloop.measure.metrics import optim_metric as optim_metric
 from learnloop.measure.metrics import rmse as rmse
 from learnloop.measure.metrics import skm_metric as skm_metric
 from learnloop.measure.metrics import top_k_accuracy as top_k_accuracy
+from learnloop.measure.recorder import Recorder as Recorder
+from learnloop.keep.saving import load_export as load_export
+from learnloop.keep.saving import load_learner as load_learner
+from learnloop.keep.saving import load_model as load_model
+from learnloop.keep.saving import save_model as save_model
+from learnloop.keep.storage import Checkpoint as Checkpoint
+from learnloop.keep.storage import DamagedCheckpoint as DamagedCheckpoint
+from learnloop.keep.storage import list_checkpoints as list_checkpoints
+from learnloop.keep.storage import newest_checkpoint as newest_checkpoint
+from learnloop.keep.interrupt import Interrupted as Interrupted
+from learnloop.keep.interrupt import Terminated as Terminated
+from learnloop.keep.checkpoint import CheckpointCallback as CheckpointCallback
+from learnloop.see.progress import ProgressCallback as ProgressCallback
+from learnloop.see.progress import ShowGraph as ShowGraph
+from learnloop.interop import as_cb as as_cb
+from learnloop.loop.several import Alternate as Alternate
+from learnloop.loop.several import Zip as Zip
 from learnloop.measure.losses import BCELossFlat as BCELossFlat
 from learnloop.measure.losses import BCEWithLogitsLossFlat as BCEWithLogitsLossFlat
 from learnloop.measure.losses import BaseLoss as BaseLoss
@@ -94,7 +109,6 @@ from learnloop.measure.losses import L1LossFlat as L1LossFlat
 from learnloop.measure.losses import LabelSmoothingCrossEntropy as LabelSmoothingCrossEntropy
 from learnloop.measure.losses import LabelSmoothingCrossEntropyFlat as LabelSmoothingCrossEntropyFlat
 from learnloop.measure.losses import MSELossFlat as MSELossFlat
-from learnloop.measure.recorder import Recorder as Recorder
 from learnloop.measure.hook import ActivationStats as ActivationStats
 from learnloop.measure.hook import Hook as Hook
 from learnloop.measure.hook import HookCallback as HookCallback
@@ -165,22 +179,9 @@ from learnloop.train.rnn import ModelResetter as ModelResetter
 from learnloop.train.rnn import RNNCallback as RNNCallback
 from learnloop.train.rnn import RNNRegularizer as RNNRegularizer
 from learnloop.train.rnn import rnn_cbs as rnn_cbs
-from learnloop.keep.saving import load_export as load_export
-from learnloop.keep.saving import load_learner as load_learner
-from learnloop.keep.saving import load_model as load_model
-from learnloop.keep.saving import save_model as save_model
-from learnloop.keep.storage import Checkpoint as Checkpoint
-from learnloop.keep.storage import DamagedCheckpoint as DamagedCheckpoint
-from learnloop.keep.storage import list_checkpoints as list_checkpoints
-from learnloop.keep.storage import newest_checkpoint as newest_checkpoint
-from learnloop.keep.interrupt import Interrupted as Interrupted
-from learnloop.keep.interrupt import Terminated as Terminated
-from learnloop.keep.checkpoint import CheckpointCallback as CheckpointCallback
 from learnloop.scale.launch import launch as launch
 from learnloop.scale.team import PeerError as PeerError
 from learnloop.scale.team import Team as Team
-from learnloop.see.progress import ProgressCallback as ProgressCallback
-from learnloop.see.progress import ShowGraph as ShowGraph
 from learnloop.see.trace import Trace as Trace
 from learnloop.see.trace import Tracer as Tracer
 from learnloop.see.timeline import Timeline as Timeline
@@ -197,6 +198,5 @@ from learnloop.see.report import report_from as report_from
 from learnloop.app.synth import RegModel as RegModel
 from learnloop.app.synth import synth_dls as synth_dls
 from learnloop.app.synth import synth_learner as synth_learner
-from learnloop.interop import as_cb as as_cb
 
 __all__ = ['AccumMetric', 'ActivationStats', 'Alternate', 'AvgLoss', 'AvgMetric', 'AvgSmoothLoss', 'BCELossFlat', 'BCEWithLogitsLossFlat', 'BaseLoss', 'BnFreeze', 'CSVLogger', 'Callback', 'CancelBackwardException', 'CancelBatchException', 'CancelEpochException', 'CancelEvaluateException', 'CancelException', 'CancelFitException', 'CancelSanityException', 'CancelSaveException', 'CancelStepException', 'CancelTrainException', 'CancelTurnException', 'CancelValidException', 'CancelZeroGradException', 'ChannelsLast', 'CheckFinite', 'Checkpoint', 'CheckpointCallback', 'ClassificationInterpretation', 'CrossEntropyLossFlat', 'CutMix', 'DamagedCheckpoint', 'DataLoaders', 'DetectAnomaly', 'Deterministic', 'Dice', 'DiceLoss', 'DictMetric', 'EMA', 'EarlyStoppingCallback', 'Event', 'FastDevRun', 'FetchPredsCallback', 'Flow', 'FocalLoss', 'FocalLossFlat', 'GatherPredsCallback', 'GradientAccumulation', 'GradientCheckpointing', 'GradientClip', 'GradualUnfreezing', 'Hook', 'HookCallback', 'Hooks', 'Interpretation', 'Interrupted', 'JSONLogger', 'JaccardCoeff', 'KeepWarnings', 'L1LossFlat', 'LRFinder', 'LabelSmoothingCrossEntropy', 'LabelSmoothingCrossEntropyFlat', 'Learner', 'LimitBatches', 'Logger', 'Loop', 'LossMetric', 'LossMetrics', 'MCDropoutCallback', 'MLflowCallback', 'MSELossFlat', 'Metric', 'MicroBatch', 'MixHandler', 'MixUp', 'MixedPrecision', 'ModelResetter', 'ModelSummary', 'MoveModulesToDeviceCallback', 'OverfitBatches', 'PHASES', 'ParamScheduler', 'Pass', 'PeerError', 'Perplexity', 'Phase', 'Place', 'Prefetch', 'ProgressCallback', 'RNNCallback', 'RNNRegularizer', 'Recorder', 'ReduceLROnPlateau', 'RegModel', 'ReloadLoaders', 'SAM', 'SWA', 'SanityCheck', 'SaveModelCallback', 'SchedCos', 'SchedExp', 'SchedLin', 'SchedNo', 'SchedPoly', 'Scheduler', 'SeededItems', 'SegmentationInterpretation', 'ShortEpochCallback', 'ShowGraph', 'SpikeDetection', 'StepLimit', 'SuggestionMethod', 'Team', 'TensorBoardCallback', 'TensorLoader', 'TerminateOnNaNCallback', 'Terminated', 'Throughput', 'TimeLimit', 'Timeline', 'TorchMetric', 'TorchScheduler', 'Trace', 'Tracer', 'TrackerCallback', 'TrainEvalCallback', 'TruePrecision', 'UncaughtCancelError', 'ValidateCallback', 'ValidateEvery', 'ValueMetric', 'WandbCallback', 'WeightAveraging', 'Zip', 'accuracy', 'accuracy_multi', 'annealer', 'as_cb', 'as_metric', 'before_batch_cb', 'combine_scheds', 'combined_cos', 'decode_preds', 'default_cb', 'default_device', 'describe', 'dummy_eval', 'error_rate', 'event', 'exp_rmspe', 'find_bs', 'foreground_acc', 'get_hyper', 'get_hypers', 'hook_output', 'hook_outputs', 'in_order', 'in_phase', 'is_norm', 'launch', 'list_checkpoints', 'load_export', 'load_learner', 'load_model', 'load_trace', 'mae', 'mk_cb', 'model_sizes', 'mse', 'msle', 'newest_checkpoint', 'no_random', 'norm_params', 'num_features_model', 'on', 'optim_metric', 'preserve_rng', 'read_tensorboard', 'report_from', 'rmse', 'rnn_cbs', 'save_model', 'set_bn_eval', 'set_hypers', 'set_seed', 'show_image', 'skm_metric', 'synth_dls', 'synth_learner', 'to_concat', 'to_detach', 'to_device', 'top_k_accuracy', 'total_params', 'trainable_params']

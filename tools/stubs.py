@@ -3,18 +3,17 @@
 Methods come by `@patch`, from higher wings, too; callbacks are attributes of the learner, and read its attributes as theirs; exceptions
 and events are made from a table. A program that only reads the source sees none of that. So `make export` writes a `.pyi` for each
 module, from its source (signatures, docstrings, with comments on parameters among them) and from the package as it runs. `--check`
-says whether they are as they would be written.
+says whether they are as they would be written. What modules that are imported later patch on is written, too, for `learnloop.loop.later`.
 """
 import ast, inspect, sys, textwrap
 from enum import Enum
 from functools import cache
 from importlib import import_module
 from operator import attrgetter
-from pathlib import Path
 from fastcore.docments import docments
 from learnloop import Callback, DataLoaders, Learner, synth_learner
 from learnloop.loop.flow import CancelException, event
-from tools.house import PKG, ROOT, floors, modules
+from tools.house import PKG, ROOT, floors, modules, siblings
 
 HEAD = '# Written by `python -m tools.stubs` from {}: methods that other modules patch on are here, too\n'
 KEPT = 'property','staticmethod','classmethod','contextmanager'  # decorators that say what a call is like
@@ -231,7 +230,7 @@ def base_stub(o, names):
 
 def is_set_outside(k, v):
     "Is the value `v` of a class an attribute, not what Python, `patch` or the names of other systems have put there?"
-    return not k.startswith(('__', '_orig_', '_abc_')) and type(v).__name__!='Elsewhere'
+    return not k.startswith(('__', '_orig_', '_abc_')) and type(v).__name__ not in ('Elsewhere', 'Later')
 
 def is_written(cls, k):
     "Is the property `k` of `cls` an attribute that can be set in a base of it?"
@@ -249,7 +248,7 @@ def type_in(node, k, typ, names):
 @cache
 def named_callbacks():
     "Name on the learner -> class, of the callbacks that are public or that each learner has"
-    ours = [o for o in vars(of_module('')).values() if isinstance(o, type) and issubclass(o, Callback) and o is not Callback]
+    ours = [o for o in (getattr(of_module(''), k) for k in of_module('').__all__) if isinstance(o, type) and issubclass(o, Callback) and o is not Callback]
     return {o.__new__(o).name:o for o in (*ours, *Learner.defaults)}
 
 @cache
@@ -312,24 +311,64 @@ def module_stub(mod):
     all_ = f'__all__ = {[*of_module(mod).__all__]!r}'
     return '\n\n'.join([HEAD.format(f'`{mod.split(".")[-1]}.py`') + docstring(ast.parse(repr(docs))), '\n'.join(imports), all_, *body]) + '\n'
 
+# ---- what waits
+
+@cache
+def eager_imports():
+    "The statements by which the package imports what each learner needs"
+    return [o for part in ast.parse((ROOT/PKG/'__init__.py').read_text()).body if isinstance(part, ast.Try) for o in part.body]
+
+@cache
+def eager():
+    "The modules that `import learnloop` imports, and what those import"
+    def _of(body, mod): return [o for o in siblings(ast.Module(body, []), mod) if o in modules(ROOT)]
+    res,left = set(),_of([o for o in eager_imports() if isinstance(o, (ast.Import, ast.ImportFrom))], '')
+    while left:
+        mod = left.pop()
+        if mod in res: continue
+        res.add(mod)
+        left += _of([o for o in modules(ROOT)[mod].tree.body if isinstance(o, (ast.Import, ast.ImportFrom))], mod)
+    return res
+
+def waiting():
+    "Class -> module that isn't imported with the package -> names that it patches onto the class, and sets on it"
+    res = {}
+    def _add(cls, mod, name):
+        if name[0]!='_' and home(cls)!=mod: res.setdefault(f'{cls.__module__}.{cls.__name__}', {}).setdefault(f'{PKG}.{mod}', {})[name] = 1
+    for cls,fs in patched().items():
+        for mod,f in fs:
+            if mod not in eager(): _add(cls, mod, f.name)
+    for mod in modules(ROOT).keys()-eager():
+        for o in modules(ROOT)[mod].tree.body:
+            for t in o.targets if isinstance(o, ast.Assign) else ():
+                cls = getattr(of_module(mod), getattr(t.value, 'id', ''), None) if isinstance(t, ast.Attribute) else None
+                if isinstance(cls, type): _add(cls, mod, t.attr)
+    return res
+
+def waiting_text():
+    "`_patches.py`: what `learnloop.loop.later` has to know"
+    def _of(mods): return ',\n'.join(f'        {mod!r}: {" ".join(sorted(names))!r}' for mod,names in sorted(mods.items()))
+    rows = ',\n'.join(f'    {cls!r}: {{\n{_of(mods)}}}' for cls,mods in sorted(waiting().items()))
+    return f'"Written by `python -m tools.stubs`: what modules that are imported later patch onto classes"\nPATCHES = {{\n{rows}}}\n'
+
 def package_stub():
     "The stub of the package: all that is public, from where it is"
     m = of_module('')
-    tree = ast.parse(Path(m.__file__).read_text())
-    froms = {a.asname or a.name:o.module for o in tree.body if isinstance(o, ast.ImportFrom) for a in o.names}
+    froms = {a.asname or a.name:o.module for o in eager_imports() for a in o.names if isinstance(o, ast.ImportFrom)} | m._later
     lines = [f'from {froms[k]} import {k} as {k}' for k in m.__all__]
     return HEAD.format('`__init__.py`') + f'"""{m.__doc__}"""\n__version__: str\n' + '\n'.join(lines) + f'\n\n__all__ = {sorted(m.__all__)!r}\n'
 
 def stubs():
     "Path -> text of all stubs"
     folder = ROOT/PKG
-    res = {folder/'__init__.pyi':package_stub()}
+    for mod in modules(ROOT): of_module(mod)  # what waits for them takes its place
+    res = {folder/'__init__.pyi':package_stub(), folder/'_patches.py':waiting_text()}
     for mod in modules(ROOT): res[folder/f"{mod.replace('.', '/')}.pyi"] = module_stub(mod)
     return res
 
 def main(args):
     want,there = stubs(),{*(ROOT/PKG).rglob('*.pyi')}
-    stale = [p for p,text in want.items() if p not in there or p.read_text()!=text] + [*there-want.keys()]
+    stale = [p for p,text in want.items() if not p.exists() or p.read_text()!=text] + [*there-want.keys()]
     if '--check' in args:
         if stale: print('stubs: `make export` would change', *sorted(str(p.relative_to(ROOT)) for p in stale))
         return int(bool(stale))

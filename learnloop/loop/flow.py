@@ -12,10 +12,11 @@ __all__ = ['PHASES', 'CancelFitException', 'CancelSanityException', 'CancelEpoch
 
 # %% ../../nbs/loop/00_flow.ipynb #6b358ab8
 import difflib, inspect, re
-from functools import cached_property, partial, wraps
+from functools import cache, cached_property, partial, wraps
 from types import MethodType
 from fastcore.basics import camel2snake, patch, snake2camel
 from .checks import NoAttribute, called_here, did_you_mean, note_on, safely
+from .later import knows_patches
 from .peers import Alone
 
 # %% ../../nbs/loop/00_flow.ipynb #b4e61374
@@ -129,10 +130,15 @@ def near_miss(
 )->str|None: # The built-in event that it looks like a slip of, or None
     "Find the built-in event that `name` seems to misspell"
     if name in event or name.startswith('_'): return None
+    return _nearest(name)
+
+_words = {e:e.split('_') for e in event}
+
+@cache  # classes of callbacks have many names in common
+def _nearest(name):
     words = camel2snake(name).split('_')
-    for e in event:
-        of = e.split('_')
-        if ''.join(words)==''.join(of) or (len(words)==len(of) and all(map(_is_slip, words, of))): return e
+    for e,of in _words.items():
+        if ''.join(words)==e.replace('_', '') or (len(words)==len(of) and all(map(_is_slip, words, of))): return e
 
 def _is_slip(a, b):
     if a==b: return True
@@ -179,6 +185,7 @@ class _Ears:
         return names is None or known is None or not names.isdisjoint(known)
 
 # %% ../../nbs/loop/00_flow.ipynb #029b9b4b
+@knows_patches
 class Flow:
     "Phases, the callbacks that hear their events, and the runner of both"
     rows = PHASES

@@ -24,6 +24,7 @@ from .checks import check_whole, checked_args, did_you_mean, replaced, say
 from .data import batch_len, check_loader, mk_dls, why_empty
 from .errors import let_go, tip, where
 from .flow import Flow
+from .later import knows_patches
 from .loss import innermost, loss_modules, named_loss, own_loss, split_loss, watched_loss
 from .optimizer import (
     HeldParams, backward, default_lr, freeze_to, get_hypers, held_params, hyper_groups, make_opt, n_groups, norm_params,
@@ -481,6 +482,7 @@ def print_row(
     say(' '.join(f'{format_value(o):>12}' for o in row))
 
 # %% ../../nbs/loop/05_learner.ipynb #590612aa
+@knows_patches
 class Learner(Loop):
     "Loaders, model, loss and optimizer, and the loop that trains them"
     defaults = []  # Callbacks that every learner gets: see `default_cb`

@@ -335,6 +335,9 @@ class Learner(Loop):
     fetch_preds: FetchPredsCallback
     gather_preds: GatherPredsCallback
     recorder: Recorder
+    checkpoint: CheckpointCallback
+    progress: ProgressCallback
+    show_graph: ShowGraph
     activation_stats: ActivationStats
     hook: HookCallback
     throughput: Throughput
@@ -378,9 +381,6 @@ class Learner(Loop):
     model_resetter: ModelResetter
     rnn: RNNCallback
     rnn_regularizer: RNNRegularizer
-    checkpoint: CheckpointCallback
-    progress: ProgressCallback
-    show_graph: ShowGraph
     tracer: Tracer
     csv_logger: CSVLogger
     json_logger: JSONLogger

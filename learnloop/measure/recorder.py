@@ -15,6 +15,7 @@ from numbers import Real
 from fastcore.basics import patch
 from torch import Tensor
 from ..loop.callback import Callback, InGraph
+from ..loop.later import knows_patches
 from ..loop.learner import Learner, default_cb, format_value
 from ..loop.optimizer import opts
 from .display import format_time, pyplot
@@ -24,6 +25,7 @@ from .table import Table
 from .trial import note_metric, try_metrics
 
 # %% ../../nbs/measure/02_recorder.ipynb #8de9563e
+@knows_patches
 class Recorder(Callback):
     "Record losses, learning rates and metrics; write a row to `learn.logger` after each epoch"
     order,remove_on_fetch,safe_in_evaluate,agrees = 50,True,True,True
