@@ -1,75 +1,6 @@
 "The fastai-style training loop, on plain PyTorch"
 __version__ = '0.1.0'
 
-<<<<<<< HEAD
-from learnloop.loop.flow import (
-    PHASES, CancelBackwardException, CancelBatchException, CancelEpochException, CancelEvaluateException,
-    CancelException, CancelFitException, CancelSanityException, CancelSaveException, CancelStepException,
-    CancelTrainException, CancelTurnException, CancelValidException, CancelZeroGradException, Event, Flow, Phase, UncaughtCancelError,
-    event, in_phase)
-from learnloop.loop.callback import Callback, mk_cb, on
-from learnloop.loop.batch import default_device, describe, find_bs, to_concat, to_detach, to_device
-from learnloop.loop.data import DataLoaders, in_order
-from learnloop.loop.tensors import TensorLoader
-from learnloop.loop.rng import no_random, preserve_rng, set_seed
-from learnloop.loop.place import Pass, Place
-from learnloop.loop.optimizer import get_hyper, get_hypers, is_norm, norm_params, set_hypers, trainable_params
-from learnloop.loop.loss import decode_preds
-from learnloop.loop.steps import StepLimit
-from learnloop.loop.prefetch import Prefetch
-from learnloop.loop.begin import SeededItems
-from learnloop.loop.several import Alternate, Zip
-from learnloop.loop.learner import Learner, Loop, TrainEvalCallback, before_batch_cb, default_cb
-from learnloop.loop.predict import FetchPredsCallback, GatherPredsCallback
-from learnloop.measure.metrics import (
-    AccumMetric, AvgLoss, AvgMetric, AvgSmoothLoss, Dice, DictMetric, JaccardCoeff, LossMetric, LossMetrics,
-    Metric, Perplexity, TorchMetric, ValueMetric, accuracy, accuracy_multi, as_metric, error_rate, exp_rmspe,
-    foreground_acc, mae, mse, msle, optim_metric, rmse, skm_metric, top_k_accuracy)
-from learnloop.measure.losses import (
-    BCELossFlat, BCEWithLogitsLossFlat, BaseLoss, CrossEntropyLossFlat, DiceLoss, FocalLoss, FocalLossFlat,
-    L1LossFlat, LabelSmoothingCrossEntropy, LabelSmoothingCrossEntropyFlat, MSELossFlat)
-from learnloop.measure.recorder import Recorder
-from learnloop.measure.hook import (
-    ActivationStats, Hook, HookCallback, Hooks, ModelSummary, dummy_eval, hook_output, hook_outputs, model_sizes,
-    num_features_model, total_params)
-from learnloop.measure.image import show_image
-from learnloop.measure.interpret import ClassificationInterpretation, Interpretation, SegmentationInterpretation
-from learnloop.measure.throughput import Throughput
-from learnloop.train.schedule import (
-    GradualUnfreezing, ParamScheduler, SchedCos, SchedExp, SchedLin, SchedNo, SchedPoly, Scheduler, annealer,
-    combine_scheds, combined_cos)
-from learnloop.train.torchsched import TorchScheduler
-from learnloop.train.lr_find import LRFinder, SuggestionMethod
-from learnloop.train.tracker import (
-    CheckFinite, EarlyStoppingCallback, ReduceLROnPlateau, SaveModelCallback, SpikeDetection,
-    TerminateOnNaNCallback, TimeLimit, TrackerCallback, ValidateCallback, ValidateEvery)
-from learnloop.train.limits import (
-    DetectAnomaly, Deterministic, FastDevRun, LimitBatches, OverfitBatches, ReloadLoaders, SanityCheck,
-    ShortEpochCallback)
-from learnloop.train.training import (
-    BnFreeze, ChannelsLast, GradientAccumulation, GradientCheckpointing, GradientClip, MCDropoutCallback,
-    MicroBatch, MoveModulesToDeviceCallback, SAM, set_bn_eval)
-from learnloop.train.averaging import EMA, SWA, WeightAveraging
-from learnloop.train.precision import MixedPrecision, TruePrecision
-from learnloop.train.mixup import CutMix, MixHandler, MixUp
-from learnloop.train.rnn import ModelResetter, RNNCallback, RNNRegularizer, rnn_cbs
-from learnloop.keep.saving import load_export, load_learner, load_model, save_model
-from learnloop.keep.storage import Checkpoint, DamagedCheckpoint, list_checkpoints, newest_checkpoint
-from learnloop.keep.interrupt import Interrupted, Terminated
-from learnloop.keep.checkpoint import CheckpointCallback
-from learnloop.scale.launch import launch
-from learnloop.scale.team import PeerError, Team
-import learnloop.loop.switch_opt, learnloop.keep.resume, learnloop.keep.undo, learnloop.scale.distributed
-from learnloop.see.progress import ProgressCallback, ShowGraph
-from learnloop.see.trace import Trace, Tracer
-from learnloop.see.timeline import Timeline, load_trace
-from learnloop.see.log import CSVLogger, JSONLogger, Logger, MLflowCallback, WandbCallback
-from learnloop.see.tensorboard import TensorBoardCallback, read_tensorboard
-from learnloop.see.report import KeepWarnings, report_from
-from learnloop.app.synth import RegModel, synth_dls, synth_learner
-import learnloop.see.show, learnloop.see.why
-from learnloop.interop import as_cb
-=======
 import gc as _gc
 # An import makes no garbage, and its many new objects would set off a search for it, at worst through all that torch has made, for
 # longer than the import itself takes. So nobody searches meanwhile; whoever had turned that off finds it off.
@@ -82,9 +13,10 @@ try:  # What each learner needs
         CancelTrainException, CancelTurnException, CancelValidException, CancelZeroGradException, Event, Flow, Phase, UncaughtCancelError,
         event, in_phase)
     from learnloop.loop.later import bring as _bring
-    from learnloop.loop.callback import Callback, mk_cb, on
+    from learnloop.loop.callback import Callback, InGraph, mk_cb, on
     from learnloop.loop.batch import default_device, describe, find_bs, to_concat, to_detach, to_device
     from learnloop.loop.data import DataLoaders, in_order
+    from learnloop.loop.tensors import TensorLoader
     from learnloop.loop.rng import no_random, preserve_rng, set_seed
     from learnloop.loop.place import Pass, Place
     from learnloop.loop.optimizer import get_hyper, get_hypers, is_norm, norm_params, set_hypers, trainable_params
@@ -107,11 +39,11 @@ try:  # What each learner needs
     from learnloop.interop import as_cb
 finally:
     if _collects: _gc.enable()
->>>>>>> wB
 
 # What is imported when it is asked for: module -> its names. Methods that a module patches on wait for it: see `loop.later`
 _later = {  # chkstyle: ignore-node
     'loop.several': 'Alternate Zip',
+    'loop.prefetch': 'Prefetch',
     'measure.losses': '''BCELossFlat BCEWithLogitsLossFlat BaseLoss CrossEntropyLossFlat DiceLoss FocalLoss FocalLossFlat L1LossFlat
         LabelSmoothingCrossEntropy LabelSmoothingCrossEntropyFlat MSELossFlat''',
     'measure.hook': '''ActivationStats Hook HookCallback Hooks ModelSummary dummy_eval hook_output hook_outputs model_sizes
@@ -134,6 +66,8 @@ _later = {  # chkstyle: ignore-node
     'train.mixup': 'CutMix MixHandler MixUp',
     'train.rnn': 'ModelResetter RNNCallback RNNRegularizer rnn_cbs',
     'scale.launch': 'launch',
+    'scale.rules': 'fused_rule',
+    'scale.fuse': 'FuseReport',
     'scale.team': 'PeerError Team',
     'see.trace': 'Trace Tracer',
     'see.timeline': 'Timeline load_trace',

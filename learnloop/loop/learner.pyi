@@ -330,7 +330,6 @@ class Learner(Loop):
     saved: Any
     # Callbacks, while they are there
     step_limit: StepLimit
-    prefetch: Prefetch
     train_eval: TrainEvalCallback
     fetch_preds: FetchPredsCallback
     gather_preds: GatherPredsCallback
@@ -338,6 +337,7 @@ class Learner(Loop):
     checkpoint: CheckpointCallback
     progress: ProgressCallback
     show_graph: ShowGraph
+    prefetch: Prefetch
     activation_stats: ActivationStats
     hook: HookCallback
     throughput: Throughput
