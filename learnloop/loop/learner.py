@@ -773,10 +773,12 @@ def fit(self:Learner,
     steps_per_epoch:int|None=None, # Optimizer steps an epoch; None for a whole pass through the loader
     resume=None,  # Folder of checkpoints: go on from the newest one there, and save there; `n_epoch` is the total
     accept=(),    # What may be different from the checkpoint, by the names that the error gives; True for all
-    keep_failed:bool=False # Copy the state before each batch, to resume or replay it after an error?
+    keep_failed:bool=False, # Copy the state before each batch, to resume or replay it after an error?
+    fuse=None     # True, or arguments of `learn.fuse` as a dict: fuse steps from here on; False: no longer
 )->None:
     "Train for `n_epoch` epochs, validating after each"
     self._check_fit(n_epoch, start_epoch, max_steps, steps_per_epoch)
+    if fuse is not None: self._have_fused(fuse)
     cbs = [mk_cb(o) for o in as_list(cbs)]
     limit = [StepLimit(max_steps, steps_per_epoch)] if max_steps or steps_per_epoch else []
     keeper,args = self.keeper,dict(n_epoch=n_epoch, lr=lr, wd=wd, cbs=cbs, max_steps=max_steps,
@@ -802,6 +804,14 @@ def fit(self:Learner,
             keeper.leave()
 
 # %% ../../nbs/loop/05_learner.ipynb #7a6c78d6
+@patch
+def _have_fused(self:Learner, fuse):
+    "Do as `fuse` of `fit` says"
+    if not isinstance(fuse, bool|Mapping):
+        raise TypeError(f'fuse is {fuse!r}: it must be True, False, or a dict of arguments of learn.fuse')
+    if fuse is False: self.fuser = None
+    elif self.fuser is None or fuse is not True: self.fuse(**({} if fuse is True else fuse))
+
 @patch
 def _prepare_opt(self:Learner, lr, wd, reset_opt):
     "Have an optimizer with the settings that a fit asks for, which holds all that is to be trained"
