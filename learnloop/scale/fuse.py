@@ -316,7 +316,7 @@ class _Graph:
         make = dict(inductor=self._compile, cudagraph=self._capture, aten=lambda gm, args: replayed(gm))[fuser.kind]
         if fuser.background and fuser.kind=='inductor':
             args = [torch.empty_strided(o.shape, o.stride(), dtype=o.dtype, device=o.device) for o in args]
-            Thread(target=self._make, args=(make, gm, args, start), daemon=True).start()
+            Thread(target=self._make, args=(make, gm, args, start), name='learn.fuse', daemon=True).start()
         else: self._make(make, gm, args, start)
 
     def _make(self, make, gm, args, start):
