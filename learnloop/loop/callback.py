@@ -66,6 +66,12 @@ def _static(o, k):
     "The attribute `k` of the class or object `o`, its properties not run; None if there is none"
     return inspect.getattr_static(o, k, None)
 
+def _defines(cls, k):
+    "Has `cls` an attribute `k`? Handlers ask in each batch, and `_static` takes ten times as long"
+    for c in cls.__mro__:
+        if k in c.__dict__: return True
+    return False
+
 # %% ../../nbs/loop/01_callback.ipynb #6c0605e8
 class _Reader:
     "Reads what it doesn't have from its `learn`"
@@ -74,10 +80,10 @@ class _Reader:
     def __getattr__(self, k):
         # neither a special name nor a property that failed, which shows its own error, is looked for in the learner
         if k.startswith('__'): raise AttributeError(f'{type(self).__name__!r} object has no attribute {k!r}')
-        if _static(type(self), k) is not None: return object.__getattribute__(self, k)
+        if _defines(type(self), k): return object.__getattribute__(self, k)
         learn = self.learn
         if learn is None: raise AttributeError(f'{self.label} has no attribute {k!r} of its own, and is in no learner')
-        if k[0]!='_' and (k in vars(learn) or _static(type(learn), k) is not None): return getattr(learn, k)
+        if k[0]!='_' and (k in vars(learn) or _defines(type(learn), k)): return getattr(learn, k)
         def _advice(): return called_here('attribute', k) or did_you_mean(k, [*vars(self), *dir(learn)])
         raise NoAttribute(f'neither {self.label} nor its learner has an attribute {k!r}', _advice)
 
@@ -441,8 +447,8 @@ def ordered_cbs(self:Flow,
 class InGraph:
     "What stands for the handler of an event in a compiled step"
     def __init__(self,
-        f=None,      # Traced in the handler's place, as `f(h, v)`: `h` are `hypers`, `v` and what is returned as below; None for nothing
-        flags=tuple, # Function without arguments, called at each step: what `f` depends on; another answer is another graph
+        f=None,      # Traced in the handler's place, as `f(h, v)`: `h` are `hypers`, `v` as below; None for nothing
+        flags=tuple, # Function, called at each step: what `f` depends on; another answer is another graph
         hypers=tuple, # Likewise: numbers that `f` depends on, which may differ from step to step: tensors in `h`, ()
         after=None   # When the handler itself is called: None for never, 'backward' before the step, 'step' after it
     ):

@@ -602,7 +602,7 @@ def test_several_processes_say_why_not():
     def run():
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter('always')
-            learn = mk_learner([], model=small(), dls=(DATA,)).to_ddp().fuse(backend='aten')
+            learn = mk_learner([], model=small(), dls=(DATA,)).to_ddp(find_unused_parameters=True).fuse(backend='aten')
             torch.manual_seed(3)
             learn.fit(1)
         return [str(o.message) for o in told if 'fuse' in str(o.message)],n_fused(learn)
