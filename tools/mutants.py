@@ -50,7 +50,7 @@ FAULTS = [
     Fault('outcomes of inner phases are not forgotten', 'flow',
         "        if o in self.outcome: del self.outcome[o]\n", "        pass\n", f'{FLOW} -k outcome'),
     Fault('`order` is ignored', 'flow', "sorted((o for o in self.cbs if self._can_hear(o, event)), key=lambda o: o.order)", "[o for o in self.cbs if self._can_hear(o, event)]", CALLBACK),
-    Fault('who goes inside an event is still called', 'flow', "if self._version!=version and not", "if False and not", CALLBACK),
+    Fault('who goes inside an event is still called', 'flow', "if self.version!=version and not", "if False and not", CALLBACK),
     Fault('before_fit stands in for before_evaluate inside a fit', 'flow',
         "    if flow.inside(p.like): return\n", "", CALLBACK),
     Fault('`run_valid` is ignored', 'callback', "bool(self.run_train if training else self.run_valid)", "bool(self.run_train)", CALLBACK),

@@ -398,7 +398,7 @@ def _find_turn(self:Adapter, event):
 @patch
 def _cached(self:Adapter, find, key):
     "`find(key)`, found anew when callbacks have come or gone"
-    version = self.learn,getattr(self.learn, '_version', None)
+    version = self.learn,getattr(self.learn, 'version', None)
     if self._found[0]!=version: self._found = version,{}
     found = self._found[1]
     if key not in found: found[key] = find(key)

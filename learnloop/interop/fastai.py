@@ -304,10 +304,10 @@ class _Learner(_Methods):
 
     def _named(self):
         "Callbacks by the names that they have in fastai"
-        if self._version!=self.learn._version:
+        if self._version!=self.learn.version:
             cbs,theirs = self.learn.cbs,[o.foreign for o in self.learn.cbs if isinstance(o, FastAI)]
             named = {o.name:o for o in cbs} | {_name_of(o):o for o in cbs} | {o.name:o for o in theirs}
-            self.__dict__.update(_cbs=named, _version=self.learn._version)
+            self.__dict__.update(_cbs=named, _version=self.learn.version)
         return self._cbs
     def _has(self): return [*super()._has(), *self._extra, *self._named()]
     def __getattr__(self, k):

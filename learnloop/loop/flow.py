@@ -205,7 +205,7 @@ class Flow:
         self.peers = Alone(self) # Whoever speaks for the other processes of the run
         self._cancels = {}    # Phase -> the callback and the event of the last exception that it took
         self._cleanups = []   # (depth, event, method) for each `before_x` begun: phases unwind it down to their depth
-        self._version = 0     # Another one whenever somebody may hear more, or less
+        self.version = 0     # Another one whenever somebody may hear more, or less
         self._valid_handlers,self._train_handlers = (_Handlers(self, o) for o in (False,True))
         self.training = False
         self.declare(*self.rows)
@@ -222,7 +222,7 @@ class Flow:
     def _tip(self, e): return ''  # and what helps
     def _changed(self, muted=False):
         "Forget who hears what: callbacks came or went; or were `muted`, and lists made for that before are there"
-        self._version,training = self._version+1,self.training
+        self.version,training = self.version+1,self.training
         if not muted: self._ears = _Ears(self)
         self._valid_handlers,self._train_handlers = self._ears.handlers()
         self.training = training
@@ -391,8 +391,6 @@ def listeners(self:Flow,
     return list(dict.fromkeys(f.__self__ for f in self._handlers[event]))
 
 # %% ../../nbs/loop/00_flow.ipynb #f10a0013
-Flow.version = property(lambda self: self._version, doc='Another number whenever somebody may hear more, or less')
-
 @patch
 def fire_for(self:Flow,
     event:str, # Name of an event
@@ -428,10 +426,10 @@ def _nothing(who): "In place of a clean-up: that it is due tells who was set up"
 # %% ../../nbs/loop/00_flow.ipynb #3ec3934c
 @patch
 def _hear(self:Flow, fs, event, kwargs=None):
-    f,version = None,self._version
+    f,version = None,self.version
     try:
         for f in fs:
-            if self._version!=version and not self._listens(f.__self__, event, self.training): continue
+            if self.version!=version and not self._listens(f.__self__, event, self.training): continue
             if kwargs: f(**kwargs)
             else: f()
     except BaseException as e:

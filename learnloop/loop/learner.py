@@ -378,6 +378,13 @@ def step_and_count(self:Loop,
     if fs := self._handlers['after_opt_step']: self._hear(fs, 'after_opt_step')
     return res
 
+@patch
+def count_step(self:Loop):
+    "Count a step that was taken without the phase *step*, and say so"
+    self.has_stepped = True
+    self.count.opt_steps += 1
+    if fs := self._handlers['after_opt_step']: self._hear(fs, 'after_opt_step')
+
 Loop.bodies = dict(step='step_and_count')
 
 # %% ../../nbs/loop/05_learner.ipynb #7a1c0f34

@@ -276,9 +276,9 @@ def _is_alone(self:Learner, cb):
 def _predict_all(self:Learner, cb, batches):
     "Take `batches` through the model, without events that nobody hears; are some left for the ordinary way?"
     if not self._is_alone(cb) or self.peers.team and not getattr(batches.dl, 'is_sure', False): return True
-    version,n,after,self.loss = self._version,len(self.open),self._handlers['after_batch'],None
+    version,n,after,self.loss = self.version,len(self.open),self._handlers['after_batch'],None
     try:
-        while version==self._version:
+        while version==self.version:
             try:
                 self._between()
                 self.open.append(self.phases['fetch'])

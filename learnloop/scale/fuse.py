@@ -11,6 +11,7 @@ __all__ = ['Region', 'why_unfusable', 'Fuser', 'difference', 'FuseReport']
 import time, torch, warnings
 from collections import Counter
 from itertools import chain
+from operator import attrgetter
 from statistics import median
 from threading import Thread
 from fastcore.basics import noop, patch
@@ -171,23 +172,23 @@ class Fuser:
 @patch
 def run(self:Fuser)->bool: # Was it taken?
     "Take the batch, or the turn that is open, if that can be done"
-    learn = self.learn
+    learn,turn,graph = self.learn,self.learn.open_turn,self.last
+    if turn is None:  # of the batch; what is refused here is asked for again in its turn
+        if graph is None or self.version!=learn.version or self.opt is not learn.opt: return False
+        return graph.quick is not None and graph.n!=graph.check_at and graph.quick()
     if self.version!=learn.version or self.opt is not learn.opt: self._look_around()
     elif self.watch is not None and self.watch.changed(): self._look_at_model()
-    turn,graph = learn.open_turn,self.last
-    if turn is None:  # of the batch; what is refused here is asked for again in its turn
-        if graph is None or not self.skips_turn or not graph.is_same(learn) or graph.n==graph.check_at: return False
-    elif self.why or turn.own: return self._leave(self.why or 'a turn that somebody asked for')
-    elif graph is None or not graph.is_same(learn):
+    if self.why or turn.own: return self._leave(self.why or 'a turn that somebody asked for')
+    graph = self.last
+    if graph is None or not graph.is_same(learn):
         graph = self._graph()
         if type(graph) is str: return self._leave(graph)
-        self.last = graph
-    if self.is_whole:
-        for p in self.params:
-            if p.grad is not None: return turn is not None and self._leave('gradients were there before')
+    if self.is_whole and any(p.grad is not None for p in self.params): return self._leave('gradients were there before')
+    self.last = graph
     if graph.n==graph.check_at: self._take_both_ways(graph)
     else: graph.take(self.region)
     graph.n += 1
+    if graph.call: graph.quick = graph._mk_quick()
     return True
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000043
@@ -303,7 +304,7 @@ class _Graph:
         args = [self.pure.vector, *batch, *self.pure.kept()]
         gm,self.found = fuser.tried(trace, self.pure.run, args)
         fuser.watch.leave_out(self.found)  # they are inputs: what is in them may change
-        self.slack,self.n_batch,self.numbers = _slack(gm),len(batch),None
+        self.slack,self.n_batch = _slack(gm),len(batch)
         self.setting,self.flags = fuser._setting(),fuser._flags()
         whole_batch = (*learn.xb, *learn.yb)
         self.is_flat = all(type(o) is Tensor and o.is_contiguous() for o in whole_batch)
@@ -329,7 +330,7 @@ class _Graph:
         return self.failed or (self if self.call else _BUILDING)
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000049
-_stride = Tensor.stride
+_stride,_grad,_values = Tensor.stride,attrgetter('grad'),dict.values
 
 @patch
 def is_same(self:_Graph, learn):
@@ -340,12 +341,44 @@ def is_same(self:_Graph, learn):
         if type(o) is not Tensor or o.shape!=shape or o.dtype is not dtype: return False
         if not o.is_contiguous() or o.requires_grad: return False
     if self.setting!=fuser._setting() or [*map(_stride, self.pure.params.values())]!=self.strides: return False
-    if fuser.is_whole:
-        numbers = [[*g.values()] for g in fuser.opt.param_groups]
-        if numbers!=self.numbers:
-            if self.flags!=fuser._flags(): return False
-            self.numbers,self.is_filled = numbers,False
-    return True
+    return not fuser.is_whole or self.flags==fuser._flags()
+
+# %% ../../nbs/scale/08_fuse.ipynb #fb000049q
+@patch
+def _mk_quick(self:_Graph):
+    "Make a function that takes the batch at hand, if that is like the last one; None where there is more to it"
+    fuser,pure,learn = self.fuser,self.pure,self.fuser.learn
+    is_plain = self.is_flat and type(pure.like) is Tensor and not (pure.parts or pure.notes or fuser.region.parts)
+    if not (is_plain and fuser.skips_turn and all(p.counts for p in learn.phases.values())): return None
+    call,vector,rest,written,shapes,n_x,n = self.call,pure.vector,[*self.kept, *self.found],self.written,self.shapes,self.n_x,len(self.shapes)
+    params,strides,held,groups = [*pure.params.values()],self.strides,fuser.params,fuser.opt.param_groups
+    none,states,state,kind,has_counts = [None]*len(held),fuser.opt.state,self.state,fuser.device,not self.is_constant
+    is_cast,is_same,numbers = torch.is_autocast_enabled,fuser.watch.is_same,None
+    def quick():
+        nonlocal numbers
+        xb,yb = learn.xb,learn.yb
+        batch = *xb,*yb
+        if len(batch)!=n or len(xb)!=n_x: return False
+        for o,(shape,dtype) in zip(batch, shapes):  # noqa: B905  they are as many
+            if type(o) is not Tensor or o.shape!=shape or o.dtype is not dtype: return False
+            if not o.is_contiguous() or o.requires_grad: return False
+        if not is_same() or is_cast(kind) or [*map(_stride, params)]!=strides or [*map(_grad, held)]!=none: return False
+        if state and [*map(id, chain.from_iterable(map(_values, states.values())))]!=state: return False
+        now = [*map(list, map(_values, groups))]
+        if now!=numbers:
+            if fuser._flags()!=self.flags: return False
+            numbers = now
+            pure.fill()
+        elif has_counts: pure.fill()
+        learn.loss,learn.pred = call([vector, *batch, *rest])
+        learn.loss_grad = learn.loss
+        increment_version(written)
+        learn.outcome.update(_DONE)
+        learn.count_step()
+        self.n += 1
+        return True
+    return quick
+_DONE = dict(turn='done', backward='done', step='done', zero_grad='done')
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000048
 @patch
@@ -371,7 +404,7 @@ def _capture(self:_Graph, gm, args):
 def _note_kept(self:_Graph):
     "Note the tensors that are kept"
     self.pure.note_counts()
-    self.is_filled,self.is_constant = False,not self.pure.takers and not any(o is not None for o in self.pure.counts)
+    self.is_constant,self.quick = not any(o is not None for o in self.pure.counts),None
     self.kept,self.state = self.pure.kept(),self._state_now()
     self.trained = [self.pure.params[n] for n in self.pure.trained]
     self.has_state,self.strides = bool(self.state),[*map(_stride, self.pure.params.values())]
@@ -387,9 +420,7 @@ def _args(self:_Graph):
     learn = self.fuser.learn
     if self.pure.whole:
         if self.has_state and self._state_now()!=self.state: self._note_kept()
-        # without a count of steps, and with the same numbers as before, there is nothing new
-        if not self.is_filled: self.pure.fill()
-        self.is_filled = self.is_constant
+        self.pure.fill()
     batch = (*learn.xb, *learn.yb) if self.is_flat else tensors_in((learn.xb, learn.yb))
     return [self.pure.vector, *batch, *self.kept, *self.found]
 
@@ -408,8 +439,6 @@ def take(self:_Graph, region):
     learn.outcome.update(_DONE)
     learn.step_and_count(noop)
     if region.after: self._tell(*_events(learn)[2:])
-_DONE = dict(backward='done', step='done', zero_grad='done')
-
 @patch
 def _spread(self:_Graph, outs):
     "Give the learner, and callbacks, what the function returned; the gradients are left"

@@ -433,7 +433,7 @@ def _note(self:Watch):
     self.kept_spaces = [(s, s.now()) for s in self.spaces]
     self.kept_boxes  = [_copied(o) for _,o in places.boxes]
     self.kinds = [*map(_kind, self.weights)]
-    self._is_same = _asker(self)
+    self.is_same = _asker(self)
 
 @patch
 def _rare(self:Watch):
@@ -472,7 +472,7 @@ def changed(
 )->str: # Where something is different now, such as `layer2.p`; '' if all is as it was
     "Tell what has changed since this was made"
     try:
-        if self._is_same(): return ''
+        if self.is_same(): return ''
     except Exception: pass # whatever comparing may raise: what can't be compared is another
     return self._what()
 

@@ -380,9 +380,9 @@ def _mk_cleanup(tracer, event, phase):
 
 def _mk_hears(tracer, event):
     "A function that tells whether the tracer is there, and not muted; it is asked again if callbacks have changed"
-    learn,version = tracer.learn,tracer.learn._version
+    learn,version = tracer.learn,tracer.learn.version
     always = tracer.run and tracer.run_train and tracer.run_valid
-    def hears(): return always and learn._version==version or learn._listens(tracer, event, learn.training)
+    def hears(): return always and learn.version==version or learn._listens(tracer, event, learn.training)
     return hears
 
 @patch

@@ -593,11 +593,11 @@ def test_point_9_the_signature_shows_the_events():
 def test_point_9_setting_what_is_there_costs_nothing(k, same, other):
     learn = mk_learner([Callback('a', after_batch=lambda self: None)])
     learn.fit(1)
-    version = learn._version
+    version = learn.version
     setattr(learn.a, k, same)
-    assert learn._version==version
+    assert learn.version==version
     setattr(learn.a, k, other)
-    assert learn._version==version+1 and getattr(learn.a, k)==other
+    assert learn.version==version+1 and getattr(learn.a, k)==other
 
 def test_what_is_patched_on_between_fits_is_heard():
     class Mine(Callback): n = 0
@@ -638,12 +638,12 @@ def test_muted_in_each_batch_finds_its_handlers_again():
 
 def test_run_set_to_what_it_is_changes_nothing():
     flow = Flow().add_cbs([Logs([])])
-    version = flow._version
+    version = flow.version
     flow.logs.run = flow.logs.run_train = True
     flow.logs.order = 0
-    assert flow._version==version
+    assert flow.version==version
     flow.logs.order = 5
-    assert flow._version>version
+    assert flow.version>version
 
 def test_a_method_patched_in_later_is_heard():
     class Plain(Callback): pass
