@@ -634,8 +634,8 @@ def replay_batch(self:Learner)->SimpleNamespace:
     f.replay = res
     with ExitStack() as stack:
         for o in (self.peers.aside(), self.keeper.running(), replaced(self, 'failed', None),
-            replaced(self, 'paused', None), replaced(self, 'fuser', None), self.added_cbs(cbs), self.undone(), self.removed_cbs(away),
-            self.no_logging(), self.no_bar(),
+            replaced(self, 'paused', None), replaced(self, 'fuser', None), self.added_cbs(cbs), self.undone(),
+            self.removed_cbs(away), self.no_logging(), self.no_bar(),
             replaced(self.dls, 'train', train), replaced(self.dls, 'valid', None)):
             stack.enter_context(o)
         self.fit(**args, resume=Origin(state, 'the failed batch'))

@@ -304,8 +304,8 @@ class InGraph:
     hypers: Any
     after: Any
     def __init__(self, f: Any=None, flags: Any=..., hypers: Any=..., after: Any=None) -> None:
-        """- `f`: Traced in the handler's place, as `f(h, v)`: `h` are `hypers`, `v` and what is returned as below; None for nothing
-        - `flags`: Function without arguments, called at each step: what `f` depends on; another answer is another graph
+        """- `f`: Traced in the handler's place, as `f(h, v)`: `h` are `hypers`, `v` as below; None for nothing
+        - `flags`: Function, called at each step: what `f` depends on; another answer is another graph
         - `hypers`: Likewise: numbers that `f` depends on, which may differ from step to step: tensors in `h`, ()
         - `after`: When the handler itself is called: None for never, 'backward' before the step, 'step' after it
         """

@@ -195,7 +195,7 @@ class Flow:
     peers: Any
     _cancels: dict
     _cleanups: list
-    _version: int
+    version: int
     _valid_handlers: Any
     _train_handlers: Any
     _handlers: Any
@@ -377,9 +377,6 @@ class Flow:
 
         Returns: Shows itself in notebooks; `print` it elsewhere
         """
-    @property
-    def version(self) -> Any:
-        """Another number whenever somebody may hear more, or less"""
 
 def in_phase(phase: str) -> Any:
     """Run a method of a learner as the body of `phase`, its events around it: a decorator

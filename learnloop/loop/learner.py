@@ -32,7 +32,7 @@ from .optimizer import (
 from .place import Keeper, Pass, Place
 from .rng import own_stream
 from .steps import StepLimit
-from .turn import Turn, take_backward, take_grads
+from .turn import ADDED, Turn, take_backward, take_grads
 
 # %% ../../nbs/loop/05_learner.ipynb #f6dc7cad
 class Loop(Flow):
@@ -252,7 +252,7 @@ def turn(self:Loop,
     opt:str|None=None, # Name of its optimizer in `learn.opt`; None for all there are
     name:str|None=None, # What it is called; None for `opt`
     counts:bool=True, # Is its step one of `count.opt_steps`? Not that of a critic
-    grads=None, # Function without arguments that returns the gradients, or adds them to `.grad` itself: see `take_grads`
+    grads=None, # Function without arguments that returns the gradients: see `take_grads`; or has added them: `ADDED`
     create_graph:bool=False, # Can gradients be differentiated? For optimizers of second order
     retain_graph:bool=False, # Is the graph needed again, by another turn?
     closure:bool|None=None # Give the optimizer's `step` a closure? None for if it can't do without
@@ -334,7 +334,7 @@ def _backward(self:Loop):
     turn = self.open_turn
     if turn is not None and turn.grads is not None:
         given = turn.grads()
-        if given is not None: take_grads(turn, given, self.model)
+        if given is not ADDED: take_grads(turn, given, self.model)
         return
     if not self.loss_grad.requires_grad:
         raise ValueError(f'the loss, {describe(self.loss_grad)}, requires no gradient: it was detached, is no '

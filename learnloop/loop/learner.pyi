@@ -199,6 +199,8 @@ class Loop(Flow):
         - `args`: To `f`
         - `kwargs`: To `f`
         """
+    def count_step(self) -> Any:  # loop/learner.py
+        """Count a step that was taken without the phase *step*, and say so"""
     def run_together(self, f: Any, *args: Any, **kwargs: Any) -> Any:  # loop/learner.py
         """Run `f`, the body of the innermost phase, one at which processes meet
 
@@ -302,6 +304,7 @@ class Learner(Loop):
     _own_lr: Any
     _holds: Any
     training: bool
+    fuser: Any
     opt_at_start: Any
     _plain_turn: Any
     _deaf: Any
@@ -317,7 +320,6 @@ class Learner(Loop):
     xb: Any
     yb: Any
     pred: Any
-    fuser: Any
     failed: Any
     rows: Any
     valid_grad: Any
@@ -443,7 +445,7 @@ class Learner(Loop):
         """Train the last group alone"""
     def unfreeze(self) -> Any:  # loop/learner.py
         """Train all groups"""
-    def fit(self, n_epoch: int | None=None, lr: Any=None, wd: Any=None, cbs: Any=None, reset_opt: bool=False, start_epoch: int=0, max_steps: int | None=None, steps_per_epoch: int | None=None, resume: Any=None, accept: Any=(), keep_failed: bool=False) -> None:  # loop/learner.py
+    def fit(self, n_epoch: int | None=None, lr: Any=None, wd: Any=None, cbs: Any=None, reset_opt: bool=False, start_epoch: int=0, max_steps: int | None=None, steps_per_epoch: int | None=None, resume: Any=None, accept: Any=(), keep_failed: bool=False, fuse: Any=None) -> None:  # loop/learner.py
         """Train for `n_epoch` epochs, validating after each
 
         - `n_epoch`: Epochs to train for; None if `max_steps` says when to stop
@@ -457,7 +459,10 @@ class Learner(Loop):
         - `resume`: Folder of checkpoints: go on from the newest one there, and save there; `n_epoch` is the total
         - `accept`: What may be different from the checkpoint, by the names that the error gives; True for all
         - `keep_failed`: Copy the state before each batch, to resume or replay it after an error?
+        - `fuse`: True, or arguments of `learn.fuse` as a dict: fuse steps from here on; False: no longer
         """
+    def _have_fused(self, fuse: Any) -> Any:  # loop/learner.py
+        """Do as `fuse` of `fit` says"""
     def _prepare_opt(self, lr: Any, wd: Any, reset_opt: Any) -> Any:  # loop/learner.py
         """Have an optimizer with the settings that a fit asks for, which holds all that is to be trained"""
     def _opt_as_is(self) -> Any:  # loop/learner.py

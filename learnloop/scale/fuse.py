@@ -1,4 +1,4 @@
-"""`learn.fuse()`: forward, loss, backward, clipping and the optimizer's step as one compiled function, with the same events and the same weights
+"""`learn.fuse()`: forward, loss, backward, clipping and the optimizer's step as one compiled function
 
 Docs: https://learnloop.github.io/learnloop/scale/fuse.html.md"""
 
@@ -23,6 +23,7 @@ from ..loop.checks import check_whole, did_you_mean, say
 from ..loop.learner import Learner
 from ..loop.optimizer import held_params
 from ..loop.rng import read_rngs, write_rngs
+from ..loop.turn import ADDED
 from ..measure.table import Table
 from .inductor import Captured, build, load, replayed, trace, why_no_compiler
 from .pure import PureStep, Unfusable, layout, tensors_in
@@ -33,10 +34,10 @@ from .watch import Watch, tried, why_flow, why_hooked
 @patch
 def fuse(self:Learner,
     max_shapes:int=4, # Shapes of batches that get a graph; others go the ordinary way
-    backend:str|None=None, # 'inductor', 'cudagraph', or 'aten', which is slow and needs nothing; None for what the device is for
+    backend:str|None=None, # 'inductor', 'cudagraph', or 'aten', slow, without a compiler; None for what suits the device
     cache=None, # Folder for compiled libraries; None for `LEARNLOOP_FUSE_CACHE`, or one in the user's cache
     background:bool=False, # Build in a thread, and train in the ordinary way meanwhile?
-    check_every:int|None=64, # Make the first fused step, and this one, both ways, then twice as many later, and so on; None for never
+    check_every:int|None=64, # Make the first step, and number 64, 128, 256, … both ways, and compare; None for none
     **options # For `torch._inductor.config`
 )->Learner: # The learner itself
     "Compile what lies between the model and the step, as far as nobody listens, for this learner's fits"
@@ -54,7 +55,7 @@ def unfuse(self:Learner)->Learner: # The learner itself
 @patch
 def fuse_report(self:Learner)->'FuseReport':
     "Tell which steps were fused, which weren't, and why"
-    if self.fuser is None: raise ValueError('fuse_report: this learner was not fused: learn.fuse(), and then learn.fit(…)')
+    if self.fuser is None: raise ValueError('fuse_report: this learner was not fused: learn.fuse(), then learn.fit(…)')
     return FuseReport(self.fuser)
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000021
@@ -112,8 +113,8 @@ class Region:
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000031
 _SLOT = torch.empty(0)
-_OWN = ('one_batch','_do_one_batch','_do_turn','calc_loss','forward','_do_loss','_own_loss','_loss','take_loss','_do_grad_opt','backward',
-    '_backward','_step','_zero_grad','with_events','__call__','step_and_count','ordinary_turn')
+_OWN = ('one_batch','_do_one_batch','_do_turn','calc_loss','forward','_do_loss','_own_loss','_loss','take_loss',
+    '_do_grad_opt','backward','_backward','_step','_zero_grad','with_events','__call__','step_and_count','ordinary_turn')
 
 def _why_never(learn):
     cls = type(learn)
@@ -135,7 +136,8 @@ def why_unfusable(
     return why_hooked(learn.model, learn.loss_func)
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000041
-_FIRST,_RARE,_BUILDING = "the first step, in which the optimizer makes its state, and some models theirs",'shapes that were rarely seen','the graph is being built'
+_FIRST = 'the first step, in which the optimizer makes its state, and some models theirs'
+_RARE,_BUILDING = 'shapes that were rarely seen','the graph is being built'
 _QUIET = _FIRST,_RARE,_BUILDING  # of which nobody need be warned
 
 class Fuser:
@@ -151,7 +153,8 @@ class Fuser:
         self.eager,self.warned,self.built,self.ratios = Counter(),set(),[],[]
         self.forget()
         if why := _why_never(learn): self._tell(why)  # else nobody would: it is never asked
-    def __getstate__(self): return vars(self) | dict(graphs={}, watches=[], watch=None, version=None, last=None, looks={})
+    def __getstate__(self):  # without libraries, which can't be copied
+        return vars(self) | dict(graphs={}, watches=[], watch=None, version=None, last=None, looks={})
 
     def forget(self):
         "Have no graphs"
@@ -180,13 +183,13 @@ def run(self:Fuser)->bool: # Was it taken?
     elif self.watch is not None and self.watch.changed(): self._look_at_model()
     if self.why or turn.own: return self._leave(self.why or 'a turn that somebody asked for')
     graph = self.last
-    if graph is None or not graph.is_same(learn):
+    if graph is None or not graph._is_same(learn):
         graph = self._graph()
         if type(graph) is str: return self._leave(graph)
     if self.is_whole and any(p.grad is not None for p in self.params): return self._leave('gradients were there before')
     self.last = graph
     if graph.n==graph.check_at: self._take_both_ways(graph)
-    else: graph.take(self.region)
+    else: graph._take(self.region)
     graph.n += 1
     if graph.call: graph.quick = graph._mk_quick()
     return True
@@ -197,9 +200,10 @@ def _look_around(self:Fuser):
     "Note who listens, and what is in the way"
     learn = self.learn
     if self.version is not None and self.opt is not learn.opt: self.forget()
-    self.version,self.opt,self.why,self.region,self.last = learn.version,learn.opt,self.never or why_unfusable(learn),None,None
+    self.version,self.opt,self.region,self.last = learn.version,learn.opt,None,None
+    self.why = self.never or why_unfusable(learn)
     self.device,self.rule,self.is_whole,self.skips_turn = learn.device.type,None,False,False
-    if self.kind=='inductor' and not self.why: self.why = why_no_compiler()
+    if self._kind=='inductor' and not self.why: self.why = why_no_compiler()
     if not self.why:
         self.region = Region(learn)
         if not self.region.name: self.why = self.region.why
@@ -224,8 +228,9 @@ def _look_at_model(self:Fuser):
     self._watched_by(self.watches[-1])
     self.why = why_unfusable(learn)  # hooks, for instance
 
+# %% ../../nbs/scale/08_fuse.ipynb #fb00043b
 @patch
-def tried(self:Fuser, f, *args):
+def _tried(self:Fuser, f, *args):
     "Call `f`, which calls the model, and see that the model leaves all as it was"
     trial = tried(self.learn.model, self.learn.loss_func)
     with trial:
@@ -242,7 +247,7 @@ def _watched_by(self:Fuser, watch):
     self.looked = self.looks.setdefault(how, len(self.looks))  # a number: it is compared in each step
 
 @patch(as_prop=True)
-def kind(self:Fuser):
+def _kind(self:Fuser):
     "The backend that counts"
     return self.backend or dict(cpu='inductor', cuda='cudagraph').get(self.learn.device.type, 'aten')
 
@@ -285,9 +290,12 @@ def _new_graph(self:Fuser, key):
     try: res = _Graph(self)
     except _Later: return _FIRST
     except Unfusable as e: res = str(e)
-    except Exception as e: res = why_flow(e) or f'{type(e).__name__}: {str(e).strip().splitlines()[0] if str(e).strip() else ""}'
+    except Exception as e: res = why_flow(e) or _in_a_line(e)
     self.graphs[key] = res
     return res
+
+# %% ../../nbs/scale/08_fuse.ipynb #fb00004x
+def _in_a_line(e): return ': '.join([type(e).__name__, *str(e).strip().splitlines()[:1]])
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000047
 class _Later(Exception): "The optimizer has to make its state first"
@@ -296,13 +304,14 @@ class _Graph:
     "A compiled step, for one kind of batch"
     def __init__(self, fuser):
         learn,region,start = fuser.learn,fuser.region,time.perf_counter()
-        self.fuser,self.n,self.check_at,self.doubts,self.call,self.failed = fuser,0,0 if fuser.check_every else None,0,None,''
+        self.fuser,self.n,self.doubts,self.call,self.failed = fuser,0,0,None,''
+        self.check_at = 0 if fuser.check_every else None
         self.pure = PureStep(learn, region.parts, region.name=='whole')
-        fuser.tried(self.pure.try_out)
+        fuser._tried(self.pure.try_out)
         if self.pure.is_fresh(): raise _Later
         batch = tensors_in((learn.xb, learn.yb))
         args = [self.pure.vector, *batch, *self.pure.kept()]
-        gm,self.found = fuser.tried(trace, self.pure.run, args)
+        gm,self.found = fuser._tried(trace, self.pure.run, args)
         fuser.watch.leave_out(self.found)  # they are inputs: what is in them may change
         self.slack,self.n_batch = _slack(gm),len(batch)
         self.setting,self.flags = fuser._setting(),fuser._flags()
@@ -314,8 +323,8 @@ class _Graph:
         args += self.found
         self.note = dict(region=region.name, batch=describe((learn.xb, learn.yb)), operations=len(gm.graph.nodes))
         fuser.built.append(self.note)
-        make = dict(inductor=self._compile, cudagraph=self._capture, aten=lambda gm, args: replayed(gm))[fuser.kind]
-        if fuser.background and fuser.kind=='inductor':
+        make = dict(inductor=self._compile, cudagraph=self._capture, aten=lambda gm, args: replayed(gm))[fuser._kind]
+        if fuser.background and fuser._kind=='inductor':
             args = [torch.empty_strided(o.shape, o.stride(), dtype=o.dtype, device=o.device) for o in args]
             Thread(target=self._make, args=(make, gm, args, start), name='learn.fuse', daemon=True).start()
         else: self._make(make, gm, args, start)
@@ -333,7 +342,7 @@ class _Graph:
 _stride,_grad,_values = Tensor.stride,attrgetter('grad'),dict.values
 
 @patch
-def is_same(self:_Graph, learn):
+def _is_same(self:_Graph, learn):
     "Is it for a step like this? Only if that is easy to tell; else a key has to be made"
     xb,yb,fuser = learn.xb,learn.yb,self.fuser
     if not self.is_flat or len(xb)!=self.n_x or len(xb)+len(yb)!=len(self.shapes): return False
@@ -350,7 +359,8 @@ def _mk_quick(self:_Graph):
     fuser,pure,learn = self.fuser,self.pure,self.fuser.learn
     is_plain = self.is_flat and type(pure.like) is Tensor and not (pure.parts or pure.notes or fuser.region.parts)
     if not (is_plain and fuser.skips_turn and all(p.counts for p in learn.phases.values())): return None
-    call,vector,rest,written,shapes,n_x,n = self.call,pure.vector,[*self.kept, *self.found],self.written,self.shapes,self.n_x,len(self.shapes)
+    call,vector,rest,written = self.call,pure.vector,[*self.kept, *self.found],self.written
+    shapes,n_x,n = self.shapes,self.n_x,len(self.shapes)
     params,strides,held,groups = [*pure.params.values()],self.strides,fuser.params,fuser.opt.param_groups
     none,states,state,kind,has_counts = [None]*len(held),fuser.opt.state,self.state,fuser.device,not self.is_constant
     is_cast,is_same,numbers = torch.is_autocast_enabled,fuser.watch.is_same,None
@@ -388,6 +398,7 @@ def _compile(self:_Graph, gm, args):
     path,self.note['was there'] = build(gm, args, fuser.cache, noop if fuser.background else tell, **fuser.options)
     return load(path)
 
+# %% ../../nbs/scale/08_fuse.ipynb #fb00048b
 def _slack(gm):
     "How far rounding may go beside what is explained: more where a graph has numbers of low precision"
     low = [d for d in (torch.bfloat16, torch.float16) if any(_is_of(n, d) for n in gm.graph.nodes)]
@@ -426,7 +437,7 @@ def _args(self:_Graph):
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000052
 @patch
-def take(self:_Graph, region):
+def _take(self:_Graph, region):
     "Take the open turn of the learner"
     learn,pure = self.fuser.learn,self.pure
     outs = self.call(self._args())
@@ -439,6 +450,8 @@ def take(self:_Graph, region):
     learn.outcome.update(_DONE)
     learn.step_and_count(noop)
     if region.after: self._tell(*_events(learn)[2:])
+
+# %% ../../nbs/scale/08_fuse.ipynb #fb00052b
 @patch
 def _spread(self:_Graph, outs):
     "Give the learner, and callbacks, what the function returned; the gradients are left"
@@ -465,6 +478,7 @@ def _go_on(self:_Graph, grads):
         k = turn.scale
         if type(k) is not float or k!=1: torch._foreach_mul_(grads, k)
         for p,g in zip(self.trained, grads, strict=True): p.grad = g if p.grad is None else p.grad.add_(g)
+        return ADDED
     turn.grads = once
     try: learn._do_grad_opt()
     finally: turn.grads = None
@@ -475,32 +489,32 @@ def _take_both_ways(self:Fuser, graph):
     "Take the open turn in the ordinary way, and see what the graph makes of it"
     learn,pure,args,rngs = self.learn,graph.pure,graph._args(),read_rngs()
     start = time.perf_counter()
-    try: fused,outs = graph.tried(args)
+    try: fused,outs = graph._tried(args)
     except Exception as e:
-        graph.fail(f'the graph fails: {type(e).__name__}: {str(e).strip()[:200]}')
+        graph._fail(f'the graph fails: {type(e).__name__}: {str(e).strip()[:200]}')
         write_rngs(rngs)
         return learn.ordinary_turn()
     secs,drawn = time.perf_counter()-start,_drawn(learn.device)
-    plain,by_hand = graph.computed(args, rngs)
-    scaled,of_scaled = graph.computed(args, rngs, 1+1e-7)
+    plain,by_hand = graph._computed(args, rngs)
+    scaled,of_scaled = graph._computed(args, rngs, 1+1e-7)
     before = _clones(graph.kept)
     write_rngs(rngs)
     start = time.perf_counter()
     learn.ordinary_turn()
     self.ratios.append(secs/(time.perf_counter()-start))
     now,really = (pure.kept(), [learn.loss, *by_hand[1:]]) if pure.whole else (plain, by_hand)  # what it came to
-    names = graph.names()
+    names = graph._names()
     rows = [*zip(names, outs, really, by_hand, of_scaled, [None]*len(outs), strict=False),
         *zip(names[len(outs):], fused, now, plain, scaled, before, strict=True)]
     why = [] if torch.equal(drawn, _drawn(learn.device)) else ['draws other random numbers']
-    graph.judge(next(iter([*why, *filter(None, (difference(*o, graph.slack) for o in rows))]), ''))
+    graph._judge(next(iter([*why, *filter(None, (difference(*o, graph.slack) for o in rows))]), ''))
 
 def _clones(ts): return [o.detach().clone() for o in ts]
 def _drawn(device): return torch.get_rng_state() if device.type=='cpu' else torch.cuda.get_rng_state(device)
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000062
 @patch
-def tried(self:_Graph, args):
+def _tried(self:_Graph, args):
     "What the graph makes of what is kept, and returns; all is put back"
     before = _clones(self.kept)
     try:
@@ -510,7 +524,7 @@ def tried(self:_Graph, args):
         with torch.no_grad(): torch._foreach_copy_(self.kept, before)
 
 @patch
-def computed(self:_Graph, args, rngs, k=1.):
+def _computed(self:_Graph, args, rngs, k=1.):
     "The same by hand, operation by operation, with weights `k` times as large"
     n,kept = 1+self.n_batch,_clones(self.kept)
     for o in kept[:len(self.pure.params)] if k!=1 else ():
@@ -522,7 +536,7 @@ def computed(self:_Graph, args, rngs, k=1.):
     return kept,outs
 
 @patch
-def names(self:_Graph):
+def _names(self:_Graph):
     "What is returned, and what is kept, in words"
     pure = self.pure
     _,pred,parts,notes,grads = pure.named([_SLOT]*10_000)
@@ -546,21 +560,22 @@ def difference(
     def apart(a, b): return torch.linalg.vector_norm((a.detach()-b.detach()).double()).item()
     nothing = torch.zeros_like(plain)
     by,yard = apart(fused, plain),apart(scaled, by_hand)
-    most = 30*yard+slack*apart(plain, nothing if before is None else before)+4*torch.finfo(plain.dtype).eps*apart(plain, nothing)
+    size,change = apart(plain, nothing),apart(plain, nothing if before is None else before)
+    most = 30*yard + slack*change + 4*torch.finfo(plain.dtype).eps*size
     if by<=most: return ''
     return f'comes to another {name}, by {by:.1e}, and rounding explains {most:.1e}'
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000065
 @patch
-def judge(self:_Graph, why):
+def _judge(self:_Graph, why):
     "Take note of what a comparison said: `why` the graph is wrong, '' if it isn't"
     self.doubts = self.doubts+1 if why else 0
     if not why: self.check_at = max(2*self.n, self.fuser.check_every)
     elif self.doubts<3: self.check_at = self.n+1  # a coin may fall on one side twice
-    else: self.fail(f'step {self.fuser.learn.count.opt_steps}: the compiled step {why}')
+    else: self._fail(f'step {self.fuser.learn.count.opt_steps}: the compiled step {why}')
 
 @patch
-def fail(self:_Graph, why):
+def _fail(self:_Graph, why):
     "Give it up"
     self.failed,self.call,self.fuser.last = why,None,None
 
@@ -575,15 +590,17 @@ class FuseReport:
         for o in fuser.graphs.values():
             if type(o) is _Graph and o.n: self.fused[o.note['region']] += o.n
         self.region = fuser.region.name if fuser.version is not None and fuser.region else ''
-        self.speedup = 1/median(fuser.ratios) if fuser.ratios else None  # Of steps that were made both ways, times by the wall
+        # of steps that were made both ways, times by the wall
+        self.speedup = 1/median(fuser.ratios) if fuser.ratios else None
     def __str__(self): return '\n\n'.join(map(str, self._tables()))
     __repr__ = __str__
-    def _repr_markdown_(self): return '\n\n'.join(o if isinstance(o, str) else o._repr_markdown_() for o in self._tables())
+    def _repr_markdown_(self):
+        return '\n\n'.join(o if isinstance(o, str) else o._repr_markdown_() for o in self._tables())
 
     def _tables(self):
         n,fused = sum(self.fused.values())+sum(self.eager.values()),sum(self.fused.values())
         said = f'{fused} of {n} steps were fused.'
-        if self.speedup: said += f' Steps that were made both ways took {self.speedup:.1f} times as long in the ordinary way.'
+        if self.speedup: said += f' Made both ways, the ordinary way took {self.speedup:.1f} times as long.'
         ways = [*((k, v, '') for k,v in self.fused.items()), *(('ordinary', v, k) for k,v in self.eager.items())]
         head = 'graph','for batches of','operations','seconds to build','from disk'
         rows = [(o['region'], o['batch'], o['operations'], None if 'seconds' not in o else f'{o["seconds"]:.1f}',

@@ -110,15 +110,14 @@ class _Graph:
     found: Any
     slack: Any
     n_batch: Any
-    numbers: Any
     setting: Any
     flags: Any
     is_flat: Any
     shapes: Any
     n_x: Any
     note: dict
-    is_filled: bool
-    is_constant: Any
+    is_constant: bool
+    quick: Any
     kept: Any
     state: Any
     trained: list
@@ -131,6 +130,8 @@ class _Graph:
         """It, or the reason why it isn't there"""
     def is_same(self, learn: Any) -> Any:  # scale/fuse.py
         """Is it for a step like this? Only if that is easy to tell; else a key has to be made"""
+    def _mk_quick(self) -> Any:  # scale/fuse.py
+        """Make a function that takes the batch at hand, if that is like the last one; None where there is more to it"""
     def _compile(self, gm: Any, args: Any) -> Any: ...  # scale/fuse.py
     def _capture(self, gm: Any, args: Any) -> Any: ...  # scale/fuse.py
     def _note_kept(self) -> Any:  # scale/fuse.py

@@ -27,6 +27,31 @@ def why_no_compiler()->str: # '' if all is there
     if any(map(shutil.which, names)): return ''
     return f'there is no C++ compiler {" or ".join(names)}: install one, or name it in the environment variable CXX'
 
+# %% ../../nbs/scale/06_inductor.ipynb #fa000017
+@contextmanager
+def _no_onednn():
+    "Do without oneDNN, which makes one operation of a recurrent layer, inside a `with` block"
+    was = torch._C._get_mkldnn_enabled()
+    torch._C._set_mkldnn_enabled(False)
+    try: yield
+    finally: torch._C._set_mkldnn_enabled(was)
+
+# %% ../../nbs/scale/06_inductor.ipynb #fa000018
+def _mm(a, b):
+    # calling a library costs more than so small a product does
+    return NotImplemented if a.shape[0]*a.shape[1]*b.shape[1]>16_384 else (a.unsqueeze(2)*b.unsqueeze(0)).sum(1)
+
+def _addmm(c, a, b, *, beta=1, alpha=1):
+    ab = _mm(a, b) if beta==alpha==1 else NotImplemented
+    return ab if ab is NotImplemented else ab+c
+
+def _bernoulli(x, p=.5, *, generator=None):
+    # by hand it fills memory as it is laid out, and the operation without a place to write to a contiguous one
+    order = sorted(range(x.dim()), key=x.stride, reverse=True)
+    if generator is not None or order==[*range(x.dim())]: return NotImplemented
+    made = torch.ops.aten.bernoulli.p(x.new_empty([x.shape[i] for i in order]), p)
+    return made.permute([order.index(i) for i in range(x.dim())])
+
 # %% ../../nbs/scale/06_inductor.ipynb #fa000011
 def trace(
     f:Callable, # Function of tensors; what it writes to them in place is part of the graph
@@ -47,29 +72,6 @@ def trace(
         pure = torch.func.functionalize(gm, remove='mutations')
         gm = make_fx(pure, tracing_mode='fake', decomposition_table=ops)(*args, *found)
     return gm,found
-
-@contextmanager
-def _no_onednn():
-    "Do without oneDNN inside a `with` block: it makes one operation of a recurrent layer, which nothing can be fused with"
-    was = torch._C._get_mkldnn_enabled()
-    torch._C._set_mkldnn_enabled(False)
-    try: yield
-    finally: torch._C._set_mkldnn_enabled(was)
-
-def _mm(a, b):
-    # calling a library costs more than so small a product does
-    return NotImplemented if a.shape[0]*a.shape[1]*b.shape[1]>16_384 else (a.unsqueeze(2)*b.unsqueeze(0)).sum(1)
-
-def _addmm(c, a, b, *, beta=1, alpha=1):
-    ab = _mm(a, b) if beta==alpha==1 else NotImplemented
-    return ab if ab is NotImplemented else ab+c
-
-def _bernoulli(x, p=.5, *, generator=None):
-    # by hand it fills memory as it is laid out, and the operation without a place to write to a contiguous one
-    order = sorted(range(x.dim()), key=x.stride, reverse=True)
-    if generator is not None or order==[*range(x.dim())]: return NotImplemented
-    made = torch.ops.aten.bernoulli.p(x.new_empty([x.shape[i] for i in order]), p)
-    return made.permute([order.index(i) for i in range(x.dim())])
 
 def _lift(gm):
     "Have tensors that the graph `gm` holds as arguments, and return them"
@@ -110,7 +112,8 @@ def _key(gm, args, options):
     "A name for what `gm` would be compiled to"
     from torch.backends.cpu import get_cpu_capability
     metas = [(tuple(o.shape), o.stride(), str(o.dtype), o.device.type) for o in args]
-    what = gm.code,metas,sorted((_OPTIONS | options).items()),torch.__version__,get_cpu_capability(),os.environ.get('CXX')
+    what = gm.code,metas,sorted((_OPTIONS | options).items()),torch.__version__
+    what += get_cpu_capability(),os.environ.get('CXX')
     return hashlib.sha256(repr(what).encode()).hexdigest()[:32]
 
 # %% ../../nbs/scale/06_inductor.ipynb #fa000022
@@ -133,6 +136,7 @@ def build(
         if o.exists(): _put(o, path.with_suffix(o.suffix))
     return path,False
 
+# %% ../../nbs/scale/06_inductor.ipynb #fa000027
 def _compile(gm, args, options):
     "Have inductor make a library of `gm`"
     from torch._inductor import aot_compile

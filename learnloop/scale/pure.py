@@ -99,6 +99,12 @@ def hypers(self:PureStep)->list: # Numbers
     for _,_,part in self.takers: res += part.hypers()
     return res
 
+# %% ../../nbs/scale/07_pure.ipynb #fc00002b
+@patch
+def fill(self:PureStep):
+    "Have the numbers of this step in `vector`"
+    if self.numbers: self.numbers[:] = array('d', self.hypers())
+
 @patch
 def note_counts(self:PureStep):
     "Note which tensors count the steps"
@@ -110,11 +116,7 @@ def note_counts(self:PureStep):
         if len({o.item() for o in steps})>1: raise Unfusable('weights of a group have made different numbers of steps')
         self.counts.append(steps[0] if steps else None)
 
-@patch
-def fill(self:PureStep):
-    "Have the numbers of this step in `vector`"
-    if self.numbers: self.numbers[:] = array('d', self.hypers())
-
+# %% ../../nbs/scale/07_pure.ipynb #fc00002d
 @patch
 def state(self:PureStep)->dict: # By name of the parameter, and of what the optimizer keeps for it
     "Find what the optimizer knows of the parameters that train"
@@ -134,7 +136,9 @@ def _loss_of(self:PureStep, xb, yb, hs):
     apart = self.learn.apart()
     apart.xb,apart.yb = xb,yb
     for (event,cb,part),h in zip(self.takers, hs, strict=True):
-        if event in _MADE: apart.heard.setdefault(event, []).append(MethodType(partial(_take, event, apart, part.f, h), cb))
+        if event not in _MADE: continue
+        stands = MethodType(partial(_take, event, apart, part.f, h), cb)
+        apart.heard.setdefault(event, []).append(stands)
     apart.calc_loss()
     if apart.loss_grad is None: raise Unfusable('there was no loss')
     if odd := [k for k,v in apart.loss_parts.items() if not isinstance(v, Tensor)]:

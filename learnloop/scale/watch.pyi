@@ -90,7 +90,7 @@ class Watch:
     kept_spaces: list
     kept_boxes: list
     kinds: list
-    _is_same: Any
+    is_same: Any
     def __init__(self, model: nn.Module, loss_func: Any=None) -> None:
         """- `model`: Model whose attributes, hooks, weights and globals are watched
         - `loss_func`: What is called after it

@@ -348,7 +348,7 @@ class Draws(Small):
 class DrawsByNumPy(Small):
     def forward(self, x):
         import numpy
-        return super().forward(x)*(1+float(numpy.random.rand()))
+        return super().forward(x)*(1+float(numpy.random.rand()))  # noqa: NPY002
 class Decides(Small):
     def forward(self, x): return super().forward(x)*(2. if x.sum()>0 else 1.)
 class Items(Small):
@@ -419,7 +419,7 @@ def test_what_cannot_be_fused_trains_as_ever(name):
         global n_calls
         import numpy
         random.seed(0)
-        numpy.random.seed(0)
+        numpy.random.seed(0)  # noqa: NPY002
         n_calls = 0
         return fitted(fuse, **kwargs)
     with pytest.warns(UserWarning, match=why) as told: a = run(True)
