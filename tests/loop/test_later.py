@@ -47,7 +47,9 @@ except OSError: print(gc.isenabled())'''
 
 # In forks of one process, each of which asks for one thing first
 ASK = '''
+import learnloop
 from importlib import import_module
+from learnloop.loop._patches import PATCHES
 from learnloop.loop.later import Later
 def in_fork(f, *args):
     pid = os.fork()
