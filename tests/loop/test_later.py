@@ -26,6 +26,7 @@ def test_the_import_brings_the_core_alone_and_collects_no_garbage():
     out = eval(fresh('''
 before,seen = {*sys.modules},[]
 gc.callbacks.append(lambda phase, info: phase=='start' and seen.append(info['generation']))
+import learnloop
 print(dict(new=[*sys.modules.keys()-before], seen=seen, on=gc.isenabled()))'''))
     new = {*out['new']}
     assert {o.removeprefix('learnloop.') for o in new if o.startswith('learnloop.')}==CORE
