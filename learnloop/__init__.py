@@ -1,7 +1,7 @@
 "The fastai-style training loop, on plain PyTorch"
 __version__ = '0.1.0'
 
-import gc as _gc
+import gc as _gc, torch as _torch  # torch comes as it comes without us
 # An import makes no garbage, and its many new objects would set off a search for it, at worst through all that torch has made, for
 # longer than the import itself takes. So nobody searches meanwhile; whoever had turned that off finds it off.
 _collects = _gc.isenabled()

@@ -362,7 +362,7 @@ def stubs():
     "Path -> text of all stubs"
     folder = ROOT/PKG
     for mod in modules(ROOT): of_module(mod)  # what waits for them takes its place
-    res = {folder/'__init__.pyi':package_stub(), folder/'_patches.py':waiting_text()}
+    res = {folder/'__init__.pyi':package_stub(), folder/'loop/_patches.py':waiting_text()}
     for mod in modules(ROOT): res[folder/f"{mod.replace('.', '/')}.pyi"] = module_stub(mod)
     return res
 

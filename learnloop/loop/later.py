@@ -9,7 +9,7 @@ __all__ = ['bring', 'Later', 'knows_patches']
 
 # %% ../../nbs/loop/10_later.ipynb #a7c1d0e4
 from importlib import import_module
-from .._patches import PATCHES
+from ._patches import PATCHES
 
 # %% ../../nbs/loop/10_later.ipynb #a7c1d0e7
 _places = []  # Pairs of a class and the name of a method that waits there, or waited

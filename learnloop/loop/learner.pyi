@@ -168,7 +168,7 @@ class Loop(Flow):
         - `opt`: Name of its optimizer in `learn.opt`; None for all there are
         - `name`: What it is called; None for `opt`
         - `counts`: Is its step one of `count.opt_steps`? Not that of a critic
-        - `grads`: Function without arguments that returns the gradients, or adds them to `.grad` itself: see `take_grads`
+        - `grads`: Function without arguments that returns the gradients: see `take_grads`; or has added them: `ADDED`
         - `create_graph`: Can gradients be differentiated? For optimizers of second order
         - `retain_graph`: Is the graph needed again, by another turn?
         - `closure`: Give the optimizer's `step` a closure? None for if it can't do without
@@ -692,10 +692,10 @@ class Learner(Loop):
         """Compile what lies between the model and the step, as far as nobody listens, for this learner's fits
 
         - `max_shapes`: Shapes of batches that get a graph; others go the ordinary way
-        - `backend`: 'inductor', 'cudagraph', or 'aten', which is slow and needs nothing; None for what the device is for
+        - `backend`: 'inductor', 'cudagraph', or 'aten', slow, without a compiler; None for what suits the device
         - `cache`: Folder for compiled libraries; None for `LEARNLOOP_FUSE_CACHE`, or one in the user's cache
         - `background`: Build in a thread, and train in the ordinary way meanwhile?
-        - `check_every`: Make the first fused step, and this one, both ways, then twice as many later, and so on; None for never
+        - `check_every`: Make the first step, and number 64, 128, 256, … both ways, and compare; None for none
         - `options`: For `torch._inductor.config`
 
         Returns: The learner itself

@@ -5,7 +5,9 @@ from torch import Tensor
 from typing import Any
 import torch
 
-__all__ = ['needs_closure', 'ambient_autocast', 'Closure', 'Turn', 'take_backward', 'take_grads']
+__all__ = ['ADDED', 'needs_closure', 'ambient_autocast', 'Closure', 'Turn', 'take_backward', 'take_grads']
+
+ADDED: str
 
 def needs_closure(opt: Any) -> bool:
     """Tell whether the step of `opt` needs a closure

@@ -1,5 +1,5 @@
 # Written by `python -m tools.stubs` from `fuse.py`: methods that other modules patch on are here, too
-"""`learn.fuse()`: forward, loss, backward, clipping and the optimizer's step as one compiled function, with the same events and the same weights"""
+"""`learn.fuse()`: forward, loss, backward, clipping and the optimizer's step as one compiled function"""
 
 from typing import Any
 
@@ -81,11 +81,11 @@ class Fuser:
         """Note who listens, and what is in the way"""
     def _look_at_model(self) -> Any:  # scale/fuse.py
         """Find the watch that sees the model as it is now, which may have been so before"""
-    def tried(self, f: Any, *args: Any) -> Any:  # scale/fuse.py
+    def _tried(self, f: Any, *args: Any) -> Any:  # scale/fuse.py
         """Call `f`, which calls the model, and see that the model leaves all as it was"""
     def _watched_by(self, watch: Any) -> Any: ...  # scale/fuse.py
     @property
-    def kind(self) -> Any:  # scale/fuse.py
+    def _kind(self) -> Any:  # scale/fuse.py
         """The backend that counts"""
     def _graph(self) -> Any:  # scale/fuse.py
         """The graph for the turn that is open; a reason, if there is none"""
@@ -102,10 +102,10 @@ class _Graph:
     """A compiled step, for one kind of batch"""
     fuser: Any
     n: int
-    check_at: Any
     doubts: int
     call: Any
     failed: str
+    check_at: Any
     pure: Any
     found: Any
     slack: Any
@@ -128,7 +128,7 @@ class _Graph:
     def _make(self, make: Any, gm: Any, args: Any, start: Any) -> Any: ...
     def ready(self) -> Any:
         """It, or the reason why it isn't there"""
-    def is_same(self, learn: Any) -> Any:  # scale/fuse.py
+    def _is_same(self, learn: Any) -> Any:  # scale/fuse.py
         """Is it for a step like this? Only if that is easy to tell; else a key has to be made"""
     def _mk_quick(self) -> Any:  # scale/fuse.py
         """Make a function that takes the batch at hand, if that is like the last one; None where there is more to it"""
@@ -139,7 +139,7 @@ class _Graph:
     def _state_now(self) -> Any: ...  # scale/fuse.py
     def _args(self) -> Any:  # scale/fuse.py
         """What the function is called with"""
-    def take(self, region: Any) -> Any:  # scale/fuse.py
+    def _take(self, region: Any) -> Any:  # scale/fuse.py
         """Take the open turn of the learner"""
     def _spread(self, outs: Any) -> Any:  # scale/fuse.py
         """Give the learner, and callbacks, what the function returned; the gradients are left"""
@@ -147,15 +147,15 @@ class _Graph:
         """Have handlers called that waited for the graph"""
     def _go_on(self, grads: Any) -> Any:  # scale/fuse.py
         """Have the phases that follow the forward pass run, with `grads`"""
-    def tried(self, args: Any) -> Any:  # scale/fuse.py
+    def _tried(self, args: Any) -> Any:  # scale/fuse.py
         """What the graph makes of what is kept, and returns; all is put back"""
-    def computed(self, args: Any, rngs: Any, k: Any=1.0) -> Any:  # scale/fuse.py
+    def _computed(self, args: Any, rngs: Any, k: Any=1.0) -> Any:  # scale/fuse.py
         """The same by hand, operation by operation, with weights `k` times as large"""
-    def names(self) -> Any:  # scale/fuse.py
+    def _names(self) -> Any:  # scale/fuse.py
         """What is returned, and what is kept, in words"""
-    def judge(self, why: Any) -> Any:  # scale/fuse.py
+    def _judge(self, why: Any) -> Any:  # scale/fuse.py
         """Take note of what a comparison said: `why` the graph is wrong, '' if it isn't"""
-    def fail(self, why: Any) -> Any:  # scale/fuse.py
+    def _fail(self, why: Any) -> Any:  # scale/fuse.py
         """Give it up"""
 
 def difference(name: str, fused: Any, plain: Any, by_hand: Any, scaled: Any, before: Any, slack: float) -> str:

@@ -66,10 +66,10 @@ class PureStep:
 
         Returns: Numbers
         """
-    def note_counts(self) -> Any:  # scale/pure.py
-        """Note which tensors count the steps"""
     def fill(self) -> Any:  # scale/pure.py
         """Have the numbers of this step in `vector`"""
+    def note_counts(self) -> Any:  # scale/pure.py
+        """Note which tensors count the steps"""
     def state(self) -> dict:  # scale/pure.py
         """Find what the optimizer knows of the parameters that train
 

@@ -1,19 +1,17 @@
 "What `import learnloop` brings, and that all else is there when it is asked for, in any order"
 import os, subprocess, sys
 from types import ModuleType
-import pytest
-import learnloop
-from learnloop._patches import PATCHES
+import learnloop, pytest
 from learnloop.loop.later import Later, bring, knows_patches
 from tools import stubs
 from tools.house import ROOT, modules
 
 # What each learner needs; a module that comes to `import learnloop` is to be put here on purpose
 CORE = {  # chkstyle: ignore-node
-    '_patches', 'app', 'interop', 'interop.core', 'interop.names', 'keep', 'keep.checkpoint', 'keep.interrupt', 'keep.passes', 'keep.resume', 'keep.saving',
-    'keep.shards', 'keep.state', 'keep.storage', 'keep.undo', 'loop', 'loop.batch', 'loop.begin', 'loop.callback', 'loop.checks', 'loop.data', 'loop.direct',
+    'app', 'interop', 'interop.core', 'interop.names', 'keep', 'keep.checkpoint', 'keep.interrupt', 'keep.passes', 'keep.resume', 'keep.saving',
+    'keep.shards', 'keep.state', 'keep.storage', 'keep.undo', 'loop', 'loop._patches', 'loop.batch', 'loop.begin', 'loop.callback', 'loop.checks', 'loop.data', 'loop.direct',
     'loop.errors', 'loop.flow', 'loop.later', 'loop.learner', 'loop.loss', 'loop.optimizer', 'loop.peers', 'loop.place', 'loop.predict', 'loop.rng',
-    'loop.steps', 'loop.switch_opt', 'loop.turn', 'measure', 'measure.display', 'measure.metrics', 'measure.recorder', 'measure.series', 'measure.table',
+    'loop.steps', 'loop.switch_opt', 'loop.tensors', 'loop.turn', 'measure', 'measure.display', 'measure.metrics', 'measure.recorder', 'measure.series', 'measure.table',
     'measure.trial', 'scale', 'see', 'see.chart', 'see.progress', 'train'}
 HEAVY = 'matplotlib tensorboard rich IPython pandas sklearn safetensors filelock torchmetrics torch._dynamo torch._inductor'.split()
 
@@ -52,7 +50,7 @@ except OSError: print(gc.isenabled())'''
 ASK = '''
 import learnloop
 from importlib import import_module
-from learnloop._patches import PATCHES
+from learnloop.loop._patches import PATCHES
 from learnloop.loop.later import Later
 def in_fork(f, *args):
     pid = os.fork()
@@ -152,7 +150,7 @@ def test_star_brings_all_that_is_public():
     assert {*got}-{'__builtins__'}=={*learnloop.__all__}<={*dir(learnloop)} and len(learnloop.__all__)==len({*learnloop.__all__})
 
 def test_the_table_has_what_is_patched():
-    assert stubs.waiting_text()==(ROOT/'learnloop/_patches.py').read_text(), 'python -m tools.stubs'
+    assert stubs.waiting_text()==(ROOT/'learnloop/loop/_patches.py').read_text(), 'python -m tools.stubs'
 
 def test_a_class_without_an_entry_stays_as_it_is():
     class Other: x = 1
