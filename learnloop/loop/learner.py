@@ -74,16 +74,18 @@ class Loop(Flow):
         elif self.fuser is None or not self.fuser.run(): self.train_batch()
     def _do_turn(self):
         if self.fuser is None or not self.fuser.run(): self.ordinary_turn()
-    def ordinary_turn(self):
-        "Compute the loss, then go backward and step"
-        self.calc_loss()
-        if self.loss_grad is not None: self._do_grad_opt()
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb8085e
 @patch
 def train_batch(self:Loop):
     "What training makes of a batch: one turn; override it for several"
     self.turn()
+
+@patch
+def ordinary_turn(self:Loop):
+    "Compute the loss of a turn, then go backward and step"
+    self.calc_loss()
+    if self.loss_grad is not None: self._do_grad_opt()
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb8085f
 @patch
@@ -360,7 +362,7 @@ def _zero_grad(self:Loop):
 
 # %% ../../nbs/loop/05_learner.ipynb #7a1c0f32
 @patch
-def step_and_count(self:Loop,
+def _step_and_count(self:Loop,
     f, # Function: the body of *step*
     *args, # To `f`
     **kwargs # To `f`
@@ -378,14 +380,15 @@ def step_and_count(self:Loop,
     if fs := self._handlers['after_opt_step']: self._hear(fs, 'after_opt_step')
     return res
 
+Loop.bodies = dict(step='_step_and_count')
+
+# %% ../../nbs/loop/05_learner.ipynb #7a1c0f3b
 @patch
 def count_step(self:Loop):
     "Count a step that was taken without the phase *step*, and say so"
     self.has_stepped = True
     self.count.opt_steps += 1
     if fs := self._handlers['after_opt_step']: self._hear(fs, 'after_opt_step')
-
-Loop.bodies = dict(step='step_and_count')
 
 # %% ../../nbs/loop/05_learner.ipynb #7a1c0f34
 @patch

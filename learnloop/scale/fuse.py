@@ -34,7 +34,7 @@ from .watch import Watch, tried, why_flow, why_hooked
 @patch
 def fuse(self:Learner,
     max_shapes:int=4, # Shapes of batches that get a graph; others go the ordinary way
-    backend:str|None=None, # 'inductor', 'cudagraph', or 'aten', slow, without a compiler; None for what suits the device
+    backend:str|None=None, # 'inductor', 'cudagraph', or 'aten', slow, without compiler; None for the device's
     cache=None, # Folder for compiled libraries; None for `LEARNLOOP_FUSE_CACHE`, or one in the user's cache
     background:bool=False, # Build in a thread, and train in the ordinary way meanwhile?
     check_every:int|None=64, # Make the first step, and number 64, 128, 256, … both ways, and compare; None for none
@@ -55,7 +55,7 @@ def unfuse(self:Learner)->Learner: # The learner itself
 @patch
 def fuse_report(self:Learner)->'FuseReport':
     "Tell which steps were fused, which weren't, and why"
-    if self.fuser is None: raise ValueError('fuse_report: this learner was not fused: learn.fuse(), then learn.fit(…)')
+    if self.fuser is None: raise ValueError('fuse_report: this learner was not fused: call learn.fuse(), then fit')
     return FuseReport(self.fuser)
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000021
@@ -114,7 +114,8 @@ class Region:
 # %% ../../nbs/scale/08_fuse.ipynb #fb000031
 _SLOT = torch.empty(0)
 _OWN = ('one_batch','_do_one_batch','_do_turn','calc_loss','forward','_do_loss','_own_loss','_loss','take_loss',
-    '_do_grad_opt','backward','_backward','_step','_zero_grad','with_events','__call__','step_and_count','ordinary_turn')
+    '_do_grad_opt','backward','_backward','_step','_zero_grad','with_events','__call__','_step_and_count',
+    'ordinary_turn')
 
 def _why_never(learn):
     cls = type(learn)
@@ -448,7 +449,9 @@ def _take(self:_Graph, region):
     if region.after: self._tell(*_FORWARD)
     if not pure.whole: return self._go_on(outs)
     learn.outcome.update(_DONE)
-    learn.step_and_count(noop)
+    if learn.open_turn: learn.open_turn.stepped = True
+    if all(p.counts for p in learn.open): learn.count_step()
+    else: learn.has_stepped = True
     if region.after: self._tell(*_events(learn)[2:])
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00052b

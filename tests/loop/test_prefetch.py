@@ -57,7 +57,8 @@ def gen(): return torch.Generator().manual_seed(3)
 def of(ds=None, **kwargs): return lambda: DataLoader(ds or TensorDataset(*xy()), 4, **kwargs)
 LOADERS = dict(plain=of(), shuffled=of(shuffle=True), generator=of(shuffle=True, generator=gen()), dropped=of(shuffle=True, drop_last=True),
     own=of(Items(), shuffle=True), own_generator=of(Items(), shuffle=True, generator=gen()),
-    rows=lambda: TensorLoader(xy(), 4, True), rows_generator=lambda: TensorLoader(xy(), 4, True, generator=gen()), exact=lambda: TensorLoader(xy(12), 4, True, generator=gen()),
+    rows=lambda: TensorLoader(xy(), 4, True), rows_generator=lambda: TensorLoader(xy(), 4, True, generator=gen()),
+    exact=lambda: TensorLoader(xy(12), 4, True, generator=gen()),
     subset=lambda: DataLoader(TensorDataset(*xy()), 4, sampler=SubsetRandomSampler(range(3, 14), generator=gen())),
     weighted=lambda: DataLoader(TensorDataset(*xy()), 4, sampler=WeightedRandomSampler(torch.arange(1., 15), 14, generator=gen())))
 
