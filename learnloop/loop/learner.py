@@ -788,16 +788,15 @@ def fit(self:Learner,
 )->None:
     "Train for `n_epoch` epochs, validating after each"
     self._check_fit(n_epoch, start_epoch, max_steps, steps_per_epoch)
-    if fuse is not None: self._have_fused(fuse)
+    self._have_fused(fuse)
     cbs = [mk_cb(o) for o in as_list(cbs)]
     limit = [StepLimit(max_steps, steps_per_epoch)] if max_steps or steps_per_epoch else []
-    keeper,args = self.keeper,dict(n_epoch=n_epoch, lr=lr, wd=wd, cbs=cbs, max_steps=max_steps,
-        steps_per_epoch=steps_per_epoch, keep_failed=keep_failed)
+    args = dict(n_epoch=n_epoch, lr=lr, wd=wd, cbs=cbs, max_steps=max_steps, steps_per_epoch=steps_per_epoch)
+    keeper,args['keep_failed'] = self.keeper,keep_failed
     with keeper.running(is_fit=True), self.added_cbs([*limit, *cbs, *keeper.enter(args, resume, accept)]):
         self._prepare_opt(lr, wd, reset_opt)
         self.n_epoch,self.epoch = math.inf if n_epoch is None else n_epoch,start_epoch
-        self.data_pass = self.train_pass = None
-        self.epochs_before = self.count.epochs-start_epoch
+        self.data_pass,self.train_pass,self.epochs_before = None,None,self.count.epochs-start_epoch
         try:
             self.peers.begin()
             self.start_place = keeper.start()
@@ -817,6 +816,7 @@ def fit(self:Learner,
 @patch
 def _have_fused(self:Learner, fuse):
     "Do as `fuse` of `fit` says"
+    if fuse is None: return
     if not isinstance(fuse, bool|Mapping):
         raise TypeError(f'fuse is {fuse!r}: it must be True, False, or a dict of arguments of learn.fuse')
     if fuse is False: self.fuser = None

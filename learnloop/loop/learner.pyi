@@ -117,10 +117,10 @@ class Loop(Flow):
         """
     def _do_one_batch(self) -> Any: ...
     def _do_turn(self) -> Any: ...
-    def ordinary_turn(self) -> Any:
-        """Compute the loss, then go backward and step"""
     def train_batch(self) -> Any:  # loop/learner.py
         """What training makes of a batch: one turn; override it for several"""
+    def ordinary_turn(self) -> Any:  # loop/learner.py
+        """Compute the loss of a turn, then go backward and step"""
     def valid_batch(self) -> Any:  # loop/learner.py
         """What validation makes of a batch: prediction and loss; override it for a loss of another kind"""
     def _between(self) -> Any: ...  # loop/learner.py
@@ -192,7 +192,7 @@ class Loop(Flow):
     def _backward(self) -> Any: ...  # loop/learner.py
     def _step(self) -> Any: ...  # loop/learner.py
     def _zero_grad(self) -> Any: ...  # loop/learner.py
-    def step_and_count(self, f: Any, *args: Any, **kwargs: Any) -> Any:  # loop/learner.py
+    def _step_and_count(self, f: Any, *args: Any, **kwargs: Any) -> Any:  # loop/learner.py
         """Run `f`, the body of *step*, then count the step and say so, whatever `f` is
 
         - `f`: Function: the body of *step*
@@ -692,7 +692,7 @@ class Learner(Loop):
         """Compile what lies between the model and the step, as far as nobody listens, for this learner's fits
 
         - `max_shapes`: Shapes of batches that get a graph; others go the ordinary way
-        - `backend`: 'inductor', 'cudagraph', or 'aten', slow, without a compiler; None for what suits the device
+        - `backend`: 'inductor', 'cudagraph', or 'aten', slow, without compiler; None for the device's
         - `cache`: Folder for compiled libraries; None for `LEARNLOOP_FUSE_CACHE`, or one in the user's cache
         - `background`: Build in a thread, and train in the ordinary way meanwhile?
         - `check_every`: Make the first step, and number 64, 128, 256, … both ways, and compare; None for none

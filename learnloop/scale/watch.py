@@ -440,15 +440,6 @@ def _rare(self:Watch):
     cells,tensors = [c for _,c in self.cells],[t for _,t in self.tensors]
     return [*map(_cell, cells)],[*map(_version, tensors)],[a.tobytes() for _,a in self.arrays]
 
-# %% ../../nbs/scale/05_watch.ipynb #wa000329
-@patch
-def leave_out(self:Watch,
-    tensors # Those that need not be watched
-):
-    "Have what is in `tensors` change as it likes"
-    self.places.tensors = [o for o in self.places.tensors if all(o[1] is not t for t in tensors)]
-    self._note()
-
 # %% ../../nbs/scale/05_watch.ipynb #wa000427
 def _asker(w):
     "What tells in no time whether all is as it is now: names are its own, and loops are C's"
@@ -499,6 +490,15 @@ def _what(self:Watch):
     if _modes()!=self.modes: return 'the default dtype, or whether gradients are on'
     self._note()
     return ''
+
+# %% ../../nbs/scale/05_watch.ipynb #wa000329
+@patch
+def leave_out(self:Watch,
+    tensors # Those that need not be watched
+):
+    "Have what is in `tensors` change as it likes"
+    self.places.tensors = [o for o in self.places.tensors if all(o[1] is not t for t in tensors)]
+    self._note()
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000035
 _ASKS = "forward asks for the value of a tensor, as `if x.sum()>0` does, and a graph can't go two ways"

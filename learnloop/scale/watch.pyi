@@ -98,11 +98,6 @@ class Watch:
     def _note(self) -> Any:  # scale/watch.py
         """Note how all is now"""
     def _rare(self) -> Any: ...  # scale/watch.py
-    def leave_out(self, tensors: Any) -> Any:  # scale/watch.py
-        """Have what is in `tensors` change as it likes
-
-        - `tensors`: Those that need not be watched
-        """
     def changed(self) -> str:  # scale/watch.py
         """Tell what has changed since this was made
 
@@ -110,6 +105,11 @@ class Watch:
         """
     def _what(self) -> Any:  # scale/watch.py
         """Find what has changed, by name; if nothing has, note how it is"""
+    def leave_out(self, tensors: Any) -> Any:  # scale/watch.py
+        """Have what is in `tensors` change as it likes
+
+        - `tensors`: Those that need not be watched
+        """
 
 def why_flow(e: BaseException) -> str:
     """Tell whether `e` comes of code that asks for values, and of which line
