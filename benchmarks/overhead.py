@@ -188,7 +188,8 @@ def ask_rounds(model, seed, n_cbs, scale=1.):
     torch.set_num_threads(1)
     work = WORKS[model]
     batches = new_batches(work._replace(n=max(int(work.n*scale), 2*SHORT)), seed)
-    base,ours = (one_round(f, work, batches, seed) for f in (by_hand, partial(by_learner, cbs=noops(Callback, n_cbs, EVENTS))))
+    def with_noops(work, model, dl): by_learner(work, model, dl, cbs=noops(Callback, n_cbs, EVENTS))
+    base,ours = (one_round(f, work, batches, seed) for f in (by_hand, with_noops))
     return dict(raw=base.step_us, step=ours.step_us, fit=ours.fit_ms, weights=ours.weights.numpy().tobytes().hex())
 
 def version_row(model, n_cbs, before, now):
@@ -232,8 +233,7 @@ def installed(names):
         else: yield nm
 
 def parse_args(argv=None):
-    from learnloop.app.settings import run_settings
-    cfg = run_settings('bench', seed=42, rounds=15, chunks=20)
+    cfg = results.settings()
     p = ArgumentParser('python -m benchmarks.overhead', description=__doc__, formatter_class=RawDescriptionHelpFormatter)
     p.add_argument('--groups', nargs='*', choices=GROUPS, default=[*GROUPS], help='default: all')
     p.add_argument('--models', nargs='*', choices=WORKS, default=[*WORKS], help='of `works`, and of --against; default: all')

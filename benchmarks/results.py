@@ -76,6 +76,11 @@ def read(name):
     "What is kept of the benchmark `name`, a file in this repository"
     return json.loads((FOLDER/f'{name}.json').read_text())
 
+def settings():
+    "What `settings.ini` says of these benchmarks"
+    from learnloop.app.settings import run_settings
+    return run_settings('speed', seed=42, rounds=15, chunks=20, fits=3)
+
 def add_options(p):
     "Have the parser `p` take `--json` and `--check`"
     p.add_argument('--json', type=Path, metavar='FILE', help='write what was measured to this file')
