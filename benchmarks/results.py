@@ -7,13 +7,14 @@ medians of each, and a target is met if their median is at most 5% above it.
 import json, platform, sys, torch
 from datetime import date
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
 
 SLACK = 1.05  # A target is met by what is so many times as much
 RUNS = 5      # With `--check`
 FOLDER = Path(__file__).parent/'results'
 
-def quartiles(vals): return [sorted(vals)[int(q*(len(vals)-1)+.5)] for q in (.25, .75)]
+def quartiles(vals):
+    return [*quantiles(vals, n=4, method='inclusive')[::2]] if len(vals)>1 else [vals[0]]*2
 
 def row(group, name, values, unit='times by hand', limit=None, **more):
     "What came of one measurement, of which `values` are the repetitions"
