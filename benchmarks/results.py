@@ -77,6 +77,14 @@ def read(name):
     "What is kept of the benchmark `name`, a file in this repository"
     return json.loads((FOLDER/f'{name}.json').read_text())
 
+def page(name, *units, groups=''):
+    "What is kept of the benchmark `name` as markdown: rows of these `units`, whose groups start with `groups`, and below what they come from"
+    kept = read(name)
+    rows = [o for o in kept['rows'] if (not units or o['unit'] in units) and o['group'].startswith(groups)]
+    if not rows: raise ValueError(f'benchmarks/results/{name}.json has no row of {units or groups!r}')
+    on = f"{kept['date']}, torch {kept['torch']}, Python {kept['python']}, {kept['processor']}, threads: {kept['threads']}"
+    return f"{table(rows)}\n\n`{kept['command']}`: {on}"
+
 def settings():
     "What `settings.ini` says of these benchmarks"
     from learnloop.app.settings import run_settings

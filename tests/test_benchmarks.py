@@ -112,6 +112,17 @@ def test_a_missed_target_fails_a_check(capsys):
 def test_tables_leave_out_empty_columns():
     assert results.table([results.row('a', 'b', [1., 1.])]).splitlines()[0]=='|  |  | median | quartiles | of |'
 
+def test_a_page_shows_what_is_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(results, 'FOLDER', tmp_path)
+    results.write(tmp_path/'a.json', [results.row('tiny', 'x', [.5]), results.row('tiny', 'y', [2.], unit='seconds'), results.row('mlp', 'z', [3.])])
+    head,_,*rows = results.page('a', 'times by hand', groups='t').partition('\n\n')[0].splitlines()
+    assert rows==['| tiny | x | 0.500 | 0.500 | times by hand |'] and torch.__version__ in results.page('a')
+    with pytest.raises(ValueError, match='no row'): results.page('a', 'metres')
+
+@pytest.mark.parametrize('p', sorted(results.FOLDER.glob('*.json')), ids=lambda p: p.stem)
+def test_what_is_kept_can_be_shown(p):
+    assert 'python -m benchmarks.' in results.page(p.stem) and all(o['low']<=o['median']<=o['high'] for o in results.read(p.stem)['rows'])
+
 # ---- each benchmark, as small as can be
 
 @pytest.fixture
@@ -131,7 +142,7 @@ def test_overhead(small, tmp_path):
     assert {g for g,_ in got}>={'tiny', 'tiny, generator', 'tiny, own Dataset', 'tiny, by its peers'}
 
 def test_fuse(small, tmp_path):
-    args = '--rounds', '1', '--chunks', '2', '--models', 'tiny', fuse.EDITED, '--backend', 'aten', '--steps', '12', '--parts', 'ratio', 'accuracy'
+    args = '--rounds', '1', '--chunks', '2', '--models', 'tiny', fuse.EDITED, '--backend', 'aten', '--steps', '12', '--seeds', '1', '--parts', 'ratio', 'accuracy'
     got = runs(fuse, *args, tmp_path=tmp_path)
     assert {('tiny', 'fused'), (fuse.EDITED, 'fused')}<={*got} and results.is_met(got['tiny', 'losses']) and results.is_met(got['tiny', 'weights'])
 
