@@ -33,7 +33,7 @@ from benchmarks.chunks import LOADERS, fitting, ratios
 from benchmarks.contenders import CONTENDERS, loader, quiet
 from benchmarks.results import quartiles
 from benchmarks.versions import versions
-from benchmarks.works import WORKS, _mlp, by_hand, by_learner, new_batches, new_learner, new_model  # noqa: F401  others import `_mlp` from here
+from benchmarks.works import WORKS, by_hand, by_learner, new_batches, new_learner, new_model
 
 N_CBS = 5   # Callbacks that do nothing
 SHORT = 8   # batches of the short fit

@@ -4,7 +4,7 @@ A row is a dict: `group` and `name` say what was measured, `values` are the meas
 `high` (the quartiles) are told, `unit` says of what, and `limit` is what it may come to. With `--check` a benchmark runs five times: `runs` are the
 medians of each, and a target is met if their median is at most 5% above it.
 """
-import json, platform, sys, torch
+import json, platform, shlex, sys, torch
 from datetime import date
 from pathlib import Path
 from statistics import median, quantiles
@@ -68,7 +68,7 @@ def processor():
 def write(path, rows, **about):
     "Write `rows` to the file `path`, with what they were measured by and on"
     module = Path(sys.argv[0]).stem if sys.modules['__main__'].__spec__ is None else sys.modules['__main__'].__spec__.name
-    args = [o for i,o in enumerate(sys.argv[1:], 1) if not (o.startswith('--json') or sys.argv[i-1]=='--json')]
+    args = ['FOLDER' if sys.argv[i-1]=='--cache' else shlex.quote(o) for i,o in enumerate(sys.argv[1:], 1) if '--json' not in (o, sys.argv[i-1])]
     res = dict(command=' '.join(['python -m', module, *args]), date=date.today().isoformat(), torch=torch.__version__, python=platform.python_version(),
         threads=torch.get_num_threads(), processor=processor(), **about, rows=rows)
     Path(path).write_text(json.dumps(res, indent=1, ensure_ascii=False)+'\n')
