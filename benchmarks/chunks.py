@@ -86,13 +86,15 @@ def ratios(
     n_chunks:int, # Chunks of each in a round
     per:int,      # Batches of a chunk
     rounds:int,   # Fits of each
-    order:random.Random, # Draws in which order they take turns, anew in each round
+    order:random.Random, # Draws in which order they take turns; every other round has that of the one before, reversed
     **kwargs      # For `race`
 )->dict: # Ratios of all chunks, by name
     "Have `ways` race `rounds` times; compare each chunk with that of the first way in the same turn"
-    base,res = next(iter(ways)),{k:[] for k in ways}
-    for _ in range(rounds):
-        secs = race({k:ways[k] for k in order.sample([*ways], len(ways))}, n_chunks, per, **kwargs)
+    base,res,names = next(iter(ways)),{k:[] for k in ways},[*ways]
+    for i in range(rounds):
+        # there and back: what a way leaves in the processor's caches depends on which one went before
+        names = names[::-1] if i%2 else order.sample(names, len(names))
+        secs = race({k:ways[k] for k in names}, n_chunks, per, **kwargs)
         for k,v in secs.items(): res[k] += [a/b for a,b in zip(v, secs[base], strict=True)]
     return res
 

@@ -88,7 +88,7 @@ def page(name, *units, groups=''):
 def settings():
     "What `settings.ini` says of these benchmarks"
     from learnloop.app.settings import run_settings
-    return run_settings('speed', seed=42, rounds=15, chunks=20, fits=3)
+    return run_settings('speed', seed=42, rounds=16, chunks=20, fits=4)
 
 def add_options(p):
     "Have the parser `p` take `--json` and `--check`"
