@@ -33,7 +33,8 @@ ci:      check test processes mutants docs wheel browser
 export:  $(READY) ; nbdev-export && nbdev-clean && python -m tools.stubs
 save:    $(READY) ; python -m tools.notebooks --save && nbdev-clean   # refresh the outputs stored in notebooks
 docs:    $(READY) ; python -m tools.build_docs   # the site, in _docs/, and README.md
-bench:   $(READY) ; python -m benchmarks.overhead && python -m benchmarks.inference && python -m benchmarks.watch && python -m benchmarks.trace && python -m benchmarks.checkpoint && python -m benchmarks.processes
+bench:   $(READY)   # ratios to loops written by hand, and what else things cost
+	for o in overhead fuse inference memory imports tensors watch trace checkpoint processes; do python -m benchmarks.$$o || exit 1; done
 mutants: $(READY) ; python -m tools.mutants   # plant faults, and see that some test catches each
 wheel:   $(READY) ; python -m tools.wheel_smoke   # the built package works where nothing else is installed
 browser: $(READY) ; python -m tools.browser   # notebooks, reports and TensorBoard, as a browser shows them

@@ -127,7 +127,7 @@ def hf_trainer(model, loss_func, dl, noops):
             self.model = model
         def forward(self, x, y): return dict(loss=loss_func(self.model(x), y))
     class InOrder(Trainer):
-        def get_train_dataloader(self): return self.accelerator.prepare(loader(dl.dataset, _as_dict))
+        def get_train_dataloader(self): return self.accelerator.prepare(loader(dl.dataset, partial(_as_dict, dl.collate_fn)))
     args = TrainingArguments(tempfile.gettempdir(), report_to=[], logging_strategy='no', save_strategy='no', num_train_epochs=1,
         max_grad_norm=0, disable_tqdm=True, use_cpu=True, remove_unused_columns=False, per_device_train_batch_size=1)
     opt = SGD(model.parameters(), lr=LR)
@@ -136,7 +136,7 @@ def hf_trainer(model, loss_func, dl, noops):
     trainer.remove_callback(PrinterCallback)
     trainer.train()
 
-def _as_dict(b): return dict(zip('xy', b[0], strict=True))
+def _as_dict(collate, b): return dict(zip('xy', collate(b), strict=True))
 
 @contender('keras', 'on_train_batch_begin on_train_batch_end')
 def keras(model, loss_func, dl, noops):

@@ -16,9 +16,9 @@ from functools import partial
 from statistics import median
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset
-from benchmarks.overhead import _mlp, show
+from benchmarks.results import add_options, report, row, settings
+from benchmarks.works import _mlp
 from learnloop import DataLoaders, Learner
-from learnloop.app.settings import run_settings
 
 WIDTH,N_OUT = 64,10
 MODELS = dict(small=partial(_mlp, WIDTH, 128, N_OUT), mlp=partial(_mlp, WIDTH, 256, 256, N_OUT))
@@ -59,31 +59,37 @@ def measure(model, dl, rounds, seed):
             for k,(secs,_) in outs.items(): res[k].append(secs)
     return res
 
-def times(res, k): return median(a/b for a,b in zip(res[k], res['hand'], strict=True))
+def rows_of(rows, bs, name, kind, res):
+    "The rows of one model, size of batches and loader"
+    group = f'{name}, batches of {bs}, {kind}'
+    for k,label,limit in (('learnloop', 'get_preds', TARGETS[kind]), ('again', 'by hand, again', None)):
+        ratios = [a/b for a,b in zip(res[k], res['hand'], strict=True)]
+        us = 1e6*median(a-b for a,b in zip(res[k], res['hand'], strict=True))/-(-rows//bs)
+        yield row(group, label, ratios, limit=limit, us_more=us)
 
-def parse_args():
-    cfg = run_settings('bench', seed=42, rounds=15)
+def parse_args(argv=None):
+    cfg = settings()
     p = ArgumentParser('python -m benchmarks.inference', description=__doc__, formatter_class=RawDescriptionHelpFormatter)
     p.add_argument('--rows', type=int, default=100_000, help='default: %(default)s')
     p.add_argument('--models', nargs='*', choices=MODELS, default=[*MODELS])
     p.add_argument('--sizes', nargs='*', type=int, default=SIZES, help='of batches; default: %(default)s')
     p.add_argument('--rounds', type=int, default=cfg.rounds, help='default: %(default)s (settings.ini)')
     p.add_argument('--seed', type=int, default=cfg.seed, help='of weights, rows and order; default: %(default)s (settings.ini)')
-    return p.parse_args()
+    add_options(p)
+    return p.parse_args(argv)
 
-def main():
-    args,rows = parse_args(),[]
-    torch.set_num_threads(1)
+def measure_all(args):
+    "The rows of all models, sizes and loaders"
     for nm in args.models:
         for bs in args.sizes:
             for kind,dl in loaders(args.rows, bs, args.seed).items():
+                print(f'  {nm} {bs} {kind}', file=sys.stderr, flush=True)
                 torch.manual_seed(args.seed)
-                res = measure(MODELS[nm](), dl, args.rounds, args.seed)
-                ratio,limit = times(res, 'learnloop'),TARGETS[kind]
-                secs = median(res['hand'])
-                more = median(a-b for a,b in zip(res['learnloop'], res['hand'], strict=True))/-(-args.rows//bs)
-                rows.append([nm, str(bs), kind, f'{1e3*secs:.0f}', f"{times(res, 'again'):.3f}", f'{1e6*more:+.1f}', f'{ratio:.3f}', f'{limit}', 'yes' if ratio<=limit else 'no'])
-                print('  ' + ' '.join(rows[-1]), file=sys.stderr)
-    show(f'get_preds on {args.rows:,} rows', ['model', 'batch', 'loader', 'by hand, ms', 'again', 'us a batch more', 'times by hand', 'at most', 'met'], rows)
+                yield from rows_of(args.rows, bs, nm, kind, measure(MODELS[nm](), dl, args.rounds, args.seed))
+
+def main(argv=None):
+    args = parse_args(argv)
+    torch.set_num_threads(1)
+    return report(args, lambda: [*measure_all(args)], rounds=args.rounds, predicted=args.rows)
 
 if __name__=='__main__': main()

@@ -7,7 +7,7 @@ It needs `/proc`, and so Linux.
     python -m benchmarks.memory
     python -m benchmarks.memory --rounds 1 --mb 8   # a quick look
 """
-import json, subprocess, sys
+import subprocess, sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from importlib import import_module
 from pathlib import Path
@@ -17,7 +17,7 @@ MB = 2**20
 WIDTH,N_BATCHES = 1024,4
 WHATS = dict(fit='two epochs', valid='two epochs with validation', validate='validation', preds='predictions')
 WAYS = 'hand','learnloop'
-LIMIT,SLACK = 1.,.05  # "not above", and how far a median may be from it
+LIMIT = 1.  # "not above"
 
 def status(key):
     "A value of this process in MB: `VmRSS`, what is resident; `VmHWM`, the most that was"
@@ -108,30 +108,30 @@ def measure(what, mb, rounds):
             res[way].append(float(out.stdout.splitlines()[-1]))
     return res
 
-def parse_args():
+def rows_of(args):
+    "The ratios of the two ways, of all that is measured"
+    from benchmarks.results import row
+    for what in args.whats:
+        print(f'  {WHATS[what]}', file=sys.stderr, flush=True)
+        res = measure(what, args.mb, args.rounds)
+        ratios = [a/b for a,b in zip(res['learnloop'], res['hand'], strict=True)]
+        yield row('peak memory', WHATS[what], ratios, limit=LIMIT, mb={k:median(v) for k,v in res.items()})
+
+def parse_args(argv=None):
+    from benchmarks.results import add_options
     p = ArgumentParser('python -m benchmarks.memory', description=__doc__, formatter_class=RawDescriptionHelpFormatter)
     p.add_argument('--rounds', type=int, default=5, help='default: %(default)s')
     p.add_argument('--mb', type=float, default=64., help='size of a batch; default: %(default)s')
     p.add_argument('--whats', nargs='*', choices=WHATS, default=[*WHATS])
-    p.add_argument('--json', type=Path, help='file to write what was measured to')
-    p.add_argument('--check', action='store_true', help='fail unless every median is within the limit')
     p.add_argument('--one', nargs=2, metavar=('WAY', 'WHAT'), help='measure in this process')
-    return p.parse_args()
+    add_options(p)
+    return p.parse_args(argv)
 
-def main():
-    args = parse_args()
+def main(argv=None):
+    args = parse_args(argv)
     if not Path('/proc/self/status').exists(): sys.exit('benchmarks.memory reads /proc/self/status, and this system has none')
     if args.one: return one(*args.one, args.mb)
-    from benchmarks.overhead import show
-    rows,told = [],{}
-    for what in args.whats:
-        res = measure(what, args.mb, args.rounds)
-        ratios = [a/b for a,b in zip(res['learnloop'], res['hand'], strict=True)]
-        told[what] = dict(mb=res, ratios=ratios, limit=LIMIT, met=median(ratios)<=LIMIT+SLACK)
-        mbs = [f'{median(res[k]):.0f}' for k in WAYS]
-        rows.append([WHATS[what], *mbs, f'{median(ratios):.3f}', f'{LIMIT:g}', 'yes' if told[what]['met'] else 'no'])
-    show(f'Peak memory, batches of {args.mb:g} MB', ['', 'by hand, MB', 'learnloop, MB', 'times by hand', 'at most', 'met'], rows)
-    if args.json: args.json.write_text(json.dumps(dict(batch_mb=args.mb, rounds=args.rounds, what=told), indent=1))
-    if args.check and not all(o['met'] for o in told.values()): sys.exit(1)
+    from benchmarks.results import report
+    return report(args, lambda: [*rows_of(args)], rounds=args.rounds, batch_mb=args.mb)
 
 if __name__=='__main__': main()

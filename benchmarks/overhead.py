@@ -1,80 +1,48 @@
-"""What a training step costs in learnloop and its peers, as a ratio to a hand-written loop
+"""What a training step costs in learnloop and its peers, as a ratio to a loop written by hand
 
-Everyone trains the same model from the same weights on the same ready-made batches, on one thread; what differs is what is done
-around `forward, loss, backward, step, zero_grad`. They take turns, in rounds, in a new order each. In each round everyone is
-timed on a fit of a few batches and on one of the whole epoch: their difference is the cost of steps alone ("us/step"), and
-what the short one costs beyond its steps is the price of a fit ("fit ms"). The clock is the CPU time of the process,
-which a busy machine disturbs less than time by the wall. Ratios are to `raw` in the same round, and all numbers are medians over
-rounds; how far `raw_again` is from 1 tells the noise. "= raw" compares the final weights.
+Ways of training take turns in chunks of some 20 ms within one fit (`benchmarks.chunks` says how), on one thread: so a machine that others use
+disturbs all of them alike. Each row is the median over chunks, of all rounds; a round is a fit of each. "by hand, again" is a control: how far
+it is from 1 is noise. There are
 
-Peers take part where they are installed; better not beside what the project is developed with:
+- `works`: models with their optimizers, over a list of batches, by a learner with its default callbacks;
+- `variants` of it on the smallest: callbacks that do nothing, a progress bar in a terminal, metrics;
+- `loaders`: others than a list, on the smallest;
+- `peers`, where they are installed, on the smallest, over a `DataLoader` of ready-made batches. Better not beside what the project is developed with:
 
     python3 -m venv ../peers
     ../peers/bin/pip install -c constraints.txt -e . pytorch-ignite lightning skorch \\
         pytorch-accelerated keras transformers accelerate fastai
-    ../peers/bin/python -m benchmarks.overhead
+    ../peers/bin/python -m benchmarks.overhead --groups peers
 
 `--against COMMIT` compares with learnloop itself as it was: both versions in turns, a process each. "times raw" is the median over rounds of the
 ratio to the hand-written loop in the same process and round, "more" the median of the differences, beside the middle half of them.
 
-What the loaders that people have cost is in `benchmarks.loaders`, and printed as well.
-
 If the torchvision that fastai brings doesn't match the build of torch, uninstall it: nothing here needs it.
 """
-import gc, io, random, subprocess, sys, time, torch
+import fcntl, gc, io, os, pty, random, struct, subprocess, sys, termios, time, torch
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
-from contextlib import redirect_stdout
+from contextlib import contextmanager, redirect_stdout
 from functools import partial
 from importlib import import_module
-from operator import sub, truediv
 from statistics import median
 from typing import NamedTuple
 from torch import nn
 from torch.nn import functional as F
+from benchmarks import chunks, results
+from benchmarks.chunks import LOADERS, fitting, ratios
 from benchmarks.contenders import CONTENDERS, loader, quiet
+from benchmarks.results import quartiles
 from benchmarks.versions import versions
+from benchmarks.works import WORKS, by_hand, by_learner, new_batches, new_learner, new_model
 
-N_CBS = 5   # in the variant of a contender with callbacks
+N_CBS = 5   # Callbacks that do nothing
 SHORT = 8   # batches of the short fit
-PRICED = 'tiny'  # where callbacks are timed: a call costs the same with any model, and here the noise is least
-
-# ---- the work
-
-class Work(NamedTuple):
-    model: object # Makes it
-    shape: tuple  # Of an input
-    n_out: int    # Classes
-    bs: int
-    n: int        # Batches an epoch
-    target: float # What a step of learnloop may cost at most, times that of raw
-
-def _mlp(*ns):
-    layers = [o for i,j in zip(ns, ns[1:], strict=False) for o in (nn.Linear(i,j), nn.ReLU())]
-    return nn.Sequential(*layers[:-1])
-
-def _cnn():
-    def block(i, o): return nn.Conv2d(i, o, 3, stride=2, padding=1), nn.BatchNorm2d(o), nn.ReLU()
-    return nn.Sequential(*block(1,8), *block(8,16), *block(16,32), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32,10))
-
-tiny = Work(partial(_mlp, 10, 32, 2),         (10,),      2, 32, 2000, 1.05)
-mlp  = Work(partial(_mlp, 784, 256, 256, 10), (784,),    10, 64,  500, 1.02)
-cnn  = Work(_cnn,                             (1,28,28), 10, 32,  150, 1.02)
-WORKS = dict(tiny=tiny, mlp=mlp, cnn=cnn)
-
-def new_model(work, seed):
-    torch.manual_seed(seed)
-    return work.model()
-
-def new_batches(work, seed):
-    g = torch.Generator().manual_seed(seed)
-    def _one(): return torch.randn(work.bs, *work.shape, generator=g),torch.randint(work.n_out, (work.bs,), generator=g)
-    return [_one() for _ in range(work.n)]
-
-# ---- steps
-
-class Variant(NamedTuple):
-    name: str
-    n_cbs: int
+PRICED = 'tiny'
+AGAIN = 'by hand, again'
+GROUPS = 'works','variants','loaders','peers'
+EVENTS = 'before_batch after_pred after_loss before_backward after_backward before_step after_step after_batch'.split()
+NOOPS,BAR,METRICS = f'{N_CBS} no-op callbacks on {len(EVENTS)} events','progress bar in a terminal','3 metrics in validation'
+LIMITS = {'own Dataset':1., 'generator':1., NOOPS:.9, BAR:1.05}
 
 def noop(*args, **kwargs): "What a hook of a callback does here"
 
@@ -82,14 +50,123 @@ def noops(base, n, hooks):
     "`n` callbacks, each of a class of its own, as some libraries refuse two of one"
     return [type(f'Noop{i}', (base,), dict.fromkeys(hooks, noop))() for i in range(n)]
 
-def timed_fit(var, model, batches):
-    c,dl = CONTENDERS[var.name],loader(batches)
+# ---- ways of training
+
+class Bench(NamedTuple):
+    rounds: int # Fits of each way
+    chunks: int # In each
+    seed: int
+    chunk: float = chunks.CHUNK
+
+    def rows(self, group, ways, limits, **kwargs):
+        "The rows of `ways`, whose first is what the others are compared with"
+        print(f'  {group}: {", ".join(ways)}', file=sys.stderr, flush=True)
+        per = fitting(next(iter(ways.values())), chunk=self.chunk)
+        with redirect_stdout(io.StringIO()): res = ratios(ways, self.chunks, per, self.rounds, random.Random(self.seed))
+        return [results.row(group, k, v, limit=limits.get(k), per=per, **kwargs) for k,v in [*res.items()][1:]]
+
+    def way(self, f, work, mk=LOADERS['list']):
+        "`f(work, model, dl)` as what can take turns"
+        batches = new_batches(work, self.seed, 50)
+        def train(tick, n): f(work, new_model(work, self.seed), mk(batches, n, tick))
+        return train
+
+def work_rows(bench, names):
+    for k in names:
+        way = partial(bench.way, work=WORKS[k])
+        ways = {'by hand':way(by_hand), 'learnloop':way(by_learner), AGAIN:way(by_hand)}
+        yield from bench.rows(k, ways, dict(learnloop=WORKS[k].limit))
+
+def loader_rows(bench):
+    from learnloop import DataLoaders
+    for k,mk in LOADERS.items():
+        if k=='list' or mk is chunks.of_tensors and not hasattr(DataLoaders, 'from_tensors'): continue
+        way = partial(bench.way, work=WORKS[PRICED], mk=mk)
+        ways = {'by hand':way(by_hand), 'learnloop':way(by_learner), AGAIN:way(by_hand)}
+        yield from bench.rows(f'{PRICED}, {k}', ways, {'learnloop':LIMITS.get(k)})
+
+def peer_rows(bench, names):
+    work,batches = WORKS[PRICED],new_batches(WORKS[PRICED], bench.seed, 50)
+    def train(c, tick, n): c.func(new_model(work, bench.seed), F.cross_entropy, LOADERS['DataLoader of batches'](batches, n, tick), partial(noops, n=0, hooks=()))
+    ways = {'by hand' if k=='raw' else k:partial(train, CONTENDERS[k]) for k in ('raw', *(o for o in names if o!='raw'))}
+    return bench.rows(f'{PRICED}, by its peers', ways, {})
+
+# ---- variants
+
+def by_metrics(work, model, dl):
+    from learnloop import accuracy, error_rate
+    model.eval()
+    sums,n = torch.zeros(4),0
+    def third(pred, y): return (pred.argmax(1)==0).float().mean()
+    with torch.no_grad():
+        for xb,yb in dl:
+            pred = model(xb)
+            sums += len(xb)*torch.stack([work.loss(pred, yb), accuracy(pred, yb), error_rate(pred, yb), third(pred, yb)])
+            n += len(xb)
+    return sums/n
+
+def by_learner_metrics(work, model, dl):
+    from learnloop import accuracy, error_rate
+    def third(pred, y): return (pred.argmax(1)==0).float().mean()
+    learn = new_learner(work, model, dl, metrics=[accuracy, error_rate, third])
+    with learn.no_bar(), learn.no_logging(): return learn.validate(dl=dl)
+
+def with_bar(work, model, dl, n_ways):
+    "With the default bar. As its clock goes on while others train, it is drawn as many times less often as there are ways"
+    from learnloop import ProgressCallback
+    def slower(learn): next(o for o in learn.cbs if isinstance(o, ProgressCallback)).every_seconds *= n_ways
+    by_learner(work, model, dl, prepare=slower, bar=True)
+
+def without_bar(work, model, dl):
+    from learnloop import ProgressCallback
+    by_learner(work, model, dl, prepare=lambda learn: learn.remove_cb(ProgressCallback), bar=True)
+
+@contextmanager
+def terminal():
+    "Have `sys.stdout` be a terminal, inside a `with` block, whose output another process throws away"
+    master,slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack('HHHH', 40, 100, 0, 0))
+    reader = subprocess.Popen([sys.executable, '-c', 'import os\nwhile os.read(0, 65536): pass'], stdin=master, stderr=subprocess.DEVNULL)
+    was,term = sys.stdout,os.environ.get('TERM')
+    try:
+        os.environ['TERM'] = 'xterm-256color'
+        with os.fdopen(slave, 'w') as sys.stdout: yield
+    finally:
+        sys.stdout = was
+        if term is None: del os.environ['TERM']
+        else: os.environ['TERM'] = term
+        os.close(master)
+        reader.kill()
+        reader.wait()
+
+def bar_rows(bench):
+    way = partial(bench.way, work=WORKS[PRICED])
+    ways = {'without':way(without_bar), BAR:way(partial(with_bar, n_ways=2))}
+    per = fitting(way(by_hand), chunk=10*bench.chunk)  # each holds several drawings
+    print(f'  {BAR}', file=sys.stderr, flush=True)
+    with terminal(): res = ratios(ways, max(bench.chunks//4, 1), per, bench.rounds, random.Random(bench.seed))
+    yield results.row(PRICED, BAR, res[BAR], unit='times without', limit=LIMITS[BAR], per=per)
+
+def variant_rows(bench):
+    from learnloop import Callback
+    way = partial(bench.way, work=WORKS[PRICED])
+    def more(work, model, dl): by_learner(work, model, dl, cbs=noops(Callback, N_CBS, EVENTS))
+    yield from bench.rows(PRICED, {'by hand':way(by_hand), NOOPS:way(more)}, LIMITS)
+    ways = {'by hand':way(by_metrics), METRICS:way(by_learner_metrics)}
+    yield from bench.rows(PRICED, ways, LIMITS)
+    yield from bar_rows(bench)
+
+# ---- another version
+
+def timed_fit(f, work, model, batches):
+    "Seconds of one epoch of `batches`"
+    dl = loader(batches)
     gc.unfreeze()
     gc.collect()
-    gc.freeze()  # or else collections during this fit would walk through all that other contenders imported
+    gc.freeze()
     with redirect_stdout(io.StringIO()):
         start = time.process_time()
-        c.func(model, F.cross_entropy, dl, partial(noops, n=var.n_cbs, hooks=c.hooks))
+        f(work, model, dl)
         return time.process_time()-start
 
 class Round(NamedTuple):
@@ -97,86 +174,23 @@ class Round(NamedTuple):
     fit_ms: float
     weights: torch.Tensor
 
-def one_round(var, work, batches, seed):
+def one_round(f, work, batches, seed):
     "Train a new model: a few batches, then an epoch"
     model = new_model(work, seed)
-    short,full = (timed_fit(var, model, o) for o in (batches[:SHORT], batches))
+    short,full = (timed_fit(f, work, model, o) for o in (batches[:SHORT], batches))
     step = (full-short)/(len(batches)-SHORT)
     return Round(step*1e6, (short-SHORT*step)*1e3, nn.utils.parameters_to_vector(model.parameters()).detach())
 
-def measure(work, variants, rounds, seed):
-    "The `rounds` of each of `variants`"
-    batches,order = new_batches(work, seed),random.Random(seed)
-    for o in variants: one_round(o, work, batches[:work.n//10], seed)  # warm up
-    res = {o:[] for o in variants}
-    for i in range(rounds):
-        for o in order.sample(variants, len(variants)): res[o].append(one_round(o, work, batches, seed))
-        print(f'  round {i+1}/{rounds}', file=sys.stderr)
-    return res
-
-def compare(f, rounds, base):
-    "The median of `f(step, step of base)` over rounds"
-    return median(f(a.step_us, b.step_us) for a,b in zip(rounds, base, strict=True))
-
-def call_ns(res, name):
-    "What a call of a callback's hook costs; None if that was not measured"
-    var = Variant(name, N_CBS)
-    return 1e3*compare(sub, res[var], res[Variant(name, 0)])/(N_CBS*len(CONTENDERS[name].hooks)) if var in res else None
-
-# ---- imports
-
-HEAVY = {'matplotlib','tensorboard','IPython'}
-
-# torch comes first, so that it isn't counted
-_import = '''
-import sys, time, torch
-before,start = set(sys.modules),time.process_time()
-import {}
-print(time.process_time()-start, *(sys.modules.keys()-before))'''
-
-def import_cost(module, n=3):
-    "CPU seconds beyond torch's own, the median of `n` fresh processes, and which of `HEAVY` come along"
-    cmd = sys.executable,'-c',_import.format(module)
-    outs = [subprocess.run(cmd, capture_output=True, text=True, check=True).stdout.splitlines()[-1].split() for _ in range(n)]
-    return median(float(o[0]) for o in outs),sorted(HEAVY.intersection(outs[0]))
-
-# ---- report
-
-def show(title, cols, rows):
-    "Print a markdown table"
-    lines = [cols, ['---']+['---:']*(len(cols)-1), *rows]
-    print(f'\n### {title}\n\n' + '\n'.join(f"| {' | '.join(o)} |" for o in lines), flush=True)
-
-def step_row(res, var):
-    rounds,base,ns = res[var],res[Variant('raw', 0)],call_ns(res, var.name)
-    step,fit = (median(getattr(o, k) for o in rounds) for k in ('step_us','fit_ms'))
-    diff = (rounds[-1].weights-base[-1].weights).abs().max().item()
-    return [var.name, f'{step:.1f}', f'{compare(truediv, rounds, base):.3f}', f'{compare(sub, rounds, base):+.1f}', f'{fit:.1f}',
-        f'to {diff:.0e}' if diff else 'exactly', '' if ns is None else f'{ns:.0f}']
-
-def target_rows(steps, imports):
-    "What learnloop has to reach, beside what it did"
-    def _row(what, limit, val, fmt): return [what, f'{limit:{fmt}}', f'{val:{fmt}}', 'yes' if val<=limit else 'no']
-    for m,res in steps.items():
-        ratio = compare(truediv, res[Variant('learnloop', 0)], res[Variant('raw', 0)])
-        yield _row(f'{m}: step, times raw', WORKS[m].target, ratio, '.3f')
-        if (ns := call_ns(res, 'learnloop')) is not None: yield _row('no-op callback, ns a call', 150, ns, '.0f')
-    secs,heavy = imports['learnloop']
-    yield _row('import, CPU s beyond torch', .15, secs, '.3f')
-    yield [f"import, of {', '.join(sorted(HEAVY))}", 'none', ', '.join(heavy) or 'none', 'no' if heavy else 'yes']
-
-# ---- another version
-
 def ask_rounds(model, seed, n_cbs, scale=1.):
-    "A round of raw and one of learnloop, in a process that has one version of it: their costs, and the sum of weights in hexadecimal"
+    "A round by hand and one of learnloop, in a process that has one version of it: their costs, and the sum of weights in hexadecimal"
+    from learnloop import Callback
     quiet()
     torch.set_num_threads(1)
     work = WORKS[model]
     batches = new_batches(work._replace(n=max(int(work.n*scale), 2*SHORT)), seed)
-    base,ours = (one_round(Variant(nm, n), work, batches, seed) for nm,n in (('raw', 0), ('learnloop', n_cbs)))
+    def with_noops(work, model, dl): by_learner(work, model, dl, cbs=noops(Callback, n_cbs, EVENTS))
+    base,ours = (one_round(f, work, batches, seed) for f in (by_hand, with_noops))
     return dict(raw=base.step_us, step=ours.step_us, fit=ours.fit_ms, weights=ours.weights.numpy().tobytes().hex())
-
-def quartiles(vals): return [sorted(vals)[int(q*(len(vals)-1)+.5)] for q in (.25, .75)]
 
 def version_row(model, n_cbs, before, now):
     "What steps cost in two versions, and by how much more of raw's time the second does"
@@ -203,6 +217,11 @@ def compare_versions(args):
             rows.append(version_row(model, n_cbs, *res.values()))
     show(f'learnloop, {args.against} and now', ['model', 'us/step', 'now', 'times raw', 'now', 'more', 'middle half', 'fit ms', 'now', 'weights alike'], rows)
 
+def show(title, cols, rows):
+    "Print a markdown table"
+    lines = [cols, ['---']+['---:']*(len(cols)-1), *rows]
+    print(f'\n### {title}\n\n' + '\n'.join(f"| {' | '.join(o)} |" for o in lines), flush=True)
+
 # ---- the run
 
 def installed(names):
@@ -213,39 +232,34 @@ def installed(names):
         except ImportError as e: print(f'{nm}: left out: {e}', file=sys.stderr)
         else: yield nm
 
-def parse_args():
-    from learnloop.app.settings import run_settings
-    cfg = run_settings('bench', seed=42, rounds=15)
+def parse_args(argv=None):
+    cfg = results.settings()
     p = ArgumentParser('python -m benchmarks.overhead', description=__doc__, formatter_class=RawDescriptionHelpFormatter)
-    p.add_argument('--models', nargs='*', choices=WORKS, default=[*WORKS], help='none: imports only')
-    p.add_argument('--contenders', nargs='*', choices=CONTENDERS, default=[*CONTENDERS], help='besides raw and learnloop')
-    p.add_argument('--no-loaders', action='store_true', help='leave out what other loaders than a list of batches cost, and epochs of one batch')
+    p.add_argument('--groups', nargs='*', choices=GROUPS, default=[*GROUPS], help='default: all')
+    p.add_argument('--models', nargs='*', choices=WORKS, default=[*WORKS], help='of `works`, and of --against; default: all')
+    p.add_argument('--contenders', nargs='*', choices=CONTENDERS, default=[*CONTENDERS], help='of `peers`, besides raw and learnloop')
     p.add_argument('--against', metavar='COMMIT', help='compare with learnloop as it was there, and nothing else')
-    p.add_argument('--rounds', type=int, default=cfg.rounds, help='default: %(default)s (settings.ini)')
+    p.add_argument('--rounds', type=int, default=cfg.rounds, help='fits of each; default: %(default)s (settings.ini)')
+    p.add_argument('--chunks', type=int, default=cfg.chunks, help='that count in each fit; default: %(default)s (settings.ini)')
     p.add_argument('--seed', type=int, default=cfg.seed, help='of weights, batches and order; default: %(default)s (settings.ini)')
     p.add_argument('--threads', type=int, default=1, help='default: %(default)s; the CPU time of all counts')
-    return p.parse_args()
+    results.add_options(p)
+    return p.parse_args(argv)
 
-def main():
-    args = parse_args()
+def measure(args):
+    "The rows of all groups that are asked for"
+    bench,rows = Bench(args.rounds, args.chunks, args.seed),[]
+    if 'works' in args.groups: rows += work_rows(bench, args.models)
+    if 'variants' in args.groups: rows += variant_rows(bench)
+    if 'loaders' in args.groups: rows += loader_rows(bench)
+    if 'peers' in args.groups: rows += peer_rows(bench, [*installed(o for o in CONTENDERS if o in {'raw','learnloop',*args.contenders})])
+    return rows
+
+def main(argv=None):
+    args = parse_args(argv)
     torch.set_num_threads(args.threads)
     quiet()
     if args.against: return compare_versions(args)
-    names = [*installed(o for o in CONTENDERS if o in {'raw','learnloop',*args.contenders})]
-    steps = {}
-    for m in args.models:
-        print(f'{m}: {WORKS[m].n} steps', file=sys.stderr)
-        variants = [Variant(nm, n) for nm in names for n in (0,N_CBS) if not n or m==PRICED and CONTENDERS[nm].hooks]
-        steps[m] = res = measure(WORKS[m], variants, args.rounds, args.seed)
-        rows = [step_row(res, o) for o in variants if not o.n_cbs]
-        show(m, ['contender', 'us/step', 'times raw', 'us more', 'fit ms', '= raw', 'ns/callback'], rows)
-    if not args.no_loaders:
-        from benchmarks.loaders import loader_rows, measure_loaders
-        res = measure_loaders(partial(new_model, WORKS[PRICED], args.seed), new_batches(WORKS[PRICED], args.seed), args.rounds, args.seed)
-        show(f'{PRICED}: loaders', ['loader', 'of a', 'raw us', 'raw again', 'learnloop', 'with CheckpointCallback'], loader_rows(res))
-    imports = {o:import_cost(o) for o in dict.fromkeys(CONTENDERS[nm].module for nm in names) if o}
-    rows = [[k, f'{secs:.3f}', ', '.join(heavy)] for k,(secs,heavy) in imports.items()]
-    show('import', ['module', 'CPU s beyond torch', 'heavy modules'], rows)
-    show('learnloop', ['target', 'at most', 'measured', 'met'], target_rows(steps, imports))
+    return results.report(args, partial(measure, args), rounds=args.rounds, chunks=args.chunks)
 
 if __name__=='__main__': main()

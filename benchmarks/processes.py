@@ -30,7 +30,8 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.optim import SGD
 from torch.utils.data import DataLoader, DistributedSampler
 from benchmarks.contenders import LR, quiet
-from benchmarks.overhead import _mlp, show
+from benchmarks.overhead import show
+from benchmarks.works import _mlp
 from learnloop import Callback, DataLoaders, Learner
 from learnloop.scale.launch import launch
 from learnloop.scale.team import find_team

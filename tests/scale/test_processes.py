@@ -1,7 +1,7 @@
 "What `python -m benchmarks.processes` measures is what it says: the same fit by all, and numbers of all processes put together"
 from functools import partial
 from benchmarks import processes as bench
-from benchmarks.overhead import _mlp
+from benchmarks.works import _mlp
 from together import together
 
 WORK = bench.Work(partial(_mlp, 16, 16, 10), partial(bench.vectors, 16), 8, 12, 2.)

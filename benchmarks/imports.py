@@ -1,0 +1,61 @@
+"""What `import learnloop` costs beyond torch: CPU time, and whether it sets off a garbage collection
+
+Each measurement is a fresh process that imports torch first, and then the module; bytecode is there. A collection of the oldest
+generation walks through all of torch's objects, a hundred milliseconds: "collections" says how many fell into the import.
+
+    python -m benchmarks.imports
+    python -m benchmarks.imports --modules learnloop fastai.learner --rounds 5
+"""
+import subprocess, sys
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from importlib.util import find_spec
+from benchmarks import results
+from benchmarks.contenders import CONTENDERS, quiet
+
+HEAVY = {'matplotlib','tensorboard','IPython'}
+LIMITS = dict(learnloop=40.)
+
+# torch comes first, so that it isn't counted
+_import = '''
+import gc, sys, time, torch
+before,n,start = set(sys.modules),gc.get_stats()[2]['collections'],time.process_time()
+import {}
+print(1e3*(time.process_time()-start), gc.get_stats()[2]['collections']-n, *(sys.modules.keys()-before))'''
+
+def one(module):
+    "Milliseconds, collections, and which of `HEAVY` came along"
+    cmd = sys.executable,'-c',_import.format(module)
+    ms,n,*names = subprocess.run(cmd, capture_output=True, text=True, check=True, timeout=600).stdout.splitlines()[-1].split()
+    return float(ms),int(n),sorted(HEAVY.intersection(names))
+
+def installed(modules):
+    for o in modules:
+        if find_spec(o.partition('.')[0]) is None: print(f'{o}: left out: not installed', file=sys.stderr)
+        else: yield o
+
+def measure(args):
+    "The rows of all modules, which take turns"
+    modules = [*installed(args.modules)]
+    for o in modules: one(o)  # writes bytecode
+    outs = {o:[] for o in modules}
+    for _ in range(args.rounds):
+        for o in modules: outs[o].append(one(o))
+    for k,v in outs.items():
+        yield results.row('import', k, [o[0] for o in v], unit='ms beyond torch', limit=LIMITS.get(k), heavy=v[0][2])
+        yield results.row('import', k, [o[1] for o in v], unit='collections', limit=0 if k in LIMITS else None)
+
+def parse_args(argv=None):
+    cfg = results.settings()
+    modules = [*dict.fromkeys(o.module for o in CONTENDERS.values() if o.module)]
+    p = ArgumentParser('python -m benchmarks.imports', description=__doc__, formatter_class=RawDescriptionHelpFormatter)
+    p.add_argument('--modules', nargs='*', default=modules, help='default: learnloop and its peers')
+    p.add_argument('--rounds', type=int, default=cfg.rounds, help='default: %(default)s (settings.ini)')
+    results.add_options(p)
+    return p.parse_args(argv)
+
+def main(argv=None):
+    args = parse_args(argv)
+    quiet()
+    return results.report(args, lambda: [*measure(args)], rounds=args.rounds)
+
+if __name__=='__main__': main()
