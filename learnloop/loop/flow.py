@@ -205,9 +205,8 @@ class Flow:
         self.peers = Alone(self) # Whoever speaks for the other processes of the run
         self._cancels = {}    # Phase -> the callback and the event of the last exception that it took
         self._cleanups = []   # (depth, event, method) for each `before_x` begun: phases unwind it down to their depth
-        self.version = 0     # Another one whenever somebody may hear more, or less
-        self._valid_handlers,self._train_handlers = (_Handlers(self, o) for o in (False,True))
-        self.training = False
+        self.version = 0      # Another one whenever somebody may hear more, or less
+        self._handlers = _Handlers(self, False)
         self.declare(*self.rows)
 
     @property

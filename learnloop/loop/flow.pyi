@@ -196,9 +196,9 @@ class Flow:
     _cancels: dict
     _cleanups: list
     version: int
+    _handlers: Any
     _valid_handlers: Any
     _train_handlers: Any
-    _handlers: Any
     _ears: Any
     _last_trace: Any
     def __init_subclass__(cls, phases: Any=(), **kwargs: Any) -> None: ...

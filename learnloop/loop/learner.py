@@ -788,13 +788,12 @@ def fit(self:Learner,
 )->None:
     "Train for `n_epoch` epochs, validating after each"
     self._check_fit(n_epoch, start_epoch, max_steps, steps_per_epoch)
-    self._have_fused(fuse)
     cbs = [mk_cb(o) for o in as_list(cbs)]
     limit = [StepLimit(max_steps, steps_per_epoch)] if max_steps or steps_per_epoch else []
     args = dict(n_epoch=n_epoch, lr=lr, wd=wd, cbs=cbs, max_steps=max_steps, steps_per_epoch=steps_per_epoch)
     keeper,args['keep_failed'] = self.keeper,keep_failed
     with keeper.running(is_fit=True), self.added_cbs([*limit, *cbs, *keeper.enter(args, resume, accept)]):
-        self._prepare_opt(lr, wd, reset_opt)
+        self._prepare_opt(lr, wd, reset_opt, fuse)
         self.n_epoch,self.epoch = math.inf if n_epoch is None else n_epoch,start_epoch
         self.data_pass,self.train_pass,self.epochs_before = None,None,self.count.epochs-start_epoch
         try:
@@ -823,8 +822,9 @@ def _have_fused(self:Learner, fuse):
     elif self.fuser is None or fuse is not True: self.fuse(**({} if fuse is True else fuse))
 
 @patch
-def _prepare_opt(self:Learner, lr, wd, reset_opt):
+def _prepare_opt(self:Learner, lr, wd, reset_opt, fuse):
     "Have an optimizer with the settings that a fit asks for, which holds all that is to be trained"
+    self._have_fused(fuse)
     if reset_opt or self.opt is None: self.create_opt()
     self._check_params()
     self._check_held()

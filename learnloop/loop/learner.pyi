@@ -463,7 +463,7 @@ class Learner(Loop):
         """
     def _have_fused(self, fuse: Any) -> Any:  # loop/learner.py
         """Do as `fuse` of `fit` says"""
-    def _prepare_opt(self, lr: Any, wd: Any, reset_opt: Any) -> Any:  # loop/learner.py
+    def _prepare_opt(self, lr: Any, wd: Any, reset_opt: Any, fuse: Any) -> Any:  # loop/learner.py
         """Have an optimizer with the settings that a fit asks for, which holds all that is to be trained"""
     def _opt_as_is(self) -> Any:  # loop/learner.py
         """How the optimizer was made, which it is, what it holds, its hyper-parameters, and what is frozen"""
