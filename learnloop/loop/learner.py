@@ -81,6 +81,7 @@ def train_batch(self:Loop):
     "What training makes of a batch: one turn; override it for several"
     self.turn()
 
+# %% ../../nbs/loop/05_learner.ipynb #7eb8085q
 @patch
 def ordinary_turn(self:Loop):
     "Compute the loss of a turn, then go backward and step"

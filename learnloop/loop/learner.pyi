@@ -17,7 +17,6 @@ from learnloop.measure.hook import ActivationStats
 from learnloop.measure.hook import HookCallback
 from learnloop.measure.recorder import Recorder
 from learnloop.measure.throughput import Throughput
-from learnloop.scale.fuse import FuseReport
 from learnloop.see.log import CSVLogger
 from learnloop.see.log import JSONLogger
 from learnloop.see.log import MLflowCallback
@@ -705,7 +704,7 @@ class Learner(Loop):
 
         Returns: The learner itself
         """
-    def fuse_report(self) -> FuseReport:  # scale/fuse.py
+    def fuse_report(self) -> Any:  # scale/fuse.py
         """Tell which steps were fused, which weren't, and why"""
     def find_batch_size(self, mk_dl: Any, start: int=2, max_bs: int=8192, n_steps: int=3) -> int:  # train/limits.py
         """Find the batch size that memory has room for; the learner stays as it is

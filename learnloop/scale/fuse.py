@@ -53,7 +53,7 @@ def unfuse(self:Learner)->Learner: # The learner itself
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000014
 @patch
-def fuse_report(self:Learner)->'FuseReport':
+def fuse_report(self:Learner): # A `FuseReport`
     "Tell which steps were fused, which weren't, and why"
     if self.fuser is None: raise ValueError('fuse_report: this learner was not fused: call learn.fuse(), then fit')
     return FuseReport(self.fuser)
@@ -143,7 +143,15 @@ _QUIET = _FIRST,_RARE,_BUILDING  # of which nobody need be warned
 
 class Fuser:
     "Takes turns of a learner as compiled functions"
-    def __init__(self, learn, max_shapes, backend, cache, background, check_every, options):
+    def __init__(self,
+        learn,      # The learner
+        max_shapes, # As for `learn.fuse`
+        backend,    # Likewise
+        cache,      # Likewise
+        background, # Likewise
+        check_every, # Likewise
+        options # For `torch._inductor.config`
+    ):
         check_whole('fuse: max_shapes', max_shapes)
         if check_every is not None: check_whole('fuse: check_every', check_every)
         kinds = 'inductor','cudagraph','aten'

@@ -64,7 +64,15 @@ class Fuser:
     skips_turn: bool
     params: list
     looked: Any
-    def __init__(self, learn: Any, max_shapes: Any, backend: Any, cache: Any, background: Any, check_every: Any, options: Any) -> None: ...
+    def __init__(self, learn: Any, max_shapes: Any, backend: Any, cache: Any, background: Any, check_every: Any, options: Any) -> None:
+        """- `learn`: The learner
+        - `max_shapes`: As for `learn.fuse`
+        - `backend`: Likewise
+        - `cache`: Likewise
+        - `background`: Likewise
+        - `check_every`: Likewise
+        - `options`: For `torch._inductor.config`
+        """
     def __getstate__(self) -> Any: ...
     def forget(self) -> Any:
         """Have no graphs"""

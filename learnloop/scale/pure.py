@@ -105,6 +105,7 @@ def fill(self:PureStep):
     "Have the numbers of this step in `vector`"
     if self.numbers: self.numbers[:] = array('d', self.hypers())
 
+# %% ../../nbs/scale/07_pure.ipynb #fc000n01
 @patch
 def note_counts(self:PureStep):
     "Note which tensors count the steps"
@@ -124,6 +125,7 @@ def state(self:PureStep)->dict: # By name of the parameter, and of what the opti
     of = {n:self.learn.opt.state.get(self.params[n], {}) for n in self.trained}
     return {n:{k:v for k,v in d.items() if isinstance(v, Tensor)} for n,d in of.items()}
 
+# %% ../../nbs/scale/07_pure.ipynb #fc000n02
 @patch
 def kept(self:PureStep)->list: # Tensors
     "List the tensors that are kept from step to step"
@@ -217,6 +219,7 @@ def _edited(self:PureStep, grads, hs):
         tensors += notes.values()
     return grads,tensors
 
+# %% ../../nbs/scale/07_pure.ipynb #fc000n03
 @patch
 def named(self:PureStep,
     outs:list # As `run` returns them
@@ -245,6 +248,7 @@ def try_out(self:PureStep):
     sparse = [n for n,g in zip(tried, grads, strict=True) if g is not None and g.layout is not torch.strided]
     if sparse: raise Unfusable(f'the gradient of {sparse[0]} is sparse')
 
+# %% ../../nbs/scale/07_pure.ipynb #fc000n04
 @patch
 def is_fresh(self:PureStep)->bool:
     "Has the optimizer state to make, which it does in its first step?"
