@@ -169,16 +169,21 @@ class Fuser:
         "Have no graphs"
         self.graphs,self.watches,self.watch,self.version,self.seen = {},[],None,None,Counter()
         self.looks,self.last,self.region,self.never = {},None,None,''
-    def _tell(self, why):
-        "Warn of `why`, once"
-        if why in self.warned or why in _QUIET: return
-        self.warned.add(why)
-        warnings.warn(f'learn.fuse(): {why}: such steps go the ordinary way', stacklevel=2)
-    def _leave(self, why):
-        "Leave the turn to the loop"
-        self.eager[why] += 1
-        self._tell(why)
-        return False
+
+# %% ../../nbs/scale/08_fuse.ipynb #fb00041b
+@patch
+def _tell(self:Fuser, why):
+    "Warn of `why`, once"
+    if why in self.warned or why in _QUIET: return
+    self.warned.add(why)
+    warnings.warn(f'learn.fuse(): {why}: such steps go the ordinary way', stacklevel=2)
+
+@patch
+def _leave(self:Fuser, why):
+    "Leave the turn to the loop"
+    self.eager[why] += 1
+    self._tell(why)
+    return False
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000042
 @patch
