@@ -335,6 +335,7 @@ class _Graph:
         self.n_x = len(learn.xb)
         self._note_kept()
         args += self.found
+        self.pure.let_go()
         self.note = dict(region=region.name, batch=describe((learn.xb, learn.yb)), operations=len(gm.graph.nodes))
         fuser.built.append(self.note)
         make = dict(inductor=self._compile, cudagraph=self._capture, aten=lambda gm, args: replayed(gm))[fuser._kind]
@@ -354,6 +355,7 @@ class _Graph:
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000049
 _stride,_grad,_values = Tensor.stride,attrgetter('grad'),dict.values
+_facts = attrgetter('__class__', 'shape', 'dtype', 'requires_grad')
 
 @patch
 def _is_same(self:_Graph, learn):
@@ -374,19 +376,18 @@ def _mk_quick(self:_Graph):
     is_plain = self.is_flat and type(pure.like) is Tensor and not (pure.parts or pure.notes or fuser.region.parts)
     if not (is_plain and fuser.skips_turn and all(p.counts for p in learn.phases.values())): return None
     call,vector,rest,written = self.call,pure.vector,[*self.kept, *self.found],self.written
-    shapes,n_x,n = self.shapes,self.n_x,len(self.shapes)
-    params,strides,held,groups = [*pure.params.values()],self.strides,fuser.params,fuser.opt.param_groups
+    params,held,groups,n_x = [*pure.params.values()],fuser.params,fuser.opt.param_groups,self.n_x
+    batch = *learn.xb,*learn.yb
+    facts,strides = [*map(_facts, batch)],[*map(_stride, (*batch, *params))]
     none,states,state,kind,has_counts = [None]*len(held),fuser.opt.state,self.state,fuser.device,not self.is_constant
     is_cast,is_same,numbers = torch.is_autocast_enabled,fuser.watch.is_same,None
     def quick():
         nonlocal numbers
         xb,yb = learn.xb,learn.yb
         batch = *xb,*yb
-        if len(batch)!=n or len(xb)!=n_x: return False
-        for o,(shape,dtype) in zip(batch, shapes):  # noqa: B905  they are as many
-            if type(o) is not Tensor or o.shape!=shape or o.dtype is not dtype: return False
-            if not o.is_contiguous() or o.requires_grad: return False
-        if not is_same() or is_cast(kind) or [*map(_stride, params)]!=strides or [*map(_grad, held)]!=none: return False
+        # loops are C's: `layout` would say the same of the batch, and takes as long as all else here
+        if [*map(_facts, batch)]!=facts or [*map(_stride, (*batch, *params))]!=strides or len(xb)!=n_x: return False
+        if not is_same() or is_cast(kind) or [*map(_grad, held)]!=none: return False
         if state and [*map(id, chain.from_iterable(map(_values, states.values())))]!=state: return False
         now = [*map(list, map(_values, groups))]
         if now!=numbers:
@@ -571,6 +572,8 @@ def difference(
     slack:float # Allowed beside what scaling explains, relative to the change
 )->str: # '' if they are near enough
     "Tell how `fused` differs from `plain`"
+    if plain.is_complex(): fused,plain,by_hand,scaled,before = (o if o is None else torch.view_as_real(o.detach())
+        for o in (fused, plain, by_hand, scaled, before))
     if not plain.is_floating_point(): return '' if torch.equal(fused, plain) else f'comes to another {name}'
     if not plain.isfinite().all(): return ''  # there is nothing to be near to
     def apart(a, b): return torch.linalg.vector_norm((a.detach()-b.detach()).double()).item()

@@ -76,9 +76,9 @@ class Fuser:
     def __getstate__(self) -> Any: ...
     def forget(self) -> Any:
         """Have no graphs"""
-    def _tell(self, why: Any) -> Any:
+    def _tell(self, why: Any) -> Any:  # scale/fuse.py
         """Warn of `why`, once"""
-    def _leave(self, why: Any) -> Any:
+    def _leave(self, why: Any) -> Any:  # scale/fuse.py
         """Leave the turn to the loop"""
     def run(self) -> bool:  # scale/fuse.py
         """Take the batch, or the turn that is open, if that can be done

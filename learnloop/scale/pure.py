@@ -248,6 +248,12 @@ def try_out(self:PureStep):
     sparse = [n for n,g in zip(tried, grads, strict=True) if g is not None and g.layout is not torch.strided]
     if sparse: raise Unfusable(f'the gradient of {sparse[0]} is sparse')
 
+# %% ../../nbs/scale/07_pure.ipynb #fc000n05
+@patch
+def let_go(self:PureStep):
+    "Hold the batch no longer: only how it is built"
+    self.xb,self.yb = put_tensors((self.xb, self.yb), iter([_SLOT]*len(tensors_in((self.xb, self.yb)))))
+
 # %% ../../nbs/scale/07_pure.ipynb #fc000n04
 @patch
 def is_fresh(self:PureStep)->bool:

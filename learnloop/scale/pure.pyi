@@ -105,5 +105,7 @@ class PureStep:
         """
     def try_out(self) -> Any:  # scale/pure.py
         """Find weights that get no gradient, and refuse gradients that no graph can have"""
+    def let_go(self) -> Any:  # scale/pure.py
+        """Hold the batch no longer: only how it is built"""
     def is_fresh(self) -> bool:  # scale/pure.py
         """Has the optimizer state to make, which it does in its first step?"""

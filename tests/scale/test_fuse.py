@@ -510,6 +510,18 @@ def test_without_faults_nothing_is_doubted():
     learn = fitted(dict(check_every=1), n=3, opt_func=AdamW, lr=.01)
     assert n_fused(learn)==119 and learn.fuse_report().speedup
 
+def test_complex_weights():
+    class Waves(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w,self.out = nn.Parameter(torch.randn(2, 6, dtype=torch.cfloat)),nn.Linear(6, 1)
+        def forward(self, x): return self.out((x.to(torch.cfloat)@self.w).abs())
+    assert set(both(model=partial(seeded, Waves), lr=.01).fuse_report().fused)=={'grads'}
+
+def test_no_batch_is_held():
+    learn = fitted()
+    assert all(not o.numel() for g in learn.fuser.graphs.values() for o in (*g.pure.xb, *g.pure.yb))
+
 # ---- programs
 
 OUTSIDE = ['before_fit','before_epoch','before_train','before_batch','after_batch','cleanup_batch','before_turn','after_turn','cleanup_turn',
