@@ -6,7 +6,7 @@ generation walks through all of torch's objects, a hundred milliseconds: "collec
     python -m benchmarks.imports
     python -m benchmarks.imports --modules learnloop fastai.learner --rounds 5
 """
-import subprocess, sys
+import os, subprocess, sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from importlib.util import find_spec
 from benchmarks import results
@@ -25,7 +25,8 @@ print(1e3*(time.process_time()-start), gc.get_stats()[2]['collections']-n, *(sys
 def one(module):
     "Milliseconds, collections, and which of `HEAVY` came along"
     cmd = sys.executable,'-c',_import.format(module)
-    ms,n,*names = subprocess.run(cmd, capture_output=True, text=True, check=True, timeout=600).stdout.splitlines()[-1].split()
+    env = {k:v for k,v in os.environ.items() if k!='PYTHONDONTWRITEBYTECODE'}  # else each process compiles all modules anew
+    ms,n,*names = subprocess.run(cmd, capture_output=True, text=True, check=True, timeout=600, env=env).stdout.splitlines()[-1].split()
     return float(ms),int(n),sorted(HEAVY.intersection(names))
 
 def installed(modules):

@@ -156,6 +156,14 @@ def test_imports(tmp_path, monkeypatch):
     rows = imports.main(['--rounds', '1', '--modules', 'colorsys', 'nothing_of_that_name', '--json', str(tmp_path/'a.json')])
     assert [(o['name'], o['unit']) for o in rows]==[('colorsys', 'ms beyond torch'), ('colorsys', 'collections')] and rows[1]['median']==0
 
+def test_imports_are_timed_with_bytecode(tmp_path, monkeypatch):
+    (tmp_path/'some_module.py').write_text('x = 1')
+    monkeypatch.setenv('PYTHONDONTWRITEBYTECODE', '1')  # as containers set it: each process would compile what it imports
+    monkeypatch.delenv('PYTHONPYCACHEPREFIX', raising=False)
+    monkeypatch.setenv('PYTHONPATH', str(tmp_path))
+    imports.one('some_module')
+    assert [*(tmp_path/'__pycache__').glob('some_module.*.pyc')]
+
 def test_inference(tmp_path):
     got = runs(inference, '--rounds', '1', '--rows', '200', '--models', 'small', '--sizes', '64', tmp_path=tmp_path)
     assert len(got)==4
