@@ -5,7 +5,7 @@ from learnloop.loop.callback import Callback
 from learnloop.measure.table import Table
 from typing import Any
 
-__all__ = ['as_cb', 'Hook', 'done', 'not_failed', 'Facade', 'attr', 'Adapter', 'HookTable', 'system_of', 'adapters', 'sharing']
+__all__ = ['as_cb', 'Hook', 'done', 'not_failed', 'Facade', 'attr', 'Adapter', 'HookTable', 'system_of', 'adapters', 'sharing', 'public_names', 'Coverage', 'compare_names', 'coverage']
 
 def as_cb(callback: Any, order: Any=None, name: str | None=None, system: str | None=None) -> Callback:
     """Make a callback of a foreign one
@@ -86,6 +86,7 @@ class Adapter(Callback):
     bases: Any
     prefix: str
     Trainer: Any
+    parts: dict
     by_flags: bool
     for_first: Any
     loads_last: bool
@@ -206,4 +207,32 @@ def sharing(trainer: Any) -> list:
     - `trainer`: A stand-in
 
     Returns: Adapters, in the order in which they run
+    """
+
+def public_names(cls: type) -> list:
+    """Find the public attributes of `cls`: those that classes of its package define, and those that their methods set
+
+    Returns: Sorted
+    """
+
+class Coverage(Table):
+    """How many public attributes of a system's classes are there, refused, and neither"""
+    parts: dict
+    def __init__(self, parts: Any) -> None:
+        """- `parts`: Of each class: its name, and lists of the names that are there, that are refused, and that are neither"""
+    @property
+    def n_neither(self) -> Any: ...
+
+def compare_names(cls: type, ours: Any) -> tuple:
+    """Sort the public attributes of `cls` by what they are in `ours`
+
+    - `ours`: An object that stands for an instance of it
+
+    Returns: Three lists of names: there, refused, neither
+    """
+
+def coverage(system: str) -> Coverage:
+    """Compare stand-ins with the classes of the installed package of `system`
+
+    - `system`: Its module, such as `keras`; its package must be installed
     """

@@ -13,6 +13,7 @@ import math, sys
 from copy import deepcopy
 from enum import StrEnum
 from inspect import signature
+from operator import attrgetter
 from pathlib import Path
 from time import perf_counter
 from fastcore.basics import patch
@@ -255,6 +256,8 @@ class Transformers(_State):
     "Runs callbacks of transformers' Trainer"
     order,system,bases,Trainer,by_flags = 65,'transformers',('TrainerCallback',),_Trainer,True
     missing = dict(on_push_begin='nothing is pushed to a hub')
+    parts = {'transformers:TrainingArguments': attrgetter('args'), 'transformers:TrainerState': attrgetter('state'),
+        'transformers:TrainerControl': attrgetter('control')}
     # predictions are for those outside of a fit
     remove_on_fetch = property(lambda self: self.trainer is None or self.trainer.begun)
     hooks = _hooks

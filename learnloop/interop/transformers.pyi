@@ -128,6 +128,7 @@ class Transformers(_State):
     Trainer: Any
     by_flags: bool
     missing: dict
+    parts: dict
     remove_on_fetch: Any
     hooks: Any
     options: Any

@@ -11,6 +11,7 @@ class Prefetch(Callback):
     """Have the next batches made in a thread, pinned and moved, while one is used"""
     only_looks: bool
     safe_in_evaluate: bool
+    agrees: bool
     n: Any
     draws: bool | None
     _told: set
