@@ -492,7 +492,8 @@ class Coverage(Table):
         parts # Of each class: its name, and lists of the names that are there, that are refused, and that are neither
     ):
         self.parts = {k:dict(zip(('there','refused','neither'), v, strict=True)) for k,v in parts.items()}
-        rows = [(k, *map(len, v), ', '.join(v[-1][:12] + ['…']*(len(v[-1])>12))) for k,v in parts.items()]
+        def _some(names): return ', '.join(names[:12] + (['…'] if names[12:] else []))
+        rows = [(k, *map(len, v), _some(v[-1])) for k,v in parts.items()]
         super().__init__([('', 'there', 'refused', 'neither', 'which'), *rows])
     n_neither = property(lambda self: sum(len(o['neither']) for o in self.parts.values()))
 
