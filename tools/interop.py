@@ -1,22 +1,30 @@
 """Run the tests of `tests/interop` with the real packages, each in an environment of its own beside the project's
 
-`python -m tools.interop` runs all, `python -m tools.interop fastai keras` some. An environment sees the project's own
-packages, torch among them, through a `.pth` file; what it installs itself comes first.
+`python -m tools.interop` runs all, `python -m tools.interop fastai wild` some: a system's own callbacks (`real_*.py`), or, in `wild`,
+those that other packages have for it (`wild_*.py`). An environment sees the project's own packages, torch among them, through a `.pth` file; what it installs
+itself comes first. What came of each callback is printed as a table, and kept in `tests/interop/tested.json`, from which the page *Tested with* is made.
 """
-import os, subprocess, sys
+import json, os, subprocess, sys
+from collections import Counter
+from datetime import date
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parents[1]
 SITE = next((ROOT/'.venv/lib').glob('python3.*/site-packages'))
+KEPT = ROOT/'tests/interop/tested.json'
+FASTAI = '--no-deps fastai==2.8.12', 'fastdownload fastprogress fasttransform plum-dispatch cloudpickle pandas scikit-learn matplotlib pillow pyyaml -c'
 # System -> what pip is given, in turns. fastai asks for torchvision, which need not match torch; fastNLP for an old rich
 ENVS = dict(  # chkstyle: ignore-node
     accelerated=['pytorch-accelerated==0.1.61 accelerate torchmetrics -c'],
-    fastai=['--no-deps fastai==2.8.12', 'fastdownload fastprogress fasttransform plum-dispatch cloudpickle pandas '
-        'scikit-learn matplotlib pillow pyyaml -c'],
+    fastai=[*FASTAI],
     fastnlp=['setuptools<80', '--no-deps fastNLP==1.0.1', 'prettytable sacremoses -c'],
     keras=['keras==3.15.1 -c'],
     lightning=['lightning==2.6.6 -c'],
-    transformers=['transformers==5.23.0 accelerate -c'])
+    transformers=['transformers==5.23.0 accelerate -c'],
+    wild=[*FASTAI, 'lightning==2.6.6 keras==3.15.1 transformers==5.23.0 accelerate==1.15.0 pytorch-ignite==0.5.5 skorch==1.4.0 -c',
+        'optuna==5.0.0 optuna-integration==5.0.0 wandb==0.31.0 tensorboardX==2.6.5 codecarbon==3.3.2 comet-ml==3.58.8 torchmetrics==1.9.0 -c',
+        'ray[tune]==2.60.0 mlflow==3.17.2 dvclive==3.49.1 -c'])
 
 def make_env(system):
     "Install what `system` needs, once for each version of its line above; returns the environment's Python"
@@ -26,21 +34,53 @@ def make_env(system):
     subprocess.run([sys.executable, '-m', 'venv', '--clear', env], check=True)
     own = next((env/'lib').glob('python3.*/site-packages'))
     (own/'project.pth').write_text(f'import site; site.addsitedir({str(SITE)!r})\n')
+    subprocess.run([python, '-m', 'pip', 'install', '-q', '-U', 'pip'], check=True)  # an old one takes hours to choose versions
     for line in ENVS[system]:
         args = [o for a in line.split() for o in ([a, 'constraints.txt'] if a=='-c' else [a])]
         subprocess.run([python, '-m', 'pip', 'install', '-q', *args], check=True, cwd=ROOT)
     ready.write_text(repr(ENVS[system]))
     return python
 
+def test_files(system):
+    if system!='wild': return [f'tests/interop/real_{system}.py']
+    return sorted(str(o.relative_to(ROOT)) for o in (ROOT/'tests/interop').glob('wild_*.py'))
+
+def run(system, rows):
+    "Run the tests of `system`; returns whether they passed. Rows are appended to the file `rows`"
+    # the packages are older than this Python, NumPy and torch: their own warnings are none of ours
+    cmd = [make_env(system), '-m', 'pytest', '-q', '-W', 'default', *test_files(system)]
+    return not subprocess.run(cmd, cwd=ROOT, env=os.environ | dict(INTEROP='1', INTEROP_ROWS=str(rows)), timeout=1800).returncode
+
+# ---- what came of it
+
+def key(o): return tuple(o.get(k) or '' for k in ('kind','system','package','callback','topic'))
+
+def keep(rows):
+    "Put `rows` among those that are kept, in place of older ones of the same"
+    old = json.loads(KEPT.read_text()) if KEPT.exists() else []
+    new = {key(o):o for o in old} | {key(o):o | dict(date=str(date.today())) for o in rows}
+    KEPT.write_text(json.dumps(sorted(new.values(), key=key), indent=1, ensure_ascii=False) + '\n')
+
+def show(rows):
+    from learnloop.measure.table import Table
+    rows = [o for o in rows if o['kind']=='callback']
+    if not rows: return
+    print(Table([('system', 'package', 'version', 'callback', '', ''), *(
+        (o['system'], o['package'], o['version'], o['callback'], o['result'], o['why'][:80]) for o in sorted(rows, key=key))]))
+    print(', '.join(f'{n} {k}' for k,n in Counter(o['result'] for o in rows).items()))
+
 def main(systems):
     if unknown := set(systems) - set(ENVS):
         sys.exit(f'no system {", ".join(sorted(unknown))}: there are {", ".join(ENVS)}')
     failed = []
-    for o in systems or ENVS:
-        print(f'\n--- {o}: {", ".join(ENVS[o])}', flush=True)
-        # the packages are older than this Python, NumPy and torch: their own warnings are none of ours
-        cmd = [make_env(o), '-m', 'pytest', '-q', '-W', 'default', f'tests/interop/real_{o}.py']
-        if subprocess.run(cmd, cwd=ROOT, env=os.environ | dict(INTEROP='1'), timeout=900).returncode: failed.append(o)
+    with TemporaryDirectory() as d:
+        file = Path(d)/'rows'
+        for o in systems or ENVS:
+            print(f'\n--- {o}: {", ".join(ENVS[o])}', flush=True)
+            if not run(o, file): failed.append(o)
+        rows = [*map(json.loads, file.read_text().splitlines())] if file.exists() else []
+    keep(rows)
+    show(rows)
     sys.exit(f'failed: {", ".join(failed)}' if failed else 0)
 
 if __name__=='__main__': main(sys.argv[1:])

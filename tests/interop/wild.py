@@ -1,0 +1,48 @@
+"""What tests with packages from the wild share: each callback that was tried becomes a row, which the page *Tested with* shows
+
+`tools.interop` names in `INTEROP_ROWS` the file to which rows are appended, as a JSON object a line.
+"""
+import json, os, subprocess, sys
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+import pytest
+
+SCRIPTS = Path(__file__).parent/'scripts'
+
+def write_row(**row):
+    if file := os.environ.get('INTEROP_ROWS'):
+        with open(file, 'a') as f: f.write(json.dumps(row) + '\n')
+
+def first_line(e): return f'{type(e).__name__}: {e}'.splitlines()[0]
+
+class Trial:
+    "What came of a callback"
+    def __init__(self): self.result,self.why = 'works',''
+    def refuses(self, f, match):
+        "See that `f` is refused before training, by an error that matches"
+        with pytest.raises((TypeError,ValueError), match=match) as e: f()
+        self.result,self.why = 'refused',str(e.value).splitlines()[0]
+
+@contextmanager
+def tried(system, package, callback):
+    "Note what comes of the `callback` of `package`, the name of a distribution, in learnloop; `system` is whose trainer it was written for"
+    trial = Trial()
+    try: yield trial
+    except BaseException as e:
+        if not isinstance(e, pytest.skip.Exception): trial.result,trial.why = 'fails',first_line(e)
+        raise
+    finally: write_row(kind='callback', system=system, package=package, version=version(package), callback=callback, result=trial.result, why=trial.why)
+
+def run_script(name):
+    "The losses that a script prints in its last line, after `losses:`"
+    env = os.environ | dict(PYTHONPATH=str(SCRIPTS.parents[2]), OMP_NUM_THREADS='1')
+    out = subprocess.run([sys.executable, SCRIPTS/f'{name}.py'], capture_output=True, text=True, timeout=300, env=env)
+    assert not out.returncode, out.stderr[-3000:]
+    return [float(o) for o in out.stdout.strip().splitlines()[-1].removeprefix('losses:').split()]
+
+def compare_scripts(system, topic, tol=0.):
+    "Run `{system}_{topic}.py` and `{system}_{topic}_ours.py`, and see that losses are alike, apart from `tol`"
+    theirs,ours = run_script(f'{system}_{topic}'),run_script(f'{system}_{topic}_ours')
+    write_row(kind='script', system=system, topic=topic, theirs=theirs, ours=ours, tol=tol)
+    assert theirs and ours==pytest.approx(theirs, rel=tol, abs=tol)
