@@ -204,7 +204,8 @@ _ADAPTERS = dict(  # chkstyle: ignore-node
     fastai='FastAI',
     lightning='Lightning',
     transformers='Transformers',
-    keras='Keras')
+    keras='Keras',
+    skorch='Skorch')
 # The packages whose callbacks they take
 _PACKAGES = dict(  # chkstyle: ignore-node
     llm='engine',
@@ -213,7 +214,8 @@ _PACKAGES = dict(  # chkstyle: ignore-node
     fastai='fastai',
     lightning='lightning', pytorch_lightning='lightning',
     transformers='transformers',
-    keras='keras')
+    keras='keras',
+    skorch='skorch')
 
 def system_of(
     cls:type # A class, of callbacks or anything else
