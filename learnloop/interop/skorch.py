@@ -7,7 +7,7 @@ Docs: https://learnloop.github.io/learnloop/interop/skorch.html.md"""
 # %% auto #0
 __all__ = ['Skorch']
 
-# %% ../../nbs/interop/11_skorch.ipynb #b65e8812
+# %% ../../nbs/interop/11_skorch.ipynb #4b434650
 import inspect, numpy as np, torch
 from functools import lru_cache
 from importlib import import_module
@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from fastcore.basics import noop, patch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import DataLoader, Dataset, TensorDataset
 from ..loop.checks import NoAttribute
 from ..loop.flow import CancelFitException
 from ..loop.loss import innermost
@@ -73,7 +73,7 @@ def _refuse(k):
     def _f(self, *_, **__): raise _no(self, k)
     return _f if k=='fit' else property(_f)  # scikit-learn asks whether there is a `fit`
 
-# %% ../../nbs/interop/11_skorch.ipynb #8381de1a
+# %% ../../nbs/interop/11_skorch.ipynb #ae6fc10f
 def _tensors_of(dl):
     "Inputs and targets of all items, if they are there as tensors"
     ds = getattr(dl, 'dataset', None)
@@ -82,16 +82,24 @@ def _tensors_of(dl):
     if not isinstance(dl, (list,tuple)) or not dl or not all(map(_is_pair, dl)): return None
     return [torch.cat(o) for o in zip(*dl, strict=True)]
 
+class _Items(Dataset):
+    "A list of items as a dataset: skorch would take it for several inputs"
+    def __init__(self, items): self.items = items
+    def __getitem__(self, i): return self.items[i]
+    def __len__(self): return len(self.items)
+
 def _mk_dataset(dl):
     if dl is None: return None
     xy = _tensors_of(dl)
     if xy: return import_module('skorch.dataset').Dataset(*xy)
-    return getattr(dl, 'dataset', dl)
+    ds = getattr(dl, 'dataset', dl)
+    return _Items(ds) if isinstance(ds, (list,tuple)) else ds
 
-# %% ../../nbs/interop/11_skorch.ipynb #9ff2cc3c
+# %% ../../nbs/interop/11_skorch.ipynb #e707276b
 def _told(k, f):
     "A property of the net that nobody can set, as nobody would heed it"
     def _set(self, v):
+        if isinstance(v, str) and v==f(self): return
         raise _no(self, k, f', so that setting it to {v!r} would change nothing', 'change it in the learner')
     return property(f, _set)
 
@@ -217,7 +225,7 @@ def _mk_net(learn):
     kind = _kinds.get(_loss_name(learn.loss_func), 'NeuralNet')
     return _net_class(getattr(skorch, kind))(learn)
 
-# %% ../../nbs/interop/11_skorch.ipynb #f5685b6e
+# %% ../../nbs/interop/11_skorch.ipynb #4f6763b5
 class _Run:
     "Where the loop is, for all callbacks of skorch together"
     def reset(self):
@@ -225,7 +233,7 @@ class _Run:
         loss = sk.PassthroughScoring
         self.run_.defaults = [('epoch_timer', sk.EpochTimer()), ('train_loss', loss('train_loss', on_train=True)),
             ('valid_loss', loss('valid_loss'))]
-        vars(self.run_).update(stages=[], begun=False, stopping=False, open=False, lr=None, rows=0)
+        vars(self.run_).update(stages=[], stopping=False, open=False, lr=None, rows=0)
     def begin(self, group):
         "Have an empty history, and callbacks as new"
         _Run.reset(self)
@@ -247,8 +255,11 @@ class _Run:
         "Call `hook` of the callbacks that each net has"
         for _,cb in self.run_.defaults: getattr(cb, hook)(self, **kwargs)
 
-# %% ../../nbs/interop/11_skorch.ipynb #99053471
-def _stage(o): return o.trainer.run_.stages[-1] if o.trainer.run_.stages else None
+# %% ../../nbs/interop/11_skorch.ipynb #fd43e7ad
+def _stage(o):
+    "'train', 'valid', or None"
+    stages = o.trainer.run_.stages
+    return stages[-1].name if stages else None
 
 def _xy(o):
     ds = o.trainer.dataset_of('train')
@@ -264,7 +275,9 @@ def _pair(learn):
 
 def _batch(o): return dict(batch=_pair(o.learn), training=_stage(o)=='train')
 def _ended(o): return _batch(o) | dict(loss=o.learn.loss, y_pred=o.learn.pred)
-def _in_batch(o): return o.trainer.run_.begun
+def _in_batch(o):
+    stages = o.trainer.run_.stages
+    return bool(stages) and stages[-1].begun
 def _grads(o):
     params = import_module('skorch.utils').TeeGenerator(o.trainer.get_all_learnable_params())
     return dict(named_parameters=params, batch=_pair(o.learn), training=True)
@@ -290,7 +303,7 @@ _unfit = dict(InputShapeSetter='the model is made before the fit: give it the si
 _writers = '''TrainEndCheckpoint TensorBoard WandbLogger MlflowLogger NeptuneLogger SacredLogger PrintLog
     ProgressBar'''.split()
 
-# %% ../../nbs/interop/11_skorch.ipynb #be6e93f4
+# %% ../../nbs/interop/11_skorch.ipynb #7e5634c0
 class Skorch(Adapter):
     "Runs a callback of skorch"
     system,bases,hooks,unfit,for_first,order,_taken = 'skorch',('Callback',),_rows,_unfit,_writers,66,None
@@ -315,29 +328,31 @@ class Skorch(Adapter):
         history.new_epoch()
         history.record('epoch', len(history))
         run.open = True
-    def before_train(self): self.trainer.run_.stages.append('train')
+    def _enter(self, name): self.trainer.run_.stages.append(SimpleNamespace(name=name, begun=False))
+    def before_train(self): self._enter('train')
     def before_validate(self):
-        learn,run,history = self.learn,self.trainer.run_,self.trainer.history_
+        learn,history = self.learn,self.trainer.history_
         own = learn.inside('fit') and evaluation_kind(learn)=='epoch' and n_open(learn, 'validate')==1
-        run.stages.append('valid' if own else None)
+        self._enter('valid' if own else None)
         if own: history[-1]['batches'][:] = [b for b in history[-1]['batches'] if 'valid_batch_size' not in b]
     def before_batch(self):
-        run = self.trainer.run_
-        run.begun = _stage(self) is not None
-        if run.begun: self.trainer.history_.new_batch()
+        if _stage(self) is None: return
+        self.trainer.run_.stages[-1].begun = True
+        self.trainer.history_.new_batch()
     def after_batch(self):
         run,learn,history,stage = self.trainer.run_,self.learn,self.trainer.history_,_stage(self)
-        if not run.begun: return
+        if not _in_batch(self): return
         if learn.outcome.get('batch')!='done' or learn.loss_grad is None:
-            run.begun = False
+            run.stages[-1].begun = False
             history[-1]['batches'].pop()
             return
         if isinstance(learn.pred, Tensor) and learn.pred.dim()>1: run.n_classes = learn.pred.shape[1]
         history.record_batch(f'{stage}_loss', learn.loss.mean().item())
         history.record_batch(f'{stage}_batch_size', learn.bs)
-    def then_after_batch(self): self.trainer.run_.begun = False
+    def then_after_batch(self):
+        if _stage(self): self.trainer.run_.stages[-1].begun = False
 
-# %% ../../nbs/interop/11_skorch.ipynb #e53768c1
+# %% ../../nbs/interop/11_skorch.ipynb #192b52df
 @patch
 def cleanup_train(self:Skorch): self._leave('train')
 
@@ -347,7 +362,7 @@ def then_cleanup_validate(self:Skorch): self._leave('validate')
 @patch
 def _leave(self:Skorch, phase):
     stages,history = self.trainer.run_.stages,self.trainer.history_
-    stage = stages.pop() if stages else None
+    stage = stages.pop().name if stages else None
     if stage is None or self.learn.outcome.get(phase)=='failed': return
     n = sum(f'{stage}_batch_size' in b for b in history[-1]['batches'])
     history.record(f'{stage}_batch_count', n)
@@ -421,7 +436,8 @@ def then_cleanup_fit(self:Skorch):
         if not any(o is p for p in self.trainer.run_.wrapped): vars(o).pop('step', None)  # a scheduler of torch put it there
     for o in self.group: o._taken = None
 
-# %% ../../nbs/interop/11_skorch.ipynb #2544a548
+# %% ../../nbs/interop/11_skorch.ipynb #9793b4b0
+_cached = 'y_trues_','y_preds_'  # of an epoch
 _clocks = 'epoch_start_time_','run_','client_','pbar_'  # of this process
 
 def _state_of(v):
@@ -434,7 +450,7 @@ def saved_state(self:Skorch):
     if own is not None: sd = dict(own=own)
     else:
         kept = {k:v for k,v in vars(self.foreign).items() if k not in _clocks and (k[-1]=='_' or k[0]=='_')}
-        if not self.learn or not self.learn.inside('train'): kept = {k:v for k,v in kept.items() if k not in ('y_trues_','y_preds_')}
+        if not (self.trainer and self.trainer.run_.open): kept = {k:v for k,v in kept.items() if k not in _cached}
         attrs = storable_items(kept, _state_of)
         sd = dict(attrs=attrs) if attrs else {}
     if self.trainer is not None and self is self.group[0]: sd['net'] = _net_state(self.trainer)
