@@ -95,7 +95,7 @@ def _mk_dataset(dl):
     ds = getattr(dl, 'dataset', dl)
     return _Items(ds) if isinstance(ds, (list,tuple)) else ds
 
-# %% ../../nbs/interop/11_skorch.ipynb #e707276b
+# %% ../../nbs/interop/11_skorch.ipynb #f5169db1
 def _told(k, f):
     "A property of the net that nobody can set, as nobody would heed it"
     def _set(self, v):
@@ -108,12 +108,14 @@ def _opt_of(net):
     if not isinstance(opt, dict): return opt
     raise _no(net, 'optimizer_', f', as the learner has {", ".join(opt)}', "read net.learn.opt['…']")
 
+# %% ../../nbs/interop/11_skorch.ipynb #028dc7cc
 def _criterion_of(net):
     f,kept = net.learn.loss_func,net.run_.criterion
     if f is None: raise _no(net, 'criterion_', '', 'the model computes its loss itself')
     if kept is None or kept[0] is not f: net.run_.criterion = f,_as_module(f)
     return net.run_.criterion[1]
 
+# %% ../../nbs/interop/11_skorch.ipynb #bafac4c9
 def _loader_class(dl): return type(dl) if isinstance(dl, DataLoader) else DataLoader
 
 def _classes_of(net):
@@ -170,7 +172,7 @@ def _set_hyper(net, k, v):
     setter(net, 'optimizer__lr' if k=='lr' else k, v)
     if k in ('lr','optimizer__lr'): net.run_.lr = v
 
-# %% ../../nbs/interop/11_skorch.ipynb #acd5e06f
+# %% ../../nbs/interop/11_skorch.ipynb #5b80ff21
 class _Methods(_Net):
     def dataset_of(self, kind):
         "The dataset of `train` or `valid`"
@@ -178,9 +180,9 @@ class _Methods(_Net):
         if kind not in kept or kept[kind][0] is not dl: kept[kind] = dl,_mk_dataset(dl)
         return kept[kind][1]
     def _get_param_names(self):
-        base = type(self).__mro__[2]  # that of skorch
-        names = {**inspect.signature(import_module('skorch').NeuralNet).parameters, **inspect.signature(base).parameters}
-        return [k for k,p in names.items() if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
+        bases = import_module('skorch').NeuralNet,self.theirs_
+        params = {k:p for o in bases for k,p in inspect.signature(o).parameters.items()}
+        return [k for k,p in params.items() if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
     def get_default_callbacks(self): return self.run_.defaults
     def _initialize_callbacks(self):
         for _,cb in self.callbacks_: cb.initialize()
@@ -200,11 +202,10 @@ class _Methods(_Net):
             for m,v in modes: m.training = v
     def save_params(self, *args, **kwargs):
         if self.learn.peers.is_first: super().save_params(*args, **kwargs)
-    def __reduce__(self): return _restore_net,(type(self).__mro__[2], *self._parts())
-    def _parts(self):
+    def __reduce__(self):
         parts = {k:getattr(self, k) for k in ('module_','criterion_','optimizer_','history_','callbacks_')}
         own = 'lr','max_epochs','batch_size','device','verbose','predict_nonlinearity'
-        return {k:getattr(self, k) for k in own},parts
+        return _restore_net,(self.theirs_, {k:getattr(self, k) for k in own}, parts)
 
 def _restore_net(cls, settings, parts):
     "A net of skorch, as `f_pickle` of a `Checkpoint` has it"
@@ -213,9 +214,11 @@ def _restore_net(cls, settings, parts):
     vars(net).update(parts)
     return net
 
-# %% ../../nbs/interop/11_skorch.ipynb #228c9239
+# %% ../../nbs/interop/11_skorch.ipynb #249187a1
 @lru_cache(None)
-def _net_class(base): return type(base.__name__, (_Methods, base), dict(__init__=_Net.__init__, __module__=__name__))
+def _net_class(base):
+    own = dict(__init__=_Net.__init__, __module__=__name__, theirs_=base)
+    return type(base.__name__, (_Methods, base), own)
 
 def _mk_net(learn):
     "Make what stands for the net of `learn`"
@@ -225,7 +228,7 @@ def _mk_net(learn):
     kind = _kinds.get(_loss_name(learn.loss_func), 'NeuralNet')
     return _net_class(getattr(skorch, kind))(learn)
 
-# %% ../../nbs/interop/11_skorch.ipynb #4f6763b5
+# %% ../../nbs/interop/11_skorch.ipynb #e288b8b4
 class _Run:
     "Where the loop is, for all callbacks of skorch together"
     def reset(self):
@@ -237,7 +240,7 @@ class _Run:
     def begin(self, group):
         "Have an empty history, and callbacks as new"
         _Run.reset(self)
-        self.run_.group,self.verbose = group,int(self.learn.logger is not noop)
+        self.run_.group,self.verbose = group,int(self.learn.logger is not noop and self.learn.peers.is_first)
         self.history_ = type(self.history_)()
         for _,cb in self.run_.defaults: cb.initialize()
         for o in group: o.call('initialize')
@@ -255,7 +258,7 @@ class _Run:
         "Call `hook` of the callbacks that each net has"
         for _,cb in self.run_.defaults: getattr(cb, hook)(self, **kwargs)
 
-# %% ../../nbs/interop/11_skorch.ipynb #fd43e7ad
+# %% ../../nbs/interop/11_skorch.ipynb #09ea8d65
 def _stage(o):
     "'train', 'valid', or None"
     stages = o.trainer.run_.stages
@@ -267,17 +270,21 @@ def _xy(o):
 
 def _datasets(o): return {f'dataset_{k}':o.trainer.dataset_of(k) for k in ('train','valid')}
 
+# %% ../../nbs/interop/11_skorch.ipynb #e056fc52
 def _pair(learn):
     "The batch as the loader gave it; or inputs and targets, if it is no pair of them"
     b = learn.batch
     if isinstance(b, (tuple,list)) and len(b)==2: return b
     return [o[0] if len(o)==1 else o for o in (learn.xb, learn.yb)]
 
+# %% ../../nbs/interop/11_skorch.ipynb #ce0422f9
 def _batch(o): return dict(batch=_pair(o.learn), training=_stage(o)=='train')
 def _ended(o): return _batch(o) | dict(loss=o.learn.loss, y_pred=o.learn.pred)
 def _in_batch(o):
     stages = o.trainer.run_.stages
     return bool(stages) and stages[-1].begun
+
+# %% ../../nbs/interop/11_skorch.ipynb #b78b616a
 def _grads(o):
     params = import_module('skorch.utils').TeeGenerator(o.trainer.get_all_learnable_params())
     return dict(named_parameters=params, batch=_pair(o.learn), training=True)
@@ -303,7 +310,7 @@ _unfit = dict(InputShapeSetter='the model is made before the fit: give it the si
 _writers = '''TrainEndCheckpoint TensorBoard WandbLogger MlflowLogger NeptuneLogger SacredLogger PrintLog
     ProgressBar'''.split()
 
-# %% ../../nbs/interop/11_skorch.ipynb #7e5634c0
+# %% ../../nbs/interop/11_skorch.ipynb #23e6ab85
 class Skorch(Adapter):
     "Runs a callback of skorch"
     system,bases,hooks,unfit,for_first,order,_taken = 'skorch',('Callback',),_rows,_unfit,_writers,66,None
@@ -328,37 +335,52 @@ class Skorch(Adapter):
         history.new_epoch()
         history.record('epoch', len(history))
         run.open = True
-    def _enter(self, name): self.trainer.run_.stages.append(SimpleNamespace(name=name, begun=False))
-    def before_train(self): self._enter('train')
-    def before_validate(self):
-        learn,history = self.learn,self.trainer.history_
-        own = learn.inside('fit') and evaluation_kind(learn)=='epoch' and n_open(learn, 'validate')==1
-        self._enter('valid' if own else None)
-        if own: history[-1]['batches'][:] = [b for b in history[-1]['batches'] if 'valid_batch_size' not in b]
-    def before_batch(self):
-        if _stage(self) is None: return
-        self.trainer.run_.stages[-1].begun = True
-        self.trainer.history_.new_batch()
-    def after_batch(self):
-        run,learn,history,stage = self.trainer.run_,self.learn,self.trainer.history_,_stage(self)
-        if not _in_batch(self): return
-        if learn.outcome.get('batch')!='done' or learn.loss_grad is None:
-            run.stages[-1].begun = False
-            history[-1]['batches'].pop()
-            return
-        if isinstance(learn.pred, Tensor) and learn.pred.dim()>1: run.n_classes = learn.pred.shape[1]
-        history.record_batch(f'{stage}_loss', learn.loss.mean().item())
-        history.record_batch(f'{stage}_batch_size', learn.bs)
-    def then_after_batch(self):
-        if _stage(self): self.trainer.run_.stages[-1].begun = False
 
-# %% ../../nbs/interop/11_skorch.ipynb #192b52df
+# %% ../../nbs/interop/11_skorch.ipynb #671b0fe2
+@patch
+def _enter(self:Skorch, name): self.trainer.run_.stages.append(SimpleNamespace(name=name, begun=False))
+
+@patch
+def before_train(self:Skorch): self._enter('train')
+
+@patch
+def before_validate(self:Skorch):
+    learn,history = self.learn,self.trainer.history_
+    own = learn.inside('fit') and evaluation_kind(learn)=='epoch' and n_open(learn, 'validate')==1
+    self._enter('valid' if own else None)
+    if own: history[-1]['batches'][:] = [b for b in history[-1]['batches'] if 'valid_batch_size' not in b]
+
+# %% ../../nbs/interop/11_skorch.ipynb #47222581
+@patch
+def before_batch(self:Skorch):
+    if _stage(self) is None: return
+    self.trainer.run_.stages[-1].begun = True
+    self.trainer.history_.new_batch()
+
+@patch
+def after_batch(self:Skorch):
+    run,learn,history,stage = self.trainer.run_,self.learn,self.trainer.history_,_stage(self)
+    if not _in_batch(self): return
+    if learn.outcome.get('batch')!='done' or learn.loss_grad is None:
+        run.stages[-1].begun = False
+        history[-1]['batches'].pop()
+        return
+    if isinstance(learn.pred, Tensor) and learn.pred.dim()>1: run.n_classes = learn.pred.shape[1]
+    history.record_batch(f'{stage}_loss', learn.loss.mean().item())
+    history.record_batch(f'{stage}_batch_size', learn.bs)
+
+@patch
+def then_after_batch(self:Skorch):
+    if _stage(self): self.trainer.run_.stages[-1].begun = False
+
+# %% ../../nbs/interop/11_skorch.ipynb #a1042622
 @patch
 def cleanup_train(self:Skorch): self._leave('train')
 
 @patch
 def then_cleanup_validate(self:Skorch): self._leave('validate')
 
+# %% ../../nbs/interop/11_skorch.ipynb #ee610886
 @patch
 def _leave(self:Skorch, phase):
     stages,history = self.trainer.run_.stages,self.trainer.history_
@@ -367,6 +389,7 @@ def _leave(self:Skorch, phase):
     n = sum(f'{stage}_batch_size' in b for b in history[-1]['batches'])
     history.record(f'{stage}_batch_count', n)
 
+# %% ../../nbs/interop/11_skorch.ipynb #aa29f370
 @patch
 def after_epoch(self:Skorch):
     if self.learn.outcome.get('epoch')!='done': return
@@ -378,10 +401,11 @@ def after_epoch(self:Skorch):
             if row.get(k) is not None: net.history_.record(k, row[k])
     _Run.tell(net, 'on_epoch_end', **_datasets(self))
 
+# %% ../../nbs/interop/11_skorch.ipynb #68415681
 @patch
 def then_after_epoch(self:Skorch): self.trainer.run_.open = False
 
-# %% ../../nbs/interop/11_skorch.ipynb #057a4340
+# %% ../../nbs/interop/11_skorch.ipynb #ac2b77ac
 @patch
 def _share(self:Skorch): self.trainer.run_.stopping, = self.agreed(self.trainer.run_.stopping)
 
@@ -391,6 +415,7 @@ def before_fetch(self:Skorch):
     self._share()
     if self.trainer.run_.stopping: raise CancelFitException
 
+# %% ../../nbs/interop/11_skorch.ipynb #1bad44a7
 @patch
 def then_cleanup_epoch(self:Skorch):
     how = self.learn.outcome.get('epoch')
@@ -408,7 +433,7 @@ def _call(self:Skorch, name, f, args, kwargs):
         run.stopping = True
         if name!='on_epoch_end' and not self.learn.team: raise CancelFitException from None
 
-# %% ../../nbs/interop/11_skorch.ipynb #a69ffbbc
+# %% ../../nbs/interop/11_skorch.ipynb #95fa24e9
 @patch
 def _check_monitor(self:Skorch):
     cb,learn = self.foreign,self.learn
@@ -433,35 +458,43 @@ def after_create(self:Skorch):
 @patch
 def then_cleanup_fit(self:Skorch):
     for o in opts(self.learn.opt):
-        if not any(o is p for p in self.trainer.run_.wrapped): vars(o).pop('step', None)  # a scheduler of torch put it there
+        # a scheduler of torch put it there
+        if not any(o is p for p in self.trainer.run_.wrapped): vars(o).pop('step', None)
     for o in self.group: o._taken = None
 
-# %% ../../nbs/interop/11_skorch.ipynb #9793b4b0
+# %% ../../nbs/interop/11_skorch.ipynb #65b7cd58
 _cached = 'y_trues_','y_preds_'  # of an epoch
 _clocks = 'epoch_start_time_','run_','client_','pbar_'  # of this process
 
 def _state_of(v):
-    return storable_items(v.state_dict()) if hasattr(v, 'load_state_dict') and not isinstance(v, nn.Module) else storable(v)
+    "What a checkpoint can hold of a scheduler, or of plain data; modules are the learner's"
+    has_state = hasattr(v, 'load_state_dict') and not isinstance(v, nn.Module)
+    return storable_items(v.state_dict()) if has_state else storable(v)
 
 @patch
 def saved_state(self:Skorch):
     if self._taken is not None: return storable_items(self._taken)
     own = Adapter.saved_state(self)
-    if own is not None: sd = dict(own=own)
-    else:
-        kept = {k:v for k,v in vars(self.foreign).items() if k not in _clocks and (k[-1]=='_' or k[0]=='_')}
-        if not (self.trainer and self.trainer.run_.open): kept = {k:v for k,v in kept.items() if k not in _cached}
-        attrs = storable_items(kept, _state_of)
-        sd = dict(attrs=attrs) if attrs else {}
+    attrs = self._fitted() if own is None else {}
+    sd = {k:v for k,v in dict(own=own, attrs=attrs).items() if v}
     if self.trainer is not None and self is self.group[0]: sd['net'] = _net_state(self.trainer)
     return sd or None
 
+@patch
+def _fitted(self:Skorch):
+    is_open = self.trainer is not None and self.trainer.run_.open
+    less = _clocks if is_open else (*_clocks, *_cached)
+    attrs = {k:v for k,v in vars(self.foreign).items() if k not in less and (k[-1]=='_' or k[0]=='_')}
+    return storable_items(attrs, _state_of)
+
+# %% ../../nbs/interop/11_skorch.ipynb #de76cdb1
 def _net_state(net):
-    rows = [storable_items(o) | dict(batches=[storable_items(b) for b in o['batches']]) for o in net.history_.to_list()]
+    def _row(o): return storable_items(o) | dict(batches=[storable_items(b) for b in o['batches']])
+    rows = [_row(o) for o in net.history_.to_list()]
     best = {k:cb.best_score_ for k,cb in net.run_.defaults[1:] if hasattr(cb, 'best_score_')}
     return dict(history=rows, best=storable_items(best), stopping=net.run_.stopping, open=net.run_.open)
 
-# %% ../../nbs/interop/11_skorch.ipynb #dc9996f6
+# %% ../../nbs/interop/11_skorch.ipynb #d5b25879
 @patch
 def load_saved_state(self:Skorch, sd):
     self._taken = sd
@@ -482,6 +515,7 @@ def _restore(self:Skorch):
         if k in kept['best']: cb.best_score_ = kept['best'][k]
     net.run_.stopping,net.run_.open = kept['stopping'],kept['open']
 
+# %% ../../nbs/interop/11_skorch.ipynb #0fe2bf62
 @patch
 def then_before_fit(self:Skorch):
     "Have what was loaded once more, after the hooks that forget it"

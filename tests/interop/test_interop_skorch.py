@@ -1,10 +1,10 @@
 "skorch's callbacks, in our fits and in those of a real `NeuralNet` with equal weights and batches"
-import io, json, pickle, sys, warnings
+import json, pickle, subprocess, sys
 from functools import partial
 import numpy as np, pytest, torch
-from helpers import listener, mk_model
+from helpers import listener
 from learnloop import (CancelBatchException, CancelEpochException, CancelFitException, DataLoaders, GradientAccumulation, Learner, SanityCheck,
-    TorchScheduler, ValidateCallback, accuracy)
+    ValidateCallback, accuracy)
 from learnloop.interop import as_cb
 from learnloop.interop.core import coverage
 from learnloop.interop.skorch import Skorch
@@ -25,7 +25,7 @@ X,Y = torch.randn(50, 6, generator=G),torch.randint(3, (50,), generator=G)
 X_,Y_ = torch.randn(22, 6, generator=G),torch.randint(3, (22,), generator=G)
 TRAIN,VALID = TensorDataset(X, Y),TensorDataset(X_, Y_)
 
-def model(): 
+def model():
     torch.manual_seed(5)
     return nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 3))
 
@@ -162,7 +162,7 @@ def test_regularization_and_parameters():
         ParamMapper('3.weight', fn=lambda p: p.data.clamp_(-.2, .2), at=4)])
 
 def test_checkpoints(tmp_path):
-    def mk(): 
+    def mk():
         (folder := tmp_path/str(len(list(tmp_path.iterdir())))).mkdir()
         return [Checkpoint(dirname=str(folder), f_pickle='net.pkl', fn_prefix='best_', load_best=True),
             Checkpoint(dirname=str(folder), monitor=None, f_params='e{last_epoch[epoch]}.pt', f_optimizer=None, f_criterion=None, f_history=None, event_name=None),
@@ -195,7 +195,7 @@ def test_print_log_and_timer():
 def test_progress_bar(capsys):
     theirs,ours = ProgressBar(),ProgressBar()
     mk_net([theirs], 2).fit(TRAIN, None)
-    net = fit(mk_learner(), 2, [ours])
+    fit(mk_learner(), 2, [ours])
     assert (ours.pbar_.n, ours.pbar_.total, ours.pbar_.postfix)==(theirs.pbar_.n, theirs.pbar_.total, theirs.pbar_.postfix) and ours.pbar_.total==10
 
 def test_tensorboard():
@@ -236,7 +236,7 @@ def test_set_params_of_callbacks_and_of_what_is_made_already():
     assert {'lr', 'batch_size', 'max_epochs', 'module', 'criterion', 'callbacks__train_loss__on_train'}<=set(sets.params)
 
 def test_names_of_callbacks_are_unique():
-    net = fit(mk_learner(), 1, [a := EarlyStopping(), b := EarlyStopping(patience=9)])
+    net = fit(mk_learner(), 1, [EarlyStopping(), b := EarlyStopping(patience=9)])
     assert [k for k,_ in net.callbacks_][:5]==['epoch_timer', 'train_loss', 'valid_loss', 'EarlyStopping_1', 'EarlyStopping_2'] and dict(net.callbacks_)['EarlyStopping_2'] is b
 
 @pytest.mark.parametrize('loss,kind', [(nn.CrossEntropyLoss(), NeuralNetClassifier), (F.cross_entropy, NeuralNetClassifier), (F.nll_loss, NeuralNetClassifier),
@@ -275,7 +275,7 @@ def test_several_optimizers_and_losses_of_the_model():
     opts = dict(a=torch.optim.SGD(m[0].parameters(), .1), b=torch.optim.SGD([*m[1].parameters(), *m[3].parameters()], .1))
     learn = Learner(DataLoaders(DataLoader(TRAIN, 8), device='cpu'), m, F.cross_entropy, opts)
     net = fit(learn, 1, [GradientNormClipping(1.)])
-    with pytest.raises(AttributeError, match=r"as the learner has a, b: read net.learn.opt\['…'\]"): net.optimizer_
+    with pytest.raises(AttributeError, match=r"as the learner has a, b: read net.learn.opt\['…'\]"): _ = net.optimizer_
 
 @pytest.mark.parametrize('dls', ['lists', 'no dataset', 'no tensors', 'no validation'])
 def test_other_loaders(dls):
@@ -297,7 +297,7 @@ def test_other_loaders(dls):
 
 def test_accumulation_clips_once_a_step():
     trace = []
-    fit(mk_learner(), 1, [mk_recorder(trace)], ) 
+    fit(mk_learner(), 1, [mk_recorder(trace)])
     n = sum(o[1]=='on_grad_computed' for o in trace)
     learn,trace2 = mk_learner(cbs=GradientAccumulation(n_batches=2)),[]
     fit(learn, 1, [mk_recorder(trace2)])
@@ -388,6 +388,5 @@ def test_state_of_ones_own():
     assert new.foreign.n==2
 
 def test_importing_imports_no_skorch():
-    import subprocess
     code = "import sys, learnloop.interop.skorch; assert not {'skorch', 'sklearn'} & {*sys.modules}"
     subprocess.run([sys.executable, '-W', 'ignore', '-c', code], check=True, timeout=60)
