@@ -3,9 +3,9 @@ import csv, json, os
 from functools import partial
 from importlib.util import find_spec
 import optuna, pytest, test_interop_skorch as ts, torch
-from test_interop_skorch import TRAIN, both, clean, fit, mk_learner, mk_net
-from skorch.callbacks import (BatchScoring, Callback, Checkpoint, EarlyStopping, EpochScoring, EpochTimer, Freezer, GradientNormClipping, Initializer,
-    InputShapeSetter, LRScheduler, MlflowLogger, NeptuneLogger, ParamMapper, PassthroughScoring, PrintLog, ProgressBar, SacredLogger, TensorBoard,
+from test_interop_skorch import TRAIN, both, fit, mk_learner, mk_net
+from skorch.callbacks import (BatchScoring, Callback, EarlyStopping, EpochScoring, EpochTimer, Freezer, GradientNormClipping, Initializer,
+    InputShapeSetter, LRScheduler, MlflowLogger, NeptuneLogger, ParamMapper, PassthroughScoring, SacredLogger, TensorBoard,
     Unfreezer, WandbLogger)
 from torch import nn
 from torch.optim.lr_scheduler import StepLR
