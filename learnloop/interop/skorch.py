@@ -310,7 +310,7 @@ _unfit = dict(InputShapeSetter='the model is made before the fit: give it the si
 _writers = '''TrainEndCheckpoint TensorBoard WandbLogger MlflowLogger NeptuneLogger SacredLogger PrintLog
     ProgressBar'''.split()
 
-# %% ../../nbs/interop/11_skorch.ipynb #23e6ab85
+# %% ../../nbs/interop/11_skorch.ipynb #20b1e054
 class Skorch(Adapter):
     "Runs a callback of skorch"
     system,bases,hooks,unfit,for_first,order,_taken = 'skorch',('Callback',),_rows,_unfit,_writers,66,None
@@ -331,7 +331,8 @@ class Skorch(Adapter):
         rec = getattr(self.learn, 'recorder', None)
         run.rows = len(rec.values) if rec else 0
         _Run.tell(self.trainer, 'on_epoch_begin')
-        if run.open: return  # resumed in the middle of it
+        run.again = run.open  # resumed in the middle of it
+        if run.again: return
         history.new_epoch()
         history.record('epoch', len(history))
         run.open = True
@@ -494,7 +495,7 @@ def _net_state(net):
     best = {k:cb.best_score_ for k,cb in net.run_.defaults[1:] if hasattr(cb, 'best_score_')}
     return dict(history=rows, best=storable_items(best), stopping=net.run_.stopping, open=net.run_.open)
 
-# %% ../../nbs/interop/11_skorch.ipynb #d5b25879
+# %% ../../nbs/interop/11_skorch.ipynb #bd4de374
 @patch
 def load_saved_state(self:Skorch, sd):
     self._taken = sd
@@ -506,7 +507,7 @@ def _restore(self:Skorch):
     if 'own' in sd: self.foreign.load_state_dict(sd['own'])
     for k,v in sd.get('attrs', {}).items():
         now = getattr(self.foreign, k, None)
-        if hasattr(now, 'load_state_dict'): now.load_state_dict(v)
+        if hasattr(now, 'load_state_dict'): now.load_state_dict(dict(v))  # some take things out of it
         else: setattr(self.foreign, k, v)
     if net is None or 'net' not in sd: return
     kept = sd['net']
@@ -515,7 +516,7 @@ def _restore(self:Skorch):
         if k in kept['best']: cb.best_score_ = kept['best'][k]
     net.run_.stopping,net.run_.open = kept['stopping'],kept['open']
 
-# %% ../../nbs/interop/11_skorch.ipynb #0fe2bf62
+# %% ../../nbs/interop/11_skorch.ipynb #c40c5106
 @patch
 def then_before_fit(self:Skorch):
     "Have what was loaded once more, after the hooks that forget it"
@@ -526,5 +527,4 @@ def then_before_fit(self:Skorch):
 
 @patch
 def then_before_epoch(self:Skorch):
-    if self.trainer.run_.groups and self.learn.epoch==self.learn.start_place.epoch:
-        for o in self.group: o._restore()
+    for o in self.group if self.trainer.run_.again else (): o._restore()
