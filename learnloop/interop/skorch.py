@@ -73,7 +73,7 @@ def _refuse(k):
     def _f(self, *_, **__): raise _no(self, k)
     return _f if k=='fit' else property(_f)  # scikit-learn asks whether there is a `fit`
 
-# %% ../../nbs/interop/11_skorch.ipynb #ae6fc10f
+# %% ../../nbs/interop/11_skorch.ipynb #c127c56c
 def _tensors_of(dl):
     "Inputs and targets of all items, if they are there as tensors"
     ds = getattr(dl, 'dataset', None)
@@ -88,11 +88,22 @@ class _Items(Dataset):
     def __getitem__(self, i): return self.items[i]
     def __len__(self): return len(self.items)
 
+class _NoItems(Dataset):
+    "What stands for the dataset of a loader that has none"
+    def __init__(self, dl): self.dl = dl
+    def __getitem__(self, i):
+        raise TypeError(f'{type(self.dl).__name__} has no dataset, so that nobody knows item {i}: use a DataLoader')
+    def __len__(self):
+        raise TypeError(f'{type(self.dl).__name__} has no dataset, so that nobody can count its items: use a DataLoader; '
+            "for a progress bar, ProgressBar(batches_per_epoch='count')")
+
+# %% ../../nbs/interop/11_skorch.ipynb #eb420298
 def _mk_dataset(dl):
     if dl is None: return None
     xy = _tensors_of(dl)
     if xy: return import_module('skorch.dataset').Dataset(*xy)
-    ds = getattr(dl, 'dataset', dl)
+    ds = getattr(dl, 'dataset', None)
+    if ds is None: return _NoItems(dl)
     return _Items(ds) if isinstance(ds, (list,tuple)) else ds
 
 # %% ../../nbs/interop/11_skorch.ipynb #f5169db1

@@ -1,6 +1,7 @@
 "skorch's callbacks, in our fits and in those of a real `NeuralNet` with equal weights and batches"
 import json, pickle, subprocess, sys
 from functools import partial
+from itertools import product
 import numpy as np, pytest, torch
 from helpers import listener
 from learnloop import (CancelBatchException, CancelEpochException, CancelFitException, DataLoaders, GradientAccumulation, Learner, SanityCheck,
@@ -256,10 +257,11 @@ def test_scores_of_other_kinds_of_nets(kind):
     def mk():
         torch.manual_seed(1)
         return nn.Linear(6, 1)
-    def cbs(): return [EpochScoring(o, name=f's{i}', use_caching=c, on_train=t) for i,(o,c,t) in enumerate((o, c, t) for o in scores for c in (True, False) for t in (True, False))]
+    def cbs(): return [EpochScoring(o, name=f's{i}', use_caching=c, on_train=t) for i,(o,c,t) in enumerate(product(scores, (True, False), (True, False)))]
     # skorch's binary classifiers want targets without a second dimension
     flat = y[:, 0] if kind=='binary' else y
-    real = cls(mk(), criterion=loss, lr=.05, max_epochs=2, batch_size=8, train_split=predefined_split(Dataset(X, flat)), callbacks=cbs(), verbose=0).fit(X, flat)
+    kwargs = dict(train_split=predefined_split(Dataset(X, flat)), callbacks=cbs(), verbose=0)
+    real = cls(mk(), criterion=loss, lr=.05, max_epochs=2, batch_size=8, **kwargs).fit(X, flat)
     dl = DataLoader(TensorDataset(X, y), 8)
     net = fit(Learner(DataLoaders(dl, dl, device='cpu'), mk(), loss(), torch.optim.SGD, lr=.05), 2, cbs())
     for a,b in zip(clean(net.history), clean(real.history), strict=True):
@@ -310,9 +312,12 @@ def test_other_loaders(dls):
         def on_epoch_end(self, net, dataset_train, dataset_valid, **kwargs): trace.append((type(dataset_train).__name__, dataset_valid is None))
     learn = mk_learner(dls=DataLoaders(*made.get(dls.replace(' ', '_'), (Loader(), Loader())), device='cpu'))
     net = fit(learn, 1, [Sees(), EpochScoring('accuracy', lower_is_better=False)])
-    kind = {'lists': 'Dataset', 'no validation': 'Dataset', 'no dataset': 'Loader', 'no tensors': '_Items'}[dls]
+    kind = {'lists': 'Dataset', 'no validation': 'Dataset', 'no dataset': '_NoItems', 'no tensors': '_Items'}[dls]
     assert trace[1]==(kind, dls=='no validation') and trace[0]==(('Tensor', False) if kind=='Dataset' else (kind, True))
     assert ('accuracy' in net.history[-1])==(dls!='no validation')
+    if dls!='no dataset': return
+    with pytest.raises(TypeError, match=r"ProgressBar.batches_per_epoch='count'"): fit(learn, 1, [ProgressBar()])
+    fit(learn, 2, [ProgressBar('count')])
 
 def test_accumulation_clips_once_a_step():
     trace = []
