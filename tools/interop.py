@@ -1,7 +1,7 @@
 """Run the tests of `tests/interop` with the real packages, each in an environment of its own beside the project's
 
 `python -m tools.interop` runs all, `python -m tools.interop fastai wild` some: a system's own callbacks (`real_*.py`), or, in `wild`,
-those that other packages have for it (`wild_*.py`). An environment sees the project's own packages, torch among them, through a `.pth` file; what it installs
+those that other packages have for it (`wild_*.py`), and in `more` those of packages that were tried unseen (`more_*.py`). An environment sees the project's own packages, torch among them, through a `.pth` file; what it installs
 itself comes first. What came of each callback is printed as a table, and kept in `tests/interop/tested.json`, from which the page *Tested with* is made.
 """
 import json, os, subprocess, sys
@@ -25,7 +25,9 @@ ENVS = dict(  # chkstyle: ignore-node
     transformers=['transformers==5.23.0 accelerate -c'],
     wild=[*FASTAI, 'lightning==2.6.6 keras==3.15.1 transformers==5.23.0 accelerate==1.15.0 pytorch-ignite==0.5.5 skorch==1.4.0 -c',
         'optuna==5.0.0 optuna-integration==5.0.0 wandb==0.31.0 tensorboardX==2.6.5 codecarbon==3.3.2 comet-ml==3.58.8 torchmetrics==1.9.0 -c',
-        'ray[tune]==2.60.0 mlflow==3.17.2 dvclive==3.49.1 -c'])
+        'ray[tune]==2.60.0 mlflow==3.17.2 dvclive==3.49.1 -c'],
+    more=[*FASTAI, 'lightning==2.6.6 keras==3.15.1 transformers==5.23.0 accelerate==1.15.0 pytorch-ignite==0.5.5 -c',
+        'trl==1.16.0 sentence-transformers==6.2.0 swanlab==0.10.3 livelossplot==0.6.1 finetuning-scheduler==2.14.1 -c'])
 
 def make_env(system):
     "Install what `system` needs, once for each version of its line above; returns the environment's Python"
@@ -43,8 +45,8 @@ def make_env(system):
     return python
 
 def test_files(system):
-    if system!='wild': return [f'tests/interop/real_{system}.py', 'tests/interop/wild_coverage.py']
-    return sorted(str(o.relative_to(ROOT)) for o in (ROOT/'tests/interop').glob('wild_*.py'))
+    if system not in ('wild','more'): return [f'tests/interop/real_{system}.py', 'tests/interop/wild_coverage.py']
+    return sorted(str(o.relative_to(ROOT)) for o in (ROOT/'tests/interop').glob(f'{system}_*.py'))
 
 def run(system, rows):
     "Run the tests of `system`; returns whether they passed. Rows are appended to the file `rows`"

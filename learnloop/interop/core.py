@@ -301,7 +301,15 @@ def _check_foreign(self:Adapter):
     for k in dict.fromkeys([*self.missing, *named]):
         if k in known or not self.hears(k): continue
         if k in self.missing: raise TypeError(f'{self.label}: {k} has no counterpart in learnloop: {self.missing[k]}')
+        if self._is_mixed_in(k) and not get_close_matches(k, known, 1, .9): continue  # for somebody else
         raise TypeError(f'{self.label}: {k} is none of the hooks of {self.system}{did_you_mean(k, known)}')
+
+@patch
+def _is_mixed_in(self:Adapter, name):
+    "Has a class a `name` that the callback derives from beside the system's base?"
+    classes = type(self.foreign).__mro__
+    theirs = [c for c in classes if self._is_base(c)]
+    return any(name in vars(c) for c in classes if theirs and c not in theirs and not issubclass(c, theirs[0]))
 
 # %% ../../nbs/interop/00_core.ipynb #d67bbf39
 @patch

@@ -3,8 +3,9 @@ import subprocess, sys
 from importlib.util import find_spec
 import pytest
 from learnloop.app.synth import synth_learner
-from learnloop.interop import coverage
+from learnloop.interop import as_cb, coverage
 from learnloop.interop.core import Coverage, Facade, adapters, compare_names, public_names
+from learnloop.interop.transformers import TrainerCallback
 from learnloop.loop.learner import Learner
 from learnloop.measure.table import Table
 
@@ -65,3 +66,23 @@ theirs = 'llm fastNLP pytorch_accelerated fastai lightning pytorch_lightning tra
 print(*sorted({*theirs.split()} & {o.partition('.')[0] for o in sys.modules}))'''
     out = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, timeout=120, check=True)
     assert out.stdout.strip()=='', out.stdout
+
+# ---- callbacks of two systems
+
+class Reports:
+    "What another package's callbacks derive from, too"
+    def on_run_initialized(self): pass
+
+def mixed(name):
+    def hook(self, *args, **kwargs): pass
+    return type('Mixed', (Reports, TrainerCallback), {name:hook})
+
+def test_hooks_of_a_mixin_are_its_own():
+    cb = as_cb(mixed('on_run_initialized')())
+    assert cb.hears('on_run_initialized') and not cb.hears('on_log')
+    with pytest.raises(TypeError, match='on_lag is none of the hooks of transformers; did you mean .on_log'): as_cb(mixed('on_lag')())
+
+def test_a_slip_of_the_pen_in_a_mixin_is_found():
+    class Slip:
+        def on_train_begun(self, *args, **kwargs): pass
+    with pytest.raises(TypeError, match="on_train_begun is none of the hooks of transformers; did you mean 'on_train_begin'"): as_cb(type('Both', (Slip, TrainerCallback), {})())
