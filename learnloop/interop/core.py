@@ -505,6 +505,7 @@ class Coverage(Table):
         super().__init__([('', 'there', 'refused', 'neither', 'which'), *rows])
     n_neither = property(lambda self: sum(len(o['neither']) for o in self.parts.values()))
 
+# %% ../../nbs/interop/00_core.ipynb #b6c0a00b
 def _is_there(o, k):
     if k in vars(o) or inspect.getattr_static(type(o), k, o) is not o: return True
     try: return hasattr(o, k)
