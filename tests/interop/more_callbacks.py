@@ -91,8 +91,8 @@ def tiny_bert():
     from transformers import BertConfig, BertForSequenceClassification
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        cfg = BertConfig(vocab_size=20, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8, hidden_dropout_prob=0., attention_probs_dropout_prob=0.)
-        return BertForSequenceClassification(cfg)
+        sizes = dict(vocab_size=20, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8)
+        return BertForSequenceClassification(BertConfig(**sizes, hidden_dropout_prob=0., attention_probs_dropout_prob=0.))
 
 def tokens(n, seed):
     g = torch.Generator().manual_seed(seed)
