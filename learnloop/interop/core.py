@@ -185,6 +185,7 @@ class HookTable(Table):
         base=None # Class whose methods show the hooks' signatures
     ):
         def _signature(k):
+            if k.isupper(): return k  # an event, which has no signature
             if not hasattr(base, k): return f'{k}()'
             _,*params = inspect.signature(getattr(base, k)).parameters.values()
             return f'{k}({", ".join(map(str, params))})'
@@ -204,7 +205,8 @@ _ADAPTERS = dict(  # chkstyle: ignore-node
     fastai='FastAI',
     lightning='Lightning',
     transformers='Transformers',
-    keras='Keras')
+    keras='Keras',
+    ignite='Ignite')
 # The packages whose callbacks they take
 _PACKAGES = dict(  # chkstyle: ignore-node
     llm='engine',
@@ -213,7 +215,8 @@ _PACKAGES = dict(  # chkstyle: ignore-node
     fastai='fastai',
     lightning='lightning', pytorch_lightning='lightning',
     transformers='transformers',
-    keras='keras')
+    keras='keras',
+    ignite='ignite')
 
 def system_of(
     cls:type # A class, of callbacks or anything else
