@@ -206,11 +206,8 @@ _ADAPTERS = dict(  # chkstyle: ignore-node
     lightning='Lightning',
     transformers='Transformers',
     keras='Keras',
-<<<<<<< HEAD
-    ignite='Ignite')
-=======
+    ignite='Ignite',
     skorch='Skorch')
->>>>>>> wS
 # The packages whose callbacks they take
 _PACKAGES = dict(  # chkstyle: ignore-node
     llm='engine',
@@ -220,11 +217,8 @@ _PACKAGES = dict(  # chkstyle: ignore-node
     lightning='lightning', pytorch_lightning='lightning',
     transformers='transformers',
     keras='keras',
-<<<<<<< HEAD
-    ignite='ignite')
-=======
+    ignite='ignite',
     skorch='skorch')
->>>>>>> wS
 
 def system_of(
     cls:type # A class, of callbacks or anything else
