@@ -74,6 +74,8 @@ _later = {  # chkstyle: ignore-node
     'see.log': 'CSVLogger JSONLogger Logger MLflowCallback WandbCallback',
     'see.tensorboard': 'TensorBoardCallback read_tensorboard',
     'see.report': 'KeepWarnings report_from',
+    'see.fingerprint': 'Fingerprint',
+    'see.diff': 'diff_runs',
     'app.synth': 'RegModel synth_dls synth_learner'}
 _later = {k:f'learnloop.{mod}' for mod,names in _later.items() for k in names.split()}
 
