@@ -447,7 +447,7 @@ class Fingerprint(Callback):
     def in_graph(self, event): return InGraph()
     def before_fit(self):
         self._begun,self._warned,self._steps,self._row,self._seen = False,False,[],None,None
-        self._hypers,self._is_main = None,is_main_process()
+        self._hypers,self._known,self._is_main = None,None,is_main_process()
     def before_train(self): self._places = None
     def cleanup_epoch(self): self._flush()
     def cleanup_fit(self):
@@ -483,13 +483,18 @@ def _begin(self:Fingerprint, n):
 def before_batch(self:Fingerprint):
     learn = self.learn
     if not self._begin(learn.count.batches+1): return
-    tensors,words = _leaves((learn.xb, learn.yb), [], [])
-    self._row.add('batch', tensors, _salt(f'{_shapes(tensors)} {" ".join(words)}'))
+    self._note_batch()
     state = self._state()
     if self._versions(state)==self._seen: return
     self._note_state(state, 'before ')
     if self._seen is None and not self._resumed: self._note_detail(state, is_after=False)
     self._resumed = False
+
+# %% ../../nbs/see/09_fingerprint.ipynb #fb090038
+@patch
+def _note_batch(self:Fingerprint):
+    tensors,words = _leaves((self.learn.xb, self.learn.yb), [], [])
+    self._row.add('batch', tensors, _salt(f'{_shapes(tensors)} {" ".join(words)}'))
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090027
 @patch
@@ -522,9 +527,14 @@ def _note_detail(self:Fingerprint, state, is_after=True):
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090029
 @patch
 def _note_hypers(self:Fingerprint):
-    row,hypers = self._row,_hypers(self.learn.opt)
-    row.hypers,row.settings,lr = zlib.crc32(repr(hypers).encode()) or 1,hypers,hypers[0].get('lr', 0.)
-    with suppress(ValueError): row.lr = float(lr)  # else it is a tensor, on a device
+    row,was = self._row,self._known
+    vals = [[v for k,v in g.items() if k!='params'] for o in opts(self.learn.opt) for g in o.param_groups]
+    if was is None or vals!=was[0] or any(isinstance(v, Tensor) for g in vals for v in g):
+        hypers = _hypers(self.learn.opt)
+        lr = hypers[0].get('lr')
+        lr = float(lr) if isinstance(lr, int) or str(lr)[:1].isdigit() else 0.  # else it is on a device
+        was = self._known = vals,zlib.crc32(repr(hypers).encode()) or 1,hypers,lr
+    _,row.hypers,row.settings,row.lr = was
 
 @patch
 def after_step(self:Fingerprint):
@@ -541,7 +551,9 @@ def after_step(self:Fingerprint):
 @patch
 def after_batch(self:Fingerprint):
     learn = self.learn
-    if self._row is None and learn.outcome['batch']=='cancelled' and self._begin(learn.count.batches): self._end()
+    if self._row is not None or learn.outcome['batch']!='cancelled' or not self._begin(learn.count.batches): return
+    self._note_batch()
+    self._end()
 
 @patch
 def cleanup_batch(self:Fingerprint):
