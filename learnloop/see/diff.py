@@ -18,26 +18,26 @@ from .fingerprint import CANCELLED, FAILED, FUSED, NO_STEP, STREAMS, read_finger
 
 # %% ../../nbs/see/10_diff.ipynb #fb10000a
 class _Pair:
-    "A step of both runs: their rows, what came before them, and whether that is what there is at the start"
-    def __init__(self, files, rows, last):
-        self.a,self.b,self.is_first = *rows,last is None
-        self.last = last
-        known = [o.before.get(r.step) for o,r in zip(files, rows, strict=True)]
-        if last: known = [k or [*p.after] for k,p in zip(known, last, strict=True)]
-        self.before = known if None not in known else None
+    "A step of both runs: their rows, those of the `last` one that both have, and what the forward pass began with"
+    def __init__(self, files, rows, own, last):
+        self.a,self.b,self.last,self.is_first = *rows,last,last is None
+        known = [f.before.get(r.step) or o and [*o.after] for f,r,o in zip(files, rows, own, strict=True)]
+        self.before = None if None in known else known
     step = property(lambda self: self.a.step)
     def has(self, flag): return [bool(o.flags & flag) for o in (self.a, self.b)]
 
 def _pairs(a, b):
     "The steps that both files have"
-    its,last = (iter(a),iter(b)),None
+    its,own,last = (iter(a), iter(b)),[None, None],None
     rows = [next(o, None) for o in its]
     while None not in rows:
-        x,y = rows
-        if x.step==y.step:
-            yield _Pair((a, b), rows, last)
+        n = min(o.step for o in rows)
+        if rows[0].step==rows[1].step:
+            yield _Pair((a, b), rows, own, last)
             last = rows
-        rows = [next(it, None) if r.step<=min(x.step, y.step) else r for it,r in zip(its, rows, strict=True)]
+        for i,o in enumerate(rows):
+            if o.step==n: own[i] = o
+        rows = [next(it, None) if o.step==n else o for it,o in zip(its, rows, strict=True)]
 
 # %% ../../nbs/see/10_diff.ipynb #fb10000c
 class _Streams:
@@ -134,7 +134,8 @@ class RunDiff:
 @patch
 def _other_models(self:RunDiff):
     "Are the first tensors that the runs have details of others?"
-    a,b = ({(k,nm):(dtype, shape) for k,nm,dtype,shape in o.tables[0]} if o.tables else None for o in self.files)
+    a,b = ({(k,nm):(dtype, shape) for k,nm,dtype,shape in o.tables[0] if k in ('weights','buffers')}
+        if o.tables else None for o in self.files)
     if a is None or b is None or a==b: return False
     name = next(k for k in {**a, **b} if a.get(k)!=b.get(k))
     self.kind,self.tensor,self.step = 'model',name[1],self.files[0].row(0).step if len(self.files[0]) else 1

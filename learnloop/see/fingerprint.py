@@ -72,9 +72,9 @@ def _plain(t):
     "What says what the unusual tensor `t` is: tensors of plain memory"
     t = t.detach()
     if hasattr(t, 'to_local'): t = t.to_local()
-    t = t.as_subclass(Tensor)
     if t.layout is torch.sparse_coo: return [t.coalesce().indices(), t.coalesce().values()]
     if t.layout is not torch.strided: t = t.to_dense()
+    if type(t) is not Tensor: t = t.as_subclass(Tensor)
     t = t.resolve_conj().resolve_neg()
     return [torch.view_as_real(t) if t.is_complex() else t]
 
@@ -147,7 +147,6 @@ STREAMS = 'python','numpy','torch','device' # Random number generators that rows
 def _state_bytes(o):
     "The state `o` of a generator as bytes"
     if isinstance(o, Tensor):
-        o = o.detach().cpu().contiguous()
         return ctypes.string_at(o.data_ptr(), o.numel()*o.element_size())
     if isinstance(o, dict): return b''.join(_state_bytes(v) for v in o.values())
     if isinstance(o, (tuple,list)) and len(o)>9: return struct.pack(f'{len(o)}I', *o)
@@ -332,7 +331,7 @@ def about_run(
     learn # The learner, in a fit
 )->dict: # Plain data
     "Tell what the run is, as far as training depends on it"
-    cbs = [o for o in sorted(learn.cbs, key=lambda o: o.order) if not o.only_looks]
+    cbs = [o for o in sorted(learn.cbs, key=lambda o: o.order) if not (o.only_looks or o.name[0]=='_')]
     model,loss = learn.model,learn.loss_func
     return dict(versions=_versions(), machine=_machine(learn), modes=_modes(), git=git_commit(), script=sys.argv[0],
         model=dict(type=type(model).__qualname__, text=_digest(repr(model).encode()).hex(),
@@ -669,6 +668,5 @@ def _kept(self:Fingerprint, data, n):
     "What of `data` is of the first `n` batches"
     there = FingerprintFile(data, self._path)
     if not there.is_after(n): return there
-    for kind,start,end in _blocks(data):
-        if kind==b'R' and _ROW.unpack_from(data, end-_ROW.size)[0]>n: break
-    return FingerprintFile(data[:start-_BLOCK.size], self._path)
+    first = next(start for kind,start,end in _blocks(data) if kind==b'R' and _ROW.unpack_from(data, end-_ROW.size)[0]>n)
+    return FingerprintFile(data[:first-_BLOCK.size], self._path)
