@@ -104,6 +104,12 @@ def _flat(o, at=''):
     if not isinstance(o, dict): return {at:o}
     return {k:v for nm,p in o.items() for k,v in _flat(p, f'{at}.{nm}' if at else str(nm)).items()}
 
+def _unlike(a, b):
+    "Pairs of values that differ in the nested dicts `a` and `b`, by path"
+    a,b = _flat(a),_flat(b)
+    return {k:(a.get(k), b.get(k)) for k in {**a, **b} if a.get(k)!=b.get(k)}
+
+# %% ../../nbs/see/10_diff.ipynb #fb100029
 class RunDiff:
     "Where two runs differ, in words when printed"
     def __init__(self,
@@ -117,12 +123,8 @@ class RunDiff:
         self.kind = ''     # What differs first within it: 'batch', 'random numbers', 'loss', 'gradients', …; or 'model'
         self.tensor = None # Name of the first tensor that differs in the next detail
         self.early = False # Did it differ before the forward pass already?
-        self.pair,self.found,self.parted,self.n_equal = None,None,(),0
-        known = [_flat(o.about) for o in self.files]
-        # What differs in what the runs are: pairs of values by name
-        self.settings = {k:(known[0].get(k), known[1].get(k)) for k in {**known[0], **known[1]}
-            if known[0].get(k)!=known[1].get(k)}
-        self._limit = None
+        self.settings = _unlike(a.about, b.about) # What the runs are, where that differs: pairs of values by name
+        self.pair,self.found,self.parted,self.n_equal,self._limit = None,None,(),0,None
         if tol or yardstick:
             self.distances = _distances(a, b)
             self.yard = None if yardstick is None else _distances(a, yardstick)
@@ -142,6 +144,7 @@ def _other_models(self:RunDiff):
     self.found = a.get(name),b.get(name)
     return True
 
+# %% ../../nbs/see/10_diff.ipynb #fb100025
 @patch
 def _find(self:RunDiff):
     "Find the first step that differs"
@@ -158,6 +161,7 @@ def _find(self:RunDiff):
         return self._find_tensor()
     if not self.n_equal: self._refuse()
 
+# %% ../../nbs/see/10_diff.ipynb #fb100024
 @patch
 def _kinds(self:RunDiff, pair, parted):
     "As `_causes`; what may be as far apart as it is doesn't count"
@@ -271,6 +275,7 @@ def lines(self:RunDiff)->list: # Sentences
         res = [f'{so_far} step {self.step:,}{gap} {self._what()}.', *self._hints()]
     return [*res, *self._damages()]
 
+# %% ../../nbs/see/10_diff.ipynb #fb100027
 @patch
 def _damages(self:RunDiff):
     return [f'The file of {k} is cut or damaged: {o.lost:,} bytes at its end were dropped'
@@ -287,6 +292,7 @@ def _table(self:RunDiff, most=20):
     rows = [(k, _short(x), _short(y)) for k,(x,y) in [*self.settings.items()][:most]]
     return Table([('what the runs are', 'A', 'B'), *rows], '<<<')
 
+# %% ../../nbs/see/10_diff.ipynb #fb100028
 @patch
 def __str__(self:RunDiff):
     text = '\n'.join(self.lines())

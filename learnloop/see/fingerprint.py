@@ -115,9 +115,9 @@ def _fold(vals, salt=0):
     salt = (salt ^ salt>>30)*0xbf58476d1ce4e5b9 & _BITS
     return salt ^ salt>>27
 
-def _salt(text): return int.from_bytes(_digest(text.encode()), 'little')
+# %% ../../nbs/see/09_fingerprint.ipynb #fb09003d
 def _digest(data): return hashlib.blake2b(data, digest_size=8).digest()
-
+def _salt(text): return int.from_bytes(_digest(text.encode()), 'little')
 def _shapes(tensors): return ' '.join([f'{t.dtype}{tuple(t.shape)}' for t in tensors])
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb09000f
@@ -196,6 +196,7 @@ def _blocks(data):
         if i>len(data) or kind not in b'ARBNDH' or zlib.crc32(kind+data[start:i])!=check: return
         yield kind,start,i
 
+# %% ../../nbs/see/09_fingerprint.ipynb #fb09003f
 class FingerprintFile:
     "What a `Fingerprint` wrote, read back"
     def __init__(self,
@@ -291,24 +292,27 @@ def _modes():
         cudnn_benchmark=torch.backends.cudnn.benchmark, cudnn_tf32=torch.backends.cudnn.allow_tf32,
         mkldnn=torch.backends.mkldnn.enabled, dtype=str(torch.get_default_dtype()))
 
+# %% ../../nbs/see/09_fingerprint.ipynb #fb090044
 def git_commit(
     folder='.' # In a repository, at any depth
 )->str|None: # None if there is none
     "Find the commit that is checked out, without git"
+    folder = Path(folder).resolve()
+    git = next((o/'.git' for o in (folder, *folder.parents) if (o/'.git').exists()), None)
+    if git is None: return None
     with suppress(OSError, ValueError):
-        for o in (Path(folder).resolve(), *Path(folder).resolve().parents):
-            if (o/'.git').exists(): break
-        else: return None
-        git = o/'.git'
-        if git.is_file(): git = o/git.read_text().partition(':')[2].strip()
+        if git.is_file(): git = git.parent/git.read_text().partition(':')[2].strip()
         head = (git/'HEAD').read_text().strip()
         if not head.startswith('ref: '): return head
         shared = git/(git/'commondir').read_text().strip() if (git/'commondir').exists() else git
-        ref = head[5:]
-        for at in (git, shared):
-            if (at/ref).exists(): return (at/ref).read_text().strip()
-        packed = (shared/'packed-refs').read_text().splitlines()
-        return next((line.split()[0] for line in packed if line.endswith(f' {ref}')), None)
+        return _branch(git, shared, head[5:])
+
+def _branch(git, shared, ref):
+    "The commit of the branch `ref`"
+    for at in (git, shared):
+        if (at/ref).exists(): return (at/ref).read_text().strip()
+    lines = (shared/'packed-refs').read_text().splitlines()
+    return next((line.split()[0] for line in lines if line.endswith(f' {ref}')), None)
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb09001d
 def _of_items(items):
@@ -327,6 +331,7 @@ def _data(dl):
         with preserve_rng(dl): return res | dict(first_items=_of_items([ds[i] for i in range(min(3, res['items']))]))
     except Exception as e: return res | dict(first_items=f'unreadable: {type(e).__name__}')
 
+# %% ../../nbs/see/09_fingerprint.ipynb #fb090046
 def about_run(
     learn # The learner, in a fit
 )->dict: # Plain data
@@ -340,7 +345,9 @@ def about_run(
         epochs=_said(learn.n_epoch), fused=learn.fuser is not None, order=[o.name for o in cbs],
         callbacks={o.name:_cb_settings(o) for o in cbs}, data=_data(learn.dls.train), valid=_data(learn.dls.valid))
 
+# %% ../../nbs/see/09_fingerprint.ipynb #fb090047
 def _hypers(opt):
+    "Hyper-parameters of the groups of `opt` as plain data"
     def _plain(v): return 'a tensor' if isinstance(v, Tensor) and v.device.type!='cpu' else _said(v)
     return [{k:_plain(v) for k,v in g.items() if k!='params'} for _,g in hyper_groups(opt)]
 
@@ -478,6 +485,7 @@ def _begin(self:Fingerprint, n):
     self._note_hypers()
     return True
 
+# %% ../../nbs/see/09_fingerprint.ipynb #fb09004a
 @patch
 def before_batch(self:Fingerprint):
     learn = self.learn
@@ -509,6 +517,7 @@ def _versions(self:Fingerprint, state):
     "What is another value if something in `state` was replaced, or changed in place"
     return [(id(t), t._version) for part in state[:3] for _,t in part if not t.is_inference()],state[3]
 
+# %% ../../nbs/see/09_fingerprint.ipynb #fb09004b
 @patch
 def _note_state(self:Fingerprint, state, when=''):
     "Hash what the next step begins with"
@@ -561,6 +570,7 @@ def cleanup_batch(self:Fingerprint):
     self._row.flags |= FAILED
     with suppress(RuntimeError): self._keep()  # the device may have failed
 
+# %% ../../nbs/see/09_fingerprint.ipynb #fb09004c
 @patch
 def _end(self:Fingerprint):
     "Note what came of the batch"

@@ -1,11 +1,11 @@
 "Runs in which something was planted: where `diff_runs` says that they part"
-import random, struct
+import random
 from functools import partial
 import pytest, torch
 from torch import nn
 from torch.nn import functional as F
 from learnloop import (Callback, CancelBackwardException, CancelBatchException, CancelFitException, CancelStepException, CancelTrainException,
-    Fingerprint, Learner, TrainEvalCallback, diff_runs, event, on, set_seed)
+    Fingerprint, Learner, TrainEvalCallback, diff_runs, set_seed)
 from learnloop.app.cli import main
 from learnloop.see import fingerprint as fp
 
