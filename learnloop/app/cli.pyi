@@ -4,7 +4,7 @@
 from pathlib import Path
 from typing import Any
 
-__all__ = ['show_checkpoints', 'write_report', 'show_trace', 'main']
+__all__ = ['show_checkpoints', 'write_report', 'show_trace', 'show_diff', 'main']
 
 def show_checkpoints(folder: Any) -> bool:
     """List the checkpoints in `folder`, and say which are damaged
@@ -27,6 +27,17 @@ def show_trace(file: Any) -> Any:
     """Print the tables of a saved trace
 
     - `file`: That `learn.trace.save` has written
+    """
+
+def show_diff(run_a: Any, run_b: Any, tol: float=0.0, yardstick: Any=None) -> bool:
+    """Print the first step in which two runs differ
+
+    - `run_a`: Folder of a run that was fitted with a `Fingerprint`, or its file
+    - `run_b`: Another one
+    - `tol`: As for `diff_runs`
+    - `yardstick`: Likewise
+
+    Returns: Are they equal?
     """
 
 def main(argv: list | None=None) -> Any:

@@ -17,6 +17,7 @@ from learnloop.measure.hook import ActivationStats
 from learnloop.measure.hook import HookCallback
 from learnloop.measure.recorder import Recorder
 from learnloop.measure.throughput import Throughput
+from learnloop.see.fingerprint import Fingerprint
 from learnloop.see.log import CSVLogger
 from learnloop.see.log import JSONLogger
 from learnloop.see.log import MLflowCallback
@@ -389,6 +390,7 @@ class Learner(Loop):
     wandb: WandbCallback
     tensor_board: TensorBoardCallback
     keep_warnings: KeepWarnings
+    fingerprint: Fingerprint
     def __init__(self, dls: Any, model: nn.Module, loss_func: Any=None, opt_func: Any=..., lr: float | None=None, splitter: Any=..., cbs: Any=None, metrics: Any=None, path: Any='.', model_dir: Any='models', wd: float | None=None, wd_bn_bias: bool=False, train_bn: bool=True, moms: Any=(0.95, 0.85, 0.95), default_cbs: bool=True) -> None:
         """- `dls`: `DataLoaders`, a tuple of loaders (train, valid, …), or any iterable of batches to train on
         - `model`: Called as `model(*xb)`, or `model(**batch)` for a batch that is a dict
