@@ -76,6 +76,7 @@ _later = {  # chkstyle: ignore-node
     'see.report': 'KeepWarnings report_from',
     'see.fingerprint': 'Fingerprint',
     'see.diff': 'diff_runs',
+    'see.replay': 'diff_steps replay_runs',
     'app.synth': 'RegModel synth_dls synth_learner'}
 _later = {k:f'learnloop.{mod}' for mod,names in _later.items() for k in names.split()}
 

@@ -11,6 +11,7 @@ __all__ = ['show_checkpoints', 'write_report', 'show_trace', 'show_diff', 'main'
 import argparse, configparser, inspect, math, os, sys, torch
 from contextlib import suppress
 from functools import partial
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from fastcore.basics import AttrDict
@@ -19,8 +20,10 @@ from .. import __version__
 from .demo import demo
 from .doctor import doctor
 from .settings import run_settings
+from ..keep.saving import read_state, write_state
 from ..keep.storage import list_checkpoints
 from ..see.diff import diff_runs
+from ..see.replay import diff_steps, replay_runs, run_checkpoints
 from ..see.report import report_from
 from ..see.timeline import load_trace
 
@@ -57,14 +60,48 @@ def show_trace(
 # %% ../../nbs/app/04_cli.ipynb #fb110002
 def show_diff(
     run_a, # Folder of a run that was fitted with a `Fingerprint`, or its file
-    run_b, # Another one
+    run_b=None, # Another one; None with `record` or `against`
     tol:float=0., # As for `diff_runs`
-    yardstick=None # Likewise
+    yardstick=None, # Likewise
+    replay=(), # `module:function` that makes the learner, or one for each run: the step is made again
+    step:int|None=None, # The step to make again; None for the first that differs
+    record=None, # File to write the step of the first run to, for another machine
+    against=None # Such a file, to compare the step of the first run with
 )->bool: # Are they equal?
     "Print the first step in which two runs differ"
+    if record or against: return _record(run_a, replay, step, record, against)
+    if run_b is None: raise ValueError('name two runs, or one and --record FILE or --against FILE')
     res = diff_runs(run_a, run_b, tol, yardstick)
     print(res)
+    if replay and not res.equal:
+        makers = [_maker(o) for o in replay]
+        print(f'\n{replay_runs(run_a, run_b, makers[0], makers[-1], step or res.step)}')
     return res.equal
+
+# %% ../../nbs/app/04_cli.ipynb #fb110006
+def _maker(text):
+    "The function that `text` names, such as `train:mk_learner`, in a module that Python finds, or in this folder"
+    module,_,name = text.partition(':')
+    if not (module and name): raise ValueError(f'{text!r} must be module:function, such as train:mk_learner')
+    if '' not in sys.path: sys.path.insert(0, '')
+    f = getattr(import_module(module.removesuffix('.py')), name, None)
+    if callable(f): return f
+    raise ValueError(f'{module} has no function {name!r}')
+
+def _record(run, replay, step, record, against):
+    "Make a step of `run` again, and write it, or compare it with one that was written"
+    if not replay: raise ValueError('give --replay module:function, which makes the learner of the run')
+    other = read_state(against) if against else None
+    step = step or (other and other['step'])
+    if not step: raise ValueError('give --step, the one that is to be made again')
+    res = _maker(replay[0])().record_step(step, run_checkpoints(run))
+    if record:
+        write_state(record, res)
+        print(f'Step {step} of {run}: {record}')
+    if other is None: return True
+    found = diff_steps(res, other)
+    print(found)
+    return found.equal
 
 # %% ../../nbs/app/04_cli.ipynb #c4d1a5aa
 def _number(typ, low, v):
@@ -127,13 +164,18 @@ def _add_shows(cmds):
 # %% ../../nbs/app/04_cli.ipynb #fb110004
 def _add_diff(cmds):
     cmd = _add(cmds, 'diff', show_diff, ', and what differs first within it; the exit code is 1 if they differ',
-        errors=(ValueError,), verdict=True)
+        errors=(ValueError,ImportError), verdict=True)
     cmd.add_argument('run_a', metavar='RUN_A', help='folder of a run that was fitted with a Fingerprint')
-    cmd.add_argument('run_b', metavar='RUN_B', help='folder of another one')
+    cmd.add_argument('run_b', metavar='RUN_B', nargs='?', help='folder of another one')
     cmd.add_argument('--tol', type=float, default=0., metavar='X',
         help='relative difference of loss and norms that counts as equal (default: not a bit)')
     cmd.add_argument('--yardstick', metavar='RUN',
         help='folder of a run like A, from weights times 1+1e-7: what rounding comes to is allowed for')
+    cmd.add_argument('--replay', nargs='+', default=(), metavar='MODULE:FUNCTION',
+        help='makes the learner, or one for each run: the step is made again, and the first module that differs named')
+    cmd.add_argument('--step', type=partial(_number, int, 1), metavar='N', help='which one (default: the first that differs)')
+    cmd.add_argument('--record', metavar='FILE', help='write the step of RUN_A, for another machine')
+    cmd.add_argument('--against', metavar='FILE', help='compare the step of RUN_A with one that was written')
 
 # %% ../../nbs/app/04_cli.ipynb #736e70fe
 def _flush():

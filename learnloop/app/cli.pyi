@@ -29,13 +29,17 @@ def show_trace(file: Any) -> Any:
     - `file`: That `learn.trace.save` has written
     """
 
-def show_diff(run_a: Any, run_b: Any, tol: float=0.0, yardstick: Any=None) -> bool:
+def show_diff(run_a: Any, run_b: Any=None, tol: float=0.0, yardstick: Any=None, replay: Any=(), step: int | None=None, record: Any=None, against: Any=None) -> bool:
     """Print the first step in which two runs differ
 
     - `run_a`: Folder of a run that was fitted with a `Fingerprint`, or its file
-    - `run_b`: Another one
+    - `run_b`: Another one; None with `record` or `against`
     - `tol`: As for `diff_runs`
     - `yardstick`: Likewise
+    - `replay`: `module:function` that makes the learner, or one for each run: the step is made again
+    - `step`: The step to make again; None for the first that differs
+    - `record`: File to write the step of the first run to, for another machine
+    - `against`: Such a file, to compare the step of the first run with
 
     Returns: Are they equal?
     """
