@@ -77,6 +77,9 @@ _later = {  # chkstyle: ignore-node
     'see.facts': 'run_facts',
     'see.runs': 'Run runs',
     'see.compare': 'compare',
+    'see.fingerprint': 'Fingerprint',
+    'see.diff': 'diff_runs',
+    'see.replay': 'diff_steps replay_runs',
     'app.synth': 'RegModel synth_dls synth_learner'}
 _later = {k:f'learnloop.{mod}' for mod,names in _later.items() for k in names.split()}
 

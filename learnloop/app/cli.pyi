@@ -4,7 +4,7 @@
 from pathlib import Path
 from typing import Any
 
-__all__ = ['show_checkpoints', 'write_report', 'show_runs', 'write_comparison', 'show_trace', 'main']
+__all__ = ['show_checkpoints', 'write_report', 'show_runs', 'write_comparison', 'show_trace', 'show_diff', 'main']
 
 def show_checkpoints(folder: Any) -> bool:
     """List the checkpoints in `folder`, and say which are damaged
@@ -44,6 +44,21 @@ def show_trace(file: Any) -> Any:
     """Print the tables of a saved trace
 
     - `file`: That `learn.trace.save` has written
+    """
+
+def show_diff(run_a: Any, run_b: Any=None, tol: float=0.0, yardstick: Any=None, replay: Any=(), step: int | None=None, record: Any=None, against: Any=None) -> bool:
+    """Print the first step in which two runs differ
+
+    - `run_a`: Folder of a run that was fitted with a `Fingerprint`, or its file
+    - `run_b`: Another one; None with `record` or `against`
+    - `tol`: As for `diff_runs`
+    - `yardstick`: Likewise
+    - `replay`: `module:function` that makes the learner, or one for each run: the step is made again
+    - `step`: The step to make again; None for the first that differs
+    - `record`: File to write the step of the first run to, for another machine
+    - `against`: Such a file, to compare the step of the first run with
+
+    Returns: Are they equal?
     """
 
 def main(argv: list | None=None) -> Any:
