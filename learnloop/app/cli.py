@@ -204,7 +204,8 @@ def _add_diff(cmds):
         help='folder of a run like A, from weights times 1+1e-7: what rounding comes to is allowed for')
     cmd.add_argument('--replay', nargs='+', default=(), metavar='MODULE:FUNCTION',
         help='makes the learner, or one for each run: the step is made again, and the first module that differs named')
-    cmd.add_argument('--step', type=partial(_number, int, 1), metavar='N', help='which one (default: the first that differs)')
+    cmd.add_argument('--step', type=partial(_number, int, 1), metavar='N',
+        help='which one (default: the first that differs)')
     cmd.add_argument('--record', metavar='FILE', help='write the step of RUN_A, for another machine')
     cmd.add_argument('--against', metavar='FILE', help='compare the step of RUN_A with one that was written')
 

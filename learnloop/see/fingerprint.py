@@ -219,8 +219,11 @@ class FingerprintFile:
     about = property(lambda self: self.abouts[0] if self.abouts else {}, doc='What the run is')
     def __len__(self): return len(self.data)//_ROW.size
     def __iter__(self): return map(StepRow._make, _ROW.iter_unpack(self.data))
-    def row(self, i): return StepRow(*_ROW.unpack_from(self.data, i%len(self)*_ROW.size))
-    def is_after(self, n): return len(self)>0 and self.row(-1).step>n
+    def row(self,
+        i # Its number, negative from the end
+    ):
+        "Take a row apart"
+        return StepRow(*_ROW.unpack_from(self.data, i%len(self)*_ROW.size))
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090018
 @patch
@@ -341,9 +344,9 @@ def about_run(
     return dict(versions=_versions(), machine=_machine(learn), modes=_modes(), git=git_commit(), script=sys.argv[0],
         model=dict(type=type(model).__qualname__, text=_digest(repr(model).encode()).hex(),
             parameters=sum(p.numel() for p in model.parameters() if not is_lazy(p))),
-        loss=_said(loss), optimizer=[type(o).__qualname__ for o in opts(learn.opt)], hypers=_hypers(learn.opt),
-        epochs=_said(learn.n_epoch), fused=learn.fuser is not None, order=[o.name for o in cbs],
-        callbacks={o.name:_cb_settings(o) for o in cbs}, data=_data(learn.dls.train), valid=_data(learn.dls.valid))
+        loss=_said(loss), optimizer=[type(o).__qualname__ for o in opts(learn.opt)],
+        hypers={str(i):o for i,o in enumerate(_hypers(learn.opt))}, epochs=_said(learn.n_epoch),
+        fused=learn.fuser is not None, order=[o.name for o in cbs], callbacks={o.name:_cb_settings(o) for o in cbs}, data=_data(learn.dls.train), valid=_data(learn.dls.valid))
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090047
 def _hypers(opt):
@@ -677,6 +680,6 @@ def _start(self:Fingerprint):
 def _kept(self:Fingerprint, data, n):
     "What of `data` is of the first `n` batches"
     there = FingerprintFile(data, self._path)
-    if not there.is_after(n): return there
+    if not len(there) or there.row(-1).step<=n: return there
     first = next(start for kind,start,end in _blocks(data) if kind==b'R' and _ROW.unpack_from(data, end-_ROW.size)[0]>n)
     return FingerprintFile(data[:first-_BLOCK.size], self._path)

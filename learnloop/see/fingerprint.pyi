@@ -83,8 +83,11 @@ class FingerprintFile:
         """
     def __len__(self) -> Any: ...
     def __iter__(self) -> Any: ...
-    def row(self, i: Any) -> Any: ...
-    def is_after(self, n: Any) -> Any: ...
+    def row(self, i: Any) -> Any:
+        """Take a row apart
+
+        - `i`: Its number, negative from the end
+        """
     def when(self) -> list:  # see/fingerprint.py
         """Tell when there are details
 

@@ -1,4 +1,4 @@
-"""The step in which two runs part, made again, module by module: the first one whose inputs agree and whose outputs don't
+"""The step in which two runs part, made again: the first module whose inputs agree and whose outputs don't
 
 Docs: https://learnloop.github.io/learnloop/see/replay.html.md"""
 
@@ -47,8 +47,8 @@ class _Watch(Callback):
             lambda m, args, kwargs, res, nm=nm: self._note(nm, m, (args, kwargs), res), with_kwargs=True))
     def _note(self, nm, m, args, res):
         outs = _tensors(res)
-        call = dict(module=nm, kind=type(m).__name__, inputs=tensor_hash(*_tensors(args)), outputs=[_copy(o) for o in outs],
-            grads=[None]*len(outs))
+        call = dict(module=nm, kind=type(m).__name__, inputs=tensor_hash(*_tensors(args)),
+            outputs=[_copy(o) for o in outs], grads=[None]*len(outs))
         self.modules.append(call)
         for i,o in enumerate(outs):
             if o.requires_grad: o.register_hook(lambda g, i=i: call['grads'].__setitem__(i, _copy(g)))
@@ -56,7 +56,8 @@ class _Watch(Callback):
 # %% ../../nbs/see/11_replay.ipynb #fb110109
 @patch
 def after_step(self:_Watch):
-    if self._hooks: self.grads = {nm:_copy(p.grad) for nm,p in self.learn.model.named_parameters() if p.grad is not None}
+    if not self._hooks: return
+    self.grads = {nm:_copy(p.grad) for nm,p in self.learn.model.named_parameters() if p.grad is not None}
 
 @patch
 def after_batch(self:_Watch):
@@ -65,6 +66,7 @@ def after_batch(self:_Watch):
     self.record |= dict(calls=self.modules, loss=_copy(self.learn.loss), grads=vars(self).get('grads', {}))
     raise CancelFitException
 
+# %% ../../nbs/see/11_replay.ipynb #fb110120
 @patch
 def cleanup_fit(self:_Watch): self._off()
 
@@ -205,8 +207,8 @@ def _of_backward(self:StepDiff, a, b):
         if not (how or mine) or j is None: continue
         self.module,self.kind,self.distance = calls[j]['module'],'backward',how or own[mine[0]]
         what = f'what it gives back to {nm}' if how else mine[0]
-        return f'{said}Going backward, the first module that makes a difference is {self.module or "the model itself"} ' \
-            f'({calls[j]["kind"]}): {what}, {self.distance}.'
+        who = f'{self.module or "the model itself"} ({calls[j]["kind"]})'
+        return f'{said}Going backward, the first module that makes a difference is {who}: {what}, {self.distance}.'
     self.kind = 'backward'
     return f'{said}Gradients differ, first that of {next(iter(own))}.'
 

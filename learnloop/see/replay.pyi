@@ -1,5 +1,5 @@
 # Written by `python -m tools.stubs` from `replay.py`: methods that other modules patch on are here, too
-"""The step in which two runs part, made again, module by module: the first one whose inputs agree and whose outputs don't"""
+"""The step in which two runs part, made again: the first module whose inputs agree and whose outputs don't"""
 
 from learnloop.loop.callback import Callback
 from pathlib import Path

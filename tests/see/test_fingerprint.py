@@ -265,7 +265,7 @@ def test_about(tmp_path):
     learn = mk_learn(tmp_path, [Fingerprint()], lr=.1)
     learn.fit(1)
     about = read_fingerprint(tmp_path).about
-    assert about['versions']['torch']==torch.__version__ and about['hypers'][0]['lr']=='0.1' and about['data']['batches']==24
+    assert about['versions']['torch']==torch.__version__ and about['hypers']['0']['lr']=='0.1' and about['data']['batches']==24
     assert about['order']==['train_eval'] and about['epochs']==1 and about['loss']=='mse_loss'
 
 def test_asking_for_the_first_items_draws_nothing():
