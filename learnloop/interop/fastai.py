@@ -539,6 +539,13 @@ _parts = {  # chkstyle: ignore-node
     'fastai.data.core:TfmdDL': attrgetter('dls.train')}
 
 # %% ../../nbs/interop/05_fastai.ipynb #31e53937
+def _check_wandb(label):
+    "Refuse fastai's WandbCallback where it fails in fastai, too: its `init_args` may take no numbers"
+    try: getattr(sys.modules.get('fastai.callback.wandb'), 'init_args', repr)(1)
+    except TypeError as e:
+        raise TypeError(f"{label} fails in fastai as well, with this version of fastcore: {e}; use learnloop's "
+            'WandbCallback') from e
+
 class _Checked(Adapter):
     system,bases,prefix,unfit,Trainer,parts = 'fastai',('Callback',),None,_unfit,_Learner,_parts
     def _check_foreign(self):
@@ -554,6 +561,7 @@ class _Checked(Adapter):
             miss = near_miss(k)
             if miss and miss in event:
                 raise TypeError(f'{self.label}: {k} is no event of fastai; did you mean {miss!r}?')
+        if self._is_theirs('WandbCallback'): _check_wandb(self.label)
 
     def hears(self, name): return (name in event and self._dispatches()) or Adapter.hears(self, name)
     def _dispatches(self): return self._overrides('__call__')
