@@ -63,7 +63,7 @@ def _resnet(n=16):
     return nn.Sequential(*stem, Residual(n), Residual(n), Residual(n), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(n, 10))
 
 def _rows(bs, shape, n_out, g): return torch.randn(bs, *shape, generator=g),torch.randint(n_out, (bs,), generator=g)
-def _text(bs, length, n_tokens, g):
+def text_batch(bs, length, n_tokens, g):
     x = torch.randint(n_tokens, (bs, length+1), generator=g)
     return x[:,:-1].contiguous(),x[:,1:].contiguous()
 def tokens_loss(pred, y): return F.cross_entropy(pred.flatten(0, 1), y.flatten())
@@ -76,7 +76,7 @@ WORKS = {
     'tiny, momentum': _tiny._replace(opt=_momentum, limit=.82),
     'mlp': Work(partial(_mlp, 784, 256, 256, 10), partial(_rows, 64, (784,), 10), SGD, 1e-2, n=500, fused=.72),
     'cnn': Work(_cnn, partial(_rows, 32, (1,28,28), 10), SGD, 1e-2, n=150, fused=.68),
-    'transformer': Work(Transformer, partial(_text, 4, 32, 64), AdamW, 1e-3, loss=tokens_loss, wd=.01, clip=1., n=100, limit=.95, fused=.38, is_random=True),
+    'transformer': Work(Transformer, partial(text_batch, 4, 32, 64), AdamW, 1e-3, loss=tokens_loss, wd=.01, clip=1., n=100, limit=.95, fused=.38, is_random=True),
     'lstm': Work(Recurrent, partial(_rows, 16, (16,16), 10), Adam, 1e-3, n=200, limit=.92, fused=.48),
     'resnet': Work(_resnet, partial(_rows, 16, (3,16,16), 10), _momentum, 1e-2, n=100, fused=.8)}
 

@@ -74,6 +74,12 @@ _later = {  # chkstyle: ignore-node
     'see.log': 'CSVLogger JSONLogger Logger MLflowCallback WandbCallback',
     'see.tensorboard': 'TensorBoardCallback read_tensorboard',
     'see.report': 'KeepWarnings report_from',
+    'see.facts': 'run_facts',
+    'see.runs': 'Run runs',
+    'see.compare': 'compare',
+    'see.fingerprint': 'Fingerprint',
+    'see.diff': 'diff_runs',
+    'see.replay': 'diff_steps replay_runs',
     'app.synth': 'RegModel synth_dls synth_learner'}
 _later = {k:f'learnloop.{mod}' for mod,names in _later.items() for k in names.split()}
 

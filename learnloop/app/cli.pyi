@@ -4,7 +4,7 @@
 from pathlib import Path
 from typing import Any
 
-__all__ = ['show_checkpoints', 'write_report', 'show_trace', 'main']
+__all__ = ['show_checkpoints', 'write_report', 'show_runs', 'write_comparison', 'show_trace', 'show_diff', 'main']
 
 def show_checkpoints(folder: Any) -> bool:
     """List the checkpoints in `folder`, and say which are damaged
@@ -23,10 +23,42 @@ def write_report(logdir: Any, output: Any=None) -> Path:
     Returns: The file
     """
 
+def show_runs(folders: Any, by: Any=None) -> Any:
+    """List the runs in folders: how each ended, how good it was, whether it can go on
+
+    - `folders`: Of runs, or patterns such as `'runs/lr-*'`
+    - `by`: The metric to tell the best of; None for `valid_loss`, or what there is
+    """
+
+def write_comparison(folders: Any, output: Any='compare.html', by: Any=None) -> Path:
+    """Write a page of HTML with runs beside each other: curves, what differs, and what came of it
+
+    - `folders`: As for `show_runs`
+    - `output`: The file to write
+    - `by`: The metric that tells which run is best; None for `valid_loss`, or what there is
+
+    Returns: The file
+    """
+
 def show_trace(file: Any) -> Any:
     """Print the tables of a saved trace
 
     - `file`: That `learn.trace.save` has written
+    """
+
+def show_diff(run_a: Any, run_b: Any=None, tol: float=0.0, yardstick: Any=None, replay: Any=(), step: int | None=None, record: Any=None, against: Any=None) -> bool:
+    """Print the first step in which two runs differ
+
+    - `run_a`: Folder of a run that was fitted with a `Fingerprint`, or its file
+    - `run_b`: Another one; None with `record` or `against`
+    - `tol`: As for `diff_runs`
+    - `yardstick`: Likewise
+    - `replay`: `module:function` that makes the learner, or one for each run: the step is made again
+    - `step`: The step to make again; None for the first that differs
+    - `record`: File to write the step of the first run to, for another machine
+    - `against`: Such a file, to compare the step of the first run with
+
+    Returns: Are they equal?
     """
 
 def main(argv: list | None=None) -> Any:

@@ -17,6 +17,7 @@ from learnloop.measure.hook import ActivationStats
 from learnloop.measure.hook import HookCallback
 from learnloop.measure.recorder import Recorder
 from learnloop.measure.throughput import Throughput
+from learnloop.see.fingerprint import Fingerprint
 from learnloop.see.log import CSVLogger
 from learnloop.see.log import JSONLogger
 from learnloop.see.log import MLflowCallback
@@ -389,6 +390,7 @@ class Learner(Loop):
     wandb: WandbCallback
     tensor_board: TensorBoardCallback
     keep_warnings: KeepWarnings
+    fingerprint: Fingerprint
     def __init__(self, dls: Any, model: nn.Module, loss_func: Any=None, opt_func: Any=..., lr: float | None=None, splitter: Any=..., cbs: Any=None, metrics: Any=None, path: Any='.', model_dir: Any='models', wd: float | None=None, wd_bn_bias: bool=False, train_bn: bool=True, moms: Any=(0.95, 0.85, 0.95), default_cbs: bool=True) -> None:
         """- `dls`: `DataLoaders`, a tuple of loaders (train, valid, …), or any iterable of batches to train on
         - `model`: Called as `model(*xb)`, or `model(**batch)` for a batch that is a dict
@@ -874,6 +876,16 @@ class Learner(Loop):
         """Run the batch that failed again, with its random numbers and callbacks, and leave everything as it is
 
         Returns: `xb`, `yb`, `pred`, `loss`, `grads` by name, and `heard`: by event, the callbacks that hear it
+        """
+    def record_step(self, step: int, folder: Any=None, cbs: Any=None, n_epoch: int | None=None) -> dict:  # see/replay.py
+        """Train up to the batch `step`, from the last checkpoint before it, and record what each module does in it
+
+        - `step`: Its number, as `diff_runs` says it: batches of training from 1 on
+        - `folder`: Checkpoints of the run; None for training from the start, as this learner would
+        - `cbs`: Callbacks of the fit
+        - `n_epoch`: Epochs of the fit; None for what the checkpoint says, or as many as it takes
+
+        Returns: Plain data and tensors, for `write_state` and `diff_steps`
         """
     def report(self, path: Any='report.html', cbs: Any=None, shapes: bool=False, n_preds: int=0, title: str | None=None) -> Path:  # see/report.py
         """Write what is known of the training to an HTML file

@@ -1,0 +1,286 @@
+"Runs in which something was planted: where `diff_runs` says that they part"
+import random
+from functools import partial
+import pytest, torch
+from torch import nn
+from torch.nn import functional as F
+from learnloop import (Callback, CancelBackwardException, CancelBatchException, CancelFitException, CancelStepException, CancelTrainException,
+    Fingerprint, Learner, TrainEvalCallback, diff_runs, set_seed)
+from learnloop.app.cli import main
+from learnloop.see import fingerprint as fp
+
+N,DETAIL = 24,6
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    "Waiting for the disk is not tested"
+    monkeypatch.setattr('os.fsync', lambda fd: None)
+
+def at(when, k, f):
+    "A callback that does `f` in the event `when` of batch `k`, from 1 on"
+    def run(cb):
+        if cb.learn.count.batches+1==k and cb.learn.training: f(cb)
+    return Callback('planted', **{when:run})
+
+def mk_model(): return nn.Sequential(nn.Linear(3, 6), nn.BatchNorm1d(6), nn.ReLU(), nn.Dropout(.3), nn.Linear(6, 2))
+
+def mk_batches(n=N): return [(torch.randn(5, 3), torch.randn(5, 2)) for _ in range(n)]
+
+def fit(path, cbs=(), opt=torch.optim.AdamW, seed=0, n_epoch=1, batches=None, model=None, every=1, change=None, loss=F.mse_loss, lr=.01, **kwargs):
+    set_seed(seed)
+    model = model or mk_model()
+    batches = batches or mk_batches()
+    if change: change(model, batches)
+    own = [TrainEvalCallback(), Fingerprint(every_steps=every, detail=DETAIL, **kwargs)]
+    learn = Learner((batches, None), model, loss, opt_func=opt, lr=lr, path=path, cbs=[*own, *cbs], default_cbs=False)
+    learn.fit(n_epoch)
+    return learn
+
+def edit(get, cb):
+    with torch.no_grad(): get(cb).view(-1)[1] += 1e-3
+
+def lasts(when, k, f):
+    "A callback that does `f` in the event `when` of batch `k`, and what that returned at the end of the batch"
+    def begin(cb):
+        if cb.learn.count.batches+1==k: cb.undo = f(cb)
+    def end(cb): vars(cb).pop('undo', lambda: None)()
+    return Callback('planted', **{when:begin}, cleanup_batch=end)
+
+def setting(k, get, nm, v, when='before_batch'):
+    "Have the attribute or key `nm` of what `get` gives as `v`, in batch `k` alone"
+    def begin(cb):
+        o = get(cb)
+        o = o if isinstance(o, dict) else vars(o)
+        was,o[nm] = o[nm],v
+        return partial(o.__setitem__, nm, was)
+    return lasts(when, k, begin)
+
+def weight(cb): return cb.learn.model[0].weight
+def cancel(exc):
+    def f(cb): raise exc
+    return f
+
+def swap(cb): cb.learn.xb = (cb.learn.xb[0][[1, 0, *range(2, 5)]],)
+def draw(cb): torch.rand(1)
+def draw_python(cb): random.random()
+def noise(cb): cb.learn.xb = (cb.learn.xb[0]+torch.randn_like(cb.learn.xb[0])*1e-6,)
+def targets(cb): edit(lambda cb: cb.learn.yb[0], cb)
+def grad(cb): edit(lambda cb: weight(cb).grad, cb)
+def double_grads(cb):
+    for p in cb.learn.model.parameters(): p.grad.mul_(2)
+def scaled(cb): cb.learn.loss_grad = cb.learn.loss_grad*1.5
+def constant(cb): cb.learn.xb = (cb.learn.xb[0], torch.full((4,), 2.))
+def state(cb): return next(v for v in cb.learn.opt.state[weight(cb)].values() if torch.is_tensor(v) and v.dim())
+def group(cb): return cb.learn.opt.param_groups[0]
+def module(i, cb): return cb.learn.model[i]
+def rounded(cb):
+    def hook(m, args, res): return res.bfloat16().float()
+    h = cb.learn.model.register_forward_hook(hook)
+    return h.remove
+def other_loss(cb):
+    was,cb.learn.loss_func = cb.learn.loss_func,F.l1_loss
+    return lambda: setattr(cb.learn, 'loss_func', was)
+
+# By name: the kind that is to be found, and a function of the step that returns the callback
+PLANTED = {
+    'an item of a batch':      ('batch', lambda k: at('before_batch', k, partial(edit, lambda cb: cb.learn.xb[0]))),
+    'a target':                ('batch', lambda k: at('before_batch', k, targets)),
+    'two items swapped':       ('batch', lambda k: at('before_batch', k, swap)),
+    'an augmentation':         ('batch', lambda k: at('before_batch', k, noise)),
+    'a draw':                  ('random numbers', lambda k: at('before_batch', k, draw)),
+    'a draw in Python':        ('random numbers', lambda k: at('before_batch', k, draw_python)),
+    'a weight':                ('weights', lambda k: at('before_batch', k, partial(edit, weight))),
+    'a weight after the step': ('weights', lambda k: at('after_step', k, partial(edit, weight))),
+    'a buffer':                ('buffers', lambda k: at('before_batch', k, partial(edit, lambda cb: module(1, cb).running_mean))),
+    'a buffer at the end':     ('buffers', lambda k: at('after_opt_step', k, partial(edit, lambda cb: module(1, cb).running_var))),
+    'momentum of a norm':      ('buffers', lambda k: setting(k, partial(module, 1), 'momentum', .2)),
+    'dropout':                 ('loss', lambda k: setting(k, partial(module, 3), 'p', .9)),
+    'dropout off':             ('loss', lambda k: setting(k, partial(module, 3), 'training', False)),
+    'precision':               ('loss', lambda k: lasts('before_batch', k, rounded)),
+    'a loss function':         ('loss', lambda k: lasts('before_batch', k, other_loss)),
+    'a cancelled batch':       ('loss', lambda k: at('before_batch', k, cancel(CancelBatchException))),
+    'a gradient':              ('gradients', lambda k: at('after_backward', k, grad)),
+    'gradients twice as large':('gradients', lambda k: at('before_step', k, double_grads)),
+    'the loss to go back from':('gradients', lambda k: at('after_loss', k, scaled)),
+    'no backward pass':        ('gradients', lambda k: at('before_backward', k, cancel(CancelBackwardException))),
+    'no step':                 ('weights', lambda k: at('before_step', k, cancel(CancelStepException))),
+    'lr':                      ('weights', lambda k: setting(k, group, 'lr', .02)),
+    'lr just before the step': ('weights', lambda k: setting(k, group, 'lr', .02, 'before_step')),
+    'weight decay':            ('weights', lambda k: setting(k, group, 'weight_decay', .5)),
+    "the optimizer's state":   ('optimizer state', lambda k: at('after_opt_step', k, partial(edit, state)))}
+
+def cases(n=40):
+    r = random.Random(19)
+    names = [*PLANTED]
+    order = r.sample(names, len(names)) + r.choices(names, k=max(0, n-len(names)))
+    return [(nm, r.randrange(1, N+1), r.choice(['AdamW','SGD']), r.randrange(99)) for nm in order]
+
+OPTS = dict(AdamW=torch.optim.AdamW, SGD=partial(torch.optim.SGD, momentum=.9, weight_decay=.01))
+
+@pytest.mark.parametrize('name, k, opt, seed', cases())
+def test_what_was_planted_is_found(name, k, opt, seed, tmp_path):
+    kind,mk = PLANTED[name]
+    nothing = Callback('planted', before_batch=lambda cb: None)
+    fit(tmp_path/'a', [nothing], OPTS[opt], seed)
+    fit(tmp_path/'b', [mk(k)], OPTS[opt], seed)
+    res = diff_runs(tmp_path/'a', tmp_path/'b')
+    assert (res.step, res.kind)==(k, kind), str(res)
+
+def numbered(nm, f, when='before_step'): return Callback(nm, **{when:f})
+
+def test_what_two_callbacks_do_in_another_order(tmp_path):
+    def clip(cb): torch.nn.utils.clip_grad_value_(cb.learn.model.parameters(), .01)
+    def a(): return numbered('clip', clip)
+    def b(): return numbered('double', double_grads)
+    fit(tmp_path/'a', [a(), b()])
+    fit(tmp_path/'b', [b(), a()])
+    res = diff_runs(tmp_path/'a', tmp_path/'b')
+    assert (res.step, res.kind)==(1, 'gradients')
+    assert res.settings['order']==(['train_eval', 'clip', 'double'], ['train_eval', 'double', 'clip'])
+
+def test_the_first_tensor_is_named_where_the_step_has_a_detail(tmp_path):
+    fit(tmp_path/'a')
+    fit(tmp_path/'b', [at('after_backward', 2*DETAIL, lambda cb: edit(lambda cb: module(4, cb).bias.grad, cb))])
+    res = diff_runs(tmp_path/'a', tmp_path/'b')
+    assert (res.step, res.kind, res.tensor)==(2*DETAIL, 'gradients', '4.bias') and '(gradients; 1 of 6)' in str(res)
+
+def test_runs_that_differ_from_the_start(tmp_path):
+    fit(tmp_path/'a')
+    fit(tmp_path/'b', change=lambda model, batches: model[4].weight.data.mul_(2))
+    res = diff_runs(tmp_path/'a', tmp_path/'b')
+    assert (res.step, res.kind, res.tensor)==(1, 'weights', '4.weight') and str(res).startswith('Different from the start: the weights')
+    fit(tmp_path/'c', seed=1)
+    assert (diff_runs(tmp_path/'a', tmp_path/'c').step, diff_runs(tmp_path/'a', tmp_path/'c').kind)==(1, 'weights')
+
+def test_weights_that_have_changed_places(tmp_path):
+    def run(path, turned):
+        torch.manual_seed(5)
+        a,b = nn.Linear(3, 3, bias=False),nn.Linear(3, 3, bias=False)
+        fit(path, model=nn.Sequential(b, a, nn.Linear(3, 2)) if turned else nn.Sequential(a, b, nn.Linear(3, 2)))
+    run(tmp_path/'a', False)
+    run(tmp_path/'b', True)
+    res = diff_runs(tmp_path/'a', tmp_path/'b')
+    assert (res.step, res.kind, res.tensor)==(1, 'weights', '0.weight')
+
+def test_equal_runs_and_beginnings(tmp_path):
+    fit(tmp_path/'a')
+    fit(tmp_path/'b')
+    res = diff_runs(tmp_path/'a', tmp_path/'b')
+    assert res.equal and res.step is None and res.kind=='' and not res.settings and str(res)=='Equal for all 24 steps that both have.'
+    fit(tmp_path/'c', [at('after_batch', 10, cancel(CancelFitException))])
+    res = diff_runs(tmp_path/'a', tmp_path/'c')
+    assert res.equal and 'A goes on to step 24, and the other one ends with step 9' in str(res)
+
+def test_the_same_batches_in_another_order(tmp_path):
+    fit(tmp_path/'a')
+    fit(tmp_path/'b', change=lambda model, batches: batches.reverse())
+    res = diff_runs(tmp_path/'a', tmp_path/'b')
+    assert (res.step, res.kind)==(1, 'batch') and res.reordered and 'the same batches in another order' in str(res)
+    fit(tmp_path/'c', change=lambda model, batches: batches[-1][0].mul_(2))
+    res = diff_runs(tmp_path/'a', tmp_path/'c')
+    assert (res.step, res.kind)==(N, 'batch') and not res.reordered
+
+def test_a_pass_that_was_ended(tmp_path):
+    fit(tmp_path/'a', n_epoch=2)
+    fit(tmp_path/'b', [at('after_batch', 10, cancel(CancelTrainException))], n_epoch=2)
+    assert (diff_runs(tmp_path/'a', tmp_path/'b').step, diff_runs(tmp_path/'a', tmp_path/'b').kind)==(10, 'batch')
+
+def test_generators_that_nobody_draws_from_dont_matter(tmp_path):
+    def start(seed): return Callback(before_fit=lambda cb: random.seed(seed))
+    def draws(seed): return [start(seed), at('before_batch', 7, lambda cb: edit_by(random.random()*1e-3, cb))]
+    def edit_by(v, cb): cb.learn.xb = (cb.learn.xb[0]+v,)
+    fit(tmp_path/'a', [start(1)])
+    fit(tmp_path/'b', [start(2)])
+    assert diff_runs(tmp_path/'a', tmp_path/'b').equal
+    for i in (1, 2): fit(tmp_path/f'{i}', draws(i))
+    res = diff_runs(tmp_path/'1', tmp_path/'2')
+    assert (res.step, res.kind)==(7, 'batch') and 'Random numbers were others, too (python)' in str(res)
+
+def test_dropout_from_another_seed(tmp_path):
+    for i in (1, 2): fit(tmp_path/f'{i}', [Callback(before_fit=lambda cb, i=i: torch.manual_seed(i))])
+    res = diff_runs(tmp_path/'1', tmp_path/'2')
+    assert (res.step, res.kind)==(1, 'random numbers') and '(torch)' in str(res)
+
+def test_every_tenth_step_says_between_which_it_was(tmp_path):
+    fit(tmp_path/'a', every=5)
+    fit(tmp_path/'b', [at('before_step', 13, double_grads)], every=5)
+    res = diff_runs(tmp_path/'a', tmp_path/'b')
+    assert (res.step, res.kind, res.early)==(15, 'weights', True) and 'after step 10' in str(res)
+    fit(tmp_path/'c', [at('before_step', 13, double_grads)])
+    assert (diff_runs(tmp_path/'a', tmp_path/'c').step, diff_runs(tmp_path/'a', tmp_path/'c').kind)==(15, 'weights')
+
+def test_hyper_parameters_are_told(tmp_path):
+    fit(tmp_path/'a')
+    fit(tmp_path/'b', [setting(5, group, 'lr', .5)])
+    assert 'lr was 0.01 and 0.5' in str(diff_runs(tmp_path/'a', tmp_path/'b'))
+
+# ---- files that aren't whole, and other models
+
+def test_a_file_that_was_cut_or_damaged(tmp_path):
+    fit(tmp_path/'a')
+    data = (tmp_path/'a/fingerprint.bin').read_bytes()
+    whole = fp.FingerprintFile(data)
+    for n in (len(data)-1, len(data)//2, whole.size-40, len(fp._MAGIC)+3):
+        (tmp_path/'b.bin').write_bytes(data[:n])
+        there = fp.read_fingerprint(tmp_path/'b.bin')
+        if not len(there):
+            with pytest.raises(ValueError, match='has no step'): diff_runs(tmp_path/'a', tmp_path/'b.bin')
+            continue
+        res = diff_runs(tmp_path/'a', tmp_path/'b.bin')
+        assert res.equal and there.lost>0 and f'The file of B is cut or damaged: {there.lost:,} bytes' in str(res)
+    r = random.Random(3)
+    for _ in range(40):
+        bad,i = bytearray(data),r.randrange(len(data))
+        bad[i] ^= 1 << r.randrange(8)
+        (tmp_path/'b.bin').write_bytes(bad)
+        try: res = diff_runs(tmp_path/'a', tmp_path/'b.bin')
+        except ValueError as e: assert 'no file of a Fingerprint' in str(e) or 'has no step' in str(e)
+        else: assert res.equal and 'cut or damaged' in str(res)
+
+def test_other_models_and_runs_without_fingerprints(tmp_path):
+    fit(tmp_path/'a')
+    fit(tmp_path/'b', model=nn.Linear(3, 2))
+    res = diff_runs(tmp_path/'a', tmp_path/'b')
+    assert res.kind=='model' and res.tensor=='0.weight' and 'other models: 0.weight is torch.float32 (6, 3) in A, and not there in B' in str(res)
+    fit(tmp_path/'c', model=nn.Sequential(nn.Linear(3, 7), nn.BatchNorm1d(7), nn.ReLU(), nn.Dropout(.3), nn.Linear(7, 2)))
+    assert '(6, 3) in A, and torch.float32 (7, 3) in B' in str(diff_runs(tmp_path/'a', tmp_path/'c'))
+    (tmp_path/'d').mkdir()
+    with pytest.raises(FileNotFoundError, match='Fingerprint'): diff_runs(tmp_path/'a', tmp_path/'d')
+    with pytest.raises(FileNotFoundError, match='no file or folder'): diff_runs(tmp_path/'a', tmp_path/'e')
+    (tmp_path/'d/fingerprint.bin').write_bytes(b'something else')
+    with pytest.raises(ValueError, match='no file of a Fingerprint'): diff_runs(tmp_path/'a', tmp_path/'d')
+    with pytest.raises(ValueError, match='tol=-1'): diff_runs(tmp_path/'a', tmp_path/'a', tol=-1)
+
+def test_no_step_in_common(tmp_path):
+    fit(tmp_path/'a', every=5)
+    fit(tmp_path/'b', [at('after_batch', 4, cancel(CancelFitException))])
+    with pytest.raises(ValueError, match='none is in both'): diff_runs(tmp_path/'a', tmp_path/'b')
+
+# ---- near
+
+def test_what_differs_by_rounding_is_near(tmp_path):
+    def scale(model, batches):
+        for p in model.parameters(): p.data.mul_(1+1e-7)
+    fit(tmp_path/'a', opt=OPTS['SGD'])
+    fit(tmp_path/'b', opt=OPTS['SGD'], change=scale)
+    assert not diff_runs(tmp_path/'a', tmp_path/'b').equal
+    near = diff_runs(tmp_path/'a', tmp_path/'b', tol=1e-3)
+    assert near.equal and 'within the tolerance' in str(near)
+    fit(tmp_path/'c', [at('before_step', 9, double_grads)], OPTS['SGD'], change=scale)
+    res = diff_runs(tmp_path/'a', tmp_path/'c', tol=1e-4, yardstick=tmp_path/'b')
+    assert (res.step, res.kind)==(9, 'gradients')
+    assert '1e-7' in res.curve() and '<svg' in res.curve('weights')
+
+# ---- the command
+
+def test_the_command_answers_and_its_exit_code_says_whether_they_differ(tmp_path, capsys):
+    fit(tmp_path/'a')
+    fit(tmp_path/'b', [at('before_step', 3, double_grads)])
+    main(['diff', str(tmp_path/'a'), str(tmp_path/'a')])
+    assert capsys.readouterr().out=='Equal for all 24 steps that both have.\n'
+    with pytest.raises(SystemExit) as e: main(['diff', str(tmp_path/'a'), str(tmp_path/'b')])
+    assert e.value.code==1 and capsys.readouterr().out.startswith('Equal for 2 steps; in step 3 the same batch met the same weights')
+    with pytest.raises(SystemExit) as e: main(['diff', str(tmp_path/'a'), str(tmp_path)])
+    assert 'fingerprints of several runs' in capsys.readouterr().err
+    with pytest.raises(SystemExit): main(['diff', str(tmp_path/'a'), str(tmp_path/'b'), '--tol', 'x'])
+    assert 'tol' in capsys.readouterr().err

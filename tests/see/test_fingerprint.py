@@ -1,0 +1,326 @@
+"Fingerprints: what hashes tell apart, what is written, and that training is the same with them"
+import errno, random, time
+from functools import partial
+from itertools import pairwise
+import pytest, torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from learnloop import Callback, CheckpointCallback, Fingerprint, GradientAccumulation, Learner, TrainEvalCallback, diff_runs, event, on, set_seed
+from learnloop.see import fingerprint as fp
+from learnloop.see.fingerprint import about_run, git_commit, hash_parts, read_fingerprint, tensor_hash
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    "Waiting for the disk is not tested"
+    monkeypatch.setattr('os.fsync', lambda fd: None)
+
+def mk_learn(path='.', cbs=(), n=24, model=None, opt=torch.optim.AdamW, **kwargs):
+    set_seed(0)
+    model = model() if model else nn.Sequential(nn.Linear(3, 6), nn.BatchNorm1d(6), nn.Dropout(.3), nn.Linear(6, 2))
+    batches = [(torch.randn(5, 3), torch.randn(5, 2)) for _ in range(n)]
+    return Learner((batches, batches[:2]), model, F.mse_loss, opt_func=opt, path=path, cbs=[TrainEvalCallback(), *cbs], default_cbs=False, **kwargs)
+
+def weights(learn): return [o.clone() for o in learn.model.state_dict().values()]
+def same(a, b): return all(map(torch.equal, a, b))
+
+# ---- hashes
+
+BIG = 3*fp._WIDTH+17, fp._LARGE+5
+
+@pytest.mark.parametrize('dtype', [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.complex64, torch.complex128, torch.int64,
+    torch.int32, torch.uint8, torch.bool], ids=str)
+@pytest.mark.parametrize('n', [1, 2, 31, *BIG])
+def test_any_change_of_any_element_is_seen(dtype, n):
+    r = random.Random(n)
+    x = (torch.randn(n)*40).to(dtype) if dtype!=torch.bool else torch.rand(n)>.5
+    own = tensor_hash(x)
+    flat = (torch.view_as_real(x) if x.is_complex() else x).reshape(-1)
+    raw = flat.view(torch.uint8)
+    for _ in range(12):
+        i,bit = r.randrange(len(raw)),0 if dtype==torch.bool else r.randrange(8)
+        raw[i] ^= 1 << bit
+        h = tensor_hash(x)
+        raw[i] ^= 1 << bit
+        assert h!=own
+    assert tensor_hash(x)==own
+
+@pytest.mark.parametrize('n', [2, 64, *BIG])
+def test_positions_count(n):
+    x = torch.randn(n)
+    for _ in range(20):
+        i,j = random.sample(range(n), 2)
+        y = x.clone()
+        y[[i, j]] = x[[j, i]]
+        assert tensor_hash(y)!=tensor_hash(x)
+    assert tensor_hash(x.flip(0))!=tensor_hash(x)!=tensor_hash(x.roll(1))
+
+def test_constants_signs_and_numbers_that_are_none():
+    "An exclusive or has 0 for all constants of even length, and even factors lose the upper bit"
+    hashes = [tensor_hash(torch.full((1024,), v)) for v in (0., -0., 1., -1., 2., float('nan'), float('inf'))]
+    x = torch.ones(1024)
+    signs = [x.clone() for _ in range(30)]
+    for i,o in enumerate(signs): o[random.Random(i).sample(range(1024), 2*i+2)] *= -1
+    doubles = [o.double() for o in signs]
+    quiet = torch.tensor([0x7fc00000, 0x7fc00001], dtype=torch.int32).view(torch.float32)
+    nans = [tensor_hash(quiet[i]) for i in (0, 1)]
+    for res in (hashes, [tensor_hash(o) for o in signs], [tensor_hash(o) for o in doubles], nans): assert len({*res})==len(res)
+
+def test_shapes_types_and_places_among_others_count():
+    x,y = torch.arange(6.),torch.arange(6.)+1
+    res = [tensor_hash(o) for o in (x, x.view(2, 3), x.view(3, 2), x.int(), torch.empty(0), torch.empty(0, 2), torch.tensor(0.))]
+    assert len({*res})==len(res)
+    assert tensor_hash(x, y)!=tensor_hash(y, x) and tensor_hash(x, x)!=tensor_hash(x)
+
+@pytest.mark.parametrize('n', [6, *BIG])
+def test_how_it_lies_in_memory_doesnt_count(n):
+    x = torch.randn(n, 2)
+    views = [x.t().contiguous().t(), torch.cat([x, x], 1)[:, :2], nn.Parameter(x), x.clone().requires_grad_()*1]
+    assert {tensor_hash(o) for o in views}=={tensor_hash(x)}
+    img = torch.randn(2, 3, 4, 4)
+    assert tensor_hash(img.to(memory_format=torch.channels_last))==tensor_hash(img)
+    z = torch.randn(n, dtype=torch.complex64)
+    assert tensor_hash(z.conj())==tensor_hash(z.conj().resolve_conj())!=tensor_hash(z)
+
+@pytest.mark.filterwarnings('ignore:Sparse CSR')
+def test_unusual_tensors():
+    x = torch.eye(3)
+    assert tensor_hash(x.to_sparse())==tensor_hash(x.to_sparse())!=tensor_hash(2*x.to_sparse())
+    assert tensor_hash(x.to_sparse_csr())!=tensor_hash(2*x.to_sparse_csr())
+    class Own(Tensor): pass
+    assert tensor_hash(x.as_subclass(Own))==tensor_hash(x)
+    x8 = x.to(torch.float8_e4m3fn)
+    assert tensor_hash(x8)!=tensor_hash((2*x).to(torch.float8_e4m3fn))
+
+def test_few_collide():
+    "A hundred thousand vectors that differ in little: with 48 bits, one pair in 50,000 such tests would collide"
+    x = torch.zeros(100_000, 4, dtype=torch.int32)
+    x[:, 0],x[:, 3] = torch.arange(100_000) % 317,torch.arange(100_000)//317
+    sums = (x.long()*fp._odds(0, 4, x.device)).sum(1).tolist()
+    assert sums[:50]==[hash_parts([o])[0][0].item() for o in x[:50]]
+    assert len({fp._fold([o])>>16 for o in sums})==100_000
+
+# ---- training is the same
+
+@pytest.mark.parametrize('opt', [torch.optim.SGD, torch.optim.AdamW, torch.optim.Adagrad], ids=lambda o: o.__name__)
+def test_training_is_the_same(opt, tmp_path):
+    def end(cbs):
+        learn = mk_learn(tmp_path, cbs, opt=opt)
+        learn.fit(2)
+        return [*weights(learn), torch.rand(3)]
+    assert same(end([]), end([Fingerprint(detail=5)]))
+
+@pytest.fixture
+def waits(monkeypatch):
+    "How often a device was waited for"
+    n = []
+    def counted(f, k):
+        def g(self, *args, **kwargs):
+            n.append(k)
+            return f(self, *args, **kwargs)
+        return g
+    for k in ('item','tolist','cpu','numpy','__float__','__bool__','__int__','nonzero','__index__'):
+        monkeypatch.setattr(Tensor, k, counted(getattr(Tensor, k), k))
+    return n
+
+def test_nothing_waits_between_two_blocks(tmp_path, waits):
+    at = []
+    note = Callback('note', cleanup_batch=lambda cb: at.append(len(waits)))
+    note.run_valid = False
+    mk_learn(tmp_path, [note, Fingerprint(detail=8)], opt=torch.optim.SGD).fit(1)
+    waited = [y-x for x,y in pairwise(at)]
+    assert len(at)==24 and [i for i,n in enumerate(waited) if n]==[6, 14, 22] and sum(waited)==3, '`tolist`, once a block'
+
+def test_a_fused_step_stays_fused_and_has_no_gradients(tmp_path):
+    def fit(path, cbs):
+        learn = mk_learn(path, cbs, model=partial(nn.Linear, 3, 2), opt=torch.optim.SGD)
+        learn.fuse(backend='aten', check_every=None)
+        learn.fit(1)
+        return learn
+    plain,looked = fit(tmp_path, []),fit(tmp_path/'a', [Fingerprint(detail=5)])
+    assert plain.fuse_report().fused==looked.fuse_report().fused and looked.fuse_report().region=='whole'
+    assert same(weights(plain), weights(looked))
+    rows = [*read_fingerprint(tmp_path/'a')]
+    fused = [bool(o.flags & fp.FUSED) for o in rows]
+    assert sum(fused)==plain.fuse_report().fused['whole']==23 and all((o.gradients==bytes(6))==f for o,f in zip(rows, fused, strict=True))
+    mk_learn(tmp_path/'b', [Fingerprint(detail=5)], model=partial(nn.Linear, 3, 2), opt=torch.optim.SGD).fit(1)
+    near = diff_runs(tmp_path/'a', tmp_path/'b', tol=1e-5)
+    assert near.equal
+
+# ---- what is written
+
+def test_rows_and_details(tmp_path):
+    losses = []
+    learn = mk_learn(tmp_path, [Fingerprint(detail=10), Callback('note', after_loss=lambda cb: losses.append(cb.learn.loss.item()))])
+    learn.dls.valid = None
+    learn.fit(2)
+    there = read_fingerprint(tmp_path)
+    assert [(o.step, o.epoch) for o in there]==[(i+1, i//24) for i in range(48)] and there.lost==0
+    assert there.when()==[(1, False), *[(i, True) for i in (10, 20, 30, 40, 48)]]
+    assert not any(o.flags for o in there) and all(o.gradients!=bytes(6) for o in there)
+    norm = sum((p.detach()**2).sum() for p in learn.model.parameters())**.5
+    assert there.row(-1).weight_norm==pytest.approx(norm.item(), rel=1e-5) and [o.loss_value for o in there]==losses
+    names = [k for k in there.detail(1)[2]]
+    assert names[0]==('gradients', '0.weight') and ('buffers', '1.running_mean') in names and ('optimizer state', 'exp_avg of 3.bias') in names
+
+def test_details_are_hashes_of_the_tensors_themselves(tmp_path):
+    learn = mk_learn(tmp_path, [Fingerprint()])
+    learn.fit(1)
+    last = read_fingerprint(tmp_path).detail(-1)[2]
+    for k,p in learn.model.named_parameters(): assert last['weights', k]==fp._fold([o.item() for o in hash_parts([p])[0]]) & (2**32-1)
+
+def test_every_third_step(tmp_path):
+    mk_learn(tmp_path, [Fingerprint(every_steps=3, detail=6)]).fit(1)
+    there = read_fingerprint(tmp_path)
+    assert [o.step for o in there]==[*range(3, 25, 3)] and there.when()==[(3, False), *[(i, True) for i in (6, 12, 18, 24)]]
+    assert sorted(there.before)==[*range(3, 25, 3)], 'what the forward pass began with is not what the last row had'
+
+def test_it_says_when_weights_were_changed_between_steps(tmp_path):
+    @on(event.before_batch, once=7)
+    def change(cb):
+        with torch.no_grad(): cb.model[0].weight.add_(1)
+    mk_learn(tmp_path, [change, Fingerprint()]).fit(1)
+    assert sorted(read_fingerprint(tmp_path).before)==[1, 7]
+
+def test_accumulation_and_cancels_have_rows(tmp_path):
+    mk_learn(tmp_path, [GradientAccumulation(n_acc=None, n_batches=4), Fingerprint()]).fit(1)
+    there = [*read_fingerprint(tmp_path)]
+    assert [o.step for o in there if not o.flags & fp.NO_STEP]==[4, 8, 12, 16, 20, 24]
+    assert len({o.gradients for o in there})==24
+
+def test_a_batch_that_fails_has_a_row(tmp_path):
+    @on(event.after_pred, once=5)
+    def fail(cb): raise RuntimeError('bad')
+    with pytest.raises(RuntimeError, match='bad'): mk_learn(tmp_path, [fail, Fingerprint()]).fit(1)
+    there = read_fingerprint(tmp_path)
+    assert len(there)==5 and there.row(-1).flags==fp.FAILED and there.row(-1).batch!=bytes(6)==there.row(-1).loss
+
+def test_what_is_no_fit_is_not_noted(tmp_path):
+    learn = mk_learn(tmp_path, [Fingerprint()])
+    learn.fit(1)
+    before = (tmp_path/'fingerprint.bin').read_bytes()
+    learn.validate()
+    learn.get_preds()
+    learn.lr_find(num_it=9, suggest_funcs=None, show_plot=False)
+    assert (tmp_path/'fingerprint.bin').read_bytes()==before
+
+def test_only_the_first_process_writes(monkeypatch, tmp_path):
+    monkeypatch.setenv('RANK', '1')
+    mk_learn(tmp_path, [Fingerprint()]).fit(1)
+    assert not list(tmp_path.iterdir())
+
+def test_a_second_fit_goes_on_and_another_run_begins_anew(tmp_path):
+    learn = mk_learn(tmp_path, [Fingerprint()])
+    learn.fit(1)
+    learn.fit(1)
+    assert [o.step for o in read_fingerprint(tmp_path)]==[*range(1, 49)]
+    learn.remove_cb(Fingerprint)
+    learn.fit(1, cbs=Fingerprint())
+    assert [o.step for o in read_fingerprint(tmp_path)]==[*range(1, 73)]
+    mk_learn(tmp_path, [Fingerprint()]).fit(1)
+    assert [o.step for o in read_fingerprint(tmp_path)]==[*range(1, 25)]
+
+def test_a_file_of_somebody_else_is_refused(tmp_path):
+    learn = mk_learn(tmp_path)
+    learn.fit(1)
+    (tmp_path/'fingerprint.bin').write_bytes(b'something else')
+    with pytest.raises(ValueError, match='no file of a Fingerprint'): learn.fit(1, cbs=Fingerprint())
+
+def test_a_full_disk_stops_no_training(tmp_path, monkeypatch):
+    real,full = fp.put_at,[True]
+    def put_at(*args):
+        if full[0]: raise OSError(errno.ENOSPC, 'No space left on device')
+        return real(*args)
+    monkeypatch.setattr(fp, 'put_at', put_at)
+    @on(event.before_batch, once=15)
+    def free(cb): full[0] = False
+    with pytest.warns(UserWarning, match='gap, and the training goes on') as w: mk_learn(tmp_path, [free, Fingerprint(detail=5)]).fit(1)
+    assert len(w)==1 and [o.step for o in read_fingerprint(tmp_path)]==[*range(1, 25)], 'what could not be written is tried again'
+
+# ---- resuming
+
+def runs(path, k=None, n_epoch=3):
+    "A run that is interrupted at batch `k`, then goes on, or not"
+    def stop(cb):
+        if cb.learn.count.batches+1==k: raise KeyboardInterrupt
+    def cbs(stops): return [Fingerprint(detail=7), *([Callback('stop', before_step=stop)] if stops else [])]
+    saver = CheckpointCallback(path/'c', every_steps=10)
+    if k is None: return mk_learn(path, [*cbs(False), saver]).fit(n_epoch)
+    with pytest.raises(KeyboardInterrupt): mk_learn(path, [*cbs(True), saver]).fit(n_epoch)
+    def never(cb): pass
+    learn = mk_learn(path, [Fingerprint(detail=7), Callback('stop', before_step=never)])
+    learn.fit(n_epoch, resume=path/'c')
+
+@pytest.mark.parametrize('k', [11, 25, 33, 60])
+def test_a_run_that_goes_on_has_the_rows_of_one_that_was_never_stopped(k, tmp_path):
+    runs(tmp_path/'a')
+    runs(tmp_path/'b', k)
+    a,b = (read_fingerprint(tmp_path/o) for o in 'ab')
+    assert a.data==b.data and a.before==b.before and a.when()[:-1]==b.when()[:-1]
+    res = diff_runs(tmp_path/'a', tmp_path/'b')
+    assert res.equal and len(a)==72
+
+# ---- what the run is
+
+def test_about(tmp_path):
+    learn = mk_learn(tmp_path, [Fingerprint()], lr=.1)
+    learn.fit(1)
+    about = read_fingerprint(tmp_path).about
+    assert about['versions']['torch']==torch.__version__ and about['hypers']['0']['lr']=='0.1' and about['data']['batches']==24
+    assert about['order']==['train_eval'] and about['epochs']==1 and about['loss']=='mse_loss'
+
+def test_asking_for_the_first_items_draws_nothing():
+    class Augmented:
+        def __len__(self): return 10
+        def __getitem__(self, i): return torch.rand(2)+random.random()
+    ds = Augmented()
+    dl = torch.utils.data.DataLoader(ds, 2, shuffle=True)
+    set_seed(3)
+    learn = Learner(dl, nn.Linear(2, 2), lambda p: p.sum(), default_cbs=False)
+    learn.create_opt()
+    a = torch.get_rng_state(),random.getstate()
+    first = about_run(learn)['data']
+    assert torch.equal(a[0], torch.get_rng_state()) and a[1]==random.getstate() and first==about_run(learn)['data']
+
+def test_the_commit_is_found_without_git(tmp_path):
+    repo,work = tmp_path/'repo',tmp_path/'work'
+    (repo/'.git/refs/heads').mkdir(parents=True)
+    (repo/'.git/HEAD').write_text('ref: refs/heads/main\n')
+    assert git_commit(repo) is None
+    (repo/'.git/packed-refs').write_text('# pack-refs\n' + 'b'*40 + ' refs/heads/main\n')
+    assert git_commit(repo)=='b'*40
+    (repo/'.git/refs/heads/main').write_text('a'*40+'\n')
+    (repo/'deep/er').mkdir(parents=True)
+    assert git_commit(repo/'deep/er')=='a'*40
+    own = repo/'.git/worktrees/work'
+    own.mkdir(parents=True)
+    (own/'HEAD').write_text('ref: refs/heads/main\n')
+    (own/'commondir').write_text('../..\n')
+    work.mkdir()
+    (work/'.git').write_text(f'gitdir: {own}\n')
+    assert git_commit(work)=='a'*40
+
+# ---- sizes
+
+def test_rows_of_a_model_with_fifty_parameters_are_small(tmp_path):
+    model = nn.Sequential(*[nn.Linear(2, 2) for _ in range(25)])
+    learn = Learner([(torch.randn(2, 2), torch.randn(2, 2))]*500, model, F.mse_loss, path=tmp_path, cbs=[TrainEvalCallback(), Fingerprint()],
+        default_cbs=False)
+    learn.fit(1)
+    sizes = (tmp_path/'fingerprint.bin').stat().st_size
+    learn.fit(1)
+    assert ((tmp_path/'fingerprint.bin').stat().st_size-sizes)/500<=100
+
+def test_a_hundred_thousand_steps_are_compared_at_once(tmp_path):
+    mk_learn(tmp_path, [Fingerprint()], n=100).fit(1)
+    data = (tmp_path/'fingerprint.bin').read_bytes()
+    there = fp.FingerprintFile(data)
+    rows = [fp._ROW.pack(n+1, 0, 0, *there.row(n%100)[3:]) for n in range(100_000)]
+    def write(path, rows): path.write_bytes(data[:len(fp._MAGIC)] + b''.join(fp._block(b'R', b''.join(rows[i:i+100])) for i in range(0, len(rows), 100)))
+    write(tmp_path/'a.bin', rows)
+    bad = there.row(0)._replace(step=100_000, loss=b'123456', epoch=0)
+    write(tmp_path/'b.bin', [*rows[:-1], fp._ROW.pack(*bad)])
+    start = time.process_time()
+    res = diff_runs(tmp_path/'a.bin', tmp_path/'b.bin')
+    secs = time.process_time()-start
+    assert res.step==100_000 and secs<10, 'two seconds are asked for where nothing else runs'
+    print(f'{secs:.2f} s')
