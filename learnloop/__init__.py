@@ -74,7 +74,7 @@ _later = {  # chkstyle: ignore-node
     'see.log': 'CSVLogger JSONLogger Logger MLflowCallback WandbCallback',
     'see.tensorboard': 'TensorBoardCallback read_tensorboard',
     'see.report': 'KeepWarnings report_from',
-    'see.facts': 'run_facts',
+    'see.about': 'run_facts',
     'see.runs': 'Run runs',
     'see.compare': 'compare',
     'see.fingerprint': 'Fingerprint',

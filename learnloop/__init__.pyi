@@ -198,7 +198,7 @@ from learnloop.see.tensorboard import TensorBoardCallback as TensorBoardCallback
 from learnloop.see.tensorboard import read_tensorboard as read_tensorboard
 from learnloop.see.report import KeepWarnings as KeepWarnings
 from learnloop.see.report import report_from as report_from
-from learnloop.see.facts import run_facts as run_facts
+from learnloop.see.about import run_facts as run_facts
 from learnloop.see.runs import Run as Run
 from learnloop.see.runs import runs as runs
 from learnloop.see.compare import compare as compare

@@ -94,8 +94,8 @@ class _NoItems(Dataset):
     def __getitem__(self, i):
         raise TypeError(f'{type(self.dl).__name__} has no dataset, so that nobody knows item {i}: use a DataLoader')
     def __len__(self):
-        raise TypeError(f'{type(self.dl).__name__} has no dataset, so that nobody can count its items: use a DataLoader; '
-            "for a progress bar, ProgressBar(batches_per_epoch='count')")
+        raise TypeError(f'{type(self.dl).__name__} has no dataset, so that nobody can count its items: use a '
+            "DataLoader; for a progress bar, ProgressBar(batches_per_epoch='count')")
 
 # %% ../../nbs/interop/11_skorch.ipynb #eb420298
 def _mk_dataset(dl):

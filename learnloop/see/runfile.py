@@ -14,7 +14,7 @@ from numbers import Real
 from pathlib import Path
 from fastcore.basics import patch
 from ..keep.saving import atomic_write
-from .facts import run_facts
+from .about import run_facts
 from .trace import Tracer
 
 # %% ../../nbs/see/08_runfile.ipynb #8f1a0007

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest, torch
 from helpers import mk_learner
 from learnloop import Callback, CheckpointCallback, CSVLogger, EarlyStoppingCallback, ParamScheduler, Recorder, SchedCos, run_facts
-from learnloop.see.facts import described, find_commit, flat_facts
+from learnloop.see.about import described, find_commit, flat_facts
 from torch import nn
 
 class Secretive(Callback):

@@ -1,4 +1,4 @@
-# Written by `python -m tools.stubs` from `facts.py`: methods that other modules patch on are here, too
+# Written by `python -m tools.stubs` from `about.py`: methods that other modules patch on are here, too
 """Versions, device, settings, model, optimizer, data and callbacks of a run, as plain data that a file can hold"""
 
 from typing import Any
