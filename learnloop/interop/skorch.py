@@ -94,8 +94,8 @@ class _NoItems(Dataset):
     def __getitem__(self, i):
         raise TypeError(f'{type(self.dl).__name__} has no dataset, so that nobody knows item {i}: use a DataLoader')
     def __len__(self):
-        raise TypeError(f'{type(self.dl).__name__} has no dataset, so that nobody can count its items: use a DataLoader; '
-            "for a progress bar, ProgressBar(batches_per_epoch='count')")
+        raise TypeError(f'{type(self.dl).__name__} has no dataset, so that nobody can count its items: use a '
+            "DataLoader; for a progress bar, ProgressBar(batches_per_epoch='count')")
 
 # %% ../../nbs/interop/11_skorch.ipynb #eb420298
 def _mk_dataset(dl):
@@ -239,6 +239,11 @@ def _mk_net(learn):
     kind = _kinds.get(_loss_name(learn.loss_func), 'NeuralNet')
     return _net_class(getattr(skorch, kind))(learn)
 
+# %% ../../nbs/interop/11_skorch.ipynb #b324a94d
+class _Stage:
+    "A stretch of batches: `train`, `valid`, or without a name if it is none of the net's"
+    def __init__(self, name=None, outer=None): self.name,self.outer,self.batch = name,outer,None
+
 # %% ../../nbs/interop/11_skorch.ipynb #e288b8b4
 class _Run:
     "Where the loop is, for all callbacks of skorch together"
@@ -247,7 +252,7 @@ class _Run:
         loss = sk.PassthroughScoring
         self.run_.defaults = [('epoch_timer', sk.EpochTimer()), ('train_loss', loss('train_loss', on_train=True)),
             ('valid_loss', loss('valid_loss'))]
-        vars(self.run_).update(stages=[], stopping=False, open=False, lr=None, rows=0)
+        vars(self.run_).update(stage=_Stage(), stopping=False, open=False, lr=None, rows=0)
     def begin(self, group):
         "Have an empty history, and callbacks as new"
         _Run.reset(self)
@@ -270,11 +275,10 @@ class _Run:
         for _,cb in self.run_.defaults: getattr(cb, hook)(self, **kwargs)
 
 # %% ../../nbs/interop/11_skorch.ipynb #09ea8d65
-def _stage(o):
-    "'train', 'valid', or None"
-    stages = o.trainer.run_.stages
-    return stages[-1].name if stages else None
+def _stage(o): return o.trainer.run_.stage.name
+def _in_batch(o): return o.trainer.run_.stage.batch is not None
 
+# %% ../../nbs/interop/11_skorch.ipynb #cd57d3f9
 def _xy(o):
     ds = o.trainer.dataset_of('train')
     return dict(X=ds.X, y=ds.y) if has_base(ds, 'Dataset') and hasattr(ds, 'y') else dict(X=ds, y=None)
@@ -291,9 +295,6 @@ def _pair(learn):
 # %% ../../nbs/interop/11_skorch.ipynb #ce0422f9
 def _batch(o): return dict(batch=_pair(o.learn), training=_stage(o)=='train')
 def _ended(o): return _batch(o) | dict(loss=o.learn.loss, y_pred=o.learn.pred)
-def _in_batch(o):
-    stages = o.trainer.run_.stages
-    return bool(stages) and stages[-1].begun
 
 # %% ../../nbs/interop/11_skorch.ipynb #b78b616a
 def _grads(o):
@@ -350,9 +351,6 @@ class Skorch(Adapter):
 
 # %% ../../nbs/interop/11_skorch.ipynb #671b0fe2
 @patch
-def _enter(self:Skorch, name): self.trainer.run_.stages.append(SimpleNamespace(name=name, begun=False))
-
-@patch
 def before_train(self:Skorch): self._enter('train')
 
 @patch
@@ -362,28 +360,34 @@ def before_validate(self:Skorch):
     self._enter('valid' if own else None)
     if own: history[-1]['batches'][:] = [b for b in history[-1]['batches'] if 'valid_batch_size' not in b]
 
-# %% ../../nbs/interop/11_skorch.ipynb #47222581
+@patch
+def _enter(self:Skorch, name):
+    run = self.trainer.run_
+    run.stage = _Stage(name, run.stage)
+
+# %% ../../nbs/interop/11_skorch.ipynb #45fb741d
 @patch
 def before_batch(self:Skorch):
-    if _stage(self) is None: return
-    self.trainer.run_.stages[-1].begun = True
-    self.trainer.history_.new_batch()
+    stage = self.trainer.run_.stage
+    if stage.name is None: return
+    stage.batch = {}
+    list.__getitem__(self.trainer.history_, -1)['batches'].append(stage.batch)
 
 @patch
 def after_batch(self:Skorch):
-    run,learn,history,stage = self.trainer.run_,self.learn,self.trainer.history_,_stage(self)
-    if not _in_batch(self): return
+    run,learn = self.trainer.run_,self.learn
+    stage,loss = run.stage,learn.loss
+    if stage.batch is None: return
     if learn.outcome.get('batch')!='done' or learn.loss_grad is None:
-        run.stages[-1].begun = False
-        history[-1]['batches'].pop()
+        stage.batch = None
+        self.trainer.history_[-1]['batches'].pop()
         return
     if isinstance(learn.pred, Tensor) and learn.pred.dim()>1: run.n_classes = learn.pred.shape[1]
-    history.record_batch(f'{stage}_loss', learn.loss.mean().item())
-    history.record_batch(f'{stage}_batch_size', learn.bs)
+    stage.batch[f'{stage.name}_loss'] = (loss.mean() if loss.dim() else loss).item()
+    stage.batch[f'{stage.name}_batch_size'] = learn.bs
 
 @patch
-def then_after_batch(self:Skorch):
-    if _stage(self): self.trainer.run_.stages[-1].begun = False
+def then_after_batch(self:Skorch): self.trainer.run_.stage.batch = None
 
 # %% ../../nbs/interop/11_skorch.ipynb #a1042622
 @patch
@@ -395,8 +399,8 @@ def then_cleanup_validate(self:Skorch): self._leave('validate')
 # %% ../../nbs/interop/11_skorch.ipynb #ee610886
 @patch
 def _leave(self:Skorch, phase):
-    stages,history = self.trainer.run_.stages,self.trainer.history_
-    stage = stages.pop().name if stages else None
+    run,history = self.trainer.run_,self.trainer.history_
+    stage,run.stage = run.stage.name,run.stage.outer or _Stage()
     if stage is None or self.learn.outcome.get(phase)=='failed': return
     n = sum(f'{stage}_batch_size' in b for b in history[-1]['batches'])
     history.record(f'{stage}_batch_count', n)

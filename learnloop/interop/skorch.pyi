@@ -20,9 +20,9 @@ class Skorch(Adapter):
     by_flags: bool
     def before_fit(self) -> Any: ...
     def before_epoch(self) -> Any: ...
-    def _enter(self, name: Any) -> Any: ...  # interop/skorch.py
     def before_train(self) -> Any: ...  # interop/skorch.py
     def before_validate(self) -> Any: ...  # interop/skorch.py
+    def _enter(self, name: Any) -> Any: ...  # interop/skorch.py
     def before_batch(self) -> Any: ...  # interop/skorch.py
     def after_batch(self) -> Any: ...  # interop/skorch.py
     def then_after_batch(self) -> Any: ...  # interop/skorch.py
