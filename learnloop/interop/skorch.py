@@ -120,6 +120,17 @@ def _opt_of(net):
     raise _no(net, 'optimizer_', f', as the learner has {", ".join(opt)}', "read net.learn.opt['…']")
 
 # %% ../../nbs/interop/11_skorch.ipynb #028dc7cc
+def _opt_class(net):
+    opt = net.learn.opt
+    return {k:type(o) for k,o in opt.items()} if isinstance(opt, dict) else type(opt)
+
+def _lr_of(net):
+    "The learning rate of the last group at the beginning of the fit, or what `set_params` has set since"
+    start = net.learn.opt_at_start
+    if net.run_.lr is not None: return net.run_.lr
+    return net.learn.lr if start is None else start.groups[-1]['lr']
+
+# %% ../../nbs/interop/11_skorch.ipynb #60f39688
 def _criterion_of(net):
     f,kept = net.learn.loss_func,net.run_.criterion
     if f is None: raise _no(net, 'criterion_', '', 'the model computes its loss itself')
@@ -142,7 +153,7 @@ def _split_of(net):
 # %% ../../nbs/interop/11_skorch.ipynb #83ec09ee
 class _Net:
     system,init_context_,refused = 'skorch',None,_refused
-    _modules,_criteria,_optimizers = ['module'],['criterion'],['optimizer']
+    _modules,_optimizers = ['module'],['optimizer']
     prefixes_ = 'iterator_train iterator_valid callbacks dataset compile module criterion optimizer'.split()
     cuda_dependent_attributes_ = ['module_','criterion_','optimizer_']
     warm_start,compile,torch_load_kwargs,initialized_,classes,threshold = True,False,None,True,None,.5
@@ -162,9 +173,9 @@ class _Net:
 # %% ../../nbs/interop/11_skorch.ipynb #1461f234
 _props = dict(  # chkstyle: ignore-node
     learn=lambda o: o.learn_, module=lambda o: o.learn.model, module_=lambda o: o.learn.model,
-    criterion=lambda o: o.criterion_, criterion_=_criterion_of,
-    optimizer=lambda o: type(o.optimizer_), optimizer_=_opt_of,
-    lr=lambda o: o.learn.lr if o.run_.lr is None else o.run_.lr,
+    criterion=lambda o: None if o.learn.loss_func is None else o.criterion_, criterion_=_criterion_of,
+    _criteria=lambda o: [] if o.learn.loss_func is None else ['criterion'], optimizer=_opt_class, optimizer_=_opt_of,
+    lr=_lr_of,
     max_epochs=lambda o: getattr(o.learn, 'n_epoch', None), device=lambda o: str(o.learn.device),
     batch_size=lambda o: batch_size(o.learn.dls.train) or o.learn.bs,
     iterator_train=lambda o: _loader_class(o.learn.dls.train),
@@ -216,14 +227,14 @@ class _Methods(_Net):
     def __reduce__(self):
         parts = {k:getattr(self, k) for k in ('module_','criterion_','optimizer_','history_','callbacks_')}
         own = 'lr','max_epochs','batch_size','device','verbose','predict_nonlinearity'
-        return _restore_net,(self.theirs_, {k:getattr(self, k) for k in own}, parts)
+        args = self.theirs_,self.module,type(self.criterion),{k:getattr(self, k) for k in own}
+        return _restore_net,args,parts,None,None,_put_parts
 
-def _restore_net(cls, settings, parts):
+def _restore_net(cls, module, criterion, settings):
     "A net of skorch, as `f_pickle` of a `Checkpoint` has it"
-    net = cls(parts['module_'], criterion=type(parts['criterion_']), callbacks='disable', **settings)
-    net.initialize()
-    vars(net).update(parts)
-    return net
+    return cls(module, criterion=criterion, callbacks='disable', **settings).initialize()
+
+def _put_parts(net, parts): vars(net).update(parts)
 
 # %% ../../nbs/interop/11_skorch.ipynb #249187a1
 @lru_cache(None)
@@ -331,7 +342,7 @@ class Skorch(Adapter):
     def before_fit(self):
         net,learn = self.trainer,self.learn
         taken = [o._taken for o in self.group if o._taken]
-        for o in self.group: o._check_monitor()
+        for o in self.group: o._check_use()
         _Run.begin(net, self.group)
         net.run_.wrapped = [o for o in opts(learn.opt) if 'step' in vars(o)]
         net.run_.groups = [dict(g) for o in opts(learn.opt) for g in o.param_groups] if taken else None
@@ -451,13 +462,17 @@ def _call(self:Skorch, name, f, args, kwargs):
 
 # %% ../../nbs/interop/11_skorch.ipynb #95fa24e9
 @patch
-def _check_monitor(self:Skorch):
+def _check_use(self:Skorch):
     cb,learn = self.foreign,self.learn
     key = getattr(cb, 'monitor', None) or getattr(cb, '_monitor', None)
     key = key.removesuffix('_best') if isinstance(key, str) else None
     if key=='valid_loss' and learn.dls.valid is None:
         raise ValueError(f'{self.label} goes by valid_loss, and there is no validation loader: give '
             "DataLoaders(train, valid), or monitor='train_loss'")
+    opts = learn.opt
+    if isinstance(opts, dict) and getattr(cb, 'f_optimizer', None) is not None:
+        raise ValueError(f'{self.label} saves the optimizer as f_optimizer, and this learner has {", ".join(opts)}: '
+            'give it f_optimizer=None, or use SaveModelCallback')
     scored = [getattr(o.foreign, 'name', None) for o in self.group]
     if key=='valid_acc' and key not in scored:
         raise ValueError(f'{self.label} goes by valid_acc, which nobody records here: '

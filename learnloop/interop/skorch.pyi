@@ -35,7 +35,7 @@ class Skorch(Adapter):
     def before_fetch(self) -> Any: ...  # interop/skorch.py
     def then_cleanup_epoch(self) -> Any: ...  # interop/skorch.py
     def _call(self, name: Any, f: Any, args: Any, kwargs: Any) -> Any: ...  # interop/skorch.py
-    def _check_monitor(self) -> Any: ...  # interop/skorch.py
+    def _check_use(self) -> Any: ...  # interop/skorch.py
     def after_create(self) -> Any: ...  # interop/skorch.py
     def then_cleanup_fit(self) -> Any: ...  # interop/skorch.py
     def saved_state(self) -> Any: ...  # interop/skorch.py
