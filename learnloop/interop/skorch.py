@@ -354,8 +354,6 @@ class Skorch(Adapter):
         rec = getattr(self.learn, 'recorder', None)
         run.rows = len(rec.values) if rec else 0
         _Run.tell(self.trainer, 'on_epoch_begin')
-        run.again = run.open  # resumed in the middle of it
-        if run.again: return
         history.new_epoch()
         history.record('epoch', len(history))
         run.open = True
@@ -366,10 +364,9 @@ def before_train(self:Skorch): self._enter('train')
 
 @patch
 def before_validate(self:Skorch):
-    learn,history = self.learn,self.trainer.history_
+    learn = self.learn
     own = learn.inside('fit') and evaluation_kind(learn)=='epoch' and n_open(learn, 'validate')==1
     self._enter('valid' if own else None)
-    if own: history[-1]['batches'][:] = [b for b in history[-1]['batches'] if 'valid_batch_size' not in b]
 
 @patch
 def _enter(self:Skorch, name):
@@ -523,7 +520,7 @@ def _net_state(net):
     def _row(o): return storable_items(o) | dict(batches=[storable_items(b) for b in o['batches']])
     rows = [_row(o) for o in net.history_.to_list()]
     best = {k:cb.best_score_ for k,cb in net.run_.defaults[1:] if hasattr(cb, 'best_score_')}
-    return dict(history=rows, best=storable_items(best), stopping=net.run_.stopping, open=net.run_.open)
+    return dict(history=rows, best=storable_items(best), stopping=net.run_.stopping)
 
 # %% ../../nbs/interop/11_skorch.ipynb #bd4de374
 @patch
@@ -544,7 +541,7 @@ def _restore(self:Skorch):
     net.history_[:] = [dict(o, batches=[dict(b) for b in o['batches']]) for o in kept['history']]
     for k,cb in net.run_.defaults:
         if k in kept['best']: cb.best_score_ = kept['best'][k]
-    net.run_.stopping,net.run_.open = kept['stopping'],kept['open']
+    net.run_.stopping = kept['stopping']
 
 # %% ../../nbs/interop/11_skorch.ipynb #c40c5106
 @patch
@@ -554,7 +551,3 @@ def then_before_fit(self:Skorch):
     if not groups: return
     for g,was in zip((g for o in opts(self.learn.opt) for g in o.param_groups), groups, strict=True): g.update(was)
     for o in self.group: o._restore()
-
-@patch
-def then_before_epoch(self:Skorch):
-    for o in self.group if self.trainer.run_.again else (): o._restore()

@@ -44,4 +44,3 @@ class Skorch(Adapter):
     def _restore(self) -> Any: ...  # interop/skorch.py
     def then_before_fit(self) -> Any:  # interop/skorch.py
         """Have what was loaded once more, after the hooks that forget it"""
-    def then_before_epoch(self) -> Any: ...  # interop/skorch.py

@@ -156,7 +156,7 @@ def test_schedules(kind):
 
 def test_a_second_fit_has_a_schedule_of_its_own():
     learn = mk_learner()
-    for lr in (.1, .4): assert fit(learn, 3, SCHEDULES['step'](), lr=lr).history[:, 'event_lr']==[lr, lr, lr/2]
+    for lr in (.1, .4): assert fit(learn, 3, SCHEDULES['function'](), lr=lr).history[:, 'event_lr']==pytest.approx([lr, lr*.7, lr*.49])
 
 def test_regularization_and_parameters():
     real,net,*_ = both(lambda: [GradientNormClipping(.1), Freezer('0.*'), Unfreezer('0.*', at=3), Initializer('3.bias', fn=partial(nn.init.constant_, val=.3), at=2),
@@ -433,6 +433,18 @@ def test_a_fit_that_was_stopped_is_not_taken_up_again(tmp_path):
     again = mk_learner()
     fit(again, 5, cbs(), resume=tmp_path)
     assert again.count.epochs==learn.count.epochs==2 and equal_weights(learn.model, again.model)
+
+def test_state_may_be_loaded_by_hand_before_a_fit():
+    class Counts(Callback):
+        def on_train_begin(self, net, **kwargs): self.n_ = 0
+        def on_epoch_end(self, net, **kwargs): self.n_ += 1
+    def mk(): return [as_cb(o) for o in (SCHEDULES['function']()[0], Counts())]
+    learn,old,new = mk_learner(),mk(),mk()
+    fit(learn, 2, old)
+    for a,b in zip(old, new, strict=True): b.load_saved_state(a.saved_state())
+    lr = learn.opt.param_groups[0]['lr']
+    net = fit(learn, 4, new, start_epoch=2, lr=lr)
+    assert lr==pytest.approx(.049) and net.history[:, 'event_lr']==pytest.approx([.1, .07, .049, .0343]) and new[1].foreign.n_==4
 
 def test_state_of_ones_own():
     class Own(Callback):
