@@ -51,6 +51,7 @@ def _frozen(adapter):
 def _foreign(adapter, n_calls=None):
     "A callback of the adapter's system that does nothing, or counts its calls"
     module = import_module(adapter.__module__)
+    if adapter.system=='skorch': module = import_module('skorch.callbacks')
     base = getattr(module, 'TrainerCallback', None) or module.Callback
     def _noop(self, *args, **kwargs): pass
     def _count(self, *args, **kwargs): n_calls.append(1)

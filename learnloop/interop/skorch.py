@@ -120,6 +120,17 @@ def _opt_of(net):
     raise _no(net, 'optimizer_', f', as the learner has {", ".join(opt)}', "read net.learn.opt['…']")
 
 # %% ../../nbs/interop/11_skorch.ipynb #028dc7cc
+def _opt_class(net):
+    opt = net.learn.opt
+    return {k:type(o) for k,o in opt.items()} if isinstance(opt, dict) else type(opt)
+
+def _lr_of(net):
+    "The learning rate of the last group at the beginning of the fit, or what `set_params` has set since"
+    start = net.learn.opt_at_start
+    if net.run_.lr is not None: return net.run_.lr
+    return net.learn.lr if start is None else start.groups[-1]['lr']
+
+# %% ../../nbs/interop/11_skorch.ipynb #60f39688
 def _criterion_of(net):
     f,kept = net.learn.loss_func,net.run_.criterion
     if f is None: raise _no(net, 'criterion_', '', 'the model computes its loss itself')
@@ -142,7 +153,7 @@ def _split_of(net):
 # %% ../../nbs/interop/11_skorch.ipynb #83ec09ee
 class _Net:
     system,init_context_,refused = 'skorch',None,_refused
-    _modules,_criteria,_optimizers = ['module'],['criterion'],['optimizer']
+    _modules,_optimizers = ['module'],['optimizer']
     prefixes_ = 'iterator_train iterator_valid callbacks dataset compile module criterion optimizer'.split()
     cuda_dependent_attributes_ = ['module_','criterion_','optimizer_']
     warm_start,compile,torch_load_kwargs,initialized_,classes,threshold = True,False,None,True,None,.5
@@ -162,9 +173,9 @@ class _Net:
 # %% ../../nbs/interop/11_skorch.ipynb #1461f234
 _props = dict(  # chkstyle: ignore-node
     learn=lambda o: o.learn_, module=lambda o: o.learn.model, module_=lambda o: o.learn.model,
-    criterion=lambda o: o.criterion_, criterion_=_criterion_of,
-    optimizer=lambda o: type(o.optimizer_), optimizer_=_opt_of,
-    lr=lambda o: o.learn.lr if o.run_.lr is None else o.run_.lr,
+    criterion=lambda o: None if o.learn.loss_func is None else o.criterion_, criterion_=_criterion_of,
+    _criteria=lambda o: [] if o.learn.loss_func is None else ['criterion'], optimizer=_opt_class, optimizer_=_opt_of,
+    lr=_lr_of,
     max_epochs=lambda o: getattr(o.learn, 'n_epoch', None), device=lambda o: str(o.learn.device),
     batch_size=lambda o: batch_size(o.learn.dls.train) or o.learn.bs,
     iterator_train=lambda o: _loader_class(o.learn.dls.train),
@@ -216,14 +227,14 @@ class _Methods(_Net):
     def __reduce__(self):
         parts = {k:getattr(self, k) for k in ('module_','criterion_','optimizer_','history_','callbacks_')}
         own = 'lr','max_epochs','batch_size','device','verbose','predict_nonlinearity'
-        return _restore_net,(self.theirs_, {k:getattr(self, k) for k in own}, parts)
+        args = self.theirs_,self.module,type(self.criterion),{k:getattr(self, k) for k in own}
+        return _restore_net,args,parts,None,None,_put_parts
 
-def _restore_net(cls, settings, parts):
+def _restore_net(cls, module, criterion, settings):
     "A net of skorch, as `f_pickle` of a `Checkpoint` has it"
-    net = cls(parts['module_'], criterion=type(parts['criterion_']), callbacks='disable', **settings)
-    net.initialize()
-    vars(net).update(parts)
-    return net
+    return cls(module, criterion=criterion, callbacks='disable', **settings).initialize()
+
+def _put_parts(net, parts): vars(net).update(parts)
 
 # %% ../../nbs/interop/11_skorch.ipynb #249187a1
 @lru_cache(None)
@@ -239,6 +250,11 @@ def _mk_net(learn):
     kind = _kinds.get(_loss_name(learn.loss_func), 'NeuralNet')
     return _net_class(getattr(skorch, kind))(learn)
 
+# %% ../../nbs/interop/11_skorch.ipynb #b324a94d
+class _Stage:
+    "A stretch of batches: `train`, `valid`, or without a name if it is none of the net's"
+    def __init__(self, name=None, outer=None): self.name,self.outer,self.batch = name,outer,None
+
 # %% ../../nbs/interop/11_skorch.ipynb #e288b8b4
 class _Run:
     "Where the loop is, for all callbacks of skorch together"
@@ -247,7 +263,7 @@ class _Run:
         loss = sk.PassthroughScoring
         self.run_.defaults = [('epoch_timer', sk.EpochTimer()), ('train_loss', loss('train_loss', on_train=True)),
             ('valid_loss', loss('valid_loss'))]
-        vars(self.run_).update(stages=[], stopping=False, open=False, lr=None, rows=0)
+        vars(self.run_).update(stage=_Stage(), stopping=False, open=False, lr=None, rows=0)
     def begin(self, group):
         "Have an empty history, and callbacks as new"
         _Run.reset(self)
@@ -270,11 +286,10 @@ class _Run:
         for _,cb in self.run_.defaults: getattr(cb, hook)(self, **kwargs)
 
 # %% ../../nbs/interop/11_skorch.ipynb #09ea8d65
-def _stage(o):
-    "'train', 'valid', or None"
-    stages = o.trainer.run_.stages
-    return stages[-1].name if stages else None
+def _stage(o): return o.trainer.run_.stage.name
+def _in_batch(o): return o.trainer.run_.stage.batch is not None
 
+# %% ../../nbs/interop/11_skorch.ipynb #cd57d3f9
 def _xy(o):
     ds = o.trainer.dataset_of('train')
     return dict(X=ds.X, y=ds.y) if has_base(ds, 'Dataset') and hasattr(ds, 'y') else dict(X=ds, y=None)
@@ -291,9 +306,6 @@ def _pair(learn):
 # %% ../../nbs/interop/11_skorch.ipynb #ce0422f9
 def _batch(o): return dict(batch=_pair(o.learn), training=_stage(o)=='train')
 def _ended(o): return _batch(o) | dict(loss=o.learn.loss, y_pred=o.learn.pred)
-def _in_batch(o):
-    stages = o.trainer.run_.stages
-    return bool(stages) and stages[-1].begun
 
 # %% ../../nbs/interop/11_skorch.ipynb #b78b616a
 def _grads(o):
@@ -330,7 +342,7 @@ class Skorch(Adapter):
     def before_fit(self):
         net,learn = self.trainer,self.learn
         taken = [o._taken for o in self.group if o._taken]
-        for o in self.group: o._check_monitor()
+        for o in self.group: o._check_use()
         _Run.begin(net, self.group)
         net.run_.wrapped = [o for o in opts(learn.opt) if 'step' in vars(o)]
         net.run_.groups = [dict(g) for o in opts(learn.opt) for g in o.param_groups] if taken else None
@@ -342,48 +354,48 @@ class Skorch(Adapter):
         rec = getattr(self.learn, 'recorder', None)
         run.rows = len(rec.values) if rec else 0
         _Run.tell(self.trainer, 'on_epoch_begin')
-        run.again = run.open  # resumed in the middle of it
-        if run.again: return
         history.new_epoch()
         history.record('epoch', len(history))
         run.open = True
 
 # %% ../../nbs/interop/11_skorch.ipynb #671b0fe2
 @patch
-def _enter(self:Skorch, name): self.trainer.run_.stages.append(SimpleNamespace(name=name, begun=False))
-
-@patch
 def before_train(self:Skorch): self._enter('train')
 
 @patch
 def before_validate(self:Skorch):
-    learn,history = self.learn,self.trainer.history_
+    learn = self.learn
     own = learn.inside('fit') and evaluation_kind(learn)=='epoch' and n_open(learn, 'validate')==1
     self._enter('valid' if own else None)
-    if own: history[-1]['batches'][:] = [b for b in history[-1]['batches'] if 'valid_batch_size' not in b]
 
-# %% ../../nbs/interop/11_skorch.ipynb #47222581
+@patch
+def _enter(self:Skorch, name):
+    run = self.trainer.run_
+    run.stage = _Stage(name, run.stage)
+
+# %% ../../nbs/interop/11_skorch.ipynb #45fb741d
 @patch
 def before_batch(self:Skorch):
-    if _stage(self) is None: return
-    self.trainer.run_.stages[-1].begun = True
-    self.trainer.history_.new_batch()
+    stage = self.trainer.run_.stage
+    if stage.name is None: return
+    stage.batch = {}
+    list.__getitem__(self.trainer.history_, -1)['batches'].append(stage.batch)
 
 @patch
 def after_batch(self:Skorch):
-    run,learn,history,stage = self.trainer.run_,self.learn,self.trainer.history_,_stage(self)
-    if not _in_batch(self): return
+    run,learn = self.trainer.run_,self.learn
+    stage,loss = run.stage,learn.loss
+    if stage.batch is None: return
     if learn.outcome.get('batch')!='done' or learn.loss_grad is None:
-        run.stages[-1].begun = False
-        history[-1]['batches'].pop()
+        stage.batch = None
+        self.trainer.history_[-1]['batches'].pop()
         return
     if isinstance(learn.pred, Tensor) and learn.pred.dim()>1: run.n_classes = learn.pred.shape[1]
-    history.record_batch(f'{stage}_loss', learn.loss.mean().item())
-    history.record_batch(f'{stage}_batch_size', learn.bs)
+    stage.batch[f'{stage.name}_loss'] = (loss.mean() if loss.dim() else loss).item()
+    stage.batch[f'{stage.name}_batch_size'] = learn.bs
 
 @patch
-def then_after_batch(self:Skorch):
-    if _stage(self): self.trainer.run_.stages[-1].begun = False
+def then_after_batch(self:Skorch): self.trainer.run_.stage.batch = None
 
 # %% ../../nbs/interop/11_skorch.ipynb #a1042622
 @patch
@@ -395,8 +407,8 @@ def then_cleanup_validate(self:Skorch): self._leave('validate')
 # %% ../../nbs/interop/11_skorch.ipynb #ee610886
 @patch
 def _leave(self:Skorch, phase):
-    stages,history = self.trainer.run_.stages,self.trainer.history_
-    stage = stages.pop().name if stages else None
+    run,history = self.trainer.run_,self.trainer.history_
+    stage,run.stage = run.stage.name,run.stage.outer or _Stage()
     if stage is None or self.learn.outcome.get(phase)=='failed': return
     n = sum(f'{stage}_batch_size' in b for b in history[-1]['batches'])
     history.record(f'{stage}_batch_count', n)
@@ -447,13 +459,17 @@ def _call(self:Skorch, name, f, args, kwargs):
 
 # %% ../../nbs/interop/11_skorch.ipynb #95fa24e9
 @patch
-def _check_monitor(self:Skorch):
+def _check_use(self:Skorch):
     cb,learn = self.foreign,self.learn
     key = getattr(cb, 'monitor', None) or getattr(cb, '_monitor', None)
     key = key.removesuffix('_best') if isinstance(key, str) else None
     if key=='valid_loss' and learn.dls.valid is None:
         raise ValueError(f'{self.label} goes by valid_loss, and there is no validation loader: give '
             "DataLoaders(train, valid), or monitor='train_loss'")
+    opts = learn.opt
+    if isinstance(opts, dict) and getattr(cb, 'f_optimizer', None) is not None:
+        raise ValueError(f'{self.label} saves the optimizer as f_optimizer, and this learner has {", ".join(opts)}: '
+            'give it f_optimizer=None, or use SaveModelCallback')
     scored = [getattr(o.foreign, 'name', None) for o in self.group]
     if key=='valid_acc' and key not in scored:
         raise ValueError(f'{self.label} goes by valid_acc, which nobody records here: '
@@ -504,7 +520,7 @@ def _net_state(net):
     def _row(o): return storable_items(o) | dict(batches=[storable_items(b) for b in o['batches']])
     rows = [_row(o) for o in net.history_.to_list()]
     best = {k:cb.best_score_ for k,cb in net.run_.defaults[1:] if hasattr(cb, 'best_score_')}
-    return dict(history=rows, best=storable_items(best), stopping=net.run_.stopping, open=net.run_.open)
+    return dict(history=rows, best=storable_items(best), stopping=net.run_.stopping)
 
 # %% ../../nbs/interop/11_skorch.ipynb #bd4de374
 @patch
@@ -525,7 +541,7 @@ def _restore(self:Skorch):
     net.history_[:] = [dict(o, batches=[dict(b) for b in o['batches']]) for o in kept['history']]
     for k,cb in net.run_.defaults:
         if k in kept['best']: cb.best_score_ = kept['best'][k]
-    net.run_.stopping,net.run_.open = kept['stopping'],kept['open']
+    net.run_.stopping = kept['stopping']
 
 # %% ../../nbs/interop/11_skorch.ipynb #c40c5106
 @patch
@@ -535,7 +551,3 @@ def then_before_fit(self:Skorch):
     if not groups: return
     for g,was in zip((g for o in opts(self.learn.opt) for g in o.param_groups), groups, strict=True): g.update(was)
     for o in self.group: o._restore()
-
-@patch
-def then_before_epoch(self:Skorch):
-    for o in self.group if self.trainer.run_.again else (): o._restore()

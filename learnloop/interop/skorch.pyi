@@ -20,9 +20,9 @@ class Skorch(Adapter):
     by_flags: bool
     def before_fit(self) -> Any: ...
     def before_epoch(self) -> Any: ...
-    def _enter(self, name: Any) -> Any: ...  # interop/skorch.py
     def before_train(self) -> Any: ...  # interop/skorch.py
     def before_validate(self) -> Any: ...  # interop/skorch.py
+    def _enter(self, name: Any) -> Any: ...  # interop/skorch.py
     def before_batch(self) -> Any: ...  # interop/skorch.py
     def after_batch(self) -> Any: ...  # interop/skorch.py
     def then_after_batch(self) -> Any: ...  # interop/skorch.py
@@ -35,7 +35,7 @@ class Skorch(Adapter):
     def before_fetch(self) -> Any: ...  # interop/skorch.py
     def then_cleanup_epoch(self) -> Any: ...  # interop/skorch.py
     def _call(self, name: Any, f: Any, args: Any, kwargs: Any) -> Any: ...  # interop/skorch.py
-    def _check_monitor(self) -> Any: ...  # interop/skorch.py
+    def _check_use(self) -> Any: ...  # interop/skorch.py
     def after_create(self) -> Any: ...  # interop/skorch.py
     def then_cleanup_fit(self) -> Any: ...  # interop/skorch.py
     def saved_state(self) -> Any: ...  # interop/skorch.py
@@ -44,4 +44,3 @@ class Skorch(Adapter):
     def _restore(self) -> Any: ...  # interop/skorch.py
     def then_before_fit(self) -> Any:  # interop/skorch.py
         """Have what was loaded once more, after the hooks that forget it"""
-    def then_before_epoch(self) -> Any: ...  # interop/skorch.py

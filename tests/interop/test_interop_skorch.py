@@ -156,7 +156,7 @@ def test_schedules(kind):
 
 def test_a_second_fit_has_a_schedule_of_its_own():
     learn = mk_learner()
-    for lr in (.1, .4): assert fit(learn, 3, SCHEDULES['step'](), lr=lr).history[:, 'event_lr']==[lr, lr, lr/2]
+    for lr in (.1, .4): assert fit(learn, 3, SCHEDULES['function'](), lr=lr).history[:, 'event_lr']==pytest.approx([lr, lr*.7, lr*.49])
 
 def test_regularization_and_parameters():
     real,net,*_ = both(lambda: [GradientNormClipping(.1), Freezer('0.*'), Unfreezer('0.*', at=3), Initializer('3.bias', fn=partial(nn.init.constant_, val=.3), at=2),
@@ -291,12 +291,38 @@ def test_what_is_there_and_what_is_refused():
     net.shared = 1
     assert net.shared==1 and 'shared' not in net.get_params()
 
-def test_several_optimizers_and_losses_of_the_model():
+def test_several_optimizers():
     m = model()
-    opts = dict(a=torch.optim.SGD(m[0].parameters(), .1), b=torch.optim.SGD([*m[1].parameters(), *m[3].parameters()], .1))
+    opts = dict(a=torch.optim.SGD(m[0].parameters(), .1), b=torch.optim.Adam([*m[1].parameters(), *m[3].parameters()], .1))
     learn = Learner(DataLoaders(DataLoader(TRAIN, 8), device='cpu'), m, F.cross_entropy, opts)
-    net = fit(learn, 1, [GradientNormClipping(1.)])
+    net = fit(learn, 1, [GradientNormClipping(1.), ProgressBar()])
+    assert net.optimizer==dict(a=torch.optim.SGD, b=torch.optim.Adam)==net.get_params()['optimizer']
     with pytest.raises(AttributeError, match=r"as the learner has a, b: read net.learn.opt\['…'\]"): _ = net.optimizer_
+    with pytest.raises(ValueError, match='give it f_optimizer=None'): learn.fit(1, cbs=Checkpoint('train_loss_best'))
+
+def test_a_model_that_computes_its_loss():
+    class Own(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.m = model()
+        def forward(self, x, y): return F.cross_entropy(self.m(x), y)
+    learn = Learner(DataLoaders(DataLoader(TRAIN, 8), DataLoader(VALID, 8), device='cpu', n_inp=2), Own(), opt_func=torch.optim.SGD, lr=.1)
+    net = fit(learn, 2, [GradientNormClipping(1.), EarlyStopping(), ProgressBar()])
+    assert type(net).__name__=='NeuralNet' and net.get_params()['criterion'] is None and len(net.history[:, 'valid_loss'])==2
+    with pytest.raises(AttributeError, match='the model computes its loss itself'): _ = net.criterion_
+
+def test_learning_rate_is_that_of_the_fit():
+    learn,seen = mk_learner(.1),[]
+    class Sees(Callback):
+        def on_epoch_begin(self, net, **kwargs): seen.append(net.lr)
+    fit(learn, 1, [Sees()], lr=.7)
+    assert seen==[.7]
+
+def test_a_callback_that_keeps_the_net_can_be_pickled_with_it():
+    keeps = Keeps()
+    fit(mk_learner(), 1, [keeps])
+    net = pickle.loads(pickle.dumps(keeps.net_))
+    assert type(net) is NeuralNetClassifier and dict(net.callbacks_)['Keeps_1'].net_ is net
 
 @pytest.mark.parametrize('dls', ['lists', 'no dataset', 'no tensors', 'no validation'])
 def test_other_loaders(dls):
@@ -407,6 +433,18 @@ def test_a_fit_that_was_stopped_is_not_taken_up_again(tmp_path):
     again = mk_learner()
     fit(again, 5, cbs(), resume=tmp_path)
     assert again.count.epochs==learn.count.epochs==2 and equal_weights(learn.model, again.model)
+
+def test_state_may_be_loaded_by_hand_before_a_fit():
+    class Counts(Callback):
+        def on_train_begin(self, net, **kwargs): self.n_ = 0
+        def on_epoch_end(self, net, **kwargs): self.n_ += 1
+    def mk(): return [as_cb(o) for o in (SCHEDULES['function']()[0], Counts())]
+    learn,old,new = mk_learner(),mk(),mk()
+    fit(learn, 2, old)
+    for a,b in zip(old, new, strict=True): b.load_saved_state(a.saved_state())
+    lr = learn.opt.param_groups[0]['lr']
+    net = fit(learn, 4, new, start_epoch=2, lr=lr)
+    assert lr==pytest.approx(.049) and net.history[:, 'event_lr']==pytest.approx([.1, .07, .049, .0343]) and new[1].foreign.n_==4
 
 def test_state_of_ones_own():
     class Own(Callback):
