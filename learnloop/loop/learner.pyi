@@ -782,16 +782,6 @@ class Learner(Loop):
 
         Returns: None if a callback cancelled it
         """
-    def record_step(self, step: int, folder: Any=None, cbs: Any=None, n_epoch: int | None=None) -> dict:  # see/replay.py
-        """Train up to the batch `step`, from the last checkpoint before it, and record what each module does in it
-
-        - `step`: Its number, as `diff_runs` says it: batches of training from 1 on
-        - `folder`: Checkpoints of the run; None for training from the start, as this learner would
-        - `cbs`: Callbacks of the fit
-        - `n_epoch`: Epochs of the fit; None for what the checkpoint says, or as many as it takes
-
-        Returns: Plain data and tensors, for `write_state` and `diff_steps`
-        """
     def fit_one_cycle(self, n_epoch: int | None=None, lr_max: Any=None, div: Any=25.0, div_final: Any=100000.0, pct_start: Any=0.25, wd: Any=None, moms: Any=None, cbs: Any=None, reset_opt: bool=False, start_epoch: int=0, **kwargs: Any) -> None:  # train/schedule.py
         """Train with a learning rate that rises and falls
 
@@ -859,6 +849,16 @@ class Learner(Loop):
         - `pct_start`: Share of the second part in which learning rates rise
         - `div`: They start so much lower
         - `kwargs`: To `fit_one_cycle`; checkpoints of `resume=folder` are in `frozen` and `unfrozen` there
+        """
+    def record_step(self, step: int, folder: Any=None, cbs: Any=None, n_epoch: int | None=None) -> dict:  # see/replay.py
+        """Train up to the batch `step`, from the last checkpoint before it, and record what each module does in it
+
+        - `step`: Its number, as `diff_runs` says it: batches of training from 1 on
+        - `folder`: Checkpoints of the run; None for training from the start, as this learner would
+        - `cbs`: Callbacks of the fit
+        - `n_epoch`: Epochs of the fit; None for what the checkpoint says, or as many as it takes
+
+        Returns: Plain data and tensors, for `write_state` and `diff_steps`
         """
     def lr_find(self, start_lr: Any=1e-07, end_lr: Any=10, num_it: int=100, stop_div: bool=True, show_plot: bool=True, suggest_funcs: Any=...) -> tuple | None:  # train/lr_find.py
         """Find a learning rate; the learner stays as it is
