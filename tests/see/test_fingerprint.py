@@ -322,12 +322,12 @@ def test_the_commit_is_found_without_git(tmp_path):
 
 def test_rows_of_a_model_with_fifty_parameters_are_small(tmp_path):
     model = nn.Sequential(*[nn.Linear(2, 2) for _ in range(25)])
-    learn = Learner([(torch.randn(2, 2), torch.randn(2, 2))]*500, model, F.mse_loss, path=tmp_path, cbs=[TrainEvalCallback(), Fingerprint()],
+    learn = Learner([(torch.randn(2, 2), torch.randn(2, 2))]*200, model, F.mse_loss, path=tmp_path, cbs=[TrainEvalCallback(), Fingerprint()],
         default_cbs=False)
     learn.fit(1)
     sizes = (tmp_path/'fingerprint.bin').stat().st_size
     learn.fit(1)
-    assert ((tmp_path/'fingerprint.bin').stat().st_size-sizes)/500<=100
+    assert ((tmp_path/'fingerprint.bin').stat().st_size-sizes)/200<=100
 
 def test_a_hundred_thousand_steps_are_compared_at_once(tmp_path):
     mk_learn(tmp_path, [Fingerprint()], n=100).fit(1)
