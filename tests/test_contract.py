@@ -30,6 +30,7 @@ MADE_WITH = dict(  # chkstyle: ignore-node
     CutMix=dict(ndim=1),
     MixHandler=dict(mix=lambda folder: lambda xb, perm, lam: (xb, 1.)),
     CSVLogger=dict(fname=lambda folder: folder/'history.csv'), JSONLogger=dict(fname=lambda folder: folder/'history.jsonl'),
+    Fingerprint=dict(fname=lambda folder: folder/'fingerprint.bin'),
     TensorBoardCallback=dict(log_dir=lambda folder: folder/'logs'))
 NEEDS_LENGTH = {'ShortEpochCallback', 'ParamScheduler', 'Scheduler'}  # schedules that must know how many batches there will be
 FAKE = {'WandbCallback':'wandb', 'MLflowCallback':'mlflow'}  # packages that aren't there: `test_log` has stand-ins
