@@ -5,6 +5,8 @@ from hypothesis import settings
 from learnloop.app.settings import run_settings
 
 cfg = run_settings('tests', seed=42, examples=60)
+# A shell that starts us in the background has Ctrl-C ignored, and tests try it
+if signal.getsignal(signal.SIGINT)==signal.SIG_IGN: signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ['MPLBACKEND'] = 'agg'  # no window, wherever the tests run
 torch.utils.data._utils.MP_STATUS_CHECK_INTERVAL = .3  # torch waits so long for a worker that hangs, or is garbage, before it ends it: 5 s
 

@@ -20,6 +20,7 @@ MADE_WITH = dict(  # chkstyle: ignore-node
     Lightning=dict(callback=lambda folder: importlib.import_module('test_interop_lightning').Everything()),
     Transformers=dict(callback=lambda folder: importlib.import_module('learnloop.interop.transformers').TrainerCallback()),
     Keras=dict(callback=lambda folder: importlib.import_module('test_interop_keras').mk_recorder([])),
+    Skorch=dict(callback=lambda folder: importlib.import_module('test_interop_skorch').mk_recorder([])),
     **{o:dict(monitor='train_loss') for o in ('TrackerCallback', 'EarlyStoppingCallback', 'ReduceLROnPlateau')},
     SaveModelCallback=dict(monitor=lambda folder: lambda r: len(r.values), comp=lambda folder: torch.gt, fname=lambda folder: folder/'model'),
     TimeLimit=dict(hours=1), ValidateEvery=dict(every_epochs=2),

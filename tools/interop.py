@@ -1,7 +1,7 @@
 """Run the tests of `tests/interop` with the real packages, each in an environment of its own beside the project's
 
 `python -m tools.interop` runs all, `python -m tools.interop fastai wild` some: a system's own callbacks (`real_*.py`), or, in `wild`,
-those that other packages have for it (`wild_*.py`). An environment sees the project's own packages, torch among them, through a `.pth` file; what it installs
+those that other packages have for it (`wild_*.py`), and in `more` those of packages that were tried unseen (`more_*.py`). An environment sees the project's own packages, torch among them, through a `.pth` file; what it installs
 itself comes first. What came of each callback is printed as a table, and kept in `tests/interop/tested.json`, from which the page *Tested with* is made.
 """
 import json, os, subprocess, sys
@@ -9,10 +9,11 @@ from collections import Counter
 from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from learnloop.measure.table import Table
 
 ROOT = Path(__file__).parents[1]
 SITE = next((ROOT/'.venv/lib').glob('python3.*/site-packages'))
-KEPT = ROOT/'tests/interop/tested.json'
+KEPT,SCRIPTS = ROOT/'tests/interop/tested.json',ROOT/'tests/interop/scripts'
 FASTAI = '--no-deps fastai==2.8.12', 'fastdownload fastprogress fasttransform plum-dispatch cloudpickle pandas scikit-learn matplotlib pillow pyyaml -c'
 # System -> what pip is given, in turns. fastai asks for torchvision, which need not match torch; fastNLP for an old rich
 ENVS = dict(  # chkstyle: ignore-node
@@ -24,7 +25,9 @@ ENVS = dict(  # chkstyle: ignore-node
     transformers=['transformers==5.23.0 accelerate -c'],
     wild=[*FASTAI, 'lightning==2.6.6 keras==3.15.1 transformers==5.23.0 accelerate==1.15.0 pytorch-ignite==0.5.5 skorch==1.4.0 -c',
         'optuna==5.0.0 optuna-integration==5.0.0 wandb==0.31.0 tensorboardX==2.6.5 codecarbon==3.3.2 comet-ml==3.58.8 torchmetrics==1.9.0 -c',
-        'ray[tune]==2.60.0 mlflow==3.17.2 dvclive==3.49.1 -c'])
+        'ray[tune]==2.60.0 mlflow==3.17.2 dvclive==3.49.1 -c'],
+    more=[*FASTAI, 'lightning==2.6.6 keras==3.15.1 transformers==5.23.0 accelerate==1.15.0 pytorch-ignite==0.5.5 -c',
+        'trl==1.16.0 sentence-transformers==6.2.0 swanlab==0.10.3 livelossplot==0.6.1 finetuning-scheduler==2.14.1 -c'])
 
 def make_env(system):
     "Install what `system` needs, once for each version of its line above; returns the environment's Python"
@@ -42,18 +45,22 @@ def make_env(system):
     return python
 
 def test_files(system):
-    if system!='wild': return [f'tests/interop/real_{system}.py']
-    return sorted(str(o.relative_to(ROOT)) for o in (ROOT/'tests/interop').glob('wild_*.py'))
+    if system not in ('wild','more'): return [f'tests/interop/real_{system}.py', 'tests/interop/wild_coverage.py']
+    return sorted(str(o.relative_to(ROOT)) for o in (ROOT/'tests/interop').glob(f'{system}_*.py'))
 
 def run(system, rows):
     "Run the tests of `system`; returns whether they passed. Rows are appended to the file `rows`"
     # the packages are older than this Python, NumPy and torch: their own warnings are none of ours
-    cmd = [make_env(system), '-m', 'pytest', '-q', '-W', 'default', *test_files(system)]
-    return not subprocess.run(cmd, cwd=ROOT, env=os.environ | dict(INTEROP='1', INTEROP_ROWS=str(rows)), timeout=1800).returncode
+    cmd,env = [make_env(system), '-m', 'pytest', '-q', '-n', '0', '-W', 'default'],os.environ | dict(INTEROP='1', INTEROP_ROWS=str(rows))
+    # a process for each file: trackers keep settings of their first run
+    codes = [subprocess.run([*cmd, o], cwd=ROOT, env=env, timeout=1800).returncode for o in test_files(system)]
+    return not any(codes)
 
 # ---- what came of it
 
-def key(o): return tuple(o.get(k) or '' for k in ('kind','system','package','callback','topic'))
+def key(o): return tuple(o.get(k) or '' for k in ('kind','system','package','callback','topic','part'))
+
+def kept(kind): return [o for o in json.loads(KEPT.read_text()) if o['kind']==kind]
 
 def keep(rows):
     "Put `rows` among those that are kept, in place of older ones of the same"
@@ -61,13 +68,41 @@ def keep(rows):
     new = {key(o):o for o in old} | {key(o):o | dict(date=str(date.today())) for o in rows}
     KEPT.write_text(json.dumps(sorted(new.values(), key=key), indent=1, ensure_ascii=False) + '\n')
 
+def callbacks(rows):
+    "The table of the callbacks that were tried"
+    cells = [(o['package'], o['version'], o['callback'], o['system'], o['result'], o['why']) for o in sorted(rows, key=key)]
+    return Table([('package', 'version', 'callback', 'written for', 'here', 'why'), *sorted(cells, key=lambda o: o[0].lower())])
+
+def coverages(rows):
+    "The table of what stand-ins have"
+    return Table([('system', 'class', 'there', 'refused', 'neither'), *((o['system'], o['part'], o['there'], o['refused'], o['neither']) for o in sorted(rows, key=key))])
+
 def show(rows):
-    from learnloop.measure.table import Table
-    rows = [o for o in rows if o['kind']=='callback']
-    if not rows: return
-    print(Table([('system', 'package', 'version', 'callback', '', ''), *(
-        (o['system'], o['package'], o['version'], o['callback'], o['result'], o['why'][:80]) for o in sorted(rows, key=key))]))
-    print(', '.join(f'{n} {k}' for k,n in Counter(o['result'] for o in rows).items()))
+    tried = [o for o in rows if o['kind']=='callback']
+    if not tried: return
+    print(callbacks([o | dict(why=o['why'][:80]) for o in tried]))
+    print(', '.join(f'{n} {k}' for k,n in Counter(o['result'] for o in tried).items()))
+
+# ---- scripts of other trainers, moved here
+
+def code_html(path):
+    from pygments import highlight
+    from pygments.formatters import HtmlFormatter
+    from pygments.lexers import PythonLexer
+    return highlight(path.read_text(), PythonLexer(), HtmlFormatter(nobackground=True))
+
+def side_by_side(system, topic):
+    "HTML of a script and what became of it"
+    files = [SCRIPTS/f'{system}_{topic}{o}.py' for o in ('', '_ours')]
+    parts = [f'<div style="min-width:0;overflow-x:auto"><b>{o}</b>{code_html(f)}</div>' for o,f in zip((system, 'learnloop'), files, strict=True)]
+    return f'<div style="display:grid;gap:1em;grid-template-columns:repeat(auto-fit,minmax(min(100%,26em),1fr))">{"".join(parts)}</div>'
+
+def losses(system):
+    "The table of what both printed"
+    rows = [o for o in kept('script') if o['system']==system]
+    def _said(ns): return ' '.join(f'{o:.6f}' for o in ns)
+    return Table([('script', f'losses with {system}', 'with learnloop', 'differ at most by'), *((o['topic'], _said(o['theirs']), _said(o['ours']),
+        max(abs(a-b) for a,b in zip(o['theirs'], o['ours'], strict=True))) for o in sorted(rows, key=key))])
 
 def main(systems):
     if unknown := set(systems) - set(ENVS):

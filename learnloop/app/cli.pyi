@@ -4,7 +4,7 @@
 from pathlib import Path
 from typing import Any
 
-__all__ = ['show_checkpoints', 'write_report', 'show_trace', 'show_diff', 'main']
+__all__ = ['show_checkpoints', 'write_report', 'show_runs', 'write_comparison', 'show_trace', 'show_diff', 'main']
 
 def show_checkpoints(folder: Any) -> bool:
     """List the checkpoints in `folder`, and say which are damaged
@@ -19,6 +19,23 @@ def write_report(logdir: Any, output: Any=None) -> Path:
 
     - `logdir`: Folder of a run
     - `output`: The file to write; None for `report.html` in `logdir`
+
+    Returns: The file
+    """
+
+def show_runs(folders: Any, by: Any=None) -> Any:
+    """List the runs in folders: how each ended, how good it was, whether it can go on
+
+    - `folders`: Of runs, or patterns such as `'runs/lr-*'`
+    - `by`: The metric to tell the best of; None for `valid_loss`, or what there is
+    """
+
+def write_comparison(folders: Any, output: Any='compare.html', by: Any=None) -> Path:
+    """Write a page of HTML with runs beside each other: curves, what differs, and what came of it
+
+    - `folders`: As for `show_runs`
+    - `output`: The file to write
+    - `by`: The metric that tells which run is best; None for `valid_loss`, or what there is
 
     Returns: The file
     """

@@ -146,6 +146,7 @@ _NEEDED = 'torch','fastcore','filelock','rich','tensorboard'
 _EXTRAS = {  # Package -> what it is for, and what to ask pip for
     'matplotlib':   ('plots, learnloop demo', "'learnloop[demo]'"),
     'scikit-learn': ('learnloop demo', "'learnloop[demo]'"),
+    'optuna':       ('searches for hyper-parameters', "'learnloop[search]'"),
     'safetensors':  ('weights without pickle', "'learnloop[export]'"),
     'torchmetrics': ('its metrics', 'torchmetrics'),
     'transformers': ('its models, trainer and tokenizers', 'transformers'),

@@ -12,6 +12,7 @@ __all__ = ['InMemoryRunHistory', 'TrainerCallback', 'StopTrainingError', 'RunHis
 import difflib, math, os, torch, warnings
 from contextlib import ExitStack
 from dataclasses import dataclass
+from operator import attrgetter
 from types import MethodType
 from fastcore.basics import noop, patch
 from torch import distributed as dist, nn
@@ -196,6 +197,14 @@ class CallbackHandler:
         "Add a callback"
         self.callbacks.append(callback() if isinstance(callback, type) else callback)
 
+    def clear_callbacks(self):
+        "Remove all callbacks"
+        self.callbacks = []
+    @property
+    def callback_list(self):
+        "Names of the callbacks' classes"
+        return [type(o).__name__ for o in self.callbacks]
+
     def __iter__(self): return iter(self.callbacks)
     def call_event(self,
         event:str, # Name of a method
@@ -214,6 +223,7 @@ class _Group(CallbackHandler):
     @property
     def callbacks(self): return [o.foreign for o in self._adapters]
     def add_callback(self, callback): raise TypeError(f'{callback!r}: callbacks of a learner are added by learn.add_cb')
+    def clear_callbacks(self): raise TypeError('callbacks of a learner are removed by learn.remove_cb')
     def call_event(self, event, *args, **kwargs):
         for o in self._adapters: o._hear(event, args, kwargs)
 
@@ -224,13 +234,26 @@ def _unwrapped(model, keep_compiled=True):
         elif not keep_compiled and hasattr(model, '_orig_mod'): model = model._orig_mod
         else: return model
 
+_not_in_accelerator = {k:instead for instead,names in {  # chkstyle: ignore-node
+    'the loop does it, and events tell of it': 'backward prepare no_sync accumulate optimizer_step_was_skipped',
+    'use GradientClip': 'clip_grad_norm_ clip_grad_value_',
+    'use learn.save and learn.load': 'save_state load_state register_for_checkpointing',
+    'use MixedPrecision().autocast()': 'autocast'
+}.items() for k in names.split()}
+
 class _Accelerator(Facade):
-    system = 'pytorch-accelerated'
+    system,refused = 'pytorch-accelerated',_not_in_accelerator
     device = attr('learn.device')
     num_processes = property(lambda self: n_processes())
     process_index = property(lambda self: process_rank())
     is_main_process = property(lambda self: process_rank()==0)
     is_local_main_process = property(lambda self: local_rank()==0)
+
+    local_process_index = property(lambda self: local_rank())
+    is_last_process = property(lambda self: process_rank()==n_processes()-1)
+    use_distributed = property(lambda self: n_processes()>1)
+    mixed_precision = property(lambda self: getattr(find_cb(self.learn, 'MixedPrecision'), 'amp_mode', 'no'))
+    def takes(self, k): return False
 
     def wait_for_everyone(self):
         if self.learn.team: self.learn.team.meet('barrier')
@@ -256,12 +279,26 @@ def _gathered(t):
     return torch.cat([o[:n] for o,n in zip(res, sizes, strict=True)])
 
 # %% ../../nbs/interop/04_accelerated.ipynb #d47e4c34
-_not_here = '''_callbacks _eval_dl_kwargs _loss_tracker _pad_uneven_eval_batches _train_dl_kwargs backward_step
-    calculate_eval_batch_loss calculate_train_batch_loss collate_fn create_eval_dataloader create_scheduler
-    create_scheduler_fn create_train_dataloader eval_dataset eval_epoch_end eval_epoch_start evaluate evaluation_run_end
-    evaluation_run_start get_default_eval_dl_kwargs get_default_train_dl_kwargs load_training_state num_updates
-    optimizer_step optimizer_zero_grad save_training_state scheduler_step train train_dataset train_epoch_end
-    train_epoch_start training_run_end training_run_epoch_end training_run_start'''.split()
+_not_here = {k:instead for instead,names in {  # chkstyle: ignore-node
+    'use learn.fit(n)': '''train train_epoch_start train_epoch_end training_run_start training_run_end
+        training_run_epoch_end calculate_train_batch_loss''',
+    'use learn.validate()': '''evaluate eval_epoch_start eval_epoch_end evaluation_run_start evaluation_run_end
+        calculate_eval_batch_loss''',
+    'the loop does it; the events before_step and after_step are there': '''backward_step optimizer_step
+        optimizer_zero_grad scheduler_step''',
+    'use learn.count.opt_steps': 'num_updates',
+    'use learn.recorder': '_loss_tracker',
+    'use callback_handler': '_callbacks',
+    'loaders are those of learn.dls, as they were given': '''collate_fn create_train_dataloader create_eval_dataloader
+        get_default_train_dl_kwargs get_default_eval_dl_kwargs _train_dl_kwargs _eval_dl_kwargs
+        _pad_uneven_eval_batches''',
+    'use TorchScheduler': 'create_scheduler create_scheduler_fn',
+    'use learn.save and learn.load': 'save_training_state load_training_state'
+}.items() for k in names.split()}
+
+def _dataset(trainer, name, dl):
+    if hasattr(dl, 'dataset'): return dl.dataset
+    raise trainer._no_attribute(name, f': the loader, a {type(dl).__name__}, has no dataset')
 
 def _modules(learn):
     "What the user has put on the learner beside the model: their own trainer would have had it"
@@ -294,6 +331,8 @@ class Trainer(Facade):
     def __setattr__(self, k, v):
         if k in _modules(self.learn): setattr(self.learn, k, v)
         else: Facade.__setattr__(self, k, v)
+    train_dataset = property(lambda self: _dataset(self, 'train_dataset', self.learn.dls.train))
+    eval_dataset  = property(lambda self: _dataset(self, 'eval_dataset', self.learn.dls.valid))
     @property
     def scheduler(self): return next(iter(schedulers(self.learn).values()), None)
     @property
@@ -524,6 +563,11 @@ _rows = [  # chkstyle: ignore-node
     Hook('on_stop_training_error', 'after_cancel_evaluate', _arg, None, _alone, True, 'outside of fits'),
     Hook('on_evaluation_run_end', 'cleanup_evaluate', _arg, None, _alone, True, 'outside of fits')]
 
+_parts = {'pytorch_accelerated.trainer:Trainer':lambda o: o,
+    'pytorch_accelerated.tracking:RunHistory':attrgetter('run_history'),
+    'pytorch_accelerated.run_config:TrainerRunConfig':lambda o: _run_config(o.learn),
+    'pytorch_accelerated.callbacks:CallbackHandler':attrgetter('callback_handler')}
+
 # %% ../../nbs/interop/04_accelerated.ipynb #c4516c9c
 _unfit = dict(  # chkstyle: ignore-node
     LimitBatchesCallback='LimitBatches', LimitEvalStepsCallback='LimitBatches(valid=…)',
@@ -534,7 +578,7 @@ _unfit = {k:f'{k} changes the loop of its own trainer; {v} does its work' for k,
 class Accelerated(Adapter):
     "Runs a callback of pytorch-accelerated"
     system,bases,prefix,Trainer,order = 'pytorch-accelerated',('TrainerCallback', '_TrainerHooks'),None,Trainer,52
-    hooks,unfit,_waiting = _rows,_unfit,{}
+    hooks,unfit,parts,_waiting = _rows,_unfit,_parts,{}
     foreign_name = own_name = property(lambda self: type(self.foreign).__name__)
     def translated(self, e): return _translated(self.trainer, e, self.label)
 
@@ -654,7 +698,6 @@ def _take_up(self:Accelerated):
 def after_create(self:Accelerated):
     Adapter.after_create(self)
     self._take_up()
-
 
 # %% ../../nbs/interop/04_accelerated.ipynb #e85c6523
 class LogMetricsCallback(TrainerCallback):

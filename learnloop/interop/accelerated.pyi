@@ -121,6 +121,11 @@ class CallbackHandler:
 
         - `callback`: A callback, or a class of them to make one of
         """
+    def clear_callbacks(self) -> Any:
+        """Remove all callbacks"""
+    @property
+    def callback_list(self) -> Any:
+        """Names of the callbacks' classes"""
     def __iter__(self) -> Any: ...
     def call_event(self, event: str, *args: Any, **kwargs: Any) -> Any:
         """Call the method `event` of all callbacks that have one
@@ -209,6 +214,10 @@ class Trainer(Facade):
     def callback_handler(self) -> Any: ...
     @callback_handler.setter
     def callback_handler(self, v: Any) -> None: ...
+    @property
+    def train_dataset(self) -> Any: ...
+    @property
+    def eval_dataset(self) -> Any: ...
 
 class Accelerated(Adapter):
     """Runs a callback of pytorch-accelerated"""
@@ -219,6 +228,7 @@ class Accelerated(Adapter):
     order: int
     hooks: Any
     unfit: Any
+    parts: Any
     _waiting: dict
     def translated(self, e: Any) -> Any: ...
     def _check_foreign(self) -> Any: ...

@@ -185,6 +185,7 @@ class HookTable(Table):
         base=None # Class whose methods show the hooks' signatures
     ):
         def _signature(k):
+            if k.isupper(): return k  # an event, which has no signature
             if not hasattr(base, k): return f'{k}()'
             _,*params = inspect.signature(getattr(base, k)).parameters.values()
             return f'{k}({", ".join(map(str, params))})'
@@ -204,7 +205,9 @@ _ADAPTERS = dict(  # chkstyle: ignore-node
     fastai='FastAI',
     lightning='Lightning',
     transformers='Transformers',
-    keras='Keras')
+    keras='Keras',
+    ignite='Ignite',
+    skorch='Skorch')
 # The packages whose callbacks they take
 _PACKAGES = dict(  # chkstyle: ignore-node
     llm='engine',
@@ -213,7 +216,9 @@ _PACKAGES = dict(  # chkstyle: ignore-node
     fastai='fastai',
     lightning='lightning', pytorch_lightning='lightning',
     transformers='transformers',
-    keras='keras')
+    keras='keras',
+    ignite='ignite',
+    skorch='skorch')
 
 def system_of(
     cls:type # A class, of callbacks or anything else
@@ -301,7 +306,15 @@ def _check_foreign(self:Adapter):
     for k in dict.fromkeys([*self.missing, *named]):
         if k in known or not self.hears(k): continue
         if k in self.missing: raise TypeError(f'{self.label}: {k} has no counterpart in learnloop: {self.missing[k]}')
+        if self._is_mixed_in(k) and not get_close_matches(k, known, 1, .9): continue  # for somebody else
         raise TypeError(f'{self.label}: {k} is none of the hooks of {self.system}{did_you_mean(k, known)}')
+
+@patch
+def _is_mixed_in(self:Adapter, name):
+    "Has a class a `name` that the callback derives from beside the system's base?"
+    classes = type(self.foreign).__mro__
+    theirs = [c for c in classes if self._is_base(c)]
+    return any(name in vars(c) for c in classes if theirs and c not in theirs and not issubclass(c, theirs[0]))
 
 # %% ../../nbs/interop/00_core.ipynb #d67bbf39
 @patch
@@ -497,6 +510,7 @@ class Coverage(Table):
         super().__init__([('', 'there', 'refused', 'neither', 'which'), *rows])
     n_neither = property(lambda self: sum(len(o['neither']) for o in self.parts.values()))
 
+# %% ../../nbs/interop/00_core.ipynb #b6c0a00b
 def _is_there(o, k):
     if k in vars(o) or inspect.getattr_static(type(o), k, o) is not o: return True
     try: return hasattr(o, k)

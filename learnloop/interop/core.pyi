@@ -131,6 +131,8 @@ class Adapter(Callback):
         """
     def _check_foreign(self) -> Any:  # interop/core.py
         """Refuse classes and hooks that can't run here"""
+    def _is_mixed_in(self, name: Any) -> Any:  # interop/core.py
+        """Has a class a `name` that the callback derives from beside the system's base?"""
     def _enters(self, flow: Any) -> Any: ...  # interop/core.py
     def after_create(self) -> Any: ...  # interop/core.py
     def before_evaluate(self) -> Any:  # interop/core.py

@@ -15,16 +15,17 @@ from contextlib import contextmanager
 from functools import lru_cache, partial, wraps
 from numbers import Real
 from operator import attrgetter
-from types import MethodType, SimpleNamespace
-from fastcore.basics import camel2snake, listify
+from types import FunctionType, MethodType, SimpleNamespace
+from fastcore.basics import camel2snake, listify, noop
 from fastcore.foundation import L
 from ..loop.callback import Callback as _Callback
 from ..loop.batch import unpack
 from ..loop.checks import did_you_mean
+from ..loop.data import DataLoaders, batch_len
 from ..loop.flow import PHASES, CancelEvaluateException, CancelException, Events, UncaughtCancelError, near_miss
 from ..loop.flow import event as _events
 from .core import Adapter, Facade, Hook, attr, system_of
-from .facts import init_args, plain, storable, storable_items
+from .facts import batch_size, init_args, plain, storable, storable_items
 from ..loop.optimizer import hyper_groups, get_hypers, opts, set_hypers, step, zero_grad
 
 # %% ../../nbs/interop/05_fastai.ipynb #20fe6806
@@ -90,7 +91,8 @@ for _k in event: setattr(Callback, _k, _nothing(_k))
 # %% ../../nbs/interop/05_fastai.ipynb #57493888
 class _View(Facade):
     system,_called = 'fastai','Learner'
-    def _has(self): return [o for o in super()._has() if o not in ('learn','system')]
+    def _has(self): return [o for o in super()._has() if o not in ('learn','system','refused','takes')]
+    def takes(self, k): return False
 
 _of = partial(attr, settable=True)
 def _have(cls, who, names):
@@ -119,8 +121,11 @@ def _values(v):
     return v[0] if len(v)==1 else v
 
 # %% ../../nbs/interop/05_fastai.ipynb #b363cbfe
+_not_of_opts = dict.fromkeys(('fwd_map','bwd_map'), "hypers have fastai's names, whatever torch calls them")
+_not_of_opts['cbs'] = "torch's optimizers have no step callbacks"
+
 class _Opt(_View):
-    _called = 'Optimizer'
+    _called,refused = 'Optimizer',_not_of_opts
     def __init__(self, learn, opt): super().__init__(learn, opt=opt)
     _several     = property(lambda self: isinstance(self.opt, dict))
     hypers       = property(lambda self: [_Hypers(self, i) for i in range(len(get_hypers(self.opt)))])
@@ -157,10 +162,39 @@ class _Opt(_View):
         if not self._several: return self.opt.load_state_dict(sd)
         for k,o in self.opt.items(): o.load_state_dict(sd[k])
 
+# %% ../../nbs/interop/05_fastai.ipynb #2ed9e9a5
+def _events_of(cls): return dict.fromkeys(event, f"learnloop's own {cls} hears its events by itself")
+
+class _Part(_View):
+    "One of the callbacks that every learner has"
+    def __init__(self, whole, name, **own): super().__init__(whole.learn, _whole=whole, _name=name, **own)
+    def __getattr__(self, k):
+        whole = self.__dict__.get('_whole')
+        if whole is None or k[0]=='_' or k in self.refused or self._is_own(k) or not hasattr(whole, k):
+            return super().__getattr__(k)
+        return getattr(whole, k)
+    _ours     = property(lambda self: getattr(self.learn, self._name))
+    run       = property(lambda self: self._ours.run)
+    run_train = property(lambda self: self._ours.run_train)
+    run_valid = property(lambda self: self._ours.run_valid)
+
+# %% ../../nbs/interop/05_fastai.ipynb #bf778ac1
+def _filled(row): return L(math.nan if v is None else v for v in row)
+
+def _log_of(rec):
+    "The row of the epoch, as far as it is known"
+    learn,n = rec.learn,len(rec.metric_names)-1-rec.add_time
+    is_written = bool(rec.values) and rec.log[:1]==[learn.epoch] and rec.log[1:n+1]==rec.values[-1]
+    if is_written or not learn.inside('epoch'): return rec.log
+    n_known = 1+max((i for i,k in enumerate(rec.columns) if k in rec.row), default=-1)
+    return [learn.epoch, *map(rec.row.get, rec.columns[:n_known])]
+
 # %% ../../nbs/interop/05_fastai.ipynb #bf778ac0
-class _Recorder(_View):
-    _called,order,remove_on_fetch = 'Recorder',50,True
-    def __init__(self, learn): super().__init__(learn, _history=None, _losses=[])
+class _Recorder(_Part):
+    _called,name,order,remove_on_fetch = 'Recorder','recorder',50,True
+    refused = _events_of('Recorder') | dict(plot_lr_find='learn.lr_find plots what it has found',
+        start_epoch='the time of an epoch is the last value of recorder.log')
+    def __init__(self, whole): super().__init__(whole, 'recorder', _history=None, _losses=[])
     @property
     def losses(self):
         rec = self.learn.recorder
@@ -168,30 +202,106 @@ class _Recorder(_View):
         new = rec.losses[len(self._losses):]
         if new: self._losses += torch.tensor(new).unbind()
         return self._losses
-    values  = property(lambda self: L([math.nan if v is None else v for v in o] for o in self.learn.recorder.values))
+    log = property(lambda self: _filled(_log_of(self.learn.recorder)), lambda self, v: setattr(self._ours, 'log', v))
+    values  = property(lambda self: L(map(_filled, self.learn.recorder.values)))
     metrics = property(lambda self: L(self.learn.recorder.valid_mets[1:]))
     loss    = property(lambda self: self.learn.recorder.valid_mets[0])
+    metric_names = property(lambda self: L(self.learn.recorder.metric_names))
+    cancel_train = property(lambda self: self.learn.outcome.get('train')=='cancelled')
+    cancel_valid = property(lambda self: self.learn.outcome.get('validate')=='cancelled')
     @property
     def smooth_loss(self):
         last = self.losses[-1] if self.losses else None
         return SimpleNamespace(value=last, count=len(self.losses), beta=self.learn.recorder.beta)
     def plot_loss(self, *args, **kwargs): return self.learn.recorder.plot_loss(*args, **kwargs)
     def plot_sched(self, *args, **kwargs): return self.learn.recorder.plot_sched(*args, **kwargs)
-_have(_Recorder, 'learn.recorder', 'iters lrs log hps metric_names add_time train_metrics valid_metrics')
+_have(_Recorder, 'learn.recorder', 'iters lrs hps add_time train_metrics valid_metrics')
+
+# %% ../../nbs/interop/05_fastai.ipynb #d735ce50
+_data = "only fastai's own loaders have that; learnloop.Learner takes those, too"
+_of_loaders = dict.fromkeys('''after_batch after_item after_iter before_batch before_iter chunkify create_batch
+    create_batches create_item decode decode_batch do_batch do_item fake_l get_idxs it new offs randomize retain rng
+    sample show_batch show_results shuffle_fn wif'''.split(), _data)
+
+class _Loader(_View):
+    "A loader that isn't fastai's own"
+    _called = 'DataLoader'
+    refused = _of_loaders | dict(o='iterate over it', to='a learner moves batches to its device, which is dls.device')
+    def __init__(self, learn, own): super().__init__(learn, own=own)
+    __class__ = property(lambda self: type(self.own))  # so that isinstance tells what it is
+    def __eq__(self, o): return self.own is _bare(o)
+    def __hash__(self): return id(self.own)
+    def __reduce__(self): return _Loader,(self.learn, self.own)
+    def __len__(self): return len(self.own)
+    def __iter__(self): return iter(self.own)
+    def __getitem__(self, k): return self.own[k]
+    def __getattr__(self, k):
+        own = self.__dict__.get('own')
+        for o in (own, getattr(own, 'dataset', None)):
+            if k[0]!='_' and not self._is_own(k) and hasattr(o, k): return getattr(o, k)
+        return super().__getattr__(k)
+    def _known(self, k, v):
+        if v is None: raise self._no_attribute(k, f': a {type(self.own).__name__} has none')
+        return v
+    bs = property(lambda self: self._known('bs', batch_size(self.own)))
+    n  = property(lambda self: self._known('n', batch_len(getattr(self.own, 'dataset', None))))
+    device = property(lambda self: self.learn.device)
+    num_workers = property(lambda self: getattr(self.own, 'num_workers', 0))
+    prebatched  = property(lambda self: batch_size(self.own) is None)
+    @property
+    def n_inp(self):
+        n = getattr(self.learn.dls, 'n_inp', None)
+        return len(unpack(self.one_batch(), self.device, None)[0]) if n is None else n
+    def one_batch(self): return DataLoaders(self.own, device=self.device).one_batch()
+
+# %% ../../nbs/interop/05_fastai.ipynb #d735ce52
+def _is_theirs(o): return system_of(type(o))=='fastai'
+def _bare(o): return o.own if type(o) is _Loader else o
 
 # %% ../../nbs/interop/05_fastai.ipynb #733b91f4
 class _Dls(_View):
     _called = 'DataLoaders'
+    refused = dict.fromkeys('add_tfms from_dblock from_dsets new_empty test_dl'.split(), _data)
+    def __init__(self, whole): super().__init__(whole.learn, _seen=[])
+    def _view(self, dl):
+        "What stands for `dl`, the same whenever it is asked for"
+        if dl is None or _is_theirs(dl): return dl
+        res = next((o for o in self._seen if o.own is dl), None)
+        if res is None:
+            dls,res = self.learn.dls,_Loader(self.learn, dl)
+            now = self.learn.dl,*getattr(dls, 'loaders', (dls.train, getattr(dls, 'valid', None)))
+            self.__dict__['_seen'] = [o for o in self._seen if any(o.own is p for p in now)] + [res]
+        return res
+    def __getattr__(self, k):
+        if k[0]=='_' or self._is_own(k): return super().__getattr__(k)
+        if _is_theirs(self.learn.dls) and hasattr(self.learn.dls, k): return getattr(self.learn.dls, k)
+        if k in self.refused or not hasattr(self.train, k): return super().__getattr__(k)
+        return getattr(self.train, k)
     @property
     def n_inp(self):
         n = self.learn.dls.n_inp
         if n is None and self.learn.xb is not None: n = len(self.learn.xb)
         if n is None: raise self._no_attribute('n_inp')
         return n
-    def __getitem__(self, k): return self.learn.dls[k]
+    path = property(lambda self: getattr(self.learn.dls, 'path', self.learn.path))
+    loaders = property(lambda self: [*self])
+    def to(self, device):
+        self.learn.dls.to(device)
+        return self
+    def cpu(self): return self.to('cpu')
+    def cuda(self): return self.to('cuda')
+    def __getitem__(self, k): return self._view(self.learn.dls[k])
     def __len__(self): return len(self.learn.dls)
-    def __iter__(self): return iter(self.learn.dls)
-_have(_Dls, 'learn.dls', 'train valid train_ds valid_ds device loaders one_batch')
+    def __iter__(self): return map(self._view, self.learn.dls)
+
+# %% ../../nbs/interop/05_fastai.ipynb #733b91f5
+def _loader_at(path):
+    "A property of a stand-in: the loader at `path`, as callbacks find it"
+    where = _of(path)
+    def _get(self): return (self if isinstance(self, _Dls) else self.dls)._view(where.fget(self))
+    return property(_get, lambda self, v: where.fset(self, _bare(v)))
+_Dls.train,_Dls.valid = _loader_at('learn.dls.train'),_loader_at('learn.dls.valid')
+_have(_Dls, 'learn.dls', 'train_ds valid_ds device one_batch')
 
 # %% ../../nbs/interop/05_fastai.ipynb #78112f7c
 class _Bar(_View):
@@ -213,9 +323,11 @@ class _Bar(_View):
         if self._handle: self._handle.update(fig)
         else: self._handle = display(fig, display_id=True)
 
-class _Progress(_View):
-    _called,order = 'ProgressCallback',45
-    def __init__(self, learn): super().__init__(learn, mbar=_Bar(learn))
+class _Progress(_Part):
+    _called,name,order = 'ProgressCallback','progress',45
+    refused = _events_of('ProgressCallback') | dict(pbar='there is progress.mbar, and learn.iter of learn.n_iter',
+        old_logger='there is learn.logger')
+    def __init__(self, whole): super().__init__(whole, 'progress', mbar=_Bar(whole.learn))
 
 # %% ../../nbs/interop/05_fastai.ipynb #04f14982
 @lru_cache(None)
@@ -243,7 +355,7 @@ def _through(f):
 # %% ../../nbs/interop/05_fastai.ipynb #02c003f7
 def _method(k):
     def _f(self, *args, **kwargs):
-        res = getattr(self.learn, k)(*args, **kwargs)
+        res = getattr(self.learn, k)(*map(_bare, args), **{a:_bare(v) for a,v in kwargs.items()})
         return self if res is self.learn else res
     _f.__name__ = k
     return _through(_f)
@@ -286,18 +398,48 @@ class _Methods(_View):
         if not failed or self.learn._saved_at(file) in self._saved:
             _through(self.learn.load)(file, device, with_opt, strict)
         return self
-for _k in '''add_cb add_cbs remove_cb remove_cbs create_opt all_batches fit validate get_preds freeze_to freeze unfreeze
-    show_training_loop'''.split(): setattr(_Methods, _k, _method(_k))
+for _k in '''add_cb add_cbs remove_cb remove_cbs create_opt all_batches fit fit_one_cycle fit_flat_cos fit_sgdr
+    fine_tune lr_find validate get_preds freeze_to freeze unfreeze to_fp16 to_bf16 to_fp32 to_channelslast
+    to_contiguous summary show_training_loop'''.split(): setattr(_Methods, _k, _method(_k))
 for _k in 'added_cbs removed_cbs no_logging no_bar loss_not_reduced'.split(): setattr(_Methods, _k, _context(_k))
+
+# %% ../../nbs/interop/05_fastai.ipynb #248e6952
+def _patched(k):
+    "What packages have put on fastai's `Learner` under the name `k`, if that has been imported"
+    theirs = getattr(sys.modules.get('fastai.learner'), 'Learner', None)
+    f = None if theirs is None else vars(theirs).get(k)
+    return f if isinstance(f, FunctionType|property) else None
+
+_ddp = 'learn.to_ddp() of learnloop trains in several processes'
+_not_of_learners = dict(  # chkstyle: ignore-node
+    predict='a batch of items can be predicted by learn.get_preds(dl=[batch])',
+    show_results='learnloop.Interpretation shows items and predictions', tta=_data,
+    export="learn.save writes the weights, and learnloop's own export does as safetensors: nothing pickles a learner",
+    validation_context='an evaluation is a phase, which no block can be: learn.validate, learn.get_preds',
+    to_non_native_fp16='there is learn.to_fp16()', to_non_native_fp32='there is learn.to_fp32()',
+    to_parallel=_ddp, detach_parallel=_ddp, parallel_ctx=_ddp, to_distributed=_ddp, detach_distributed=_ddp,
+    distrib_ctx=_ddp)
+
+# %% ../../nbs/interop/05_fastai.ipynb #248e6950
+def _gather_args(self):
+    f = _patched('gather_args')
+    if f is None: raise self._no_attribute('gather_args', ' until fastai.callback.wandb is imported')
+    def _gathered():
+        own = {k:getattr(self, k) for k in _arguments}
+        return f(self) | dict(Learner=own | dict(_name=repr(self)))
+    return _gathered
+
+_arguments = 'loss_func opt_func lr splitter metrics path model_dir wd wd_bn_bias train_bn moms'.split()
 
 # %% ../../nbs/interop/05_fastai.ipynb #c20bf1a2
 _hidden = {'batch','bs','count','created','events','exception','open','outcome','phases'}
 
 class _Learner(_Methods):
+    refused,gather_args = _not_of_learners,property(_gather_args)
     def __init__(self, learn):
-        views = {o:o(learn) for o in (_Recorder, _Progress, _Dls)}
-        super().__init__(learn, _extra={}, _saved=set(), _version=None, _cbs={}, _opt=None, _views=views,
-            lock=threading.RLock(), create_mbar=True)
+        super().__init__(learn, _extra={}, _saved=set(), _version=None, _cbs={}, _opt=None, lock=threading.RLock(),
+            create_mbar=True)
+        self.__dict__['_views'] = {o:o(self) for o in (_Recorder, _Progress, _Dls)}
 
     def __getstate__(self): return {k:v for k,v in vars(self).items() if k!='lock'}  # which can't be copied
     def __setstate__(self, state): self.__dict__.update(state, lock=threading.RLock())
@@ -316,17 +458,19 @@ class _Learner(_Methods):
             if self._is_own(k): return object.__getattribute__(self, k)  # a property failed: show its own error
             for o in (self._named(), vars(self.learn)):
                 if k in o and k not in _hidden: return o[k]
+            if k not in self.refused and (patched := _patched(k)): return patched.__get__(self)
         raise self._no_attribute(k)
     def __setattr__(self, k, v):
         here = getattr(type(self), k, None)
         if isinstance(here, property) or k in ('lock','create_mbar'): return object.__setattr__(self, k, v)
         if here is not None or k[0]=='_' or k=='learn' or k in _hidden or k in self._named():
             raise AttributeError(f"learn.{k} can't be set: it is learnloop's own")
+        if k in self.refused: raise self._no_attribute(k, ', so that setting it would change nothing')
         if k in vars(self.learn): setattr(self.learn, k, v)
         else: self._extra[k] = v
     def __repr__(self): return f"learnloop's stand-in for fastai's Learner: {self.learn!r}"
 _have(_Learner, 'learn', '''model loss_func opt_func lr wd wd_bn_bias train_bn moms splitter path model_dir logger
-    n_epoch epoch n_iter iter dl training xb yb x y pred loss_grad train_iter pct_train final_record''')
+    n_epoch epoch n_iter iter training xb yb x y pred loss_grad train_iter pct_train''')
 
 # %% ../../nbs/interop/05_fastai.ipynb #9e4217ac
 def _view_of(cls, name):
@@ -346,8 +490,17 @@ def _smooth_loss(self):
     if not losses: raise self._no_attribute('smooth_loss')
     return losses[-1]
 
+# %% ../../nbs/interop/05_fastai.ipynb #72a13c50
+def _get_metrics(self):
+    made = self.recorder.metrics if hasattr(self.learn, 'recorder') else L()
+    return made or L(self.learn.metrics)  # those of a fit are made when it begins
+
+def _get_final_record(self):
+    row = self.learn.final_record
+    if row is None: raise self._no_attribute('final_record', ' before the first epoch is over')
+    return _filled(row)
+
 # %% ../../nbs/interop/05_fastai.ipynb #72a13c51
-def _get_metrics(self): return self.recorder.metrics if hasattr(self.learn, 'recorder') else L(self.learn.metrics)
 # fastai's is 0 until there is one, so that callbacks may look at it in any event
 def _get_loss(self): return torch.tensor(0.) if self.learn.loss is None else self.learn.loss
 
@@ -355,6 +508,8 @@ def _set(k): return lambda self, v: setattr(self.learn, k, v)
 _Learner.recorder,_Learner.progress = _view_of(_Recorder, 'recorder'),_view_of(_Progress, 'progress')
 _Learner.smooth_loss = property(_smooth_loss)
 _Learner.opt     = property(_get_opt, lambda self, v: setattr(self.learn, 'opt', v.opt if isinstance(v, _Opt) else v))
+_Learner.dl      = _loader_at('learn.dl')
+_Learner.final_record = property(_get_final_record, _set('final_record'))
 _Learner.dls     = property(lambda self: self._views[_Dls], _set('dls'))
 _Learner.cbs     = property(lambda self: L(map(_theirs_of, self.learn.cbs)))
 _Learner.metrics = property(_get_metrics, _set('metrics'))
@@ -369,9 +524,30 @@ _unfit = dict(  # chkstyle: ignore-node
     DistributedTrainer = "it wraps fastai's own loaders, and takes the backward pass over; give loaders with a "
         'DistributedSampler, and set learn.forward_model to DistributedDataParallel(learn.model)')
 
+# %% ../../nbs/interop/05_fastai.ipynb #31e53936
+def _made_opt(o):
+    o.learn.create_opt()
+    return o.opt
+
+_parts = {  # chkstyle: ignore-node
+    'fastai.learner:Learner': noop,
+    'fastai.learner:Recorder': attrgetter('recorder'),
+    'fastai.callback.progress:ProgressCallback': attrgetter('progress'),
+    'fastai.optimizer:Optimizer': _made_opt,
+    'fastai.optimizer:OptimWrapper': _made_opt,
+    'fastai.data.core:DataLoaders': attrgetter('dls'),
+    'fastai.data.core:TfmdDL': attrgetter('dls.train')}
+
 # %% ../../nbs/interop/05_fastai.ipynb #31e53937
+def _check_wandb(label):
+    "Refuse fastai's WandbCallback where it fails in fastai, too: its `init_args` may take no numbers"
+    try: getattr(sys.modules.get('fastai.callback.wandb'), 'init_args', repr)(1)
+    except TypeError as e:
+        raise TypeError(f"{label} fails in fastai as well, with this version of fastcore: {e}; use learnloop's "
+            'WandbCallback') from e
+
 class _Checked(Adapter):
-    system,bases,prefix,unfit,Trainer = 'fastai',('Callback',),None,_unfit,_Learner
+    system,bases,prefix,unfit,Trainer,parts = 'fastai',('Callback',),None,_unfit,_Learner,_parts
     def _check_foreign(self):
         super()._check_foreign()
         classes = type(self.foreign).__mro__
@@ -385,6 +561,7 @@ class _Checked(Adapter):
             miss = near_miss(k)
             if miss and miss in event:
                 raise TypeError(f'{self.label}: {k} is no event of fastai; did you mean {miss!r}?')
+        if self._is_theirs('WandbCallback'): _check_wandb(self.label)
 
     def hears(self, name): return (name in event and self._dispatches()) or Adapter.hears(self, name)
     def _dispatches(self): return self._overrides('__call__')

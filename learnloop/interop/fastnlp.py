@@ -24,7 +24,7 @@ from ..loop.flow import CancelFitException
 from ..loop.steps import StepLimit
 from ..loop.optimizer import opts
 from .core import Adapter, Facade, Hook, attr, done, sharing
-from .facts import batches_per_step, evaluation_kind, has_base, is_valid_dl, plain, whole_batch
+from .facts import batches_per_step, evaluation_kind, find_cb, has_base, is_valid_dl, plain, whole_batch
 from .facts import local_rank, n_processes, process_rank
 
 # %% ../../nbs/interop/03_fastnlp.ipynb #93f16e99
@@ -197,9 +197,25 @@ class _Devices(Facade):
         if self.is_distributed(): distributed.broadcast_object_list(objs, src, group)
         return objs[0]
 
+# %% ../../nbs/interop/03_fastnlp.ipynb #5a10e002
+_not_in_driver = {k:instead for instead,names in {  # chkstyle: ignore-node
+    'use trainer.save_model, save_checkpoint, load_model and load_checkpoint': '''save_model save_checkpoint load_model
+        load_checkpoint get_optimizer_state load_optimizer_state get_sampler_state load_sampler_state''',
+    'the loop does it, and hooks hear of it': '''backward step zero_grad set_grad_to_none setup on_exception
+        get_model_no_sync_context get_evaluate_context''',
+    'use learn.model': 'model_call get_model_call_fn wo_auto_param_call',
+    'use DataLoaders(…, device=…)': 'move_model_to_device non_blocking',
+    'use MixedPrecision().autocast()': 'auto_cast',
+    'use learn.peers.gather': 'all_gather',
+    'use Learner(opt_func=…)': 'set_optimizers',
+    'loaders are those of learn.dls, as they were given': '''check_dataloader_legality get_dataloader_args
+        set_deterministic_dataloader set_dist_repro_dataloader set_sampler_epoch worker_init_function'''
+}.items() for k in names.split()}
+
 # %% ../../nbs/interop/03_fastnlp.ipynb #a8f1e664
 class Driver(_Devices):
     "What callbacks find as `trainer.driver`"
+    refused = _not_in_driver
     def __init__(self,
         learn # The learner
     ):
@@ -211,6 +227,12 @@ class Driver(_Devices):
     model_device = data_device = attr('learn.device')
     global_rank  = property(lambda self: process_rank())
     world_size   = property(lambda self: n_processes())
+    local_rank   = property(lambda self: local_rank())
+    @property
+    def fp16(self):
+        "Are batches computed with float16?"
+        return getattr(find_cb(self.learn, 'MixedPrecision'), 'amp_mode', None)=='fp16'
+    def takes(self, k): return False
     def unwrap_model(self):
         "Return the model, without wrappers"
         return self.learn.model
@@ -222,9 +244,27 @@ def _results(learn, vals=None):
     vals = [m.value for m in r.valid_mets] if vals is None else vals
     return {k:v for k,v in zip(r.valid_names, vals, strict=True) if v is not None}
 
+_not_in_evaluator = {k:instead for instead,names in {  # chkstyle: ignore-node
+    'use learn.dls.valid': 'dataloaders cur_dataloader_name',
+    'use learn.metrics, and learn.recorder': 'metrics metrics_wrapper get_metric update reset separator',
+    'use learn.validate()': 'evaluate_batch_loop evaluate_batch_step_fn evaluate_fn evaluate_step load_model',
+    'use learn.no_bar()': '''progress_bar start_progress_bar update_progress_bar remove_progress_bar
+        finally_progress_bar verbose''',
+    'change batches in before_batch, predictions in after_pred': 'input_mapping output_mapping'
+}.items() for k in names.split()}
+
 class Evaluator(Facade):
     "What callbacks find as `trainer.evaluator`; without a loader for validation, there is none"
-    system,_busy = 'fastNLP',False
+    system,_busy,refused = 'fastNLP',False,_not_in_evaluator
+    model,device = attr('learn.model'),attr('learn.device')
+    driver = property(lambda self: Driver(self.learn))
+    model_use_eval_mode = property(lambda self: True)
+    def takes(self, k): return False
+    def move_data_to_device(self,
+        batch # Tensors, nested in any way
+    ): # The same on the device
+        "Move `batch` to the learner's device"
+        return self.driver.move_data_to_device(batch)
     def run(self,
         num_eval_batch_per_dl:int=-1 # All batches: there is no other number here
     )->dict: # Loss and metrics by name
@@ -304,12 +344,27 @@ class _Files(_Counters):
     def load_checkpoint(self, folder): self.learn.load(_file(folder, 'fastnlp_checkpoint.pkl.tar'))
 
 # %% ../../nbs/interop/03_fastnlp.ipynb #513cdadb
-_not_here = '''_driver _evaluate_dataloaders _train_batch_loop _train_dataloader backward batch_step_fn callback_manager
-    check_batch_step_fn driver_name epoch_evaluate evaluate_batch_step_fn evaluate_every evaluate_fn fp16
-    get_no_sync_context input_mapping kwargs marker metrics output_mapping overfit_batches progress_bar run run_evaluate
-    start_batch_idx_in_epoch state step step_evaluate train_batch_loop train_fn train_step trainer_state
-    zero_grad'''.split()
+_not_here = {k:instead for instead,names in {  # chkstyle: ignore-node
+    'use learn.fit(n)': '''run step train_step train_batch_loop train_fn batch_step_fn check_batch_step_fn
+        has_checked_train_batch_loop _train_batch_loop''',
+    'use learn.validate()': '''epoch_evaluate step_evaluate run_evaluate evaluate_fn evaluate_batch_step_fn
+        _evaluate_dataloaders''',
+    'use ValidateEvery, or ValidateCallback': 'evaluate_every',
+    'the loop does it, and hooks hear of it': 'backward zero_grad get_no_sync_context',
+    'the loop calls the hooks; use learn.add_cb for more of them': f'callback_manager {" ".join(_names)}',
+    'use trainer.driver': '_driver driver_name', 'use trainer.train_dataloader': '_train_dataloader',
+    'use cur_epoch_idx, global_forward_batches, batch_idx_in_epoch and n_epochs': 'trainer_state',
+    'set attributes of the trainer itself': 'state',
+    'use learn.n_done': 'start_batch_idx_in_epoch',
+    'use learn.metrics, and learn.recorder': 'metrics',
+    'use LimitBatches': 'overfit_batches',
+    'use learn.no_bar()': 'progress_bar',
+    'give a function to the fits that it is for': 'marker',
+    'settings are attributes of trainer.learn, and of its callbacks': 'kwargs',
+    'change batches in before_batch, predictions in after_pred': 'input_mapping output_mapping'
+}.items() for k in names.split()}
 
+# %% ../../nbs/interop/03_fastnlp.ipynb #5a10e001
 class Trainer(_Files):
     "What callbacks find as their `trainer`"
     system,on,refused = 'fastNLP',staticmethod(on),_not_here
@@ -321,6 +376,7 @@ class Trainer(_Files):
     model      = attr('learn.model')
     device     = model_device = data_device = attr('learn.device')
     optimizers = attr('driver.optimizers')
+    fp16       = attr('driver.fp16')
     train_dataloader     = dataloader = attr('learn.dls.train')
     evaluate_dataloaders = attr('learn.dls.valid')
     evaluator        = property(lambda self: None if self.learn.dls.valid is None else self._evaluator)
@@ -579,9 +635,13 @@ def _their_events(f):
     return [e for fs in noted.values() for e,g in fs if g is f]
 
 # %% ../../nbs/interop/03_fastnlp.ipynb #47ebcc51
+_parts = {'fastNLP.core.controllers.trainer:Trainer':lambda o: o,
+    'fastNLP.core.drivers.torch_driver:TorchSingleDriver':attrgetter('driver'),
+    'fastNLP.core.controllers.evaluator:Evaluator':attrgetter('_evaluator')}
+
 class FastNLP(_Saves):
     "Runs callbacks and functions that were written for fastNLP's Trainer"
-    system,bases,Trainer,order,hooks,loads_last = 'fastNLP',('Callback','_Hooks'),Trainer,52,_hooks,True
+    system,bases,Trainer,order,hooks,parts,loads_last = 'fastNLP',('Callback','_Hooks'),Trainer,52,_hooks,_parts,True
     def __init__(self,
         callback,   # A callback of fastNLP, or a function decorated by `on`
         order=None, # Its place among ours; None for 52, after the recorder

@@ -158,9 +158,14 @@ class _Devices(Facade):
 
 class Driver(_Devices):
     """What callbacks find as `trainer.driver`"""
+    refused: Any
     __class__: Any
     def __init__(self, learn: Any) -> None:
         """- `learn`: The learner"""
+    @property
+    def fp16(self) -> Any:
+        """Are batches computed with float16?"""
+    def takes(self, k: Any) -> Any: ...
     def unwrap_model(self) -> Any:
         """Return the model, without wrappers"""
     @property
@@ -175,11 +180,20 @@ class Driver(_Devices):
     def global_rank(self) -> Any: ...
     @property
     def world_size(self) -> Any: ...
+    @property
+    def local_rank(self) -> Any: ...
 
 class Evaluator(Facade):
     """What callbacks find as `trainer.evaluator`; without a loader for validation, there is none"""
     system: str
     _busy: bool
+    refused: Any
+    def takes(self, k: Any) -> Any: ...
+    def move_data_to_device(self, batch: Any) -> Any:
+        """Move `batch` to the learner's device
+
+        - `batch`: Tensors, nested in any way
+        """
     def run(self, num_eval_batch_per_dl: int=-1) -> dict:
         """Validate, and call no hook for it
 
@@ -187,6 +201,14 @@ class Evaluator(Facade):
 
         Returns: Loss and metrics by name
         """
+    @property
+    def model(self) -> Any: ...
+    @property
+    def device(self) -> Any: ...
+    @property
+    def driver(self) -> Any: ...
+    @property
+    def model_use_eval_mode(self) -> Any: ...
 
 class _Counters(Facade):
     def _limit(self) -> Any: ...
@@ -248,6 +270,8 @@ class Trainer(_Files):
     @property
     def optimizers(self) -> Any: ...
     @property
+    def fp16(self) -> Any: ...
+    @property
     def train_dataloader(self) -> Any: ...
     @property
     def dataloader(self) -> Any: ...
@@ -302,6 +326,7 @@ class FastNLP(_Saves):
     Trainer: Any
     order: int
     hooks: Any
+    parts: Any
     loads_last: bool
     _given: str | None
     _monitor: Any

@@ -8,20 +8,23 @@ Docs: https://learnloop.github.io/learnloop/interop/lightning.html.md"""
 __all__ = ['Callback', 'MetricLog', 'Module', 'Trainer', 'Lightning']
 
 # %% ../../nbs/interop/06_lightning.ipynb #82c9936d
-import math, os, re, sys
+import inspect, math, os, re, sys
 from contextlib import suppress
 from copy import deepcopy
 from enum import Enum
 from functools import partial
-from numbers import Real
+from numbers import Integral, Real
 from operator import attrgetter, is_
+from types import SimpleNamespace
 import torch
-from fastcore.basics import camel2snake, listify, patch
+from fastcore.basics import camel2snake, listify, noop, patch
+from torch import nn
 from ..loop.data import batch_len
-from ..loop.checks import did_you_mean
+from ..loop.checks import NoAttribute, did_you_mean
 from ..loop.flow import CancelEpochException, CancelFitException, CancelTrainException
 from .core import Adapter, Facade, Hook, attr, done, sharing
-from .facts import evaluation_kind, has_base, is_valid_dl, local_rank, n_open, plain, validated, whole_batch
+from .facts import batch_size, batches_per_step, evaluation_kind, find_cb, has_base, is_valid_dl
+from .facts import local_rank, n_open, plain, schedulers, validated, whole_batch
 from ..loop.optimizer import opts
 
 # %% ../../nbs/interop/06_lightning.ipynb #d515d395
@@ -86,7 +89,7 @@ class Callback(_FitHooks, _EvalHooks):
 # %% ../../nbs/interop/06_lightning.ipynb #cd6abab9
 class MetricLog:
     "A logger, as Lightning's callbacks know it, that keeps in `history` what it is given"
-    save_dir,log_dir,name,version = None,None,'',''
+    save_dir,log_dir,root_dir,name,version,group_separator = None,None,None,'','','/'
     def __init__(self): self.history = []
     def log_metrics(self,
         metrics:dict, # Numbers, by name
@@ -106,14 +109,70 @@ class MetricLog:
         status:str # 'success' or 'failed'
     ): "Do nothing"
 
-# %% ../../nbs/interop/06_lightning.ipynb #90609b27
-class _Part(Facade):
-    system = 'Lightning'
-    def __init__(self, trainer): self.__dict__.update(learn=trainer.learn, _trainer=trainer)
+# %% ../../nbs/interop/06_lightning.ipynb #71a0c002
+def _instead(text):
+    "Of names, what to use instead, from lines `names | instead`"
+    rows = [o.split(' | ') for o in text.strip().splitlines()]
+    return {k:why.strip() for names,why in rows for k in names.split()}
 
-class _Strategy(_Part):
-    root_device = attr('learn.device')
+def _theirs(mod, name):
+    "What `name` is in Lightning's module `mod`; None if Lightning isn't imported"
+    found = [sys.modules[o] for o in (f'lightning.pytorch{mod}', f'pytorch_lightning{mod}') if o in sys.modules]
+    return getattr(found[0], name, None) if found else None
+
+def _enum(name, value):
+    cls = None if value is None else _theirs('.trainer.states', name)
+    return cls(value) if cls else value
+
+# %% ../../nbs/interop/06_lightning.ipynb #71a0c004
+class _Part(Facade):
+    system,refused = 'Lightning',{}
+    def __init__(self, trainer): self.__dict__.update(learn=trainer.learn, _trainer=trainer)
+    def takes(self, k): return False
+    trainer = attr('_trainer')
+
+class _Machine(_Part):
+    "What strategy and `_accelerator_connector` have in common"
+    @property
+    def accelerator(self):
+        cls = _theirs('.accelerators', self.learn.device.type.upper() + 'Accelerator')
+        if cls is None: raise self._no_attribute('accelerator', ': it is a class of Lightning, which must be imported')
+        return cls()
+    @property
+    def precision_plugin(self):
+        def _make(name, *args): return _theirs('.plugins.precision', name)(*args)
+        if not _theirs('', 'Trainer'):
+            raise self._no_attribute('precision_plugin', ': it is a class of Lightning, which must be imported')
+        p,kind = self._trainer.precision,self.learn.device.type
+        if p.endswith('mixed'): return _make('MixedPrecision', p, kind, self._trainer.scaler)
+        if p=='64-true': return _make('DoublePrecision')
+        return _make('Precision') if p=='32-true' else _make('HalfPrecision', p)
+
+# %% ../../nbs/interop/06_lightning.ipynb #90609b27
+_theirs_to_do = 'learn runs the loops, as learn.show_training_loop() shows: write a callback of learnloop'
+_not_strategy = _instead(f'''
+backward optimizer_step post_backward post_training_step pre_backward predict_step | {_theirs_to_do}
+test_step training_step validation_step | {_theirs_to_do}
+on_exception on_predict_end on_predict_start on_test_end on_test_start on_train_batch_start | {_theirs_to_do}
+on_train_end on_train_start on_validation_end on_validation_start | {_theirs_to_do}
+batch_to_device connect launcher model_sharded_context model_to_device | learn has set up model, loaders and processes
+process_dataloader register_strategies setup setup_environment | learn has set up model, loaders and processes
+setup_optimizers setup_precision_plugin teardown tensor_init_context | learn has set up model, loaders and processes
+handles_gradient_accumulation strategy_name | trainer.world_size and learn.team tell how it is trained
+checkpoint_io lightning_module_state_dict optimizer_state save_checkpoint | use trainer.save_checkpoint
+lightning_restore_optimizer load_checkpoint load_model_state_dict | use learn.load
+load_optimizer_state_dict restore_checkpoint_after_setup | use learn.load''')
+
+# %% ../../nbs/interop/06_lightning.ipynb #71a0c005
+class _Strategy(_Machine):
+    refused,root_device = _not_strategy,attr('learn.device')
+    world_size,global_rank,local_rank,is_global_zero,model,lightning_module,optimizers,lr_scheduler_configs = (
+        attr(f'_trainer.{o}') for o in ('world_size','global_rank','local_rank','is_global_zero','model',
+            'lightning_module','optimizers','lr_scheduler_configs'))
     def broadcast(self, obj, src=0): return self.learn.peers.gather(_value(obj))[src]
+    def all_gather(self, tensor, group=None, sync_grads=False):
+        if self.world_size==1: return tensor
+        return torch.stack(self.learn.peers.gather(tensor.detach()))
     def reduce(self, tensor, group=None, reduce_op='mean'):
         op = str(reduce_op).lower()
         if op not in ('mean', 'avg', 'sum'): raise ValueError(f"reduce: reduce_op is {reduce_op!r}: 'mean' or 'sum'")
@@ -129,66 +188,240 @@ class _Strategy(_Part):
         if not self.learn.peers.is_first: return
         with suppress(FileNotFoundError): os.remove(filepath)
 
+class _AcceleratorConnector(_Machine):
+    refused = _instead('''
+cluster_environment | trainer.world_size, trainer.global_rank and trainer.local_rank tell it
+checkpoint_io | use trainer.save_checkpoint
+use_distributed_sampler | learn.peers.share shares loaders out''')
+    strategy = attr('_trainer.strategy')
+    is_distributed = property(lambda self: bool(self.learn.team))
+
 # %% ../../nbs/interop/06_lightning.ipynb #da6c3d88
 class _State(_Part):
     @property
-    def fn(self):
+    def _fn(self):
         t = self._trainer
         return 'fit' if self.learn.inside('fit') else t._outer or t._last
     @property
-    def stage(self):
+    def _stage(self):
         t,learn = self._trainer,self.learn
         if learn.inside('sanity'): return 'sanity_check'
         return t._stage or ('train' if learn.inside('fit') else t._outer or None)
+    @property
+    def _status(self):
+        t,learn = self._trainer,self.learn
+        if learn.exception not in (None, t._past): return 'interrupted'
+        if learn.inside('fit') or t._outer: return 'running'
+        return 'finished' if t._last else 'initializing'
+    fn     = property(lambda self: _enum('TrainerFn', self._fn))
+    stage  = property(lambda self: _enum('RunningStage', self._stage))
+    status = property(lambda self: _enum('TrainerStatus', self._status))
+    finished = property(lambda self: self._status=='finished')
+    stopped  = property(lambda self: self._status in ('finished','interrupted'))
+
+# %% ../../nbs/interop/06_lightning.ipynb #71a0c007
+class _Tracker(_Part):
+    refused = _instead('started processed | ready counts a batch from its start, completed from its end')
+    def __init__(self, trainer, ready, running): self.__dict__.update(ready=ready, completed=ready-running)
 
 class _Progress(_Part):
+    refused = _instead(f'''
+from_defaults from_state_dict increment_by increment_completed increment_processed | {_theirs_to_do}
+increment_ready increment_started load_state_dict reset reset_on_restart reset_on_run state_dict | {_theirs_to_do}''')
+    def __init__(self, trainer, kind='train'):
+        super().__init__(trainer)
+        self.__dict__['_kind'] = kind
     is_last_batch = property(lambda self: self.learn.n_iter is not None and self.learn.iter+1==self.learn.n_iter)
+    def _ready(self, n):
+        "Batches begun before this pass, and in this or the last one; is one going on?"
+        learn,t = self.learn,self._trainer
+        before,last = t._passes.get(self._kind, (0, 0))
+        is_on = learn.inside('train') and learn.training if self._kind=='train' else t._stage==self._kind
+        is_in = is_on and learn.inside('batch')
+        now = t._n_begun() if is_on else None
+        if n=='total': return before + (now or 0),is_in
+        return last if now is None else now,is_in
+    total   = property(lambda self: _Tracker(self._trainer, *self._ready('total')))
+    current = property(lambda self: _Tracker(self._trainer, *self._ready('current')))
 
-class _ValLoop(_Part): _has_run = attr('_trainer._validated')
+# %% ../../nbs/interop/06_lightning.ipynb #71a0c008
+_not_loop = _instead(f'''
+advance done is_resuming load_state_dict on_advance_end on_advance_start on_iteration_done | {_theirs_to_do}
+on_load_checkpoint on_run_end on_run_start on_save_checkpoint reset reset_restart_stage | {_theirs_to_do}
+restarted_mid_epoch restarted_on_epoch_end restarted_on_epoch_start restarting resumed_on_epoch_end | {_theirs_to_do}
+restarted_on_last restarted_on_train_batch_end restarted_mid_evaluation run setup_data skip | {_theirs_to_do}
+state_dict teardown update_restart_stage automatic_optimization manual_optimization | {_theirs_to_do}
+scheduler_progress update_lr_schedulers inference_mode verbose | {_theirs_to_do}
+increment_progress_to_evaluation_end | {_theirs_to_do}
+current_batch_indices epoch_batch_indices predictions return_predictions | use learn.get_preds()''')
+
+class _Loop(_Part): refused = _not_loop
+
+class _EvalLoop(_Loop):
+    num_dataloaders = 1
+    def __init__(self, trainer, kind='validate'):
+        super().__init__(trainer)
+        self.__dict__['_kind'] = kind
+    _has_run = attr('_trainer._validated')
+    batch_progress = property(lambda self: _Progress(self._trainer, self._kind))
+    @property
+    def max_batches(self):
+        of = dict(validate='num_val_batches', test='num_test_batches', predict='num_predict_batches')
+        return getattr(self._trainer, of[self._kind])
 
 # %% ../../nbs/interop/06_lightning.ipynb #0335d5b4
-class _EpochLoop(_Part):
+class _EpochLoop(_Loop):
     batch_progress = property(lambda self: _Progress(self._trainer))
-    val_loop = property(lambda self: _ValLoop(self._trainer))
-    batch_idx = attr('learn.iter')
-    global_step = attr('_trainer.global_step')
+    val_loop = property(lambda self: _EvalLoop(self._trainer))
+    batch_idx = property(lambda self: self.batch_progress.current.ready-1)
+    global_step,max_steps,min_steps = (attr(f'_trainer.{o}') for o in ('global_step','max_steps','min_steps'))
+    total_batch_idx = property(lambda self: self.batch_progress.total.ready-1)
     @property
     def _batches_that_stepped(self):
         learn,t = self.learn,self._trainer
         late = learn.inside('batch') and learn.training and learn.outcome.get('step')=='done'
         return t.global_step - (late or (t._stage=='validate' and learn.inside('fit')))
+    def _should_check_val_epoch(self):
+        t = self._trainer
+        return t.enable_validation and (t.current_epoch+1)%t.check_val_every_n_epoch==0
 
-class _FitLoop(_Part):
+class _FitLoop(_Loop):
     epoch_loop = property(lambda self: _EpochLoop(self._trainer))
     max_epochs,min_epochs = attr('_trainer.max_epochs'),attr('_trainer.min_epochs')
-    batch_idx = attr('learn.iter')
+    max_steps,min_steps = attr('_trainer.max_steps'),attr('_trainer.min_steps')
+    batch_idx,max_batches,total_batch_idx = map(attr,
+        ('epoch_loop.batch_idx', '_trainer.num_training_batches', 'epoch_loop.total_batch_idx'))
+    @property
+    def epoch_progress(self):
+        t,learn = self._trainer,self.learn
+        n = _Tracker(t, t._epoch + learn.inside('epoch'), learn.inside('epoch'))
+        return SimpleNamespace(current=n, total=n)
+    def _should_accumulate(self): return self.learn.outcome.get('step')!='done'
 
 # %% ../../nbs/interop/06_lightning.ipynb #f6fa8ca6
 class _LoggerConnector(_Part):
+    refused = _instead(f'''
+configure_logger | give it to the adapter: Lightning(callback, logger=…)
+epoch_end_reached metrics on_batch_end on_batch_start on_epoch_end on_trainer_init | {_theirs_to_do}
+reset_metrics reset_results should_reset_tensors teardown | {_theirs_to_do}
+update_eval_epoch_metrics update_eval_step_metrics | pl_module.log''')
+    callback_metrics,logged_metrics,progress_bar_metrics = (
+        attr(f'_trainer.{o}') for o in ('callback_metrics','logged_metrics','progress_bar_metrics'))
     @property
     def should_update_logs(self):
         t = self._trainer
-        n = t.fit_loop.epoch_loop._batches_that_stepped+1
+        n = self.learn.iter+1 if t._stage else t.fit_loop.epoch_loop._batches_that_stepped+1
         return bool(t.log_every_n_steps) and (n%t.log_every_n_steps==0 or t.should_stop)
+    def log_metrics(self, metrics, step=None):
+        if not metrics: return
+        t,metrics = self._trainer,{k:v.item() if isinstance(v, torch.Tensor) else v for k,v in metrics.items()}
+        if step is None: step = metrics.pop('step', None)
+        if step is None:
+            step = t.fit_loop.epoch_loop._batches_that_stepped
+            metrics.setdefault('epoch', t.current_epoch)
+        for o in t.loggers:
+            o.log_metrics(metrics=dict(metrics), step=step)
+            o.save()
+    def update_train_step_metrics(self):
+        t = self._trainer
+        if not (t._logging and self.should_update_logs): return
+        loss = {k:v for k,v in t.callback_metrics.items() if k=='train_loss_step'}
+        t._log(loss | t._rows['step'])
+    def update_train_epoch_metrics(self):
+        t = self._trainer
+        row,t._means = t._means | t._take_row('epoch'),{}
+        if t._logging: t._log(row)
+    def log_eval_end_metrics(self, metrics):
+        row = metrics | self._trainer._take_row('eval')
+        if self._trainer._logging: self._trainer._log(row)
+
+# %% ../../nbs/interop/06_lightning.ipynb #71a0c009
+_not_module = _instead(f'''
+backward clip_gradients configure_gradient_clipping lr_scheduler_step manual_backward | {_theirs_to_do}
+optimizer_step optimizer_zero_grad predict_step test_step training_step validation_step | {_theirs_to_do}
+toggle_optimizer toggled_optimizer untoggle_optimizer on_after_batch_transfer | {_theirs_to_do}
+on_before_batch_transfer transfer_batch_to_device prepare_data prepare_data_per_node setup teardown | {_theirs_to_do}
+configure_callbacks configure_model configure_optimizers configure_sharded_model | learn has all of these
+on_after_backward on_before_backward on_before_optimizer_step on_before_zero_grad | {_theirs_to_do}
+on_fit_end on_fit_start on_load_checkpoint on_save_checkpoint on_predict_batch_end | {_theirs_to_do}
+on_predict_batch_start on_predict_end on_predict_epoch_end on_predict_epoch_start | {_theirs_to_do}
+on_predict_model_eval on_predict_start on_test_batch_end on_test_batch_start on_test_end | {_theirs_to_do}
+on_test_epoch_end on_test_epoch_start on_test_model_eval on_test_model_train on_test_start | {_theirs_to_do}
+on_train_batch_end on_train_batch_start on_train_end on_train_epoch_end on_train_epoch_start | {_theirs_to_do}
+on_train_start on_validation_batch_end on_validation_batch_start on_validation_end | {_theirs_to_do}
+on_validation_epoch_end on_validation_epoch_start on_validation_model_eval | {_theirs_to_do}
+on_validation_model_train on_validation_model_zero_grad on_validation_start | {_theirs_to_do}
+train_dataloader | use trainer.train_dataloader
+val_dataloader | use trainer.val_dataloaders
+test_dataloader | use trainer.test_dataloaders
+predict_dataloader | use trainer.predict_dataloaders
+allow_zero_length_dataloader_with_multiple_devices strict_loading | use learn.load
+load_from_checkpoint | use learn.load
+save_hyperparameters remove_ignored_hparams | hparams are the model's
+CHECKPOINT_HYPER_PARAMS_KEY CHECKPOINT_HYPER_PARAMS_NAME CHECKPOINT_HYPER_PARAMS_TYPE | hparams are the model's
+device_mesh fabric | learn.team tells of the processes
+to_onnx to_tensorrt to_torchscript | export learn.model''')
 
 # %% ../../nbs/interop/06_lightning.ipynb #8bf334e9
-class Module(_Part):
-    "What callbacks find where their `LightningModule` would be: the model, with what Lightning adds to one"
-    automatic_optimization = True
-    trainer,device = attr('_trainer'),attr('learn.device')
-    current_epoch,global_step = attr('_trainer.current_epoch'),attr('_trainer.global_step')
-    logger,loggers = attr('_trainer.logger'),attr('_trainer.loggers')
+def _from_trainer(names): return (attr(f'_trainer.{o}') for o in names.split())
 
+class _OfModule(_Part):
+    "What a module of Lightning's tells and does besides"
+    refused,automatic_optimization = _not_module,True
+    device,on_gpu = attr('learn.device'),property(lambda self: self.device.type=='cuda')
+    current_epoch,global_step,global_rank,local_rank = _from_trainer('current_epoch global_step global_rank local_rank')
+    logger,loggers,print = _from_trainer('logger loggers print')
+    example_input_array = property(lambda self: getattr(self.learn.model, 'example_input_array', None))
+    hparams         = property(lambda self: getattr(self.learn.model, 'hparams', {}))
+    hparams_initial = property(lambda self: deepcopy(getattr(self.learn.model, 'hparams_initial', self.hparams)))
+    @property
+    def dtype(self): return next((p.dtype for p in self.learn.model.parameters()), torch.get_default_dtype())
+    def all_gather(self, data, group=None, sync_grads=False): return self._trainer.strategy.all_gather(data)
+    def freeze(self): self.learn.model.requires_grad_(False).eval()
+    def unfreeze(self): self.learn.model.requires_grad_(True).train()
+
+# %% ../../nbs/interop/06_lightning.ipynb #71a0c01f
+class Module(_OfModule):
+    "What callbacks find where their `LightningModule` would be: the model, with what Lightning adds to one"
     def __getattr__(self, k):
-        of_model = k[:2]!='__' and hasattr(self.learn.model, k)
+        of_model = k[:2]!='__' and k not in self.refused and hasattr(self.learn.model, k)
         return getattr(self.learn.model, k) if of_model else Facade.__getattr__(self, k)
+    def __setattr__(self, k, v):
+        model = self.learn.model
+        if k not in self.refused and (k[0]=='_' or hasattr(model, k)): setattr(model, k, v)
+        else: super().__setattr__(k, v)
+    def __delattr__(self, k): delattr(self.learn.model, k)
     def __call__(self, *args, **kwargs): return self.learn.model(*args, **kwargs)
+    def __deepcopy__(self, memo):
+        new = type(self).__new__(type(self))
+        kept = SimpleNamespace(model=deepcopy(self.learn.model, memo), device=self.device)
+        new.__dict__.update(learn=kept, _trainer=None)
+        return new
     def optimizers(self)->object: # Not in a list, if there is one
         "Return the optimizer, or the list of them"
         res = self._trainer.optimizers
         return res[0] if len(res)==1 else res
-    def lr_schedulers(self)->None: # As in Lightning without any
-        "Return no schedulers: schedules are callbacks here"
+    def lr_schedulers(self)->object: # None without a `TorchScheduler`; not in a list, if there is one
+        "Return the scheduler of torch, or the list of them: other schedules are callbacks"
+        res = [o.scheduler for o in self._trainer.lr_scheduler_configs]
+        return res[0] if len(res)==1 else res or None
+
+# %% ../../nbs/interop/06_lightning.ipynb #71a0c00b
+def _module_class():
+    "`Module`, as a subclass of Lightning's own if that is imported"
+    base = _theirs('', 'LightningModule')
+    if base is None: return Module
+    if base not in _module_classes:
+        def _refuse(k):
+            def _get(self): raise self._no_attribute(k)
+            return property(_get)
+        own = {k:_refuse(k) for k in _not_module if hasattr(base, k)}
+        of_module = [k for k in dir(nn.Module) if k[0]!='_' and k not in own and not hasattr(Module, k)]
+        own |= {k:attr(f'learn.model.{k}') for k in of_module}
+        _module_classes[base] = type('Module', (Module, base), dict(__module__=__name__, **own))
+    return _module_classes[base]
+
+_module_classes = {}
 
 # %% ../../nbs/interop/06_lightning.ipynb #dfadd981
 _log_args = '''prog_bar logger enable_graph sync_dist sync_dist_group add_dataloader_idx metric_attribute
@@ -197,25 +430,32 @@ _log_args = '''prog_bar logger enable_graph sync_dist sync_dist_group add_datalo
 @patch
 def log(self:Module,
     name:str, # Under which it can be monitored
-    value, # A number, or a tensor with one
+    value, # A number, a tensor with one, or a metric of torchmetrics
     on_step=None,  # Does the last value count? By default, in training batches
     on_epoch=None, # Does the mean over the batches of an epoch count? By default, in validation batches
     reduce_fx='mean', # No other is there
     batch_size:int|None=None, # Weight of the value in the mean; None for the batch's number of items
-    **kwargs # What Lightning's `log` has besides, without effect here
+    **kwargs # What Lightning's `log` has besides: prog_bar, logger and sync_dist count
 ):
-    "Log a value: it goes into `trainer.callback_metrics`"
+    "Log a value: it goes into `trainer.callback_metrics`, and to the loggers"
     for k in kwargs:
         if k not in _log_args: raise TypeError(f'log: unknown argument {k!r}{did_you_mean(k, _log_args)}')
     if reduce_fx!='mean': raise ValueError(f'log({name!r}): reduce_fx is {reduce_fx!r}: here, means can be logged')
-    t,learn = self._trainer,self.learn
+    t,learn,ending = self._trainer,self.learn,'eval' if self._trainer._stage else 'epoch'
+    note,now = partial(t._note, logger=kwargs.get('logger', True), bar=kwargs.get('prog_bar')),learn.inside('batch')
+    by_epoch = not now or on_epoch or (on_epoch is None and not learn.training and not on_step)
+    by_step = now and (on_step or (on_step is None and learn.training))
+    of_step,of_epoch = (f'{name}_step',f'{name}_epoch') if by_step and by_epoch else (name,name)
+    if hasattr(value, 'compute'):
+        if by_step: note(of_step, value._forward_cache, 'step')
+        if by_epoch: t._of_passes[of_epoch] = value,ending,note
+        if not now: t._compute(ending)
+        return
     value = torch.as_tensor(value, dtype=torch.float32).detach().squeeze()
     if kwargs.get('sync_dist'): value = learn.peers.mean(value)
-    if learn.inside('batch') and (on_epoch or (on_epoch is None and not learn.training and not on_step)):
-        n = batch_size or learn.bs
-        s = t._sums.setdefault((name, bool(t._stage)), [0., 0])
-        s[0],s[1] = s[0]+value*n,s[1]+n
-        value = s[0]/s[1]
+    if by_step: note(of_step, value, 'step')
+    if now and by_epoch: value = t._mean(name, value, batch_size or learn.bs)
+    if by_epoch: note(of_epoch, value, ending)
     t.callback_metrics[name] = value
 
 # %% ../../nbs/interop/06_lightning.ipynb #4fc9aadb
@@ -232,21 +472,94 @@ def _length(dl):
     n = batch_len(dl)
     return math.inf if n is None else n
 
-class _About(Facade):
+def _limited(learn, dl, kind):
+    "How many batches of `dl` there will be, with a `LimitBatches`"
+    limit,n = getattr(find_cb(learn, 'LimitBatches'), kind, None),_length(dl)
+    if limit is None: return n
+    return min(limit, n) if isinstance(limit, Integral) else math.ceil(limit*n - 1e-9)
+
+def _limit(kind):
+    def _get(self):
+        limit = getattr(find_cb(self.learn, 'LimitBatches'), kind, None)
+        return 1. if limit is None else limit
+    return property(_get)
+
+# %% ../../nbs/interop/06_lightning.ipynb #71a0c00f
+class _Settings(Facade):
+    "What the trainer says of how it trains"
+    limit_train_batches = _limit('train')
+    limit_val_batches,limit_test_batches,limit_predict_batches = (_limit('valid') for _ in range(3))
+    barebones,enable_autolog_hparams,datamodule = False,True,None
+    device_ids = property(lambda self: [self.learn.device.index or 0])
+    distributed_sampler_kwargs = property(
+        lambda self: dict(num_replicas=self.world_size, rank=self.global_rank) if self.learn.team else None)
+    gradient_clip_val       = property(lambda self: getattr(find_cb(self.learn, 'GradientClip'), 'max_norm', None))
+    gradient_clip_algorithm = property(lambda self: getattr(find_cb(self.learn, 'GradientClip'), 'algorithm', None))
+    @property
+    def scaler(self):
+        scalers = getattr(find_cb(self.learn, 'MixedPrecision'), 'scalers', {})
+        return next(iter(scalers.values()), None)
+    accelerator,precision_plugin = attr('strategy.accelerator'),attr('strategy.precision_plugin')
+    @property
+    def precision(self):
+        amp,of = find_cb(self.learn, 'MixedPrecision'),dict(float16='16', bfloat16='bf16', float64='64')
+        if amp: return dict(fp16='16', bf16='bf16')[amp.amp_mode] + '-mixed'
+        return of.get(str(self.lightning_module.dtype).removeprefix('torch.'), '32') + '-true'
+    @property
+    def accumulate_grad_batches(self):
+        n = batches_per_step(self.learn, batch_size(self.learn.dls.train))
+        if n is None: raise self._no_attribute('accumulate_grad_batches', ': GradientAccumulation decides as it goes')
+        return n
+    fast_dev_run = property(lambda self: bool(find_cb(self.learn, 'FastDevRun')))
+    @property
+    def max_steps(self):
+        limit = find_cb(self.learn, 'StepLimit')
+        if limit is None or not limit.max_steps: return -1
+        return limit.max_steps + (self.global_step if limit.first is None else limit.first)
+    @property
+    def estimated_stepping_batches(self):
+        n,n_epoch = self.num_training_batches,self.learn.n_epoch
+        limit = getattr(find_cb(self.learn, 'StepLimit'), 'max_steps', None) or math.inf
+        if math.inf in (n, n_epoch): return limit
+        return min(limit, math.ceil(n/self.accumulate_grad_batches)*n_epoch)
+
+# %% ../../nbs/interop/06_lightning.ipynb #71a0c010
+class _About(_Settings):
     "What the trainer says of data, callbacks and folders"
     max_epochs = property(lambda self: -1 if self.learn.n_epoch==math.inf else self.learn.n_epoch)
-    num_val_batches   = property(lambda self: [] if self.learn.dls.valid is None else [_length(self.learn.dls.valid)])
     enable_validation = property(lambda self: self.learn.dls.valid is not None)
     @property
     def num_training_batches(self):
         learn = self.learn
-        return learn.n_iter or math.inf if learn.training else _length(learn.dls.train)
+        return learn.n_iter or math.inf if learn.training else _limited(learn, learn.dls.train, 'train')
+    num_val_batches = property(lambda self: self._n_batches('validate', self.learn.dls.valid))
+    num_test_batches    = property(lambda self: self._n_batches('test'))
+    num_predict_batches = property(lambda self: self._n_batches('predict'))
+    def _n_batches(self, stage, dl=None):
+        if self._stage==stage: return [self.learn.n_iter or math.inf]
+        return [] if dl is None else [_limited(self.learn, dl, 'valid')]
+    @property
+    def num_sanity_val_steps(self):
+        n = getattr(find_cb(self.learn, 'SanityCheck'), 'n', 0)
+        return math.inf if n==-1 else n
+    @property
+    def num_sanity_val_batches(self): return [min(self.num_sanity_val_steps, n) for n in self.num_val_batches]
     # How `ValidateCallback` and `ValidateEvery`, if they are there, have it
     @property
     def val_check_interval(self): return getattr(getattr(self.learn, 'validate_valid', None), 'every_steps', None) or 1.
     @property
+    def val_check_batch(self):
+        every = self.val_check_interval
+        return self.num_training_batches if isinstance(every, float) else every
+    @property
     def check_val_every_n_epoch(self): return getattr(getattr(self.learn, 'validate_every', None), 'every_epochs', 1)
     train_dataloader,val_dataloaders = attr('learn.dls.train'),attr('learn.dls.valid')
+    test_dataloaders    = property(lambda self: self.learn.dl if self._stage=='test' else None)
+    predict_dataloaders = property(lambda self: self.learn.dl if self._stage=='predict' else None)
+
+# %% ../../nbs/interop/06_lightning.ipynb #e2afbf6b
+class _Surroundings(_About):
+    "What the trainer says of folders, callbacks and processes"
     default_root_dir = property(lambda self: self._root or os.path.abspath(self.learn.path))
     log_dir   = property(lambda self: getattr(self.logger, 'log_dir', None) or self.default_root_dir)
     callbacks = property(lambda self: [o.foreign for o in sharing(self)])
@@ -254,44 +567,103 @@ class _About(Facade):
     checkpoint_callbacks     = property(lambda self: [o for o in self.callbacks if has_base(o, 'Checkpoint')])
     early_stopping_callback  = property(lambda self: next(iter(self.early_stopping_callbacks), None))
     checkpoint_callback      = property(lambda self: next(iter(self.checkpoint_callbacks), None))
-
-# %% ../../nbs/interop/06_lightning.ipynb #e2afbf6b
-_not_here = '''accelerator accumulate_grad_batches barebones device_ids distributed_sampler_kwargs
-    enable_autolog_hparams estimated_stepping_batches fit gradient_clip_algorithm gradient_clip_val init_module
-    interrupted is_last_batch limit_predict_batches limit_test_batches limit_train_batches limit_val_batches
-    num_predict_batches num_sanity_val_batches num_sanity_val_steps num_test_batches precision precision_plugin predict
-    predict_dataloaders predict_loop print progress_bar_callback progress_bar_metrics received_sigterm scaler test
-    test_dataloaders test_loop val_check_batch validate validate_loop'''.split()
-
-def _launched(k, default): return int(os.environ.get(k) or default)
-def _in_stage(stage): return property(lambda self: self.state.stage==stage)
-
-class Trainer(_About):
-    "What callbacks find where Lightning's `Trainer` would be"
-    system,refused = 'Lightning',_not_here
-    should_stop,fast_dev_run,log_every_n_steps,max_steps,ckpt_path = False,False,50,-1,None
+    @property
+    def progress_bar_callback(self): return next((o for o in self.callbacks if has_base(o, 'ProgressBar')), None)
     is_global_zero,global_rank,world_size = map(attr, ('learn.peers.is_first','learn.peers.rank','learn.peers.world'))
     local_rank  = property(lambda self: local_rank() if self.learn.team else 0)
     num_devices = property(lambda self: _launched('LOCAL_WORLD_SIZE', self.world_size) if self.learn.team else 1)
     num_nodes   = property(lambda self: _launched('GROUP_WORLD_SIZE', 1) if self.learn.team else 1)
     node_rank   = property(lambda self: _launched('GROUP_RANK', 0) if self.learn.team else 0)
-    def __init__(self,
-        learn # The learner that it stands for
-    ):
-        super().__init__(learn, loggers=[MetricLog()], min_epochs=None, min_steps=None, _root=None, _metrics={},
-            _sums={}, _means={}, _seen=None, _past=None, _stage='', _stages=[], _outer='', _last=None, _checkpoint=None,
-            _epoch=0, _begun=False, _epoch_begun=False, _checked=False, _validated=False, _logging=False)
-        self.__dict__['lightning_module'] = Module(self)
-
-    strategy,state,fit_loop,_logger_connector = map(property, (_Strategy, _State, _FitLoop, _LoggerConnector))
-    model,current_epoch,global_step = attr('learn.model'),attr('_epoch'),attr('learn.count.opt_steps')
     logger = property(lambda self: self.loggers[0] if self.loggers else None)
+    def _print(self, *args, **kwargs):
+        bar = self.progress_bar_callback
+        if self.is_global_zero: (bar.print if bar else print)(*args, **kwargs)
+
+def _launched(k, default): return int(os.environ.get(k) or default)
+
+# %% ../../nbs/interop/06_lightning.ipynb #71a0c011
+def _in_stage(stage): return property(lambda self: self.state._stage==stage)
+
+class _Place(_Surroundings):
+    "What the trainer says of where it is, itself and by its parts"
+    strategy,state,fit_loop,_logger_connector = map(property, (_Strategy, _State, _FitLoop, _LoggerConnector))
+    _accelerator_connector = property(_AcceleratorConnector)
+    validate_loop,test_loop,predict_loop = (
+        property(lambda self, kind=o: _EvalLoop(self, kind)) for o in ('validate','test','predict'))
+    _evaluation_loop = property(lambda self: _EvalLoop(self, 'test' if self._stage=='test' else 'validate'))
+    model,current_epoch,global_step = attr('learn.model'),attr('_epoch'),attr('learn.count.opt_steps')
+    is_last_batch = attr('fit_loop.epoch_loop.batch_progress.is_last_batch')
+    interrupted   = property(lambda self: self.state._status=='interrupted')
     @property
-    def evaluating(self): return self.state.stage in ('validate','test','sanity_check')
+    def received_sigterm(self):
+        due = getattr(getattr(self.learn.keeper, 'signals', None), 'due', None)
+        return isinstance(due or self.learn.exception, SystemExit)
+    @property
+    def evaluating(self): return self.state._stage in ('validate','test','sanity_check')
     training,validating,testing,predicting = map(_in_stage, ('train', 'validate', 'test', 'predict'))
     sanity_checking = property(lambda self: self.learn.inside('sanity'))
     optimizers      = property(lambda self: list(opts(self.learn.opt)) if self.learn.opt is not None else [])
-    lr_scheduler_configs = property(lambda self: [])
+
+# %% ../../nbs/interop/06_lightning.ipynb #71a0c019
+class Trainer(_Place):
+    "What callbacks find where Lightning's `Trainer` would be"
+    system,refused = 'Lightning',_instead('''
+fit | use learn.fit(n)
+validate test | use learn.validate(dl=…)
+predict | use learn.get_preds(dl=…)
+init_module | the model is there, as learn.model''')
+    print = attr('_print')
+    should_stop,log_every_n_steps,ckpt_path = False,50,None
+    def __init__(self,
+        learn # The learner that it stands for
+    ):
+        super().__init__(learn, loggers=[MetricLog()], min_epochs=0, min_steps=None, _root=None, _metrics={},
+            _sums={}, _means={}, _seen=None, _past=None, _stage='', _stages=[], _outer='', _last=None, _checkpoint=None,
+            _epoch=0, _begun=False, _epoch_begun=False, _checked=False, _validated=False, _logging=False, _bar={},
+            _of_passes={}, _rows=dict(step={}, epoch={}, eval={}), _passes={}, _evaluated={})
+        self._wrap()
+
+    def __setattr__(self, k, v):
+        p = inspect.getattr_static(type(self), k, None)
+        if not isinstance(p, property) or p.fset: return super().__setattr__(k, v)
+        raise NoAttribute(f"learnloop's stand-in for Lightning's Trainer has a {k!r} that can only be read: "
+            'setting it would change nothing, as learner and callbacks decide it')
+    def _wrap(self):
+        "Make a module of the class that there is: Lightning may have been imported since"
+        cls = _module_class()
+        if type(self.__dict__.get('lightning_module')) is not cls: self.__dict__['lightning_module'] = cls(self)
+
+# %% ../../nbs/interop/06_lightning.ipynb #71a0c013
+@patch(as_prop=True)
+def lr_scheduler_configs(self:Trainer):
+    "Of each scheduler of torch, when it steps, as Lightning says it"
+    unit = getattr(find_cb(self.learn, 'TorchScheduler'), 'unit', None)
+    cls = _theirs('.utilities.types', 'LRSchedulerConfig') or SimpleNamespace
+    how = dict(name=None, interval='step' if unit=='step' else 'epoch', frequency=1, reduce_on_plateau=unit=='validate')
+    return [cls(scheduler=o, **how) for o in schedulers(self.learn).values()]
+
+# %% ../../nbs/interop/06_lightning.ipynb #71a0c015
+@patch
+def _note(self:Trainer, name, value, unit, logger, bar):
+    if not isinstance(value, torch.Tensor) or value.numel()!=1: value = torch.as_tensor(value, dtype=torch.float32)
+    self.callback_metrics[name] = value
+    if bar: self._bar[name] = value
+    if logger and not (unit=='step' and self._stage): self._rows[unit][name] = value
+
+@patch
+def _mean(self:Trainer, name, value, n):
+    s = self._sums.setdefault((name, bool(self._stage)), [0., 0])
+    s[0],s[1] = s[0]+value*n,s[1]+n
+    return s[0]/s[1]
+
+@patch
+def _compute(self:Trainer, unit):
+    "Compute the metrics of a pass that ends"
+    for name,(metric,ending,note) in [*self._of_passes.items()]:
+        if ending!=unit: continue
+        note(name, metric.compute(), unit)
+        metric.reset()
+        del self._of_passes[name]
 
 # %% ../../nbs/interop/06_lightning.ipynb #a3936ef7
 def _tensor(v): return v.detach().float().squeeze() if isinstance(v, torch.Tensor) else torch.tensor(float(v))
@@ -314,6 +686,13 @@ def _refresh(self:Trainer):
 def logged_metrics(self:Trainer):
     "A copy of `callback_metrics`"
     return dict(self.callback_metrics)
+
+# %% ../../nbs/interop/06_lightning.ipynb #71a0c020
+@patch(as_prop=True)
+def progress_bar_metrics(self:Trainer):
+    "Numbers that were logged with `prog_bar=True`"
+    return {k:v.item() for k,v in self._bar.items()}
+
 @patch
 def _keep(self:Trainer, values):
     "Have the numbers among `values` monitored"
@@ -332,6 +711,26 @@ def _log(self:Trainer, metrics):
         o.log_metrics(metrics=dict(metrics), step=self.global_step-1)
         o.save()
 
+@patch
+def _take_row(self:Trainer, unit):
+    "What callbacks have logged for a row of this `unit`, which is over"
+    row,self._rows[unit] = self._rows[unit],{}
+    return row
+
+@patch
+def _n_begun(self:Trainer):
+    "Batches begun in the pass that goes on"
+    learn = self.learn
+    return learn.iter+1 if learn.inside('batch') or learn.outcome.get('batch') else 0
+
+# %% ../../nbs/interop/06_lightning.ipynb #71a0c024
+@patch
+def _log_hparams(self:Trainer):
+    "Give the loggers what a `LightningModule` that is the model saved by `save_hyperparameters`"
+    hparams = self.lightning_module.hparams_initial
+    if not (hparams and self._logging and getattr(self.learn.model, '_log_hyperparams', True)): return
+    for o in self.loggers: o.log_hyperparams(hparams)
+
 # %% ../../nbs/interop/06_lightning.ipynb #4cc5aaa0
 @patch
 def save_checkpoint(self:Trainer,
@@ -342,7 +741,10 @@ def save_checkpoint(self:Trainer,
     "Write weights, optimizer, counters and the state of callbacks"
     if storage_options is not None:
         raise TypeError(f'save_checkpoint: storage_options is {storage_options!r}: files are written to disk only')
-    self.learn.save(os.path.abspath(filepath), with_opt=not weights_only)
+    path = os.path.abspath(filepath)
+    new = path if os.path.splitext(path)[1][1:].isalpha() else f'{path}.part'  # learn.save would name it .pth
+    self.learn.save(new, with_opt=not weights_only)
+    if new!=path and self.is_global_zero: os.replace(new, path)
 
 @patch
 def _stops(self:Trainer):
@@ -442,10 +844,35 @@ _gone = dict.fromkeys(('on_init_start', 'on_init_end'), 'the learner is there al
     k:f'use {v}' for k,v in _gone.items()}
 _gone = {k:f'Lightning 2 has it no more either; {v}' for k,v in _gone.items()}
 
+# %% ../../nbs/interop/06_lightning.ipynb #71a0c017
+_unfit = dict(  # chkstyle: ignore-node
+    StochasticWeightAveraging='use SWA, which also brings statistics of batch norms up to date',
+    LearningRateFinder='call learn.lr_find() before the fit',
+    BatchSizeFinder='call learn.find_batch_size() before the fit',
+    GradientAccumulationScheduler='use GradientAccumulation, whose n_batches may be a function of the epoch',
+    BaseFinetuning='the optimizer has all parameters from the start: use GradualUnfreezing, or learn.freeze_to(-1)',
+    BasePredictionWriter='learn.get_preds() returns what it would write: save that, or use GatherPredsCallback')
+
+_loops = 'lightning.pytorch.loops.'
+_connectors = 'lightning.pytorch.trainer.connectors.'
+_parts = {  # chkstyle: ignore-node
+    'lightning.pytorch:Trainer': noop,
+    'lightning.pytorch:LightningModule': attrgetter('lightning_module'),
+    'lightning.pytorch.strategies:SingleDeviceStrategy': attrgetter('strategy'),
+    'lightning.pytorch.trainer.states:TrainerState': attrgetter('state'),
+    f'{_loops}fit_loop:_FitLoop': attrgetter('fit_loop'),
+    f'{_loops}training_epoch_loop:_TrainingEpochLoop': attrgetter('fit_loop.epoch_loop'),
+    f'{_loops}evaluation_loop:_EvaluationLoop': attrgetter('validate_loop'),
+    f'{_loops}prediction_loop:_PredictionLoop': attrgetter('predict_loop'),
+    f'{_loops}progress:_BatchProgress': attrgetter('fit_loop.epoch_loop.batch_progress'),
+    f'{_connectors}logger_connector.logger_connector:_LoggerConnector': attrgetter('_logger_connector'),
+    f'{_connectors}accelerator_connector:_AcceleratorConnector': attrgetter('_accelerator_connector')}
+
 # %% ../../nbs/interop/06_lightning.ipynb #556d1904
 class Lightning(Adapter):
     "Runs callbacks of Lightning"
     system,bases,Trainer,missing = 'Lightning',('Callback','_FitHooks','_EvalHooks'),Trainer,_gone
+    unfit,parts = _unfit,_parts
     by_flags = True
     hooks,order = _fit_hooks + _eval_hooks,61.5  # after schedules, whose learning rates callbacks look at
     def __init__(self,
@@ -487,6 +914,7 @@ def after_create(self:Lightning):
     vals = {dict(logger='loggers', default_root_dir='_root').get(k, k):v for k,v in self.settings.items()}
     if 'loggers' in vals: vals['loggers'] = listify(vals['loggers'] or None)
     self.trainer.__dict__.update(vals)
+    self.trainer._wrap()
 
 # %% ../../nbs/interop/06_lightning.ipynb #9337a0c4
 @patch(as_prop=True)
@@ -520,7 +948,8 @@ def before_fit(self:Lightning):
     t.should_stop = t._begun = t._epoch_begun = t._checked = t._validated = False
     t._epoch,t._past,t._stage,t._outer,t._last = self.learn.epoch,None,'','','fit'
     t._logging = any(type(o) is not MetricLog for o in t.loggers)
-    for o in (t._metrics, t._sums, t._means, t._stages): o.clear()
+    t._log_hparams()
+    for o in (t._metrics, t._sums, t._means, t._stages, t._bar, t._of_passes, *t._rows.values()): o.clear()
     n = len(opts(self.learn.opt))
     for o in self.group if n>1 else ():
         for k in 'on_before_zero_grad','on_before_optimizer_step':
@@ -532,6 +961,7 @@ def before_epoch(self:Lightning):
     t = self.trainer
     t._epoch,t._epoch_begun = self.learn.epoch,False
     t._sums.clear()
+    t._take_row('step')
     self._share()
     if t._stops() and not t._begun: raise CancelFitException
 
@@ -555,15 +985,17 @@ def then_before_epoch(self:Lightning):
 
 # %% ../../nbs/interop/06_lightning.ipynb #8fc83a05
 @patch
-def before_train(self:Lightning): self.trainer._seen,self.trainer._checked = self.learn.loss,False
+def before_train(self:Lightning):
+    t = self.trainer
+    t._seen,t._checked = self.learn.loss,False
+    t._passes['validate'] = 0,t._passes.get('validate', (0, 0))[1]  # Lightning counts those of an epoch
 
 @patch
 def then_cleanup_batch(self:Lightning):
     t = self.trainer
     if self.learn.team and self.learn.training and _ok(self): self._share()
     if not (t._logging or t.should_stop) or not self.learn.training or not _ok(self): return
-    due = t._logging and t._logger_connector.should_update_logs and 'train_loss_step' in t.callback_metrics
-    if due: t._log(dict(train_loss_step=t._metrics['train_loss_step']))
+    if t._logging: t._logger_connector.update_train_step_metrics()
     if t._stops(): raise CancelEpochException if t._checked else CancelTrainException
 
 # %% ../../nbs/interop/06_lightning.ipynb #c8e2bd92
@@ -572,7 +1004,10 @@ def _row(learn): return learn.recorder.row if hasattr(learn, 'recorder') else {}
 @patch
 def cleanup_train(self:Lightning):
     self.trainer._refresh()  # takes the last batch's loss, before validation has others
-    self.trainer._means = {k:v for k,v in _row(self.learn).items() if k.startswith('train_')}
+    t,n = self.trainer,self.trainer._n_begun()
+    t._compute('epoch')
+    t._means = {k:v for k,v in _row(self.learn).items() if k.startswith('train_')}
+    t._passes['train'] = t._passes.get('train', (0,))[0]+n,n
 
 # %% ../../nbs/interop/06_lightning.ipynb #f59298d9
 @patch
@@ -580,12 +1015,12 @@ def cleanup_epoch(self:Lightning):
     self._survived('epoch')
     t,means = self.trainer,self.trainer._means
     if 'train_loss' in means: means = means | dict(train_loss_epoch=means['train_loss'])
-    vals,t._means = t._keep(means),{}
-    if t._logging and _ok(self): t._log({k:v for k,v in vals.items() if k!='train_loss'})
+    t._means = {k:v for k,v in t._keep(means).items() if k!='train_loss'}
 
 @patch
 def then_cleanup_epoch(self:Lightning):
     t = self.trainer
+    if _ok(self): t._logger_connector.update_train_epoch_metrics()
     if t._epoch_begun: t._epoch = self.learn.epoch+1
     if self.learn.outcome.get('epoch')=='done': self._share()
     if _ok(self) and t._stops(): raise CancelFitException
@@ -625,16 +1060,21 @@ def before_validate(self:Lightning):
 def cleanup_validate(self:Lightning):
     self._survived('validate')
     t,learn = self.trainer,self.learn
+    if t._stage!='sanity_check': t._passes[t._stage] = t._passes.get(t._stage, (0,))[0]+t._n_begun(),t._n_begun()
+    t._compute('eval')
+    t._evaluated = {}
     if not t._stage or t._stage=='predict' or not hasattr(learn, 'recorder'): return
     vals = validated(learn)
     pre = 'test_' if t._stage=='test' else 'val_'
     vals = t._keep({pre+k.removeprefix('valid_'):v for k,v in vals.items()} | (vals if pre=='val_' else {}))
-    if t._logging and _ok(self) and t._stage!='sanity_check': t._log({k:v for k,v in vals.items() if k.startswith(pre)})
+    t._evaluated = {k:v for k,v in vals.items() if k.startswith(pre)}
 
 # %% ../../nbs/interop/06_lightning.ipynb #e95b4d60
 @patch
 def then_cleanup_validate(self:Lightning):
     t = self.trainer
+    if t._stage=='sanity_check': t._take_row('eval')
+    elif t._stage and _ok(self): t._logger_connector.log_eval_end_metrics(t._evaluated)
     if t._stage=='validate': t._validated,t._checked = True,t.should_stop
     t._stage = t._stages.pop() if t._stages else ''
 @patch

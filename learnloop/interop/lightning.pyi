@@ -69,8 +69,10 @@ class MetricLog:
     """A logger, as Lightning's callbacks know it, that keeps in `history` what it is given"""
     save_dir: Any
     log_dir: Any
+    root_dir: Any
     name: str
     version: str
+    group_separator: str
     history: list
     def __init__(self) -> None: ...
     def log_metrics(self, metrics: dict, step: int | None=None) -> Any:
@@ -100,33 +102,73 @@ class MetricLog:
 
 class _Part(Facade):
     system: str
+    refused: dict
     def __init__(self, trainer: Any) -> None: ...
+    def takes(self, k: Any) -> Any: ...
+    @property
+    def trainer(self) -> Any: ...
 
-class Module(_Part):
-    """What callbacks find where their `LightningModule` would be: the model, with what Lightning adds to one"""
+class _OfModule(_Part):
+    """What a module of Lightning's tells and does besides"""
+    refused: Any
     automatic_optimization: bool
+    @property
+    def dtype(self) -> Any: ...
+    def all_gather(self, data: Any, group: Any=None, sync_grads: Any=False) -> Any: ...
+    def freeze(self) -> Any: ...
+    def unfreeze(self) -> Any: ...
+    @property
+    def device(self) -> Any: ...
+    @property
+    def on_gpu(self) -> Any: ...
+    @property
+    def current_epoch(self) -> Any: ...
+    @property
+    def global_step(self) -> Any: ...
+    @property
+    def global_rank(self) -> Any: ...
+    @property
+    def local_rank(self) -> Any: ...
+    @property
+    def logger(self) -> Any: ...
+    @property
+    def loggers(self) -> Any: ...
+    @property
+    def print(self) -> Any: ...
+    @property
+    def example_input_array(self) -> Any: ...
+    @property
+    def hparams(self) -> Any: ...
+    @property
+    def hparams_initial(self) -> Any: ...
+
+class Module(_OfModule):
+    """What callbacks find where their `LightningModule` would be: the model, with what Lightning adds to one"""
     def __getattr__(self, k: Any) -> Any: ...
+    def __setattr__(self, k: Any, v: Any) -> Any: ...
+    def __delattr__(self, k: Any) -> Any: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __deepcopy__(self, memo: Any) -> Any: ...
     def optimizers(self) -> object:
         """Return the optimizer, or the list of them
 
         Returns: Not in a list, if there is one
         """
-    def lr_schedulers(self) -> None:
-        """Return no schedulers: schedules are callbacks here
+    def lr_schedulers(self) -> object:
+        """Return the scheduler of torch, or the list of them: other schedules are callbacks
 
-        Returns: As in Lightning without any
+        Returns: None without a `TorchScheduler`; not in a list, if there is one
         """
     def log(self, name: str, value: Any, on_step: Any=None, on_epoch: Any=None, reduce_fx: Any='mean', batch_size: int | None=None, **kwargs: Any) -> Any:  # interop/lightning.py
-        """Log a value: it goes into `trainer.callback_metrics`
+        """Log a value: it goes into `trainer.callback_metrics`, and to the loggers
 
         - `name`: Under which it can be monitored
-        - `value`: A number, or a tensor with one
+        - `value`: A number, a tensor with one, or a metric of torchmetrics
         - `on_step`: Does the last value count? By default, in training batches
         - `on_epoch`: Does the mean over the batches of an epoch count? By default, in validation batches
         - `reduce_fx`: No other is there
         - `batch_size`: Weight of the value in the mean; None for the batch's number of items
-        - `kwargs`: What Lightning's `log` has besides, without effect here
+        - `kwargs`: What Lightning's `log` has besides: prog_bar, logger and sync_dist count
         """
     def log_dict(self, dictionary: dict, **kwargs: Any) -> Any:  # interop/lightning.py
         """Log several values
@@ -134,37 +176,84 @@ class Module(_Part):
         - `dictionary`: Values, by name
         - `kwargs`: To `log`
         """
-    @property
-    def trainer(self) -> Any: ...
-    @property
-    def device(self) -> Any: ...
-    @property
-    def current_epoch(self) -> Any: ...
-    @property
-    def global_step(self) -> Any: ...
-    @property
-    def logger(self) -> Any: ...
-    @property
-    def loggers(self) -> Any: ...
 
-class _About(Facade):
+class _Settings(Facade):
+    """What the trainer says of how it trains"""
+    barebones: bool
+    enable_autolog_hparams: bool
+    datamodule: Any
+    @property
+    def scaler(self) -> Any: ...
+    @property
+    def precision(self) -> Any: ...
+    @property
+    def accumulate_grad_batches(self) -> Any: ...
+    @property
+    def max_steps(self) -> Any: ...
+    @property
+    def estimated_stepping_batches(self) -> Any: ...
+    @property
+    def limit_train_batches(self) -> Any: ...
+    @property
+    def limit_val_batches(self) -> Any: ...
+    @property
+    def limit_test_batches(self) -> Any: ...
+    @property
+    def limit_predict_batches(self) -> Any: ...
+    @property
+    def device_ids(self) -> Any: ...
+    @property
+    def distributed_sampler_kwargs(self) -> Any: ...
+    @property
+    def gradient_clip_val(self) -> Any: ...
+    @property
+    def gradient_clip_algorithm(self) -> Any: ...
+    @property
+    def accelerator(self) -> Any: ...
+    @property
+    def precision_plugin(self) -> Any: ...
+    @property
+    def fast_dev_run(self) -> Any: ...
+
+class _About(_Settings):
     """What the trainer says of data, callbacks and folders"""
     @property
     def num_training_batches(self) -> Any: ...
+    def _n_batches(self, stage: Any, dl: Any=None) -> Any: ...
+    @property
+    def num_sanity_val_steps(self) -> Any: ...
+    @property
+    def num_sanity_val_batches(self) -> Any: ...
     @property
     def val_check_interval(self) -> Any: ...
+    @property
+    def val_check_batch(self) -> Any: ...
     @property
     def check_val_every_n_epoch(self) -> Any: ...
     @property
     def max_epochs(self) -> Any: ...
     @property
+    def enable_validation(self) -> Any: ...
+    @property
     def num_val_batches(self) -> Any: ...
     @property
-    def enable_validation(self) -> Any: ...
+    def num_test_batches(self) -> Any: ...
+    @property
+    def num_predict_batches(self) -> Any: ...
     @property
     def train_dataloader(self) -> Any: ...
     @property
     def val_dataloaders(self) -> Any: ...
+    @property
+    def test_dataloaders(self) -> Any: ...
+    @property
+    def predict_dataloaders(self) -> Any: ...
+
+class _Surroundings(_About):
+    """What the trainer says of folders, callbacks and processes"""
+    @property
+    def progress_bar_callback(self) -> Any: ...
+    def _print(self, *args: Any, **kwargs: Any) -> Any: ...
     @property
     def default_root_dir(self) -> Any: ...
     @property
@@ -179,41 +268,6 @@ class _About(Facade):
     def early_stopping_callback(self) -> Any: ...
     @property
     def checkpoint_callback(self) -> Any: ...
-
-class Trainer(_About):
-    """What callbacks find where Lightning's `Trainer` would be"""
-    system: str
-    refused: Any
-    should_stop: bool
-    fast_dev_run: bool
-    log_every_n_steps: int
-    max_steps: int
-    ckpt_path: Any
-    _seen: Any
-    def __init__(self, learn: Any) -> None:
-        """- `learn`: The learner that it stands for"""
-    @property
-    def evaluating(self) -> Any: ...
-    @property
-    def callback_metrics(self) -> Any:  # interop/lightning.py
-        """Tensors, by the names under which they can be monitored"""
-    def _refresh(self) -> Any: ...  # interop/lightning.py
-    @property
-    def logged_metrics(self) -> Any:  # interop/lightning.py
-        """A copy of `callback_metrics`"""
-    def _keep(self, values: Any) -> Any:  # interop/lightning.py
-        """Have the numbers among `values` monitored"""
-    def _log(self, metrics: Any) -> Any:  # interop/lightning.py
-        """Give `metrics` to the loggers"""
-    def save_checkpoint(self, filepath: Any, weights_only: bool | None=False, storage_options: Any=None) -> Any:  # interop/lightning.py
-        """Write weights, optimizer, counters and the state of callbacks
-
-        - `filepath`: A relative one is below the current folder
-        - `weights_only`: Leave out the optimizer and the callbacks' state?
-        - `storage_options`: For other storages than Lightning's default: refused
-        """
-    def _stops(self) -> Any:  # interop/lightning.py
-        """Does a request to stop count already?"""
     @property
     def is_global_zero(self) -> Any: ...
     @property
@@ -229,6 +283,15 @@ class Trainer(_About):
     @property
     def node_rank(self) -> Any: ...
     @property
+    def logger(self) -> Any: ...
+
+class _Place(_Surroundings):
+    """What the trainer says of where it is, itself and by its parts"""
+    @property
+    def received_sigterm(self) -> Any: ...
+    @property
+    def evaluating(self) -> Any: ...
+    @property
     def strategy(self) -> Any: ...
     @property
     def state(self) -> Any: ...
@@ -237,13 +300,25 @@ class Trainer(_About):
     @property
     def _logger_connector(self) -> Any: ...
     @property
+    def _accelerator_connector(self) -> Any: ...
+    @property
+    def validate_loop(self) -> Any: ...
+    @property
+    def test_loop(self) -> Any: ...
+    @property
+    def predict_loop(self) -> Any: ...
+    @property
+    def _evaluation_loop(self) -> Any: ...
+    @property
     def model(self) -> Any: ...
     @property
     def current_epoch(self) -> Any: ...
     @property
     def global_step(self) -> Any: ...
     @property
-    def logger(self) -> Any: ...
+    def is_last_batch(self) -> Any: ...
+    @property
+    def interrupted(self) -> Any: ...
     @property
     def training(self) -> Any: ...
     @property
@@ -256,8 +331,58 @@ class Trainer(_About):
     def sanity_checking(self) -> Any: ...
     @property
     def optimizers(self) -> Any: ...
+
+class Trainer(_Place):
+    """What callbacks find where Lightning's `Trainer` would be"""
+    system: str
+    refused: Any
+    should_stop: bool
+    log_every_n_steps: int
+    ckpt_path: Any
+    _seen: Any
+    def __init__(self, learn: Any) -> None:
+        """- `learn`: The learner that it stands for"""
+    def __setattr__(self, k: Any, v: Any) -> Any: ...
+    def _wrap(self) -> Any:
+        """Make a module of the class that there is: Lightning may have been imported since"""
     @property
-    def lr_scheduler_configs(self) -> Any: ...
+    def lr_scheduler_configs(self) -> Any:  # interop/lightning.py
+        """Of each scheduler of torch, when it steps, as Lightning says it"""
+    def _note(self, name: Any, value: Any, unit: Any, logger: Any, bar: Any) -> Any: ...  # interop/lightning.py
+    def _mean(self, name: Any, value: Any, n: Any) -> Any: ...  # interop/lightning.py
+    def _compute(self, unit: Any) -> Any:  # interop/lightning.py
+        """Compute the metrics of a pass that ends"""
+    @property
+    def callback_metrics(self) -> Any:  # interop/lightning.py
+        """Tensors, by the names under which they can be monitored"""
+    def _refresh(self) -> Any: ...  # interop/lightning.py
+    @property
+    def logged_metrics(self) -> Any:  # interop/lightning.py
+        """A copy of `callback_metrics`"""
+    @property
+    def progress_bar_metrics(self) -> Any:  # interop/lightning.py
+        """Numbers that were logged with `prog_bar=True`"""
+    def _keep(self, values: Any) -> Any:  # interop/lightning.py
+        """Have the numbers among `values` monitored"""
+    def _log(self, metrics: Any) -> Any:  # interop/lightning.py
+        """Give `metrics` to the loggers"""
+    def _take_row(self, unit: Any) -> Any:  # interop/lightning.py
+        """What callbacks have logged for a row of this `unit`, which is over"""
+    def _n_begun(self) -> Any:  # interop/lightning.py
+        """Batches begun in the pass that goes on"""
+    def _log_hparams(self) -> Any:  # interop/lightning.py
+        """Give the loggers what a `LightningModule` that is the model saved by `save_hyperparameters`"""
+    def save_checkpoint(self, filepath: Any, weights_only: bool | None=False, storage_options: Any=None) -> Any:  # interop/lightning.py
+        """Write weights, optimizer, counters and the state of callbacks
+
+        - `filepath`: A relative one is below the current folder
+        - `weights_only`: Leave out the optimizer and the callbacks' state?
+        - `storage_options`: For other storages than Lightning's default: refused
+        """
+    def _stops(self) -> Any:  # interop/lightning.py
+        """Does a request to stop count already?"""
+    @property
+    def print(self) -> Any: ...
 
 class Lightning(Adapter):
     """Runs callbacks of Lightning"""
@@ -265,6 +390,8 @@ class Lightning(Adapter):
     bases: Any
     Trainer: Any
     missing: Any
+    unfit: Any
+    parts: Any
     by_flags: bool
     hooks: Any
     order: float

@@ -72,14 +72,6 @@ begin_validate | before_validate
 begin_backward | before_backward
 begin_step | before_step
 after_cancel_valid | after_cancel_validate"""
-_text['skorch', 'event'] = """
-on_train_begin | before_fit
-on_train_end | after_fit
-on_epoch_begin | before_epoch
-on_epoch_end | after_epoch
-on_batch_begin | before_batch
-on_batch_end | after_batch
-on_grad_computed | after_backward"""
 
 # %% ../../nbs/interop/01_names.ipynb #c220ce06
 _text['fastai', 'class'] = """
@@ -535,6 +527,48 @@ get_weights set_weights state_dict load_state_dict parameters named_parameters |
 optimizer | learn.opt
 criterion loss_fn | learn.loss_func
 scheduler | TorchScheduler"""
+
+# %% ../../nbs/interop/01_names.ipynb #8c1e7a02
+_text['ignite', 'event'] = """
+STARTED | before_fit
+EPOCH_STARTED | before_train
+GET_BATCH_STARTED | before_fetch
+GET_BATCH_COMPLETED | after_fetch
+ITERATION_STARTED | before_batch
+ITERATION_COMPLETED | after_batch
+EPOCH_COMPLETED | after_epoch
+COMPLETED | after_fit
+EXCEPTION_RAISED | after_exception
+TERMINATE | after_cancel_fit
+TERMINATE_SINGLE_EPOCH | after_cancel_train"""
+_text['ignite', 'class'] = """
+Engine | Learner | and Ignite for its handlers
+TerminateOnNan | TerminateOnNaNCallback
+EMAHandler | EMA
+FastaiLRFinder | learn.lr_find()
+DiskSaver | CheckpointCallback"""
+_text['ignite', 'argument'] = """
+max_epochs | n_epoch | | fit
+max_iters | max_steps | | fit
+epoch_length | steps_per_epoch | | fit"""
+_text['ignite', 'attribute'] = """
+terminate | CancelFitException | raise it in any event
+terminate_epoch | CancelTrainException | raise it in any event
+add_event_handler | learn.add_cb | with a callback"""
+
+# %% ../../nbs/interop/01_names.ipynb #8c1e7a03
+_text['skorch', 'class'] = """
+NeuralNet NeuralNetClassifier NeuralNetRegressor | Learner
+EpochScoring BatchScoring PassthroughScoring | AvgMetric | as metrics of Learner
+GradientNormClipping | GradientClip
+Freezer Unfreezer | learn.freeze_to(n)
+InputShapeSetter | nn.LazyLinear | layers of torch find their sizes themselves"""
+_text['skorch', 'argument'] = """
+iterator_train iterator_valid train_split | dls | loaders, or DataLoaders(train, valid) | Learner
+criterion | loss_func | | Learner
+module | model | | Learner
+optimizer | opt_func | | Learner
+max_epochs | n_epoch | | fit"""
 
 # %% ../../nbs/interop/01_names.ipynb #d0c182cf
 _families = {o:'fit' for o in ('fit_one_cycle', 'fit_flat_cos', 'fit_sgdr', 'fit_wsd', 'fine_tune')}

@@ -9,9 +9,10 @@ __all__ = ['IntervalStrategy', 'SaveStrategy', 'TrainingArguments', 'TrainerStat
            'TrainerCallback', 'Transformers']
 
 # %% ../../nbs/interop/07_transformers.ipynb #59d89ca9
-import math, sys
-from copy import deepcopy
+import json, math, os, sys
+from copy import copy, deepcopy
 from enum import StrEnum
+from functools import cache
 from inspect import signature
 from operator import attrgetter
 from pathlib import Path
@@ -20,13 +21,36 @@ from fastcore.basics import patch
 from ..loop.data import batch_len
 from ..loop.checks import did_you_mean
 from ..loop.flow import CancelFitException, CancelTrainException, CancelValidException
-from .core import Adapter, Facade, Hook, attr, done
-from .facts import batches_per_step, evaluation_kind, local_rank, plain, process_rank, schedulers, validated
+from .core import Adapter, Facade, Hook, done
+from .facts import batch_size, batches_per_step, evaluation_kind, find_cb, local_rank
+from .facts import plain, process_rank, schedulers, validated
 
 # %% ../../nbs/interop/07_transformers.ipynb #aa4b6af1
 class IntervalStrategy(StrEnum):
     "When to log or to evaluate: a string, as well"
     NO,STEPS,EPOCH = 'no','steps','epoch'
+
+# %% ../../nbs/interop/07_transformers.ipynb #5d4728d0
+def _theirs(module, name): return getattr(sys.modules.get(f'transformers.{module}'), name, None)
+
+def _absent(k):
+    def get(self): raise self._no_attribute(k)
+    return property(get)
+
+@cache
+def _subclass(ours, theirs, own):
+    "Of both: what only theirs has can't be read, but for `own`, which instances set"
+    fields = {k:v for k,v in theirs.__dataclass_fields__.items() if k not in (ours.refused or ())}
+    def _fields(self): return {k:v for k,v in fields.items() if hasattr(self, k)}
+    absent = {k:_absent(k) for k in dir(theirs) if k[0]!='_' and k not in own and not hasattr(ours, k)}
+    same = {k:getattr(ours, k) for k in ('__repr__', '__str__', '__eq__', '__hash__')}
+    return type(ours.__name__, (ours,theirs), absent | same | dict(__dataclass_fields__=property(_fields)))
+
+# %% ../../nbs/interop/07_transformers.ipynb #5d4728d1
+def _as_theirs(ours, module, own):
+    "Of their class of the same name, too, if transformers is imported"
+    theirs = _theirs(module, ours.__name__)
+    return _subclass(ours, theirs, tuple(own)) if theirs else ours
 
 # %% ../../nbs/interop/07_transformers.ipynb #0f2d25b8
 class SaveStrategy(StrEnum):
@@ -37,7 +61,7 @@ def _strategy(kind, k, v):
     v = getattr(v, 'value', v)  # of their own enum, too
     known = [o.value for o in kind]
     if v not in known: raise ValueError(f'{k} is {v!r}: it must be one of {", ".join(map(repr, known))}')
-    return kind(v)
+    return (_theirs('trainer_utils', kind.__name__) or kind)(v)
 
 # %% ../../nbs/interop/07_transformers.ipynb #5d4728c6
 class TrainingArguments(Facade):
@@ -56,7 +80,9 @@ class TrainingArguments(Facade):
         save_steps=500,          # Steps between saves, or their share of all if below 1
         load_best_model_at_end=False, # Load the best weights at the end of the fit?
         metric_for_best_model='loss', # Metric that tells which model is best, with `eval_` before its name or without
-        greater_is_better=None   # Is more of it better? None for no if its name ends in 'loss', else yes
+        greater_is_better=None,  # Is more of it better? None for no if its name ends in 'loss', else yes
+        run_name=None,           # Name of the run, for callbacks that log
+        project='huggingface'    # Name of the project, for callbacks that log
     ):
         if eval_strategy is None: eval_strategy = 'no' if learn.dls.valid is None else 'epoch'
         if save_strategy is None: save_strategy = 'best' if load_best_model_at_end else 'no'
@@ -70,20 +96,172 @@ class TrainingArguments(Facade):
             logging_steps=logging_steps, logging_first_step=logging_first_step, save_steps=save_steps,
             output_dir=str(learn.path/learn.model_dir if output_dir is None else output_dir),
             load_best_model_at_end=load_best_model_at_end, metric_for_best_model=metric_for_best_model,
-            greater_is_better=greater_is_better)
-
-    world_size,process_index = attr('learn.peers.world'),attr('learn.peers.rank')
-    local_process_index = property(lambda self: local_rank() if self.learn.team else 0)
-    local_rank = property(lambda self: local_rank() if self.learn.team else -1)
+            greater_is_better=greater_is_better, run_name=run_name, project=project)
+    do_eval = property(lambda self: self.eval_strategy!='no')
+    def takes(self, k): return False
 
 _options = list(signature(TrainingArguments).parameters)[1:]
+
+# %% ../../nbs/interop/07_transformers.ipynb #5d4728d4
+def _hyper(k, pick=lambda vs: vs[-1]):
+    "A hyper-parameter, of all groups that have it, as the last fit began"
+    def get(learn):
+        vs = [g[k] for g in learn.opt_at_start.groups if k in g] if learn.opt_at_start else []
+        return pick(vs) if vs else None
+    return get
+
+def _number(f):
+    def get(learn):
+        v = f(learn)
+        return v if v is None or v==math.inf else float(v)
+    return get
+
+def _precision(learn): return getattr(find_cb(learn, 'MixedPrecision'), 'amp_mode', 'no')
+
+# %% ../../nbs/interop/07_transformers.ipynb #5d4728d8
+def _of_loader(k): return lambda learn: getattr(learn.dls.train, k, None)
+
+def _n_acc(learn): return batches_per_step(learn, batch_size(learn.dls.train))
+
+def _max_norm(learn):
+    clip = find_cb(learn, 'GradientClip')
+    if clip is None: return 0.
+    return float(clip.max_norm) if clip.algorithm=='norm' else None
+
+# %% ../../nbs/interop/07_transformers.ipynb #5d4728dc
+def _limit(learn, k): return getattr(getattr(learn, 'step_limit', None), k, None)
+
+_facts = dict(  # chkstyle: ignore-node
+    learning_rate               = _number(_hyper('lr')),
+    weight_decay                = _number(_hyper('weight_decay', max)),
+    adam_beta1                  = _number(_hyper('betas', lambda vs: vs[-1][0])),
+    adam_beta2                  = _number(_hyper('betas', lambda vs: vs[-1][1])),
+    adam_epsilon                = _number(_hyper('eps')),
+    num_train_epochs            = lambda o: o.n_epoch if o.opt_at_start and o.n_epoch<math.inf else None,
+    max_steps                   = lambda o: _limit(o, 'max_steps') or -1,
+    per_device_train_batch_size = lambda o: batch_size(o.dls.train),
+    per_device_eval_batch_size  = lambda o: batch_size(o.dls.valid),
+    gradient_accumulation_steps = _n_acc,
+    max_grad_norm               = _max_norm,
+    mixed_precision             = _precision,
+    fp16                        = lambda o: _precision(o)=='fp16',
+    bf16                        = lambda o: _precision(o)=='bf16')
+
+# %% ../../nbs/interop/07_transformers.ipynb #5d4728dd
+_facts |= dict(  # chkstyle: ignore-node
+    train_batch_size            = _facts['per_device_train_batch_size'],
+    eval_batch_size             = _facts['per_device_eval_batch_size'],
+    activation_checkpointing    = lambda o: find_cb(o, 'GradientCheckpointing') is not None,
+    gradient_checkpointing      = lambda o: find_cb(o, 'GradientCheckpointing') is not None,
+    disable_tqdm                = lambda o: find_cb(o, 'ProgressCallback') is None,
+    use_cpu                     = lambda o: o.device.type=='cpu',
+    device                      = attrgetter('device'),
+    n_gpu                       = lambda o: int(o.device.type=='cuda'),
+    dataloader_drop_last        = _of_loader('drop_last'),
+    dataloader_num_workers      = _of_loader('num_workers'),
+    dataloader_pin_memory       = _of_loader('pin_memory'),
+    dataloader_persistent_workers = _of_loader('persistent_workers'),
+    world_size                  = attrgetter('peers.world'),
+    process_index               = attrgetter('peers.rank'),
+    local_process_index         = lambda o: local_rank() if o.team else 0,
+    local_rank                  = lambda o: local_rank() if o.team else -1,
+    should_log                  = lambda o: o.peers.rank==0,
+    should_save                 = lambda o: o.peers.rank==0)
+
+def _fact(k, f):
+    def get(self):
+        v = f(self.learn)
+        if v is None: raise AttributeError(f'args.{k}: neither the learner nor a callback of its knows it, as yet')
+        return v
+    return property(get)
+for _k,_f in _facts.items(): setattr(TrainingArguments, _k, _fact(_k, _f))
+
+# %% ../../nbs/interop/07_transformers.ipynb #5d4728e0
+_no = '''auto_find_batch_size enable_jit_checkpoint eval_on_start hub_always_push log_on_each_node
+    logging_nan_inf_filter push_to_hub remove_unused_columns save_on_each_node save_only_model use_liger_kernel'''
+_none = '''deepspeed deepspeed_plugin hub_model_id hub_private_repo hub_revision hub_token liger_kernel_config
+    neftune_noise_alpha save_total_limit tf32 torch_empty_cache_steps trackio_bucket_id trackio_space_id
+    trackio_static_space_id'''
+_off = dict.fromkeys(_no.split(), False) | dict.fromkeys(_none.split())
+_off |= dict(include_num_input_tokens_seen='no', restore_callback_states_from_checkpoint=True, skip_memory_metrics=True)
+_off |= dict(debug=[], report_to=[])
+for _k,_v in _off.items(): setattr(TrainingArguments, _k, property(lambda self, v=_v: copy(v)))
+
+# %% ../../nbs/interop/07_transformers.ipynb #5d4728e4
+_instead = {  # chkstyle: ignore-node
+    'hooks are given the `optimizer`': '''optim optim_args optim_target_modules default_optim set_optimizer
+        is_torch_greater_or_equal_than_2_8''',
+    'rates are in args.learning_rate and `lr_scheduler`': '''lr_scheduler_type lr_scheduler_kwargs warmup_steps
+        get_warmup_steps set_lr_scheduler''',
+    'the loss is learn.loss_func': 'label_smoothing_factor',
+    'the script calls set_seed, or adds Deterministic()': 'seed data_seed full_determinism',
+    'that is learn.to_fsdp()': 'fsdp fsdp_config fsdp_plugin_args parallelism_config xla_fsdp_config',
+    'that is learn.to_ddp()': '''average_tokens_across_devices ddp_backend ddp_broadcast_buffers ddp_bucket_cap_mb
+        ddp_find_unused_parameters ddp_static_graph ddp_timeout ddp_timeout_delta''',
+    'args.world_size tells how many processes there are': 'distributed_state main_process_first parallel_mode',
+    'that is torch.compile(model), or learn.fuse()': 'torch_compile torch_compile_backend torch_compile_mode',
+    'that is GradientCheckpointing()': 'activation_checkpointing_kwargs gradient_checkpointing_kwargs',
+    'evaluations run as args.mixed_precision says': 'bf16_full_eval fp16_full_eval',
+    'neither accelerate nor a hub is at work': '''accelerator_config hf_deepspeed_config hub_strategy
+        place_model_on_device set_push_to_hub''',
+    'hooks are given the loaders': '''dataloader_in_order dataloader_multiprocessing_context
+        dataloader_prefetch_factor ignore_data_skip label_names length_column_name set_dataloader
+        train_sampling_strategy''',
+    'metrics are learn.metrics': '''batch_eval_metrics eval_accumulation_steps eval_do_concat_batches
+        eval_use_gather_object include_for_metrics prediction_loss_only set_evaluate set_testing''',
+    'the model and its config are given to hooks': 'use_cache',
+    'what the script does is what it calls, as learn.fit': 'do_predict do_train resume_from_checkpoint set_training',
+    "logging is the script's affair": 'get_process_log_level log_level log_level_replica',
+    'give it to the callback, as in Transformers(callback, save_steps=3)': 'set_logging set_save'}
+TrainingArguments.refused = {k:why for why,ks in _instead.items() for k in ks.split()}
+
+# %% ../../nbs/interop/07_transformers.ipynb #5d4728e7
+@patch
+def __setattr__(self:TrainingArguments, k, v):
+    if k in self.refused: raise self._no_attribute(k)
+    if k in _facts or k in _off:
+        raise AttributeError(f'args.{k} is what the fit says: setting it would change nothing')
+    Facade.__setattr__(self, k, v)
+
+# %% ../../nbs/interop/07_transformers.ipynb #5d4728e8
+@patch
+def to_dict(self:TrainingArguments)->dict: # Values by name, as far as they are known
+    "Put all arguments into a dict of plain values"
+    names = {'do_eval', *_options, *_facts, *_off} - _computed
+    vals = {k:getattr(self, k) for k in sorted(names) if hasattr(self, k)}
+    return {k:getattr(v, 'value', v) for k,v in vals.items()}
+
+# Those are no arguments there
+_computed = {*'''deepspeed_plugin device eval_batch_size local_process_index mixed_precision n_gpu process_index
+    should_log should_save train_batch_size world_size'''.split()}
+
+# %% ../../nbs/interop/07_transformers.ipynb #5d4728ec
+@patch
+def to_json_string(self:TrainingArguments)->str:
+    "Write all arguments as JSON"
+    return json.dumps(self.to_dict(), indent=2)
+
+# %% ../../nbs/interop/07_transformers.ipynb #5d4728f0
+@patch
+def to_sanitized_dict(self:TrainingArguments)->dict: # Numbers, truth values and strings
+    "Put all arguments into a dict, with strings for what is no number"
+    vals = self.to_dict() | {k:getattr(self, k) for k in ('train_batch_size','eval_batch_size') if hasattr(self, k)}
+    return {k:v if type(v) in (bool,int,float,str) else str(v) for k,v in vals.items()}
+
+@patch
+def __repr__(self:TrainingArguments):
+    return f'TrainingArguments({", ".join(f"{k}={v!r}" for k,v in self.to_dict().items())})'
 
 # %% ../../nbs/interop/07_transformers.ipynb #04bc066b
 class TrainerState(Facade):
     "How far training is"
     system = 'transformers'
-    refused = '''compute_steps init_training_references load_from_json num_input_tokens_seen save_to_json
-        stateful_callbacks total_flos trial_name trial_params'''.split()
+    refused = dict(  # chkstyle: ignore-node
+        num_input_tokens_seen    = 'nobody counts tokens',
+        total_flos               = 'nobody counts operations',
+        compute_steps            = 'state.max_steps is known when training begins',
+        init_training_references = 'state.max_steps is known when training begins',
+        load_from_json           = 'what learn.fit(resume=…) goes on from has the state, too')
     def __init__(self,
         learn=None # The learner
     ):
@@ -96,9 +274,36 @@ class TrainerState(Facade):
             epoch=0, global_step=0, max_steps=0, num_train_epochs=0, train_batch_size=None,
             logging_steps=500, eval_steps=500, save_steps=500, log_history=[],
             best_metric=None, best_global_step=None, best_model_checkpoint=None, is_hyper_param_search=False,
-            is_local_process_zero=not local_rank(), is_world_process_zero=not process_rank())
+            is_local_process_zero=not local_rank(), is_world_process_zero=not process_rank(),
+            trial_name=None, trial_params=None)
 
 _saved = 'epoch','global_step','log_history','best_metric','best_global_step','best_model_checkpoint'
+
+# %% ../../nbs/interop/07_transformers.ipynb #5df888de
+def _numbers(o):
+    "What is of NumPy or torch, as numbers"
+    if type(o).__module__=='numpy': return o.tolist()
+    return o.item() if getattr(o, 'shape', None)==() else o
+
+def _exports(cb): return callable(getattr(cb, 'state', None)) and hasattr(cb, 'from_state')
+
+@patch(as_prop=True)
+def stateful_callbacks(self:TrainerState)->dict: # By the name of the class; a list, if there are several of one
+    "What the callbacks of the learner, and the control, tell as their state"
+    found = [o for o in self.learn.cbs if isinstance(o, Transformers)] if self.learn else []
+    told = {}
+    for cb in [*(o.foreign for o in found if _exports(o.foreign)), *(o.trainer.control for o in found[:1])]:
+        told.setdefault(type(cb).__name__, []).append(plain(cb.state(), _numbers))
+    return {k:v[0] if len(v)==1 else v for k,v in told.items()}
+
+# %% ../../nbs/interop/07_transformers.ipynb #5df888e2
+@patch
+def save_to_json(self:TrainerState,
+    json_path:str # The file
+):
+    "Write the state to a file, as JSON"
+    vals = {k:v for k,v in vars(self).items() if k!='learn'} | dict(stateful_callbacks=self.stateful_callbacks)
+    Path(json_path).write_text(json.dumps(plain(vals, _numbers), indent=2, sort_keys=True) + '\n', encoding='utf-8')
 
 # %% ../../nbs/interop/07_transformers.ipynb #688492b5
 class ExportableState:
@@ -167,8 +372,9 @@ for _k,_doc in _docs.items(): setattr(TrainerCallback, _k, _hook(_k, f'Called wh
 class _Trainer:
     "What the adapters of a learner share"
     def __init__(self, learn):
-        self.learn,self.args,self.state = learn,TrainingArguments(learn),TrainerState(learn)
-        self.control = TrainerControl()
+        self.learn,self.args = learn,_as_theirs(TrainingArguments, 'training_args', _options)(learn)
+        self.state = _as_theirs(TrainerState, 'trainer_callback', vars(TrainerState()))(learn)
+        self.control = _as_theirs(TrainerControl, 'trainer_callback', _flags)()
         self.processing_class = self.lr_scheduler = self.train_dataloader = self.eval_dataloader = None
         # is there a fit, an epoch, an evaluation that a flag asked for?
         self.begun = self.epoch_open = self.evaluating = False
@@ -196,17 +402,11 @@ def _kwargs(o, **kwargs):
 def _row(name, event, when=None, kwargs=_kwargs, **rest): return Hook(name, event, _args, kwargs, when, **rest)
 
 # %% ../../nbs/interop/07_transformers.ipynb #12b30ab7
-def _numbers(o):
-    "What is of NumPy or torch, as numbers"
-    if type(o).__module__=='numpy': return o.tolist()
-    return o.item() if getattr(o, 'shape', None)==() else o
-
 class _State(Adapter):
     _given = None
     def saved_state(self):
         cb = self.foreign
-        exports = callable(getattr(cb, 'state', None)) and hasattr(cb, 'from_state')
-        return plain(cb.state(), _numbers) if exports else Adapter.saved_state(self)
+        return plain(cb.state(), _numbers) if _exports(cb) else Adapter.saved_state(self)
     def load_saved_state(self, sd):
         if not hasattr(self.foreign, 'from_state'): return Adapter.load_saved_state(self, sd)
         for k,v in sd['attributes'].items(): setattr(self.foreign, k, deepcopy(v))
@@ -251,13 +451,37 @@ _hooks = [  # chkstyle: ignore-node
     _row('on_save', 'after_save', lambda o: o._is_saved(), note='of any learn.save within a fit'),
     _row('on_train_end', 'cleanup_fit', lambda o: o.trainer.begun, note='also after an error')]
 
+# %% ../../nbs/interop/07_transformers.ipynb #4b86f276
+def _is_asked(v): return str(v).upper() in ('1','ON','TRUE','YES')
+
+# Of the package and the class: does it upload a model from a folder in which their trainer saved it? What else to do
+_uploads = {  # chkstyle: ignore-node
+    ('transformers','WandbCallback'): (lambda o: o._log_model.is_enabled,
+        'unset WANDB_LOG_MODEL, and log what learn.save or SaveModelCallback writes, as an artifact'),
+    ('transformers','MLflowCallback'): (lambda o: _is_asked(os.getenv('HF_MLFLOW_LOG_ARTIFACTS')),
+        'unset HF_MLFLOW_LOG_ARTIFACTS, and pass what learn.save or SaveModelCallback writes to mlflow.log_artifact'),
+    ('transformers','DVCLiveCallback'): (lambda o: o._log_model is True, "log_model='all' logs all that is saved"),
+    ('dvclive','DVCLiveCallback'): (lambda o: o._log_model is True, "log_model='all' logs all that is saved"),
+    ('transformers','NeptuneCallback'): (lambda o: o._log_checkpoints is not None,
+        'leave log_checkpoints out, and upload what learn.save or SaveModelCallback writes'),
+    ('ray','RayTrainReportCallback'): (lambda o: True,
+        'call ray.train.report(metrics, checkpoint=…) in a callback of your own, where on_evaluate has the metrics')}
+
+def _refuse_uploads(cb):
+    for c in type(cb.foreign).__mro__:
+        does,instead = _uploads.get((c.__module__.split('.')[0], c.__name__), (None, ''))
+        if does and does(cb.foreign): raise TypeError(f"{cb.label} would look for a folder as transformers' Trainer "
+            f'saves it, and here a checkpoint is a file: {instead}')
+
 # %% ../../nbs/interop/07_transformers.ipynb #4b86f275
 class Transformers(_State):
     "Runs callbacks of transformers' Trainer"
     order,system,bases,Trainer,by_flags = 65,'transformers',('TrainerCallback',),_Trainer,True
     missing = dict(on_push_begin='nothing is pushed to a hub')
-    parts = {'transformers:TrainingArguments': attrgetter('args'), 'transformers:TrainerState': attrgetter('state'),
-        'transformers:TrainerControl': attrgetter('control')}
+    unfit = dict(JITCheckpointCallback='learn.fit(…, resume=folder) saves when a signal comes, and goes on there')
+    parts = {'transformers:TrainingArguments': lambda o: TrainingArguments(o.learn),
+        'transformers:TrainerState': lambda o: TrainerState(o.learn),
+        'transformers:TrainerControl': lambda o: TrainerControl()}
     # predictions are for those outside of a fit
     remove_on_fetch = property(lambda self: self.trainer is None or self.trainer.begun)
     hooks = _hooks
@@ -275,6 +499,7 @@ class Transformers(_State):
             near = did_you_mean(k, _options)
             raise TypeError(f'{self.label}: no argument {k!r}{near}; there are {", ".join(_options)}')
         self.options = args | ({} if processing_class is None else dict(processing_class=processing_class))
+        _refuse_uploads(self)
 
 # %% ../../nbs/interop/07_transformers.ipynb #afd19ecf
 @patch

@@ -850,16 +850,6 @@ class Learner(Loop):
         - `div`: They start so much lower
         - `kwargs`: To `fit_one_cycle`; checkpoints of `resume=folder` are in `frozen` and `unfrozen` there
         """
-    def record_step(self, step: int, folder: Any=None, cbs: Any=None, n_epoch: int | None=None) -> dict:  # see/replay.py
-        """Train up to the batch `step`, from the last checkpoint before it, and record what each module does in it
-
-        - `step`: Its number, as `diff_runs` says it: batches of training from 1 on
-        - `folder`: Checkpoints of the run; None for training from the start, as this learner would
-        - `cbs`: Callbacks of the fit
-        - `n_epoch`: Epochs of the fit; None for what the checkpoint says, or as many as it takes
-
-        Returns: Plain data and tensors, for `write_state` and `diff_steps`
-        """
     def lr_find(self, start_lr: Any=1e-07, end_lr: Any=10, num_it: int=100, stop_div: bool=True, show_plot: bool=True, suggest_funcs: Any=...) -> tuple | None:  # train/lr_find.py
         """Find a learning rate; the learner stays as it is
 
@@ -886,6 +876,16 @@ class Learner(Loop):
         """Run the batch that failed again, with its random numbers and callbacks, and leave everything as it is
 
         Returns: `xb`, `yb`, `pred`, `loss`, `grads` by name, and `heard`: by event, the callbacks that hear it
+        """
+    def record_step(self, step: int, folder: Any=None, cbs: Any=None, n_epoch: int | None=None) -> dict:  # see/replay.py
+        """Train up to the batch `step`, from the last checkpoint before it, and record what each module does in it
+
+        - `step`: Its number, as `diff_runs` says it: batches of training from 1 on
+        - `folder`: Checkpoints of the run; None for training from the start, as this learner would
+        - `cbs`: Callbacks of the fit
+        - `n_epoch`: Epochs of the fit; None for what the checkpoint says, or as many as it takes
+
+        Returns: Plain data and tensors, for `write_state` and `diff_steps`
         """
     def report(self, path: Any='report.html', cbs: Any=None, shapes: bool=False, n_preds: int=0, title: str | None=None) -> Path:  # see/report.py
         """Write what is known of the training to an HTML file

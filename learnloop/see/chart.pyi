@@ -3,13 +3,13 @@
 
 from typing import Any
 
-__all__ = ['Svg', 'line_chart', 'timeline_chart', 'escape_text']
+__all__ = ['Svg', 'line_chart', 'timeline_chart', 'escape_text', 'line_sample']
 
 class Svg(str):
     """The text of a picture, which a notebook shows"""
     def _repr_html_(self) -> Any: ...
 
-def line_chart(series: dict, title: str='', x: str='', y: str='', log: bool=False, width: int=640, height: int=260) -> Svg:
+def line_chart(series: dict, title: str='', x: str='', y: str='', log: bool=False, width: int=640, height: int=260, legend: bool=True) -> Svg:
     """Draw `series` as lines, long ones by their extremes
 
     - `series`: Name -> pair of xs and ys; values that are None, NaN or infinite are left out
@@ -19,6 +19,7 @@ def line_chart(series: dict, title: str='', x: str='', y: str='', log: bool=Fals
     - `log`: Logarithmic vertical axis? Values of 0 and less are left out
     - `width`: Units of the drawing, in which letters are 12 high; it shrinks to fit where it is shown
     - `height`: Of the whole, in the same units
+    - `legend`: Which line is which, if there are several? See `line_sample`
 
     Returns: The picture
     """
@@ -38,4 +39,12 @@ def escape_text(s: Any) -> str:
     """Write `s` so that it is no markup, in HTML and XML, in attributes too
 
     - `s`: Anything; `str` of it is written
+    """
+
+def line_sample(i: int) -> Svg:
+    """Draw a sample of the line `i`
+
+    - `i`: Number of the line in its chart, from 0
+
+    Returns: Small, and silent for screen readers
     """

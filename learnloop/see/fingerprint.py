@@ -347,8 +347,8 @@ def about_run(
             parameters=sum(p.numel() for p in model.parameters() if not is_lazy(p))),
         loss=_said(loss), optimizer=[type(o).__qualname__ for o in opts(learn.opt)],
         hypers={str(i):o for i,o in enumerate(_hypers(learn.opt))}, epochs=_said(learn.n_epoch),
-        fused=learn.fuser is not None, order=[o.name for o in cbs],
-        callbacks={o.name:_cb_settings(o) for o in cbs}, data=_data(learn.dls.train), valid=_data(learn.dls.valid))
+        fused=learn.fuser is not None, order=[o.name for o in cbs], callbacks={o.name:_cb_settings(o) for o in cbs},
+        data=_data(learn.dls.train), valid=_data(learn.dls.valid))
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090047
 def _hypers(opt):

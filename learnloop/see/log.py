@@ -19,6 +19,7 @@ from ..loop.callback import Callback
 from ..loop.checks import check_whole, say
 from ..loop.optimizer import get_hypers
 from ..measure.display import is_main_process
+from .runfile import open_run
 
 # %% ../../nbs/see/04_log.ipynb #571ca45a
 class Logger(Callback):
@@ -27,6 +28,8 @@ class Logger(Callback):
     hypers,failures,now,is_point = ('lr',),(OSError,),0.,False
     patience = 10.  # no point waits longer than these seconds for its block to be full
     _begun,_warned,_resumed = None,False,False  # None: it hasn't heard that a fit begins
+    run_folder = None # Where `run.json` is written, once it has begun; None for nowhere
+    _run_file = None
     _seen = 0  # optimizer steps that it knows of
     def __init__(self,
         # Optimizer steps between points of `loss` and `lr`: more cost more time; None for epochs and validations alone
@@ -75,6 +78,7 @@ def before_epoch(self:Logger):
     with self._guarded():
         self.start()
         self._begun = True
+    if self._begun and self.run_folder is not None: self._run_file = open_run(self.learn, self.run_folder)
 
 @patch
 @contextmanager
@@ -148,6 +152,7 @@ def row(self:Logger)->dict: # Values of the epoch that is over, by column; {} wi
 @patch
 def after_epoch(self:Logger):
     if self._begun: self._log(self.row())
+    if self._run_file: self._run_file.note()
 
 @patch
 def after_record(self:Logger, record):
@@ -161,6 +166,8 @@ def cleanup_fit(self:Logger):
         if was_begun: self._write()
     finally:
         self._points,self._begun,self._resumed = [],None,False
+        file,self._run_file = self._run_file,None
+        if file: file.close()
         if was_begun:
             with self._guarded(): self.finish()
 
@@ -172,6 +179,7 @@ class _FileLogger(Logger):
         super().__init__(every_steps, block)
         self.fname,self.append = fname,append
 
+    run_folder = property(lambda self: self._path.parent)
     def flush(self): self._to_disk()
     def start(self):
         self._path = self.learn.path/self.fname

@@ -24,6 +24,8 @@ class Logger(Callback):
     _begun: Any
     _warned: bool
     _resumed: bool
+    run_folder: Any
+    _run_file: Any
     _seen: int
     every_steps: int | None
     block: Any
@@ -87,6 +89,8 @@ class _FileLogger(Logger):
     def _kept(self, data: Any) -> Any:  # see/log.py
         """How many bytes of `data` are rows up to where the learner is"""
     def _to_disk(self) -> Any: ...  # see/log.py
+    @property
+    def run_folder(self) -> Any: ...
 
 def put_at(path: Path, size: int, data: bytes) -> int:
     """Write `data` after the first `size` bytes of the file `path`, all of it or nothing

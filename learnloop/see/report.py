@@ -8,16 +8,11 @@ Docs: https://learnloop.github.io/learnloop/see/report.html.md"""
 __all__ = ['report_from', 'KeepWarnings']
 
 # %% ../../nbs/see/06_report.ipynb #55da07d6
-import base64, csv, gzip, json, math, os, platform, re, struct, sys, torch, warnings, zlib
-from dataclasses import dataclass, field
-from datetime import datetime
+import base64, gzip, math, platform, sys, torch, warnings
 from io import BytesIO
 from pathlib import Path
-from urllib.parse import quote
 from fastcore.basics import patch
-from torch import Tensor
 from ..keep.checkpoint import CheckpointCallback
-from ..keep.saving import atomic_write
 from ..keep.storage import DamagedCheckpoint, list_checkpoints, newest_checkpoint
 from ..loop.callback import Callback, as_list
 from ..loop.data import batch_len
@@ -28,7 +23,9 @@ from ..measure.image import is_image, to_pil
 from ..measure.interpret import Interpretation, find_vocab
 from ..measure.metrics import less_is_better
 from ..measure.recorder import Recorder
-from .chart import Svg, escape_text, line_chart, timeline_chart
+from .chart import timeline_chart
+from .page import Grid, Page, by_metric, el, grids, shown, small_chart, to_number, write_page
+from .runs import DAMAGED, parsed, read_history, walk_run
 from .tensorboard import read_scalars
 from .trace import Tracer
 from .timeline import load_trace
@@ -45,7 +42,7 @@ def report(self:Learner,
 )->Path: # The file; notebooks show a link to it
     "Write what is known of the training to an HTML file"
     if check_whole('n_preds', n_preds, 0): self.find_dl(1, None)
-    return _write(self.path/path, lambda: _of_learner(self, cbs, shapes, n_preds, title), self.peers)
+    return write_page(self.path/path, lambda: _of_learner(self, cbs, shapes, n_preds, title), self.peers)
 
 # %% ../../nbs/see/06_report.ipynb #ae1103de
 def report_from(
@@ -57,7 +54,7 @@ def report_from(
     folder = Path(folder).expanduser()
     if not folder.exists(): raise FileNotFoundError(f'no folder {folder}')
     if not folder.is_dir(): raise NotADirectoryError(f'{folder} is a file: give the folder of a run')
-    return _write(Path(path).expanduser() if path else folder/'report.html', lambda: _of_folder(folder, title))
+    return write_page(Path(path).expanduser() if path else folder/'report.html', lambda: _of_folder(folder, title))
 
 # %% ../../nbs/see/06_report.ipynb #1e68f3a6
 class KeepWarnings(Callback):
@@ -83,251 +80,49 @@ class KeepWarnings(Callback):
         "The warnings: kind, text, place, how often"
         return [[*k, n] for k,n in self.seen.items()]
 
-# %% ../../nbs/see/06_report.ipynb #2d1cbf49
-class _Html(str):
-    def _repr_html_(self): return str(self)
-
-def _el(tag, *children, **attrs):
-    "An element as text; children that are neither `_Html` nor `Svg` are escaped, None is left out"
-    attrs = {k.strip('_').replace('_', '-'):escape_text(v) for k,v in attrs.items() if v is not None}
-    head = ' '.join([tag, *(f'{k}="{v}"' for k,v in attrs.items())])
-    inner = ''.join(o if isinstance(o, (_Html,Svg)) else escape_text(o) for o in children if o is not None)
-    return _Html(f'<{head}>' if tag in ('meta','img') else f'<{head}>{inner}</{tag}>')
-
-# %% ../../nbs/see/06_report.ipynb #531aaf93
-@dataclass
-class _Grid:
-    "A table"
-    caption:str
-    head:list
-    rows:list
-    most:int = 200 # Rows shown, the last ones
-
-@dataclass
-class _Run:
-    "What is known of a run"
-    title:str
-    about:str = ''
-    facts:dict = field(default_factory=dict)    # Name -> value, or pair of a value and a remark
-    sections:dict = field(default_factory=dict) # Title -> list of `str`, `dict`, `_Grid`, `Svg`, `_Html`
-
-def _grids(caption, head, rows):
-    "A list of the table, or of none if it has no rows"
-    return [_Grid(caption, head, rows)] if rows else []
-
-# %% ../../nbs/see/06_report.ipynb #ce7e81d3
-def _number(v):
-    "`v` as a float if it is a number, else None"
-    if isinstance(v, Tensor): v = v.item() if v.numel()==1 else None
-    try: return None if v is None or isinstance(v, str) else float(v)
-    except (TypeError,ValueError,OverflowError): return None
-
-def _plain(v):
-    "`v` as it goes into a table: a number, if it is one, else text; None stays"
-    if isinstance(v, (int,float,str)) or v is None: return v
-    n = _number(v)
-    return str(v) if n is None else n
-
-def _shown(v):
-    "A value as text"
-    v = _plain(v)
-    if v is None: return ''
-    if isinstance(v, int) and not isinstance(v, bool): return f'{v:,}'
-    return f'{v:.5g}' if isinstance(v, float) else str(v)
-
-# %% ../../nbs/see/06_report.ipynb #fb3b5deb
-_CSS = """
-:root{--bg:#fff;--fg:#1c2026;--soft:#565e6a;--line:#d8dce2;--card:#f5f6f8;--link:#1a5fb4}
-@media screen and (prefers-color-scheme:dark){
-:root{--bg:#15171c;--fg:#e6e8ec;--soft:#a4acb9;--line:#363c47;--card:#1d2026;--link:#8ab8ff}}
-*{box-sizing:border-box}
-body{margin:0 auto;padding:1.25rem clamp(1rem,3vw,2rem) 2rem;max-width:76rem;background:var(--bg);color:var(--fg);
-font:16px/1.5 system-ui,sans-serif}
-h1{font-size:1.7rem;line-height:1.2;margin:.25rem 0;overflow-wrap:anywhere}
-h2{font-size:1.2rem;margin:2.25rem 0 .75rem;padding-bottom:.25rem;border-bottom:1px solid var(--line)}
-p{margin:.5rem 0;overflow-wrap:anywhere}
-header>p,footer,.note{color:var(--soft)}
-a{color:var(--link)}
-:focus-visible{outline:2px solid var(--link);outline-offset:2px}
-nav ul{display:flex;flex-wrap:wrap;gap:.25rem 1.1rem;list-style:none;padding:0;margin:1rem 0 0}
-li{overflow-wrap:anywhere}
-dl{margin:.75rem 0}
-dd{margin:0}
-.cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,9.5rem),1fr));gap:.6rem}
-.cards div{background:var(--card);border:1px solid var(--line);border-radius:.5rem;padding:.5rem .75rem;
-overflow-wrap:anywhere}
-.cards dt{font-size:.85rem;color:var(--soft)}
-.cards dd{font-size:1.2rem;font-variant-numeric:tabular-nums}
-.cards .note{font-size:.8rem}
-.facts div{display:grid;grid-template-columns:minmax(7rem,min(14rem,30%)) 1fr;gap:0 1rem;padding:.15rem 0}
-.facts dt{color:var(--soft)}
-.facts dd{overflow-wrap:anywhere}
-"""
-
-# %% ../../nbs/see/06_report.ipynb #d0c00003
-_CSS += """
-.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,22rem),1fr));gap:1.25rem 1.5rem}
-figure{margin:0;break-inside:avoid}
-figure svg{display:block;max-width:34rem!important}
-.wide{overflow-x:auto;margin:.75rem 0 1.25rem}
-table{border-collapse:collapse;font-size:.92rem;font-variant-numeric:tabular-nums}
-caption{text-align:left;color:var(--soft);padding-bottom:.35rem}
-th,td{text-align:left;vertical-align:top;padding:.25rem .9rem .25rem 0;border-bottom:1px solid var(--line);
-max-width:30rem;overflow-wrap:break-word}
-td,tbody th{font-weight:400}
-td{min-width:3rem}
-.n{text-align:right;white-space:nowrap}
-.items{display:grid;grid-template-columns:repeat(auto-fill,minmax(5.5rem,1fr));gap:1rem}
-.items img{width:100%;image-rendering:pixelated;border-radius:.25rem;display:block}
-.wrong{font-weight:700}
-@media print{
-html{font-size:11px}
-body{max-width:none;padding:0;font-size:1rem}
-.wide,.items figure{break-inside:avoid}
-.items{grid-template-columns:repeat(9,1fr)}
-nav{display:none}
-a{color:inherit}
-h2{break-after:avoid}
-tr,.cards div,.facts div{break-inside:avoid}
-thead{display:table-header-group}
-.wide{overflow:visible}
-.charts{grid-template-columns:1fr 1fr}}
-"""
-
-# %% ../../nbs/see/06_report.ipynb #fba4ee8b
-def _table(o):
-    caption,cols = o.caption,[list(map(_plain, c)) for c in zip(o.head, *o.rows[-o.most:], strict=True)]
-    if len(o.rows)>o.most: caption += f' (the last {o.most} of {len(o.rows):,} rows)'
-    cols = [c for i,c in enumerate(cols) if not i or any(v not in (None, '') for v in c[1:])]
-    classes = ['n' if all(isinstance(v, (int,float,type(None))) for v in vs) else None for _,*vs in cols]
-    def _row(r):
-        first = _el('th', _shown(r[0]), scope='row', class_=classes[0])
-        return _el('tr', first, *(_el('td', _shown(v), class_=c) for v,c in zip(r[1:], classes[1:], strict=True)))
-    head,*rows = zip(*cols, strict=True)
-    head = _el('tr', *(_el('th', h, scope='col', class_=c) for h,c in zip(head, classes, strict=True)))
-    table = _el('table', _el('caption', caption), _el('thead', head), _el('tbody', *map(_row, rows)))
-    return _el('div', table, class_='wide', role='region', aria_label=o.caption, tabindex=0)
-
-def _facts(d, class_='facts'):
-    def _fact(k, v):
-        v,note = v if isinstance(v, tuple) else (v, None)
-        return _el('div', _el('dt', k), _el('dd', _shown(v)), note and _el('dd', note, class_='note'))
-    return _el('dl', *(_fact(k, v) for k,v in d.items()), class_=class_)
-
-# %% ../../nbs/see/06_report.ipynb #fc0e21d7
-def _part(o):
-    if isinstance(o, _Grid): return _table(o)
-    if isinstance(o, dict): return _facts(o)
-    if isinstance(o, list): return _el('ul', *(_el('li', s) for s in o))
-    return o if isinstance(o, _Html) else _el('p', o)
-
-def _section(title, parts, nm):
-    charts = [_el('figure', o) for o in parts if isinstance(o, Svg)]
-    charts = _el('div', *charts, class_='charts') if charts else None
-    body = [_part(o) for o in parts if not isinstance(o, Svg)]
-    return _el('section', _el('h2', title, id=nm), charts, *body, aria_labelledby=nm)
-
-# %% ../../nbs/see/06_report.ipynb #d0c00008
-def _head(title):
-    csp = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-    metas = [dict(charset='utf-8'), dict(name='viewport', content='width=device-width, initial-scale=1'),
-        dict(name='color-scheme', content='light dark'), dict(http_equiv='Content-Security-Policy', content=csp)]
-    return _el('head', *(_el('meta', **o) for o in metas), _el('title', title), _el('style', _Html(_CSS)))
-
-def _page(run):
-    "The whole file"
-    there = [(k, o, f's{i}') for i,(k,o) in enumerate(run.sections.items()) if o]
-    links = _el('ul', *(_el('li', _el('a', k, href=f'#{nm}')) for k,_,nm in there))
-    about,facts = run.about and _el('p', run.about),run.facts and _facts(run.facts, 'cards')
-    top  = _el('header', _el('h1', run.title), about or None, facts or None)
-    now  = datetime.now().astimezone()
-    when = _el('time', f'{now:%Y-%m-%d %H:%M}', datetime=now.isoformat(timespec='seconds'))
-    foot = _el('footer', _el('p', 'Written by learnloop, ', when))
-    body = _el('body', top, _el('nav', links, aria_label='Contents'), _el('main', *(_section(*o) for o in there)), foot)
-    return '<!doctype html>\n' + _el('html', _head(run.title), body, lang='en') + '\n'
-
-# %% ../../nbs/see/06_report.ipynb #21f57d6a
-class _Page(type(Path())):
-    def _repr_html_(self):
-        where = os.path.relpath(self) if self.is_absolute() and Path.cwd() in self.parents else str(self)
-        is_elsewhere = self.is_absolute() and where==str(self)
-        return _el('a', where, href=self.as_uri() if is_elsewhere else quote(where.replace(os.sep, '/')))
-
-def _write(path, collect, peers=None):
-    "Write the page of `collect()` to `path`; a place that can't be written to is an error before that"
-    if peers is None or peers.team is None:
-        _check_place(path)
-        with atomic_write(path) as f: f.write(_page(collect()).encode())
-    else:
-        peers.first(_check_place, path)
-        page = _page(collect())  # in all processes: predictions are those of all
-        peers.first(_put, path, page)
-    return _Page(path)
-
-# %% ../../nbs/see/06_report.ipynb #c0ae0091
-def _check_place(path):
-    if path.is_dir(): raise IsADirectoryError(f'{path} is a folder: a report is a file, such as {path/"report.html"}')
-    at = next((o for o in path.parents if o.exists()), path.parent)
-    if at.exists() and not at.is_dir(): raise NotADirectoryError(f'{at} is a file, so {path} can\'t be below it')
-
-def _put(path, page):
-    with atomic_write(path) as f: f.write(page.encode())
-
-# %% ../../nbs/see/06_report.ipynb #55c6366b
-def _chart(series, title, x):
-    vals = [v for _,ys in series.values() for v in ys if v is not None and math.isfinite(v)]
-    log = 'loss' in title.lower() and bool(vals) and min(vals)>0 and max(vals)>300*min(vals)
-    return line_chart(series, title=title, x=x, log=log, width=400, height=230)
-
-def _by_metric(names):
-    "Names of columns by what they measure: `train_f1` and `valid_f1` are both `f1`"
-    res = {}
-    for nm in names: res.setdefault(re.sub('^(train|valid)_', '', nm), []).append(nm)
-    return res
-
+# %% ../../nbs/see/06_report.ipynb #e217a808
 def _columns(rec):
     "Values by name of their column"
     n = max(map(len, rec.values), default=0)
     return {k:[r[i] if i<len(r) else None for r in rec.values] for i,k in enumerate(rec.metric_names[1:1+n])}
 
-# %% ../../nbs/see/06_report.ipynb #e217a808
 def _curves(rec):
     "Charts of a recorder: losses by batch, metrics by epoch"
-    cols,res = {k:list(map(_number, vs)) for k,vs in _columns(rec).items()},[]
+    cols,res = {k:list(map(to_number, vs)) for k,vs in _columns(rec).items()},[]
     if rec.raw_losses:
         losses = dict(train=(range(len(rec.losses)), rec.losses))
         valid = cols.get('valid_loss', [])
         if any(v is not None for v in valid): losses['valid'] = [n-1 for n in rec.iters],valid
-        res.append(_chart(losses, 'Loss, training smoothed', 'batch'))
-    for nm,ks in _by_metric(cols).items():
+        res.append(small_chart(losses, 'Loss, training smoothed', 'batch'))
+    for nm,ks in by_metric(cols).items():
         if nm=='loss' and res: continue
         series = {k:(range(len(cols[k])), cols[k]) for k in ks}
-        if any(v is not None for _,ys in series.values() for v in ys): res.append(_chart(series, nm, 'epoch'))
+        if any(v is not None for _,ys in series.values() for v in ys): res.append(small_chart(series, nm, 'epoch'))
     return res
 
 # %% ../../nbs/see/06_report.ipynb #6cd6c3a6
 def _schedules(rec):
     moving,still = [],[]
     for k,vs in ({'lr':rec.lrs} | rec.hps).items():
-        vs = list(map(_number, vs))
-        if len(set(vs))>1: moving.append(_chart({k:(range(len(vs)), vs)}, k, 'batch'))
-        elif vs: still.append(f'{k} was {_shown(vs[0])} in all batches.')
+        vs = list(map(to_number, vs))
+        if len(set(vs))>1: moving.append(small_chart({k:(range(len(vs)), vs)}, k, 'batch'))
+        elif vs: still.append(f'{k} was {shown(vs[0])} in all batches.')
     return moving+still
 
 def _epochs(rec):
     cols = _columns(rec)
     rows = [[i, *r] for i,r in enumerate(zip(*cols.values(), strict=True))]
-    res = _grids('Loss and metrics by epoch', ['epoch', *cols], rows)
+    res = grids('Loss and metrics by epoch', ['epoch', *cols], rows)
     names = list(dict.fromkeys(k for o in rec.records for k in o['values']))
     rows = [[o['name'], o['epoch'], o['step'], *map(o['values'].get, names)] for o in rec.records]
-    return res + _grids('Validations within epochs', ['of', 'epoch', 'step', *names], rows)
+    return res + grids('Validations within epochs', ['of', 'epoch', 'step', *names], rows)
 
 # %% ../../nbs/see/06_report.ipynb #cf62f6bd
 def _results(cols, epochs, parts=()):
     "Last and best values of columns, by name, with the number of the epoch for each; `parts` are those of the loss"
     res = {}
     for k,vs in cols.items():
-        vs = [(v, i) for v,i in zip(map(_number, vs), epochs, strict=True) if v is not None]
+        vs = [(v, i) for v,i in zip(map(to_number, vs), epochs, strict=True) if v is not None]
         if not vs: continue
         which,best = ('lowest',min) if less_is_better(k) else ('highest',max)
         v,i = best([o for o in vs if o[0]==o[0]], key=lambda o: o[0], default=(None, None))
@@ -358,7 +153,7 @@ def _model(learn, shapes):
             'partly' if len(trains)>1 else ''.join(trains)])
     opts = [o for nm,what,groups in seen.optimizers for o in ({nm:what}, groups) if o]
     head = ['name', 'type', 'layers', 'output', 'parameters', 'trainable']
-    return [facts, *_grids('Layers', head, rows), {'Loss':seen.loss}, *opts]
+    return [facts, *grids('Layers', head, rows), {'Loss':seen.loss}, *opts]
 
 # %% ../../nbs/see/06_report.ipynb #da3be8fe
 def _data(learn):
@@ -372,7 +167,7 @@ def _data(learn):
         rows.append([nm, type(dl).__name__, _size(dl), getattr(dl, 'batch_size', None)])
         rows[-1] += ['', None] if ds is None else [type(ds).__name__, _size(ds)]
         if known is not None: vocab = [str(o) for o in known]
-    res = _grids('Loaders', ['loader', 'type', 'batches', 'batch size', 'dataset', 'items'], rows)
+    res = grids('Loaders', ['loader', 'type', 'batches', 'batch size', 'dataset', 'items'], rows)
     if vocab is None: return res
     return [*res, {f'{len(vocab)} classes':', '.join(vocab if len(vocab)<=30 else [*vocab[:30], '…'])}]
 
@@ -386,15 +181,15 @@ def _versions(learn):
 def _checkpoints(folder, monitor='valid_loss', larger=False):
     "What there is in `folder`"
     there,scored = list_checkpoints(folder, verify=False),{}
-    rows = [[o.step, o.epoch, round(o.size/1e6, 2), ', '.join(f'{k} {_shown(v)}' for k,v in o.metrics.items()),
+    rows = [[o.step, o.epoch, round(o.size/1e6, 2), ', '.join(f'{k} {shown(v)}' for k,v in o.metrics.items()),
         o.damage or ('' if o.consistent else 'taken in the middle of a batch')] for o in there]
     for o in there:
-        v = _number(o.metrics.get(monitor))
+        v = to_number(o.metrics.get(monitor))
         if v is not None and v==v: scored.setdefault(v, o)
-    res = _grids(f'Checkpoints in {folder}', ['step', 'epoch', 'MB', 'metrics', 'remarks'], rows)
+    res = grids(f'Checkpoints in {folder}', ['step', 'epoch', 'MB', 'metrics', 'remarks'], rows)
     if not scored: return res
     v = max(scored) if larger else min(scored)
-    return [f'Best: {scored[v].path}, with {monitor} {_shown(v)} after {scored[v].step:,} steps.', *res]
+    return [f'Best: {scored[v].path}, with {monitor} {shown(v)} after {scored[v].step:,} steps.', *res]
 
 def _saved(cbs):
     res = []
@@ -403,9 +198,9 @@ def _saved(cbs):
         elif isinstance(o, SaveModelCallback) and o.saves:
             if any(s['value'] is not None for s in o.saves):
                 s = o.best_save
-                res.append(f'Best model: {s["path"]}, with {o.what} {_shown(s["value"])} in epoch {s["epoch"]}.')
+                res.append(f'Best model: {s["path"]}, with {o.what} {shown(s["value"])} in epoch {s["epoch"]}.')
             head = ['path', 'epoch', 'step', 'value']
-            res.append(_Grid('Models that were saved', ['file', *head[1:]], [[s[k] for k in head] for s in o.saves]))
+            res.append(Grid('Models that were saved', ['file', *head[1:]], [[s[k] for k in head] for s in o.saves]))
     return res
 
 # %% ../../nbs/see/06_report.ipynb #ea823eab
@@ -422,13 +217,13 @@ def _predictions(learn, n):
     title,idxs = 'First items of the validation set',range(len(items))
     if not is_image(items.inputs(0)):
         head,*rows = items.show_results(idxs).rows
-        return [_Grid(title, head, [[int(i), *r] for i,*r in rows])]
+        return [Grid(title, head, [[int(i), *r] for i,*r in rows])]
     def _figure(i):
         pred,targ,_ = items.words(i)
         alt = f'item {i}, predicted {pred}' if targ is None else f'item {i}, predicted {pred}, is {targ}'
-        caption = _el('figcaption', items.caption(i), class_='wrong' if items.is_wrong(i) else None)
-        return _el('figure', _el('img', src=_png(items.inputs(i)), alt=alt), caption)
-    return [f'{title}; what is bold is wrong.', _el('div', *map(_figure, idxs), class_='items')]
+        caption = el('figcaption', items.caption(i), class_='wrong' if items.is_wrong(i) else None)
+        return el('figure', el('img', src=_png(items.inputs(i)), alt=alt), caption)
+    return [f'{title}; what is bold is wrong.', el('div', *map(_figure, idxs), class_='items')]
 
 # %% ../../nbs/see/06_report.ipynb #95f25602
 def _times(tracer):
@@ -437,7 +232,7 @@ def _times(tracer):
     whole = max((s for _,s in phases.values()), default=0) or 1
     def _row(n, secs): return [n, _brief(secs), round(100*secs/whole, 1)]
     rows = [[_indent(tracer, k), *_row(n, s), _brief(1000*s/n)] for k,(n,s) in phases.items()]
-    res = _grids('Time by phase', ['phase', 'times', 'seconds', '% of all', 'ms each'], rows)
+    res = grids('Time by phase', ['phase', 'times', 'seconds', '% of all', 'ms each'], rows)
     if res:
         line = tracer.timeline()
         res.insert(0, timeline_chart(line.lanes, 'When each phase ran', line.unit, 400))
@@ -446,7 +241,7 @@ def _times(tracer):
         n,secs,events = by.get(k, (0, 0., set()))
         by[k] = n+o['calls'],secs+o['seconds'],events|{o['event']}
     rows = [[k, *_row(n, s), ', '.join(sorted(es))] for k,(n,s,es) in sorted(by.items(), key=lambda o: -o[1][1])]
-    return res + _grids('Time by callback', ['callback', 'calls', 'seconds', '% of all', 'events'], rows)
+    return res + grids('Time by callback', ['callback', 'calls', 'seconds', '% of all', 'events'], rows)
 
 def _brief(v): return round(v, 3) if v>=1 else float(f'{v:.3g}')
 def _indent(tracer, k): return '\u00a0\u00a0\u00a0'*(tracer.depth(k)-1) + k
@@ -460,7 +255,7 @@ def _cancels(tracer):
         for o in os: by.setdefault((o.callback or o.label or 'the loop', o.exception, o.in_event), []).append(o)
         return [[*k, len(os), _where(os[0]), _where(os[-1]), os[-1].message] for k,os in by.items()]
     head = ['by', 'exception', 'in event', 'times', 'first', 'last', 'message of the last']
-    res = _grids('What was cancelled', head, _rows(tracer.cancels)) + _grids('Errors', head, _rows(tracer.errors))
+    res = grids('What was cancelled', head, _rows(tracer.cancels)) + grids('Errors', head, _rows(tracer.errors))
     return res or ['Nothing was cancelled.']
 
 # %% ../../nbs/see/06_report.ipynb #c62b8251
@@ -489,7 +284,7 @@ def _of_learner(learn, cbs, shapes, n_preds, title):
     rec,kept,tracer = getattr(learn, 'recorder', None),_first(KeepWarnings),_first(Tracer)
     if tracer is None: tracer = getattr(learn, 'trace', None)
     title = title or f'A run of {type(uncompiled(learn.model)).__name__}'
-    run = _Run(title, 'What it was trained on, how, and what came of it.', _state(learn))
+    run = Page(title, 'What it was trained on, how, and what came of it.', _state(learn))
     s = run.sections
     if rec is not None:
         run.facts |= _results(_columns(rec), range(len(rec.values)), rec.parts)
@@ -497,7 +292,7 @@ def _of_learner(learn, cbs, shapes, n_preds, title):
     s['Predictions'] = []  # a place on the page; they come last, or the tracer would have that evaluation, too
     if kept is not None:
         head = ['kind', 'message', 'place', 'times']
-        s['Warnings'] = _grids('Warnings that were shown', head, kept.rows) or ['There were none.']
+        s['Warnings'] = grids('Warnings that were shown', head, kept.rows) or ['There were none.']
     if tracer is not None: s |= _traced(tracer)
     s['Checkpoints'],s['Model'],s['Data'] = _saved(cbs),_model(learn, shapes),_data(learn)
     names = [o.name for o in sorted(learn.cbs, key=lambda o: o.order)]
@@ -508,49 +303,18 @@ def _of_learner(learn, cbs, shapes, n_preds, title):
     if missing: s['Not in this report'] = [missing]
     return run
 
-# %% ../../nbs/see/06_report.ipynb #bf5cd843
-def _walk(folder, depth=5):
-    "Files below `folder`, and folders with checkpoints, whose files aren't among them"
-    files,saved = [],[]
-    for at,dirs,names in os.walk(folder):
-        at = Path(at)
-        if any((at/o/'manifest.json').is_file() for o in dirs if o.startswith('step-')): saved.append(at)
-        is_deep = len(at.relative_to(folder).parts)>=depth
-        dirs[:] = sorted(o for o in dirs if not is_deep and o[0]!='.' and not re.match(r'(step|torn)-\d{9}', o))
-        files += [at/o for o in sorted(names) if o[0]!='.']
-    return files,saved
-
-def _history(file):
-    "Rows of a file of `CSVLogger` or `JSONLogger`; none if it is of another kind"
-    with open(file, newline='', encoding='utf-8-sig', errors='replace') as f:
-        if file.suffix=='.csv':
-            if not f.readline(100_000).startswith('epoch,step'): return []
-            f.seek(0)
-            return [{k:v for k,v in o.items() if k and v not in ('', None, [])} for o in csv.DictReader(f)]
-        res = []
-        for line in iter(lambda: f.readline(100_000), ''):
-            try: row = json.loads(line)
-            except ValueError: break  # the last line of a run that was killed
-            if not isinstance(row, dict) or not {'epoch','step'}<=row.keys(): break
-            res.append(row)
-        return res
-
 # %% ../../nbs/see/06_report.ipynb #ee869afa
-def _parsed(v):
-    try: v = float(v)
-    except (TypeError,ValueError): return str(v)
-    return int(v) if v==v and abs(v)<2**53 and v==int(v) else v
-
 def _of_history(file):
     "Charts and table of a history, and its results"
-    rows = [{k:_parsed(v) for k,v in o.items()} for o in _history(file)]
+    rows = [{k:parsed(v) for k,v in o.items()} for o in read_history(file)]
     names = list(dict.fromkeys(k for o in rows for k in o if k not in ('epoch','step')))
-    pts = {k:[(o['step'], _number(o[k])) for o in rows if k in o] for k in names}
-    res = [_chart({k:tuple(zip(*pts[k], strict=True)) for k in ks}, nm, 'step') for nm,ks in _by_metric(names).items()]
+    pts = {k:[(o['step'], to_number(o[k])) for o in rows if k in o] for k in names}
+    lines = {k:tuple(zip(*o, strict=True)) for k,o in pts.items()}
+    res = [small_chart({k:lines[k] for k in ks}, nm, 'step') for nm,ks in by_metric(names).items()]
     own = [k for k in names if k!='loss' and k.split('/')[0]!='lr']
     table = [o for o in rows if any(k in o for k in own)]
     head = ['epoch','step',*own]
-    res += _grids('Loss and metrics by epoch', head, [[o.get(k) for k in head] for o in table])
+    res += grids('Loss and metrics by epoch', head, [[o.get(k) for k in head] for o in table])
     return res,_results({k:[o.get(k) for o in table] for k in own}, [o.get('epoch') for o in table])
 
 # %% ../../nbs/see/06_report.ipynb #5570b0ec
@@ -571,7 +335,7 @@ def _of_events(root, folders, most=8):
             charts.setdefault(title, {})[label] = tuple(zip(*pts, strict=True)) or ((), ())
     for title,o in charts.items():
         if list(o)==['train']: o = {title:o['train']}
-        parts.append(_chart(dict(list(o.items())[:most]), title, 'step'))
+        parts.append(small_chart(dict(list(o.items())[:most]), title, 'step'))
         if len(o)>most: parts.append(f'{title}: {", ".join(list(o)[most:])} are not drawn.')
     return parts
 
@@ -596,15 +360,12 @@ def _of_trace(file):
         return {}  # that of another program, such as torch's profiler
 
 # %% ../../nbs/see/06_report.ipynb #5bde6631
-_DAMAGED = (OSError, EOFError, ValueError, TypeError, LookupError, AttributeError, RuntimeError,
-    csv.Error, zlib.error, struct.error)
-
 def _of_folder(folder, title=None):
-    (files,saved),s,results,unread = _walk(folder),{},[],[]
+    (files,saved),s,results,unread = walk_run(folder),{},[],[]
     def _add(f, what, p, *args):
         "Add what `f` makes of `p`: a section, or several by title"
         try: got = f(p, *args)
-        except _DAMAGED as e: return unread.append(f'{p}: {type(e).__name__}: {e}')
+        except DAMAGED as e: return unread.append(f'{p}: {type(e).__name__}: {e}')
         if isinstance(got, tuple):
             got,res = got
             if res: results.append(res)
@@ -626,4 +387,4 @@ def _of_folder(folder, title=None):
     if unread: s['Not read'] = [unread]
     s['Versions'] = [{k:o[k] for k in ('learnloop','torch','python') if k in o} for o in made_by]
     facts = results[0] if len(results)==1 else {}
-    return _Run(title or f'The run in {folder.resolve().name}', f'What was left in {folder}.', facts, s)
+    return Page(title or f'The run in {folder.resolve().name}', f'What was left in {folder}.', facts, s)

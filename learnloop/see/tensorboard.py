@@ -117,6 +117,7 @@ def writer(self:TensorBoardCallback):
 
 @patch(as_prop=True)
 def _step(self:TensorBoardCallback): return getattr(self.learn.count, 'opt_steps' if self.unit=='steps' else 'samples')
+TensorBoardCallback.run_folder = property(lambda self: self.log_dir)
 
 # %% ../../nbs/see/05_tensorboard.ipynb #6d037892
 def read_tensorboard(

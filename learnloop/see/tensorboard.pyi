@@ -94,6 +94,8 @@ class TensorBoardCallback(_RunLog):
     def row(self) -> Any: ...  # see/tensorboard.py
     @property
     def _orig__step(self) -> Any: ...
+    @property
+    def run_folder(self) -> Any: ...
 
 def read_tensorboard(log_dir: Any) -> dict:
     """Read the curves that a `TensorBoardCallback` wrote

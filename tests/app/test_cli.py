@@ -211,7 +211,7 @@ def test_demo_in_an_epoch(tmp_path):
         text=True, timeout=TIMEOUT)
     assert out.returncode==0 and out.stderr=='', out.stderr
     run, = (tmp_path/'out').iterdir()
-    assert sorted(o.name.split('.')[0] for o in run.iterdir())==['digits', 'events', 'valid']
+    assert sorted(o.name.split('.')[0] for o in run.iterdir())==['digits', 'events', 'run', 'valid']
     assert (run/'digits.png').read_bytes()[:4]==b'\x89PNG'
     assert '- after_batch: train_eval (train), progress, recorder' in out.stdout
     assert 'epoch  train_loss  valid_loss  accuracy' in out.stdout and 'Validation accuracy: ' in out.stdout

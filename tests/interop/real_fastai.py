@@ -441,3 +441,58 @@ def test_exceptions_without_arguments():
     with pytest.raises(AssertionError) as e: quiet(ours()).fit(1, cbs=fc.Callback(before_batch=fail))
     assert 'in before_batch of Callback (fastai)' in e.value.__notes__[0]
     with pytest.raises(IndexError): theirs().fit(1, cbs=fc.Callback(before_batch=fail))
+
+# ---------------------------------------------------------------- what they read
+@pytest.mark.parametrize('order', [0, 49, 51, 60])
+def test_the_recorders_row_in_each_event(order):
+    "As many values, and the same but for train_loss, as fastai's own recorder has when the callback's turn comes"
+    def rows_of(f):
+        rows,events = [],'before_batch after_batch after_train before_validate after_validate after_epoch after_fit'.split()
+        def see(e):
+            def look(self):
+                rec = self.recorder
+                numbers = [o for i,o in enumerate(rec.log) if i!=1 and type(o) is not str]
+                rows.append((e, [type(o).__name__ for o in rec.log], numbers, list(rec.metric_names), len(rec.values)))
+            return look
+        cb = fc.Callback(**{e:see(e) for e in events})
+        cb.order = order
+        quiet(f(metrics=F.l1_loss)).fit(2, cbs=cb)
+        return rows
+    a,b = rows_of(ours),rows_of(theirs)
+    assert len(a)==len(b)>20 and a[-1][1][-1]=='str'
+    for p,q in zip(a, b, strict=True): assert p[:2]+p[3:]==q[:2]+q[3:] and p[2]==pytest.approx(q[2], rel=1e-6)
+
+def test_final_record_and_values():
+    def rows_of(f):
+        rows = []
+        def look(self):
+            rec = self.recorder
+            kinds = [type(o).__name__ for o in (rec.final_record, rec.values[-1], rec.metric_names)]
+            rows.append((kinds, list(rec.final_record[1:]), rec.final_record==self.learn.final_record==rec.values[-1]))
+        cb = fc.Callback(after_epoch=look)
+        cb.order = 60
+        quiet(f(metrics=F.l1_loss)).fit(2, cbs=cb)
+        return rows
+    for p,q in zip(rows_of(ours), rows_of(theirs), strict=True): assert p[::2]==q[::2]==(['L']*3, True) and p[1]==pytest.approx(q[1], rel=1e-6)
+
+def test_patches_on_fastais_learner(monkeypatch):
+    def n_batches(self, twice=False): return len(self.dls.train)*(1+twice)
+    monkeypatch.setattr(TheirLearner, 'n_batches', n_batches, raising=False)
+    monkeypatch.setattr(TheirLearner, 'depth', property(lambda self: len(list(self.model.modules()))), raising=False)
+    seen = []
+    def look(self): seen.append((self.learn.n_batches(), self.n_batches(twice=True), self.depth))
+    for f in (ours, theirs): quiet(f()).fit(1, cbs=fc.Callback(before_fit=look))
+    assert seen==[(3, 6, 1)]*2
+
+def test_fastais_own_loaders():
+    "They are handed out as they are: what callbacks find there is fastai's"
+    items,seen = [[(x, y) for xs,ys in o for x,y in zip(xs, ys, strict=True)] for o in (TRAIN, VALID)],[]
+    def dls(): return TheirDataLoaders.from_dsets(*items, bs=4, device='cpu', num_workers=0, shuffle=False, drop_last=False)
+    def look(self):
+        dls = self.dls
+        seen.append((dls.bs, dls.train.n_inp, dls.n_inp, len(dls.valid_ds), dls.valid.one_batch()[0].shape))
+        assert dls.train is dls[0] and str(dls.device)=='cpu' and dls.after_item is dls.train.after_item
+    for mk in (Learner, TheirLearner):
+        learn = quiet(mk(dls(), mk_model(), F.mse_loss, lr=LR, opt_func=sgd() if mk is Learner else partial(OptimWrapper, opt=sgd())))
+        with learn.no_bar(): learn.fit(1, cbs=fc.Callback(before_fit=look))
+    assert seen[0]==seen[1] and seen[0][:3]==(4, 1, 1)

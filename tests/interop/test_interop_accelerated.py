@@ -1,9 +1,10 @@
 "Callbacks written for pytorch-accelerated, with nothing of it installed"
 import gc, importlib.util, inspect, io, pickle, re, threading, weakref
 from collections import defaultdict
+from operator import attrgetter
 import numpy as np, pytest, torch
 from helpers import LR, TRAIN, VALID, act, batches, covering, listener, mk_learner, mk_model, same
-from learnloop import Callback, DataLoaders, GradientAccumulation, GradientClip, Learner, SanityCheck, TorchScheduler, ValidateCallback, as_cb
+from learnloop import Callback, DataLoaders, GradientAccumulation, GradientClip, Learner, MixedPrecision, SanityCheck, TorchScheduler, ValidateCallback, as_cb
 from learnloop.loop.flow import Event
 from learnloop.interop import accelerated
 from learnloop.interop.accelerated import (Accelerated, CallbackHandler, InMemoryRunHistory, LogMetricsCallback, RunHistory, StopTrainingError, Trainer,
@@ -11,6 +12,7 @@ from learnloop.interop.accelerated import (Accelerated, CallbackHandler, InMemor
 from learnloop.interop.core import HookTable
 from torch import nn
 from torch.nn import functional as F
+from torch.utils.data import DataLoader, TensorDataset
 
 HOOKS = [k for k in vars(accelerated._TrainerHooks) if k.startswith('on_')]
 STEP = ['on_train_step_start', 'on_train_step_end']
@@ -482,10 +484,36 @@ def test_typos_in_hooks_of_the_packages_own_base_are_errors():
     learn = mk_learn(cbs=[cb])
     learn.fit(1)
 
-@pytest.mark.parametrize('k', ['run_histori', '_loss_tracker', 'train', 'n_epoch', 'save_training_state', 'eval_dataset'])
+@pytest.mark.parametrize('k', ['run_histori', '_loss_tracker', 'train', 'n_epoch', 'save_training_state', 'collate_fn'])
 def test_other_attributes_are_refused(k):
     with pytest.raises(AttributeError, match=f"Trainer has no attribute '{k}'"): mk_learn().fit(1, cbs=[recording(do=dict(on_train_epoch_end=lambda tr: getattr(tr, k)))])
     with pytest.raises(AttributeError, match='setting it would change nothing'): mk_learn().fit(1, cbs=[recording(do=dict(on_train_epoch_end=lambda tr: setattr(tr, k, 1)))])
+
+@pytest.mark.parametrize('path,instead', [('optimizer_step', 'before_step and after_step are there'), ('create_scheduler', 'use TorchScheduler'), ('train', r'use learn.fit\(n\)'),
+    ('_accelerator.clip_grad_norm_', 'use GradientClip')])
+def test_what_is_refused_says_what_to_use(path, instead):
+    with pytest.raises(AttributeError, match=f"has no attribute '{path.rpartition('.')[2]}': .*{instead}"): attrgetter(path)(Accelerated.Trainer(mk_learn()))
+
+def test_data_sets_are_those_of_the_loaders():
+    ds = [TensorDataset(torch.randn(4, 1), torch.randn(4, 1)) for _ in range(2)]
+    trainer = Accelerated.Trainer(Learner(DataLoaders(*(DataLoader(o, 2) for o in ds)), nn.Linear(1, 1), F.mse_loss))
+    assert trainer.train_dataset is ds[0] and trainer.eval_dataset is ds[1]
+    trainer.learn.dls = DataLoaders([(torch.ones(2, 1), torch.ones(2, 1))])
+    with pytest.raises(AttributeError, match="no attribute 'train_dataset': the loader, a list, has no dataset"): attrgetter('train_dataset')(trainer)
+
+def test_callbacks_are_listed_and_not_removed_by_the_handler():
+    learn = mk_learn(cbs=[recording()])
+    handler = next(o for o in learn.cbs if isinstance(o, Accelerated)).trainer.callback_handler
+    assert handler.callback_list==[type(o).__name__ for o in handler.callbacks] and len(handler.callback_list)==1
+    with pytest.raises(TypeError, match='removed by learn.remove_cb'): handler.clear_callbacks()
+    own = CallbackHandler([recording()])
+    own.clear_callbacks()
+    assert own.callback_list==[]
+
+def test_what_the_accelerator_tells():
+    acc = Accelerated.Trainer(mk_learn(cbs=[MixedPrecision('bf16')]))._accelerator
+    assert (acc.mixed_precision, acc.is_last_process, acc.use_distributed, acc.local_process_index)==('bf16', True, False, 0)
+    assert Accelerated.Trainer(mk_learn())._accelerator.mixed_precision=='no'
 
 def test_point_30_what_callbacks_share():
     seen = []

@@ -1,7 +1,9 @@
 "Callbacks written for fastai run as they are, with nothing of fastai installed"
 import gc, io, math, sys, weakref
+from copy import deepcopy
 from functools import partial
-from types import ModuleType
+from operator import attrgetter
+from types import ModuleType, SimpleNamespace
 import learnloop, numpy as np, pytest, torch
 from fastcore.foundation import L
 from helpers import LR, TAKEN_BY, TRAIN, VALID, batches, covering, ending, listener, mk_model, same
@@ -601,3 +603,131 @@ def test_point_9_stand_ins_of_exceptions_take_anything():
     from learnloop.interop import fastai
     e = fastai.CancelFitException('why', reason='late')
     assert e.args==('why',) and e.reason=='late'
+
+# ---------------------------------------------------------------- whole where reading is concerned
+def rows_of(order, metrics=(F.l1_loss,), acts=None, dls=(TRAIN,VALID)):
+    "The recorder's row, as a callback of `order` finds it in each event of an epoch"
+    rows = []
+    def see(e): return lambda self: rows.append((e, self.recorder.log))
+    cb = Callback(**{e:see(e) for e in ('before_train','after_train','after_validate','after_epoch','after_fit')})
+    cb.order = order
+    learn = mk(metrics=list(metrics), dls=dls)
+    learn.fit(2, cbs=[cb] + ([recording([], acts=acts)] if acts else []))
+    return learn.recorder.values,rows
+
+def test_the_row_of_the_epoch_grows_with_it():
+    "As in fastai: what the recorder has put there before this callback's turn"
+    (a,b),early = rows_of(0)
+    assert early==[o for i,v in enumerate((a, b)) for o in [('before_train', [i]), ('after_train', [i]), ('after_validate', [i, v[0]]), ('after_epoch', [i, *v])]] + [('after_fit', [1, *b, '00:00'])]
+    (a,b),late = rows_of(60)
+    assert late==[o for i,v in enumerate((a, b)) for o in [('before_train', [i]), ('after_train', [i, v[0]]), ('after_validate', [i, *v]), ('after_epoch', [i, *v, '00:00'])]] + [('after_fit', [1, *b, '00:00'])]
+    assert all(isinstance(o, L) for _,o in early+late)
+
+def test_the_row_of_a_second_fit_is_its_own():
+    learn = mk()
+    learn.fit(1)
+    rows = []
+    learn.fit(1, cbs=Callback(after_epoch=lambda self: rows.append(self.recorder.log)))
+    assert rows==[[0, *learn.recorder.values[0]]]
+
+def test_the_row_of_a_cancelled_epoch_has_its_places():
+    (a,b),rows = rows_of(0, acts={('after_step', 2): fa.CancelTrainException, ('before_validate', 2): fa.CancelValidException})
+    assert None not in a and b[0] is not None and b[1:]==[None, None]
+    seen = [o for e,o in rows if e=='after_epoch']
+    assert seen[0]==[0, *a] and seen[1][:2]==[1, b[0]] and list(map(math.isnan, seen[1][2:]))==[True]*2
+    (a,b),rows = rows_of(60, acts={('before_validate', 2): fa.CancelValidException})
+    assert [list(map(math.isnan, o[1:-1])) for e,o in rows if e=='after_epoch']==[[False]*3, [False, True, True]]
+
+def test_what_the_recorder_has_not_the_learner_has():
+    "fastai's callbacks ask their learner for what they don't have"
+    def look(self):
+        rec = self.recorder
+        assert rec.final_record==self.learn.final_record==rec.values[-1] and isinstance(rec.values[-1], L) and rec.epoch==self.epoch and rec.n_epoch==1
+        return rec.name,rec.run,rec.run_valid,rec.cancel_train,rec.cancel_valid,self.progress.name,self.progress.run,self.progress.dls is self.dls
+    learn = mk()
+    cb = Callback(after_epoch=lambda self: res.append(look(self)))
+    cb.order,res = 60,[]
+    learn.fit(1, cbs=cb)
+    assert res==[('recorder', True, True, False, False, 'progress', True, True)]
+    assert at(lambda self: hasattr(self, 'final_record'), 'before_fit')==[False]
+
+REFUSED = [('learn', 'predict', r'learn.get_preds\(dl=\[batch\]\)'), ('learn', 'export', 'nothing pickles a learner'), ('learn', 'validation_context', 'no block can be'), ('learn', 'gather_args', 'until fastai.callback.wandb is imported'),
+    ('recorder', 'after_epoch', "learnloop's own Recorder hears its events by itself"), ('recorder', 'start_epoch', 'recorder.log'), ('progress', 'pbar', 'progress.mbar'), ('opt', 'cbs', 'no step callbacks'),
+    ('opt', 'fwd_map', "fastai's names"), ('dls', 'test_dl', "only fastai's own loaders"), ('dls.train', 'show_results', "only fastai's own loaders"), ('dl', 'after_item', "only fastai's own loaders"), ('dls.train', 'n', 'a list has none')]
+@pytest.mark.parametrize('who,k,why', REFUSED)
+def test_what_is_refused_says_what_there_is(who, k, why):
+    with pytest.raises(AttributeError, match=f"stand-in for fastai's .*no attribute {k!r}.*{why}"): at(lambda self: attrgetter(f'{who}.{k}')(self))
+
+@pytest.mark.parametrize('k', ['predict', 'tta', 'to_parallel'])
+def test_what_is_refused_cannot_be_set(k):
+    with pytest.raises(AttributeError, match='setting it would change nothing'): at(lambda self: setattr(self.learn, k, 1))
+
+class Twice:
+    "A loader that tells its batches' size as torch's do"
+    def __init__(self, own): self.own,self.dataset,self.batch_size,self.drop_last = own,range(9),4,True
+    def __len__(self): return len(self.own)
+    def __iter__(self): return iter(self.own)
+
+def test_loaders_answer_to_the_names_of_fastais():
+    def look(self):
+        dl,valid = self.dls.train,self.dls.valid
+        assert isinstance(dl, Twice) and dl is self.dl is self.dls.loaders[0] is next(iter(self.dls))
+        assert dl==self.learn.learn.dl and dl!=valid and len({dl, valid})==2
+        assert torch.equal(dl.one_batch()[0], TRAIN[0][0]) and torch.equal(valid.one_batch()[0], VALID[0][0]) and [len(b) for b in dl]==[2]*3
+        assert (dl.bs, self.dls.bs, valid.bs, dl.n, dl.n_inp, valid.n_inp)==(4, 4, 4, 9, 1, 1)
+        assert (len(dl), dl.drop_last, dl.num_workers, str(dl.device), dl.prebatched)==(3, True, 0, 'cpu', False)
+        assert dl.start==0  # of its data set
+        preds,_ = self.learn.get_preds(dl=valid)
+        return len(preds),len(self.learn.validate(dl=self.dls.train)),isinstance(valid, list),valid[0] is VALID[0],str(self.dls.path)
+    assert at(look, dls=(Twice(TRAIN), VALID))==[(8, 1, True, True, '.')]*3
+
+def test_loaders_of_somebodys_own_making():
+    "Anything with `train` will do for a learner"
+    own = SimpleNamespace(train=Twice(TRAIN), valid=VALID)
+    probe = Probe(lambda self: (self.dls.train is self.dl, self.dls.train.n_inp, self.dls.bs))
+    learn = Learner(own, mk_model(), F.mse_loss, torch.optim.SGD, lr=LR, cbs=probe)
+    with learn.no_logging(): learn.fit(1)
+    assert probe.res==[(True, 1, 4)]*3
+
+def test_a_loader_is_held_no_longer_than_it_is_used():
+    learn,refs = mk(cbs=(probe := Probe(lambda self: self.dl.bs, 'before_validate'))),[]
+    for _ in range(3):
+        learn.validate(dl=(dl := Twice(VALID)))
+        refs.append(weakref.ref(dl))
+    del dl
+    learn.validate()
+    gc.collect()
+    assert probe.res==[4]*4 and sum(o() is not None for o in refs)<=1  # the last one, until another is asked for
+
+def test_copies_of_a_stand_in_have_loaders_of_their_own():
+    def look(self):
+        other,dl = deepcopy(self.learn),self.dls.train
+        copied = deepcopy(dl)
+        return dl.bs==other.dls.train.bs==copied.bs==4 and other.dls.train is other.dls[0] is not dl and copied!=dl
+    assert at(look, 'after_fit', dls=(Twice(TRAIN), VALID))==[True]
+
+def patched(m, **fs):
+    "Have fastai's `Learner`, with functions that a package has put there"
+    module = ModuleType('fastai.learner')
+    module.Learner = type('Learner', (), dict(fs, __module__='fastai.learner'))
+    m.setitem(sys.modules, 'fastai.learner', module)
+
+def test_patches_of_packages_work(monkeypatch):
+    def n_params(self, of=None): return sum(p.numel() for p in (of or self.model).parameters())
+    patched(monkeypatch, n_params=n_params, half_lr=property(lambda self: self.opt.hypers[-1]['lr']/2), predict=n_params, count=3)
+    def look(self): return self.learn.n_params(),self.n_params(of=self.model),self.half_lr,hasattr(self.learn, 'predict'),hasattr(self.learn, 'count')
+    assert at(look)==[(3, 3, LR/2, False, False)]*3
+    assert at(lambda self: self.recorder.n_params(), 'after_fit')==[3]
+
+def test_a_patch_that_sets_what_is_the_learners_own(monkeypatch):
+    def breaks(self): self.cbs = []
+    patched(monkeypatch, breaks=breaks)
+    with pytest.raises(AttributeError): at(lambda self: self.learn.breaks())
+
+def test_gather_args(monkeypatch):
+    def gather_args(self): return {'Learner': self, 'batch size': self.dls.bs, 'n_inp': self.dls.train.n_inp, **{f'{o}': True for o in self.cbs}}
+    patched(monkeypatch, gather_args=gather_args)
+    args = at(lambda self: self.learn.gather_args(), 'before_fit', metrics=[F.l1_loss])[0]
+    own = args.pop('Learner')
+    assert (own['lr'], own['loss_func'], own['model_dir'], own['train_bn'], own['metrics'])==(LR, F.mse_loss, 'models', True, [F.l1_loss]) and "fastai's Learner" in own['_name']
+    assert args['batch size']==4 and args['n_inp']==1 and args['Probe'] is True

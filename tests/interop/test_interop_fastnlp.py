@@ -1,11 +1,12 @@
 "The adapter for fastNLP, with nothing of it installed"
 import io, sys
 from functools import partial
+from operator import attrgetter
 from types import SimpleNamespace
 import numpy as np
 import learnloop, pytest, torch
 from helpers import CANCEL_OF, LR, TRAIN, act, batches, cover, covering, listener, mk_model, same
-from learnloop import (Callback as Ours, CheckpointCallback, DataLoaders, FastDevRun, GradientAccumulation, Learner, LimitBatches, SanityCheck,
+from learnloop import (Callback as Ours, CheckpointCallback, DataLoaders, FastDevRun, GradientAccumulation, Learner, LimitBatches, MixedPrecision, SanityCheck,
     ValidateCallback, ValidateEvery)
 from learnloop.interop import as_cb
 from learnloop.interop.core import HookTable
@@ -120,6 +121,19 @@ def test_n_epochs_may_be_set():
     @on(Event.on_train_epoch_end(once=2))
     def f(t): t.n_epochs = 2
     assert len(fit(9, f).recorder.values)==2
+
+@pytest.mark.parametrize('path,instead', [('run', r'use learn.fit\(n\)'), ('on_train_begin', 'the loop calls the hooks'), ('trainer_state', 'use cur_epoch_idx'), ('driver.auto_cast', 'use MixedPrecision'),
+    ('driver.save_model', 'use trainer.save_model'), ('evaluator.metrics', 'use learn.metrics')])
+def test_what_is_refused_says_what_to_use(path, instead):
+    with pytest.raises(AttributeError, match=f"has no attribute '{path.rpartition('.')[2]}': {instead}"): attrgetter(path)(FastNLP.Trainer(mk_learner()))
+
+def test_what_driver_and_evaluator_tell():
+    t = FastNLP.Trainer(mk_learner())
+    assert (t.fp16, t.driver.fp16, t.driver.local_rank, t.evaluator.model_use_eval_mode)==(False, False, 0, True)
+    assert t.evaluator.model is t.learn.model and t.evaluator.driver.model is t.learn.model
+    assert FastNLP.Trainer(mk_learner(cbs=MixedPrecision('fp16'))).fp16 and not FastNLP.Trainer(mk_learner(cbs=MixedPrecision('bf16'))).fp16
+    for o in (t.driver, t.evaluator):
+        with pytest.raises(AttributeError, match='setting it would change nothing'): o.shared = 1
 
 @pytest.mark.parametrize('k', ['epoch', 'driver.stream', 'evaluate_batch_step_fn', 'callback_manager', 'evaluator.dataloaders'])
 def test_unknown_attributes_are_refused_by_name(k):

@@ -1,12 +1,13 @@
 "Keras' callbacks: which hook is called when and with what, stops, learning rate, weights, logs, state; `tests/interop/real_keras.py` has the real package"
-import io, math
+import copy, io, json, math
 from collections import Counter
 import numpy as np, pytest, torch
 from helpers import TRAIN, VALID, batches, cover, covering, listener, mk_model, weights
 from learnloop import (CancelBatchException, CancelEpochException, CancelFitException, CancelTrainException, CancelValidException, DataLoaders,
-    FetchPredsCallback, GradientAccumulation, Learner, ParamScheduler, Recorder, SanityCheck, ValidateCallback, accuracy, mae)
+    EMA, FetchPredsCallback, GradientAccumulation, GradientClip, Learner, MixedPrecision, ParamScheduler, Recorder, SanityCheck, ValidateCallback,
+    accuracy, mae)
 from learnloop.interop import as_cb
-from learnloop.interop.keras import Callback, Keras, Model, _array, _unfit
+from learnloop.interop.keras import Callback, Keras, Model, Optimizer, _array, _unfit
 from torch import nn
 from torch.nn import functional as F
 
@@ -321,21 +322,115 @@ def test_shipped_callbacks_that_need_more_are_refused_when_added(name):
     with pytest.raises(TypeError, match=f'{name} .Keras. can.t run here: {_unfit[name]}'): as_cb(cls(), system='keras')
     as_cb(type(name, (Callback,), {})())  # one's own may have that name
 
-@pytest.mark.parametrize('name', ['layers', 'save', 'save_weights', 'history', 'loss', 'predict', 'metrics', 'fit'])
-def test_other_attributes_of_the_model_are_refused(name):
+@pytest.mark.parametrize('name,instead', [('layers', r'use learn.model.children\(\)'), ('save', 'use learn.save'), ('to_json', r'print\(learn.model\)'), ('fit', r'use learn.fit\(n\)'),
+    ('stop_evaluating', 'raise CancelEvaluateException')])
+def test_other_attributes_of_the_model_are_refused(name, instead):
     model = Model(mk_learner())
-    with pytest.raises(AttributeError, match=f"Keras's Model has no attribute '{name}'"): getattr(model, name)
-    if name!='metrics':
-        with pytest.raises(AttributeError, match=f"Keras's Model has no attribute '{name}', so that setting it would change nothing"): setattr(model, name, 1)
-    for o in ('lr', 'iterations', 'optimizers'):
-        with pytest.raises(AttributeError, match=f"Keras's Optimizer has no attribute '{o}'"): getattr(model.optimizer, o)
-        with pytest.raises(AttributeError, match='setting it would change nothing'): setattr(model.optimizer, o, 1)
+    with pytest.raises(AttributeError, match=f"Keras's Model has no attribute '{name}': {instead}"): getattr(model, name)
+    with pytest.raises(AttributeError, match=f"Keras's Model has no attribute '{name}', so that setting it would change nothing: {instead}"): setattr(model, name, 1)
+
+@pytest.mark.parametrize('name', ['lr', 'variables', 'optimizers', 'momentum'])
+def test_other_attributes_of_the_optimizer_are_refused(name):
+    opt = Model(mk_learner()).optimizer
+    with pytest.raises(AttributeError, match=f"Keras's Optimizer has no attribute '{name}'"): getattr(opt, name)
+    with pytest.raises(AttributeError, match='setting it would change nothing'): setattr(opt, name, 1)
+
+def test_what_can_only_be_read_cannot_be_set():
+    model = Model(mk_learner())
+    for o,names in ((model, 'built compiled dtype trainable loss metrics weights'), (model.optimizer, 'iterations clipnorm use_ema name'), (model.optimizer.learning_rate, 'shape dtype name')):
+        for k in names.split():
+            with pytest.raises(AttributeError): setattr(o, k, 1)
+
+@pytest.mark.parametrize('name', ['metrics', 'weights', 'trainable_variables'])
+def test_what_needs_keras_says_so(name):
+    with pytest.raises(AttributeError, match="Keras's Model has no attribute '(metrics|weights)' unless Keras is imported"): getattr(Model(mk_learner()), name)
+
+# What can be read
+
+def test_settings_of_the_optimizer():
+    opt = Model(mk_learner(opt_func=torch.optim.AdamW, cbs=[GradientClip(.5), GradientAccumulation(12), EMA(.9)])).optimizer
+    opt.learn.create_opt()
+    cfg = opt.get_config()
+    ours = dict(learning_rate=.1, weight_decay=.01, beta_1=.9, beta_2=.999, epsilon=1e-8, amsgrad=False, maximize=False, decoupled_weight_decay=True)
+    assert cfg==ours | dict(name='AdamW', clipnorm=None, clipvalue=None, global_clipnorm=.5, use_ema=True, ema_momentum=.9, ema_overwrite_frequency=None,
+        gradient_accumulation_steps=3, loss_scale_factor=None)
+    assert json.loads(json.dumps(cfg))==cfg and type(opt) is Optimizer and opt.__class__.__name__=='AdamW'==opt.name and isinstance(opt, Optimizer)
+    bare = Model(fit(mk_learner(cbs=GradientClip(.5, algorithm='value')))).optimizer
+    assert (bare.clipvalue, bare.global_clipnorm, bare.use_ema, bare.weight_decay, bare.gradient_accumulation_steps)==(.5, None, False, None, None)
+
+def test_steps_are_counted_as_they_are_taken():
+    seen = []
+    class Looks(Callback):
+        def on_train_begin(self, logs=None): self.n = self.model.optimizer.iterations
+        def on_train_batch_end(self, batch, logs=None): seen.append((int(self.n), self.n.numpy().item()))
+    learn = fit(mk_learner(), 2, cbs=Looks())
+    n = Model(learn).optimizer.iterations
+    assert seen==[(i, i) for i in range(1, 7)] and n==6 and n.dtype=='int64' and n.shape==() and f'{n}'=='6'==repr(n) and [*range(n)][-1]==5
+    with pytest.raises(AttributeError, match='the loop counts the steps'): n.assign(0)
+
+def test_the_learning_rate_is_raised_and_lowered():
+    rate = Model(fit(mk_learner())).optimizer.learning_rate
+    rate.assign_add(.2)
+    assert float(rate)==pytest.approx(.3)
+    rate.assign_sub(.1)
+    assert rates(rate.learn)==[pytest.approx(.2)] and rate.value.item()==float(rate) and (rate.shape, rate.ndim, rate.name, rate.trainable)==((), 0, 'learning_rate', False)
+
+def test_history_is_what_callbacks_were_told():
+    told = []
+    class Tells(Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            told.append((epoch, logs))
+            assert self.model.history.epoch==[e for e,_ in told]
+        def on_train_batch_end(self, batch, logs=None): assert self.model.history.epoch==[e for e,_ in told]
+    cb = Tells()
+    fit(mk_learner(), 3, cbs=cb)
+    h = cb.model.history
+    assert h.history=={k:[logs[k] for _,logs in told] for k in ('loss', 'mae', 'val_loss', 'val_mae')} and h.epoch==[0, 1, 2] and h.params==dict(verbose=1, epochs=3, steps=3)
+
+def test_shape_and_kind_of_the_model(capsys):
+    model = Model(mk_learner(model=nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2), nn.Linear(2, 1)).double()))
+    assert model.count_params()==18 and model.name=='Sequential' and model.dtype==model.variable_dtype==model.compute_dtype=='float64'
+    assert model.trainable and Model(fit(mk_learner())).metrics_names==['loss', 'mae']
+    assert model.loss is F.mse_loss and list(model.torch_params)==[k for k,_ in model.named_parameters()] and model.built
+    lines = []
+    model.summary(print_fn=lines.append)
+    model.summary()
+    assert capsys.readouterr().out.splitlines()==lines and any('BatchNorm1d' in o for o in lines) and any('13 parameters' in o for o in lines)
+    model.learn.model.requires_grad_(False)
+    assert not model.trainable and Model(mk_learner(cbs=MixedPrecision('bf16'))).compute_dtype=='bfloat16'
+
+def test_predictions_and_evaluations_in_a_callback():
+    x,y = (torch.cat(o).numpy() for o in zip(*VALID, strict=True))
+    net = nn.Sequential(nn.Linear(x.shape[1], 4), nn.Dropout(.5), nn.BatchNorm1d(4), nn.Linear(4, 1))
+    seen,trace = [],[]
+    class Draws(Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            m = self.model
+            state = {k:v.clone() for k,v in net.state_dict().items()}
+            preds,x_t = m.predict(x, batch_size=2, verbose=0),torch.tensor(x)
+            assert isinstance(preds, np.ndarray)
+            for o in (m.predict_on_batch(x), m(x_t).detach().numpy()): np.testing.assert_allclose(preds, o, rtol=1e-5)
+            assert np.array_equal(m.predict([x]), m.predict(x.astype('float64'))) and np.allclose(m.predict(VALID), preds, rtol=1e-6)
+            assert net.training is False or all(o.training for o in net.modules())
+            loss,mae_ = m.evaluate(x, y, batch_size=2)
+            assert [loss, mae_]==pytest.approx([logs['val_loss'], logs['val_mae']], rel=1e-5) and m.evaluate()==pytest.approx([loss, mae_], rel=1e-5)
+            assert m.test_on_batch(x, y, return_dict=True)==pytest.approx(dict(loss=loss, mae=mae_), rel=1e-5)
+            assert all(torch.equal(v, state[k]) for k,v in net.state_dict().items())
+            assert not torch.equal(m(x_t, training=True), m(x_t, training=True))  # dropout
+            net.load_state_dict(state)
+            seen.append(epoch)
+    one,two = (fit(mk_learner(model=copy.deepcopy(net) if i else net), 2, cbs=[mk_recorder(trace)]*(not i) + [Draws()]*(not i)) for i in range(2))
+    assert seen==[0, 1] and names(trace)==['on_train_begin', *EPOCH, *EPOCH, 'on_train_end'] and len(one.recorder.values)==len(two.recorder.values)==2
+
+@pytest.mark.parametrize('x', [dict(a=np.ones(2)), 3], ids=['dict', 'number'])
+def test_what_is_no_data_is_refused(x):
+    with pytest.raises(TypeError, match='it must be an array, a list of arrays, or a loader of batches'): Model(mk_learner()).predict(x)
 
 def test_point_30_callbacks_share_new_attributes():
     model = Model(mk_learner())
     model.phase = 'warmup'
     assert model.phase=='warmup'
-    for nm in ('epoch', 'trainable', 'stop_trainin', 'optimizr'):
+    for nm in ('epoch', 'stop_trainin', 'optimizr'):
         with pytest.raises(AttributeError, match=f"no attribute '{nm}', so that setting it would change nothing"): setattr(model, nm, 1)
 
 def test_no_logs_without_a_recorder_or_before_it():

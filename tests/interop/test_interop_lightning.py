@@ -1,15 +1,17 @@
 "Lightning's hooks, from its documents alone: what is called when and with what, stops, errors, state, and what is refused"
 import gc, math, weakref
 from collections import namedtuple
+from copy import deepcopy
 from enum import Enum
+from functools import partial
 from pathlib import Path
 import numpy as np
 import pytest, torch
 from helpers import TRAIN, VALID, act, batches, cover, covering, listener, mk_model, same
 from helpers import mk_learner as _mk_learner
 from learnloop import Callback as Ours
-from learnloop import (DataLoaders, FetchPredsCallback, GradientAccumulation, GradientClip, LimitBatches, ParamScheduler, SanityCheck, SchedLin,
-    ValidateCallback, ValidateEvery)
+from learnloop import (DataLoaders, FastDevRun, FetchPredsCallback, GradientAccumulation, GradientClip, LimitBatches, MixedPrecision, ParamScheduler,
+    SanityCheck, SchedLin, TorchScheduler, ValidateCallback, ValidateEvery)
 from learnloop.interop import as_cb
 from learnloop.interop.core import HookTable
 from learnloop.interop.lightning import Callback, Lightning, MetricLog, Module, Trainer
@@ -447,9 +449,117 @@ def test_module():
     assert m.optimizers() is learn.opt and m.trainer.optimizers==[learn.opt] and m.lr_schedulers() is None and m.trainer.lr_scheduler_configs==[]
     assert m.logger is m.trainer.logger and m.loggers is m.trainer.loggers and m.trainer.model is learn.model
 
-@pytest.mark.parametrize('get,why', [(lambda t: t.limit_train_batches, "Lightning's Trainer has no attribute 'limit_train_batches'"), (lambda t: t.curent_epoch, "did you mean 'current_epoch'"),
-    (lambda t: t.lightning_module.hparams, "Lightning's Module has no attribute 'hparams'"), (lambda t: t.strategy.model, '_Strategy has no attribute'),
-    (lambda t: t.fit_loop.epoch_loop.val_loop.run, '_ValLoop has no attribute'), (lambda t: setattr(t, 'limit_val_batches', 2), 'setting it would change nothing'),
+def set_up(t, m):
+    return dict(clip=(t.gradient_clip_val, t.gradient_clip_algorithm), steps=(t.accumulate_grad_batches, t.estimated_stepping_batches),
+        limits=(t.limit_train_batches, t.limit_val_batches), n=(t.num_training_batches, t.num_val_batches, t.num_sanity_val_batches),
+        format=(t.precision, m.dtype, t.scaler), check=t.val_check_batch, data=t.datamodule)
+
+def test_what_the_trainer_was_set_up_with():
+    _,seen = seen_by(set_up, hooks=['setup'])
+    assert seen==[('setup', dict(clip=(None, None), steps=(1, 6), limits=(1., 1.), n=(3, [2], [0]), format=('32-true', torch.float32, None), check=3, data=None))]
+    cbs = [GradientClip(.5, algorithm='value'), GradientAccumulation(n_batches=2), LimitBatches(train=2, valid=.5), SanityCheck(5), MixedPrecision('bf16')]
+    learn,seen = mk_learner(cbs),[]
+    learn.fit(3, cbs=Told(lambda k, t, m, args: seen.append(set_up(t, m)), hooks=['on_train_batch_end']))
+    want = dict(clip=(.5, 'value'), steps=(2, 3), limits=(2, .5), n=(2, [1], [1]), format=('bf16-mixed', torch.float32, None), check=2, data=None)
+    assert len(seen)==6 and all(o==want for o in seen)
+    t = Trainer(mk_learner(model=mk_model().double()))
+    assert (t.precision, t.lightning_module.dtype)==('64-true', torch.float64)
+
+def test_steps_of_the_fit_are_told():
+    def f(t, m): return t.max_steps, t.estimated_stepping_batches, t.max_epochs
+    learn,seen = seen_by(f, hooks=['setup', 'on_train_batch_end'], fit=lambda learn: (learn.fit(1), learn.fit(max_steps=2), learn.fit(2, max_steps=5)))
+    assert list(dict.fromkeys(o for _,o in seen))==[(-1, 3, 1), (5, 2, -1), (10, 5, 2)]
+    _,seen = seen_by(lambda t, m: t.fast_dev_run, hooks=['on_train_start'], fit=lambda learn: (learn.fit(1), learn.fit(1, cbs=FastDevRun())))
+    assert [o for _,o in seen][:1]==[False] and all(o for _,o in seen[1:])
+
+def test_states_and_stops():
+    _,seen = seen_by(lambda t, m: (t.state.status, t.state.finished, t.interrupted, t.received_sigterm, t._accelerator_connector.is_distributed), hooks=['setup', 'on_train_batch_end', 'teardown'])
+    assert {o for _,o in seen}=={('running', False, False, False, False)}
+    seen = []
+    cb = Told(lambda k, t, m, args: seen.append((k, t.state.status, t.interrupted, t.received_sigterm)), hooks=['on_train_start', 'on_exception'])
+    for e in (KeyboardInterrupt, SystemExit):
+        def hear(o, _, e=e): raise e
+        learn = mk_learner([listener('stop', ['after_loss'], hear)])
+        with pytest.raises(e): learn.fit(1, cbs=[cb])
+    assert seen==[('on_train_start', 'running', False, False), ('on_exception', 'interrupted', True, False), ('on_train_start', 'running', False, False), ('on_exception', 'interrupted', True, True)]
+    t = Trainer(mk_learner())
+    assert (t.state.status, t.state.finished, t.state.stopped)==('initializing', False, False)
+
+def test_progress_of_the_loops():
+    def n(p): return p.total.ready, p.total.completed, p.current.ready, p.current.completed
+    def f(t, m):
+        loop = t.fit_loop.epoch_loop
+        return n(loop.batch_progress),n(loop.val_loop.batch_progress),t.fit_loop.total_batch_idx,t.is_last_batch
+    _,seen = seen_by(f, hooks=['on_train_epoch_start', 'on_train_batch_start', 'on_validation_batch_end', 'on_train_epoch_end'])
+    def of(k, i): return [o[i] for h,o in seen if h==k]
+    assert of('on_train_epoch_start', 0)==[(0, 0, 0, 0), (3, 3, 3, 3)] and of('on_train_epoch_end', 0)==[(3, 3, 3, 3), (6, 6, 3, 3)]
+    assert of('on_train_batch_start', 0)==[(1, 0, 1, 0), (2, 1, 2, 1), (3, 2, 3, 2), (4, 3, 1, 0), (5, 4, 2, 1), (6, 5, 3, 2)] and of('on_train_batch_start', 2)==[*range(6)]
+    assert of('on_train_batch_start', 3)==[False, False, True]*2
+    assert of('on_validation_batch_end', 1)==[(1, 0, 1, 0), (2, 1, 2, 1)]*2
+
+def test_torch_schedulers_are_told():
+    make = partial(torch.optim.lr_scheduler.StepLR, step_size=1)
+    def f(t, m): return [(type(o.scheduler).__name__, o.interval, o.frequency, m.lr_schedulers() is o.scheduler) for o in t.lr_scheduler_configs]
+    _,seen = seen_by(f, hooks=['on_train_start'], fit=lambda learn: learn.fit(1, cbs=TorchScheduler(make, 'step')))
+    assert seen==[('on_train_start', [('StepLR', 'step', 1, True)])]
+
+def test_logged_values_go_to_the_loggers_and_the_bar():
+    log = MetricLog()
+    class Log(MetricLog): pass
+    log,bars = Log(),[]
+    class Sum:
+        "What `log` needs of a metric of torchmetrics"
+        def __init__(self): self.n = 0
+        def compute(self): return torch.tensor(float(self.n))
+        def reset(self): self.n = 0
+    count = Sum()
+    def hear(k, t, m, args):
+        if k=='on_train_batch_end':
+            count.n += 1
+            m.log('both', float(args[2]), on_step=True, on_epoch=True, batch_size=1, prog_bar=True)
+            m.log('count', count, on_step=False, on_epoch=True)
+            m.log('quiet', 1., logger=False)
+        if k=='on_validation_batch_end': m.log('v', float(args[2]), batch_size=1)
+        if k=='on_train_epoch_end':
+            m.log('end', t.current_epoch)
+            bars.append(t.progress_bar_metrics)
+    mk_learner().fit(2, cbs=[Lightning(Told(hear), logger=log, log_every_n_steps=2)])
+    def rows(k): return [(o['step'], o[k]) for o in log.history if k in o]
+    assert rows('both_step')==[(1, 1.), (3, 0.), (5, 2.)] and rows('both_epoch')==[(2, 1.), (5, 1.)] and rows('count')==[(2, 3.), (5, 3.)]
+    assert rows('v')==[(2, .5), (5, .5)] and rows('end')==[(2, 0.), (5, 1.)] and rows('quiet')==[]
+    assert bars==[dict(both_step=2., both_epoch=1.)]*2
+
+def test_module_is_copied_and_frozen():
+    learn = mk_learner()
+    m = Trainer(learn).lightning_module
+    new = deepcopy(m)
+    assert isinstance(new, Module) and new.weight is not m.weight and torch.equal(new(TRAIN[0][0]), m(TRAIN[0][0])) and new.device==m.device
+    m.freeze()
+    assert not any(p.requires_grad for p in learn.model.parameters()) and not learn.model.training
+    m.unfreeze()
+    assert all(p.requires_grad for p in learn.model.parameters()) and all(p.requires_grad for p in new.parameters())
+    m.training,m._mark = False,1
+    assert not learn.model.training and learn.model._mark==1
+    del m._mark
+    assert not hasattr(learn.model, '_mark') and m.hparams=={} and m.example_input_array is None
+
+@pytest.mark.parametrize('name', Lightning.unfit)
+def test_callbacks_that_cannot_work_are_refused(name):
+    cls = type(name, (Callback,), dict(__module__='lightning.pytorch.callbacks'))
+    with pytest.raises(TypeError, match=r"Mine \(Lightning\) can't run here: .*(use|learn\.)"): mk_learner().fit(1, cbs=[type('Mine', (cls,), {})()])
+
+@pytest.mark.parametrize('name', ['checkpoint', 'loss=0.25', 'a.ckpt'])
+def test_checkpoints_have_the_name_that_callbacks_give_them(tmp_path, name):
+    learn = mk_learner()
+    learn.fit(1)
+    Trainer(learn).save_checkpoint(tmp_path/name)
+    assert [o.name for o in tmp_path.iterdir()]==[name]
+    with open(tmp_path/name, 'rb') as f: new = mk_learner().load(f)
+    assert same(new.model, learn.model)
+
+@pytest.mark.parametrize('get,why', [(lambda t: t.fit, "Lightning's Trainer has no attribute 'fit': use learn.fit"), (lambda t: t.curent_epoch, "did you mean 'current_epoch'"),
+    (lambda t: t.lightning_module.training_step, "Module has no attribute 'training_step': learn runs the loops"), (lambda t: t.strategy.accelerator, 'must be imported'),
+    (lambda t: t.fit_loop.epoch_loop.val_loop.run, '_EvalLoop has no attribute'), (lambda t: t.strategy.checkpoint_io, 'use trainer.save_checkpoint'), (lambda t: setattr(t, 'limit_val_batches', 2), 'setting it would change nothing'),
     (lambda t: setattr(t.lightning_module, 'example', 2), 'setting it would change nothing')])
 def test_other_attributes_are_refused(get, why):
     cb = Told(lambda k, t, m, args: get(t), hooks=['on_train_start'])
@@ -462,7 +572,7 @@ def test_point_30_callbacks_share_new_attributes():
         if k=='on_train_epoch_end': seen.append(t.phase)
         if k=='on_train_end':
             for nm in ('limit_train_batches', 'n_epoch', 'should_stopp'):
-                with pytest.raises(AttributeError, match=f"no attribute '{nm}', so that setting it would change nothing"): setattr(t, nm, 1)
+                with pytest.raises(AttributeError, match=f"'{nm}'.* setting it would change nothing"): setattr(t, nm, 1)
     mk_learner().fit(2, cbs=[Told(hear, hooks=['on_train_start', 'on_train_epoch_end', 'on_train_end'])])
     assert seen==['warmup']*2
 

@@ -1,5 +1,5 @@
-"Callbacks of transformers' Trainer, written from its documents: nothing of it is installed. With it: tests/interop/real_transformers.py"
-import math
+"Callbacks of transformers' Trainer, written from its documents: only where a test asks for it, it is imported. With it: tests/interop/real_transformers.py"
+import dataclasses, json, math, sys
 from functools import partial
 import learnloop, numpy as np, pytest, torch
 from helpers import CANCEL_OF, TRAIN, VALID, act, batches, covering, listener, mk_model
@@ -329,6 +329,101 @@ def test_a_recorder_is_needed():
     learn = Learner(DataLoaders(TRAIN, VALID), mk_model(), F.mse_loss, default_cbs=False, cbs=[learnloop.TrainEvalCallback(), cb := Record()])
     with pytest.raises(ValueError, match='add_cb.Recorder'): learn.fit(1)
     assert cb.short=='i'
+
+# What can be read
+
+class Reads(TrainerCallback):
+    "Keeps what hooks are given"
+    def on_train_begin(self, args, state, control, **kwargs): self.args,self.state,self.control,self.told = args,state,control,args.to_dict()
+
+def sgd(groups, lr):
+    "As there: no decay for the last group"
+    return torch.optim.SGD([dict(o, weight_decay=wd) for o,wd in zip(groups, (.1, 0.), strict=True)], lr)
+
+def test_arguments_are_those_of_the_fit():
+    cbs = [GradientClip(.5), GradientAccumulation(n_batches=3), learnloop.MixedPrecision('bf16'), cb := Reads()]
+    learn = mk(cbs)
+    learn.opt_func,learn.splitter = sgd,lambda m: [[p for p in m.parameters() if p.ndim>1], [p for p in m.parameters() if p.ndim<2]]
+    quiet(learn, 3, lr=.2)
+    want = dict(learning_rate=.2, weight_decay=.1, num_train_epochs=3, max_steps=-1, per_device_train_batch_size=4, gradient_accumulation_steps=3,
+        max_grad_norm=.5, bf16=True, fp16=False, use_cpu=True, eval_strategy='epoch', do_eval=True, logging_steps=500, disable_tqdm=False,
+        report_to=[], run_name=None, push_to_hub=False, deepspeed=None, local_rank=-1)
+    assert {k:cb.told[k] for k in want}==want
+    quiet(learn, max_steps=2, n_epoch=None, cbs=[again := Reads()])
+    assert again.told['max_steps']==2 and 'num_train_epochs' not in again.told
+
+def test_what_nobody_knows_is_neither_told_nor_made_up():
+    args = mk(cb := Reads()).transformers_reads.trainer.args
+    for k in ('learning_rate', 'weight_decay', 'num_train_epochs', 'adam_beta1', 'dataloader_num_workers'):
+        with pytest.raises(AttributeError, match=f'args.{k}: neither the learner nor a callback of its knows it'): getattr(args, k)
+        assert k not in args.to_dict()
+    learn = mk([GradientClip(1., algorithm='value'), GradientAccumulation(8), cb], n=3, bs=4)
+    learn.dls.train = (o for o in batches(3))
+    quiet(learn, 1)
+    assert not {'max_grad_norm', 'gradient_accumulation_steps', 'per_device_train_batch_size', 'adam_beta1'} & {*cb.told} and cb.told['learning_rate']==.1
+
+@pytest.mark.parametrize('k,instead', [('optim', 'hooks are given the `optimizer`'), ('lr_scheduler_type', 'rates are in args.learning_rate'), ('seed', 'calls set_seed'),
+    ('set_save', 'Transformers.callback, save_steps=3')])
+def test_what_cannot_be_true_is_refused_by_name(k, instead):
+    args = fit(cb := Reads()) and cb.args
+    for f in (lambda: getattr(args, k), lambda: setattr(args, k, 1)):
+        with pytest.raises(AttributeError, match=f'no attribute {k!r}: .*{instead}'): f()
+    assert k not in args.to_dict()
+
+@pytest.mark.parametrize('k', ['learning_rate', 'max_steps', 'push_to_hub', 'world_size', 'report_to'])
+def test_facts_are_not_to_be_set(k):
+    fit(cb := Reads())
+    was = getattr(cb.args, k)
+    with pytest.raises(AttributeError, match=f'args.{k} is what the fit says'): setattr(cb.args, k, 3)
+    assert getattr(cb.args, k)==was
+    cb.args.run_name = 'mine'
+    assert cb.args.run_name=='mine'
+
+def test_arguments_as_json(tmp_path):
+    fit(Transformers(cb := Reads(), run_name='first', save_strategy='best', output_dir=tmp_path))
+    assert json.loads(cb.args.to_json_string())==cb.told and cb.told['run_name']=='first' and type(cb.told['save_strategy']) is str
+    flat = cb.args.to_sanitized_dict()
+    assert flat['report_to']=='[]' and flat['train_batch_size']==4 and flat['save_strategy']=='best' and {type(o) for o in flat.values()}<={bool, int, float, str}
+
+def test_state_as_json(tmp_path):
+    fit([cb := Reads(), Counter(2), Transformers(Counter(3), name='other')])
+    cb.state.save_to_json(tmp_path/'state.json')
+    told = json.loads((tmp_path/'state.json').read_text())
+    assert told['global_step']==6 and [o['step'] for o in told['log_history']]==[3, 3, 6, 6, 6] and told['trial_name'] is None and 'total_flos' not in told
+    assert [o['attributes'] for o in told['stateful_callbacks']['Counter']]==[dict(n=212), dict(n=218)]
+    assert told['stateful_callbacks']['TrainerControl']['args']==dict.fromkeys(T._flags, False) | dict(should_training_stop=True)
+    for k in ('total_flos', 'num_input_tokens_seen', 'load_from_json'):
+        with pytest.raises(AttributeError, match=f'no attribute {k!r}: '): getattr(cb.state, k)
+
+@pytest.mark.parametrize('package,name,own,env', [('transformers', 'DVCLiveCallback', dict(_log_model=True), {}), ('dvclive', 'DVCLiveCallback', dict(_log_model=True), {}),
+    ('transformers', 'NeptuneCallback', dict(_log_checkpoints='best'), {}), ('transformers', 'MLflowCallback', {}, dict(HF_MLFLOW_LOG_ARTIFACTS='true')), ('ray', 'RayTrainReportCallback', {}, {})])
+def test_uploads_of_a_folder_that_is_not_written_are_refused(monkeypatch, package, name, own, env):
+    for k,v in env.items(): monkeypatch.setenv(k, v)
+    cls = type(name, (TrainerCallback,), own | dict(__module__=f'{package}.integrations'))
+    with pytest.raises(TypeError, match=f'{name} .transformers. would look for a folder'): Transformers(cls())
+    assert Transformers(type(name, (TrainerCallback,), own))  # of somebody else's
+
+@pytest.fixture
+def real():
+    "transformers itself: from its import on, hooks are given instances of its classes"
+    return pytest.importorskip('transformers.trainer_callback'),pytest.importorskip('transformers.training_args').TrainingArguments
+
+def test_arguments_state_and_control_are_of_their_classes(real, recwarn, capsys):
+    callbacks,args_cls = real
+    fit(cb := Reads())
+    for o,cls in ((cb.args, args_cls), (cb.state, callbacks.TrainerState), (cb.control, callbacks.TrainerControl)):
+        assert isinstance(o, cls)
+        for k in [k for k in dir(cls) if k[0]!='_' and k not in vars(o)]:  # nothing is theirs unseen: no default of their package
+            owner = next(c for c in type(o).__mro__ if k in vars(c))
+            assert not owner.__module__.startswith('transformers.'), (cls, k)
+    assert cb.args.eval_strategy is type(cb.args.eval_strategy)('epoch') and type(cb.args.eval_strategy).__module__=='transformers.trainer_utils'
+    assert dataclasses.asdict(cb.args).keys()==cb.told.keys() and dataclasses.asdict(cb.state)['global_step']==6
+    assert {*dataclasses.asdict(cb.control)}=={*T._flags} and "learning_rate=0.1" in repr(cb.args)
+    with pytest.raises(AttributeError, match="'optim': hooks are given the `optimizer`"): print(cb.args.optim)
+    with pytest.raises(AttributeError, match="did you mean 'should_training_stop'"): cb.control.should_train_stop = True
+    assert 'accelerate' not in sys.modules and not recwarn.list and not capsys.readouterr().err
+
+def test_all_that_their_classes_have_is_there_or_refused(real): assert learnloop.interop.core.coverage('transformers').n_neither==0
 
 # Fits, errors, cancels
 

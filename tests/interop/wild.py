@@ -21,7 +21,7 @@ class Trial:
     def __init__(self): self.result,self.why = 'works',''
     def refuses(self, f, match):
         "See that `f` is refused before training, by an error that matches"
-        with pytest.raises((TypeError,ValueError), match=match) as e: f()
+        with pytest.raises((TypeError,ValueError,AttributeError), match=match) as e: f()
         self.result,self.why = 'refused',str(e.value).splitlines()[0]
 
 @contextmanager

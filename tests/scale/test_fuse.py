@@ -126,8 +126,8 @@ def quiet(learn):
 
 def test_a_listener_comes_and_goes(): both(n=2, cbs=lambda: [listens_at_times()], min_fused=60, before=quiet)
 
-@pytest.mark.parametrize('cbs', [lambda: [EMA()], lambda: [SWA(start_epoch=1)], lambda: [GradientClip(.1)], lambda: [GradientClip(.1, algorithm='value')],
-    lambda: [GradientClip(.1, norm_type=1.), EMA()], lambda: [CheckFinite()]], ids=['ema','swa','clip','value','norm1','finite'])
+@pytest.mark.parametrize('cbs', [lambda: [EMA()], lambda: [SWA(start_epoch=1)], lambda: [GradientClip(.1)], lambda: [GradientClip(100.)],
+    lambda: [GradientClip(.1, algorithm='value')], lambda: [GradientClip(.1, norm_type=1.), EMA()], lambda: [CheckFinite()]], ids=['ema','swa','clip','clip_none','value','norm1','finite'])
 def test_callbacks_that_take_part(cbs):
     learn = both(n=3, cbs=cbs)
     assert set(learn.fuse_report().fused)=={'grads' if any(isinstance(o, CheckFinite) for o in learn.cbs) else 'whole'}

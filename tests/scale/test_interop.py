@@ -2,7 +2,7 @@
 import csv, os
 import pytest, torch
 from learnloop import CancelFitException, DataLoaders, Learner
-from learnloop.interop import accelerated, engine, fastai, fastnlp, keras, lightning, transformers
+from learnloop.interop import accelerated, engine, fastai, fastnlp, ignite, keras, lightning, transformers
 from learnloop.scale.agree import points_needed
 from torch import nn
 from torch.nn import functional as F
@@ -69,7 +69,15 @@ def stop_accelerated(rank):
             if trainer._accelerator.process_index==rank and self.n==9: raise accelerated.StopTrainingError('enough')
     return Stop()
 
-STOPS = stop_lightning,stop_transformers,stop_keras,stop_engine,stop_fastai,stop_fastnlp,stop_accelerated
+def stop_ignite(rank):
+    from ignite.engine import Events
+    ig = ignite.Ignite()
+    @ig.trainer.on(Events.ITERATION_COMPLETED(once=9))
+    def stop(engine):
+        if int(os.environ['RANK'])==rank: engine.terminate()
+    return ig
+
+STOPS = stop_lightning,stop_transformers,stop_keras,stop_engine,stop_fastai,stop_fastnlp,stop_accelerated,stop_ignite
 
 def points(learn):
     "Where processes have to meet in a batch of training"
@@ -173,3 +181,25 @@ class Silent(fastai.Callback):
 
 def test_a_foreign_callback_may_say_that_it_agrees():
     assert points(mk(Silent()))==['step'] and not points(mk(Agrees()))
+
+# ---- ignite, whose handlers ask ignite.distributed where they are
+def ignites(folder):
+    from ignite.engine import Events
+    from ignite.handlers import Checkpoint, DiskSaver, EarlyStopping
+    from ignite.metrics import Average, MeanAbsoluteError
+    ig,seen = ignite.Ignite(metrics=dict(mae=MeanAbsoluteError())),[]
+    Average().attach(ig.trainer, 'mean')
+    learn = mk(ig)
+    ig.evaluator.add_event_handler(Events.COMPLETED, EarlyStopping(1, lambda e: -e.state.metrics['mae'], ig.trainer, threshold=.05))
+    ig.trainer.add_event_handler(Events.EPOCH_COMPLETED, Checkpoint(dict(model=learn.model), DiskSaver(folder, require_empty=False), n_saved=None))
+    @ig.trainer.on(Events.EPOCH_COMPLETED)
+    def note(engine): seen.append((engine.state.epoch, engine.state.iteration, engine.state.epoch_length, engine.state.metrics['mean']))
+    @ig.trainer.on(Events.ITERATION_COMPLETED(every=4))
+    def evaluate(engine): seen.append(ig.evaluator.run(learn.dls.valid).metrics['mae'])
+    learn.fit(8)
+    return learn.count.epochs,seen,[o.numpy() for o in weights(learn)]
+
+def test_ignite(tmp_path):
+    (n,seen,ws),other = together(ignites, str(tmp_path))
+    assert other[:2]==(n, seen) and all((a==b).all() for a,b in zip(ws, other[2], strict=True))  # metrics are of both together
+    assert n<8 and sorted(os.listdir(tmp_path))==sorted(f'model_{6*i+6}.pt' for i in range(n))

@@ -1,0 +1,151 @@
+# Written by `python -m tools.stubs` from `runs.py`: methods that other modules patch on are here, too
+"""What runs have left on disk, listed: how each ended, how good it was, and whether it can go on"""
+
+from learnloop.measure.table import Table
+from pathlib import Path
+from typing import Any
+
+__all__ = ['DAMAGED', 'Runs', 'runs', 'Run', 'walk_run', 'read_history', 'parsed', 'is_metric', 'took', 'age_of']
+
+DAMAGED: tuple
+
+class Runs(list):
+    """A list of `Run`s, a table in notebooks and in print"""
+    by: Any
+    head: Any
+    def table(self) -> Table:
+        """Make the table"""
+    def __repr__(self) -> Any: ...
+    def _repr_markdown_(self) -> Any: ...
+
+def runs(pattern: Any='runs', by: str | None=None) -> Runs:
+    """List the runs in a folder
+
+    - `pattern`: A folder of runs, or of one; a pattern such as `'runs/lr-*'`, each match a run; a list of them
+    - `by`: The metric to tell the best of; None for `valid_loss`, or what there is
+
+    Returns: By name
+    """
+
+class Run:
+    """What a run has left in a folder, read when it's asked for"""
+    folder: Any
+    name: Any
+    unread: list
+    files: Any
+    _saved: Any
+    _rows: Any
+    _plain: Any
+    def __init__(self, folder: Any) -> None:
+        """- `folder`: Of the run, with all below it"""
+    def __repr__(self) -> Any: ...
+    def about(self) -> dict:
+        """What `run.json` says, the latest if there are several; {} if there is none"""
+    def checkpoints(self) -> list:
+        """All checkpoints, oldest first; only their manifests are read"""
+    def sound(self) -> list:
+        """Those that a fit can go on from, by what their manifests say and by the sizes of their files"""
+    def _try(self, what: Any, f: Any, *args: Any) -> Any:  # see/runs.py
+        """What `f` makes of `args`; None, with a note in `unread`, if what it reads is damaged"""
+    @property
+    def state(self) -> Any:  # see/runs.py
+        """`done`, `running`, `failed`, `interrupted`, `killed`, or `unknown`"""
+    @property
+    def error(self) -> Any:  # see/runs.py
+        """What ended it, in a line; None if nothing did"""
+    @property
+    def epochs(self) -> Any:  # see/runs.py
+        """Epochs that are over; None if nobody knows"""
+    @property
+    def n_epoch(self) -> Any:  # see/runs.py
+        """Epochs that it was to have; None if nobody knows"""
+    @property
+    def updated(self) -> Any:  # see/runs.py
+        """When something was last written, as `time.time()` counts"""
+    @property
+    def goes_on(self) -> Any:  # see/runs.py
+        """Where a fit would go on, or why it can't"""
+    @property
+    def rows(self) -> Any:  # see/runs.py
+        """Dicts of `epoch`, `step` and the numbers of each row that was logged"""
+    def _of_histories(self) -> Any: ...  # see/runs.py
+    @property
+    def _state(self) -> Any:  # see/runs.py
+        """What the newest checkpoint has beside the weights"""
+    def _of_recorder(self) -> Any: ...  # see/runs.py
+    def _of_events(self) -> Any: ...  # see/runs.py
+    def _epoch_rows(self) -> Any: ...  # see/runs.py
+    @property
+    def series(self) -> Any:  # see/runs.py
+        """Of each column, its values: triples of epoch (None if unknown), step and value"""
+    @property
+    def results(self) -> Any:  # see/runs.py
+        """Of each metric a dict of `last`, `best`, and where that was: `epoch` and `step`"""
+    @property
+    def settings(self) -> Any:  # see/runs.py
+        """What the run was, by names with dots: as `run.json` says, or what checkpoints have of that"""
+    @property
+    def seconds(self) -> Any:  # see/runs.py
+        """How long it took, in all its sessions; None if nobody noted that"""
+    @property
+    def samples_per_sec(self) -> Any:  # see/runs.py
+        """Samples trained on in a second, validations and all else included; None if nobody noted that"""
+    @property
+    def costs(self) -> Any:  # see/runs.py
+        """Seconds that callbacks took, by name: of the `Tracer` that was there, or of a saved trace; {} without one"""
+    def best(self, by: str | None=None) -> tuple:  # see/runs.py
+        """Tell the best value, and when it was
+
+        - `by`: Name of a metric; None for `valid_loss`, or the first there is
+
+        Returns: Name, value, and the epoch or else the step; of None if there is none
+        """
+    def row(self, by: str | None=None, now: float | None=None) -> tuple:  # see/runs.py
+        """Tell of the run in a row of a table
+
+        - `by`: As for `best`
+        - `now`: The time; None for that of the clock
+
+        Returns: Name, state, epochs, best, when, age, duration, where it goes on
+        """
+
+def walk_run(folder: Any, depth: int=5) -> tuple:
+    """Find what there is in the folder of a run
+
+    - `folder`: Of a run
+    - `depth`: How deep to go
+
+    Returns: Files below it, and folders with checkpoints, whose files aren't among them
+    """
+
+def read_history(file: Path) -> list:
+    """Read a history
+
+    - `file`: Of `CSVLogger` or `JSONLogger`
+
+    Returns: A dict for each row; [] if it is a file of another kind
+    """
+
+def parsed(v: Any) -> Any:
+    """Read a value of a history
+
+    - `v`: As it stands in a history
+    """
+
+def is_metric(name: str) -> bool:
+    """Whether it is of an epoch, rather than the loss or a hyper-parameter of a step, or the place itself
+
+    - `name`: Of a column
+    """
+
+def took(secs: float | None) -> str:
+    """Write a duration for people
+
+    - `secs`: None for unknown
+    """
+
+def age_of(secs: float) -> str:
+    """Write an age for people
+
+    - `secs`: Since something happened
+    """

@@ -1,0 +1,25 @@
+"Learn five digits, and go on to the other five: the new head alone, then all layers, the first slowly"
+import torch
+from fastai.basics import *
+from fastai.callback.schedule import *
+from sklearn.datasets import load_digits
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+def loaders(which):
+    x,y = (tensor(o) for o in load_digits(return_X_y=True))
+    x,y = x[which(y)].float()/16,y[which(y)]%5
+    train,valid = (TensorDataset(x[i], y[i]) for i in (slice(700), slice(700, None)))
+    return DataLoaders(DataLoader(train, 64, shuffle=True), DataLoader(valid, 64), device='cpu')
+def learner(dls, model):
+    def split(m): return L(m[0], m[1]).map(params)
+    sgd = partial(OptimWrapper, opt=partial(torch.optim.SGD, momentum=.9))
+    return Learner(dls, model, CrossEntropyLossFlat(), sgd, splitter=split, metrics=accuracy)
+
+set_seed(0)
+body = nn.Sequential(nn.Linear(64, 32), nn.ReLU())
+first = learner(loaders(lambda y: y<5), nn.Sequential(body, nn.Linear(32, 5)))
+first.fit(2, .1)
+learn = learner(loaders(lambda y: y>=5), nn.Sequential(body, nn.Linear(32, 5)))
+learn.fine_tune(3, .1, freeze_epochs=2)
+print('losses:', *L(learn.recorder.values).itemgot(1))

@@ -1,0 +1,425 @@
+"skorch's callbacks, in our fits and in those of a real `NeuralNet` with equal weights and batches"
+import json, pickle, subprocess, sys
+from functools import partial
+from itertools import product
+import numpy as np, pytest, torch
+from helpers import listener
+from learnloop import (CancelBatchException, CancelEpochException, CancelFitException, DataLoaders, GradientAccumulation, Learner, SanityCheck,
+    ValidateCallback, accuracy)
+from learnloop.interop import as_cb
+from learnloop.interop.core import coverage
+from learnloop.interop.skorch import Skorch
+from skorch import NeuralNet, NeuralNetBinaryClassifier, NeuralNetClassifier, NeuralNetRegressor
+from skorch.callbacks import (BatchScoring, Callback, Checkpoint, EarlyStopping, EpochScoring, EpochTimer, Freezer, GradientNormClipping,
+    Initializer, InputShapeSetter, LoadInitState, LRScheduler, ParamMapper, PassthroughScoring, PrintLog, ProgressBar, TensorBoard, TrainEndCheckpoint,
+    Unfreezer, WarmRestartLR)
+from skorch.dataset import Dataset
+from skorch.helper import predefined_split
+from torch import nn
+from torch.nn import functional as F
+from torch.optim.lr_scheduler import CosineAnnealingLR, ReduceLROnPlateau, StepLR
+from torch.utils.data import DataLoader, TensorDataset
+
+HOOKS = [o for o in dir(Callback) if o.startswith('on_')]
+G = torch.Generator().manual_seed(3)
+X,Y = torch.randn(50, 6, generator=G),torch.randint(3, (50,), generator=G)
+X_,Y_ = torch.randn(22, 6, generator=G),torch.randint(3, (22,), generator=G)
+TRAIN,VALID = TensorDataset(X, Y),TensorDataset(X_, Y_)
+
+def model():
+    torch.manual_seed(5)
+    return nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 3))
+
+def mk_net(cbs=(), n_epoch=4, lr=.1, cls=NeuralNetClassifier, **kwargs):
+    return cls(model(), criterion=nn.CrossEntropyLoss, optimizer=torch.optim.SGD, optimizer__momentum=.9, lr=lr, max_epochs=n_epoch, batch_size=8,
+        train_split=predefined_split(Dataset(X_, Y_)), callbacks=list(cbs), verbose=0, **kwargs)
+
+def mk_learner(lr=.1, cbs=None, metrics=None, dls=None, loss=None, m=None):
+    dls = dls or DataLoaders(DataLoader(TRAIN, 8), DataLoader(VALID, 8), device='cpu')
+    return Learner(dls, m or model(), loss or nn.CrossEntropyLoss(), partial(torch.optim.SGD, momentum=.9), lr=lr, metrics=metrics, cbs=cbs)
+
+class Keeps(Callback):
+    "The history, wherever it is"
+    def on_train_begin(self, net, **kwargs): self.net_ = net
+    @property
+    def history(self): return self.net_.history
+
+def fit(learn, n=4, cbs=(), **kwargs):
+    "Fit, and return the net that callbacks had"
+    keeps = Keeps()
+    with learn.no_logging(): learn.fit(n, cbs=[*cbs, keeps], **kwargs)
+    return keeps.net_
+
+def clean(history, *less):
+    "Rows without times, as plain data"
+    less = 'dur','valid_acc','valid_acc_best',*less
+    return [{k:v for k,v in o.items() if k not in less} for o in json.loads(json.dumps(list(history), default=float))]
+
+def equal_weights(a, b): return all(torch.equal(x, y) for x,y in zip(a.state_dict().values(), b.state_dict().values(), strict=True))
+
+def mk_recorder(trace, name='a', hooks=('initialize', *HOOKS), act=None):
+    "A callback that appends (name, hook, what it was given) to `trace`, and does `act[hook, n-th call]`"
+    calls = dict.fromkeys(hooks, 0)
+    def _hook(k):
+        def _f(self, *args, **kwargs):
+            trace.append((name, k, *(sorted(kwargs)), *([kwargs['training']] if 'training' in kwargs else [])))
+            calls[k] += 1
+            if f := (act or {}).get((k, calls[k])): f(self, *args)
+            return getattr(Callback, k)(self, *args, **kwargs)
+        return _f
+    return type('Records', (Callback,), {k:_hook(k) for k in hooks})()
+
+def both(mk_cbs, n=4, less=(), lr=.1, **kwargs):
+    "The same callbacks in a real net and in our fit: equal histories and weights. Returns the real net, ours, and their callbacks"
+    theirs,ours = mk_cbs(),mk_cbs()
+    torch.manual_seed(0)
+    real = mk_net(theirs, n, lr, **kwargs).fit(X, Y)
+    torch.manual_seed(0)
+    learn = mk_learner(lr)
+    net = fit(learn, n, ours)
+    assert clean(net.history, *less)==clean(real.history, *less)
+    assert equal_weights(real.module_, learn.model)
+    return real,net,theirs,ours
+
+def test_hooks_are_those_of_a_real_net_with_the_same_arguments():
+    theirs,ours = [],[]
+    mk_net([mk_recorder(theirs)], 2).fit(TRAIN, None)
+    fit(mk_learner(), 2, [mk_recorder(ours)])
+    assert ours==theirs and len(ours)>50
+
+def test_history_of_rows_and_batches_is_that_of_a_real_net():
+    real,net,*_ = both(lambda: [])
+    assert type(net.history) is type(real.history) and list(net.history[-1])!=[]
+    assert net.history[:, 'batches', :, 'train_loss']==real.history[:, 'batches', :, 'train_loss'] and all(o>0 for o in net.history[:, 'dur'])
+
+def test_scores():
+    both(lambda: [EpochScoring('accuracy', lower_is_better=False, name='acc'), EpochScoring('accuracy', lower_is_better=False, name='train_acc', on_train=True),
+        EpochScoring('f1_macro', lower_is_better=False, use_caching=False, name='f1'), EpochScoring('roc_auc_ovr', lower_is_better=False),
+        BatchScoring('accuracy', name='by_batch'), BatchScoring('accuracy', name='train_by_batch', on_train=True, use_caching=False),
+        EpochScoring(lambda net, X, y=None: float(net.forward(TRAIN).std()), name='own', use_caching=False)])
+
+def test_valid_acc_of_classifiers_where_it_is_added():
+    real,net,*_ = both(lambda: [EpochScoring('accuracy', name='valid_acc2', lower_is_better=False)])
+    assert net.history[:, 'valid_acc2']==real.history[:, 'valid_acc']
+
+def test_passthrough_scoring():
+    class Norm(Callback):
+        def on_batch_end(self, net, training, **kwargs):
+            if training: net.history.record_batch('norm', float(sum(p.detach().norm() for p in net.module_.parameters())))
+    both(lambda: [Norm(), PassthroughScoring('norm', on_train=True)])
+
+@pytest.mark.parametrize('load_best', [False, True])
+def test_early_stopping(load_best):
+    real,net,*_ = both(lambda: [EarlyStopping(patience=1, load_best=load_best, sink=lambda *_, **__: None)], 12, lr=.5)
+    assert 1<len(net.history)<12 and net.learn.outcome['fit']=='cancelled'
+
+def test_whoever_comes_after_one_that_stops_hears_no_more_of_the_epoch_and_ours_do():
+    theirs,ours,heard = [],[],[]
+    def cbs(trace): return [mk_recorder(trace), mk_recorder([], act={('on_epoch_end', 2): stop}), mk_recorder(trace, 'b')]
+    def stop(cb, *_): raise KeyboardInterrupt
+    mk_net(cbs(theirs), 3).fit(TRAIN, None)
+    with (learn := mk_learner(cbs=listener('hears', ['after_epoch'], lambda *_: heard.append(1), order=99))).no_logging(): learn.fit(3, cbs=cbs(ours))
+    assert ours==theirs and heard==[1, 1]
+
+@pytest.mark.parametrize('hook', ['on_batch_begin', 'on_batch_end', 'on_grad_computed', 'on_epoch_begin'])
+def test_a_stop_in_a_batch_leaves_the_fit_at_once(hook):
+    theirs,ours = [],[]
+    def stop(cb, *_): raise KeyboardInterrupt
+    real = mk_net([mk_recorder(theirs, act={(hook, 2): stop})], 3).fit(TRAIN, None)
+    learn = mk_learner()
+    with learn.no_logging(): learn.fit(3, cbs=mk_recorder(ours, act={(hook, 2): stop}))
+    assert ours==theirs and learn.outcome['fit']=='cancelled' and equal_weights(real.module_, learn.model)
+
+def test_ctrl_c_elsewhere_is_raised_and_training_ends_for_callbacks():
+    def stop(*_): raise KeyboardInterrupt
+    trace = []
+    with pytest.raises(KeyboardInterrupt): fit(mk_learner(cbs=listener('c', ['after_loss'], stop)), 1, [mk_recorder(trace)])
+    assert trace[-1][:2]==('a', 'on_train_end')
+    def fail(*_): raise ValueError('no')
+    with pytest.raises(ValueError): fit(mk_learner(cbs=listener('c', ['after_loss'], fail)), 1, [mk_recorder(trace := [])])
+    assert 'on_train_end' not in [o[1] for o in trace]
+
+def test_a_stop_outside_of_epochs_is_raised_as_there():
+    def stop(cb, *_): raise KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt): mk_net([mk_recorder([], act={('on_train_begin', 1): stop})], 3).fit(TRAIN, None)
+    with pytest.raises(KeyboardInterrupt): fit(mk_learner(), 3, [mk_recorder([], act={('on_train_begin', 1): stop})])
+
+SCHEDULES = dict(step=lambda: [LRScheduler(StepLR, step_size=2, gamma=.5)], cosine=lambda: [LRScheduler(CosineAnnealingLR, T_max=20, step_every='batch')],
+    plateau=lambda: [LRScheduler(ReduceLROnPlateau, monitor='valid_loss', patience=0, factor=.3)], restart=lambda: [LRScheduler(WarmRestartLR)],
+    cyclic=lambda: [LRScheduler('CyclicLR', base_lr=.01, max_lr=.2, step_size_up=5, step_every='batch')],
+    function=lambda: [LRScheduler('LambdaLR', lr_lambda=lambda e: .7**e)])
+@pytest.mark.parametrize('kind', SCHEDULES)
+def test_schedules(kind):
+    _,net,_,_ = both(SCHEDULES[kind])
+    assert kind=='plateau' or len(set(net.history[:, 'event_lr'] if kind not in ('cosine','cyclic') else net.history[-1, 'batches', :, 'event_lr']))>1
+    assert 'step' not in vars(net.learn.opt)
+
+def test_a_second_fit_has_a_schedule_of_its_own():
+    learn = mk_learner()
+    for lr in (.1, .4): assert fit(learn, 3, SCHEDULES['step'](), lr=lr).history[:, 'event_lr']==[lr, lr, lr/2]
+
+def test_regularization_and_parameters():
+    real,net,*_ = both(lambda: [GradientNormClipping(.1), Freezer('0.*'), Unfreezer('0.*', at=3), Initializer('3.bias', fn=partial(nn.init.constant_, val=.3), at=2),
+        ParamMapper('3.weight', fn=lambda p: p.data.clamp_(-.2, .2), at=4)])
+
+def test_checkpoints(tmp_path):
+    def mk():
+        (folder := tmp_path/str(len(list(tmp_path.iterdir())))).mkdir()
+        return [Checkpoint(dirname=str(folder), f_pickle='net.pkl', fn_prefix='best_', load_best=True),
+            Checkpoint(dirname=str(folder), monitor=None, f_params='e{last_epoch[epoch]}.pt', f_optimizer=None, f_criterion=None, f_history=None, event_name=None),
+            TrainEndCheckpoint(dirname=str(folder))]
+    real,net,*_ = both(mk, 5, lr=.5)
+    files = [sorted(o.name for o in (tmp_path/k).iterdir()) for k in '01']
+    assert files[0]==files[1] and 'best_net.pkl' in files[0] and 'e5.pt' in files[1]
+    for f in files[0]:
+        a,b = tmp_path/'0'/f,tmp_path/'1'/f
+        if f.endswith('.json'): assert clean(json.loads(a.read_text()))==clean(json.loads(b.read_text()))
+        elif f.endswith('.pt'): assert str((a := torch.load(a)).get('state', a))==str((b := torch.load(b)).get('state', b)), f  # groups are numbered here
+    with open(tmp_path/'1'/'best_net.pkl', 'rb') as f: loaded = pickle.load(f)
+    with open(tmp_path/'0'/'best_net.pkl', 'rb') as f: theirs = pickle.load(f)
+    assert type(loaded) is NeuralNetClassifier and np.array_equal(loaded.predict_proba(VALID), theirs.predict_proba(VALID)) and loaded.lr==.5
+
+def test_what_a_real_net_saved_is_loaded_here(tmp_path):
+    cp = Checkpoint(dirname=str(tmp_path), monitor=None)
+    mk_net([cp], 2).fit(TRAIN, None)
+    real = mk_net([LoadInitState(cp)], 2).fit(TRAIN, None)
+    learn = mk_learner()
+    net = fit(learn, 2, [LoadInitState(cp)])
+    assert clean(net.history)==clean(real.history) and len(net.history)==4 and equal_weights(learn.model, real.module_)
+
+def test_print_log_and_timer():
+    theirs,ours = [],[]
+    mk_net([EpochTimer(), PrintLog(keys_ignored=['dur', 'valid_acc'], sink=theirs.append)], 2).fit(TRAIN, None)
+    fit(mk_learner(), 2, [EpochTimer(), PrintLog(keys_ignored=['dur'], sink=ours.append)])
+    assert ours==theirs and len(ours)==4
+
+def test_progress_bar(capsys):
+    theirs,ours = ProgressBar(),ProgressBar()
+    mk_net([theirs], 2).fit(TRAIN, None)
+    fit(mk_learner(), 2, [ours])
+    assert (ours.pbar_.n, ours.pbar_.total, ours.pbar_.postfix)==(theirs.pbar_.n, theirs.pbar_.total, theirs.pbar_.postfix) and ours.pbar_.total==10
+
+def test_tensorboard():
+    class Writer:
+        def __init__(self): self.rows = []
+        def add_scalar(self, tag, scalar_value, global_step): self.rows.append((tag, scalar_value, global_step))
+        def close(self): self.rows.append('closed')
+    ws = Writer(),Writer()
+    mk_net([TensorBoard(ws[0], keys_ignored=['dur', 'valid_acc'])], 2).fit(TRAIN, None)
+    fit(mk_learner(), 2, [TensorBoard(ws[1], keys_ignored=['dur'])])
+    assert ws[0].rows==ws[1].rows and ws[1].rows[-1]=='closed' and len(ws[1].rows)==5
+
+def test_metrics_of_the_learner_are_in_the_rows():
+    learn = mk_learner(metrics=accuracy)
+    net = fit(learn, 6, [EarlyStopping('accuracy', lower_is_better=False, patience=1, sink=lambda *_, **__: None)])
+    assert net.history[:, 'accuracy']==[o[2] for o in learn.recorder.values] and len(net.history)<6
+
+def test_set_params_of_the_optimizer():
+    class Sets(Callback):
+        def on_epoch_begin(self, net, **kwargs):
+            n = len(net.history)
+            if n==2: net.set_params(lr=.03)
+            if n==3: net.set_params(optimizer__momentum=.5, optimizer__param_groups__0__weight_decay=.1)
+    _,net,*_ = both(lambda: [Sets()])
+    assert net.lr==.03 and net.optimizer_.param_groups[0]['momentum']==.5
+    learn = mk_learner()
+    with pytest.raises(ValueError, match='sets the learning rate in this fit'), learn.no_logging(): learn.fit_one_cycle(4, cbs=Sets())
+
+def test_set_params_of_callbacks_and_of_what_is_made_already():
+    class Sets(Callback):
+        def on_train_begin(self, net, **kwargs):
+            net.set_params(callbacks__EarlyStopping__patience=7, verbose=3)
+            self.params = net.get_params()
+            with pytest.raises(ValueError, match='are those of the learner'): net.set_params(module__hidden=3)
+    stop,sets = EarlyStopping(),Sets()
+    net = fit(mk_learner(), 1, [stop, sets])
+    assert stop.patience==7 and net.verbose==3 and sets.params['callbacks__EarlyStopping'] is stop
+    assert {'lr', 'batch_size', 'max_epochs', 'module', 'criterion', 'callbacks__train_loss__on_train'}<=set(sets.params)
+
+def test_names_of_callbacks_are_unique():
+    net = fit(mk_learner(), 1, [EarlyStopping(), b := EarlyStopping(patience=9)])
+    assert [k for k,_ in net.callbacks_][:5]==['epoch_timer', 'train_loss', 'valid_loss', 'EarlyStopping_1', 'EarlyStopping_2'] and dict(net.callbacks_)['EarlyStopping_2'] is b
+
+@pytest.mark.parametrize('loss,kind', [(nn.CrossEntropyLoss(), NeuralNetClassifier), (F.cross_entropy, NeuralNetClassifier), (F.nll_loss, NeuralNetClassifier),
+    (nn.BCEWithLogitsLoss(), NeuralNetBinaryClassifier), (F.mse_loss, NeuralNetRegressor), (lambda p, y: p.mean(), NeuralNet)])
+def test_kind_of_net_goes_by_the_loss(loss, kind):
+    net = Skorch.Trainer(mk_learner(loss=loss))
+    assert isinstance(net, kind) and type(net).__name__==kind.__name__ and isinstance(net.criterion_, nn.Module) and net.criterion_.state_dict()=={}
+    assert net.criterion_ is net.criterion_
+
+KINDS = dict(
+    binary=(NeuralNetBinaryClassifier, nn.BCEWithLogitsLoss, (Y[:, None]>1).float(), ['accuracy', 'roc_auc', 'f1']),
+    values=(NeuralNetRegressor, nn.MSELoss, X[:, :1]*2, ['r2', 'neg_mean_absolute_error']),
+    any=(NeuralNet, nn.PoissonNLLLoss, X[:, :1].exp(), [lambda net, X, y=None: float(net.predict(X).mean())]))
+@pytest.mark.parametrize('kind', KINDS)
+def test_scores_of_other_kinds_of_nets(kind):
+    cls,loss,y,scores = KINDS[kind]
+    def mk():
+        torch.manual_seed(1)
+        return nn.Linear(6, 1)
+    def cbs(): return [EpochScoring(o, name=f's{i}', use_caching=c, on_train=t) for i,(o,c,t) in enumerate(product(scores, (True, False), (True, False)))]
+    # skorch's binary classifiers want targets without a second dimension
+    flat = y[:, 0] if kind=='binary' else y
+    kwargs = dict(train_split=predefined_split(Dataset(X, flat)), callbacks=cbs(), verbose=0)
+    real = cls(mk(), criterion=loss, lr=.05, max_epochs=2, batch_size=8, **kwargs).fit(X, flat)
+    dl = DataLoader(TensorDataset(X, y), 8)
+    net = fit(Learner(DataLoaders(dl, dl, device='cpu'), mk(), loss(), torch.optim.SGD, lr=.05), 2, cbs())
+    for a,b in zip(clean(net.history), clean(real.history), strict=True):
+        assert a.keys()==b.keys() and all(a[k]==pytest.approx(b[k], rel=1e-5) for k in a if k!='batches')  # losses of (n,1) and (n,)
+
+def test_predictions_are_those_of_a_real_net_and_leave_the_mode():
+    real = mk_net().initialize()
+    learn = mk_learner()
+    net = Skorch.Trainer(learn)
+    learn.model.train()
+    assert np.array_equal(net.predict(X), real.predict(X)) and np.array_equal(net.predict_proba(VALID), real.predict_proba(VALID))
+    assert torch.equal(net.forward(X), real.forward(X)) and all(m.training for m in learn.model.modules())
+    assert list(net.classes_)==[0, 1, 2] and net.score(X, Y)==real.score(X, Y) and net.get_loss(pred := net.infer(X), Y)==real.get_loss(pred, Y)
+    logp = Skorch.Trainer(mk_learner(loss=F.nll_loss, m=nn.Sequential(model(), nn.LogSoftmax(1))))
+    assert np.allclose(logp.predict_proba(X).sum(1), 1, atol=1e-6)  # float32
+
+def test_what_is_there_and_what_is_refused():
+    found = coverage('skorch')
+    assert found.n_neither==0 and len(found.parts['NeuralNet']['there'])>40
+    net = Skorch.Trainer(mk_learner())
+    for k in found.parts['NeuralNet']['refused']:
+        with pytest.raises(AttributeError, match=f'NeuralNetClassifier has no attribute {k!r}: '):
+            net.fit(X, Y) if k=='fit' else getattr(net, k)
+    for k in found.parts['NeuralNet']['there']: getattr(net, k)
+    for k in ('lr', 'module_', 'max_epochs', 'callbacks_'):
+        with pytest.raises(AttributeError, match='would change nothing: change it in the learner'): setattr(net, k, 1)
+    net.shared = 1
+    assert net.shared==1 and 'shared' not in net.get_params()
+
+def test_several_optimizers_and_losses_of_the_model():
+    m = model()
+    opts = dict(a=torch.optim.SGD(m[0].parameters(), .1), b=torch.optim.SGD([*m[1].parameters(), *m[3].parameters()], .1))
+    learn = Learner(DataLoaders(DataLoader(TRAIN, 8), device='cpu'), m, F.cross_entropy, opts)
+    net = fit(learn, 1, [GradientNormClipping(1.)])
+    with pytest.raises(AttributeError, match=r"as the learner has a, b: read net.learn.opt\['…'\]"): _ = net.optimizer_
+
+@pytest.mark.parametrize('dls', ['lists', 'no dataset', 'no tensors', 'no validation'])
+def test_other_loaders(dls):
+    xs,ys = [X[:8], X[8:20]],[Y[:8], Y[8:20]]
+    pairs = [*zip(xs, ys, strict=True)]
+    made = dict(lists=(pairs, pairs), no_validation=(pairs,), no_tensors=(DataLoader([*zip(X, Y, strict=True)], 8),)*2)
+    class Loader:
+        def __iter__(self): return iter(pairs)
+        def __len__(self): return 2
+    trace = []
+    class Sees(Callback):
+        def on_train_begin(self, net, X, y, **kwargs): trace.append((type(X).__name__, y is None))
+        def on_epoch_end(self, net, dataset_train, dataset_valid, **kwargs): trace.append((type(dataset_train).__name__, dataset_valid is None))
+    learn = mk_learner(dls=DataLoaders(*made.get(dls.replace(' ', '_'), (Loader(), Loader())), device='cpu'))
+    net = fit(learn, 1, [Sees(), EpochScoring('accuracy', lower_is_better=False)])
+    kind = {'lists': 'Dataset', 'no validation': 'Dataset', 'no dataset': '_NoItems', 'no tensors': '_Items'}[dls]
+    assert trace[1]==(kind, dls=='no validation') and trace[0]==(('Tensor', False) if kind=='Dataset' else (kind, True))
+    assert ('accuracy' in net.history[-1])==(dls!='no validation')
+    if dls!='no dataset': return
+    with pytest.raises(TypeError, match=r"ProgressBar.batches_per_epoch='count'"): fit(learn, 1, [ProgressBar()])
+    fit(learn, 2, [ProgressBar('count')])
+
+def test_accumulation_clips_once_a_step():
+    trace = []
+    fit(mk_learner(), 1, [mk_recorder(trace)])
+    n = sum(o[1]=='on_grad_computed' for o in trace)
+    learn,trace2 = mk_learner(cbs=GradientAccumulation(n_batches=2)),[]
+    fit(learn, 1, [mk_recorder(trace2)])
+    assert (n, sum(o[1]=='on_grad_computed' for o in trace2))==(7, 4)
+
+def test_evaluations_within_a_fit_are_not_announced():
+    plain_,more = [],[]
+    fit(mk_learner(), 2, [mk_recorder(plain_)])
+    learn = mk_learner(cbs=[SanityCheck(), ValidateCallback(every_steps=2)])
+    net = fit(learn, 2, [mk_recorder(more)])
+    assert more==plain_ and net.history[:, 'valid_batch_count']==[3, 3]
+    before = str(net.history)
+    learn.add_cb(mk_recorder(more))
+    learn.validate()
+    learn.get_preds()
+    assert str(net.history)==before and more==plain_
+
+def test_a_skipped_batch_leaves_no_trace():
+    def skip(cb, _):
+        if cb.learn.training and cb.learn.iter==1: raise CancelBatchException
+    trace = []
+    for e in ('before_batch', 'after_loss'):
+        for order in (-1, 99):
+            net = fit(mk_learner(cbs=listener('skips', [e], skip, order=order)), 1, [mk_recorder(trace := [])])
+            assert net.history[-1, 'train_batch_count']==6 and all(len(b)==2 for b in net.history[-1, 'batches'])
+            assert sum(o[1]=='on_batch_end' for o in trace)==9
+
+@pytest.mark.parametrize('what,n', [(CancelEpochException, 2), (CancelFitException, 1)])
+def test_an_epoch_that_is_left_has_no_end(what, n):
+    def leave(cb, _):
+        if cb.learn.epoch==0 and cb.learn.iter==1: raise what
+    trace = []
+    net = fit(mk_learner(cbs=listener('leaves', ['after_loss'], leave)), 2, [mk_recorder(trace)])
+    assert [o[1] for o in trace].count('on_epoch_end')==n-1 and len(net.history)==n and [o[1] for o in trace][-1]=='on_train_end'
+
+@pytest.mark.parametrize('cb,why', [(lambda: EarlyStopping('valid_acc'), "add EpochScoring.'accuracy', name='valid_acc'"), (lambda: Checkpoint(), 'no validation loader')])
+def test_monitors_that_nobody_records_are_refused_before_training(cb, why):
+    learn = mk_learner(dls=DataLoaders(DataLoader(TRAIN, 8), device='cpu'))
+    before = model()
+    with pytest.raises(ValueError, match=why): learn.fit(1, cbs=cb())
+    assert equal_weights(learn.model, before)
+
+def test_input_shape_setter_is_refused():
+    with pytest.raises(TypeError, match='InputShapeSetter .skorch. can.t run here: the model is made before the fit'): mk_learner().fit(1, cbs=InputShapeSetter())
+
+def test_one_added_in_a_fit_begins_there():
+    trace,new = [],[]
+    act = {('on_epoch_end', 1): lambda cb, net: net.learn.add_cb(mk_recorder(new, 'new'))}
+    fit(mk_learner(), 2, [mk_recorder(trace, act=act)])
+    assert [o[1] for o in new[:3]]==['initialize', 'on_train_begin', 'on_epoch_begin']
+
+RESUMED = dict(stop=lambda: [EarlyStopping(patience=2, load_best=True, sink=lambda *_, **__: None)], **SCHEDULES,
+    scores=lambda: [EpochScoring('accuracy', lower_is_better=False, on_train=True, name='acc'), BatchScoring('accuracy', on_train=True, name='bacc')],
+    init=lambda: [Initializer('3.bias', fn=partial(nn.init.constant_, val=.3), at=2), Freezer('0.*', at=2)])
+@pytest.mark.parametrize('at', [('after_loss', 1, 3), ('before_validate', 1, None), ('before_epoch', 2, None)], ids=lambda o: o[0])
+@pytest.mark.parametrize('kind', RESUMED)
+def test_a_resumed_fit_is_the_same(kind, at, tmp_path):
+    whole = mk_learner(.4)
+    want = fit(whole, 5, RESUMED[kind]())
+    event,epoch,i = at
+    def fail(cb, _):
+        if cb.learn.epoch==epoch and (i is None or cb.learn.iter==i) and cb.learn.inside('epoch'): raise RuntimeError('crash')
+    learn = mk_learner(.4, cbs=listener('crash', [event], fail, order=200))
+    with pytest.raises(RuntimeError, match='crash'): fit(learn, 5, RESUMED[kind](), resume=tmp_path, keep_failed=True)
+    learn = mk_learner(.4)
+    net = fit(learn, 5, RESUMED[kind](), resume=tmp_path, accept=True)
+    assert equal_weights(learn.model, whole.model) and clean(net.history)==clean(want.history)
+
+@pytest.mark.parametrize('kind', RESUMED)
+def test_a_fit_that_goes_on_from_the_end_of_an_epoch_is_the_same(kind, tmp_path):
+    whole = mk_learner(.4)
+    want = fit(whole, 3, RESUMED[kind]())
+    fit(mk_learner(.4), 2, RESUMED[kind](), resume=tmp_path)
+    learn = mk_learner(.4)
+    net = fit(learn, 3, RESUMED[kind](), resume=tmp_path, accept=True)
+    assert equal_weights(learn.model, whole.model) and clean(net.history)==clean(want.history) and net.learn.count.epochs==len(net.history)
+
+def test_a_fit_that_was_stopped_is_not_taken_up_again(tmp_path):
+    def stop(cb, *_): raise KeyboardInterrupt
+    def cbs(): return [mk_recorder([], act={('on_epoch_end', 2): stop})]
+    learn = mk_learner()
+    fit(learn, 5, cbs(), resume=tmp_path)
+    again = mk_learner()
+    fit(again, 5, cbs(), resume=tmp_path)
+    assert again.count.epochs==learn.count.epochs==2 and equal_weights(learn.model, again.model)
+
+def test_state_of_ones_own():
+    class Own(Callback):
+        n = 0
+        def on_epoch_end(self, net, **kwargs): self.n += 1
+        def state_dict(self): return dict(n=self.n)
+        def load_state_dict(self, sd): self.n = sd['n']
+    cb = as_cb(Own())
+    fit(mk_learner(), 2, [cb])
+    new = as_cb(Own())
+    new.load_saved_state(cb.saved_state())
+    assert new.foreign.n==2
+
+def test_importing_imports_no_skorch():
+    code = "import sys, learnloop.interop.skorch; assert not {'skorch', 'sklearn'} & {*sys.modules}"
+    subprocess.run([sys.executable, '-W', 'ignore', '-c', code], check=True, timeout=60)

@@ -1,0 +1,390 @@
+"What people add to Keras, in `learn.fit` as in its own trainer: its own callbacks, Optuna, MLflow, Comet, CodeCarbon; with TensorFlow installed W&B, DVCLive, Ray, too"
+import os
+os.environ['KERAS_BACKEND'] = 'torch'
+os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
+import csv, http.server, json, struct, threading, zipfile
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import parse_qs
+import numpy as np, pytest, torch
+from real_keras import NOISY, VALID, broken, keras, keras_fit, kc, mk_learner, mk_model, our_fit, same, torch_learner
+from learnloop.interop import as_cb
+from learnloop.interop.keras import KerasModel
+from wild import compare_scripts, tried
+
+pytestmark = pytest.mark.filterwarnings('ignore')
+needs_tensorflow = pytest.mark.skipif(find_spec('tensorflow') is None, reason='it imports TensorFlow')
+
+def both(mk, n_epoch=3, **kwargs):
+    "Fit with `mk(name)` in their trainer and in ours; returns the callbacks, theirs first. Weights must be the same"
+    cbs = mk('theirs'),mk('ours')
+    m,learn = keras_fit(n_epoch, [cbs[0]], **kwargs),our_fit(n_epoch, cbs[1], **kwargs)
+    assert same(m, learn.model)
+    return cbs
+
+def alike(a, b):
+    "Are numbers by name the same? Keras takes means in float32"
+    assert [*a]==[*b] and [*a.values()]==pytest.approx([*b.values()], rel=1e-5)
+
+# Keras' own
+
+STATE = dict(EarlyStopping='stopped_epoch best_epoch wait', ReduceLROnPlateau='wait cooldown_counter', LearningRateScheduler='', TerminateOnNaN='')
+@pytest.mark.parametrize('name,kwargs,fit', [('EarlyStopping', dict(patience=1, restore_best_weights=True), NOISY), ('ReduceLROnPlateau', dict(patience=1, factor=.5), NOISY),
+    ('LearningRateScheduler', dict(schedule=lambda epoch, lr: lr/2), {}), ('TerminateOnNaN', {}, dict(train=broken()))])
+def test_those_that_steer(name, kwargs, fit):
+    with tried('keras', 'keras', name):
+        rates = dict(theirs=[], ours=[])
+        class Rate(kc.Callback):
+            def __init__(self, rates): self.rates = rates
+            def on_train_batch_end(self, batch, logs=None): self.rates.append(float(self.model.optimizer.learning_rate))
+        cbs = dict(theirs=getattr(kc, name)(**kwargs), ours=getattr(kc, name)(**kwargs))
+        m,learn = keras_fit(8, [cbs['theirs'], Rate(rates['theirs'])], **fit),our_fit(8, [cbs['ours'], Rate(rates['ours'])], **fit)
+        assert rates['ours']==rates['theirs'] and (name=='TerminateOnNaN' or same(m, learn.model))
+        assert len(rates['ours'])<24 or len({*rates['ours']})>1
+        for k in STATE[name].split(): assert getattr(cbs['ours'], k)==getattr(cbs['theirs'], k)
+
+def test_csv_logger(tmp_path):
+    with tried('keras', 'keras', 'CSVLogger'):
+        both(lambda o: kc.CSVLogger(tmp_path/o))
+        a,b = (list(csv.DictReader(open(tmp_path/o))) for o in ('ours', 'theirs'))
+        for x,y in zip(a, b, strict=True): alike({k:float(v) for k,v in x.items()}, {k:float(v) for k,v in y.items()})
+
+def test_history():
+    with tried('keras', 'keras', 'History'):
+        theirs,ours = both(lambda o: kc.History())
+        assert ours.epoch==theirs.epoch==[0, 1, 2] and [*ours.history]==[*theirs.history] and len(ours.history)==4
+        for k in theirs.history: assert ours.history[k]==pytest.approx(theirs.history[k], rel=1e-5)
+        assert ours.model.history is ours  # what it was given; without one, the recorder's
+        our_fit(3, last := kc.Callback())
+        found = last.model.history
+        assert type(found) is kc.History and found.history==ours.history and found.epoch==ours.epoch
+
+def test_lambda_callback():
+    with tried('keras', 'keras', 'LambdaCallback'):
+        seen = dict(ours=[], theirs=[])
+        both(lambda o: kc.CallbackList([kc.LambdaCallback(on_epoch_end=lambda epoch, logs: seen[o].append((epoch, [*logs])))]) if o=='ours'
+            else kc.LambdaCallback(on_epoch_end=lambda epoch, logs: seen[o].append((epoch, [*logs]))))
+        assert seen['ours']==seen['theirs'] and len(seen['ours'])==3
+
+def test_progress_bar(capsys):
+    with tried('keras', 'keras', 'ProgbarLogger'):
+        import re
+        keras_fit(2, [kc.ProgbarLogger()])
+        theirs = capsys.readouterr().out
+        mk_learner().fit(2, cbs=kc.ProgbarLogger())
+        ours = capsys.readouterr().out
+        def steps(s): return re.findall(r'Epoch \d/\d|\d/3(?=\x1b| )', s)
+        assert {'Epoch 1/2', 'Epoch 2/2'}<={*steps(ours)} and ('3/3' in ours) and (not theirs or steps(ours)==steps(theirs))
+
+@pytest.fixture
+def server():
+    "What was posted to it, and its address"
+    posted = []
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            posted.append(parse_qs(self.rfile.read(int(self.headers['Content-Length'])).decode()))
+            self.send_response(200)
+            self.end_headers()
+        def log_message(self, *args): pass
+    s = http.server.HTTPServer(('127.0.0.1', 0), Handler)
+    t = threading.Thread(target=s.serve_forever, daemon=True)
+    t.start()
+    yield posted,f'http://127.0.0.1:{s.server_port}'
+    s.shutdown()
+    s.server_close()
+    t.join(10)
+
+def test_remote_monitor(server):
+    with tried('keras', 'keras', 'RemoteMonitor'):
+        posted,root = server
+        both(lambda o: kc.RemoteMonitor(root))
+        rows = [json.loads(o['data'][0]) for o in posted]
+        assert len(rows)==6 and rows[3]['epoch']==0
+        for x,y in zip(rows[3:], rows[:3], strict=True): alike(dict(sorted(x.items())), dict(sorted(y.items())))
+
+def read_weights(file):
+    m = mk_model()
+    m.load_weights(file)
+    return m.get_weights()
+
+@pytest.mark.parametrize('kwargs', [dict(monitor='val_loss', save_best_only=True), dict(save_weights_only=True), dict(save_freq=2)], ids=['best', 'weights', 'batches'])
+def test_model_checkpoint(tmp_path, kwargs):
+    with tried('keras', 'keras', 'ModelCheckpoint'):
+        file = '{epoch}.weights.h5' if 'save_weights_only' in kwargs else '{epoch}.keras'
+        both(lambda o: kc.ModelCheckpoint(tmp_path/o/file, **kwargs), lr=.5)
+        names = [sorted(p.name for p in (tmp_path/o).iterdir()) for o in ('ours', 'theirs')]
+        assert names[0]==names[1] and names[0]
+        for k in names[0]:
+            for x,y in zip(*(read_weights(tmp_path/o/k) for o in ('ours', 'theirs')), strict=True): np.testing.assert_array_equal(x, y)
+
+def test_a_checkpoint_of_a_torch_model_is_refused(tmp_path):
+    with pytest.raises(TypeError, match=r'ModelCheckpoint \(Keras\) can.t run here: the model is a Linear, .* use SaveModelCallback'):
+        torch_learner().fit(1, cbs=kc.ModelCheckpoint(tmp_path/'x.keras'))
+
+def orbax(): return type('Saves', (kc.OrbaxCheckpoint,), dict(__init__=lambda self: None))()  # its own needs orbax
+@pytest.mark.parametrize('name,mk,why', [('BackupAndRestore', lambda: kc.BackupAndRestore('x'), 'use SaveModelCallback'), ('TensorBoard', lambda: kc.TensorBoard('x'), 'use TensorBoardCallback'),
+    ('SwapEMAWeights', kc.SwapEMAWeights, 'use EMA'), ('OrbaxCheckpoint', orbax, 'use SaveModelCallback')])
+def test_what_is_refused(name, mk, why):
+    with tried('keras', 'keras', name) as t: t.refuses(lambda: our_fit(1, mk()), why)
+
+def test_no_callback_of_keras_is_left_out():
+    rows = Path(__file__).read_text()
+    for k,o in vars(kc).items():
+        if isinstance(o, type) and k not in ('Callback', 'CallbackList'): assert f"'{k}'" in rows, k
+
+# The model, of Keras and of torch
+
+class Reads(kc.Callback):
+    "Keeps what it finds in the model"
+    def on_train_end(self, logs=None):
+        m,x = self.model,VALID[0].numpy()
+        config = {k:v for k,v in m.optimizer.get_config().items() if k in ('learning_rate', 'momentum', 'nesterov', 'weight_decay', 'clipnorm')}
+        self.seen = dict(n=m.count_params(), trainable=m.trainable, dtype=m.dtype, built=m.built, predicted=m.predict(x, verbose=0),
+            called=m(VALID[0]).detach().numpy(),
+            weights=[w.numpy().copy() for w in m.weights], shapes=[tuple(w.shape) for w in m.trainable_variables], frozen=len(m.non_trainable_weights),
+            value=m.evaluate(x, VALID[1].numpy(), verbose=0, return_dict=True), lr=float(m.optimizer.learning_rate),
+            n_steps=int(m.optimizer.iterations), config=config)
+        if hasattr(m, 'layers'): self.seen |= dict(layers=[o.name.split('_')[0] for o in m.layers], kinds=[o['class_name'] for o in json.loads(m.to_json())['config']['layers']])
+
+def test_a_model_is_read_as_in_its_own_trainer():
+    a,b = (o.seen for o in both(lambda o: Reads()))
+    for k in ('predicted', 'called'): np.testing.assert_allclose(a.pop(k), b.pop(k), rtol=1e-6)
+    for x,y in zip(a.pop('weights'), b.pop('weights'), strict=True): np.testing.assert_array_equal(x, y)
+    alike(a.pop('value'), b.pop('value'))
+    assert b.pop('config')=={k:v if k!='momentum' else 0 for k,v in a.pop('config').items()} and a==b and b['kinds']==['InputLayer', 'Dense']
+
+def test_variables_are_the_weights_of_a_torch_model():
+    learn,seen = torch_learner(),[]
+    class Sets(kc.Callback):
+        def on_train_begin(self, logs=None):
+            w,bias = self.model.trainable_weights
+            assert isinstance(w, keras.Variable) and (w.name, tuple(w.shape), w.trainable)==('weight', (1, 2), True)
+            bias.assign([7.])
+            assert learn.model.bias.item()==7.
+            seen.append((w.numpy().copy(), w))
+    with learn.no_logging(): learn.fit(1, cbs=Sets())
+    was,w = seen[0]
+    assert np.array_equal(w.numpy(), learn.model.weight.detach()) and not np.array_equal(w.numpy(), was) and learn.model.weight.requires_grad
+
+def test_variables_of_buffers_and_calls_in_both_modes():
+    net = torch.nn.Sequential(torch.nn.BatchNorm1d(2), torch.nn.Linear(2, 1))
+    learn = torch_learner()
+    learn.model = net
+    model = as_cb(kc.Callback()).Trainer(learn)
+    frozen = {o.name:o for o in model.non_trainable_weights}
+    frozen['0.running_mean'].assign([1., 2.])
+    assert [*frozen]==['0.running_mean', '0.running_var', '0.num_batches_tracked'] and net[0].running_mean.tolist()==[1, 2] and len(model.trainable_weights)==4
+    x = VALID[0].numpy()
+    np.testing.assert_array_equal(model(x).detach(), net.eval()(VALID[0]).detach())
+    model(x, training=True)
+    assert not net.training and net[0].num_batches_tracked.item()==1==frozen['0.num_batches_tracked'].numpy()
+
+def test_a_keras_model_drops_in_training_alone():
+    m = keras.Sequential([keras.Input((2,)), keras.layers.Dropout(.5)])
+    net,x = KerasModel(m),torch.ones(50, 2)
+    assert net.eval()(x).unique().tolist()==[1] and net.train()(x).unique().tolist()==[0, 2]
+    learn = torch_learner()
+    learn.model = net
+    model = as_cb(kc.Callback()).Trainer(learn)
+    assert model.layers==m.layers and model(x).unique().tolist()==[1] and model(x.numpy(), training=True).unique().tolist()==[0, 2] and model.name==m.name
+
+# Searches
+
+def search(mk, f):
+    import optuna
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    def objective(trial):
+        lr,last = trial.suggest_categorical('lr', [.1, .01, 1e-4, 1e-5, 1e-6]),[]
+        f(4, [mk(trial), kc.LambdaCallback(on_train_end=lambda logs: last.append(logs['val_loss']))], lr=lr)
+        return last[0]
+    study = optuna.create_study(sampler=optuna.samplers.GridSampler(dict(lr=[.1, .01, 1e-4, 1e-5, 1e-6]), seed=0), pruner=optuna.pruners.MedianPruner(2, 1))
+    study.optimize(objective)
+    return study.trials
+
+@pytest.mark.parametrize('name', ['KerasPruningCallback', pytest.param('TFKerasPruningCallback', marks=needs_tensorflow)])
+def test_optuna(name):
+    with tried('keras', 'optuna-integration', name):
+        import optuna_integration
+        def mk(trial): return getattr(optuna_integration, name)(trial, 'val_loss')
+        a,b = (search(mk, f) for f in (our_fit, keras_fit))
+        for x,y in zip(a, b, strict=True):
+            assert (x.params, x.state)==(y.params, y.state)
+            alike(x.intermediate_values, y.intermediate_values)
+        assert {'PRUNED', 'COMPLETE'}=={o.state.name for o in a}
+
+# Trackers
+
+@pytest.mark.parametrize('kwargs', [{}, dict(log_every_epoch=False, log_every_n_steps=2)], ids=['epochs', 'steps'])
+def test_mlflow(tmp_path, kwargs):
+    with tried('keras', 'mlflow', 'MlflowCallback'):
+        import mlflow
+        from mlflow.keras.callback import MlflowCallback
+        mlflow.set_tracking_uri(f'sqlite:///{tmp_path}/runs.db')
+        mlflow.set_experiment(experiment_id=mlflow.create_experiment('e', artifact_location=str(tmp_path/'files')))
+        found = {}
+        for o,f in (('theirs', keras_fit), ('ours', our_fit)):
+            with mlflow.start_run() as run: f(3, [MlflowCallback(**kwargs)])
+            mlflow.flush_async_logging()
+            client = mlflow.MlflowClient()
+            data = client.get_run(run.info.run_id).data
+            found[o] = {f'{k} {m.step} {i}':m.value for k in sorted(data.metrics) for i,m in enumerate(client.get_metric_history(run.info.run_id, k))},data.params
+            text = Path(client.download_artifacts(run.info.run_id, 'model_summary.txt')).read_text()
+            assert 'dense' in text and 'Trainable params: 3' in text.replace('\x1b[1m', '').replace('\x1b[0m', '')
+        mlflow.set_tracking_uri(None)
+        (a,x),(b,y) = found['ours'],found['theirs']
+        alike(a, b)
+        assert len(a)>8 and {*y}<={*x} and all(x[k]==v for k,v in y.items() if k.split('_', 1)[1] not in ('name', 'momentum', 'ema_momentum'))
+
+def test_comet(tmp_path, monkeypatch):
+    with tried('keras', 'comet-ml', 'CometKerasCallback'):
+        import comet_ml
+        monkeypatch.setenv('COMET_DISABLE_AUTO_LOGGING', '1')
+        found = []
+        for o,f in (('ours', our_fit), ('theirs', keras_fit)):
+            exp = comet_ml.OfflineExperiment(project_name='p', offline_directory=str(tmp_path/o), auto_metric_logging=True, auto_param_logging=True,
+                auto_histogram_weight_logging=True, log_env_details=False, log_code=False, log_git_metadata=False, auto_output_logging=False)
+            exp.disabled_monkey_patching = True
+            f(3, [exp.get_callback('keras')])
+            exp.end()
+            with zipfile.ZipFile(next((tmp_path/o).glob('*.zip'))) as z: messages = [json.loads(o) for o in z.read('messages.json').splitlines()]
+            metrics,params = ([m['payload'][k] for m in messages if m['type']==kind] for kind,k in (('metric_msg', 'metric'), ('parameter_msg', 'param')))
+            metrics = [m for m in metrics if 'duration' not in m['metricName'] and not m['metricName'].startswith('sys.')]
+            others = {m['payload']['key']:m['payload']['value'] for m in messages if m['type']=='log_other'}
+            found.append(({f"{m['metricName']} {m.get('step')} {i}":float(m['metricValue']) for i,m in enumerate(metrics)}, {m['paramName']:m['paramValue'] for m in params}, others))
+        (a,x,p),(b,y,q) = found
+        alike(a, b)
+        assert len(a)>9 and x['SGD_learning_rate']==y['SGD_learning_rate'] and {*y}<={*x} and p['trainable_params']==q['trainable_params']==3 and sum(m['type']=='file_upload' for m in messages)==8
+
+def test_codecarbon(tmp_path):
+    with tried('keras', 'codecarbon', 'OfflineEmissionsTracker, in a callback'):
+        from codecarbon import OfflineEmissionsTracker
+        class Emissions(kc.Callback):
+            def __init__(self, folder): self.folder = folder
+            def on_train_begin(self, logs=None):
+                self.tracker = OfflineEmissionsTracker(country_iso_code='FRA', output_dir=self.folder, log_level='critical', allow_multiple_runs=True)
+                self.tracker.start()
+            def on_epoch_end(self, epoch, logs=None): logs['kwh'] = self.tracker._total_energy.kWh
+            def on_train_end(self, logs=None): self.tracker.stop()
+        rows = []
+        for o,f in (('ours', our_fit), ('theirs', keras_fit)):
+            (tmp_path/o).mkdir()
+            f(2, [Emissions(str(tmp_path/o))])
+            rows.append(next(csv.DictReader(open(tmp_path/o/'emissions.csv'))))
+        assert rows[0].keys()==rows[1].keys() and all(float(r['duration'])>0 and r['country_iso_code']=='FRA' for r in rows)
+
+# Those that import TensorFlow: its Keras is Keras
+
+@needs_tensorflow
+def test_dvclive(tmp_path):
+    with tried('keras', 'dvclive', 'DVCLiveCallback'):
+        from dvclive.keras import DVCLiveCallback
+        both(lambda o: DVCLiveCallback(dir=str(tmp_path/o), save_dvc_exp=False, dvcyaml=None))
+        files = sorted(str(o.relative_to(tmp_path/'ours')) for o in (tmp_path/'ours').rglob('*.tsv'))
+        assert files==sorted(str(o.relative_to(tmp_path/'theirs')) for o in (tmp_path/'theirs').rglob('*.tsv')) and len(files)==4
+        for file in files:
+            a,b = ([{k:float(v) for k,v in r.items() if k!='timestamp'} for r in csv.DictReader(open(tmp_path/o/file), delimiter='\t')] for o in ('ours', 'theirs'))
+            for x,y in zip(a, b, strict=True): alike(x, y)
+
+def wandb_records(folder):
+    "Records in the file of an offline run, which has them in blocks of 32 KiB"
+    from wandb.proto import wandb_internal_pb2
+    file, = folder.glob('wandb/offline-run-*/*.wandb')
+    data,pos,part = file.read_bytes(),7,b''
+    while pos+7<len(data):
+        left = 32768 - pos%32768
+        if left<7:
+            pos += left
+            continue
+        n,kind = struct.unpack('<HB', data[pos+4:pos+7])
+        part,pos = part+data[pos+7:pos+7+n],pos+7+n
+        if kind not in (1, 4): continue  # not yet the end of a record
+        record,part = wandb_internal_pb2.Record.FromString(part),b''
+        yield record
+
+def wandb_rows(folder):
+    rows = [{o.key or '/'.join(o.nested_key):json.loads(o.value_json) for o in r.history.item} for r in wandb_records(folder) if r.HasField('history')]
+    return [{k:v for k,v in sorted(r.items()) if k[0]!='_' and isinstance(v, (int,float))} for r in rows]
+
+@pytest.fixture
+def wandb_run(tmp_path, monkeypatch):
+    "Runs a function in an offline run of W&B, once in theirs and once in ours; returns the folders"
+    monkeypatch.setenv('WANDB_MODE', 'offline')
+    monkeypatch.setenv('WANDB_SILENT', 'true')
+    def _run(mk):
+        import wandb
+        for o,f in (('theirs', keras_fit), ('ours', our_fit)):
+            (tmp_path/o).mkdir()
+            run = wandb.init(project='p', dir=tmp_path/o)
+            f(3, [mk(tmp_path/o), kc.LearningRateScheduler(lambda epoch, lr: lr/2)])
+            run.finish()
+        wandb.teardown()  # until then, the end of a file may not be written
+        return [tmp_path/o for o in ('ours', 'theirs')]
+    return _run
+
+@needs_tensorflow
+@pytest.mark.parametrize('freq', ['epoch', 'batch', 2])
+def test_wandb_metrics_logger(wandb_run, freq):
+    with tried('keras', 'wandb', 'WandbMetricsLogger'):
+        from wandb.integration.keras import WandbMetricsLogger
+        a,b = map(wandb_rows, wandb_run(lambda folder: WandbMetricsLogger(freq)))
+        for x,y in zip(a, b, strict=True): alike(x, y)
+        rates = [v for r in a for k,v in r.items() if 'learning_rate' in k]
+        assert len({*rates})==3 and len(a)==dict(epoch=3).get(freq, 3+3*(3 if freq=='batch' else 2))
+
+def artifacts(folder):
+    found = [r.request.log_artifact.artifact if r.HasField('request') and r.request.HasField('log_artifact') else r.artifact for r in wandb_records(folder)]
+    return [(o.type, [*o.aliases], [e.path for e in o.manifest.contents]) for o in found if o.type]
+
+@needs_tensorflow
+def test_wandb_model_checkpoint(wandb_run):
+    with tried('keras', 'wandb', 'WandbModelCheckpoint'):
+        from wandb.integration.keras import WandbModelCheckpoint
+        ours,theirs = wandb_run(lambda folder: WandbModelCheckpoint(folder/'{epoch}.weights.h5', save_weights_only=True))
+        files = sorted(o.name for o in ours.glob('*.h5'))
+        assert files==sorted(o.name for o in theirs.glob('*.h5'))==['1.weights.h5', '2.weights.h5', '3.weights.h5']
+        for k in files:
+            for x,y in zip(*(read_weights(o/k) for o in (ours, theirs)), strict=True): np.testing.assert_array_equal(x, y)
+        assert artifacts(ours)==artifacts(theirs) and len(artifacts(ours))==3
+        with pytest.raises(TypeError, match='use SaveModelCallback'):
+            import wandb
+            with wandb.init(project='p', dir=ours): torch_learner().fit(1, cbs=WandbModelCheckpoint(ours/'x.keras'))
+
+@needs_tensorflow
+def test_wandb_eval_callback(wandb_run):
+    with tried('keras', 'wandb', 'WandbEvalCallback'):
+        from wandb.integration.keras import WandbEvalCallback
+        tables = []
+        class Evaluates(WandbEvalCallback):
+            def __init__(self): super().__init__(['idx', 'y'], ['epoch', 'idx', 'pred'])
+            def add_ground_truth(self, logs=None):
+                for i,y in enumerate(VALID[1].tolist()): self.data_table.add_data(i, *y)
+            def add_model_predictions(self, epoch, logs=None):
+                for i,p in enumerate(self.model.predict(VALID[0].numpy(), verbose=0).tolist()): self.pred_table.add_data(epoch, i, *p)
+                tables.append(self.pred_table.data)
+            def log_data_table(self, *args, **kwargs): pass  # it waits for the server
+        ours,theirs = wandb_run(lambda folder: Evaluates())
+        assert len(tables)==6 and np.allclose(tables[3:], tables[:3], rtol=1e-5)
+        assert artifacts(ours)==artifacts(theirs) and len(artifacts(ours))==3
+
+@needs_tensorflow
+def test_ray(tmp_path, monkeypatch):
+    with tried('keras', 'ray', 'ReportCheckpointCallback'):
+        import ray.train
+        from ray.train.tensorflow.keras import ReportCheckpointCallback
+        reported = []
+        def report(metrics, checkpoint=None):
+            file = Path(checkpoint.path)/'model.keras'
+            reported.append((dict(metrics), [] if not checkpoint else keras.saving.load_model(file).get_weights()))
+        monkeypatch.setattr(ray.train, 'report', report)  # else a cluster is needed
+        both(lambda o: ReportCheckpointCallback())
+        assert len(reported)==6
+        for (x,v),(y,w) in zip(reported[3:], reported[:3], strict=True):
+            alike(x, y)
+            for a,b in zip(v, w, strict=True): np.testing.assert_array_equal(a, b)
+
+# Scripts
+
+@pytest.mark.parametrize('topic', ['schedule', 'losses'])
+def test_scripts(topic): compare_scripts('keras', topic, tol=1e-7)  # Keras takes means in float32
+
+def test_script_with_adam(): compare_scripts('keras', 'digits', tol=2e-4)  # its epsilon is added before the second moment's bias is corrected: it counts for more in the first steps
