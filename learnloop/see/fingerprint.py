@@ -19,6 +19,7 @@ from types import SimpleNamespace
 from fastcore.basics import patch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
+from ..keep.saving import unwrapper
 from ..loop.batch import batch_parts
 from ..loop.callback import Callback, InGraph
 from ..loop.checks import check_whole
@@ -359,16 +360,16 @@ def _hypers(opt):
 class _Places:
     "Where a learner has its parameters and buffers, as modules and names"
     def __init__(self, learn):
-        self.model,self.params,self.buffers,seen = learn.model,[],[],set()
+        self.model,self.params,self.buffers,seen,unwrap = learn.model,[],[],set(),unwrapper(learn.model)
         roots = [('', learn.model), *((f'loss_func{i or ""}.', m) for i,m in enumerate(loss_modules(learn.loss_func)))]
-        for first,root in roots:
+        for root_name,root in roots:
             for at,m in root.named_modules():
-                at = first+at+'.' if at else first
-                for o,of,res in ((at, m._parameters, self.params), (at, m._buffers, self.buffers)):
+                for of,res in ((m._parameters, self.params), (m._buffers, self.buffers)):
                     for k,t in of.items():
                         if t is None or id(t) in seen: continue  # tied weights have a place each
                         seen.add(id(t))
-                        res.append((o+k, of, k))
+                        nm = f'{at}.{k}' if at else k
+                        res.append((root_name+nm if root_name else unwrap(nm), of, k))
     def tensors(self, places):
         "Pairs of name and tensor"
         return [(nm, t) for nm,of,k in places if (t := of.get(k)) is not None and not is_lazy(t)]

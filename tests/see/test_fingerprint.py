@@ -99,6 +99,18 @@ def test_few_collide():
     assert sums[:50]==[hash_parts([o])[0][0].item() for o in x[:50]]
     assert len({fp._fold([o])>>16 for o in sums})==100_000
 
+@pytest.mark.parametrize('n', [1, 5, *BIG])
+def test_the_sum_is_the_one_of_whole_numbers(n):
+    "Computed in Python, so that each device and each way of adding up has to come to it"
+    x = torch.randint(-2**31, 2**31, (n,)).int()
+    odds,many = fp._odds(0, fp._WIDTH, x.device).tolist(),n//fp._WIDTH
+    rows = [sum(a*b for a,b in zip(x[i*fp._WIDTH:(i+1)*fp._WIDTH].tolist(), odds, strict=False)) % 2**64 for i in range(many+1)]
+    own = fp._odds(1, 1 << max(many-1, 0).bit_length(), x.device).tolist()
+    def signed(v): return v-2**64 if v>=2**63 else v
+    sums = sum(signed(r ^ r>>32)*k for r,k in zip(rows[:many], own, strict=False))
+    assert fp._sum_up(x).item() % 2**64==(sums+rows[many]) % 2**64
+    assert all(o%2 for o in odds) and len({*odds})==len(odds)
+
 # ---- training is the same
 
 @pytest.mark.parametrize('opt', [torch.optim.SGD, torch.optim.AdamW, torch.optim.Adagrad], ids=lambda o: o.__name__)
@@ -180,6 +192,13 @@ def test_it_says_when_weights_were_changed_between_steps(tmp_path):
         with torch.no_grad(): cb.model[0].weight.add_(1)
     mk_learn(tmp_path, [change, Fingerprint()]).fit(1)
     assert sorted(read_fingerprint(tmp_path).before)==[1, 7]
+
+def test_a_wrapped_model_has_the_names_of_the_plain_one(tmp_path):
+    def wrapped(): return nn.DataParallel(nn.Sequential(nn.Linear(3, 6), nn.BatchNorm1d(6), nn.Dropout(.3), nn.Linear(6, 2)))
+    mk_learn(tmp_path/'a', [Fingerprint()], n=3).fit(1)
+    mk_learn(tmp_path/'b', [Fingerprint()], n=3, model=wrapped).fit(1)
+    res = diff_runs(tmp_path/'a', tmp_path/'b')
+    assert res.equal and 'model.type' in res.settings
 
 def test_accumulation_and_cancels_have_rows(tmp_path):
     mk_learn(tmp_path, [GradientAccumulation(n_acc=None, n_batches=4), Fingerprint()]).fit(1)
@@ -303,12 +322,12 @@ def test_the_commit_is_found_without_git(tmp_path):
 
 def test_rows_of_a_model_with_fifty_parameters_are_small(tmp_path):
     model = nn.Sequential(*[nn.Linear(2, 2) for _ in range(25)])
-    learn = Learner([(torch.randn(2, 2), torch.randn(2, 2))]*500, model, F.mse_loss, path=tmp_path, cbs=[TrainEvalCallback(), Fingerprint()],
+    learn = Learner([(torch.randn(2, 2), torch.randn(2, 2))]*200, model, F.mse_loss, path=tmp_path, cbs=[TrainEvalCallback(), Fingerprint()],
         default_cbs=False)
     learn.fit(1)
     sizes = (tmp_path/'fingerprint.bin').stat().st_size
     learn.fit(1)
-    assert ((tmp_path/'fingerprint.bin').stat().st_size-sizes)/500<=100
+    assert ((tmp_path/'fingerprint.bin').stat().st_size-sizes)/200<=100
 
 def test_a_hundred_thousand_steps_are_compared_at_once(tmp_path):
     mk_learn(tmp_path, [Fingerprint()], n=100).fit(1)
