@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/see/about.html.md"""
 __all__ = ['described', 'find_commit', 'run_facts', 'flat_facts']
 
 # %% ../../nbs/see/08_about.ipynb #8f0a0004
-import inspect, math, platform, re, sys, torch
+import inspect, math, platform, re, sys, torch, zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
@@ -109,8 +109,10 @@ def _commit_of(ref, git, common):
 
 # %% ../../nbs/see/08_about.ipynb #8f0a0011
 def _versions():
-    res = dict(learnloop=sys.modules['learnloop'].__version__, torch=str(torch.__version__),
-        python=platform.python_version(), cuda=torch.version.cuda, commit=find_commit())
+    res = dict(learnloop=sys.modules['learnloop'].__version__, python=platform.python_version(), cuda=torch.version.cuda,
+        commit=find_commit())
+    mods = {k:sys.modules.get(k) for k in ('torch','numpy','torchvision','transformers')}  # those that are imported
+    res |= {k:str(getattr(m, '__version__', '')) for k,m in mods.items() if m is not None}
     return {k:v for k,v in res.items() if v is not None}
 
 def _machine(learn):
@@ -123,12 +125,13 @@ def _numerics():
     return dict(seed=torch.initial_seed(), dtype=str(torch.get_default_dtype()).removeprefix('torch.'),
         matmul_precision=torch.get_float32_matmul_precision(),
         deterministic=torch.are_deterministic_algorithms_enabled(),
-        cudnn_deterministic=torch.backends.cudnn.deterministic, cudnn_benchmark=torch.backends.cudnn.benchmark)
+        cudnn_deterministic=torch.backends.cudnn.deterministic, cudnn_benchmark=torch.backends.cudnn.benchmark,
+        cudnn_tf32=torch.backends.cudnn.allow_tf32, mkldnn=torch.backends.mkldnn.enabled)
 
 # %% ../../nbs/see/08_about.ipynb #8f0a0012
 def _settings(learn):
     limit,goal = next((o for o in learn.cbs if isinstance(o, StepLimit)), None),learn.n_epoch
-    res = dict(learner=type(learn).__name__, n_epoch=None if goal==math.inf else goal,
+    res = dict(script=Path(sys.argv[0]).name, learner=type(learn).__name__, n_epoch=None if goal==math.inf else goal,
         max_steps=limit and limit.max_steps, steps_per_epoch=limit and limit.steps_per_epoch,
         loss=described(learn.loss_func), metrics=[m.name for m in mk_metrics(learn.metrics)],
         splitter=label_of(learn.splitter), wd_bn_bias=learn.wd_bn_bias, train_bn=learn.train_bn,
@@ -138,7 +141,8 @@ def _settings(learn):
 def _model(learn):
     model = uncompiled(learn.model)
     ps = [p for p in model.parameters() if not is_lazy(p)]
-    return {'class':type(model).__name__} | dict(modules=len([*model.modules()]), parameters=sum(p.numel() for p in ps),
+    text = f'{zlib.crc32(repr(model).encode()):08x}'  # layers and their arguments, as the model prints them
+    return {'class':type(model).__name__} | dict(text=text, modules=len([*model.modules()]), parameters=sum(p.numel() for p in ps),
         trainable=sum(p.numel() for p in ps if p.requires_grad), compiled=model is not learn.model,
         dtypes=sorted({str(p.dtype).removeprefix('torch.') for p in ps}))
 

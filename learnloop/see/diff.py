@@ -60,14 +60,14 @@ class _Streams:
 # %% ../../nbs/see/10_diff.ipynb #fb10000d
 _STATE = 'weights','buffers','optimizer state'
 
-def _causes(pair, parted):
+def _causes(pair, parted, whole):
     "What differs in the step, the first cause first: pairs of kind, and whether it was so before the forward pass"
     before = [] if pair.before is None else [k for k,x,y in zip(_STATE, *pair.before, strict=True) if x!=y]
     if pair.is_first: yield from ((k, True) for k in before)
-    if pair.a.batch!=pair.b.batch: yield 'batch',True
-    if parted: yield 'random numbers',True
+    if whole and pair.a.batch!=pair.b.batch: yield 'batch',True
+    if whole and parted: yield 'random numbers',True
     yield from ((k, True) for k in before)
-    if pair.a.loss!=pair.b.loss: yield 'loss',False
+    if whole and pair.a.loss!=pair.b.loss: yield 'loss',False
     if pair.a.gradients!=pair.b.gradients and not any(pair.has(FUSED)): yield 'gradients',False
     yield from ((k, False) for k,x,y in zip(_STATE, pair.a.after, pair.b.after, strict=True) if x!=y)
 
@@ -109,6 +109,16 @@ def _unlike(a, b):
     a,b = _flat(a),_flat(b)
     return {k:(a.get(k), b.get(k)) for k in {**a, **b} if a.get(k)!=b.get(k)}
 
+# %% ../../nbs/see/10_diff.ipynb #fb10002c
+def _shares(a, b):
+    "How many processes each run had, if these are different numbers; () otherwise"
+    n = [o.about.get('machine', {}).get('processes', 1) for o in (a, b)]
+    if n[0]==n[1]: return ()
+    cut = [o.path for o in (a, b) if o.about.get('model', {}).get('sharded')]
+    if cut: raise ValueError(f'{cut[0]} is of a run whose processes had a part of the weights each, and the runs had '
+        f'{n[0]} and {n[1]} of them: they can be compared with as many, or without to_fsdp')
+    return n
+
 # %% ../../nbs/see/10_diff.ipynb #fb100029
 class RunDiff:
     "Where two runs differ, in words when printed"
@@ -124,6 +134,7 @@ class RunDiff:
         self.tensor = None # Name of the first tensor that differs in the next detail
         self.early = False # Did it differ before the forward pass already?
         self.settings = _unlike(a.about, b.about) # What the runs are, where that differs: pairs of values by name
+        self._shares = _shares(a, b)
         self.pair,self.found,self.parted,self.n_equal,self._limit = None,None,(),0,None
         if tol or yardstick:
             self.distances = _distances(a, b)
@@ -166,7 +177,7 @@ def _find(self:RunDiff):
 def _kinds(self:RunDiff, pair, parted):
     "As `_causes`; what may be as far apart as it is doesn't count"
     limit = self._limit
-    for kind,early in _causes(pair, parted):
+    for kind,early in _causes(pair, parted, not self._shares):
         if limit is None or kind in ('batch','random numbers'): yield kind,early
         elif kind in _NUMBERS and not early:
             nm = _NUMBERS[kind]
@@ -273,6 +284,8 @@ def lines(self:RunDiff)->list: # Sentences
         gap = f' (of those after step {last:,} it alone has a row)' if self.pair.last and self.step-last>1 else ''
         so_far = f'Equal{near} for {_steps(last)}; in' if last else 'In'
         res = [f'{so_far} step {self.step:,}{gap} {self._what()}.', *self._hints()]
+    if self._shares: res.append('A had {} and B {}: of batches, random numbers and losses each tells the share of its first '
+        'process, and they were not compared.'.format(*[f'{n} process' if n==1 else f'{n} processes' for n in self._shares]))
     return [*res, *self._damages()]
 
 # %% ../../nbs/see/10_diff.ipynb #fb100027
@@ -323,6 +336,8 @@ def curve(self:RunDiff,
 ): # A picture that notebooks show
     "Draw how far apart the runs are, step by step, with the yardstick, if there is one"
     if kind not in _NUMBERS: raise ValueError(f'curve: kind={kind!r}: it must be one of {", ".join(_NUMBERS)}')
+    if self._shares and kind=='loss': raise ValueError('curve: kind=\'loss\': the runs had other numbers of processes, '
+        'and each tells the loss of its first one\'s share; take \'weights\' or \'gradients\'')
     if self._limit is None: self.distances,self.yard = _distances(*self.files),None
     series = {'these runs':(self.distances[0], self.distances[1][kind])}
     if self.yard: series['weights × (1+1e-7)'] = self.yard[0],self.yard[1][kind]

@@ -6,10 +6,10 @@ Docs: https://learnloop.github.io/learnloop/see/fingerprint.html.md"""
 
 # %% auto #0
 __all__ = ['STREAMS', 'KINDS', 'FUSED', 'NO_STEP', 'CANCELLED', 'FAILED', 'hash_parts', 'tensor_hash', 'StepRow',
-           'FingerprintFile', 'read_fingerprint', 'git_commit', 'about_run', 'Fingerprint']
+           'FingerprintFile', 'read_fingerprint', 'about_run', 'Fingerprint']
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090004
-import ctypes, hashlib, inspect, json, os, platform, struct, sys, torch, warnings, zlib
+import ctypes, hashlib, json, struct, torch, warnings, zlib
 from collections import namedtuple
 from contextlib import suppress
 from functools import cache
@@ -28,6 +28,7 @@ from ..loop.loss import loss_modules
 from ..loop.optimizer import hyper_groups, opts
 from ..loop.rng import all_rngs, preserve_rng
 from ..measure.display import is_main_process
+from .about import run_facts
 from .log import put_at
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090008
@@ -272,89 +273,35 @@ def _said(v):
     if isinstance(v, dict): return {str(k):_said(o) for k,o in [*v.items()][:20]}
     return getattr(v, '__qualname__', None) or type(v).__qualname__
 
-def _cb_settings(cb):
-    "Arguments of the callback `cb`, as far as it has them as attributes"
-    try: names = inspect.signature(type(cb).__init__).parameters
-    except (TypeError,ValueError): names = ()
-    own = {k:_said(vars(cb)[k]) for k in names if k in vars(cb)}
-    return own | dict(heard=[*cb._events]) if vars(cb).get('_events') else own
-
-def _versions():
-    mods = {k:sys.modules.get(k) for k in ('torch','numpy','transformers','torchvision')}
-    return dict(python=platform.python_version(), learnloop=getattr(sys.modules.get('learnloop'), '__version__', None),
-        cuda=torch.version.cuda, **{k:str(getattr(m, '__version__', '')) for k,m in mods.items() if m is not None})
-
-# %% ../../nbs/see/09_fingerprint.ipynb #fb09001c
-def _machine(learn):
-    dev = learn.device
-    return dict(device=dev.type, name=torch.cuda.get_device_name(dev) if dev.type=='cuda' else platform.processor(),
-        system=platform.platform(), host=platform.node(), threads=torch.get_num_threads(),
-        processes=int(os.environ.get('WORLD_SIZE', 1)))
-
-def _modes():
-    return dict(deterministic=torch.are_deterministic_algorithms_enabled(), matmul=torch.get_float32_matmul_precision(),
-        cudnn_benchmark=torch.backends.cudnn.benchmark, cudnn_tf32=torch.backends.cudnn.allow_tf32,
-        mkldnn=torch.backends.mkldnn.enabled, dtype=str(torch.get_default_dtype()))
-
-# %% ../../nbs/see/09_fingerprint.ipynb #fb090044
-def git_commit(
-    folder='.' # In a repository, at any depth
-)->str|None: # None if there is none
-    "Find the commit that is checked out, without git"
-    folder = Path(folder).resolve()
-    git = next((o/'.git' for o in (folder, *folder.parents) if (o/'.git').exists()), None)
-    if git is None: return None
-    with suppress(OSError, ValueError):
-        if git.is_file(): git = git.parent/git.read_text().partition(':')[2].strip()
-        head = (git/'HEAD').read_text().strip()
-        if not head.startswith('ref: '): return head
-        shared = git/(git/'commondir').read_text().strip() if (git/'commondir').exists() else git
-        return _branch(git, shared, head[5:])
-
-def _branch(git, shared, ref):
-    "The commit of the branch `ref`"
-    for at in (git, shared):
-        if (at/ref).exists(): return (at/ref).read_text().strip()
-    lines = (shared/'packed-refs').read_text().splitlines()
-    return next((line.split()[0] for line in lines if line.endswith(f' {ref}')), None)
+def _hypers(opt):
+    "Hyper-parameters of the groups of `opt` as plain data"
+    def _plain(v): return 'a tensor' if isinstance(v, Tensor) and v.device.type!='cpu' else _said(v)
+    return [{k:_plain(v) for k,v in g.items() if k!='params'} for _,g in hyper_groups(opt)]
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb09001d
 def _of_items(items):
     tensors,words = _leaves(items, [], [])
     return tensor_hash(*tensors) + f'{_salt(" ".join(words)):016x}'
 
-def _data(dl):
-    "What a loader is, and a hash of its first items, random states put back"
-    if dl is None: return None
+def _first_items(dl):
+    "A hash of the first items of a loader, random states put back; None if it has none that can be asked for"
     ds = getattr(dl, 'dataset', dl)
-    res = dict(loader=type(dl).__qualname__, batches=batch_len(dl), dataset=type(ds).__qualname__, items=batch_len(ds),
-        batch_size=_said(getattr(dl, 'batch_size', None)), workers=getattr(dl, 'num_workers', None),
-        sampler=_said(getattr(dl, 'sampler', None)))
-    if not hasattr(ds, '__getitem__') or isinstance(ds, dict) or not res['items']: return res
+    n = batch_len(ds)
+    if not hasattr(ds, '__getitem__') or isinstance(ds, dict) or not n: return None
     try:
-        with preserve_rng(dl): return res | dict(first_items=_of_items([ds[i] for i in range(min(3, res['items']))]))
-    except Exception as e: return res | dict(first_items=f'unreadable: {type(e).__name__}')
+        with preserve_rng(dl): return _of_items([ds[i] for i in range(min(3, n))])
+    except Exception as e: return f'unreadable: {type(e).__name__}'
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090046
 def about_run(
     learn # The learner, in a fit
-)->dict: # Plain data
+)->dict: # Topic -> facts by name, plain data
     "Tell what the run is, as far as training depends on it"
-    cbs = [o for o in sorted(learn.cbs, key=lambda o: o.order) if not (o.only_looks or o.name[0]=='_')]
-    model,loss = learn.model,learn.loss_func
-    return dict(versions=_versions(), machine=_machine(learn), modes=_modes(), git=git_commit(), script=sys.argv[0],
-        model=dict(type=type(model).__qualname__, text=_digest(repr(model).encode()).hex(),
-            parameters=sum(p.numel() for p in model.parameters() if not is_lazy(p))),
-        loss=_said(loss), optimizer=[type(o).__qualname__ for o in opts(learn.opt)],
-        hypers={str(i):o for i,o in enumerate(_hypers(learn.opt))}, epochs=_said(learn.n_epoch),
-        fused=learn.fuser is not None, order=[o.name for o in cbs], callbacks={o.name:_cb_settings(o) for o in cbs},
-        data=_data(learn.dls.train), valid=_data(learn.dls.valid))
-
-# %% ../../nbs/see/09_fingerprint.ipynb #fb090047
-def _hypers(opt):
-    "Hyper-parameters of the groups of `opt` as plain data"
-    def _plain(v): return 'a tensor' if isinstance(v, Tensor) and v.device.type!='cpu' else _said(v)
-    return [{k:_plain(v) for k,v in g.items() if k!='params'} for _,g in hyper_groups(opt)]
+    facts = run_facts(learn)
+    acting = [o.name for o in sorted(learn.cbs, key=lambda o: o.order) if not o.only_looks and o.name in facts['callbacks']]
+    for k,o in facts['data'].items(): o['first_items'] = _first_items(getattr(learn.dls, k))
+    facts['model']['sharded'] = any(hasattr(p, 'to_local') for p in learn.model.parameters())  # by `to_fsdp`
+    return facts | dict(order=acting, callbacks={k:facts['callbacks'][k] for k in acting})
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb09001f
 class _Places:

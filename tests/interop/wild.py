@@ -6,7 +6,9 @@ import json, os, subprocess, sys
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 import pytest
+from where import explained, where_steps
 
 SCRIPTS = Path(__file__).parent/'scripts'
 
@@ -34,15 +36,27 @@ def tried(system, package, callback):
         raise
     finally: write_row(kind='callback', system=system, package=package, version=version(package), callback=callback, result=trial.result, why=trial.why)
 
+def run_python(*args):
+    "What Python with `args` prints"
+    env = os.environ | dict(PYTHONPATH=str(SCRIPTS.parents[2]), OMP_NUM_THREADS='1')
+    out = subprocess.run([sys.executable, *args], capture_output=True, text=True, timeout=300, env=env)
+    assert not out.returncode, out.stderr[-3000:]
+    return out.stdout
+
 def run_script(name):
     "The losses that a script prints in its last line, after `losses:`"
-    env = os.environ | dict(PYTHONPATH=str(SCRIPTS.parents[2]), OMP_NUM_THREADS='1')
-    out = subprocess.run([sys.executable, SCRIPTS/f'{name}.py'], capture_output=True, text=True, timeout=300, env=env)
-    assert not out.returncode, out.stderr[-3000:]
-    return [float(o) for o in out.stdout.strip().splitlines()[-1].removeprefix('losses:').split()]
+    return [float(o) for o in run_python(SCRIPTS/f'{name}.py').strip().splitlines()[-1].removeprefix('losses:').split()]
+
+def where_scripts(names, folder, tol):
+    "In which step of their optimizers two scripts part"
+    files = [Path(folder, f'{nm}.json') for nm in names]
+    for nm,file in zip(names, files, strict=True): run_python(SCRIPTS.parents[1]/'where.py', SCRIPTS/f'{nm}.py', file)
+    return where_steps(*(json.loads(o.read_text()) for o in files), tol)
 
 def compare_scripts(system, topic, tol=0.):
     "Run `{system}_{topic}.py` and `{system}_{topic}_ours.py`, and see that losses are alike, apart from `tol`"
-    theirs,ours = run_script(f'{system}_{topic}'),run_script(f'{system}_{topic}_ours')
+    names = f'{system}_{topic}',f'{system}_{topic}_ours'
+    theirs,ours = map(run_script, names)
     write_row(kind='script', system=system, topic=topic, theirs=theirs, ours=ours, tol=tol)
-    assert theirs and ours==pytest.approx(theirs, rel=tol, abs=tol)
+    with TemporaryDirectory() as tmp, explained(lambda: where_scripts(names, tmp, tol)):
+        assert theirs and ours==pytest.approx(theirs, rel=tol, abs=tol)

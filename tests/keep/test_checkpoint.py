@@ -28,6 +28,7 @@ from torch.nn import functional as F
 from torch.optim import lr_scheduler as torch_scheds
 from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, RandomSampler, Sampler, TensorDataset, default_collate
 from torchmetrics.classification import MulticlassAccuracy
+from where import tells_where
 
 N_EPOCH = 3
 
@@ -185,8 +186,10 @@ def whole_run(tmp_path_factory):
 def test_stopped_at_every_event_it_ends_the_same(e, whole_run, tmp_path):
     want,calls = whole_run
     for n in sorted({1, calls[e]//2+1}):
-        learn = chain(mk_all, 'short', [(e, n)], tmp_path/str(n))
-        check(state(learn), want, f'{e} {n}')
+        def stopped(folder, n=n): return chain(mk_all, 'short', [(e, n)], folder)
+        learn = stopped(tmp_path/str(n))
+        with tells_where(lambda: stopped(tmp_path/f'{n} again'), lambda: run(mk_all, 'short')):  # noqa: B023
+            check(state(learn), want, f'{e} {n}')
 
 # --- every setting: a chain of three stops
 
@@ -286,8 +289,9 @@ def test_case_58_stopped_three_times_it_ends_the_same(i, setup, tmp_path):
     make,fits = SETUPS[setup],[o for o in FITS if o!='short' and (o!='one_cycle' or setup not in EXCLUSIVE)]
     fit = fits[i%len(fits)]
     if setup=='stateful' and fit=='steps_per_epoch': fit = 'fit'
-    got = chain(make, fit, CHAINS[i%3], tmp_path, every=2)
-    check(state(got), state(run(make, fit)), fit)
+    def stopped(folder): return chain(make, fit, CHAINS[i%3], folder, every=2)
+    got = stopped(tmp_path/'a')
+    with tells_where(lambda: stopped(tmp_path/'b'), lambda: run(make, fit)): check(state(got), state(run(make, fit)), fit)
 
 # --- loaders with workers
 

@@ -1,14 +1,16 @@
 "One, two and four processes see the same batches, and end with the same weights"
 import math
+from contextlib import suppress
 from functools import partial
 import learnloop, pytest, torch
 import turn_loops
-from learnloop import (Callback, CheckFinite, EMA, GradientAccumulation, GradientCheckpointing, GradientClip, GradualUnfreezing, LimitBatches,
+from learnloop import (Callback, CheckFinite, CheckpointCallback, EMA, GradientAccumulation, GradientCheckpointing, GradientClip, GradualUnfreezing, LimitBatches,
     MicroBatch, MixedPrecision, OverfitBatches, ReloadLoaders, SAM, SWA, SpikeDetection, TimeLimit, TorchScheduler, ValidateCallback, ValidateEvery)
 from learnloop.loop.checks import replaced
 from learnloop.scale.share import part_of
 from runs import TOL, check_alike, differ, mk_dls, mk_learner, mlp, result, tensor_dls, train
 from together import ending, together
+from where import noted, where
 from torch import nn
 from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
 
@@ -75,6 +77,7 @@ def run(nm, how):
     cbs,_ = kw.pop('cbs', list),kw.pop('tol', None)
     return train(lambda: mk_learner(cbs(), **kw), how, FITS.get(nm, lambda learn: learn.fit(2)))
 def runs(how, names): return {nm:run(nm, how) for nm in names}
+def noted_run(nm, how, folder): noted(folder, run, nm, how)
 
 @pytest.mark.parametrize('n,how', NAMES)
 def test_as_one_process(n, how):
@@ -85,8 +88,45 @@ def test_as_one_process(n, how):
         try:
             check_alike([o[nm] for o in ranks], one[nm], SETUPS[nm].get('tol', TOL))
             assert all(o[nm]['came']==one[nm]['came'] for o in ranks)
-        except AssertionError as e: bad[nm] = str(e)[:300], differ(ranks[0][nm]['weights'], one[nm]['weights'])
+        except AssertionError as e:
+            bad[nm] = str(e)[:300],differ(ranks[0][nm]['weights'], one[nm]['weights']),where(partial(together, noted_run, nm, how, n=n), partial(noted_run, nm, how), TOL)
     assert not bad, bad
+
+# --- where they part, if they do
+
+class Skewed(Callback):
+    "Has the gradients of several processes wrong from the fifth step on"
+    agrees = True
+    def before_step(self):
+        if self.learn.peers.world==1 or self.learn.count.opt_steps<4: return
+        for p in self.learn.model.parameters(): p.grad.mul_(1.001)
+
+def skewed(folder, how='ddp', n=2): noted(folder, train, partial(mk_learner, [Skewed()]), how, lambda learn: learn.fit(n))
+def straight(folder): noted(folder, train, mk_learner)
+def saved_fit(folder, cbs=(), **kwargs): noted(folder, train, mk_learner, 'ddp', partial(save_and_fit, folder/'saves', cbs, kwargs))
+def save_and_fit(to, cbs, kwargs, learn): learn.fit(2, cbs=[CheckpointCallback(to, every_steps=1), *cbs], **kwargs)
+def broken_fit(folder): return ending(saved_fit, folder, [Callback('stop', before_step=break_off)])
+def resumed_fit(folder): saved_fit(folder, resume=folder/'saves', accept=['callbacks'])
+def in_two(folder):
+    assert together(broken_fit, folder)[0][0]=='KeyError'
+    together(resumed_fit, folder)
+def break_off(cb):
+    if cb.learn.count.opt_steps==8: raise KeyError
+
+def test_where_two_processes_and_one_part():
+    said = where(partial(together, skewed), skewed, TOL)
+    assert said.startswith('Equal within the tolerance for 4 steps; in step 5 the same batch met the same weights and gave'), said
+    assert 'other gradients' in said and 'A had 2 processes and B 1 process' in said and 'machine.processes' in said
+    assert 'Equal within the tolerance for all 12 steps' in where(partial(together, straight), straight, TOL)
+
+def test_two_processes_that_are_stopped_leave_the_same_file():
+    said = where(partial(together, straight), in_two)
+    assert said.startswith('Equal for all 12 steps that both have.'), said
+
+def in_parts(folder): skewed(folder, 'fsdp')
+def test_parts_of_weights_are_compared_with_such_parts_alone():
+    assert 'they can be compared with as many, or without to_fsdp' in where(partial(together, in_parts), straight)
+    assert 'Equal for all 12 steps' in where(*[partial(together, in_parts)]*2)
 
 # --- turns
 

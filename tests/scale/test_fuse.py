@@ -13,6 +13,7 @@ from learnloop import (
 from learnloop.scale.fuse import _Graph
 from test_properties import programs
 from together import together
+from where import tells_where
 
 SGD,Adam,AdamW = torch.optim.SGD,torch.optim.Adam,torch.optim.AdamW
 
@@ -57,7 +58,7 @@ def n_fused(learn): return sum(learn.fuse_report().fused.values())
 def both(min_fused=30, fuse=True, **kwargs):
     "Fused and ordinary, which must be near; the fused one"
     a,b = fitted(fuse, **kwargs),fitted(False, **kwargs)
-    near(a, b)
+    with tells_where(partial(fitted, fuse, **kwargs), partial(fitted, False, **kwargs), tol=1e-4): near(a, b)
     assert vars(a.count)==vars(b.count)
     assert n_fused(a)>=min_fused, a.fuse_report()
     assert all(p.grad is None for p in a.model.parameters())

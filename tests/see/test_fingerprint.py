@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from learnloop import Callback, CheckpointCallback, Fingerprint, GradientAccumulation, Learner, TrainEvalCallback, diff_runs, event, on, set_seed
 from learnloop.see import fingerprint as fp
-from learnloop.see.fingerprint import about_run, git_commit, hash_parts, read_fingerprint, tensor_hash
+from learnloop.see.fingerprint import about_run, hash_parts, read_fingerprint, tensor_hash
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
@@ -198,7 +198,7 @@ def test_a_wrapped_model_has_the_names_of_the_plain_one(tmp_path):
     mk_learn(tmp_path/'a', [Fingerprint()], n=3).fit(1)
     mk_learn(tmp_path/'b', [Fingerprint()], n=3, model=wrapped).fit(1)
     res = diff_runs(tmp_path/'a', tmp_path/'b')
-    assert res.equal and 'model.type' in res.settings
+    assert res.equal and 'model.class' in res.settings
 
 def test_accumulation_and_cancels_have_rows(tmp_path):
     mk_learn(tmp_path, [GradientAccumulation(n_acc=None, n_batches=4), Fingerprint()]).fit(1)
@@ -284,8 +284,8 @@ def test_about(tmp_path):
     learn = mk_learn(tmp_path, [Fingerprint()], lr=.1)
     learn.fit(1)
     about = read_fingerprint(tmp_path).about
-    assert about['versions']['torch']==torch.__version__ and about['hypers']['0']['lr']=='0.1' and about['data']['batches']==24
-    assert about['order']==['train_eval'] and about['epochs']==1 and about['loss']=='mse_loss'
+    assert about['versions']['torch']==torch.__version__ and about['optimizer']['lr']==.1 and about['data']['train']['batches']==24
+    assert about['order']==['train_eval'] and about['settings']['n_epoch']==1 and about['settings']['loss']=='mse_loss'
 
 def test_asking_for_the_first_items_draws_nothing():
     class Augmented:
@@ -299,24 +299,6 @@ def test_asking_for_the_first_items_draws_nothing():
     a = torch.get_rng_state(),random.getstate()
     first = about_run(learn)['data']
     assert torch.equal(a[0], torch.get_rng_state()) and a[1]==random.getstate() and first==about_run(learn)['data']
-
-def test_the_commit_is_found_without_git(tmp_path):
-    repo,work = tmp_path/'repo',tmp_path/'work'
-    (repo/'.git/refs/heads').mkdir(parents=True)
-    (repo/'.git/HEAD').write_text('ref: refs/heads/main\n')
-    assert git_commit(repo) is None
-    (repo/'.git/packed-refs').write_text('# pack-refs\n' + 'b'*40 + ' refs/heads/main\n')
-    assert git_commit(repo)=='b'*40
-    (repo/'.git/refs/heads/main').write_text('a'*40+'\n')
-    (repo/'deep/er').mkdir(parents=True)
-    assert git_commit(repo/'deep/er')=='a'*40
-    own = repo/'.git/worktrees/work'
-    own.mkdir(parents=True)
-    (own/'HEAD').write_text('ref: refs/heads/main\n')
-    (own/'commondir').write_text('../..\n')
-    work.mkdir()
-    (work/'.git').write_text(f'gitdir: {own}\n')
-    assert git_commit(work)=='a'*40
 
 # ---- sizes
 

@@ -88,3 +88,21 @@ def test_the_commit_of_a_repository(how, tmp_path):
 
 def test_names_with_dots():
     assert flat_facts({'a':{'b':{'c':1}, 'd':[1, 2]}, 'e':None})=={'a.b.c':1, 'a.d':[1, 2], 'e':None}
+
+def test_the_commit_is_found_without_git(tmp_path):
+    repo,work = tmp_path/'repo',tmp_path/'work'
+    (repo/'.git/refs/heads').mkdir(parents=True)
+    (repo/'.git/HEAD').write_text('ref: refs/heads/main\n')
+    assert find_commit(repo) is None
+    (repo/'.git/packed-refs').write_text('# pack-refs\n' + 'b'*40 + ' refs/heads/main\n')
+    assert find_commit(repo)=='b'*40
+    (repo/'.git/refs/heads/main').write_text('a'*40+'\n')
+    (repo/'deep/er').mkdir(parents=True)
+    assert find_commit(repo/'deep/er')=='a'*40
+    own = repo/'.git/worktrees/work'
+    own.mkdir(parents=True)
+    (own/'HEAD').write_text('ref: refs/heads/main\n')
+    (own/'commondir').write_text('../..\n')
+    work.mkdir()
+    (work/'.git').write_text(f'gitdir: {own}\n')
+    assert find_commit(work)=='a'*40
