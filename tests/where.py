@@ -8,7 +8,6 @@ from contextlib import contextmanager, suppress
 from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
-import torch
 from learnloop import Fingerprint, Learner, diff_runs
 from torch.optim import optimizer
 

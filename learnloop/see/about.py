@@ -109,8 +109,8 @@ def _commit_of(ref, git, common):
 
 # %% ../../nbs/see/08_about.ipynb #8f0a0011
 def _versions():
-    res = dict(learnloop=sys.modules['learnloop'].__version__, python=platform.python_version(), cuda=torch.version.cuda,
-        commit=find_commit())
+    res = dict(learnloop=sys.modules['learnloop'].__version__, python=platform.python_version(),
+        cuda=torch.version.cuda, commit=find_commit())
     mods = {k:sys.modules.get(k) for k in ('torch','numpy','torchvision','transformers')}  # those that are imported
     res |= {k:str(getattr(m, '__version__', '')) for k,m in mods.items() if m is not None}
     return {k:v for k,v in res.items() if v is not None}
@@ -142,9 +142,9 @@ def _model(learn):
     model = uncompiled(learn.model)
     ps = [p for p in model.parameters() if not is_lazy(p)]
     text = f'{zlib.crc32(repr(model).encode()):08x}'  # layers and their arguments, as the model prints them
-    return {'class':type(model).__name__} | dict(text=text, modules=len([*model.modules()]), parameters=sum(p.numel() for p in ps),
-        trainable=sum(p.numel() for p in ps if p.requires_grad), compiled=model is not learn.model,
-        dtypes=sorted({str(p.dtype).removeprefix('torch.') for p in ps}))
+    return {'class':type(model).__name__} | dict(text=text, modules=len([*model.modules()]),
+        parameters=sum(p.numel() for p in ps), trainable=sum(p.numel() for p in ps if p.requires_grad),
+        compiled=model is not learn.model, dtypes=sorted({str(p.dtype).removeprefix('torch.') for p in ps}))
 
 # %% ../../nbs/see/08_about.ipynb #8f0a0014
 _OF_GROUPS = {'params', 'param_names', 'group', 'decay', 'initial_lr'}

@@ -284,8 +284,10 @@ def lines(self:RunDiff)->list: # Sentences
         gap = f' (of those after step {last:,} it alone has a row)' if self.pair.last and self.step-last>1 else ''
         so_far = f'Equal{near} for {_steps(last)}; in' if last else 'In'
         res = [f'{so_far} step {self.step:,}{gap} {self._what()}.', *self._hints()]
-    if self._shares: res.append('A had {} and B {}: of batches, random numbers and losses each tells the share of its first '
-        'process, and they were not compared.'.format(*[f'{n} process' if n==1 else f'{n} processes' for n in self._shares]))
+    if self._shares:
+        n,m = (f'{o} process' if o==1 else f'{o} processes' for o in self._shares)
+        res.append(f'A had {n} and B {m}: of batches, random numbers and losses each tells the share of its first '
+            'process, and they were not compared.')
     return [*res, *self._damages()]
 
 # %% ../../nbs/see/10_diff.ipynb #fb100027

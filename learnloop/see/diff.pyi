@@ -14,6 +14,7 @@ class RunDiff:
     tensor: Any
     early: bool
     settings: Any
+    _shares: Any
     pair: Any
     found: Any
     parted: Any

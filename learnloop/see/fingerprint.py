@@ -32,7 +32,7 @@ from .about import run_facts
 from .log import put_at
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090008
-_WIDTH = 4096        # Elements that have multipliers of their own; sums of so many are multiplied again
+_WIDTH = 4096        # Numbers that have multipliers of their own; sums of so many are multiplied again
 _LARGE = 1<<16       # Tensors of fewer elements are put together first
 _BITS = 2**64-1
 
@@ -47,24 +47,40 @@ def _odds(seed, n, device):
 
 def _low(x, n): return (x >> n) & (2**(64-n)-1)  # as if there were no sign
 
+# %% ../../nbs/see/09_fingerprint.ipynb #fb09004e
+_LINE,_SUMS = 1024,8  # Bytes of a row, and sums of it
+
+@cache
+def _factors(device):
+    "Odd numbers from -127 to 127 for each byte of a row"
+    n = _LINE*_SUMS
+    return ((_odds(2, n, device) >> 56) | 1).to(torch.int8).view(_LINE, _SUMS)
+
+def _products(rows):
+    "The sums of `rows`, (n, 1024) bytes: (n, 8) whole numbers of 32 bits"
+    factors = _factors(rows.device)
+    if rows.device.type=='cpu' and torch.backends.mkldnn.is_available(): return torch._int_mm(rows, factors)
+    with torch.autocast(rows.device.type, enabled=False):
+        return torch.cat([(o.float() @ factors.float()).int() for o in rows.split(1<<14)])
+
 # %% ../../nbs/see/09_fingerprint.ipynb #fb09000a
 def _sum_up(v):
     "The hash of `v`, whole numbers of at most 32 bits in a row: a scalar"
     n,dev = len(v),v.device
     many = n//_WIDTH*_WIDTH
-    odds,is_cpu = _odds(0, _WIDTH, dev),dev.type=='cpu'
-    rest = v[many:].long()
-    res = torch.dot(rest, odds[:n-many]) if is_cpu else (rest*odds[:n-many]).sum()
+    odds = _odds(0, _WIDTH, dev)
+    res = (v[many:]*odds[:n-many]).sum()
     if not many: return res
-    rows,step = v[:many].view(-1, _WIDTH),16 if is_cpu else 512
-    sums = torch.empty(len(rows), dtype=torch.int64, device=dev)
-    slab = torch.empty(step if is_cpu else 0, _WIDTH, dtype=torch.int64, device=dev)
-    for i in range(0, len(rows), step):
-        part = rows[i:i+step]
-        if is_cpu: torch.mv(slab[:len(part)].copy_(part), odds, out=sums[i:i+step])
-        else: sums[i:i+step] = (part.long()*odds).sum(1)
-    size = 1 << (len(rows)-1).bit_length()
-    return res + ((sums ^ _low(sums, 32))*_odds(1, size, dev)[:len(rows)]).sum()
+    sums = torch.cat([(o*odds).sum(1) for o in v[:many].view(-1, _WIDTH).split(512)])
+    size = 1 << (len(sums)-1).bit_length()
+    return res + ((sums ^ _low(sums, 32))*_odds(1, size, dev)[:len(sums)]).sum()
+
+def _hashed(v):
+    "The hash of `v`, elements of any kind in a row: a scalar"
+    if len(v)<_WIDTH: return _sum_up(_as_ints(v))
+    data = v.view(torch.int8)
+    n = len(data)//_LINE*_LINE
+    return _sum_up(torch.cat([_products(data[:n].view(-1, _LINE)).view(-1), data[n:].int()]))
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb09000c
 _USUAL = Tensor,nn.Parameter
@@ -102,7 +118,7 @@ def hash_parts(
     "Hash `tensors`, and wait for nothing"
     with torch.no_grad():
         rows = _in_rows(tensors)
-        res = [_sum_up(_as_ints(v)) for v in rows]
+        res = [_hashed(v) for v in rows]
         if not norms: return res,[]
         half = torch.float16,torch.bfloat16
         return res,[torch.linalg.vector_norm(v, dtype=torch.float32 if v.dtype in half else None)
@@ -298,7 +314,8 @@ def about_run(
 )->dict: # Topic -> facts by name, plain data
     "Tell what the run is, as far as training depends on it"
     facts = run_facts(learn)
-    acting = [o.name for o in sorted(learn.cbs, key=lambda o: o.order) if not o.only_looks and o.name in facts['callbacks']]
+    cbs = sorted(learn.cbs, key=lambda o: o.order)
+    acting = [o.name for o in cbs if not o.only_looks and o.name in facts['callbacks']]
     for k,o in facts['data'].items(): o['first_items'] = _first_items(getattr(learn.dls, k))
     facts['model']['sharded'] = any(hasattr(p, 'to_local') for p in learn.model.parameters())  # by `to_fsdp`
     return facts | dict(order=acting, callbacks={k:facts['callbacks'][k] for k in acting})

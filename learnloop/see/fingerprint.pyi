@@ -5,7 +5,7 @@ from learnloop.loop.callback import Callback
 from typing import Any
 from typing import NamedTuple
 
-__all__ = ['STREAMS', 'KINDS', 'FUSED', 'NO_STEP', 'CANCELLED', 'FAILED', 'hash_parts', 'tensor_hash', 'StepRow', 'FingerprintFile', 'read_fingerprint', 'git_commit', 'about_run', 'Fingerprint']
+__all__ = ['STREAMS', 'KINDS', 'FUSED', 'NO_STEP', 'CANCELLED', 'FAILED', 'hash_parts', 'tensor_hash', 'StepRow', 'FingerprintFile', 'read_fingerprint', 'about_run', 'Fingerprint']
 
 STREAMS: tuple
 
@@ -110,20 +110,12 @@ def read_fingerprint(path: Any) -> FingerprintFile:
     - `path`: The file, or the folder of a run
     """
 
-def git_commit(folder: Any='.') -> str | None:
-    """Find the commit that is checked out, without git
-
-    - `folder`: In a repository, at any depth
-
-    Returns: None if there is none
-    """
-
 def about_run(learn: Any) -> dict:
     """Tell what the run is, as far as training depends on it
 
     - `learn`: The learner, in a fit
 
-    Returns: Plain data
+    Returns: Topic -> facts by name, plain data
     """
 
 class Fingerprint(Callback):

@@ -1,11 +1,11 @@
 "One, two and four processes see the same batches, and end with the same weights"
 import math
-from contextlib import suppress
 from functools import partial
 import learnloop, pytest, torch
 import turn_loops
-from learnloop import (Callback, CheckFinite, CheckpointCallback, EMA, GradientAccumulation, GradientCheckpointing, GradientClip, GradualUnfreezing, LimitBatches,
-    MicroBatch, MixedPrecision, OverfitBatches, ReloadLoaders, SAM, SWA, SpikeDetection, TimeLimit, TorchScheduler, ValidateCallback, ValidateEvery)
+from learnloop import (Callback, CheckFinite, CheckpointCallback, EMA, GradientAccumulation, GradientCheckpointing, GradientClip, GradualUnfreezing,
+    LimitBatches, MicroBatch, MixedPrecision, OverfitBatches, ReloadLoaders, SAM, SWA, SpikeDetection, TimeLimit, TorchScheduler,
+    ValidateCallback, ValidateEvery)
 from learnloop.loop.checks import replaced
 from learnloop.scale.share import part_of
 from runs import TOL, check_alike, differ, mk_dls, mk_learner, mlp, result, tensor_dls, train

@@ -111,6 +111,30 @@ def test_the_sum_is_the_one_of_whole_numbers(n):
     assert fp._sum_up(x).item() % 2**64==(sums+rows[many]) % 2**64
     assert all(o%2 for o in odds) and len({*odds})==len(odds)
 
+@pytest.mark.parametrize('n', [1, 16, 17, 40_000])
+def test_sums_of_bytes_are_exact_however_they_are_multiplied(n, monkeypatch):
+    "Extremes too: floats have each whole number up to 2**24, in any order and under autocast"
+    dev = torch.device('cpu')
+    rows = torch.randint(-128, 128, (n, fp._LINE), dtype=torch.int8)
+    rows[0] = torch.where(fp._factors(dev)[:, 0]>0, 127, -128)
+    want = fp._products(rows)
+    i = n//2
+    assert want[i].tolist()==[sum(a*b for a,b in zip(rows[i].tolist(), col, strict=True)) for col in fp._factors(dev).T.tolist()]
+    monkeypatch.setattr('torch.backends.mkldnn.is_available', lambda: False)
+    with torch.autocast('cpu', torch.bfloat16): assert torch.equal(fp._products(rows), want)
+    assert want.dtype is torch.int32 and want.abs().max()<2**24
+
+def test_factors_are_odd_and_many():
+    f = fp._factors(torch.device('cpu'))
+    assert (f%2!=0).all() and f.min()==-127 and f.max()==127 and len({*map(tuple, f.tolist())})==fp._LINE
+
+def test_signs_of_one_column_are_seen():
+    "The upper bits of every other element, an even number of them: where multipliers are odd and as wide as the numbers, they would be lost"
+    x = torch.randn(512, 128)
+    y = x.clone()
+    y[:, 1] *= -1
+    assert tensor_hash(x)!=tensor_hash(y)!=tensor_hash(y*2)
+
 # ---- training is the same
 
 @pytest.mark.parametrize('opt', [torch.optim.SGD, torch.optim.AdamW, torch.optim.Adagrad], ids=lambda o: o.__name__)
