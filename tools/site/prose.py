@@ -1,0 +1,29 @@
+"What markdown needs before it can be a page: formulas that need no network, and no sentence that announces nothing"
+import re
+from latex2mathml.converter import convert
+
+# Code, in fences or in backticks, is left alone
+_CODE = re.compile(r'(^ *```.*?^ *```\s*?$|`[^`\n]+`)', re.S|re.M)
+_BLOCK,_INLINE = re.compile(r'\$\$(.+?)\$\$', re.S),re.compile(r'(?<![\\$\w])\$(?!\s)([^$\n]+?)(?<!\s)\$(?![\w$])')
+_ANNOUNCED = re.compile(r'\s*(\$\$|#+ .*\.doc \}$|```|~~~|[-*+] |\d+\. |\||<|!\[|!!!|\?\?\?|> |    )')
+
+def outside_code(f, s):
+    "`s` with `f` applied to what is no code"
+    return ''.join(o if i%2 else f(o) for i,o in enumerate(_CODE.split(s)))
+
+def math(s):
+    "Formulas between dollars as MathML, which browsers draw without a script"
+    def _all(s):
+        s = _BLOCK.sub(lambda m: f'\n<div class="formula">{convert(m[1].strip(), display="block")}</div>\n', s)
+        return _INLINE.sub(lambda m: convert(m[1]), s)
+    return outside_code(_all, s)
+
+def unfinished(md):
+    "Paragraphs that end in a colon before a heading, another paragraph, or nothing"
+    code = []
+    def _hide(m):
+        code.append(m[0])
+        return f'```{len(code)-1}' if m[0].lstrip().startswith('```') else 'code'
+    blocks = [o.strip('\n') for o in re.split(r'\n\s*\n', _CODE.sub(_hide, md)) if o.strip()]
+    return [o.strip() for o,then in zip(blocks, [*blocks[1:], ''], strict=True)
+        if re.search(r'(?<=[\w)*_`"\'.])\s*:$', o) and not re.match(r'\s*(#|\||<|```|!!!|[-*+] )', o) and not _ANNOUNCED.match(then)]
