@@ -20,7 +20,7 @@ def is_inside(page):
 
 def nav(pages):
     "A tree of titles and `pages`, in the order of their notebooks"
-    groups = {k:[] for k in (*LESSONS, *WINGS)}
+    groups = {k:[] for k in (*LESSONS, *WINGS, 'reference')}
     inside,top = {},[]
     for o in pages:
         folder = ELSEWHERE.get(o.stem, o.parent.name)
@@ -30,4 +30,4 @@ def nav(pages):
         else: groups[folder].append(str(o))
     lessons = [{LESSONS[k]:groups[k]} for k in LESSONS if groups[k]]
     reference = [{WINGS[k]:groups[k]} for k in WINGS if groups[k]]
-    return [*top, *lessons, {'Reference':reference}, {'Internals':[{k:v} for k,v in inside.items()]}]
+    return [*top, *lessons, {'Reference':[*groups['reference'], *reference]}, {'Internals':[{k:v} for k,v in inside.items()]}]

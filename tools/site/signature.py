@@ -42,7 +42,8 @@ def _table(params, ret):
     used = [i for i in range(4) if any(o[i] for o in rows)]
     head = 'name', 'type', 'default', 'meaning'
     lines = [[head[i] for i in used], ['---']*len(used), *([_cell(o[i]) for i in used] for o in rows)]
-    return '\n'.join(f"| {' | '.join(o)} |" for o in lines)
+    table = '\n'.join(f"| {' | '.join(o)} |" for o in lines)
+    return f'<div class="params" markdown="1">\n\n{table}\n\n</div>'
 
 def doc_md(s):
     "The markdown `s` of `show_doc` as a page has it; other markdown as it is"
