@@ -88,7 +88,7 @@ def doc_md(s, name=None):
     if not m: return s
     name,code = name or m['name'],m['code']
     head = f"{m['level']} `{name}` {{ #{name.lower()} .doc }}"
-    link = f"[source]({m['url']}){{ .source }}" if m['url'] else ''
+    link = f"[source]({m['url']}){{ .source data-search-exclude }}" if m['url'] else ''
     parsed = signature(code)
     if parsed:
         params,ret = parsed
