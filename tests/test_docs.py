@@ -60,10 +60,10 @@ def test_formulas_are_drawn_and_code_is_not():
     got = math('A rate $\\eta$ costs `$5` and\n\n```\n$x$\n```\n\n$$\\frac{a}{b}$$')
     assert got.count('<math')==2 and '`$5`' in got and '```\n$x$\n```' in got and '$$' not in got and 'display="block"' in got
 
-@pytest.mark.parametrize('then', ['```python\n1\n```', '- a', '| a |\n| --- |', '![a](b.png)', '<svg></svg>', '$$a$$', '### `f` { #f .doc }', '    code'])
+@pytest.mark.parametrize('then', ['```python\n1\n```', '- a', '| a |\n| --- |', '![a](b.png)', '<svg></svg>', '$$a$$', '### `f` { #f .doc }', '    code', '`a` → b'])
 def test_an_announcement_that_is_kept(then): assert unfinished(f'This is it:\n\n{then}\n')==[]
 
-@pytest.mark.parametrize('then', ['', '## Next', 'Another thought.'])
+@pytest.mark.parametrize('then', ['', '## Next', 'Another thought.', '`a` is one.'])
 def test_an_announcement_that_is_not(then): assert unfinished(f'Well.\n\nThis is `it`:\n\n{then}\n')==['This is code:']
 
 def test_headings_go_down_a_level_at_a_time():
