@@ -12,7 +12,8 @@ ALSO = {'several':'multiple multi', 'learning rate':'lr', 'reproduce':'reproduci
     'install':'installation setup', 'resume':'continue restart', 'predict':'inference', 'hugging face':'huggingface', 'dataloader':'data loader', 'clip':'clipping',
     'schedule':'scheduler', 'augment':'augmentation', 'validate':'validation', 'validating':'validation', 'fine-tune':'finetune finetuning transfer', 'out of memory':'oom',
     'mixed precision':'amp automatic', 'hyper-parameters':'hyperparameters tuning', 'weights & biases':'wandb', 'checkpoint':'checkpointing',
-    'averaging':'average', 'freeze':'freezing unfreeze', 'progress bar':'tqdm', 'interrupt':'ctrl-c', 'classification':'classifier'}
+    'averaging':'average', 'slow':'training', 'log':'logging', 'transformers':'huggingface hugging face', 'freeze':'freezing unfreeze', 'progress bar':'tqdm', 'interrupt':'ctrl-c', 'classification':'classifier'}
+ASKED = 'start', 'howto', 'reference'  # sections that answer what people ask
 _ALSO = re.compile(rf"\b({'|'.join(map(re.escape, ALSO))})(?=s?\b)", re.I)
 _SUMMARY,_METHOD = re.compile(r'<p>(.*?)</p>', re.S),re.compile(r'<code>\w+\.\w+</code>$')
 
@@ -30,10 +31,11 @@ def _title(item):
 def _lists(item):
     "Is `item` a part of a page that lists what others say?"
     page = page_of(item)
-    return item['level']>1 and (page.endswith('/index.html') or page=='reference/all_names.html')
+    return item['level']>1 and (page.endswith('/index.html') or page in ('reference/all_names.html', 'howto/how_do_i.html'))
 
 def findable(index, order):
-    "`index`, with its items in the `order` of pages, and titles that people find"
-    place = {o:i for i,o in enumerate(order)}
-    items = sorted(index['items'], key=lambda o: place.get(page_of(o), len(place)))
+    "`index`, with its items in the `order` of pages, those first that answer a question, and titles that people find"
+    asked = sorted(order, key=lambda o: '/' in o and o.split('/')[0] not in ASKED)
+    place = {o:i for i,o in enumerate(asked)}
+    items = sorted(index['items'], key=lambda o: place[page_of(o)])
     return index | dict(items=[o | dict(title=_title(o)) for o in items if not _lists(o)])
