@@ -90,11 +90,15 @@ class _Reader:
     def __setattr__(self, k, v):
         is_in,is_live = self.learn is not None,k in self._live
         # private names aren't read from the learner
-        if is_in and k[:1]!='_' and k not in vars(self) and _static(type(self), k) is None and hasattr(self.learn, k):
+        if is_in and k[:1]!='_' and k not in vars(self) and _static(type(self), k) is None and _shadows(self.learn, k):
             _warn_shadow(self, k)
         changes = is_in and is_live and getattr(self, k)!=v
         super().__setattr__(k, v)
         if changes: self.learn._changed(muted=True)
+
+def _shadows(learn, k):
+    "Would an attribute `k` of a callback hide state of the learner? A method is nothing that one writes to"
+    return hasattr(learn, k) and not inspect.isroutine(_static(type(learn), k))
 
 # %% ../../nbs/loop/01_callback.ipynb #62e7220d
 @cache
@@ -343,7 +347,7 @@ def add_cb(self:Flow,
         raise ValueError(f"{cb.label} would be {nm!r}, which the learner has for itself; "
             "give it another: cb.name = '…'")
     for k in vars(cb):
-        if k[0]!='_' and k not in (*cb._live, 'name') and hasattr(self, k): _warn_shadow(cb, k)
+        if k[0]!='_' and k not in (*cb._live, 'name') and _shadows(self, k): _warn_shadow(cb, k)
     cb.learn = self
     self.cbs.append(cb)
     setattr(self, nm, cb)

@@ -730,6 +730,12 @@ class Learner(Loop):
 
         Returns: The learner itself
         """
+    def log(self, name: str, value: Any) -> Any:  # measure/recorder.py
+        """Record `value`: in a batch, for its mean over the epoch, weighted by items; between batches, for the epoch
+
+        - `name`: Of the column; what is logged within a batch has `train_` or `valid_` before it
+        - `value`: A number, or a tensor of one element
+        """
     @property
     def smooth_loss(self) -> Any:  # measure/recorder.py
         """Smoothed training loss; None before the first batch, or without a recorder"""

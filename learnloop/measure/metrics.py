@@ -523,9 +523,14 @@ class LossPart(AvgLoss):
     name = property(lambda self: self.part)
     def accumulate(self, learn):
         v = learn.loss_parts.get(self.part)
-        if v is None: return
-        self.vals.append(v)
-        self.sizes.append(learn.bs)
+        if v is not None: self.add(v, learn.bs)
+    def add(self,
+        value, # A scalar tensor
+        n:int # Items that it is the mean of
+    ):
+        "Have `value` in the mean"
+        self.vals.append(value)
+        self.sizes.append(n)
 
 # %% ../../nbs/measure/00_metrics.ipynb #a55eb922
 class LossMetric(AvgMetric):

@@ -306,6 +306,12 @@ class LossPart(AvgLoss):
     def __init__(self, part: str) -> None:
         """- `part`: Its name in `learn.loss_parts`"""
     def accumulate(self, learn: Any) -> Any: ...
+    def add(self, value: Any, n: int) -> Any:
+        """Have `value` in the mean
+
+        - `value`: A scalar tensor
+        - `n`: Items that it is the mean of
+        """
 
 class LossMetric(AvgMetric):
     """Mean over all items of an attribute of the loss function"""

@@ -8,12 +8,13 @@ Docs: https://learnloop.github.io/learnloop/measure/recorder.html.md"""
 __all__ = ['Recorder']
 
 # %% ../../nbs/measure/02_recorder.ipynb #52f14e26
-import math, time, warnings
+import math, time, torch, warnings
 from collections import Counter
 from copy import copy, deepcopy
 from numbers import Real
 from fastcore.basics import patch
 from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensor
 from ..loop.callback import Callback, InGraph
 from ..loop.later import knows_patches
 from ..loop.learner import Learner, default_cb, format_value
@@ -30,8 +31,8 @@ class Recorder(Callback):
     "Record losses, learning rates and metrics; write a row to `learn.logger` after each epoch"
     order,remove_on_fetch,safe_in_evaluate,agrees = 50,True,True,True
     state_schema = {'raw':[float], 'sizes':[float], 'lrs':[float], 'hps':{'*':list}, 'begun':int, 'train_mets':[dict],
-        'values':[list], 'iters':[int], 'metric_names':[str], 'row':dict, 'records':[{'values':dict, '*':...}],
-        'parts?':[str], '*':...}
+        'values':[list], 'iters':[int], 'metric_names':[str], 'row':dict, 'records':[{'values':dict, '*':...}], '*':...,
+        'parts?':[str], 'logged?':[str]}
     def __init__(self,
         add_time:bool=True,       # A column with the duration of the epoch?
         train_metrics:bool=False, # Metrics on training batches, too? They cost time in each
@@ -40,7 +41,8 @@ class Recorder(Callback):
     ):
         self.add_time,self.train_metrics,self.valid_metrics,self.beta = add_time,train_metrics,valid_metrics,beta
         self.train_mets,self.valid_mets,self._stashed,self.log,self._tried,self._fits = [],[],[],[],[],False
-        self.parts,self._parts_of,self._waiting,self._is_open,self._is_titled = [],None,[],False,True
+        self.parts,self._parts_of,self._logged,self._own,self._waiting = [],None,[],{},[]
+        self._is_open,self._is_titled = False,True
         self._clear()
 
     def _clear(self):
@@ -102,12 +104,13 @@ def _check_sync(self:Recorder):
 def before_fit(self:Recorder):
     learn = self.learn
     self._clear()
+    self.parts,self._logged = [o for o in self.parts if o not in self._logged],[]  # another fit may log other things
     self._make_metrics()
     self._check_sync()
     self._fits,self._start = True,time.perf_counter()
     train,valid = self.train_names,[] if learn.dls.valid is None else self.valid_names
-    own = dict.fromkeys(nm for o in learn.cbs for nm in o.epoch_columns)
-    self.columns = [*(o for o in train+valid if o not in self.parts), *own]
+    self._own = dict.fromkeys(nm for o in learn.cbs for nm in o.epoch_columns)
+    self.columns = [*(o for o in train+valid if o not in self.parts), *self._own]
     self._add_columns(self.parts)
     self._waiting,self._is_open = [],learn.may_have_parts
     self._is_titled = not self._is_open or bool(self.parts)
@@ -124,10 +127,11 @@ def before_fit(self:Recorder):
 def _add_columns(self:Recorder, titles):
     "Have columns of `titles` for parts"
     for k in titles:
-        if k.startswith('valid_') and 'valid_loss' not in self.columns: continue
+        if k.startswith('valid_') and 'valid_loss' not in self.columns or k in self._own: continue
         if k in self.columns:
-            raise ValueError(f'the loss has a part whose column is {k!r}, and there is such a column: '
-                'give the part another name, or the metric')
+            what = 'something is logged' if k in self._logged else 'the loss has a part'
+            raise ValueError(f'{what} whose column is {k!r}, and there is such a column: give it another name, '
+                'or the metric')
         self.columns.append(k)
     self.metric_names = ['epoch', *self.columns, *(['time'] if self.add_time else [])]
 
@@ -384,9 +388,9 @@ def _join(self:Recorder, mets):
 # %% ../../nbs/measure/02_recorder.ipynb #c0ae0037
 @patch
 def _share_parts(self:Recorder):
-    "Have the same columns for parts of the loss in all processes, as they may have come up in one of them"
+    "Have the same columns for parts of the loss, and for what is logged, in all processes: one may have it first"
     peers = self.learn.peers
-    if peers.team is None or not (self.parts or self.learn.may_have_parts): return
+    if peers.team is None: return
     every = [*dict.fromkeys(o for parts in peers.gather(self.parts) for o in parts)]
     if every==self.parts: return
     self._add_parts(every)
@@ -428,7 +432,7 @@ def _agreed(peers, mets, vals):
 @patch
 def _take_from_first(self:Recorder, took):
     "Have what callbacks have put into the row as the first process has it; return its time"
-    own = [k for o in self.learn.cbs for k in o.epoch_columns if k in self.row]
+    own = [k for k in (*self._own, *self._logged) if k in self.row and k[:6] not in _KINDS]
     took,there = self.learn.peers.from_first([took, {k:_plain(self.row[k]) for k in own}])
     self.row |= {k:v for k,v in there.items() if v is not None}
     return took
@@ -446,6 +450,57 @@ def record(self:Recorder,
     rec = dict(name=name, epoch=self.learn.epoch, step=self.learn.count.opt_steps, values=values)
     self.records.append(rec)
     self.learn('after_record', record=rec)
+
+# %% ../../nbs/measure/02_recorder.ipynb #5a1b0002
+_KINDS = 'train_','valid_'
+
+@patch
+def log(self:Learner,
+    name:str, # Of the column; what is logged within a batch has `train_` or `valid_` before it
+    value # A number, or a tensor of one element
+):
+    "Record `value`: in a batch, for its mean over the epoch, weighted by items; between batches, for the epoch"
+    _check_log(self, name, value)
+    rec = getattr(self, 'recorder', None)
+    if rec is None: return
+    if isinstance(value, Tensor): value = value.detach().float().reshape(()).clone()
+    if self.inside('batch'): rec._log_in_batch(name, value)
+    elif rec._fits and not rec._stashed: rec._log_of_epoch(name, value)
+
+# %% ../../nbs/measure/02_recorder.ipynb #5a1b0004
+def _check_log(learn, name, value):
+    at = f'learn.log({name!r}, …)'
+    if not isinstance(name, str) or not name or name.startswith(_KINDS):
+        raise ValueError(f'{at}: the name must be a text; train_ and valid_ are put before it')
+    n = value.numel() if isinstance(value, Tensor) else 1 if isinstance(value, Real) else None
+    if n!=1:
+        what = 'a '+type(value).__name__ if n is None else f'a tensor of shape {tuple(value.shape)}'
+        raise ValueError(f'{at}: got {what}; it must be a number, or a tensor of one element, such as value.mean()')
+    if isinstance(value, FakeTensor): raise RuntimeError(f'{at} in what is compiled would be run once, and never again')
+    if not (learn.inside('epoch') or learn.inside('validate')):
+        raise ValueError(f'{at}: no epoch is open, and so no row to log to: log from before_epoch to after_epoch')
+    if name in learn.loss_parts: raise ValueError(f'{at}: the loss has a part of this name; log under another one')
+
+# %% ../../nbs/measure/02_recorder.ipynb #5a1b0005
+@patch
+def _log_column(self:Recorder, title):
+    if title in self.parts: return
+    self._logged.append(title)
+    self._add_parts([title])
+
+@patch
+def _log_in_batch(self:Recorder, name, value):
+    learn = self.learn
+    self._log_column(_KINDS[not learn.training]+name)
+    mean = next(m for m in (self.train_mets if learn.training else self.valid_mets) if getattr(m, 'part', None)==name)
+    mean.add(value if isinstance(value, Tensor) else torch.tensor(float(value)), learn.bs)
+
+@patch
+def _log_of_epoch(self:Recorder, name, value):
+    if name in self.columns and name not in self._logged and name not in self._own:
+        raise ValueError(f'learn.log({name!r}, …): there is a column of this name: log under another one')
+    self._log_column(name)
+    self.row[name] = float(value)
 
 # %% ../../nbs/measure/02_recorder.ipynb #038c6f67
 @patch(as_prop=True)
@@ -543,7 +598,8 @@ def state_dict(self:Recorder)->dict: # Plain data
     if not len(self._raw) and not self.values: return {}
     sd = dict(raw=self._raw, sizes=self._sizes, lrs=self._lrs, values=self.values, iters=self.iters,
         records=self.records, hps=self.hps, metric_names=self.metric_names, row=self.row, begun=self._begun)
-    if self.parts: sd['parts'] = self.parts
+    for k,v in (('parts', self.parts), ('logged', self._logged)):
+        if v: sd[k] = v
     mets,whole = self.train_mets,self._whole
     if whole and whole[0]==len(self._raw): mets = whole[1]
     return {k:_now(v) for k,v in sd.items()} | dict(train_mets=[_metric_state(m) for m in mets])
@@ -583,7 +639,8 @@ def load_state_dict(self:Recorder,
     self.values,self.iters,self.records = (Series(sd[k]) for k in ('values','iters','records'))
     self.hps,self.metric_names = {k:Series(v) for k,v in sd['hps'].items()},list(sd['metric_names'])
     self.row,self._begun = dict(sd['row']),sd['begun']
-    parts,is_alone = sd.get('parts', []),self.learn is None or not self.learn.inside('fit')
+    parts,self._logged = sd.get('parts', []),list(sd.get('logged', []))
+    is_alone = self.learn is None or not self.learn.inside('fit')
     if not is_alone and parts:
         self._add_parts(parts)
         self._settle(())

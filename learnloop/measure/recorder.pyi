@@ -26,6 +26,8 @@ class Recorder(Callback):
     _fits: bool
     parts: list
     _parts_of: Any
+    _logged: list
+    _own: dict
     _waiting: list
     _is_open: bool
     _is_titled: bool
@@ -114,7 +116,7 @@ class Recorder(Callback):
         """Have losses be those of the run, unless they are, or no training began"""
     def _join(self, mets: Any) -> Any: ...  # measure/recorder.py
     def _share_parts(self) -> Any:  # measure/recorder.py
-        """Have the same columns for parts of the loss in all processes, as they may have come up in one of them"""
+        """Have the same columns for parts of the loss, and for what is logged, in all processes: one may have it first"""
     def _take_from_first(self, took: Any) -> Any:  # measure/recorder.py
         """Have what callbacks have put into the row as the first process has it; return its time"""
     def record(self, name: str, values: dict) -> Any:  # measure/recorder.py
@@ -123,6 +125,9 @@ class Recorder(Callback):
         - `name`: What was evaluated: `valid`, or the name of another loader
         - `values`: Numbers, by the names under which they can be monitored
         """
+    def _log_column(self, title: Any) -> Any: ...  # measure/recorder.py
+    def _log_in_batch(self, name: Any, value: Any) -> Any: ...  # measure/recorder.py
+    def _log_of_epoch(self, name: Any, value: Any) -> Any: ...  # measure/recorder.py
     @property
     def raw_losses(self) -> Any:  # measure/recorder.py
         """Training loss of each batch"""

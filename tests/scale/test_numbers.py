@@ -113,6 +113,26 @@ def test_parts_of_the_loss():
     a,b = together(f, False)
     assert equal(a, b) and a['names']==['epoch','train_loss','valid_loss','accuracy','train_size','valid_size','train_late','valid_late','time']
 
+def test_what_callbacks_log():
+    "Means over the items of the run; of what one process logs, over its own; between batches, what the first process says"
+    class Logs(Callback):
+        agrees = True
+        def after_loss(self): self.learn.log('size', self.pred.square().mean())
+        def after_epoch(self): self.learn.log('counted', self.learn.epoch+self.learn.peers.rank*100)
+    def f():
+        learn = mk(metrics=accuracy).to_ddp()
+        fit(learn, 2, cbs=Logs())
+        return history(learn)
+    agree(f)
+    def of_one():
+        def late(cb):
+            if cb.learn.peers.rank==1 and cb.learn.training: cb.learn.log('late', 3.)
+        learn = mk(metrics=accuracy).to_ddp()
+        fit(learn, 2, cbs=Callback('late_one', after_batch=late))
+        return history(learn)
+    a,b = together(of_one)
+    assert equal(a, b) and a['names']==['epoch','train_loss','valid_loss','accuracy','train_late','time'], a['names']
+
 CANCELS = [('before_batch','Batch'), ('after_pred','Batch'), ('before_backward','Backward'), ('before_step','Step'), ('after_step','Train'),
     ('after_batch','Train'), ('after_loss','Epoch'), ('after_batch','Fit'), ('before_validate','Valid'), ('before_fit','Fit'),
     ('after_train','Epoch'), ('before_epoch','Epoch')]

@@ -87,24 +87,24 @@ def late(learn): return learn.epoch>2
     (dict(when=late), ' (when late)'), (dict(when=lambda learn: True), ' (when …)'), (dict(when=partial(late)), ' (when …)')])
 def test_filters(kwargs, mark):
     @on(event.after_loss, **kwargs)
-    def log(cb): "Logs"
-    assert line(mk_learner([log]).show_training_loop(), 'after_loss')==f'- after_loss: log{mark}'
-    class Log(Callback):
+    def note(cb): "Notes"
+    assert line(mk_learner([note]).show_training_loop(), 'after_loss')==f'- after_loss: note{mark}'
+    class Note(Callback):
         @on(event.after_loss, **kwargs)
-        def say(self): "Logs"
-    assert line(mk_learner([Log()]).show_training_loop(), 'after_loss')==f'- after_loss: log{mark}'
+        def say(self): "Notes"
+    assert line(mk_learner([Note()]).show_training_loop(), 'after_loss')==f'- after_loss: note{mark}'
 
 def test_several_filters_of_one_callback():
-    class Log(Callback):
+    class Note(Callback):
         run_valid = False
         def after_loss(self): "At each"
         @on(event.after_loss, every=2)
         @on(event.after_batch, every=3)
         def say(self): "At some"
-    loop = mk_learner([Log()]).show_training_loop()
-    assert line(loop, 'after_loss')=='- after_loss: log (train, every call; every 2)'
-    assert line(loop, 'after_batch')=='- after_batch: train_eval (train), log (train, every 3)'
-    assert Log().call_filters('after_loss')==['', 'every 2'] and Log().call_filters('before_fit')==[]
+    loop = mk_learner([Note()]).show_training_loop()
+    assert line(loop, 'after_loss')=='- after_loss: note (train, every call; every 2)'
+    assert line(loop, 'after_batch')=='- after_batch: train_eval (train), note (train, every 3)'
+    assert Note().call_filters('after_loss')==['', 'every 2'] and Note().call_filters('before_fit')==[]
 
 def test_filters_of_those_that_stand_in():
     @on(event.before_fit, every=2)
@@ -146,8 +146,8 @@ def test_it_is_as_it_was_when_it_was_made():
 @pytest.mark.parametrize('verbose', [False, True])
 def test_html_has_what_text_has(verbose):
     @on(event.after_batch, every=10)
-    def log(cb): "Logs"
-    learn = synth_learner(cbs=[GradientAccumulation(32), log, mk(run=False)])
+    def note(cb): "Notes"
+    learn = synth_learner(cbs=[GradientAccumulation(32), note, mk(run=False)])
     loop = learn.show_training_loop(verbose)
     want = []
     for o in str(loop).splitlines():
