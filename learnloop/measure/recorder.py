@@ -29,7 +29,7 @@ from .trial import note_metric, try_metrics
 @knows_patches
 class Recorder(Callback):
     "Record losses, learning rates and metrics; write a row to `learn.logger` after each epoch"
-    order,remove_on_fetch,safe_in_evaluate,agrees = 50,True,True,True
+    order,remove_on_fetch,safe_in_evaluate,agrees,_is_open,_is_titled = 50,True,True,True,False,True
     state_schema = {'raw':[float], 'sizes':[float], 'lrs':[float], 'hps':{'*':list}, 'begun':int, 'train_mets':[dict],
         'values':[list], 'iters':[int], 'metric_names':[str], 'row':dict, 'records':[{'values':dict, '*':...}], '*':...,
         'parts?':[str], 'logged?':[str]}
@@ -42,7 +42,6 @@ class Recorder(Callback):
         self.add_time,self.train_metrics,self.valid_metrics,self.beta = add_time,train_metrics,valid_metrics,beta
         self.train_mets,self.valid_mets,self._stashed,self.log,self._tried,self._fits = [],[],[],[],[],False
         self.parts,self._parts_of,self._logged,self._own,self._waiting = [],None,[],{},[]
-        self._is_open,self._is_titled = False,True
         self._clear()
 
     def _clear(self):
