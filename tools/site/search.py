@@ -3,35 +3,39 @@
 Zensical's search wants all words of a query, and orders what it finds by where they are, in a title, in the path of a page or in its text, how near to each
 other, and how near to the beginning; what is equal stays in the order of the index. It knows no weights of pages and no other words for the same. So the index
 is put in the order of the navigation, and titles get words that are searched and not seen: a page's summary, which its author wrote in the words that
-people search for, other words for the same, and a dot before what is looked up less.
+people search for, other words for the same, and dots before what is looked up less, which are words that nobody types.
 """
 import re
 
-# A word of titles -> what else people call it. What begins with a word is found by it: `multi` by `multi-GPU`, but not `profile` by `profiling`
-ALSO = {'several':'multiple multi', 'learning rate':'lr', 'reproduce':'reproducibility reproducible deterministic', 'profile':'profiling profiler',
-    'install':'installation setup', 'resume':'continue restart', 'predict':'inference', 'hugging face':'huggingface', 'dataloader':'data loader', 'clip':'clipping',
-    'schedule':'scheduler', 'augment':'augmentation', 'validate':'validation', 'validating':'validation', 'fine-tune':'finetune finetuning transfer', 'out of memory':'oom',
-    'mixed precision':'amp automatic', 'hyper-parameters':'hyperparameters tuning', 'weights & biases':'wandb', 'checkpoint':'checkpointing',
-    'averaging':'average', 'slow':'training', 'log':'logging', 'transformers':'huggingface hugging face', 'freeze':'freezing unfreeze', 'progress bar':'tqdm', 'interrupt':'ctrl-c', 'classification':'classifier'}
+# A word of titles and summaries -> what else people call it. A word is found by what it begins with: `multiple` by `multi`, but not `profile` by `profiling`
+ALSO = {'several':'multiple', 'learning rate':'lr', 'reproduce':'reproducibility deterministic', 'profile':'profiling', 'install':'installation', 'resume':'continue',
+    'getting started':'quickstart', 'predict':'inference', 'hugging face':'huggingface', 'transformers':'hugging face huggingface', 'dataloader':'data loader',
+    'clip':'clipping', 'schedule':'scheduler', 'augment':'augmentation', 'validate':'validation', 'fine-tune':'finetune finetuning', 'log':'logging',
+    'out of memory':'oom', 'mixed precision':'amp', 'hyper-parameter':'hyperparameter', 'weights & biases':'wandb', 'averaging':'average', 'freeze':'unfreeze',
+    'progress bar':'tqdm', 'interrupt':'ctrl c', 'classification':'classifier'}
 ASKED = 'start', 'howto', 'reference'  # sections that answer what people ask
-_ALSO = re.compile(rf"\b({'|'.join(map(re.escape, ALSO))})(?=s?\b)", re.I)
+LISTS = 'reference/all_names.html', 'howto/how_do_i.html'  # as do first pages of sections, they say what other pages say
+_ALSO = re.compile(rf"\b({'|'.join(map(re.escape, ALSO))})s?\b", re.I)
 _SUMMARY,_METHOD = re.compile(r'<p>(.*?)</p>', re.S),re.compile(r'<code>\w+\.\w+</code>$')
 
 def page_of(item): return item['location'].partition('#')[0]
 
-def _hidden(s): return f'<span hidden>{s}</span>'
+def _hidden(s): return f'<span hidden>{s}</span>' if s else ''
+
+def _dots(item):
+    "How much less than others `item` is looked up: what happens inside, how callbacks of other systems run, methods"
+    return 2*(item['path'][0]=='Internals' or 'Other systems' in item['path']) + bool(_METHOD.match(item['title']))
 
 def _title(item):
     "The title of `item`, with words that are not to be seen"
-    title,summary = item['title'].replace('&amp;', '&'),_SUMMARY.search(item['text'])
-    title = _ALSO.sub(lambda m: f'{_hidden(ALSO[m[1].lower()]+" ")}{m[1]}', title).replace('&', '&amp;')
-    if item['level']==1 and summary: title += _hidden(' '+summary[1])
-    return _hidden('· '*(2*(item['path'][0]=='Internals') + bool(_METHOD.match(item['title']))))+title
+    summary = _SUMMARY.search(item['text']) if item['level']==1 else None
+    said = summary[1] if summary else ''
+    words = dict.fromkeys(ALSO[k.lower()] for k in _ALSO.findall(f"{item['title']} {said}".replace('&amp;', '&')))
+    return _hidden('· '*_dots(item))+item['title']+_hidden(' '.join(['', *words, said]).rstrip())
 
 def _lists(item):
     "Is `item` a part of a page that lists what others say?"
-    page = page_of(item)
-    return item['level']>1 and (page.endswith('/index.html') or page in ('reference/all_names.html', 'howto/how_do_i.html'))
+    return item['level']>1 and (page_of(item).endswith('/index.html') or page_of(item) in LISTS)
 
 def findable(index, order):
     "`index`, with its items in the `order` of pages, those first that answer a question, and titles that people find"
