@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from learnloop._modidx import d as index
 from tools.build_docs import in_order, of_readme, output_md, said, search_of_files
-from tools.site.nav import grouped, is_inside, nav, overviews
+from tools.site.nav import grouped, is_inside, leaves, nav, overviews
 from tools.site.prose import math, unfinished
 from tools.site.signature import WIDTH, doc_md, signature
 
@@ -88,11 +88,6 @@ def test_outputs(tmp_path):
 
 TEXTS = {Path(o):f'# {Path(o).stem}\n\n*About {Path(o).stem}*\n' for o in ('index.md', 'start/five.md', 'howto/freeze.md', 'coming/torch.md', 'explanations/clusters.md', 'explanations/tested_with.md',
     'explanations/how_it_works.md', 'loop/learner.md', 'loop/peers.md', 'interop/core.md', 'interop/keras.md', 'reference/events.md')}
-
-def leaves(tree):
-    "Pages of the navigation, in its order"
-    if isinstance(tree, str): return [tree]
-    return [p for o in (tree.values() if isinstance(tree, dict) else tree) for p in leaves(o)]
 
 def test_each_page_is_in_the_navigation_once():
     texts = TEXTS | overviews(TEXTS)

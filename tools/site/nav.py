@@ -57,3 +57,8 @@ def nav(pages):
     wings = [{WINGS[k]:groups[k]} for k in WINGS if k in groups]
     reference = {'Reference':[*groups.get('reference', []), *wings]}
     return [*({'Home':o} for o in groups.get('', [])), *lessons, reference, {'Internals':[{k:v} for k,v in inside.items()]}]
+
+def leaves(tree):
+    "Pages of a navigation, in its order"
+    if isinstance(tree, str): return [tree]
+    return [p for o in (tree.values() if isinstance(tree, dict) else tree) for p in leaves(o)]
