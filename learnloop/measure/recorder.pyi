@@ -13,6 +13,8 @@ class Recorder(Callback):
     remove_on_fetch: bool
     safe_in_evaluate: bool
     agrees: bool
+    _is_open: bool
+    _is_titled: bool
     state_schema: dict
     add_time: bool
     train_metrics: bool
@@ -29,8 +31,6 @@ class Recorder(Callback):
     _logged: list
     _own: dict
     _waiting: list
-    _is_open: bool
-    _is_titled: bool
     _raw: Any
     _sizes: Any
     _lrs: Any
