@@ -18,7 +18,7 @@ from ..loop.callback import Callback, InGraph
 from ..loop.later import knows_patches
 from ..loop.learner import Learner, default_cb, format_value
 from ..loop.optimizer import opts
-from .display import format_time, pyplot
+from .display import draws, format_time, pyplot, settle_axes
 from .metrics import AvgLoss, LossPart, Smoother, TorchMetric, accumulate_all, less_is_better, mk_metrics
 from .series import Scalars, Series
 from .table import Table
@@ -476,6 +476,7 @@ def lrs(self:Recorder):
 
 # %% ../../nbs/measure/02_recorder.ipynb #275e7ed6
 @patch
+@draws
 def plot_loss(self:Recorder,
     skip_start:int=5,     # Batches to leave out at the start, where the loss falls off a cliff
     with_valid:bool=True, # The validation loss, too?
@@ -491,7 +492,7 @@ def plot_loss(self:Recorder,
         pts = [(it-1, v[i]) for it,v in zip(self.iters, self.values, strict=True) if v[i] is not None and it>skip_start]
         if pts: ax.plot(*zip(*pts, strict=True), marker='o', label='valid')
     if show_epochs:
-        for o in self.iters: ax.axvline(o-1, color='grey', ls=':', lw=1)
+        for o in self.iters: ax.axvline(o-1, color='grey', ls=':', lw=1, alpha=.6)
     if log: ax.set_yscale('log')
     ax.set(xlabel='batch', ylabel='loss')
     ax.legend()
@@ -499,9 +500,10 @@ def plot_loss(self:Recorder,
 
 # %% ../../nbs/measure/02_recorder.ipynb #d0c8182e
 @patch
+@draws
 def plot_metrics(self:Recorder,
     names=None # What to plot, as titles without `train_` and `valid_`; None for all
-): # The axes, one for each
+)->list: # The axes, one for each
     "Plot columns by epoch"
     if not self.values: raise ValueError('there is nothing to plot: fit first')
     cols = {}
@@ -511,12 +513,13 @@ def plot_metrics(self:Recorder,
     for o in names or ():
         if o not in cols: raise ValueError(f'there is no {o!r} to plot; there are {", ".join(cols)}')
     names = list(names or cols)
-    axes = pyplot().subplots(1, len(names), figsize=(4*len(names), 3), squeeze=False)[1][0]
+    axes = pyplot().subplots(1, len(names), figsize=(4*len(names), 3), squeeze=False, layout='tight')[1][0]
     for ax,name in zip(axes, names, strict=True):
         for k,pts in cols[name]: ax.plot(*zip(*pts, strict=True), marker='o', label=k)
+        settle_axes(ax)
         ax.set(xlabel='epoch', title=name)
         ax.legend()
-    return axes
+    return [*axes]
 
 # %% ../../nbs/measure/02_recorder.ipynb #5019b1c6
 @patch
