@@ -4,7 +4,7 @@
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ['PALETTE', 'format_time', 'is_main_process', 'human_time', 'pyplot', 'plot_style', 'draws', 'settle_axes']
+__all__ = ['PALETTE', 'format_time', 'is_main_process', 'human_time', 'told_error', 'pyplot', 'plot_style', 'draws', 'settle_axes']
 
 PALETTE: tuple
 
@@ -25,6 +25,14 @@ def human_time(s: float) -> str:
     - `s`: Seconds
 
     Returns: With two units at most
+    """
+
+def told_error(e: BaseException) -> dict:
+    """Write down what there is to say of `e`
+
+    - `e`: What was raised
+
+    Returns: `kind`, `message`, `notes`, a list, and `traceback`: text
     """
 
 def pyplot() -> Any:

@@ -18,7 +18,7 @@ from ..loop.callback import Callback, InGraph
 from ..loop.later import knows_patches
 from ..loop.learner import Learner, default_cb, format_value
 from ..loop.optimizer import opts
-from .display import draws, format_time, pyplot, settle_axes
+from .display import draws, format_time, pyplot, settle_axes, told_error
 from .metrics import AvgLoss, LossPart, Smoother, TorchMetric, accumulate_all, less_is_better, mk_metrics
 from .series import Scalars, Series
 from .table import Table
@@ -41,6 +41,7 @@ class Recorder(Callback):
         self.add_time,self.train_metrics,self.valid_metrics,self.beta = add_time,train_metrics,valid_metrics,beta
         self.train_mets,self.valid_mets,self._stashed,self.log,self._tried,self._fits = [],[],[],[],[],False
         self.parts,self._parts_of,self._waiting,self._is_open,self._is_titled = [],None,[],False,True
+        self.error,self._seconds,self._since = None,None,None  # of the last fit: what ended it, how long it took
         self._clear()
 
     def _clear(self):
@@ -100,7 +101,7 @@ def _check_sync(self:Recorder):
 # %% ../../nbs/measure/02_recorder.ipynb #ba1eb978
 @patch
 def before_fit(self:Recorder):
-    learn = self.learn
+    learn,self.error,self._since = self.learn,None,time.perf_counter()
     self._clear()
     self._make_metrics()
     self._check_sync()
@@ -219,7 +220,9 @@ class _CheckTargets(Callback):
 
 @patch
 def cleanup_fit(self:Recorder):
-    self._fits = False
+    learn,self._fits = self.learn,False
+    self._seconds,self._since = self.seconds,None
+    if learn.outcome.get('fit')=='failed': self.error = told_error(learn.exception)
     self._waiting,self._is_open = [],False
     self.learn.remove_cbs([_CheckTargets, _FirstLoss])
     self._catch_up()
@@ -467,6 +470,12 @@ def smooth_loss(self:Learner):
     if not hasattr(self, 'recorder'): return None
     losses = self.recorder.losses
     return losses[-1] if losses else None
+
+# %% ../../nbs/measure/02_recorder.ipynb #1a3f00e5
+@patch(as_prop=True)
+def seconds(self:Recorder):
+    "Seconds that the last fit took, or has taken so far; None before the first"
+    return self._seconds if self._since is None else time.perf_counter()-self._since
 
 # %% ../../nbs/measure/02_recorder.ipynb #1af0d47f
 @patch(as_prop=True)

@@ -29,6 +29,9 @@ class Recorder(Callback):
     _waiting: list
     _is_open: bool
     _is_titled: bool
+    error: Any
+    _seconds: Any
+    _since: Any
     _raw: Any
     _sizes: Any
     _lrs: Any
@@ -129,6 +132,9 @@ class Recorder(Callback):
     @property
     def losses(self) -> Any:  # measure/recorder.py
         """Smoothed training loss, one for each batch"""
+    @property
+    def seconds(self) -> Any:  # measure/recorder.py
+        """Seconds that the last fit took, or has taken so far; None before the first"""
     @property
     def lrs(self) -> Any:  # measure/recorder.py
         """Learning rate of the last group, one for each batch"""
