@@ -53,10 +53,10 @@ class Page:
     "What is on a page"
     title:str                                   # Heading, and name of the window
     about:str = ''                              # A sentence below it
-    top:list = field(default_factory=list)      # What must be seen first, as in a section; in a frame
     facts:dict = field(default_factory=dict)    # Name -> value, or pair of a value and a remark
     sections:dict = field(default_factory=dict) # Title -> list of `str`, `dict`, `Grid`, `Svg`, `Html`
     script:str = ''                             # The only one that browsers are told to run
+    top:list = field(default_factory=list)      # What must be seen first, in a frame: a title, then parts as in a section
 
 # %% ../../nbs/see/05_page.ipynb #8f2a000a
 def grids(
@@ -104,8 +104,9 @@ def _spec(vals):
     vals = [abs(o) for o in map(to_number, vals) if o and math.isfinite(o)]
     if not any(o%1 for o in vals): return '.0f'
     hi,lo = (math.floor(math.log10(f(vals))) for f in (max,min))
-    n = max(4-hi, 2-lo, 0)
-    return f'.{n}f' if n<=8 and hi<9 else '.4e'
+    n = max(4-hi, 3-lo, 0)
+    if n>8 or hi>=9: return '.4e'
+    return f'.{max(len(f"{o:.{n}f}".rstrip("0").partition(".")[2]) for o in vals)}f'  # without zeros that all end in
 
 class Numbers(dict):
     "Name of a metric, without `train_` and `valid_` -> the format of its values"

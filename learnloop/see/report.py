@@ -17,7 +17,7 @@ from ..keep.storage import DamagedCheckpoint, list_checkpoints, newest_checkpoin
 from ..loop.callback import Callback, as_list
 from ..loop.data import batch_len
 from ..loop.learner import Learner
-from ..loop.checks import check_whole
+from ..loop.checks import check_whole, safely
 from ..measure.display import human_time
 from ..measure.hook import ModelSummary, uncompiled
 from ..measure.image import is_image, to_pil
@@ -305,7 +305,7 @@ def _card(told, helps=()):
 # %% ../../nbs/see/06_report.ipynb #1a3f0135
 def _next_steps(learn, tracer, cbs):
     "What to do after a fit that failed"
-    res,(e,i) = [],(learn.epoch, learn.iter)
+    res = []
     if learn.failed is not None:
         res.append('learn.replay_batch() runs that batch again, with its random numbers, and leaves all as it is.')
     if learn.paused is not None: res.append('learn.resume() goes on from that very batch.')
@@ -314,8 +314,8 @@ def _next_steps(learn, tracer, cbs):
         if good: res.append(f'fit(…, resume={str(o.folder)!r}) goes on from step {good[-1].step:,}.')
     if not res: res.append('fit(…, keep_failed=True) would keep the batch: learn.replay_batch() runs it again, and '
         'learn.resume() goes on from there.')
-    if tracer is not None: res.append(f"The trace, of epoch {e}, batch {i}: {tracer.why('epoch', epoch=e)}.")
-    return res
+    why = safely(tracer.why, 'epoch', learn.epoch) if tracer is not None else ''
+    return [*res, f'The trace says: {why}.'] if why else res
 
 def _ended(learn, told, tracer, cbs):
     "The card of the error that ended the last fit; [] if none did"
@@ -438,8 +438,7 @@ def _of_trace(file):
 # %% ../../nbs/see/06_report.ipynb #1a3f0141
 _STATES = dict(done='came to its end', failed='ended with an error', interrupted='was interrupted', killed='was killed',
     running='going on')
-_KILLED = ('It was killed: nothing of it runs any more, and it left no error. The system may have wanted its memory, '
-    'or the machine went down')
+_KILLED = 'Nothing of it runs any more, and it left no error: the system may have wanted its memory, or went down.'
 
 def _tell_run(page, run):
     "Put on `page` what `run.json` says"
@@ -449,12 +448,14 @@ def _tell_run(page, run):
     page.facts |= {k:v for k,v in facts.items() if v is not None}
     known = about.get('facts') if isinstance(about.get('facts'), dict) else {}
     page.sections['Settings'] = _folds(known)
-    page.sections['Versions'] = [*page.sections['Versions'], *_folds(known, _MACHINE)]
+    page.sections['Versions'] += _folds(known, _MACHINE)
     if run.state not in ('failed','interrupted','killed'): return
     kind,_,message = str(run.error or '').partition(': ')
-    told = about.get('told') or dict(kind=kind or 'an error', message=message)
-    ways = f'fit(…, resume=folder) goes on {run.goes_on}' if run.sound else f'It can\'t go on: {run.goes_on[4:]}'
-    page.top = [_KILLED, [f'{ways}.']] if run.state=='killed' else _card(told, [f'{ways}.'])
+    told = about.get('told')
+    if not isinstance(told, dict): told = dict(kind=kind or 'an error', message=message)
+    ways = f"It can't go on: {run.goes_on[4:]}."
+    if run.sound: ways = f'fit(…, resume={str(run.sound[-1].path.parent)!r}) goes on {run.goes_on}.'
+    page.top = ['It was killed', _KILLED, [ways]] if run.state=='killed' else _card(told, [ways])
 
 # %% ../../nbs/see/06_report.ipynb #5bde6631
 def _of_folder(folder, title=None):
@@ -482,6 +483,7 @@ def _of_folder(folder, title=None):
         raise FileNotFoundError('; not read: '.join([none, *unread]))
     made_by = [o.manifest for p in saved for o in list_checkpoints(p, verify=False) if o.manifest][-1:]
     if unread: s['Not read'] = [unread]
+    s['Settings'] = []  # its place
     s['Versions'] = [{k:o[k] for k in ('learnloop','torch','python') if k in o} for o in made_by]
     page = Page(title or f'The run in {folder.resolve().name}', f'What was left in {folder}.', sections=s)
     if sum(o.name=='run.json' for o in files)==1: _tell_run(page, Run(folder))
