@@ -86,20 +86,20 @@ def test_outputs(tmp_path):
 
 # ---- the site
 
-TEXTS = {Path(o):f'# {Path(o).stem}\n\n*About {Path(o).stem}*\n' for o in ('index.md', 'start/five.md', 'howto/freeze.md', 'explanations/clusters.md',
+TEXTS = {Path(o):f'# {Path(o).stem}\n\n*About {Path(o).stem}*\n' for o in ('index.md', 'start/five.md', 'howto/freeze.md', 'coming/torch.md', 'explanations/clusters.md', 'explanations/tested_with.md',
     'explanations/how_it_works.md', 'loop/learner.md', 'loop/peers.md', 'interop/core.md', 'interop/keras.md', 'reference/events.md')}
 
 def test_each_page_is_in_the_navigation_once():
     texts = TEXTS | overviews(TEXTS)
     got = nav(texts)
     assert sorted(leaves(got))==sorted(map(str, texts))
-    assert [[*o][0] for o in got]==['Home', 'Start here', 'How do I …', 'Reference', 'Internals']
-    assert [leaves(o)[0] for o in got[1:4]]==['start/index.md', 'howto/index.md', 'reference/index.md'], 'a section begins with what it has'
+    assert [[*o][0] for o in got]==['Home', 'Start here', 'How do I …', 'Coming from …', 'Reference', 'Internals']
+    assert [leaves(o)[0] for o in got[1:5]]==['start/five.md', 'howto/freeze.md', 'coming/index.md', 'reference/index.md']
     assert leaves(got[-1])==['explanations/how_it_works.md', 'loop/peers.md', 'interop/core.md']
 
 def test_overviews_tell_each_page_once():
     made = overviews(TEXTS)
-    assert made[Path('howto/index.md')].endswith('- [clusters](../explanations/clusters.md): About clusters\n')
+    assert made[Path('coming/index.md')].endswith('- [torch](torch.md): About torch\n- [tested_with](../explanations/tested_with.md): About tested_with\n')
     assert made[Path('reference/index.md')].count('](')==3 and '## Other systems\n\n- [keras](../interop/keras.md): About keras' in made[Path('reference/index.md')]
 
 def test_what_is_inside():

@@ -95,7 +95,7 @@ def side_by_side(system, topic):
     "HTML of a script and what became of it"
     files = [SCRIPTS/f'{system}_{topic}{o}.py' for o in ('', '_ours')]
     parts = [f'<div style="min-width:0;overflow-x:auto"><b>{o}</b>{code_html(f)}</div>' for o,f in zip((system, 'learnloop'), files, strict=True)]
-    return f'<div style="display:grid;gap:1em;grid-template-columns:repeat(auto-fit,minmax(min(100%,20em),1fr);font-size:.85em)">{"".join(parts)}</div>'
+    return f'<div style="display:grid;gap:1em;grid-template-columns:repeat(auto-fit,minmax(min(100%,20em),1fr));font-size:.85em">{"".join(parts)}</div>'
 
 def losses(system):
     "The table of what both printed"

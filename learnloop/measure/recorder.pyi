@@ -13,6 +13,11 @@ class Recorder(Callback):
     remove_on_fetch: bool
     safe_in_evaluate: bool
     agrees: bool
+    _is_open: bool
+    _is_titled: bool
+    error: Any
+    _seconds: Any
+    _since: Any
     state_schema: dict
     add_time: bool
     train_metrics: bool
@@ -29,8 +34,6 @@ class Recorder(Callback):
     _logged: list
     _own: dict
     _waiting: list
-    _is_open: bool
-    _is_titled: bool
     _raw: Any
     _sizes: Any
     _lrs: Any
@@ -135,6 +138,9 @@ class Recorder(Callback):
     def losses(self) -> Any:  # measure/recorder.py
         """Smoothed training loss, one for each batch"""
     @property
+    def seconds(self) -> Any:  # measure/recorder.py
+        """Seconds that the last fit took, or has taken so far; None before the first"""
+    @property
     def lrs(self) -> Any:  # measure/recorder.py
         """Learning rate of the last group, one for each batch"""
     def plot_loss(self, skip_start: int=5, with_valid: bool=True, log: bool=False, show_epochs: bool=False, ax: Any=None) -> Any:  # measure/recorder.py
@@ -146,10 +152,12 @@ class Recorder(Callback):
         - `show_epochs`: A vertical line at the end of each epoch?
         - `ax`: Axes to draw on; None for new ones
         """
-    def plot_metrics(self, names: Any=None) -> Any:  # measure/recorder.py
+    def plot_metrics(self, names: Any=None) -> list:  # measure/recorder.py
         """Plot columns by epoch
 
         - `names`: What to plot, as titles without `train_` and `valid_`; None for all
+
+        Returns: The axes, one for each
         """
     def _table(self) -> Table:  # measure/recorder.py
         """Write the epochs, without times"""
@@ -174,11 +182,11 @@ class Recorder(Callback):
 
         Returns: The axes
         """
-    def plot_lr_find(self, skip_end: int=5, return_fig: bool=True, suggestions: Any=None, nms: Any=None, ax: Any=None) -> Any:  # train/lr_find.py
+    def plot_lr_find(self, skip_end: int=5, return_fig: bool=False, suggestions: Any=None, nms: Any=None, ax: Any=None) -> Any:  # train/lr_find.py
         """Plot the curve of the last `learn.lr_find`
 
         - `skip_end`: Batches to leave out at the end, where the loss explodes
-        - `return_fig`: Return the figure?
+        - `return_fig`: Return the figure? A notebook shows that twice, if a cell ends in it
         - `suggestions`: Results of the functions, each `(lr, (lr, loss))`; None for those of the last `lr_find`
         - `nms`: Their names
         - `ax`: Axes to draw on; None for new ones

@@ -9,8 +9,8 @@ from learnloop._modidx import d as index
 LESSONS = dict(start='Start here', tutorials='Tutorials', howto='How do I …', coming='Coming from …')
 WINGS = dict(loop='The loop', measure='Measuring', train='Training', keep='Keeping', scale='Scaling', see='Looking', interop='Other systems',
     app='From a shell')
-ABOUT = dict(start='Four short pages: train a model, write a callback, see what went wrong, go from a notebook to a cluster',
-    tutorials='Whole tasks, from data to a trained model', howto='Short answers, each of them run', coming='Scripts before and after, and what is called otherwise here',
+# Sections that begin with a list of what they have; the others begin with a page for reading
+ABOUT = dict(tutorials='Whole tasks, from data to a trained model', coming='Scripts before and after, and what is called otherwise here',
     reference='Every page of the API, by what it is for')
 # Pages of `explanations` that answer a question of a user; the others say how it works inside
 ELSEWHERE = dict(clusters='howto', tested_with='coming', moved_scripts='coming')
@@ -44,7 +44,7 @@ def overviews(texts):
     "Path -> markdown of a first page for each section: what there is, in a line each"
     groups,res = grouped(texts)[0],{}
     for k in LESSONS:
-        if groups[k]: res[Path(k, 'index.md')] = [f'# {LESSONS[k]}', f'*{ABOUT[k]}*', _rows(groups[k], texts, k)]
+        if k in ABOUT and groups[k]: res[Path(k, 'index.md')] = [f'# {LESSONS[k]}', f'*{ABOUT[k]}*', _rows(groups[k], texts, k)]
     md = ['# Reference', f"*{ABOUT['reference']}*", _rows(groups['reference'], texts, 'reference')]
     for k in WINGS: md += [f'## {WINGS[k]}', _rows(groups[k], texts, 'reference')] if groups[k] else []
     res[Path('reference', 'index.md')] = md
