@@ -56,7 +56,7 @@ class Page:
     facts:dict = field(default_factory=dict)    # Name -> value, or pair of a value and a remark
     sections:dict = field(default_factory=dict) # Title -> list of `str`, `dict`, `Grid`, `Svg`, `Html`
     script:str = ''                             # The only one that browsers are told to run
-    top:list = field(default_factory=list)      # What must be seen first, in a frame: a title, then parts as in a section
+    top:list = field(default_factory=list)      # What is seen first, in a frame: a title, then parts as in a section
 
 # %% ../../nbs/see/05_page.ipynb #8f2a000a
 def grids(
