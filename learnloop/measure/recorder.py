@@ -41,7 +41,6 @@ class Recorder(Callback):
         self.add_time,self.train_metrics,self.valid_metrics,self.beta = add_time,train_metrics,valid_metrics,beta
         self.train_mets,self.valid_mets,self._stashed,self.log,self._tried,self._fits = [],[],[],[],[],False
         self.parts,self._parts_of,self._waiting,self._is_open,self._is_titled = [],None,[],False,True
-        self.error,self._seconds,self._since = None,None,None  # of the last fit: what ended it, how long it took
         self._clear()
 
     def _clear(self):
@@ -476,6 +475,7 @@ def smooth_loss(self:Learner):
 def seconds(self:Recorder):
     "Seconds that the last fit took, or has taken so far; None before the first"
     return self._seconds if self._since is None else time.perf_counter()-self._since
+Recorder.error = Recorder._seconds = Recorder._since = None
 
 # %% ../../nbs/measure/02_recorder.ipynb #1af0d47f
 @patch(as_prop=True)

@@ -29,9 +29,6 @@ class Recorder(Callback):
     _waiting: list
     _is_open: bool
     _is_titled: bool
-    error: Any
-    _seconds: Any
-    _since: Any
     _raw: Any
     _sizes: Any
     _lrs: Any
@@ -50,8 +47,11 @@ class Recorder(Callback):
     _joined: Any
     _whole: Any
     _smoother_there: Any
+    error: Any
+    _since: Any
     _start: Any
     columns: list
+    _seconds: Any
     lr_finder: Any
     _known: Any
     def __init__(self, add_time: bool=True, train_metrics: bool=False, valid_metrics: bool=True, beta: float=0.98) -> None:
