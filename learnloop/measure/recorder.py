@@ -529,6 +529,7 @@ def smooth_loss(self:Learner):
 def seconds(self:Recorder):
     "Seconds that the last fit took, or has taken so far; None before the first"
     return self._seconds if self._since is None else time.perf_counter()-self._since
+Recorder.error = Recorder._seconds = Recorder._since = None
 
 # %% ../../nbs/measure/02_recorder.ipynb #1af0d47f
 @patch(as_prop=True)
