@@ -30,7 +30,6 @@ from .trial import note_metric, try_metrics
 class Recorder(Callback):
     "Record losses, learning rates and metrics; write a row to `learn.logger` after each epoch"
     order,remove_on_fetch,safe_in_evaluate,agrees,_is_open,_is_titled = 50,True,True,True,False,True
-    error = _seconds = _since = None  # of the last fit: what ended it, how long it took
     state_schema = {'raw':[float], 'sizes':[float], 'lrs':[float], 'hps':{'*':list}, 'begun':int, 'train_mets':[dict],
         'values':[list], 'iters':[int], 'metric_names':[str], 'row':dict, 'records':[{'values':dict, '*':...}], '*':...,
         'parts?':[str], 'logged?':[str]}
