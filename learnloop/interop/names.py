@@ -403,8 +403,8 @@ early_stop_threshold | stop_div | | lr_find"""
 # %% ../../nbs/interop/01_names.ipynb #7ee3d669
 _text['Lightning', 'attribute'] = """
 test | learn.validate(dl=…)
-log log_dict | learn.recorder
- | which has the metrics: give the learner metrics=…; values of your own go to self.recorder.record
+log_dict | learn.log
+ | which takes a name and a value; metrics, for all of the loader, are given to the learner: metrics=…
 current_epoch | learn.epoch
 global_step | learn.count.opt_steps
 max_epochs | learn.n_epoch

@@ -3,7 +3,7 @@
 
 from typing import Any
 
-__all__ = ['format_time', 'is_main_process', 'pyplot']
+__all__ = ['format_time', 'short_time', 'is_main_process', 'pyplot']
 
 def format_time(s: float) -> str:
     """Write a duration of `s` seconds
@@ -11,6 +11,14 @@ def format_time(s: float) -> str:
     - `s`: Seconds
 
     Returns: `mm:ss`, or `h:mm:ss`
+    """
+
+def short_time(s: float) -> str:
+    """Write a short duration of `s` seconds, in the unit that fits
+
+    - `s`: Seconds
+
+    Returns: `12.3 µs`, `4.56 ms`, `7.89 s`; from a minute on as `format_time` has it
     """
 
 def is_main_process() -> bool:
