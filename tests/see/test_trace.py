@@ -843,3 +843,30 @@ def test_point_8_a_phase_beside_the_batch_is_one_of_each_batch(tmp_path):
         assert [o.iter for o in t.rows if o.event=='before_augment' and o.callback=='']==[0, 1, 2, 0]*2
         assert t.why('augment', epoch=1, iter=0)=='augment ran'
         assert t.why('augment', epoch=1, iter=1)=='Callback(skipper) raised CancelAugmentException in before_augment'
+
+def test_turns_that_cost_nothing_are_one_row():
+    now = count(0, 1000)
+    def clock(): return next(now)+extra[0]
+    def slow(cb): extra[0] += 10**10
+    def cancels(cb):
+        if cb.iter==1: raise CancelBatchException
+    extra,quick = [0],[Callback(f'quick{i}', after_batch=lambda cb: None) for i in range(20)]
+    learn = mk_learn(*quick, Callback('slow', after_loss=slow), Callback('cancels', before_batch=cancels), Tracer(clock=clock))
+    learn.fit(1)
+    phases,turns,_ = str(learn.trace).split('\n\n')
+    *rows,last = turns.splitlines()[1:]
+    assert 'quick3' not in turns and last.endswith(' 0.0%') and [o.split()[0] for o in rows]==['slow', 'cancels']
+    totals = learn.trace.totals()
+    n,word,calls = last.split()[:3]
+    assert (int(n), word)==(len(totals)-2, 'others') and int(calls)==sum(o['calls'] for o in totals[1:] if o['callback']!='cancels')
+
+@pytest.mark.parametrize('k,v', [('learnloop', 3), ('ranks', 1), ('ranks', [3]), ('muted', 1), ('inside', [1]), ('inside', 3), ('phases', [1]), ('totals', {'a': 1}), ('names', None), ('rows', 'x')])
+def test_what_is_none_of_a_tracer_says_so(k, v, tmp_path):
+    learn = mk_learn(Tracer())
+    learn.fit(1)
+    learn.trace.save(tmp_path/'a.json')
+    content = json.loads((tmp_path/'a.json').read_text())
+    if k not in ('learnloop', 'ranks'): content['learnloop'][k] = v
+    else: content[k] = v
+    (tmp_path/'a.json').write_text(json.dumps(content))
+    with pytest.raises(ValueError, match=r'a\.json (is damaged|is no trace)'): str(load_trace(tmp_path/'a.json'))
