@@ -393,7 +393,10 @@ val_check_interval | ValidateCallback(every_steps=…) | as a callback | fit Lea
 check_val_every_n_epoch | ValidateEvery | as a callback | fit Learner
 accumulate_grad_batches | GradientAccumulation(n_batches=…) | as a callback | fit Learner
 gradient_clip_val gradient_clip_algorithm | GradientClip | as a callback | fit Learner
-precision | MixedPrecision | or learn.to_fp16(), learn.to_bf16() | fit Learner
+precision | MixedPrecision | or learn.to_fp16(), learn.to_bf16() | fit Learner"""
+
+# %% ../../nbs/interop/01_names.ipynb #7c5c829e
+_text['Lightning', 'argument'] += """
 accelerator | device of DataLoaders | | fit Learner
 devices strategy num_nodes | learn.to_ddp() | or learn.to_fsdp(), in a script that torchrun starts | fit Learner
 sync_batchnorm | torch.nn.SyncBatchNorm.convert_sync_batchnorm | of the model | fit Learner
@@ -482,7 +485,10 @@ per_device_train_batch_size per_device_eval_batch_size dataloader_num_workers da
  | DataLoaders | of torch's loaders, which take these | fit Learner
 max_steps | fit(max_steps=…) | | Learner
 lr_scheduler_type lr_scheduler_kwargs warmup_steps warmup_ratio
- | fit_one_cycle | or TorchScheduler as a callback, with get_scheduler's | fit Learner
+ | fit_one_cycle | or TorchScheduler as a callback, with get_scheduler's | fit Learner"""
+
+# %% ../../nbs/interop/01_names.ipynb #c1f56d9e
+_text['transformers', 'argument'] += """
 optim optim_args adam_beta1 adam_beta2 adam_epsilon | opt_func | a class, a partial or an instance | Learner
 optim optim_args adam_beta1 adam_beta2 adam_epsilon | opt_func of Learner | | fit
 fp16 | learn.to_fp16() | | fit Learner
@@ -690,7 +696,10 @@ criterion | loss_func | | Learner
 module | model | | Learner
 optimizer | opt_func | | Learner
 batch_size dataset | dls | | Learner
-max_epochs | n_epoch | | fit
+max_epochs | n_epoch | | fit"""
+
+# %% ../../nbs/interop/01_names.ipynb #8c1e7a9e
+_text['skorch', 'argument'] += """
 max_epochs | fit(n_epoch) | | Learner
 callbacks | cbs | | Learner
 device | DataLoaders(…, device=…) | | Learner

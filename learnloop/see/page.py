@@ -56,7 +56,7 @@ class Page:
     facts:dict = field(default_factory=dict)    # Name -> value, or pair of a value and a remark
     sections:dict = field(default_factory=dict) # Title -> list of `str`, `dict`, `Grid`, `Svg`, `Html`
     script:str = ''                             # The only one that browsers are told to run
-    top:list = field(default_factory=list)      # What must be seen first, in a frame: a title, then parts as in a section
+    top:list = field(default_factory=list)      # What is seen first, in a frame: a title, then parts as in a section
 
 # %% ../../nbs/see/05_page.ipynb #8f2a000a
 def grids(
@@ -161,7 +161,7 @@ padding:.6rem 1rem;margin:1rem 0}
 .top ul{margin:.5rem 0;padding-left:1.2rem}
 details{margin:.4rem 0}
 summary{cursor:pointer;padding:.15rem 0;color:var(--link)}
-pre{overflow-x:auto;font-size:.82rem;line-height:1.4;margin:.5rem 0}
+pre{overflow:auto;max-height:24rem;font-size:.82rem;line-height:1.4;margin:.5rem 0}
 """
 
 # %% ../../nbs/see/05_page.ipynb #d0c00003
@@ -189,7 +189,7 @@ nav{display:none}
 a{color:inherit}
 summary{color:inherit}
 details::details-content{content-visibility:visible;block-size:auto}
-pre{white-space:pre-wrap}
+pre{white-space:pre-wrap;max-height:none}
 h2{break-after:avoid}
 tr,.cards div,.facts div{break-inside:avoid}
 thead{display:table-header-group}

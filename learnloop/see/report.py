@@ -204,7 +204,8 @@ def _saved(cbs, num):
         elif isinstance(o, SaveModelCallback) and o.saves:
             if any(s['value'] is not None for s in o.saves):
                 s = o.best_save
-                res.append(f'Best model: {s["path"]}, with {o.what} {shown(num.cell(o.what, s["value"]))} in epoch {s["epoch"]}.')
+                best = shown(num.cell(o.what, s['value']))
+                res.append(f'Best model: {s["path"]}, with {o.what} {best} in epoch {s["epoch"]}.')
             rows = [[s['path'], s['epoch'], s['step'], num.cell(o.what, s['value'])] for s in o.saves]
             res.append(Grid('Models that were saved', ['file', 'epoch', 'step', 'value'], rows))
     return res

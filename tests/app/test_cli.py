@@ -36,6 +36,10 @@ def test_help(run):
     for k,val in dict(epochs=10, bs=64, lr=.01, seed=42, folder='runs').items():
         assert f'--{k} {k.upper()} {docs[k]}' in text and f'(default: {val})' in text
 
+def test_without_a_command(run):
+    "It is a question, and no error: what can you do?"
+    assert run()==run('--help')
+
 def test_version(run): assert run('--version')==(0, f'learnloop {learnloop.__version__}\n', '')
 
 def test_options_reach_the_demo(run, calls, tmp_path):
@@ -58,7 +62,7 @@ def test_wrong_options(args, msg, run, calls):
     code,out,err = run('demo', *args.split())
     assert (code,out,calls)==(2, '', []) and msg in err and 'Traceback' not in err
 
-@pytest.mark.parametrize('args', [[], ['dmo']])
+@pytest.mark.parametrize('args', [['dmo'], ['--epochs']])
 def test_wrong_command(args, run):
     code,_,err = run(*args)
     assert code==2 and 'command' in err
@@ -151,7 +155,7 @@ def test_trace_in_a_terminal_without_such_letters(left):
 
 @pytest.mark.parametrize('args,msg', [
     ('report nowhere', 'no folder nowhere'), ('report {}/file', 'is a file'), ('report {}/empty', 'nothing to report'), ('report {} -o {}/empty', 'is a folder'),
-    ('report {} -o {}/file/x.html', '/file is a file'), ('trace nowhere', "'nowhere'"), ('trace {}', 'is a folder'), ('trace {}/file', 'is no trace'),
+    ('report {} -o {}/file/x.html', '/file is a file'), ('trace nowhere', 'no file nowhere'), ('trace {}', 'is a folder'), ('trace {}/file', 'is no trace'),
     ('trace {}/history.csv', 'is no trace')])
 def test_what_cannot_be_read_is_one_line(args, msg, run, left):
     code,out,err = run(*(o.format(left) for o in args.split()))
