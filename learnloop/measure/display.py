@@ -81,8 +81,8 @@ def _rc(ink, cycle):
     res |= {f'axes.spines.{o}':False for o in ('left','right','top')}
     return res | {'axes.prop_cycle':cycle, 'axes.grid':True, 'axes.grid.axis':'y', 'grid.alpha':.25,
         'axes.axisbelow':True, 'axes.titleweight':'bold', 'axes.titlesize':'medium',
-        'axes.formatter.useoffset':False, 'ytick.major.size':0, 'lines.linewidth':1.8, 'lines.markersize':5,
-        'legend.frameon':False}
+        'axes.formatter.useoffset':False, 'ytick.major.size':0, 'ytick.minor.size':0, 'lines.linewidth':1.8,
+        'lines.markersize':5, 'legend.frameon':False}
 
 # %% ../../nbs/measure/08_display.ipynb #1a3f00c6
 @contextmanager
