@@ -2,7 +2,7 @@
 import copy, pickle
 import pytest
 from helpers import batches, mk_learner
-from learnloop import CheckpointCallback, Callback, Recorder, Scores, accuracy, mae
+from learnloop import CheckpointCallback, Callback, Recorder, Scores, mae
 
 def mk(cbs=(), metrics=mae): return mk_learner([Recorder(add_time=False), *cbs], dls=(batches(3), batches(2, seed=1)), metrics=metrics)
 
