@@ -48,6 +48,7 @@ _later = {  # chkstyle: ignore-node
         LabelSmoothingCrossEntropy LabelSmoothingCrossEntropyFlat MSELossFlat''',
     'measure.hook': '''ActivationStats Hook HookCallback Hooks ModelSummary dummy_eval hook_output hook_outputs model_sizes
         num_features_model total_params''',
+    'measure.display': 'plot_style',
     'measure.image': 'show_image',
     'measure.interpret': 'ClassificationInterpretation Interpretation SegmentationInterpretation',
     'measure.throughput': 'Throughput',

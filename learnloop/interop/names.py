@@ -91,8 +91,9 @@ CaptumInterpretation | | Captum works on learn.model, which is a plain module
 log_dataset log_model wandb_process | WandbCallback | data and models are yours to upload
 replacing_yield | contextlib.contextmanager
 mk_metric | as_metric
-DistributedTrainer ParallelTrainer DistributedDL setup_distrib teardown_distrib rank0_first
- | | a learner trains in one process
+DistributedTrainer ParallelTrainer DistributedDL setup_distrib teardown_distrib
+ | learn.to_ddp | in a script that torchrun or launch starts; loaders stay as they are
+rank0_first | | learn.peers.is_first tells whether this process is the first
 reduce_loss | | MixUp takes the loss of each item by learn.loss_not_reduced()
 has_params layer_info module_summary | learn.summary()
 sched_lin | SchedLin
@@ -146,8 +147,8 @@ no_mbar create_mbar | learn.no_bar()
 lock | | evaluations need none
 to_non_native_fp16 | learn.to_fp16()
 to_non_native_fp32 | learn.to_fp32()
-to_distributed detach_distributed distrib_ctx to_parallel detach_parallel parallel_ctx
- | | a learner trains in one process
+to_distributed distrib_ctx to_parallel parallel_ctx | learn.to_ddp() | in a script that torchrun or launch starts
+detach_distributed detach_parallel | learn.model | which stays the plain model
 gather_args | learn.report() | and hparams= of TensorBoardCallback
 progress_bar mbar pbar | learn.progress | without callbacks' hands in it; learn.no_bar() does without
 hypers | get_hypers(learn.opt)
@@ -252,7 +253,7 @@ LimitEvalStepsCallback | LimitBatches(valid=…)
 StepBasedEvaluationCallback | ValidateCallback(every_steps=…)
 SaveTrainingStateCallback | CheckpointCallback
 WSDCheckpointCallback | learn.fit_wsd | with CheckpointCallback
-ConvertSyncBatchNormCallback | | a learner trains in one process
+ConvertSyncBatchNormCallback | torch.nn.SyncBatchNorm.convert_sync_batchnorm | of the model, before the fit
 TrainerRunConfig | learn.count
 RunHistory InMemoryRunHistory | learn.recorder
 TrainerPlaceholderValues | TorchScheduler | whose function is called when the length of the fit is known
@@ -281,7 +282,7 @@ calculate_train_batch_loss | loss_func | or override train_batch, which calls le
 calculate_eval_batch_loss | loss_func | or override valid_batch
 backward_step optimizer_step | learn.turn | in train_batch, which a subclass of Learner overrides
 create_train_dataloader create_eval_dataloader | DataLoaders.from_dsets
-gather | | a learner trains in one process
+gather | learn.get_preds | whose predictions are those of all processes
 save_training_state load_training_state | learn.save_checkpoint | and learn.load_checkpoint"""
 
 # %% ../../nbs/interop/01_names.ipynb #00971039
@@ -316,7 +317,7 @@ train_fn | train_batch | override it: learn.turn(f), where f calls that function
 evaluate_fn | valid_batch | override it in a subclass of Learner | Learner
 train_dataloader evaluate_dataloaders | dls | as DataLoaders(train, valid) | Learner
 optimizers | opt_func | instances by name, as a dict | Learner
-driver | | a learner trains in one process | Learner
+driver | learn.to_ddp() | or learn.to_fsdp(); one process needs none | Learner
 n_epochs | n_epoch | | fit
 n_epochs | fit(n_epoch) | | Learner
 n_batches | max_steps | | fit
@@ -365,7 +366,12 @@ TensorBoardLogger | TensorBoardCallback
 WandbLogger | WandbCallback
 MLFlowLogger | MLflowCallback
 LambdaCallback | Callback | by event: Callback(after_batch=f)
-seed_everything | set_seed"""
+seed_everything | set_seed
+Fabric | Learner | or a loop of your own, as the phases of a Loop
+ThroughputMonitor | Throughput
+RichModelSummary | learn.summary()
+CometLogger LitLogger | Logger | four lines: override log_metrics
+ModelPruning | | torch.nn.utils.prune, in a callback"""
 
 # %% ../../nbs/interop/01_names.ipynb #7c5c8232
 _text['Lightning', 'argument'] = """
@@ -387,9 +393,22 @@ val_check_interval | ValidateCallback(every_steps=…) | as a callback | fit Lea
 check_val_every_n_epoch | ValidateEvery | as a callback | fit Learner
 accumulate_grad_batches | GradientAccumulation(n_batches=…) | as a callback | fit Learner
 gradient_clip_val gradient_clip_algorithm | GradientClip | as a callback | fit Learner
-precision | MixedPrecision | or learn.to_fp16(), learn.to_bf16() | fit Learner
-accelerator devices | device of DataLoaders | | fit Learner
-strategy num_nodes | | a learner trains in one process | fit Learner
+precision | MixedPrecision | or learn.to_fp16(), learn.to_bf16() | fit Learner"""
+
+# %% ../../nbs/interop/01_names.ipynb #7c5c829e
+_text['Lightning', 'argument'] += """
+accelerator | device of DataLoaders | | fit Learner
+devices strategy num_nodes | learn.to_ddp() | or learn.to_fsdp(), in a script that torchrun starts | fit Learner
+sync_batchnorm | torch.nn.SyncBatchNorm.convert_sync_batchnorm | of the model | fit Learner
+use_distributed_sampler | learn.to_ddp() | gives each process its part of the batches | fit Learner
+limit_test_batches limit_predict_batches | LimitBatches(valid=…) | as a callback | fit Learner validate get_preds
+log_every_n_steps | Logger(every_steps=…) | and so of the other loggers | fit Learner
+enable_checkpointing | CheckpointCallback | is there if you give it | fit Learner
+enable_model_summary | learn.summary() | when you ask | fit Learner
+profiler | Tracer | as a callback | fit Learner
+benchmark | torch.backends.cudnn.benchmark | set it before the fit | fit Learner
+reload_dataloaders_every_n_epochs | ReloadLoaders | as a callback | fit Learner
+plugins | learn.to_fp16() | or learn.to_fsdp() | fit Learner
 deterministic | Deterministic | as a callback | fit Learner
 detect_anomaly | DetectAnomaly | as a callback | fit Learner
 enable_progress_bar | learn.no_bar() | does without | fit Learner
@@ -403,8 +422,19 @@ early_stop_threshold | stop_div | | lr_find"""
 # %% ../../nbs/interop/01_names.ipynb #7ee3d669
 _text['Lightning', 'attribute'] = """
 test | learn.validate(dl=…)
-log_dict | learn.log
- | which takes a name and a value; metrics, for all of the loader, are given to the learner: metrics=…
+log_dict | learn.log | a name and a value at a time; metrics are metrics= of Learner
+save_hyperparameters hparams | learn.report | and hparams= of TensorBoardCallback; the class of the model is yours to keep
+configure_callbacks | learn.cbs
+configure_gradient_clipping clip_gradients | GradientClip
+lr_scheduler_step | TorchScheduler
+loggers | learn.cbs | which has the loggers
+is_global_zero global_rank local_rank world_size | learn.peers | its is_first, rank and world
+all_gather | learn.peers | its gather
+num_training_batches estimated_stepping_batches | learn.n_iter | batches of an epoch
+sanity_checking | SanityCheck
+transfer_batch_to_device | before_batch_cb | or a collate_fn of the loader
+to_onnx to_torchscript | learn.model | torch.onnx.export and torch.jit take it as it is
+prepare_data | | make the data before the learner
 current_epoch | learn.epoch
 global_step | learn.count.opt_steps
 max_epochs | learn.n_epoch
@@ -450,7 +480,35 @@ max_grad_norm | GradientClip | as a callback | fit Learner
 eval_steps eval_strategy evaluation_strategy | ValidateCallback(every_steps=…) | as a callback | fit Learner
 bf16 | learn.to_bf16() | | fit Learner
 output_dir | path | | Learner
+per_device_train_batch_size per_device_eval_batch_size dataloader_num_workers dataloader_drop_last
+ dataloader_pin_memory train_sampling_strategy group_by_length remove_unused_columns
+ | DataLoaders | of torch's loaders, which take these | fit Learner
+max_steps | fit(max_steps=…) | | Learner
+lr_scheduler_type lr_scheduler_kwargs warmup_steps warmup_ratio
+ | fit_one_cycle | or TorchScheduler as a callback, with get_scheduler's | fit Learner"""
+
+# %% ../../nbs/interop/01_names.ipynb #c1f56d9e
+_text['transformers', 'argument'] += """
+optim optim_args adam_beta1 adam_beta2 adam_epsilon | opt_func | a class, a partial or an instance | Learner
+optim optim_args adam_beta1 adam_beta2 adam_epsilon | opt_func of Learner | | fit
+fp16 | learn.to_fp16() | | fit Learner
+gradient_checkpointing | GradientCheckpointing | as a callback | fit Learner
+torch_compile | learn.fuse() | | fit Learner
+auto_find_batch_size | learn.find_batch_size | before the fit | fit Learner
+full_determinism | Deterministic | as a callback | fit Learner
+use_cpu no_cuda | DataLoaders(…, device='cpu') | | fit Learner
 seed | set_seed | before the model is made | fit Learner
+logging_steps logging_strategy | Logger(every_steps=…) | and so of the other loggers | fit Learner
+report_to | TensorBoardCallback | or WandbCallback, MLflowCallback, as a callback | fit Learner
+save_strategy save_steps save_total_limit | CheckpointCallback | as a callback: every_steps=…, keep=… | fit Learner
+load_best_model_at_end metric_for_best_model greater_is_better | SaveModelCallback | as a callback: monitor=… | fit Learner
+eval_on_start | learn.validate() | before the fit | fit Learner
+fsdp fsdp_config | learn.to_fsdp() | | fit Learner
+ddp_backend ddp_timeout ddp_find_unused_parameters | learn.to_ddp() | | fit Learner
+deepspeed parallelism_config | | learn.to_fsdp() shards weights, gradients and optimizer | fit Learner
+disable_tqdm | learn.no_bar() | does without | fit Learner
+compute_loss_func | loss_func | | Learner
+preprocess_logits_for_metrics | get_preds(act=…) | a metric takes what it likes | Learner
 label_smoothing_factor | LabelSmoothingCrossEntropy | as loss_func | fit Learner
 ignore_keys | | | get_preds predict validate"""
 
@@ -470,7 +528,62 @@ training_step | train_batch | override it in a subclass of Learner
 prediction_step | valid_batch | override it in a subclass of Learner
 save_model | learn.save
 get_train_dataloader get_eval_dataloader | learn.dls.train | and learn.dls.valid
-push_to_hub | | learn.export writes safetensors, which can be uploaded"""
+push_to_hub | | learn.export writes safetensors, which can be uploaded
+create_optimizer | learn.create_opt
+create_scheduler | TorchScheduler
+create_optimizer_and_scheduler | learn.create_opt | and TorchScheduler
+get_test_dataloader | get_preds(dl=…)
+hyperparameter_search | | any search library calls a function that makes a learner
+is_world_process_zero is_local_process_zero | learn.peers | its is_first
+evaluation_loop | learn.validate
+save_state | learn.save_checkpoint
+log_metrics save_metrics | learn.log | and CSVLogger, JSONLogger"""
+
+# %% ../../nbs/interop/01_names.ipynb #8c1e7a11
+_text['PyTorch', 'class'] = """
+DataLoader | torch.utils.data.DataLoader | two of them are DataLoaders(train, valid); any iterable of batches will do
+Dataset TensorDataset Subset random_split | torch.utils.data | as ever
+DistributedSampler | learn.to_ddp() | which shares the batches out: no sampler, no set_epoch
+DistributedDataParallel DDP DataParallel | learn.to_ddp()
+FullyShardedDataParallel FSDP fully_shard | learn.to_fsdp()
+autocast GradScaler | MixedPrecision | or learn.to_fp16(), learn.to_bf16()
+clip_grad_norm_ clip_grad_value_ | GradientClip | as a callback
+OneCycleLR CosineAnnealingLR StepLR MultiStepLR LambdaLR ExponentialLR LinearLR SequentialLR
+ | TorchScheduler | takes any of torch.optim.lr_scheduler; or fit_one_cycle and its like
+AveragedModel | EMA | or SWA
+SummaryWriter | TensorBoardCallback | and learn.log(name, value)
+tqdm trange | ProgressCallback
+no_grad inference_mode | learn.validate | which sets it, as learn.get_preds does
+manual_seed | set_seed"""
+
+# %% ../../nbs/interop/01_names.ipynb #8c1e7a12
+_text['PyTorch', 'argument'] = """
+num_epochs n_epochs | n_epoch | | fit
+train_loader train_dl val_loader valid_loader dataloaders data_loaders | dls | as DataLoaders(train, valid) | Learner
+net | model | | Learner
+criterion loss_fn loss_function | loss_func | | Learner
+optimizer optim | opt_func | a class, a partial or an instance | Learner
+scheduler lr_scheduler | TorchScheduler | as a callback | Learner fit
+device | DataLoaders(…, device=…) | | Learner fit
+grad_clip max_grad_norm | GradientClip | as a callback | Learner fit
+accumulation_steps accum_steps | GradientAccumulation(n_batches=…) | as a callback | Learner fit"""
+
+# %% ../../nbs/interop/01_names.ipynb #8c1e7a13
+_text['PyTorch', 'attribute'] = """
+train_loader val_loader valid_loader | learn.dls.train | and learn.dls.valid
+criterion loss_fn | learn.loss_func
+optimizer | learn.opt
+scheduler | TorchScheduler
+param_groups | learn.opt.param_groups
+zero_grad step | learn.turn | which goes backward, steps and drops the gradients: for train_batch of a subclass
+state_dict load_state_dict parameters named_parameters modules named_modules register_forward_hook
+ | learn.model | it is the model's
+to cuda cpu | DataLoaders(…, device=…) | model and batches are moved there
+eval | learn.model | each phase sets the mode; learn.model.eval() does it by hand
+half bfloat16 | learn.to_fp16() | or learn.to_bf16()
+best_model | SaveModelCallback
+losses train_losses val_losses | learn.recorder | its losses, and its values by epoch
+writer add_scalar | learn.log | and TensorBoardCallback()"""
 
 # %% ../../nbs/interop/01_names.ipynb #8e916531
 _text['Keras', 'class'] = """
@@ -490,7 +603,7 @@ Model | torch.nn.Module"""
 
 # %% ../../nbs/interop/01_names.ipynb #a668bb80
 _text['Keras', 'argument'] = """
-epochs nb_epoch num_epochs n_epochs epoch | n_epoch | | fit
+epochs nb_epoch epoch | n_epoch | | fit
 epochs | fit(n_epoch) | | Learner
 callbacks callback | cbs | | fit Learner validate get_preds
 callbacks | get_preds(cbs=…) | | predict
@@ -507,12 +620,12 @@ verbose | learn.no_bar() | and learn.no_logging() | fit validate get_preds predi
 return_dict | learn.recorder.metric_names | names the values | validate
 steps | LimitBatches(valid=…) | as a callback | validate get_preds
 optimizer | opt_func | | Learner
-loss criterion loss_fn loss_function | loss_func | | Learner
+loss | loss_func | | Learner
+loss_weights | loss_func of Learner | one function, which adds them up | Learner
+weighted_metrics | metrics | | Learner
+jit_compile run_eagerly | learn.fuse() | compiles the step | fit Learner
+steps_per_execution | learn.fuse() | | fit Learner
 learning_rate | lr | | Learner fit
-scheduler lr_scheduler | TorchScheduler | as a callback | Learner fit
-net | model | | Learner
-dataloaders data_loaders train_dl train_loader | dls | | Learner
-device | DataLoaders(…, device=…) | | Learner fit
 metrics loss_func opt_func model dls splitter | an argument of Learner | | fit validate
 filepath | file | | save load export"""
 
@@ -523,10 +636,13 @@ fit_generator train_on_batch test_on_batch predict_on_batch | learn.fit | and le
 history | learn.recorder
 stop_training | CancelFitException | raise it in any event
 save_weights load_weights | learn.save | and learn.load
-get_weights set_weights state_dict load_state_dict parameters named_parameters | learn.model | it is the model's
-optimizer | learn.opt
-criterion loss_fn | learn.loss_func
-scheduler | TorchScheduler"""
+get_weights set_weights layers get_layer trainable_variables trainable_weights | learn.model | it is the model's
+count_params | learn.summary()
+train_step | train_batch | override it in a subclass of Learner
+add_loss | loss_func
+add_metric metrics_names | learn.metrics
+to_json get_config | | the class of the model is yours to keep
+optimizer | learn.opt"""
 
 # %% ../../nbs/interop/01_names.ipynb #8c1e7a02
 _text['ignite', 'event'] = """
@@ -562,13 +678,54 @@ NeuralNet NeuralNetClassifier NeuralNetRegressor | Learner
 EpochScoring BatchScoring PassthroughScoring | AvgMetric | as metrics of Learner
 GradientNormClipping | GradientClip
 Freezer Unfreezer | learn.freeze_to(n)
-InputShapeSetter | nn.LazyLinear | layers of torch find their sizes themselves"""
+InputShapeSetter | torch.nn.LazyLinear | layers of torch find their sizes themselves
+LoadInitState | fit(resume=folder) | exact in the middle of an epoch, too
+TrainEndCheckpoint | SaveModelCallback | or CheckpointCallback, to go on from
+EarlyStopping | EarlyStoppingCallback
+LRScheduler WarmRestartLR | TorchScheduler | or fit_one_cycle, fit_sgdr
+ParamMapper Initializer | learn.model | change it before the fit
+PrintLog EpochTimer | Recorder | which is there by default
+ProgressBar | ProgressCallback
+TensorBoard | TensorBoardCallback
+WandbLogger | WandbCallback
+MlflowLogger | MLflowCallback
+NeptuneLogger SacredLogger | Logger | four lines: override log_metrics"""
 _text['skorch', 'argument'] = """
 iterator_train iterator_valid train_split | dls | loaders, or DataLoaders(train, valid) | Learner
 criterion | loss_func | | Learner
 module | model | | Learner
 optimizer | opt_func | | Learner
+batch_size dataset | dls | | Learner
 max_epochs | n_epoch | | fit"""
+
+# %% ../../nbs/interop/01_names.ipynb #8c1e7a9e
+_text['skorch', 'argument'] += """
+max_epochs | fit(n_epoch) | | Learner
+callbacks | cbs | | Learner
+device | DataLoaders(…, device=…) | | Learner
+verbose | learn.no_logging() | | Learner
+predict_nonlinearity | loss_func | whose activation get_preds applies, or its act= | Learner
+warm_start | fit(reset_opt=…) | a second fit goes on, unless that is true | Learner
+compile | learn.fuse() | | Learner
+X y | an argument of Learner | as dls | fit"""
+_text['skorch', 'attribute'] = """
+partial_fit | learn.fit | which goes on where the last one ended
+fit_loop run_single_epoch | learn.fit
+forward_iter predict_proba | learn.get_preds
+infer evaluation_step | learn.get_preds
+train_step train_step_single | train_batch | override it in a subclass of Learner
+get_loss | loss_func
+get_iterator | learn.dls
+history history_ | learn.recorder
+initialize | learn.create_opt
+save_params load_params | learn.save | and learn.load
+module_ | learn.model
+optimizer_ | learn.opt
+criterion_ | learn.loss_func
+callbacks_ | learn.cbs
+notify | learn(event)
+set_params get_params | | scikit-learn's protocol: a search calls a function that makes a learner
+score | learn.validate | with metrics= of Learner"""
 
 # %% ../../nbs/interop/01_names.ipynb #d0c182cf
 _families = {o:'fit' for o in ('fit_one_cycle', 'fit_flat_cos', 'fit_sgdr', 'fit_wsd', 'fine_tune')}

@@ -340,17 +340,18 @@ def add_cb(self:Flow,
     _refuse_unheard(self, cb)
     cb._enters(self)
     nm = cb.name
-    if isinstance(vars(self).get(nm), Callback) and any(o.name==nm for o in self.cbs):
-        raise ValueError(f"two callbacks named {nm!r}: {cb.label} and {getattr(self, nm).label}; "
+    twin = next((o for o in self.cbs if o.name==nm), None)
+    if twin is not None and (nm in self.keeps or isinstance(vars(self).get(nm), Callback)):
+        raise ValueError(f"two callbacks named {nm!r}: {cb.label} and {twin.label}; "
             "give one a name of its own: cb.name = '…', or as_cb(…, name='…') for one of another system")
-    if not nm.isidentifier() or hasattr(self, nm):
+    if not nm.isidentifier() or hasattr(self, nm) and nm not in self.keeps:
         raise ValueError(f"{cb.label} would be {nm!r}, which the learner has for itself; "
             "give it another: cb.name = '…'")
     for k in vars(cb):
         if k[0]!='_' and k not in (*cb._live, 'name') and _shadows(self, k): _warn_shadow(cb, k)
     cb.learn = self
     self.cbs.append(cb)
-    setattr(self, nm, cb)
+    if nm not in self.keeps: setattr(self, nm, cb)
     self._changed()
     if not self.created: return self
     try: self._hear(self._handlers_of(cb, 'after_create'), 'after_create')

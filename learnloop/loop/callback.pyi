@@ -57,6 +57,7 @@ class _Reader:
     has_stepped: Any
     iter: Any
     keeper: Any
+    keeps: Any
     logger: Any
     loss: Any
     loss_func: Any

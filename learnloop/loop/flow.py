@@ -188,7 +188,7 @@ class _Ears:
 @knows_patches
 class Flow:
     "Phases, the callbacks that hear their events, and the runner of both"
-    rows = PHASES
+    rows,keeps = PHASES,('log',) # `keeps`: names that callbacks may have as well; the learner's method stays
     moved = {}   # Method that subclasses may still define, and nothing calls -> what to do instead
     bodies = {}  # Phase -> name of the method that its body is handed to, as `method(f, …)`; others are called
     def __init_subclass__(cls, phases=(), **kwargs):

@@ -177,6 +177,7 @@ def near_miss(name: str) -> str | None:
 class Flow:
     """Phases, the callbacks that hear their events, and the runner of both"""
     rows: Any
+    keeps: Any
     moved: dict
     bodies: dict
     cbs: list

@@ -19,7 +19,7 @@ from ..loop.callback import Callback, InGraph
 from ..loop.later import knows_patches
 from ..loop.learner import Learner, default_cb, format_value
 from ..loop.optimizer import opts
-from .display import format_time, pyplot
+from .display import draws, format_time, pyplot, settle_axes, told_error
 from .metrics import AvgLoss, LossPart, Smoother, TorchMetric, accumulate_all, less_is_better, mk_metrics
 from .series import Scalars, Series
 from .table import Table
@@ -45,8 +45,7 @@ class Recorder(Callback):
         self._clear()
 
     def _clear(self):
-        self._raw,self._sizes,self._lrs = Scalars(),Series(),Series()  # of batches
-        self.values,self.iters,self.records = Series(),Series(),Series()
+        self._raw,self._sizes,self._lrs,self.values,self.iters,self.records = Scalars(),*(Series() for _ in range(5))
         self._smooth,self._smoother = [],Smoother(self.beta)
         self.metric_names,self.hps,self.row,self._begun = [],{},{},0
         self._follow()
@@ -101,7 +100,7 @@ def _check_sync(self:Recorder):
 # %% ../../nbs/measure/02_recorder.ipynb #ba1eb978
 @patch
 def before_fit(self:Recorder):
-    learn = self.learn
+    learn,self.error,self._since = self.learn,None,time.perf_counter()
     self._clear()
     self.parts,self._logged = [o for o in self.parts if o not in self._logged],[]  # another fit may log other things
     self._make_metrics()
@@ -222,7 +221,9 @@ class _CheckTargets(Callback):
 
 @patch
 def cleanup_fit(self:Recorder):
-    self._fits = False
+    learn,self._fits = self.learn,False
+    self._seconds,self._since = self.seconds,None
+    if learn.outcome.get('fit')=='failed': self.error = told_error(learn.exception)
     self._waiting,self._is_open = [],False
     self.learn.remove_cbs([_CheckTargets, _FirstLoss])
     self._catch_up()
@@ -548,6 +549,13 @@ def smooth_loss(self:Learner):
     losses = self.recorder.losses
     return losses[-1] if losses else None
 
+# %% ../../nbs/measure/02_recorder.ipynb #1a3f00e5
+@patch(as_prop=True)
+def seconds(self:Recorder):
+    "Seconds that the last fit took, or has taken so far; None before the first"
+    return self._seconds if self._since is None else time.perf_counter()-self._since
+Recorder.error = Recorder._seconds = Recorder._since = None
+
 # %% ../../nbs/measure/02_recorder.ipynb #1af0d47f
 @patch(as_prop=True)
 def lrs(self:Recorder):
@@ -556,6 +564,7 @@ def lrs(self:Recorder):
 
 # %% ../../nbs/measure/02_recorder.ipynb #275e7ed6
 @patch
+@draws
 def plot_loss(self:Recorder,
     skip_start:int=5,     # Batches to leave out at the start, where the loss falls off a cliff
     with_valid:bool=True, # The validation loss, too?
@@ -571,7 +580,7 @@ def plot_loss(self:Recorder,
         pts = [(it-1, v[i]) for it,v in zip(self.iters, self.values, strict=True) if v[i] is not None and it>skip_start]
         if pts: ax.plot(*zip(*pts, strict=True), marker='o', label='valid')
     if show_epochs:
-        for o in self.iters: ax.axvline(o-1, color='grey', ls=':', lw=1)
+        for o in self.iters: ax.axvline(o-1, color='grey', ls=':', lw=1, alpha=.6)
     if log: ax.set_yscale('log')
     ax.set(xlabel='batch', ylabel='loss')
     ax.legend()
@@ -579,9 +588,10 @@ def plot_loss(self:Recorder,
 
 # %% ../../nbs/measure/02_recorder.ipynb #d0c8182e
 @patch
+@draws
 def plot_metrics(self:Recorder,
     names=None # What to plot, as titles without `train_` and `valid_`; None for all
-): # The axes, one for each
+)->list: # The axes, one for each
     "Plot columns by epoch"
     if not self.values: raise ValueError('there is nothing to plot: fit first')
     cols = {}
@@ -591,12 +601,13 @@ def plot_metrics(self:Recorder,
     for o in names or ():
         if o not in cols: raise ValueError(f'there is no {o!r} to plot; there are {", ".join(cols)}')
     names = list(names or cols)
-    axes = pyplot().subplots(1, len(names), figsize=(4*len(names), 3), squeeze=False)[1][0]
+    axes = pyplot().subplots(1, len(names), figsize=(4*len(names), 3), squeeze=False, layout='tight')[1][0]
     for ax,name in zip(axes, names, strict=True):
         for k,pts in cols[name]: ax.plot(*zip(*pts, strict=True), marker='o', label=k)
+        settle_axes(ax)
         ax.set(xlabel='epoch', title=name)
         ax.legend()
-    return axes
+    return [*axes]
 
 # %% ../../nbs/measure/02_recorder.ipynb #5019b1c6
 @patch

@@ -72,6 +72,7 @@ class Trace:
         self._totals,self._phases = {},{}  # of (event, callback, filter); of a phase
         self._inside,self._whose = {},{}  # phases around a phase; phase of an event, or phases, separated by spaces
         self._recurring = set()           # phases that recur with each batch
+        self._is_noted = False            # are those of the learner that it is in now?
         self._names,self._muted = set(),{}  # of callbacks; (event, callback) -> flags that muted it
         self._at,self._t0,self._unix = _At(),0,0
 
@@ -482,7 +483,8 @@ def handlers(self:Tracer,
 def _note(self:Tracer, event):
     "Write down the table of phases, and who is muted in `event`"
     learn = self.learn
-    if event not in self._whose or len(self._inside)!=len(learn.phases):
+    if not self._is_noted or event not in self._whose or len(self._inside)!=len(learn.phases):
+        self._is_noted = True
         self._inside = {p.name:list(p.inside) for p in learn.phases.values()}
         self._recurring = {o for o in learn.phases if learn.per_batch(o)}
         self._whose = dict.fromkeys(learn.events, '')
@@ -498,7 +500,7 @@ def _enters(self:Tracer, flow):
     flow._last_trace = view = Trace.__new__(Trace)
     view.__dict__ = self.__dict__  # what it recorded, without the callback, which nothing is to keep alive
     while self._at.span.parent: self._at.span = self._at.span.parent
-    self._inside,self._whose = {},{}
+    self._is_noted = False
     self._at.last = self._now()  # else work that is under way seems to have begun with the machine
     if not self._rows and not self._stretches:
         self._t0 = self._at.last

@@ -19,7 +19,7 @@ from ..loop.checks import check_whole, checked_args
 from ..loop.data import Endless, Until
 from ..loop.flow import CancelTrainException, CancelValidException
 from ..loop.learner import Learner
-from ..measure.display import pyplot
+from ..measure.display import draws, pyplot
 from ..measure.metrics import Smoother
 from ..measure.recorder import Recorder
 from .schedule import SchedExp, check_owners
@@ -159,6 +159,7 @@ def suggest(self:LRFinder,
 
 # %% ../../nbs/train/08_lr_find.ipynb #7ff7529b
 @patch
+@draws
 def plot(self:LRFinder,
     skip_end:int=5, # Batches to leave out at the end, where the loss explodes
     suggestions=None, # Results of the functions, each `(lr, (lr, loss))`; None for those of `suggest`
@@ -208,12 +209,12 @@ Recorder.lr_finder = None
 @patch
 def plot_lr_find(self:Recorder,
     skip_end:int=5, # Batches to leave out at the end, where the loss explodes
-    return_fig:bool=True, # Return the figure?
+    return_fig:bool=False, # Return the figure? A notebook shows that twice, if a cell ends in it
     suggestions=None, # Results of the functions, each `(lr, (lr, loss))`; None for those of the last `lr_find`
     nms=None,       # Their names
     ax=None         # Axes to draw on; None for new ones
-): # The figure, or None
+): # The axes, or the figure
     "Plot the curve of the last `learn.lr_find`"
     if self.lr_finder is None: raise ValueError('there is no curve yet: call learn.lr_find() first')
     ax = self.lr_finder.plot(skip_end, suggestions, nms, ax)
-    return ax.figure if return_fig else None
+    return ax.figure if return_fig else ax

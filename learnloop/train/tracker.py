@@ -183,7 +183,7 @@ class EarlyStoppingCallback(TrackerCallback):
         if self.stop_reason: self._stop('not started, as it was stopped before')
     def cleanup_load(self):  # a run that is resumed gets its state after `before_fit`
         at = [p.name for p in self.learn.open]
-        if self.stop_reason and at==['fit', 'load'] and self.learn.outcome['load']=='done':
+        if self.stop_reason and self.learn.resuming and at==['fit', 'load'] and self.learn.outcome['load']=='done':
             self._stop('not gone on with, as it was stopped before')
     def act(self, val):
         is_good = self.new_best and (self.baseline is None or self._improves(val, self.baseline))

@@ -187,7 +187,7 @@ def test_what_a_subclass_adds_to_fit_is_handed_on():
 
 # Attributes
 
-@pytest.mark.parametrize('k,want', [('test', r'learn\.validate'), ('to_distributed', 'one process'), ('plot_metrics', r'learn\.recorder'), ('log_dict', r'learn\.log'),
+@pytest.mark.parametrize('k,want', [('test', r'learn\.validate'), ('to_distributed', r'learn\.to_ddp'), ('plot_metrics', r'learn\.recorder'), ('log_dict', r'learn\.log'),
     ('validation_context', r'learn\.validate'), ('to_non_native_fp16', 'to_fp16'), ('current_epoch', r'learn\.epoch'), ('global_step', 'opt_steps'), ('evaluate', r'learn\.validate'),
     ('train', r'learn\.fit'), ('compile', 'Learner'), ('callbacks', r'learn\.cbs'), ('parameters', r'learn\.model'), ('hypers', 'get_hypers')])
 def test_point_6_attributes(k, want):
@@ -201,10 +201,10 @@ def test_point_6_attributes(k, want):
 def test_point_6_such_an_attribute_may_be_given_a_meaning():
     class Mine(Learner):
         def test(self): return 1
-    learn = mk_learner([Callback('trainer', after_fit=lambda self: None)], cls=Mine)
+    learn = mk_learner([Callback('history', after_fit=lambda self: None)], cls=Mine)
     learn.state = 3
-    assert learn.test()==1 and learn.state==3 and isinstance(learn.trainer, Callback)
-    assert {'test', 'state', 'trainer'}<={*dir(learn)} and not {'to_distributed', 'hypers'} & {*dir(learn)}
+    assert learn.test()==1 and learn.state==3 and isinstance(learn.history, Callback)
+    assert {'test', 'state', 'history'}<={*dir(learn)} and not {'to_distributed', 'hypers'} & {*dir(learn)}
     assert not hasattr(Learner, '__getattr__')  # Python caches no attribute of what has one: a tiny batch takes 3 µs longer
 
 def test_point_6_hypers_of_an_optimizer():

@@ -186,3 +186,14 @@ def test_parts_of_a_batch_are_weighted():
         def after_loss(self): self.learn.log('bs', float(self.learn.bs))
     learn = quietly(mk([Sizes(), MicroBatch(2)]), 1)
     assert 'train_bs' in learn.recorder.columns
+
+def test_a_callback_may_be_called_log():
+    class Log(Callback):
+        def after_loss(self): self.learn.log('x', 1.)
+    learn = mk([Log()])
+    quietly(learn, 1)
+    assert column(learn, 'train_x')==[1.] and [o for o in learn.cbs if o.name=='log'] and not isinstance(learn.log, Callback)
+    with pytest.raises(ValueError, match="two callbacks named 'log'"): learn.add_cb(Log())
+    learn.remove_cb(Log)
+    quietly(learn, 1)
+    assert 'train_x' not in learn.recorder.columns

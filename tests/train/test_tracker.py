@@ -817,3 +817,9 @@ def test_state_says_where_it_is_once_in_a_fit(cls, tmp_path):
     run([1., 2.], [made, Saver()], path=tmp_path)
     assert [o['best'] for o in states]==[1., 2.]
 
+
+def test_the_best_that_is_loaded_at_the_end_is_no_resume(capsys, tmp_path):
+    learn = mk_learner(defaults=True, dls=(batches(4), batches(2, seed=1)), lr=.1, path=tmp_path)
+    learn.logger = lambda *args: None
+    learn.fit(20, cbs=[SaveModelCallback(fname='best_of_stop'), EarlyStoppingCallback(min_delta=100.)])
+    assert capsys.readouterr().out.count('as it was stopped before')==0

@@ -1,124 +1,183 @@
 """Pages that are made from the package: all names, events and cancel exceptions, and a gallery of callbacks
 
-Nothing of it is typed: names are `learnloop.__all__`, events come from the table of phases, what the learner has at an event is looked up in a fit, and the
-pictures are those that the notebooks have drawn.
+Nothing of them is typed: names are `learnloop.__all__`, methods of a learner those that the pages document, events come from the table of phases, what the
+learner has at an event is looked up in a fit, and the pictures are those that the notebooks have drawn.
 """
 import inspect, learnloop, re
+from functools import cache
+from importlib import import_module
 from os.path import relpath
 from pathlib import Path
 from learnloop import Callback, PHASES, Phase, synth_learner
+from learnloop._modidx import d as modules
 from tools.site.nav import WINGS
 
 FOLDER = 'reference'
-HELD = 'xb', 'yb', 'pred', 'loss', 'loss_grad'
+MANY = 8  # callbacks that an event names, rather than counts
+HELD = 'batch', 'xb', 'yb', 'pred', 'loss', 'loss_grad'
+# Events that are no phase's, and whose row of the table has no line of code
+SAID = dict(after_create='has been made, or got the callback', after_record='has noted a validation, or an epoch: `record` is what it noted',
+    after_exception='meets an error that nobody has seen yet, before it goes on to whoever called')
 
-def _line(o):
-    "The first line of the docstring of `o`, if it is its own"
-    doc = o.__doc__ if inspect.isclass(o) or inspect.isroutine(o) else ''
-    return (doc or '').strip().split('\n')[0].replace('|', '\\|')
+CANCELS = [p.cancel.__name__ for p in PHASES if getattr(p, 'cancel', None)]
 
-def _home(name):
+# ---- names
+
+@cache
+def home(name):
     "Wing and module that `name` comes from"
-    mod = learnloop._later.get(name) or getattr(getattr(learnloop, name), '__module__', '') or ''
-    parts = mod.split('.')
-    return (parts[1], parts[2]) if parts[0]=='learnloop' and len(parts)==3 else None
+    mod = learnloop._later.get(name) or getattr(getattr(learnloop, name), '__module__', None)
+    if mod is None or mod.count('.')!=2: mod = next(o for o in modules['syms'] if name in getattr(import_module(o), '__all__', ()))
+    return tuple(mod.split('.')[1:])
 
-def _link(name, texts):
-    "A link to what the page of `name` says of it, or the name"
-    home = _home(name)
-    at = Path(home[0], home[1]+'.md') if home else None
+def line(name):
+    "What `name` is, in a line: the first of its docstring, or of its class's, or what it holds"
+    o = getattr(learnloop, name)
+    own = inspect.isclass(o) or inspect.isroutine(o)
+    doc = o.__doc__ if own else type(o).__doc__ if type(o).__module__.startswith('learnloop.') else None
+    held = [p.name for p in o] if isinstance(o, tuple) else [] if own else vars(o)
+    return (doc or ', '.join(f'`{k}`' for k in held)).strip().split('\n')[0]
+
+def public_callbacks():
+    "Names of all callbacks"
+    classes = {k:getattr(learnloop, k) for k in sorted(learnloop.__all__, key=str.lower)}
+    return [k for k,o in classes.items() if inspect.isclass(o) and issubclass(o, Callback) and o is not Callback]
+
+def _heading(name): return f'`{name}` {{ #{name.lower()} .doc }}'
+
+def _link(name, texts, at=None):
+    "A link to what the page `at`, or that of `name`, says of it, or to the page"
+    if name in CANCELS: return f'[`{name}`](events.md#{name.lower()})'
+    at = at or Path(*home(name)).with_suffix('.md')
     if at not in texts: return f'`{name}`'
-    anchor = f'#{name.lower()}' if f'{{ #{name.lower()} .doc }}' in texts[at] else ''
+    anchor = f'#{name.lower()}' if _heading(name) in texts[at] else ''
     return f'[`{name}`]({relpath(at, FOLDER)}{anchor})'
+
+def _table(rows):
+    cells = [(k, v.replace('|', '\\|')) for k,v in rows]
+    return '\n'.join(['| name | what it is |', '| --- | --- |', *(f'| {k} | {v} |' for k,v in cells)])
+
+def methods(texts):
+    "Method of a learner -> its page, and its one line there"
+    res = {}
+    for at,md in texts.items():
+        for name,text in re.findall(r'^#+ `(Learner\.\w+)` \{ #\S+ \.doc \}$(.*?)(?=^#+ |\Z)', md, re.M|re.S):
+            about = re.search(r'^```\n+\*?([^\n`#|<*][^\n]*?)\*?$', text, re.M)
+            if about: res[name] = at,about[1]
+    return dict(sorted(res.items()))
 
 def names(texts):
     "All public names, by wing"
-    groups = {}
-    for k in sorted(learnloop.__all__, key=str.lower):
-        home = _home(k)
-        groups.setdefault(home[0] if home else 'loop', []).append(k)
-    md = ['# All names', '*Every public name of learnloop, with its one line: the API at a glance*', 'What `from learnloop import *` brings, and what each is for.']
-    for wing in WINGS:
-        if wing not in groups: continue
-        rows = [f'| {_link(k, texts)} | {_line(getattr(learnloop, k))} |' for k in groups[wing]]
-        md += [f'## {WINGS[wing]}', '\n'.join(['| name | what it is |', '| --- | --- |', *rows])]
+    groups = {k:[] for k in WINGS}
+    for k in sorted(learnloop.__all__, key=str.lower): groups[home(k)[0]].append(k)
+    md = ['# All names', '*Every public name of learnloop, with its one line: the API at a glance*',
+        'What a learner can do, and what `from learnloop import *` brings: each links to its reference.',
+        '## Methods of a learner', _table((_link(k, texts, at), about) for k,(at,about) in methods(texts).items())]
+    for k in WINGS: md += [f'## {WINGS[k]}', _table((_link(o, texts), line(o)) for o in groups[k])] if groups[k] else []
     return '\n\n'.join(md)
 
-def _held():
-    "Which of the batch's attributes the learner has at each event, in training"
-    seen = {}
+# ---- events
+
+def held():
+    "Event -> what the learner has of the batch of which it is fired, in training"
+    old,seen = {},{}
     def hear(e):
         def _f(learn):
-            if learn.training or e not in seen: seen[e] = [k for k in HELD if getattr(learn, k, None) is not None]
+            now = {k:getattr(learn, k, None) for k in HELD}
+            if e=='before_fetch': old.update(now)
+            if not learn.training or not (learn.inside('batch') or learn.inside('fetch')): return
+            seen.setdefault(e, [k for k,v in now.items() if v is not None and v is not old.get(k)])
         return _f
     events = [e for p in PHASES for e in p.events if e not in ('after_create', 'after_exception')]
-    learn = synth_learner()
+    learn = synth_learner(n_train=128)
     with learn.no_logging(), learn.no_bar(): learn.fit(1, cbs=Callback('listener', **{e:hear(e) for e in events}))
     return seen
 
-def _when(phase, event):
-    "When `event` of `phase` fires"
-    name,exc = f'*{phase.name}*',f'`{phase.cancel.__name__}`' if getattr(phase, 'cancel', None) else ''
-    if not isinstance(phase, Phase): return f'After `{phase.does}`.' if event.startswith('after') and phase.does else f'Once {_where(phase)}.'
-    if event.startswith('before_'): return f'When {name} begins{f"; raise {exc} here, or anywhere in it, to skip the rest of it" if exc else ""}.'
-    if event.startswith('after_cancel_'): return f'When {exc} has ended {name}, before `after_{phase.name}`.'
-    if event.startswith('cleanup_'): return f'Last in {name}, whatever happened: done, cancelled, or failed.'
-    return f'When {name} is over, be it done or cancelled; not after an error.'
+def _and(words): return ' and '.join(filter(None, [', '.join(words[:-1]), *words[-1:]]))
 
-def _where(phase): return f"in {' and '.join(f'*{o}*' for o in phase.inside)}" if phase.inside else 'outside of all phases'
+def _where(phase): return f"in {_and([f'*{o}*' for o in phase.inside])}" if phase.inside else 'outside of all phases'
+
+def when(phase, event):
+    "When `event` of `phase` fires"
+    name,exc = f'*{phase.name}*',getattr(phase, 'cancel', None)
+    if not isinstance(phase, Phase):
+        if event in SAID: return f'when the learner {SAID[event]}.'
+        return f"{_where(phase)}, {'after' if event.startswith('after') else 'with'} {phase.does if ',' in phase.does else f'`{phase.does}`'}."
+    if event.startswith('before_'):
+        skip = f' To skip the rest of it, raise [`{exc.__name__}`](#{exc.__name__.lower()}) here or in any event before `after_{phase.name}`.' if exc else ''
+        return f'when {name} begins.{skip}'
+    if event.startswith('after_cancel_'): return f'when [`{exc.__name__}`](#{exc.__name__.lower()}) has ended {name}, before `after_{phase.name}`.'
+    if event.startswith('cleanup_'): return f'last in {name}, whatever happened: done, cancelled, or failed.'
+    return f'when {name} is over, be it done or cancelled; not after an error.'
+
+def _phase(p):
+    "What a phase is"
+    inner = [f'*{o.name}*' for o in PHASES if isinstance(o, Phase) and p.name in o.inside]
+    body = f' Its body is `{p.does}`.' if p.does else f' In it: {_and(inner)}.' if inner else ''
+    return f'## The phase {p.name}\n\nIt runs {_where(p)}.{body}'
 
 def events(texts):
     "Events and exceptions, each with a heading for the search to find"
-    held = _held()
+    has,cbs = held(),public_callbacks()
     md = ['# Events and exceptions', '*Every event that a callback can hear, such as `before_batch`, and every cancel exception, such as `CancelFitException`*',
-        'A phase *x* fires `before_x`, then its body, `after_cancel_x` if its exception was raised, `after_x`, and last, whatever happened, `cleanup_x`. '
-        'A callback hears an event by a method of its name, or as a function: `Callback(after_loss=f)`. [How it works](how_it_works.html) says why.']
+        'A phase *x* fires `before_x`, then its body runs, then come `after_cancel_x`, if its exception was raised, `after_x`, and last, whatever happened, '
+        '`cleanup_x`. A callback hears an event by a method of its name, or as a function: `Callback(after_loss=f)`. '
+        '[How it works](how_it_works.html) says why.']
     for p in PHASES:
-        body = f' Its body: `{p.does}`.' if p.does and isinstance(p, Phase) else ''
-        if isinstance(p, Phase): md.append(f'## The phase {p.name}\n\nIt runs {_where(p)}.{body}')
+        level = '###' if isinstance(p, Phase) else '##'
+        if isinstance(p, Phase): md.append(_phase(p))
         for e in p.events:
-            has = held.get(e)
-            there = f" The learner has {', '.join(f'`{k}`' for k in has)}." if has else ''
-            md.append(f"{'###' if isinstance(p, Phase) else '##'} `{e}` {{ #{e} }}\n\n{_when(p, e)}{there}")
-    md.append('## Cancel exceptions\n\nAny callback may raise them, in any event of the phase. All are subclasses of `CancelException`, which is no `Exception`, so that no `except Exception` eats one.')
+            there = f" The learner has {_and([f'`{k}`' for k in has[e]])} of this batch." if has.get(e) else ''
+            hear = [_link(k, texts) for k in cbs if callable(getattr(getattr(learnloop, k), e, None))]
+            if len(hear)>MANY: hear = [f'{len(hear)} of the [callbacks](callbacks.md)']
+            heard = f'\n\nHeard by {_and(hear)}.' if hear else ''
+            md.append(f'{level} `{e}` {{ #{e} }}\n\n`{e}` fires {when(p, e)}{there}{heard}')
+    md.append('## Cancel exceptions\n\nAny callback may raise them, in any event of the phase. All are subclasses of `CancelException`, which is no `Exception`, '
+        'so that no `except Exception` eats one. [Flow](flow.html) shows how they work.')
     for p in PHASES:
         if not getattr(p, 'cancel', None): continue
-        nm = p.cancel.__name__
-        md.append(f'### `{nm}` {{ #{nm.lower()} }}\n\nSkips the rest of *{p.name}*, and goes on with `{p.after_cancel}`, `{p.after}`, `{p.cleanup}`.')
+        k = p.cancel.__name__
+        md.append(f'### `{k}` {{ #{k.lower()} }}\n\nSkips the rest of *{p.name}*, and goes on with `{p.after_cancel}`, `{p.after}` and `{p.cleanup}`.')
     return '\n\n'.join(md)
 
-def _section(md, name):
-    "What a page says of `name`: from its heading to the next one of its kind"
-    m = re.search(rf'^#+ `{name}` {{ #{name.lower()} \.doc }}$(.*?)(?=^#+ .*\.doc }}$|\Z)', md, re.M|re.S)
-    return m[1] if m else ''
+# ---- callbacks
 
-def _picture(md, name, at):
-    "The first picture in what a page says of `name`, or ''"
-    m = re.search(r'!\[(?P<alt>[^\]]*)\]\((?P<file>[\w.-]+)\)|(?P<svg><svg.*?</svg>)', _section(md, name), re.S)
-    if not m: return ''
+_PICTURE = r'!\[(?P<alt>[^\]]*)\]\((?P<file>[\w.-]+)\)|(?P<svg><svg.*?</svg>)'
+
+def _sections(md, name):
+    "What a page says of `name` and of its methods: each from its heading to the next one"
+    return re.findall(rf'^#+ `{name}(?:\.\w+)?` {{ #\S+ \.doc }}$(.*?)(?=^#+ |\Z)', md, re.M|re.S)
+
+def picture(name, texts):
+    "Page and match of the first picture in what the page of `name` says of it, or that code with its name draws; or None"
+    at = Path(*home(name)).with_suffix('.md')
+    md = texts.get(at, '')
+    found = [re.search(_PICTURE, o, re.S) for o in _sections(md, name)]
+    drawn = re.search(rf'^```python\n(?:(?!^```)[^\n]*\n)*?[^\n]*\b{name}\((?:(?!^```)[^\n]*\n)*?^```\n+(?:<div class="output">\n)?(?:{_PICTURE})', md, re.M|re.S)
+    return next(((at, o) for o in (*found, drawn) if o), None)
+
+def _img(at, m):
     if m['svg']: return m['svg']
     return f'<img alt="{m["alt"]}" src="{relpath(at.parent/m["file"], FOLDER)}" loading="lazy">'
 
-def callbacks(texts):
-    "A gallery of callbacks"
-    md = ['# Callbacks', '*A gallery of all callbacks: schedules, stopping, saving, averaging, precision, logging, looking*',
+def _card(name, texts):
+    found = picture(name, texts)
+    parts = f'**{_link(name, texts)}**', line(name), _img(*found) if found else ''
+    return '\n\n'.join(['<div class="card" markdown="1">', *filter(None, parts), '</div>'])
+
+def callbacks(texts, plain=False):
+    "A gallery of callbacks, or a list if `plain`"
+    md = ['# Callbacks', '*All callbacks, as a gallery: schedules, stopping, saving, averaging, precision, logging, looking*',
         'Pass them to a learner, or to one fit: `learn.fit(5, cbs=[EMA(), GradientClip(1.)])`. To write your own: [your first callback](first_callback.html).']
-    groups = {}
-    for k in sorted(learnloop.__all__):
-        o = getattr(learnloop, k)
-        if inspect.isclass(o) and issubclass(o, Callback) and o is not Callback: groups.setdefault(_home(k), []).append(k)
     for wing in WINGS:
-        cards = []
-        for home,ks in groups.items():
-            if home[0]!=wing: continue
-            at = Path(home[0], home[1]+'.md')
-            for k in ks:
-                link = _link(k, texts)
-                cards.append(f'<div class="card" markdown="1">\n\n**{link}**\n\n{_line(getattr(learnloop, k))}\n\n{_picture(texts.get(at, ""), k, at)}\n\n</div>')
-        if cards: md += [f'## {WINGS[wing]}', '<div class="cards" markdown="1">', *cards, '</div>']
+        ks = [k for k in public_callbacks() if home(k)[0]==wing]
+        if not ks: continue
+        md.append(f'## {WINGS[wing]}')
+        if plain: md.append('\n'.join(f'- {_link(k, texts)}: {line(k)}' for k in ks))
+        else: md += ['<div class="cards" markdown="1">', *(_card(k, texts) for k in ks), '</div>']
     return '\n\n'.join(md)
 
-def pages(texts):
-    "Path -> markdown of the pages that are made, given those that the notebooks make"
-    made = dict(events=events, callbacks=callbacks, all_names=names)
-    return {Path(FOLDER, f'{k}.md'):f(texts)+'\n' for k,f in made.items()}
+def pages(texts, plain=False):
+    "Path -> markdown of the pages that are made, given those that the notebooks make; without HTML if `plain`"
+    made = dict(events=events(texts), callbacks=callbacks(texts, plain), all_names=names(texts))
+    return {Path(FOLDER, f'{k}.md'):md+'\n' for k,md in made.items()}

@@ -1,11 +1,17 @@
 "The navigation: lessons first, then the reference, a group for each wing, and what happens inside apart"
+import re
 from importlib import import_module
+from os.path import relpath
+from pathlib import Path
 import learnloop
 from learnloop._modidx import d as index
 
 LESSONS = dict(start='Start here', tutorials='Tutorials', howto='How do I …', coming='Coming from …')
 WINGS = dict(loop='The loop', measure='Measuring', train='Training', keep='Keeping', scale='Scaling', see='Looking', interop='Other systems',
     app='From a shell')
+# Sections that begin with a list of what they have; the others begin with a page for reading
+ABOUT = dict(tutorials='Whole tasks, from data to a trained model', coming='Scripts before and after, and what is called otherwise here',
+    reference='Every page of the API, by what it is for')
 # Pages of `explanations` that answer a question of a user; the others say how it works inside
 ELSEWHERE = dict(clusters='howto', tested_with='coming', moved_scripts='coming')
 
@@ -18,16 +24,41 @@ def is_inside(page):
     patched = [o for o in names if '.' in o and '._' not in o and o[0]!='_' and o.split('.')[0] not in own]
     return not (own & {*learnloop.__all__} or patched)
 
-def nav(pages):
-    "A tree of titles and `pages`, in the order of their notebooks"
-    groups = {k:[] for k in (*LESSONS, *WINGS, 'reference')}
-    inside,top = {},[]
+def grouped(pages):
+    "Section -> its `pages`, in the order of their notebooks; those of the inside are a dict of such groups"
+    groups = {k:[] for k in ('', *LESSONS, *WINGS, 'reference')}
+    inside = {k:[] for k in ('How it works', *WINGS.values())}
     for o in pages:
         folder = ELSEWHERE.get(o.stem, o.parent.name)
-        if not folder: top.append(str(o))
-        elif folder=='explanations': inside.setdefault('How it works', []).append(str(o))
-        elif folder in WINGS and is_inside(o): inside.setdefault(WINGS[folder], []).append(str(o))
-        else: groups[folder].append(str(o))
-    lessons = [{LESSONS[k]:groups[k]} for k in LESSONS if groups[k]]
-    reference = [{WINGS[k]:groups[k]} for k in WINGS if groups[k]]
-    return [*top, *lessons, {'Reference':[*groups['reference'], *reference]}, {'Internals':[{k:v} for k,v in inside.items()]}]
+        if folder=='explanations': inside['How it works'].append(o)
+        elif folder in WINGS and is_inside(o): inside[WINGS[folder]].append(o)
+        else: groups[folder].append(o)
+    return groups,inside
+
+def _rows(pages, texts, folder):
+    "A list of `pages`, and what each says of itself"
+    found = [(o, re.match(r'# (.*)\n+\*(.*)\*', texts[o])) for o in pages]
+    return '\n'.join(f'- [{m[1]}]({relpath(o, folder)}): {m[2]}' for o,m in found)
+
+def overviews(texts):
+    "Path -> markdown of a first page for each section: what there is, in a line each"
+    groups,res = grouped(texts)[0],{}
+    for k in LESSONS:
+        if k in ABOUT and groups[k]: res[Path(k, 'index.md')] = [f'# {LESSONS[k]}', f'*{ABOUT[k]}*', _rows(groups[k], texts, k)]
+    md = ['# Reference', f"*{ABOUT['reference']}*", _rows(groups['reference'], texts, 'reference')]
+    for k in WINGS: md += [f'## {WINGS[k]}', _rows(groups[k], texts, 'reference')] if groups[k] else []
+    res[Path('reference', 'index.md')] = md
+    return {k:'\n\n'.join(v)+'\n' for k,v in res.items()}
+
+def nav(pages):
+    "A tree of titles and `pages`"
+    groups,inside = ({k:[*map(str, sorted(v, key=lambda o: o.name!='index.md'))] for k,v in o.items() if v} for o in grouped(pages))
+    lessons = [{LESSONS[k]:groups[k]} for k in LESSONS if k in groups]
+    wings = [{WINGS[k]:groups[k]} for k in WINGS if k in groups]
+    reference = {'Reference':[*groups.get('reference', []), *wings]}
+    return [*({'Home':o} for o in groups.get('', [])), *lessons, reference, {'Internals':[{k:v} for k,v in inside.items()]}]
+
+def leaves(tree):
+    "Pages of a navigation, in its order"
+    if isinstance(tree, str): return [tree]
+    return [p for o in (tree.values() if isinstance(tree, dict) else tree) for p in leaves(o)]

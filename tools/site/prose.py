@@ -5,7 +5,7 @@ from latex2mathml.converter import convert
 # Code, in fences or in backticks, is left alone
 _CODE = re.compile(r'(^ *```.*?^ *```\s*?$|`[^`\n]+`)', re.S|re.M)
 _BLOCK,_INLINE = re.compile(r'\$\$(.+?)\$\$', re.S),re.compile(r'(?<![\\$\w])\$(?!\s)([^$\n]+?)(?<!\s)\$(?![\w$])')
-_ANNOUNCED = re.compile(r'\s*(\$\$|#+ .*\.doc \}$|```|~~~|[-*+] |\d+\. |\||<|!\[|!!!|\?\?\?|> |    )')
+_ANNOUNCED = re.compile(r'\s*(\$\$|#+ .*\.doc \}$|```|~~~|[-*+] |\d+\. |\||<|!\[|!!!|\?\?\?|> |code →|    )')
 
 def outside_code(f, s):
     "`s` with `f` applied to what is no code"

@@ -3,61 +3,96 @@
 nbdev writes a rule, a link to the source, a heading, a block of code with a parameter a line, and the docstring. A reader looks for the name, how it is
 called, and what each parameter means, in this order; the table is as wide as the page, so that a long comment is wrapped and not cut off.
 """
-import inspect, re, textwrap
+import ast, inspect, io, re, textwrap, tokenize
+from functools import cached_property
 from importlib import import_module
 from tools.site.prose import outside_code
 
 WIDTH = 88  # columns of code that a page shows without a scrollbar
 _DOC = re.compile(r'^(?:---\n+)?(?:\[source\]\((?P<url>[^)]*)\)\S*(?:[^\n]*\})?\n+)?(?P<level>#{2,4}) (?P<name>[\w.]+)\n+'
     r'```python\n(?P<code>.*?)\n```\n*(?P<rest>.*)$', re.S)
-_PARAM = re.compile(r'^    (?P<name>\*{0,2}\w+|\*|/)(?::(?P<type>.+?))?(?:=(?P<default>.+?))?,(?: # (?P<about>.*))?$')
-_RETURN = re.compile(r'^\)(?:->(?P<type>.+?))?:(?: # (?P<about>.*))?$')
 
 def _object(url, name):
     "What is documented, or None where it can't be had"
     module = re.search(r'/blob/\w+/(learnloop/[\w/]+)\.py', url or '')
     if not module: return None
     res = import_module(module[1].replace('/', '.'))
-    for o in name.split('.'): res = getattr(res, o, None)
+    for o in name.split('.'): res = inspect.getattr_static(res, o, None)
     return res
 
 def _code(s): return f'`{s}`' if s else ''
 def _cell(s): return outside_code(lambda o: o.replace('|', '\\|'), s or '')
-def _typed(s): return '' if s in (None, 'NoneType') else re.sub(r'\b(?:\w+\.)+(\w+)', r'\1', s)
+def _typed(s): return '' if s in (None, 'None', 'NoneType') else re.sub(r'\b(?:\w+\.)+(\w+)', r'\1', s)
 
-def _call(name, params, res, is_class):
+def _comments(code):
+    "Line -> comment, of those that end a line, and of those below them that go on"
+    res,at = {},None
+    for o in tokenize.generate_tokens(io.StringIO(code).readline):
+        if o.type!=tokenize.COMMENT: continue
+        n,text = o.start[0],o.string[1:].strip()
+        if o.line.strip().startswith('#') and at: res[at] += ' '+text
+        else: at,res[n] = n,text
+    return res
+
+def signature(code):
+    "Parameters of the signature `code` as rows of name, type, default and meaning, and the row of the result; None if it is no Python"
+    code = re.sub(r'=<[^<>\n]*>', '=...', code)+'\n    pass'
+    try: f = ast.parse(code).body[0]
+    except SyntaxError: return None
+    def text(o): return ast.get_source_segment(code, o) if o else ''
+    about,a = _comments(code),f.args
+    def row(o, star='', default=None): return [star+o.arg, text(o.annotation), text(default), o.lineno]
+    both = a.posonlyargs+a.args
+    rows = [row(o, default=d) for o,d in zip(both, [None]*(len(both)-len(a.defaults))+a.defaults, strict=True)]
+    if a.posonlyargs: rows.insert(len(a.posonlyargs), ['/', '', '', None])
+    if a.vararg: rows.append(row(a.vararg, '*'))
+    elif a.kwonlyargs: rows.append(['*', '', '', None])
+    rows += [row(o, default=d) for o,d in zip(a.kwonlyargs, a.kw_defaults, strict=True)]
+    if a.kwarg: rows.append(row(a.kwarg, '**'))
+    last = {n:i for i,(*_,n) in enumerate(rows)}  # a comment belongs to the last parameter of its line, the one below to the result
+    params = [(nm, _typed(typ), dflt, about.get(n, '') if last[n]==i else '') for i,(nm,typ,dflt,n) in enumerate(rows)]
+    below = [o for n,o in about.items() if n>max([n or 0 for n in last], default=0)]
+    return params,('*returns*', _typed(text(f.returns)), '', ' '.join(below))
+
+def _call(name, params, res, kind):
     "How it is called, wrapped"
-    args = ', '.join(f"{o['name']}={o['default']}" if o['default'] else o['name'] for o in params)
+    args = ', '.join(f'{nm}={default}' if default else nm for nm,_,default,_ in params)
+    if kind=='property': args = ''
+    elif kind: name = f'{kind} {name}'
     ret = f' -> {res}' if res else ''
-    one = f"{'class ' if is_class else ''}{name}({args}){ret}"
+    one = name+ret if kind=='property' else f'{name}({args}){ret}'
     if len(one)<=WIDTH: return one
-    start = one[:one.index('(')+1]
-    return start+'\n'+textwrap.fill(args, WIDTH, initial_indent='    ', subsequent_indent='    ', break_long_words=False)+f'\n){ret}'
+    return f'{name}(\n'+textwrap.fill(args, WIDTH, initial_indent='    ', subsequent_indent='    ', break_long_words=False)+f'\n){ret}'
 
 def _table(params, ret):
     "Parameters that somebody said something of; the result is the last row"
-    rows = [(_code(o['name']), _code(_typed(o['type'])), _code(o['default']), o['about'] or '') for o in params if o['name'] not in '*/']
-    if ret and ret['about']: rows.append(('*returns*', _code(_typed(ret['type'])), '', ret['about']))
-    if not any(o[3] or o[1] for o in rows): return ''
+    rows = [(_code(nm), _code(typ), _code(default), about) for nm,typ,default,about in params if nm not in '*/']
+    if not any(about or typ and not default for _,typ,default,about in rows): rows = []
+    if ret[3]: rows.append((ret[0], _code(ret[1]), '', ret[3]))
+    if not rows: return ''
     used = [i for i in range(4) if any(o[i] for o in rows)]
     head = 'name', 'type', 'default', 'meaning'
     lines = [[head[i] for i in used], ['---']*len(used), *([_cell(o[i]) for i in used] for o in rows)]
     table = '\n'.join(f"| {' | '.join(o)} |" for o in lines)
     return f'<div class="params" markdown="1">\n\n{table}\n\n</div>'
 
-def doc_md(s):
-    "The markdown `s` of `show_doc` as a page has it; other markdown as it is"
+def _kind(o, code):
+    "The word before a call: what is no function says so"
+    if inspect.isclass(o): return 'class'
+    if isinstance(o, (property,cached_property)): return 'property'
+    return 'async' if code.startswith('async') else ''
+
+def doc_md(s, name=None):
+    "The markdown `s` of `show_doc`, of `name` if a decorator has made it forget its class, as a page has it; other markdown as it is"
     m = _DOC.match(s.strip())
     if not m: return s
-    lines,name = m['code'].split('\n'),m['name']
+    name,code = name or m['name'],m['code']
     head = f"{m['level']} `{name}` {{ #{name.lower()} .doc }}"
-    link = f"[source]({m['url']}){{ .source }}\n" if m['url'] else ''
-    is_class = inspect.isclass(_object(m['url'], name))
-    params = [_PARAM.match(o) for o in lines[1:-1]]
-    ret = _RETURN.match(lines[-1]) if len(lines)>1 else None
-    if len(lines)>1 and (not ret or None in params): call,table = m['code'],''
-    elif len(lines)>1:
-        params = [o.groupdict() for o in params]
-        call,table = _call(name, params, _typed(ret['type']), is_class),_table(params, ret)
-    else: call,table = re.sub(r'^(def|class) \w+', ('class ' if is_class else '')+name, m['code']).rstrip(':'),''
-    return '\n\n'.join(filter(None, [head, link, f'```python\n{call}\n```', m['rest'].strip(), table]))
+    link = f"[source]({m['url']}){{ .source data-search-exclude }}" if m['url'] else ''
+    parsed = signature(code)
+    if parsed:
+        params,ret = parsed
+        table = _table(params, ret)
+        code = _call(name, params, '' if ret[3] else ret[1], _kind(_object(m['url'], name), code))
+    else: table = ''
+    return '\n\n'.join(filter(None, [head, link, f'```python\n{code}\n```', m['rest'].strip(), table]))

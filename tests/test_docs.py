@@ -1,0 +1,125 @@
+"What the site is made by: each step on a page of a few lines. What a browser makes of the site is looked at in `tests/browser`"
+import json
+from pathlib import Path
+import pytest
+from learnloop._modidx import d as index
+from tools.build_docs import in_order, of_readme, output_md, said, search_of_files
+from tools.site.nav import grouped, is_inside, leaves, nav, overviews
+from tools.site.prose import math, unfinished
+from tools.site.signature import WIDTH, doc_md, signature
+
+def shown(code, name='f', mod='loop/learner', rest='*What it does*'):
+    "What `show_doc` writes"
+    url = f'https://github.com/learnloop/learnloop/blob/main/learnloop/{mod}.py#L7'
+    return f'---\n\n[source]({url}){{target="_blank" style="float:right"}}\n\n### {name}\n\n```python\n{code}\n```\n\n{rest}'
+
+# ---- signatures
+
+def test_each_comment_belongs_to_the_last_parameter_of_its_line():
+    params,ret = signature('def f(\n    a:int, b:str="x|y", # Of b,\n    # and more\n    *args, c=<factory>, # Of c\n    **kw\n)->list: # The result')
+    assert params==[('a', 'int', '', ''), ('b', 'str', '"x|y"', 'Of b, and more'), ('*args', '', '', ''), ('c', '', '...', 'Of c'), ('**kw', '', '', '')]
+    assert ret==('*returns*', 'list', '', 'The result')
+
+@pytest.mark.parametrize('code,names,ret', [('def f():', [], ('', '')), ('def f()->torch.Tensor: # Of rank 0', [], ('Tensor', 'Of rank 0')),
+    ('def f(\n    a, # A\n    /, *, b=None\n)->None:', ['a', '/', '*', 'b'], ('', '')), ('def f(\n    *args, **kwargs\n):', ['*args', '**kwargs'], ('', ''))])
+def test_signatures_of_all_kinds(code, names, ret):
+    params,res = signature(code)
+    assert [o[0] for o in params]==names and (res[1], res[3])==ret
+
+def test_what_is_no_python_stays_as_it_is():
+    assert signature('partial instance: <functools.partial>') is None
+    assert '```python\npartial instance: (\n```' in doc_md(shown('partial instance: ('))
+    assert doc_md('| a | table |')=='| a | table |'
+
+def test_a_parameter_is_told_once():
+    got = doc_md(shown('def fit(\n    n_epoch:int, # How often, or `a|b`\n    lr:float | None=None, # A rate | none\n)->Learner: # Itself', 'fit'), 'Learner.fit')
+    assert got.split('\n\n')[:4]==['### `Learner.fit` { #learner.fit .doc }',
+        '[source](https://github.com/learnloop/learnloop/blob/main/learnloop/loop/learner.py#L7){ .source data-search-exclude }',
+        '```python\nLearner.fit(n_epoch, lr=None)\n```', '*What it does*']
+    assert [o for o in got.split('\n') if o.startswith('|')]==['| name | type | default | meaning |', '| --- | --- | --- | --- |',
+        '| `n_epoch` | `int` |  | How often, or `a|b` |', '| `lr` | `float | None` | `None` | A rate \\| none |', '| *returns* | `Learner` |  | Itself |']
+
+def test_a_result_that_no_row_tells_is_in_the_call(): assert '\nf(a) -> bool\n' in doc_md(shown('def f(\n    a, # A\n)->bool:'))
+
+def test_no_table_where_nothing_is_said(): assert '|' not in doc_md(shown('def f(\n    a, b:bool=False\n):'))
+
+def test_classes_and_properties_say_so():
+    assert '\nclass Learner(dls)\n' in doc_md(shown('def Learner(\n    dls\n):', 'Learner'))
+    assert '\nLearner.fit(n)\n' in doc_md(shown('def fit(\n    n\n):', 'Learner.fit'))
+    assert '\nRecorder.lrs\n' in doc_md(shown('def lrs():', 'Recorder.lrs', 'measure/recorder'))
+
+def test_calls_are_wrapped():
+    names = [f'parameter_{i}' for i in range(12)]
+    code = doc_md(shown(f'def f(\n    {", ".join(names)}\n):')).split('```')[1].removeprefix('python\n').strip()
+    assert max(map(len, code.split('\n')))<=WIDTH and ''.join(code.split())==f'f({",".join(names)})'
+    assert doc_md(shown(f'def f(\n    {"a"*(WIDTH-3)}\n):')).split('```')[1].count('\n')==2, 'one of exactly this width is not'
+
+# ---- prose
+
+def test_formulas_are_drawn_and_code_is_not():
+    got = math('A rate $\\eta$ costs `$5` and\n\n```\n$x$\n```\n\n$$\\frac{a}{b}$$')
+    assert got.count('<math')==2 and '`$5`' in got and '```\n$x$\n```' in got and '$$' not in got and 'display="block"' in got
+
+@pytest.mark.parametrize('then', ['```python\n1\n```', '- a', '| a |\n| --- |', '![a](b.png)', '<svg></svg>', '$$a$$', '### `f` { #f .doc }', '    code', '`a` → b'])
+def test_an_announcement_that_is_kept(then): assert unfinished(f'This is it:\n\n{then}\n')==[]
+
+@pytest.mark.parametrize('then', ['', '## Next', 'Another thought.', '`a` is one.'])
+def test_an_announcement_that_is_not(then): assert unfinished(f'Well.\n\nThis is `it`:\n\n{then}\n')==['This is code:']
+
+def test_headings_go_down_a_level_at_a_time():
+    md = '# A\n\n### `f` { #f .doc }\n\n## B\n\n### `g` { #g .doc }\n\n```python\n# no heading\n```\n\n### C\n\n## `h` { #h .doc }'
+    assert [o for o in in_order(md).split('\n') if '#' in o]==['# A', '## `f` { #f .doc }', '## B', '### `g` { #g .doc }', '# no heading', '### C', '#### `h` { #h .doc }']
+
+# ---- pictures
+
+@pytest.mark.parametrize('cell,before,alt', [('#| fig-alt: A line\nplot()', 'Look:', 'A line'),
+    ('fig,ax = plt.subplots()\nax.hist(x)', 'Well. See [them](a.html)\nall:', 'Losses: See them all (drawn by ax.hist)'),
+    ('learn.recorder.plot_loss()\nprint(1)', 'No announcement.', 'Losses (drawn by learn.recorder.plot_loss)'), ('fig', '', 'Losses (drawn by the code above)')])
+def test_each_picture_is_told(cell, before, alt): assert said(cell, 'Losses', before)==alt
+
+def test_outputs(tmp_path):
+    assert output_md(dict(data={'image/png':'aGk='}), 'p', tmp_path, 'a `[b]`')=='![a b](p.png)' and (tmp_path/'p.png').read_bytes()==b'hi'
+    assert output_md(dict(data={'text/html':['<p>\n\n', '<img src=x></p>']}), 'p', tmp_path, 'a "b"')==(
+        '<div class="output">\n<p>\n<img alt="a &quot;b&quot;" src=x></p>\n</div>')
+    text = dict(data={'text/plain':['1\n', '2']})
+    assert output_md(text, 'p', tmp_path, '')=='``` { .text .output }\n1\n2\n```' and output_md(text, 'p', tmp_path, '', plain=True)=='```text\n1\n2\n```'
+
+# ---- the site
+
+TEXTS = {Path(o):f'# {Path(o).stem}\n\n*About {Path(o).stem}*\n' for o in ('index.md', 'start/five.md', 'howto/freeze.md', 'coming/torch.md', 'explanations/clusters.md', 'explanations/tested_with.md',
+    'explanations/how_it_works.md', 'loop/learner.md', 'loop/peers.md', 'interop/core.md', 'interop/keras.md', 'reference/events.md')}
+
+def test_each_page_is_in_the_navigation_once():
+    texts = TEXTS | overviews(TEXTS)
+    got = nav(texts)
+    assert sorted(leaves(got))==sorted(map(str, texts))
+    assert [[*o][0] for o in got]==['Home', 'Start here', 'How do I …', 'Coming from …', 'Reference', 'Internals']
+    assert [leaves(o)[0] for o in got[1:5]]==['start/five.md', 'howto/freeze.md', 'coming/index.md', 'reference/index.md']
+    assert leaves(got[-1])==['explanations/how_it_works.md', 'loop/peers.md', 'interop/core.md']
+
+def test_overviews_tell_each_page_once():
+    made = overviews(TEXTS)
+    assert made[Path('coming/index.md')].endswith('- [torch](torch.md): About torch\n- [tested_with](../explanations/tested_with.md): About tested_with\n')
+    assert made[Path('reference/index.md')].count('](')==3 and '## Other systems\n\n- [keras](../interop/keras.md): About keras' in made[Path('reference/index.md')]
+
+def test_what_is_inside():
+    pages = [Path(*o.split('.')[1:]).with_suffix('.md') for o in index['syms'] if o.count('.')==2]
+    inside = {str(o.with_suffix('')) for o in pages if is_inside(o)}
+    assert {'loop/peers', 'loop/later', 'scale/sockets', 'interop/names'}<=inside
+    assert not inside & {'loop/learner', 'loop/callback', 'loop/flow', 'measure/recorder', 'train/schedule', 'keep/saving', 'see/report', 'interop/keras', 'app/cli'}
+    assert sum(map(len, grouped(pages)[1].values()))==len(inside)
+
+def test_links_of_the_readme_lead_to_the_site():
+    got = of_readme('[a](five.html#b) ![alt](x.png) [`Learner`](https://example.org)', {'five':'start/five.md'})
+    site = 'https://learnloop.github.io/learnloop/'
+    assert got==f'[a]({site}start/five.html#b) ![alt]({site}x.png) [`Learner`](https://example.org)'
+
+def test_the_search_of_files_needs_no_fetch(tmp_path):
+    (tmp_path/'assets/javascripts/workers').mkdir(parents=True)
+    (tmp_path/'assets/javascripts/workers/search.1.min.js').write_text('f("</script>")')
+    (tmp_path/'search.json').write_text('{"items": []}')
+    (tmp_path/'worker.js').write_text('const text = WORKER')
+    search_of_files(tmp_path)
+    assert (tmp_path/'search.js').read_text()=='var __index = {"items": []}'
+    script = (tmp_path/'worker.js').read_text().removeprefix('const text = ')
+    assert '</script>' not in script and json.loads(script)=='f("</script>")'
