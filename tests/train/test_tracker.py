@@ -48,7 +48,7 @@ def naive_best(values, less, delta):
         res.append((best, new))
     return res
 
-class Bests(TrackerCallback):
+class Log(TrackerCallback):
     def after_epoch(self):
         super().after_epoch()
         self.__dict__.setdefault('_log', []).append((self.best, self.new_best))
@@ -57,7 +57,7 @@ class Bests(TrackerCallback):
 @pytest.mark.parametrize('delta', [0., .5])
 def test_any_comparison_will_do_and_torch_lt_on_floats_is_no_type_error(comp, delta):
     values = [1., 2., .75, .25, NAN, -3., -2.5, INF, -INF, 3.]
-    run(values, cb := Bests('score', comp, delta))
+    run(values, cb := Log('score', comp, delta))
     assert cb._log==naive_best(values, comp in (operator.lt, np.less, torch.lt), delta)
 
 @pytest.mark.parametrize('monitor,less', [('valid_loss', True), ('train_loss', True), ('error_rate', True), ('accuracy', False), ('score', False)])
