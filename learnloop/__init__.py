@@ -29,7 +29,7 @@ try:  # What each learner needs
         AccumMetric, AvgLoss, AvgMetric, AvgSmoothLoss, Dice, DictMetric, JaccardCoeff, LossMetric, LossMetrics,
         Metric, Perplexity, TorchMetric, ValueMetric, accuracy, accuracy_multi, as_metric, error_rate, exp_rmspe,
         foreground_acc, mae, mse, msle, optim_metric, rmse, skm_metric, top_k_accuracy)
-    from learnloop.measure.recorder import Recorder
+    from learnloop.measure.recorder import Recorder, Scores
     from learnloop.keep.saving import load_export, load_learner, load_model, save_model
     from learnloop.keep.storage import Checkpoint, DamagedCheckpoint, list_checkpoints, newest_checkpoint
     from learnloop.keep.interrupt import Interrupted, Terminated

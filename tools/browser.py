@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT/'tests'/'browser'
 PACKAGES = 'chromium','fonts-liberation'
-LIMIT = 600  # seconds for all tests
+LIMIT = 900  # seconds for all tests
 TEST_LIMIT = 200  # for each: Playwright has no limit for a script that doesn't return
 
 def install():

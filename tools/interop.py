@@ -4,10 +4,12 @@
 those that other packages have for it (`wild_*.py`), and in `more` those of packages that were tried unseen (`more_*.py`). An environment sees the project's own packages, torch among them, through a `.pth` file; what it installs
 itself comes first. What came of each callback is printed as a table, and kept in `tests/interop/tested.json`, from which the page *Tested with* is made.
 """
-import json, os, subprocess, sys
+import json, os, re, subprocess, sys
 from collections import Counter
 from datetime import date
+from difflib import SequenceMatcher
 from pathlib import Path
+from runpy import run_path
 from tempfile import TemporaryDirectory
 from learnloop.measure.table import Table
 
@@ -85,17 +87,65 @@ def show(rows):
 
 # ---- scripts of other trainers, moved here
 
-def code_html(path):
+NAMES = dict(keras='Keras', lightning='Lightning')  # as they write themselves
+
+def code_lines(path):
+    "Lines of a script, and the same as HTML, which may be wrapped after a bracket or a comma"
     from pygments import highlight
     from pygments.formatters import HtmlFormatter
     from pygments.lexers import PythonLexer
-    return highlight(path.read_text(), PythonLexer(), HtmlFormatter(nobackground=True))
+    text = path.read_text()
+    html = re.sub('(<span class="p">[^<]*[(,]</span>)', r'\1<wbr>', highlight(text, PythonLexer(), HtmlFormatter(nowrap=True)))
+    return text.splitlines(),html.splitlines()
 
-def side_by_side(system, topic):
-    "HTML of a script and what became of it"
-    files = [SCRIPTS/f'{system}_{topic}{o}.py' for o in ('', '_ours')]
-    parts = [f'<div style="min-width:0;overflow-x:auto"><b>{o}</b>{code_html(f)}</div>' for o,f in zip((system, 'learnloop'), files, strict=True)]
-    return f'<div style="display:grid;gap:1em;grid-template-columns:repeat(auto-fit,minmax(min(100%,20em),1fr));font-size:.85em">{"".join(parts)}</div>'
+# The sign isn't copied; what is wrapped goes on four columns further in than it began
+_LINE = '<span style="display:block;padding-left:{0}ch;text-indent:-{0}ch"><span style="user-select:none">{1} </span>{2}</span>'
+_TINT = {' ':'', '-':'background:rgba(255,80,80,.09);', '+':'background:rgba(0,160,90,.09);'}
+
+def part_html(sign, lines):
+    "HTML of lines that are in both scripts, in the first (-), or in the second (+)"
+    wide = 'grid-column:1/-1;' if sign==' ' else ''
+    rows = ''.join(_LINE.format(len(o)-len(o.lstrip())+6, sign, o or '<br>') for o in lines)
+    return f'<pre style="margin:0;min-width:0;padding:.1em .6em;white-space:pre-wrap;overflow-wrap:anywhere;border-radius:0;{_TINT[sign]}{wide}">{rows}</pre>'
+
+def parts(old, new):
+    "Runs of lines that stay, that go, and that come: pairs of slices; one of two lines at most between changes counts as changed"
+    res = []
+    for tag,*at in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag=='equal' and res and at[1]-at[0]<3 and at[1]<len(old): tag = 'few'
+        if res and 'equal' not in (tag, res[-1][0]): res[-1] = 'both',res[-1][1],at[1],res[-1][3],at[3]
+        else: res.append((tag, *at))
+    return [(tag=='equal', slice(*o[:2]), slice(*o[2:])) for tag,*o in res]
+
+class Moved:
+    "A script and what became of it: lines that stay, once; what goes on the left, what comes on the right, or one below the other where it is narrow"
+    def __init__(self, system, topic): self.system,self.files = NAMES.get(system, system),[SCRIPTS/f'{system}_{topic}{o}.py' for o in ('', '_ours')]
+    def _repr_markdown_(self):
+        return '\n\n'.join(f'**{o}**\n\n```python\n{f.read_text().strip()}\n```' for o,f in zip((self.system, 'learnloop'), self.files, strict=True))
+    def _repr_html_(self):
+        (old,old_html),(new,new_html) = map(code_lines, self.files)
+        cells = []
+        for stays,i,j in parts(old, new):
+            if stays: cells.append(part_html(' ', new_html[j]))
+            else: cells += [part_html('-', old_html[i]), part_html('+', new_html[j])]
+        heads = f'<p style="grid-column:1/-1;margin:0"><b>− {self.system}, + learnloop</b></p>'
+        style = 'display:grid;gap:0 .6em;grid-template-columns:repeat(auto-fit,minmax(min(100%,22em),1fr))'
+        return f'<div class="highlight" style="{style}">{heads}{"".join(cells)}</div>'
+
+def losses_of(script):
+    "The losses that a script prints last"
+    from IPython.utils.capture import capture_output  # of what is displayed, too
+    with capture_output() as said: run_path(str(SCRIPTS/f'{script}.py'), run_name='__main__')
+    return [float(o) for o in said.stdout.strip().splitlines()[-1].removeprefix('losses:').split()]
+
+def same_losses(system, topic, tol=1e-5):
+    "Run what became of a script; the table of its losses beside those kept of the script, which may differ by `tol`"
+    theirs = next(o['theirs'] for o in kept('script') if (o['system'], o['topic'])==(system, topic))
+    ours = losses_of(f'{system}_{topic}_ours')
+    rows = [(i, f'{a:.6f}', f'{b:.6f}') for i,(a,b) in enumerate(zip(theirs, ours, strict=True))]
+    far = max(abs(a-b) for a,b in zip(theirs, ours, strict=True))
+    if not far<=tol: raise ValueError(f'{system}, {topic}: losses differ by {far:.1e}, and may by {tol}: {rows}')
+    return Table([('epoch', NAMES.get(system, system), 'learnloop'), *rows])
 
 def losses(system):
     "The table of what both printed"

@@ -99,11 +99,14 @@ def demo(
     torch.manual_seed(seed)
     log = TensorBoardCallback(run, every_steps=1)
     learn = Learner(digits(seed, bs), cnn(), F.cross_entropy, lr=lr, metrics=accuracy, cbs=log)
-    print(learn.show_training_loop(), end='\n\n')
     learn.fit_one_cycle(epochs)
     plot_fit(learn).savefig(run/'digits.png', dpi=120)
     print(f"""
 Validation accuracy: {learn.final_record[-1]:.2%}
 Figure: {run/'digits.png'}, which any image viewer opens
-Logs:   {run}; open them with: tensorboard --logdir {folder}""")
+Logs:   {run}; open them with: tensorboard --logdir {folder}
+
+The loop that ran, without callbacks; learn.show_training_loop() has those in it:
+
+{Learner(learn.dls, learn.model, learn.loss_func, default_cbs=False).show_training_loop()}""")
     return learn

@@ -5,7 +5,7 @@ from learnloop.loop.callback import Callback
 from learnloop.measure.table import Table
 from typing import Any
 
-__all__ = ['Recorder']
+__all__ = ['Recorder', 'Scores']
 
 class Recorder(Callback):
     """Record losses, learning rates and metrics; write a row to `learn.logger` after each epoch"""
@@ -15,9 +15,6 @@ class Recorder(Callback):
     agrees: bool
     _is_open: bool
     _is_titled: bool
-    error: Any
-    _seconds: Any
-    _since: Any
     state_schema: dict
     add_time: bool
     train_metrics: bool
@@ -52,8 +49,11 @@ class Recorder(Callback):
     _joined: Any
     _whole: Any
     _smoother_there: Any
+    error: Any
+    _since: Any
     _start: Any
     columns: list
+    _seconds: Any
     lr_finder: Any
     _known: Any
     def __init__(self, add_time: bool=True, train_metrics: bool=False, valid_metrics: bool=True, beta: float=0.98) -> None:
@@ -202,3 +202,20 @@ class _FirstLoss(Callback):
     def after_batch(self) -> Any: ...
     def look(self) -> Any: ...
     def in_graph(self, event: Any) -> Any: ...  # measure/recorder.py
+
+class Scores(list):
+    """What an evaluation found: a list of values, whose names are attributes and keys"""
+    names: Any
+    def __init__(self, values: Any=(), names: Any=()) -> None:
+        """- `values`: Loss, metrics, parts of the loss
+        - `names`: Their names, as many
+        """
+    def to_dict(self) -> dict:
+        """Return a dict, for a tracker or a file
+
+        Returns: Values by name
+        """
+    def __getattr__(self, k: Any) -> Any: ...
+    def __getitem__(self, k: Any) -> Any: ...
+    def __dir__(self) -> Any: ...
+    def __repr__(self) -> Any: ...

@@ -18,6 +18,7 @@ from ..loop.callback import Callback, on
 from ..loop.flow import CancelException, Event, Flow
 from ..loop.later import knows_patches
 from ..loop.checks import check_whole
+from ..measure.display import short_time
 from ..measure.table import Table
 
 # %% ../../nbs/see/03_trace.ipynb #cb645795
@@ -162,20 +163,32 @@ def _among(self:Trace):
     "A hint that older cancels are forgotten"
     return f' (of the last {len(self._cancels):,})' if len(self._cancels)==self._cancels.maxlen else ''
 
+# %% ../../nbs/see/03_trace.ipynb #597b343d
+def _ends(o):
+    "What turns raised, and how often a filter held them back"
+    held = [f'held back {_times(o.held)} ({o.filter})'] if o.held else []
+    return ', '.join(held + [f'{k} {n:,}' for k,n in o.outcomes.items()])
+
+def _folded(turns, whole):
+    "Totals of `turns`, with those below 0.05% of `whole`, which did nothing else, as one"
+    small = [o for o in turns if whole and o.ns<whole/2000 and not o.held and not o.outcomes]
+    if len(small)<2: return turns
+    rest = _Total('', f'{len(small)} others')
+    rest.n,rest.ns = sum(o.n for o in small),sum(o.ns for o in small)
+    return [*(o for o in turns if o not in small), rest]
+
 # %% ../../nbs/see/03_trace.ipynb #597b343e
 @patch
 def _tables(self:Trace):
     whole = sum(o.ns for o in self._phases.values() if o.depth==1)
-    def _costs(o): return f'{o.n:,}',f'{o.ns/1e6:,.2f}',f'{o.ns/1e3/o.n:,.1f}',f'{o.ns/whole:.1%}' if whole else ''
-    def _ends(o):
-        held = [f'held back {_times(o.held)} ({o.filter})'] if o.held else []
-        return ', '.join(held + [f'{k} {n:,}' for k,n in o.outcomes.items()])
+    def _costs(o):
+        return f'{o.n:,}',short_time(o.ns/1e9),short_time(o.ns/1e9/o.n),f'{o.ns/whole:.1%}' if whole else ''
     phases = [('   '*(o.depth-1) + o.event, *_costs(o), o.outcomes['cancelled'] or '', o.outcomes['failed'] or '')
         for o in self._in_order()]
-    turns = [(o.callback, o.event, *_costs(o), _ends(o)) for o in self._turn_totals()]
+    turns = [(o.callback, o.event, *_costs(o), _ends(o)) for o in _folded(self._turn_totals(), whole)]
     return _Text(
-        Table([('phase', 'times', 'ms', 'µs each', 'share', 'cancelled', 'failed'), *phases], '<>>>>>>'),
-        Table([('callback', 'event', 'calls', 'ms', 'µs each', 'share', 'raised'), *turns], '<<>>>><'),
+        Table([('phase', 'times', 'in all', 'each', 'share', 'cancelled', 'failed'), *phases], '<>>>>>>'),
+        Table([('callback', 'event', 'calls', 'in all', 'each', 'share', 'raised'), *turns], '<<>>>><'),
         '\n'.join(self._tally(map(str, (*self._cancels, *self._errors)), self._among())))
 
 Trace.__str__ = Trace.__repr__ = lambda self: str(self._tables())

@@ -131,6 +131,13 @@ class LRFinder(Callback):
     def before_validate(self):
         if not self.learn.inside('evaluate'): raise CancelValidException
 
+# %% ../../nbs/train/08_lr_find.ipynb #32c8b26d
+def _named_lrs(lrs):
+    "A tuple with named elements that shows three digits of each"
+    fields = namedtuple('SuggestedLRs', lrs)
+    def __repr__(self): return f'SuggestedLRs({", ".join(f"{k}={v:.3g}" for k,v in zip(lrs, self, strict=True))})'
+    return type('SuggestedLRs', (fields,), dict(__slots__=(), __repr__=__repr__))(**lrs)
+
 # %% ../../nbs/train/08_lr_find.ipynb #32c8b26e
 @patch
 def suggest(self:LRFinder,
@@ -148,7 +155,7 @@ def suggest(self:LRFinder,
             'use a lower start_lr, a higher num_it, or stop_div=False')
     def name(f): return getattr(getattr(f, 'func', f), '__name__', type(f).__name__)
     self.suggestions = {name(f):f(lrs, losses, self.num_it) for f in listify(funcs)}
-    return namedtuple('SuggestedLRs', self.suggestions)(*(lr for lr,_ in self.suggestions.values()))
+    return _named_lrs({k:lr for k,(lr,_) in self.suggestions.items()})
 
 # %% ../../nbs/train/08_lr_find.ipynb #7ff7529b
 @patch

@@ -37,7 +37,7 @@ QUERIES = {
     'csv': 'howto/howto_data.html#train-on-a-csv-file see/log.html#csvlogger tutorials/tabular',
     'tabular': 'tutorials/tabular',
     'image augmentation': 'tutorials/images',
-    'language model': 'tutorials/language_model',
+    'language model': 'tutorials/language_model tutorials/hugging_face.html#a-language-model',
     'multi gpu': 'howto/howto_scale start/notebook_to_cluster.html#2-several-gpus',
     'mixed precision': 'howto/howto_speed.html#mixed-precision train/precision',
     'slow training': 'howto/howto_speed',
@@ -145,19 +145,21 @@ PALE = """() => {
   const over = (f, b) => f.slice(0, 3).map((v, i) => v*f[3] + b[i]*(1-f[3]))
   const light = c => { const [r, g, b] = c.map(v => (v /= 255) <= .03928 ? v/12.92 : ((v+.055)/1.055)**2.4); return .2126*r + .7152*g + .0722*b }
   const contrast = (a, b) => { const [x, y] = [light(a), light(b)]; return (Math.max(x, y)+.05)/(Math.min(x, y)+.05) }
-  const up = e => { const res = []; for (; e; e = e.parentElement) res.push(getComputedStyle(e)); return res }
+  const known = new Map([[null, {opacity: 1, back: [255, 255, 255]}]])
+  const about = e => {
+    if (!known.has(e)) {
+      const style = getComputedStyle(e), parent = about(e.parentElement)
+      const own = e.matches('svg, script, style, .headerlink, iframe, dialog, .output [style*=color]') || parent.own
+      known.set(e, {own, style, opacity: parent.opacity * style.opacity, back: over(rgb(style.backgroundColor), parent.back)})
+    }
+    return known.get(e)
+  }
   const pale = {}, walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
   while (walk.nextNode()) {
-    const e = walk.currentNode.parentElement, styles = up(e)
-    const opacity = styles.reduce((o, s) => o * s.opacity, 1)
-    if (!walk.currentNode.textContent.trim() || !e.getClientRects().length || styles[0].visibility == 'hidden' || !opacity) continue
-    if (e.closest('svg, script, style, .headerlink, iframe, dialog, .output [style*=color]')) continue
-    const seen = styles.map(s => rgb(s.backgroundColor)), end = seen.findIndex(c => c[3] == 1)
-    const back = seen.slice(0, end < 0 ? undefined : end + 1).reduceRight((b, c) => over(c, b), [255, 255, 255])
-    const fore = rgb(styles[0].color)
-    fore[3] *= opacity
-    const c = contrast(over(fore, back), back)
-    if (c < 4.5) pale[e.className + fore + back] ??= `${c.toFixed(2)} ${e.closest('[id]')?.id || ''} ${e.tagName}.${e.className} ${e.textContent.trim().slice(0, 60)}`
+    const e = walk.currentNode.parentElement, {own, style, opacity, back} = about(e)
+    if (own || !opacity || style.visibility == 'hidden' || !walk.currentNode.textContent.trim() || !e.getClientRects().length) continue
+    const [r, g, b, a] = rgb(style.color), c = contrast(over([r, g, b, a*opacity], back), back)
+    if (c < 4.5) pale[e.className + style.color + back] ??= `${c.toFixed(2)} ${e.closest('[id]')?.id || ''} ${e.tagName}.${e.className} ${e.textContent.trim().slice(0, 60)}`
   }
   return Object.values(pale)
 }"""
@@ -165,12 +167,27 @@ PALE = """() => {
 SCHEMES = dict(light='default', dark='slate')
 STILL = '*, ::before, ::after { transition: none !important }'  # colours are looked at when they have arrived
 
-def looked(page, width, scheme):
-    "What is wrong with `page`, shown like this"
+def looked(page, width):
+    "What is wrong with `page`, shown in this width"
     page.set_viewport_size(dict(width=width, height=900))
-    page.locator('body').evaluate('(o, scheme) => o.setAttribute("data-md-color-scheme", scheme)', SCHEMES[scheme])  # as the button in the head does
-    facts = dict(page.evaluate(FACTS), pale=page.evaluate(PALE))
-    return {f'{k} at {width}, {scheme}':v for k,v in facts.items() if v}
+    facts = page.evaluate(FACTS)
+    for k,v in SCHEMES.items():  # as the button in the head does
+        page.locator('body').evaluate('(o, scheme) => o.setAttribute("data-md-color-scheme", scheme)', v)
+        facts[f'pale, {k}'] = page.evaluate(PALE)
+    return {k:v for k,v in facts.items() if v}
+
+FAULTY = """<body data-md-color-scheme="default"><article><h1>Title</h1><h3>Too deep</h3><p style="color: #999">Pale</p><img src="none.png" alt="gone">
+<img alt="" src="data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg'/>"><div style="width: 100px; overflow: hidden"><pre>{words}</pre></div>
+<div style="overflow-x: auto"><pre>{words}</pre></div>{wide}<p style="opacity: 0; color: #999">Not seen</p></article>"""
+
+@pytest.mark.parametrize('wide', ['', '<table style="width: 3000px"><tr><td>Wide</table>'])
+def test_each_fault_is_seen(wide, browser):
+    with browser.new_page() as page:
+        page.set_content(FAULTY.format(words='word '*60, wide=wide))
+        got = looked(page, WIDE)
+    assert {*got}=={'cut', 'broken', 'silent', 'order', 'pale, light', 'pale, dark'}|({'overflow'} if wide else set())
+    assert [o.split()[0] for o in got['cut']]==(['PRE', 'TABLE'] if wide else ['PRE'])
+    assert got['order']==[1, 3] and len(got['broken'])==len(got['silent'])==len(got['pale, light'])==1
 
 SECTIONS = '', 'reference', *sorted(o.name for o in (ROOT/'nbs').iterdir() if [*o.glob('*.ipynb')])
 
@@ -184,9 +201,8 @@ def test_pages(section, site, browser):
             if str(Path(o).parent).strip('.')!=section: continue
             page.goto(site+o)
             page.add_style_tag(content=STILL)
-            facts = {}
-            for width,scheme in ((WIDE, 'light'), (WIDE, 'dark'), (PHONE, 'dark'), (PHONE, 'light')): facts |= looked(page, width, scheme)
-            if facts: bad[o] = facts
+            for width in (WIDE, PHONE):
+                if facts := looked(page, width): bad[f'{o} at {width}'] = facts
     assert not bad, '\n'.join(f'{k}: {v}' for k,v in bad.items())
 
 def test_pictures_for_a_person(site, browser):
