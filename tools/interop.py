@@ -4,12 +4,10 @@
 those that other packages have for it (`wild_*.py`), and in `more` those of packages that were tried unseen (`more_*.py`). An environment sees the project's own packages, torch among them, through a `.pth` file; what it installs
 itself comes first. What came of each callback is printed as a table, and kept in `tests/interop/tested.json`, from which the page *Tested with* is made.
 """
-import json, os, subprocess, sys
+import json, os, re, subprocess, sys
 from collections import Counter
-from contextlib import redirect_stdout
 from datetime import date
 from difflib import SequenceMatcher
-from io import StringIO
 from pathlib import Path
 from runpy import run_path
 from tempfile import TemporaryDirectory
@@ -89,23 +87,25 @@ def show(rows):
 
 # ---- scripts of other trainers, moved here
 
+NAMES = dict(keras='Keras', lightning='Lightning')  # as they write themselves
+
 def code_lines(path):
-    "Lines of a script, and the same as HTML"
+    "Lines of a script, and the same as HTML, which may be wrapped after a bracket or a comma"
     from pygments import highlight
     from pygments.formatters import HtmlFormatter
     from pygments.lexers import PythonLexer
     text = path.read_text()
-    return text.splitlines(),highlight(text, PythonLexer(), HtmlFormatter(nowrap=True)).splitlines()
+    html = re.sub('(<span class="p">[^<]*[(,]</span>)', r'\1<wbr>', highlight(text, PythonLexer(), HtmlFormatter(nowrap=True)))
+    return text.splitlines(),html.splitlines()
 
-# A sign that isn't copied; what is wrapped goes on below its beginning
-_SIGN = '<span style="user-select:none">{} </span>'
-_LINE = '<span style="display:block;padding-left:6ch;text-indent:-6ch">{}{}</span>'
+# The sign isn't copied; what is wrapped goes on four columns further in than it began
+_LINE = '<span style="display:block;padding-left:{0}ch;text-indent:-{0}ch"><span style="user-select:none">{1} </span>{2}</span>'
 _TINT = {' ':'', '-':'background:rgba(255,80,80,.09);', '+':'background:rgba(0,160,90,.09);'}
 
 def part_html(sign, lines):
     "HTML of lines that are in both scripts, in the first (-), or in the second (+)"
     wide = 'grid-column:1/-1;' if sign==' ' else ''
-    rows = ''.join(_LINE.format(_SIGN.format(sign), o or '<br>') for o in lines)
+    rows = ''.join(_LINE.format(len(o)-len(o.lstrip())+6, sign, o or '<br>') for o in lines)
     return f'<pre style="margin:0;min-width:0;padding:.1em .6em;white-space:pre-wrap;overflow-wrap:anywhere;border-radius:0;{_TINT[sign]}{wide}">{rows}</pre>'
 
 def parts(old, new):
@@ -119,7 +119,7 @@ def parts(old, new):
 
 class Moved:
     "A script and what became of it: lines that stay, once; what goes on the left, what comes on the right, or one below the other where it is narrow"
-    def __init__(self, system, topic): self.system,self.files = system,[SCRIPTS/f'{system}_{topic}{o}.py' for o in ('', '_ours')]
+    def __init__(self, system, topic): self.system,self.files = NAMES.get(system, system),[SCRIPTS/f'{system}_{topic}{o}.py' for o in ('', '_ours')]
     def _repr_markdown_(self):
         return '\n\n'.join(f'**{o}**\n\n```python\n{f.read_text().strip()}\n```' for o,f in zip((self.system, 'learnloop'), self.files, strict=True))
     def _repr_html_(self):
@@ -134,8 +134,9 @@ class Moved:
 
 def losses_of(script):
     "The losses that a script prints last"
-    with redirect_stdout(StringIO()) as said: run_path(str(SCRIPTS/f'{script}.py'), run_name='__main__')
-    return [float(o) for o in said.getvalue().strip().splitlines()[-1].removeprefix('losses:').split()]
+    from IPython.utils.capture import capture_output  # of what is displayed, too
+    with capture_output() as said: run_path(str(SCRIPTS/f'{script}.py'), run_name='__main__')
+    return [float(o) for o in said.stdout.strip().splitlines()[-1].removeprefix('losses:').split()]
 
 def same_losses(system, topic, tol=1e-5):
     "Run what became of a script; the table of its losses beside those kept of the script, which may differ by `tol`"
@@ -144,7 +145,7 @@ def same_losses(system, topic, tol=1e-5):
     rows = [(i, f'{a:.6f}', f'{b:.6f}') for i,(a,b) in enumerate(zip(theirs, ours, strict=True))]
     far = max(abs(a-b) for a,b in zip(theirs, ours, strict=True))
     if not far<=tol: raise ValueError(f'{system}, {topic}: losses differ by {far:.1e}, and may by {tol}: {rows}')
-    return Table([('epoch', system, 'learnloop'), *rows])
+    return Table([('epoch', NAMES.get(system, system), 'learnloop'), *rows])
 
 def losses(system):
     "The table of what both printed"

@@ -142,7 +142,8 @@ pytorch_hp_map detuplify_pg set_item_pg | get_hypers | and learn.set_hypers, whi
 
 # %% ../../nbs/interop/01_names.ipynb #72d31734
 _text['fastai', 'attribute'] = """
-validation_context | learn.validate(dl=…, cbs=…) | or learn.get_preds: an evaluation is a phase, and no block can be one
+validation_context | learn.validate(dl=…, cbs=…)
+ | or learn.get_preds: an evaluation is a phase, and no block can be one
 no_mbar create_mbar | learn.no_bar()
 lock | | evaluations need none
 to_non_native_fp16 | learn.to_fp16()
@@ -423,7 +424,8 @@ early_stop_threshold | stop_div | | lr_find"""
 _text['Lightning', 'attribute'] = """
 test | learn.validate(dl=…)
 log_dict | learn.log | a name and a value at a time; metrics are metrics= of Learner
-save_hyperparameters hparams | learn.report | and hparams= of TensorBoardCallback; the class of the model is yours to keep
+save_hyperparameters hparams | learn.report
+ | and hparams= of TensorBoardCallback; the class of the model is yours to keep
 configure_callbacks | learn.cbs
 configure_gradient_clipping clip_gradients | GradientClip
 lr_scheduler_step | TorchScheduler
@@ -501,7 +503,8 @@ seed | set_seed | before the model is made | fit Learner
 logging_steps logging_strategy | Logger(every_steps=…) | and so of the other loggers | fit Learner
 report_to | TensorBoardCallback | or WandbCallback, MLflowCallback, as a callback | fit Learner
 save_strategy save_steps save_total_limit | CheckpointCallback | as a callback: every_steps=…, keep=… | fit Learner
-load_best_model_at_end metric_for_best_model greater_is_better | SaveModelCallback | as a callback: monitor=… | fit Learner
+load_best_model_at_end metric_for_best_model greater_is_better
+ | SaveModelCallback | as a callback: monitor=… | fit Learner
 eval_on_start | learn.validate() | before the fit | fit Learner
 fsdp fsdp_config | learn.to_fsdp() | | fit Learner
 ddp_backend ddp_timeout ddp_find_unused_parameters | learn.to_ddp() | | fit Learner

@@ -19,7 +19,7 @@ from ..loop.checks import check_whole, checked_args
 from ..loop.data import Endless, Until
 from ..loop.flow import CancelTrainException, CancelValidException
 from ..loop.learner import Learner
-from ..measure.display import draws, pyplot
+from ..measure.display import PALETTE, draws, pyplot
 from ..measure.metrics import Smoother
 from ..measure.recorder import Recorder
 from .schedule import SchedExp, check_owners
@@ -172,7 +172,7 @@ def plot(self:LRFinder,
     ax.plot(self.lrs[:n], self.losses[:n])
     named = self.suggestions or {}
     if suggestions is not None: named = dict(zip(nms or range(len(suggestions)), suggestions, strict=True))
-    for i,(k,(lr,pt)) in enumerate(named.items()): ax.plot(*pt, 'o', color=f'C{i+1}', label=f'{k}: {lr:.2e}')
+    for i,(k,(lr,pt)) in enumerate(named.items()): ax.plot(*pt, 'o', color=PALETTE[(i+1)%8], label=f'{k}: {lr:.2e}')
     ax.set(xscale='log', xlabel='learning rate', ylabel='loss')
     if named: ax.legend()
     return ax

@@ -50,6 +50,13 @@ def test_prints_nothing_and_returns_axes(name, learn):
     assert all(o.figure.get_facecolor()[3]==0 and o.get_facecolor()[3]==0 for o in axs), 'a page shows through'
     assert says(plt.subplots()[1])[0], 'axes of others are told as ever'
 
+@pytest.mark.parametrize('name', [*PLOTS, *MANY])
+def test_colours_are_ours_when_it_is_drawn_at_last(name, learn):
+    "A name such as C1 would be looked up after the style is gone"
+    res = (PLOTS | MANY)[name](learn)
+    for ax in [res] if name in PLOTS else res:
+        assert {o.get_color() for o in ax.lines}<={*PALETTE}, name
+
 @pytest.mark.parametrize('name', PLOTS)
 def test_given_axes_keep_their_look(name, learn):
     "What is drawn on axes of the user's is drawn as theirs, and they are what comes back"

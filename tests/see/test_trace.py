@@ -506,7 +506,7 @@ def test_muted_now_and_then():
     assert learn.trace.why('after_loss', epoch=0, iter=0, callback='logs')=='logs was muted in after_loss: run = False or run_train = False'
     log.run_train = True
     learn.fit(1)
-    assert learn.trace.why('after_loss', epoch=0, iter=0)=='after_loss fired and was heard by log'
+    assert learn.trace.why('after_loss', epoch=0, iter=0)=='after_loss fired and was heard by logs'
 
 def test_why_of_the_models_work():
     t = stepped()
