@@ -392,7 +392,10 @@ num_sanity_val_steps | SanityCheck | as a callback | fit Learner
 val_check_interval | ValidateCallback(every_steps=…) | as a callback | fit Learner
 check_val_every_n_epoch | ValidateEvery | as a callback | fit Learner
 accumulate_grad_batches | GradientAccumulation(n_batches=…) | as a callback | fit Learner
-gradient_clip_val gradient_clip_algorithm | GradientClip | as a callback | fit Learner
+gradient_clip_val gradient_clip_algorithm | GradientClip | as a callback | fit Learner"""
+
+# %% ../../nbs/interop/01_names.ipynb #7c5c8233
+_text['Lightning', 'argument'] += """
 precision | MixedPrecision | or learn.to_fp16(), learn.to_bf16() | fit Learner
 accelerator | device of DataLoaders | | fit Learner
 devices strategy num_nodes | learn.to_ddp() | or learn.to_fsdp(), in a script that torchrun starts | fit Learner
@@ -420,7 +423,7 @@ early_stop_threshold | stop_div | | lr_find"""
 _text['Lightning', 'attribute'] = """
 test | learn.validate(dl=…)
 log_dict | learn.log | a name and a value at a time; metrics are metrics= of Learner
-save_hyperparameters hparams | learn.report | and hparams= of TensorBoardCallback; the class of the model is yours to keep
+save_hyperparameters hparams | learn.report | and hparams= of TensorBoardCallback; the class is yours to keep
 configure_callbacks | learn.cbs
 configure_gradient_clipping clip_gradients | GradientClip
 lr_scheduler_step | TorchScheduler
@@ -495,7 +498,8 @@ seed | set_seed | before the model is made | fit Learner
 logging_steps logging_strategy | Logger(every_steps=…) | and so of the other loggers | fit Learner
 report_to | TensorBoardCallback | or WandbCallback, MLflowCallback, as a callback | fit Learner
 save_strategy save_steps save_total_limit | CheckpointCallback | as a callback: every_steps=…, keep=… | fit Learner
-load_best_model_at_end metric_for_best_model greater_is_better | SaveModelCallback | as a callback: monitor=… | fit Learner
+load_best_model_at_end metric_for_best_model greater_is_better
+ | SaveModelCallback | as a callback: monitor=… | fit Learner
 eval_on_start | learn.validate() | before the fit | fit Learner
 fsdp fsdp_config | learn.to_fsdp() | | fit Learner
 ddp_backend ddp_timeout ddp_find_unused_parameters | learn.to_ddp() | | fit Learner
@@ -684,6 +688,8 @@ TensorBoard | TensorBoardCallback
 WandbLogger | WandbCallback
 MlflowLogger | MLflowCallback
 NeptuneLogger SacredLogger | Logger | four lines: override log_metrics"""
+
+# %% ../../nbs/interop/01_names.ipynb #8c1e7a04
 _text['skorch', 'argument'] = """
 iterator_train iterator_valid train_split | dls | loaders, or DataLoaders(train, valid) | Learner
 criterion | loss_func | | Learner
@@ -699,6 +705,8 @@ predict_nonlinearity | loss_func | whose activation get_preds applies, or its ac
 warm_start | fit(reset_opt=…) | a second fit goes on, unless that is true | Learner
 compile | learn.fuse() | | Learner
 X y | an argument of Learner | as dls | fit"""
+
+# %% ../../nbs/interop/01_names.ipynb #8c1e7a05
 _text['skorch', 'attribute'] = """
 partial_fit | learn.fit | which goes on where the last one ended
 fit_loop run_single_epoch | learn.fit
