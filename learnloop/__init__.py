@@ -29,7 +29,7 @@ try:  # What each learner needs
         AccumMetric, AvgLoss, AvgMetric, AvgSmoothLoss, Dice, DictMetric, JaccardCoeff, LossMetric, LossMetrics,
         Metric, Perplexity, TorchMetric, ValueMetric, accuracy, accuracy_multi, as_metric, error_rate, exp_rmspe,
         foreground_acc, mae, mse, msle, optim_metric, rmse, skm_metric, top_k_accuracy)
-    from learnloop.measure.recorder import Recorder
+    from learnloop.measure.recorder import Recorder, Scores
     from learnloop.keep.saving import load_export, load_learner, load_model, save_model
     from learnloop.keep.storage import Checkpoint, DamagedCheckpoint, list_checkpoints, newest_checkpoint
     from learnloop.keep.interrupt import Interrupted, Terminated
@@ -48,6 +48,7 @@ _later = {  # chkstyle: ignore-node
         LabelSmoothingCrossEntropy LabelSmoothingCrossEntropyFlat MSELossFlat''',
     'measure.hook': '''ActivationStats Hook HookCallback Hooks ModelSummary dummy_eval hook_output hook_outputs model_sizes
         num_features_model total_params''',
+    'measure.display': 'plot_style',
     'measure.image': 'show_image',
     'measure.interpret': 'ClassificationInterpretation Interpretation SegmentationInterpretation',
     'measure.throughput': 'Throughput',

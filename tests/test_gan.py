@@ -1,4 +1,4 @@
-"Several optimizers in a named dict, with a turn for each, in a phase of its own: against a loop written by hand (the lesson is in nbs/tutorials/00_gan.ipynb)"
+"Several optimizers in a named dict, with a turn for each, in a phase of its own: against a loop written by hand (the lesson is in nbs/tutorials/04_gan.ipynb)"
 import pytest, torch
 from functools import partial
 from helpers import act, covering, ending, same

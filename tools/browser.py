@@ -1,4 +1,4 @@
-"""Open notebooks, reports and TensorBoard in a headless Chromium, and check what is on the page: `python -m tools.browser`
+"""Open notebooks, reports, TensorBoard and the built site in a headless Chromium, and check what is on the page: `python -m tools.browser`
 
 Installs Debian's Chromium where there is none. Arguments go to pytest, such as `-k report`. Pictures are left in `_proc/browser`, to be looked at.
 """
@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT/'tests'/'browser'
 PACKAGES = 'chromium','fonts-liberation'
-LIMIT = 600  # seconds for all tests
+LIMIT = 900  # seconds for all tests
 TEST_LIMIT = 200  # for each: Playwright has no limit for a script that doesn't return
 
 def install():

@@ -76,6 +76,7 @@ def show_trace(
     "Print the tables of a saved trace"
     path = Path(file).expanduser()
     if path.is_dir(): raise IsADirectoryError(f'{path} is a folder: name the file that learn.trace.save has written')
+    if not path.exists(): raise FileNotFoundError(f'no file {path}: learn.trace.save has a trace written')
     print(load_trace(path))
 
 # %% ../../nbs/app/04_cli.ipynb #fb110002
@@ -220,11 +221,12 @@ def _flush():
 def _run_command(argv):
     parser = argparse.ArgumentParser('learnloop', description='The fastai-style training loop, on plain PyTorch')
     parser.add_argument('--version', action='version', version=f'learnloop {__version__}')
-    cmds = parser.add_subparsers(title='commands', metavar='command', required=True)
+    cmds = parser.add_subparsers(title='commands', metavar='command')
     _add_demo(cmds, argv[:1]==['demo'])
     _add_shows(cmds)
     _add_diff(cmds)
     opts = vars(parser.parse_args(argv))
+    if not opts: return parser.print_help()
     run,name = opts.pop('run'),opts.pop('name')
     try:
         run(**opts)

@@ -16,6 +16,7 @@ from torch.nn import functional as F
 from torch.utils.data import TensorDataset, random_split
 from ..loop.data import DataLoaders
 from ..loop.learner import Learner
+from ..measure.display import PALETTE, draws
 from ..measure.metrics import accuracy
 from ..see.tensorboard import TensorBoardCallback
 
@@ -53,11 +54,13 @@ def _plot_preds(learn, fig, rows=3, cols=8):
     for ax,i in zip(fig.subplots(rows, cols).flat, first, strict=False):
         ax.imshow(learn.dls.valid.dataset[i][0][0].numpy(), cmap='gray_r')
         ax.set(xticks=[], yticks=[])
+        ax.grid(False)
         ax.spines[:].set(color='crimson', linewidth=2.5, visible=bool(is_wrong[i]))
         if is_wrong[i]: ax.set_title(f'{classes[i]} (is {targs[i]})', color='crimson', weight='bold', size='medium')
         else: ax.set_title(f'{classes[i]}', size='medium')
 
 # %% ../../nbs/app/02_demo.ipynb #83b0e907
+@draws
 def plot_fit(
     learn:Learner # After a fit with `accuracy` among its metrics
 ): # The matplotlib figure
@@ -69,17 +72,16 @@ def plot_fit(
     loss,acc,lr = (fig.add_subplot(o) for o in (grid[0,0], grid[1,0], grid[0,1]))
     epochs = {k:[o[i] for o in rec.values] for i,k in enumerate(rec.columns)}
     loss.plot(rec.raw_losses, alpha=.4, label='training, each batch')
-    loss.plot(rec.iters, epochs['train_loss'], marker='o', color='C0', label='training, mean of epoch')
-    loss.plot(rec.iters, epochs['valid_loss'], marker='o', color='C1', label='validation')
+    loss.plot(rec.iters, epochs['train_loss'], marker='o', color=PALETTE[0], label='training, mean of epoch')
+    loss.plot(rec.iters, epochs['valid_loss'], marker='o', color=PALETTE[1], label='validation')
     loss.legend()
     loss.set(title='Loss', xlabel='batch', ylabel='cross-entropy', yscale='log')
     final = epochs['accuracy'][-1]
-    acc.plot(range(len(rec.values)), epochs['accuracy'], marker='o', color='C1')
+    acc.plot(range(len(rec.values)), epochs['accuracy'], marker='o', color=PALETTE[1])
     acc.set(title=f'Validation accuracy: {final:.2%} in the end', xlabel='epoch', ylabel='accuracy', ylim=(None, 1.005))
     acc.xaxis.get_major_locator().set_params(integer=True)
     lr.plot(rec.lrs)
     lr.set(title='Learning rate', xlabel='batch', ylabel='learning rate')
-    for ax in (loss, acc, lr): ax.grid(alpha=.3)
     _plot_preds(learn, fig.add_subfigure(grid[1,1]))
     return fig
 
@@ -97,11 +99,14 @@ def demo(
     torch.manual_seed(seed)
     log = TensorBoardCallback(run, every_steps=1)
     learn = Learner(digits(seed, bs), cnn(), F.cross_entropy, lr=lr, metrics=accuracy, cbs=log)
-    print(learn.show_training_loop(), end='\n\n')
     learn.fit_one_cycle(epochs)
     plot_fit(learn).savefig(run/'digits.png', dpi=120)
     print(f"""
 Validation accuracy: {learn.final_record[-1]:.2%}
 Figure: {run/'digits.png'}, which any image viewer opens
-Logs:   {run}; open them with: tensorboard --logdir {folder}""")
+Logs:   {run}; open them with: tensorboard --logdir {folder}
+
+The loop that ran, without callbacks; learn.show_training_loop() has those in it:
+
+{Learner(learn.dls, learn.model, learn.loss_func, default_cbs=False).show_training_loop()}""")
     return learn

@@ -142,7 +142,8 @@ pytorch_hp_map detuplify_pg set_item_pg | get_hypers | and learn.set_hypers, whi
 
 # %% ../../nbs/interop/01_names.ipynb #72d31734
 _text['fastai', 'attribute'] = """
-validation_context | learn.validate(dl=…, cbs=…) | or learn.get_preds: an evaluation is a phase, and no block can be one
+validation_context | learn.validate(dl=…, cbs=…)
+ | or learn.get_preds: an evaluation is a phase, and no block can be one
 no_mbar create_mbar | learn.no_bar()
 lock | | evaluations need none
 to_non_native_fp16 | learn.to_fp16()
@@ -392,11 +393,11 @@ num_sanity_val_steps | SanityCheck | as a callback | fit Learner
 val_check_interval | ValidateCallback(every_steps=…) | as a callback | fit Learner
 check_val_every_n_epoch | ValidateEvery | as a callback | fit Learner
 accumulate_grad_batches | GradientAccumulation(n_batches=…) | as a callback | fit Learner
-gradient_clip_val gradient_clip_algorithm | GradientClip | as a callback | fit Learner"""
+gradient_clip_val gradient_clip_algorithm | GradientClip | as a callback | fit Learner
+precision | MixedPrecision | or learn.to_fp16(), learn.to_bf16() | fit Learner"""
 
-# %% ../../nbs/interop/01_names.ipynb #7c5c8233
+# %% ../../nbs/interop/01_names.ipynb #7c5c829e
 _text['Lightning', 'argument'] += """
-precision | MixedPrecision | or learn.to_fp16(), learn.to_bf16() | fit Learner
 accelerator | device of DataLoaders | | fit Learner
 devices strategy num_nodes | learn.to_ddp() | or learn.to_fsdp(), in a script that torchrun starts | fit Learner
 sync_batchnorm | torch.nn.SyncBatchNorm.convert_sync_batchnorm | of the model | fit Learner
@@ -423,7 +424,8 @@ early_stop_threshold | stop_div | | lr_find"""
 _text['Lightning', 'attribute'] = """
 test | learn.validate(dl=…)
 log_dict | learn.log | a name and a value at a time; metrics are metrics= of Learner
-save_hyperparameters hparams | learn.report | and hparams= of TensorBoardCallback; the class is yours to keep
+save_hyperparameters hparams | learn.report
+ | and hparams= of TensorBoardCallback; the class of the model is yours to keep
 configure_callbacks | learn.cbs
 configure_gradient_clipping clip_gradients | GradientClip
 lr_scheduler_step | TorchScheduler
@@ -485,7 +487,10 @@ per_device_train_batch_size per_device_eval_batch_size dataloader_num_workers da
  | DataLoaders | of torch's loaders, which take these | fit Learner
 max_steps | fit(max_steps=…) | | Learner
 lr_scheduler_type lr_scheduler_kwargs warmup_steps warmup_ratio
- | fit_one_cycle | or TorchScheduler as a callback, with get_scheduler's | fit Learner
+ | fit_one_cycle | or TorchScheduler as a callback, with get_scheduler's | fit Learner"""
+
+# %% ../../nbs/interop/01_names.ipynb #c1f56d9e
+_text['transformers', 'argument'] += """
 optim optim_args adam_beta1 adam_beta2 adam_epsilon | opt_func | a class, a partial or an instance | Learner
 optim optim_args adam_beta1 adam_beta2 adam_epsilon | opt_func of Learner | | fit
 fp16 | learn.to_fp16() | | fit Learner
@@ -688,15 +693,16 @@ TensorBoard | TensorBoardCallback
 WandbLogger | WandbCallback
 MlflowLogger | MLflowCallback
 NeptuneLogger SacredLogger | Logger | four lines: override log_metrics"""
-
-# %% ../../nbs/interop/01_names.ipynb #8c1e7a04
 _text['skorch', 'argument'] = """
 iterator_train iterator_valid train_split | dls | loaders, or DataLoaders(train, valid) | Learner
 criterion | loss_func | | Learner
 module | model | | Learner
 optimizer | opt_func | | Learner
 batch_size dataset | dls | | Learner
-max_epochs | n_epoch | | fit
+max_epochs | n_epoch | | fit"""
+
+# %% ../../nbs/interop/01_names.ipynb #8c1e7a9e
+_text['skorch', 'argument'] += """
 max_epochs | fit(n_epoch) | | Learner
 callbacks | cbs | | Learner
 device | DataLoaders(…, device=…) | | Learner
@@ -705,8 +711,6 @@ predict_nonlinearity | loss_func | whose activation get_preds applies, or its ac
 warm_start | fit(reset_opt=…) | a second fit goes on, unless that is true | Learner
 compile | learn.fuse() | | Learner
 X y | an argument of Learner | as dls | fit"""
-
-# %% ../../nbs/interop/01_names.ipynb #8c1e7a05
 _text['skorch', 'attribute'] = """
 partial_fit | learn.fit | which goes on where the last one ended
 fit_loop run_single_epoch | learn.fit

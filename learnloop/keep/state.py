@@ -164,6 +164,7 @@ def _in_sight(self:Checkpointer):
     outcome = {k:v for k,v in learn.outcome.items() if k not in ('fit','save','load') and v!='failed'}
     log = list(learn.recorder.log) if hasattr(learn, 'recorder') else []
     seen = {k:getattr(learn, k) for k in _last} | dict(dl=dl, loss=loss, outcome=outcome, log=log)
+    if seen['final_record']: seen['final_record'] = [*seen['final_record']]  # scores are no plain data
     scheduled = [o.puts_back for o in learn.cbs if hasattr(type(o), 'puts_back')]
     return dict(seen=seen, after={k:v for o in scheduled for k,v in o.items()})
 

@@ -30,6 +30,7 @@ from .optimizer import (
     HeldParams, backward, default_lr, freeze_to, get_hypers, held_params, hyper_groups, make_opt, n_groups, norm_params,
     opts, set_hypers, step, trainable_params, zero_grad)
 from .place import Keeper, Pass, Place
+from .portrait import as_table, portrait
 from .rng import own_stream
 from .steps import StepLimit
 from .turn import ADDED, Turn, take_backward, take_grads
@@ -571,7 +572,11 @@ def _tip(self:Learner, e): return tip(self, e)
 # %% ../../nbs/loop/05_learner.ipynb #f3502efd
 @patch
 def __repr__(self:Learner):
-    return f'{type(self).__name__}({type(self.model).__name__}, cbs={[o.name for o in self.cbs]})'
+    told = portrait(self, vars(self).get('_given_lr'))
+    return '\n'.join([type(self).__name__, *(f'  {k:10} {v}' for k,v in told.items())])
+
+@patch
+def _repr_markdown_(self:Learner): return as_table(type(self).__name__, portrait(self, self._given_lr))
 
 # %% ../../nbs/loop/05_learner.ipynb #7d5f4ea7
 def _view(k):
@@ -994,7 +999,7 @@ def validate(self:Learner,
     ds_idx=1,  # Which of `dls`, by index or name
     dl=None,   # Any other loader
     cbs=None   # Callbacks for this evaluation only
-)->list|None: # Loss, metrics and parts of the loss, as `recorder.valid_names` has them; None without a recorder
+)->list|None: # Loss, metrics and parts of the loss, as a recorder's `Scores`, which have names; None without one
     "Compute loss and metrics"
     dl = self.find_dl(ds_idx, dl)
     with replaced(self, 'final_record', None):

@@ -412,6 +412,7 @@ class Learner(Loop):
     def _doing(self) -> Any: ...  # loop/learner.py
     def _tip(self, e: Any) -> Any: ...  # loop/learner.py
     def __repr__(self) -> Any: ...  # loop/learner.py
+    def _repr_markdown_(self) -> Any: ...  # loop/learner.py
     @property
     def device(self) -> Any:  # loop/learner.py
         """Where batches go: the loaders' device; else where the model is, if that is an accelerator; else the machine's best"""
@@ -501,7 +502,7 @@ class Learner(Loop):
         - `dl`: Any other loader
         - `cbs`: Callbacks for this evaluation only
 
-        Returns: Loss, metrics and parts of the loss, as `recorder.valid_names` has them; None without a recorder
+        Returns: Loss, metrics and parts of the loss, as a recorder's `Scores`, which have names; None without one
         """
     def find_dl(self, ds_idx: Any=1, dl: Any=None) -> Any:  # loop/learner.py
         """Find the loader that is meant

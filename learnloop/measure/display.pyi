@@ -1,9 +1,12 @@
 # Written by `python -m tools.stubs` from `display.py`: methods that other modules patch on are here, too
-"""What showing a run takes: durations as people write them, matplotlib if it is there, one process that speaks"""
+"""What showing a run takes: durations as people write them, plots in one style, one process that speaks"""
 
+from contextlib import contextmanager
 from typing import Any
 
-__all__ = ['format_time', 'is_main_process', 'pyplot']
+__all__ = ['PALETTE', 'format_time', 'short_time', 'human_time', 'is_main_process', 'told_error', 'pyplot', 'plot_style', 'draws', 'settle_axes']
+
+PALETTE: tuple
 
 def format_time(s: float) -> str:
     """Write a duration of `s` seconds
@@ -13,8 +16,52 @@ def format_time(s: float) -> str:
     Returns: `mm:ss`, or `h:mm:ss`
     """
 
+def short_time(s: float) -> str:
+    """Write a short duration of `s` seconds, in the unit that fits
+
+    - `s`: Seconds
+
+    Returns: `12.3 µs`, `4.56 ms`, `7.89 s`; from a minute on as `format_time` has it
+    """
+
+def human_time(s: float) -> str:
+    """Write a duration of `s` seconds in units that fit it
+
+    - `s`: Seconds
+
+    Returns: With two units at most
+    """
+
 def is_main_process() -> bool:
     """Is this the only process, or the first of several?"""
 
+def told_error(e: BaseException) -> dict:
+    """Write down what there is to say of `e`
+
+    - `e`: What was raised
+
+    Returns: `kind`, `message`, `notes`, a list, and `traceback`: text
+    """
+
 def pyplot() -> Any:
     """`matplotlib.pyplot`, imported now"""
+
+@contextmanager
+def plot_style(ink: str='#7f7f7f', **rc: Any) -> Any:
+    """Draw with matplotlib as learnloop's own plots are drawn; what you have set in `rcParams` stays as it is
+
+    - `ink`: Of text, axes and grid; `'black'` for what is to be printed
+    - `rc`: More of matplotlib's `rcParams`
+    """
+
+def draws(f: Any) -> Any:
+    """Have `f` draw in our style, unless it is given axes, which have theirs; notebooks print nothing of what it returns
+
+    - `f`: Function that draws, and returns axes, or a list of them; on `ax`, if it is given that
+    """
+
+def settle_axes(ax: Any) -> None:
+    """Have whole numbers across, and of lines that are all at one level the value alone upward
+
+    - `ax`: Axes with lines
+    """

@@ -24,7 +24,7 @@ from ..loop.checks import did_you_mean
 from ..loop.learner import Learner
 from ..loop.loss import innermost
 from ..loop.checks import check_whole
-from .display import pyplot
+from .display import draws, pyplot
 from .table import Table
 
 # %% ../../nbs/measure/03_hook.ipynb #fba25710
@@ -279,10 +279,11 @@ def _place_of(self:ActivationStats, layer):
 
 # %% ../../nbs/measure/03_hook.ipynb #7d9a3e0a
 @patch
+@draws
 def plot_layer_stats(self:ActivationStats,
     idx=None,     # Layers, by place or name: one or several; None for all
     figsize=(9,2) # Inches
-): # The three axes
+)->list: # The three axes
     "Plot mean, standard deviation and share near zero of layers by batch"
     axs = pyplot().subplots(1, 3, figsize=figsize, layout='constrained')[1]
     for o in range(len(self.names)) if idx is None else listify(idx):
@@ -292,7 +293,7 @@ def plot_layer_stats(self:ActivationStats,
     for ax,title in zip(axs, titles, strict=True): ax.set(title=title, xlabel='batch')
     axs[2].set_ylim(-.05, 1.05)
     axs[2].legend(title='layer', loc='center left', bbox_to_anchor=(1, .5))
-    return axs
+    return [*axs]
 
 # %% ../../nbs/measure/03_hook.ipynb #185d2dd4
 @patch
@@ -305,6 +306,7 @@ def hist(self:ActivationStats,
 
 # %% ../../nbs/measure/03_hook.ipynb #bde3a66a
 @patch
+@draws
 def color_dim(self:ActivationStats,
     idx:int|str,    # The layer: its place in `names`, or its name
     figsize=(5,2),  # Inches
@@ -314,6 +316,7 @@ def color_dim(self:ActivationStats,
     if ax is None: ax = pyplot().subplots(figsize=figsize, layout='constrained')[1]
     ends = self._iters[0],self._iters[-1]+self.every,0,self.top
     ax.imshow(self.hist(idx).numpy(), origin='lower', aspect='auto', extent=ends, interpolation='nearest')
+    ax.grid(False)
     ax.set(title=f'layer {self.names[self._place_of(idx)]}', xlabel='batch', ylabel='magnitude')
     return ax
 

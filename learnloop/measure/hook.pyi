@@ -165,11 +165,13 @@ class ActivationStats(HookCallback):
         """
     def _place_of(self, layer: Any) -> Any:  # measure/hook.py
         """Number of the layer that is named by its place or name"""
-    def plot_layer_stats(self, idx: Any=None, figsize: Any=(9, 2)) -> Any:  # measure/hook.py
+    def plot_layer_stats(self, idx: Any=None, figsize: Any=(9, 2)) -> list:  # measure/hook.py
         """Plot mean, standard deviation and share near zero of layers by batch
 
         - `idx`: Layers, by place or name: one or several; None for all
         - `figsize`: Inches
+
+        Returns: The three axes
         """
     def hist(self, idx: int | str) -> torch.Tensor:  # measure/hook.py
         """Get the histograms of a layer, batch by batch

@@ -24,7 +24,7 @@ from ..loop.checks import checked_args
 from ..loop.learner import Learner
 from ..loop.loss import decode_preds, innermost
 from .image import is_image, show_image
-from .display import pyplot
+from .display import draws, pyplot
 from .table import Table
 
 # %% ../../nbs/measure/04_interpret.ipynb #74e6569f
@@ -121,6 +121,7 @@ def is_wrong(self:Interpretation,
 
 # %% ../../nbs/measure/04_interpret.ipynb #decdd69e
 @patch
+@draws
 def show_results(self:Interpretation,
     idxs,      # Numbers of items
     show=None, # Function `show(ax, x, y, pred)` that draws an item, `pred` decoded; None for images or a table
@@ -151,7 +152,7 @@ def _grid(self:Interpretation, idxs, show, size, **kwargs):
         loss = '' if self.losses is None else f'\nloss {self.losses[i]:.2f}'
         how = dict(color='crimson', weight='bold') if self.is_wrong(i) else {}
         ax.set_title(self.caption(i)+loss, fontsize='small', **how)
-    return axs
+    return [*axs]
 
 @patch
 def _draw(self:Interpretation, ax, i, **kwargs): show_image(ax, self.inputs(i), **kwargs)
@@ -228,6 +229,7 @@ def confusion_matrix(self:ClassificationInterpretation)->Tensor: # Counts, (n_cl
 
 # %% ../../nbs/measure/04_interpret.ipynb #18537b09
 @patch
+@draws
 def plot_confusion_matrix(self:ClassificationInterpretation,
     normalize:bool=False, # Shares of each row, in place of counts?
     title:str='Confusion matrix', # Above the picture
@@ -242,6 +244,7 @@ def plot_confusion_matrix(self:ClassificationInterpretation,
     cm,names = self.confusion_matrix(),[str(o) for o in self.vocab]
     if normalize: cm = cm/cm.sum(1, keepdim=True).clamp(min=1)
     ax.imshow(cm.numpy(), cmap=cmap)
+    ax.grid(False)
     ticks = range(len(names))
     ax.set(title=title, xlabel='predicted', ylabel='actual', xticks=ticks, yticks=ticks, yticklabels=names)
     ax.set_xticklabels(names, rotation=90 if max(map(len, names))>3 else 0)

@@ -5,7 +5,7 @@ from learnloop.loop.callback import Callback
 from learnloop.measure.table import Table
 from typing import Any
 
-__all__ = ['Recorder']
+__all__ = ['Recorder', 'Scores']
 
 class Recorder(Callback):
     """Record losses, learning rates and metrics; write a row to `learn.logger` after each epoch"""
@@ -49,8 +49,11 @@ class Recorder(Callback):
     _joined: Any
     _whole: Any
     _smoother_there: Any
+    error: Any
+    _since: Any
     _start: Any
     columns: list
+    _seconds: Any
     lr_finder: Any
     _known: Any
     def __init__(self, add_time: bool=True, train_metrics: bool=False, valid_metrics: bool=True, beta: float=0.98) -> None:
@@ -135,6 +138,9 @@ class Recorder(Callback):
     def losses(self) -> Any:  # measure/recorder.py
         """Smoothed training loss, one for each batch"""
     @property
+    def seconds(self) -> Any:  # measure/recorder.py
+        """Seconds that the last fit took, or has taken so far; None before the first"""
+    @property
     def lrs(self) -> Any:  # measure/recorder.py
         """Learning rate of the last group, one for each batch"""
     def plot_loss(self, skip_start: int=5, with_valid: bool=True, log: bool=False, show_epochs: bool=False, ax: Any=None) -> Any:  # measure/recorder.py
@@ -146,10 +152,12 @@ class Recorder(Callback):
         - `show_epochs`: A vertical line at the end of each epoch?
         - `ax`: Axes to draw on; None for new ones
         """
-    def plot_metrics(self, names: Any=None) -> Any:  # measure/recorder.py
+    def plot_metrics(self, names: Any=None) -> list:  # measure/recorder.py
         """Plot columns by epoch
 
         - `names`: What to plot, as titles without `train_` and `valid_`; None for all
+
+        Returns: The axes, one for each
         """
     def _table(self) -> Table:  # measure/recorder.py
         """Write the epochs, without times"""
@@ -174,11 +182,11 @@ class Recorder(Callback):
 
         Returns: The axes
         """
-    def plot_lr_find(self, skip_end: int=5, return_fig: bool=True, suggestions: Any=None, nms: Any=None, ax: Any=None) -> Any:  # train/lr_find.py
+    def plot_lr_find(self, skip_end: int=5, return_fig: bool=False, suggestions: Any=None, nms: Any=None, ax: Any=None) -> Any:  # train/lr_find.py
         """Plot the curve of the last `learn.lr_find`
 
         - `skip_end`: Batches to leave out at the end, where the loss explodes
-        - `return_fig`: Return the figure?
+        - `return_fig`: Return the figure? A notebook shows that twice, if a cell ends in it
         - `suggestions`: Results of the functions, each `(lr, (lr, loss))`; None for those of the last `lr_find`
         - `nms`: Their names
         - `ax`: Axes to draw on; None for new ones
@@ -194,3 +202,20 @@ class _FirstLoss(Callback):
     def after_batch(self) -> Any: ...
     def look(self) -> Any: ...
     def in_graph(self, event: Any) -> Any: ...  # measure/recorder.py
+
+class Scores(list):
+    """What an evaluation found: a list of values, whose names are attributes and keys"""
+    names: Any
+    def __init__(self, values: Any=(), names: Any=()) -> None:
+        """- `values`: Loss, metrics, parts of the loss
+        - `names`: Their names, as many
+        """
+    def to_dict(self) -> dict:
+        """Return a dict, for a tracker or a file
+
+        Returns: Values by name
+        """
+    def __getattr__(self, k: Any) -> Any: ...
+    def __getitem__(self, k: Any) -> Any: ...
+    def __dir__(self) -> Any: ...
+    def __repr__(self) -> Any: ...

@@ -10,6 +10,7 @@ __all__ = ['Svg', 'line_chart', 'timeline_chart', 'escape_text', 'line_sample']
 # %% ../../nbs/see/00_chart.ipynb #9f5274ae
 import math, re
 from html import escape
+from ..measure.display import PALETTE
 
 # %% ../../nbs/see/00_chart.ipynb #770a6b65
 class Svg(str):
@@ -121,8 +122,13 @@ def _label(v, step, top):
         if step>=unit: return f'{v/unit:g}{suffix}'
     exp = math.floor(math.log10(step)+1e-9)
     if exp>=-5 and top<1e6: return f'{v:.{max(0, -exp)}f}'
-    return re.sub(r'e([+-])0*', lambda m: 'e'+m[1].strip('+'), f'{v:.{max(0, math.floor(math.log10(top))-exp)}e}')
+    return _short_exp(f'{v:.{max(0, math.floor(math.log10(top))-exp)}e}')
 
+def _short_exp(s): return re.sub(r'e([+-])0*', lambda m: 'e'+m[1].strip('+'), s)
+
+def _alone(v): return f'{v:.0f}' if v==int(v) and abs(v)<1e7 else _short_exp(f'{v:.5g}')
+
+# %% ../../nbs/see/00_chart.ipynb #1a3f00d0
 def _ticks(lo, hi, n=5, whole=False):
     "Pairs of a round number between `lo` and `hi`, and its label"
     step = 10**math.floor(math.log10((hi-lo)/n))
@@ -146,9 +152,12 @@ class _Scale:
         self.f = math.log10 if log else float
         lo,hi = (self.f(min(vs)),self.f(max(vs))) if vs else (0.,1.)
         room = (hi-lo)*pad
-        if hi-lo<=max(abs(lo), abs(hi), 1e-290)*1e-9: room = (.5 if whole or log else abs(lo)*.05) or 1.
+        is_level = hi-lo<=max(abs(lo), abs(hi), 1e-290)*1e-9
+        if is_level: room = (.5 if whole or log else abs(lo)*.05) or 1.
         self.lo,self.hi,self.a,self.b = lo-room,hi+room,a,b
-        self.ticks = _log_ticks(10**self.lo, 10**self.hi) if log else _ticks(self.lo, self.hi, whole=whole)
+        if is_level and vs: self.ticks = [(vs[0], _alone(vs[0]))]  # others would be of values that none has
+        elif log: self.ticks = _log_ticks(10**self.lo, 10**self.hi)
+        else:     self.ticks = _ticks(self.lo, self.hi, whole=whole)
     def __call__(self, v): return self.a+(self.f(v)-self.lo)/(self.hi-self.lo)*(self.b-self.a)
 
 def _axes(xs, ys, left, right, bottom):
@@ -185,10 +194,9 @@ def _decimate(pts, n=600):
     return [pts[i] for i in sorted({*res, len(pts)-1})]
 
 # %% ../../nbs/see/00_chart.ipynb #4955e961
-_COLORS = ['#2f7de1', '#d9601a', '#1a9850', '#c04fb8', '#8a7a12', '#0d8f99', '#e0455f', '#7a6ff0']
 _DASHES = ['none', '7 3', '2 3', '9 3 2 3', '4 2', '12 4', '1 4', '9 2 2 2 2 2']
 
-def _stroke(i): return f'stroke="{_COLORS[i%8]}" stroke-dasharray="{_DASHES[(i+i//8)%8]}"'
+def _stroke(i): return f'stroke="{PALETTE[i%8]}" stroke-dasharray="{_DASHES[(i+i//8)%8]}"'
 
 def _legend(names, width, x0, y0):
     "Lines of samples and names, and how high that is"
@@ -205,7 +213,7 @@ def _curve(pts, xs, ys, i):
     at,res = [(_px(xs(x)), _px(ys(y))) for x,y in pts],[]
     d = 'L'.join(f'{x} {y}' for x,y in at)
     if len(at)>1: res.append(f'<path d="M{d}" fill="none" {_stroke(i)} stroke-width="1.8" stroke-linejoin="round"/>')
-    if len(at)<=24: res += [f'<circle cx="{x}" cy="{y}" r="2.5" fill="{_COLORS[i%8]}"/>' for x,y in at]
+    if len(at)<=24: res += [f'<circle cx="{x}" cy="{y}" r="2.5" fill="{PALETTE[i%8]}"/>' for x,y in at]
     return res
 
 # %% ../../nbs/see/00_chart.ipynb #8f4a0002
@@ -252,7 +260,7 @@ def _bars(spans, scale):
     return res
 
 def _bar(a, b, label, secs, n, y, i, unit):
-    w,told,color = max(b-a, .75),f'{label} {secs*_UNITS[unit]:.4g} {unit}',_COLORS[i%8]
+    w,told,color = max(b-a, .75),f'{label} {secs*_UNITS[unit]:.4g} {unit}',PALETTE[i%8]
     if n>1: told += f', {n} times'
     box = f'x="{_px(a)}" y="{_px(y)}" width="{w:.2f}" height="19" rx="1.5"'
     look = f'fill="{color}" fill-opacity=".35" stroke="{color}" stroke-width=".75"'

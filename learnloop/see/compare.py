@@ -14,7 +14,7 @@ from pathlib import Path
 from fastcore.basics import patch
 from ..measure.metrics import less_is_better
 from .chart import line_sample
-from .page import SORT_SCRIPT, Cell, Grid, Page, PageFile, el, page_html, shown, small_chart, write_page
+from .page import SORT_SCRIPT, Cell, Grid, Numbers, Page, PageFile, el, page_html, shown, small_chart, write_page
 from .runs import age_of, is_metric, runs, took
 
 # %% ../../nbs/see/12_compare.ipynb #8f5a000a
@@ -120,18 +120,26 @@ def _names(self:Comparison): return [Cell(o.name, mark=line_sample(i)) for i,o i
 
 @patch
 def _overview(self:Comparison):
-    now,rows = time.time(),[]
+    now,num,rows = time.time(),self._numbers(),[]
     for nm,o in zip(self._names(), self.runs, strict=True):
         secs,n,done = o.seconds,o.epochs,'?' if o.epochs is None else o.epochs
         _,best,when = o.best(self.by)
-        rows.append([nm, o.state, Cell(f'{done}/{o.n_epoch}' if o.n_epoch else f'{done}', o.epochs), best, when,
-            _time(secs), _time(secs/n if secs and n else None), o.samples_per_sec,
+        rows.append([nm, o.state, Cell(f'{done}/{o.n_epoch}' if o.n_epoch else f'{done}', o.epochs),
+            num.cell(self.by, best), when, _time(secs), _time(secs/n if secs and n else None), o.samples_per_sec,
             Cell(age_of(now-o.updated), now-o.updated), o.goes_on, o.error])
     head = ['run', 'state', 'epochs', f'best {self.by}', 'at', 'took', 'an epoch', 'samples/s', 'age', 'goes on',
         'error']
     return [Grid('Runs', head, rows, 1000, True)]
 
 def _time(secs): return None if secs is None else Cell(took(secs), secs)
+
+# %% ../../nbs/see/12_compare.ipynb #1a3f0151
+@patch
+def _numbers(self:Comparison):
+    res = {}
+    for o in self.runs:
+        for k,r in o.results.items(): res.setdefault(k, []).extend([r['best'], r['last']])
+    return Numbers(res)
 
 # %% ../../nbs/see/12_compare.ipynb #8f5a0017
 @patch(as_prop=True)
@@ -144,14 +152,15 @@ def _metrics(self:Comparison):
     of = [o.results for o in self.runs]
     names = sorted(dict.fromkeys(k for o in of for k in o), key=lambda k: (k!=self.by, k!='valid_loss'))
     if not names: return []
-    vals = [[v for k in names for v in _of_metric(o.get(k, {}))] for o in of]
+    num = self._numbers()
+    vals = [[v for k in names for v in _of_metric(num, k, o.get(k, {}))] for o in of]
     rows = [[nm, *o] for nm,o in zip(self._names(), vals, strict=True)]
     head = [f'{k}{what}' for k in names for what in (', best', ', at', ', last')]
     return [Grid('Metrics, best and last', ['run', *head], rows, 1000, True)]
 
-def _of_metric(o):
+def _of_metric(num, k, o):
     at,unit = (o.get('epoch'), 'epoch') if o.get('epoch') is not None else (o.get('step'), 'step')
-    return o.get('best'),None if at is None else Cell(f'{unit} {at:,}', at),o.get('last')
+    return num.cell(k, o.get('best')),None if at is None else Cell(f'{unit} {at:,}', at),num.cell(k, o.get('last'))
 
 # %% ../../nbs/see/12_compare.ipynb #8f5a0018
 @patch
@@ -179,7 +188,8 @@ def page(self:Comparison)->Page:
     "Make the page"
     run,value = self.best()
     facts = {'Runs':len(self.runs), 'Done':sum(o.state=='done' for o in self.runs)}
-    if run is not None: facts[f'Best {self.by}'] = value,f'{run.name}, {run.best(self.by)[2]}'
+    if run is not None:
+        facts[f'Best {self.by}'] = self._numbers().cell(self.by, value),f'{run.name}, {run.best(self.by)[2]}'
     sections = dict(Runs=self._overview(), Curves=self._curves(), Settings=self._settings(), Metrics=self._metrics(),
         Callbacks=self._costs())
     notes = [f'{o.name}: {w}' for o in self.runs for w in o.unread]

@@ -43,6 +43,7 @@ class Comparison:
     def _curves(self) -> Any: ...  # see/compare.py
     def _names(self) -> Any: ...  # see/compare.py
     def _overview(self) -> Any: ...  # see/compare.py
+    def _numbers(self) -> Any: ...  # see/compare.py
     @property
     def by(self) -> Any:  # see/compare.py
         """The metric that tells which run is best: `valid_loss`, unless another one was named, or there is none"""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from typing import NamedTuple
 
-__all__ = ['SORT_SCRIPT', 'Html', 'el', 'Grid', 'Page', 'grids', 'Cell', 'to_number', 'shown', 'page_html', 'PageFile', 'write_page', 'small_chart', 'by_metric']
+__all__ = ['SORT_SCRIPT', 'Html', 'el', 'Grid', 'Page', 'grids', 'Cell', 'to_number', 'shown', 'Numbers', 'folded', 'page_html', 'PageFile', 'write_page', 'small_chart', 'by_metric']
 
 SORT_SCRIPT: str
 
@@ -40,6 +40,7 @@ class Page:
     facts: dict = ...
     sections: dict = ...
     script: str = ...
+    top: list = ...
 
 def grids(caption: str, head: list, rows: list) -> list:
     """Make a table of rows, if there are any
@@ -71,6 +72,29 @@ def shown(v: Any) -> str:
     - `v`: Anything
 
     Returns: '' for None
+    """
+
+class Numbers(dict):
+    """Name of a metric, without `train_` and `valid_` -> the format of its values"""
+    def __init__(self, cols: Any=None) -> None:
+        """- `cols`: Name of a column -> values"""
+    def see(self, cols: dict) -> Any:
+        """Choose formats for metrics that weren't seen before
+
+        - `cols`: Name of a column -> values
+        """
+    def cell(self, name: str, v: Any) -> Any:
+        """Write `v` for a table
+
+        - `name`: Of a column
+        - `v`: One of its values, whatever that is
+        """
+
+def folded(summary: str, *parts: Any) -> Html:
+    """Make a part that opens by a click
+
+    - `summary`: What is there to be clicked
+    - `parts`: What it opens, as in a section; text in several lines stands as it is
     """
 
 def page_html(page: Page) -> str:

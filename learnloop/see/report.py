@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/see/report.html.md"""
 __all__ = ['report_from', 'KeepWarnings']
 
 # %% ../../nbs/see/06_report.ipynb #55da07d6
-import base64, gzip, math, platform, sys, torch, warnings
+import base64, gzip, math, platform, re, sys, torch, warnings
 from io import BytesIO
 from pathlib import Path
 from fastcore.basics import patch
@@ -17,15 +17,17 @@ from ..keep.storage import DamagedCheckpoint, list_checkpoints, newest_checkpoin
 from ..loop.callback import Callback, as_list
 from ..loop.data import batch_len
 from ..loop.learner import Learner
-from ..loop.checks import check_whole
+from ..loop.checks import check_whole, safely
+from ..measure.display import human_time
 from ..measure.hook import ModelSummary, uncompiled
 from ..measure.image import is_image, to_pil
 from ..measure.interpret import Interpretation, find_vocab
 from ..measure.metrics import less_is_better
 from ..measure.recorder import Recorder
+from .about import flat_facts, run_facts
 from .chart import timeline_chart
-from .page import Grid, Page, by_metric, el, grids, shown, small_chart, to_number, write_page
-from .runs import DAMAGED, parsed, read_history, walk_run
+from .page import Grid, Numbers, Page, by_metric, el, folded, grids, shown, small_chart, to_number, write_page
+from .runs import DAMAGED, Run, parsed, read_history, walk_run
 from .tensorboard import read_scalars
 from .trace import Tracer
 from .timeline import load_trace
@@ -109,25 +111,27 @@ def _schedules(rec):
         elif vs: still.append(f'{k} was {shown(vs[0])} in all batches.')
     return moving+still
 
-def _epochs(rec):
-    cols = _columns(rec)
+def _epochs(rec, num):
+    cols = {k:[num.cell(k, v) for v in vs] for k,vs in _columns(rec).items()}
     rows = [[i, *r] for i,r in enumerate(zip(*cols.values(), strict=True))]
     res = grids('Loss and metrics by epoch', ['epoch', *cols], rows)
     names = list(dict.fromkeys(k for o in rec.records for k in o['values']))
-    rows = [[o['name'], o['epoch'], o['step'], *map(o['values'].get, names)] for o in rec.records]
+    num.see({k:[o['values'].get(k) for o in rec.records] for k in names})
+    rows = [[o['name'], o['epoch'], o['step'], *(num.cell(k, o['values'].get(k)) for k in names)] for o in rec.records]
     return res + grids('Validations within epochs', ['of', 'epoch', 'step', *names], rows)
 
 # %% ../../nbs/see/06_report.ipynb #cf62f6bd
-def _results(cols, epochs, parts=()):
+def _results(cols, epochs, parts=(), num=None):
     "Last and best values of columns, by name, with the number of the epoch for each; `parts` are those of the loss"
-    res = {}
+    res,num = {},num or Numbers(cols)
     for k,vs in cols.items():
         vs = [(v, i) for v,i in zip(map(to_number, vs), epochs, strict=True) if v is not None]
         if not vs: continue
         which,best = ('lowest',min) if less_is_better(k) else ('highest',max)
         v,i = best([o for o in vs if o[0]==o[0]], key=lambda o: o[0], default=(None, None))
         is_open = k in parts and not less_is_better(k)  # nobody knows which way a part of a loss is better
-        res[k] = vs[-1][0],None if v is None or is_open else f'{which} {v:.5g} in epoch {i}'
+        is_told = v is not None and not is_open
+        res[k] = num.cell(k, vs[-1][0]),f'{which} {num.cell(k, v).text} in epoch {i}' if is_told else None
     return res
 
 # %% ../../nbs/see/06_report.ipynb #602e2297
@@ -178,10 +182,12 @@ def _versions(learn):
         Python=platform.python_version(), System=f'{platform.system()} {platform.machine()}', Device=device)]
 
 # %% ../../nbs/see/06_report.ipynb #4acf4c83
-def _checkpoints(folder, monitor='valid_loss', larger=False):
+def _checkpoints(folder, num, monitor='valid_loss', larger=False):
     "What there is in `folder`"
     there,scored = list_checkpoints(folder, verify=False),{}
-    rows = [[o.step, o.epoch, round(o.size/1e6, 2), ', '.join(f'{k} {shown(v)}' for k,v in o.metrics.items()),
+    num.see({k:[o.metrics.get(k) for o in there] for k in {k:None for o in there for k in o.metrics}})
+    def _said(k, v): return f'{k} {shown(num.cell(k, v))}'
+    rows = [[o.step, o.epoch, round(o.size/1e6, 2), ', '.join(_said(k, v) for k,v in o.metrics.items()),
         o.damage or ('' if o.consistent else 'taken in the middle of a batch')] for o in there]
     for o in there:
         v = to_number(o.metrics.get(monitor))
@@ -189,18 +195,19 @@ def _checkpoints(folder, monitor='valid_loss', larger=False):
     res = grids(f'Checkpoints in {folder}', ['step', 'epoch', 'MB', 'metrics', 'remarks'], rows)
     if not scored: return res
     v = max(scored) if larger else min(scored)
-    return [f'Best: {scored[v].path}, with {monitor} {shown(v)} after {scored[v].step:,} steps.', *res]
+    return [f'Best: {scored[v].path}, with {_said(monitor, v)} after {scored[v].step:,} steps.', *res]
 
-def _saved(cbs):
+def _saved(cbs, num):
     res = []
     for o in cbs:
-        if isinstance(o, CheckpointCallback): res += _checkpoints(o.folder, o.monitor, o.larger)
+        if isinstance(o, CheckpointCallback): res += _checkpoints(o.folder, num, o.monitor, o.larger)
         elif isinstance(o, SaveModelCallback) and o.saves:
             if any(s['value'] is not None for s in o.saves):
                 s = o.best_save
-                res.append(f'Best model: {s["path"]}, with {o.what} {shown(s["value"])} in epoch {s["epoch"]}.')
-            head = ['path', 'epoch', 'step', 'value']
-            res.append(Grid('Models that were saved', ['file', *head[1:]], [[s[k] for k in head] for s in o.saves]))
+                best = shown(num.cell(o.what, s['value']))
+                res.append(f'Best model: {s["path"]}, with {o.what} {best} in epoch {s["epoch"]}.')
+            rows = [[s['path'], s['epoch'], s['step'], num.cell(o.what, s['value'])] for s in o.saves]
+            res.append(Grid('Models that were saved', ['file', 'epoch', 'step', 'value'], rows))
     return res
 
 # %% ../../nbs/see/06_report.ipynb #ea823eab
@@ -258,6 +265,64 @@ def _cancels(tracer):
     res = grids('What was cancelled', head, _rows(tracer.cancels)) + grids('Errors', head, _rows(tracer.errors))
     return res or ['Nothing was cancelled.']
 
+# %% ../../nbs/see/06_report.ipynb #1a3f0131
+_TOPICS = dict(settings='Fit', numerics='Numbers and seed', model='Model', optimizer='Optimizer', data='Data',
+    callbacks='Callbacks')
+_MACHINE = dict(versions='All versions', machine='Machine')
+
+def _facts_of(learn):
+    try: return run_facts(learn)
+    except Exception as e: return dict(settings=dict(not_told=f'{type(e).__name__}: {e}'))  # of an odd object's `repr`
+
+def _folds(facts, topics=_TOPICS):
+    "The `topics` of `facts`, as `run_facts` has them, each folded"
+    there = {title:facts[k] for k,title in topics.items() if isinstance(facts.get(k), dict) and facts[k]}
+    return [folded(title, {k:str(v) for k,v in flat_facts(o).items()}) for title,o in there.items()]
+
+# %% ../../nbs/see/06_report.ipynb #1a3f0133
+_BY_HAND = dict(KeyboardInterrupt='It was interrupted, by Ctrl-C or the stop button', SystemExit='It was told to exit',
+    Terminated='It was ended by SIGTERM, as schedulers do before they take a machine back')
+_BY_HAND['Interrupted'] = _BY_HAND['KeyboardInterrupt']
+
+_AT = re.compile(r'learnloop: in (?:(?P<who>.+?)\.(?P<event>\w+)|the (?P<phase>\w+) phase)(?:; (?P<where>.*))?', re.S)
+
+def _place(note):
+    "Facts from the note that says where an error was raised"
+    o = _AT.fullmatch(note)
+    if o is None: return {}
+    at,_,batch = re.sub(r', (?=(?:xb|yb|pred|batch) \D)', '\0', o['where'] or '', count=1).partition('\0')
+    by = f'{o["who"]}, in {o["event"]}' if o['who'] else f'the loop itself, in the {o["phase"]} phase'
+    return {k:v for k,v in {'Raised by':by, 'When':at, 'Batch':batch}.items() if v}
+
+def _card(told, helps=()):
+    "What is on top for an error, as `told_error` has it"
+    kind,notes = told.get('kind', ''),[str(o) for o in told.get('notes') or ()]
+    facts,at = {},next((o for o in notes if _AT.fullmatch(o)), '')
+    title = _BY_HAND.get(kind) or f'It ended with {kind}: {told.get("message", "")}'.removesuffix(': ')
+    helps = [*(o.removeprefix('learnloop: ') for o in notes if o!=at), *helps]
+    trace = [folded('Traceback', str(told['traceback']))] if told.get('traceback') else []
+    return [o for o in (title, facts | _place(at), helps, *trace) if o]
+
+# %% ../../nbs/see/06_report.ipynb #1a3f0135
+def _next_steps(learn, tracer, cbs):
+    "What to do after a fit that failed"
+    res = []
+    if learn.failed is not None:
+        res.append('learn.replay_batch() runs that batch again, with its random numbers, and leaves all as it is.')
+    if learn.paused is not None: res.append('learn.resume() goes on from that very batch.')
+    for o in (o for o in cbs if isinstance(o, CheckpointCallback)):
+        good = [c for c in list_checkpoints(o.folder, verify=False) if c.consistent and not c.damage]
+        if good: res.append(f'fit(…, resume={str(o.folder)!r}) goes on from step {good[-1].step:,}.')
+    if not res: res.append('fit(…, keep_failed=True) would keep the batch: learn.replay_batch() runs it again, and '
+        'learn.resume() goes on from there.')
+    why = safely(tracer.why, 'epoch', learn.epoch) if tracer is not None else ''
+    return [*res, f'The trace says: {why}.'] if why else res
+
+def _ended(learn, told, tracer, cbs):
+    "The card of the error that ended the last fit; [] if none did"
+    is_over = told and not learn.inside('fit') and learn.outcome.get('fit')=='failed'
+    return _card(told, _next_steps(learn, tracer, cbs)) if is_over else []
+
 # %% ../../nbs/see/06_report.ipynb #c62b8251
 _HINTS = dict(Warnings='Warnings: fit with KeepWarnings().', Predictions='Predictions of examples: report(n_preds=12).',
     Time='Times by phase and callback, and what was cancelled: fit with a Tracer().',
@@ -268,13 +333,17 @@ def _state(learn):
     "How far it came"
     c,goal = learn.count,learn.n_epoch
     ends = dict(done='came to its end', cancelled='was stopped', failed='ended with an error')
+    rec = getattr(learn, 'recorder', None)
+    secs = rec and rec.seconds
     if learn.inside('fit'): how = 'going on'
     elif not c.batches: how = 'not trained yet'
+    elif rec and rec.error and rec.error['kind'] in _BY_HAND: how = 'was interrupted'
     else: how = ends.get(learn.outcome.get('fit'), 'before this session')
     remark = f'the last fit was of {goal}' if math.isfinite(goal) and c.batches else None
-    return {'Last fit':how, 'Epochs':(c.epochs, remark), 'Optimizer steps':c.opt_steps, 'Samples':c.samples}
+    res = {'Last fit':how, 'Epochs':(c.epochs, remark), 'Optimizer steps':c.opt_steps, 'Samples':c.samples}
+    return res if secs is None or not c.batches else res | {'Duration':human_time(secs)}
 
-def _recorded(rec): return dict(Curves=_curves(rec), Schedules=_schedules(rec), Epochs=_epochs(rec))
+def _recorded(rec, num): return dict(Curves=_curves(rec), Schedules=_schedules(rec), Epochs=_epochs(rec, num))
 def _traced(tracer): return dict(Time=_times(tracer), Cancels=_cancels(tracer))
 
 # %% ../../nbs/see/06_report.ipynb #d0c00005
@@ -284,27 +353,31 @@ def _of_learner(learn, cbs, shapes, n_preds, title):
     rec,kept,tracer = getattr(learn, 'recorder', None),_first(KeepWarnings),_first(Tracer)
     if tracer is None: tracer = getattr(learn, 'trace', None)
     title = title or f'A run of {type(uncompiled(learn.model)).__name__}'
-    run = Page(title, 'What it was trained on, how, and what came of it.', _state(learn))
+    run,num = Page(title, 'What it was trained on, how, and what came of it.', _state(learn)),Numbers()
     s = run.sections
     if rec is not None:
-        run.facts |= _results(_columns(rec), range(len(rec.values)), rec.parts)
-        s |= _recorded(rec)
+        cols = _columns(rec)
+        num.see(cols)
+        run.top = _ended(learn, rec.error, tracer, cbs)
+        run.facts |= _results(cols, range(len(rec.values)), rec.parts, num)
+        s |= _recorded(rec, num)
     s['Predictions'] = []  # a place on the page; they come last, or the tracer would have that evaluation, too
     if kept is not None:
         head = ['kind', 'message', 'place', 'times']
         s['Warnings'] = grids('Warnings that were shown', head, kept.rows) or ['There were none.']
     if tracer is not None: s |= _traced(tracer)
-    s['Checkpoints'],s['Model'],s['Data'] = _saved(cbs),_model(learn, shapes),_data(learn)
+    s['Checkpoints'],s['Model'],s['Data'] = _saved(cbs, num),_model(learn, shapes),_data(learn)
     names = [o.name for o in sorted(learn.cbs, key=lambda o: o.order)]
     s['Callbacks'] = [f'{", ".join(names)}.'] if names else []
-    s['Versions'] = _versions(learn)
+    facts = _facts_of(learn)
+    s['Settings'],s['Versions'] = _folds(facts),[*_versions(learn), *_folds(facts, _MACHINE)]
     if n_preds: s['Predictions'] = _predictions(learn, n_preds)
     missing = [o for k,o in _HINTS.items() if not s.get(k) and not (k=='Curves' and rec)]
     if missing: s['Not in this report'] = [missing]
     return run
 
 # %% ../../nbs/see/06_report.ipynb #ee869afa
-def _of_history(file):
+def _of_history(file, num):
     "Charts and table of a history, and its results"
     rows = [{k:parsed(v) for k,v in o.items()} for o in read_history(file)]
     names = list(dict.fromkeys(k for o in rows for k in o if k not in ('epoch','step')))
@@ -314,8 +387,11 @@ def _of_history(file):
     own = [k for k in names if k!='loss' and k.split('/')[0]!='lr']
     table = [o for o in rows if any(k in o for k in own)]
     head = ['epoch','step',*own]
-    res += grids('Loss and metrics by epoch', head, [[o.get(k) for k in head] for o in table])
-    return res,_results({k:[o.get(k) for o in table] for k in own}, [o.get('epoch') for o in table])
+    cols = {k:[o.get(k) for o in table] for k in own}
+    num.see(cols)
+    rows = [[o.get('epoch'), o.get('step'), *(num.cell(k, o.get(k)) for k in own)] for o in table]
+    res += grids('Loss and metrics by epoch', head, rows)
+    return res,_results(cols, [o.get('epoch') for o in table], num=num)
 
 # %% ../../nbs/see/06_report.ipynb #5570b0ec
 def _roots(folders):
@@ -340,14 +416,15 @@ def _of_events(root, folders, most=8):
     return parts
 
 # %% ../../nbs/see/06_report.ipynb #2ab07cbe
-def _of_checkpoint(folder):
+def _of_checkpoint(folder, num):
     "Sections from the recorder that the newest sound checkpoint in `folder` holds"
     try: o = newest_checkpoint(folder)
     except DamagedCheckpoint: return {}  # the table of checkpoints says so
     if o is None: return {}
     rec = Recorder()
     rec.load_state_dict(o.plain()['callbacks'].get('recorder', {}))
-    return _recorded(rec)
+    num.see(_columns(rec))
+    return _recorded(rec, num)
 
 def _of_trace(file):
     "Sections from the trace in `file`; none if it is none"
@@ -359,9 +436,31 @@ def _of_trace(file):
         if b'phases and callbacks' in head: raise
         return {}  # that of another program, such as torch's profiler
 
+# %% ../../nbs/see/06_report.ipynb #1a3f0141
+_STATES = dict(done='came to its end', failed='ended with an error', interrupted='was interrupted', killed='was killed',
+    running='going on')
+_KILLED = 'Nothing of it runs any more, and it left no error: the system may have wanted its memory, or went down.'
+
+def _tell_run(page, run):
+    "Put on `page` what `run.json` says"
+    about,n = run.about,run.n_epoch
+    facts = {'The run':_STATES.get(run.state), 'Epochs':(run.epochs, f'of {n}') if n else run.epochs,
+        'Optimizer steps':about.get('steps'), 'Duration':None if run.seconds is None else human_time(run.seconds)}
+    page.facts |= {k:v for k,v in facts.items() if v is not None}
+    known = about.get('facts') if isinstance(about.get('facts'), dict) else {}
+    page.sections['Settings'] = _folds(known)
+    page.sections['Versions'] += _folds(known, _MACHINE)
+    if run.state not in ('failed','interrupted','killed'): return
+    kind,_,message = str(run.error or '').partition(': ')
+    told = about.get('told')
+    if not isinstance(told, dict): told = dict(kind=kind or 'an error', message=message)
+    ways = f"It can't go on: {run.goes_on[4:]}."
+    if run.sound: ways = f'fit(…, resume={str(run.sound[-1].path.parent)!r}) goes on {run.goes_on}.'
+    page.top = ['It was killed', _KILLED, [ways]] if run.state=='killed' else _card(told, [ways])
+
 # %% ../../nbs/see/06_report.ipynb #5bde6631
 def _of_folder(folder, title=None):
-    (files,saved),s,results,unread = walk_run(folder),{},[],[]
+    (files,saved),s,results,unread,num = walk_run(folder),{},[],[],Numbers()
     def _add(f, what, p, *args):
         "Add what `f` makes of `p`: a section, or several by title"
         try: got = f(p, *args)
@@ -372,12 +471,12 @@ def _of_folder(folder, title=None):
         where = '' if p==folder else f': {p.relative_to(folder)}'
         s.update({k+where:v for k,v in (got if isinstance(got, dict) else {what:got}).items()})
     for p in files:
-        if p.suffix in ('.csv','.jsonl'): _add(_of_history, 'History', p)
+        if p.suffix in ('.csv','.jsonl'): _add(_of_history, 'History', p, num)
     logs = _roots({o.parent for o in files if 'tfevents' in o.name})
     for p,runs in logs.items(): _add(_of_events, 'TensorBoard', p, runs)
     if not any(s.values()):
-        for p in saved: _add(_of_checkpoint, '', p)
-    for p in saved: _add(_checkpoints, 'Checkpoints', p)
+        for p in saved: _add(_of_checkpoint, '', p, num)
+    for p in saved: _add(_checkpoints, 'Checkpoints', p, num)
     for p in files: _add(_of_trace, '', p)
     if not any(s.values()):
         none = (f'{folder} has nothing to report: no history of CSVLogger or JSONLogger, '
@@ -385,6 +484,9 @@ def _of_folder(folder, title=None):
         raise FileNotFoundError('; not read: '.join([none, *unread]))
     made_by = [o.manifest for p in saved for o in list_checkpoints(p, verify=False) if o.manifest][-1:]
     if unread: s['Not read'] = [unread]
+    s['Settings'] = []  # its place
     s['Versions'] = [{k:o[k] for k in ('learnloop','torch','python') if k in o} for o in made_by]
-    facts = results[0] if len(results)==1 else {}
-    return Page(title or f'The run in {folder.resolve().name}', f'What was left in {folder}.', facts, s)
+    page = Page(title or f'The run in {folder.resolve().name}', f'What was left in {folder}.', sections=s)
+    if sum(o.name=='run.json' for o in files)==1: _tell_run(page, Run(folder))
+    page.facts |= results[0] if len(results)==1 else {}
+    return page

@@ -14,6 +14,7 @@ from numbers import Real
 from pathlib import Path
 from fastcore.basics import patch
 from ..keep.saving import atomic_write
+from ..measure.display import told_error
 from .about import run_facts
 from .trace import Tracer
 
@@ -49,6 +50,7 @@ class RunFile:
         folder # Of the run; it exists
     ):
         self.learn,self.folder,self.path,self.n_users = learn,Path(folder),Path(folder)/'run.json',0
+        self.told = None  # more of the error that ended it
         self._lock = _lock(self.folder)
         old = read_run(self.folder) if learn.count.opt_steps else {}
         self.facts,self._costs = _told(learn),{}
@@ -60,7 +62,7 @@ class RunFile:
     def _content(self, state, error):
         "What is written"
         learn,goal,seconds = self.learn,self.learn.n_epoch,time.monotonic()-self._begun
-        return dict(version=1, state=state, error=error, started=self.started, updated=time.time(),
+        return dict(version=1, state=state, error=error, told=self.told, started=self.started, updated=time.time(),
             seconds=self._before['seconds']+seconds, sessions=self._before['sessions']+1,
             samples=self._before['samples']+learn.count.samples-self._samples, epochs=_n_epochs(learn),
             n_epoch=None if goal==math.inf else goal, steps=learn.count.opt_steps, metrics=_latest(learn),
@@ -136,6 +138,7 @@ def close(self:RunFile):
     e,how = self.learn.exception,self.learn.outcome.get('fit')
     state = 'done'
     if how=='failed': state = 'interrupted' if isinstance(e, (KeyboardInterrupt,SystemExit)) else 'failed'
+    if how=='failed': self.told = told_error(e)
     self.write(state, None if how!='failed' else _message(e))
     if self._lock is None: return
     self._lock.release()

@@ -23,6 +23,7 @@ class RunFile:
     folder: Path
     path: Any
     n_users: int
+    told: Any
     _lock: Any
     facts: Any
     _costs: dict

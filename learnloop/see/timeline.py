@@ -180,19 +180,21 @@ def load_trace(
     try:
         data = path.read_bytes()
         res = json.loads(gzip.decompress(data) if path.suffix=='.gz' else data)
-    except _UNREADABLE as e: raise ValueError(f'{path} is no trace: {e}') from e
+    except _UNREADABLE as e: raise ValueError(f'{path} is no trace, which learn.trace.save writes: {e}') from e
     part = _part(path, res, rank)
     if not isinstance(part, dict): raise ValueError(f'{path} is no trace of a Tracer: it has no part of learnloop')
     v = part.get('format')
     if v!=1: raise ValueError(f'{path} has format {v!r}, and this version of learnloop reads format 1')
     try: return _unpacked(part)
-    except (LookupError, TypeError, ValueError) as e: raise ValueError(f'{path} is damaged: {e!r}') from e
+    except (AttributeError, LookupError, TypeError, ValueError) as e:
+        raise ValueError(f'{path} is damaged: {e!r}') from e
 
 # %% ../../nbs/see/08_timeline.ipynb #c0ae0073
 def _part(path, content, rank):
     "What a file has of the trace of a process"
     if not isinstance(content, dict): return None
     parts = content.get('ranks', [content.get('learnloop')])
+    if not isinstance(parts, list): return None
     if 0<=rank<len(parts): return parts[rank]
     raise ValueError(f'rank is {rank}, and {path} has the traces of {len(parts)} process(es)')
 

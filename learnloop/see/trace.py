@@ -18,6 +18,7 @@ from ..loop.callback import Callback, on
 from ..loop.flow import CancelException, Event, Flow
 from ..loop.later import knows_patches
 from ..loop.checks import check_whole
+from ..measure.display import short_time
 from ..measure.table import Table
 
 # %% ../../nbs/see/03_trace.ipynb #cb645795
@@ -71,6 +72,7 @@ class Trace:
         self._totals,self._phases = {},{}  # of (event, callback, filter); of a phase
         self._inside,self._whose = {},{}  # phases around a phase; phase of an event, or phases, separated by spaces
         self._recurring = set()           # phases that recur with each batch
+        self._is_noted = False            # are those of the learner that it is in now?
         self._names,self._muted = set(),{}  # of callbacks; (event, callback) -> flags that muted it
         self._at,self._t0,self._unix = _At(),0,0
 
@@ -161,20 +163,32 @@ def _among(self:Trace):
     "A hint that older cancels are forgotten"
     return f' (of the last {len(self._cancels):,})' if len(self._cancels)==self._cancels.maxlen else ''
 
+# %% ../../nbs/see/03_trace.ipynb #597b343d
+def _ends(o):
+    "What turns raised, and how often a filter held them back"
+    held = [f'held back {_times(o.held)} ({o.filter})'] if o.held else []
+    return ', '.join(held + [f'{k} {n:,}' for k,n in o.outcomes.items()])
+
+def _folded(turns, whole):
+    "Totals of `turns`, with those below 0.05% of `whole`, which did nothing else, as one"
+    small = [o for o in turns if whole and o.ns<whole/2000 and not o.held and not o.outcomes]
+    if len(small)<2: return turns
+    rest = _Total('', f'{len(small)} others')
+    rest.n,rest.ns = sum(o.n for o in small),sum(o.ns for o in small)
+    return [*(o for o in turns if o not in small), rest]
+
 # %% ../../nbs/see/03_trace.ipynb #597b343e
 @patch
 def _tables(self:Trace):
     whole = sum(o.ns for o in self._phases.values() if o.depth==1)
-    def _costs(o): return f'{o.n:,}',f'{o.ns/1e6:,.2f}',f'{o.ns/1e3/o.n:,.1f}',f'{o.ns/whole:.1%}' if whole else ''
-    def _ends(o):
-        held = [f'held back {_times(o.held)} ({o.filter})'] if o.held else []
-        return ', '.join(held + [f'{k} {n:,}' for k,n in o.outcomes.items()])
+    def _costs(o):
+        return f'{o.n:,}',short_time(o.ns/1e9),short_time(o.ns/1e9/o.n),f'{o.ns/whole:.1%}' if whole else ''
     phases = [('   '*(o.depth-1) + o.event, *_costs(o), o.outcomes['cancelled'] or '', o.outcomes['failed'] or '')
         for o in self._in_order()]
-    turns = [(o.callback, o.event, *_costs(o), _ends(o)) for o in self._turn_totals()]
+    turns = [(o.callback, o.event, *_costs(o), _ends(o)) for o in _folded(self._turn_totals(), whole)]
     return _Text(
-        Table([('phase', 'times', 'ms', 'µs each', 'share', 'cancelled', 'failed'), *phases], '<>>>>>>'),
-        Table([('callback', 'event', 'calls', 'ms', 'µs each', 'share', 'raised'), *turns], '<<>>>><'),
+        Table([('phase', 'times', 'in all', 'each', 'share', 'cancelled', 'failed'), *phases], '<>>>>>>'),
+        Table([('callback', 'event', 'calls', 'in all', 'each', 'share', 'raised'), *turns], '<<>>>><'),
         '\n'.join(self._tally(map(str, (*self._cancels, *self._errors)), self._among())))
 
 Trace.__str__ = Trace.__repr__ = lambda self: str(self._tables())
@@ -469,7 +483,8 @@ def handlers(self:Tracer,
 def _note(self:Tracer, event):
     "Write down the table of phases, and who is muted in `event`"
     learn = self.learn
-    if event not in self._whose or len(self._inside)!=len(learn.phases):
+    if not self._is_noted or event not in self._whose or len(self._inside)!=len(learn.phases):
+        self._is_noted = True
         self._inside = {p.name:list(p.inside) for p in learn.phases.values()}
         self._recurring = {o for o in learn.phases if learn.per_batch(o)}
         self._whose = dict.fromkeys(learn.events, '')
@@ -485,7 +500,7 @@ def _enters(self:Tracer, flow):
     flow._last_trace = view = Trace.__new__(Trace)
     view.__dict__ = self.__dict__  # what it recorded, without the callback, which nothing is to keep alive
     while self._at.span.parent: self._at.span = self._at.span.parent
-    self._inside,self._whose = {},{}
+    self._is_noted = False
     self._at.last = self._now()  # else work that is under way seems to have begun with the machine
     if not self._rows and not self._stretches:
         self._t0 = self._at.last

@@ -63,6 +63,7 @@ class Trace:
     _inside: dict
     _whose: dict
     _recurring: set
+    _is_noted: bool
     _names: set
     _muted: dict
     _at: Any
@@ -227,9 +228,10 @@ class Tracer(Callback, Trace):
     profiler: Any
     _profiling: bool
     _exported: bytes
+    _is_noted: bool
     _inside: dict
     _recurring: Any
-    _whose: dict
+    _whose: Any
     _t0: Any
     _unix: Any
     def __init__(self, max_rows: int | None=10000, name: str | None=None, profiler: Any=None, clock: Any=...) -> None:

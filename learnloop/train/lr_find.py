@@ -19,7 +19,7 @@ from ..loop.checks import check_whole, checked_args
 from ..loop.data import Endless, Until
 from ..loop.flow import CancelTrainException, CancelValidException
 from ..loop.learner import Learner
-from ..measure.display import pyplot
+from ..measure.display import PALETTE, draws, pyplot
 from ..measure.metrics import Smoother
 from ..measure.recorder import Recorder
 from .schedule import SchedExp, check_owners
@@ -131,6 +131,13 @@ class LRFinder(Callback):
     def before_validate(self):
         if not self.learn.inside('evaluate'): raise CancelValidException
 
+# %% ../../nbs/train/08_lr_find.ipynb #32c8b26d
+def _named_lrs(lrs):
+    "A tuple with named elements that shows three digits of each"
+    fields = namedtuple('SuggestedLRs', lrs)
+    def __repr__(self): return f'SuggestedLRs({", ".join(f"{k}={v:.3g}" for k,v in zip(lrs, self, strict=True))})'
+    return type('SuggestedLRs', (fields,), dict(__slots__=(), __repr__=__repr__))(**lrs)
+
 # %% ../../nbs/train/08_lr_find.ipynb #32c8b26e
 @patch
 def suggest(self:LRFinder,
@@ -148,10 +155,11 @@ def suggest(self:LRFinder,
             'use a lower start_lr, a higher num_it, or stop_div=False')
     def name(f): return getattr(getattr(f, 'func', f), '__name__', type(f).__name__)
     self.suggestions = {name(f):f(lrs, losses, self.num_it) for f in listify(funcs)}
-    return namedtuple('SuggestedLRs', self.suggestions)(*(lr for lr,_ in self.suggestions.values()))
+    return _named_lrs({k:lr for k,(lr,_) in self.suggestions.items()})
 
 # %% ../../nbs/train/08_lr_find.ipynb #7ff7529b
 @patch
+@draws
 def plot(self:LRFinder,
     skip_end:int=5, # Batches to leave out at the end, where the loss explodes
     suggestions=None, # Results of the functions, each `(lr, (lr, loss))`; None for those of `suggest`
@@ -164,7 +172,7 @@ def plot(self:LRFinder,
     ax.plot(self.lrs[:n], self.losses[:n])
     named = self.suggestions or {}
     if suggestions is not None: named = dict(zip(nms or range(len(suggestions)), suggestions, strict=True))
-    for i,(k,(lr,pt)) in enumerate(named.items()): ax.plot(*pt, 'o', color=f'C{i+1}', label=f'{k}: {lr:.2e}')
+    for i,(k,(lr,pt)) in enumerate(named.items()): ax.plot(*pt, 'o', color=PALETTE[(i+1)%8], label=f'{k}: {lr:.2e}')
     ax.set(xscale='log', xlabel='learning rate', ylabel='loss')
     if named: ax.legend()
     return ax
@@ -201,12 +209,12 @@ Recorder.lr_finder = None
 @patch
 def plot_lr_find(self:Recorder,
     skip_end:int=5, # Batches to leave out at the end, where the loss explodes
-    return_fig:bool=True, # Return the figure?
+    return_fig:bool=False, # Return the figure? A notebook shows that twice, if a cell ends in it
     suggestions=None, # Results of the functions, each `(lr, (lr, loss))`; None for those of the last `lr_find`
     nms=None,       # Their names
     ax=None         # Axes to draw on; None for new ones
-): # The figure, or None
+): # The axes, or the figure
     "Plot the curve of the last `learn.lr_find`"
     if self.lr_finder is None: raise ValueError('there is no curve yet: call learn.lr_find() first')
     ax = self.lr_finder.plot(skip_end, suggestions, nms, ax)
-    return ax.figure if return_fig else None
+    return ax.figure if return_fig else ax

@@ -23,7 +23,7 @@ from ..loop.checks import check_whole, checked_args, did_you_mean
 from ..loop.learner import Learner
 from ..loop.steps import StepLimit
 from ..loop.optimizer import HYPERS, get_hyper, get_hypers, n_groups, opts, spread_hyper
-from ..measure.display import pyplot
+from ..measure.display import draws, pyplot, settle_axes
 from ..measure.recorder import Recorder
 from ..measure.series import Series
 
@@ -147,6 +147,7 @@ def combined_cos(
 
 # %% ../../nbs/train/00_schedule.ipynb #b2fd4f06
 @patch
+@draws
 def plot_sched(self:Recorder,
     keys=None,   # Which, a name or a list; None for all that were scheduled
     figsize=None # Width and height in inches; None for 4 by 3 for each plot
@@ -161,7 +162,9 @@ def plot_sched(self:Recorder,
     n_row = math.ceil(len(keys)/n_col)
     fig = pyplot().figure(figsize=figsize or (4*n_col, 3*n_row), layout='tight')
     axs = [fig.add_subplot(n_row, n_col, i, xlabel='batch', ylabel=k) for i,k in enumerate(keys, 1)]
-    for k,ax in zip(keys, axs, strict=True): ax.plot(hps[k])
+    for k,ax in zip(keys, axs, strict=True):
+        ax.plot(hps[k])
+        settle_axes(ax)
     return axs
 
 # %% ../../nbs/train/00_schedule.ipynb #4f1140c8

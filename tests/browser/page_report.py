@@ -1,6 +1,6 @@
 "The report, opened from disk without a network: what is on it, in light and dark, on a phone, printed, and read aloud"
 import pytest, re, torch
-from learnloop import CheckpointCallback, CSVLogger, Learner, TensorBoardCallback, Tracer, accuracy
+from learnloop import Callback, CheckpointCallback, CSVLogger, Learner, TensorBoardCallback, Tracer, accuracy
 from learnloop.app.demo import cnn, digits
 from learnloop.see.report import report_from
 from pages import SHOTS, said, tables
@@ -91,3 +91,28 @@ def test_fits_and_can_be_read(device, dark, report, visit):
 def test_prints(page):
     data = page.pdf()
     assert data[:5]==b'%PDF-' and re.search(rb'/Type /Page\b', data)
+
+@pytest.fixture(scope='session', params=['learner', 'folder'])
+def failed(request, tmp_path_factory):
+    "A report of a run that ended with an error"
+    d = tmp_path_factory.mktemp('failed')
+    def fail(learn):
+        if learn.epoch==1: raise ValueError('a long word in a message: '+'x'*90)
+    res = Learner(digits(bs=128), cnn(width=4), F.cross_entropy, lr=.01, metrics=accuracy, path=d, cbs=CSVLogger('history.csv'))
+    with res.no_logging(), pytest.raises(ValueError): res.fit(2, cbs=Callback(after_loss=fail), keep_failed=True)
+    return report_from(d, d/'folder-failed.html') if request.param=='folder' else res.report('learner-failed.html')
+
+@pytest.mark.parametrize('dark', [False, True])
+@pytest.mark.parametrize('device', WIDTHS)
+def test_what_failed_can_be_read(device, dark, failed, visit):
+    "The card is on the first screen, and what is folded opens, fits and can be read"
+    page = visit(failed, width=WIDTHS[device], height=800, color_scheme='dark' if dark else 'light')
+    box = page.locator('.top').bounding_box()
+    assert box['y']<250 and box['x']+box['width']<=WIDTHS[device]
+    assert page.locator('.top h2').inner_text().startswith('It ended with ValueError: a long word') and not page.locator('pre').is_visible()
+    for o in page.locator('summary').all(): o.click()
+    assert 'Traceback' in page.locator('pre').inner_text() and page.locator('details[open]').count()==page.locator('summary').count()>5
+    page.screenshot(path=SHOTS/f'report-{failed.stem}-{device}{"-dark"*dark}.png', full_page=True)
+    assert page.evaluate('document.documentElement.scrollWidth')<=WIDTHS[device], 'the page is as wide as the window'
+    worst = page.evaluate(CONTRAST)
+    assert worst[0][0]>=4.5, worst[:5]

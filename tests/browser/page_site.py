@@ -2,24 +2,62 @@
 
 It looks at `_docs/`, which `make docs` has made, and makes it where there is none.
 """
-import random, re, subprocess, sys, threading
+import json, random, re, subprocess, sys, threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 import pytest
 from pages import SHOTS
+from playwright.sync_api import TimeoutError
+from tools.site.search import ALSO
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT/'_docs'
 WIDE,PHONE = 1280,375
-# What people type, and the pages of which one has to come first
-QUERIES = {'CancelFitException':'reference/events', 'before_batch':'reference/events', 'getting started':'start/five_minutes', 'custom callback':'start/first_callback',
-    'save model':'howto/', 'load model':'howto/', 'regression':'howto/ tutorials/', 'multi gpu':'howto/ tutorials/more start/notebook_to',
-    'mixed precision':'howto/', 'early stopping':'howto/', 'learning rate finder':'train/lr_find start/five howto/', 'resume training':'howto/',
-    'gradient accumulation':'howto/ train/training', 'freeze layers':'howto/', 'tensorboard':'see/tensorboard howto/', 'checkpoint':'keep/checkpoint howto/',
-    'predict':'howto/ loop/predict', 'custom loss':'howto/', 'lightning':'coming/ interop/lightning', 'keras':'coming/ interop/keras',
-    'fastai':'coming/ interop/fastai', 'trainer':'coming/', 'reproducible':'howto/', 'image augmentation':'tutorials/images', 'tabular':'tutorials/tabular',
-    'language model':'tutorials/language', 'NaN':'start/when howto/ train/tracker', 'slurm':'explanations/clusters start/notebook howto/', 'EMA':'train/averaging howto/'}
+PICTURED = 'index start/five_minutes start/first_callback tutorials/images howto/howto_training coming/coming_from_fastai reference/events reference/callbacks train/training see/report'
+# What people type, and beginnings of the addresses that answer it: what is found first begins with one of them
+QUERIES = {
+    'getting started': 'start/five_minutes',
+    'quickstart': 'start/five_minutes',
+    'installation': 'index.html#install',
+    'custom callback': 'start/first_callback',
+    'debug': 'start/when_training',
+    'NaN': 'start/when_training_goes_wrong.html#nan',
+    'CancelFitException': 'reference/events.html#cancelfitexception',
+    'before_batch': 'reference/events.html#before_batch',
+    'callbacks': 'reference/callbacks',
+    'save model': 'keep/saving.html#save_model howto/howto_saving',
+    'load model': 'keep/saving.html#load_model howto/howto_saving',
+    'resume training': 'howto/howto_saving.html#resume',
+    'checkpoint': 'keep/checkpoint',
+    'predict': 'loop/predict howto/howto_saving.html#predict',
+    'inference': 'start/five_minutes.html#save howto/howto_saving.html#predict loop/predict',
+    'regression': 'howto/howto_data.html#regression',
+    'custom loss': 'howto/howto_data.html#a-custom-loss',
+    'csv': 'howto/howto_data.html#train-on-a-csv-file see/log.html#csvlogger tutorials/tabular',
+    'tabular': 'tutorials/tabular',
+    'image augmentation': 'tutorials/images',
+    'language model': 'tutorials/language_model tutorials/hugging_face.html#a-language-model',
+    'multi gpu': 'howto/howto_scale start/notebook_to_cluster.html#2-several-gpus',
+    'mixed precision': 'howto/howto_speed.html#mixed-precision train/precision',
+    'slow training': 'howto/howto_speed',
+    'out of memory': 'howto/howto_speed.html#out-of-memory',
+    'early stopping': 'howto/howto_training.html#early-stopping',
+    'learning rate finder': 'train/lr_find',
+    'gradient accumulation': 'howto/howto_training.html#gradient-accumulation',
+    'gradient clipping': 'howto/howto_training.html#clip-gradients',
+    'freeze layers': 'howto/howto_training.html#freeze-layers',
+    'reproducibility': 'howto/howto_training.html#reproduce',
+    'EMA': 'howto/howto_training.html#ema train/averaging.html#ema',
+    'metrics': 'measure/metrics',
+    'confusion matrix': 'measure/interpret',
+    'tensorboard': 'see/tensorboard',
+    'wandb': 'see/log.html#wandbcallback',
+    'slurm': 'explanations/clusters.html#slurm howto/howto_scale.html#run-on-slurm',
+    'fastai': 'coming/coming_from_fastai explanations/moved_scripts.html#fastai',
+    'lightning': 'coming/coming_from_lightning explanations/moved_scripts.html#lightning',
+    'keras': 'coming/coming_from_keras explanations/moved_scripts.html#keras',
+    'huggingface trainer': 'coming/coming_from_transformers explanations/moved_scripts.html#transformers'}
 
 @pytest.fixture(scope='session')
 def site():
@@ -36,114 +74,176 @@ def names(): return sorted(str(o.relative_to(DOCS)) for o in DOCS.rglob('*.html'
 
 # ---- search
 
-@pytest.fixture(scope='session')
-def found(site, browser):
-    "Query -> addresses, the best first"
-    page,res = browser.new_page(viewport=dict(width=WIDE, height=900)),{}
-    page.goto(site)
+def search(page, queries):
+    "Query -> the first addresses that the search of the site shows for it"
     page.get_by_role('button', name='Search').first.click()
-    box = page.get_by_role('combobox')
-    for q in QUERIES:
+    box,first,res = page.get_by_role('combobox'),page.get_by_role('option').first,{}
+    for q in queries:
         box.fill('')
-        page.get_by_role('option').first.wait_for(state='detached')
+        first.wait_for(state='detached')
         box.fill(q)
-        page.get_by_role('option').first.wait_for()
-        res[q] = [o.get_attribute('href').removeprefix(site) for o in page.get_by_role('option').all()[:5]]
-    page.close()
+        try: first.wait_for(timeout=8000)
+        except TimeoutError: res[q] = []  # nothing is found
+        else: res[q] = [re.sub(r'\?h=[^#]*', '', o.get_attribute('href')) for o in page.get_by_role('option').all()[:3]]
     return res
 
+@pytest.fixture(scope='session')
+def found(site, browser):
+    with browser.new_page(viewport=dict(width=WIDE, height=900)) as page:
+        page.goto(site)
+        return {q:[o.removeprefix(site) for o in v] for q,v in search(page, QUERIES).items()}
+
 @pytest.mark.parametrize('query', QUERIES)
-def test_search(query, found):
-    first = found[query][0].split('?')[0]
-    assert any(first.startswith(o) for o in QUERIES[query].split()), found[query]
+def test_search(query, found): assert found[query] and found[query][0].startswith(tuple(QUERIES[query].split())), found[query]
+
+def test_words_that_are_searched_are_not_seen(site, browser):
+    with browser.new_page(viewport=dict(width=WIDE, height=900)) as page:
+        page.goto(site)
+        search(page, ['quickstart'])
+        option = page.get_by_role('option').first
+        assert option.get_by_role('heading').inner_text()=='Five minutes'
+        SHOTS.mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=SHOTS/'site-search.png')
+
+def test_search_without_a_server(visit):
+    first,*_ = search(visit(DOCS/'index.html'), ['CancelFitException'])['CancelFitException']
+    assert first.split('?')[0]==f"{(DOCS/'reference'/'events.html').as_uri()}#cancelfitexception"
+
+def test_each_other_word_is_of_use():
+    titles = ' '.join(o['title'].lower().replace('&amp;', '&') for o in json.loads((DOCS/'search.json').read_text())['items'])
+    assert not [k for k in ALSO if not re.search(rf'\b{re.escape(k)}s?\b', titles)]
 
 # ---- pages
 
 FACTS = """() => {
   const at = e => (e.closest('[id]')?.id || '') + ' ' + e.tagName + ' ' + (e.textContent || e.alt || '').trim().slice(0, 60)
-  const main = document.querySelector('article') || document.body
-  const shown = e => e.getClientRects().length && getComputedStyle(e).visibility != 'hidden'
-  const scrolls = e => { for (; e && e != document.body; e = e.parentElement) if (/auto|scroll/.test(getComputedStyle(e).overflowX)) return true; return false }
+  const main = document.querySelector('article'), style = e => getComputedStyle(e), box = e => e.getBoundingClientRect()
+  const shown = e => e.getClientRects().length && style(e).visibility != 'hidden'
   const width = document.documentElement.clientWidth
-  const rgb = s => { const [r, g, b, a] = (s.match(/[\\d.]+/g) || [0, 0, 0, 0]).map(Number); return [r, g, b, a ?? 1] }
-  const over = (f, b) => f.slice(0, 3).map((v, i) => v*f[3] + b[i]*(1-f[3]))
-  const behind = e => { const seen = []; for (; e; e = e.parentElement) { const c = rgb(getComputedStyle(e).backgroundColor); seen.push(c); if (c[3] == 1) break }
-    return seen.reverse().reduce((b, c) => over(c, b), [255, 255, 255]) }
-  const light = c => { const [r, g, b] = c.map(v => (v /= 255) <= .03928 ? v/12.92 : ((v+.055)/1.055)**2.4); return .2126*r + .7152*g + .0722*b }
-  const contrast = (a, b) => { const [x, y] = [light(a), light(b)]; return (Math.max(x, y)+.05)/(Math.min(x, y)+.05) }
-  const pale = {}
-  const walk = document.createTreeWalker(main, NodeFilter.SHOW_TEXT)
-  while (walk.nextNode()) {
-    const e = walk.currentNode.parentElement
-    if (!walk.currentNode.textContent.trim() || !shown(e) || e.closest('svg, .headerlink, iframe, .output [style*=color]')) continue
-    const b = behind(e), c = contrast(over(rgb(getComputedStyle(e).color), b), b)
-    if (c < 4.5) pale[e.className + ' ' + getComputedStyle(e).color] ??= c.toFixed(2) + ' ' + at(e)
+  // what is wider than what clips it, or than the page, and no ancestor scrolls
+  const cut = e => {
+    const right = Math.max(box(e).right, box(e).left + e.scrollWidth)
+    for (let o = e; o != document.documentElement; o = o.parentElement) {
+      if (/auto|scroll/.test(style(o).overflowX)) return false
+      if (/hidden|clip/.test(style(o).overflowX) && right > box(o).right + 1) return true
+    }
+    return right > width + 1
   }
   const heads = [...main.querySelectorAll('h1, h2, h3, h4, h5, h6')].filter(shown).map(h => +h.tagName[1])
   return {
     overflow: document.documentElement.scrollWidth > width + 1 ? document.documentElement.scrollWidth : 0,
-    cut: [...main.querySelectorAll('pre, code, table, svg, img, .formula')].filter(e => shown(e) && e.getBoundingClientRect().right > width + 1 && !scrolls(e)).map(at),
-    pictures: [...main.querySelectorAll('img')].filter(e => e.loading != 'lazy' && e.complete && !e.naturalWidth).map(e => e.src),
-    silent: [...main.querySelectorAll('img')].filter(e => !e.alt.trim()).map(e => e.src.slice(0, 80)),
-    order: heads[0] != 1 || heads.filter(o => o == 1).length != 1 || heads.some((o, i) => i && o > heads[i-1]+1) ? heads : 0,
-    pale: Object.values(pale),
+    cut: [...main.querySelectorAll('pre, code, table, svg, img, math')].filter(e => shown(e) && cut(e)).map(at),
+    broken: [...main.querySelectorAll('img')].filter(e => e.loading != 'lazy' && e.complete && !e.naturalWidth).map(e => e.src),
+    silent: [...document.querySelectorAll('img')].filter(e => !e.alt.trim()).map(e => e.src.slice(0, 80)),
+    order: heads[0] != 1 || heads.filter(o => o == 1).length != 1 || heads.some((o, i) => i && o > heads[i-1]+1) ? heads : [],
   }
 }"""
 
-def look(page, url):
-    page.goto(url)
-    return {k:v for k,v in page.evaluate(FACTS).items() if v}
+# Text that stands out too little, an example for each pair of colours; what brings its own colours, such as outputs and charts, is looked at where it is made
+PALE = """() => {
+  const rgb = s => { const [r, g, b, a] = (s.match(/[\\d.]+/g) || [0, 0, 0, 0]).map(Number); return [r, g, b, a ?? 1] }
+  const over = (f, b) => f.slice(0, 3).map((v, i) => v*f[3] + b[i]*(1-f[3]))
+  const light = c => { const [r, g, b] = c.map(v => (v /= 255) <= .03928 ? v/12.92 : ((v+.055)/1.055)**2.4); return .2126*r + .7152*g + .0722*b }
+  const contrast = (a, b) => { const [x, y] = [light(a), light(b)]; return (Math.max(x, y)+.05)/(Math.min(x, y)+.05) }
+  const known = new Map([[null, {opacity: 1, back: [255, 255, 255]}]])
+  const about = e => {
+    if (!known.has(e)) {
+      const style = getComputedStyle(e), parent = about(e.parentElement)
+      const own = e.matches('svg, script, style, .headerlink, iframe, dialog, .output [style*=color]') || parent.own
+      known.set(e, {own, style, opacity: parent.opacity * style.opacity, back: over(rgb(style.backgroundColor), parent.back)})
+    }
+    return known.get(e)
+  }
+  const pale = {}, walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+  while (walk.nextNode()) {
+    const e = walk.currentNode.parentElement, {own, style, opacity, back} = about(e)
+    if (own || !opacity || style.visibility == 'hidden' || !walk.currentNode.textContent.trim() || !e.getClientRects().length) continue
+    const [r, g, b, a] = rgb(style.color), c = contrast(over([r, g, b, a*opacity], back), back)
+    if (c < 4.5) pale[e.className + style.color + back] ??= `${c.toFixed(2)} ${e.closest('[id]')?.id || ''} ${e.tagName}.${e.className} ${e.textContent.trim().slice(0, 60)}`
+  }
+  return Object.values(pale)
+}"""
 
-@pytest.mark.parametrize('scheme', ['light', 'dark'])
-def test_pages_on_a_screen(site, browser, scheme):
-    page,bad = browser.new_page(viewport=dict(width=WIDE, height=900), color_scheme=scheme),{}
-    for o in names():
-        if facts := look(page, site+o): bad[o] = facts
-    page.close()
+SCHEMES = dict(light='default', dark='slate')
+STILL = '*, ::before, ::after { transition: none !important }'  # colours are looked at when they have arrived
+
+def looked(page, width):
+    "What is wrong with `page`, shown in this width"
+    page.set_viewport_size(dict(width=width, height=900))
+    facts = page.evaluate(FACTS)
+    for k,v in SCHEMES.items():  # as the button in the head does
+        page.locator('body').evaluate('(o, scheme) => o.setAttribute("data-md-color-scheme", scheme)', v)
+        facts[f'pale, {k}'] = page.evaluate(PALE)
+    return {k:v for k,v in facts.items() if v}
+
+FAULTY = """<body data-md-color-scheme="default"><article><h1>Title</h1><h3>Too deep</h3><p style="color: #999">Pale</p><img src="none.png" alt="gone">
+<img alt="" src="data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg'/>"><div style="width: 100px; overflow: hidden"><pre>{words}</pre></div>
+<div style="overflow-x: auto"><pre>{words}</pre></div>{wide}<p style="opacity: 0; color: #999">Not seen</p></article>"""
+
+@pytest.mark.parametrize('wide', ['', '<table style="width: 3000px"><tr><td>Wide</table>'])
+def test_each_fault_is_seen(wide, browser):
+    with browser.new_page() as page:
+        page.set_content(FAULTY.format(words='word '*60, wide=wide))
+        got = looked(page, WIDE)
+    assert {*got}=={'cut', 'broken', 'silent', 'order', 'pale, light', 'pale, dark'}|({'overflow'} if wide else set())
+    assert [o.split()[0] for o in got['cut']]==(['PRE', 'TABLE'] if wide else ['PRE'])
+    assert got['order']==[1, 3] and len(got['broken'])==len(got['silent'])==len(got['pale, light'])==1
+
+SECTIONS = '', 'reference', *sorted(o.name for o in (ROOT/'nbs').iterdir() if [*o.glob('*.ipynb')])
+
+def test_each_page_has_a_section(site): assert {str(Path(o).parent).strip('.') for o in names()}<={*SECTIONS}
+
+@pytest.mark.parametrize('section', SECTIONS)
+def test_pages(section, site, browser):
+    bad = {}
+    with browser.new_page() as page:
+        for o in names():
+            if str(Path(o).parent).strip('.')!=section: continue
+            page.goto(site+o)
+            page.add_style_tag(content=STILL)
+            for width in (WIDE, PHONE):
+                if facts := looked(page, width): bad[f'{o} at {width}'] = facts
     assert not bad, '\n'.join(f'{k}: {v}' for k,v in bad.items())
 
-def test_pages_on_a_phone(site, browser):
-    page,bad = browser.new_page(viewport=dict(width=PHONE, height=800), is_mobile=True),{}
-    for o in names():
-        if facts := look(page, site+o): bad[o] = facts
-    page.close()
-    assert not bad, '\n'.join(f'{k}: {v}' for k,v in bad.items())
-
-def test_pictures_of_pages_for_a_person(site, browser):
+def test_pictures_for_a_person(site, browser):
     SHOTS.mkdir(parents=True, exist_ok=True)
-    picked = [o for o in names() if o.split('/')[0] in ('start', 'reference') or o=='index.html'] + ['train/training.html', 'loop/learner.html']
     for scheme in ('light', 'dark'):
         for width in (WIDE, PHONE):
-            page = browser.new_page(viewport=dict(width=width, height=1000), color_scheme=scheme)
-            for o in picked:
-                page.goto(site+o)
-                page.screenshot(path=SHOTS/f'site-{re.sub(r"[/.]", "-", o)}-{width}-{scheme}.png')
-            page.close()
+            with browser.new_page(viewport=dict(width=width, height=1000), color_scheme=scheme) as page:
+                for o in PICTURED.split():
+                    page.goto(f'{site}{o}.html')
+                    assert page.locator('body').get_attribute('data-md-color-scheme')==SCHEMES[scheme], 'as the system has it'
+                    page.screenshot(path=SHOTS/f"site-{o.replace('/', '-')}-{width}-{scheme}.png")
 
 def test_nothing_is_asked_of_others(site, browser):
-    page,asked = browser.new_page(),[]
-    page.on('request', lambda r: asked.append(r.url))
-    for o in random.Random(0).sample(names(), 12): page.goto(site+o)
-    page.close()
+    asked = []
+    with browser.new_page() as page:
+        page.on('request', lambda r: asked.append(r.url))
+        for o in random.Random(0).sample(names(), 12): page.goto(site+o)
     assert asked and not [o for o in asked if not o.startswith((site, 'data:', 'blob:'))]
 
-# ---- links, which need no browser
+# ---- links and files, which need no browser
 
-def test_each_link_leads_somewhere():
+def anchors(path): return {*re.findall(r'\b(?:id|name)="?([^"\s>]+)', path.read_text())}
+
+def test_each_link_leads_somewhere(site):
     ids,bad = {},[]
-    def of(path):
-        if path not in ids: ids[path] = set(re.findall(r'\bid="?([^"\s>]+)', path.read_text()))
-        return ids[path]
     for o in names():
         at = DOCS/o
-        for href in re.findall(r'<a\b[^>]*?href="?([^"\s>]+)', at.read_text()):
+        for href in re.findall(r'<(?:a|img)\b[^>]*?(?:href|src)="?([^"\s>]+)', at.read_text()):
             if re.match(r'[a-z]+:', href) or href.startswith('//'): continue
             path,_,anchor = href.replace('&amp;', '&').partition('#')
             to = (at.parent/path).resolve() if path else at
-            if to.is_dir(): to = to/'index.html'
-            if not to.exists() or anchor and to.suffix=='.html' and anchor not in of(to): bad.append(f'{o}: {href}')
+            if to.is_dir(): to /= 'index.html'
+            if to not in ids: ids[to] = anchors(to) if to.suffix=='.html' and to.exists() else set()
+            if not to.exists() or anchor and to.suffix=='.html' and anchor not in ids[to]: bad.append(f'{o}: {href}')
     assert not bad, '\n'.join(bad)
 
-def test_markdown_lies_beside_each_page():
+def test_markdown_lies_beside_each_page(site):
     assert all((DOCS/f'{o}.md').read_text().startswith('# ') for o in names())
     assert len((DOCS/'llms.txt').read_text().splitlines())==len(names())+2
+
+def test_links_of_markdown_lead_somewhere(site):
+    bad = [f'{o}: {to}' for o in names() for to in re.findall(r'\]\((?![a-z]+:)([^)#\s]+\.md)', (DOCS/f'{o}.md').read_text())
+        if not (DOCS/o).parent.joinpath(to).exists()]
+    assert not bad, '\n'.join(bad)

@@ -130,3 +130,13 @@ def test_slivers_are_merged():
 
 def test_a_unit_is_one_of_three():
     with pytest.raises(ValueError, match="unit is 'min'"): timeline_chart([], unit='min')
+
+@pytest.mark.parametrize('log', [False, True])
+@pytest.mark.parametrize('v,label', [(1., '1'), (.98333333, '0.98333'), (1e-5, '1e-5'), (12345., '12345'), (123456789., '1.2346e8')])
+def test_a_curve_that_stands_still_has_one_number(v, label, log):
+    "The axis of an accuracy of 1 doesn't go on to 1.04"
+    svg = line_chart(dict(a=([0,1,2], [v]*3)), width=400, height=200, log=log)
+    texts = [o for o in parse(svg).iter(f'{NS}text') if o.get('text-anchor')=='end' and float(o.get('x'))<100]
+    assert [o.text for o in texts]==[label]
+    ys = {y for _,y in curves(svg)[0]}
+    assert len(ys)==1 and float(texts[0].get('y'))-4==pytest.approx(*ys, abs=.11), 'beside the line'

@@ -1,13 +1,14 @@
 "Reports: one file that says what was, whatever happened, and that browsers, printers and screen readers can read"
-import base64, io, json, re, warnings
+import base64, io, json, math, re, warnings
 from html.parser import HTMLParser
 from pathlib import Path
 import pytest, torch
 from helpers import LR, TRAIN, VALID, check, mk_learner, mk_model, weights
 from learnloop import (
     Callback, CancelFitException, CancelStepException, CheckpointCallback, CSVLogger, DataLoaders, JSONLogger, Learner, SaveModelCallback,
-    TensorBoardCallback, Tracer, ValueMetric, synth_learner)
+    TensorBoardCallback, Terminated, Tracer, ValueMetric, synth_learner)
 from learnloop.measure.metrics import less_is_better
+from learnloop.see.page import Numbers, shown
 from learnloop.see.report import KeepWarnings, _brief, _columns, _grouped, _png, _results, report_from
 from torch import nn
 from torch.nn import functional as F
@@ -72,11 +73,19 @@ def fit(learn, n=2, **kwargs):
     with learn.no_logging(), learn.no_bar(): learn.fit(n, **kwargs)
     return learn
 
+def decimals(s): return len(s.partition('.')[2])
+def check_rows(rows, vals, n=1):
+    "Do `rows`, after `n` columns, have the values `vals` of train_loss, valid_loss and l1_loss, each with as many decimals wherever it stands?"
+    assert [[float(o) for o in r[n:]] for r in rows]==[[pytest.approx(v, abs=6e-5) for v in r] for r in vals]
+    places = [[decimals(o) for o in r[n:]] for r in rows]
+    assert len({n for r in places for n in r[:2]})==1==len({r[2] for r in places}), places
+
 def test_the_numbers_are_the_recorders(tmp_path):
     learn = fit(synth_learner(metrics=[F.l1_loss], path=tmp_path), 3)
     page = read(learn.report())
-    want = [[str(i), *(f'{v:.5g}' for v in r)] for i,r in enumerate(learn.recorder.values)]
-    assert page.rows('Loss and metrics')==[['epoch','train_loss','valid_loss','l1_loss'], *want]
+    head,*want = page.rows('Loss and metrics')
+    assert head==['epoch','train_loss','valid_loss','l1_loss'] and [o[0] for o in want]==['0','1','2']
+    check_rows(want, learn.recorder.values)
     facts = page.facts()
     assert facts['Epochs']=='3' and facts['Optimizer steps']=='30' and facts['Samples']=='480' and facts['Last fit']=='came to its end'
     assert facts['valid_loss']==want[-1][2] and facts['Parameters']=='2'
@@ -103,7 +112,9 @@ def test_everything_that_was_there_is_in(tmp_path):
     assert phases['step'][1]=='30' and phases['fit'][3]=='100' and 'evaluate' not in phases, 'the predictions of the report are no part of the run'
     assert {'skip','recorder'}<={o[0] for o in page.rows('Time by callback')}
     best = min(learn.recorder.values, key=lambda o: o[1])
-    assert any(o.startswith('Best: ') and f'valid_loss {best[1]:.5g}' in o for o in page.texts('p'))
+    said = next(o[2] for o in page.rows('Loss and') if o[0]==str(learn.recorder.values.index(best)))
+    assert any(o.startswith('Best: ') and f'valid_loss {said} after' in o for o in page.texts('p'))
+    assert any(f'valid_loss {said}' in o[3] for o in page.rows('Checkpoints')), 'as many decimals everywhere'
     assert len(page.rows('First items'))==4 and page.rows('Layers')[0]==['name','type','output','parameters','trainable']
     assert 'Not in this report' not in page.texts('h2')
 
@@ -111,7 +122,9 @@ def test_the_best_of_saved_models(tmp_path):
     learn = fit(synth_learner(path=tmp_path, cbs=SaveModelCallback()), 3)
     page,cb = read(learn.report()),learn.save_model
     s = cb.best_save
-    assert f'Best model: {s["path"]}, with valid_loss {s["value"]:.5g} in epoch {s["epoch"]}.' in page.texts('p')
+    said = page.rows('Loss and')[1+s['epoch']][2]
+    assert f'Best model: {s["path"]}, with valid_loss {said} in epoch {s["epoch"]}.' in page.texts('p') and float(said)==pytest.approx(s['value'], rel=1e-3)
+    assert {decimals(o[3]) for o in page.rows('Models that')[1:]}=={decimals(said)}
 
 def never(path): return synth_learner(path=path)
 def raised(path):
@@ -342,9 +355,10 @@ def test_only_so_many_are_kept_and_they_survive_a_checkpoint():
 def test_histories(tmp_path):
     learn = fit(synth_learner(metrics=[F.l1_loss], path=tmp_path), 3, cbs=[CSVLogger(every_steps=3), JSONLogger()])
     page = read(report_from(tmp_path))
-    assert page.texts('h2')==['History: history.csv', 'History: history.jsonl']
-    want = [[str(i), str(10*i+10), *(f'{v:.5g}' for v in r)] for i,r in enumerate(learn.recorder.values)]
-    assert page.rows('Loss and')==[['epoch','step','train_loss','valid_loss','l1_loss'], *want]
+    assert page.texts('h2')==['History: history.csv', 'History: history.jsonl', 'Settings', 'Versions']
+    head,*want = page.rows('Loss and')
+    assert head==['epoch','step','train_loss','valid_loss','l1_loss'] and [o[:2] for o in want]==[[str(i), str(10*i+10)] for i in range(3)]
+    check_rows(want, learn.recorder.values, 2)
     (tmp_path/'history.jsonl').unlink()
     page = read(report_from(tmp_path))
     assert page.facts()['valid_loss']==want[-1][3] and 'in epoch' in page.texts('header')[0]
@@ -365,7 +379,7 @@ def test_torn_and_odd_histories(tmp_path):
 def test_tensorboard(tmp_path):
     learn = fit(synth_learner(metrics=[F.l1_loss], path=tmp_path), 3, cbs=TensorBoardCallback(tmp_path/'tb', every_steps=1))
     page = read(report_from(tmp_path/'tb', tmp_path/'out.html'))
-    assert page.texts('h2')==['TensorBoard']
+    assert page.texts('h2')==['TensorBoard', 'Settings', 'Versions']
     said = ' '.join(map(text, page.all('desc')))
     assert f'last {learn.recorder.values[-1][1]:.4g}' in said and f'last {learn.recorder.values[-1][2]:.4g}' in said and 'lr' in ' '.join(map(text, page.all('svg')))
 
@@ -397,7 +411,7 @@ def test_one_damaged_file_is_no_reason_to_do_without_the_others(tmp_path):
     fit(synth_learner(path=tmp_path), 2, cbs=CSVLogger())
     for nm,data in BAD.items(): (tmp_path/nm).symlink_to('/nowhere') if data is None else (tmp_path/nm).write_bytes(data)
     page = read(report_from(tmp_path))
-    assert page.texts('h2')==['History: history.csv', 'Not read'] and len(page.rows('Loss and'))==3
+    assert page.texts('h2')==['History: history.csv', 'Not read', 'Settings', 'Versions'] and len(page.rows('Loss and'))==3
     told = [o.removeprefix(f'{tmp_path}/').split(':')[0] for o in page.texts('li') if str(tmp_path) in o]
     assert sorted(told)==sorted(BAD)
     (tmp_path/'history.csv').unlink()
@@ -465,3 +479,111 @@ def test_which_way_a_part_of_a_loss_is_better_is_not_guessed(tmp_path):
     assert learn.recorder.parts==['train_mse', 'valid_mse', 'train_spread', 'valid_spread']
     best = {k:v for k,(_,v) in _results(_columns(learn.recorder), range(2), learn.recorder.parts).items()}
     assert best['train_mse'].startswith('lowest') and best['valid_loss'].startswith('lowest') and best['train_spread'] is None
+
+# ---- what ended a run
+
+def card(page):
+    "Title, facts, advice and traceback of what is on top; None if there is nothing"
+    found = [o for o in page.all('div') if o[1].get('class')=='top']
+    if not found: return None
+    top, = found
+    assert page.els.index(top)<min(page.els.index(o) for o in page.els if o[1].get('class')=='cards'), 'it is seen first'
+    of = lambda tag: [text(o) for o in within(top) if o[0]==tag]
+    return of('h2')[0],dict(zip(of('dt'), of('dd'), strict=True)),of('li'),''.join(of('pre'))
+
+class Boom(Callback):
+    def __init__(self, e): self.e = e
+    def after_loss(self):
+        if self.learn.epoch==1 and self.learn.iter==4: raise self.e
+
+def failing(path, e=None, cbs=(), **kwargs):
+    learn = synth_learner(path=path)
+    e = e or ValueError('odd <b>batch</b>')
+    with pytest.raises(type(e)): fit(learn, 3, cbs=[Boom(e), *cbs], **kwargs)
+    return learn
+
+def test_what_failed_is_on_top(tmp_path):
+    learn = failing(tmp_path)
+    title,facts,helps,trace = card(page := read(learn.report()))
+    assert title=='It ended with ValueError: odd <b>batch</b>' and page.facts()['Last fit']=='ended with an error'
+    assert facts['Raised by']=='Boom, in after_loss' and facts['When']=='epoch 1, batch 4 of training'
+    assert facts['Batch'].startswith('xb (float32 (16') and 'pred' in facts['Batch']
+    assert [o[:28] for o in helps]==['fit(…, keep_failed=True) wou'] and 'in after_loss\n' in trace and 'ValueError: odd <b>batch</b>' in trace
+    assert str(Path.home()) not in trace
+    fit(learn, 1)
+    assert card(read(learn.report())) is None, 'another fit came to its end'
+
+def test_what_was_kept_is_what_helps(tmp_path):
+    learn = failing(tmp_path, keep_failed=True, cbs=[saver := CheckpointCallback(tmp_path/'c', every_steps=5), tracer := Tracer()])
+    said = ' '.join(card(read(learn.report(cbs=[saver, tracer])))[2])
+    assert 'learn.replay_batch()' in said and 'learn.resume()' in said and 'keep_failed' not in said
+    assert f"resume='{tmp_path/'c'}') goes on from step 1" in said and 'Boom raised ValueError in after_loss' in said
+    with pytest.raises(ValueError): learn.replay_batch()
+    assert card(read(learn.report()))[0]=='It ended with ValueError: odd <b>batch</b>', 'a replay leaves all as it is'
+
+@pytest.mark.parametrize('e,said', [(KeyboardInterrupt(), 'interrupted, by Ctrl-C'), (SystemExit(3), 'told to exit'), (Terminated(), 'SIGTERM')], ids=str)
+def test_an_interrupt_is_told_in_words(e, said, tmp_path):
+    learn = failing(tmp_path, e, cbs=[CSVLogger()])
+    for path in (learn.report(), report_from(tmp_path, tmp_path/'folder.html')):
+        page = read(path)
+        assert said in card(page)[0] and card(page)[1]['When']=='epoch 1, batch 4 of training'
+        assert {page.facts().get('Last fit'), page.facts().get('The run')}=={None, 'was interrupted'}
+
+@pytest.mark.parametrize('e', [RuntimeError(), RuntimeError('a: b\nc'), Exception('learnloop: in x.y; z'), KeyError(0)], ids=repr)
+def test_any_error_makes_a_card(e, tmp_path):
+    title,facts,*_ = card(read(failing(tmp_path, e).report()))
+    assert title==f'It ended with {type(e).__name__}{": " if str(e) else ""}{e}' and facts['Raised by']=='Boom, in after_loss'
+
+def test_an_error_of_nobody_has_its_phase(tmp_path):
+    learn = synth_learner(path=tmp_path)
+    learn.model.forward = lambda x: 1/0
+    with pytest.raises(ZeroDivisionError): fit(learn)
+    assert card(read(learn.report()))[1]['Raised by']=='the loop itself, in the batch phase'
+
+def test_a_fit_in_which_a_report_is_written_is_not_over(tmp_path):
+    pages = []
+    learn = failing(tmp_path, cbs=[Callback(after_exception=lambda learn: pages.append(read(learn.report())))])
+    assert [card(o) for o in pages]==[None] and card(read(learn.report()))
+
+def test_the_error_keeps_no_batch_alive(tmp_path):
+    learn = failing(tmp_path)
+    assert all(type(o) in (str, list) for o in learn.recorder.error.values()) and json.dumps(learn.recorder.error)
+
+def test_a_folder_tells_how_the_run_ended(tmp_path):
+    failing(tmp_path, cbs=[CSVLogger(), CheckpointCallback(tmp_path/'c', every_steps=5)])
+    page = read(report_from(tmp_path))
+    title,facts,helps,trace = card(page)
+    assert title=='It ended with ValueError: odd <b>batch</b>' and facts['When']=='epoch 1, batch 4 of training' and 'in after_loss\n' in trace
+    assert any(f"resume='{tmp_path/'c'}') goes on from step" in o for o in helps)
+    facts = page.facts()
+    assert (facts['The run'], facts['Epochs'], facts['Optimizer steps'])==('ended with an error', '1', '14')
+    at = tmp_path/'run.json'
+    old = json.loads(at.read_text())
+    at.write_text(json.dumps(old | dict(told=None)))
+    assert card(read(report_from(tmp_path)))[0]=='It ended with ValueError: odd <b>batch</b>', 'of a file that has no more'
+    at.write_text(json.dumps(old | dict(state='running', error=None, told=None)))
+    assert card(read(report_from(tmp_path)))[0]=='It was killed'
+    at.write_text(json.dumps(old | dict(told=[1], facts=3, seconds='x', steps=None)))
+    assert card(read(report_from(tmp_path)))[0].startswith('It ended with'), 'damaged, and told as far as it goes'
+
+@pytest.mark.parametrize('secs,said', [(.25, '250 ms'), (75, '1 min 15 s'), (7300, '2 h 2 min')])
+def test_the_duration_has_units(secs, said, tmp_path):
+    learn = fit(synth_learner(path=tmp_path))
+    learn.recorder._seconds = secs
+    assert read(learn.report()).facts()['Duration']==said
+
+def test_what_the_run_is_is_there_folded(tmp_path):
+    torch.manual_seed(321)
+    learn = fit(synth_learner(path=tmp_path), cbs=CSVLogger())
+    for path in (learn.report(), report_from(tmp_path, tmp_path/'folder.html')):
+        page = read(path)
+        folds = {text(o[2][0]):text(o) for o in page.all('details')}
+        assert {'Fit','Numbers and seed','Optimizer','Data','Callbacks','Machine','All versions'}<={*folds} and not any('open' in o[1] for o in page.all('details'))
+        assert '321' in folds['Numbers and seed'] and 'torch' in folds['All versions'] and '0.1' in folds['Optimizer']
+
+def test_one_number_of_decimals():
+    for vals,said in (([2.5, .1234567, .0051], ['2.500000', '0.123457', '0.005100']), ([1., .5], ['1.0', '0.5']), ([3, 20], ['3', '20']), ([0., 0.], ['0', '0']),
+        ([1e-12, 1.], ['1.0000e-12', '1.0000e+00']), ([12345.678, 1000.5], ['12346', '1000']), ([math.nan, .25], ['nan', '0.25']), ([], [])):
+        num = Numbers(dict(train_a=vals))
+        assert [shown(num.cell('valid_a', v)) for v in vals]==said, vals
+    assert [num.cell('b', o) for o in (None, 'x', True)]==[None, 'x', True] and shown(num.cell('b', 1/3))=='0.33333'

@@ -27,7 +27,7 @@ def mk_learn(*cbs, n=2, cls=Learner):
 
 class Log(Callback):
     "Hears every event without a tracer's help; raises `exc` in `at`"
-    def __init__(self, at=None, exc=None, name='log'): self.seen,self.at,self.exc,self.name = [],at,exc,name
+    def __init__(self, at=None, exc=None, name='logs'): self.seen,self.at,self.exc,self.name = [],at,exc,name
     def hear(self, event):
         self.seen.append(event)
         if event==self.at and self.exc: raise self.exc
@@ -162,8 +162,8 @@ def test_muted_callbacks_have_no_turn_and_a_muted_tracer_records_nothing():
     learn = mk_learn(log, t := Tracer())
     t.clear()
     learn.fit(1)
-    assert all(o.epoch is not None and o.iter==0 for o in t.rows if o.callback=='log' and o.event=='after_batch')
-    assert t.turns().count(('after_batch','log'))==1
+    assert all(o.epoch is not None and o.iter==0 for o in t.rows if o.callback=='logs' and o.event=='after_batch')
+    assert t.turns().count(('after_batch','logs'))==1
     t.clear()
     t.run = False
     n = len(log.seen)
@@ -288,7 +288,7 @@ def test_times_by_phase_and_callback():
     top = learn.trace.totals()[0]
     assert (top['callback'], top['event'], top['calls'], round(top['seconds'], 6), top['outcomes'])==('slow', 'before_step', 6, .06, {})
     assert [o.seconds for o in learn.trace.rows if o.callback=='slow']==[.01]*6
-    assert ['slow', 'before_step', '6', '60.00', '10,000.0', '58.8%'] in [o.split() for o in str(learn.trace).splitlines()]
+    assert ['slow', 'before_step', '6', '60.0', 'ms', '10.0', 'ms', '58.8%'] in [o.split() for o in str(learn.trace).splitlines()]
     learn.trace.clear()
     assert learn.trace.phases()=={} and learn.trace.totals()==[] and learn.trace.cancels==[]
 
@@ -500,13 +500,13 @@ def test_muted_now_and_then():
     learn = mk_learn(log, Tracer())
     log.run = False
     learn.fit(1)
-    assert learn.trace.why('after_loss', epoch=0, iter=0)=='after_loss fired, and nobody heard it; log was muted: run = False'
+    assert learn.trace.why('after_loss', epoch=0, iter=0)=='after_loss fired, and nobody heard it; logs was muted: run = False'
     log.run_train = False
     learn.fit(1)
-    assert learn.trace.why('after_loss', epoch=0, iter=0, callback='log')=='log was muted in after_loss: run = False or run_train = False'
+    assert learn.trace.why('after_loss', epoch=0, iter=0, callback='logs')=='logs was muted in after_loss: run = False or run_train = False'
     log.run_train = True
     learn.fit(1)
-    assert learn.trace.why('after_loss', epoch=0, iter=0)=='after_loss fired and was heard by log'
+    assert learn.trace.why('after_loss', epoch=0, iter=0)=='after_loss fired and was heard by logs'
 
 def test_why_of_the_models_work():
     t = stepped()
@@ -843,3 +843,30 @@ def test_point_8_a_phase_beside_the_batch_is_one_of_each_batch(tmp_path):
         assert [o.iter for o in t.rows if o.event=='before_augment' and o.callback=='']==[0, 1, 2, 0]*2
         assert t.why('augment', epoch=1, iter=0)=='augment ran'
         assert t.why('augment', epoch=1, iter=1)=='Callback(skipper) raised CancelAugmentException in before_augment'
+
+def test_turns_that_cost_nothing_are_one_row():
+    now = count(0, 1000)
+    def clock(): return next(now)+extra[0]
+    def slow(cb): extra[0] += 10**10
+    def cancels(cb):
+        if cb.iter==1: raise CancelBatchException
+    extra,quick = [0],[Callback(f'quick{i}', after_batch=lambda cb: None) for i in range(20)]
+    learn = mk_learn(*quick, Callback('slow', after_loss=slow), Callback('cancels', before_batch=cancels), Tracer(clock=clock))
+    learn.fit(1)
+    phases,turns,_ = str(learn.trace).split('\n\n')
+    *rows,last = turns.splitlines()[1:]
+    assert 'quick3' not in turns and last.endswith(' 0.0%') and [o.split()[0] for o in rows]==['slow', 'cancels']
+    totals = learn.trace.totals()
+    n,word,calls = last.split()[:3]
+    assert (int(n), word)==(len(totals)-2, 'others') and int(calls)==sum(o['calls'] for o in totals[1:] if o['callback']!='cancels')
+
+@pytest.mark.parametrize('k,v', [('learnloop', 3), ('ranks', 1), ('ranks', [3]), ('muted', 1), ('inside', [1]), ('inside', 3), ('phases', [1]), ('totals', {'a': 1}), ('names', None), ('rows', 'x')])
+def test_what_is_none_of_a_tracer_says_so(k, v, tmp_path):
+    learn = mk_learn(Tracer())
+    learn.fit(1)
+    learn.trace.save(tmp_path/'a.json')
+    content = json.loads((tmp_path/'a.json').read_text())
+    if k not in ('learnloop', 'ranks'): content['learnloop'][k] = v
+    else: content[k] = v
+    (tmp_path/'a.json').write_text(json.dumps(content))
+    with pytest.raises(ValueError, match=r'a\.json (is damaged|is no trace)'): str(load_trace(tmp_path/'a.json'))

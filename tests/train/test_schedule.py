@@ -888,10 +888,10 @@ def test_plots():
     assert len(learn.recorder.plot_sched('mom'))==1
     with pytest.raises(ValueError, match="'wd'"): learn.recorder.plot_sched(['lr', 'wd'])
     res = learn.lr_find(num_it=40)
-    fig = learn.recorder.plot_lr_find(skip_end=3)
-    line,point = fig.axes[0].lines
+    line,point = learn.recorder.plot_lr_find(skip_end=3).lines
     assert line.get_xdata().tolist()==learn.recorder.lr_finder.lrs[:-3] and point.get_xdata()[0]==res.valley
-    assert learn.recorder.plot_lr_find(suggestions=[(.1, (.1, 2.))], nms=['mine'], return_fig=False) is None
+    fig = learn.recorder.plot_lr_find(suggestions=[(.1, (.1, 2.))], nms=['mine'], return_fig=True)
+    assert [o.get_text() for o in fig.axes[0].get_legend().get_texts()]==['mine: 1.00e-01']
     plt.close('all')
 
 @annealer

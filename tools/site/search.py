@@ -20,7 +20,7 @@ _SUMMARY,_METHOD = re.compile(r'<p>(.*?)</p>', re.S),re.compile(r'<code>\w+\.\w+
 
 def page_of(item): return item['location'].partition('#')[0]
 
-def _hidden(s): return f'<span hidden>{s}</span>' if s else ''
+def _hidden(s): return f'<span hidden="hidden">{s}</span>' if s else ''
 
 def _dots(item):
     "How much less than others `item` is looked up: what happens inside, how callbacks of other systems run, methods"
