@@ -144,7 +144,7 @@ def _can_launch():
 # %% ../../nbs/app/03_doctor.ipynb #764a9df9
 _NEEDED = 'torch','fastcore','filelock','rich','tensorboard'
 _EXTRAS = {  # Package -> what it is for, and what to ask pip for
-    'matplotlib':   ('plots, learnloop demo', "'learnloop[demo]'"),
+    'matplotlib':   ('plots, learnloop demo', "'learnloop[plots]'"),
     'scikit-learn': ('learnloop demo', "'learnloop[demo]'"),
     'optuna':       ('searches for hyper-parameters', "'learnloop[search]'"),
     'safetensors':  ('weights without pickle', "'learnloop[export]'"),

@@ -111,7 +111,8 @@ def _see_module(places, m, at):
     places.look(type(m), type(m).__name__)
 
 def _see_class(places, cls, at):
-    for c in (c for c in cls.__mro__ if not _is_library(c)):
+    mro = getattr(cls, '__mro__', ())  # what says that it is a class, such as absl's flags, may be none
+    for c in (c for c in mro if not _is_library(c)):
         places.space(c, vars(c), places.names, _dot(c.__name__))
 
 def _see_object(places, o, at):
