@@ -37,7 +37,7 @@ bench:   $(READY)   # ratios to loops written by hand, and what else things cost
 	for o in overhead fuse inference memory imports tensors watch trace checkpoint processes; do python -m benchmarks.$$o || exit 1; done
 mutants: $(READY) ; python -m tools.mutants   # plant faults, and see that some test catches each
 wheel:   $(READY) ; python -m tools.wheel_smoke   # the built package works where nothing else is installed
-browser: $(READY) ; python -m tools.browser   # notebooks, reports and TensorBoard, as a browser shows them
+browser: $(READY) ; python -m tools.browser   # notebooks, reports, TensorBoard and what `make docs` built, as a browser shows them
 interop: $(READY) ; python -m tools.interop   # other systems' own callbacks, each in an environment of its own
 check:   $(READY)   # notebooks, modules and README agree, and follow the house style
 	nbdev-export && nbdev-clean && python -m tools.build_docs --readme

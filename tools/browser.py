@@ -1,4 +1,4 @@
-"""Open notebooks, reports and TensorBoard in a headless Chromium, and check what is on the page: `python -m tools.browser`
+"""Open notebooks, reports, TensorBoard and the built site in a headless Chromium, and check what is on the page: `python -m tools.browser`
 
 Installs Debian's Chromium where there is none. Arguments go to pytest, such as `-k report`. Pictures are left in `_proc/browser`, to be looked at.
 """

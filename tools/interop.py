@@ -100,13 +100,13 @@ def code_lines(path):
 
 # The sign isn't copied; what is wrapped goes on four columns further in than it began
 _LINE = '<span style="display:block;padding-left:{0}ch;text-indent:-{0}ch"><span style="user-select:none">{1} </span>{2}</span>'
-_TINT = {' ':'', '-':'background:rgba(255,80,80,.09);', '+':'background:rgba(0,160,90,.09);'}
+_TINT = {' ':'', '-':'background:rgba(255,80,80,.05);', '+':'background:rgba(0,160,90,.06);'}
 
 def part_html(sign, lines):
     "HTML of lines that are in both scripts, in the first (-), or in the second (+)"
     wide = 'grid-column:1/-1;' if sign==' ' else ''
     rows = ''.join(_LINE.format(len(o)-len(o.lstrip())+6, sign, o or '<br>') for o in lines)
-    return f'<pre style="margin:0;min-width:0;padding:.1em .6em;white-space:pre-wrap;overflow-wrap:anywhere;border-radius:0;{_TINT[sign]}{wide}">{rows}</pre>'
+    return f'<pre style="margin:0;min-width:0;padding:.1em .6em;white-space:pre-wrap;overflow-wrap:anywhere;border-radius:0;font-size:.62rem;{_TINT[sign]}{wide}">{rows}</pre>'
 
 def parts(old, new):
     "Runs of lines that stay, that go, and that come: pairs of slices; one of two lines at most between changes counts as changed"
@@ -143,8 +143,8 @@ def same_losses(system, topic, tol=1e-5):
     theirs = next(o['theirs'] for o in kept('script') if (o['system'], o['topic'])==(system, topic))
     ours = losses_of(f'{system}_{topic}_ours')
     rows = [(i, f'{a:.6f}', f'{b:.6f}') for i,(a,b) in enumerate(zip(theirs, ours, strict=True))]
-    far = max(abs(a-b) for a,b in zip(theirs, ours, strict=True))
-    if not far<=tol: raise ValueError(f'{system}, {topic}: losses differ by {far:.1e}, and may by {tol}: {rows}')
+    far = [abs(a-b) for a,b in zip(theirs, ours, strict=True) if not abs(a-b)<=tol]  # NaN is far
+    if far: raise ValueError(f'{system}, {topic}: losses differ by {max(far):.1e}, and may by {tol}: {rows}')
     return Table([('epoch', NAMES.get(system, system), 'learnloop'), *rows])
 
 def losses(system):

@@ -731,15 +731,15 @@ class Learner(Loop):
 
         Returns: The learner itself
         """
+    @property
+    def smooth_loss(self) -> Any:  # measure/recorder.py
+        """Smoothed training loss; None before the first batch, or without a recorder"""
     def log(self, name: str, value: Any) -> Any:  # measure/recorder.py
         """Record `value`: in a batch, for its mean over the epoch, weighted by items; between batches, for the epoch
 
         - `name`: Of the column; what is logged within a batch has `train_` or `valid_` before it
         - `value`: A number, or a tensor of one element
         """
-    @property
-    def smooth_loss(self) -> Any:  # measure/recorder.py
-        """Smoothed training loss; None before the first batch, or without a recorder"""
     def to_ddp(self, per_process: bool=False, timeout: float=600.0, prepare: Any=..., **kwargs: Any) -> Learner:  # scale/distributed.py
         """Train in all processes that were started together, by `DistributedDataParallel`; alone, as ever
 

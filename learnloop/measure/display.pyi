@@ -4,7 +4,7 @@
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ['PALETTE', 'format_time', 'short_time', 'is_main_process', 'human_time', 'told_error', 'pyplot', 'plot_style', 'draws', 'settle_axes']
+__all__ = ['PALETTE', 'format_time', 'short_time', 'human_time', 'is_main_process', 'told_error', 'pyplot', 'plot_style', 'draws', 'settle_axes']
 
 PALETTE: tuple
 
@@ -24,9 +24,6 @@ def short_time(s: float) -> str:
     Returns: `12.3 µs`, `4.56 ms`, `7.89 s`; from a minute on as `format_time` has it
     """
 
-def is_main_process() -> bool:
-    """Is this the only process, or the first of several?"""
-
 def human_time(s: float) -> str:
     """Write a duration of `s` seconds in units that fit it
 
@@ -34,6 +31,9 @@ def human_time(s: float) -> str:
 
     Returns: With two units at most
     """
+
+def is_main_process() -> bool:
+    """Is this the only process, or the first of several?"""
 
 def told_error(e: BaseException) -> dict:
     """Write down what there is to say of `e`

@@ -477,6 +477,34 @@ class Scores(list):
         if len(shown)!=len(self.names): return f'Scores([{", ".join(shown)}])'
         return f'Scores({", ".join(f"{k}={v}" for k,v in zip(self.names, shown, strict=True))})'
 
+# %% ../../nbs/measure/02_recorder.ipynb #038c6f67
+@patch(as_prop=True)
+def raw_losses(self:Recorder):
+    "Training loss of each batch"
+    return self._raw.tolist()
+
+# %% ../../nbs/measure/02_recorder.ipynb #3d3b3462
+@patch(as_prop=True)
+def losses(self:Recorder):
+    "Smoothed training loss, one for each batch"
+    self._smooth += map(self._smoother, self.raw_losses[len(self._smooth):])
+    return self._smooth
+
+# %% ../../nbs/measure/02_recorder.ipynb #ac900b18
+@patch(as_prop=True)
+def smooth_loss(self:Learner):
+    "Smoothed training loss; None before the first batch, or without a recorder"
+    if not hasattr(self, 'recorder'): return None
+    losses = self.recorder.losses
+    return losses[-1] if losses else None
+
+# %% ../../nbs/measure/02_recorder.ipynb #1a3f00e5
+@patch(as_prop=True)
+def seconds(self:Recorder):
+    "Seconds that the last fit took, or has taken so far; None before the first"
+    return self._seconds if self._since is None else time.perf_counter()-self._since
+Recorder.error = Recorder._seconds = Recorder._since = None
+
 # %% ../../nbs/measure/02_recorder.ipynb #5a1b0002
 _KINDS = 'train_','valid_'
 
@@ -527,34 +555,6 @@ def _log_of_epoch(self:Recorder, name, value):
         raise ValueError(f'learn.log({name!r}, …): there is a column of this name: log under another one')
     self._log_column(name)
     self.row[name] = float(value)
-
-# %% ../../nbs/measure/02_recorder.ipynb #038c6f67
-@patch(as_prop=True)
-def raw_losses(self:Recorder):
-    "Training loss of each batch"
-    return self._raw.tolist()
-
-# %% ../../nbs/measure/02_recorder.ipynb #3d3b3462
-@patch(as_prop=True)
-def losses(self:Recorder):
-    "Smoothed training loss, one for each batch"
-    self._smooth += map(self._smoother, self.raw_losses[len(self._smooth):])
-    return self._smooth
-
-# %% ../../nbs/measure/02_recorder.ipynb #ac900b18
-@patch(as_prop=True)
-def smooth_loss(self:Learner):
-    "Smoothed training loss; None before the first batch, or without a recorder"
-    if not hasattr(self, 'recorder'): return None
-    losses = self.recorder.losses
-    return losses[-1] if losses else None
-
-# %% ../../nbs/measure/02_recorder.ipynb #1a3f00e5
-@patch(as_prop=True)
-def seconds(self:Recorder):
-    "Seconds that the last fit took, or has taken so far; None before the first"
-    return self._seconds if self._since is None else time.perf_counter()-self._since
-Recorder.error = Recorder._seconds = Recorder._since = None
 
 # %% ../../nbs/measure/02_recorder.ipynb #1af0d47f
 @patch(as_prop=True)

@@ -128,9 +128,6 @@ class Recorder(Callback):
         - `name`: What was evaluated: `valid`, or the name of another loader
         - `values`: Numbers, by the names under which they can be monitored
         """
-    def _log_column(self, title: Any) -> Any: ...  # measure/recorder.py
-    def _log_in_batch(self, name: Any, value: Any) -> Any: ...  # measure/recorder.py
-    def _log_of_epoch(self, name: Any, value: Any) -> Any: ...  # measure/recorder.py
     @property
     def raw_losses(self) -> Any:  # measure/recorder.py
         """Training loss of each batch"""
@@ -140,6 +137,9 @@ class Recorder(Callback):
     @property
     def seconds(self) -> Any:  # measure/recorder.py
         """Seconds that the last fit took, or has taken so far; None before the first"""
+    def _log_column(self, title: Any) -> Any: ...  # measure/recorder.py
+    def _log_in_batch(self, name: Any, value: Any) -> Any: ...  # measure/recorder.py
+    def _log_of_epoch(self, name: Any, value: Any) -> Any: ...  # measure/recorder.py
     @property
     def lrs(self) -> Any:  # measure/recorder.py
         """Learning rate of the last group, one for each batch"""

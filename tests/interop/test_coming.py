@@ -1,0 +1,95 @@
+"The pages *Coming from …*: scripts are whole, losses are compared, tables of names are those that errors use"
+import json, re
+from pathlib import Path
+import pytest
+from fastcore.nbio import read_nb
+from learnloop.interop.names import NameTable, names
+from tools import interop
+
+NBS = Path(__file__).parents[2]/'nbs'
+PAGES = sorted((NBS/'coming').glob('*.ipynb'))
+SYSTEMS = dict(coming_from_pytorch='PyTorch', coming_from_fastai='fastai', coming_from_lightning='Lightning', coming_from_keras='Keras', coming_from_transformers='transformers')
+MOVED = [(o['system'], o['topic']) for o in interop.kept('script')]
+each_page = pytest.mark.parametrize('page', PAGES, ids=lambda p: p.stem[3:])
+each_pair = pytest.mark.parametrize('system,topic', MOVED)
+
+def shown(cell): return ''.join(''.join(o.get('data', {}).get('text/markdown', '')) for o in cell.get('outputs', ()))
+
+# ---- names
+
+@each_page
+def test_tables_of_names_are_whole_and_those_that_errors_use(page):
+    system = SYSTEMS[page.stem[3:]]
+    made = [(re.search(r"NameTable\('(.+)', '(.+)'\)$", c.source), shown(c)) for c in read_nb(page).cells]
+    made = {m.groups():text for m,text in made if m}
+    for (of,kind),text in made.items():
+        assert text==NameTable(of, kind)._repr_markdown_(), f'run `python -m tools.notebooks {page} --save`: {of}, {kind}'
+    want = {(o.system, o.kind) for o in names() if o.system==system and o.here!=o.theirs}
+    if system=='fastai': want = want-{('fastai', 'event')} | {('fastai 1', 'event'), ('fastai 2.0', 'event')}
+    assert want==made.keys()
+
+def test_fastais_events_need_no_table_but_are_named_as_ours():
+    assert all(o.theirs==o.here for o in names() if (o.system, o.kind)==('fastai', 'event') and o.here)
+
+# ---- scripts
+
+@each_pair
+def test_both_scripts_are_shown_whole_and_in_order(system, topic):
+    moved = interop.Moved(system, topic)
+    (old,_),(new,_) = map(interop.code_lines, moved.files)
+    runs = interop.parts(old, new)
+    assert sum((old[i] for _,i,_ in runs), [])==old and sum((new[j] for _,_,j in runs), [])==new
+    assert all(old[i]==new[j] for stays,i,j in runs if stays)
+    html = moved._repr_html_()
+    text = re.sub(r'<[^>]*>', '', html.replace('</pre>', '\n'))
+    assert text.count('- ')>=sum(len(old[i]) for stays,i,_ in runs if not stays)
+    assert html.count('display:block')==sum(len(old[i]) + (0 if stays else len(new[j])) for stays,i,j in runs)
+    assert all(f.read_text().strip() in moved._repr_markdown_() for f in moved.files)
+
+def test_changes_that_a_line_or_two_part_are_one():
+    old,new = list('abcdXefYghij'),list('abcd1ef2ghij')
+    assert [(stays, ''.join(old[i]), ''.join(new[j])) for stays,i,j in interop.parts(old, new)]==[
+        (True, 'abcd', 'abcd'), (False, 'XefY', '1ef2'), (True, 'ghij', 'ghij')]
+    assert interop.parts(['a'], ['a'])==[(True, slice(0, 1), slice(0, 1))]
+
+def test_the_page_of_scripts_has_each_that_was_run():
+    cells = ''.join(c.source for c in read_nb(NBS/'explanations'/'04_moved_scripts.ipynb').cells)
+    assert [*map(tuple, re.findall(r"Moved\('(\w+)', '(\w+)'\)", cells))]==sorted(MOVED)
+
+# ---- losses
+
+@pytest.fixture
+def printing(tmp_path, monkeypatch):
+    "Have a script print losses, and others be kept of the one that it was made from"
+    def _f(theirs, ours):
+        said = ' '.join(map(str, ours))
+        (tmp_path/'sys_one_ours.py').write_text(f"print('an epoch')\nprint('losses: {said}')\n")
+        (tmp_path/'kept.json').write_text(json.dumps([dict(kind='script', system='sys', topic='one', theirs=theirs)]))
+        monkeypatch.setattr(interop, 'SCRIPTS', tmp_path)
+        monkeypatch.setattr(interop, 'KEPT', tmp_path/'kept.json')
+        return lambda **kwargs: interop.same_losses('sys', 'one', **kwargs)
+    return _f
+
+def test_losses_that_agree_are_shown(printing):
+    assert '1.000004' in repr(printing([1., .5], [1.000004, .5])())
+
+@pytest.mark.parametrize('ours', [[1.00002, .5], [1., float('nan')], [1.], [1., .5, .25]])
+def test_losses_that_differ_are_an_error(printing, ours):
+    same = printing([1., .5], ours)
+    with pytest.raises(ValueError, match='losses differ|zip'): same()
+
+def test_the_tolerance_counts(printing):
+    same = printing([1.], [1.0001])
+    assert 'sys' in repr(same(tol=2e-4))
+    with pytest.raises(ValueError, match='differ by 1.0e-04, and may by 5e-05'): same(tol=5e-5)
+
+@each_page
+def test_each_page_compares_losses(page):
+    code = '\n'.join(c.source for c in read_nb(page).cells if c.cell_type=='code')
+    if 'pytorch' in page.stem: assert 'map(torch.equal, model.parameters(), by_hand.parameters())' in code
+    else: assert re.search(r"^scripts\.same_losses\('\w+', '\w+'", code, re.M)
+
+@each_page
+def test_each_page_says_what_changes_and_what_is_missing(page):
+    heads = [l for c in read_nb(page).cells if c.cell_type=='markdown' for l in c.source.splitlines() if l.startswith('## ')]
+    assert [o for o in heads if o!='## What comes along'][1:]==['## What changes', '## What is missing here', '## What is called what']
