@@ -17,6 +17,7 @@ from threading import Thread
 from fastcore.basics import noop, patch
 from torch import Tensor
 from torch.autograd.graph import increment_version
+from torch.nn.parameter import is_lazy
 from ..loop.batch import describe
 from ..loop.callback import Callback, InGraph
 from ..loop.checks import check_whole, did_you_mean, say
@@ -139,7 +140,8 @@ def why_unfusable(
 # %% ../../nbs/scale/08_fuse.ipynb #fb000041
 _FIRST = 'the first step, in which the optimizer makes its state, and some models theirs'
 _RARE,_BUILDING = 'shapes that were rarely seen','the graph is being built'
-_QUIET = _FIRST,_RARE,_BUILDING  # of which nobody need be warned
+_LAZY = 'parameters have no shape before a batch'
+_QUIET = _FIRST,_RARE,_BUILDING,_LAZY  # of which nobody need be warned
 
 class Fuser:
     "Takes turns of a learner as compiled functions"
@@ -217,6 +219,7 @@ def _look_around(self:Fuser):
     self.version,self.opt,self.region,self.last = learn.version,learn.opt,None,None
     self.why = self.never or why_unfusable(learn)
     self.device,self.rule,self.is_whole,self.skips_turn = learn.device.type,None,False,False
+    if any(map(is_lazy, learn.model.parameters())): self.version,self.why = None,_LAZY  # to look again
     if self._kind=='inductor' and not self.why: self.why = why_no_compiler()
     if not self.why:
         self.region = Region(learn)

@@ -186,7 +186,7 @@ def _see_partial(places, f, at):
 def _see_wrapper(name): return lambda places, o, at: places.look(getattr(o, name), at)
 
 def _see_tensor(places, t, at):
-    if id(t) not in places.own: places.tensors.append((at, t))
+    if id(t) not in places.own and not is_lazy(t): places.tensors.append((at, t))  # one without a shape holds nothing
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000414
 def _see_kept(name): return lambda places, o, at: getattr(places, name).append((at, o))

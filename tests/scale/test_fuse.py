@@ -253,6 +253,20 @@ def test_parts_of_the_loss():
     assert [o.keys() for o in x]==[o.keys() for o in y]
     torch.testing.assert_close(x[-1], y[-1])
 
+class Waits(Small):
+    "With a layer that gets its shape in the first batch, and beside it another's that never does"
+    def __init__(self):
+        super().__init__()
+        self.beside = [nn.LazyLinear(1)]  # not a module of this one, but in its sight
+        self.last = nn.LazyLinear(1)
+    def forward(self, x): return super().forward(x)+self.last(x)
+
+def test_layers_that_get_their_shape_in_the_first_batch():
+    def seeded():
+        torch.manual_seed(0)
+        return Waits()
+    assert list(both(model=seeded).fuse_report().eager)==['parameters have no shape before a batch']
+
 def test_a_model_with_a_loss_of_its_own():
     class Own(Small):
         def forward(self, x, y): return dict(loss=F.mse_loss(super().forward(x), y), logits=x)
