@@ -22,11 +22,13 @@ from torch import nn, Tensor
 from torch.nn.modules import module as torch_module
 from torch.nn.parameter import is_lazy
 from torch.utils.hooks import RemovableHandle
+from ..loop.learner import Learner
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000009
 _LIBRARIES = {'torch','numpy','fastcore','builtins'} | sys.stdlib_module_names
 _CLOCKS = 'time','datetime','secrets','uuid'  # modules whose answers are others in each call
 _PLAIN = type(None),bool,int,float,complex,str,bytes,range,torch.dtype,torch.device
+_MAX_SEEN = 20_000  # objects beside modules and their tensors: who reaches more has all of the program in sight
 _GONE = object()
 _STANDARD = {*vars(nn.Module())} - {'training'}
 _RNN = '_flat_weights','_flat_weight_refs'  # where torch's RNNs list weights of their own
@@ -71,12 +73,13 @@ class Places:
         self.model,self.loss_func = model,loss_func
         both = [o for o in (model, loss_func) if isinstance(o, nn.Module)]
         self.own = {id(t):t for m in both for t in chain(m.parameters(), m.buffers())}
+        self.most = _MAX_SEEN+len(self.own)+sum(1 for m in both for _ in m.modules())
         self.names,n = {'forward','__call__','__getattr__'},0
-        while n<len(self.names): # a name that is found late may be that of an attribute seen before
+        self.closed = []  # why there is a state that can't be seen
+        while n<len(self.names) and not self.closed: # a name that is found late may be that of an attribute seen before
             n = len(self.names)
             self.seen,self.spaces,self.globals = {},[],{}
-            self.modules,self.boxes,self.cells,self.tensors,self.arrays,self.gens,self.asks = ([] for _ in range(7))
-            self.closed = []  # what holds a state that can't be seen
+            self.modules,self.boxes,self.cells,self.tensors,self.arrays,self.gens,self.drawn,self.asks = ([] for _ in range(8))
             self.look(model, '')
             self.look(loss_func, 'loss_func')
         self.spaces += self.globals.values()
@@ -86,10 +89,15 @@ class Places:
         at:str # Where it was found
     ):
         "Note what may change in `o`, and in what it holds"
-        if isinstance(o, _PLAIN) or id(o) in self.seen: return
-        self.seen[id(o)] = o  # which keeps it, and its id
-        see = next((f for kinds,f in _SEES if isinstance(o, kinds)), _see_object)
-        see(self, o, at)
+        if id(o) in self.seen or len(self.seen)>self.most: return
+        try:
+            if isinstance(o, _PLAIN): return
+            self.seen[id(o)] = o  # which keeps it, and its id
+            if len(self.seen)>self.most: self.closed.append(f'more than {_MAX_SEEN:,} objects, the last {at}')
+            see = next((f for kinds,f in _SEES if isinstance(o, kinds)), _see_object)
+            see(self, o, at)
+        except Exception as e:  # objects may answer as they like
+            self.closed.append(f'{at or "the model"}, a {type(o).__name__}, which raises {type(e).__name__} when it is looked at')
 
     def space(self,
         o, # Whose they are
@@ -189,17 +197,21 @@ def _see_tensor(places, t, at):
     if id(t) not in places.own and not is_lazy(t): places.tensors.append((at, t))  # one without a shape holds nothing
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000414
+def _see_closed(places, o, at): places.closed.append(f'{at or "the model"}, a {type(o).__name__}')
+def _see_generator(places, o, at):
+    places.drawn.append(o)
+    _see_closed(places, o, at)
 def _see_kept(name): return lambda places, o, at: getattr(places, name).append((at, o))
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000314
 _numpy = sys.modules.get('numpy') # torch imports it where there is one
 _NP_GENS = (_numpy.random.Generator, _numpy.random.RandomState) if _numpy else ()
-_SEES = [(torch.jit.ScriptModule, _see_kept('closed')), (nn.Module, _see_module), (Tensor, _see_tensor),
+_SEES = [((torch.jit.ScriptModule,Learner), _see_closed), (nn.Module, _see_module), (Tensor, _see_tensor),
     ((list,dict,set,deque,tuple,frozenset,bytearray), _see_box), (FunctionType, _see_function),
     (MethodType, _see_method), (partial, _see_partial), (property, _see_wrapper('fget')),
     ((staticmethod,classmethod), _see_wrapper('__func__')), (cached_property, _see_wrapper('func')),
     (ModuleType, _see_library), (type, _see_class), ((random.Random,*_NP_GENS), _see_kept('gens')),
-    ((torch.Generator,Iterator), _see_kept('closed'))]
+    (torch.Generator, _see_generator), (Iterator, _see_closed)]
 if _numpy: _SEES.append((_numpy.ndarray, _see_kept('arrays')))
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000017
@@ -280,8 +292,7 @@ class tried:
         self.ends.enter_context(redirect_stdout(self.ears))
         self.asked = _hear_asked(self.places.asks, self.ends)
         torch.default_generator.manual_seed(_SEED)
-        for at,o in self.places.closed[:1]:
-            self.why = f'forward may use {at or "the model"}, a {type(o).__name__}, which a graph can not'
+        for o in self.places.closed[:1]: self.why = f'forward may use {o}, which a graph can not'
         return self
 
     def __exit__(self, *exc):
@@ -308,7 +319,7 @@ def _keep(places):
     for at,t in places.tensors: yield partial(_tensor_back, at, t, t._version, t.detach().clone())
     for m in (m for _,m in places.modules if isinstance(m, nn.RNNBase)):
         yield partial(_rnn_back, m, {k:[*vars(m)[k]] for k in _RNN if k in vars(m)})
-    for o in (o for _,o in places.closed if isinstance(o, torch.Generator)):
+    for o in places.drawn:
         yield partial(_rng_back, o, o.get_state())
     gens = [("Python's random numbers", random)]
     if _numpy: gens.append(("NumPy's random numbers", _numpy.random))
@@ -342,8 +353,9 @@ def _cell_back(at, c, old):
         yield f'forward changes {at}'
 
 # %% ../../nbs/scale/05_watch.ipynb #79297aa0
+def _bytes(a): return _numpy.asarray(a).tobytes()  # of a subclass, such as that of masked arrays, what all have
 def _array_back(at, a, old):
-    if a.tobytes()!=old.tobytes():
+    if _bytes(a)!=_bytes(old):
         a[...] = old
         yield f'forward changes what is in {at}'
 
@@ -439,7 +451,7 @@ def _note(self:Watch):
 @patch
 def _rare(self:Watch):
     cells,tensors = [c for _,c in self.cells],[t for _,t in self.tensors]
-    return [*map(_cell, cells)],[*map(_version, tensors)],[a.tobytes() for _,a in self.arrays]
+    return [*map(_cell, cells)],[*map(_version, tensors)],[_bytes(a) for _,a in self.arrays]
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000427
 def _asker(w):

@@ -1,5 +1,5 @@
 "What a graph can't know: found while a step is tried, put back, and seen before the next step; nothing is said of torch's own layers"
-import builtins, random, time, types
+import builtins, random, sys, time, types
 from collections import OrderedDict, deque
 from datetime import datetime
 from functools import cached_property, partial
@@ -11,6 +11,7 @@ from torch.func import functional_call, grad_and_value
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn import functional as F
 from torch.nn.utils import parametrizations
+from helpers import mk_learner
 from learnloop.scale.watch import Places, Watch, tried, why_flow, why_hooked
 
 N,HIST,TABLE,SEEN = 0,[],dict(a=1),set()
@@ -345,6 +346,37 @@ def test_what_cannot_be_put_back_is_told_before():
         assert seen.why=='forward may use it, a list_iterator, which a graph can not'
         torch.rand(3, generator=m.gen)
     assert torch.equal(m.gen.get_state(), was)
+
+class OutOfContext:
+    def __getattribute__(self, k): raise RuntimeError('outside of a request')
+def deep():
+    res = []
+    for _ in range(20_000): res = [res]
+    return res
+def wide(): return {i:[i] for i in range(30_000)}
+BEYOND = dict(proxy=(OutOfContext, 'held, a OutOfContext, which raises RuntimeError when it is looked at'),
+    deep=(deep, 'RecursionError'), wide=(wide, 'more than 20,000 objects'), program=(lambda: dict(sys.modules), 'which a graph can not'),
+    learner=(lambda: mk_learner(), 'held, a Learner, which a graph can not'))
+@pytest.mark.parametrize('nm', BEYOND)
+def test_a_model_with_too_much_in_sight_is_refused_at_once(nm):
+    make,why = BEYOND[nm]
+    m = Net(lambda m, x: x*m.held)
+    vars(m)['held'],begun = make(),time.perf_counter()
+    Watch(m)
+    with tried(m) as watch: pass
+    assert why in watch.why and time.perf_counter()-begun<20
+
+def test_arrays_of_any_kind():
+    masked = np.ma.masked_array([1.,2.], [False,True])
+    for a in (np.ma.masked, masked, np.zeros(0), np.array(['a',None]), np.rec.array([(1,2.)], dtype=[('a',int),('b',float)])):
+        m = Net(lambda m, x: x*m.held.size)
+        m.held = a
+        with tried(m) as watch: m(X)
+        assert not watch.why and not Watch(m).changed()
+    m.held = masked
+    watch = Watch(m)
+    masked[0] = 5
+    assert watch.changed()=='held'
 
 def test_scripted_modules_are_closed():
     with pytest.warns(DeprecationWarning): m = seq(torch.jit.script(nn.Linear(3, 3)))
