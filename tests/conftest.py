@@ -16,8 +16,9 @@ settings.register_profile('ci', derandomize=True, deadline=None, max_examples=cf
 settings.register_profile('explore', deadline=None, max_examples=20*cfg.examples)
 settings.load_profile('ci')
 
-def pytest_collection_finish():
-    "Leave what is there before the first test, most of it torch, out of garbage collections: 0.3 s each, and many tests ask for one"
+@pytest.fixture(scope='module', autouse=True)
+def unseen():
+    "Leave what is there before a module's tests, most of it torch, out of garbage collections: 0.3 s each, and many tests ask for one"
     gc.collect()
     gc.freeze()
 

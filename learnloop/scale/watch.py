@@ -99,37 +99,39 @@ class Places:
         except Exception as e:  # objects may answer as they like
             self.closed.append(f'{at or "the model"}, a {type(o).__name__}, which raises {type(e).__name__} when it is looked at')
 
-    def space(self,
-        o, # Whose they are
-        vals, # Values by name, to look at
-        names, # Those that matter; None for all
-        say # Function of a name that tells where it is
-    ):
-        "Note values by name, and look at them"
-        res = _Space(o, vals, names, say)
-        self.spaces.append(res)
-        for k,v in res.now().items(): self.look(v, say(k))
+# %% ../../nbs/scale/05_watch.ipynb #wa000111
+@patch
+def _space(self:Places,
+    o, # Whose they are
+    vals, # Values by name, to look at
+    names, # Those that matter; None for all
+    say # Function of a name that tells where it is
+):
+    "Note values by name, and look at them"
+    res = _Space(o, vals, names, say)
+    self.spaces.append(res)
+    for k,v in res.now().items(): self.look(v, say(k))
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000013
 def _see_module(places, m, at):
     places.modules.append((at, m))
     for vals in (m._parameters, m._buffers, m._modules):
         for k,v in vals.items(): places.look(v, _dot(at)(k))
-    places.space(m, vars(m), None, _dot(at))
+    places._space(m, vars(m), None, _dot(at))
     places.look(type(m), type(m).__name__)
 
 def _see_class(places, cls, at):
     mro = getattr(cls, '__mro__', ())  # what says that it is a class, such as absl's flags, may be none
     for c in (c for c in mro if not _is_library(c)):
-        places.space(c, vars(c), places.names, _dot(c.__name__))
+        places._space(c, vars(c), places.names, _dot(c.__name__))
 
 def _see_object(places, o, at):
     "An object of the user's: those of its attributes that some code names"
     held = getattr(o, '__dict__', {})
     places.look(held.get('__wrapped__'), at) # by a cache, or another wrapper
     if _is_library(type(o)) and not isinstance(o, SimpleNamespace): return
-    if hasattr(o, '__dict__'): places.space(o, held, places.names, _dot(at))
-    if any('__slots__' in vars(c) for c in type(o).__mro__): places.space(o, _Slots(o), places.names, _dot(at))
+    if hasattr(o, '__dict__'): places._space(o, held, places.names, _dot(at))
+    if any('__slots__' in vars(c) for c in type(o).__mro__): places._space(o, _Slots(o), places.names, _dot(at))
     places.look(type(o), type(o).__name__)
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000113
@@ -146,7 +148,7 @@ class _Slots:
 
 def _see_library(places, m, at):
     "A module of Python: what code names of it, unless it is torch's or Python's"
-    if _root(m.__name__) not in _LIBRARIES: places.space(None, vars(m), places.names, _dot(m.__name__))
+    if _root(m.__name__) not in _LIBRARIES: places._space(None, vars(m), places.names, _dot(m.__name__))
 
 def _see_box(places, o, at):
     if not isinstance(o, (tuple,frozenset)): places.boxes.append((at, o))
@@ -157,7 +159,7 @@ def _see_function(places, f, at):
     codes,name,vals = _codes(f.__code__),f.__qualname__.rpartition('<locals>.')[2],f.__globals__
     if not _is_library(f):
         for k,c in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True): _see_cell(places, c, f'{k} of {name}')
-        places.space(None, vars(f), None, _dot(name))
+        places._space(None, vars(f), None, _dot(name))
     for v in (f.__defaults__, f.__kwdefaults__): places.look(v, f'a default of {name}')
     if _root(vals.get('__name__')) in _LIBRARIES: return
     names = {k for c in codes for k in c.co_names}

@@ -11,7 +11,9 @@ class Places:
     model: Any
     loss_func: Any
     own: dict
+    most: Any
     names: Any
+    closed: list
     seen: dict
     spaces: list
     globals: dict
@@ -21,8 +23,8 @@ class Places:
     tensors: Any
     arrays: Any
     gens: Any
+    drawn: Any
     asks: Any
-    closed: list
     def __init__(self, model: nn.Module, loss_func: Any=None) -> None:
         """- `model`: Model whose forward is followed
         - `loss_func`: Function, partial, method or module that is called after it
@@ -33,7 +35,7 @@ class Places:
         - `o`: Any object
         - `at`: Where it was found
         """
-    def space(self, o: Any, vals: Any, names: Any, say: Any) -> Any:
+    def _space(self, o: Any, vals: Any, names: Any, say: Any) -> Any:  # scale/watch.py
         """Note values by name, and look at them
 
         - `o`: Whose they are
