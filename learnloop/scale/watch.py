@@ -79,7 +79,8 @@ class Places:
         while n<len(self.names) and not self.closed: # a name that is found late may be that of an attribute seen before
             n = len(self.names)
             self.seen,self.spaces,self.globals = {},[],{}
-            self.modules,self.boxes,self.cells,self.tensors,self.arrays,self.gens,self.drawn,self.asks = ([] for _ in range(8))
+            self.modules,self.boxes,self.cells,self.tensors,self.arrays = ([] for _ in range(5))
+            self.gens,self.drawn,self.asks = [],[],[]
             self.look(model, '')
             self.look(loss_func, 'loss_func')
         self.spaces += self.globals.values()
@@ -97,7 +98,8 @@ class Places:
             see = next((f for kinds,f in _SEES if isinstance(o, kinds)), _see_object)
             see(self, o, at)
         except Exception as e:  # objects may answer as they like
-            self.closed.append(f'{at or "the model"}, a {type(o).__name__}, which raises {type(e).__name__} when it is looked at')
+            what = f'{at or "the model"}, a {type(o).__name__}'
+            self.closed.append(f'{what}, which raises {type(e).__name__} when it is looked at')
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000111
 @patch
@@ -354,8 +356,10 @@ def _cell_back(at, c, old):
         else: c.cell_contents = old
         yield f'forward changes {at}'
 
-# %% ../../nbs/scale/05_watch.ipynb #79297aa0
+# %% ../../nbs/scale/05_watch.ipynb #79297ab0
 def _bytes(a): return _numpy.asarray(a).tobytes()  # of a subclass, such as that of masked arrays, what all have
+
+# %% ../../nbs/scale/05_watch.ipynb #79297aa0
 def _array_back(at, a, old):
     if _bytes(a)!=_bytes(old):
         a[...] = old

@@ -22,9 +22,9 @@ class Places:
     cells: Any
     tensors: Any
     arrays: Any
-    gens: Any
-    drawn: Any
-    asks: Any
+    gens: list
+    drawn: list
+    asks: list
     def __init__(self, model: nn.Module, loss_func: Any=None) -> None:
         """- `model`: Model whose forward is followed
         - `loss_func`: Function, partial, method or module that is called after it
