@@ -63,6 +63,8 @@ _STATE = 'weights','buffers','optimizer state'
 def _causes(pair, parted, whole):
     "What differs in the step, the first cause first: pairs of kind, and whether it was so before the forward pass"
     before = [] if pair.before is None else [k for k,x,y in zip(_STATE, *pair.before, strict=True) if x!=y]
+    if not before:  # what was written to by way of `.data`, which has no version
+        before = [k for k,x,y in zip(_STATE, pair.a.sums, pair.b.sums, strict=False) if x!=y and x and y]
     if pair.is_first: yield from ((k, True) for k in before)
     if whole and pair.a.batch!=pair.b.batch: yield 'batch',True
     if whole and parted: yield 'random numbers',True
@@ -234,6 +236,7 @@ def _what(self:RunDiff):
         x,y = (getattr(o, _NUMBERS[kind]) for o in (p.a, p.b))
         numbers = f' ({x:.9g} and {y:.9g})' if kind=='loss' else ''
     met = 'the same batch met the same weights'
+    if kind=='loss' and len({*p.has(CANCELLED)})>1: return f'{met}, and was cancelled in one of the runs'
     if kind=='loss': return f'{met} and gave another loss{numbers}: the forward pass'
     if kind=='gradients': return f'{met} and gave the same loss, and other gradients: the backward pass, or what ' \
         'changed them after it'

@@ -124,6 +124,15 @@ def hash_parts(
         return res,[torch.linalg.vector_norm(v, dtype=torch.float32 if v.dtype in half else None)
             for v in rows if v.dtype in (*half, torch.float32, torch.float64)]
 
+# %% ../../nbs/see/09_fingerprint.ipynb #fb090061
+def _summed(v):
+    "The hash of sums of words of 64 bits, one of each row of `v`: blind to the order within a row"
+    data = v.view(torch.int8)
+    if data.storage_offset()%8: data = data.clone()
+    n = len(data)//_LINE*_LINE
+    sums = data[:n].view(torch.int64).view(-1, _LINE//8).sum(1)
+    return _sum_up(torch.cat([sums.view(torch.int32), data[n:].int()]))
+
 # %% ../../nbs/see/09_fingerprint.ipynb #fb09000e
 def _fold(vals, salt=0):
     "A whole number of 64 bits that depends on all `vals`, and on their order"
@@ -187,19 +196,20 @@ class _Streams:
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090016
 KINDS = 'batch','loss','gradients','weights','buffers','optimizer state' # What a row has hashes of
-_MAGIC,_BLOCK = b'learnloop fingerprint 1\n',struct.Struct('<cII')
-_ROW = struct.Struct('<IHH4IIf6s6s6s6s6s6sfff')
+_MAGIC,_BLOCK = b'learnloop fingerprint 2\n',struct.Struct('<cII')
+_ROW = struct.Struct('<IHH4IIf6s6s6s6s6s6sfffHH')
 _BEFORE,_DETAIL = struct.Struct('<I6s6s6s'),struct.Struct('<IBH')
 FUSED,NO_STEP,CANCELLED,FAILED = 1,2,4,8 # What `flags` of a row are made of
-_NONE = bytes(6)
+_NONE,_SUMS_OF = bytes(6),('sum of weights','sum of buffers')
 
 class StepRow(namedtuple('StepRow', 'step epoch flags python numpy torch device hypers lr batch loss gradients weights '
-    'buffers state loss_value grad_norm weight_norm')):
-    "What is known of a step of training: hashes, 0 for what wasn't there, and three numbers"
+    'buffers state loss_value grad_norm weight_norm weight_sum buffer_sum')):
+    "What is known of a step of training: hashes, 0 for what wasn't there, and numbers"
     __slots__ = ()
     streams = property(lambda self: self[3:7], doc='Hashes of the states of random numbers before the forward pass')
     hashes = property(lambda self: self[9:15], doc='Hashes of what `KINDS` has')
     after = property(lambda self: self[12:15], doc='Those of what the next step begins with')
+    sums = property(lambda self: self[18:20], doc='What weights and buffers added up to before the forward pass')
 
 def _block(kind, data): return _BLOCK.pack(kind, len(data), zlib.crc32(kind+data)) + data
 
@@ -370,6 +380,11 @@ class _Step:
         self.values += ints
         self.values += [o.float().view(torch.int32).long() for o in floats]
         self.layout.append((what, salt, len(ints), len(floats)))
+    def add_sum(self, what, tensors):
+        "Note what `tensors` add up to, as `what`"
+        with torch.no_grad(): sums = [*map(_summed, _in_rows(tensors))]
+        self.values += sums
+        self.layout.append((what, 1, len(sums), 0))
     def add_detail(self, is_after, named):
         "Note hashes of each tensor in `named`: triples of kind, name and tensor"
         for i,(_,_,t) in enumerate(named): self.add((len(self.details), i), [t])
@@ -461,6 +476,7 @@ def before_batch(self:Fingerprint):
     if not self._begin(learn.count.batches+1): return
     self._note_batch()
     state = self._state()
+    for what,part in zip(_SUMS_OF, state, strict=False): self._row.add_sum(what, [t for _,t in part])
     if self._versions(state)==self._seen: return
     self._note_state(state, 'before ')
     if self._seen is None and not self._resumed: self._note_detail(state, is_after=False)
@@ -599,8 +615,9 @@ def _encode(self:Fingerprint, steps):
         if was!=[_NONE]*3 and was!=self._last: before += _BEFORE.pack(o.step, *was)
         if o.is_row:
             nums = [norms.get(k, 0.) for k in ('loss','gradients','weights')]
+            sums = [hashes.get(k, 0) & 65535 for k in _SUMS_OF]
             rows += _ROW.pack(o.step, o.epoch & 65535, o.flags, *o.streams, o.hypers, o.lr,
-                *map(_hash, ('batch','loss','gradients')), *now, *nums)
+                *map(_hash, ('batch','loss','gradients')), *now, *nums, *sums)
             if not o.flags & FAILED: self._last = now
         more += self._extras(o, hashes)
     return b''.join([_block(b'R', rows) if rows else b'', _block(b'B', before) if before else b'', more])

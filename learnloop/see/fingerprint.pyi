@@ -37,7 +37,7 @@ def tensor_hash(*tensors: Any) -> str:
     """
 
 class StepRow(NamedTuple):
-    """What is known of a step of training: hashes, 0 for what wasn't there, and three numbers"""
+    """What is known of a step of training: hashes, 0 for what wasn't there, and numbers"""
     step: Any
     epoch: Any
     flags: Any
@@ -56,6 +56,8 @@ class StepRow(NamedTuple):
     loss_value: Any
     grad_norm: Any
     weight_norm: Any
+    weight_sum: Any
+    buffer_sum: Any
     @property
     def streams(self) -> Any:
         """Hashes of the states of random numbers before the forward pass"""
@@ -65,6 +67,9 @@ class StepRow(NamedTuple):
     @property
     def after(self) -> Any:
         """Those of what the next step begins with"""
+    @property
+    def sums(self) -> Any:
+        """What weights and buffers added up to before the forward pass"""
 
 class FingerprintFile:
     """What a `Fingerprint` wrote, read back"""

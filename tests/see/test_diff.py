@@ -91,6 +91,8 @@ PLANTED = {
     'a draw in Python':        ('random numbers', lambda k: at('before_batch', k, draw_python)),
     'a weight':                ('weights', lambda k: at('before_batch', k, partial(edit, weight))),
     'a weight after the step': ('weights', lambda k: at('after_step', k, partial(edit, weight))),
+    'a weight by its data':    ('weights', lambda k: at('before_batch', k, lambda cb: weight(cb).data.view(-1)[1:2].add_(1e-3))),
+    'a buffer by its data':    ('buffers', lambda k: at('before_batch', k, lambda cb: module(1, cb).running_mean.data[1:2].add_(1e-3))),
     'a buffer':                ('buffers', lambda k: at('before_batch', k, partial(edit, lambda cb: module(1, cb).running_mean))),
     'a buffer at the end':     ('buffers', lambda k: at('after_opt_step', k, partial(edit, lambda cb: module(1, cb).running_var))),
     'momentum of a norm':      ('buffers', lambda k: setting(k, partial(module, 1), 'momentum', .2)),
