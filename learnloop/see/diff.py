@@ -189,8 +189,8 @@ def _kinds(self:RunDiff, pair, parted):
 def _refuse(self:RunDiff):
     a,b = self.files
     for o in self.files:
-        if not len(o): raise ValueError(f'{o.path} has no step: its run ended, or was cut, before the first one was '
-            'written')
+        why = f'the last {o.lost:,} of its bytes are cut or damaged' if o.lost else 'its run ended before the first one'
+        if not len(o): raise ValueError(f'{o.path} has no step that can be read: {why}')
     raise ValueError(f'{a.path} has the steps {a.row(0).step} to {a.row(-1).step}, and {b.path} {b.row(0).step} to '
         f'{b.row(-1).step}: none is in both')
 
@@ -240,8 +240,9 @@ def _what(self:RunDiff):
     if kind=='loss': return f'{met} and gave another loss{numbers}: the forward pass'
     if kind=='gradients': return f'{met} and gave the same loss, and other gradients: the backward pass, or what ' \
         'changed them after it'
-    if kind=='weights': return f'{met} and gave the same loss' + (' and gradients' if p.a.gradients.strip(b'\0') else
-        '') + ', and then other weights: the optimizer'
+    gradients = ' and gradients' if all(o.gradients.strip(b'\0') for o in (p.a, p.b)) else ''
+    who = 'the backward pass or the optimizer' if any(p.has(FUSED)) and not gradients else 'the optimizer'
+    if kind=='weights': return f'{met} and gave the same loss{gradients}, and then other weights: {who}'
     return f'{met} and left the same weights, and other {"values in the optimizer" if kind==_STATE[2] else kind}'
 
 # %% ../../nbs/see/10_diff.ipynb #fb100018

@@ -231,7 +231,10 @@ class FingerprintFile:
         data:bytes, # All of it
         path='' # Of the file, for messages
     ):
-        if data[:len(_MAGIC)]!=_MAGIC: raise ValueError(f'{path} is no file of a Fingerprint')
+        if data[:len(_MAGIC)]!=_MAGIC:
+            is_old = data.startswith(_MAGIC[:-2])
+            what = 'from the Fingerprint of another version' if is_old else 'no file of a Fingerprint'
+            raise ValueError(f'{path} is {what}')
         self.path,self.size,self.abouts,self.hypers,self.tables,rows = path,len(_MAGIC),[],[],[],[]
         self.before,self._details = {},{}
         for kind,a,b in _blocks(data):

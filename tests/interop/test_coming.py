@@ -60,23 +60,29 @@ def test_the_page_of_scripts_has_each_that_was_run():
 
 @pytest.fixture
 def printing(tmp_path, monkeypatch):
-    "Have a script print losses, and others be kept of the one that it was made from"
-    def _f(theirs, ours):
-        said = ' '.join(map(str, ours))
+    "Have a script print losses, and others be kept of it and of the one that it was made from"
+    def _f(theirs, ours, here=None):
+        said = ' '.join(map(str, ours if here is None else here))
         (tmp_path/'sys_one_ours.py').write_text(f"print('an epoch')\nprint('losses: {said}')\n")
-        (tmp_path/'kept.json').write_text(json.dumps([dict(kind='script', system='sys', topic='one', theirs=theirs)]))
+        (tmp_path/'kept.json').write_text(json.dumps([dict(kind='script', system='sys', topic='one', theirs=theirs, ours=ours)]))
         monkeypatch.setattr(interop, 'SCRIPTS', tmp_path)
         monkeypatch.setattr(interop, 'KEPT', tmp_path/'kept.json')
         return lambda **kwargs: interop.same_losses('sys', 'one', **kwargs)
     return _f
 
 def test_losses_that_agree_are_shown(printing):
-    assert '1.000004' in repr(printing([1., .5], [1.000004, .5])())
+    shown = repr(printing([1., .5], [1.000004, .5], [1.001, .5])())
+    assert '1.000004' in shown and '1.001000' in shown
 
 @pytest.mark.parametrize('ours', [[1.00002, .5], [1., float('nan')], [1.], [1., .5, .25]])
 def test_losses_that_differ_are_an_error(printing, ours):
     same = printing([1., .5], ours)
-    with pytest.raises(ValueError, match='losses differ|zip'): same()
+    with pytest.raises(ValueError, match='differ by|zip'): same()
+
+@pytest.mark.parametrize('here', [[1.01, .5], [1., float('nan')], [1.], [1., .5, .25]])
+def test_losses_that_are_others_here_are_an_error(printing, here):
+    same = printing([1., .5], [1., .5], here)
+    with pytest.raises(ValueError, match='on another machine|zip'): same()
 
 def test_the_tolerance_counts(printing):
     same = printing([1.], [1.0001])

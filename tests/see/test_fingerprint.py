@@ -182,6 +182,17 @@ def test_a_fused_step_stays_fused_and_has_no_gradients(tmp_path):
     near = diff_runs(tmp_path/'a', tmp_path/'b', tol=1e-5)
     assert near.equal
 
+def test_who_changed_the_weights_in_a_fused_step_is_not_known(tmp_path):
+    @on(event.before_batch, once=9)
+    def faster(cb): cb.learn.opt.param_groups[0]['lr'] *= 2
+    for nm,cbs in dict(a=[], b=[faster]).items():
+        learn = mk_learn(tmp_path/nm, [*cbs, Fingerprint()], model=partial(nn.Linear, 3, 2), opt=torch.optim.SGD)
+        learn.fuse(backend='aten', check_every=None)
+        learn.fit(1)
+    res = diff_runs(tmp_path/'a', tmp_path/'b')
+    assert (res.step, res.kind)==(9, 'weights')
+    assert 'the same loss, and then other weights: the backward pass or the optimizer' in str(res) and 'lr was' in str(res)
+
 # ---- what is written
 
 def test_rows_and_details(tmp_path):
