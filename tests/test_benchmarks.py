@@ -125,6 +125,11 @@ def test_what_is_kept_can_be_shown(p):
 
 # ---- each benchmark, as small as can be
 
+@pytest.fixture(autouse=True)
+def frozen(monkeypatch):
+    "What is there before a race stays out of garbage collections after it, too"
+    monkeypatch.setattr('gc.unfreeze', lambda: None)
+
 @pytest.fixture
 def small(monkeypatch):
     monkeypatch.setattr(chunks, 'CHUNK', .001)

@@ -176,7 +176,7 @@ def enter(self:FitKeeper, args, resume=None, accept=()):
     learn.opt_for_resume(resume)
     if resume is None: return res
     if not isinstance(resume, (str,os.PathLike)) or not resume:
-        raise TypeError(f'resume is {resume!r}: it must be the folder of a run')
+        raise TypeError(f'resume is {resume!r}: it must be the folder of a run, as its CheckpointCallback has it')
     for o in (*learn.cbs, *cbs):
         if isinstance(o, CheckpointCallback): _check_same_folder(o, resume)
     if any(is_saver): return res
