@@ -566,14 +566,16 @@ def lrs(self:Recorder):
 @patch
 @draws
 def plot_loss(self:Recorder,
-    skip_start:int=5,     # Batches to leave out at the start, where the loss falls off a cliff
+    skip_start:int=5,     # Batches to leave out at the start, where the loss falls off a cliff; if there are more
     with_valid:bool=True, # The validation loss, too?
     log:bool=False,       # Logarithmic axis for the loss?
     show_epochs:bool=False, # A vertical line at the end of each epoch?
     ax=None               # Axes to draw on; None for new ones
 ): # The axes
     "Plot training loss by batch and validation loss by epoch"
+    if not self.losses: raise ValueError('there is nothing to plot: fit first')
     if ax is None: ax = pyplot().subplots()[1]
+    if len(self.losses)<=skip_start: skip_start = 0
     ax.plot(range(skip_start, len(self.losses)), self.losses[skip_start:], label='train')
     if with_valid and 'valid_loss' in self.metric_names:
         i = self.metric_names.index('valid_loss')-1

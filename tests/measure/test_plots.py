@@ -87,6 +87,15 @@ def test_an_error_is_the_plots_own(learn):
     with pytest.raises(ValueError, match='mine'): f()
     assert plt.rcParams['text.color']==plt.rcParamsDefault['text.color']
 
+def test_losses_of_a_short_fit_are_all_drawn():
+    learn = Learner([(torch.ones(2, 3), torch.ones(2, 1))]*4, nn.Linear(3, 1), nn.functional.mse_loss)
+    with pytest.raises(ValueError, match='nothing to plot: fit first'): learn.recorder.plot_loss()
+    with learn.no_logging(), learn.no_bar():
+        learn.fit(1)
+        assert [len(o.get_xdata()) for o in learn.recorder.plot_loss().lines]==[4], 'fewer than are left out at the start'
+        learn.fit(2)
+    assert [len(o.get_xdata()) for o in learn.recorder.plot_loss().lines]==[3]
+
 @pytest.mark.parametrize('name', [*PLOTS, *MANY, 'find', 'pyplot', 'style'])
 def test_without_matplotlib(name, learn, monkeypatch):
     "Each plot says what to install"
