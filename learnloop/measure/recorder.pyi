@@ -146,7 +146,7 @@ class Recorder(Callback):
     def plot_loss(self, skip_start: int=5, with_valid: bool=True, log: bool=False, show_epochs: bool=False, ax: Any=None) -> Any:  # measure/recorder.py
         """Plot training loss by batch and validation loss by epoch
 
-        - `skip_start`: Batches to leave out at the start, where the loss falls off a cliff
+        - `skip_start`: Batches to leave out at the start, where the loss falls off a cliff; if there are more
         - `with_valid`: The validation loss, too?
         - `log`: Logarithmic axis for the loss?
         - `show_epochs`: A vertical line at the end of each epoch?
