@@ -26,7 +26,7 @@ ENVS = dict(  # chkstyle: ignore-node
     lightning=['lightning==2.6.6 -c'],
     transformers=['transformers==5.23.0 accelerate -c'],
     wild=[*FASTAI, 'lightning==2.6.6 keras==3.15.1 transformers==5.23.0 accelerate==1.15.0 pytorch-ignite==0.5.5 skorch==1.4.0 -c',
-        'optuna==5.0.0 optuna-integration==5.0.0 wandb==0.31.0 tensorboardX==2.6.5 codecarbon==3.3.2 comet-ml==3.58.8 torchmetrics==1.9.0 -c',
+        'optuna==5.0.0 optuna-integration==5.0.0 wandb==0.31.0 tensorboardX==2.6.5 codecarbon==3.3.2 comet-ml==3.58.8 neptune==1.14.0.post2 torchmetrics==1.9.0 -c',
         'ray[tune]==2.60.0 mlflow==3.17.2 dvclive==3.49.1 -c'],
     more=[*FASTAI, 'lightning==2.6.6 keras==3.15.1 transformers==5.23.0 accelerate==1.15.0 pytorch-ignite==0.5.5 -c',
         'trl==1.16.0 sentence-transformers==6.2.0 swanlab==0.10.3 livelossplot==0.6.1 finetuning-scheduler==2.14.1 -c'])

@@ -385,6 +385,6 @@ def test_ray(tmp_path, monkeypatch):
 # Scripts
 
 @pytest.mark.parametrize('topic', ['schedule', 'losses'])
-def test_scripts(topic): compare_scripts('keras', topic, tol=1e-7)  # Keras takes means in float32
+def test_scripts(topic): compare_scripts('keras', topic, tol=1e-6)  # Keras takes means in float32
 
 def test_script_with_adam(): compare_scripts('keras', 'digits', tol=2e-4)  # its epsilon is added before the second moment's bias is corrected: it counts for more in the first steps

@@ -94,7 +94,6 @@ def test_wandb(tmp_path, monkeypatch):
         assert logged['ours']==logged['theirs'] and len(logged['ours'])==3 and summaries['ours']==summaries['theirs'] and len(summaries['ours'])==2
         assert all(torch.equal(a, b) for a,b in zip(weights['ours'].values(), weights['theirs'].values(), strict=True))
 
-@pytest.mark.skipif(find_spec('neptune') is None, reason='it is no longer there for everybody')
 def test_neptune():
     import neptune
     with tried('skorch', 'neptune', 'NeptuneLogger'):
