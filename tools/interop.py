@@ -95,7 +95,8 @@ def code_lines(path):
     from pygments.formatters import HtmlFormatter
     from pygments.lexers import PythonLexer
     text = path.read_text()
-    html = re.sub('(<span class="p">[^<]*[(,]</span>)', r'\1<wbr>', highlight(text, PythonLexer(), HtmlFormatter(nowrap=True)))
+    html = re.sub('<span class="[nw]">([^<]*)</span>', r'\1', highlight(text, PythonLexer(), HtmlFormatter(nowrap=True)))  # names and spaces have no colour
+    html = re.sub('(<span class="p">[^<]*[(,]</span>)', r'\1<wbr>', html)
     return text.splitlines(),html.splitlines()
 
 # The sign isn't copied; what is wrapped goes on four columns further in than it began
@@ -156,7 +157,7 @@ def losses(system):
     rows = [o for o in kept('script') if o['system']==system]
     def _said(ns): return ' '.join(f'{o:.6f}' for o in ns)
     return Table([('script', f'losses with {system}', 'with learnloop', 'differ at most by'), *((o['topic'], _said(o['theirs']), _said(o['ours']),
-        max(abs(a-b) for a,b in zip(o['theirs'], o['ours'], strict=True))) for o in sorted(rows, key=key))])
+        f"{max(abs(a-b) for a,b in zip(o['theirs'], o['ours'], strict=True)):.1e}") for o in sorted(rows, key=key))])
 
 def main(systems):
     if unknown := set(systems) - set(ENVS):

@@ -387,7 +387,7 @@ class _Step:
         "Note what `tensors` add up to, as `what`"
         with torch.no_grad(): sums = [*map(_summed, _in_rows(tensors))]
         self.values += sums
-        self.layout.append((what, 1, len(sums), 0))
+        self.layout.append((what, 0, len(sums), 0))
     def add_detail(self, is_after, named):
         "Note hashes of each tensor in `named`: triples of kind, name and tensor"
         for i,(_,_,t) in enumerate(named): self.add((len(self.details), i), [t])
