@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/scale/team.html.md"""
 __all__ = ['PeerError', 'leave_group', 'Team', 'find_team']
 
 # %% ../../nbs/scale/00_team.ipynb #te000004
-import atexit, hashlib, io, os, struct, sys, threading, time, torch, warnings
+import atexit, ctypes, hashlib, io, os, struct, sys, threading, time, torch, warnings
 import torch.distributed as dist
 from contextlib import suppress
 from datetime import timedelta
@@ -329,12 +329,17 @@ def _has_agent(): return os.environ.get('TORCHELASTIC_USE_AGENT_STORE')=='True'
 def _hang_up(self:Team):
     "End what the others wait for, and give them time to read why"
     cut(self._made)
+    for o in {*dist.distributed_c10d._world.pg_map, self.group, self.flags}: _keep(o)
     self.store.add('heard', 1)
     self.group = self.flags = None
     if dist.get_backend()!='gloo': dist.distributed_c10d._abort_process_group()
     leave_group()
     end = time.monotonic() + (2 if self.is_first and not _has_agent() else 0)  # the store may end with this process
     while self.store.add('heard', 0)<self.world and time.monotonic()<end: time.sleep(.02)
+
+def _keep(group):
+    "Have `group` never be destroyed, which would wait for what gloo has lost"
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(group))
 
 @patch
 def _watch(self:Team):
