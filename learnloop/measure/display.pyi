@@ -4,7 +4,7 @@
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ['PALETTE', 'format_time', 'short_time', 'human_time', 'is_main_process', 'told_error', 'pyplot', 'plot_style', 'draws', 'settle_axes']
+__all__ = ['PALETTE', 'format_time', 'human_time', 'is_main_process', 'told_error', 'pyplot', 'plot_style', 'draws', 'settle_axes']
 
 PALETTE: tuple
 
@@ -16,20 +16,12 @@ def format_time(s: float) -> str:
     Returns: `mm:ss`, or `h:mm:ss`
     """
 
-def short_time(s: float) -> str:
-    """Write a short duration of `s` seconds, in the unit that fits
-
-    - `s`: Seconds
-
-    Returns: `12.3 µs`, `4.56 ms`, `7.89 s`; from a minute on as `format_time` has it
-    """
-
-def human_time(s: float) -> str:
+def human_time(s: float | None) -> str:
     """Write a duration of `s` seconds in units that fit it
 
-    - `s`: Seconds
+    - `s`: Seconds; None for unknown
 
-    Returns: With two units at most
+    Returns: With three digits below a minute, and with two units at most above
     """
 
 def is_main_process() -> bool:

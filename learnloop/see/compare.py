@@ -12,10 +12,11 @@ import math, time
 from html import escape
 from pathlib import Path
 from fastcore.basics import patch
+from ..measure.display import human_time
 from ..measure.metrics import less_is_better
 from .chart import line_sample
 from .page import SORT_SCRIPT, Cell, Grid, Numbers, Page, PageFile, el, page_html, shown, small_chart, write_page
-from .runs import age_of, is_metric, runs, took
+from .runs import age_of, is_metric, runs
 
 # %% ../../nbs/see/12_compare.ipynb #8f5a000a
 def compare(
@@ -131,7 +132,7 @@ def _overview(self:Comparison):
         'error']
     return [Grid('Runs', head, rows, 1000, True)]
 
-def _time(secs): return None if secs is None else Cell(took(secs), secs)
+def _time(secs): return None if secs is None else Cell(human_time(secs), secs)
 
 # %% ../../nbs/see/12_compare.ipynb #1a3f0151
 @patch

@@ -5,7 +5,7 @@ from learnloop.measure.table import Table
 from pathlib import Path
 from typing import Any
 
-__all__ = ['DAMAGED', 'Runs', 'runs', 'Run', 'walk_run', 'read_history', 'parsed', 'is_metric', 'took', 'age_of']
+__all__ = ['DAMAGED', 'Runs', 'runs', 'Run', 'walk_run', 'read_history', 'parsed', 'is_metric', 'age_of']
 
 DAMAGED: tuple
 
@@ -136,12 +136,6 @@ def is_metric(name: str) -> bool:
     """Whether it is of an epoch, rather than the loss or a hyper-parameter of a step, or the place itself
 
     - `name`: Of a column
-    """
-
-def took(secs: float | None) -> str:
-    """Write a duration for people
-
-    - `secs`: None for unknown
     """
 
 def age_of(secs: float) -> str:

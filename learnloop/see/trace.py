@@ -18,7 +18,7 @@ from ..loop.callback import Callback, on
 from ..loop.flow import CancelException, Event, Flow
 from ..loop.later import knows_patches
 from ..loop.checks import check_whole
-from ..measure.display import short_time
+from ..measure.display import human_time
 from ..measure.table import Table
 
 # %% ../../nbs/see/03_trace.ipynb #cb645795
@@ -182,7 +182,7 @@ def _folded(turns, whole):
 def _tables(self:Trace):
     whole = sum(o.ns for o in self._phases.values() if o.depth==1)
     def _costs(o):
-        return f'{o.n:,}',short_time(o.ns/1e9),short_time(o.ns/1e9/o.n),f'{o.ns/whole:.1%}' if whole else ''
+        return f'{o.n:,}',human_time(o.ns/1e9),human_time(o.ns/1e9/o.n),f'{o.ns/whole:.1%}' if whole else ''
     phases = [('   '*(o.depth-1) + o.event, *_costs(o), o.outcomes['cancelled'] or '', o.outcomes['failed'] or '')
         for o in self._in_order()]
     turns = [(o.callback, o.event, *_costs(o), _ends(o)) for o in _folded(self._turn_totals(), whole)]

@@ -2,7 +2,7 @@
 import pytest, sys, torch
 from itertools import combinations
 from learnloop import ActivationStats, ClassificationInterpretation, DataLoaders, Learner, accuracy, plot_style
-from learnloop.measure.display import PALETTE, draws, human_time, pyplot, settle_axes
+from learnloop.measure.display import PALETTE, draws, pyplot, settle_axes
 from torch import nn
 
 plt = pytest.importorskip('matplotlib.pyplot')
@@ -152,8 +152,3 @@ def test_colours_stay_apart(eyes):
     labs = [lab(seen@linear(o)) for o in PALETTE]
     assert min(float((a-b).norm()) for a,b in combinations(labs, 2))>17
     assert float((labs[0]-labs[1]).norm())>40
-
-def test_durations():
-    for secs,text in ((0, '0 ms'), (.9994, '999 ms'), (1, '1 s'), (9.96, '10 s'), (59.4, '59 s'), (59.6, '1 min'), (61, '1 min 1 s'), (3599, '59 min 59 s'),
-        (3599.6, '1 h'), (3661, '1 h 1 min'), (86399, '1 d'), (90_000, '1 d 1 h'), (864_000, '10 d')):
-        assert human_time(secs)==text, secs
