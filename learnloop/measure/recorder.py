@@ -41,7 +41,7 @@ class Recorder(Callback):
     ):
         self.add_time,self.train_metrics,self.valid_metrics,self.beta = add_time,train_metrics,valid_metrics,beta
         self.train_mets,self.valid_mets,self._stashed,self.log,self._tried,self._fits = [],[],[],[],[],False
-        self.parts,self._parts_of,self._logged,self._own,self._waiting = [],None,[],{},[]
+        self.columns,self.parts,self._parts_of,self._logged,self._own,self._waiting = [],[],None,[],{},[]
         self._clear()
 
     def _clear(self):

@@ -26,6 +26,7 @@ class Recorder(Callback):
     log: list
     _tried: list
     _fits: bool
+    columns: list
     parts: list
     _parts_of: Any
     _logged: list
@@ -52,7 +53,6 @@ class Recorder(Callback):
     error: Any
     _since: Any
     _start: Any
-    columns: list
     _seconds: Any
     lr_finder: Any
     _known: Any

@@ -220,6 +220,15 @@ def reordered(self:RunDiff)->bool:
     epochs = [Counter(r.batch for r in o if r.epoch==self.pair.a.epoch) for o in self.files]
     return epochs[0]==epochs[1]
 
+# %% ../../nbs/see/10_diff.ipynb #fb10002e
+@patch
+def _ended(self:RunDiff):
+    "How the batch ended early in one of the runs, if what it didn't come to is what differs"
+    p,k = self.pair,self.kind
+    if k in ('loss','gradients') and all(getattr(o, k).strip(b'\0') for o in (p.a, p.b)): return
+    how = (FAILED, 'failed'),(CANCELLED, 'was cancelled'),(NO_STEP, 'made no optimizer step')
+    return next((what for flag,what in how if len({*p.has(flag)})>1), None)
+
 # %% ../../nbs/see/10_diff.ipynb #fb100017
 def _steps(n): return f'{n:,} step' if n==1 else f'{n:,} steps'
 def _names(nums): return ' and '.join({'device':'the device'}.get(STREAMS[i], STREAMS[i]) for i in nums)
@@ -235,13 +244,15 @@ def _what(self:RunDiff):
     if kind in _NUMBERS:
         x,y = (getattr(o, _NUMBERS[kind]) for o in (p.a, p.b))
         numbers = f' ({x:.9g} and {y:.9g})' if kind=='loss' else ''
-    met = 'the same batch met the same weights'
-    if kind=='loss' and len({*p.has(CANCELLED)})>1: return f'{met}, and was cancelled in one of the runs'
+    met,ended = 'the same batch met the same weights',self._ended()
+    if kind=='loss' and ended: return f'{met}, and {ended} in one of the runs'
     if kind=='loss': return f'{met} and gave another loss{numbers}: the forward pass'
+    if kind=='gradients' and ended: return f'{met} and gave the same loss, and then {ended} in one of the runs'
     if kind=='gradients': return f'{met} and gave the same loss, and other gradients: the backward pass, or what ' \
         'changed them after it'
     gradients = ' and gradients' if all(o.gradients.strip(b'\0') for o in (p.a, p.b)) else ''
     who = 'the backward pass or the optimizer' if any(p.has(FUSED)) and not gradients else 'the optimizer'
+    if ended: return f'{met} and gave the same loss{gradients}, and then {ended} in one of the runs'
     if kind=='weights': return f'{met} and gave the same loss{gradients}, and then other weights: {who}'
     return f'{met} and left the same weights, and other {"values in the optimizer" if kind==_STATE[2] else kind}'
 

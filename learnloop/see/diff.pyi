@@ -40,6 +40,8 @@ class RunDiff:
     @property
     def reordered(self) -> bool:  # see/diff.py
         """Are the batches of the epoch the same, in another order?"""
+    def _ended(self) -> Any:  # see/diff.py
+        """How the batch ended early in one of the runs, if what it didn't come to is what differs"""
     def _what(self) -> Any:  # see/diff.py
         """What happened in the step, in words"""
     def _hints(self) -> Any:  # see/diff.py

@@ -1,6 +1,8 @@
 "Runs in which something was planted: where `diff_runs` says that they part"
 import random
+from contextlib import suppress
 from functools import partial
+from itertools import permutations
 import pytest, torch
 from torch import nn
 from torch.nn import functional as F
@@ -186,6 +188,16 @@ def test_a_pass_that_was_ended(tmp_path):
     fit(tmp_path/'a', n_epoch=2)
     fit(tmp_path/'b', [at('after_batch', 10, cancel(CancelTrainException))], n_epoch=2)
     assert (diff_runs(tmp_path/'a', tmp_path/'b').step, diff_runs(tmp_path/'a', tmp_path/'b').kind)==(10, 'batch')
+
+@pytest.mark.parametrize('when,exc,said', [('before_batch', CancelBatchException, ', and was cancelled'), ('after_opt_step', ValueError, ', and failed'),
+    ('after_loss', CancelBatchException, ' and gave the same loss, and then was cancelled'),
+    ('before_step', CancelStepException, ' and gave the same loss and gradients, and then made no optimizer step')])
+def test_a_batch_that_ended_early_in_one_of_them(when, exc, said, tmp_path):
+    fit(tmp_path/'a')
+    with suppress(ValueError): fit(tmp_path/'b', [at(when, 7, cancel(exc('planted')))])
+    for pair in permutations('ab'):
+        text = str(diff_runs(*(tmp_path/o for o in pair)))
+        assert f'in step 7 the same batch met the same weights{said} in one of the runs.' in text
 
 def test_generators_that_nobody_draws_from_dont_matter(tmp_path):
     def start(seed): return Callback(before_fit=lambda cb: random.seed(seed))
