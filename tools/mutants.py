@@ -340,7 +340,7 @@ FAULTS = [
     Fault('a cancel of one process stays its own', 'agree', "    if not self._misses(name):\n", "    if True:\n", 'test_cancels.py -k outermost'),
     Fault('parts count alike, whatever their size', 'agree', "    if learn.bs*self.world!=learn.n_items:", "    if False:", 'test_exact.py -k as_one_process'),
     Fault('an error of one process is not told', 'team', "self.store.compare_set(", "str(", 'test_team.py -k error_of_one'),
-    Fault('a process that has failed waits for gloo', 'team', "ctypes.pythonapi.Py_IncRef(ctypes.py_object(group))", 'pass', 'test_team.py -k wait_for_gloo'),
+    Fault('a process that has failed waits for gloo', 'team', "ctypes.pythonapi.Py_IncRef(ctypes.py_object(o))", 'pass', 'test_team.py -k wait_for_gloo'),
     Fault('random numbers of ranks are not resumed', 'resume', "if peers.team: s |= ranks[peers.rank]", "if False: s |= ranks[peers.rank]", 'test_kept.py -k bit_for_bit'),
     Fault('a part of a tensor may have another size', 'shards', "if sum(prod(c['sizes']) for c in o['chunks'])!=prod(o['size']):", "if False:", 'test_shards.py')]
 

@@ -324,22 +324,26 @@ def _left(self:Team, gone):
 # %% ../../nbs/scale/00_team.ipynb #te0000f7
 def _has_agent(): return os.environ.get('TORCHELASTIC_USE_AGENT_STORE')=='True'
 
+# %% ../../nbs/scale/00_team.ipynb #te000042
+@patch
+def _keep_groups(self:Team):
+    "Have gloo's groups never be destroyed"
+    every = dist.distributed_c10d._world.pg_map
+    for o in {self.group, self.flags, *(o for o in every if dist.get_backend(o)=='gloo')}:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(o))
+
 # %% ../../nbs/scale/00_team.ipynb #te000039
 @patch
 def _hang_up(self:Team):
     "End what the others wait for, and give them time to read why"
     cut(self._made)
-    for o in {*dist.distributed_c10d._world.pg_map, self.group, self.flags}: _keep(o)
+    self._keep_groups()
     self.store.add('heard', 1)
     self.group = self.flags = None
     if dist.get_backend()!='gloo': dist.distributed_c10d._abort_process_group()
     leave_group()
     end = time.monotonic() + (2 if self.is_first and not _has_agent() else 0)  # the store may end with this process
     while self.store.add('heard', 0)<self.world and time.monotonic()<end: time.sleep(.02)
-
-def _keep(group):
-    "Have `group` never be destroyed, which would wait for what gloo has lost"
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(group))
 
 @patch
 def _watch(self:Team):

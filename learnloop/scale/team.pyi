@@ -98,6 +98,8 @@ class Team:
         """What parted the processes"""
     def _left(self, gone: Any) -> Any:  # scale/team.py
         """What is known of processes that are gone"""
+    def _keep_groups(self) -> Any:  # scale/team.py
+        """Have gloo's groups never be destroyed"""
     def _hang_up(self) -> Any:  # scale/team.py
         """End what the others wait for, and give them time to read why"""
     def _watch(self) -> Any:  # scale/team.py

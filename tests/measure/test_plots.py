@@ -90,6 +90,7 @@ def test_an_error_is_the_plots_own(learn):
 def test_losses_of_a_short_fit_are_all_drawn():
     learn = Learner([(torch.ones(2, 3), torch.ones(2, 1))]*4, nn.Linear(3, 1), nn.functional.mse_loss)
     with pytest.raises(ValueError, match='nothing to plot: fit first'): learn.recorder.plot_loss()
+    assert learn.recorder.columns==learn.recorder.values==[]
     with learn.no_logging(), learn.no_bar():
         learn.fit(1)
         assert [len(o.get_xdata()) for o in learn.recorder.plot_loss().lines]==[4], 'fewer than are left out at the start'
