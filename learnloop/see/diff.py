@@ -236,24 +236,20 @@ def _names(nums): return ' and '.join({'device':'the device'}.get(STREAMS[i], ST
 @patch
 def _what(self:RunDiff):
     "What happened in the step, in words"
-    p,kind,numbers = self.pair,self.kind,''
+    p,kind = self.pair,self.kind
     if kind=='batch': return 'came the same batches in another order' if self.reordered else 'came another batch'
-    start = f'the same batch met other random numbers ({_names(self.parted)})'
-    if kind=='random numbers': return start
+    if kind=='random numbers': return f'the same batch met other random numbers ({_names(self.parted)})'
     if self.early: return f'before its forward pass, the {kind} were others: something changed them after the last step'
-    if kind in _NUMBERS:
-        x,y = (getattr(o, _NUMBERS[kind]) for o in (p.a, p.b))
-        numbers = f' ({x:.9g} and {y:.9g})' if kind=='loss' else ''
     met,ended = 'the same batch met the same weights',self._ended()
-    if kind=='loss' and ended: return f'{met}, and {ended} in one of the runs'
-    if kind=='loss': return f'{met} and gave another loss{numbers}: the forward pass'
-    if kind=='gradients' and ended: return f'{met} and gave the same loss, and then {ended} in one of the runs'
+    gradients = ' and gradients' if all(o.gradients.strip(b'\0') for o in (p.a, p.b)) else ''
+    so_far = '' if kind=='loss' else f' and gave the same loss{gradients}'
+    if ended: return f'{met}{so_far}, and then {ended} in one of the runs'
+    if kind=='loss':
+        return f'{met} and gave another loss ({p.a.loss_value:.9g} and {p.b.loss_value:.9g}): the forward pass'
     if kind=='gradients': return f'{met} and gave the same loss, and other gradients: the backward pass, or what ' \
         'changed them after it'
-    gradients = ' and gradients' if all(o.gradients.strip(b'\0') for o in (p.a, p.b)) else ''
     who = 'the backward pass or the optimizer' if any(p.has(FUSED)) and not gradients else 'the optimizer'
-    if ended: return f'{met} and gave the same loss{gradients}, and then {ended} in one of the runs'
-    if kind=='weights': return f'{met} and gave the same loss{gradients}, and then other weights: {who}'
+    if kind=='weights': return f'{met}{so_far}, and then other weights: {who}'
     return f'{met} and left the same weights, and other {"values in the optimizer" if kind==_STATE[2] else kind}'
 
 # %% ../../nbs/see/10_diff.ipynb #fb100018

@@ -189,7 +189,7 @@ def test_a_pass_that_was_ended(tmp_path):
     fit(tmp_path/'b', [at('after_batch', 10, cancel(CancelTrainException))], n_epoch=2)
     assert (diff_runs(tmp_path/'a', tmp_path/'b').step, diff_runs(tmp_path/'a', tmp_path/'b').kind)==(10, 'batch')
 
-@pytest.mark.parametrize('when,exc,said', [('before_batch', CancelBatchException, ', and was cancelled'), ('after_opt_step', ValueError, ', and failed'),
+@pytest.mark.parametrize('when,exc,said', [('before_batch', CancelBatchException, ', and then was cancelled'), ('after_opt_step', ValueError, ', and then failed'),
     ('after_loss', CancelBatchException, ' and gave the same loss, and then was cancelled'),
     ('before_step', CancelStepException, ' and gave the same loss and gradients, and then made no optimizer step')])
 def test_a_batch_that_ended_early_in_one_of_them(when, exc, said, tmp_path):
