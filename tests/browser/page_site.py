@@ -82,7 +82,7 @@ def search(page, queries):
         box.fill('')
         first.wait_for(state='detached')
         box.fill(q)
-        try: first.wait_for(timeout=8000)
+        try: first.wait_for()
         except TimeoutError: res[q] = []  # nothing is found
         else: res[q] = [re.sub(r'\?h=[^#]*', '', o.get_attribute('href')) for o in page.get_by_role('option').all()[:3]]
     return res
