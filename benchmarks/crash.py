@@ -11,9 +11,9 @@ folder must have a checkpoint to go on from, if it had one before.
     python -m benchmarks.crash --every-operation
 
 Processes are forked from this one, which has torch loaded and never trains, so that they begin at once. Each has a time limit and a group
-of its own. With several processes, one of them is killed at a random time, or all at once; those that are left end by themselves. Only the
-leader of a group is killed, as the workers of a loader often live on for some seconds. Waiting for the disk is left out: it matters to
-power cuts, not to kills.
+of its own. With several processes, the first one is killed at an operation, and then any of them, or all at once, at a random time; those that
+are left end by themselves. Only the leader of a group is killed, as the workers of a loader often live on for some seconds. Waiting for the
+disk is left out: it matters to power cuts, not to kills.
 """
 import hashlib, os, random, select, shutil, signal, sys, tempfile, threading, time, torch, traceback, warnings
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
@@ -246,7 +246,8 @@ def trial_several(n, name, root, want, ops, seconds, rng, n_max=KILLS):
     kills,in_save,last,again = 0,0,0,True
     while again:
         kill = {}
-        if kills<n_max:
+        if not kills: kill = dict(ranks=[0], at=rng.randint(1, ops[0]))  # is sure to come, whatever time it takes
+        elif kills<n_max:
             kill['ranks'] = [*range(n)] if rng.random()<.3 else [rng.randrange(n)]
             is_at = rng.random()<.5 and kill['ranks']==[0]
             kill |= dict(at=rng.randint(1, ops[0])) if is_at else dict(after=rng.uniform(.02, seconds))
