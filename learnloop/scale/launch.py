@@ -184,7 +184,7 @@ def _late(self:_Crew, timeout):
     left = self.left
     self.signal(signal.SIGUSR2)
     files = {o.rank:Path(f'{o.file}.stack') for o in left}
-    until = time.monotonic()+1
+    until = time.monotonic()+5
     while not all(p.exists() and p.stat().st_size for p in files.values()) and time.monotonic()<until: self.look(.05)
     said = {r:p.read_text().splitlines()[1:4] if p.exists() else [] for r,p in files.items()}
     at = '\n'.join(f'rank {r}:\n' + '\n'.join(v) for r,v in said.items())

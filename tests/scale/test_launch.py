@@ -6,7 +6,7 @@ import torch.distributed as dist
 from pathlib import Path
 from learnloop import PeerError, launch
 from learnloop.scale.team import find_team
-from together import together
+from together import SOON,together
 
 class Odd(Exception):
     "One that can't be made again of what it was made of"
@@ -82,7 +82,7 @@ def test_the_error_that_came_first(rank):
     start = time.monotonic()
     with pytest.raises(KeyError, match='boom') as e: together(raise_in, rank, KeyError('boom'), n=3)
     assert f'rank {rank} has raised it' in e.value.__notes__[0] and 'in raise_in' in e.value.__notes__[0]
-    assert time.monotonic()-start<10
+    assert time.monotonic()-start<SOON
 
 def test_an_error_that_can_not_be_sent():
     with pytest.raises(PeerError, match='rank 1 failed: Odd: 1 and 2') as e: together(raise_in, 1, Odd(1, 2))
@@ -103,7 +103,7 @@ def test_a_killed_process_is_named():
     start = time.monotonic()
     with pytest.raises(PeerError, match='rank 1 was killed by SIGKILL'): together(end_by, signal.SIGKILL)
     with pytest.raises(PeerError, match='rank 1 was killed by SIGTERM'): together(end_by, signal.SIGTERM)
-    assert time.monotonic()-start<15
+    assert time.monotonic()-start<SOON
 
 def test_an_end_without_a_word_is_named():
     with pytest.raises(PeerError, match='rank . ended without a word, with exit code 5'): together(os._exit, 5)
@@ -115,8 +115,8 @@ def hang(path):
 def pids(path, n=2): return [int((path/str(r)).read_text()) for r in range(n)]
 
 def test_time_limit(tmp_path):
-    with pytest.raises(TimeoutError, match='2 of 2 processes were not done after 1 s') as e:
-        together(hang, tmp_path, timeout=1)
+    with pytest.raises(TimeoutError, match='2 of 2 processes were not done after 3 s') as e:
+        together(hang, tmp_path, timeout=3)
     assert str(e.value).count('in hang')==2, 'it says where they were'
     assert not any(map(alive, pids(tmp_path)))
 
@@ -144,16 +144,16 @@ def test_the_parent_is_ended(tmp_path, sig, f, code):
     p = mp.get_context('fork').Process(target=parent, args=(f, tmp_path))
     p.start()
     try:
-        until = time.monotonic()+20
+        until = time.monotonic()+SOON
         while not all((tmp_path/r).exists() and (tmp_path/r).read_text() for r in '01'): assert time.monotonic()<until
         os.kill(p.pid, sig)
         if f is deaf:
             p.join(1)
             assert p.is_alive(), 'it waits for its children'
             os.kill(p.pid, sig)
-        p.join(20)
+        p.join(SOON)
         assert p.exitcode==code
-        until = time.monotonic()+5
+        until = time.monotonic()+SOON
         while any(map(alive, pids(tmp_path))): assert time.monotonic()<until
     finally: p.kill()
 
