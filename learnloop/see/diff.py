@@ -283,9 +283,12 @@ def lines(self:RunDiff)->list: # Sentences
         return [f'These are other models: {self.tensor} is {_of(self.found[0])} in A, and {_of(self.found[1])} in B.']
     near = '' if self._limit is None else ' within the tolerance'
     if self.equal:
-        res = [f'Equal{near} for all {_steps(self.n_equal)} that both have.']
+        which = 'the only step' if self.n_equal==1 else f'all {_steps(self.n_equal)}'
+        res = [f'Equal{near} for {which} that both have.']
         longer = [(k, o.row(-1).step) for k,o in zip('AB', self.files, strict=True)]
-        if longer[0][1]!=longer[1][1]:
+        if longer[0][1]==longer[1][1]:
+            if a.row(-1).flags & b.row(-1).flags & FAILED: res.append(f'Both failed in step {a.row(-1).step:,}.')
+        else:
             k,n = max(longer, key=lambda o: o[1])
             res.append(f'{k} goes on to step {n:,}, and the other one ends with step {min(o[1] for o in longer):,}.')
     elif self.pair.is_first and self.early and self.kind in _STATE:

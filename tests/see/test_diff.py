@@ -175,6 +175,12 @@ def test_equal_runs_and_beginnings(tmp_path):
     res = diff_runs(tmp_path/'a', tmp_path/'c')
     assert res.equal and 'A goes on to step 24, and the other one ends with step 9' in str(res)
 
+@pytest.mark.parametrize('k,said', [(7, 'all 7 steps'), (1, 'the only step')])
+def test_runs_that_fail_alike(k, said, tmp_path):
+    for o in 'ab':
+        with pytest.raises(ValueError): fit(tmp_path/o, [at('after_loss', k, cancel(ValueError))])
+    assert str(diff_runs(tmp_path/'a', tmp_path/'b'))==f'Equal for {said} that both have.\nBoth failed in step {k}.'
+
 def test_the_same_batches_in_another_order(tmp_path):
     fit(tmp_path/'a')
     fit(tmp_path/'b', change=lambda model, batches: batches.reverse())
