@@ -111,7 +111,7 @@ def _curves(self:Comparison):
         x = _axis(of, nm)
         series = {run.name:_points(o, nm, x) for run,o in zip(self.runs, of, strict=True)}
         charts.append(small_chart(series, nm, x, legend=False))
-    if not charts: return ['No run has a history.']
+    if not charts: return ['No run has a history, such as CSVLogger() writes.']
     legend = el('ul', *(el('li', line_sample(i), ' ', o.name) for i,o in enumerate(self.runs)), class_='legend')
     return [legend, el('div', *(el('figure', o) for o in charts), class_='charts')]
 

@@ -30,6 +30,7 @@ from ..loop.rng import all_rngs, preserve_rng
 from ..measure.display import is_main_process
 from .about import run_facts
 from .log import put_at
+from .runfile import open_run
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090008
 _WIDTH = 4096        # Numbers that have multipliers of their own; sums of so many are multiplied again
@@ -429,6 +430,7 @@ class Fingerprint(Callback):
     order,run_valid,safe_in_evaluate,fit_only,remove_on_fetch = inf,False,True,True,True
     writes,only_looks,agrees = True,True,True
     _size,_rest,_last,_begun,_resumed,_warned,_row,_is_main = None,b'',None,False,False,False,None,True
+    _run_file = None
     def __init__(self,
         every_steps:int=1, # Batches of training from one row to the next
         detail:int=100, # Batches from one detail, a hash of each tensor, to the next; what was noted is fetched then
@@ -444,8 +446,11 @@ class Fingerprint(Callback):
     def before_train(self): self._places = None
     def cleanup_epoch(self): self._flush()
     def cleanup_fit(self):
-        self._flush()
-        self._begun,self._resumed,self._places,self._row,self._seen = False,False,None,None,None
+        try: self._flush()
+        finally:
+            self._begun,self._resumed,self._places,self._row,self._seen = False,False,None,None,None
+            file,self._run_file = self._run_file,None
+            if file: file.close()
 
     def state_dict(self):
         self._flush()
@@ -597,6 +602,7 @@ def cleanup_train(self:Fingerprint):
 def _flush(self:Fingerprint):
     "Fetch what was noted, and write it"
     if not self._begun: return
+    if self._run_file: self._run_file.note()
     steps,self._steps = self._steps,[]
     if steps:
         _fetch(steps)
@@ -650,6 +656,7 @@ def _start(self:Fingerprint):
     self._path.parent.mkdir(parents=True, exist_ok=True)
     data,n = self._path.read_bytes() if self._path.exists() else b'',self.learn.count.batches
     about,self._begun = about_run(self.learn),True
+    self._run_file = open_run(self.learn, self._path.parent)
     if self._size is not None and len(data)<self._size:
         warnings.warn(f'{self._path} has {len(data)} bytes, and had {self._size} at the checkpoint: '
             'rows are missing in it', stacklevel=2)

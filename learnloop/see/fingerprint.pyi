@@ -141,6 +141,7 @@ class Fingerprint(Callback):
     _warned: bool
     _row: Any
     _is_main: bool
+    _run_file: Any
     every_steps: Any
     detail: Any
     fname: Any

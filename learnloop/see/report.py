@@ -27,6 +27,7 @@ from ..measure.recorder import Recorder
 from .about import flat_facts, run_facts
 from .chart import timeline_chart
 from .page import Grid, Numbers, Page, by_metric, el, folded, grids, shown, small_chart, to_number, write_page
+from .runfile import read_run
 from .runs import DAMAGED, Run, parsed, read_history, walk_run
 from .tensorboard import read_scalars
 from .trace import Tracer
@@ -478,8 +479,9 @@ def _of_folder(folder, title=None):
         for p in saved: _add(_of_checkpoint, '', p, num)
     for p in saved: _add(_checkpoints, 'Checkpoints', p, num)
     for p in files: _add(_of_trace, '', p)
-    if not any(s.values()):
-        none = (f'{folder} has nothing to report: no history of CSVLogger or JSONLogger, '
+    told = _roots({o.parent for o in files if o.name=='run.json' and read_run(o.parent)})
+    if not any(s.values()) and len(told)!=1:
+        none = (f'{folder} has nothing to report: no run.json, no history of CSVLogger or JSONLogger, '
             'no event files of TensorBoard, no checkpoints, no trace')
         raise FileNotFoundError('; not read: '.join([none, *unread]))
     made_by = [o.manifest for p in saved for o in list_checkpoints(p, verify=False) if o.manifest][-1:]
@@ -487,6 +489,6 @@ def _of_folder(folder, title=None):
     s['Settings'] = []  # its place
     s['Versions'] = [{k:o[k] for k in ('learnloop','torch','python') if k in o} for o in made_by]
     page = Page(title or f'The run in {folder.resolve().name}', f'What was left in {folder}.', sections=s)
-    if sum(o.name=='run.json' for o in files)==1: _tell_run(page, Run(folder))
+    if len(told)==1: _tell_run(page, Run(folder))
     page.facts |= results[0] if len(results)==1 else {}
     return page

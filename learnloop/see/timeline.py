@@ -131,7 +131,7 @@ def _chrome_events(self:Trace, pid=None):
 # %% ../../nbs/see/08_timeline.ipynb #9807f9a9
 @patch
 def save(self:Trace,
-    path, # `run.json`, or `run.json.gz` to have it compressed; not below `learn.path`, as a trace has no learner
+    path, # `trace.json`, or `trace.json.gz` to have it compressed; not below `learn.path`, as a trace has no learner
     team=None # Processes whose traces are to be in one file: `learn.team`; all of them call this, and the first writes
 )->Path: # Where it is
     "Write a file that Perfetto and Chrome open, and `load_trace` reads"

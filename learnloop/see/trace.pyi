@@ -192,7 +192,7 @@ class Trace:
     def save(self, path: Any, team: Any=None) -> Path:  # see/timeline.py
         """Write a file that Perfetto and Chrome open, and `load_trace` reads
 
-        - `path`: `run.json`, or `run.json.gz` to have it compressed; not below `learn.path`, as a trace has no learner
+        - `path`: `trace.json`, or `trace.json.gz` to have it compressed; not below `learn.path`, as a trace has no learner
         - `team`: Processes whose traces are to be in one file: `learn.team`; all of them call this, and the first writes
 
         Returns: Where it is

@@ -159,7 +159,7 @@ def test_other_models_damage_and_nothing_known(tmp_path):
 def test_no_history_at_all(tmp_path):
     (tmp_path/'run.json').write_text('{"version": 1, "state": "failed", "error": "OSError: x"}')
     src,page = page_of(compare(tmp_path), tmp_path)
-    assert 'No run has a history.' in src and 'OSError: x' in src and compare(tmp_path).best()==(None, None)
+    assert 'No run has a history' in src and 'OSError: x' in src and compare(tmp_path).best()==(None, None)
 
 def test_text_that_is_markup_is_text(tmp_path):
     bad = '<script>alert(1)</script>"&'

@@ -3,10 +3,11 @@ import base64, io, json, math, re, warnings
 from html.parser import HTMLParser
 from pathlib import Path
 import pytest, torch
+from fastcore.basics import listify
 from helpers import LR, TRAIN, VALID, check, mk_learner, mk_model, weights
 from learnloop import (
-    Callback, CancelFitException, CancelStepException, CheckpointCallback, CSVLogger, DataLoaders, JSONLogger, Learner, SaveModelCallback,
-    TensorBoardCallback, Terminated, Tracer, ValueMetric, synth_learner)
+    Callback, CancelFitException, CancelStepException, CheckpointCallback, CSVLogger, DataLoaders, Fingerprint, JSONLogger, Learner,
+    SaveModelCallback, TensorBoardCallback, Terminated, Tracer, ValueMetric, synth_learner)
 from learnloop.measure.metrics import less_is_better
 from learnloop.see.page import Numbers, shown
 from learnloop.see.report import KeepWarnings, _brief, _columns, _grouped, _png, _results, report_from
@@ -415,11 +416,22 @@ def test_one_damaged_file_is_no_reason_to_do_without_the_others(tmp_path):
     told = [o.removeprefix(f'{tmp_path}/').split(':')[0] for o in page.texts('li') if str(tmp_path) in o]
     assert sorted(told)==sorted(BAD)
     (tmp_path/'history.csv').unlink()
-    with pytest.raises(FileNotFoundError, match='nothing to report: no history.*; not read: .*a.csv: KeyError'): report_from(tmp_path)
+    assert read(report_from(tmp_path)).texts('h2')==['Not read', 'Settings', 'Versions']
+    (tmp_path/'run.json').unlink()
+    with pytest.raises(FileNotFoundError, match='nothing to report: no run.json, no history.*; not read: .*a.csv: KeyError'): report_from(tmp_path)
 
 def test_a_history_that_a_spreadsheet_has_saved(tmp_path):
     (tmp_path/'history.csv').write_bytes(b'\xef\xbb\xbfepoch,step,valid_loss\r\n0,10,.5\r\n')
     assert read(report_from(tmp_path)).rows('Loss and')[1]==['0', '10', '0.5']
+
+@pytest.mark.parametrize('mk', [CSVLogger, Fingerprint, lambda: TensorBoardCallback('logs'), lambda: [CSVLogger(), Fingerprint(), TensorBoardCallback('logs')]])
+@pytest.mark.parametrize('epoch', [0, 1])
+def test_what_failed_is_told_whatever_has_noted_it(epoch, mk, tmp_path):
+    def fail(cb):
+        if cb.learn.epoch==epoch: raise ValueError('boom')
+    with pytest.raises(ValueError): fit(synth_learner(path=tmp_path), cbs=[*listify(mk()), Callback(after_loss=fail)])
+    page = read(report_from(tmp_path))
+    assert 'It ended with ValueError: boom' in page.texts('h2') and page.facts()['Epochs']==f'{epoch}'
 
 def test_a_file_is_no_folder(tmp_path):
     (tmp_path/'f').write_text('x')
@@ -459,7 +471,7 @@ def test_groups_of_optimizers_can_be_told_apart(tmp_path):
     assert [o.split(':')[0] for o in page.texts('li') if o.startswith('group')]==['group 0', 'group 0']
 
 def test_nothing_to_report(tmp_path):
-    with pytest.raises(FileNotFoundError, match='has nothing to report: no history'): report_from(tmp_path)
+    with pytest.raises(FileNotFoundError, match='has nothing to report: no run.json, no history'): report_from(tmp_path)
     with pytest.raises(FileNotFoundError, match='no folder'): report_from(tmp_path/'nowhere')
     (tmp_path/'f').write_text('')
     with pytest.raises(NotADirectoryError, match='is a file'): report_from(tmp_path/'f')
