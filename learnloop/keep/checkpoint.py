@@ -23,6 +23,7 @@ from ..loop.callback import Callback
 from ..loop.checks import check_whole, did_you_mean, replaced
 from ..loop.learner import Learner
 from ..loop.place import Place
+from ..measure.display import error_line
 from ..measure.metrics import less_is_better
 
 # %% ../../nbs/keep/05_checkpoint.ipynb #78a8aeb1
@@ -241,7 +242,7 @@ def after_epoch(self:CheckpointCallback):
 # %% ../../nbs/keep/05_checkpoint.ipynb #94f7cdc8
 @patch
 def after_exception(self:CheckpointCallback):
-    learn,err = self.learn,repr(self.learn.exception)
+    learn,err = self.learn,error_line(self.learn.exception)
     if not self.on_error or not self.is_open or learn.inside('save') or learn.resuming or learn.peers.broken: return
     if learn.keeper.is_whole(): self.save(error=err)
     elif learn.mid_batch: self.save(error=err, consistent=False)

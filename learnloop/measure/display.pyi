@@ -4,7 +4,7 @@
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ['PALETTE', 'format_time', 'human_time', 'is_main_process', 'told_error', 'pyplot', 'plot_style', 'draws', 'settle_axes']
+__all__ = ['PALETTE', 'format_time', 'human_time', 'is_main_process', 'told_error', 'error_line', 'pyplot', 'plot_style', 'draws', 'settle_axes']
 
 PALETTE: tuple
 
@@ -33,6 +33,14 @@ def told_error(e: BaseException) -> dict:
     - `e`: What was raised
 
     Returns: `kind`, `message`, `notes`, a list, and `traceback`: text
+    """
+
+def error_line(e: BaseException) -> str:
+    """Write down in a line what `e` is, without the name of whoever's home it was in
+
+    - `e`: What was raised
+
+    Returns: At most 300 letters
     """
 
 def pyplot() -> Any:

@@ -443,7 +443,7 @@ _STATES = dict(done='came to its end', failed='ended with an error', interrupted
 _KILLED = 'Nothing of it runs any more, and it left no error: the system may have wanted its memory, or went down.'
 
 def _tell_run(page, run):
-    "Put on `page` what `run.json` says"
+    "Put on `page` what `run.json` says, or the last checkpoint"
     about,n = run.about,run.n_epoch
     facts = {'The run':_STATES.get(run.state), 'Epochs':(run.epochs, f'of {n}') if n else run.epochs,
         'Optimizer steps':about.get('steps'), 'Duration':None if run.seconds is None else human_time(run.seconds)}
@@ -481,14 +481,15 @@ def _of_folder(folder, title=None):
     for p in files: _add(_of_trace, '', p)
     told = _roots({o.parent for o in files if o.name=='run.json' and read_run(o.parent)})
     if not any(s.values()) and len(told)!=1:
-        none = (f'{folder} has nothing to report: no run.json, no history of CSVLogger or JSONLogger, '
-            'no event files of TensorBoard, no checkpoints, no trace')
-        raise FileNotFoundError('; not read: '.join([none, *unread]))
+        what = 'nothing to report: no run.json, no history of CSVLogger or JSONLogger, ' \
+            'no event files of TensorBoard, no checkpoints, no trace'
+        if told: what = f'{len(told)} runs that left nothing but run.json: report one of them, or compare them'
+        raise FileNotFoundError('; not read: '.join([f'{folder} has {what}', *unread]))
     made_by = [o.manifest for p in saved for o in list_checkpoints(p, verify=False) if o.manifest][-1:]
     if unread: s['Not read'] = [unread]
     s['Settings'] = []  # its place
     s['Versions'] = [{k:o[k] for k in ('learnloop','torch','python') if k in o} for o in made_by]
     page = Page(title or f'The run in {folder.resolve().name}', f'What was left in {folder}.', sections=s)
-    if len(told)==1: _tell_run(page, Run(folder))
+    if len(told or saved)==1: _tell_run(page, Run(folder))
     page.facts |= results[0] if len(results)==1 else {}
     return page

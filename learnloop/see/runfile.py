@@ -14,7 +14,7 @@ from numbers import Real
 from pathlib import Path
 from fastcore.basics import patch
 from ..keep.saving import atomic_write
-from ..measure.display import told_error
+from ..measure.display import error_line, told_error
 from .about import run_facts
 from .trace import Tracer
 
@@ -139,15 +139,10 @@ def close(self:RunFile):
     state = 'done'
     if how=='failed': state = 'interrupted' if isinstance(e, (KeyboardInterrupt,SystemExit)) else 'failed'
     if how=='failed': self.told = told_error(e)
-    self.write(state, None if how!='failed' else _message(e))
+    self.write(state, None if how!='failed' else error_line(e))
     if self._lock is None: return
     self._lock.release()
     with suppress(OSError): (self.folder/LOCK).unlink()
-
-def _message(e):
-    "The error `e` in a line, without the name of whoever's home it was in"
-    text = ' '.join(f'{type(e).__name__}: {e}'.removesuffix(': ').split()).replace(str(Path.home()), '~')
-    return text if len(text)<=300 else text[:299]+'…'
 
 # %% ../../nbs/see/08_runfile.ipynb #8f1a0010
 def read_run(

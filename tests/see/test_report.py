@@ -424,12 +424,13 @@ def test_a_history_that_a_spreadsheet_has_saved(tmp_path):
     (tmp_path/'history.csv').write_bytes(b'\xef\xbb\xbfepoch,step,valid_loss\r\n0,10,.5\r\n')
     assert read(report_from(tmp_path)).rows('Loss and')[1]==['0', '10', '0.5']
 
-@pytest.mark.parametrize('mk', [CSVLogger, Fingerprint, lambda: TensorBoardCallback('logs'), lambda: [CSVLogger(), Fingerprint(), TensorBoardCallback('logs')]])
-@pytest.mark.parametrize('epoch', [0, 1])
-def test_what_failed_is_told_whatever_has_noted_it(epoch, mk, tmp_path):
+NOTED = dict(csv=lambda d: CSVLogger(), fingerprint=lambda d: Fingerprint(), tensorboard=lambda d: TensorBoardCallback('logs'), checkpoints=CheckpointCallback,
+    all=lambda d: [CSVLogger(), Fingerprint(), TensorBoardCallback('logs'), CheckpointCallback(d/'saved')])
+@pytest.mark.parametrize('epoch,by', [(i, o) for i in (0, 1) for o in NOTED if i or o!='checkpoints'])  # before the first step none is saved
+def test_what_failed_is_told_whatever_has_noted_it(epoch, by, tmp_path):
     def fail(cb):
         if cb.learn.epoch==epoch: raise ValueError('boom')
-    with pytest.raises(ValueError): fit(synth_learner(path=tmp_path), cbs=[*listify(mk()), Callback(after_loss=fail)])
+    with pytest.raises(ValueError): fit(synth_learner(path=tmp_path), cbs=[*listify(NOTED[by](tmp_path)), Callback(after_loss=fail)])
     page = read(report_from(tmp_path))
     assert 'It ended with ValueError: boom' in page.texts('h2') and page.facts()['Epochs']==f'{epoch}'
 
@@ -476,6 +477,9 @@ def test_nothing_to_report(tmp_path):
     (tmp_path/'f').write_text('')
     with pytest.raises(NotADirectoryError, match='is a file'): report_from(tmp_path/'f')
     assert [o.name for o in tmp_path.iterdir()]==['f']
+    for o in 'ab': fit(synth_learner(path=tmp_path/o), cbs=CSVLogger())
+    for o in 'ab': (tmp_path/o/'history.csv').unlink()
+    with pytest.raises(FileNotFoundError, match='has 2 runs that left nothing but run.json: report one of them'): report_from(tmp_path)
 
 @pytest.mark.parametrize('name,best', [('mae', 'lowest 1'), ('MAE', 'lowest 1'), ('rmse', 'lowest 1'), ('perplexity', 'lowest 1'), ('error_rate', 'lowest 1'), ('accuracy', 'highest 3')])
 def test_point_24_the_best_is_the_best(tmp_path, name, best):
