@@ -45,3 +45,4 @@ check:   $(READY)   # notebooks, modules and README agree, and follow the house 
 	nbdev-export && nbdev-clean && python -m tools.build_docs --readme
 	git diff --exit-code -- nbs learnloop README.md && test -z "$$(git ls-files -o --exclude-standard nbs learnloop)"
 	ruff check && chkstyle && python -m tools.house --check && python -m tools.stubs --check && mypy
+	python -m tools.phrases

@@ -12,6 +12,7 @@ try:  # What each learner needs
         CancelException, CancelFitException, CancelSanityException, CancelSaveException, CancelStepException,
         CancelTrainException, CancelTurnException, CancelValidException, CancelZeroGradException, Event, Flow, Phase, UncaughtCancelError,
         event, in_phase)
+    from learnloop.loop.help import show_params as _show_params
     from learnloop.loop.later import bring as _bring
     from learnloop.loop.callback import Callback, InGraph, mk_cb, on
     from learnloop.loop.batch import default_device, describe, find_bs, to_concat, to_detach, to_device
@@ -37,6 +38,7 @@ try:  # What each learner needs
     import learnloop.loop.switch_opt, learnloop.keep.resume, learnloop.keep.undo
     from learnloop.see.progress import ProgressCallback, ShowGraph
     from learnloop.interop import as_cb
+    _show_params()
 finally:
     if _collects: _gc.enable()
 

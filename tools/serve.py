@@ -1,4 +1,4 @@
-"""Serve the site that `make docs` built, and open it in a browser: `python -m tools.serve [PORT]`; Ctrl-C ends it"""
+"Serve the site that `make docs` built, and open it in a browser: `python -m tools.serve [PORT]`; Ctrl-C ends it"
 import sys, webbrowser
 from contextlib import suppress
 from functools import partial
