@@ -15,6 +15,7 @@ class Alone:
     spreads: bool
     shards: bool
     defer_sync: bool
+    unsynced: dict
     said: bool
     learn: Any
     def __init__(self, learn: Any) -> None:
@@ -50,6 +51,11 @@ class Alone:
 
         - `dl`: Loader: any iterable of batches
         - `training`: Is it for training?
+        """
+    def restored(self, unsynced: Any) -> Any:  # loop/peers.py
+        """Take note that weights, buffers and gradients of this process were just restored
+
+        - `unsynced`: What `unsynced` was when the state was captured
         """
     def count_items(self, i: int) -> int:  # loop/peers.py
         """Count the items of the batch in all processes

@@ -44,6 +44,7 @@ class Engine:
         self.params = [*self.learn.model.parameters()]
         known = set(self.params)
         self.left_out = [p for p in held_params(self.learn.opt) if p not in known] if self.learn.opt else []
+    def restored(self): "The state of each process was just restored"
     def begin_turn(self,
         turn # The turn that begins
     ): "A turn begins"
@@ -129,6 +130,7 @@ class DDP(Engine):
         if self.n_synced<2 or self.kwargs.get('forward_sync_buffers'): return True
         return self.made_for!=self._facts(self.learn.forward_model)
     def begin_fit(self): self.module,self.made_for,self.n_synced = None,None,0
+    def restored(self): self.made_for = ()  # torch would replace the buffers of each process with those of the first
     def begin_turn(self, turn):
         self.kept,self.synced = self.learn._forward_model,False
         if _is_plain(turn): self.learn.forward_model = _Forward(self, self.learn.forward_model)
@@ -160,7 +162,14 @@ def _make(self:DDP, inner, now):
     # in a fit that goes on, weights are alike, and buffers are those of each process until its end
     kwargs = dict(forward_sync_buffers=False, init_sync=self.made_for is None) | self.kwargs
     self.module,self.made_for,self.n_synced = DistributedDataParallel(inner, device_ids=ids, **kwargs),now,0
+    if self.kwargs.get('find_unused_parameters'): self._mark_used()
     self.prepare(self.module)
+
+@patch
+def _mark_used(self:DDP):
+    "Mark parameters with gradients as used in this window, as torch's module would have done: it leaves others alone"
+    ps = [p for p in self.params if p.requires_grad and p.grad is not None and p.grad.layout==torch.strided]
+    if ps: torch.autograd.backward([p.view_as(p) for p in ps], [torch.zeros_like(p) for p in ps])
 
 # %% ../../nbs/scale/04_distributed.ipynb #di00001b
 @patch

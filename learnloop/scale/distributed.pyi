@@ -28,6 +28,8 @@ class Engine:
         """A fit begins"""
     def begin_pass(self) -> Any:
         """A pass through data begins"""
+    def restored(self) -> Any:
+        """The state of each process was just restored"""
     def begin_turn(self, turn: Any) -> Any:
         """A turn begins
 
@@ -74,6 +76,7 @@ class DDP(Engine):
     def _facts(self, inner: Any) -> Any: ...
     def meets_in_forward(self) -> Any: ...
     def begin_fit(self) -> Any: ...
+    def restored(self) -> Any: ...
     def begin_turn(self, turn: Any) -> Any: ...
     def end_turn(self) -> Any: ...
     def end_train(self) -> Any: ...
@@ -85,6 +88,8 @@ class DDP(Engine):
         - `kwargs`: To it
         """
     def _make(self, inner: Any, now: Any) -> Any: ...  # scale/distributed.py
+    def _mark_used(self) -> Any:  # scale/distributed.py
+        """Mark parameters with gradients as used in this window, as torch's module would have done: it leaves others alone"""
     def end_backward(self) -> Any: ...  # scale/distributed.py
 
 class FSDP(Engine):
