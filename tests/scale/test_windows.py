@@ -12,15 +12,18 @@ STOPS,LIMIT = range(1, 7),100 # numbers of batches, of the 6 of an epoch; second
 
 # ---- what differs between processes: gradients in a window, buffers, the loss function's state, a callback's
 
-class Centred(nn.Module):
-    "Subtracts a running mean while it trains, which no `state_dict` has, has statistics, and drops some"
+class Adaptive(nn.Module):
+    "Scales its input by two running means, of which a `state_dict` has one, has statistics, and drops some"
     def __init__(self):
         super().__init__()
-        self.register_buffer('mean', torch.zeros(5), persistent=False)
+        self.register_buffer('mean', torch.zeros(5))
+        self.register_buffer('size', torch.zeros(5), persistent=False)
         self.layers = nn.Sequential(nn.Linear(5, 8), nn.BatchNorm1d(8), nn.Dropout(.3), nn.Linear(8, 1))
     def forward(self, x):
-        y = self.layers(x-self.mean)
-        if self.training: self.mean.lerp_(x.detach().mean(0), .5)
+        y = self.layers(x*(1+self.mean)*(1+self.size))
+        if self.training:
+            self.mean.lerp_(x.detach().mean(0), .5)
+            self.size.lerp_(x.detach().abs().mean(0), .5)
         return y
 
 class Scaled(nn.Module):
@@ -73,7 +76,7 @@ def items(): return [GradientAccumulation(20), EMA(.8)]
 adam = dict(opt=torch.optim.AdamW, lr=.02)
 SETUPS = dict(batches=dict(cbs=windows(4)), items=dict(cbs=items, loss=Scaled) | adam, stream=dict(cbs=windows(9), dls=stream_dls),
     branches=dict(cbs=windows(3), model=Branches, wrap=dict(find_unused_parameters=True)),
-    own=dict(cbs=lambda: [*windows(4)(), Wobble()], model=Centred, loss=Worst))
+    own=dict(cbs=lambda: [*windows(4)(), Wobble()], model=Adaptive, loss=Worst))
 CASES = [*(('ddp', nm) for nm in SETUPS), ('fsdp', 'items'), ('fsdp', 'own'), ('sharded', 'items')]
 NEAR = [(how, nm) for how,nm in CASES if nm!='own'] # what a process has for itself decides there, and other numbers of them end elsewhere
 
