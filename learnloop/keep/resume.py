@@ -313,7 +313,7 @@ def _take_of_others(self:FitKeeper, origin, ranks):
     "Make one state for all processes of what another number of them had"
     s,peers = origin.state,self.learn.peers
     rngs = [_part_of(s, 'rng', own, origin.where) for own in ranks]
-    s['grads'],s['unsynced'] = _mean_grads(s, ranks, origin.where),{}
+    s['grads'],s['exchange'] = _mean_grads(s, ranks, origin.where),{}
     s['loader'] = None  # its place counts parts of another size
     if peers.rank: s['rng'] = self._other_numbers(s['rng'])
     if peers.is_first and (why := [*self._why_inexact(ranks, rngs)]):

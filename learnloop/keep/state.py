@@ -167,7 +167,7 @@ def _module_state(self:Checkpointer):
     return dict(loss={} if loss is None else dict(loss.state_dict()),
         frozen=[n for n,p in params.items() if not p.requires_grad],
         grads={n:p.grad for n,p in params.items() if p.grad is not None},
-        unsynced={k or '':v for k,v in self.learn.peers.unsynced.items()},
+        exchange=self.learn.peers.exchange,
         buffers={unwrap(n):b for n,b in model.named_buffers() if n not in own},
         resting=[unwrap(n) for n,m in model.named_modules() if not m.training])
 
@@ -254,7 +254,7 @@ _RANK = dict(rng={'now':_RNG, '*':_RNG}, loader=..., callbacks={'*':dict}),[[...
 _STATE = {'loop':_LOOP, 'config':{'callbacks':[str], '*':...}, 'rng':{'now':_RNG, '*':_RNG},
     'callbacks':{'*':{'calls?':{'*':int}, '*':...}}, 'loader':..., 'loss':{'*':...}, 'frozen':[str],
     'grads':{'*':Tensor}, 'buffers':{'*':Tensor}, 'resting':[str],
-    'unsynced?':{'*':bool}, 'ranks?':[_RANK], '*':...}
+    'exchange?':{'unsynced?':{'*':bool}, 'order?':[str]}, 'ranks?':[_RANK], '*':...}
 _OPT = {'param_groups':[{'params':[int], '*':...}], 'state':{'*':{'*':...}}, '*':...}
 _RNG_AT = dict(epoch=[], train=['epoch','batches'], validate=['epoch','validate'])  # by where a fit goes on
 
@@ -364,7 +364,7 @@ def restore(self:Checkpointer,
         if s['loader'] is not None and loop['next']!='train' and goes_by_state(train):
             train.load_state_dict(s['loader'])
         self._restore_modules(origin)
-        learn.peers.restored({k or None:v for k,v in s.get('unsynced', {}).items()})
+        learn.peers.restored(s.get('exchange', {}))
         undo.pop_all()
     learn.train_iter,learn.pct_train,learn.epochs_before = (loop[k] for k in ('train_iter','pct_train','base'))
     self._restore_length(s)

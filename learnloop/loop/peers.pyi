@@ -15,7 +15,6 @@ class Alone:
     spreads: bool
     shards: bool
     defer_sync: bool
-    unsynced: dict
     said: bool
     learn: Any
     def __init__(self, learn: Any) -> None:
@@ -52,10 +51,10 @@ class Alone:
         - `dl`: Loader: any iterable of batches
         - `training`: Is it for training?
         """
-    def restored(self, unsynced: Any) -> Any:  # loop/peers.py
+    def restored(self, exchange: dict) -> Any:  # loop/peers.py
         """Take note that weights, buffers and gradients of this process were just restored
 
-        - `unsynced`: What `unsynced` was when the state was captured
+        - `exchange`: What `exchange` was when the state was captured
         """
     def count_items(self, i: int) -> int:  # loop/peers.py
         """Count the items of the batch in all processes
@@ -99,3 +98,6 @@ class Alone:
         """
     def aside(self) -> Any:  # loop/peers.py
         """Have the learner be alone, inside a `with` block, unless its model is spread over processes"""
+    @property
+    def exchange(self) -> Any:
+        """How gradients are exchanged from here on, for a checkpoint"""

@@ -82,6 +82,8 @@ class Peers(Alone):
         self.sizes = []       # Of the batch in each process, where each has its own
         self.flag,self.wanted,self.heard,self.apart,self.since,self.looked_at = None,0,0,1,0,0.
         self._take_bodies()
+    exchange = property(lambda self: dict(unsynced={k or '':v for k,v in self.unsynced.items()},
+        order=self.engine.order), doc='Optimizers whose gradients are not exchanged yet, and how torch arranged others')
     broken = property(lambda self: self.team.broken, doc='Has an error parted the processes?')
     def __getstate__(self): return vars(self) | dict(shares={}, flag=None)
     shards = property(lambda self: self.engine.shards, doc='Does each process write its part of a checkpoint?')
@@ -349,9 +351,9 @@ def _note_unsynced(self:Peers):
     if not engine.synced or engine.left_out: self.unsynced[key] = not engine.synced
 
 @patch
-def restored(self:Peers, unsynced):
-    self.unsynced = unsynced
-    self.engine.restored()
+def restored(self:Peers, exchange):
+    self.unsynced = {k or None:v for k,v in exchange.get('unsynced', {}).items()}
+    self.engine.restored(exchange.get('order', []))
 
 # %% ../../nbs/scale/03_agree.ipynb #ag0000e5
 @patch

@@ -103,13 +103,13 @@ def fit(how, nm, folder=None, stop=None):
     modules = [learn.model, *([loss] if isinstance(loss, nn.Module) else [])]
     return [w for m in modules for w in weights(m)],[str(w.message) for w in ws if 'not exact' in str(w.message)]
 
-def each_stop(root):
-    "Of a whole run, of one that stops after each batch and goes on with as many processes, and of none: what they leave"
+def each_stop(root, cases=CASES, stops=STOPS):
+    "What whole runs leave, and ones that stop after some batches, one after the other, and go on with as many processes"
     res = {}
-    for how,nm in CASES:
+    for how,nm in cases:
         at = root/f'{how} {nm}'
         whole,_ = fit(how, nm)
-        for k in STOPS:
+        for k in stops:
             fit(how, nm, at/'run', k)
             if os.environ['RANK']=='0': shutil.copytree(at/'run', at/f'{k}')
         res[how,nm] = whole,fit(how, nm, at/'run')
@@ -119,13 +119,20 @@ def go_on(root, stops, alone=False):
     "What runs leave that go on from where others stopped"
     return {(how,nm):[fit(None if alone else how, nm, root/f'{how} {nm}'/f'{k}')[0] for k in stops] for how,nm in NEAR}
 
-def test_a_run_stopped_after_each_batch_of_a_window_ends_like_one_that_is_not(tmp_path):
-    "Bit for bit with as many processes, and within rounding with one and with three"
-    ranks = together(each_stop, tmp_path/'two', timeout=LIMIT)
-    for case in CASES:
+def by_three(root): return go_on(root, (2, 5)),each_stop(root/'again', [('ddp', 'batches'), ('fsdp', 'items')], (1, 3, 5))
+
+def check_exact(ranks):
+    for case in ranks[0]:
         for whole,(got,said) in (r[case] for r in ranks):
             assert all(map(torch.equal, whole, got)) and not said, (case, differ(whole, got), said)
+
+def test_a_run_stopped_after_each_batch_of_a_window_ends_like_one_that_is_not(tmp_path):
+    "Bit for bit with as many processes, two or three, and within rounding with one and with three"
+    two = together(each_stop, tmp_path/'two', timeout=LIMIT)
+    check_exact(two)
     for at in ('one', 'three'): shutil.copytree(tmp_path/'two', tmp_path/at)
-    for got in (go_on(tmp_path/'one', STOPS, alone=True), *together(go_on, tmp_path/'three', (2, 5), n=3, timeout=LIMIT)):
-        far = {case:far for case,every in got.items() if max(far := [differ(ranks[0][case][0], o) for o in every])>TOL}
+    three = together(by_three, tmp_path/'three', n=3, timeout=LIMIT)
+    check_exact([again for _,again in three])
+    for got in (go_on(tmp_path/'one', STOPS, alone=True), *(o for o,_ in three)):
+        far = {case:far for case,every in got.items() if max(far := [differ(two[0][case][0], o) for o in every])>TOL}
         assert not far, far
