@@ -20,7 +20,7 @@ from torch import Tensor
 from .checkpoint import CheckpointCallback, checkpoint_names
 from .interrupt import Signals
 from .passes import KeptPass, copy_batch, random_states, set_random_states
-from .shards import put_own, put_shards, read_shards
+from .shards import copy_state, put_own, put_shards, read_shards
 from .state import Checkpointer, check_plain, check_weights
 from .storage import Checkpoint, DamagedCheckpoint, list_checkpoints, locked_folder, misfit, newest_checkpoint
 from ..loop.callback import Callback, as_list, mk_cb
@@ -211,7 +211,7 @@ def _find(self:FitKeeper, resume, accept):
     "What to go on from in the folder or the `Origin` `resume`, or None"
     learn,config = self.learn,self.config
     # it may be wanted again
-    if isinstance(resume, Origin): return Origin(deepcopy(resume.state), resume.where, resume.args, None, resume.batch)
+    if isinstance(resume, Origin): return Origin(copy_state(resume.state), resume.where, resume.args, None, resume.batch)
     folder,there = Path(resume).expanduser(),[]
     def _newest(folder):
         with locked_folder(folder):
@@ -301,7 +301,7 @@ def _as_pairs(o, folder):
     if isinstance(o, dict):
         own,cbs = [[[k], v] for k,v in o.items() if k!='callbacks'],o['callbacks']
         return own + [[['callbacks', k], v] for k,v in cbs.items()]
-    for at,*value in o:
+    for at,*value in (pair or [None] for pair in o):
         if len(value)<2 and not misfit(at, [str]) and at and at not in (['grads'], ['callbacks']): continue
         raise DamagedCheckpoint(f'{folder/"state.json"} is not what learnloop writes: ranks has {at!r}, and that is '
             'no place in a state')
@@ -539,7 +539,7 @@ def _keep_state(self:FitKeeper):
     "Copy the whole state here"
     if self.origin is not None: return
     self.put_together()
-    self.kept = SimpleNamespace(state=deepcopy(self.capture(self.learn.place)), failed=None)
+    self.kept = SimpleNamespace(state=copy_state(self.capture(self.learn.place)), failed=None)
 
 class _Pauses(Callback):
     "Keeps what `resume` needs when an exception passes"
@@ -576,7 +576,7 @@ def _pause(self:FitKeeper):
     elif self.is_whole():
         self.put_together()
         state = self.capture(learn.place, weights=learn.opt_changed())
-        state = state | dict(callbacks=deepcopy(state['callbacks']))
+        state = state | dict(callbacks=copy_state(state['callbacks']))
     else:
         self.why_not = self.why_no_place()
         return

@@ -3,7 +3,7 @@
 
 from typing import Any
 
-__all__ = ['take_shards', 'put_shards', 'read_shards', 'digests', 'find_own', 'put_own']
+__all__ = ['take_shards', 'put_shards', 'copy_state', 'read_shards', 'digests', 'find_own', 'put_own']
 
 def take_shards(state: dict) -> dict:
     """Take the tensors out of `state` that are sharded over processes
@@ -18,6 +18,12 @@ def put_shards(o: Any, tensors: dict) -> Any:
 
     - `o`: What `take_shards` left, or a part of it
     - `tensors`: What it took, by name
+    """
+
+def copy_state(state: Any) -> Any:
+    """Copy `state`
+
+    - `state`: Tensors and plain data, nested
     """
 
 def read_shards(folder: Any, rank: int | None=None) -> dict:

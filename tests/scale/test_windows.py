@@ -89,8 +89,10 @@ class Stop(Callback):
     def between_batches(self):
         if self.learn.count.batches==self.n: raise Stopped
 
-def fit(how, nm, folder=None, stop=None):
-    "Weights of the model and the loss after an epoch, or None where it was stopped; what was said to be other than before"
+def fit(how, nm, folder=None, stop=None, keep_failed=False):
+    """Weights of the model and the loss after an epoch, and what was said to be other than before
+
+    A fit that is stopped goes on in this process, unless it has a folder: then there are no weights"""
     kw = dict(SETUPS[nm])
     cbs,wrap,loss = kw.pop('cbs')(),kw.pop('wrap', {}),kw.pop('loss', lambda: F.mse_loss)()
     learn = mk_learner(cbs, loss=loss, **kw)
@@ -98,13 +100,16 @@ def fit(how, nm, folder=None, stop=None):
     elif how: getattr(learn, f'to_{how}')(**wrap)
     saver = [CheckpointCallback(folder, every_epochs=9)] if folder else []
     with learn.no_logging(), warnings.catch_warnings(record=True, action='always') as ws:
-        try: learn.fit(1, cbs=[*saver, Stop(stop)], resume=folder)
-        except Stopped: return None,[]
+        try: learn.fit(1, cbs=[*saver, last := Stop(stop)], resume=folder, keep_failed=keep_failed)
+        except Stopped:
+            if folder: return None,[]
+            last.n = None
+            learn.resume()
     modules = [learn.model, *([loss] if isinstance(loss, nn.Module) else [])]
     return [w for m in modules for w in weights(m)],[str(w.message) for w in ws if 'not exact' in str(w.message)]
 
 def each_stop(root, cases=CASES, stops=STOPS):
-    "What whole runs leave, and ones that stop after some batches, one after the other, and go on with as many processes"
+    "What whole runs leave, and ones that stop after some batches and go on with as many processes, from a folder and in memory"
     res = {}
     for how,nm in cases:
         at = root/f'{how} {nm}'
@@ -112,7 +117,7 @@ def each_stop(root, cases=CASES, stops=STOPS):
         for k in stops:
             fit(how, nm, at/'run', k)
             if os.environ['RANK']=='0': shutil.copytree(at/'run', at/f'{k}')
-        res[how,nm] = whole,fit(how, nm, at/'run')
+        res[how,nm] = whole,fit(how, nm, at/'run'),fit(how, nm, stop=2),fit(how, nm, stop=5, keep_failed=True)
     return res
 
 def go_on(root, stops, alone=False):
@@ -123,8 +128,8 @@ def by_three(root): return go_on(root, (2, 5)),each_stop(root/'again', [('ddp', 
 
 def check_exact(ranks):
     for case in ranks[0]:
-        for whole,(got,said) in (r[case] for r in ranks):
-            assert all(map(torch.equal, whole, got)) and not said, (case, differ(whole, got), said)
+        for whole,*ends in (r[case] for r in ranks):
+            for got,said in ends: assert all(map(torch.equal, whole, got)) and not said, (case, differ(whole, got), said)
 
 def test_a_run_stopped_after_each_batch_of_a_window_ends_like_one_that_is_not(tmp_path):
     "Bit for bit with as many processes, two or three, and within rounding with one and with three"
