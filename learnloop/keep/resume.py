@@ -211,7 +211,8 @@ def _find(self:FitKeeper, resume, accept):
     "What to go on from in the folder or the `Origin` `resume`, or None"
     learn,config = self.learn,self.config
     # it may be wanted again
-    if isinstance(resume, Origin): return Origin(copy_state(resume.state), resume.where, resume.args, None, resume.batch)
+    if isinstance(resume, Origin):
+        return Origin(copy_state(resume.state), resume.where, resume.args, None, resume.batch)
     folder,there = Path(resume).expanduser(),[]
     def _newest(folder):
         with locked_folder(folder):
@@ -330,7 +331,7 @@ def _why_inexact(self:FitKeeper, ranks, rngs):
     first = [o.label for o in learn.cbs if o.name in named and not (o.only_looks or o.agrees)]
     for k,keys in (('the loss function', ['loss']), ('the model', ['model', 'buffers'])):
         if any(o[0] in keys for o in at): first.insert(0, f'buffers of {k}')
-    if first: yield f'all processes have the first one\'s state of {", ".join(first)}'
+    if first: yield f'the state of {", ".join(first)} is that of the first process'
 
 # %% ../../nbs/keep/06_resume.ipynb #a4bd78f8
 def _part_of(s, key, own, folder):

@@ -141,3 +141,6 @@ def test_a_run_stopped_after_each_batch_of_a_window_ends_like_one_that_is_not(tm
     for got in (go_on(tmp_path/'one', STOPS, alone=True), *(o for o,_ in three)):
         far = {case:far for case,every in got.items() if max(far := [differ(two[0][case][0], o) for o in every])>TOL}
         assert not far, far
+    _,said = fit(None, 'own', tmp_path/'one'/'ddp own'/'2')
+    assert said==['not exact: was 2 processes, is one process: random numbers in the model differ; the state of buffers of the model, '
+        'buffers of the loss function, Wobble is that of the first process; batches and their order are the same']
