@@ -275,7 +275,8 @@ def save_state(
         def _f():
             for o in learn.cbs:
                 if type(o).state_dict is not Callback.state_dict: learn.saved.pop(o.name, None)  # it is there already
-            if learn.peers.shards: learn.saved |= dict(shards=_write_shards(learn.peers, folder, learn.saved['shards']))
+            shards = learn.saved.get('shards')
+            if shards is not None: learn.saved |= dict(shards=_write_shards(learn.peers, folder, shards))
             learn.peers.first(write, folder, learn.saved, dict(place._asdict(), **info))
         learn.with_events('save', _f)
     return learn.outcome.get('save')=='done'

@@ -20,9 +20,9 @@ from torch import Tensor
 from .checkpoint import CheckpointCallback, checkpoint_names
 from .interrupt import Signals
 from .passes import KeptPass, copy_batch, random_states, set_random_states
-from .shards import put_shards, read_shards
+from .shards import copy_state, put_own, put_shards, read_shards
 from .state import Checkpointer, check_plain, check_weights
-from .storage import Checkpoint, DamagedCheckpoint, list_checkpoints, locked_folder, newest_checkpoint
+from .storage import Checkpoint, DamagedCheckpoint, list_checkpoints, locked_folder, misfit, newest_checkpoint
 from ..loop.callback import Callback, as_list, mk_cb
 from ..loop.batch import batch_map, describe
 from ..loop.begin import why_inexact
@@ -62,7 +62,9 @@ def read_origin(
     try:
         state = c.plain()
         shards = read_shards(c.path) if 'shards.json' in c.manifest['files'] else None
+        ranks = state.pop('ranks', None)  # each process reads its own, or adds them up: see `take_own`
         if shards: state = put_shards(state, shards)
+        if ranks: state['ranks'] = ranks
     except DamagedCheckpoint: raise
     except (LookupError, TypeError, ValueError, AttributeError, RuntimeError) as e:
         raise DamagedCheckpoint(f'{file} is not what learnloop writes: {type(e).__name__}, {e}') from e
@@ -209,7 +211,8 @@ def _find(self:FitKeeper, resume, accept):
     "What to go on from in the folder or the `Origin` `resume`, or None"
     learn,config = self.learn,self.config
     # it may be wanted again
-    if isinstance(resume, Origin): return Origin(deepcopy(resume.state), resume.where, resume.args, None, resume.batch)
+    if isinstance(resume, Origin):
+        return Origin(copy_state(resume.state), resume.where, resume.args, None, resume.batch)
     folder,there = Path(resume).expanduser(),[]
     def _newest(folder):
         with locked_folder(folder):
@@ -280,17 +283,72 @@ def same_for_all(self:FitKeeper,
 def take_own(self:FitKeeper,
     origin:Origin # As it was read
 ):
-    "Have of `origin` what was this process's own, if there were as many processes then"
+    "Put into the state of `origin` what this process had for itself or, with another number of them, what all had"
+    s,peers,folder = origin.state,self.learn.peers,origin.where
+    ranks = [_as_pairs(o, folder) for o in s.pop('ranks', None) or [[]]]
+    if len(ranks)!=peers.world: return self._take_of_others(origin, ranks)
+    own,step = ranks[peers.rank],s['loop']['count']['opt_steps']
+    put_own(s, own, folder)
+    s['grads'] = _whole_grads(s['grads'], folder, peers.rank)
+    if own: check_plain(folder/'state.json', s, step)
+
+def _whole_grads(grads, folder, rank):
+    "Read those of `grads` that are in a file of the process `rank`"
+    is_whole = all(isinstance(o, Tensor) for o in grads.values())
+    return grads if is_whole else put_shards(grads, read_shards(folder, rank))
+
+def _as_pairs(o, folder):
+    "Check `o`, what `find_own` found in a process; an older layout had a dict"
+    if isinstance(o, dict):
+        own,cbs = [[[k], v] for k,v in o.items() if k!='callbacks'],o['callbacks']
+        return own + [[['callbacks', k], v] for k,v in cbs.items()]
+    for at,*value in (pair or [None] for pair in o):
+        if len(value)<2 and not misfit(at, [str]) and at and at not in (['grads'], ['callbacks']): continue
+        raise DamagedCheckpoint(f'{folder/"state.json"} is not what learnloop writes: ranks has {at!r}, and that is '
+            'no place in a state')
+    return o
+
+# %% ../../nbs/keep/06_resume.ipynb #a4bd78f6
+@patch
+def _take_of_others(self:FitKeeper, origin, ranks):
+    "Make one state for all processes of what another number of them had"
     s,peers = origin.state,self.learn.peers
-    ranks = s.pop('ranks', None) or [dict(rng=s['rng'], loader=s['loader'], callbacks={})]
-    if len(ranks)==peers.world:
-        if peers.team: s |= ranks[peers.rank] | dict(callbacks=s['callbacks'] | ranks[peers.rank]['callbacks'])
-        return
-    s['loader'] = None  # what it says of its place is said of parts of another size
+    rngs = [_part_of(s, 'rng', own, origin.where) for own in ranks]
+    s['grads'],s['exchange'] = _mean_grads(s, ranks, origin.where),{}
+    s['loader'] = None  # its place counts parts of another size
     if peers.rank: s['rng'] = self._other_numbers(s['rng'])
-    if peers.is_first and (any(_drew(o['rng']) for o in ranks[1:]) or len(ranks)==1 and _drops(self.learn.model)):
-        warnings.warn(f'not exact: was {_n_of(len(ranks))}, is {_n_of(peers.world)}: random numbers in the model '
-            'differ; batches and their order are the same', stacklevel=2)
+    if peers.is_first and (why := [*self._why_inexact(ranks, rngs)]):
+        warnings.warn(f'not exact: was {_n_of(len(ranks))}, is {_n_of(peers.world)}: {"; ".join(why)}; batches and '
+            'their order are the same', stacklevel=3)
+
+@patch
+def _why_inexact(self:FitKeeper, ranks, rngs):
+    "Tell what another number of processes can't have as it was"
+    learn = self.learn
+    if any(map(_drew, rngs[1:])) or len(ranks)==1 and _drops(learn.model): yield 'random numbers in the model differ'
+    at = [o for own in ranks for o,*_ in own]
+    named = {o[1] for o in at if o[0]=='callbacks'}
+    first = [o.label for o in learn.cbs if o.name in named and not (o.only_looks or o.agrees)]
+    for k,keys in (('the loss function', ['loss']), ('the model', ['model', 'buffers'])):
+        if any(o[0] in keys for o in at): first.insert(0, f'buffers of {k}')
+    if first: yield f'the state of {", ".join(first)} is that of the first process'
+
+# %% ../../nbs/keep/06_resume.ipynb #a4bd78f8
+def _part_of(s, key, own, folder):
+    "`s[key]` as it was in the process that had `own`"
+    part = {key:dict(s[key]) if key=='grads' else deepcopy(s[key])}
+    put_own(part, [o for o in own if o[0][0]==key], folder)
+    return part[key]
+
+def _mean_grads(s, ranks, folder):
+    "Average gradients that were not exchanged yet over processes; one that a process lacks counts as zeros"
+    names,total = {o[0][1] for own in ranks for o in own if o[0][0]=='grads'},{}
+    for r,own in enumerate(ranks):
+        mine = _whole_grads(_part_of(s, 'grads', own, folder), folder, r)
+        for n in names & mine.keys():
+            dtype,old = total.get(n, (mine[n].dtype, 0.))
+            total[n] = dtype,old + mine[n].to(torch.promote_types(dtype, torch.float32))/len(ranks)
+    return s['grads'] | {n:t.to(dtype) for n,(dtype,t) in total.items()}
 
 # %% ../../nbs/keep/06_resume.ipynb #a4bd7801
 def _n_of(n): return f'{n} processes' if n!=1 else 'one process'
@@ -482,7 +540,7 @@ def _keep_state(self:FitKeeper):
     "Copy the whole state here"
     if self.origin is not None: return
     self.put_together()
-    self.kept = SimpleNamespace(state=deepcopy(self.capture(self.learn.place)), failed=None)
+    self.kept = SimpleNamespace(state=copy_state(self.capture(self.learn.place)), failed=None)
 
 class _Pauses(Callback):
     "Keeps what `resume` needs when an exception passes"
@@ -519,7 +577,7 @@ def _pause(self:FitKeeper):
     elif self.is_whole():
         self.put_together()
         state = self.capture(learn.place, weights=learn.opt_changed())
-        state = state | dict(callbacks=deepcopy(state['callbacks']))
+        state = state | dict(callbacks=copy_state(state['callbacks']))
     else:
         self.why_not = self.why_no_place()
         return

@@ -86,10 +86,14 @@ class FitKeeper(Checkpointer):
         Returns: None if it found none
         """
     def take_own(self, origin: Origin) -> Any:  # keep/resume.py
-        """Have of `origin` what was this process's own, if there were as many processes then
+        """Put into the state of `origin` what this process had for itself or, with another number of them, what all had
 
         - `origin`: As it was read
         """
+    def _take_of_others(self, origin: Any, ranks: Any) -> Any:  # keep/resume.py
+        """Make one state for all processes of what another number of them had"""
+    def _why_inexact(self, ranks: Any, rngs: Any) -> Any:  # keep/resume.py
+        """Tell what another number of processes can't have as it was"""
     def _other_numbers(self, states: Any) -> Any:  # keep/resume.py
         """Random `states` for this process, made of those of the first; generators of loaders are as in that"""
     def _take_for_same(self, origin: Any) -> Any:  # keep/resume.py

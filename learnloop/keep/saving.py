@@ -6,8 +6,8 @@ Docs: https://learnloop.github.io/learnloop/keep/saving.html.md"""
 
 # %% auto #0
 __all__ = ['sync_folder', 'atomic_write', 'find_unsafe', 'write_state', 'read_state', 'unwrapper', 'whole', 'cut_like',
-           'model_state', 'state_for', 'param_names', 'opt_state', 'save_model', 'load_model', 'load_export',
-           'load_learner']
+           'cut_named', 'model_state', 'state_for', 'param_names', 'opt_state', 'save_model', 'load_model',
+           'load_export', 'load_learner']
 
 # %% ../../nbs/keep/00_saving.ipynb #b89060d2
 import json, os, re, secrets, sys, torch, warnings, zipfile
@@ -162,6 +162,15 @@ def cut_like(
     if not is_cut: return v
     from torch.distributed.tensor import distribute_tensor
     return distribute_tensor(v.detach().to(t.device), t.device_mesh, t.placements, src_data_rank=None)
+
+# %% ../../nbs/keep/00_saving.ipynb #620ee4c0
+def cut_named(
+    o, # State of a callback, or of several: tensors and plain data, nested in dicts
+    params:dict # Of the model, by name
+): # The same, with parts of tensors
+    "Cut tensors that are in `o` under the name of a parameter, such as averages of weights, as that one is sharded"
+    if not isinstance(o, dict): return o
+    return {k:cut_like(v, params[k]) if k in params else cut_named(v, params) for k,v in o.items()}
 
 # %% ../../nbs/keep/00_saving.ipynb #620ee409
 def _rekeyed(sd, names):
@@ -390,8 +399,9 @@ def save(self:Learner,
 
 @patch
 def _save(self:Learner, file):
-    if isinstance(file, Path): self.peers.first(write_state, file, self.saved)
-    else: write_state(file, self.saved)  # each process has a file object of its own
+    saved = whole(self.saved) if self.peers.spreads else self.saved  # callbacks may have added averages of weights
+    if isinstance(file, Path): self.peers.first(write_state, file, saved)
+    else: write_state(file, saved)  # each process has a file object of its own
     return file
 
 # %% ../../nbs/keep/00_saving.ipynb #7a4971cb
@@ -510,6 +520,9 @@ def load(self:Learner,
     file = self._saved_at(file)
     if self.team and isinstance(file, Path): self._check_shared(file)
     saved = _checked_file(read_state(file, device), file, with_opt)
+    if self.peers.spreads:
+        params = dict(self.model.named_parameters())
+        saved = {k:v if k in ('model','opt') else cut_named(v, params) for k,v in saved.items()}
     with replaced(self, 'saved', saved): self.with_events('load', self._load, file, with_opt, strict)
     return self
 

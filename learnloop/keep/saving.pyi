@@ -7,7 +7,7 @@ from learnloop.loop.learner import Learner
 from torch import nn
 from typing import Any
 
-__all__ = ['sync_folder', 'atomic_write', 'find_unsafe', 'write_state', 'read_state', 'unwrapper', 'whole', 'cut_like', 'model_state', 'state_for', 'param_names', 'opt_state', 'save_model', 'load_model', 'load_export', 'load_learner']
+__all__ = ['sync_folder', 'atomic_write', 'find_unsafe', 'write_state', 'read_state', 'unwrapper', 'whole', 'cut_like', 'cut_named', 'model_state', 'state_for', 'param_names', 'opt_state', 'save_model', 'load_model', 'load_export', 'load_learner']
 
 def sync_folder(folder: Any) -> None:
     """Force the names of the files in `folder` to the disk, where the system can
@@ -63,6 +63,13 @@ def cut_like(v: Any, t: Any) -> Any:
 
     - `v`: Anything; a tensor is cut
     - `t`: The tensor that it goes into
+    """
+
+def cut_named(o: Any, params: dict) -> Any:
+    """Cut tensors that are in `o` under the name of a parameter, such as averages of weights, as that one is sharded
+
+    - `o`: State of a callback, or of several: tensors and plain data, nested in dicts
+    - `params`: Of the model, by name
     """
 
 def model_state(model: nn.Module, together: bool=True) -> OrderedDict:

@@ -8,6 +8,7 @@ Docs: https://learnloop.github.io/learnloop/keep/state.html.md"""
 __all__ = ['Checkpointer', 'kind_of_loader', 'check_plain', 'check_weights']
 
 # %% ../../nbs/keep/03_state.ipynb #85129de5
+import torch
 from contextlib import ExitStack, suppress
 from copy import deepcopy
 from functools import partial
@@ -17,8 +18,8 @@ from torch import Tensor
 from torch.nn.parameter import is_lazy
 from torch.utils.data import DataLoader
 from .passes import KeptPass, random_states, set_random_states
-from .saving import cut_like, model_state, param_names, state_for, unwrapper, whole
-from .shards import take_shards
+from .saving import cut_like, cut_named, model_state, param_names, state_for, unwrapper, whole
+from .shards import digests, find_own, take_shards
 from .storage import DamagedCheckpoint, from_plain, misfit, to_plain
 from ..loop.batch import describe
 from ..loop.begin import goes_by_state, persistent, start_workers
@@ -63,7 +64,7 @@ class Checkpointer(Keeper):
 def capture(self:Checkpointer,
     place:Place, # Where the fit is
     weights:bool=True, # With the weights and the optimizer's state? What stays in memory needn't have them
-    shared:bool=False # With what each process of the run has of its own? All of them capture at once then
+    shared:bool=False # With what each process of the run has for itself? All of them capture at once then
 )->dict: # Tensors are those in use, not copies
     "Capture the whole state at `place`"
     learn = self.learn
@@ -83,9 +84,10 @@ def capture(self:Checkpointer,
         state['hypers'] = [[{k:v for k,v in g.items() if k!='params'} for g in o.param_groups] for o in opts(learn.opt)]
     for o in learn.cbs:
         if hasattr(type(o), 'use_live_weights'): o.use_live_weights(state)
-    if shared and learn.team: state['ranks'] = self._gather_own(state)
-    if not (shared and learn.peers.spreads): return state
-    return whole(state) if together else take_shards(state)
+    own = self._gather_own(state) if shared and learn.team else {}
+    if shared and learn.peers.spreads: state = whole(state) if together else take_shards(state)
+    if 'shards' in own: own['shards'] = state.get('shards', {}) | own['shards']
+    return state | own
 
 # %% ../../nbs/keep/03_state.ipynb #63b03b41
 @patch
@@ -98,12 +100,28 @@ def put_together(self:Checkpointer):
         if hasattr(type(o), 'together'): o.together()
 
 @patch
+def _may_differ(self:Checkpointer, state):
+    "Select from `state` all that a process may have for itself: not weights, the optimizer and the history"
+    learn,unwrap = self.learn,unwrapper(self.learn.model)
+    params = {unwrap(n) for n,_ in learn.model.named_parameters(remove_duplicate=False)}
+    joint = {o.name for o in learn.cbs if hasattr(type(o), 'together')}
+    return {k:v for k,v in state.items() if k not in ('config','opt')} | dict(
+        model={k:v for k,v in state['model'].items() if k not in params},
+        callbacks={k:v for k,v in state['callbacks'].items() if k not in joint})
+
+@patch
 def _gather_own(self:Checkpointer, state):
-    "What of `state` is a process's own, by rank"
-    own = {o.name:state['callbacks'][o.name] for o in self.learn.cbs if o.per_rank and o.name in state['callbacks']}
-    mine,tensors = dict(rng=state['rng'], loader=state['loader'], callbacks=own),{}
-    every = self.learn.peers.gather([to_plain(mine, tensors), tensors])
-    return [from_plain(*o) for o in every]
+    "Gather what each process has otherwise than the first, as `ranks`; its gradients are for a file of its own"
+    peers,part = self.learn.peers,self._may_differ(state)
+    mine,own,grads,tensors = digests(part),[],{},{}
+    for at,*v in find_own(part, mine, peers.from_first(mine)):
+        if at[0]=='grads' and v and v[0].layout==torch.strided:
+            nm = f'ranks.{peers.rank}.{at[1]}'
+            grads[nm],v = v[0],[{'$shard':nm}]
+        own.append([at, *v])
+    every = peers.gather([to_plain(own, tensors), tensors, len(grads)])
+    res = dict(ranks=[from_plain(o, t) for o,t,_ in every])
+    return res | (dict(shards=grads) if any(n for *_,n in every) else {})
 
 # %% ../../nbs/keep/03_state.ipynb #af0f5643
 def _as_lists(o): return [_as_lists(v) for v in o] if isinstance(o, tuple) else o
@@ -149,6 +167,7 @@ def _module_state(self:Checkpointer):
     return dict(loss={} if loss is None else dict(loss.state_dict()),
         frozen=[n for n,p in params.items() if not p.requires_grad],
         grads={n:p.grad for n,p in params.items() if p.grad is not None},
+        exchange=self.learn.peers.exchange,
         buffers={unwrap(n):b for n,b in model.named_buffers() if n not in own},
         resting=[unwrap(n) for n,m in model.named_modules() if not m.training])
 
@@ -231,11 +250,11 @@ _SEEN = dict(epoch=int, iter=float, n_done=int, n_iter=(int, None), bs=int, loss
 _LOOP = {'epoch':int, 'next':{'epoch','train','validate'}, 'batch':int, 'train_iter':int, 'pct_train':float, 'base':...,
     'n_epoch':[(float, None)], 'count':_DONE, 'warm':[{'train','valid'}], 'seen?':_SEEN, 'after?':{'*':...}, '*':...}
 _RNG = {'python':..., 'torch':Tensor, '*':...}
-_RANK = dict(rng={'now':_RNG, '*':_RNG}, loader=..., callbacks={'*':dict})
+_RANK = dict(rng={'now':_RNG, '*':_RNG}, loader=..., callbacks={'*':dict}),[[...]]  # the first is of an older layout
 _STATE = {'loop':_LOOP, 'config':{'callbacks':[str], '*':...}, 'rng':{'now':_RNG, '*':_RNG},
     'callbacks':{'*':{'calls?':{'*':int}, '*':...}}, 'loader':..., 'loss':{'*':...}, 'frozen':[str],
     'grads':{'*':Tensor}, 'buffers':{'*':Tensor}, 'resting':[str],
-    'ranks?':[_RANK], '*':...}
+    'exchange?':{'unsynced?':{'*':bool}, 'order?':[str]}, 'ranks?':[_RANK], '*':...}
 _OPT = {'param_groups':[{'params':[int], '*':...}], 'state':{'*':{'*':...}}, '*':...}
 _RNG_AT = dict(epoch=[], train=['epoch','batches'], validate=['epoch','validate'])  # by where a fit goes on
 
@@ -345,6 +364,7 @@ def restore(self:Checkpointer,
         if s['loader'] is not None and loop['next']!='train' and goes_by_state(train):
             train.load_state_dict(s['loader'])
         self._restore_modules(origin)
+        learn.peers.restored(s.get('exchange', {}))
         undo.pop_all()
     learn.train_iter,learn.pct_train,learn.epochs_before = (loop[k] for k in ('train_iter','pct_train','base'))
     self._restore_length(s)
@@ -437,7 +457,10 @@ def load(self:Checkpointer,
     whole:bool # What was to be seen of the last epoch, too?
 ):
     "Fire the `load` phase around putting back the state"
+    state = origin.state
+    if self.learn.peers.spreads:
+        state['callbacks'] = cut_named(state['callbacks'], dict(self.learn.model.named_parameters()))
     def _f():
         self.restore(origin)
-        self._restore_sight(origin.state, whole)
-    with replaced(self.learn, 'saved', origin.state['callbacks'] | origin.state): self.learn.with_events('load', _f)
+        self._restore_sight(state, whole)
+    with replaced(self.learn, 'saved', state['callbacks'] | state): self.learn.with_events('load', _f)

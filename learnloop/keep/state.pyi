@@ -37,14 +37,16 @@ class Checkpointer(Keeper):
 
         - `place`: Where the fit is
         - `weights`: With the weights and the optimizer's state? What stays in memory needn't have them
-        - `shared`: With what each process of the run has of its own? All of them capture at once then
+        - `shared`: With what each process of the run has for itself? All of them capture at once then
 
         Returns: Tensors are those in use, not copies
         """
     def put_together(self) -> Any:  # keep/state.py
         """Have callbacks hold what is of all processes, in all of them at once; nothing where they have parted"""
+    def _may_differ(self, state: Any) -> Any:  # keep/state.py
+        """Select from `state` all that a process may have for itself: not weights, the optimizer and the history"""
     def _gather_own(self, state: Any) -> Any:  # keep/state.py
-        """What of `state` is a process's own, by rank"""
+        """Gather what each process has otherwise than the first, as `ranks`; its gradients are for a file of its own"""
     def _rng_at(self, place: Any) -> Any: ...  # keep/state.py
     def _cb_states(self, place: Any) -> Any: ...  # keep/state.py
     def _loader_state(self, place: Any) -> Any: ...  # keep/state.py

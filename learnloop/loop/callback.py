@@ -134,7 +134,6 @@ class Callback(_Named):
     writes = False            # Does it write files?
     only_looks = False        # Is training the same without it? Then a run may go on with it or without
     agrees = False            # Does it cancel in all processes of a run alike, if at all? Then they needn't meet
-    per_rank = False          # Is its state another in each process of a run? Then checkpoints keep that of each
     fit_only = False          # Is it for fits alone? Then its `before_fit` doesn't stand in for `before_evaluate`
     own_evaluation_only = False # Does it hear nothing of evaluations that begin while it is there?
     needs_length = False      # Does what it does depend on how long the fit is? Then a run keeps its `n_epoch`

@@ -149,7 +149,6 @@ class Callback(_Named):
     writes: bool
     only_looks: bool
     agrees: bool
-    per_rank: bool
     fit_only: bool
     own_evaluation_only: bool
     needs_length: bool

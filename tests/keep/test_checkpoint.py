@@ -1274,6 +1274,27 @@ def test_point_14_a_checkpoint_that_does_not_say_what_was_to_be_seen(tmp_path):
     learn.keeper.restore_end(going.state['loop'])
     assert learn.model.training and learn.final_record is None and learn.n_epoch==1
 
+def of_processes(folder, *ranks):
+    "The state of a run that is done, as if processes had `ranks` for themselves"
+    quiet(mk_learner(), 1, resume=folder)
+    origin = read_origin(newest_checkpoint(folder))
+    origin.state['ranks'] = [*ranks]
+    return origin
+
+def test_what_a_process_had_for_itself_is_read_in_the_layout_of_an_older_learnloop(tmp_path):
+    origin = of_processes(tmp_path)
+    rng = {k:dict(v) for k,v in origin.state['rng'].items()}
+    origin.state['ranks'] = [dict(rng=rng, loader=dict(n=3), callbacks=dict(noise=dict(seen=.5)))]
+    mk_learner().keeper.take_own(origin)
+    s = origin.state
+    assert s['rng'] is rng and s['loader']==dict(n=3) and s['callbacks']['noise']==dict(seen=.5) and 'recorder' in s['callbacks']
+
+@pytest.mark.parametrize('own,why', [([[['loop', 'epoch'], -1]], 'loop.epoch is -1'), ([[['loop', 'count', 'opt_steps'], 5]], 'that of step 5'),
+    ([[['grads'], {}]], 'no place in a state'), ([[['callbacks'], {}]], 'no place in a state'), ([[]], 'no place in a state'),
+    ([[[3], 3]], 'no place in a state'), ([[['a', 'b'], 3]], 'no such place'), ([[['rng']]], "no 'rng'")])
+def test_what_a_process_cannot_have_had_is_refused(own, why, tmp_path):
+    with pytest.raises(DamagedCheckpoint, match=why): mk_learner().keeper.take_own(of_processes(tmp_path, own))
+
 def test_point_14_a_stopped_run_stays_stopped_in_the_middle_of_an_epoch_too(tmp_path):
     "What stopped it in training is known before validation, which is gone on with"
     def cb(): return [EarlyStoppingCallback('valid_loss', stopping_threshold=9.), ValidateCallback(every_steps=2)]
