@@ -329,6 +329,7 @@ class Learner(Loop):
     _dev: Any
     _n_inp: Any
     _targ: Any
+    _known_kind: Any
     saved: Any
     # Callbacks, while they are there
     step_limit: StepLimit
@@ -612,7 +613,7 @@ class Learner(Loop):
     def predict(self, item: Any, act: Any=None, with_input: bool=False) -> tuple:  # loop/predict.py
         """Predict one `item`
 
-        - `item`: An input, a tuple of inputs if the model takes several, or a dict; without a target
+        - `item`: An item as the training set has it; without its target: an input, a tuple of several inputs, or a dict
         - `act`: Applied to the prediction; None for the loss function's `activation`
         - `with_input`: Return the input, first?
 
