@@ -10,7 +10,7 @@ __all__ = ['GradientAccumulation', 'refuse_own_steps', 'refuse_closure', 'refuse
            'MCDropoutCallback', 'GradientCheckpointing', 'MoveModulesToDeviceCallback', 'MicroBatch', 'SAM']
 
 # %% ../../nbs/train/03_training.ipynb #d8b9928e
-import math, torch
+import math, torch, warnings
 from collections.abc import Callable
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
@@ -32,6 +32,7 @@ from ..loop.turn import ambient_autocast, needs_closure
 class GradientAccumulation(Callback):
     "Step the optimizer once for several batches, by the gradient of their union"
     order,run_valid,safe_in_evaluate,fit_only,agrees = 6,False,True,True,True
+    _is_checked = False  # was the window compared with a batch?
     _open = {'n?':int, 'total?':float, 'expected?':float, 'counts?':bool, 'name?':str, '*':...}
     state_schema = {**_open, 'turns?':{'*':_open}}
     def __init__(self,
@@ -98,6 +99,7 @@ def before_backward(self:GradientAccumulation):
     w = self._window
     self._n_items,n = self._counted()
     if not self._n_items: raise CancelBackwardException
+    if not self._is_checked: self._check_size()
     k = math.ceil(self._size/self._n_items) if self.n_batches is None else self._size  # batches, if all are like this
     w.expected = w.expected or k*self._n_items
     learn.scale_loss(n/w.expected)
@@ -128,6 +130,16 @@ def _counted(self:GradientAccumulation):
     every = sum(learn.peers.gather(n))
     if every and not n: learn.loss_grad = _no_loss(learn)  # a mean over nothing may be NaN
     return every,n*learn.n_items/learn.bs  # gradients are weighted by items, as ever
+
+@patch
+def _check_size(self:GradientAccumulation):
+    "Warn, at the first batch, of a window that is no larger than a batch"
+    self._is_checked,n,size = True,self._n_items,self._size
+    if self.n_batches is not None or not 1<size<=n: return  # 1 says that nothing is to be accumulated
+    what = 'samples' if self._count is None else 'items'
+    warnings.warn(f'GradientAccumulation: n_acc is {size} {what}, and a batch has {n}, so each batch makes a step and '
+        f'nothing is accumulated. If {size} batches are to make a step, give n_batches={size}; else a larger n_acc',
+        stacklevel=2)
 
 def _no_loss(learn):
     "A loss of 0 that depends on the prediction"
