@@ -137,6 +137,7 @@ class Callback(_Named):
     per_rank = False          # Is its state another in each process of a run? Then checkpoints keep that of each
     fit_only = False          # Is it for fits alone? Then its `before_fit` doesn't stand in for `before_evaluate`
     own_evaluation_only = False # Does it hear nothing of evaluations that begin while it is there?
+    handles_nan = False       # Does it act on a loss that is infinite or NaN? Then the recorder warns of none
     needs_length = False      # Does what it does depend on how long the fit is? Then a run keeps its `n_epoch`
     owns = ()                 # Names of the hyper-parameters that it sets: no other callback may
     foreign = None            # The callback of another system that it stands for

@@ -152,6 +152,7 @@ class Callback(_Named):
     per_rank: bool
     fit_only: bool
     own_evaluation_only: bool
+    handles_nan: bool
     needs_length: bool
     owns: Any
     foreign: Any

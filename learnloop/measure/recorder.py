@@ -105,7 +105,7 @@ def before_fit(self:Recorder):
     self.parts,self._logged = [o for o in self.parts if o not in self._logged],[]  # another fit may log other things
     self._make_metrics()
     self._check_sync()
-    self._fits,self._start = True,time.perf_counter()
+    self._fits,self._nan_told,self._start = True,False,time.perf_counter()
     train,valid = self.train_names,[] if learn.dls.valid is None else self.valid_names
     self._own = dict.fromkeys(nm for o in learn.cbs for nm in o.epoch_columns)
     self.columns = [*(o for o in train+valid if o not in self.parts), *self._own]
@@ -309,6 +309,28 @@ def after_epoch(self:Recorder):
     self._write(self.log)
     self.row,self._start = {},time.perf_counter()
 
+# %% ../../nbs/measure/02_recorder.ipynb #4b1d6a21
+@patch
+def cleanup_train(self:Recorder):
+    if self._nan_told or self.learn.outcome['train']=='failed': return
+    vals = self._raw.tolist()[self._begun:]
+    # a callback may have cancelled training because of the last one
+    self._tell_nan(vals if self.learn.outcome['train']=='done' else vals[:-1])
+
+@patch
+def _tell_nan(self:Recorder, vals):
+    "Warn, once in a fit, if one of the losses `vals` of the epoch is not finite, and no callback handles that"
+    learn,bad = self.learn,[i for i,v in enumerate(vals) if not math.isfinite(v)]
+    if not bad or self._nan_told or not self._fits or any(o.handles_nan for o in learn.cbs): return
+    self._nan_told,i,n = True,bad[0],len(vals)
+    if not learn.peers.is_first: return
+    has_all = learn.train_pass is None or len(self._raw)-self._begun>=learn.train_pass.n_done
+    more = '' if has_all else ' of those that have a loss'
+    warnings.warn(f'epoch {learn.epoch}: the training loss is {vals[i]} in batch {i}{more}, and not finite in '
+        f'{len(bad)} of {n} batches so far. To find out why, fit with CheckFinite(), which raises an error before such '
+        "a loss gets to the weights; CheckFinite('skip') skips such steps", stacklevel=2)
+
+
 # %% ../../nbs/measure/02_recorder.ipynb #4daea994
 @patch
 def before_evaluate(self:Recorder):
@@ -487,7 +509,9 @@ def raw_losses(self:Recorder):
 @patch(as_prop=True)
 def losses(self:Recorder):
     "Smoothed training loss, one for each batch"
-    self._smooth += map(self._smoother, self.raw_losses[len(self._smooth):])
+    n,raw = len(self._smooth),self.raw_losses
+    self._smooth += map(self._smoother, raw[n:])
+    if len(raw)>n and not all(map(math.isfinite, raw[max(n-1, 0):-1])): self._tell_nan(raw[self._begun:-1])
     return self._smooth
 
 # %% ../../nbs/measure/02_recorder.ipynb #ac900b18

@@ -52,6 +52,7 @@ class Recorder(Callback):
     _smoother_there: Any
     error: Any
     _since: Any
+    _nan_told: bool
     _start: Any
     _seconds: Any
     lr_finder: Any
@@ -110,6 +111,9 @@ class Recorder(Callback):
     def after_train(self) -> Any: ...  # measure/recorder.py
     def after_validate(self) -> Any: ...  # measure/recorder.py
     def after_epoch(self) -> Any: ...  # measure/recorder.py
+    def cleanup_train(self) -> Any: ...  # measure/recorder.py
+    def _tell_nan(self, vals: Any) -> Any:  # measure/recorder.py
+        """Warn, once in a fit, if one of the losses `vals` of the epoch is not finite, and no callback handles that"""
     def before_evaluate(self) -> Any: ...  # measure/recorder.py
     def cleanup_evaluate(self) -> Any: ...  # measure/recorder.py
     def _join_losses(self) -> Any: ...  # measure/recorder.py

@@ -98,7 +98,7 @@ SuggestionMethod = SimpleNamespace(Valley=valley, Slide=slide, Minimum=minimum, 
 class LRFinder(Callback):
     "Train with a rising learning rate"
     order,run_valid,owns,fit_label = 60,False,frozenset({'lr'}),'lr_find'
-    fit_only = needs_length = agrees = True
+    fit_only = needs_length = agrees = handles_nan = True
     def __init__(self,
         start_lr=1e-7, # First learning rate, or a list with one for each group
         end_lr=10,     # Learning rate at which it would end, likewise

@@ -60,6 +60,7 @@ class LRFinder(Callback):
     fit_only: bool
     needs_length: bool
     agrees: bool
+    handles_nan: bool
     _sched: Any
     num_it: Any
     stop_div: bool

@@ -221,6 +221,7 @@ def _all_finite(learn, grads):
 
 class CheckFinite(_FitState):
     "Raise an error, skip the step, or stop the fit before an infinite or NaN loss or gradient gets to the weights"
+    handles_nan = True
     order,_start = 12,dict(skipped=0, in_a_row=0, why_bad='', turns={})
     def __init__(self,
         action:str='raise', # `raise` a FloatingPointError, `skip` the step, or `stop` the fit
@@ -308,6 +309,7 @@ class TerminateOnNaNCallback(CheckFinite):
 # %% ../../nbs/train/01_tracker.ipynb #7ac1494d
 class SpikeDetection(_FitState):
     "Skip batches whose loss is far above the mean of those before; stop the fit if they don't end"
+    handles_nan = True
     order,run_valid,_start = 13,False,dict(recent=[], seen=0, spikes=[], in_a_row=0, turns={})
     def __init__(self,
         window:int=10,    # Losses in the mean

@@ -106,6 +106,7 @@ class EarlyStoppingCallback(TrackerCallback):
 
 class CheckFinite(_FitState):
     """Raise an error, skip the step, or stop the fit before an infinite or NaN loss or gradient gets to the weights"""
+    handles_nan: bool
     order: int
     _start: dict
     action: str
@@ -139,6 +140,7 @@ class TerminateOnNaNCallback(CheckFinite):
 
 class SpikeDetection(_FitState):
     """Skip batches whose loss is far above the mean of those before; stop the fit if they don't end"""
+    handles_nan: bool
     order: int
     run_valid: bool
     _start: dict

@@ -31,8 +31,7 @@ from ..loop.turn import ambient_autocast, needs_closure
 # %% ../../nbs/train/03_training.ipynb #0a0df71e
 class GradientAccumulation(Callback):
     "Step the optimizer once for several batches, by the gradient of their union"
-    order,run_valid,safe_in_evaluate,fit_only,agrees = 6,False,True,True,True
-    _is_checked = False  # was the window compared with a batch?
+    order,run_valid,safe_in_evaluate,fit_only,agrees,_is_checked = 6,False,True,True,True,False
     _open = {'n?':int, 'total?':float, 'expected?':float, 'counts?':bool, 'name?':str, '*':...}
     state_schema = {**_open, 'turns?':{'*':_open}}
     def __init__(self,
@@ -131,16 +130,6 @@ def _counted(self:GradientAccumulation):
     if every and not n: learn.loss_grad = _no_loss(learn)  # a mean over nothing may be NaN
     return every,n*learn.n_items/learn.bs  # gradients are weighted by items, as ever
 
-@patch
-def _check_size(self:GradientAccumulation):
-    "Warn, at the first batch, of a window that is no larger than a batch"
-    self._is_checked,n,size = True,self._n_items,self._size
-    if self.n_batches is not None or not 1<size<=n: return  # 1 says that nothing is to be accumulated
-    what = 'samples' if self._count is None else 'items'
-    warnings.warn(f'GradientAccumulation: n_acc is {size} {what}, and a batch has {n}, so each batch makes a step and '
-        f'nothing is accumulated. If {size} batches are to make a step, give n_batches={size}; else a larger n_acc',
-        stacklevel=2)
-
 def _no_loss(learn):
     "A loss of 0 that depends on the prediction"
     outs = [o for o in _flat(learn.pred) if isinstance(o, torch.Tensor) and o.requires_grad]
@@ -151,6 +140,17 @@ def _no_loss(learn):
 def _flat(b):
     vals = batch_parts(b)
     return [b] if vals is None else [o for v in vals for o in _flat(v)]
+
+# %% ../../nbs/train/03_training.ipynb #8d6405e6
+@patch
+def _check_size(self:GradientAccumulation):
+    "Warn, at the first batch, of a window that is no larger than a batch"
+    self._is_checked,n,size = True,self._n_items,self._size
+    if self.n_batches is not None or not 1<size<=n: return  # 1 says that nothing is to be accumulated
+    what = 'samples' if self._count is None else 'items'
+    warnings.warn(f'GradientAccumulation: n_acc is {size} {what}, and a batch has {n}, so each batch makes a step and '
+        f'nothing is accumulated. If {size} batches are to make a step, give n_batches={size}; else a larger n_acc',
+        stacklevel=2)
 
 # %% ../../nbs/train/03_training.ipynb #19d0cda4
 @patch

@@ -118,7 +118,8 @@ def test_window_of_one_batch_is_the_plain_loop_to_the_bit():
     bs = data([20]*3)
     assert same(fitted(bs, GradientAccumulation(12)).model, fitted(bs).model)
 
-@pytest.mark.parametrize('n_acc,sizes,kw', [(4, [8]*4, {}), (8, [8]*4, {}), (4, [32, 8, 8], {}), (lambda e: 4, [8]*4, {}), (6, [8]*4, dict(count=lambda learn: 2*learn.bs))], ids=str)
+@pytest.mark.parametrize('n_acc,sizes,kw', [(4, [8]*4, {}), (8, [8]*4, {}), (4, [32, 8, 8], {}), (lambda e: 4, [8]*4, {}),
+    (6, [8]*4, dict(count=lambda learn: 2*learn.bs))], ids=str)
 def test_a_window_no_larger_than_a_batch_warns_once(n_acc, sizes, kw):
     acc = GradientAccumulation(n_acc, **kw)
     with pytest.warns(UserWarning, match='each batch makes a step and nothing is accumulated') as ws:
