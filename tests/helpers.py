@@ -146,6 +146,7 @@ def mk_learner(cbs=None, cls=Learner, dls=(TRAIN,VALID), model=None, loss_func=F
     model = mk_model() if model is None else model
     if not kwargs.pop('defaults', False): kwargs['default_cbs'],cbs = False,[TrainEvalCallback(), *(cbs or [])]
     dls = DataLoaders(*dls) if isinstance(dls, tuple) else dls
+    if lr==LR and isinstance(opt_func, (torch.optim.Optimizer, dict)): lr = None  # it has its own
     return cls(dls, model, loss_func, opt_func, lr=lr, cbs=cbs, **kwargs)
 
 def weights(model): return [o.detach().clone() for o in model.state_dict().values()]

@@ -47,6 +47,7 @@ class _Reader:
     dls: Any
     epoch: Any
     epochs_before: Any
+    evaluated: Any
     events: Any
     exception: Any
     failed: Any
@@ -155,6 +156,7 @@ class Callback(_Named):
     handles_nan: bool
     needs_length: bool
     owns: Any
+    in_charge_of: Any
     foreign: Any
     maker: Any
     like: Any

@@ -329,6 +329,7 @@ class Learner(Loop):
     _dev: Any
     _n_inp: Any
     _targ: Any
+    evaluated: Any
     _known_kind: Any
     saved: Any
     # Callbacks, while they are there
@@ -435,7 +436,7 @@ class Learner(Loop):
     def _split(self, model: Any) -> Any:  # loop/learner.py
         """What `splitter` gives, with what the loss function has to learn in the last group"""
     def set_hypers(self, **hypers: Any) -> Any:  # loop/learner.py
-        """Set hyper-parameters of the optimizer, checked before any is changed
+        """Set hyper-parameters of the optimizer, checked before any is changed; refuse those that a schedule sets
 
         - `hypers`: By name, short or torch's own: a number, a list with one per group, `slice(first, last)`
         """

@@ -107,7 +107,7 @@ def before_fit(self:Recorder):
     self._check_sync()
     self._fits,self._nan_told,self._start = True,False,time.perf_counter()
     train,valid = self.train_names,[] if learn.dls.valid is None else self.valid_names
-    self._own = dict.fromkeys(nm for o in learn.cbs for nm in o.epoch_columns)
+    self._own = self._own_columns(train+valid)
     self.columns = [*(o for o in train+valid if o not in self.parts), *self._own]
     self._add_columns(self.parts)
     self._waiting,self._is_open = [],learn.may_have_parts
@@ -119,6 +119,16 @@ def before_fit(self:Recorder):
     names = ', '.join(m.name for m in lost)
     fix = 'give DataLoaders(train, valid), or set learn.recorder.train_metrics = True'
     warnings.warn(f'this fit has no validation loader, and so nothing computes {names}: {fix}', stacklevel=2)
+
+# %% ../../nbs/measure/02_recorder.ipynb #4b1d6a23
+@patch
+def _own_columns(self:Recorder, ours):
+    "Columns of callbacks, as keys; refuse those of the recorder, `ours`"
+    for o in self.learn.cbs:
+        if twice := [k for k in o.epoch_columns if k in ours]:
+            raise ValueError(f'{o.label}: it gives {", ".join(twice)}, which the table of epochs has already: choose '
+                'another name')
+    return dict.fromkeys(k for o in self.learn.cbs for k in o.epoch_columns)
 
 # %% ../../nbs/measure/02_recorder.ipynb #e2f433c3
 @patch
@@ -292,7 +302,10 @@ def after_validate(self:Recorder):
     self._share_parts()
     self._join(self.valid_mets)
     vals = self._values(self.valid_mets)
-    if self._stashed or not self.learn.inside('fit'): self.learn.final_record = Scores(vals, self.valid_names)
+    if self._stashed or not self.learn.inside('fit'):
+        of = self.learn.evaluated
+        names = self.valid_names if of=='valid' else [f'{of}_{m.name}' for m in self.valid_mets]
+        self.learn.final_record = Scores(vals, names)
     else: self.row |= dict(zip(self.valid_names, vals, strict=True))
 
 @patch

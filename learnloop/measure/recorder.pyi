@@ -77,6 +77,8 @@ class Recorder(Callback):
         """Keep the running mean as it is after the last of the losses that are of the run"""
     def _check_sync(self) -> Any: ...  # measure/recorder.py
     def before_fit(self) -> Any: ...  # measure/recorder.py
+    def _own_columns(self, ours: Any) -> Any:  # measure/recorder.py
+        """Columns of callbacks, as keys; refuse those of the recorder, `ours`"""
     def _add_columns(self, titles: Any) -> Any:  # measure/recorder.py
         """Have columns of `titles` for parts"""
     def _meet(self, names: Any) -> Any:  # measure/recorder.py

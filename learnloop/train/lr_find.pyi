@@ -61,6 +61,7 @@ class LRFinder(Callback):
     needs_length: bool
     agrees: bool
     handles_nan: bool
+    in_charge_of: Any
     _sched: Any
     num_it: Any
     stop_div: bool

@@ -282,6 +282,7 @@ class ValidateCallback(Callback):
     name: str
     _seen: int
     provides: Any
+    epoch_columns: Any
     def __init__(self, every_steps: int | None=None, every_epochs: int | None=None, when: Any=None, ds_idx: Any=1, dl: Any=None, name: str='valid', cbs: Any=None) -> None:
         """- `every_steps`: After each so many optimizer steps
         - `every_epochs`: After each so many epochs
