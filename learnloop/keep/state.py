@@ -26,7 +26,7 @@ from ..loop.begin import goes_by_state, persistent, start_workers
 from ..loop.checks import did_you_mean, replaced
 from ..loop.data import bare, batch_len
 from ..loop.steps import StepLimit
-from ..loop.optimizer import get_hypers, opts
+from ..loop.optimizer import get_hypers, opts, set_hypers
 from ..loop.place import Keeper, Place
 from ..loop.rng import all_rngs, preserve_rng
 from ..measure.metrics import mk_metrics
@@ -403,7 +403,7 @@ def _restore_modules(self:Checkpointer, origin):
     else:
         for o,gs in zip(opts(learn.opt), s['hypers'], strict=True):
             for g,h in zip(o.param_groups, gs, strict=True): g.update(h)
-    if origin.hypers: learn.set_hypers(**origin.hypers)
+    if origin.hypers: set_hypers(learn.opt, model, **origin.hypers)
     if s['loss'] and loss is not None: loss.load_state_dict(s['loss'])
     for n,p in _all_params(learn).items():
         p.requires_grad_(n not in s['frozen'])
@@ -428,7 +428,7 @@ def restore_end(self:Checkpointer,
     n_epoch = loop['n_epoch'][1]
     if loop['next']!='epoch': return
     if 'after' in loop: self.learn.n_epoch = n_epoch
-    if loop['epoch']>=n_epoch: self.learn.set_hypers(**loop.get('after', {}))
+    if loop['epoch']>=n_epoch: set_hypers(self.learn.opt, self.learn.model, **loop.get('after', {}))
 
 # %% ../../nbs/keep/03_state.ipynb #e3465e29
 @patch

@@ -329,6 +329,8 @@ class Learner(Loop):
     _dev: Any
     _n_inp: Any
     _targ: Any
+    evaluated: Any
+    _known_kind: Any
     saved: Any
     # Callbacks, while they are there
     step_limit: StepLimit
@@ -434,7 +436,7 @@ class Learner(Loop):
     def _split(self, model: Any) -> Any:  # loop/learner.py
         """What `splitter` gives, with what the loss function has to learn in the last group"""
     def set_hypers(self, **hypers: Any) -> Any:  # loop/learner.py
-        """Set hyper-parameters of the optimizer, checked before any is changed
+        """Set hyper-parameters of the optimizer, checked before any is changed; refuse those that a schedule sets
 
         - `hypers`: By name, short or torch's own: a number, a list with one per group, `slice(first, last)`
         """
@@ -612,7 +614,7 @@ class Learner(Loop):
     def predict(self, item: Any, act: Any=None, with_input: bool=False) -> tuple:  # loop/predict.py
         """Predict one `item`
 
-        - `item`: An input, a tuple of inputs if the model takes several, or a dict; without a target
+        - `item`: An item as the training set has it; without its target: an input, a tuple of several inputs, or a dict
         - `act`: Applied to the prediction; None for the loss function's `activation`
         - `with_input`: Return the input, first?
 
