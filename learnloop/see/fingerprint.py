@@ -6,7 +6,7 @@ Docs: https://learnloop.github.io/learnloop/see/fingerprint.html.md"""
 
 # %% auto #0
 __all__ = ['STREAMS', 'KINDS', 'FUSED', 'NO_STEP', 'CANCELLED', 'FAILED', 'hash_parts', 'tensor_hash', 'StepRow',
-           'FingerprintFile', 'read_fingerprint', 'about_run', 'Fingerprint']
+           'FingerprintFile', 'read_fingerprint', 'Fingerprint']
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090004
 import ctypes, hashlib, json, struct, torch, warnings, zlib
@@ -27,8 +27,8 @@ from ..loop.data import batch_len
 from ..loop.loss import loss_modules
 from ..loop.optimizer import hyper_groups, opts
 from ..loop.rng import all_rngs, preserve_rng
+from ..measure.about import about_run
 from ..measure.display import is_main_process
-from .about import run_facts
 from .log import put_at
 from .runfile import open_run
 
@@ -307,32 +307,6 @@ def _hypers(opt):
     "Hyper-parameters of the groups of `opt` as plain data"
     def _plain(v): return 'a tensor' if isinstance(v, Tensor) and v.device.type!='cpu' else _said(v)
     return [{k:_plain(v) for k,v in g.items() if k!='params'} for _,g in hyper_groups(opt)]
-
-# %% ../../nbs/see/09_fingerprint.ipynb #fb09001d
-def _of_items(items):
-    tensors,words = _leaves(items, [], [])
-    return tensor_hash(*tensors) + f'{_salt(" ".join(words)):016x}'
-
-def _first_items(dl):
-    "A hash of the first items of a loader, random states put back; None if it has none that can be asked for"
-    ds = getattr(dl, 'dataset', dl)
-    n = batch_len(ds)
-    if not hasattr(ds, '__getitem__') or isinstance(ds, dict) or not n: return None
-    try:
-        with preserve_rng(dl): return _of_items([ds[i] for i in range(min(3, n))])
-    except Exception as e: return f'unreadable: {type(e).__name__}'
-
-# %% ../../nbs/see/09_fingerprint.ipynb #fb090046
-def about_run(
-    learn # The learner, in a fit
-)->dict: # Topic -> facts by name, plain data
-    "Tell what the run is, as far as training depends on it"
-    facts = run_facts(learn)
-    cbs = sorted(learn.cbs, key=lambda o: o.order)
-    acting = [o.name for o in cbs if not o.only_looks and o.name in facts['callbacks']]
-    for k,o in facts['data'].items(): o['first_items'] = _first_items(getattr(learn.dls, k))
-    facts['model']['sharded'] = any(hasattr(p, 'to_local') for p in learn.model.parameters())  # by `to_fsdp`
-    return facts | dict(order=acting, callbacks={k:facts['callbacks'][k] for k in acting})
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb09001f
 class _Places:
