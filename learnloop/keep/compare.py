@@ -13,7 +13,8 @@ from collections import namedtuple
 from ..measure.about import flat_facts
 
 # %% ../../nbs/keep/02_compare.ipynb #8293560c
-_ELSEWHERE = re.compile('|'.join([r'versions\.commit', r'numerics\.seed', r'machine\.(?!device$|name$).*', r'callbacks\.step_limit.*',
+_ELSEWHERE = re.compile('|'.join([r'versions\.commit', r'numerics\.seed', r'machine\.(?!device$|name$).*',
+    r'callbacks\.step_limit.*',
     r'settings\.(script|n_epoch|max_steps|steps_per_epoch|metrics|fused)',
     r'model\.(class|modules|parameters|trainable|compiled|dtypes|sharded)',
     r'optimizer\.(class|groups|lr|betas|weight_decay|momentum|alpha|rho|eps)', r'(order|fresh)\b.*',
@@ -49,6 +50,7 @@ class Change(namedtuple('Change', 'name was now is_refused')):
         was,now = (o if len(o)<120 else o[:119]+'…' for o in (repr(self.was), repr(self.now)))
         return f'{self.name} was {was} and is {now}'
 
+# %% ../../nbs/keep/02_compare.ipynb #3f99a9ab
 def _is_refused(name, was, now, own):
     "Is the fact `name` one without which the state is of no use? `own` are names of the user's classes"
     if name.startswith('optimizer.'): return name.split('.')[1] not in _CHOICES
@@ -57,6 +59,7 @@ def _is_refused(name, was, now, own):
         return classes[0]!=classes[1] and not own & {*classes}
     return name=='settings.loss'
 
+# %% ../../nbs/keep/02_compare.ipynb #3a1c50c7
 def changed_facts(
     old:dict, # Facts of the run that was saved, as `about_run` collects them
     new:dict # Facts of this one

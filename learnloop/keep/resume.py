@@ -261,15 +261,16 @@ def _warn_of_batches(old, new, place):
 # %% ../../nbs/keep/06_resume.ipynb #624b3cfa
 def _warn_of_changes(changes, where):
     "Warn once of differences that may be intended"
-    if changes: warnings.warn(f'{where} was saved by a run that differs from this one: {said(changes)}. The fit resumes '
-        f'nevertheless. If this is intended: accept={names_of(changes)!r}', stacklevel=2)
+    if changes: warnings.warn(f'{where} was saved by a run that differs from this one: {said(changes)}. '
+        f'The fit resumes nevertheless. If this is intended: accept={names_of(changes)!r}', stacklevel=2)
 
 @patch
 def _other_options(self:FitKeeper, s):
     "Options of the optimizer that aren't those of the saved run: values of the groups, by name"
     about = s.get('about', {})
     if about.get('optimizer', {}).get('class')!=self.about['optimizer'].get('class'): return {}
-    names = [o.name.split('.')[1] for o in changed_facts(about, self.about) if o.is_refused and o.name[:10]=='optimizer.']
+    changes = [o for o in changed_facts(about, self.about) if o.is_refused and o.name.startswith('optimizer.')]
+    names = [o.name.split('.')[1] for o in changes]
     groups = [g for _,g in hyper_groups(self.learn.opt)]
     return {k:[g[k] for g in groups] for k in names if all(k in g for g in groups)}
 

@@ -246,7 +246,8 @@ def compare(self:Checkpointer,
     changes = [o for o in changes if not is_accepted(o.name, [*accept, *implied])]
     bad,refused = [k for k in others if k not in accept],[o for o in changes if o.is_refused]
     if not bad and not refused: return changes
-    text = '; '.join([f'{k} was {old.get(k)!r} and is {new.get(k)!r}' for k in bad] + [said(refused)]*bool(refused))
+    text = '; '.join([f'{k} was {old.get(k)!r} and is {new.get(k)!r}' for k in bad])
+    text = '; '.join(filter(None, [text, said(refused)]))
     if 'optimizer' in bad: text += ' (learn.switch_opt(…) gives the learner the other one)'
     raise ValueError(f'{where} is of another run: {text}. '
         f'If this is intended: accept={bad+names_of(refused)!r}; if not, give this run a folder of its own')
@@ -259,8 +260,8 @@ _LOOP = {'epoch':int, 'next':{'epoch','train','validate'}, 'batch':int, 'train_i
     'n_epoch':[(float, None)], 'count':_DONE, 'warm':[{'train','valid'}], 'seen?':_SEEN, 'after?':{'*':...}, '*':...}
 _RNG = {'python':..., 'torch':Tensor, '*':...}
 _RANK = dict(rng={'now':_RNG, '*':_RNG}, loader=..., callbacks={'*':dict})
-_ABOUT = dict(versions={'*':...}, model={'code?':{'*':...}, '*':...}, data={'*':{'*':...}}, callbacks={'*':{'*':...}},
-    optimizer={'*':...}) | {'*':...}
+_ABOUT = {'versions?':{'*':...}, 'model?':{'code?':{'*':...}, '*':...}, 'data?':{'*':{'*':...}},
+    'callbacks?':{'*':{'*':...}}, 'optimizer?':{'*':...}, '*':...}
 _STATE = {'loop':_LOOP, 'config':{'callbacks':[str], '*':...}, 'rng':{'now':_RNG, '*':_RNG},
     'callbacks':{'*':{'calls?':{'*':int}, '*':...}}, 'loader':..., 'loss':{'*':...}, 'frozen':[str],
     'grads':{'*':Tensor}, 'buffers':{'*':Tensor}, 'resting':[str], 'about?':_ABOUT,

@@ -279,8 +279,11 @@ def _some_bytes(t, n):
     if t.is_meta or t.layout is not torch.strided or t.is_quantized: return b''
     size = t.numel()
     if t.dim() and size:
-        idxs = torch.tensor([i*(size-1)//max(n-1, 1) for i in range(n)] if size>n else range(size))
-        t = t[torch.unravel_index(idxs, t.shape)]
+        idxs,at = [i*(size-1)//max(n-1, 1) for i in range(n)] if size>n else [*range(size)],[]
+        for k in reversed(t.shape):  # `torch.unravel_index` imports for a second
+            at.append(torch.tensor([i%k for i in idxs]))
+            idxs = [i//k for i in idxs]
+        t = t[tuple(reversed(at))]
     t = t.resolve_conj().resolve_neg().cpu().contiguous().reshape(-1)
     return bytes((torch.view_as_real(t).reshape(-1) if t.is_complex() else t).view(torch.uint8).tolist())
 

@@ -145,7 +145,8 @@ def held_rngs(
     _seen[id(o)] = o  # kept, so that its id stays its own
     if found := _access(o): yield found
     elif depth:
-        vals = o[:50] if isinstance(o, (list,tuple)) else [*(o if isinstance(o, dict) else getattr(o, '__dict__', {})).values()][:50]
+        inner = o if isinstance(o, dict) else getattr(o, '__dict__', {})
+        vals = o[:50] if isinstance(o, (list,tuple)) else [*inner.values()][:50]
         for v in vals: yield from held_rngs(v, depth-1, _seen)
 
 # %% ../../nbs/loop/02_rng.ipynb #b25c2c1e

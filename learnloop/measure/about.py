@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/measure/about.html.md"""
 __all__ = ['find_commit', 'run_facts', 'flat_facts', 'about_run']
 
 # %% ../../nbs/measure/10_about.ipynb #8f0a0004
-import inspect, math, platform, re, sys, torch, zlib
+import math, platform, re, sys, torch, zlib
 from collections.abc import Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,8 +20,8 @@ from ..loop.data import batch_len
 from ..loop.optimizer import hyper_groups, opts
 from ..loop.rng import held_rngs, no_random, preserve_rng
 from ..loop.steps import StepLimit
-from .describe import code_digest, described
-from .hook import label_of, uncompiled
+from .describe import code_digest, constructor_args, described
+from .hook import uncompiled
 from .metrics import mk_metrics
 
 # %% ../../nbs/measure/10_about.ipynb #8f0a000e
@@ -69,7 +69,7 @@ def _numerics():
 
 # %% ../../nbs/measure/10_about.ipynb #8f0a0012
 def _named(k, d):
-    "The description `d` under the name `k`: the class by itself, so that it is the same fact with arguments and without"
+    "The description `d` under the name `k`: the class by itself, with arguments or without"
     if not isinstance(d, dict): return {k:d}
     return {k:d['class']} | {f'{k}.{nm}':v for nm,v in d.items() if nm!='class'}
 
@@ -93,14 +93,13 @@ def _line(m, facts):
     "The class of the module `m` and its arguments: what it prints, and others that aren't the defaults"
     cls = _own_class(m)
     if any(is_lazy(p) for p in m._parameters.values() if p is not None): return f'{cls.__name__}(lazy)'
-    said,usual = '',{}
+    said,usual = '',constructor_args(cls)
     with suppress(Exception): said = ' '.join(m.extra_repr().split())
-    with suppress(TypeError, ValueError):
-        usual = {k:described(p.default) for k,p in inspect.signature(cls.__init__).parameters.items()}
     args = {k:v for k,v in facts.items() if k not in ('class','code','holds') and f'{k}=' not in said}
     there = said.split(', ')  # without their names, too
-    args = {k:v for k,v in args.items() if str(v) not in there and (k not in usual or usual[k]!=v)}
-    return described(f'{cls.__name__}({", ".join([said]*bool(said) + [f"{k}={v}" for k,v in args.items()])})')
+    args = {k:v for k,v in args.items() if str(v) not in there and (k not in usual or described(usual[k])!=v)}
+    parts = filter(None, [said, *[f'{k}={v}' for k,v in args.items()]])
+    return described(f'{cls.__name__}({", ".join(parts)})')
 
 def _modules(model, most=200):
     "Lines of modules by their paths, code of their classes, and constants that they hold"
@@ -150,7 +149,8 @@ def _loader(dl):
     if not isinstance(dl, (DataLoader,list,tuple)): parts['made_of'] = dl
     if parts['collate_fn'] is default_collate: del parts['collate_fn']
     for k,o in parts.items():
-        if o is not None: res |= _named(k, described(o, elsewhere=[v for v in (ds, sampler) if v is not o]))
+        if isinstance(o, (list,tuple)): res[k] = type(o).__name__  # some items tell what is in it
+        elif o is not None: res |= _named(k, described(o, elsewhere=[v for v in (ds, sampler) if v is not o]))
     res.pop('sampler.data_source', None)
     if ds is not None: res['items'] = batch_len(ds)
     if getattr(dl, 'is_several', False): res['parts'] = {k:_loader(o) for k,o in dl.parts.items()}

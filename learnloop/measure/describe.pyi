@@ -3,7 +3,7 @@
 
 from typing import Any
 
-__all__ = ['code_digest', 'described']
+__all__ = ['code_digest', 'constructor_args', 'described']
 
 def code_digest(o: Any) -> str | None:
     """Hash the code of `o`: of a class, all its methods and those of its bases
@@ -11,6 +11,12 @@ def code_digest(o: Any) -> str | None:
     - `o`: A function, a method or a class
 
     Returns: 8 hexadecimal digits; None for code that has a version, or that isn't in Python
+    """
+
+def constructor_args(cls: Any) -> dict:
+    """Read the arguments of the constructor of `cls`
+
+    Returns: Name -> default; empty for a constructor in C
     """
 
 class _Describing:
@@ -22,9 +28,9 @@ class _Describing:
         """Describe `o`; if `steady`, without numbers and texts that may differ in each process"""
     def all_of(self, o: Any, depth: Any, steady: Any=False) -> Any: ...
     def _object(self, o: Any, depth: Any) -> Any:  # measure/describe.py
-        """The name of a function or class, or of the class of another object; with more to say, a dict that has it as `class`"""
+        """The name of a function or of the class of an object; a dict with it as `class`, if there is more to say"""
     def _held(self, o: Any) -> Any:  # measure/describe.py
-        """Attributes of `o` that code depends on: of a module or a callback, public constants; of other objects, all"""
+        """Attributes of `o` that code depends on: of a module or a callback, its constants; of other objects, all"""
 
 def described(o: Any, depth: int=5, elsewhere: Any=()) -> Any:
     """Describe `o` as plain data, the same in each process that makes it in the same way

@@ -23,10 +23,9 @@ from ..keep.saving import unwrapper
 from ..loop.batch import batch_parts
 from ..loop.callback import Callback, InGraph
 from ..loop.checks import check_whole
-from ..loop.data import batch_len
 from ..loop.loss import loss_modules
 from ..loop.optimizer import hyper_groups, opts
-from ..loop.rng import all_rngs, preserve_rng
+from ..loop.rng import all_rngs
 from ..measure.about import about_run
 from ..measure.display import is_main_process
 from .log import put_at
