@@ -256,7 +256,7 @@ def test_a_file_that_was_cut_or_damaged(tmp_path):
         try: res = diff_runs(tmp_path/'a', tmp_path/'b.bin')
         except ValueError as e: assert any(o in str(e) for o in ('no file of a Fingerprint', 'of another version', 'cut or damaged'))
         else: assert res.equal and 'cut or damaged' in str(res)
-    (tmp_path/'b.bin').write_bytes(data.replace(b'fingerprint 2', b'fingerprint 1', 1))
+    (tmp_path/'b.bin').write_bytes(data.replace(b'fingerprint 3', b'fingerprint 2', 1))
     with pytest.raises(ValueError, match='from the Fingerprint of another version'): diff_runs(tmp_path/'a', tmp_path/'b.bin')
 
 def test_other_models_and_runs_without_fingerprints(tmp_path):
