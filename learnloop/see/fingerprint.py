@@ -1,4 +1,4 @@
-"""What each step was, in some eighty bytes: hashes by which two runs can be compared, and told where they part
+"""Hashes of each step, in some ninety bytes, by which two runs can be compared
 
 Docs: https://learnloop.github.io/learnloop/see/fingerprint.html.md"""
 
