@@ -52,6 +52,7 @@ _later = {  # chkstyle: ignore-node
         num_features_model total_params''',
     'measure.display': 'plot_style',
     'measure.image': 'show_image',
+    'measure.about': 'run_facts',
     'measure.interpret': 'ClassificationInterpretation Interpretation SegmentationInterpretation',
     'measure.throughput': 'Throughput',
     'train.schedule': '''GradualUnfreezing ParamScheduler SchedCos SchedExp SchedLin SchedNo SchedPoly Scheduler annealer
@@ -77,7 +78,6 @@ _later = {  # chkstyle: ignore-node
     'see.log': 'CSVLogger JSONLogger Logger MLflowCallback WandbCallback',
     'see.tensorboard': 'TensorBoardCallback read_tensorboard',
     'see.report': 'KeepWarnings report_from',
-    'see.about': 'run_facts',
     'see.runs': 'Run runs',
     'see.compare': 'compare',
     'see.fingerprint': 'Fingerprint',

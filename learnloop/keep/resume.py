@@ -18,6 +18,7 @@ from types import CodeType, SimpleNamespace
 from fastcore.basics import noop, patch
 from torch import Tensor
 from .checkpoint import CheckpointCallback, checkpoint_names
+from .compare import changed_facts, names_of, said
 from .interrupt import Signals
 from .passes import KeptPass, copy_batch, random_states, set_random_states
 from .shards import copy_state, put_own, put_shards, read_shards
@@ -31,7 +32,7 @@ from ..loop.flow import CancelFitException, CancelStepException
 from ..loop.learner import Learner, keeps_fits
 from ..loop.place import Place
 from ..loop.rng import branch_rngs, own_stream, preserve_rng
-from ..loop.optimizer import HYPERS, get_hypers, opt_recipe, opts
+from ..loop.optimizer import HYPERS, get_hypers, hyper_groups, opt_recipe, opts
 from ..measure.series import shared_parts
 
 # %% ../../nbs/keep/06_resume.ipynb #c641cf20
@@ -46,6 +47,8 @@ class Origin:
     ):
         self.state,self.where,self.args,self.of,self.batch,self.how = state,where,args,of,batch,''
         self.hypers,self.accept = {},True  # Hyper-parameters that are others, and whatever else may be
+        self.options = {} # Options of the optimizer that are others: values of its groups, by name
+        self.changes = () # Differences that the fit warns of
         self.before = {}  # Random states when the fit began
         self.there = ()   # Names of the checkpoints that were there
     place = property(lambda self: Place(*(self.state['loop'][k] for k in Place._fields)), doc='Where the fit goes on')
@@ -191,13 +194,15 @@ def enter(self:FitKeeper, args, resume=None, accept=()):
 def start(self:FitKeeper):
     learn,(resume,accept) = self.learn,self.ask
     learn.paused = learn.failed = None
-    self.asked,self.config = learn.n_epoch,self.mk_config()
+    self.asked,self.config,self.about = learn.n_epoch,self.mk_config(),None
+    if resume is not None or self._checkpoint_cbs(): self.describe_run()  # before anything is trained
     learn.outcome.pop('fit', None)  # of a fit before
     origin = self._find(resume, accept) if resume is not None else None
     if origin:
         at = origin.place.next
         if at in self.no_place:
             raise ValueError(f'{origin.where} is in the middle of an epoch, next is {at!r}: {self.no_place[at]}')
+        if learn.peers.is_first: _warn_of_changes(origin.changes, origin.where)
         self.marks = {k:v for k,v in origin.state['rng'].items() if k!='now'}
         origin.before = random_states(learn)
         set_random_states(learn, self.marks.get('fit', {}))
@@ -232,9 +237,10 @@ def _find(self:FitKeeper, resume, accept):
     # another kind can't take it up
     if any(old.get(k)!=config.get(k) for k in ('loader','workers','parts')): s['loader'] = None
     self._take_for_same(origin)
-    self.compare(old, config, accept, c.path)
+    changes = self.compare(old, config, accept, c.path, (s.get('about', {}), self.about))
     self.check(origin)
     _warn_of_batches(old, config, origin.place)
+    origin.changes = changes
     done = s['loop']['count']['opt_steps']-s['callbacks'].get('step_limit', {}).get('first', inf)
     most = config['max_steps']
     if most and most<=done and most!=old['max_steps']:
@@ -243,6 +249,7 @@ def _find(self:FitKeeper, resume, accept):
     hypers = get_hypers(learn.opt)
     # it was accepted that they are others
     origin.hypers = {k:[g[k] for g in hypers] for k in hypers[0] if old.get(k)!=config[k]}
+    origin.options = self._other_options(s)
     return origin
 
 # %% ../../nbs/keep/06_resume.ipynb #2df40aa1
@@ -253,6 +260,22 @@ def _warn_of_batches(old, new, place):
     if bad and place.next=='train' and place.batch:
         warnings.warn(f'not exact: {"; ".join(bad)}, so the rest of epoch {place.epoch} may repeat items, or leave '
             'some out', stacklevel=2)
+
+# %% ../../nbs/keep/06_resume.ipynb #624b3cfa
+def _warn_of_changes(changes, where):
+    "Warn once of differences that may be intended"
+    if changes: warnings.warn(f'{where} was saved by a run that differs from this one: {said(changes)}. '
+        f'The fit resumes nevertheless. If this is intended: accept={names_of(changes)!r}', stacklevel=2)
+
+@patch
+def _other_options(self:FitKeeper, s):
+    "Options of the optimizer that aren't those of the saved run: values of the groups, by name"
+    about = s.get('about', {})
+    if about.get('optimizer', {}).get('class')!=self.about['optimizer'].get('class'): return {}
+    changes = [o for o in changed_facts(about, self.about) if o.is_refused and o.name.startswith('optimizer.')]
+    names = [o.name.split('.')[1] for o in changes]
+    groups = [g for _,g in hyper_groups(self.learn.opt)]
+    return {k:[g[k] for g in groups] for k in names if all(k in g for g in groups)}
 
 # %% ../../nbs/keep/06_resume.ipynb #2df40a97
 @patch
@@ -389,6 +412,7 @@ def _take_for_same(self:FitKeeper, origin):
     if _kind(old)==_kind(self.config): return  # nothing was switched here
     for k in of_opt: old.pop(k, None)
     old |= {k:self.config[k] for k in of_opt if k in self.config}
+    if 'about' in origin.state: origin.state['about']['optimizer'] = self.about['optimizer']
 
 # %% ../../nbs/keep/06_resume.ipynb #d6000003
 @patch
@@ -614,13 +638,15 @@ def load_checkpoint(self:Learner,
     keeper,origin = self.keeper,read_origin(c)
     keeper.take_own(origin)
     origin.accept,loop = accept,origin.state['loop']
-    keeper.compare(origin.state['config'], keeper.mk_config(), accept, c.path)
+    changes = keeper.compare(origin.state['config'], keeper.mk_config(), accept, c.path,
+        (origin.state.get('about', {}), {} if accept is True else keeper.describe_run()))
     keeper.check(origin)
     self.epoch,keeper.marks = loop['epoch'],{k:v for k,v in origin.state['rng'].items() if k=='fit'}
     keeper.load(origin, True)
     keeper.restore_end(loop)
     self.outcome.pop('fit', None)
     self.paused = self.failed = None  # they are of other weights
+    if self.peers.is_first: _warn_of_changes(changes, c.path)
     return self
 
 def _pick_checkpoint(folder):

@@ -18,6 +18,8 @@ class Origin:
     how: str
     hypers: dict
     accept: bool
+    options: dict
+    changes: Any
     before: dict
     there: Any
     def __init__(self, state: dict, where: Any, args: Any=None, of: Any=None, batch: Any=None) -> None:
@@ -54,6 +56,7 @@ class FitKeeper(Checkpointer):
     agreed: int
     asked: Any
     config: Any
+    about: Any
     marks: dict
     held: dict
     def __init__(self, learn: Any) -> None:
@@ -77,6 +80,8 @@ class FitKeeper(Checkpointer):
     def start(self) -> Any: ...  # keep/resume.py
     def _find(self, resume: Any, accept: Any) -> Any:  # keep/resume.py
         """What to go on from in the folder or the `Origin` `resume`, or None"""
+    def _other_options(self, s: Any) -> Any:  # keep/resume.py
+        """Options of the optimizer that aren't those of the saved run: values of the groups, by name"""
     def same_for_all(self, find: Any, folder: Any) -> Checkpoint | None:  # keep/resume.py
         """Call `find` in the first process, and have the checkpoint that it finds in all of them
 

@@ -17,6 +17,7 @@ from fastcore.basics import listify, patch
 from torch import Tensor
 from torch.nn.parameter import is_lazy
 from torch.utils.data import DataLoader
+from .compare import changed_facts, is_accepted, names_of, said
 from .passes import KeptPass, random_states, set_random_states
 from .saving import cut_like, cut_named, model_state, param_names, state_for, unwrapper, whole
 from .shards import digests, find_own, take_shards
@@ -26,9 +27,10 @@ from ..loop.begin import goes_by_state, persistent, start_workers
 from ..loop.checks import did_you_mean, replaced
 from ..loop.data import bare, batch_len
 from ..loop.steps import StepLimit
-from ..loop.optimizer import get_hypers, opts, set_hypers
+from ..loop.optimizer import get_hypers, hyper_groups, opts, set_hypers
 from ..loop.place import Keeper, Place
 from ..loop.rng import all_rngs, preserve_rng
+from ..measure.about import about_run, flat_facts
 from ..measure.metrics import mk_metrics
 from ..measure.series import shared_parts
 
@@ -48,6 +50,7 @@ class Checkpointer(Keeper):
         self.had_workers = []    # Loaders whose workers were there before the pass began
         # Epochs asked for, and what a fit that goes on must have in common with this one
         self.asked = self.config = None
+        self.about = None        # What the run is, as a checkpoint describes it
     def note_workers(self):
         "Note whose workers are there, before a pass begins"
         self.had_workers = self.running_workers()
@@ -69,6 +72,7 @@ def capture(self:Checkpointer,
     "Capture the whole state at `place`"
     learn = self.learn
     if shared: self.put_together()
+    about = dict(about=self.describe_run()) if shared else {}  # for a file
     loop = dict(place._asdict(), train_iter=learn.train_iter, pct_train=learn.pct_train, base=learn.epochs_before,
         n_epoch=(self.asked, learn.n_epoch), count=dict(vars(learn.count)), warm=self._workers_at(place),
         **self._in_sight())
@@ -77,7 +81,7 @@ def capture(self:Checkpointer,
     state = dict(loop=loop, config=self.config if learn.inside('fit') else self.mk_config(),
         rng={k:{nm:_as_lists(v) for nm,v in o.items()} for k,o in marks.items()},
         callbacks={nm:sd for nm,sd in self._cb_states(place).items() if sd}, loader=self._loader_state(place),
-        **self._module_state())
+        **self._module_state(), **about)
     together = shared and not learn.peers.shards
     if weights: state |= dict(model=model_state(learn.model, together), opt=learn.state_of_opt(together))
     else:
@@ -198,7 +202,7 @@ def kind_of_loader(
 # %% ../../nbs/keep/03_state.ipynb #06401b74
 @patch
 def mk_config(self:Checkpointer)->dict: # Plain data
-    "Collect what a fit that goes on must have in common with the one that was saved"
+    "Collect what a fit that resumes must have in common with the one that was saved"
     learn = self.learn
     dl,hypers = learn.dls.train,get_hypers(learn.opt)
     limit = next((o for o in learn.cbs if isinstance(o, StepLimit)), None)
@@ -219,29 +223,52 @@ def mk_config(self:Checkpointer)->dict: # Plain data
     if getattr(dl, 'is_several', False): res['parts'] = dl.facts()
     return res
 
+# %% ../../nbs/keep/03_state.ipynb #708d236f
+@patch
+def describe_run(self:Checkpointer)->dict: # Plain data
+    "Describe the run, once in a fit"
+    if self.about is not None and self.learn.inside('fit'): return self.about
+    self.about = about_run(self.learn) | dict(fresh=self.learn.count.batches==0)
+    return self.about
+
 # %% ../../nbs/keep/03_state.ipynb #fcd8e405
+# Facts of a description that follow from what must be equal
+_IMPLIED = dict(loss_func='settings.loss', optimizer='optimizer', loader='data.train', parts='data.train',
+    dataset='data.train.dataset', sampler='data.train.sampler', items='data.train')
+
+def _differs(a, b):
+    try: return bool(a!=b)
+    except RuntimeError: return True  # tensors of several values
+
+def _check_accept(accept, known):
+    starts = {'.'.join(o.split('.')[:i+1]) for o in known for i in range(o.count('.')+1)}
+    for o in accept:
+        if o not in starts:
+            raise ValueError(f'accept has {o!r}, which is not compared{did_you_mean(o, starts)}')
+
 @patch
 def compare(self:Checkpointer,
     old:dict, # What the state was saved with, as `mk_config` makes it
     new:dict, # What there is now
-    accept,   # Names of what may be different; True for all
-    where     # What the state is of, for the message
-):
+    accept,   # Names of what may differ; True for all
+    where,    # Where the state is from, for the message
+    facts=({}, {}) # Descriptions of both runs; empty for a checkpoint that has none
+)->list: # Changes that the fit should warn of
     "Refuse differences that aren't accepted"
-    if accept is True: return
-    accept,known = listify(accept or ()),[*new, *old, 'dtype']
-    for o in accept:
-        if o not in known:
-            raise ValueError(f'accept has {o!r}, which is nothing that is compared{did_you_mean(o, known)}')
-    def _differs(k):
-        try: return bool(old.get(k)!=new.get(k))
-        except RuntimeError: return True  # tensors of several values
-    bad = [k for k in {**old, **new} if k not in accept and _differs(k)]
-    if not bad: return
-    said = '; '.join(f'{k} was {old.get(k)!r} and is {new.get(k)!r}' for k in bad)
-    if 'optimizer' in bad: said += ' (learn.switch_opt(…) gives the learner the other one)'
-    raise ValueError(f'{where} is of another run: {said}. '
-        f'If that is as it should be: accept={bad!r}; if not, give this run a folder of its own')
+    if accept is True: return []
+    accept = listify(accept or ())
+    _check_accept(accept, [*new, *old, 'dtype', *flat_facts(facts[0]), *flat_facts(facts[1])])
+    others = [k for k in {**old, **new} if _differs(old.get(k), new.get(k))]
+    changes = changed_facts(*facts) if facts[0] else []
+    implied = [_IMPLIED[k] for k in others if k in _IMPLIED]
+    changes = [o for o in changes if not is_accepted(o.name, [*accept, *implied])]
+    bad,refused = [k for k in others if k not in accept],[o for o in changes if o.is_refused]
+    if not bad and not refused: return changes
+    text = '; '.join([f'{k} was {old.get(k)!r} and is {new.get(k)!r}' for k in bad])
+    text = '; '.join(filter(None, [text, said(refused)]))
+    if 'optimizer' in bad: text += ' (learn.switch_opt(…) gives the learner the other one)'
+    raise ValueError(f'{where} is of another run: {text}. '
+        f'If this is intended: accept={bad+names_of(refused)!r}; if not, give this run a folder of its own')
 
 # %% ../../nbs/keep/03_state.ipynb #a26139e7
 _DONE = {'epochs':int, 'batches':int, 'opt_steps':int, 'samples':int, '*':...}
@@ -251,9 +278,11 @@ _LOOP = {'epoch':int, 'next':{'epoch','train','validate'}, 'batch':int, 'train_i
     'n_epoch':[(float, None)], 'count':_DONE, 'warm':[{'train','valid'}], 'seen?':_SEEN, 'after?':{'*':...}, '*':...}
 _RNG = {'python':..., 'torch':Tensor, '*':...}
 _RANK = dict(rng={'now':_RNG, '*':_RNG}, loader=..., callbacks={'*':dict}),[[...]]  # the first is of an older layout
+_ABOUT = {'versions?':{'*':...}, 'model?':{'code?':{'*':...}, '*':...}, 'data?':{'*':{'*':...}},
+    'callbacks?':{'*':{'*':...}}, 'optimizer?':{'*':...}, '*':...}
 _STATE = {'loop':_LOOP, 'config':{'callbacks':[str], '*':...}, 'rng':{'now':_RNG, '*':_RNG},
     'callbacks':{'*':{'calls?':{'*':int}, '*':...}}, 'loader':..., 'loss':{'*':...}, 'frozen':[str],
-    'grads':{'*':Tensor}, 'buffers':{'*':Tensor}, 'resting':[str],
+    'grads':{'*':Tensor}, 'buffers':{'*':Tensor}, 'resting':[str], 'about?':_ABOUT,
     'exchange?':{'unsynced?':{'*':bool}, 'order?':[str]}, 'ranks?':[_RANK], '*':...}
 _OPT = {'param_groups':[{'params':[int], '*':...}], 'state':{'*':{'*':...}}, '*':...}
 _RNG_AT = dict(epoch=[], train=['epoch','batches'], validate=['epoch','validate'])  # by where a fit goes on
@@ -404,6 +433,7 @@ def _restore_modules(self:Checkpointer, origin):
         for o,gs in zip(opts(learn.opt), s['hypers'], strict=True):
             for g,h in zip(o.param_groups, gs, strict=True): g.update(h)
     if origin.hypers: set_hypers(learn.opt, model, **origin.hypers)
+    _set_options(learn.opt, origin.options)
     if s['loss'] and loss is not None: loss.load_state_dict(s['loss'])
     for n,p in _all_params(learn).items():
         p.requires_grad_(n not in s['frozen'])
@@ -412,6 +442,16 @@ def _restore_modules(self:Checkpointer, origin):
     for n,b in model.named_buffers():
         was = s['buffers'].get(unwrap(n))
         if was is not None and b.shape==was.shape: b.copy_(was)
+
+# %% ../../nbs/keep/03_state.ipynb #3c8d35b1
+def _set_options(opt, options):
+    "Set `options` in the groups of `opt`: a value for each group, by name"
+    for k,vals in options.items():
+        for (_,g),v in zip(hyper_groups(opt), vals, strict=True): g[k] = v
+    if 'amsgrad' not in options: return
+    for o in opts(opt):
+        for state in o.state.values():
+            if 'exp_avg_sq' in state: state.setdefault('max_exp_avg_sq', torch.zeros_like(state['exp_avg_sq']))
 
 # %% ../../nbs/keep/03_state.ipynb #3b09b88f
 @patch

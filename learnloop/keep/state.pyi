@@ -16,6 +16,7 @@ class Checkpointer(Keeper):
     had_workers: list
     asked: Any
     config: Any
+    about: Any
     def __init__(self, learn: Any) -> None:
         """- `learn`: The learner whose fits it keeps"""
     def forget(self) -> Any:
@@ -57,17 +58,25 @@ class Checkpointer(Keeper):
     def _in_sight(self) -> Any:  # keep/state.py
         """What is to be seen of the last epoch and batch, and hyper-parameters as they will be at the end of the fit"""
     def mk_config(self) -> dict:  # keep/state.py
-        """Collect what a fit that goes on must have in common with the one that was saved
+        """Collect what a fit that resumes must have in common with the one that was saved
 
         Returns: Plain data
         """
-    def compare(self, old: dict, new: dict, accept: Any, where: Any) -> Any:  # keep/state.py
+    def describe_run(self) -> dict:  # keep/state.py
+        """Describe the run, once in a fit
+
+        Returns: Plain data
+        """
+    def compare(self, old: dict, new: dict, accept: Any, where: Any, facts: Any=...) -> list:  # keep/state.py
         """Refuse differences that aren't accepted
 
         - `old`: What the state was saved with, as `mk_config` makes it
         - `new`: What there is now
-        - `accept`: Names of what may be different; True for all
-        - `where`: What the state is of, for the message
+        - `accept`: Names of what may differ; True for all
+        - `where`: Where the state is from, for the message
+        - `facts`: Descriptions of both runs; empty for a checkpoint that has none
+
+        Returns: Changes that the fit should warn of
         """
     def check(self, origin: Any) -> Any:  # keep/state.py
         """Refuse a state that wouldn't fit this learner, before anything is changed

@@ -5,7 +5,7 @@ from learnloop.loop.callback import Callback
 from typing import Any
 from typing import NamedTuple
 
-__all__ = ['STREAMS', 'KINDS', 'FUSED', 'NO_STEP', 'CANCELLED', 'FAILED', 'hash_parts', 'tensor_hash', 'StepRow', 'FingerprintFile', 'read_fingerprint', 'about_run', 'Fingerprint']
+__all__ = ['STREAMS', 'KINDS', 'FUSED', 'NO_STEP', 'CANCELLED', 'FAILED', 'hash_parts', 'tensor_hash', 'StepRow', 'FingerprintFile', 'read_fingerprint', 'Fingerprint']
 
 STREAMS: tuple
 
@@ -113,14 +113,6 @@ def read_fingerprint(path: Any) -> FingerprintFile:
     """Read what a `Fingerprint` wrote
 
     - `path`: The file, or the folder of a run
-    """
-
-def about_run(learn: Any) -> dict:
-    """Tell what the run is, as far as training depends on it
-
-    - `learn`: The learner, in a fit
-
-    Returns: Topic -> facts by name, plain data
     """
 
 class Fingerprint(Callback):

@@ -24,7 +24,7 @@ from ..measure.image import is_image, to_pil
 from ..measure.interpret import Interpretation, find_vocab
 from ..measure.metrics import less_is_better
 from ..measure.recorder import Recorder
-from .about import flat_facts, run_facts
+from ..measure.about import flat_facts, run_facts
 from .chart import timeline_chart
 from .page import Grid, Numbers, Page, by_metric, el, folded, grids, shown, small_chart, to_number, write_page
 from .runfile import read_run

@@ -19,7 +19,7 @@ from ..measure.display import human_time
 from ..measure.metrics import less_is_better
 from ..measure.recorder import Recorder
 from ..measure.table import Table
-from .about import flat_facts
+from ..measure.about import flat_facts
 from .page import shown, to_number
 from .runfile import LOCK, is_held, read_run
 from .tensorboard import read_tensorboard
