@@ -67,6 +67,9 @@ def read_origin(
     except (LookupError, TypeError, ValueError, AttributeError, RuntimeError) as e:
         raise DamagedCheckpoint(f'{file} is not what learnloop writes: {type(e).__name__}, {e}') from e
     check_plain(file, state, c.step)
+    for k in Place._fields:
+        if k in c.manifest and c.manifest[k]!=state['loop'][k]:
+            raise DamagedCheckpoint(f"{file} has loop.{k} {state['loop'][k]!r}, and the manifest {c.manifest[k]!r}")
     weights = dict(model=c.read('model.pt'), opt=c.read('opt.pt'))
     state |= put_shards(weights, shards) if shards else weights
     check_weights(c.path, state)
@@ -234,7 +237,7 @@ def _find(self:FitKeeper, resume, accept):
     _warn_of_batches(old, config, origin.place)
     done = s['loop']['count']['opt_steps']-s['callbacks'].get('step_limit', {}).get('first', inf)
     most = config['max_steps']
-    if most and most<=done and most!=old['max_steps']:
+    if most and most<=done and most!=old.get('max_steps'):
         raise ValueError(f'max_steps is {most}, and {c.path} has {done} steps of this fit: give more, or take its '
             'result by load_checkpoint')
     hypers = get_hypers(learn.opt)

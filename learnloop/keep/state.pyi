@@ -67,6 +67,8 @@ class Checkpointer(Keeper):
         - `accept`: Names of what may be different; True for all
         - `where`: What the state is of, for the message
         """
+    def _check_after(self, loop: Any, file: Any) -> Any:  # keep/state.py
+        """Refuse hyper-parameters for the end of the fit that the optimizer does not have"""
     def check(self, origin: Any) -> Any:  # keep/state.py
         """Refuse a state that wouldn't fit this learner, before anything is changed
 

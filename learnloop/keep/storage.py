@@ -22,6 +22,7 @@ from fastcore.basics import patch
 from torch import Tensor
 from ..measure.series import Frozen, Part, Series
 from .saving import sync_folder, read_state, write_state
+from ..loop.batch import describe
 
 # %% ../../nbs/keep/01_storage.ipynb #1ac42ffe
 def _kind(o):
@@ -43,7 +44,7 @@ def _are_numbers(o):
 # %% ../../nbs/keep/01_storage.ipynb #3f6b3904
 def _whole(t):
     t = t.detach()
-    return t.clone() if t.layout==torch.strided and t.untyped_storage().nbytes()>t.nbytes else t
+    return t.clone() if t.layout==torch.strided and t.untyped_storage().nbytes()!=t.nbytes else t
 
 _as_tensor = {'$tensor': _whole,
     '$array':   lambda o: torch.from_numpy(o.astype(o.dtype.newbyteorder('='))),
@@ -483,7 +484,16 @@ def part(self:Checkpoint,
 @patch
 def plain(self:Checkpoint)->dict: # By name: `loop`, `callbacks`, …
     "Read the state that isn't weights"
-    return from_plain(self.read('state.json'), self.read('tensors.pt'), self.part)
+    plain,tensors = self.read('state.json'),self.read('tensors.pt')
+    if odd := [k for k,t in tensors.items() if isinstance(t, Tensor) and _is_odd(t)]:
+        raise DamagedCheckpoint(f"{self.path/'state.json'} is not what learnloop writes: {odd[0]} is, in tensors.pt, "
+            f'{describe(tensors[odd[0]])}')
+    return from_plain(plain, tensors, self.part)
+
+def _is_odd(t):
+    "Whether `t` is a tensor that `to_plain` does not write: of another class, without values, or larger than its memory"
+    if type(t) is not Tensor or t.is_quantized or t.is_meta or t.requires_grad: return True
+    return t.layout is torch.strided and t.nbytes>t.untyped_storage().nbytes()
 
 # %% ../../nbs/keep/01_storage.ipynb #8b11b0b1
 class Checkpoints(list):

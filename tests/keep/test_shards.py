@@ -1,5 +1,5 @@
 "Tensors in parts: found in a state, put back, and read from files, of which none runs code"
-import io, json, pickle
+import io, json, pickle, zipfile
 import pytest, torch
 from learnloop.keep.shards import put_shards, read_shards, take_shards
 from learnloop.keep.storage import DamagedCheckpoint
@@ -68,3 +68,26 @@ def test_case_51_a_pickle_in_a_file_is_not_executed(tmp_path, capsys):
         (tmp_path/'shards.json').write_text(json.dumps(table))
         with pytest.raises(DamagedCheckpoint, match='has no part of w'): read_shards(tmp_path)
     assert not capsys.readouterr().out
+
+@pytest.mark.parametrize('how', ['twice', 'more than the file', 'another type', 'compressed', 'expanded', 'dimensions'])
+def test_parts_that_do_not_make_the_tensor_are_refused(how, tmp_path):
+    write(tmp_path)
+    table = json.loads((tmp_path/'shards.json').read_text())
+    chunks = table['w']['chunks']
+    def put(part):
+        f = io.BytesIO()
+        torch.save(part, f)
+        b = f.getvalue()
+        if how=='compressed':
+            g = io.BytesIO()
+            with zipfile.ZipFile(f) as old, zipfile.ZipFile(g, 'w', zipfile.ZIP_DEFLATED) as new:
+                for o in old.infolist(): new.writestr(o.filename, old.read(o))
+            b = g.getvalue()
+        (tmp_path/chunks[1]['file']).write_bytes(b'..'+b)
+        chunks[1]['length'] = len(b)
+    if how=='twice': table['w'] |= dict(chunks=[chunks[0] | dict(sizes=[1, 2]), chunks[0]])
+    elif how=='more than the file': table['w'] |= dict(size=[10**12, 2], chunks=[chunks[0] | dict(sizes=[10**12, 2])])
+    elif how=='dimensions': chunks[0] |= dict(offsets=[0])
+    else: put(dict(compressed=torch.zeros(1, 2), expanded=torch.zeros(1).expand(1, 10**12)).get(how, torch.zeros(1, 2, dtype=torch.float64)))
+    (tmp_path/'shards.json').write_text(json.dumps(table))
+    with pytest.raises(DamagedCheckpoint): read_shards(tmp_path)
