@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/keep/resume.html.md"""
 __all__ = ['Origin', 'read_origin', 'FitKeeper', 'overrides']
 
 # %% ../../nbs/keep/06_resume.ipynb #5356c29d
-import os, threading, torch, warnings
+import threading, torch, warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from copy import deepcopy
@@ -22,11 +22,12 @@ from .interrupt import Signals
 from .passes import KeptPass, copy_batch, random_states, set_random_states
 from .shards import put_shards, read_shards
 from .state import Checkpointer, check_plain, check_weights
-from .storage import Checkpoint, DamagedCheckpoint, list_checkpoints, locked_folder, newest_checkpoint
+from .storage import (
+    Checkpoint, DamagedCheckpoint, list_checkpoints, locked_folder, named_checkpoint, newest_checkpoint)
 from ..loop.callback import Callback, as_list, mk_cb
 from ..loop.batch import batch_map, describe
 from ..loop.begin import why_inexact
-from ..loop.checks import replaced, say
+from ..loop.checks import check_place, replaced, say
 from ..loop.flow import CancelFitException, CancelStepException
 from ..loop.learner import Learner, keeps_fits
 from ..loop.place import Place
@@ -154,6 +155,39 @@ def _agree_at_end(self:FitKeeper):
     if wish>1: s.agree(wish)
 
 # %% ../../nbs/keep/06_resume.ipynb #d6000001
+def _read_resume(resume):
+    "Return the folder of the run that `resume` names, and the `Checkpoint` if it names one of these"
+    c = named_checkpoint('resume', resume, _RESUME)
+    if c is None: return check_place('resume', resume, _RESUME, new=True),None
+    if not c.consistent:
+        raise ValueError(f'resume is {str(c.path)!r}, which was saved in the middle of a batch: resume from its folder, '
+            f'{str(c.path.parent)!r}, or from a checkpoint that is named step-…')
+    return check_place('resume', c.path.parent, _RESUME),c
+
+_RESUME = 'the folder of a run, as its CheckpointCallback has it, a checkpoint in it, or a Checkpoint'
+
+def _saver_for(folder, c):
+    "Make the callback that saves a fit which resumes in the run's `folder`, from the checkpoint `c` or the newest one"
+    if c is None or c.has_own_name: return CheckpointCallback(folder)
+    raise ValueError(f'resume is {str(c.path)!r}, and its name does not tell the folder of its run: say where this fit '
+        "saves, with cbs=CheckpointCallback('folder of the run')")
+
+def _check_newer(c, savers):
+    "Refuse to save beside checkpoints that are newer than `c`, from which the fit resumes"
+    newer = [o for s in savers for o in list_checkpoints(s.folder, verify=False) if o.consistent and o.step>c.step]
+    if not newer: return
+    folder = newer[-1].path.parent
+    raise ValueError(f'resume is {str(c.path)!r}, and this fit would save in {str(folder)!r}, where newer checkpoints '
+        f'are, up to {newer[-1].path.name}: a later fit would resume from those. Save elsewhere, with '
+        f"cbs=CheckpointCallback('another folder'); or delete them; or continue from them, with resume={str(folder)!r}")
+
+def _verify(c):
+    "Verify the checkpoint `c`; if it is not there, say which are"
+    if not c.path.exists():
+        there = ', '.join(checkpoint_names(c.path.parent)) if c.path.parent.is_dir() else ''
+        raise FileNotFoundError(f'no checkpoint {c.path} ({c.path.parent} has {there or "none"})')
+    c.verify()
+
 def _check_same_folder(saver, resume):
     "Refuse a fit whose next run would find in the folder `resume` what this one began with"
     if saver.folder.resolve()==Path(resume).expanduser().resolve(): return
@@ -167,8 +201,8 @@ def enter(self:FitKeeper, args, resume=None, accept=()):
     learn,cbs = self.learn,args['cbs']
     self.forget()
     self.args,self.ask,self.keeps,self.kept,self.why_not = args,(resume, accept),args['keep_failed'],None,''
-    is_saver = [isinstance(o, CheckpointCallback) for o in (*learn.cbs, *cbs)]
-    self._check_overrides(resume is not None or self.keeps or any(is_saver))
+    savers = [o for o in (*learn.cbs, *cbs) if isinstance(o, CheckpointCallback)]
+    self._check_overrides(resume is not None or self.keeps or bool(savers))
     res = [_KeepsBatches() if self.keeps else _Pauses()]
     if isinstance(resume, Origin):
         if resume.of and any(a is not b for a,b in zip(resume.of, (learn.model, learn.opt), strict=True)):
@@ -176,14 +210,12 @@ def enter(self:FitKeeper, args, resume=None, accept=()):
                 'with others')
         learn.opt_as_at_start(frozen=True)  # the state has what became of it
         return res
-    learn.opt_for_resume(resume)
     if resume is None: return res
-    if not isinstance(resume, (str,os.PathLike)) or not resume:
-        raise TypeError(f'resume is {resume!r}: it must be the folder of a run, as its CheckpointCallback has it')
-    for o in (*learn.cbs, *cbs):
-        if isinstance(o, CheckpointCallback): _check_same_folder(o, resume)
-    if any(is_saver): return res
-    saver = CheckpointCallback(resume)
+    folder,c = _read_resume(resume)
+    for o in savers if c is None else (): _check_same_folder(o, resume)
+    saver = None if savers else _saver_for(folder, c)
+    learn.opt_for_resume(resume)
+    if savers: return res
     self.args['cbs'] = [*cbs, saver]  # `resume()` saves there, too
     return [*res, saver]
 
@@ -207,18 +239,31 @@ def start(self:FitKeeper):
     return origin.place if origin else Place(learn.epoch)
 
 # %% ../../nbs/keep/06_resume.ipynb #2df40a95
+def _refuse_runs(folder):
+    "Refuse a `folder` without checkpoints of its own that holds those of other runs below it"
+    inner = next((o for o in folder.glob('*/step-*/manifest.json')), None)
+    if inner is None: return
+    raise ValueError(f'resume is {str(folder)!r}, a folder of runs, such as {str(inner.parents[1])!r}: give the folder '
+        'of one run, or a new one')
+
 @patch
 def _find(self:FitKeeper, resume, accept):
     "What to go on from in the folder or the `Origin` `resume`, or None"
     learn,config = self.learn,self.config
     # it may be wanted again
     if isinstance(resume, Origin): return Origin(deepcopy(resume.state), resume.where, resume.args, None, resume.batch)
-    folder,there = Path(resume).expanduser(),[]
-    def _newest(folder):
+    folder,c = _read_resume(resume)
+    there = []
+    def _newest(_):
         with locked_folder(folder):
             there[:] = checkpoint_names(folder)
-            return newest_checkpoint(folder)
-    c = self.same_for_all(_newest, folder)
+            return newest_checkpoint(folder) or _refuse_runs(folder)
+    def _that(c):
+        _verify(c)
+        _check_newer(c, self._checkpoint_cbs())
+        there[:] = checkpoint_names(c.path.parent)
+        return c
+    c = self.same_for_all(_that, c) if c else self.same_for_all(_newest, folder)
     if c is None:
         if learn.count.batches and any(o.step==learn.count.opt_steps for o in list_checkpoints(folder, verify=False)):
             warnings.warn(f'{folder} has only what was taken in the middle of a batch, which no fit goes on from: '
@@ -553,7 +598,10 @@ def load_checkpoint(self:Learner,
     folder, # Of a run, for its newest checkpoint, or of a checkpoint, or a `Checkpoint`
     accept=True # What may be different from the checkpoint: see `fit`
 )->Learner: # The learner itself
-    "Have the whole state as it was saved, checked before anything is changed"
+    "Restore the whole state of a checkpoint, checked before anything changes"
+    if running := [p.name for p in self.open if p.name in ('fit','evaluate')]:
+        raise RuntimeError(f'load_checkpoint was called inside a {running[0]}, and the place in the data cannot be '
+            'restored there: call it before the fit, or use fit(…, resume=checkpoint); learn.load takes weights alone')
     c = self.keeper.same_for_all(_pick_checkpoint, folder)
     if self.opt is None: self.create_opt()
     keeper,origin = self.keeper,read_origin(c)
@@ -569,12 +617,12 @@ def load_checkpoint(self:Learner,
     return self
 
 def _pick_checkpoint(folder):
-    is_one = isinstance(folder, Checkpoint)
-    if not is_one and (Path(folder).expanduser()/'manifest.json').exists(): folder,is_one = Checkpoint(folder),True
-    c = folder if is_one else newest_checkpoint(folder)
-    if c is None: raise FileNotFoundError(f'{folder} has no checkpoint')
-    if is_one: c.verify()
-    return c
+    must = 'the folder of a run, or a checkpoint'
+    if c := named_checkpoint('folder', folder, must):
+        _verify(c)
+        return c
+    if c := newest_checkpoint(check_place('folder', folder, must)): return c
+    raise FileNotFoundError(f'folder is {str(folder)!r}, which has no checkpoint: it must be {must}')
 
 # %% ../../nbs/keep/06_resume.ipynb #694e3bc3
 @patch
