@@ -18,10 +18,10 @@ from fastcore.basics import patch
 from torch import Tensor, nn
 from .saving import find_unsafe
 from .storage import (
-    Checkpoint, Written, check_run, list_checkpoints, locked_folder, new_checkpoint, prune, to_plain)
+    Checkpoint, Written, list_checkpoints, locked_folder, new_checkpoint, prune, to_plain)
 from ..loop.begin import why_inexact
 from ..loop.callback import Callback
-from ..loop.checks import check_whole, did_you_mean, replaced
+from ..loop.checks import check_place, check_whole, did_you_mean, replaced
 from ..loop.learner import Learner
 from ..loop.place import Place
 from ..measure.display import error_line
@@ -50,7 +50,7 @@ class CheckpointCallback(Callback):
         if every_minutes is not None and not every_minutes>0:
             raise ValueError(f'every_minutes is {every_minutes!r}: it must be more than 0')
         if not (every_steps or every_epochs or every_minutes): every_epochs = 1
-        self.folder = check_run('folder', folder)
+        self.folder = check_place('folder', folder, new=True)
         self.every_steps,self.every_epochs = every_steps,every_epochs
         self.every_minutes,self.keep,self.best,self.monitor = every_minutes,keep,best,monitor
         self.on_error,self.background = on_error,background
@@ -107,7 +107,7 @@ def save_checkpoint(self:Learner,
         raise RuntimeError('save_checkpoint in after_epoch, before the recorder has its row: '
             'CheckpointCallback.save() waits for it, '
             'and so does a callback of an order above 50')
-    folder = check_run('folder', folder)
+    folder = check_place('folder', folder, new=True)
     with ExitStack() as stack:
         self.peers.first(stack.enter_context, _sole_writer(self, folder))
         done = save_state(self, folder, self.place, _write, **info)
@@ -164,10 +164,9 @@ def _check_folder(self:CheckpointCallback, state):
     learn,folder,origin = self.learn,self.folder,self.learn.keeper.origin
     there = [o for o in list_checkpoints(folder, verify=False) if o.consistent]
     from_here = isinstance(getattr(origin, 'where', None), Path) and origin.where.parent.resolve()==folder.resolve()
-    step = origin.state['loop']['count']['opt_steps'] if origin else learn.count.opt_steps
-    if there and there[-1].step>step and not from_here:
+    if there and there[-1].step>learn.count.opt_steps and not from_here:
         raise ValueError(f'{folder} has checkpoints of another run, up to step {there[-1].step}, and this one is at '
-            f'step {step}: '
+            f'step {learn.count.opt_steps}: '
             f'fit(…, resume={str(folder)!r}) goes on from them; else give this run a folder of its own')
     if from_here and checkpoint_names(folder)!=origin.there:
         raise RuntimeError(f'another run wrote to {folder} since this one began: give each run a folder of its own')

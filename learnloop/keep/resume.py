@@ -173,19 +173,20 @@ def _saver_for(folder, c):
         "saves, with cbs=CheckpointCallback('folder of the run')")
 
 def _check_newer(c, savers):
-    "Refuse to save beside checkpoints that are newer than `c`, from which the fit resumes"
-    newer = [o for s in savers for o in list_checkpoints(s.folder, verify=False) if o.consistent and o.step>c.step]
-    if not newer: return
-    folder = newer[-1].path.parent
-    raise ValueError(f'resume is {str(c.path)!r}, and this fit would save in {str(folder)!r}, where newer checkpoints '
-        f'are, up to {newer[-1].path.name}: a later fit would resume from those. Save elsewhere, with '
-        f"cbs=CheckpointCallback('another folder'); or delete them; or continue from them, with resume={str(folder)!r}")
+    "Refuse to save where a later fit would resume from other checkpoints than those that lead on from `c`"
+    for folder in (o.folder for o in savers):
+        is_own = folder.resolve()==c.path.parent.resolve()
+        others = [o for o in list_checkpoints(folder, verify=False) if o.consistent and (o.step>c.step or not is_own)]
+        if others: raise ValueError(f'resume is {str(c.path)!r}, and this fit would save in {str(folder)!r}, where '
+            f'{"newer" if is_own else "other"} checkpoints are, up to {others[-1].path.name}. Save in a new folder, with '
+            f"cbs=CheckpointCallback('new folder'); or delete them; or continue from them, with resume={str(folder)!r}")
 
-def _verify(c):
-    "Verify the checkpoint `c`; if it is not there, say which are"
+def _verify(what, c):
+    "Verify the checkpoint `c`, which the argument `what` names; if it is not there, say which are"
     if not c.path.exists():
         there = ', '.join(checkpoint_names(c.path.parent)) if c.path.parent.is_dir() else ''
-        raise FileNotFoundError(f'no checkpoint {c.path} ({c.path.parent} has {there or "none"})')
+        raise FileNotFoundError(f'{what} is {str(c.path)!r}, and there is no such checkpoint; '
+            f'{c.path.parent} has {there or "none"}')
     c.verify()
 
 def _check_same_folder(saver, resume):
@@ -259,7 +260,7 @@ def _find(self:FitKeeper, resume, accept):
             there[:] = checkpoint_names(folder)
             return newest_checkpoint(folder) or _refuse_runs(folder)
     def _that(c):
-        _verify(c)
+        _verify('resume', c)
         _check_newer(c, self._checkpoint_cbs())
         there[:] = checkpoint_names(c.path.parent)
         return c
@@ -599,8 +600,8 @@ def load_checkpoint(self:Learner,
     accept=True # What may be different from the checkpoint: see `fit`
 )->Learner: # The learner itself
     "Restore the whole state of a checkpoint, checked before anything changes"
-    if running := [p.name for p in self.open if p.name in ('fit','evaluate')]:
-        raise RuntimeError(f'load_checkpoint was called inside a {running[0]}, and the place in the data cannot be '
+    if inside := [what for p,what in (('fit', 'a fit'), ('evaluate', 'an evaluation')) if self.inside(p)]:
+        raise RuntimeError(f'load_checkpoint was called inside {inside[0]}, and the place in the data cannot be '
             'restored there: call it before the fit, or use fit(…, resume=checkpoint); learn.load takes weights alone')
     c = self.keeper.same_for_all(_pick_checkpoint, folder)
     if self.opt is None: self.create_opt()
@@ -619,7 +620,7 @@ def load_checkpoint(self:Learner,
 def _pick_checkpoint(folder):
     must = 'the folder of a run, or a checkpoint'
     if c := named_checkpoint('folder', folder, must):
-        _verify(c)
+        _verify('folder', c)
         return c
     if c := newest_checkpoint(check_place('folder', folder, must)): return c
     raise FileNotFoundError(f'folder is {str(folder)!r}, which has no checkpoint: it must be {must}')

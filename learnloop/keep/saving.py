@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 from ..loop.batch import describe
 from ..loop.data import DataLoaders
-from ..loop.checks import checked_args, did_you_mean, replaced
+from ..loop.checks import check_place, checked_args, did_you_mean, replaced
 from ..loop.learner import Learner
 from ..loop.optimizer import HeldParams, opt_recipe, opts, remake_func, split_decay
 
@@ -93,7 +93,16 @@ def _missing(path):
     there = sorted(o.name for o in path.parent.glob(f'*{path.suffix}') if o.name[0]!='.')
     more = ', …' if len(there)>8 else ''
     has = f'there is {", ".join(there[:8])}{more}' if there else f'no {path.suffix} file is there'
+    folder = next((o for o in (path, path.with_suffix('')) if o.is_dir()), None)
+    if folder: has += f'; {folder} is a folder, and learn.load_checkpoint reads a checkpoint'
     return f'no file {path}{did_you_mean(path.name, there)} ({has})'
+
+def _is_open(file): return hasattr(file, 'write') or hasattr(file, 'read') and hasattr(file, 'seek')
+
+def _file(file):
+    "The binary file `file`, or the path, if it is one"
+    if _is_open(file): return file
+    return check_place('file', file, 'a path or a binary file', 'path')
 
 def _few(names):
     more = f' and {len(names)-3} more' if len(names)>3 else ''
@@ -112,7 +121,7 @@ def _why_unreadable(file):
 # %% ../../nbs/keep/00_saving.ipynb #06573b3a
 def _most_parts(file):
     "Count the parts that the state in `file` may have, by the size of its description; None if `file` is no zip file"
-    at = file.tell() if hasattr(file, 'read') else None
+    at = file.tell() if _is_open(file) else None
     try:
         with zipfile.ZipFile(file) as z: members = z.infolist()
         size = z.start_dir  # what comes before the list of members: their data
@@ -138,7 +147,8 @@ def read_state(
     device=None # Where its tensors are put; None for the CPU
 )->dict: # What was written
     "Read what `write_state` wrote: tensors and plain data, never code"
-    if not hasattr(file, 'read') and not os.path.isfile(file): raise FileNotFoundError(_missing(Path(file)))
+    file = _file(file)
+    if isinstance(file, Path) and not file.is_file(): raise FileNotFoundError(_missing(file))
     device = torch.empty(0, device=device or 'cpu').device  # a device that isn't there is not the file's fault
     most = _most_parts(file)
     try:
@@ -450,7 +460,7 @@ def save_model(
     with_opt:bool=True # Save `opt`, too?
 )->None:
     "Save `model` and `opt` to `file`"
-    write_state(file, _state_of(model, opt, with_opt))
+    write_state(_new_file(_file(file)), _state_of(model, opt, with_opt))
 
 def _state_of(model, opt, with_opt):
     sd = dict(model=model_state(model))
@@ -490,15 +500,20 @@ def load_model(
 # %% ../../nbs/keep/00_saving.ipynb #ba259105
 def _with_suffix(file, ext):
     "The path `file`, ending in `ext` unless it has a suffix; a file object as it is"
-    if hasattr(file, 'read') or hasattr(file, 'write'): return file
-    file = Path(file).expanduser()
+    if _is_open(file): return file
+    if str(file)[-1:] in ('/', os.sep): raise IsADirectoryError(f'file is {file!r}: it must be a file, and this is a folder')
+    file = check_place('file', file, f'a name, a path or a binary file, such as {"a"+ext!r}', 'path')
     return file if file.suffix[1:].isalpha() else file.with_name(file.name+ext)
 
 @patch
 def _saved_at(self:Learner, file):
     file = _with_suffix(file, '.pth')
-    return self.path/self.model_dir/file if isinstance(file, Path) else file
+    return self.path/Path(self.model_dir).expanduser()/file if isinstance(file, Path) else file
 Learner.saved = None
+
+def _new_file(file):
+    "Refuse a `file` that cannot be written where it is, such as one inside of a checkpoint"
+    return check_place('file', file, 'a file to write', 'file', new=True) if isinstance(file, str|os.PathLike) else file
 
 # %% ../../nbs/keep/00_saving.ipynb #65b4a2a7
 @patch
@@ -509,7 +524,7 @@ def save(self:Learner,
 )->Path|None: # Where it is; None if a callback cancelled it
     "Save weights and optimizer"
     if self.peers.spreads: self.peers.gather('save')  # all of them are about to put it together
-    saved,at = _state_of(self.model, None, False),self._saved_at(file)
+    saved,at = _state_of(self.model, None, False),_new_file(self._saved_at(file))
     if with_opt: saved['opt'] = self.state_of_opt()
     if self._loss_params(): saved['loss_func'] = dict(self.loss_module.state_dict())
     if getattr(at, 'suffix', '')=='.safetensors':
@@ -706,7 +721,7 @@ def export(self:Learner,
         raise ValueError(f'{str(file)!r} to export to: it would be a safetensors file all the same, of weights alone. '
             f'Give {str(name.with_suffix(""))!r}, or a name that ends so; learn.save writes weights and optimizer '
             'as torch does, and nothing here pickles a learner')
-    st,path = _safetensors(),self.path/name
+    st,path = _safetensors(),_new_file(self.path/name)
     if self.peers.spreads: self.peers.gather('export')  # all of them are about to put it together
     self.peers.first(self._export, st, path, model_state(self.model), meta or {})
     return path

@@ -6,8 +6,8 @@ Docs: https://learnloop.github.io/learnloop/keep/storage.html.md"""
 
 # %% auto #0
 __all__ = ['VERSION', 'to_plain', 'from_plain', 'HashingFile', 'Written', 'new_checkpoint', 'DamagedCheckpoint', 'misfit',
-           'as_number', 'Checkpoint', 'check_run', 'named_checkpoint', 'Checkpoints', 'list_checkpoints',
-           'newest_checkpoint', 'prune', 'locked_folder']
+           'as_number', 'Checkpoint', 'named_checkpoint', 'Checkpoints', 'list_checkpoints', 'newest_checkpoint',
+           'prune', 'locked_folder']
 
 # %% ../../nbs/keep/01_storage.ipynb #23cbbd72
 import errno, hashlib, json, math, os, platform, re, reprlib, secrets, shutil, sys, time, torch, warnings
@@ -501,17 +501,6 @@ def _is_odd(t):
     if type(t) is not Tensor or t.is_quantized or t.is_meta or t.requires_grad: return True
     return t.layout is torch.strided and t.nbytes>t.untyped_storage().nbytes()
 
-# %% ../../nbs/keep/01_storage.ipynb #7b594dab
-def check_run(
-    what:str, # Name of the argument, for the message
-    v,        # Its value
-    must:str='the folder of a run, which is made if need be' # What it must be, in words
-)->Path: # It may be missing
-    "Refuse a value that cannot be the folder of a run, such as a checkpoint in it"
-    p = check_place(what, v, must, new=True)
-    if not is_checkpoint(p): return p
-    raise ValueError(f'{what} is {str(p)!r}, a checkpoint: it must be {must}, such as {str(p.parent)!r}')
-
 # %% ../../nbs/keep/01_storage.ipynb #9ed07897
 def named_checkpoint(
     what:str, # Name of the argument, for the message
@@ -521,7 +510,7 @@ def named_checkpoint(
     "Find the checkpoint that `v` names, rather than the folder of a run"
     if isinstance(v, Checkpoint): return v
     p = check_place(what, v, must, 'path')
-    return Checkpoint(p) if is_checkpoint(p) else None
+    return Checkpoint(p.resolve() if p.is_symlink() else p) if is_checkpoint(p) else None
 
 # %% ../../nbs/keep/01_storage.ipynb #8b11b0b1
 class Checkpoints(list):
@@ -549,7 +538,7 @@ def list_checkpoints(
     verify:bool=True # Check the hashes of all files, which takes reading them?
 )->Checkpoints: # Oldest first; a damaged one says so in `damage`
     "List the checkpoints in `folder`"
-    folder = check_run('folder', folder)
+    folder = check_place('folder', folder, new=True)
     try: names = os.listdir(folder)
     except FileNotFoundError: names = []
     new = [nm for nm in names if nm[0]!='.' or nm.removeprefix('.old-') not in names]
@@ -588,7 +577,7 @@ def prune(
     "Delete checkpoints that needn't be kept"
     if keep is not None and keep<1:
         raise ValueError(f'keep is {keep!r}: the newest is what a fit goes on from, so it must be 1 or more, or None')
-    folder = check_run('folder', folder)
+    folder = check_place('folder', folder, new=True)
     _renew_lock(folder)
     there = list_checkpoints(folder, verify=False)
     good = [o for o in there if o.consistent and (sound or _is_sound)(o)]

@@ -108,12 +108,12 @@ def is_checkpoint(
 def check_place(
     what:str, # Name of the argument, for the message
     v,        # Its value
-    must:str, # What it must be, in words
+    must:str='the folder of a run', # What it must be, in words
     kind:str='folder', # 'folder', 'file', or 'path', of which only the type is checked
     new:bool=False # May it be missing, as it will be written?
 )->Path: # With the home folder in place of `~`
     "Refuse a value that is no path, or that is a file in place of a folder, or the other way round"
-    shown = repr(os.fspath(v) if isinstance(v, Path) else v)
+    shown = repr(str(v) if isinstance(v, Path) else v)
     bad = f'{what} is {shown}: it must be {must}'
     if not isinstance(v, (str,os.PathLike)) or not (text := os.fspath(v)): raise TypeError(bad)
     if isinstance(text, bytes) or '\0' in text: raise ValueError(bad)
@@ -122,15 +122,16 @@ def check_place(
     if kind=='path': return p
     if kind=='file' and (text[-1] in (os.sep,'/') or p.is_dir()): raise IsADirectoryError(f'{bad}, and this is a folder')
     if kind=='folder' and p.exists() and not p.is_dir(): raise NotADirectoryError(f'{bad}, and this is a file')
-    _check_parents(p, bad)
+    if new or kind=='folder': _check_parents(p, bad)
     if not new and not p.exists(): raise FileNotFoundError(f'{bad}, and there is no such {kind}')
-    if new and (c := next(filter(is_checkpoint, p.parents), None)):
-        raise ValueError(f'{bad}, and this is inside of the checkpoint {c}, where nothing else is written')
     if new and kind=='folder' and p.is_symlink() and not p.exists(): raise ValueError(f'{bad}, and this link leads nowhere')
     return p
 
 def _check_parents(p, bad):
-    "Refuse the path `p` if one of its parents is a file"
+    "Refuse the path `p` if it is a checkpoint, or if one of its parents is that or a file"
+    if is_checkpoint(p): raise ValueError(f'{bad}, and this is a checkpoint in {str(p.parent)!r}')
+    if c := next(filter(is_checkpoint, p.parents), None):
+        raise ValueError(f'{bad}, and this is inside of the checkpoint {c}, where nothing else is written')
     there = next((o for o in p.parents if o.exists()), None)
     if there and not there.is_dir(): raise NotADirectoryError(f'{bad}, and {there} is a file')
 

@@ -14,13 +14,12 @@ from contextlib import contextmanager, suppress
 from copy import copy, deepcopy
 from functools import cache, partial
 from itertools import count, takewhile
-from pathlib import Path
 from types import SimpleNamespace
 from fastcore.basics import listify, noop, patch
 from torch import nn
 from .batch import by_name, default_device, describe, detuplify, to_detach, unpack
 from .callback import Callback, as_list, mk_cb
-from .checks import check_whole, checked_args, did_you_mean, replaced, say
+from .checks import check_place, check_whole, checked_args, did_you_mean, replaced, say
 from .data import batch_len, check_loader, mk_dls, why_empty
 from .errors import let_go, tip, where
 from .flow import Flow
@@ -520,7 +519,9 @@ class Learner(Loop):
         _check_learner(model, loss_func, splitter)
         super().__init__()
         self.dls,self.model,self.opt_func,self.lr,self.splitter = mk_dls(dls),model,opt_func,lr,splitter
-        self.path,self.model_dir,self.logger,self.moms = Path(path),model_dir,print_row,moms
+        self.path = check_place('path', path, 'the folder below which callbacks write', new=True)
+        if model_dir!='': check_place('model_dir', model_dir, 'a folder below path', 'path')
+        self.model_dir,self.logger,self.moms = model_dir,print_row,moms
         self.wd,self.wd_bn_bias,self.train_bn = wd,wd_bn_bias,train_bn
         # a collection of torchmetrics is a module
         self.metrics = [metrics] if isinstance(metrics, nn.Module) else listify(metrics)

@@ -271,7 +271,7 @@ class Learner(Loop):
     model: Any
     opt_func: Any
     splitter: Any
-    path: Path
+    path: Any
     model_dir: Any
     logger: Any
     moms: Any
@@ -870,7 +870,7 @@ class Learner(Loop):
         Returns: Suggestions, named after the functions
         """
     def load_checkpoint(self, folder: Any, accept: Any=True) -> Learner:  # keep/resume.py
-        """Have the whole state as it was saved, checked before anything is changed
+        """Restore the whole state of a checkpoint, checked before anything changes
 
         - `folder`: Of a run, for its newest checkpoint, or of a checkpoint, or a `Checkpoint`
         - `accept`: What may be different from the checkpoint: see `fit`
