@@ -184,8 +184,7 @@ class _FileLogger(Logger):
     def flush(self): self._to_disk()
     def start(self):
         path = self.learn.path/Path(self.fname).expanduser()
-        try: self._path = check_place('fname', path, 'a file to write', 'file', new=True)
-        except OSError as e: raise ValueError(str(e)) from e  # no trouble with the disk, without which a fit goes on
+        self._path = check_place('fname', path, 'a file to write', 'file', new=True)
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with open(self._path, 'ab'): pass  # can it be written to?
         data = self._path.read_bytes()

@@ -38,9 +38,7 @@ class _RunLog(Logger):
     _graphed,_purge = False,None
     def start(self):
         if self._dir is None: self._dir = Path('runs')/_new_dir(self.learn.path/'runs').name
-        try: self.log_dir = check_place('log_dir', self.learn.path/self._dir, new=True)
-        except OSError as e: raise ValueError(str(e)) from e  # no trouble with the disk, without which a fit goes on
-        is_new = self._take_up()
+        self.log_dir,is_new = check_place('log_dir', self.learn.path/self._dir, new=True),self._take_up()
         for o in ('', *self._loaders):  # other folders may be others' runs
             if not o or self._purge is not None and _has_log(self.log_dir/o): self._open(o)
         self._is_ours,self.now = True,time.time()

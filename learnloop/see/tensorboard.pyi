@@ -14,9 +14,9 @@ class _RunLog(Logger):
     _is_ours: bool
     _graphed: bool
     _purge: Any
+    log_dir: Any
     now: Any
     _dir: Path
-    log_dir: Any
     _loaders: list
     def start(self) -> Any: ...
     def log_metrics(self, metrics: Any, step: Any) -> Any: ...
