@@ -17,8 +17,7 @@ from pathlib import Path
 from fastcore.basics import patch
 from torch import Tensor, nn
 from .saving import find_unsafe
-from .storage import (
-    Checkpoint, Written, list_checkpoints, locked_folder, new_checkpoint, prune, to_plain)
+from .storage import Checkpoint, Written, list_checkpoints, locked_folder, new_checkpoint, prune, to_plain
 from ..loop.begin import why_inexact
 from ..loop.callback import Callback
 from ..loop.checks import check_place, check_whole, did_you_mean, replaced

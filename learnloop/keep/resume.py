@@ -22,8 +22,7 @@ from .interrupt import Signals
 from .passes import KeptPass, copy_batch, random_states, set_random_states
 from .shards import put_shards, read_shards
 from .state import Checkpointer, check_plain, check_weights
-from .storage import (
-    Checkpoint, DamagedCheckpoint, list_checkpoints, locked_folder, named_checkpoint, newest_checkpoint)
+from .storage import Checkpoint, DamagedCheckpoint, list_checkpoints, locked_folder, named_checkpoint, newest_checkpoint
 from ..loop.callback import Callback, as_list, mk_cb
 from ..loop.batch import batch_map, describe
 from ..loop.begin import why_inexact
@@ -154,14 +153,14 @@ def _agree_at_end(self:FitKeeper):
     wish = max(peers.gather(s.wish))
     if wish>1: s.agree(wish)
 
-# %% ../../nbs/keep/06_resume.ipynb #d6000001
+# %% ../../nbs/keep/06_resume.ipynb #9deb8de5
 def _read_resume(resume):
     "Return the folder of the run that `resume` names, and the `Checkpoint` if it names one of these"
     c = named_checkpoint('resume', resume, _RESUME)
     if c is None: return check_place('resume', resume, _RESUME, new=True),None
     if not c.consistent:
-        raise ValueError(f'resume is {str(c.path)!r}, which was saved in the middle of a batch: resume from its folder, '
-            f'{str(c.path.parent)!r}, or from a checkpoint that is named step-…')
+        raise ValueError(f'resume is {str(c.path)!r}, which was saved in the middle of a batch: resume from '
+            f'{str(c.path.parent)!r}, its folder, or from a checkpoint that is named step-…')
     return check_place('resume', c.path.parent, _RESUME),c
 
 _RESUME = 'the folder of a run, as its CheckpointCallback has it, a checkpoint in it, or a Checkpoint'
@@ -172,14 +171,15 @@ def _saver_for(folder, c):
     raise ValueError(f'resume is {str(c.path)!r}, and its name does not tell the folder of its run: say where this fit '
         "saves, with cbs=CheckpointCallback('folder of the run')")
 
+# %% ../../nbs/keep/06_resume.ipynb #3d27efb3
 def _check_newer(c, savers):
     "Refuse to save where a later fit would resume from other checkpoints than those that lead on from `c`"
     for folder in (o.folder for o in savers):
         is_own = folder.resolve()==c.path.parent.resolve()
         others = [o for o in list_checkpoints(folder, verify=False) if o.consistent and (o.step>c.step or not is_own)]
         if others: raise ValueError(f'resume is {str(c.path)!r}, and this fit would save in {str(folder)!r}, where '
-            f'{"newer" if is_own else "other"} checkpoints are, up to {others[-1].path.name}. Save in a new folder, with '
-            f"cbs=CheckpointCallback('new folder'); or delete them; or continue from them, with resume={str(folder)!r}")
+            f'{"newer" if is_own else "other"} checkpoints are, up to {others[-1].path.name}. Save in a new folder, '
+            f"with cbs=CheckpointCallback('new folder'); or delete them; or continue from them: resume={str(folder)!r}")
 
 def _verify(what, c):
     "Verify the checkpoint `c`, which the argument `what` names; if it is not there, say which are"
@@ -189,6 +189,7 @@ def _verify(what, c):
             f'{c.path.parent} has {there or "none"}')
     c.verify()
 
+# %% ../../nbs/keep/06_resume.ipynb #d6000001
 def _check_same_folder(saver, resume):
     "Refuse a fit whose next run would find in the folder `resume` what this one began with"
     if saver.folder.resolve()==Path(resume).expanduser().resolve(): return
@@ -239,7 +240,7 @@ def start(self:FitKeeper):
     self.origin = origin
     return origin.place if origin else Place(learn.epoch)
 
-# %% ../../nbs/keep/06_resume.ipynb #2df40a95
+# %% ../../nbs/keep/06_resume.ipynb #ea14d8ab
 def _refuse_runs(folder):
     "Refuse a `folder` without checkpoints of its own that holds those of other runs below it"
     inner = next((o for o in folder.glob('*/step-*/manifest.json')), None)
@@ -248,11 +249,8 @@ def _refuse_runs(folder):
         'of one run, or a new one')
 
 @patch
-def _find(self:FitKeeper, resume, accept):
-    "What to go on from in the folder or the `Origin` `resume`, or None"
-    learn,config = self.learn,self.config
-    # it may be wanted again
-    if isinstance(resume, Origin): return Origin(deepcopy(resume.state), resume.where, resume.args, None, resume.batch)
+def _pick(self:FitKeeper, resume):
+    "Find the folder that `resume` names, the checkpoint to resume from, or None, and the names of all that are there"
     folder,c = _read_resume(resume)
     there = []
     def _newest(_):
@@ -264,7 +262,16 @@ def _find(self:FitKeeper, resume, accept):
         _check_newer(c, self._checkpoint_cbs())
         there[:] = checkpoint_names(c.path.parent)
         return c
-    c = self.same_for_all(_that, c) if c else self.same_for_all(_newest, folder)
+    return folder,self.same_for_all(_that, c) if c else self.same_for_all(_newest, folder),there
+
+# %% ../../nbs/keep/06_resume.ipynb #2df40a95
+@patch
+def _find(self:FitKeeper, resume, accept):
+    "What to go on from in the folder or the `Origin` `resume`, or None"
+    learn,config = self.learn,self.config
+    # it may be wanted again
+    if isinstance(resume, Origin): return Origin(deepcopy(resume.state), resume.where, resume.args, None, resume.batch)
+    folder,c,there = self._pick(resume)
     if c is None:
         if learn.count.batches and any(o.step==learn.count.opt_steps for o in list_checkpoints(folder, verify=False)):
             warnings.warn(f'{folder} has only what was taken in the middle of a batch, which no fit goes on from: '

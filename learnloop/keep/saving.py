@@ -97,13 +97,6 @@ def _missing(path):
     if folder: has += f'; {folder} is a folder, and learn.load_checkpoint reads a checkpoint'
     return f'no file {path}{did_you_mean(path.name, there)} ({has})'
 
-def _is_open(file): return hasattr(file, 'write') or hasattr(file, 'read') and hasattr(file, 'seek')
-
-def _file(file):
-    "The binary file `file`, or the path, if it is one"
-    if _is_open(file): return file
-    return check_place('file', file, 'a path or a binary file', 'path')
-
 def _few(names):
     more = f' and {len(names)-3} more' if len(names)>3 else ''
     return ', '.join(map(repr, names[:3])) + more
@@ -117,6 +110,14 @@ def _why_unreadable(file):
     if not names: return f'{file} is damaged, or no file of learn.save'
     return (f"{file} holds Python objects ({', '.join(names)}), which could run code: refused. If you trust it, "
         'read it with torch.load(…, weights_only=False) elsewhere, and save tensors and plain data')
+
+# %% ../../nbs/keep/00_saving.ipynb #6f974258
+def _is_open(file): return hasattr(file, 'write') or hasattr(file, 'read') and hasattr(file, 'seek')
+
+def _file(file):
+    "The binary file `file`, or the path, if it is one"
+    if _is_open(file): return file
+    return check_place('file', file, 'a path or a binary file', 'path')
 
 # %% ../../nbs/keep/00_saving.ipynb #06573b3a
 def _most_parts(file):
@@ -339,7 +340,7 @@ def _opt_pairs(opt, sd, where, tip=''):
 def _group_sources(o, groups, names):
     "For each group of `o` those of the file with its parameters, and their numbers there; or why there are none"
     ours = [[names.get(p) for p in g['params']] for g in o.param_groups]
-    if any(len(g.get('param_names', g['params']))!=len(g['params']) for g in groups): return 'not each number has a name'
+    if any(len(g.get('param_names', g['params']))!=len(g['params']) for g in groups): return 'names are missing in it'
     of = {n:(g, i) for g in groups for n,i in zip(g.get('param_names', ()), g['params'], strict=False)}
     if None in of or len(of)!=sum(len(g['params']) for g in groups):  # a file without names
         theirs,here = ([len(g['params']) for g in gs] for gs in (groups, o.param_groups))
@@ -382,7 +383,9 @@ def _first_state(o, g, p):
 # %% ../../nbs/keep/00_saving.ipynb #630ffe8e
 def _why_odd(v, made, p):
     "Say what is wrong with the part `v` of the state of the parameter `p`, where `made` was expected; '' if nothing is"
-    if not isinstance(v, Tensor): return '' if made is None or not isinstance(made, Tensor) or _is_hyper(v, 1.) and made.numel()==1 else describe(v)
+    if not isinstance(v, Tensor):
+        fits = not isinstance(made, Tensor) or made.dim()==0 and _is_hyper(v, 1.)
+        return '' if fits else describe(v)
     if v.is_meta or v.is_quantized or v.is_complex() and not p.is_complex() or v.requires_grad: return describe(v)
     if not isinstance(made, Tensor): return ''
     if made.dim()==0: return '' if _is_hyper(v, made) else describe(v)
@@ -407,12 +410,14 @@ def _odd_state(o, pairs, state):
         s,key = state.get(i, {}),(id(g), p.shape, p.dtype)
         if s and is_torch_opt(o) and key not in seen: seen[key] = _first_state(o, g, p)
         made = seen.get(key, {}) if s else {}
-        if lost := [k for k,v in made.items() if v is not None and k not in s]: return f'parameter {i} has no {lost[0]!r}'
-        if bad := [f'{k!r} of parameter {i} is {why}' for k,v in s.items() if (why := _why_odd(v, made.get(k), p))]: return bad[0]
+        lost = [k for k,v in made.items() if v is not None and k not in s]
+        if lost: return f'parameter {i} has no {lost[0]!r}'
+        bad = {k:why for k,v in s.items() if (why := _why_odd(v, made.get(k), p))}
+        for k,why in bad.items(): return f'{k!r} of parameter {i} is {why}'
     return ''
 
 def _apart(state, o):
-    "Give each tensor in the `state` of a file memory of its own, if `o` is an optimizer of torch, which writes in place"
+    "Give each tensor in the `state` of a file memory of its own, if `o` is torch's, which writes in place"
     if not is_torch_opt(o): return state
     seen = set()
     def _own(v):
@@ -446,9 +451,11 @@ def _opt_state_for(o, sd, model, where, tip=''):
         mine = {k:own[k] for k in ('group','decay') if k in own}
         if mine.get('decay') is False and not (gs and theirs.get('decay') is False): mine['weight_decay'] = 0.
         res.append({k:v for k,v in {**theirs, **mine, 'params':ids}.items() if k!='param_names'})
-    pairs = [(p, i, r) for g,r in zip(o.param_groups, res, strict=True) for p,i in zip(g['params'], r['params'], strict=True)]
+    pairs = [(p, i, r) for g,r in zip(o.param_groups, res, strict=True)
+        for p,i in zip(g['params'], r['params'], strict=True)]
     own = {i:p for p,i,_ in pairs}
-    if bad := _odd_state(o, pairs, sd['state']): raise ValueError(f'{where} has a state that {type(o).__name__} cannot have: {bad}')
+    if bad := _odd_state(o, pairs, sd['state']):
+        raise ValueError(f'{where} has a state that {type(o).__name__} cannot have: {bad}')
     state = {i:{k:cut_like(v, own.get(i)) for k,v in s.items()} for i,s in _apart(sd['state'], o).items()}
     return {k:v for k,v in sd.items() if k!='made'} | dict(state=state, param_groups=res)
 
@@ -501,7 +508,8 @@ def load_model(
 def _with_suffix(file, ext):
     "The path `file`, ending in `ext` unless it has a suffix; a file object as it is"
     if _is_open(file): return file
-    if str(file)[-1:] in ('/', os.sep): raise IsADirectoryError(f'file is {file!r}: it must be a file, and this is a folder')
+    if str(file)[-1:] in ('/', os.sep):
+        raise IsADirectoryError(f'file is {file!r}: it must be a file, and this is a folder')
     file = check_place('file', file, f'a name, a path or a binary file, such as {"a"+ext!r}', 'path')
     return file if file.suffix[1:].isalpha() else file.with_name(file.name+ext)
 

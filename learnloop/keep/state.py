@@ -233,7 +233,8 @@ _LOOP = {'epoch':int, 'next':{'epoch','train','validate'}, 'batch':int, 'train_i
     'n_epoch':[(float, None)], 'count':_DONE, 'warm':[{'train','valid'}], 'seen?':_SEEN, 'after?':{'*':...}, '*':...}
 _RNG = {'python':..., 'torch':Tensor, '*':...}
 _RANK = dict(rng={'now':_RNG, '*':_RNG}, loader=..., callbacks={'*':dict})
-_STATE = {'loop':_LOOP, 'config':{'callbacks':[str], 'optimizer?':list, 'lr?':list, '*':...}, 'rng':{'now':_RNG, '*':_RNG},
+_CONFIG = {'callbacks':[str], 'optimizer?':list, 'lr?':list, '*':...}
+_STATE = {'loop':_LOOP, 'config':_CONFIG, 'rng':{'now':_RNG, '*':_RNG},
     'callbacks':{'*':{'calls?':{'*':int}, '*':...}}, 'loader':..., 'loss':{'*':...}, 'frozen':[str],
     'grads':{'*':Tensor}, 'buffers':{'*':Tensor}, 'resting':[str],
     'ranks?':[_RANK], '*':...}
@@ -266,7 +267,7 @@ def check_plain(
     if e!=done and (loop['next']=='epoch' or count['batches']):
         raise DamagedCheckpoint(f'{bad}: loop.epoch is {e}, and by loop.count.epochs and loop.base it is {done}')
     if batch>count['batches']>0 or batch and loop['next']!='train':
-        raise DamagedCheckpoint(f"{bad}: loop.batch is {batch}, with {count['batches']} in all, and {loop['next']} next")
+        raise DamagedCheckpoint(f"{bad}: loop.batch is {batch}, of {count['batches']} in all, {loop['next']} is next")
     if not 0<=pct<inf: raise DamagedCheckpoint(f'{bad}: loop.pct_train is {pct}, and must be a share of the fit')
 
 # %% ../../nbs/keep/03_state.ipynb #bd1b6a15
@@ -296,7 +297,8 @@ def _check_after(self:Checkpointer, loop, file):
     "Refuse hyper-parameters for the end of the fit that the optimizer does not have"
     if loop['next']!='epoch' or loop['epoch']<loop['n_epoch'][1]: return
     try: self.learn.set_hypers(**loop.get('after', {}))
-    except (ValueError, TypeError) as e: raise DamagedCheckpoint(f'{file} is not what learnloop writes: loop.after, {e}') from e
+    except (ValueError, TypeError) as e:
+        raise DamagedCheckpoint(f'{file} is not what learnloop writes: loop.after, {e}') from e
 
 @patch
 def check(self:Checkpointer,

@@ -497,7 +497,7 @@ def plain(self:Checkpoint)->dict: # By name: `loop`, `callbacks`, …
     return from_plain(plain, tensors, self.part)
 
 def _is_odd(t):
-    "Whether `t` is a tensor that `to_plain` does not write: of another class, without values, or larger than its memory"
+    "Whether `to_plain` writes no such tensor as `t`: of another class, without values, or larger than its memory"
     if type(t) is not Tensor or t.is_quantized or t.is_meta or t.requires_grad: return True
     return t.layout is torch.strided and t.nbytes>t.untyped_storage().nbytes()
 

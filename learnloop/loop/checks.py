@@ -120,11 +120,12 @@ def check_place(
     try: p = Path(text).expanduser()
     except RuntimeError as e: raise ValueError(f'{bad} ({e})') from e  # '~name' of nobody here
     if kind=='path': return p
-    if kind=='file' and (text[-1] in (os.sep,'/') or p.is_dir()): raise IsADirectoryError(f'{bad}, and this is a folder')
+    is_dir = text[-1] in (os.sep,'/') or p.is_dir()
+    if kind=='file' and is_dir: raise IsADirectoryError(f'{bad}, and this is a folder')
     if kind=='folder' and p.exists() and not p.is_dir(): raise NotADirectoryError(f'{bad}, and this is a file')
     if new or kind=='folder': _check_parents(p, bad)
+    if kind=='folder' and p.is_symlink() and not p.exists(): raise ValueError(f'{bad}, and this link leads nowhere')
     if not new and not p.exists(): raise FileNotFoundError(f'{bad}, and there is no such {kind}')
-    if new and kind=='folder' and p.is_symlink() and not p.exists(): raise ValueError(f'{bad}, and this link leads nowhere')
     return p
 
 def _check_parents(p, bad):

@@ -661,7 +661,7 @@ def _start(self:Fingerprint):
     self._path.parent.mkdir(parents=True, exist_ok=True)
     data,n = self._path.read_bytes() if self._path.exists() else b'',self.learn.count.batches
     if not _MAGIC.startswith(data[:len(_MAGIC)-2]):
-        raise ValueError(f'{self._path} is no file of a Fingerprint, which writes to a file of its own: give it another fname')
+        raise ValueError(f'{self._path} is no file of a Fingerprint, which writes to its own: give it another fname')
     about,self._begun = about_run(self.learn),True
     self._run_file = open_run(self.learn, self._path.parent)
     if self._size is not None and len(data)<self._size:

@@ -362,8 +362,9 @@ def _find(pattern):
     else:
         found = [Path(o) for o in glob.glob(str(at))] if glob.has_magic(str(at)) else []
         res = sorted((o for o in found if o.is_dir() and _is_run(o)), key=_natural)
-        if at.exists(): raise NotADirectoryError(f'pattern is {str(pattern)!r}: it must be {must}, and this is a file')
-        if not found: raise FileNotFoundError(f'pattern is {str(pattern)!r}: it must be {must}, and there is no such folder')
+        bad = f'pattern is {str(pattern)!r}: it must be {must}'
+        if at.exists(): raise NotADirectoryError(f'{bad}, and this is a file')
+        if not found: raise FileNotFoundError(f'{bad}, and there is no such folder')
     if res: return res
     raise _NoRuns(f'no runs in {pattern}: a run is a folder with run.json, a history of CSVLogger or '
         'JSONLogger, checkpoints, event files of TensorBoard, or a trace')

@@ -1,16 +1,12 @@
 "Checkpoints that somebody edited: each is refused by one error that changes nothing, or it is resumed bit by bit as the one that was written"
 import json, shutil, warnings, zipfile
 from collections import OrderedDict
-from copy import deepcopy
 import pytest, torch
 from helpers import check
-from learnloop import Checkpoint, CheckpointCallback, DamagedCheckpoint, GradientAccumulation, list_checkpoints
+from learnloop import CheckpointCallback, GradientAccumulation, list_checkpoints
 from learnloop.keep.saving import read_state, write_state
-from learnloop.keep.shards import read_shards
-from test_checkpoint import altered, everything, mk_learner, mk_loader, quiet, reseal
+from test_checkpoint import everything, mk_learner, mk_loader, quiet, reseal
 from torch import nn
-
-class Labelled(torch.Tensor): "A subclass that `torch.load` may read"
 
 def mk(opt=torch.optim.AdamW): return mk_learner(opt=opt, cbs=GradientAccumulation(n_batches=2), dl=mk_loader(generator=torch.Generator().manual_seed(4)))
 
@@ -60,8 +56,9 @@ def overlapping(t): return torch.zeros(t.numel()).as_strided(t.shape, [1]*t.dim(
 def expanded(t): return torch.zeros(1).expand(t.shape)
 def in_more_memory(t): return torch.cat([t.flatten(), torch.ones(5)])[:t.numel()].view(t.shape)
 def turned(t): return t.t().contiguous().t()
-TENSORS = dict(sparse=lambda t: t.to_sparse(), csr=lambda t: t.to_sparse_csr(), meta=lambda t: t.to('meta'), quantized=lambda t: torch.quantize_per_tensor(t, .1, 0, torch.qint8),
-    complex=lambda t: t.to(torch.complex64), whole=lambda t: t.long(), booleans=lambda t: t>0, longer=lambda t: torch.cat([t, t]), deeper=lambda t: t[None], flat=lambda t: t.flatten(),
+TENSORS = dict(sparse=lambda t: t.to_sparse(), csr=lambda t: t.to_sparse_csr(), meta=lambda t: t.to('meta'),
+    quantized=lambda t: torch.quantize_per_tensor(t, .1, 0, torch.qint8), complex=lambda t: t.to(torch.complex64), whole=lambda t: t.long(),
+    booleans=lambda t: t>0, longer=lambda t: torch.cat([t, t]), deeper=lambda t: t[None], flat=lambda t: t.flatten(),
     empty=lambda t: t[:0], huge=lambda t: torch.zeros(1).expand(10**12), number=lambda t: 1., text=lambda t: 'x', none=lambda t: None, nested=lambda t: {'a':t})
 SAME = dict(in_more_memory=in_more_memory, turned=turned, requires_grad=lambda t: t.clone().requires_grad_(), a_parameter=lambda t: nn.Parameter(t))
 WEIGHT,AVG = put('0.weight'),put('state', 0, 'exp_avg')
@@ -71,6 +68,10 @@ def noted(v):
 def without_names(o):
     for g in o['param_groups']: g['params'] = [0]*len(g['params'])
 
+STEPS = dict(vector=lambda t: t.expand(3).clone(), nan=lambda t: t*torch.nan, negative=lambda t: -t, boolean=lambda t: t>0, complex=lambda t: t+0j, text=lambda t: 'x',
+    none=lambda t: None, sparse=lambda t: t[None].to_sparse(), meta=lambda t: t.to('meta'), number=lambda t: t.item())
+RATES = dict(nan=torch.nan, negative=-.1, text='0.1', none=None, listed=[.1], vector=torch.ones(3), complex=1j, boolean=True)
+
 EDITS = {f'weight {k}':('model.pt', WEIGHT(f)) for k,f in (TENSORS|SAME).items()} | {f'exp_avg {k}':('opt.pt', AVG(f)) for k,f in (TENSORS|SAME).items()} | {
     'weight double':('model.pt', WEIGHT(lambda t: t.double())), 'weight lost':('model.pt', drop('0.weight')), 'weight more':('model.pt', lambda o: o.update(more=torch.ones(1))),
     'weight number as name':('model.pt', lambda o: o.update({5:torch.ones(1)})), 'count of floats':('model.pt', put('1.num_batches_tracked')(lambda t: t.float())),
@@ -79,9 +80,8 @@ EDITS = {f'weight {k}':('model.pt', WEIGHT(f)) for k,f in (TENSORS|SAME).items()
     'weights put in place':('model.pt', noted(OrderedDict({'0':{'assign_to_params_buffers':True}}))),
     'exp_avg half':('opt.pt', AVG(lambda t: t.half())), 'exp_avg double':('opt.pt', AVG(lambda t: t.double())), 'exp_avg lost':('opt.pt', drop('state', 0, 'exp_avg')),
     'exp_avg expanded':('opt.pt', put('state', 3, 'exp_avg')(expanded)), 'exp_avg overlapping':('opt.pt', put('state', 0, 'exp_avg')(overlapping)),
-    **{f'step {k}':('opt.pt', put('state', 0, 'step')(f)) for k,f in dict(vector=lambda t: t.expand(3).clone(), nan=lambda t: t*torch.nan, negative=lambda t: -t, boolean=lambda t: t>0,
-        complex=lambda t: t+0j, text=lambda t: 'x', none=lambda t: None, sparse=lambda t: t[None].to_sparse(), meta=lambda t: t.to('meta'), number=lambda t: t.item()).items()},
-    **{f'lr {k}':('opt.pt', put('param_groups', 0, 'lr')(lambda t, v=v: v)) for k,v in dict(nan=torch.nan, negative=-.1, text='0.1', none=None, listed=[.1], vector=torch.ones(3), complex=1j, boolean=True).items()},
+    **{f'step {k}':('opt.pt', put('state', 0, 'step')(f)) for k,f in STEPS.items()},
+    **{f'lr {k}':('opt.pt', put('param_groups', 0, 'lr')(lambda t, v=v: v)) for k,v in RATES.items()},
     **{f'betas {k}':('opt.pt', put('param_groups', 0, 'betas')(lambda t, v=v: v)) for k,v in dict(short=(.9,), nan=(.9, torch.nan), number=.9, text='ab').items()},
     'amsgrad text':('opt.pt', put('param_groups', 0, 'amsgrad')(lambda v: 'x')), 'eps lost':('opt.pt', drop('param_groups', 0, 'eps')), 'params twice':('opt.pt', without_names),
     'params names':('opt.pt', put('param_groups', 0, 'param_names')(lambda v: v[:1])), 'params more':('opt.pt', put('param_groups', 0, 'params')(lambda v: [*v, 77])),

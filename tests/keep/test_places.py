@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest, torch
 from helpers import check
 from learnloop import (
-    Callback, Checkpoint, CheckpointCallback, CSVLogger, Fingerprint, JSONLogger, Learner, TensorBoardCallback, Tracer, compare, diff_runs, list_checkpoints, load_export,
-    load_model, load_trace, newest_checkpoint, report_from, runs, save_model)
+    Callback, Checkpoint, CheckpointCallback, CSVLogger, Fingerprint, JSONLogger, Learner, TensorBoardCallback, Tracer, compare, diff_runs,
+    list_checkpoints, load_export, load_model, load_trace, newest_checkpoint, report_from, runs, save_model)
 from learnloop.app.cli import main
 from learnloop.keep.storage import prune
 from test_checkpoint import At, Boom, boom, by_layer, mk_learner, mk_model, quiet, what_trains
