@@ -22,8 +22,6 @@ from .doctor import doctor
 from .settings import run_settings
 from ..keep.saving import read_state, write_state
 from ..keep.storage import list_checkpoints
-from ..loop.checks import check_place
-from ..loop.checks import check_place
 from ..see.compare import compare
 from ..see.diff import diff_runs
 from ..see.replay import diff_steps, replay_runs, run_checkpoints
@@ -36,8 +34,9 @@ def show_checkpoints(
     folder # Of a run
 )->bool: # Are all of them sound?
     "List the checkpoints in `folder`, and say which are damaged"
-    there = list_checkpoints(check_place('folder', folder))
-    if not there: raise FileNotFoundError(f'no checkpoints in {folder}')
+    if not (there := list_checkpoints(folder)):
+        is_there = Path(folder).expanduser().is_dir()
+        raise FileNotFoundError(f'no checkpoints in {folder}' if is_there else f'no folder {folder}')
     print(there)
     return not any(o.damage for o in there)
 

@@ -119,6 +119,10 @@ def _file(file):
     if _is_open(file): return file
     return check_place('file', file, 'a path or a binary file', 'path')
 
+def _new_file(file):
+    "Refuse a `file` that cannot be written where it is, such as one inside of a checkpoint"
+    return check_place('file', file, 'a file to write', 'file', new=True) if isinstance(file, str|os.PathLike) else file
+
 # %% ../../nbs/keep/00_saving.ipynb #06573b3a
 def _most_parts(file):
     "Count the parts that the state in `file` may have, by the size of its description; None if `file` is no zip file"
@@ -255,6 +259,17 @@ def _why_refused(m, sd, prefix, strict):
 # %% ../../nbs/keep/00_saving.ipynb #4935ce0f
 _lax,_no_opt = ' (strict=False loads what has the same name and shape)',', or with_opt=False'
 
+# %% ../../nbs/keep/00_saving.ipynb #453f3a6d
+def _odd_keys(sd):
+    "Say which key of the state `sd`, or of torch's notes on its modules, torch could not have written; '' if none"
+    notes = getattr(sd, '_metadata', {})
+    if not isinstance(notes, dict): return f'its _metadata is {describe(notes)}'
+    if odd := [k for k in [*sd, *notes] if type(k) is not str]: return f'{odd[0]!r} is no name'
+    def _is_note(o): return isinstance(o, dict) and type(o.get('version', 1)) in (int, type(None)) and _ASSIGN not in o
+    return next((f'the note on {k!r} is {o!r}' for k,o in notes.items() if not _is_note(o)), '')
+
+_ASSIGN = 'assign_to_params_buffers'  # torch would put new parameters in place of those that the optimizer holds
+
 # %% ../../nbs/keep/00_saving.ipynb #9b07f018
 def state_for(
     model:nn.Module, # Wrapped or not
@@ -285,16 +300,6 @@ def state_for(
     if not bad: return res
     if not (lost or extra): tip = ''
     raise ValueError(f'{where} is of another model than this {type(model).__name__}: {"; ".join(bad)}{tip}')
-
-def _odd_keys(sd):
-    "Say which key of the state `sd`, or of torch's notes on its modules, torch could not have written; '' if none"
-    notes = getattr(sd, '_metadata', {})
-    if not isinstance(notes, dict): return f'its _metadata is {describe(notes)}'
-    if odd := [k for k in [*sd, *notes] if type(k) is not str]: return f'{odd[0]!r} is no name'
-    def _is_note(o): return isinstance(o, dict) and type(o.get('version', 1)) in (int, type(None)) and _ASSIGN not in o
-    return next((f'the note on {k!r} is {o!r}' for k,o in notes.items() if not _is_note(o)), '')
-
-_ASSIGN = 'assign_to_params_buffers'  # torch would put new parameters in place of those that the optimizer holds
 
 def _to_own(unwrap, own):
     "What names a key of a file as the state `own` does; prefixes of wrappers that aren't there are passed over"
@@ -518,10 +523,6 @@ def _saved_at(self:Learner, file):
     file = _with_suffix(file, '.pth')
     return self.path/Path(self.model_dir).expanduser()/file if isinstance(file, Path) else file
 Learner.saved = None
-
-def _new_file(file):
-    "Refuse a `file` that cannot be written where it is, such as one inside of a checkpoint"
-    return check_place('file', file, 'a file to write', 'file', new=True) if isinstance(file, str|os.PathLike) else file
 
 # %% ../../nbs/keep/00_saving.ipynb #65b4a2a7
 @patch

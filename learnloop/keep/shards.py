@@ -12,7 +12,6 @@ import io, json, torch
 from itertools import combinations
 from math import prod
 from pathlib import Path
-from ..loop.batch import describe
 from .saving import can_copy, read_state
 from .storage import DamagedCheckpoint, misfit
 
@@ -103,5 +102,5 @@ def _put_part(t, c, file):
         f.seek(c['start'])
         part = read_state(io.BytesIO(f.read(c['length'])))
     for d,(i,n) in enumerate(zip(c['offsets'], c['sizes'], strict=True)): t = t.narrow(d, i, n)
-    if part.dtype!=t.dtype or not can_copy(part.view(t.shape), t): raise ValueError(f'it holds {describe(part)}')
+    if part.dtype!=t.dtype or not can_copy(part.view(t.shape), t): raise ValueError('it holds another tensor')
     t.copy_(part.view(t.shape))

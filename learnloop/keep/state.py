@@ -279,7 +279,7 @@ def check_weights(
     _refuse(folder/'model.pt', state['model'], {'*':...})
     _refuse(folder/'opt.pt', state['opt'], _OPT if 'param_groups' in state['opt'] else {'*':_OPT})
 
-# %% ../../nbs/keep/03_state.ipynb #86841fe4
+# %% ../../nbs/keep/03_state.ipynb #353637b9
 def _check_floats(o, sd, weights, names, where):
     "Refuse a state of torch's optimizer `o` that is of other floats than the weights"
     if not is_torch_opt(o): return
@@ -300,6 +300,7 @@ def _check_after(self:Checkpointer, loop, file):
     except (ValueError, TypeError) as e:
         raise DamagedCheckpoint(f'{file} is not what learnloop writes: loop.after, {e}') from e
 
+# %% ../../nbs/keep/03_state.ipynb #86841fe4
 @patch
 def check(self:Checkpointer,
     origin # What a fit is to go on from

@@ -23,7 +23,6 @@ from fastcore.basics import patch
 from torch import Tensor
 from ..measure.series import Frozen, Part, Series
 from .saving import sync_folder, read_state, write_state
-from ..loop.batch import describe
 from ..loop.checks import check_place, is_checkpoint
 
 # %% ../../nbs/keep/01_storage.ipynb #1ac42ffe
@@ -492,8 +491,8 @@ def plain(self:Checkpoint)->dict: # By name: `loop`, `callbacks`, …
     "Read the state that isn't weights"
     plain,tensors = self.read('state.json'),self.read('tensors.pt')
     if odd := [k for k,t in tensors.items() if isinstance(t, Tensor) and _is_odd(t)]:
-        raise DamagedCheckpoint(f"{self.path/'state.json'} is not what learnloop writes: {odd[0]} is, in tensors.pt, "
-            f'{describe(tensors[odd[0]])}')
+        raise DamagedCheckpoint(f"{self.path/'state.json'} is not what learnloop writes: "
+            f'{odd[0]} in tensors.pt is no plain tensor')
     return from_plain(plain, tensors, self.part)
 
 def _is_odd(t):

@@ -109,7 +109,7 @@ def test_damaged_checkpoints_are_named(run, saved):
 def test_checkpoints_of_a_run_that_goes_on(run, saved):
     with learnloop.keep.storage.locked_folder(saved): assert run('checkpoints', saved)[0]==0
 
-@pytest.mark.parametrize('folder,msg', [('nowhere', "folder is 'nowhere'"), ('empty', 'no checkpoints in empty'), ('file', "folder is 'file'")])
+@pytest.mark.parametrize('folder,msg', [('nowhere', 'no folder nowhere'), ('empty', 'no checkpoints in empty'), ('file', "folder is 'file'")])
 def test_checkpoints_that_are_not_there(folder, msg, run, tmp_path):
     (tmp_path/'empty').mkdir()
     (tmp_path/'file').write_text('')
