@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/keep/resume.html.md"""
 __all__ = ['Origin', 'read_origin', 'FitKeeper', 'overrides']
 
 # %% ../../nbs/keep/06_resume.ipynb #5356c29d
-import os, threading, torch, warnings
+import threading, torch, warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from copy import deepcopy
@@ -23,11 +23,12 @@ from .interrupt import Signals
 from .passes import KeptPass, copy_batch, random_states, set_random_states
 from .shards import copy_state, put_own, put_shards, read_shards
 from .state import Checkpointer, check_plain, check_weights
-from .storage import Checkpoint, DamagedCheckpoint, list_checkpoints, locked_folder, misfit, newest_checkpoint
+from .storage import (
+    Checkpoint, DamagedCheckpoint, list_checkpoints, locked_folder, misfit, named_checkpoint, newest_checkpoint)
 from ..loop.callback import Callback, as_list, mk_cb
 from ..loop.batch import batch_map, describe
 from ..loop.begin import why_inexact
-from ..loop.checks import replaced, say
+from ..loop.checks import check_place, replaced, say
 from ..loop.flow import CancelFitException, CancelStepException
 from ..loop.learner import Learner, keeps_fits
 from ..loop.place import Place
@@ -72,6 +73,9 @@ def read_origin(
     except (LookupError, TypeError, ValueError, AttributeError, RuntimeError) as e:
         raise DamagedCheckpoint(f'{file} is not what learnloop writes: {type(e).__name__}, {e}') from e
     check_plain(file, state, c.step)
+    for k in Place._fields:
+        if k in c.manifest and c.manifest[k]!=state['loop'][k]:
+            raise DamagedCheckpoint(f"{file} has loop.{k} {state['loop'][k]!r}, and the manifest {c.manifest[k]!r}")
     weights = dict(model=c.read('model.pt'), opt=c.read('opt.pt'))
     state |= put_shards(weights, shards) if shards else weights
     check_weights(c.path, state)
@@ -155,6 +159,42 @@ def _agree_at_end(self:FitKeeper):
     wish = max(peers.gather(s.wish))
     if wish>1: s.agree(wish)
 
+# %% ../../nbs/keep/06_resume.ipynb #9deb8de5
+def _read_resume(resume):
+    "Return the folder of the run that `resume` names, and the `Checkpoint` if it names one of these"
+    c = named_checkpoint('resume', resume, _RESUME)
+    if c is None: return check_place('resume', resume, _RESUME, new=True),None
+    if not c.consistent:
+        raise ValueError(f'resume is {str(c.path)!r}, which was saved in the middle of a batch: resume from '
+            f'{str(c.path.parent)!r}, its folder, or from a checkpoint that is named step-…')
+    return check_place('resume', c.path.parent, _RESUME),c
+
+_RESUME = 'the folder of a run, as its CheckpointCallback has it, a checkpoint in it, or a Checkpoint'
+
+def _saver_for(folder, c):
+    "Make the callback that saves a fit which resumes in the run's `folder`, from the checkpoint `c` or the newest one"
+    if c is None or c.has_own_name: return CheckpointCallback(folder)
+    raise ValueError(f'resume is {str(c.path)!r}, and its name does not tell the folder of its run: say where this fit '
+        "saves, with cbs=CheckpointCallback('folder of the run')")
+
+# %% ../../nbs/keep/06_resume.ipynb #3d27efb3
+def _check_newer(c, savers):
+    "Refuse to save where a later fit would resume from other checkpoints than those that lead on from `c`"
+    for folder in (o.folder for o in savers):
+        is_own = folder.resolve()==c.path.parent.resolve()
+        others = [o for o in list_checkpoints(folder, verify=False) if o.consistent and (o.step>c.step or not is_own)]
+        if others: raise ValueError(f'resume is {str(c.path)!r}, and this fit would save in {str(folder)!r}, where '
+            f'{"newer" if is_own else "other"} checkpoints are, up to {others[-1].path.name}. Save in a new folder, '
+            f"with cbs=CheckpointCallback('new folder'); or delete them; or continue from them: resume={str(folder)!r}")
+
+def _verify(what, c):
+    "Verify the checkpoint `c`, which the argument `what` names; if it is not there, say which are"
+    if not c.path.exists():
+        there = ', '.join(checkpoint_names(c.path.parent)) if c.path.parent.is_dir() else ''
+        raise FileNotFoundError(f'{what} is {str(c.path)!r}, and there is no such checkpoint; '
+            f'{c.path.parent} has {there or "none"}')
+    c.verify()
+
 # %% ../../nbs/keep/06_resume.ipynb #d6000001
 def _check_same_folder(saver, resume):
     "Refuse a fit whose next run would find in the folder `resume` what this one began with"
@@ -169,8 +209,8 @@ def enter(self:FitKeeper, args, resume=None, accept=()):
     learn,cbs = self.learn,args['cbs']
     self.forget()
     self.args,self.ask,self.keeps,self.kept,self.why_not = args,(resume, accept),args['keep_failed'],None,''
-    is_saver = [isinstance(o, CheckpointCallback) for o in (*learn.cbs, *cbs)]
-    self._check_overrides(resume is not None or self.keeps or any(is_saver))
+    savers = [o for o in (*learn.cbs, *cbs) if isinstance(o, CheckpointCallback)]
+    self._check_overrides(resume is not None or self.keeps or bool(savers))
     res = [_KeepsBatches() if self.keeps else _Pauses()]
     if isinstance(resume, Origin):
         if resume.of and any(a is not b for a,b in zip(resume.of, (learn.model, learn.opt), strict=True)):
@@ -178,14 +218,12 @@ def enter(self:FitKeeper, args, resume=None, accept=()):
                 'with others')
         learn.opt_as_at_start(frozen=True)  # the state has what became of it
         return res
-    learn.opt_for_resume(resume)
     if resume is None: return res
-    if not isinstance(resume, (str,os.PathLike)) or not resume:
-        raise TypeError(f'resume is {resume!r}: it must be the folder of a run, as its CheckpointCallback has it')
-    for o in (*learn.cbs, *cbs):
-        if isinstance(o, CheckpointCallback): _check_same_folder(o, resume)
-    if any(is_saver): return res
-    saver = CheckpointCallback(resume)
+    folder,c = _read_resume(resume)
+    for o in savers if c is None else (): _check_same_folder(o, resume)
+    saver = None if savers else _saver_for(folder, c)
+    learn.opt_for_resume(resume)
+    if savers: return res
     self.args['cbs'] = [*cbs, saver]  # `resume()` saves there, too
     return [*res, saver]
 
@@ -210,6 +248,30 @@ def start(self:FitKeeper):
     self.origin = origin
     return origin.place if origin else Place(learn.epoch)
 
+# %% ../../nbs/keep/06_resume.ipynb #ea14d8ab
+def _refuse_runs(folder):
+    "Refuse a `folder` without checkpoints of its own that holds those of other runs below it"
+    inner = next((o for o in folder.glob('*/step-*/manifest.json')), None)
+    if inner is None: return
+    raise ValueError(f'resume is {str(folder)!r}, a folder of runs, such as {str(inner.parents[1])!r}: give the folder '
+        'of one run, or a new one')
+
+@patch
+def _pick(self:FitKeeper, resume):
+    "Find the folder that `resume` names, the checkpoint to resume from, or None, and the names of all that are there"
+    folder,c = _read_resume(resume)
+    there = []
+    def _newest(_):
+        with locked_folder(folder):
+            there[:] = checkpoint_names(folder)
+            return newest_checkpoint(folder) or _refuse_runs(folder)
+    def _that(c):
+        _verify('resume', c)
+        _check_newer(c, self._checkpoint_cbs())
+        there[:] = checkpoint_names(c.path.parent)
+        return c
+    return folder,self.same_for_all(_that, c) if c else self.same_for_all(_newest, folder),there
+
 # %% ../../nbs/keep/06_resume.ipynb #2df40a95
 @patch
 def _find(self:FitKeeper, resume, accept):
@@ -218,12 +280,7 @@ def _find(self:FitKeeper, resume, accept):
     # it may be wanted again
     if isinstance(resume, Origin):
         return Origin(copy_state(resume.state), resume.where, resume.args, None, resume.batch)
-    folder,there = Path(resume).expanduser(),[]
-    def _newest(folder):
-        with locked_folder(folder):
-            there[:] = checkpoint_names(folder)
-            return newest_checkpoint(folder)
-    c = self.same_for_all(_newest, folder)
+    folder,c,there = self._pick(resume)
     if c is None:
         if learn.count.batches and any(o.step==learn.count.opt_steps for o in list_checkpoints(folder, verify=False)):
             warnings.warn(f'{folder} has only what was taken in the middle of a batch, which no fit goes on from: '
@@ -243,7 +300,7 @@ def _find(self:FitKeeper, resume, accept):
     origin.changes = changes
     done = s['loop']['count']['opt_steps']-s['callbacks'].get('step_limit', {}).get('first', inf)
     most = config['max_steps']
-    if most and most<=done and most!=old['max_steps']:
+    if most and most<=done and most!=old.get('max_steps'):
         raise ValueError(f'max_steps is {most}, and {c.path} has {done} steps of this fit: give more, or take its '
             'result by load_checkpoint')
     hypers = get_hypers(learn.opt)
@@ -632,7 +689,10 @@ def load_checkpoint(self:Learner,
     folder, # Of a run, for its newest checkpoint, or of a checkpoint, or a `Checkpoint`
     accept=True # What may be different from the checkpoint: see `fit`
 )->Learner: # The learner itself
-    "Have the whole state as it was saved, checked before anything is changed"
+    "Restore the whole state of a checkpoint, checked before anything changes"
+    if inside := [what for p,what in (('fit', 'a fit'), ('evaluate', 'an evaluation')) if self.inside(p)]:
+        raise RuntimeError(f'load_checkpoint was called inside {inside[0]}, and the place in the data cannot be '
+            'restored there: call it before the fit, or use fit(…, resume=checkpoint); learn.load takes weights alone')
     c = self.keeper.same_for_all(_pick_checkpoint, folder)
     if self.opt is None: self.create_opt()
     keeper,origin = self.keeper,read_origin(c)
@@ -650,12 +710,12 @@ def load_checkpoint(self:Learner,
     return self
 
 def _pick_checkpoint(folder):
-    is_one = isinstance(folder, Checkpoint)
-    if not is_one and (Path(folder).expanduser()/'manifest.json').exists(): folder,is_one = Checkpoint(folder),True
-    c = folder if is_one else newest_checkpoint(folder)
-    if c is None: raise FileNotFoundError(f'{folder} has no checkpoint')
-    if is_one: c.verify()
-    return c
+    must = 'the folder of a run, or a checkpoint'
+    if c := named_checkpoint('folder', folder, must):
+        _verify('folder', c)
+        return c
+    if c := newest_checkpoint(check_place('folder', folder, must)): return c
+    raise FileNotFoundError(f'folder is {str(folder)!r}, which has no checkpoint: it must be {must}')
 
 # %% ../../nbs/keep/06_resume.ipynb #694e3bc3
 @patch

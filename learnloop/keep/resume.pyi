@@ -78,6 +78,8 @@ class FitKeeper(Checkpointer):
         """Have signals that came after the last batch be those of all processes"""
     def enter(self, args: Any, resume: Any=None, accept: Any=()) -> Any: ...  # keep/resume.py
     def start(self) -> Any: ...  # keep/resume.py
+    def _pick(self, resume: Any) -> Any:  # keep/resume.py
+        """Find the folder that `resume` names, the checkpoint to resume from, or None, and the names of all that are there"""
     def _find(self, resume: Any, accept: Any) -> Any:  # keep/resume.py
         """What to go on from in the folder or the `Origin` `resume`, or None"""
     def _other_options(self, s: Any) -> Any:  # keep/resume.py

@@ -4,6 +4,7 @@
 from collections import OrderedDict
 from contextlib import contextmanager
 from learnloop.loop.learner import Learner
+from torch import Tensor
 from torch import nn
 from typing import Any
 
@@ -81,6 +82,13 @@ def model_state(model: nn.Module, together: bool=True) -> OrderedDict:
     Returns: As `model.state_dict()`
     """
 
+def can_copy(v: Any, t: Tensor) -> bool:
+    """Whether `v` can be copied into `t` without a change of its values: a tensor of the same shape and kind of numbers
+
+    - `v`: What a file has
+    - `t`: What it is for
+    """
+
 def state_for(model: nn.Module, sd: dict, where: Any, strict: bool=True, tip: str='') -> OrderedDict:
     """Compare the state `sd` with `model`, and give it the keys that `model` has as it is
 
@@ -109,6 +117,12 @@ def opt_state(opt: Any, model: nn.Module, together: bool=True) -> dict | None:
     - `together`: Put together what is sharded? All processes take part in that
 
     Returns: As `opt.state_dict()`, with `param_names` in each group
+    """
+
+def is_torch_opt(o: Any) -> bool:
+    """Whether the class of `o` is one of `torch.optim`, and no subclass
+
+    - `o`: Optimizer
     """
 
 def save_model(file: Any, model: nn.Module, opt: Any=None, with_opt: bool=True) -> None:

@@ -10,8 +10,10 @@ __all__ = ['take_shards', 'put_shards', 'copy_state', 'read_shards', 'digests', 
 # %% ../../nbs/keep/02_shards.ipynb #sh000004
 import io, json, reprlib, torch, zlib
 from copy import deepcopy
+from itertools import combinations
 from math import prod
 from pathlib import Path
+from .saving import can_copy, read_state
 from .storage import DamagedCheckpoint, misfit, to_plain
 
 # %% ../../nbs/keep/02_shards.ipynb #sh000007
@@ -68,6 +70,12 @@ _SIZES = [int]
 _CHUNK = dict(offsets=_SIZES, sizes=_SIZES, file=str, start=int, length=int)
 _CONTENTS = {'*':dict(dtype=str, size=_SIZES, chunks=[_CHUNK])}
 
+def _share(a, b):
+    "Whether the chunks `a` and `b` of a tensor have an element in common"
+    if not prod(a['sizes']) or not prod(b['sizes']): return False
+    both = zip(a['offsets'], a['sizes'], b['offsets'], b['sizes'], strict=True)
+    return all(i<j+m and j<i+n for i,n,j,m in both)
+
 def _read_contents(folder):
     p = folder/'shards.json'
     try: res = json.loads(p.read_bytes())
@@ -76,11 +84,16 @@ def _read_contents(folder):
     for nm,o in res.items():
         if not isinstance(getattr(torch, o['dtype'], None), torch.dtype):
             raise DamagedCheckpoint(f'{p} is not what learnloop writes: {nm} has dtype {o["dtype"]!r}')
-        if sum(prod(c['sizes']) for c in o['chunks'])!=prod(o['size']):
+        n_dims = {len(c[k]) for c in o['chunks'] for k in ('offsets','sizes')} - {len(o['size'])}
+        if sum(prod(c['sizes']) for c in o['chunks'])!=prod(o['size']) or n_dims:
             raise DamagedCheckpoint(f'{p} is not what learnloop writes: {nm} has parts of another size')
+        if any(_share(a, b) for a,b in combinations(o['chunks'], 2)):
+            raise DamagedCheckpoint(f'{p} is not what learnloop writes: parts of {nm} overlap')
         for c in o['chunks']:
             if '/' in c['file'] or not (folder/c['file']).is_file():
                 raise DamagedCheckpoint(f'{p} names {c["file"]!r}, which is not there')
+            if prod(c['sizes'])*getattr(torch, o['dtype']).itemsize>c['length']:
+                raise DamagedCheckpoint(f'{p} is not what learnloop writes: a part of {nm} has {c["length"]} bytes')
     return res
 
 # %% ../../nbs/keep/02_shards.ipynb #sh00000e
@@ -103,8 +116,9 @@ def read_shards(
 def _put_part(t, c, file):
     with open(file, 'rb') as f:
         f.seek(c['start'])
-        part = torch.load(io.BytesIO(f.read(c['length'])), map_location='cpu', weights_only=True)
+        part = read_state(io.BytesIO(f.read(c['length'])))
     for d,(i,n) in enumerate(zip(c['offsets'], c['sizes'], strict=True)): t = t.narrow(d, i, n)
+    if part.dtype!=t.dtype or not can_copy(part.view(t.shape), t): raise ValueError('it holds another tensor')
     t.copy_(part.view(t.shape))
 
 # %% ../../nbs/keep/02_shards.ipynb #sh000025

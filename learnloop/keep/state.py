@@ -12,14 +12,16 @@ import torch
 from contextlib import ExitStack, suppress
 from copy import deepcopy
 from functools import partial
+from math import inf
 from pathlib import Path
+import torch
 from fastcore.basics import listify, patch
 from torch import Tensor
-from torch.nn.parameter import is_lazy
 from torch.utils.data import DataLoader
 from .compare import changed_facts, is_accepted, names_of, said
 from .passes import KeptPass, random_states, set_random_states
-from .saving import cut_like, cut_named, model_state, param_names, state_for, unwrapper, whole
+from .saving import (
+    can_copy, cut_like, cut_named, is_torch_opt, model_state, param_names, state_for, unwrapper, whole)
 from .shards import digests, find_own, take_shards
 from .storage import DamagedCheckpoint, from_plain, misfit, to_plain
 from ..loop.batch import describe
@@ -280,11 +282,13 @@ _RNG = {'python':..., 'torch':Tensor, '*':...}
 _RANK = dict(rng={'now':_RNG, '*':_RNG}, loader=..., callbacks={'*':dict}),[[...]]  # the first is of an older layout
 _ABOUT = {'versions?':{'*':...}, 'model?':{'code?':{'*':...}, '*':...}, 'data?':{'*':{'*':...}},
     'callbacks?':{'*':{'*':...}}, 'optimizer?':{'*':...}, '*':...}
-_STATE = {'loop':_LOOP, 'config':{'callbacks':[str], '*':...}, 'rng':{'now':_RNG, '*':_RNG},
+_CONFIG = {'callbacks':[str], 'optimizer?':list, 'lr?':list, '*':...}
+_STATE = {'loop':_LOOP, 'config':_CONFIG, 'rng':{'now':_RNG, '*':_RNG},
     'callbacks':{'*':{'calls?':{'*':int}, '*':...}}, 'loader':..., 'loss':{'*':...}, 'frozen':[str],
     'grads':{'*':Tensor}, 'buffers':{'*':Tensor}, 'resting':[str], 'about?':_ABOUT,
     'exchange?':{'unsynced?':{'*':bool}, 'order?':[str]}, 'ranks?':[_RANK], '*':...}
-_OPT = {'param_groups':[{'params':[int], '*':...}], 'state':{'*':{'*':...}}, '*':...}
+_OPT = {'param_groups':[{'params':[int], 'param_names?':[(str, None)], '*':...}], 'state':{'*':{'*':...}},
+    'made?':{'cls':str, 'defaults':dict, '*':...}, '*':...}
 _RNG_AT = dict(epoch=[], train=['epoch','batches'], validate=['epoch','validate'])  # by where a fit goes on
 
 def _refuse(where, o, schema, at=''):
@@ -307,6 +311,13 @@ def check_plain(
         raise DamagedCheckpoint(f"{bad}: loop.n_epoch is {loop['n_epoch']!r}, and must be two numbers")
     if type(base) is not int: raise DamagedCheckpoint(f'{bad}: loop.base is {base!r}, and must be a whole number')
     if n!=step: raise DamagedCheckpoint(f'{file} is that of step {n}, and the checkpoint is of step {step}')
+    e,batch,count,pct = loop['epoch'],loop['batch'],loop['count'],loop['pct_train']
+    done = count['epochs']-base
+    if e!=done and (loop['next']=='epoch' or count['batches']):
+        raise DamagedCheckpoint(f'{bad}: loop.epoch is {e}, and by loop.count.epochs and loop.base it is {done}')
+    if batch>count['batches']>0 or batch and loop['next']!='train':
+        raise DamagedCheckpoint(f"{bad}: loop.batch is {batch}, of {count['batches']} in all, {loop['next']} is next")
+    if not 0<=pct<inf: raise DamagedCheckpoint(f'{bad}: loop.pct_train is {pct}, and must be a share of the fit')
 
 # %% ../../nbs/keep/03_state.ipynb #bd1b6a15
 def check_weights(
@@ -316,6 +327,27 @@ def check_weights(
     "Refuse weights and optimizers that are none"
     _refuse(folder/'model.pt', state['model'], {'*':...})
     _refuse(folder/'opt.pt', state['opt'], _OPT if 'param_groups' in state['opt'] else {'*':_OPT})
+
+# %% ../../nbs/keep/03_state.ipynb #353637b9
+def _check_floats(o, sd, weights, names, where):
+    "Refuse a state of torch's optimizer `o` that is of other floats than the weights"
+    if not is_torch_opt(o): return
+    for g,r in zip(o.param_groups, sd['param_groups'], strict=True):
+        for p,i in zip(g['params'], r['params'], strict=True):
+            own = {p.dtype, getattr(weights.get(names.get(p)), 'dtype', p.dtype)}
+            if any(t.itemsize<4 for t in own): own.add(torch.float32)
+            for k,v in sd['state'].get(i, {}).items():
+                if isinstance(v, Tensor) and v.dim() and v.shape==p.shape and v.dtype not in own:
+                    raise DamagedCheckpoint(f'{Path(where)/"opt.pt"} is not what learnloop writes: {k!r} of parameter '
+                        f'{i} is {describe(v)}, and the parameter is {describe(p)}')
+
+@patch
+def _check_after(self:Checkpointer, loop, file):
+    "Refuse hyper-parameters for the end of the fit that the optimizer does not have"
+    if loop['next']!='epoch' or loop['epoch']<loop['n_epoch'][1]: return
+    try: self.learn.set_hypers(**loop.get('after', {}))
+    except (ValueError, TypeError) as e:
+        raise DamagedCheckpoint(f'{file} is not what learnloop writes: loop.after, {e}') from e
 
 # %% ../../nbs/keep/03_state.ipynb #86841fe4
 @patch
@@ -333,13 +365,16 @@ def check(self:Checkpointer,
     unwrap = unwrapper(learn.model)
     for what,ours in (('grads', _all_params(learn)), ('buffers', {unwrap(n):b for n,b in learn.model.named_buffers()})):
         for n,t in ours.items():
-            was = s[what].get(n, t)
-            if was.shape!=t.shape and not is_lazy(t):
+            was = s[what].get(n)
+            is_sparse = what=='grads' and was is not None and was.layout is torch.sparse_coo
+            if was is not None and not (was.shape==t.shape and was.dtype==t.dtype if is_sparse else can_copy(was, t)):
                 raise DamagedCheckpoint(f'{p} is not what learnloop writes: {what}.{n} is {describe(was)}, and must '
                     f'be {describe(t)}')
     for k,states in s['rng'].items(): self._check_rng(states, p, f'rng.{k}')
     put_back = learn.note_opt()
-    try: learn.put_opt(s['opt'], where)
+    try:
+        for o,sd in learn.put_opt(s['opt'], where): _check_floats(o, sd, s['model'], param_names(learn.model), where)
+        self._check_after(s['loop'], p)
     finally: put_back()
 
 # %% ../../nbs/keep/03_state.ipynb #722ea799

@@ -78,6 +78,8 @@ class Checkpointer(Keeper):
 
         Returns: Changes that the fit should warn of
         """
+    def _check_after(self, loop: Any, file: Any) -> Any:  # keep/state.py
+        """Refuse hyper-parameters for the end of the fit that the optimizer does not have"""
     def check(self, origin: Any) -> Any:  # keep/state.py
         """Refuse a state that wouldn't fit this learner, before anything is changed
 

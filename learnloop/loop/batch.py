@@ -15,6 +15,7 @@ from collections.abc import Mapping, MutableMapping
 from copy import copy
 from dataclasses import fields, is_dataclass
 from torch import Tensor
+from torch.nn.parameter import is_lazy
 from torch.nn.utils.rnn import PackedSequence
 from .checks import did_you_mean
 
@@ -201,7 +202,9 @@ def describe(
     "Summarise the structure of `b` in a line"
     if isinstance(b, Tensor):
         dev = '' if b.device.type=='cpu' else f' {b.device}'
-        return f"{str(b.dtype).removeprefix('torch.')} ({', '.join(map(str, b.shape))}){dev}"
+        layout = '' if b.layout is torch.strided else f' {str(b.layout).removeprefix("torch.")}'
+        shape = 'no shape yet' if is_lazy(b) else ', '.join(map(str, b.shape))
+        return f"{str(b.dtype).removeprefix('torch.')} ({shape}){layout}{dev}"
     if b is None: return 'None'
     name,vals = type(b).__name__,batch_parts(b)
     if vals is None:

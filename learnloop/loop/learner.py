@@ -14,13 +14,12 @@ from contextlib import contextmanager, suppress
 from copy import copy, deepcopy
 from functools import cache, partial
 from itertools import count, takewhile
-from pathlib import Path
 from types import SimpleNamespace
 from fastcore.basics import listify, noop, patch
 from torch import nn
 from .batch import by_name, default_device, describe, detuplify, to_detach, unpack
 from .callback import Callback, as_list, mk_cb
-from .checks import check_whole, checked_args, did_you_mean, replaced, say
+from .checks import check_place, check_whole, checked_args, did_you_mean, replaced, say
 from .data import batch_len, check_loader, mk_dls, why_empty
 from .errors import let_go, tip, where
 from .flow import Flow
@@ -520,8 +519,8 @@ class Learner(Loop):
         _check_learner(model, loss_func, splitter, opt_func)
         super().__init__()
         self.dls,self.model,self.opt_func,self.lr,self.splitter = mk_dls(dls),model,opt_func,lr,splitter
-        self.path,self.model_dir,self.logger,self.moms = Path(path),model_dir,print_row,moms
-        self.wd,self.wd_bn_bias,self.train_bn = wd,wd_bn_bias,train_bn
+        self.path,self.model_dir = _check_places(path, model_dir)
+        self.wd,self.wd_bn_bias,self.train_bn,self.moms,self.logger = wd,wd_bn_bias,train_bn,moms,print_row
         # a collection of torchmetrics is a module
         self.metrics = [metrics] if isinstance(metrics, nn.Module) else listify(metrics)
         self.loss_func = loss_func or getattr(getattr(self.dls, 'train_ds', None), 'loss_func', None)
@@ -550,6 +549,10 @@ Learner._own_lr = Learner._holds = None # Of the optimizer as it was made: its o
 Learner.fuser = None                   # Who takes turns as compiled functions, by `run()`: see `learn.fuse`
 Learner._counts_steps = False          # Does an override of `_step` count steps?
 Learner._device = Learner._dev = Learner._n_inp = Learner._targ = None
+
+def _check_places(path, model_dir):
+    if model_dir!='': check_place('model_dir', model_dir, 'a folder below path', 'path')
+    return check_place('path', path, 'the folder below which callbacks write', new=True),model_dir
 
 def _check_learner(model, loss_func, splitter, opt_func):
     if not isinstance(model, nn.Module):
@@ -812,7 +815,7 @@ def fit(self:Learner,
     start_epoch:int=0,    # Number of the first epoch; those before it are taken as done
     max_steps:int|None=None, # Stop after so many optimizer steps, and validate
     steps_per_epoch:int|None=None, # Optimizer steps an epoch; None for a whole pass through the loader
-    resume=None,  # Folder of checkpoints: go on from the newest one there, and save there; `n_epoch` is the total
+    resume=None,  # Folder of a run, for its newest checkpoint, or one checkpoint to go on from; `n_epoch` is the total
     accept=(),    # What may be different from the checkpoint, by the names that the error gives; True for all
     keep_failed:bool=False, # Copy the state before each batch, to resume or replay it after an error?
     fuse=None     # True, or arguments of `learn.fuse` as a dict: fuse steps from here on; False: no longer

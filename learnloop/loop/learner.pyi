@@ -271,13 +271,13 @@ class Learner(Loop):
     model: Any
     opt_func: Any
     splitter: Any
-    path: Path
+    path: Any
     model_dir: Any
-    logger: Any
-    moms: Any
     wd: float | None
     wd_bn_bias: bool
     train_bn: bool
+    moms: Any
+    logger: Any
     metrics: Any
     loss_func: Any
     opt: Any
@@ -460,7 +460,7 @@ class Learner(Loop):
         - `start_epoch`: Number of the first epoch; those before it are taken as done
         - `max_steps`: Stop after so many optimizer steps, and validate
         - `steps_per_epoch`: Optimizer steps an epoch; None for a whole pass through the loader
-        - `resume`: Folder of checkpoints: go on from the newest one there, and save there; `n_epoch` is the total
+        - `resume`: Folder of a run, for its newest checkpoint, or one checkpoint to go on from; `n_epoch` is the total
         - `accept`: What may be different from the checkpoint, by the names that the error gives; True for all
         - `keep_failed`: Copy the state before each batch, to resume or replay it after an error?
         - `fuse`: True, or arguments of `learn.fuse` as a dict: fuse steps from here on; False: no longer
@@ -872,7 +872,7 @@ class Learner(Loop):
         Returns: Suggestions, named after the functions
         """
     def load_checkpoint(self, folder: Any, accept: Any=True) -> Learner:  # keep/resume.py
-        """Have the whole state as it was saved, checked before anything is changed
+        """Restore the whole state of a checkpoint, checked before anything changes
 
         - `folder`: Of a run, for its newest checkpoint, or of a checkpoint, or a `Checkpoint`
         - `accept`: What may be different from the checkpoint: see `fit`

@@ -360,7 +360,8 @@ def diff_runs(
 )->RunDiff: # Says it when printed; has `step`, `kind`, `tensor`, `settings`
     "Find the first step in which two runs differ, and what differs first within it"
     if not 0<=tol<1: raise ValueError(f'diff_runs: tol={tol!r}: it must be a number from 0 on, below 1')
-    return RunDiff(*map(read_fingerprint, (a, b)), tol, None if yardstick is None else read_fingerprint(yardstick))
+    like_a = None if yardstick is None else read_fingerprint(yardstick, 'yardstick')
+    return RunDiff(read_fingerprint(a, 'a'), read_fingerprint(b, 'b'), tol, like_a)
 
 # %% ../../nbs/see/10_diff.ipynb #fb100021
 @patch

@@ -22,7 +22,7 @@ from torch.nn.parameter import is_lazy
 from ..keep.saving import unwrapper
 from ..loop.batch import batch_parts
 from ..loop.callback import Callback, InGraph
-from ..loop.checks import check_whole
+from ..loop.checks import check_place, check_whole, is_checkpoint
 from ..loop.loss import loss_modules
 from ..loop.optimizer import hyper_groups, opts
 from ..loop.rng import all_rngs
@@ -315,14 +315,17 @@ def detail(self:FingerprintFile,
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090019
 def read_fingerprint(
-    path # The file, or the folder of a run
+    path, # The file, or the folder of a run
+    what:str='path' # Name of the argument that has it, for the message
 )->FingerprintFile:
     "Read what a `Fingerprint` wrote"
-    path = Path(path).expanduser()
-    if not path.exists(): raise FileNotFoundError(f'no file or folder {path}')
+    must = 'the folder of a run that was fitted with a Fingerprint, or its file'
+    shown,path = path,check_place(what, path, must, 'path')
+    if is_checkpoint(path): check_place(what, path, must)
+    if not path.exists(): raise FileNotFoundError(f'{what} is {str(shown)!r}: it must be {must}, and nothing is there')
     if path.is_dir():
         found = [o for o in (path/'fingerprint.bin', *path.glob('*/fingerprint.bin')) if o.is_file()]
-        if not found: raise FileNotFoundError(f'no fingerprint.bin in {path}: a run has one if '
+        if not found: raise FileNotFoundError(f'{what}: no fingerprint.bin in {path}: a run has one if '
             'it is fitted with a Fingerprint, learn.fit(…, cbs=Fingerprint())')
         if len(found)>1 and found[0].parent!=path:
             raise ValueError(f'{path} has fingerprints of several runs, such as {found[0]} and {found[1]}: name one')
@@ -455,6 +458,7 @@ class Fingerprint(Callback):
         fname='fingerprint.bin' # Below `learn.path`, unless it is absolute
     ):
         self.every_steps,self.detail = check_whole('every_steps', every_steps),check_whole('detail', detail)
+        check_place('fname', fname, 'a file below learn.path', 'path')
         self.fname,self._steps,self._streams,self._tables,self._places = fname,[],_Streams(),[],None
 
     def in_graph(self, event): return InGraph()
@@ -726,9 +730,12 @@ def _extras(self:Fingerprint, step, hashes):
 @patch
 def _start(self:Fingerprint):
     "Have a file whose rows are those before now"
-    self._path = Path(self.learn.path)/self.fname
+    path = Path(self.learn.path)/Path(self.fname).expanduser()
+    self._path = check_place('fname', path, 'a file to write', 'file', new=True)
     self._path.parent.mkdir(parents=True, exist_ok=True)
     data,n = self._path.read_bytes() if self._path.exists() else b'',self.learn.count.batches
+    if not _MAGIC.startswith(data[:len(_MAGIC)-2]):
+        raise ValueError(f'{self._path} is no file of a Fingerprint, which writes to its own: give it another fname')
     about,self._begun = about_run(self.learn),True
     self._run_file = open_run(self.learn, self._path.parent)
     if self._size is not None and len(data)<self._size:

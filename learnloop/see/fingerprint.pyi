@@ -109,10 +109,11 @@ class FingerprintFile:
     def about(self) -> Any:
         """What the run is"""
 
-def read_fingerprint(path: Any) -> FingerprintFile:
+def read_fingerprint(path: Any, what: str='path') -> FingerprintFile:
     """Read what a `Fingerprint` wrote
 
     - `path`: The file, or the folder of a run
+    - `what`: Name of the argument that has it, for the message
     """
 
 class Fingerprint(Callback):

@@ -15,11 +15,10 @@ from collections.abc import Callable, Mapping
 from functools import partial, reduce, wraps
 from itertools import accumulate
 from numbers import Real
-from pathlib import Path
 from fastcore.basics import listify, patch
 from torch.optim import Optimizer
 from ..loop.callback import Callback, as_list
-from ..loop.checks import check_whole, checked_args, did_you_mean
+from ..loop.checks import check_place, check_whole, checked_args, did_you_mean
 from ..loop.learner import Learner
 from ..loop.steps import StepLimit
 from ..loop.optimizer import HYPERS, get_hyper, get_hypers, hyper_names, n_groups, opts, set_hypers
@@ -292,13 +291,15 @@ def fine_tune(self:Learner,
 )->None:
     "Train the last group, then all of them"
     if base_lr is None: base_lr = 2e-3 if self.named_lr() is None else _lrs(self, None)[-1]
+    if (folder := kwargs.get('resume')) is not None:
+        folder = check_place('resume', folder, 'a folder for the two runs of fine_tune', new=True)
     for k,v in dict(base_lr=base_lr, lr_mult=lr_mult).items():
         if not isinstance(v, Real) or not v>0: raise ValueError(f'fine_tune: {k} is {v!r}: it must be a number above 0')
     if n_groups(self.opt or self.create_opt())>1: self.freeze()
     else: warnings.warn('fine_tune: the optimizer has one group, so nothing is frozen; '
         'give the learner a splitter that returns several', stacklevel=3)
     def fit_part(name, *args, **kw):
-        if kwargs.get('resume') is not None: kw['resume'] = Path(kwargs['resume'])/name
+        if folder is not None: kw['resume'] = folder/name
         self.fit_one_cycle(*args, **kwargs | kw)
     if freeze_epochs: fit_part('frozen', freeze_epochs, slice(base_lr), pct_start=.99)
     base_lr /= 2

@@ -565,7 +565,7 @@ def test_case_46_all_that_is_different_is_listed(tmp_path):
     quiet(mk_learner(), 1, resume=tmp_path)
     learn = mk_learner(model=other)
     before = deepcopy(learn.model.state_dict())
-    with pytest.raises(ValueError, match=r"'0.weight' is float32 \(9, 3\) in the model, and float32 \(8, 3\) in the file; .*; 4 more have other shapes; the file lacks '5.weight', '5.bias'; the model has no '4.bias'"):
+    with pytest.raises(ValueError, match=r"'0.weight' is float32 \(9, 3\) in the model, and float32 \(8, 3\) in the file; .*; 4 more have other shapes or types; the file lacks '5.weight', '5.bias'; the model has no '4.bias'"):
         quiet(learn, 2, resume=tmp_path, accept=True)
     check(dict(learn.model.state_dict()), dict(before))
 

@@ -1,5 +1,5 @@
 "Tensors in parts: found in a state, put back, and read from files, of which none runs code"
-import io, json, pickle
+import io, json, pickle, zipfile
 import pytest, torch
 from copy import deepcopy
 from hypothesis import given, settings, strategies as st
@@ -100,3 +100,26 @@ def test_a_sharded_tensor_belongs_to_all_and_is_in_no_process_alone():
 @pytest.mark.parametrize('own', [[['b', 'c'], 1], [['a', 'b', 'c'], 1], [[], 1], [3, 1], [['a'], 1, 2], []])
 def test_a_place_that_no_state_has_is_refused(own):
     with pytest.raises(DamagedCheckpoint, match='no such place'): put_own({'a':{'b':1}}, [own], 'folder')
+
+@pytest.mark.parametrize('how', ['twice', 'more than the file', 'another type', 'compressed', 'expanded', 'dimensions'])
+def test_parts_that_do_not_make_the_tensor_are_refused(how, tmp_path):
+    write(tmp_path)
+    table = json.loads((tmp_path/'shards.json').read_text())
+    chunks = table['w']['chunks']
+    def put(part):
+        f = io.BytesIO()
+        torch.save(part, f)
+        b = f.getvalue()
+        if how=='compressed':
+            g = io.BytesIO()
+            with zipfile.ZipFile(f) as old, zipfile.ZipFile(g, 'w', zipfile.ZIP_DEFLATED) as new:
+                for o in old.infolist(): new.writestr(o.filename, old.read(o))
+            b = g.getvalue()
+        (tmp_path/chunks[1]['file']).write_bytes(b'..'+b)
+        chunks[1]['length'] = len(b)
+    if how=='twice': table['w'] |= dict(chunks=[chunks[0] | dict(sizes=[1, 2]), chunks[0]])
+    elif how=='more than the file': table['w'] |= dict(size=[10**12, 2], chunks=[chunks[0] | dict(sizes=[10**12, 2])])
+    elif how=='dimensions': chunks[0] |= dict(offsets=[0])
+    else: put(dict(compressed=torch.zeros(1, 2), expanded=torch.zeros(1).expand(1, 10**12)).get(how, torch.zeros(1, 2, dtype=torch.float64)))
+    (tmp_path/'shards.json').write_text(json.dumps(table))
+    with pytest.raises(DamagedCheckpoint): read_shards(tmp_path)
