@@ -130,6 +130,10 @@ def between(self:FitKeeper):
     if code>1: s.agree(code)
     if s: s.between()
 
+@patch
+def after_between(self:FitKeeper):
+    if self.signals: self.signals.between()
+
 # %% ../../nbs/keep/06_resume.ipynb #d6000011
 @patch
 def _agree(self:FitKeeper):
@@ -138,7 +142,7 @@ def _agree(self:FitKeeper):
     wish = s.wish if s else 0
     if not wish and self.learn.peers.is_first: wish = int(any(o.is_late() for o in self.savers))
     self.agreed = max(self.agreed, self.learn.peers.between(wish))
-    if s and s.is_mid_batch(): return 0  # of whoever runs this evaluation
+    if s and s.must_wait(): return 0  # whoever runs this evaluation acts on it
     code,self.agreed = self.agreed,0
     return code
 
@@ -389,14 +393,23 @@ def rewind(self:FitKeeper):
 # %% ../../nbs/keep/06_resume.ipynb #d6000005
 @patch
 def is_whole(self:FitKeeper)->bool:
-    "Whether the fit is at a place that it can go on from"
+    "Whether the fit is at a place that it can resume from"
     learn,at = self.learn,[p.name for p in self.learn.open]
-    if at[:3]!=['fit', 'epoch', 'train']:
-        return at[:3]==['fit', 'epoch', 'validate'] and 'validate' not in self.no_place
+    if self.in_own_validation(): return True
+    # the callback that runs an evaluation is only half done
+    if at[:3]!=['fit', 'epoch', 'train'] or learn.outer_phases is not None: return False
     if learn.data_pass is None or not learn.data_pass.at_rest: return False
     if self.why_no_place() or at[3:] not in ([], ['fetch']): return False
     making = learn.data_pass.making
     return not making or bool(making.rngs)  # it could be made once more
+
+# %% ../../nbs/keep/06_resume.ipynb #d60000b2
+@patch
+def in_own_validation(self:FitKeeper)->bool:
+    "Whether the fit is in its own validation, which a resumed fit starts again: a callback may evaluate in it"
+    learn = self.learn
+    phases = learn.open if learn.outer_phases is None else learn.outer_phases
+    return [p.name for p in phases[:3]]==['fit', 'epoch', 'validate'] and 'validate' not in self.no_place
 
 # %% ../../nbs/keep/06_resume.ipynb #d600000a
 @patch

@@ -314,6 +314,7 @@ class Learner(Loop):
     predicting: Any
     open_turn: Any
     loss_parts: dict
+    outer_phases: list
     first_opt: Any
     _given_lr: Any
     paused: Any
