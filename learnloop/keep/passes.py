@@ -9,10 +9,11 @@ __all__ = ['random_states', 'set_random_states', 'KeptPass', 'copy_batch']
 
 # %% ../../nbs/keep/02_passes.ipynb #1364b046
 from collections.abc import Iterator
+from functools import partial
 from itertools import chain
 from fastcore.basics import patch
 from torch.utils.data import DataLoader
-from ..loop.batch import batch_map
+from ..loop.batch import BatchSample, batch_map
 from ..loop.begin import batches_draw, begin_at, goes_by_state, items_draw, sampler_draws
 from ..loop.data import Endless, batches_of, set_epoch
 from ..loop.place import Pass
@@ -34,6 +35,23 @@ def set_random_states(
     write_rngs(states, (learn.dls.train, learn.dls.valid))
 
 # %% ../../nbs/keep/02_passes.ipynb #360a8baa
+class _Sampling:
+    "`batches`, of which the pass `of` notes a few values: of each batch, or only of the first"
+    def __init__(self, of, batches, each): self.of,self.batches,self.each = of,batches,each
+    takes_from = property(lambda self: [self.batches])
+    def __iter__(self): return self
+    def __next__(self):
+        b,n = next(self.batches),self.of.n_taken
+        at,rngs = self.of.keeper.noted
+        self.of.last = n,BatchSample(b),rngs if at==n else None
+        if not self.each: self._leave()
+        return b
+    def _leave(self):
+        "From here on, the pass takes its batches as if this were not here"
+        p = self.of
+        if p.batches is self: p.batches = self.batches
+        else: p.batches.batches,p.batches.takes_from = self.batches,[self.batches]
+
 class _Careful:
     "`batches`, each made in this process by code that may draw random numbers"
     def __init__(self, of, batches, rngs, waits, once):
@@ -73,6 +91,7 @@ class KeptPass(Pass):
     ):
         super().__init__(learn, dl)
         self.keeper = keeper
+        self.last = None # The number of a batch, and what is noted of it: the last one if the fit saves
 
     def begin(self):
         learn,keeper,dl = self.learn,self.keeper,self.dl
@@ -86,9 +105,10 @@ class KeptPass(Pass):
         set_epoch(dl, learn.count.epochs)
         batches = self.ahead(self._go_on(origin) if origin else batches_of(dl))
         careful = None if is_ready else self._careful(batches)
+        batches = self._sampled(batches, careful)
         # a sampler may draw its seed in the first fetch
         keeper.noted = (None, None) if is_ready or careful else (self.n_taken, random_states(learn))
-        return careful or batches
+        return batches
 
 # %% ../../nbs/keep/02_passes.ipynb #a11706c7
 @patch
@@ -96,6 +116,7 @@ def _go_on(self:KeptPass, origin):
     "Come to the batch that is next, and have all state as it was there"
     learn,dl,state = self.learn,self.dl,origin.state
     self.n_taken = self.n_done = state['loop']['batch']
+    self.last = state.get('last_batch')
     if state['loop'].get('heard'): self.heard_at = self.n_taken  # it was interrupted in the fetch that followed
     if _is_endless(dl): batches,origin.how = batches_of(dl),'going through the batches of a pass again'
     elif origin.args is not None and isinstance(learn.dls.train, Iterator):
@@ -103,10 +124,24 @@ def _go_on(self:KeptPass, origin):
         batches,origin.how = chain(again, batches_of(dl)),'where it is'
     else:
         own = state['loader'] if goes_by_state(dl) else None
-        batches,origin.how = begin_at(dl, self.n_taken, own, 'train' in state['loop']['warm'], self.keeper.rewind)
+        batches,origin.how = begin_at(dl, self.n_taken, own, 'train' in state['loop']['warm'], self.keeper.rewind,
+            want=self.last, put=partial(set_random_states, learn))
     learn.iter = self.n_taken-1
     self.keeper.arrive()
     return batches
+
+@patch
+def _sampled(self:KeptPass, batches, careful):
+    "The batches of the pass, a few values of which are noted"
+    keeper = self.keeper
+    # one that drew random numbers can be made again only with those, and the first one with those of the pass
+    each = careful.rngs if careful else not (isinstance(self.dl, DataLoader) and sampler_draws(self.dl))
+    each = bool(each and (keeper.savers or keeper.keeps))
+    if self.n_taken and not each: return careful or batches
+    res = _Sampling(self, batches, each)
+    if careful is None: return res
+    careful.batches,careful.takes_from = res,[res]
+    return careful
 
 @patch
 def _careful(self:KeptPass, batches):

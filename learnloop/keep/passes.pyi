@@ -24,6 +24,7 @@ def set_random_states(learn: Any, states: dict) -> Any:
 class KeptPass(Pass):
     """A pass that begins where the fit goes on, with the random numbers that it began with the first time"""
     keeper: Any
+    last: Any
     n_taken: Any
     n_done: Any
     heard_at: Any
@@ -35,6 +36,8 @@ class KeptPass(Pass):
     def begin(self) -> Any: ...
     def _go_on(self, origin: Any) -> Any:  # keep/passes.py
         """Come to the batch that is next, and have all state as it was there"""
+    def _sampled(self, batches: Any, careful: Any) -> Any:  # keep/passes.py
+        """The batches of the pass, a few values of which are noted"""
     def _careful(self, batches: Any) -> Any:  # keep/passes.py
         """`batches`, made with care; None where no code that may draw random numbers makes them in this process"""
     @property

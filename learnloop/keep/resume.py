@@ -15,7 +15,7 @@ from copy import deepcopy
 from math import inf
 from pathlib import Path
 from types import CodeType, SimpleNamespace
-from fastcore.basics import noop, patch
+from fastcore.basics import listify, noop, patch
 from torch import Tensor
 from .checkpoint import CheckpointCallback, checkpoint_names
 from .interrupt import Signals
@@ -212,8 +212,11 @@ def start(self:FitKeeper):
 def _find(self:FitKeeper, resume, accept):
     "What to go on from in the folder or the `Origin` `resume`, or None"
     learn,config = self.learn,self.config
-    # it may be wanted again
-    if isinstance(resume, Origin): return Origin(deepcopy(resume.state), resume.where, resume.args, None, resume.batch)
+    if isinstance(resume, Origin):
+        # a copy, as it may be wanted again
+        origin = Origin(deepcopy(resume.state), resume.where, resume.args, None, resume.batch)
+        if _accepts_batches(accept): _forget_batches(origin.state)
+        return origin
     folder,there = Path(resume).expanduser(),[]
     def _newest(folder):
         with locked_folder(folder):
@@ -235,7 +238,7 @@ def _find(self:FitKeeper, resume, accept):
     self._take_for_same(origin)
     self.compare(old, config, accept, c.path)
     self.check(origin)
-    _warn_of_batches(old, config, origin.place)
+    if _warn_of_batches(old, config, origin.place) or _accepts_batches(accept): _forget_batches(s)
     done = s['loop']['count']['opt_steps']-s['callbacks'].get('step_limit', {}).get('first', inf)
     most = config['max_steps']
     if most and most<=done and most!=old['max_steps']:
@@ -247,13 +250,23 @@ def _find(self:FitKeeper, resume, accept):
     return origin
 
 # %% ../../nbs/keep/06_resume.ipynb #2df40aa1
+def _accepts_batches(accept): return accept is True or 'batches' in listify(accept or ())
+
+def _forget_batches(o):
+    "Take out of the state `o` all that was noted of batches, so that those of the loader are taken as they come"
+    if not isinstance(o, dict|list): return
+    for k,v in [*(o.items() if isinstance(o, dict) else enumerate(o))]:
+        if isinstance(v, dict) and v.keys()-{'rng'}=={'batch', 'hash', 'looks'}: o.pop(k)
+        else: _forget_batches(v)
+
 def _warn_of_batches(old, new, place):
-    "Say so if the rest of an epoch will not have the batches that it would have had"
+    "Warn if the rest of an epoch will not have the batches that it would have had; return whether batches differ"
     of_batches = 'batch_size','items','train_batches','workers','sampler','dataset','loader','parts'
     bad = [f'{k} was {old.get(k)} and is {new.get(k)}' for k in of_batches if old.get(k)!=new.get(k)]
     if bad and place.next=='train' and place.batch:
         warnings.warn(f'not exact: {"; ".join(bad)}, so the rest of epoch {place.epoch} may repeat items, or leave '
             'some out', stacklevel=2)
+    return bool(bad)
 
 # %% ../../nbs/keep/06_resume.ipynb #2df40a97
 @patch
@@ -291,6 +304,7 @@ def take_own(self:FitKeeper,
         if peers.team: s |= ranks[peers.rank] | dict(callbacks=s['callbacks'] | ranks[peers.rank]['callbacks'])
         return
     s['loader'] = None  # what it says of its place is said of parts of another size
+    _forget_batches(s)
     if peers.rank: s['rng'] = self._other_numbers(s['rng'])
     if peers.is_first and (any(_drew(o['rng']) for o in ranks[1:]) or len(ranks)==1 and _drops(self.learn.model)):
         warnings.warn(f'not exact: was {_n_of(len(ranks))}, is {_n_of(peers.world)}: random numbers in the model '
@@ -588,8 +602,10 @@ def _pick_checkpoint(folder):
 
 # %% ../../nbs/keep/06_resume.ipynb #694e3bc3
 @patch
-def resume(self:Learner)->None:
-    "Go on with the fit that was interrupted, from the very batch"
+def resume(self:Learner,
+    accept=() # `'batches'`: take batches of the loader as they come, even if they are not those of before
+)->None:
+    "Continue the fit that was interrupted, from the very batch"
     if self.paused is None:
         why = self.keeper.why_not or 'the last fit ended, or was stopped by an error in the middle of a batch'
         raise RuntimeError(f"there is nothing to resume: {why}. To go on from there, to the bit, "
@@ -597,7 +613,7 @@ def resume(self:Learner)->None:
     dl = self.dls.train
     if self.paused.state['loop']['next']=='train' and not isinstance(dl, Iterator) and (why := why_inexact(dl)):
         warnings.warn(f'{type(dl).__name__} to train on: {why}', stacklevel=2)
-    self.fit(**self.paused.args, resume=self.paused)
+    self.fit(**self.paused.args, resume=self.paused, accept=accept)
 
 # %% ../../nbs/keep/06_resume.ipynb #3ebd7ae1
 class _Only(Callback):
@@ -636,7 +652,9 @@ def replay_batch(self:Learner)->SimpleNamespace:
             'to_ddp, or alone, to replay what fails')
     f,res = self.failed,SimpleNamespace(xb=None, yb=None, pred=None, loss=None, grads={}, heard={})
     state,cbs = deepcopy(f.state),[mk_cb(o) for o in as_list(f.args['cbs'])]
-    n,n_epoch,state['loader'] = state['loop']['batch'],f.args['n_epoch'] or state['loop']['epoch']+1,None
+    n,n_epoch = state['loop']['batch'],f.args['n_epoch'] or state['loop']['epoch']+1
+    state['loader'] = None
+    _forget_batches(state)  # the loader that is made here gives others
     def _train():
         yield from [None]*n
         set_random_states(self, f.rng)

@@ -20,7 +20,7 @@ from .passes import KeptPass, random_states, set_random_states
 from .saving import cut_like, model_state, param_names, state_for, unwrapper, whole
 from .shards import take_shards
 from .storage import DamagedCheckpoint, from_plain, misfit, to_plain
-from ..loop.batch import describe
+from ..loop.batch import describe, facts_of
 from ..loop.begin import goes_by_state, persistent, start_workers
 from ..loop.checks import did_you_mean, replaced
 from ..loop.data import bare, batch_len
@@ -76,7 +76,7 @@ def capture(self:Checkpointer,
     state = dict(loop=loop, config=self.config if learn.inside('fit') else self.mk_config(),
         rng={k:{nm:_as_lists(v) for nm,v in o.items()} for k,o in marks.items()},
         callbacks={nm:sd for nm,sd in self._cb_states(place).items() if sd}, loader=self._loader_state(place),
-        **self._module_state())
+        **self._module_state(), **self._last_batch(place))
     together = shared and not learn.peers.shards
     if weights: state |= dict(model=model_state(learn.model, together), opt=learn.state_of_opt(together))
     else:
@@ -101,7 +101,7 @@ def put_together(self:Checkpointer):
 def _gather_own(self:Checkpointer, state):
     "What of `state` is a process's own, by rank"
     own = {o.name:state['callbacks'][o.name] for o in self.learn.cbs if o.per_rank and o.name in state['callbacks']}
-    mine,tensors = dict(rng=state['rng'], loader=state['loader'], callbacks=own),{}
+    mine,tensors = {k:state[k] for k in ('rng','loader','last_batch') if k in state} | dict(callbacks=own),{}
     every = self.learn.peers.gather([to_plain(mine, tensors), tensors])
     return [from_plain(*o) for o in every]
 
@@ -127,6 +127,15 @@ def _loader_state(self:Checkpointer, place):
     else: dl = self.shared_dls()['train'] if 'batches' in self.marks else None
     if not goes_by_state(dl): return None
     with preserve_rng(bare(dl)): return bare(dl).state_dict()
+
+@patch
+def _last_batch(self:Checkpointer, place):
+    "What proves that a pass comes to `place` by the same batches, and the random numbers that one was made with"
+    last = self.learn.train_pass.last if place.next=='train' and self.learn.train_pass else None
+    facts = facts_of(last)
+    if not facts: return {}
+    if isinstance(last, tuple) and last[2]: facts['rng'] = {nm:_as_lists(v) for nm,v in last[2].items()}
+    return dict(last_batch=facts)
 
 @patch
 def _workers_at(self:Checkpointer, place):
@@ -210,7 +219,7 @@ def compare(self:Checkpointer,
 ):
     "Refuse differences that aren't accepted"
     if accept is True: return
-    accept,known = listify(accept or ()),[*new, *old, 'dtype']
+    accept,known = listify(accept or ()),[*new, *old, 'dtype', 'batches']
     for o in accept:
         if o not in known:
             raise ValueError(f'accept has {o!r}, which is nothing that is compared{did_you_mean(o, known)}')
@@ -231,11 +240,12 @@ _SEEN = dict(epoch=int, iter=float, n_done=int, n_iter=(int, None), bs=int, loss
 _LOOP = {'epoch':int, 'next':{'epoch','train','validate'}, 'batch':int, 'train_iter':int, 'pct_train':float, 'base':...,
     'n_epoch':[(float, None)], 'count':_DONE, 'warm':[{'train','valid'}], 'seen?':_SEEN, 'after?':{'*':...}, '*':...}
 _RNG = {'python':..., 'torch':Tensor, '*':...}
-_RANK = dict(rng={'now':_RNG, '*':_RNG}, loader=..., callbacks={'*':dict})
+_LAST = {'batch':int, 'hash':str, 'looks':str, 'rng?':_RNG}
+_RANK = {'rng':{'now':_RNG, '*':_RNG}, 'loader':..., 'last_batch?':_LAST, 'callbacks':{'*':dict}}
 _STATE = {'loop':_LOOP, 'config':{'callbacks':[str], '*':...}, 'rng':{'now':_RNG, '*':_RNG},
     'callbacks':{'*':{'calls?':{'*':int}, '*':...}}, 'loader':..., 'loss':{'*':...}, 'frozen':[str],
     'grads':{'*':Tensor}, 'buffers':{'*':Tensor}, 'resting':[str],
-    'ranks?':[_RANK], '*':...}
+    'last_batch?':_LAST, 'ranks?':[_RANK], '*':...}
 _OPT = {'param_groups':[{'params':[int], '*':...}], 'state':{'*':{'*':...}}, '*':...}
 _RNG_AT = dict(epoch=[], train=['epoch','batches'], validate=['epoch','validate'])  # by where a fit goes on
 

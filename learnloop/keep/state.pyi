@@ -48,6 +48,8 @@ class Checkpointer(Keeper):
     def _rng_at(self, place: Any) -> Any: ...  # keep/state.py
     def _cb_states(self, place: Any) -> Any: ...  # keep/state.py
     def _loader_state(self, place: Any) -> Any: ...  # keep/state.py
+    def _last_batch(self, place: Any) -> Any:  # keep/state.py
+        """What proves that a pass comes to `place` by the same batches, and the random numbers that one was made with"""
     def _workers_at(self, place: Any) -> Any:  # keep/state.py
         """Whose workers were there before the pass that is to begin again"""
     def _module_state(self) -> Any:  # keep/state.py
