@@ -4,7 +4,7 @@
 from learnloop.loop.place import Pass
 from typing import Any
 
-__all__ = ['random_states', 'set_random_states', 'KeptPass', 'copy_batch']
+__all__ = ['random_states', 'set_random_states', 'try_loader', 'parts_of', 'KeptPass', 'copy_batch']
 
 def random_states(learn: Any) -> dict:
     """Read the states of all generators that training draws from
@@ -19,6 +19,23 @@ def set_random_states(learn: Any, states: dict) -> Any:
 
     - `learn`: A learner
     - `states`: By the name of the generator
+    """
+
+def try_loader(dl: Any, epoch: int=0) -> tuple:
+    """Try on copies of `dl` whether a fit that resumes would see the same batches
+
+    - `dl`: Loader: any iterable of batches
+    - `epoch`: The number of the epoch that it is told
+
+    Returns: Does its state lead back to a place? None if it has none, or can't be tried; and what is wrong, '' for nothing
+    """
+
+def parts_of(dl: Any) -> list:
+    """List the loaders that `dl` goes through
+
+    - `dl`: Loader: any iterable of batches
+
+    Returns: `dl` itself, if it is no `Zip` or `Alternate`
     """
 
 class KeptPass(Pass):

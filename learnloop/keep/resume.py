@@ -19,7 +19,7 @@ from fastcore.basics import listify, noop, patch
 from torch import Tensor
 from .checkpoint import CheckpointCallback, checkpoint_names
 from .interrupt import Signals
-from .passes import KeptPass, copy_batch, random_states, set_random_states
+from .passes import KeptPass, copy_batch, parts_of, random_states, set_random_states, try_loader
 from .shards import put_shards, read_shards
 from .state import Checkpointer, check_plain, check_weights
 from .storage import Checkpoint, DamagedCheckpoint, list_checkpoints, locked_folder, newest_checkpoint
@@ -85,6 +85,7 @@ class FitKeeper(Checkpointer):
         self.why_not = ''   # Why there is nothing to resume
         self.origin = self.args = self.ask = self.keeps = self.kept = None
         self.n_passes = 0   # Through the data of training in this epoch
+        self.tried = []     # Loaders, and what `try_loader` found
         self.agreed = 0     # What processes agreed to do, and haven't yet
     resuming = property(lambda self: self.origin is not None, doc='Is the fit on its way to the place that it goes '
         'on from?')
@@ -195,6 +196,7 @@ def start(self:FitKeeper):
     learn.paused = learn.failed = None
     self.asked,self.config = learn.n_epoch,self.mk_config()
     learn.outcome.pop('fit', None)  # of a fit before
+    if resume is not None or self._checkpoint_cbs(): self._try_loaders()
     origin = self._find(resume, accept) if resume is not None else None
     if origin:
         at = origin.place.next
@@ -208,6 +210,16 @@ def start(self:FitKeeper):
     return origin.place if origin else Place(learn.epoch)
 
 # %% ../../nbs/keep/06_resume.ipynb #2df40a95
+@patch
+def _try_loaders(self:FitKeeper):
+    "Warn of loaders whose batches a resumed fit would not see, and find out whether the state of the loader is exact"
+    learn = self.learn
+    for dl in parts_of(learn.dls.train):
+        if not any(dl is o for o,_ in self.tried): self.tried[-8:] = [(dl, try_loader(dl, learn.count.epochs))]
+        exact,why = next(res for o,res in self.tried if o is dl)
+        self.state_fails |= exact is False
+        if why and learn.peers.is_first: warnings.warn(why, stacklevel=2)
+
 @patch
 def _find(self:FitKeeper, resume, accept):
     "What to go on from in the folder or the `Origin` `resume`, or None"

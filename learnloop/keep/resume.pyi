@@ -51,6 +51,7 @@ class FitKeeper(Checkpointer):
     keeps: Any
     kept: Any
     n_passes: int
+    tried: list
     agreed: int
     asked: Any
     config: Any
@@ -76,6 +77,8 @@ class FitKeeper(Checkpointer):
         """Have signals that came after the last batch be those of all processes"""
     def enter(self, args: Any, resume: Any=None, accept: Any=()) -> Any: ...  # keep/resume.py
     def start(self) -> Any: ...  # keep/resume.py
+    def _try_loaders(self) -> Any:  # keep/resume.py
+        """Warn of loaders whose batches a resumed fit would not see, and find out whether the state of the loader is exact"""
     def _find(self, resume: Any, accept: Any) -> Any:  # keep/resume.py
         """What to go on from in the folder or the `Origin` `resume`, or None"""
     def same_for_all(self, find: Any, folder: Any) -> Checkpoint | None:  # keep/resume.py

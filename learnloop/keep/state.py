@@ -45,11 +45,18 @@ class Checkpointer(Keeper):
         self.noted = None, None  # A number of batches that were done, and the states then
         self.held = {}           # What callbacks knew before the validation, by name
         self.had_workers = []    # Loaders whose workers were there before the pass began
+        self.state_fails = False # Was the loader's own state found not to lead back to its place?
+        self.has_loaded = False  # Did the loader take up a state from the end of a pass?
         # Epochs asked for, and what a fit that goes on must have in common with this one
         self.asked = self.config = None
     def note_workers(self):
         "Note whose workers are there, before a pass begins"
         self.had_workers = self.running_workers()
+    def by_state(self,
+        dl # Loader: any iterable of batches
+    )->bool:
+        "Tell whether `dl` comes to its place by its own state, and not through its batches"
+        return goes_by_state(dl) and not self.state_fails
     def running_workers(self)->list: # Names of loaders
         "Tell which loaders have their persistent workers running"
         return [k for k,v in self.shared_dls().items() if any(o._iterator is not None for o in persistent(v))]
@@ -125,7 +132,8 @@ def _loader_state(self:Checkpointer, place):
     learn = self.learn
     if place.next=='train': dl = learn.train_pass.dl
     else: dl = self.shared_dls()['train'] if 'batches' in self.marks else None
-    if not goes_by_state(dl): return None
+    # before a loader takes up its state, it isn't asked for it: some are at their beginning for good after that
+    if self.resuming or not self.by_state(dl): return None
     with preserve_rng(bare(dl)): return bare(dl).state_dict()
 
 @patch
@@ -352,8 +360,8 @@ def restore(self:Checkpointer,
         vars(learn.count).update(loop['count'])  # first, as callbacks go by it
         self._load_cbs(origin, undo)
         train = self.shared_dls()['train']
-        if s['loader'] is not None and loop['next']!='train' and goes_by_state(train):
-            train.load_state_dict(s['loader'])
+        self.has_loaded = s['loader'] is not None and loop['next']!='train' and self.by_state(train)
+        if self.has_loaded: train.load_state_dict(s['loader'])
         self._restore_modules(origin)
         undo.pop_all()
     learn.train_iter,learn.pct_train,learn.epochs_before = (loop[k] for k in ('train_iter','pct_train','base'))

@@ -14,6 +14,8 @@ class Checkpointer(Keeper):
     noted: Any
     held: dict
     had_workers: list
+    state_fails: bool
+    has_loaded: bool
     asked: Any
     config: Any
     def __init__(self, learn: Any) -> None:
@@ -22,6 +24,11 @@ class Checkpointer(Keeper):
         """Have no notes of a fit"""
     def note_workers(self) -> Any:
         """Note whose workers are there, before a pass begins"""
+    def by_state(self, dl: Any) -> bool:
+        """Tell whether `dl` comes to its place by its own state, and not through its batches
+
+        - `dl`: Loader: any iterable of batches
+        """
     def running_workers(self) -> list:
         """Tell which loaders have their persistent workers running
 

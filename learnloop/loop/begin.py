@@ -176,8 +176,11 @@ def begin_at(
 )->tuple: # An iterator, and a string that says how it came there
     "Begin a pass through `dl` at batch `n`"
     if state is not None:
-        bare(dl).load_state_dict(state)
-        return batches_of(dl),'by its own state'
+        own = bare(dl)
+        own.load_state_dict(state)
+        # at the end of a pass, torchdata's nodes would begin the next one
+        ends = {'restart_on_stop_iteration':False} if 'restart_on_stop_iteration' in getattr(own, '__dict__', ()) else {}
+        with _replaced_in(own, **ends) if ends else nullcontext(): return batches_of(dl),'by its own state'
     skip = _Skipping(dl.batch_sampler, want and want['batch']) if _can_skip(dl) else None
     with _replaced_in(dl, batch_sampler=skip) if skip else nullcontext():
         if had_workers and start_workers(dl): rewind()

@@ -152,6 +152,7 @@ class Endless:
     _start: dict
     _passes: int
     last: Any
+    _warm: bool
     def __init__(self, dl: Any) -> None:
         """- `dl`: Loader: any iterable of batches"""
     def __iter__(self) -> Any: ...
@@ -167,6 +168,8 @@ class Endless:
         """
     def __repr__(self) -> Any: ...
     def _next(self) -> Any: ...  # loop/data.py
+    def _start_workers(self, warm: Any) -> Any:  # loop/data.py
+        """Have workers that persist running if the pass began with them, as a loader draws one more number to start them"""
     def _begin(self, n: Any=0, several: Any=None, want: Any=None) -> Any: ...  # loop/data.py
     @property
     def n_done(self) -> Any:

@@ -4,7 +4,7 @@
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ['set_seed', 'all_rngs', 'read_rngs', 'write_rngs', 'preserve_rng', 'no_random', 'branch_rngs', 'own_stream']
+__all__ = ['set_seed', 'all_rngs', 'read_rngs', 'write_rngs', 'same_states', 'preserve_rng', 'no_random', 'branch_rngs', 'own_stream']
 
 def set_seed(s: int, reproducible: bool=False) -> Any:
     """Seed Python, torch on all devices, and NumPy if it is imported
@@ -32,6 +32,13 @@ def write_rngs(states: dict, dls: Any=()) -> Any:
 
     - `states`: What `read_rngs` returned
     - `dls`: The loaders that it was given
+    """
+
+def same_states(a: Any, b: Any) -> bool:
+    """Whether `a` and `b` are equal
+
+    - `a`: A state of a generator, or states by name
+    - `b`: Another one
     """
 
 @contextmanager
