@@ -141,7 +141,7 @@ def _next_hash(batches):
 
 def _state_leads_back(a, b, n):
     "Does the state of the loader `a` after `n` batches lead its copy `b` to the next one, and to the same random numbers?"
-    next(iter(a), None)  # a pass before, as what holds in the first need not hold in the next
+    if n: next(iter(a), None)  # a pass before, as what holds in the first need not hold in the next
     states,batches = read_rngs([a]),iter(a)
     for _ in range(n): next(batches, None)
     sd,now = deepcopy(a.state_dict()),read_rngs([a])

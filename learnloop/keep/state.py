@@ -360,8 +360,9 @@ def restore(self:Checkpointer,
         vars(learn.count).update(loop['count'])  # first, as callbacks go by it
         self._load_cbs(origin, undo)
         train = self.shared_dls()['train']
-        self.has_loaded = s['loader'] is not None and loop['next']!='train' and self.by_state(train)
-        if self.has_loaded: train.load_state_dict(s['loader'])
+        if s['loader'] is not None and loop['next']!='train' and self.by_state(train):
+            train.load_state_dict(s['loader'])
+            self.has_loaded = True
         self._restore_modules(origin)
         undo.pop_all()
     learn.train_iter,learn.pct_train,learn.epochs_before = (loop[k] for k in ('train_iter','pct_train','base'))
