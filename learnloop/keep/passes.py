@@ -161,12 +161,17 @@ def _repeats(a, epoch):
         return _next_hash(iter(a))
     return _first()==_first()
 
+class _Indices:
+    "The indices that a sampler gives, as a loader"
+    def __init__(self, batches): self.batch_sampler = batches
+    def __iter__(self): return iter(self.batch_sampler)
+
 def _tried(dl):
     "What of `dl` is tried: the loader, in this process; of one that only its sampler could lead astray, that; or None"
     if hasattr(dl, 'resumes_exactly') or isinstance(dl, Iterator|list|tuple): return None
     if not isinstance(dl, DataLoader): return dl
     if not goes_by_state(dl) and not isinstance(dl.dataset, IterableDataset):
-        return (dl.sampler if dl.batch_sampler is None else dl.batch_sampler) if sampler_draws(dl) else None
+        return _Indices(dl.sampler if dl.batch_sampler is None else dl.batch_sampler) if sampler_draws(dl) else None
     if dl.num_workers and not goes_by_state(dl): return None  # new workers begin with what this process has
     res = copy(dl)
     vars(res).update(_iterator=None, num_workers=0, prefetch_factor=None, persistent_workers=False)

@@ -108,6 +108,7 @@ _read_numpy = _ReadIfDrawn(lambda: _numpy_state(sys.modules['numpy.random']), _n
 _PLAIN = {type(None), bool, int, float, str, list, tuple, dict, FunctionType, Tensor, SequentialSampler, RandomSampler,
     BatchSampler, TensorDataset}  # most attributes are of these, and none is a generator
 
+_LIBRARIES = 'builtins','collections','datasets','learnloop','numpy','random','torch','torchdata'
 _NO_OWNERS = {NoneType, bool, int, float, str, bytes, TensorDataset, SequentialSampler}
 
 def _access(o):
@@ -135,15 +136,16 @@ def _generators_of(dl, in_workers=False):
         ds = getattr(ds, 'dataset', getattr(ds, 'ds', None))
     seen = {}
     for i,o in enumerate(owners):
-        for k,g in getattr(o, '__dict__', {}).items():
+        for k,g in _held_by(o):
             if type(g) not in _PLAIN and _access(g): yield f'{i}_{k}',g
             elif is_apart and k in ('dataset','collate_fn') or k=='_iterator' or any(g is p for p in owners): continue
             else: yield from _inner_generators(g, f'{i}_{k}', seen)
 
 @cache
-def _class_rngs(cls):
-    "Names of attributes of the class `cls` that are generators, which all its objects share"
-    return [k for c in cls.__mro__ for k,v in vars(c).items() if type(v) not in _PLAIN and _access(v)]
+def _class_names(cls):
+    "Names of what all objects of the class `cls` share: its generators, and its methods, which may use other objects"
+    own = [c for c in cls.__mro__ if c.__module__.split('.')[0] not in _LIBRARIES]
+    return [k for c in own for k,v in vars(c).items() if type(v) is FunctionType or type(v) not in _PLAIN and _access(v)]
 
 def _held_by(o):
     "What the object `o` holds, by name: the parts of a transform, the arguments of a function, generators of a class"
@@ -152,8 +154,11 @@ def _held_by(o):
     if isinstance(o, partial): return [('func', o.func), *enumerate(o.args), *o.keywords.items()]
     if isinstance(o, FunctionType):
         cells = [c.cell_contents for c in o.__closure__ or () if c!=CellType()]
-        return [*enumerate([*(o.__defaults__ or ()), *cells])]
-    return [*((k, getattr(o, k, None)) for k in _class_rngs(type(o))), *getattr(o, '__dict__', {}).items()]
+        used = {k:o.__globals__[k] for k in o.__code__.co_names if k in o.__globals__}
+        return [*enumerate([*(o.__defaults__ or ()), *cells]), *used.items()]
+    own,shared = getattr(o, '__dict__', {}),_class_names(type(o))
+    of_class = {k:v for c in reversed(type(o).__mro__) for k,v in vars(c).items() if k in shared and k not in own}
+    return [*own.items(), *of_class.items()]
 
 def _inner_generators(o, name, seen, depth=0):
     "Generators that `o` holds, and those in what it holds, with their names"
