@@ -15,12 +15,12 @@ from copy import deepcopy
 from math import inf
 from pathlib import Path
 from types import CodeType, SimpleNamespace
-from fastcore.basics import noop, patch
+from fastcore.basics import listify, noop, patch
 from torch import Tensor
 from .checkpoint import CheckpointCallback, checkpoint_names
 from .compare import changed_facts, names_of, said
 from .interrupt import Signals
-from .passes import KeptPass, copy_batch, random_states, set_random_states
+from .passes import KeptPass, copy_batch, parts_of, random_states, set_random_states, try_loader
 from .shards import copy_state, put_own, put_shards, read_shards
 from .state import Checkpointer, check_plain, check_weights
 from .storage import (
@@ -94,6 +94,7 @@ class FitKeeper(Checkpointer):
         self.why_not = ''   # Why there is nothing to resume
         self.origin = self.args = self.ask = self.keeps = self.kept = None
         self.n_passes = 0   # Through the data of training in this epoch
+        self.tried = []     # Loaders, and what `try_loader` found
         self.agreed = 0     # What processes agreed to do, and haven't yet
     resuming = property(lambda self: self.origin is not None, doc='Is the fit on its way to the place that it goes '
         'on from?')
@@ -139,6 +140,10 @@ def between(self:FitKeeper):
     if code>1: s.agree(code)
     if s: s.between()
 
+@patch
+def after_between(self:FitKeeper):
+    if self.signals: self.signals.between()
+
 # %% ../../nbs/keep/06_resume.ipynb #d6000011
 @patch
 def _agree(self:FitKeeper):
@@ -147,7 +152,7 @@ def _agree(self:FitKeeper):
     wish = s.wish if s else 0
     if not wish and self.learn.peers.is_first: wish = int(any(o.is_late() for o in self.savers))
     self.agreed = max(self.agreed, self.learn.peers.between(wish))
-    if s and s.is_mid_batch(): return 0  # of whoever runs this evaluation
+    if s and s.must_wait(): return 0  # whoever runs this evaluation acts on it
     code,self.agreed = self.agreed,0
     return code
 
@@ -235,6 +240,7 @@ def start(self:FitKeeper):
     self.asked,self.config,self.about = learn.n_epoch,self.mk_config(),None
     if resume is not None or self._checkpoint_cbs(): self.describe_run()  # before anything is trained
     learn.outcome.pop('fit', None)  # of a fit before
+    if resume is not None or self._checkpoint_cbs(): self._try_loaders()
     origin = self._find(resume, accept) if resume is not None else None
     if origin:
         at = origin.place.next
@@ -274,12 +280,24 @@ def _pick(self:FitKeeper, resume):
 
 # %% ../../nbs/keep/06_resume.ipynb #2df40a95
 @patch
+def _try_loaders(self:FitKeeper):
+    "Warn of loaders whose batches a resumed fit would not see, and find out whether the state of the loader is exact"
+    learn = self.learn
+    for dl in parts_of(learn.dls.train):
+        if not any(dl is o for o,_ in self.tried): self.tried[-8:] = [(dl, try_loader(dl, learn.count.epochs))]
+        exact,why = next(res for o,res in self.tried if o is dl)
+        self.state_fails |= exact is False
+        if why and learn.peers.is_first: warnings.warn(why, stacklevel=2)
+
+@patch
 def _find(self:FitKeeper, resume, accept):
     "What to go on from in the folder or the `Origin` `resume`, or None"
     learn,config = self.learn,self.config
-    # it may be wanted again
     if isinstance(resume, Origin):
-        return Origin(copy_state(resume.state), resume.where, resume.args, None, resume.batch)
+        # a copy, as it may be wanted again
+        origin = Origin(copy_state(resume.state), resume.where, resume.args, None, resume.batch)
+        if _accepts_batches(accept): _forget_batches(origin.state)
+        return origin
     folder,c,there = self._pick(resume)
     if c is None:
         if learn.count.batches and any(o.step==learn.count.opt_steps for o in list_checkpoints(folder, verify=False)):
@@ -296,7 +314,7 @@ def _find(self:FitKeeper, resume, accept):
     self._take_for_same(origin)
     changes = self.compare(old, config, accept, c.path, (s.get('about', {}), self.about))
     self.check(origin)
-    _warn_of_batches(old, config, origin.place)
+    if _warn_of_batches(old, config, origin.place) or _accepts_batches(accept): _forget_batches(s)
     origin.changes = changes
     done = s['loop']['count']['opt_steps']-s['callbacks'].get('step_limit', {}).get('first', inf)
     most = config['max_steps']
@@ -310,13 +328,23 @@ def _find(self:FitKeeper, resume, accept):
     return origin
 
 # %% ../../nbs/keep/06_resume.ipynb #2df40aa1
+def _accepts_batches(accept): return accept is True or 'batches' in listify(accept or ())
+
+def _forget_batches(o):
+    "Take out of the state `o` all that was noted of batches, so that those of the loader are taken as they come"
+    if not isinstance(o, dict|list): return
+    for k,v in [*(o.items() if isinstance(o, dict) else enumerate(o))]:
+        if isinstance(v, dict) and v.keys()-{'rng'}=={'batch', 'hash', 'looks'}: o.pop(k)
+        else: _forget_batches(v)
+
 def _warn_of_batches(old, new, place):
-    "Say so if the rest of an epoch will not have the batches that it would have had"
+    "Warn if the rest of an epoch will not have the batches that it would have had; return whether batches differ"
     of_batches = 'batch_size','items','train_batches','workers','sampler','dataset','loader','parts'
     bad = [f'{k} was {old.get(k)} and is {new.get(k)}' for k in of_batches if old.get(k)!=new.get(k)]
     if bad and place.next=='train' and place.batch:
         warnings.warn(f'not exact: {"; ".join(bad)}, so the rest of epoch {place.epoch} may repeat items, or leave '
             'some out', stacklevel=2)
+    return bool(bad)
 
 # %% ../../nbs/keep/06_resume.ipynb #624b3cfa
 def _warn_of_changes(changes, where):
@@ -396,6 +424,7 @@ def _take_of_others(self:FitKeeper, origin, ranks):
     rngs = [_part_of(s, 'rng', own, origin.where) for own in ranks]
     s['grads'],s['exchange'] = _mean_grads(s, ranks, origin.where),{}
     s['loader'] = None  # its place counts parts of another size
+    _forget_batches(s)
     if peers.rank: s['rng'] = self._other_numbers(s['rng'])
     if peers.is_first and (why := [*self._why_inexact(ranks, rngs)]):
         warnings.warn(f'not exact: was {_n_of(len(ranks))}, is {_n_of(peers.world)}: {"; ".join(why)}; batches and '
@@ -528,14 +557,23 @@ def rewind(self:FitKeeper):
 # %% ../../nbs/keep/06_resume.ipynb #d6000005
 @patch
 def is_whole(self:FitKeeper)->bool:
-    "Whether the fit is at a place that it can go on from"
+    "Whether the fit is at a place that it can resume from"
     learn,at = self.learn,[p.name for p in self.learn.open]
-    if at[:3]!=['fit', 'epoch', 'train']:
-        return at[:3]==['fit', 'epoch', 'validate'] and 'validate' not in self.no_place
+    if self.in_own_validation(): return True
+    # the callback that runs an evaluation is only half done
+    if at[:3]!=['fit', 'epoch', 'train'] or learn.outer_phases is not None: return False
     if learn.data_pass is None or not learn.data_pass.at_rest: return False
     if self.why_no_place() or at[3:] not in ([], ['fetch']): return False
     making = learn.data_pass.making
     return not making or bool(making.rngs)  # it could be made once more
+
+# %% ../../nbs/keep/06_resume.ipynb #d60000b2
+@patch
+def in_own_validation(self:FitKeeper)->bool:
+    "Whether the fit is in its own validation, which a resumed fit starts again: a callback may evaluate in it"
+    learn = self.learn
+    phases = learn.open if learn.outer_phases is None else learn.outer_phases
+    return [p.name for p in phases[:3]]==['fit', 'epoch', 'validate'] and 'validate' not in self.no_place
 
 # %% ../../nbs/keep/06_resume.ipynb #d600000a
 @patch
@@ -719,8 +757,10 @@ def _pick_checkpoint(folder):
 
 # %% ../../nbs/keep/06_resume.ipynb #694e3bc3
 @patch
-def resume(self:Learner)->None:
-    "Go on with the fit that was interrupted, from the very batch"
+def resume(self:Learner,
+    accept=() # `'batches'`: take batches of the loader as they come, even if they are not those of before
+)->None:
+    "Continue the fit that was interrupted, from the very batch"
     if self.paused is None:
         why = self.keeper.why_not or 'the last fit ended, or was stopped by an error in the middle of a batch'
         raise RuntimeError(f"there is nothing to resume: {why}. To go on from there, to the bit, "
@@ -728,7 +768,7 @@ def resume(self:Learner)->None:
     dl = self.dls.train
     if self.paused.state['loop']['next']=='train' and not isinstance(dl, Iterator) and (why := why_inexact(dl)):
         warnings.warn(f'{type(dl).__name__} to train on: {why}', stacklevel=2)
-    self.fit(**self.paused.args, resume=self.paused)
+    self.fit(**self.paused.args, resume=self.paused, accept=accept)
 
 # %% ../../nbs/keep/06_resume.ipynb #3ebd7ae1
 class _Only(Callback):
@@ -767,7 +807,9 @@ def replay_batch(self:Learner)->SimpleNamespace:
             'to_ddp, or alone, to replay what fails')
     f,res = self.failed,SimpleNamespace(xb=None, yb=None, pred=None, loss=None, grads={}, heard={})
     state,cbs = deepcopy(f.state),[mk_cb(o) for o in as_list(f.args['cbs'])]
-    n,n_epoch,state['loader'] = state['loop']['batch'],f.args['n_epoch'] or state['loop']['epoch']+1,None
+    n,n_epoch = state['loop']['batch'],f.args['n_epoch'] or state['loop']['epoch']+1
+    state['loader'] = None
+    _forget_batches(state)  # the loader that is made here gives others
     def _train():
         yield from [None]*n
         set_random_states(self, f.rng)

@@ -53,6 +53,7 @@ class FitKeeper(Checkpointer):
     keeps: Any
     kept: Any
     n_passes: int
+    tried: list
     agreed: int
     asked: Any
     config: Any
@@ -72,6 +73,7 @@ class FitKeeper(Checkpointer):
     @contextmanager
     def running(self, is_fit: Any=False) -> Any: ...
     def between(self) -> Any: ...  # keep/resume.py
+    def after_between(self) -> Any: ...  # keep/resume.py
     def _agree(self) -> Any:  # keep/resume.py
         """What is to be done between these two batches in all processes, as one of them got a signal, or by its clock"""
     def _agree_at_end(self) -> Any:  # keep/resume.py
@@ -117,7 +119,9 @@ class FitKeeper(Checkpointer):
     def rewind(self) -> Any:  # keep/resume.py
         """Set the random numbers that the pass began with, the first time"""
     def is_whole(self) -> bool:  # keep/resume.py
-        """Whether the fit is at a place that it can go on from"""
+        """Whether the fit is at a place that it can resume from"""
+    def in_own_validation(self) -> bool:  # keep/resume.py
+        """Whether the fit is in its own validation, which a resumed fit starts again: a callback may evaluate in it"""
     def can_save(self) -> bool:  # keep/resume.py
         """Whether the state is one to be saved: of a fit at such a place, or of a learner at rest"""
     def why_no_place(self) -> str:  # keep/resume.py

@@ -24,7 +24,7 @@ from .saving import (
     can_copy, cut_like, cut_named, is_torch_opt, model_state, param_names, state_for, unwrapper, whole)
 from .shards import digests, find_own, take_shards
 from .storage import DamagedCheckpoint, from_plain, misfit, to_plain
-from ..loop.batch import describe
+from ..loop.batch import describe, facts_of
 from ..loop.begin import goes_by_state, persistent, start_workers
 from ..loop.checks import did_you_mean, replaced
 from ..loop.data import bare, batch_len
@@ -50,12 +50,19 @@ class Checkpointer(Keeper):
         self.noted = None, None  # A number of batches that were done, and the states then
         self.held = {}           # What callbacks knew before the validation, by name
         self.had_workers = []    # Loaders whose workers were there before the pass began
+        self.state_fails = False # Was the loader's own state found not to lead back to its place?
+        self.has_loaded = False  # Did the loader take up a state from the end of a pass?
         # Epochs asked for, and what a fit that goes on must have in common with this one
         self.asked = self.config = None
         self.about = None        # What the run is, as a checkpoint describes it
     def note_workers(self):
         "Note whose workers are there, before a pass begins"
         self.had_workers = self.running_workers()
+    def by_state(self,
+        dl # Loader: any iterable of batches
+    )->bool:
+        "Tell whether `dl` comes to its place by its own state, and not through its batches"
+        return goes_by_state(dl) and not self.state_fails
     def running_workers(self)->list: # Names of loaders
         "Tell which loaders have their persistent workers running"
         return [k for k,v in self.shared_dls().items() if any(o._iterator is not None for o in persistent(v))]
@@ -83,7 +90,7 @@ def capture(self:Checkpointer,
     state = dict(loop=loop, config=self.config if learn.inside('fit') else self.mk_config(),
         rng={k:{nm:_as_lists(v) for nm,v in o.items()} for k,o in marks.items()},
         callbacks={nm:sd for nm,sd in self._cb_states(place).items() if sd}, loader=self._loader_state(place),
-        **self._module_state(), **about)
+        **self._module_state(), **self._last_batch(place), **about)
     together = shared and not learn.peers.shards
     if weights: state |= dict(model=model_state(learn.model, together), opt=learn.state_of_opt(together))
     else:
@@ -149,8 +156,18 @@ def _loader_state(self:Checkpointer, place):
     learn = self.learn
     if place.next=='train': dl = learn.train_pass.dl
     else: dl = self.shared_dls()['train'] if 'batches' in self.marks else None
-    if not goes_by_state(dl): return None
+    # before a loader takes up its state, it isn't asked for it: some are at their beginning for good after that
+    if self.resuming or not self.by_state(dl): return None
     with preserve_rng(bare(dl)): return bare(dl).state_dict()
+
+@patch
+def _last_batch(self:Checkpointer, place):
+    "What proves that a pass comes to `place` by the same batches, and the random numbers that one was made with"
+    last = self.learn.train_pass.last if place.next=='train' and self.learn.train_pass else None
+    facts = facts_of(last)
+    if not facts: return {}
+    if isinstance(last, tuple) and last[2]: facts['rng'] = {nm:_as_lists(v) for nm,v in last[2].items()}
+    return dict(last_batch=facts)
 
 @patch
 def _workers_at(self:Checkpointer, place):
@@ -259,7 +276,7 @@ def compare(self:Checkpointer,
     "Refuse differences that aren't accepted"
     if accept is True: return []
     accept = listify(accept or ())
-    _check_accept(accept, [*new, *old, 'dtype', *flat_facts(facts[0]), *flat_facts(facts[1])])
+    _check_accept(accept, [*new, *old, 'dtype', 'batches', *flat_facts(facts[0]), *flat_facts(facts[1])])
     others = [k for k in {**old, **new} if _differs(old.get(k), new.get(k))]
     changes = changed_facts(*facts) if facts[0] else []
     implied = [_IMPLIED[k] for k in others if k in _IMPLIED]
@@ -279,11 +296,12 @@ _SEEN = dict(epoch=int, iter=float, n_done=int, n_iter=(int, None), bs=int, loss
 _LOOP = {'epoch':int, 'next':{'epoch','train','validate'}, 'batch':int, 'train_iter':int, 'pct_train':float, 'base':...,
     'n_epoch':[(float, None)], 'count':_DONE, 'warm':[{'train','valid'}], 'seen?':_SEEN, 'after?':{'*':...}, '*':...}
 _RNG = {'python':..., 'torch':Tensor, '*':...}
+_LAST = {'batch':int, 'hash':str, 'looks':str, 'rng?':_RNG}
 _RANK = dict(rng={'now':_RNG, '*':_RNG}, loader=..., callbacks={'*':dict}),[[...]]  # the first is of an older layout
 _ABOUT = {'versions?':{'*':...}, 'model?':{'code?':{'*':...}, '*':...}, 'data?':{'*':{'*':...}},
     'callbacks?':{'*':{'*':...}}, 'optimizer?':{'*':...}, '*':...}
 _CONFIG = {'callbacks':[str], 'optimizer?':list, 'lr?':list, '*':...}
-_STATE = {'loop':_LOOP, 'config':_CONFIG, 'rng':{'now':_RNG, '*':_RNG},
+_STATE = {'loop':_LOOP, 'config':_CONFIG, 'rng':{'now':_RNG, '*':_RNG}, 'last_batch?':_LAST,
     'callbacks':{'*':{'calls?':{'*':int}, '*':...}}, 'loader':..., 'loss':{'*':...}, 'frozen':[str],
     'grads':{'*':Tensor}, 'buffers':{'*':Tensor}, 'resting':[str], 'about?':_ABOUT,
     'exchange?':{'unsynced?':{'*':bool}, 'order?':[str]}, 'ranks?':[_RANK], '*':...}
@@ -425,8 +443,9 @@ def restore(self:Checkpointer,
         vars(learn.count).update(loop['count'])  # first, as callbacks go by it
         self._load_cbs(origin, undo)
         train = self.shared_dls()['train']
-        if s['loader'] is not None and loop['next']!='train' and goes_by_state(train):
+        if s['loader'] is not None and loop['next']!='train' and self.by_state(train):
             train.load_state_dict(s['loader'])
+            self.has_loaded = True
         self._restore_modules(origin)
         learn.peers.restored(s.get('exchange', {}))
         undo.pop_all()

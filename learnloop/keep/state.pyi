@@ -14,6 +14,8 @@ class Checkpointer(Keeper):
     noted: Any
     held: dict
     had_workers: list
+    state_fails: bool
+    has_loaded: bool
     asked: Any
     config: Any
     about: Any
@@ -23,6 +25,11 @@ class Checkpointer(Keeper):
         """Have no notes of a fit"""
     def note_workers(self) -> Any:
         """Note whose workers are there, before a pass begins"""
+    def by_state(self, dl: Any) -> bool:
+        """Tell whether `dl` comes to its place by its own state, and not through its batches
+
+        - `dl`: Loader: any iterable of batches
+        """
     def running_workers(self) -> list:
         """Tell which loaders have their persistent workers running
 
@@ -51,6 +58,8 @@ class Checkpointer(Keeper):
     def _rng_at(self, place: Any) -> Any: ...  # keep/state.py
     def _cb_states(self, place: Any) -> Any: ...  # keep/state.py
     def _loader_state(self, place: Any) -> Any: ...  # keep/state.py
+    def _last_batch(self, place: Any) -> Any:  # keep/state.py
+        """What proves that a pass comes to `place` by the same batches, and the random numbers that one was made with"""
     def _workers_at(self, place: Any) -> Any:  # keep/state.py
         """Whose workers were there before the pass that is to begin again"""
     def _module_state(self) -> Any:  # keep/state.py

@@ -6,14 +6,16 @@ Docs: https://learnloop.github.io/learnloop/loop/batch.html.md"""
 
 # %% auto #0
 __all__ = ['as_device', 'default_device', 'batch_parts', 'batch_like', 'batch_map', 'to_device', 'AlsoInput', 'as_targs',
-           'split_batch', 'by_name', 'join_batch', 'find_bs', 'unpack', 'describe', 'to_detach', 'to_concat',
-           'detuplify', 'batch_digest']
+           'split_batch', 'by_name', 'join_batch', 'find_bs', 'unpack', 'describe', 'BatchSample', 'facts_of',
+           'to_detach', 'to_concat', 'detuplify', 'batch_digest']
 
 # %% ../../nbs/loop/02_batch.ipynb #130e1564
 import hashlib, torch
 from collections.abc import Mapping, MutableMapping
 from copy import copy
 from dataclasses import fields, is_dataclass
+from functools import lru_cache
+from itertools import islice
 from torch import Tensor
 from torch.nn.parameter import is_lazy
 from torch.nn.utils.rnn import PackedSequence
@@ -217,6 +219,65 @@ def describe(
     strs = [k+describe(v, n_max) for k,v in zip(keys[:n_max], vals, strict=False)]
     if len(vals)>n_max: strs.append(f'… {len(vals)-n_max} more')
     return f"{'' if type(b) in (tuple,list,dict) else name}{ends[0]}{', '.join(strs)}{ends[1]}"
+
+# %% ../../nbs/loop/02_batch.ipynb #4a2e5302
+@lru_cache(256)
+def _spots(n, k, device):
+    "`k` places among `n` values, spread irregularly"
+    return torch.tensor([int(i*.6180339887498949%1*n) for i in range(1, k+1)], device=device)
+
+def _leaves(b, depth=0):
+    "The values in the batch `b`; those of an object that can be moved are its attributes"
+    vals = batch_parts(b)
+    if vals is None and hasattr(type(b), 'to') and not isinstance(b, Tensor): vals = getattr(b, '__dict__', {}).values()
+    if vals is None or depth>8: yield b
+    else:
+        for o in vals: yield from _leaves(o, depth+1)
+
+def _part(o, k):
+    "What `o` is, and a copy of `k` of its values; None for what has none that can be read"
+    is_tensor = isinstance(o, Tensor)
+    if not is_tensor and type(o).__module__!='numpy':
+        return type(o).__name__,repr(o)[:64] if isinstance(o, str|bytes|int|float|complex) else None
+    if is_tensor: can = o.layout==torch.strided and not (o.is_nested or o.is_quantized or o.is_meta)
+    else: can = o.dtype.kind in 'biufc'
+    if not can: return str(o.dtype),None
+    head,n = f"{str(o.dtype).removeprefix('torch.')} {tuple(o.shape)}",o.numel() if is_tensor else o.size
+    if not n: return head,''
+    at = _spots(n, min(k, n), o.device if is_tensor else torch.device('cpu'))
+    try: return head,o.detach().take(at) if is_tensor else o.flat[at.numpy()]
+    except (RuntimeError,TypeError): return head,None  # a dtype or a kind of tensor that knows no `take`
+
+# %% ../../nbs/loop/02_batch.ipynb #4a2e5303
+class BatchSample:
+    "A few values of the batch `b`, copied"
+    def __init__(self,
+        b, # As the loader gave it
+        n:int=64 # How many values are kept at most
+    ):
+        leaves = [*islice(_leaves(b), n)]
+        self.parts = [_part(o, n//max(len(leaves), 1)) for o in leaves]
+    def facts(self,
+        i:int=0 # The number of the batch
+    )->dict|None: # Plain data: `batch`, `hash`, and `looks` for messages; None if no value could be read
+        "Return a hash of the values, and what they look like"
+        if all(v is None for _,v in self.parts): return None
+        h,looks = hashlib.blake2b(digest_size=16),[]
+        for head,v in self.parts:
+            if not isinstance(v, str|None): v = torch.as_tensor(v).cpu()
+            raw = v.view(torch.uint8).tolist() if isinstance(v, Tensor) else v
+            h.update(f'{head} {raw}'.encode())
+            firsts = ', '.join(f'{o:.6g}' for o in v[:3].tolist()) if isinstance(v, Tensor) else v
+            looks.append(head if v is None else f'{head} with {firsts}')
+        if len(looks)>3: looks[3:] = ['…']
+        return dict(batch=i, hash=h.hexdigest(), looks='; '.join(looks))
+
+# %% ../../nbs/loop/02_batch.ipynb #4a2e5306
+def facts_of(
+    last # The number of a batch and its `BatchSample`, or what this function returned; None if there is none
+)->dict|None: # See `BatchSample.facts`
+    "Return what is noted of a batch as plain data"
+    return last[1].facts(last[0]) if isinstance(last, tuple) else last
 
 # %% ../../nbs/loop/02_batch.ipynb #aeafb721
 def to_detach(

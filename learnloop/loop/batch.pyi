@@ -116,6 +116,29 @@ def describe(b: Any, n_max: int=8) -> str:
     Returns: Structure, dtypes and shapes; the device where it isn't the CPU
     """
 
+class BatchSample:
+    """A few values of the batch `b`, copied"""
+    parts: list
+    def __init__(self, b: Any, n: int=64) -> None:
+        """- `b`: As the loader gave it
+        - `n`: How many values are kept at most
+        """
+    def facts(self, i: int=0) -> dict | None:
+        """Return a hash of the values, and what they look like
+
+        - `i`: The number of the batch
+
+        Returns: Plain data: `batch`, `hash`, and `looks` for messages; None if no value could be read
+        """
+
+def facts_of(last: Any) -> dict | None:
+    """Return what is noted of a batch as plain data
+
+    - `last`: The number of a batch and its `BatchSample`, or what this function returned; None if there is none
+
+    Returns: See `BatchSample.facts`
+    """
+
 def to_detach(b: Any, cpu: bool=True) -> Any:
     """Detach every tensor in `b` from its graph
 

@@ -84,6 +84,7 @@ class _Reader:
     opt_at_start: Any
     opt_func: Any
     outcome: Any
+    outer_phases: Any
     path: Any
     paused: Any
     pct_train: Any

@@ -103,6 +103,7 @@ def _between(self:Loop):
     if self.training and p.heard_at!=p.n_taken:  # else a fit that goes on was interrupted later, in the fetch
         self('between_batches')
         p.heard_at = p.n_taken
+        self.keeper.after_between()
     return True
 
 @patch
@@ -132,7 +133,7 @@ def drop_batch(self:Loop):
 @patch(as_prop=True)
 def place(self:Loop):
     "Where the fit is"
-    names = [p.name for p in self.open]
+    names = [p.name for p in (self.open if self.outer_phases is None else self.outer_phases)]
     if 'train' in names: return Place(self.epoch, 'train', self.train_pass.n_done if self.train_pass else 0)
     if names[:3]==['fit', 'epoch', 'validate']: return Place(self.epoch, 'validate')
     return Place(self.count.epochs-self.epochs_before)
@@ -545,6 +546,8 @@ Learner._plain_turn = None             # The turn of batches that have but one, 
 Learner.has_stepped = False            # Was there a step in this epoch, counted or not?
 Learner._shortcut = None               # Called with a pass whose batches may need no events; are some left?
 Learner._guests = ()                   # Callbacks of the evaluation that is going on: one inside it does without
+# Phases that were open when the outermost evaluation of a callback began; None while no evaluation runs
+Learner.outer_phases = None
 Learner._own_lr = Learner._holds = None # Of the optimizer as it was made: its own learning rate, its parameters
 Learner.fuser = None                   # Who takes turns as compiled functions, by `run()`: see `learn.fuse`
 Learner._counts_steps = False          # Does an override of `_step` count steps?
@@ -954,7 +957,7 @@ def warn_of_unheld(self:Learner):
 
 # %% ../../nbs/loop/05_learner.ipynb #7a40080d
 _KEPT = ('dl', 'n_iter', 'open_turn', 'data_pass', 'iter', 'bs', 'n_items', 'batch', 'source', 'xb', 'yb', 'pred',
-    'loss', 'loss_grad', 'loss_parts', 'training', 'outcome', '_dev', '_n_inp', '_targ', '_guests',
+    'loss', 'loss_grad', 'loss_parts', 'training', 'outcome', '_dev', '_n_inp', '_targ', '_guests', 'outer_phases',
     '_loss_call', '_shortcut', 'predicting')
 _GENERATORS = 'Generator','Random','RandomState'  # classes of what draws random numbers
 
@@ -1011,6 +1014,7 @@ def evaluate_on(self:Learner,
     f,cbs = partial(self._do_epoch_validate, dl=dl),[mk_cb(o) for o in as_list(cbs)]
     with self.keeper.running(), self._apart(deaf), self._as_found(dl), self.added_cbs(cbs):
         self._guests,self._loss_call,self._shortcut,self.predicting = cbs,loss,shortcut,loss is not None
+        if self.outer_phases is None: self.outer_phases = [*self.open]
         # an error before its own pass begins is not to release that of the fit around it
         self.data_pass,self.open_turn,self.loss_parts = None,None,{}
         try: f() if inner else self.with_events('evaluate', f)

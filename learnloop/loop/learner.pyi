@@ -314,6 +314,7 @@ class Learner(Loop):
     predicting: Any
     open_turn: Any
     loss_parts: dict
+    outer_phases: list
     first_opt: Any
     _given_lr: Any
     paused: Any
@@ -879,8 +880,11 @@ class Learner(Loop):
 
         Returns: The learner itself
         """
-    def resume(self) -> None:  # keep/resume.py
-        """Go on with the fit that was interrupted, from the very batch"""
+    def resume(self, accept: Any=()) -> None:  # keep/resume.py
+        """Continue the fit that was interrupted, from the very batch
+
+        - `accept`: `'batches'`: take batches of the loader as they come, even if they are not those of before
+        """
     def replay_batch(self) -> SimpleNamespace:  # keep/resume.py
         """Run the batch that failed again, with its random numbers and callbacks, and leave everything as it is
 

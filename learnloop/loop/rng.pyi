@@ -42,6 +42,13 @@ def write_rngs(states: dict, dls: Any=()) -> Any:
     - `dls`: The loaders that it was given
     """
 
+def same_states(a: Any, b: Any) -> bool:
+    """Whether `a` and `b` are equal
+
+    - `a`: A state of a generator, or states by name
+    - `b`: Another one
+    """
+
 @contextmanager
 def preserve_rng(*dls: Any) -> Any:
     """Put the state of all random number generators back on exit, whatever happened, and the number of evaluations
