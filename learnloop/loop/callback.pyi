@@ -112,6 +112,7 @@ class _Reader:
     version: Any
     wd: Any
     wd_bn_bias: Any
+    written: Any
     x: Any
     xb: Any
     y: Any
