@@ -333,7 +333,7 @@ monitor larger_better | EarlyStoppingCallback(monitor=…, better=…) | each ca
 marker | | functions are callbacks of the learner that they are given to | Learner
 resume_from | resume | | fit
 progress_bar | learn.no_bar() | does without | Learner
-larger_better | better | 'more' in place of True, 'less' in place of False | trackers"""
+larger_better | better | 'more' in place of True, 'less' in place of False | TrackerCallback"""
 
 # %% ../../nbs/interop/01_names.ipynb #aac57189
 _text['fastNLP', 'attribute'] = """
@@ -420,7 +420,7 @@ min_lr | start_lr | | lr_find
 max_lr | end_lr | | lr_find
 num_training | num_it | | lr_find
 early_stop_threshold | stop_div | | lr_find
-mode | better | 'less' in place of 'min', 'more' in place of 'max' | trackers"""
+mode | better | 'less' in place of 'min', 'more' in place of 'max' | TrackerCallback"""
 
 # %% ../../nbs/interop/01_names.ipynb #7ee3d669
 _text['Lightning', 'attribute'] = """
@@ -516,7 +516,7 @@ compute_loss_func | loss_func | | Learner
 preprocess_logits_for_metrics | get_preds(act=…) | a metric takes what it likes | Learner
 label_smoothing_factor | LabelSmoothingCrossEntropy | as loss_func | fit Learner
 ignore_keys | | | get_preds predict validate
-greater_is_better | better | 'more' in place of True, 'less' in place of False | trackers"""
+greater_is_better | better | 'more' in place of True, 'less' in place of False | TrackerCallback"""
 
 # %% ../../nbs/interop/01_names.ipynb #65b501be
 _text['transformers', 'attribute'] = """
@@ -634,7 +634,7 @@ steps_per_execution | learn.fuse() | | fit Learner
 learning_rate | lr | | Learner fit
 metrics loss_func opt_func model dls splitter | an argument of Learner | | fit validate
 filepath | file | | save load export
-mode | better | 'less' in place of 'min', 'more' in place of 'max' | trackers"""
+mode | better | 'less' in place of 'min', 'more' in place of 'max' | TrackerCallback"""
 
 # %% ../../nbs/interop/01_names.ipynb #9a9651fb
 _text['Keras', 'attribute'] = """
@@ -715,7 +715,7 @@ predict_nonlinearity | loss_func | whose activation get_preds applies, or its ac
 warm_start | fit(reset_opt=…) | a second fit goes on, unless that is true | Learner
 compile | learn.fuse() | | Learner
 X y | an argument of Learner | as dls | fit
-lower_is_better | better | 'less' in place of True, 'more' in place of False | trackers"""
+lower_is_better | better | 'less' in place of True, 'more' in place of False | TrackerCallback"""
 _text['skorch', 'attribute'] = """
 partial_fit | learn.fit | which goes on where the last one ended
 fit_loop run_single_epoch | learn.fit
@@ -736,9 +736,9 @@ set_params get_params | | scikit-learn's protocol: a search calls a function tha
 score | learn.validate | with metrics= of Learner"""
 
 # %% ../../nbs/interop/01_names.ipynb #d0c182cf
-_trackers = 'TrackerCallback EarlyStoppingCallback SaveModelCallback ReduceLROnPlateau CheckpointCallback'
 _families = dict.fromkeys(('fit_one_cycle', 'fit_flat_cos', 'fit_sgdr', 'fit_wsd', 'fine_tune'), 'fit')
-_families |= dict.fromkeys(_trackers.split(), 'trackers')
+_families |= dict.fromkeys(('EarlyStoppingCallback', 'SaveModelCallback', 'ReduceLROnPlateau', 'CheckpointCallback'),
+    'TrackerCallback')
 
 def find_names(
     kind:str,  # 'event', 'argument', 'attribute' or 'class'

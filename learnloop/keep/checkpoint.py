@@ -24,7 +24,7 @@ from ..loop.checks import check_whole, checked_args, did_you_mean, replaced
 from ..loop.learner import Learner
 from ..loop.place import Place
 from ..measure.display import error_line
-from ..measure.metrics import LOSSES, check_better, need_better
+from ..measure.metrics import check_better, need_better, undeclared
 
 # %% ../../nbs/keep/05_checkpoint.ipynb #78a8aeb1
 class CheckpointCallback(Callback):
@@ -143,7 +143,8 @@ def _open(self:CheckpointCallback, state):
 
 # %% ../../nbs/keep/05_checkpoint.ipynb #a9680551
 @patch
-def _prune(self:CheckpointCallback): prune(self.folder, self.keep, self.best, self.monitor, self._better, self._is_sound)
+def _prune(self:CheckpointCallback):
+    prune(self.folder, self.keep, self.best, self.monitor, self._better, self._is_sound)
 
 @patch
 def after_create(self:CheckpointCallback): self.learn.keeper.listen('SIGUSR1')  # it may have been added by the fit
@@ -157,7 +158,7 @@ def _check_monitor(self:CheckpointCallback):
         self._better = need_better(self.better or rec.directions.get(self.monitor), self.monitor, self.label)
         return
     if rec and self.better and rec.when_known(self.monitor, self._check_monitor, logged=True): return
-    more = '' if self.better or self.monitor in LOSSES else ". A part of the loss, or a value that a callback logs, needs better='less' or better='more'"
+    more = '' if self.better else undeclared(self.monitor)
     raise ValueError(f'{self.label}: the {self.best} best by {self.monitor!r}, which the recorder has no column for'
         f'{did_you_mean(self.monitor, names)}; it has {", ".join(names) or "none"}{more}')
 

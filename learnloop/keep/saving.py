@@ -79,8 +79,8 @@ def lock_file(
     except Timeout as e: raise RuntimeError(busy) from e
     except OSError as e:
         if e.filename: raise  # it can't be opened
-        warnings.warn(f'{path.parent} is on a file system without locks ({e}): make sure that no other run writes there',
-            stacklevel=6)
+        warnings.warn(f'{path.parent} is on a file system without locks ({e}): make sure that no other run writes '
+            'there', stacklevel=6)
     return lock,next(iter(file), None)
 
 # %% ../../nbs/keep/00_saving.ipynb #1dfaf872
@@ -588,8 +588,8 @@ def hold_file(self:Learner,
 ):
     "Have `file` to oneself inside a `with` block; an error if another fit has it"
     at = self._saved_at(file)
-    busy = f'{who}: another fit, or another callback, writes {at} now: give one of them a file of its own, by another ' \
-        'name or by another path of its learner'
+    busy = f'{who}: another fit, or another callback, writes {at} now: give one of them a file of its own, by ' \
+        'another name or by another path of its learner'
     with ExitStack() as stack:
         self.peers.first(lambda: stack.callback(lock_file(_place_of_lock(at), busy)[0].release))
         yield at

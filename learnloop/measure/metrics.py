@@ -9,7 +9,7 @@ __all__ = ['LOSSES', 'accuracy', 'error_rate', 'top_k_accuracy', 'accuracy_multi
            'AvgMetric', 'as_metric', 'mk_metrics', 'accumulate_all', 'rmse', 'exp_rmspe', 'foreground_acc', 'Dice',
            'JaccardCoeff', 'AccumMetric', 'skm_metric', 'optim_metric', 'TorchMetric', 'AvgLoss', 'Perplexity',
            'LossPart', 'LossMetric', 'LossMetrics', 'Smoother', 'AvgSmoothLoss', 'ValueMetric', 'LearnerView',
-           'DictMetric', 'need_better']
+           'DictMetric', 'need_better', 'undeclared']
 
 # %% ../../nbs/measure/00_metrics.ipynb #6f134418
 import inspect, math, torch
@@ -722,3 +722,11 @@ def need_better(
     if better is not None: return better
     raise ValueError(f"{where}: nothing declares whether less or more of {column!r} is better: "
         "give better='less' or better='more'")
+
+# %% ../../nbs/measure/00_metrics.ipynb #be77e008
+def undeclared(
+    column:str # Name of a value that has no column yet
+)->str: # '' for a loss
+    "Say which values need a declaration, for the end of a message"
+    if column in LOSSES: return ''
+    return ". A part of the loss, or a value that a callback logs, needs better='less' or better='more'"

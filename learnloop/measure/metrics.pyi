@@ -4,7 +4,7 @@
 from typing import Any
 import torch
 
-__all__ = ['LOSSES', 'accuracy', 'error_rate', 'top_k_accuracy', 'accuracy_multi', 'mse', 'mae', 'msle', 'Metric', 'check_better', 'AvgMetric', 'as_metric', 'mk_metrics', 'accumulate_all', 'rmse', 'exp_rmspe', 'foreground_acc', 'Dice', 'JaccardCoeff', 'AccumMetric', 'skm_metric', 'optim_metric', 'TorchMetric', 'AvgLoss', 'Perplexity', 'LossPart', 'LossMetric', 'LossMetrics', 'Smoother', 'AvgSmoothLoss', 'ValueMetric', 'LearnerView', 'DictMetric', 'need_better']
+__all__ = ['LOSSES', 'accuracy', 'error_rate', 'top_k_accuracy', 'accuracy_multi', 'mse', 'mae', 'msle', 'Metric', 'check_better', 'AvgMetric', 'as_metric', 'mk_metrics', 'accumulate_all', 'rmse', 'exp_rmspe', 'foreground_acc', 'Dice', 'JaccardCoeff', 'AccumMetric', 'skm_metric', 'optim_metric', 'TorchMetric', 'AvgLoss', 'Perplexity', 'LossPart', 'LossMetric', 'LossMetrics', 'Smoother', 'AvgSmoothLoss', 'ValueMetric', 'LearnerView', 'DictMetric', 'need_better', 'undeclared']
 
 LOSSES: dict
 
@@ -444,4 +444,12 @@ def need_better(better: str | None, column: str, where: str) -> str:
     - `where`: Who needs it, for the message
 
     Returns: `better`
+    """
+
+def undeclared(column: str) -> str:
+    """Say which values need a declaration, for the end of a message
+
+    - `column`: Name of a value that has no column yet
+
+    Returns: '' for a loss
     """

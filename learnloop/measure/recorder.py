@@ -197,7 +197,8 @@ def _check_unseen(self:Recorder):
     for f in checks:
         try: f()
         except ValueError as e:
-            warnings.warn(f'{e}. No callback logged it in this epoch; nothing is done by it until one does', stacklevel=2)
+            later = 'No callback logged it in this epoch; until one does, there is nothing to go by'
+            warnings.warn(f'{e}. {later}', stacklevel=2)
 
 class _FirstLoss(Callback):
     order,run_valid,remove_on_fetch,only_looks,agrees = 100,False,True,True,True
@@ -580,8 +581,8 @@ def _log_of_epoch(self:Recorder, name, value):
     if name in self.columns and name not in self._logged and name not in self._own:
         raise ValueError(f'learn.log({name!r}, …): there is a column of this name: log under another one')
     if self._written==self.learn.epoch:
-        raise ValueError(f"learn.log({name!r}, …): the epoch's row is written already: log before that, in after_epoch "
-            f'from a callback of an order below {self.order}')
+        raise ValueError(f"learn.log({name!r}, …): the epoch's row is written already: log before that, as from "
+            f'after_epoch of a callback whose order is below {self.order}')
     self._log_column(name)
     self.row[name] = float(value)
 

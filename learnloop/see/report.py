@@ -200,7 +200,8 @@ def _checkpoints(folder, num, monitor='valid_loss', better='less'):
 def _saved(cbs, num, directions):
     res = []
     for o in cbs:
-        if isinstance(o, CheckpointCallback): res += _checkpoints(o.folder, num, o.monitor, o.better or directions.get(o.monitor))
+        if isinstance(o, CheckpointCallback):
+            res += _checkpoints(o.folder, num, o.monitor, o.better or directions.get(o.monitor))
         elif isinstance(o, SaveModelCallback) and o.saves:
             if any(s['value'] is not None for s in o.saves):
                 s = o.best_save

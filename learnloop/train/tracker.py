@@ -24,7 +24,7 @@ from ..loop.flow import CancelBatchException, CancelFitException, CancelStepExce
 from ..loop.flow import CancelTrainException, CancelValidException
 from ..loop.learner import format_value
 from ..loop.optimizer import get_hyper, get_hypers, zero_grad
-from ..measure.metrics import LOSSES, check_better, need_better
+from ..measure.metrics import LOSSES, check_better, need_better, undeclared
 from .schedule import check_owners
 from .training import grad_norm
 
@@ -172,8 +172,7 @@ def _check_monitor(self:TrackerCallback):
     if is_declared and r.when_known(self.monitor, self._check_monitor, logged=True): return
     tip = did_you_mean(self.monitor, names)
     why = '' if self.learn.dls.valid is not None else ' (no validation loader)'
-    if not is_declared and self.monitor not in LOSSES:
-        why += ". A part of the loss, or a value that a callback logs, needs better='less' or better='more'"
+    if not is_declared: why += undeclared(self.monitor)
     raise ValueError(f'{self.label}: unknown monitor {self.monitor!r}{tip}; there are {", ".join(names)}{why}')
 
 # %% ../../nbs/train/01_tracker.ipynb #8c431333
@@ -569,7 +568,8 @@ class ReduceLROnPlateau(TrackerCallback):
         new = [min(o, max(o/self.factor, self.min_lr)) for o in old]  # one that is below `min_lr` stays
         if new==old: return
         self.learn.set_hypers(lr=new)
-        self._tell(f'epoch {self.learn.epoch}: lr lowered to {new[-1]:.3g}, as {self.what} has not improved ({self.rule})')
+        why = f'{self.what} has not improved ({self.rule})'
+        self._tell(f'epoch {self.learn.epoch}: lr lowered to {new[-1]:.3g}, as {why}')
 
 # %% ../../nbs/train/01_tracker.ipynb #14ca85c2
 class ValidateCallback(Callback):
