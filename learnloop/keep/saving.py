@@ -420,15 +420,14 @@ def save(self:Learner,
 @patch
 def _save(self:Learner, file):
     if isinstance(file, Path):
-        self.peers.first(self._write, file)
+        self.peers.first(_write, self, file)
         if self.inside('fit'): self.written = self.peers.from_first(self.written)
     else: write_state(file, self.saved)  # each process has a file object of its own
     return file
 
-@patch
-def _write(self:Learner, file):
-    digest = write_state(file, self.saved)
-    if self.inside('fit'): self.written = self.written | {os.path.realpath(file):digest}
+def _write(learn, file):
+    digest = write_state(file, learn.saved)
+    if learn.inside('fit'): learn.written = learn.written | {os.path.realpath(file):digest}
 Learner.written = {}  # Hashes of the files that `save` wrote in fits, by path
 
 # %% ../../nbs/keep/00_saving.ipynb #7a4971cb
@@ -547,7 +546,7 @@ def load(self:Learner,
     "Load weights and optimizer: all or, after an error, nothing"
     file = self._saved_at(file)
     if self.team and isinstance(file, Path): self._check_shared(file)
-    with self._unreplaced(file, digest) as f: saved = _checked_file(read_state(f, device), file, with_opt)
+    with _unreplaced(self, file, digest) as f: saved = _checked_file(read_state(f, device), file, with_opt)
     with replaced(self, 'saved', saved): self.with_events('load', self._load, file, with_opt, strict)
     return self
 
@@ -562,11 +561,10 @@ def _check_shared(self:Learner, file):
     raise e
 
 # %% ../../nbs/keep/00_saving.ipynb #be770f08
-@patch
 @contextmanager
-def _unreplaced(self:Learner, file, digest):
+def _unreplaced(learn, file, digest):
     "Open `file` if it is the one of this `digest`, or raise an error; without a digest, give its path"
-    if not digest and self.inside('fit') and isinstance(file, Path): digest = self.written.get(os.path.realpath(file))
+    if not digest and learn.inside('fit') and isinstance(file, Path): digest = learn.written.get(os.path.realpath(file))
     if not digest:
         yield file
         return

@@ -530,7 +530,6 @@ class Learner(Loop):
         Returns: Where it is; None if a callback cancelled it
         """
     def _save(self, file: Any) -> Any: ...  # keep/saving.py
-    def _write(self, file: Any) -> Any: ...  # keep/saving.py
     def _restart_opt(self) -> Any:  # keep/saving.py
         """Have the optimizer as it is before the first fit; the object stays, as schedulers may hold it"""
     def take_opt(self, sd: dict, where: Any, tip: Any='') -> list:  # keep/saving.py
@@ -577,9 +576,6 @@ class Learner(Loop):
         """
     def _check_shared(self, file: Any) -> Any:  # keep/saving.py
         """Refuse a file that isn't the same for all processes"""
-    @contextmanager
-    def _unreplaced(self, file: Any, digest: Any) -> Any:  # keep/saving.py
-        """Open `file` if it is the one of this `digest`, or raise an error; without a digest, give its path"""
     @contextmanager
     def hold_file(self, file: Any, who: str) -> Any:  # keep/saving.py
         """Have `file` to oneself inside a `with` block; an error if another fit has it

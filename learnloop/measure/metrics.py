@@ -529,10 +529,13 @@ class TorchMetric(Metric):
         res = super().joint(peers)
         res.metric.sync()
         return res
-    def _copy(self):
-        res = copy(self)
-        res.metric = deepcopy(self.metric)
-        return res
+
+# %% ../../nbs/measure/00_metrics.ipynb #be772009
+@patch
+def _copy(self:TorchMetric):
+    res = copy(self)
+    res.metric = deepcopy(self.metric)
+    return res
 
 # %% ../../nbs/measure/00_metrics.ipynb #ce0bce4e
 class AvgLoss(AvgMetric):

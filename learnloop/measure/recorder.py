@@ -184,6 +184,7 @@ def when_known(self:Recorder,
     self._waiting.append(check)
     return True
 
+# %% ../../nbs/measure/02_recorder.ipynb #be77e014
 def _may_log(learn):
     "May something call `learn.log`? The callbacks of this package don't"
     makers = [type(learn), *map(type, learn.cbs)]
@@ -200,6 +201,7 @@ def _check_unseen(self:Recorder):
             later = 'No callback logged it in this epoch; until one does, there is nothing to go by'
             warnings.warn(f'{e}. {later}', stacklevel=2)
 
+# %% ../../nbs/measure/02_recorder.ipynb #be77e015
 class _FirstLoss(Callback):
     order,run_valid,remove_on_fetch,only_looks,agrees = 100,False,True,True,True
     def after_loss(self):
@@ -258,9 +260,6 @@ def before_epoch(self:Recorder):
     for m in (*self.train_mets, *self.valid_mets): m.reset()
 
 @patch
-def cleanup_epoch(self:Recorder): self.row = {}  # not in `before_epoch`, where callbacks may have logged already
-
-@patch
 def before_train(self:Recorder):
     self._begun,self._n_before = len(self._raw),{}
     for m in self.train_mets: m.reset()
@@ -272,6 +271,10 @@ def before_train(self:Recorder):
 def before_validate(self:Recorder):
     if not self._stashed: self._n_before = {}
     for m in self.valid_mets: m.reset()
+
+# %% ../../nbs/measure/02_recorder.ipynb #be77e013
+@patch
+def cleanup_epoch(self:Recorder): self.row = {}  # not in `before_epoch`, where callbacks may have logged already
 
 # %% ../../nbs/measure/02_recorder.ipynb #eb7c9427
 @patch

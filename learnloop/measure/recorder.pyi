@@ -109,9 +109,9 @@ class Recorder(Callback):
         """
     def cleanup_fit(self) -> Any: ...  # measure/recorder.py
     def before_epoch(self) -> Any: ...  # measure/recorder.py
-    def cleanup_epoch(self) -> Any: ...  # measure/recorder.py
     def before_train(self) -> Any: ...  # measure/recorder.py
     def before_validate(self) -> Any: ...  # measure/recorder.py
+    def cleanup_epoch(self) -> Any: ...  # measure/recorder.py
     def after_batch(self) -> Any: ...  # measure/recorder.py
     def _values(self, mets: Any) -> Any: ...  # measure/recorder.py
     def after_train(self) -> Any: ...  # measure/recorder.py

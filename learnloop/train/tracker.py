@@ -127,12 +127,14 @@ def is_better(self:TrackerCallback,
         self._comp = _comps[need_better(known.get(self.monitor), self.monitor, self.label)]
     return bool(self._comp(self._num(a), self._num(b)))
 
+# %% ../../nbs/train/01_tracker.ipynb #be772002
 @patch(as_prop=True)
 def rule(self:TrackerCallback):
     "Which value is better, for messages: 'less is better', or 'more is better'"
     if self.is_better(0, 1)==self.is_better(1, 0): return f'better by {getattr(self.comp, "__name__", self.comp)}'
     return 'less is better' if self.is_better(0, 1) else 'more is better'
 
+# %% ../../nbs/train/01_tracker.ipynb #be772005
 @patch
 def _improves(self:TrackerCallback, v, best):
     d = self.min_delta if self.is_better(0, 1) else -self.min_delta
@@ -458,14 +460,6 @@ class SaveModelCallback(TrackerCallback):
         if not isinstance(every_epoch, bool): check_whole('every_epoch', every_epoch)
         if keep is not None: check_whole('keep', keep)
 
-    def before_fit(self):
-        super().before_fit()
-        self._epoch_done,self._hold = False,ExitStack()
-        numbered = '_n' if self.every_epoch else '_step' if self._keeps_best and (self.keep or 1)>1 else ''
-        self._hold.enter_context(self.learn.hold_file(f'{self.fname}{numbered}', self.label))
-    def cleanup_fit(self):
-        super().cleanup_fit()
-        self._hold.close()
     def after_epoch(self):
         self._epoch_done |= self.learn.outcome['epoch']=='done'
         n = self._n = max(self.learn.epoch, self.learn.count.epochs-1, self._n+1)  # never one that was used
@@ -482,6 +476,19 @@ class SaveModelCallback(TrackerCallback):
         if not self._begun: return  # it was cancelled before this had its turn
         if self.at_end: self._save(self.fname)
         elif self._keeps_best: self._load_best()
+
+# %% ../../nbs/train/01_tracker.ipynb #be772007
+@patch
+def before_fit(self:SaveModelCallback):
+    TrackerCallback.before_fit(self)
+    self._epoch_done,self._hold = False,ExitStack()
+    numbered = '_n' if self.every_epoch else '_step' if self._keeps_best and (self.keep or 1)>1 else ''
+    self._hold.enter_context(self.learn.hold_file(f'{self.fname}{numbered}', self.label))
+
+@patch
+def cleanup_fit(self:SaveModelCallback):
+    TrackerCallback.cleanup_fit(self)
+    self._hold.close()
 
 # %% ../../nbs/train/01_tracker.ipynb #4653874e
 @patch

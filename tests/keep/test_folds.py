@@ -1,7 +1,7 @@
 "Fits in one folder: one after another, side by side, within each other, and resumed, each loads only what it wrote"
 import math, subprocess, sys, threading, warnings
 from copy import deepcopy
-import pytest, torch
+import pytest
 from helpers import check, covering, mk_learner, mk_model
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -106,8 +106,8 @@ def test_two_callbacks_of_a_fit_need_a_file_each(tmp_path):
 # Another fit on another machine has no part in the lock: then the hash tells
 
 def replace(p): p.write_bytes((p.parent/'of_another.pth').read_bytes())
-CHANGES = dict(replaced=replace, deleted=lambda p: p.unlink(), cut=lambda p: p.write_bytes(p.read_bytes()[:-1]), flipped=lambda p: p.write_bytes(p.read_bytes()[:-1]+b'x'),
-    touched=lambda p: p.touch(), copied=lambda p: p.write_bytes(p.read_bytes()))
+CHANGES = dict(replaced=replace, deleted=lambda p: p.unlink(), cut=lambda p: p.write_bytes(p.read_bytes()[:-1]),
+    flipped=lambda p: p.write_bytes(p.read_bytes()[:-1]+b'x'), touched=lambda p: p.touch(), copied=lambda p: p.write_bytes(p.read_bytes()))
 
 def saver(learn, kind):
     "What saves in the fit, and loads at its end"
