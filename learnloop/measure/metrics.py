@@ -175,12 +175,6 @@ class AvgMetric(Metric):
     def accumulate(self, learn):
         self.vals.append(self._scalar(self.func(learn.pred, *learn.yb)))
         self.sizes.append(self.weight(learn.pred, *learn.yb) if self.weight else learn.bs)
-    def _scalar(self, v):
-        if isinstance(v, torch.Tensor) and v.numel()==1: return v.detach()
-        try: return float('' if isinstance(v, str|torch.Tensor) else v)
-        except (TypeError,ValueError):
-            got = describe(v) if isinstance(v, torch.Tensor) else repr(v)
-            raise TypeError(f'metric {self.name} returned {got}: it must be a scalar, such as a mean') from None
     @property
     def value(self):
         sizes = self.sizes.tolist() if self.weight else self.sizes
@@ -200,6 +194,15 @@ class AvgMetric(Metric):
         except TypeError as e:
             called = f'metric {self.name}{sig} is called with a prediction and {n_targs} target(s)'
             raise TypeError(f'{called}: {e}{_way_out(self, n_targs)}') from None
+
+# %% ../../nbs/measure/00_metrics.ipynb #be77200b
+@patch
+def _scalar(self:AvgMetric, v):
+    if isinstance(v, torch.Tensor) and v.numel()==1: return v.detach()
+    try: return float('' if isinstance(v, str|torch.Tensor) else v)
+    except (TypeError,ValueError):
+        got = describe(v) if isinstance(v, torch.Tensor) else repr(v)
+        raise TypeError(f'metric {self.name} returned {got}: it must be a scalar, such as a mean') from None
 
 # %% ../../nbs/measure/00_metrics.ipynb #683e97cf
 def _takes(f, n):
