@@ -62,7 +62,7 @@ def hash_file(
     f # Binary file, open for reading
 )->str: # Hexadecimal
     "Compute the hash of the rest of the file"
-    return hashlib.file_digest(f, 'blake2b').hexdigest()
+    return hashlib.file_digest(f, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 # %% ../../nbs/keep/00_saving.ipynb #be770f05
 def lock_file(

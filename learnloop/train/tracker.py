@@ -506,7 +506,7 @@ def _delete(save):
     "Delete the file of `save`, unless something else has its name now"
     path = Path(save['path'])
     if not path.is_file(): return
-    with open(path, 'rb') as f: digest = hashlib.file_digest(f, 'blake2b').hexdigest()
+    with open(path, 'rb') as f: digest = hashlib.file_digest(f, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
     if digest==save.get('hash'): path.unlink(missing_ok=True)
 
 # %% ../../nbs/train/01_tracker.ipynb #40a8e074
