@@ -79,7 +79,8 @@ def test_what_is_known():
     tm = pytest.importorskip('torchmetrics')
     def better(o): return mk_metrics(o)[0].better
     assert [better(o) for o in (accuracy, partial(accuracy, axis=1), AvgMetric(accuracy, 'a'), DictMetric(accuracy), tm.R2Score())]==['more']*5
-    assert [better(o) for o in (error_rate, mae, mse, rmse, F.mse_loss, nn.L1Loss(), partial(F.cross_entropy, label_smoothing=.1), tm.MeanSquaredError(), AccumMetric(mae))]==['less']*9
+    less = error_rate, mae, mse, rmse, F.mse_loss, nn.L1Loss(), partial(F.cross_entropy, label_smoothing=.1), tm.MeanSquaredError(), AccumMetric(mae)
+    assert [better(o) for o in less]==['less']*9
     assert [better(o) for o in (away, F.cosine_similarity, AvgMetric(accuracy, 'b', then=lambda v: 1-v), tm.MeanMetric(), lambda p, y: accuracy(p, y))]==[None]*5
     for bad in ('min', 'Less', True, 0, 'less is better'):
         with pytest.raises(ValueError, match="must be 'less' or 'more'"): AvgMetric(away, better=bad)
