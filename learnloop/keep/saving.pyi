@@ -23,6 +23,23 @@ def atomic_write(path: Any) -> Any:
     - `path`: Where the file will be, its folder made if need be; a link is followed
     """
 
+def hash_file(f: Any) -> str:
+    """Compute the hash of the rest of the file
+
+    - `f`: Binary file, open for reading
+
+    Returns: Hexadecimal
+    """
+
+def lock_file(path: Path, busy: str) -> tuple:
+    """Lock the file `path`, or raise a RuntimeError
+
+    - `path`: Of the lock; its folder exists
+    - `busy`: What to say if another one has it
+
+    Returns: The lock, and the status of its file, by which it is known; None where the file system has no locks
+    """
+
 def find_unsafe(o: Any) -> str | None:
     """Find what only code could read in `o`: say where it is, and of which type
 
@@ -31,11 +48,13 @@ def find_unsafe(o: Any) -> str | None:
     Returns: Such as `['f'] is a torch.nn.Linear`; None if there is nothing
     """
 
-def write_state(file: Any, state: dict) -> None:
+def write_state(file: Any, state: dict) -> str | None:
     """Write `state` so that `read_state` can read it
 
     - `file`: Path, written atomically, or a binary file
     - `state`: Tensors and plain data, nested
+
+    Returns: Hash of the file; None if `file` is a file object
     """
 
 def read_state(file: Any, device: Any=None) -> dict:

@@ -144,7 +144,7 @@ class Callback(_Named):
     maker = None              # Function that makes another one like it, for the next learner that it is given to
     like = None               # The one that it was made after
     epoch_columns = ()        # Columns of its own in the table of epochs, whose values it puts into `recorder.row`
-    provides = ()             # Names of what it gives to `recorder.record`
+    provides = ()             # Names of what it gives to `recorder.record`, or a dict of them: which value is better
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)

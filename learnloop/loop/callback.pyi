@@ -114,6 +114,7 @@ class _Reader:
     version: Any
     wd: Any
     wd_bn_bias: Any
+    written: Any
     x: Any
     xb: Any
     y: Any

@@ -564,7 +564,7 @@ class Learner(Loop):
     def _fits_opt(self, sd: Any, where: Any) -> Any: ...  # keep/saving.py
     def _remake_opt(self, states: Any, where: Any) -> Any:  # keep/saving.py
         """Make the optimizers that `states` are of, from their notes"""
-    def load(self, file: Any, device: Any=None, with_opt: bool=True, strict: bool=True, weights_only: bool=True) -> Learner:  # keep/saving.py
+    def load(self, file: Any, device: Any=None, with_opt: bool=True, strict: bool=True, weights_only: bool=True, digest: str | None=None) -> Learner:  # keep/saving.py
         """Load weights and optimizer: all or, after an error, nothing
 
         - `file`: As for `save`
@@ -572,11 +572,19 @@ class Learner(Loop):
         - `with_opt`: The optimizer, too? An error if the file has none
         - `strict`: Must the names of weights be the same? Shapes must be in any case
         - `weights_only`: Taken as torch's: whatever it says, a file that only code could read is refused
+        - `digest`: Hash that the file must have; None, in a fit, for that of the file as the fit wrote it
 
         Returns: The learner itself
         """
     def _check_shared(self, file: Any) -> Any:  # keep/saving.py
         """Refuse a file that isn't the same for all processes"""
+    @contextmanager
+    def hold_file(self, file: Any, who: str) -> Any:  # keep/saving.py
+        """Have `file` to oneself inside a `with` block; an error if another fit has it
+
+        - `file`: As for `save`
+        - `who`: Who writes it, for the message
+        """
     def _load(self, file: Any, with_opt: Any, strict: Any) -> Any: ...  # keep/saving.py
     def export(self, file: Any='export', meta: dict | None=None) -> Path:  # keep/saving.py
         """Write weights and buffers for inference

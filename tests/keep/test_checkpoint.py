@@ -958,6 +958,7 @@ def test_point_21_a_callback_that_fails_in_a_fit_leaves_random_numbers_as_they_w
     assert torch.equal(torch.get_rng_state(), rng)
 
 def always(pred, targ): return torch.ones(())
+always.better = 'more'
 
 @pytest.mark.parametrize('n,background', [(0, False), (0, True), (1, True), (2, True)], ids=['foreground', 'heard of at once', 'a batch later', 'two later'])
 def test_point_20_a_write_that_failed_does_not_lose_the_best_checkpoint(n, background, tmp_path, monkeypatch):
