@@ -26,6 +26,7 @@ from .errors import let_go, tip, where
 from .flow import Flow
 from .later import knows_patches
 from .loss import innermost, loss_modules, named_loss, own_loss, split_loss, watched_loss
+from .opt_mode import OptMode, with_modes
 from .optimizer import (
     HeldParams, backward, default_lr, freeze_to, get_hypers, held_params, hyper_groups, make_opt, n_groups, norm_params,
     opts, set_hypers, step, trainable_params, zero_grad)
@@ -33,7 +34,7 @@ from .place import Keeper, Pass, Place
 from .portrait import as_table, portrait
 from .rng import own_stream
 from .steps import StepLimit
-from .turn import ADDED, Turn, take_backward, take_grads
+from .turn import ADDED, Closure, Turn, asks_for_closure, take_backward, take_grads
 
 # %% ../../nbs/loop/05_learner.ipynb #f6dc7cad
 class Loop(Flow):
@@ -353,9 +354,13 @@ def _backward(self:Loop):
 @patch
 def _step(self:Loop):
     turn = self.open_turn
-    if turn is None or turn.is_plain and turn.closure is None: step(self.opt)
-    elif turn.closure is None: step(turn.opt)
-    else: turn.closure.step()
+    if turn is not None and turn.closure is not None: return turn.closure.step()
+    opt = self.opt if turn is None or turn.is_plain else turn.opt
+    try: step(opt)
+    except Exception as e:
+        if turn is None or not asks_for_closure(opt, e): raise
+        turn.closure = Closure(self, turn, [opt])
+        turn.closure.step()
 
 @patch
 def _zero_grad(self:Loop):
@@ -616,7 +621,9 @@ def _train(model):
 
 class TrainEvalCallback(Callback):
     "Count iterations; set device and mode of the model"
-    order,run_valid,agrees = -10,False,True
+    order,run_valid,agrees,safe_in_evaluate = -10,False,True,True
+    state_schema = {'trains?':bool, 'live?':[torch.Tensor], '*':...}
+    def __init__(self): self.opt_mode = OptMode()
     def before_fit(self):
         learn = self.learn
         learn.train_iter,learn.pct_train = 0,learn.epoch/learn.n_epoch if learn.n_epoch else 0.
@@ -630,10 +637,14 @@ class TrainEvalCallback(Callback):
         self.learn.pct_train = self.learn.epoch/self.learn.n_epoch
         self.learn.warn_of_unheld()
         _train(self.learn.model)
+        self.opt_mode.train(self.learn.opt)
         self.learn.training = True
     def before_validate(self):
         self.learn.model.eval()
+        self.opt_mode.eval(self.learn.opt)
         self.learn.training = False
+    def cleanup_validate(self):
+        if self.learn.inside('train'): self.opt_mode.train(self.learn.opt)
 
     def after_batch(self):
         learn = self.learn
@@ -643,6 +654,57 @@ class TrainEvalCallback(Callback):
         learn.train_iter += 1
         if learn.n_iter: learn.pct_train += 1/(learn.n_iter*learn.n_epoch)
     def after_epoch(self): self.learn.count.epochs += 1
+
+# %% ../../nbs/loop/05_learner.ipynb #68fcad46
+@patch
+def after_fit(self:TrainEvalCallback): self.opt_mode.eval(self.learn.opt, keep=False)
+
+@patch
+def cleanup_fit(self:TrainEvalCallback): self.opt_mode.eval(self.learn.opt)  # after an error: `resume` needs the others
+
+@patch
+def opt_switched(self:TrainEvalCallback,
+    given # Names of the hyper-parameters that the switch named
+):
+    "Switch the new optimizer to the mode of the fit"
+    self.opt_mode = OptMode()
+    if self.learn.inside('train') and not self.learn.inside('evaluate'): self.opt_mode.train(self.learn.opt)
+
+@patch
+def state_dict(self:TrainEvalCallback)->dict: # Empty for most optimizers
+    "Return the mode of optimizers that have one"
+    return Callback.state_dict(self) | self.opt_mode.state(self.learn and self.learn.opt)
+
+@patch
+def load_state_dict(self:TrainEvalCallback,
+    sd:dict # What `state_dict` returned
+):
+    "Switch optimizers that have a mode"
+    Callback.load_state_dict(self, sd)
+    if 'trains' in sd: self.opt_mode.load(self.learn.opt, sd)
+
+# %% ../../nbs/loop/05_learner.ipynb #b67bae73
+@patch
+def before_save(self:TrainEvalCallback):
+    learn,self._was_train = self.learn,self.opt_mode.is_train and not _is_checkpoint(self.learn.saved)
+    if not self._was_train: return
+    self.opt_mode.eval(learn.opt)
+    if 'opt' in learn.saved: learn.saved['opt'] = learn.state_of_opt()
+
+@patch
+def cleanup_save(self:TrainEvalCallback):
+    if self._was_train: self.opt_mode.train(self.learn.opt)
+
+@patch
+def before_load(self:TrainEvalCallback):
+    if not _is_checkpoint(self.learn.saved): self.opt_mode.eval(self.learn.opt, keep=False)
+
+@patch
+def after_load(self:TrainEvalCallback):
+    if not self.learn.inside('fit'): self.opt_mode.eval(self.learn.opt, keep=False)
+    elif self.learn.inside('train'): self.opt_mode.train(self.learn.opt)
+
+def _is_checkpoint(saved): return 'loop' in (saved or ())  # which has the state as it is, and says which that is
 
 # %% ../../nbs/loop/05_learner.ipynb #8bb5ad62
 def default_cb(

@@ -20,7 +20,7 @@ from fastcore.basics import partition
 from torch import nn, Tensor
 from torch.autograd import profiler
 from torch.optim import optimizer as torch_optim
-from .checks import did_you_mean
+from .checks import did_you_mean, note_on
 from .direct import direct_step
 
 # %% ../../nbs/loop/03_optimizer.ipynb #265a51e4
@@ -99,6 +99,9 @@ def _unknown_hyper(k, opt):
     gs = [g for _,g in hyper_groups(opt)]
     has = dict.fromkeys(n for names in (HYPERS, *gs) for n in names if any(_find_hyper(g, n) for g in gs))
     who = '/'.join(type(o).__name__ for o in opts(opt))
+    own = next((key for key in HYPERS.get(k, (k,)) if any(g.get(key, k) is None for g in gs)), None)
+    if own: return ValueError(f"{k} can't be set: {own}=None has {who} choose its own {own}. To set it, make the "
+        f"optimizer with a number for {own} (transformers' Adafactor also needs relative_step=False)")
     return ValueError(f"unknown hyper-parameter {k!r} for {who}, which has {', '.join(has)}{did_you_mean(k, has)}")
 
 # %% ../../nbs/loop/03_optimizer.ipynb #05f7f80f
@@ -262,7 +265,11 @@ def _build(opt_func, model, groups, lr, wd):
     if lr is not None:
         last = spread_hyper('lr', lr, len(groups))[-1]
         if _takes_lr(opt_func): kw = dict(lr=lr.clone() if isinstance(lr, Tensor) else last)
-    opt = opt_func(groups, **kw)
+    try: opt = opt_func(groups, **kw)
+    except Exception as e:
+        with_lr = f' with lr={kw["lr"]}' if kw else ''
+        note_on(e, f'learnloop: while opt_func made the optimizer{with_lr}; opt_func={opt_func!r}')
+        raise
     if not _is_opt(opt): raise TypeError(f"opt_func={opt_func!r} returned {opt!r}, no torch optimizer or dict of them")
     gs,own = [g for _,g in hyper_groups(opt)],{}
     for g in gs:   # a tensor that a partial holds is the user's: the next optimizer would find what is written to it
@@ -274,8 +281,8 @@ def _build(opt_func, model, groups, lr, wd):
     split_decay(opt, model)
     # a run that switched decay on midway saved more groups than a fresh optimizer has, and torch would refuse them
     def split_as_saved(o, state): split_decay(o, model, state['param_groups'])
-    for o in opts(opt):
-        if isinstance(o, torch.optim.Optimizer): o.register_load_state_dict_pre_hook(split_as_saved)
+    for o in opts(opt):  # some wrappers are of torch's class, and never called its constructor
+        if hasattr(o, '_optimizer_load_state_dict_pre_hooks'): o.register_load_state_dict_pre_hook(split_as_saved)
     return opt
 
 # %% ../../nbs/loop/03_optimizer.ipynb #7a1c0f49
@@ -285,8 +292,8 @@ def default_lr(
     "Tell which learning rate to give to `opt_func` if nobody names one"
     f,named = (opt_func.func,opt_func.keywords) if isinstance(opt_func, partial) else (opt_func,{})
     if 'lr' in named or not callable(f) or not _takes_lr(f): return
-    if isinstance(f, type): return 1e-3
     lr = inspect.signature(f).parameters.get('lr')
+    if isinstance(f, type): return None if lr and lr.default is None else 1e-3
     return 1e-3 if lr and lr.default is lr.empty else None
 
 # %% ../../nbs/loop/03_optimizer.ipynb #7a1c0f4c
