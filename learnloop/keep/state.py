@@ -21,7 +21,7 @@ from .saving import cut_like, model_state, param_names, state_for, unwrapper, wh
 from .shards import take_shards
 from .storage import DamagedCheckpoint, from_plain, misfit, to_plain
 from ..loop.batch import describe
-from ..loop.begin import goes_by_state, persistent, start_workers
+from ..loop.begin import goes_by_state, loader_state, persistent, start_workers
 from ..loop.checks import did_you_mean, replaced
 from ..loop.data import bare, batch_len
 from ..loop.steps import StepLimit
@@ -126,7 +126,7 @@ def _loader_state(self:Checkpointer, place):
     if place.next=='train': dl = learn.train_pass.dl
     else: dl = self.shared_dls()['train'] if 'batches' in self.marks else None
     if not goes_by_state(dl): return None
-    with preserve_rng(bare(dl)): return bare(dl).state_dict()
+    with preserve_rng(bare(dl)): return loader_state(bare(dl))
 
 @patch
 def _workers_at(self:Checkpointer, place):

@@ -12,10 +12,12 @@ import torch
 from collections import deque
 from contextlib import ExitStack, contextmanager
 from copy import copy, deepcopy
+from operator import methodcaller
 from types import SimpleNamespace
 from fastcore.basics import patch
 from torch import nn, Tensor
 from torch.optim import Optimizer
+from ..loop.begin import loader_state
 from ..loop.rng import preserve_rng
 from ..loop.flow import Flow
 from ..loop.learner import Learner
@@ -70,10 +72,10 @@ def undone(self:Learner,
         for k in {*vars(self)} - {*attrs, *own, *(o.name for o in self.cbs)}: del vars(self)[k]
     with preserve_rng(*dls), ExitStack() as undo:  # the stack goes on where a part of it fails
         undo.callback(self._changed)
-        for o in (*self.cbs, *(o for o in dls if hasattr(o, 'state_dict') and hasattr(o, 'load_state_dict'))):
+        for o,sd in ((o, f(o)) for os,f in ((self.cbs, methodcaller('state_dict')), (dls, loader_state)) for o in os):
             # this is no resume: the next fit begins anew
             if hasattr(type(o), '_loaded'): undo.callback(setattr, o, '_loaded', o._loaded)
-            if sd := deepcopy(o.state_dict()): undo.callback(o.load_state_dict, sd)
+            if sd: undo.callback(o.load_state_dict, deepcopy(sd))
         undo.callback(setattr, self, 'training', self.training)
         undo.callback(vars(self).update, attrs)
         undo.callback(forget_new)

@@ -350,7 +350,7 @@ def add_cb(self:Flow,
     for k in vars(cb):
         if k[0]!='_' and k not in (*cb._live, 'name') and _shadows(self, k): _warn_shadow(cb, k)
     cb.learn = self
-    self.cbs.append(cb)
+    list.append(self.cbs, cb)
     if nm not in self.keeps: setattr(self, nm, cb)
     self._changed()
     if not self.created: return self
@@ -378,9 +378,23 @@ def remove_cb(self:Flow,
             todo.callback(self._unwind, 0, who=o)
     return self
 
+def _set_list(flow, cbs): list.__setitem__(flow.cbs, slice(None), cbs)
+
+@patch
+def _have_cbs(self:Flow, was):
+    "Add what came into the list of callbacks since it `was` as given, and remove what left it; all or nothing"
+    now = [*self.cbs]
+    def _new(a, b): return [o for o in a if not any(o is p for p in b)]
+    came = _new(now, was)
+    bare = [o for o in came if hasattr(o, 'listens') and not isinstance(o, Callback)]  # of a flow, not a learner
+    _set_list(self, was)
+    self.add_cbs(_new(came, bare)).remove_cbs(_new(was, now))
+    _set_list(self, [o for o in now if any(o is p for p in (*self.cbs, *bare))] + _new(self.cbs, now))
+    self._changed()
+
 @patch
 def _drop_cb(self:Flow, cb):
-    self.cbs.remove(cb)
+    list.remove(self.cbs, cb)
     vars(self).pop(cb.name, None)
     self._changed()
 
@@ -431,11 +445,12 @@ def removed_cbs(self:Flow,
     "Do without `cbs` inside a `with` block"
     before,away = list(self.cbs),as_list(cbs)
     gone = [o for o in before if any(_is(o, cb) for cb in away)]
-    for o in gone: self._drop_cb(o)
-    try: yield self
+    try:
+        for o in gone: self._drop_cb(o)
+        yield self
     finally:
         late = [o for o in self.cbs if o not in before]
-        self.cbs[:] = [o for o in before if o in gone or o in self.cbs] + late
+        _set_list(self, [o for o in before if o in gone or o in self.cbs] + late)
         for o in gone: setattr(self, o.name, o)
         self._changed()
 

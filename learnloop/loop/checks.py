@@ -111,8 +111,9 @@ def replaced(
 ):
     "Have `o.k` be `v` inside a `with` block, and as it was after it"
     had,old = hasattr(o, k),getattr(o, k, None)
-    setattr(o, k, v)
-    try: yield
+    try:
+        setattr(o, k, v)
+        yield
     finally:
         if had: setattr(o, k, old)
         else: delattr(o, k)

@@ -184,6 +184,22 @@ class _Ears:
         known = self.names[id(who)]
         return names is None or known is None or not names.isdisjoint(known)
 
+class _Callbacks(list):
+    "The callbacks of `flow`: what is put into the list, or taken from it, is added or removed at once"
+    def __init__(self, flow): self.flow = flow
+
+def _changes(name):
+    f = getattr(list, name)
+    def _f(self, *args, **kwargs):
+        was,flow = [*self],vars(self).get('flow')
+        res = f(self, *args, **kwargs)
+        if flow is not None and vars(flow).get('_cbs') is self: flow._have_cbs(was)  # not while it is copied
+        return res
+    return _f
+
+for _nm in ('append extend insert remove pop clear reverse sort '
+    '__setitem__ __delitem__ __iadd__ __imul__').split(): setattr(_Callbacks, _nm, _changes(_nm))
+
 # %% ../../nbs/loop/00_flow.ipynb #029b9b4b
 @knows_patches
 class Flow:
@@ -197,7 +213,7 @@ class Flow:
         _refuse_slips(cls)
 
     def __init__(self):
-        self.cbs,self.open,self.outcome,self.exception,self.created = [],[],{},None,False
+        self._cbs,self.open,self.outcome,self.exception,self.created = _Callbacks(self),[],{},None,False
         self.phases,self.events = {},[]
         self._inner,self._recurring,self._inside = set(),set(),{}  # What the table says of rows: see `declare`
         self._bodies = self.bodies  # found sooner
@@ -208,6 +224,15 @@ class Flow:
         self.version = 0      # Another one whenever somebody may hear more, or less
         self._handlers = _Handlers(self, False)
         self.declare(*self.rows)
+
+    @property
+    def cbs(self):
+        "The callbacks: a list, of which each change takes effect at once"
+        return self._cbs
+    @cbs.setter
+    def cbs(self, v):
+        if v is not self._cbs: self._cbs[:] = v
+    def _have_cbs(self, was): self._changed()  # more where callbacks know their flow
 
     @property
     def training(self):

@@ -12,7 +12,7 @@ import dis, math, torch, warnings
 from collections.abc import Mapping
 from contextlib import contextmanager, suppress
 from copy import copy, deepcopy
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from itertools import count, takewhile
 from pathlib import Path
 from types import SimpleNamespace
@@ -163,7 +163,7 @@ def _unpack(self:Loop, i, b):
 def _check_targ(self:Loop, b):
     "Refuse a batch without targets, except for inference"
     if self.yb or not self.training and self.inside('evaluate'): return
-    known = [k for k in b if isinstance(k, str)] if isinstance(b, Mapping) else []
+    known = [k for k in (b if isinstance(b, Mapping) else dir(b)) if isinstance(k, str)]
     raise ValueError(f'no target: targ={self._targ!r} names it, and the batch is {describe(b)}'
         f'{did_you_mean(str(self._targ[0]), known)}')
 
@@ -623,7 +623,7 @@ class TrainEvalCallback(Callback):
     "Count iterations; set device and mode of the model"
     order,run_valid,agrees,safe_in_evaluate = -10,False,True,True
     state_schema = {'trains?':bool, 'live?':[torch.Tensor], '*':...}
-    def __init__(self): self.opt_mode = OptMode()
+    opt_mode = cached_property(lambda self: OptMode())
     def before_fit(self):
         learn = self.learn
         learn.train_iter,learn.pct_train = 0,learn.epoch/learn.n_epoch if learn.n_epoch else 0.
@@ -815,6 +815,9 @@ def set_hypers(self:Learner,
     **hypers # By name, short or torch's own: a number, a list with one per group, `slice(first, last)`
 ):
     "Set hyper-parameters of the optimizer, checked before any is changed"
+    if self.inside('train') and {'mom','momentum','betas'} & hypers.keys() and (modal := with_modes(self.opt)):
+        raise ValueError(f'the momentum of {type(modal[0]).__name__} must stay as it is while it trains, as its '
+            'averages are computed with it: set it before the fit, and schedule lr alone')
     set_hypers(self.opt or self.create_opt(), self.model, **hypers)
 
 # %% ../../nbs/loop/05_learner.ipynb #98c4daf2
@@ -1020,9 +1023,10 @@ def _apart(self:Learner, deaf):
     "Have an evaluation to itself, inside a `with` block: callbacks of one around it, and `deaf`, hear nothing"
     was = self._deaf
     with self.removed_cbs(self._guests):
-        self._deaf = *deaf,*(o for o in self.cbs if self.open and o.own_evaluation_only)
-        self._changed()
-        try: yield
+        try:
+            self._deaf = *deaf,*(o for o in self.cbs if self.open and o.own_evaluation_only)
+            self._changed()
+            yield
         finally:
             self._deaf = was
             self._changed()
