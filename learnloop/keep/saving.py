@@ -24,7 +24,7 @@ from ..loop.batch import describe
 from ..loop.data import DataLoaders
 from ..loop.checks import checked_args, did_you_mean, replaced
 from ..loop.learner import Learner
-from ..loop.optimizer import HeldParams, held_params, opt_recipe, opts, remake_func, split_decay
+from ..loop.optimizer import HeldParams, held_params, opt_recipe, opts, remake_func, split_decay, why_shapeless
 
 # %% ../../nbs/keep/00_saving.ipynb #4f476d55
 def sync_folder(
@@ -383,6 +383,9 @@ def _saved_at(self:Learner, file):
 Learner.saved = None
 
 # %% ../../nbs/keep/00_saving.ipynb #65b4a2a7
+def _check_shapes(model, what):
+    if why := why_shapeless(model): raise ValueError(f'{what}: {why}')
+
 @patch
 @checked_args
 def save(self:Learner,
@@ -390,6 +393,7 @@ def save(self:Learner,
     with_opt:bool=True # The optimizer, too?
 )->Path|None: # Where it is; None if a callback cancelled it
     "Save weights and optimizer"
+    _check_shapes(self.model, 'there is nothing to save')
     if self.peers.spreads: self.peers.gather('save')  # all of them are about to put it together
     saved,at = _state_of(self.model, None, False),self._saved_at(file)
     if with_opt: saved['opt'] = self.state_of_opt()
@@ -589,6 +593,7 @@ def export(self:Learner,
         raise ValueError(f'{str(file)!r} to export to: it would be a safetensors file all the same, of weights alone. '
             f'Give {str(name.with_suffix(""))!r}, or a name that ends so; learn.save writes weights and optimizer '
             'as torch does, and nothing here pickles a learner')
+    _check_shapes(self.model, 'there is nothing to export')
     st,path = _safetensors(),self.path/name
     if self.peers.spreads: self.peers.gather('export')  # all of them are about to put it together
     self.peers.first(self._export, st, path, model_state(self.model), meta or {})

@@ -21,6 +21,7 @@ from ..loop.begin import loader_state
 from ..loop.rng import preserve_rng
 from ..loop.flow import Flow
 from ..loop.learner import Learner
+from ..loop.optimizer import why_shapeless
 
 # %% ../../nbs/keep/07_undo.ipynb #ddb433b8
 _kinds = Tensor,dict,list,tuple,set,deque,nn.Module,Optimizer,SimpleNamespace
@@ -61,10 +62,7 @@ def undone(self:Learner,
     device=None # Where copies of tensors are kept; None for where they are
 ):
     "Put all of the learner back, at the end of a `with` block, as it was at its start"
-    for n,p in self.model.named_parameters():
-        if nn.parameter.is_lazy(p):
-            raise ValueError(f'parameter {n!r} has no shape yet, and what a batch makes of it could not be undone: '
-                'run a batch through the model first')
+    if why := why_shapeless(self.model): raise ValueError(f'{why}: what the first call makes of it can not be undone')
     own = {*vars(Flow()), 'dls', *(o.name for o in self.cbs)}  # what isn't put back as an attribute
     dls = [self.dls.train, self.dls.valid]
     attrs = {k:v for k,v in vars(self).items() if k not in own}

@@ -122,6 +122,7 @@ def split_batch(
     idxs = [k for k in as_targs(targ) if isinstance(k, int)]
     return b[:i],tuple(b[k] for k in idxs if -n<=k<n) if idxs else b[i:]
 
+# %% ../../nbs/loop/02_batch.ipynb #65560842
 def _targets_of(b, names):
     "The attributes `names` of a batch that is an object, such as a batch of graphs; none for inference"
     vals = [getattr(b, k, None) if isinstance(k, str) else None for k in names]

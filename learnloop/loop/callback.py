@@ -378,6 +378,13 @@ def remove_cb(self:Flow,
             todo.callback(self._unwind, 0, who=o)
     return self
 
+@patch
+def _drop_cb(self:Flow, cb):
+    list.remove(self.cbs, cb)
+    vars(self).pop(cb.name, None)
+    self._changed()
+
+# %% ../../nbs/loop/01_callback.ipynb #e399c310
 def _set_list(flow, cbs): list.__setitem__(flow.cbs, slice(None), cbs)
 
 @patch
@@ -390,12 +397,6 @@ def _have_cbs(self:Flow, was):
     _set_list(self, was)
     self.add_cbs(_new(came, bare)).remove_cbs(_new(was, now))
     _set_list(self, [o for o in now if any(o is p for p in (*self.cbs, *bare))] + _new(self.cbs, now))
-    self._changed()
-
-@patch
-def _drop_cb(self:Flow, cb):
-    list.remove(self.cbs, cb)
-    vars(self).pop(cb.name, None)
     self._changed()
 
 # %% ../../nbs/loop/01_callback.ipynb #e8aac91d

@@ -14,7 +14,7 @@ __all__ = ['PHASES', 'CancelFitException', 'CancelSanityException', 'CancelEpoch
 import difflib, inspect, re
 from functools import cache, cached_property, partial, wraps
 from types import MethodType
-from fastcore.basics import camel2snake, patch, snake2camel
+from fastcore.basics import camel2snake, noop, patch, snake2camel
 from .checks import NoAttribute, called_here, did_you_mean, note_on, safely
 from .later import knows_patches
 from .peers import Alone
@@ -184,22 +184,6 @@ class _Ears:
         known = self.names[id(who)]
         return names is None or known is None or not names.isdisjoint(known)
 
-class _Callbacks(list):
-    "The callbacks of `flow`: what is put into the list, or taken from it, is added or removed at once"
-    def __init__(self, flow): self.flow = flow
-
-def _changes(name):
-    f = getattr(list, name)
-    def _f(self, *args, **kwargs):
-        was,flow = [*self],vars(self).get('flow')
-        res = f(self, *args, **kwargs)
-        if flow is not None and vars(flow).get('_cbs') is self: flow._have_cbs(was)  # not while it is copied
-        return res
-    return _f
-
-for _nm in ('append extend insert remove pop clear reverse sort '
-    '__setitem__ __delitem__ __iadd__ __imul__').split(): setattr(_Callbacks, _nm, _changes(_nm))
-
 # %% ../../nbs/loop/00_flow.ipynb #029b9b4b
 @knows_patches
 class Flow:
@@ -226,15 +210,6 @@ class Flow:
         self.declare(*self.rows)
 
     @property
-    def cbs(self):
-        "The callbacks: a list, of which each change takes effect at once"
-        return self._cbs
-    @cbs.setter
-    def cbs(self, v):
-        if v is not self._cbs: self._cbs[:] = v
-    def _have_cbs(self, was): self._changed()  # more where callbacks know their flow
-
-    @property
     def training(self):
         "True while training, False in validation and outside: which of `run_train` and `run_valid` counts"
         return self._handlers.training
@@ -250,6 +225,29 @@ class Flow:
         if not muted: self._ears = _Ears(self)
         self._valid_handlers,self._train_handlers = self._ears.handlers()
         self.training = training
+
+# %% ../../nbs/loop/00_flow.ipynb #083ed182
+class _Callbacks(list):
+    "The callbacks of `flow`: what is put into the list, or taken from it, is added or removed at once"
+    def __init__(self, flow): self.flow = flow
+
+def _changes(name):
+    f = getattr(list, name)
+    def _f(self, *args, **kwargs):
+        was,flow = [*self],vars(self).get('flow')
+        res = f(self, *args, **kwargs)
+        if flow is None or vars(flow).get('_cbs') is not self: return res  # it is being copied
+        getattr(flow, '_have_cbs', noop)(was)  # adds and removes them, where callbacks know their flow
+        flow._changed()
+        return res
+    return _f
+
+for _nm in ('append extend insert remove pop clear reverse sort '
+    '__setitem__ __delitem__ __iadd__ __imul__').split(): setattr(_Callbacks, _nm, _changes(_nm))
+
+def _set_cbs(self, cbs):
+    if cbs is not self._cbs: self._cbs[:] = cbs
+Flow.cbs = property(lambda self: self._cbs, _set_cbs, doc='The callbacks: a list, of which each change acts at once')
 
 # %% ../../nbs/loop/00_flow.ipynb #548a15ec
 @patch

@@ -12,7 +12,7 @@ import dis, math, torch, warnings
 from collections.abc import Mapping
 from contextlib import contextmanager, suppress
 from copy import copy, deepcopy
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from itertools import count, takewhile
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,7 +26,7 @@ from .errors import let_go, tip, where
 from .flow import Flow
 from .later import knows_patches
 from .loss import innermost, loss_modules, named_loss, own_loss, split_loss, watched_loss
-from .opt_mode import OptMode, with_modes
+from .opt_mode import OptModes, with_modes
 from .optimizer import (
     HeldParams, backward, default_lr, freeze_to, get_hypers, held_params, hyper_groups, make_opt, n_groups, norm_params,
     opts, set_hypers, step, trainable_params, zero_grad)
@@ -619,11 +619,9 @@ def _train(model):
     for m in model.modules():
         if not m.training or type(m).train is not nn.Module.train: return model.train()
 
-class TrainEvalCallback(Callback):
+class TrainEvalCallback(OptModes):
     "Count iterations; set device and mode of the model"
-    order,run_valid,agrees,safe_in_evaluate = -10,False,True,True
-    state_schema = {'trains?':bool, 'live?':[torch.Tensor], '*':...}
-    opt_mode = cached_property(lambda self: OptMode())
+    order,run_valid,agrees = -10,False,True
     def before_fit(self):
         learn = self.learn
         learn.train_iter,learn.pct_train = 0,learn.epoch/learn.n_epoch if learn.n_epoch else 0.
@@ -643,8 +641,6 @@ class TrainEvalCallback(Callback):
         self.learn.model.eval()
         self.opt_mode.eval(self.learn.opt)
         self.learn.training = False
-    def cleanup_validate(self):
-        if self.learn.inside('train'): self.opt_mode.train(self.learn.opt)
 
     def after_batch(self):
         learn = self.learn
@@ -655,56 +651,14 @@ class TrainEvalCallback(Callback):
         if learn.n_iter: learn.pct_train += 1/(learn.n_iter*learn.n_epoch)
     def after_epoch(self): self.learn.count.epochs += 1
 
-# %% ../../nbs/loop/05_learner.ipynb #68fcad46
+# %% ../../nbs/loop/05_learner.ipynb #990b6b02
 @patch
-def after_fit(self:TrainEvalCallback): self.opt_mode.eval(self.learn.opt, keep=False)
+def after_train(self:TrainEvalCallback): self.learn.warn_of_unheld()
 
 @patch
-def cleanup_fit(self:TrainEvalCallback): self.opt_mode.eval(self.learn.opt)  # after an error: `resume` needs the others
-
-@patch
-def opt_switched(self:TrainEvalCallback,
-    given # Names of the hyper-parameters that the switch named
-):
-    "Switch the new optimizer to the mode of the fit"
-    self.opt_mode = OptMode()
-    if self.learn.inside('train') and not self.learn.inside('evaluate'): self.opt_mode.train(self.learn.opt)
-
-@patch
-def state_dict(self:TrainEvalCallback)->dict: # Empty for most optimizers
-    "Return the mode of optimizers that have one"
-    return Callback.state_dict(self) | self.opt_mode.state(self.learn and self.learn.opt)
-
-@patch
-def load_state_dict(self:TrainEvalCallback,
-    sd:dict # What `state_dict` returned
-):
-    "Switch optimizers that have a mode"
-    Callback.load_state_dict(self, sd)
-    if 'trains' in sd: self.opt_mode.load(self.learn.opt, sd)
-
-# %% ../../nbs/loop/05_learner.ipynb #b67bae73
-@patch
-def before_save(self:TrainEvalCallback):
-    learn,self._was_train = self.learn,self.opt_mode.is_train and not _is_checkpoint(self.learn.saved)
-    if not self._was_train: return
-    self.opt_mode.eval(learn.opt)
-    if 'opt' in learn.saved: learn.saved['opt'] = learn.state_of_opt()
-
-@patch
-def cleanup_save(self:TrainEvalCallback):
-    if self._was_train: self.opt_mode.train(self.learn.opt)
-
-@patch
-def before_load(self:TrainEvalCallback):
-    if not _is_checkpoint(self.learn.saved): self.opt_mode.eval(self.learn.opt, keep=False)
-
-@patch
-def after_load(self:TrainEvalCallback):
-    if not self.learn.inside('fit'): self.opt_mode.eval(self.learn.opt, keep=False)
-    elif self.learn.inside('train'): self.opt_mode.train(self.learn.opt)
-
-def _is_checkpoint(saved): return 'loop' in (saved or ())  # which has the state as it is, and says which that is
+def after_fit(self:TrainEvalCallback):
+    self.learn.warn_of_unheld()  # if an exception ended the epoch before its training did
+    OptModes.after_fit(self)
 
 # %% ../../nbs/loop/05_learner.ipynb #8bb5ad62
 def default_cb(
@@ -729,6 +683,7 @@ def keeps_fits(
 @patch
 def create_opt(self:Learner):
     "Make `opt` anew, by `opt_func`, from the groups of `splitter`"
+    self.to_device()  # first: on some devices, that makes other parameters
     lr = default_lr(self.opt_func) if self._given_lr is None else self._given_lr
     make = partial(make_opt, self.opt_func, self.model, lr=lr, wd=self.wd, wd_bn_bias=self.wd_bn_bias)
     self.opt = make(self.splitter)
@@ -896,6 +851,7 @@ def _have_fused(self:Learner, fuse):
 def _prepare_opt(self:Learner, lr, wd, reset_opt, fuse):
     "Have an optimizer with the settings that a fit asks for, which holds all that is to be trained"
     self._have_fused(fuse)
+    self.to_device()  # before the optimizer is made or checked: on some devices, that makes other parameters
     if reset_opt or self.opt is None: self.create_opt()
     self._check_params()
     self._check_held()

@@ -194,7 +194,9 @@ def get_preds(self:Learner,
     self.evaluate_on(in_order(dl) if reorder else dl, [cb, *cbs], inner, deaf, loss, shortcut)
     res,i = cb.all_tensors(),int(with_input)
     out = res[i]
-    if out is None: return tuple(res)
+    if out is None:  # nothing was kept, or a callback cancelled it
+        if with_decoded: res.insert(i+2, None)
+        return tuple(res)
     if act is None: act = getattr(innermost(f), 'activation', noop)
     res[i] = act(out)
     if with_decoded: res.insert(i+2, decode_preds(f, res[i], res[i+1], out))

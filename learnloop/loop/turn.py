@@ -34,6 +34,7 @@ def needs_closure(
     "Tell whether the step of `opt` needs a closure"
     return opt in _asked or _step_needs(type(opt).step)
 
+# %% ../../nbs/loop/04_turn.ipynb #7ba4a1f9
 def asks_for_closure(
     opt, # Torch optimizer, or dict of them by name
     e:Exception # What its step raised, called without arguments

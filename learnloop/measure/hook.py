@@ -352,6 +352,20 @@ def _peek(self:Learner, device):
 
 # %% ../../nbs/measure/03_hook.ipynb #33e808bf
 @contextmanager
+def _undisturbed(model):
+    "Evaluation mode, without gradients, uncompiled; leaves modes, buffers and random number generators as they were"
+    modes = [(m, m.training) for m in model.modules()]
+    with preserve_rng(), torch.no_grad(), _eager(), kept_buffers(model):
+        try:
+            model.eval()
+            yield
+        finally:
+            for m,v in modes:
+                m.training = v
+                if hasattr(m, 'reshard'): m.reshard()  # else FSDP would keep its parameters whole
+
+# %% ../../nbs/measure/03_hook.ipynb #bdc13675
+@contextmanager
 def kept_buffers(
     *models # Modules
 ):
@@ -365,19 +379,6 @@ def kept_buffers(
             for b,was in bufs:
                 if b.shape!=was.shape: b.resize_(was.shape)
                 if not torch.equal(b, was): b.copy_(was)
-
-@contextmanager
-def _undisturbed(model):
-    "Evaluation mode, without gradients, uncompiled; leaves modes, buffers and random number generators as they were"
-    modes = [(m, m.training) for m in model.modules()]
-    with preserve_rng(), torch.no_grad(), _eager(), kept_buffers(model):
-        try:
-            model.eval()
-            yield
-        finally:
-            for m,v in modes:
-                m.training = v
-                if hasattr(m, 'reshard'): m.reshard()  # else FSDP would keep its parameters whole
 
 # %% ../../nbs/measure/03_hook.ipynb #973ed68a
 @dataclass(slots=True)

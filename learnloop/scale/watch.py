@@ -23,6 +23,7 @@ from torch.nn.modules import module as torch_module
 from torch.nn.parameter import is_lazy
 from torch.utils.hooks import RemovableHandle
 from ..loop.learner import Learner
+from ..loop.optimizer import why_shapeless
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000009
 _LIBRARIES = {'torch','numpy','fastcore','builtins'} | sys.stdlib_module_names
@@ -287,8 +288,7 @@ class tried:
     ): self.model,self.loss_func,self.why = model,loss_func,''
 
     def __enter__(self):
-        lazy = [n for n,p in self.model.named_parameters() if is_lazy(p)]
-        if lazy: raise ValueError(f'{lazy[0]} has no shape yet: call the model with a batch before it is tried')
+        if why := why_shapeless(self.model): raise ValueError(why)
         self.places = Places(self.model, self.loss_func)
         self.kept,self.modes,self.ears,self.ends = [*_keep(self.places)],_modes(),_Ears(sys.stdout),ExitStack()
         on = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else []
@@ -332,6 +332,7 @@ def _keep(places):
     if _numpy: gens.append(("NumPy's random numbers", _numpy.random))
     for at,o in gens+places.gens: yield partial(_gen_back, at, o, _rng_state(o))
 
+# %% ../../nbs/scale/05_watch.ipynb #6dbfdfe1
 def _put_back(back):
     "Call `back`, which puts back what forward may have changed; an error there says that it can't"
     try: return [*back()]

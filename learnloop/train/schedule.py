@@ -212,7 +212,8 @@ def fit_one_cycle(self:Learner,
     given,moms = moms is not None,self.moms if moms is None else moms
     if not isinstance(moms, (tuple,list)) or len(moms)!=3:
         raise ValueError(f'moms is {moms!r}: it must be three, for start, peak and end, such as (.95, .85, .95)')
-    if given or not with_modes(self.opt) and any('mom' in o for o in get_hypers(self.opt)): scheds['mom'] = combined_cos(pct_start, *moms)
+    has_mom = any('mom' in o for o in get_hypers(self.opt)) and not with_modes(self.opt)
+    if given or has_mom: scheds['mom'] = combined_cos(pct_start, *moms)
     _fit(self, n_epoch, lrs, scheds, cbs, wd=wd, reset_opt=reset_opt, start_epoch=start_epoch, **kwargs)
 
 # %% ../../nbs/train/00_schedule.ipynb #a6721cc9
