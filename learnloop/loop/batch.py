@@ -23,7 +23,10 @@ def as_device(
     device:torch.device|str # Such as `'cuda'`
 )->torch.device: # Such as `cuda:0`
     "Get `device` with the index that its tensors have"
-    device = torch.device(device)
+    try: device = torch.device(device)
+    except RuntimeError as e:
+        e.add_note(f"learnloop: device={device!r}: it must be 'cpu', 'cuda', 'mps' or another that torch knows")
+        raise
     acc = torch.accelerator.current_accelerator(check_available=True)
     if device.index is not None or acc is None or acc.type!=device.type: return device
     return torch.device(device.type, torch.accelerator.current_device_index())

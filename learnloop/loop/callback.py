@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from functools import cache, partial
 from types import MethodType
 from fastcore.basics import camel2snake, listify, patch
-from .checks import NoAttribute, called_here, check_whole, did_you_mean
+from .checks import NoAttribute, called_here, check_whole, did_you_mean, note_on
 from .flow import Flow, event, near_miss
 
 # %% ../../nbs/loop/01_callback.ipynb #173607dc
@@ -287,13 +287,21 @@ def mk_cb(
     o # A callback, a subclass of `Callback`, a function decorated by `@on`, or a callback of another system
 )->Callback:
     "Make a callback of `o`"
-    if isinstance(o, type) and issubclass(o, Callback): o = o()
+    if isinstance(o, type) and issubclass(o, Callback):
+        try: o = o()
+        except TypeError as e:
+            note_on(e, f'learnloop: cbs has the class {o.__name__}: give an instance, {o.__name__}(…)')
+            raise
     if isinstance(o, Callback): return o if o.learn is None or o.maker is None else _another(o)
     for f in makers:
         if (cb := f(o)) is not None: return cb
     if callable(o) and hasattr(o, 'heard'): return Callback(**{o.__name__: o})
+    fix = '; for one of its events: Callback(after_batch=f)' if callable(o) else ''
+    if _is_scheduler(o): fix = '; TorchScheduler(f) steps a scheduler, which f makes of the optimizer'
     raise TypeError(f'{o!r} is no callback: give a Callback, a subclass of it, or a function decorated by '
-        '@on(event.…)')
+        f'@on(event.…){fix}')
+
+def _is_scheduler(o): return (o if isinstance(o, type) else type(o)).__module__=='torch.optim.lr_scheduler'
 
 # %% ../../nbs/loop/01_callback.ipynb #ce4fbbf6
 def as_list(

@@ -67,10 +67,11 @@ class NoAttribute(AttributeError):
 # %% ../../nbs/loop/09_checks.ipynb #18af128b
 def checked_args(
     f=None, # A function
-    to=()   # Functions that its `**kwargs` go to
+    to=(),  # Functions that its `**kwargs` go to
+    **own   # Arguments of those that `f` sets itself -> what to give it instead
 ): # The same, with errors that help
     "Have `f` tell what an argument is called here that it doesn't take: a decorator, with or without arguments"
-    if f is None: return partial(checked_args, to=to)
+    if f is None: return partial(checked_args, to=to, **own)
     kinds = {p.name:p.kind for o in (f, *to) for p in inspect.signature(o).parameters.values()}
     is_open = inspect.Parameter.VAR_KEYWORD in (p.kind for p in inspect.signature(f).parameters.values())
     name = f.__qualname__ if '.' in f.__qualname__ else f.__name__
@@ -78,8 +79,8 @@ def checked_args(
     @wraps(f)
     def _f(*args, **kwargs):
         for k in kwargs:
-            if k in kinds: continue
-            here = called_here('argument', k, of)
+            if k in kinds and k not in own: continue
+            here = f'; it is {own[k]} here' if k in own else called_here('argument', k, of)
             if is_open and not here: continue
             raise TypeError(f"{name}() got an unexpected keyword argument {k!r}{here or did_you_mean(k, kinds)}")
         return f(*args, **kwargs)

@@ -522,7 +522,8 @@ class Learner(Loop):
         moms=(.95,.85,.95), # Momentum at the start, the peak and the end of one-cycle schedules
         default_cbs:bool=True # Add `Learner.defaults`?
     ):
-        _check_learner(model, loss_func, splitter)
+        _check_learner(dls, model, splitter)
+        _check_loss(loss_func)
         super().__init__()
         self.dls,self.model,self.opt_func,self.lr,self.splitter = mk_dls(dls),model,opt_func,lr,splitter
         self.path,self.model_dir,self.logger,self.moms = Path(path),model_dir,print_row,moms
@@ -556,11 +557,23 @@ Learner.fuser = None                   # Who takes turns as compiled functions, 
 Learner._counts_steps = False          # Does an override of `_step` count steps?
 Learner._device = Learner._dev = Learner._n_inp = Learner._targ = None
 
-def _check_learner(model, loss_func, splitter):
+def _check_learner(dls, model, splitter):
     if not isinstance(model, nn.Module):
-        raise TypeError(f'model is {model!r}, a {type(model).__name__}: it must be an nn.Module')
-    for nm,f in (('loss_func', loss_func), ('splitter', splitter)):
-        if f is not None and not callable(f): raise TypeError(f'{nm} is {f!r}: it must be a function')
+        what = repr(model) if callable(model) else describe(model)
+        fix = '; the loaders come first: Learner(dls, model, …)' if isinstance(dls, nn.Module) else ''
+        if isinstance(model, type): fix = f': give an instance, {model.__name__}(…)'
+        raise TypeError(f'model is {what}, a {type(model).__name__}: it must be an nn.Module{fix}')
+    if not callable(splitter): raise TypeError(f'splitter is {splitter!r}: it must be a function')
+
+def _check_loss(f):
+    if f is None: return
+    such = ', such as nn.CrossEntropyLoss() or F.cross_entropy'
+    if not callable(f): raise TypeError(f'loss_func is {f!r}: it must be a function of (pred, *yb){such}')
+    o = innermost(f)
+    if not isinstance(o, type): return
+    fix = 'an optimizer is opt_func' if issubclass(o, torch.optim.Optimizer) else f'give an instance, {o.__name__}(…)'
+    raise TypeError(f'loss_func is the class {o.__name__}: it must be a function of (pred, *yb), which returns the '
+        f'loss of a batch; {fix}')
 
 # %% ../../nbs/loop/05_learner.ipynb #abd05d3e
 @patch
@@ -903,6 +916,7 @@ def _check_fit(self:Learner, n_epoch, start_epoch, max_steps, steps_per_epoch):
     for nm,v,low in (('n_epoch', n_epoch, 0), ('start_epoch', start_epoch, 0), ('max_steps', max_steps, 1),
         ('steps_per_epoch', steps_per_epoch, 1)):
         if v is not None: check_whole(nm, v, low)
+    _check_loss(self.loss_func)  # it may have been set
     dl = self.dls.train
     if dl is None: raise ValueError('there is no training loader: give DataLoaders(train, valid)')
     if batch_len(dl)==0: raise ValueError(f'the training loader is empty: {why_empty(dl)}')
@@ -1035,6 +1049,9 @@ def find_dl(self:Learner,
     dl=None   # Any other loader
 ): # Never None
     "Find the loader that is meant"
+    if dl is None and not isinstance(ds_idx, int|str):
+        raise TypeError(f'ds_idx is {describe(ds_idx)}: it must be the number or the name of one of learn.dls; give '
+            'another loader as dl=…')
     dl = self._pick(ds_idx, dl)
     if dl is None: raise ValueError('there is no validation loader: give DataLoaders(train, valid), or dl=…')
     return check_loader('dl', dl)

@@ -11,7 +11,7 @@ __all__ = ['HYPERS', 'trainable_params', 'is_norm', 'norm_params', 'no_decay_par
            'zero_grad']
 
 # %% ../../nbs/loop/03_optimizer.ipynb #2c1cfe99
-import inspect, logging, math, re, sys, warnings
+import difflib, inspect, logging, math, re, sys, warnings
 from collections.abc import Callable, Iterable
 from functools import cache, partial, reduce
 from itertools import accumulate
@@ -337,8 +337,11 @@ def make_opt(
         groups = [dict(params=ps, group=i, **decay) for i,ps in enumerate(_split(splitter, model))]
         opt = _build(opt_func, model, groups, lr, wd)
     else:
+        known = {k.lower():k for k,v in vars(torch.optim).items() if isinstance(v, type)}
+        near = difflib.get_close_matches(opt_func.lower(), known, n=1) if isinstance(opt_func, str) else []
+        fix = f"; did you mean torch.optim.{known[near[0]]}?" if near else ''
         raise TypeError(f"opt_func={opt_func!r} is no optimizer: pass a torch optimizer class, a partial of one, "
-            "a function of parameter groups, an instance, or a dict of instances")
+            f"a function of parameter groups, an instance, or a dict of instances{fix}")
     held = held_params(opt)
     _warn_left_out([n for n,p in model.named_parameters() if p.requires_grad and p not in held], opt, model)
     return opt

@@ -192,7 +192,7 @@ def _fit(learn, n_epoch, lrs, scheds, cbs, total_steps=None, **kwargs):
 
 # %% ../../nbs/train/00_schedule.ipynb #0dd56e72
 @patch
-@checked_args(to=[Learner.fit])
+@checked_args(to=[Learner.fit], lr='lr_max')
 def fit_one_cycle(self:Learner,
     n_epoch:int|None=None, # Epochs to train for; None if `max_steps` says when to stop
     lr_max=None,    # Highest learning rate; None for the learner's
@@ -238,7 +238,7 @@ def fit_flat_cos(self:Learner,
 
 # %% ../../nbs/train/00_schedule.ipynb #93f6d259
 @patch
-@checked_args(to=[Learner.fit])
+@checked_args(to=[Learner.fit], lr='lr_max', n_epoch='n_cycles, and cycle_len')
 def fit_sgdr(self:Learner,
     n_cycles:int,  # Number of cycles
     cycle_len:int, # Epochs of the first
@@ -281,7 +281,7 @@ def fit_wsd(self:Learner,
 
 # %% ../../nbs/train/00_schedule.ipynb #cfd8991d
 @patch
-@checked_args(to=[Learner.fit_one_cycle, Learner.fit])
+@checked_args(to=[Learner.fit_one_cycle, Learner.fit], lr='base_lr', lr_max='base_lr', n_epoch='epochs')
 def fine_tune(self:Learner,
     epochs:int,     # Epochs with all groups
     base_lr:float|None=None, # Highest learning rate, halved for the second part; None for the learner's, or else 2e-3
