@@ -62,7 +62,7 @@ def undone(self:Learner,
     device=None # Where copies of tensors are kept; None for where they are
 ):
     "Put all of the learner back, at the end of a `with` block, as it was at its start"
-    if why := why_shapeless(self.model): raise ValueError(f'{why}: what the first call makes of it can not be undone')
+    if why := why_shapeless(self.model): raise ValueError(f'the first call of the model can not be undone: {why}')
     own = {*vars(Flow()), 'dls', *(o.name for o in self.cbs)}  # what isn't put back as an attribute
     dls = [self.dls.train, self.dls.valid]
     attrs = {k:v for k,v in vars(self).items() if k not in own}

@@ -142,10 +142,11 @@ def tip(
     # not in code of the user's, whose own error it is
     in_torch = error_frames(e)[-1].f_globals['__name__'].split('.')[0] in ('torch','learnloop')
     if learn.loss_func and not learn.yb and learn.pred is not None and 'argument' in s:
-        return _NO_TARG.format(describe(learn.batch))
+        return f'{_NO_TARG.format(describe(learn.batch))}; {_CALL}'
     if not in_torch or 'argument' not in s: return ''
     xb = learn.xb or ()
-    if len(xb)==1 and isinstance(xb[0], list|tuple) and learn.pred is None: return _NESTED.format(len(xb[0]))
+    if len(xb)==1 and isinstance(xb[0], list|tuple) and len(xb[0])>1 and learn.pred is None:
+        return f'{_NESTED.format(len(xb[0]))}; {_CALL}'
     extra = re.search(r"unexpected keyword argument '(\w+)'", s)
     if isinstance(learn.batch, Mapping) and extra: return _DICT_CALL.format(extra[1])
     return _TURN_CALL if learn.open_turn and learn.open_turn.loss and learn.pred is None else _CALL

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from fastcore.basics import listify, noop, patch
 from torch import nn
-from .batch import by_name, default_device, describe, detuplify, to_detach, unpack
+from .batch import batch_parts, by_name, default_device, describe, detuplify, to_detach, unpack
 from .callback import Callback, as_list, mk_cb
 from .checks import check_whole, checked_args, did_you_mean, replaced, say
 from .data import batch_len, check_loader, mk_dls, why_empty
@@ -559,7 +559,7 @@ Learner._device = Learner._dev = Learner._n_inp = Learner._targ = None
 
 def _check_learner(dls, model, splitter):
     if not isinstance(model, nn.Module):
-        what = repr(model) if callable(model) else describe(model)
+        what = repr(model) if batch_parts(model) is None else describe(model)
         fix = '; the loaders come first: Learner(dls, model, …)' if isinstance(dls, nn.Module) else ''
         if isinstance(model, type): fix = f': give an instance, {model.__name__}(…)'
         raise TypeError(f'model is {what}, a {type(model).__name__}: it must be an nn.Module{fix}')

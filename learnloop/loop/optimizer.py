@@ -60,7 +60,8 @@ def why_shapeless(
     "Tell which parameter of `model` has no shape yet, and what helps"
     n = next((n for n,p in model.named_parameters() if nn.parameter.is_lazy(p)), None)
     if n is None: return ''
-    return f'{n} has no shape yet: call the model once before, such as learn.model(*learn.dls.one_batch()[:-1])'
+    return (f'{n} has no shape yet, as the model was never called: run a batch through the model first, such as '
+        'learn.model(*learn.dls.one_batch()[:-1])')
 
 # %% ../../nbs/loop/03_optimizer.ipynb #51b6be71
 def opts(
