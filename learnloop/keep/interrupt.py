@@ -11,6 +11,7 @@ __all__ = ['Terminated', 'Interrupted', 'Signals']
 import asyncio, os, signal, sys, torch
 from contextlib import ExitStack, contextmanager, suppress
 from fastcore.basics import patch
+from .last_line import end_in_a_line, is_script
 from ..loop.data import leaves
 
 # %% ../../nbs/keep/04_interrupt.ipynb #4a85a307
@@ -143,7 +144,7 @@ def _end(self:Signals, e, signum):
     if again or told or signum not in (signal.SIGINT, signal.SIGTERM): return
     what = 'SIGTERM: stopping after this batch'
     if signum==signal.SIGINT:
-        go_on = '; learn.resume() goes on from there' if self.is_fit and self._is_in_epoch() else ''
+        go_on = '; learn.resume() goes on from there' if self.is_fit and self._is_in_epoch() and not is_script() else ''
         what = f'Ctrl-C: stopping after this batch{go_on}; once more stops at once'
     # a broken pipe is no matter
     with suppress(OSError, ValueError, RuntimeError): print(what, file=sys.stderr, flush=True)
@@ -183,6 +184,7 @@ def handled(self:Signals,
             e.add_note(f'learnloop: {self.due!r} was to end the run after this batch')
         if isinstance(e, KeyboardInterrupt) and self.is_fit and self.learn.paused:
             e.add_note('learnloop: learn.resume() goes on from there')
+            end_in_a_line(e, self.learn)
         raise
     finally:
         self.state = 'going'  # what comes from here on waits until the handlers from before are back

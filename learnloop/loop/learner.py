@@ -694,9 +694,14 @@ def keeps_fits(
 
 # %% ../../nbs/loop/05_learner.ipynb #fc21c77a
 @patch
+def _move_first(self:Learner):
+    "Move the model before an optimizer is made or checked: on some devices, that makes other parameters"
+    if any(t.device!=self.device for t in (*self.model.parameters(), *self.model.buffers())): self.to_device()
+
+@patch
 def create_opt(self:Learner):
     "Make `opt` anew, by `opt_func`, from the groups of `splitter`"
-    self.to_device()  # first: on some devices, that makes other parameters
+    self._move_first()
     lr = default_lr(self.opt_func) if self._given_lr is None else self._given_lr
     make = partial(make_opt, self.opt_func, self.model, lr=lr, wd=self.wd, wd_bn_bias=self.wd_bn_bias)
     self.opt = make(self.splitter)
@@ -864,7 +869,7 @@ def _have_fused(self:Learner, fuse):
 def _prepare_opt(self:Learner, lr, wd, reset_opt, fuse):
     "Have an optimizer with the settings that a fit asks for, which holds all that is to be trained"
     self._have_fused(fuse)
-    self.to_device()  # before the optimizer is made or checked: on some devices, that makes other parameters
+    self._move_first()
     if reset_opt or self.opt is None: self.create_opt()
     self._check_params()
     self._check_held()

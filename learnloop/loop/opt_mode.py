@@ -30,9 +30,9 @@ class OptMode:
         opt # As for `with_modes`
     ):
         "Have the weights that are trained in the model"
-        for o in with_modes(opt): o.train()
         ps = [*held_params(opt)] if self.live is not None else []
         is_ours = len(ps)==len(self.live or ()) and self._versions in (None, [p._version for p in ps])
+        for o in with_modes(opt): o.train()
         with torch.no_grad():
             for p,v in zip(ps, self.live or (), strict=True) if is_ours else (): p.copy_(v)
         self.is_train,self.live = bool(with_modes(opt)),None
