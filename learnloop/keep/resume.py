@@ -33,7 +33,7 @@ from ..loop.flow import CancelFitException, CancelStepException
 from ..loop.learner import Learner, keeps_fits
 from ..loop.place import Place
 from ..loop.rng import branch_rngs, own_stream, preserve_rng
-from ..loop.optimizer import HYPERS, get_hypers, hyper_groups, opt_recipe, opts
+from ..loop.optimizer import HYPERS, get_hypers, hyper_groups, opt_recipe, opts, why_shapeless
 from ..measure.series import shared_parts
 
 # %% ../../nbs/keep/06_resume.ipynb #c641cf20
@@ -216,6 +216,7 @@ def enter(self:FitKeeper, args, resume=None, accept=()):
     self.args,self.ask,self.keeps,self.kept,self.why_not = args,(resume, accept),args['keep_failed'],None,''
     savers = [o for o in (*learn.cbs, *cbs) if isinstance(o, CheckpointCallback)]
     self._check_overrides(resume is not None or self.keeps or bool(savers))
+    if self.keeps and (why := why_shapeless(learn.model)): raise ValueError(f'keep_failed copies weights, and {why}')
     res = [_KeepsBatches() if self.keeps else _Pauses()]
     if isinstance(resume, Origin):
         if resume.of and any(a is not b for a,b in zip(resume.of, (learn.model, learn.opt), strict=True)):

@@ -24,7 +24,7 @@ from ..loop.batch import describe
 from ..loop.data import DataLoaders
 from ..loop.checks import check_place, checked_args, did_you_mean, replaced
 from ..loop.learner import Learner
-from ..loop.optimizer import HeldParams, opt_recipe, opts, remake_func, split_decay
+from ..loop.optimizer import HeldParams, held_params, opt_recipe, opts, remake_func, split_decay, why_shapeless
 
 # %% ../../nbs/keep/00_saving.ipynb #4f476d55
 def sync_folder(
@@ -360,15 +360,21 @@ def opt_state(
     opt, # torch optimizer, dict of them, or None
     model:nn.Module, # Whose parameters it trains
     together:bool=True # Put together what is sharded? All processes take part in that
-)->dict|None: # As `opt.state_dict()`, with `param_names` in each group
+)->dict|None: # As `opt.state_dict()`, with `param_names` in each group; of a wrapper without groups, it is in `own`
     "Get the state of `opt`, its parameters with names"
     if opt is None: return None
     if isinstance(opt, dict): return {k:opt_state(o, model, together) for k,o in opt.items()}
     sd,names = dict(opt.state_dict()),param_names(model)
     if together: sd = whole(sd)
+    if 'param_groups' not in sd: sd = dict(param_groups=_numbered(opt), state={}, own=sd)
     sd['param_groups'] = [{**g, 'param_names':[names.get(p) for p in own['params']]}
         for g,own in zip(sd['param_groups'], opt.param_groups, strict=True)]
     return sd
+
+def _numbered(opt):
+    "The groups of `opt`, with numbers for parameters, as torch saves them"
+    idxs = {p:i for i,p in enumerate(held_params(opt))}
+    return [{**g, 'params':[idxs[p] for p in g['params']]} for g in opt.param_groups]
 
 # %% ../../nbs/keep/00_saving.ipynb #3eb3c989
 def _opt_pairs(opt, sd, where, tip=''):
@@ -480,6 +486,10 @@ def _opt_state_for(o, sd, model, where, tip=''):
             f'use the opt_func and splitter that it was saved with{tip}')
     sources = _group_sources(o, groups, names)
     if isinstance(sources, str): _refuse(sources)
+    if 'own' in sd:  # in a form that only its class knows, by the places of parameters
+        if [i for _,ids in sources for i in ids]!=[i for g in groups for i in g['params']]:
+            _refuse(f'its parameters are in another order, and {type(o).__name__} goes by that')
+        return sd['own']
     for gs,_ in sources:
         if len({g.get('group', i) for i,g in enumerate(gs)})>1: _refuse('what is one group here is several in the file')
     for k,v in getattr(o, 'defaults', {}).items():
@@ -563,6 +573,9 @@ def _saved_at(self:Learner, file):
 Learner.saved = None
 
 # %% ../../nbs/keep/00_saving.ipynb #65b4a2a7
+def _check_shapes(model, what):
+    if why := why_shapeless(model): raise ValueError(f'{what}: {why}')
+
 @patch
 @checked_args
 def save(self:Learner,
@@ -570,6 +583,7 @@ def save(self:Learner,
     with_opt:bool=True # The optimizer, too?
 )->Path|None: # Where it is; None if a callback cancelled it
     "Save weights and optimizer"
+    _check_shapes(self.model, 'there is nothing to save')
     if self.peers.spreads: self.peers.gather('save')  # all of them are about to put it together
     saved,at = _state_of(self.model, None, False),_new_file(self._saved_at(file))
     if with_opt: saved['opt'] = self.state_of_opt()
@@ -600,6 +614,7 @@ def _restart_opt(self:Learner):
     for o,n in zip(opts(old), opts(self.create_opt()), strict=True):
         o.param_groups[:] = n.param_groups
         o.state.clear()
+        o.state.update(n.state)  # some make it when they are made
     self.opt,self._holds.opts = old,opts(old)
 
 @patch
@@ -819,6 +834,7 @@ def export(self:Learner,
         raise ValueError(f'{str(file)!r} to export to: it would be a safetensors file all the same, of weights alone. '
             f'Give {str(name.with_suffix(""))!r}, or a name that ends so; learn.save writes weights and optimizer '
             'as torch does, and nothing here pickles a learner')
+    _check_shapes(self.model, 'there is nothing to export')
     st,path = _safetensors(),_new_file(self.path/name)
     if self.peers.spreads: self.peers.gather('export')  # all of them are about to put it together
     self.peers.first(self._export, st, path, model_state(self.model), meta or {})

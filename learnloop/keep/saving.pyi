@@ -135,7 +135,7 @@ def opt_state(opt: Any, model: nn.Module, together: bool=True) -> dict | None:
     - `model`: Whose parameters it trains
     - `together`: Put together what is sharded? All processes take part in that
 
-    Returns: As `opt.state_dict()`, with `param_names` in each group
+    Returns: As `opt.state_dict()`, with `param_names` in each group; of a wrapper without groups, it is in `own`
     """
 
 def is_torch_opt(o: Any) -> bool:

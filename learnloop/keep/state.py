@@ -25,7 +25,7 @@ from .saving import (
 from .shards import digests, find_own, take_shards
 from .storage import DamagedCheckpoint, from_plain, misfit, to_plain
 from ..loop.batch import describe, facts_of
-from ..loop.begin import goes_by_state, persistent, start_workers
+from ..loop.begin import goes_by_state, loader_state, persistent, start_workers
 from ..loop.checks import did_you_mean, replaced
 from ..loop.data import bare, batch_len
 from ..loop.steps import StepLimit
@@ -158,7 +158,7 @@ def _loader_state(self:Checkpointer, place):
     else: dl = self.shared_dls()['train'] if 'batches' in self.marks else None
     # before a loader takes up its state, it isn't asked for it: some are at their beginning for good after that
     if self.resuming or not self.by_state(dl): return None
-    with preserve_rng(bare(dl)): return bare(dl).state_dict()
+    with preserve_rng(bare(dl)): return loader_state(bare(dl))
 
 @patch
 def _last_batch(self:Checkpointer, place):

@@ -26,7 +26,10 @@ def as_device(
     device:torch.device|str # Such as `'cuda'`
 )->torch.device: # Such as `cuda:0`
     "Get `device` with the index that its tensors have"
-    device = torch.device(device)
+    try: device = torch.device(device)
+    except RuntimeError as e:
+        e.add_note(f"learnloop: device={device!r}: it must be 'cpu', 'cuda', 'mps' or another that torch knows")
+        raise
     acc = torch.accelerator.current_accelerator(check_available=True)
     if device.index is not None or acc is None or acc.type!=device.type: return device
     return torch.device(device.type, torch.accelerator.current_device_index())
@@ -113,8 +116,10 @@ def split_batch(
     t = type(b)
     if hasattr(t, 'split_batch'): return b.split_batch(n_inp, targ)  # of several loaders
     if targ is not None and isinstance(b, Mapping): return _split_named(b, as_targs(targ))
+    if targ is not None and batch_parts(b) is None: return (b,),_targets_of(b, as_targs(targ))
     is_split = t is tuple or t is list or (isinstance(b, list|tuple) and not isinstance(b, PackedSequence))
     if not is_split: return (b,),()
+    if any(isinstance(k, str) for k in as_targs(targ)): return _split_fields(b, as_targs(targ))
     n = len(b)
     if not n: raise ValueError("empty batch (): a batch needs an input; check the dataset's items and `collate_fn`")
     i = max(n-1, 1) if n_inp is None else n_inp
@@ -122,6 +127,20 @@ def split_batch(
     b = tuple(b)
     idxs = [k for k in as_targs(targ) if isinstance(k, int)]
     return b[:i],tuple(b[k] for k in idxs if -n<=k<n) if idxs else b[i:]
+
+# %% ../../nbs/loop/02_batch.ipynb #65560842
+def _targets_of(b, names):
+    "The attributes `names` of a batch that is an object, such as a batch of graphs; none for inference"
+    vals = [getattr(b, k, None) if isinstance(k, str) else None for k in names]
+    return () if any(v is None for v in vals) else tuple(vals)
+
+def _split_fields(b, names):
+    "The fields of a named tuple that are inputs, and those that are targets, by `names`"
+    fields = getattr(b, '_fields', ())
+    if lost := [k for k in names if k not in fields]:
+        raise ValueError(f"targ={lost[0]!r} names an element, and the batch is {describe(b)}: give the number of the "
+            f"target in it, such as targ={len(b)-1}{did_you_mean(lost[0], fields)}")
+    return tuple(v for k,v in zip(fields, b, strict=True) if k not in names),tuple(getattr(b, k) for k in names)
 
 def _split_named(b, names):
     lost = [k for k in names if k not in b]
@@ -171,7 +190,8 @@ def find_bs(
 ) -> int: # First dimension of the first tensor that has one; without tensors `len(b)`, else 1
     "Count the items in `b`"
     n = _n_items(b)
-    if n is not None: return n
+    if n is None: n = getattr(b, 'batch_size', None)  # of graphs, whose length is that of something else
+    if type(n) is int: return n
     try: return len(b)
     except TypeError: return 1
 
@@ -194,7 +214,8 @@ def unpack(
                 if t is list: b = tuple(b)
                 return b[:i],b[i:],shape[0]
     b = to_device(b, device)
-    return *split_batch(b, n_inp, targ),find_bs(b)
+    xb,yb = split_batch(b, n_inp, targ)
+    return xb,yb,find_bs(yb if yb and batch_parts(b) is None else b)
 
 # %% ../../nbs/loop/02_batch.ipynb #4a2e53ce
 def describe(

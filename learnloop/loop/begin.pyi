@@ -5,7 +5,7 @@ from torch.utils.data import DataLoader
 from torch.utils.data import Dataset
 from typing import Any
 
-__all__ = ['SeededItems', 'items_draw', 'batches_draw', 'sampler_draws', 'goes_by_state', 'persistent', 'start_workers', 'why_inexact', 'begin_at']
+__all__ = ['SeededItems', 'items_draw', 'batches_draw', 'sampler_draws', 'goes_by_state', 'loader_state', 'persistent', 'start_workers', 'why_inexact', 'begin_at']
 
 class SeededItems(Dataset):
     """The items of the dataset `ds`, each with random numbers of its own, from `seed`, the epoch and its index"""
@@ -46,6 +46,14 @@ def goes_by_state(dl: Any) -> bool:
     """Whether the state that `dl` has of itself is what a fit goes on from, rather than going through its batches again
 
     - `dl`: Loader: any iterable of batches
+    """
+
+def loader_state(dl: Any) -> dict | None:
+    """Return the state of the loader `dl` itself
+
+    - `dl`: Loader: any iterable of batches
+
+    Returns: None if it has none after all: that of a loader inside it, for instance, which has none
     """
 
 def persistent(dl: Any) -> list:

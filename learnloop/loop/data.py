@@ -12,6 +12,7 @@ __all__ = ['batch_len', 'check_loader', 'why_empty', 'DataLoaders', 'mk_dls', 'i
 import torch
 from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
+from functools import partial
 from traceback import walk_tb
 from fastcore.basics import noop, patch
 from torch import Tensor
@@ -19,7 +20,7 @@ from torch.autograd import profiler
 from torch.utils.data import BatchSampler, DataLoader, IterableDataset, RandomSampler, SequentialSampler, Subset
 from torch.utils.data.dataloader import _DatasetKind, _SingleProcessDataLoaderIter
 from .batch import AlsoInput, BatchSample, as_device, as_targs, default_device, describe, facts_of, to_device
-from .checks import did_you_mean, note_on, safely
+from .checks import NoAttribute, did_you_mean, note_on, safely
 from .rng import preserve_rng, read_rngs, write_rngs
 
 # %% ../../nbs/loop/02_data.ipynb #94c9f7b3
@@ -39,7 +40,7 @@ def check_loader(
     if isinstance(o, Iterable) and not isinstance(o, Tensor|Mapping|str|bytes): return o
     if isinstance(o, Mapping): fix = "unpack it: DataLoaders(**loaders)"
     elif hasattr(o, '__getitem__') and not isinstance(o, Iterable):
-        fix = "wrap the dataset: DataLoader(ds, batch_size=64)"
+        fix = "wrap the dataset: DataLoader(ds, batch_size=64), or DataLoaders.from_dsets(train_ds, valid_ds, bs=64)"
     else: fix = "pass a DataLoader, or a list of batches such as [(xb, yb)]"
     raise TypeError(f"{name}={describe(o)} is no loader, which is an iterable of batches; {fix}")
 
@@ -65,6 +66,18 @@ def _targets(o, is_inp):
             return (AlsoInput(targs) if is_inp else targs) or None
     raise TypeError(f"targ={describe(o)}: it must be the name of an element in a dict batch, or its number in a "
         "tuple, or a list of them")
+
+_INSTEAD = dict(
+    c='there is no data block here: the number of classes is an argument of your model, such as len(ds.classes)',
+    show_batch='dls.one_batch() returns a batch to look at; learn.show_results() shows predictions',
+    train_dl='it is dls.train', valid_dl='it is dls.valid', train_dataloader='it is dls.train',
+    val_dataloader='it is dls.valid', test_dl='learn.get_preds(dl=…) takes any loader',
+    new_dl='learn.get_preds(dl=…) takes any loader', cuda="dls.to('cuda')", cpu="dls.to('cpu')",
+    batch_size='each loader has its own: dls.train.batch_size', dataset='it is dls.train_ds or dls.valid_ds')
+_INSTEAD |= dict.fromkeys(('vocab','categorize','tfms','after_item','after_batch','before_batch','decode','show'),
+    'there is no data block here: ask your dataset, dls.train_ds')
+
+def _what_instead(k, known): return f'; {_INSTEAD[k]}' if k in _INSTEAD else did_you_mean(k, known)
 
 # %% ../../nbs/loop/02_data.ipynb #04ae4c1a
 class DataLoaders:
@@ -101,6 +114,9 @@ class DataLoaders:
     valid_ds = property(lambda self: getattr(self.valid, 'dataset', None), doc="Validation dataset, if there is one")
     names    = property(lambda self: [k for k in self._names if getattr(self, k) is not None], doc="Of the loaders")
     loaders  = property(lambda self: [getattr(self, k) for k in self.names], doc="The loaders, in order")
+    def __getattr__(self, k):
+        if k.startswith('__') or '_names' not in vars(self): raise AttributeError(k)
+        raise NoAttribute(f'DataLoaders has no attribute {k!r}', partial(_what_instead, k, dir(self)))
     def __len__(self):  return len(self.names)
     def __bool__(self): return True  # no loaders, for inference, is still an answer
     def __iter__(self): return iter(self.loaders)
@@ -128,6 +144,7 @@ def __getitem__(self:DataLoaders,
     name = self.name_of(k)
     if name in self.names: return getattr(self, name)
     has = ', '.join(f'{self._names.index(o)} {o!r}' for o in self.names) or 'none'
+    if not isinstance(k, int|str): k = describe(k)
     if not isinstance(k, int): raise KeyError(f"no loader {k!r}: there is {has}{did_you_mean(str(k), self.names)}")
     raise IndexError(f"no loader {k}{f' ({name!r})' if name else ''}: there is {has}")
 
@@ -182,6 +199,8 @@ def from_dsets(cls:DataLoaders,
     **kwargs # For torch's `DataLoader`; `drop_last`, `generator` and samplers reach the training loader alone
 ):
     "Make loaders: a shuffled one for `train_ds`, and for the others ones that go in order through all items"
+    if 'batch_size' in kwargs: raise TypeError("from_dsets() got an unexpected keyword argument 'batch_size'; it is bs "
+        "here, and valid_bs for the others")
     own = {k: kwargs.pop(k) for k in ('drop_last', 'generator', 'sampler', 'batch_sampler') if k in kwargs}
     if not own.get('batch_sampler'): own['batch_size'] = bs
     fixed = isinstance(train_ds, IterableDataset) or own.get('sampler') or own.get('batch_sampler')
@@ -195,7 +214,9 @@ def mk_dls(
 ) -> DataLoaders: # `o` itself where it has a `train` loader
     "Make `DataLoaders` of whatever somebody has"
     if isinstance(o, DataLoaders) or isinstance(getattr(o, 'train', None), Iterable): return o
-    if not isinstance(o, tuple) or len(o)<2: return DataLoaders(o)
+    if isinstance(o, list) and any(isinstance(p, DataLoader) for p in o):
+        raise TypeError(f'{describe(o)} is a list of loaders, and a list is one loader: give a tuple, (train, valid)')
+    if not isinstance(o, tuple) or not o or len(o)==1 and isinstance(o[0], Tensor): return DataLoaders(o)
     if any(isinstance(p, Tensor) for p in o):
         raise TypeError(f"{describe(o)} is a batch, not a loader of batches; pass a list of them, such as [(xb, yb)]")
     is_batches = all(isinstance(p, Mapping) or isinstance(p, list|tuple) and p and isinstance(p[0], Tensor) for p in o)

@@ -17,7 +17,7 @@ from itertools import count, takewhile
 from types import SimpleNamespace
 from fastcore.basics import listify, noop, patch
 from torch import nn
-from .batch import by_name, default_device, describe, detuplify, to_detach, unpack
+from .batch import batch_parts, by_name, default_device, describe, detuplify, to_detach, unpack
 from .callback import Callback, as_list, mk_cb
 from .checks import check_place, check_whole, checked_args, did_you_mean, replaced, say
 from .data import batch_len, check_loader, mk_dls, why_empty
@@ -25,6 +25,7 @@ from .errors import let_go, tip, where
 from .flow import Flow
 from .later import knows_patches
 from .loss import innermost, loss_modules, named_loss, own_loss, split_loss, watched_loss
+from .opt_mode import OptModes, with_modes
 from .optimizer import (
     HeldParams, backward, default_lr, freeze_to, get_hypers, held_params, hyper_groups, hyper_names, make_opt, n_groups,
     norm_params, opts, set_hypers, step, trainable_params, zero_grad)
@@ -32,7 +33,7 @@ from .place import Keeper, Pass, Place
 from .portrait import as_table, portrait
 from .rng import own_stream
 from .steps import StepLimit
-from .turn import ADDED, Turn, take_backward, take_grads
+from .turn import ADDED, Closure, Turn, asks_for_closure, take_backward, take_grads
 
 # %% ../../nbs/loop/05_learner.ipynb #f6dc7cad
 class Loop(Flow):
@@ -162,7 +163,7 @@ def _unpack(self:Loop, i, b):
 def _check_targ(self:Loop, b):
     "Refuse a batch without targets, except for inference"
     if self.yb or not self.training and self.inside('evaluate'): return
-    known = [k for k in b if isinstance(k, str)] if isinstance(b, Mapping) else []
+    known = [k for k in (b if isinstance(b, Mapping) else dir(b)) if isinstance(k, str)]
     raise ValueError(f'no target: targ={self._targ!r} names it, and the batch is {describe(b)}'
         f'{did_you_mean(str(self._targ[0]), known)}')
 
@@ -353,9 +354,13 @@ def _backward(self:Loop):
 @patch
 def _step(self:Loop):
     turn = self.open_turn
-    if turn is None or turn.is_plain and turn.closure is None: step(self.opt)
-    elif turn.closure is None: step(turn.opt)
-    else: turn.closure.step()
+    if turn is not None and turn.closure is not None: return turn.closure.step()
+    opt = self.opt if turn is None or turn.is_plain else turn.opt
+    try: step(opt)
+    except Exception as e:
+        if turn is None or not asks_for_closure(opt, e): raise
+        turn.closure = Closure(self, turn, [opt])
+        turn.closure.step()
 
 @patch
 def _zero_grad(self:Loop):
@@ -517,7 +522,8 @@ class Learner(Loop):
         moms=(.95,.85,.95), # Momentum at the start, the peak and the end of one-cycle schedules
         default_cbs:bool=True # Add `Learner.defaults`?
     ):
-        _check_learner(model, loss_func, splitter, opt_func)
+        _check_learner(dls, model, splitter, opt_func)
+        _check_loss(loss_func)
         super().__init__()
         self.dls,self.model,self.opt_func,self.lr,self.splitter = mk_dls(dls),model,opt_func,lr,splitter
         self.path,self.model_dir = _check_places(path, model_dir)
@@ -557,14 +563,26 @@ def _check_places(path, model_dir):
     if model_dir!='': check_place('model_dir', model_dir, 'a folder below path', 'path')
     return check_place('path', path, 'the folder below which callbacks write', new=True),model_dir
 
-def _check_learner(model, loss_func, splitter, opt_func):
+def _check_learner(dls, model, splitter, opt_func):
     if not isinstance(model, nn.Module):
-        raise TypeError(f'model is {model!r}, a {type(model).__name__}: it must be an nn.Module')
-    for nm,f in (('loss_func', loss_func), ('splitter', splitter)):
-        if f is not None and not callable(f): raise TypeError(f'{nm} is {f!r}: it must be a function')
+        what = repr(model) if batch_parts(model) is None else describe(model)
+        fix = '; the loaders come first: Learner(dls, model, …)' if isinstance(dls, nn.Module) else ''
+        if isinstance(model, type): fix = f': give an instance, {model.__name__}(…)'
+        raise TypeError(f'model is {what}, a {type(model).__name__}: it must be an nn.Module{fix}')
+    if not callable(splitter): raise TypeError(f'splitter is {splitter!r}: it must be a function')
     if isinstance(opt_func, (torch.optim.Optimizer, dict)) and splitter is not trainable_params:
         raise ValueError(f'opt_func is {type(opt_func).__name__}, which has its groups, so splitter would be ignored: '
             'give the groups to the optimizer, or give opt_func the class or a partial of it')
+
+def _check_loss(f):
+    if f is None: return
+    such = ', such as nn.CrossEntropyLoss() or F.cross_entropy'
+    if not callable(f): raise TypeError(f'loss_func is {f!r}: it must be a function of (pred, *yb){such}')
+    o = innermost(f)
+    if not isinstance(o, type): return
+    fix = 'an optimizer is opt_func' if issubclass(o, torch.optim.Optimizer) else f'give an instance, {o.__name__}(…)'
+    raise TypeError(f'loss_func is the class {o.__name__}: it must be a function of (pred, *yb), which returns the '
+        f'loss of a batch; {fix}')
 
 def _refuse_lr(opt_func, lr):
     "Refuse a learning rate of the learner beside an optimizer that has its own"
@@ -631,7 +649,7 @@ def _train(model):
     for m in model.modules():
         if not m.training or type(m).train is not nn.Module.train: return model.train()
 
-class TrainEvalCallback(Callback):
+class TrainEvalCallback(OptModes):
     "Count iterations; set device and mode of the model"
     order,run_valid,agrees = -10,False,True
     def before_fit(self):
@@ -647,9 +665,11 @@ class TrainEvalCallback(Callback):
         self.learn.pct_train = self.learn.epoch/self.learn.n_epoch
         self.learn.warn_of_unheld()
         _train(self.learn.model)
+        self.opt_mode.train(self.learn.opt)
         self.learn.training = True
     def before_validate(self):
         self.learn.model.eval()
+        self.opt_mode.eval(self.learn.opt)
         self.learn.training = False
 
     def after_batch(self):
@@ -660,6 +680,15 @@ class TrainEvalCallback(Callback):
         learn.train_iter += 1
         if learn.n_iter: learn.pct_train += 1/(learn.n_iter*learn.n_epoch)
     def after_epoch(self): self.learn.count.epochs += 1
+
+# %% ../../nbs/loop/05_learner.ipynb #990b6b02
+@patch
+def after_train(self:TrainEvalCallback): self.learn.warn_of_unheld()
+
+@patch
+def after_fit(self:TrainEvalCallback):
+    self.learn.warn_of_unheld()  # if an exception ended the epoch before its training did
+    OptModes.after_fit(self)
 
 # %% ../../nbs/loop/05_learner.ipynb #8bb5ad62
 def default_cb(
@@ -682,8 +711,14 @@ def keeps_fits(
 
 # %% ../../nbs/loop/05_learner.ipynb #fc21c77a
 @patch
+def _move_first(self:Learner):
+    "Move the model before an optimizer is made or checked: on some devices, that makes other parameters"
+    if any(t.device!=self.device for t in (*self.model.parameters(), *self.model.buffers())): self.to_device()
+
+@patch
 def create_opt(self:Learner):
     "Make `opt` anew, by `opt_func`, from the groups of `splitter`"
+    self._move_first()
     lr = default_lr(self.opt_func) if self._given_lr is None else self._given_lr
     make = partial(make_opt, self.opt_func, self.model, lr=lr, wd=self.wd, wd_bn_bias=self.wd_bn_bias)
     self.opt = make(self.splitter)
@@ -774,6 +809,9 @@ def set_hypers(self:Learner,
 ):
     "Set hyper-parameters of the optimizer, checked before any is changed; refuse those that a schedule sets"
     if self.inside('fit'): _refuse_scheduled(self, hypers)
+    if self.inside('train') and {'mom','momentum','betas'} & hypers.keys() and (modal := with_modes(self.opt)):
+        raise ValueError(f'the momentum of {type(modal[0]).__name__} must stay as it is while it trains, as its '
+            'averages are computed with it: set it before the fit, and schedule lr alone')
     set_hypers(self.opt or self.create_opt(), self.model, **hypers)
 
 def _refuse_scheduled(learn, hypers):
@@ -862,6 +900,7 @@ def _have_fused(self:Learner, fuse):
 def _prepare_opt(self:Learner, lr, wd, reset_opt, fuse):
     "Have an optimizer with the settings that a fit asks for, which holds all that is to be trained"
     self._have_fused(fuse)
+    self._move_first()
     if reset_opt or self.opt is None: self.create_opt()
     self._check_params()
     self._check_held()
@@ -913,6 +952,7 @@ def _check_fit(self:Learner, n_epoch, start_epoch, max_steps, steps_per_epoch):
     for nm,v,low in (('n_epoch', n_epoch, 0), ('start_epoch', start_epoch, 0), ('max_steps', max_steps, 1),
         ('steps_per_epoch', steps_per_epoch, 1)):
         if v is not None: check_whole(nm, v, low)
+    _check_loss(self.loss_func)  # it may have been set
     dl = self.dls.train
     if dl is None: raise ValueError('there is no training loader: give DataLoaders(train, valid)')
     if batch_len(dl)==0: raise ValueError(f'the training loader is empty: {why_empty(dl)}')
@@ -989,9 +1029,10 @@ def _apart(self:Learner, deaf):
     "Have an evaluation to itself, inside a `with` block: callbacks of one around it, and `deaf`, hear nothing"
     was = self._deaf
     with self.removed_cbs(self._guests):
-        self._deaf = *deaf,*(o for o in self.cbs if self.open and o.own_evaluation_only)
-        self._changed()
-        try: yield
+        try:
+            self._deaf = *deaf,*(o for o in self.cbs if self.open and o.own_evaluation_only)
+            self._changed()
+            yield
         finally:
             self._deaf = was
             self._changed()
@@ -1054,6 +1095,9 @@ def find_dl(self:Learner,
     dl=None   # Any other loader
 ): # Never None
     "Find the loader that is meant"
+    if dl is None and not isinstance(ds_idx, int|str):
+        raise TypeError(f'ds_idx is {describe(ds_idx)}: it must be the number or the name of one of learn.dls; give '
+            'another loader as dl=…')
     dl = self._pick(ds_idx, dl)
     if dl is None: raise ValueError('there is no validation loader: give DataLoaders(train, valid), or dl=…')
     return check_loader('dl', dl)

@@ -8,6 +8,7 @@ from learnloop.keep.storage import Checkpoint
 from learnloop.loop.callback import Callback
 from learnloop.loop.data import DataLoaders
 from learnloop.loop.flow import Flow
+from learnloop.loop.opt_mode import OptModes
 from learnloop.loop.place import Pass
 from learnloop.loop.predict import FetchPredsCallback
 from learnloop.loop.predict import GatherPredsCallback
@@ -723,15 +724,6 @@ class Learner(Loop):
 
         Returns: The learner itself
         """
-    @property
-    def smooth_loss(self) -> Any:  # measure/recorder.py
-        """Smoothed training loss; None before the first batch, or without a recorder"""
-    def log(self, name: str, value: Any) -> Any:  # measure/recorder.py
-        """Record `value`: in a batch, for its mean over the epoch, weighted by items; between batches, for the epoch
-
-        - `name`: Of the column; what is logged within a batch has `train_` or `valid_` before it
-        - `value`: A number, or a tensor of one element
-        """
     def to_ddp(self, per_process: bool=False, timeout: float=600.0, prepare: Any=..., **kwargs: Any) -> Learner:  # scale/distributed.py
         """Train in all processes that were started together, by `DistributedDataParallel`; alone, as ever
 
@@ -799,6 +791,15 @@ class Learner(Loop):
         - `info`: Plain data for the manifest
 
         Returns: None if a callback cancelled it
+        """
+    @property
+    def smooth_loss(self) -> Any:  # measure/recorder.py
+        """Smoothed training loss; None before the first batch, or without a recorder"""
+    def log(self, name: str, value: Any) -> Any:  # measure/recorder.py
+        """Record `value`: in a batch, for its mean over the epoch, weighted by items; between batches, for the epoch
+
+        - `name`: Of the column; what is logged within a batch has `train_` or `valid_` before it
+        - `value`: A number, or a tensor of one element
         """
     def fit_one_cycle(self, n_epoch: int | None=None, lr_max: Any=None, div: Any=25.0, div_final: Any=100000.0, pct_start: Any=0.25, wd: Any=None, moms: Any=None, cbs: Any=None, reset_opt: bool=False, start_epoch: int=0, **kwargs: Any) -> None:  # train/schedule.py
         """Train with a learning rate that rises and falls
@@ -868,18 +869,6 @@ class Learner(Loop):
         - `div`: They start so much lower
         - `kwargs`: To `fit_one_cycle`; checkpoints of `resume=folder` are in `frozen` and `unfrozen` there
         """
-    def lr_find(self, start_lr: Any=1e-07, end_lr: Any=10, num_it: int=100, stop_div: bool=True, show_plot: bool=True, suggest_funcs: Any=...) -> tuple | None:  # train/lr_find.py
-        """Find a learning rate; the learner stays as it is
-
-        - `start_lr`: First learning rate, or a list with one for each group
-        - `end_lr`: Learning rate at which it would end, likewise
-        - `num_it`: Batches
-        - `stop_div`: Stop when the loss explodes?
-        - `show_plot`: Plot the losses?
-        - `suggest_funcs`: One or a list of the functions in `SuggestionMethod`; None for no suggestion
-
-        Returns: Suggestions, named after the functions
-        """
     def load_checkpoint(self, folder: Any, accept: Any=True) -> Learner:  # keep/resume.py
         """Restore the whole state of a checkpoint, checked before anything changes
 
@@ -897,6 +886,18 @@ class Learner(Loop):
         """Run the batch that failed again, with its random numbers and callbacks, and leave everything as it is
 
         Returns: `xb`, `yb`, `pred`, `loss`, `grads` by name, and `heard`: by event, the callbacks that hear it
+        """
+    def lr_find(self, start_lr: Any=1e-07, end_lr: Any=10, num_it: int=100, stop_div: bool=True, show_plot: bool=True, suggest_funcs: Any=...) -> tuple | None:  # train/lr_find.py
+        """Find a learning rate; the learner stays as it is
+
+        - `start_lr`: First learning rate, or a list with one for each group
+        - `end_lr`: Learning rate at which it would end, likewise
+        - `num_it`: Batches
+        - `stop_div`: Stop when the loss explodes?
+        - `show_plot`: Plot the losses?
+        - `suggest_funcs`: One or a list of the functions in `SuggestionMethod`; None for no suggestion
+
+        Returns: Suggestions, named after the functions
         """
     def record_step(self, step: int, folder: Any=None, cbs: Any=None, n_epoch: int | None=None) -> dict:  # see/replay.py
         """Train up to the batch `step`, from the last checkpoint before it, and record what each module does in it
@@ -940,7 +941,7 @@ class Learner(Loop):
     @lr.setter
     def lr(self, v: Any) -> None: ...
 
-class TrainEvalCallback(Callback):
+class TrainEvalCallback(OptModes):
     """Count iterations; set device and mode of the model"""
     order: int
     run_valid: bool
@@ -953,6 +954,8 @@ class TrainEvalCallback(Callback):
     def before_validate(self) -> Any: ...
     def after_batch(self) -> Any: ...
     def after_epoch(self) -> Any: ...
+    def after_train(self) -> Any: ...  # loop/learner.py
+    def after_fit(self) -> Any: ...  # loop/learner.py
 
 def default_cb(cls: Any) -> Any:
     """Have every learner begin with a callback of `cls`, unless it is made with `default_cbs=False`"""

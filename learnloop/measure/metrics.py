@@ -22,7 +22,7 @@ from fastcore.basics import listify, patch
 from torch import nn
 from torch.nn import functional as F
 from ..loop.batch import describe, to_concat, to_detach
-from ..loop.checks import did_you_mean
+from ..loop.checks import did_you_mean, note_on
 from ..loop.loss import innermost, watched_loss
 from .series import Scalars, Series
 
@@ -264,7 +264,8 @@ def _watch(self:AvgMetric, *args):
 
 def _way_out(metric, n_targs):
     if n_targs: return '; wrap it in a function that takes those'
-    return f'; if the batch is a dict that has its targets: DictMetric({metric.name})'
+    return ("; if they are in a dict under a name: DataLoaders(…, targ='name'), or, where the model computes the loss "
+        f'with them: DictMetric({metric.name})')
 
 # %% ../../nbs/measure/00_metrics.ipynb #c0ae0002
 _nothing = object()
@@ -354,7 +355,11 @@ def mk_metrics(
     "Make metrics of whatever is given"
     res = []
     for o in [ms] if isinstance(ms, nn.Module) else listify(ms):
-        if isinstance(o, type) and hasattr(o, 'accumulate' if issubclass(o, Metric) else 'compute'): o = o()
+        if isinstance(o, type) and hasattr(o, 'accumulate' if issubclass(o, Metric) else 'compute'):
+            try: o = o()
+            except (TypeError,ValueError) as e:
+                note_on(e, f'learnloop: metrics has the class {o.__name__}: give an instance, {o.__name__}(…)')
+                raise
         if isinstance(o, nn.ModuleDict) and hasattr(o, 'compute'): res += [TorchMetric(m, k) for k,m in o.items()]
         elif hasattr(o, 'accumulate') and hasattr(type(o), 'value'): res.append(o)
         elif all(hasattr(o, k) for k in ('update', 'compute', 'reset')): res.append(TorchMetric(o))
@@ -364,6 +369,8 @@ def mk_metrics(
             res.append(getattr(f, 'mk_metric', AvgMetric)(o))
         else:
             fix = f'; scikit-learn has some by name: skm_metric({o!r})' if isinstance(o, str) else ''
+            if isinstance(o, dict): fix = '; metrics is a list, and each has a name'
+            if isinstance(o, torch.Tensor|float): fix = '; give the function itself, without calling it'
             take = 'a function of (pred, *yb), a Metric, or a torchmetrics object'
             raise TypeError(f'{o!r} is no metric: give {take}{fix}')
     names = [m.name for m in res]

@@ -299,7 +299,7 @@ def after_batch(self:Recorder):
         self._raw.append(learn.loss)
         self._sizes.append(learn.bs)
         lr = (opts(opt)[0] if isinstance(opt, dict) else opt).param_groups[-1]['lr']
-        self._lrs.append(lr if lr.__class__ is float else float(lr))
+        self._lrs.append(lr if lr.__class__ is float else math.nan if lr is None else float(lr))
         if self._keys is not None: self._keys.append((learn.epoch, learn.iter))
     elif training:
         if not learn.loss_parts: return

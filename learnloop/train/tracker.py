@@ -309,7 +309,7 @@ def _act(self:CheckFinite, why):
     why = f'{why}, in epoch {learn.epoch}, batch {learn.iter} of {"training" if learn.training else "validation"}'
     if learn.turn_name: why = f'{why}, turn {learn.turn_name!r}'
     if self.action=='raise':
-        lr = get_hypers(learn.opt)[-1]['lr']
+        lr = get_hypers(learn.opt)[-1].get('lr', math.nan)
         raise FloatingPointError(f'{why}; lr {lr:.3g}, {learn.count.opt_steps} steps taken')
     if self.action=='stop': self._end_fit(why)
     if learn.training: self._now['why_bad'] = why
