@@ -94,7 +94,7 @@ class _Reader:
     def __setattr__(self, k, v):
         is_in,is_live = self.learn is not None,k in self._live
         # private names aren't read from the learner
-        if is_in and k[:1]!='_' and k not in vars(self) and _static(type(self), k) is None and _shadows(self.learn, k):
+        if is_in and k[:1]!='_' and k not in vars(self) and not _defines(type(self), k) and _shadows(self.learn, k):
             _warn_shadow(self, k)
         changes = is_in and is_live and isinstance(self.learn, Flow) and getattr(self, k)!=v
         super().__setattr__(k, v)

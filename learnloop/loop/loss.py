@@ -99,6 +99,7 @@ def _item(b, i, n):
 
 class EachItem:
     "The loss function `f`, returning the loss of each item"
+    reduction = 'none'
     def __init__(self,
         f # A loss function
     ):
