@@ -20,7 +20,6 @@ from ..loop.checks import check_whole, checked_args
 from ..loop.data import Endless, Until
 from ..loop.flow import CancelTrainException, CancelValidException
 from ..loop.learner import Learner
-from ..loop.optimizer import opts
 from ..measure.display import PALETTE, draws, pyplot
 from ..measure.metrics import Smoother
 from ..measure.recorder import Recorder
@@ -108,16 +107,14 @@ class LRFinder(Callback):
         stop_div:bool=True, # Stop when the smoothed loss is 4 times the best so far, or not finite?
         restores:bool=True  # Restore weights and optimizer at the end of the fit?
     ):
-        self.restores,self._undo = restores,ExitStack()
         self._sched,self.num_it,self.stop_div = SchedExp(start_lr, end_lr),check_whole('num_it', num_it),stop_div
-        self.lrs,self.losses,self.suggestions = [],[],None
-
+        self.lrs,self.losses,self.suggestions,self.restores,self._undo = [],[],None,restores,ExitStack()
     def before_fit(self):
         check_owners(self)
         self.lrs,self.losses,self.suggestions,self._best,self._smooth = [],[],None,math.inf,Smoother()
         learn = self.learn
         if hasattr(learn, 'recorder'): learn.recorder.lr_finder = self
-        trained = [o for o in (learn.model, learn.loss_module, *opts(learn.opt)) if o is not None]
+        trained = [learn.model, learn.loss_module, learn.opt]
         if self.restores: self._undo.enter_context(learn.undone(of=trained))
     def cleanup_fit(self): self._undo.close()
     def before_train(self):

@@ -60,14 +60,14 @@ class LRFinder(Callback):
     fit_only: bool
     needs_length: bool
     agrees: bool
-    restores: bool
-    _undo: Any
     _sched: Any
     num_it: Any
     stop_div: bool
     lrs: list
     losses: list
     suggestions: dict
+    restores: bool
+    _undo: Any
     _best: Any
     _smooth: Any
     _lr: Any
