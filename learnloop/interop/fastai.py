@@ -190,7 +190,7 @@ def _filled(row): return L(math.nan if v is None else v for v in row)
 
 def _log_of(rec):
     "The row of the epoch, as far as it is known"
-    learn,n = rec.learn,len(rec.metric_names)-1-rec.add_time
+    learn,n = rec.learn,len(rec.columns)
     is_written = bool(rec.values) and rec.log[:1]==[learn.epoch] and rec.log[1:n+1]==rec.values[-1]
     if is_written or not learn.inside('epoch'): return rec.log
     n_known = 1+max((i for i,k in enumerate(rec.columns) if k in rec.row), default=-1)

@@ -40,7 +40,8 @@ class Recorder(Callback):
     records: Any
     _smooth: list
     _smoother: Any
-    metric_names: list
+    _names: list
+    _given: Any
     hps: dict
     row: dict
     _begun: int
@@ -53,6 +54,7 @@ class Recorder(Callback):
     error: Any
     _since: Any
     _start: Any
+    _logger: Any
     _seconds: Any
     lr_finder: Any
     _known: Any
@@ -82,8 +84,14 @@ class Recorder(Callback):
         """Have means, and columns, of parts of the loss with these `names`; those of turns come up in training alone"""
     def _add_parts(self, titles: Any) -> Any: ...  # measure/recorder.py
     def _title(self) -> Any:  # measure/recorder.py
-        """Write the titles, if nobody has yet"""
-    def _write(self, row: Any) -> Any: ...  # measure/recorder.py
+        """Write the titles, once"""
+    def _write(self, row: Any, logger: Any=None) -> Any: ...  # measure/recorder.py
+    @property
+    def metric_names(self) -> list:  # measure/recorder.py
+        """Titles of the table's columns; a callback that reads them before the first batch finds the loss's parts among them
+
+        Returns: `epoch`, then the columns, then `time`
+        """
     def when_known(self, column: str, check: Any) -> bool:  # measure/recorder.py
         """Have `check` called at the first loss of the fit, if `column` may be that of a part which nobody has seen yet
 
