@@ -58,19 +58,6 @@ def note_metric(
     "Note on the error `e` which metric it is of"
     note_on(e, f'learnloop: of metric {safely(getattr, m, "name")}{more}')
 
-# %% ../../nbs/measure/06_trial.ipynb #7956f8e0
-def find_loss_parts(
-    learn # The learner, before its first batch of training
-)->list: # Names; empty if the loss has no parts, or can't be tried
-    "Try the loss on a batch, to find the names of its parts"
-    dl = next((o for o in (learn.dls.valid, learn.dls.train) if _can_try(learn, o)), None)
-    if dl is None or not learn.one_turn: return []
-    with _undisturbed(learn.model, *loss_modules(learn.loss_func)):
-        try:
-            view = _TrialView(learn, **_first_batch(learn, dl))
-            return list(view.loss_parts)
-        except (Exception,CancelException): return []  # the first batch of the fit will say more
-
 # %% ../../nbs/measure/06_trial.ipynb #c7a1d001
 class _TrialView(LearnerView):
     "The learner as a metric sees it after a batch; `asked` for more than that, it says so"
@@ -194,3 +181,16 @@ def _try(m, view):
     try: _ = m.value
     except Exception as e:
         if _is_final(e): raise
+
+# %% ../../nbs/measure/06_trial.ipynb #7956f8e0
+def find_loss_parts(
+    learn # The learner, before its first batch of training
+)->list: # Names; empty if the loss has no parts, or can't be tried
+    "Try the loss on a batch, to find the names of its parts"
+    dl = next((o for o in (learn.dls.valid, learn.dls.train) if _can_try(learn, o)), None)
+    if dl is None or not learn.one_turn: return []
+    with _undisturbed(learn.model, *loss_modules(learn.loss_func)):
+        try:
+            view = _TrialView(learn, **_first_batch(learn, dl))
+            return list(view.loss_parts)
+        except (Exception,CancelException): return []  # the first batch of the fit will say more

@@ -446,11 +446,12 @@ def csv_logger(base, reads=True):
 
 ONE_TITLE = dict(torchs=F.mse_loss, lambdas=lambda p, y: F.mse_loss(p, y), parts=summed, logged=RETURNS['logged'][0], module=nn.MSELoss())
 @pytest.mark.parametrize('base', [Callback, fastai.Callback], ids=['ours', 'fastais'])
-@pytest.mark.parametrize('dls', [(TRAIN, VALID), (TRAIN, None), (DataLoader(TensorDataset(X, Y), 8, shuffle=True), VALID), (DataLoader(TensorDataset(X, Y), 8, shuffle=True), None)], ids=['list', 'train', 'loader', 'train_loader'])
+@pytest.mark.parametrize('valid', [VALID, None], ids=['valid', 'alone'])
+@pytest.mark.parametrize('train', [TRAIN, DataLoader(TensorDataset(X, Y), 8, shuffle=True)], ids=['list', 'loader'])
 @pytest.mark.parametrize('loss', ONE_TITLE)
-def test_a_header_of_ones_own_is_the_only_one(base, dls, loss):
+def test_a_header_of_ones_own_is_the_only_one(base, train, valid, loss):
     def fit(*cbs):
-        learn = mk(ONE_TITLE[loss], nn.Sequential(model(), nn.BatchNorm1d(4), nn.Dropout(.5)), DataLoaders(*dls, device='cpu'))
+        learn = mk(ONE_TITLE[loss], nn.Sequential(model(), nn.BatchNorm1d(4), nn.Dropout(.5)), DataLoaders(train, valid, device='cpu'))
         torch.manual_seed(1)
         learn.fit(2, cbs=list(cbs))
         return learn,learn.model.state_dict()
