@@ -15,7 +15,7 @@ from numbers import Real
 from torch import Tensor
 from fastcore.basics import noop
 from ..loop.flow import CancelFitException, CancelTrainException
-from .core import Adapter, Facade, Hook, attr, not_failed, sharing
+from .core import Adapter, Facade, Hook, attr, names_others, not_failed, sharing
 from .facts import find_cb, plain, process_rank, schedulers, validated
 
 # %% ../../nbs/interop/02_engine.ipynb #2ea2ed0a
@@ -233,3 +233,6 @@ class TrainingEngine(_Told, _Run, _State, Adapter):
         Hook('on_exception', 'after_exception', kwargs=lambda o: dict(exception=o.learn.exception),
             when=lambda o: o.trainer._running, evaluate=True, note='any error in the fit, Ctrl-C included'),
         Hook('on_train_end', 'cleanup_fit', note='always')]
+
+# %% ../../nbs/interop/02_engine.ipynb #26bb21c0
+__getattr__ = names_others(__name__)

@@ -25,7 +25,7 @@ from ..loop.checks import did_you_mean
 from ..loop.data import DataLoaders, batch_len
 from ..loop.flow import PHASES, CancelEvaluateException, CancelException, Events, UncaughtCancelError, near_miss
 from ..loop.flow import event as _events
-from .core import Adapter, Facade, Hook, attr, system_of
+from .core import Adapter, Facade, Hook, attr, names_others, system_of
 from .facts import batch_size, init_args, plain, storable, storable_items
 from ..loop.optimizer import hyper_groups, get_hypers, opts, set_hypers, step, zero_grad
 
@@ -714,3 +714,6 @@ class FastAI(_Kept):
         super().__setattr__(k, v)
         gone = k=='learn' and v is None and self.foreign.__dict__.get('learn') is self.trainer
         if gone: self.foreign.__dict__['learn'] = None
+
+# %% ../../nbs/interop/05_fastai.ipynb #ded5c26b
+__getattr__ = names_others(__name__)
