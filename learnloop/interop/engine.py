@@ -11,10 +11,13 @@ __all__ = ['Logger', 'Config', 'Engine', 'Callback', 'TrainingEngine']
 import torch
 from collections.abc import Mapping
 from copy import deepcopy
+from functools import partial
 from numbers import Real
+from weakref import ref
 from torch import Tensor
 from fastcore.basics import noop
 from ..loop.flow import CancelFitException, CancelTrainException
+from ..measure.metrics import LearnerView, mk_metrics
 from .core import Adapter, Facade, Hook, attr, names_others, not_failed, sharing
 from .facts import find_cb, plain, process_rank, schedulers, validated
 
@@ -52,7 +55,7 @@ class Engine(Facade):
     system,should_stop_training = 'TrainingEngine',False
     refused = '''trainer task tasks schedulers train evaluate validate run fit stop save_checkpoint load_checkpoint
         checkpoint_manager train_step validation_step metrics'''.split()
-    _before,_rows = 0,0  # optimizer steps before this step, and epochs recorded before this one
+    _before,_rows,_metrics = 0,0,()  # optimizer steps before this step, epochs recorded before this one, `Metric`s
     _running = False     # Is there a fit?
     def __init__(self,
         learn # The learner that it stands for
@@ -112,17 +115,38 @@ class Callback(_Hooks):
 
 # %% ../../nbs/interop/02_engine.ipynb #df8d247f
 class _Floats(Mapping, dict):
-    "A dict of tensors, of which each is a float as soon as it is read"
+    "A dict of tensors, and of functions that compute them: each is a float as soon as it is read"
     def __getitem__(self, k):
-        v = dict.__getitem__(self, k)
-        if isinstance(v, Tensor):
-            v = v.item()
-            dict.__setitem__(self, k, v)
+        was = v = dict.__getitem__(self, k)
+        if isinstance(v, partial): v = v()
+        if isinstance(v, Tensor) and v.numel()==1: v = v.item()
+        if v is not was: dict.__setitem__(self, k, v)
         return v
+    def compute(self):
+        "Compute what needs the batch"
+        for k,v in dict.items(self):
+            if isinstance(v, partial): dict.__setitem__(self, k, v())
     def __iter__(self): return dict.__iter__(self)  # a function, or dict(o) would copy the tensors
     def __len__(self): return dict.__len__(self)
     def __contains__(self, k): return dict.__contains__(self, k)
     def __repr__(self): return repr(dict(self))
+
+# %% ../../nbs/interop/02_engine.ipynb #8d74ccc5
+def _value_of(m, view):
+    "The value of the metric `m` for the batch that `view` shows"
+    learn = view._learn
+    theirs = learn,learn.model,learn.loss_func,learn.opt,learn.dls,*learn.cbs
+    m = deepcopy(m, {id(o):o for o in theirs})
+    m.reset()
+    with torch.no_grad(): m.accumulate(view)
+    return m.value
+
+def _batch_metrics(learn, metrics):
+    "Values of a training batch, computed when they are read"
+    names = 'batch xb yb x y bs n_items loss loss_parts training iter'.split()
+    kept = {k:getattr(learn, k) for k in names} | dict(loss_grad=learn.loss, pred=learn.to_detach(learn.pred, cpu=False))
+    view = LearnerView(learn, **kept)
+    return _Floats(learn.loss_parts | {m.name:partial(_value_of, m, view) for m in metrics} | dict(loss=learn.loss))
 
 # %% ../../nbs/interop/02_engine.ipynb #26f7e560
 _names = dict(train_loss='avg_loss', valid_loss='val_loss')
@@ -136,11 +160,13 @@ def _logs(values):
 class _Told:
     "What hooks are told, and when"
     _reported = None  # The batch whose `on_train_step_end` was called
+    _given = None     # Weak reference to the metrics that this was called with
     def _epoch(self): return dict(epoch=self.learn.epoch)
     def _batch(self): return dict(epoch=self.learn.epoch, batch_idx=self.learn.iter)
     def _step(self):
-        self._reported = self.learn.count.batches
-        return self._batch() | dict(loss=self.learn.loss, metrics=_Floats(loss=self.learn.loss))
+        self._reported,metrics = self.learn.count.batches,_batch_metrics(self.learn, self.trainer._metrics)
+        self._given = ref(metrics)
+        return self._batch() | dict(loss=self.learn.loss, metrics=metrics)
     def _valid(self): return self._epoch() | dict(logs=_logs(validated(self.learn)) or dict(val_loss=None))
     def _end(self):
         r,row = getattr(self.learn, 'recorder', None),{}
@@ -158,18 +184,18 @@ class _Run:
     "What the engine itself does, besides calling hooks"
     def before_fit(self):
         o = self.trainer
-        o.should_stop_training,o._running = False,True
+        o.should_stop_training,o._running,o._metrics = False,True,mk_metrics(self.learn.metrics)
         o._steps,o._rows = self.learn.count.opt_steps,0
     def cleanup_fit(self): self.trainer._running = False
 
     def before_epoch(self):
         self.trainer._rows = len(self.learn.recorder.values) if hasattr(self.learn, 'recorder') else 0
-    def after_train(self):
-        if self.learn.dls.valid is not None: return
-        self.call_all('on_validation_start', **self._epoch())
-        self.call_all('on_validation_end', **self._epoch(), logs=dict(val_loss=None))
 
     def before_step(self): self.trainer._before = self.learn.count.opt_steps
+    def cleanup_batch(self):
+        kept = [o._given() for o in self.group if o._given]
+        for o in kept:
+            if o is not None and self.learn.outcome.get('batch')!='failed': o.compute()  # a callback keeps them
     def before_fetch(self):
         if not self.learn.training: return
         self._share()
@@ -224,9 +250,9 @@ class TrainingEngine(_Told, _Run, _State, Adapter):
         Hook('on_batch_end', 'cleanup_batch', kwargs=_Told._batch, when=not_failed('batch'),
             note='in training; not after an error'),
         Hook('on_validation_start', 'before_validate', kwargs=_Told._epoch, when=_Told._in_epoch,
-            note='without a loader for it: `after_train`'),
+            note='if there is a validation loader'),
         Hook('on_validation_end', 'cleanup_validate', kwargs=_Told._valid, when=_Told._validated,
-            note='not after an error; without a loader for it: `after_train`, with a `val_loss` of None'),
+            note='likewise; not after an error'),
         Hook('on_save_checkpoint', 'after_save', kwargs=_Told._epoch, when=_Told._saved,
             note='if it was really saved, in a fit, on rank 0'),
         Hook('on_epoch_end', 'cleanup_epoch', kwargs=_Told._end, when=not_failed('epoch'), note='not after an error'),
