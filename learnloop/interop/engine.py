@@ -144,8 +144,8 @@ def _value_of(m, view):
 def _batch_metrics(learn, metrics):
     "Values of a training batch, computed when they are read"
     names = 'batch xb yb x y bs n_items loss loss_parts training iter'.split()
-    kept = {k:getattr(learn, k) for k in names} | dict(loss_grad=learn.loss, pred=learn.to_detach(learn.pred, cpu=False))
-    view = LearnerView(learn, **kept)
+    kept,pred = {k:getattr(learn, k) for k in names},learn.to_detach(learn.pred, cpu=False)
+    view = LearnerView(learn, **kept, loss_grad=learn.loss, pred=pred)
     return _Floats(learn.loss_parts | {m.name:partial(_value_of, m, view) for m in metrics} | dict(loss=learn.loss))
 
 # %% ../../nbs/interop/02_engine.ipynb #26f7e560

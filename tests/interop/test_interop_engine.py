@@ -185,7 +185,9 @@ def test_metrics_of_a_batch(reads, train_metrics):
     learn.recorder.train_metrics = train_metrics
     cb = type('Reads', (Callback,), dict(on_train_step_end=lambda self, **kwargs: hear(self, '', kwargs)))()
     want = []
-    def note(cb): want.append(dict(fit=F.mse_loss(cb.pred, cb.y).item(), size=cb.pred.abs().mean().item(), l1=F.l1_loss(cb.pred, cb.y).item(), off=len(cb.y), loss=cb.loss.item()))
+    def note(cb):
+        parts = {k:v.item() for k,v in loss(cb.pred, cb.y).items()}
+        want.append(parts | dict(l1=F.l1_loss(cb.pred, cb.y).item(), off=len(cb.y), loss=cb.loss.item()))
     ref.recorder.train_metrics = train_metrics
     ref.fit(1, cbs=Ours(after_loss=lambda cb: note(cb) if cb.training else None))
     n = len(calls)
