@@ -84,10 +84,11 @@ class _Reader:
             raise AttributeError(f'{type(self).__name__!r} object has no attribute {k!r}')
         if _defines(type(self), k): return object.__getattribute__(self, k)
         learn = getattr(self, self._default)
+        is_flow = isinstance(learn, Flow)
+        if is_flow and k[0]!='_' and (k in vars(learn) or _defines(type(learn), k)): return getattr(learn, k)
         if k in vars(self).get('_events', ()): return self._events[k]
         if learn is None: raise AttributeError(f'{self.label} has no attribute {k!r} of its own, and is in no learner')
-        if not isinstance(learn, Flow): return getattr(learn, k)
-        if k[0]!='_' and (k in vars(learn) or _defines(type(learn), k)): return getattr(learn, k)
+        if not is_flow: return getattr(learn, k)
         def _advice(): return called_here('attribute', k) or did_you_mean(k, [*vars(self), *dir(learn)])
         raise NoAttribute(f'neither {self.label} nor its learner has an attribute {k!r}', _advice)
 
@@ -246,7 +247,7 @@ def listens(self:Callback,
 def _plain_flow(): return Flow()
 
 @patch
-def _methods(self:Callback, flow, name):
+def _find_methods(self:Callback, flow, name):
     "What `cb(name)` calls: the handlers of an event, or a method; a misspelt event is an error"
     if name in flow.events or name in vars(self).get('_events', ()): return [f for f,_ in self._heard(name)]
     if name in vars(self) or hasattr(type(self), name): return [f] if callable(f := getattr(self, name)) else []
@@ -268,7 +269,7 @@ def __call__(self:Callback,
     "Call what hears the event `name`, or its method of that name, as in fastai"
     res,is_in = None,isinstance(self.learn, Flow)
     flow = self.learn if is_in else _plain_flow()
-    fs = self._methods(flow, name)
+    fs = self._find_methods(flow, name)
     try:
         for f in () if self._is_muted(flow, name) else fs: res = f(*args, **kwargs)
     except Exception as e:

@@ -266,7 +266,7 @@ class Callback(_Named):
         - `inner`: Is the event inside a batch?
         - `training`: Is the batch one of training?
         """
-    def _methods(self, flow: Any, name: Any) -> Any:  # loop/callback.py
+    def _find_methods(self, flow: Any, name: Any) -> Any:  # loop/callback.py
         """What `cb(name)` calls: the handlers of an event, or a method; a misspelt event is an error"""
     def _is_muted(self, flow: Any, name: Any) -> Any: ...  # loop/callback.py
     def __call__(self, name: str, *args: Any, **kwargs: Any) -> Any:  # loop/callback.py
