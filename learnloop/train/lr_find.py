@@ -113,8 +113,7 @@ class LRFinder(Callback):
         check_owners(self)
         self.lrs,self.losses,self.suggestions,self._best,self._smooth = [],[],None,math.inf,Smoother()
         learn = self.learn
-        if hasattr(learn, 'recorder'): learn.recorder.lr_finder = self
-        trained = [learn.model, learn.loss_module, learn.opt]
+        trained = learn.model,learn.loss_module,learn.opt
         if self.restores: self._undo.enter_context(learn.undone(of=trained))
     def cleanup_fit(self): self._undo.close()
     def before_train(self):
