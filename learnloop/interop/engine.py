@@ -17,7 +17,6 @@ from weakref import ref
 from torch import Tensor
 from fastcore.basics import noop
 from ..loop.flow import CancelFitException, CancelTrainException
-from ..measure.metrics import LearnerView, mk_metrics
 from .core import Adapter, Facade, Hook, attr, names_others, not_failed, sharing
 from .facts import find_cb, plain, process_rank, schedulers, validated
 
@@ -55,7 +54,7 @@ class Engine(Facade):
     system,should_stop_training = 'TrainingEngine',False
     refused = '''trainer task tasks schedulers train evaluate validate run fit stop save_checkpoint load_checkpoint
         checkpoint_manager train_step validation_step metrics'''.split()
-    _before,_rows,_metrics = 0,0,()  # optimizer steps before this step, epochs recorded before this one, `Metric`s
+    _before,_rows = 0,0  # optimizer steps before this step, and epochs recorded before this one
     _running = False     # Is there a fit?
     def __init__(self,
         learn # The learner that it stands for
@@ -132,21 +131,20 @@ class _Floats(Mapping, dict):
     def __repr__(self): return repr(dict(self))
 
 # %% ../../nbs/interop/02_engine.ipynb #8d74ccc5
-def _value_of(m, view):
+def _value_of(m, learn, view):
     "The value of the metric `m` for the batch that `view` shows"
-    learn = view._learn
     theirs = learn,learn.model,learn.loss_func,learn.opt,learn.dls,*learn.cbs
     m = deepcopy(m, {id(o):o for o in theirs})
     m.reset()
     with torch.no_grad(): m.accumulate(view)
     return m.value
 
-def _batch_metrics(learn, metrics):
+def _batch_metrics(learn):
     "Values of a training batch, computed when they are read"
-    names = 'batch xb yb x y bs n_items loss loss_parts training iter'.split()
-    kept,pred = {k:getattr(learn, k) for k in names},learn.to_detach(learn.pred, cpu=False)
-    view = LearnerView(learn, **kept, loss_grad=learn.loss, pred=pred)
-    return _Floats(learn.loss_parts | {m.name:partial(_value_of, m, view) for m in metrics} | dict(loss=learn.loss))
+    view,r = learn.apart(),getattr(learn, 'recorder', None)
+    view.loss_grad,view.pred = learn.loss,learn.to_detach(learn.pred, cpu=False)
+    metrics = {m.name:partial(_value_of, m, learn, view) for m in (r.valid_mets if r else ())}
+    return _Floats(metrics | learn.loss_parts | dict(loss=learn.loss))
 
 # %% ../../nbs/interop/02_engine.ipynb #26f7e560
 _names = dict(train_loss='avg_loss', valid_loss='val_loss')
@@ -164,7 +162,7 @@ class _Told:
     def _epoch(self): return dict(epoch=self.learn.epoch)
     def _batch(self): return dict(epoch=self.learn.epoch, batch_idx=self.learn.iter)
     def _step(self):
-        self._reported,metrics = self.learn.count.batches,_batch_metrics(self.learn, self.trainer._metrics)
+        self._reported,metrics = self.learn.count.batches,_batch_metrics(self.learn)
         self._given = ref(metrics)
         return self._batch() | dict(loss=self.learn.loss, metrics=metrics)
     def _valid(self): return self._epoch() | dict(logs=_logs(validated(self.learn)) or dict(val_loss=None))
@@ -184,7 +182,7 @@ class _Run:
     "What the engine itself does, besides calling hooks"
     def before_fit(self):
         o = self.trainer
-        o.should_stop_training,o._running,o._metrics = False,True,mk_metrics(self.learn.metrics)
+        o.should_stop_training,o._running = False,True
         o._steps,o._rows = self.learn.count.opt_steps,0
     def cleanup_fit(self): self.trainer._running = False
 

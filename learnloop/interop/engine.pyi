@@ -32,7 +32,6 @@ class Engine(Facade):
     refused: Any
     _before: int
     _rows: int
-    _metrics: Any
     _running: bool
     def __init__(self, learn: Any) -> None:
         """- `learn`: The learner that it stands for"""
