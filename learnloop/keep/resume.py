@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/keep/resume.html.md"""
 __all__ = ['Origin', 'read_origin', 'FitKeeper', 'overrides']
 
 # %% ../../nbs/keep/06_resume.ipynb #5356c29d
-import os, threading, torch, warnings
+import threading, torch, warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from copy import deepcopy
@@ -18,20 +18,22 @@ from types import CodeType, SimpleNamespace
 from fastcore.basics import noop, patch
 from torch import Tensor
 from .checkpoint import CheckpointCallback, checkpoint_names
+from .compare import changed_facts, names_of, said
 from .interrupt import Signals
 from .passes import KeptPass, copy_batch, random_states, set_random_states
-from .shards import put_shards, read_shards
+from .shards import copy_state, put_own, put_shards, read_shards
 from .state import Checkpointer, check_plain, check_weights
-from .storage import Checkpoint, DamagedCheckpoint, list_checkpoints, locked_folder, newest_checkpoint
+from .storage import (
+    Checkpoint, DamagedCheckpoint, list_checkpoints, locked_folder, misfit, named_checkpoint, newest_checkpoint)
 from ..loop.callback import Callback, as_list, mk_cb
 from ..loop.batch import batch_map, describe
 from ..loop.begin import why_inexact
-from ..loop.checks import replaced, say
+from ..loop.checks import check_place, replaced, say
 from ..loop.flow import CancelFitException, CancelStepException
 from ..loop.learner import Learner, keeps_fits
 from ..loop.place import Place
 from ..loop.rng import branch_rngs, own_stream, preserve_rng
-from ..loop.optimizer import HYPERS, get_hypers, opt_recipe, opts
+from ..loop.optimizer import HYPERS, get_hypers, hyper_groups, opt_recipe, opts
 from ..measure.series import shared_parts
 
 # %% ../../nbs/keep/06_resume.ipynb #c641cf20
@@ -46,6 +48,8 @@ class Origin:
     ):
         self.state,self.where,self.args,self.of,self.batch,self.how = state,where,args,of,batch,''
         self.hypers,self.accept = {},True  # Hyper-parameters that are others, and whatever else may be
+        self.options = {} # Options of the optimizer that are others: values of its groups, by name
+        self.changes = () # Differences that the fit warns of
         self.before = {}  # Random states when the fit began
         self.there = ()   # Names of the checkpoints that were there
     place = property(lambda self: Place(*(self.state['loop'][k] for k in Place._fields)), doc='Where the fit goes on')
@@ -62,11 +66,16 @@ def read_origin(
     try:
         state = c.plain()
         shards = read_shards(c.path) if 'shards.json' in c.manifest['files'] else None
+        ranks = state.pop('ranks', None)  # each process reads its own, or adds them up: see `take_own`
         if shards: state = put_shards(state, shards)
+        if ranks: state['ranks'] = ranks
     except DamagedCheckpoint: raise
     except (LookupError, TypeError, ValueError, AttributeError, RuntimeError) as e:
         raise DamagedCheckpoint(f'{file} is not what learnloop writes: {type(e).__name__}, {e}') from e
     check_plain(file, state, c.step)
+    for k in Place._fields:
+        if k in c.manifest and c.manifest[k]!=state['loop'][k]:
+            raise DamagedCheckpoint(f"{file} has loop.{k} {state['loop'][k]!r}, and the manifest {c.manifest[k]!r}")
     weights = dict(model=c.read('model.pt'), opt=c.read('opt.pt'))
     state |= put_shards(weights, shards) if shards else weights
     check_weights(c.path, state)
@@ -150,6 +159,42 @@ def _agree_at_end(self:FitKeeper):
     wish = max(peers.gather(s.wish))
     if wish>1: s.agree(wish)
 
+# %% ../../nbs/keep/06_resume.ipynb #9deb8de5
+def _read_resume(resume):
+    "Return the folder of the run that `resume` names, and the `Checkpoint` if it names one of these"
+    c = named_checkpoint('resume', resume, _RESUME)
+    if c is None: return check_place('resume', resume, _RESUME, new=True),None
+    if not c.consistent:
+        raise ValueError(f'resume is {str(c.path)!r}, which was saved in the middle of a batch: resume from '
+            f'{str(c.path.parent)!r}, its folder, or from a checkpoint that is named step-…')
+    return check_place('resume', c.path.parent, _RESUME),c
+
+_RESUME = 'the folder of a run, as its CheckpointCallback has it, a checkpoint in it, or a Checkpoint'
+
+def _saver_for(folder, c):
+    "Make the callback that saves a fit which resumes in the run's `folder`, from the checkpoint `c` or the newest one"
+    if c is None or c.has_own_name: return CheckpointCallback(folder)
+    raise ValueError(f'resume is {str(c.path)!r}, and its name does not tell the folder of its run: say where this fit '
+        "saves, with cbs=CheckpointCallback('folder of the run')")
+
+# %% ../../nbs/keep/06_resume.ipynb #3d27efb3
+def _check_newer(c, savers):
+    "Refuse to save where a later fit would resume from other checkpoints than those that lead on from `c`"
+    for folder in (o.folder for o in savers):
+        is_own = folder.resolve()==c.path.parent.resolve()
+        others = [o for o in list_checkpoints(folder, verify=False) if o.consistent and (o.step>c.step or not is_own)]
+        if others: raise ValueError(f'resume is {str(c.path)!r}, and this fit would save in {str(folder)!r}, where '
+            f'{"newer" if is_own else "other"} checkpoints are, up to {others[-1].path.name}. Save in a new folder, '
+            f"with cbs=CheckpointCallback('new folder'); or delete them; or continue from them: resume={str(folder)!r}")
+
+def _verify(what, c):
+    "Verify the checkpoint `c`, which the argument `what` names; if it is not there, say which are"
+    if not c.path.exists():
+        there = ', '.join(checkpoint_names(c.path.parent)) if c.path.parent.is_dir() else ''
+        raise FileNotFoundError(f'{what} is {str(c.path)!r}, and there is no such checkpoint; '
+            f'{c.path.parent} has {there or "none"}')
+    c.verify()
+
 # %% ../../nbs/keep/06_resume.ipynb #d6000001
 def _check_same_folder(saver, resume):
     "Refuse a fit whose next run would find in the folder `resume` what this one began with"
@@ -164,8 +209,8 @@ def enter(self:FitKeeper, args, resume=None, accept=()):
     learn,cbs = self.learn,args['cbs']
     self.forget()
     self.args,self.ask,self.keeps,self.kept,self.why_not = args,(resume, accept),args['keep_failed'],None,''
-    is_saver = [isinstance(o, CheckpointCallback) for o in (*learn.cbs, *cbs)]
-    self._check_overrides(resume is not None or self.keeps or any(is_saver))
+    savers = [o for o in (*learn.cbs, *cbs) if isinstance(o, CheckpointCallback)]
+    self._check_overrides(resume is not None or self.keeps or bool(savers))
     res = [_KeepsBatches() if self.keeps else _Pauses()]
     if isinstance(resume, Origin):
         if resume.of and any(a is not b for a,b in zip(resume.of, (learn.model, learn.opt), strict=True)):
@@ -173,14 +218,12 @@ def enter(self:FitKeeper, args, resume=None, accept=()):
                 'with others')
         learn.opt_as_at_start(frozen=True)  # the state has what became of it
         return res
-    learn.opt_for_resume(resume)
     if resume is None: return res
-    if not isinstance(resume, (str,os.PathLike)) or not resume:
-        raise TypeError(f'resume is {resume!r}: it must be the folder of a run, as its CheckpointCallback has it')
-    for o in (*learn.cbs, *cbs):
-        if isinstance(o, CheckpointCallback): _check_same_folder(o, resume)
-    if any(is_saver): return res
-    saver = CheckpointCallback(resume)
+    folder,c = _read_resume(resume)
+    for o in savers if c is None else (): _check_same_folder(o, resume)
+    saver = None if savers else _saver_for(folder, c)
+    learn.opt_for_resume(resume)
+    if savers: return res
     self.args['cbs'] = [*cbs, saver]  # `resume()` saves there, too
     return [*res, saver]
 
@@ -189,13 +232,15 @@ def enter(self:FitKeeper, args, resume=None, accept=()):
 def start(self:FitKeeper):
     learn,(resume,accept) = self.learn,self.ask
     learn.paused = learn.failed = None
-    self.asked,self.config = learn.n_epoch,self.mk_config()
+    self.asked,self.config,self.about = learn.n_epoch,self.mk_config(),None
+    if resume is not None or self._checkpoint_cbs(): self.describe_run()  # before anything is trained
     learn.outcome.pop('fit', None)  # of a fit before
     origin = self._find(resume, accept) if resume is not None else None
     if origin:
         at = origin.place.next
         if at in self.no_place:
             raise ValueError(f'{origin.where} is in the middle of an epoch, next is {at!r}: {self.no_place[at]}')
+        if learn.peers.is_first: _warn_of_changes(origin.changes, origin.where)
         self.marks = {k:v for k,v in origin.state['rng'].items() if k!='now'}
         origin.before = random_states(learn)
         set_random_states(learn, self.marks.get('fit', {}))
@@ -203,19 +248,39 @@ def start(self:FitKeeper):
     self.origin = origin
     return origin.place if origin else Place(learn.epoch)
 
+# %% ../../nbs/keep/06_resume.ipynb #ea14d8ab
+def _refuse_runs(folder):
+    "Refuse a `folder` without checkpoints of its own that holds those of other runs below it"
+    inner = next((o for o in folder.glob('*/step-*/manifest.json')), None)
+    if inner is None: return
+    raise ValueError(f'resume is {str(folder)!r}, a folder of runs, such as {str(inner.parents[1])!r}: give the folder '
+        'of one run, or a new one')
+
+@patch
+def _pick(self:FitKeeper, resume):
+    "Find the folder that `resume` names, the checkpoint to resume from, or None, and the names of all that are there"
+    folder,c = _read_resume(resume)
+    there = []
+    def _newest(_):
+        with locked_folder(folder):
+            there[:] = checkpoint_names(folder)
+            return newest_checkpoint(folder) or _refuse_runs(folder)
+    def _that(c):
+        _verify('resume', c)
+        _check_newer(c, self._checkpoint_cbs())
+        there[:] = checkpoint_names(c.path.parent)
+        return c
+    return folder,self.same_for_all(_that, c) if c else self.same_for_all(_newest, folder),there
+
 # %% ../../nbs/keep/06_resume.ipynb #2df40a95
 @patch
 def _find(self:FitKeeper, resume, accept):
     "What to go on from in the folder or the `Origin` `resume`, or None"
     learn,config = self.learn,self.config
     # it may be wanted again
-    if isinstance(resume, Origin): return Origin(deepcopy(resume.state), resume.where, resume.args, None, resume.batch)
-    folder,there = Path(resume).expanduser(),[]
-    def _newest(folder):
-        with locked_folder(folder):
-            there[:] = checkpoint_names(folder)
-            return newest_checkpoint(folder)
-    c = self.same_for_all(_newest, folder)
+    if isinstance(resume, Origin):
+        return Origin(copy_state(resume.state), resume.where, resume.args, None, resume.batch)
+    folder,c,there = self._pick(resume)
     if c is None:
         if learn.count.batches and any(o.step==learn.count.opt_steps for o in list_checkpoints(folder, verify=False)):
             warnings.warn(f'{folder} has only what was taken in the middle of a batch, which no fit goes on from: '
@@ -229,17 +294,19 @@ def _find(self:FitKeeper, resume, accept):
     # another kind can't take it up
     if any(old.get(k)!=config.get(k) for k in ('loader','workers','parts')): s['loader'] = None
     self._take_for_same(origin)
-    self.compare(old, config, accept, c.path)
+    changes = self.compare(old, config, accept, c.path, (s.get('about', {}), self.about))
     self.check(origin)
     _warn_of_batches(old, config, origin.place)
+    origin.changes = changes
     done = s['loop']['count']['opt_steps']-s['callbacks'].get('step_limit', {}).get('first', inf)
     most = config['max_steps']
-    if most and most<=done and most!=old['max_steps']:
+    if most and most<=done and most!=old.get('max_steps'):
         raise ValueError(f'max_steps is {most}, and {c.path} has {done} steps of this fit: give more, or take its '
             'result by load_checkpoint')
     hypers = get_hypers(learn.opt)
     # it was accepted that they are others
     origin.hypers = {k:[g[k] for g in hypers] for k in hypers[0] if old.get(k)!=config[k]}
+    origin.options = self._other_options(s)
     return origin
 
 # %% ../../nbs/keep/06_resume.ipynb #2df40aa1
@@ -250,6 +317,22 @@ def _warn_of_batches(old, new, place):
     if bad and place.next=='train' and place.batch:
         warnings.warn(f'not exact: {"; ".join(bad)}, so the rest of epoch {place.epoch} may repeat items, or leave '
             'some out', stacklevel=2)
+
+# %% ../../nbs/keep/06_resume.ipynb #624b3cfa
+def _warn_of_changes(changes, where):
+    "Warn once of differences that may be intended"
+    if changes: warnings.warn(f'{where} was saved by a run that differs from this one: {said(changes)}. '
+        f'The fit resumes nevertheless. If this is intended: accept={names_of(changes)!r}', stacklevel=2)
+
+@patch
+def _other_options(self:FitKeeper, s):
+    "Options of the optimizer that aren't those of the saved run: values of the groups, by name"
+    about = s.get('about', {})
+    if about.get('optimizer', {}).get('class')!=self.about['optimizer'].get('class'): return {}
+    changes = [o for o in changed_facts(about, self.about) if o.is_refused and o.name.startswith('optimizer.')]
+    names = [o.name.split('.')[1] for o in changes]
+    groups = [g for _,g in hyper_groups(self.learn.opt)]
+    return {k:[g[k] for g in groups] for k in names if all(k in g for g in groups)}
 
 # %% ../../nbs/keep/06_resume.ipynb #2df40a97
 @patch
@@ -280,17 +363,72 @@ def same_for_all(self:FitKeeper,
 def take_own(self:FitKeeper,
     origin:Origin # As it was read
 ):
-    "Have of `origin` what was this process's own, if there were as many processes then"
+    "Put into the state of `origin` what this process had for itself or, with another number of them, what all had"
+    s,peers,folder = origin.state,self.learn.peers,origin.where
+    ranks = [_as_pairs(o, folder) for o in s.pop('ranks', None) or [[]]]
+    if len(ranks)!=peers.world: return self._take_of_others(origin, ranks)
+    own,step = ranks[peers.rank],s['loop']['count']['opt_steps']
+    put_own(s, own, folder)
+    s['grads'] = _whole_grads(s['grads'], folder, peers.rank)
+    if own: check_plain(folder/'state.json', s, step)
+
+def _whole_grads(grads, folder, rank):
+    "Read those of `grads` that are in a file of the process `rank`"
+    is_whole = all(isinstance(o, Tensor) for o in grads.values())
+    return grads if is_whole else put_shards(grads, read_shards(folder, rank))
+
+def _as_pairs(o, folder):
+    "Check `o`, what `find_own` found in a process; an older layout had a dict"
+    if isinstance(o, dict):
+        own,cbs = [[[k], v] for k,v in o.items() if k!='callbacks'],o['callbacks']
+        return own + [[['callbacks', k], v] for k,v in cbs.items()]
+    for at,*value in (pair or [None] for pair in o):
+        if len(value)<2 and not misfit(at, [str]) and at and at not in (['grads'], ['callbacks']): continue
+        raise DamagedCheckpoint(f'{folder/"state.json"} is not what learnloop writes: ranks has {at!r}, and that is '
+            'no place in a state')
+    return o
+
+# %% ../../nbs/keep/06_resume.ipynb #a4bd78f6
+@patch
+def _take_of_others(self:FitKeeper, origin, ranks):
+    "Make one state for all processes of what another number of them had"
     s,peers = origin.state,self.learn.peers
-    ranks = s.pop('ranks', None) or [dict(rng=s['rng'], loader=s['loader'], callbacks={})]
-    if len(ranks)==peers.world:
-        if peers.team: s |= ranks[peers.rank] | dict(callbacks=s['callbacks'] | ranks[peers.rank]['callbacks'])
-        return
-    s['loader'] = None  # what it says of its place is said of parts of another size
+    rngs = [_part_of(s, 'rng', own, origin.where) for own in ranks]
+    s['grads'],s['exchange'] = _mean_grads(s, ranks, origin.where),{}
+    s['loader'] = None  # its place counts parts of another size
     if peers.rank: s['rng'] = self._other_numbers(s['rng'])
-    if peers.is_first and (any(_drew(o['rng']) for o in ranks[1:]) or len(ranks)==1 and _drops(self.learn.model)):
-        warnings.warn(f'not exact: was {_n_of(len(ranks))}, is {_n_of(peers.world)}: random numbers in the model '
-            'differ; batches and their order are the same', stacklevel=2)
+    if peers.is_first and (why := [*self._why_inexact(ranks, rngs)]):
+        warnings.warn(f'not exact: was {_n_of(len(ranks))}, is {_n_of(peers.world)}: {"; ".join(why)}; batches and '
+            'their order are the same', stacklevel=3)
+
+@patch
+def _why_inexact(self:FitKeeper, ranks, rngs):
+    "Tell what another number of processes can't have as it was"
+    learn = self.learn
+    if any(map(_drew, rngs[1:])) or len(ranks)==1 and _drops(learn.model): yield 'random numbers in the model differ'
+    at = [o for own in ranks for o,*_ in own]
+    named = {o[1] for o in at if o[0]=='callbacks'}
+    first = [o.label for o in learn.cbs if o.name in named and not (o.only_looks or o.agrees)]
+    for k,keys in (('the loss function', ['loss']), ('the model', ['model', 'buffers'])):
+        if any(o[0] in keys for o in at): first.insert(0, f'buffers of {k}')
+    if first: yield f'the state of {", ".join(first)} is that of the first process'
+
+# %% ../../nbs/keep/06_resume.ipynb #a4bd78f8
+def _part_of(s, key, own, folder):
+    "`s[key]` as it was in the process that had `own`"
+    part = {key:dict(s[key]) if key=='grads' else deepcopy(s[key])}
+    put_own(part, [o for o in own if o[0][0]==key], folder)
+    return part[key]
+
+def _mean_grads(s, ranks, folder):
+    "Average gradients that were not exchanged yet over processes; one that a process lacks counts as zeros"
+    names,total = {o[0][1] for own in ranks for o in own if o[0][0]=='grads'},{}
+    for r,own in enumerate(ranks):
+        mine = _whole_grads(_part_of(s, 'grads', own, folder), folder, r)
+        for n in names & mine.keys():
+            dtype,old = total.get(n, (mine[n].dtype, 0.))
+            total[n] = dtype,old + mine[n].to(torch.promote_types(dtype, torch.float32))/len(ranks)
+    return s['grads'] | {n:t.to(dtype) for n,(dtype,t) in total.items()}
 
 # %% ../../nbs/keep/06_resume.ipynb #a4bd7801
 def _n_of(n): return f'{n} processes' if n!=1 else 'one process'
@@ -331,6 +469,7 @@ def _take_for_same(self:FitKeeper, origin):
     if _kind(old)==_kind(self.config): return  # nothing was switched here
     for k in of_opt: old.pop(k, None)
     old |= {k:self.config[k] for k in of_opt if k in self.config}
+    if 'about' in origin.state: origin.state['about']['optimizer'] = self.about['optimizer']
 
 # %% ../../nbs/keep/06_resume.ipynb #d6000003
 @patch
@@ -482,7 +621,7 @@ def _keep_state(self:FitKeeper):
     "Copy the whole state here"
     if self.origin is not None: return
     self.put_together()
-    self.kept = SimpleNamespace(state=deepcopy(self.capture(self.learn.place)), failed=None)
+    self.kept = SimpleNamespace(state=copy_state(self.capture(self.learn.place)), failed=None)
 
 class _Pauses(Callback):
     "Keeps what `resume` needs when an exception passes"
@@ -519,7 +658,7 @@ def _pause(self:FitKeeper):
     elif self.is_whole():
         self.put_together()
         state = self.capture(learn.place, weights=learn.opt_changed())
-        state = state | dict(callbacks=deepcopy(state['callbacks']))
+        state = state | dict(callbacks=copy_state(state['callbacks']))
     else:
         self.why_not = self.why_no_place()
         return
@@ -550,28 +689,33 @@ def load_checkpoint(self:Learner,
     folder, # Of a run, for its newest checkpoint, or of a checkpoint, or a `Checkpoint`
     accept=True # What may be different from the checkpoint: see `fit`
 )->Learner: # The learner itself
-    "Have the whole state as it was saved, checked before anything is changed"
+    "Restore the whole state of a checkpoint, checked before anything changes"
+    if inside := [what for p,what in (('fit', 'a fit'), ('evaluate', 'an evaluation')) if self.inside(p)]:
+        raise RuntimeError(f'load_checkpoint was called inside {inside[0]}, and the place in the data cannot be '
+            'restored there: call it before the fit, or use fit(…, resume=checkpoint); learn.load takes weights alone')
     c = self.keeper.same_for_all(_pick_checkpoint, folder)
     if self.opt is None: self.create_opt()
     keeper,origin = self.keeper,read_origin(c)
     keeper.take_own(origin)
     origin.accept,loop = accept,origin.state['loop']
-    keeper.compare(origin.state['config'], keeper.mk_config(), accept, c.path)
+    changes = keeper.compare(origin.state['config'], keeper.mk_config(), accept, c.path,
+        (origin.state.get('about', {}), {} if accept is True else keeper.describe_run()))
     keeper.check(origin)
     self.epoch,keeper.marks = loop['epoch'],{k:v for k,v in origin.state['rng'].items() if k=='fit'}
     keeper.load(origin, True)
     keeper.restore_end(loop)
     self.outcome.pop('fit', None)
     self.paused = self.failed = None  # they are of other weights
+    if self.peers.is_first: _warn_of_changes(changes, c.path)
     return self
 
 def _pick_checkpoint(folder):
-    is_one = isinstance(folder, Checkpoint)
-    if not is_one and (Path(folder).expanduser()/'manifest.json').exists(): folder,is_one = Checkpoint(folder),True
-    c = folder if is_one else newest_checkpoint(folder)
-    if c is None: raise FileNotFoundError(f'{folder} has no checkpoint')
-    if is_one: c.verify()
-    return c
+    must = 'the folder of a run, or a checkpoint'
+    if c := named_checkpoint('folder', folder, must):
+        _verify('folder', c)
+        return c
+    if c := newest_checkpoint(check_place('folder', folder, must)): return c
+    raise FileNotFoundError(f'folder is {str(folder)!r}, which has no checkpoint: it must be {must}')
 
 # %% ../../nbs/keep/06_resume.ipynb #694e3bc3
 @patch

@@ -7,14 +7,15 @@ Docs: https://learnloop.github.io/learnloop/loop/batch.html.md"""
 # %% auto #0
 __all__ = ['as_device', 'default_device', 'batch_parts', 'batch_like', 'batch_map', 'to_device', 'AlsoInput', 'as_targs',
            'split_batch', 'by_name', 'join_batch', 'find_bs', 'unpack', 'describe', 'to_detach', 'to_concat',
-           'detuplify']
+           'detuplify', 'batch_digest']
 
 # %% ../../nbs/loop/02_batch.ipynb #130e1564
-import torch
+import hashlib, torch
 from collections.abc import Mapping, MutableMapping
 from copy import copy
 from dataclasses import fields, is_dataclass
 from torch import Tensor
+from torch.nn.parameter import is_lazy
 from torch.nn.utils.rnn import PackedSequence
 from .checks import did_you_mean
 
@@ -201,7 +202,9 @@ def describe(
     "Summarise the structure of `b` in a line"
     if isinstance(b, Tensor):
         dev = '' if b.device.type=='cpu' else f' {b.device}'
-        return f"{str(b.dtype).removeprefix('torch.')} ({', '.join(map(str, b.shape))}){dev}"
+        layout = '' if b.layout is torch.strided else f' {str(b.layout).removeprefix("torch.")}'
+        shape = 'no shape yet' if is_lazy(b) else ', '.join(map(str, b.shape))
+        return f"{str(b.dtype).removeprefix('torch.')} ({shape}){layout}{dev}"
     if b is None: return 'None'
     name,vals = type(b).__name__,batch_parts(b)
     if vals is None:
@@ -270,3 +273,44 @@ def detuplify(
     "Take the element out of a tuple of one"
     if not isinstance(t, tuple): return t
     return None if not t else t[0] if len(t)==1 else t
+
+# %% ../../nbs/loop/02_batch.ipynb #e9e0ffa3
+def _some_bytes(t, n):
+    "At most `n` values of the tensor `t`, spread evenly, as bytes"
+    if hasattr(t, 'to_local'): t = t.to_local()
+    if t.layout is torch.sparse_coo: t = t.coalesce().values()
+    if t.is_meta or t.layout is not torch.strided or t.is_quantized: return b''
+    size = t.numel()
+    if t.dim() and size:
+        idxs,at = [i*(size-1)//max(n-1, 1) for i in range(n)] if size>n else [*range(size)],[]
+        for k in reversed(t.shape):  # `torch.unravel_index` imports for a second
+            at.append(torch.tensor([i%k for i in idxs]))
+            idxs = [i//k for i in idxs]
+        t = t[tuple(reversed(at))]
+    t = t.resolve_conj().resolve_neg().cpu().contiguous().reshape(-1)
+    return bytes((torch.view_as_real(t).reshape(-1) if t.is_complex() else t).view(torch.uint8).tolist())
+
+def _leaves(b):
+    "Tensors, arrays and other values in `b`, and the types of its containers"
+    vals = None if isinstance(b, Tensor) else batch_parts(b)
+    if vals is None: return [b]
+    names = [*map(str, b)] if isinstance(b, Mapping) else len(vals)
+    return [f'{type(b).__name__} {names}'] + [o for v in vals for o in _leaves(v)]
+
+def batch_digest(
+    b, # A batch, an item or a tensor
+    n:int=64 # Values of its tensors that are hashed, all in all
+)->str: # 16 hexadecimal digits
+    "Hash the structure of `b` and at most `n` values of it"
+    res,leaves = hashlib.blake2b(digest_size=8),_leaves(b)
+    def _is_array(o): return isinstance(o, Tensor) or hasattr(o, '__array__') and hasattr(o, 'dtype')
+    each = max(n//max(sum(map(_is_array, leaves)), 1), 1)
+    with torch.no_grad():
+        for o in leaves:
+            kind = f'{o.dtype} {tuple(o.shape)}' if _is_array(o) else type(o).__name__
+            if isinstance(o, Tensor): data = _some_bytes(o.detach(), each)
+            elif _is_array(o): data = o.flat[::max(-(-o.size//each), 1)].tobytes() if o.dtype.kind in 'biufcSU' else b''
+            elif isinstance(o, (int,float,str,bytes,type(None))): data = repr(o).encode()
+            else: data = o.tobytes() if hasattr(o, 'tobytes') else b''  # a picture
+            res.update(kind.encode()+len(data).to_bytes(8, 'little')+data)
+    return res.hexdigest()

@@ -4,7 +4,7 @@
 from typing import Any
 import torch
 
-__all__ = ['as_device', 'default_device', 'batch_parts', 'batch_like', 'batch_map', 'to_device', 'AlsoInput', 'as_targs', 'split_batch', 'by_name', 'join_batch', 'find_bs', 'unpack', 'describe', 'to_detach', 'to_concat', 'detuplify']
+__all__ = ['as_device', 'default_device', 'batch_parts', 'batch_like', 'batch_map', 'to_device', 'AlsoInput', 'as_targs', 'split_batch', 'by_name', 'join_batch', 'find_bs', 'unpack', 'describe', 'to_detach', 'to_concat', 'detuplify', 'batch_digest']
 
 def as_device(device: torch.device | str) -> torch.device:
     """Get `device` with the index that its tensors have
@@ -134,4 +134,13 @@ def detuplify(t: Any) -> Any:
     """Take the element out of a tuple of one
 
     - `t`: Tuple of inputs or targets, or anything else
+    """
+
+def batch_digest(b: Any, n: int=64) -> str:
+    """Hash the structure of `b` and at most `n` values of it
+
+    - `b`: A batch, an item or a tensor
+    - `n`: Values of its tensors that are hashed, all in all
+
+    Returns: 16 hexadecimal digits
     """

@@ -48,6 +48,7 @@ class _Reader:
     dls: Any
     epoch: Any
     epochs_before: Any
+    evaluated: Any
     events: Any
     exception: Any
     failed: Any
@@ -151,11 +152,12 @@ class Callback(_Named):
     writes: bool
     only_looks: bool
     agrees: bool
-    per_rank: bool
     fit_only: bool
     own_evaluation_only: bool
+    handles_nan: bool
     needs_length: bool
     owns: Any
+    in_charge_of: Any
     foreign: Any
     maker: Any
     like: Any

@@ -6,13 +6,14 @@ Docs: https://learnloop.github.io/learnloop/loop/checks.html.md"""
 
 # %% auto #0
 __all__ = ['elsewhere', 'did_you_mean', 'called_here', 'note_on', 'safely', 'NoAttribute', 'no_name', 'checked_args',
-           'check_whole', 'say', 'replaced']
+           'check_whole', 'is_checkpoint', 'check_place', 'say', 'replaced']
 
 # %% ../../nbs/loop/09_checks.ipynb #29cc3da3
-import difflib, dis, inspect, sys
+import difflib, dis, inspect, os, re, sys
 from contextlib import contextmanager, suppress
 from functools import partial, wraps
 from numbers import Integral
+from pathlib import Path
 
 # %% ../../nbs/loop/09_checks.ipynb #8b47c768
 def did_you_mean(
@@ -108,6 +109,46 @@ def check_whole(
     "Refuse what is no whole number from `low` on"
     if isinstance(v, Integral) and not isinstance(v, bool) and v>=low: return v
     raise ValueError(f'{what} is {v!r}: it must be a whole number, {low} or more')
+
+# %% ../../nbs/loop/09_checks.ipynb #7602c945
+def is_checkpoint(
+    path:Path # A folder, which need not exist
+)->bool:
+    "Whether `path` is a checkpoint: by the name that it is written with, or, after a renaming, by the files in it"
+    if re.fullmatch(r'(\.old-)?(step|torn)-\d{9,}', path.name): return True
+    return all((path/nm).is_file() for nm in ('manifest.json','state.json'))
+
+# %% ../../nbs/loop/09_checks.ipynb #c7fa5641
+def check_place(
+    what:str, # Name of the argument, for the message
+    v,        # Its value
+    must:str='the folder of a run', # What it must be, in words
+    kind:str='folder', # 'folder', 'file', or 'path', of which only the type is checked
+    new:bool=False # May it be missing, as it will be written?
+)->Path: # With the home folder in place of `~`
+    "Refuse a value that is no path, or that is a file in place of a folder, or the other way round"
+    shown = repr(str(v) if isinstance(v, Path) else v)
+    bad = f'{what} is {shown}: it must be {must}'
+    if not isinstance(v, (str,os.PathLike)) or not (text := os.fspath(v)): raise TypeError(bad)
+    if isinstance(text, bytes) or '\0' in text: raise ValueError(bad)
+    try: p = Path(text).expanduser()
+    except RuntimeError as e: raise ValueError(f'{bad} ({e})') from e  # '~name' of nobody here
+    if kind=='path': return p
+    is_dir = text[-1] in (os.sep,'/') or p.is_dir()
+    if kind=='file' and is_dir: raise IsADirectoryError(f'{bad}, and this is a folder')
+    if kind=='folder' and p.exists() and not p.is_dir(): raise NotADirectoryError(f'{bad}, and this is a file')
+    if new or kind=='folder': _check_parents(p, bad)
+    if kind=='folder' and p.is_symlink() and not p.exists(): raise ValueError(f'{bad}, and this link leads nowhere')
+    if not new and not p.exists(): raise FileNotFoundError(f'{bad}, and there is no such {kind}')
+    return p
+
+def _check_parents(p, bad):
+    "Refuse the path `p` if it is a checkpoint, or if one of its parents is that or a file"
+    if is_checkpoint(p): raise ValueError(f'{bad}, and this is a checkpoint in {str(p.parent)!r}')
+    if c := next(filter(is_checkpoint, p.parents), None):
+        raise ValueError(f'{bad}, and this is inside of the checkpoint {c}, where nothing else is written')
+    there = next((o for o in p.parents if o.exists()), None)
+    if there and not there.is_dir(): raise NotADirectoryError(f'{bad}, and {there} is a file')
 
 # %% ../../nbs/loop/09_checks.ipynb #0f4228f0
 def say(

@@ -108,18 +108,36 @@ class DataLoaders:
         lens = ['?' if (n := batch_len(o)) is None else n for o in self]
         return f"DataLoaders({', '.join(f'{k}: {n}' for k,n in zip(self.names, lens, strict=True))}; {self.device})"
 
+# %% ../../nbs/loop/02_data.ipynb #7d21c0a2
+@patch
+def __setattr__(self:DataLoaders, k, v):
+    if k in ('bs','valid_bs','batch_size','shuffle','drop_last','num_workers'):
+        arg = 'bs' if k=='batch_size' else k
+        raise AttributeError(f'dls.{k} = {v!r} would change nothing, as a loader keeps what it was made with: make '
+            f'them anew, as in learn.dls = DataLoaders.from_dsets(train_ds, valid_ds, {arg}={v!r})')
+    object.__setattr__(self, k, v)
+
+DataLoaders.bs = property(lambda self: getattr(self.train, 'batch_size', None), doc='Items in a training batch')
+
 # %% ../../nbs/loop/02_data.ipynb #1587baad
 @patch
 def __getitem__(self:DataLoaders,
     k:int|str # Name or number
 ): # The loader
     "Get a loader by name or number"
-    name = k
-    if isinstance(k, int): name = self._names[k] if -len(self._names)<=k<len(self._names) else None
+    name = self.name_of(k)
     if name in self.names: return getattr(self, name)
     has = ', '.join(f'{self._names.index(o)} {o!r}' for o in self.names) or 'none'
     if not isinstance(k, int): raise KeyError(f"no loader {k!r}: there is {has}{did_you_mean(str(k), self.names)}")
     raise IndexError(f"no loader {k}{f' ({name!r})' if name else ''}: there is {has}")
+
+@patch
+def name_of(self:DataLoaders,
+    k:int|str # Number or name
+)->str|None: # None if there is no such number
+    "Get the name of the loader that `k` means"
+    if not isinstance(k, int): return k
+    return self._names[k] if -len(self._names)<=k<len(self._names) else None
 
 # %% ../../nbs/loop/02_data.ipynb #f9844f2c
 @patch

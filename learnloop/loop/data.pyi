@@ -53,10 +53,18 @@ class DataLoaders:
     def __bool__(self) -> Any: ...
     def __iter__(self) -> Any: ...
     def __repr__(self) -> Any: ...
+    def __setattr__(self, k: Any, v: Any) -> Any: ...  # loop/data.py
     def __getitem__(self, k: int | str) -> Any:  # loop/data.py
         """Get a loader by name or number
 
         - `k`: Name or number
+        """
+    def name_of(self, k: int | str) -> str | None:  # loop/data.py
+        """Get the name of the loader that `k` means
+
+        - `k`: Number or name
+
+        Returns: None if there is no such number
         """
     def one_batch(self) -> Any:  # loop/data.py
         """Get a training batch, leaving random number generators and the loader as they were"""
@@ -83,6 +91,9 @@ class DataLoaders:
     @property
     def loaders(self) -> Any:
         """The loaders, in order"""
+    @property
+    def bs(self) -> Any:
+        """Items in a training batch"""
 
 def mk_dls(o: Any) -> DataLoaders:
     """Make `DataLoaders` of whatever somebody has

@@ -3,7 +3,7 @@ import asyncio, multiprocessing, os, signal, subprocess, sys, threading, warning
 from contextlib import contextmanager
 import pytest, torch
 from torch.utils.data import DataLoader, default_collate
-from helpers import TRAIN, covering, in_terminal, mk_learner as mk_line, same
+from helpers import TRAIN, covering, in_terminal, mk_learner as mk_line, real_kernel, same
 from learnloop import Callback, CheckpointCallback, Interrupted, SanityCheck, Terminated, list_checkpoints, newest_checkpoint
 from test_pause import EVENTS, FITS, SETUPS, At, Boom, Noisy, check, go_on, mk_learner, quiet, state, whole
 
@@ -389,27 +389,14 @@ async def train(): learn.fit(2, cbs=Callback(after_loss=ctrl_c))
 @pytest.fixture(scope='module')
 def kernel():
     "A real kernel, as Jupyter starts it"
-    from jupyter_client.manager import KernelManager
-    km = KernelManager()
-    km.kernel_cmd = [sys.executable, '-m', 'ipykernel_launcher', '-f', '{connection_file}']
-    with warnings.catch_warnings(action='ignore'):
-        km.start_kernel(stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        kc = km.client()
-        try:
-            kc.start_channels()
-            kc.wait_for_ready(timeout=60)
-            yield kc
-        finally:
-            kc.stop_channels()
-            km.shutdown_kernel(now=True)
+    with real_kernel() as run: yield run
 
 @pytest.mark.filterwarnings('ignore')
 @pytest.mark.parametrize('how', CELLS)
 def test_point_28_a_kernel_outlives_the_task_in_which_a_fit_is_interrupted(how, kernel):
     def run(code):
-        msgs = []
-        reply = kernel.execute_interactive(code, timeout=60, output_hook=msgs.append, allow_stdin=False)
-        return reply['content'].get('ename'),''.join(m['content'].get('text', '') for m in msgs if m['msg_type']=='stream')
+        reply,msgs = kernel(code)
+        return reply.get('ename'),''.join(m['content'].get('text', '') for m in msgs if m['msg_type']=='stream')
     assert run(IN_KERNEL.format(path=sys.path))==(None, '')
     assert run(CELLS[how])[0]==('KeyboardInterrupt' if how=='awaited' else 'Interrupted')
     name,out = run('print(learn.paused is not None)\nlearn.resume()\nprint(learn.count.batches)')
