@@ -95,14 +95,9 @@ def __getattr__(name):
     if name in _later:
         globals()[name] = res = getattr(_bring(_later[name]), name)
         return res
-    import dis, sys
-    from learnloop.loop.checks import NoAttribute, called_here, did_you_mean
-    def _advice(): return called_here('class', name) or did_you_mean(name, __all__)
-    f = sys._getframe(1)
-    # Python replaces an AttributeError of `from learnloop import name` by an error of its own
-    if dis.opname[f.f_code.co_code[f.f_lasti]]=='IMPORT_FROM':
-        raise ImportError(f"cannot import name {name!r} from 'learnloop' ({__file__}){_advice()}", name=name, path=__file__)
-    raise NoAttribute(f"module 'learnloop' has no attribute {name!r}", None if name[:1]=='_' else _advice)
+    import sys
+    from learnloop.loop.checks import called_here, did_you_mean, no_name
+    raise no_name(sys.modules[__name__], name, lambda: called_here('class', name) or did_you_mean(name, __all__))
 
 def _with_modules(wing):
     "Have the modules of `wing` be attributes of it, as all that is imported is, before they are imported"

@@ -123,7 +123,11 @@ def parameters(node, f):
     except (TypeError, ValueError): return ast.unparse(args)
     if [o.name for o in names if o.kind not in (o.VAR_POSITIONAL, o.VAR_KEYWORD)]==[o.arg for o in every]: return ast.unparse(args)
     types = {a.arg:ast.unparse(a.annotation) for a in every if a.annotation}
-    return ', '.join(f'{o.name}' + (f': {types[o.name]}' if o.name in types else '') + ('' if o.default is o.empty else '=...') for o in names)
+    stars,res = {inspect.Parameter.VAR_POSITIONAL:'*', inspect.Parameter.VAR_KEYWORD:'**'},[]
+    for i,o in enumerate(names):
+        if o.kind==o.KEYWORD_ONLY and all(p.kind<o.VAR_POSITIONAL for p in names[:i]): res.append('*')
+        res.append(stars.get(o.kind, '') + o.name + (f': {types[o.name]}' if o.name in types else '') + ('' if o.default is o.empty else '=...'))
+    return ', '.join(res)
 
 def function(node, f, names, mod, is_method=False):
     "The stub of the function `node` of `mod`, which is `f` as it runs"

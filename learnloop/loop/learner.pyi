@@ -597,10 +597,11 @@ class Learner(Loop):
         """
     def _export(self, st: Any, path: Any, sd: Any, meta: Any) -> Any: ...  # keep/saving.py
     @contextmanager
-    def undone(self, device: Any=None) -> Any:  # keep/undo.py
-        """Put all of the learner back, at the end of a `with` block, as it was at its start
+    def undone(self, device: Any=None, of: Any=None) -> Any:  # keep/undo.py
+        """Restore the learner, or `of`, at the end of a `with` block to its state at the start
 
         - `device`: Where copies of tensors are kept; None for where they are
+        - `of`: Modules, optimizers and other objects to restore; None for all of the learner
         """
     @contextmanager
     def loss_not_reduced(self) -> Any:  # loop/predict.py

@@ -99,6 +99,7 @@ def _item(b, i, n):
 
 class EachItem:
     "The loss function `f`, returning the loss of each item"
+    reduction = 'none'
     def __init__(self,
         f # A loss function
     ):
@@ -106,7 +107,9 @@ class EachItem:
         if not hasattr(self.reduced, 'reduction'): self.reduced = None
         # `f` told not to reduce, if there is one that heeds it
         self.whole = f if self.reduced is not None else partial(f, reduction='none') if _takes(f, 'reduction') else None
-    def __getattr__(self, k): return getattr(self.f, k)
+    def __getattr__(self, k):
+        if k=='f': raise AttributeError(k)  # a copy in the making has none yet
+        return getattr(self.f, k)
     def __call__(self, pred, *yb):
         if self.reduced is None: return self._items(pred, *yb)
         with replaced(self.reduced, 'reduction', 'none'): return self._items(pred, *yb)

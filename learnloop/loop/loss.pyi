@@ -35,6 +35,7 @@ def innermost(f: Any) -> Any:
 
 class EachItem:
     """The loss function `f`, returning the loss of each item"""
+    reduction: str
     f: Any
     reduced: Any
     failed: bool

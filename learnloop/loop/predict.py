@@ -170,7 +170,9 @@ def _save_all(self:GatherPredsCallback, batches):
 def loss_not_reduced(self:Learner):
     "Have `loss_func` return the loss of each item, inside a `with` block"
     if self.loss_func is None: raise ValueError('loss_not_reduced: the learner has no loss_func')
-    with replaced(self, 'loss_func', EachItem(self.loss_func)): yield self
+    each = EachItem(self.loss_func)
+    f = each if each.reduced is None else each.reduced  # as in fastai, who holds the loss function reads 'none', too
+    with replaced(self, 'loss_func', each), replaced(f, 'reduction', 'none'): yield self
 
 # %% ../../nbs/loop/06_predict.ipynb #ff3233d3
 @patch

@@ -25,7 +25,7 @@ from .metrics import LOSSES, AvgLoss, LossPart, Smoother, TorchMetric, accumulat
 from .metrics import mk_metrics
 from .series import Scalars, Series
 from .table import Table
-from .trial import note_metric, try_metrics
+from .trial import find_loss_parts, note_metric, try_metrics
 
 # %% ../../nbs/measure/02_recorder.ipynb #8de9563e
 @knows_patches
@@ -50,7 +50,7 @@ class Recorder(Callback):
     def _clear(self):
         self._raw,self._sizes,self._lrs,self.values,self.iters,self.records = Scalars(),*(Series() for _ in range(5))
         self._smooth,self._smoother = [],Smoother(self.beta)
-        self.metric_names,self.hps,self.row,self._begun = [],{},{},0
+        self._names,self._given,self.hps,self.row,self._begun = [],None,{},{},0
         self._follow()
 
     def _make_metrics(self):
@@ -116,7 +116,8 @@ def before_fit(self:Recorder):
     self._waiting,self._is_open = [],learn.may_have_parts
     self._unseen,self._may_log,self._written = [],_may_log(learn),None
     self._is_titled = not self._is_open or bool(self.parts)
-    if self._is_titled: self._write(self.metric_names)  # else they wait for the first batch
+    self._logger = learn.logger
+    if self._is_titled: self._write(self._names)  # else they wait for the first batch
     if learn.metrics: learn.add_cb(_CheckTargets)
     lost = [] if valid or self.train_metrics or learn.resuming else _not_parts(self.valid_mets)[1:]
     if not lost: return
@@ -145,7 +146,7 @@ def _add_columns(self:Recorder, titles):
             raise ValueError(f'{what} whose column is {k!r}, and there is such a column: give it another name, '
                 'or the metric')
         self.columns.append(k)
-    self.metric_names = ['epoch', *self.columns, *(['time'] if self.add_time else [])]
+    self._names = ['epoch', *self.columns, *(['time'] if self.add_time else [])]
 
 @patch
 def _meet(self:Recorder, names):
@@ -165,18 +166,28 @@ def _add_parts(self:Recorder, titles):
     for mets in (self.valid_mets, *filter(None, self._stashed)): mets.extend(_of_parts(new, 'valid'))
     if not self._fits: return
     self._add_columns(new)
-    if self._is_titled: self._write(self.metric_names)
+    if self._is_titled: self._write(self._names)
 
 @patch
 def _title(self:Recorder):
-    "Write the titles, if nobody has yet"
+    "Write the titles, once"
     if self._is_titled: return
     self._is_titled = True
-    self._write(self.metric_names)
+    # whoever has replaced the logger since `before_fit`, and has read the titles, needs them no more
+    self._write(self._names, self._logger if self._given==self._names else self.learn.logger)
 
 @patch
-def _write(self:Recorder, row):
-    if self.learn.peers.is_first: self.learn.logger(row)
+def _write(self:Recorder, row, logger=None):
+    if self.learn.peers.is_first: (logger or self.learn.logger)(row)
+
+# %% ../../nbs/measure/02_recorder.ipynb #7350da96
+@patch(as_prop=True)
+def metric_names(self:Recorder)->list: # `epoch`, then the columns, then `time`
+    "Titles of the table's columns; a callback that reads them before the first batch finds the loss's parts among them"
+    if self._fits and not self._is_titled and not self.learn.mid_batch:
+        if self._given is None: self._meet(find_loss_parts(self.learn))
+        self._given = self._names
+    return self._names
 
 # %% ../../nbs/measure/02_recorder.ipynb #7439be2c
 @patch
@@ -259,7 +270,7 @@ def cleanup_fit(self:Recorder):
     learn,self._fits = self.learn,False
     self._seconds,self._since = self.seconds,None
     if learn.outcome.get('fit')=='failed': self.error = told_error(learn.exception)
-    self._waiting,self._unseen,self._is_open,self._may_log = [],[],False,False
+    self._waiting,self._unseen,self._is_open,self._may_log,self._logger = [],[],False,False,None
     self.learn.remove_cbs([_CheckTargets, _FirstLoss])
     self._catch_up()
 
@@ -705,7 +716,7 @@ def state_dict(self:Recorder)->dict: # Plain data
     "Return the history"
     if not len(self._raw) and not self.values: return {}
     sd = dict(raw=self._raw, sizes=self._sizes, lrs=self._lrs, values=self.values, iters=self.iters,
-        records=self.records, hps=self.hps, metric_names=self.metric_names, row=self.row, begun=self._begun)
+        records=self.records, hps=self.hps, metric_names=self._names, row=self.row, begun=self._begun)
     for k,v in (('parts', self.parts), ('logged', self._logged), ('better', _beyond_losses(self.directions))):
         if v: sd[k] = v
     mets,whole = self.train_mets,self._whole
@@ -747,7 +758,7 @@ def load_state_dict(self:Recorder,
     if not sd: return
     self._raw,self._sizes,self._lrs = Scalars(sd['raw']),Series(sd['sizes']),Series(sd['lrs'])
     self.values,self.iters,self.records = (Series(sd[k]) for k in ('values','iters','records'))
-    self.hps,self.metric_names = {k:Series(v) for k,v in sd['hps'].items()},list(sd['metric_names'])
+    self.hps,self._names = {k:Series(v) for k,v in sd['hps'].items()},list(sd['metric_names'])
     self.row,self._begun = dict(sd['row']),sd['begun']
     parts,self._logged = sd.get('parts', []),list(sd.get('logged', []))
     self._noted = dict(sd.get('better', {}))
@@ -759,7 +770,7 @@ def load_state_dict(self:Recorder,
     elif is_alone:
         self._make_metrics()
         self._add_parts(parts)
-        self.columns = self.metric_names[1:len(self.metric_names)-self.add_time]
+        self.columns = self._names[1:len(self._names)-self.add_time]
     for m,o in zip(self.train_mets, sd['train_mets'], strict=False):
         m.reset()
         _set_metric(m, o)

@@ -44,7 +44,8 @@ class Recorder(Callback):
     records: Any
     _smooth: list
     _smoother: Any
-    metric_names: list
+    _names: list
+    _given: Any
     hps: dict
     row: dict
     _begun: int
@@ -58,6 +59,7 @@ class Recorder(Callback):
     _since: Any
     _nan_told: bool
     _start: Any
+    _logger: Any
     _seconds: Any
     lr_finder: Any
     _known: Any

@@ -12,6 +12,7 @@ import math, torch
 from bisect import bisect_left, bisect_right
 from collections import namedtuple
 from collections.abc import Iterator
+from contextlib import ExitStack
 from types import SimpleNamespace
 from fastcore.basics import listify, patch
 from ..loop.callback import Callback
@@ -105,14 +106,18 @@ class LRFinder(Callback):
         start_lr=1e-7, # First learning rate, or a list with one for each group
         end_lr=10,     # Learning rate at which it would end, likewise
         num_it:int=100, # Batches
-        stop_div:bool=True # Stop when the smoothed loss is 4 times the best so far, or not finite?
+        stop_div:bool=True, # Stop when the smoothed loss is 4 times the best so far, or not finite?
+        restores:bool=True  # Restore weights and optimizer at the end of the fit?
     ):
         self._sched,self.num_it,self.stop_div = SchedExp(start_lr, end_lr),check_whole('num_it', num_it),stop_div
-        self.lrs,self.losses,self.suggestions = [],[],None
-
+        self.lrs,self.losses,self.suggestions,self.restores,self._undo = [],[],None,restores,ExitStack()
     def before_fit(self):
         check_owners(self)
         self.lrs,self.losses,self.suggestions,self._best,self._smooth = [],[],None,math.inf,Smoother()
+        learn = self.learn
+        trained = learn.model,learn.loss_module,learn.opt
+        if self.restores: self._undo.enter_context(learn.undone(of=trained))
+    def cleanup_fit(self): self._undo.close()
     def before_train(self):
         dl,n = self.learn.dl,self.num_it
         again = Endless(dl.dl if isinstance(dl, Endless) else dl)
@@ -197,7 +202,7 @@ def lr_find(self:Learner,
     dl = self.dls.train
     if isinstance(dl, Iterator):
         raise TypeError(f'lr_find would lose batches of the one-shot {type(dl).__name__}: pass a list or a DataLoader')
-    finder = LRFinder(start_lr, end_lr, num_it, stop_div)
+    finder = LRFinder(start_lr, end_lr, num_it, stop_div, restores=False)  # `undone` restores all
     away = [o for o in self.cbs if o.remove_on_fetch or o.writes or o.owns]
     # Ctrl-C waits until all is undone
     with self.keeper.running(), self.removed_cbs(away), self.undone(): self.fit(1, cbs=finder)
