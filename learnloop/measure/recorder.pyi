@@ -91,8 +91,14 @@ class Recorder(Callback):
         """Have means, and columns, of parts of the loss with these `names`; those of turns come up in training alone"""
     def _add_parts(self, titles: Any) -> Any: ...  # measure/recorder.py
     def _title(self) -> Any:  # measure/recorder.py
-        """Write the titles, if nobody has yet"""
-    def _write(self, row: Any) -> Any: ...  # measure/recorder.py
+        """Write the titles, once"""
+    def _write(self, row: Any, logger: Any=None) -> Any: ...  # measure/recorder.py
+    @property
+    def metric_names(self) -> list:  # measure/recorder.py
+        """Titles of the table's columns; a callback that reads them before the first batch finds the loss's parts among them
+
+        Returns: `epoch`, then the columns, then `time`
+        """
     def when_known(self, column: str, check: Any, logged: bool=False) -> bool:  # measure/recorder.py
         """Call `check` later if `column` may be that of a part of the loss, or of a logged value, that isn't known yet
 
