@@ -437,7 +437,7 @@ def _why_odd(v, made, p):
         return '' if fits else describe(v)
     if v.is_meta or v.is_quantized or v.is_complex() and not p.is_complex() or v.requires_grad: return describe(v)
     if not isinstance(made, Tensor): return ''
-    if made.dim()==0: return '' if _is_hyper(v, made) else describe(v)
+    if made.dim()==0 and p.dim(): return '' if _is_hyper(v, made) else describe(v)  # a count of steps
     fits = v.layout is torch.strided and v.shape==made.shape and v.is_floating_point()==made.is_floating_point()
     return describe(v) if not fits else f'{describe(v)} of elements that overlap' if _overlaps(v) else ''
 
