@@ -69,15 +69,6 @@ def _class_text(cls):
             parts += [f'{k} {_function_text(f, is_method=True)}' for f in _functions_in(v)]
     return ' '.join(parts)
 
-# %% ../../nbs/measure/09_describe.ipynb #aaac20de
-def code_digest(
-    o # A function, a method or a class
-)->str|None: # 8 hexadecimal digits; None for code that has a version, or that isn't in Python
-    "Hash the code of `o`: of a class, all its methods and those of its bases"
-    o = getattr(o, '__func__', o)
-    text = _class_text(o) if isinstance(o, type) else _function_text(o)
-    return _hash(text) if text else None
-
 # %% ../../nbs/measure/09_describe.ipynb #446ea024
 def _steady(v):
     "The number or text `v`; its type if it may be a time or a name that differs in each process"
@@ -107,6 +98,15 @@ def _cells(f):
     "What a method uses, as text: one level deep, as it is a part of a digest"
     def _of(v): return _steady(v) if isinstance(v, (Real,str,tuple)) else [label_of(v), code_digest(v)]
     return {k:_of(v) for k,v in _used(f).items() if not isinstance(v, (Tensor,nn.Module))}
+
+# %% ../../nbs/measure/09_describe.ipynb #aaac20de
+def code_digest(
+    o # A function, a method or a class
+)->str|None: # 8 hexadecimal digits; None for code that has a version, or that isn't in Python
+    "Hash the code of `o`: of a class, all its methods and those of its bases"
+    o = getattr(o, '__func__', o)
+    text = _class_text(o) if isinstance(o, type) else _function_text(o)
+    return _hash(text) if text else None
 
 # %% ../../nbs/measure/09_describe.ipynb #60732b8f
 _SECRET = re.compile('key$|token|secret|passw|credential|auth', re.I)

@@ -262,7 +262,8 @@ def test_a_change_after_a_resume_is_blamed_on_its_tensor(how, tmp_path):
     def run(path, f):
         def go(n, cbs=()):
             set_seed(0)
-            learn = Learner((mk_batches(), None), mk_model(), F.mse_loss, path=path, cbs=[TrainEvalCallback(), Fingerprint(detail=DETAIL), *cbs], default_cbs=False)
+            learn = Learner((mk_batches(), None), mk_model(), F.mse_loss, path=path, default_cbs=False,
+                cbs=[TrainEvalCallback(), Fingerprint(detail=DETAIL), *cbs])
             learn.fit(n, resume=path/'c', accept=True)
         go(1)
         go(2, [Callback('planted', before_train=f)])
