@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from functools import cache, partial
 from types import MethodType
 from fastcore.basics import camel2snake, listify, patch
-from .checks import NoAttribute, called_here, check_whole, did_you_mean
+from .checks import NoAttribute, called_here, check_whole, did_you_mean, note_on
 from .flow import Flow, event, near_miss
 
 # %% ../../nbs/loop/01_callback.ipynb #173607dc
@@ -134,7 +134,6 @@ class Callback(_Named):
     writes = False            # Does it write files?
     only_looks = False        # Is training the same without it? Then a run may go on with it or without
     agrees = False            # Does it cancel in all processes of a run alike, if at all? Then they needn't meet
-    per_rank = False          # Is its state another in each process of a run? Then checkpoints keep that of each
     fit_only = False          # Is it for fits alone? Then its `before_fit` doesn't stand in for `before_evaluate`
     own_evaluation_only = False # Does it hear nothing of evaluations that begin while it is there?
     handles_nan = False       # Does it act on a loss that is infinite or NaN? Then the recorder warns of none
@@ -145,7 +144,7 @@ class Callback(_Named):
     maker = None              # Function that makes another one like it, for the next learner that it is given to
     like = None               # The one that it was made after
     epoch_columns = ()        # Columns of its own in the table of epochs, whose values it puts into `recorder.row`
-    provides = ()             # Names of what it gives to `recorder.record`
+    provides = ()             # Names of what it gives to `recorder.record`, or a dict of them: which value is better
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -289,13 +288,21 @@ def mk_cb(
     o # A callback, a subclass of `Callback`, a function decorated by `@on`, or a callback of another system
 )->Callback:
     "Make a callback of `o`"
-    if isinstance(o, type) and issubclass(o, Callback): o = o()
+    if isinstance(o, type) and issubclass(o, Callback):
+        try: o = o()
+        except TypeError as e:
+            note_on(e, f'learnloop: cbs has the class {o.__name__}: give an instance, {o.__name__}(…)')
+            raise
     if isinstance(o, Callback): return o if o.learn is None or o.maker is None else _another(o)
     for f in makers:
         if (cb := f(o)) is not None: return cb
     if callable(o) and hasattr(o, 'heard'): return Callback(**{o.__name__: o})
+    fix = '; for one of its events: Callback(after_batch=f)' if callable(o) else ''
+    if _is_scheduler(o): fix = '; TorchScheduler(f) steps a scheduler, which f makes of the optimizer'
     raise TypeError(f'{o!r} is no callback: give a Callback, a subclass of it, or a function decorated by '
-        '@on(event.…)')
+        f'@on(event.…){fix}')
+
+def _is_scheduler(o): return (o if isinstance(o, type) else type(o)).__module__=='torch.optim.lr_scheduler'
 
 # %% ../../nbs/loop/01_callback.ipynb #ce4fbbf6
 def as_list(
@@ -352,7 +359,7 @@ def add_cb(self:Flow,
     for k in vars(cb):
         if k[0]!='_' and k not in (*cb._live, 'name') and _shadows(self, k): _warn_shadow(cb, k)
     cb.learn = self
-    self.cbs.append(cb)
+    list.append(self.cbs, cb)
     if nm not in self.keeps: setattr(self, nm, cb)
     self._changed()
     if not self.created: return self
@@ -382,8 +389,23 @@ def remove_cb(self:Flow,
 
 @patch
 def _drop_cb(self:Flow, cb):
-    self.cbs.remove(cb)
+    list.remove(self.cbs, cb)
     vars(self).pop(cb.name, None)
+    self._changed()
+
+# %% ../../nbs/loop/01_callback.ipynb #e399c310
+def _set_list(flow, cbs): list.__setitem__(flow.cbs, slice(None), cbs)
+
+@patch
+def _have_cbs(self:Flow, was):
+    "Add what came into the list of callbacks since it `was` as given, and remove what left it; all or nothing"
+    now = [*self.cbs]
+    def _new(a, b): return [o for o in a if not any(o is p for p in b)]
+    came = _new(now, was)
+    bare = [o for o in came if hasattr(o, 'listens') and not isinstance(o, Callback)]  # of a flow, not a learner
+    _set_list(self, was)
+    self.add_cbs(_new(came, bare)).remove_cbs(_new(was, now))
+    _set_list(self, [o for o in now if any(o is p for p in (*self.cbs, *bare))] + _new(self.cbs, now))
     self._changed()
 
 # %% ../../nbs/loop/01_callback.ipynb #e8aac91d
@@ -433,11 +455,12 @@ def removed_cbs(self:Flow,
     "Do without `cbs` inside a `with` block"
     before,away = list(self.cbs),as_list(cbs)
     gone = [o for o in before if any(_is(o, cb) for cb in away)]
-    for o in gone: self._drop_cb(o)
-    try: yield self
+    try:
+        for o in gone: self._drop_cb(o)
+        yield self
     finally:
         late = [o for o in self.cbs if o not in before]
-        self.cbs[:] = [o for o in before if o in gone or o in self.cbs] + late
+        _set_list(self, [o for o in before if o in gone or o in self.cbs] + late)
         for o in gone: setattr(self, o.name, o)
         self._changed()
 

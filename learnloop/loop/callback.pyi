@@ -84,6 +84,7 @@ class _Reader:
     opt_at_start: Any
     opt_func: Any
     outcome: Any
+    outer_phases: Any
     path: Any
     paused: Any
     pct_train: Any
@@ -113,6 +114,7 @@ class _Reader:
     version: Any
     wd: Any
     wd_bn_bias: Any
+    written: Any
     x: Any
     xb: Any
     y: Any
@@ -150,7 +152,6 @@ class Callback(_Named):
     writes: bool
     only_looks: bool
     agrees: bool
-    per_rank: bool
     fit_only: bool
     own_evaluation_only: bool
     handles_nan: bool

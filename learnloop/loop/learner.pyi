@@ -8,6 +8,7 @@ from learnloop.keep.storage import Checkpoint
 from learnloop.loop.callback import Callback
 from learnloop.loop.data import DataLoaders
 from learnloop.loop.flow import Flow
+from learnloop.loop.opt_mode import OptModes
 from learnloop.loop.place import Pass
 from learnloop.loop.predict import FetchPredsCallback
 from learnloop.loop.predict import GatherPredsCallback
@@ -271,13 +272,13 @@ class Learner(Loop):
     model: Any
     opt_func: Any
     splitter: Any
-    path: Path
+    path: Any
     model_dir: Any
-    logger: Any
-    moms: Any
     wd: float | None
     wd_bn_bias: bool
     train_bn: bool
+    moms: Any
+    logger: Any
     metrics: Any
     loss_func: Any
     opt: Any
@@ -314,6 +315,7 @@ class Learner(Loop):
     predicting: Any
     open_turn: Any
     loss_parts: dict
+    outer_phases: list
     first_opt: Any
     _given_lr: Any
     paused: Any
@@ -460,7 +462,7 @@ class Learner(Loop):
         - `start_epoch`: Number of the first epoch; those before it are taken as done
         - `max_steps`: Stop after so many optimizer steps, and validate
         - `steps_per_epoch`: Optimizer steps an epoch; None for a whole pass through the loader
-        - `resume`: Folder of checkpoints: go on from the newest one there, and save there; `n_epoch` is the total
+        - `resume`: Folder of a run, for its newest checkpoint, or one checkpoint to go on from; `n_epoch` is the total
         - `accept`: What may be different from the checkpoint, by the names that the error gives; True for all
         - `keep_failed`: Copy the state before each batch, to resume or replay it after an error?
         - `fuse`: True, or arguments of `learn.fuse` as a dict: fuse steps from here on; False: no longer
@@ -563,7 +565,7 @@ class Learner(Loop):
     def _fits_opt(self, sd: Any, where: Any) -> Any: ...  # keep/saving.py
     def _remake_opt(self, states: Any, where: Any) -> Any:  # keep/saving.py
         """Make the optimizers that `states` are of, from their notes"""
-    def load(self, file: Any, device: Any=None, with_opt: bool=True, strict: bool=True, weights_only: bool=True) -> Learner:  # keep/saving.py
+    def load(self, file: Any, device: Any=None, with_opt: bool=True, strict: bool=True, weights_only: bool=True, digest: str | None=None) -> Learner:  # keep/saving.py
         """Load weights and optimizer: all or, after an error, nothing
 
         - `file`: As for `save`
@@ -571,11 +573,19 @@ class Learner(Loop):
         - `with_opt`: The optimizer, too? An error if the file has none
         - `strict`: Must the names of weights be the same? Shapes must be in any case
         - `weights_only`: Taken as torch's: whatever it says, a file that only code could read is refused
+        - `digest`: Hash that the file must have; None, in a fit, for that of the file as the fit wrote it
 
         Returns: The learner itself
         """
     def _check_shared(self, file: Any) -> Any:  # keep/saving.py
         """Refuse a file that isn't the same for all processes"""
+    @contextmanager
+    def hold_file(self, file: Any, who: str) -> Any:  # keep/saving.py
+        """Have `file` to oneself inside a `with` block; an error if another fit has it
+
+        - `file`: As for `save`
+        - `who`: Who writes it, for the message
+        """
     def _load(self, file: Any, with_opt: Any, strict: Any) -> Any: ...  # keep/saving.py
     def export(self, file: Any='export', meta: dict | None=None) -> Path:  # keep/saving.py
         """Write weights and buffers for inference
@@ -714,15 +724,6 @@ class Learner(Loop):
 
         Returns: The learner itself
         """
-    @property
-    def smooth_loss(self) -> Any:  # measure/recorder.py
-        """Smoothed training loss; None before the first batch, or without a recorder"""
-    def log(self, name: str, value: Any) -> Any:  # measure/recorder.py
-        """Record `value`: in a batch, for its mean over the epoch, weighted by items; between batches, for the epoch
-
-        - `name`: Of the column; what is logged within a batch has `train_` or `valid_` before it
-        - `value`: A number, or a tensor of one element
-        """
     def to_ddp(self, per_process: bool=False, timeout: float=600.0, prepare: Any=..., **kwargs: Any) -> Learner:  # scale/distributed.py
         """Train in all processes that were started together, by `DistributedDataParallel`; alone, as ever
 
@@ -790,6 +791,15 @@ class Learner(Loop):
         - `info`: Plain data for the manifest
 
         Returns: None if a callback cancelled it
+        """
+    @property
+    def smooth_loss(self) -> Any:  # measure/recorder.py
+        """Smoothed training loss; None before the first batch, or without a recorder"""
+    def log(self, name: str, value: Any) -> Any:  # measure/recorder.py
+        """Record `value`: in a batch, for its mean over the epoch, weighted by items; between batches, for the epoch
+
+        - `name`: Of the column; what is logged within a batch has `train_` or `valid_` before it
+        - `value`: A number, or a tensor of one element
         """
     def fit_one_cycle(self, n_epoch: int | None=None, lr_max: Any=None, div: Any=25.0, div_final: Any=100000.0, pct_start: Any=0.25, wd: Any=None, moms: Any=None, cbs: Any=None, reset_opt: bool=False, start_epoch: int=0, **kwargs: Any) -> None:  # train/schedule.py
         """Train with a learning rate that rises and falls
@@ -859,6 +869,24 @@ class Learner(Loop):
         - `div`: They start so much lower
         - `kwargs`: To `fit_one_cycle`; checkpoints of `resume=folder` are in `frozen` and `unfrozen` there
         """
+    def load_checkpoint(self, folder: Any, accept: Any=True) -> Learner:  # keep/resume.py
+        """Restore the whole state of a checkpoint, checked before anything changes
+
+        - `folder`: Of a run, for its newest checkpoint, or of a checkpoint, or a `Checkpoint`
+        - `accept`: What may be different from the checkpoint: see `fit`
+
+        Returns: The learner itself
+        """
+    def resume(self, accept: Any=()) -> None:  # keep/resume.py
+        """Continue the fit that was interrupted, from the very batch
+
+        - `accept`: `'batches'`: take batches of the loader as they come, even if they are not those of before
+        """
+    def replay_batch(self) -> SimpleNamespace:  # keep/resume.py
+        """Run the batch that failed again, with its random numbers and callbacks, and leave everything as it is
+
+        Returns: `xb`, `yb`, `pred`, `loss`, `grads` by name, and `heard`: by event, the callbacks that hear it
+        """
     def lr_find(self, start_lr: Any=1e-07, end_lr: Any=10, num_it: int=100, stop_div: bool=True, show_plot: bool=True, suggest_funcs: Any=...) -> tuple | None:  # train/lr_find.py
         """Find a learning rate; the learner stays as it is
 
@@ -870,21 +898,6 @@ class Learner(Loop):
         - `suggest_funcs`: One or a list of the functions in `SuggestionMethod`; None for no suggestion
 
         Returns: Suggestions, named after the functions
-        """
-    def load_checkpoint(self, folder: Any, accept: Any=True) -> Learner:  # keep/resume.py
-        """Have the whole state as it was saved, checked before anything is changed
-
-        - `folder`: Of a run, for its newest checkpoint, or of a checkpoint, or a `Checkpoint`
-        - `accept`: What may be different from the checkpoint: see `fit`
-
-        Returns: The learner itself
-        """
-    def resume(self) -> None:  # keep/resume.py
-        """Go on with the fit that was interrupted, from the very batch"""
-    def replay_batch(self) -> SimpleNamespace:  # keep/resume.py
-        """Run the batch that failed again, with its random numbers and callbacks, and leave everything as it is
-
-        Returns: `xb`, `yb`, `pred`, `loss`, `grads` by name, and `heard`: by event, the callbacks that hear it
         """
     def record_step(self, step: int, folder: Any=None, cbs: Any=None, n_epoch: int | None=None) -> dict:  # see/replay.py
         """Train up to the batch `step`, from the last checkpoint before it, and record what each module does in it
@@ -928,7 +941,7 @@ class Learner(Loop):
     @lr.setter
     def lr(self, v: Any) -> None: ...
 
-class TrainEvalCallback(Callback):
+class TrainEvalCallback(OptModes):
     """Count iterations; set device and mode of the model"""
     order: int
     run_valid: bool
@@ -941,6 +954,8 @@ class TrainEvalCallback(Callback):
     def before_validate(self) -> Any: ...
     def after_batch(self) -> Any: ...
     def after_epoch(self) -> Any: ...
+    def after_train(self) -> Any: ...  # loop/learner.py
+    def after_fit(self) -> Any: ...  # loop/learner.py
 
 def default_cb(cls: Any) -> Any:
     """Have every learner begin with a callback of `cls`, unless it is made with `default_cbs=False`"""

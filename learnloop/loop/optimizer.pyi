@@ -43,6 +43,14 @@ def no_decay_params(model: nn.Module) -> set:
     Returns: Parameters of norms, and each whose own name ends in `bias` or begins with `bias_`, as an LSTM's do
     """
 
+def why_shapeless(model: nn.Module) -> str:
+    """Tell which parameter of `model` has no shape yet, and what helps
+
+    - `model`: Model to search
+
+    Returns: '' if all parameters have one
+    """
+
 def opts(opt: Any) -> list:
     """List the torch optimizers in `opt`
 

@@ -73,6 +73,12 @@ def _make_folders(self:GatherPredsCallback):
         if o is not None: o.mkdir(parents=True, exist_ok=True)
 
 # %% ../../nbs/loop/06_predict.ipynb #c0ae0044
+def _wanted(pred, model):
+    "`pred` without what a model of Hugging Face declares to be of no use in inference, such as its cache"
+    ignored = getattr(getattr(model, 'config', None), 'keys_to_ignore_at_inference', None) or ()
+    if not isinstance(pred, Mapping) or not any(k in pred for k in ignored): return pred
+    return type(pred)(**{k:v for k,v in pred.items() if k not in ignored})
+
 @patch
 def before_batch(self:GatherPredsCallback):
     if self.with_input: self._input = to_detach(self.learn.xb)
@@ -83,7 +89,7 @@ def after_batch(self:GatherPredsCallback):
     if learn.pred is None: return  # skipped before it had a prediction
     if self._parts is not None: return self._keep_part()
     if self.with_input: self.inputs.append(self._input)
-    preds,targs = to_detach(learn.pred),to_detach(learn.yb)
+    preds,targs = to_detach(_wanted(learn.pred, learn.model)),to_detach(learn.yb)
     if self.with_preds: self.preds.append(preds)
     if self.with_targs: self.targets.append(targs)
     if self._saves: self._save(learn.iter, preds, detuplify(targs))
@@ -130,7 +136,7 @@ def _keep_part(self:GatherPredsCallback):
     learn,part = self.learn,{}
     if not learn.bs: return  # it only goes along with the others, whose items these are
     if self.with_input: part['inputs'] = self._input
-    if self.with_preds or self.save_preds is not None: part['preds'] = to_detach(learn.pred)
+    if self.with_preds or self.save_preds is not None: part['preds'] = to_detach(_wanted(learn.pred, learn.model))
     if self.with_targs or self.save_targs is not None: part['targets'] = to_detach(learn.yb)
     if self.with_loss and learn.loss_grad is not None:
         part['losses'] = to_detach(learn.loss.view(learn.bs, -1).mean(1))
@@ -192,7 +198,9 @@ def get_preds(self:Learner,
     self.evaluate_on(in_order(dl) if reorder else dl, [cb, *cbs], inner, deaf, loss, shortcut)
     res,i = cb.all_tensors(),int(with_input)
     out = res[i]
-    if out is None: return tuple(res)
+    if out is None:  # nothing was kept, or a callback cancelled it
+        if with_decoded: res.insert(i+2, None)
+        return tuple(res)
     if act is None: act = getattr(innermost(f), 'activation', noop)
     res[i] = act(out)
     if with_decoded: res.insert(i+2, decode_preds(f, res[i], res[i+1], out))

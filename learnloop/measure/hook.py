@@ -6,7 +6,8 @@ Docs: https://learnloop.github.io/learnloop/measure/hook.html.md"""
 
 # %% auto #0
 __all__ = ['Hook', 'tensors_in', 'Hooks', 'hook_output', 'hook_outputs', 'HookCallback', 'uncompiled', 'ActivationStats',
-           'LayerRow', 'ModelSummary', 'label_of', 'total_params', 'dummy_eval', 'model_sizes', 'num_features_model']
+           'kept_buffers', 'LayerRow', 'ModelSummary', 'label_of', 'total_params', 'dummy_eval', 'model_sizes',
+           'num_features_model']
 
 # %% ../../nbs/measure/03_hook.ipynb #3eab3b5a
 import math, sys, torch
@@ -352,9 +353,9 @@ def _peek(self:Learner, device):
 # %% ../../nbs/measure/03_hook.ipynb #33e808bf
 @contextmanager
 def _undisturbed(model):
-    "Evaluation mode, without gradients, uncompiled; leaves modes and random number generators as they were"
+    "Evaluation mode, without gradients, uncompiled; leaves modes, buffers and random number generators as they were"
     modes = [(m, m.training) for m in model.modules()]
-    with preserve_rng(), torch.no_grad(), _eager():
+    with preserve_rng(), torch.no_grad(), _eager(), kept_buffers(model):
         try:
             model.eval()
             yield
@@ -362,6 +363,22 @@ def _undisturbed(model):
             for m,v in modes:
                 m.training = v
                 if hasattr(m, 'reshard'): m.reshard()  # else FSDP would keep its parameters whole
+
+# %% ../../nbs/measure/03_hook.ipynb #bdc13675
+@contextmanager
+def kept_buffers(
+    *models # Modules
+):
+    "Put buffers back at the end of a `with` block: observers of quantization write to theirs, in any mode"
+    own  = [(m, dict(m._buffers)) for o in models for m in o.modules()]
+    bufs = [(b, b.clone()) for o in models for b in o.buffers() if not nn.parameter.is_lazy(b) and not b.is_meta]
+    try: yield
+    finally:
+        for m,bs in own: m._buffers |= bs
+        with torch.no_grad():
+            for b,was in bufs:
+                if b.shape!=was.shape: b.resize_(was.shape)
+                if not torch.equal(b, was): b.copy_(was)
 
 # %% ../../nbs/measure/03_hook.ipynb #973ed68a
 @dataclass(slots=True)

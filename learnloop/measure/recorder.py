@@ -10,6 +10,7 @@ __all__ = ['Recorder', 'Scores']
 # %% ../../nbs/measure/02_recorder.ipynb #52f14e26
 import math, time, torch, warnings
 from collections import Counter
+from collections.abc import Mapping
 from copy import copy, deepcopy
 from numbers import Real
 from fastcore.basics import patch
@@ -20,7 +21,8 @@ from ..loop.later import knows_patches
 from ..loop.learner import Learner, default_cb, format_value
 from ..loop.optimizer import opts
 from .display import draws, format_time, pyplot, settle_axes, told_error
-from .metrics import AvgLoss, LossPart, Smoother, TorchMetric, accumulate_all, less_is_better, mk_metrics
+from .metrics import LOSSES, AvgLoss, LossPart, Smoother, TorchMetric, accumulate_all, check_better
+from .metrics import mk_metrics
 from .series import Scalars, Series
 from .table import Table
 from .trial import note_metric, try_metrics
@@ -32,7 +34,7 @@ class Recorder(Callback):
     order,remove_on_fetch,safe_in_evaluate,agrees,_is_open,_is_titled = 50,True,True,True,False,True
     state_schema = {'raw':[float], 'sizes':[float], 'lrs':[float], 'hps':{'*':list}, 'begun':int, 'train_mets':[dict],
         'values':[list], 'iters':[int], 'metric_names':[str], 'row':dict, 'records':[{'values':dict, '*':...}], '*':...,
-        'parts?':[str], 'logged?':[str]}
+        'parts?':[str], 'logged?':[str], 'better?':{'*':str}}
     def __init__(self,
         add_time:bool=True,       # A column with the duration of the epoch?
         train_metrics:bool=False, # Metrics on training batches, too? They cost time in each
@@ -42,6 +44,7 @@ class Recorder(Callback):
         self.add_time,self.train_metrics,self.valid_metrics,self.beta = add_time,train_metrics,valid_metrics,beta
         self.train_mets,self.valid_mets,self._stashed,self.log,self._tried,self._fits = [],[],[],[],[],False
         self.columns,self.parts,self._parts_of,self._logged,self._own,self._waiting = [],[],None,[],{},[]
+        self._unseen,self._may_log,self._written,self._noted = [],False,None,{}
         self._clear()
 
     def _clear(self):
@@ -111,6 +114,7 @@ def before_fit(self:Recorder):
     self.columns = [*(o for o in train+valid if o not in self.parts), *self._own]
     self._add_columns(self.parts)
     self._waiting,self._is_open = [],learn.may_have_parts
+    self._unseen,self._may_log,self._written = [],_may_log(learn),None
     self._is_titled = not self._is_open or bool(self.parts)
     if self._is_titled: self._write(self.metric_names)  # else they wait for the first batch
     if learn.metrics: learn.add_cb(_CheckTargets)
@@ -178,14 +182,36 @@ def _write(self:Recorder, row):
 @patch
 def when_known(self:Recorder,
     column:str, # That may come up
-    check       # Called without arguments when it is known which parts the loss has
-)->bool: # Is that still to be seen?
-    "Have `check` called at the first loss of the fit, if `column` may be that of a part which nobody has seen yet"
+    check,      # Called without arguments when the parts of the loss are known, or after the first epoch
+    logged:bool=False # May the column be one that a callback logs?
+)->bool: # May the column still come up?
+    "Call `check` later if `column` may be that of a part of the loss, or of a logged value, that isn't known yet"
+    if logged and self._may_log:
+        self._unseen.append(check)
+        return True
     if not self._is_open or '_' not in column: return False
     if not self._waiting: self.learn.add_cb(_FirstLoss)
     self._waiting.append(check)
     return True
 
+# %% ../../nbs/measure/02_recorder.ipynb #be77e014
+def _may_log(learn):
+    "May something call `learn.log`? The callbacks of this package don't"
+    makers = [type(learn), *map(type, learn.cbs)]
+    is_own = all(o.__module__.split('.')[0]=='learnloop' and o is not Callback for o in makers)
+    return not is_own or any(o.foreign is not None for o in learn.cbs)
+
+@patch
+def _check_unseen(self:Recorder):
+    "Warn of columns that nothing logged in the first epoch"
+    self._may_log,checks,self._unseen = False,self._unseen,[]
+    for f in checks:
+        try: f()
+        except ValueError as e:
+            later = 'No callback logged it in this epoch; until one does, there is nothing to go by'
+            warnings.warn(f'{e}. {later}', stacklevel=2)
+
+# %% ../../nbs/measure/02_recorder.ipynb #be77e015
 class _FirstLoss(Callback):
     order,run_valid,remove_on_fetch,only_looks,agrees = 100,False,True,True,True
     def after_loss(self):
@@ -210,16 +236,15 @@ def _settle(self:Recorder, parts):
     for f in waiting: f()
 
 # %% ../../nbs/measure/02_recorder.ipynb #3a66edd2
-@patch
-def check_way(self:Recorder,
-    label:str,  # Who asks
-    column:str, # What the best is chosen by
-    fix:str     # How to say which way is better
-):
-    "Refuse to guess which way a part of the loss is better, unless its name says so"
-    if column not in self.parts or less_is_better(column): return
-    raise ValueError(f"{label}: {column!r} is a part of the loss, and its name doesn't tell whether less is better: "
-        f'give {fix}')
+@patch(as_prop=True)
+def directions(self:Recorder)->dict: # Title -> 'less' or 'more'; a column that isn't there is undeclared
+    "Collect which values of columns are better: 'less' or 'more'"
+    if self.learn is None: return LOSSES | self._noted
+    names,mets = self.train_names[1:]+self.valid_names[1:],[*self.train_mets, *self.valid_mets[1:]]
+    found = LOSSES | {k:getattr(m, 'better', None) for k,m in zip(names, mets, strict=True)}
+    for cb in self.learn.cbs:
+        for o in (cb.epoch_columns, cb.provides): found |= o if isinstance(o, Mapping) else {}
+    return {k:v for k,v in found.items() if check_better(v, f'better of {k!r}')}
 
 # %% ../../nbs/measure/02_recorder.ipynb #aee1f8eb
 class _CheckTargets(Callback):
@@ -234,14 +259,14 @@ def cleanup_fit(self:Recorder):
     learn,self._fits = self.learn,False
     self._seconds,self._since = self.seconds,None
     if learn.outcome.get('fit')=='failed': self.error = told_error(learn.exception)
-    self._waiting,self._is_open = [],False
+    self._waiting,self._unseen,self._is_open,self._may_log = [],[],False,False
     self.learn.remove_cbs([_CheckTargets, _FirstLoss])
     self._catch_up()
 
 # %% ../../nbs/measure/02_recorder.ipynb #fcceeaed
 @patch
 def before_epoch(self:Recorder):
-    self.row,self._start,self._begun,self._n_before = {},time.perf_counter(),len(self._raw),{}
+    self._start,self._begun,self._n_before = time.perf_counter(),len(self._raw),{}
     for m in (*self.train_mets, *self.valid_mets): m.reset()
 
 @patch
@@ -257,6 +282,10 @@ def before_validate(self:Recorder):
     if not self._stashed: self._n_before = {}
     for m in self.valid_mets: m.reset()
 
+# %% ../../nbs/measure/02_recorder.ipynb #be77e013
+@patch
+def cleanup_epoch(self:Recorder): self.row = {}  # not in `before_epoch`, where callbacks may have logged already
+
 # %% ../../nbs/measure/02_recorder.ipynb #eb7c9427
 @patch
 def after_batch(self:Recorder):
@@ -270,7 +299,7 @@ def after_batch(self:Recorder):
         self._raw.append(learn.loss)
         self._sizes.append(learn.bs)
         lr = (opts(opt)[0] if isinstance(opt, dict) else opt).param_groups[-1]['lr']
-        self._lrs.append(lr if lr.__class__ is float else float(lr))
+        self._lrs.append(lr if lr.__class__ is float else math.nan if lr is None else float(lr))
         if self._keys is not None: self._keys.append((learn.epoch, learn.iter))
     elif training:
         if not learn.loss_parts: return
@@ -320,7 +349,8 @@ def after_epoch(self:Recorder):
     self.log = [learn.epoch, *learn.final_record]
     if self.add_time: self.log.append(took)
     self._write(self.log)
-    self.row,self._start = {},time.perf_counter()
+    self.row,self._start,self._written = {},time.perf_counter(),learn.epoch
+    self._check_unseen()
 
 # %% ../../nbs/measure/02_recorder.ipynb #4b1d6a21
 @patch
@@ -590,6 +620,9 @@ def _log_in_batch(self:Recorder, name, value):
 def _log_of_epoch(self:Recorder, name, value):
     if name in self.columns and name not in self._logged and name not in self._own:
         raise ValueError(f'learn.log({name!r}, …): there is a column of this name: log under another one')
+    if self._written==self.learn.epoch:
+        raise ValueError(f"learn.log({name!r}, …): the epoch's row is written already: log before that, as from "
+            f'after_epoch of a callback whose order is below {self.order}')
     self._log_column(name)
     self.row[name] = float(value)
 
@@ -673,11 +706,13 @@ def state_dict(self:Recorder)->dict: # Plain data
     if not len(self._raw) and not self.values: return {}
     sd = dict(raw=self._raw, sizes=self._sizes, lrs=self._lrs, values=self.values, iters=self.iters,
         records=self.records, hps=self.hps, metric_names=self.metric_names, row=self.row, begun=self._begun)
-    for k,v in (('parts', self.parts), ('logged', self._logged)):
+    for k,v in (('parts', self.parts), ('logged', self._logged), ('better', _beyond_losses(self.directions))):
         if v: sd[k] = v
     mets,whole = self.train_mets,self._whole
     if whole and whole[0]==len(self._raw): mets = whole[1]
     return {k:_now(v) for k,v in sd.items()} | dict(train_mets=[_metric_state(m) for m in mets])
+
+def _beyond_losses(directions): return {k:v for k,v in directions.items() if k not in LOSSES}
 
 def _now(o):
     "What `o` is now, however it goes on"
@@ -715,6 +750,7 @@ def load_state_dict(self:Recorder,
     self.hps,self.metric_names = {k:Series(v) for k,v in sd['hps'].items()},list(sd['metric_names'])
     self.row,self._begun = dict(sd['row']),sd['begun']
     parts,self._logged = sd.get('parts', []),list(sd.get('logged', []))
+    self._noted = dict(sd.get('better', {}))
     is_alone = self.learn is None or not self.learn.inside('fit')
     if not is_alone and parts:
         self._add_parts(parts)

@@ -24,6 +24,7 @@ from ..loop.learner import Learner
 from ..loop.loss import innermost, named_loss, own_loss, split_loss
 from ..loop.errors import is_oom
 from ..loop.rng import preserve_rng
+from .hook import kept_buffers
 from .metrics import AccumMetric, LearnerView, Metric
 
 # %% ../../nbs/measure/06_trial.ipynb #b1b45be6
@@ -98,15 +99,13 @@ def _undisturbed(*models):
     mods = [m for o in models for m in o.modules()]
     attrs = [(vars(m), dict(vars(m))) for m in mods]
     inner = [(c, copy(c)) for m in mods for c in vars(m).values() if isinstance(c, list|dict|set)]
-    bufs  = [(b, b.clone()) for o in models for b in o.buffers()]
     eager = torch.compiler.set_stance('force_eager') if 'torch._dynamo' in sys.modules else nullcontext()
-    with preserve_rng(*mods), torch.no_grad(), eager, warnings.catch_warnings():
+    with preserve_rng(*mods), torch.no_grad(), eager, kept_buffers(*models), warnings.catch_warnings():
         warnings.simplefilter('ignore')  # they come when it counts
         models[0].eval()  # the others are the loss function, whose mode nobody changes
         try: yield
         finally:
             for c,was in inner + attrs: _put_back(c, was)
-            for b,was in bufs: b.copy_(was)
 
 # %% ../../nbs/measure/06_trial.ipynb #c7a1d005
 def _is_free(dl):

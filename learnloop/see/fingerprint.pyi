@@ -5,7 +5,7 @@ from learnloop.loop.callback import Callback
 from typing import Any
 from typing import NamedTuple
 
-__all__ = ['STREAMS', 'KINDS', 'FUSED', 'NO_STEP', 'CANCELLED', 'FAILED', 'hash_parts', 'tensor_hash', 'StepRow', 'FingerprintFile', 'read_fingerprint', 'about_run', 'Fingerprint']
+__all__ = ['STREAMS', 'KINDS', 'FUSED', 'NO_STEP', 'CANCELLED', 'FAILED', 'hash_parts', 'tensor_hash', 'StepRow', 'FingerprintFile', 'read_fingerprint', 'Fingerprint']
 
 STREAMS: tuple
 
@@ -109,18 +109,11 @@ class FingerprintFile:
     def about(self) -> Any:
         """What the run is"""
 
-def read_fingerprint(path: Any) -> FingerprintFile:
+def read_fingerprint(path: Any, what: str='path') -> FingerprintFile:
     """Read what a `Fingerprint` wrote
 
     - `path`: The file, or the folder of a run
-    """
-
-def about_run(learn: Any) -> dict:
-    """Tell what the run is, as far as training depends on it
-
-    - `learn`: The learner, in a fit
-
-    Returns: Topic -> facts by name, plain data
+    - `what`: Name of the argument that has it, for the message
     """
 
 class Fingerprint(Callback):

@@ -15,11 +15,11 @@ from collections.abc import Callable, Mapping
 from functools import partial, reduce, wraps
 from itertools import accumulate
 from numbers import Real
-from pathlib import Path
 from fastcore.basics import listify, patch
 from torch.optim import Optimizer
 from ..loop.callback import Callback, as_list
-from ..loop.checks import check_whole, checked_args, did_you_mean
+from ..loop.opt_mode import with_modes
+from ..loop.checks import check_place, check_whole, checked_args, did_you_mean
 from ..loop.learner import Learner
 from ..loop.steps import StepLimit
 from ..loop.optimizer import HYPERS, get_hyper, get_hypers, hyper_names, n_groups, opts, set_hypers
@@ -192,7 +192,7 @@ def _fit(learn, n_epoch, lrs, scheds, cbs, total_steps=None, **kwargs):
 
 # %% ../../nbs/train/00_schedule.ipynb #0dd56e72
 @patch
-@checked_args(to=[Learner.fit])
+@checked_args(to=[Learner.fit], lr='lr_max')
 def fit_one_cycle(self:Learner,
     n_epoch:int|None=None, # Epochs to train for; None if `max_steps` says when to stop
     lr_max=None,    # Highest learning rate; None for the learner's
@@ -212,7 +212,8 @@ def fit_one_cycle(self:Learner,
     given,moms = moms is not None,self.moms if moms is None else moms
     if not isinstance(moms, (tuple,list)) or len(moms)!=3:
         raise ValueError(f'moms is {moms!r}: it must be three, for start, peak and end, such as (.95, .85, .95)')
-    if given or any('mom' in o for o in get_hypers(self.opt)): scheds['mom'] = combined_cos(pct_start, *moms)
+    has_mom = any('mom' in o for o in get_hypers(self.opt)) and not with_modes(self.opt)
+    if given or has_mom: scheds['mom'] = combined_cos(pct_start, *moms)
     _fit(self, n_epoch, lrs, scheds, cbs, wd=wd, reset_opt=reset_opt, start_epoch=start_epoch, **kwargs)
 
 # %% ../../nbs/train/00_schedule.ipynb #a6721cc9
@@ -237,7 +238,7 @@ def fit_flat_cos(self:Learner,
 
 # %% ../../nbs/train/00_schedule.ipynb #93f6d259
 @patch
-@checked_args(to=[Learner.fit])
+@checked_args(to=[Learner.fit], lr='lr_max', n_epoch='n_cycles, and cycle_len')
 def fit_sgdr(self:Learner,
     n_cycles:int,  # Number of cycles
     cycle_len:int, # Epochs of the first
@@ -280,7 +281,7 @@ def fit_wsd(self:Learner,
 
 # %% ../../nbs/train/00_schedule.ipynb #cfd8991d
 @patch
-@checked_args(to=[Learner.fit_one_cycle, Learner.fit])
+@checked_args(to=[Learner.fit_one_cycle, Learner.fit], lr='base_lr', lr_max='base_lr', n_epoch='epochs')
 def fine_tune(self:Learner,
     epochs:int,     # Epochs with all groups
     base_lr:float|None=None, # Highest learning rate, halved for the second part; None for the learner's, or else 2e-3
@@ -292,13 +293,15 @@ def fine_tune(self:Learner,
 )->None:
     "Train the last group, then all of them"
     if base_lr is None: base_lr = 2e-3 if self.named_lr() is None else _lrs(self, None)[-1]
+    if (folder := kwargs.get('resume')) is not None:
+        folder = check_place('resume', folder, 'a folder for the two runs of fine_tune', new=True)
     for k,v in dict(base_lr=base_lr, lr_mult=lr_mult).items():
         if not isinstance(v, Real) or not v>0: raise ValueError(f'fine_tune: {k} is {v!r}: it must be a number above 0')
     if n_groups(self.opt or self.create_opt())>1: self.freeze()
     else: warnings.warn('fine_tune: the optimizer has one group, so nothing is frozen; '
         'give the learner a splitter that returns several', stacklevel=3)
     def fit_part(name, *args, **kw):
-        if kwargs.get('resume') is not None: kw['resume'] = Path(kwargs['resume'])/name
+        if folder is not None: kw['resume'] = folder/name
         self.fit_one_cycle(*args, **kwargs | kw)
     if freeze_epochs: fit_part('frozen', freeze_epochs, slice(base_lr), pct_start=.99)
     base_lr /= 2

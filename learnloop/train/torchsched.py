@@ -111,7 +111,7 @@ def _check_unit(self:TorchScheduler):
         if not hasattr(self.learn, 'recorder'):
             raise ValueError(f'{name} looks at {self.monitor!r}, which a recorder would have; the learner has none')
         known = self.learn.recorder.columns
-        if self.monitor in known or self.learn.recorder.when_known(self.monitor, self._check_unit): continue
+        if self.monitor in known or self.learn.recorder.when_known(self.monitor, self._check_unit, True): continue
         tip = did_you_mean(self.monitor, known)
         raise ValueError(f'monitor is {self.monitor!r}: it must be one of {", ".join(known)}{tip}')
 

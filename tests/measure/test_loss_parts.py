@@ -272,15 +272,15 @@ def test_monitored(mk_cb, tmp_path):
 def test_the_best_by_a_part(tmp_path):
     learn = mk(path=tmp_path)
     cb = SaveModelCallback('valid_size', comp=operator.lt)
-    learn.fit(3, cbs=[cb, CheckpointCallback(tmp_path/'c', best=1, keep=1, monitor='valid_size', larger=False)])
-    assert cb.best==min(o[-1] for o in learn.recorder.values) and SaveModelCallback('valid_kl').comp is operator.lt
+    learn.fit(3, cbs=[cb, CheckpointCallback(tmp_path/'c', best=1, keep=1, monitor='valid_size', better='less')])
+    assert cb.best==min(o[-1] for o in learn.recorder.values)
 
 @pytest.mark.parametrize('known', [False, True])
 @pytest.mark.parametrize('mk_cb,error', [
-    (lambda p: SaveModelCallback('valid_siz'), "unknown monitor 'valid_siz'; did you mean 'valid_size'"),
-    (lambda p: SaveModelCallback('valid_size'), "'valid_size' is a part of the loss, and its name doesn't tell whether less is better: give comp="),
-    (lambda p: CheckpointCallback(p/'c', best=1, monitor='valid_siz'), 'the 1 best by'),
-    (lambda p: CheckpointCallback(p/'c', best=1, monitor='valid_size'), 'give larger=False'),
+    (lambda p: SaveModelCallback('valid_siz', better='less'), "unknown monitor 'valid_siz'; did you mean 'valid_size'"),
+    (lambda p: SaveModelCallback('valid_size'), "better='less' or better='more'"),
+    (lambda p: CheckpointCallback(p/'c', best=1, monitor='valid_siz', better='less'), 'the 1 best by'),
+    (lambda p: CheckpointCallback(p/'c', best=1, monitor='valid_size'), "better='less' or better='more'"),
     (lambda p: TorchScheduler(torch.optim.lr_scheduler.ReduceLROnPlateau, unit='validate', monitor='valid_siz'), 'monitor is')])
 def test_refused_before_anything_is_trained(mk_cb, error, known, tmp_path):
     learn = mk(path=tmp_path)

@@ -18,7 +18,7 @@ VALUES = st.lists(FINE | st.sampled_from([NAN, INF, -INF]), min_size=1, max_size
 
 def scripted(values, cbs=None, **kwargs):
     "A learner whose metric `score` is `values[epoch]`; None for a validation that is cancelled after it began"
-    learn = mk_learner(cbs, defaults=True, metrics=ValueMetric(lambda: values[learn.epoch], 'score'), **kwargs)
+    learn = mk_learner(cbs, defaults=True, metrics=ValueMetric(lambda: values[learn.epoch], 'score', better='more'), **kwargs)
     def before_validate(cb):
         if values[cb.epoch] is None: raise CancelValidException
     cb = Callback(before_validate=before_validate)
@@ -60,8 +60,8 @@ def test_any_comparison_will_do_and_torch_lt_on_floats_is_no_type_error(comp, de
     run(values, cb := Log('score', comp, delta))
     assert cb._log==naive_best(values, comp in (operator.lt, np.less, torch.lt), delta)
 
-@pytest.mark.parametrize('monitor,less', [('valid_loss', True), ('train_loss', True), ('error_rate', True), ('accuracy', False), ('score', False)])
-def test_comparison_is_guessed_as_by_fastai(monitor, less): assert TrackerCallback(monitor).better(0, 1)==less
+@pytest.mark.parametrize('monitor', ['valid_loss', 'train_loss'])
+def test_less_of_a_loss_is_better(monitor): assert TrackerCallback(monitor).is_better(0, 1)
 
 @pytest.mark.parametrize('first', [NAN, INF, -INF])
 @pytest.mark.parametrize('comp', [operator.lt, operator.gt])
@@ -83,7 +83,8 @@ def test_without_a_recorder_the_error_says_so(cls):
     with pytest.raises(ValueError, match='add_cb\\(Recorder'): mk_learner().fit(1, cbs=cls(every_steps=1) if cls is ValidateCallback else cls())
 
 @pytest.mark.parametrize('kwargs,err,match', [
-    (dict(monitor=len), ValueError, 'comp=operator.lt'), (dict(monitor=3), TypeError, 'monitor is 3'), (dict(min_delta=-1), ValueError, 'min_delta is -1'),
+    (dict(monitor=len), ValueError, "better='less' or better='more'"), (dict(comp=operator.lt, better='less'), ValueError, 'both given'),
+    (dict(better='min'), ValueError, "'less' or 'more'"), (dict(mode='max'), TypeError, "it is better here .*'more' in place of 'max'"), (dict(monitor=3), TypeError, 'monitor is 3'), (dict(min_delta=-1), ValueError, 'min_delta is -1'),
     (dict(min_delta=NAN), ValueError, 'min_delta'), (dict(comp='min'), TypeError, "comp is 'min'")])
 def test_arguments_are_checked(kwargs, err, match):
     with pytest.raises(err, match=match): TrackerCallback(**kwargs)
@@ -236,7 +237,7 @@ def test_counts_are_whole_numbers(kwargs):
 def recording(values, name='x'):
     "Record `values` under `name`, one after each step"
     it = iter(values)
-    return heard('after_batch', lambda cb: cb.recorder.record('x', {name:next(it)}), order=55, run_valid=False, provides=[name])
+    return heard('after_batch', lambda cb: cb.recorder.record('x', {name:next(it)}), order=55, run_valid=False, provides={name:'more'})
 
 def test_a_stop_within_an_epoch_ends_training_there_and_the_epoch_in_good_order():
     seen = []
