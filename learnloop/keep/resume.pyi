@@ -82,6 +82,8 @@ class FitKeeper(Checkpointer):
     def start(self) -> Any: ...  # keep/resume.py
     def _pick(self, resume: Any) -> Any:  # keep/resume.py
         """Find the folder that `resume` names, the checkpoint to resume from, or None, and the names of all that are there"""
+    def _try_loaders(self) -> Any:  # keep/resume.py
+        """Warn of loaders whose batches a resumed fit would not see, and find out whether the state of the loader is exact"""
     def _find(self, resume: Any, accept: Any) -> Any:  # keep/resume.py
         """What to go on from in the folder or the `Origin` `resume`, or None"""
     def _other_options(self, s: Any) -> Any:  # keep/resume.py

@@ -4,11 +4,12 @@
 from collections import OrderedDict
 from contextlib import contextmanager
 from learnloop.loop.learner import Learner
+from pathlib import Path
 from torch import Tensor
 from torch import nn
 from typing import Any
 
-__all__ = ['sync_folder', 'atomic_write', 'find_unsafe', 'write_state', 'read_state', 'unwrapper', 'whole', 'cut_like', 'cut_named', 'model_state', 'state_for', 'param_names', 'opt_state', 'save_model', 'load_model', 'load_export', 'load_learner']
+__all__ = ['sync_folder', 'atomic_write', 'hash_file', 'lock_file', 'find_unsafe', 'write_state', 'read_state', 'unwrapper', 'whole', 'cut_like', 'cut_named', 'model_state', 'can_copy', 'state_for', 'param_names', 'opt_state', 'is_torch_opt', 'save_model', 'load_model', 'load_export', 'load_learner']
 
 def sync_folder(folder: Any) -> None:
     """Force the names of the files in `folder` to the disk, where the system can

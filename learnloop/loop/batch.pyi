@@ -4,7 +4,7 @@
 from typing import Any
 import torch
 
-__all__ = ['as_device', 'default_device', 'batch_parts', 'batch_like', 'batch_map', 'to_device', 'AlsoInput', 'as_targs', 'split_batch', 'by_name', 'join_batch', 'find_bs', 'unpack', 'describe', 'to_detach', 'to_concat', 'detuplify', 'batch_digest']
+__all__ = ['as_device', 'default_device', 'batch_parts', 'batch_like', 'batch_map', 'to_device', 'AlsoInput', 'as_targs', 'split_batch', 'by_name', 'join_batch', 'find_bs', 'unpack', 'describe', 'BatchSample', 'facts_of', 'to_detach', 'to_concat', 'detuplify', 'batch_digest']
 
 def as_device(device: torch.device | str) -> torch.device:
     """Get `device` with the index that its tensors have

@@ -316,6 +316,7 @@ class Learner(Loop):
     open_turn: Any
     loss_parts: dict
     outer_phases: list
+    written: Any
     first_opt: Any
     _given_lr: Any
     paused: Any
@@ -422,6 +423,8 @@ class Learner(Loop):
         """Where batches go: the loaders' device; else where the model is, if that is an accelerator; else the machine's best"""
     def to_device(self) -> Any:  # loop/learner.py
         """Have model and loss function where batches go"""
+    def _move_first(self) -> Any:  # loop/learner.py
+        """Move the model before an optimizer is made or checked: on some devices, that makes other parameters"""
     def create_opt(self) -> Any:  # loop/learner.py
         """Make `opt` anew, by `opt_func`, from the groups of `splitter`"""
     def _opt_lr(self) -> Any:  # loop/learner.py
@@ -869,6 +872,18 @@ class Learner(Loop):
         - `div`: They start so much lower
         - `kwargs`: To `fit_one_cycle`; checkpoints of `resume=folder` are in `frozen` and `unfrozen` there
         """
+    def lr_find(self, start_lr: Any=1e-07, end_lr: Any=10, num_it: int=100, stop_div: bool=True, show_plot: bool=True, suggest_funcs: Any=...) -> tuple | None:  # train/lr_find.py
+        """Find a learning rate; the learner stays as it is
+
+        - `start_lr`: First learning rate, or a list with one for each group
+        - `end_lr`: Learning rate at which it would end, likewise
+        - `num_it`: Batches
+        - `stop_div`: Stop when the loss explodes?
+        - `show_plot`: Plot the losses?
+        - `suggest_funcs`: One or a list of the functions in `SuggestionMethod`; None for no suggestion
+
+        Returns: Suggestions, named after the functions
+        """
     def load_checkpoint(self, folder: Any, accept: Any=True) -> Learner:  # keep/resume.py
         """Restore the whole state of a checkpoint, checked before anything changes
 
@@ -886,18 +901,6 @@ class Learner(Loop):
         """Run the batch that failed again, with its random numbers and callbacks, and leave everything as it is
 
         Returns: `xb`, `yb`, `pred`, `loss`, `grads` by name, and `heard`: by event, the callbacks that hear it
-        """
-    def lr_find(self, start_lr: Any=1e-07, end_lr: Any=10, num_it: int=100, stop_div: bool=True, show_plot: bool=True, suggest_funcs: Any=...) -> tuple | None:  # train/lr_find.py
-        """Find a learning rate; the learner stays as it is
-
-        - `start_lr`: First learning rate, or a list with one for each group
-        - `end_lr`: Learning rate at which it would end, likewise
-        - `num_it`: Batches
-        - `stop_div`: Stop when the loss explodes?
-        - `show_plot`: Plot the losses?
-        - `suggest_funcs`: One or a list of the functions in `SuggestionMethod`; None for no suggestion
-
-        Returns: Suggestions, named after the functions
         """
     def record_step(self, step: int, folder: Any=None, cbs: Any=None, n_epoch: int | None=None) -> dict:  # see/replay.py
         """Train up to the batch `step`, from the last checkpoint before it, and record what each module does in it

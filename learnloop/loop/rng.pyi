@@ -4,7 +4,7 @@
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ['set_seed', 'held_rngs', 'all_rngs', 'read_rngs', 'write_rngs', 'preserve_rng', 'no_random', 'branch_rngs', 'own_stream']
+__all__ = ['set_seed', 'held_rngs', 'all_rngs', 'read_rngs', 'write_rngs', 'same_states', 'preserve_rng', 'no_random', 'branch_rngs', 'own_stream']
 
 def set_seed(s: int, reproducible: bool=False) -> Any:
     """Seed Python, torch on all devices, and NumPy if it is imported

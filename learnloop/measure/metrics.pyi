@@ -152,6 +152,7 @@ class AvgMetric(Metric):
     @property
     def name(self) -> Any: ...
     def check(self, n_targs: Any) -> Any: ...
+    def _scalar(self, v: Any) -> Any: ...  # measure/metrics.py
     def _watch(self, *args: Any) -> Any:  # measure/metrics.py
         """Call `func` for the first time, and warn if it broadcasts predictions and targets"""
 
@@ -209,6 +210,7 @@ def foreground_acc(pred: Any, targ: Any, bkg_idx: int=0, axis: int=1) -> torch.T
 class Dice(Metric):
     """Overlap of predictions and targets in class 1, of two"""
     sync: dict
+    better: str
     _by_sklearn: str
     axis: int
     overlap: int
