@@ -147,7 +147,8 @@ def row(self:Logger)->dict: # Values of the epoch that is over, by column; {} wi
     "Collect what is logged at the end of an epoch"
     rec = getattr(self.learn, 'recorder', None)
     if rec is None or not rec.run or not rec.values: return {}
-    return dict(zip(rec.columns, rec.values[-1], strict=True))
+    recorded = {k for o in self.learn.cbs for k in o.epoch_columns if k in o.provides}  # logged in `after_record`
+    return {k:v for k,v in zip(rec.columns, rec.values[-1], strict=True) if k not in recorded}
 
 @patch
 def after_epoch(self:Logger):
