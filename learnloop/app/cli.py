@@ -53,19 +53,21 @@ def write_report(
 # %% ../../nbs/app/04_cli.ipynb #8f6a0002
 def show_runs(
     folders, # Of runs, or patterns such as `'runs/lr-*'`
-    by=None  # The metric to tell the best of; None for `valid_loss`, or what there is
+    by=None, # The metric to tell the best of; None for `valid_loss`, or what there is
+    better=None # Which value of it is better: 'less' or 'more'; None for what the runs have noted
 ):
     "List the runs in folders: how each ended, how good it was, whether it can go on"
-    print(runs(folders, by))
+    print(runs(folders, by, better))
 
 # %% ../../nbs/app/04_cli.ipynb #8f6a0005
 def write_comparison(
     folders, # As for `show_runs`
     output='compare.html', # The file to write
-    by=None  # The metric that tells which run is best; None for `valid_loss`, or what there is
+    by=None, # The metric that tells which run is best; None for `valid_loss`, or what there is
+    better=None # Which value of it is better: 'less' or 'more'; None for what the runs have noted
 )->Path: # The file
     "Write a page of HTML with runs beside each other: curves, what differs, and what came of it"
-    path = compare(folders, by).save(output)
+    path = compare(folders, by, better=better).save(output)
     print(f'Comparison: {path}, which any browser opens')
     return path
 
@@ -189,6 +191,8 @@ def _add_several(cmds):
         cmd = _add(cmds, name, run, errors=_WRONG)
         cmd.add_argument('folders', nargs='+', metavar='FOLDER', help="of runs, or a pattern such as 'runs/lr-*'")
         cmd.add_argument('--by', metavar='METRIC', help='tells which is best (default: valid_loss, or what there is)')
+        cmd.add_argument('--better', choices=('less', 'more'),
+            help='which value of METRIC is better (default: as the runs have noted)')
     cmd.add_argument('-o', '--output', metavar='FILE', default='compare.html',
         help='the file to write (default: %(default)s)')
 

@@ -21,8 +21,9 @@ from queue import Queue
 from threading import Lock, Thread
 from fastcore.basics import patch
 from torch import Tensor
+from ..measure.metrics import LOSSES, check_better, need_better
 from ..measure.series import Frozen, Part, Series
-from .saving import sync_folder, read_state, write_state
+from .saving import lock_file, read_state, sync_folder, write_state
 from ..loop.checks import check_place, is_checkpoint
 
 # %% ../../nbs/keep/01_storage.ipynb #1ac42ffe
@@ -570,19 +571,20 @@ def prune(
     keep:int|None=1, # How many of the newest are kept; None for all
     best:int=0, # How many of the best are kept as well
     monitor:str|None=None, # The value in their metrics that says which are best
-    larger:bool=False, # Are larger values better?
+    better:str|None=None, # Which value of it is better: 'less' or 'more'; None for a loss
     sound=None # Function of a `Checkpoint`: can it be relied on? None to verify it
 )->list: # The `Checkpoint`s that were deleted
     "Delete checkpoints that needn't be kept"
     if keep is not None and keep<1:
         raise ValueError(f'keep is {keep!r}: the newest is what a fit goes on from, so it must be 1 or more, or None')
     folder = check_place('folder', folder, new=True)
+    if best and monitor is not None: better = need_better(check_better(better) or LOSSES.get(monitor), monitor, 'prune')
     _renew_lock(folder)
     there = list_checkpoints(folder, verify=False)
     good = [o for o in there if o.consistent and (sound or _is_sound)(o)]
     score = {o.path:v for o in good if (v := as_number(o.metrics.get(monitor))) is not None and v==v}
     kept = good[-keep:] if keep is not None else good[:]
-    kept += sorted((o for o in good if o.path in score), key=lambda o: score[o.path], reverse=larger)[:best]
+    kept += sorted((o for o in good if o.path in score), key=lambda o: score[o.path], reverse=better=='more')[:best]
     gone = [o for o in good if o not in kept] + [o for o in there if not o.consistent][:-1]
     aside = []
     for o in gone:
@@ -600,27 +602,12 @@ def _is_sound(o):
 # %% ../../nbs/keep/01_storage.ipynb #e19a0001
 def _busy(folder): return f'another run writes its checkpoints to {folder}: give each run a folder of its own'
 
-def _lock_on(folder):
-    "Lock `folder`: the lock, and what its file is, by which it is known; None where the file system has no locks"
-    from filelock import FileLock, Timeout
-    file = []
-    # not at once: a process that is just being forked lets go of it in a moment
-    lock = FileLock(folder/'.lock', timeout=.2, poll_interval=.02, thread_local=False, fallback_to_soft=False,
-        on_acquired=lambda fd: file.append(os.fstat(fd)))
-    try: lock.acquire()
-    except Timeout as e: raise RuntimeError(_busy(folder)) from e
-    except OSError as e:
-        if e.filename: raise  # it can't be opened
-        warnings.warn(f'{folder} is on a file system without locks ({e}): see to it that no other run writes there',
-            stacklevel=6)
-    return lock,next(iter(file), None)
-
 # %% ../../nbs/keep/01_storage.ipynb #e19a0007
 class _Hold:
     "The lock that this process has on the folder of a run, and the checkpoints that are the run's own"
     def __init__(self, folder):
         self.folder,self.pid,self.known = folder,os.getpid(),{}
-        self.lock,self.file = _lock_on(folder)
+        self.lock,self.file = lock_file(folder/'.lock', _busy(folder))
     def know(self, path): self.known[_step_name(path)] = Checkpoint(path).manifest.get('blake2b')
 
     def is_lost(self):
@@ -636,7 +623,7 @@ class _Hold:
         what = f'{self.folder} was deleted, or its file .lock, while this run had it to itself'
         stop = 'nothing more is written or deleted; give each run a folder of its own'
         _make_folder(self.folder)
-        try: lock,file = _lock_on(self.folder)
+        try: lock,file = lock_file(self.folder/'.lock', _busy(self.folder))
         except RuntimeError as e: raise RuntimeError(f'{what}, and another run writes there now: {stop}') from e
         there = list_checkpoints(self.folder, verify=False)
         if other := [o.path.name for o in there if self.known.get(_step_name(o.path), '')!=o.manifest.get('blake2b')]:

@@ -177,14 +177,14 @@ def newest_checkpoint(folder: Any) -> Checkpoint | None:
     Returns: Verified; None if there is none at all
     """
 
-def prune(folder: Any, keep: int | None=1, best: int=0, monitor: str | None=None, larger: bool=False, sound: Any=None) -> list:
+def prune(folder: Any, keep: int | None=1, best: int=0, monitor: str | None=None, better: str | None=None, sound: Any=None) -> list:
     """Delete checkpoints that needn't be kept
 
     - `folder`: Of a run
     - `keep`: How many of the newest are kept; None for all
     - `best`: How many of the best are kept as well
     - `monitor`: The value in their metrics that says which are best
-    - `larger`: Are larger values better?
+    - `better`: Which value of it is better: 'less' or 'more'; None for a loss
     - `sound`: Function of a `Checkpoint`: can it be relied on? None to verify it
 
     Returns: The `Checkpoint`s that were deleted

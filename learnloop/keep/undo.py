@@ -12,13 +12,16 @@ import torch
 from collections import deque
 from contextlib import ExitStack, contextmanager
 from copy import copy, deepcopy
+from operator import methodcaller
 from types import SimpleNamespace
 from fastcore.basics import patch
 from torch import nn, Tensor
 from torch.optim import Optimizer
+from ..loop.begin import loader_state
 from ..loop.rng import preserve_rng
 from ..loop.flow import Flow
 from ..loop.learner import Learner
+from ..loop.optimizer import why_shapeless
 
 # %% ../../nbs/keep/07_undo.ipynb #ddb433b8
 _kinds = Tensor,dict,list,tuple,set,deque,nn.Module,Optimizer,SimpleNamespace
@@ -56,13 +59,16 @@ def _note(o, undo, seen, device):
 @patch
 @contextmanager
 def undone(self:Learner,
-    device=None # Where copies of tensors are kept; None for where they are
+    device=None, # Where copies of tensors are kept; None for where they are
+    of=None # Modules, optimizers and other objects to restore; None for all of the learner
 ):
-    "Put all of the learner back, at the end of a `with` block, as it was at its start"
-    for n,p in self.model.named_parameters():
-        if nn.parameter.is_lazy(p):
-            raise ValueError(f'parameter {n!r} has no shape yet, and what a batch makes of it could not be undone: '
-                'run a batch through the model first')
+    "Restore the learner, or `of`, at the end of a `with` block to its state at the start"
+    if why := why_shapeless(self.model): raise ValueError(f'the first call of the model can not be undone: {why}')
+    if of is not None:
+        with ExitStack() as undo:
+            _note([*of], undo, {}, device)
+            yield self
+        return
     own = {*vars(Flow()), 'dls', *(o.name for o in self.cbs)}  # what isn't put back as an attribute
     dls = [self.dls.train, self.dls.valid]
     attrs = {k:v for k,v in vars(self).items() if k not in own}
@@ -70,10 +76,10 @@ def undone(self:Learner,
         for k in {*vars(self)} - {*attrs, *own, *(o.name for o in self.cbs)}: del vars(self)[k]
     with preserve_rng(*dls), ExitStack() as undo:  # the stack goes on where a part of it fails
         undo.callback(self._changed)
-        for o in (*self.cbs, *(o for o in dls if hasattr(o, 'state_dict') and hasattr(o, 'load_state_dict'))):
+        for o,sd in ((o, f(o)) for os,f in ((self.cbs, methodcaller('state_dict')), (dls, loader_state)) for o in os):
             # this is no resume: the next fit begins anew
             if hasattr(type(o), '_loaded'): undo.callback(setattr, o, '_loaded', o._loaded)
-            if sd := deepcopy(o.state_dict()): undo.callback(o.load_state_dict, sd)
+            if sd: undo.callback(o.load_state_dict, deepcopy(sd))
         undo.callback(setattr, self, 'training', self.training)
         undo.callback(vars(self).update, attrs)
         undo.callback(forget_new)

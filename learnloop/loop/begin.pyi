@@ -5,7 +5,7 @@ from torch.utils.data import DataLoader
 from torch.utils.data import Dataset
 from typing import Any
 
-__all__ = ['SeededItems', 'items_draw', 'batches_draw', 'sampler_draws', 'goes_by_state', 'persistent', 'start_workers', 'why_inexact', 'begin_at']
+__all__ = ['SeededItems', 'items_draw', 'batches_draw', 'sampler_draws', 'goes_by_state', 'loader_state', 'persistent', 'start_workers', 'why_inexact', 'begin_at']
 
 class SeededItems(Dataset):
     """The items of the dataset `ds`, each with random numbers of its own, from `seed`, the epoch and its index"""
@@ -48,6 +48,14 @@ def goes_by_state(dl: Any) -> bool:
     - `dl`: Loader: any iterable of batches
     """
 
+def loader_state(dl: Any) -> dict | None:
+    """Return the state of the loader `dl` itself
+
+    - `dl`: Loader: any iterable of batches
+
+    Returns: None if it has none after all: that of a loader inside it, for instance, which has none
+    """
+
 def persistent(dl: Any) -> list:
     """List the loaders in `dl` whose workers persist
 
@@ -72,7 +80,7 @@ def why_inexact(dl: Any) -> str:
     Returns: '' if nothing is known against it
     """
 
-def begin_at(dl: Any, n: int, state: Any=None, had_workers: bool=False, rewind: Any=..., first: Any=...) -> tuple:
+def begin_at(dl: Any, n: int, state: Any=None, had_workers: bool=False, rewind: Any=..., first: Any=..., want: dict | None=None, put: Any=...) -> tuple:
     """Begin a pass through `dl` at batch `n`
 
     - `dl`: Loader: any iterable of batches
@@ -81,6 +89,8 @@ def begin_at(dl: Any, n: int, state: Any=None, had_workers: bool=False, rewind: 
     - `had_workers`: Were workers that persist there already, when the pass began?
     - `rewind`: Sets the random numbers that the pass began with
     - `first`: Sets those before its first batch, where others drew in between
+    - `want`: What was noted of one of those batches, for `replay`; None: nothing is compared
+    - `put`: Sets random numbers: those that this batch was made with, if they were noted
 
     Returns: An iterator, and a string that says how it came there
     """

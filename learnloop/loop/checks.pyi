@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ['elsewhere', 'did_you_mean', 'called_here', 'note_on', 'safely', 'NoAttribute', 'checked_args', 'check_whole', 'is_checkpoint', 'check_place', 'say', 'replaced']
+__all__ = ['elsewhere', 'did_you_mean', 'called_here', 'note_on', 'safely', 'NoAttribute', 'fold_frames', 'no_name', 'checked_args', 'check_whole', 'is_checkpoint', 'check_place', 'say', 'replaced']
 
 elsewhere: list
 
@@ -54,11 +54,29 @@ class NoAttribute(AttributeError):
     def __str__(self) -> Any: ...
     def __reduce__(self) -> Any: ...
 
-def checked_args(f: Any=None, to: Any=()) -> Any:
+def fold_frames(e: BaseException, tb: Any) -> Any:
+    """Have IPython and pytest leave the frames of this package out of the traceback of `e`, and those of its causes
+
+    - `e`: An error that leaves a method of the learner
+    - `tb`: Its traceback below the frame that is running, whose variables would refer to it
+    """
+
+def no_name(module: Any, name: str, advice: Any=None) -> Exception:
+    """Make the error that a module's `__getattr__` raises
+
+    - `module`: The module
+    - `name`: What it lacks
+    - `advice`: Function that returns the end of the message
+
+    Returns: An `ImportError`, or a `NoAttribute`
+    """
+
+def checked_args(f: Any=None, to: Any=(), **own: Any) -> Any:
     """Have `f` tell what an argument is called here that it doesn't take: a decorator, with or without arguments
 
     - `f`: A function
     - `to`: Functions that its `**kwargs` go to
+    - `own`: Arguments of those that `f` sets itself -> what to give it instead
     """
 
 def check_whole(what: str, v: Any, low: int=1) -> int:

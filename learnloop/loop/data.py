@@ -6,20 +6,21 @@ Docs: https://learnloop.github.io/learnloop/loop/data.html.md"""
 
 # %% auto #0
 __all__ = ['batch_len', 'check_loader', 'why_empty', 'DataLoaders', 'mk_dls', 'in_order', 'next_batch', 'batches_of',
-           'error_frames', 'set_epoch', 'Endless', 'Until', 'bare', 'leaves', 'source_teller']
+           'check_same', 'replay', 'error_frames', 'set_epoch', 'Endless', 'Until', 'bare', 'leaves', 'source_teller']
 
 # %% ../../nbs/loop/02_data.ipynb #d83fd617
 import torch
 from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
+from functools import partial
 from traceback import walk_tb
 from fastcore.basics import noop, patch
 from torch import Tensor
 from torch.autograd import profiler
 from torch.utils.data import BatchSampler, DataLoader, IterableDataset, RandomSampler, SequentialSampler, Subset
 from torch.utils.data.dataloader import _DatasetKind, _SingleProcessDataLoaderIter
-from .batch import AlsoInput, as_device, as_targs, default_device, describe, to_device
-from .checks import did_you_mean, note_on, safely
+from .batch import AlsoInput, BatchSample, as_device, as_targs, default_device, describe, facts_of, to_device
+from .checks import NoAttribute, did_you_mean, note_on, safely
 from .rng import preserve_rng, read_rngs, write_rngs
 
 # %% ../../nbs/loop/02_data.ipynb #94c9f7b3
@@ -39,7 +40,7 @@ def check_loader(
     if isinstance(o, Iterable) and not isinstance(o, Tensor|Mapping|str|bytes): return o
     if isinstance(o, Mapping): fix = "unpack it: DataLoaders(**loaders)"
     elif hasattr(o, '__getitem__') and not isinstance(o, Iterable):
-        fix = "wrap the dataset: DataLoader(ds, batch_size=64)"
+        fix = "wrap the dataset: DataLoader(ds, batch_size=64), or DataLoaders.from_dsets(train_ds, valid_ds, bs=64)"
     else: fix = "pass a DataLoader, or a list of batches such as [(xb, yb)]"
     raise TypeError(f"{name}={describe(o)} is no loader, which is an iterable of batches; {fix}")
 
@@ -65,6 +66,18 @@ def _targets(o, is_inp):
             return (AlsoInput(targs) if is_inp else targs) or None
     raise TypeError(f"targ={describe(o)}: it must be the name of an element in a dict batch, or its number in a "
         "tuple, or a list of them")
+
+_INSTEAD = dict(
+    c='there is no data block here: the number of classes is an argument of your model, such as len(ds.classes)',
+    show_batch='dls.one_batch() returns a batch to look at; learn.show_results() shows predictions',
+    train_dl='it is dls.train', valid_dl='it is dls.valid', train_dataloader='it is dls.train',
+    val_dataloader='it is dls.valid', test_dl='learn.get_preds(dl=…) takes any loader',
+    new_dl='learn.get_preds(dl=…) takes any loader', cuda="dls.to('cuda')", cpu="dls.to('cpu')",
+    batch_size='each loader has its own: dls.train.batch_size', dataset='it is dls.train_ds or dls.valid_ds')
+_INSTEAD |= dict.fromkeys(('vocab','categorize','tfms','after_item','after_batch','before_batch','decode','show'),
+    'there is no data block here: ask your dataset, dls.train_ds')
+
+def _what_instead(k, known): return f'; {_INSTEAD[k]}' if k in _INSTEAD else did_you_mean(k, known)
 
 # %% ../../nbs/loop/02_data.ipynb #04ae4c1a
 class DataLoaders:
@@ -101,6 +114,9 @@ class DataLoaders:
     valid_ds = property(lambda self: getattr(self.valid, 'dataset', None), doc="Validation dataset, if there is one")
     names    = property(lambda self: [k for k in self._names if getattr(self, k) is not None], doc="Of the loaders")
     loaders  = property(lambda self: [getattr(self, k) for k in self.names], doc="The loaders, in order")
+    def __getattr__(self, k):
+        if k.startswith('__') or '_names' not in vars(self): raise AttributeError(k)
+        raise NoAttribute(f'DataLoaders has no attribute {k!r}', partial(_what_instead, k, dir(self)))
     def __len__(self):  return len(self.names)
     def __bool__(self): return True  # no loaders, for inference, is still an answer
     def __iter__(self): return iter(self.loaders)
@@ -108,18 +124,37 @@ class DataLoaders:
         lens = ['?' if (n := batch_len(o)) is None else n for o in self]
         return f"DataLoaders({', '.join(f'{k}: {n}' for k,n in zip(self.names, lens, strict=True))}; {self.device})"
 
+# %% ../../nbs/loop/02_data.ipynb #7d21c0a2
+@patch
+def __setattr__(self:DataLoaders, k, v):
+    if k in ('bs','valid_bs','batch_size','shuffle','drop_last','num_workers'):
+        arg = 'bs' if k=='batch_size' else k
+        raise AttributeError(f'dls.{k} = {v!r} would change nothing, as a loader keeps what it was made with: make '
+            f'them anew, as in learn.dls = DataLoaders.from_dsets(train_ds, valid_ds, {arg}={v!r})')
+    object.__setattr__(self, k, v)
+
+DataLoaders.bs = property(lambda self: getattr(self.train, 'batch_size', None), doc='Items in a training batch')
+
 # %% ../../nbs/loop/02_data.ipynb #1587baad
 @patch
 def __getitem__(self:DataLoaders,
     k:int|str # Name or number
 ): # The loader
     "Get a loader by name or number"
-    name = k
-    if isinstance(k, int): name = self._names[k] if -len(self._names)<=k<len(self._names) else None
+    name = self.name_of(k)
     if name in self.names: return getattr(self, name)
     has = ', '.join(f'{self._names.index(o)} {o!r}' for o in self.names) or 'none'
+    if not isinstance(k, int|str): k = describe(k)
     if not isinstance(k, int): raise KeyError(f"no loader {k!r}: there is {has}{did_you_mean(str(k), self.names)}")
     raise IndexError(f"no loader {k}{f' ({name!r})' if name else ''}: there is {has}")
+
+@patch
+def name_of(self:DataLoaders,
+    k:int|str # Number or name
+)->str|None: # None if there is no such number
+    "Get the name of the loader that `k` means"
+    if not isinstance(k, int): return k
+    return self._names[k] if -len(self._names)<=k<len(self._names) else None
 
 # %% ../../nbs/loop/02_data.ipynb #f9844f2c
 @patch
@@ -164,6 +199,8 @@ def from_dsets(cls:DataLoaders,
     **kwargs # For torch's `DataLoader`; `drop_last`, `generator` and samplers reach the training loader alone
 ):
     "Make loaders: a shuffled one for `train_ds`, and for the others ones that go in order through all items"
+    if 'batch_size' in kwargs: raise TypeError("from_dsets() got an unexpected keyword argument 'batch_size'; it is bs "
+        "here, and valid_bs for the others")
     own = {k: kwargs.pop(k) for k in ('drop_last', 'generator', 'sampler', 'batch_sampler') if k in kwargs}
     if not own.get('batch_sampler'): own['batch_size'] = bs
     fixed = isinstance(train_ds, IterableDataset) or own.get('sampler') or own.get('batch_sampler')
@@ -177,7 +214,9 @@ def mk_dls(
 ) -> DataLoaders: # `o` itself where it has a `train` loader
     "Make `DataLoaders` of whatever somebody has"
     if isinstance(o, DataLoaders) or isinstance(getattr(o, 'train', None), Iterable): return o
-    if not isinstance(o, tuple) or len(o)<2: return DataLoaders(o)
+    if isinstance(o, list) and any(isinstance(p, DataLoader) for p in o):
+        raise TypeError(f'{describe(o)} is a list of loaders, and a list is one loader: give a tuple, (train, valid)')
+    if not isinstance(o, tuple) or not o or len(o)==1 and isinstance(o[0], Tensor): return DataLoaders(o)
     if any(isinstance(p, Tensor) for p in o):
         raise TypeError(f"{describe(o)} is a batch, not a loader of batches; pass a list of them, such as [(xb, yb)]")
     is_batches = all(isinstance(p, Mapping) or isinstance(p, list|tuple) and p and isinstance(p[0], Tensor) for p in o)
@@ -246,6 +285,41 @@ def batches_of(
     it = iter(dl)
     if type(it) is _SingleProcessDataLoaderIter and _can_be_quick(it): it.__class__ = _Quick
     return it
+
+# %% ../../nbs/loop/02_data.ipynb #193de195
+_SAME_AGAIN = ("Seed what it draws by the epoch and the index (SeededItems(ds), or a set_epoch method), or give it state_dict "
+    "and load_state_dict that hold all of its state, and say dl.resumes_exactly = True. If other batches are fine: "
+    "accept=['batches']")
+
+def check_same(
+    dl, # Loader that gave `b`
+    want:dict, # What was noted of the batch when the interrupted fit saw it: see `BatchSample.facts`
+    b # The batch that `dl` gives now; None if it ended
+):
+    "Refuse a batch that isn't the one that the interrupted fit saw"
+    if b is None and getattr(dl, 'is_over', bool)(): return  # the fit has had all its steps
+    got = None if b is None else BatchSample(b).facts()
+    if got and got['hash']==want['hash']: return
+    while getattr(dl, 'passes_on', False): dl = dl.dl
+    raise ValueError(f"{type(dl).__name__} gives other batches than before the interruption: batch {want['batch']} of the "
+        f"pass was {want['looks']}, and is {got['looks'] if got else 'missing'}. A fit is resumed only with the same "
+        f"batches. {_SAME_AGAIN}")
+
+# %% ../../nbs/loop/02_data.ipynb #193de196
+def replay(
+    dl, # Loader that `batches` is of
+    batches, # Iterator at its beginning
+    n:int, # How many batches are taken
+    want:dict|None=None, # What was noted of one of them; None: nothing is compared
+    put=noop # Sets random numbers: those that this batch was made with, if they were noted
+):
+    "Take `n` batches once more, and check one of them"
+    for i in range(n):
+        is_it = want and i==want['batch']
+        if is_it and 'rng' in want: put(want['rng'])
+        b = next(batches, None)
+        if is_it: check_same(dl, want, b)
+        b = None  # it would be alive while the next is made
 
 # %% ../../nbs/loop/02_data.ipynb #698fa393
 def error_frames(
@@ -318,6 +392,8 @@ class Endless:
         dl # Loader: any iterable of batches
     ):
         self.dl,self._it,self._n,self._start,self._passes = dl,None,0,{},0
+        self.last = None # What is noted of the first batch of this pass
+        self._warm = False # Did this pass begin with workers that persist?
     n_done = property(lambda self: self._n, doc='Batches taken in this pass')
 
     def __iter__(self):
@@ -337,31 +413,44 @@ class Endless:
         sd = dict(passes=self._passes-1)
         if not self._n: return sd  # the first fetch was interrupted
         if getattr(self.dl, 'is_several', False): sd['several'] = self.dl.state_dict()
-        return dict(n=self._n, rng=self._start) | sd
+        if want := facts_of(self.last): sd['last_batch'] = want
+        return dict(n=self._n, rng=self._start, warm=self._warm) | sd
     def load_state_dict(self,
         sd:dict # What `state_dict` returned
     ):
         "Go to the place in `sd`, by going through the pass again"
         with preserve_rng(self.dl):
-            write_rngs(sd.get('rng', {}), [self.dl])
             self._it,self._passes = None,sd.get('passes', 0)
-            if 'n' in sd: self._begin(sd['n'], sd.get('several'))
+            self._start_workers(sd.get('warm'))
+            write_rngs(sd.get('rng', {}), [self.dl])
+            if 'n' in sd: self._begin(sd['n'], sd.get('several'), sd.get('last_batch'))
     def __repr__(self): return f'Endless({type(self.dl).__name__}, {batch_len(self.dl) or "?"} batches a pass)'
 
 # %% ../../nbs/loop/02_data.ipynb #05db63f0
 @patch
 def _next(self:Endless):
     b = next_batch(self._it)
+    if not self._n: self.last = 0,BatchSample(b)
     self._n += 1
     return b
 
 @patch
-def _begin(self:Endless, n=0, several=None):
+def _start_workers(self:Endless, warm):
+    "Have workers that persist running if the pass began with them, as a loader draws one more number to start them"
+    for o in _persistent(self.dl) if warm is not None else ():
+        if not warm: o._iterator = None
+        elif o._iterator is None: iter(o)
+
+def _persistent(dl): return [o for o in leaves(dl) if isinstance(o, DataLoader) and o.persistent_workers]
+
+@patch
+def _begin(self:Endless, n=0, several=None, want=None):
+    self._warm = any(o._iterator is not None for o in _persistent(self.dl))
     self._start = read_rngs([self.dl])
     set_epoch(self.dl, self._passes)
     if several: self.dl.load_state_dict(several)
-    self._it,self._n,self._passes = batches_of(self.dl),n,self._passes+1
-    for _ in range(0 if several else n): next_batch(self._it)
+    self._it,self._n,self._passes,self.last = batches_of(self.dl),n,self._passes+1,want
+    if not several: replay(self.dl, self._it, n, want)
 
 # %% ../../nbs/loop/02_data.ipynb #40b3994b
 class Until:

@@ -14,7 +14,7 @@ __all__ = ['PHASES', 'CancelFitException', 'CancelSanityException', 'CancelEpoch
 import difflib, inspect, re
 from functools import cache, cached_property, partial, wraps
 from types import MethodType
-from fastcore.basics import camel2snake, patch, snake2camel
+from fastcore.basics import camel2snake, noop, patch, snake2camel
 from .checks import NoAttribute, called_here, did_you_mean, note_on, safely
 from .later import knows_patches
 from .peers import Alone
@@ -86,7 +86,7 @@ PHASES = (
     Phase('epoch',     'fit'),
     Phase('train',     'epoch'),
     Phase('validate',  'epoch evaluate sanity', cancel='CancelValidException'),
-    Event('between_batches', 'train', 'checkpoints that are due, then a signal that waits'),
+    Event('between_batches', 'train', 'write due checkpoints; handle pending signals'),
     Phase('fetch',     'train validate', 'batch = next(batches)', cancel=None, per_batch=False), # one more than batches
     Phase('batch',     'train validate', per_batch=True),
     Phase('turn',      'batch'),  # in training only: validation has prediction and loss alone
@@ -197,7 +197,7 @@ class Flow:
         _refuse_slips(cls)
 
     def __init__(self):
-        self.cbs,self.open,self.outcome,self.exception,self.created = [],[],{},None,False
+        self._cbs,self.open,self.outcome,self.exception,self.created = _Callbacks(self),[],{},None,False
         self.phases,self.events = {},[]
         self._inner,self._recurring,self._inside = set(),set(),{}  # What the table says of rows: see `declare`
         self._bodies = self.bodies  # found sooner
@@ -225,6 +225,29 @@ class Flow:
         if not muted: self._ears = _Ears(self)
         self._valid_handlers,self._train_handlers = self._ears.handlers()
         self.training = training
+
+# %% ../../nbs/loop/00_flow.ipynb #083ed182
+class _Callbacks(list):
+    "The callbacks of `flow`: what is put into the list, or taken from it, is added or removed at once"
+    def __init__(self, flow): self.flow = flow
+
+def _changes(name):
+    f = getattr(list, name)
+    def _f(self, *args, **kwargs):
+        was,flow = [*self],vars(self).get('flow')
+        res = f(self, *args, **kwargs)
+        if flow is None or vars(flow).get('_cbs') is not self: return res  # it is being copied
+        getattr(flow, '_have_cbs', noop)(was)  # adds and removes them, where callbacks know their flow
+        flow._changed()
+        return res
+    return _f
+
+for _nm in ('append extend insert remove pop clear reverse sort '
+    '__setitem__ __delitem__ __iadd__ __imul__').split(): setattr(_Callbacks, _nm, _changes(_nm))
+
+def _set_cbs(self, cbs):
+    if cbs is not self._cbs: self._cbs[:] = cbs
+Flow.cbs = property(lambda self: self._cbs, _set_cbs, doc='The callbacks: a list, of which each change acts at once')
 
 # %% ../../nbs/loop/00_flow.ipynb #548a15ec
 @patch

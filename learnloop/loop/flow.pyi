@@ -180,7 +180,7 @@ class Flow:
     keeps: Any
     moved: dict
     bodies: dict
-    cbs: list
+    _cbs: Any
     open: list
     outcome: dict
     exception: Any
@@ -335,6 +335,8 @@ class Flow:
         Returns: The flow itself
         """
     def _drop_cb(self, cb: Any) -> Any: ...  # loop/callback.py
+    def _have_cbs(self, was: Any) -> Any:  # loop/callback.py
+        """Add what came into the list of callbacks since it `was` as given, and remove what left it; all or nothing"""
     def add_cbs(self, cbs: Any) -> Flow:  # loop/callback.py
         """Add callbacks, all or none
 
@@ -374,10 +376,15 @@ class Flow:
     def show_training_loop(self, verbose: bool=False) -> TrainingLoop:  # see/show.py
         """Show which callback runs where
 
-        - `verbose`: Also show events that nobody hears?
+        - `verbose`: Also show events that no callback has?
 
         Returns: Shows itself in notebooks; `print` it elsewhere
         """
+    @property
+    def cbs(self) -> Any:
+        """The callbacks: a list, of which each change acts at once"""
+    @cbs.setter
+    def cbs(self, v: Any) -> None: ...
 
 def in_phase(phase: str) -> Any:
     """Run a method of a learner as the body of `phase`, its events around it: a decorator

@@ -8,6 +8,7 @@ from learnloop.keep.storage import Checkpoint
 from learnloop.loop.callback import Callback
 from learnloop.loop.data import DataLoaders
 from learnloop.loop.flow import Flow
+from learnloop.loop.opt_mode import OptModes
 from learnloop.loop.place import Pass
 from learnloop.loop.predict import FetchPredsCallback
 from learnloop.loop.predict import GatherPredsCallback
@@ -314,6 +315,8 @@ class Learner(Loop):
     predicting: Any
     open_turn: Any
     loss_parts: dict
+    outer_phases: list
+    written: Any
     first_opt: Any
     _given_lr: Any
     paused: Any
@@ -329,6 +332,8 @@ class Learner(Loop):
     _dev: Any
     _n_inp: Any
     _targ: Any
+    evaluated: Any
+    _known_kind: Any
     saved: Any
     # Callbacks, while they are there
     step_limit: StepLimit
@@ -418,6 +423,8 @@ class Learner(Loop):
         """Where batches go: the loaders' device; else where the model is, if that is an accelerator; else the machine's best"""
     def to_device(self) -> Any:  # loop/learner.py
         """Have model and loss function where batches go"""
+    def _move_first(self) -> Any:  # loop/learner.py
+        """Move the model before an optimizer is made or checked: on some devices, that makes other parameters"""
     def create_opt(self) -> Any:  # loop/learner.py
         """Make `opt` anew, by `opt_func`, from the groups of `splitter`"""
     def _opt_lr(self) -> Any:  # loop/learner.py
@@ -434,7 +441,7 @@ class Learner(Loop):
     def _split(self, model: Any) -> Any:  # loop/learner.py
         """What `splitter` gives, with what the loss function has to learn in the last group"""
     def set_hypers(self, **hypers: Any) -> Any:  # loop/learner.py
-        """Set hyper-parameters of the optimizer, checked before any is changed
+        """Set hyper-parameters of the optimizer, checked before any is changed; refuse those that a schedule sets
 
         - `hypers`: By name, short or torch's own: a number, a list with one per group, `slice(first, last)`
         """
@@ -561,7 +568,7 @@ class Learner(Loop):
     def _fits_opt(self, sd: Any, where: Any) -> Any: ...  # keep/saving.py
     def _remake_opt(self, states: Any, where: Any) -> Any:  # keep/saving.py
         """Make the optimizers that `states` are of, from their notes"""
-    def load(self, file: Any, device: Any=None, with_opt: bool=True, strict: bool=True, weights_only: bool=True) -> Learner:  # keep/saving.py
+    def load(self, file: Any, device: Any=None, with_opt: bool=True, strict: bool=True, weights_only: bool=True, digest: str | None=None) -> Learner:  # keep/saving.py
         """Load weights and optimizer: all or, after an error, nothing
 
         - `file`: As for `save`
@@ -569,11 +576,19 @@ class Learner(Loop):
         - `with_opt`: The optimizer, too? An error if the file has none
         - `strict`: Must the names of weights be the same? Shapes must be in any case
         - `weights_only`: Taken as torch's: whatever it says, a file that only code could read is refused
+        - `digest`: Hash that the file must have; None, in a fit, for that of the file as the fit wrote it
 
         Returns: The learner itself
         """
     def _check_shared(self, file: Any) -> Any:  # keep/saving.py
         """Refuse a file that isn't the same for all processes"""
+    @contextmanager
+    def hold_file(self, file: Any, who: str) -> Any:  # keep/saving.py
+        """Have `file` to oneself inside a `with` block; an error if another fit has it
+
+        - `file`: As for `save`
+        - `who`: Who writes it, for the message
+        """
     def _load(self, file: Any, with_opt: Any, strict: Any) -> Any: ...  # keep/saving.py
     def export(self, file: Any='export', meta: dict | None=None) -> Path:  # keep/saving.py
         """Write weights and buffers for inference
@@ -585,10 +600,11 @@ class Learner(Loop):
         """
     def _export(self, st: Any, path: Any, sd: Any, meta: Any) -> Any: ...  # keep/saving.py
     @contextmanager
-    def undone(self, device: Any=None) -> Any:  # keep/undo.py
-        """Put all of the learner back, at the end of a `with` block, as it was at its start
+    def undone(self, device: Any=None, of: Any=None) -> Any:  # keep/undo.py
+        """Restore the learner, or `of`, at the end of a `with` block to its state at the start
 
         - `device`: Where copies of tensors are kept; None for where they are
+        - `of`: Modules, optimizers and other objects to restore; None for all of the learner
         """
     @contextmanager
     def loss_not_reduced(self) -> Any:  # loop/predict.py
@@ -612,7 +628,7 @@ class Learner(Loop):
     def predict(self, item: Any, act: Any=None, with_input: bool=False) -> tuple:  # loop/predict.py
         """Predict one `item`
 
-        - `item`: An input, a tuple of inputs if the model takes several, or a dict; without a target
+        - `item`: An item as the training set has it; without its target: an input, a tuple of several inputs, or a dict
         - `act`: Applied to the prediction; None for the loss function's `activation`
         - `with_input`: Return the input, first?
 
@@ -712,15 +728,6 @@ class Learner(Loop):
 
         Returns: The learner itself
         """
-    @property
-    def smooth_loss(self) -> Any:  # measure/recorder.py
-        """Smoothed training loss; None before the first batch, or without a recorder"""
-    def log(self, name: str, value: Any) -> Any:  # measure/recorder.py
-        """Record `value`: in a batch, for its mean over the epoch, weighted by items; between batches, for the epoch
-
-        - `name`: Of the column; what is logged within a batch has `train_` or `valid_` before it
-        - `value`: A number, or a tensor of one element
-        """
     def to_ddp(self, per_process: bool=False, timeout: float=600.0, prepare: Any=..., **kwargs: Any) -> Learner:  # scale/distributed.py
         """Train in all processes that were started together, by `DistributedDataParallel`; alone, as ever
 
@@ -788,6 +795,15 @@ class Learner(Loop):
         - `info`: Plain data for the manifest
 
         Returns: None if a callback cancelled it
+        """
+    @property
+    def smooth_loss(self) -> Any:  # measure/recorder.py
+        """Smoothed training loss; None before the first batch, or without a recorder"""
+    def log(self, name: str, value: Any) -> Any:  # measure/recorder.py
+        """Record `value`: in a batch, for its mean over the epoch, weighted by items; between batches, for the epoch
+
+        - `name`: Of the column; what is logged within a batch has `train_` or `valid_` before it
+        - `value`: A number, or a tensor of one element
         """
     def fit_one_cycle(self, n_epoch: int | None=None, lr_max: Any=None, div: Any=25.0, div_final: Any=100000.0, pct_start: Any=0.25, wd: Any=None, moms: Any=None, cbs: Any=None, reset_opt: bool=False, start_epoch: int=0, **kwargs: Any) -> None:  # train/schedule.py
         """Train with a learning rate that rises and falls
@@ -877,8 +893,11 @@ class Learner(Loop):
 
         Returns: The learner itself
         """
-    def resume(self) -> None:  # keep/resume.py
-        """Go on with the fit that was interrupted, from the very batch"""
+    def resume(self, accept: Any=()) -> None:  # keep/resume.py
+        """Continue the fit that was interrupted, from the very batch
+
+        - `accept`: `'batches'`: take batches of the loader as they come, even if they are not those of before
+        """
     def replay_batch(self) -> SimpleNamespace:  # keep/resume.py
         """Run the batch that failed again, with its random numbers and callbacks, and leave everything as it is
 
@@ -926,7 +945,7 @@ class Learner(Loop):
     @lr.setter
     def lr(self, v: Any) -> None: ...
 
-class TrainEvalCallback(Callback):
+class TrainEvalCallback(OptModes):
     """Count iterations; set device and mode of the model"""
     order: int
     run_valid: bool
@@ -939,6 +958,8 @@ class TrainEvalCallback(Callback):
     def before_validate(self) -> Any: ...
     def after_batch(self) -> Any: ...
     def after_epoch(self) -> Any: ...
+    def after_train(self) -> Any: ...  # loop/learner.py
+    def after_fit(self) -> Any: ...  # loop/learner.py
 
 def default_cb(cls: Any) -> Any:
     """Have every learner begin with a callback of `cls`, unless it is made with `default_cbs=False`"""

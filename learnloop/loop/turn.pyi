@@ -5,7 +5,7 @@ from torch import Tensor
 from typing import Any
 import torch
 
-__all__ = ['ADDED', 'needs_closure', 'ambient_autocast', 'Closure', 'Turn', 'take_backward', 'take_grads']
+__all__ = ['ADDED', 'needs_closure', 'asks_for_closure', 'ambient_autocast', 'Closure', 'Turn', 'take_backward', 'take_grads']
 
 ADDED: str
 
@@ -14,7 +14,14 @@ def needs_closure(opt: Any) -> bool:
 
     - `opt`: Torch optimizer
 
-    Returns: Has its `step` an argument that must be given?
+    Returns: Must its `step` be given an argument, or did it fail without one?
+    """
+
+def asks_for_closure(opt: Any, e: Exception) -> bool:
+    """Tell whether `e` says that the step of `opt` needs a closure, and remember that
+
+    - `opt`: Torch optimizer, or dict of them by name
+    - `e`: What its step raised, called without arguments
     """
 
 def ambient_autocast(device: torch.device) -> Any:

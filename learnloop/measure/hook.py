@@ -6,7 +6,8 @@ Docs: https://learnloop.github.io/learnloop/measure/hook.html.md"""
 
 # %% auto #0
 __all__ = ['Hook', 'tensors_in', 'Hooks', 'hook_output', 'hook_outputs', 'HookCallback', 'uncompiled', 'ActivationStats',
-           'LayerRow', 'ModelSummary', 'label_of', 'total_params', 'dummy_eval', 'model_sizes', 'num_features_model']
+           'kept_buffers', 'LayerRow', 'ModelSummary', 'label_of', 'total_params', 'dummy_eval', 'model_sizes',
+           'num_features_model']
 
 # %% ../../nbs/measure/03_hook.ipynb #3eab3b5a
 import math, sys, torch
@@ -218,18 +219,18 @@ class ActivationStats(HookCallback):
 # %% ../../nbs/measure/03_hook.ipynb #f7cf15fc
 def _measure(o, near, bins, top):
     "Mean, variance and share near zero of `o`, then the histogram of its magnitudes; and the number of its values"
-    o = o.detach().float()
-    var,mean = torch.var_mean(o, correction=0)
+    o,n = o.detach().float(),o.numel()
+    var,mean = torch.var_mean(o, correction=min(1, n-1))
     mags = o.abs()
     vals = torch.stack([mean, var, (mags<=near).float().mean()])
-    return torch.cat([vals, mags.histc(bins, 0, top)]) if bins else vals,o.numel()
+    return torch.cat([vals, mags.histc(bins, 0, top)]) if bins else vals,n
 
 def _pool(calls):
     "What `_measure` gives of all values that were measured in `calls`"
-    if len(calls)==1: return calls[0][0]
     n = sum(k for _,k in calls)
+    if len(calls)==1 and n>1: return calls[0][0]
     mean,near = (sum(v[i]*(k/n) for v,k in calls) for i in (0, 2))
-    var = sum((v[1]+(v[0]-mean)**2)*(k/n) for v,k in calls)
+    var = sum(v[1]*(k-1) + (v[0]-mean)**2*k for v,k in calls)/(n-1 or math.nan)
     return torch.cat([torch.stack([mean, var, near]), sum(v[3:] for v,_ in calls)])
 
 # %% ../../nbs/measure/03_hook.ipynb #b1402b4f
@@ -352,9 +353,9 @@ def _peek(self:Learner, device):
 # %% ../../nbs/measure/03_hook.ipynb #33e808bf
 @contextmanager
 def _undisturbed(model):
-    "Evaluation mode, without gradients, uncompiled; leaves modes and random number generators as they were"
+    "Evaluation mode, without gradients, uncompiled; leaves modes, buffers and random number generators as they were"
     modes = [(m, m.training) for m in model.modules()]
-    with preserve_rng(), torch.no_grad(), _eager():
+    with preserve_rng(), torch.no_grad(), _eager(), kept_buffers(model):
         try:
             model.eval()
             yield
@@ -362,6 +363,22 @@ def _undisturbed(model):
             for m,v in modes:
                 m.training = v
                 if hasattr(m, 'reshard'): m.reshard()  # else FSDP would keep its parameters whole
+
+# %% ../../nbs/measure/03_hook.ipynb #bdc13675
+@contextmanager
+def kept_buffers(
+    *models # Modules
+):
+    "Put buffers back at the end of a `with` block: observers of quantization write to theirs, in any mode"
+    own  = [(m, dict(m._buffers)) for o in models for m in o.modules()]
+    bufs = [(b, b.clone()) for o in models for b in o.buffers() if not nn.parameter.is_lazy(b) and not b.is_meta]
+    try: yield
+    finally:
+        for m,bs in own: m._buffers |= bs
+        with torch.no_grad():
+            for b,was in bufs:
+                if b.shape!=was.shape: b.resize_(was.shape)
+                if not torch.equal(b, was): b.copy_(was)
 
 # %% ../../nbs/measure/03_hook.ipynb #973ed68a
 @dataclass(slots=True)

@@ -1,6 +1,7 @@
 # Written by `python -m tools.stubs` from `hook.py`: methods that other modules patch on are here, too
 """What happens inside a model: hear its layers, watch their activations, list their shapes"""
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from learnloop.loop.callback import Callback
 from learnloop.loop.learner import Learner
@@ -8,7 +9,7 @@ from torch import nn
 from typing import Any
 import torch
 
-__all__ = ['Hook', 'tensors_in', 'Hooks', 'hook_output', 'hook_outputs', 'HookCallback', 'uncompiled', 'ActivationStats', 'LayerRow', 'ModelSummary', 'label_of', 'total_params', 'dummy_eval', 'model_sizes', 'num_features_model']
+__all__ = ['Hook', 'tensors_in', 'Hooks', 'hook_output', 'hook_outputs', 'HookCallback', 'uncompiled', 'ActivationStats', 'kept_buffers', 'LayerRow', 'ModelSummary', 'label_of', 'total_params', 'dummy_eval', 'model_sizes', 'num_features_model']
 
 class Hook:
     """Have `hook_func` hear what goes through `m`, until `remove`, or in a `with` block"""
@@ -187,6 +188,13 @@ class ActivationStats(HookCallback):
         - `figsize`: Inches
         - `ax`: Axes to draw on; None for new ones
         """
+
+@contextmanager
+def kept_buffers(*models: Any) -> Any:
+    """Put buffers back at the end of a `with` block: observers of quantization write to theirs, in any mode
+
+    - `models`: Modules
+    """
 
 @dataclass(slots=True)
 class LayerRow:

@@ -195,8 +195,8 @@ def run(self:Fuser)->bool: # Was it taken?
     if turn is None:  # of the batch; what is refused here is asked for again in its turn
         if graph is None or self.version!=learn.version or self.opt is not learn.opt: return False
         return graph.quick is not None and graph.n!=graph.check_at and graph.quick()
-    if self.version!=learn.version or self.opt is not learn.opt: self._look_around()
-    elif self.watch is not None and self.watch.changed(): self._look_at_model()
+    try: self._look()
+    except Exception as e: self.why = self.never = f'the model can not be watched: {_in_a_line(e)}'
     if self.why or turn.own: return self._leave(self.why or 'a turn that somebody asked for')
     graph = self.last
     if graph is None or not graph._is_same(learn):
@@ -211,6 +211,13 @@ def run(self:Fuser)->bool: # Was it taken?
     return True
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000043
+@patch
+def _look(self:Fuser):
+    "Look around, or at the model, if there is a reason to"
+    learn = self.learn
+    if self.version!=learn.version or self.opt is not learn.opt: self._look_around()
+    elif self.watch is not None and self.watch.changed(): self._look_at_model()
+
 @patch
 def _look_around(self:Fuser):
     "Note who listens, and what is in the way"
@@ -390,7 +397,9 @@ def _mk_quick(self:_Graph):
         batch = *xb,*yb
         # loops are C's: `layout` would say the same of the batch, and takes as long as all else here
         if [*map(_facts, batch)]!=facts or [*map(_stride, (*batch, *params))]!=strides or len(xb)!=n_x: return False
-        if not is_same() or is_cast(kind) or [*map(_grad, held)]!=none: return False
+        try: same = is_same()
+        except Exception: return False  # what can't be compared is looked at in its turn
+        if not same or is_cast(kind) or [*map(_grad, held)]!=none: return False
         if state and [*map(id, chain.from_iterable(map(_values, states.values())))]!=state: return False
         now = [*map(list, map(_values, groups))]
         if now!=numbers:

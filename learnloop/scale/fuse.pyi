@@ -56,8 +56,8 @@ class Fuser:
     last: Any
     region: Any
     never: str
-    opt: Any
     why: str
+    opt: Any
     device: Any
     rule: Any
     is_whole: bool
@@ -85,6 +85,8 @@ class Fuser:
 
         Returns: Was it taken?
         """
+    def _look(self) -> Any:  # scale/fuse.py
+        """Look around, or at the model, if there is a reason to"""
     def _look_around(self) -> Any:  # scale/fuse.py
         """Note who listens, and what is in the way"""
     def _look_at_model(self) -> Any:  # scale/fuse.py

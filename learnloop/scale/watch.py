@@ -23,6 +23,7 @@ from torch.nn.modules import module as torch_module
 from torch.nn.parameter import is_lazy
 from torch.utils.hooks import RemovableHandle
 from ..loop.learner import Learner
+from ..loop.optimizer import why_shapeless
 
 # %% ../../nbs/scale/05_watch.ipynb #wa000009
 _LIBRARIES = {'torch','numpy','fastcore','builtins'} | sys.stdlib_module_names
@@ -287,14 +288,16 @@ class tried:
     ): self.model,self.loss_func,self.why = model,loss_func,''
 
     def __enter__(self):
-        lazy = [n for n,p in self.model.named_parameters() if is_lazy(p)]
-        if lazy: raise ValueError(f'{lazy[0]} has no shape yet: call the model with a batch before it is tried')
+        if why := why_shapeless(self.model): raise ValueError(why)
         self.places = Places(self.model, self.loss_func)
         self.kept,self.modes,self.ears,self.ends = [*_keep(self.places)],_modes(),_Ears(sys.stdout),ExitStack()
         on = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else []
         self.ends.enter_context(torch.random.fork_rng(on))
         self.ends.enter_context(redirect_stdout(self.ears))
-        self.asked = _hear_asked(self.places.asks, self.ends)
+        try: self.asked = _hear_asked(self.places.asks, self.ends)
+        except BaseException:
+            self.ends.close()
+            raise
         torch.default_generator.manual_seed(_SEED)
         for o in self.places.closed[:1]: self.why = f'forward may use {o}, which a graph can not'
         return self
@@ -304,7 +307,7 @@ class tried:
         self.ends.close()
         torch.set_default_dtype(self.modes[0])
         torch.set_grad_enabled(self.modes[1])
-        with torch.no_grad(): whys = [o for back in self.kept for o in back()]
+        with torch.no_grad(): whys = [o for back in self.kept for o in _put_back(back)]
         if is_seeded: whys.append("forward seeds torch's random numbers")
         if self.ears.heard: whys.append('forward prints')
         if modes!=self.modes: whys.append('forward sets the default dtype, or whether gradients are on')
@@ -328,6 +331,12 @@ def _keep(places):
     gens = [("Python's random numbers", random)]
     if _numpy: gens.append(("NumPy's random numbers", _numpy.random))
     for at,o in gens+places.gens: yield partial(_gen_back, at, o, _rng_state(o))
+
+# %% ../../nbs/scale/05_watch.ipynb #6dbfdfe1
+def _put_back(back):
+    "Call `back`, which puts back what forward may have changed; an error there says that it can't"
+    try: return [*back()]
+    except Exception as e: return [f'what forward changes can not be put back: {type(e).__name__}: {e}']
 
 def _inner(places, names):
     "What modules hold by the kinds `names`"

@@ -173,7 +173,7 @@ def _places(name, loaders, valid):
 @patch
 def _rows_places(self:_RunLog):
     "`_places` of all that rows may have, by name"
-    own = {k:[('', f'{o.name}/{k}')] for o in self.learn.cbs for k in o.epoch_columns}
+    own = {k:[('', f'{o.name}/{k}')] for o in self.learn.cbs for k in o.epoch_columns if k not in o.provides}
     r,valid = getattr(self.learn, 'recorder', None),{}
     if r is not None: valid = dict(zip(r.valid_names[1:], (m.name for m in r.valid_mets[1:]), strict=True))
     return lambda name: own[name] if name in own else _places(name, self._loaders, valid)

@@ -18,10 +18,12 @@ from numbers import Real
 from fastcore.basics import listify, patch
 from torch.optim import Optimizer
 from ..loop.callback import Callback, as_list
+from ..loop.opt_mode import with_modes
 from ..loop.checks import check_place, check_whole, checked_args, did_you_mean
 from ..loop.learner import Learner
 from ..loop.steps import StepLimit
-from ..loop.optimizer import HYPERS, get_hyper, get_hypers, n_groups, opts, spread_hyper
+from ..loop.optimizer import HYPERS, get_hyper, get_hypers, hyper_names, n_groups, opts, set_hypers
+from ..loop.optimizer import spread_hyper
 from ..measure.display import draws, pyplot, settle_axes
 from ..measure.recorder import Recorder
 from ..measure.series import Series
@@ -190,7 +192,7 @@ def _fit(learn, n_epoch, lrs, scheds, cbs, total_steps=None, **kwargs):
 
 # %% ../../nbs/train/00_schedule.ipynb #0dd56e72
 @patch
-@checked_args(to=[Learner.fit])
+@checked_args(to=[Learner.fit], lr='lr_max')
 def fit_one_cycle(self:Learner,
     n_epoch:int|None=None, # Epochs to train for; None if `max_steps` says when to stop
     lr_max=None,    # Highest learning rate; None for the learner's
@@ -210,7 +212,8 @@ def fit_one_cycle(self:Learner,
     given,moms = moms is not None,self.moms if moms is None else moms
     if not isinstance(moms, (tuple,list)) or len(moms)!=3:
         raise ValueError(f'moms is {moms!r}: it must be three, for start, peak and end, such as (.95, .85, .95)')
-    if given or any('mom' in o for o in get_hypers(self.opt)): scheds['mom'] = combined_cos(pct_start, *moms)
+    has_mom = any('mom' in o for o in get_hypers(self.opt)) and not with_modes(self.opt)
+    if given or has_mom: scheds['mom'] = combined_cos(pct_start, *moms)
     _fit(self, n_epoch, lrs, scheds, cbs, wd=wd, reset_opt=reset_opt, start_epoch=start_epoch, **kwargs)
 
 # %% ../../nbs/train/00_schedule.ipynb #a6721cc9
@@ -235,7 +238,7 @@ def fit_flat_cos(self:Learner,
 
 # %% ../../nbs/train/00_schedule.ipynb #93f6d259
 @patch
-@checked_args(to=[Learner.fit])
+@checked_args(to=[Learner.fit], lr='lr_max', n_epoch='n_cycles, and cycle_len')
 def fit_sgdr(self:Learner,
     n_cycles:int,  # Number of cycles
     cycle_len:int, # Epochs of the first
@@ -278,7 +281,7 @@ def fit_wsd(self:Learner,
 
 # %% ../../nbs/train/00_schedule.ipynb #cfd8991d
 @patch
-@checked_args(to=[Learner.fit_one_cycle, Learner.fit])
+@checked_args(to=[Learner.fit_one_cycle, Learner.fit], lr='base_lr', lr_max='base_lr', n_epoch='epochs')
 def fine_tune(self:Learner,
     epochs:int,     # Epochs with all groups
     base_lr:float|None=None, # Highest learning rate, halved for the second part; None for the learner's, or else 2e-3
@@ -351,6 +354,7 @@ class Scheduler(Callback):
         "Hyper-parameters as they will be at the end of the fit, by name"
         return {k:v for k,v in self._was.items() if '.' not in k}
 
+    in_charge_of = property(lambda o: o._was.keys() if 'fit' in o.learn.outcome else {*o.owns}-o._ended)
     def before_fit(self):
         check_owners(self)
         if self._first is None: self._first = self.learn.count.opt_steps
@@ -380,7 +384,7 @@ def _read(self:Scheduler, k): return getattr(*self._attr(k)) if '.' in k else ge
 @patch
 def _write(self:Scheduler, vals):
     hypers = {k:self._for_groups(v) for k,v in vals.items() if '.' not in k and k not in self._ended}
-    self.learn.set_hypers(**hypers)
+    set_hypers(self.learn.opt, self.learn.model, **hypers)
     for k,v in vals.items():
         if '.' in k: setattr(*self._attr(k), v)
 
@@ -510,9 +514,8 @@ def check_owners(
     cb # A callback in a learner, with `owns`: names of the hyper-parameters that it sets
 ):
     "Refuse `cb` if another callback sets what it sets"
-    def owned(o): return {s for k in o.owns for s in [s for s,keys in HYPERS.items() if k in keys] or [k]}
     for o in cb.learn.cbs:
-        both = owned(cb) & owned(o)
+        both = hyper_names(cb.owns) & hyper_names(o.owns)
         if o is cb or not o.run or not both: continue
         what = " and ".join(sorted(both))
         raise ValueError(f'{cb.label} ({cb.name}) and {o.label} ({o.name}) both set {what}: remove one of them')
