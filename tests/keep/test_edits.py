@@ -68,8 +68,8 @@ def noted(v):
 def without_names(o):
     for g in o['param_groups']: g['params'] = [0]*len(g['params'])
 
-STEPS = dict(vector=lambda t: t.expand(3).clone(), nan=lambda t: t*torch.nan, negative=lambda t: -t, boolean=lambda t: t>0, complex=lambda t: t+0j, text=lambda t: 'x',
-    none=lambda t: None, sparse=lambda t: t[None].to_sparse(), meta=lambda t: t.to('meta'), number=lambda t: t.item())
+STEPS = dict(vector=lambda t: t.expand(3).clone(), nan=lambda t: t*torch.nan, negative=lambda t: -t, boolean=lambda t: t>0, complex=lambda t: t+0j,
+    text=lambda t: 'x', none=lambda t: None, sparse=lambda t: t[None].to_sparse(), meta=lambda t: t.to('meta'), number=lambda t: t.item())
 RATES = dict(nan=torch.nan, negative=-.1, text='0.1', none=None, listed=[.1], vector=torch.ones(3), complex=1j, boolean=True)
 
 EDITS = {f'weight {k}':('model.pt', WEIGHT(f)) for k,f in (TENSORS|SAME).items()} | {f'exp_avg {k}':('opt.pt', AVG(f)) for k,f in (TENSORS|SAME).items()} | {
