@@ -132,7 +132,8 @@ def _copies(o, n):
         return u.load()
     return [_load() for _ in range(n)],preserve_rng(*owners)
 
-_QUIET = {'builtins', 'collections', 'learnloop', 'numpy', 'torch', 'torchdata', 'typing'}  # no loader draws from theirs
+# no loader draws from generators of these modules
+_QUIET = {'builtins', 'collections', 'learnloop', 'numpy', 'torch', 'torchdata', 'typing'}
 
 # %% ../../nbs/keep/02_passes.ipynb #9a2b0003
 def _next_hash(batches):
@@ -140,7 +141,7 @@ def _next_hash(batches):
     return (BatchSample(b).facts() or {}).get('hash') if b is not None else 'none left'
 
 def _state_leads_back(a, b, n):
-    "Does the state of the loader `a` after `n` batches lead its copy `b` to the next one, and to the same random numbers?"
+    "Does the state of the loader `a` after `n` batches lead its copy `b` to the same next batch and random numbers?"
     if n: next(iter(a), None)  # a pass before, as what holds in the first need not hold in the next
     states,batches = read_rngs([a]),iter(a)
     for _ in range(n): next(batches, None)
@@ -181,7 +182,7 @@ def _tried(dl):
 def try_loader(
     dl, # Loader: any iterable of batches
     epoch:int=0 # The number of the epoch that it is told
-)->tuple: # Does its state lead back to a place? None if it has none, or can't be tried; and what is wrong, '' for nothing
+)->tuple: # Whether its state leads back to a place, None if that is unknown; and what is wrong, '' for nothing
     "Try on copies of `dl` whether a fit that resumes would see the same batches"
     o,by_state,exact = _tried(dl),goes_by_state(dl),None
     if o is None: return None,''
@@ -193,8 +194,8 @@ def try_loader(
             if exact or _repeats(e, epoch): return exact,''
     except Exception as err:  # what can't be copied, or fails here, may be in order all the same
         if not by_state or isinstance(dl, DataLoader): return exact,''
-        return None,(f'{name} could not be tried ({type(err).__name__}: {err}), so a resumed fit may not be exact: make sure that '
-            f'its state_dict holds all that its batches depend on, and say dl.resumes_exactly = True')
+        return None,(f'{name} could not be tried ({type(err).__name__}: {err}), so a resumed fit may not be exact: '
+            f'make sure that its state_dict holds all that its batches depend on, and say dl.resumes_exactly = True')
     what = 'its state does not lead back to the batch that is next, and it' if by_state else 'it'
     return exact,(f'{name}: {what} begins with another batch when it begins again with the same random numbers, so a '
         f'resumed fit will not be exact. Shuffle and draw by the epoch, which set_epoch(epoch) tells it, or give it '

@@ -27,7 +27,7 @@ def try_loader(dl: Any, epoch: int=0) -> tuple:
     - `dl`: Loader: any iterable of batches
     - `epoch`: The number of the epoch that it is told
 
-    Returns: Does its state lead back to a place? None if it has none, or can't be tried; and what is wrong, '' for nothing
+    Returns: Whether its state leads back to a place, None if that is unknown; and what is wrong, '' for nothing
     """
 
 def parts_of(dl: Any) -> list:

@@ -209,7 +209,7 @@ def start(self:FitKeeper):
     self.origin = origin
     return origin.place if origin else Place(learn.epoch)
 
-# %% ../../nbs/keep/06_resume.ipynb #2df40a95
+# %% ../../nbs/keep/06_resume.ipynb #d60000c2
 @patch
 def _try_loaders(self:FitKeeper):
     "Warn of loaders whose batches a resumed fit would not see, and find out whether the state of the loader is exact"
@@ -220,6 +220,7 @@ def _try_loaders(self:FitKeeper):
         self.state_fails |= exact is False
         if why and learn.peers.is_first: warnings.warn(why, stacklevel=2)
 
+# %% ../../nbs/keep/06_resume.ipynb #2df40a95
 @patch
 def _find(self:FitKeeper, resume, accept):
     "What to go on from in the folder or the `Origin` `resume`, or None"

@@ -248,9 +248,9 @@ def batches_of(
     return it
 
 # %% ../../nbs/loop/02_data.ipynb #193de195
-_SAME_AGAIN = ("Seed what it draws by the epoch and the index (SeededItems(ds), or a set_epoch method), or give it state_dict "
-    "and load_state_dict that hold all of its state, and say dl.resumes_exactly = True. If other batches are fine: "
-    "accept=['batches']")
+_SAME_AGAIN = ("Seed what it draws by the epoch and the index (SeededItems(ds), or a set_epoch method), or give it "
+    "state_dict and load_state_dict that hold all of its state, and say dl.resumes_exactly = True. If other batches "
+    "are fine: accept=['batches']")
 
 def check_same(
     dl, # Loader that gave `b`
@@ -262,9 +262,9 @@ def check_same(
     got = None if b is None else BatchSample(b).facts()
     if got and got['hash']==want['hash']: return
     while getattr(dl, 'passes_on', False): dl = dl.dl
-    raise ValueError(f"{type(dl).__name__} gives other batches than before the interruption: batch {want['batch']} of the "
-        f"pass was {want['looks']}, and is {got['looks'] if got else 'missing'}. A fit is resumed only with the same "
-        f"batches. {_SAME_AGAIN}")
+    raise ValueError(f"{type(dl).__name__} gives other batches than before the interruption: batch {want['batch']} of "
+        f"the pass was {want['looks']}, and is {got['looks'] if got else 'missing'}. A fit is resumed only with the "
+        f"same batches. {_SAME_AGAIN}")
 
 # %% ../../nbs/loop/02_data.ipynb #193de196
 def replay(
