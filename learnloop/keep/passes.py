@@ -162,6 +162,7 @@ def _repeats(a, epoch):
         return _next_hash(iter(a))
     return _first()==_first()
 
+# %% ../../nbs/keep/02_passes.ipynb #9a2b0013
 class _Indices:
     "The indices that a sampler gives, as a loader"
     def __init__(self, batches): self.batch_sampler = batches
@@ -261,19 +262,6 @@ def _go_on(self:KeptPass, origin):
     return batches
 
 @patch
-def _sampled(self:KeptPass, batches, careful):
-    "The batches of the pass, a few values of which are noted"
-    keeper = self.keeper
-    # one that drew random numbers can be made again only with those, and the first one with those of the pass
-    each = careful.rngs if careful else not (isinstance(self.dl, DataLoader) and sampler_draws(self.dl))
-    each = bool(each and (keeper.savers or keeper.keeps))
-    if self.n_taken and not each: return careful or batches
-    res = _Sampling(self, batches, each)
-    if careful is None: return res
-    careful.batches,careful.takes_from = res,[res]
-    return careful
-
-@patch
 def _careful(self:KeptPass, batches):
     "`batches`, made with care; None where no code that may draw random numbers makes them in this process"
     dl,workers,once = self.dl,_in_workers(self.dl),isinstance(self.learn.dls.train, Iterator)
@@ -285,6 +273,20 @@ def _careful(self:KeptPass, batches):
     notes = workers or several or self.keeper.saves_on_error and not only_collates
     rngs = list(all_rngs((self.learn.dls.train, self.learn.dls.valid))) if notes else None
     return _Careful(self, batches, rngs, waits=not workers and (once or not notes), once=once)
+
+# %% ../../nbs/keep/02_passes.ipynb #9a2b0011
+@patch
+def _sampled(self:KeptPass, batches, careful):
+    "The batches of the pass, a few values of which are noted"
+    keeper = self.keeper
+    # one that drew random numbers can be made again only with those, and the first one with those of the pass
+    each = careful.rngs if careful else not (isinstance(self.dl, DataLoader) and sampler_draws(self.dl))
+    each = bool(each and (keeper.savers or keeper.keeps))
+    if self.n_taken and not each: return careful or batches
+    res = _Sampling(self, batches, each)
+    if careful is None: return res
+    careful.batches,careful.takes_from = res,[res]
+    return careful
 
 # %% ../../nbs/keep/02_passes.ipynb #3b6c14d7
 def copy_batch(

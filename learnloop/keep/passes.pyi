@@ -53,10 +53,10 @@ class KeptPass(Pass):
     def begin(self) -> Any: ...
     def _go_on(self, origin: Any) -> Any:  # keep/passes.py
         """Come to the batch that is next, and have all state as it was there"""
-    def _sampled(self, batches: Any, careful: Any) -> Any:  # keep/passes.py
-        """The batches of the pass, a few values of which are noted"""
     def _careful(self, batches: Any) -> Any:  # keep/passes.py
         """`batches`, made with care; None where no code that may draw random numbers makes them in this process"""
+    def _sampled(self, batches: Any, careful: Any) -> Any:  # keep/passes.py
+        """The batches of the pass, a few values of which are noted"""
     @property
     def making(self) -> Any:  # keep/passes.py
         """What makes the batch that is being made, None if there is none"""

@@ -6,7 +6,7 @@ Docs: https://learnloop.github.io/learnloop/loop/data.html.md"""
 
 # %% auto #0
 __all__ = ['batch_len', 'check_loader', 'why_empty', 'DataLoaders', 'mk_dls', 'in_order', 'next_batch', 'batches_of',
-           'check_same', 'replay', 'error_frames', 'set_epoch', 'Endless', 'Until', 'bare', 'leaves', 'source_teller']
+           'check_same', 'replay', 'error_frames', 'set_epoch', 'leaves', 'Endless', 'Until', 'bare', 'source_teller']
 
 # %% ../../nbs/loop/02_data.ipynb #d83fd617
 import torch
@@ -345,6 +345,15 @@ def set_epoch(
     for o in (dl, getattr(dl, 'sampler', None), batches, getattr(batches, 'sampler', None), ds):
         if hasattr(o, 'set_epoch'): o.set_epoch(epoch)
 
+# %% ../../nbs/loop/02_data.ipynb #d6b14989
+def leaves(
+    dl # Loader: any iterable of batches
+)->list: # `dl` itself, if it takes from no other
+    "List the loaders that `dl` takes its batches from"
+    while hasattr(dl, 'dl'): dl = dl.dl
+    if not getattr(dl, 'is_several', False): return [dl]
+    return [o for p in dl.parts.values() for o in leaves(p)]
+
 # %% ../../nbs/loop/02_data.ipynb #0f3b2e5b
 class Endless:
     "Go through `dl` again and again; a new iteration goes on where the last one stopped"
@@ -446,15 +455,6 @@ def bare(
     "Take `Until` off `dl`"
     while isinstance(dl, Until) and not isinstance(dl.dl, Endless): dl = dl.dl
     return dl
-
-# %% ../../nbs/loop/02_data.ipynb #d6b14989
-def leaves(
-    dl # Loader: any iterable of batches
-)->list: # `dl` itself, if it takes from no other
-    "List the loaders that `dl` takes its batches from"
-    while hasattr(dl, 'dl'): dl = dl.dl
-    if not getattr(dl, 'is_several', False): return [dl]
-    return [o for p in dl.parts.values() for o in leaves(p)]
 
 # %% ../../nbs/loop/02_data.ipynb #28179e89
 def source_teller(
