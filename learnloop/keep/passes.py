@@ -132,7 +132,8 @@ def _copies(o, n):
         return u.load()
     return [_load() for _ in range(n)],preserve_rng(*owners)
 
-_QUIET = {'builtins', 'collections', 'learnloop', 'numpy', 'torch', 'torchdata', 'typing'}  # no loader draws from theirs
+# no loader draws from generators of these modules
+_QUIET = {'builtins', 'collections', 'learnloop', 'numpy', 'torch', 'torchdata', 'typing'}
 
 # %% ../../nbs/keep/02_passes.ipynb #9a2b0003
 def _next_hash(batches):
@@ -140,7 +141,7 @@ def _next_hash(batches):
     return (BatchSample(b).facts() or {}).get('hash') if b is not None else 'none left'
 
 def _state_leads_back(a, b, n):
-    "Does the state of the loader `a` after `n` batches lead its copy `b` to the next one, and to the same random numbers?"
+    "Does the state of the loader `a` after `n` batches lead its copy `b` to the same next batch and random numbers?"
     if n: next(iter(a), None)  # a pass before, as what holds in the first need not hold in the next
     states,batches = read_rngs([a]),iter(a)
     for _ in range(n): next(batches, None)
@@ -161,6 +162,7 @@ def _repeats(a, epoch):
         return _next_hash(iter(a))
     return _first()==_first()
 
+# %% ../../nbs/keep/02_passes.ipynb #9a2b0013
 class _Indices:
     "The indices that a sampler gives, as a loader"
     def __init__(self, batches): self.batch_sampler = batches
@@ -181,7 +183,7 @@ def _tried(dl):
 def try_loader(
     dl, # Loader: any iterable of batches
     epoch:int=0 # The number of the epoch that it is told
-)->tuple: # Does its state lead back to a place? None if it has none, or can't be tried; and what is wrong, '' for nothing
+)->tuple: # Whether its state leads back to a place, None if that is unknown; and what is wrong, '' for nothing
     "Try on copies of `dl` whether a fit that resumes would see the same batches"
     o,by_state,exact = _tried(dl),goes_by_state(dl),None
     if o is None: return None,''
@@ -193,8 +195,8 @@ def try_loader(
             if exact or _repeats(e, epoch): return exact,''
     except Exception as err:  # what can't be copied, or fails here, may be in order all the same
         if not by_state or isinstance(dl, DataLoader): return exact,''
-        return None,(f'{name} could not be tried ({type(err).__name__}: {err}), so a resumed fit may not be exact: make sure that '
-            f'its state_dict holds all that its batches depend on, and say dl.resumes_exactly = True')
+        return None,(f'{name} could not be tried ({type(err).__name__}: {err}), so a resumed fit may not be exact: '
+            f'make sure that its state_dict holds all that its batches depend on, and say dl.resumes_exactly = True')
     what = 'its state does not lead back to the batch that is next, and it' if by_state else 'it'
     return exact,(f'{name}: {what} begins with another batch when it begins again with the same random numbers, so a '
         f'resumed fit will not be exact. Shuffle and draw by the epoch, which set_epoch(epoch) tells it, or give it '
@@ -260,19 +262,6 @@ def _go_on(self:KeptPass, origin):
     return batches
 
 @patch
-def _sampled(self:KeptPass, batches, careful):
-    "The batches of the pass, a few values of which are noted"
-    keeper = self.keeper
-    # one that drew random numbers can be made again only with those, and the first one with those of the pass
-    each = careful.rngs if careful else not (isinstance(self.dl, DataLoader) and sampler_draws(self.dl))
-    each = bool(each and (keeper.savers or keeper.keeps))
-    if self.n_taken and not each: return careful or batches
-    res = _Sampling(self, batches, each)
-    if careful is None: return res
-    careful.batches,careful.takes_from = res,[res]
-    return careful
-
-@patch
 def _careful(self:KeptPass, batches):
     "`batches`, made with care; None where no code that may draw random numbers makes them in this process"
     dl,workers,once = self.dl,_in_workers(self.dl),isinstance(self.learn.dls.train, Iterator)
@@ -284,6 +273,20 @@ def _careful(self:KeptPass, batches):
     notes = workers or several or self.keeper.saves_on_error and not only_collates
     rngs = list(all_rngs((self.learn.dls.train, self.learn.dls.valid))) if notes else None
     return _Careful(self, batches, rngs, waits=not workers and (once or not notes), once=once)
+
+# %% ../../nbs/keep/02_passes.ipynb #9a2b0011
+@patch
+def _sampled(self:KeptPass, batches, careful):
+    "The batches of the pass, a few values of which are noted"
+    keeper = self.keeper
+    # one that drew random numbers can be made again only with those, and the first one with those of the pass
+    each = careful.rngs if careful else not (isinstance(self.dl, DataLoader) and sampler_draws(self.dl))
+    each = bool(each and (keeper.savers or keeper.keeps))
+    if self.n_taken and not each: return careful or batches
+    res = _Sampling(self, batches, each)
+    if careful is None: return res
+    careful.batches,careful.takes_from = res,[res]
+    return careful
 
 # %% ../../nbs/keep/02_passes.ipynb #3b6c14d7
 def copy_batch(

@@ -27,7 +27,7 @@ def try_loader(dl: Any, epoch: int=0) -> tuple:
     - `dl`: Loader: any iterable of batches
     - `epoch`: The number of the epoch that it is told
 
-    Returns: Does its state lead back to a place? None if it has none, or can't be tried; and what is wrong, '' for nothing
+    Returns: Whether its state leads back to a place, None if that is unknown; and what is wrong, '' for nothing
     """
 
 def parts_of(dl: Any) -> list:
@@ -53,10 +53,10 @@ class KeptPass(Pass):
     def begin(self) -> Any: ...
     def _go_on(self, origin: Any) -> Any:  # keep/passes.py
         """Come to the batch that is next, and have all state as it was there"""
-    def _sampled(self, batches: Any, careful: Any) -> Any:  # keep/passes.py
-        """The batches of the pass, a few values of which are noted"""
     def _careful(self, batches: Any) -> Any:  # keep/passes.py
         """`batches`, made with care; None where no code that may draw random numbers makes them in this process"""
+    def _sampled(self, batches: Any, careful: Any) -> Any:  # keep/passes.py
+        """The batches of the pass, a few values of which are noted"""
     @property
     def making(self) -> Any:  # keep/passes.py
         """What makes the batch that is being made, None if there is none"""

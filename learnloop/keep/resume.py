@@ -279,7 +279,7 @@ def _pick(self:FitKeeper, resume):
         return c
     return folder,self.same_for_all(_that, c) if c else self.same_for_all(_newest, folder),there
 
-# %% ../../nbs/keep/06_resume.ipynb #2df40a95
+# %% ../../nbs/keep/06_resume.ipynb #d60000c2
 @patch
 def _try_loaders(self:FitKeeper):
     "Warn of loaders whose batches a resumed fit would not see, and find out whether the state of the loader is exact"
@@ -290,6 +290,7 @@ def _try_loaders(self:FitKeeper):
         self.state_fails |= exact is False
         if why and learn.peers.is_first: warnings.warn(why, stacklevel=2)
 
+# %% ../../nbs/keep/06_resume.ipynb #2df40a95
 @patch
 def _find(self:FitKeeper, resume, accept):
     "What to go on from in the folder or the `Origin` `resume`, or None"

@@ -139,7 +139,7 @@ def why_inexact(
 
 # %% ../../nbs/loop/02_begin.ipynb #d4f13b4f
 class _Skipping:
-    "The batches of indices that `batches` gives; the next pass leaves out those before number `n`, and keeps number `i`"
+    "The batches of indices that `batches` gives; the next pass leaves out the first `n`, and keeps number `i` of these"
     def __init__(self, batches, i): self.batches,self.n,self.i,self.kept = batches,0,i,None
     def __len__(self): return len(self.batches)
     def __iter__(self):
@@ -188,7 +188,7 @@ def begin_at(
         own = bare(dl)
         own.load_state_dict(state)
         # at the end of a pass, torchdata's nodes would begin the next one
-        ends = {'restart_on_stop_iteration':False} if 'restart_on_stop_iteration' in getattr(own, '__dict__', ()) else {}
+        ends = {k:False for k in ('restart_on_stop_iteration',) if k in getattr(own, '__dict__', ())}
         with _replaced_in(own, **ends) if ends else nullcontext(): return batches_of(dl),'by its own state'
     skip = _Skipping(dl.batch_sampler, want and want['batch']) if _can_skip(dl) else None
     with _replaced_in(dl, batch_sampler=skip) if skip else nullcontext():

@@ -6,7 +6,7 @@ Docs: https://learnloop.github.io/learnloop/loop/data.html.md"""
 
 # %% auto #0
 __all__ = ['batch_len', 'check_loader', 'why_empty', 'DataLoaders', 'mk_dls', 'in_order', 'next_batch', 'batches_of',
-           'check_same', 'replay', 'error_frames', 'set_epoch', 'Endless', 'Until', 'bare', 'leaves', 'source_teller']
+           'check_same', 'replay', 'error_frames', 'set_epoch', 'leaves', 'Endless', 'Until', 'bare', 'source_teller']
 
 # %% ../../nbs/loop/02_data.ipynb #d83fd617
 import torch
@@ -287,9 +287,9 @@ def batches_of(
     return it
 
 # %% ../../nbs/loop/02_data.ipynb #193de195
-_SAME_AGAIN = ("Seed what it draws by the epoch and the index (SeededItems(ds), or a set_epoch method), or give it state_dict "
-    "and load_state_dict that hold all of its state, and say dl.resumes_exactly = True. If other batches are fine: "
-    "accept=['batches']")
+_SAME_AGAIN = ("Seed what it draws by the epoch and the index (SeededItems(ds), or a set_epoch method), or give it "
+    "state_dict and load_state_dict that hold all of its state, and say dl.resumes_exactly = True. If other batches "
+    "are fine: accept=['batches']")
 
 def check_same(
     dl, # Loader that gave `b`
@@ -301,9 +301,9 @@ def check_same(
     got = None if b is None else BatchSample(b).facts()
     if got and got['hash']==want['hash']: return
     while getattr(dl, 'passes_on', False): dl = dl.dl
-    raise ValueError(f"{type(dl).__name__} gives other batches than before the interruption: batch {want['batch']} of the "
-        f"pass was {want['looks']}, and is {got['looks'] if got else 'missing'}. A fit is resumed only with the same "
-        f"batches. {_SAME_AGAIN}")
+    raise ValueError(f"{type(dl).__name__} gives other batches than before the interruption: batch {want['batch']} of "
+        f"the pass was {want['looks']}, and is {got['looks'] if got else 'missing'}. A fit is resumed only with the "
+        f"same batches. {_SAME_AGAIN}")
 
 # %% ../../nbs/loop/02_data.ipynb #193de196
 def replay(
@@ -383,6 +383,15 @@ def set_epoch(
     if hasattr(dl, 'dl') and not isinstance(dl, Endless): set_epoch(dl.dl, epoch)  # a part of it
     for o in (dl, getattr(dl, 'sampler', None), batches, getattr(batches, 'sampler', None), ds):
         if hasattr(o, 'set_epoch'): o.set_epoch(epoch)
+
+# %% ../../nbs/loop/02_data.ipynb #d6b14989
+def leaves(
+    dl # Loader: any iterable of batches
+)->list: # `dl` itself, if it takes from no other
+    "List the loaders that `dl` takes its batches from"
+    while hasattr(dl, 'dl'): dl = dl.dl
+    if not getattr(dl, 'is_several', False): return [dl]
+    return [o for p in dl.parts.values() for o in leaves(p)]
 
 # %% ../../nbs/loop/02_data.ipynb #0f3b2e5b
 class Endless:
@@ -485,15 +494,6 @@ def bare(
     "Take `Until` off `dl`"
     while isinstance(dl, Until) and not isinstance(dl.dl, Endless): dl = dl.dl
     return dl
-
-# %% ../../nbs/loop/02_data.ipynb #d6b14989
-def leaves(
-    dl # Loader: any iterable of batches
-)->list: # `dl` itself, if it takes from no other
-    "List the loaders that `dl` takes its batches from"
-    while hasattr(dl, 'dl'): dl = dl.dl
-    if not getattr(dl, 'is_several', False): return [dl]
-    return [o for p in dl.parts.values() for o in leaves(p)]
 
 # %% ../../nbs/loop/02_data.ipynb #28179e89
 def source_teller(

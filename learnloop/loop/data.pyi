@@ -4,7 +4,7 @@
 from typing import Any
 import torch
 
-__all__ = ['batch_len', 'check_loader', 'why_empty', 'DataLoaders', 'mk_dls', 'in_order', 'next_batch', 'batches_of', 'check_same', 'replay', 'error_frames', 'set_epoch', 'Endless', 'Until', 'bare', 'leaves', 'source_teller']
+__all__ = ['batch_len', 'check_loader', 'why_empty', 'DataLoaders', 'mk_dls', 'in_order', 'next_batch', 'batches_of', 'check_same', 'replay', 'error_frames', 'set_epoch', 'leaves', 'Endless', 'Until', 'bare', 'source_teller']
 
 def batch_len(dl: Any) -> int | None:
     """Get the length of `dl` if it has one
@@ -155,6 +155,14 @@ def set_epoch(dl: Any, epoch: int) -> Any:
     - `epoch`: Number, from 0
     """
 
+def leaves(dl: Any) -> list:
+    """List the loaders that `dl` takes its batches from
+
+    - `dl`: Loader: any iterable of batches
+
+    Returns: `dl` itself, if it takes from no other
+    """
+
 class Endless:
     """Go through `dl` again and again; a new iteration goes on where the last one stopped"""
     passes_on: bool
@@ -203,14 +211,6 @@ def bare(dl: Any) -> Any:
     """Take `Until` off `dl`
 
     - `dl`: Loader: any iterable of batches
-    """
-
-def leaves(dl: Any) -> list:
-    """List the loaders that `dl` takes its batches from
-
-    - `dl`: Loader: any iterable of batches
-
-    Returns: `dl` itself, if it takes from no other
     """
 
 def source_teller(dl: Any) -> Any:

@@ -120,32 +120,13 @@ def _access(o):
     if np and isinstance(o, np.Generator):
         return partial(getattr, o.bit_generator, 'state'),partial(setattr, o.bit_generator, 'state')
 
-# %% ../../nbs/loop/02_rng.ipynb #5a68f7b1
-def _generators_of(dl, in_workers=False):
-    "Generators of the loader `dl`, by name; those that its workers have copies of, too, if asked for"
-    if getattr(dl, 'is_several', False):
-        for nm,o in dl.parts.items(): yield from ((f'{nm}_{k}', g) for k,g in _generators_of(o, in_workers))
-        return
-    batches = getattr(dl, 'batch_sampler', None)
-    batches = getattr(batches, 'whole', batches)  # of one that gives parts
-    owners = [dl, getattr(dl, 'sampler', None), batches, getattr(batches, 'sampler', None)]
-    is_apart = getattr(dl, 'num_workers', 0) and not in_workers
-    ds = None if is_apart else getattr(dl, 'dataset', None)
-    while ds is not None and not any(ds is o for o in owners):
-        owners.append(ds)
-        ds = getattr(ds, 'dataset', getattr(ds, 'ds', None))
-    seen = {}
-    for i,o in enumerate(owners):
-        for k,g in _held_by(o):
-            if type(g) not in _PLAIN and _access(g): yield f'{i}_{k}',g
-            elif is_apart and k in ('dataset','collate_fn') or k=='_iterator' or any(g is p for p in owners): continue
-            else: yield from _inner_generators(g, f'{i}_{k}', seen)
-
+# %% ../../nbs/loop/02_rng.ipynb #5a68f701
 @cache
 def _class_names(cls):
     "Names of what all objects of the class `cls` share: its generators, and its methods, which may use other objects"
     own = [c for c in cls.__mro__ if c.__module__.split('.')[0] not in _LIBRARIES]
-    return [k for c in own for k,v in vars(c).items() if type(v) is FunctionType or type(v) not in _PLAIN and _access(v)]
+    def _is_shared(v): return type(v) is FunctionType or type(v) not in _PLAIN and _access(v)
+    return [k for c in own for k,v in vars(c).items() if _is_shared(v)]
 
 def _held_by(o):
     "What the object `o` holds, by name: the parts of a transform, the arguments of a function, generators of a class"
@@ -167,6 +148,27 @@ def _inner_generators(o, name, seen, depth=0):
     if _access(o): yield name,o
     elif depth<5:
         for k,v in _held_by(o): yield from _inner_generators(v, f'{name}.{k}', seen, depth+1)
+
+# %% ../../nbs/loop/02_rng.ipynb #5a68f7b1
+def _generators_of(dl, in_workers=False):
+    "Generators of the loader `dl`, by name; those that its workers have copies of, too, if asked for"
+    if getattr(dl, 'is_several', False):
+        for nm,o in dl.parts.items(): yield from ((f'{nm}_{k}', g) for k,g in _generators_of(o, in_workers))
+        return
+    batches = getattr(dl, 'batch_sampler', None)
+    batches = getattr(batches, 'whole', batches)  # of one that gives parts
+    owners = [dl, getattr(dl, 'sampler', None), batches, getattr(batches, 'sampler', None)]
+    is_apart = getattr(dl, 'num_workers', 0) and not in_workers
+    ds = None if is_apart else getattr(dl, 'dataset', None)
+    while ds is not None and not any(ds is o for o in owners):
+        owners.append(ds)
+        ds = getattr(ds, 'dataset', getattr(ds, 'ds', None))
+    seen = {}
+    for i,o in enumerate(owners):
+        for k,g in _held_by(o):
+            if type(g) not in _PLAIN and _access(g): yield f'{i}_{k}',g
+            elif is_apart and k in ('dataset','collate_fn') or k=='_iterator' or any(g is p for p in owners): continue
+            else: yield from _inner_generators(g, f'{i}_{k}', seen)
 
 # %% ../../nbs/loop/02_rng.ipynb #7f029cb1
 def held_rngs(
@@ -222,7 +224,8 @@ def same_states(
 )->bool:
     "Whether `a` and `b` are equal"
     if isinstance(a, Tensor): return isinstance(b, Tensor) and torch.equal(a, b)
-    if isinstance(a, dict): return isinstance(b, dict) and a.keys()==b.keys() and all(same_states(v, b[k]) for k,v in a.items())
+    if isinstance(a, dict):
+        return isinstance(b, dict) and a.keys()==b.keys() and all(same_states(v, b[k]) for k,v in a.items())
     if isinstance(a, list|tuple): return type(a) is type(b) and len(a)==len(b) and all(map(same_states, a, b))
     return a==b
 
