@@ -354,7 +354,7 @@ def waiting_text():
 def package_stub():
     "The stub of the package: all that is public, from where it is"
     m = of_module('')
-    froms = {a.asname or a.name:o.module for o in eager_imports() for a in o.names if isinstance(o, ast.ImportFrom)} | m._later
+    froms = {a.asname or a.name:o.module for o in eager_imports() if isinstance(o, ast.ImportFrom) for a in o.names} | m._later
     lines = [f'from {froms[k]} import {k} as {k}' for k in m.__all__]
     return HEAD.format('`__init__.py`') + f'"""{m.__doc__}"""\n__version__: str\n' + '\n'.join(lines) + f'\n\n__all__ = {sorted(m.__all__)!r}\n'
 

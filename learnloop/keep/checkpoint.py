@@ -20,7 +20,7 @@ from .saving import find_unsafe
 from .storage import Checkpoint, Written, list_checkpoints, locked_folder, new_checkpoint, prune, to_plain
 from ..loop.begin import why_inexact
 from ..loop.callback import Callback
-from ..loop.checks import check_whole, checked_args, did_you_mean, replaced
+from ..loop.checks import check_place, check_whole, checked_args, did_you_mean, replaced
 from ..loop.learner import Learner
 from ..loop.place import Place
 from ..measure.display import error_line
@@ -50,7 +50,8 @@ class CheckpointCallback(Callback):
         if every_minutes is not None and not every_minutes>0:
             raise ValueError(f'every_minutes is {every_minutes!r}: it must be more than 0')
         if not (every_steps or every_epochs or every_minutes): every_epochs = 1
-        self.folder,self.every_steps,self.every_epochs = Path(folder).expanduser(),every_steps,every_epochs
+        self.folder = check_place('folder', folder, new=True)
+        self.every_steps,self.every_epochs = every_steps,every_epochs
         self.every_minutes,self.keep,self.best,self.monitor = every_minutes,keep,best,monitor
         self.on_error,self.background = on_error,background
         self.better = check_better(better)
@@ -107,7 +108,7 @@ def save_checkpoint(self:Learner,
         raise RuntimeError('save_checkpoint in after_epoch, before the recorder has its row: '
             'CheckpointCallback.save() waits for it, '
             'and so does a callback of an order above 50')
-    folder = Path(folder).expanduser()
+    folder = check_place('folder', folder, new=True)
     with ExitStack() as stack:
         self.peers.first(stack.enter_context, _sole_writer(self, folder))
         done = save_state(self, folder, self.place, _write, **info)
@@ -281,7 +282,8 @@ def save_state(
         def _f():
             for o in learn.cbs:
                 if type(o).state_dict is not Callback.state_dict: learn.saved.pop(o.name, None)  # it is there already
-            if learn.peers.shards: learn.saved |= dict(shards=_write_shards(learn.peers, folder, learn.saved['shards']))
+            shards = learn.saved.get('shards')
+            if shards is not None: learn.saved |= dict(shards=_write_shards(learn.peers, folder, shards))
             learn.peers.first(write, folder, learn.saved, dict(place._asdict(), **info))
         learn.with_events('save', _f)
     return learn.outcome.get('save')=='done'

@@ -6,11 +6,11 @@ Docs: https://learnloop.github.io/learnloop/keep/saving.html.md"""
 
 # %% auto #0
 __all__ = ['sync_folder', 'atomic_write', 'hash_file', 'lock_file', 'find_unsafe', 'write_state', 'read_state', 'unwrapper',
-           'whole', 'cut_like', 'model_state', 'state_for', 'param_names', 'opt_state', 'save_model', 'load_model',
-           'load_export', 'load_learner']
+           'whole', 'cut_like', 'cut_named', 'model_state', 'can_copy', 'state_for', 'param_names', 'opt_state',
+           'is_torch_opt', 'save_model', 'load_model', 'load_export', 'load_learner']
 
 # %% ../../nbs/keep/00_saving.ipynb #b89060d2
-import hashlib, json, os, re, secrets, sys, tempfile, torch, warnings, zipfile
+import hashlib, inspect, json, os, re, secrets, sys, tempfile, torch, warnings, zipfile
 from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 from ..loop.batch import describe
 from ..loop.data import DataLoaders
-from ..loop.checks import checked_args, did_you_mean, replaced
+from ..loop.checks import check_place, checked_args, did_you_mean, replaced
 from ..loop.learner import Learner
 from ..loop.optimizer import HeldParams, opt_recipe, opts, remake_func, split_decay
 
@@ -122,6 +122,8 @@ def _missing(path):
     there = sorted(o.name for o in path.parent.glob(f'*{path.suffix}') if o.name[0]!='.')
     more = ', …' if len(there)>8 else ''
     has = f'there is {", ".join(there[:8])}{more}' if there else f'no {path.suffix} file is there'
+    folder = next((o for o in (path, path.with_suffix('')) if o.is_dir()), None)
+    if folder: has += f'; {folder} is a folder, and learn.load_checkpoint reads a checkpoint'
     return f'no file {path}{did_you_mean(path.name, there)} ({has})'
 
 def _few(names):
@@ -138,15 +140,55 @@ def _why_unreadable(file):
     return (f"{file} holds Python objects ({', '.join(names)}), which could run code: refused. If you trust it, "
         'read it with torch.load(…, weights_only=False) elsewhere, and save tensors and plain data')
 
+# %% ../../nbs/keep/00_saving.ipynb #6f974258
+def _is_open(file): return hasattr(file, 'write') or hasattr(file, 'read') and hasattr(file, 'seek')
+
+def _file(file):
+    "The binary file `file`, or the path, if it is one"
+    if _is_open(file): return file
+    return check_place('file', file, 'a path or a binary file', 'path')
+
+def _new_file(file):
+    "Refuse a `file` that cannot be written where it is, such as one inside of a checkpoint"
+    return check_place('file', file, 'a file to write', 'file', new=True) if isinstance(file, str|os.PathLike) else file
+
 # %% ../../nbs/keep/00_saving.ipynb #06573b3a
+def _most_parts(file):
+    "Count the parts that the state in `file` may have, by the size of its description; None if `file` is no zip file"
+    at = file.tell() if _is_open(file) else None
+    try:
+        with zipfile.ZipFile(file) as z: members = z.infolist()
+        size = z.start_dir  # what comes before the list of members: their data
+    except Exception: return None  # torch says what is wrong
+    finally:
+        if at is not None: file.seek(at)
+    if any(o.compress_type for o in members) or sum(o.file_size for o in members)>size:
+        raise ValueError(f'{file} would unpack to more than its size, and torch.save packs nothing: refused')
+    return 2**16 + 16*sum(o.file_size for o in members if o.filename.endswith('/data.pkl'))
+
+def _has_more(o, most):
+    "Whether `o` has more than `most` parts, each counted as often as it is met"
+    todo = [o]
+    while todo and most>=0:
+        o = todo.pop()
+        inner = [*o, *o.values()] if isinstance(o, Mapping) else o if isinstance(o, (list,tuple,set)) else ()
+        most -= len(inner)
+        todo += inner
+    return most<0
+
 def read_state(
     file, # Path, or a binary file
     device=None # Where its tensors are put; None for the CPU
 )->dict: # What was written
     "Read what `write_state` wrote: tensors and plain data, never code"
-    if not hasattr(file, 'read') and not os.path.isfile(file): raise FileNotFoundError(_missing(Path(file)))
+    file = _file(file)
+    if isinstance(file, Path) and not file.is_file(): raise FileNotFoundError(_missing(file))
     device = torch.empty(0, device=device or 'cpu').device  # a device that isn't there is not the file's fault
-    try: return torch.load(file, map_location=device, weights_only=True)
+    most = _most_parts(file)
+    try:
+        res = torch.load(file, map_location=device, weights_only=True)
+        if most is not None and _has_more(res, most): raise ValueError('it repeats its own parts')
+        return res
     except (OSError, MemoryError, torch.OutOfMemoryError): raise
     except Exception as e: raise ValueError(_why_unreadable(file)) from e  # garbage makes torch raise nearly anything
 
@@ -192,6 +234,15 @@ def cut_like(
     from torch.distributed.tensor import distribute_tensor
     return distribute_tensor(v.detach().to(t.device), t.device_mesh, t.placements, src_data_rank=None)
 
+# %% ../../nbs/keep/00_saving.ipynb #620ee4c0
+def cut_named(
+    o, # State of a callback, or of several: tensors and plain data, nested in dicts
+    params:dict # Of the model, by name
+): # The same, with parts of tensors
+    "Cut tensors that are in `o` under the name of a parameter, such as averages of weights, as that one is sharded"
+    if not isinstance(o, dict): return o
+    return {k:cut_like(v, params[k]) if k in params else cut_named(v, params) for k,v in o.items()}
+
 # %% ../../nbs/keep/00_saving.ipynb #620ee409
 def _rekeyed(sd, names):
     "`sd` under other `names` of its keys, and with it torch's versions of modules, which travel as an attribute"
@@ -206,6 +257,18 @@ def model_state(
     "Get the state of `model` under the keys of the user's module"
     sd = model.state_dict()
     return _rekeyed(whole(sd) if together else sd, unwrapper(model))
+
+# %% ../../nbs/keep/00_saving.ipynb #7652e97f
+def _storage_kind(t): return t.layout,t.is_quantized,t.is_meta
+
+def can_copy(
+    v, # What a file has
+    t:Tensor # What it is for
+)->bool:
+    "Whether `v` can be copied into `t` without a change of its values: a tensor of the same shape and kind of numbers"
+    if not isinstance(v, Tensor) or type(v) not in (Tensor, nn.Parameter, type(t)): return False
+    if _storage_kind(v)!=_storage_kind(t) or v.is_complex()!=t.is_complex(): return False
+    return v.is_floating_point()==t.is_floating_point() and (is_lazy(t) or not is_lazy(v) and v.shape==t.shape)
 
 # %% ../../nbs/keep/00_saving.ipynb #f2e2b862
 def _judges(m):
@@ -234,6 +297,17 @@ def _why_refused(m, sd, prefix, strict):
 # %% ../../nbs/keep/00_saving.ipynb #4935ce0f
 _lax,_no_opt = ' (strict=False loads what has the same name and shape)',', or with_opt=False'
 
+# %% ../../nbs/keep/00_saving.ipynb #453f3a6d
+def _odd_keys(sd):
+    "Say which key of the state `sd`, or of torch's notes on its modules, torch could not have written; '' if none"
+    notes = getattr(sd, '_metadata', {})
+    if not isinstance(notes, dict): return f'its _metadata is {describe(notes)}'
+    if odd := [k for k in [*sd, *notes] if type(k) is not str]: return f'{odd[0]!r} is no name'
+    def _is_note(o): return isinstance(o, dict) and type(o.get('version', 1)) in (int, type(None)) and _ASSIGN not in o
+    return next((f'the note on {k!r} is {o!r}' for k,o in notes.items() if not _is_note(o)), '')
+
+_ASSIGN = 'assign_to_params_buffers'  # torch would put new parameters in place of those that the optimizer holds
+
 # %% ../../nbs/keep/00_saving.ipynb #9b07f018
 def state_for(
     model:nn.Module, # Wrapped or not
@@ -243,16 +317,19 @@ def state_for(
     tip:str=''       # End of the message where another `strict` would help
 )->OrderedDict: # What `model.load_state_dict` takes
     "Compare the state `sd` with `model`, and give it the keys that `model` has as it is"
+    if bad := _odd_keys(sd): raise ValueError(f'{where} has no state of a model: {bad}')
     unwrap,own = unwrapper(model),model.state_dict()
     res = _rekeyed(sd, _to_own(unwrap, own))
     for k,v in res.items(): res[k] = cut_like(v, own.get(k))
+    pairs = {k:(own[k], v) for k,v in res.items() if isinstance(own.get(k), Tensor)}
+    odd = [k for k,(t,v) in pairs.items() if isinstance(v, Tensor) and _storage_kind(v)!=_storage_kind(t)]
     judges = {f'{n}.' if n else '':m for n,m in model.named_modules(remove_duplicate=False) if _judges(m)}
-    if '' in judges: return res  # torch has to judge
+    if '' in judges and not odd: return res  # torch has to judge
     judges = {p:m for p,m in judges.items() if not any(p!=o and p.startswith(o) for o in judges)}
     ours,theirs = ([k for k in o if not k.startswith((*judges,))] if judges else list(o) for o in (own, res))
-    bad = [f'{unwrap(k)!r} is {describe(own[k])} in the model, and {describe(res[k])} in the file' for k in theirs
-        if isinstance(own.get(k), Tensor) and not is_lazy(own[k]) and own[k].shape!=getattr(res[k], 'shape', None)]
-    if len(bad)>3: bad[3:] = [f'{len(bad)-3} more have other shapes']
+    odd += [k for k in theirs if k in pairs and k not in odd and not can_copy(res[k], own[k])]
+    bad = [f'{unwrap(k)!r} is {describe(own[k])} in the model, and {describe(res[k])} in the file' for k in odd]
+    if len(bad)>3: bad[3:] = [f'{len(bad)-3} more have other shapes or types']
     bad += filter(None, (_why_refused(m, res, p, strict) for p,m in judges.items() if not _own_hooks(m)))
     lost  = [unwrap(k) for k in ours if k not in res] if strict else []
     extra = [k for k in theirs if k not in own] if strict else []
@@ -306,6 +383,7 @@ def _opt_pairs(opt, sd, where, tip=''):
 def _group_sources(o, groups, names):
     "For each group of `o` those of the file with its parameters, and their numbers there; or why there are none"
     ours = [[names.get(p) for p in g['params']] for g in o.param_groups]
+    if any(len(g.get('param_names', g['params']))!=len(g['params']) for g in groups): return 'names are missing in it'
     of = {n:(g, i) for g in groups for n,i in zip(g.get('param_names', ()), g['params'], strict=False)}
     if None in of or len(of)!=sum(len(g['params']) for g in groups):  # a file without names
         theirs,here = ([len(g['params']) for g in gs] for gs in (groups, o.param_groups))
@@ -316,6 +394,82 @@ def _group_sources(o, groups, names):
     if extra := [n for n in of if n not in flat]:
         return f'it has {_few(extra)}, which {type(o).__name__} here doesn\'t train'
     return [(list({id(of[n][0]):of[n][0] for n in ns}.values()), [of[n][1] for n in ns]) for ns in ours]
+
+# %% ../../nbs/keep/00_saving.ipynb #50d5e3d6
+def is_torch_opt(
+    o # Optimizer
+)->bool:
+    "Whether the class of `o` is one of `torch.optim`, and no subclass"
+    return getattr(torch.optim, type(o).__name__, None) is type(o)
+
+# %% ../../nbs/keep/00_saving.ipynb #65ea1345
+def _is_hyper(v, own):
+    "Whether the hyper-parameter `v` of a file may take the place of `own`"
+    if isinstance(own, bool): return v is None or isinstance(v, bool)
+    if isinstance(own, tuple): return isinstance(v, tuple|list) and len(v)==len(own) and all(map(_is_hyper, v, own))
+    if not isinstance(own, Real|Tensor): return True
+    if isinstance(v, Tensor): v = v.item() if v.numel()==1 and v.layout is torch.strided and not v.is_meta else None
+    if not isinstance(v, Real) or isinstance(v, bool): return False
+    return v==v and (v>=0 or not own>=0)
+
+def _first_state(o, g, p):
+    "Make the state that `o`, an optimizer of torch, gives a parameter like `p` of the group `g`; {} if that fails"
+    like = torch.zeros(p.shape, dtype=p.dtype, device='cpu' if p.numel()<=2**16 else 'meta')
+    like.grad,known = torch.zeros_like(like),inspect.signature(type(o)).parameters
+    slow = {k:False for k in ('foreach','fused','capturable','differentiable') if k in known}
+    try:
+        new = type(o)([like], **{k:v for k,v in g.items() if k in known and k!='params'} | slow)
+        with torch.no_grad(): inspect.unwrap(type(o).step)(new)  # without hooks that hear of every optimizer's steps
+    except Exception: return {}
+    return dict(new.state[like])
+
+# %% ../../nbs/keep/00_saving.ipynb #630ffe8e
+def _why_odd(v, made, p):
+    "Say what is wrong with the part `v` of the state of the parameter `p`, where `made` was expected; '' if nothing is"
+    if not isinstance(v, Tensor):
+        fits = not isinstance(made, Tensor) or made.dim()==0 and _is_hyper(v, 1.)
+        return '' if fits else describe(v)
+    if v.is_meta or v.is_quantized or v.is_complex() and not p.is_complex() or v.requires_grad: return describe(v)
+    if not isinstance(made, Tensor): return ''
+    if made.dim()==0: return '' if _is_hyper(v, made) else describe(v)
+    fits = v.layout is torch.strided and v.shape==made.shape and v.is_floating_point()==made.is_floating_point()
+    return describe(v) if not fits else f'{describe(v)} of elements that overlap' if _overlaps(v) else ''
+
+def _overlaps(t):
+    "Whether elements of `t` share memory, so that nothing can be written to it"
+    reach = 0
+    for step,n in sorted((s, n) for s,n in zip(t.stride(), t.shape, strict=True) if n>1):
+        if step<=reach: return True
+        reach += step*(n-1)
+    return False
+
+# %% ../../nbs/keep/00_saving.ipynb #b63d03c4
+def _odd_state(o, pairs, state):
+    "Say what in `state`, of a file, the optimizer `o` could not have made; '' if nothing is odd"
+    ids,seen = [i for _,i,_ in pairs],{}
+    if len({*ids})<len(ids): return 'two parameters have the same number'
+    if odd := [i for i in state if type(i) is int and i not in ids]: return f'{odd[0]} is no number of a parameter'
+    for p,i,g in pairs:
+        s,key = state.get(i, {}),(id(g), p.shape, p.dtype)
+        if s and is_torch_opt(o) and key not in seen: seen[key] = _first_state(o, g, p)
+        made = seen.get(key, {}) if s else {}
+        lost = [k for k,v in made.items() if v is not None and k not in s]
+        if lost: return f'parameter {i} has no {lost[0]!r}'
+        bad = {k:why for k,v in s.items() if (why := _why_odd(v, made.get(k), p))}
+        for k,why in bad.items(): return f'{k!r} of parameter {i} is {why}'
+    return ''
+
+def _apart(state, o):
+    "Give each tensor in the `state` of a file memory of its own, if `o` is torch's, which writes in place"
+    if not is_torch_opt(o): return state
+    seen = set()
+    def _own(v):
+        if not isinstance(v, Tensor) or v.layout is not torch.strided or hasattr(v, 'full_tensor'): return v
+        at,size = v.untyped_storage().data_ptr(),v.untyped_storage().nbytes()
+        is_alone = at not in seen and size==v.nbytes
+        seen.add(at)
+        return v if is_alone else v.clone()
+    return {i:{k:_own(v) for k,v in s.items()} for i,s in state.items()}
 
 # %% ../../nbs/keep/00_saving.ipynb #5bf3f3a7
 def _opt_state_for(o, sd, model, where, tip=''):
@@ -329,6 +483,7 @@ def _opt_state_for(o, sd, model, where, tip=''):
     for gs,_ in sources:
         if len({g.get('group', i) for i,g in enumerate(gs)})>1: _refuse('what is one group here is several in the file')
     for k,v in getattr(o, 'defaults', {}).items():
+        if odd := [g[k] for g in groups if k in g and not _is_hyper(g[k], v)]: _refuse(f'{k} is {odd[0]!r}')
         if isinstance(v, bool) or not isinstance(v, (Real,Tensor,tuple)): continue
         if any(k not in g for g in groups): _refuse(f'{type(o).__name__} needs {k!r}, which it lacks')
     split_decay(o, model, groups)
@@ -339,8 +494,12 @@ def _opt_state_for(o, sd, model, where, tip=''):
         mine = {k:own[k] for k in ('group','decay') if k in own}
         if mine.get('decay') is False and not (gs and theirs.get('decay') is False): mine['weight_decay'] = 0.
         res.append({k:v for k,v in {**theirs, **mine, 'params':ids}.items() if k!='param_names'})
-    own = {i:p for g,r in zip(o.param_groups, res, strict=True) for p,i in zip(g['params'], r['params'], strict=True)}
-    state = {i:{k:cut_like(v, own.get(i)) for k,v in s.items()} for i,s in sd['state'].items()}
+    pairs = [(p, i, r) for g,r in zip(o.param_groups, res, strict=True)
+        for p,i in zip(g['params'], r['params'], strict=True)]
+    own = {i:p for p,i,_ in pairs}
+    if bad := _odd_state(o, pairs, sd['state']):
+        raise ValueError(f'{where} has a state that {type(o).__name__} cannot have: {bad}')
+    state = {i:{k:cut_like(v, own.get(i)) for k,v in s.items()} for i,s in _apart(sd['state'], o).items()}
     return {k:v for k,v in sd.items() if k!='made'} | dict(state=state, param_groups=res)
 
 # %% ../../nbs/keep/00_saving.ipynb #b375ada7
@@ -351,7 +510,7 @@ def save_model(
     with_opt:bool=True # Save `opt`, too?
 )->None:
     "Save `model` and `opt` to `file`"
-    write_state(file, _state_of(model, opt, with_opt))
+    write_state(_new_file(_file(file)), _state_of(model, opt, with_opt))
 
 def _state_of(model, opt, with_opt):
     sd = dict(model=model_state(model))
@@ -391,14 +550,16 @@ def load_model(
 # %% ../../nbs/keep/00_saving.ipynb #ba259105
 def _with_suffix(file, ext):
     "The path `file`, ending in `ext` unless it has a suffix; a file object as it is"
-    if hasattr(file, 'read') or hasattr(file, 'write'): return file
-    file = Path(file).expanduser()
+    if _is_open(file): return file
+    if str(file)[-1:] in ('/', os.sep):
+        raise IsADirectoryError(f'file is {file!r}: it must be a file, and this is a folder')
+    file = check_place('file', file, f'a name, a path or a binary file, such as {"a"+ext!r}', 'path')
     return file if file.suffix[1:].isalpha() else file.with_name(file.name+ext)
 
 @patch
 def _saved_at(self:Learner, file):
     file = _with_suffix(file, '.pth')
-    return self.path/self.model_dir/file if isinstance(file, Path) else file
+    return self.path/Path(self.model_dir).expanduser()/file if isinstance(file, Path) else file
 Learner.saved = None
 
 # %% ../../nbs/keep/00_saving.ipynb #65b4a2a7
@@ -410,7 +571,7 @@ def save(self:Learner,
 )->Path|None: # Where it is; None if a callback cancelled it
     "Save weights and optimizer"
     if self.peers.spreads: self.peers.gather('save')  # all of them are about to put it together
-    saved,at = _state_of(self.model, None, False),self._saved_at(file)
+    saved,at = _state_of(self.model, None, False),_new_file(self._saved_at(file))
     if with_opt: saved['opt'] = self.state_of_opt()
     if self._loss_params(): saved['loss_func'] = dict(self.loss_module.state_dict())
     if getattr(at, 'suffix', '')=='.safetensors':
@@ -419,14 +580,15 @@ def save(self:Learner,
 
 @patch
 def _save(self:Learner, file):
+    saved = whole(self.saved) if self.peers.spreads else self.saved  # callbacks may have added averages of weights
     if isinstance(file, Path):
-        self.peers.first(_write, self, file)
+        self.peers.first(_write, self, file, saved)
         if self.inside('fit'): self.written = self.peers.from_first(self.written)
-    else: write_state(file, self.saved)  # each process has a file object of its own
+    else: write_state(file, saved)  # each process has a file object of its own
     return file
 
-def _write(learn, file):
-    digest = write_state(file, learn.saved)
+def _write(learn, file, saved):
+    digest = write_state(file, saved)
     if learn.inside('fit'): learn.written = learn.written | {os.path.realpath(file):digest}
 Learner.written = {}  # Hashes of the files that `save` wrote in fits, by path
 
@@ -547,6 +709,9 @@ def load(self:Learner,
     file = self._saved_at(file)
     if self.team and isinstance(file, Path): self._check_shared(file)
     with _unreplaced(self, file, digest) as f: saved = _checked_file(read_state(f, device), file, with_opt)
+    if self.peers.spreads:
+        params = dict(self.model.named_parameters())
+        saved = {k:v if k in ('model','opt') else cut_named(v, params) for k,v in saved.items()}
     with replaced(self, 'saved', saved): self.with_events('load', self._load, file, with_opt, strict)
     return self
 
@@ -654,7 +819,7 @@ def export(self:Learner,
         raise ValueError(f'{str(file)!r} to export to: it would be a safetensors file all the same, of weights alone. '
             f'Give {str(name.with_suffix(""))!r}, or a name that ends so; learn.save writes weights and optimizer '
             'as torch does, and nothing here pickles a learner')
-    st,path = _safetensors(),self.path/name
+    st,path = _safetensors(),_new_file(self.path/name)
     if self.peers.spreads: self.peers.gather('export')  # all of them are about to put it together
     self.peers.first(self._export, st, path, model_state(self.model), meta or {})
     return path

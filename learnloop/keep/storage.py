@@ -6,7 +6,8 @@ Docs: https://learnloop.github.io/learnloop/keep/storage.html.md"""
 
 # %% auto #0
 __all__ = ['VERSION', 'to_plain', 'from_plain', 'HashingFile', 'Written', 'new_checkpoint', 'DamagedCheckpoint', 'misfit',
-           'as_number', 'Checkpoint', 'Checkpoints', 'list_checkpoints', 'newest_checkpoint', 'prune', 'locked_folder']
+           'as_number', 'Checkpoint', 'named_checkpoint', 'Checkpoints', 'list_checkpoints', 'newest_checkpoint',
+           'prune', 'locked_folder']
 
 # %% ../../nbs/keep/01_storage.ipynb #23cbbd72
 import errno, hashlib, json, math, os, platform, re, reprlib, secrets, shutil, sys, time, torch, warnings
@@ -23,6 +24,7 @@ from torch import Tensor
 from ..measure.metrics import LOSSES, check_better, need_better
 from ..measure.series import Frozen, Part, Series
 from .saving import lock_file, read_state, sync_folder, write_state
+from ..loop.checks import check_place, is_checkpoint
 
 # %% ../../nbs/keep/01_storage.ipynb #1ac42ffe
 def _kind(o):
@@ -44,7 +46,7 @@ def _are_numbers(o):
 # %% ../../nbs/keep/01_storage.ipynb #3f6b3904
 def _whole(t):
     t = t.detach()
-    return t.clone() if t.layout==torch.strided and t.untyped_storage().nbytes()>t.nbytes else t
+    return t.clone() if t.layout==torch.strided and t.untyped_storage().nbytes()!=t.nbytes else t
 
 _as_tensor = {'$tensor': _whole,
     '$array':   lambda o: torch.from_numpy(o.astype(o.dtype.newbyteorder('='))),
@@ -404,6 +406,10 @@ class Checkpoint:
         "The parts of its name, unless somebody gave it another"
         return re.fullmatch(r'(?:\.old-)?(step|torn)-(\d{9,})', self.path.name)
     @property
+    def has_own_name(self):
+        "Is its name the one that it was written with, so that its parent is the folder of its run?"
+        return bool(self._name)
+    @property
     def step(self):
         "Number of optimizer steps"
         return int(self._name[2]) if self._name else self.manifest.get('step')
@@ -484,7 +490,27 @@ def part(self:Checkpoint,
 @patch
 def plain(self:Checkpoint)->dict: # By name: `loop`, `callbacks`, …
     "Read the state that isn't weights"
-    return from_plain(self.read('state.json'), self.read('tensors.pt'), self.part)
+    plain,tensors = self.read('state.json'),self.read('tensors.pt')
+    if odd := [k for k,t in tensors.items() if isinstance(t, Tensor) and _is_odd(t)]:
+        raise DamagedCheckpoint(f"{self.path/'state.json'} is not what learnloop writes: "
+            f'{odd[0]} in tensors.pt is no plain tensor')
+    return from_plain(plain, tensors, self.part)
+
+def _is_odd(t):
+    "Whether `to_plain` writes no such tensor as `t`: of another class, without values, or larger than its memory"
+    if type(t) is not Tensor or t.is_quantized or t.is_meta or t.requires_grad: return True
+    return t.layout is torch.strided and t.nbytes>t.untyped_storage().nbytes()
+
+# %% ../../nbs/keep/01_storage.ipynb #9ed07897
+def named_checkpoint(
+    what:str, # Name of the argument, for the message
+    v,        # Its value: a path or a `Checkpoint`
+    must:str  # What it must be, in words
+)->Checkpoint|None: # None if it is another path
+    "Find the checkpoint that `v` names, rather than the folder of a run"
+    if isinstance(v, Checkpoint): return v
+    p = check_place(what, v, must, 'path')
+    return Checkpoint(p.resolve() if p.is_symlink() else p) if is_checkpoint(p) else None
 
 # %% ../../nbs/keep/01_storage.ipynb #8b11b0b1
 class Checkpoints(list):
@@ -512,7 +538,7 @@ def list_checkpoints(
     verify:bool=True # Check the hashes of all files, which takes reading them?
 )->Checkpoints: # Oldest first; a damaged one says so in `damage`
     "List the checkpoints in `folder`"
-    folder = Path(folder).expanduser()
+    folder = check_place('folder', folder, new=True)
     try: names = os.listdir(folder)
     except FileNotFoundError: names = []
     new = [nm for nm in names if nm[0]!='.' or nm.removeprefix('.old-') not in names]
@@ -552,6 +578,7 @@ def prune(
     if keep is not None and keep<1:
         raise ValueError(f'keep is {keep!r}: the newest is what a fit goes on from, so it must be 1 or more, or None')
     if best and monitor is not None: better = need_better(check_better(better) or LOSSES.get(monitor), monitor, 'prune')
+    folder = check_place('folder', folder, new=True)
     _renew_lock(folder)
     there = list_checkpoints(folder, verify=False)
     good = [o for o in there if o.consistent and (sound or _is_sound)(o)]

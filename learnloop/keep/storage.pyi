@@ -6,7 +6,7 @@ from learnloop.measure.series import Part
 from typing import Any
 from typing import NamedTuple
 
-__all__ = ['VERSION', 'to_plain', 'from_plain', 'HashingFile', 'Written', 'new_checkpoint', 'DamagedCheckpoint', 'misfit', 'as_number', 'Checkpoint', 'Checkpoints', 'list_checkpoints', 'newest_checkpoint', 'prune', 'locked_folder']
+__all__ = ['VERSION', 'to_plain', 'from_plain', 'HashingFile', 'Written', 'new_checkpoint', 'DamagedCheckpoint', 'misfit', 'as_number', 'Checkpoint', 'named_checkpoint', 'Checkpoints', 'list_checkpoints', 'newest_checkpoint', 'prune', 'locked_folder']
 
 VERSION: int
 
@@ -102,6 +102,9 @@ class Checkpoint:
     def _name(self) -> Any:
         """The parts of its name, unless somebody gave it another"""
     @property
+    def has_own_name(self) -> Any:
+        """Is its name the one that it was written with, so that its parent is the folder of its run?"""
+    @property
     def step(self) -> Any:
         """Number of optimizer steps"""
     @property
@@ -138,6 +141,16 @@ class Checkpoint:
     @property
     def size(self) -> Any:
         """Bytes"""
+
+def named_checkpoint(what: str, v: Any, must: str) -> Checkpoint | None:
+    """Find the checkpoint that `v` names, rather than the folder of a run
+
+    - `what`: Name of the argument, for the message
+    - `v`: Its value: a path or a `Checkpoint`
+    - `must`: What it must be, in words
+
+    Returns: None if it is another path
+    """
 
 class Checkpoints(list):
     """A list of `Checkpoint`s, a table in notebooks and in print"""

@@ -4,7 +4,6 @@ PATCHES = {
         'learnloop.see.show': 'show_training_loop',
         'learnloop.see.trace': 'trace'},
     'learnloop.loop.learner.Learner': {
-        'learnloop.measure.hook': 'summary',
         'learnloop.measure.interpret': 'show_results tta',
         'learnloop.scale.distributed': 'to_ddp to_fsdp',
         'learnloop.scale.fuse': 'fuse fuse_report unfuse',

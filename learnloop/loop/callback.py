@@ -134,11 +134,12 @@ class Callback(_Named):
     writes = False            # Does it write files?
     only_looks = False        # Is training the same without it? Then a run may go on with it or without
     agrees = False            # Does it cancel in all processes of a run alike, if at all? Then they needn't meet
-    per_rank = False          # Is its state another in each process of a run? Then checkpoints keep that of each
     fit_only = False          # Is it for fits alone? Then its `before_fit` doesn't stand in for `before_evaluate`
     own_evaluation_only = False # Does it hear nothing of evaluations that begin while it is there?
+    handles_nan = False       # Does it act on a loss that is infinite or NaN? Then the recorder warns of none
     needs_length = False      # Does what it does depend on how long the fit is? Then a run keeps its `n_epoch`
     owns = ()                 # Names of the hyper-parameters that it sets: no other callback may
+    in_charge_of = ()         # Those that it sets again and again in this fit, so that nobody else's value lasts
     foreign = None            # The callback of another system that it stands for
     maker = None              # Function that makes another one like it, for the next learner that it is given to
     like = None               # The one that it was made after

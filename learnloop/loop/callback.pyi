@@ -47,6 +47,7 @@ class _Reader:
     dls: Any
     epoch: Any
     epochs_before: Any
+    evaluated: Any
     events: Any
     exception: Any
     failed: Any
@@ -83,6 +84,7 @@ class _Reader:
     opt_at_start: Any
     opt_func: Any
     outcome: Any
+    outer_phases: Any
     path: Any
     paused: Any
     pct_train: Any
@@ -150,11 +152,12 @@ class Callback(_Named):
     writes: bool
     only_looks: bool
     agrees: bool
-    per_rank: bool
     fit_only: bool
     own_evaluation_only: bool
+    handles_nan: bool
     needs_length: bool
     owns: Any
+    in_charge_of: Any
     foreign: Any
     maker: Any
     like: Any

@@ -2,9 +2,10 @@
 """Messages that help: what was given, what the rule is, what may have been meant"""
 
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
-__all__ = ['elsewhere', 'did_you_mean', 'called_here', 'note_on', 'safely', 'NoAttribute', 'checked_args', 'check_whole', 'say', 'replaced']
+__all__ = ['elsewhere', 'did_you_mean', 'called_here', 'note_on', 'safely', 'NoAttribute', 'checked_args', 'check_whole', 'is_checkpoint', 'check_place', 'say', 'replaced']
 
 elsewhere: list
 
@@ -68,6 +69,24 @@ def check_whole(what: str, v: Any, low: int=1) -> int:
     - `low`: The least that it may be
 
     Returns: `v`
+    """
+
+def is_checkpoint(path: Path) -> bool:
+    """Whether `path` is a checkpoint: by the name that it is written with, or, after a renaming, by the files in it
+
+    - `path`: A folder, which need not exist
+    """
+
+def check_place(what: str, v: Any, must: str='the folder of a run', kind: str='folder', new: bool=False) -> Path:
+    """Refuse a value that is no path, or that is a file in place of a folder, or the other way round
+
+    - `what`: Name of the argument, for the message
+    - `v`: Its value
+    - `must`: What it must be, in words
+    - `kind`: 'folder', 'file', or 'path', of which only the type is checked
+    - `new`: May it be missing, as it will be written?
+
+    Returns: With the home folder in place of `~`
     """
 
 def say(s: Any) -> Any:

@@ -271,13 +271,13 @@ class Learner(Loop):
     model: Any
     opt_func: Any
     splitter: Any
-    path: Path
+    path: Any
     model_dir: Any
-    logger: Any
-    moms: Any
     wd: float | None
     wd_bn_bias: bool
     train_bn: bool
+    moms: Any
+    logger: Any
     metrics: Any
     loss_func: Any
     opt: Any
@@ -314,6 +314,7 @@ class Learner(Loop):
     predicting: Any
     open_turn: Any
     loss_parts: dict
+    outer_phases: list
     written: Any
     first_opt: Any
     _given_lr: Any
@@ -330,6 +331,8 @@ class Learner(Loop):
     _dev: Any
     _n_inp: Any
     _targ: Any
+    evaluated: Any
+    _known_kind: Any
     saved: Any
     # Callbacks, while they are there
     step_limit: StepLimit
@@ -435,7 +438,7 @@ class Learner(Loop):
     def _split(self, model: Any) -> Any:  # loop/learner.py
         """What `splitter` gives, with what the loss function has to learn in the last group"""
     def set_hypers(self, **hypers: Any) -> Any:  # loop/learner.py
-        """Set hyper-parameters of the optimizer, checked before any is changed
+        """Set hyper-parameters of the optimizer, checked before any is changed; refuse those that a schedule sets
 
         - `hypers`: By name, short or torch's own: a number, a list with one per group, `slice(first, last)`
         """
@@ -459,7 +462,7 @@ class Learner(Loop):
         - `start_epoch`: Number of the first epoch; those before it are taken as done
         - `max_steps`: Stop after so many optimizer steps, and validate
         - `steps_per_epoch`: Optimizer steps an epoch; None for a whole pass through the loader
-        - `resume`: Folder of checkpoints: go on from the newest one there, and save there; `n_epoch` is the total
+        - `resume`: Folder of a run, for its newest checkpoint, or one checkpoint to go on from; `n_epoch` is the total
         - `accept`: What may be different from the checkpoint, by the names that the error gives; True for all
         - `keep_failed`: Copy the state before each batch, to resume or replay it after an error?
         - `fuse`: True, or arguments of `learn.fuse` as a dict: fuse steps from here on; False: no longer
@@ -621,7 +624,7 @@ class Learner(Loop):
     def predict(self, item: Any, act: Any=None, with_input: bool=False) -> tuple:  # loop/predict.py
         """Predict one `item`
 
-        - `item`: An input, a tuple of inputs if the model takes several, or a dict; without a target
+        - `item`: An item as the training set has it; without its target: an input, a tuple of several inputs, or a dict
         - `act`: Applied to the prediction; None for the loss function's `activation`
         - `with_input`: Return the input, first?
 
@@ -879,15 +882,18 @@ class Learner(Loop):
         Returns: Suggestions, named after the functions
         """
     def load_checkpoint(self, folder: Any, accept: Any=True) -> Learner:  # keep/resume.py
-        """Have the whole state as it was saved, checked before anything is changed
+        """Restore the whole state of a checkpoint, checked before anything changes
 
         - `folder`: Of a run, for its newest checkpoint, or of a checkpoint, or a `Checkpoint`
         - `accept`: What may be different from the checkpoint: see `fit`
 
         Returns: The learner itself
         """
-    def resume(self) -> None:  # keep/resume.py
-        """Go on with the fit that was interrupted, from the very batch"""
+    def resume(self, accept: Any=()) -> None:  # keep/resume.py
+        """Continue the fit that was interrupted, from the very batch
+
+        - `accept`: `'batches'`: take batches of the loader as they come, even if they are not those of before
+        """
     def replay_batch(self) -> SimpleNamespace:  # keep/resume.py
         """Run the batch that failed again, with its random numbers and callbacks, and leave everything as it is
 

@@ -6,8 +6,9 @@ Docs: https://learnloop.github.io/learnloop/loop/optimizer.html.md"""
 
 # %% auto #0
 __all__ = ['HYPERS', 'trainable_params', 'is_norm', 'norm_params', 'no_decay_params', 'opts', 'hyper_groups', 'n_groups',
-           'held_params', 'get_hypers', 'get_hyper', 'spread_hyper', 'split_decay', 'set_hypers', 'default_lr',
-           'make_opt', 'HeldParams', 'opt_recipe', 'remake_func', 'freeze_to', 'step', 'backward', 'zero_grad']
+           'held_params', 'hyper_names', 'get_hypers', 'get_hyper', 'spread_hyper', 'split_decay', 'set_hypers',
+           'default_lr', 'make_opt', 'HeldParams', 'opt_recipe', 'remake_func', 'freeze_to', 'step', 'backward',
+           'zero_grad']
 
 # %% ../../nbs/loop/03_optimizer.ipynb #2c1cfe99
 import inspect, logging, math, re, sys, warnings
@@ -100,6 +101,13 @@ def _unknown_hyper(k, opt):
     has = dict.fromkeys(n for names in (HYPERS, *gs) for n in names if any(_find_hyper(g, n) for g in gs))
     who = '/'.join(type(o).__name__ for o in opts(opt))
     return ValueError(f"unknown hyper-parameter {k!r} for {who}, which has {', '.join(has)}{did_you_mean(k, has)}")
+
+# %% ../../nbs/loop/03_optimizer.ipynb #6e3f9a11
+def hyper_names(
+    names, # Of hyper-parameters, short or torch's own
+)->set: # Short names; the name itself where there is no short one
+    "Find the short names of `names`"
+    return {s for k in names for s in [s for s,keys in HYPERS.items() if k in keys] or [k]}
 
 # %% ../../nbs/loop/03_optimizer.ipynb #05f7f80f
 def get_hypers(

@@ -12,7 +12,7 @@ __all__ = ['LOSSES', 'accuracy', 'error_rate', 'top_k_accuracy', 'accuracy_multi
            'DictMetric', 'need_better', 'undeclared']
 
 # %% ../../nbs/measure/00_metrics.ipynb #6f134418
-import inspect, math, torch
+import inspect, itertools, math, operator, torch
 from collections.abc import Mapping
 from copy import copy, deepcopy
 from functools import partial
@@ -23,22 +23,60 @@ from torch import nn
 from torch.nn import functional as F
 from ..loop.batch import describe, to_concat, to_detach
 from ..loop.checks import did_you_mean
-from ..loop.loss import innermost
+from ..loop.loss import innermost, watched_loss
 from .series import Scalars, Series
 
 # %% ../../nbs/measure/00_metrics.ipynb #df5d01a6
 def _flat(pred, targ):
-    if pred.numel()==targ.numel(): return pred.reshape(-1),targ.reshape(-1)
-    raise ValueError(f'predictions {describe(pred)} and targets {describe(targ)} differ in number of elements')
+    "Both in one dimension, if their elements come in the same order"
+    a,b = pred.shape,targ.shape
+    if pred.numel()!=targ.numel():
+        raise ValueError(f'predictions {describe(pred)} and targets {describe(targ)} differ in number of elements')
+    if a!=b and not (_ends(a)<=_ends(b) or _ends(b)<=_ends(a)):
+        raise ValueError(f'predictions {describe(pred)} and targets {describe(targ)} have their elements in different '
+            'orders: permute the dimensions of one of them')
+    return pred.reshape(-1),targ.reshape(-1)
+
+def _ends(shape): return {*itertools.accumulate(shape, operator.mul)}
+
+def _check_scores(pred, targ, axis, instead):
+    "Refuse predictions without several scores to choose from, and targets with a value for each score"
+    has_one = pred.shape[axis]==1 or pred.dim()==1 and targ.numel()>1
+    if not has_one and pred.shape!=targ.shape: return
+    got = f'predictions {describe(pred)} and targets {describe(targ)}'
+    if not has_one:
+        raise ValueError(f'{got} have one shape, and a target must be the index of a class: give targ.argmax({axis}) '
+            f'if targets are one-hot; where an item may have several classes, use {instead}')
+    raise ValueError(f'{got}: there is one score for each item, and the highest of one score is always that of class '
+        f'0; use {instead}')
+
+# %% ../../nbs/measure/00_metrics.ipynb #df5d01a8
+def _checked(res, targ, ok, rule):
+    "`res`, if `ok` holds for all targets; else an error, or NaN where asking would make the device wait"
+    if not targ.is_cpu: return torch.where(ok.all(), res, math.nan)
+    if ok.all(): return res
+    raise ValueError(f'a target is {targ[~ok][0].item():g}: {rule}')
+
+
+# %% ../../nbs/measure/00_metrics.ipynb #df5d01a7
+_whole = 'it must be the index of a class, a whole number'
+_one_score = ('accuracy_multi for scores above and below 0, or partial(accuracy_multi, sigmoid=False) for '
+    'probabilities')
 
 def accuracy(
-    pred, # Scores of classes, (n, …) with the classes along `axis`
+    pred, # Scores of classes, (n, …) with the classes along `axis`; for one score an item, see `accuracy_multi`
     targ, # Indices of classes, the shape of `pred` without `axis`
     axis:int=-1 # Where the classes are
 )->torch.Tensor: # Between 0 and 1
     "Compute the share of items whose highest score is that of their class"
+    _check_scores(pred, targ, axis, _one_score)
+    if pred.numel()!=targ.numel()*pred.shape[axis]:
+        raise ValueError(f'predictions {describe(pred)} without their axis {axis}, and targets {describe(targ)}, '
+            'differ in number of elements: say where the classes are, as in partial(accuracy, axis=1)')
     pred,targ = _flat(pred.argmax(dim=axis), targ)
-    return (pred==targ).float().mean()
+    res = (pred==targ).float().mean()
+    return _checked(res, targ, targ==targ.round(), _whole) if targ.is_floating_point() else res
+
 accuracy.better = 'more'
 
 # %% ../../nbs/measure/00_metrics.ipynb #86bc8459
@@ -60,31 +98,39 @@ def top_k_accuracy(
 )->torch.Tensor: # Between 0 and 1
     "Compute the share of items whose class is among the `k` with the highest scores"
     if not 0<k<=(n := pred.shape[axis]): raise ValueError(f'top_k_accuracy: k is {k}, of {n} classes')
+    _check_scores(pred, targ, axis, _one_score)
     top = pred.topk(k, dim=axis).indices
     if top.select(axis, 0).shape!=targ.shape:
         raise ValueError(f'scores {describe(pred)} without axis {axis}, and targets {describe(targ)}, differ in shape')
-    return (top==targ.unsqueeze(axis)).any(axis).float().mean()
+    res = (top==targ.unsqueeze(axis)).any(axis).float().mean()
+    return _checked(res, targ, targ==targ.round(), _whole) if targ.is_floating_point() else res
 top_k_accuracy.better = 'more'
 
 # %% ../../nbs/measure/00_metrics.ipynb #d68dbfdf
 def accuracy_multi(
-    pred, # Scores, of any shape
+    pred, # Scores, of any shape: one for each item, or several
     targ, # Zeros and ones, as many elements
     thresh:float=.5, # Probability above which it is a yes
     sigmoid:bool=True # Make probabilities of scores? Not if they are
 )->torch.Tensor: # Between 0 and 1
     "Compute the share of answers that are right"
     pred,targ = _flat(pred, targ)
-    return ((pred.sigmoid() if sigmoid else pred)>thresh).eq(targ.bool()).float().mean()
+    res = ((pred.sigmoid() if sigmoid else pred)>thresh).eq(targ.bool()).float().mean()
+    if targ.dtype is torch.bool: return res
+    return _checked(res, targ, (targ==0)|(targ==1), 'it must be 0 or 1; for indices of several classes, use accuracy')
 accuracy_multi.better = 'more'
 
 # %% ../../nbs/measure/00_metrics.ipynb #f3489abe
+def _numbers(pred, targ):
+    "Both flat, in at least 32 bits: an error of 300, squared, is infinite in 16 bits"
+    return (o.float() if o.dtype.itemsize<4 or not o.is_floating_point() else o for o in _flat(pred, targ))
+
 def mse(
     pred, # Predictions, of any shape
     targ  # Targets, as many elements
 )->torch.Tensor: # In squared units of the target
     "Compute the mean squared error"
-    return F.mse_loss(*_flat(pred, targ))
+    return F.mse_loss(*_numbers(pred, targ))
 mse.better = 'less'
 
 # %% ../../nbs/measure/00_metrics.ipynb #6b520f28
@@ -93,7 +139,7 @@ def mae(
     targ  # Targets, as many elements
 )->torch.Tensor: # In units of the target
     "Compute the mean absolute error"
-    return F.l1_loss(*_flat(pred, targ))
+    return F.l1_loss(*_numbers(pred, targ))
 mae.better = 'less'
 
 # %% ../../nbs/measure/00_metrics.ipynb #b1d7d775
@@ -102,7 +148,7 @@ def msle(
     targ  # Targets above -1, as many elements
 )->torch.Tensor:
     "Compute the mean squared error of log(1+…)"
-    pred,targ = _flat(pred, targ)
+    pred,targ = _numbers(pred, targ)
     return F.mse_loss(pred.log1p(), targ.log1p())
 msle.better = 'less'
 
@@ -160,7 +206,7 @@ def _is_loss(f):
 # %% ../../nbs/measure/00_metrics.ipynb #2aa7883d
 class AvgMetric(Metric):
     "Mean over all items of `func(pred, *yb)`, a batch counting by its items: right for accuracy, wrong for F1"
-    sync = dict(vals='batches', sizes='batches')
+    sync,watched = dict(vals='batches', sizes='batches'),None
     def __init__(self,
         func, # Function of prediction and targets that returns the mean over a batch, a scalar
         metric_name:str|None=None, # Title of its column; None for the function's name
@@ -173,7 +219,7 @@ class AvgMetric(Metric):
         self.reset()
     def reset(self): self.vals,self.sizes = Scalars(),Scalars() if self.weight else Series()
     def accumulate(self, learn):
-        self.vals.append(self._scalar(self.func(learn.pred, *learn.yb)))
+        self.vals.append(self._scalar((self.func if self.watched else self._watch)(learn.pred, *learn.yb)))
         self.sizes.append(self.weight(learn.pred, *learn.yb) if self.weight else learn.bs)
     @property
     def value(self):
@@ -210,6 +256,12 @@ def _takes(f, n):
     if type(f) is not FunctionType or f.__dict__.keys()-{'better'} or f.__code__.co_kwonlyargcount: return False
     most = f.__code__.co_argcount
     return most-len(f.__defaults__ or ())<=n<=most
+
+@patch
+def _watch(self:AvgMetric, *args):
+    "Call `func` for the first time, and warn if it broadcasts predictions and targets"
+    self.watched = 'once'
+    return watched_loss(self.func, *args, what=f'metric {self.name}', fix='')
 
 def _way_out(metric, n_targs):
     if n_targs: return '; wrap it in a function that takes those'
@@ -334,7 +386,7 @@ def accumulate_all(
             if type(m) is not AvgMetric or m.weight or 'accumulate' in vars(m):
                 m.accumulate(learn)
                 continue
-            v = m.func(learn.pred, *learn.yb)
+            v = (m.func if m.watched else m._watch)(learn.pred, *learn.yb)
             if type(v) is not torch.Tensor or v.requires_grad or v.dim(): v = m._scalar(v)
             m.vals.append(v)
             m.sizes.append(learn.bs)
@@ -353,7 +405,7 @@ def rmse(
 
 # %% ../../nbs/measure/00_metrics.ipynb #9bdc948d
 def _mspe(pred, targ):
-    pred,targ = _flat(pred, targ)
+    pred,targ = _numbers(pred, targ)
     return (1-(pred-targ).exp()).square().mean()
 
 @as_metric(lambda f: AvgMetric(_mspe, 'exp_rmspe', then=math.sqrt, better='less'))
@@ -375,6 +427,7 @@ def foreground_acc(
     axis:int=1     # Where the classes are
 )->torch.Tensor: # Between 0 and 1; nan if all is background
     "Compute the share of pixels outside of the background whose class is right"
+    _check_scores(pred, targ, axis, 'a model with a score for each class, background among them')
     pred,targ = _flat(pred.argmax(axis), targ)
     keep = targ!=bkg_idx
     return ((pred==targ) & keep).sum()/keep.sum()
@@ -383,7 +436,7 @@ foreground_acc.better = 'more'
 # %% ../../nbs/measure/00_metrics.ipynb #54476846
 class Dice(Metric):
     "Overlap of predictions and targets in class 1, of two"
-    sync,better = dict(overlap='sum', areas='sum'),'more'
+    sync,better,_by_sklearn = dict(overlap='sum', areas='sum'),'more','f1_score'
     def __init__(self,
         axis:int=1 # Where predictions have the classes
     ):
@@ -391,8 +444,13 @@ class Dice(Metric):
         self.reset()
     def reset(self): self.overlap = self.areas = 0
     def accumulate(self, learn):
+        if (n := learn.pred.shape[self.axis] if learn.pred.dim()>1 else 1)!=2: self._refuse(n)
         pred,targ = (o==1 for o in _flat(learn.pred.argmax(self.axis), learn.y))
         self.overlap,self.areas = self.overlap+(pred&targ).sum(),self.areas+pred.sum()+targ.sum()
+    def _refuse(self, n):
+        how = 'thresh=.5' if n==1 else f"axis={self.axis}, average='macro'"
+        raise ValueError(f'{type(self).__name__} is for the scores of two classes, and there are {n} along axis '
+            f'{self.axis}: use skm_metric({self._by_sklearn!r}, {how})')
     def _ratio(self, overlap, areas): return 2*overlap/areas
     @property
     def value(self): return self._ratio(int(self.overlap), n) if (n := int(self.areas)) else None
@@ -400,6 +458,7 @@ class Dice(Metric):
 # %% ../../nbs/measure/00_metrics.ipynb #167edf70
 class JaccardCoeff(Dice):
     "Intersection over union of predictions and targets in class 1, of two"
+    _by_sklearn = 'jaccard_score'
     def _ratio(self, overlap, areas): return overlap/(areas-overlap)
 
 # %% ../../nbs/measure/00_metrics.ipynb #0aefe595
@@ -446,9 +505,13 @@ class AccumMetric(Metric):
 @patch
 def _predict(self:AccumMetric, pred):
     dim = -1 if self.dim_argmax is None else self.dim_argmax
+    highest = self.activation=='no' and self.dim_argmax is not None
+    if (highest or self.activation.endswith('softmax')) and (pred.dim()<2 or pred.shape[dim]==1):
+        raise ValueError(f"predictions {describe(pred)}: there is one score for each item, so there are no classes to "
+            "choose from; give skm_metric thresh=.5, or AccumMetric activation='sigmoid'")
     if   self.activation=='sigmoid':  pred = pred.sigmoid()
     elif self.activation!='no':       pred = pred.softmax(dim)
-    elif self.dim_argmax is not None: pred = pred.argmax(dim)
+    elif highest: pred = pred.argmax(dim)
     if self.activation=='binarysoftmax': pred = pred.select(dim, -1)
     return pred if self.thresh is None else pred>=self.thresh
 

@@ -11,7 +11,7 @@ LOSSES: dict
 def accuracy(pred: Any, targ: Any, axis: int=-1) -> torch.Tensor:
     """Compute the share of items whose highest score is that of their class
 
-    - `pred`: Scores of classes, (n, …) with the classes along `axis`
+    - `pred`: Scores of classes, (n, …) with the classes along `axis`; for one score an item, see `accuracy_multi`
     - `targ`: Indices of classes, the shape of `pred` without `axis`
     - `axis`: Where the classes are
 
@@ -42,7 +42,7 @@ def top_k_accuracy(pred: Any, targ: Any, k: int=5, axis: int=-1) -> torch.Tensor
 def accuracy_multi(pred: Any, targ: Any, thresh: float=0.5, sigmoid: bool=True) -> torch.Tensor:
     """Compute the share of answers that are right
 
-    - `pred`: Scores, of any shape
+    - `pred`: Scores, of any shape: one for each item, or several
     - `targ`: Zeros and ones, as many elements
     - `thresh`: Probability above which it is a yes
     - `sigmoid`: Make probabilities of scores? Not if they are
@@ -131,6 +131,7 @@ def check_better(better: Any, what: str='better') -> str | None:
 class AvgMetric(Metric):
     """Mean over all items of `func(pred, *yb)`, a batch counting by its items: right for accuracy, wrong for F1"""
     sync: dict
+    watched: Any
     func: Any
     metric_name: str | None
     weight: Any
@@ -152,6 +153,8 @@ class AvgMetric(Metric):
     def name(self) -> Any: ...
     def check(self, n_targs: Any) -> Any: ...
     def _scalar(self, v: Any) -> Any: ...  # measure/metrics.py
+    def _watch(self, *args: Any) -> Any:  # measure/metrics.py
+        """Call `func` for the first time, and warn if it broadcasts predictions and targets"""
 
 def as_metric(make: Any) -> Any:
     """Have `mk_metrics` make something else of a function than an `AvgMetric`
@@ -208,6 +211,7 @@ class Dice(Metric):
     """Overlap of predictions and targets in class 1, of two"""
     sync: dict
     better: str
+    _by_sklearn: str
     axis: int
     overlap: int
     areas: int
@@ -215,12 +219,14 @@ class Dice(Metric):
         """- `axis`: Where predictions have the classes"""
     def reset(self) -> Any: ...
     def accumulate(self, learn: Any) -> Any: ...
+    def _refuse(self, n: Any) -> Any: ...
     def _ratio(self, overlap: Any, areas: Any) -> Any: ...
     @property
     def value(self) -> Any: ...
 
 class JaccardCoeff(Dice):
     """Intersection over union of predictions and targets in class 1, of two"""
+    _by_sklearn: str
     def _ratio(self, overlap: Any, areas: Any) -> Any: ...
 
 class AccumMetric(Metric):

@@ -108,9 +108,9 @@ def before_fit(self:Recorder):
     self.parts,self._logged = [o for o in self.parts if o not in self._logged],[]  # another fit may log other things
     self._make_metrics()
     self._check_sync()
-    self._fits,self._start = True,time.perf_counter()
+    self._fits,self._nan_told,self._start = True,False,time.perf_counter()
     train,valid = self.train_names,[] if learn.dls.valid is None else self.valid_names
-    self._own = dict.fromkeys(nm for o in learn.cbs for nm in o.epoch_columns)
+    self._own = self._own_columns(train+valid)
     self.columns = [*(o for o in train+valid if o not in self.parts), *self._own]
     self._add_columns(self.parts)
     self._waiting,self._is_open = [],learn.may_have_parts
@@ -123,6 +123,16 @@ def before_fit(self:Recorder):
     names = ', '.join(m.name for m in lost)
     fix = 'give DataLoaders(train, valid), or set learn.recorder.train_metrics = True'
     warnings.warn(f'this fit has no validation loader, and so nothing computes {names}: {fix}', stacklevel=2)
+
+# %% ../../nbs/measure/02_recorder.ipynb #4b1d6a23
+@patch
+def _own_columns(self:Recorder, ours):
+    "Columns of callbacks, as keys; refuse those of the recorder, `ours`"
+    for o in self.learn.cbs:
+        if twice := [k for k in o.epoch_columns if k in ours]:
+            raise ValueError(f'{o.label}: it gives {", ".join(twice)}, which the table of epochs has already: choose '
+                'another name')
+    return dict.fromkeys(k for o in self.learn.cbs for k in o.epoch_columns)
 
 # %% ../../nbs/measure/02_recorder.ipynb #e2f433c3
 @patch
@@ -321,7 +331,10 @@ def after_validate(self:Recorder):
     self._share_parts()
     self._join(self.valid_mets)
     vals = self._values(self.valid_mets)
-    if self._stashed or not self.learn.inside('fit'): self.learn.final_record = Scores(vals, self.valid_names)
+    if self._stashed or not self.learn.inside('fit'):
+        of = self.learn.evaluated
+        names = self.valid_names if of=='valid' else [f'{of}_{m.name}' for m in self.valid_mets]
+        self.learn.final_record = Scores(vals, names)
     else: self.row |= dict(zip(self.valid_names, vals, strict=True))
 
 @patch
@@ -338,6 +351,28 @@ def after_epoch(self:Recorder):
     self._write(self.log)
     self.row,self._start,self._written = {},time.perf_counter(),learn.epoch
     self._check_unseen()
+
+# %% ../../nbs/measure/02_recorder.ipynb #4b1d6a21
+@patch
+def cleanup_train(self:Recorder):
+    if self._nan_told or self.learn.outcome['train']=='failed': return
+    vals = self._raw.tolist()[self._begun:]
+    # a callback may have cancelled training because of the last one
+    self._tell_nan(vals if self.learn.outcome['train']=='done' else vals[:-1])
+
+@patch
+def _tell_nan(self:Recorder, vals):
+    "Warn, once in a fit, if one of the losses `vals` of the epoch is not finite, and no callback handles that"
+    learn,bad = self.learn,[i for i,v in enumerate(vals) if not math.isfinite(v)]
+    if not bad or self._nan_told or not self._fits or any(o.handles_nan for o in learn.cbs): return
+    self._nan_told,i,n = True,bad[0],len(vals)
+    if not learn.peers.is_first: return
+    has_all = learn.train_pass is None or len(self._raw)-self._begun>=learn.train_pass.n_done
+    more = '' if has_all else ' of those that have a loss'
+    warnings.warn(f'epoch {learn.epoch}: the training loss is {vals[i]} in batch {i}{more}, and not finite in '
+        f'{len(bad)} of {n} batches so far. To find out why, fit with CheckFinite(), which raises an error before such '
+        "a loss gets to the weights; CheckFinite('skip') skips such steps", stacklevel=2)
+
 
 # %% ../../nbs/measure/02_recorder.ipynb #4daea994
 @patch
@@ -517,7 +552,9 @@ def raw_losses(self:Recorder):
 @patch(as_prop=True)
 def losses(self:Recorder):
     "Smoothed training loss, one for each batch"
-    self._smooth += map(self._smoother, self.raw_losses[len(self._smooth):])
+    n,raw = len(self._smooth),self.raw_losses
+    self._smooth += map(self._smoother, raw[n:])
+    if len(raw)>n and not all(map(math.isfinite, raw[max(n-1, 0):-1])): self._tell_nan(raw[self._begun:-1])
     return self._smooth
 
 # %% ../../nbs/measure/02_recorder.ipynb #ac900b18

@@ -56,6 +56,7 @@ class Recorder(Callback):
     _smoother_there: Any
     error: Any
     _since: Any
+    _nan_told: bool
     _start: Any
     _seconds: Any
     lr_finder: Any
@@ -80,6 +81,8 @@ class Recorder(Callback):
         """Keep the running mean as it is after the last of the losses that are of the run"""
     def _check_sync(self) -> Any: ...  # measure/recorder.py
     def before_fit(self) -> Any: ...  # measure/recorder.py
+    def _own_columns(self, ours: Any) -> Any:  # measure/recorder.py
+        """Columns of callbacks, as keys; refuse those of the recorder, `ours`"""
     def _add_columns(self, titles: Any) -> Any:  # measure/recorder.py
         """Have columns of `titles` for parts"""
     def _meet(self, names: Any) -> Any:  # measure/recorder.py
@@ -117,6 +120,9 @@ class Recorder(Callback):
     def after_train(self) -> Any: ...  # measure/recorder.py
     def after_validate(self) -> Any: ...  # measure/recorder.py
     def after_epoch(self) -> Any: ...  # measure/recorder.py
+    def cleanup_train(self) -> Any: ...  # measure/recorder.py
+    def _tell_nan(self, vals: Any) -> Any:  # measure/recorder.py
+        """Warn, once in a fit, if one of the losses `vals` of the epoch is not finite, and no callback handles that"""
     def before_evaluate(self) -> Any: ...  # measure/recorder.py
     def cleanup_evaluate(self) -> Any: ...  # measure/recorder.py
     def _join_losses(self) -> Any: ...  # measure/recorder.py

@@ -10,7 +10,6 @@ __all__ = ['compare', 'Comparison']
 # %% ../../nbs/see/12_compare.ipynb #8f5a0004
 import math, time
 from html import escape
-from pathlib import Path
 from fastcore.basics import patch
 from ..measure.display import human_time
 from ..measure.metrics import need_better
@@ -44,7 +43,7 @@ class Comparison:
         path='compare.html' # Where to
     )->PageFile: # Notebooks show a link to it
         "Write the page to a file"
-        return write_page(Path(path).expanduser(), self.page)
+        return write_page(path, self.page)
 
 # %% ../../nbs/see/12_compare.ipynb #8f5a000f
 _PLACES = 'folder','fname','path','log_dir','logdir','filename'  # where a run writes to isn't what it is

@@ -17,14 +17,14 @@ from ..keep.storage import DamagedCheckpoint, list_checkpoints, newest_checkpoin
 from ..loop.callback import Callback, as_list
 from ..loop.data import batch_len
 from ..loop.learner import Learner
-from ..loop.checks import check_whole, safely
+from ..loop.checks import check_place, check_whole, safely
 from ..measure.display import human_time
 from ..measure.hook import ModelSummary, uncompiled
 from ..measure.image import is_image, to_pil
 from ..measure.interpret import Interpretation, find_vocab
 from ..measure.metrics import LOSSES
 from ..measure.recorder import Recorder
-from .about import flat_facts, run_facts
+from ..measure.about import flat_facts, run_facts
 from .chart import timeline_chart
 from .page import Grid, Numbers, Page, by_metric, el, folded, grids, shown, small_chart, to_number, write_page
 from .runfile import read_run
@@ -45,7 +45,8 @@ def report(self:Learner,
 )->Path: # The file; notebooks show a link to it
     "Write what is known of the training to an HTML file"
     if check_whole('n_preds', n_preds, 0): self.find_dl(1, None)
-    return write_page(self.path/path, lambda: _of_learner(self, cbs, shapes, n_preds, title), self.peers)
+    path = self.path/check_place('path', path, 'a file to write, such as report.html', 'path')
+    return write_page(path, lambda: _of_learner(self, cbs, shapes, n_preds, title), self.peers)
 
 # %% ../../nbs/see/06_report.ipynb #ae1103de
 def report_from(
@@ -54,10 +55,8 @@ def report_from(
     title:str|None=None # Heading; None for one with the folder's name
 )->Path: # The file; notebooks show a link to it
     "Write what a run has left in `folder` to an HTML file"
-    folder = Path(folder).expanduser()
-    if not folder.exists(): raise FileNotFoundError(f'no folder {folder}')
-    if not folder.is_dir(): raise NotADirectoryError(f'{folder} is a file: give the folder of a run')
-    return write_page(Path(path).expanduser() if path else folder/'report.html', lambda: _of_folder(folder, title))
+    folder = check_place('folder', folder)
+    return write_page(folder/'report.html' if path is None else path, lambda: _of_folder(folder, title))
 
 # %% ../../nbs/see/06_report.ipynb #1e68f3a6
 class KeepWarnings(Callback):
@@ -484,7 +483,7 @@ def _of_folder(folder, title=None):
         what = 'nothing to report: no run.json, no history of CSVLogger or JSONLogger, ' \
             'no event files of TensorBoard, no checkpoints, no trace'
         if told: what = f'{len(told)} runs that left nothing but run.json: report one of them, or compare them'
-        raise FileNotFoundError('; not read: '.join([f'{folder} has {what}', *unread]))
+        raise FileNotFoundError('; not read: '.join([f'folder {folder} has {what}', *unread]))
     made_by = [o.manifest for p in saved for o in list_checkpoints(p, verify=False) if o.manifest][-1:]
     if unread: s['Not read'] = [unread]
     s['Settings'] = []  # its place

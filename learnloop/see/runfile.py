@@ -15,7 +15,7 @@ from pathlib import Path
 from fastcore.basics import patch
 from ..keep.saving import atomic_write
 from ..measure.display import error_line, told_error
-from .about import run_facts
+from ..measure.about import run_facts
 from .trace import Tracer
 
 # %% ../../nbs/see/08_runfile.ipynb #8f1a0007

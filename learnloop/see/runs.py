@@ -11,15 +11,15 @@ __all__ = ['DAMAGED', 'Runs', 'runs', 'Run', 'walk_run', 'read_history', 'parsed
 import csv, glob, gzip, json, math, os, re, struct, time, zlib
 from functools import cached_property
 from pathlib import Path
-from fastcore.basics import listify, patch
+from fastcore.basics import patch
 from ..keep.storage import list_checkpoints
-from ..loop.checks import did_you_mean
+from ..loop.checks import check_place, did_you_mean, is_checkpoint
 from ..loop.optimizer import HYPERS
 from ..measure.display import human_time
 from ..measure.metrics import LOSSES, check_better, need_better
 from ..measure.recorder import Recorder
 from ..measure.table import Table
-from .about import flat_facts
+from ..measure.about import flat_facts
 from .page import shown, to_number
 from .runfile import LOCK, is_held, read_run
 from .tensorboard import read_tensorboard
@@ -77,9 +77,7 @@ class Run:
     def __init__(self,
         folder # Of the run, with all below it
     ):
-        self.folder = Path(folder).expanduser()
-        if not self.folder.exists(): raise FileNotFoundError(f'no folder {folder}')
-        if not self.folder.is_dir(): raise NotADirectoryError(f'{folder} is a file: give the folder of a run')
+        self.folder = check_place('folder', folder)
         self.name,self.unread = self.folder.resolve().name,[]
         self.files,self._saved = walk_run(self.folder)
         if self._saved or any(map(_is_left, self.files)): return
@@ -377,14 +375,17 @@ def _is_left(file):
 # %% ../../nbs/see/11_runs.ipynb #8f3a0025
 def _find(pattern):
     "Folders of the runs that `pattern` is of"
-    if not isinstance(pattern, (str,Path)): return _of_all(listify(pattern))
-    at = Path(pattern).expanduser()
+    if isinstance(pattern, list|tuple): return _of_all(pattern)
+    must = "a folder of runs, or of one, a pattern such as 'runs/lr-*', or a list of these"
+    at = check_place('pattern', pattern, must, 'path')
+    if is_checkpoint(at): check_place('pattern', at, must)
     if at.is_dir(): res = sorted(_outermost(at), key=_natural)
     else:
         found = [Path(o) for o in glob.glob(str(at))] if glob.has_magic(str(at)) else []
         res = sorted((o for o in found if o.is_dir() and _is_run(o)), key=_natural)
-        if at.exists(): raise NotADirectoryError(f'{pattern} is a file: give a folder of runs')
-        if not found: raise FileNotFoundError(f'no folder {pattern}')
+        bad = f'pattern is {str(pattern)!r}: it must be {must}'
+        if at.exists(): raise NotADirectoryError(f'{bad}, and this is a file')
+        if not found: raise FileNotFoundError(f'{bad}, and there is no such folder')
     if res: return res
     raise _NoRuns(f'no runs in {pattern}: a run is a folder with run.json, a history of CSVLogger or '
         'JSONLogger, checkpoints, event files of TensorBoard, or a trace')

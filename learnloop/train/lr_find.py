@@ -19,6 +19,7 @@ from ..loop.checks import check_whole, checked_args
 from ..loop.data import Endless, Until
 from ..loop.flow import CancelTrainException, CancelValidException
 from ..loop.learner import Learner
+from ..loop.optimizer import set_hypers
 from ..measure.display import PALETTE, draws, pyplot
 from ..measure.metrics import Smoother
 from ..measure.recorder import Recorder
@@ -98,7 +99,8 @@ SuggestionMethod = SimpleNamespace(Valley=valley, Slide=slide, Minimum=minimum, 
 class LRFinder(Callback):
     "Train with a rising learning rate"
     order,run_valid,owns,fit_label = 60,False,frozenset({'lr'}),'lr_find'
-    fit_only = needs_length = agrees = True
+    fit_only = needs_length = agrees = handles_nan = True
+    in_charge_of = owns
     def __init__(self,
         start_lr=1e-7, # First learning rate, or a list with one for each group
         end_lr=10,     # Learning rate at which it would end, likewise
@@ -117,7 +119,7 @@ class LRFinder(Callback):
         self.learn.dl,self.learn.n_iter = Until(again, lambda: self.learn.n_done>=n),n
     def before_batch(self):
         self._lr = self._sched(self.learn.iter/self.num_it)
-        self.learn.set_hypers(lr=self._lr)
+        set_hypers(self.learn.opt, self.learn.model, lr=self._lr)
     def after_batch(self):
         if self.learn.loss_grad is None: return  # the batch was skipped before it had a loss
         loss = self._smooth(self.learn.peers.mean(self.learn.loss.mean(), self.learn.bs).item())

@@ -60,6 +60,8 @@ class LRFinder(Callback):
     fit_only: bool
     needs_length: bool
     agrees: bool
+    handles_nan: bool
+    in_charge_of: Any
     _sched: Any
     num_it: Any
     stop_div: bool

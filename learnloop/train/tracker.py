@@ -249,6 +249,7 @@ def _all_finite(learn, grads):
 
 class CheckFinite(_FitState):
     "Raise an error, skip the step, or stop the fit before an infinite or NaN loss or gradient gets to the weights"
+    handles_nan = True
     order,_start = 12,dict(skipped=0, in_a_row=0, why_bad='', turns={})
     def __init__(self,
         action:str='raise', # `raise` a FloatingPointError, `skip` the step, or `stop` the fit
@@ -336,6 +337,7 @@ class TerminateOnNaNCallback(CheckFinite):
 # %% ../../nbs/train/01_tracker.ipynb #7ac1494d
 class SpikeDetection(_FitState):
     "Skip batches whose loss is far above the mean of those before; stop the fit if they don't end"
+    handles_nan = True
     order,run_valid,_start = 13,False,dict(recent=[], seen=0, spikes=[], in_a_row=0, turns={})
     def __init__(self,
         window:int=10,    # Losses in the mean
@@ -602,6 +604,7 @@ class ValidateCallback(Callback):
         self.every_steps,self.every_epochs,self.when = every_steps,every_epochs,when
         self.ds_idx,self.dl_,self.dl_name,self.cbs_ = ds_idx,dl,name,cbs
         self.name,self._seen = f'validate_{name}',0
+        if every_epochs and name!='valid': self.order = 49  # before the recorder writes the row of the epoch
 
     def state_dict(self): return Callback.state_dict(self) | (dict(seen=self._seen) if self._seen else {})
     def load_state_dict(self, sd):
@@ -615,10 +618,6 @@ def before_fit(self:ValidateCallback):
     if isinstance(self.learn.find_dl(self.ds_idx, self.dl_), Iterator):
         raise ValueError(f'{self.label}: the loader can be gone through once only: give a list or a DataLoader')
     self._seen = self.learn.count.opt_steps
-    both = set(self.provides) & set(self.learn.recorder.columns)
-    if both and self.dl_name!='valid':
-        raise ValueError(f'{self.label}: name {self.dl_name!r} gives {", ".join(sorted(both))}, '
-            'which the table of epochs has already; choose another')
 
 # %% ../../nbs/train/01_tracker.ipynb #c20f19c0
 @patch
@@ -651,13 +650,19 @@ def provides(self:ValidateCallback):
     names = r.valid_names if self.dl_name=='valid' else [f'{self.dl_name}_{o.name}' for o in r.valid_mets]
     return {k:getattr(o, 'better', None) for k,o in zip(names, r.valid_mets, strict=True)}
 
+@patch(as_prop=True)
+def epoch_columns(self:ValidateCallback):
+    "Columns in the table of epochs, beside those of the validation set"
+    return () if self.dl_name=='valid' else self.provides
+
 # %% ../../nbs/train/01_tracker.ipynb #16390da0
 @patch
 def _validate(self:ValidateCallback):
     r,vals = self.learn.recorder,self.learn.validate(self.ds_idx, self.dl_, self.cbs_)
     if vals is None: return  # cancelled
     vals = dict(zip(self.provides, vals, strict=True))
-    if set(vals)<=set(r.columns):
+    if self.every_epochs and self.dl_name!='valid': r.row |= {k:v for k,v in vals.items() if k in r.columns}
+    elif set(vals) & set(r.columns):
         row = [self._at(), *(vals.get(o) for o in r.columns)]
         self.learn.logger([*row, None] if r.add_time else row)
     r.record(self.dl_name, vals)

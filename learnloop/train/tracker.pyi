@@ -112,6 +112,7 @@ class EarlyStoppingCallback(TrackerCallback):
 
 class CheckFinite(_FitState):
     """Raise an error, skip the step, or stop the fit before an infinite or NaN loss or gradient gets to the weights"""
+    handles_nan: bool
     order: int
     _start: dict
     action: str
@@ -145,6 +146,7 @@ class TerminateOnNaNCallback(CheckFinite):
 
 class SpikeDetection(_FitState):
     """Skip batches whose loss is far above the mean of those before; stop the fit if they don't end"""
+    handles_nan: bool
     order: int
     run_valid: bool
     _start: dict
@@ -290,6 +292,7 @@ class ValidateCallback(Callback):
     name: str
     _seen: int
     provides: Any
+    epoch_columns: Any
     def __init__(self, every_steps: int | None=None, every_epochs: int | None=None, when: Any=None, ds_idx: Any=1, dl: Any=None, name: str='valid', cbs: Any=None) -> None:
         """- `every_steps`: After each so many optimizer steps
         - `every_epochs`: After each so many epochs

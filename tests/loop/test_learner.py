@@ -609,7 +609,7 @@ def test_only_xb_and_yb_can_be_assigned(k):
 def test_nan_loss_is_the_users_business():
     learn = mk_learner(defaults=True, loss_func=lambda pred, y: F.mse_loss(pred, y)*math.nan)
     with learn.no_bar(), learn.no_logging():
-        learn.fit(2)
+        with pytest.warns(UserWarning, match='the training loss is nan in batch 0'): learn.fit(2)
         learn.validate()
     assert learn.outcome['fit']=='done' and learn.count.opt_steps==6
 

@@ -198,7 +198,7 @@ def test_from_a_shell(tmp_path, capsys, monkeypatch):
     capsys.readouterr()
     main(['runs', 'runs'])
     assert [o.split()[0] for o in capsys.readouterr().out.splitlines()]==['run', 'r0', 'r1']
-    for args,msg in ((['runs', 'nowhere'], 'no folder nowhere'), (['compare', 'runs', '--by', 'x'], "by is 'x'"), (['compare', 'runs', '-o', 'runs'], 'is a folder')):
+    for args,msg in ((['runs', 'nowhere'], "pattern is 'nowhere'"), (['compare', 'runs', '--by', 'x'], "by is 'x'"), (['compare', 'runs', '-o', 'runs'], 'is a folder')):
         with pytest.raises(SystemExit) as e: main(args)
         assert e.value.code==1 and msg in capsys.readouterr().err
 

@@ -237,9 +237,9 @@ def test_names_that_are_the_same_get_more_of_their_paths(tmp_path):
     for nm in ('a/run', 'b/run'): leave(tmp_path/nm)
     assert [o.name for o in runs(tmp_path)]==['a/run', 'b/run']
 
-@pytest.mark.parametrize('what, err, msg', [('nowhere', FileNotFoundError, 'no folder nowhere'), ('no*', FileNotFoundError, 'no folder no'),
-    ('empty', FileNotFoundError, 'no runs in empty: a run is a folder with run.json'), ('f', NotADirectoryError, 'f is a file'),
-    (['empty', 'f'], FileNotFoundError, 'no runs in any of 2'), (['empty', 'gone'], FileNotFoundError, 'no folder gone'), ([], ValueError, 'no folder of runs')])
+@pytest.mark.parametrize('what, err, msg', [('nowhere', FileNotFoundError, "pattern is 'nowhere'.* no such folder"), ('no*', FileNotFoundError, r"pattern is 'no\*'.* no such folder"),
+    ('empty', FileNotFoundError, 'no runs in empty: a run is a folder with run.json'), ('f', NotADirectoryError, "pattern is 'f'.* this is a file"),
+    (['empty', 'f'], FileNotFoundError, 'no runs in any of 2'), (['empty', 'gone'], FileNotFoundError, "pattern is 'gone'"), ([], ValueError, 'no folder of runs')])
 def test_what_is_no_folder_of_runs(what, err, msg, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path('empty').mkdir()
