@@ -80,14 +80,14 @@ class TrainingArguments(Facade):
         save_steps=500,          # Steps between saves, or their share of all if below 1
         load_best_model_at_end=False, # Load the best weights at the end of the fit?
         metric_for_best_model='loss', # Metric that tells which model is best, with `eval_` before its name or without
-        greater_is_better=None,  # Is more of it better? None for no if its name ends in 'loss', else yes
+        greater_is_better=None,  # Is more of it better? None for what the metric declares; not of a loss
         run_name=None,           # Name of the run, for callbacks that log
         project='huggingface'    # Name of the project, for callbacks that log
     ):
         if eval_strategy is None: eval_strategy = 'no' if learn.dls.valid is None else 'epoch'
         if save_strategy is None: save_strategy = 'best' if load_best_model_at_end else 'no'
-        if greater_is_better is None:
-            greater_is_better = bool(metric_for_best_model) and not metric_for_best_model.endswith('loss')
+        is_loss = metric_for_best_model in (None, 'loss', 'eval_loss')
+        if greater_is_better is None and is_loss: greater_is_better = False  # else `before_fit` finds out
         super().__init__(learn,  # chkstyle: ignore-node
             eval_strategy    = _strategy(IntervalStrategy, 'eval_strategy', eval_strategy),
             logging_strategy = _strategy(IntervalStrategy, 'logging_strategy', logging_strategy),
@@ -538,6 +538,11 @@ def _check_args(self:Transformers):
     elif k is not None and column not in known and not learn.recorder.when_known(column, self._check_args):
         near = did_you_mean(f'eval_{k}', known)
         wrong = f'unknown metric_for_best_model {k!r}{near}; there are {", ".join(known)}'
+    elif a.greater_is_better is None:
+        ways = {_eval_name(o):v for o,v in learn.recorder.directions.items()}
+        a.greater_is_better = ways[column]=='more' if column in ways else None
+        if column not in ways:
+            wrong = f'nothing declares whether less or more of {k!r} is better: give greater_is_better'
     if wrong: raise ValueError(f'{self.label}: {wrong}')
 
 def _eval_name(k): return f'eval_{k.removeprefix("valid_")}'

@@ -39,7 +39,7 @@ class TrainingArguments(Facade):
         - `save_steps`: Steps between saves, or their share of all if below 1
         - `load_best_model_at_end`: Load the best weights at the end of the fit?
         - `metric_for_best_model`: Metric that tells which model is best, with `eval_` before its name or without
-        - `greater_is_better`: Is more of it better? None for no if its name ends in 'loss', else yes
+        - `greater_is_better`: Is more of it better? None for what the metric declares; not of a loss
         - `run_name`: Name of the run, for callbacks that log
         - `project`: Name of the project, for callbacks that log
         """

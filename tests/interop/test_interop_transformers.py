@@ -3,7 +3,7 @@ import dataclasses, json, math, sys
 from functools import partial
 import learnloop, numpy as np, pytest, torch
 from helpers import CANCEL_OF, TRAIN, VALID, act, batches, covering, listener, mk_model
-from learnloop import (Callback, CancelSaveException, DataLoaders, EarlyStoppingCallback, FetchPredsCallback, GradientAccumulation, GradientClip,
+from learnloop import (AvgMetric, Callback, CancelSaveException, DataLoaders, EarlyStoppingCallback, FetchPredsCallback, GradientAccumulation, GradientClip,
     Learner, Recorder, SanityCheck, SaveModelCallback, TorchScheduler, ValidateCallback)
 from learnloop.interop import transformers as T
 from learnloop.interop.core import as_cb
@@ -241,6 +241,15 @@ def test_best_is_loaded_at_the_end(tmp_path):
     learn = mk([Transformers(cb := Record(), greater_is_better=True, load_best_model_at_end=True), listener('keep', ['after_epoch'], keep)], path=tmp_path)
     quiet(learn, 2)
     assert all(map(torch.equal, learn.model.parameters(), kept[3])) and cb.seen[-1][1]['best_metric']==learn.recorder.values[0][1]
+
+def away(pred, targ): return (pred-targ).abs().mean()
+def test_whether_more_of_the_best_metric_is_better_is_not_guessed():
+    for better,pick in (('less', min), ('more', max)):
+        metric = AvgMetric(away, better=better)
+        quiet(learn := mk(Transformers(cb := Record(), metric_for_best_model='away'), metrics=metric), 3)
+        assert cb.seen[-1][1]['best_metric']==pick(v[2] for v in learn.recorder.values)
+    with pytest.raises(ValueError, match="nothing declares whether less or more of 'away' is better: give greater_is_better"):
+        quiet(learn := mk(Transformers(Record(), metric_for_best_model='away'), metrics=away), 1)
 
 @pytest.mark.parametrize('greater', [False, True])
 def test_best_metric(greater):

@@ -141,7 +141,7 @@ def test_a_resumed_run_loads_what_it_wrote_itself(stop, keep, other, values, tmp
         def boom(cb):
             if cb.learn.training and cb.learn.count.opt_steps==stop: raise Boom
         cbs = CheckpointCallback(path/'ck', every_steps=1),Callback('boom', after_batch=boom)
-        return Fold(path, values, keep=keep).fit(*cbs, resume=path/'ck')
+        return Fold(path, values, keep=keep).fit(*cbs, resume=path/'ck', accept=True)
     with pytest.raises(Boom): fit(tmp_path/'a', stop)
     before = {o.name for o in (tmp_path/'a'/'models').glob('*')} if (tmp_path/'a'/'models').exists() else set()
     if other:
@@ -157,7 +157,7 @@ def test_a_resumed_run_refuses_the_best_of_another(tmp_path):
     def stop(cb):
         if cb.learn.epoch==1: raise Boom
     def fit(cb=None):
-        return Fold(tmp_path, [3., 2., 1.]).fit(Callback('stop', before_epoch=cb or (lambda cb: None)), CheckpointCallback(tmp_path/'ck'), resume=tmp_path/'ck')
+        return Fold(tmp_path, [3., 2., 1.]).fit(Callback('stop', before_epoch=cb or (lambda cb: None)), CheckpointCallback(tmp_path/'ck'), resume=tmp_path/'ck', accept=True)
     with pytest.raises(Boom): fit(stop)
     Fold(tmp_path, [1.], 5).fit().check()  # another fit, in the same folder
     with pytest.raises(RuntimeError, match='model.pth is not the file that this fit wrote'): fit()

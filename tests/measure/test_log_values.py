@@ -98,7 +98,7 @@ def run(folder, stop=None):
         def before_train(self): self.learn.log('lr', self.learn.opt.param_groups[0]['lr'])
     learn = mk([Every(), Callback('boom', after_batch=boom)])
     save = [CheckpointCallback(folder, every_steps=1)] if folder else []
-    quietly(learn, 3, cbs=save, resume=folder)
+    quietly(learn, 3, cbs=save, resume=folder, **dict(accept=True) if folder else {})
     return learn
 
 @pytest.mark.parametrize('stop', [3, 5, 8])
@@ -168,7 +168,8 @@ def test_a_resumed_fit_still_monitors_it(stop, tmp_path):
             if cb.learn.training and cb.learn.count.opt_steps==stop: raise Boom
         cbs = [Says(), Callback('boom', after_batch=boom), logs('after_train')]
         save = SaveModelCallback('n', better='more')
-        quietly(mk(cbs, path=tmp_path), 4, cbs=[save, CheckpointCallback(folder, every_steps=1)] if folder else save, resume=folder)
+        quietly(mk(cbs, path=tmp_path), 4, cbs=[save, CheckpointCallback(folder, every_steps=1)] if folder else save, resume=folder,
+            **dict(accept=True) if folder else {})
         return save
     with pytest.raises(Boom): fit(tmp_path/'c', stop)
     assert fit(tmp_path/'c').best==fit(None).best==0.
