@@ -4,7 +4,7 @@
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ['elsewhere', 'did_you_mean', 'called_here', 'note_on', 'safely', 'NoAttribute', 'checked_args', 'check_whole', 'say', 'replaced']
+__all__ = ['elsewhere', 'did_you_mean', 'called_here', 'note_on', 'safely', 'NoAttribute', 'fold_frames', 'checked_args', 'check_whole', 'say', 'replaced']
 
 elsewhere: list
 
@@ -53,11 +53,19 @@ class NoAttribute(AttributeError):
     def __str__(self) -> Any: ...
     def __reduce__(self) -> Any: ...
 
-def checked_args(f: Any=None, to: Any=()) -> Any:
+def fold_frames(e: BaseException, tb: Any) -> Any:
+    """Have IPython and pytest leave the frames of this package out of the traceback of `e`, and those of its causes
+
+    - `e`: An error that leaves a method of the learner
+    - `tb`: Its traceback below the frame that is running, whose variables would refer to it
+    """
+
+def checked_args(f: Any=None, to: Any=(), **own: Any) -> Any:
     """Have `f` tell what an argument is called here that it doesn't take: a decorator, with or without arguments
 
     - `f`: A function
     - `to`: Functions that its `**kwargs` go to
+    - `own`: Arguments of those that `f` sets itself -> what to give it instead
     """
 
 def check_whole(what: str, v: Any, low: int=1) -> int:

@@ -3,7 +3,7 @@
 
 from typing import Any
 
-__all__ = ['where', 'is_oom', 'tip', 'let_go']
+__all__ = ['where', 'is_oom', 'torch_advice', 'tip', 'let_go']
 
 def where(learn: Any) -> str:
     """Tell where `learn` is, for the note on an error
@@ -17,6 +17,15 @@ def is_oom(e: BaseException) -> bool:
     """Whether `e` is about want of memory
 
     - `e`: An error
+    """
+
+def torch_advice(learn: Any, e: BaseException) -> str:
+    """Tell what helps against a message of torch
+
+    - `learn`: A learner, in a batch
+    - `e`: An error of the model or the loss function
+
+    Returns: '' if nothing is known of it
     """
 
 def tip(learn: Any, e: BaseException) -> str:

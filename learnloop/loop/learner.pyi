@@ -419,6 +419,8 @@ class Learner(Loop):
         """Where batches go: the loaders' device; else where the model is, if that is an accelerator; else the machine's best"""
     def to_device(self) -> Any:  # loop/learner.py
         """Have model and loss function where batches go"""
+    def _move_first(self) -> Any:  # loop/learner.py
+        """Move the model before an optimizer is made or checked: on some devices, that makes other parameters"""
     def create_opt(self) -> Any:  # loop/learner.py
         """Make `opt` anew, by `opt_func`, from the groups of `splitter`"""
     def _opt_lr(self) -> Any:  # loop/learner.py
