@@ -12,7 +12,7 @@ export OMP_NUM_THREADS ?= 1
 export PYTHONDONTWRITEBYTECODE :=
 # Cells of a notebook are run in a thread, which is what a fit with checkpoints warns of
 export PYTHONWARNINGS ?= ignore:no signal reaches a fit
-.PHONY: demo test processes quick ci export save check docs bench mutants wheel browser interop
+.PHONY: demo test processes quick ci export save check docs site pictures bench mutants wheel browser interop
 # Jobs write notebooks, modules and _proc/, which other jobs read
 .NOTPARALLEL:
 .DEFAULT_GOAL := test
@@ -33,6 +33,8 @@ ci:      check test processes mutants docs wheel browser
 export:  $(READY) ; nbdev-export && nbdev-clean && python -m tools.stubs
 save:    $(READY) ; python -m tools.notebooks --save && nbdev-clean   # refresh the outputs stored in notebooks
 docs:    $(READY) ; python -m tools.build_docs   # the site, in _docs/, and README.md
+site:    docs ; python -m tools.serve   # the same, opened in a browser
+pictures: $(READY) ; python -m tools.pictures   # the figure in README.md, for light and dark pages
 bench:   $(READY)   # ratios to loops written by hand, and what else things cost
 	for o in overhead fuse inference memory imports tensors watch trace checkpoint processes; do python -m benchmarks.$$o || exit 1; done
 mutants: $(READY) ; python -m tools.mutants   # plant faults, and see that some test catches each
@@ -43,3 +45,4 @@ check:   $(READY)   # notebooks, modules and README agree, and follow the house 
 	nbdev-export && nbdev-clean && python -m tools.build_docs --readme
 	git diff --exit-code -- nbs learnloop README.md && test -z "$$(git ls-files -o --exclude-standard nbs learnloop)"
 	ruff check && chkstyle && python -m tools.house --check && python -m tools.stubs --check && mypy
+	python -m tools.phrases

@@ -23,7 +23,7 @@ from pathlib import Path
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset, TensorDataset
-from learnloop import (EMA, CheckpointCallback, CSVLogger, GradientAccumulation, GradientClip, Learner, MixedPrecision, PeerError,
+from learnloop import (EMA, Callback, CheckpointCallback, CSVLogger, GradientAccumulation, GradientClip, Learner, MixedPrecision, PeerError,
     ReduceLROnPlateau, SaveModelCallback, SeededItems, accuracy, launch, list_checkpoints, newest_checkpoint, set_seed)
 from learnloop.keep.saving import read_state, whole, write_state
 from learnloop.keep.storage import HashingFile
@@ -59,10 +59,18 @@ def _tracked(): return [ReduceLROnPlateau(patience=1), SaveModelCallback(fname='
 def _averaged(): return [EMA(.8)]
 def _bf16(): return [MixedPrecision('bf16')]
 
+class SaveInside(Callback):
+    "Saves after every fourth batch: most often inside an accumulation window"
+    only_looks = agrees = True
+    def between_batches(self):
+        if self.learn.count.batches%4==1: self.learn.checkpoint.save()
+def _windows(): return [*_clipped(), *_averaged(), SaveInside()]
+
 SETUPS = dict(
     sgd=setup(SGD), adamw=setup(), one_cycle=setup(fit='fit_one_cycle'), noisy=setup(ds=Noisy), accumulation=setup(SGD, cbs=_clipped), ema=setup(cbs=_averaged),
     bf16=setup(cbs=_bf16), tracked=setup(cbs=_tracked), background=setup(fit='fit_one_cycle', background=True),
     workers=setup(ds=Noisy, num_workers=2), persistent=setup(fit='fit_one_cycle', ds=lambda: SeededItems(Noisy(), 5), num_workers=2, persistent_workers=True),
+    windows=setup(ds=Noisy, num_workers=2, cbs=_windows),
     everything=setup(ds=Noisy, fit='fit_one_cycle', num_workers=2, background=True, cbs=lambda: _clipped() + _bf16()))
 
 # ---- what comes of it
@@ -202,7 +210,8 @@ def _sharded(learn, **kwargs): return learn.to_fsdp(sharded_files=True, **kwargs
 
 # How a learner of a setup is one of several processes, the setup, and whether checkpoints are written in the background
 SEVERAL = dict(ddp=(Learner.to_ddp, 'adamw'), ddp_noisy=(Learner.to_ddp, 'noisy'), ddp_background=(Learner.to_ddp, 'background'),
-    ddp_workers=(Learner.to_ddp, 'workers'), fsdp=(Learner.to_fsdp, 'adamw'), sharded=(_sharded, 'adamw'))
+    ddp_workers=(Learner.to_ddp, 'workers'), ddp_windows=(Learner.to_ddp, 'windows'), fsdp=(Learner.to_fsdp, 'adamw'),
+    fsdp_windows=(Learner.to_fsdp, 'windows'), sharded=(_sharded, 'adamw'))
 
 def train_as_one(name, root, kill):
     "The script of one of several processes; `kill` has the ranks to kill, and when"

@@ -12,6 +12,7 @@ try:  # What each learner needs
         CancelException, CancelFitException, CancelSanityException, CancelSaveException, CancelStepException,
         CancelTrainException, CancelTurnException, CancelValidException, CancelZeroGradException, Event, Flow, Phase, UncaughtCancelError,
         event, in_phase)
+    from learnloop.loop.help import show_params as _show_params
     from learnloop.loop.later import bring as _bring
     from learnloop.loop.callback import Callback, InGraph, mk_cb, on
     from learnloop.loop.batch import default_device, describe, find_bs, to_concat, to_detach, to_device
@@ -37,6 +38,7 @@ try:  # What each learner needs
     import learnloop.loop.switch_opt, learnloop.keep.resume, learnloop.keep.undo
     from learnloop.see.progress import ProgressCallback, ShowGraph
     from learnloop.interop import as_cb
+    _show_params()
 finally:
     if _collects: _gc.enable()
 
@@ -50,6 +52,7 @@ _later = {  # chkstyle: ignore-node
         num_features_model total_params''',
     'measure.display': 'plot_style',
     'measure.image': 'show_image',
+    'measure.about': 'run_facts',
     'measure.interpret': 'ClassificationInterpretation Interpretation SegmentationInterpretation',
     'measure.throughput': 'Throughput',
     'train.schedule': '''GradualUnfreezing ParamScheduler SchedCos SchedExp SchedLin SchedNo SchedPoly Scheduler annealer
@@ -75,7 +78,6 @@ _later = {  # chkstyle: ignore-node
     'see.log': 'CSVLogger JSONLogger Logger MLflowCallback WandbCallback',
     'see.tensorboard': 'TensorBoardCallback read_tensorboard',
     'see.report': 'KeepWarnings report_from',
-    'see.about': 'run_facts',
     'see.runs': 'Run runs',
     'see.compare': 'compare',
     'see.fingerprint': 'Fingerprint',
@@ -93,14 +95,9 @@ def __getattr__(name):
     if name in _later:
         globals()[name] = res = getattr(_bring(_later[name]), name)
         return res
-    import dis, sys
-    from learnloop.loop.checks import NoAttribute, called_here, did_you_mean
-    def _advice(): return called_here('class', name) or did_you_mean(name, __all__)
-    f = sys._getframe(1)
-    # Python replaces an AttributeError of `from learnloop import name` by an error of its own
-    if dis.opname[f.f_code.co_code[f.f_lasti]]=='IMPORT_FROM':
-        raise ImportError(f"cannot import name {name!r} from 'learnloop' ({__file__}){_advice()}", name=name, path=__file__)
-    raise NoAttribute(f"module 'learnloop' has no attribute {name!r}", None if name[:1]=='_' else _advice)
+    import sys
+    from learnloop.loop.checks import called_here, did_you_mean, no_name
+    raise no_name(sys.modules[__name__], name, lambda: called_here('class', name) or did_you_mean(name, __all__))
 
 def _with_modules(wing):
     "Have the modules of `wing` be attributes of it, as all that is imported is, before they are imported"

@@ -124,6 +124,7 @@ from learnloop.measure.hook import num_features_model as num_features_model
 from learnloop.measure.hook import total_params as total_params
 from learnloop.measure.display import plot_style as plot_style
 from learnloop.measure.image import show_image as show_image
+from learnloop.measure.about import run_facts as run_facts
 from learnloop.measure.interpret import ClassificationInterpretation as ClassificationInterpretation
 from learnloop.measure.interpret import Interpretation as Interpretation
 from learnloop.measure.interpret import SegmentationInterpretation as SegmentationInterpretation
@@ -200,7 +201,6 @@ from learnloop.see.tensorboard import TensorBoardCallback as TensorBoardCallback
 from learnloop.see.tensorboard import read_tensorboard as read_tensorboard
 from learnloop.see.report import KeepWarnings as KeepWarnings
 from learnloop.see.report import report_from as report_from
-from learnloop.see.about import run_facts as run_facts
 from learnloop.see.runs import Run as Run
 from learnloop.see.runs import runs as runs
 from learnloop.see.compare import compare as compare

@@ -1,6 +1,7 @@
 "What the suites of flow, callback and learner share: small learners, callbacks that do as a script says, and the reference"
-import builtins, os, random, re, signal, sys
+import builtins, os, random, re, signal, subprocess, sys, warnings
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations, product
@@ -38,6 +39,27 @@ def covering(t=1, /, **values):
     import pytest
     def name(o): return plainly(o) if isinstance(o, (dict,list,tuple)) else None
     return pytest.mark.parametrize([*values], cover(product(*values.values()), t), ids=name)
+
+@contextmanager
+def real_kernel(**env):
+    "A Python kernel as Jupyter starts it, with `env` for its environment; yields a function that runs a cell and returns its messages"
+    from jupyter_client.manager import KernelManager
+    km = KernelManager()
+    km.kernel_cmd = [sys.executable, '-m', 'ipykernel_launcher', '-f', '{connection_file}']
+    with warnings.catch_warnings(action='ignore'):
+        km.start_kernel(stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={k:v for k,v in (os.environ | env).items() if v is not None})
+        kc = km.client()
+        def run(code):
+            msgs = []
+            reply = kc.execute_interactive(code, timeout=60, output_hook=msgs.append, allow_stdin=False)
+            return reply['content'],msgs
+        try:
+            kc.start_channels()
+            kc.wait_for_ready(timeout=60)
+            yield run
+        finally:
+            kc.stop_channels()
+            km.shutdown_kernel(now=True)
 
 def check(a, b, at=''):
     "Assert that two states are equal, bit for bit; the message says where they aren't"
@@ -124,6 +146,7 @@ def mk_learner(cbs=None, cls=Learner, dls=(TRAIN,VALID), model=None, loss_func=F
     model = mk_model() if model is None else model
     if not kwargs.pop('defaults', False): kwargs['default_cbs'],cbs = False,[TrainEvalCallback(), *(cbs or [])]
     dls = DataLoaders(*dls) if isinstance(dls, tuple) else dls
+    if lr==LR and isinstance(opt_func, (torch.optim.Optimizer, dict)): lr = None  # it has its own
     return cls(dls, model, loss_func, opt_func, lr=lr, cbs=cbs, **kwargs)
 
 def weights(model): return [o.detach().clone() for o in model.state_dict().values()]

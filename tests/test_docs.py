@@ -1,8 +1,10 @@
 "What the site is made by: each step on a page of a few lines. What a browser makes of the site is looked at in `tests/browser`"
-import json
+import json, re, subprocess, threading
 from pathlib import Path
+from urllib.request import urlopen
 import pytest
 from learnloop._modidx import d as index
+from tools import serve
 from tools.build_docs import in_order, of_readme, output_md, said, search_of_files
 from tools.site.nav import grouped, is_inside, leaves, nav, overviews
 from tools.site.prose import math, unfinished
@@ -38,6 +40,10 @@ def test_a_parameter_is_told_once():
         '```python\nLearner.fit(n_epoch, lr=None)\n```', '*What it does*']
     assert [o for o in got.split('\n') if o.startswith('|')]==['| name | type | default | meaning |', '| --- | --- | --- | --- |',
         '| `n_epoch` | `int` |  | How often, or `a|b` |', '| `lr` | `float | None` | `None` | A rate \\| none |', '| *returns* | `Learner` |  | Itself |']
+
+def test_parameters_of_the_docstring_are_left_to_the_table():
+    got = doc_md(shown('def f(\n    a, # One\n)->int: # Two', rest='*Add*\n\nParameters:\n    a: One\nReturns: Two'))
+    assert 'Parameters:' not in got and 'Returns:' not in got and '*Add*' in got and '| `a` |' in got
 
 def test_a_result_that_no_row_tells_is_in_the_call(): assert '\nf(a) -> bool\n' in doc_md(shown('def f(\n    a, # A\n)->bool:'))
 
@@ -86,6 +92,7 @@ def test_outputs(tmp_path):
 
 # ---- the site
 
+ROOT = Path(__file__).parents[1]
 TEXTS = {Path(o):f'# {Path(o).stem}\n\n*About {Path(o).stem}*\n' for o in ('index.md', 'start/five.md', 'howto/freeze.md', 'coming/torch.md', 'explanations/clusters.md', 'explanations/tested_with.md',
     'explanations/how_it_works.md', 'loop/learner.md', 'loop/peers.md', 'interop/core.md', 'interop/keras.md', 'reference/events.md')}
 
@@ -109,10 +116,45 @@ def test_what_is_inside():
     assert not inside & {'loop/learner', 'loop/callback', 'loop/flow', 'measure/recorder', 'train/schedule', 'keep/saving', 'see/report', 'interop/keras', 'app/cli'}
     assert sum(map(len, grouped(pages)[1].values()))==len(inside)
 
-def test_links_of_the_readme_lead_to_the_site():
-    got = of_readme('[a](five.html#b) ![alt](x.png) [`Learner`](https://example.org)', {'five':'start/five.md'})
-    site = 'https://learnloop.github.io/learnloop/'
-    assert got==f'[a]({site}start/five.html#b) ![alt]({site}x.png) [`Learner`](https://example.org)'
+def test_links_of_the_readme_lead_to_the_repository_and_once_published_to_the_site():
+    text = '[a](five.html#b) ![alt `c`](images/x.png) [`Learner`](https://example.org)'
+    site,pages,notebooks = 'https://learnloop.github.io/learnloop/',{'five':'start/five.md'},{'five':'nbs/start/00_five.ipynb'}
+    def _picture(at): return (f'<picture><source media="(prefers-color-scheme: dark)" srcset="{at}images/x-dark.png">'
+        f'<img alt="alt c" src="{at}images/x.png"></picture>')
+    assert of_readme(text, pages, notebooks)==f"[a](nbs/start/00_five.ipynb) {_picture('nbs/')} [`Learner`](https://example.org)"
+    got = of_readme(text, pages, notebooks, published=True)
+    assert got==f'[a]({site}start/five.html#b) {_picture(site)} [`Learner`](https://example.org)'
+
+OURS = re.compile(r'https?://(learnloop\.github\.io|github\.com/learnloop)')
+
+def targets(md):
+    "Addresses of links and pictures in markdown, outside of code"
+    md = re.sub(r'^```.*?^```|`[^`\n]*`', '', md, flags=re.M|re.S)
+    return re.findall(r'\]\(([^)\s]+)\)|(?:src|srcset|href)="([^"]+)"', md)
+
+def anchors(md): return {re.sub(r'[^\w\- ]', '', o.lower()).replace(' ', '-') for o in re.findall(r'^#+ (.+)$', md, re.M)}
+
+@pytest.mark.parametrize('name', ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md'])
+def test_each_link_and_picture_works_in_the_repository_alone(name):
+    tracked = {*subprocess.run(['git', 'ls-files'], cwd=ROOT, text=True, capture_output=True, check=True, timeout=60).stdout.split('\n')}
+    dead = []
+    for o in map(''.join, targets((ROOT/name).read_text())):
+        if o.startswith('https://') and not OURS.match(o): continue  # a standard that is described elsewhere
+        path,_,anchor = o.partition('#')
+        found = not path or path.rstrip('/') in tracked or any(t.startswith(path.rstrip('/')+'/') for t in tracked)
+        if found and anchor: found = anchor in anchors((ROOT/(path or name)).read_text())
+        if not found: dead.append(o)
+    assert not dead
+
+def test_the_site_can_be_served(tmp_path, monkeypatch):
+    monkeypatch.setattr(serve, 'SITE', tmp_path)
+    with pytest.raises(SystemExit, match='make docs'): serve.server()
+    (tmp_path/'index.html').write_text('hello')
+    with serve.server() as s:
+        t = threading.Thread(target=s.handle_request)
+        t.start()
+        with urlopen(f'http://127.0.0.1:{s.server_port}/index.html', timeout=60) as r: assert r.read()==b'hello'
+        t.join(60)
 
 def test_the_search_of_files_needs_no_fetch(tmp_path):
     (tmp_path/'assets/javascripts/workers').mkdir(parents=True)

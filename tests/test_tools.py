@@ -4,7 +4,7 @@ from itertools import combinations, product
 from pathlib import Path
 import pytest
 from helpers import cover
-from tools import quick
+from tools import phrases, quick
 
 ROOT = Path(__file__).parents[1]
 MODULES = {m:p for p in sorted((ROOT/'nbs').rglob('*.ipynb')) if '.ipynb_checkpoints' not in p.parts and (m := quick.module(p))}
@@ -99,3 +99,26 @@ def test_cases_that_cover_are_few_and_have_every_value_or_pair(sizes, n, monkeyp
     assert max(uses)-min(uses)<=1, 'and each as often as the others'
     monkeypatch.setenv('ALL_CASES', '1')
     assert cover(whole)==whole
+
+# ---- unclear phrases
+
+DIFF = r'''+++ b/nbs/a.ipynb
++   "source": [
++    "A fit that nobody hears\n",
++    "is fine"
++   ],
++   "outputs": [
++      "nobody"
++++ b/tools/b.py
++    "Have a copy"
+-    nobody
++    x = 1  # it is told
+'''
+
+def test_unclear_phrases_are_found_in_what_a_change_adds():
+    known = phrases.phrases('# a comment\n\\bnobody\\b\tNone\n^\\W*Have \\w+\tReturn\n\\bis told\\b\tsay')
+    found = phrases.unclear(phrases.added(DIFF), known)
+    assert [(o[0], o[1], o[2]) for o in found]==[('nbs/a.ipynb', 'nobody', 'None'), ('tools/b.py', '"Have a', 'Return'), ('tools/b.py', 'is told', 'say')]
+
+def test_the_list_of_phrases_is_sound():
+    assert all(better and not o.search('') for o,better in phrases.phrases())

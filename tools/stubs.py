@@ -123,7 +123,11 @@ def parameters(node, f):
     except (TypeError, ValueError): return ast.unparse(args)
     if [o.name for o in names if o.kind not in (o.VAR_POSITIONAL, o.VAR_KEYWORD)]==[o.arg for o in every]: return ast.unparse(args)
     types = {a.arg:ast.unparse(a.annotation) for a in every if a.annotation}
-    return ', '.join(f'{o.name}' + (f': {types[o.name]}' if o.name in types else '') + ('' if o.default is o.empty else '=...') for o in names)
+    stars,res = {inspect.Parameter.VAR_POSITIONAL:'*', inspect.Parameter.VAR_KEYWORD:'**'},[]
+    for i,o in enumerate(names):
+        if o.kind==o.KEYWORD_ONLY and all(p.kind<o.VAR_POSITIONAL for p in names[:i]): res.append('*')
+        res.append(stars.get(o.kind, '') + o.name + (f': {types[o.name]}' if o.name in types else '') + ('' if o.default is o.empty else '=...'))
+    return ', '.join(res)
 
 def function(node, f, names, mod, is_method=False):
     "The stub of the function `node` of `mod`, which is `f` as it runs"
@@ -354,7 +358,7 @@ def waiting_text():
 def package_stub():
     "The stub of the package: all that is public, from where it is"
     m = of_module('')
-    froms = {a.asname or a.name:o.module for o in eager_imports() for a in o.names if isinstance(o, ast.ImportFrom)} | m._later
+    froms = {a.asname or a.name:o.module for o in eager_imports() if isinstance(o, ast.ImportFrom) for a in o.names} | m._later
     lines = [f'from {froms[k]} import {k} as {k}' for k in m.__all__]
     return HEAD.format('`__init__.py`') + f'"""{m.__doc__}"""\n__version__: str\n' + '\n'.join(lines) + f'\n\n__all__ = {sorted(m.__all__)!r}\n'
 

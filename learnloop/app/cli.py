@@ -53,19 +53,21 @@ def write_report(
 # %% ../../nbs/app/04_cli.ipynb #8f6a0002
 def show_runs(
     folders, # Of runs, or patterns such as `'runs/lr-*'`
-    by=None  # The metric to tell the best of; None for `valid_loss`, or what there is
+    by=None, # The metric to tell the best of; None for `valid_loss`, or what there is
+    better=None # Which value of it is better: 'less' or 'more'; None for what the runs have noted
 ):
     "List the runs in folders: how each ended, how good it was, whether it can go on"
-    print(runs(folders, by))
+    print(runs(folders, by, better))
 
 # %% ../../nbs/app/04_cli.ipynb #8f6a0005
 def write_comparison(
     folders, # As for `show_runs`
     output='compare.html', # The file to write
-    by=None  # The metric that tells which run is best; None for `valid_loss`, or what there is
+    by=None, # The metric that tells which run is best; None for `valid_loss`, or what there is
+    better=None # Which value of it is better: 'less' or 'more'; None for what the runs have noted
 )->Path: # The file
     "Write a page of HTML with runs beside each other: curves, what differs, and what came of it"
-    path = compare(folders, by).save(output)
+    path = compare(folders, by, better=better).save(output)
     print(f'Comparison: {path}, which any browser opens')
     return path
 
@@ -74,10 +76,7 @@ def show_trace(
     file # That `learn.trace.save` has written
 ):
     "Print the tables of a saved trace"
-    path = Path(file).expanduser()
-    if path.is_dir(): raise IsADirectoryError(f'{path} is a folder: name the file that learn.trace.save has written')
-    if not path.exists(): raise FileNotFoundError(f'no file {path}: learn.trace.save has a trace written')
-    print(load_trace(path))
+    print(load_trace(file))
 
 # %% ../../nbs/app/04_cli.ipynb #fb110002
 def show_diff(
@@ -170,33 +169,37 @@ def _add(cmds, name, run, doc='', errors=(), verdict=False):
     return cmd
 
 # %% ../../nbs/app/04_cli.ipynb #21946907
+_WRONG = ValueError,TypeError  # an argument, or what was read
+
 def _add_shows(cmds):
     "Add the commands that show something of one run"
-    cmd = _add(cmds, 'checkpoints', show_checkpoints, '; the exit code is 1 if any is', verdict=True)
+    cmd = _add(cmds, 'checkpoints', show_checkpoints, '; the exit code is 1 if any is', errors=_WRONG, verdict=True)
     cmd.add_argument('folder', help='of a run')
     # what these read was written by who knows whom
-    cmd = _add(cmds, 'report', write_report, ', from the files that are there', errors=(ValueError,ImportError))
+    cmd = _add(cmds, 'report', write_report, ', from the files that are there', errors=(*_WRONG,ImportError))
     cmd.add_argument('logdir', help='folder of a run')
     cmd.add_argument('-o', '--output', metavar='FILE',
         help='the file to write (default: report.html in the folder of the run)')
     _add_several(cmds)
-    cmd = _add(cmds, 'trace', show_trace, errors=(ValueError,EOFError))
+    cmd = _add(cmds, 'trace', show_trace, errors=(*_WRONG,EOFError))
     cmd.add_argument('file', help='that learn.trace.save has written, .json or .json.gz')
     _add(cmds, 'doctor', doctor, '; the exit code is 1 if a check fails', verdict=True)
 
 def _add_several(cmds):
     "Add the commands that show something of several runs"
     for name,run in (('runs', show_runs), ('compare', write_comparison)):
-        cmd = _add(cmds, name, run, errors=ValueError)
+        cmd = _add(cmds, name, run, errors=_WRONG)
         cmd.add_argument('folders', nargs='+', metavar='FOLDER', help="of runs, or a pattern such as 'runs/lr-*'")
         cmd.add_argument('--by', metavar='METRIC', help='tells which is best (default: valid_loss, or what there is)')
+        cmd.add_argument('--better', choices=('less', 'more'),
+            help='which value of METRIC is better (default: as the runs have noted)')
     cmd.add_argument('-o', '--output', metavar='FILE', default='compare.html',
         help='the file to write (default: %(default)s)')
 
 # %% ../../nbs/app/04_cli.ipynb #fb110004
 def _add_diff(cmds):
     cmd = _add(cmds, 'diff', show_diff, ', and what differs first within it; the exit code is 1 if they differ',
-        errors=(ValueError,ImportError), verdict=True)
+        errors=(*_WRONG,ImportError), verdict=True)
     cmd.add_argument('run_a', metavar='RUN_A', help='folder of a run that was fitted with a Fingerprint')
     cmd.add_argument('run_b', metavar='RUN_B', nargs='?', help='folder of another one')
     cmd.add_argument('--tol', type=float, default=0., metavar='X',

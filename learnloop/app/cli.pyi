@@ -23,19 +23,21 @@ def write_report(logdir: Any, output: Any=None) -> Path:
     Returns: The file
     """
 
-def show_runs(folders: Any, by: Any=None) -> Any:
+def show_runs(folders: Any, by: Any=None, better: Any=None) -> Any:
     """List the runs in folders: how each ended, how good it was, whether it can go on
 
     - `folders`: Of runs, or patterns such as `'runs/lr-*'`
     - `by`: The metric to tell the best of; None for `valid_loss`, or what there is
+    - `better`: Which value of it is better: 'less' or 'more'; None for what the runs have noted
     """
 
-def write_comparison(folders: Any, output: Any='compare.html', by: Any=None) -> Path:
+def write_comparison(folders: Any, output: Any='compare.html', by: Any=None, better: Any=None) -> Path:
     """Write a page of HTML with runs beside each other: curves, what differs, and what came of it
 
     - `folders`: As for `show_runs`
     - `output`: The file to write
     - `by`: The metric that tells which run is best; None for `valid_loss`, or what there is
+    - `better`: Which value of it is better: 'less' or 'more'; None for what the runs have noted
 
     Returns: The file
     """

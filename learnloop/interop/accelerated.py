@@ -21,7 +21,7 @@ from ..loop.batch import batch_map
 from ..loop.data import batch_len
 from ..loop.checks import did_you_mean, replaced
 from ..loop.flow import CancelEvaluateException, CancelFitException, event as _events
-from .core import Adapter, Facade, Hook, attr
+from .core import Adapter, Facade, Hook, attr, names_others
 from .facts import batch_size, batches_per_step, evaluation_kind, find_cb, has_base, init_args, plain, schedulers
 from .facts import local_rank, n_open, n_processes, process_rank, storable, storable_items, whole_batch
 
@@ -222,7 +222,17 @@ class _Group(CallbackHandler):
     def _adapters(self): return next((o.group for o in self.learn.cbs if isinstance(o, Accelerated)), [])
     @property
     def callbacks(self): return [o.foreign for o in self._adapters]
-    def add_callback(self, callback): raise TypeError(f'{callback!r}: callbacks of a learner are added by learn.add_cb')
+    def add_callback(self, callback):
+        "Add a callback to the learner: in a fit, until that ends"
+        learn,cb = self.learn,Accelerated(callback() if isinstance(callback, type) else callback)
+        learn.add_cb(cb)
+        if not learn.inside('fit'): return
+        cb.trainer._added.append(cb)
+        depth = learn.open.index(learn.phases['fit'])+1
+        at = sum(d<=depth for d,*_ in learn._cleanups)
+        learn._cleanups[at:at] = [(depth, 'cleanup_fit', o) for o in learn._handlers_of(cb, 'cleanup_fit')]
+        hook,args,kwargs = cb.trainer._hook or ('on_init_end',(),{})
+        if hook!='on_init_end': cb.call(hook, *args, **kwargs)  # as in the package, it hears the event in which it came
     def clear_callbacks(self): raise TypeError('callbacks of a learner are removed by learn.remove_cb')
     def call_event(self, event, *args, **kwargs):
         for o in self._adapters: o._hear(event, args, kwargs)
@@ -314,7 +324,7 @@ class Trainer(Facade):
     ):
         super().__init__(learn, _accelerator=_Accelerator(learn), _group=_Group(learn), _handler=None, _lent=None,
             _output=None, _stop=None, _history=RunHistory(), _config=None, _guest=None, _guest_config=None,
-            _inner=False, _ending=False, _begun=set())
+            _inner=False, _ending=False, _begun=set(), _hook=None, _added=[])
 
     device    = attr('learn.device')
     optimizer = attr('learn.opt')
@@ -622,12 +632,19 @@ def before_evaluate(self:Accelerated):
     if not self.learn.predicting: self._check_recorder()
     if self.group[0] is self and not self.trainer._inner: self.trainer._guest = self.trainer._guest_config = None
 
+# %% ../../nbs/interop/04_accelerated.ipynb #497d513d
+@patch
+def then_cleanup_fit(self:Accelerated):
+    added,self.trainer._added = self.trainer._added,[]
+    self.learn.remove_cbs(added)
+
 # %% ../../nbs/interop/04_accelerated.ipynb #7d7a72eb
 @patch
 def _call(self:Accelerated, name, f, args, kwargs):
     tr = self.trainer
     lent,handler = tr._lent,tr._handler
-    try: res = Adapter._call(self, name, f, args, kwargs)
+    try:
+        with replaced(tr, '_hook', (name,args,kwargs)): res = Adapter._call(self, name, f, args, kwargs)
     except BaseException as e:
         tr.__dict__.update(_lent=lent, _handler=handler)
         if name!='on_training_run_epoch_end' or not isinstance(e, CancelFitException): raise
@@ -715,3 +732,6 @@ class LogMetricsCallback(TrainerCallback):
     ):
         "Print the metrics"
         for k,v in metrics.items(): trainer.print(f'{k}: {v:.4f}' if isinstance(v, float) else f'{k}: {v}')
+
+# %% ../../nbs/interop/04_accelerated.ipynb #76d8b9bf
+__getattr__ = names_others(__name__)

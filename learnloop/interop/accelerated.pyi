@@ -243,6 +243,7 @@ class Accelerated(Adapter):
     def cleanup_epoch(self) -> Any: ...  # interop/accelerated.py
     def cleanup_fit(self) -> Any: ...  # interop/accelerated.py
     def before_evaluate(self) -> Any: ...  # interop/accelerated.py
+    def then_cleanup_fit(self) -> Any: ...  # interop/accelerated.py
     def _call(self, name: Any, f: Any, args: Any, kwargs: Any) -> Any: ...  # interop/accelerated.py
     def _find_turn(self, event: Any) -> Any: ...  # interop/accelerated.py
     def _hear(self, event: Any, args: Any, kwargs: Any) -> Any: ...  # interop/accelerated.py

@@ -5,7 +5,7 @@ from learnloop.loop.callback import Callback
 from learnloop.measure.table import Table
 from typing import Any
 
-__all__ = ['as_cb', 'Hook', 'done', 'not_failed', 'Facade', 'attr', 'Adapter', 'HookTable', 'system_of', 'adapters', 'sharing', 'public_names', 'Coverage', 'compare_names', 'coverage']
+__all__ = ['as_cb', 'Hook', 'done', 'not_failed', 'Facade', 'attr', 'Adapter', 'HookTable', 'system_of', 'adapters', 'names_others', 'sharing', 'public_names', 'Coverage', 'compare_names', 'coverage']
 
 def as_cb(callback: Any, order: Any=None, name: str | None=None, system: str | None=None) -> Callback:
     """Make a callback of a foreign one
@@ -201,6 +201,12 @@ def adapters() -> dict:
     """Import all adapters
 
     Returns: Subclasses of `Adapter`, by the name of the system's module
+    """
+
+def names_others(module: str) -> Any:
+    """Make the module's `__getattr__`, whose error tells what a name of the system is called here
+
+    - `module`: Name of an adapter's module
     """
 
 def sharing(trainer: Any) -> list:

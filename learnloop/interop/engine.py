@@ -11,11 +11,13 @@ __all__ = ['Logger', 'Config', 'Engine', 'Callback', 'TrainingEngine']
 import torch
 from collections.abc import Mapping
 from copy import deepcopy
+from functools import partial
 from numbers import Real
+from weakref import ref
 from torch import Tensor
 from fastcore.basics import noop
 from ..loop.flow import CancelFitException, CancelTrainException
-from .core import Adapter, Facade, Hook, attr, not_failed, sharing
+from .core import Adapter, Facade, Hook, attr, names_others, not_failed, sharing
 from .facts import find_cb, plain, process_rank, schedulers, validated
 
 # %% ../../nbs/interop/02_engine.ipynb #2ea2ed0a
@@ -112,17 +114,37 @@ class Callback(_Hooks):
 
 # %% ../../nbs/interop/02_engine.ipynb #df8d247f
 class _Floats(Mapping, dict):
-    "A dict of tensors, of which each is a float as soon as it is read"
+    "A dict of tensors, and of functions that compute them: each is a float as soon as it is read"
     def __getitem__(self, k):
-        v = dict.__getitem__(self, k)
-        if isinstance(v, Tensor):
-            v = v.item()
-            dict.__setitem__(self, k, v)
+        was = v = dict.__getitem__(self, k)
+        if isinstance(v, partial): v = v()
+        if isinstance(v, Tensor) and v.numel()==1: v = v.item()
+        if v is not was: dict.__setitem__(self, k, v)
         return v
+    def compute(self):
+        "Compute what needs the batch"
+        for k,v in dict.items(self):
+            if isinstance(v, partial): dict.__setitem__(self, k, v())
     def __iter__(self): return dict.__iter__(self)  # a function, or dict(o) would copy the tensors
     def __len__(self): return dict.__len__(self)
     def __contains__(self, k): return dict.__contains__(self, k)
     def __repr__(self): return repr(dict(self))
+
+# %% ../../nbs/interop/02_engine.ipynb #8d74ccc5
+def _value_of(m, learn, view):
+    "The value of the metric `m` for the batch that `view` shows"
+    theirs = learn,learn.model,learn.loss_func,learn.opt,learn.dls,*learn.cbs
+    m = deepcopy(m, {id(o):o for o in theirs})
+    m.reset()
+    with torch.no_grad(): m.accumulate(view)
+    return m.value
+
+def _batch_metrics(learn):
+    "Values of a training batch, computed when they are read"
+    view,r = learn.apart(),getattr(learn, 'recorder', None)
+    view.loss_grad,view.pred = learn.loss,learn.to_detach(learn.pred, cpu=False)
+    metrics = {m.name:partial(_value_of, m, learn, view) for m in (r.valid_mets if r else ())}
+    return _Floats(metrics | learn.loss_parts | dict(loss=learn.loss))
 
 # %% ../../nbs/interop/02_engine.ipynb #26f7e560
 _names = dict(train_loss='avg_loss', valid_loss='val_loss')
@@ -136,11 +158,13 @@ def _logs(values):
 class _Told:
     "What hooks are told, and when"
     _reported = None  # The batch whose `on_train_step_end` was called
+    _given = None     # Weak reference to the metrics that this was called with
     def _epoch(self): return dict(epoch=self.learn.epoch)
     def _batch(self): return dict(epoch=self.learn.epoch, batch_idx=self.learn.iter)
     def _step(self):
-        self._reported = self.learn.count.batches
-        return self._batch() | dict(loss=self.learn.loss, metrics=_Floats(loss=self.learn.loss))
+        self._reported,metrics = self.learn.count.batches,_batch_metrics(self.learn)
+        self._given = ref(metrics)
+        return self._batch() | dict(loss=self.learn.loss, metrics=metrics)
     def _valid(self): return self._epoch() | dict(logs=_logs(validated(self.learn)) or dict(val_loss=None))
     def _end(self):
         r,row = getattr(self.learn, 'recorder', None),{}
@@ -164,12 +188,12 @@ class _Run:
 
     def before_epoch(self):
         self.trainer._rows = len(self.learn.recorder.values) if hasattr(self.learn, 'recorder') else 0
-    def after_train(self):
-        if self.learn.dls.valid is not None: return
-        self.call_all('on_validation_start', **self._epoch())
-        self.call_all('on_validation_end', **self._epoch(), logs=dict(val_loss=None))
 
     def before_step(self): self.trainer._before = self.learn.count.opt_steps
+    def cleanup_batch(self):
+        kept = [o._given() for o in self.group if o._given]
+        for o in kept:
+            if o is not None and self.learn.outcome.get('batch')!='failed': o.compute()  # a callback keeps them
     def before_fetch(self):
         if not self.learn.training: return
         self._share()
@@ -224,12 +248,15 @@ class TrainingEngine(_Told, _Run, _State, Adapter):
         Hook('on_batch_end', 'cleanup_batch', kwargs=_Told._batch, when=not_failed('batch'),
             note='in training; not after an error'),
         Hook('on_validation_start', 'before_validate', kwargs=_Told._epoch, when=_Told._in_epoch,
-            note='without a loader for it: `after_train`'),
+            note='if there is a validation loader'),
         Hook('on_validation_end', 'cleanup_validate', kwargs=_Told._valid, when=_Told._validated,
-            note='not after an error; without a loader for it: `after_train`, with a `val_loss` of None'),
+            note='likewise; not after an error'),
         Hook('on_save_checkpoint', 'after_save', kwargs=_Told._epoch, when=_Told._saved,
             note='if it was really saved, in a fit, on rank 0'),
         Hook('on_epoch_end', 'cleanup_epoch', kwargs=_Told._end, when=not_failed('epoch'), note='not after an error'),
         Hook('on_exception', 'after_exception', kwargs=lambda o: dict(exception=o.learn.exception),
             when=lambda o: o.trainer._running, evaluate=True, note='any error in the fit, Ctrl-C included'),
         Hook('on_train_end', 'cleanup_fit', note='always')]
+
+# %% ../../nbs/interop/02_engine.ipynb #26bb21c0
+__getattr__ = names_others(__name__)

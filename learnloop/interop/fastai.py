@@ -18,13 +18,14 @@ from operator import attrgetter
 from types import FunctionType, MethodType, SimpleNamespace
 from fastcore.basics import camel2snake, listify, noop
 from fastcore.foundation import L
+from fastcore.meta import use_kwargs
 from ..loop.callback import Callback as _Callback
 from ..loop.batch import unpack
 from ..loop.checks import did_you_mean
 from ..loop.data import DataLoaders, batch_len
 from ..loop.flow import PHASES, CancelEvaluateException, CancelException, Events, UncaughtCancelError, near_miss
 from ..loop.flow import event as _events
-from .core import Adapter, Facade, Hook, attr, system_of
+from .core import Adapter, Facade, Hook, attr, names_others, system_of
 from .facts import batch_size, init_args, plain, storable, storable_items
 from ..loop.optimizer import hyper_groups, get_hypers, opts, set_hypers, step, zero_grad
 
@@ -54,26 +55,32 @@ _inner = {e for e in event if re.search('_(pred|loss|backward|step|batch)$', e)}
 # %% ../../nbs/interop/05_fastai.ipynb #08c41e88
 class Callback:
     "Listens to fastai's events: has what fastai's `Callback` has, for code that was written for that"
-    learn,order,run,run_train,run_valid = None,0,True,True,True
+    learn,order,run,run_train,run_valid,_default = None,0,True,True,True,'learn'
+    @use_kwargs(event, keep=True)
     def __init__(self,
-        **events # Functions that take the callback, by the name of the event
+        **events # Functions that take the callback, by the name of the event; None for none
     ):
         for k,f in events.items():
             if k not in event: raise TypeError(f'Callback({k}=…): {k!r} is no event of fastai{did_you_mean(k, event)}')
-            setattr(self, k, MethodType(f, self))
+            if f is not None: setattr(self, k, MethodType(f, self))
     def __repr__(self): return type(self).__name__
+    def __dir__(self): return [*super().__dir__(), *(k for k in dir(self.learn) if k[0]!='_')]
     def __getattr__(self, k):
-        if k.startswith('__') or self.learn is None:
-            raise AttributeError(f'{type(self).__name__} has no attribute {k!r}')
-        return getattr(self.learn, k)
+        learn = None if k.startswith('__') or k==self._default else getattr(self, self._default)
+        if learn is None: raise AttributeError(f'{type(self).__name__} has no attribute {k!r}')
+        return getattr(learn, k)
     def __setattr__(self, k, v):
         if self.learn is not None and hasattr(self.learn, k):
             tip = f'to change that, write self.learn.{k}'
             warnings.warn(f'{self}.{k} shadows the attribute {k!r} of the learner; {tip}', stacklevel=2)
         super().__setattr__(k, v)
     def __call__(self, event_name):
-        muted = event_name in _inner and not (self.run_train if getattr(self, 'training', True) else self.run_valid)
-        return getattr(self, event_name)() if self.run and not muted else None
+        training,f = getattr(self.learn, 'training', None),getattr(self, event_name, None)
+        modes = [v for v,k in ((self.run_train, True), (self.run_valid, False)) if training in (k, None)]
+        runs = self.run and (event_name not in _inner or any(modes))
+        try: return f() if runs and callable(f) else None
+        finally:
+            if event_name=='after_fit': self.run = True
     @property
     def name(self):
         "Under which the learner has it as an attribute"
@@ -183,7 +190,7 @@ def _filled(row): return L(math.nan if v is None else v for v in row)
 
 def _log_of(rec):
     "The row of the epoch, as far as it is known"
-    learn,n = rec.learn,len(rec.metric_names)-1-rec.add_time
+    learn,n = rec.learn,len(rec.columns)
     is_written = bool(rec.values) and rec.log[:1]==[learn.epoch] and rec.log[1:n+1]==rec.values[-1]
     if is_written or not learn.inside('epoch'): return rec.log
     n_known = 1+max((i for i,k in enumerate(rec.columns) if k in rec.row), default=-1)
@@ -707,3 +714,6 @@ class FastAI(_Kept):
         super().__setattr__(k, v)
         gone = k=='learn' and v is None and self.foreign.__dict__.get('learn') is self.trainer
         if gone: self.foreign.__dict__['learn'] = None
+
+# %% ../../nbs/interop/05_fastai.ipynb #ded5c26b
+__getattr__ = names_others(__name__)

@@ -30,6 +30,7 @@ class Callback:
     run: bool
     run_train: bool
     run_valid: bool
+    _default: str
     after_create: Any
     before_fit: Any
     before_epoch: Any
@@ -54,9 +55,10 @@ class Callback:
     after_epoch: Any
     after_cancel_fit: Any
     after_fit: Any
-    def __init__(self, **events: Any) -> None:
-        """- `events`: Functions that take the callback, by the name of the event"""
+    def __init__(self, *, after_create: Any=..., before_fit: Any=..., before_epoch: Any=..., before_train: Any=..., before_batch: Any=..., after_pred: Any=..., after_loss: Any=..., before_backward: Any=..., after_cancel_backward: Any=..., after_backward: Any=..., before_step: Any=..., after_cancel_step: Any=..., after_step: Any=..., after_cancel_batch: Any=..., after_batch: Any=..., after_cancel_train: Any=..., after_train: Any=..., before_validate: Any=..., after_cancel_validate: Any=..., after_validate: Any=..., after_cancel_epoch: Any=..., after_epoch: Any=..., after_cancel_fit: Any=..., after_fit: Any=..., **events: Any) -> None:
+        """- `events`: Functions that take the callback, by the name of the event; None for none"""
     def __repr__(self) -> Any: ...
+    def __dir__(self) -> Any: ...
     def __getattr__(self, k: Any) -> Any: ...
     def __setattr__(self, k: Any, v: Any) -> Any: ...
     def __call__(self, event_name: Any) -> Any: ...

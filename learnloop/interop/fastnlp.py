@@ -23,7 +23,7 @@ from ..loop.checks import did_you_mean, check_whole
 from ..loop.flow import CancelFitException
 from ..loop.steps import StepLimit
 from ..loop.optimizer import opts
-from .core import Adapter, Facade, Hook, attr, done, sharing
+from .core import Adapter, Facade, Hook, attr, done, names_others, sharing
 from .facts import batches_per_step, evaluation_kind, find_cb, has_base, is_valid_dl, plain, whole_batch
 from .facts import local_rank, n_processes, process_rank
 
@@ -397,7 +397,10 @@ class Trainer(_Files):
         "Have `fn` hear `event`; if added in a fit, until that ends"
         f = partial(fn)  # one of its own, as `fn` may hear other events elsewhere
         f.__name__ = getattr(fn, '__name__', 'callback_fn')
-        cb = FastNLP(on(event)(f))
+        self._add(on(event)(f))
+    callback_handler = property(lambda self: SimpleNamespace(add_callback=self._add))
+    def _add(self, callback):
+        cb = FastNLP(callback() if isinstance(callback, type) else callback)
         self.learn.add_cb(cb)
         if self.learn.inside('fit'): self._at.added.append(cb)
 
@@ -675,3 +678,6 @@ class FastNLP(_Saves):
         if name not in self._filters: return super()._call(name, f, args, kwargs)
         for o in self._filters[name]: res = super()._call(name, partial(_filtered, o, f), args, kwargs)
         return res
+
+# %% ../../nbs/interop/03_fastnlp.ipynb #9d163de8
+__getattr__ = names_others(__name__)

@@ -11,7 +11,7 @@ __all__ = ['Ignite']
 import inspect, math, time, torch
 from functools import cache
 from fastcore.basics import noop, patch
-from .core import Adapter, Hook
+from .core import Adapter, Hook, names_others
 from .facts import batch_size, batches_per_step, evaluation_kind, find_cb, has_base, is_valid_dl
 from .facts import n_open, n_processes, plain, storable, storable_items
 from ..loop.checks import replaced
@@ -526,3 +526,6 @@ def _check_place(self:Ignite, length):
     raise ValueError(f'{self.label}: the state that was loaded into the trainer is that after iteration '
         f'{s.iteration}, in epoch {s.epoch}, and this fit begins with epoch {epoch}: start_epoch={s.epoch} goes on '
         'after whole epochs')
+
+# %% ../../nbs/interop/10_ignite.ipynb #962aefcd
+__getattr__ = names_others(__name__)

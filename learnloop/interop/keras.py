@@ -19,8 +19,11 @@ from ..loop.flow import CancelFitException, CancelTrainException
 from ..loop.steps import StepLimit
 from ..loop.optimizer import get_hypers, hyper_groups, opts
 from ..measure.hook import ModelSummary, uncompiled
-from .core import Adapter, Facade, Hook, attr, not_failed, system_of
+from .core import Adapter, Facade, Hook, attr, names_others, not_failed, system_of
 from .facts import batch_size, batches_per_step, evaluation_kind, find_cb, n_open, plain
+
+# %% ../../nbs/interop/08_keras.ipynb #62a4d74b
+__getattr__ = names_others(__name__)
 
 # %% ../../nbs/interop/08_keras.ipynb #6219b2af
 class _Hooks:

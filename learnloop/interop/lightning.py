@@ -22,7 +22,7 @@ from torch import nn
 from ..loop.data import batch_len
 from ..loop.checks import NoAttribute, did_you_mean
 from ..loop.flow import CancelEpochException, CancelFitException, CancelTrainException
-from .core import Adapter, Facade, Hook, attr, done, sharing
+from .core import Adapter, Facade, Hook, attr, done, names_others, sharing
 from .facts import batch_size, batches_per_step, evaluation_kind, find_cb, has_base, is_valid_dl
 from .facts import local_rank, n_open, plain, schedulers, validated, whole_batch
 from ..loop.optimizer import opts
@@ -1127,3 +1127,6 @@ def then_after_load(self:Lightning):
         sd = saved['callbacks'].get(o.own_name)
         if sd: o.load_saved_state(deepcopy(sd))
     t._checkpoint = None
+
+# %% ../../nbs/interop/06_lightning.ipynb #8d6b4594
+__getattr__ = names_others(__name__)

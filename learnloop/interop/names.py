@@ -216,7 +216,7 @@ pct_lr final_div | div_final | | fit_one_cycle"""
 _text['TrainingEngine', 'class'] = """
 TrainingEngine | Learner | its callbacks run as they are
 EarlyStopping | EarlyStoppingCallback
- | with monitor='valid_loss'; which way is better goes by the name, or by comp, in place of mode
+ | with monitor='valid_loss', and better='less' or better='more' in place of mode
 MetricsLogger | Recorder | which is there by default, and prints the table; Logger hands the same to another platform
 TensorBoardLogger | TensorBoardCallback
 LRSchedulerCallback | TorchScheduler | or fit_one_cycle and its like; learning rates are recorded as learn.recorder.lrs
@@ -329,10 +329,11 @@ overfit_batches | OverfitBatches | as a callback | Learner fit
 num_train_batch_per_epoch num_eval_batch_per_dl | LimitBatches | as a callback | Learner fit
 accumulation_steps | GradientAccumulation(n_batches=…) | as a callback | Learner fit
 fp16 | learn.to_fp16() | | Learner fit
-monitor larger_better | EarlyStoppingCallback(monitor=…, comp=…) | each callback has its own | Learner fit
+monitor larger_better | EarlyStoppingCallback(monitor=…, better=…) | each callback has its own | Learner fit
 marker | | functions are callbacks of the learner that they are given to | Learner
 resume_from | resume | | fit
-progress_bar | learn.no_bar() | does without | Learner"""
+progress_bar | learn.no_bar() | does without | Learner
+larger_better | better | 'more' in place of True, 'less' in place of False | TrackerCallback"""
 
 # %% ../../nbs/interop/01_names.ipynb #aac57189
 _text['fastNLP', 'attribute'] = """
@@ -418,7 +419,8 @@ logger | TensorBoardCallback | or another Logger, as a callback | fit Learner
 min_lr | start_lr | | lr_find
 max_lr | end_lr | | lr_find
 num_training | num_it | | lr_find
-early_stop_threshold | stop_div | | lr_find"""
+early_stop_threshold | stop_div | | lr_find
+mode | better | 'less' in place of 'min', 'more' in place of 'max' | TrackerCallback"""
 
 # %% ../../nbs/interop/01_names.ipynb #7ee3d669
 _text['Lightning', 'attribute'] = """
@@ -513,7 +515,8 @@ disable_tqdm | learn.no_bar() | does without | fit Learner
 compute_loss_func | loss_func | | Learner
 preprocess_logits_for_metrics | get_preds(act=…) | a metric takes what it likes | Learner
 label_smoothing_factor | LabelSmoothingCrossEntropy | as loss_func | fit Learner
-ignore_keys | | | get_preds predict validate"""
+ignore_keys | | | get_preds predict validate
+greater_is_better | better | 'more' in place of True, 'less' in place of False | TrackerCallback"""
 
 # %% ../../nbs/interop/01_names.ipynb #65b501be
 _text['transformers', 'attribute'] = """
@@ -630,7 +633,8 @@ jit_compile run_eagerly | learn.fuse() | compiles the step | fit Learner
 steps_per_execution | learn.fuse() | | fit Learner
 learning_rate | lr | | Learner fit
 metrics loss_func opt_func model dls splitter | an argument of Learner | | fit validate
-filepath | file | | save load export"""
+filepath | file | | save load export
+mode | better | 'less' in place of 'min', 'more' in place of 'max' | TrackerCallback"""
 
 # %% ../../nbs/interop/01_names.ipynb #9a9651fb
 _text['Keras', 'attribute'] = """
@@ -710,7 +714,8 @@ verbose | learn.no_logging() | | Learner
 predict_nonlinearity | loss_func | whose activation get_preds applies, or its act= | Learner
 warm_start | fit(reset_opt=…) | a second fit goes on, unless that is true | Learner
 compile | learn.fuse() | | Learner
-X y | an argument of Learner | as dls | fit"""
+X y | an argument of Learner | as dls | fit
+lower_is_better | better | 'less' in place of True, 'more' in place of False | TrackerCallback"""
 _text['skorch', 'attribute'] = """
 partial_fit | learn.fit | which goes on where the last one ended
 fit_loop run_single_epoch | learn.fit
@@ -731,7 +736,9 @@ set_params get_params | | scikit-learn's protocol: a search calls a function tha
 score | learn.validate | with metrics= of Learner"""
 
 # %% ../../nbs/interop/01_names.ipynb #d0c182cf
-_families = {o:'fit' for o in ('fit_one_cycle', 'fit_flat_cos', 'fit_sgdr', 'fit_wsd', 'fine_tune')}
+_families = dict.fromkeys(('fit_one_cycle', 'fit_flat_cos', 'fit_sgdr', 'fit_wsd', 'fine_tune'), 'fit')
+_families |= dict.fromkeys(('EarlyStoppingCallback', 'SaveModelCallback', 'ReduceLROnPlateau', 'CheckpointCallback'),
+    'TrackerCallback')
 
 def find_names(
     kind:str,  # 'event', 'argument', 'attribute' or 'class'

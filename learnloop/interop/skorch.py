@@ -20,7 +20,7 @@ from ..loop.checks import NoAttribute
 from ..loop.flow import CancelFitException
 from ..loop.loss import innermost
 from ..loop.optimizer import opts
-from .core import Adapter, Hook, done
+from .core import Adapter, Hook, done, names_others
 from .facts import batch_size, evaluation_kind, has_base, n_open, storable, storable_items
 
 # %% ../../nbs/interop/11_skorch.ipynb #9b0bde6e
@@ -551,3 +551,6 @@ def then_before_fit(self:Skorch):
     if not groups: return
     for g,was in zip((g for o in opts(self.learn.opt) for g in o.param_groups), groups, strict=True): g.update(was)
     for o in self.group: o._restore()
+
+# %% ../../nbs/interop/11_skorch.ipynb #8df7a558
+__getattr__ = names_others(__name__)

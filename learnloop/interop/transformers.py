@@ -21,7 +21,7 @@ from fastcore.basics import patch
 from ..loop.data import batch_len
 from ..loop.checks import did_you_mean
 from ..loop.flow import CancelFitException, CancelTrainException, CancelValidException
-from .core import Adapter, Facade, Hook, done
+from .core import Adapter, Facade, Hook, done, names_others
 from .facts import batch_size, batches_per_step, evaluation_kind, find_cb, local_rank
 from .facts import plain, process_rank, schedulers, validated
 
@@ -900,3 +900,6 @@ def _take_up(self:Transformers, sd):
     tr.first = tr.logged = tr.state.global_step
     tr.seen,tr.start = self.learn.count.opt_steps,len(self.learn.recorder.lrs)
     self._plan()
+
+# %% ../../nbs/interop/07_transformers.ipynb #e4246df4
+__getattr__ = names_others(__name__)

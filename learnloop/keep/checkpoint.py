@@ -20,17 +20,18 @@ from .saving import find_unsafe
 from .storage import Checkpoint, Written, list_checkpoints, locked_folder, new_checkpoint, prune, to_plain
 from ..loop.begin import why_inexact
 from ..loop.callback import Callback
-from ..loop.checks import check_whole, did_you_mean, replaced
+from ..loop.checks import check_place, check_whole, checked_args, did_you_mean, replaced
 from ..loop.learner import Learner
 from ..loop.place import Place
 from ..measure.display import error_line
-from ..measure.metrics import less_is_better
+from ..measure.metrics import check_better, need_better, undeclared
 
 # %% ../../nbs/keep/05_checkpoint.ipynb #78a8aeb1
 class CheckpointCallback(Callback):
     "Save checkpoints of the whole state in `folder`, and delete those that needn't be kept"
     order,writes,only_looks,safe_in_evaluate,remove_on_fetch,fit_only = inf,True,True,True,True,True
     agrees = True
+    @checked_args
     def __init__(self,
         folder, # Of this run alone; made if need be
         every_steps:int|None=None,   # Optimizer steps between two of them
@@ -39,7 +40,7 @@ class CheckpointCallback(Callback):
         keep:int|None=2, # How many of the newest are kept; None for all
         best:int=0,      # How many of the best are kept as well
         monitor:str='valid_loss', # The column of the recorder that says which are best
-        larger:bool|None=None, # Are larger values better? None to go by the name: not for losses and errors
+        better:str|None=None, # Which value of `monitor` is better: 'less' or 'more'; None if its metric declares it
         on_error:bool=True,  # Save when an exception ends the fit, Ctrl-C and SIGTERM included?
         background:bool=False # Write beside the training, from a copy in memory?
     ):
@@ -49,10 +50,12 @@ class CheckpointCallback(Callback):
         if every_minutes is not None and not every_minutes>0:
             raise ValueError(f'every_minutes is {every_minutes!r}: it must be more than 0')
         if not (every_steps or every_epochs or every_minutes): every_epochs = 1
-        self.folder,self.every_steps,self.every_epochs = Path(folder).expanduser(),every_steps,every_epochs
+        self.folder = check_place('folder', folder, new=True)
+        self.every_steps,self.every_epochs = every_steps,every_epochs
         self.every_minutes,self.keep,self.best,self.monitor = every_minutes,keep,best,monitor
         self.on_error,self.background = on_error,background
-        self.larger,self._guessed = not less_is_better(monitor) if larger is None else larger,larger is None
+        self.better = check_better(better)
+        self._better = better  # or what the metric declares, when the fit begins
         self.is_open = False     # Is there a fit that it saves, and is the folder locked?
         self._lock = self._last = self._attrs = None
         self._wanted = None      # Info for a checkpoint that was asked for in the middle of a batch
@@ -105,7 +108,7 @@ def save_checkpoint(self:Learner,
         raise RuntimeError('save_checkpoint in after_epoch, before the recorder has its row: '
             'CheckpointCallback.save() waits for it, '
             'and so does a callback of an order above 50')
-    folder = Path(folder).expanduser()
+    folder = check_place('folder', folder, new=True)
     with ExitStack() as stack:
         self.peers.first(stack.enter_context, _sole_writer(self, folder))
         done = save_state(self, folder, self.place, _write, **info)
@@ -141,7 +144,8 @@ def _open(self:CheckpointCallback, state):
 
 # %% ../../nbs/keep/05_checkpoint.ipynb #a9680551
 @patch
-def _prune(self:CheckpointCallback): prune(self.folder, self.keep, self.best, self.monitor, self.larger, self._is_sound)
+def _prune(self:CheckpointCallback):
+    prune(self.folder, self.keep, self.best, self.monitor, self._better, self._is_sound)
 
 @patch
 def after_create(self:CheckpointCallback): self.learn.keeper.listen('SIGUSR1')  # it may have been added by the fit
@@ -150,11 +154,14 @@ def after_create(self:CheckpointCallback): self.learn.keeper.listen('SIGUSR1')  
 @patch
 def _check_monitor(self:CheckpointCallback):
     rec = getattr(self.learn, 'recorder', None)
-    if rec and self._guessed: rec.check_way(self.label, self.monitor, 'larger=False, or True')
     names = getattr(rec, 'columns', [])
-    if self.monitor in names or rec and rec.when_known(self.monitor, self._check_monitor): return
+    if self.monitor in names:
+        self._better = need_better(self.better or rec.directions.get(self.monitor), self.monitor, self.label)
+        return
+    if rec and self.better and rec.when_known(self.monitor, self._check_monitor, logged=True): return
+    more = '' if self.better else undeclared(self.monitor)
     raise ValueError(f'{self.label}: the {self.best} best by {self.monitor!r}, which the recorder has no column for'
-        f'{did_you_mean(self.monitor, names)}; it has {", ".join(names) or "none"}')
+        f'{did_you_mean(self.monitor, names)}; it has {", ".join(names) or "none"}{more}')
 
 # %% ../../nbs/keep/05_checkpoint.ipynb #a968054c
 @patch
@@ -275,7 +282,8 @@ def save_state(
         def _f():
             for o in learn.cbs:
                 if type(o).state_dict is not Callback.state_dict: learn.saved.pop(o.name, None)  # it is there already
-            if learn.peers.shards: learn.saved |= dict(shards=_write_shards(learn.peers, folder, learn.saved['shards']))
+            shards = learn.saved.get('shards')
+            if shards is not None: learn.saved |= dict(shards=_write_shards(learn.peers, folder, shards))
             learn.peers.first(write, folder, learn.saved, dict(place._asdict(), **info))
         learn.with_events('save', _f)
     return learn.outcome.get('save')=='done'

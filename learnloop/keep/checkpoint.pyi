@@ -25,8 +25,8 @@ class CheckpointCallback(Callback):
     monitor: str
     on_error: bool
     background: bool
-    larger: Any
-    _guessed: Any
+    better: Any
+    _better: str | None
     is_open: bool
     _lock: Any
     _last: Any
@@ -40,7 +40,7 @@ class CheckpointCallback(Callback):
     _time: Any
     _steps: Any
     _told: bool
-    def __init__(self, folder: Any, every_steps: int | None=None, every_epochs: int | None=None, every_minutes: float | None=None, keep: int | None=2, best: int=0, monitor: str='valid_loss', larger: bool | None=None, on_error: bool=True, background: bool=False) -> None:
+    def __init__(self, folder: Any, every_steps: int | None=None, every_epochs: int | None=None, every_minutes: float | None=None, keep: int | None=2, best: int=0, monitor: str='valid_loss', better: str | None=None, on_error: bool=True, background: bool=False) -> None:
         """- `folder`: Of this run alone; made if need be
         - `every_steps`: Optimizer steps between two of them
         - `every_epochs`: Epochs; 1 if nothing else is given
@@ -48,7 +48,7 @@ class CheckpointCallback(Callback):
         - `keep`: How many of the newest are kept; None for all
         - `best`: How many of the best are kept as well
         - `monitor`: The column of the recorder that says which are best
-        - `larger`: Are larger values better? None to go by the name: not for losses and errors
+        - `better`: Which value of `monitor` is better: 'less' or 'more'; None if its metric declares it
         - `on_error`: Save when an exception ends the fit, Ctrl-C and SIGTERM included?
         - `background`: Write beside the training, from a copy in memory?
         """

@@ -115,10 +115,14 @@ def __call__(self:Signals, signum, frame):
 
 # %% ../../nbs/keep/04_interrupt.ipynb #e833d05d
 @patch
-def is_mid_batch(self:Signals)->bool:
-    "Whether a batch is under way, of this learner or of one in whose callbacks it runs"
-    h = self.old.get(signal.SIGINT)
-    return self.learn.mid_batch or isinstance(h, Signals) and h.is_mid_batch()
+def must_wait(self:Signals,
+    in_callback:bool=False # Does a callback of this learner run an evaluation of another one?
+)->bool:
+    "Whether a batch, or an evaluation that a callback runs, has to end first, of this learner or of one around it"
+    learn,h = self.learn,self.old.get(signal.SIGINT)
+    evaluates = learn.outer_phases or in_callback and learn.open
+    if learn.mid_batch or evaluates and not learn.keeper.in_own_validation(): return True
+    return isinstance(h, Signals) and h.must_wait(not self.is_fit)
 
 # %% ../../nbs/keep/04_interrupt.ipynb #e833d05e
 @patch
@@ -131,7 +135,16 @@ def _is_waiting(self:Signals):
 
 # %% ../../nbs/keep/04_interrupt.ipynb #e833d05f
 @patch
-def _is_in_epoch(self:Signals): return self.learn.inside('epoch') and not self.learn.inside('evaluate')
+def _ends_evaluation(self:Signals):
+    "Does the run stop after the evaluation of a callback, rather than after a batch?"
+    learn,outer = self.learn,self.learn.outer_phases or ()
+    return bool(outer) and not learn.keeper.in_own_validation() and not any(learn.per_batch(p.name) for p in outer)
+
+@patch
+def _can_resume(self:Signals):
+    "Can `learn.resume()` continue the fit? After the last epoch, nothing is left"
+    learn = self.learn
+    return self.is_fit and learn.inside('epoch') and ('epoch' not in learn.outcome or learn.epoch+1<learn.n_epoch)
 
 @patch
 def _end(self:Signals, e, signum):
@@ -142,20 +155,19 @@ def _end(self:Signals, e, signum):
     if self.raised: return
     if self._is_waiting(): self.between()  # else a checkpoint may be written just now
     if again or told or signum not in (signal.SIGINT, signal.SIGTERM): return
-    what = 'SIGTERM: stopping after this batch'
-    if signum==signal.SIGINT:
-        go_on = '; learn.resume() goes on from there' if self.is_fit and self._is_in_epoch() and not is_script() else ''
-        what = f'Ctrl-C: stopping after this batch{go_on}; once more stops at once'
+    what = f"stopping after this {'evaluation' if self._ends_evaluation() else 'batch'}"
+    if signum==signal.SIGINT and self._can_resume() and not is_script(): what += '; learn.resume() goes on from there'
+    what = f'Ctrl-C: {what}; once more stops at once' if signum==signal.SIGINT else f'SIGTERM: {what}'
     # a broken pipe is no matter
     with suppress(OSError, ValueError, RuntimeError): print(what, file=sys.stderr, flush=True)
 
 # %% ../../nbs/keep/04_interrupt.ipynb #57ea0f5d
 @patch
 def between(self:Signals):
-    "Raise what is due, unless the batch isn't done in which this was begun; several processes agree on that first"
+    "Raise what is due, unless a batch or a callback's evaluation has to end first; several processes agree before"
     if self.due is None: return
     if self.wish and self.learn.team and not (self.learn.peers.broken or getattr(self.due, 'told', False)): return
-    if self.raised or self.is_mid_batch(): return
+    if self.raised or self.must_wait(): return
     self.raised = True
     raise self.due
 
@@ -190,7 +202,7 @@ def handled(self:Signals,
         self.state = 'going'  # what comes from here on waits until the handlers from before are back
         if self.due is not None:
             self._bury()
-            if not self.raised and not self.is_mid_batch(): late = self.due  # it came after the last batch
+            if not self.raised and not self.must_wait(): late = self.due  # it came after the last batch
         self.due = None
         self._give_back()
     if late is not None: raise late

@@ -54,15 +54,21 @@ class Signals:
     def _give_back(self) -> Any: ...  # keep/interrupt.py
     def _put_back(self, o: Any, h: Any) -> Any: ...  # keep/interrupt.py
     def __call__(self, signum: Any, frame: Any) -> Any: ...  # keep/interrupt.py
-    def is_mid_batch(self) -> bool:  # keep/interrupt.py
-        """Whether a batch is under way, of this learner or of one in whose callbacks it runs"""
+    def must_wait(self, in_callback: bool=False) -> bool:  # keep/interrupt.py
+        """Whether a batch, or an evaluation that a callback runs, has to end first, of this learner or of one around it
+
+        - `in_callback`: Does a callback of this learner run an evaluation of another one?
+        """
     def _is_waiting(self) -> Any:  # keep/interrupt.py
         """Does the learner wait for a batch, and can that be ended?"""
-    def _is_in_epoch(self) -> Any: ...  # keep/interrupt.py
+    def _ends_evaluation(self) -> Any:  # keep/interrupt.py
+        """Does the run stop after the evaluation of a callback, rather than after a batch?"""
+    def _can_resume(self) -> Any:  # keep/interrupt.py
+        """Can `learn.resume()` continue the fit? After the last epoch, nothing is left"""
     def _end(self, e: Any, signum: Any) -> Any:  # keep/interrupt.py
         """Raise `e`, at once or between two batches"""
     def between(self) -> Any:  # keep/interrupt.py
-        """Raise what is due, unless the batch isn't done in which this was begun; several processes agree on that first"""
+        """Raise what is due, unless a batch or a callback's evaluation has to end first; several processes agree before"""
     def _bury(self) -> Any: ...  # keep/interrupt.py
     @contextmanager
     def handled(self, saves: bool) -> Any:  # keep/interrupt.py

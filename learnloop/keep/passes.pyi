@@ -4,7 +4,7 @@
 from learnloop.loop.place import Pass
 from typing import Any
 
-__all__ = ['random_states', 'set_random_states', 'KeptPass', 'copy_batch']
+__all__ = ['random_states', 'set_random_states', 'try_loader', 'parts_of', 'KeptPass', 'copy_batch']
 
 def random_states(learn: Any) -> dict:
     """Read the states of all generators that training draws from
@@ -21,9 +21,27 @@ def set_random_states(learn: Any, states: dict) -> Any:
     - `states`: By the name of the generator
     """
 
+def try_loader(dl: Any, epoch: int=0) -> tuple:
+    """Try on copies of `dl` whether a fit that resumes would see the same batches
+
+    - `dl`: Loader: any iterable of batches
+    - `epoch`: The number of the epoch that it is told
+
+    Returns: Does its state lead back to a place? None if it has none, or can't be tried; and what is wrong, '' for nothing
+    """
+
+def parts_of(dl: Any) -> list:
+    """List the loaders that `dl` goes through
+
+    - `dl`: Loader: any iterable of batches
+
+    Returns: `dl` itself, if it is no `Zip` or `Alternate`
+    """
+
 class KeptPass(Pass):
     """A pass that begins where the fit goes on, with the random numbers that it began with the first time"""
     keeper: Any
+    last: Any
     n_taken: Any
     n_done: Any
     heard_at: Any
@@ -35,6 +53,8 @@ class KeptPass(Pass):
     def begin(self) -> Any: ...
     def _go_on(self, origin: Any) -> Any:  # keep/passes.py
         """Come to the batch that is next, and have all state as it was there"""
+    def _sampled(self, batches: Any, careful: Any) -> Any:  # keep/passes.py
+        """The batches of the pass, a few values of which are noted"""
     def _careful(self, batches: Any) -> Any:  # keep/passes.py
         """`batches`, made with care; None where no code that may draw random numbers makes them in this process"""
     @property

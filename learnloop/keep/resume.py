@@ -8,30 +8,32 @@ Docs: https://learnloop.github.io/learnloop/keep/resume.html.md"""
 __all__ = ['Origin', 'read_origin', 'FitKeeper', 'overrides']
 
 # %% ../../nbs/keep/06_resume.ipynb #5356c29d
-import os, threading, torch, warnings
+import threading, torch, warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from copy import deepcopy
 from math import inf
 from pathlib import Path
 from types import CodeType, SimpleNamespace
-from fastcore.basics import noop, patch
+from fastcore.basics import listify, noop, patch
 from torch import Tensor
 from .checkpoint import CheckpointCallback, checkpoint_names
+from .compare import changed_facts, names_of, said
 from .interrupt import Signals
-from .passes import KeptPass, copy_batch, random_states, set_random_states
-from .shards import put_shards, read_shards
+from .passes import KeptPass, copy_batch, parts_of, random_states, set_random_states, try_loader
+from .shards import copy_state, put_own, put_shards, read_shards
 from .state import Checkpointer, check_plain, check_weights
-from .storage import Checkpoint, DamagedCheckpoint, list_checkpoints, locked_folder, newest_checkpoint
+from .storage import (
+    Checkpoint, DamagedCheckpoint, list_checkpoints, locked_folder, misfit, named_checkpoint, newest_checkpoint)
 from ..loop.callback import Callback, as_list, mk_cb
 from ..loop.batch import batch_map, describe
 from ..loop.begin import why_inexact
-from ..loop.checks import replaced, say
+from ..loop.checks import check_place, replaced, say
 from ..loop.flow import CancelFitException, CancelStepException
 from ..loop.learner import Learner, keeps_fits
 from ..loop.place import Place
 from ..loop.rng import branch_rngs, own_stream, preserve_rng
-from ..loop.optimizer import HYPERS, get_hypers, opt_recipe, opts, why_shapeless
+from ..loop.optimizer import HYPERS, get_hypers, hyper_groups, opt_recipe, opts, why_shapeless
 from ..measure.series import shared_parts
 
 # %% ../../nbs/keep/06_resume.ipynb #c641cf20
@@ -46,6 +48,8 @@ class Origin:
     ):
         self.state,self.where,self.args,self.of,self.batch,self.how = state,where,args,of,batch,''
         self.hypers,self.accept = {},True  # Hyper-parameters that are others, and whatever else may be
+        self.options = {} # Options of the optimizer that are others: values of its groups, by name
+        self.changes = () # Differences that the fit warns of
         self.before = {}  # Random states when the fit began
         self.there = ()   # Names of the checkpoints that were there
     place = property(lambda self: Place(*(self.state['loop'][k] for k in Place._fields)), doc='Where the fit goes on')
@@ -62,11 +66,16 @@ def read_origin(
     try:
         state = c.plain()
         shards = read_shards(c.path) if 'shards.json' in c.manifest['files'] else None
+        ranks = state.pop('ranks', None)  # each process reads its own, or adds them up: see `take_own`
         if shards: state = put_shards(state, shards)
+        if ranks: state['ranks'] = ranks
     except DamagedCheckpoint: raise
     except (LookupError, TypeError, ValueError, AttributeError, RuntimeError) as e:
         raise DamagedCheckpoint(f'{file} is not what learnloop writes: {type(e).__name__}, {e}') from e
     check_plain(file, state, c.step)
+    for k in Place._fields:
+        if k in c.manifest and c.manifest[k]!=state['loop'][k]:
+            raise DamagedCheckpoint(f"{file} has loop.{k} {state['loop'][k]!r}, and the manifest {c.manifest[k]!r}")
     weights = dict(model=c.read('model.pt'), opt=c.read('opt.pt'))
     state |= put_shards(weights, shards) if shards else weights
     check_weights(c.path, state)
@@ -85,6 +94,7 @@ class FitKeeper(Checkpointer):
         self.why_not = ''   # Why there is nothing to resume
         self.origin = self.args = self.ask = self.keeps = self.kept = None
         self.n_passes = 0   # Through the data of training in this epoch
+        self.tried = []     # Loaders, and what `try_loader` found
         self.agreed = 0     # What processes agreed to do, and haven't yet
     resuming = property(lambda self: self.origin is not None, doc='Is the fit on its way to the place that it goes '
         'on from?')
@@ -130,6 +140,10 @@ def between(self:FitKeeper):
     if code>1: s.agree(code)
     if s: s.between()
 
+@patch
+def after_between(self:FitKeeper):
+    if self.signals: self.signals.between()
+
 # %% ../../nbs/keep/06_resume.ipynb #d6000011
 @patch
 def _agree(self:FitKeeper):
@@ -138,7 +152,7 @@ def _agree(self:FitKeeper):
     wish = s.wish if s else 0
     if not wish and self.learn.peers.is_first: wish = int(any(o.is_late() for o in self.savers))
     self.agreed = max(self.agreed, self.learn.peers.between(wish))
-    if s and s.is_mid_batch(): return 0  # of whoever runs this evaluation
+    if s and s.must_wait(): return 0  # whoever runs this evaluation acts on it
     code,self.agreed = self.agreed,0
     return code
 
@@ -149,6 +163,42 @@ def _agree_at_end(self:FitKeeper):
     if peers.team is None or peers.broken: return
     wish = max(peers.gather(s.wish))
     if wish>1: s.agree(wish)
+
+# %% ../../nbs/keep/06_resume.ipynb #9deb8de5
+def _read_resume(resume):
+    "Return the folder of the run that `resume` names, and the `Checkpoint` if it names one of these"
+    c = named_checkpoint('resume', resume, _RESUME)
+    if c is None: return check_place('resume', resume, _RESUME, new=True),None
+    if not c.consistent:
+        raise ValueError(f'resume is {str(c.path)!r}, which was saved in the middle of a batch: resume from '
+            f'{str(c.path.parent)!r}, its folder, or from a checkpoint that is named step-…')
+    return check_place('resume', c.path.parent, _RESUME),c
+
+_RESUME = 'the folder of a run, as its CheckpointCallback has it, a checkpoint in it, or a Checkpoint'
+
+def _saver_for(folder, c):
+    "Make the callback that saves a fit which resumes in the run's `folder`, from the checkpoint `c` or the newest one"
+    if c is None or c.has_own_name: return CheckpointCallback(folder)
+    raise ValueError(f'resume is {str(c.path)!r}, and its name does not tell the folder of its run: say where this fit '
+        "saves, with cbs=CheckpointCallback('folder of the run')")
+
+# %% ../../nbs/keep/06_resume.ipynb #3d27efb3
+def _check_newer(c, savers):
+    "Refuse to save where a later fit would resume from other checkpoints than those that lead on from `c`"
+    for folder in (o.folder for o in savers):
+        is_own = folder.resolve()==c.path.parent.resolve()
+        others = [o for o in list_checkpoints(folder, verify=False) if o.consistent and (o.step>c.step or not is_own)]
+        if others: raise ValueError(f'resume is {str(c.path)!r}, and this fit would save in {str(folder)!r}, where '
+            f'{"newer" if is_own else "other"} checkpoints are, up to {others[-1].path.name}. Save in a new folder, '
+            f"with cbs=CheckpointCallback('new folder'); or delete them; or continue from them: resume={str(folder)!r}")
+
+def _verify(what, c):
+    "Verify the checkpoint `c`, which the argument `what` names; if it is not there, say which are"
+    if not c.path.exists():
+        there = ', '.join(checkpoint_names(c.path.parent)) if c.path.parent.is_dir() else ''
+        raise FileNotFoundError(f'{what} is {str(c.path)!r}, and there is no such checkpoint; '
+            f'{c.path.parent} has {there or "none"}')
+    c.verify()
 
 # %% ../../nbs/keep/06_resume.ipynb #d6000001
 def _check_same_folder(saver, resume):
@@ -164,8 +214,8 @@ def enter(self:FitKeeper, args, resume=None, accept=()):
     learn,cbs = self.learn,args['cbs']
     self.forget()
     self.args,self.ask,self.keeps,self.kept,self.why_not = args,(resume, accept),args['keep_failed'],None,''
-    is_saver = [isinstance(o, CheckpointCallback) for o in (*learn.cbs, *cbs)]
-    self._check_overrides(resume is not None or self.keeps or any(is_saver))
+    savers = [o for o in (*learn.cbs, *cbs) if isinstance(o, CheckpointCallback)]
+    self._check_overrides(resume is not None or self.keeps or bool(savers))
     if self.keeps and (why := why_shapeless(learn.model)): raise ValueError(f'keep_failed copies weights, and {why}')
     res = [_KeepsBatches() if self.keeps else _Pauses()]
     if isinstance(resume, Origin):
@@ -174,14 +224,12 @@ def enter(self:FitKeeper, args, resume=None, accept=()):
                 'with others')
         learn.opt_as_at_start(frozen=True)  # the state has what became of it
         return res
-    learn.opt_for_resume(resume)
     if resume is None: return res
-    if not isinstance(resume, (str,os.PathLike)) or not resume:
-        raise TypeError(f'resume is {resume!r}: it must be the folder of a run, as its CheckpointCallback has it')
-    for o in (*learn.cbs, *cbs):
-        if isinstance(o, CheckpointCallback): _check_same_folder(o, resume)
-    if any(is_saver): return res
-    saver = CheckpointCallback(resume)
+    folder,c = _read_resume(resume)
+    for o in savers if c is None else (): _check_same_folder(o, resume)
+    saver = None if savers else _saver_for(folder, c)
+    learn.opt_for_resume(resume)
+    if savers: return res
     self.args['cbs'] = [*cbs, saver]  # `resume()` saves there, too
     return [*res, saver]
 
@@ -190,13 +238,16 @@ def enter(self:FitKeeper, args, resume=None, accept=()):
 def start(self:FitKeeper):
     learn,(resume,accept) = self.learn,self.ask
     learn.paused = learn.failed = None
-    self.asked,self.config = learn.n_epoch,self.mk_config()
+    self.asked,self.config,self.about = learn.n_epoch,self.mk_config(),None
+    if resume is not None or self._checkpoint_cbs(): self.describe_run()  # before anything is trained
     learn.outcome.pop('fit', None)  # of a fit before
+    if resume is not None or self._checkpoint_cbs(): self._try_loaders()
     origin = self._find(resume, accept) if resume is not None else None
     if origin:
         at = origin.place.next
         if at in self.no_place:
             raise ValueError(f'{origin.where} is in the middle of an epoch, next is {at!r}: {self.no_place[at]}')
+        if learn.peers.is_first: _warn_of_changes(origin.changes, origin.where)
         self.marks = {k:v for k,v in origin.state['rng'].items() if k!='now'}
         origin.before = random_states(learn)
         set_random_states(learn, self.marks.get('fit', {}))
@@ -204,19 +255,51 @@ def start(self:FitKeeper):
     self.origin = origin
     return origin.place if origin else Place(learn.epoch)
 
+# %% ../../nbs/keep/06_resume.ipynb #ea14d8ab
+def _refuse_runs(folder):
+    "Refuse a `folder` without checkpoints of its own that holds those of other runs below it"
+    inner = next((o for o in folder.glob('*/step-*/manifest.json')), None)
+    if inner is None: return
+    raise ValueError(f'resume is {str(folder)!r}, a folder of runs, such as {str(inner.parents[1])!r}: give the folder '
+        'of one run, or a new one')
+
+@patch
+def _pick(self:FitKeeper, resume):
+    "Find the folder that `resume` names, the checkpoint to resume from, or None, and the names of all that are there"
+    folder,c = _read_resume(resume)
+    there = []
+    def _newest(_):
+        with locked_folder(folder):
+            there[:] = checkpoint_names(folder)
+            return newest_checkpoint(folder) or _refuse_runs(folder)
+    def _that(c):
+        _verify('resume', c)
+        _check_newer(c, self._checkpoint_cbs())
+        there[:] = checkpoint_names(c.path.parent)
+        return c
+    return folder,self.same_for_all(_that, c) if c else self.same_for_all(_newest, folder),there
+
 # %% ../../nbs/keep/06_resume.ipynb #2df40a95
+@patch
+def _try_loaders(self:FitKeeper):
+    "Warn of loaders whose batches a resumed fit would not see, and find out whether the state of the loader is exact"
+    learn = self.learn
+    for dl in parts_of(learn.dls.train):
+        if not any(dl is o for o,_ in self.tried): self.tried[-8:] = [(dl, try_loader(dl, learn.count.epochs))]
+        exact,why = next(res for o,res in self.tried if o is dl)
+        self.state_fails |= exact is False
+        if why and learn.peers.is_first: warnings.warn(why, stacklevel=2)
+
 @patch
 def _find(self:FitKeeper, resume, accept):
     "What to go on from in the folder or the `Origin` `resume`, or None"
     learn,config = self.learn,self.config
-    # it may be wanted again
-    if isinstance(resume, Origin): return Origin(deepcopy(resume.state), resume.where, resume.args, None, resume.batch)
-    folder,there = Path(resume).expanduser(),[]
-    def _newest(folder):
-        with locked_folder(folder):
-            there[:] = checkpoint_names(folder)
-            return newest_checkpoint(folder)
-    c = self.same_for_all(_newest, folder)
+    if isinstance(resume, Origin):
+        # a copy, as it may be wanted again
+        origin = Origin(copy_state(resume.state), resume.where, resume.args, None, resume.batch)
+        if _accepts_batches(accept): _forget_batches(origin.state)
+        return origin
+    folder,c,there = self._pick(resume)
     if c is None:
         if learn.count.batches and any(o.step==learn.count.opt_steps for o in list_checkpoints(folder, verify=False)):
             warnings.warn(f'{folder} has only what was taken in the middle of a batch, which no fit goes on from: '
@@ -230,27 +313,55 @@ def _find(self:FitKeeper, resume, accept):
     # another kind can't take it up
     if any(old.get(k)!=config.get(k) for k in ('loader','workers','parts')): s['loader'] = None
     self._take_for_same(origin)
-    self.compare(old, config, accept, c.path)
+    changes = self.compare(old, config, accept, c.path, (s.get('about', {}), self.about))
     self.check(origin)
-    _warn_of_batches(old, config, origin.place)
+    if _warn_of_batches(old, config, origin.place) or _accepts_batches(accept): _forget_batches(s)
+    origin.changes = changes
     done = s['loop']['count']['opt_steps']-s['callbacks'].get('step_limit', {}).get('first', inf)
     most = config['max_steps']
-    if most and most<=done and most!=old['max_steps']:
+    if most and most<=done and most!=old.get('max_steps'):
         raise ValueError(f'max_steps is {most}, and {c.path} has {done} steps of this fit: give more, or take its '
             'result by load_checkpoint')
     hypers = get_hypers(learn.opt)
     # it was accepted that they are others
     origin.hypers = {k:[g[k] for g in hypers] for k in hypers[0] if old.get(k)!=config[k]}
+    origin.options = self._other_options(s)
     return origin
 
 # %% ../../nbs/keep/06_resume.ipynb #2df40aa1
+def _accepts_batches(accept): return accept is True or 'batches' in listify(accept or ())
+
+def _forget_batches(o):
+    "Take out of the state `o` all that was noted of batches, so that those of the loader are taken as they come"
+    if not isinstance(o, dict|list): return
+    for k,v in [*(o.items() if isinstance(o, dict) else enumerate(o))]:
+        if isinstance(v, dict) and v.keys()-{'rng'}=={'batch', 'hash', 'looks'}: o.pop(k)
+        else: _forget_batches(v)
+
 def _warn_of_batches(old, new, place):
-    "Say so if the rest of an epoch will not have the batches that it would have had"
+    "Warn if the rest of an epoch will not have the batches that it would have had; return whether batches differ"
     of_batches = 'batch_size','items','train_batches','workers','sampler','dataset','loader','parts'
     bad = [f'{k} was {old.get(k)} and is {new.get(k)}' for k in of_batches if old.get(k)!=new.get(k)]
     if bad and place.next=='train' and place.batch:
         warnings.warn(f'not exact: {"; ".join(bad)}, so the rest of epoch {place.epoch} may repeat items, or leave '
             'some out', stacklevel=2)
+    return bool(bad)
+
+# %% ../../nbs/keep/06_resume.ipynb #624b3cfa
+def _warn_of_changes(changes, where):
+    "Warn once of differences that may be intended"
+    if changes: warnings.warn(f'{where} was saved by a run that differs from this one: {said(changes)}. '
+        f'The fit resumes nevertheless. If this is intended: accept={names_of(changes)!r}', stacklevel=2)
+
+@patch
+def _other_options(self:FitKeeper, s):
+    "Options of the optimizer that aren't those of the saved run: values of the groups, by name"
+    about = s.get('about', {})
+    if about.get('optimizer', {}).get('class')!=self.about['optimizer'].get('class'): return {}
+    changes = [o for o in changed_facts(about, self.about) if o.is_refused and o.name.startswith('optimizer.')]
+    names = [o.name.split('.')[1] for o in changes]
+    groups = [g for _,g in hyper_groups(self.learn.opt)]
+    return {k:[g[k] for g in groups] for k in names if all(k in g for g in groups)}
 
 # %% ../../nbs/keep/06_resume.ipynb #2df40a97
 @patch
@@ -281,17 +392,73 @@ def same_for_all(self:FitKeeper,
 def take_own(self:FitKeeper,
     origin:Origin # As it was read
 ):
-    "Have of `origin` what was this process's own, if there were as many processes then"
+    "Put into the state of `origin` what this process had for itself or, with another number of them, what all had"
+    s,peers,folder = origin.state,self.learn.peers,origin.where
+    ranks = [_as_pairs(o, folder) for o in s.pop('ranks', None) or [[]]]
+    if len(ranks)!=peers.world: return self._take_of_others(origin, ranks)
+    own,step = ranks[peers.rank],s['loop']['count']['opt_steps']
+    put_own(s, own, folder)
+    s['grads'] = _whole_grads(s['grads'], folder, peers.rank)
+    if own: check_plain(folder/'state.json', s, step)
+
+def _whole_grads(grads, folder, rank):
+    "Read those of `grads` that are in a file of the process `rank`"
+    is_whole = all(isinstance(o, Tensor) for o in grads.values())
+    return grads if is_whole else put_shards(grads, read_shards(folder, rank))
+
+def _as_pairs(o, folder):
+    "Check `o`, what `find_own` found in a process; an older layout had a dict"
+    if isinstance(o, dict):
+        own,cbs = [[[k], v] for k,v in o.items() if k!='callbacks'],o['callbacks']
+        return own + [[['callbacks', k], v] for k,v in cbs.items()]
+    for at,*value in (pair or [None] for pair in o):
+        if len(value)<2 and not misfit(at, [str]) and at and at not in (['grads'], ['callbacks']): continue
+        raise DamagedCheckpoint(f'{folder/"state.json"} is not what learnloop writes: ranks has {at!r}, and that is '
+            'no place in a state')
+    return o
+
+# %% ../../nbs/keep/06_resume.ipynb #a4bd78f6
+@patch
+def _take_of_others(self:FitKeeper, origin, ranks):
+    "Make one state for all processes of what another number of them had"
     s,peers = origin.state,self.learn.peers
-    ranks = s.pop('ranks', None) or [dict(rng=s['rng'], loader=s['loader'], callbacks={})]
-    if len(ranks)==peers.world:
-        if peers.team: s |= ranks[peers.rank] | dict(callbacks=s['callbacks'] | ranks[peers.rank]['callbacks'])
-        return
-    s['loader'] = None  # what it says of its place is said of parts of another size
+    rngs = [_part_of(s, 'rng', own, origin.where) for own in ranks]
+    s['grads'],s['exchange'] = _mean_grads(s, ranks, origin.where),{}
+    s['loader'] = None  # its place counts parts of another size
+    _forget_batches(s)
     if peers.rank: s['rng'] = self._other_numbers(s['rng'])
-    if peers.is_first and (any(_drew(o['rng']) for o in ranks[1:]) or len(ranks)==1 and _drops(self.learn.model)):
-        warnings.warn(f'not exact: was {_n_of(len(ranks))}, is {_n_of(peers.world)}: random numbers in the model '
-            'differ; batches and their order are the same', stacklevel=2)
+    if peers.is_first and (why := [*self._why_inexact(ranks, rngs)]):
+        warnings.warn(f'not exact: was {_n_of(len(ranks))}, is {_n_of(peers.world)}: {"; ".join(why)}; batches and '
+            'their order are the same', stacklevel=3)
+
+@patch
+def _why_inexact(self:FitKeeper, ranks, rngs):
+    "Tell what another number of processes can't have as it was"
+    learn = self.learn
+    if any(map(_drew, rngs[1:])) or len(ranks)==1 and _drops(learn.model): yield 'random numbers in the model differ'
+    at = [o for own in ranks for o,*_ in own]
+    named = {o[1] for o in at if o[0]=='callbacks'}
+    first = [o.label for o in learn.cbs if o.name in named and not (o.only_looks or o.agrees)]
+    for k,keys in (('the loss function', ['loss']), ('the model', ['model', 'buffers'])):
+        if any(o[0] in keys for o in at): first.insert(0, f'buffers of {k}')
+    if first: yield f'the state of {", ".join(first)} is that of the first process'
+
+# %% ../../nbs/keep/06_resume.ipynb #a4bd78f8
+def _part_of(s, key, own, folder):
+    "`s[key]` as it was in the process that had `own`"
+    part = {key:dict(s[key]) if key=='grads' else deepcopy(s[key])}
+    put_own(part, [o for o in own if o[0][0]==key], folder)
+    return part[key]
+
+def _mean_grads(s, ranks, folder):
+    "Average gradients that were not exchanged yet over processes; one that a process lacks counts as zeros"
+    names,total = {o[0][1] for own in ranks for o in own if o[0][0]=='grads'},{}
+    for r,own in enumerate(ranks):
+        mine = _whole_grads(_part_of(s, 'grads', own, folder), folder, r)
+        for n in names & mine.keys():
+            dtype,old = total.get(n, (mine[n].dtype, 0.))
+            total[n] = dtype,old + mine[n].to(torch.promote_types(dtype, torch.float32))/len(ranks)
+    return s['grads'] | {n:t.to(dtype) for n,(dtype,t) in total.items()}
 
 # %% ../../nbs/keep/06_resume.ipynb #a4bd7801
 def _n_of(n): return f'{n} processes' if n!=1 else 'one process'
@@ -332,6 +499,7 @@ def _take_for_same(self:FitKeeper, origin):
     if _kind(old)==_kind(self.config): return  # nothing was switched here
     for k in of_opt: old.pop(k, None)
     old |= {k:self.config[k] for k in of_opt if k in self.config}
+    if 'about' in origin.state: origin.state['about']['optimizer'] = self.about['optimizer']
 
 # %% ../../nbs/keep/06_resume.ipynb #d6000003
 @patch
@@ -390,14 +558,23 @@ def rewind(self:FitKeeper):
 # %% ../../nbs/keep/06_resume.ipynb #d6000005
 @patch
 def is_whole(self:FitKeeper)->bool:
-    "Whether the fit is at a place that it can go on from"
+    "Whether the fit is at a place that it can resume from"
     learn,at = self.learn,[p.name for p in self.learn.open]
-    if at[:3]!=['fit', 'epoch', 'train']:
-        return at[:3]==['fit', 'epoch', 'validate'] and 'validate' not in self.no_place
+    if self.in_own_validation(): return True
+    # the callback that runs an evaluation is only half done
+    if at[:3]!=['fit', 'epoch', 'train'] or learn.outer_phases is not None: return False
     if learn.data_pass is None or not learn.data_pass.at_rest: return False
     if self.why_no_place() or at[3:] not in ([], ['fetch']): return False
     making = learn.data_pass.making
     return not making or bool(making.rngs)  # it could be made once more
+
+# %% ../../nbs/keep/06_resume.ipynb #d60000b2
+@patch
+def in_own_validation(self:FitKeeper)->bool:
+    "Whether the fit is in its own validation, which a resumed fit starts again: a callback may evaluate in it"
+    learn = self.learn
+    phases = learn.open if learn.outer_phases is None else learn.outer_phases
+    return [p.name for p in phases[:3]]==['fit', 'epoch', 'validate'] and 'validate' not in self.no_place
 
 # %% ../../nbs/keep/06_resume.ipynb #d600000a
 @patch
@@ -483,7 +660,7 @@ def _keep_state(self:FitKeeper):
     "Copy the whole state here"
     if self.origin is not None: return
     self.put_together()
-    self.kept = SimpleNamespace(state=deepcopy(self.capture(self.learn.place)), failed=None)
+    self.kept = SimpleNamespace(state=copy_state(self.capture(self.learn.place)), failed=None)
 
 class _Pauses(Callback):
     "Keeps what `resume` needs when an exception passes"
@@ -520,7 +697,7 @@ def _pause(self:FitKeeper):
     elif self.is_whole():
         self.put_together()
         state = self.capture(learn.place, weights=learn.opt_changed())
-        state = state | dict(callbacks=deepcopy(state['callbacks']))
+        state = state | dict(callbacks=copy_state(state['callbacks']))
     else:
         self.why_not = self.why_no_place()
         return
@@ -551,33 +728,40 @@ def load_checkpoint(self:Learner,
     folder, # Of a run, for its newest checkpoint, or of a checkpoint, or a `Checkpoint`
     accept=True # What may be different from the checkpoint: see `fit`
 )->Learner: # The learner itself
-    "Have the whole state as it was saved, checked before anything is changed"
+    "Restore the whole state of a checkpoint, checked before anything changes"
+    if inside := [what for p,what in (('fit', 'a fit'), ('evaluate', 'an evaluation')) if self.inside(p)]:
+        raise RuntimeError(f'load_checkpoint was called inside {inside[0]}, and the place in the data cannot be '
+            'restored there: call it before the fit, or use fit(…, resume=checkpoint); learn.load takes weights alone')
     c = self.keeper.same_for_all(_pick_checkpoint, folder)
     if self.opt is None: self.create_opt()
     keeper,origin = self.keeper,read_origin(c)
     keeper.take_own(origin)
     origin.accept,loop = accept,origin.state['loop']
-    keeper.compare(origin.state['config'], keeper.mk_config(), accept, c.path)
+    changes = keeper.compare(origin.state['config'], keeper.mk_config(), accept, c.path,
+        (origin.state.get('about', {}), {} if accept is True else keeper.describe_run()))
     keeper.check(origin)
     self.epoch,keeper.marks = loop['epoch'],{k:v for k,v in origin.state['rng'].items() if k=='fit'}
     keeper.load(origin, True)
     keeper.restore_end(loop)
     self.outcome.pop('fit', None)
     self.paused = self.failed = None  # they are of other weights
+    if self.peers.is_first: _warn_of_changes(changes, c.path)
     return self
 
 def _pick_checkpoint(folder):
-    is_one = isinstance(folder, Checkpoint)
-    if not is_one and (Path(folder).expanduser()/'manifest.json').exists(): folder,is_one = Checkpoint(folder),True
-    c = folder if is_one else newest_checkpoint(folder)
-    if c is None: raise FileNotFoundError(f'{folder} has no checkpoint')
-    if is_one: c.verify()
-    return c
+    must = 'the folder of a run, or a checkpoint'
+    if c := named_checkpoint('folder', folder, must):
+        _verify('folder', c)
+        return c
+    if c := newest_checkpoint(check_place('folder', folder, must)): return c
+    raise FileNotFoundError(f'folder is {str(folder)!r}, which has no checkpoint: it must be {must}')
 
 # %% ../../nbs/keep/06_resume.ipynb #694e3bc3
 @patch
-def resume(self:Learner)->None:
-    "Go on with the fit that was interrupted, from the very batch"
+def resume(self:Learner,
+    accept=() # `'batches'`: take batches of the loader as they come, even if they are not those of before
+)->None:
+    "Continue the fit that was interrupted, from the very batch"
     if self.paused is None:
         why = self.keeper.why_not or 'the last fit ended, or was stopped by an error in the middle of a batch'
         raise RuntimeError(f"there is nothing to resume: {why}. To go on from there, to the bit, "
@@ -585,7 +769,7 @@ def resume(self:Learner)->None:
     dl = self.dls.train
     if self.paused.state['loop']['next']=='train' and not isinstance(dl, Iterator) and (why := why_inexact(dl)):
         warnings.warn(f'{type(dl).__name__} to train on: {why}', stacklevel=2)
-    self.fit(**self.paused.args, resume=self.paused)
+    self.fit(**self.paused.args, resume=self.paused, accept=accept)
 
 # %% ../../nbs/keep/06_resume.ipynb #3ebd7ae1
 class _Only(Callback):
@@ -624,7 +808,9 @@ def replay_batch(self:Learner)->SimpleNamespace:
             'to_ddp, or alone, to replay what fails')
     f,res = self.failed,SimpleNamespace(xb=None, yb=None, pred=None, loss=None, grads={}, heard={})
     state,cbs = deepcopy(f.state),[mk_cb(o) for o in as_list(f.args['cbs'])]
-    n,n_epoch,state['loader'] = state['loop']['batch'],f.args['n_epoch'] or state['loop']['epoch']+1,None
+    n,n_epoch = state['loop']['batch'],f.args['n_epoch'] or state['loop']['epoch']+1
+    state['loader'] = None
+    _forget_batches(state)  # the loader that is made here gives others
     def _train():
         yield from [None]*n
         set_random_states(self, f.rng)

@@ -18,6 +18,8 @@ class Origin:
     how: str
     hypers: dict
     accept: bool
+    options: dict
+    changes: Any
     before: dict
     there: Any
     def __init__(self, state: dict, where: Any, args: Any=None, of: Any=None, batch: Any=None) -> None:
@@ -51,9 +53,11 @@ class FitKeeper(Checkpointer):
     keeps: Any
     kept: Any
     n_passes: int
+    tried: list
     agreed: int
     asked: Any
     config: Any
+    about: Any
     marks: dict
     held: dict
     def __init__(self, learn: Any) -> None:
@@ -69,14 +73,21 @@ class FitKeeper(Checkpointer):
     @contextmanager
     def running(self, is_fit: Any=False) -> Any: ...
     def between(self) -> Any: ...  # keep/resume.py
+    def after_between(self) -> Any: ...  # keep/resume.py
     def _agree(self) -> Any:  # keep/resume.py
         """What is to be done between these two batches in all processes, as one of them got a signal, or by its clock"""
     def _agree_at_end(self) -> Any:  # keep/resume.py
         """Have signals that came after the last batch be those of all processes"""
     def enter(self, args: Any, resume: Any=None, accept: Any=()) -> Any: ...  # keep/resume.py
     def start(self) -> Any: ...  # keep/resume.py
+    def _pick(self, resume: Any) -> Any:  # keep/resume.py
+        """Find the folder that `resume` names, the checkpoint to resume from, or None, and the names of all that are there"""
+    def _try_loaders(self) -> Any:  # keep/resume.py
+        """Warn of loaders whose batches a resumed fit would not see, and find out whether the state of the loader is exact"""
     def _find(self, resume: Any, accept: Any) -> Any:  # keep/resume.py
         """What to go on from in the folder or the `Origin` `resume`, or None"""
+    def _other_options(self, s: Any) -> Any:  # keep/resume.py
+        """Options of the optimizer that aren't those of the saved run: values of the groups, by name"""
     def same_for_all(self, find: Any, folder: Any) -> Checkpoint | None:  # keep/resume.py
         """Call `find` in the first process, and have the checkpoint that it finds in all of them
 
@@ -86,10 +97,14 @@ class FitKeeper(Checkpointer):
         Returns: None if it found none
         """
     def take_own(self, origin: Origin) -> Any:  # keep/resume.py
-        """Have of `origin` what was this process's own, if there were as many processes then
+        """Put into the state of `origin` what this process had for itself or, with another number of them, what all had
 
         - `origin`: As it was read
         """
+    def _take_of_others(self, origin: Any, ranks: Any) -> Any:  # keep/resume.py
+        """Make one state for all processes of what another number of them had"""
+    def _why_inexact(self, ranks: Any, rngs: Any) -> Any:  # keep/resume.py
+        """Tell what another number of processes can't have as it was"""
     def _other_numbers(self, states: Any) -> Any:  # keep/resume.py
         """Random `states` for this process, made of those of the first; generators of loaders are as in that"""
     def _take_for_same(self, origin: Any) -> Any:  # keep/resume.py
@@ -106,7 +121,9 @@ class FitKeeper(Checkpointer):
     def rewind(self) -> Any:  # keep/resume.py
         """Set the random numbers that the pass began with, the first time"""
     def is_whole(self) -> bool:  # keep/resume.py
-        """Whether the fit is at a place that it can go on from"""
+        """Whether the fit is at a place that it can resume from"""
+    def in_own_validation(self) -> bool:  # keep/resume.py
+        """Whether the fit is in its own validation, which a resumed fit starts again: a callback may evaluate in it"""
     def can_save(self) -> bool:  # keep/resume.py
         """Whether the state is one to be saved: of a fit at such a place, or of a learner at rest"""
     def why_no_place(self) -> str:  # keep/resume.py

@@ -4,10 +4,12 @@
 from collections import OrderedDict
 from contextlib import contextmanager
 from learnloop.loop.learner import Learner
+from pathlib import Path
+from torch import Tensor
 from torch import nn
 from typing import Any
 
-__all__ = ['sync_folder', 'atomic_write', 'find_unsafe', 'write_state', 'read_state', 'unwrapper', 'whole', 'cut_like', 'model_state', 'state_for', 'param_names', 'opt_state', 'save_model', 'load_model', 'load_export', 'load_learner']
+__all__ = ['sync_folder', 'atomic_write', 'hash_file', 'lock_file', 'find_unsafe', 'write_state', 'read_state', 'unwrapper', 'whole', 'cut_like', 'cut_named', 'model_state', 'can_copy', 'state_for', 'param_names', 'opt_state', 'is_torch_opt', 'save_model', 'load_model', 'load_export', 'load_learner']
 
 def sync_folder(folder: Any) -> None:
     """Force the names of the files in `folder` to the disk, where the system can
@@ -22,6 +24,23 @@ def atomic_write(path: Any) -> Any:
     - `path`: Where the file will be, its folder made if need be; a link is followed
     """
 
+def hash_file(f: Any) -> str:
+    """Compute the hash of the rest of the file
+
+    - `f`: Binary file, open for reading
+
+    Returns: Hexadecimal
+    """
+
+def lock_file(path: Path, busy: str) -> tuple:
+    """Lock the file `path`, or raise a RuntimeError
+
+    - `path`: Of the lock; its folder exists
+    - `busy`: What to say if another one has it
+
+    Returns: The lock, and the status of its file, by which it is known; None where the file system has no locks
+    """
+
 def find_unsafe(o: Any) -> str | None:
     """Find what only code could read in `o`: say where it is, and of which type
 
@@ -30,11 +49,13 @@ def find_unsafe(o: Any) -> str | None:
     Returns: Such as `['f'] is a torch.nn.Linear`; None if there is nothing
     """
 
-def write_state(file: Any, state: dict) -> None:
+def write_state(file: Any, state: dict) -> str | None:
     """Write `state` so that `read_state` can read it
 
     - `file`: Path, written atomically, or a binary file
     - `state`: Tensors and plain data, nested
+
+    Returns: Hash of the file; None if `file` is a file object
     """
 
 def read_state(file: Any, device: Any=None) -> dict:
@@ -65,6 +86,13 @@ def cut_like(v: Any, t: Any) -> Any:
     - `t`: The tensor that it goes into
     """
 
+def cut_named(o: Any, params: dict) -> Any:
+    """Cut tensors that are in `o` under the name of a parameter, such as averages of weights, as that one is sharded
+
+    - `o`: State of a callback, or of several: tensors and plain data, nested in dicts
+    - `params`: Of the model, by name
+    """
+
 def model_state(model: nn.Module, together: bool=True) -> OrderedDict:
     """Get the state of `model` under the keys of the user's module
 
@@ -72,6 +100,13 @@ def model_state(model: nn.Module, together: bool=True) -> OrderedDict:
     - `together`: Put together what is sharded? All processes take part in that
 
     Returns: As `model.state_dict()`
+    """
+
+def can_copy(v: Any, t: Tensor) -> bool:
+    """Whether `v` can be copied into `t` without a change of its values: a tensor of the same shape and kind of numbers
+
+    - `v`: What a file has
+    - `t`: What it is for
     """
 
 def state_for(model: nn.Module, sd: dict, where: Any, strict: bool=True, tip: str='') -> OrderedDict:
@@ -102,6 +137,12 @@ def opt_state(opt: Any, model: nn.Module, together: bool=True) -> dict | None:
     - `together`: Put together what is sharded? All processes take part in that
 
     Returns: As `opt.state_dict()`, with `param_names` in each group; of a wrapper without groups, it is in `own`
+    """
+
+def is_torch_opt(o: Any) -> bool:
+    """Whether the class of `o` is one of `torch.optim`, and no subclass
+
+    - `o`: Optimizer
     """
 
 def save_model(file: Any, model: nn.Module, opt: Any=None, with_opt: bool=True) -> None:

@@ -3,7 +3,7 @@
 
 from typing import Any
 
-__all__ = ['take_shards', 'put_shards', 'read_shards']
+__all__ = ['take_shards', 'put_shards', 'copy_state', 'read_shards', 'digests', 'find_own', 'put_own']
 
 def take_shards(state: dict) -> dict:
     """Take the tensors out of `state` that are sharded over processes
@@ -20,10 +20,40 @@ def put_shards(o: Any, tensors: dict) -> Any:
     - `tensors`: What it took, by name
     """
 
-def read_shards(folder: Any) -> dict:
+def copy_state(state: Any) -> Any:
+    """Copy `state`
+
+    - `state`: Tensors and plain data, nested
+    """
+
+def read_shards(folder: Any, rank: int | None=None) -> dict:
     """Read tensors that any number of processes wrote
 
     - `folder`: Of a checkpoint whose files were verified
+    - `rank`: Read the tensors that this process had for itself; None for those of the whole run
 
     Returns: Whole tensors by name, on the CPU
+    """
+
+def digests(state: Any) -> Any:
+    """Compute a checksum of each value in `state`, for a comparison with another process
+
+    - `state`: Tensors and plain data, nested in dicts
+    """
+
+def find_own(state: dict, mine: dict, first: dict, at: tuple=()) -> Any:
+    """Find what this process has otherwise than the first
+
+    - `state`: Of this process
+    - `mine`: Its `digests`
+    - `first`: Those of the first process
+    - `at`: Where `state` is in a larger one
+    """
+
+def put_own(state: dict, own: list, folder: Any) -> Any:
+    """Change the state of the first process to that of another one
+
+    - `state`: Of the first process, changed in place
+    - `own`: What `find_own` found in another one
+    - `folder`: Of the checkpoint, for messages
     """

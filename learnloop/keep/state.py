@@ -8,26 +8,31 @@ Docs: https://learnloop.github.io/learnloop/keep/state.html.md"""
 __all__ = ['Checkpointer', 'kind_of_loader', 'check_plain', 'check_weights']
 
 # %% ../../nbs/keep/03_state.ipynb #85129de5
+import torch
 from contextlib import ExitStack, suppress
 from copy import deepcopy
 from functools import partial
+from math import inf
 from pathlib import Path
+import torch
 from fastcore.basics import listify, patch
 from torch import Tensor
-from torch.nn.parameter import is_lazy
 from torch.utils.data import DataLoader
+from .compare import changed_facts, is_accepted, names_of, said
 from .passes import KeptPass, random_states, set_random_states
-from .saving import cut_like, model_state, param_names, state_for, unwrapper, whole
-from .shards import take_shards
+from .saving import (
+    can_copy, cut_like, cut_named, is_torch_opt, model_state, param_names, state_for, unwrapper, whole)
+from .shards import digests, find_own, take_shards
 from .storage import DamagedCheckpoint, from_plain, misfit, to_plain
-from ..loop.batch import describe
+from ..loop.batch import describe, facts_of
 from ..loop.begin import goes_by_state, loader_state, persistent, start_workers
 from ..loop.checks import did_you_mean, replaced
 from ..loop.data import bare, batch_len
 from ..loop.steps import StepLimit
-from ..loop.optimizer import get_hypers, opts
+from ..loop.optimizer import get_hypers, hyper_groups, opts, set_hypers
 from ..loop.place import Keeper, Place
 from ..loop.rng import all_rngs, preserve_rng
+from ..measure.about import about_run, flat_facts
 from ..measure.metrics import mk_metrics
 from ..measure.series import shared_parts
 
@@ -45,11 +50,19 @@ class Checkpointer(Keeper):
         self.noted = None, None  # A number of batches that were done, and the states then
         self.held = {}           # What callbacks knew before the validation, by name
         self.had_workers = []    # Loaders whose workers were there before the pass began
+        self.state_fails = False # Was the loader's own state found not to lead back to its place?
+        self.has_loaded = False  # Did the loader take up a state from the end of a pass?
         # Epochs asked for, and what a fit that goes on must have in common with this one
         self.asked = self.config = None
+        self.about = None        # What the run is, as a checkpoint describes it
     def note_workers(self):
         "Note whose workers are there, before a pass begins"
         self.had_workers = self.running_workers()
+    def by_state(self,
+        dl # Loader: any iterable of batches
+    )->bool:
+        "Tell whether `dl` comes to its place by its own state, and not through its batches"
+        return goes_by_state(dl) and not self.state_fails
     def running_workers(self)->list: # Names of loaders
         "Tell which loaders have their persistent workers running"
         return [k for k,v in self.shared_dls().items() if any(o._iterator is not None for o in persistent(v))]
@@ -63,11 +76,12 @@ class Checkpointer(Keeper):
 def capture(self:Checkpointer,
     place:Place, # Where the fit is
     weights:bool=True, # With the weights and the optimizer's state? What stays in memory needn't have them
-    shared:bool=False # With what each process of the run has of its own? All of them capture at once then
+    shared:bool=False # With what each process of the run has for itself? All of them capture at once then
 )->dict: # Tensors are those in use, not copies
     "Capture the whole state at `place`"
     learn = self.learn
     if shared: self.put_together()
+    about = dict(about=self.describe_run()) if shared else {}  # for a file
     loop = dict(place._asdict(), train_iter=learn.train_iter, pct_train=learn.pct_train, base=learn.epochs_before,
         n_epoch=(self.asked, learn.n_epoch), count=dict(vars(learn.count)), warm=self._workers_at(place),
         **self._in_sight())
@@ -76,16 +90,17 @@ def capture(self:Checkpointer,
     state = dict(loop=loop, config=self.config if learn.inside('fit') else self.mk_config(),
         rng={k:{nm:_as_lists(v) for nm,v in o.items()} for k,o in marks.items()},
         callbacks={nm:sd for nm,sd in self._cb_states(place).items() if sd}, loader=self._loader_state(place),
-        **self._module_state())
+        **self._module_state(), **self._last_batch(place), **about)
     together = shared and not learn.peers.shards
     if weights: state |= dict(model=model_state(learn.model, together), opt=learn.state_of_opt(together))
     else:
         state['hypers'] = [[{k:v for k,v in g.items() if k!='params'} for g in o.param_groups] for o in opts(learn.opt)]
     for o in learn.cbs:
         if hasattr(type(o), 'use_live_weights'): o.use_live_weights(state)
-    if shared and learn.team: state['ranks'] = self._gather_own(state)
-    if not (shared and learn.peers.spreads): return state
-    return whole(state) if together else take_shards(state)
+    own = self._gather_own(state) if shared and learn.team else {}
+    if shared and learn.peers.spreads: state = whole(state) if together else take_shards(state)
+    if 'shards' in own: own['shards'] = state.get('shards', {}) | own['shards']
+    return state | own
 
 # %% ../../nbs/keep/03_state.ipynb #63b03b41
 @patch
@@ -98,12 +113,28 @@ def put_together(self:Checkpointer):
         if hasattr(type(o), 'together'): o.together()
 
 @patch
+def _may_differ(self:Checkpointer, state):
+    "Select from `state` all that a process may have for itself: not weights, the optimizer and the history"
+    learn,unwrap = self.learn,unwrapper(self.learn.model)
+    params = {unwrap(n) for n,_ in learn.model.named_parameters(remove_duplicate=False)}
+    joint = {o.name for o in learn.cbs if hasattr(type(o), 'together')}
+    return {k:v for k,v in state.items() if k not in ('config','opt')} | dict(
+        model={k:v for k,v in state['model'].items() if k not in params},
+        callbacks={k:v for k,v in state['callbacks'].items() if k not in joint})
+
+@patch
 def _gather_own(self:Checkpointer, state):
-    "What of `state` is a process's own, by rank"
-    own = {o.name:state['callbacks'][o.name] for o in self.learn.cbs if o.per_rank and o.name in state['callbacks']}
-    mine,tensors = dict(rng=state['rng'], loader=state['loader'], callbacks=own),{}
-    every = self.learn.peers.gather([to_plain(mine, tensors), tensors])
-    return [from_plain(*o) for o in every]
+    "Gather what each process has otherwise than the first, as `ranks`; its gradients are for a file of its own"
+    peers,part = self.learn.peers,self._may_differ(state)
+    mine,own,grads,tensors = digests(part),[],{},{}
+    for at,*v in find_own(part, mine, peers.from_first(mine)):
+        if at[0]=='grads' and v and v[0].layout==torch.strided:
+            nm = f'ranks.{peers.rank}.{at[1]}'
+            grads[nm],v = v[0],[{'$shard':nm}]
+        own.append([at, *v])
+    every = peers.gather([to_plain(own, tensors), tensors, len(grads)])
+    res = dict(ranks=[from_plain(o, t) for o,t,_ in every])
+    return res | (dict(shards=grads) if any(n for *_,n in every) else {})
 
 # %% ../../nbs/keep/03_state.ipynb #af0f5643
 def _as_lists(o): return [_as_lists(v) for v in o] if isinstance(o, tuple) else o
@@ -125,8 +156,18 @@ def _loader_state(self:Checkpointer, place):
     learn = self.learn
     if place.next=='train': dl = learn.train_pass.dl
     else: dl = self.shared_dls()['train'] if 'batches' in self.marks else None
-    if not goes_by_state(dl): return None
+    # before a loader takes up its state, it isn't asked for it: some are at their beginning for good after that
+    if self.resuming or not self.by_state(dl): return None
     with preserve_rng(bare(dl)): return loader_state(bare(dl))
+
+@patch
+def _last_batch(self:Checkpointer, place):
+    "What proves that a pass comes to `place` by the same batches, and the random numbers that one was made with"
+    last = self.learn.train_pass.last if place.next=='train' and self.learn.train_pass else None
+    facts = facts_of(last)
+    if not facts: return {}
+    if isinstance(last, tuple) and last[2]: facts['rng'] = {nm:_as_lists(v) for nm,v in last[2].items()}
+    return dict(last_batch=facts)
 
 @patch
 def _workers_at(self:Checkpointer, place):
@@ -149,6 +190,7 @@ def _module_state(self:Checkpointer):
     return dict(loss={} if loss is None else dict(loss.state_dict()),
         frozen=[n for n,p in params.items() if not p.requires_grad],
         grads={n:p.grad for n,p in params.items() if p.grad is not None},
+        exchange=self.learn.peers.exchange,
         buffers={unwrap(n):b for n,b in model.named_buffers() if n not in own},
         resting=[unwrap(n) for n,m in model.named_modules() if not m.training])
 
@@ -179,7 +221,7 @@ def kind_of_loader(
 # %% ../../nbs/keep/03_state.ipynb #06401b74
 @patch
 def mk_config(self:Checkpointer)->dict: # Plain data
-    "Collect what a fit that goes on must have in common with the one that was saved"
+    "Collect what a fit that resumes must have in common with the one that was saved"
     learn = self.learn
     dl,hypers = learn.dls.train,get_hypers(learn.opt)
     limit = next((o for o in learn.cbs if isinstance(o, StepLimit)), None)
@@ -200,29 +242,52 @@ def mk_config(self:Checkpointer)->dict: # Plain data
     if getattr(dl, 'is_several', False): res['parts'] = dl.facts()
     return res
 
+# %% ../../nbs/keep/03_state.ipynb #708d236f
+@patch
+def describe_run(self:Checkpointer)->dict: # Plain data
+    "Describe the run, once in a fit"
+    if self.about is not None and self.learn.inside('fit'): return self.about
+    self.about = about_run(self.learn) | dict(fresh=self.learn.count.batches==0)
+    return self.about
+
 # %% ../../nbs/keep/03_state.ipynb #fcd8e405
+# Facts of a description that follow from what must be equal
+_IMPLIED = dict(loss_func='settings.loss', optimizer='optimizer', loader='data.train', parts='data.train',
+    dataset='data.train.dataset', sampler='data.train.sampler', items='data.train')
+
+def _differs(a, b):
+    try: return bool(a!=b)
+    except RuntimeError: return True  # tensors of several values
+
+def _check_accept(accept, known):
+    starts = {'.'.join(o.split('.')[:i+1]) for o in known for i in range(o.count('.')+1)}
+    for o in accept:
+        if o not in starts:
+            raise ValueError(f'accept has {o!r}, which is not compared{did_you_mean(o, starts)}')
+
 @patch
 def compare(self:Checkpointer,
     old:dict, # What the state was saved with, as `mk_config` makes it
     new:dict, # What there is now
-    accept,   # Names of what may be different; True for all
-    where     # What the state is of, for the message
-):
+    accept,   # Names of what may differ; True for all
+    where,    # Where the state is from, for the message
+    facts=({}, {}) # Descriptions of both runs; empty for a checkpoint that has none
+)->list: # Changes that the fit should warn of
     "Refuse differences that aren't accepted"
-    if accept is True: return
-    accept,known = listify(accept or ()),[*new, *old, 'dtype']
-    for o in accept:
-        if o not in known:
-            raise ValueError(f'accept has {o!r}, which is nothing that is compared{did_you_mean(o, known)}')
-    def _differs(k):
-        try: return bool(old.get(k)!=new.get(k))
-        except RuntimeError: return True  # tensors of several values
-    bad = [k for k in {**old, **new} if k not in accept and _differs(k)]
-    if not bad: return
-    said = '; '.join(f'{k} was {old.get(k)!r} and is {new.get(k)!r}' for k in bad)
-    if 'optimizer' in bad: said += ' (learn.switch_opt(…) gives the learner the other one)'
-    raise ValueError(f'{where} is of another run: {said}. '
-        f'If that is as it should be: accept={bad!r}; if not, give this run a folder of its own')
+    if accept is True: return []
+    accept = listify(accept or ())
+    _check_accept(accept, [*new, *old, 'dtype', 'batches', *flat_facts(facts[0]), *flat_facts(facts[1])])
+    others = [k for k in {**old, **new} if _differs(old.get(k), new.get(k))]
+    changes = changed_facts(*facts) if facts[0] else []
+    implied = [_IMPLIED[k] for k in others if k in _IMPLIED]
+    changes = [o for o in changes if not is_accepted(o.name, [*accept, *implied])]
+    bad,refused = [k for k in others if k not in accept],[o for o in changes if o.is_refused]
+    if not bad and not refused: return changes
+    text = '; '.join([f'{k} was {old.get(k)!r} and is {new.get(k)!r}' for k in bad])
+    text = '; '.join(filter(None, [text, said(refused)]))
+    if 'optimizer' in bad: text += ' (learn.switch_opt(…) gives the learner the other one)'
+    raise ValueError(f'{where} is of another run: {text}. '
+        f'If this is intended: accept={bad+names_of(refused)!r}; if not, give this run a folder of its own')
 
 # %% ../../nbs/keep/03_state.ipynb #a26139e7
 _DONE = {'epochs':int, 'batches':int, 'opt_steps':int, 'samples':int, '*':...}
@@ -231,12 +296,17 @@ _SEEN = dict(epoch=int, iter=float, n_done=int, n_iter=(int, None), bs=int, loss
 _LOOP = {'epoch':int, 'next':{'epoch','train','validate'}, 'batch':int, 'train_iter':int, 'pct_train':float, 'base':...,
     'n_epoch':[(float, None)], 'count':_DONE, 'warm':[{'train','valid'}], 'seen?':_SEEN, 'after?':{'*':...}, '*':...}
 _RNG = {'python':..., 'torch':Tensor, '*':...}
-_RANK = dict(rng={'now':_RNG, '*':_RNG}, loader=..., callbacks={'*':dict})
-_STATE = {'loop':_LOOP, 'config':{'callbacks':[str], '*':...}, 'rng':{'now':_RNG, '*':_RNG},
+_LAST = {'batch':int, 'hash':str, 'looks':str, 'rng?':_RNG}
+_RANK = dict(rng={'now':_RNG, '*':_RNG}, loader=..., callbacks={'*':dict}),[[...]]  # the first is of an older layout
+_ABOUT = {'versions?':{'*':...}, 'model?':{'code?':{'*':...}, '*':...}, 'data?':{'*':{'*':...}},
+    'callbacks?':{'*':{'*':...}}, 'optimizer?':{'*':...}, '*':...}
+_CONFIG = {'callbacks':[str], 'optimizer?':list, 'lr?':list, '*':...}
+_STATE = {'loop':_LOOP, 'config':_CONFIG, 'rng':{'now':_RNG, '*':_RNG}, 'last_batch?':_LAST,
     'callbacks':{'*':{'calls?':{'*':int}, '*':...}}, 'loader':..., 'loss':{'*':...}, 'frozen':[str],
-    'grads':{'*':Tensor}, 'buffers':{'*':Tensor}, 'resting':[str],
-    'ranks?':[_RANK], '*':...}
-_OPT = {'param_groups':[{'params':[int], '*':...}], 'state':{'*':{'*':...}}, '*':...}
+    'grads':{'*':Tensor}, 'buffers':{'*':Tensor}, 'resting':[str], 'about?':_ABOUT,
+    'exchange?':{'unsynced?':{'*':bool}, 'order?':[str]}, 'ranks?':[_RANK], '*':...}
+_OPT = {'param_groups':[{'params':[int], 'param_names?':[(str, None)], '*':...}], 'state':{'*':{'*':...}},
+    'made?':{'cls':str, 'defaults':dict, '*':...}, '*':...}
 _RNG_AT = dict(epoch=[], train=['epoch','batches'], validate=['epoch','validate'])  # by where a fit goes on
 
 def _refuse(where, o, schema, at=''):
@@ -259,6 +329,13 @@ def check_plain(
         raise DamagedCheckpoint(f"{bad}: loop.n_epoch is {loop['n_epoch']!r}, and must be two numbers")
     if type(base) is not int: raise DamagedCheckpoint(f'{bad}: loop.base is {base!r}, and must be a whole number')
     if n!=step: raise DamagedCheckpoint(f'{file} is that of step {n}, and the checkpoint is of step {step}')
+    e,batch,count,pct = loop['epoch'],loop['batch'],loop['count'],loop['pct_train']
+    done = count['epochs']-base
+    if e!=done and (loop['next']=='epoch' or count['batches']):
+        raise DamagedCheckpoint(f'{bad}: loop.epoch is {e}, and by loop.count.epochs and loop.base it is {done}')
+    if batch>count['batches']>0 or batch and loop['next']!='train':
+        raise DamagedCheckpoint(f"{bad}: loop.batch is {batch}, of {count['batches']} in all, {loop['next']} is next")
+    if not 0<=pct<inf: raise DamagedCheckpoint(f'{bad}: loop.pct_train is {pct}, and must be a share of the fit')
 
 # %% ../../nbs/keep/03_state.ipynb #bd1b6a15
 def check_weights(
@@ -268,6 +345,27 @@ def check_weights(
     "Refuse weights and optimizers that are none"
     _refuse(folder/'model.pt', state['model'], {'*':...})
     _refuse(folder/'opt.pt', state['opt'], _OPT if 'param_groups' in state['opt'] else {'*':_OPT})
+
+# %% ../../nbs/keep/03_state.ipynb #353637b9
+def _check_floats(o, sd, weights, names, where):
+    "Refuse a state of torch's optimizer `o` that is of other floats than the weights"
+    if not is_torch_opt(o): return
+    for g,r in zip(o.param_groups, sd['param_groups'], strict=True):
+        for p,i in zip(g['params'], r['params'], strict=True):
+            own = {p.dtype, getattr(weights.get(names.get(p)), 'dtype', p.dtype)}
+            if any(t.itemsize<4 for t in own): own.add(torch.float32)
+            for k,v in sd['state'].get(i, {}).items():
+                if isinstance(v, Tensor) and v.dim() and v.shape==p.shape and v.dtype not in own:
+                    raise DamagedCheckpoint(f'{Path(where)/"opt.pt"} is not what learnloop writes: {k!r} of parameter '
+                        f'{i} is {describe(v)}, and the parameter is {describe(p)}')
+
+@patch
+def _check_after(self:Checkpointer, loop, file):
+    "Refuse hyper-parameters for the end of the fit that the optimizer does not have"
+    if loop['next']!='epoch' or loop['epoch']<loop['n_epoch'][1]: return
+    try: self.learn.set_hypers(**loop.get('after', {}))
+    except (ValueError, TypeError) as e:
+        raise DamagedCheckpoint(f'{file} is not what learnloop writes: loop.after, {e}') from e
 
 # %% ../../nbs/keep/03_state.ipynb #86841fe4
 @patch
@@ -285,13 +383,16 @@ def check(self:Checkpointer,
     unwrap = unwrapper(learn.model)
     for what,ours in (('grads', _all_params(learn)), ('buffers', {unwrap(n):b for n,b in learn.model.named_buffers()})):
         for n,t in ours.items():
-            was = s[what].get(n, t)
-            if was.shape!=t.shape and not is_lazy(t):
+            was = s[what].get(n)
+            is_sparse = what=='grads' and was is not None and was.layout is torch.sparse_coo
+            if was is not None and not (was.shape==t.shape and was.dtype==t.dtype if is_sparse else can_copy(was, t)):
                 raise DamagedCheckpoint(f'{p} is not what learnloop writes: {what}.{n} is {describe(was)}, and must '
                     f'be {describe(t)}')
     for k,states in s['rng'].items(): self._check_rng(states, p, f'rng.{k}')
     put_back = learn.note_opt()
-    try: learn.put_opt(s['opt'], where)
+    try:
+        for o,sd in learn.put_opt(s['opt'], where): _check_floats(o, sd, s['model'], param_names(learn.model), where)
+        self._check_after(s['loop'], p)
     finally: put_back()
 
 # %% ../../nbs/keep/03_state.ipynb #722ea799
@@ -342,9 +443,11 @@ def restore(self:Checkpointer,
         vars(learn.count).update(loop['count'])  # first, as callbacks go by it
         self._load_cbs(origin, undo)
         train = self.shared_dls()['train']
-        if s['loader'] is not None and loop['next']!='train' and goes_by_state(train):
+        if s['loader'] is not None and loop['next']!='train' and self.by_state(train):
             train.load_state_dict(s['loader'])
+            self.has_loaded = True
         self._restore_modules(origin)
+        learn.peers.restored(s.get('exchange', {}))
         undo.pop_all()
     learn.train_iter,learn.pct_train,learn.epochs_before = (loop[k] for k in ('train_iter','pct_train','base'))
     self._restore_length(s)
@@ -383,7 +486,8 @@ def _restore_modules(self:Checkpointer, origin):
     else:
         for o,gs in zip(opts(learn.opt), s['hypers'], strict=True):
             for g,h in zip(o.param_groups, gs, strict=True): g.update(h)
-    if origin.hypers: learn.set_hypers(**origin.hypers)
+    if origin.hypers: set_hypers(learn.opt, model, **origin.hypers)
+    _set_options(learn.opt, origin.options)
     if s['loss'] and loss is not None: loss.load_state_dict(s['loss'])
     for n,p in _all_params(learn).items():
         p.requires_grad_(n not in s['frozen'])
@@ -392,6 +496,16 @@ def _restore_modules(self:Checkpointer, origin):
     for n,b in model.named_buffers():
         was = s['buffers'].get(unwrap(n))
         if was is not None and b.shape==was.shape: b.copy_(was)
+
+# %% ../../nbs/keep/03_state.ipynb #3c8d35b1
+def _set_options(opt, options):
+    "Set `options` in the groups of `opt`: a value for each group, by name"
+    for k,vals in options.items():
+        for (_,g),v in zip(hyper_groups(opt), vals, strict=True): g[k] = v
+    if 'amsgrad' not in options: return
+    for o in opts(opt):
+        for state in o.state.values():
+            if 'exp_avg_sq' in state: state.setdefault('max_exp_avg_sq', torch.zeros_like(state['exp_avg_sq']))
 
 # %% ../../nbs/keep/03_state.ipynb #3b09b88f
 @patch
@@ -408,7 +522,7 @@ def restore_end(self:Checkpointer,
     n_epoch = loop['n_epoch'][1]
     if loop['next']!='epoch': return
     if 'after' in loop: self.learn.n_epoch = n_epoch
-    if loop['epoch']>=n_epoch: self.learn.set_hypers(**loop.get('after', {}))
+    if loop['epoch']>=n_epoch: set_hypers(self.learn.opt, self.learn.model, **loop.get('after', {}))
 
 # %% ../../nbs/keep/03_state.ipynb #e3465e29
 @patch
@@ -437,7 +551,10 @@ def load(self:Checkpointer,
     whole:bool # What was to be seen of the last epoch, too?
 ):
     "Fire the `load` phase around putting back the state"
+    state = origin.state
+    if self.learn.peers.spreads:
+        state['callbacks'] = cut_named(state['callbacks'], dict(self.learn.model.named_parameters()))
     def _f():
         self.restore(origin)
-        self._restore_sight(origin.state, whole)
-    with replaced(self.learn, 'saved', origin.state['callbacks'] | origin.state): self.learn.with_events('load', _f)
+        self._restore_sight(state, whole)
+    with replaced(self.learn, 'saved', state['callbacks'] | state): self.learn.with_events('load', _f)

@@ -14,14 +14,22 @@ class Checkpointer(Keeper):
     noted: Any
     held: dict
     had_workers: list
+    state_fails: bool
+    has_loaded: bool
     asked: Any
     config: Any
+    about: Any
     def __init__(self, learn: Any) -> None:
         """- `learn`: The learner whose fits it keeps"""
     def forget(self) -> Any:
         """Have no notes of a fit"""
     def note_workers(self) -> Any:
         """Note whose workers are there, before a pass begins"""
+    def by_state(self, dl: Any) -> bool:
+        """Tell whether `dl` comes to its place by its own state, and not through its batches
+
+        - `dl`: Loader: any iterable of batches
+        """
     def running_workers(self) -> list:
         """Tell which loaders have their persistent workers running
 
@@ -37,17 +45,21 @@ class Checkpointer(Keeper):
 
         - `place`: Where the fit is
         - `weights`: With the weights and the optimizer's state? What stays in memory needn't have them
-        - `shared`: With what each process of the run has of its own? All of them capture at once then
+        - `shared`: With what each process of the run has for itself? All of them capture at once then
 
         Returns: Tensors are those in use, not copies
         """
     def put_together(self) -> Any:  # keep/state.py
         """Have callbacks hold what is of all processes, in all of them at once; nothing where they have parted"""
+    def _may_differ(self, state: Any) -> Any:  # keep/state.py
+        """Select from `state` all that a process may have for itself: not weights, the optimizer and the history"""
     def _gather_own(self, state: Any) -> Any:  # keep/state.py
-        """What of `state` is a process's own, by rank"""
+        """Gather what each process has otherwise than the first, as `ranks`; its gradients are for a file of its own"""
     def _rng_at(self, place: Any) -> Any: ...  # keep/state.py
     def _cb_states(self, place: Any) -> Any: ...  # keep/state.py
     def _loader_state(self, place: Any) -> Any: ...  # keep/state.py
+    def _last_batch(self, place: Any) -> Any:  # keep/state.py
+        """What proves that a pass comes to `place` by the same batches, and the random numbers that one was made with"""
     def _workers_at(self, place: Any) -> Any:  # keep/state.py
         """Whose workers were there before the pass that is to begin again"""
     def _module_state(self) -> Any:  # keep/state.py
@@ -55,18 +67,28 @@ class Checkpointer(Keeper):
     def _in_sight(self) -> Any:  # keep/state.py
         """What is to be seen of the last epoch and batch, and hyper-parameters as they will be at the end of the fit"""
     def mk_config(self) -> dict:  # keep/state.py
-        """Collect what a fit that goes on must have in common with the one that was saved
+        """Collect what a fit that resumes must have in common with the one that was saved
 
         Returns: Plain data
         """
-    def compare(self, old: dict, new: dict, accept: Any, where: Any) -> Any:  # keep/state.py
+    def describe_run(self) -> dict:  # keep/state.py
+        """Describe the run, once in a fit
+
+        Returns: Plain data
+        """
+    def compare(self, old: dict, new: dict, accept: Any, where: Any, facts: Any=...) -> list:  # keep/state.py
         """Refuse differences that aren't accepted
 
         - `old`: What the state was saved with, as `mk_config` makes it
         - `new`: What there is now
-        - `accept`: Names of what may be different; True for all
-        - `where`: What the state is of, for the message
+        - `accept`: Names of what may differ; True for all
+        - `where`: Where the state is from, for the message
+        - `facts`: Descriptions of both runs; empty for a checkpoint that has none
+
+        Returns: Changes that the fit should warn of
         """
+    def _check_after(self, loop: Any, file: Any) -> Any:  # keep/state.py
+        """Refuse hyper-parameters for the end of the fit that the optimizer does not have"""
     def check(self, origin: Any) -> Any:  # keep/state.py
         """Refuse a state that wouldn't fit this learner, before anything is changed
 

@@ -6,7 +6,8 @@ Docs: https://learnloop.github.io/learnloop/keep/storage.html.md"""
 
 # %% auto #0
 __all__ = ['VERSION', 'to_plain', 'from_plain', 'HashingFile', 'Written', 'new_checkpoint', 'DamagedCheckpoint', 'misfit',
-           'as_number', 'Checkpoint', 'Checkpoints', 'list_checkpoints', 'newest_checkpoint', 'prune', 'locked_folder']
+           'as_number', 'Checkpoint', 'named_checkpoint', 'Checkpoints', 'list_checkpoints', 'newest_checkpoint',
+           'prune', 'locked_folder']
 
 # %% ../../nbs/keep/01_storage.ipynb #23cbbd72
 import errno, hashlib, json, math, os, platform, re, reprlib, secrets, shutil, sys, time, torch, warnings
@@ -20,8 +21,10 @@ from queue import Queue
 from threading import Lock, Thread
 from fastcore.basics import patch
 from torch import Tensor
+from ..measure.metrics import LOSSES, check_better, need_better
 from ..measure.series import Frozen, Part, Series
-from .saving import sync_folder, read_state, write_state
+from .saving import lock_file, read_state, sync_folder, write_state
+from ..loop.checks import check_place, is_checkpoint
 
 # %% ../../nbs/keep/01_storage.ipynb #1ac42ffe
 def _kind(o):
@@ -43,7 +46,7 @@ def _are_numbers(o):
 # %% ../../nbs/keep/01_storage.ipynb #3f6b3904
 def _whole(t):
     t = t.detach()
-    return t.clone() if t.layout==torch.strided and t.untyped_storage().nbytes()>t.nbytes else t
+    return t.clone() if t.layout==torch.strided and t.untyped_storage().nbytes()!=t.nbytes else t
 
 _as_tensor = {'$tensor': _whole,
     '$array':   lambda o: torch.from_numpy(o.astype(o.dtype.newbyteorder('='))),
@@ -403,6 +406,10 @@ class Checkpoint:
         "The parts of its name, unless somebody gave it another"
         return re.fullmatch(r'(?:\.old-)?(step|torn)-(\d{9,})', self.path.name)
     @property
+    def has_own_name(self):
+        "Is its name the one that it was written with, so that its parent is the folder of its run?"
+        return bool(self._name)
+    @property
     def step(self):
         "Number of optimizer steps"
         return int(self._name[2]) if self._name else self.manifest.get('step')
@@ -483,7 +490,27 @@ def part(self:Checkpoint,
 @patch
 def plain(self:Checkpoint)->dict: # By name: `loop`, `callbacks`, …
     "Read the state that isn't weights"
-    return from_plain(self.read('state.json'), self.read('tensors.pt'), self.part)
+    plain,tensors = self.read('state.json'),self.read('tensors.pt')
+    if odd := [k for k,t in tensors.items() if isinstance(t, Tensor) and _is_odd(t)]:
+        raise DamagedCheckpoint(f"{self.path/'state.json'} is not what learnloop writes: "
+            f'{odd[0]} in tensors.pt is no plain tensor')
+    return from_plain(plain, tensors, self.part)
+
+def _is_odd(t):
+    "Whether `to_plain` writes no such tensor as `t`: of another class, without values, or larger than its memory"
+    if type(t) is not Tensor or t.is_quantized or t.is_meta or t.requires_grad: return True
+    return t.layout is torch.strided and t.nbytes>t.untyped_storage().nbytes()
+
+# %% ../../nbs/keep/01_storage.ipynb #9ed07897
+def named_checkpoint(
+    what:str, # Name of the argument, for the message
+    v,        # Its value: a path or a `Checkpoint`
+    must:str  # What it must be, in words
+)->Checkpoint|None: # None if it is another path
+    "Find the checkpoint that `v` names, rather than the folder of a run"
+    if isinstance(v, Checkpoint): return v
+    p = check_place(what, v, must, 'path')
+    return Checkpoint(p.resolve() if p.is_symlink() else p) if is_checkpoint(p) else None
 
 # %% ../../nbs/keep/01_storage.ipynb #8b11b0b1
 class Checkpoints(list):
@@ -511,7 +538,7 @@ def list_checkpoints(
     verify:bool=True # Check the hashes of all files, which takes reading them?
 )->Checkpoints: # Oldest first; a damaged one says so in `damage`
     "List the checkpoints in `folder`"
-    folder = Path(folder).expanduser()
+    folder = check_place('folder', folder, new=True)
     try: names = os.listdir(folder)
     except FileNotFoundError: names = []
     new = [nm for nm in names if nm[0]!='.' or nm.removeprefix('.old-') not in names]
@@ -544,18 +571,20 @@ def prune(
     keep:int|None=1, # How many of the newest are kept; None for all
     best:int=0, # How many of the best are kept as well
     monitor:str|None=None, # The value in their metrics that says which are best
-    larger:bool=False, # Are larger values better?
+    better:str|None=None, # Which value of it is better: 'less' or 'more'; None for a loss
     sound=None # Function of a `Checkpoint`: can it be relied on? None to verify it
 )->list: # The `Checkpoint`s that were deleted
     "Delete checkpoints that needn't be kept"
     if keep is not None and keep<1:
         raise ValueError(f'keep is {keep!r}: the newest is what a fit goes on from, so it must be 1 or more, or None')
+    folder = check_place('folder', folder, new=True)
+    if best and monitor is not None: better = need_better(check_better(better) or LOSSES.get(monitor), monitor, 'prune')
     _renew_lock(folder)
     there = list_checkpoints(folder, verify=False)
     good = [o for o in there if o.consistent and (sound or _is_sound)(o)]
     score = {o.path:v for o in good if (v := as_number(o.metrics.get(monitor))) is not None and v==v}
     kept = good[-keep:] if keep is not None else good[:]
-    kept += sorted((o for o in good if o.path in score), key=lambda o: score[o.path], reverse=larger)[:best]
+    kept += sorted((o for o in good if o.path in score), key=lambda o: score[o.path], reverse=better=='more')[:best]
     gone = [o for o in good if o not in kept] + [o for o in there if not o.consistent][:-1]
     aside = []
     for o in gone:
@@ -573,27 +602,12 @@ def _is_sound(o):
 # %% ../../nbs/keep/01_storage.ipynb #e19a0001
 def _busy(folder): return f'another run writes its checkpoints to {folder}: give each run a folder of its own'
 
-def _lock_on(folder):
-    "Lock `folder`: the lock, and what its file is, by which it is known; None where the file system has no locks"
-    from filelock import FileLock, Timeout
-    file = []
-    # not at once: a process that is just being forked lets go of it in a moment
-    lock = FileLock(folder/'.lock', timeout=.2, poll_interval=.02, thread_local=False, fallback_to_soft=False,
-        on_acquired=lambda fd: file.append(os.fstat(fd)))
-    try: lock.acquire()
-    except Timeout as e: raise RuntimeError(_busy(folder)) from e
-    except OSError as e:
-        if e.filename: raise  # it can't be opened
-        warnings.warn(f'{folder} is on a file system without locks ({e}): see to it that no other run writes there',
-            stacklevel=6)
-    return lock,next(iter(file), None)
-
 # %% ../../nbs/keep/01_storage.ipynb #e19a0007
 class _Hold:
     "The lock that this process has on the folder of a run, and the checkpoints that are the run's own"
     def __init__(self, folder):
         self.folder,self.pid,self.known = folder,os.getpid(),{}
-        self.lock,self.file = _lock_on(folder)
+        self.lock,self.file = lock_file(folder/'.lock', _busy(folder))
     def know(self, path): self.known[_step_name(path)] = Checkpoint(path).manifest.get('blake2b')
 
     def is_lost(self):
@@ -609,7 +623,7 @@ class _Hold:
         what = f'{self.folder} was deleted, or its file .lock, while this run had it to itself'
         stop = 'nothing more is written or deleted; give each run a folder of its own'
         _make_folder(self.folder)
-        try: lock,file = _lock_on(self.folder)
+        try: lock,file = lock_file(self.folder/'.lock', _busy(self.folder))
         except RuntimeError as e: raise RuntimeError(f'{what}, and another run writes there now: {stop}') from e
         there = list_checkpoints(self.folder, verify=False)
         if other := [o.path.name for o in there if self.known.get(_step_name(o.path), '')!=o.manifest.get('blake2b')]:

@@ -6,7 +6,7 @@ from learnloop.measure.series import Part
 from typing import Any
 from typing import NamedTuple
 
-__all__ = ['VERSION', 'to_plain', 'from_plain', 'HashingFile', 'Written', 'new_checkpoint', 'DamagedCheckpoint', 'misfit', 'as_number', 'Checkpoint', 'Checkpoints', 'list_checkpoints', 'newest_checkpoint', 'prune', 'locked_folder']
+__all__ = ['VERSION', 'to_plain', 'from_plain', 'HashingFile', 'Written', 'new_checkpoint', 'DamagedCheckpoint', 'misfit', 'as_number', 'Checkpoint', 'named_checkpoint', 'Checkpoints', 'list_checkpoints', 'newest_checkpoint', 'prune', 'locked_folder']
 
 VERSION: int
 
@@ -102,6 +102,9 @@ class Checkpoint:
     def _name(self) -> Any:
         """The parts of its name, unless somebody gave it another"""
     @property
+    def has_own_name(self) -> Any:
+        """Is its name the one that it was written with, so that its parent is the folder of its run?"""
+    @property
     def step(self) -> Any:
         """Number of optimizer steps"""
     @property
@@ -139,6 +142,16 @@ class Checkpoint:
     def size(self) -> Any:
         """Bytes"""
 
+def named_checkpoint(what: str, v: Any, must: str) -> Checkpoint | None:
+    """Find the checkpoint that `v` names, rather than the folder of a run
+
+    - `what`: Name of the argument, for the message
+    - `v`: Its value: a path or a `Checkpoint`
+    - `must`: What it must be, in words
+
+    Returns: None if it is another path
+    """
+
 class Checkpoints(list):
     """A list of `Checkpoint`s, a table in notebooks and in print"""
     head: Any
@@ -164,14 +177,14 @@ def newest_checkpoint(folder: Any) -> Checkpoint | None:
     Returns: Verified; None if there is none at all
     """
 
-def prune(folder: Any, keep: int | None=1, best: int=0, monitor: str | None=None, larger: bool=False, sound: Any=None) -> list:
+def prune(folder: Any, keep: int | None=1, best: int=0, monitor: str | None=None, better: str | None=None, sound: Any=None) -> list:
     """Delete checkpoints that needn't be kept
 
     - `folder`: Of a run
     - `keep`: How many of the newest are kept; None for all
     - `best`: How many of the best are kept as well
     - `monitor`: The value in their metrics that says which are best
-    - `larger`: Are larger values better?
+    - `better`: Which value of it is better: 'less' or 'more'; None for a loss
     - `sound`: Function of a `Checkpoint`: can it be relied on? None to verify it
 
     Returns: The `Checkpoint`s that were deleted

@@ -59,10 +59,16 @@ def _note(o, undo, seen, device):
 @patch
 @contextmanager
 def undone(self:Learner,
-    device=None # Where copies of tensors are kept; None for where they are
+    device=None, # Where copies of tensors are kept; None for where they are
+    of=None # Modules, optimizers and other objects to restore; None for all of the learner
 ):
-    "Put all of the learner back, at the end of a `with` block, as it was at its start"
+    "Restore the learner, or `of`, at the end of a `with` block to its state at the start"
     if why := why_shapeless(self.model): raise ValueError(f'the first call of the model can not be undone: {why}')
+    if of is not None:
+        with ExitStack() as undo:
+            _note([*of], undo, {}, device)
+            yield self
+        return
     own = {*vars(Flow()), 'dls', *(o.name for o in self.cbs)}  # what isn't put back as an attribute
     dls = [self.dls.train, self.dls.valid]
     attrs = {k:v for k,v in vars(self).items() if k not in own}

@@ -6,15 +6,18 @@ Docs: https://learnloop.github.io/learnloop/loop/batch.html.md"""
 
 # %% auto #0
 __all__ = ['as_device', 'default_device', 'batch_parts', 'batch_like', 'batch_map', 'to_device', 'AlsoInput', 'as_targs',
-           'split_batch', 'by_name', 'join_batch', 'find_bs', 'unpack', 'describe', 'to_detach', 'to_concat',
-           'detuplify']
+           'split_batch', 'by_name', 'join_batch', 'find_bs', 'unpack', 'describe', 'BatchSample', 'facts_of',
+           'to_detach', 'to_concat', 'detuplify', 'batch_digest']
 
 # %% ../../nbs/loop/02_batch.ipynb #130e1564
-import torch
+import hashlib, torch
 from collections.abc import Mapping, MutableMapping
 from copy import copy
 from dataclasses import fields, is_dataclass
+from functools import lru_cache
+from itertools import islice
 from torch import Tensor
+from torch.nn.parameter import is_lazy
 from torch.nn.utils.rnn import PackedSequence
 from .checks import did_you_mean
 
@@ -222,7 +225,9 @@ def describe(
     "Summarise the structure of `b` in a line"
     if isinstance(b, Tensor):
         dev = '' if b.device.type=='cpu' else f' {b.device}'
-        return f"{str(b.dtype).removeprefix('torch.')} ({', '.join(map(str, b.shape))}){dev}"
+        layout = '' if b.layout is torch.strided else f' {str(b.layout).removeprefix("torch.")}'
+        shape = 'no shape yet' if is_lazy(b) else ', '.join(map(str, b.shape))
+        return f"{str(b.dtype).removeprefix('torch.')} ({shape}){layout}{dev}"
     if b is None: return 'None'
     name,vals = type(b).__name__,batch_parts(b)
     if vals is None:
@@ -235,6 +240,65 @@ def describe(
     strs = [k+describe(v, n_max) for k,v in zip(keys[:n_max], vals, strict=False)]
     if len(vals)>n_max: strs.append(f'… {len(vals)-n_max} more')
     return f"{'' if type(b) in (tuple,list,dict) else name}{ends[0]}{', '.join(strs)}{ends[1]}"
+
+# %% ../../nbs/loop/02_batch.ipynb #4a2e5302
+@lru_cache(256)
+def _spots(n, k, device):
+    "`k` places among `n` values, spread irregularly"
+    return torch.tensor([int(i*.6180339887498949%1*n) for i in range(1, k+1)], device=device)
+
+def _leaves(b, depth=0):
+    "The values in the batch `b`; those of an object that can be moved are its attributes"
+    vals = batch_parts(b)
+    if vals is None and hasattr(type(b), 'to') and not isinstance(b, Tensor): vals = getattr(b, '__dict__', {}).values()
+    if vals is None or depth>8: yield b
+    else:
+        for o in vals: yield from _leaves(o, depth+1)
+
+def _part(o, k):
+    "What `o` is, and a copy of `k` of its values; None for what has none that can be read"
+    is_tensor = isinstance(o, Tensor)
+    if not is_tensor and type(o).__module__!='numpy':
+        return type(o).__name__,repr(o)[:64] if isinstance(o, str|bytes|int|float|complex) else None
+    if is_tensor: can = o.layout==torch.strided and not (o.is_nested or o.is_quantized or o.is_meta)
+    else: can = o.dtype.kind in 'biufc'
+    if not can: return str(o.dtype),None
+    head,n = f"{str(o.dtype).removeprefix('torch.')} {tuple(o.shape)}",o.numel() if is_tensor else o.size
+    if not n: return head,''
+    at = _spots(n, min(k, n), o.device if is_tensor else torch.device('cpu'))
+    try: return head,o.detach().take(at) if is_tensor else o.flat[at.numpy()]
+    except (RuntimeError,TypeError): return head,None  # a dtype or a kind of tensor that knows no `take`
+
+# %% ../../nbs/loop/02_batch.ipynb #4a2e5303
+class BatchSample:
+    "A few values of the batch `b`, copied"
+    def __init__(self,
+        b, # As the loader gave it
+        n:int=64 # How many values are kept at most
+    ):
+        leaves = [*islice(_leaves(b), n)]
+        self.parts = [_part(o, n//max(len(leaves), 1)) for o in leaves]
+    def facts(self,
+        i:int=0 # The number of the batch
+    )->dict|None: # Plain data: `batch`, `hash`, and `looks` for messages; None if no value could be read
+        "Return a hash of the values, and what they look like"
+        if all(v is None for _,v in self.parts): return None
+        h,looks = hashlib.blake2b(digest_size=16),[]
+        for head,v in self.parts:
+            if not isinstance(v, str|None): v = torch.as_tensor(v).cpu()
+            raw = v.view(torch.uint8).tolist() if isinstance(v, Tensor) else v
+            h.update(f'{head} {raw}'.encode())
+            firsts = ', '.join(f'{o:.6g}' for o in v[:3].tolist()) if isinstance(v, Tensor) else v
+            looks.append(head if v is None else f'{head} with {firsts}')
+        if len(looks)>3: looks[3:] = ['…']
+        return dict(batch=i, hash=h.hexdigest(), looks='; '.join(looks))
+
+# %% ../../nbs/loop/02_batch.ipynb #4a2e5306
+def facts_of(
+    last # The number of a batch and its `BatchSample`, or what this function returned; None if there is none
+)->dict|None: # See `BatchSample.facts`
+    "Return what is noted of a batch as plain data"
+    return last[1].facts(last[0]) if isinstance(last, tuple) else last
 
 # %% ../../nbs/loop/02_batch.ipynb #aeafb721
 def to_detach(
@@ -291,3 +355,44 @@ def detuplify(
     "Take the element out of a tuple of one"
     if not isinstance(t, tuple): return t
     return None if not t else t[0] if len(t)==1 else t
+
+# %% ../../nbs/loop/02_batch.ipynb #e9e0ffa3
+def _some_bytes(t, n):
+    "At most `n` values of the tensor `t`, spread evenly, as bytes"
+    if hasattr(t, 'to_local'): t = t.to_local()
+    if t.layout is torch.sparse_coo: t = t.coalesce().values()
+    if t.is_meta or t.layout is not torch.strided or t.is_quantized: return b''
+    size = t.numel()
+    if t.dim() and size:
+        idxs,at = [i*(size-1)//max(n-1, 1) for i in range(n)] if size>n else [*range(size)],[]
+        for k in reversed(t.shape):  # `torch.unravel_index` imports for a second
+            at.append(torch.tensor([i%k for i in idxs]))
+            idxs = [i//k for i in idxs]
+        t = t[tuple(reversed(at))]
+    t = t.resolve_conj().resolve_neg().cpu().contiguous().reshape(-1)
+    return bytes((torch.view_as_real(t).reshape(-1) if t.is_complex() else t).view(torch.uint8).tolist())
+
+def _leaves(b):
+    "Tensors, arrays and other values in `b`, and the types of its containers"
+    vals = None if isinstance(b, Tensor) else batch_parts(b)
+    if vals is None: return [b]
+    names = [*map(str, b)] if isinstance(b, Mapping) else len(vals)
+    return [f'{type(b).__name__} {names}'] + [o for v in vals for o in _leaves(v)]
+
+def batch_digest(
+    b, # A batch, an item or a tensor
+    n:int=64 # Values of its tensors that are hashed, all in all
+)->str: # 16 hexadecimal digits
+    "Hash the structure of `b` and at most `n` values of it"
+    res,leaves = hashlib.blake2b(digest_size=8),_leaves(b)
+    def _is_array(o): return isinstance(o, Tensor) or hasattr(o, '__array__') and hasattr(o, 'dtype')
+    each = max(n//max(sum(map(_is_array, leaves)), 1), 1)
+    with torch.no_grad():
+        for o in leaves:
+            kind = f'{o.dtype} {tuple(o.shape)}' if _is_array(o) else type(o).__name__
+            if isinstance(o, Tensor): data = _some_bytes(o.detach(), each)
+            elif _is_array(o): data = o.flat[::max(-(-o.size//each), 1)].tobytes() if o.dtype.kind in 'biufcSU' else b''
+            elif isinstance(o, (int,float,str,bytes,type(None))): data = repr(o).encode()
+            else: data = o.tobytes() if hasattr(o, 'tobytes') else b''  # a picture
+            res.update(kind.encode()+len(data).to_bytes(8, 'little')+data)
+    return res.hexdigest()

@@ -4,7 +4,7 @@
 from typing import Any
 import torch
 
-__all__ = ['as_device', 'default_device', 'batch_parts', 'batch_like', 'batch_map', 'to_device', 'AlsoInput', 'as_targs', 'split_batch', 'by_name', 'join_batch', 'find_bs', 'unpack', 'describe', 'to_detach', 'to_concat', 'detuplify']
+__all__ = ['as_device', 'default_device', 'batch_parts', 'batch_like', 'batch_map', 'to_device', 'AlsoInput', 'as_targs', 'split_batch', 'by_name', 'join_batch', 'find_bs', 'unpack', 'describe', 'BatchSample', 'facts_of', 'to_detach', 'to_concat', 'detuplify', 'batch_digest']
 
 def as_device(device: torch.device | str) -> torch.device:
     """Get `device` with the index that its tensors have
@@ -116,6 +116,29 @@ def describe(b: Any, n_max: int=8) -> str:
     Returns: Structure, dtypes and shapes; the device where it isn't the CPU
     """
 
+class BatchSample:
+    """A few values of the batch `b`, copied"""
+    parts: list
+    def __init__(self, b: Any, n: int=64) -> None:
+        """- `b`: As the loader gave it
+        - `n`: How many values are kept at most
+        """
+    def facts(self, i: int=0) -> dict | None:
+        """Return a hash of the values, and what they look like
+
+        - `i`: The number of the batch
+
+        Returns: Plain data: `batch`, `hash`, and `looks` for messages; None if no value could be read
+        """
+
+def facts_of(last: Any) -> dict | None:
+    """Return what is noted of a batch as plain data
+
+    - `last`: The number of a batch and its `BatchSample`, or what this function returned; None if there is none
+
+    Returns: See `BatchSample.facts`
+    """
+
 def to_detach(b: Any, cpu: bool=True) -> Any:
     """Detach every tensor in `b` from its graph
 
@@ -134,4 +157,13 @@ def detuplify(t: Any) -> Any:
     """Take the element out of a tuple of one
 
     - `t`: Tuple of inputs or targets, or anything else
+    """
+
+def batch_digest(b: Any, n: int=64) -> str:
+    """Hash the structure of `b` and at most `n` values of it
+
+    - `b`: A batch, an item or a tensor
+    - `n`: Values of its tensors that are hashed, all in all
+
+    Returns: 16 hexadecimal digits
     """

@@ -15,8 +15,9 @@ from contextlib import contextmanager, nullcontext
 from fastcore.basics import noop
 from torch.utils.data import DataLoader, Dataset, IterableDataset, Subset, TensorDataset
 from torch.utils.data import default_collate, default_convert
+from torch.utils.data._utils.fetch import _MapDatasetFetcher
 from .checks import check_whole
-from .data import bare, batches_of, leaves
+from .data import bare, batches_of, check_same, leaves, replay
 from .rng import preserve_rng
 from .tensors import NamedRows
 
@@ -138,8 +139,8 @@ def why_inexact(
 
 # %% ../../nbs/loop/02_begin.ipynb #d4f13b4f
 class _Skipping:
-    "The batches of indices that `batches` gives; in the next pass, those before number `n` are passed over"
-    def __init__(self, batches): self.batches,self.n = batches,0
+    "The batches of indices that `batches` gives; the next pass leaves out those before number `n`, and keeps number `i`"
+    def __init__(self, batches, i): self.batches,self.n,self.i,self.kept = batches,0,i,None
     def __len__(self): return len(self.batches)
     def __iter__(self):
         self.it,self.todo = iter(self.batches),self.n
@@ -148,12 +149,20 @@ class _Skipping:
         self.skip()
         return next(self.it)
     def skip(self):
-        while self.todo: self.todo = self.todo-1 if next(self.it, None) is not None else 0
+        while self.todo:
+            idxs = next(self.it, None)
+            if self.n-self.todo==self.i: self.kept = idxs
+            self.todo = self.todo-1 if idxs is not None else 0
+
+def _items(dl, idxs):
+    "The batch of the items `idxs` of a loader that draws nothing for it"
+    return None if idxs is None else _MapDatasetFetcher(dl.dataset, True, dl.collate_fn, False).fetch(idxs)
 
 def _can_skip(dl):
     if not isinstance(dl, DataLoader) or dl.batch_sampler is None: return False
     if isinstance(dl.dataset, IterableDataset) or _has_state(dl) or dl._iterator is not None: return False
-    return not batches_draw(dl)
+    own = next(c for c in type(dl).__mro__ if '__iter__' in vars(c))
+    return own.__module__.startswith(('torch.utils.data', 'learnloop.')) and not batches_draw(dl)
 
 @contextmanager
 def _replaced_in(o, **kwargs):
@@ -170,13 +179,18 @@ def begin_at(
     state=None, # Of the loader itself, if it goes by that
     had_workers:bool=False, # Were workers that persist there already, when the pass began?
     rewind=noop, # Sets the random numbers that the pass began with
-    first=noop   # Sets those before its first batch, where others drew in between
+    first=noop,  # Sets those before its first batch, where others drew in between
+    want:dict|None=None, # What was noted of one of those batches, for `replay`; None: nothing is compared
+    put=noop # Sets random numbers: those that this batch was made with, if they were noted
 )->tuple: # An iterator, and a string that says how it came there
     "Begin a pass through `dl` at batch `n`"
     if state is not None:
-        bare(dl).load_state_dict(state)
-        return batches_of(dl),'by its own state'
-    skip = _Skipping(dl.batch_sampler) if _can_skip(dl) else None
+        own = bare(dl)
+        own.load_state_dict(state)
+        # at the end of a pass, torchdata's nodes would begin the next one
+        ends = {'restart_on_stop_iteration':False} if 'restart_on_stop_iteration' in getattr(own, '__dict__', ()) else {}
+        with _replaced_in(own, **ends) if ends else nullcontext(): return batches_of(dl),'by its own state'
+    skip = _Skipping(dl.batch_sampler, want and want['batch']) if _can_skip(dl) else None
     with _replaced_in(dl, batch_sampler=skip) if skip else nullcontext():
         if had_workers and start_workers(dl): rewind()
         if skip: skip.n = n
@@ -185,7 +199,8 @@ def begin_at(
     if skip:
         skip.skip()
         skip.n = 0  # not at the first `iter` of it: a loader with workers begins twice
+        if want: check_same(dl, want, _items(dl, skip.kept))
         return batches,'passing over indices'
-    for _ in range(n): next(batches, None)
+    replay(dl, batches, n, want, put)
     why = ', as its own state may not be exact' if _has_state(dl) else ''
     return batches,f'going through {n} batches again{why}'

@@ -80,7 +80,7 @@ def why_inexact(dl: Any) -> str:
     Returns: '' if nothing is known against it
     """
 
-def begin_at(dl: Any, n: int, state: Any=None, had_workers: bool=False, rewind: Any=..., first: Any=...) -> tuple:
+def begin_at(dl: Any, n: int, state: Any=None, had_workers: bool=False, rewind: Any=..., first: Any=..., want: dict | None=None, put: Any=...) -> tuple:
     """Begin a pass through `dl` at batch `n`
 
     - `dl`: Loader: any iterable of batches
@@ -89,6 +89,8 @@ def begin_at(dl: Any, n: int, state: Any=None, had_workers: bool=False, rewind: 
     - `had_workers`: Were workers that persist there already, when the pass began?
     - `rewind`: Sets the random numbers that the pass began with
     - `first`: Sets those before its first batch, where others drew in between
+    - `want`: What was noted of one of those batches, for `replay`; None: nothing is compared
+    - `put`: Sets random numbers: those that this batch was made with, if they were noted
 
     Returns: An iterator, and a string that says how it came there
     """

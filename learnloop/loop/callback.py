@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager
 from functools import cache, partial
 from types import MethodType
 from fastcore.basics import camel2snake, listify, patch
+from fastcore.meta import use_kwargs
 from .checks import NoAttribute, called_here, check_whole, did_you_mean, note_on
 from .flow import Flow, event, near_miss
 
@@ -75,26 +76,32 @@ def _defines(cls, k):
 # %% ../../nbs/loop/01_callback.ipynb #6c0605e8
 class _Reader:
     "Reads what it doesn't have from its `learn`"
-    learn = None
+    learn,_default = None,'learn'  # `_default`, as in fastai: the attribute whose attributes it reads
     _live = 'order','run','run_train','run_valid'  # Setting one of these changes who hears what
     def __getattr__(self, k):
         # neither a special name nor a property that failed, which shows its own error, is looked for in the learner
-        if k.startswith('__'): raise AttributeError(f'{type(self).__name__!r} object has no attribute {k!r}')
+        if k.startswith('__') or k==self._default:
+            raise AttributeError(f'{type(self).__name__!r} object has no attribute {k!r}')
         if _defines(type(self), k): return object.__getattribute__(self, k)
-        learn = self.learn
+        learn = getattr(self, self._default)
+        is_flow = isinstance(learn, Flow)
+        if is_flow and k[0]!='_' and (k in vars(learn) or _defines(type(learn), k)): return getattr(learn, k)
+        if k in vars(self).get('_events', ()): return self._events[k]
         if learn is None: raise AttributeError(f'{self.label} has no attribute {k!r} of its own, and is in no learner')
-        if k[0]!='_' and (k in vars(learn) or _defines(type(learn), k)): return getattr(learn, k)
+        if not is_flow: return getattr(learn, k)
         def _advice(): return called_here('attribute', k) or did_you_mean(k, [*vars(self), *dir(learn)])
         raise NoAttribute(f'neither {self.label} nor its learner has an attribute {k!r}', _advice)
 
     def __setattr__(self, k, v):
         is_in,is_live = self.learn is not None,k in self._live
         # private names aren't read from the learner
-        if is_in and k[:1]!='_' and k not in vars(self) and _static(type(self), k) is None and _shadows(self.learn, k):
+        if is_in and k[:1]!='_' and k not in vars(self) and not _defines(type(self), k) and _shadows(self.learn, k):
             _warn_shadow(self, k)
-        changes = is_in and is_live and getattr(self, k)!=v
+        changes = is_in and is_live and isinstance(self.learn, Flow) and getattr(self, k)!=v
         super().__setattr__(k, v)
         if changes: self.learn._changed(muted=True)
+
+    def __dir__(self): return [*super().__dir__(), *(k for k in dir(self.learn) if k[0]!='_')]
 
 def _shadows(learn, k):
     "Would an attribute `k` of a callback hide state of the learner? A method is nothing that one writes to"
@@ -134,16 +141,17 @@ class Callback(_Named):
     writes = False            # Does it write files?
     only_looks = False        # Is training the same without it? Then a run may go on with it or without
     agrees = False            # Does it cancel in all processes of a run alike, if at all? Then they needn't meet
-    per_rank = False          # Is its state another in each process of a run? Then checkpoints keep that of each
     fit_only = False          # Is it for fits alone? Then its `before_fit` doesn't stand in for `before_evaluate`
     own_evaluation_only = False # Does it hear nothing of evaluations that begin while it is there?
+    handles_nan = False       # Does it act on a loss that is infinite or NaN? Then the recorder warns of none
     needs_length = False      # Does what it does depend on how long the fit is? Then a run keeps its `n_epoch`
     owns = ()                 # Names of the hyper-parameters that it sets: no other callback may
+    in_charge_of = ()         # Those that it sets again and again in this fit, so that nobody else's value lasts
     foreign = None            # The callback of another system that it stands for
     maker = None              # Function that makes another one like it, for the next learner that it is given to
     like = None               # The one that it was made after
     epoch_columns = ()        # Columns of its own in the table of epochs, whose values it puts into `recorder.row`
-    provides = ()             # Names of what it gives to `recorder.record`
+    provides = ()             # Names of what it gives to `recorder.record`, or a dict of them: which value is better
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -151,6 +159,7 @@ class Callback(_Named):
             miss = near_miss(k) if callable(v) else None
             if miss: raise ValueError(f'unknown event {k!r} in {cls.__name__}; did you mean {miss!r}?')
 
+    @use_kwargs(event, keep=True)  # so that events are completed
     def __init__(self,
         name:str|None=None, # Its name in the learner and in checkpoints; None: the class's or the first function's
         **events            # Functions that take the callback, by the name of the event that they hear
@@ -163,16 +172,6 @@ class Callback(_Named):
             raise TypeError(f'Callback({k}={f!r}): a function of the callback, or None')
         self._events = {k:MethodType(f, self) for k,f in events.items() if f is not None}
         self._event_args = tuple(events)
-
-# %% ../../nbs/loop/01_callback.ipynb #6ab215fb
-class _Signature:
-    "That of `Callback`, with an argument for each event; subclasses with an `__init__` of their own have theirs"
-    def __get__(self, o, cls):
-        if o is not None or cls.__init__ is not Callback.__init__: raise AttributeError('__signature__')
-        _,*first,rest = inspect.signature(Callback.__init__).parameters.values()
-        events = [inspect.Parameter(k, inspect.Parameter.KEYWORD_ONLY, default=None) for k in event]
-        return inspect.Signature([*first, *events, rest])
-Callback.__signature__ = _Signature()
 
 # %% ../../nbs/loop/01_callback.ipynb #1eed92fc
 @patch
@@ -244,19 +243,42 @@ def listens(self:Callback,
     "Whether it hears anything now"
     return self.run and (not inner or bool(self.run_train if training else self.run_valid))
 
+# %% ../../nbs/loop/01_callback.ipynb #448b3d0e
+@cache
+def _plain_flow(): return Flow()
+
+@patch
+def _find_methods(self:Callback, flow, name):
+    "What `cb(name)` calls: the handlers of an event, or a method; a misspelt event is an error"
+    if name in flow.events or name in vars(self).get('_events', ()): return [f for f,_ in self._heard(name)]
+    if name in vars(self) or hasattr(type(self), name): return [f] if callable(f := getattr(self, name)) else []
+    if miss := near_miss(name): raise AttributeError(f'{self.label} has no method {name!r}; did you mean {miss!r}?')
+    return []
+
+@patch
+def _is_muted(self:Callback, flow, name):
+    if name.startswith('cleanup_'): return False
+    training = getattr(self.learn, 'training', None)  # None: `learn` doesn't say, and is any object
+    return not any(self.listens(name in flow._inner, o) for o in (True, False) if training in (o, None))
+
+# %% ../../nbs/loop/01_callback.ipynb #528dcedc
 @patch
 def __call__(self:Callback,
     name:str, # Name of an event, or of any method
     *args, **kwargs
-): # What was returned, by the last if several hear the event; None for an event that it doesn't hear
-    "Call what hears the event `name`, or its method of that name"
-    res,events = None,event if self.learn is None else self.learn.events
-    if name in events or name in vars(self).get('_events', ()):
-        for f,_ in self._heard(name): res = f(*args, **kwargs)
-        return None if res is on.held_back else res
-    if hasattr(type(self), name): return getattr(self, name)(*args, **kwargs)
-    near = called_here('event', name) or did_you_mean(name, {*dir(type(self)), *events})
-    raise AttributeError(f'{self.label} has no method {name!r}{near}')
+): # What was returned, by the last if several hear the event; None if it is muted or has no such method
+    "Call what hears the event `name`, or its method of that name, as in fastai"
+    res,is_in = None,isinstance(self.learn, Flow)
+    flow = self.learn if is_in else _plain_flow()
+    fs = self._find_methods(flow, name)
+    try:
+        for f in () if self._is_muted(flow, name) else fs: res = f(*args, **kwargs)
+    except Exception as e:
+        if not is_in: note_on(e, f'learnloop: in {self.label}.{name}')  # the loop notes where it calls
+        raise
+    finally:
+        if name=='after_fit' and not self.run: self.run = True
+    return None if res is on.held_back else res
 
 # %% ../../nbs/loop/01_callback.ipynb #d1a000c3
 @patch

@@ -32,6 +32,7 @@ class on:
 class _Reader:
     """Reads what it doesn't have from its `learn`"""
     learn: Learner
+    _default: str
     _live: Any
     # The learner's
     batch: Any
@@ -47,6 +48,7 @@ class _Reader:
     dls: Any
     epoch: Any
     epochs_before: Any
+    evaluated: Any
     events: Any
     exception: Any
     failed: Any
@@ -83,6 +85,7 @@ class _Reader:
     opt_at_start: Any
     opt_func: Any
     outcome: Any
+    outer_phases: Any
     path: Any
     paused: Any
     pct_train: Any
@@ -112,6 +115,7 @@ class _Reader:
     version: Any
     wd: Any
     wd_bn_bias: Any
+    written: Any
     x: Any
     xb: Any
     y: Any
@@ -121,6 +125,7 @@ class _Reader:
     progress: ProgressCallback
     def __getattr__(self, k: Any) -> Any: ...
     def __setattr__(self, k: Any, v: Any) -> Any: ...
+    def __dir__(self) -> Any: ...
 
 class _Named(_Reader):
     """Has a name that may be set until it is in a learner"""
@@ -149,11 +154,12 @@ class Callback(_Named):
     writes: bool
     only_looks: bool
     agrees: bool
-    per_rank: bool
     fit_only: bool
     own_evaluation_only: bool
+    handles_nan: bool
     needs_length: bool
     owns: Any
+    in_charge_of: Any
     foreign: Any
     maker: Any
     like: Any
@@ -226,7 +232,7 @@ class Callback(_Named):
     def cleanup_load(self) -> Any: ...
     def after_exception(self) -> Any: ...
     def __init_subclass__(cls, **kwargs: Any) -> None: ...
-    def __init__(self, name: str | None=None, **events: Any) -> None:
+    def __init__(self, name: str | None=..., *, after_create: Any=..., before_fit: Any=..., after_cancel_fit: Any=..., after_fit: Any=..., cleanup_fit: Any=..., before_epoch: Any=..., after_cancel_epoch: Any=..., after_epoch: Any=..., cleanup_epoch: Any=..., before_train: Any=..., after_cancel_train: Any=..., after_train: Any=..., cleanup_train: Any=..., before_validate: Any=..., after_cancel_validate: Any=..., after_validate: Any=..., cleanup_validate: Any=..., between_batches: Any=..., before_fetch: Any=..., after_fetch: Any=..., cleanup_fetch: Any=..., before_batch: Any=..., after_cancel_batch: Any=..., after_batch: Any=..., cleanup_batch: Any=..., before_turn: Any=..., after_cancel_turn: Any=..., after_turn: Any=..., cleanup_turn: Any=..., after_pred: Any=..., after_loss: Any=..., before_backward: Any=..., after_cancel_backward: Any=..., after_backward: Any=..., cleanup_backward: Any=..., before_step: Any=..., after_cancel_step: Any=..., after_step: Any=..., cleanup_step: Any=..., after_opt_step: Any=..., before_zero_grad: Any=..., after_cancel_zero_grad: Any=..., after_zero_grad: Any=..., cleanup_zero_grad: Any=..., after_record: Any=..., before_evaluate: Any=..., after_cancel_evaluate: Any=..., after_evaluate: Any=..., cleanup_evaluate: Any=..., before_sanity: Any=..., after_cancel_sanity: Any=..., after_sanity: Any=..., cleanup_sanity: Any=..., before_save: Any=..., after_cancel_save: Any=..., after_save: Any=..., cleanup_save: Any=..., before_load: Any=..., after_load: Any=..., cleanup_load: Any=..., after_exception: Any=..., **events: Any) -> None:
         """- `name`: Its name in the learner and in checkpoints; None: the class's or the first function's
         - `events`: Functions that take the callback, by the name of the event that they hear
         """
@@ -264,8 +270,11 @@ class Callback(_Named):
         - `inner`: Is the event inside a batch?
         - `training`: Is the batch one of training?
         """
+    def _find_methods(self, flow: Any, name: Any) -> Any:  # loop/callback.py
+        """What `cb(name)` calls: the handlers of an event, or a method; a misspelt event is an error"""
+    def _is_muted(self, flow: Any, name: Any) -> Any: ...  # loop/callback.py
     def __call__(self, name: str, *args: Any, **kwargs: Any) -> Any:  # loop/callback.py
-        """Call what hears the event `name`, or its method of that name
+        """Call what hears the event `name`, or its method of that name, as in fastai
 
         - `name`: Name of an event, or of any method
         """

@@ -2,9 +2,10 @@
 """Messages that help: what was given, what the rule is, what may have been meant"""
 
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
-__all__ = ['elsewhere', 'did_you_mean', 'called_here', 'note_on', 'safely', 'NoAttribute', 'fold_frames', 'checked_args', 'check_whole', 'say', 'replaced']
+__all__ = ['elsewhere', 'did_you_mean', 'called_here', 'note_on', 'safely', 'NoAttribute', 'fold_frames', 'no_name', 'checked_args', 'check_whole', 'is_checkpoint', 'check_place', 'say', 'replaced']
 
 elsewhere: list
 
@@ -60,6 +61,16 @@ def fold_frames(e: BaseException, tb: Any) -> Any:
     - `tb`: Its traceback below the frame that is running, whose variables would refer to it
     """
 
+def no_name(module: Any, name: str, advice: Any=None) -> Exception:
+    """Make the error that a module's `__getattr__` raises
+
+    - `module`: The module
+    - `name`: What it lacks
+    - `advice`: Function that returns the end of the message
+
+    Returns: An `ImportError`, or a `NoAttribute`
+    """
+
 def checked_args(f: Any=None, to: Any=(), **own: Any) -> Any:
     """Have `f` tell what an argument is called here that it doesn't take: a decorator, with or without arguments
 
@@ -76,6 +87,24 @@ def check_whole(what: str, v: Any, low: int=1) -> int:
     - `low`: The least that it may be
 
     Returns: `v`
+    """
+
+def is_checkpoint(path: Path) -> bool:
+    """Whether `path` is a checkpoint: by the name that it is written with, or, after a renaming, by the files in it
+
+    - `path`: A folder, which need not exist
+    """
+
+def check_place(what: str, v: Any, must: str='the folder of a run', kind: str='folder', new: bool=False) -> Path:
+    """Refuse a value that is no path, or that is a file in place of a folder, or the other way round
+
+    - `what`: Name of the argument, for the message
+    - `v`: Its value
+    - `must`: What it must be, in words
+    - `kind`: 'folder', 'file', or 'path', of which only the type is checked
+    - `new`: May it be missing, as it will be written?
+
+    Returns: With the home folder in place of `~`
     """
 
 def say(s: Any) -> Any:

@@ -6,7 +6,7 @@ Docs: https://learnloop.github.io/learnloop/loop/data.html.md"""
 
 # %% auto #0
 __all__ = ['batch_len', 'check_loader', 'why_empty', 'DataLoaders', 'mk_dls', 'in_order', 'next_batch', 'batches_of',
-           'error_frames', 'set_epoch', 'Endless', 'Until', 'bare', 'leaves', 'source_teller']
+           'check_same', 'replay', 'error_frames', 'set_epoch', 'Endless', 'Until', 'bare', 'leaves', 'source_teller']
 
 # %% ../../nbs/loop/02_data.ipynb #d83fd617
 import torch
@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.autograd import profiler
 from torch.utils.data import BatchSampler, DataLoader, IterableDataset, RandomSampler, SequentialSampler, Subset
 from torch.utils.data.dataloader import _DatasetKind, _SingleProcessDataLoaderIter
-from .batch import AlsoInput, as_device, as_targs, default_device, describe, to_device
+from .batch import AlsoInput, BatchSample, as_device, as_targs, default_device, describe, facts_of, to_device
 from .checks import NoAttribute, did_you_mean, note_on, safely
 from .rng import preserve_rng, read_rngs, write_rngs
 
@@ -127,19 +127,37 @@ def _missing(self, k):
     raise NoAttribute(f'DataLoaders has no attribute {k!r}', partial(_what_instead, k, dir(self)))
 DataLoaders.__getattr__ = _missing  # by `@patch`, it would be one of the module
 
+# %% ../../nbs/loop/02_data.ipynb #7d21c0a2
+@patch
+def __setattr__(self:DataLoaders, k, v):
+    if k in ('bs','valid_bs','batch_size','shuffle','drop_last','num_workers'):
+        arg = 'bs' if k=='batch_size' else k
+        raise AttributeError(f'dls.{k} = {v!r} would change nothing, as a loader keeps what it was made with: make '
+            f'them anew, as in learn.dls = DataLoaders.from_dsets(train_ds, valid_ds, {arg}={v!r})')
+    object.__setattr__(self, k, v)
+
+DataLoaders.bs = property(lambda self: getattr(self.train, 'batch_size', None), doc='Items in a training batch')
+
 # %% ../../nbs/loop/02_data.ipynb #1587baad
 @patch
 def __getitem__(self:DataLoaders,
     k:int|str # Name or number
 ): # The loader
     "Get a loader by name or number"
-    name = k
-    if isinstance(k, int): name = self._names[k] if -len(self._names)<=k<len(self._names) else None
+    name = self.name_of(k)
     if name in self.names: return getattr(self, name)
     has = ', '.join(f'{self._names.index(o)} {o!r}' for o in self.names) or 'none'
     if not isinstance(k, int|str): k = describe(k)
     if not isinstance(k, int): raise KeyError(f"no loader {k!r}: there is {has}{did_you_mean(str(k), self.names)}")
     raise IndexError(f"no loader {k}{f' ({name!r})' if name else ''}: there is {has}")
+
+@patch
+def name_of(self:DataLoaders,
+    k:int|str # Number or name
+)->str|None: # None if there is no such number
+    "Get the name of the loader that `k` means"
+    if not isinstance(k, int): return k
+    return self._names[k] if -len(self._names)<=k<len(self._names) else None
 
 # %% ../../nbs/loop/02_data.ipynb #f9844f2c
 @patch
@@ -271,6 +289,41 @@ def batches_of(
     if type(it) is _SingleProcessDataLoaderIter and _can_be_quick(it): it.__class__ = _Quick
     return it
 
+# %% ../../nbs/loop/02_data.ipynb #193de195
+_SAME_AGAIN = ("Seed what it draws by the epoch and the index (SeededItems(ds), or a set_epoch method), or give it state_dict "
+    "and load_state_dict that hold all of its state, and say dl.resumes_exactly = True. If other batches are fine: "
+    "accept=['batches']")
+
+def check_same(
+    dl, # Loader that gave `b`
+    want:dict, # What was noted of the batch when the interrupted fit saw it: see `BatchSample.facts`
+    b # The batch that `dl` gives now; None if it ended
+):
+    "Refuse a batch that isn't the one that the interrupted fit saw"
+    if b is None and getattr(dl, 'is_over', bool)(): return  # the fit has had all its steps
+    got = None if b is None else BatchSample(b).facts()
+    if got and got['hash']==want['hash']: return
+    while getattr(dl, 'passes_on', False): dl = dl.dl
+    raise ValueError(f"{type(dl).__name__} gives other batches than before the interruption: batch {want['batch']} of the "
+        f"pass was {want['looks']}, and is {got['looks'] if got else 'missing'}. A fit is resumed only with the same "
+        f"batches. {_SAME_AGAIN}")
+
+# %% ../../nbs/loop/02_data.ipynb #193de196
+def replay(
+    dl, # Loader that `batches` is of
+    batches, # Iterator at its beginning
+    n:int, # How many batches are taken
+    want:dict|None=None, # What was noted of one of them; None: nothing is compared
+    put=noop # Sets random numbers: those that this batch was made with, if they were noted
+):
+    "Take `n` batches once more, and check one of them"
+    for i in range(n):
+        is_it = want and i==want['batch']
+        if is_it and 'rng' in want: put(want['rng'])
+        b = next(batches, None)
+        if is_it: check_same(dl, want, b)
+        b = None  # it would be alive while the next is made
+
 # %% ../../nbs/loop/02_data.ipynb #698fa393
 def error_frames(
     e:BaseException # As it was caught
@@ -342,6 +395,8 @@ class Endless:
         dl # Loader: any iterable of batches
     ):
         self.dl,self._it,self._n,self._start,self._passes = dl,None,0,{},0
+        self.last = None # What is noted of the first batch of this pass
+        self._warm = False # Did this pass begin with workers that persist?
     n_done = property(lambda self: self._n, doc='Batches taken in this pass')
 
     def __iter__(self):
@@ -361,31 +416,44 @@ class Endless:
         sd = dict(passes=self._passes-1)
         if not self._n: return sd  # the first fetch was interrupted
         if getattr(self.dl, 'is_several', False): sd['several'] = self.dl.state_dict()
-        return dict(n=self._n, rng=self._start) | sd
+        if want := facts_of(self.last): sd['last_batch'] = want
+        return dict(n=self._n, rng=self._start, warm=self._warm) | sd
     def load_state_dict(self,
         sd:dict # What `state_dict` returned
     ):
         "Go to the place in `sd`, by going through the pass again"
         with preserve_rng(self.dl):
-            write_rngs(sd.get('rng', {}), [self.dl])
             self._it,self._passes = None,sd.get('passes', 0)
-            if 'n' in sd: self._begin(sd['n'], sd.get('several'))
+            self._start_workers(sd.get('warm'))
+            write_rngs(sd.get('rng', {}), [self.dl])
+            if 'n' in sd: self._begin(sd['n'], sd.get('several'), sd.get('last_batch'))
     def __repr__(self): return f'Endless({type(self.dl).__name__}, {batch_len(self.dl) or "?"} batches a pass)'
 
 # %% ../../nbs/loop/02_data.ipynb #05db63f0
 @patch
 def _next(self:Endless):
     b = next_batch(self._it)
+    if not self._n: self.last = 0,BatchSample(b)
     self._n += 1
     return b
 
 @patch
-def _begin(self:Endless, n=0, several=None):
+def _start_workers(self:Endless, warm):
+    "Have workers that persist running if the pass began with them, as a loader draws one more number to start them"
+    for o in _persistent(self.dl) if warm is not None else ():
+        if not warm: o._iterator = None
+        elif o._iterator is None: iter(o)
+
+def _persistent(dl): return [o for o in leaves(dl) if isinstance(o, DataLoader) and o.persistent_workers]
+
+@patch
+def _begin(self:Endless, n=0, several=None, want=None):
+    self._warm = any(o._iterator is not None for o in _persistent(self.dl))
     self._start = read_rngs([self.dl])
     set_epoch(self.dl, self._passes)
     if several: self.dl.load_state_dict(several)
-    self._it,self._n,self._passes = batches_of(self.dl),n,self._passes+1
-    for _ in range(0 if several else n): next_batch(self._it)
+    self._it,self._n,self._passes,self.last = batches_of(self.dl),n,self._passes+1,want
+    if not several: replay(self.dl, self._it, n, want)
 
 # %% ../../nbs/loop/02_data.ipynb #40b3994b
 class Until:

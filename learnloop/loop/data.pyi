@@ -4,7 +4,7 @@
 from typing import Any
 import torch
 
-__all__ = ['batch_len', 'check_loader', 'why_empty', 'DataLoaders', 'mk_dls', 'in_order', 'next_batch', 'batches_of', 'error_frames', 'set_epoch', 'Endless', 'Until', 'bare', 'leaves', 'source_teller']
+__all__ = ['batch_len', 'check_loader', 'why_empty', 'DataLoaders', 'mk_dls', 'in_order', 'next_batch', 'batches_of', 'check_same', 'replay', 'error_frames', 'set_epoch', 'Endless', 'Until', 'bare', 'leaves', 'source_teller']
 
 def batch_len(dl: Any) -> int | None:
     """Get the length of `dl` if it has one
@@ -53,10 +53,18 @@ class DataLoaders:
     def __bool__(self) -> Any: ...
     def __iter__(self) -> Any: ...
     def __repr__(self) -> Any: ...
+    def __setattr__(self, k: Any, v: Any) -> Any: ...  # loop/data.py
     def __getitem__(self, k: int | str) -> Any:  # loop/data.py
         """Get a loader by name or number
 
         - `k`: Name or number
+        """
+    def name_of(self, k: int | str) -> str | None:  # loop/data.py
+        """Get the name of the loader that `k` means
+
+        - `k`: Number or name
+
+        Returns: None if there is no such number
         """
     def one_batch(self) -> Any:  # loop/data.py
         """Get a training batch, leaving random number generators and the loader as they were"""
@@ -83,6 +91,9 @@ class DataLoaders:
     @property
     def loaders(self) -> Any:
         """The loaders, in order"""
+    @property
+    def bs(self) -> Any:
+        """Items in a training batch"""
 
 def mk_dls(o: Any) -> DataLoaders:
     """Make `DataLoaders` of whatever somebody has
@@ -110,6 +121,24 @@ def batches_of(dl: Any) -> Any:
     - `dl`: Loader: any iterable of batches
     """
 
+def check_same(dl: Any, want: dict, b: Any) -> Any:
+    """Refuse a batch that isn't the one that the interrupted fit saw
+
+    - `dl`: Loader that gave `b`
+    - `want`: What was noted of the batch when the interrupted fit saw it: see `BatchSample.facts`
+    - `b`: The batch that `dl` gives now; None if it ended
+    """
+
+def replay(dl: Any, batches: Any, n: int, want: dict | None=None, put: Any=...) -> Any:
+    """Take `n` batches once more, and check one of them
+
+    - `dl`: Loader that `batches` is of
+    - `batches`: Iterator at its beginning
+    - `n`: How many batches are taken
+    - `want`: What was noted of one of them; None: nothing is compared
+    - `put`: Sets random numbers: those that this batch was made with, if they were noted
+    """
+
 def error_frames(e: BaseException) -> list:
     """List the frames that the error `e` came through
 
@@ -133,6 +162,8 @@ class Endless:
     _n: int
     _start: dict
     _passes: int
+    last: Any
+    _warm: bool
     def __init__(self, dl: Any) -> None:
         """- `dl`: Loader: any iterable of batches"""
     def __iter__(self) -> Any: ...
@@ -148,7 +179,9 @@ class Endless:
         """
     def __repr__(self) -> Any: ...
     def _next(self) -> Any: ...  # loop/data.py
-    def _begin(self, n: Any=0, several: Any=None) -> Any: ...  # loop/data.py
+    def _start_workers(self, warm: Any) -> Any:  # loop/data.py
+        """Have workers that persist running if the pass began with them, as a loader draws one more number to start them"""
+    def _begin(self, n: Any=0, several: Any=None, want: Any=None) -> Any: ...  # loop/data.py
     @property
     def n_done(self) -> Any:
         """Batches taken in this pass"""

@@ -86,7 +86,7 @@ PHASES = (
     Phase('epoch',     'fit'),
     Phase('train',     'epoch'),
     Phase('validate',  'epoch evaluate sanity', cancel='CancelValidException'),
-    Event('between_batches', 'train', 'checkpoints that are due, then a signal that waits'),
+    Event('between_batches', 'train', 'write due checkpoints; handle pending signals'),
     Phase('fetch',     'train validate', 'batch = next(batches)', cancel=None, per_batch=False), # one more than batches
     Phase('batch',     'train validate', per_batch=True),
     Phase('turn',      'batch'),  # in training only: validation has prediction and loss alone

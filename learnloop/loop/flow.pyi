@@ -376,7 +376,7 @@ class Flow:
     def show_training_loop(self, verbose: bool=False) -> TrainingLoop:  # see/show.py
         """Show which callback runs where
 
-        - `verbose`: Also show events that nobody hears?
+        - `verbose`: Also show events that no callback has?
 
         Returns: Shows itself in notebooks; `print` it elsewhere
         """

@@ -10,6 +10,7 @@ __all__ = ['bring', 'Later', 'knows_patches']
 # %% ../../nbs/loop/10_later.ipynb #a7c1d0e4
 from importlib import import_module
 from ._patches import PATCHES
+from .help import show_params
 
 # %% ../../nbs/loop/10_later.ipynb #a7c1d0e7
 _places = []  # Pairs of a class and the name of a method that waits there, or waited
@@ -21,6 +22,7 @@ def bring(
     theirs = [(c, k, vars(c)[k]) for c,k in _places if k in vars(c) and not isinstance(vars(c)[k], Later)]
     res = import_module(module)
     for c,k,v in theirs: setattr(c, k, v)
+    show_params()
     return res
 
 # %% ../../nbs/loop/10_later.ipynb #a7c1d0e8

@@ -14,13 +14,12 @@ from contextlib import contextmanager, suppress
 from copy import copy, deepcopy
 from functools import cache, partial
 from itertools import count, takewhile
-from pathlib import Path
 from types import SimpleNamespace
 from fastcore.basics import listify, noop, patch
 from torch import nn
 from .batch import batch_parts, by_name, default_device, describe, detuplify, to_detach, unpack
 from .callback import Callback, as_list, mk_cb
-from .checks import check_whole, checked_args, did_you_mean, replaced, say
+from .checks import check_place, check_whole, checked_args, did_you_mean, replaced, say
 from .data import batch_len, check_loader, mk_dls, why_empty
 from .errors import let_go, tip, where
 from .flow import Flow
@@ -28,8 +27,8 @@ from .later import knows_patches
 from .loss import innermost, loss_modules, named_loss, own_loss, split_loss, watched_loss
 from .opt_mode import OptModes, with_modes
 from .optimizer import (
-    HeldParams, backward, default_lr, freeze_to, get_hypers, held_params, hyper_groups, make_opt, n_groups, norm_params,
-    opts, set_hypers, step, trainable_params, zero_grad)
+    HeldParams, backward, default_lr, freeze_to, get_hypers, held_params, hyper_groups, hyper_names, make_opt, n_groups,
+    norm_params, opts, set_hypers, step, trainable_params, zero_grad)
 from .place import Keeper, Pass, Place
 from .portrait import as_table, portrait
 from .rng import own_stream
@@ -105,6 +104,7 @@ def _between(self:Loop):
     if self.training and p.heard_at!=p.n_taken:  # else a fit that goes on was interrupted later, in the fetch
         self('between_batches')
         p.heard_at = p.n_taken
+        self.keeper.after_between()
     return True
 
 @patch
@@ -134,7 +134,7 @@ def drop_batch(self:Loop):
 @patch(as_prop=True)
 def place(self:Loop):
     "Where the fit is"
-    names = [p.name for p in self.open]
+    names = [p.name for p in (self.open if self.outer_phases is None else self.outer_phases)]
     if 'train' in names: return Place(self.epoch, 'train', self.train_pass.n_done if self.train_pass else 0)
     if names[:3]==['fit', 'epoch', 'validate']: return Place(self.epoch, 'validate')
     return Place(self.count.epochs-self.epochs_before)
@@ -522,12 +522,12 @@ class Learner(Loop):
         moms=(.95,.85,.95), # Momentum at the start, the peak and the end of one-cycle schedules
         default_cbs:bool=True # Add `Learner.defaults`?
     ):
-        _check_learner(dls, model, splitter)
+        _check_learner(dls, model, splitter, opt_func)
         _check_loss(loss_func)
         super().__init__()
         self.dls,self.model,self.opt_func,self.lr,self.splitter = mk_dls(dls),model,opt_func,lr,splitter
-        self.path,self.model_dir,self.logger,self.moms = Path(path),model_dir,print_row,moms
-        self.wd,self.wd_bn_bias,self.train_bn = wd,wd_bn_bias,train_bn
+        self.path,self.model_dir = _check_places(path, model_dir)
+        self.wd,self.wd_bn_bias,self.train_bn,self.moms,self.logger = wd,wd_bn_bias,train_bn,moms,print_row
         # a collection of torchmetrics is a module
         self.metrics = [metrics] if isinstance(metrics, nn.Module) else listify(metrics)
         self.loss_func = loss_func or getattr(getattr(self.dls, 'train_ds', None), 'loss_func', None)
@@ -552,18 +552,27 @@ Learner._plain_turn = None             # The turn of batches that have but one, 
 Learner.has_stepped = False            # Was there a step in this epoch, counted or not?
 Learner._shortcut = None               # Called with a pass whose batches may need no events; are some left?
 Learner._guests = ()                   # Callbacks of the evaluation that is going on: one inside it does without
+# Phases that were open when the outermost evaluation of a callback began; None while no evaluation runs
+Learner.outer_phases = None
 Learner._own_lr = Learner._holds = None # Of the optimizer as it was made: its own learning rate, its parameters
 Learner.fuser = None                   # Who takes turns as compiled functions, by `run()`: see `learn.fuse`
 Learner._counts_steps = False          # Does an override of `_step` count steps?
 Learner._device = Learner._dev = Learner._n_inp = Learner._targ = None
 
-def _check_learner(dls, model, splitter):
+def _check_places(path, model_dir):
+    if model_dir!='': check_place('model_dir', model_dir, 'a folder below path', 'path')
+    return check_place('path', path, 'the folder below which callbacks write', new=True),model_dir
+
+def _check_learner(dls, model, splitter, opt_func):
     if not isinstance(model, nn.Module):
         what = repr(model) if batch_parts(model) is None else describe(model)
         fix = '; the loaders come first: Learner(dls, model, …)' if isinstance(dls, nn.Module) else ''
         if isinstance(model, type): fix = f': give an instance, {model.__name__}(…)'
         raise TypeError(f'model is {what}, a {type(model).__name__}: it must be an nn.Module{fix}')
     if not callable(splitter): raise TypeError(f'splitter is {splitter!r}: it must be a function')
+    if isinstance(opt_func, (torch.optim.Optimizer, dict)) and splitter is not trainable_params:
+        raise ValueError(f'opt_func is {type(opt_func).__name__}, which has its groups, so splitter would be ignored: '
+            'give the groups to the optimizer, or give opt_func the class or a partial of it')
 
 def _check_loss(f):
     if f is None: return
@@ -574,6 +583,14 @@ def _check_loss(f):
     fix = 'an optimizer is opt_func' if issubclass(o, torch.optim.Optimizer) else f'give an instance, {o.__name__}(…)'
     raise TypeError(f'loss_func is the class {o.__name__}: it must be a function of (pred, *yb), which returns the '
         f'loss of a batch; {fix}')
+
+def _refuse_lr(opt_func, lr):
+    "Refuse a learning rate of the learner beside an optimizer that has its own"
+    if not isinstance(opt_func, (torch.optim.Optimizer, dict)): return
+    if not opts(opt_func) or not all(hasattr(o, 'param_groups') for o in opts(opt_func)): return  # `make_opt` says more
+    raise ValueError(f'lr={lr!r} would be ignored, as opt_func is {type(opt_func).__name__}, which has learning rate '
+        f'{_lr_of(opt_func)}: leave lr out, or give opt_func the class or a partial of it; fit(lr=…) and '
+        'learn.set_hypers(lr=…) set the rate of an optimizer')
 
 # %% ../../nbs/loop/05_learner.ipynb #abd05d3e
 @patch
@@ -734,12 +751,15 @@ def _opt_lr(self:Learner):
     if opt is not None: return self._own_lr
     return _lr_of(make_opt(f, self.model, self.splitter))  # not kept before it is needed: the model may change
 
+# %% ../../nbs/loop/05_learner.ipynb #9e1d0c72
 def _get_lr(self):
     lr = self._opt_lr()
     if lr is None: lr = self._given_lr
     return default_lr(self.opt_func) if lr is None else lr
-Learner.lr = property(_get_lr, lambda self, v: setattr(self, '_given_lr', v),
-    doc='Learning rate of fits that name none')
+def _set_lr(self, v):
+    if v is not None: _refuse_lr(self.opt_func, v)
+    self._given_lr = v
+Learner.lr = property(_get_lr, _set_lr, doc='Learning rate of fits that name none')
 
 # %% ../../nbs/loop/05_learner.ipynb #7a1c0f5a
 @patch
@@ -787,11 +807,22 @@ def _split(self:Learner, model):
 def set_hypers(self:Learner,
     **hypers # By name, short or torch's own: a number, a list with one per group, `slice(first, last)`
 ):
-    "Set hyper-parameters of the optimizer, checked before any is changed"
+    "Set hyper-parameters of the optimizer, checked before any is changed; refuse those that a schedule sets"
+    if self.inside('fit'): _refuse_scheduled(self, hypers)
     if self.inside('train') and {'mom','momentum','betas'} & hypers.keys() and (modal := with_modes(self.opt)):
         raise ValueError(f'the momentum of {type(modal[0]).__name__} must stay as it is while it trains, as its '
             'averages are computed with it: set it before the fit, and schedule lr alone')
     set_hypers(self.opt or self.create_opt(), self.model, **hypers)
+
+def _refuse_scheduled(learn, hypers):
+    for cb in learn.cbs:
+        both = hyper_names(hypers) & hyper_names(cb.in_charge_of) if cb.run else ()
+        if not both: continue
+        what = ' and '.join(sorted(both))
+        given = ', '.join(f'{k}={v!r}' for k,v in hypers.items())
+        raise ValueError(f'set_hypers({given}): {cb.label} ({cb.name}) sets '
+            f'{what} again and again in this fit, so the value would not last: end it, by learn.remove_cb('
+            f'learn.{cb.name}), or give the fit another schedule')
 
 # %% ../../nbs/loop/05_learner.ipynb #98c4daf2
 @patch
@@ -825,7 +856,7 @@ def fit(self:Learner,
     start_epoch:int=0,    # Number of the first epoch; those before it are taken as done
     max_steps:int|None=None, # Stop after so many optimizer steps, and validate
     steps_per_epoch:int|None=None, # Optimizer steps an epoch; None for a whole pass through the loader
-    resume=None,  # Folder of checkpoints: go on from the newest one there, and save there; `n_epoch` is the total
+    resume=None,  # Folder of a run, for its newest checkpoint, or one checkpoint to go on from; `n_epoch` is the total
     accept=(),    # What may be different from the checkpoint, by the names that the error gives; True for all
     keep_failed:bool=False, # Copy the state before each batch, to resume or replay it after an error?
     fuse=None     # True, or arguments of `learn.fuse` as a dict: fuse steps from here on; False: no longer
@@ -966,7 +997,7 @@ def warn_of_unheld(self:Learner):
 
 # %% ../../nbs/loop/05_learner.ipynb #7a40080d
 _KEPT = ('dl', 'n_iter', 'open_turn', 'data_pass', 'iter', 'bs', 'n_items', 'batch', 'source', 'xb', 'yb', 'pred',
-    'loss', 'loss_grad', 'loss_parts', 'training', 'outcome', '_dev', '_n_inp', '_targ', '_guests',
+    'loss', 'loss_grad', 'loss_parts', 'training', 'outcome', '_dev', '_n_inp', '_targ', '_guests', 'outer_phases',
     '_loss_call', '_shortcut', 'predicting')
 _GENERATORS = 'Generator','Random','RandomState'  # classes of what draws random numbers
 
@@ -1024,6 +1055,7 @@ def evaluate_on(self:Learner,
     f,cbs = partial(self._do_epoch_validate, dl=dl),[mk_cb(o) for o in as_list(cbs)]
     with self.keeper.running(), self._apart(deaf), self._as_found(dl), self.added_cbs(cbs):
         self._guests,self._loss_call,self._shortcut,self.predicting = cbs,loss,shortcut,loss is not None
+        if self.outer_phases is None: self.outer_phases = [*self.open]
         # an error before its own pass begins is not to release that of the fit around it
         self.data_pass,self.open_turn,self.loss_parts = None,None,{}
         try: f() if inner else self.with_events('evaluate', f)
@@ -1042,10 +1074,19 @@ def validate(self:Learner,
     cbs=None   # Callbacks for this evaluation only
 )->list|None: # Loss, metrics and parts of the loss, as a recorder's `Scores`, which have names; None without one
     "Compute loss and metrics"
+    name = _set_name(self.dls, ds_idx, dl)
     dl = self.find_dl(ds_idx, dl)
-    with replaced(self, 'final_record', None):
+    with replaced(self, 'final_record', None), replaced(self, 'evaluated', name):
         self.evaluate_on(dl, cbs)
         return self.final_record
+
+Learner.evaluated = 'valid'  # Name of the set that `validate` goes through
+
+def _set_name(dls, ds_idx, dl):
+    "The name in `dls` of the loader that is meant; 'valid' if it has none"
+    if dl is None: return 'valid' if ds_idx==1 or not hasattr(dls, 'name_of') else dls.name_of(ds_idx)
+    names = getattr(dls, 'names', ())
+    return next((k for k in ('valid', *names) if k in names and dls[k] is dl), 'valid')
 
 # %% ../../nbs/loop/05_learner.ipynb #8d8dd5f0
 @patch

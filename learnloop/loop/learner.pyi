@@ -272,13 +272,13 @@ class Learner(Loop):
     model: Any
     opt_func: Any
     splitter: Any
-    path: Path
+    path: Any
     model_dir: Any
-    logger: Any
-    moms: Any
     wd: float | None
     wd_bn_bias: bool
     train_bn: bool
+    moms: Any
+    logger: Any
     metrics: Any
     loss_func: Any
     opt: Any
@@ -315,6 +315,8 @@ class Learner(Loop):
     predicting: Any
     open_turn: Any
     loss_parts: dict
+    outer_phases: list
+    written: Any
     first_opt: Any
     _given_lr: Any
     paused: Any
@@ -330,6 +332,8 @@ class Learner(Loop):
     _dev: Any
     _n_inp: Any
     _targ: Any
+    evaluated: Any
+    _known_kind: Any
     saved: Any
     # Callbacks, while they are there
     step_limit: StepLimit
@@ -437,7 +441,7 @@ class Learner(Loop):
     def _split(self, model: Any) -> Any:  # loop/learner.py
         """What `splitter` gives, with what the loss function has to learn in the last group"""
     def set_hypers(self, **hypers: Any) -> Any:  # loop/learner.py
-        """Set hyper-parameters of the optimizer, checked before any is changed
+        """Set hyper-parameters of the optimizer, checked before any is changed; refuse those that a schedule sets
 
         - `hypers`: By name, short or torch's own: a number, a list with one per group, `slice(first, last)`
         """
@@ -461,7 +465,7 @@ class Learner(Loop):
         - `start_epoch`: Number of the first epoch; those before it are taken as done
         - `max_steps`: Stop after so many optimizer steps, and validate
         - `steps_per_epoch`: Optimizer steps an epoch; None for a whole pass through the loader
-        - `resume`: Folder of checkpoints: go on from the newest one there, and save there; `n_epoch` is the total
+        - `resume`: Folder of a run, for its newest checkpoint, or one checkpoint to go on from; `n_epoch` is the total
         - `accept`: What may be different from the checkpoint, by the names that the error gives; True for all
         - `keep_failed`: Copy the state before each batch, to resume or replay it after an error?
         - `fuse`: True, or arguments of `learn.fuse` as a dict: fuse steps from here on; False: no longer
@@ -564,7 +568,7 @@ class Learner(Loop):
     def _fits_opt(self, sd: Any, where: Any) -> Any: ...  # keep/saving.py
     def _remake_opt(self, states: Any, where: Any) -> Any:  # keep/saving.py
         """Make the optimizers that `states` are of, from their notes"""
-    def load(self, file: Any, device: Any=None, with_opt: bool=True, strict: bool=True, weights_only: bool=True) -> Learner:  # keep/saving.py
+    def load(self, file: Any, device: Any=None, with_opt: bool=True, strict: bool=True, weights_only: bool=True, digest: str | None=None) -> Learner:  # keep/saving.py
         """Load weights and optimizer: all or, after an error, nothing
 
         - `file`: As for `save`
@@ -572,11 +576,19 @@ class Learner(Loop):
         - `with_opt`: The optimizer, too? An error if the file has none
         - `strict`: Must the names of weights be the same? Shapes must be in any case
         - `weights_only`: Taken as torch's: whatever it says, a file that only code could read is refused
+        - `digest`: Hash that the file must have; None, in a fit, for that of the file as the fit wrote it
 
         Returns: The learner itself
         """
     def _check_shared(self, file: Any) -> Any:  # keep/saving.py
         """Refuse a file that isn't the same for all processes"""
+    @contextmanager
+    def hold_file(self, file: Any, who: str) -> Any:  # keep/saving.py
+        """Have `file` to oneself inside a `with` block; an error if another fit has it
+
+        - `file`: As for `save`
+        - `who`: Who writes it, for the message
+        """
     def _load(self, file: Any, with_opt: Any, strict: Any) -> Any: ...  # keep/saving.py
     def export(self, file: Any='export', meta: dict | None=None) -> Path:  # keep/saving.py
         """Write weights and buffers for inference
@@ -588,10 +600,11 @@ class Learner(Loop):
         """
     def _export(self, st: Any, path: Any, sd: Any, meta: Any) -> Any: ...  # keep/saving.py
     @contextmanager
-    def undone(self, device: Any=None) -> Any:  # keep/undo.py
-        """Put all of the learner back, at the end of a `with` block, as it was at its start
+    def undone(self, device: Any=None, of: Any=None) -> Any:  # keep/undo.py
+        """Restore the learner, or `of`, at the end of a `with` block to its state at the start
 
         - `device`: Where copies of tensors are kept; None for where they are
+        - `of`: Modules, optimizers and other objects to restore; None for all of the learner
         """
     @contextmanager
     def loss_not_reduced(self) -> Any:  # loop/predict.py
@@ -615,7 +628,7 @@ class Learner(Loop):
     def predict(self, item: Any, act: Any=None, with_input: bool=False) -> tuple:  # loop/predict.py
         """Predict one `item`
 
-        - `item`: An input, a tuple of inputs if the model takes several, or a dict; without a target
+        - `item`: An item as the training set has it; without its target: an input, a tuple of several inputs, or a dict
         - `act`: Applied to the prediction; None for the loss function's `activation`
         - `with_input`: Return the input, first?
 
@@ -860,21 +873,6 @@ class Learner(Loop):
         - `div`: They start so much lower
         - `kwargs`: To `fit_one_cycle`; checkpoints of `resume=folder` are in `frozen` and `unfrozen` there
         """
-    def load_checkpoint(self, folder: Any, accept: Any=True) -> Learner:  # keep/resume.py
-        """Have the whole state as it was saved, checked before anything is changed
-
-        - `folder`: Of a run, for its newest checkpoint, or of a checkpoint, or a `Checkpoint`
-        - `accept`: What may be different from the checkpoint: see `fit`
-
-        Returns: The learner itself
-        """
-    def resume(self) -> None:  # keep/resume.py
-        """Go on with the fit that was interrupted, from the very batch"""
-    def replay_batch(self) -> SimpleNamespace:  # keep/resume.py
-        """Run the batch that failed again, with its random numbers and callbacks, and leave everything as it is
-
-        Returns: `xb`, `yb`, `pred`, `loss`, `grads` by name, and `heard`: by event, the callbacks that hear it
-        """
     def lr_find(self, start_lr: Any=1e-07, end_lr: Any=10, num_it: int=100, stop_div: bool=True, show_plot: bool=True, suggest_funcs: Any=...) -> tuple | None:  # train/lr_find.py
         """Find a learning rate; the learner stays as it is
 
@@ -886,6 +884,24 @@ class Learner(Loop):
         - `suggest_funcs`: One or a list of the functions in `SuggestionMethod`; None for no suggestion
 
         Returns: Suggestions, named after the functions
+        """
+    def load_checkpoint(self, folder: Any, accept: Any=True) -> Learner:  # keep/resume.py
+        """Restore the whole state of a checkpoint, checked before anything changes
+
+        - `folder`: Of a run, for its newest checkpoint, or of a checkpoint, or a `Checkpoint`
+        - `accept`: What may be different from the checkpoint: see `fit`
+
+        Returns: The learner itself
+        """
+    def resume(self, accept: Any=()) -> None:  # keep/resume.py
+        """Continue the fit that was interrupted, from the very batch
+
+        - `accept`: `'batches'`: take batches of the loader as they come, even if they are not those of before
+        """
+    def replay_batch(self) -> SimpleNamespace:  # keep/resume.py
+        """Run the batch that failed again, with its random numbers and callbacks, and leave everything as it is
+
+        Returns: `xb`, `yb`, `pred`, `loss`, `grads` by name, and `heard`: by event, the callbacks that hear it
         """
     def record_step(self, step: int, folder: Any=None, cbs: Any=None, n_epoch: int | None=None) -> dict:  # see/replay.py
         """Train up to the batch `step`, from the last checkpoint before it, and record what each module does in it

@@ -99,6 +99,7 @@ def _item(b, i, n):
 
 class EachItem:
     "The loss function `f`, returning the loss of each item"
+    reduction = 'none'
     def __init__(self,
         f # A loss function
     ):
@@ -106,7 +107,9 @@ class EachItem:
         if not hasattr(self.reduced, 'reduction'): self.reduced = None
         # `f` told not to reduce, if there is one that heeds it
         self.whole = f if self.reduced is not None else partial(f, reduction='none') if _takes(f, 'reduction') else None
-    def __getattr__(self, k): return getattr(self.f, k)
+    def __getattr__(self, k):
+        if k=='f': raise AttributeError(k)  # a copy in the making has none yet
+        return getattr(self.f, k)
     def __call__(self, pred, *yb):
         if self.reduced is None: return self._items(pred, *yb)
         with replaced(self.reduced, 'reduction', 'none'): return self._items(pred, *yb)
@@ -149,7 +152,8 @@ def _by_targets(preds, targs):
     "Classes, if `targs` are classes and `preds` their scores; else None"
     if not isinstance(targs, torch.Tensor) or targs.is_floating_point() or preds.dim()!=targs.dim()+1: return None
     is_last = preds.shape[:1]+preds.shape[2:]!=targs.shape and preds.shape[:-1]==targs.shape
-    return preds.argmax(-1 if is_last else 1)
+    dim = -1 if is_last else 1
+    return preds.argmax(dim) if preds.shape[dim]>1 else None  # the highest of one score is always the first
 
 def decode_preds(
     loss_func,  # The learner's; one that has `decodes` is asked
@@ -188,15 +192,15 @@ def _grow(pred, yb):
 def watched_loss(
     f,    # Loss function
     pred, # What the model returned
-    *yb   # Targets
+    *yb,  # Targets
+    what='the loss function', # What `f` is, for the warning
+    fix=', or use a loss that does, such as MSELossFlat' # What else helps
 ): # What `f` returned
-    "Compute a loss, and warn if each prediction meets each target in it"
+    "Compute a loss, or a metric, and warn if each prediction meets each target in it"
     if not _grow(pred, yb): return f(pred, *yb)
     with _Broadcasts(pred.shape, yb[0].shape) as mode: loss = f(pred, *yb)
     if mode.seen:
         a,b,c = map(tuple, (pred.shape, yb[0].shape, mode.whole))
-        warnings.warn(f'the loss function combines predictions of shape {a} with targets of shape {b}, which makes '
-            f'{c}: each '
-            'prediction meets each target. Give both one shape, such as pred.squeeze(-1), or use a loss that does, '
-            'such as MSELossFlat', stacklevel=2)
+        warnings.warn(f'{what} combines predictions of shape {a} with targets of shape {b}, which makes {c}: each '
+            f'prediction meets each target. Give both one shape, such as pred.squeeze(-1){fix}', stacklevel=2)
     return loss

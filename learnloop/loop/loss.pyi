@@ -35,6 +35,7 @@ def innermost(f: Any) -> Any:
 
 class EachItem:
     """The loss function `f`, returning the loss of each item"""
+    reduction: str
     f: Any
     reduced: Any
     failed: bool
@@ -63,10 +64,12 @@ def decode_preds(loss_func: Any, preds: Any, targs: Any=None, out: Any=None) -> 
     - `out`: What the model returned, if `preds` are made of it
     """
 
-def watched_loss(f: Any, pred: Any, *yb: Any) -> Any:
-    """Compute a loss, and warn if each prediction meets each target in it
+def watched_loss(f: Any, pred: Any, *yb: Any, what: Any='the loss function', fix: Any=', or use a loss that does, such as MSELossFlat') -> Any:
+    """Compute a loss, or a metric, and warn if each prediction meets each target in it
 
     - `f`: Loss function
     - `pred`: What the model returned
     - `yb`: Targets
+    - `what`: What `f` is, for the warning
+    - `fix`: What else helps
     """

@@ -6,9 +6,9 @@ Docs: https://learnloop.github.io/learnloop/loop/optimizer.html.md"""
 
 # %% auto #0
 __all__ = ['HYPERS', 'trainable_params', 'is_norm', 'norm_params', 'no_decay_params', 'why_shapeless', 'opts', 'hyper_groups',
-           'n_groups', 'held_params', 'get_hypers', 'get_hyper', 'spread_hyper', 'split_decay', 'set_hypers',
-           'default_lr', 'make_opt', 'HeldParams', 'opt_recipe', 'remake_func', 'freeze_to', 'step', 'backward',
-           'zero_grad']
+           'n_groups', 'held_params', 'hyper_names', 'get_hypers', 'get_hyper', 'spread_hyper', 'split_decay',
+           'set_hypers', 'default_lr', 'make_opt', 'HeldParams', 'opt_recipe', 'remake_func', 'freeze_to', 'step',
+           'backward', 'zero_grad']
 
 # %% ../../nbs/loop/03_optimizer.ipynb #2c1cfe99
 import difflib, inspect, logging, math, re, sys, warnings
@@ -114,6 +114,13 @@ def _unknown_hyper(k, opt):
     if own: return ValueError(f"{k} can't be set: {own}=None has {who} choose its own {own}. To set it, make the "
         f"optimizer with a number for {own} (transformers' Adafactor also needs relative_step=False)")
     return ValueError(f"unknown hyper-parameter {k!r} for {who}, which has {', '.join(has)}{did_you_mean(k, has)}")
+
+# %% ../../nbs/loop/03_optimizer.ipynb #6e3f9a11
+def hyper_names(
+    names, # Of hyper-parameters, short or torch's own
+)->set: # Short names; the name itself where there is no short one
+    "Find the short names of `names`"
+    return {s for k in names for s in [s for s,keys in HYPERS.items() if k in keys] or [k]}
 
 # %% ../../nbs/loop/03_optimizer.ipynb #05f7f80f
 def get_hypers(

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch import nn
 from typing import Any
 
-__all__ = ['HYPERS', 'trainable_params', 'is_norm', 'norm_params', 'no_decay_params', 'why_shapeless', 'opts', 'hyper_groups', 'n_groups', 'held_params', 'get_hypers', 'get_hyper', 'spread_hyper', 'split_decay', 'set_hypers', 'default_lr', 'make_opt', 'HeldParams', 'opt_recipe', 'remake_func', 'freeze_to', 'step', 'backward', 'zero_grad']
+__all__ = ['HYPERS', 'trainable_params', 'is_norm', 'norm_params', 'no_decay_params', 'why_shapeless', 'opts', 'hyper_groups', 'n_groups', 'held_params', 'hyper_names', 'get_hypers', 'get_hyper', 'spread_hyper', 'split_decay', 'set_hypers', 'default_lr', 'make_opt', 'HeldParams', 'opt_recipe', 'remake_func', 'freeze_to', 'step', 'backward', 'zero_grad']
 
 HYPERS: dict
 
@@ -81,6 +81,14 @@ def held_params(opt: Any) -> dict:
     - `opt`: Torch optimizer, or dict of them by name
 
     Returns: The parameters in its groups, as keys in their order, each once
+    """
+
+def hyper_names(names: Any) -> set:
+    """Find the short names of `names`
+
+    - `names`: Of hyper-parameters, short or torch's own
+
+    Returns: Short names; the name itself where there is no short one
     """
 
 def get_hypers(opt: Any) -> list:

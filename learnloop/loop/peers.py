@@ -22,6 +22,7 @@ class Alone:
     spreads = False   # Has a process but a part of the model, so that all have to call it?
     shards = False    # Does each process write its part of a checkpoint's tensors, by `write_shards(folder, tensors)`?
     defer_sync = False # Are the gradients of this turn left as they are, as no step follows?
+    exchange = property(lambda self: {}, doc='How gradients are exchanged from here on, for a checkpoint')
     said = False      # Was it said that others were started, too?
     def __init__(self,
         learn # The learner that asks
@@ -68,6 +69,13 @@ def share(self:Alone,
 ): # Loader of the parts that are for this process
     "Find what of `dl` is for this process"
     return dl
+
+# %% ../../nbs/loop/00_peers.ipynb #5fadfe25
+@patch
+def restored(self:Alone,
+    exchange:dict # What `exchange` was when the state was captured
+):
+    "Take note that weights, buffers and gradients of this process were just restored"
 
 # %% ../../nbs/loop/00_peers.ipynb #pe000008
 @patch

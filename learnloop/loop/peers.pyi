@@ -51,6 +51,11 @@ class Alone:
         - `dl`: Loader: any iterable of batches
         - `training`: Is it for training?
         """
+    def restored(self, exchange: dict) -> Any:  # loop/peers.py
+        """Take note that weights, buffers and gradients of this process were just restored
+
+        - `exchange`: What `exchange` was when the state was captured
+        """
     def count_items(self, i: int) -> int:  # loop/peers.py
         """Count the items of the batch in all processes
 
@@ -93,3 +98,6 @@ class Alone:
         """
     def aside(self) -> Any:  # loop/peers.py
         """Have the learner be alone, inside a `with` block, unless its model is spread over processes"""
+    @property
+    def exchange(self) -> Any:
+        """How gradients are exchanged from here on, for a checkpoint"""

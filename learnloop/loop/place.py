@@ -103,4 +103,5 @@ class Keeper:
     def between(self):
         "Hear that the learner is between two batches"
         self.learn.peers.between()
+    def after_between(self): "Hear that callbacks have done what they do between two batches"
     def leave(self): "The fit is over"

@@ -83,5 +83,7 @@ class Keeper:
         """
     def between(self) -> Any:
         """Hear that the learner is between two batches"""
+    def after_between(self) -> Any:
+        """Hear that callbacks have done what they do between two batches"""
     def leave(self) -> Any:
         """The fit is over"""

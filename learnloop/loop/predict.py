@@ -10,16 +10,20 @@ __all__ = ['GatherPredsCallback', 'FetchPredsCallback']
 # %% ../../nbs/loop/06_predict.ipynb #c3032c4f
 import torch
 from collections.abc import Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
+from itertools import starmap
+from numbers import Real
 from pathlib import Path
 from fastcore.basics import noop, patch
-from .batch import batch_like, batch_parts, detuplify, to_concat, to_detach, unpack
+from torch.utils.data import DataLoader, IterableDataset, default_collate
+from .batch import batch_like, batch_parts, describe, detuplify, split_batch, to_concat, to_detach, unpack
 from .callback import Callback, as_list, mk_cb
 from .checks import checked_args, replaced
-from .data import in_order
+from .data import in_order, leaves
 from .learner import Learner, Loop
 from .loss import EachItem, decode_preds, innermost, own_loss
+from .rng import preserve_rng
 
 # %% ../../nbs/loop/06_predict.ipynb #70a0783f
 class GatherPredsCallback(Callback):
@@ -166,7 +170,9 @@ def _save_all(self:GatherPredsCallback, batches):
 def loss_not_reduced(self:Learner):
     "Have `loss_func` return the loss of each item, inside a `with` block"
     if self.loss_func is None: raise ValueError('loss_not_reduced: the learner has no loss_func')
-    with replaced(self, 'loss_func', EachItem(self.loss_func)): yield self
+    each = EachItem(self.loss_func)
+    f = each if each.reduced is None else each.reduced  # as in fastai, who holds the loss function reads 'none', too
+    with replaced(self, 'loss_func', each), replaced(f, 'reduction', 'none'): yield self
 
 # %% ../../nbs/loop/06_predict.ipynb #ff3233d3
 @patch
@@ -218,21 +224,106 @@ def _first(o):
 @patch
 @checked_args
 def predict(self:Learner,
-    item,     # An input, a tuple of inputs if the model takes several, or a dict; without a target
+    item,     # An item as the training set has it; without its target: an input, a tuple of several inputs, or a dict
     act=None, # Applied to the prediction; None for the loss function's `activation`
     with_input:bool=False # Return the input, first?
 )->tuple: # The input, if wanted, the decoded prediction, and the prediction, all of one item
     "Predict one `item`"
-    collate = getattr(self.dls.train, 'collate_fn', None) or torch.utils.data.default_collate
-    try: b = collate([item if isinstance(item, (tuple,Mapping)) else (item,)])
-    except Exception as e:
-        e.add_note('learnloop: in learn.predict, collate_fn of the training loader got an item without a target; '
-            'use learn.get_preds(dl=[batch])')
-        raise
-    b = b if isinstance(b, Mapping) else tuple(b)
+    b = _batch_of_one(self, item)
     with self.peers.aside():
         *inp,preds,_,dec = self.get_preds(dl=_Item(b), act=act, with_input=with_input, with_decoded=True)
     return tuple(detuplify(_first(o)) for o in (*inp, dec, preds))
+
+# %% ../../nbs/loop/06_predict.ipynb #5a7c3e03
+def _kind(o):
+    "Number of dimensions of each element of `o`, nested as in `o`; None where it is unknown"
+    if hasattr(o, 'ndim'): return o.ndim
+    if isinstance(o, Real): return 0
+    if isinstance(o, Mapping): return {k:_kind(v) for k,v in o.items()}
+    if isinstance(o, list) and o and all(isinstance(v, Real|list) for v in o):
+        k = _kind(o[0])
+        return k+1 if isinstance(k, int) else None
+    vals = batch_parts(o)
+    return None if vals is None else [*map(_kind, vals)]
+
+def _of_item(kind):
+    "The kind of an item in a batch of `kind`"
+    if isinstance(kind, dict): return {k:_of_item(v) for k,v in kind.items()}
+    return [*map(_of_item, kind)] if isinstance(kind, list) else kind and kind-1
+
+def _item_kind(dl):
+    "The kind of an item of the loader `dl`; None if it can't be fetched without losing data"
+    is_torchs = isinstance(dl, DataLoader)
+    is_map = is_torchs and not isinstance(dl.dataset, IterableDataset)
+    src = dl.dataset if is_torchs else dl
+    if getattr(dl, 'is_several', False) or not is_map and iter(src) is src: return None
+    with preserve_rng(dl): kind = _kind(src[0] if is_map else next(iter(src)))
+    return kind if is_torchs and dl.batch_sampler is not None else _of_item(kind)
+
+
+# %% ../../nbs/loop/06_predict.ipynb #5a7c3e06
+def _odd(o, like):
+    "What in `o` has another number of dimensions than `like` says, and that number; None if there is nothing"
+    kind = _kind(o)
+    if isinstance(kind, int) and isinstance(like, int): return None if kind==like else (o, like)
+    if isinstance(kind, dict) and isinstance(like, dict): pairs = [(o[k], like[k]) for k in kind if k in like]
+    elif isinstance(kind, list) and isinstance(like, list): pairs = zip(batch_parts(o), like, strict=False)
+    else: return None
+    return next(filter(None, starmap(_odd, pairs)), None)
+
+
+# %% ../../nbs/loop/06_predict.ipynb #5a7c3e04
+Learner._known_kind = None,None  # A loader, and the kind of its items
+
+def _training_kind(learn, dl):
+    if learn._known_kind[0] is not dl:
+        learn._known_kind = dl,None
+        with suppress(Exception): learn._known_kind = dl,_item_kind(dl)  # a fit raises what is wrong with the data
+    return learn._known_kind[1]
+
+def _as_item(item, like, n_inp):
+    "`item` as `collate_fn` takes it, and whether it has its target; `like` is the kind of an item of the training set"
+    if isinstance(like, list) and like:
+        n_inp,of = n_inp or max(len(like)-1, 1),type(like[0])
+        is_whole = isinstance(item, tuple|list) and len(item)==len(like) and of is type(_kind(item[0]))
+        if n_inp==1 and of is list or of is dict and isinstance(item, Mapping): is_one = not is_whole
+        else: is_one = not isinstance(item, tuple|Mapping) and not is_whole
+        like = like[:n_inp]
+    else:
+        is_one = not isinstance(item, tuple|Mapping)
+        is_whole = isinstance(item, tuple) and n_inp is not None and len(item)>n_inp
+        if is_one: like = [like]
+    x = (item,) if is_one else item
+    _check_item(tuple(x)[:n_inp] if isinstance(x, tuple|list) else x, like)
+    return x,is_whole
+
+def _check_item(x, like):
+    odd = _odd(x, like)
+    if odd is None: return
+    what,n = odd
+    fix = 'it looks like a batch: use learn.get_preds(dl=[batch])' if _kind(what)>n else 'give an item like those'
+    raise ValueError(f'learn.predict takes one item: {describe(what)} is {_kind(what)}-dimensional, and '
+        f'{n}-dimensional in an item of the training set; {fix}')
+
+
+# %% ../../nbs/loop/06_predict.ipynb #5a7c3e05
+def _batch_of_one(learn, item):
+    "The inputs of a batch that has `item` alone: a tuple, or a dict"
+    dls,dl = learn.dls,learn.dls.train
+    dl = leaves(getattr(dls, 'valid', None) if dl is None else dl)[0]
+    n_inp,targ = (getattr(dls, k, None) for k in ('n_inp','targ'))
+    x,is_whole = _as_item(item, _training_kind(learn, dl), n_inp)
+    collate = getattr(dl, 'collate_fn', None)
+    if collate is None or getattr(dl, 'batch_sampler', dl) is None: collate = default_collate  # else it converts only
+    try: b = collate([x])
+    except Exception as e:
+        if not is_whole: e.add_note('learnloop: in learn.predict, collate_fn of the training loader got an item '
+            'without its target; give the item with its target, as in learn.predict(ds[0])')
+        raise
+    if isinstance(b, Mapping): return b
+    if is_whole: return split_batch(b, n_inp, targ)[0]
+    return split_batch(b, len(b) if isinstance(b, tuple|list) else None)[0]
+
 
 # %% ../../nbs/loop/06_predict.ipynb #6ee6e1f6
 class FetchPredsCallback(Callback):

@@ -21,7 +21,7 @@ from .begin import batches_draw, goes_by_state, items_draw, sampler_draws
 from .callback import Callback
 from .checks import check_whole
 from .data import Endless, Until
-from .rng import read_rngs
+from .rng import read_rngs, same_states
 
 # %% ../../nbs/loop/09_prefetch.ipynb #c0de3010
 class Prefetch(Callback):
@@ -149,15 +149,11 @@ def _take(self:_Ahead):
     if self.checks is None or self.i!=self.first+1: return next(self.it)
     before = read_rngs()
     b = next(self.it)
-    if bad := [k for k,v in read_rngs().items() if not _same(v, before.get(k))]:
+    if bad := [k for k,v in read_rngs().items() if not same_states(v, before.get(k))]:
         raise ValueError(f'draws=False of Prefetch, and making a batch of {type(self.checks.dataset).__name__} drew '
             f'random numbers ({", ".join(bad)}): leave draws out, or have a worker draw: num_workers=1')
     return b
 
-def _same(a, b):
-    if isinstance(a, Tensor): return torch.equal(a, b)
-    if isinstance(a, dict): return b is not None and all(_same(v, b.get(k)) for k,v in a.items())
-    return type(a) is type(b) and (all(map(_same, a, b)) if isinstance(a, list) else a==b)
 
 # %% ../../nbs/loop/09_prefetch.ipynb #c0de3019
 @patch

@@ -16,7 +16,7 @@ from math import ceil, inf
 from numbers import Real
 from fastcore.basics import noop, patch
 from torch.utils.data import DataLoader, IterableDataset, SequentialSampler
-from .batch import detuplify, split_batch
+from .batch import BatchSample, detuplify, facts_of, split_batch
 from .begin import begin_at, goes_by_state, persistent
 from .checks import check_whole, did_you_mean, note_on
 from .data import batch_len, batches_of, check_loader, in_order, leaves, next_batch, set_epoch, source_teller, why_empty
@@ -33,6 +33,7 @@ class Feed:
     ):
         self.dl,self.epoch,self.by_state = dl,epoch,_takes_state(dl)
         self.batches,self.n_pass,self.n,self.total,self.is_over = None,-1,0,0,False
+        self.last = None       # What is noted of the first batch of the pass
         self.has_drawn = False # Were the numbers for the first batch drawn, and `rngs` noted, before it was asked for?
 
     def begin(self):
@@ -41,7 +42,7 @@ class Feed:
         self._tell()
         self.warm = any(o._iterator is not None for o in persistent(self.dl))
         self.rngs = [read_rngs([self.dl])]
-        self.batches,self.has_drawn = batches_of(self.dl),False
+        self.batches,self.has_drawn,self.last = batches_of(self.dl),False,None
         own = getattr(self.dl, 'began_with', None)  # of one that is shared by processes
         if own: self.rngs,self.has_drawn = own,True
 
@@ -50,6 +51,7 @@ class Feed:
         if not self.n and not self.has_drawn: self.rngs = [self.rngs[0], read_rngs([self.dl])]
         try: b = next_batch(self.batches)
         except StopIteration: return self.end
+        if not self.n: self.last = 0,BatchSample(b)
         self.n,self.total = self.n+1,self.total+1
         return b
 
@@ -75,6 +77,8 @@ def place(self:Feed,
 )->dict: # Plain data and tensors
     "Tell where it is"
     res = {k:getattr(self, k) for k in _PLACE}
+    self.last = facts_of(self.last)
+    if self.last: res['last_batch'] = self.last
     if own and self.by_state: res['own'] = _own_state(self.dl)
     return res
 
@@ -85,12 +89,13 @@ def go_to(self:Feed,
 ):
     "Come to the `place`"
     for k in _PLACE: setattr(self, k, place[k])
+    self.last = place.get('last_batch')
     self._tell()
     if not self.warm:
         for o in persistent(self.dl): o._iterator = None  # workers that are there would draw no seed
     def _rewind(i=0): write_rngs(self.rngs[i], [self.dl])
     _rewind()
-    self.batches,_ = begin_at(self.dl, self.n, place.get('own'), self.warm, _rewind, lambda: _rewind(1))
+    self.batches,_ = begin_at(self.dl, self.n, place.get('own'), self.warm, _rewind, lambda: _rewind(1), self.last)
 
 # %% ../../nbs/loop/02_several.ipynb #5752ca08
 class Several:

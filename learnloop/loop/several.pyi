@@ -17,6 +17,7 @@ class Feed:
     n: int
     total: int
     is_over: bool
+    last: Any
     has_drawn: bool
     warm: Any
     rngs: list

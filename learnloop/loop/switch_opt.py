@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from fastcore.basics import patch
 from .checks import checked_args
 from .learner import Learner
-from .optimizer import default_lr, held_params, hyper_groups, n_groups, opts, spread_hyper
+from .optimizer import default_lr, held_params, hyper_groups, n_groups, opts, set_hypers, spread_hyper
 from .turn import needs_closure
 
 # %% ../../nbs/loop/05_switch_opt.ipynb #da02ea4d
@@ -68,7 +68,8 @@ def _made_with(self:Learner, opt_func, lr, wd):
     if wd is not None: self.wd = wd
     if lr is not None or default_lr(opt_func) is None: self._given_lr = lr
     self.create_opt()
-    if self.opt is opt_func: self.set_hypers(**{k:v for k,v in dict(lr=lr, wd=wd).items() if v is not None})
+    hypers = {k:v for k,v in dict(lr=lr, wd=wd).items() if v is not None}
+    if self.opt is opt_func: set_hypers(self.opt, self.model, **hypers)
     elif isinstance(lr, (slice,tuple,list)): self._given_lr = spread_hyper('lr', lr, n_groups(self.opt))
 
 @patch

@@ -64,9 +64,10 @@ def error_line(
 
 # %% ../../nbs/measure/08_display.ipynb #255092a2
 def pyplot():
-    "`matplotlib.pyplot`, imported now"
+    "Import `matplotlib.pyplot`, and load its backend"
     try: import matplotlib.pyplot as plt
     except ImportError as e: raise ImportError("plots need matplotlib: pip install 'learnloop[plots]'") from e
+    if not plt.get_fignums(): plt.draw_if_interactive()  # draws nothing, as there is no figure, but loads the backend
     return plt
 
 # %% ../../nbs/measure/08_display.ipynb #1a3f00c4
@@ -90,7 +91,7 @@ def plot_style(
     **rc # More of matplotlib's `rcParams`
 ):
     "Draw with matplotlib as learnloop's own plots are drawn; what you have set in `rcParams` stays as it is"
-    plt = pyplot()
+    plt = pyplot()  # loads the backend, whose settings must outlive this block
     lines = plt.cycler(linestyle=['-','--']) * plt.cycler(color=PALETTE)  # from the ninth line on, dashes
     own = {k:v for k,v in _rc(ink, lines).items() if plt.rcParams[k]==plt.rcParamsDefault[k]}
     with plt.rc_context(own | rc): yield

@@ -44,7 +44,7 @@ def error_line(e: BaseException) -> str:
     """
 
 def pyplot() -> Any:
-    """`matplotlib.pyplot`, imported now"""
+    """Import `matplotlib.pyplot`, and load its backend"""
 
 @contextmanager
 def plot_style(ink: str='#7f7f7f', **rc: Any) -> Any:

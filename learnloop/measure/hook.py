@@ -219,18 +219,18 @@ class ActivationStats(HookCallback):
 # %% ../../nbs/measure/03_hook.ipynb #f7cf15fc
 def _measure(o, near, bins, top):
     "Mean, variance and share near zero of `o`, then the histogram of its magnitudes; and the number of its values"
-    o = o.detach().float()
-    var,mean = torch.var_mean(o, correction=0)
+    o,n = o.detach().float(),o.numel()
+    var,mean = torch.var_mean(o, correction=min(1, n-1))
     mags = o.abs()
     vals = torch.stack([mean, var, (mags<=near).float().mean()])
-    return torch.cat([vals, mags.histc(bins, 0, top)]) if bins else vals,o.numel()
+    return torch.cat([vals, mags.histc(bins, 0, top)]) if bins else vals,n
 
 def _pool(calls):
     "What `_measure` gives of all values that were measured in `calls`"
-    if len(calls)==1: return calls[0][0]
     n = sum(k for _,k in calls)
+    if len(calls)==1 and n>1: return calls[0][0]
     mean,near = (sum(v[i]*(k/n) for v,k in calls) for i in (0, 2))
-    var = sum((v[1]+(v[0]-mean)**2)*(k/n) for v,k in calls)
+    var = sum(v[1]*(k-1) + (v[0]-mean)**2*k for v,k in calls)/(n-1 or math.nan)
     return torch.cat([torch.stack([mean, var, near]), sum(v[3:] for v,_ in calls)])
 
 # %% ../../nbs/measure/03_hook.ipynb #b1402b4f

@@ -4,12 +4,14 @@
 from typing import Any
 import torch
 
-__all__ = ['accuracy', 'error_rate', 'top_k_accuracy', 'accuracy_multi', 'mse', 'mae', 'msle', 'Metric', 'AvgMetric', 'as_metric', 'mk_metrics', 'accumulate_all', 'rmse', 'exp_rmspe', 'foreground_acc', 'Dice', 'JaccardCoeff', 'AccumMetric', 'skm_metric', 'optim_metric', 'TorchMetric', 'AvgLoss', 'Perplexity', 'LossPart', 'LossMetric', 'LossMetrics', 'Smoother', 'AvgSmoothLoss', 'ValueMetric', 'LearnerView', 'DictMetric', 'less_is_better']
+__all__ = ['LOSSES', 'accuracy', 'error_rate', 'top_k_accuracy', 'accuracy_multi', 'mse', 'mae', 'msle', 'Metric', 'check_better', 'AvgMetric', 'as_metric', 'mk_metrics', 'accumulate_all', 'rmse', 'exp_rmspe', 'foreground_acc', 'Dice', 'JaccardCoeff', 'AccumMetric', 'skm_metric', 'optim_metric', 'TorchMetric', 'AvgLoss', 'Perplexity', 'LossPart', 'LossMetric', 'LossMetrics', 'Smoother', 'AvgSmoothLoss', 'ValueMetric', 'LearnerView', 'DictMetric', 'need_better', 'undeclared']
+
+LOSSES: dict
 
 def accuracy(pred: Any, targ: Any, axis: int=-1) -> torch.Tensor:
     """Compute the share of items whose highest score is that of their class
 
-    - `pred`: Scores of classes, (n, …) with the classes along `axis`
+    - `pred`: Scores of classes, (n, …) with the classes along `axis`; for one score an item, see `accuracy_multi`
     - `targ`: Indices of classes, the shape of `pred` without `axis`
     - `axis`: Where the classes are
 
@@ -40,7 +42,7 @@ def top_k_accuracy(pred: Any, targ: Any, k: int=5, axis: int=-1) -> torch.Tensor
 def accuracy_multi(pred: Any, targ: Any, thresh: float=0.5, sigmoid: bool=True) -> torch.Tensor:
     """Compute the share of answers that are right
 
-    - `pred`: Scores, of any shape
+    - `pred`: Scores, of any shape: one for each item, or several
     - `targ`: Zeros and ones, as many elements
     - `thresh`: Probability above which it is a yes
     - `sigmoid`: Make probabilities of scores? Not if they are
@@ -76,6 +78,7 @@ def msle(pred: Any, targ: Any) -> torch.Tensor:
 class Metric:
     """A number computed over all batches of a phase: define `accumulate` and `value`, and `reset` to start anew"""
     sync: Any
+    better: Any
     def reset(self) -> Any:
         """Forget what was accumulated"""
     def accumulate(self, learn: Any) -> Any:
@@ -98,6 +101,8 @@ class Metric:
     def n_listed(self) -> Any:
         """How many values its lists have so far"""
     def __repr__(self) -> Any: ...
+    def _declare(self, better: Any, func: Any) -> Any:  # measure/metrics.py
+        """Note which value is better: as `better` says, else as an attribute of `func` or of its innermost function says"""
     def together(self, peers: Any, n_before: int=0) -> Any:  # measure/metrics.py
         """Have in each process what all of them have accumulated
 
@@ -114,29 +119,42 @@ class Metric:
         """
     def _copy(self) -> Any: ...  # measure/metrics.py
 
+def check_better(better: Any, what: str='better') -> str | None:
+    """Refuse `better` unless it is 'less', 'more' or None
+
+    - `better`: 'less', 'more', or None
+    - `what`: Name of the argument, for the message
+
+    Returns: `better`
+    """
+
 class AvgMetric(Metric):
     """Mean over all items of `func(pred, *yb)`, a batch counting by its items: right for accuracy, wrong for F1"""
     sync: dict
+    watched: Any
     func: Any
     metric_name: str | None
     weight: Any
     then: Any
     vals: Any
     sizes: Any
-    def __init__(self, func: Any, metric_name: str | None=None, weight: Any=None, then: Any=None) -> None:
+    def __init__(self, func: Any, metric_name: str | None=None, weight: Any=None, then: Any=None, better: str | None=None) -> None:
         """- `func`: Function of prediction and targets that returns the mean over a batch, a scalar
         - `metric_name`: Title of its column; None for the function's name
         - `weight`: Function of prediction and targets: how much a batch counts; None for its number of items
         - `then`: Function of the mean over all, such as `math.sqrt`; None for the mean itself
+        - `better`: Which value is better: 'less' or 'more'; None for `func.better`, unless there is a `then`
         """
     def reset(self) -> Any: ...
     def accumulate(self, learn: Any) -> Any: ...
-    def _scalar(self, v: Any) -> Any: ...
     @property
     def value(self) -> Any: ...
     @property
     def name(self) -> Any: ...
     def check(self, n_targs: Any) -> Any: ...
+    def _scalar(self, v: Any) -> Any: ...  # measure/metrics.py
+    def _watch(self, *args: Any) -> Any:  # measure/metrics.py
+        """Call `func` for the first time, and warn if it broadcasts predictions and targets"""
 
 def as_metric(make: Any) -> Any:
     """Have `mk_metrics` make something else of a function than an `AvgMetric`
@@ -192,6 +210,8 @@ def foreground_acc(pred: Any, targ: Any, bkg_idx: int=0, axis: int=1) -> torch.T
 class Dice(Metric):
     """Overlap of predictions and targets in class 1, of two"""
     sync: dict
+    better: str
+    _by_sklearn: str
     axis: int
     overlap: int
     areas: int
@@ -199,12 +219,14 @@ class Dice(Metric):
         """- `axis`: Where predictions have the classes"""
     def reset(self) -> Any: ...
     def accumulate(self, learn: Any) -> Any: ...
+    def _refuse(self, n: Any) -> Any: ...
     def _ratio(self, overlap: Any, areas: Any) -> Any: ...
     @property
     def value(self) -> Any: ...
 
 class JaccardCoeff(Dice):
     """Intersection over union of predictions and targets in class 1, of two"""
+    _by_sklearn: str
     def _ratio(self, overlap: Any, areas: Any) -> Any: ...
 
 class AccumMetric(Metric):
@@ -221,7 +243,7 @@ class AccumMetric(Metric):
     metric_name: str | None
     preds: list
     targs: list
-    def __init__(self, func: Any, dim_argmax: int | None=None, activation: str='no', thresh: float | None=None, to_np: bool=False, invert_arg: bool=False, flatten: bool=True, name: str | None=None, **kwargs: Any) -> None:
+    def __init__(self, func: Any, dim_argmax: int | None=None, activation: str='no', thresh: float | None=None, to_np: bool=False, invert_arg: bool=False, flatten: bool=True, name: str | None=None, better: str | None=None, **kwargs: Any) -> None:
         """- `func`: Function of all predictions and all targets
         - `dim_argmax`: Where the classes are, to predict the highest; None to keep scores
         - `activation`: 'sigmoid'; 'softmax' over `dim_argmax`; 'binarysoftmax': the last class alone
@@ -230,6 +252,7 @@ class AccumMetric(Metric):
         - `invert_arg`: Call `func(targ, pred)`, as scikit-learn has it?
         - `flatten`: Flatten both?
         - `name`: Title of its column; None for the function's name
+        - `better`: Which value is better: 'less' or 'more'; None for `func.better`
         - `kwargs`: To `func`
         """
     def reset(self) -> Any: ...
@@ -250,7 +273,7 @@ def skm_metric(func: Any, is_class: bool=True, thresh: float | None=None, axis: 
     - `thresh`: Probability from which a class is predicted, where each is a yes or no
     - `axis`: Where the classes are
     - `activation`: See `AccumMetric`; None for 'sigmoid' where classes have a `thresh`, else 'no'
-    - `kwargs`: To `AccumMetric`, such as `flatten` and `name`, and to `func`
+    - `kwargs`: To `AccumMetric`, such as `better`, `flatten` and `name`, and to `func`
     """
 
 def optim_metric(f: Any, argname: str, bounds: Any, tol: float=0.01, do_neg: bool=True, get_x: bool=False) -> Any:
@@ -270,9 +293,10 @@ class TorchMetric(Metric):
     metric: Any
     metric_name: str | None
     n: int
-    def __init__(self, metric: Any, metric_name: str | None=None) -> None:
+    def __init__(self, metric: Any, metric_name: str | None=None, better: str | None=None) -> None:
         """- `metric`: The object
         - `metric_name`: Title of its column; None for the name of its class, in small letters
+        - `better`: Which value is better: 'less' or 'more'; None for what `metric.higher_is_better` says
         """
     def reset(self) -> Any: ...
     def accumulate(self, learn: Any) -> Any: ...
@@ -284,11 +308,12 @@ class TorchMetric(Metric):
         """Refuse what isn't of torchmetrics"""
     def together(self, peers: Any, n_before: Any=0) -> Any: ...
     def joint(self, peers: Any, n_before: Any=0) -> Any: ...
-    def _copy(self) -> Any: ...
+    def _copy(self) -> Any: ...  # measure/metrics.py
 
 class AvgLoss(AvgMetric):
     """Mean of the loss over all items"""
     name: str
+    better: str
     check: Any
     def __init__(self) -> None: ...
     def accumulate(self, learn: Any) -> Any: ...
@@ -301,6 +326,7 @@ class Perplexity(AvgLoss):
 
 class LossPart(AvgLoss):
     """Mean of a part of the loss over all items of the batches that have it"""
+    better: Any
     name: Any
     part: str
     def __init__(self, part: str) -> None:
@@ -317,9 +343,10 @@ class LossMetric(AvgMetric):
     """Mean over all items of an attribute of the loss function"""
     check: Any
     attr: str
-    def __init__(self, attr: str, nm: str | None=None) -> None:
+    def __init__(self, attr: str, nm: str | None=None, better: str | None=None) -> None:
         """- `attr`: Its name: a scalar that the loss function sets at each call
         - `nm`: Title of its column; None for `attr`
+        - `better`: Which value is better: 'less' or 'more'
         """
     def accumulate(self, learn: Any) -> Any: ...
 
@@ -350,6 +377,7 @@ class Smoother:
 class AvgSmoothLoss(Metric):
     """Exponential mean of the training loss"""
     name: str
+    better: str
     sync: dict
     beta: float
     vals: Any
@@ -366,9 +394,10 @@ class ValueMetric(Metric):
     sync: dict
     func: Any
     metric_name: str | None
-    def __init__(self, func: Any, metric_name: str | None=None) -> None:
+    def __init__(self, func: Any, metric_name: str | None=None, better: str | None=None) -> None:
         """- `func`: Called without arguments, returns the value
         - `metric_name`: Title of its column; None for the function's name
+        - `better`: Which value is better: 'less' or 'more'; None for `func.better`
         """
     def accumulate(self, learn: Any) -> Any:
         """Nothing: `func` knows"""
@@ -409,10 +438,24 @@ class DictMetric(Metric):
     @property
     def value(self) -> Any: ...
     @property
+    def better(self) -> Any: ...
+    @property
     def n_listed(self) -> Any: ...
 
-def less_is_better(name: str) -> bool:
-    """Whether `name` is that of a loss, an error, or a measure of one
+def need_better(better: str | None, column: str, where: str) -> str:
+    """Raise an error if nothing declares whether less or more of `column` is better
 
-    - `name`: Of a value, as in the table of epochs
+    - `better`: What is declared
+    - `column`: Name of the value
+    - `where`: Who needs it, for the message
+
+    Returns: `better`
+    """
+
+def undeclared(column: str) -> str:
+    """Say which values need a declaration, for the end of a message
+
+    - `column`: Name of a value that has no column yet
+
+    Returns: '' for a loss
     """

@@ -10,6 +10,7 @@ __all__ = ['Recorder', 'Scores']
 # %% ../../nbs/measure/02_recorder.ipynb #52f14e26
 import math, time, torch, warnings
 from collections import Counter
+from collections.abc import Mapping
 from copy import copy, deepcopy
 from numbers import Real
 from fastcore.basics import patch
@@ -20,10 +21,11 @@ from ..loop.later import knows_patches
 from ..loop.learner import Learner, default_cb, format_value
 from ..loop.optimizer import opts
 from .display import draws, format_time, pyplot, settle_axes, told_error
-from .metrics import AvgLoss, LossPart, Smoother, TorchMetric, accumulate_all, less_is_better, mk_metrics
+from .metrics import LOSSES, AvgLoss, LossPart, Smoother, TorchMetric, accumulate_all, check_better
+from .metrics import mk_metrics
 from .series import Scalars, Series
 from .table import Table
-from .trial import note_metric, try_metrics
+from .trial import find_loss_parts, note_metric, try_metrics
 
 # %% ../../nbs/measure/02_recorder.ipynb #8de9563e
 @knows_patches
@@ -32,7 +34,7 @@ class Recorder(Callback):
     order,remove_on_fetch,safe_in_evaluate,agrees,_is_open,_is_titled = 50,True,True,True,False,True
     state_schema = {'raw':[float], 'sizes':[float], 'lrs':[float], 'hps':{'*':list}, 'begun':int, 'train_mets':[dict],
         'values':[list], 'iters':[int], 'metric_names':[str], 'row':dict, 'records':[{'values':dict, '*':...}], '*':...,
-        'parts?':[str], 'logged?':[str]}
+        'parts?':[str], 'logged?':[str], 'better?':{'*':str}}
     def __init__(self,
         add_time:bool=True,       # A column with the duration of the epoch?
         train_metrics:bool=False, # Metrics on training batches, too? They cost time in each
@@ -42,12 +44,13 @@ class Recorder(Callback):
         self.add_time,self.train_metrics,self.valid_metrics,self.beta = add_time,train_metrics,valid_metrics,beta
         self.train_mets,self.valid_mets,self._stashed,self.log,self._tried,self._fits = [],[],[],[],[],False
         self.columns,self.parts,self._parts_of,self._logged,self._own,self._waiting = [],[],None,[],{},[]
+        self._unseen,self._may_log,self._written,self._noted = [],False,None,{}
         self._clear()
 
     def _clear(self):
         self._raw,self._sizes,self._lrs,self.values,self.iters,self.records = Scalars(),*(Series() for _ in range(5))
         self._smooth,self._smoother = [],Smoother(self.beta)
-        self.metric_names,self.hps,self.row,self._begun = [],{},{},0
+        self._names,self._given,self.hps,self.row,self._begun = [],None,{},{},0
         self._follow()
 
     def _make_metrics(self):
@@ -105,20 +108,32 @@ def before_fit(self:Recorder):
     self.parts,self._logged = [o for o in self.parts if o not in self._logged],[]  # another fit may log other things
     self._make_metrics()
     self._check_sync()
-    self._fits,self._start = True,time.perf_counter()
+    self._fits,self._nan_told,self._start = True,False,time.perf_counter()
     train,valid = self.train_names,[] if learn.dls.valid is None else self.valid_names
-    self._own = dict.fromkeys(nm for o in learn.cbs for nm in o.epoch_columns)
+    self._own = self._own_columns(train+valid)
     self.columns = [*(o for o in train+valid if o not in self.parts), *self._own]
     self._add_columns(self.parts)
     self._waiting,self._is_open = [],learn.may_have_parts
+    self._unseen,self._may_log,self._written = [],_may_log(learn),None
     self._is_titled = not self._is_open or bool(self.parts)
-    if self._is_titled: self._write(self.metric_names)  # else they wait for the first batch
+    self._logger = learn.logger
+    if self._is_titled: self._write(self._names)  # else they wait for the first batch
     if learn.metrics: learn.add_cb(_CheckTargets)
     lost = [] if valid or self.train_metrics or learn.resuming else _not_parts(self.valid_mets)[1:]
     if not lost: return
     names = ', '.join(m.name for m in lost)
     fix = 'give DataLoaders(train, valid), or set learn.recorder.train_metrics = True'
     warnings.warn(f'this fit has no validation loader, and so nothing computes {names}: {fix}', stacklevel=2)
+
+# %% ../../nbs/measure/02_recorder.ipynb #4b1d6a23
+@patch
+def _own_columns(self:Recorder, ours):
+    "Columns of callbacks, as keys; refuse those of the recorder, `ours`"
+    for o in self.learn.cbs:
+        if twice := [k for k in o.epoch_columns if k in ours]:
+            raise ValueError(f'{o.label}: it gives {", ".join(twice)}, which the table of epochs has already: choose '
+                'another name')
+    return dict.fromkeys(k for o in self.learn.cbs for k in o.epoch_columns)
 
 # %% ../../nbs/measure/02_recorder.ipynb #e2f433c3
 @patch
@@ -131,7 +146,7 @@ def _add_columns(self:Recorder, titles):
             raise ValueError(f'{what} whose column is {k!r}, and there is such a column: give it another name, '
                 'or the metric')
         self.columns.append(k)
-    self.metric_names = ['epoch', *self.columns, *(['time'] if self.add_time else [])]
+    self._names = ['epoch', *self.columns, *(['time'] if self.add_time else [])]
 
 @patch
 def _meet(self:Recorder, names):
@@ -151,31 +166,63 @@ def _add_parts(self:Recorder, titles):
     for mets in (self.valid_mets, *filter(None, self._stashed)): mets.extend(_of_parts(new, 'valid'))
     if not self._fits: return
     self._add_columns(new)
-    if self._is_titled: self._write(self.metric_names)
+    if self._is_titled: self._write(self._names)
 
 @patch
 def _title(self:Recorder):
-    "Write the titles, if nobody has yet"
+    "Write the titles, once"
     if self._is_titled: return
     self._is_titled = True
-    self._write(self.metric_names)
+    # whoever has replaced the logger since `before_fit`, and has read the titles, needs them no more
+    self._write(self._names, self._logger if self._given==self._names else self.learn.logger)
 
 @patch
-def _write(self:Recorder, row):
-    if self.learn.peers.is_first: self.learn.logger(row)
+def _write(self:Recorder, row, logger=None):
+    if self.learn.peers.is_first: (logger or self.learn.logger)(row)
+
+# %% ../../nbs/measure/02_recorder.ipynb #7350da96
+@patch(as_prop=True)
+def metric_names(self:Recorder)->list: # `epoch`, then the columns, then `time`
+    "Titles of the table's columns; a callback that reads them before the first batch finds the loss's parts among them"
+    if self._fits and not self._is_titled and not self.learn.mid_batch:
+        if self._given is None: self._meet(find_loss_parts(self.learn))
+        self._given = self._names
+    return self._names
 
 # %% ../../nbs/measure/02_recorder.ipynb #7439be2c
 @patch
 def when_known(self:Recorder,
     column:str, # That may come up
-    check       # Called without arguments when it is known which parts the loss has
-)->bool: # Is that still to be seen?
-    "Have `check` called at the first loss of the fit, if `column` may be that of a part which nobody has seen yet"
+    check,      # Called without arguments when the parts of the loss are known, or after the first epoch
+    logged:bool=False # May the column be one that a callback logs?
+)->bool: # May the column still come up?
+    "Call `check` later if `column` may be that of a part of the loss, or of a logged value, that isn't known yet"
+    if logged and self._may_log:
+        self._unseen.append(check)
+        return True
     if not self._is_open or '_' not in column: return False
     if not self._waiting: self.learn.add_cb(_FirstLoss)
     self._waiting.append(check)
     return True
 
+# %% ../../nbs/measure/02_recorder.ipynb #be77e014
+def _may_log(learn):
+    "May something call `learn.log`? The callbacks of this package don't"
+    makers = [type(learn), *map(type, learn.cbs)]
+    is_own = all(o.__module__.split('.')[0]=='learnloop' and o is not Callback for o in makers)
+    return not is_own or any(o.foreign is not None for o in learn.cbs)
+
+@patch
+def _check_unseen(self:Recorder):
+    "Warn of columns that nothing logged in the first epoch"
+    self._may_log,checks,self._unseen = False,self._unseen,[]
+    for f in checks:
+        try: f()
+        except ValueError as e:
+            later = 'No callback logged it in this epoch; until one does, there is nothing to go by'
+            warnings.warn(f'{e}. {later}', stacklevel=2)
+
+# %% ../../nbs/measure/02_recorder.ipynb #be77e015
 class _FirstLoss(Callback):
     order,run_valid,remove_on_fetch,only_looks,agrees = 100,False,True,True,True
     def after_loss(self):
@@ -200,16 +247,15 @@ def _settle(self:Recorder, parts):
     for f in waiting: f()
 
 # %% ../../nbs/measure/02_recorder.ipynb #3a66edd2
-@patch
-def check_way(self:Recorder,
-    label:str,  # Who asks
-    column:str, # What the best is chosen by
-    fix:str     # How to say which way is better
-):
-    "Refuse to guess which way a part of the loss is better, unless its name says so"
-    if column not in self.parts or less_is_better(column): return
-    raise ValueError(f"{label}: {column!r} is a part of the loss, and its name doesn't tell whether less is better: "
-        f'give {fix}')
+@patch(as_prop=True)
+def directions(self:Recorder)->dict: # Title -> 'less' or 'more'; a column that isn't there is undeclared
+    "Collect which values of columns are better: 'less' or 'more'"
+    if self.learn is None: return LOSSES | self._noted
+    names,mets = self.train_names[1:]+self.valid_names[1:],[*self.train_mets, *self.valid_mets[1:]]
+    found = LOSSES | {k:getattr(m, 'better', None) for k,m in zip(names, mets, strict=True)}
+    for cb in self.learn.cbs:
+        for o in (cb.epoch_columns, cb.provides): found |= o if isinstance(o, Mapping) else {}
+    return {k:v for k,v in found.items() if check_better(v, f'better of {k!r}')}
 
 # %% ../../nbs/measure/02_recorder.ipynb #aee1f8eb
 class _CheckTargets(Callback):
@@ -224,14 +270,14 @@ def cleanup_fit(self:Recorder):
     learn,self._fits = self.learn,False
     self._seconds,self._since = self.seconds,None
     if learn.outcome.get('fit')=='failed': self.error = told_error(learn.exception)
-    self._waiting,self._is_open = [],False
+    self._waiting,self._unseen,self._is_open,self._may_log,self._logger = [],[],False,False,None
     self.learn.remove_cbs([_CheckTargets, _FirstLoss])
     self._catch_up()
 
 # %% ../../nbs/measure/02_recorder.ipynb #fcceeaed
 @patch
 def before_epoch(self:Recorder):
-    self.row,self._start,self._begun,self._n_before = {},time.perf_counter(),len(self._raw),{}
+    self._start,self._begun,self._n_before = time.perf_counter(),len(self._raw),{}
     for m in (*self.train_mets, *self.valid_mets): m.reset()
 
 @patch
@@ -246,6 +292,10 @@ def before_train(self:Recorder):
 def before_validate(self:Recorder):
     if not self._stashed: self._n_before = {}
     for m in self.valid_mets: m.reset()
+
+# %% ../../nbs/measure/02_recorder.ipynb #be77e013
+@patch
+def cleanup_epoch(self:Recorder): self.row = {}  # not in `before_epoch`, where callbacks may have logged already
 
 # %% ../../nbs/measure/02_recorder.ipynb #eb7c9427
 @patch
@@ -292,7 +342,10 @@ def after_validate(self:Recorder):
     self._share_parts()
     self._join(self.valid_mets)
     vals = self._values(self.valid_mets)
-    if self._stashed or not self.learn.inside('fit'): self.learn.final_record = Scores(vals, self.valid_names)
+    if self._stashed or not self.learn.inside('fit'):
+        of = self.learn.evaluated
+        names = self.valid_names if of=='valid' else [f'{of}_{m.name}' for m in self.valid_mets]
+        self.learn.final_record = Scores(vals, names)
     else: self.row |= dict(zip(self.valid_names, vals, strict=True))
 
 @patch
@@ -307,7 +360,30 @@ def after_epoch(self:Recorder):
     self.log = [learn.epoch, *learn.final_record]
     if self.add_time: self.log.append(took)
     self._write(self.log)
-    self.row,self._start = {},time.perf_counter()
+    self.row,self._start,self._written = {},time.perf_counter(),learn.epoch
+    self._check_unseen()
+
+# %% ../../nbs/measure/02_recorder.ipynb #4b1d6a21
+@patch
+def cleanup_train(self:Recorder):
+    if self._nan_told or self.learn.outcome['train']=='failed': return
+    vals = self._raw.tolist()[self._begun:]
+    # a callback may have cancelled training because of the last one
+    self._tell_nan(vals if self.learn.outcome['train']=='done' else vals[:-1])
+
+@patch
+def _tell_nan(self:Recorder, vals):
+    "Warn, once in a fit, if one of the losses `vals` of the epoch is not finite, and no callback handles that"
+    learn,bad = self.learn,[i for i,v in enumerate(vals) if not math.isfinite(v)]
+    if not bad or self._nan_told or not self._fits or any(o.handles_nan for o in learn.cbs): return
+    self._nan_told,i,n = True,bad[0],len(vals)
+    if not learn.peers.is_first: return
+    has_all = learn.train_pass is None or len(self._raw)-self._begun>=learn.train_pass.n_done
+    more = '' if has_all else ' of those that have a loss'
+    warnings.warn(f'epoch {learn.epoch}: the training loss is {vals[i]} in batch {i}{more}, and not finite in '
+        f'{len(bad)} of {n} batches so far. To find out why, fit with CheckFinite(), which raises an error before such '
+        "a loss gets to the weights; CheckFinite('skip') skips such steps", stacklevel=2)
+
 
 # %% ../../nbs/measure/02_recorder.ipynb #4daea994
 @patch
@@ -487,7 +563,9 @@ def raw_losses(self:Recorder):
 @patch(as_prop=True)
 def losses(self:Recorder):
     "Smoothed training loss, one for each batch"
-    self._smooth += map(self._smoother, self.raw_losses[len(self._smooth):])
+    n,raw = len(self._smooth),self.raw_losses
+    self._smooth += map(self._smoother, raw[n:])
+    if len(raw)>n and not all(map(math.isfinite, raw[max(n-1, 0):-1])): self._tell_nan(raw[self._begun:-1])
     return self._smooth
 
 # %% ../../nbs/measure/02_recorder.ipynb #ac900b18
@@ -553,6 +631,9 @@ def _log_in_batch(self:Recorder, name, value):
 def _log_of_epoch(self:Recorder, name, value):
     if name in self.columns and name not in self._logged and name not in self._own:
         raise ValueError(f'learn.log({name!r}, …): there is a column of this name: log under another one')
+    if self._written==self.learn.epoch:
+        raise ValueError(f"learn.log({name!r}, …): the epoch's row is written already: log before that, as from "
+            f'after_epoch of a callback whose order is below {self.order}')
     self._log_column(name)
     self.row[name] = float(value)
 
@@ -635,12 +716,14 @@ def state_dict(self:Recorder)->dict: # Plain data
     "Return the history"
     if not len(self._raw) and not self.values: return {}
     sd = dict(raw=self._raw, sizes=self._sizes, lrs=self._lrs, values=self.values, iters=self.iters,
-        records=self.records, hps=self.hps, metric_names=self.metric_names, row=self.row, begun=self._begun)
-    for k,v in (('parts', self.parts), ('logged', self._logged)):
+        records=self.records, hps=self.hps, metric_names=self._names, row=self.row, begun=self._begun)
+    for k,v in (('parts', self.parts), ('logged', self._logged), ('better', _beyond_losses(self.directions))):
         if v: sd[k] = v
     mets,whole = self.train_mets,self._whole
     if whole and whole[0]==len(self._raw): mets = whole[1]
     return {k:_now(v) for k,v in sd.items()} | dict(train_mets=[_metric_state(m) for m in mets])
+
+def _beyond_losses(directions): return {k:v for k,v in directions.items() if k not in LOSSES}
 
 def _now(o):
     "What `o` is now, however it goes on"
@@ -675,9 +758,10 @@ def load_state_dict(self:Recorder,
     if not sd: return
     self._raw,self._sizes,self._lrs = Scalars(sd['raw']),Series(sd['sizes']),Series(sd['lrs'])
     self.values,self.iters,self.records = (Series(sd[k]) for k in ('values','iters','records'))
-    self.hps,self.metric_names = {k:Series(v) for k,v in sd['hps'].items()},list(sd['metric_names'])
+    self.hps,self._names = {k:Series(v) for k,v in sd['hps'].items()},list(sd['metric_names'])
     self.row,self._begun = dict(sd['row']),sd['begun']
     parts,self._logged = sd.get('parts', []),list(sd.get('logged', []))
+    self._noted = dict(sd.get('better', {}))
     is_alone = self.learn is None or not self.learn.inside('fit')
     if not is_alone and parts:
         self._add_parts(parts)
@@ -686,7 +770,7 @@ def load_state_dict(self:Recorder,
     elif is_alone:
         self._make_metrics()
         self._add_parts(parts)
-        self.columns = self.metric_names[1:len(self.metric_names)-self.add_time]
+        self.columns = self._names[1:len(self._names)-self.add_time]
     for m,o in zip(self.train_mets, sd['train_mets'], strict=False):
         m.reset()
         _set_metric(m, o)

@@ -32,6 +32,10 @@ class Recorder(Callback):
     _logged: list
     _own: dict
     _waiting: list
+    _unseen: list
+    _may_log: bool
+    _written: Any
+    _noted: dict
     _raw: Any
     _sizes: Any
     _lrs: Any
@@ -40,7 +44,8 @@ class Recorder(Callback):
     records: Any
     _smooth: list
     _smoother: Any
-    metric_names: list
+    _names: list
+    _given: Any
     hps: dict
     row: dict
     _begun: int
@@ -52,7 +57,9 @@ class Recorder(Callback):
     _smoother_there: Any
     error: Any
     _since: Any
+    _nan_told: bool
     _start: Any
+    _logger: Any
     _seconds: Any
     lr_finder: Any
     _known: Any
@@ -76,40 +83,54 @@ class Recorder(Callback):
         """Keep the running mean as it is after the last of the losses that are of the run"""
     def _check_sync(self) -> Any: ...  # measure/recorder.py
     def before_fit(self) -> Any: ...  # measure/recorder.py
+    def _own_columns(self, ours: Any) -> Any:  # measure/recorder.py
+        """Columns of callbacks, as keys; refuse those of the recorder, `ours`"""
     def _add_columns(self, titles: Any) -> Any:  # measure/recorder.py
         """Have columns of `titles` for parts"""
     def _meet(self, names: Any) -> Any:  # measure/recorder.py
         """Have means, and columns, of parts of the loss with these `names`; those of turns come up in training alone"""
     def _add_parts(self, titles: Any) -> Any: ...  # measure/recorder.py
     def _title(self) -> Any:  # measure/recorder.py
-        """Write the titles, if nobody has yet"""
-    def _write(self, row: Any) -> Any: ...  # measure/recorder.py
-    def when_known(self, column: str, check: Any) -> bool:  # measure/recorder.py
-        """Have `check` called at the first loss of the fit, if `column` may be that of a part which nobody has seen yet
+        """Write the titles, once"""
+    def _write(self, row: Any, logger: Any=None) -> Any: ...  # measure/recorder.py
+    @property
+    def metric_names(self) -> list:  # measure/recorder.py
+        """Titles of the table's columns; a callback that reads them before the first batch finds the loss's parts among them
+
+        Returns: `epoch`, then the columns, then `time`
+        """
+    def when_known(self, column: str, check: Any, logged: bool=False) -> bool:  # measure/recorder.py
+        """Call `check` later if `column` may be that of a part of the loss, or of a logged value, that isn't known yet
 
         - `column`: That may come up
-        - `check`: Called without arguments when it is known which parts the loss has
+        - `check`: Called without arguments when the parts of the loss are known, or after the first epoch
+        - `logged`: May the column be one that a callback logs?
 
-        Returns: Is that still to be seen?
+        Returns: May the column still come up?
         """
+    def _check_unseen(self) -> Any:  # measure/recorder.py
+        """Warn of columns that nothing logged in the first epoch"""
     def _settle(self, parts: Any) -> Any:  # measure/recorder.py
         """Have columns for `parts`, and tell who waited for them"""
-    def check_way(self, label: str, column: str, fix: str) -> Any:  # measure/recorder.py
-        """Refuse to guess which way a part of the loss is better, unless its name says so
+    @property
+    def directions(self) -> dict:  # measure/recorder.py
+        """Collect which values of columns are better: 'less' or 'more'
 
-        - `label`: Who asks
-        - `column`: What the best is chosen by
-        - `fix`: How to say which way is better
+        Returns: Title -> 'less' or 'more'; a column that isn't there is undeclared
         """
     def cleanup_fit(self) -> Any: ...  # measure/recorder.py
     def before_epoch(self) -> Any: ...  # measure/recorder.py
     def before_train(self) -> Any: ...  # measure/recorder.py
     def before_validate(self) -> Any: ...  # measure/recorder.py
+    def cleanup_epoch(self) -> Any: ...  # measure/recorder.py
     def after_batch(self) -> Any: ...  # measure/recorder.py
     def _values(self, mets: Any) -> Any: ...  # measure/recorder.py
     def after_train(self) -> Any: ...  # measure/recorder.py
     def after_validate(self) -> Any: ...  # measure/recorder.py
     def after_epoch(self) -> Any: ...  # measure/recorder.py
+    def cleanup_train(self) -> Any: ...  # measure/recorder.py
+    def _tell_nan(self, vals: Any) -> Any:  # measure/recorder.py
+        """Warn, once in a fit, if one of the losses `vals` of the epoch is not finite, and no callback handles that"""
     def before_evaluate(self) -> Any: ...  # measure/recorder.py
     def cleanup_evaluate(self) -> Any: ...  # measure/recorder.py
     def _join_losses(self) -> Any: ...  # measure/recorder.py

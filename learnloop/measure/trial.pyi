@@ -3,7 +3,7 @@
 
 from typing import Any
 
-__all__ = ['try_metrics', 'note_metric']
+__all__ = ['try_metrics', 'note_metric', 'find_loss_parts']
 
 def try_metrics(learn: Any, metrics: Any) -> bool:
     """Try copies of `metrics` on a batch of validation; raise the error of one that can't work, with its name
@@ -20,4 +20,12 @@ def note_metric(e: Any, m: Any, more: Any='') -> Any:
     - `e`: An error
     - `m`: The metric that it comes from
     - `more`: What else is known
+    """
+
+def find_loss_parts(learn: Any) -> list:
+    """Try the loss on a batch, to find the names of its parts
+
+    - `learn`: The learner, before its first batch of training
+
+    Returns: Names; empty if the loss has no parts, or can't be tried
     """

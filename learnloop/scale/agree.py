@@ -75,11 +75,15 @@ class Peers(Alone):
         self.team,self.engine,self.per_process = team,engine,per_process
         self.rank,self.world,self.is_first = team.rank,team.world,team.is_first
         self.points,self.passed,self.in_forward,self.met_forward = set(),0,False,False
-        self.unsynced = set() # Names of optimizers whose gradients are those of this process alone
+        # By the name of an optimizer whose gradients processes have each for itself: all of them, or only those of
+        # parameters that torch doesn't know?
+        self.unsynced = {}
         self.shares = {}      # What is taken of a loader, by the loader and what it is for
         self.sizes = []       # Of the batch in each process, where each has its own
         self.flag,self.wanted,self.heard,self.apart,self.since,self.looked_at = None,0,0,1,0,0.
         self._take_bodies()
+    exchange = property(lambda self: dict(unsynced={k or '':v for k,v in self.unsynced.items()},
+        order=self.engine.order), doc='Optimizers whose gradients are not exchanged yet, and how torch arranged others')
     broken = property(lambda self: self.team.broken, doc='Has an error parted the processes?')
     def __getstate__(self): return vars(self) | dict(shares={}, flag=None)
     shards = property(lambda self: self.engine.shards, doc='Does each process write its part of a checkpoint?')
@@ -141,7 +145,7 @@ def _enter(self:Peers, name):
 def _finish(self:Peers, name):
     if name=='backward':
         self.engine.end_backward()
-        self._note_unsynced(not self.engine.synced or bool(self.engine.left_out))
+        self._note_unsynced()
         if not self.defer_sync: self.sync_grads()
         self._begin_again()
     elif name in _PASSES:
@@ -161,7 +165,7 @@ def _begin_pass(self:Peers, name):
     "Agree on where to meet in each batch"
     learn = self.learn
     self.engine.begin_pass()
-    if name=='train': self.unsynced = set()
+    if name=='train': self.unsynced = {}
     bits = sum(_BITS[k] for k in points_needed(learn))
     for *_,n in self.team.meet(f'begin of {name}', number=bits): bits |= n
     self.points = {k for k,b in _BITS.items() if bits&b}
@@ -334,16 +338,22 @@ def _weigh(self:Peers):
 # %% ../../nbs/scale/03_agree.ipynb #ag0001b2
 @patch
 def sync_grads(self:Peers):
-    if self.learn.turn_key not in self.unsynced: return
-    every = self.engine.left_out if self.engine.synced else self.learn.turn_params
+    key = self.learn.turn_key
+    if key not in self.unsynced: return
+    every = self.learn.turn_params if self.unsynced.pop(key) else self.engine.left_out
     self.engine.average([p for p in every if p.requires_grad])
-    self._note_unsynced(False)
 
 @patch
-def _note_unsynced(self:Peers, is_so):
-    key = self.learn.turn_key
-    if is_so: self.unsynced = self.unsynced | {key}
-    else: self.unsynced = self.unsynced - {key}
+def _note_unsynced(self:Peers):
+    "Note which gradients of this turn were not exchanged"
+    key,engine = self.learn.turn_key,self.engine
+    self.unsynced.pop(key, None)
+    if not engine.synced or engine.left_out: self.unsynced[key] = not engine.synced
+
+@patch
+def restored(self:Peers, exchange):
+    self.unsynced = {k or None:v for k,v in exchange.get('unsynced', {}).items()}
+    self.engine.restored(exchange.get('order', []))
 
 # %% ../../nbs/scale/03_agree.ipynb #ag0000e5
 @patch

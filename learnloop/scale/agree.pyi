@@ -31,7 +31,7 @@ class Peers(Alone):
     passed: int
     in_forward: bool
     met_forward: bool
-    unsynced: set
+    unsynced: dict
     shares: dict
     sizes: list
     flag: Any
@@ -102,7 +102,9 @@ class Peers(Alone):
     def _weigh(self) -> Any:  # scale/agree.py
         """Have processes count by their items, as gradients are averaged over processes"""
     def sync_grads(self) -> Any: ...  # scale/agree.py
-    def _note_unsynced(self, is_so: Any) -> Any: ...  # scale/agree.py
+    def _note_unsynced(self) -> Any:  # scale/agree.py
+        """Note which gradients of this turn were not exchanged"""
+    def restored(self, exchange: Any) -> Any: ...  # scale/agree.py
     def again(self) -> Any: ...  # scale/agree.py
     def most(self, n: Any) -> Any: ...  # scale/agree.py
     def mean(self, t: Any, weight: Any=1.0) -> Any: ...  # scale/agree.py
@@ -114,3 +116,6 @@ class Peers(Alone):
     def _take_heard(self) -> Any: ...  # scale/agree.py
     def begin(self) -> Any: ...  # scale/agree.py
     def _seed(self, seed: Any) -> Any: ...  # scale/agree.py
+    @property
+    def exchange(self) -> Any:
+        """Optimizers whose gradients are not exchanged yet, and how torch arranged others"""

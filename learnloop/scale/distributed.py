@@ -28,6 +28,7 @@ class Engine:
     left_out = ()   # Parameters that are trained, and of which torch doesn't know
     spreads = False # Has a process but a part of the model, so that all have to call it?
     shards = False  # Does each process write its part of a checkpoint?
+    order = []      # Names of parameters, as their gradients came when torch arranged what it exchanges
     own = ()        # Attributes that a copy makes anew
     def __init__(self,
         learn, # The learner whose model it is
@@ -44,6 +45,9 @@ class Engine:
         self.params = [*self.learn.model.parameters()]
         known = set(self.params)
         self.left_out = [p for p in held_params(self.learn.opt) if p not in known] if self.learn.opt else []
+    def restored(self,
+        order:list # What `order` was when the state was captured
+    ): "The state of each process was just restored"
     def begin_turn(self,
         turn # The turn that begins
     ): "A turn begins"
@@ -112,9 +116,10 @@ def _is_plain(turn): return turn.loss is None and turn.key is None and turn.grad
 # %% ../../nbs/scale/04_distributed.ipynb #di000010
 class DDP(Engine):
     "torch's `DistributedDataParallel`"
-    own = 'module','made_for','n_synced'
+    own = 'module','made_for','n_synced','order','hooks'
     module = made_for = None # The wrapper, and what it was made for
     n_synced = 0             # How often it was called with gradients to be exchanged
+    hooks = ()               # Of parameters, while their order is noted
     def __init__(self,
         learn, # The learner whose model it is
         team,  # The processes
@@ -128,11 +133,17 @@ class DDP(Engine):
         # torch puts its buckets in order, together, in the second call
         if self.n_synced<2 or self.kwargs.get('forward_sync_buffers'): return True
         return self.made_for!=self._facts(self.learn.forward_model)
-    def begin_fit(self): self.module,self.made_for,self.n_synced = None,None,0
+    def begin_fit(self): self.module,self.made_for,self.n_synced,self.order = None,None,0,[]
+    def restored(self, order):
+        # torch would replace the buffers of each process with those of the first
+        self.made_for,self.order = (),order
     def begin_turn(self, turn):
         self.kept,self.synced = self.learn._forward_model,False
         if _is_plain(turn): self.learn.forward_model = _Forward(self, self.learn.forward_model)
-    def end_turn(self): self.learn.forward_model,self.synced = self.kept,False
+    def end_turn(self):
+        self.learn.forward_model,self.synced = self.kept,False
+        for o in self.hooks: o.remove()
+        self.hooks = ()
     def end_train(self): have_of_first(self.learn.model, self.team, params=False)
 
 # %% ../../nbs/scale/04_distributed.ipynb #di000011
@@ -149,8 +160,18 @@ def call(self:DDP,
     if self.made_for!=now: self._make(inner, now)
     first = self.kwargs.get('static_graph') and not self.n_synced  # torch takes its notes where it exchanges
     self.synced = self.module.require_backward_grad_sync = bool(first) or not peers.defer_sync
+    if self.synced and not self.order and self.team.world>2: self._note_order()  # a sum of two is the same in any order
     self.n_synced += self.synced
     return self.module(*args, **kwargs)
+
+@patch
+def _note_order(self:DDP):
+    "Note in which order gradients come, as torch does in the first backward pass"
+    self.order = order = []
+    def _note(n, _):
+        if n not in order: order.append(n)
+    ps = [(n, p) for n,p in self.learn.model.named_parameters() if p.requires_grad]
+    self.hooks = [p.register_post_accumulate_grad_hook(partial(_note, n)) for n,p in ps]
 
 @patch
 def _make(self:DDP, inner, now):
@@ -159,8 +180,44 @@ def _make(self:DDP, inner, now):
     ids = None if self.learn.device.type=='cpu' else [self.learn.device]
     # in a fit that goes on, weights are alike, and buffers are those of each process until its end
     kwargs = dict(forward_sync_buffers=False, init_sync=self.made_for is None) | self.kwargs
+    order = self.order if self.made_for==() else []
     self.module,self.made_for,self.n_synced = DistributedDataParallel(inner, device_ids=ids, **kwargs),now,0
+    self.order = order if self._rehearse(order) else []
+    if self.kwargs.get('find_unused_parameters'): self._mark_used()
     self.prepare(self.module)
+
+# %% ../../nbs/scale/04_distributed.ipynb #d1a00001
+# With these, torch keeps its first buckets, or has gradients in them
+_ARRANGED = 'find_unused_parameters','static_graph','gradient_as_bucket_view','mixed_precision'
+
+class _Chained(torch.autograd.Function):
+    "Passes on `y`, and gives `p` a gradient of zeros before those that were chained earlier"
+    @staticmethod
+    def forward(ctx, y, p):
+        ctx.save_for_backward(p)
+        return y.clone()
+    @staticmethod
+    def backward(ctx, g): return g,torch.zeros_like(*ctx.saved_tensors)
+
+@patch
+def _rehearse(self:DDP, order):
+    "Exchange zeros in the `order` in which gradients came before, as torch arranges its buckets by it; was that done?"
+    named = {n:p for n,p in self.learn.model.named_parameters() if p.requires_grad}
+    if named.keys()!={*order} or any(self.kwargs.get(k) for k in _ARRANGED): return False
+    kept = [(p, p.grad) for p in named.values()]
+    for p,_ in kept: p.grad = None
+    y = torch.zeros((), device=self.learn.device, requires_grad=True)
+    for n in reversed(order): y = _Chained.apply(y, named[n])
+    self.module.reducer.prepare_for_backward([])
+    y.backward()
+    for p,g in kept: p.grad = g
+    return True
+
+@patch
+def _mark_used(self:DDP):
+    "Mark parameters with gradients as used in this window, as torch's module would have done: it leaves others alone"
+    ps = [p for p in self.params if p.requires_grad and p.grad is not None and p.grad.layout==torch.strided]
+    if ps: torch.autograd.backward([p.view_as(p) for p in ps], [torch.zeros_like(p) for p in ps])
 
 # %% ../../nbs/scale/04_distributed.ipynb #di00001b
 @patch

@@ -11,6 +11,7 @@ class Engine:
     left_out: Any
     spreads: bool
     shards: bool
+    order: list
     own: Any
     learn: Any
     team: Any
@@ -28,6 +29,11 @@ class Engine:
         """A fit begins"""
     def begin_pass(self) -> Any:
         """A pass through data begins"""
+    def restored(self, order: list) -> Any:
+        """The state of each process was just restored
+
+        - `order`: What `order` was when the state was captured
+        """
     def begin_turn(self, turn: Any) -> Any:
         """A turn begins
 
@@ -62,7 +68,9 @@ class DDP(Engine):
     module: Any
     made_for: Any
     n_synced: int
+    hooks: Any
     prepare: Any
+    order: list
     kept: Any
     synced: bool
     def __init__(self, learn: Any, team: Any, prepare: Any=..., **kwargs: Any) -> None:
@@ -74,6 +82,7 @@ class DDP(Engine):
     def _facts(self, inner: Any) -> Any: ...
     def meets_in_forward(self) -> Any: ...
     def begin_fit(self) -> Any: ...
+    def restored(self, order: Any) -> Any: ...
     def begin_turn(self, turn: Any) -> Any: ...
     def end_turn(self) -> Any: ...
     def end_train(self) -> Any: ...
@@ -84,7 +93,13 @@ class DDP(Engine):
         - `args`: To it
         - `kwargs`: To it
         """
+    def _note_order(self) -> Any:  # scale/distributed.py
+        """Note in which order gradients come, as torch does in the first backward pass"""
     def _make(self, inner: Any, now: Any) -> Any: ...  # scale/distributed.py
+    def _rehearse(self, order: Any) -> Any:  # scale/distributed.py
+        """Exchange zeros in the `order` in which gradients came before, as torch arranges its buckets by it; was that done?"""
+    def _mark_used(self) -> Any:  # scale/distributed.py
+        """Mark parameters with gradients as used in this window, as torch's module would have done: it leaves others alone"""
     def end_backward(self) -> Any: ...  # scale/distributed.py
 
 class FSDP(Engine):

@@ -10,10 +10,9 @@ __all__ = ['compare', 'Comparison']
 # %% ../../nbs/see/12_compare.ipynb #8f5a0004
 import math, time
 from html import escape
-from pathlib import Path
 from fastcore.basics import patch
 from ..measure.display import human_time
-from ..measure.metrics import less_is_better
+from ..measure.metrics import need_better
 from .chart import line_sample
 from .page import SORT_SCRIPT, Cell, Grid, Numbers, Page, PageFile, el, page_html, shown, small_chart, write_page
 from .runs import age_of, is_metric, runs
@@ -22,10 +21,11 @@ from .runs import age_of, is_metric, runs
 def compare(
     pattern='runs', # A folder of runs; a pattern such as `'runs/lr-*'`, each match a run; a list of them
     by:str|None=None, # The metric that tells which is best; None for `valid_loss`, or what there is
-    title:str|None=None # Heading; None for how many there are
+    title:str|None=None, # Heading; None for how many there are
+    better:str|None=None # Which value of `by` is better: 'less' or 'more'; None for what the runs have noted
 )->'Comparison': # Shows itself in notebooks; `save` it elsewhere
     "Lay runs beside each other"
-    return Comparison(runs(pattern, by), title)
+    return Comparison(runs(pattern, by, better), title)
 
 # %% ../../nbs/see/12_compare.ipynb #8f5a0008
 class Comparison:
@@ -43,7 +43,7 @@ class Comparison:
         path='compare.html' # Where to
     )->PageFile: # Notebooks show a link to it
         "Write the page to a file"
-        return write_page(Path(path).expanduser(), self.page)
+        return write_page(path, self.page)
 
 # %% ../../nbs/see/12_compare.ipynb #8f5a000f
 _PLACES = 'folder','fname','path','log_dir','logdir','filename'  # where a run writes to isn't what it is
@@ -124,7 +124,7 @@ def _overview(self:Comparison):
     now,num,rows = time.time(),self._numbers(),[]
     for nm,o in zip(self._names(), self.runs, strict=True):
         secs,n,done = o.seconds,o.epochs,'?' if o.epochs is None else o.epochs
-        _,best,when = o.best(self.by)
+        _,best,when = o._best(self.by)
         rows.append([nm, o.state, Cell(f'{done}/{o.n_epoch}' if o.n_epoch else f'{done}', o.epochs),
             num.cell(self.by, best), when, _time(secs), _time(secs/n if secs and n else None), o.samples_per_sec,
             Cell(age_of(now-o.updated), now-o.updated), o.goes_on, o.error])
@@ -146,7 +146,7 @@ def _numbers(self:Comparison):
 @patch(as_prop=True)
 def by(self:Comparison):
     "The metric that tells which run is best: `valid_loss`, unless another one was named, or there is none"
-    return self.runs.by or next((nm for nm in (o.best()[0] for o in self.runs) if nm), 'metric')
+    return self.runs.by or next((nm for nm in (o._best(None)[0] for o in self.runs) if nm), 'metric')
 
 @patch
 def _metrics(self:Comparison):
@@ -166,9 +166,20 @@ def _of_metric(num, k, o):
 # %% ../../nbs/see/12_compare.ipynb #8f5a0018
 @patch
 def best(self:Comparison)->tuple: # The run and its value; None twice if no run has one
-    "Find the best run"
+    "Find the best run; an error if nothing declares which value is better, or if runs contradict each other"
+    if any(self.by in o.results for o in self.runs): need_better(self._direction(), self.by, 'compare')
+    return self._best()
+
+@patch
+def _direction(self:Comparison):
+    noted = {o.directions.get(self.by) for o in self.runs if self.by in o.results}
+    return noted.pop() if len(noted)==1 else None
+
+@patch
+def _best(self:Comparison):
     found = [(o, o.results[self.by]['best']) for o in self.runs if self.by in o.results]
-    pick = min if less_is_better(self.by) else max
+    pick = dict(less=min, more=max).get(self._direction())
+    if pick is None: return None,None
     return pick((o for o in found if math.isfinite(o[1])), key=lambda o: o[1], default=(None, None))
 
 # %% ../../nbs/see/12_compare.ipynb #8f5a001b
@@ -187,10 +198,10 @@ def _share(costs, secs): return round(100*sum(costs.values())/secs, 1) if secs e
 @patch
 def page(self:Comparison)->Page:
     "Make the page"
-    run,value = self.best()
+    run,value = self._best()
     facts = {'Runs':len(self.runs), 'Done':sum(o.state=='done' for o in self.runs)}
     if run is not None:
-        facts[f'Best {self.by}'] = self._numbers().cell(self.by, value),f'{run.name}, {run.best(self.by)[2]}'
+        facts[f'Best {self.by}'] = self._numbers().cell(self.by, value),f'{run.name}, {run._best(self.by)[2]}'
     sections = dict(Runs=self._overview(), Curves=self._curves(), Settings=self._settings(), Metrics=self._metrics(),
         Callbacks=self._costs())
     notes = [f'{o.name}: {w}' for o in self.runs for w in o.unread]

@@ -7,12 +7,13 @@ from typing import Any
 
 __all__ = ['compare', 'Comparison']
 
-def compare(pattern: Any='runs', by: str | None=None, title: str | None=None) -> Comparison:
+def compare(pattern: Any='runs', by: str | None=None, title: str | None=None, better: str | None=None) -> Comparison:
     """Lay runs beside each other
 
     - `pattern`: A folder of runs; a pattern such as `'runs/lr-*'`, each match a run; a list of them
     - `by`: The metric that tells which is best; None for `valid_loss`, or what there is
     - `title`: Heading; None for how many there are
+    - `better`: Which value of `by` is better: 'less' or 'more'; None for what the runs have noted
 
     Returns: Shows itself in notebooks; `save` it elsewhere
     """
@@ -49,10 +50,12 @@ class Comparison:
         """The metric that tells which run is best: `valid_loss`, unless another one was named, or there is none"""
     def _metrics(self) -> Any: ...  # see/compare.py
     def best(self) -> tuple:  # see/compare.py
-        """Find the best run
+        """Find the best run; an error if nothing declares which value is better, or if runs contradict each other
 
         Returns: The run and its value; None twice if no run has one
         """
+    def _direction(self) -> Any: ...  # see/compare.py
+    def _best(self) -> Any: ...  # see/compare.py
     def _costs(self) -> Any: ...  # see/compare.py
     def page(self) -> Page:  # see/compare.py
         """Make the page"""

@@ -12,6 +12,7 @@ from collections import Counter
 from itertools import accumulate
 from math import isfinite
 from fastcore.basics import patch
+from ..measure.about import flat_facts
 from ..measure.table import Table
 from .chart import line_chart
 from .fingerprint import CANCELLED, FAILED, FUSED, NO_STEP, STREAMS, read_fingerprint
@@ -21,9 +22,16 @@ class _Pair:
     "A step of both runs: their rows, those of the `last` one that both have, and what the forward pass began with"
     def __init__(self, files, rows, own, last):
         self.a,self.b,self.last,self.is_first = *rows,last,last is None
-        known = [f.before.get(r.step) or o and [*o.after] for f,r,o in zip(files, rows, own, strict=True)]
+        is_near = None not in own and own[0].step==own[1].step  # else rows are missing
+        known = [None if f.before is None else f.before.get(r.step) or (is_near and [*o.after]) or None
+            for f,r,o in zip(files, rows, own, strict=True)]
         self.before = None if None in known else known
     step = property(lambda self: self.a.step)
+    @property
+    def other_prediction(self):
+        "Did the model give something else? A prediction that isn't known is no difference"
+        x,y = self.a.prediction,self.b.prediction
+        return x!=y and x!=0!=y
     def has(self, flag): return [bool(o.flags & flag) for o in (self.a, self.b)]
 
 def _pairs(a, b):
@@ -70,6 +78,7 @@ def _causes(pair, parted, whole):
     if whole and parted: yield 'random numbers',True
     yield from ((k, True) for k in before)
     if whole and pair.a.loss!=pair.b.loss: yield 'loss',False
+    elif whole and pair.other_prediction: yield 'prediction',False
     if pair.a.gradients!=pair.b.gradients and not any(pair.has(FUSED)): yield 'gradients',False
     yield from ((k, False) for k,x,y in zip(_STATE, pair.a.after, pair.b.after, strict=True) if x!=y)
 
@@ -101,14 +110,10 @@ def _limits(steps, tol, yard):
     return {k:_of(k) for k in _NUMBERS}
 
 # %% ../../nbs/see/10_diff.ipynb #fb100011
-def _flat(o, at=''):
-    "The values in nested dicts by their path"
-    if not isinstance(o, dict): return {at:o}
-    return {k:v for nm,p in o.items() for k,v in _flat(p, f'{at}.{nm}' if at else str(nm)).items()}
-
 def _unlike(a, b):
-    "Pairs of values that differ in the nested dicts `a` and `b`, by path"
-    a,b = _flat(a),_flat(b)
+    "Pairs of values that differ in the nested dicts `a` and `b`, by path; none if one of them was lost"
+    if not a or not b: return {}
+    a,b = flat_facts(a),flat_facts(b)
     return {k:(a.get(k), b.get(k)) for k in {**a, **b} if a.get(k)!=b.get(k)}
 
 # %% ../../nbs/see/10_diff.ipynb #fb10002c
@@ -137,7 +142,7 @@ class RunDiff:
         self.early = False # Did it differ before the forward pass already?
         self.settings = _unlike(a.about, b.about) # What the runs are, where that differs: pairs of values by name
         self._shares = _shares(a, b)
-        self.pair,self.found,self.parted,self.n_equal,self._limit = None,None,(),0,None
+        self.pair,self.found,self.parted,self.n_equal,self._limit,self.edited = None,None,(),0,None,''
         if tol or yardstick:
             self.distances = _distances(a, b)
             self.yard = None if yardstick is None else _distances(a, yardstick)
@@ -197,11 +202,16 @@ def _refuse(self:RunDiff):
 # %% ../../nbs/see/10_diff.ipynb #fb100014
 @patch
 def _find_tensor(self:RunDiff):
-    "Find the first tensor that differs in the next detail that both have"
+    "Find the tensor that was changed, or the first that differs in the next detail that both have"
     a,b = self.files
+    mine,other = ({nm for n,kind,nm in o.edits if n==self.step-self.early and kind==self.kind} for o in (a, b))
+    if self.kind in _STATE and (changed := mine ^ other):
+        order = [nm for n,kind,nm in (*a.edits, *b.edits) if n==self.step-self.early and nm in changed]
+        self.tensor,self.edited = order[0],'one run' if bool(mine)!=bool(other) else 'both runs'
+        return
     there = a.when()
     for i,at in enumerate(there):
-        is_next = at>=(self.step, not self.early)
+        is_next = at>=((self.step-1, True) if self.early else (self.step, True))
         if not is_next or at not in b.when(): continue
         step,is_after,x = a.detail(i)
         y = b.detail(b.when().index(at))[2]
@@ -209,7 +219,8 @@ def _find_tensor(self:RunDiff):
         if not bad: continue
         own = [k for k in bad if k[0]==self.kind] or [k for k in bad if k[0]=='weights'] or bad
         self.found = step,is_after,own[0],sum(k[0]==own[0][0] for k in bad),sum(k[0]==own[0][0] for k in x)
-        self.tensor = own[0][1]
+        is_exact = at==(self.step, not self.early) or self.early and at==(self.step-1, True)
+        if is_exact or len(bad)==1: self.tensor = own[0][1]
         return
 
 # %% ../../nbs/see/10_diff.ipynb #fb100016
@@ -242,10 +253,13 @@ def _what(self:RunDiff):
     if self.early: return f'before its forward pass, the {kind} were others: something changed them after the last step'
     met,ended = 'the same batch met the same weights',self._ended()
     gradients = ' and gradients' if all(o.gradients.strip(b'\0') for o in (p.a, p.b)) else ''
-    so_far = '' if kind=='loss' else f' and gave the same loss{gradients}'
+    so_far = '' if kind in ('loss','prediction') else f' and gave the same loss{gradients}'
     if ended: return f'{met}{so_far}, and then {ended} in one of the runs'
+    if kind=='prediction': return f'{met} and gave another prediction, with the same loss: the forward pass'
     if kind=='loss':
-        return f'{met} and gave another loss ({p.a.loss_value:.9g} and {p.b.loss_value:.9g}): the forward pass'
+        where = 'the forward pass' if p.other_prediction else 'the loss function, as the prediction was the same'
+        return f'{met} and gave another loss ({p.a.loss_value:.9g} and {p.b.loss_value:.9g}): {where}'
+    if self.edited: return f'{met}{so_far}, and then the {kind} were changed after the optimizer step, in {self.edited}'
     if kind=='gradients': return f'{met} and gave the same loss, and other gradients: the backward pass, or what ' \
         'changed them after it'
     who = 'the backward pass or the optimizer' if any(p.has(FUSED)) and not gradients else 'the optimizer'
@@ -270,7 +284,9 @@ def _hints(self:RunDiff):
     if self.found:
         step,is_after,(kind,nm),n,n_all = self.found
         when = 'after' if is_after else 'before'
-        res.append(f'First tensor that differs in the next detail, {when} step {step}: {nm} ({kind}; {n} of {n_all}).')
+        first = f'The first tensor that differs is {nm}' if self.tensor else 'Tensors differ'
+        res.append(f'{first} in the next detail, {when} step {step} ({kind}; {n} of {n_all}).')
+    elif self.edited: res.append(f'{self.tensor} was changed in {self.edited}.')
     return res
 
 # %% ../../nbs/see/10_diff.ipynb #fb100019
@@ -307,9 +323,10 @@ def lines(self:RunDiff)->list: # Sentences
 # %% ../../nbs/see/10_diff.ipynb #fb100027
 @patch
 def _damages(self:RunDiff):
-    return [f'The file of {k} is cut or damaged: {o.lost:,} bytes at its end were dropped'
-        + (f', after step {o.row(-1).step:,}.' if len(o) else '.')
-        for k,o in zip('AB', self.files, strict=True) if o.lost]
+    def _said(o):
+        if o.n_dropped: return f'{o.n_dropped:,} of its rows were dropped' if o.n_dropped>1 else 'a row was dropped'
+        return f'{o.lost:,} bytes were dropped' + (f', and its last step is {o.row(-1).step:,}' if len(o) else '')
+    return [f'The file of {k} is cut or damaged: {_said(o)}.' for k,o in zip('AB', self.files, strict=True) if o.lost]
 
 # %% ../../nbs/see/10_diff.ipynb #fb10001a
 def _short(v):
@@ -343,7 +360,8 @@ def diff_runs(
 )->RunDiff: # Says it when printed; has `step`, `kind`, `tensor`, `settings`
     "Find the first step in which two runs differ, and what differs first within it"
     if not 0<=tol<1: raise ValueError(f'diff_runs: tol={tol!r}: it must be a number from 0 on, below 1')
-    return RunDiff(*map(read_fingerprint, (a, b)), tol, None if yardstick is None else read_fingerprint(yardstick))
+    like_a = None if yardstick is None else read_fingerprint(yardstick, 'yardstick')
+    return RunDiff(read_fingerprint(a, 'a'), read_fingerprint(b, 'b'), tol, like_a)
 
 # %% ../../nbs/see/10_diff.ipynb #fb100021
 @patch

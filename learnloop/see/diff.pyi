@@ -20,6 +20,7 @@ class RunDiff:
     parted: Any
     n_equal: int
     _limit: Any
+    edited: str
     distances: Any
     yard: Any
     def __init__(self, a: Any, b: Any, tol: float=0.0, yardstick: Any=None) -> None:
@@ -36,7 +37,7 @@ class RunDiff:
         """As `_causes`; what may be as far apart as it is doesn't count"""
     def _refuse(self) -> Any: ...  # see/diff.py
     def _find_tensor(self) -> Any:  # see/diff.py
-        """Find the first tensor that differs in the next detail that both have"""
+        """Find the tensor that was changed, or the first that differs in the next detail that both have"""
     @property
     def reordered(self) -> bool:  # see/diff.py
         """Are the batches of the epoch the same, in another order?"""

@@ -1,4 +1,4 @@
-"""What each step was, in some eighty bytes: hashes by which two runs can be compared, and told where they part
+"""Hashes of each step, in some ninety bytes, by which two runs can be compared
 
 Docs: https://learnloop.github.io/learnloop/see/fingerprint.html.md"""
 
@@ -6,7 +6,7 @@ Docs: https://learnloop.github.io/learnloop/see/fingerprint.html.md"""
 
 # %% auto #0
 __all__ = ['STREAMS', 'KINDS', 'FUSED', 'NO_STEP', 'CANCELLED', 'FAILED', 'hash_parts', 'tensor_hash', 'StepRow',
-           'FingerprintFile', 'read_fingerprint', 'about_run', 'Fingerprint']
+           'FingerprintFile', 'read_fingerprint', 'Fingerprint']
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090004
 import ctypes, hashlib, json, struct, torch, warnings, zlib
@@ -22,13 +22,12 @@ from torch.nn.parameter import is_lazy
 from ..keep.saving import unwrapper
 from ..loop.batch import batch_parts
 from ..loop.callback import Callback, InGraph
-from ..loop.checks import check_whole
-from ..loop.data import batch_len
+from ..loop.checks import check_place, check_whole, is_checkpoint
 from ..loop.loss import loss_modules
 from ..loop.optimizer import hyper_groups, opts
-from ..loop.rng import all_rngs, preserve_rng
+from ..loop.rng import all_rngs
+from ..measure.about import about_run
 from ..measure.display import is_main_process
-from .about import run_facts
 from .log import put_at
 from .runfile import open_run
 
@@ -99,13 +98,17 @@ def _plain(t):
 
 def _in_rows(tensors):
     "All elements of `tensors`, in order: large ones alone, others together with those of their kind"
+    return [v for _,v in _rows_of(tensors)]
+
+def _rows_of(tensors):
+    "As `_in_rows`, each with the numbers of the tensors that are in it"
     large,small = [],{}
-    for t in tensors:
+    for i,t in enumerate(tensors):
         is_usual = type(t) in _USUAL and t.layout is torch.strided and not t.is_complex()
         for o in (t,) if is_usual else _plain(t):
-            if o.numel()>=_LARGE: large.append([o])
-            else: small.setdefault((o.device, o.dtype), []).append(o)
-    return [_flatten(o) for o in (*large, *small.values())]
+            if o.numel()>=_LARGE: large.append([(i, o)])
+            else: small.setdefault((o.device, o.dtype), []).append((i, o))
+    return [([i for i,_ in o], _flatten([t for _,t in o])) for o in (*large, *small.values())]
 
 def _as_ints(v):
     if v.dtype is torch.int32: return v
@@ -191,39 +194,57 @@ class _Streams:
             state = get()
             was = self.seen.get(nm)
             if was is None or was[0] is not state:
-                was = self.seen[nm] = state,zlib.crc32(_state_bytes(state)) or 1
+                n = zlib.crc32(_state_bytes(state))
+                was = self.seen[nm] = state,(n if nm=='torch' else n & 65535) or 1
             res[nm if nm in res else 'device'] = was[1]
         return [*res.values()]
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090016
-KINDS = 'batch','loss','gradients','weights','buffers','optimizer state' # What a row has hashes of
-_MAGIC,_BLOCK = b'learnloop fingerprint 2\n',struct.Struct('<cII')
-_ROW = struct.Struct('<IHH4IIf6s6s6s6s6s6sfffHH')
+KINDS = 'batch','prediction','loss','gradients','weights','buffers','optimizer state' # What a row has hashes of
+_MAGIC,_BLOCK = b'learnloop fingerprint 3\n',struct.Struct('<cII')
+_ROW = struct.Struct('<IHHHHIHIf6sH6s6s6s6s6sfffHHH')
 _BEFORE,_DETAIL = struct.Struct('<I6s6s6s'),struct.Struct('<IBH')
 FUSED,NO_STEP,CANCELLED,FAILED = 1,2,4,8 # What `flags` of a row are made of
-_NONE,_SUMS_OF = bytes(6),('sum of weights','sum of buffers')
+_CHECK = struct.Struct('<H')  # at the end of a row
+_NONE,_SUMS_OF = bytes(6),('sum of weights','sum of buffers','sum of state')
 
-class StepRow(namedtuple('StepRow', 'step epoch flags python numpy torch device hypers lr batch loss gradients weights '
-    'buffers state loss_value grad_norm weight_norm weight_sum buffer_sum')):
+class StepRow(namedtuple('StepRow', 'step epoch flags python numpy torch device hypers lr batch prediction loss '
+    'gradients weights buffers state loss_value grad_norm weight_norm weight_sum buffer_sum state_sum')):
     "What is known of a step of training: hashes, 0 for what wasn't there, and numbers"
     __slots__ = ()
     streams = property(lambda self: self[3:7], doc='Hashes of the states of random numbers before the forward pass')
-    hashes = property(lambda self: self[9:15], doc='Hashes of what `KINDS` has')
-    after = property(lambda self: self[12:15], doc='Those of what the next step begins with')
-    sums = property(lambda self: self[18:20], doc='What weights and buffers added up to before the forward pass')
+    hashes = property(lambda self: self[9:16], doc='Hashes of what `KINDS` has')
+    after = property(lambda self: self[13:16], doc='Those of what the next step begins with')
+    sums = property(lambda self: self[19:22], doc='What weights, buffers and the state added up to before the forward '
+        'pass')
 
 def _block(kind, data): return _BLOCK.pack(kind, len(data), zlib.crc32(kind+data)) + data
+def _checked(row): return row + _CHECK.pack(zlib.crc32(row) & 65535)
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090017
+_LEN = _ROW.size+_CHECK.size  # Bytes of a row, with its checksum
+
+def _sound(data, i):
+    "The end of the block that begins at `i` in `data`, if it is whole and its checksum is right; else None"
+    if i+_BLOCK.size>len(data) or data[i] not in b'ARBNDHE': return None
+    kind,n,check = _BLOCK.unpack_from(data, i)
+    end = i+_BLOCK.size+n
+    return end if end<=len(data) and zlib.crc32(kind+data[i+_BLOCK.size:end])==check else None
+
 def _blocks(data):
-    "The whole blocks in `data`: kind, start of its contents, end"
+    "The sound blocks in `data`: kind, start of its contents, end; None as the kind of what is between them"
     i = len(_MAGIC)
-    while i+_BLOCK.size<=len(data):
-        kind,n,check = _BLOCK.unpack_from(data, i)
-        start = i+_BLOCK.size
-        i = start+n
-        if i>len(data) or kind not in b'ARBNDH' or zlib.crc32(kind+data[start:i])!=check: return
-        yield kind,start,i
+    while i<len(data):
+        if end := _sound(data, i): yield data[i:i+1],i+_BLOCK.size,end
+        else:
+            end = next((j for j in range(i+1, len(data)) if _sound(data, j)), len(data))
+            yield None,i,end
+        i = end
+
+def _sound_rows(data):
+    "The rows in a damaged piece of a file whose own checksums are right"
+    rows = [data[i:i+_LEN] for i in range(_BLOCK.size, len(data)-_LEN+1, _LEN)]
+    return [o for o in rows if _checked(o[:-2])==o]
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb09003f
 class FingerprintFile:
@@ -237,20 +258,35 @@ class FingerprintFile:
             what = 'from the Fingerprint of another version' if is_old else 'no file of a Fingerprint'
             raise ValueError(f'{path} is {what}')
         self.path,self.size,self.abouts,self.hypers,self.tables,rows = path,len(_MAGIC),[],[],[],[]
-        self.before,self._details = {},{}
+        self.before,self._details,self.edits,self.lost = {},{},[],0
+        is_torn = False  # Was anything lost that isn't a row? Then what comes later may refer to it
         for kind,a,b in _blocks(data):
-            part,self.size = data[a:b],b
-            if   kind==b'R': rows.append(part)
+            part = data[a:b]
+            if kind is None:
+                found = _sound_rows(part)
+                rows += [o[:-2] for o in found]
+                self.lost += len(part)-_LEN*len(found)
+                is_torn = is_torn or b<len(data) and part[:1]!=b'R'
+                continue
+            self.size = b
+            if   kind==b'R': rows += [part[i:i+_ROW.size] for i in range(0, len(part), _LEN)]
+            elif kind==b'E': self.edits += [tuple(o) for o in json.loads(part)]
+            elif is_torn: continue
             elif kind==b'B': self.before |= {n:hs for n,*hs in _BEFORE.iter_unpack(part)}
             elif kind==b'D': self._details.setdefault(_DETAIL.unpack_from(part)[:2], []).append(part)
             elif kind==b'N': self.tables.append([tuple(o) for o in json.loads(part)])
             elif kind==b'H': self.hypers.append(json.loads(part))
             else: self.abouts.append(json.loads(part))
         self.data = b''.join(rows)
-        self.lost = len(data)-self.size # Bytes at the end that are no whole block
+        self.n_dropped = self._gaps() if self.lost else 0 # Rows in the middle that are missing
+        if is_torn: self.before = None  # some may be missing
     about = property(lambda self: self.abouts[0] if self.abouts else {}, doc='What the run is')
     def __len__(self): return len(self.data)//_ROW.size
     def __iter__(self): return map(StepRow._make, _ROW.iter_unpack(self.data))
+    def _gaps(self):
+        steps = [o.step for o in self]
+        apart = [b-a for a,b in zip(steps, steps[1:], strict=False)]
+        return sum(o//min(apart)-1 for o in apart if o>0) if apart and min(apart)>0 else 0
     def row(self,
         i # Its number, negative from the end
     ):
@@ -279,14 +315,17 @@ def detail(self:FingerprintFile,
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090019
 def read_fingerprint(
-    path # The file, or the folder of a run
+    path, # The file, or the folder of a run
+    what:str='path' # Name of the argument that has it, for the message
 )->FingerprintFile:
     "Read what a `Fingerprint` wrote"
-    path = Path(path).expanduser()
-    if not path.exists(): raise FileNotFoundError(f'no file or folder {path}')
+    must = 'the folder of a run that was fitted with a Fingerprint, or its file'
+    shown,path = path,check_place(what, path, must, 'path')
+    if is_checkpoint(path): check_place(what, path, must)
+    if not path.exists(): raise FileNotFoundError(f'{what} is {str(shown)!r}: it must be {must}, and nothing is there')
     if path.is_dir():
         found = [o for o in (path/'fingerprint.bin', *path.glob('*/fingerprint.bin')) if o.is_file()]
-        if not found: raise FileNotFoundError(f'no fingerprint.bin in {path}: a run has one if '
+        if not found: raise FileNotFoundError(f'{what}: no fingerprint.bin in {path}: a run has one if '
             'it is fitted with a Fingerprint, learn.fit(…, cbs=Fingerprint())')
         if len(found)>1 and found[0].parent!=path:
             raise ValueError(f'{path} has fingerprints of several runs, such as {found[0]} and {found[1]}: name one')
@@ -307,32 +346,6 @@ def _hypers(opt):
     "Hyper-parameters of the groups of `opt` as plain data"
     def _plain(v): return 'a tensor' if isinstance(v, Tensor) and v.device.type!='cpu' else _said(v)
     return [{k:_plain(v) for k,v in g.items() if k!='params'} for _,g in hyper_groups(opt)]
-
-# %% ../../nbs/see/09_fingerprint.ipynb #fb09001d
-def _of_items(items):
-    tensors,words = _leaves(items, [], [])
-    return tensor_hash(*tensors) + f'{_salt(" ".join(words)):016x}'
-
-def _first_items(dl):
-    "A hash of the first items of a loader, random states put back; None if it has none that can be asked for"
-    ds = getattr(dl, 'dataset', dl)
-    n = batch_len(ds)
-    if not hasattr(ds, '__getitem__') or isinstance(ds, dict) or not n: return None
-    try:
-        with preserve_rng(dl): return _of_items([ds[i] for i in range(min(3, n))])
-    except Exception as e: return f'unreadable: {type(e).__name__}'
-
-# %% ../../nbs/see/09_fingerprint.ipynb #fb090046
-def about_run(
-    learn # The learner, in a fit
-)->dict: # Topic -> facts by name, plain data
-    "Tell what the run is, as far as training depends on it"
-    facts = run_facts(learn)
-    cbs = sorted(learn.cbs, key=lambda o: o.order)
-    acting = [o.name for o in cbs if not o.only_looks and o.name in facts['callbacks']]
-    for k,o in facts['data'].items(): o['first_items'] = _first_items(getattr(learn.dls, k))
-    facts['model']['sharded'] = any(hasattr(p, 'to_local') for p in learn.model.parameters())  # by `to_fsdp`
-    return facts | dict(order=acting, callbacks={k:facts['callbacks'][k] for k in acting})
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb09001f
 class _Places:
@@ -376,6 +389,7 @@ class _Step:
     def __init__(self, step, epoch):
         self.step,self.epoch,self.flags,self.streams,self.hypers,self.lr = step,epoch,0,[0]*4,0,0.
         self.values,self.layout,self.details,self.vectors,self.settings,self.is_row = [],[],[],(),None,True
+        self.edits = []
     def add(self, what, tensors, salt=0, norms=False):
         "Note hashes of `tensors`, and their norms, or the value of a scalar, as `what`"
         is_scalar = norms and len(tensors)==1 and tensors[0].numel()==1 and tensors[0].is_floating_point()
@@ -386,9 +400,14 @@ class _Step:
         self.layout.append((what, salt, len(ints), len(floats)))
     def add_sum(self, what, tensors):
         "Note what `tensors` add up to, as `what`"
-        with torch.no_grad(): sums = [*map(_summed, _in_rows(tensors))]
-        self.values += sums
-        self.layout.append((what, 0, len(sums), 0))
+        with torch.no_grad(): self.add_values(what, [*map(_summed, _in_rows(tensors))])
+    def add_values(self, what, vals):
+        self.values += vals
+        self.layout.append((what, 0, len(vals), 0))
+    def add_edit(self, edit, place):
+        "Note the `place` of the first change: `edit` has the step before, a kind, and tensors with their sizes"
+        self.add_values(('edit', len(self.edits)), [place])
+        self.edits.append(edit)
     def add_detail(self, is_after, named):
         "Note hashes of each tensor in `named`: triples of kind, name and tensor"
         for i,(_,_,t) in enumerate(named): self.add((len(self.details), i), [t])
@@ -417,9 +436,11 @@ def _float(n): return struct.unpack('<f', struct.pack('<i', n))[0]
 
 def _spread(step):
     "Hashes and norms by what they are of"
-    hashes,norms,it = {},{},iter(step.values)
+    hashes,norms,it,i = {},{},iter(step.values),0
     for what,salt,n,n_norms in step.layout:
         hashes[what] = _fold([next(it) for _ in range(n)], hashes.get(what, 0)^salt)
+        if what[0]=='edit': hashes[what] = step.values[i]
+        i += n+n_norms
         vals = [_float(next(it)) for _ in range(n_norms)]
         if vals: norms[what] = vals[0] if n_norms==1 else sum(v*v for v in vals)**.5
     return hashes,norms
@@ -430,25 +451,26 @@ class Fingerprint(Callback):
     order,run_valid,safe_in_evaluate,fit_only,remove_on_fetch = inf,False,True,True,True
     writes,only_looks,agrees = True,True,True
     _size,_rest,_last,_begun,_resumed,_warned,_row,_is_main = None,b'',None,False,False,False,None,True
-    _run_file = None
+    _run_file = _left = None
     def __init__(self,
         every_steps:int=1, # Batches of training from one row to the next
         detail:int=100, # Batches from one detail, a hash of each tensor, to the next; what was noted is fetched then
         fname='fingerprint.bin' # Below `learn.path`, unless it is absolute
     ):
         self.every_steps,self.detail = check_whole('every_steps', every_steps),check_whole('detail', detail)
+        check_place('fname', fname, 'a file below learn.path', 'path')
         self.fname,self._steps,self._streams,self._tables,self._places = fname,[],_Streams(),[],None
 
     def in_graph(self, event): return InGraph()
     def before_fit(self):
         self._begun,self._warned,self._steps,self._row,self._seen = False,False,[],None,None
-        self._hypers,self._known,self._is_main = None,None,is_main_process()
+        self._hypers,self._known,self._is_main,self._left = None,None,is_main_process(),None
     def before_train(self): self._places = None
     def cleanup_epoch(self): self._flush()
     def cleanup_fit(self):
         try: self._flush()
         finally:
-            self._begun,self._resumed,self._places,self._row,self._seen = False,False,None,None,None
+            self._begun,self._resumed,self._places,self._row,self._seen,self._left = False,False,None,None,None,None
             file,self._run_file = self._run_file,None
             if file: file.close()
 
@@ -484,7 +506,7 @@ def before_batch(self:Fingerprint):
     if not self._begin(learn.count.batches+1): return
     self._note_batch()
     state = self._state()
-    for what,part in zip(_SUMS_OF, state, strict=False): self._row.add_sum(what, [t for _,t in part])
+    self._note_edits(state, learn.count.batches)
     if self._versions(state)==self._seen: return
     self._note_state(state, 'before ')
     if self._seen is None and not self._resumed: self._note_detail(state, is_after=False)
@@ -525,6 +547,47 @@ def _note_detail(self:Fingerprint, state, is_after=True):
     kinds = zip(('weights','buffers','optimizer state'), state, strict=False)
     self._row.add_detail(is_after, [(kind, nm, t) for kind,part in kinds for nm,t in part])
 
+# %% ../../nbs/see/09_fingerprint.ipynb #3600a5da
+class _Left:
+    "What the optimizer's step left: small tensors as they were, large ones as sums"
+    def __init__(self, step, state):
+        self.step,self.parts = step,[self.read(part) for part in state[:3]]
+    @staticmethod
+    def read(part):
+        "Of the tensors in `part`: rows of small ones and their sums, and the sums of large ones, with the names of both"
+        res = []
+        for idxs,v in _rows_of([t for _,t in part]):
+            names = [(part[i][0], part[i][1].numel()) for i in idxs]
+            res.append((names, _summed(v), v.clone() if len(v)<_LARGE*16 and len(names)>1 else None))
+        return res
+
+def _first_change(was, now):
+    "Where two rows begin to differ, from 1 on, or 0: a scalar"
+    (_,a,v),(_,b,w) = was,now
+    if v is None or w is None or v.shape!=w.shape: return (a!=b).long()
+    bad = _as_ints(v)!=_as_ints(w)
+    per = len(bad)//max(len(v), 1) or 1
+    return torch.where(bad.any(), bad.int().argmax()//per+1, 0)
+
+@patch
+def _leave(self:Fingerprint, state, step):
+    "Keep what the step left, so that a change before the next one can be told"
+    if self.every_steps==1: self._left = _Left(step, state)
+
+@patch
+def _note_edits(self:Fingerprint, state, step):
+    "Note sums of `state`, and which tensor has changed since the last step"
+    was,now = self._left,_Left(step, state)
+    for what,part in zip(_SUMS_OF, now.parts, strict=True): self._row.add_values(what, [o for _,o,_ in part])
+    if was is None or was.step!=step: return
+    for kind,old,new in zip(KINDS[4:], was.parts, now.parts, strict=True):
+        if [o[0] for o in old]!=[o[0] for o in new]: continue
+        for a,b in zip(old, new, strict=True): self._row.add_edit((step, kind, a[0]), _first_change(a, b))
+
+@patch
+def after_load(self:Fingerprint):
+    if self.learn.inside('fit'): self._leave(self._state(), self.learn.count.batches)
+
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090029
 @patch
 def _note_hypers(self:Fingerprint):
@@ -540,6 +603,7 @@ def _note_hypers(self:Fingerprint):
 @patch
 def after_step(self:Fingerprint):
     if self._row is None: return
+    self._leave(self._state(), self._row.step)
     params = self._places.tensors(self._places.params)
     there = [('gradients', nm, t.grad) for nm,t in params if t.grad is not None]
     mask = ''.join(['0' if t.grad is None else '1' for _,t in params])
@@ -573,8 +637,11 @@ def _end(self:Fingerprint):
     if learn.count.opt_steps==now.steps: row.flags |= NO_STEP
     elif not now.heard: row.flags |= FUSED
     is_old = is_cancelled and learn.loss is now.loss
-    if isinstance(learn.loss, Tensor) and not is_old: row.add('loss', [learn.loss], norms=True)
+    if isinstance(learn.loss, Tensor) and not is_old:
+        row.add('loss', [learn.loss], norms=True)
+        row.add_sum('prediction', _leaves(learn.pred, [], [])[0])
     state = self._state()
+    if not now.heard: self._leave(state, row.step)
     self._note_state(state)
     self._seen = self._versions(state)
     if now.is_detail: self._note_detail(state)
@@ -594,7 +661,9 @@ def cleanup_train(self:Fingerprint):
     if not self._begun or how=='failed' or how=='done' and learn.epoch+1<learn.n_epoch: return
     n,self._row = learn.count.batches,_Step(learn.count.batches, learn.epoch)
     self._row.is_row = False
-    if n//self.detail*self.detail!=n: self._note_detail(self._state())
+    state = self._state()
+    self._note_edits(state, n)
+    if n//self.detail*self.detail!=n: self._note_detail(state)
     self._keep()
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb09002f
@@ -625,17 +694,26 @@ def _encode(self:Fingerprint, steps):
         if o.is_row:
             nums = [norms.get(k, 0.) for k in ('loss','gradients','weights')]
             sums = [hashes.get(k, 0) & 65535 for k in _SUMS_OF]
-            rows += _ROW.pack(o.step, o.epoch & 65535, o.flags, *o.streams, o.hypers, o.lr,
-                *map(_hash, ('batch','loss','gradients')), *now, *nums, *sums)
+            rows += _checked(_ROW.pack(o.step, o.epoch & 65535, o.flags, *o.streams, o.hypers, o.lr,
+                _hash('batch'), hashes.get('prediction', 0) & 65535, *map(_hash, ('loss','gradients')), *now,
+                *nums, *sums))
             if not o.flags & FAILED: self._last = now
         more += self._extras(o, hashes)
     return b''.join([_block(b'R', rows) if rows else b'', _block(b'B', before) if before else b'', more])
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090030
+def _tensor_at(names, place):
+    "The name of the tensor that the element number `place` belongs to, from 1 on"
+    for nm,n in names:
+        place -= n
+        if place<=0: return nm
+
 @patch
 def _extras(self:Fingerprint, step, hashes):
     "Blocks of the details of `step`, and of hyper-parameters, if they are others by then"
-    res = b''
+    edits = [(n, kind, _tensor_at(names, hashes['edit', i]))
+        for i,(n,kind,names) in enumerate(step.edits) if hashes['edit', i]]
+    res = _block(b'E', json.dumps(edits).encode()) if edits else b''
     for i,(is_after,table) in enumerate(step.details):
         if table not in self._tables:
             self._tables.append(table)
@@ -652,9 +730,12 @@ def _extras(self:Fingerprint, step, hashes):
 @patch
 def _start(self:Fingerprint):
     "Have a file whose rows are those before now"
-    self._path = Path(self.learn.path)/self.fname
+    path = Path(self.learn.path)/Path(self.fname).expanduser()
+    self._path = check_place('fname', path, 'a file to write', 'file', new=True)
     self._path.parent.mkdir(parents=True, exist_ok=True)
     data,n = self._path.read_bytes() if self._path.exists() else b'',self.learn.count.batches
+    if not _MAGIC.startswith(data[:len(_MAGIC)-2]):
+        raise ValueError(f'{self._path} is no file of a Fingerprint, which writes to its own: give it another fname')
     about,self._begun = about_run(self.learn),True
     self._run_file = open_run(self.learn, self._path.parent)
     if self._size is not None and len(data)<self._size:
@@ -674,5 +755,5 @@ def _kept(self:Fingerprint, data, n):
     "What of `data` is of the first `n` batches"
     there = FingerprintFile(data, self._path)
     if not len(there) or there.row(-1).step<=n: return there
-    first = next(start for kind,start,end in _blocks(data) if kind==b'R' and _ROW.unpack_from(data, end-_ROW.size)[0]>n)
+    first = next(start for kind,start,end in _blocks(data) if kind==b'R' and _ROW.unpack_from(data, end-_LEN)[0]>n)
     return FingerprintFile(data[:first-_BLOCK.size], self._path)

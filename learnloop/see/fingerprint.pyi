@@ -1,11 +1,11 @@
 # Written by `python -m tools.stubs` from `fingerprint.py`: methods that other modules patch on are here, too
-"""What each step was, in some eighty bytes: hashes by which two runs can be compared, and told where they part"""
+"""Hashes of each step, in some ninety bytes, by which two runs can be compared"""
 
 from learnloop.loop.callback import Callback
 from typing import Any
 from typing import NamedTuple
 
-__all__ = ['STREAMS', 'KINDS', 'FUSED', 'NO_STEP', 'CANCELLED', 'FAILED', 'hash_parts', 'tensor_hash', 'StepRow', 'FingerprintFile', 'read_fingerprint', 'about_run', 'Fingerprint']
+__all__ = ['STREAMS', 'KINDS', 'FUSED', 'NO_STEP', 'CANCELLED', 'FAILED', 'hash_parts', 'tensor_hash', 'StepRow', 'FingerprintFile', 'read_fingerprint', 'Fingerprint']
 
 STREAMS: tuple
 
@@ -48,6 +48,7 @@ class StepRow(NamedTuple):
     hypers: Any
     lr: Any
     batch: Any
+    prediction: Any
     loss: Any
     gradients: Any
     weights: Any
@@ -58,6 +59,7 @@ class StepRow(NamedTuple):
     weight_norm: Any
     weight_sum: Any
     buffer_sum: Any
+    state_sum: Any
     @property
     def streams(self) -> Any:
         """Hashes of the states of random numbers before the forward pass"""
@@ -69,7 +71,7 @@ class StepRow(NamedTuple):
         """Those of what the next step begins with"""
     @property
     def sums(self) -> Any:
-        """What weights and buffers added up to before the forward pass"""
+        """What weights, buffers and the state added up to before the forward pass"""
 
 class FingerprintFile:
     """What a `Fingerprint` wrote, read back"""
@@ -80,14 +82,17 @@ class FingerprintFile:
     tables: list
     before: dict
     _details: dict
+    edits: list
+    lost: int
     data: Any
-    lost: Any
+    n_dropped: Any
     def __init__(self, data: bytes, path: Any='') -> None:
         """- `data`: All of it
         - `path`: Of the file, for messages
         """
     def __len__(self) -> Any: ...
     def __iter__(self) -> Any: ...
+    def _gaps(self) -> Any: ...
     def row(self, i: Any) -> Any:
         """Take a row apart
 
@@ -109,18 +114,11 @@ class FingerprintFile:
     def about(self) -> Any:
         """What the run is"""
 
-def read_fingerprint(path: Any) -> FingerprintFile:
+def read_fingerprint(path: Any, what: str='path') -> FingerprintFile:
     """Read what a `Fingerprint` wrote
 
     - `path`: The file, or the folder of a run
-    """
-
-def about_run(learn: Any) -> dict:
-    """Tell what the run is, as far as training depends on it
-
-    - `learn`: The learner, in a fit
-
-    Returns: Topic -> facts by name, plain data
+    - `what`: Name of the argument that has it, for the message
     """
 
 class Fingerprint(Callback):
@@ -142,6 +140,7 @@ class Fingerprint(Callback):
     _row: Any
     _is_main: bool
     _run_file: Any
+    _left: Any
     every_steps: Any
     detail: Any
     fname: Any
@@ -178,6 +177,11 @@ class Fingerprint(Callback):
         """Hash what the next step begins with"""
     def _note_detail(self, state: Any, is_after: Any=True) -> Any:  # see/fingerprint.py
         """Hash each tensor of it"""
+    def _leave(self, state: Any, step: Any) -> Any:  # see/fingerprint.py
+        """Keep what the step left, so that a change before the next one can be told"""
+    def _note_edits(self, state: Any, step: Any) -> Any:  # see/fingerprint.py
+        """Note sums of `state`, and which tensor has changed since the last step"""
+    def after_load(self) -> Any: ...  # see/fingerprint.py
     def _note_hypers(self) -> Any: ...  # see/fingerprint.py
     def after_step(self) -> Any: ...  # see/fingerprint.py
     def after_batch(self) -> Any: ...  # see/fingerprint.py

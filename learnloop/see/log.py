@@ -16,7 +16,7 @@ from numbers import Integral, Real
 from pathlib import Path
 from fastcore.basics import noop, patch
 from ..loop.callback import Callback
-from ..loop.checks import check_whole, say
+from ..loop.checks import check_place, check_whole, say
 from ..loop.optimizer import get_hypers
 from ..measure.display import is_main_process
 from .runfile import open_run
@@ -177,12 +177,14 @@ class _FileLogger(Logger):
     remove_on_fetch,_size,_rest = True,None,b''
     def __init__(self, fname, append, every_steps, block):
         super().__init__(every_steps, block)
+        check_place('fname', fname, 'a file below learn.path', 'path')
         self.fname,self.append = fname,append
 
     run_folder = property(lambda self: self._path.parent)
     def flush(self): self._to_disk()
     def start(self):
-        self._path = self.learn.path/self.fname
+        path = self.learn.path/Path(self.fname).expanduser()
+        self._path = check_place('fname', path, 'a file to write', 'file', new=True)
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with open(self._path, 'ab'): pass  # can it be written to?
         data = self._path.read_bytes()
@@ -210,7 +212,7 @@ def _kept(self:_FileLogger, data):
     for i,line in enumerate(data.splitlines(keepends=True)):
         try: step = self._step_of(line, i)
         except (ValueError,LookupError,TypeError) as e:
-            if line[-1:]!=b'\n': break  # the power was cut
+            if line[-1:]!=b'\n' and (i or line.startswith(self._starts[:len(line)])): break  # the power was cut
             raise ValueError(f'line {i+1} of {self._path} is no row of a {self.label}, '
                 'which writes to files of its own: give it another fname') from e
         if line[-1:]!=b'\n' or not self.append and (not steps or step>steps): break
@@ -256,7 +258,7 @@ def put_at(
 # %% ../../nbs/see/04_log.ipynb #4d2fdf72
 class CSVLogger(_FileLogger):
     "Write a row for each epoch, and each validation within one, to a CSV file"
-    _head = 1
+    _head,_starts = 1,b'epoch,step'
     def __init__(self,
         fname='history.csv', # Below `learn.path`, unless it is absolute
         append:bool=False,   # Keep rows of other runs?
@@ -285,7 +287,7 @@ class CSVLogger(_FileLogger):
         self._rest += _csv([row.get(o) for o in self._names])
     def read_log(self): # A DataFrame
         "Read the file, by pandas"
-        return _package('pandas', f'{self.label}.read_log').read_csv(self.learn.path/self.fname)
+        return _package('pandas', f'{self.label}.read_log').read_csv(self.learn.path/Path(self.fname).expanduser())
 
 # %% ../../nbs/see/04_log.ipynb #d33eec18
 @patch
@@ -320,7 +322,7 @@ def _package(name, label):
 # %% ../../nbs/see/04_log.ipynb #4b947ffe
 class JSONLogger(_FileLogger):
     "Write a JSON object in a line for each epoch, and each validation within one"
-    _head = 0
+    _head,_starts = 0,b'{"epoch"'
     def __init__(self,
         fname='history.jsonl', # Below `learn.path`, unless it is absolute
         append:bool=False,     # Keep rows of other runs?

@@ -105,6 +105,7 @@ def put_at(path: Path, size: int, data: bytes) -> int:
 class CSVLogger(_FileLogger):
     """Write a row for each epoch, and each validation within one, to a CSV file"""
     _head: int
+    _starts: bytes
     _rest: Any
     _names: Any
     def __init__(self, fname: Any='history.csv', append: bool=False, every_steps: int | None=None, block: int=100) -> None:
@@ -125,6 +126,7 @@ class CSVLogger(_FileLogger):
 class JSONLogger(_FileLogger):
     """Write a JSON object in a line for each epoch, and each validation within one"""
     _head: int
+    _starts: bytes
     def __init__(self, fname: Any='history.jsonl', append: bool=False, every_steps: int | None=None, block: int=100) -> None:
         """- `fname`: Below `learn.path`, unless it is absolute
         - `append`: Keep rows of other runs?

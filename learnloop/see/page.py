@@ -18,6 +18,7 @@ from pathlib import Path
 from urllib.parse import quote
 from torch import Tensor
 from ..keep.saving import atomic_write
+from ..loop.checks import check_place
 from .chart import Svg, escape_text, line_chart
 
 # %% ../../nbs/see/05_page.ipynb #2d1cbf49
@@ -329,19 +330,17 @@ def write_page(
 )->PageFile:
     "Write the page of `collect()` to `path`"
     if peers is None or peers.team is None:
-        _check_place(path)
+        path = _check_page(path)
         with atomic_write(path) as f: f.write(page_html(collect()).encode())
     else:
-        peers.first(_check_place, path)
+        path = check_place('path', path, 'a file to write', 'path')
+        peers.first(_check_page, path)
         page = page_html(collect())  # in all processes: predictions are those of all
         peers.first(_put, path, page)
     return PageFile(path)
 
 # %% ../../nbs/see/05_page.ipynb #c0ae0091
-def _check_place(path):
-    if path.is_dir(): raise IsADirectoryError(f'{path} is a folder: a report is a file, such as {path/"report.html"}')
-    at = next((o for o in path.parents if o.exists()), path.parent)
-    if at.exists() and not at.is_dir(): raise NotADirectoryError(f'{at} is a file, so {path} can\'t be below it')
+def _check_page(path): return check_place('path', path, 'a file to write, such as report.html', 'file', new=True)
 
 def _put(path, page):
     with atomic_write(path) as f: f.write(page.encode())

@@ -110,7 +110,8 @@ def _whole(self:ProgressCallback, now):
     learn,fit = self.learn,self._fit
     n,pct = learn.n_epoch,min(learn.pct_train, 1.)
     if pct!=fit.pct: fit.pct,fit.at = pct,now
-    label = f'epoch {learn.epoch:>{len(str(n-1))}} of {n}' if n<inf else f'epoch {learn.epoch}'  # as in the table
+    done = learn.epoch+1  # counted from 1, as people count; the table has the index
+    label = f'epoch {done:>{len(str(n))}} of {n}' if n<inf else f'epoch {done}'
     label = next((o.fit_label for o in learn.cbs if hasattr(type(o), 'fit_label')), label)
     if learn.inside('sanity'): label = 'sanity'
     status = format_time(now-fit.start)

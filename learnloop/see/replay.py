@@ -17,7 +17,7 @@ from torch import Tensor
 from ..keep.storage import list_checkpoints
 from ..loop.batch import batch_parts
 from ..loop.callback import Callback
-from ..loop.checks import check_whole, replaced
+from ..loop.checks import check_place, check_whole, replaced
 from ..loop.flow import CancelFitException
 from ..loop.learner import Learner
 from ..measure.table import Table
@@ -91,6 +91,7 @@ def record_step(self:Learner,
 )->dict: # Plain data and tensors, for `write_state` and `diff_steps`
     "Train up to the batch `step`, from the last checkpoint before it, and record what each module does in it"
     check_whole('record_step: step', step)
+    if folder is not None: folder = check_place('folder', folder, 'the folder of a run, or None')
     found,watch = None if folder is None else _origin(folder, step),_Watch(step)
     asked = n_epoch or (found and found[1]['n_epoch'][0]) or (found[1]['epoch']+1 if found else step)
     with ExitStack() as stack:
@@ -225,7 +226,7 @@ def run_checkpoints(
     run # Folder of a run, or file of its fingerprints
 )->Path|None: # It, or the one in it that has checkpoints; None if there is none, or several
     "Find the folder in which a run has its checkpoints"
-    run = Path(run).expanduser()
+    run = check_place('run', run, 'the folder of a run, or the file of its fingerprints', 'path')
     if run.is_file(): run = run.parent
     if not run.is_dir(): return None
     if list_checkpoints(run, verify=False): return run

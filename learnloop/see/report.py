@@ -17,14 +17,14 @@ from ..keep.storage import DamagedCheckpoint, list_checkpoints, newest_checkpoin
 from ..loop.callback import Callback, as_list
 from ..loop.data import batch_len
 from ..loop.learner import Learner
-from ..loop.checks import check_whole, safely
+from ..loop.checks import check_place, check_whole, safely
 from ..measure.display import human_time
 from ..measure.hook import ModelSummary, uncompiled
 from ..measure.image import is_image, to_pil
 from ..measure.interpret import Interpretation, find_vocab
-from ..measure.metrics import less_is_better
+from ..measure.metrics import LOSSES
 from ..measure.recorder import Recorder
-from .about import flat_facts, run_facts
+from ..measure.about import flat_facts, run_facts
 from .chart import timeline_chart
 from .page import Grid, Numbers, Page, by_metric, el, folded, grids, shown, small_chart, to_number, write_page
 from .runfile import read_run
@@ -45,7 +45,8 @@ def report(self:Learner,
 )->Path: # The file; notebooks show a link to it
     "Write what is known of the training to an HTML file"
     if check_whole('n_preds', n_preds, 0): self.find_dl(1, None)
-    return write_page(self.path/path, lambda: _of_learner(self, cbs, shapes, n_preds, title), self.peers)
+    path = self.path/check_place('path', path, 'a file to write, such as report.html', 'path')
+    return write_page(path, lambda: _of_learner(self, cbs, shapes, n_preds, title), self.peers)
 
 # %% ../../nbs/see/06_report.ipynb #ae1103de
 def report_from(
@@ -54,10 +55,8 @@ def report_from(
     title:str|None=None # Heading; None for one with the folder's name
 )->Path: # The file; notebooks show a link to it
     "Write what a run has left in `folder` to an HTML file"
-    folder = Path(folder).expanduser()
-    if not folder.exists(): raise FileNotFoundError(f'no folder {folder}')
-    if not folder.is_dir(): raise NotADirectoryError(f'{folder} is a file: give the folder of a run')
-    return write_page(Path(path).expanduser() if path else folder/'report.html', lambda: _of_folder(folder, title))
+    folder = check_place('folder', folder)
+    return write_page(folder/'report.html' if path is None else path, lambda: _of_folder(folder, title))
 
 # %% ../../nbs/see/06_report.ipynb #1e68f3a6
 class KeepWarnings(Callback):
@@ -122,17 +121,16 @@ def _epochs(rec, num):
     return res + grids('Validations within epochs', ['of', 'epoch', 'step', *names], rows)
 
 # %% ../../nbs/see/06_report.ipynb #cf62f6bd
-def _results(cols, epochs, parts=(), num=None):
-    "Last and best values of columns, by name, with the number of the epoch for each; `parts` are those of the loss"
+def _results(cols, epochs, directions=LOSSES, num=None):
+    "Last value of each column and, where `directions` say which value is better, the best and its epoch"
     res,num = {},num or Numbers(cols)
     for k,vs in cols.items():
         vs = [(v, i) for v,i in zip(map(to_number, vs), epochs, strict=True) if v is not None]
         if not vs: continue
-        which,best = ('lowest',min) if less_is_better(k) else ('highest',max)
+        which,best = ('highest',max) if directions.get(k)=='more' else ('lowest',min)
         v,i = best([o for o in vs if o[0]==o[0]], key=lambda o: o[0], default=(None, None))
-        is_open = k in parts and not less_is_better(k)  # nobody knows which way a part of a loss is better
-        is_told = v is not None and not is_open
-        res[k] = num.cell(k, vs[-1][0]),f'{which} {num.cell(k, v).text} in epoch {i}' if is_told else None
+        is_known = v is not None and k in directions
+        res[k] = num.cell(k, vs[-1][0]),f'{which} {num.cell(k, v).text} in epoch {i}' if is_known else None
     return res
 
 # %% ../../nbs/see/06_report.ipynb #602e2297
@@ -183,7 +181,7 @@ def _versions(learn):
         Python=platform.python_version(), System=f'{platform.system()} {platform.machine()}', Device=device)]
 
 # %% ../../nbs/see/06_report.ipynb #4acf4c83
-def _checkpoints(folder, num, monitor='valid_loss', larger=False):
+def _checkpoints(folder, num, monitor='valid_loss', better='less'):
     "What there is in `folder`"
     there,scored = list_checkpoints(folder, verify=False),{}
     num.see({k:[o.metrics.get(k) for o in there] for k in {k:None for o in there for k in o.metrics}})
@@ -194,14 +192,15 @@ def _checkpoints(folder, num, monitor='valid_loss', larger=False):
         v = to_number(o.metrics.get(monitor))
         if v is not None and v==v: scored.setdefault(v, o)
     res = grids(f'Checkpoints in {folder}', ['step', 'epoch', 'MB', 'metrics', 'remarks'], rows)
-    if not scored: return res
-    v = max(scored) if larger else min(scored)
+    if not scored or not better: return res
+    v = max(scored) if better=='more' else min(scored)
     return [f'Best: {scored[v].path}, with {_said(monitor, v)} after {scored[v].step:,} steps.', *res]
 
-def _saved(cbs, num):
+def _saved(cbs, num, directions):
     res = []
     for o in cbs:
-        if isinstance(o, CheckpointCallback): res += _checkpoints(o.folder, num, o.monitor, o.larger)
+        if isinstance(o, CheckpointCallback):
+            res += _checkpoints(o.folder, num, o.monitor, o.better or directions.get(o.monitor))
         elif isinstance(o, SaveModelCallback) and o.saves:
             if any(s['value'] is not None for s in o.saves):
                 s = o.best_save
@@ -355,19 +354,19 @@ def _of_learner(learn, cbs, shapes, n_preds, title):
     if tracer is None: tracer = getattr(learn, 'trace', None)
     title = title or f'A run of {type(uncompiled(learn.model)).__name__}'
     run,num = Page(title, 'What it was trained on, how, and what came of it.', _state(learn)),Numbers()
-    s = run.sections
+    s,directions = run.sections,LOSSES if rec is None else rec.directions
     if rec is not None:
         cols = _columns(rec)
         num.see(cols)
         run.top = _ended(learn, rec.error, tracer, cbs)
-        run.facts |= _results(cols, range(len(rec.values)), rec.parts, num)
+        run.facts |= _results(cols, range(len(rec.values)), directions, num)
         s |= _recorded(rec, num)
     s['Predictions'] = []  # a place on the page; they come last, or the tracer would have that evaluation, too
     if kept is not None:
         head = ['kind', 'message', 'place', 'times']
         s['Warnings'] = grids('Warnings that were shown', head, kept.rows) or ['There were none.']
     if tracer is not None: s |= _traced(tracer)
-    s['Checkpoints'],s['Model'],s['Data'] = _saved(cbs, num),_model(learn, shapes),_data(learn)
+    s['Checkpoints'],s['Model'],s['Data'] = _saved(cbs, num, directions),_model(learn, shapes),_data(learn)
     names = [o.name for o in sorted(learn.cbs, key=lambda o: o.order)]
     s['Callbacks'] = [f'{", ".join(names)}.'] if names else []
     facts = _facts_of(learn)
@@ -392,7 +391,7 @@ def _of_history(file, num):
     num.see(cols)
     rows = [[o.get('epoch'), o.get('step'), *(num.cell(k, o.get(k)) for k in own)] for o in table]
     res += grids('Loss and metrics by epoch', head, rows)
-    return res,_results(cols, [o.get('epoch') for o in table], num=num)
+    return res,_results(cols, [o.get('epoch') for o in table], Run(file.parent).directions, num)
 
 # %% ../../nbs/see/06_report.ipynb #5570b0ec
 def _roots(folders):
@@ -484,7 +483,7 @@ def _of_folder(folder, title=None):
         what = 'nothing to report: no run.json, no history of CSVLogger or JSONLogger, ' \
             'no event files of TensorBoard, no checkpoints, no trace'
         if told: what = f'{len(told)} runs that left nothing but run.json: report one of them, or compare them'
-        raise FileNotFoundError('; not read: '.join([f'{folder} has {what}', *unread]))
+        raise FileNotFoundError('; not read: '.join([f'folder {folder} has {what}', *unread]))
     made_by = [o.manifest for p in saved for o in list_checkpoints(p, verify=False) if o.manifest][-1:]
     if unread: s['Not read'] = [unread]
     s['Settings'] = []  # its place

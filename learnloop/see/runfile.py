@@ -15,7 +15,7 @@ from pathlib import Path
 from fastcore.basics import patch
 from ..keep.saving import atomic_write
 from ..measure.display import error_line, told_error
-from .about import run_facts
+from ..measure.about import run_facts
 from .trace import Tracer
 
 # %% ../../nbs/see/08_runfile.ipynb #8f1a0007
@@ -66,7 +66,7 @@ class RunFile:
             seconds=self._before['seconds']+seconds, sessions=self._before['sessions']+1,
             samples=self._before['samples']+learn.count.samples-self._samples, epochs=_n_epochs(learn),
             n_epoch=None if goal==math.inf else goal, steps=learn.count.opt_steps, metrics=_latest(learn),
-            costs=_costs(learn), facts=self.facts)
+            better=_directions(learn), costs=_costs(learn), facts=self.facts)
     def write(self,
         state:str, # `running`, `done`, `failed`, or `interrupted`
         error:str|None=None # What ended it
@@ -96,6 +96,11 @@ def _latest(learn):
     if rec is None or not rec.values: return {}
     vals = {k:_number(v) for k,v in zip(rec.columns, rec.values[-1], strict=False)}
     return {k:v for k,v in vals.items() if v is not None}
+
+def _directions(learn):
+    "Column -> 'less' or 'more', where that is declared"
+    rec = getattr(learn, 'recorder', None)
+    return {} if rec is None else rec.directions
 
 def _number(v):
     try: v = None if v is None or isinstance(v, str) else float(v)

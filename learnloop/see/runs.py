@@ -11,15 +11,15 @@ __all__ = ['DAMAGED', 'Runs', 'runs', 'Run', 'walk_run', 'read_history', 'parsed
 import csv, glob, gzip, json, math, os, re, struct, time, zlib
 from functools import cached_property
 from pathlib import Path
-from fastcore.basics import listify, patch
+from fastcore.basics import patch
 from ..keep.storage import list_checkpoints
-from ..loop.checks import did_you_mean
+from ..loop.checks import check_place, did_you_mean, is_checkpoint
 from ..loop.optimizer import HYPERS
 from ..measure.display import human_time
-from ..measure.metrics import less_is_better
+from ..measure.metrics import LOSSES, check_better, need_better
 from ..measure.recorder import Recorder
 from ..measure.table import Table
-from .about import flat_facts
+from ..measure.about import flat_facts
 from .page import shown, to_number
 from .runfile import LOCK, is_held, read_run
 from .tensorboard import read_tensorboard
@@ -29,6 +29,7 @@ from .timeline import load_trace
 class Runs(list):
     "A list of `Run`s, a table in notebooks and in print"
     by = None # The metric that it shows the best of; None for `valid_loss`, or what there is
+    better = None # Which value of it is better: 'less' or 'more'; None for what the runs have noted
     head = 'run','state','epochs','best','at','age','took','goes on'
     def table(self)->Table:
         "Make the table"
@@ -40,17 +41,28 @@ class Runs(list):
 # %% ../../nbs/see/11_runs.ipynb #8f3a000a
 def runs(
     pattern='runs', # A folder of runs, or of one; a pattern such as `'runs/lr-*'`, each match a run; a list of them
-    by:str|None=None # The metric to tell the best of; None for `valid_loss`, or what there is
+    by:str|None=None, # The metric to tell the best of; None for `valid_loss`, or what there is
+    better:str|None=None # Which value of `by` is better: 'less' or 'more'; None for what the runs have noted
 )->Runs: # By name
     "List the runs in a folder"
+    if check_better(better) and by is None: raise ValueError(f'better is {better!r}, and no metric is named: give by=')
     res = Runs(Run(o) for o in _find(pattern))
     names = list(dict.fromkeys(k for o in res for k in o.results))
     if by is not None and by not in names:
         raise ValueError(f'by is {by!r}, and no run has that{did_you_mean(by, names)}; '
             f'they have {", ".join(names) or "no metrics"}')
-    res.by = by
+    res.by,res.better = by,better
+    declared = _common(res) | ({by:better} if better else {})
+    for o in res: o.declared = declared
     _tell_apart(res)
     return res
+
+def _common(found):
+    "Which values of metrics are better, where runs have noted that and don't contradict each other"
+    noted = {}
+    for o in found:
+        for k,v in o.directions.items(): noted.setdefault(k, set()).add(v)
+    return {k:min(vs) for k,vs in noted.items() if len(vs)==1}
 
 def _tell_apart(found):
     "Name runs whose folders have the same name by more of their paths"
@@ -61,12 +73,11 @@ def _tell_apart(found):
 # %% ../../nbs/see/11_runs.ipynb #8f3a000d
 class Run:
     "What a run has left in a folder, read when it's asked for"
+    declared = {} # Which values of metrics are better, as whoever reads it or other runs say
     def __init__(self,
         folder # Of the run, with all below it
     ):
-        self.folder = Path(folder).expanduser()
-        if not self.folder.exists(): raise FileNotFoundError(f'no folder {folder}')
-        if not self.folder.is_dir(): raise NotADirectoryError(f'{folder} is a file: give the folder of a run')
+        self.folder = check_place('folder', folder)
         self.name,self.unread = self.folder.resolve().name,[]
         self.files,self._saved = walk_run(self.folder)
         if self._saved or any(map(_is_left, self.files)): return
@@ -278,15 +289,23 @@ def series(self:Run):
             res.setdefault(k, []).append((r.get('epoch'), r['step'], to_number(v)))
     return {k:o for k,o in res.items() if any(v is not None for *_,v in o)}
 
+# %% ../../nbs/see/11_runs.ipynb #be771101
+@patch(as_prop=True)
+def directions(self:Run)->dict: # Metric -> 'less' or 'more'; one that isn't there is undeclared
+    "Collect which values of metrics are better, as the run has noted it"
+    noted = self.about.get('better')
+    if not isinstance(noted, dict): noted = self._state.get('callbacks', {}).get('recorder', {}).get('better', {})
+    return LOSSES | {k:v for k,v in noted.items() if v in ('less', 'more')} | self.declared
+
 # %% ../../nbs/see/11_runs.ipynb #8f3a001d
 @patch(as_prop=True)
 def results(self:Run):
-    "Of each metric a dict of `last`, `best`, and where that was: `epoch` and `step`"
-    res = {}
+    "Of each metric a dict of `last`, `best`, and where that was: `epoch` and `step`; None if no direction is known"
+    res,ways = {},self.directions
     for k,pts in self.series.items():
         there = [o for o in pts if o[2] is not None]
         if not is_metric(k) or not there: continue
-        pick = min if less_is_better(k) else max
+        pick = dict(less=min, more=max).get(ways.get(k), lambda *_, **__: (None, None, None))
         e,step,v = pick((o for o in there if o[2]==o[2]), key=lambda o: o[2], default=(None, None, math.nan))
         res[k] = dict(last=there[-1][2], best=v, epoch=e, step=step)
     return res
@@ -356,14 +375,17 @@ def _is_left(file):
 # %% ../../nbs/see/11_runs.ipynb #8f3a0025
 def _find(pattern):
     "Folders of the runs that `pattern` is of"
-    if not isinstance(pattern, (str,Path)): return _of_all(listify(pattern))
-    at = Path(pattern).expanduser()
+    if isinstance(pattern, list|tuple): return _of_all(pattern)
+    must = "a folder of runs, or of one, a pattern such as 'runs/lr-*', or a list of these"
+    at = check_place('pattern', pattern, must, 'path')
+    if is_checkpoint(at): check_place('pattern', at, must)
     if at.is_dir(): res = sorted(_outermost(at), key=_natural)
     else:
         found = [Path(o) for o in glob.glob(str(at))] if glob.has_magic(str(at)) else []
         res = sorted((o for o in found if o.is_dir() and _is_run(o)), key=_natural)
-        if at.exists(): raise NotADirectoryError(f'{pattern} is a file: give a folder of runs')
-        if not found: raise FileNotFoundError(f'no folder {pattern}')
+        bad = f'pattern is {str(pattern)!r}: it must be {must}'
+        if at.exists(): raise NotADirectoryError(f'{bad}, and this is a file')
+        if not found: raise FileNotFoundError(f'{bad}, and there is no such folder')
     if res: return res
     raise _NoRuns(f'no runs in {pattern}: a run is a folder with run.json, a history of CSVLogger or '
         'JSONLogger, checkpoints, event files of TensorBoard, or a trace')
@@ -404,10 +426,18 @@ def _outermost(folder, depth=5):
 def best(self:Run,
     by:str|None=None # Name of a metric; None for `valid_loss`, or the first there is
 )->tuple: # Name, value, and the epoch or else the step; of None if there is none
-    "Tell the best value, and when it was"
-    name = by or next(iter(sorted(self.results, key=lambda k: k!='valid_loss')), None)
+    "Tell the best value, and when it was; an error if nothing declares which value is better"
+    name,value,when = self._best(by)
+    if name in self.results: need_better(self.directions.get(name), name, f'best of {self.name}')
+    return name,value,when
+
+@patch
+def _best(self:Run, by):
+    "As `best`, and without a value where nothing declares which one is better"
+    there = sorted(self.results, key=lambda k: (k!='valid_loss', k not in self.directions))
+    name = by or next(iter(there), None)
     o = self.results.get(name)
-    if o is None: return name,None,None
+    if o is None or o['best'] is None: return name,None,None
     if o['epoch'] is not None: return name,o['best'],f'epoch {o["epoch"]}'
     return name,o['best'],'' if o['step'] is None else f'step {o["step"]:,}'
 
@@ -427,7 +457,7 @@ def row(self:Run,
     now:float|None=None # The time; None for that of the clock
 )->tuple: # Name, state, epochs, best, when, age, duration, where it goes on
     "Tell of the run in a row of a table"
-    name,v,when = self.best(by)
+    name,v,when = self._best(by)
     done = '?' if self.epochs is None else self.epochs
     return (self.name, self.state, f'{done}/{self.n_epoch}' if self.n_epoch else f'{done}',
         '' if v is None else f'{name} {shown(v)}', '' if v is None else when,

@@ -12,23 +12,26 @@ DAMAGED: tuple
 class Runs(list):
     """A list of `Run`s, a table in notebooks and in print"""
     by: Any
+    better: Any
     head: Any
     def table(self) -> Table:
         """Make the table"""
     def __repr__(self) -> Any: ...
     def _repr_markdown_(self) -> Any: ...
 
-def runs(pattern: Any='runs', by: str | None=None) -> Runs:
+def runs(pattern: Any='runs', by: str | None=None, better: str | None=None) -> Runs:
     """List the runs in a folder
 
     - `pattern`: A folder of runs, or of one; a pattern such as `'runs/lr-*'`, each match a run; a list of them
     - `by`: The metric to tell the best of; None for `valid_loss`, or what there is
+    - `better`: Which value of `by` is better: 'less' or 'more'; None for what the runs have noted
 
     Returns: By name
     """
 
 class Run:
     """What a run has left in a folder, read when it's asked for"""
+    declared: dict
     folder: Any
     name: Any
     unread: list
@@ -79,8 +82,14 @@ class Run:
     def series(self) -> Any:  # see/runs.py
         """Of each column, its values: triples of epoch (None if unknown), step and value"""
     @property
+    def directions(self) -> dict:  # see/runs.py
+        """Collect which values of metrics are better, as the run has noted it
+
+        Returns: Metric -> 'less' or 'more'; one that isn't there is undeclared
+        """
+    @property
     def results(self) -> Any:  # see/runs.py
-        """Of each metric a dict of `last`, `best`, and where that was: `epoch` and `step`"""
+        """Of each metric a dict of `last`, `best`, and where that was: `epoch` and `step`; None if no direction is known"""
     @property
     def settings(self) -> Any:  # see/runs.py
         """What the run was, by names with dots: as `run.json` says, or what checkpoints have of that"""
@@ -94,12 +103,14 @@ class Run:
     def costs(self) -> Any:  # see/runs.py
         """Seconds that callbacks took, by name: of the `Tracer` that was there, or of a saved trace; {} without one"""
     def best(self, by: str | None=None) -> tuple:  # see/runs.py
-        """Tell the best value, and when it was
+        """Tell the best value, and when it was; an error if nothing declares which value is better
 
         - `by`: Name of a metric; None for `valid_loss`, or the first there is
 
         Returns: Name, value, and the epoch or else the step; of None if there is none
         """
+    def _best(self, by: Any) -> Any:  # see/runs.py
+        """As `best`, and without a value where nothing declares which one is better"""
     def row(self, by: str | None=None, now: float | None=None) -> tuple:  # see/runs.py
         """Tell of the run in a row of a table
 

@@ -39,7 +39,7 @@ class TrainingLoop:
     "The phases of a flow, nested, and who hears their events: boxes in notebooks, lists in Markdown, text elsewhere"
     def __init__(self,
         flow:Flow, # The flow to show, as it is at this moment
-        verbose:bool=False # Also show events that nobody hears?
+        verbose:bool=False # Also show events that no callback has?
     ):
         events = [e for e in flow.events if e!='after_create']  # which is over
         everywhere = [o.name for o in flow.cbs if all(flow._handlers_of(o, e) for e in events)]
@@ -148,7 +148,7 @@ def _item(o):
         skips = f'{cancel.__name__} skips the rest' if cancel else ''
         inner = _tag('ul', _ul, ''.join(map(_item, rows)))
         return _tag('li', _box, _tag('strong', 'margin-right:6px', text) + _note(skips) + inner)
-    if o.kind=='event': s = f'{_tag("span", _quiet, text+":")} {_comma.join(_chips(o.more)) or _note("nobody")}'
+    if o.kind=='event': s = f'{_tag("span", _quiet, text+":")} {_comma.join(_chips(o.more)) or _note("none")}'
     elif o.kind=='again': s = f'<strong>{text}</strong>, as above'
     else:
         code,_,note = text.partition('  # ')
@@ -157,7 +157,7 @@ def _item(o):
 
 @patch
 def _repr_html_(self:TrainingLoop):
-    label = 'The training loop: phases, their events, and the callbacks that hear each'
+    label = 'The training loop: phases, their events, and the callbacks at each event'
     rows = ''.join(map(_item, self.rows))
     style = 'max-width:60em;font-size:13px;line-height:1.5'
     return f'<div role="group" aria-label="{label}" style="{style}">{_tag("ul", _ul, rows)}</div>'
@@ -165,7 +165,7 @@ def _repr_html_(self:TrainingLoop):
 # %% ../../nbs/see/01_show.ipynb #a15d88f2
 @patch
 def show_training_loop(self:Flow,
-    verbose:bool=False # Also show events that nobody hears?
+    verbose:bool=False # Also show events that no callback has?
 )->TrainingLoop: # Shows itself in notebooks; `print` it elsewhere
     "Show which callback runs where"
     return TrainingLoop(self, verbose)

@@ -11,7 +11,7 @@ class TrainingLoop:
     rows: Any
     def __init__(self, flow: Flow, verbose: bool=False) -> None:
         """- `flow`: The flow to show, as it is at this moment
-        - `verbose`: Also show events that nobody hears?
+        - `verbose`: Also show events that no callback has?
         """
     def __repr__(self) -> Any: ...
     def __str__(self) -> Any: ...  # see/show.py

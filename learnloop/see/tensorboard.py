@@ -21,7 +21,7 @@ from fastcore.basics import camel2snake, patch
 from torch import Tensor, nn
 from torch.nn.modules import module as nn_module
 from ..loop.callback import Callback
-from ..loop.checks import check_whole
+from ..loop.checks import check_place, check_whole
 from ..loop.optimizer import get_hypers, hyper_groups, opts
 from ..measure.hook import Hook, label_of, tensors_in
 from ..measure.image import is_image, to_pil
@@ -38,7 +38,7 @@ class _RunLog(Logger):
     _graphed,_purge = False,None
     def start(self):
         if self._dir is None: self._dir = Path('runs')/_new_dir(self.learn.path/'runs').name
-        self.log_dir,is_new = self.learn.path/self._dir,self._take_up()
+        self.log_dir,is_new = check_place('log_dir', self.learn.path/self._dir, new=True),self._take_up()
         for o in ('', *self._loaders):  # other folders may be others' runs
             if not o or self._purge is not None and _has_log(self.log_dir/o): self._open(o)
         self._is_ours,self.now = True,time.time()
@@ -102,7 +102,8 @@ class TensorBoardCallback(_RunLog):
         _check_kind('show',    show,    'a function show(x, y, pred)', callable(show))
         _check_kind('hparams', hparams, 'a dict of numbers and words', isinstance(hparams, Mapping))
         self.unit,self.graph,self.hparams,self.show,self.embed = unit,graph,dict(hparams or {}),show,embed
-        self.log_dir = self._dir = None if log_dir is None else Path(log_dir)
+        if log_dir is not None: log_dir = check_place('log_dir', log_dir, 'a folder below learn.path', 'path')
+        self.log_dir = self._dir = log_dir
         self._is_new = log_dir is None
         self._writers,self._loaders,self._spent,self._at_start = {},['valid'],{},{}
 
@@ -124,7 +125,7 @@ def read_tensorboard(
     log_dir # Folder of a run
 )->dict: # Lists of (step, value): `loss` and `lr` of steps, the recorder's columns, and the rest
     "Read the curves that a `TensorBoardCallback` wrote"
-    log_dir,res = Path(log_dir),{}
+    log_dir,res = check_place('log_dir', log_dir),{}
     runs = {o:read_scalars(log_dir/o) for o in ('', *_runs(log_dir))}
     for run,tags in runs.items():
         for tag,pts in tags.items():
@@ -172,7 +173,7 @@ def _places(name, loaders, valid):
 @patch
 def _rows_places(self:_RunLog):
     "`_places` of all that rows may have, by name"
-    own = {k:[('', f'{o.name}/{k}')] for o in self.learn.cbs for k in o.epoch_columns}
+    own = {k:[('', f'{o.name}/{k}')] for o in self.learn.cbs for k in o.epoch_columns if k not in o.provides}
     r,valid = getattr(self.learn, 'recorder', None),{}
     if r is not None: valid = dict(zip(r.valid_names[1:], (m.name for m in r.valid_mets[1:]), strict=True))
     return lambda name: own[name] if name in own else _places(name, self._loaders, valid)

@@ -14,6 +14,7 @@ from operator import attrgetter
 from pathlib import Path
 from fastcore.basics import patch
 from ..keep.saving import atomic_write
+from ..loop.checks import check_place
 from .chart import timeline_chart
 from .trace import Trace, TraceCancel
 
@@ -135,7 +136,7 @@ def save(self:Trace,
     team=None # Processes whose traces are to be in one file: `learn.team`; all of them call this, and the first writes
 )->Path: # Where it is
     "Write a file that Perfetto and Chrome open, and `load_trace` reads"
-    path = Path(path).expanduser()
+    path = check_place('path', path, 'a file to write, such as trace.json', 'file', new=True)
     is_good = path.name.endswith(('.json', '.json.gz'))
     if not is_good: raise ValueError(f'path is {str(path)!r}: its name must end in .json or .json.gz')
     if team is None: _put(path, self._content(os.getpid()))
@@ -176,7 +177,7 @@ def load_trace(
     rank:int=0 # Of the process, where it has the traces of several
 )->Trace: # Its tables, as they were
     "Read a trace"
-    path = Path(path).expanduser()
+    path = check_place('path', path, 'a file that learn.trace.save wrote', 'file')
     try:
         data = path.read_bytes()
         res = json.loads(gzip.decompress(data) if path.suffix=='.gz' else data)

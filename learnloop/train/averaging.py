@@ -20,7 +20,7 @@ from ..loop.batch import by_name, unpack
 from ..loop.callback import Callback, InGraph
 from ..loop.checks import check_whole
 from ..loop.steps import StepLimit
-from ..loop.optimizer import get_hyper, get_hypers, n_groups
+from ..loop.optimizer import get_hyper, get_hypers, n_groups, set_hypers
 from ..loop.rng import preserve_rng, read_rngs, write_rngs
 from .schedule import check_owners
 
@@ -351,6 +351,7 @@ class SWA(WeightAveraging):
 
     owns = property(lambda self: set() if self.swa_lr is None else {'lr'},
         doc='Hyper-parameters that no other callback may set')
+    in_charge_of = property(lambda self: [*self.puts_back], doc='What it sets in the last part of the fit')
     puts_back = property(lambda self: {'lr':self._lrs} if self._lrs else {},
         doc='Hyper-parameters as they will be at the end of the fit, by name')
 
@@ -361,12 +362,12 @@ def before_fit(self:SWA):
     if self.swa_lr is None: return
     check_owners(self)
     self._lrs = [o['lr'] for o in get_hypers(self.learn.opt)]
-    self.learn.set_hypers(lr=self.swa_lr)  # fails now if it can't be set
-    self.learn.set_hypers(lr=self._lrs)
+    set_hypers(self.learn.opt, self.learn.model, lr=self.swa_lr)  # fails now if it can't be set
+    set_hypers(self.learn.opt, self.learn.model, lr=self._lrs)
 
 @patch
 def cleanup_fit(self:SWA):
-    if self._lrs: self.learn.set_hypers(lr=self._all_lrs())
+    if self._lrs: set_hypers(self.learn.opt, self.learn.model, lr=self._all_lrs())
     self._lrs,self._switched = None,False
 
 # %% ../../nbs/train/04_averaging.ipynb #b1836ba1
@@ -385,7 +386,8 @@ def before_batch(self:SWA):
     lrs = self._all_lrs()
     ends = [*self.swa_lr] if isinstance(self.swa_lr, (list,tuple)) else [self.swa_lr]
     ends += ends[-1:]*(len(lrs)-len(ends))
-    self.learn.set_hypers(lr=[end + (lr-end)*share for lr,end in zip(lrs, ends, strict=True)])
+    lrs = [end + (lr-end)*share for lr,end in zip(lrs, ends, strict=True)]
+    set_hypers(self.learn.opt, self.learn.model, lr=lrs)
 
 @patch
 def _all_lrs(self:SWA):

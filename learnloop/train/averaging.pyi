@@ -118,6 +118,7 @@ class EMA(WeightAveraging):
 class SWA(WeightAveraging):
     """Average the weights at the ends of the last epochs, and evaluate with the average"""
     owns: Any
+    in_charge_of: Any
     swa_lr: Any
     anneal_pct: float
     _lrs: list

@@ -12,6 +12,7 @@ import math, torch
 from bisect import bisect_left, bisect_right
 from collections import namedtuple
 from collections.abc import Iterator
+from contextlib import ExitStack
 from types import SimpleNamespace
 from fastcore.basics import listify, patch
 from ..loop.callback import Callback
@@ -19,6 +20,7 @@ from ..loop.checks import check_whole, checked_args
 from ..loop.data import Endless, Until
 from ..loop.flow import CancelTrainException, CancelValidException
 from ..loop.learner import Learner
+from ..loop.optimizer import set_hypers
 from ..measure.display import PALETTE, draws, pyplot
 from ..measure.metrics import Smoother
 from ..measure.recorder import Recorder
@@ -98,26 +100,31 @@ SuggestionMethod = SimpleNamespace(Valley=valley, Slide=slide, Minimum=minimum, 
 class LRFinder(Callback):
     "Train with a rising learning rate"
     order,run_valid,owns,fit_label = 60,False,frozenset({'lr'}),'lr_find'
-    fit_only = needs_length = agrees = True
+    fit_only = needs_length = agrees = handles_nan = True
+    in_charge_of = owns
     def __init__(self,
         start_lr=1e-7, # First learning rate, or a list with one for each group
         end_lr=10,     # Learning rate at which it would end, likewise
         num_it:int=100, # Batches
-        stop_div:bool=True # Stop when the smoothed loss is 4 times the best so far, or not finite?
+        stop_div:bool=True, # Stop when the smoothed loss is 4 times the best so far, or not finite?
+        restores:bool=True  # Restore weights and optimizer at the end of the fit?
     ):
         self._sched,self.num_it,self.stop_div = SchedExp(start_lr, end_lr),check_whole('num_it', num_it),stop_div
-        self.lrs,self.losses,self.suggestions = [],[],None
-
+        self.lrs,self.losses,self.suggestions,self.restores,self._undo = [],[],None,restores,ExitStack()
     def before_fit(self):
         check_owners(self)
         self.lrs,self.losses,self.suggestions,self._best,self._smooth = [],[],None,math.inf,Smoother()
+        learn = self.learn
+        trained = learn.model,learn.loss_module,learn.opt
+        if self.restores: self._undo.enter_context(learn.undone(of=trained))
+    def cleanup_fit(self): self._undo.close()
     def before_train(self):
         dl,n = self.learn.dl,self.num_it
         again = Endless(dl.dl if isinstance(dl, Endless) else dl)
         self.learn.dl,self.learn.n_iter = Until(again, lambda: self.learn.n_done>=n),n
     def before_batch(self):
         self._lr = self._sched(self.learn.iter/self.num_it)
-        self.learn.set_hypers(lr=self._lr)
+        set_hypers(self.learn.opt, self.learn.model, lr=self._lr)
     def after_batch(self):
         if self.learn.loss_grad is None: return  # the batch was skipped before it had a loss
         loss = self._smooth(self.learn.peers.mean(self.learn.loss.mean(), self.learn.bs).item())
@@ -195,7 +202,7 @@ def lr_find(self:Learner,
     dl = self.dls.train
     if isinstance(dl, Iterator):
         raise TypeError(f'lr_find would lose batches of the one-shot {type(dl).__name__}: pass a list or a DataLoader')
-    finder = LRFinder(start_lr, end_lr, num_it, stop_div)
+    finder = LRFinder(start_lr, end_lr, num_it, stop_div, restores=False)  # `undone` restores all
     away = [o for o in self.cbs if o.remove_on_fetch or o.writes or o.owns]
     # Ctrl-C waits until all is undone
     with self.keeper.running(), self.removed_cbs(away), self.undone(): self.fit(1, cbs=finder)

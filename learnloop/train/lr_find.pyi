@@ -60,22 +60,28 @@ class LRFinder(Callback):
     fit_only: bool
     needs_length: bool
     agrees: bool
+    handles_nan: bool
+    in_charge_of: Any
     _sched: Any
     num_it: Any
     stop_div: bool
     lrs: list
     losses: list
     suggestions: dict
+    restores: bool
+    _undo: Any
     _best: Any
     _smooth: Any
     _lr: Any
-    def __init__(self, start_lr: Any=1e-07, end_lr: Any=10, num_it: int=100, stop_div: bool=True) -> None:
+    def __init__(self, start_lr: Any=1e-07, end_lr: Any=10, num_it: int=100, stop_div: bool=True, restores: bool=True) -> None:
         """- `start_lr`: First learning rate, or a list with one for each group
         - `end_lr`: Learning rate at which it would end, likewise
         - `num_it`: Batches
         - `stop_div`: Stop when the smoothed loss is 4 times the best so far, or not finite?
+        - `restores`: Restore weights and optimizer at the end of the fit?
         """
     def before_fit(self) -> Any: ...
+    def cleanup_fit(self) -> Any: ...
     def before_train(self) -> Any: ...
     def before_batch(self) -> Any: ...
     def after_batch(self) -> Any: ...

@@ -15,15 +15,15 @@ from collections.abc import Callable, Mapping
 from functools import partial, reduce, wraps
 from itertools import accumulate
 from numbers import Real
-from pathlib import Path
 from fastcore.basics import listify, patch
 from torch.optim import Optimizer
 from ..loop.callback import Callback, as_list
 from ..loop.opt_mode import with_modes
-from ..loop.checks import check_whole, checked_args, did_you_mean
+from ..loop.checks import check_place, check_whole, checked_args, did_you_mean
 from ..loop.learner import Learner
 from ..loop.steps import StepLimit
-from ..loop.optimizer import HYPERS, get_hyper, get_hypers, n_groups, opts, spread_hyper
+from ..loop.optimizer import HYPERS, get_hyper, get_hypers, hyper_names, n_groups, opts, set_hypers
+from ..loop.optimizer import spread_hyper
 from ..measure.display import draws, pyplot, settle_axes
 from ..measure.recorder import Recorder
 from ..measure.series import Series
@@ -293,13 +293,15 @@ def fine_tune(self:Learner,
 )->None:
     "Train the last group, then all of them"
     if base_lr is None: base_lr = 2e-3 if self.named_lr() is None else _lrs(self, None)[-1]
+    if (folder := kwargs.get('resume')) is not None:
+        folder = check_place('resume', folder, 'a folder for the two runs of fine_tune', new=True)
     for k,v in dict(base_lr=base_lr, lr_mult=lr_mult).items():
         if not isinstance(v, Real) or not v>0: raise ValueError(f'fine_tune: {k} is {v!r}: it must be a number above 0')
     if n_groups(self.opt or self.create_opt())>1: self.freeze()
     else: warnings.warn('fine_tune: the optimizer has one group, so nothing is frozen; '
         'give the learner a splitter that returns several', stacklevel=3)
     def fit_part(name, *args, **kw):
-        if kwargs.get('resume') is not None: kw['resume'] = Path(kwargs['resume'])/name
+        if folder is not None: kw['resume'] = folder/name
         self.fit_one_cycle(*args, **kwargs | kw)
     if freeze_epochs: fit_part('frozen', freeze_epochs, slice(base_lr), pct_start=.99)
     base_lr /= 2
@@ -352,6 +354,7 @@ class Scheduler(Callback):
         "Hyper-parameters as they will be at the end of the fit, by name"
         return {k:v for k,v in self._was.items() if '.' not in k}
 
+    in_charge_of = property(lambda o: o._was.keys() if 'fit' in o.learn.outcome else {*o.owns}-o._ended)
     def before_fit(self):
         check_owners(self)
         if self._first is None: self._first = self.learn.count.opt_steps
@@ -381,7 +384,7 @@ def _read(self:Scheduler, k): return getattr(*self._attr(k)) if '.' in k else ge
 @patch
 def _write(self:Scheduler, vals):
     hypers = {k:self._for_groups(v) for k,v in vals.items() if '.' not in k and k not in self._ended}
-    self.learn.set_hypers(**hypers)
+    set_hypers(self.learn.opt, self.learn.model, **hypers)
     for k,v in vals.items():
         if '.' in k: setattr(*self._attr(k), v)
 
@@ -511,9 +514,8 @@ def check_owners(
     cb # A callback in a learner, with `owns`: names of the hyper-parameters that it sets
 ):
     "Refuse `cb` if another callback sets what it sets"
-    def owned(o): return {s for k in o.owns for s in [s for s,keys in HYPERS.items() if k in keys] or [k]}
     for o in cb.learn.cbs:
-        both = owned(cb) & owned(o)
+        both = hyper_names(cb.owns) & hyper_names(o.owns)
         if o is cb or not o.run or not both: continue
         what = " and ".join(sorted(both))
         raise ValueError(f'{cb.label} ({cb.name}) and {o.label} ({o.name}) both set {what}: remove one of them')

@@ -109,6 +109,7 @@ class Scheduler(Callback):
     _n_groups: Any
     _n_known: Any
     state_schema: dict
+    in_charge_of: Any
     def __init__(self, total_steps: int | None=None) -> None:
         """- `total_steps`: Optimizer steps it takes, for loaders without a length; None to go by `pct_train`"""
     def values(self) -> dict:

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.optim.lr_scheduler import LRScheduler
 from ..loop.callback import Callback
 from ..loop.checks import did_you_mean
-from ..loop.optimizer import get_hyper, get_hypers, hyper_groups, opts
+from ..loop.optimizer import get_hyper, get_hypers, hyper_groups, opts, set_hypers
 from .schedule import check_owners
 
 # %% ../../nbs/train/09_torchsched.ipynb #4576e0f8
@@ -38,13 +38,15 @@ class TorchScheduler(Callback):
         self._clear()
 
     def _clear(self):
-        self._scheds,self._was,self._added,self._patched,self._sizes = {},{},set(),[],{}
+        self._scheds,self._was,self._added,self._patched,self._sizes,self._by_value = {},{},set(),[],{},set()
         self._begun = self._switched = self._is_over = False
 
     @property
     def owns(self):
         cycles = any(getattr(o, 'cycle_momentum', False) for o in self._scheds.values())
         return {'lr', 'mom'} if cycles else {'lr'}
+    @property
+    def in_charge_of(self): return () if self._is_over or self._by_value else self.owns  # those change what is there
 
 # %% ../../nbs/train/09_torchsched.ipynb #bbaedf8a
 @patch
@@ -86,7 +88,7 @@ def cleanup_fit(self:TorchScheduler):
     self._release(opts(opt))
     self._due = None
     self._clear()
-    self.learn.set_hypers(**was)
+    set_hypers(opt, self.learn.model, **was)
 
 @patch
 def _release(self:TorchScheduler, os):
@@ -109,7 +111,7 @@ def _check_unit(self:TorchScheduler):
         if not hasattr(self.learn, 'recorder'):
             raise ValueError(f'{name} looks at {self.monitor!r}, which a recorder would have; the learner has none')
         known = self.learn.recorder.columns
-        if self.monitor in known or self.learn.recorder.when_known(self.monitor, self._check_unit): continue
+        if self.monitor in known or self.learn.recorder.when_known(self.monitor, self._check_unit, True): continue
         tip = did_you_mean(self.monitor, known)
         raise ValueError(f'monitor is {self.monitor!r}: it must be one of {", ".join(known)}{tip}')
 
@@ -230,7 +232,7 @@ def opt_switched(self:TorchScheduler,
     for k,o in self._scheds.items():
         if k not in olds: raise ValueError(f'{self.label}: no optimizer was named {k!r} before the switch')
         o.load_state_dict(_for_opt(states[k], o.state_dict(), _sources(olds[k], o.optimizer)))
-    self.learn.set_hypers(**{k:v for k,v in last.items() if k in self.owns})
+    set_hypers(self.learn.opt, self.learn.model, **{k:v for k,v in last.items() if k in self.owns})
 
 @patch
 def _end(self:TorchScheduler):

@@ -23,11 +23,12 @@ class TorchScheduler(Callback):
     _added: set
     _patched: list
     _sizes: dict
+    _by_value: set
     _begun: bool
     _switched: bool
     _is_over: bool
-    _by_value: Any
     owns: Any
+    in_charge_of: Any
     def __init__(self, sched: Any, unit: str, monitor: str='valid_loss') -> None:
         """- `sched`: Function of the optimizer that makes it, such as `partial(StepLR, step_size=3)`; or a dict of them
         - `unit`: When to step it: after each 'step' of the optimizer, each 'epoch', or each validation ('validate')

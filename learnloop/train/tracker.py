@@ -9,21 +9,22 @@ __all__ = ['TrackerCallback', 'EarlyStoppingCallback', 'CheckFinite', 'Terminate
            'SaveModelCallback', 'ReduceLROnPlateau', 'ValidateCallback', 'ValidateEvery']
 
 # %% ../../nbs/train/01_tracker.ipynb #c47271c6
-import math, operator, torch, warnings
+import hashlib, math, operator, os, torch, warnings
 from collections.abc import Iterator
 from copy import deepcopy
+from contextlib import ExitStack
 from functools import cmp_to_key, partial
 from pathlib import Path
 from time import monotonic
 from fastcore.basics import noop, patch
 from ..loop.callback import Callback, InGraph
-from ..loop.checks import check_whole, did_you_mean, say
+from ..loop.checks import check_whole, checked_args, did_you_mean, say
 from ..loop.data import Until
 from ..loop.flow import CancelBatchException, CancelFitException, CancelStepException
 from ..loop.flow import CancelTrainException, CancelValidException
 from ..loop.learner import format_value
 from ..loop.optimizer import get_hyper, get_hypers, zero_grad
-from ..measure.metrics import less_is_better
+from ..measure.metrics import LOSSES, check_better, need_better, undeclared
 from .schedule import check_owners
 from .training import grad_norm
 
@@ -65,30 +66,37 @@ class _FitState(Callback):
 # %% ../../nbs/train/01_tracker.ipynb #0fbef80c
 def _number_type(comp):
     "What `comp` takes: floats, or tensors"
-    if not callable(comp): raise TypeError(f'comp is {comp!r}: it must be a function of two numbers, as operator.lt')
+    if not callable(comp):
+        raise TypeError(f"comp is {comp!r}: it must be a function of two numbers, as operator.lt; "
+            "or give better='less' or better='more' in its place")
     try: comp(0., 1.)
     except TypeError: return partial(torch.tensor, dtype=torch.float64)
     return float
 
 # %% ../../nbs/train/01_tracker.ipynb #bc7aac18
+_comps = dict(less=operator.lt, more=operator.gt)
+
 class TrackerCallback(_FitState):
     "Follow a monitored value: the `best` so far, and whether the last one was a `new_best`"
-    order,_start,_guessed = 60,dict(best=None, new_best=False, seen_at=None),False
+    order,_start = 60,dict(best=None, new_best=False, seen_at=None)
+    @checked_args
     def __init__(self,
         monitor='valid_loss',  # Name of the value, or a function of the recorder that returns it after each epoch
-        comp=None,             # Function of two values: is the first better? None: less of a loss or error, else more
+        comp=None,             # Function of two values that tells whether the first is better, in place of `better`
         min_delta:float=0.,    # A new best is better by more than this
-        reset_on_fit:bool=True # Begin anew with each fit?
+        reset_on_fit:bool=True, # Begin anew with each fit?
+        *,
+        better:str|None=None   # Which value is better: 'less' or 'more'; None if the metric declares it
     ):
         if not callable(monitor) and not isinstance(monitor, str):
             raise TypeError(f'monitor is {monitor!r}: it must be a name, or a function of the recorder')
-        if comp is None and callable(monitor):
-            raise ValueError('monitor is a function; say what is better by comp=operator.lt, or operator.gt')
+        if comp is not None and better is not None: raise ValueError('comp and better are both given: give one of them')
         if not min_delta>=0: raise ValueError(f'min_delta is {min_delta!r}: it must be 0 or more, either way')
-        self._guessed = comp is None  # which way is better
-        if comp is None: comp = operator.lt if less_is_better(monitor) else operator.gt
         self.monitor,self.comp,self.min_delta,self.reset_on_fit = monitor,comp,min_delta,reset_on_fit
-        self._num = _number_type(comp)
+        self.better = check_better(better)
+        if callable(monitor) and comp is None: need_better(better, self.what, 'monitor is a function')
+        self._num = float if comp is None else _number_type(comp)
+        self._comp = comp or _comps.get(better)
         self.reset()
 
     def before_fit(self):
@@ -109,17 +117,28 @@ class TrackerCallback(_FitState):
 
 # %% ../../nbs/train/01_tracker.ipynb #ab3c1bad
 @patch
-def better(self:TrackerCallback,
+def is_better(self:TrackerCallback,
     a:float, # A value
     b:float  # Another
-)->bool: # By `comp` alone, `min_delta` has no part in it
+)->bool: # `min_delta` has no part in it
     "Tell whether `a` is better than `b`"
-    return bool(self.comp(self._num(a), self._num(b)))
+    if self._comp is None:
+        known = LOSSES if self.learn is None else self.learn.recorder.directions
+        self._comp = _comps[need_better(known.get(self.monitor), self.monitor, self.label)]
+    return bool(self._comp(self._num(a), self._num(b)))
 
+# %% ../../nbs/train/01_tracker.ipynb #be772002
+@patch(as_prop=True)
+def rule(self:TrackerCallback):
+    "Which value is better, for messages: 'less is better', or 'more is better'"
+    if self.is_better(0, 1)==self.is_better(1, 0): return f'better by {getattr(self.comp, "__name__", self.comp)}'
+    return 'less is better' if self.is_better(0, 1) else 'more is better'
+
+# %% ../../nbs/train/01_tracker.ipynb #be772005
 @patch
 def _improves(self:TrackerCallback, v, best):
-    d = self.min_delta if self.better(0, 1) else -self.min_delta
-    return math.isfinite(v) and (best is None or self.better(v+d, best))
+    d = self.min_delta if self.is_better(0, 1) else -self.min_delta
+    return math.isfinite(v) and (best is None or self.is_better(v+d, best))
 
 @patch
 def _observe(self:TrackerCallback, v):
@@ -145,13 +164,17 @@ def _check_recorder(cb):
 @patch
 def _check_monitor(self:TrackerCallback):
     _check_recorder(self)
-    r = self.learn.recorder
+    r,is_declared = self.learn.recorder,bool(self.comp or self.better)
     names = [*r.columns, *(o for cb in self.learn.cbs for o in cb.provides)]
     if callable(self.monitor): return
-    if self._guessed: r.check_way(self.label, self.monitor, 'comp=operator.lt, or operator.gt')
-    if self.monitor in names or r.when_known(self.monitor, self._check_monitor): return
+    if self.monitor in names:
+        if not is_declared: self._comp = None  # another learner's metric may have declared it
+        self.is_better(0, 1)  # an error if nothing declares it
+        return
+    if is_declared and r.when_known(self.monitor, self._check_monitor, logged=True): return
     tip = did_you_mean(self.monitor, names)
     why = '' if self.learn.dls.valid is not None else ' (no validation loader)'
+    if not is_declared: why += undeclared(self.monitor)
     raise ValueError(f'{self.label}: unknown monitor {self.monitor!r}{tip}; there are {", ".join(names)}{why}')
 
 # %% ../../nbs/train/01_tracker.ipynb #8c431333
@@ -159,6 +182,7 @@ class EarlyStoppingCallback(TrackerCallback):
     "Stop the fit when the monitored value does not improve any more"
     order,run_valid = 63,False
     _start = TrackerCallback._start|dict(wait=0, stop_reason=None)  # a run that is resumed stays stopped
+    @checked_args
     def __init__(self,
         monitor='valid_loss',   # As in `TrackerCallback`
         comp=None,              # As in `TrackerCallback`
@@ -170,9 +194,10 @@ class EarlyStoppingCallback(TrackerCallback):
         stopping_threshold:float|None=None,   # Stop as soon as the value is better than this
         divergence_threshold:float|None=None, # Stop as soon as it is worse than this
         check_finite:bool=False,              # Stop as soon as it is infinite or NaN? Otherwise that is no improvement
-        start_from_epoch:int=0                # Values of earlier epochs are ignored: the first ones may be misleading
+        start_from_epoch:int=0,               # Values of earlier epochs are ignored: the first ones may be misleading
+        better:str|None=None                  # As in `TrackerCallback`
     ):
-        super().__init__(monitor, comp, min_delta, reset_on_fit)
+        super().__init__(monitor, comp, min_delta, reset_on_fit, better=better)
         self.patience = check_whole('patience', patience)
         self.start_from_epoch = check_whole('start_from_epoch', start_from_epoch, 0)
         self.baseline,self.check_finite = baseline,check_finite
@@ -184,7 +209,7 @@ class EarlyStoppingCallback(TrackerCallback):
     def cleanup_load(self):  # a run that is resumed gets its state after `before_fit`
         at = [p.name for p in self.learn.open]
         if self.stop_reason and self.learn.resuming and at==['fit', 'load'] and self.learn.outcome['load']=='done':
-            self._stop('not gone on with, as it was stopped before')
+            self._stop('not resumed, as it was stopped before')
     def act(self, val):
         is_good = self.new_best and (self.baseline is None or self._improves(val, self.baseline))
         self.wait = 0 if is_good else self.wait+1
@@ -204,10 +229,13 @@ def _why(self:EarlyStoppingCallback, val):
     "Why to stop at `val`, or None"
     good,bad = self.stopping_threshold,self.divergence_threshold
     if self.check_finite and not math.isfinite(val): return f'{self.what} is {val}'
-    if good is not None and self.better(val, good): return f'{self.what} is {val:.4g}, better than {good:.4g}'
-    if bad is not None and self.better(bad, val): return f'{self.what} is {val:.4g}, worse than {bad:.4g}'
+    if good is not None and self.is_better(val, good):
+        return f'{self.what} is {val:.4g}, better than {good:.4g} ({self.rule})'
+    if bad is not None and self.is_better(bad, val):
+        return f'{self.what} is {val:.4g}, worse than {bad:.4g} ({self.rule})'
     if self.wait>=self.patience:
-        return f'{self.what} has not improved {self.wait} times in a row; best is {format_value(self.best) or None}'
+        best = f'best is {format_value(self.best) or None} ({self.rule})'
+        return f'{self.what} has not improved {self.wait} times in a row; {best}'
 
 @patch
 def _stop(self:EarlyStoppingCallback, what):
@@ -221,6 +249,7 @@ def _all_finite(learn, grads):
 
 class CheckFinite(_FitState):
     "Raise an error, skip the step, or stop the fit before an infinite or NaN loss or gradient gets to the weights"
+    handles_nan = True
     order,_start = 12,dict(skipped=0, in_a_row=0, why_bad='', turns={})
     def __init__(self,
         action:str='raise', # `raise` a FloatingPointError, `skip` the step, or `stop` the fit
@@ -308,6 +337,7 @@ class TerminateOnNaNCallback(CheckFinite):
 # %% ../../nbs/train/01_tracker.ipynb #7ac1494d
 class SpikeDetection(_FitState):
     "Skip batches whose loss is far above the mean of those before; stop the fit if they don't end"
+    handles_nan = True
     order,run_valid,_start = 13,False,dict(recent=[], seen=0, spikes=[], in_a_row=0, turns={})
     def __init__(self,
         window:int=10,    # Losses in the mean
@@ -410,7 +440,9 @@ def elapsed(self:TimeLimit):
 # %% ../../nbs/train/01_tracker.ipynb #1ee2f1ab
 class SaveModelCallback(TrackerCallback):
     "Save the model when the monitored value improves, and load the best after the fit"
-    order,writes,_epoch_done,_n,_start = 61,True,False,-1,TrackerCallback._start|dict(saves=[])
+    order,writes,_epoch_done,_n,_hold = 61,True,False,-1,ExitStack()
+    _start = TrackerCallback._start|dict(saves=[])
+    @checked_args
     def __init__(self,
         monitor='valid_loss',   # As in `TrackerCallback`
         comp=None,              # As in `TrackerCallback`
@@ -421,17 +453,15 @@ class SaveModelCallback(TrackerCallback):
         with_opt:bool=False,    # The optimizer, too?
         reset_on_fit:bool=True, # Begin anew with each fit?
         *,
-        keep:int|None=None      # Files to keep: the k best or, with `every_epoch`, the k last; None for 1, or all
+        keep:int|None=None,     # Files to keep: the k best or, with `every_epoch`, the k last; None for 1, or all
+        better:str|None=None    # As in `TrackerCallback`
     ):
-        super().__init__(monitor, comp, min_delta, reset_on_fit)
+        super().__init__(monitor, comp, min_delta, reset_on_fit, better=better)
         self.fname,self.every_epoch,self.at_end,self.with_opt,self.keep = fname,every_epoch,at_end,with_opt,keep
         self._keeps_best = not (every_epoch or at_end)
         if not isinstance(every_epoch, bool): check_whole('every_epoch', every_epoch)
         if keep is not None: check_whole('keep', keep)
 
-    def before_fit(self):
-        super().before_fit()
-        self._epoch_done = False
     def after_epoch(self):
         self._epoch_done |= self.learn.outcome['epoch']=='done'
         n = self._n = max(self.learn.epoch, self.learn.count.epochs-1, self._n+1)  # never one that was used
@@ -442,29 +472,50 @@ class SaveModelCallback(TrackerCallback):
     def act(self, val):
         if (self.keep or 1)==1:
             if self.new_best: self._save(self.fname, val)
-        elif math.isfinite(val) and (len(self.saves)<self.keep or self.better(val, self._by_rank(min)['value'])):
+        elif math.isfinite(val) and (len(self.saves)<self.keep or self.is_better(val, self._by_rank(min)['value'])):
             self._save(f'{self.fname}_step{self.learn.count.opt_steps}', val)
     def after_fit(self):
         if not self._begun: return  # it was cancelled before this had its turn
         if self.at_end: self._save(self.fname)
         elif self._keeps_best: self._load_best()
 
+# %% ../../nbs/train/01_tracker.ipynb #be772007
+@patch
+def before_fit(self:SaveModelCallback):
+    TrackerCallback.before_fit(self)
+    self._epoch_done,self._hold = False,ExitStack()
+    numbered = '_n' if self.every_epoch else '_step' if self._keeps_best and (self.keep or 1)>1 else ''
+    self._hold.enter_context(self.learn.hold_file(f'{self.fname}{numbered}', self.label))
+
+@patch
+def cleanup_fit(self:SaveModelCallback):
+    TrackerCallback.cleanup_fit(self)
+    self._hold.close()
+
 # %% ../../nbs/train/01_tracker.ipynb #4653874e
 @patch
 def _save(self:SaveModelCallback, name, val=None):
     if (path := self.learn.save(name, with_opt=self.with_opt)) is None: return  # cancelled
-    new = dict(name=str(name), path=str(path), value=val, epoch=self.learn.epoch, step=self.learn.count.opt_steps)
+    new = dict(name=str(name), path=str(path), value=val, epoch=self.learn.epoch, step=self.learn.count.opt_steps,
+        hash=self.learn.written[os.path.realpath(path)])
     self.saves = [*(o for o in self.saves if o['path']!=new['path']), new]
     while self.keep and len(self.saves)>self.keep:
         gone = self.saves[0] if self.every_epoch else self._by_rank(min)
         self.saves = [o for o in self.saves if o is not gone]
-        if self.learn.peers.is_first: Path(gone['path']).unlink(missing_ok=True)
+        if self.learn.peers.is_first: _delete(gone)
+
+def _delete(save):
+    "Delete the file of `save`, unless something else has its name now"
+    path = Path(save['path'])
+    if not path.is_file(): return
+    with open(path, 'rb') as f: digest = hashlib.file_digest(f, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+    if digest==save.get('hash'): path.unlink(missing_ok=True)
 
 # %% ../../nbs/train/01_tracker.ipynb #40a8e074
 @patch
 def _by_rank(self:SaveModelCallback, pick):
     "The best of `saves`, with `max`, or the worst, with `min`"
-    def differ(a, b): return self.better(a['value'], b['value'])-self.better(b['value'], a['value'])
+    def differ(a, b): return self.is_better(a['value'], b['value'])-self.is_better(b['value'], a['value'])
     return pick(self.saves, key=cmp_to_key(differ))
 
 @patch
@@ -473,7 +524,9 @@ def _check_monitor(self:SaveModelCallback):
 
 @patch
 def _load_best(self:SaveModelCallback):
-    if self.saves: self.learn.load(self._by_rank(max)['name'], with_opt=self.with_opt)
+    if self.saves:
+        best = self._by_rank(max)
+        self.learn.load(best['name'], with_opt=self.with_opt, digest=best.get('hash'))
     elif self._epoch_done:
         warnings.warn(f'{self.label}: {self.what} was missing or not finite each time, so nothing was saved; '
             'the weights are the last ones', stacklevel=2)
@@ -494,6 +547,7 @@ def best_save(self:SaveModelCallback):
 class ReduceLROnPlateau(TrackerCallback):
     "Lower the learning rate when the monitored value does not improve any more"
     order,owns,_start = 62,{'lr'},TrackerCallback._start|dict(wait=0, cooling=0)
+    @checked_args
     def __init__(self,
         monitor='valid_loss',   # As in `TrackerCallback`
         comp=None,              # As in `TrackerCallback`
@@ -503,9 +557,10 @@ class ReduceLROnPlateau(TrackerCallback):
         min_lr:float=0.,        # It isn't lowered below this
         reset_on_fit:bool=True, # Begin anew with each fit?
         *,
-        cooldown:int=0          # Values after a reduction that don't count
+        cooldown:int=0,         # Values after a reduction that don't count
+        better:str|None=None    # As in `TrackerCallback`
     ):
-        super().__init__(monitor, comp, min_delta, reset_on_fit)
+        super().__init__(monitor, comp, min_delta, reset_on_fit, better=better)
         if not factor>1: raise ValueError(f'factor is {factor!r}: the learning rate is divided by it: more than 1')
         self.patience,self.cooldown = check_whole('patience', patience),check_whole('cooldown', cooldown, 0)
         self.factor,self.min_lr = factor,min_lr
@@ -522,7 +577,8 @@ class ReduceLROnPlateau(TrackerCallback):
         new = [min(o, max(o/self.factor, self.min_lr)) for o in old]  # one that is below `min_lr` stays
         if new==old: return
         self.learn.set_hypers(lr=new)
-        self._tell(f'epoch {self.learn.epoch}: lr lowered to {new[-1]:.3g}')
+        why = f'{self.what} has not improved ({self.rule})'
+        self._tell(f'epoch {self.learn.epoch}: lr lowered to {new[-1]:.3g}, as {why}')
 
 # %% ../../nbs/train/01_tracker.ipynb #14ca85c2
 class ValidateCallback(Callback):
@@ -548,6 +604,7 @@ class ValidateCallback(Callback):
         self.every_steps,self.every_epochs,self.when = every_steps,every_epochs,when
         self.ds_idx,self.dl_,self.dl_name,self.cbs_ = ds_idx,dl,name,cbs
         self.name,self._seen = f'validate_{name}',0
+        if every_epochs and name!='valid': self.order = 49  # before the recorder writes the row of the epoch
 
     def state_dict(self): return Callback.state_dict(self) | (dict(seen=self._seen) if self._seen else {})
     def load_state_dict(self, sd):
@@ -561,10 +618,6 @@ def before_fit(self:ValidateCallback):
     if isinstance(self.learn.find_dl(self.ds_idx, self.dl_), Iterator):
         raise ValueError(f'{self.label}: the loader can be gone through once only: give a list or a DataLoader')
     self._seen = self.learn.count.opt_steps
-    both = set(self.provides) & set(self.learn.recorder.columns)
-    if both and self.dl_name!='valid':
-        raise ValueError(f'{self.label}: name {self.dl_name!r} gives {", ".join(sorted(both))}, '
-            'which the table of epochs has already; choose another')
 
 # %% ../../nbs/train/01_tracker.ipynb #c20f19c0
 @patch
@@ -592,9 +645,15 @@ def after_epoch(self:ValidateCallback):
 # %% ../../nbs/train/01_tracker.ipynb #a0ebd05b
 @patch(as_prop=True)
 def provides(self:ValidateCallback):
-    "Names of the values, for trackers"
+    "Names of the values, for trackers: with which value is better, as the metrics declare it"
     r = self.learn.recorder
-    return list(r.valid_names) if self.dl_name=='valid' else [f'{self.dl_name}_{o.name}' for o in r.valid_mets]
+    names = r.valid_names if self.dl_name=='valid' else [f'{self.dl_name}_{o.name}' for o in r.valid_mets]
+    return {k:getattr(o, 'better', None) for k,o in zip(names, r.valid_mets, strict=True)}
+
+@patch(as_prop=True)
+def epoch_columns(self:ValidateCallback):
+    "Columns in the table of epochs, beside those of the validation set"
+    return [] if self.dl_name=='valid' else [*self.provides]
 
 # %% ../../nbs/train/01_tracker.ipynb #16390da0
 @patch
@@ -602,7 +661,8 @@ def _validate(self:ValidateCallback):
     r,vals = self.learn.recorder,self.learn.validate(self.ds_idx, self.dl_, self.cbs_)
     if vals is None: return  # cancelled
     vals = dict(zip(self.provides, vals, strict=True))
-    if set(vals)<=set(r.columns):
+    if self.every_epochs and self.dl_name!='valid': r.row |= {k:v for k,v in vals.items() if k in r.columns}
+    elif set(vals) & set(r.columns):
         row = [self._at(), *(vals.get(o) for o in r.columns)]
         self.learn.logger([*row, None] if r.add_time else row)
     r.record(self.dl_name, vals)

@@ -31,20 +31,22 @@ class TrackerCallback(_FitState):
     """Follow a monitored value: the `best` so far, and whether the last one was a `new_best`"""
     order: int
     _start: dict
-    _guessed: bool
     monitor: Any
     comp: Any
     min_delta: float
     reset_on_fit: bool
+    better: Any
     _num: Any
+    _comp: Any
     seen_at: Any
     new_best: bool
     best: Any
-    def __init__(self, monitor: Any='valid_loss', comp: Any=None, min_delta: float=0.0, reset_on_fit: bool=True) -> None:
+    def __init__(self, monitor: Any='valid_loss', comp: Any=None, min_delta: float=0.0, reset_on_fit: bool=True, *, better: str | None=None) -> None:
         """- `monitor`: Name of the value, or a function of the recorder that returns it after each epoch
-        - `comp`: Function of two values: is the first better? None: less of a loss or error, else more
+        - `comp`: Function of two values that tells whether the first is better, in place of `better`
         - `min_delta`: A new best is better by more than this
         - `reset_on_fit`: Begin anew with each fit?
+        - `better`: Which value is better: 'less' or 'more'; None if the metric declares it
         """
     def before_fit(self) -> Any: ...
     def after_epoch(self) -> Any: ...
@@ -54,14 +56,17 @@ class TrackerCallback(_FitState):
 
         - `val`: The value
         """
-    def better(self, a: float, b: float) -> bool:  # train/tracker.py
+    def is_better(self, a: float, b: float) -> bool:  # train/tracker.py
         """Tell whether `a` is better than `b`
 
         - `a`: A value
         - `b`: Another
 
-        Returns: By `comp` alone, `min_delta` has no part in it
+        Returns: `min_delta` has no part in it
         """
+    @property
+    def rule(self) -> Any:  # train/tracker.py
+        """Which value is better, for messages: 'less is better', or 'more is better'"""
     def _improves(self, v: Any, best: Any) -> Any: ...  # train/tracker.py
     def _observe(self, v: Any) -> Any: ...  # train/tracker.py
     @property
@@ -82,7 +87,7 @@ class EarlyStoppingCallback(TrackerCallback):
     divergence_threshold: float | None
     wait: Any
     stop_reason: Any
-    def __init__(self, monitor: Any='valid_loss', comp: Any=None, min_delta: float=0.0, patience: int=1, reset_on_fit: bool=True, *, baseline: float | None=None, stopping_threshold: float | None=None, divergence_threshold: float | None=None, check_finite: bool=False, start_from_epoch: int=0) -> None:
+    def __init__(self, monitor: Any='valid_loss', comp: Any=None, min_delta: float=0.0, patience: int=1, reset_on_fit: bool=True, *, baseline: float | None=None, stopping_threshold: float | None=None, divergence_threshold: float | None=None, check_finite: bool=False, start_from_epoch: int=0, better: str | None=None) -> None:
         """- `monitor`: As in `TrackerCallback`
         - `comp`: As in `TrackerCallback`
         - `min_delta`: As in `TrackerCallback`
@@ -93,6 +98,7 @@ class EarlyStoppingCallback(TrackerCallback):
         - `divergence_threshold`: Stop as soon as it is worse than this
         - `check_finite`: Stop as soon as it is infinite or NaN? Otherwise that is no improvement
         - `start_from_epoch`: Values of earlier epochs are ignored: the first ones may be misleading
+        - `better`: As in `TrackerCallback`
         """
     def before_fit(self) -> Any: ...
     def cleanup_load(self) -> Any: ...
@@ -106,6 +112,7 @@ class EarlyStoppingCallback(TrackerCallback):
 
 class CheckFinite(_FitState):
     """Raise an error, skip the step, or stop the fit before an infinite or NaN loss or gradient gets to the weights"""
+    handles_nan: bool
     order: int
     _start: dict
     action: str
@@ -139,6 +146,7 @@ class TerminateOnNaNCallback(CheckFinite):
 
 class SpikeDetection(_FitState):
     """Skip batches whose loss is far above the mean of those before; stop the fit if they don't end"""
+    handles_nan: bool
     order: int
     run_valid: bool
     _start: dict
@@ -202,6 +210,7 @@ class SaveModelCallback(TrackerCallback):
     writes: bool
     _epoch_done: bool
     _n: int
+    _hold: Any
     _start: Any
     fname: Any
     every_epoch: Any
@@ -210,7 +219,7 @@ class SaveModelCallback(TrackerCallback):
     keep: int | None
     _keeps_best: bool
     saves: list
-    def __init__(self, monitor: Any='valid_loss', comp: Any=None, min_delta: float=0.0, fname: Any='model', every_epoch: Any=False, at_end: bool=False, with_opt: bool=False, reset_on_fit: bool=True, *, keep: int | None=None) -> None:
+    def __init__(self, monitor: Any='valid_loss', comp: Any=None, min_delta: float=0.0, fname: Any='model', every_epoch: Any=False, at_end: bool=False, with_opt: bool=False, reset_on_fit: bool=True, *, keep: int | None=None, better: str | None=None) -> None:
         """- `monitor`: As in `TrackerCallback`
         - `comp`: As in `TrackerCallback`
         - `min_delta`: As in `TrackerCallback`
@@ -220,12 +229,14 @@ class SaveModelCallback(TrackerCallback):
         - `with_opt`: The optimizer, too?
         - `reset_on_fit`: Begin anew with each fit?
         - `keep`: Files to keep: the k best or, with `every_epoch`, the k last; None for 1, or all
+        - `better`: As in `TrackerCallback`
         """
-    def before_fit(self) -> Any: ...
     def after_epoch(self) -> Any: ...
     def after_record(self, record: Any) -> Any: ...
     def act(self, val: Any) -> Any: ...
     def after_fit(self) -> Any: ...
+    def before_fit(self) -> Any: ...  # train/tracker.py
+    def cleanup_fit(self) -> Any: ...  # train/tracker.py
     def _save(self, name: Any, val: Any=None) -> Any: ...  # train/tracker.py
     def _by_rank(self, pick: Any) -> Any:  # train/tracker.py
         """The best of `saves`, with `max`, or the worst, with `min`"""
@@ -249,7 +260,7 @@ class ReduceLROnPlateau(TrackerCallback):
     min_lr: float
     wait: int
     cooling: Any
-    def __init__(self, monitor: Any='valid_loss', comp: Any=None, min_delta: float=0.0, patience: int=1, factor: float=10.0, min_lr: float=0.0, reset_on_fit: bool=True, *, cooldown: int=0) -> None:
+    def __init__(self, monitor: Any='valid_loss', comp: Any=None, min_delta: float=0.0, patience: int=1, factor: float=10.0, min_lr: float=0.0, reset_on_fit: bool=True, *, cooldown: int=0, better: str | None=None) -> None:
         """- `monitor`: As in `TrackerCallback`
         - `comp`: As in `TrackerCallback`
         - `min_delta`: As in `TrackerCallback`
@@ -258,6 +269,7 @@ class ReduceLROnPlateau(TrackerCallback):
         - `min_lr`: It isn't lowered below this
         - `reset_on_fit`: Begin anew with each fit?
         - `cooldown`: Values after a reduction that don't count
+        - `better`: As in `TrackerCallback`
         """
     def before_fit(self) -> Any: ...
     def act(self, val: Any) -> Any: ...
@@ -280,6 +292,7 @@ class ValidateCallback(Callback):
     name: str
     _seen: int
     provides: Any
+    epoch_columns: Any
     def __init__(self, every_steps: int | None=None, every_epochs: int | None=None, when: Any=None, ds_idx: Any=1, dl: Any=None, name: str='valid', cbs: Any=None) -> None:
         """- `every_steps`: After each so many optimizer steps
         - `every_epochs`: After each so many epochs

@@ -10,7 +10,7 @@ __all__ = ['GradientAccumulation', 'refuse_own_steps', 'refuse_closure', 'refuse
            'MCDropoutCallback', 'GradientCheckpointing', 'MoveModulesToDeviceCallback', 'MicroBatch', 'SAM']
 
 # %% ../../nbs/train/03_training.ipynb #d8b9928e
-import math, torch
+import math, torch, warnings
 from collections.abc import Callable
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
@@ -31,7 +31,7 @@ from ..loop.turn import ambient_autocast, needs_closure
 # %% ../../nbs/train/03_training.ipynb #0a0df71e
 class GradientAccumulation(Callback):
     "Step the optimizer once for several batches, by the gradient of their union"
-    order,run_valid,safe_in_evaluate,fit_only,agrees = 6,False,True,True,True
+    order,run_valid,safe_in_evaluate,fit_only,agrees,_is_checked = 6,False,True,True,True,False
     _open = {'n?':int, 'total?':float, 'expected?':float, 'counts?':bool, 'name?':str, '*':...}
     state_schema = {**_open, 'turns?':{'*':_open}}
     def __init__(self,
@@ -98,6 +98,7 @@ def before_backward(self:GradientAccumulation):
     w = self._window
     self._n_items,n = self._counted()
     if not self._n_items: raise CancelBackwardException
+    if not self._is_checked: self._check_size()
     k = math.ceil(self._size/self._n_items) if self.n_batches is None else self._size  # batches, if all are like this
     w.expected = w.expected or k*self._n_items
     learn.scale_loss(n/w.expected)
@@ -139,6 +140,17 @@ def _no_loss(learn):
 def _flat(b):
     vals = batch_parts(b)
     return [b] if vals is None else [o for v in vals for o in _flat(v)]
+
+# %% ../../nbs/train/03_training.ipynb #8d6405e6
+@patch
+def _check_size(self:GradientAccumulation):
+    "Warn, at the first batch, of a window that is no larger than a batch"
+    self._is_checked,n,size = True,self._n_items,self._size
+    if self.n_batches is not None or not 1<size<=n: return  # 1 says that nothing is to be accumulated
+    what = 'samples' if self._count is None else 'items'
+    warnings.warn(f'GradientAccumulation: n_acc is {size} {what}, and a batch has {n}, so each batch makes a step and '
+        f'nothing is accumulated. If {size} batches are to make a step, give n_batches={size}; else a larger n_acc',
+        stacklevel=2)
 
 # %% ../../nbs/train/03_training.ipynb #19d0cda4
 @patch

@@ -16,6 +16,7 @@ class GradientAccumulation(Callback):
     safe_in_evaluate: bool
     fit_only: bool
     agrees: bool
+    _is_checked: bool
     _open: dict
     state_schema: dict
     n_acc: Any
@@ -44,6 +45,8 @@ class GradientAccumulation(Callback):
     def cleanup_backward(self) -> Any: ...  # train/training.py
     def _counted(self) -> Any:  # train/training.py
         """Count the items that the loss is a mean of, in all processes, and what it counts here"""
+    def _check_size(self) -> Any:  # train/training.py
+        """Warn, at the first batch, of a window that is no larger than a batch"""
     def _due(self) -> Any: ...  # train/training.py
     def before_step(self) -> Any: ...  # train/training.py
     @property

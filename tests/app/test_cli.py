@@ -109,7 +109,7 @@ def test_damaged_checkpoints_are_named(run, saved):
 def test_checkpoints_of_a_run_that_goes_on(run, saved):
     with learnloop.keep.storage.locked_folder(saved): assert run('checkpoints', saved)[0]==0
 
-@pytest.mark.parametrize('folder,msg', [('nowhere', 'no folder nowhere'), ('empty', 'no checkpoints in empty'), ('file', 'Not a directory')])
+@pytest.mark.parametrize('folder,msg', [('nowhere', 'no folder nowhere'), ('empty', 'no checkpoints in empty'), ('file', "folder is 'file'")])
 def test_checkpoints_that_are_not_there(folder, msg, run, tmp_path):
     (tmp_path/'empty').mkdir()
     (tmp_path/'file').write_text('')
@@ -154,8 +154,8 @@ def test_trace_in_a_terminal_without_such_letters(left):
     assert out.returncode==0 and out.stderr==b'' and b'caf?' in out.stdout
 
 @pytest.mark.parametrize('args,msg', [
-    ('report nowhere', 'no folder nowhere'), ('report {}/file', 'is a file'), ('report {}/empty', 'nothing to report'), ('report {} -o {}/empty', 'is a folder'),
-    ('report {} -o {}/file/x.html', '/file is a file'), ('trace nowhere', 'no file nowhere'), ('trace {}', 'is a folder'), ('trace {}/file', 'is no trace'),
+    ('report nowhere', 'no such folder'), ('report {}/file', 'is a file'), ('report {}/empty', 'nothing to report'), ('report {} -o {}/empty', 'is a folder'),
+    ('report {} -o {}/file/x.html', '/file is a file'), ('trace nowhere', 'no such file'), ('trace {}', 'is a folder'), ('trace {}/file', 'is no trace'),
     ('trace {}/history.csv', 'is no trace')])
 def test_what_cannot_be_read_is_one_line(args, msg, run, left):
     code,out,err = run(*(o.format(left) for o in args.split()))

@@ -98,4 +98,4 @@ def test_each_page_compares_losses(page):
 @each_page
 def test_each_page_says_what_changes_and_what_is_missing(page):
     heads = [l for c in read_nb(page).cells if c.cell_type=='markdown' for l in c.source.splitlines() if l.startswith('## ')]
-    assert [o for o in heads if o!='## What comes along'][1:]==['## What changes', '## What is missing here', '## What is called what']
+    assert [o for o in heads if o!='## Your callbacks'][1:]==['## What changes', '## What is missing here', '## Names']

@@ -1,6 +1,7 @@
 "Callbacks written for pytorch-accelerated, with nothing of it installed"
 import gc, importlib.util, inspect, io, pickle, re, threading, weakref
 from collections import defaultdict
+from contextlib import suppress
 from operator import attrgetter
 import numpy as np, pytest, torch
 from helpers import LR, TRAIN, VALID, act, batches, covering, listener, mk_learner, mk_model, same
@@ -455,12 +456,39 @@ def test_handler():
     mk_learn(cbs=adapters)
     handler = adapters[0].trainer.callback_handler
     assert list(handler)==cbs and adapters[1].trainer is adapters[0].trainer
-    with pytest.raises(TypeError, match=r'added by learn\.add_cb'): handler.add_callback(TrainerCallback())
+    handler.add_callback(recording('c'))  # outside of a fit, it stays
+    assert handler.callback_list==['RecordingA', 'RecordingB', 'RecordingC'] and names(list(handler)[-1])==['on_init_end']
     own = CallbackHandler([TrainerCallback, cbs[0]])
     own.call_event('on_train_epoch_end', None)
     assert names(cbs[0])==['on_init_end', 'on_train_epoch_end'] and len(own.callbacks)==2
 
+RUN = ['on_training_run_start', *EPOCH, 'on_training_run_end']
+@pytest.mark.parametrize('end', ['runs', 'stops', 'fails'])
+@pytest.mark.parametrize('hook', list(dict.fromkeys(RUN))[:-1])
+def test_a_callback_that_another_adds_takes_part_from_there_to_the_end_of_the_fit(hook, end):
+    trace,learn = [],mk_learn()
+    def add(trainer):
+        if not [o for o in trainer.callback_handler if type(o).__name__=='RecordingLate']: trainer.callback_handler.add_callback(recording('late', trace))
+    does = {'on_training_run_epoch_end': dict(runs=lambda trainer: None, stops=StopTrainingError('enough'), fails=ValueError('bug'))[end]}
+    for _ in range(2):
+        trace.clear()
+        with suppress(ValueError): learn.fit(1, cbs=[recording('a', trace, {hook: add}), recording('b', trace, does)])
+        a,b,late = ([n for n,tag,_ in trace if tag==t] for t in ('a', 'b', 'late'))
+        missed = {'on_training_run_epoch_end'} - {hook} if end!='runs' else ()  # what the one before it raised in
+        assert late==['on_init_end', *(o for o in a[a.index(hook):] if o not in missed)] and a==b
+        assert [tag for _,tag,_ in trace][-3:]==['a', 'b', 'late'] and [n for n,*_ in trace][-3:]==['on_training_run_end']*3
+        assert not [o for o in learn.cbs if isinstance(o, Accelerated)]
+
 # Names that aren't there
+@pytest.mark.parametrize('system,name,here', [('accelerated', 'PrintProgressCallback', 'it is Recorder here'), ('accelerated', 'ProgressBarCallback', 'it is ProgressCallback here'),
+    ('accelerated', 'SaveBestModelCallback', 'it is SaveModelCallback here'), ('accelerated', 'TerminateOnNaNCallback', 'from learnloop import TerminateOnNaNCallback'),
+    ('accelerated', 'MoveModulesToDeviceCallback', 'from learnloop import MoveModulesToDeviceCallback'), ('accelerated', 'RunHistry', "did you mean 'RunHistory'"),
+    ('fastnlp', 'ProgressBarCallback', 'it is ProgressCallback here'), ('fastnlp', 'LRSchedCallback', 'it is TorchScheduler here'),
+    ('engine', 'TensorBoardLogger', 'it is TensorBoardCallback here'), ('fastai', 'CSVLogger', 'from learnloop import CSVLogger'),
+    ('keras', 'ModelCheckpoint', 'it is '), ('lightning', 'LearningRateMonitor', 'it is '), ('transformers', 'PrinterCallback', 'it is ')])
+def test_importing_a_systems_own_callback_tells_what_is_here(system, name, here):
+    with pytest.raises(ImportError, match=f"cannot import name '{name}'.*{re.escape(here)}"): exec(f'from learnloop.interop.{system} import {name}')
+    assert not hasattr(importlib.import_module(f'learnloop.interop.{system}'), name)
 def test_typos_in_hooks_are_refused():
     for slip,want in (('on_training_epoch_end', 'on_train_epoch_end'), ('on_train_step', 'on_train_step_end'), ('on_eval_begin_epoch', 'on_eval')):
         cls = type('Slip', (TrainerCallback,), {slip: lambda self, trainer, **kwargs: None})

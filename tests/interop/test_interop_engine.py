@@ -7,7 +7,7 @@ import pytest, torch
 from helpers import LR, TRAIN, VALID, act, batches, covering, ending, listener, mk_model, same
 from helpers import mk_learner as _mk_learner
 from learnloop import (Callback as Ours, CancelBackwardException, CancelBatchException, CancelEpochException, CancelFitException, CancelSaveException,
-    CancelStepException, CancelTrainException, CancelValidException, CancelZeroGradException, GradientAccumulation, MicroBatch, MixedPrecision,
+    CancelStepException, CancelTrainException, CancelValidException, CancelZeroGradException, GradientAccumulation, Metric, MicroBatch, MixedPrecision,
     ParamScheduler, SAM, SanityCheck, SchedLin, TorchScheduler, ValidateEvery)
 from learnloop.interop import as_cb
 from learnloop.interop.core import Adapter, HookTable
@@ -99,6 +99,7 @@ class Documented:
         return sum(losses)/len(losses)
 
     def valid_epoch(self, e):
+        if self.valid is None: return  # validation isn't enabled
         self.tell('on_validation_start', epoch=e)
         with torch.no_grad(): losses = [F.mse_loss(self.model(xb), yb).item() for xb,yb in self.valid or ()]
         res = sum(losses)/len(losses) if losses else None
@@ -161,11 +162,47 @@ def test_arguments():
     assert seen['on_train_start']=={}==seen['on_train_end'] and seen['on_epoch_start']==dict(epoch=0)==seen['on_validation_start']
     assert all(seen[k]==dict(epoch=0, batch_idx=0) for k in ('on_batch_start', 'on_batch_end', 'on_optimizer_step'))
     assert loss.shape==() and not loss.requires_grad and loss.item()==learn.recorder.raw_losses[0]
-    assert isinstance(metrics, dict) and metrics=={'loss': loss.item()} and type(metrics['loss']) is float
+    assert isinstance(metrics, dict) and metrics['loss']==loss.item() and type(metrics['loss']) is float and set(metrics)=={'loss', 'l1_loss'}
     row = dict(zip(learn.recorder.columns, learn.recorder.values[0], strict=True))
     assert seen['on_validation_end']['logs']==dict(val_loss=row['valid_loss'], l1_loss=row['l1_loss'])
     assert seen['on_epoch_end']['logs']==dict(avg_loss=row['train_loss'], val_loss=row['valid_loss'], l1_loss=row['l1_loss'])
     assert all(type(v) is float for k in ('on_validation_end', 'on_epoch_end') for v in seen[k]['logs'].values())
+
+@pytest.mark.parametrize('train_metrics', [False, True])
+@pytest.mark.parametrize('reads', ['in the hook', 'afterwards', 'never'])
+def test_metrics_of_a_batch(reads, train_metrics):
+    "The learner's metrics and the parts of the loss, of this batch, as the model was before the step"
+    calls,got,kept = [],[],[]
+    def l1(pred, y):
+        calls.append(len(y))
+        return F.l1_loss(pred, y)
+    def loss(pred, y): return dict(fit=F.mse_loss(pred, y), size=pred.abs().mean())
+    def hear(cb, hook, kwargs):
+        if reads=='never': return
+        kept.append(kwargs['metrics'])
+        if reads=='in the hook': got.append(dict(kept[-1]))
+    learn,ref = (mk_learner(metrics=[l1, Off()], loss_func=loss) for _ in range(2))
+    learn.recorder.train_metrics = train_metrics
+    cb = type('Reads', (Callback,), dict(on_train_step_end=lambda self, **kwargs: hear(self, '', kwargs)))()
+    want = []
+    def note(cb):
+        parts = {k:v.item() for k,v in loss(cb.pred, cb.y).items()}
+        want.append(parts | dict(l1=F.l1_loss(cb.pred, cb.y).item(), off=len(cb.y), loss=cb.loss.item()))
+    ref.recorder.train_metrics = train_metrics
+    ref.fit(1, cbs=Ours(after_loss=lambda cb: note(cb) if cb.training else None))
+    n = len(calls)
+    learn.fit(1, cbs=[cb])
+    rows = got or [dict(o) for o in kept]
+    assert rows==([] if reads=='never' else want) and same(learn.model, ref.model)
+    assert learn.recorder.values==ref.recorder.values and len(calls)==2*n + (0 if reads=='never' else len(TRAIN))
+
+class Off(Metric):
+    "Counts items"
+    name = 'off'
+    def reset(self): self.n = 0
+    def accumulate(self, learn): self.n += learn.bs
+    value = property(lambda self: self.n)
+    def together(self, peers, n_before=0): ...
 
 def test_metrics_are_taken_off_the_device_when_they_are_read(monkeypatch):
     n,item = [],torch.Tensor.item

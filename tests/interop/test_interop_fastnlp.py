@@ -822,3 +822,18 @@ def test_point_17_a_dict_batch_is_whole_and_its_targets_may_be_changed_in_place(
     edited = run(data, Edits())
     assert same(edited, run([dict(x=x, y=x.sum(1, keepdim=True)+1) for x,_ in TRAIN])) and not same(edited, run(data))
     assert seen==[['x', 'y']]*3
+
+@pytest.mark.parametrize('hook', ['on_train_begin', 'on_train_epoch_begin', 'on_train_batch_begin', 'on_evaluate_end'])
+def test_a_callback_that_another_adds_takes_part_to_the_end_of_the_fit(hook):
+    class Late(Callback):
+        def __init__(self): self.heard = []
+        def on_after_trainer_initialized(self, trainer, driver): self.heard.append('added')
+        def on_train_epoch_end(self, trainer): self.heard.append('epoch')
+        def on_train_end(self, trainer): self.heard.append('end')
+    def add(self, trainer, *args):
+        if late is not None and not late.heard: trainer.callback_handler.add_callback(late)
+    cls,learn = type('Adds', (Callback,), {hook: add}),mk_learner(valid=TRAIN)
+    for _ in range(2):
+        late = Late()
+        learn.fit(2, cbs=cls())
+        assert late.heard==['added', *['epoch']*(1 if hook=='on_evaluate_end' else 2), 'end'] and not [o for o in learn.cbs if isinstance(o, FastNLP)]

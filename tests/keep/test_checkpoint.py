@@ -392,7 +392,7 @@ def test_case_59_an_error_while_a_batch_is_fetched_saves_the_very_batch(fit, n, 
     with pytest.raises(Boom): quiet(mk_learner(ds), fit=fit, resume=tmp_path)
     newest = list_checkpoints(tmp_path)[-1]
     assert newest.consistent and newest.manifest['batch']==(n-1)%6 and newest.manifest['epoch']==(n-1)//6 and 'Boom' in newest.manifest['error']
-    check(state(quiet(mk_learner(Fails()), fit=fit, resume=tmp_path)), state(quiet(mk_learner(Fails()), fit=fit)))
+    check(state(quiet(mk_learner(Fails()), fit=fit, resume=tmp_path, accept='data')), state(quiet(mk_learner(Fails()), fit=fit)))  # `left` is another
 
 @pytest.mark.parametrize('cbs,n', [((), 1), ((), 2), ([EMA(.5)], 2), ([WeightAveraging(every_epochs=1, buffers='recompute')], 2), ([Counts()], 3)], ids=str)
 def test_case_59_stopped_within_a_validation(cbs, n, tmp_path):
@@ -565,7 +565,7 @@ def test_case_46_all_that_is_different_is_listed(tmp_path):
     quiet(mk_learner(), 1, resume=tmp_path)
     learn = mk_learner(model=other)
     before = deepcopy(learn.model.state_dict())
-    with pytest.raises(ValueError, match=r"'0.weight' is float32 \(9, 3\) in the model, and float32 \(8, 3\) in the file; .*; 4 more have other shapes; the file lacks '5.weight', '5.bias'; the model has no '4.bias'"):
+    with pytest.raises(ValueError, match=r"'0.weight' is float32 \(9, 3\) in the model, and float32 \(8, 3\) in the file; .*; 4 more have other shapes or types; the file lacks '5.weight', '5.bias'; the model has no '4.bias'"):
         quiet(learn, 2, resume=tmp_path, accept=True)
     check(dict(learn.model.state_dict()), dict(before))
 
@@ -901,7 +901,7 @@ def whole(tmp_path_factory):
 def test_point_21_what_was_altered_is_refused_by_file_and_place_before_anything_is_changed(n, whole, tmp_path, monkeypatch):
     rand,c = random.Random(n),whole[n%2]
     plain,tensors = c.read('state.json'),c.read('tensors.pt')
-    todo = [(at, v) for at in places(plain) for v in ODD if at[0] not in ('config','loader')] + [(k, f) for k in tensors for f in OTHER]
+    todo = [(at, v) for at in places(plain) for v in ODD if at[0] not in ('config','loader','about')] + [(k, f) for k in tensors for f in OTHER]
     refused = 0
     for at,v in rand.sample(todo, 8):
         copy = shutil.copytree(c.path, tmp_path/f'{len(list(tmp_path.iterdir()))}'/c.path.name)
@@ -958,6 +958,7 @@ def test_point_21_a_callback_that_fails_in_a_fit_leaves_random_numbers_as_they_w
     assert torch.equal(torch.get_rng_state(), rng)
 
 def always(pred, targ): return torch.ones(())
+always.better = 'more'
 
 @pytest.mark.parametrize('n,background', [(0, False), (0, True), (1, True), (2, True)], ids=['foreground', 'heard of at once', 'a batch later', 'two later'])
 def test_point_20_a_write_that_failed_does_not_lose_the_best_checkpoint(n, background, tmp_path, monkeypatch):
@@ -1273,6 +1274,27 @@ def test_point_14_a_checkpoint_that_does_not_say_what_was_to_be_seen(tmp_path):
     learn.keeper._restore_sight(going.state, True)
     learn.keeper.restore_end(going.state['loop'])
     assert learn.model.training and learn.final_record is None and learn.n_epoch==1
+
+def of_processes(folder, *ranks):
+    "The state of a run that is done, as if processes had `ranks` for themselves"
+    quiet(mk_learner(), 1, resume=folder)
+    origin = read_origin(newest_checkpoint(folder))
+    origin.state['ranks'] = [*ranks]
+    return origin
+
+def test_what_a_process_had_for_itself_is_read_in_the_layout_of_an_older_learnloop(tmp_path):
+    origin = of_processes(tmp_path)
+    rng = {k:dict(v) for k,v in origin.state['rng'].items()}
+    origin.state['ranks'] = [dict(rng=rng, loader=dict(n=3), callbacks=dict(noise=dict(seen=.5)))]
+    mk_learner().keeper.take_own(origin)
+    s = origin.state
+    assert s['rng'] is rng and s['loader']==dict(n=3) and s['callbacks']['noise']==dict(seen=.5) and 'recorder' in s['callbacks']
+
+@pytest.mark.parametrize('own,why', [([[['loop', 'epoch'], -1]], 'loop.epoch is -1'), ([[['loop', 'count', 'opt_steps'], 5]], 'that of step 5'),
+    ([[['grads'], {}]], 'no place in a state'), ([[['callbacks'], {}]], 'no place in a state'), ([[]], 'no place in a state'),
+    ([[[3], 3]], 'no place in a state'), ([[['a', 'b'], 3]], 'no such place'), ([[['rng']]], "no 'rng'")])
+def test_what_a_process_cannot_have_had_is_refused(own, why, tmp_path):
+    with pytest.raises(DamagedCheckpoint, match=why): mk_learner().keeper.take_own(of_processes(tmp_path, own))
 
 def test_point_14_a_stopped_run_stays_stopped_in_the_middle_of_an_epoch_too(tmp_path):
     "What stopped it in training is known before validation, which is gone on with"

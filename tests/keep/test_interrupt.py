@@ -1,11 +1,12 @@
 "Ctrl-C, SIGTERM and SIGUSR1: wherever they come, the run ends between two batches, and goes on to the same end"
-import asyncio, multiprocessing, os, signal, subprocess, sys, threading, warnings
+import asyncio, multiprocessing, os, shutil, signal, subprocess, sys, threading, warnings
 from contextlib import contextmanager
+from itertools import product
 import pytest, torch
 from torch.utils.data import DataLoader, default_collate
-from helpers import TRAIN, covering, in_terminal, mk_learner as mk_line, same
+from helpers import TRAIN, covering, in_terminal, mk_learner as mk_line, real_kernel, same
 from learnloop import Callback, CheckpointCallback, Interrupted, SanityCheck, Terminated, list_checkpoints, newest_checkpoint
-from test_pause import EVENTS, FITS, SETUPS, At, Boom, Noisy, check, go_on, mk_learner, quiet, state, whole
+from test_pause import EVENTS, FITS, SETUPS, At, Boom, Noisy, boom, check, go_on, mk_learner, quiet, state, whole
 
 INT,TERM,USR1 = signal.SIGINT,signal.SIGTERM,signal.SIGUSR1
 LEAVES = {INT:KeyboardInterrupt, TERM:Terminated}
@@ -240,6 +241,62 @@ def test_an_evaluation_in_a_batch_is_done_with_it():
     with pytest.raises(KeyboardInterrupt): learn.fit(1)
     assert len(n)==1 and learn.count.opt_steps==1
 
+# Evaluations that a callback runs in a fit
+
+OUTSIDE = 'between_batches','before_fetch','cleanup_fetch','before_epoch','before_train','after_train','cleanup_train','after_epoch','cleanup_epoch'
+def _predict(learn, cb):
+    with learn.added_cbs([cb]): learn.predict(torch.zeros(3))
+RUNS = dict(validate=lambda learn, cb: learn.validate(cbs=cb), get_preds=lambda learn, cb: learn.get_preds(cbs=cb), predict=_predict)
+PAIRS = list(product(RUNS, LEAVES))
+EVALUATES = [(e, *o) for i,e in enumerate([*EVENTS, 'between_batches']) for o in (PAIRS if e in OUTSIDE else PAIRS[i%6:i%6+1])]
+
+def evaluating(run, signum, ended):
+    "A function that evaluates its learner, and gets a signal meanwhile"
+    def f(learn):
+        cb = At('after_pred', 1, f=send(signum))
+        cb.name = 'inner'
+        RUNS[run](learn, cb)
+        ended.append(learn.count.opt_steps)
+    return f
+
+@pytest.mark.parametrize('name,run,signum', EVALUATES)
+def test_a_signal_in_the_evaluation_of_a_callback_saves_the_fit_where_it_is(name, run, signum, tmp_path, capsys):
+    "The callback comes to its end, so nothing in it is repeated or left out; the next whole place is saved"
+    (ended,learn),is_over = ([], mk_learner()),name in ('after_fit', 'cleanup_fit')
+    interrupted(learn, 'fit', At(name, 1, f=evaluating(run, signum, ended)), CheckpointCallback(tmp_path, every_epochs=9), error=LEAVES[signum])
+    assert len(ended)==(not name.endswith('_validate')) and bool(learn.paused)==(not is_over)
+    if ended and not is_over: assert learn.count.opt_steps<=ended[0]+1  # no batch more than the one that is begun
+    if name=='between_batches': assert learn.paused.place==(0, 'train', 0)
+    err,c = capsys.readouterr().err,newest_checkpoint(tmp_path)
+    assert c.step==learn.count.opt_steps
+    if name in OUTSIDE: assert err=={INT:'Ctrl-C: stopping after this evaluation; learn.resume() goes on from there; once more stops at once\n',
+        TERM:'SIGTERM: stopping after this evaluation\n'}[signum]
+    other = mk_learner()
+    quiet(other, FITS['fit'], cbs=At(name, f=boom), resume=shutil.copytree(tmp_path, tmp_path/'copy'))
+    if learn.paused: go_on(learn)
+    for o in (learn, other): check(dict(o.model.state_dict()), whole('plain')['model'])
+    if not is_over: check(state(learn), whole('plain'))
+
+@pytest.mark.parametrize('name', ['before_epoch', 'before_train', 'between_batches', 'after_train'])
+@pytest.mark.parametrize('signum', [*LEAVES, USR1])
+def test_predictions_without_a_phase_of_their_own_are_not_taken_for_the_validation(name, signum, tmp_path):
+    def f(learn): learn.get_preds(cbs=Callback(after_pred=lambda cb: signal.raise_signal(signum) if not cb.learn.iter else None), inner=True)
+    saver,learn = CheckpointCallback(tmp_path, every_epochs=9, keep=None),mk_learner()
+    if signum==USR1: quiet(learn, FITS['fit'], cbs=[saver, At(name, 1, f=f)])
+    else: interrupted(learn, 'fit', saver, At(name, 1, f=f), error=LEAVES[signum])
+    first = list_checkpoints(tmp_path)[0].manifest
+    assert (first['next'], first['batch'])==(('validate', 0) if name=='after_train' else ('train', int((name, signum)==('between_batches', USR1))))
+    if learn.paused: go_on(learn)
+    check(state(learn), whole('plain'))
+
+@pytest.mark.parametrize('name', ['before_epoch', 'between_batches', 'after_train'])
+def test_an_evaluation_of_another_learner_in_a_callback_ends_first(name):
+    other,n = mk_line([At('after_pred', 1, f=send(INT))]),[]
+    learn = interrupted(mk_learner(), 'fit', At(name, 1, f=lambda learn: n.append(other.validate())))
+    assert len(n)==1 and learn.paused
+    go_on(learn)
+    check(state(learn), whole('plain'))
+
 @pytest.mark.parametrize('name,steps,inner', [('after_loss', 1, 3), ('before_epoch', 0, 2)])
 def test_a_learner_within_another(name, steps, inner):
     "The batch of the outer one is done; outside of its batches, the inner one ends after its own"
@@ -389,27 +446,14 @@ async def train(): learn.fit(2, cbs=Callback(after_loss=ctrl_c))
 @pytest.fixture(scope='module')
 def kernel():
     "A real kernel, as Jupyter starts it"
-    from jupyter_client.manager import KernelManager
-    km = KernelManager()
-    km.kernel_cmd = [sys.executable, '-m', 'ipykernel_launcher', '-f', '{connection_file}']
-    with warnings.catch_warnings(action='ignore'):
-        km.start_kernel(stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        kc = km.client()
-        try:
-            kc.start_channels()
-            kc.wait_for_ready(timeout=60)
-            yield kc
-        finally:
-            kc.stop_channels()
-            km.shutdown_kernel(now=True)
+    with real_kernel() as run: yield run
 
 @pytest.mark.filterwarnings('ignore')
 @pytest.mark.parametrize('how', CELLS)
 def test_point_28_a_kernel_outlives_the_task_in_which_a_fit_is_interrupted(how, kernel):
     def run(code):
-        msgs = []
-        reply = kernel.execute_interactive(code, timeout=60, output_hook=msgs.append, allow_stdin=False)
-        return reply['content'].get('ename'),''.join(m['content'].get('text', '') for m in msgs if m['msg_type']=='stream')
+        reply,msgs = kernel(code)
+        return reply.get('ename'),''.join(m['content'].get('text', '') for m in msgs if m['msg_type']=='stream')
     assert run(IN_KERNEL.format(path=sys.path))==(None, '')
     assert run(CELLS[how])[0]==('KeyboardInterrupt' if how=='awaited' else 'Interrupted')
     name,out = run('print(learn.paused is not None)\nlearn.resume()\nprint(learn.count.batches)')

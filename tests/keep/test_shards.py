@@ -1,7 +1,9 @@
 "Tensors in parts: found in a state, put back, and read from files, of which none runs code"
-import io, json, pickle
+import io, json, pickle, zipfile
 import pytest, torch
-from learnloop.keep.shards import put_shards, read_shards, take_shards
+from copy import deepcopy
+from hypothesis import given, settings, strategies as st
+from learnloop.keep.shards import copy_state, digests, find_own, put_own, put_shards, read_shards, take_shards
 from learnloop.keep.storage import DamagedCheckpoint
 
 class Cut(torch.Tensor):
@@ -68,3 +70,56 @@ def test_case_51_a_pickle_in_a_file_is_not_executed(tmp_path, capsys):
         (tmp_path/'shards.json').write_text(json.dumps(table))
         with pytest.raises(DamagedCheckpoint, match='has no part of w'): read_shards(tmp_path)
     assert not capsys.readouterr().out
+
+# ---- what a process has for itself
+
+TENSORS = [torch.tensor(1.), torch.tensor([1., 2.]), torch.tensor([1., 2.]).bfloat16(), torch.tensor([1, 2]), torch.tensor([True]),
+    torch.arange(6.).reshape(2, 3).T, torch.tensor([[0., 1.], [0., 0.]]).to_sparse(), torch.tensor([1+2j]), torch.empty(0), torch.empty(0, 1)]
+values = st.sampled_from([None, 0, False, 1, 1., .5, float('nan'), 'a', '', (), [], (1,), [1], {2}, {1:0}, [torch.ones(1)], *TENSORS])
+states = st.dictionaries(st.sampled_from('abc'), st.recursive(values, lambda o: st.dictionaries(st.sampled_from('abc'), o, max_size=3), max_leaves=6), max_size=3)
+
+def said(o):
+    "All of `o` as text, so that NaN is equal to itself, and 1 isn't to True"
+    if isinstance(o, torch.Tensor): return f'{o.dtype}{[*o.shape]}{o.layout}{o.to_dense().tolist()}'
+    if isinstance(o, dict): return '{' + ','.join(sorted(f'{k!r}:{said(v)}' for k,v in o.items())) + '}'
+    return f'{type(o).__name__}({",".join(map(said, o))})' if isinstance(o, list|tuple|set) else repr(o)
+
+@settings(max_examples=100, deadline=None)
+@given(states, states)
+def test_the_state_of_the_first_process_and_what_differs_are_that_of_another(first, mine):
+    own = [*find_own(mine, digests(mine), digests(first))]
+    assert (not own)==(said(first)==said(mine))
+    again = deepcopy(first)
+    put_own(again, own, 'folder')
+    assert said(again)==said(mine)
+    assert said(copy_state(mine))==said(mine)
+
+def test_a_sharded_tensor_belongs_to_all_and_is_in_no_process_alone():
+    assert digests({'a':cut(1.)})==digests({'a':cut(2.)})
+
+@pytest.mark.parametrize('own', [[['b', 'c'], 1], [['a', 'b', 'c'], 1], [[], 1], [3, 1], [['a'], 1, 2], []])
+def test_a_place_that_no_state_has_is_refused(own):
+    with pytest.raises(DamagedCheckpoint, match='no such place'): put_own({'a':{'b':1}}, [own], 'folder')
+
+@pytest.mark.parametrize('how', ['twice', 'more than the file', 'another type', 'compressed', 'expanded', 'dimensions'])
+def test_parts_that_do_not_make_the_tensor_are_refused(how, tmp_path):
+    write(tmp_path)
+    table = json.loads((tmp_path/'shards.json').read_text())
+    chunks = table['w']['chunks']
+    def put(part):
+        f = io.BytesIO()
+        torch.save(part, f)
+        b = f.getvalue()
+        if how=='compressed':
+            g = io.BytesIO()
+            with zipfile.ZipFile(f) as old, zipfile.ZipFile(g, 'w', zipfile.ZIP_DEFLATED) as new:
+                for o in old.infolist(): new.writestr(o.filename, old.read(o))
+            b = g.getvalue()
+        (tmp_path/chunks[1]['file']).write_bytes(b'..'+b)
+        chunks[1]['length'] = len(b)
+    if how=='twice': table['w'] |= dict(chunks=[chunks[0] | dict(sizes=[1, 2]), chunks[0]])
+    elif how=='more than the file': table['w'] |= dict(size=[10**12, 2], chunks=[chunks[0] | dict(sizes=[10**12, 2])])
+    elif how=='dimensions': chunks[0] |= dict(offsets=[0])
+    else: put(dict(compressed=torch.zeros(1, 2), expanded=torch.zeros(1).expand(1, 10**12)).get(how, torch.zeros(1, 2, dtype=torch.float64)))
+    (tmp_path/'shards.json').write_text(json.dumps(table))
+    with pytest.raises(DamagedCheckpoint): read_shards(tmp_path)

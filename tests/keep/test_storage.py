@@ -452,7 +452,7 @@ def test_case_68_a_read_only_folder_is_found_at_the_start():
 def test_case_68_a_file_in_the_way_is_found_at_the_start(sub, tmp_path):
     (tmp_path/'run').write_text('x')
     learn = mk()
-    with learn.no_logging(), pytest.raises(OSError, match='need a folder, and this is a file'): learn.fit(1, cbs=CheckpointCallback(tmp_path/'run'/sub))
+    with learn.no_logging(), pytest.raises(OSError, match='folder is .* is a file'): learn.fit(1, cbs=CheckpointCallback(tmp_path/'run'/sub))
     with pytest.raises(OSError, match=str(tmp_path/'run')): list_checkpoints(tmp_path/'run'/sub)
     assert learn.count.batches==0 and (tmp_path/'run').read_text()=='x'
 
@@ -662,20 +662,25 @@ def kept(folder, **kwargs):
     return steps(folder)
 
 @pytest.mark.parametrize('kwargs,want', [(dict(keep=1), [5]), (dict(keep=2), [4, 5]), (dict(keep=None), [1, 2, 3, 4, 5]), (dict(keep=9), [1, 2, 3, 4, 5]),
-    (dict(keep=1, best=1), [1, 5]), (dict(keep=2, best=2), [1, 3, 4, 5]), (dict(keep=1, best=1, larger=True), [4, 5]), (dict(keep=1, best=3), [1, 3, 4, 5]),
+    (dict(keep=1, best=1), [1, 5]), (dict(keep=2, best=2), [1, 3, 4, 5]), (dict(keep=1, best=1, better='more'), [4, 5]), (dict(keep=1, best=3), [1, 3, 4, 5]),
     (dict(keep=1, best=9), [1, 3, 4, 5]), (dict(keep=1, best=2, monitor='x'), [5]), (dict(keep=None, best=1), [1, 2, 3, 4, 5])], ids=repr)
 def test_case_53_the_last_and_the_best_are_kept_each_for_itself(kwargs, want, folder):
     for i,v in enumerate([.1, math.nan, .2, .5, None], 1): put(folder, i, metrics=dict(loss=v) if v is not None else {})
-    assert kept(folder, **dict(dict(monitor='loss'), **kwargs))==want
+    assert kept(folder, **dict(dict(monitor='loss', better='less'), **kwargs))==want
 
 def test_of_equal_ones_the_first_is_best(folder):
     for i in range(1, 5): put(folder, i, metrics=dict(loss=.5))
-    assert kept(folder, keep=1, best=1, monitor='loss')==[1, 4]
+    assert kept(folder, keep=1, best=1, monitor='loss', better='less')==[1, 4]
 
-@pytest.mark.parametrize('larger', [False, True])
-def test_case_37_nan_is_never_the_best(larger, folder):
+def test_which_are_best_is_never_guessed(folder):
+    for i in (1, 2, 3): put(folder, i, metrics=dict(abs_dev=1/i, valid_loss=i))
+    with pytest.raises(ValueError, match="better='less' or better='more'"): prune(folder, keep=1, best=1, monitor='abs_dev')
+    assert kept(folder, keep=1, best=1, monitor='valid_loss')==[1, 3]
+
+@pytest.mark.parametrize('better', ['less', 'more'])
+def test_case_37_nan_is_never_the_best(better, folder):
     for i,v in enumerate([math.nan, .3, math.nan, math.nan], 1): put(folder, i, metrics=dict(loss=v))
-    assert kept(folder, keep=1, best=1, monitor='loss', larger=larger)==[2, 4]
+    assert kept(folder, keep=1, best=1, monitor='loss', better=better)==[2, 4]
 
 def test_a_damaged_one_counts_for_none_and_is_left(folder):
     for i in (1, 2, 3): put(folder, i)
@@ -774,7 +779,7 @@ def test_point_21_an_odd_manifest_breaks_neither_lists_nor_pruning(at, v, folder
     assert isinstance(report_from(folder), Path)
     assert newest_checkpoint(folder).step==3
     if there[1].damage: assert 'manifest.json' in there[1].damage or 'model.pt' in there[1].damage
-    prune(folder, keep=1, best=1, monitor='loss')
+    prune(folder, keep=1, best=1, monitor='loss', better='less')
     is_less = at=='metrics.loss' and type(v) in (int,float) and v<1
     assert [o.step for o in list_checkpoints(folder) if not o.damage]==([2, 3] if is_less else [1, 3])
 

@@ -9,7 +9,7 @@ import numpy as np, pytest, torch
 from helpers import LR, TRAIN, VALID, act, batches, covering, ending, listener, mk_learner, mk_model, plainly, same, weights
 from learnloop import (Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelStepException, CancelTrainException,
     CancelZeroGradException, DataLoaders, DictMetric, FetchPredsCallback, GatherPredsCallback, Learner, Phase, TrainEvalCallback, accuracy, before_batch_cb,
-    event, on, set_hypers, trainable_params)
+    MSELossFlat, event, on, set_hypers, trainable_params)
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, IterableDataset, TensorDataset
@@ -482,12 +482,16 @@ def test_gather_and_fetch_inside_a_fit(learn):
     assert learn.cbs==[learn.train_eval]
 
 def test_loss_not_reduced():
-    for f in (F.mse_loss, nn.MSELoss()):
-        learn = mk_learner(loss_func=f)
+    class Own:
+        reduction = 'sum'
+        def __call__(self, pred, y): return F.mse_loss(pred, y, reduction=self.reduction)
+    for f in (F.mse_loss, nn.MSELoss(), MSELossFlat(), nn.L1Loss(reduction='sum'), Own(), lambda p, y: (p-y).pow(2).mean(), partial(F.mse_loss, reduction='sum')):
+        learn,was = mk_learner(loss_func=f),getattr(f, 'reduction', None)
         with suppress(ValueError), learn.loss_not_reduced():
-            assert learn.loss_func(A, B).shape==(3, 2)
+            for o in (learn, deepcopy(learn)): assert o.loss_func(A, B).numel() in (3, 6)
+            assert learn.loss_func.reduction==getattr(f, 'reduction', 'none')=='none'
             raise ValueError
-        assert learn.loss_func is f and learn.loss_func(A, B).shape==()
+        assert learn.loss_func is f and learn.loss_func(A, B).shape==() and getattr(f, 'reduction', None)==was
 
 def test_validate_runs_on_the_loader_named(learn):
     seen = []
@@ -609,7 +613,7 @@ def test_only_xb_and_yb_can_be_assigned(k):
 def test_nan_loss_is_the_users_business():
     learn = mk_learner(defaults=True, loss_func=lambda pred, y: F.mse_loss(pred, y)*math.nan)
     with learn.no_bar(), learn.no_logging():
-        learn.fit(2)
+        with pytest.warns(UserWarning, match='the training loss is nan in batch 0'): learn.fit(2)
         learn.validate()
     assert learn.outcome['fit']=='done' and learn.count.opt_steps==6
 

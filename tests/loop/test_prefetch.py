@@ -158,7 +158,7 @@ def test_ctrl_c_while_the_fit_waits_for_the_thread(saves, tmp_path):
     check(end(learn), want)
     if saves:
         learn = new()
-        learn.fit(3, resume=tmp_path, cbs=Prefetch(draws=False))
+        learn.fit(3, resume=tmp_path, accept='data', cbs=Prefetch(draws=False))
         check(end(learn), want)
 
 @pytest.mark.parametrize('at,n', [*product((0, 5, 9, 13), (1, 3))])

@@ -411,7 +411,7 @@ def test_point_2_a_loss_that_learns_is_saved_and_gone_on_with_whatever_its_form(
         return learn,w
     _,want = run(3)
     run(3, boom=True, resume=tmp_path/'run')
-    learn,got = run(3, resume=tmp_path/'run')
+    learn,got = run(3, resume=tmp_path/'run', accept='callbacks')
     assert torch.equal(got.s, want.s) and not torch.equal(got.s, Weighs().s) and learn.loss_module is got
     learn.save('a')
     new = Weighs()

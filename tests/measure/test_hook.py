@@ -1,5 +1,5 @@
 "Hooks hear what goes through modules and are gone whatever happens; a summary shows what is there, and leaves no trace"
-import gc, random, weakref
+import gc, math, random, weakref
 from collections import namedtuple
 from copy import deepcopy
 from dataclasses import dataclass
@@ -521,7 +521,7 @@ def test_statistics_are_those_computed_by_hand():
     for i,row in enumerate(outs):
         for j,o in enumerate(row):
             torch.testing.assert_close(s['mean'][i,j], o.mean())
-            torch.testing.assert_close(s['std'][i,j], o.std(correction=0))
+            torch.testing.assert_close(s['std'][i,j], torch.cat([o]*2 if j==0 else [o]).std())
             torch.testing.assert_close(s['near_zero'][i,j], (o.abs()<=.05).float().mean())
             assert torch.equal(s['hist'][i,j], o.abs().histc(40, 0, 10)*(2 if j==0 else 1))
     assert torch.equal(stats.layer_stats('2'), torch.stack([s[k][:,1] for k in ('mean', 'std', 'near_zero')]))
@@ -536,7 +536,7 @@ def test_modules_called_several_times_per_batch_have_the_statistics_of_all_calls
     o,s = torch.cat(outs),cb.stats
     assert o.numel()==36
     torch.testing.assert_close(torch.stack([s[k][0,0] for k in ('mean', 'std', 'near_zero')]),
-        torch.stack([o.mean(), o.std(correction=0), (o.abs()<=.05).float().mean()]))
+        torch.stack([o.mean(), o.std(), (o.abs()<=.05).float().mean()]))
     assert torch.equal(s['hist'][0,0], o.abs().histc(40, 0, 10))
 
 class Odd(nn.Module):
@@ -562,8 +562,12 @@ def test_outputs_that_are_tuples_dicts_half_precision_or_no_floats(wrap, isnan):
 def test_half_precision_is_measured_in_single():
     mean,std,near_zero = odd_stats(lambda o: torch.tensor([60000., 50000., .06]).half()).layer_stats(0)[:,0]
     want = torch.tensor([60000., 50000., .06]).half().float()  # their sum is beyond half precision
-    torch.testing.assert_close((mean, std), (want.mean(), want.std(correction=0)))
+    torch.testing.assert_close((mean, std), (want.mean(), want.std()))
     assert near_zero==0
+
+@pytest.mark.parametrize('wrap,std', [(lambda o: o[:1,:1], math.nan), (lambda o: o*0+torch.tensor([1., 3.]), torch.tensor([1., 3.]*4).std().item())])
+def test_the_deviation_is_the_samples(wrap, std):
+    assert odd_stats(wrap).layer_stats(0)[1].item()==pytest.approx(std, nan_ok=True)
 
 def test_looking_is_when_the_device_is_waited_for(monkeypatch):
     def no(self, *args, **kwargs): raise AssertionError('a look at a value, in the loop')
@@ -669,4 +673,4 @@ def test_gradient_statistics():
     stats = ActivationStats(is_forward=False)
     learn = fit(stats, 0)
     learn.fit(1, cbs=Callback(after_pred=lambda o: o.pred.register_hook(lambda g: grads.append(g))))
-    torch.testing.assert_close(stats.layer_stats('2')[1], torch.stack([o.std(correction=0) for o in grads]))
+    torch.testing.assert_close(stats.layer_stats('2')[1], torch.stack([o.std() for o in grads]))

@@ -3,7 +3,8 @@ import csv, json, math, warnings
 import pytest, torch
 from helpers import batches, mk_learner
 from learnloop import (
-    CSVLogger, Callback, CheckpointCallback, EarlyStoppingCallback, JSONLogger, Learner, Recorder, event, on, read_tensorboard)
+    CSVLogger, Callback, CheckpointCallback, EarlyStoppingCallback, JSONLogger, Learner, Recorder, ReduceLROnPlateau, SaveModelCallback, TorchScheduler,
+    event, list_checkpoints, on, read_tensorboard)
 from torch import nn
 
 DATA,VALID = [*batches(4), *batches(1, bs=1, seed=7)],batches(2, seed=1)  # the last batch has one item
@@ -106,11 +107,71 @@ def test_a_resumed_fit_has_the_same_means(stop, tmp_path):
     a,b = run(tmp_path),run(None)
     assert a.recorder.values==b.recorder.values and a.recorder.columns==b.recorder.columns
 
-def test_a_tracker_may_go_by_it():
-    class Named(Says): epoch_columns = ('valid_i',)
-    learn = quietly(mk([Named()]), 5, cbs=EarlyStoppingCallback(monitor='valid_i', comp=torch.lt, patience=1))
-    assert len(learn.recorder.values)==2
-    with pytest.raises(Exception, match='valid_i'): quietly(mk([Says()]), 5, cbs=EarlyStoppingCallback(monitor='valid_i', comp=torch.lt))
+def logs(e, name='n', order=0, value=lambda learn: -learn.epoch):
+    "A callback that logs a value in the event `e`"
+    cb = Callback('logs', **{e:lambda cb: cb.learn.log(name, value(cb.learn))})
+    cb.order = order
+    return cb
+
+EVENTS = ['before_epoch', 'before_train', 'after_train', 'before_validate', 'after_validate', 'after_epoch', 'between_batches', 'after_fetch']
+
+@pytest.mark.parametrize('e', EVENTS)
+@pytest.mark.parametrize('mk_cb', [
+    lambda p, k, b: EarlyStoppingCallback(k, better=b, patience=2), lambda p, k, b: SaveModelCallback(k, better=b),
+    lambda p, k, b: ReduceLROnPlateau(k, better=b), lambda p, k, b: CheckpointCallback(p/'c', keep=1, best=1, monitor=k, better=b)])
+def test_what_is_logged_between_batches_can_be_monitored_from_the_first_epoch_on(e, mk_cb, tmp_path):
+    for better in ('less', 'more'):
+        cb = mk_cb(tmp_path/better, 'n', better)
+        learn = quietly(mk([logs(e)], path=tmp_path/better), 4, cbs=cb)
+        assert column(learn, 'n')==[-i for i in range(len(learn.recorder.values))]
+        if isinstance(cb, EarlyStoppingCallback): assert len(learn.recorder.values)==(4 if better=='less' else 3) and cb.best==(-3 if better=='less' else 0)
+        if isinstance(cb, SaveModelCallback): assert cb.best_save['epoch']==(3 if better=='less' else 0)
+        if isinstance(cb, CheckpointCallback):
+            kept = [o.metrics['n'] for o in list_checkpoints(tmp_path/better/'c')]
+            assert kept==([-3.] if better=='less' else [0., -3.])
+
+@pytest.mark.parametrize('name', ['train_i', 'valid_i'])
+@pytest.mark.parametrize('declare', [dict(better='less'), dict(better='more'), dict(comp=torch.lt)])
+def test_what_is_logged_in_batches_can_be_monitored(name, declare, tmp_path):
+    cb = SaveModelCallback(name, **declare)
+    learn = quietly(mk([Says()], path=tmp_path), 3, cbs=cb)
+    assert cb.best==column(learn, name)[0]
+    Sched = torch.optim.lr_scheduler.ReduceLROnPlateau
+    quietly(mk([Says()]), 3, cbs=TorchScheduler(Sched, unit='validate', monitor=name))
+
+def test_a_logged_value_needs_a_direction_before_training_starts():
+    for cb in (EarlyStoppingCallback('train_i'), CheckpointCallback('nowhere', best=1, monitor='train_i')):
+        learn = mk([Says()])
+        with pytest.raises(ValueError, match="better='less' or better='more'"): quietly(learn, 1, cbs=cb)
+        assert learn.count.batches==0
+
+def test_a_name_that_nothing_logs_is_a_warning_after_the_first_epoch_and_comes_later(tmp_path):
+    def now_and_then(cb):
+        if cb.learn.epoch>1: cb.learn.log('late', cb.learn.epoch)
+    learn = mk([Callback('now', after_train=now_and_then)], path=tmp_path)
+    with pytest.warns(UserWarning, match="unknown monitor 'late'.*there are train_loss, valid_loss.*No callback logged it") as told:
+        quietly(learn, 4, cbs=(cb := SaveModelCallback('late', better='more')))
+    assert len(told)==1 and cb.best==3.
+
+def test_a_name_that_nothing_can_log_is_an_error_before_training_starts():
+    learn = mk([])
+    with pytest.raises(ValueError, match="unknown monitor 'valid_los'; did you mean 'valid_loss'"): quietly(learn, 1, cbs=EarlyStoppingCallback('valid_los', better='less'))
+    assert learn.count.batches==0
+
+def test_a_row_that_is_written_takes_no_more():
+    with pytest.raises(ValueError, match='row is written already'): quietly(mk([logs('after_epoch', order=55)]), 1)
+
+@pytest.mark.parametrize('stop', [3, 5, 8, 10])
+def test_a_resumed_fit_still_monitors_it(stop, tmp_path):
+    def fit(folder, stop=None):
+        def boom(cb):
+            if cb.learn.training and cb.learn.count.opt_steps==stop: raise Boom
+        cbs = [Says(), Callback('boom', after_batch=boom), logs('after_train')]
+        save = SaveModelCallback('n', better='more')
+        quietly(mk(cbs, path=tmp_path), 4, cbs=[save, CheckpointCallback(folder, every_steps=1)] if folder else save, resume=folder)
+        return save
+    with pytest.raises(Boom): fit(tmp_path/'c', stop)
+    assert fit(tmp_path/'c').best==fit(None).best==0.
 
 def test_evaluations_leave_the_history_alone():
     learn = quietly(mk([Says()]), 1)

@@ -6,6 +6,7 @@ from learnloop import (
     AvgLoss, Callback, CheckpointCallback, CSVLogger, DataLoaders, EarlyStoppingCallback, GradientAccumulation, JSONLogger, Learner,
     MicroBatch, Recorder, SAM, SaveModelCallback,
     TensorBoardCallback, TorchScheduler, ValidateCallback, accuracy, event, mae, on)
+from learnloop.interop import fastai
 from learnloop.interop.keras import Keras
 from learnloop.loop.loss import EachItem, own_loss, split_loss
 from learnloop.see.progress import _Lines, _Notebook
@@ -13,6 +14,7 @@ from learnloop.see.report import report_from
 from learnloop.see.tensorboard import read_tensorboard
 from torch import nn
 from torch.nn import functional as F
+from torch.utils.data import DataLoader, TensorDataset
 
 X,Y = (torch.randn(22, 4, generator=torch.Generator().manual_seed(s)) for s in (0, 1))
 TRAIN = [(X[i:i+8], Y[i:i+8]) for i in range(0, 22, 8)]  # the last one is short
@@ -272,15 +274,15 @@ def test_monitored(mk_cb, tmp_path):
 def test_the_best_by_a_part(tmp_path):
     learn = mk(path=tmp_path)
     cb = SaveModelCallback('valid_size', comp=operator.lt)
-    learn.fit(3, cbs=[cb, CheckpointCallback(tmp_path/'c', best=1, keep=1, monitor='valid_size', larger=False)])
-    assert cb.best==min(o[-1] for o in learn.recorder.values) and SaveModelCallback('valid_kl').comp is operator.lt
+    learn.fit(3, cbs=[cb, CheckpointCallback(tmp_path/'c', best=1, keep=1, monitor='valid_size', better='less')])
+    assert cb.best==min(o[-1] for o in learn.recorder.values)
 
 @pytest.mark.parametrize('known', [False, True])
 @pytest.mark.parametrize('mk_cb,error', [
-    (lambda p: SaveModelCallback('valid_siz'), "unknown monitor 'valid_siz'; did you mean 'valid_size'"),
-    (lambda p: SaveModelCallback('valid_size'), "'valid_size' is a part of the loss, and its name doesn't tell whether less is better: give comp="),
-    (lambda p: CheckpointCallback(p/'c', best=1, monitor='valid_siz'), 'the 1 best by'),
-    (lambda p: CheckpointCallback(p/'c', best=1, monitor='valid_size'), 'give larger=False'),
+    (lambda p: SaveModelCallback('valid_siz', better='less'), "unknown monitor 'valid_siz'; did you mean 'valid_size'"),
+    (lambda p: SaveModelCallback('valid_size'), "better='less' or better='more'"),
+    (lambda p: CheckpointCallback(p/'c', best=1, monitor='valid_siz', better='less'), 'the 1 best by'),
+    (lambda p: CheckpointCallback(p/'c', best=1, monitor='valid_size'), "better='less' or better='more'"),
     (lambda p: TorchScheduler(torch.optim.lr_scheduler.ReduceLROnPlateau, unit='validate', monitor='valid_siz'), 'monitor is')])
 def test_refused_before_anything_is_trained(mk_cb, error, known, tmp_path):
     learn = mk(path=tmp_path)
@@ -426,3 +428,58 @@ def test_plot_metrics():
     assert [*axes[3].lines[1].get_ydata()]==[o[-1] for o in learn.recorder.values]
     assert len(learn.recorder.plot_metrics(['size']))==1
     with pytest.raises(ValueError, match="there is no 'kl' to plot; there are loss, mae"): learn.recorder.plot_metrics(['kl'])
+
+# Callbacks that write a header of their own
+
+def csv_logger(base, reads=True):
+    "A callback that replaces the logger, in the manner of fastai's `CSVLogger`"
+    class WritesCSV(base):
+        order = 60
+        def before_fit(self):
+            self.written = [[*self.recorder.metric_names]] if reads else []
+            self.old_logger,self.learn.logger = self.logger,self.write
+        def write(self, row):
+            self.written.append([*row])
+            self.old_logger(row)
+        def after_fit(self): self.learn.logger = self.old_logger
+    return WritesCSV()
+
+ONE_TITLE = dict(torchs=F.mse_loss, lambdas=lambda p, y: F.mse_loss(p, y), parts=summed, logged=RETURNS['logged'][0], module=nn.MSELoss())
+@pytest.mark.parametrize('base', [Callback, fastai.Callback], ids=['ours', 'fastais'])
+@pytest.mark.parametrize('valid', [VALID, None], ids=['valid', 'alone'])
+@pytest.mark.parametrize('train', [TRAIN, DataLoader(TensorDataset(X, Y), 8, shuffle=True)], ids=['list', 'loader'])
+@pytest.mark.parametrize('loss', ONE_TITLE)
+def test_a_header_of_ones_own_is_the_only_one(base, train, valid, loss):
+    def fit(*cbs):
+        learn = mk(ONE_TITLE[loss], nn.Sequential(model(), nn.BatchNorm1d(4), nn.Dropout(.5)), DataLoaders(train, valid, device='cpu'))
+        torch.manual_seed(1)
+        learn.fit(2, cbs=list(cbs))
+        return learn,learn.model.state_dict()
+    cb = csv_logger(base)
+    (learn,weights),(_,want) = fit(cb),fit()
+    torch.testing.assert_close(weights, want, rtol=0, atol=0)
+    names = learn.recorder.metric_names
+    assert cb.written[0]==names and len(names)==len(set(names)) and [o[0] for o in cb.written]==['epoch', 0, 1] and {*map(len, cb.written)}=={len(names)}
+    assert learn.rows==cb.written  # what showed the table before has its titles, too, once
+
+def test_a_logger_whose_callback_reads_no_titles_gets_them_once():
+    for loss,n in ((F.mse_loss, 0), (ONE_TITLE['lambdas'], 1), (summed, 1)):
+        learn,cb = mk(loss),csv_logger(Callback, reads=False)
+        learn.fit(2, cbs=cb)
+        assert [o[0] for o in cb.written].count('epoch')==n and [o[0] for o in learn.rows]==['epoch', 0, 1]
+
+def test_the_loss_is_tried_only_if_somebody_asks():
+    calls = []
+    def loss(p, y):
+        calls.append(len(y))
+        return F.mse_loss(p, y)
+    mk(loss).fit(1)
+    n = len(calls)
+    mk(loss).fit(1, cbs=csv_logger(Callback))
+    assert n==len(TRAIN+VALID) and len(calls)==2*n+1
+
+@pytest.mark.parametrize('loader', [lambda: iter(TRAIN*2), lambda: DataLoader(TensorDataset(X, Y), 8, num_workers=1)])
+def test_where_the_loss_cant_be_tried_titles_come_again_with_its_parts(loader):
+    learn,cb = mk(dls=DataLoaders(loader(), None, device='cpu')),csv_logger(Callback)
+    learn.fit(1, cbs=cb)
+    assert cb.written[:2]==[['epoch', 'train_loss', 'time'], ['epoch', 'train_loss', 'train_fit', 'train_size', 'time']] and len(cb.written)==3

@@ -499,3 +499,114 @@ def test_a_series_with_another_end_keeps_the_parts_before_it(n):
     v.append(torch.tensor(3.))
     v.end_with([.5], n)
     assert v.tolist()==s and len(v)==n+1
+
+# ---- inputs of the wrong shape or kind: an error, or the right number
+
+SCORES = torch.tensor([[2., -1., 0.], [0., 3., 1.], [1., 0., 2.], [-1., 0., 1.], [3., 1., 2.], [0., 1., -2.]])
+CLASSES = torch.tensor([0, 1, 2, 0, 0, 2])  # 4 of 6 are right
+LOGITS,YES = torch.tensor([2., -1., .5, -.5, 3., -2.]),torch.tensor([1, 0, 0, 0, 1, 1])  # 4 of 6, too
+ONE_HOT = F.one_hot(CLASSES)
+def of_batch(m):
+    def f(pred, targ): return in_batches(m, pred, targ, (len(pred),))
+    return f
+OF_CLASSES = dict(accuracy=accuracy, error_rate=error_rate, top_k=partial(top_k_accuracy, k=1), foreground=partial(foreground_acc, axis=-1),
+    sklearn=of_batch(skm_metric('accuracy_score')), f1=of_batch(skm_metric('f1_score', average='micro')),
+    softmax=of_batch(AccumMetric(lambda p, y: p.mean(), activation='softmax')), binarysoftmax=of_batch(AccumMetric(lambda p, y: p.mean(), activation='binarysoftmax')),
+    dice=of_batch(Dice(axis=-1)), jaccard=of_batch(JaccardCoeff(axis=-1)))
+OF_NUMBERS = dict(mse=mse, mae=mae, rmse=rmse, msle=msle, exp_rmspe=exp_rmspe, accum=of_batch(AccumMetric(lambda p, y: (p-y).abs().mean())))
+
+@pytest.mark.parametrize('targ', [YES, YES[:,None], YES.float(), YES[:,None].float(), YES.bool()], ids=lambda o: f'{o.dtype} {tuple(o.shape)}')
+@pytest.mark.parametrize('name', OF_CLASSES)
+def test_one_score_an_item_has_no_classes(name, targ):
+    "The highest of one score is that of class 0, whatever the score is: the error names what to use"
+    for pred in (LOGITS[:,None], LOGITS, LOGITS[:1,None], LOGITS[:1]):
+        with pytest.raises(ValueError, match='accuracy_multi|thresh=|a score for each class'): OF_CLASSES[name](pred, targ[:len(pred)])
+
+@pytest.mark.parametrize('targ', [YES, YES.float(), YES.bool(), YES.to(torch.uint8)], ids=lambda o: str(o.dtype))
+def test_one_score_an_item_is_a_yes_or_no(targ):
+    for pred in (LOGITS, LOGITS[:,None]):
+        for y in (targ, targ[:,None]):
+            assert accuracy_multi(pred, y)==pytest.approx(4/6) and accuracy_multi(pred.sigmoid(), y, sigmoid=False)==pytest.approx(4/6)
+            assert in_batches(skm_metric('accuracy_score', thresh=.5), pred, y, (4, 2))==pytest.approx(4/6)
+            assert in_batches(skm_metric('f1_score', thresh=.5), pred, y, (4, 2))==pytest.approx(2*2/(3+3))
+
+@pytest.mark.parametrize('f', [accuracy_multi, partial(accuracy_multi, sigmoid=False)])
+def test_a_yes_or_no_is_1_or_0(f):
+    for bad in (CLASSES, CLASSES.float(), YES*.8+.1, YES-1, torch.where(YES==1, -100, 0), YES*255):
+        with pytest.raises(ValueError, match=r'a target is [-\d.]+: it must be 0 or 1; for indices of several classes, use accuracy'): f(LOGITS, bad)
+    with pytest.raises(ValueError, match='differ in number'): f(SCORES, CLASSES)
+
+@pytest.mark.parametrize('name', ['accuracy', 'error_rate', 'top_k', 'foreground', 'sklearn'])
+def test_one_hot_targets_are_no_indices(name):
+    for targ in (ONE_HOT, ONE_HOT.float(), ONE_HOT.bool(), ONE_HOT*.9+.1/3):
+        with pytest.raises(ValueError, match=r'give targ.argmax\(-1\) if targets are one-hot|differ in number'): OF_CLASSES[name](SCORES, targ)
+
+@pytest.mark.parametrize('name,want', [('accuracy', 4/6), ('error_rate', 2/6), ('top_k', 4/6), ('foreground', 2/3)])
+def test_indices_of_classes_may_be_of_any_type(name, want):
+    f = OF_CLASSES[name]
+    for dtype in (torch.int64, torch.int32, torch.uint8, torch.float32, torch.float64, torch.half):
+        assert f(SCORES, CLASSES.to(dtype))==pytest.approx(want)
+        if name!='top_k': assert f(SCORES, CLASSES[:,None].to(dtype))==pytest.approx(want)
+    if name=='foreground': return
+    with pytest.raises(ValueError, match='a target is 0.5: it must be the index of a class, a whole number'): f(SCORES, CLASSES+.5)
+
+ORDERS = [((4, 6), (6, 4)), ((2, 12), (4, 6)), ((2, 3, 4), (2, 4, 3)), ((4, 1, 6), (6, 4))]
+SAME_ORDER = [((24,), (4, 6)), ((24, 1), (24,)), ((1, 24), (24, 1)), ((2, 3, 4), (6, 4)), ((2, 1, 12), (2, 12)), ((), (1,)), ((0,), (0, 1))]
+
+@pytest.mark.parametrize('a,b', [o for a,b in ORDERS for o in ((a, b), (b, a))])
+def test_elements_in_another_order_are_not_compared(a, b):
+    pred,targ = torch.rand(a),torch.rand(b)
+    for k,f in OF_NUMBERS.items():
+        if k=='accum' and a[0]!=b[0]: continue  # no batch
+        with pytest.raises(ValueError, match='elements in different orders: permute'): f(pred, targ)
+    with pytest.raises(ValueError, match='different orders'): accuracy_multi(pred, targ.round())
+    for f in (accuracy, error_rate, partial(foreground_acc, axis=-1)):
+        with pytest.raises(ValueError, match='different orders'): f(torch.rand(*a, 3), torch.randint(3, b))
+
+@pytest.mark.parametrize('a,b', SAME_ORDER)
+def test_shapes_with_the_same_order_are_compared(a, b):
+    pred,targ = torch.rand(a),torch.rand(b)
+    torch.testing.assert_close(mse(pred, targ), (pred.flatten()-targ.flatten()).square().mean(), equal_nan=True)
+    scores,classes = torch.rand(*a, 3),torch.randint(3, b)
+    if a: torch.testing.assert_close(accuracy(scores, classes), (scores.flatten(0, -2).argmax(1)==classes.flatten()).float().mean(), equal_nan=True)
+
+def test_classes_that_are_elsewhere_are_asked_for():
+    with pytest.raises(ValueError, match=r'say where the classes are, as in partial\(accuracy, axis=1\)'): accuracy(torch.rand(2, 3, 5), torch.randint(3, (2, 5)))
+    for m in (Dice(axis=-1), JaccardCoeff(axis=-1)):
+        with pytest.raises(ValueError, match=r"for the scores of two classes, and there are 3 along axis -1: use skm_metric\('\w+_score', axis=-1, average='macro'\)"):
+            of_batch(m)(SCORES, CLASSES)
+
+@pytest.mark.parametrize('name', ['mse', 'mae', 'rmse', 'accum'])
+def test_numbers_of_few_bits_and_whole_ones(name):
+    pred,targ = torch.tensor([300., 0., 1.]),torch.tensor([0, 0, 0])
+    want = OF_NUMBERS[name](pred.double(), targ.double())
+    for p in (pred, pred.half(), pred.bfloat16(), pred.int()):
+        for y in (targ, targ.half(), targ.float(), targ.bool()):
+            if name!='accum': assert OF_NUMBERS[name](p, y)==pytest.approx(float(want), rel=1e-6)
+
+def test_where_asking_would_wait_the_metric_is_nan():
+    far = SimpleNamespace(is_cpu=False)
+    res = [M._checked(torch.tensor(.5), far, torch.tensor(o), '') for o in ([True, True], [True, False])]
+    assert res[0]==.5 and res[1].isnan()
+
+def far_off(pred, targ): return (pred-targ).abs().mean()
+
+@pytest.mark.parametrize('how', ['fit', 'alone'])
+def test_a_metric_that_meets_each_target_with_each_prediction_warns_once(how):
+    x = torch.arange(8.)[:,None]
+    learn = Learner(([(x, x)]*2, [(x, x[:,0])]*2), nn.Linear(1, 1), lambda p, y: F.mse_loss(p.squeeze(-1), y.squeeze(-1)), metrics=far_off)
+    with pytest.warns(UserWarning, match=r'metric far_off combines predictions of shape \((\d), 1\) with targets of shape \(\1,\), which makes \(\1, \1\)') as ws, \
+        learn.no_logging(), learn.no_bar():
+        if how=='fit': learn.fit(2)
+        else: in_batches(AvgMetric(far_off), x, x[:,0], (4, 4))
+    assert len([o for o in ws if 'far_off' in str(o.message)])==1
+    assert in_batches(far_off, x, x+1, (4, 4))==1, 'and no word where shapes agree'
+
+@pytest.mark.parametrize('shape', [(6, 1), (6, 2, 1), (6, 1, 2)])
+def test_one_score_decides_nothing_where_the_loss_tells_nothing(shape):
+    x,y = torch.randn(6, 1),torch.randint(2, shape[:-1] if shape[-1]==1 else (6, 2))
+    class Shaped(nn.Linear):
+        def forward(self, x): return super().forward(x).view(len(x), *shape[1:])
+    learn = Learner(([(x, y)], [(x, y)]), Shaped(1, math.prod(shape[1:])), lambda p, y: p.mean())
+    preds,_,decided = learn.get_preds(with_decoded=True)
+    assert torch.equal(preds, decided)

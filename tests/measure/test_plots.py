@@ -1,5 +1,6 @@
 "Plots: one style, colours that everybody can tell apart, nothing printed beside them, and what to install"
 import pytest, sys, torch
+from helpers import real_kernel
 from itertools import combinations
 from learnloop import ActivationStats, ClassificationInterpretation, DataLoaders, Learner, accuracy, plot_style
 from learnloop.measure.display import PALETTE, draws, pyplot, settle_axes
@@ -153,3 +154,34 @@ def test_colours_stay_apart(eyes):
     labs = [lab(seen@linear(o)) for o in PALETTE]
     assert min(float((a-b).norm()) for a,b in combinations(labs, 2))>17
     assert float((labs[0]-labs[1]).norm())>40
+
+# ---- a real kernel, where the first plot loads the backend of notebooks
+
+CELLS = dict(setup="""
+get_ipython().config.InlineBackend.rc = {'figure.dpi':50, 'text.color':'navy'}  # as a profile has it
+import sys, warnings, logging
+sys.path[:0] = %r
+import torch
+from learnloop import Learner
+dl = [(torch.ones(2, 3), torch.ones(2, 1))]*4
+learn = Learner((dl, dl), torch.nn.Linear(3, 1), torch.nn.functional.mse_loss)
+def session(): return [*warnings.filters],warnings.showwarning,logging.root.level,[*logging.root.handlers],sys.excepthook,sys.displayhook
+learn.fit(1)  # imports packages that add filters of their own
+was = session()
+learn.fit(2)
+""", ours='learn.recorder.plot_loss();', theirs="""
+import matplotlib.pyplot as plt
+plt.plot([1, 2])
+learn.fit(1)""", again='learn.recorder.plot_metrics();', own='plt.plot([2, 1]);', state="""
+expected = {**plt.rcParamsDefault, 'interactive':True, 'figure.dpi':50, 'text.color':'navy', 'backend':plt.rcParams['backend']}
+print({k for k,v in plt.rcParams.items() if v!=expected[k]}, plt.get_fignums(), [a for a,b in zip(session(), was, strict=True) if a!=b])""")
+
+@pytest.mark.filterwarnings('ignore')
+def test_a_notebook_shows_each_plot():
+    "Ours, the user's, ours again: without a magic, in three cells; the settings of the session are the user's, too"
+    with real_kernel(MPLBACKEND=None) as run:
+        res = {k:run(v%(sys.path,) if k=='setup' else v) for k,v in CELLS.items()}
+    assert {k:r['status'] for k,(r,_) in res.items()}==dict.fromkeys(CELLS, 'ok'), {k:r.get('traceback') for k,(r,_) in res.items()}
+    pictures = {k:sum('image/png' in m['content'].get('data', ()) for m in msgs) for k,(_,msgs) in res.items()}
+    assert pictures==dict(setup=0, ours=1, theirs=1, again=1, own=1, state=0)
+    assert [m['content']['text'] for m in res['state'][1] if m['msg_type']=='stream']==['set() [] []\n']

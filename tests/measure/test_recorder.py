@@ -75,7 +75,7 @@ def test_train_metrics_have_columns_of_their_own():
 def test_losses_that_are_not_finite_are_recorded(bad):
     @on(event.after_loss, once=3)
     def spoil(cb): cb.learn.loss.fill_(bad)
-    r = fitted(mk(cbs=spoil)).recorder
+    with pytest.warns(UserWarning, match=f'the training loss is {bad} in batch 2'): r = fitted(mk(cbs=spoil)).recorder
     assert not math.isfinite(r.raw_losses[2]) and not math.isfinite(r.losses[2]) and all(map(math.isfinite, r.losses[3:]))
     assert not math.isfinite(r.values[0][0])
 

@@ -7,7 +7,7 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset
 from learnloop import (
-    Callback, CancelSaveException, CheckpointCallback, Learner, PeerError, SaveModelCallback, accuracy, list_checkpoints, load_export, set_seed)
+    EMA, Callback, CancelSaveException, CheckpointCallback, Learner, PeerError, SaveModelCallback, accuracy, list_checkpoints, load_export, set_seed)
 from learnloop.keep import storage
 from learnloop.keep.interrupt import Terminated
 from together import ending, same, together
@@ -219,6 +219,11 @@ def saves(root, kind):
     res['load_checkpoint'] = [is_equal(state_of(mk(kind).load_checkpoint(o)), was) for o in (c, root/'one')]
     load_export(root/'export', plain := mk().model)
     res['export'] = is_equal(dict(plain.state_dict()), was['weights'])
+    learn = mk(kind, cbs=[EMA(.8)])
+    learn.fit(1)
+    learn.save(root/'averaged')
+    def _averages(o): return {k:whole(v) for k,v in o.ema.averages.items()}
+    res['averages'] = [is_equal(_averages(mk(how, cbs=[EMA(.8)]).load(root/'averaged')), _averages(learn)) for how in (kind, None)]
     best = SaveModelCallback(fname='best', monitor='valid_loss')
     learn = fit(None, kind, cbs=[best], path=root)
     res['best'] = best.best==min(v[1] for v in learn.recorder.values) and (root/'best.pth').is_file()
@@ -231,9 +236,9 @@ def test_case_79_saving_and_a_disk_that_is_full(kind, tmp_path):
         mine,theirs = a.pop(f'full, {k}'),b.pop(f'full, {k}')
         assert mine[0]=='OSError' and 'No space left' in mine[1], mine
         assert theirs[0]=='PeerError' and 'rank 0 failed: OSError' in theirs[1] and 'No space left' in theirs[1], theirs
-    assert same([a, b])==dict(cancelled=True, background=True, file='weights.pth', load=True, export=True, best=True,
+    assert same([a, b])==dict(cancelled=True, background=True, file='weights.pth', load=True, averages=[True, True], export=True, best=True,
         load_checkpoint=[True, True]) | {'again, False':True, 'again, True':True, 'on, False':True, 'on, True':True, 'load from memory':True}
-    assert sorted(o.name for o in tmp_path.iterdir() if o.is_file())==['best.pth', 'export.safetensors', 'weights.pth']
+    assert sorted(o.name for o in tmp_path.iterdir() if o.is_file())==['averaged.pth', 'best.pth', 'export.safetensors', 'weights.pth']
 
 # ---- errors of one process, and its end
 

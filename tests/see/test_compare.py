@@ -138,7 +138,9 @@ def test_one_run_and_fifty(n, tmp_path):
     src,page = page_of(c, tmp_path)
     assert len(page.tables['Runs'])==n+1 and c.best()[0].name=='run0' and c.title==('The run run0' if n==1 else '50 runs')
     assert sum(len(strokes(o)) for o in svgs(src))==2*n and len(re.findall('<li><svg', src))==n
-    assert compare(tmp_path, by='accuracy').best()[0].name==f'run{max(n-1, 0)}' or n==1
+    assert compare(tmp_path, by='accuracy', better='more').best()[0].name==f'run{max(n-1, 0)}' or n==1
+    with pytest.raises(ValueError, match="better='less' or better='more'"): compare(tmp_path, by='accuracy').best()
+    page_of(compare(tmp_path, by='accuracy'), tmp_path)  # it names no best run
 
 def test_other_models_damage_and_nothing_known(tmp_path):
     run_in(tmp_path/'mlp')
@@ -196,7 +198,7 @@ def test_from_a_shell(tmp_path, capsys, monkeypatch):
     capsys.readouterr()
     main(['runs', 'runs'])
     assert [o.split()[0] for o in capsys.readouterr().out.splitlines()]==['run', 'r0', 'r1']
-    for args,msg in ((['runs', 'nowhere'], 'no folder nowhere'), (['compare', 'runs', '--by', 'x'], "by is 'x'"), (['compare', 'runs', '-o', 'runs'], 'is a folder')):
+    for args,msg in ((['runs', 'nowhere'], "pattern is 'nowhere'"), (['compare', 'runs', '--by', 'x'], "by is 'x'"), (['compare', 'runs', '-o', 'runs'], 'is a folder')):
         with pytest.raises(SystemExit) as e: main(args)
         assert e.value.code==1 and msg in capsys.readouterr().err
 

@@ -234,6 +234,107 @@ def test_hyper_parameters_are_told(tmp_path):
     fit(tmp_path/'b', [setting(5, group, 'lr', .5)])
     assert 'lr was 0.01 and 0.5' in str(diff_runs(tmp_path/'a', tmp_path/'b'))
 
+# ---- what was changed between two steps, by its name
+
+def data(get): return lambda cb: get(cb).data.view(-1)[1:2].add_(1e-3)
+def in_place(get): return partial(edit, get)
+def bias(cb): return cb.learn.model[4].bias
+def var(cb): return cb.learn.model[1].running_var
+def avg(cb): return cb.learn.opt.state[bias(cb)]['exp_avg']
+
+@pytest.mark.parametrize('get,kind,name', [(bias, 'weights', '4.bias'), (var, 'buffers', '1.running_var'), (avg, 'optimizer state', 'exp_avg of 4.bias')],
+    ids=['weight', 'buffer', 'state'])
+@pytest.mark.parametrize('how', [data, in_place])
+@pytest.mark.parametrize('when,k,step,early', [('before_batch', 8, 8, True), ('between_batches', 8, 8, True), ('before_batch', N, N, True), ('after_epoch', 0, N+1, True),
+    ('before_train', N+1, N+1, True), ('after_batch', 8, 8, False), ('after_batch', N, N, False)])
+def test_a_change_between_steps_is_blamed_on_its_tensor(get, kind, name, how, when, k, step, early, tmp_path):
+    def hit(cb):
+        n = cb.learn.count.batches+(when!='after_batch')
+        if n==k if when!='after_epoch' else not cb.learn.epoch: how(get)(cb)
+    fit(tmp_path/'a', [Callback('planted', **{when:lambda cb: None})], n_epoch=2)
+    fit(tmp_path/'b', [Callback('planted', **{when:hit})], n_epoch=2)
+    res = diff_runs(tmp_path/'a', tmp_path/'b')
+    assert (res.step, res.kind, res.tensor, res.early)==(step, kind, name, early), str(res)
+    assert 'the optimizer' not in str(res).replace('the optimizer step', '').replace('optimizer state', '')
+
+@pytest.mark.parametrize('how', [data, in_place])
+def test_a_change_after_a_resume_is_blamed_on_its_tensor(how, tmp_path):
+    def run(path, f):
+        def go(n, cbs=()):
+            set_seed(0)
+            learn = Learner((mk_batches(), None), mk_model(), F.mse_loss, path=path, default_cbs=False,
+                cbs=[TrainEvalCallback(), Fingerprint(detail=DETAIL), *cbs])
+            learn.fit(n, resume=path/'c', accept=True)
+        go(1)
+        go(2, [Callback('planted', before_train=f)])
+    run(tmp_path/'a', lambda cb: None)
+    run(tmp_path/'b', how(bias))
+    res = diff_runs(tmp_path/'a', tmp_path/'b')
+    assert (res.step, res.kind, res.tensor, res.early)==(N+1, 'weights', '4.bias', True), str(res)
+
+def test_large_tensors_are_told_apart_as_well(tmp_path):
+    def model():
+        torch.manual_seed(0)
+        return nn.Sequential(nn.Linear(3, 300), nn.ReLU(), nn.Linear(300, 300), nn.Linear(300, 300), nn.Linear(300, 2))
+    fit(tmp_path/'a', model=model())
+    fit(tmp_path/'b', [at('before_batch', 8, data(lambda cb: module(3, cb).weight))], model=model())
+    res = diff_runs(tmp_path/'a', tmp_path/'b')
+    assert (res.step, res.kind, res.tensor)==(8, 'weights', '3.weight')
+
+def test_a_forward_pass_with_the_same_loss(tmp_path):
+    "Outputs of another sign, where all targets are 0"
+    def swap(cb): cb.learn.pred = -cb.learn.pred
+    equal = [(torch.randn(4, 3), torch.zeros(4, 2)) for _ in range(N)]
+    fit(tmp_path/'a', batches=equal)
+    fit(tmp_path/'b', [at('after_pred', 8, swap)], batches=equal)
+    res = diff_runs(tmp_path/'a', tmp_path/'b')
+    assert (res.step, res.kind)==(8, 'prediction') and 'another prediction, with the same loss: the forward pass' in str(res)
+
+def test_another_loss_function_is_told_from_another_forward_pass(tmp_path):
+    fit(tmp_path/'a')
+    fit(tmp_path/'b', [lasts('before_batch', 8, other_loss)])
+    fit(tmp_path/'c', [lasts('before_batch', 8, rounded)])
+    assert 'the loss function, as the prediction was the same' in str(diff_runs(tmp_path/'a', tmp_path/'b'))
+    assert ': the forward pass' in str(diff_runs(tmp_path/'a', tmp_path/'c'))
+
+def test_a_layer_with_another_argument_is_named(tmp_path):
+    fit(tmp_path/'a')
+    fit(tmp_path/'b', model=(m := mk_model()), change=lambda model, batches: setattr(m[3], 'p', .5))
+    assert 'model.layers.3' in diff_runs(tmp_path/'a', tmp_path/'b').settings
+    assert diff_runs(tmp_path/'a', tmp_path/'b').settings['model.layers.3']==('Dropout(p=0.3, inplace=False)', 'Dropout(p=0.5, inplace=False)')
+
+def test_a_tensor_is_only_named_where_it_is_known(tmp_path):
+    fit(tmp_path/'a')
+    fit(tmp_path/'b', [at('after_backward', 8, lambda cb: edit(lambda cb: bias(cb).grad, cb))])
+    res = diff_runs(tmp_path/'a', tmp_path/'b')
+    assert (res.step, res.kind, res.tensor)==(8, 'gradients', None) and 'Tensors differ in the next detail, after step 12' in str(res)
+
+def test_a_flipped_bit_costs_a_row(tmp_path):
+    fit(tmp_path/'a', n_epoch=3)
+    data = (tmp_path/'a/fingerprint.bin').read_bytes()
+    blocks = [(a, b) for kind,a,b in fp._blocks(data) if kind==b'R']
+    r = random.Random(5)
+    for _ in range(20):
+        a,b = r.choice(blocks[:-1])
+        bad,i = bytearray(data),r.randrange(a, b)
+        bad[i] ^= 1 << r.randrange(8)
+        (tmp_path/'b.bin').write_bytes(bad)
+        there,res = fp.read_fingerprint(tmp_path/'b.bin'),diff_runs(tmp_path/'a', tmp_path/'b.bin')
+        assert len(there)==3*N-1 and there.row(-1).step==3*N and (there.n_dropped==1 or not (i-a)//fp._LEN)
+        assert res.equal and res.n_equal==3*N-1 and 'dropped' in str(res)
+
+@pytest.mark.parametrize('kind', [b'A', b'N', b'D', b'R'])
+def test_a_damaged_block_of_any_kind_leaves_the_rows_after_it(kind, tmp_path):
+    fit(tmp_path/'a', n_epoch=3)
+    data = (tmp_path/'a/fingerprint.bin').read_bytes()
+    a,b = next((a, b) for k,a,b in fp._blocks(data) if k==kind)
+    for i in (a-3, a-8, (a+b)//2):  # its checksum, its length, what it contains
+        bad = bytearray(data)
+        bad[i] ^= 4
+        (tmp_path/'b.bin').write_bytes(bad)
+        res = diff_runs(tmp_path/'a', tmp_path/'b.bin')
+        assert res.equal and not res.settings and res.files[1].row(-1).step==3*N and res.n_equal>=3*N-DETAIL
+
 # ---- files that aren't whole, and other models
 
 def test_a_file_that_was_cut_or_damaged(tmp_path):
@@ -256,7 +357,7 @@ def test_a_file_that_was_cut_or_damaged(tmp_path):
         try: res = diff_runs(tmp_path/'a', tmp_path/'b.bin')
         except ValueError as e: assert any(o in str(e) for o in ('no file of a Fingerprint', 'of another version', 'cut or damaged'))
         else: assert res.equal and 'cut or damaged' in str(res)
-    (tmp_path/'b.bin').write_bytes(data.replace(b'fingerprint 2', b'fingerprint 1', 1))
+    (tmp_path/'b.bin').write_bytes(data.replace(b'fingerprint 3', b'fingerprint 2', 1))
     with pytest.raises(ValueError, match='from the Fingerprint of another version'): diff_runs(tmp_path/'a', tmp_path/'b.bin')
 
 def test_other_models_and_runs_without_fingerprints(tmp_path):
@@ -268,7 +369,7 @@ def test_other_models_and_runs_without_fingerprints(tmp_path):
     assert '(6, 3) in A, and torch.float32 (7, 3) in B' in str(diff_runs(tmp_path/'a', tmp_path/'c'))
     (tmp_path/'d').mkdir()
     with pytest.raises(FileNotFoundError, match='Fingerprint'): diff_runs(tmp_path/'a', tmp_path/'d')
-    with pytest.raises(FileNotFoundError, match='no file or folder'): diff_runs(tmp_path/'a', tmp_path/'e')
+    with pytest.raises(FileNotFoundError, match="b is '.*e': it must be the folder of a run that was fitted with a Fingerprint.*nothing is there"): diff_runs(tmp_path/'a', tmp_path/'e')
     (tmp_path/'d/fingerprint.bin').write_bytes(b'something else')
     with pytest.raises(ValueError, match='no file of a Fingerprint'): diff_runs(tmp_path/'a', tmp_path/'d')
     with pytest.raises(ValueError, match='tol=-1'): diff_runs(tmp_path/'a', tmp_path/'a', tol=-1)

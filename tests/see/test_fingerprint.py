@@ -373,11 +373,11 @@ def test_a_hundred_thousand_steps_are_compared_at_once(tmp_path):
     mk_learn(tmp_path, [Fingerprint()], n=100).fit(1)
     data = (tmp_path/'fingerprint.bin').read_bytes()
     there = fp.FingerprintFile(data)
-    rows = [fp._ROW.pack(n+1, 0, 0, *there.row(n%100)[3:]) for n in range(100_000)]
+    rows = [fp._checked(fp._ROW.pack(n+1, 0, 0, *there.row(n%100)[3:])) for n in range(100_000)]
     def write(path, rows): path.write_bytes(data[:len(fp._MAGIC)] + b''.join(fp._block(b'R', b''.join(rows[i:i+100])) for i in range(0, len(rows), 100)))
     write(tmp_path/'a.bin', rows)
     bad = there.row(0)._replace(step=100_000, loss=b'123456', epoch=0)
-    write(tmp_path/'b.bin', [*rows[:-1], fp._ROW.pack(*bad)])
+    write(tmp_path/'b.bin', [*rows[:-1], fp._checked(fp._ROW.pack(*bad))])
     start = time.process_time()
     res = diff_runs(tmp_path/'a.bin', tmp_path/'b.bin')
     secs = time.process_time()-start

@@ -144,19 +144,19 @@ def test_bars(screens):
     learner().fit(2)
     bars,above = screens[0].drawn,[o for o, in screens[0].above]
     assert [o[:3] for o in bars]==([('train   ', i, 3) for i in range(4)] + [('validate', i, 2) for i in range(3)])*2
-    assert all(('loss' in o[3])==('train' in o[0] and (o[1]>1 or 'epoch 1' in a[0] and o[1]>0)) for o,a in zip(bars, above, strict=True))
-    assert [o[0] for o in above]==['epoch 0 of 2']*7 + ['epoch 1 of 2']*7
+    assert all(('loss' in o[3])==('train' in o[0] and (o[1]>1 or 'epoch 2' in a[0] and o[1]>0)) for o,a in zip(bars, above, strict=True))
+    assert [o[0] for o in above]==['epoch 1 of 2']*7 + ['epoch 2 of 2']*7
     want = [*range(4), 3, 3, 3, 3, 4, 5, 6, 6, 6, 6]  # batches of training
     assert [o[1] for o in above]==pytest.approx([i/6 for i in want]) and [o[2] for o in above]==[1 if i else None for i in want]
     assert '<' not in above[0][3] and all('<' in o[3] for o in above[1:])
 
 @pytest.mark.parametrize('n,start', [(2, 0), (11, 0), (3, 1)])
-def test_point_23_an_epoch_has_one_number(n, start, screens, tmp_path, capsys):
+def test_point_23_bars_count_epochs_from_1_and_all_else_has_their_index(n, start, screens, tmp_path, capsys):
     from learnloop import CheckpointCallback, list_checkpoints
     learn = learner([CheckpointCallback(tmp_path, keep=None)])
     learn.fit(n, start_epoch=start)
     want = [*range(start, n)]
-    assert list(dict.fromkeys(int(re.match(r'epoch +(\d+) of', o[0])[1]) for o, in screens[0].above))==want
+    assert list(dict.fromkeys(int(re.match(r'epoch +(\d+) of', o[0])[1]) for o, in screens[0].above))==[o+1 for o in want]
     assert len({len(o[0]) for o, in screens[0].above})==1, 'its bar does not jump'
     assert [int(o.split()[0]) for o in screens[0].lines[1:]]==want
     assert [o.epoch for o in list_checkpoints(tmp_path)]==want and [int(o[1]) for o in list_checkpoints(tmp_path).rows()]==want
@@ -176,7 +176,7 @@ def test_unknown_and_wrong_length(dl, screens):
 
 def test_no_number_of_epochs(screens):
     learner().fit(max_steps=4)
-    assert list(dict.fromkeys(o[0].strip() for o, in screens[0].above))==['epoch 0', 'epoch 1', 'epoch 1 of 2']
+    assert list(dict.fromkeys(o[0].strip() for o, in screens[0].above))==['epoch 1', 'epoch 2', 'epoch 2 of 2']
     assert screens[0].above[-1][0][1:3]==(1., 1)
 
 def test_evaluation_shows_a_bar_if_it_lasts(screens, clock):
@@ -222,7 +222,7 @@ def test_learner_within_a_learner_has_lines_alone(exc, clock, capsys, monkeypatc
     shown = [o[0].strip() for o in made[0].drawn]
     assert shown==['train']*4 + ['validate']*6 if exc else (['train']*4 + ['validate']*6 + ['train']*4 + ['validate']*3)*2, 'inner fit, its validation, outer'
     above = [a[0] for o in made[0].above for a in o]
-    assert above==['epoch 0 of 1']*10 if exc else above==['epoch 0 of 1']*10 + ['epoch 0 of 2']*17 + ['epoch 1 of 2']*7, 'the outer fit, as soon as it is there'
+    assert above==['epoch 1 of 1']*10 if exc else above==['epoch 1 of 1']*10 + ['epoch 1 of 2']*17 + ['epoch 2 of 2']*7, 'the outer fit, as soon as it is there'
     assert len(capsys.readouterr().out.splitlines())==(2 if exc else 4)
 
 @pytest.mark.parametrize('width', [120, 80, 60, 40, 20])
@@ -313,7 +313,7 @@ def test_notebook_has_one_output(clock, notebook):
     assert shown[0].count('<tr>')==1, 'titles come at once'
     lines = [o.split('<table')[0].count('<div') for o in shown]
     assert lines==[2]*(len(shown)-1)+[0], 'room for the bars is there from the start, and left when they are gone'
-    assert '<progress value="2" max="3"' in shown[3] and 'epoch 0 of 2' in shown[3] and shown[3].count('<progress')==2
+    assert '<progress value="2" max="3"' in shown[3] and 'epoch 1 of 2' in shown[3] and shown[3].count('<progress')==2
     assert shown[3].index('<progress')<shown[3].index('<table'), 'the table grows downwards, and moves nothing'
     assert 'progress' not in shown[-1] and shown[-1].count('<tr>')==3
     plain = states(notebook, 'text/plain')

@@ -8,7 +8,6 @@ from helpers import LR, TRAIN, VALID, check, mk_learner, mk_model, weights
 from learnloop import (
     Callback, CancelFitException, CancelStepException, CheckpointCallback, CSVLogger, DataLoaders, Fingerprint, JSONLogger, Learner,
     SaveModelCallback, TensorBoardCallback, Terminated, Tracer, ValueMetric, synth_learner)
-from learnloop.measure.metrics import less_is_better
 from learnloop.see.page import Numbers, shown
 from learnloop.see.report import KeepWarnings, _brief, _columns, _grouped, _png, _results, report_from
 from torch import nn
@@ -253,7 +252,7 @@ def test_a_place_that_cant_be_written_to_is_told_before_anything_long(tmp_path):
         def __iter__(self): raise AssertionError('too late')
     learn = Learner(DataLoaders(TRAIN, Loader(VALID)), mk_model(), F.mse_loss, path=tmp_path)
     (tmp_path/'file').write_text('x')
-    with pytest.raises(IsADirectoryError, match='a report is a file, such as'): learn.report(tmp_path, n_preds=3)
+    with pytest.raises(IsADirectoryError, match='path is .* must be a file to write, such as report.html, and this is a folder'): learn.report(tmp_path, n_preds=3)
     with pytest.raises(OSError) as e: learn.report('file/x.html', n_preds=3)
     assert 'file' in str(e.value) + ''.join(getattr(e.value, '__notes__', ())) and (tmp_path/'file').read_text()=='x'
     with pytest.raises(ValueError, match='no validation loader'): Learner(TRAIN, mk_model(), F.mse_loss, path=tmp_path).report(n_preds=1)
@@ -437,7 +436,7 @@ def test_what_failed_is_told_whatever_has_noted_it(epoch, by, tmp_path):
 def test_a_file_is_no_folder(tmp_path):
     (tmp_path/'f').write_text('x')
     for o in ('f/x.html', 'f/a/b/x.html'):
-        with pytest.raises(NotADirectoryError, match='f is a file, so .*x.html can.t be below it'): synth_learner(path=tmp_path).report(o)
+        with pytest.raises(NotADirectoryError, match='path is .*x.html.*f is a file'): synth_learner(path=tmp_path).report(o)
     assert (tmp_path/'f').read_text()=='x'
 
 def test_times_are_told_to_three_digits_and_helpers_are_one_row(tmp_path):
@@ -473,7 +472,7 @@ def test_groups_of_optimizers_can_be_told_apart(tmp_path):
 
 def test_nothing_to_report(tmp_path):
     with pytest.raises(FileNotFoundError, match='has nothing to report: no run.json, no history'): report_from(tmp_path)
-    with pytest.raises(FileNotFoundError, match='no folder'): report_from(tmp_path/'nowhere')
+    with pytest.raises(FileNotFoundError, match='no such folder'): report_from(tmp_path/'nowhere')
     (tmp_path/'f').write_text('')
     with pytest.raises(NotADirectoryError, match='is a file'): report_from(tmp_path/'f')
     assert [o.name for o in tmp_path.iterdir()]==['f']
@@ -481,20 +480,23 @@ def test_nothing_to_report(tmp_path):
     for o in 'ab': (tmp_path/o/'history.csv').unlink()
     with pytest.raises(FileNotFoundError, match='has 2 runs that left nothing but run.json: report one of them'): report_from(tmp_path)
 
-@pytest.mark.parametrize('name,best', [('mae', 'lowest 1'), ('MAE', 'lowest 1'), ('rmse', 'lowest 1'), ('perplexity', 'lowest 1'), ('error_rate', 'lowest 1'), ('accuracy', 'highest 3')])
-def test_point_24_the_best_is_the_best(tmp_path, name, best):
+@pytest.mark.parametrize('name,better,best', [('mae', 'less', 'lowest 1'), ('euros', 'less', 'lowest 1'), ('my_loss', 'more', 'highest 3'), ('abs_dev', None, None)])
+def test_point_24_the_best_is_the_best(tmp_path, name, better, best):
     vals = iter([2., 1., 3.])
-    learn = mk_learner(path=tmp_path, defaults=True, metrics=ValueMetric(lambda: next(vals), name))
-    fit(learn, 3)
-    assert any(best in o for o in read(learn.report()).texts('p', 'li', 'td', 'dd', 'div', 'span')), 'the report'
-    assert (best[:3]=='low')==less_is_better(name)
+    learn = mk_learner(path=tmp_path, defaults=True, metrics=ValueMetric(lambda: next(vals), name, better))
+    fit(learn, 3, cbs=CSVLogger())
+    for page in (learn.report(), report_from(tmp_path)):
+        texts = read(page).texts('p', 'li', 'td', 'dd', 'div', 'span')
+        said = [o for o in texts if re.search(r'(lowest|highest) \S+ in epoch', o)]
+        assert any('lowest' in o for o in said), 'of the losses'
+        assert any(best in o for o in said) if best else not any(name in o for o in said)
 
 def test_which_way_a_part_of_a_loss_is_better_is_not_guessed(tmp_path):
     def loss(pred, y): return dict(mse=F.mse_loss(pred, y), spread=pred.std())
     learn = fit(Learner(DataLoaders(TRAIN, VALID), mk_model(), loss, torch.optim.SGD, lr=LR))
     assert learn.recorder.parts==['train_mse', 'valid_mse', 'train_spread', 'valid_spread']
-    best = {k:v for k,(_,v) in _results(_columns(learn.recorder), range(2), learn.recorder.parts).items()}
-    assert best['train_mse'].startswith('lowest') and best['valid_loss'].startswith('lowest') and best['train_spread'] is None
+    best = {k:v for k,(_,v) in _results(_columns(learn.recorder), range(2), learn.recorder.directions).items()}
+    assert best['train_mse'] is None and best['valid_loss'].startswith('lowest') and best['train_spread'] is None
 
 # ---- what ended a run
 

@@ -237,9 +237,9 @@ def test_names_that_are_the_same_get_more_of_their_paths(tmp_path):
     for nm in ('a/run', 'b/run'): leave(tmp_path/nm)
     assert [o.name for o in runs(tmp_path)]==['a/run', 'b/run']
 
-@pytest.mark.parametrize('what, err, msg', [('nowhere', FileNotFoundError, 'no folder nowhere'), ('no*', FileNotFoundError, 'no folder no'),
-    ('empty', FileNotFoundError, 'no runs in empty: a run is a folder with run.json'), ('f', NotADirectoryError, 'f is a file'),
-    (['empty', 'f'], FileNotFoundError, 'no runs in any of 2'), (['empty', 'gone'], FileNotFoundError, 'no folder gone'), ([], ValueError, 'no folder of runs')])
+@pytest.mark.parametrize('what, err, msg', [('nowhere', FileNotFoundError, "pattern is 'nowhere'.* no such folder"), ('no*', FileNotFoundError, r"pattern is 'no\*'.* no such folder"),
+    ('empty', FileNotFoundError, 'no runs in empty: a run is a folder with run.json'), ('f', NotADirectoryError, "pattern is 'f'.* this is a file"),
+    (['empty', 'f'], FileNotFoundError, 'no runs in any of 2'), (['empty', 'gone'], FileNotFoundError, "pattern is 'gone'"), ([], ValueError, 'no folder of runs')])
 def test_what_is_no_folder_of_runs(what, err, msg, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path('empty').mkdir()
@@ -262,8 +262,17 @@ def test_nan_is_not_the_best(tmp_path):
     leave(tmp_path/'a', 'epoch,step,valid_loss,accuracy\n0,1,nan,.5\n1,2,.3,nan\n2,3,.4,.6\n')
     leave(tmp_path/'b', 'epoch,step,valid_loss\n0,1,nan\n')
     a,b = runs(tmp_path)
-    assert a.best()==('valid_loss', .3, 'epoch 1') and a.best('accuracy')==('accuracy', .6, 'epoch 2')
-    assert math.isnan(b.best()[1]) and b.row()
+    assert a.best()==('valid_loss', .3, 'epoch 1') and math.isnan(b.best()[1]) and b.row()
+    for better,want in (('more', (.6, 'epoch 2')), ('less', (.5, 'epoch 0'))):
+        assert runs(tmp_path, 'accuracy', better)[0].best('accuracy')==('accuracy', *want)
+
+def test_the_best_of_a_metric_is_not_guessed(tmp_path):
+    leave(tmp_path/'a', 'epoch,step,abs_dev\n0,1,.5\n1,2,.4\n')
+    found = runs(tmp_path, 'abs_dev')
+    with pytest.raises(ValueError, match="better='less' or better='more'"): found[0].best('abs_dev')
+    assert found[0].row()[3:5]==('', '') and found[0].results['abs_dev']==dict(last=.4, best=None, epoch=None, step=None)
+    for kw in (dict(by='abs_dev', better='min'), dict(better='less')):
+        with pytest.raises(ValueError, match='better is'): runs(tmp_path, **kw)
 
 def test_ages():
     assert [age_of(o) for o in (-5, 59, 61, 3599, 7300, 90_000)]==['0 s', '59 s', '1 min', '60 min', '2 h', '1 d']

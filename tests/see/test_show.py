@@ -155,7 +155,7 @@ def test_html_has_what_text_has(verbose):
         if s[:2]=='- ': s = s[2:].replace(', once', '; once')
         want.append(((len(o)-len(o.lstrip()))//3, re.sub(r'  # ', ' ', s)))
     got = [(d, re.sub(' Cancel.* skips the rest$', '', s)) for d,s in Lists(loop._repr_html_()).items]
-    assert [(d, s.removesuffix('nobody').strip()) for d,s in got]==[(d, s.strip()) for d,s in want]
+    assert [(d, s.removesuffix('none').strip()) for d,s in got]==[(d, s.strip()) for d,s in want]
 
 def test_html_says_what_skips_each_phase():
     learn = mk_learner()

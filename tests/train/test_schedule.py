@@ -1,5 +1,6 @@
 "Schedules against torch's own, closed forms and loops by hand; a finder of learning rates that leaves no trace"
 import io, math, pickle
+from contextlib import suppress
 from copy import deepcopy
 from functools import partial
 import numpy as np
@@ -906,3 +907,32 @@ def test_point_24_schedules_can_be_pickled(f):
     for g in (pickle.loads(pickle.dumps(f)), deepcopy(f)): assert [g(p) for p in PCTS]==[f(p) for p in PCTS]
     a = pickle.loads(pickle.dumps(ParamScheduler({'lr':f, 'wd':[SchedNo(0, 0), f]})))
     assert a.scheds['lr'](.3)==f(.3)==a.scheds['wd'][1](.3)
+
+# The finder in a fit of one's own
+
+class Learned(nn.Module):
+    "A loss with a parameter of its own"
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(1))
+    def forward(self, pred, y): return F.mse_loss(pred*self.scale, y)
+
+@pytest.mark.parametrize('end', ['runs', 'diverges', 'cancelled', 'fails'])
+@pytest.mark.parametrize('opt', [torch.optim.SGD, partial(torch.optim.SGD, momentum=.9), torch.optim.AdamW])
+def test_a_finder_in_a_fit_restores_weights_and_optimizer(end, opt):
+    model = nn.Sequential(nn.Linear(2, 4), nn.BatchNorm1d(4), nn.Linear(4, 1))
+    model.register_buffer('seen', torch.zeros(()), persistent=False)
+    learn = mk(model=model, opt_func=opt, loss_func=Learned())
+    learn.fit(1)
+    tensors = [*model.parameters(), *model.buffers(), *learn.loss_func.parameters()]
+    before,state = [o.clone() for o in tensors],deepcopy(learn.opt.state_dict())
+    def stop(cb):
+        cb.model.seen += 1
+        if end=='cancelled' and cb.iter==2: raise CancelFitException
+        if end=='fails' and cb.iter==2: raise ValueError('there')
+    finder = LRFinder(1e-3, 1e9 if end=='diverges' else 10, num_it=7, stop_div=end=='diverges')
+    with suppress(ValueError): learn.fit(3, cbs=[finder, Callback(after_batch=stop)])
+    assert all(map(torch.equal, tensors, before)) and len(finder.lrs)==dict(runs=7, diverges=len(finder.lrs), cancelled=2, fails=2)[end]
+    torch.testing.assert_close(learn.opt.state_dict(), state, rtol=0, atol=0)
+    learn.fit(1)
+    assert not torch.equal(tensors[0], before[0])

@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from learnloop import (Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelSaveException, CancelStepException,
     CancelTrainException, CancelValidException, EarlyStoppingCallback, GradientAccumulation, MixedPrecision, ReduceLROnPlateau, SaveModelCallback,
-    SpikeDetection, TerminateOnNaNCallback, TimeLimit, TrackerCallback, ValidateCallback, ValidateEvery, ValueMetric)
+    DataLoaders, SpikeDetection, TerminateOnNaNCallback, TimeLimit, TrackerCallback, ValidateCallback, ValidateEvery, ValueMetric)
 from torch import nn
 from torch.nn import functional as F
 
@@ -18,7 +18,7 @@ VALUES = st.lists(FINE | st.sampled_from([NAN, INF, -INF]), min_size=1, max_size
 
 def scripted(values, cbs=None, **kwargs):
     "A learner whose metric `score` is `values[epoch]`; None for a validation that is cancelled after it began"
-    learn = mk_learner(cbs, defaults=True, metrics=ValueMetric(lambda: values[learn.epoch], 'score'), **kwargs)
+    learn = mk_learner(cbs, defaults=True, metrics=ValueMetric(lambda: values[learn.epoch], 'score', better='more'), **kwargs)
     def before_validate(cb):
         if values[cb.epoch] is None: raise CancelValidException
     cb = Callback(before_validate=before_validate)
@@ -60,8 +60,8 @@ def test_any_comparison_will_do_and_torch_lt_on_floats_is_no_type_error(comp, de
     run(values, cb := Log('score', comp, delta))
     assert cb._log==naive_best(values, comp in (operator.lt, np.less, torch.lt), delta)
 
-@pytest.mark.parametrize('monitor,less', [('valid_loss', True), ('train_loss', True), ('error_rate', True), ('accuracy', False), ('score', False)])
-def test_comparison_is_guessed_as_by_fastai(monitor, less): assert TrackerCallback(monitor).better(0, 1)==less
+@pytest.mark.parametrize('monitor', ['valid_loss', 'train_loss'])
+def test_less_of_a_loss_is_better(monitor): assert TrackerCallback(monitor).is_better(0, 1)
 
 @pytest.mark.parametrize('first', [NAN, INF, -INF])
 @pytest.mark.parametrize('comp', [operator.lt, operator.gt])
@@ -83,7 +83,8 @@ def test_without_a_recorder_the_error_says_so(cls):
     with pytest.raises(ValueError, match='add_cb\\(Recorder'): mk_learner().fit(1, cbs=cls(every_steps=1) if cls is ValidateCallback else cls())
 
 @pytest.mark.parametrize('kwargs,err,match', [
-    (dict(monitor=len), ValueError, 'comp=operator.lt'), (dict(monitor=3), TypeError, 'monitor is 3'), (dict(min_delta=-1), ValueError, 'min_delta is -1'),
+    (dict(monitor=len), ValueError, "better='less' or better='more'"), (dict(comp=operator.lt, better='less'), ValueError, 'both given'),
+    (dict(better='min'), ValueError, "'less' or 'more'"), (dict(mode='max'), TypeError, "it is better here .*'more' in place of 'max'"), (dict(monitor=3), TypeError, 'monitor is 3'), (dict(min_delta=-1), ValueError, 'min_delta is -1'),
     (dict(min_delta=NAN), ValueError, 'min_delta'), (dict(comp='min'), TypeError, "comp is 'min'")])
 def test_arguments_are_checked(kwargs, err, match):
     with pytest.raises(err, match=match): TrackerCallback(**kwargs)
@@ -236,7 +237,7 @@ def test_counts_are_whole_numbers(kwargs):
 def recording(values, name='x'):
     "Record `values` under `name`, one after each step"
     it = iter(values)
-    return heard('after_batch', lambda cb: cb.recorder.record('x', {name:next(it)}), order=55, run_valid=False, provides=[name])
+    return heard('after_batch', lambda cb: cb.recorder.record('x', {name:next(it)}), order=55, run_valid=False, provides={name:'more'})
 
 def test_a_stop_within_an_epoch_ends_training_there_and_the_epoch_in_good_order():
     seen = []
@@ -530,7 +531,7 @@ def test_weights_stay_finite_as_nan_is_found_before_the_step(how, why):
 
 def test_without_it_weights_break():
     learn = mk_learner(defaults=True, model=Broken('grad'))
-    learn.fit(2)
+    with pytest.warns(UserWarning, match='the training loss is nan'): learn.fit(2)
     assert not all_finite(learn.model)
 
 def test_nan_in_validation_ends_the_fit():
@@ -705,7 +706,7 @@ def test_validation_within_an_epoch_leaves_everything_as_it_was():
         learn.fit(2, cbs=[*cbs, heard('before_batch', lambda cb: modes.append((cb.model.training, cb.training)))])
         return learn,modes[:6]
     (a,_),(b,modes) = fit([]),fit([ValidateCallback(every_steps=1), ValidateCallback(every_steps=2, dl=batches(1, seed=5), name='test')])
-    assert same(a.model, b.model) and a.recorder.values==b.recorder.values and a.recorder.raw_losses==b.recorder.raw_losses
+    assert same(a.model, b.model) and a.recorder.values==[o[:3] for o in b.recorder.values] and a.recorder.raw_losses==b.recorder.raw_losses
     assert vars(a.count)==vars(b.count) and modes[0]==modes[3]==(True, True)
 
 def test_several_loaders_go_by_their_names():
@@ -742,10 +743,37 @@ def test_rows_in_the_table_have_its_columns(dl, ats):
     learn.logger = (rows := []).append
     kwargs = {} if dl else dict(steps_per_epoch=3)
     learn.fit(2, cbs=[ValidateCallback(every_steps=2), ValidateCallback(every_steps=2, dl=VALID, name='test')], **kwargs)
-    assert {len(o) for o in rows}=={5}
+    assert rows[0][1:6]==['train_loss', 'valid_loss', 'l1_loss', 'test_loss', 'test_l1_loss'] and {len(o) for o in rows}=={7}
     mine = [o for o in rows[1:] if isinstance(o[0], str)]
-    assert [o[0] for o in mine]==ats and all(o[1] is None and o[-1] is None for o in mine)
-    assert [o[2:4] for o in mine]==[list(o['values'].values()) for o in learn.recorder.records if o['name']=='valid']
+    assert [o[0] for o in mine]==[o for o in ats for _ in range(2)] and all(o[1] is None and o[-1] is None for o in mine)
+    for i,name in enumerate(('valid', 'test')):
+        assert [o[2+2*i:4+2*i] for o in mine[i::2]]==[list(o['values'].values()) for o in learn.recorder.records if o['name']==name]
+        assert all(o[4-2*i:6-2*i]==[None, None] for o in mine[i::2])
+
+@pytest.mark.parametrize('with_valid', [True, False])
+def test_another_set_has_its_values_in_the_row_of_the_epoch(with_valid):
+    learn = mk_learner(defaults=True, metrics=F.l1_loss, dls=(TRAIN, VALID if with_valid else None))
+    learn.recorder.train_metrics = True
+    learn.logger = (rows := []).append
+    learn.fit(2, cbs=ValidateCallback(every_epochs=1, dl=batches(2, seed=7), name='test'))
+    valid = ['valid_loss', 'valid_l1_loss']*with_valid
+    assert rows[0]==['epoch', 'train_loss', 'train_l1_loss', *valid, 'test_loss', 'test_l1_loss', 'time'] and len(rows)==3
+    assert [o[-3:-1] for o in rows[1:]]==[list(o['values'].values()) for o in learn.recorder.records] and len(learn.recorder.records)==2
+
+@pytest.mark.parametrize('named,k', [(True, 'test'), (True, 2), (False, 'dl2'), (False, 2), (True, 'by loader'), (True, -1)])
+@pytest.mark.parametrize('train_metrics', [False, True])
+def test_values_of_another_set_have_its_name(named, k, train_metrics):
+    test = batches(2, seed=7)
+    dls = DataLoaders(TRAIN, VALID, test=test) if named else DataLoaders(TRAIN, VALID, test)
+    learn = mk_learner(defaults=True, metrics=F.l1_loss, dls=dls)
+    learn.recorder.train_metrics = train_metrics
+    scores,name = learn.validate(dl=test) if k=='by loader' else learn.validate(k),'test' if named else 'dl2'
+    assert scores.names==[f'{name}_loss', f'{name}_l1_loss'] and scores==learn.validate(dl=batches(2, seed=7))
+    assert learn.validate().names==['valid_loss', 'valid_l1_loss' if train_metrics else 'l1_loss']
+    assert learn.validate('train').names==['train_loss', 'train_l1_loss'] and learn.validate(dl=batches(1)).names[0]=='valid_loss'
+    assert learn.validate(dl=VALID).names[0]=='valid_loss'
+    both = mk_learner(defaults=True, metrics=F.l1_loss, dls=(TRAIN, TRAIN))
+    assert both.validate().names[0]=='valid_loss' and both.validate(0).names[0]=='train_loss'
 
 def test_names_of_metrics_when_training_has_some_too():
     learn = mk_learner(defaults=True, metrics=F.l1_loss)

@@ -58,6 +58,9 @@ def fitted(dl, *cbs, n_epoch=1, opt_func=SGD, **kw):
 
 # --- accumulation: rows 3 and 4 of the pain list, invariant 6
 
+small_windows = pytest.mark.filterwarnings('ignore:GradientAccumulation. n_acc is')
+
+@small_windows
 @covering(2, loader=[list, NoLength],
     clip=[None, .5],
     opt_func=[SGD, momentum, Adam],
@@ -73,6 +76,7 @@ def test_weights_are_those_of_the_big_batch(sizes, kw, opt_func, clip, loader):
     assert learn.count.opt_steps==2*len(wins) and learn.count.batches==2*len(bs)
     assert all(p.grad is None for p in learn.model.parameters())
 
+@small_windows
 @pytest.mark.parametrize('loader', [list, NoLength])
 @pytest.mark.parametrize('sizes', [[4]*8, [2, 2, 4]*2, [4, 4, 4], [8, 8, 4, 4]], ids=str)
 def test_weights_are_exactly_those_of_the_big_batch_where_numbers_are_exact(sizes, loader):
@@ -109,9 +113,25 @@ def test_point_7_a_step_cancelled_when_it_is_told_of_ends_its_window(order):
     assert learn.count.opt_steps==4
     assert_close(weights(learn.model), weights(by_hand(windows(bs, n_batches=2))))
 
+@small_windows
 def test_window_of_one_batch_is_the_plain_loop_to_the_bit():
     bs = data([20]*3)
     assert same(fitted(bs, GradientAccumulation(12)).model, fitted(bs).model)
+
+@pytest.mark.parametrize('n_acc,sizes,kw', [(4, [8]*4, {}), (8, [8]*4, {}), (4, [32, 8, 8], {}), (lambda e: 4, [8]*4, {}),
+    (6, [8]*4, dict(count=lambda learn: 2*learn.bs))], ids=str)
+def test_a_window_no_larger_than_a_batch_warns_once(n_acc, sizes, kw):
+    acc = GradientAccumulation(n_acc, **kw)
+    with pytest.warns(UserWarning, match='each batch makes a step and nothing is accumulated') as ws:
+        learn = fitted(data(sizes), acc, n_epoch=2)
+        learn.fit(1)
+    n = n_acc(0) if callable(n_acc) else n_acc
+    assert len(ws)==1 and f'give n_batches={n};' in str(ws[0].message) and f"a batch has {sizes[0]*(2 if kw else 1)}" in str(ws[0].message)
+    assert learn.count.opt_steps==3*len(sizes)
+
+@pytest.mark.parametrize('kw,sizes', [(dict(n_acc=16), [8]*4), (dict(n_acc=12), [8, 20, 8]), (dict(n_batches=4), [8]*4), (dict(n_acc=1), [8]*4),
+    (dict(n_acc=lambda e: 1), [8]*4), (dict(n_acc=16), [8])], ids=str)
+def test_a_window_that_is_meant_so_warns_of_nothing(kw, sizes): fitted(data(sizes), GradientAccumulation(**kw), n_epoch=2)
 
 def test_tail_window_has_its_full_weight_lightning():
     "Lightning divides the tail by the full n: its gradient is too small"
@@ -347,6 +367,7 @@ def test_accumulation_in_bf16_with_clipping():
     assert_close(weights(learn.model), weights(m), rtol=1e-2, atol=2e-3)
     assert learn.count.opt_steps==2
 
+@small_windows
 @pytest.mark.parametrize('clip', [None, .5])
 @pytest.mark.parametrize('sizes', SIZES.values(), ids=SIZES)
 def test_accumulation_with_loss_scaling_and_clipping(sizes, clip):

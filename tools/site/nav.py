@@ -13,7 +13,7 @@ WINGS = dict(loop='The loop', measure='Measuring', train='Training', keep='Keepi
 ABOUT = dict(tutorials='Whole tasks, from data to a trained model', coming='Scripts before and after, and what is called otherwise here',
     reference='Every page of the API, by what it is for')
 # Pages of `explanations` that answer a question of a user; the others say how it works inside
-ELSEWHERE = dict(clusters='howto', tested_with='coming', moved_scripts='coming')
+ELSEWHERE = dict(clusters='howto', tested_with='coming', moved_scripts='coming', when_to_use='start', glossary='start')
 
 def is_inside(page):
     "Is the module of `page` one that users have nothing from: no name of the package, no method of a class of another module?"

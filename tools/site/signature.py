@@ -82,6 +82,9 @@ def _kind(o, code):
     if isinstance(o, (property,cached_property)): return 'property'
     return 'async' if code.startswith('async') else ''
 
+# What `learnloop.loop.help` adds to docstrings: the page has it as a table
+_PARAMS = re.compile(r'\n\n(?:Parameters:(?:\n    .*)+\n?)?(?:Returns: .*)?\Z')
+
 def doc_md(s, name=None):
     "The markdown `s` of `show_doc`, of `name` if a decorator has made it forget its class, as a page has it; other markdown as it is"
     m = _DOC.match(s.strip())
@@ -95,4 +98,4 @@ def doc_md(s, name=None):
         table = _table(params, ret)
         code = _call(name, params, '' if ret[3] else ret[1], _kind(_object(m['url'], name), code))
     else: table = ''
-    return '\n\n'.join(filter(None, [head, link, f'```python\n{code}\n```', m['rest'].strip(), table]))
+    return '\n\n'.join(filter(None, [head, link, f'```python\n{code}\n```', _PARAMS.sub('', m['rest'].strip()), table]))

@@ -3,14 +3,7 @@
 
 from typing import Any
 
-__all__ = ['described', 'find_commit', 'run_facts', 'flat_facts']
-
-def described(o: Any, depth: int=5) -> Any:
-    """Describe `o` as plain data, the same in each process that makes it alike
-
-    - `o`: Anything
-    - `depth`: Containers and objects within each other of which more than the type is told
-    """
+__all__ = ['find_commit', 'run_facts', 'flat_facts', 'about_run']
 
 def find_commit(folder: Any=None) -> str | None:
     """Find the commit that is checked out
@@ -21,7 +14,7 @@ def find_commit(folder: Any=None) -> str | None:
     """
 
 def run_facts(learn: Any) -> dict:
-    """Collect what a run is
+    """Describe the run that `learn` is for
 
     - `learn`: The learner, in a fit or outside of one
 
@@ -34,4 +27,12 @@ def flat_facts(facts: dict) -> dict:
     - `facts`: As `run_facts` has them
 
     Returns: Name with dots -> a number, text or list
+    """
+
+def about_run(learn: Any) -> dict:
+    """Describe the run as far as training depends on it, with a hash of some items
+
+    - `learn`: The learner, in a fit or outside of one
+
+    Returns: Topic -> facts by name, plain data
     """

@@ -1,0 +1,128 @@
+"`learn.predict` of one item: with its target or without, whatever loader trained the model, and never a batch taken for an item"
+import pytest, torch
+from collections import namedtuple
+from learnloop import DataLoaders, Learner
+from torch import nn
+from torch.utils.data import DataLoader, Dataset, IterableDataset, default_collate
+
+N,F_IN = 6,4
+X,Z = torch.randn(N, F_IN, generator=torch.Generator().manual_seed(0)),torch.arange(N*1.)
+Y = torch.arange(N)%3
+Pair = namedtuple('Pair', 'x y')
+
+class Net(nn.Module):
+    "Scores of three classes for inputs in whatever form"
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.l = nn.Linear(F_IN, 3)
+        self.seen = []
+    def forward(self, x, z=None, y=None):
+        self.seen.append(x)
+        if isinstance(x, dict): x,z = x['x'],x.get('z')
+        if isinstance(x, (tuple,list)): x,z = x
+        if x.dtype==torch.int64: x = nn.functional.one_hot(x, F_IN).float().mean(1)  # tokens, of any number
+        return self.l(x if z is None else x+z[:,None].float())
+
+class Items(Dataset):
+    "A data set of `items`, of any type"
+    def __init__(self, items): self.items,self.n_read = items,0
+    def __len__(self): return len(self.items)
+    def __getitem__(self, i):
+        self.n_read += 1
+        return self.items[i]
+
+class Stream(IterableDataset):
+    def __init__(self, items): self.items = items
+    def __iter__(self): return iter(self.items)
+
+def texts(items):
+    "Pad lists of tokens, as a collate function of a tokenizer does"
+    xs,ys = zip(*items, strict=True)
+    n = max(map(len, xs))
+    return torch.stack([nn.functional.pad(torch.as_tensor(x), (0, n-len(x))) for x in xs]),torch.stack(ys)
+
+def to_dict(items): return dict(zip('xy', default_collate(items), strict=True))
+
+TOKENS = [torch.arange(i+2)%F_IN for i in range(N)]
+# How an item looks, whole and without its target; the arguments of the loaders; for dicts, a target's name
+KINDS = dict(
+    tuples  = (lambda i: (X[i], Y[i]), lambda i: X[i], {}),
+    lists   = (lambda i: [X[i], Y[i]], lambda i: X[i], {}),
+    named   = (lambda i: Pair(X[i], Y[i]), lambda i: X[i], {}),
+    arrays  = (lambda i: (X[i].numpy(), int(Y[i])), lambda i: X[i].numpy(), {}),
+    two     = (lambda i: (X[i], Z[i], Y[i]), lambda i: (X[i], Z[i]), {}),
+    numbers = (lambda i: (X[i], float(Z[i]), int(Y[i])), lambda i: (X[i], float(Z[i])), {}),
+    inner   = (lambda i: ((X[i], Z[i]), Y[i]), lambda i: (X[i], Z[i]), {}),
+    of_dict = (lambda i: (dict(x=X[i], z=Z[i]), Y[i]), lambda i: dict(x=X[i], z=Z[i]), {}),
+    dicts   = (lambda i: dict(x=X[i], z=Z[i], y=Y[i]), lambda i: dict(x=X[i], z=Z[i]), dict(targ='y')),
+    n_inp   = (lambda i: (X[i], Z[i]), None, dict(n_inp=2)),
+    bare    = (lambda i: X[i], None, {}),
+    made    = (lambda i: (X[i], Y[i]), None, dict(targ='y', collate_fn=to_dict)),
+    tokens  = (lambda i: (TOKENS[i], Y[i]), None, dict(collate_fn=texts)))
+LOADERS = dict(map=lambda items, **kw: DataLoader(Items(items), 2, **kw), stream=lambda items, **kw: DataLoader(Stream(items), 2, **kw),
+    batches=lambda items, **kw: [*DataLoader(Items(items), 2, **kw)],
+    whole=lambda items, **kw: DataLoader(Items([*DataLoader(Items(items), 2, **kw)]), batch_size=None),
+    several=lambda items, **kw: DataLoader(Items(items), batch_sampler=[[0,1],[2,3],[4,5]], **kw))
+
+def mk(kind, loader):
+    whole,bare,how = KINDS[kind]
+    dl = LOADERS[loader]([whole(i) for i in range(N)], **{k:v for k,v in how.items() if k=='collate_fn'})
+    return Learner(DataLoaders(dl, device='cpu', **{k:v for k,v in how.items() if k!='collate_fn'}), Net(), nn.functional.cross_entropy),whole,bare
+
+WITH_Z = 'two','numbers','inner','of_dict','dicts','n_inp'
+CASES = [(k, l) for k in KINDS for l in LOADERS if 'collate_fn' not in KINDS[k][2] or l in ('map','stream','several')]
+
+@pytest.mark.parametrize('kind,loader', CASES)
+def test_an_item_is_predicted_as_its_batch_is(kind, loader):
+    learn,whole,bare = mk(kind, loader)
+    rng = torch.get_rng_state()
+    for i in range(3):
+        x = nn.functional.one_hot(TOKENS[i], F_IN).float().mean(0) if kind=='tokens' else X[i]+Z[i] if kind in WITH_Z else X[i]
+        for item in (whole(i), *([bare(i)] if bare else ())):
+            decision,scores = learn.predict(item)
+            torch.testing.assert_close(scores, learn.model.l(x).detach())
+            assert decision.shape==() and decision==scores.argmax(), 'over classes, not rows'
+    assert torch.equal(torch.get_rng_state(), rng)
+
+BATCHES = dict(tuples=[X[:3], X[:1], (X[:3], Y[:3])], lists=[X[:3], [X[:3], Y[:3]]], named=[Pair(X[:3], Y[:3])], arrays=[X[:3].numpy(), X[:3]],
+    two=[(X[:3], Z[:3]), (X[:3], Z[:3], Y[:3]), X[:3]], numbers=[(X[:3], Z[:3])], inner=[(X[:3], Z[:3]), ((X[:3], Z[:3]), Y[:3])],
+    of_dict=[dict(x=X[:3], z=Z[:3]), (dict(x=X[:3], z=Z[:3]), Y[:3])], dicts=[dict(x=X[:3], z=Z[:3]), dict(x=X[:1])],
+    n_inp=[(X[:3], Z[:3])], bare=[X[:3], X[:1]], tokens=[(torch.stack([TOKENS[0]]*3), Y[:3]), ([[0, 1], [1, 2], [2, 3]], Y[:3])])
+
+@pytest.mark.parametrize('kind,loader', [o for o in CASES if o[0] in BATCHES])
+def test_a_batch_is_no_item(kind, loader):
+    learn,whole,_ = mk(kind, loader)
+    for batch in BATCHES[kind]:
+        with pytest.raises(ValueError, match=r'takes one item: .* is [12]-dimensional, and [01]-dimensional in an item of the training set; it looks like a batch: use learn.get_preds'):
+            learn.predict(batch)
+    with pytest.raises(ValueError, match='is 0-dimensional, and 1-dimensional in .*; give an item like those'):
+        learn.predict(dict(x=X[0, 0]) if kind=='dicts' else ((dict(x=X[0, 0]), Y[0]) if kind=='of_dict' else ((X[0, 0], Z[0]), Y[0]) if kind=='inner' else X[0, 0]))
+    assert learn.model.seen==[], 'refused before the model is called'
+
+def test_a_training_item_is_read_once_and_only_its_structure_kept():
+    learn,whole,_ = mk('tuples', 'map')
+    for _ in range(3): learn.predict(X[0])
+    assert learn.dls.train.dataset.n_read==1
+    learn.dls.train = [(X[:, None], Y)]
+    assert learn.predict(X[:1])[1].shape==(1, 3), 'other data, other items'
+
+class Broken(Dataset):
+    def __len__(self): return N
+    def __getitem__(self, i): raise OSError('no such file')
+
+@pytest.mark.parametrize('dls', [DataLoaders(), DataLoaders(iter([(X, Y)])), DataLoaders(DataLoader(Broken(), 2)), DataLoaders([])], ids=['none', 'iterator', 'broken', 'empty'])
+def test_without_an_item_to_compare_with_an_input_is_taken_as_it_is(dls):
+    learn = Learner(dls, Net(), nn.functional.cross_entropy)
+    torch.testing.assert_close(learn.predict(X[0])[1], learn.model.l(X[0]).detach())
+    assert learn.predict((X[0], Z[0]))[1].shape==(3,), 'several inputs'
+    learn.dls.n_inp = 1
+    torch.testing.assert_close(learn.predict((X[0], Y[0]))[1], learn.model.l(X[0]).detach())
+
+def test_the_validation_set_tells_if_there_is_no_other():
+    with pytest.raises(ValueError, match='looks like a batch'): Learner(DataLoaders(None, [(X, Y)]), Net(), nn.functional.cross_entropy).predict(X[:3])
+
+def test_a_collate_function_that_needs_targets_gets_them():
+    learn,whole,_ = mk('tokens', 'map')
+    with pytest.raises(Exception) as e: learn.predict(TOKENS[0])
+    assert any(r'give the item with its target, as in learn.predict(ds[0])' in o for o in e.value.__notes__)

@@ -1,0 +1,146 @@
+"A run of several processes that stops inside an accumulation window goes on from there, in any number of processes"
+import os, shutil, warnings
+import torch
+from learnloop import EMA, Callback, CheckpointCallback, DataLoaders, GradientAccumulation, GradientClip
+from runs import TOL, Line, differ, mk_learner, weights
+from together import together
+from torch import nn
+from torch.nn import functional as F
+from torch.utils.data import DataLoader, IterableDataset
+
+STOPS,LIMIT = range(1, 7),100 # numbers of batches, of the 6 of an epoch; seconds
+
+# ---- what differs between processes: gradients in a window, buffers, the loss function's state, a callback's
+
+class Adaptive(nn.Module):
+    "Scales its input by two running means, of which a `state_dict` has one, has statistics, and drops some"
+    def __init__(self):
+        super().__init__()
+        self.register_buffer('mean', torch.zeros(5))
+        self.register_buffer('size', torch.zeros(5), persistent=False)
+        self.layers = nn.Sequential(nn.Linear(5, 8), nn.BatchNorm1d(8), nn.Dropout(.3), nn.Linear(8, 1))
+    def forward(self, x):
+        y = self.layers(x*(1+self.mean)*(1+self.size))
+        if self.training:
+            self.mean.lerp_(x.detach().mean(0), .5)
+            self.size.lerp_(x.detach().abs().mean(0), .5)
+        return y
+
+class Scaled(nn.Module):
+    "A loss with a weight of its own, of which torch's wrappers don't know"
+    def __init__(self):
+        super().__init__()
+        self.k = nn.Parameter(torch.ones(()))
+    def forward(self, p, y): return F.mse_loss(p*self.k, y) + .1*(self.k-2)**2
+
+class Worst(Scaled):
+    "The same, divided by the largest error that was seen so far"
+    def __init__(self):
+        super().__init__()
+        self.register_buffer('most', torch.zeros(()))
+    def forward(self, p, y):
+        if p.requires_grad: self.most.copy_(torch.maximum(self.most, (p-y).abs().max().detach()))
+        return super().forward(p, y)/(1+self.most)
+
+class Branches(nn.Module):
+    "The second one is taken in the first batch of three alone"
+    def __init__(self):
+        super().__init__()
+        self.a,self.b,self.n = nn.Linear(5, 1),nn.Linear(5, 1),nn.Buffer(torch.zeros((), dtype=torch.long))
+    def forward(self, x):
+        y = self.a(x)
+        if not self.training: return y
+        self.n += 1
+        return y+self.b(x) if self.n%3==1 else y
+
+class Wobble(Callback):
+    "Scales the loss by what this process alone knows"
+    run_valid = False
+    seen = 0.
+    def after_loss(self):
+        self.seen += self.learn.xb[0].abs().sum().item()
+        self.learn.loss_grad = self.learn.loss_grad*(1+self.seen%1)
+    def state_dict(self): return super().state_dict() | dict(seen=self.seen)
+    def load_state_dict(self, sd): self.seen = sd.get('seen', 0.)
+
+class Endless(IterableDataset):
+    "A stream that doesn't tell its length"
+    def __iter__(self):
+        ds = Line(45, 0, torch.float32)
+        yield from (ds[i] for i in range(len(ds)))
+
+def stream_dls(): return DataLoaders(DataLoader(Endless(), 8), DataLoader(Line(13, 1, torch.float32), 8))
+
+def windows(n): return lambda: [GradientAccumulation(n_batches=n), GradientClip(.5), EMA(.8)]
+def items(): return [GradientAccumulation(20), EMA(.8)]
+adam = dict(opt=torch.optim.AdamW, lr=.02)
+SETUPS = dict(batches=dict(cbs=windows(4)), items=dict(cbs=items, loss=Scaled) | adam, stream=dict(cbs=windows(9), dls=stream_dls),
+    branches=dict(cbs=windows(3), model=Branches, wrap=dict(find_unused_parameters=True)),
+    own=dict(cbs=lambda: [*windows(4)(), Wobble()], model=Adaptive, loss=Worst))
+CASES = [*(('ddp', nm) for nm in SETUPS), ('fsdp', 'items'), ('fsdp', 'own'), ('sharded', 'items')]
+NEAR = [(how, nm) for how,nm in CASES if nm!='own'] # what a process has for itself decides there, and other numbers of them end elsewhere
+
+class Stopped(Exception): told = True # of all processes, as all raise it
+
+class Stop(Callback):
+    "Ends the fit between two batches, after so many of them"
+    only_looks = agrees = True
+    def __init__(self, n): self.n = n
+    def between_batches(self):
+        if self.learn.count.batches==self.n: raise Stopped
+
+def fit(how, nm, folder=None, stop=None, keep_failed=False):
+    """Weights of the model and the loss after an epoch, and what was said to be other than before
+
+    A fit that is stopped goes on in this process, unless it has a folder: then there are no weights"""
+    kw = dict(SETUPS[nm])
+    cbs,wrap,loss = kw.pop('cbs')(),kw.pop('wrap', {}),kw.pop('loss', lambda: F.mse_loss)()
+    learn = mk_learner(cbs, loss=loss, **kw)
+    if how=='sharded': learn.to_fsdp(sharded_files=True)
+    elif how: getattr(learn, f'to_{how}')(**wrap)
+    saver = [CheckpointCallback(folder, every_epochs=9)] if folder else []
+    with learn.no_logging(), warnings.catch_warnings(record=True, action='always') as ws:
+        try: learn.fit(1, cbs=[*saver, last := Stop(stop)], resume=folder, keep_failed=keep_failed)
+        except Stopped:
+            if folder: return None,[]
+            last.n = None
+            learn.resume()
+    modules = [learn.model, *([loss] if isinstance(loss, nn.Module) else [])]
+    return [w for m in modules for w in weights(m)],[str(w.message) for w in ws if 'not exact' in str(w.message)]
+
+def each_stop(root, cases=CASES, stops=STOPS):
+    "What whole runs leave, and ones that stop after some batches and go on with as many processes, from a folder and in memory"
+    res = {}
+    for how,nm in cases:
+        at = root/f'{how} {nm}'
+        whole,_ = fit(how, nm)
+        for k in stops:
+            fit(how, nm, at/'run', k)
+            if os.environ['RANK']=='0': shutil.copytree(at/'run', at/f'{k}')
+        res[how,nm] = whole,fit(how, nm, at/'run'),fit(how, nm, stop=2),fit(how, nm, stop=5, keep_failed=True)
+    return res
+
+def go_on(root, stops, alone=False):
+    "What runs leave that go on from where others stopped"
+    return {(how,nm):[fit(None if alone else how, nm, root/f'{how} {nm}'/f'{k}')[0] for k in stops] for how,nm in NEAR}
+
+def by_three(root): return go_on(root, (2, 5)),each_stop(root/'again', [('ddp', 'batches'), ('fsdp', 'items')], (1, 3, 5))
+
+def check_exact(ranks):
+    for case in ranks[0]:
+        for whole,*ends in (r[case] for r in ranks):
+            for got,said in ends: assert all(map(torch.equal, whole, got)) and not said, (case, differ(whole, got), said)
+
+def test_a_run_stopped_after_each_batch_of_a_window_ends_like_one_that_is_not(tmp_path):
+    "Bit for bit with as many processes, two or three, and within rounding with one and with three"
+    two = together(each_stop, tmp_path/'two', timeout=LIMIT)
+    check_exact(two)
+    for at in ('one', 'three'): shutil.copytree(tmp_path/'two', tmp_path/at)
+    three = together(by_three, tmp_path/'three', n=3, timeout=LIMIT)
+    check_exact([again for _,again in three])
+    for got in (go_on(tmp_path/'one', STOPS, alone=True), *(o for o,_ in three)):
+        far = {case:far for case,every in got.items() if max(far := [differ(two[0][case][0], o) for o in every])>TOL}
+        assert not far, far
+    _,said = fit(None, 'own', tmp_path/'one'/'ddp own'/'2')
+    assert said==['not exact: was 2 processes, is one process: random numbers in the model differ; the state of buffers of the model, '
+        'buffers of the loss function, Wobble is that of the first process; batches and their order are the same']
