@@ -7,22 +7,23 @@ Docs: https://learnloop.github.io/learnloop/keep/last_line.html.md"""
 # %% auto #0
 __all__ = ['is_script', 'last_line', 'end_in_a_line']
 
-# %% ../../nbs/keep/08_last_line.ipynb #5f44f0e2
+# %% ../../nbs/keep/08_last_line.ipynb #84c825f6
 import sys, sysconfig
 from contextlib import suppress
 from pathlib import Path
 from .storage import list_checkpoints
 from ..loop.checks import safely
 
-# %% ../../nbs/keep/08_last_line.ipynb #d7c0d953
+# %% ../../nbs/keep/08_last_line.ipynb #b0a56a6a
 def is_script()->bool:
     "Tell whether the main program is a script of the user, which nobody can type into when it is over"
     file = getattr(sys.modules.get('__main__'), '__file__', None)
     if file is None or hasattr(sys, 'ps1') or sys.flags.interactive: return False
-    installed = [Path(p).resolve() for k,p in sysconfig.get_paths().items() if k in ('stdlib','purelib','platlib','scripts')]
+    paths = sysconfig.get_paths()
+    installed = [Path(paths[k]).resolve() for k in ('stdlib','purelib','platlib','scripts')]
     return not any(Path(file).resolve().is_relative_to(p) for p in installed)
 
-# %% ../../nbs/keep/08_last_line.ipynb #eaf64adf
+# %% ../../nbs/keep/08_last_line.ipynb #fc8a9e6c
 def _here(path):
     "`path` from the current folder, if it is in that"
     cwd,path = Path.cwd(),Path(path)
@@ -38,12 +39,12 @@ def last_line(
     folder = next((_here(o.folder) for o in cbs if hasattr(o, 'folder') and getattr(o, 'on_error', False)), None)
     there = list_checkpoints(folder, verify=False) if folder is not None else []
     if not there:
-        return (f"KeyboardInterrupt in {where}; nothing was saved. fit(…, resume='folder') saves checkpoints there, and "
-            'continues from the newest if the script is run again')
+        return (f"KeyboardInterrupt in {where}; nothing was saved. fit(…, resume='folder') saves checkpoints there, "
+            'and continues from the newest if the script is run again')
     return (f'KeyboardInterrupt in {where}; saved in {there[-1].path}. To continue, run the script again with '
         f"fit(…, resume={str(folder)!r})")
 
-# %% ../../nbs/keep/08_last_line.ipynb #b260aa26
+# %% ../../nbs/keep/08_last_line.ipynb #755c0fa1
 def end_in_a_line(
     e:KeyboardInterrupt, # What ends the fit
     learn # The learner

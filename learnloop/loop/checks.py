@@ -66,6 +66,7 @@ class NoAttribute(AttributeError):
     def __str__(self): return self.args[0] + (safely(self.advice) if self.advice else '')
     def __reduce__(self): return type(self),(str(self),)
 
+# %% ../../nbs/loop/09_checks.ipynb #cd308882
 def fold_frames(
     e:BaseException, # An error that leaves a method of the learner
     tb # Its traceback below the frame that is running, whose variables would refer to it

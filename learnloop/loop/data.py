@@ -114,15 +114,18 @@ class DataLoaders:
     valid_ds = property(lambda self: getattr(self.valid, 'dataset', None), doc="Validation dataset, if there is one")
     names    = property(lambda self: [k for k in self._names if getattr(self, k) is not None], doc="Of the loaders")
     loaders  = property(lambda self: [getattr(self, k) for k in self.names], doc="The loaders, in order")
-    def __getattr__(self, k):
-        if k.startswith('__') or '_names' not in vars(self): raise AttributeError(k)
-        raise NoAttribute(f'DataLoaders has no attribute {k!r}', partial(_what_instead, k, dir(self)))
     def __len__(self):  return len(self.names)
     def __bool__(self): return True  # no loaders, for inference, is still an answer
     def __iter__(self): return iter(self.loaders)
     def __repr__(self):
         lens = ['?' if (n := batch_len(o)) is None else n for o in self]
         return f"DataLoaders({', '.join(f'{k}: {n}' for k,n in zip(self.names, lens, strict=True))}; {self.device})"
+
+# %% ../../nbs/loop/02_data.ipynb #046e1cd7
+def _missing(self, k):
+    if k.startswith('__') or '_names' not in vars(self): raise AttributeError(k)
+    raise NoAttribute(f'DataLoaders has no attribute {k!r}', partial(_what_instead, k, dir(self)))
+DataLoaders.__getattr__ = _missing  # by `@patch`, it would be one of the module
 
 # %% ../../nbs/loop/02_data.ipynb #7d21c0a2
 @patch

@@ -59,36 +59,49 @@ def _of_dtypes(learn, *got):
     return (f"weights are {str(own).removeprefix('torch.')}: convert the input in the dataset, by x.float(), or "
         'x.float()/255 for images of bytes; learn.model.double() computes in float64')
 
+# %% ../../nbs/loop/08_errors.ipynb #9367e2b9
 def _of_channels(learn, shape, takes, got):
     if shape.split(', ')[-1]==takes: return 'channels are last in this batch: x.permute(0, 3, 1, 2) has them first'
     return f'the convolution takes {takes} channels, and got {got}: nn.Conv2d({got}, …)'
 
+def _of_features(learn, got, takes):
+    return (f'the linear layer takes {takes} features, and got {got}: nn.Linear({got}, …), or reshape its input, such '
+        'as by nn.Flatten()')
+
+def _of_items(learn, n, m):
+    return (f'there are {n} predictions for {m} targets: a layer may mix items, such as x.view(-1, …) in place of '
+        'x.flatten(1), or collate_fn pairs unequal ones')
+
 # %% ../../nbs/loop/08_errors.ipynb #3d52ce6f
 _ADVICE = {
-    'expected target dtype to be Long|expected scalar type Long': "cross-entropy takes the number of an item's class, as int64: "
-        'y.long() in the dataset',
-    'multi-target not supported': "cross-entropy takes one class for each item, in targets of shape (n,): y.squeeze(-1) for a "
-        'column of them; for several labels of an item, nn.BCEWithLogitsLoss()',
+    'expected target dtype to be Long|expected scalar type Long':
+    "cross-entropy takes the number of an item's class, as int64: y.long() in the dataset",
+    'multi-target not supported':
+    'cross-entropy takes one class for each item, in targets of shape (n,): y.squeeze(-1) for a column of them; for '
+    'several labels of an item, nn.BCEWithLogitsLoss()',
     r'Target (-?\d+) is out of bounds': _of_labels,
-    'device-side assert': 'a label or an index is out of range, most likely: run a batch on the CPU, '
-        "DataLoaders(…, device='cpu'), to see which",
-    r'must have the same dtype, but got (\w+) and (\w+)|Input type \((.*?)\) and (?:bias|weight) type \((.*?)\)': _of_dtypes,
-    r'shapes cannot be multiplied \(\d+x(\d+) and (\d+)x\d+\)': lambda learn, got, takes: f'the linear layer takes {takes} '
-        f'features, and got {got}: nn.Linear({got}, …), or reshape its input, such as by nn.Flatten()',
+    'device-side assert':
+    "a label or an index is out of range, most likely: DataLoaders(…, device='cpu') shows which",
+    r'must have the same dtype, but got (\w+) and (\w+)|Input type \((.*?)\) and (?:bias|weight) type \((.*?)\)':
+    _of_dtypes,
+    r'shapes cannot be multiplied \(\d+x(\d+) and (\d+)x\d+\)': _of_features,
     r'expected input\[(.*?)\] to have (\d+) channels, but got (\d+) channels': _of_channels,
-    'index out of range in self': 'an embedding has no row for an index that it got: num_embeddings must be larger than each',
-    "'indices' to have one of the following scalar types": 'an embedding takes indices, as int64: x.long() in the dataset',
-    "can't be cast to the desired output type (?:Long|Int|Byte|Bool)": 'this loss takes targets of floats: y.float() in the '
-        'dataset',
-    'must be the same as input size': 'give targets the shape of predictions, by y.unsqueeze(-1), or take a loss that does, '
-        'such as BCEWithLogitsLossFlat()',
-    r'input batch_size \((\d+)\) to match target batch_size \((\d+)\)': lambda learn, n, m: f'there are {n} predictions for '
-        f'{m} targets: a layer may mix items, such as x.view(-1, …) in place of x.flatten(1), or collate_fn pairs unequal ones',
-    r'must be Tensor, not (?:numpy\.)?ndarray': 'the batch has NumPy arrays: a DataLoader makes tensors of them, or '
-        'torch.as_tensor(x)',
-    'to be on the same device': 'batches and weights are on the device of the loaders: have what forward or the loss makes '
-        'there, too, by device=x.device, or by register_buffer for what a module keeps'}
+    'index out of range in self':
+    'an embedding has no row for an index that it got: num_embeddings must be larger than each',
+    "'indices' to have one of the following scalar types":
+    'an embedding takes indices, as int64: x.long() in the dataset',
+    "can't be cast to the desired output type (?:Long|Int|Byte|Bool)":
+    'this loss takes targets of floats: y.float() in the dataset',
+    'must be the same as input size':
+    'give targets the shape of predictions, by y.unsqueeze(-1), or take a loss that does, BCEWithLogitsLossFlat()',
+    r'input batch_size \((\d+)\) to match target batch_size \((\d+)\)': _of_items,
+    r'must be Tensor, not (?:numpy\.)?ndarray':
+    'the batch has NumPy arrays: a DataLoader makes tensors of them, or torch.as_tensor(x)',
+    'to be on the same device':
+    'batches and weights are on the device of the loaders: make other tensors there, too, by device=x.device, and keep '
+    'them in modules by register_buffer'}
 
+# %% ../../nbs/loop/08_errors.ipynb #83bda6e1
 def torch_advice(
     learn, # A learner, in a batch
     e:BaseException # An error of the model or the loss function
@@ -98,7 +111,7 @@ def torch_advice(
         if m := re.search(pattern, str(e)): return advice if isinstance(advice, str) else advice(learn, *m.groups())
     return ''
 
-# %% ../../nbs/loop/08_errors.ipynb #9a3c593e
+# %% ../../nbs/loop/08_errors.ipynb #b0271c73
 _LESS = ('a smaller batch takes less memory: learn.find_batch_size(mk_dl) finds the largest that fits, '
     'GradientAccumulation makes up for the rest')
 _WORKER = ('the system killed a worker, mostly for want of memory: fewer workers, smaller batches, '
@@ -112,14 +125,15 @@ _CALL = ('of a tuple, all but the last element are inputs (xb) unless DataLoader
 _DICT_CALL = "a dict goes to the model by name: DataLoaders(…, targ={0!r}) takes {0!r} out of it, as the target"
 _TURN_CALL = ('the loss of a turn is called without arguments, as in learn.turn(lambda: '
     'F.mse_loss(self.forward(), self.y)); and ' + _CALL)
-_NESTED = ('the input is one element of the batch, a tuple of {}, which the model gets as one argument: have the loader '
-    'give a flat tuple, (a, b, y), with DataLoaders(…, n_inp=2), or have forward take the tuple')
+_NESTED = ('the input is one element of the batch, a tuple of {}, which the model gets as one argument: have the '
+    'loader give a flat tuple, (a, b, y), with DataLoaders(…, n_inp=2), or have forward take the tuple')
 _NO_TARG = ("the batch {} has no targets (yb is empty): if it has them under a name, DataLoaders(…, targ='name') says "
     'which; if the model returns its own loss, give the learner no loss_func')
 _GRAPH = ('what a loss is made of outside of its turn has a graph that is gone after the first time backward: make it '
     'in the function that is the loss, which SAM, MicroBatch and closures call again; or, for another turn over the '
     'same graph, learn.turn(…, retain_graph=True) before it')
 
+# %% ../../nbs/loop/08_errors.ipynb #9a3c593e
 def tip(
     learn, # A learner
     e:BaseException # An error in one of its phases

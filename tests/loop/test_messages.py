@@ -1,4 +1,5 @@
 "What a user of another library does first, and gets wrong: each message names the value, the rule and the fix"
+import re
 from functools import partial
 import pytest, torch
 from learnloop import *
@@ -26,44 +27,65 @@ def later_loss():
 
 CASES = {
     # arguments of other names
-    'fit_one_cycle lr': (lambda: mk().fit_one_cycle(1, lr=.1), "'lr'.*lr_max"), 'fit_sgdr lr': (lambda: mk().fit_sgdr(1, 1, lr=.1), "'lr'.*lr_max"),
-    'fine_tune lr': (lambda: mk().fine_tune(1, lr=.1), "'lr'.*base_lr"), 'fine_tune n_epoch': (lambda: mk().fine_tune(n_epoch=1), "'n_epoch'.*epochs"),
-    'from_dsets': (lambda: DataLoaders.from_dsets(DS, batch_size=4), "'batch_size'.*bs"), 'validate': (lambda: mk().validate(BATCHES), r'ds_idx is \[.*number or the name.*dl=…'),
-    'get_preds': (lambda: mk().get_preds(DataLoader(DS)), 'ds_idx is DataLoader.*dl=…'), 'show_results': (lambda: mk().show_results(DataLoader(DS)), 'ds_idx is DataLoader.*dl=…'),
+    'fit_one_cycle lr': (lambda: mk().fit_one_cycle(1, lr=.1), "'lr'.*lr_max"),
+    'fit_sgdr lr': (lambda: mk().fit_sgdr(1, 1, lr=.1), "'lr'.*lr_max"),
+    'fine_tune lr': (lambda: mk().fine_tune(1, lr=.1), "'lr'.*base_lr"),
+    'fine_tune n_epoch': (lambda: mk().fine_tune(n_epoch=1), "'n_epoch'.*epochs"),
+    'from_dsets': (lambda: DataLoaders.from_dsets(DS, batch_size=4), "'batch_size'.*bs"),
+    'validate': (lambda: mk().validate(BATCHES), r'ds_idx is \[.*number or the name.*dl=…'),
+    'get_preds': (lambda: mk().get_preds(DataLoader(DS)), 'ds_idx is DataLoader.*dl=…'),
+    'show_results': (lambda: mk().show_results(DataLoader(DS)), 'ds_idx is DataLoader.*dl=…'),
     # a class in place of an instance, or the other way round
     'loss class': (lambda: mk(loss_func=nn.CrossEntropyLoss), r'class CrossEntropyLoss.*function of \(pred, \*yb\).*CrossEntropyLoss\(…\)'),
     'loss partial': (lambda: mk(loss_func=partial(nn.CrossEntropyLoss, label_smoothing=.1)), r'class CrossEntropyLoss.*CrossEntropyLoss\(…\)'),
-    'loss set': (later_loss, 'class CrossEntropyLoss.*give an instance'), 'loss string': (lambda: mk(loss_func='mse'), "'mse'.*function.*F.cross_entropy"),
-    'loss is opt': (lambda: mk(loss_func=torch.optim.SGD), 'class SGD.*opt_func'), 'model class': (lambda: mk(model=nn.Linear), r'Linear.*nn.Module.*Linear\(…\)'),
-    'swapped': (lambda: Learner(nn.Linear(4, 3), BATCHES, F.cross_entropy), r'a list.*nn.Module.*Learner\(dls, model'), 'opt string': (lambda: fit(opt_func='adam'), "'adam'.*torch.optim.Adam"),
+    'loss set': (later_loss, 'class CrossEntropyLoss.*give an instance'),
+    'loss string': (lambda: mk(loss_func='mse'), "'mse'.*function.*F.cross_entropy"),
+    'loss is opt': (lambda: mk(loss_func=torch.optim.SGD), 'class SGD.*opt_func'),
+    'model class': (lambda: mk(model=nn.Linear), r'Linear.*nn.Module.*Linear\(…\)'),
+    'swapped': (lambda: Learner(nn.Linear(4, 3), BATCHES, F.cross_entropy), r'a list.*nn.Module.*Learner\(dls, model'),
+    'opt string': (lambda: fit(opt_func='adam'), "'adam'.*torch.optim.Adam"),
     'opt fails': (lambda: fit(opt_func=lambda ps, lr: torch.optim.SGD(ps, lr=lr, momentum=-1)), 'momentum.*opt_func made the optimizer with lr=0.001'),
     'metric class': (lambda: fit(metrics=type('Needs', (Metric,), dict(__init__=lambda self, task: None, accumulate=lambda self, learn: None))), r'task.*class Needs.*Needs\(…\)'),
-    'metric value': (lambda: fit(metrics=[torch.tensor(.5)]), 'tensor.*is no metric.*without calling it'), 'metric dict': (lambda: fit(metrics=dict(a=accuracy)), 'is no metric.*list'),
-    'callback class': (lambda: mk(cbs=CheckpointCallback), r'folder.*class CheckpointCallback.*CheckpointCallback\(…\)'), 'callback function': (lambda: mk(cbs=[print]), r'is no callback.*Callback\(after_batch=f\)'),
-    'scheduler': (lambda: mk(cbs=torch.optim.lr_scheduler.StepLR), r'StepLR.*is no callback.*TorchScheduler\(f\)'), 'device': (lambda: DataLoaders([1], device='gpu'), "device='gpu'.*'cuda'"),
+    'metric value': (lambda: fit(metrics=[torch.tensor(.5)]), 'tensor.*is no metric.*without calling it'),
+    'metric dict': (lambda: fit(metrics=dict(a=accuracy)), 'is no metric.*list'),
+    'callback class': (lambda: mk(cbs=CheckpointCallback), r'folder.*class CheckpointCallback.*CheckpointCallback\(…\)'),
+    'callback function': (lambda: mk(cbs=[print]), r'is no callback.*Callback\(after_batch=f\)'),
+    'scheduler': (lambda: mk(cbs=torch.optim.lr_scheduler.StepLR), r'StepLR.*is no callback.*TorchScheduler\(f\)'),
+    'device': (lambda: DataLoaders([1], device='gpu'), "device='gpu'.*'cuda'"),
     # loaders and batches
-    'list of loaders': (lambda: mk(dls=[DataLoader(DS)]), r'\[DataLoader\].*tuple, \(train, valid\)'), 'dataset': (lambda: mk(dls=DS), 'TensorDataset is no loader.*DataLoaders.from_dsets'),
-    'no targ': (lambda: fit(dict(x=X, y=Y), Named()), r"'y'.*DataLoaders\(…, targ='y'\)"), 'no targ, taken': (lambda: fit(dict(x=X), Named()), r"no targets.*targ='name'"),
-    'no targ, metric': (lambda: fit(dict(x=X), Named(), metrics=accuracy), r"accuracy.*0 target.*targ='name'"), 'nested': (lambda: fit(((X, X), Y), Two()), r'tuple of 2.*\(a, b, y\).*n_inp=2'),
-    'targ of a tuple': (lambda: mk(dls=DataLoaders(BATCHES, targ='y')).fit(1), "targ='y'.*targ=1"), 'numpy': (lambda: fit((X.numpy(), Y.numpy())), 'ndarray.*torch.as_tensor'),
-    'dls.c': (lambda: mk().dls.c, "'c'.*number of classes.*model"), 'dls.show_batch': (lambda: mk().dls.show_batch(), "'show_batch'.*dls.one_batch"),
-    'dls.valid_dl': (lambda: mk().dls.valid_dl, "'valid_dl'.*dls.valid"), 'dls.vocab': (lambda: mk().dls.vocab, "'vocab'.*dls.train_ds"), 'dls.trian': (lambda: mk().dls.trian, "'trian'.*'train'"),
+    'list of loaders': (lambda: mk(dls=[DataLoader(DS)]), r'\[DataLoader\].*tuple, \(train, valid\)'),
+    'dataset': (lambda: mk(dls=DS), 'TensorDataset is no loader.*DataLoaders.from_dsets'),
+    'no targ': (lambda: fit(dict(x=X, y=Y), Named()), r"'y'.*DataLoaders\(…, targ='y'\)"),
+    'no targ, taken': (lambda: fit(dict(x=X), Named()), r"no targets.*targ='name'"),
+    'no targ, metric': (lambda: fit(dict(x=X), Named(), metrics=accuracy), r"accuracy.*0 target.*targ='name'"),
+    'nested': (lambda: fit(((X, X), Y), Two()), r'tuple of 2.*\(a, b, y\).*n_inp=2'),
+    'targ of a tuple': (lambda: mk(dls=DataLoaders(BATCHES, targ='y')).fit(1), "targ='y'.*targ=1"),
+    'numpy': (lambda: fit((X.numpy(), Y.numpy())), 'ndarray.*torch.as_tensor'),
+    'dls.c': (lambda: mk().dls.c, "'c'.*number of classes.*model"),
+    'dls.show_batch': (lambda: mk().dls.show_batch(), "'show_batch'.*dls.one_batch"),
+    'dls.valid_dl': (lambda: mk().dls.valid_dl, "'valid_dl'.*dls.valid"),
+    'dls.vocab': (lambda: mk().dls.vocab, "'vocab'.*dls.train_ds"),
+    'dls.trian': (lambda: mk().dls.trian, "'trian'.*'train'"),
     # dtypes, shapes, labels
-    'labels float': (lambda: fit((X, Y.float())), r'Float(.|\n)*float32 \(8\)(.|\n)*y.long\(\)'), 'labels column': (lambda: fit((X, Y[:,None])), r'int64 \(8, 1\)(.|\n)*y.squeeze\(-1\)'),
-    'labels range': (lambda: fit((X, Y+2)), r'Target \d(.|\n)*3 classes apart, numbered 0 to 2, and targets go from 2 to 4(.|\n)*last layer'), 'input double': (lambda: fit((X.double(), Y)), r'float64 \(8, 4\)(.|\n)*weights are float32.*x.float\(\)'),
+    'labels float': (lambda: fit((X, Y.float())), r'Float(.|\n)*float32 \(8\)(.|\n)*y.long\(\)'),
+    'labels column': (lambda: fit((X, Y[:,None])), r'int64 \(8, 1\)(.|\n)*y.squeeze\(-1\)'),
+    'labels range': (lambda: fit((X, Y+2)), r'Target \d(.|\n)*3 classes apart, numbered 0 to 2, and targets go from 2 to 4(.|\n)*last layer'),
+    'input double': (lambda: fit((X.double(), Y)), r'float64 \(8, 4\)(.|\n)*weights are float32.*x.float\(\)'),
     'input bytes': (lambda: fit((torch.zeros(8, 3, 8, 8).byte(), Y), nn.Sequential(nn.Conv2d(3, 3, 8), nn.Flatten())), r'uint8(.|\n)*x.float\(\)/255'),
-    'channels last': (lambda: fit((torch.zeros(8, 8, 8, 3), Y), nn.Sequential(nn.Conv2d(3, 3, 8), nn.Flatten())), r'x.permute\(0, 3, 1, 2\)'), 'features': (lambda: fit(model=nn.Linear(5, 3)), r'takes 5 features, and got 4: nn.Linear\(4, …\)'),
-    'embedding': (lambda: fit((Y, Y), nn.Embedding(2, 3)), 'num_embeddings'), 'embedding float': (lambda: fit((Y.float(), Y), nn.Embedding(3, 3)), r'x.long\(\)'),
-    'bce dtype': (lambda: fit((X, Y[:,None]%2), nn.Linear(4, 1), F.binary_cross_entropy_with_logits), r'y.float\(\)'), 'bce shape': (lambda: fit((X, Y.float()), nn.Linear(4, 1), nn.BCEWithLogitsLoss()), r'y.unsqueeze\(-1\)'),
-    'items': (lambda: fit((X, Y[:7])), '8 predictions for 7 targets'),
-}
+    'channels last': (lambda: fit((torch.zeros(8, 8, 8, 3), Y), nn.Sequential(nn.Conv2d(3, 3, 8), nn.Flatten())), r'x.permute\(0, 3, 1, 2\)'),
+    'features': (lambda: fit(model=nn.Linear(5, 3)), r'takes 5 features, and got 4: nn.Linear\(4, …\)'),
+    'embedding': (lambda: fit((Y, Y), nn.Embedding(2, 3)), 'num_embeddings'),
+    'embedding float': (lambda: fit((Y.float(), Y), nn.Embedding(3, 3)), r'x.long\(\)'),
+    'bce dtype': (lambda: fit((X, Y[:,None]%2), nn.Linear(4, 1), F.binary_cross_entropy_with_logits), r'y.float\(\)'),
+    'bce shape': (lambda: fit((X, Y.float()), nn.Linear(4, 1), nn.BCEWithLogitsLoss()), r'y.unsqueeze\(-1\)'),
+    'items': (lambda: fit((X, Y[:7])), '8 predictions for 7 targets')}
 
 @pytest.mark.parametrize('name', CASES)
 def test_a_mistake_is_answered_by_the_value_the_rule_and_the_fix(name):
     f,want = CASES[name]
     with pytest.raises((TypeError, ValueError, RuntimeError, IndexError, AttributeError)) as e: f()
     said = '\n'.join([str(e.value), *getattr(e.value, '__notes__', ())])
-    assert __import__('re').search(f'(?s){want}', said), said
+    assert re.search(f'(?s){want}', said), said
 
 def test_a_tuple_of_one_loader_is_a_training_loader():
     for o in ((BATCHES,), (DataLoader(DS, 4),)):

@@ -3,7 +3,7 @@ from collections import defaultdict
 from functools import partial
 import os, signal
 import pytest, torch
-from helpers import check, mk_learner, same, weights
+from helpers import check, same, weights
 from learnloop import *
 from learnloop.loop.begin import goes_by_state, loader_state
 from learnloop.loop.opt_mode import with_modes
@@ -164,7 +164,7 @@ def by_hand(opt_func, n_epoch):
     for _ in range(n_epoch):
         if with_modes(opt): opt.train()
         for x,y in TRAIN:
-            def closure():
+            def closure(x=x, y=y):
                 opt.zero_grad()
                 loss = F.mse_loss(model(x), y)
                 loss.backward()
@@ -243,7 +243,8 @@ def test_an_optimizer_that_chooses_its_own_learning_rate(how):
 
 # ---- lazy layers
 
-LAZY = dict(adagrad=lambda o: o.fit(1), keep_failed=lambda o: o.fit(1, keep_failed=True), save=lambda o: o.save('x'), export=lambda o: o.export('x'), lr_find=lambda o: o.lr_find())
+LAZY = dict(adagrad=lambda o: o.fit(1), keep_failed=lambda o: o.fit(1, keep_failed=True),
+    save=lambda o: o.save('x'), export=lambda o: o.export('x'), lr_find=lambda o: o.lr_find())
 
 @pytest.mark.parametrize('name', LAZY)
 def test_what_needs_shapes_says_that_the_model_was_never_called(name, tmp_path):
