@@ -12,7 +12,7 @@ __all__ = ['LOSSES', 'accuracy', 'error_rate', 'top_k_accuracy', 'accuracy_multi
            'DictMetric', 'need_better', 'undeclared']
 
 # %% ../../nbs/measure/00_metrics.ipynb #6f134418
-import inspect, itertools, math, operator, re, torch
+import inspect, itertools, math, operator, torch
 from collections.abc import Mapping
 from copy import copy, deepcopy
 from functools import partial
