@@ -25,7 +25,7 @@ from .errors import let_go, tip, where
 from .flow import Flow
 from .later import knows_patches
 from .loss import innermost, loss_modules, named_loss, own_loss, split_loss, watched_loss
-from .opt_mode import OptModes, with_modes
+from .opt_mode import OptModes, check_momentum
 from .optimizer import (
     HeldParams, backward, default_lr, freeze_to, get_hypers, held_params, hyper_groups, hyper_names, make_opt, n_groups,
     norm_params, opts, set_hypers, step, trainable_params, zero_grad)
@@ -809,9 +809,7 @@ def set_hypers(self:Learner,
 ):
     "Set hyper-parameters of the optimizer, checked before any is changed; refuse those that a schedule sets"
     if self.inside('fit'): _refuse_scheduled(self, hypers)
-    if self.inside('train') and {'mom','momentum','betas'} & hypers.keys() and (modal := with_modes(self.opt)):
-        raise ValueError(f'the momentum of {type(modal[0]).__name__} must stay as it is while it trains, as its '
-            'averages are computed with it: set it before the fit, and schedule lr alone')
+    check_momentum(self, hypers)
     set_hypers(self.opt or self.create_opt(), self.model, **hypers)
 
 def _refuse_scheduled(learn, hypers):

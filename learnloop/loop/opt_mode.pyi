@@ -4,7 +4,7 @@
 from learnloop.loop.callback import Callback
 from typing import Any
 
-__all__ = ['with_modes', 'OptMode', 'OptModes']
+__all__ = ['with_modes', 'OptMode', 'check_momentum', 'OptModes']
 
 def with_modes(opt: Any) -> list:
     """List the optimizers in `opt` that have `train()` and `eval()`
@@ -36,6 +36,13 @@ class OptMode:
 
         - `live`: Tensors, in the order of parameters in the optimizers
         """
+
+def check_momentum(learn: Any, hypers: Any) -> Any:
+    """Refuse a new momentum for an optimizer with modes, in the middle of its training
+
+    - `learn`: A learner
+    - `hypers`: Names of the hyper-parameters that are about to be set
+    """
 
 class OptModes(Callback):
     """Switches the mode of optimizers that have one"""

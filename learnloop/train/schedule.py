@@ -18,7 +18,7 @@ from numbers import Real
 from fastcore.basics import listify, patch
 from torch.optim import Optimizer
 from ..loop.callback import Callback, as_list
-from ..loop.opt_mode import with_modes
+from ..loop.opt_mode import check_momentum, with_modes
 from ..loop.checks import check_place, check_whole, checked_args, did_you_mean
 from ..loop.learner import Learner
 from ..loop.steps import StepLimit
@@ -384,6 +384,7 @@ def _read(self:Scheduler, k): return getattr(*self._attr(k)) if '.' in k else ge
 @patch
 def _write(self:Scheduler, vals):
     hypers = {k:self._for_groups(v) for k,v in vals.items() if '.' not in k and k not in self._ended}
+    check_momentum(self.learn, hypers)
     set_hypers(self.learn.opt, self.learn.model, **hypers)
     for k,v in vals.items():
         if '.' in k: setattr(*self._attr(k), v)
