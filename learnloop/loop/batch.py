@@ -372,19 +372,19 @@ def _some_bytes(t, n):
     t = t.resolve_conj().resolve_neg().cpu().contiguous().reshape(-1)
     return bytes((torch.view_as_real(t).reshape(-1) if t.is_complex() else t).view(torch.uint8).tolist())
 
-def _leaves(b):
+def _named_leaves(b):
     "Tensors, arrays and other values in `b`, and the types of its containers"
     vals = None if isinstance(b, Tensor) else batch_parts(b)
     if vals is None: return [b]
     names = [*map(str, b)] if isinstance(b, Mapping) else len(vals)
-    return [f'{type(b).__name__} {names}'] + [o for v in vals for o in _leaves(v)]
+    return [f'{type(b).__name__} {names}'] + [o for v in vals for o in _named_leaves(v)]
 
 def batch_digest(
     b, # A batch, an item or a tensor
     n:int=64 # Values of its tensors that are hashed, all in all
 )->str: # 16 hexadecimal digits
     "Hash the structure of `b` and at most `n` values of it"
-    res,leaves = hashlib.blake2b(digest_size=8),_leaves(b)
+    res,leaves = hashlib.blake2b(digest_size=8),_named_leaves(b)
     def _is_array(o): return isinstance(o, Tensor) or hasattr(o, '__array__') and hasattr(o, 'dtype')
     each = max(n//max(sum(map(_is_array, leaves)), 1), 1)
     with torch.no_grad():

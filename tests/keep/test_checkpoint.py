@@ -85,7 +85,8 @@ def mk_learner(ds=None, opt=torch.optim.AdamW, cbs=(), metrics=accuracy, model=m
     model = model()
     dl = mk_loader(ds, **kwargs) if dl is None else dl() if callable(dl) else dl
     valid = DataLoader(pictures(8) if isinstance(next(model.children()), nn.Conv2d) else plain(8), 4)
-    learn = Learner((dl, valid), model, F.cross_entropy, opt(model) if getattr(opt, '__name__', '')=='<lambda>' else opt, lr=.01, cbs=cbs, metrics=metrics,
+    is_made = getattr(opt, '__name__', '')=='<lambda>'  # with rates of its own
+    learn = Learner((dl, valid), model, F.cross_entropy, opt(model) if is_made else opt, lr=None if is_made else .01, cbs=cbs, metrics=metrics,
         **dict(splitter=splitter) if splitter else {})
     learn.recorder.train_metrics = train_metrics
     return learn

@@ -272,7 +272,7 @@ def test_a_signal_in_the_evaluation_of_a_callback_saves_the_fit_where_it_is(name
     if name in OUTSIDE: assert err=={INT:'Ctrl-C: stopping after this evaluation; learn.resume() goes on from there; once more stops at once\n',
         TERM:'SIGTERM: stopping after this evaluation\n'}[signum]
     other = mk_learner()
-    quiet(other, FITS['fit'], cbs=At(name, f=boom), resume=shutil.copytree(tmp_path, tmp_path/'copy'))
+    quiet(other, FITS['fit'], cbs=At(name, f=boom), resume=shutil.copytree(tmp_path, tmp_path/'copy'), accept='callbacks')
     if learn.paused: go_on(learn)
     for o in (learn, other): check(dict(o.model.state_dict()), whole('plain')['model'])
     if not is_over: check(state(learn), whole('plain'))
