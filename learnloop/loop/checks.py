@@ -76,9 +76,14 @@ def fold_frames(
     while e is not None and id(e) not in seen:
         seen.add(id(e))
         for f,_ in walk_tb(tb):
-            if f.f_globals.get('__name__', '').startswith('learnloop.'): f.f_locals['__tracebackhide__'] = True
+            if f.f_globals.get('__name__', '').startswith('learnloop.'): _hide(f.f_locals)
         e = e.__cause__ or e.__context__
         tb = e and e.__traceback__
+
+def _hide(names):
+    # before Python 3.13 this is a copy of the frame's variables, which would keep them alive
+    if type(names) is dict: names.clear()
+    names['__tracebackhide__'] = True
 
 # %% ../../nbs/loop/09_checks.ipynb #7c0658c5
 def no_name(
