@@ -181,7 +181,7 @@ def _is_loaders(f):
     if mod in ('torch.utils.data.dataloader',*ours): return True
     if not mod.startswith('learnloop.'): return False
     if name=='with_events': return f.f_locals.get('phase')=='fetch'
-    takes = name in ('all_batches','_fetch','_predict_all','__next__','begin')
+    takes = name in ('all_batches','_fetch','_take','_predict_all','__next__','begin')
     return takes or bool(f.f_code.co_flags & inspect.CO_GENERATOR)
 
 def _with_workers(o):

@@ -218,7 +218,7 @@ def test_point_12_persistent_workers_that_an_evaluation_started_are_none_of_trai
 
 class Uncertain(Callback):
     "Monte-Carlo predictions after each epoch, and how far they are apart"
-    order,epoch_columns = 49,('spread',)
+    order,epoch_columns = 49,{'spread':'less'}
     def after_epoch(self):
         preds = torch.stack([self.learn.get_preds(cbs=MCDropoutCallback())[0] for _ in range(3)])
         self.learn.recorder.row['spread'] = preds.std(0).mean().item()

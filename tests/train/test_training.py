@@ -119,7 +119,7 @@ def test_window_of_one_batch_is_the_plain_loop_to_the_bit():
     assert same(fitted(bs, GradientAccumulation(12)).model, fitted(bs).model)
 
 @pytest.mark.parametrize('n_acc,sizes,kw', [(4, [8]*4, {}), (8, [8]*4, {}), (4, [32, 8, 8], {}), (lambda e: 4, [8]*4, {}),
-    (6, [8]*4, dict(count=lambda learn: 2*learn.bs))], ids=str)
+    (6, [8]*4, dict(count=lambda learn: 2*learn.bs))])
 def test_a_window_no_larger_than_a_batch_warns_once(n_acc, sizes, kw):
     acc = GradientAccumulation(n_acc, **kw)
     with pytest.warns(UserWarning, match='each batch makes a step and nothing is accumulated') as ws:
@@ -130,7 +130,7 @@ def test_a_window_no_larger_than_a_batch_warns_once(n_acc, sizes, kw):
     assert learn.count.opt_steps==3*len(sizes)
 
 @pytest.mark.parametrize('kw,sizes', [(dict(n_acc=16), [8]*4), (dict(n_acc=12), [8, 20, 8]), (dict(n_batches=4), [8]*4), (dict(n_acc=1), [8]*4),
-    (dict(n_acc=lambda e: 1), [8]*4), (dict(n_acc=16), [8])], ids=str)
+    (dict(n_acc=lambda e: 1), [8]*4), (dict(n_acc=16), [8])])
 def test_a_window_that_is_meant_so_warns_of_nothing(kw, sizes): fitted(data(sizes), GradientAccumulation(**kw), n_epoch=2)
 
 def test_tail_window_has_its_full_weight_lightning():
