@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/app/cli.html.md"""
 __all__ = ['show_checkpoints', 'write_report', 'show_runs', 'write_comparison', 'show_trace', 'show_diff', 'main']
 
 # %% ../../nbs/app/04_cli.ipynb #885388a4
-import argparse, configparser, inspect, math, os, sys, torch
+import argparse, configparser, inspect, json, math, os, sys, torch
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
@@ -26,7 +26,7 @@ from ..see.compare import compare
 from ..see.diff import diff_runs
 from ..see.replay import diff_steps, replay_runs, run_checkpoints
 from ..see.report import report_from
-from ..see.runs import runs
+from ..see.runs import Run, plain, runs
 from ..see.timeline import load_trace
 
 # %% ../../nbs/app/04_cli.ipynb #77fc0e95
@@ -43,21 +43,28 @@ def show_checkpoints(
 # %% ../../nbs/app/04_cli.ipynb #070e5964
 def write_report(
     logdir,     # Folder of a run
-    output=None # The file to write; None for `report.html` in `logdir`
-)->Path: # The file
+    output=None, # The file to write; None for `report.html` in `logdir`
+    as_json:bool=False # Print what the page would say as JSON, and write no page?
+)->Path|None: # The file
     "Write a page of HTML about the run in `logdir`"
+    if as_json: return _print_json(Run(logdir).to_dict() | dict(rows=Run(logdir).rows))
     path = report_from(logdir, output)
     print(f'Report: {path}, which any browser opens')
     return path
 
+def _print_json(o): print(json.dumps(plain(o), indent=1, ensure_ascii=False, allow_nan=False))
+
 # %% ../../nbs/app/04_cli.ipynb #8f6a0002
 def show_runs(
-    folders, # Of runs, or patterns such as `'runs/lr-*'`
+    folders=(), # Of runs, or patterns such as `'runs/lr-*'`; none for `runs` and the current folder
     by=None, # The metric to tell the best of; None for `valid_loss`, or what there is
-    better=None # Which value of it is better: 'less' or 'more'; None for what the runs have noted
+    better=None, # Which value of it is better: 'less' or 'more'; None for what the runs have noted
+    as_json:bool=False # Print a list of dicts, as JSON, in place of a table?
 ):
     "List the runs in folders: how each ended, how good it was, whether it can go on"
-    print(runs(folders, by, better))
+    found = runs(list(folders) or ['runs', '.'], by, better)
+    if as_json: _print_json([o.to_dict() for o in found])
+    else: print(found)
 
 # %% ../../nbs/app/04_cli.ipynb #8f6a0005
 def write_comparison(
@@ -87,14 +94,16 @@ def show_diff(
     replay=(), # `module:function` that makes the learner, or one for each run: the step is made again
     step:int|None=None, # The step to make again; None for the first that differs
     record=None, # File to write the step of the first run to, for another machine
-    against=None # Such a file, to compare the step of the first run with
+    against=None, # Such a file, to compare the step of the first run with
+    as_json:bool=False # Print the difference as JSON?
 )->bool: # Are they equal?
     "Print the first step in which two runs differ"
     if record or against: return _record(run_a, replay, step, record, against)
     if run_b is None: raise ValueError('name two runs, or one and --record FILE or --against FILE')
     res = diff_runs(run_a, run_b, tol, yardstick)
-    print(res)
-    if replay and not res.equal:
+    if as_json: _print_json(res.to_dict())
+    else: print(res)
+    if replay and not res.equal and not as_json:
         makers = [_maker(o) for o in replay]
         print(f'\n{replay_runs(run_a, run_b, makers[0], makers[-1], step or res.step)}')
     return res.equal
@@ -180,6 +189,7 @@ def _add_shows(cmds):
     cmd.add_argument('logdir', help='folder of a run')
     cmd.add_argument('-o', '--output', metavar='FILE',
         help='the file to write (default: report.html in the folder of the run)')
+    _add_json(cmd)
     _add_several(cmds)
     cmd = _add(cmds, 'trace', show_trace, errors=(*_WRONG,EOFError))
     cmd.add_argument('file', help='that learn.trace.save has written, .json or .json.gz')
@@ -189,12 +199,17 @@ def _add_several(cmds):
     "Add the commands that show something of several runs"
     for name,run in (('runs', show_runs), ('compare', write_comparison)):
         cmd = _add(cmds, name, run, errors=_WRONG)
-        cmd.add_argument('folders', nargs='+', metavar='FOLDER', help="of runs, or a pattern such as 'runs/lr-*'")
+        is_list = name=='runs'
+        help = "of runs, or a pattern such as 'runs/lr-*'" + (' (default: runs, and the current folder)' if is_list else '')
+        cmd.add_argument('folders', nargs='*' if is_list else '+', metavar='FOLDER', help=help)
+        if is_list: _add_json(cmd)
         cmd.add_argument('--by', metavar='METRIC', help='tells which is best (default: valid_loss, or what there is)')
         cmd.add_argument('--better', choices=('less', 'more'),
             help='which value of METRIC is better (default: as the runs have noted)')
     cmd.add_argument('-o', '--output', metavar='FILE', default='compare.html',
         help='the file to write (default: %(default)s)')
+
+def _add_json(cmd): cmd.add_argument('--json', action='store_true', dest='as_json', help='print JSON, for programs')
 
 # %% ../../nbs/app/04_cli.ipynb #fb110004
 def _add_diff(cmds):
@@ -212,6 +227,7 @@ def _add_diff(cmds):
         help='which one (default: the first that differs)')
     cmd.add_argument('--record', metavar='FILE', help='write the step of RUN_A, for another machine')
     cmd.add_argument('--against', metavar='FILE', help='compare the step of RUN_A with one that was written')
+    _add_json(cmd)
 
 # %% ../../nbs/app/04_cli.ipynb #736e70fe
 def _flush():

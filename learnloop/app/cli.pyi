@@ -14,21 +14,23 @@ def show_checkpoints(folder: Any) -> bool:
     Returns: Are all of them sound?
     """
 
-def write_report(logdir: Any, output: Any=None) -> Path:
+def write_report(logdir: Any, output: Any=None, as_json: bool=False) -> Path | None:
     """Write a page of HTML about the run in `logdir`
 
     - `logdir`: Folder of a run
     - `output`: The file to write; None for `report.html` in `logdir`
+    - `as_json`: Print what the page would say as JSON, and write no page?
 
     Returns: The file
     """
 
-def show_runs(folders: Any, by: Any=None, better: Any=None) -> Any:
+def show_runs(folders: Any=(), by: Any=None, better: Any=None, as_json: bool=False) -> Any:
     """List the runs in folders: how each ended, how good it was, whether it can go on
 
-    - `folders`: Of runs, or patterns such as `'runs/lr-*'`
+    - `folders`: Of runs, or patterns such as `'runs/lr-*'`; none for `runs` and the current folder
     - `by`: The metric to tell the best of; None for `valid_loss`, or what there is
     - `better`: Which value of it is better: 'less' or 'more'; None for what the runs have noted
+    - `as_json`: Print a list of dicts, as JSON, in place of a table?
     """
 
 def write_comparison(folders: Any, output: Any='compare.html', by: Any=None, better: Any=None) -> Path:
@@ -48,7 +50,7 @@ def show_trace(file: Any) -> Any:
     - `file`: That `learn.trace.save` has written
     """
 
-def show_diff(run_a: Any, run_b: Any=None, tol: float=0.0, yardstick: Any=None, replay: Any=(), step: int | None=None, record: Any=None, against: Any=None) -> bool:
+def show_diff(run_a: Any, run_b: Any=None, tol: float=0.0, yardstick: Any=None, replay: Any=(), step: int | None=None, record: Any=None, against: Any=None, as_json: bool=False) -> bool:
     """Print the first step in which two runs differ
 
     - `run_a`: Folder of a run that was fitted with a `Fingerprint`, or its file
@@ -59,6 +61,7 @@ def show_diff(run_a: Any, run_b: Any=None, tol: float=0.0, yardstick: Any=None, 
     - `step`: The step to make again; None for the first that differs
     - `record`: File to write the step of the first run to, for another machine
     - `against`: Such a file, to compare the step of the first run with
+    - `as_json`: Print the difference as JSON?
 
     Returns: Are they equal?
     """

@@ -16,6 +16,7 @@ from ..measure.about import flat_facts
 from ..measure.table import Table
 from .chart import line_chart
 from .fingerprint import CANCELLED, FAILED, FUSED, NO_STEP, STREAMS, read_fingerprint
+from .runs import plain
 
 # %% ../../nbs/see/10_diff.ipynb #fb10000a
 class _Pair:
@@ -362,6 +363,13 @@ def diff_runs(
     if not 0<=tol<1: raise ValueError(f'diff_runs: tol={tol!r}: it must be a number from 0 on, below 1')
     like_a = None if yardstick is None else read_fingerprint(yardstick, 'yardstick')
     return RunDiff(read_fingerprint(a, 'a'), read_fingerprint(b, 'b'), tol, like_a)
+
+# %% ../../nbs/see/10_diff.ipynb #fb100051
+@patch
+def to_dict(self:RunDiff)->dict: # Plain data
+    "Return the first difference of the two runs"
+    keys = 'equal','step','kind','tensor','early','n_equal','settings'
+    return dict(runs=[str(o.path) for o in self.files]) | {k:plain(getattr(self, k)) for k in keys}
 
 # %% ../../nbs/see/10_diff.ipynb #fb100021
 @patch

@@ -56,6 +56,11 @@ class RunDiff:
     def _table(self, most: Any=20) -> Any: ...  # see/diff.py
     def __str__(self) -> Any: ...  # see/diff.py
     def _repr_markdown_(self) -> Any: ...  # see/diff.py
+    def to_dict(self) -> dict:  # see/diff.py
+        """Return the first difference of the two runs
+
+        Returns: Plain data
+        """
     def curve(self, kind: str='loss') -> Any:  # see/diff.py
         """Draw how far apart the runs are, step by step, with the yardstick, if there is one
 

@@ -5,7 +5,7 @@ from learnloop.measure.table import Table
 from pathlib import Path
 from typing import Any
 
-__all__ = ['DAMAGED', 'Runs', 'runs', 'Run', 'walk_run', 'read_history', 'parsed', 'is_metric', 'age_of']
+__all__ = ['DAMAGED', 'Runs', 'runs', 'Run', 'walk_run', 'read_history', 'parsed', 'is_metric', 'age_of', 'plain']
 
 DAMAGED: tuple
 
@@ -119,6 +119,11 @@ class Run:
 
         Returns: Name, state, epochs, best, when, age, duration, where it goes on
         """
+    def to_dict(self) -> dict:  # see/runs.py
+        """Return what is known of the run
+
+        Returns: Plain data
+        """
 
 def walk_run(folder: Any, depth: int=5) -> tuple:
     """Find what there is in the folder of a run
@@ -153,4 +158,10 @@ def age_of(secs: float) -> str:
     """Write an age for people
 
     - `secs`: Since something happened
+    """
+
+def plain(o: Any) -> Any:
+    """Convert keys that aren't text, and numbers that aren't finite, to text
+
+    - `o`: Numbers, texts, and dicts, lists and tuples of these
     """

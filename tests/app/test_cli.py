@@ -1,8 +1,9 @@
 "The command: its help, what it refuses, what it shows, and where its output ends"
-import os, subprocess, sys
+import json, os, subprocess, sys
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-import pexpect, pytest
+import pexpect, pytest, torch
 import learnloop
 from helpers import in_terminal
 from learnloop.app import cli
@@ -220,3 +221,29 @@ def test_demo_in_an_epoch(tmp_path):
     assert out.stdout.count('loss_grad.backward()')==1 and out.stdout.rstrip().endswith('p.grad = None')
     assert 'epoch  train_loss  valid_loss  accuracy' in out.stdout and 'Validation accuracy: ' in out.stdout
     assert f'Figure: {run}/digits.png' in out.stdout and f'Logs:   {run}; open them with: tensorboard --logdir {tmp_path}/out' in out.stdout
+
+# ---- for programs
+
+def outputs(capsys, *argv):
+    "What `learnloop` with `argv` prints, read as JSON"
+    with suppress(SystemExit): cli.main([*argv, '--json'])
+    return json.loads(capsys.readouterr().out, parse_constant=lambda o: pytest.fail(f'{o} is no JSON'))
+
+def test_json_has_what_tables_and_pages_say(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for k in 'ab':
+        torch.manual_seed(ord(k))
+        learn = learnloop.app.synth.synth_learner(path=f'runs/{k}', metrics=learnloop.mae)
+        with learn.no_logging(): learn.fit(2, cbs=[learnloop.CSVLogger(), learnloop.Fingerprint()])
+    capsys.readouterr()
+    found = outputs(capsys, 'runs')
+    assert [o['name'] for o in found]==['a', 'b'] and found[1]['results']['mae']['last']==pytest.approx(learn.recorder.values[-1][-1])
+    assert found==outputs(capsys, 'runs', 'runs/*') and found[0]['state']=='done' and found[0]['resume'].startswith('no')
+    report = outputs(capsys, 'report', 'runs/a')
+    assert report['name']=='a' and [o['epoch'] for o in report['rows']]==[0, 1] and not (tmp_path/'runs/a/report.html').exists()
+    differ,same = outputs(capsys, 'diff', 'runs/a', 'runs/b'),outputs(capsys, 'diff', 'runs/a', 'runs/a')
+    assert (differ['equal'], differ['step'])==(False, 1) and (same['equal'], same['step'])==(True, None)
+
+def test_a_number_that_json_has_not_is_text(tmp_path, capsys):
+    (tmp_path/'history.csv').write_text('epoch,step,valid_loss\n0,1,nan\n')
+    assert outputs(capsys, 'runs', str(tmp_path))[0]['results']['valid_loss']['last']=='nan'
