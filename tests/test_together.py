@@ -153,9 +153,9 @@ def test_an_instance_keeps_its_rate_after_schedules():
     learn = mk()
     learn.opt_func = torch.optim.SGD(learn.model.parameters(), lr=.01)
     with learn.no_logging():
-        learn.fit_one_cycle(1, lr_max=.5)
+        learn.fit_one_cycle(1, lr_max=.05)
         assert learn.opt.param_groups[0]['lr']==.01
-        learn.fit_flat_cos(1, lr=.2)
+        learn.fit_flat_cos(1, lr=.02)
     assert learn.opt.param_groups[0]['lr']==.01
 
 @pytest.mark.parametrize('kwargs,what', [(dict(moms=.9), 'moms is 0.9'), (dict(moms=(.9, .8)), 'must be three')])

@@ -597,14 +597,15 @@ def _save(self:Learner, file):
     saved = whole(self.saved) if self.peers.spreads else self.saved  # callbacks may have added averages of weights
     if isinstance(file, Path):
         self.peers.first(_write, self, file, saved)
-        if self.inside('fit'): self.written = self.peers.from_first(self.written)
+        if self.inside('fit'): self.saved_hashes = self.peers.from_first(self.saved_hashes)
     else: write_state(file, saved)  # each process has a file object of its own
     return file
 
+# %% ../../nbs/keep/00_saving.ipynb #c3bbf995
 def _write(learn, file, saved):
     digest = write_state(file, saved)
-    if learn.inside('fit'): learn.written = learn.written | {os.path.realpath(file):digest}
-Learner.written = {}  # Hashes of the files that `save` wrote in fits, by path
+    if learn.inside('fit'): learn.saved_hashes = learn.saved_hashes | {os.path.realpath(file):digest}
+Learner.saved_hashes = {}  # Hashes of the files that `save` wrote in fits, by path
 
 # %% ../../nbs/keep/00_saving.ipynb #7a4971cb
 @patch
@@ -744,7 +745,7 @@ def _check_shared(self:Learner, file):
 @contextmanager
 def _unreplaced(learn, file, digest):
     "Open `file` if it is the one of this `digest`, or raise an error; without a digest, give its path"
-    if not digest and learn.inside('fit') and isinstance(file, Path): digest = learn.written.get(os.path.realpath(file))
+    if not digest and learn.inside('fit') and isinstance(file, Path): digest = learn.saved_hashes.get(os.path.realpath(file))
     if not digest:
         yield file
         return

@@ -497,7 +497,7 @@ def cleanup_fit(self:SaveModelCallback):
 def _save(self:SaveModelCallback, name, val=None):
     if (path := self.learn.save(name, with_opt=self.with_opt)) is None: return  # cancelled
     new = dict(name=str(name), path=str(path), value=val, epoch=self.learn.epoch, step=self.learn.count.opt_steps,
-        hash=self.learn.written[os.path.realpath(path)])
+        hash=self.learn.saved_hashes[os.path.realpath(path)])
     self.saves = [*(o for o in self.saves if o['path']!=new['path']), new]
     while self.keep and len(self.saves)>self.keep:
         gone = self.saves[0] if self.every_epoch else self._by_rank(min)
@@ -650,6 +650,7 @@ def provides(self:ValidateCallback):
     names = r.valid_names if self.dl_name=='valid' else [f'{self.dl_name}_{o.name}' for o in r.valid_mets]
     return {k:getattr(o, 'better', None) for k,o in zip(names, r.valid_mets, strict=True)}
 
+# %% ../../nbs/train/01_tracker.ipynb #1750d866
 @patch(as_prop=True)
 def epoch_columns(self:ValidateCallback):
     "Columns in the table of epochs, beside those of the validation set"

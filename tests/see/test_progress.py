@@ -726,7 +726,7 @@ def test_terminal(tmp_path):
     finally: p.close(force=True)
     raw = live+p.before
     during,shown = on_screen(live)
-    assert not shown and re.match(r'epoch 1 of 3 +[━╸╺]+ ', during[-2]) and re.match(r'train +[━╸╺]+ 5/20 ', during[-1]), during
+    assert not shown and re.match(r'epoch 2 of 3 +[━╸╺]+ ', during[-2]) and re.match(r'train +[━╸╺]+ 5/20 ', during[-1]), during
     assert max(map(len, on_screen(live.split('[resize]')[0])[0]))<80
     drawn = re.sub(r'\x1b\[[?\d;]*[A-Za-z]', '', narrow).split('\n', 3)[-1]
     assert drawn.count('train')>2 and max(len(o) for o in re.split('[\r\n]', drawn))<=50, 'the window became narrower'

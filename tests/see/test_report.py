@@ -161,7 +161,7 @@ def lazy(path): return Learner(DataLoaders(TRAIN, VALID), nn.LazyLinear(1), F.ms
 def no_params(path): return Learner(DataLoaders(TRAIN, VALID), nn.Identity(), F.mse_loss, path=path)
 def nans(path):
     def nan(pred, y): return torch.tensor(float('nan'))
-    return fit(synth_learner(path=path, metrics=[nan], lr=1e30))
+    with pytest.warns(UserWarning, match='the training loss is inf'): return fit(synth_learner(path=path, metrics=[nan], lr=1e30))
 def odd_metrics(path):
     class Odd:
         def __repr__(self): return '<b>odd</b>'

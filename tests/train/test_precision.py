@@ -22,7 +22,8 @@ def data(n=N, device='cpu', seed=1):
 def mk_learner(cbs=(), device='cpu', model=None, opt_func=None, loss_func=F.mse_loss, **kwargs):
     opt_func = opt_func or (lambda ps, lr: torch.optim.Adam(ps, lr=lr))
     dls = DataLoaders(data(device=device), data(2, device, seed=2), device=device)
-    return Learner(dls, model or mk_model(device), loss_func, opt_func, lr=.05, cbs=[TrainEvalCallback(), *cbs], default_cbs=False, **kwargs)
+    lr = None if isinstance(opt_func, dict) else .05  # those made have rates of their own
+    return Learner(dls, model or mk_model(device), loss_func, opt_func, lr=lr, cbs=[TrainEvalCallback(), *cbs], default_cbs=False, **kwargs)
 def autocasts(): return [torch.is_autocast_enabled(o) for o in ('cpu', 'cuda')]
 
 class Overflow(Callback):
