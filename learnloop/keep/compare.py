@@ -78,6 +78,7 @@ def said(
     more = f'; … and {len(changes)-10} more' if len(changes)>10 else ''
     return '; '.join(map(str, changes[:10])) + more
 
+# %% ../../nbs/keep/02_compare.ipynb #3ec22e3d
 def names_of(
     changes # As `changed_facts` lists them
 )->list: # Names for `accept`
@@ -85,6 +86,7 @@ def names_of(
     names = [o.name for o in changes]
     return names if len(names)<=6 else list(dict.fromkeys('.'.join(o.split('.')[:2]) for o in names))
 
+# %% ../../nbs/keep/02_compare.ipynb #860a98ee
 def is_accepted(
     name:str, # Of a fact
     accept    # Names; that of a topic accepts all facts in it

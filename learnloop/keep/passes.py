@@ -119,6 +119,7 @@ class _Copying(pickle.Pickler):
         if not isinstance(o, FunctionType): return NotImplemented
         return _mk_function,(_Ref(o), o.__defaults__, tuple(c.cell_contents for c in o.__closure__ or ()))
 
+# %% ../../nbs/keep/02_passes.ipynb #fcf3b9b2
 def _copies(o, n):
     "`n` copies of `o`, and a context in which generators that they share are put back"
     p = _Copying(f := BytesIO())

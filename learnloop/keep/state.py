@@ -8,7 +8,6 @@ Docs: https://learnloop.github.io/learnloop/keep/state.html.md"""
 __all__ = ['Checkpointer', 'kind_of_loader', 'check_plain', 'check_weights']
 
 # %% ../../nbs/keep/03_state.ipynb #85129de5
-import torch
 from contextlib import ExitStack, suppress
 from copy import deepcopy
 from functools import partial
@@ -20,8 +19,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 from .compare import changed_facts, is_accepted, names_of, said
 from .passes import KeptPass, random_states, set_random_states
-from .saving import (
-    can_copy, cut_like, cut_named, is_torch_opt, model_state, param_names, state_for, unwrapper, whole)
+from .saving import can_copy, cut_like, cut_named, is_torch_opt, model_state, param_names, state_for, unwrapper, whole
 from .shards import digests, find_own, take_shards
 from .storage import DamagedCheckpoint, from_plain, misfit, to_plain
 from ..loop.batch import describe, facts_of

@@ -158,6 +158,7 @@ def _items(dl, idxs):
     "The batch of the items `idxs` of a loader that draws nothing for it"
     return None if idxs is None else _MapDatasetFetcher(dl.dataset, True, dl.collate_fn, False).fetch(idxs)
 
+# %% ../../nbs/loop/02_begin.ipynb #5a56fdb8
 def _can_skip(dl):
     if not isinstance(dl, DataLoader) or dl.batch_sampler is None: return False
     if isinstance(dl.dataset, IterableDataset) or _has_state(dl) or dl._iterator is not None: return False

@@ -455,6 +455,7 @@ def _start_workers(self:Endless, warm):
 
 def _persistent(dl): return [o for o in leaves(dl) if isinstance(o, DataLoader) and o.persistent_workers]
 
+# %% ../../nbs/loop/02_data.ipynb #2dcea04c
 @patch
 def _begin(self:Endless, n=0, several=None, want=None):
     self._warm = any(o._iterator is not None for o in _persistent(self.dl))

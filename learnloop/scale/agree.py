@@ -343,6 +343,7 @@ def sync_grads(self:Peers):
     every = self.learn.turn_params if self.unsynced.pop(key) else self.engine.left_out
     self.engine.average([p for p in every if p.requires_grad])
 
+# %% ../../nbs/scale/03_agree.ipynb #0a182e40
 @patch
 def _note_unsynced(self:Peers):
     "Note which gradients of this turn were not exchanged"
@@ -350,6 +351,7 @@ def _note_unsynced(self:Peers):
     self.unsynced.pop(key, None)
     if not engine.synced or engine.left_out: self.unsynced[key] = not engine.synced
 
+# %% ../../nbs/scale/03_agree.ipynb #c50f9792
 @patch
 def restored(self:Peers, exchange):
     self.unsynced = {k or None:v for k,v in exchange.get('unsynced', {}).items()}

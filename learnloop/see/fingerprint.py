@@ -96,6 +96,7 @@ def _plain(t):
     t = t.resolve_conj().resolve_neg()
     return [torch.view_as_real(t) if t.is_complex() else t]
 
+# %% ../../nbs/see/09_fingerprint.ipynb #7f66423d
 def _in_rows(tensors):
     "All elements of `tensors`, in order: large ones alone, others together with those of their kind"
     return [v for _,v in _rows_of(tensors)]
@@ -287,11 +288,14 @@ class FingerprintFile:
         steps = [o.step for o in self]
         apart = [b-a for a,b in zip(steps, steps[1:], strict=False)]
         return sum(o//min(apart)-1 for o in apart if o>0) if apart and min(apart)>0 else 0
-    def row(self,
-        i # Its number, negative from the end
-    ):
-        "Take a row apart"
-        return StepRow(*_ROW.unpack_from(self.data, i%len(self)*_ROW.size))
+
+# %% ../../nbs/see/09_fingerprint.ipynb #d2394d2c
+@patch
+def row(self:FingerprintFile,
+    i # Its number, negative from the end
+)->StepRow: # With its fields by name
+    "Unpack a row"
+    return StepRow(*_ROW.unpack_from(self.data, i%len(self)*_ROW.size))
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090018
 @patch
@@ -569,6 +573,7 @@ def _first_change(was, now):
     per = len(bad)//max(len(v), 1) or 1
     return torch.where(bad.any(), bad.int().argmax()//per+1, 0)
 
+# %% ../../nbs/see/09_fingerprint.ipynb #54f39320
 @patch
 def _leave(self:Fingerprint, state, step):
     "Keep what the step left, so that a change before the next one can be told"

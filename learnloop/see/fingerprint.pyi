@@ -93,10 +93,12 @@ class FingerprintFile:
     def __len__(self) -> Any: ...
     def __iter__(self) -> Any: ...
     def _gaps(self) -> Any: ...
-    def row(self, i: Any) -> Any:
-        """Take a row apart
+    def row(self, i: Any) -> StepRow:  # see/fingerprint.py
+        """Unpack a row
 
         - `i`: Its number, negative from the end
+
+        Returns: With its fields by name
         """
     def when(self) -> list:  # see/fingerprint.py
         """Tell when there are details

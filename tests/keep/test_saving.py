@@ -26,7 +26,8 @@ def mk(path='.', opt_func=SGD, seed=0, model=None, **kwargs):
     "A silent learner on a small network"
     torch.manual_seed(seed)
     dls = DataLoaders(batches(4), batches(2, seed=1), device='cpu')
-    learn = Learner(dls, net() if model is None else model, F.mse_loss, opt_func, lr=None if isinstance(opt_func, torch.optim.Optimizer) else LR, path=path, **kwargs)
+    lr = None if isinstance(opt_func, torch.optim.Optimizer) else LR
+    learn = Learner(dls, net() if model is None else model, F.mse_loss, opt_func, lr=lr, path=path, **kwargs)
     learn.logger = lambda row: None
     return learn
 
