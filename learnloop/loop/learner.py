@@ -25,7 +25,7 @@ from .errors import let_go, tip, where
 from .flow import Flow
 from .later import knows_patches
 from .loss import innermost, loss_modules, named_loss, own_loss, split_loss, watched_loss
-from .opt_mode import OptModes, check_momentum
+from .opt_mode import OptModes, check_momentum, with_modes
 from .optimizer import (
     HeldParams, backward, default_lr, freeze_to, get_hypers, held_params, hyper_groups, hyper_names, make_opt, n_groups,
     norm_params, opts, set_hypers, step, trainable_params, zero_grad)
@@ -528,8 +528,7 @@ class Learner(Loop):
         self.dls,self.model,self.opt_func,self.lr,self.splitter = mk_dls(dls),model,opt_func,lr,splitter
         self.path,self.model_dir = _check_places(path, model_dir)
         self.wd,self.wd_bn_bias,self.train_bn,self.moms,self.logger = wd,wd_bn_bias,train_bn,moms,print_row
-        # a collection of torchmetrics is a module
-        self.metrics = [metrics] if isinstance(metrics, nn.Module) else listify(metrics)
+        self.metrics = [metrics] if isinstance(metrics, nn.Module) else listify(metrics)  # such as MetricCollection
         self.loss_func = loss_func or getattr(getattr(self.dls, 'train_ds', None), 'loss_func', None)
         self.opt = self.dl = self.n_iter = self.loss = self._forward_model = self.final_record = None
         self.n_epoch,self.epoch,self.iter,self.train_iter,self.pct_train,self.bs,self.n_items = 1,0,0,0,0.,0,0
@@ -559,6 +558,7 @@ Learner.fuser = None                   # Who takes turns as compiled functions, 
 Learner._counts_steps = False          # Does an override of `_step` count steps?
 Learner._device = Learner._dev = Learner._n_inp = Learner._targ = None
 
+# %% ../../nbs/loop/05_learner.ipynb #6ea5f51e
 def _check_places(path, model_dir):
     if model_dir!='': check_place('model_dir', model_dir, 'a folder below path', 'path')
     return check_place('path', path, 'the folder below which callbacks write', new=True),model_dir
@@ -574,6 +574,7 @@ def _check_learner(dls, model, splitter, opt_func):
         raise ValueError(f'opt_func is {type(opt_func).__name__}, which has its groups, so splitter would be ignored: '
             'give the groups to the optimizer, or give opt_func the class or a partial of it')
 
+# %% ../../nbs/loop/05_learner.ipynb #445d04dc
 def _check_loss(f):
     if f is None: return
     such = ', such as nn.CrossEntropyLoss() or F.cross_entropy'
@@ -649,9 +650,9 @@ def _train(model):
     for m in model.modules():
         if not m.training or type(m).train is not nn.Module.train: return model.train()
 
-class TrainEvalCallback(OptModes):
+class TrainEvalCallback(Callback):
     "Count iterations; set device and mode of the model"
-    order,run_valid,agrees = -10,False,True
+    order,run_valid,agrees,safe_in_evaluate = -10,False,True,True
     def before_fit(self):
         learn = self.learn
         learn.train_iter,learn.pct_train = 0,learn.epoch/learn.n_epoch if learn.n_epoch else 0.
@@ -665,11 +666,9 @@ class TrainEvalCallback(OptModes):
         self.learn.pct_train = self.learn.epoch/self.learn.n_epoch
         self.learn.warn_of_unheld()
         _train(self.learn.model)
-        self.opt_mode.train(self.learn.opt)
         self.learn.training = True
     def before_validate(self):
         self.learn.model.eval()
-        self.opt_mode.eval(self.learn.opt)
         self.learn.training = False
 
     def after_batch(self):
@@ -686,9 +685,7 @@ class TrainEvalCallback(OptModes):
 def after_train(self:TrainEvalCallback): self.learn.warn_of_unheld()
 
 @patch
-def after_fit(self:TrainEvalCallback):
-    self.learn.warn_of_unheld()  # if an exception ended the epoch before its training did
-    OptModes.after_fit(self)
+def after_fit(self:TrainEvalCallback): self.learn.warn_of_unheld()  # an exception may have ended the last training
 
 # %% ../../nbs/loop/05_learner.ipynb #8bb5ad62
 def default_cb(
@@ -729,7 +726,13 @@ def create_opt(self:Learner):
     # an instance counts as taken when it was first
     is_known = given and self._holds and self._holds.opts==opts(self.opt)
     if not is_known: self._holds = HeldParams(self.opt, self.model, None if given else self._split)
+    self._have_modes()
     return self.opt
+
+@patch
+def _have_modes(self:Learner):
+    "Add `OptModes` where an optimizer has modes"
+    if with_modes(self.opt) and not any(isinstance(o, OptModes) for o in self.cbs): self.add_cb(OptModes)
 
 # %% ../../nbs/loop/05_learner.ipynb #7a1c0f52
 def _lr_of(opt):
@@ -900,6 +903,7 @@ def _prepare_opt(self:Learner, lr, wd, reset_opt, fuse):
     self._have_fused(fuse)
     self._move_first()
     if reset_opt or self.opt is None: self.create_opt()
+    else: self._have_modes()  # it may have been set
     self._check_params()
     self._check_held()
     if lr is None and self._opt_lr()!=_lr_of(self.opt): lr = self.lr
@@ -1035,6 +1039,7 @@ def _apart(self:Learner, deaf):
             self._deaf = was
             self._changed()
 
+# %% ../../nbs/loop/05_learner.ipynb #1f8c8949
 @patch
 def evaluate_on(self:Learner,
     dl, # Loader: any iterable of batches

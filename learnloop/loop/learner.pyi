@@ -8,7 +8,6 @@ from learnloop.keep.storage import Checkpoint
 from learnloop.loop.callback import Callback
 from learnloop.loop.data import DataLoaders
 from learnloop.loop.flow import Flow
-from learnloop.loop.opt_mode import OptModes
 from learnloop.loop.place import Pass
 from learnloop.loop.predict import FetchPredsCallback
 from learnloop.loop.predict import GatherPredsCallback
@@ -316,7 +315,7 @@ class Learner(Loop):
     open_turn: Any
     loss_parts: dict
     outer_phases: list
-    written: Any
+    saved_hashes: Any
     first_opt: Any
     _given_lr: Any
     paused: Any
@@ -427,6 +426,8 @@ class Learner(Loop):
         """Move the model before an optimizer is made or checked: on some devices, that makes other parameters"""
     def create_opt(self) -> Any:  # loop/learner.py
         """Make `opt` anew, by `opt_func`, from the groups of `splitter`"""
+    def _have_modes(self) -> Any:  # loop/learner.py
+        """Add `OptModes` where an optimizer has modes"""
     def _opt_lr(self) -> Any:  # loop/learner.py
         """The learning rate of the optimizer itself, given or as `opt_func` makes it; None if somebody else's counts"""
     def named_lr(self) -> Any:  # loop/learner.py
@@ -903,16 +904,6 @@ class Learner(Loop):
 
         Returns: `xb`, `yb`, `pred`, `loss`, `grads` by name, and `heard`: by event, the callbacks that hear it
         """
-    def record_step(self, step: int, folder: Any=None, cbs: Any=None, n_epoch: int | None=None) -> dict:  # see/replay.py
-        """Train up to the batch `step`, from the last checkpoint before it, and record what each module does in it
-
-        - `step`: Its number, as `diff_runs` says it: batches of training from 1 on
-        - `folder`: Checkpoints of the run; None for training from the start, as this learner would
-        - `cbs`: Callbacks of the fit
-        - `n_epoch`: Epochs of the fit; None for what the checkpoint says, or as many as it takes
-
-        Returns: Plain data and tensors, for `write_state` and `diff_steps`
-        """
     def report(self, path: Any='report.html', cbs: Any=None, shapes: bool=False, n_preds: int=0, title: str | None=None) -> Path:  # see/report.py
         """Write what is known of the training to an HTML file
 
@@ -923,6 +914,16 @@ class Learner(Loop):
         - `title`: Heading; None for one with the model's class
 
         Returns: The file; notebooks show a link to it
+        """
+    def record_step(self, step: int, folder: Any=None, cbs: Any=None, n_epoch: int | None=None) -> dict:  # see/replay.py
+        """Train up to the batch `step`, from the last checkpoint before it, and record what each module does in it
+
+        - `step`: Its number, as `diff_runs` says it: batches of training from 1 on
+        - `folder`: Checkpoints of the run; None for training from the start, as this learner would
+        - `cbs`: Callbacks of the fit
+        - `n_epoch`: Epochs of the fit; None for what the checkpoint says, or as many as it takes
+
+        Returns: Plain data and tensors, for `write_state` and `diff_steps`
         """
     @property
     def x(self) -> Any:
@@ -945,11 +946,12 @@ class Learner(Loop):
     @lr.setter
     def lr(self, v: Any) -> None: ...
 
-class TrainEvalCallback(OptModes):
+class TrainEvalCallback(Callback):
     """Count iterations; set device and mode of the model"""
     order: int
     run_valid: bool
     agrees: bool
+    safe_in_evaluate: bool
     _known: Any
     def before_fit(self) -> Any: ...
     def before_evaluate(self) -> Any: ...

@@ -67,8 +67,11 @@ def check_momentum(
 # %% ../../nbs/loop/04_opt_mode.ipynb #a6e03590
 class OptModes(Callback):
     "Switches the mode of optimizers that have one"
-    safe_in_evaluate,state_schema = True,{'trains?':bool, 'live?':[torch.Tensor], '*':...}
+    order,safe_in_evaluate,agrees = -10,True,True
+    state_schema = {'trains?':bool, 'live?':[torch.Tensor], '*':...}
     opt_mode = cached_property(lambda self: OptMode())
+    def before_train(self): self.opt_mode.train(self.learn.opt)
+    def before_validate(self): self.opt_mode.eval(self.learn.opt)
     def cleanup_validate(self):
         if self.learn.inside('train'): self.opt_mode.train(self.learn.opt)  # the evaluation was in a fit's training
     def after_fit(self): self.opt_mode.eval(self.learn.opt, keep=False)
@@ -88,6 +91,7 @@ def state_dict(self:OptModes)->dict: # Empty for most optimizers
     if not with_modes(self.learn and self.learn.opt): return res
     return res | dict(trains=mode.is_train) | (dict(live=mode.live) if mode.live is not None else {})
 
+# %% ../../nbs/loop/04_opt_mode.ipynb #11dc87fa
 @patch
 def load_state_dict(self:OptModes,
     sd:dict # What `state_dict` returned

@@ -167,10 +167,8 @@ def test_html_says_what_skips_each_phase():
 def test_html_is_escaped():
     class Mine(Learner, phases=[Phase('rollout', inside='epoch', does='a<b & c>d')]): pass
     cb = Callback('x', before_rollout=whisper)
-    cb.__dict__['_name'] = '<b>'
-    learn = mk_learner(cls=Mine)
-    cb.learn = learn
-    learn.cbs.append(cb)
+    learn = mk_learner(cls=Mine).add_cb(cb)
+    cb.__dict__['_name'] = '<b>'  # which no setter lets pass
     html = learn.show_training_loop()._repr_html_()
     assert 'a&lt;b &amp; c&gt;d' in html and '&lt;b&gt;' in html and '<b>' not in html
 
