@@ -26,7 +26,8 @@ from ..see.compare import compare
 from ..see.diff import diff_runs
 from ..see.replay import diff_steps, replay_runs, run_checkpoints
 from ..see.report import report_from
-from ..see.runs import Run, plain, runs
+from ..see.runfile import plain
+from ..see.runs import Run, runs
 from ..see.timeline import load_trace
 
 # %% ../../nbs/app/04_cli.ipynb #77fc0e95
@@ -200,7 +201,8 @@ def _add_several(cmds):
     for name,run in (('runs', show_runs), ('compare', write_comparison)):
         cmd = _add(cmds, name, run, errors=_WRONG)
         is_list = name=='runs'
-        help = "of runs, or a pattern such as 'runs/lr-*'" + (' (default: runs, and the current folder)' if is_list else '')
+        default = ' (default: runs, and the current folder)' if is_list else ''
+        help = f"of runs, or a pattern such as 'runs/lr-*'{default}"
         cmd.add_argument('folders', nargs='*' if is_list else '+', metavar='FOLDER', help=help)
         if is_list: _add_json(cmd)
         cmd.add_argument('--by', metavar='METRIC', help='tells which is best (default: valid_loss, or what there is)')

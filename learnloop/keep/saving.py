@@ -745,7 +745,8 @@ def _check_shared(self:Learner, file):
 @contextmanager
 def _unreplaced(learn, file, digest):
     "Open `file` if it is the one of this `digest`, or raise an error; without a digest, give its path"
-    if not digest and learn.inside('fit') and isinstance(file, Path): digest = learn.saved_hashes.get(os.path.realpath(file))
+    if not digest and learn.inside('fit') and isinstance(file, Path):
+        digest = learn.saved_hashes.get(os.path.realpath(file))
     if not digest:
         yield file
         return

@@ -97,6 +97,7 @@ class _Reader:
     resuming: Any
     rows: Any
     saved: Any
+    saved_hashes: Any
     smooth_loss: Any
     source: Any
     splitter: Any
@@ -115,7 +116,6 @@ class _Reader:
     version: Any
     wd: Any
     wd_bn_bias: Any
-    written: Any
     x: Any
     xb: Any
     y: Any

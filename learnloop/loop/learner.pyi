@@ -904,6 +904,16 @@ class Learner(Loop):
 
         Returns: `xb`, `yb`, `pred`, `loss`, `grads` by name, and `heard`: by event, the callbacks that hear it
         """
+    def record_step(self, step: int, folder: Any=None, cbs: Any=None, n_epoch: int | None=None) -> dict:  # see/replay.py
+        """Train up to the batch `step`, from the last checkpoint before it, and record what each module does in it
+
+        - `step`: Its number, as `diff_runs` says it: batches of training from 1 on
+        - `folder`: Checkpoints of the run; None for training from the start, as this learner would
+        - `cbs`: Callbacks of the fit
+        - `n_epoch`: Epochs of the fit; None for what the checkpoint says, or as many as it takes
+
+        Returns: Plain data and tensors, for `write_state` and `diff_steps`
+        """
     def report(self, path: Any='report.html', cbs: Any=None, shapes: bool=False, n_preds: int=0, title: str | None=None) -> Path:  # see/report.py
         """Write what is known of the training to an HTML file
 
@@ -914,16 +924,6 @@ class Learner(Loop):
         - `title`: Heading; None for one with the model's class
 
         Returns: The file; notebooks show a link to it
-        """
-    def record_step(self, step: int, folder: Any=None, cbs: Any=None, n_epoch: int | None=None) -> dict:  # see/replay.py
-        """Train up to the batch `step`, from the last checkpoint before it, and record what each module does in it
-
-        - `step`: Its number, as `diff_runs` says it: batches of training from 1 on
-        - `folder`: Checkpoints of the run; None for training from the start, as this learner would
-        - `cbs`: Callbacks of the fit
-        - `n_epoch`: Epochs of the fit; None for what the checkpoint says, or as many as it takes
-
-        Returns: Plain data and tensors, for `write_state` and `diff_steps`
         """
     @property
     def x(self) -> Any:

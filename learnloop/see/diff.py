@@ -16,7 +16,7 @@ from ..measure.about import flat_facts
 from ..measure.table import Table
 from .chart import line_chart
 from .fingerprint import CANCELLED, FAILED, FUSED, NO_STEP, STREAMS, read_fingerprint
-from .runs import plain
+from .runfile import plain
 
 # %% ../../nbs/see/10_diff.ipynb #fb10000a
 class _Pair:

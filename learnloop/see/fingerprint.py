@@ -558,7 +558,7 @@ class _Left:
         self.step,self.parts = step,[self.read(part) for part in state[:3]]
     @staticmethod
     def read(part):
-        "Of the tensors in `part`: rows of small ones and their sums, and the sums of large ones, with the names of both"
+        "Read of `part` rows of small tensors, their sums, and those of large ones, with names"
         res = []
         for idxs,v in _rows_of([t for _,t in part]):
             names = [(part[i][0], part[i][1].numel()) for i in idxs]

@@ -4,7 +4,7 @@
 from pathlib import Path
 from typing import Any
 
-__all__ = ['LOCK', 'is_held', 'RunFile', 'open_run', 'read_run']
+__all__ = ['LOCK', 'is_held', 'RunFile', 'open_run', 'read_run', 'plain']
 
 LOCK: str
 
@@ -64,4 +64,10 @@ def read_run(folder: Any) -> dict:
     - `folder`: Of a run
 
     Returns: {} if there is none, or if it is damaged
+    """
+
+def plain(o: Any) -> Any:
+    """Convert keys that aren't text, and numbers that aren't finite, to text
+
+    - `o`: Numbers, texts, and dicts, lists and tuples of these
     """

@@ -5,7 +5,7 @@ from learnloop.measure.table import Table
 from pathlib import Path
 from typing import Any
 
-__all__ = ['DAMAGED', 'Runs', 'runs', 'Run', 'walk_run', 'read_history', 'parsed', 'is_metric', 'age_of', 'plain']
+__all__ = ['DAMAGED', 'Runs', 'runs', 'Run', 'walk_run', 'read_history', 'parsed', 'is_metric', 'age_of']
 
 DAMAGED: tuple
 
@@ -158,10 +158,4 @@ def age_of(secs: float) -> str:
     """Write an age for people
 
     - `secs`: Since something happened
-    """
-
-def plain(o: Any) -> Any:
-    """Convert keys that aren't text, and numbers that aren't finite, to text
-
-    - `o`: Numbers, texts, and dicts, lists and tuples of these
     """
