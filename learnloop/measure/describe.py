@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache, partial
 from numbers import Integral, Real
+from operator import itemgetter
 from pathlib import PurePath
 from types import CodeType, FunctionType, MethodType
 from fastcore.basics import patch
@@ -110,12 +111,13 @@ def code_digest(
 
 # %% ../../nbs/measure/09_describe.ipynb #60732b8f
 _SECRET = re.compile('key$|token|secret|passw|credential|auth', re.I)
+_IN_MEMORY = re.compile(' at 0x[0-9a-fA-F]+')
 
 def _public(s):
     "The text `s` without an address, the folder of a path, or an address in memory"
     if '://' in s: return '(an address)'
     is_path = isinstance(s, PurePath) or s[:1] in ('/','~','\\') or s[1:3] in (':\\',':/')
-    s = PurePath(s).name if is_path and '\n' not in s else re.sub(' at 0x[0-9a-fA-F]+', '', s)
+    s = PurePath(s).name if is_path and '\n' not in s else _IN_MEMORY.sub('', s)
     return s if len(s)<=200 else s[:199]+'…'
 
 def _number(v):
@@ -168,10 +170,9 @@ class _Describing:
         if steady and len(o)>8: return f'{type(o).__name__} of {len(o)}, {_some(o, depth)}'
         return [self.of(v, depth-1, steady) for v in o[:50]] + [f'… of {len(o)}' for _ in o[50:51]]
     def all_of(self, o, depth, steady=False):
-        # sorted, as the order may be that of a set
-        vals = [*o.items()] if len(o)<=50 else sorted(o.items(), key=lambda kv: str(kv[0]))[:50]
-        vals = [(k, v) for k,v in vals if not _SECRET.search(str(k))]
-        return {str(k):self.of(v, depth, steady) for k,v in vals}
+        vals = [(_IN_MEMORY.sub('', str(k)), v) for k,v in o.items()]
+        if len(vals)>50: vals = sorted(vals, key=itemgetter(0))[:50]  # the order may be that of a set
+        return {k:self.of(v, depth, steady) for k,v in vals if not _SECRET.search(k)}
 
 def _some(o, depth):
     "A hash of the first element of a long list, of the middle one and of the last one"

@@ -126,9 +126,14 @@ def _counted(self:GradientAccumulation):
         return n,n
     n = _checked_count(self._count(learn))
     if not learn.team: return n,n
-    every = sum(learn.peers.gather(n))
-    if every and not n: learn.loss_grad = _no_loss(learn)  # a mean over nothing may be NaN
-    return every,n*learn.n_items/learn.bs  # gradients are weighted by items, as ever
+    has_loss = learn.loss_grad is not None and learn.loss.numel()==1
+    every = learn.peers.gather([n, learn.loss.item() if has_loss else 0.])
+    total = sum(k for k,_ in every)
+    if not total: return 0,0
+    # the loss of the whole batch, as a mean over nothing may be NaN
+    if has_loss: learn.loss = torch.full_like(learn.loss, sum(k*v for k,v in every if k)/total)
+    if not n: learn.loss_grad = _no_loss(learn)
+    return total,n*learn.n_items/learn.bs  # gradients are averaged over processes by their items
 
 def _no_loss(learn):
     "A loss of 0 that depends on the prediction"

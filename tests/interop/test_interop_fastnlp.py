@@ -40,7 +40,8 @@ for _k in HOOKS:
 
 def mk_learner(cbs=(), train=TRAIN, valid=None, model=None, **kwargs):
     dls = DataLoaders(train, batches(2, seed=1) if valid is None else valid or None, device='cpu')
-    return Learner(dls, model or mk_model(), F.mse_loss, kwargs.pop('opt_func', torch.optim.SGD), lr=LR, metrics=[] if valid is False else [F.l1_loss], cbs=cbs, **kwargs)
+    opt = kwargs.pop('opt_func', torch.optim.SGD)
+    return Learner(dls, model or mk_model(), F.mse_loss, opt, lr=None if isinstance(opt, dict) else LR, metrics=[] if valid is False else [F.l1_loss], cbs=cbs, **kwargs)
 
 def fit(n_epoch=1, cbs=(), learn=None, **kwargs):
     learn = learn or mk_learner(**kwargs)

@@ -394,7 +394,7 @@ def test_a_fit_that_goes_on_is_the_one_that_was_not_stopped(tmp_path, every):
         t.trainer.add_event_handler(Events.ITERATION_STARTED(once=8), lambda: 1/0)
         return res
     with pytest.raises(ZeroDivisionError): Ours(stateful_and_broken, cbs=[CheckpointCallback(tmp_path, **every)])
-    rest = Ours(stateful, resume=tmp_path)
+    rest = Ours(stateful, resume=tmp_path, accept=['callbacks'])
     def batches_of(t): return [o for o in plainly(t.kept[3]) if o[1] in ('ITERATION_COMPLETED', 'EPOCH_COMPLETED', 'COMPLETED')]
     n = len(batches_of(rest))
     assert batches_of(rest)==batches_of(whole)[-n:] and n==len(batches_of(whole))-(11 if 'every_steps' in every else 9)
@@ -405,7 +405,7 @@ def test_a_fit_that_goes_on_is_the_one_that_was_not_stopped(tmp_path, every):
 def test_a_stop_that_was_saved_is_heeded(tmp_path):
     def attach(t): t.trainer.add_event_handler(Events.EPOCH_COMPLETED(once=1), lambda: t.trainer.terminate())
     Ours(attach, cbs=[CheckpointCallback(tmp_path, every_epochs=1)])
-    assert Ours(lambda t: None, resume=tmp_path).learn.count.epochs==1
+    assert Ours(lambda t: None, resume=tmp_path, accept=['callbacks']).learn.count.epochs==1
 
 def test_state_loaded_by_ignites_own_checkpoint():
     sd = dict(epoch=2, epoch_length=4, max_epochs=3)

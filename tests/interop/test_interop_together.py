@@ -238,19 +238,19 @@ def test_callbacks_change_nothing():
 # ---- a run that goes on
 @pytest.mark.parametrize('epoch,batch', [(0, 1), (1, 0), (1, 2)])
 def test_a_run_that_is_resumed_ends_as_the_others(tmp_path, epoch, batch):
-    def run(folder, at=None):
+    def run(folder, at=None, **kwargs):
         def fail(cb):
             if cb.learn.training and (cb.learn.epoch, cb.learn.iter)==at: raise RuntimeError
         steps,trace = [],[]
         told = recording('transformers', trace, dict(on_step_end=lambda cb, args, state, control, **kwargs: steps.append(state.global_step)))
         cbs = [*(recording(o, trace) for o in BASES if o!='transformers'), told, Callback('fail', before_batch=fail)]
         learn = mk()
-        try: learn.fit(3, cbs=cbs, resume=folder)
+        try: learn.fit(3, cbs=cbs, resume=folder, **kwargs)
         except RuntimeError: assert at
         return learn,steps,trace
     whole,steps,trace = run(tmp_path/'whole')
     run(tmp_path/'broken', (epoch, batch))
-    learn,new,more = run(tmp_path/'broken')
+    learn,new,more = run(tmp_path/'broken', accept=['callbacks'])
     assert same(whole.model, learn.model) and new==steps[-len(new):] and steps[-1]==9
     assert ('fastnlp', 'on_load_model') not in more and ('fastnlp', 'on_save_model') not in trace
     hooks = dict(engine='on_batch_end', fastnlp='on_train_batch_end', accelerated='on_train_step_end', fastai='after_step', lightning='on_train_batch_end', keras='on_train_batch_end')

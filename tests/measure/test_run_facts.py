@@ -33,7 +33,8 @@ def test_json_can_hold_all_of_it_and_it_is_small():
     (torch.tensor(2), 2), (torch.zeros(3), 'Tensor (3,) torch.float32 008321eb'), (torch.zeros(1, device='meta'), 'Tensor (1,) torch.float32'),
     ((1, 'a'), [1, 'a']), ([*range(99)], [*range(50), '… of 99']), (Path('a/b'), 'b'), ('x'*300, 'x'*199+'…'), (nn.Linear, 'Linear'),
     (partial(nn.Linear, bias=False), {'class':'Linear', 'bias':False}), (nn.ReLU(), {'class':'ReLU', 'inplace':False}), (max, 'max'),
-    (object(), 'object'), ('a/b', 'a/b'), ({1:{2:3}}, {'1':{'2':3}})], ids=lambda o: type(o).__name__)
+    (object(), 'object'), ('a/b', 'a/b'), ({1:{2:3}}, {'1':{'2':3}}),
+    ({object():1}, {'<object object>':1})], ids=lambda o: type(o).__name__)
 def test_an_object_in_plain_data(o, want):
     assert described(o)==want
 

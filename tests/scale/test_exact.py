@@ -40,10 +40,11 @@ def half_frozen():
     m[2].requires_grad_(False)
     return m
 
+COUNTED = dict(cbs=lambda: [GradientAccumulation(20, count=n_masked)], loss=masked)
 double = dict(dtype=torch.float64)
 LBFGS = partial(torch.optim.LBFGS, max_iter=4, history_size=3, line_search_fn='strong_wolfe')
 SETUPS = dict(plain={}, tensors=dict(dls=tensor_dls), adam=dict(opt=torch.optim.AdamW, lr=.01), batches=dict(cbs=lambda: [GradientAccumulation(n_batches=4)]),
-    items=dict(cbs=lambda: [GradientAccumulation(20)]), counted=dict(cbs=lambda: [GradientAccumulation(20, count=n_masked)], loss=masked),
+    items=dict(cbs=lambda: [GradientAccumulation(20)]), counted=COUNTED,
     parts=dict(cbs=lambda: [MicroBatch(1)]), windows_of_parts=dict(cbs=lambda: [MicroBatch(1), GradientAccumulation(n_batches=4)]),
     sam=dict(cbs=lambda: [SAM()]), sam_windows=dict(cbs=lambda: [SAM(), GradientAccumulation(n_batches=2)]), clip=dict(cbs=lambda: [GradientClip(.1)]),
     clip_inf=dict(cbs=lambda: [GradientClip(.1, norm_type=math.inf)]), clip_value=dict(cbs=lambda: [GradientClip(.01, algorithm='value')]),
@@ -91,6 +92,18 @@ def test_as_one_process(n, how):
         except AssertionError as e:
             bad[nm] = str(e)[:300],differ(ranks[0][nm]['weights'], one[nm]['weights']),where(partial(together, noted_run, nm, how, n=n), partial(noted_run, nm, how), TOL)
     assert not bad, bad
+
+def losses(how=None):
+    learn = mk_learner(COUNTED['cbs'](), loss=masked)
+    if how: getattr(learn, f'to_{how}')()
+    learn.fit(2)
+    return learn.recorder.raw_losses,[v[:1] for v in learn.recorder.values]
+
+def test_losses_of_counted_items_are_those_of_one_process():
+    "Some parts of a batch have nothing that counts, whose loss is NaN"
+    one = losses()
+    for got in together(losses, 'ddp', n=4):
+        for a,b in zip(got, one, strict=True): torch.testing.assert_close(torch.tensor(a), torch.tensor(b), atol=TOL, rtol=0)
 
 # --- where they part, if they do
 
