@@ -76,6 +76,15 @@ def _of_parts(titles, kind):
 
 def _not_parts(mets): return [m for m in mets if not isinstance(m, LossPart)]
 
+# %% ../../nbs/measure/02_recorder.ipynb #8de956d1
+@patch
+def names_for(self:Recorder,
+    of:str # Name of the set that is evaluated
+)->list: # Of strings, no two alike
+    "List the names of what an evaluation gives: loss, metrics, parts of the loss"
+    names = self.valid_names if of=='valid' else [f'{of}_{m.name}' for m in self.valid_mets]
+    return [f'{k}_{n+1}' if (n := names[:i].count(k)) else k for i,k in enumerate(names)]
+
 # %% ../../nbs/measure/02_recorder.ipynb #c0ae0032
 @patch
 def _follow(self:Recorder):
@@ -128,7 +137,10 @@ def before_fit(self:Recorder):
 # %% ../../nbs/measure/02_recorder.ipynb #4b1d6a23
 @patch
 def _own_columns(self:Recorder, ours):
-    "Columns of callbacks, as keys; refuse those of the recorder, `ours`"
+    "Columns of callbacks, as keys; refuse those of the recorder, `ours`, and two of one name"
+    if twice := [k for k in ours if ours.count(k)>1 and k not in self.parts]:
+        raise ValueError(f'two columns would be named {twice[0]!r}: give the metric a name of its own: '
+            'AvgMetric(…, metric_name=…)')
     for o in self.learn.cbs:
         if twice := [k for k in o.epoch_columns if k in ours]:
             raise ValueError(f'{o.label}: it gives {", ".join(twice)}, which the table of epochs has already: choose '
@@ -343,9 +355,7 @@ def after_validate(self:Recorder):
     self._join(self.valid_mets)
     vals = self._values(self.valid_mets)
     if self._stashed or not self.learn.inside('fit'):
-        of = self.learn.evaluated
-        names = self.valid_names if of=='valid' else [f'{of}_{m.name}' for m in self.valid_mets]
-        self.learn.final_record = Scores(vals, names)
+        self.learn.final_record = Scores(vals, self.names_for(self.learn.evaluated))
     else: self.row |= dict(zip(self.valid_names, vals, strict=True))
 
 @patch

@@ -77,6 +77,13 @@ class Recorder(Callback):
     @property
     def valid_names(self) -> Any:
         """Names of what a validation gives: the titles of its columns"""
+    def names_for(self, of: str) -> list:  # measure/recorder.py
+        """List the names of what an evaluation gives: loss, metrics, parts of the loss
+
+        - `of`: Name of the set that is evaluated
+
+        Returns: Of strings, no two alike
+        """
     def _follow(self) -> Any:  # measure/recorder.py
         """Begin to note which batches losses are of, if other processes have a part in them"""
     def _smooth_there(self) -> Any:  # measure/recorder.py
@@ -84,7 +91,7 @@ class Recorder(Callback):
     def _check_sync(self) -> Any: ...  # measure/recorder.py
     def before_fit(self) -> Any: ...  # measure/recorder.py
     def _own_columns(self, ours: Any) -> Any:  # measure/recorder.py
-        """Columns of callbacks, as keys; refuse those of the recorder, `ours`"""
+        """Columns of callbacks, as keys; refuse those of the recorder, `ours`, and two of one name"""
     def _add_columns(self, titles: Any) -> Any:  # measure/recorder.py
         """Have columns of `titles` for parts"""
     def _meet(self, names: Any) -> Any:  # measure/recorder.py

@@ -647,8 +647,7 @@ def after_epoch(self:ValidateCallback):
 def provides(self:ValidateCallback):
     "Names of the values, for trackers: with which value is better, as the metrics declare it"
     r = self.learn.recorder
-    names = r.valid_names if self.dl_name=='valid' else [f'{self.dl_name}_{o.name}' for o in r.valid_mets]
-    return {k:getattr(o, 'better', None) for k,o in zip(names, r.valid_mets, strict=True)}
+    return {k:getattr(o, 'better', None) for k,o in zip(r.names_for(self.dl_name), r.valid_mets, strict=True)}
 
 # %% ../../nbs/train/01_tracker.ipynb #1750d866
 @patch(as_prop=True)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest, torch, torchmetrics
 from learnloop import (
     AccumMetric, AvgLoss, AvgSmoothLoss, Callback, CancelEpochException, CancelTrainException, CancelValidException, DataLoaders, DictMetric, Learner,
-    Metric, Perplexity, Recorder, ValueMetric, accuracy, as_metric, error_rate, event, mae, on, skm_metric)
+    Metric, Perplexity, Recorder, ValidateCallback, ValueMetric, accuracy, as_metric, error_rate, event, mae, on, skm_metric)
 from learnloop.measure.metrics import mk_metrics
 from torch import nn
 from torch.nn import functional as F
@@ -310,3 +310,14 @@ def test_point_15_metrics_that_go_by_what_a_fit_makes_are_not_tried():
     mk(metrics=collects).fit(1)
     assert len(torch.cat(rows))==sum(len(x) for x,_ in LINE)
 LINE = [(torch.ones(4, 2), torch.zeros(4, 1))]*2
+
+def test_no_two_values_have_one_name():
+    def loss(pred, targ): return (pred.argmax(1)!=targ).float().mean()
+    learn = mk([loss])
+    learn.fit(1, cbs=ValidateCallback(every_epochs=1, dl=learn.dls.train, name='test'))
+    row = dict(zip(learn.recorder.columns, learn.recorder.values[-1], strict=True))
+    assert [*row]==['train_loss', 'valid_loss', 'loss', 'test_loss', 'test_loss_2']
+    scores = learn.validate(dl=learn.dls.train)
+    assert len({*scores.names})==len(scores)==2 and pytest.approx([row['test_loss'], row['test_loss_2']])==[*scores]
+    learn.recorder.train_metrics = True
+    with pytest.raises(ValueError, match="two columns would be named 'train_loss': give the metric a name of its own"): learn.fit(1)

@@ -166,7 +166,7 @@ def test_html_says_what_skips_each_phase():
 
 def test_html_is_escaped():
     class Mine(Learner, phases=[Phase('rollout', inside='epoch', does='a<b & c>d')]): pass
-    cb = Callback('x', before_rollout=whisper)
+    cb = Callback('odd', before_rollout=whisper)
     learn = mk_learner(cls=Mine).add_cb(cb)
     cb.__dict__['_name'] = '<b>'  # which no setter lets pass
     html = learn.show_training_loop()._repr_html_()
