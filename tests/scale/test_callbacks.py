@@ -48,7 +48,7 @@ def all_of_them(folder):
 
 @pytest.mark.filterwarnings('ignore:Prefetch makes nothing ahead')  # where processes share batches
 def test_each_works_in_two_processes_as_in_one(tmp_path):
-    ranks,one = together(all_of_them, tmp_path/'two', timeout=100),all_of_them(tmp_path/'one')
+    ranks,one = together(all_of_them, tmp_path/'two'),all_of_them(tmp_path/'one')
     bad = {}
     for nm,o in one.items():
         for r in ranks: assert nm in r and not isinstance(r[nm], str), r.get(nm)

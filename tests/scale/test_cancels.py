@@ -94,7 +94,7 @@ def several(how, cases):
 def test_the_outermost_of_several_acts(how):
     "In three processes, with callbacks that call the model again, or step later"
     cases = SEVERAL if how=='ddp' else SEVERAL[1::2]
-    ranks,alone = together(several, how, cases, n=3, timeout=80),several(how, cases)
+    ranks,alone = together(several, how, cases, n=3),several(how, cases)
     for i,one in enumerate(alone): check_alike([o[i] for o in ranks], one, but=['outcome'])
 
 class Fussy(nn.Module):

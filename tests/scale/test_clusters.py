@@ -45,12 +45,12 @@ def test_a_job_whose_time_is_up_saves_and_is_put_back(job, tmp_path):
     p = job()
     (tmp_path/'ready').read_text()
     p.send_signal(signal.SIGUSR1)
-    assert p.wait(20)==0
+    assert p.wait(60)==0
     show,run,cancel,requeue = (tmp_path/'log').read_text().splitlines()
     assert 'host[0-3]' in show and '--rdzv-endpoint host0:29400' in run and '--rdzv-id 17-0' in run and '--nnodes 4' in run
     assert (cancel, requeue)==('--signal=TERM 17.0', 'requeue 17')
 
 @pytest.mark.parametrize('status', ['0', '3'])
 def test_a_job_that_ends_by_itself_is_not_put_back(status, job, tmp_path):
-    assert job(status=status).wait(20)==int(status)
+    assert job(status=status).wait(60)==int(status)
     assert 'requeue' not in (tmp_path/'log').read_text()

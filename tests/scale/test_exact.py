@@ -83,7 +83,7 @@ def noted_run(nm, how, folder): noted(folder, run, nm, how)
 @pytest.mark.parametrize('n,how', NAMES)
 def test_as_one_process(n, how):
     names = NAMES[n,how]
-    ranks,one = together(runs, how, names, n=n, timeout=100),runs(how, names)
+    ranks,one = together(runs, how, names, n=n),runs(how, names)
     bad = {}
     for nm in names:
         try:
@@ -171,7 +171,7 @@ def turns(cases): return {(nm, k):train(partial(mk_turns, nm, AMID[k]), fit=lamb
 def test_turns(monkeypatch):
     for k in ('noise', 'uniform'): monkeypatch.setattr(turn_loops, k, None)  # put back in the end
     cases = [(nm, k) for nm in LOOPS for k in AMID if not (k=='windows' and nm in ('lbfgs', 'wolfe'))]  # which is refused
-    ranks,one = together(turns, cases, timeout=100),turns(cases)
+    ranks,one = together(turns, cases),turns(cases)
     bad = {}
     for k,o in one.items():
         try: check_alike([r[k] for r in ranks], o)

@@ -12,7 +12,7 @@ from learnloop.keep import storage
 from learnloop.keep.interrupt import Terminated
 from together import ending, same, together
 
-N,LIMIT = 46,60
+N = 46
 X = torch.linspace(-1, 1, N)[:,None].repeat(1, 3)
 Y = (X.sum(1)>0).long()
 
@@ -92,13 +92,13 @@ def goes_on(root, kind):
 
 @pytest.mark.parametrize('kind', ['ddp', 'fsdp'])
 def test_a_run_goes_on_bit_for_bit_with_dropout(kind, tmp_path):
-    (a,w),(b,v) = together(goes_on, tmp_path, kind, timeout=LIMIT)
+    (a,w),(b,v) = together(goes_on, tmp_path, kind)
     assert a==b==[True]*3
     assert is_equal(w, v), 'processes have the same weights, losses and counts'
 
 # ---- another number of processes
 
-def on(n, f, *args): return [f(*args)] if n==1 else together(f, *args, n=n, timeout=LIMIT)
+def on(n, f, *args): return [f(*args)] if n==1 else together(f, *args, n=n)
 
 def finish(folder, kind, drop=0.):
     said = []
@@ -166,7 +166,7 @@ def told(root, kind, agrees):
 @pytest.mark.parametrize('kind,agrees', [('ddp',True), ('ddp',False), ('fsdp',False)])
 def test_case_80_a_signal_to_one_process_is_one_to_all(kind, agrees, tmp_path):
     "At once where processes meet between batches; else at the end of a pass, or after about 50 ms"
-    res = same(together(told, tmp_path, kind, agrees, timeout=LIMIT))
+    res = same(together(told, tmp_path, kind, agrees))
     steps,exact = res['usr1']
     assert exact and len(steps)==2 and 3<=steps[0]<=(9 if agrees else 3) and steps[-1]==18
     at,exact = res['int']
@@ -231,7 +231,7 @@ def saves(root, kind):
 
 @pytest.mark.parametrize('kind', ['ddp', 'fsdp'])
 def test_case_79_saving_and_a_disk_that_is_full(kind, tmp_path):
-    a,b = together(saves, tmp_path, kind, timeout=LIMIT)
+    a,b = together(saves, tmp_path, kind)
     for k in (False, True):
         mine,theirs = a.pop(f'full, {k}'),b.pop(f'full, {k}')
         assert mine[0]=='OSError' and 'No space left' in mine[1], mine
@@ -255,7 +255,7 @@ def fails(folder, kind, where):
     return res,again,replayed
 
 def case(kind, where, folder):
-    try: return together(fails, folder, kind, where, timeout=LIMIT)
+    try: return together(fails, folder, kind, where)
     except PeerError as e: return str(e)
 
 @pytest.mark.parametrize('kind,where', [('ddp','meets'), ('ddp','kept'), ('fsdp','kept'), ('ddp','killed')])
@@ -270,7 +270,7 @@ def test_case_74_after_an_error_of_one_process_the_last_checkpoint_is_there(kind
         if where=='kept' and kind=='ddp': assert replayed==mine==['0.weight', '0.bias', '2.weight', '2.bias']
         elif where=='kept': assert mine[0]=='RuntimeError' and 'to_ddp, or alone' in mine[1]
     assert steps_in(folder)==[2, 4, 6] and not [*folder.glob('torn-*')] and not [*folder.glob('.tmp-*')]
-    assert same(together(ends_as_if_nothing_was, folder, kind, timeout=LIMIT))
+    assert same(together(ends_as_if_nothing_was, folder, kind))
 
 def dies(folder, kind):
     "The first process is killed while it writes the fourth checkpoint"
@@ -286,9 +286,9 @@ def dies(folder, kind):
 
 def test_case_78_a_process_that_dies_during_a_save_leaves_the_checkpoints_before_it(tmp_path):
     folder = tmp_path/'run'
-    with pytest.raises(PeerError, match='rank 0 was killed by SIGKILL'): together(dies, folder, 'ddp', timeout=LIMIT)
+    with pytest.raises(PeerError, match='rank 0 was killed by SIGKILL'): together(dies, folder, 'ddp')
     assert steps_in(folder)==[1, 2, 3] and len([*folder.glob('.tmp-*')])==1
-    assert same(together(ends_as_if_nothing_was, folder, 'ddp', timeout=LIMIT)) and not [*folder.glob('.tmp-*')]
+    assert same(together(ends_as_if_nothing_was, folder, 'ddp')) and not [*folder.glob('.tmp-*')]
 
 def apart(root):
     "Each process has a disk of its own, which was begun with other runs"
@@ -297,7 +297,7 @@ def apart(root):
 
 def test_case_83_processes_that_see_other_checkpoints_are_told(tmp_path):
     for r in '01': part(tmp_path/r/'run', None, 4)
-    for *errors,is_broken in together(apart, tmp_path, timeout=LIMIT):
+    for *errors,is_broken in together(apart, tmp_path):
         assert not is_broken, 'all raise it'
         for kind,text in errors: assert kind=='ValueError' and 'is not the same for all processes' in text
 
@@ -319,7 +319,7 @@ def alone_from(folder):
     return state_of(learn)
 
 def test_each_process_writes_its_part(tmp_path):
-    (exact,files,full,want),(b,_,theirs,_) = together(sharded, tmp_path, timeout=LIMIT)
+    (exact,files,full,want),(b,_,theirs,_) = together(sharded, tmp_path)
     assert exact and b
     assert [o for o in files if 'distcp' in o or 'shards' in o]==['__0_0.distcp', '__1_0.distcp', 'shards.json']
     assert full[0]=='OSError' and theirs[0]=='PeerError', (full, theirs)

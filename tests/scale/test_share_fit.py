@@ -73,7 +73,7 @@ def on_two():
     return all_fits(True),_own(4, 22)(),_own(3, 17)()
 
 def test_fits_see_what_one_process_sees():
-    want,per_rank = all_fits(False),together(on_two, timeout=120)
+    want,per_rank = all_fits(False),together(on_two)
     for k,(params,counts) in want.items():
         (a,n),(b,m) = (fits[k] for fits,*_ in per_rank)
         assert n==m==counts, k

@@ -2,7 +2,7 @@
 import torch._dynamo  # noqa: F401  DDP needs it: 2 s in each of the processes, unless it is here  # chkstyle: ignore
 from learnloop.scale.launch import launch
 
-LIMIT = 40 # Seconds: many times what any of them takes
+LIMIT = 150 # Seconds: ten times what any of them takes on a busy machine
 SOON = 25  # Seconds in which whoever needs no limit is done, on a busy machine, too
 
 def together(f, *args, n=2, timeout=LIMIT):
