@@ -41,7 +41,8 @@ for _k in HOOKS:
 def mk_learner(cbs=(), train=TRAIN, valid=None, model=None, **kwargs):
     dls = DataLoaders(train, batches(2, seed=1) if valid is None else valid or None, device='cpu')
     opt = kwargs.pop('opt_func', torch.optim.SGD)
-    return Learner(dls, model or mk_model(), F.mse_loss, opt, lr=None if isinstance(opt, dict) else LR, metrics=[] if valid is False else [F.l1_loss], cbs=cbs, **kwargs)
+    lr,metrics = None if isinstance(opt, dict) else LR,[] if valid is False else [F.l1_loss]
+    return Learner(dls, model or mk_model(), F.mse_loss, opt, lr=lr, metrics=metrics, cbs=cbs, **kwargs)
 
 def fit(n_epoch=1, cbs=(), learn=None, **kwargs):
     learn = learn or mk_learner(**kwargs)
