@@ -177,7 +177,8 @@ def test_the_death_of_the_run_is_told_to_all(signum):
     assert all(p.grad is None for p in learn.model.parameters())
 
 @pytest.mark.parametrize('name', ['after_loss', 'before_fetch', 'after_validate', 'before_epoch'])
-def test_point_23_ctrl_c_names_what_goes_on(name, capsys):
+def test_point_23_ctrl_c_names_what_goes_on(name, capsys, monkeypatch):
+    monkeypatch.delattr(sys.modules['__main__'], '__file__', raising=False)  # as in a notebook: no script ends by it
     learn = mk_learner()
     with pytest.raises(KeyboardInterrupt) as e: quiet(learn, FITS['fit'], cbs=At(name, 1, f=send(INT)))
     assert 'learnloop: learn.resume() goes on from there' in e.value.__notes__
