@@ -8,6 +8,11 @@ from helpers import TRAIN, covering, in_terminal, mk_learner as mk_line, real_ke
 from learnloop import Callback, CheckpointCallback, Interrupted, SanityCheck, Terminated, list_checkpoints, newest_checkpoint
 from test_pause import EVENTS, FITS, SETUPS, At, Boom, Noisy, boom, check, go_on, mk_learner, quiet, state, whole
 
+@pytest.fixture(autouse=True)
+def no_script(monkeypatch):
+    "Whatever runs the tests: as in a notebook, no script ends by Ctrl-C"
+    monkeypatch.delattr(sys.modules['__main__'], '__file__', raising=False)
+
 INT,TERM,USR1 = signal.SIGINT,signal.SIGTERM,signal.SIGUSR1
 LEAVES = {INT:KeyboardInterrupt, TERM:Terminated}
 WAIT = 20  # Seconds before a process that should have ended is killed
@@ -177,12 +182,11 @@ def test_the_death_of_the_run_is_told_to_all(signum):
     assert all(p.grad is None for p in learn.model.parameters())
 
 @pytest.mark.parametrize('name', ['after_loss', 'before_fetch', 'after_validate', 'before_epoch'])
-def test_point_23_ctrl_c_names_what_goes_on(name, capsys, monkeypatch):
-    monkeypatch.delattr(sys.modules['__main__'], '__file__', raising=False)  # as in a notebook: no script ends by it
+def test_point_23_ctrl_c_names_what_goes_on(name, capsys):
     learn = mk_learner()
     with pytest.raises(KeyboardInterrupt) as e: quiet(learn, FITS['fit'], cbs=At(name, 1, f=send(INT)))
-    assert 'learnloop: learn.resume() goes on from there' in e.value.__notes__
-    assert capsys.readouterr().err in ('', 'Ctrl-C: stopping after this batch; learn.resume() goes on from there; once more stops at once\n')
+    assert 'learnloop: learn.resume() continues the fit' in e.value.__notes__
+    assert capsys.readouterr().err in ('', 'Ctrl-C: stopping after this batch; learn.resume() continues the fit; once more stops at once\n')
     go_on(learn)
     check(state(learn), whole('plain', 'fit'))
 
@@ -270,7 +274,7 @@ def test_a_signal_in_the_evaluation_of_a_callback_saves_the_fit_where_it_is(name
     if name=='between_batches': assert learn.paused.place==(0, 'train', 0)
     err,c = capsys.readouterr().err,newest_checkpoint(tmp_path)
     assert c.step==learn.count.opt_steps
-    if name in OUTSIDE: assert err=={INT:'Ctrl-C: stopping after this evaluation; learn.resume() goes on from there; once more stops at once\n',
+    if name in OUTSIDE: assert err=={INT:'Ctrl-C: stopping after this evaluation; learn.resume() continues the fit; once more stops at once\n',
         TERM:'SIGTERM: stopping after this evaluation\n'}[signum]
     other = mk_learner()
     quiet(other, FITS['fit'], cbs=At(name, f=boom), resume=shutil.copytree(tmp_path, tmp_path/'copy'), accept='callbacks')
