@@ -100,7 +100,7 @@ def save_checkpoint(self:Learner,
     if not self.keeper.can_save():
         half_done = ('save_checkpoint in the middle of an epoch, where things are half done: CheckpointCallback.save() '
             'waits until the batch is')
-        stopped = ('save_checkpoint after a fit that was stopped on its way: learn.resume() goes on from there; '
+        stopped = ('save_checkpoint after a fit that was stopped on its way: learn.resume() continues the fit; '
             'fit(…, resume=folder) keeps it on disk')
         raise RuntimeError(half_done if self.open else stopped)
     at_end = 'epoch' in self.outcome and [p.name for p in self.open]==['fit', 'epoch']

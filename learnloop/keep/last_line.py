@@ -16,7 +16,7 @@ from ..loop.checks import safely
 
 # %% ../../nbs/keep/08_last_line.ipynb #b0a56a6a
 def is_script()->bool:
-    "Tell whether the main program is a script of the user, which nobody can type into when it is over"
+    "Tell whether the main program is a user's script, after which no prompt follows"
     file = getattr(sys.modules.get('__main__'), '__file__', None)
     if file is None or hasattr(sys, 'ps1') or sys.flags.interactive: return False
     paths = sysconfig.get_paths()
@@ -49,7 +49,7 @@ def end_in_a_line(
     e:KeyboardInterrupt, # What ends the fit
     learn # The learner
 ):
-    "Have `e` shown as one line, if it ends a script"
+    "Show `e` as one line if it ends a script"
     line = safely(last_line, learn) if is_script() else ''
     if not line: return
     e.last_line,before = line if learn.peers.is_first else '',sys.excepthook

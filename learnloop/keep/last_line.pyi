@@ -6,7 +6,7 @@ from typing import Any
 __all__ = ['is_script', 'last_line', 'end_in_a_line']
 
 def is_script() -> bool:
-    """Tell whether the main program is a script of the user, which nobody can type into when it is over"""
+    """Tell whether the main program is a user's script, after which no prompt follows"""
 
 def last_line(learn: Any) -> str:
     """Tell where the fit was interrupted, what was saved, and how to continue
@@ -15,7 +15,7 @@ def last_line(learn: Any) -> str:
     """
 
 def end_in_a_line(e: KeyboardInterrupt, learn: Any) -> Any:
-    """Have `e` shown as one line, if it ends a script
+    """Show `e` as one line if it ends a script
 
     - `e`: What ends the fit
     - `learn`: The learner

@@ -766,7 +766,7 @@ def hold_file(self:Learner,
     file, # As for `save`
     who:str # Who writes it, for the message
 ):
-    "Have `file` to oneself inside a `with` block; an error if another fit has it"
+    "Lock `file` inside a `with` block; raise an error if another fit has it"
     at = self._saved_at(file)
     busy = f'{who}: another fit, or another callback, writes {at} now: give one of them a file of its own, by ' \
         'another name or by another path of its learner'

@@ -146,7 +146,7 @@ class Callback(_Named):
     handles_nan = False       # Does it act on a loss that is infinite or NaN? Then the recorder warns of none
     needs_length = False      # Does what it does depend on how long the fit is? Then a run keeps its `n_epoch`
     owns = ()                 # Names of the hyper-parameters that it sets: no other callback may
-    in_charge_of = ()         # Those that it sets again and again in this fit, so that nobody else's value lasts
+    in_charge_of = ()         # Those that it sets repeatedly in this fit, so that no other value lasts
     foreign = None            # The callback of another system that it stands for
     maker = None              # Function that makes another one like it, for the next learner that it is given to
     like = None               # The one that it was made after

@@ -71,7 +71,7 @@ def fold_frames(
     e:BaseException, # An error that leaves a method of the learner
     tb # Its traceback below the frame that is running, whose variables would refer to it
 ):
-    "Have IPython and pytest leave the frames of this package out of the traceback of `e`, and those of its causes"
+    "Hide this package's frames in the tracebacks of `e` and its causes that IPython and pytest show"
     seen = set()
     while e is not None and id(e) not in seen:
         seen.add(id(e))
@@ -157,7 +157,7 @@ def check_place(
     if not isinstance(v, (str,os.PathLike)) or not (text := os.fspath(v)): raise TypeError(bad)
     if isinstance(text, bytes) or '\0' in text: raise ValueError(bad)
     try: p = Path(text).expanduser()
-    except RuntimeError as e: raise ValueError(f'{bad} ({e})') from e  # '~name' of nobody here
+    except RuntimeError as e: raise ValueError(f'{bad} ({e})') from e  # '~name' of an unknown user
     if kind=='path': return p
     is_dir = text[-1] in (os.sep,'/') or p.is_dir()
     if kind=='file' and is_dir: raise IsADirectoryError(f'{bad}, and this is a folder')

@@ -55,7 +55,7 @@ class NoAttribute(AttributeError):
     def __reduce__(self) -> Any: ...
 
 def fold_frames(e: BaseException, tb: Any) -> Any:
-    """Have IPython and pytest leave the frames of this package out of the traceback of `e`, and those of its causes
+    """Hide this package's frames in the tracebacks of `e` and its causes that IPython and pytest show
 
     - `e`: An error that leaves a method of the learner
     - `tb`: Its traceback below the frame that is running, whose variables would refer to it

@@ -448,7 +448,7 @@ def _next(self:Endless):
 
 @patch
 def _start_workers(self:Endless, warm):
-    "Have workers that persist running if the pass began with them, as a loader draws one more number to start them"
+    "Start persistent workers if the pass began with them: a loader draws one more number to start them"
     for o in _persistent(self.dl) if warm is not None else ():
         if not warm: o._iterator = None
         elif o._iterator is None: iter(o)

@@ -188,7 +188,7 @@ class Endless:
     def __repr__(self) -> Any: ...
     def _next(self) -> Any: ...  # loop/data.py
     def _start_workers(self, warm: Any) -> Any:  # loop/data.py
-        """Have workers that persist running if the pass began with them, as a loader draws one more number to start them"""
+        """Start persistent workers if the pass began with them: a loader draws one more number to start them"""
     def _begin(self, n: Any=0, several: Any=None, want: Any=None) -> Any: ...  # loop/data.py
     @property
     def n_done(self) -> Any:

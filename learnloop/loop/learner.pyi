@@ -585,7 +585,7 @@ class Learner(Loop):
         """Refuse a file that isn't the same for all processes"""
     @contextmanager
     def hold_file(self, file: Any, who: str) -> Any:  # keep/saving.py
-        """Have `file` to oneself inside a `with` block; an error if another fit has it
+        """Lock `file` inside a `with` block; raise an error if another fit has it
 
         - `file`: As for `save`
         - `who`: Who writes it, for the message

@@ -29,7 +29,7 @@ class OptMode:
     def train(self,
         opt # As for `with_modes`
     ):
-        "Have the weights that are trained in the model"
+        "Put the training weights into the model"
         ps = [*held_params(opt)] if self.live is not None else []
         is_ours = len(ps)==len(self.live or ()) and self._versions in (None, [p._version for p in ps])
         for o in with_modes(opt): o.train()
@@ -40,7 +40,7 @@ class OptMode:
         opt, # As for `with_modes`
         keep:bool=True # Keep a copy of the weights that are trained? They are to be trained further
     ):
-        "Have the averages in the model"
+        "Put the averaged weights into the model"
         os = [o for o in with_modes(opt) if o.state]  # before the first step, there is nothing to average
         if self.is_train and os:
             self.live = [p.detach().clone() for p in held_params(opt)] if keep else None

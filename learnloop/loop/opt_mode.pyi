@@ -21,12 +21,12 @@ class OptMode:
     _versions: list
     def __init__(self) -> None: ...
     def train(self, opt: Any) -> Any:
-        """Have the weights that are trained in the model
+        """Put the training weights into the model
 
         - `opt`: As for `with_modes`
         """
     def eval(self, opt: Any, keep: bool=True) -> Any:
-        """Have the averages in the model
+        """Put the averaged weights into the model
 
         - `opt`: As for `with_modes`
         - `keep`: Keep a copy of the weights that are trained? They are to be trained further

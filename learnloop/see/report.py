@@ -314,7 +314,7 @@ def _next_steps(learn, tracer, cbs):
         good = [c for c in list_checkpoints(o.folder, verify=False) if c.consistent and not c.damage]
         if good: res.append(f'fit(…, resume={str(o.folder)!r}) goes on from step {good[-1].step:,}.')
     if not res: res.append('fit(…, keep_failed=True) would keep the batch: learn.replay_batch() runs it again, and '
-        'learn.resume() goes on from there.')
+        'learn.resume() continues the fit.')
     why = safely(tracer.why, 'epoch', learn.epoch) if tracer is not None else ''
     return [*res, f'The trace says: {why}.'] if why else res
 

@@ -221,7 +221,7 @@ def _recompute(self:WeightAveraging, model, stats):
 def swapped(self:WeightAveraging,
     model:nn.Module|None=None # Where they go; None for the learner's
 ):
-    "Have the averages in the model inside a `with` block: to export it, for instance"
+    "Put the averaged weights into the model inside a `with` block: to export it, for instance"
     model = self.learn.model if model is None else model
     self._mine.append(self.live is None)
     try:

@@ -75,7 +75,7 @@ class WeightAveraging(Callback):
     def _recompute(self, model: Any, stats: Any) -> Any: ...  # train/averaging.py
     @contextmanager
     def swapped(self, model: nn.Module | None=None) -> Any:  # train/averaging.py
-        """Have the averages in the model inside a `with` block: to export it, for instance
+        """Put the averaged weights into the model inside a `with` block: to export it, for instance
 
         - `model`: Where they go; None for the learner's
         """

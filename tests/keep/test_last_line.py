@@ -45,7 +45,7 @@ def test_the_line_is_for_that_exception_alone_and_holds_nothing(monkeypatch):
         stop_again.calls.clear()
     other = ValueError()
     sys.excepthook(ValueError, other, None)
-    assert seen==[(ValueError, other, None)] and 'learnloop: learn.resume() goes on from there' in e.value.__notes__
+    assert seen==[(ValueError, other, None)] and 'learnloop: learn.resume() continues the fit' in e.value.__notes__
     sys.excepthook(KeyboardInterrupt, e.value, None)
     assert len(seen)==1
     assert not any(c.cell_contents is e.value for c in sys.excepthook.__closure__)
