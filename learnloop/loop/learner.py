@@ -682,10 +682,8 @@ class TrainEvalCallback(Callback):
 
 # %% ../../nbs/loop/05_learner.ipynb #990b6b02
 @patch
-def after_train(self:TrainEvalCallback): self.learn.warn_of_unheld()
-
-@patch
-def after_fit(self:TrainEvalCallback): self.learn.warn_of_unheld()  # an exception may have ended the last training
+def cleanup_train(self:TrainEvalCallback):
+    if self.learn.outcome['train']!='failed': self.learn.warn_of_unheld()
 
 # %% ../../nbs/loop/05_learner.ipynb #8bb5ad62
 def default_cb(

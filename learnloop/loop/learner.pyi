@@ -960,8 +960,7 @@ class TrainEvalCallback(Callback):
     def before_validate(self) -> Any: ...
     def after_batch(self) -> Any: ...
     def after_epoch(self) -> Any: ...
-    def after_train(self) -> Any: ...  # loop/learner.py
-    def after_fit(self) -> Any: ...  # loop/learner.py
+    def cleanup_train(self) -> Any: ...  # loop/learner.py
 
 def default_cb(cls: Any) -> Any:
     """Have every learner begin with a callback of `cls`, unless it is made with `default_cbs=False`"""
