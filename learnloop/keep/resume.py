@@ -18,7 +18,7 @@ from types import CodeType, SimpleNamespace
 from fastcore.basics import listify, noop, patch
 from torch import Tensor
 from .checkpoint import CheckpointCallback, checkpoint_names
-from .compare import changed_facts, names_of, said
+from .changes import changed_facts, names_of, said
 from .interrupt import Signals
 from .passes import KeptPass, copy_batch, parts_of, random_states, set_random_states, try_loader
 from .shards import copy_state, put_own, put_shards, read_shards

@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset, IterableDataset, RandomSampler, Subset, TensorDataset, WeightedRandomSampler
 from learnloop import (EMA, Callback, CheckpointCallback, DataLoaders, GradientAccumulation, GradientClip, KeepWarnings,
     Learner, MixedPrecision, MixUp, Tracer, event, on, set_seed)
-from learnloop.keep.compare import changed_facts
+from learnloop.keep.changes import changed_facts
 from learnloop.keep.storage import list_checkpoints
 from learnloop.measure.about import about_run
 from helpers import check

@@ -1,4 +1,4 @@
-# Written by `python -m tools.stubs` from `compare.py`: methods that other modules patch on are here, too
+# Written by `python -m tools.stubs` from `changes.py`: methods that other modules patch on are here, too
 """Two descriptions of a run compared: which differences a resumed fit refuses, and which it warns of"""
 
 from typing import Any
