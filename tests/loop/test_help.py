@@ -13,6 +13,7 @@ def test_help_shows_each_parameter(o, params):
     assert inspect.getdoc(o).startswith(str(o.__doc__))
 
 def test_everything_public_that_has_comments_shows_them():
+    show_params()  # a test may have imported a module directly
     objs = [getattr(learnloop, k) for k in learnloop.__all__]
     objs += [f for c in objs if isinstance(c, type) for k,f in vars(c).items() if inspect.isfunction(f) and k[0]!='_']
     ours = [o for o in objs if callable(o) and (getattr(o, '__module__', None) or '').startswith('learnloop.') and o.__doc__]
