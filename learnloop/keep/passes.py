@@ -183,8 +183,8 @@ def _tried(dl):
 # %% ../../nbs/keep/02_passes.ipynb #9a2b0004
 def try_loader(
     dl, # Loader: any iterable of batches
-    epoch:int=0 # The number of the epoch that it is told
-)->tuple: # Whether its state leads back to a place, None if that is unknown; and what is wrong, '' for nothing
+    epoch:int=0 # The epoch that its `set_epoch` gets
+)->tuple: # Whether its state leads back to a place, None if that is unknown; and the fault, '' if there is none
     "Try on copies of `dl` whether a fit that resumes would see the same batches"
     o,by_state,exact = _tried(dl),goes_by_state(dl),None
     if o is None: return None,''

@@ -25,9 +25,9 @@ def try_loader(dl: Any, epoch: int=0) -> tuple:
     """Try on copies of `dl` whether a fit that resumes would see the same batches
 
     - `dl`: Loader: any iterable of batches
-    - `epoch`: The number of the epoch that it is told
+    - `epoch`: The epoch that its `set_epoch` gets
 
-    Returns: Whether its state leads back to a place, None if that is unknown; and what is wrong, '' for nothing
+    Returns: Whether its state leads back to a place, None if that is unknown; and the fault, '' if there is none
     """
 
 def parts_of(dl: Any) -> list:

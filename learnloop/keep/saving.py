@@ -159,7 +159,7 @@ def _most_parts(file):
     try:
         with zipfile.ZipFile(file) as z: members = z.infolist()
         size = z.start_dir  # what comes before the list of members: their data
-    except Exception: return None  # torch says what is wrong
+    except Exception: return None  # torch's own error says more
     finally:
         if at is not None: file.seek(at)
     if any(o.compress_type for o in members) or sum(o.file_size for o in members)>size:
@@ -431,7 +431,7 @@ def _first_state(o, g, p):
 
 # %% ../../nbs/keep/00_saving.ipynb #630ffe8e
 def _why_odd(v, made, p):
-    "Say what is wrong with the part `v` of the state of the parameter `p`, where `made` was expected; '' if nothing is"
+    "Describe the fault of `v`, a part of the state of the parameter `p`, where `made` was expected; '' if there is none"
     if not isinstance(v, Tensor):
         fits = not isinstance(made, Tensor) or made.dim()==0 and _is_hyper(v, 1.)
         return '' if fits else describe(v)
@@ -719,7 +719,7 @@ def load(self:Learner,
     with_opt:bool=True, # The optimizer, too? An error if the file has none
     strict:bool=True, # Must the names of weights be the same? Shapes must be in any case
     weights_only:bool=True, # Taken as torch's: whatever it says, a file that only code could read is refused
-    digest:str|None=None # Hash that the file must have; None, in a fit, for that of the file as the fit wrote it
+    digest:str|None=None # Hash that the file must have; None, in a fit, for the hash of what the fit wrote
 )->Learner: # The learner itself
     "Load weights and optimizer: all or, after an error, nothing"
     file = self._saved_at(file)

@@ -577,7 +577,7 @@ class Learner(Loop):
         - `with_opt`: The optimizer, too? An error if the file has none
         - `strict`: Must the names of weights be the same? Shapes must be in any case
         - `weights_only`: Taken as torch's: whatever it says, a file that only code could read is refused
-        - `digest`: Hash that the file must have; None, in a fit, for that of the file as the fit wrote it
+        - `digest`: Hash that the file must have; None, in a fit, for the hash of what the fit wrote
 
         Returns: The learner itself
         """
