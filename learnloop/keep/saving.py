@@ -431,7 +431,7 @@ def _first_state(o, g, p):
 
 # %% ../../nbs/keep/00_saving.ipynb #630ffe8e
 def _why_odd(v, made, p):
-    "Describe the fault of `v`, a part of the state of the parameter `p`, where `made` was expected; '' if there is none"
+    "Describe the fault of `v`, a part of the state of `p`, where `made` was expected; '' if there is none"
     if not isinstance(v, Tensor):
         fits = not isinstance(made, Tensor) or made.dim()==0 and _is_hyper(v, 1.)
         return '' if fits else describe(v)
