@@ -15,7 +15,7 @@ import difflib, inspect, re
 from functools import cache, cached_property, partial, wraps
 from types import MethodType
 from fastcore.basics import camel2snake, noop, patch, snake2camel
-from .checks import NoAttribute, called_here, did_you_mean, note_on, safely
+from ..data.checks import NoAttribute, called_here, did_you_mean, note_on, safely
 from .later import knows_patches
 from .peers import Alone
 

@@ -17,10 +17,10 @@ from itertools import count, takewhile
 from types import SimpleNamespace
 from fastcore.basics import listify, noop, patch
 from torch import nn
-from .batch import batch_parts, by_name, default_device, describe, detuplify, to_detach, unpack
+from ..data.batch import batch_parts, by_name, default_device, describe, detuplify, to_detach, unpack
 from .callback import Callback, as_list, mk_cb
-from .checks import check_place, check_whole, checked_args, did_you_mean, replaced, say
-from .data import batch_len, check_loader, mk_dls, why_empty
+from ..data.checks import check_place, check_whole, checked_args, did_you_mean, replaced, say
+from ..data.loaders import batch_len, check_loader, mk_dls, why_empty
 from .errors import let_go, tip, where
 from .flow import Flow
 from .later import knows_patches
@@ -31,7 +31,7 @@ from .optimizer import (
     norm_params, opts, set_hypers, step, trainable_params, zero_grad)
 from .place import Keeper, Pass, Place
 from .portrait import as_table, portrait
-from .rng import own_stream
+from ..data.rng import own_stream
 from .steps import StepLimit
 from .turn import ADDED, Closure, Turn, asks_for_closure, take_backward, take_grads
 

@@ -3,10 +3,10 @@
 
 from collections.abc import Callable
 from contextlib import contextmanager
+from learnloop.data.loaders import DataLoaders
 from learnloop.keep.checkpoint import CheckpointCallback
 from learnloop.keep.storage import Checkpoint
 from learnloop.loop.callback import Callback
-from learnloop.loop.data import DataLoaders
 from learnloop.loop.flow import Flow
 from learnloop.loop.place import Pass
 from learnloop.loop.predict import FetchPredsCallback

@@ -17,13 +17,13 @@ from numbers import Real
 from pathlib import Path
 from fastcore.basics import noop, patch
 from torch.utils.data import DataLoader, IterableDataset, default_collate
-from .batch import batch_like, batch_parts, describe, detuplify, split_batch, to_concat, to_detach, unpack
+from ..data.batch import batch_like, batch_parts, describe, detuplify, split_batch, to_concat, to_detach, unpack
 from .callback import Callback, as_list, mk_cb
-from .checks import checked_args, replaced
-from .data import in_order, leaves
+from ..data.checks import checked_args, replaced
+from ..data.loaders import in_order, leaves
 from .learner import Learner, Loop
 from .loss import EachItem, decode_preds, innermost, own_loss
-from .rng import preserve_rng
+from ..data.rng import preserve_rng
 
 # %% ../../nbs/loop/06_predict.ipynb #70a0783f
 class GatherPredsCallback(Callback):

@@ -15,8 +15,8 @@ from functools import lru_cache, partial
 from weakref import WeakSet
 from fastcore.basics import patch
 from torch import Tensor
-from .batch import describe
-from .checks import did_you_mean
+from ..data.batch import describe
+from ..data.checks import did_you_mean
 from .optimizer import held_params, opts, zero_grad
 
 # %% ../../nbs/loop/04_turn.ipynb #t0000021

@@ -19,13 +19,13 @@ from fastcore.basics import patch
 from torch import nn
 from torch.nn.utils import clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from torch.utils.checkpoint import checkpoint
-from ..loop.batch import batch_map, batch_parts, to_concat, to_detach
+from ..data.batch import batch_map, batch_parts, to_concat, to_detach
 from ..loop.callback import Callback, InGraph
-from ..loop.checks import check_whole
+from ..data.checks import check_whole
 from ..loop.flow import CancelBackwardException, CancelStepException, CancelZeroGradException
 from ..loop.learner import Learner, Loop
 from ..loop.optimizer import held_params, opts, zero_grad
-from ..loop.rng import preserve_rng, read_rngs, write_rngs
+from ..data.rng import preserve_rng, read_rngs, write_rngs
 from ..loop.turn import ambient_autocast, needs_closure
 
 # %% ../../nbs/train/03_training.ipynb #0a0df71e

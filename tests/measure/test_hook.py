@@ -9,8 +9,8 @@ from torch.nn import functional as F
 from torch.utils.data import DataLoader, IterableDataset, TensorDataset
 from helpers import act, covering, listener, same
 from learnloop.loop.callback import Callback
-from learnloop.loop.data import DataLoaders
-from learnloop.loop.rng import preserve_rng
+from learnloop.data.loaders import DataLoaders
+from learnloop.data.rng import preserve_rng
 from learnloop.loop.flow import CancelBatchException, CancelFitException, CancelStepException
 from learnloop.measure.hook import (ActivationStats, Hook, HookCallback, Hooks, dummy_eval, hook_output, hook_outputs, model_sizes,
     num_features_model, total_params)
