@@ -6,7 +6,7 @@ Docs: https://learnloop.github.io/learnloop/data/checks.html.md"""
 
 # %% auto #0
 __all__ = ['elsewhere', 'did_you_mean', 'called_here', 'note_on', 'safely', 'NoAttribute', 'fold_frames', 'no_name',
-           'checked_args', 'check_whole', 'is_checkpoint', 'check_place', 'say', 'replaced']
+           'checked_args', 'check_whole', 'is_checkpoint', 'check_place', 'say', 'replaced', 'restored']
 
 # %% ../../nbs/data/00_checks.ipynb #29cc3da3
 import difflib, dis, inspect, os, re, sys
@@ -197,3 +197,15 @@ def replaced(
     finally:
         if had: setattr(o, k, old)
         else: delattr(o, k)
+
+# %% ../../nbs/data/00_checks.ipynb #4c8f57d3
+@contextmanager
+def restored(
+    o,    # Any object
+    names # Of attributes that it has
+):
+    "Restore the attributes `names` of `o` at the end of a `with` block"
+    kept = {k:getattr(o, k) for k in names}
+    try: yield
+    finally:
+        for k,v in kept.items(): setattr(o, k, v)
