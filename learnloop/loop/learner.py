@@ -9,11 +9,11 @@ __all__ = ['FIELDS', 'Loop', 'format_value', 'print_row', 'Learner', 'TrainEvalC
            'before_batch_cb']
 
 # %% ../../nbs/loop/05_learner.ipynb #be85b565
-import dis, math, torch, warnings
+import math, torch, warnings
 from collections.abc import Mapping
 from contextlib import contextmanager, suppress
 from copy import copy, deepcopy
-from functools import cache, partial
+from functools import partial
 from itertools import count, takewhile
 from types import SimpleNamespace
 from fastcore.basics import listify, noop, patch
@@ -25,16 +25,16 @@ from ..data.loaders import batch_len, check_loader, mk_dls, why_empty
 from .errors import let_go, tip, where
 from .flow import Flow
 from .later import knows_patches
-from .loss import innermost, loss_modules, named_loss, own_loss, split_loss, watched_loss
+from .loss import innermost, loss_modules, named_loss, own_loss, split_loss
 from .opt_mode import OptModes, check_momentum, with_modes
 from .optimizer import (
-    HeldParams, backward, default_lr, freeze_to, get_hypers, held_params, hyper_groups, hyper_names, make_opt, n_groups,
-    norm_params, opts, set_hypers, step, trainable_params, zero_grad)
+    HeldParams, default_lr, freeze_to, get_hypers, held_params, hyper_groups, hyper_names, make_opt, n_groups,
+    norm_params, opts, set_hypers, trainable_params, zero_grad)
 from .place import Keeper, Pass, Place
 from .portrait import as_table, portrait
 from ..data.rng import own_stream
 from .steps import StepLimit
-from .turn import ADDED, Closure, Turn, asks_for_closure, take_backward, take_grads
+from .turn import Turn
 
 # %% ../../nbs/loop/05_learner.ipynb #f6dc7cad
 # The fields of a pass, as they are before the first: an evaluation pushes its own, and pops them when it is over
@@ -51,7 +51,6 @@ class Loop(Flow):
     "The training loop: every method is a piece that a subclass may override"
     def _do_fit(self):
         self.keeper.at('fit')
-        self._check_held('learnloop: if a callback changes the model in before_fit, it has to call learn.create_opt()')
         for self.epoch in takewhile(lambda e: e<self.n_epoch, count(self.start_place.epoch)):  # noqa: B020
             self.keeper.at('epoch')
             self.with_events('epoch', self._do_epoch)
@@ -60,9 +59,10 @@ class Loop(Flow):
         self.keeper.at('validate')
         self._do_epoch_validate()
     def _do_epoch_train(self):
-        self._note_weights()
+        self.train_pass,self.has_stepped,self.last_cancels = None,False,{}
         self.use_dl(self.dls.train)
         with torch.enable_grad(): self.with_events('train', self.all_batches)
+        if self.train_pass is None and self.outcome['train']=='done': _warn_not_training(self)
     def _do_epoch_validate(self, ds_idx=1, dl=None):
         if not self.use_dl(self._pick(ds_idx, dl)): return
         with torch.set_grad_enabled(self.valid_grad): self.with_events('validate', self.all_batches)
@@ -73,7 +73,6 @@ class Loop(Flow):
             while more and self._between() and self.with_events('fetch', self._fetch, batches):
                 self.one_batch(batches.n_done, self.batch)
                 batches.n_done += 1
-        self._check_length(batches.n_done)
     def one_batch(self,
         i:int, # Its number in the pass, from 0
         b):    # What the loader gave
@@ -168,15 +167,6 @@ def _unpack(self:Loop, i, b):
     self.iter,self.batch = i,b
     self.xb,self.yb,self.bs = unpack(b, self._dev or self.device, self._n_inp, self._targ)
     self.n_items = self.bs if self.peers.team is None else self.peers.count_items(i)
-    if self._targ: self._check_targ(b)
-
-@patch
-def _check_targ(self:Loop, b):
-    "Refuse a batch without targets, except for inference"
-    if self.yb or not self.training and self.inside('evaluate'): return
-    known = [k for k in (b if isinstance(b, Mapping) else dir(b)) if isinstance(k, str)]
-    raise ValueError(f'no target: targ={self._targ!r} names it, and the batch is {describe(b)}'
-        f'{did_you_mean(str(self._targ[0]), known)}')
 
 # %% ../../nbs/loop/05_learner.ipynb #e1f3b7f0
 @patch
@@ -207,22 +197,26 @@ def calc_loss(self:Loop):
 @patch
 def _do_loss(self:Loop):
     loss = self._own_loss() if self.loss_func is None or not self.yb else None
-    if loss is None and self.loss_func is not None: loss = (self._loss_call or self._loss)(self.pred, *self.yb)
+    if loss is None and self.loss_func is not None: loss = (self._loss_call or self.loss_func)(self.pred, *self.yb)
     if isinstance(loss, torch.Tensor): self.loss_grad,self.loss = loss,loss.detach().clone()
     else: self.take_loss(loss)
     if self.loss_grad is None and self.training: self._refuse_none()
 
 @patch
 def _own_loss(self:Loop):
+    self._check_target()
     if self.loss_func is not None: return named_loss(self.pred)
     loss,self.pred = own_loss(self.pred)
     return loss
 
 @patch
-def _loss(self:Loop, pred, *yb):
-    if self._has_loss: return self.loss_func(pred, *yb)
-    self._has_loss = True
-    return watched_loss(self.loss_func, pred, *yb)
+def _check_target(self:Loop):
+    "Refuse a batch without the targets that `targ` names, except for inference"
+    if not self._targ or self.yb or not self.training and self.inside('evaluate'): return
+    b = self.batch
+    known = [k for k in (b if isinstance(b, Mapping) else dir(b)) if isinstance(k, str)]
+    raise ValueError(f'no target: targ={self._targ!r} names it, and the batch is {describe(b)}'
+        f'{did_you_mean(str(self._targ[0]), known)}')
 
 # %% ../../nbs/loop/05_learner.ipynb #52f11aab
 @patch
@@ -274,17 +268,12 @@ def turn(self:Loop,
     closure:bool|None=None # Give the optimizer's `step` a closure? None for if it can't do without
 ):
     "Take a turn in a batch: a loss, its gradients, and a step"
-    if self.open_turn is not None or self._handlers is self._valid_handlers: self._refuse_turn()
-    turn,kept = self._plain_turn,(self.loss, self.loss_grad)
-    if not (loss is opt is name is grads is closure is None and counts) or create_graph or retain_graph:
-        turn = Turn(self, loss, opt, name, counts, grads, create_graph, retain_graph, closure)
-    elif turn is None or turn.made_for is not self.opt or self._uncounted:
-        turn = self._plain_turn = Turn(self, own=False)
-    self.open_turn = turn
-    if turn.own: turn.note_grads()
+    if self.open_turn is not None or not self.training: self._refuse_turn()
+    kept = self.loss,self.loss_grad
+    turn = self.open_turn = Turn(self, loss, opt, name, counts, grads, create_graph, retain_graph, closure)
     try: self.with_events('turn', self._do_turn)
     finally:
-        if turn.own and self.outcome['turn']=='cancelled': turn.put_grads_back()  # or its next turn would add to them
+        if self.outcome['turn']=='cancelled': turn.drop_grads()
         self.open_turn = None
         if not turn.counts: self.loss,self.loss_grad = kept  # those of the turn that counts are the batch's
 
@@ -345,37 +334,14 @@ def backward(self:Loop):
     self.with_events('backward', self._backward)
 
 @patch
-def _backward(self:Loop):
-    turn = self.open_turn
-    if turn is not None and turn.grads is not None:
-        given = turn.grads()
-        if given is not ADDED: take_grads(turn, given, self.model)
-        return
-    if not self.loss_grad.requires_grad:
-        raise ValueError(f'the loss, {describe(self.loss_grad)}, requires no gradient: it was detached, is no '
-            'differentiable function of pred, or nothing that it depends on requires one')
-    if self.loss_grad.numel()!=1:
-        raise ValueError(f'the loss has shape {tuple(self.loss_grad.shape)}, and backward needs a scalar: reduce it in '
-            'loss_func, or in after_loss by self.learn.loss_grad = self.loss_grad.mean()')
-    if turn is None or turn.is_plain: backward(self.loss_grad)
-    else: take_backward(turn, self.loss_grad)
+def _backward(self:Loop): (self.open_turn or Turn(self)).backward()
 
 # %% ../../nbs/loop/05_learner.ipynb #c53cb198
 @patch
-def _step(self:Loop):
-    turn = self.open_turn
-    if turn is not None and turn.closure is not None: return turn.closure.step()
-    opt = self.opt if turn is None or turn.is_plain else turn.opt
-    try: step(opt)
-    except Exception as e:
-        if turn is None or not asks_for_closure(opt, e): raise
-        turn.closure = Closure(self, turn, [opt])
-        turn.closure.step()
+def _step(self:Loop): (self.open_turn or Turn(self)).step()
 
 @patch
-def _zero_grad(self:Loop):
-    turn = self.open_turn
-    zero_grad(self.opt if turn is None or turn.is_plain else turn.opt)
+def _zero_grad(self:Loop): zero_grad(self.turn_opt)
 
 # %% ../../nbs/loop/05_learner.ipynb #7a1c0f32
 @patch
@@ -384,27 +350,32 @@ def _step_and_count(self:Loop,
     *args, # To `f`
     **kwargs # To `f`
 ): # What `f` returned
-    "Run `f`, the body of *step*, then count the step and say so, whatever `f` is"
+    "Run `f`, the body of *step*, then count the step and fire `after_opt_step`"
     n,res,turn = self.count.opt_steps,f(*args, **kwargs),self.open_turn
-    self.has_stepped = True
-    if turn is not None:
-        turn.stepped = True
-        if not turn.counts: return res
-    if self._uncounted and not all(p.counts for p in self.open): return res
-    if self.count.opt_steps!=n: self._warn_of_count(f)
-    elif self._counts_steps: return res
-    else: self.count.opt_steps = n+1
-    if fs := self._handlers['after_opt_step']: self._hear(fs, 'after_opt_step')
+    if self.count.opt_steps!=n and not self.counts_steps: _refuse_count(f)
+    if turn is not None: turn.stepped = True
+    if turn is not None and not turn.counts: self.has_stepped = True
+    elif not self.counts_steps: self.count_step()
+    elif self.count.opt_steps!=n: self._fire_step()
     return res
 
 Loop.bodies = dict(step='_step_and_count')
+Loop.counts_steps = False # Does an override of `_step` count in `count.opt_steps` itself?
+
+def _refuse_count(f):
+    raise ValueError(f'{getattr(f, "__qualname__", f)} changed count.opt_steps, and the loop counts each step as well: '
+        'leave the count to the loop, or set counts_steps = True in the class if the method counts all its steps')
 
 # %% ../../nbs/loop/05_learner.ipynb #7a1c0f3b
 @patch
 def count_step(self:Loop):
-    "Count a step that was taken without the phase *step*, and say so"
-    self.has_stepped = True
+    "Count a step, and fire `after_opt_step`"
     self.count.opt_steps += 1
+    self._fire_step()
+
+@patch
+def _fire_step(self:Loop):
+    self.has_stepped = True
     if fs := self._handlers['after_opt_step']: self._hear(fs, 'after_opt_step')
 
 # %% ../../nbs/loop/05_learner.ipynb #7a1c0f34
@@ -418,24 +389,6 @@ def run_together(self:Loop,
     return self.peers.run(f, *args, **kwargs)
 
 Loop.team = property(lambda self: self.peers.team, doc='The processes of the run; None if this is the only one')
-
-# %% ../../nbs/loop/05_learner.ipynb #7a1c0f35
-@patch
-def _warn_of_count(self:Loop, f):
-    "Say once that `f` counts steps by itself"
-    if self._counts_steps: return
-    self._counts_steps = True
-    warnings.warn(f'{getattr(f, "__qualname__", f)} counts optimizer steps itself, and its count is taken: leave '
-        '`count.opt_steps` to the loop, and say counts=False of a turn whose steps are not to count: '
-        'learn.turn(…, counts=False)', stacklevel=3)
-
-def _sets_count(f):
-    "Does the code of `f` set `opt_steps`?"
-    return hasattr(f, '__code__') and _code_sets_count(f.__code__)
-
-@cache
-def _code_sets_count(code):
-    return any(o.opname=='STORE_ATTR' and o.argval=='opt_steps' for o in dis.get_instructions(code))
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb80867
 Loop.moved = dict(
@@ -467,32 +420,9 @@ def use_dl(self:Loop,
     return dl is not None
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb80869
-@patch
-def _note_weights(self:Loop):
-    "Forget the last epoch of training, and note which weights this one begins with"
-    self.train_pass,self.has_stepped,self._cancels = None,False,{}
-    self._versions = [p._version for p in self.model.parameters()]
-
-@patch
-def _warn_of_no_step(self:Loop, n):
-    "Say that an epoch of `n` batches left the weights as they were, and who cancelled what"
-    start = self.start_place
-    if self._versions!=[p._version for p in self.model.parameters()]: return  # somebody steps without a turn
-    if n==(start.batch if (start.epoch, start.next)==(self.epoch, 'train') else 0): return  # none is new
-    inner = 'batch',*self._inside['batch']
-    by = [f'{phase} was last cancelled' + (f' by {cb} in {e}' if cb else '')
-        for phase,(cb,e) in self._cancels.items() if phase in inner]
-    if not by and type(self)._do_one_batch is not Loop._do_one_batch: return  # it has ways of its own
-    why = '; '.join(by) or 'no batch had a loss, or train_batch took no turn'
-    warnings.warn(f'epoch {self.epoch} saw {n} batches and took no optimizer step: {why}', stacklevel=3)
-
-@patch
-def _check_length(self:Loop, n):
-    if self.training and not self.has_stepped: self._warn_of_no_step(n)
-    if self.training and not n: raise ValueError(f'epoch {self.epoch}: the training loader {why_empty(self.dl)}')
-    if not n: warnings.warn(f'nothing was evaluated: {why_empty(self.dl)}', stacklevel=2)
-    if self.n_iter is not None and n!=self.n_iter:
-        warnings.warn(f'the loader has a length of {self.n_iter} and gave {n} batches', stacklevel=2)
+def _warn_not_training(learn):
+    warnings.warn(f'epoch {learn.epoch} trained nothing, as no callback has set learn.training to True in before_train: '
+        'add TrainEvalCallback, which does, or leave out default_cbs=False', stacklevel=2)
 
 # %% ../../nbs/loop/05_learner.ipynb #6e44b3ba
 def format_value(
@@ -554,12 +484,9 @@ class Learner(Loop):
 Learner.paused = Learner.failed = None
 Learner.valid_grad = False             # Does validation compute with gradients? See below
 Learner.predicting = property(lambda self: self._loss_call is not None, doc='Does `get_preds` or `predict` run?')
-Learner._has_loss = False              # Was a loss computed yet?
-Learner._plain_turn = None             # The turn of batches that have but one, made once
 Learner.has_stepped = False            # Was there a step in this epoch, counted or not?
 Learner._own_lr = Learner._holds = None # Of the optimizer as it was made: its own learning rate, its parameters
 Learner.fuser = None                   # Who takes turns as compiled functions, by `run()`: see `learn.fuse`
-Learner._counts_steps = False          # Does an override of `_step` count steps?
 Learner._device = None
 
 # %% ../../nbs/loop/05_learner.ipynb #6ea5f51e
@@ -668,7 +595,6 @@ class TrainEvalCallback(Callback):
 
     def before_train(self):
         self.learn.pct_train = self.learn.epoch/self.learn.n_epoch
-        self.learn.warn_of_unheld()
         _train(self.learn.model)
         self.learn.training = True
     def before_validate(self):
@@ -683,11 +609,6 @@ class TrainEvalCallback(Callback):
         learn.train_iter += 1
         if learn.n_iter: learn.pct_train += 1/(learn.n_iter*learn.n_epoch)
     def after_epoch(self): self.learn.count.epochs += 1
-
-# %% ../../nbs/loop/05_learner.ipynb #990b6b02
-@patch
-def cleanup_train(self:TrainEvalCallback):
-    if self.learn.outcome['train']!='failed': self.learn.warn_of_unheld()
 
 # %% ../../nbs/loop/05_learner.ipynb #8bb5ad62
 def default_cb(
@@ -928,7 +849,6 @@ Learner.first_opt = None # How it was made before the first switch to another, i
 def _end(self:Learner):
     self.drop_batch()
     if self.inside('fit') or self.inside('evaluate'): return
-    self._plain_turn = None
     for o in (self.data_pass, self.train_pass):
         if o: o.close()
     for cb in self.cbs: cb.run = True
@@ -960,11 +880,6 @@ def _check_fit(self:Learner, n_epoch, start_epoch, max_steps, steps_per_epoch):
     dl = self.dls.train
     if dl is None: raise ValueError('there is no training loader: give DataLoaders(train, valid)')
     if batch_len(dl)==0: raise ValueError(f'the training loader is empty: {why_empty(dl)}')
-    if _sets_count(self._step): self._warn_of_count(self._step)
-    f = self._do_grad_opt
-    if _sets_count(f) and 'with_events' in f.__code__.co_names and 'step' in f.__code__.co_consts:
-        raise ValueError(f'{f.__qualname__} counts optimizer steps, and so does the loop, for what runs as *step*: '
-            'leave count.opt_steps to it')
 
 @patch
 def _check_params(self:Learner):

@@ -7,6 +7,7 @@ from learnloop.data.loaders import DataLoaders
 from learnloop.keep.checkpoint import CheckpointCallback
 from learnloop.keep.storage import Checkpoint
 from learnloop.loop.callback import Callback
+from learnloop.loop.fit_checks import Checks
 from learnloop.loop.flow import Flow
 from learnloop.loop.place import Pass
 from learnloop.loop.predict import FetchPredsCallback
@@ -78,6 +79,9 @@ FIELDS: dict
 
 class Loop(Flow):
     """The training loop: every method is a piece that a subclass may override"""
+    train_pass: Any
+    has_stepped: bool
+    last_cancels: dict
     batch: Any
     source: Any
     xb: Any
@@ -89,21 +93,15 @@ class Loop(Flow):
     bs: Any
     n_items: Any
     loss: Any
-    _has_loss: bool
     open_turn: Any
-    _plain_turn: Any
-    has_stepped: bool
-    _counts_steps: bool
     dl: Any
     _dev: Any
     n_iter: Any
     _n_inp: Any
     _targ: Any
-    train_pass: Any
-    _cancels: dict
-    _versions: list
     rows: Any
     bodies: Any
+    counts_steps: Any
     moved: Any
     def _do_fit(self) -> Any: ...
     def _do_epoch(self) -> Any: ...
@@ -144,15 +142,14 @@ class Loop(Flow):
         """Does the model take `xb` by name? Asked at each call: a callback may have made something else of it"""
     def _unpack(self, i: Any, b: Any) -> Any:  # loop/learner.py
         """Have `b` as batch `i`, taken apart, on the device"""
-    def _check_targ(self, b: Any) -> Any:  # loop/learner.py
-        """Refuse a batch without targets, except for inference"""
     def forward(self) -> Any:  # loop/learner.py
         """Call the model on `xb`"""
     def calc_loss(self) -> Any:  # loop/learner.py
         """Compute the loss of the turn, or of the batch, with events: in a turn it may be computed again"""
     def _do_loss(self) -> Any: ...  # loop/learner.py
     def _own_loss(self) -> Any: ...  # loop/learner.py
-    def _loss(self, pred: Any, *yb: Any) -> Any: ...  # loop/learner.py
+    def _check_target(self) -> Any:  # loop/learner.py
+        """Refuse a batch without the targets that `targ` names, except for inference"""
     def _refuse_none(self) -> Any: ...  # loop/learner.py
     def take_loss(self, res: Any, name: str | None=None) -> Any:  # loop/learner.py
         """Have `res` as the loss: `loss_grad` with its graph, `loss` a copy of its value, scalars beside it in `loss_parts`
@@ -195,14 +192,15 @@ class Loop(Flow):
     def _step(self) -> Any: ...  # loop/learner.py
     def _zero_grad(self) -> Any: ...  # loop/learner.py
     def _step_and_count(self, f: Any, *args: Any, **kwargs: Any) -> Any:  # loop/learner.py
-        """Run `f`, the body of *step*, then count the step and say so, whatever `f` is
+        """Run `f`, the body of *step*, then count the step and fire `after_opt_step`
 
         - `f`: Function: the body of *step*
         - `args`: To `f`
         - `kwargs`: To `f`
         """
     def count_step(self) -> Any:  # loop/learner.py
-        """Count a step that was taken without the phase *step*, and say so"""
+        """Count a step, and fire `after_opt_step`"""
+    def _fire_step(self) -> Any: ...  # loop/learner.py
     def run_together(self, f: Any, *args: Any, **kwargs: Any) -> Any:  # loop/learner.py
         """Run `f`, the body of the innermost phase, one at which processes meet
 
@@ -210,8 +208,6 @@ class Loop(Flow):
         - `args`: To `f`
         - `kwargs`: To `f`
         """
-    def _warn_of_count(self, f: Any) -> Any:  # loop/learner.py
-        """Say once that `f` counts steps by itself"""
     def _pick(self, ds_idx: Any, dl: Any) -> Any:  # loop/learner.py
         """The loader that is meant: None if it is the one for validation, and there is none"""
     def use_dl(self, dl: Any) -> bool:  # loop/learner.py
@@ -221,11 +217,6 @@ class Loop(Flow):
 
         Returns: Is there one?
         """
-    def _note_weights(self) -> Any:  # loop/learner.py
-        """Forget the last epoch of training, and note which weights this one begins with"""
-    def _warn_of_no_step(self, n: Any) -> Any:  # loop/learner.py
-        """Say that an epoch of `n` batches left the weights as they were, and who cancelled what"""
-    def _check_length(self, n: Any) -> Any: ...  # loop/learner.py
     @property
     def n_done(self) -> Any:
         """Batches of the pass so far"""
@@ -302,7 +293,6 @@ class Learner(Loop):
     training: bool
     fuser: Any
     opt_at_start: Any
-    _plain_turn: Any
     _deaf: Any
     saved_hashes: Any
     first_opt: Any
@@ -318,15 +308,14 @@ class Learner(Loop):
     failed: Any
     rows: Any
     valid_grad: Any
-    _has_loss: Any
     has_stepped: Any
-    _counts_steps: Any
     evaluated: Any
     _known_kind: Any
     saved: Any
     # Callbacks, while they are there
     step_limit: StepLimit
     train_eval: TrainEvalCallback
+    checks: Checks
     fetch_preds: FetchPredsCallback
     gather_preds: GatherPredsCallback
     recorder: Recorder
@@ -950,7 +939,6 @@ class TrainEvalCallback(Callback):
     def before_validate(self) -> Any: ...
     def after_batch(self) -> Any: ...
     def after_epoch(self) -> Any: ...
-    def cleanup_train(self) -> Any: ...  # loop/learner.py
 
 def default_cb(cls: Any) -> Any:
     """Have every learner begin with a callback of `cls`, unless it is made with `default_cbs=False`"""
