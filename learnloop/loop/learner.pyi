@@ -73,13 +73,38 @@ from torch import nn
 from types import SimpleNamespace
 from typing import Any
 
-__all__ = ['FIELDS', 'Loop', 'format_value', 'print_row', 'Learner', 'TrainEvalCallback', 'default_cb', 'keeps_fits', 'before_batch_cb']
+__all__ = ['Learner', 'format_value', 'print_row', 'TrainEvalCallback', 'default_cb', 'keeps_fits', 'before_batch_cb']
 
-FIELDS: dict
-
-class Loop(Flow):
-    """The training loop: every method is a piece that a subclass may override"""
+class Learner(Flow):
+    """Loaders, model, loss and optimizer, and the loop that trains them"""
+    defaults: list
+    mk_keeper: Any
+    dls: DataLoaders
+    model: Any
+    opt_func: Any
+    splitter: Any
+    path: Any
+    model_dir: Any
+    wd: float | None
+    wd_bn_bias: bool
+    train_bn: bool
+    moms: Any
+    logger: Any
+    metrics: Any
+    loss_func: Any
+    opt: Any
+    _forward_model: Any
+    final_record: Any
     train_pass: Any
+    n_epoch: int
+    epoch: int
+    train_iter: int
+    pct_train: float
+    count: Any
+    keeper: Any
+    start_place: Any
+    epochs_before: int
+    created: bool
     has_stepped: bool
     last_cancels: dict
     batch: Any
@@ -90,7 +115,7 @@ class Loop(Flow):
     loss_grad: Any
     loss_parts: dict
     iter: Any
-    bs: Any
+    bs: int
     n_items: Any
     loss: Any
     open_turn: Any
@@ -99,10 +124,106 @@ class Loop(Flow):
     n_iter: Any
     _n_inp: Any
     _targ: Any
+    _device: Any
+    _own_lr: Any
+    _holds: Any
+    data_pass: Any
+    training: bool
+    fuser: Any
+    opt_at_start: Any
+    _deaf: Any
+    saved_hashes: Any
+    first_opt: Any
+    _given_lr: Any
+    paused: Any
+    failed: Any
     rows: Any
     bodies: Any
     counts_steps: Any
     moved: Any
+    valid_grad: Any
+    evaluated: Any
+    _known_kind: Any
+    saved: Any
+    # Callbacks, while they are there
+    step_limit: StepLimit
+    train_eval: TrainEvalCallback
+    checks: Checks
+    fetch_preds: FetchPredsCallback
+    gather_preds: GatherPredsCallback
+    recorder: Recorder
+    checkpoint: CheckpointCallback
+    progress: ProgressCallback
+    show_graph: ShowGraph
+    prefetch: Prefetch
+    activation_stats: ActivationStats
+    hook: HookCallback
+    throughput: Throughput
+    gradual_unfreezing: GradualUnfreezing
+    param_scheduler: ParamScheduler
+    torch_scheduler: TorchScheduler
+    lr_finder: LRFinder
+    check_finite: CheckFinite
+    early_stopping: EarlyStoppingCallback
+    reduce_lr_on_plateau: ReduceLROnPlateau
+    spike_detection: SpikeDetection
+    terminate_on_na_n: TerminateOnNaNCallback
+    time_limit: TimeLimit
+    tracker: TrackerCallback
+    validate_every: ValidateEvery
+    detect_anomaly: DetectAnomaly
+    deterministic: Deterministic
+    fast_dev_run: FastDevRun
+    limit_batches: LimitBatches
+    overfit_batches: OverfitBatches
+    reload_loaders: ReloadLoaders
+    sanity_check: SanityCheck
+    short_epoch: ShortEpochCallback
+    bn_freeze: BnFreeze
+    channels_last: ChannelsLast
+    gradient_accumulation: GradientAccumulation
+    gradient_checkpointing: GradientCheckpointing
+    gradient_clip: GradientClip
+    mc_dropout: MCDropoutCallback
+    micro_batch: MicroBatch
+    move_modules_to_device: MoveModulesToDeviceCallback
+    sam: SAM
+    ema: EMA
+    swa: SWA
+    weight_averaging: WeightAveraging
+    mixed_precision: MixedPrecision
+    true_precision: TruePrecision
+    cut_mix: CutMix
+    mix_handler: MixHandler
+    mix_up: MixUp
+    model_resetter: ModelResetter
+    rnn: RNNCallback
+    rnn_regularizer: RNNRegularizer
+    tracer: Tracer
+    csv_logger: CSVLogger
+    json_logger: JSONLogger
+    m_lflow: MLflowCallback
+    wandb: WandbCallback
+    tensor_board: TensorBoardCallback
+    keep_warnings: KeepWarnings
+    fingerprint: Fingerprint
+    def __init__(self, dls: Any, model: nn.Module, loss_func: Any=None, opt_func: Any=..., lr: float | None=None, splitter: Any=..., cbs: Any=None, metrics: Any=None, path: Any='.', model_dir: Any='models', wd: float | None=None, wd_bn_bias: bool=False, train_bn: bool=True, moms: Any=(0.95, 0.85, 0.95), default_cbs: bool=True) -> None:
+        """- `dls`: `DataLoaders`, a tuple of loaders (train, valid, …), or any iterable of batches to train on
+        - `model`: Called as `model(*xb)`, or `model(**batch)` for a batch that is a dict
+        - `loss_func`: Called as `loss_func(pred, *yb)`; None for the training set's own, or the model's
+        - `opt_func`: torch optimizer: class, partial, instance, or a dict of instances
+        - `lr`: Learning rate of fits that name none; None for `opt_func`'s own, or else 1e-3
+        - `splitter`: Function from the model to its parameters, or to lists of them, from the inputs on
+        - `cbs`: Callbacks to keep
+        - `metrics`: Functions of (pred, *yb), `Metric`s, torchmetrics objects
+        - `path`: Folder below which callbacks write by default
+        - `model_dir`: Folder below `path` for what `save` writes
+        - `wd`: Weight decay; None for the optimizer's own default
+        - `wd_bn_bias`: Decay norms and biases, too? They have no scale to be kept small
+        - `train_bn`: Train norms in frozen groups, too? Their statistics belong to the new data
+        - `moms`: Momentum at the start, the peak and the end of one-cycle schedules
+        - `default_cbs`: Add `Learner.defaults`?
+        """
     def _do_fit(self) -> Any: ...
     def _do_epoch(self) -> Any: ...
     def _do_epoch_train(self) -> Any: ...
@@ -216,180 +337,6 @@ class Loop(Flow):
         - `dl`: Loader: any iterable of batches, or None
 
         Returns: Is there one?
-        """
-    @property
-    def n_done(self) -> Any:
-        """Batches of the pass so far"""
-    @property
-    def resuming(self) -> Any:
-        """Is the fit on its way to the place that it goes on from?"""
-    @property
-    def turn_name(self) -> Any:
-        """Whose turn it is; None for the only one of a batch, and between turns"""
-    @property
-    def turn_key(self) -> Any:
-        """Name of the optimizer of the turn in `opt`; None for all"""
-    @property
-    def turn_opt(self) -> Any:
-        """Optimizer of the turn, or of all"""
-    @property
-    def one_turn(self) -> Any:
-        """Is a batch of training the ordinary one, of one turn?"""
-    @property
-    def turn_params(self) -> Any:
-        """Parameters that the optimizer of the turn holds, or all do, frozen ones, too: keys of a dict"""
-    @property
-    def team(self) -> Any:
-        """The processes of the run; None if this is the only one"""
-
-def format_value(v: Any) -> str:
-    """Write a value as in the table of epochs
-
-    - `v`: A number, a string, None
-
-    Returns: 6 decimals for a float, nothing for None
-    """
-
-def print_row(row: Any) -> Any:
-    """Print a row of the table of epochs
-
-    - `row`: Values of the columns
-    """
-
-class Learner(Loop):
-    """Loaders, model, loss and optimizer, and the loop that trains them"""
-    defaults: list
-    mk_keeper: Any
-    dls: DataLoaders
-    model: Any
-    opt_func: Any
-    splitter: Any
-    path: Any
-    model_dir: Any
-    wd: float | None
-    wd_bn_bias: bool
-    train_bn: bool
-    moms: Any
-    logger: Any
-    metrics: Any
-    loss_func: Any
-    opt: Any
-    _forward_model: Any
-    final_record: Any
-    train_pass: Any
-    n_epoch: int
-    epoch: int
-    train_iter: int
-    pct_train: float
-    count: Any
-    keeper: Any
-    start_place: Any
-    epochs_before: int
-    created: bool
-    _device: Any
-    _own_lr: Any
-    _holds: Any
-    data_pass: Any
-    training: bool
-    fuser: Any
-    opt_at_start: Any
-    _deaf: Any
-    saved_hashes: Any
-    first_opt: Any
-    _given_lr: Any
-    paused: Any
-    loss: Any
-    iter: Any
-    xb: Any
-    yb: Any
-    bs: int
-    n_items: Any
-    pred: Any
-    failed: Any
-    rows: Any
-    valid_grad: Any
-    has_stepped: Any
-    evaluated: Any
-    _known_kind: Any
-    saved: Any
-    # Callbacks, while they are there
-    step_limit: StepLimit
-    train_eval: TrainEvalCallback
-    checks: Checks
-    fetch_preds: FetchPredsCallback
-    gather_preds: GatherPredsCallback
-    recorder: Recorder
-    checkpoint: CheckpointCallback
-    progress: ProgressCallback
-    show_graph: ShowGraph
-    prefetch: Prefetch
-    activation_stats: ActivationStats
-    hook: HookCallback
-    throughput: Throughput
-    gradual_unfreezing: GradualUnfreezing
-    param_scheduler: ParamScheduler
-    torch_scheduler: TorchScheduler
-    lr_finder: LRFinder
-    check_finite: CheckFinite
-    early_stopping: EarlyStoppingCallback
-    reduce_lr_on_plateau: ReduceLROnPlateau
-    spike_detection: SpikeDetection
-    terminate_on_na_n: TerminateOnNaNCallback
-    time_limit: TimeLimit
-    tracker: TrackerCallback
-    validate_every: ValidateEvery
-    detect_anomaly: DetectAnomaly
-    deterministic: Deterministic
-    fast_dev_run: FastDevRun
-    limit_batches: LimitBatches
-    overfit_batches: OverfitBatches
-    reload_loaders: ReloadLoaders
-    sanity_check: SanityCheck
-    short_epoch: ShortEpochCallback
-    bn_freeze: BnFreeze
-    channels_last: ChannelsLast
-    gradient_accumulation: GradientAccumulation
-    gradient_checkpointing: GradientCheckpointing
-    gradient_clip: GradientClip
-    mc_dropout: MCDropoutCallback
-    micro_batch: MicroBatch
-    move_modules_to_device: MoveModulesToDeviceCallback
-    sam: SAM
-    ema: EMA
-    swa: SWA
-    weight_averaging: WeightAveraging
-    mixed_precision: MixedPrecision
-    true_precision: TruePrecision
-    cut_mix: CutMix
-    mix_handler: MixHandler
-    mix_up: MixUp
-    model_resetter: ModelResetter
-    rnn: RNNCallback
-    rnn_regularizer: RNNRegularizer
-    tracer: Tracer
-    csv_logger: CSVLogger
-    json_logger: JSONLogger
-    m_lflow: MLflowCallback
-    wandb: WandbCallback
-    tensor_board: TensorBoardCallback
-    keep_warnings: KeepWarnings
-    fingerprint: Fingerprint
-    def __init__(self, dls: Any, model: nn.Module, loss_func: Any=None, opt_func: Any=..., lr: float | None=None, splitter: Any=..., cbs: Any=None, metrics: Any=None, path: Any='.', model_dir: Any='models', wd: float | None=None, wd_bn_bias: bool=False, train_bn: bool=True, moms: Any=(0.95, 0.85, 0.95), default_cbs: bool=True) -> None:
-        """- `dls`: `DataLoaders`, a tuple of loaders (train, valid, …), or any iterable of batches to train on
-        - `model`: Called as `model(*xb)`, or `model(**batch)` for a batch that is a dict
-        - `loss_func`: Called as `loss_func(pred, *yb)`; None for the training set's own, or the model's
-        - `opt_func`: torch optimizer: class, partial, instance, or a dict of instances
-        - `lr`: Learning rate of fits that name none; None for `opt_func`'s own, or else 1e-3
-        - `splitter`: Function from the model to its parameters, or to lists of them, from the inputs on
-        - `cbs`: Callbacks to keep
-        - `metrics`: Functions of (pred, *yb), `Metric`s, torchmetrics objects
-        - `path`: Folder below which callbacks write by default
-        - `model_dir`: Folder below `path` for what `save` writes
-        - `wd`: Weight decay; None for the optimizer's own default
-        - `wd_bn_bias`: Decay norms and biases, too? They have no scale to be kept small
-        - `train_bn`: Train norms in frozen groups, too? Their statistics belong to the new data
-        - `moms`: Momentum at the start, the peak and the end of one-cycle schedules
-        - `default_cbs`: Add `Learner.defaults`?
         """
     def _where(self) -> Any: ...  # loop/learner.py
     def _doing(self) -> Any: ...  # loop/learner.py
@@ -902,6 +849,30 @@ class Learner(Loop):
         Returns: The file; notebooks show a link to it
         """
     @property
+    def n_done(self) -> Any:
+        """Batches of the pass so far"""
+    @property
+    def resuming(self) -> Any:
+        """Is the fit on its way to the place that it goes on from?"""
+    @property
+    def turn_name(self) -> Any:
+        """Whose turn it is; None for the only one of a batch, and between turns"""
+    @property
+    def turn_key(self) -> Any:
+        """Name of the optimizer of the turn in `opt`; None for all"""
+    @property
+    def turn_opt(self) -> Any:
+        """Optimizer of the turn, or of all"""
+    @property
+    def one_turn(self) -> Any:
+        """Is a batch of training the ordinary one, of one turn?"""
+    @property
+    def turn_params(self) -> Any:
+        """Parameters that the optimizer of the turn holds, or all do, frozen ones, too: keys of a dict"""
+    @property
+    def team(self) -> Any:
+        """The processes of the run; None if this is the only one"""
+    @property
     def predicting(self) -> Any:
         """Does `get_preds` or `predict` run?"""
     @property
@@ -924,6 +895,20 @@ class Learner(Loop):
         """Learning rate of fits that name none"""
     @lr.setter
     def lr(self, v: Any) -> None: ...
+
+def format_value(v: Any) -> str:
+    """Write a value as in the table of epochs
+
+    - `v`: A number, a string, None
+
+    Returns: 6 decimals for a float, nothing for None
+    """
+
+def print_row(row: Any) -> Any:
+    """Print a row of the table of epochs
+
+    - `row`: Values of the columns
+    """
 
 class TrainEvalCallback(Callback):
     """Count iterations; set device and mode of the model"""

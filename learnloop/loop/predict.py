@@ -21,7 +21,7 @@ from ..data.batch import batch_like, batch_parts, describe, detuplify, split_bat
 from .callback import Callback, as_list, mk_cb
 from ..data.checks import checked_args, replaced
 from ..data.loaders import in_order, leaves
-from .learner import Learner, Loop
+from .learner import Learner
 from .loss import EachItem, decode_preds, innermost, own_loss
 from ..data.rng import preserve_rng
 
@@ -175,6 +175,10 @@ def loss_not_reduced(self:Learner):
     with replaced(self, 'loss_func', each), replaced(f, 'reduction', 'none'): yield self
 
 # %% ../../nbs/loop/06_predict.ipynb #ff3233d3
+def _with_targets(f, pred, *yb):
+    "The loss by `f`; None without targets"
+    return f(pred, *yb) if yb else None
+
 @patch
 @checked_args(to=[GatherPredsCallback.__init__])
 def get_preds(self:Learner,
@@ -351,10 +355,6 @@ def _is_taken(self:Learner, name, cbs):
     if any(o.name==name for o in cbs): return True
     return hasattr(self, name) and not any(getattr(self, name) is o for o in self.eval_cbs)
 
-def _with_targets(f, pred, *yb):
-    "The loss by `f`; None without targets"
-    return f(pred, *yb) if yb else None
-
 # %% ../../nbs/loop/06_predict.ipynb #c12a0004
 _PIECES = ('one_batch', '_do_one_batch', 'valid_batch', 'calc_loss', 'forward', 'take_loss', '_do_loss', '_fetch',
     'drop_batch', 'with_events', '__call__')
@@ -362,7 +362,7 @@ _PIECES = ('one_batch', '_do_one_batch', 'valid_batch', 'calc_loss', 'forward', 
 @patch
 def _is_alone(self:Learner, cb):
     "Does nobody but `cb` hear anything of a batch, but for those that only look when it is over?"
-    if any(getattr(type(self), k) is not getattr(Loop, k) or k in vars(self) for k in _PIECES): return False
+    if any(getattr(type(self), k) is not getattr(Learner, k) or k in vars(self) for k in _PIECES): return False
     for e in (*self.phases['fetch'].events, *self.phases['batch'].events, 'after_pred', 'after_loss'):
         for f in self._handlers[e]:
             looks = e=='after_batch' and getattr(f.__self__, 'only_looks', False)

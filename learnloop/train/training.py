@@ -23,7 +23,7 @@ from ..data.batch import batch_map, batch_parts, to_concat, to_detach
 from ..loop.callback import Callback, InGraph
 from ..data.checks import check_whole, restored
 from ..loop.flow import CancelBackwardException, CancelStepException, CancelZeroGradException
-from ..loop.learner import Learner, Loop
+from ..loop.learner import Learner
 from ..loop.optimizer import held_params, opts, zero_grad
 from ..data.rng import preserve_rng, read_rngs, write_rngs
 from ..loop.turn import LOSS_FIELDS, ambient_autocast, needs_closure
@@ -243,7 +243,7 @@ def refuse_own_steps(
 ):
     "Refuse learners that go backward and step by themselves, and so tell nobody whose turn it is"
     learn = cb.learn
-    if getattr(learn._do_grad_opt, '__func__', None) is Loop._do_grad_opt: return
+    if getattr(learn._do_grad_opt, '__func__', None) is Learner._do_grad_opt: return
     raise ValueError(f'{cb.label} goes by turns, and {type(learn).__name__} overrides `_do_grad_opt`: override '
         'train_batch instead, with learn.turn(loss, opt=…) for each')
 

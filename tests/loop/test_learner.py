@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np, pytest, torch
 from helpers import LR, TRAIN, VALID, act, batches, covering, ending, listener, mk_learner, mk_model, plainly, same, weights
 from learnloop import (Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelStepException, CancelTrainException,
-    CancelZeroGradException, Checks, DataLoaders, DictMetric, FetchPredsCallback, GatherPredsCallback, Learner, Phase, TrainEvalCallback, accuracy, before_batch_cb,
+    CancelZeroGradException, Checks, DataLoaders, DictMetric, FetchPredsCallback, GatherPredsCallback, Learner, TrainEvalCallback, accuracy, before_batch_cb,
     MSELossFlat, event, on, set_hypers, trainable_params)
 from torch import nn
 from torch.nn import functional as F
