@@ -6,7 +6,7 @@ Docs: https://learnloop.github.io/learnloop/loop/checks.html.md"""
 
 # %% auto #0
 __all__ = ['elsewhere', 'did_you_mean', 'called_here', 'note_on', 'safely', 'NoAttribute', 'fold_frames', 'no_name',
-           'checked_args', 'check_whole', 'is_checkpoint', 'check_place', 'say', 'replaced']
+           'checked_args', 'check_whole', 'is_checkpoint', 'check_place', 'say', 'is_interactive', 'replaced']
 
 # %% ../../nbs/loop/09_checks.ipynb #29cc3da3
 import difflib, dis, inspect, os, re, sys
@@ -181,6 +181,11 @@ def say(
 ):
     "Print `s` now, in a log file, too; whoever read it may be gone, which ends no training"
     with suppress(OSError, ValueError): print(s, flush=True)
+
+# %% ../../nbs/loop/09_checks.ipynb #f0510002
+def is_interactive()->bool:
+    "Tell whether this is a notebook or a prompt, which shows the value of a line by itself"
+    return hasattr(sys, 'ps1') or bool(sys.flags.interactive)
 
 # %% ../../nbs/loop/09_checks.ipynb #f7d3c68f
 @contextmanager
