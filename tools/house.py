@@ -25,7 +25,8 @@ WINGS = dict(  # chkstyle: ignore-node
     keep    = 'nothing lost',
     train   = 'what changes training',
     measure = 'numbers about it',
-    loop    = 'the loop itself')
+    loop    = 'the loop itself',
+    data    = 'loaders and batches')
 
 # ---- notebooks
 

@@ -12,7 +12,7 @@ import sys, sysconfig
 from contextlib import suppress
 from pathlib import Path
 from .storage import list_checkpoints
-from ..loop.checks import is_interactive, safely
+from ..data.checks import is_interactive, safely
 
 # %% ../../nbs/keep/08_last_line.ipynb #b0a56a6a
 def is_script()->bool:

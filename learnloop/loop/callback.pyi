@@ -48,6 +48,7 @@ class _Reader:
     dls: Any
     epoch: Any
     epochs_before: Any
+    eval_cbs: Any
     evaluated: Any
     events: Any
     exception: Any
@@ -74,6 +75,7 @@ class _Reader:
     model_dir: Any
     moms: Any
     moved: Any
+    muted: Any
     n_done: Any
     n_epoch: Any
     n_items: Any

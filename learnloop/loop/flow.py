@@ -15,7 +15,7 @@ import difflib, inspect, re
 from functools import cache, cached_property, partial, wraps
 from types import MethodType
 from fastcore.basics import camel2snake, noop, patch, snake2camel
-from .checks import NoAttribute, called_here, did_you_mean, note_on, safely
+from ..data.checks import NoAttribute, called_here, did_you_mean, note_on, safely
 from .later import knows_patches
 from .peers import Alone
 
@@ -201,7 +201,7 @@ class Flow:
         self.phases,self.events = {},[]
         self._inner,self._recurring,self._inside = set(),set(),{}  # What the table says of rows: see `declare`
         self._bodies = self.bodies  # found sooner
-        self._uncounted,self._deaf = [],()  # Phases whose steps don't count; callbacks that hear nothing for now
+        self._uncounted,self.muted = [],()  # Phases whose steps don't count; callbacks that hear nothing for now
         self.peers = Alone(self) # Whoever speaks for the other processes of the run
         self._cancels = {}    # Phase -> the callback and the event of the last exception that it took
         self._cleanups = []   # (depth, event, method) for each `before_x` begun: phases unwind it down to their depth
@@ -355,11 +355,11 @@ def _plan_cleanup(flow, phase, f, who, /, **kwargs):
     if flow.open and flow.open[-1] is phase: flow._cleanups.append((len(flow.open), phase.cleanup, f))
 
 @patch
-def _can_hear(self:Flow, who, event): return event=='after_exception' or not any(who is o for o in self._deaf)
+def _can_hear(self:Flow, who, event): return event=='after_exception' or not any(who is o for o in self.muted)
 
 @patch
 def _ordered(self:Flow, event=None):
-    cbs = [o for o in self.cbs if self._can_hear(o, event)] if self._deaf else self.cbs
+    cbs = [o for o in self.cbs if self._can_hear(o, event)] if self.muted else self.cbs
     return sorted(cbs, key=lambda o: o.order)
 
 # %% ../../nbs/loop/00_flow.ipynb #fb98643e

@@ -192,7 +192,7 @@ class Flow:
     _inside: dict
     _bodies: dict
     _uncounted: list
-    _deaf: Any
+    muted: Any
     peers: Any
     _cancels: dict
     _cleanups: list

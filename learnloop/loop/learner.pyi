@@ -3,10 +3,10 @@
 
 from collections.abc import Callable
 from contextlib import contextmanager
+from learnloop.data.loaders import DataLoaders
 from learnloop.keep.checkpoint import CheckpointCallback
 from learnloop.keep.storage import Checkpoint
 from learnloop.loop.callback import Callback
-from learnloop.loop.data import DataLoaders
 from learnloop.loop.flow import Flow
 from learnloop.loop.place import Pass
 from learnloop.loop.predict import FetchPredsCallback
@@ -73,7 +73,9 @@ from torch import nn
 from types import SimpleNamespace
 from typing import Any
 
-__all__ = ['Loop', 'format_value', 'print_row', 'Learner', 'TrainEvalCallback', 'default_cb', 'keeps_fits', 'before_batch_cb']
+__all__ = ['FIELDS', 'Loop', 'format_value', 'print_row', 'Learner', 'TrainEvalCallback', 'default_cb', 'keeps_fits', 'before_batch_cb']
+
+FIELDS: dict
 
 class Loop(Flow):
     """The training loop: every method is a piece that a subclass may override"""
@@ -282,46 +284,37 @@ class Learner(Loop):
     metrics: Any
     loss_func: Any
     opt: Any
-    dl: Any
-    n_iter: Any
-    loss: Any
     _forward_model: Any
     final_record: Any
+    train_pass: Any
     n_epoch: int
     epoch: int
-    iter: int
     train_iter: int
     pct_train: float
-    bs: int
-    n_items: int
     count: Any
     keeper: Any
     start_place: Any
     epochs_before: int
-    data_pass: Any
-    train_pass: Any
     created: bool
     _device: Any
     _own_lr: Any
     _holds: Any
+    data_pass: Any
     training: bool
     fuser: Any
     opt_at_start: Any
     _plain_turn: Any
     _deaf: Any
-    _guests: Any
-    _loss_call: Any
-    _shortcut: Any
-    predicting: Any
-    open_turn: Any
-    loss_parts: dict
-    outer_phases: list
     saved_hashes: Any
     first_opt: Any
     _given_lr: Any
     paused: Any
+    loss: Any
+    iter: Any
     xb: Any
     yb: Any
+    bs: int
+    n_items: Any
     pred: Any
     failed: Any
     rows: Any
@@ -329,9 +322,6 @@ class Learner(Loop):
     _has_loss: Any
     has_stepped: Any
     _counts_steps: Any
-    _dev: Any
-    _n_inp: Any
-    _targ: Any
     evaluated: Any
     _known_kind: Any
     saved: Any
@@ -489,20 +479,19 @@ class Learner(Loop):
     def warn_of_unheld(self) -> Any:  # loop/learner.py
         """Warn of parameters that require gradients by now, and are in no group of the optimizer"""
     @contextmanager
-    def _as_found(self, dl: Any) -> Any:  # loop/learner.py
-        """Put back, at the end of a `with` block, what an evaluation changes"""
+    def _pushed(self, dl: Any, **own: Any) -> Any:  # loop/learner.py
+        """Give an evaluation on `dl` fields of its own inside a `with` block, and leave all else as it was"""
     @contextmanager
     def _apart(self, deaf: Any) -> Any:  # loop/learner.py
         """Have an evaluation to itself, inside a `with` block: callbacks of one around it, and `deaf`, hear nothing"""
-    def evaluate_on(self, dl: Any, cbs: Any=None, inner: bool=False, deaf: Any=(), loss: Any=None, shortcut: Any=None) -> Any:  # loop/learner.py
+    def evaluate_on(self, dl: Any, cbs: Any=None, inner: bool=False, muted: Any=(), **own: Any) -> Any:  # loop/learner.py
         """Validate on `dl`, and leave things as they were
 
         - `dl`: Loader: any iterable of batches
         - `cbs`: Callbacks for this evaluation only
         - `inner`: Skip the `evaluate` phase? For callbacks that are in a `validate` of their own
-        - `deaf`: Callbacks that hear nothing of it
-        - `loss`: Function of prediction and targets, called in place of `loss_func`: these are predictions then
-        - `shortcut`: Called with the pass, for batches that need no events; returns whether some are left
+        - `muted`: Callbacks that hear none of its events
+        - `own`: Fields of the pass that have other values meanwhile
         """
     def validate(self, ds_idx: Any=1, dl: Any=None, cbs: Any=None) -> list | None:  # loop/learner.py
         """Compute loss and metrics
@@ -638,8 +627,6 @@ class Learner(Loop):
         """
     def _is_taken(self, name: Any, cbs: Any) -> Any:  # loop/predict.py
         """Is `name` that of one of `cbs`, or of something that is here to stay? Callbacks of the evaluation around aren't"""
-    def _pred_loss(self, each: Any, pred: Any, *yb: Any) -> Any:  # loop/predict.py
-        """The loss, by `each` item if that is given; None without targets"""
     def _is_alone(self, cb: Any) -> Any:  # loop/predict.py
         """Does nobody but `cb` hear anything of a batch, but for those that only look when it is over?"""
     def _predict_all(self, cb: Any, batches: Any) -> Any:  # loop/predict.py
@@ -926,6 +913,9 @@ class Learner(Loop):
 
         Returns: The file; notebooks show a link to it
         """
+    @property
+    def predicting(self) -> Any:
+        """Does `get_preds` or `predict` run?"""
     @property
     def x(self) -> Any:
         """The element of `xb`; all of it if there are several, None if there is none"""

@@ -15,8 +15,8 @@ from operator import add
 from torch import nn
 from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
-from .batch import batch_like, batch_parts, describe, detuplify, find_bs
-from .checks import replaced
+from ..data.batch import batch_like, batch_parts, describe, detuplify, find_bs
+from ..data.checks import replaced
 
 # %% ../../nbs/loop/07_loss.ipynb #8ee9fd19
 def _is_scalar(v): return not v.dim() if isinstance(v, torch.Tensor) else type(v) in (int,float)

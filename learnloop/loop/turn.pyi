@@ -5,7 +5,9 @@ from torch import Tensor
 from typing import Any
 import torch
 
-__all__ = ['ADDED', 'needs_closure', 'asks_for_closure', 'ambient_autocast', 'Closure', 'Turn', 'take_backward', 'take_grads']
+__all__ = ['LOSS_FIELDS', 'ADDED', 'needs_closure', 'asks_for_closure', 'ambient_autocast', 'Closure', 'Turn', 'take_backward', 'take_grads']
+
+LOSS_FIELDS: tuple
 
 ADDED: str
 

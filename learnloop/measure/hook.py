@@ -18,10 +18,10 @@ from functools import partial
 from fastcore.basics import listify, patch
 from torch import nn
 from ..loop.callback import Callback
-from ..loop.data import DataLoaders
-from ..loop.batch import batch_map, batch_parts, by_name, describe, split_batch, to_detach, to_device
-from ..loop.rng import preserve_rng
-from ..loop.checks import check_whole, did_you_mean, is_interactive, say
+from ..data.loaders import DataLoaders
+from ..data.batch import batch_map, batch_parts, by_name, describe, split_batch, to_detach, to_device
+from ..data.rng import preserve_rng
+from ..data.checks import check_whole, did_you_mean, is_interactive, say
 from ..loop.learner import Learner
 from ..loop.loss import innermost
 from .display import draws, pyplot

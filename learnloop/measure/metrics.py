@@ -21,8 +21,8 @@ from types import FunctionType
 from fastcore.basics import listify, patch
 from torch import nn
 from torch.nn import functional as F
-from ..loop.batch import describe, to_concat, to_detach
-from ..loop.checks import did_you_mean, note_on
+from ..data.batch import describe, to_concat, to_detach
+from ..data.checks import did_you_mean, note_on
 from ..loop.loss import innermost, watched_loss
 from .series import Scalars, Series
 

@@ -18,12 +18,12 @@ from fastcore.basics import noop, patch
 from torch import Tensor
 from torch.autograd.graph import increment_version
 from torch.nn.parameter import is_lazy
-from ..loop.batch import describe
+from ..data.batch import describe
 from ..loop.callback import Callback, InGraph
-from ..loop.checks import check_whole, did_you_mean, say
+from ..data.checks import check_whole, did_you_mean, say
 from ..loop.learner import Learner
 from ..loop.optimizer import held_params
-from ..loop.rng import read_rngs, write_rngs
+from ..data.rng import read_rngs, write_rngs
 from ..loop.turn import ADDED
 from ..measure.table import Table
 from .inductor import Captured, build, load, replayed, trace, why_no_compiler

@@ -16,7 +16,7 @@ from numbers import Integral, Real
 from pathlib import Path
 from fastcore.basics import noop, patch
 from ..loop.callback import Callback
-from ..loop.checks import check_place, check_whole, say
+from ..data.checks import check_place, check_whole, say
 from ..loop.optimizer import get_hypers
 from ..measure.display import is_main_process
 from .runfile import open_run, run_label, run_labels

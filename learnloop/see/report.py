@@ -15,9 +15,9 @@ from fastcore.basics import patch
 from ..keep.checkpoint import CheckpointCallback
 from ..keep.storage import DamagedCheckpoint, list_checkpoints, newest_checkpoint
 from ..loop.callback import Callback, as_list
-from ..loop.data import batch_len
+from ..data.loaders import batch_len
 from ..loop.learner import Learner
-from ..loop.checks import check_place, check_whole, safely
+from ..data.checks import check_place, check_whole, safely
 from ..measure.display import human_time
 from ..measure.hook import ModelSummary, summarize, uncompiled
 from ..measure.image import is_image, to_pil

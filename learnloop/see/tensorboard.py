@@ -20,7 +20,7 @@ from fastcore.basics import camel2snake, patch
 from torch import Tensor, nn
 from torch.nn.modules import module as nn_module
 from ..loop.callback import Callback
-from ..loop.checks import check_place, check_whole
+from ..data.checks import check_place, check_whole
 from ..loop.optimizer import get_hypers, hyper_groups, opts
 from ..measure.hook import Hook, label_of, tensors_in
 from ..measure.image import is_image, to_pil

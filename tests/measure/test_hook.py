@@ -9,8 +9,8 @@ from torch.nn import functional as F
 from torch.utils.data import DataLoader, IterableDataset, TensorDataset
 from helpers import act, covering, listener, same
 from learnloop.loop.callback import Callback
-from learnloop.loop.data import DataLoaders
-from learnloop.loop.rng import preserve_rng
+from learnloop.data.loaders import DataLoaders
+from learnloop.data.rng import preserve_rng
 from learnloop.loop.flow import CancelBatchException, CancelFitException, CancelStepException
 from learnloop.measure.hook import (ActivationStats, Hook, HookCallback, Hooks, dummy_eval, hook_output, hook_outputs, model_sizes,
     num_features_model, summarize, total_params)
@@ -678,14 +678,14 @@ def test_gradient_statistics():
 # ---- summary prints where nothing else shows it
 
 @pytest.mark.parametrize('ps1', [None, '>>> ', 'In : '])
-def test_a_script_prints_the_summary_and_a_prompt_shows_it(ps1, monkeypatch, capsys):
+def test_a_script_prints_the_summary_and_a_prompt_shows_it(ps1, monkeypatch, capsys, tmp_path):
     if ps1 is None: monkeypatch.delattr(sys, 'ps1', raising=False)
     else: monkeypatch.setattr(sys, 'ps1', ps1, raising=False)
     learn = mk_learn()
     res = learn.summary()
     assert capsys.readouterr().out==(f'{res}\n' if ps1 is None else '') and res.n_params
     summarize(learn)
-    learn.report()
+    learn.report(tmp_path/'report.html')
     assert capsys.readouterr().out==''
 
 @pytest.mark.parametrize('args', [['train.py'], ['-c', 'import train'], ['-m', 'train']], ids=str)

@@ -7,7 +7,7 @@ import learnloop
 from learnloop._modidx import d as index
 
 LESSONS = dict(start='Start here', tutorials='Tutorials', howto='How do I …', coming='Coming from …')
-WINGS = dict(loop='The loop', measure='Measuring', train='Training', keep='Keeping', scale='Scaling', see='Looking', interop='Other systems',
+WINGS = dict(loop='The loop', data='Data', measure='Measuring', train='Training', keep='Keeping', scale='Scaling', see='Looking', interop='Other systems',
     app='From a shell')
 # Sections that begin with a list of what they have; the others begin with a page for reading
 ABOUT = dict(tutorials='Whole tasks, from data to a trained model', coming='Scripts before and after, and what is called otherwise here',
