@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ['elsewhere', 'did_you_mean', 'called_here', 'note_on', 'safely', 'NoAttribute', 'fold_frames', 'no_name', 'checked_args', 'check_whole', 'is_checkpoint', 'check_place', 'say', 'replaced', 'restored']
+__all__ = ['elsewhere', 'did_you_mean', 'called_here', 'note_on', 'safely', 'NoAttribute', 'fold_frames', 'no_name', 'checked_args', 'check_whole', 'is_checkpoint', 'check_place', 'say', 'is_interactive', 'replaced', 'restored']
 
 elsewhere: list
 
@@ -112,6 +112,9 @@ def say(s: Any) -> Any:
 
     - `s`: Text
     """
+
+def is_interactive() -> bool:
+    """Tell whether this is a notebook or a prompt, which shows the value of a line by itself"""
 
 @contextmanager
 def replaced(o: Any, k: str, v: Any) -> Any:
