@@ -302,7 +302,7 @@ FAULTS = [
     Fault('clean-ups are drawn in the order of before_x', 'show',
         "return res[::-1] if any(", "return res if any(", 'test_show.py -k order_in_which'),
     Fault('what other callbacks do counts as waiting for data', 'throughput',
-        "    order,agrees = math.inf,True\n", "    order,agrees = 0,True\n", 'test_throughput.py -k nothing_but_the_fetch'),
+        "    order,rank_invariant = math.inf,True\n", "    order,rank_invariant = 0,True\n", 'test_throughput.py -k nothing_but_the_fetch'),
     Fault('the rate of a resumed epoch counts batches of another process', 'progress',
         "if self._next<inf: self._due = -inf", "pass", 'test_progress.py -k rate_counts'),
     Fault('a reader that goes away ends the fit', 'progress',

@@ -415,7 +415,7 @@ def agreed(self:Adapter,
     every = [n for *_,n in team.meet('flags of callbacks', number=bits)]
     return [any(n>>i&1 for n in every) for i in range(len(flags))]
 
-Adapter.agrees = property(lambda self: inspect.getattr_static(self.foreign, 'agrees', self.by_flags),
+Adapter.rank_invariant = property(lambda self: inspect.getattr_static(self.foreign, 'rank_invariant', self.by_flags),
     doc='Does it cancel in all processes alike, if at all?')
 
 # %% ../../nbs/interop/00_core.ipynb #ede13b93

@@ -99,7 +99,7 @@ class Adapter(Callback):
     name: str
     _numbered: Any
     order: Any
-    agrees: Any
+    rank_invariant: Any
     def __init__(self, callback: Any, order: Any=None, name: str | None=None) -> None:
         """- `callback`: The foreign callback
         - `order`: Its place among ours; None for the system's

@@ -223,7 +223,7 @@ def mk_config(self:Checkpointer)->dict: # Plain data
     learn = self.learn
     dl,hypers = learn.dls.train,get_hypers(learn.opt)
     limit = next((o for o in learn.cbs if isinstance(o, StepLimit)), None)
-    cbs = [o for o in learn.cbs if type(o).__name__[0]!='_' and not o.only_looks]
+    cbs = [o for o in learn.cbs if type(o).__name__[0]!='_' and not o.read_only]
     loss = learn.loss_func
     res = dict(optimizer=[type(o).__name__ for o in opts(learn.opt)], callbacks=sorted(o.name for o in cbs),
         loader=kind_of_loader(dl), train_batches=batch_len(dl),

@@ -139,10 +139,9 @@ class Callback(_Named):
     safe_in_evaluate = False  # Does an evaluation leave its state alone? Then that needn't be copied and put back
     remove_on_fetch = False   # Does it hear nothing of `get_preds`?
     writes = False            # Does it write files?
-    only_looks = False        # Is training the same without it? Then a run may go on with it or without
-    agrees = False            # Does it cancel in all processes of a run alike, if at all? Then they needn't meet
+    read_only = False         # Is training the same without it? Then a run may go on with it or without
+    rank_invariant = False    # Does it cancel in all processes of a run alike, if at all? Then they needn't meet
     fit_only = False          # Is it for fits alone? Then its `before_fit` doesn't stand in for `before_evaluate`
-    own_evaluation_only = False # Does it hear nothing of evaluations that begin while it is there?
     handles_nan = False       # Does it act on a loss that is infinite or NaN? Then the recorder warns of none
     needs_length = False      # Does what it does depend on how long the fit is? Then a run keeps its `n_epoch`
     owns = ()                 # Names of the hyper-parameters that it sets: no other callback may

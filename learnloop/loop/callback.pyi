@@ -152,10 +152,9 @@ class Callback(_Named):
     safe_in_evaluate: bool
     remove_on_fetch: bool
     writes: bool
-    only_looks: bool
-    agrees: bool
+    read_only: bool
+    rank_invariant: bool
     fit_only: bool
-    own_evaluation_only: bool
     handles_nan: bool
     needs_length: bool
     owns: Any

@@ -652,7 +652,7 @@ def _train(model):
 
 class TrainEvalCallback(Callback):
     "Count iterations; set device and mode of the model"
-    order,run_valid,agrees,safe_in_evaluate = -10,False,True,True
+    order,run_valid,rank_invariant = -10,False,True
     def before_fit(self):
         learn = self.learn
         learn.train_iter,learn.pct_train = 0,learn.epoch/learn.n_epoch if learn.n_epoch else 0.
@@ -1030,7 +1030,7 @@ def _apart(self:Learner, deaf):
     was = self._deaf
     with self.removed_cbs(self._guests):
         try:
-            self._deaf = *deaf,*(o for o in self.cbs if self.open and o.own_evaluation_only)
+            self._deaf = *deaf,
             self._changed()
             yield
         finally:

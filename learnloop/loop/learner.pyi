@@ -950,8 +950,7 @@ class TrainEvalCallback(Callback):
     """Count iterations; set device and mode of the model"""
     order: int
     run_valid: bool
-    agrees: bool
-    safe_in_evaluate: bool
+    rank_invariant: bool
     _known: Any
     def before_fit(self) -> Any: ...
     def before_evaluate(self) -> Any: ...

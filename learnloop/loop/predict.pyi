@@ -9,8 +9,8 @@ __all__ = ['GatherPredsCallback', 'FetchPredsCallback']
 class GatherPredsCallback(Callback):
     """Gather predictions, targets, inputs and losses of a validation"""
     run_train: bool
-    own_evaluation_only: bool
-    agrees: bool
+    rank_invariant: bool
+    _depth: int
     with_input: bool
     with_loss: bool
     with_preds: bool
@@ -20,6 +20,7 @@ class GatherPredsCallback(Callback):
     concat_dim: int
     pickle_protocol: int
     _saves: Any
+    run: bool
     _parts: list
     inputs: list
     preds: list
@@ -42,6 +43,7 @@ class GatherPredsCallback(Callback):
 
         Returns: In the order that `get_preds` returns; None for what was not kept
         """
+    def after_create(self) -> Any: ...  # loop/predict.py
     def before_validate(self) -> Any: ...  # loop/predict.py
     def _start(self) -> Any: ...  # loop/predict.py
     def _make_folders(self) -> Any: ...  # loop/predict.py
@@ -57,7 +59,7 @@ class GatherPredsCallback(Callback):
 class FetchPredsCallback(Callback):
     """Fetch predictions in each epoch, after validation"""
     remove_on_fetch: bool
-    agrees: bool
+    rank_invariant: bool
     ds_idx: Any
     dl_: Any
     cbs_: Any

@@ -11,7 +11,7 @@ class Throughput(Callback):
     order: Any
     run_train: bool
     safe_in_evaluate: bool
-    agrees: bool
+    rank_invariant: bool
     state_schema: dict
     names: Any
     epoch_columns: Any

@@ -25,7 +25,7 @@ from ..measure.display import format_time, is_main_process
 # %% ../../nbs/see/02_progress.ipynb #8d39f625
 class ProgressCallback(Callback):
     "Show the table of epochs, and bars for what is running"
-    order,only_looks,safe_in_evaluate,agrees = 45,True,True,True
+    order,read_only,rank_invariant = 45,True,True
     def __init__(self,
         every_seconds:float=.1, # Seconds between drawings, at least: more often is flicker, and each waits for the loss
         delay:float=.5,         # Seconds before the first: what is over sooner needs no bar
@@ -159,7 +159,7 @@ def no_bar(self:Learner):
 class ShowGraph(Callback):
     "Show a graph of the losses with the table of epochs, while they change"
     order = 46  # before the recorder writes titles: the room for the graph is kept from the first drawing on
-    run_valid,only_looks,safe_in_evaluate,fit_only,agrees = False,True,True,True,True
+    run_valid,read_only,fit_only,rank_invariant = False,True,True,True
     def __init__(self,
         log:bool=False # Logarithmic axis for the loss? The fall at the start leaves little room for the rest
     ): self.log,self._rec = log,None

@@ -27,7 +27,7 @@ from .schedule import check_owners
 # %% ../../nbs/train/04_averaging.ipynb #bbff5719
 class WeightAveraging(Callback):
     "Average the weights after optimizer steps, with equal weight, and evaluate with the average"
-    order,safe_in_evaluate,fit_only,agrees = 65,True,True,True  # after what loads the best weights at the end of a fit
+    order,safe_in_evaluate,fit_only,rank_invariant = 65,True,True,True  # after what loads the best weights
     state_schema = {'n_averaged?':int, 'n_steps?':int, 'last?':int, '*':...} | {
         k:{'*':torch.Tensor} for k in ('averages?','live?','stats?')}
     needs_length = property(lambda self: bool(self.start_pct or self.owns))

@@ -13,7 +13,7 @@ class WeightAveraging(Callback):
     order: int
     safe_in_evaluate: bool
     fit_only: bool
-    agrees: bool
+    rank_invariant: bool
     state_schema: Any
     needs_length: Any
     every_steps: Any

@@ -100,7 +100,7 @@ SuggestionMethod = SimpleNamespace(Valley=valley, Slide=slide, Minimum=minimum, 
 class LRFinder(Callback):
     "Train with a rising learning rate"
     order,run_valid,owns,fit_label = 60,False,frozenset({'lr'}),'lr_find'
-    fit_only = needs_length = agrees = handles_nan = True
+    fit_only = needs_length = rank_invariant = handles_nan = True
     in_charge_of = owns
     def __init__(self,
         start_lr=1e-7, # First learning rate, or a list with one for each group

@@ -59,7 +59,7 @@ class LRFinder(Callback):
     fit_label: str
     fit_only: bool
     needs_length: bool
-    agrees: bool
+    rank_invariant: bool
     handles_nan: bool
     in_charge_of: Any
     _sched: Any

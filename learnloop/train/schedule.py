@@ -311,7 +311,7 @@ def fine_tune(self:Learner,
 # %% ../../nbs/train/00_schedule.ipynb #22e0032a
 class GradualUnfreezing(Callback):
     "Unfreeze groups at given epochs"
-    freezes = fit_only = agrees = True
+    freezes = fit_only = rank_invariant = True
     def __init__(self,
         at:dict # First group to train, as in `freeze_to`, by the epoch from which on it holds: `{0:-1, 2:-2, 4:0}`
     ):
@@ -330,7 +330,7 @@ class GradualUnfreezing(Callback):
 # %% ../../nbs/train/00_schedule.ipynb #f97f84ef
 class Scheduler(Callback):
     "Set hyper-parameters before each training batch of a fit: a subclass says which in `owns`, and to what in `values`"
-    order,run_valid,safe_in_evaluate,fit_only,needs_length,agrees = 60,False,True,True,True,True
+    order,run_valid,safe_in_evaluate,fit_only,needs_length,rank_invariant = 60,False,True,True,True,True
     total_steps,_first,_was = None,None,{}
     _now,_ended,_switched,_n_groups,_n_known = {},frozenset(),False,None,None
     state_schema = {'first?':int, '*':...}

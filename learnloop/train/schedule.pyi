@@ -85,7 +85,7 @@ class GradualUnfreezing(Callback):
     """Unfreeze groups at given epochs"""
     freezes: bool
     fit_only: bool
-    agrees: bool
+    rank_invariant: bool
     at: dict
     def __init__(self, at: dict) -> None:
         """- `at`: First group to train, as in `freeze_to`, by the epoch from which on it holds: `{0:-1, 2:-2, 4:0}`"""
@@ -99,7 +99,7 @@ class Scheduler(Callback):
     safe_in_evaluate: bool
     fit_only: bool
     needs_length: bool
-    agrees: bool
+    rank_invariant: bool
     total_steps: Any
     _first: Any
     _was: dict

@@ -173,7 +173,7 @@ def test_what_one_asks_for_all_do(tmp_path):
     assert kind=='RuntimeError' and 'Odd (Keras): on_train_batch_end raised CancelFitException' in text
 
 class Agrees(fastai.Callback):
-    agrees = True
+    rank_invariant = True
     def before_step(self): pass
 
 class Silent(fastai.Callback):
