@@ -145,10 +145,9 @@ class Callback(_Named):
     handles_nan = False       # Does it act on a loss that is infinite or NaN? Then the recorder warns of none
     needs_length = False      # Does what it does depend on how long the fit is? Then a run keeps its `n_epoch`
     owns = ()                 # Names of the hyper-parameters that it sets: no other callback may
-    in_charge_of = ()         # Those that it sets repeatedly in this fit, so that no other value lasts
+    in_charge_of = {}         # What it sets repeatedly in this fit ('frozen', too), and the value that it restores, or None
     foreign = None            # The callback of another system that it stands for
-    maker = None              # Function that makes another one like it, for the next learner that it is given to
-    like = None               # The one that it was made after
+    _like = None              # The callback that it is a copy of; itself: each further learner gets a copy
     epoch_columns = ()        # Columns of its own in the table of epochs, whose values it puts into `recorder.row`
     provides = ()             # Names of what it gives to `recorder.record`, or a dict of them: which value is better
 
@@ -297,11 +296,10 @@ def _enters(self:Callback, flow): "Called just before its name is looked at, and
 makers = []  # Functions that make a callback of something of another system, or return None
 
 def _another(cb):
-    "One like `cb`, which is in a learner"
-    res = cb.maker()
-    for k in (*cb._live, '_name'):
+    "Return a copy of `cb`, which is in a learner"
+    res = Callback(**{k:f.__func__ for k,f in cb._events.items()})
+    for k in (*cb._live, '_name', '_like'):
         if k in vars(cb): setattr(res, k, vars(cb)[k])
-    res.like = cb if cb.like is None else cb.like
     return res
 
 def mk_cb(
@@ -313,7 +311,7 @@ def mk_cb(
         except TypeError as e:
             note_on(e, f'learnloop: cbs has the class {o.__name__}: give an instance, {o.__name__}(…)')
             raise
-    if isinstance(o, Callback): return o if o.learn is None or o.maker is None else _another(o)
+    if isinstance(o, Callback): return o if o.learn is None or o._like is None else _another(o)
     for f in makers:
         if (cb := f(o)) is not None: return cb
     if callable(o) and hasattr(o, 'heard'): return Callback(**{o.__name__: o})
@@ -360,7 +358,7 @@ def add_cb(self:Flow,
     cb # What `mk_cb` takes
 )->Flow: # The flow itself
     "Add a callback; also as an attribute under its name"
-    is_there = any(o is cb or o.like is cb for o in self.cbs) and isinstance(cb, Callback)
+    is_there = any(o is cb or o._like is cb for o in self.cbs) and isinstance(cb, Callback)
     if is_there: raise ValueError(f'{cb.label} is there already')
     cb = mk_cb(cb)
     if cb.learn is not None:
@@ -392,7 +390,7 @@ def add_cb(self:Flow,
 # %% ../../nbs/loop/01_callback.ipynb #2973abf2
 def _is(o, cb):
     "Is the callback `o` what `cb` names: the same, what it stands for or was made after, or a class of either?"
-    if cb is not None and any(a is cb for a in (o, o.foreign, o.like)): return True
+    if cb is not None and any(a is cb for a in (o, o.foreign, o._like)): return True
     return isinstance(cb, type) and (isinstance(o, cb) or isinstance(o.foreign, cb))
 
 @patch

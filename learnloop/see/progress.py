@@ -112,7 +112,7 @@ def _whole(self:ProgressCallback, now):
     if pct!=fit.pct: fit.pct,fit.at = pct,now
     done = learn.epoch+1  # counted from 1, as people count; the table has the index
     label = f'epoch {done:>{len(str(n))}} of {n}' if n<inf else f'epoch {done}'
-    label = next((o.fit_label for o in learn.cbs if hasattr(type(o), 'fit_label')), label)
+    if hasattr(learn, 'lr_finder'): label = 'lr_find'  # the callback, which is there while it searches
     if learn.inside('sanity'): label = 'sanity'
     status = format_time(now-fit.start)
     if pct>fit.first:

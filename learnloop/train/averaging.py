@@ -351,9 +351,8 @@ class SWA(WeightAveraging):
 
     owns = property(lambda self: set() if self.swa_lr is None else {'lr'},
         doc='Hyper-parameters that no other callback may set')
-    in_charge_of = property(lambda self: [*self.puts_back], doc='What it sets in the last part of the fit')
-    puts_back = property(lambda self: {'lr':self._lrs} if self._lrs else {},
-        doc='Hyper-parameters as they will be at the end of the fit, by name')
+    in_charge_of = property(lambda self: {'lr':self._lrs} if self._lrs else {},
+        doc='What it sets in the last part of the fit, by name, with the value that it restores at the end')
 
 # %% ../../nbs/train/04_averaging.ipynb #68e49914
 @patch

@@ -46,7 +46,9 @@ class TorchScheduler(Callback):
         cycles = any(getattr(o, 'cycle_momentum', False) for o in self._scheds.values())
         return {'lr', 'mom'} if cycles else {'lr'}
     @property
-    def in_charge_of(self): return () if self._is_over or self._by_value else self.owns  # those change what is there
+    def in_charge_of(self):
+        "What it sets, by name: nothing if it is over, or if its schedulers change the present value"
+        return {} if self._is_over or self._by_value else dict.fromkeys(self.owns)
 
 # %% ../../nbs/train/09_torchsched.ipynb #bbaedf8a
 @patch
