@@ -89,10 +89,10 @@ class Adapter(Callback):
     parts: dict
     by_flags: bool
     for_first: Any
-    loads_last: bool
     remove_on_fetch: bool
     safe_in_evaluate: bool
     writes: bool
+    answered: Any
     _found: Any
     foreign: Any
     trainer: Any

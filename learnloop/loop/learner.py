@@ -1127,5 +1127,5 @@ def before_batch_cb(
     def before_batch(self): self.learn.xb,self.learn.yb = f(self, self.learn.xb, self.learn.yb)
     before_batch.__name__ = f.__name__ if f.__name__.isidentifier() else 'before_batch'
     cb = Callback(before_batch=before_batch)
-    cb._like = cb  # each further learner gets a copy
+    cb._copy_of = cb  # each further learner gets a copy
     return cb

@@ -28,7 +28,7 @@ from ..data.rng import preserve_rng
 # %% ../../nbs/loop/06_predict.ipynb #70a0783f
 class GatherPredsCallback(Callback):
     "Gather predictions, targets, inputs and losses of a validation"
-    run_train,rank_invariant,_depth = False,True,0
+    run_train,rank_invariant = False,True
     @checked_args
     def __init__(self,
         with_input:bool=False, # Inputs, too?
@@ -55,16 +55,13 @@ class GatherPredsCallback(Callback):
 
 # %% ../../nbs/loop/06_predict.ipynb #11e8776c
 @patch
-def after_create(self:GatherPredsCallback): self._depth = len(self.learn.open)
-
-@patch
 def before_validate(self:GatherPredsCallback):
-    around = {o.name for o in self.learn.open[self._depth:-1]}
-    if 'validate' in around or {'fit','evaluate'}<=around:
-        self.run = False  # this is another evaluation; `run` is restored after it
+    learn,around = self.learn,{o.name for o in self.learn.open[:-1]}
+    is_inner = 'validate' in around or 'fit' in around and ('evaluate' in around or learn.predicting)
+    if is_inner and self not in learn._guests:
+        self.run = False  # this is an evaluation inside its own, or inside a fit: `run` is restored after it
         return
     self._start()
-    learn = self.learn
     if learn.peers.team and not getattr(learn.dl, 'is_one_item', False): self._parts = []
     if learn.peers.is_first: self._make_folders()
 

@@ -10,7 +10,6 @@ class GatherPredsCallback(Callback):
     """Gather predictions, targets, inputs and losses of a validation"""
     run_train: bool
     rank_invariant: bool
-    _depth: int
     with_input: bool
     with_loss: bool
     with_preds: bool
@@ -43,7 +42,6 @@ class GatherPredsCallback(Callback):
 
         Returns: In the order that `get_preds` returns; None for what was not kept
         """
-    def after_create(self) -> Any: ...  # loop/predict.py
     def before_validate(self) -> Any: ...  # loop/predict.py
     def _start(self) -> Any: ...  # loop/predict.py
     def _make_folders(self) -> Any: ...  # loop/predict.py

@@ -151,6 +151,3 @@ class SWA(WeightAveraging):
 
         - `sd`: What `state_dict` returned
         """
-    @property
-    def puts_back(self) -> Any:
-        """Hyper-parameters as they will be at the end of the fit, by name"""

@@ -46,8 +46,7 @@ class TorchScheduler(Callback):
         cycles = any(getattr(o, 'cycle_momentum', False) for o in self._scheds.values())
         return {'lr', 'mom'} if cycles else {'lr'}
     @property
-    def in_charge_of(self):
-        "What it sets, by name: nothing if it is over, or if its schedulers change the present value"
+    def in_charge_of(self):  # a scheduler that goes by a value changes what is there
         return {} if self._is_over or self._by_value else dict.fromkeys(self.owns)
 
 # %% ../../nbs/train/09_torchsched.ipynb #bbaedf8a
