@@ -179,7 +179,7 @@ class Agrees(fastai.Callback):
 class Silent(fastai.Callback):
     def before_step(self): pass
 
-def test_a_foreign_callback_may_say_that_it_agrees():
+def test_a_foreign_callback_may_declare_that_it_is_rank_invariant():
     assert points(mk(Silent()))==['step'] and not points(mk(Agrees()))
 
 # ---- ignite, whose handlers ask ignite.distributed where they are
