@@ -138,14 +138,28 @@ class Learner(Flow):
     _given_lr: Any
     paused: Any
     failed: Any
-    rows: Any
     bodies: Any
+    cbs: Any
     counts_steps: Any
-    moved: Any
-    valid_grad: Any
+    eval_cbs: Any
     evaluated: Any
-    _known_kind: Any
+    events: Any
+    exception: Any
+    keeps: Any
+    mid_batch: Any
+    moved: Any
+    muted: Any
+    open: Any
+    outcome: Any
+    outer_phases: Any
+    peers: Any
+    phases: Any
+    rows: Any
     saved: Any
+    trace: Any
+    valid_grad: Any
+    version: Any
+    _known_kind: Any
     # Callbacks, while they are there
     step_limit: StepLimit
     train_eval: TrainEvalCallback
