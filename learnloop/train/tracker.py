@@ -31,7 +31,7 @@ from .training import grad_norm
 # %% ../../nbs/train/01_tracker.ipynb #e42a4f94
 class _FitState(Callback):
     "A callback whose state, `_start`, begins anew with each fit, unless it has just been loaded"
-    remove_on_fetch = safe_in_evaluate = fit_only = reset_on_fit = agrees = True
+    remove_on_fetch = safe_in_evaluate = fit_only = reset_on_fit = rank_invariant = True
     _loaded,_begun,_start = False,False,{}
     stop_reason = None  # Why it ended the fit
     state_schema = {'best?':(float, bool, tuple, torch.Tensor, None), 'new_best?':bool, 'seen_at?':(int, None),
@@ -583,7 +583,7 @@ class ReduceLROnPlateau(TrackerCallback):
 # %% ../../nbs/train/01_tracker.ipynb #14ca85c2
 class ValidateCallback(Callback):
     "Validate on further loaders after each epoch, or within epochs"
-    order,run_valid,remove_on_fetch,safe_in_evaluate,fit_only,agrees = 55,False,True,True,True,True
+    order,run_valid,remove_on_fetch,safe_in_evaluate,fit_only,rank_invariant = 55,False,True,True,True,True
     def __init__(self,
         every_steps:int|None=None,  # After each so many optimizer steps
         every_epochs:int|None=None, # After each so many epochs; None: after each, if no other argument says when
@@ -679,7 +679,7 @@ def _at(self:ValidateCallback):
 # %% ../../nbs/train/01_tracker.ipynb #e7c98139
 class ValidateEvery(Callback):
     "Validate after each so many epochs only, and after the last"
-    order,safe_in_evaluate,agrees = 51,True,True  # after the recorder, whose metrics begin anew, before foreign ones
+    order,rank_invariant = 51,True  # after the recorder, whose metrics begin anew, before foreign ones
     def __init__(self,
         every_epochs:int # Epochs from one validation to the next
     ):

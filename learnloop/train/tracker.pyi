@@ -12,7 +12,7 @@ class _FitState(Callback):
     safe_in_evaluate: bool
     fit_only: bool
     reset_on_fit: bool
-    agrees: bool
+    rank_invariant: bool
     _loaded: bool
     _begun: bool
     _start: dict
@@ -281,7 +281,7 @@ class ValidateCallback(Callback):
     remove_on_fetch: bool
     safe_in_evaluate: bool
     fit_only: bool
-    agrees: bool
+    rank_invariant: bool
     every_steps: int | None
     every_epochs: Any
     when: Any
@@ -316,8 +316,7 @@ class ValidateCallback(Callback):
 class ValidateEvery(Callback):
     """Validate after each so many epochs only, and after the last"""
     order: int
-    safe_in_evaluate: bool
-    agrees: bool
+    rank_invariant: bool
     every_epochs: Any
     def __init__(self, every_epochs: int) -> None:
         """- `every_epochs`: Epochs from one validation to the next"""
