@@ -77,7 +77,6 @@ class _Reader:
     model: Any
     model_dir: Any
     moms: Any
-    moved: Any
     muted: Any
     n_done: Any
     n_epoch: Any

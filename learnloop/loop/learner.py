@@ -428,17 +428,6 @@ def run_together(self:Learner,
 
 Learner.team = property(lambda self: self.peers.team, doc='The processes of the run; None if this is the only one')
 
-# %% ../../nbs/loop/05_learner.ipynb #7eb80867
-Learner.moved = dict(
-    _begin='override mk_pass, or replace learn.dl in before_train',
-    _leave='override mk_pass: a pass is a context manager',
-    _epochs='override _do_fit, which begins at learn.start_place',
-    _trained='learn.start_place says where the fit begins',
-    _mark='learn.keeper is told where the fit is, by `at`',
-    _signals='override running of the keeper, learn.keeper',
-    _fit_helpers='override enter of the keeper, learn.keeper',
-    _use='override use_dl', _drop_batch='override drop_batch')
-
 # %% ../../nbs/loop/05_learner.ipynb #7eb80865
 @patch
 def _pick(self:Learner, ds_idx, dl):

@@ -146,7 +146,6 @@ class Learner(Flow):
     exception: Any
     keeps: Any
     mid_batch: Any
-    moved: Any
     muted: Any
     open: Any
     outcome: Any

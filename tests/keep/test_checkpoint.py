@@ -1551,10 +1551,6 @@ def test_point_5_a_method_that_is_set_on_the_learner_counts_as_well(tmp_path):
     learn._do_fit = lambda: learn.with_events('epoch', learn._do_epoch)
     with pytest.raises(ValueError, match='Learner._do_fit replaces a piece'): quiet(learn, resume=tmp_path)
 
-@pytest.mark.parametrize('name,instead', Learner.moved.items())
-def test_a_piece_that_there_was_is_refused_with_what_is_there_instead(name, instead):
-    with pytest.raises(ValueError, match=f'Mine.{name} would never be called: {re.escape(instead)}'): type('Mine', (Learner,), {name:lambda self: None})
-
 def test_point_5_a_checkpoint_in_the_middle_of_an_epoch_is_refused_by_what_could_not_go_there(tmp_path):
     with pytest.raises(Boom): subclassed(Learner, 'later', resume=tmp_path)
     with pytest.warns(UserWarning, match='no going on from the middle'), pytest.raises(ValueError, match="is in the middle of an epoch, next is 'train': AllBatches.all_batches"):
