@@ -628,7 +628,8 @@ def test_gather_of_several(monkeypatch, sizes):
     monkeypatch.setattr(accelerated, 'n_processes', lambda: peers.n)
     monkeypatch.setattr(accelerated.dist, 'all_gather', peers.all_gather)
     ts = [torch.arange(n*2.).reshape(n, 2)*(-1)**i for i,n in enumerate(sizes)]
-    for res in peers.run(lambda i: Trainer(mk_learn()).gather((ts[i], torch.tensor(i)), padding_value=-1.)):
+    trainers = [Trainer(mk_learn()) for _ in sizes]  # seeding torch in several threads at a time may deadlock
+    for res in peers.run(lambda i: trainers[i].gather((ts[i], torch.tensor(i)), padding_value=-1.)):
         assert torch.equal(res[0], torch.cat(ts)) and torch.equal(res[1], torch.arange(peers.n))
 
 # Checkpoints
