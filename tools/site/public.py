@@ -22,6 +22,13 @@ def defined(s):
         elif isinstance(o, ast.AnnAssign): res.append(ast.unparse(o.target))
     return res
 
+def public_code(s):
+    "The source `s` of a cell that a page shows, without private definitions at the top level"
+    lines = s.split('\n')
+    for o in reversed(ast.parse(s).body):
+        if isinstance(o, _DEFS) and is_private(o.name): del lines[min([o.lineno, *(d.lineno for d in o.decorator_list)])-1:o.end_lineno]
+    return re.sub(r'\n{3,}', '\n\n', '\n'.join(lines)).strip()
+
 def inside(cells):
     "Ids of code cells of a notebook that show private names only, and of prose that has no other cells"
     texts = {c['id']:''.join(c['source']) for c in cells}
