@@ -173,7 +173,7 @@ def _card(name, texts):
 
 def callbacks(texts, plain=False):
     "A gallery of callbacks, or a list if `plain`"
-    md = ['# Callbacks', '*A list of all callbacks, with what each does: schedules, stopping, saving, averaging, precision, logging, looking*',
+    md = ['# Callbacks', '*All callbacks in a list, with what each of them does: schedules, stopping, saving, averaging, precision, logging, looking*',
         'Pass them to a learner, or to one fit: `learn.fit(5, cbs=[EMA(), GradientClip(1.)])`. To write your own: [your first callback](first_callback.html).']
     for wing in WINGS:
         ks = [k for k in public_callbacks() if home(k)[0]==wing]

@@ -37,7 +37,7 @@ def grouped(pages):
     groups = {k:[] for k in ('', *LESSONS, *WINGS, 'reference')}
     inside = {k:[] for k in ('How it works', *WINGS.values())}
     rank = need(pages) if isinstance(pages, dict) else {}
-    for o in sorted(pages, key=lambda o: -rank.get(o, 0)):
+    for o in sorted(pages, key=lambda o: (o.stem in ELSEWHERE, -rank.get(o, 0))):
         folder = ELSEWHERE.get(o.stem, o.parent.name)
         if folder=='explanations': inside['How it works'].append(o)
         elif folder in WINGS and is_inside(o): inside[WINGS[folder]].append(o)
