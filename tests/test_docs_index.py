@@ -109,7 +109,7 @@ def test_a_callback_without_a_picture_shows_an_example(output):
     fit = '```python\nlearn.fit(1, cbs=EMA(.9))\n```'
     texts = {Path('train/averaging.md'):f'```python\nEMA(.9)\n```\n\n``` {{ .text .output }}\nrepr\n```\n\n{fit}\n\n{output}\n\nText\n'}
     assert index.example('EMA', texts)==f'{fit}\n\n{output}' and f'{fit}\n\n{output}' in index.callbacks(texts)
-    assert index.example('SWA', texts) is None and 'Hears `before_fit`' in index.callbacks({})
+    assert index.example('SWA', texts) is None and '| hears |\n| --- |\n| `before_fit` |' in index.callbacks({})
 
 # ---- search
 

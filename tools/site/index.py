@@ -167,8 +167,8 @@ def example(name, texts):
 
 def _card(name, texts):
     found = picture(name, texts)
-    hears = [f'`{e}`' for p in PHASES for e in p.events if callable(getattr(getattr(learnloop, name), e, None))]
-    shown = img(*found, FOLDER) if found else example(name, texts) or f'Hears {_and(hears)}.'
+    hears = [f'| `{e}` |' for p in PHASES for e in p.events if callable(getattr(getattr(learnloop, name), e, None))]
+    shown = img(*found, FOLDER) if found else example(name, texts) or '\n'.join(['| hears |', '| --- |', *hears])
     return card(_link(name, texts), line(name), shown)
 
 def callbacks(texts, plain=False):
