@@ -15,16 +15,17 @@ try:  # What each learner needs
     from learnloop.loop.help import show_params as _show_params
     from learnloop.loop.later import bring as _bring
     from learnloop.loop.callback import Callback, InGraph, mk_cb, on
-    from learnloop.loop.batch import default_device, describe, find_bs, to_concat, to_detach, to_device
-    from learnloop.loop.data import DataLoaders, in_order
-    from learnloop.loop.tensors import TensorLoader
-    from learnloop.loop.rng import no_random, preserve_rng, set_seed
+    from learnloop.data.batch import default_device, describe, find_bs, to_concat, to_detach, to_device
+    from learnloop.data.loaders import DataLoaders, in_order
+    from learnloop.data.tensors import TensorLoader
+    from learnloop.data.rng import no_random, preserve_rng, set_seed
     from learnloop.loop.place import Pass, Place
     from learnloop.loop.optimizer import get_hyper, get_hypers, is_norm, norm_params, set_hypers, trainable_params
     from learnloop.loop.loss import decode_preds
     from learnloop.loop.steps import StepLimit
-    from learnloop.loop.begin import SeededItems
-    from learnloop.loop.learner import Learner, Loop, TrainEvalCallback, before_batch_cb, default_cb
+    from learnloop.data.begin import SeededItems
+    from learnloop.loop.learner import Learner, TrainEvalCallback, before_batch_cb, default_cb
+    from learnloop.loop.fit_checks import Checks
     from learnloop.loop.predict import FetchPredsCallback, GatherPredsCallback
     from learnloop.measure.metrics import (
         AccumMetric, AvgLoss, AvgMetric, AvgSmoothLoss, Dice, DictMetric, JaccardCoeff, LossMetric, LossMetrics,
@@ -44,7 +45,7 @@ finally:
 
 # What is imported when it is asked for: module -> its names. Methods that a module patches on wait for it: see `loop.later`
 _later = {  # chkstyle: ignore-node
-    'loop.several': 'Alternate Zip',
+    'data.several': 'Alternate Zip',
     'loop.prefetch': 'Prefetch',
     'measure.losses': '''BCELossFlat BCEWithLogitsLossFlat BaseLoss CrossEntropyLossFlat DiceLoss FocalLoss FocalLossFlat L1LossFlat
         LabelSmoothingCrossEntropy LabelSmoothingCrossEntropyFlat MSELossFlat''',
@@ -96,7 +97,7 @@ def __getattr__(name):
         globals()[name] = res = getattr(_bring(_later[name]), name)
         return res
     import sys
-    from learnloop.loop.checks import called_here, did_you_mean, no_name
+    from learnloop.data.checks import called_here, did_you_mean, no_name
     raise no_name(sys.modules[__name__], name, lambda: called_here('class', name) or did_you_mean(name, __all__))
 
 def _with_modules(wing):
@@ -110,4 +111,4 @@ def _with_modules(wing):
         raise AttributeError(f'module {m.__name__!r} has no attribute {name!r}')
     m.__getattr__,m.__dir__ = _get,lambda: [*{*vars(m), *_modules()}]
 
-for _o in ('loop', 'measure', 'train', 'keep', 'scale', 'interop', 'see', 'app'): _with_modules(_o)
+for _o in ('data', 'loop', 'measure', 'train', 'keep', 'scale', 'interop', 'see', 'app'): _with_modules(_o)

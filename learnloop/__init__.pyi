@@ -25,18 +25,18 @@ from learnloop.loop.callback import Callback as Callback
 from learnloop.loop.callback import InGraph as InGraph
 from learnloop.loop.callback import mk_cb as mk_cb
 from learnloop.loop.callback import on as on
-from learnloop.loop.batch import default_device as default_device
-from learnloop.loop.batch import describe as describe
-from learnloop.loop.batch import find_bs as find_bs
-from learnloop.loop.batch import to_concat as to_concat
-from learnloop.loop.batch import to_detach as to_detach
-from learnloop.loop.batch import to_device as to_device
-from learnloop.loop.data import DataLoaders as DataLoaders
-from learnloop.loop.data import in_order as in_order
-from learnloop.loop.tensors import TensorLoader as TensorLoader
-from learnloop.loop.rng import no_random as no_random
-from learnloop.loop.rng import preserve_rng as preserve_rng
-from learnloop.loop.rng import set_seed as set_seed
+from learnloop.data.batch import default_device as default_device
+from learnloop.data.batch import describe as describe
+from learnloop.data.batch import find_bs as find_bs
+from learnloop.data.batch import to_concat as to_concat
+from learnloop.data.batch import to_detach as to_detach
+from learnloop.data.batch import to_device as to_device
+from learnloop.data.loaders import DataLoaders as DataLoaders
+from learnloop.data.loaders import in_order as in_order
+from learnloop.data.tensors import TensorLoader as TensorLoader
+from learnloop.data.rng import no_random as no_random
+from learnloop.data.rng import preserve_rng as preserve_rng
+from learnloop.data.rng import set_seed as set_seed
 from learnloop.loop.place import Pass as Pass
 from learnloop.loop.place import Place as Place
 from learnloop.loop.optimizer import get_hyper as get_hyper
@@ -47,12 +47,12 @@ from learnloop.loop.optimizer import set_hypers as set_hypers
 from learnloop.loop.optimizer import trainable_params as trainable_params
 from learnloop.loop.loss import decode_preds as decode_preds
 from learnloop.loop.steps import StepLimit as StepLimit
-from learnloop.loop.begin import SeededItems as SeededItems
+from learnloop.data.begin import SeededItems as SeededItems
 from learnloop.loop.learner import Learner as Learner
-from learnloop.loop.learner import Loop as Loop
 from learnloop.loop.learner import TrainEvalCallback as TrainEvalCallback
 from learnloop.loop.learner import before_batch_cb as before_batch_cb
 from learnloop.loop.learner import default_cb as default_cb
+from learnloop.loop.fit_checks import Checks as Checks
 from learnloop.loop.predict import FetchPredsCallback as FetchPredsCallback
 from learnloop.loop.predict import GatherPredsCallback as GatherPredsCallback
 from learnloop.measure.metrics import AccumMetric as AccumMetric
@@ -97,8 +97,8 @@ from learnloop.keep.checkpoint import CheckpointCallback as CheckpointCallback
 from learnloop.see.progress import ProgressCallback as ProgressCallback
 from learnloop.see.progress import ShowGraph as ShowGraph
 from learnloop.interop import as_cb as as_cb
-from learnloop.loop.several import Alternate as Alternate
-from learnloop.loop.several import Zip as Zip
+from learnloop.data.several import Alternate as Alternate
+from learnloop.data.several import Zip as Zip
 from learnloop.loop.prefetch import Prefetch as Prefetch
 from learnloop.measure.losses import BCELossFlat as BCELossFlat
 from learnloop.measure.losses import BCEWithLogitsLossFlat as BCEWithLogitsLossFlat
@@ -212,4 +212,4 @@ from learnloop.app.synth import RegModel as RegModel
 from learnloop.app.synth import synth_dls as synth_dls
 from learnloop.app.synth import synth_learner as synth_learner
 
-__all__ = ['AccumMetric', 'ActivationStats', 'Alternate', 'AvgLoss', 'AvgMetric', 'AvgSmoothLoss', 'BCELossFlat', 'BCEWithLogitsLossFlat', 'BaseLoss', 'BnFreeze', 'CSVLogger', 'Callback', 'CancelBackwardException', 'CancelBatchException', 'CancelEpochException', 'CancelEvaluateException', 'CancelException', 'CancelFitException', 'CancelSanityException', 'CancelSaveException', 'CancelStepException', 'CancelTrainException', 'CancelTurnException', 'CancelValidException', 'CancelZeroGradException', 'ChannelsLast', 'CheckFinite', 'Checkpoint', 'CheckpointCallback', 'ClassificationInterpretation', 'CrossEntropyLossFlat', 'CutMix', 'DamagedCheckpoint', 'DataLoaders', 'DetectAnomaly', 'Deterministic', 'Dice', 'DiceLoss', 'DictMetric', 'EMA', 'EarlyStoppingCallback', 'Event', 'FastDevRun', 'FetchPredsCallback', 'Fingerprint', 'Flow', 'FocalLoss', 'FocalLossFlat', 'FuseReport', 'GatherPredsCallback', 'GradientAccumulation', 'GradientCheckpointing', 'GradientClip', 'GradualUnfreezing', 'Hook', 'HookCallback', 'Hooks', 'InGraph', 'Interpretation', 'Interrupted', 'JSONLogger', 'JaccardCoeff', 'KeepWarnings', 'L1LossFlat', 'LRFinder', 'LabelSmoothingCrossEntropy', 'LabelSmoothingCrossEntropyFlat', 'Learner', 'LimitBatches', 'Logger', 'Loop', 'LossMetric', 'LossMetrics', 'MCDropoutCallback', 'MLflowCallback', 'MSELossFlat', 'Metric', 'MicroBatch', 'MixHandler', 'MixUp', 'MixedPrecision', 'ModelResetter', 'ModelSummary', 'MoveModulesToDeviceCallback', 'OverfitBatches', 'PHASES', 'ParamScheduler', 'Pass', 'PeerError', 'Perplexity', 'Phase', 'Place', 'Prefetch', 'ProgressCallback', 'RNNCallback', 'RNNRegularizer', 'Recorder', 'ReduceLROnPlateau', 'RegModel', 'ReloadLoaders', 'Run', 'SAM', 'SWA', 'SanityCheck', 'SaveModelCallback', 'SchedCos', 'SchedExp', 'SchedLin', 'SchedNo', 'SchedPoly', 'Scheduler', 'Scores', 'SeededItems', 'SegmentationInterpretation', 'ShortEpochCallback', 'ShowGraph', 'SpikeDetection', 'StepLimit', 'SuggestionMethod', 'Team', 'TensorBoardCallback', 'TensorLoader', 'TerminateOnNaNCallback', 'Terminated', 'Throughput', 'TimeLimit', 'Timeline', 'TorchMetric', 'TorchScheduler', 'Trace', 'Tracer', 'TrackerCallback', 'TrainEvalCallback', 'TruePrecision', 'UncaughtCancelError', 'ValidateCallback', 'ValidateEvery', 'ValueMetric', 'WandbCallback', 'WeightAveraging', 'Zip', 'accuracy', 'accuracy_multi', 'annealer', 'as_cb', 'as_metric', 'before_batch_cb', 'combine_scheds', 'combined_cos', 'compare', 'decode_preds', 'default_cb', 'default_device', 'describe', 'diff_runs', 'diff_steps', 'dummy_eval', 'error_rate', 'event', 'exp_rmspe', 'find_bs', 'foreground_acc', 'fused_rule', 'get_hyper', 'get_hypers', 'hook_output', 'hook_outputs', 'in_order', 'in_phase', 'is_norm', 'launch', 'list_checkpoints', 'load_export', 'load_learner', 'load_model', 'load_trace', 'mae', 'mk_cb', 'model_sizes', 'mse', 'msle', 'newest_checkpoint', 'no_random', 'norm_params', 'num_features_model', 'on', 'optim_metric', 'plot_style', 'preserve_rng', 'read_tensorboard', 'replay_runs', 'report_from', 'rmse', 'rnn_cbs', 'run_facts', 'runs', 'save_model', 'set_bn_eval', 'set_hypers', 'set_seed', 'show_image', 'skm_metric', 'synth_dls', 'synth_learner', 'to_concat', 'to_detach', 'to_device', 'top_k_accuracy', 'total_params', 'trainable_params']
+__all__ = ['AccumMetric', 'ActivationStats', 'Alternate', 'AvgLoss', 'AvgMetric', 'AvgSmoothLoss', 'BCELossFlat', 'BCEWithLogitsLossFlat', 'BaseLoss', 'BnFreeze', 'CSVLogger', 'Callback', 'CancelBackwardException', 'CancelBatchException', 'CancelEpochException', 'CancelEvaluateException', 'CancelException', 'CancelFitException', 'CancelSanityException', 'CancelSaveException', 'CancelStepException', 'CancelTrainException', 'CancelTurnException', 'CancelValidException', 'CancelZeroGradException', 'ChannelsLast', 'CheckFinite', 'Checkpoint', 'CheckpointCallback', 'Checks', 'ClassificationInterpretation', 'CrossEntropyLossFlat', 'CutMix', 'DamagedCheckpoint', 'DataLoaders', 'DetectAnomaly', 'Deterministic', 'Dice', 'DiceLoss', 'DictMetric', 'EMA', 'EarlyStoppingCallback', 'Event', 'FastDevRun', 'FetchPredsCallback', 'Fingerprint', 'Flow', 'FocalLoss', 'FocalLossFlat', 'FuseReport', 'GatherPredsCallback', 'GradientAccumulation', 'GradientCheckpointing', 'GradientClip', 'GradualUnfreezing', 'Hook', 'HookCallback', 'Hooks', 'InGraph', 'Interpretation', 'Interrupted', 'JSONLogger', 'JaccardCoeff', 'KeepWarnings', 'L1LossFlat', 'LRFinder', 'LabelSmoothingCrossEntropy', 'LabelSmoothingCrossEntropyFlat', 'Learner', 'LimitBatches', 'Logger', 'LossMetric', 'LossMetrics', 'MCDropoutCallback', 'MLflowCallback', 'MSELossFlat', 'Metric', 'MicroBatch', 'MixHandler', 'MixUp', 'MixedPrecision', 'ModelResetter', 'ModelSummary', 'MoveModulesToDeviceCallback', 'OverfitBatches', 'PHASES', 'ParamScheduler', 'Pass', 'PeerError', 'Perplexity', 'Phase', 'Place', 'Prefetch', 'ProgressCallback', 'RNNCallback', 'RNNRegularizer', 'Recorder', 'ReduceLROnPlateau', 'RegModel', 'ReloadLoaders', 'Run', 'SAM', 'SWA', 'SanityCheck', 'SaveModelCallback', 'SchedCos', 'SchedExp', 'SchedLin', 'SchedNo', 'SchedPoly', 'Scheduler', 'Scores', 'SeededItems', 'SegmentationInterpretation', 'ShortEpochCallback', 'ShowGraph', 'SpikeDetection', 'StepLimit', 'SuggestionMethod', 'Team', 'TensorBoardCallback', 'TensorLoader', 'TerminateOnNaNCallback', 'Terminated', 'Throughput', 'TimeLimit', 'Timeline', 'TorchMetric', 'TorchScheduler', 'Trace', 'Tracer', 'TrackerCallback', 'TrainEvalCallback', 'TruePrecision', 'UncaughtCancelError', 'ValidateCallback', 'ValidateEvery', 'ValueMetric', 'WandbCallback', 'WeightAveraging', 'Zip', 'accuracy', 'accuracy_multi', 'annealer', 'as_cb', 'as_metric', 'before_batch_cb', 'combine_scheds', 'combined_cos', 'compare', 'decode_preds', 'default_cb', 'default_device', 'describe', 'diff_runs', 'diff_steps', 'dummy_eval', 'error_rate', 'event', 'exp_rmspe', 'find_bs', 'foreground_acc', 'fused_rule', 'get_hyper', 'get_hypers', 'hook_output', 'hook_outputs', 'in_order', 'in_phase', 'is_norm', 'launch', 'list_checkpoints', 'load_export', 'load_learner', 'load_model', 'load_trace', 'mae', 'mk_cb', 'model_sizes', 'mse', 'msle', 'newest_checkpoint', 'no_random', 'norm_params', 'num_features_model', 'on', 'optim_metric', 'plot_style', 'preserve_rng', 'read_tensorboard', 'replay_runs', 'report_from', 'rmse', 'rnn_cbs', 'run_facts', 'runs', 'save_model', 'set_bn_eval', 'set_hypers', 'set_seed', 'show_image', 'skm_metric', 'synth_dls', 'synth_learner', 'to_concat', 'to_detach', 'to_device', 'top_k_accuracy', 'total_params', 'trainable_params']

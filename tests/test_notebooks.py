@@ -89,7 +89,7 @@ def test_imports_go_down_the_wings(mod):
     ('from .flow import event', 'loop.flow'), ('from . import flow', 'loop.flow'), ('def f():\n    from ..see.show import event', 'see.show'),
     ('import learnloop', 'learnloop'), ('from .. import *', '*'),
     ('import torch', None), ('import learnloops', None), ('from torch.utils import data', None)])
-def test_every_spelling_of_an_import_counts(src, want): assert [*siblings(ast.parse(src), 'loop.data')]==[o for o in [want] if o]
+def test_every_spelling_of_an_import_counts(src, want): assert [*siblings(ast.parse(src), 'loop.learner')]==[o for o in [want] if o]
 
 def test_each_module_comes_from_one_notebook():
     found = ['.'.join(p.relative_to(ROOT/PKG).with_suffix('').parts) for p in (ROOT/PKG).rglob('*.py') if p.stem[0]!='_']

@@ -14,7 +14,7 @@ from pathlib import Path
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import TensorDataset, random_split
-from ..loop.data import DataLoaders
+from ..data.loaders import DataLoaders
 from ..loop.learner import Learner
 from ..measure.display import PALETTE, draw_legend, draws
 from ..measure.metrics import accuracy

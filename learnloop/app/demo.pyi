@@ -1,7 +1,7 @@
 # Written by `python -m tools.stubs` from `demo.py`: methods that other modules patch on are here, too
 """`learnloop demo` trains a small network on handwritten digits, and is the example to read first"""
 
-from learnloop.loop.data import DataLoaders
+from learnloop.data.loaders import DataLoaders
 from learnloop.loop.learner import Learner
 from pathlib import Path
 from torch import nn

@@ -17,8 +17,8 @@ from traceback import format_exception
 from torch.utils.data import TensorDataset
 from .. import __version__
 from .synth import synth_learner
-from ..loop.data import DataLoaders
-from ..loop.batch import default_device
+from ..data.loaders import DataLoaders
+from ..data.batch import default_device
 from ..scale.launch import launch
 from ..see.tensorboard import TensorBoardCallback
 

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import TensorDataset
-from ..loop.data import DataLoaders
+from ..data.loaders import DataLoaders
 from ..loop.learner import Learner
 
 # %% ../../nbs/app/01_synth.ipynb #e5837120

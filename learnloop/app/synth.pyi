@@ -1,7 +1,7 @@
 # Written by `python -m tools.stubs` from `synth.py`: methods that other modules patch on are here, too
 """A learner on a line with noise, in a call: for examples, experiments and tests of callbacks"""
 
-from learnloop.loop.data import DataLoaders
+from learnloop.data.loaders import DataLoaders
 from learnloop.loop.learner import Learner
 from torch import nn
 from typing import Any

@@ -17,9 +17,9 @@ from types import MethodType
 from fastcore.basics import noop, patch
 from torch import distributed as dist, nn
 from ..loop.callback import Callback
-from ..loop.batch import batch_map
-from ..loop.data import batch_len
-from ..loop.checks import did_you_mean, replaced
+from ..data.batch import batch_map
+from ..data.loaders import batch_len
+from ..data.checks import did_you_mean, replaced
 from ..loop.flow import CancelEvaluateException, CancelFitException, event as _events
 from .core import Adapter, Facade, Hook, attr, names_others
 from .facts import batch_size, batches_per_step, evaluation_kind, find_cb, has_base, init_args, plain, schedulers

@@ -19,7 +19,7 @@ from types import MethodType
 from fastcore.basics import camel2snake, patch
 from torch import nn
 from ..loop.callback import Callback, makers
-from ..loop.checks import NoAttribute, called_here, did_you_mean, elsewhere, no_name
+from ..data.checks import NoAttribute, called_here, did_you_mean, elsewhere, no_name
 from ..loop.flow import CancelException
 from ..loop.learner import Learner
 from ..measure.table import Table

@@ -14,7 +14,7 @@ import inspect, math, os
 from collections.abc import Mapping
 from fastcore.basics import noop
 from torch import Tensor, distributed, nn
-from ..loop.batch import find_bs, join_batch
+from ..data.batch import find_bs, join_batch
 
 # %% ../../nbs/interop/09_facts.ipynb #bbaf6e1c
 def has_base(

@@ -20,9 +20,9 @@ from fastcore.basics import camel2snake, listify, noop
 from fastcore.foundation import L
 from fastcore.meta import use_kwargs
 from ..loop.callback import Callback as _Callback
-from ..loop.batch import unpack
-from ..loop.checks import did_you_mean
-from ..loop.data import DataLoaders, batch_len
+from ..data.batch import unpack
+from ..data.checks import did_you_mean
+from ..data.loaders import DataLoaders, batch_len
 from ..loop.flow import PHASES, CancelEvaluateException, CancelException, Events, UncaughtCancelError, near_miss
 from ..loop.flow import event as _events
 from .core import Adapter, Facade, Hook, attr, names_others, system_of

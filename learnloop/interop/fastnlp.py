@@ -17,9 +17,9 @@ from operator import attrgetter
 from pathlib import Path
 from types import SimpleNamespace
 from torch import distributed
-from ..loop.batch import split_batch, to_device
-from ..loop.data import batch_len
-from ..loop.checks import did_you_mean, check_whole
+from ..data.batch import split_batch, to_device
+from ..data.loaders import batch_len
+from ..data.checks import did_you_mean, check_whole
 from ..loop.flow import CancelFitException
 from ..loop.steps import StepLimit
 from ..loop.optimizer import opts

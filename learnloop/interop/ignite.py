@@ -14,8 +14,8 @@ from fastcore.basics import noop, patch
 from .core import Adapter, Hook, names_others
 from .facts import batch_size, batches_per_step, evaluation_kind, find_cb, has_base, is_valid_dl
 from .facts import n_open, n_processes, plain, storable, storable_items
-from ..loop.checks import replaced
-from ..loop.data import batch_len
+from ..data.checks import replaced
+from ..data.loaders import batch_len
 from ..loop.flow import CancelFitException, CancelTrainException, CancelValidException
 from ..loop.optimizer import opts
 

@@ -13,8 +13,8 @@ from functools import lru_cache
 from operator import attrgetter
 from fastcore.basics import camel2snake, noop, patch
 from torch import Tensor, nn
-from ..loop.batch import to_detach, to_device
-from ..loop.data import batch_len
+from ..data.batch import to_detach, to_device
+from ..data.loaders import batch_len
 from ..loop.flow import CancelFitException, CancelTrainException
 from ..loop.steps import StepLimit
 from ..loop.optimizer import get_hypers, hyper_groups, opts

@@ -19,8 +19,8 @@ from types import SimpleNamespace
 import torch
 from fastcore.basics import camel2snake, listify, noop, patch
 from torch import nn
-from ..loop.data import batch_len
-from ..loop.checks import NoAttribute, did_you_mean
+from ..data.loaders import batch_len
+from ..data.checks import NoAttribute, did_you_mean
 from ..loop.flow import CancelEpochException, CancelFitException, CancelTrainException
 from .core import Adapter, Facade, Hook, attr, done, names_others, sharing
 from .facts import batch_size, batches_per_step, evaluation_kind, find_cb, has_base, is_valid_dl

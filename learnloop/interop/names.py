@@ -11,7 +11,7 @@ __all__ = ['Name', 'names', 'find_names', 'tell', 'Elsewhere', 'NameTable']
 from collections import namedtuple
 from functools import lru_cache
 from inspect import getattr_static
-from ..loop.checks import NoAttribute
+from ..data.checks import NoAttribute
 from ..loop.flow import PHASES
 from .core import adapters
 from ..loop.learner import Learner

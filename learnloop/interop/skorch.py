@@ -16,7 +16,7 @@ from fastcore.basics import noop, patch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset, TensorDataset
-from ..loop.checks import NoAttribute
+from ..data.checks import NoAttribute
 from ..loop.flow import CancelFitException
 from ..loop.loss import innermost
 from ..loop.optimizer import opts

@@ -18,8 +18,8 @@ from operator import attrgetter
 from pathlib import Path
 from time import perf_counter
 from fastcore.basics import patch
-from ..loop.data import batch_len
-from ..loop.checks import did_you_mean
+from ..data.loaders import batch_len
+from ..data.checks import did_you_mean
 from ..loop.flow import CancelFitException, CancelTrainException, CancelValidException
 from .core import Adapter, Facade, Hook, done, names_others
 from .facts import batch_size, batches_per_step, evaluation_kind, find_cb, local_rank

@@ -18,9 +18,9 @@ from fastcore.basics import patch
 from torch import Tensor, nn
 from .saving import find_unsafe
 from .storage import Checkpoint, Written, list_checkpoints, locked_folder, new_checkpoint, prune, to_plain
-from ..loop.begin import why_inexact
+from ..data.begin import why_inexact
 from ..loop.callback import Callback
-from ..loop.checks import check_place, check_whole, checked_args, did_you_mean, replaced
+from ..data.checks import check_place, check_whole, checked_args, did_you_mean, replaced
 from ..loop.learner import Learner
 from ..loop.place import Place
 from ..measure.display import error_line

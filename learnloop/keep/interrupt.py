@@ -12,7 +12,7 @@ import asyncio, os, signal, sys, torch
 from contextlib import ExitStack, contextmanager, suppress
 from fastcore.basics import patch
 from .last_line import end_in_a_line, is_script
-from ..loop.data import leaves
+from ..data.loaders import leaves
 
 # %% ../../nbs/keep/04_interrupt.ipynb #4a85a307
 class Terminated(SystemExit):

@@ -18,11 +18,11 @@ from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleT
 from fastcore.basics import patch
 from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset
-from ..loop.batch import BatchSample, batch_map
-from ..loop.begin import batches_draw, begin_at, goes_by_state, items_draw, sampler_draws
-from ..loop.data import Endless, batches_of, set_epoch
+from ..data.batch import BatchSample, batch_map
+from ..data.begin import batches_draw, begin_at, goes_by_state, items_draw, sampler_draws
+from ..data.loaders import Endless, batches_of, set_epoch
 from ..loop.place import Pass
-from ..loop.rng import all_rngs, preserve_rng, read_rngs, same_states, write_rngs
+from ..data.rng import all_rngs, preserve_rng, read_rngs, same_states, write_rngs
 
 # %% ../../nbs/keep/02_passes.ipynb #160d7cfa
 def random_states(

@@ -26,13 +26,13 @@ from .state import Checkpointer, check_plain, check_weights
 from .storage import (
     Checkpoint, DamagedCheckpoint, list_checkpoints, locked_folder, misfit, named_checkpoint, newest_checkpoint)
 from ..loop.callback import Callback, as_list, mk_cb
-from ..loop.batch import batch_map, describe
-from ..loop.begin import why_inexact
-from ..loop.checks import check_place, replaced, say
+from ..data.batch import batch_map, describe
+from ..data.begin import why_inexact
+from ..data.checks import check_place, replaced, say
 from ..loop.flow import CancelFitException, CancelStepException
 from ..loop.learner import Learner, keeps_fits
 from ..loop.place import Place
-from ..loop.rng import branch_rngs, own_stream, preserve_rng
+from ..data.rng import branch_rngs, own_stream, preserve_rng
 from ..loop.optimizer import HYPERS, get_hypers, hyper_groups, opt_recipe, opts, why_shapeless
 from ..measure.series import shared_parts
 

@@ -20,9 +20,9 @@ from pathlib import Path
 from fastcore.basics import patch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
-from ..loop.batch import describe
-from ..loop.data import DataLoaders
-from ..loop.checks import check_place, checked_args, did_you_mean, replaced
+from ..data.batch import describe
+from ..data.loaders import DataLoaders
+from ..data.checks import check_place, checked_args, did_you_mean, replaced
 from ..loop.learner import Learner
 from ..loop.optimizer import HeldParams, held_params, opt_recipe, opts, remake_func, split_decay, why_shapeless
 

@@ -22,14 +22,14 @@ from .passes import KeptPass, random_states, set_random_states
 from .saving import can_copy, cut_like, cut_named, is_torch_opt, model_state, param_names, state_for, unwrapper, whole
 from .shards import digests, find_own, take_shards
 from .storage import DamagedCheckpoint, from_plain, misfit, to_plain
-from ..loop.batch import describe, facts_of
-from ..loop.begin import goes_by_state, loader_state, persistent, start_workers
-from ..loop.checks import did_you_mean, replaced
-from ..loop.data import bare, batch_len
+from ..data.batch import describe, facts_of
+from ..data.begin import goes_by_state, loader_state, persistent, start_workers
+from ..data.checks import did_you_mean, replaced
+from ..data.loaders import bare, batch_len
 from ..loop.steps import StepLimit
 from ..loop.optimizer import get_hypers, hyper_groups, opts, set_hypers
 from ..loop.place import Keeper, Place
-from ..loop.rng import all_rngs, preserve_rng
+from ..data.rng import all_rngs, preserve_rng
 from ..measure.about import about_run, flat_facts
 from ..measure.metrics import mk_metrics
 from ..measure.series import shared_parts

@@ -24,7 +24,7 @@ from torch import Tensor
 from ..measure.metrics import LOSSES, check_better, need_better
 from ..measure.series import Frozen, Part, Series
 from .saving import lock_file, read_state, sync_folder, write_state
-from ..loop.checks import check_place, is_checkpoint
+from ..data.checks import check_place, is_checkpoint
 
 # %% ../../nbs/keep/01_storage.ipynb #1ac42ffe
 def _kind(o):

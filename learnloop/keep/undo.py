@@ -17,8 +17,8 @@ from types import SimpleNamespace
 from fastcore.basics import patch
 from torch import nn, Tensor
 from torch.optim import Optimizer
-from ..loop.begin import loader_state
-from ..loop.rng import preserve_rng
+from ..data.begin import loader_state
+from ..data.rng import preserve_rng
 from ..loop.flow import Flow
 from ..loop.learner import Learner
 from ..loop.optimizer import why_shapeless

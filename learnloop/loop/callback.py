@@ -15,7 +15,7 @@ from functools import cache, partial
 from types import MethodType
 from fastcore.basics import camel2snake, listify, patch
 from fastcore.meta import use_kwargs
-from .checks import NoAttribute, called_here, check_whole, did_you_mean, note_on
+from ..data.checks import NoAttribute, called_here, check_whole, did_you_mean, note_on
 from .flow import Flow, event, near_miss
 
 # %% ../../nbs/loop/01_callback.ipynb #173607dc

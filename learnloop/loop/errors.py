@@ -11,9 +11,9 @@ __all__ = ['where', 'is_oom', 'torch_advice', 'tip', 'let_go']
 import inspect, re, threading, torch
 from collections.abc import Mapping
 from contextlib import suppress
-from .batch import describe
-from .checks import called_here, safely
-from .data import Endless, error_frames
+from ..data.batch import describe
+from ..data.checks import called_here, safely
+from ..data.loaders import Endless, error_frames
 from .place import Pass
 from .steps import StepLimit
 

@@ -21,7 +21,7 @@ from fastcore.basics import partition
 from torch import nn, Tensor
 from torch.autograd import profiler
 from torch.optim import optimizer as torch_optim
-from .checks import did_you_mean, note_on
+from ..data.checks import did_you_mean, note_on
 from .direct import direct_step
 
 # %% ../../nbs/loop/03_optimizer.ipynb #265a51e4

@@ -11,7 +11,7 @@ __all__ = ['Place', 'Pass', 'Keeper']
 from collections import namedtuple
 from contextlib import nullcontext
 from fastcore.basics import patch
-from .data import batches_of, next_batch, set_epoch, source_teller
+from ..data.loaders import batches_of, next_batch, set_epoch, source_teller
 from .flow import CancelException
 
 # %% ../../nbs/loop/04_place.ipynb #4b0940fe

@@ -10,8 +10,8 @@ __all__ = ['portrait', 'as_table']
 # %% ../../nbs/loop/11_portrait.ipynb #9a7e0003
 from fastcore.basics import listify
 from torch import nn
-from .checks import safely
-from .data import batch_len
+from ..data.checks import safely
+from ..data.loaders import batch_len
 from .optimizer import default_lr, get_hypers, opts
 
 # %% ../../nbs/loop/11_portrait.ipynb #9a7e0009

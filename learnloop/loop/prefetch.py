@@ -16,12 +16,12 @@ from threading import Thread
 from fastcore.basics import patch
 from torch import Tensor
 from torch.utils.data import DataLoader, RandomSampler
-from .batch import batch_map
-from .begin import batches_draw, goes_by_state, items_draw, sampler_draws
+from ..data.batch import batch_map
+from ..data.begin import batches_draw, goes_by_state, items_draw, sampler_draws
 from .callback import Callback
-from .checks import check_whole
-from .data import Endless, Until
-from .rng import read_rngs, same_states
+from ..data.checks import check_whole
+from ..data.loaders import Endless, Until
+from ..data.rng import read_rngs, same_states
 
 # %% ../../nbs/loop/09_prefetch.ipynb #c0de3010
 class Prefetch(Callback):
@@ -86,7 +86,7 @@ def why_not_ahead(
         what = f'items of {type(dl.dataset).__name__}' if items_draw(dl) else 'its collate_fn'
         return f'{what} may draw random numbers; if not: Prefetch(draws=False); if they do: num_workers=1'
     own = next(c for c in type(dl).__mro__ if '__iter__' in vars(c))
-    if draws is None and not own.__module__.startswith(('torch.utils.data','learnloop.loop.tensors')):
+    if draws is None and not own.__module__.startswith(('torch.utils.data','learnloop.data.tensors')):
         return f'{own.__name__}.__iter__ may draw random numbers; if not: Prefetch(draws=False)'
     if _n_before_draws(dl) is None: return 'it draws from its generator as it goes'
     return ''

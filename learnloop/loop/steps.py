@@ -11,7 +11,7 @@ __all__ = ['StepLimit']
 import math, warnings
 from fastcore.basics import patch
 from .callback import Callback
-from .data import Endless, Until
+from ..data.loaders import Endless, Until
 
 # %% ../../nbs/loop/08_steps.ipynb #95fefee1
 class StepLimit(Callback):

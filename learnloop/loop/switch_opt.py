@@ -11,7 +11,7 @@ __all__ = []
 from collections.abc import Callable
 from types import SimpleNamespace
 from fastcore.basics import patch
-from .checks import checked_args
+from ..data.checks import checked_args
 from .learner import Learner
 from .optimizer import default_lr, held_params, hyper_groups, n_groups, opts, set_hypers, spread_hyper
 from .turn import needs_closure

@@ -15,10 +15,10 @@ from pathlib import Path
 from torch import distributed
 from torch.nn.parameter import is_lazy
 from torch.utils.data import BatchSampler, DataLoader, default_collate
-from ..loop.batch import batch_digest
-from ..loop.data import batch_len
+from ..data.batch import batch_digest
+from ..data.loaders import batch_len
 from ..loop.optimizer import hyper_groups, opts
-from ..loop.rng import held_rngs, no_random, preserve_rng
+from ..data.rng import held_rngs, no_random, preserve_rng
 from ..loop.steps import StepLimit
 from .describe import code_digest, constructor_args, described
 from .hook import uncompiled

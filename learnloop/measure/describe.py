@@ -20,7 +20,7 @@ from fastcore.basics import patch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 from torch.utils.data import DataLoader
-from ..loop.batch import batch_digest
+from ..data.batch import batch_digest
 from ..loop.callback import Callback
 from ..loop.learner import Learner
 from .hook import label_of

@@ -13,7 +13,7 @@ import inspect, math, os, traceback, torch.distributed as dist
 from contextlib import contextmanager, nullcontext
 from functools import wraps
 from pathlib import Path
-from ..loop.checks import safely
+from ..data.checks import safely
 
 # %% ../../nbs/measure/08_display.ipynb #aa2da4b2
 def format_time(

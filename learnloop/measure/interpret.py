@@ -17,10 +17,10 @@ from functools import partial
 from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset
 from ..loop.callback import Callback
-from ..loop.batch import batch_like, batch_parts, describe, detuplify, find_bs, split_batch, to_detach
-from ..loop.data import in_order
-from ..loop.rng import preserve_rng
-from ..loop.checks import checked_args
+from ..data.batch import batch_like, batch_parts, describe, detuplify, find_bs, split_batch, to_detach
+from ..data.loaders import in_order
+from ..data.rng import preserve_rng
+from ..data.checks import checked_args
 from ..loop.learner import Learner
 from ..loop.loss import decode_preds, innermost
 from .image import is_image, show_image

@@ -14,7 +14,7 @@ from numbers import Real
 from time import perf_counter
 from fastcore.basics import patch
 from ..loop.callback import Callback
-from ..loop.checks import check_whole, did_you_mean
+from ..data.checks import check_whole, did_you_mean
 from .series import Series
 
 # %% ../../nbs/measure/05_throughput.ipynb #970b9396

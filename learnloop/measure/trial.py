@@ -16,14 +16,14 @@ from torch.nn.modules import module as nn_module
 from torch.nn.parameter import is_lazy
 from torch.utils.data import DataLoader, IterableDataset
 from ..loop.callback import Callback
-from ..loop.batch import by_name, describe, detuplify, unpack
-from ..loop.checks import note_on, safely
-from ..loop.data import DataLoaders, batch_len
+from ..data.batch import by_name, describe, detuplify, unpack
+from ..data.checks import note_on, safely
+from ..data.loaders import DataLoaders, batch_len
 from ..loop.flow import CancelException
 from ..loop.learner import Learner
 from ..loop.loss import innermost, loss_modules, named_loss, own_loss, split_loss
 from ..loop.errors import is_oom
-from ..loop.rng import preserve_rng
+from ..data.rng import preserve_rng
 from .hook import kept_buffers
 from .metrics import AccumMetric, LearnerView, Metric
 

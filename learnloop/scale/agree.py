@@ -12,9 +12,9 @@ import random, sys, time, torch, warnings, zlib
 import torch.distributed as dist
 from contextlib import nullcontext
 from fastcore.basics import patch
-from ..loop.batch import find_bs
-from ..loop.checks import replaced
-from ..loop.data import batch_len
+from ..data.batch import find_bs
+from ..data.checks import replaced
+from ..data.loaders import batch_len
 from ..loop.flow import CancelException, PHASES, Phase
 from ..loop.peers import Alone
 from .share import share

@@ -15,7 +15,7 @@ from inspect import signature
 from torch import nn
 from torch.nn.parameter import UninitializedTensorMixin
 from torch.nn.parallel import DistributedDataParallel
-from ..loop.checks import did_you_mean
+from ..data.checks import did_you_mean
 from ..loop.learner import Learner
 from ..loop.optimizer import held_params, opts
 from .agree import Peers

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
 from fastcore.basics import noop
-from ..loop.rng import preserve_rng
+from ..data.rng import preserve_rng
 
 # %% ../../nbs/scale/06_inductor.ipynb #fa000007
 TESTED = '2.13',  # Versions of torch whose private parts this module knows

@@ -16,7 +16,7 @@ from types import MethodType
 from fastcore.basics import patch
 from torch import nn, Tensor
 from torch.func import functional_call
-from ..loop.batch import batch_like, batch_parts, describe
+from ..data.batch import batch_like, batch_parts, describe
 from ..loop.loss import loss_modules
 from .rules import RULES, missing_state
 

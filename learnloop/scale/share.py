@@ -19,10 +19,10 @@ from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence, pack_sequence, unpack_sequence
 from torch.utils.data import BatchSampler, DataLoader, IterableDataset
 from torch.utils.data.distributed import DistributedSampler
-from ..loop.batch import batch_like, batch_parts, describe, find_bs, to_concat
-from ..loop.begin import goes_by_state, sampler_draws
-from ..loop.data import Endless, batch_len, next_batch
-from ..loop.rng import all_rngs, branch_rngs, read_rngs, write_rngs
+from ..data.batch import batch_like, batch_parts, describe, find_bs, to_concat
+from ..data.begin import goes_by_state, sampler_draws
+from ..data.loaders import Endless, batch_len, next_batch
+from ..data.rng import all_rngs, branch_rngs, read_rngs, write_rngs
 
 # %% ../../nbs/scale/02_share.ipynb #5a000007
 def part_of(
@@ -469,5 +469,5 @@ def _has_indices(dl):
     "Is it torch's loader, with a batch sampler, and nobody makes something else of its batches?"
     if not isinstance(dl, DataLoader) or isinstance(dl.dataset, IterableDataset): return False
     own = next(c for c in type(dl).__mro__ if '__iter__' in vars(c))
-    known = 'torch.utils.data','torchdata','learnloop.loop.tensors'
+    known = 'torch.utils.data','torchdata','learnloop.data.tensors'
     return dl.batch_sampler is not None and own.__module__.startswith(known)

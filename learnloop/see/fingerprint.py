@@ -20,12 +20,12 @@ from fastcore.basics import patch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 from ..keep.saving import unwrapper
-from ..loop.batch import batch_parts
+from ..data.batch import batch_parts
 from ..loop.callback import Callback, InGraph
-from ..loop.checks import check_place, check_whole, is_checkpoint
+from ..data.checks import check_place, check_whole, is_checkpoint
 from ..loop.loss import loss_modules
 from ..loop.optimizer import hyper_groups, opts
-from ..loop.rng import all_rngs
+from ..data.rng import all_rngs
 from ..measure.about import about_run
 from ..measure.display import is_main_process
 from .log import put_at

@@ -18,7 +18,7 @@ from pathlib import Path
 from urllib.parse import quote
 from torch import Tensor
 from ..keep.saving import atomic_write
-from ..loop.checks import check_place
+from ..data.checks import check_place
 from .chart import Svg, escape_text, line_chart
 
 # %% ../../nbs/see/05_page.ipynb #2d1cbf49

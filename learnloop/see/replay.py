@@ -15,9 +15,9 @@ from pathlib import Path
 from fastcore.basics import patch
 from torch import Tensor
 from ..keep.storage import list_checkpoints
-from ..loop.batch import batch_parts
+from ..data.batch import batch_parts
 from ..loop.callback import Callback
-from ..loop.checks import check_place, check_whole, replaced
+from ..data.checks import check_place, check_whole, replaced
 from ..loop.flow import CancelFitException
 from ..loop.learner import Learner
 from ..measure.table import Table

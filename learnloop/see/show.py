@@ -11,7 +11,7 @@ __all__ = ['TrainingLoop']
 from collections import namedtuple
 from html import escape
 from fastcore.basics import patch
-from ..loop.checks import replaced
+from ..data.checks import replaced
 from ..loop.flow import Event, Flow
 from ..scale.agree import points_needed
 

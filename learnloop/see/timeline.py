@@ -14,7 +14,7 @@ from operator import attrgetter
 from pathlib import Path
 from fastcore.basics import patch
 from ..keep.saving import atomic_write
-from ..loop.checks import check_place
+from ..data.checks import check_place
 from .chart import timeline_chart
 from .trace import Trace, TraceCancel
 

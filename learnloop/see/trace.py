@@ -17,7 +17,7 @@ from fastcore.basics import patch
 from ..loop.callback import Callback, on
 from ..loop.flow import CancelException, Event, Flow
 from ..loop.later import knows_patches
-from ..loop.checks import check_whole
+from ..data.checks import check_whole
 from ..measure.display import human_time
 from ..measure.table import Table
 

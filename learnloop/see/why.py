@@ -11,7 +11,7 @@ __all__ = []
 from collections import namedtuple
 from math import inf
 from fastcore.basics import patch
-from ..loop.checks import did_you_mean
+from ..data.checks import did_you_mean
 from .trace import Trace, of_turn
 
 # %% ../../nbs/see/07_why.ipynb #ca1db78f

@@ -16,12 +16,12 @@ from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.parameter import is_lazy
 from torch.optim.swa_utils import get_ema_multi_avg_fn, get_swa_multi_avg_fn
-from ..loop.batch import by_name, unpack
+from ..data.batch import by_name, unpack
 from ..loop.callback import Callback, InGraph
-from ..loop.checks import check_whole
+from ..data.checks import check_whole
 from ..loop.steps import StepLimit
 from ..loop.optimizer import get_hyper, get_hypers, n_groups, set_hypers
-from ..loop.rng import preserve_rng, read_rngs, write_rngs
+from ..data.rng import preserve_rng, read_rngs, write_rngs
 from .schedule import check_owners
 
 # %% ../../nbs/train/04_averaging.ipynb #bbff5719

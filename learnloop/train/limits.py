@@ -15,12 +15,12 @@ from contextlib import contextmanager, nullcontext
 from numbers import Integral, Real
 from fastcore.basics import patch
 from ..loop.callback import Callback
-from ..loop.checks import check_whole, replaced
-from ..loop.data import Until, batch_len, check_loader
+from ..data.checks import check_whole, replaced
+from ..data.loaders import Until, batch_len, check_loader
 from ..loop.flow import CancelFitException
 from ..loop.learner import Learner
 from ..loop.errors import is_oom
-from ..loop.rng import preserve_rng, read_rngs, write_rngs
+from ..data.rng import preserve_rng, read_rngs, write_rngs
 
 # %% ../../nbs/train/02_limits.ipynb #eaa81b63
 def _check_n_batches(what, n):

@@ -1,8 +1,8 @@
 # Written by `python -m tools.stubs` from `limits.py`: methods that other modules patch on are here, too
 """Short runs on purpose: a few batches, the same few again, a rehearsal, validation first, the largest batch"""
 
+from learnloop.data.loaders import Until
 from learnloop.loop.callback import Callback
-from learnloop.loop.data import Until
 from typing import Any
 
 __all__ = ['LimitBatches', 'ShortEpochCallback', 'OverfitBatches', 'FastDevRun', 'SanityCheck', 'ReloadLoaders', 'DetectAnomaly', 'Deterministic', 'FirstBatches']

@@ -16,8 +16,8 @@ from contextlib import ExitStack
 from types import SimpleNamespace
 from fastcore.basics import listify, patch
 from ..loop.callback import Callback
-from ..loop.checks import check_whole, checked_args
-from ..loop.data import Endless, Until
+from ..data.checks import check_whole, checked_args
+from ..data.loaders import Endless, Until
 from ..loop.flow import CancelTrainException, CancelValidException
 from ..loop.learner import Learner
 from ..loop.optimizer import set_hypers

@@ -14,8 +14,8 @@ from functools import partial
 from fastcore.basics import patch
 from torch.distributions import Beta
 from ..loop.callback import Callback
-from ..loop.batch import batch_like, batch_parts, describe
-from ..loop.checks import replaced
+from ..data.batch import batch_like, batch_parts, describe
+from ..data.checks import replaced
 from .training import MicroBatch
 
 # %% ../../nbs/train/06_mixup.ipynb #4b37bca6

@@ -12,9 +12,9 @@ import torch
 from contextlib import ExitStack
 from fastcore.basics import patch
 from torch import Tensor
-from ..loop.batch import batch_map
+from ..data.batch import batch_map
 from ..loop.callback import Callback, InGraph
-from ..loop.checks import did_you_mean
+from ..data.checks import did_you_mean
 from ..loop.flow import CancelStepException
 from ..loop.learner import Learner
 from ..loop.optimizer import opts

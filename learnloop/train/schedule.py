@@ -19,7 +19,7 @@ from fastcore.basics import listify, patch
 from torch.optim import Optimizer
 from ..loop.callback import Callback, as_list
 from ..loop.opt_mode import check_momentum, with_modes
-from ..loop.checks import check_place, check_whole, checked_args, did_you_mean
+from ..data.checks import check_place, check_whole, checked_args, did_you_mean
 from ..loop.learner import Learner
 from ..loop.steps import StepLimit
 from ..loop.optimizer import HYPERS, get_hyper, get_hypers, hyper_names, n_groups, opts, set_hypers

@@ -15,7 +15,7 @@ from fastcore.basics import patch
 from torch import Tensor
 from torch.optim.lr_scheduler import LRScheduler
 from ..loop.callback import Callback
-from ..loop.checks import did_you_mean
+from ..data.checks import did_you_mean
 from ..loop.optimizer import get_hyper, get_hypers, hyper_groups, opts, set_hypers
 from .schedule import check_owners
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from time import monotonic
 from fastcore.basics import noop, patch
 from ..loop.callback import Callback, InGraph
-from ..loop.checks import check_whole, checked_args, did_you_mean, say
-from ..loop.data import Until
+from ..data.checks import check_whole, checked_args, did_you_mean, say
+from ..data.loaders import Until
 from ..loop.flow import CancelBatchException, CancelFitException, CancelStepException
 from ..loop.flow import CancelTrainException, CancelValidException
 from ..loop.learner import format_value

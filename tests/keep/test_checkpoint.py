@@ -17,7 +17,7 @@ from learnloop.keep.passes import begin_at
 from learnloop.keep.resume import read_origin
 from learnloop.loop.place import Pass
 from learnloop.train.limits import FirstBatches
-from learnloop.loop.rng import preserve_rng
+from learnloop.data.rng import preserve_rng
 from learnloop.loop.flow import PHASES, Phase
 from learnloop.measure.metrics import Metric
 from learnloop.measure.series import Series

@@ -7,7 +7,7 @@ from helpers import check
 from learnloop import Callback, CheckpointCallback, Learner, SeededItems, Zip, list_checkpoints, set_seed
 from learnloop.keep.passes import parts_of, try_loader
 from learnloop.keep.storage import new_checkpoint
-from learnloop.loop.rng import read_rngs
+from learnloop.data.rng import read_rngs
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset, IterableDataset, RandomSampler, TensorDataset

@@ -6,7 +6,7 @@ from helpers import TRAIN, VALID, batches, check, covering, listener, weights
 from hypothesis import given, strategies as st
 from learnloop import (Callback, CancelBatchException, CheckpointCallback, DataLoaders, EarlyStoppingCallback, GatherPredsCallback, Learner, LimitBatches,
     MCDropoutCallback, MixedPrecision, RNNCallback, list_checkpoints, mae, set_seed)
-from learnloop.loop.rng import own_stream
+from learnloop.data.rng import own_stream
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset, TensorDataset

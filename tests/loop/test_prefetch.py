@@ -7,8 +7,8 @@ from helpers import check
 from learnloop import (
     CancelEpochException, CancelFitException, CancelTrainException, Callback, CheckpointCallback, DataLoaders, Learner, Prefetch, TensorLoader, TimeLimit,
     Zip, set_seed)
-from learnloop.loop.begin import batches_draw
-from learnloop.loop.data import Endless, Until
+from learnloop.data.begin import batches_draw
+from learnloop.data.loaders import Endless, Until
 from learnloop.loop.prefetch import why_not_ahead
 from torch import nn
 from torch.nn import functional as F

@@ -3,7 +3,7 @@ from itertools import product
 import pytest, torch
 from helpers import check
 from learnloop import Callback, DataLoaders, Learner, Zip, set_seed
-from learnloop.loop.data import Endless, Until, batches_of, next_batch
+from learnloop.data.loaders import Endless, Until, batches_of, next_batch
 from torch import nn
 from torch.nn import functional as F
 from torch.profiler import profile

@@ -4,7 +4,7 @@ from copy import deepcopy
 import pytest, torch
 from helpers import covering, mk_learner
 from learnloop.measure import losses as L
-from learnloop.loop.data import DataLoaders
+from learnloop.data.loaders import DataLoaders
 from learnloop.loop.learner import Learner
 from learnloop.measure.losses import *
 from torch import nn

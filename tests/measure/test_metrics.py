@@ -8,7 +8,7 @@ from fastcore.nbio import read_nb
 from helpers import TRAIN, VALID, covering, mk_learner
 from hypothesis import given, strategies as st
 from learnloop.measure import metrics as M
-from learnloop.loop.data import DataLoaders
+from learnloop.data.loaders import DataLoaders
 from learnloop.loop.learner import Learner
 from learnloop.measure.metrics import *
 from learnloop.measure.series import *

@@ -6,7 +6,7 @@ import turn_loops
 from learnloop import (Callback, CheckFinite, CheckpointCallback, EMA, GradientAccumulation, GradientCheckpointing, GradientClip, GradualUnfreezing,
     LimitBatches, MicroBatch, MixedPrecision, OverfitBatches, ReloadLoaders, SAM, SWA, SpikeDetection, TimeLimit, TorchScheduler,
     ValidateCallback, ValidateEvery)
-from learnloop.loop.checks import replaced
+from learnloop.data.checks import replaced
 from learnloop.scale.share import part_of
 from runs import TOL, check_alike, differ, mk_dls, mk_learner, mlp, result, tensor_dls, train
 from together import ending, together

@@ -2,12 +2,12 @@
 import math, numpy as np, pytest, random, torch
 from collections import namedtuple
 from functools import partial
-from learnloop.loop.batch import find_bs
-from learnloop.loop.begin import begin_at
-from learnloop.loop.data import Endless, Until, batch_len, set_epoch
-from learnloop.loop.rng import read_rngs, write_rngs
-from learnloop.loop.several import Alternate, Zip
-from learnloop.loop.tensors import TensorLoader
+from learnloop.data.batch import find_bs
+from learnloop.data.begin import begin_at
+from learnloop.data.loaders import Endless, Until, batch_len, set_epoch
+from learnloop.data.rng import read_rngs, write_rngs
+from learnloop.data.several import Alternate, Zip
+from learnloop.data.tensors import TensorLoader
 from learnloop.scale.share import is_sharded, narrow_batch, part_of, share
 from share_team import Stand, each_rank, passes, seed
 from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, RandomSampler, TensorDataset, WeightedRandomSampler

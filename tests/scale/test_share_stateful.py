@@ -2,8 +2,8 @@
 import pytest, torch, warnings
 import datasets
 from datasets.distributed import split_dataset_by_node
-from learnloop.loop.begin import begin_at, goes_by_state
-from learnloop.loop.rng import read_rngs, write_rngs
+from learnloop.data.begin import begin_at, goes_by_state
+from learnloop.data.rng import read_rngs, write_rngs
 from learnloop.scale.share import is_sharded, share
 from share_team import Stand, each_rank, passes
 from test_share import Items, Stream, alone, together

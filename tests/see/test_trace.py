@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn import functional as F
 from learnloop.loop.callback import Callback, on
 from helpers import covering, mk_learner, players, same
-from learnloop.loop.checks import *
+from learnloop.data.checks import *
 from learnloop.loop.flow import *
 from learnloop.interop.transformers import TrainerCallback
 from learnloop.loop.learner import Learner, TrainEvalCallback

@@ -5,7 +5,7 @@ from functools import partial
 import helpers, pytest, torch
 from helpers import EVENTS, act, covering, listener, mk_model, same
 from learnloop.loop.callback import Callback
-from learnloop.loop.data import DataLoaders
+from learnloop.data.loaders import DataLoaders
 from learnloop.loop.learner import before_batch_cb
 from learnloop.measure.losses import *
 from learnloop.train.mixup import *

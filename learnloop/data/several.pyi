@@ -30,14 +30,14 @@ class Feed:
     def take(self) -> Any:
         """Take the next batch of this pass"""
     def _tell(self) -> Any: ...
-    def place(self, own: bool=True) -> dict:  # loop/several.py
+    def place(self, own: bool=True) -> dict:  # data/several.py
         """Tell where it is
 
         - `own`: With the state that the loader has of itself, if it is to go by that?
 
         Returns: Plain data and tensors
         """
-    def go_to(self, place: dict) -> Any:  # loop/several.py
+    def go_to(self, place: dict) -> Any:  # data/several.py
         """Come to the `place`
 
         - `place`: What `place` returned
@@ -63,32 +63,32 @@ class Several:
     def __bool__(self) -> Any: ...
     def __getstate__(self) -> Any: ...
     def __repr__(self) -> Any: ...
-    def _check_stop(self, stop: Any) -> Any:  # loop/several.py
+    def _check_stop(self, stop: Any) -> Any:  # data/several.py
         """The name of the loader that decides, 'shortest', 'longest' or None"""
-    def __copy__(self) -> Any: ...  # loop/several.py
-    def in_order(self) -> Any:  # loop/several.py
+    def __copy__(self) -> Any: ...  # data/several.py
+    def in_order(self) -> Any:  # data/several.py
         """Have each loader go through its data in order and completely"""
-    def set_epoch(self, epoch: int) -> Any:  # loop/several.py
+    def set_epoch(self, epoch: int) -> Any:  # data/several.py
         """Have the next pass be that of `epoch`
 
         - `epoch`: Number, from 0
         """
-    def state_dict(self) -> dict:  # loop/several.py
+    def state_dict(self) -> dict:  # data/several.py
         """Return the place in each loader
 
         Returns: Plain data and tensors
         """
-    def load_state_dict(self, sd: dict) -> Any:  # loop/several.py
+    def load_state_dict(self, sd: dict) -> Any:  # data/several.py
         """Have the next pass begin at the place in `sd`
 
         - `sd`: What `state_dict` returned
         """
-    def facts(self) -> dict:  # loop/several.py
+    def facts(self) -> dict:  # data/several.py
         """Tell what a run that goes on must have in common with the one before
 
         Returns: Plain data, by loader
         """
-    def why_empty(self) -> str:  # loop/several.py
+    def why_empty(self) -> str:  # data/several.py
         """Say why there was no batch
 
         Returns: A sentence without a full stop
@@ -116,9 +116,9 @@ class _Together:
     def __iter__(self) -> Any: ...
     def __next__(self) -> Any: ...
     def state_dict(self) -> Any: ...
-    def _take(self, nm: Any) -> Any: ...  # loop/several.py
-    def _over(self, nm: Any) -> Any: ...  # loop/several.py
-    def _anew(self, nm: Any) -> Any:  # loop/several.py
+    def _take(self, nm: Any) -> Any: ...  # data/several.py
+    def _over(self, nm: Any) -> Any: ...  # data/several.py
+    def _anew(self, nm: Any) -> Any:  # data/several.py
         """Begin the loader `nm` anew, unless that ends the pass: the first batch"""
     @property
     def takes_from(self) -> Any: ...
@@ -133,16 +133,16 @@ class Zip(Several):
         - `n_inp`: Inputs in the batch of each: a number, a list, or a dict by name; None: all but the last element
         - `named`: Loaders by name, instead
         """
-    def _in_turn(self) -> Any:  # loop/several.py
+    def _in_turn(self) -> Any:  # data/several.py
         """Names of loaders, in the order in which they are asked"""
-    def first_turns(self) -> list:  # loop/several.py
+    def first_turns(self) -> list:  # data/several.py
         """List the loaders in the order in which they are asked first
 
         Returns: Names
         """
-    def __len__(self) -> Any: ...  # loop/several.py
+    def __len__(self) -> Any: ...  # data/several.py
     @property
-    def source(self) -> Any:  # loop/several.py
+    def source(self) -> Any:  # data/several.py
         """Where each of the last batches is from: a tuple, or a dict by name; None where no loader says so"""
 
 class Alternate(Several):
@@ -164,5 +164,5 @@ class Alternate(Several):
     @property
     def source(self) -> Any:
         """Name of the loader that the last batch is of; `a/b` if that is one of several, too"""
-    def _until(self, nm: Any, n: Any) -> Any:  # loop/several.py
+    def _until(self, nm: Any, n: Any) -> Any:  # data/several.py
         """Batches that come before the loader `nm`, of length `n`, is found to be through"""

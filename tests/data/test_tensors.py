@@ -4,7 +4,7 @@ from itertools import product
 import numpy as np, pytest, torch
 from helpers import check
 from learnloop import Alternate, Callback, DataLoaders, Learner, TensorLoader, Zip, in_order, set_seed
-from learnloop.loop.begin import batches_draw, begin_at, items_draw, sampler_draws
+from learnloop.data.begin import batches_draw, begin_at, items_draw, sampler_draws
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Subset, TensorDataset

@@ -1,4 +1,4 @@
-# Written by `python -m tools.stubs` from `data.py`: methods that other modules patch on are here, too
+# Written by `python -m tools.stubs` from `loaders.py`: methods that other modules patch on are here, too
 """Any iterable is a loader: keeping loaders together, taking batches from them, saying what failed"""
 
 from typing import Any
@@ -53,31 +53,31 @@ class DataLoaders:
     def __bool__(self) -> Any: ...
     def __iter__(self) -> Any: ...
     def __repr__(self) -> Any: ...
-    def __setattr__(self, k: Any, v: Any) -> Any: ...  # loop/data.py
-    def __getitem__(self, k: int | str) -> Any:  # loop/data.py
+    def __setattr__(self, k: Any, v: Any) -> Any: ...  # data/loaders.py
+    def __getitem__(self, k: int | str) -> Any:  # data/loaders.py
         """Get a loader by name or number
 
         - `k`: Name or number
         """
-    def name_of(self, k: int | str) -> str | None:  # loop/data.py
+    def name_of(self, k: int | str) -> str | None:  # data/loaders.py
         """Get the name of the loader that `k` means
 
         - `k`: Number or name
 
         Returns: None if there is no such number
         """
-    def one_batch(self) -> Any:  # loop/data.py
+    def one_batch(self) -> Any:  # data/loaders.py
         """Get a training batch, leaving random number generators and the loader as they were"""
-    def to(self, device: torch.device | str) -> Any:  # loop/data.py
+    def to(self, device: torch.device | str) -> Any:  # data/loaders.py
         """Send later batches to `device`
 
         - `device`: Where batches go from now on
         """
     @classmethod
-    def from_dsets(cls, train_ds: Any, valid_ds: Any=None, *more: Any, bs: int | None=64, valid_bs: int | None=None, shuffle: bool=True, device: torch.device | str | None=None, n_inp: int | None=None, targ: str | int | tuple | None=None, targ_is_inp: bool=False, **kwargs: Any) -> Any:  # loop/data.py
+    def from_dsets(cls, train_ds: Any, valid_ds: Any=None, *more: Any, bs: int | None=64, valid_bs: int | None=None, shuffle: bool=True, device: torch.device | str | None=None, n_inp: int | None=None, targ: str | int | tuple | None=None, targ_is_inp: bool=False, **kwargs: Any) -> Any:  # data/loaders.py
         """Make loaders: a shuffled one for `train_ds`, and for the others ones that go in order through all items"""
     @classmethod
-    def from_tensors(cls, train: Any, valid: Any=None, *more: Any, valid_pct: float | None=None, seed: int=0, bs: int=64, valid_bs: int | None=None, shuffle: bool=True, drop_last: bool=False, generator: torch.Generator | None=None, device: torch.device | str | None=None, n_inp: int | None=None, targ: str | int | tuple | None=None, targ_is_inp: bool=False) -> Any:  # loop/tensors.py
+    def from_tensors(cls, train: Any, valid: Any=None, *more: Any, valid_pct: float | None=None, seed: int=0, bs: int=64, valid_bs: int | None=None, shuffle: bool=True, drop_last: bool=False, generator: torch.Generator | None=None, device: torch.device | str | None=None, n_inp: int | None=None, targ: str | int | tuple | None=None, targ_is_inp: bool=False) -> Any:  # data/tensors.py
         """Make loaders of rows of tensors: a shuffled one for `train`, and ones that go in order through the others"""
     @property
     def train_ds(self) -> Any:
@@ -186,10 +186,10 @@ class Endless:
         - `sd`: What `state_dict` returned
         """
     def __repr__(self) -> Any: ...
-    def _next(self) -> Any: ...  # loop/data.py
-    def _start_workers(self, warm: Any) -> Any:  # loop/data.py
+    def _next(self) -> Any: ...  # data/loaders.py
+    def _start_workers(self, warm: Any) -> Any:  # data/loaders.py
         """Start persistent workers if the pass began with them: a loader draws one more number to start them"""
-    def _begin(self, n: Any=0, several: Any=None, want: Any=None) -> Any: ...  # loop/data.py
+    def _begin(self, n: Any=0, several: Any=None, want: Any=None) -> Any: ...  # data/loaders.py
     @property
     def n_done(self) -> Any:
         """Batches taken in this pass"""

@@ -5,7 +5,7 @@ import os, signal
 import pytest, torch
 from helpers import check, same, weights
 from learnloop import *
-from learnloop.loop.begin import goes_by_state, loader_state
+from learnloop.data.begin import goes_by_state, loader_state
 from learnloop.loop.opt_mode import with_modes
 from torch import nn
 from torch.nn import functional as F

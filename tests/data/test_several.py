@@ -3,9 +3,9 @@ import random, warnings
 import pytest, torch
 from helpers import covering
 from learnloop import (Alternate, Callback, DataLoaders, Learner, Zip, in_order, list_checkpoints, set_seed)
-from learnloop.loop.batch import split_batch, to_device, unpack
-from learnloop.loop.begin import goes_by_state, why_inexact
-from learnloop.loop.data import batch_len
+from learnloop.data.batch import split_batch, to_device, unpack
+from learnloop.data.begin import goes_by_state, why_inexact
+from learnloop.data.loaders import batch_len
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset

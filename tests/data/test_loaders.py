@@ -11,10 +11,10 @@ from torch.nn.utils.rnn import pack_sequence
 from torch.utils.data import BatchSampler, DataLoader, IterableDataset, TensorDataset
 from torch.utils.data import RandomSampler, SequentialSampler, SubsetRandomSampler, WeightedRandomSampler
 from helpers import plainly
-from learnloop.loop.batch import *
-from learnloop.loop.rng import *
-from learnloop.loop.data import *
-from learnloop.loop.rng import all_rngs
+from learnloop.data.batch import *
+from learnloop.data.rng import *
+from learnloop.data.loaders import *
+from learnloop.data.rng import all_rngs
 from learnloop import Learner
 
 Pair = namedtuple('Pair', 'x y')

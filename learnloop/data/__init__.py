@@ -1,0 +1,1 @@
+"Loaders and batches, random numbers, and checks of what users give"
