@@ -4,6 +4,7 @@ Nothing is listed by hand. A name is private if it, or the class that it is patc
 or an example that uses one, is left out. So is prose whose cells are all left out, except for paragraphs that mention a public name.
 """
 import ast, learnloop, re
+from tools.site.prose import unfinished
 
 _EXPORTED,_UNSEEN = re.compile(r'^#\|\s*exports?\b', re.M),re.compile(r'^#\|\s*(hide|default_exp|exporti)\b', re.M)
 _DEFS = ast.FunctionDef,ast.AsyncFunctionDef,ast.ClassDef
@@ -77,5 +78,7 @@ def main_first(chunks, lessons):
     name = max((o for o in docs if o in learnloop.__all__), key=lambda o: mentions(o, lessons), default=None)
     if name is None: return chunks
     i,first = docs[name],next(i for i,s in enumerate(chunks) if i>1 and HEADING.match(s))
-    before = [*chunks[first:i-1], re.sub(r':$', '.', chunks[i-1])] if i>first else []  # what announces it stays where it is
-    return [*chunks[:first], chunks[i], *before, *chunks[i+1:]]
+    rest = [*chunks[first:i], *chunks[i+1:]]
+    # what announced something that is elsewhere now is a sentence of its own
+    rest = [re.sub(r':$', '.', s) if s.endswith(':') and unfinished(f'{s}\n\n{then}') else s for s,then in zip(rest, [*rest[1:], ''], strict=True)]
+    return [*chunks[:first], chunks[i], *rest]
