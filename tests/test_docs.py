@@ -8,6 +8,7 @@ from tools import serve
 from tools.build_docs import in_order, of_readme, output_md, said, search_of_files
 from tools.site.nav import grouped, is_inside, leaves, nav, overviews
 from tools.site.prose import math, unfinished
+from tools.site.public import inside, main_first, mentions, pruned, public_code
 from tools.site.signature import WIDTH, doc_md, signature
 
 def shown(code, name='f', mod='loop/learner', rest='*What it does*'):
@@ -76,6 +77,47 @@ def test_headings_go_down_a_level_at_a_time():
     md = '# A\n\n### `f` { #f .doc }\n\n## B\n\n### `g` { #g .doc }\n\n```python\n# no heading\n```\n\n### C\n\n## `h` { #h .doc }'
     assert [o for o in in_order(md).split('\n') if '#' in o]==['# A', '## `f` { #f .doc }', '## B', '### `g` { #g .doc }', '# no heading', '### C', '#### `h` { #h .doc }']
 
+# ---- public things only
+
+def cells_of(*sources): return [dict(id=str(i), cell_type='markdown' if s[0] not in '#>' else 'code', source=s.removeprefix('>')) for i,s in enumerate(sources)]
+
+@pytest.mark.parametrize('sources,code,prose', [
+    (['How it works inside', '#| export\ndef _f(): pass', '>_f()'], '12', '0'),
+    (['A helper', '#| export\n_x = _y = 1\n_z:int = 2', '#| hide\n_x+1'], '12', '0'),
+    (['Both', '#| export\n@patch\ndef _f(self:A): pass', '>1+1'], '1', ''),
+    (['Both', '#| exports\n@patch(as_prop=True)\ndef f(self:_A): pass', '#| export\ndef g(): return _f'], '1', ''),
+    (['Users', '#| export\nclass A:\n    def _f(self): pass', '>a._f()'], '', ''),
+    (['Magic', '#| export\ndef __getattr__(k): pass', '>own._g_h()'], '', ''),
+    (['An import', '#| export\nimport math', 'More', '#| exporti\ndef _g(): pass'], '', '')])
+def test_what_is_inside_a_page(sources, code, prose): assert inside(cells_of(*sources))==({*code}, {*prose})
+
+def test_prose_of_the_inside_stays_where_it_is_about_public_names():
+    chunks = ['# T', '*about*', 'Of the inside', 'A bit on `_x`.\n\nWhat `Learner` does', '## Empty', 'Of it', '## Full', 'Text', '## Own\n\nGone.\n\nOf `learn.fit`']
+    assert pruned(chunks, {2, 3, 4, 5, 8})==['# T', '*about*', 'What `Learner` does', '## Full', 'Text', '## Own\n\nOf `learn.fit`']
+
+def test_a_heading_stays_above_what_is_documented():
+    assert pruned(['# T', '## Why\n\nText', '## `f` { #f .doc }'], {1})==['# T', '## Why\n\nText', '## `f` { #f .doc }']
+
+def test_what_lessons_use_most_comes_first():
+    def doc(name): return f'### `{name}` {{ #{name.lower()} .doc }}'
+    chunks = ['# T', '*about*', 'Intro', '## How', doc('set_seed'), 'It is made:', doc('Learner'), 'Then']
+    assert main_first(chunks, 'Learner(dls)')==['# T', '*about*', 'Intro', doc('Learner'), '## How', doc('set_seed'), 'It is made.', 'Then']
+    assert main_first(chunks, 'set_seed(1)')==['# T', '*about*', 'Intro', doc('set_seed'), '## How', 'It is made:', doc('Learner'), 'Then']
+    assert main_first(chunks[:4], '')==chunks[:4]
+    assert [mentions(k, 'EMA, x.EMA EMAs step(1) step x.step()') for k in ('EMA', 'step')]==[1, 1]
+
+def test_source_without_private_functions():
+    assert public_code('@patch\ndef _f(self:A): pass\n\n@patch\ndef f(self:A):\n    self._f()\n\nclass _B: pass')=='@patch\ndef f(self:A):\n    self._f()'
+
+def test_no_table_has_an_empty_header():
+    cells = {(str(o.relative_to(ROOT)), c['id']):''.join(c['source']) for o in (ROOT/'nbs').rglob('*.ipynb') for c in json.loads(o.read_text())['cells'] if c['cell_type']=='markdown'}
+    assert not [k for k,s in cells.items() if re.search(r'^\|[ |]*\n\|[-:| ]+$', s, re.M)]
+
+def test_each_tutorial_draws_a_picture():
+    outputs = {o.name:[k for c in json.loads(o.read_text())['cells'] for r in c.get('outputs', []) for k,v in r.get('data', {}).items()
+        if k=='image/png' or '<svg' in ''.join(v)] for o in (ROOT/'nbs/tutorials').glob('*.ipynb')}
+    assert outputs and all(outputs.values()), [k for k,v in outputs.items() if not v]
+
 # ---- pictures
 
 @pytest.mark.parametrize('cell,before,alt', [('#| fig-alt: A line\nplot()', 'Look:', 'A line'),
@@ -108,6 +150,18 @@ def test_overviews_tell_each_page_once():
     made = overviews(TEXTS)
     assert made[Path('coming/index.md')].endswith('- [torch](torch.md): About torch\n- [tested_with](../explanations/tested_with.md): About tested_with\n')
     assert made[Path('reference/index.md')].count('](')==3 and '## Other systems\n\n- [keras](../interop/keras.md): About keras' in made[Path('reference/index.md')]
+
+def test_tutorials_have_a_picture_and_a_sentence():
+    texts = {Path('tutorials/a.md'):'# A\n\n*About it*\n\n![A curve](a-1-0.png)\n', Path('tutorials/b.md'):'# B\n\n*Of b*\n\n<svg>x</svg>\n'}
+    md = overviews(texts)[Path('tutorials/index.md')]
+    assert md.count('class="card"')==2 and '<img alt="A curve" src="a-1-0.png"' in md and '<svg>x</svg>' in md and 'About it' in md
+    assert overviews(texts, plain=True)[Path('tutorials/index.md')].endswith('- [A](a.md): About it\n- [B](b.md): Of b\n')
+
+def test_pages_come_in_the_order_in_which_people_need_them():
+    texts = {Path('explanations/glossary.md'):'', Path('howto/b.md'):'[a](learner.html) Learner', Path('loop/flow.md'):'## `Flow` { #flow .doc }', Path('loop/place.md'):'',
+        Path('loop/learner.md'):'## `Learner` { #learner .doc }', Path('start/five.md'):'`Learner(dls)`, a Flow'}
+    groups = grouped(texts)[0]
+    assert [o.stem for o in groups['loop']]==['learner', 'flow', 'place'] and [o.stem for o in groups['start']]==['five', 'glossary']
 
 def test_what_is_inside():
     pages = [Path(*o.split('.')[1:]).with_suffix('.md') for o in index['syms'] if o.count('.')==2]

@@ -104,6 +104,13 @@ def test_a_picture_is_one_of_its_own(texts, file):
     assert (found and found[1]['file'])==file
     if file: assert f'<img alt="{found[1]["alt"]}" src="../train/{file}" loading="lazy">' in index.callbacks(texts)
 
+@pytest.mark.parametrize('output', ["``` { .text .output }\nshown\n```", '| a |\n| --- |\n| shown |', '<div class="output">\n<b>shown</b>\n</div>'])
+def test_a_callback_without_a_picture_shows_an_example(output):
+    fit = '```python\nlearn.fit(1, cbs=EMA(.9))\n```'
+    texts = {Path('train/averaging.md'):f'```python\nEMA(.9)\n```\n\n``` {{ .text .output }}\nrepr\n```\n\n{fit}\n\n{output}\n\nText\n'}
+    assert index.example('EMA', texts)==f'{fit}\n\n{output}' and f'{fit}\n\n{output}' in index.callbacks(texts)
+    assert index.example('SWA', texts) is None and '| hears |\n| --- |\n| `before_fit` |' in index.callbacks({})
+
 # ---- search
 
 def item(location, title, text='', level=2, path=('Reference',)): return dict(location=location, title=title, text=text, level=level, path=[*path], tags=[])
@@ -119,8 +126,9 @@ def test_what_answers_comes_first_and_lists_say_nothing_twice():
     (item('a.html', 'Five minutes', '<p>Getting started</p> <p>More</p>', 1), 'Five minutes quickstart Getting started'),
     (item('a.html#x', 'Five minutes', '<p>Getting started</p>'), 'Five minutes'),
     (item('a.html#x', 'Weights &amp; Biases, several <code>GPU</code>s'), 'Weights &amp; Biases, several <code>GPU</code>s wandb multiple'),
-    (item('a.html#x', '<code>Learner.device</code>'), '· <code>Learner.device</code>'), (item('a.html#x', '<code>Learner</code>'), '<code>Learner</code>'),
-    (item('a.html#x', 'Logger', path=('Internals', 'Looking')), '· · Logger'), (item('a.html#x', 'Keras', path=('Reference', 'Other systems')), '· · Keras')])
+    (item('a.html#x', '<code>Learner.device</code>'), '· · <code>Learner.device</code>'), (item('a.html#x', '<code>Learner</code>'), '· <code>Learner</code>'),
+    (item('a.html#x', '<code>CancelFitException</code>'), 'Cancel Fit Exception <code>CancelFitException</code>'), (item('a.html#x', 'Another optimizer'), 'optimizer Another optimizer'),
+    (item('a.html#x', 'Logger', path=('Internals', 'Looking')), '· · · · Logger'), (item('a.html#x', 'Keras', path=('Reference', 'Other systems')), '· · · · Keras')])
 def test_titles_get_words_that_are_not_seen(o, title):
     got = findable(dict(items=[o]), ['a.html'])['items'][0]
     assert re.sub(r'</?span[^>]*>', '', got['title'])==title and plain(got['title'])==o['title'] and got['text']==o['text']

@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from torch.utils.data import TensorDataset, random_split
 from ..data.loaders import DataLoaders
 from ..loop.learner import Learner
-from ..measure.display import PALETTE, draws
+from ..measure.display import PALETTE, draw_legend, draws
 from ..measure.metrics import accuracy
 from ..see.tensorboard import TensorBoardCallback
 
@@ -74,7 +74,7 @@ def plot_fit(
     loss.plot(rec.raw_losses, alpha=.4, label='training, each batch')
     loss.plot(rec.iters, epochs['train_loss'], marker='o', color=PALETTE[0], label='training, mean of epoch')
     loss.plot(rec.iters, epochs['valid_loss'], marker='o', color=PALETTE[1], label='validation')
-    loss.legend()
+    draw_legend(loss)
     loss.set(title='Loss', xlabel='batch', ylabel='cross-entropy', yscale='log')
     final = epochs['accuracy'][-1]
     acc.plot(range(len(rec.values)), epochs['accuracy'], marker='o', color=PALETTE[1])

@@ -16,7 +16,6 @@ from learnloop.loop.prefetch import Prefetch
 from learnloop.loop.steps import StepLimit
 from learnloop.measure.hook import ActivationStats
 from learnloop.measure.hook import HookCallback
-from learnloop.measure.hook import ModelSummary
 from learnloop.measure.recorder import Recorder
 from learnloop.measure.throughput import Throughput
 from learnloop.see.fingerprint import Fingerprint
@@ -609,12 +608,10 @@ class Learner(Flow):
 
         Returns: Puts it back
         """
-    def summary(self, batch: Any=None) -> ModelSummary:  # measure/hook.py
+    def summary(self, batch: Any=None) -> Any:  # measure/hook.py
         """Show the layers, with the shapes that a batch takes, and what trains them; a script prints it
 
         - `batch`: A batch as a loader gives it; None for the first of the training loader
-
-        Returns: What notebooks and prompts show
         """
     def show_results(self, ds_idx: Any=1, dl: Any=None, n: int=9, show: Any=None, act: Any=None, vocab: Any=None, **kwargs: Any) -> Any:  # measure/interpret.py
         """Show inputs, predictions and targets of some items; wrong ones are marked

@@ -6,7 +6,7 @@ Docs: https://learnloop.github.io/learnloop/measure/display.html.md"""
 
 # %% auto #0
 __all__ = ['PALETTE', 'format_time', 'human_time', 'is_main_process', 'told_error', 'error_line', 'pyplot', 'plot_style', 'draws',
-           'settle_axes']
+           'settle_axes', 'draw_legend']
 
 # %% ../../nbs/measure/08_display.ipynb #48714fb8
 import inspect, math, os, traceback, torch.distributed as dist
@@ -130,3 +130,16 @@ def settle_axes(
     ax.xaxis.get_major_locator().set_params(integer=True)
     vals = {float(v) for o in ax.lines for v in o.get_ydata() if v==v}
     if len(vals)==1: ax.set_yticks([*vals], labels=[f'{o:.5g}' for o in vals])
+
+# %% ../../nbs/measure/08_display.ipynb #1a3f00d1
+def draw_legend(
+    ax # Axes with lines that have labels
+)->None:
+    "Show which line is which; raise the upper limit of `ax` if the legend would cover a line"
+    legend = ax.legend()
+    ax.figure.draw_without_rendering()  # limits and places are settled when it is drawn
+    box = legend.get_window_extent()
+    if not any(o.get_path().transformed(o.get_transform()).intersects_bbox(box, filled=False) for o in ax.lines): return
+    y0,y1 = ax.bbox.y0,ax.bbox.y1
+    ax.set_ylim(top=ax.transData.inverted().transform((0, y0 + (y1-y0)**2/(y1-y0-1.3*box.height)))[1])
+    ax.legend(loc='upper right')

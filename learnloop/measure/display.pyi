@@ -4,7 +4,7 @@
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ['PALETTE', 'format_time', 'human_time', 'is_main_process', 'told_error', 'error_line', 'pyplot', 'plot_style', 'draws', 'settle_axes']
+__all__ = ['PALETTE', 'format_time', 'human_time', 'is_main_process', 'told_error', 'error_line', 'pyplot', 'plot_style', 'draws', 'settle_axes', 'draw_legend']
 
 PALETTE: tuple
 
@@ -64,4 +64,10 @@ def settle_axes(ax: Any) -> None:
     """Have whole numbers across, and of lines that are all at one level the value alone upward
 
     - `ax`: Axes with lines
+    """
+
+def draw_legend(ax: Any) -> None:
+    """Show which line is which; raise the upper limit of `ax` if the legend would cover a line
+
+    - `ax`: Axes with lines that have labels
     """

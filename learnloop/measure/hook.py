@@ -324,7 +324,7 @@ def color_dim(self:ActivationStats,
 def summarize(
     learn:Learner, # The learner
     batch=None # As for `learn.summary`
-)->'ModelSummary':
+): # A `ModelSummary`
     "Send a batch through the model, and describe the layers; prints nothing"
     model,outputs = uncompiled(learn.model),{}
     dev = next((t.device for ts in (model.parameters(), model.buffers()) for t in ts), learn.device)
@@ -352,7 +352,7 @@ def _first_batch(learn, device):
 @patch
 def summary(self:Learner,
     batch=None # A batch as a loader gives it; None for the first of the training loader
-)->'ModelSummary': # What notebooks and prompts show
+): # A `ModelSummary`: what notebooks and prompts show
     "Show the layers, with the shapes that a batch takes, and what trains them; a script prints it"
     res = summarize(self, batch)
     if not is_interactive() and self.peers.is_first: say(res)

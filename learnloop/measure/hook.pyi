@@ -188,7 +188,7 @@ class ActivationStats(HookCallback):
         - `ax`: Axes to draw on; None for new ones
         """
 
-def summarize(learn: Learner, batch: Any=None) -> ModelSummary:
+def summarize(learn: Learner, batch: Any=None) -> Any:
     """Send a batch through the model, and describe the layers; prints nothing
 
     - `learn`: The learner

@@ -20,7 +20,7 @@ from ..loop.callback import Callback, InGraph
 from ..loop.later import knows_patches
 from ..loop.learner import Learner, default_cb, format_value
 from ..loop.optimizer import opts
-from .display import draws, format_time, pyplot, settle_axes, told_error
+from .display import draw_legend, draws, format_time, pyplot, settle_axes, told_error
 from .metrics import LOSSES, AvgLoss, LossPart, Smoother, TorchMetric, accumulate_all, check_better
 from .metrics import mk_metrics
 from .series import Scalars, Series
@@ -676,7 +676,7 @@ def plot_loss(self:Recorder,
         for o in self.iters: ax.axvline(o-1, color='grey', ls=':', lw=1, alpha=.6)
     if log: ax.set_yscale('log')
     ax.set(xlabel='batch', ylabel='loss')
-    ax.legend()
+    draw_legend(ax)
     return ax
 
 # %% ../../nbs/measure/02_recorder.ipynb #d0c8182e
@@ -699,7 +699,7 @@ def plot_metrics(self:Recorder,
         for k,pts in cols[name]: ax.plot(*zip(*pts, strict=True), marker='o', label=k)
         settle_axes(ax)
         ax.set(xlabel='epoch', title=name)
-        ax.legend()
+        draw_legend(ax)
     return [*axes]
 
 # %% ../../nbs/measure/02_recorder.ipynb #5019b1c6

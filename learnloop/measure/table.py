@@ -37,7 +37,7 @@ _NUMBER = re.compile(r'[-+]?(\d[\d,]*(\.\d*)?(e[-+]?\d+)?|nan|inf)%?')
 def _are_numbers(cells): return any(cells) and all(_NUMBER.fullmatch(o) or not o for o in cells)
 
 # %% ../../nbs/measure/06_table.ipynb #790cc986
-_MARKDOWN = {'|':'\\|', '\n':' ', '<':'&lt;', '   ':'&emsp;'}
+_MARKDOWN = {'|':'\\|', '\n':' ', '<':'&lt;', '   ':'&nbsp;'*3}
 
 def _cell(s):
     "The text `s` as a cell of a Markdown table"

@@ -21,7 +21,7 @@ from ..data.loaders import Endless, Until
 from ..loop.flow import CancelTrainException, CancelValidException
 from ..loop.learner import Learner
 from ..loop.optimizer import set_hypers
-from ..measure.display import PALETTE, draws, pyplot
+from ..measure.display import PALETTE, draw_legend, draws, pyplot
 from ..measure.metrics import Smoother
 from ..measure.recorder import Recorder
 from .schedule import SchedExp, check_owners
@@ -180,7 +180,7 @@ def plot(self:LRFinder,
     if suggestions is not None: named = dict(zip(nms or range(len(suggestions)), suggestions, strict=True))
     for i,(k,(lr,pt)) in enumerate(named.items()): ax.plot(*pt, 'o', color=PALETTE[(i+1)%8], label=f'{k}: {lr:.2e}')
     ax.set(xscale='log', xlabel='learning rate', ylabel='loss')
-    if named: ax.legend()
+    if named: draw_legend(ax)
     return ax
 
 # %% ../../nbs/train/08_lr_find.ipynb #64e6c887

@@ -14,9 +14,36 @@ from tools.site.search import ALSO
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT/'_docs'
 WIDE,PHONE = 1280,375
-PICTURED = 'index start/five_minutes start/first_callback tutorials/images howto/howto_training coming/coming_from_fastai reference/events reference/callbacks train/training see/report'
+PICTURED = 'index start/five_minutes start/first_callback tutorials/index tutorials/images loop/learner measure/recorder howto/howto_training coming/coming_from_fastai reference/events reference/callbacks train/training see/report'
 # What people type, and beginnings of the addresses that answer it: what is found first begins with one of them
 QUERIES = {
+    'progress bar off': 'howto/howto_watching.html#train-without',
+    'turn off logging': 'howto/howto_watching.html#train-without',
+    'imbalanced sampler': 'howto/howto_data.html#a-weighted-sampler',
+    'weighted sampler': 'howto/howto_data.html#a-weighted-sampler',
+    'export onnx': 'howto/howto_saving.html#export-to-onnx',
+    'nan loss': 'start/when_training_goes_wrong.html#nan',
+    'seed': 'howto/howto_training.html#reproduce',
+    'reproducible': 'howto/howto_training.html#reproduce',
+    'cosine': 'howto/howto_training.html#a-learning-rate-schedule',
+    'warmup': 'howto/howto_training.html#a-learning-rate-schedule',
+    'num_workers': 'howto/howto_speed.html#load-data-faster',
+    'huggingface dataset': 'howto/howto_data.html#use-a-hugging-face-data-set',
+    'class weights': 'howto/howto_data.html#class-weights',
+    'save best model': 'howto/howto_saving.html#save-the-best-model',
+    'model checkpoint': 'howto/howto_saving.html#save-the-best-model',
+    'fit_one_cycle': 'train/schedule.html#learner.fit_one_cycle',
+    'lr finder': 'train/lr_find',
+    'learning rate scheduler': 'howto/howto_training.html#a-learning-rate-schedule',
+    'custom metric': 'howto/howto_watching.html#a-custom-metric',
+    'callbacks list': 'reference/callbacks',
+    'cancel batch': 'reference/events.html#cancelbatchexception',
+    'unfreeze': 'howto/howto_training.html#freeze-layers loop/learner.html#learner.unfreeze',
+    'batch size': 'howto/howto_scale.html#batch-size',
+    'jupyter progress': 'howto/howto_watching.html#train-without',
+    'history': 'howto/howto_watching.html#the-history',
+    'logging': 'howto/howto_watching.html#log-to-tensorboard see/log',
+    'transfer learning': 'howto/howto_training.html#fine-tune tutorials/hugging_face',
     'getting started': 'start/five_minutes',
     'quickstart': 'start/five_minutes',
     'installation': 'index.html#install',
@@ -130,11 +157,16 @@ FACTS = """() => {
     return right > width + 1
   }
   const heads = [...main.querySelectorAll('h1, h2, h3, h4, h5, h6')].filter(shown).map(h => +h.tagName[1])
+  const lines = e => { const r = document.createRange(); r.selectNodeContents(e); return new Set([...r.getClientRects()].map(o => Math.round(o.top))).size }
   return {
     overflow: document.documentElement.scrollWidth > width + 1 ? document.documentElement.scrollWidth : 0,
     cut: [...main.querySelectorAll('pre, code, table, svg, img, math')].filter(e => shown(e) && cut(e)).map(at),
     broken: [...main.querySelectorAll('img')].filter(e => e.loading != 'lazy' && e.complete && !e.naturalWidth).map(e => e.src),
     silent: [...document.querySelectorAll('img')].filter(e => !e.alt.trim()).map(e => e.src.slice(0, 80)),
+    headless: [...main.querySelectorAll('thead')].filter(e => shown(e) && !e.textContent.trim()).map(e => at(e.parentElement)),
+    private: [...main.querySelectorAll('h1, h2, h3, h4, h5, h6')].map(e => e.textContent).filter(s => /(^|\\.)_[a-z]/i.test(s)),
+    struck: [...main.querySelectorAll('a')].filter(e => /underline/.test(style(e).textDecorationLine) && !(parseFloat(style(e).textUnderlineOffset) >= 3)).map(at),
+    unindented: [...main.querySelectorAll('td')].filter(e => /^\u00a0/.test(e.textContent) && lines(e) > 1).map(at),
     order: heads[0] != 1 || heads.filter(o => o == 1).length != 1 || heads.some((o, i) => i && o > heads[i-1]+1) ? heads : [],
   }
 }"""
@@ -178,16 +210,24 @@ def looked(page, width):
 
 FAULTY = """<body data-md-color-scheme="default"><article><h1>Title</h1><h3>Too deep</h3><p style="color: #999">Pale</p><img src="none.png" alt="gone">
 <img alt="" src="data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg'/>"><div style="width: 100px; overflow: hidden"><pre>{words}</pre></div>
-<div style="overflow-x: auto"><pre>{words}</pre></div>{wide}<p style="opacity: 0; color: #999">Not seen</p></article>"""
+<div style="overflow-x: auto"><pre>{words}</pre></div>{wide}<h4>Class._own</h4><a href="">a_link</a><table><thead><tr><th></th></tr></thead><tr><td style="max-width: 30px">&nbsp;&nbsp; indented</td></tr></table>
+<p style="opacity: 0; color: #999">Not seen</p></article>"""
 
 @pytest.mark.parametrize('wide', ['', '<table style="width: 3000px"><tr><td>Wide</table>'])
 def test_each_fault_is_seen(wide, browser):
     with browser.new_page() as page:
         page.set_content(FAULTY.format(words='word '*60, wide=wide))
         got = looked(page, WIDE)
-    assert {*got}=={'cut', 'broken', 'silent', 'order', 'pale, light', 'pale, dark'}|({'overflow'} if wide else set())
+    assert {*got}=={'cut', 'broken', 'silent', 'order', 'headless', 'private', 'struck', 'unindented', 'pale, light', 'pale, dark'}|({'overflow'} if wide else set())
     assert [o.split()[0] for o in got['cut']]==(['PRE', 'TABLE'] if wide else ['PRE'])
-    assert got['order']==[1, 3] and len(got['broken'])==len(got['silent'])==len(got['pale, light'])==1
+    assert got['order']==[1, 3, 4] and got['private']==['Class._own'] and len(got['broken'])==len(got['silent'])==len(got['pale, light'])==1
+
+def test_each_callback_and_tutorial_is_shown(site, browser):
+    with browser.new_page() as page:
+        for o,shows in ('reference/callbacks', 'img, svg, pre, table'),('tutorials/index', 'img, svg'):
+            page.goto(f'{site}{o}.html')
+            bare = page.locator('.card').evaluate_all(f"os => os.filter(o => !o.querySelector('{shows}')).map(o => o.textContent.trim())")
+            assert not bare and page.locator('.card').count()>=len([*(ROOT/'nbs/tutorials').glob('*.ipynb')])
 
 SECTIONS = '', 'reference', *sorted(o.name for o in (ROOT/'nbs').iterdir() if [*o.glob('*.ipynb')])
 

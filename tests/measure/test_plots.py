@@ -3,7 +3,7 @@ import pytest, sys, torch
 from helpers import real_kernel
 from itertools import combinations
 from learnloop import ActivationStats, ClassificationInterpretation, DataLoaders, Learner, accuracy, plot_style
-from learnloop.measure.display import PALETTE, draws, pyplot, settle_axes
+from learnloop.measure.display import PALETTE, draw_legend, draws, pyplot, settle_axes
 from torch import nn
 
 plt = pytest.importorskip('matplotlib.pyplot')
@@ -185,3 +185,17 @@ def test_a_notebook_shows_each_plot():
     pictures = {k:sum('image/png' in m['content'].get('data', ()) for m in msgs) for k,(_,msgs) in res.items()}
     assert pictures==dict(setup=0, ours=1, theirs=1, again=1, own=1, state=0)
     assert [m['content']['text'] for m in res['state'][1] if m['msg_type']=='stream']==['set() [] []\n']
+
+@pytest.mark.parametrize('log', [False, True])
+@pytest.mark.parametrize('size', [(6.4, 4.8), (3, 2)])
+def test_no_legend_covers_a_line(size, log):
+    g = torch.Generator().manual_seed(0)
+    for n in 1,3:
+        with plot_style(): ax = pyplot().subplots(figsize=size)[1]
+        for i,o in enumerate([torch.tensor([.1, 2.]*20), *torch.rand(n, 40, generator=g)+.1]): ax.plot(o, label=f'curve {i}')
+        if log: ax.set_yscale('log')
+        draw_legend(ax)
+        ax.figure.draw_without_rendering()
+        box = ax.get_legend().get_window_extent()
+        assert not any(o.get_path().transformed(o.get_transform()).intersects_bbox(box, filled=False) for o in ax.lines)
+        plt.close(ax.figure)

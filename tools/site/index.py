@@ -10,7 +10,8 @@ from os.path import relpath
 from pathlib import Path
 from learnloop import Callback, PHASES, Phase, synth_learner
 from learnloop._modidx import d as modules
-from tools.site.nav import WINGS
+from tools.site.nav import LESSONS, WINGS
+from tools.site.prose import PICTURE, card, cards, img
 
 FOLDER = 'reference'
 MANY = 8  # callbacks that an event names, rather than counts
@@ -142,8 +143,6 @@ def events(texts):
 
 # ---- callbacks
 
-_PICTURE = r'!\[(?P<alt>[^\]]*)\]\((?P<file>[\w.-]+)\)|(?P<svg><svg.*?</svg>)'
-
 def _sections(md, name):
     "What a page says of `name` and of its methods: each from its heading to the next one"
     return re.findall(rf'^#+ `{name}(?:\.\w+)?` {{ #\S+ \.doc }}$(.*?)(?=^#+ |\Z)', md, re.M|re.S)
@@ -152,32 +151,39 @@ def picture(name, texts):
     "Page and match of the first picture in what the page of `name` says of it, or that code with its name draws; or None"
     at = Path(*home(name)).with_suffix('.md')
     md = texts.get(at, '')
-    found = [re.search(_PICTURE, o, re.S) for o in _sections(md, name)]
-    drawn = re.search(rf'^```python\n(?:(?!^```)[^\n]*\n)*?[^\n]*\b{name}\((?:(?!^```)[^\n]*\n)*?^```\n+(?:<div class="output">\n)?(?:{_PICTURE})', md, re.M|re.S)
+    found = [re.search(PICTURE, o, re.S) for o in _sections(md, name)]
+    drawn = re.search(rf'^```python\n(?:(?!^```)[^\n]*\n)*?[^\n]*\b{name}\((?:(?!^```)[^\n]*\n)*?^```\n+(?:<div class="output">\n)?(?:{PICTURE})', md, re.M|re.S)
     return next(((at, o) for o in (*found, drawn) if o), None)
 
-def _img(at, m):
-    if m['svg']: return m['svg']
-    return f'<img alt="{m["alt"]}" src="{relpath(at.parent/m["file"], FOLDER)}" loading="lazy">'
+_OUTPUT = r'(?:^``` \{ \.text \.output \}\n.*?^```$|^<div class="output">\n.*?^</div>$|^\|.*?(?=\n\n))'
+
+def example(name, texts):
+    "The shortest fit, or other code, that uses `name` and has an output, on its own page if there is one, with the output; or None"
+    code = rf'^```python\n((?:(?!^```)[^\n]*\n)*?[^\n]*\b{name}\((?:(?!^```)[^\n]*\n)*?)^```\n+({_OUTPUT})'
+    own = Path(*home(name)).with_suffix('.md')
+    pages = {o:re.findall(code, texts[o], re.M|re.S) for o in sorted(texts, key=lambda o: (o!=own, o.parent.name not in LESSONS))}
+    found = next(filter(None, pages.values()), None)
+    return found and '```python\n{}```\n\n{}'.format(*min(found, key=lambda o: ('fit(' not in o[0], len(o[0]))))
 
 def _card(name, texts):
     found = picture(name, texts)
-    parts = f'**{_link(name, texts)}**', line(name), _img(*found) if found else ''
-    return '\n\n'.join(['<div class="card" markdown="1">', *filter(None, parts), '</div>'])
+    hears = [f'| `{e}` |' for p in PHASES for e in p.events if callable(getattr(getattr(learnloop, name), e, None))]
+    shown = img(*found, FOLDER) if found else example(name, texts) or '\n'.join(['| hears |', '| --- |', *hears])
+    return card(_link(name, texts), line(name), shown)
 
 def callbacks(texts, plain=False):
     "A gallery of callbacks, or a list if `plain`"
-    md = ['# Callbacks', '*All callbacks, as a gallery: schedules, stopping, saving, averaging, precision, logging, looking*',
+    md = ['# Callbacks', '*All callbacks in a list, with what each of them does: schedules, stopping, saving, averaging, precision, logging, looking*',
         'Pass them to a learner, or to one fit: `learn.fit(5, cbs=[EMA(), GradientClip(1.)])`. To write your own: [your first callback](first_callback.html).']
     for wing in WINGS:
         ks = [k for k in public_callbacks() if home(k)[0]==wing]
         if not ks: continue
         md.append(f'## {WINGS[wing]}')
         if plain: md.append('\n'.join(f'- {_link(k, texts)}: {line(k)}' for k in ks))
-        else: md += ['<div class="cards" markdown="1">', *(_card(k, texts) for k in ks), '</div>']
+        else: md.append(cards(_card(k, texts) for k in ks))
     return '\n\n'.join(md)
 
 def pages(texts, plain=False):
     "Path -> markdown of the pages that are made, given those that the notebooks make; without HTML if `plain`"
-    made = dict(events=events(texts), callbacks=callbacks(texts, plain), all_names=names(texts))
+    made = dict(callbacks=callbacks(texts, plain), events=events(texts), all_names=names(texts))
     return {Path(FOLDER, f'{k}.md'):md+'\n' for k,md in made.items()}

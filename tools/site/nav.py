@@ -5,10 +5,12 @@ from os.path import relpath
 from pathlib import Path
 import learnloop
 from learnloop._modidx import d as index
+from tools.site.prose import PICTURE, card, cards, img
+from tools.site.public import mentions
 
 LESSONS = dict(start='Start here', tutorials='Tutorials', howto='How do I …', coming='Coming from …')
-WINGS = dict(loop='The loop', data='Data', measure='Measuring', train='Training', keep='Keeping', scale='Scaling', see='Looking', interop='Other systems',
-    app='From a shell')
+WINGS = dict(loop='The loop', data='Data', train='Training', measure='Measuring', keep='Saving and resuming', see='Watching a run',
+    scale='Speed and scale', interop='Other systems', app='Command line')
 # Sections that begin with a list of what they have; the others begin with a page for reading
 ABOUT = dict(tutorials='Whole tasks, from data to a trained model', coming='Scripts before and after, and what is called otherwise here',
     reference='Every page of the API, by what it is for')
@@ -24,11 +26,18 @@ def is_inside(page):
     patched = [o for o in names if '.' in o and '._' not in o and o[0]!='_' and o.split('.')[0] not in own]
     return not (own & {*learnloop.__all__} or patched)
 
+def need(texts):
+    "Page of the reference -> how often lessons link to it or use a public name that it documents; pages that are needed more come first"
+    lessons = '\n'.join(md for o,md in texts.items() if o.parent.name in (*LESSONS, '') and o.name!='index.md')
+    names = {o:{k for k in re.findall(r'^#+ `(\w+)` \{ #\S+ \.doc \}$', md, re.M) if k in learnloop.__all__} for o,md in texts.items() if o.parent.name in WINGS}
+    return {o:len(re.findall(rf'\b{o.stem}\.(?:html|md)', lessons))+sum(mentions(k, lessons) for k in ks) for o,ks in names.items()}
+
 def grouped(pages):
-    "Section -> its `pages`, in the order of their notebooks; those of the inside are a dict of such groups"
+    "Section -> its `pages`, of lessons in the order of their notebooks, of the reference by need; those of the inside are a dict of such groups"
     groups = {k:[] for k in ('', *LESSONS, *WINGS, 'reference')}
     inside = {k:[] for k in ('How it works', *WINGS.values())}
-    for o in pages:
+    rank = need(pages) if isinstance(pages, dict) else {}
+    for o in sorted(pages, key=lambda o: (o.stem in ELSEWHERE, -rank.get(o, 0))):
         folder = ELSEWHERE.get(o.stem, o.parent.name)
         if folder=='explanations': inside['How it works'].append(o)
         elif folder in WINGS and is_inside(o): inside[WINGS[folder]].append(o)
@@ -40,11 +49,17 @@ def _rows(pages, texts, folder):
     found = [(o, re.match(r'# (.*)\n+\*(.*)\*', texts[o])) for o in pages]
     return '\n'.join(f'- [{m[1]}]({relpath(o, folder)}): {m[2]}' for o,m in found)
 
-def overviews(texts):
-    "Path -> markdown of a first page for each section: what there is, in a line each"
+def _gallery(pages, texts):
+    "A card for each of `pages`: its first picture, and what it says of itself"
+    found = [(o, re.match(r'# (.*)\n+\*(.*)\*', texts[o]), re.search(PICTURE, texts[o], re.S)) for o in pages]
+    return cards(card(f'[{m[1]}]({o.name})', m[2], pic and img(o, pic, o.parent)) for o,m,pic in found)
+
+def overviews(texts, plain=False):
+    "Path -> markdown of a first page for each section: what there is, in a line each, or for tutorials in a picture and a line unless `plain`"
     groups,res = grouped(texts)[0],{}
     for k in LESSONS:
-        if k in ABOUT and groups[k]: res[Path(k, 'index.md')] = [f'# {LESSONS[k]}', f'*{ABOUT[k]}*', _rows(groups[k], texts, k)]
+        rows = _gallery(groups[k], texts) if k=='tutorials' and not plain else _rows(groups[k], texts, k)
+        if k in ABOUT and groups[k]: res[Path(k, 'index.md')] = [f'# {LESSONS[k]}', f'*{ABOUT[k]}*', rows]
     md = ['# Reference', f"*{ABOUT['reference']}*", _rows(groups['reference'], texts, 'reference')]
     for k in WINGS: md += [f'## {WINGS[k]}', _rows(groups[k], texts, 'reference')] if groups[k] else []
     res[Path('reference', 'index.md')] = md

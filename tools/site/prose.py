@@ -1,5 +1,6 @@
 "What markdown needs before it can be a page: formulas that need no network, and no sentence that announces nothing"
 import re
+from os.path import relpath
 from latex2mathml.converter import convert
 
 # Code, in fences or in backticks, is left alone
@@ -27,3 +28,15 @@ def unfinished(md):
     blocks = [o.strip('\n') for o in re.split(r'\n\s*\n', _CODE.sub(_hide, md)) if o.strip()]
     return [o.strip() for o,then in zip(blocks, [*blocks[1:], ''], strict=True)
         if re.search(r'(?<=[\w)*_`"\'.])\s*:$', o) and not re.match(r'\s*(#|\||<|```|!!!|[-*+] )', o) and not _ANNOUNCED.match(then)]
+
+PICTURE = r'!\[(?P<alt>[^\]]*)\]\((?P<file>[\w.-]+)\)|(?P<svg><svg.*?</svg>)'
+
+def card(title, about, shown=''):
+    "A card of a gallery: a title, a sentence, and what shows it"
+    return '\n\n'.join(['<div class="card" markdown="1">', f'**{title}**', *filter(None, (about, shown)), '</div>'])
+
+def cards(found): return '\n\n'.join(['<div class="cards" markdown="1">', *found, '</div>'])
+
+def img(at, m, folder):
+    "The picture that `PICTURE` matched in the page `at`, for a page in `folder`"
+    return m['svg'] or f'<img alt="{m["alt"]}" src="{relpath(at.parent/m["file"], folder)}" loading="lazy">'

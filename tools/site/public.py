@@ -1,0 +1,84 @@
+"""What a reference page shows of its notebook: public names only, and the class that the page is for first
+
+Nothing is listed by hand. A name is private if it, or the class that it is patched into, begins with an underscore. A cell that defines only private names,
+or an example that uses one, is left out. So is prose whose cells are all left out, except for paragraphs that mention a public name.
+"""
+import ast, learnloop, re
+from tools.site.prose import unfinished
+
+_EXPORTED,_UNSEEN = re.compile(r'^#\|\s*exports?\b', re.M),re.compile(r'^#\|\s*(hide|default_exp|exporti)\b', re.M)
+_DEFS = ast.FunctionDef,ast.AsyncFunctionDef,ast.ClassDef
+HEADING = re.compile(r'(#+) ')
+
+def is_private(name): return any(re.match('_(?!_)', o) for o in name.split('.'))
+
+def defined(s):
+    "Names that the cell `s` defines: `Class.method` for a patch"
+    res = []
+    for o in ast.parse(s).body:
+        if isinstance(o, _DEFS):
+            patched = not isinstance(o, ast.ClassDef) and o.args.args and any('patch' in ast.unparse(d) for d in o.decorator_list)
+            res.append(f'{ast.unparse(o.args.args[0].annotation)}.{o.name}' if patched else o.name)
+        elif isinstance(o, ast.Assign): res += [ast.unparse(n) for t in o.targets for n in getattr(t, 'elts', [t])]
+        elif isinstance(o, ast.AnnAssign): res.append(ast.unparse(o.target))
+    return res
+
+def public_code(s):
+    "The source `s` of a cell that a page shows, without private definitions at the top level"
+    lines = s.split('\n')
+    for o in reversed(ast.parse(s).body):
+        if isinstance(o, _DEFS) and is_private(o.name): del lines[min([o.lineno, *(d.lineno for d in o.decorator_list)])-1:o.end_lineno]
+    return re.sub(r'\n{3,}', '\n\n', '\n'.join(lines)).strip()
+
+def inside(cells):
+    "Ids of code cells of a notebook that show private names only, and of prose that has no other cells"
+    texts = {c['id']:''.join(c['source']) for c in cells}
+    names = {k:defined(s) for k,s in texts.items() if _EXPORTED.search(s)}
+    code = {k for k,v in names.items() if v and all(map(is_private, v))}
+    private = {o for v in names.values() for k in v for o in k.split('.') if is_private(o)}
+    used = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, private)) or '(?!)'})\b")
+    code |= {c['id'] for c in cells if c['cell_type']=='code' and c['id'] not in names and used.search(texts[c['id']])}
+    prose,at,own = set(),None,[]
+    for c in [*cells, dict(id=None, cell_type='markdown')]:
+        if c['cell_type']=='code':
+            if not _UNSEEN.search(texts[c['id']]): own.append(c['id'])
+            continue
+        if own and code.issuperset(own): prose.add(at)
+        at,own = c['id'],[]
+    return code,prose-{None}
+
+def of_public(s):
+    "Paragraphs of the prose `s` that mention a public name"
+    def _is_public(o): return any(k in learnloop.__all__ for k in re.findall(r'`(?:learn\.)?(\w+)', o)) or '`learn.' in o
+    return '\n\n'.join(o for o in re.split(r'\n\s*\n', s) if _is_public(o))
+
+def pruned(chunks, prose):
+    "`chunks` of a page; of those that are `prose` of the inside, what concerns users, and no heading with nothing below it"
+    res = []
+    for i in reversed(range(len(chunks))):
+        s = chunks[i]
+        m = HEADING.match(s)
+        is_last = not res or m and (then := HEADING.match(res[-1])) and len(then[1])<=len(m[1]) and not res[-1].split('\n')[0].endswith('.doc }')
+        if i in prose:
+            if not m: s = of_public(s)
+            elif is_last:
+                head,_,rest = s.partition('\n')
+                rest = of_public(rest)
+                s = rest and f'{head}\n\n{rest}'
+        if s: res.append(s)
+    return res[::-1]
+
+def mentions(name, text):
+    "How often `text` uses `name`, a class or a function that is called"
+    return len(re.findall(rf'(?<![.\w]){name}\b'+('' if name[0].isupper() else '[(]'), text))
+
+def main_first(chunks, lessons):
+    "`chunks` of a page, with the description of the public name that `lessons` mention most before the first heading"
+    docs = {m[1]:i for i,s in enumerate(chunks) if (m := re.match(r'#+ `(\w+)` \{ #\S+ \.doc \}', s))}
+    name = max((o for o in docs if o in learnloop.__all__), key=lambda o: mentions(o, lessons), default=None)
+    if name is None: return chunks
+    i,first = docs[name],next(i for i,s in enumerate(chunks) if i>1 and HEADING.match(s))
+    rest = [*chunks[first:i], *chunks[i+1:]]
+    # what announced something that is elsewhere now is a sentence of its own
+    rest = [re.sub(r':$', '.', s) if s.endswith(':') and unfinished(f'{s}\n\n{then}') else s for s,then in zip(rest, [*rest[1:], ''], strict=True)]
+    return [*chunks[:first], chunks[i], *rest]
