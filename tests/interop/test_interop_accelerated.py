@@ -507,7 +507,7 @@ def test_typos_in_hooks_of_the_packages_own_base_are_errors():
     class Typo(base):
         def __init__(self): self.threshold = 1
         def on_train_step_end(self, trainer, **kwargs): return self.treshold
-    with pytest.raises(AttributeError, match="has no attribute 'treshold'; did you mean 'threshold'") as e: mk_learn().fit(1, cbs=[Typo()])
+    with pytest.raises(AttributeError, match="Typo.* asks itself for an attribute that it lacks: see the last line") as e: mk_learn().fit(1, cbs=[Typo()])
     assert type(e.value.__cause__).__name__=='CallbackMethodNotImplementedError'
     cb = as_cb(base())
     assert cb.name=='accelerated_trainer' and not cb.hears('on_train_step_end') and cb.state_dict()=={}
