@@ -161,7 +161,7 @@ class _Ears:
         self.flow,self.names,self.lists,phases = flow,{},{},flow.phases.values()
         self.begins,self.alike = {p.before:p for p in phases},[p for p in phases if p.like]
     @cached_property
-    def wrappers(self): return [o for o in self.flow.cbs if hasattr(type(o), 'wrap_handler')]
+    def wrappers(self): return [o for o in self.flow.cbs if getattr(o, 'wrap_handler', None)]
     def handlers(self):
         "Handlers for validation and for training, for callbacks muted as they are"
         def _how(o): return getattr(o, 'order', 0),*(bool(getattr(o, k, True)) for k in ('run','run_train','run_valid'))
@@ -188,7 +188,6 @@ class _Ears:
 class Flow:
     "Phases, the callbacks that hear their events, and the runner of both"
     rows,keeps = PHASES,('log',) # `keeps`: names that callbacks may have as well; the learner's method stays
-    moved = {}   # Method that subclasses may still define, and nothing calls -> what to do instead
     bodies = {}  # Phase -> name of the method that its body is handed to, as `method(f, …)`; others are called
     def __init_subclass__(cls, phases=(), **kwargs):
         super().__init_subclass__(**kwargs)
@@ -342,7 +341,6 @@ def _refuse_slips(cls):
     events = {e for o in cls.rows for e in o.events}
     for k,v in vars(cls).items():
         if not callable(v) or k in events: continue
-        if k in cls.moved: raise ValueError(f'{cls.__name__}.{k} would never be called: {cls.moved[k]}')
         if miss := near_miss(k): raise ValueError(f'unknown event {k!r} in {cls.__name__}; did you mean {miss!r}?')
         here = called_here('event', k) if re.match('(on|begin)_', k) else ''
         if here: raise ValueError(f'{cls.__name__}.{k} would never be called{here}')

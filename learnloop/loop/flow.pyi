@@ -176,7 +176,6 @@ class Flow:
     """Phases, the callbacks that hear their events, and the runner of both"""
     rows: Any
     keeps: Any
-    moved: dict
     bodies: dict
     _cbs: Any
     open: list

@@ -82,7 +82,7 @@ def _leave_opt(self:Learner):
 @patch
 def _tell_of_switch(self:Learner, given):
     for o in sorted(self.cbs, key=lambda o: o.order):
-        if o.run and hasattr(type(o), 'opt_switched'): o.opt_switched(given)
+        if o.run and o.opt_switched: o.opt_switched(given)
 
 # %% ../../nbs/loop/05_switch_opt.ipynb #bc744e02
 @patch
@@ -127,7 +127,7 @@ def note_opt(self:Learner)->Callable: # Puts it back
     "Note which optimizer there is, with its groups, and what callbacks make of it"
     attrs = {k:getattr(self, k) for k in ('opt','opt_func','wd','_given_lr','_own_lr','_holds','first_opt')}
     os = [(o, [(g, dict(g)) for g in o.param_groups], dict(o.state), vars(o).get('step')) for o in _all_opts(self)]
-    cbs = [(o, dict(vars(o))) for o in self.cbs if hasattr(type(o), 'opt_switched')]
+    cbs = [(o, dict(vars(o))) for o in self.cbs if o.opt_switched]
     began = self.opt_at_start and SimpleNamespace(**vars(self.opt_at_start))
     def _put_back():
         for k,v in (attrs | dict(opt_at_start=began)).items(): setattr(self, k, v)

@@ -548,7 +548,7 @@ def test_case_60_in_the_middle_of_an_epoch_it_is_said_not_to_be_exact(batch_size
     with pytest.warns(UserWarning, match=f'not exact: {said}, so the rest of epoch 0 may repeat items'):
         quiet(mk_learner(batch_size=batch_size, num_workers=workers), resume=tmp_path, accept=['batch_size', 'train_batches', 'workers', 'callbacks'])
 
-def test_what_only_looks_may_come_and_go(tmp_path):
+def test_what_is_read_only_may_come_and_go(tmp_path):
     with mk_learner(cbs=[KeepWarnings()]).no_logging() as learn: learn.fit(1, resume=tmp_path)
     with mk_learner(cbs=[Tracer(), ShowGraph()]).no_logging() as learn: learn.fit(2, resume=tmp_path)
     whole = mk_learner()
@@ -1550,10 +1550,6 @@ def test_point_5_a_method_that_is_set_on_the_learner_counts_as_well(tmp_path):
     learn = mk_learner()
     learn._do_fit = lambda: learn.with_events('epoch', learn._do_epoch)
     with pytest.raises(ValueError, match='Learner._do_fit replaces a piece'): quiet(learn, resume=tmp_path)
-
-@pytest.mark.parametrize('name,instead', Learner.moved.items())
-def test_a_piece_that_there_was_is_refused_with_what_is_there_instead(name, instead):
-    with pytest.raises(ValueError, match=f'Mine.{name} would never be called: {re.escape(instead)}'): type('Mine', (Learner,), {name:lambda self: None})
 
 def test_point_5_a_checkpoint_in_the_middle_of_an_epoch_is_refused_by_what_could_not_go_there(tmp_path):
     with pytest.raises(Boom): subclassed(Learner, 'later', resume=tmp_path)
