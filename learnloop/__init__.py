@@ -96,9 +96,9 @@ def __getattr__(name):
     if name in _later:
         globals()[name] = res = getattr(_bring(_later[name]), name)
         return res
-    import sys
-    from learnloop.data.checks import called_here, did_you_mean, no_name
-    raise no_name(sys.modules[__name__], name, lambda: called_here('class', name) or did_you_mean(name, __all__))
+    from learnloop.data.checks import NoAttribute, called_here, did_you_mean
+    raise NoAttribute(f'module {__name__!r} has no attribute {name!r}',
+        lambda: called_here('class', name) or did_you_mean(name, __all__))
 
 def _with_modules(wing):
     "Have the modules of `wing` be attributes of it, as all that is imported is, before they are imported"

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ['elsewhere', 'did_you_mean', 'called_here', 'note_on', 'safely', 'NoAttribute', 'fold_frames', 'no_name', 'checked_args', 'check_whole', 'is_checkpoint', 'check_place', 'say', 'is_interactive', 'replaced', 'restored']
+__all__ = ['elsewhere', 'did_you_mean', 'called_here', 'note_on', 'safely', 'NoAttribute', 'checked_args', 'check_whole', 'is_checkpoint', 'check_place', 'say', 'is_interactive', 'replaced', 'restored']
 
 elsewhere: list
 
@@ -53,23 +53,6 @@ class NoAttribute(AttributeError):
         """
     def __str__(self) -> Any: ...
     def __reduce__(self) -> Any: ...
-
-def fold_frames(e: BaseException, tb: Any) -> Any:
-    """Hide this package's frames in the tracebacks of `e` and its causes that IPython and pytest show
-
-    - `e`: An error that leaves a method of the learner
-    - `tb`: Its traceback below the frame that is running, whose variables would refer to it
-    """
-
-def no_name(module: Any, name: str, advice: Any=None) -> Exception:
-    """Make the error that a module's `__getattr__` raises
-
-    - `module`: The module
-    - `name`: What it lacks
-    - `advice`: Function that returns the end of the message
-
-    Returns: An `ImportError`, or a `NoAttribute`
-    """
 
 def checked_args(f: Any=None, to: Any=(), **own: Any) -> Any:
     """Have `f` tell what an argument is called here that it doesn't take: a decorator, with or without arguments

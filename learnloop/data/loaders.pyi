@@ -4,7 +4,7 @@
 from typing import Any
 import torch
 
-__all__ = ['batch_len', 'check_loader', 'why_empty', 'DataLoaders', 'mk_dls', 'in_order', 'next_batch', 'batches_of', 'check_same', 'replay', 'error_frames', 'set_epoch', 'leaves', 'Endless', 'Until', 'bare', 'source_teller']
+__all__ = ['batch_len', 'check_loader', 'why_empty', 'DataLoaders', 'mk_dls', 'in_order', 'batches_of', 'check_same', 'replay', 'set_epoch', 'leaves', 'Endless', 'Until', 'bare', 'source_teller']
 
 def batch_len(dl: Any) -> int | None:
     """Get the length of `dl` if it has one
@@ -109,12 +109,6 @@ def in_order(dl: Any) -> Any:
     - `dl`: Loader: any iterable of batches
     """
 
-def next_batch(batches: Any) -> Any:
-    """Take the next batch; a StopIteration of an item is an error, not the end of the data
-
-    - `batches`: Iterator of a loader
-    """
-
 def batches_of(dl: Any) -> Any:
     """Begin a pass through `dl`
 
@@ -137,14 +131,6 @@ def replay(dl: Any, batches: Any, n: int, want: dict | None=None, put: Any=...) 
     - `n`: How many batches are taken
     - `want`: What was noted of one of them; None: nothing is compared
     - `put`: Sets random numbers: those that this batch was made with, if they were noted
-    """
-
-def error_frames(e: BaseException) -> list:
-    """List the frames that the error `e` came through
-
-    - `e`: As it was caught
-
-    Returns: Outermost first
     """
 
 def set_epoch(dl: Any, epoch: int) -> Any:

@@ -4,21 +4,13 @@
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ['set_seed', 'held_rngs', 'all_rngs', 'read_rngs', 'write_rngs', 'same_states', 'preserve_rng', 'no_random', 'branch_rngs', 'own_stream']
+__all__ = ['set_seed', 'all_rngs', 'read_rngs', 'write_rngs', 'same_states', 'preserve_rng', 'no_random', 'branch_rngs', 'own_stream']
 
 def set_seed(s: int, reproducible: bool=False) -> Any:
     """Seed Python, torch on all devices, and NumPy if it is imported
 
     - `s`: Seed, from 0 to 2**32-1 for NumPy's sake
     - `reproducible`: Only deterministic algorithms, too? Slower; an operation that has none is an error
-    """
-
-def held_rngs(o: Any, depth: int=4, _seen: Any=None) -> Any:
-    """Find the random number generators that `o` holds
-
-    - `o`: A data set, or any other object
-    - `depth`: Attributes and containers within each other that are looked into
-    - `_seen`: Objects that were looked into
     """
 
 def all_rngs(dls: Any=()) -> Any:

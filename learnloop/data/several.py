@@ -19,8 +19,7 @@ from torch.utils.data import DataLoader, IterableDataset, SequentialSampler
 from .batch import BatchSample, detuplify, facts_of, split_batch
 from .begin import begin_at, goes_by_state, persistent
 from .checks import check_whole, did_you_mean, note_on
-from .loaders import (
-    batch_len, batches_of, check_loader, in_order, leaves, next_batch, set_epoch, source_teller, why_empty)
+from .loaders import batch_len, batches_of, check_loader, in_order, leaves, set_epoch, source_teller, why_empty
 from .rng import preserve_rng, read_rngs, write_rngs
 
 # %% ../../nbs/data/06_several.ipynb #e834f238
@@ -50,7 +49,7 @@ class Feed:
     def take(self): # A batch; `end` if the pass is over
         "Take the next batch of this pass"
         if not self.n and not self.has_drawn: self.rngs = [self.rngs[0], read_rngs([self.dl])]
-        try: b = next_batch(self.batches)
+        try: b = next(self.batches)
         except StopIteration: return self.end
         if not self.n: self.last = 0,BatchSample(b)
         self.n,self.total = self.n+1,self.total+1

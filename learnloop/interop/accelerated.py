@@ -519,7 +519,9 @@ def _evaluation(self:Trainer):
 
 # %% ../../nbs/interop/04_accelerated.ipynb #63f249df
 def _translated(trainer, e, label):
-    if has_base(e, 'CallbackMethodNotImplementedError'): return _no_attribute(e, label)
+    if has_base(e, 'CallbackMethodNotImplementedError'):  # the package's base class keeps the name to itself
+        return AttributeError(f'{label} asks itself for an attribute that it lacks: see the last line of its own code in '
+            'the traceback above')
     learn = trainer.learn
     cancel = None
     if learn.inside('evaluate'): cancel = CancelEvaluateException
@@ -529,13 +531,6 @@ def _translated(trainer, e, label):
         warnings.warn(f'{label} asked to exit ({e.code}): the run is stopped, and the process goes on', stacklevel=2)
     else: trainer.print(e)
     return cancel()
-
-def _no_attribute(e, label):
-    tb = e.__traceback__
-    while tb.tb_next: tb = tb.tb_next
-    here = tb.tb_frame.f_locals  # the `__getattr__` of the package's base class, which keeps the name to itself
-    name,cb = here.get('item', '?'),here.get('self')
-    return AttributeError(f'{label} has no attribute {name!r}{did_you_mean(name, dir(cb))}')
 
 # %% ../../nbs/interop/04_accelerated.ipynb #0be22615
 def _trains(o): return o.learn.training

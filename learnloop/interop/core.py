@@ -19,7 +19,7 @@ from types import MethodType
 from fastcore.basics import camel2snake, patch
 from torch import nn
 from ..loop.callback import Callback, makers
-from ..data.checks import NoAttribute, called_here, did_you_mean, elsewhere, no_name
+from ..data.checks import NoAttribute, called_here, did_you_mean, elsewhere
 from ..loop.flow import CancelException
 from ..loop.learner import Learner
 from ..measure.table import Table
@@ -286,7 +286,7 @@ def names_others(
         def _advice():
             if k in own.__all__: return f'; learnloop has its own: from learnloop import {k}'
             return called_here('class', k) or did_you_mean(k, vars(m))
-        raise no_name(m, k, _advice)
+        raise NoAttribute(f'module {module!r} has no attribute {k!r}', _advice)
     return _get
 
 # %% ../../nbs/interop/00_core.ipynb #844645ab

@@ -8,12 +8,12 @@ Docs: https://learnloop.github.io/learnloop/loop/errors.html.md"""
 __all__ = ['where', 'is_oom', 'torch_advice', 'tip', 'let_go']
 
 # %% ../../nbs/loop/08_errors.ipynb #8b7e7beb
-import inspect, re, threading, torch
+import re, threading, torch
 from collections.abc import Mapping
-from contextlib import suppress
+from traceback import clear_frames, walk_tb
 from ..data.batch import describe
 from ..data.checks import called_here, safely
-from ..data.loaders import Endless, error_frames
+from ..data.loaders import Endless
 from .place import Pass
 from .steps import StepLimit
 
@@ -154,10 +154,10 @@ def tip(
     if not in_model or not isinstance(e, (TypeError,AttributeError)): return ''
     if 'NoneType' in s and any(o is None for o in (*learn.xb, *learn.yb)): return 'the batch holds None'
     # not in code of the user's, whose own error it is
-    in_torch = error_frames(e)[-1].f_globals['__name__'].split('.')[0] in ('torch','learnloop')
+    raised_by = [f for f,_ in walk_tb(e.__traceback__)][-1].f_globals['__name__'].split('.')[0]
     if learn.loss_func and not learn.yb and learn.pred is not None and 'argument' in s:
         return f'{_NO_TARG.format(describe(learn.batch))}; {_CALL}'
-    if not in_torch or 'argument' not in s: return ''
+    if raised_by not in ('torch','learnloop') or 'argument' not in s: return ''
     xb = learn.xb or ()
     if len(xb)==1 and isinstance(xb[0], list|tuple) and len(xb[0])>1 and learn.pred is None:
         return f'{_NESTED.format(len(xb[0]))}; {_CALL}'
@@ -174,47 +174,30 @@ def _causes(e):
         e = e.__cause__ or e.__context__
     return res
 
-def _is_loaders(f):
-    "Does the frame `f` belong to a loader, or take from one?"
-    mod,name = f.f_globals.get('__name__', ''),f.f_code.co_name
-    ours = (f'learnloop.loop.{o}' for o in ('data','place','several','prefetch'))
-    if mod in ('torch.utils.data.dataloader',*ours): return True
-    if not mod.startswith('learnloop.'): return False
-    if name=='with_events': return f.f_locals.get('phase')=='fetch'
-    takes = name in ('all_batches','_fetch','_take','_predict_all','__next__','begin')
-    return takes or bool(f.f_code.co_flags & inspect.CO_GENERATOR)
-
 def _with_workers(o):
-    "torch's iterators that have workers, in `o`: one itself, or one of ours or a generator that takes from another"
-    if hasattr(type(o), '_shutdown_workers'): return [o]
+    "torch's iterators that end their workers with the pass, in `o`: one itself, or what it takes batches from"
+    if hasattr(type(o), '_shutdown_workers'): return [] if o._persistent_workers else [o]
     if isinstance(o, Endless): return _with_workers(o._it)
     if isinstance(o, Pass): return _with_workers(o.batches)
-    if hasattr(o, 'takes_from'): return [p for v in o.takes_from for p in _with_workers(v)]
-    f = getattr(o, 'gi_frame', None) if inspect.isgenerator(o) else None
-    if f is None or not f.f_globals['__name__'].startswith('learnloop.'): return []
-    return [p for v in f.f_locals.values() for p in _with_workers(v)]
+    return [p for v in getattr(o, 'takes_from', ()) for p in _with_workers(v)]
 
 # %% ../../nbs/loop/08_errors.ipynb #c08f81d6
 def let_go(
     learn, # A learner
     e:BaseException # An error that leaves its fit, or its evaluation
 ):
-    "Have `e` hold no workers, and no tensors if memory ran out"
-    errs,held = _causes(e),_with_workers(learn.data_pass)
+    "Stop the workers that `learn` takes batches from; if memory ran out, free what the traceback of `e` holds"
+    held = _with_workers(learn.data_pass)
     if learn.data_pass: learn.data_pass.batches = None
     for o in learn.cbs if not learn.open else ():
         if isinstance(o, StepLimit) and o.endless:
             held += _with_workers(o.endless)
             o.endless._it = None  # `dl` may refer to it
             o.endless = None
-    no_room = any(map(is_oom, errs))
-    for f in (f for o in errs for f in error_frames(o)):
-        is_loaders = _is_loaders(f)
-        if not (no_room or is_loaders): continue
-        with suppress(RuntimeError):  # of those that are still running
-            if is_loaders: held += [p for v in f.f_locals.values() for p in _with_workers(v)]
-            f.clear()
-            _ = f.f_locals  # brings up to date what Python keeps of an earlier look
-    if held:
-        (t := threading.Thread(target=held.clear, daemon=True)).start()
-        t.join(.5)  # seconds: those that aren't busy are gone by then
+    held = [o for o in held if o is not learn.dl and o is not learn.dls.train]  # an iterator of the user's goes on
+    threads = [threading.Thread(target=o._shutdown_workers, daemon=True) for o in held]
+    for t in threads: t.start()
+    for t in threads: t.join(.5)  # seconds: those that aren't busy are gone by then
+    errs = _causes(e)
+    if any(map(is_oom, errs)):
+        for o in errs: clear_frames(o.__traceback__)

@@ -38,7 +38,7 @@ def tip(learn: Any, e: BaseException) -> str:
     """
 
 def let_go(learn: Any, e: BaseException) -> Any:
-    """Have `e` hold no workers, and no tensors if memory ran out
+    """Stop the workers that `learn` takes batches from; if memory ran out, free what the traceback of `e` holds
 
     - `learn`: A learner
     - `e`: An error that leaves its fit, or its evaluation

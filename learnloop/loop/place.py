@@ -11,7 +11,7 @@ __all__ = ['Place', 'Pass', 'Keeper']
 from collections import namedtuple
 from contextlib import nullcontext
 from fastcore.basics import patch
-from ..data.loaders import batches_of, next_batch, set_epoch, source_teller
+from ..data.loaders import batches_of, set_epoch, source_teller
 from .flow import CancelException
 
 # %% ../../nbs/loop/04_place.ipynb #4b0940fe
@@ -46,7 +46,7 @@ class Pass:
         return self
     def __iter__(self): return self
     def __next__(self):
-        try: b = next_batch(self.batches)
+        try: b = next(self.batches)
         except StopIteration:
             self.is_over = True
             raise

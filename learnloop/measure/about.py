@@ -18,7 +18,7 @@ from torch.utils.data import BatchSampler, DataLoader, default_collate
 from ..data.batch import batch_digest
 from ..data.loaders import batch_len
 from ..loop.optimizer import hyper_groups, opts
-from ..data.rng import held_rngs, no_random, preserve_rng
+from ..data.rng import no_random, preserve_rng
 from ..loop.steps import StepLimit
 from .describe import code_digest, constructor_args, described
 from .hook import uncompiled
@@ -189,11 +189,9 @@ def _untouched(dl, ds):
     owners = [ds]
     while (inner := getattr(owners[-1], 'dataset', None)) is not None and len(owners)<9: owners.append(inner)
     saved = [(o.__dict__, dict(o.__dict__)) for o in owners if hasattr(o, '__dict__')]
-    rngs = [(put, get()) for get,put in held_rngs(ds)]
     try:
         with preserve_rng(dl): yield
     finally:
-        for put,state in rngs: put(state)
         for now,was in saved:
             now.clear()
             now.update(was)

@@ -21,7 +21,7 @@ from torch.utils.data import BatchSampler, DataLoader, IterableDataset
 from torch.utils.data.distributed import DistributedSampler
 from ..data.batch import batch_like, batch_parts, describe, find_bs, to_concat
 from ..data.begin import goes_by_state, sampler_draws
-from ..data.loaders import Endless, batch_len, next_batch
+from ..data.loaders import Endless, batch_len
 from ..data.rng import all_rngs, branch_rngs, read_rngs, write_rngs
 
 # %% ../../nbs/scale/02_share.ipynb #5a000007
@@ -299,7 +299,7 @@ def _parts(self:_Narrowed, batches):
 
 @patch
 def _take(self:_Narrowed, batches):
-    def _next(): return self.stream(next_batch, batches) if self.stream else next_batch(batches)
+    def _next(): return self.stream(next, batches) if self.stream else next(batches)
     bs = [_next()]
     if self.pool==1: return bs.pop()
     with suppress(StopIteration):

@@ -185,20 +185,14 @@ def _state_bytes(o):
     if isinstance(o, (tuple,list)): return b''.join(map(_state_bytes, o))
     return repr(o).encode()
 
-class _Streams:
-    "Hashes of the states of random numbers; who hasn't drawn isn't hashed again"
-    def __init__(self): self.seen = {}
-    def __call__(self):
-        res = dict.fromkeys(STREAMS, 0)
-        for nm,get,_ in all_rngs():
-            if nm=='evaluations': continue
-            state = get()
-            was = self.seen.get(nm)
-            if was is None or was[0] is not state:
-                n = zlib.crc32(_state_bytes(state))
-                was = self.seen[nm] = state,(n if nm=='torch' else n & 65535) or 1
-            res[nm if nm in res else 'device'] = was[1]
-        return [*res.values()]
+def _stream_hashes():
+    "Hashes of the states of random numbers, in the order of `STREAMS`"
+    res = dict.fromkeys(STREAMS, 0)
+    for nm,get,_ in all_rngs():
+        if nm=='evaluations': continue
+        n = zlib.crc32(_state_bytes(get()))
+        res[nm if nm in res else 'device'] = (n if nm=='torch' else n & 65535) or 1
+    return [*res.values()]
 
 # %% ../../nbs/see/09_fingerprint.ipynb #fb090016
 KINDS = 'batch','prediction','loss','gradients','weights','buffers','optimizer state' # What a row has hashes of
@@ -463,7 +457,7 @@ class Fingerprint(Callback):
     ):
         self.every_steps,self.detail = check_whole('every_steps', every_steps),check_whole('detail', detail)
         check_place('fname', fname, 'a file below learn.path', 'path')
-        self.fname,self._steps,self._streams,self._tables,self._places = fname,[],_Streams(),[],None
+        self.fname,self._steps,self._tables,self._places = fname,[],[],None
 
     def in_graph(self, event): return InGraph()
     def before_fit(self):
@@ -499,7 +493,7 @@ def _begin(self:Fingerprint, n):
     is_detail = n//self.detail!=(n-self.every_steps)//self.detail
     self._now = SimpleNamespace(steps=learn.count.opt_steps, loss=learn.loss, heard=False, is_detail=is_detail)
     self._row = _Step(n, learn.epoch)
-    self._row.streams = self._streams()
+    self._row.streams = _stream_hashes()
     self._note_hypers()
     return True
 

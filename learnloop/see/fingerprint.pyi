@@ -147,7 +147,6 @@ class Fingerprint(Callback):
     detail: Any
     fname: Any
     _steps: list
-    _streams: Any
     _tables: list
     _places: Any
     _seen: Any

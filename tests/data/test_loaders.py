@@ -2,10 +2,10 @@
 import random
 from collections import OrderedDict, UserDict, defaultdict, namedtuple
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from types import MappingProxyType, SimpleNamespace
 import numpy as np, pytest, torch
-from hypothesis import given, settings, strategies as st
 from torch import tensor
 from torch.nn.utils.rnn import pack_sequence
 from torch.utils.data import BatchSampler, DataLoader, IterableDataset, TensorDataset
@@ -14,7 +14,6 @@ from helpers import plainly
 from learnloop.data.batch import *
 from learnloop.data.rng import *
 from learnloop.data.loaders import *
-from learnloop.data.rng import all_rngs
 from learnloop import Learner
 
 Pair = namedtuple('Pair', 'x y')
@@ -477,34 +476,42 @@ def test_point_17_apart_and_together(targ):
     assert join_batch(xb, yb, b, targ)==b and list(b)==['x', 'y', 'z'], 'the batch itself is whole'
     assert join_batch((1,), (2,), (1, 2), targ)==(1, 2)
 
-# --- states of generators that are read only when somebody has drawn
+# Generators that a loader holds
 
-def drawing():
-    "Ways to change the state of Python's or NumPy's generator"
-    kept = []
-    np_random = np.random  # the old one, which data sets use
-    def keep(): kept[:] = [np_random.get_state(), random.getstate()]
-    def put_back():
-        if kept: np_random.set_state(kept[0]), random.setstate(kept[1])
-    return [np_random.randn, np_random.rand, lambda: np_random.randn(3), lambda: np_random.permutation(5), lambda: np_random.seed(3),
-        lambda: random.gauss(0, 1), random.random, lambda: random.sample(range(9), 3), lambda: random.seed(1), keep, put_back,
-        lambda: np_random.set_bit_generator(np_random.MT19937(3)), lambda: None]
+class Adds:
+    "A transform with a generator of its own"
+    def __init__(self, g): self.g = g
+    def __call__(self, x): return x+self.g.random()
+    def collate(self, xs): return [self(x) for x in xs]
 
-@settings(max_examples=50)
-@given(st.lists(st.integers(0, 12), max_size=30))
-def test_point_22_a_state_that_is_read_by_a_look_is_the_state(acts):
-    was,ways = np.random.get_bit_generator(),drawing()
-    try:
-        for i in acts:
-            ways[i]()
-            read = {nm:get() for nm,get,_ in all_rngs(())}
-            sd = np.random.get_state(legacy=False)  # noqa: NPY002
-            assert read['python']==random.getstate() and np.array_equal(read['numpy']['state']['key'].numpy(), sd['state']['key'])
-            assert read['numpy']['state']['pos']==sd['state']['pos']
-            assert (read['numpy']['has_gauss'], read['numpy']['gauss'])==(sd['has_gauss'], sd['gauss'])
-    finally: np.random.set_bit_generator(was)
+SHARED,GIVEN = Adds(random.Random(0)),Adds(random.Random(0))
+def by_global(xs): return SHARED.collate(xs)
+def by_default(xs, f=GIVEN): return f.collate(xs)
+def by_closure(f):
+    def _collate(xs): return f.collate(xs)
+    return _collate
+class OfClass(Adds):
+    shared = random.Random(0)
+    def __init__(self): "Has none itself"
+    def __call__(self, xs): return [x+self.shared.random() for x in xs]
+class ByMethod(OfClass):
+    def __call__(self, xs): return SHARED.collate(xs)
 
-def test_point_22_another_kind_of_generator_is_read_each_time():
+def adds(): return Adds(random.Random(0))
+HOLDERS = dict(attribute=lambda: adds().collate, partial=lambda: partial(Adds.collate, adds()), closure=lambda: by_closure(adds()),
+    default=lambda: by_default, variable=lambda: by_global, of_class=OfClass, method=ByMethod,
+    listed=lambda: partial(lambda fs, xs: fs[0].collate(xs), [adds()]), by_name=lambda: partial(lambda fs, xs: fs['a'].collate(xs), dict(a=adds())))
+
+@pytest.mark.parametrize('how', HOLDERS)
+def test_generators_are_found_wherever_a_loader_holds_them(how):
+    dl = DataLoader(range(8), 4, collate_fn=HOLDERS[how]())
+    with preserve_rng(dl): want = list(dl)
+    states = read_rngs([dl])
+    assert list(dl)==want!=list(dl)
+    write_rngs(states, [dl])
+    assert list(dl)==want
+
+def test_another_kind_of_global_generator_is_put_back():
     was = np.random.get_bit_generator()
     try:
         np.random.set_bit_generator(np.random.PCG64(3))
@@ -557,24 +564,3 @@ def test_metrics_of_a_detector_get_its_targets():
     loss,metric = learn.validate()
     assert loss==pytest.approx(metric) and got[0][1]['boxes'] is b[1][1]['boxes']
     assert learn.get_preds()[1][0]['boxes'].shape==(2,)
-
-def test_what_numpy_drew_is_read_from_memory_as_from_its_state():
-    r,old = random.Random(0),np.random.get_state()  # noqa: NPY002
-    def as_is():
-        o = np.random.get_state(legacy=False)  # noqa: NPY002
-        return {k:v for k,v in o.items() if k!='state'},o['state']['key'].tolist(),o['state']['pos']
-    def read():
-        o = read_rngs()['numpy']
-        return {k:v for k,v in o.items() if k!='state'},o['state']['key'].tolist(),o['state']['pos']
-    draws = (lambda: np.random.rand(r.randint(1, 700)), lambda: np.random.randn(), lambda: np.random.randn(2), lambda: np.random.seed(r.randint(0, 99)),  # noqa: NPY002
-        lambda: np.random.set_state(np.random.get_state()), lambda: np.random.shuffle([*range(5)]), lambda: None)  # noqa: NPY002
-    was = []
-    for _ in range(300):
-        r.choice(draws)()
-        sd = read_rngs()
-        assert read()==as_is()
-        was.append((sd, as_is()))
-    for sd,o in was[::50]:  # what was read is not changed by what is drawn later
-        write_rngs(sd)
-        assert as_is()==o
-    np.random.set_state(old)  # noqa: NPY002

@@ -486,9 +486,11 @@ def test_a_callback_that_another_adds_takes_part_from_there_to_the_end_of_the_fi
     ('fastnlp', 'ProgressBarCallback', 'it is ProgressCallback here'), ('fastnlp', 'LRSchedCallback', 'it is TorchScheduler here'),
     ('engine', 'TensorBoardLogger', 'it is TensorBoardCallback here'), ('fastai', 'CSVLogger', 'from learnloop import CSVLogger'),
     ('keras', 'ModelCheckpoint', 'it is '), ('lightning', 'LearningRateMonitor', 'it is '), ('transformers', 'PrinterCallback', 'it is ')])
-def test_importing_a_systems_own_callback_tells_what_is_here(system, name, here):
-    with pytest.raises(ImportError, match=f"cannot import name '{name}'.*{re.escape(here)}"): exec(f'from learnloop.interop.{system} import {name}')
-    assert not hasattr(importlib.import_module(f'learnloop.interop.{system}'), name)
+def test_a_systems_own_callback_tells_what_is_here(system, name, here):
+    m = importlib.import_module(f'learnloop.interop.{system}')
+    with pytest.raises(AttributeError, match=f"has no attribute '{name}'.*{re.escape(here)}"): getattr(m, name)
+    with pytest.raises(ImportError, match=f"cannot import name '{name}'"): exec(f'from learnloop.interop.{system} import {name}')
+    assert not hasattr(m, name)
 def test_typos_in_hooks_are_refused():
     for slip,want in (('on_training_epoch_end', 'on_train_epoch_end'), ('on_train_step', 'on_train_step_end'), ('on_eval_begin_epoch', 'on_eval')):
         cls = type('Slip', (TrainerCallback,), {slip: lambda self, trainer, **kwargs: None})
@@ -505,7 +507,7 @@ def test_typos_in_hooks_of_the_packages_own_base_are_errors():
     class Typo(base):
         def __init__(self): self.threshold = 1
         def on_train_step_end(self, trainer, **kwargs): return self.treshold
-    with pytest.raises(AttributeError, match="has no attribute 'treshold'; did you mean 'threshold'") as e: mk_learn().fit(1, cbs=[Typo()])
+    with pytest.raises(AttributeError, match="Typo.* asks itself for an attribute that it lacks: see the last line") as e: mk_learn().fit(1, cbs=[Typo()])
     assert type(e.value.__cause__).__name__=='CallbackMethodNotImplementedError'
     cb = as_cb(base())
     assert cb.name=='accelerated_trainer' and not cb.hears('on_train_step_end') and cb.state_dict()=={}

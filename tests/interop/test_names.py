@@ -220,7 +220,7 @@ def test_point_6_classes(nm, want):
     assert not hasattr(learnloop, nm) and getattr(learnloop, nm, 7)==7
     with pytest.raises(AttributeError, match=f"module 'learnloop' has no attribute '{nm}'.*{want}"): getattr(learnloop, nm)
     for src in (f'from learnloop import {nm}', f'from learnloop import Learner, {nm} as x', f'def f():\n    from learnloop import {nm}\nf()'):
-        with pytest.raises(ImportError, match=f"cannot import name '{nm}' from 'learnloop'.*{want}"): exec(src, {})
+        with pytest.raises(ImportError, match=f"cannot import name '{nm}' from 'learnloop'"): exec(src, {})  # in Python's words
 
 def test_point_6_adapters_are_loaded_on_the_way_to_an_error_only():
     src = """

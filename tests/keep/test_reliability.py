@@ -397,6 +397,13 @@ def test_case_30_an_error_in_a_batch_leaves_none_either():
     e,_ = ended(lambda: fit(loader(num_workers=2), cbs=[Callback(name='bad', after_loss=bad)]))
     assert type(e) is AttributeError
 
+def test_case_30_an_iterator_of_the_users_keeps_its_workers():
+    def bad(cb): raise AttributeError
+    it = iter(loader(num_workers=1))
+    with pytest.raises(AttributeError): fit(it, cbs=[Callback(name='bad', after_loss=bad)])
+    assert len(next(it))==2
+    it._shutdown_workers()
+
 def test_case_31_a_worker_that_is_killed_while_it_is_waited_for(tmp_path):
     dl = loader(at(5, lambda: os.kill(os.getpid(), signal.SIGKILL)), num_workers=2)
     _,said = ended(lambda: fit(dl, cbs=[CheckpointCallback(tmp_path, every_steps=50)]))

@@ -3,7 +3,7 @@ from itertools import product
 import pytest, torch
 from helpers import check
 from learnloop import Callback, DataLoaders, Learner, Zip, set_seed
-from learnloop.data.loaders import Endless, Until, batches_of, next_batch
+from learnloop.data.loaders import Endless, Until, batches_of
 from torch import nn
 from torch.nn import functional as F
 from torch.profiler import profile
@@ -98,4 +98,4 @@ def test_in_a_fit_it_is_there():
     learn.fit(1, cbs=look)
     learn.validate(cbs=look)
     assert len(seen)==12 and all(map(is_quick, seen))
-    with pytest.raises(StopIteration): next_batch(seen[0])
+    with pytest.raises(StopIteration): next(seen[0])
