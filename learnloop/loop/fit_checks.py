@@ -62,11 +62,13 @@ def _check_length(self:Checks, n):
 def _warn_of_no_step(self:Checks, n):
     "Warn that an epoch of `n` batches left the weights as they were, and name who cancelled what"
     learn,start = self.learn,self.learn.start_place
-    if n==(start.batch if (start.epoch, start.next)==(learn.epoch, 'train') else 0): return  # a resumed fit saw no new one
+    # a resumed fit that saw no new batch
+    if n==(start.batch if (start.epoch, start.next)==(learn.epoch, 'train') else 0): return
     inner = 'batch',*learn._inside['batch']
     by = [f'{phase} was last cancelled' + (f' by {cb} in {e}' if cb else '')
         for phase,(cb,e) in learn.last_cancels.items() if phase in inner]
-    if not by and type(learn)._do_one_batch is not Learner._do_one_batch: return  # the override may step in its own way
+    # an override may step in its own way
+    if not by and type(learn)._do_one_batch is not Learner._do_one_batch: return
     why = '; '.join(by) or 'no batch had a loss, or train_batch took no turn'
     warnings.warn(f'epoch {learn.epoch} saw {n} batches and took no optimizer step: {why}', stacklevel=3)
 
@@ -81,7 +83,8 @@ class _FirstLoss(Callback):
         self.learn._check_target()
     def after_pred(self):
         learn = self.learn
-        if self._checks.has_seen_loss or learn.loss_func is None or not learn.yb or learn.predicting or self._watch: return
+        if self._checks.has_seen_loss or self._watch or learn.predicting: return
+        if learn.loss_func is None or not learn.yb: return
         self._watch = watch_broadcast(learn.pred, learn.yb, is_over=lambda: learn.loss_grad is not None)
         self._watch.__enter__()
     def after_loss(self): self.cleanup_batch()

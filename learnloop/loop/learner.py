@@ -48,7 +48,7 @@ _FIELDS = dict(dl=None, n_iter=None, iter=0, data_pass=None, open_turn=None, out
 
 # %% ../../nbs/loop/05_learner.ipynb #f6dc7cad
 @knows_patches
-class Learner(Flow):
+class Learner(Flow):  # chkstyle: ignore-node
     "Loaders, model, loss and optimizer, and the loop that trains them"
     defaults = []  # Callbacks that every learner gets: see `default_cb`
     mk_keeper = Keeper # Who keeps its fits: see `keeps_fits`
@@ -448,8 +448,8 @@ def use_dl(self:Learner,
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb80869
 def _warn_not_training(learn):
-    warnings.warn(f'epoch {learn.epoch} trained nothing, as no callback has set learn.training to True in before_train: '
-        'add TrainEvalCallback, which does, or leave out default_cbs=False', stacklevel=2)
+    warnings.warn(f'epoch {learn.epoch} trained nothing, as no callback has set learn.training to True in '
+        'before_train: add TrainEvalCallback, which does, or leave out default_cbs=False', stacklevel=2)
 
 # %% ../../nbs/loop/05_learner.ipynb #6e44b3ba
 def format_value(
