@@ -27,7 +27,7 @@ from .later import knows_patches
 from .loss import innermost, loss_modules, named_loss, own_loss, split_loss, watched_loss
 from .opt_mode import OptModes, check_momentum, with_modes
 from .optimizer import (
-    HeldParams, backward, default_lr, freeze_to, get_hypers, held_params, hyper_groups, hyper_names, make_opt, n_groups,
+    HeldParams, default_lr, freeze_to, get_hypers, held_params, hyper_groups, hyper_names, make_opt, n_groups,
     norm_params, opts, set_hypers, step, trainable_params, zero_grad)
 from .place import Keeper, Pass, Place
 from .portrait import as_table, portrait
@@ -347,7 +347,7 @@ def _backward(self:Loop):
     if self.loss_grad.numel()!=1:
         raise ValueError(f'the loss has shape {tuple(self.loss_grad.shape)}, and backward needs a scalar: reduce it in '
             'loss_func, or in after_loss by self.learn.loss_grad = self.loss_grad.mean()')
-    if turn is None or turn.is_plain: backward(self.loss_grad)
+    if turn is None or turn.is_plain: self.loss_grad.backward()
     else: take_backward(turn, self.loss_grad)
 
 # %% ../../nbs/loop/05_learner.ipynb #c53cb198

@@ -8,21 +8,19 @@ Docs: https://learnloop.github.io/learnloop/loop/optimizer.html.md"""
 __all__ = ['HYPERS', 'trainable_params', 'is_norm', 'norm_params', 'no_decay_params', 'why_shapeless', 'opts', 'hyper_groups',
            'n_groups', 'held_params', 'hyper_names', 'get_hypers', 'get_hyper', 'spread_hyper', 'split_decay',
            'set_hypers', 'default_lr', 'make_opt', 'HeldParams', 'opt_recipe', 'remake_func', 'freeze_to', 'step',
-           'backward', 'zero_grad']
+           'zero_grad']
 
 # %% ../../nbs/loop/03_optimizer.ipynb #2c1cfe99
-import difflib, inspect, logging, math, re, sys, warnings
+import difflib, inspect, math, re, sys, warnings
 from collections.abc import Callable, Iterable
-from functools import cache, partial, reduce
+from functools import partial, reduce
 from itertools import accumulate
 from numbers import Integral, Real
 import torch
 from fastcore.basics import partition
 from torch import nn, Tensor
-from torch.autograd import profiler
-from torch.optim import optimizer as torch_optim
 from ..data.checks import did_you_mean, note_on
-from .direct import direct_step
+from .fast_step import fast_step
 
 # %% ../../nbs/loop/03_optimizer.ipynb #265a51e4
 def trainable_params(
@@ -451,39 +449,12 @@ def freeze_to(
     return n
 
 # %% ../../nbs/loop/03_optimizer.ipynb #7f259cac
-def _is_quiet(o):
-    "Would torch's wrapper of the step of `o` do nothing?"
-    try:
-        hears = (profiler._is_profiler_enabled or o._optimizer_step_pre_hooks or o._optimizer_step_post_hooks
-            or torch_optim._global_optimizer_pre_hooks or torch_optim._global_optimizer_post_hooks)
-        return type(o).step.hooked and not hears and 'step' not in vars(o)
-    except AttributeError: return False
-
 def step(
     opt, # Torch optimizer, or dict of them by name
 )->None:
     "Step the optimizers in `opt`"
     for o in opts(opt):
-        if not _is_quiet(o): o.step()
-        elif not direct_step(o): type(o).step.__wrapped__(o)
-
-# %% ../../nbs/loop/03_optimizer.ipynb #84c9a070
-_log = logging.getLogger('torch.autograd.graph')  # at DEBUG, torch writes the way it goes
-
-@cache
-def _engine():
-    "What goes backward; None where an accelerator has threads for that, which torch hands its context"
-    if torch.accelerator.is_available(): return None
-    return getattr(getattr(torch.autograd.Variable, '_execution_engine', None), 'run_backward', None)
-
-def backward(
-    loss:Tensor, # Scalar with a graph
-)->None:
-    "Add the gradients of `loss` to `.grad` of the leaves of its graph"
-    is_plain = type(loss) is Tensor and loss.requires_grad and loss.numel()==1 and loss.is_floating_point()
-    run = _engine()
-    if run is None or not is_plain or _log.isEnabledFor(logging.DEBUG): return loss.backward()
-    run((loss,), (torch.ones_like(loss),), False, False, (), allow_unreachable=True, accumulate_grad=True)
+        if not fast_step(o): o.step()
 
 # %% ../../nbs/loop/03_optimizer.ipynb #f38bdaaa
 def zero_grad(

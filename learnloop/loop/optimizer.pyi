@@ -3,11 +3,10 @@
 
 from collections.abc import Callable
 from functools import partial
-from torch import Tensor
 from torch import nn
 from typing import Any
 
-__all__ = ['HYPERS', 'trainable_params', 'is_norm', 'norm_params', 'no_decay_params', 'why_shapeless', 'opts', 'hyper_groups', 'n_groups', 'held_params', 'hyper_names', 'get_hypers', 'get_hyper', 'spread_hyper', 'split_decay', 'set_hypers', 'default_lr', 'make_opt', 'HeldParams', 'opt_recipe', 'remake_func', 'freeze_to', 'step', 'backward', 'zero_grad']
+__all__ = ['HYPERS', 'trainable_params', 'is_norm', 'norm_params', 'no_decay_params', 'why_shapeless', 'opts', 'hyper_groups', 'n_groups', 'held_params', 'hyper_names', 'get_hypers', 'get_hyper', 'spread_hyper', 'split_decay', 'set_hypers', 'default_lr', 'make_opt', 'HeldParams', 'opt_recipe', 'remake_func', 'freeze_to', 'step', 'zero_grad']
 
 HYPERS: dict
 
@@ -206,12 +205,6 @@ def step(opt: Any) -> None:
     """Step the optimizers in `opt`
 
     - `opt`: Torch optimizer, or dict of them by name
-    """
-
-def backward(loss: Tensor) -> None:
-    """Add the gradients of `loss` to `.grad` of the leaves of its graph
-
-    - `loss`: Scalar with a graph
     """
 
 def zero_grad(opt: Any) -> None:
