@@ -7,8 +7,8 @@ Docs: https://learnloop.github.io/learnloop/loop/optimizer.html.md"""
 # %% auto #0
 __all__ = ['HYPERS', 'trainable_params', 'is_norm', 'norm_params', 'no_decay_params', 'why_shapeless', 'opts', 'hyper_groups',
            'n_groups', 'held_params', 'hyper_names', 'get_hypers', 'get_hyper', 'spread_hyper', 'split_decay',
-           'set_hypers', 'default_lr', 'make_opt', 'HeldParams', 'opt_recipe', 'remake_func', 'freeze_to', 'step',
-           'zero_grad']
+           'set_hypers', 'is_opt', 'default_lr', 'make_opt', 'HeldParams', 'opt_recipe', 'remake_func', 'freeze_to',
+           'step', 'zero_grad']
 
 # %% ../../nbs/loop/03_optimizer.ipynb #2c1cfe99
 import difflib, inspect, math, re, sys, warnings
@@ -63,9 +63,10 @@ def why_shapeless(
 
 # %% ../../nbs/loop/03_optimizer.ipynb #51b6be71
 def opts(
-    opt, # Torch optimizer, or dict of them by name
+    opt, # Torch optimizer, dict of them by name, or None
 )->list: # The torch optimizers
     "List the torch optimizers in `opt`"
+    if opt is None: return []
     return list(opt.values()) if isinstance(opt, dict) else [opt]
 
 # %% ../../nbs/loop/03_optimizer.ipynb #e8eb244d
@@ -267,7 +268,11 @@ def _split(splitter, model):
     return [list(dict.fromkeys(g)) for g in res]   # a tied weight may come twice in one group
 
 # %% ../../nbs/loop/03_optimizer.ipynb #2f90d245
-def _is_opt(o): return opts(o)!=[] and all(hasattr(p, 'param_groups') and not isinstance(p, type) for p in opts(o))
+def is_opt(
+    o # Any object
+)->bool: # A wrapper counts if it has `param_groups`; a class or an empty dict does not
+    "Whether `o` is a torch optimizer or a dict of them"
+    return opts(o)!=[] and all(hasattr(p, 'param_groups') and not isinstance(p, type) for p in opts(o))
 
 def _takes_lr(f):
     "Tell whether `f` can be called with `lr=`"
@@ -287,7 +292,7 @@ def _build(opt_func, model, groups, lr, wd):
         note_on(e, f'learnloop: while opt_func made the optimizer{with_lr}; opt_func={opt_func!r}')
         if why := why_shapeless(model): note_on(e, f'learnloop: {why}')
         raise
-    if not _is_opt(opt): raise TypeError(f"opt_func={opt_func!r} returned {opt!r}, no torch optimizer or dict of them")
+    if not is_opt(opt): raise TypeError(f"opt_func={opt_func!r} returned {opt!r}, no torch optimizer or dict of them")
     gs,own = [g for _,g in hyper_groups(opt)],{}
     for g in gs:   # a tensor that a partial holds is the user's: the next optimizer would find what is written to it
         if isinstance(v := g.get('lr'), Tensor): g['lr'] = own.setdefault(id(v), v.clone())
@@ -337,7 +342,7 @@ def make_opt(
     wd_bn_bias:bool=False, # Decay norms and biases too? No: a scale near zero or a small bias is no simpler model
 ): # The torch optimizer, or the dict of them
     "Make the torch optimizer that trains `model`"
-    if _is_opt(opt_func): opt = opt_func
+    if is_opt(opt_func): opt = opt_func
     elif callable(opt_func):
         decay = dict(decay=True) if wd_bn_bias else {}
         groups = [dict(params=ps, group=i, **decay) for i,ps in enumerate(_split(splitter, model))]
@@ -360,7 +365,7 @@ class HeldParams:
         model:nn.Module, # Model that it trains
         splitter:Callable|None=None # What its groups were made by; None if it was given as it is
     ):
-        held,self.opts,self.splitter = held_params(opt),opts(opt),splitter
+        held,self.opts,self.splitter,self.own_lr,self.made_by = held_params(opt),opts(opt),splitter,None,None
         self.names = {p:n for n,p in model.named_parameters()}
         self.left = {p for p in self._expected(model) if p not in held}
         self.told = {p for p in self.names if p.requires_grad and p not in held}
