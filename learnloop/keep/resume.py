@@ -735,6 +735,7 @@ def load_checkpoint(self:Learner,
         raise RuntimeError(f'load_checkpoint was called inside {inside[0]}, and the place in the data cannot be '
             'restored there: call it before the fit, or use fit(…, resume=checkpoint); learn.load takes weights alone')
     c = self.keeper.same_for_all(_pick_checkpoint, folder)
+    if self._opt is None: self.create_opt()
     keeper,origin = self.keeper,read_origin(c)
     keeper.take_own(origin)
     origin.accept,loop = accept,origin.state['loop']

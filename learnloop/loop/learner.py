@@ -925,10 +925,11 @@ def _prepare_opt(self:Learner, lr, wd, reset_opt, fuse):
     self.opt_at_start = OptState(self, whole=False)
 
 def _is_outdated(learn):
-    "Whether an optimizer that never stepped was made by another `opt_func` or `splitter` than the learner has now"
-    h = learn._holds
-    is_made = learn._opt is not None and h and h.splitter and h.made_by and h.opts==opts(learn._opt)
-    return bool(is_made) and h.made_by!=_made_by(learn) and not any(o.state for o in h.opts)
+    "Whether no fit used the optimizer, and another `opt_func` or `splitter` made it than the learner has now"
+    h,start = learn._holds,learn.opt_at_start
+    is_ours = learn._opt is not None and h and h.splitter and h.made_by and h.opts==opts(learn._opt)
+    if not is_ours or h.made_by==_made_by(learn): return False
+    return not (start and start.opts==h.opts) and not any(o.state for o in h.opts)
 
 Learner.opt_at_start = None # `OptState` of the start of the last fit
 Learner._first_opt = None   # How the optimizer was made before the first switch to another
