@@ -652,7 +652,8 @@ def _was_changed(learn):
 @patch
 def _opt_notes(self:Learner):
     "How to make the optimizers again, by name, and what the learner has for them"
-    own = dict(lr=self._given_lr, wd=self.wd, given=self.opt is self.opt_func, own_lr=self._holds and self._holds.own_lr)
+    own = dict(lr=self._given_lr, wd=self.wd, own_lr=self._holds and self._holds.own_lr,
+        given=self.opt is self.opt_func)
     if isinstance(own['lr'], Tensor): own['lr'] = own['lr'].tolist()
     return {k:opt_recipe(o)|own for k,o in (self.opt if isinstance(self.opt, dict) else {'':self.opt}).items()}
 

@@ -726,8 +726,6 @@ def create_opt(self:Learner):
     self._have_modes()
     return self.opt
 
-def _made_by(learn): return learn.opt_func,learn.splitter,learn.wd_bn_bias
-
 @patch
 def _have_modes(self:Learner):
     "Add `OptModes` where an optimizer has modes"
@@ -747,7 +745,13 @@ def _set_opt(self, v):
         raise TypeError(f'learn.opt was set to {v!r}: it must be a torch optimizer, a dict of them by name, or None')
     self._opt = v
 Learner._opt,Learner._makes_opt = None,False
-Learner.opt = property(_get_opt, _set_opt, doc='Torch optimizer, or a dict of them; made by `create_opt` when first read')
+Learner.opt = property(_get_opt, _set_opt, doc='Torch optimizer, or dict of them: `create_opt` makes it when first read')
+
+def _made_by(learn): return learn.opt_func,learn.splitter,learn.wd_bn_bias
+def _made_opt(learn):
+    "What is noted of the optimizer if the learner made it, else None"
+    h = learn._holds
+    return h if h and h.splitter and h.opts==opts(learn._opt) else None
 
 # %% ../../nbs/loop/05_learner.ipynb #7a1c0f52
 def _lr_of(opt):
@@ -758,19 +762,17 @@ def _lr_of(opt):
 
 def _opt_lr(learn):
     "The learning rate of the optimizer itself, given or as `opt_func` makes it; None if another one counts"
-    f,opt,holds = learn.opt_func,learn._opt,learn._holds
+    f,opt,made = learn.opt_func,learn._opt,_made_opt(learn)
     if is_opt(f): return _lr_of(f if opt is None else opt)
     if learn._given_lr is not None: return None
-    is_made = holds and holds.opts==opts(opt) and holds.splitter
-    if opt is not None and not is_made: return _lr_of(opt)  # it was assigned
+    if opt is not None and not made: return _lr_of(opt)  # it was assigned
     if default_lr(f) is not None or not callable(f): return None
-    if opt is not None: return holds.own_lr
+    if made: return made.own_lr
     return _lr_of(make_opt(f, learn.model, learn.splitter))  # not kept before it is needed: the model may change
 
 # %% ../../nbs/loop/05_learner.ipynb #9e1d0c72
 def _get_lr(self):
-    lr = _opt_lr(self)
-    if lr is None: lr = self._given_lr
+    lr = self.named_lr()
     return default_lr(self.opt_func) if lr is None else lr
 def _set_lr(self, v):
     if v is not None: _refuse_lr(self.opt_func, v)
@@ -926,10 +928,9 @@ def _prepare_opt(self:Learner, lr, wd, reset_opt, fuse):
 
 def _is_outdated(learn):
     "Whether no fit used the optimizer, and another `opt_func` or `splitter` made it than the learner has now"
-    h,start = learn._holds,learn.opt_at_start
-    is_ours = learn._opt is not None and h and h.splitter and h.made_by and h.opts==opts(learn._opt)
-    if not is_ours or h.made_by==_made_by(learn): return False
-    return not (start and start.opts==h.opts) and not any(o.state for o in h.opts)
+    made,start = _made_opt(learn),learn.opt_at_start
+    if not made or made.made_by in (None, _made_by(learn)): return False
+    return not (start and start.opts==made.opts) and not any(o.state for o in made.opts)
 
 Learner.opt_at_start = None # `OptState` of the start of the last fit
 Learner._first_opt = None   # How the optimizer was made before the first switch to another
@@ -985,19 +986,23 @@ def _check_params(self:Learner):
         'or model.requires_grad_()')
 
 # %% ../../nbs/loop/05_learner.ipynb #7a1c0f5e
+def _noted(learn):
+    "What is noted of the optimizer; an assigned one is noted now"
+    if learn._holds is None or learn._holds.opts!=opts(learn.opt): learn._holds = HeldParams(learn.opt, learn.model)
+    return learn._holds
+
 @patch
 def _check_held(self:Learner, note=None):
     "Refuse a fit in which something would never train, with `note` on the error"
-    # somebody set `opt`
-    if self._holds is None or self._holds.opts!=opts(self.opt): self._holds = HeldParams(self.opt, self.model)
+    held = _noted(self)
     try:
         lost = self._unheld_by_loss()
         if lost:
             if len(lost)>3: lost[3:] = ['…']
-            fix = 'reset_opt=True makes' if self._holds.splitter else 'give'
+            fix = 'reset_opt=True makes' if held.splitter else 'give'
             raise ValueError(f'{", ".join(lost)} of the loss function would never train, as no optimizer holds it: '
                 f'{fix} an optimizer that holds it, or freeze it by requires_grad_(False)')
-        self._holds.check(self.model)
+        held.check(self.model)
     except ValueError as e:
         if note: e.add_note(note)
         raise
@@ -1006,9 +1011,7 @@ def _check_held(self:Learner, note=None):
 @patch
 def warn_of_unheld(self:Learner):
     "Warn of parameters that require gradients by now, and are in no group of the optimizer"
-    if self._opt is None: return
-    if self._holds is None or self._holds.opts!=opts(self.opt): self._holds = HeldParams(self.opt, self.model)
-    self._holds.check(self.model, in_fit=True)
+    if self._opt is not None: _noted(self).check(self.model, in_fit=True)
 
 # %% ../../nbs/loop/05_learner.ipynb #7a40080d
 _KEPT = ('dl', 'n_iter', 'open_turn', 'data_pass', 'iter', 'bs', 'n_items', 'batch', 'source', 'xb', 'yb', 'pred',

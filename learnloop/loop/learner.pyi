@@ -912,7 +912,7 @@ class Learner(Loop):
     def forward_model(self, v: Any) -> None: ...
     @property
     def opt(self) -> Any:
-        """Torch optimizer, or a dict of them; made by `create_opt` when first read"""
+        """Torch optimizer, or dict of them: `create_opt` makes it when first read"""
     @opt.setter
     def opt(self, v: Any) -> None: ...
     @property

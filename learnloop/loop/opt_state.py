@@ -59,8 +59,7 @@ class OptState:
         learn,is_kept = self.learn,self.whole or self.opts==opts(self.learn._opt)
         for p,v in self.trains.items() if frozen else (): p.requires_grad_(v)
         if not self.whole and not self.changed(): return
-        if self.whole or not is_kept: 
-            for k,v in self._learner.items(): setattr(learn, k, v)
+        for k,v in self._learner.items() if self.whole or not is_kept else (): setattr(learn, k, v)
         if not is_kept: learn.create_opt()
         self._put_groups(is_kept)
         if self.whole: self._put_states()

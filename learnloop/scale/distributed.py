@@ -378,8 +378,8 @@ def to_fsdp(self:Learner,
             f'{", ".join(kwargs) or "arguments"}')
         return _join(self, team, engine, per_process)
     if self._opt is not None or isinstance(self.opt_func, (torch.optim.Optimizer, dict)):
-        raise RuntimeError('to_fsdp replaces the parameters, and the learner has an optimizer of the present ones: give '
-            'opt_func a class, or a function that makes an optimizer, and call to_fsdp before the first fit, and '
+        raise RuntimeError('to_fsdp replaces the parameters, and the learner has an optimizer of the present ones: '
+            'give opt_func a class, or a function that makes an optimizer, and call to_fsdp before the first fit, and '
             'before you read learn.opt (learn.opt = None drops an optimizer)')
     if kwargs.get('offload_policy') and torch.accelerator.current_accelerator() is None:
         raise ValueError('to_fsdp: offload_policy is for weights that wait on the CPU for an accelerator, and there is '

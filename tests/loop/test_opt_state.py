@@ -3,7 +3,7 @@ import copy, inspect, io, warnings
 from functools import partial
 import pytest, torch
 from hypothesis import given, strategies as st
-from learnloop import Callback, Learner, get_hypers, run_facts
+from learnloop import Callback, Learner, run_facts
 from learnloop.loop.opt_state import OptState
 from learnloop.loop.optimizer import held_params, hyper_groups, opts
 from torch import nn
