@@ -24,7 +24,8 @@ try:  # What each learner needs
     from learnloop.loop.loss import decode_preds
     from learnloop.loop.steps import StepLimit
     from learnloop.data.begin import SeededItems
-    from learnloop.loop.learner import Learner, Loop, TrainEvalCallback, before_batch_cb, default_cb
+    from learnloop.loop.learner import Learner, TrainEvalCallback, before_batch_cb, default_cb
+    from learnloop.loop.fit_checks import Checks
     from learnloop.loop.predict import FetchPredsCallback, GatherPredsCallback
     from learnloop.measure.metrics import (
         AccumMetric, AvgLoss, AvgMetric, AvgSmoothLoss, Dice, DictMetric, JaccardCoeff, LossMetric, LossMetrics,

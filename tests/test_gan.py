@@ -7,7 +7,7 @@ from learnloop import (Callback, CancelBatchException, CancelFitException, Cance
 from torch import nn
 from torch.nn import functional as F
 
-CRITIC,GEN = Phase('critic_step', inside='batch', counts=False),Phase('gen_step', inside='batch')
+CRITIC,GEN = Phase('critic_step', inside='batch'),Phase('gen_step', inside='batch')
 
 class Pair(nn.Module):
     def __init__(self):

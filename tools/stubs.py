@@ -210,6 +210,7 @@ def class_stub(node, names, extra=()):
         is_more = any(ast.unparse(d).endswith('.setter') for d in f.decorator_list)
         methods[f.name] = (f'{methods[f.name]}\n' if is_more else '') + function(f, None if is_more else as_it_runs(cls, f.name), names, m, is_method=True)
     for k,typ in attributes(node, [f for m,f in more]).items(): attrs.setdefault(k, typ)
+    for k in learner_data() if cls is Learner else (): attrs.setdefault(k, 'Any')
     for k,v in vars(cls).items():
         if isinstance(v, property): methods.setdefault(k, property_stub(k, v))
         elif k not in methods and is_set_outside(k, v): attrs.setdefault(k, 'Any')

@@ -6,7 +6,8 @@ Docs: https://learnloop.github.io/learnloop/data/checks.html.md"""
 
 # %% auto #0
 __all__ = ['elsewhere', 'did_you_mean', 'called_here', 'note_on', 'safely', 'NoAttribute', 'fold_frames', 'no_name',
-           'checked_args', 'check_whole', 'is_checkpoint', 'check_place', 'say', 'replaced']
+           'checked_args', 'check_whole', 'is_checkpoint', 'check_place', 'say', 'is_interactive', 'replaced',
+           'restored']
 
 # %% ../../nbs/data/00_checks.ipynb #29cc3da3
 import difflib, dis, inspect, os, re, sys
@@ -182,6 +183,11 @@ def say(
     "Print `s` now, in a log file, too; whoever read it may be gone, which ends no training"
     with suppress(OSError, ValueError): print(s, flush=True)
 
+# %% ../../nbs/data/00_checks.ipynb #f0510002
+def is_interactive()->bool:
+    "Tell whether this is a notebook or a prompt, which shows the value of a line by itself"
+    return hasattr(sys, 'ps1') or bool(sys.flags.interactive)
+
 # %% ../../nbs/data/00_checks.ipynb #f7d3c68f
 @contextmanager
 def replaced(
@@ -197,3 +203,15 @@ def replaced(
     finally:
         if had: setattr(o, k, old)
         else: delattr(o, k)
+
+# %% ../../nbs/data/00_checks.ipynb #4c8f57d3
+@contextmanager
+def restored(
+    o,    # Any object
+    names # Of attributes that it has
+):
+    "Restore the attributes `names` of `o` at the end of a `with` block"
+    kept = {k:getattr(o, k) for k in names}
+    try: yield
+    finally:
+        for k,v in kept.items(): setattr(o, k, v)

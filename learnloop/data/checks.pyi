@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ['elsewhere', 'did_you_mean', 'called_here', 'note_on', 'safely', 'NoAttribute', 'fold_frames', 'no_name', 'checked_args', 'check_whole', 'is_checkpoint', 'check_place', 'say', 'replaced']
+__all__ = ['elsewhere', 'did_you_mean', 'called_here', 'note_on', 'safely', 'NoAttribute', 'fold_frames', 'no_name', 'checked_args', 'check_whole', 'is_checkpoint', 'check_place', 'say', 'is_interactive', 'replaced', 'restored']
 
 elsewhere: list
 
@@ -113,6 +113,9 @@ def say(s: Any) -> Any:
     - `s`: Text
     """
 
+def is_interactive() -> bool:
+    """Tell whether this is a notebook or a prompt, which shows the value of a line by itself"""
+
 @contextmanager
 def replaced(o: Any, k: str, v: Any) -> Any:
     """Have `o.k` be `v` inside a `with` block, and as it was after it
@@ -120,4 +123,12 @@ def replaced(o: Any, k: str, v: Any) -> Any:
     - `o`: Any object
     - `k`: Name of an attribute, which it may lack
     - `v`: Its value meanwhile
+    """
+
+@contextmanager
+def restored(o: Any, names: Any) -> Any:
+    """Restore the attributes `names` of `o` at the end of a `with` block
+
+    - `o`: Any object
+    - `names`: Of attributes that it has
     """

@@ -12,13 +12,13 @@ import sys, sysconfig
 from contextlib import suppress
 from pathlib import Path
 from .storage import list_checkpoints
-from ..data.checks import safely
+from ..data.checks import is_interactive, safely
 
 # %% ../../nbs/keep/08_last_line.ipynb #b0a56a6a
 def is_script()->bool:
     "Tell whether the main program is a user's script, after which no prompt follows"
     file = getattr(sys.modules.get('__main__'), '__file__', None)
-    if file is None or hasattr(sys, 'ps1') or sys.flags.interactive: return False
+    if file is None or is_interactive(): return False
     paths = sysconfig.get_paths()
     installed = [Path(paths[k]).resolve() for k in ('stdlib','purelib','platlib','scripts')]
     return not any(Path(file).resolve().is_relative_to(p) for p in installed)

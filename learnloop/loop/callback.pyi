@@ -1,6 +1,7 @@
 # Written by `python -m tools.stubs` from `callback.py`: methods that other modules patch on are here, too
 """What listens to events: classes, functions, filters, and how they come and go"""
 
+from learnloop.loop.fit_checks import Checks
 from learnloop.loop.learner import Learner
 from learnloop.loop.learner import TrainEvalCallback
 from learnloop.measure.recorder import Recorder
@@ -40,6 +41,7 @@ class _Reader:
     bs: Any
     cbs: Any
     count: Any
+    counts_steps: Any
     created: Any
     data_pass: Any
     defaults: Any
@@ -48,6 +50,7 @@ class _Reader:
     dls: Any
     epoch: Any
     epochs_before: Any
+    eval_cbs: Any
     evaluated: Any
     events: Any
     exception: Any
@@ -59,6 +62,7 @@ class _Reader:
     iter: Any
     keeper: Any
     keeps: Any
+    last_cancels: Any
     logger: Any
     loss: Any
     loss_func: Any
@@ -73,6 +77,7 @@ class _Reader:
     model_dir: Any
     moms: Any
     moved: Any
+    muted: Any
     n_done: Any
     n_epoch: Any
     n_items: Any
@@ -120,6 +125,7 @@ class _Reader:
     y: Any
     yb: Any
     train_eval: TrainEvalCallback
+    checks: Checks
     recorder: Recorder
     progress: ProgressCallback
     def __getattr__(self, k: Any) -> Any: ...

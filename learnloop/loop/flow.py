@@ -44,13 +44,12 @@ class Phase:
         does:str='',         # Its body in a line of code, for `show_training_loop`; '' if the body is other phases
         cancel=True,         # Its exception: a `CancelException` class, a name for one, None, True for the usual name
         like:str|None=None,  # Phase whose events stand in for callbacks that know only those: `fit` for `evaluate`
-        per_batch:bool|None=None, # Does it recur with each batch, and is muted by `run_train`? None: by `inside`
-        counts:bool=True     # Do optimizer steps in it count? Not those of a critic's turn
+        per_batch:bool|None=None # Does it recur with each batch, and is muted by `run_train`? None: by `inside`
     ):
         if not re.fullmatch('[a-z][a-z0-9_]*', name):
             raise ValueError(f"phase name {name!r}: must be snake case, like 'gan_step'")
         self.name,self.inside,self.does,self.like = name,inside.split(),does,like
-        self.per_batch,self.counts,self.cancel = per_batch,counts,_cancel_class(name, cancel)
+        self.per_batch,self.cancel = per_batch,_cancel_class(name, cancel)
         self.catches = self.cancel or ()
         self.before,self.after,self.cleanup = f'before_{name}',f'after_{name}',f'cleanup_{name}'
         self.after_cancel = f'after_cancel_{name}' if self.cancel else None
@@ -201,9 +200,9 @@ class Flow:
         self.phases,self.events = {},[]
         self._inner,self._recurring,self._inside = set(),set(),{}  # What the table says of rows: see `declare`
         self._bodies = self.bodies  # found sooner
-        self._uncounted,self._deaf = [],()  # Phases whose steps don't count; callbacks that hear nothing for now
+        self.muted = ()       # Callbacks that hear nothing for now
         self.peers = Alone(self) # Whoever speaks for the other processes of the run
-        self._cancels = {}    # Phase -> the callback and the event of the last exception that it took
+        self.last_cancels = {} # Phase -> the callback and the event of the last exception that it took
         self._cleanups = []   # (depth, event, method) for each `before_x` begun: phases unwind it down to their depth
         self.version = 0      # Another one whenever somebody may hear more, or less
         self._handlers = _Handlers(self, False)
@@ -273,7 +272,6 @@ def declare(self:Flow,
         outer = [self.phases[p].before for p in o.inside if p in self.phases]
         if getattr(o, 'per_batch', None) or any(e in self._inner for e in outer): self._inner.update(o.events)
     self._inside = {nm:self._within(nm) for nm in self.phases}
-    self._uncounted = [p for p in self.phases.values() if not p.counts]
     self._changed()
     return self
 
@@ -355,11 +353,11 @@ def _plan_cleanup(flow, phase, f, who, /, **kwargs):
     if flow.open and flow.open[-1] is phase: flow._cleanups.append((len(flow.open), phase.cleanup, f))
 
 @patch
-def _can_hear(self:Flow, who, event): return event=='after_exception' or not any(who is o for o in self._deaf)
+def _can_hear(self:Flow, who, event): return event=='after_exception' or not any(who is o for o in self.muted)
 
 @patch
 def _ordered(self:Flow, event=None):
-    cbs = [o for o in self.cbs if self._can_hear(o, event)] if self._deaf else self.cbs
+    cbs = [o for o in self.cbs if self._can_hear(o, event)] if self.muted else self.cbs
     return sorted(cbs, key=lambda o: o.order)
 
 # %% ../../nbs/loop/00_flow.ipynb #fb98643e
@@ -517,7 +515,7 @@ def with_events(self:Flow,
             res = f(*args, **kwargs) if kwargs else f(*args)  # half the price
             out = self.outcome[phase] = 'done'
         except p.catches as e:
-            out,self._cancels[phase] = 'cancelled',(e.callback, e.event)
+            out,self.last_cancels[phase] = 'cancelled',(e.callback, e.event)
             self.outcome[phase] = out
             if self.peers.team: self._tell(p, e)
             if fs := self._handlers[p.after_cancel]: self._hear(fs, p.after_cancel)

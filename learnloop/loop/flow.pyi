@@ -66,7 +66,6 @@ class Phase:
     does: str
     like: str | None
     per_batch: bool | None
-    counts: bool
     cancel: Any
     catches: Any
     before: str
@@ -74,14 +73,13 @@ class Phase:
     cleanup: str
     after_cancel: Any
     events: list
-    def __init__(self, name: str, inside: str='', does: str='', cancel: Any=True, like: str | None=None, per_batch: bool | None=None, counts: bool=True) -> None:
+    def __init__(self, name: str, inside: str='', does: str='', cancel: Any=True, like: str | None=None, per_batch: bool | None=None) -> None:
         """- `name`: In snake case: `gan_step` has the events `before_gan_step`, …, `cleanup_gan_step`
         - `inside`: Names of the phases that it may run in, separated by spaces; '' for none, or any
         - `does`: Its body in a line of code, for `show_training_loop`; '' if the body is other phases
         - `cancel`: Its exception: a `CancelException` class, a name for one, None, True for the usual name
         - `like`: Phase whose events stand in for callbacks that know only those: `fit` for `evaluate`
         - `per_batch`: Does it recur with each batch, and is muted by `run_train`? None: by `inside`
-        - `counts`: Do optimizer steps in it count? Not those of a critic's turn
         """
     def __repr__(self) -> Any: ...
 
@@ -191,10 +189,9 @@ class Flow:
     _recurring: set
     _inside: dict
     _bodies: dict
-    _uncounted: list
-    _deaf: Any
+    muted: Any
     peers: Any
-    _cancels: dict
+    last_cancels: dict
     _cleanups: list
     version: int
     _handlers: Any

@@ -6,6 +6,7 @@ from learnloop.data.loaders import DataLoaders
 from learnloop.keep.checkpoint import CheckpointCallback
 from learnloop.keep.storage import Checkpoint
 from learnloop.loop.callback import Callback
+from learnloop.loop.fit_checks import Checks
 from learnloop.loop.flow import Flow
 from learnloop.loop.place import Pass
 from learnloop.loop.predict import FetchPredsCallback
@@ -14,6 +15,7 @@ from learnloop.loop.prefetch import Prefetch
 from learnloop.loop.steps import StepLimit
 from learnloop.measure.hook import ActivationStats
 from learnloop.measure.hook import HookCallback
+from learnloop.measure.hook import ModelSummary
 from learnloop.measure.recorder import Recorder
 from learnloop.measure.throughput import Throughput
 from learnloop.see.fingerprint import Fingerprint
@@ -71,198 +73,9 @@ from torch import nn
 from types import SimpleNamespace
 from typing import Any
 
-__all__ = ['Loop', 'format_value', 'print_row', 'Learner', 'TrainEvalCallback', 'default_cb', 'keeps_fits', 'before_batch_cb']
+__all__ = ['Learner', 'format_value', 'print_row', 'TrainEvalCallback', 'default_cb', 'keeps_fits', 'before_batch_cb']
 
-class Loop(Flow):
-    """The training loop: every method is a piece that a subclass may override"""
-    batch: Any
-    source: Any
-    xb: Any
-    yb: Any
-    pred: Any
-    loss_grad: Any
-    loss_parts: dict
-    iter: Any
-    bs: Any
-    n_items: Any
-    loss: Any
-    _has_loss: bool
-    open_turn: Any
-    _plain_turn: Any
-    has_stepped: bool
-    _counts_steps: bool
-    dl: Any
-    _dev: Any
-    n_iter: Any
-    _n_inp: Any
-    _targ: Any
-    train_pass: Any
-    _cancels: dict
-    _versions: list
-    rows: Any
-    bodies: Any
-    moved: Any
-    def _do_fit(self) -> Any: ...
-    def _do_epoch(self) -> Any: ...
-    def _do_epoch_train(self) -> Any: ...
-    def _do_epoch_validate(self, ds_idx: Any=1, dl: Any=None) -> Any: ...
-    def all_batches(self) -> Any:
-        """Run `one_batch` for each batch of `dl`"""
-    def one_batch(self, i: int, b: Any) -> Any:
-        """Take the batch `b` through the `batch` phase
-
-        - `i`: Its number in the pass, from 0
-        - `b`: What the loader gave
-        """
-    def _do_one_batch(self) -> Any: ...
-    def _do_turn(self) -> Any: ...
-    def train_batch(self) -> Any:  # loop/learner.py
-        """What training makes of a batch: one turn; override it for several"""
-    def ordinary_turn(self) -> Any:  # loop/learner.py
-        """Compute the loss of a turn, then go backward and step"""
-    def valid_batch(self) -> Any:  # loop/learner.py
-        """What validation makes of a batch: prediction and loss; override it for a loss of another kind"""
-    def _between(self) -> Any: ...  # loop/learner.py
-    def mk_pass(self, dl: Any) -> Pass:  # loop/learner.py
-        """Make a pass through `dl`, or what of it is for this process
-
-        - `dl`: Loader: any iterable of batches
-
-        Returns: A context manager, and an iterator of batches
-        """
-    def _fetch(self, batches: Any) -> Any: ...  # loop/learner.py
-    def drop_batch(self) -> Any:  # loop/learner.py
-        """Hold the batch no longer, and nothing that came of it"""
-    @property
-    def place(self) -> Any:  # loop/learner.py
-        """Where the fit is"""
-    @property
-    def _named(self) -> Any:  # loop/learner.py
-        """Does the model take `xb` by name? Asked at each call: a callback may have made something else of it"""
-    def _unpack(self, i: Any, b: Any) -> Any:  # loop/learner.py
-        """Have `b` as batch `i`, taken apart, on the device"""
-    def _check_targ(self, b: Any) -> Any:  # loop/learner.py
-        """Refuse a batch without targets, except for inference"""
-    def forward(self) -> Any:  # loop/learner.py
-        """Call the model on `xb`"""
-    def calc_loss(self) -> Any:  # loop/learner.py
-        """Compute the loss of the turn, or of the batch, with events: in a turn it may be computed again"""
-    def _do_loss(self) -> Any: ...  # loop/learner.py
-    def _own_loss(self) -> Any: ...  # loop/learner.py
-    def _loss(self, pred: Any, *yb: Any) -> Any: ...  # loop/learner.py
-    def _refuse_none(self) -> Any: ...  # loop/learner.py
-    def take_loss(self, res: Any, name: str | None=None) -> Any:  # loop/learner.py
-        """Have `res` as the loss: `loss_grad` with its graph, `loss` a copy of its value, scalars beside it in `loss_parts`
-
-        - `res`: What a loss function returned: see `split_loss`
-        - `name`: Of a loss that is one of several in the batch
-        """
-    @property
-    def may_have_parts(self) -> Any:  # loop/learner.py
-        """May a loss have parts? Those of torch and of learnloop have none, in a loop that nobody has changed"""
-    def turn(self, loss: Any=None, opt: str | None=None, name: str | None=None, counts: bool=True, grads: Any=None, create_graph: bool=False, retain_graph: bool=False, closure: bool | None=None) -> Any:  # loop/learner.py
-        """Take a turn in a batch: a loss, its gradients, and a step
-
-        - `loss`: Function without arguments that returns the loss, called again where need be; None for `loss_func`'s
-        - `opt`: Name of its optimizer in `learn.opt`; None for all there are
-        - `name`: What it is called; None for `opt`
-        - `counts`: Is its step one of `count.opt_steps`? Not that of a critic
-        - `grads`: Function without arguments that returns the gradients: see `take_grads`; or has added them: `ADDED`
-        - `create_graph`: Can gradients be differentiated? For optimizers of second order
-        - `retain_graph`: Is the graph needed again, by another turn?
-        - `closure`: Give the optimizer's `step` a closure? None for if it can't do without
-        """
-    def _refuse_turn(self) -> Any: ...  # loop/learner.py
-    def scale_loss(self, k: Any) -> Any:  # loop/learner.py
-        """Multiply `loss_grad`, and gradients that somebody supplies in its place, in `before_backward`
-
-        - `k`: Number, or scalar tensor
-        """
-    def take_step(self, opt: str | None=None, counts: bool=True, name: str | None=None) -> Any:  # loop/learner.py
-        """Step and drop gradients, as phases, for a turn that went backward before: the last of an accumulation
-
-        - `opt`: Name of its optimizer in `learn.opt`; None for all there are
-        - `counts`: Is it one of `count.opt_steps`?
-        - `name`: Of the turn; None for `opt`
-        """
-    def _do_grad_opt(self) -> Any: ...  # loop/learner.py
-    def backward(self) -> Any:  # loop/learner.py
-        """Add the gradients of the loss, as the phase *backward*"""
-    def _backward(self) -> Any: ...  # loop/learner.py
-    def _step(self) -> Any: ...  # loop/learner.py
-    def _zero_grad(self) -> Any: ...  # loop/learner.py
-    def _step_and_count(self, f: Any, *args: Any, **kwargs: Any) -> Any:  # loop/learner.py
-        """Run `f`, the body of *step*, then count the step and say so, whatever `f` is
-
-        - `f`: Function: the body of *step*
-        - `args`: To `f`
-        - `kwargs`: To `f`
-        """
-    def count_step(self) -> Any:  # loop/learner.py
-        """Count a step that was taken without the phase *step*, and say so"""
-    def run_together(self, f: Any, *args: Any, **kwargs: Any) -> Any:  # loop/learner.py
-        """Run `f`, the body of the innermost phase, one at which processes meet
-
-        - `f`: Function
-        - `args`: To `f`
-        - `kwargs`: To `f`
-        """
-    def _warn_of_count(self, f: Any) -> Any:  # loop/learner.py
-        """Say once that `f` counts steps by itself"""
-    def _pick(self, ds_idx: Any, dl: Any) -> Any:  # loop/learner.py
-        """The loader that is meant: None if it is the one for validation, and there is none"""
-    def use_dl(self, dl: Any) -> bool:  # loop/learner.py
-        """Have `dl` as the loader that is gone through next
-
-        - `dl`: Loader: any iterable of batches, or None
-
-        Returns: Is there one?
-        """
-    def _note_weights(self) -> Any:  # loop/learner.py
-        """Forget the last epoch of training, and note which weights this one begins with"""
-    def _warn_of_no_step(self, n: Any) -> Any:  # loop/learner.py
-        """Say that an epoch of `n` batches left the weights as they were, and who cancelled what"""
-    def _check_length(self, n: Any) -> Any: ...  # loop/learner.py
-    @property
-    def n_done(self) -> Any:
-        """Batches of the pass so far"""
-    @property
-    def resuming(self) -> Any:
-        """Is the fit on its way to the place that it goes on from?"""
-    @property
-    def turn_name(self) -> Any:
-        """Whose turn it is; None for the only one of a batch, and between turns"""
-    @property
-    def turn_key(self) -> Any:
-        """Name of the optimizer of the turn in `opt`; None for all"""
-    @property
-    def turn_opt(self) -> Any:
-        """Optimizer of the turn, or of all"""
-    @property
-    def one_turn(self) -> Any:
-        """Is a batch of training the ordinary one, of one turn?"""
-    @property
-    def turn_params(self) -> Any:
-        """Parameters that the optimizer of the turn holds, or all do, frozen ones, too: keys of a dict"""
-    @property
-    def team(self) -> Any:
-        """The processes of the run; None if this is the only one"""
-
-def format_value(v: Any) -> str:
-    """Write a value as in the table of epochs
-
-    - `v`: A number, a string, None
-
-    Returns: 6 decimals for a float, nothing for None
-    """
-
-def print_row(row: Any) -> Any:
-    """Print a row of the table of epochs
-
-    - `row`: Values of the columns
-    """
-
-class Learner(Loop):
+class Learner(Flow):
     """Loaders, model, loss and optimizer, and the loop that trains them"""
     defaults: list
     mk_keeper: Any
@@ -279,63 +92,77 @@ class Learner(Loop):
     logger: Any
     metrics: Any
     loss_func: Any
-    dl: Any
-    n_iter: Any
-    loss: Any
     _forward_model: Any
     final_record: Any
+    train_pass: Any
     n_epoch: int
     epoch: int
-    iter: int
     train_iter: int
     pct_train: float
-    bs: int
-    n_items: int
     count: Any
     keeper: Any
     start_place: Any
     epochs_before: int
-    data_pass: Any
-    train_pass: Any
     created: bool
+    has_stepped: bool
+    last_cancels: dict
+    batch: Any
+    source: Any
+    xb: Any
+    yb: Any
+    pred: Any
+    loss_grad: Any
+    loss_parts: dict
+    iter: Any
+    bs: int
+    n_items: Any
+    loss: Any
+    open_turn: Any
+    dl: Any
+    _dev: Any
+    n_iter: Any
+    _n_inp: Any
+    _targ: Any
     _device: Any
     _holds: Any
+    data_pass: Any
     training: bool
     fuser: Any
     opt_at_start: Any
-    _plain_turn: Any
     _deaf: Any
-    _guests: Any
-    _loss_call: Any
-    _shortcut: Any
-    predicting: Any
-    open_turn: Any
-    loss_parts: dict
-    outer_phases: list
     saved_hashes: Any
     _opt: Any
     _given_lr: Any
     paused: Any
-    xb: Any
-    yb: Any
-    pred: Any
     failed: Any
+    bodies: Any
+    cbs: Any
+    counts_steps: Any
+    eval_cbs: Any
+    evaluated: Any
+    events: Any
+    exception: Any
+    keeps: Any
+    mid_batch: Any
+    moved: Any
+    muted: Any
+    open: Any
+    outcome: Any
+    outer_phases: Any
+    peers: Any
+    phases: Any
     rows: Any
+    saved: Any
+    trace: Any
     valid_grad: Any
-    _has_loss: Any
-    has_stepped: Any
-    _counts_steps: Any
-    _dev: Any
-    _n_inp: Any
-    _targ: Any
+    version: Any
     _makes_opt: Any
     _first_opt: Any
-    evaluated: Any
     _known_kind: Any
-    saved: Any
     # Callbacks, while they are there
     step_limit: StepLimit
     train_eval: TrainEvalCallback
+    checks: Checks
     fetch_preds: FetchPredsCallback
     gather_preds: GatherPredsCallback
     recorder: Recorder
@@ -411,6 +238,120 @@ class Learner(Loop):
         - `moms`: Momentum at the start, the peak and the end of one-cycle schedules
         - `default_cbs`: Add `Learner.defaults`?
         """
+    def _do_fit(self) -> Any: ...
+    def _do_epoch(self) -> Any: ...
+    def _do_epoch_train(self) -> Any: ...
+    def _do_epoch_validate(self, ds_idx: Any=1, dl: Any=None) -> Any: ...
+    def all_batches(self) -> Any:
+        """Run `one_batch` for each batch of `dl`"""
+    def one_batch(self, i: int, b: Any) -> Any:
+        """Take the batch `b` through the `batch` phase
+
+        - `i`: Its number in the pass, from 0
+        - `b`: What the loader gave
+        """
+    def _do_one_batch(self) -> Any: ...
+    def _do_turn(self) -> Any: ...
+    def train_batch(self) -> Any:  # loop/learner.py
+        """What training makes of a batch: one turn; override it for several"""
+    def ordinary_turn(self) -> Any:  # loop/learner.py
+        """Compute the loss of a turn, then go backward and step"""
+    def valid_batch(self) -> Any:  # loop/learner.py
+        """What validation makes of a batch: prediction and loss; override it for a loss of another kind"""
+    def _between(self) -> Any: ...  # loop/learner.py
+    def mk_pass(self, dl: Any) -> Pass:  # loop/learner.py
+        """Make a pass through `dl`, or what of it is for this process
+
+        - `dl`: Loader: any iterable of batches
+
+        Returns: A context manager, and an iterator of batches
+        """
+    def _fetch(self, batches: Any) -> Any: ...  # loop/learner.py
+    def drop_batch(self) -> Any:  # loop/learner.py
+        """Hold the batch no longer, and nothing that came of it"""
+    @property
+    def place(self) -> Any:  # loop/learner.py
+        """Where the fit is"""
+    @property
+    def _named(self) -> Any:  # loop/learner.py
+        """Does the model take `xb` by name? Asked at each call: a callback may have made something else of it"""
+    def _unpack(self, i: Any, b: Any) -> Any:  # loop/learner.py
+        """Have `b` as batch `i`, taken apart, on the device"""
+    def forward(self) -> Any:  # loop/learner.py
+        """Call the model on `xb`"""
+    def calc_loss(self) -> Any:  # loop/learner.py
+        """Compute the loss of the turn, or of the batch, with events: in a turn it may be computed again"""
+    def _do_loss(self) -> Any: ...  # loop/learner.py
+    def _own_loss(self) -> Any: ...  # loop/learner.py
+    def _check_target(self) -> Any:  # loop/learner.py
+        """Refuse a batch without the targets that `targ` names, except for inference"""
+    def _refuse_none(self) -> Any: ...  # loop/learner.py
+    def take_loss(self, res: Any, name: str | None=None) -> Any:  # loop/learner.py
+        """Have `res` as the loss: `loss_grad` with its graph, `loss` a copy of its value, scalars beside it in `loss_parts`
+
+        - `res`: What a loss function returned: see `split_loss`
+        - `name`: Of a loss that is one of several in the batch
+        """
+    @property
+    def may_have_parts(self) -> Any:  # loop/learner.py
+        """May a loss have parts? Those of torch and of learnloop have none, in a loop that nobody has changed"""
+    def turn(self, loss: Any=None, opt: str | None=None, name: str | None=None, counts: bool=True, grads: Any=None, create_graph: bool=False, retain_graph: bool=False, closure: bool | None=None) -> Any:  # loop/learner.py
+        """Take a turn in a batch: a loss, its gradients, and a step
+
+        - `loss`: Function without arguments that returns the loss, called again where need be; None for `loss_func`'s
+        - `opt`: Name of its optimizer in `learn.opt`; None for all there are
+        - `name`: What it is called; None for `opt`
+        - `counts`: Is its step one of `count.opt_steps`? Not that of a critic
+        - `grads`: Function without arguments that returns the gradients: see `take_grads`; or has added them: `ADDED`
+        - `create_graph`: Can gradients be differentiated? For optimizers of second order
+        - `retain_graph`: Is the graph needed again, by another turn?
+        - `closure`: Give the optimizer's `step` a closure? None for if it can't do without
+        """
+    def _refuse_turn(self) -> Any: ...  # loop/learner.py
+    def scale_loss(self, k: Any) -> Any:  # loop/learner.py
+        """Multiply `loss_grad`, and gradients that somebody supplies in its place, in `before_backward`
+
+        - `k`: Number, or scalar tensor
+        """
+    def take_step(self, opt: str | None=None, counts: bool=True, name: str | None=None) -> Any:  # loop/learner.py
+        """Step and drop gradients, as phases, for a turn that went backward before: the last of an accumulation
+
+        - `opt`: Name of its optimizer in `learn.opt`; None for all there are
+        - `counts`: Is it one of `count.opt_steps`?
+        - `name`: Of the turn; None for `opt`
+        """
+    def _do_grad_opt(self) -> Any: ...  # loop/learner.py
+    def backward(self) -> Any:  # loop/learner.py
+        """Add the gradients of the loss, as the phase *backward*"""
+    def _backward(self) -> Any: ...  # loop/learner.py
+    def _step(self) -> Any: ...  # loop/learner.py
+    def _zero_grad(self) -> Any: ...  # loop/learner.py
+    def _step_and_count(self, f: Any, *args: Any, **kwargs: Any) -> Any:  # loop/learner.py
+        """Run `f`, the body of *step*, then count the step and fire `after_opt_step`
+
+        - `f`: Function: the body of *step*
+        - `args`: To `f`
+        - `kwargs`: To `f`
+        """
+    def count_step(self) -> Any:  # loop/learner.py
+        """Count a step, and fire `after_opt_step`"""
+    def _fire_step(self) -> Any: ...  # loop/learner.py
+    def run_together(self, f: Any, *args: Any, **kwargs: Any) -> Any:  # loop/learner.py
+        """Run `f`, the body of the innermost phase, one at which processes meet
+
+        - `f`: Function
+        - `args`: To `f`
+        - `kwargs`: To `f`
+        """
+    def _pick(self, ds_idx: Any, dl: Any) -> Any:  # loop/learner.py
+        """The loader that is meant: None if it is the one for validation, and there is none"""
+    def use_dl(self, dl: Any) -> bool:  # loop/learner.py
+        """Have `dl` as the loader that is gone through next
+
+        - `dl`: Loader: any iterable of batches, or None
+
+        Returns: Is there one?
+        """
     def _where(self) -> Any: ...  # loop/learner.py
     def _doing(self) -> Any: ...  # loop/learner.py
     def _tip(self, e: Any) -> Any: ...  # loop/learner.py
@@ -483,20 +424,19 @@ class Learner(Loop):
     def warn_of_unheld(self) -> Any:  # loop/learner.py
         """Warn of parameters that require gradients by now, and are in no group of the optimizer"""
     @contextmanager
-    def _as_found(self, dl: Any) -> Any:  # loop/learner.py
-        """Put back, at the end of a `with` block, what an evaluation changes"""
+    def _pushed(self, dl: Any, **own: Any) -> Any:  # loop/learner.py
+        """Give an evaluation on `dl` fields of its own inside a `with` block, and leave all else as it was"""
     @contextmanager
     def _apart(self, deaf: Any) -> Any:  # loop/learner.py
         """Have an evaluation to itself, inside a `with` block: callbacks of one around it, and `deaf`, hear nothing"""
-    def evaluate_on(self, dl: Any, cbs: Any=None, inner: bool=False, deaf: Any=(), loss: Any=None, shortcut: Any=None) -> Any:  # loop/learner.py
+    def evaluate_on(self, dl: Any, cbs: Any=None, inner: bool=False, muted: Any=(), **own: Any) -> Any:  # loop/learner.py
         """Validate on `dl`, and leave things as they were
 
         - `dl`: Loader: any iterable of batches
         - `cbs`: Callbacks for this evaluation only
         - `inner`: Skip the `evaluate` phase? For callbacks that are in a `validate` of their own
-        - `deaf`: Callbacks that hear nothing of it
-        - `loss`: Function of prediction and targets, called in place of `loss_func`: these are predictions then
-        - `shortcut`: Called with the pass, for batches that need no events; returns whether some are left
+        - `muted`: Callbacks that hear none of its events
+        - `own`: Fields of the pass that have other values meanwhile
         """
     def validate(self, ds_idx: Any=1, dl: Any=None, cbs: Any=None) -> list | None:  # loop/learner.py
         """Compute loss and metrics
@@ -632,8 +572,6 @@ class Learner(Loop):
         """
     def _is_taken(self, name: Any, cbs: Any) -> Any:  # loop/predict.py
         """Is `name` that of one of `cbs`, or of something that is here to stay? Callbacks of the evaluation around aren't"""
-    def _pred_loss(self, each: Any, pred: Any, *yb: Any) -> Any:  # loop/predict.py
-        """The loss, by `each` item if that is given; None without targets"""
     def _is_alone(self, cb: Any) -> Any:  # loop/predict.py
         """Does nobody but `cb` hear anything of a batch, but for those that only look when it is over?"""
     def _predict_all(self, cb: Any, batches: Any) -> Any:  # loop/predict.py
@@ -646,13 +584,13 @@ class Learner(Loop):
         - `lr`: Learning rate, in any form that `set_hypers` takes; with it, a schedule of `lr` ends here
         - `wd`: Weight decay, likewise; None for the learner's, or the optimizer's own
         """
-    def summary(self, batch: Any=None) -> Any:  # measure/hook.py
-        """Show the layers, with the shapes that a batch takes, and what trains them
+    def summary(self, batch: Any=None) -> ModelSummary:  # measure/hook.py
+        """Show the layers, with the shapes that a batch takes, and what trains them; a script prints it
 
         - `batch`: A batch as a loader gives it; None for the first of the training loader
+
+        Returns: What notebooks and prompts show
         """
-    def _peek(self, device: Any) -> Any:  # measure/hook.py
-        """The first batch of the training loader, on `device`"""
     def show_results(self, ds_idx: Any=1, dl: Any=None, n: int=9, show: Any=None, act: Any=None, vocab: Any=None, **kwargs: Any) -> Any:  # measure/interpret.py
         """Show inputs, predictions and targets of some items; wrong ones are marked
 
@@ -896,6 +834,33 @@ class Learner(Loop):
         Returns: The file; notebooks show a link to it
         """
     @property
+    def n_done(self) -> Any:
+        """Batches of the pass so far"""
+    @property
+    def resuming(self) -> Any:
+        """Is the fit on its way to the place that it goes on from?"""
+    @property
+    def turn_name(self) -> Any:
+        """Whose turn it is; None for the only one of a batch, and between turns"""
+    @property
+    def turn_key(self) -> Any:
+        """Name of the optimizer of the turn in `opt`; None for all"""
+    @property
+    def turn_opt(self) -> Any:
+        """Optimizer of the turn, or of all"""
+    @property
+    def one_turn(self) -> Any:
+        """Is a batch of training the ordinary one, of one turn?"""
+    @property
+    def turn_params(self) -> Any:
+        """Parameters that the optimizer of the turn holds, or all do, frozen ones, too: keys of a dict"""
+    @property
+    def team(self) -> Any:
+        """The processes of the run; None if this is the only one"""
+    @property
+    def predicting(self) -> Any:
+        """Does `get_preds` or `predict` run?"""
+    @property
     def x(self) -> Any:
         """The element of `xb`; all of it if there are several, None if there is none"""
     @x.setter
@@ -921,6 +886,20 @@ class Learner(Loop):
     @lr.setter
     def lr(self, v: Any) -> None: ...
 
+def format_value(v: Any) -> str:
+    """Write a value as in the table of epochs
+
+    - `v`: A number, a string, None
+
+    Returns: 6 decimals for a float, nothing for None
+    """
+
+def print_row(row: Any) -> Any:
+    """Print a row of the table of epochs
+
+    - `row`: Values of the columns
+    """
+
 class TrainEvalCallback(Callback):
     """Count iterations; set device and mode of the model"""
     order: int
@@ -935,7 +914,6 @@ class TrainEvalCallback(Callback):
     def before_validate(self) -> Any: ...
     def after_batch(self) -> Any: ...
     def after_epoch(self) -> Any: ...
-    def cleanup_train(self) -> Any: ...  # loop/learner.py
 
 def default_cb(cls: Any) -> Any:
     """Have every learner begin with a callback of `cls`, unless it is made with `default_cbs=False`"""

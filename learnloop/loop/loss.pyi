@@ -1,9 +1,10 @@
 # Written by `python -m tools.stubs` from `loss.py`: methods that other modules patch on are here, too
 """What it may return, its parts that learn, the loss of each item, and what predictions mean"""
 
+from contextlib import contextmanager
 from typing import Any
 
-__all__ = ['split_loss', 'named_loss', 'own_loss', 'innermost', 'EachItem', 'loss_modules', 'decode_preds', 'watched_loss']
+__all__ = ['split_loss', 'named_loss', 'own_loss', 'innermost', 'EachItem', 'loss_modules', 'decode_preds', 'watch_broadcast']
 
 def split_loss(res: Any) -> tuple:
     """Take what a loss function returned apart
@@ -64,12 +65,13 @@ def decode_preds(loss_func: Any, preds: Any, targs: Any=None, out: Any=None) -> 
     - `out`: What the model returned, if `preds` are made of it
     """
 
-def watched_loss(f: Any, pred: Any, *yb: Any, what: Any='the loss function', fix: Any=', or use a loss that does, such as MSELossFlat') -> Any:
-    """Compute a loss, or a metric, and warn if each prediction meets each target in it
+@contextmanager
+def watch_broadcast(pred: Any, yb: Any, what: Any='the loss function', fix: Any=', or use a loss that does, such as MSELossFlat', is_over: Any=...) -> Any:
+    """Warn if, inside a `with` block, a loss or a metric compares each prediction with each target
 
-    - `f`: Loss function
     - `pred`: What the model returned
     - `yb`: Targets
-    - `what`: What `f` is, for the warning
+    - `what`: What is computed, for the warning
     - `fix`: What else helps
+    - `is_over`: Function that says that it has been computed
     """

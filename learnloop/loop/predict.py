@@ -21,7 +21,7 @@ from ..data.batch import batch_like, batch_parts, describe, detuplify, split_bat
 from .callback import Callback, as_list, mk_cb
 from ..data.checks import checked_args, replaced
 from ..data.loaders import in_order, leaves
-from .learner import Learner, Loop
+from .learner import Learner
 from .loss import EachItem, decode_preds, innermost, own_loss
 from ..data.rng import preserve_rng
 
@@ -175,6 +175,10 @@ def loss_not_reduced(self:Learner):
     with replaced(self, 'loss_func', each), replaced(f, 'reduction', 'none'): yield self
 
 # %% ../../nbs/loop/06_predict.ipynb #ff3233d3
+def _with_targets(f, pred, *yb):
+    "The loss by `f`; None without targets"
+    return f(pred, *yb) if yb else None
+
 @patch
 @checked_args(to=[GatherPredsCallback.__init__])
 def get_preds(self:Learner,
@@ -194,10 +198,10 @@ def get_preds(self:Learner,
     cb = GatherPredsCallback(with_input=with_input, with_loss=with_loss, **kwargs)
     if self._is_taken(cb.name, cbs): cb.name = f'gather_{id(cb)}'
     if with_loss and f is None: raise ValueError('get_preds(with_loss=True): the learner has no loss_func')
-    deaf = [o for o in self.cbs if o.remove_on_fetch]  # trackers and recorders: nothing is measured here
-    each,shortcut = (EachItem(f), None) if with_loss else (None, partial(self._predict_all, cb))
-    loss = partial(self._pred_loss, each)
-    self.evaluate_on(in_order(dl) if reorder else dl, [cb, *cbs], inner, deaf, loss, shortcut)
+    muted = [o for o in self.cbs if o.remove_on_fetch]  # trackers and recorders: nothing is measured here
+    self.evaluate_on(in_order(dl) if reorder else dl, [cb, *cbs], inner, muted,
+        _loss_call=partial(_with_targets, EachItem(f) if with_loss else f),
+        _shortcut=None if with_loss else partial(self._predict_all, cb))
     res,i = cb.all_tensors(),int(with_input)
     out = res[i]
     if out is None:  # nothing was kept, or a callback cancelled it
@@ -349,12 +353,7 @@ class FetchPredsCallback(Callback):
 def _is_taken(self:Learner, name, cbs):
     "Is `name` that of one of `cbs`, or of something that is here to stay? Callbacks of the evaluation around aren't"
     if any(o.name==name for o in cbs): return True
-    return hasattr(self, name) and not any(getattr(self, name) is o for o in self._guests)
-
-@patch
-def _pred_loss(self:Learner, each, pred, *yb):
-    "The loss, by `each` item if that is given; None without targets"
-    return (each or self.loss_func)(pred, *yb) if yb else None
+    return hasattr(self, name) and not any(getattr(self, name) is o for o in self.eval_cbs)
 
 # %% ../../nbs/loop/06_predict.ipynb #c12a0004
 _PIECES = ('one_batch', '_do_one_batch', 'valid_batch', 'calc_loss', 'forward', 'take_loss', '_do_loss', '_fetch',
@@ -363,7 +362,7 @@ _PIECES = ('one_batch', '_do_one_batch', 'valid_batch', 'calc_loss', 'forward', 
 @patch
 def _is_alone(self:Learner, cb):
     "Does nobody but `cb` hear anything of a batch, but for those that only look when it is over?"
-    if any(getattr(type(self), k) is not getattr(Loop, k) or k in vars(self) for k in _PIECES): return False
+    if any(getattr(type(self), k) is not getattr(Learner, k) or k in vars(self) for k in _PIECES): return False
     for e in (*self.phases['fetch'].events, *self.phases['batch'].events, 'after_pred', 'after_loss'):
         for f in self._handlers[e]:
             looks = e=='after_batch' and getattr(f.__self__, 'only_looks', False)

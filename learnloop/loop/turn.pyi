@@ -5,7 +5,9 @@ from torch import Tensor
 from typing import Any
 import torch
 
-__all__ = ['ADDED', 'needs_closure', 'asks_for_closure', 'ambient_autocast', 'Closure', 'Turn', 'take_backward', 'take_grads']
+__all__ = ['LOSS_FIELDS', 'ADDED', 'needs_closure', 'asks_for_closure', 'ambient_autocast', 'Closure', 'Turn']
+
+LOSS_FIELDS: tuple
 
 ADDED: str
 
@@ -54,7 +56,7 @@ class Closure:
 
 class Turn:
     """A loss that is a function, an optimizer, and what is to become of its step"""
-    own: Any
+    learn: Any
     loss: Any
     key: Any
     name: Any
@@ -62,14 +64,14 @@ class Turn:
     create_graph: Any
     retain_graph: Any
     counts: Any
-    learn: Any
-    made_for: Any
     scale: float
     stepped: bool
-    is_plain: Any
+    rows: Any
+    denominator: Any
+    own: Any
     closure: Any
-    had: list
-    def __init__(self, learn: Any, loss: Any=None, opt: Any=None, name: Any=None, counts: Any=True, grads: Any=None, create_graph: Any=False, retain_graph: Any=False, closure: Any=None, own: Any=True) -> None:
+    _had: Any
+    def __init__(self, learn: Any, loss: Any=None, opt: Any=None, name: Any=None, counts: Any=True, grads: Any=None, create_graph: Any=False, retain_graph: Any=False, closure: Any=None) -> None:
         """- `learn`: The learner that takes it
         - `loss`: Function without arguments that returns the loss; None for `loss_func`'s
         - `opt`: Name of its optimizer in `learn.opt`; None for all there are
@@ -78,29 +80,15 @@ class Turn:
         - `grads`: Function without arguments that returns gradients
         - `create_graph`: Can gradients be differentiated?
         - `retain_graph`: Is the graph needed again, by another turn?
-        - `closure`: Give the optimizer's `step` a closure? None for if it can't do without
-        - `own`: Did somebody ask for it? Not for the only turn of an ordinary batch
+        - `closure`: Give the optimizer's `step` a closure? None: if it needs one
         """
     def __repr__(self) -> Any: ...
-    def note_grads(self) -> Any:  # loop/turn.py
-        """Note the gradients that there are: those of a window of accumulation"""
-    def put_grads_back(self) -> Any:  # loop/turn.py
-        """Drop the gradients of the turn; have those that were there before, unless they made a step"""
+    def drop_grads(self) -> Any:  # loop/turn.py
+        """Drop the gradients of a cancelled turn, and keep those of a window of accumulation, unless they made a step"""
+    def backward(self) -> Any:  # loop/turn.py
+        """Add the gradients of the loss to `.grad` of the parameters: the body of *backward*"""
+    def step(self) -> Any:  # loop/turn.py
+        """Step the optimizer: the body of *step*"""
     @property
     def opt(self) -> Any:
         """Its optimizer, which may be switched"""
-
-def take_backward(turn: Turn, loss: Tensor) -> Any:
-    """Add the gradients of `loss` to `.grad` of the parameters of `turn`
-
-    - `turn`: Whose parameters get gradients
-    - `loss`: Scalar with a graph
-    """
-
-def take_grads(turn: Turn, grads: Any, model: Any) -> Any:
-    """Add `grads`, as the turn's scale has them, to `.grad` of the parameters of `turn`
-
-    - `turn`: Whose parameters get them
-    - `grads`: A list with a tensor or None for each parameter, or each that is not frozen; or a dict, by name
-    - `model`: Whose names they are
-    """

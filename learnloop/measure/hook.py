@@ -6,8 +6,8 @@ Docs: https://learnloop.github.io/learnloop/measure/hook.html.md"""
 
 # %% auto #0
 __all__ = ['Hook', 'tensors_in', 'Hooks', 'hook_output', 'hook_outputs', 'HookCallback', 'uncompiled', 'ActivationStats',
-           'kept_buffers', 'LayerRow', 'ModelSummary', 'label_of', 'total_params', 'dummy_eval', 'model_sizes',
-           'num_features_model']
+           'summarize', 'kept_buffers', 'LayerRow', 'ModelSummary', 'label_of', 'total_params', 'dummy_eval',
+           'model_sizes', 'num_features_model']
 
 # %% ../../nbs/measure/03_hook.ipynb #3eab3b5a
 import math, sys, torch
@@ -21,10 +21,9 @@ from ..loop.callback import Callback
 from ..data.loaders import DataLoaders
 from ..data.batch import batch_map, batch_parts, by_name, describe, split_batch, to_detach, to_device
 from ..data.rng import preserve_rng
-from ..data.checks import did_you_mean
+from ..data.checks import check_whole, did_you_mean, is_interactive, say
 from ..loop.learner import Learner
 from ..loop.loss import innermost
-from ..data.checks import check_whole
 from .display import draws, pyplot
 from .table import Table
 
@@ -322,16 +321,16 @@ def color_dim(self:ActivationStats,
     return ax
 
 # %% ../../nbs/measure/03_hook.ipynb #eea791af
-@patch
-def summary(self:Learner,
-    batch=None # A batch as a loader gives it; None for the first of the training loader
-): # A `ModelSummary`, which shows itself in notebooks; `print` it elsewhere
-    "Show the layers, with the shapes that a batch takes, and what trains them"
-    model,outputs = uncompiled(self.model),{}
-    dev = next((t.device for ts in (model.parameters(), model.buffers()) for t in ts), self.device)
-    if batch is None: batch = self._peek(dev)
-    if self.peers.spreads: self.peers.gather('summary')  # all have to call the model: if one is elsewhere, it is said
-    xb,_ = split_batch(to_device(batch, dev), *(getattr(self.dls, k, None) for k in ('n_inp','targ')))
+def summarize(
+    learn:Learner, # The learner
+    batch=None # As for `learn.summary`
+)->'ModelSummary':
+    "Send a batch through the model, and describe the layers; prints nothing"
+    model,outputs = uncompiled(learn.model),{}
+    dev = next((t.device for ts in (model.parameters(), model.buffers()) for t in ts), learn.device)
+    if batch is None: batch = _first_batch(learn, dev)
+    if learn.peers.spreads: learn.peers.gather('summary')  # all have to call the model: if one is elsewhere, it is said
+    xb,_ = split_batch(to_device(batch, dev), *(getattr(learn.dls, k, None) for k in ('n_inp','targ')))
     def _see(m, inp, out): outputs.setdefault(m, Counter())[describe(out)] += 1
     with _undisturbed(model), Hooks(_layers(model), _see, detach=False):
         try: model(**xb[0]) if by_name(xb, batch) else model(*xb)
@@ -340,15 +339,24 @@ def summary(self:Learner,
             ran = f'; the last layer that ran is {last}' if last else ''
             e.add_note(f'learnloop: in learn.summary, xb {describe(xb)}{ran}')
             raise
-    return ModelSummary(self, model, xb, outputs)
+    return ModelSummary(learn, model, xb, outputs)
 
-@patch
-def _peek(self:Learner, device):
+def _first_batch(learn, device):
     "The first batch of the training loader, on `device`"
-    try: return DataLoaders(self.dls.train, device=device).one_batch()
+    try: return DataLoaders(learn.dls.train, device=device).one_batch()
     except Exception as e:
         e.add_note('learnloop: or give a batch: learn.summary(batch)')
         raise
+
+# %% ../../nbs/measure/03_hook.ipynb #eea791b0
+@patch
+def summary(self:Learner,
+    batch=None # A batch as a loader gives it; None for the first of the training loader
+)->'ModelSummary': # What notebooks and prompts show
+    "Show the layers, with the shapes that a batch takes, and what trains them; a script prints it"
+    res = summarize(self, batch)
+    if not is_interactive() and self.peers.is_first: say(res)
+    return res
 
 # %% ../../nbs/measure/03_hook.ipynb #33e808bf
 @contextmanager

@@ -9,7 +9,7 @@ from torch import nn
 from typing import Any
 import torch
 
-__all__ = ['Hook', 'tensors_in', 'Hooks', 'hook_output', 'hook_outputs', 'HookCallback', 'uncompiled', 'ActivationStats', 'kept_buffers', 'LayerRow', 'ModelSummary', 'label_of', 'total_params', 'dummy_eval', 'model_sizes', 'num_features_model']
+__all__ = ['Hook', 'tensors_in', 'Hooks', 'hook_output', 'hook_outputs', 'HookCallback', 'uncompiled', 'ActivationStats', 'summarize', 'kept_buffers', 'LayerRow', 'ModelSummary', 'label_of', 'total_params', 'dummy_eval', 'model_sizes', 'num_features_model']
 
 class Hook:
     """Have `hook_func` hear what goes through `m`, until `remove`, or in a `with` block"""
@@ -188,6 +188,13 @@ class ActivationStats(HookCallback):
         - `figsize`: Inches
         - `ax`: Axes to draw on; None for new ones
         """
+
+def summarize(learn: Learner, batch: Any=None) -> ModelSummary:
+    """Send a batch through the model, and describe the layers; prints nothing
+
+    - `learn`: The learner
+    - `batch`: As for `learn.summary`
+    """
 
 @contextmanager
 def kept_buffers(*models: Any) -> Any:

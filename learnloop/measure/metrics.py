@@ -23,7 +23,7 @@ from torch import nn
 from torch.nn import functional as F
 from ..data.batch import describe, to_concat, to_detach
 from ..data.checks import did_you_mean, note_on
-from ..loop.loss import innermost, watched_loss
+from ..loop.loss import innermost, watch_broadcast
 from .series import Scalars, Series
 
 # %% ../../nbs/measure/00_metrics.ipynb #df5d01a6
@@ -260,7 +260,7 @@ def _takes(f, n):
 def _watch(self:AvgMetric, *args):
     "Call `func` for the first time, and warn if it broadcasts predictions and targets"
     self.watched = 'once'
-    return watched_loss(self.func, *args, what=f'metric {self.name}', fix='')
+    with watch_broadcast(args[0], args[1:], f'metric {self.name}', ''): return self.func(*args)
 
 def _way_out(metric, n_targs):
     if n_targs: return '; wrap it in a function that takes those'

@@ -114,7 +114,7 @@ class Region:
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000031
 _SLOT = torch.empty(0)
-_OWN = ('one_batch','_do_one_batch','_do_turn','calc_loss','forward','_do_loss','_own_loss','_loss','take_loss',
+_OWN = ('one_batch','_do_one_batch','_do_turn','calc_loss','forward','_do_loss','_own_loss','take_loss',
     '_do_grad_opt','backward','_backward','_step','_zero_grad','with_events','__call__','_step_and_count',
     'ordinary_turn')
 
@@ -384,7 +384,7 @@ def _mk_quick(self:_Graph):
     "Make a function that takes the batch at hand, if that is like the last one; None where there is more to it"
     fuser,pure,learn = self.fuser,self.pure,self.fuser.learn
     is_plain = self.is_flat and type(pure.like) is Tensor and not (pure.parts or pure.notes or fuser.region.parts)
-    if not (is_plain and fuser.skips_turn and all(p.counts for p in learn.phases.values())): return None
+    if not (is_plain and fuser.skips_turn): return None
     call,vector,rest,written = self.call,pure.vector,[*self.kept, *self.found],self.written
     params,held,groups,n_x = [*pure.params.values()],fuser.params,fuser.opt.param_groups,self.n_x
     batch = *learn.xb,*learn.yb
@@ -476,8 +476,7 @@ def _take(self:_Graph, region):
     if not pure.whole: return self._go_on(outs)
     learn.outcome.update(_DONE)
     if learn.open_turn: learn.open_turn.stepped = True
-    if all(p.counts for p in learn.open): learn.count_step()
-    else: learn.has_stepped = True
+    learn.count_step()
     if region.after: self._tell(*_events(learn)[2:])
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00052b

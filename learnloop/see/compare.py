@@ -51,8 +51,10 @@ _PLACES = 'folder','fname','path','log_dir','logdir','filename'  # where a run w
 def _differing(settings):
     "Names of settings that aren't the same in all of the dicts `settings`; {} is of a run that tells nothing"
     told = [o for o in settings if o]
-    names = list(dict.fromkeys(k for o in told for k in o if k.split('.')[-1] not in _PLACES))
+    own = {k for o in told for k in o if k.startswith('hparams.')}
+    names = list(dict.fromkeys(k for o in told for k in o if k.split('.')[-1] not in _PLACES or k in own))
     def _differs(k):
+        if k in own: return len({repr(o.get(k)) for o in told})>1
         vals = [o[k] for o in told if k in o]
         if any(v!=vals[0] for v in vals): return True
         is_whole = [any(nm.startswith('callbacks.') for nm in o) for o in told]
@@ -142,18 +144,20 @@ def _numbers(self:Comparison):
         for k,r in o.results.items(): res.setdefault(k, []).extend([r['best'], r['last']])
     return Numbers(res)
 
+@patch
+def _metric_names(self:Comparison):
+    return sorted(dict.fromkeys(k for o in self.runs for k in o.results), key=lambda k: (k!=self.by, k!='valid_loss'))
+
 # %% ../../nbs/see/12_compare.ipynb #8f5a0017
 @patch(as_prop=True)
 def by(self:Comparison):
     "The metric that tells which run is best: `valid_loss`, unless another one was named, or there is none"
-    return self.runs.by or next((nm for nm in (o._best(None)[0] for o in self.runs) if nm), 'metric')
+    return self.runs.metric or 'metric'
 
 @patch
 def _metrics(self:Comparison):
-    of = [o.results for o in self.runs]
-    names = sorted(dict.fromkeys(k for o in of for k in o), key=lambda k: (k!=self.by, k!='valid_loss'))
+    of,names,num = [o.results for o in self.runs],self._metric_names(),self._numbers()
     if not names: return []
-    num = self._numbers()
     vals = [[v for k in names for v in _of_metric(num, k, o.get(k, {}))] for o in of]
     rows = [[nm, *o] for nm,o in zip(self._names(), vals, strict=True)]
     head = [f'{k}{what}' for k in names for what in (', best', ', at', ', last')]
@@ -162,6 +166,21 @@ def _metrics(self:Comparison):
 def _of_metric(num, k, o):
     at,unit = (o.get('epoch'), 'epoch') if o.get('epoch') is not None else (o.get('step'), 'step')
     return num.cell(k, o.get('best')),None if at is None else Cell(f'{unit} {at:,}', at),num.cell(k, o.get('last'))
+
+# %% ../../nbs/see/12_compare.ipynb #8f5a0101
+@patch
+def _groups(self:Comparison):
+    names,num,rows = self._metric_names(),self._numbers(),[]
+    for o in self.runs.groups:
+        res,row = o.results,[o.name, len(o.runs), len(o.done)]
+        for k in names:
+            def _show(v, k=k): return num.cell(k, v).text
+            for what in ('best','last'):
+                known = k in res and res[k][what]
+                row.append(Cell(o.cell(k, what, _show), known[0]) if known else None)
+        rows.append(row)
+    head = ['group', 'runs', 'done', *(f'{k}, {what}' for k in names for what in ('best','last'))]
+    return [Grid('Mean ± standard deviation of the runs that are done', head, rows, 1000, True)] if rows else []
 
 # %% ../../nbs/see/12_compare.ipynb #8f5a0018
 @patch
@@ -202,8 +221,8 @@ def page(self:Comparison)->Page:
     facts = {'Runs':len(self.runs), 'Done':sum(o.state=='done' for o in self.runs)}
     if run is not None:
         facts[f'Best {self.by}'] = self._numbers().cell(self.by, value),f'{run.name}, {run._best(self.by)[2]}'
-    sections = dict(Runs=self._overview(), Curves=self._curves(), Settings=self._settings(), Metrics=self._metrics(),
-        Callbacks=self._costs())
+    sections = dict(Runs=self._overview()+self._groups(), Curves=self._curves(), Settings=self._settings(),
+        Metrics=self._metrics(), Callbacks=self._costs())
     notes = [f'{o.name}: {w}' for o in self.runs for w in o.unread]
     if notes: sections['Not read'] = [notes]
     return Page(self.title, 'What was different, and what came of it. A click on the head of a table sorts it.', facts,

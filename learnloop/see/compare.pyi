@@ -45,10 +45,12 @@ class Comparison:
     def _names(self) -> Any: ...  # see/compare.py
     def _overview(self) -> Any: ...  # see/compare.py
     def _numbers(self) -> Any: ...  # see/compare.py
+    def _metric_names(self) -> Any: ...  # see/compare.py
     @property
     def by(self) -> Any:  # see/compare.py
         """The metric that tells which run is best: `valid_loss`, unless another one was named, or there is none"""
     def _metrics(self) -> Any: ...  # see/compare.py
+    def _groups(self) -> Any: ...  # see/compare.py
     def best(self) -> tuple:  # see/compare.py
         """Find the best run; an error if nothing declares which value is better, or if runs contradict each other
 

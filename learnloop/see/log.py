@@ -19,7 +19,7 @@ from ..loop.callback import Callback
 from ..data.checks import check_place, check_whole, say
 from ..loop.optimizer import get_hypers
 from ..measure.display import is_main_process
-from .runfile import open_run
+from .runfile import open_run, run_label, run_labels
 
 # %% ../../nbs/see/04_log.ipynb #571ca45a
 class Logger(Callback):
@@ -27,17 +27,18 @@ class Logger(Callback):
     order,run_valid,safe_in_evaluate,fit_only,writes,agrees = 51,False,True,True,True,True
     hypers,failures,now,is_point = ('lr',),(OSError,),0.,False
     patience = 10.  # no point waits longer than these seconds for its block to be full
-    _begun,_warned,_resumed = None,False,False  # None: it hasn't heard that a fit begins
+    _begun,_warned,_resumed,_run_file,_seen = None,False,False,None,0  # None: no fit has begun; steps that it has seen
     run_folder = None # Where `run.json` is written, once it has begun; None for nowhere
-    _run_file = None
-    _seen = 0  # optimizer steps that it knows of
     def __init__(self,
         # Optimizer steps between points of `loss` and `lr`: more cost more time; None for epochs and validations alone
         every_steps:int|None=None,
-        block:int=100 # Points to hand on at once: for each block, the device is waited for
+        block:int=100, # Points to hand on at once: for each block, the device is waited for
+        group:str|None=None, # Name that runs of one experiment share, such as its folds; for `runs` and `compare`
+        hparams:dict|None=None # Hyper-parameters of your own, that `compare` shows
     ):
         if every_steps is not None: check_whole('every_steps', every_steps)
         self.every_steps,self.block,self._points = every_steps,check_whole('block', block),[]
+        self.run_label = run_label(group, hparams)
         if type(self) is Logger: self.name = 'print_logger'  # `learn.logger` is what prints the table
 
     _step = property(lambda self: self.learn.count.opt_steps)
@@ -66,6 +67,7 @@ class Logger(Callback):
 @patch
 def before_fit(self:Logger):
     self._begun,self._warned,self._points = False,False,[]
+    run_labels(self.learn)  # raises if loggers contradict each other
     if self.every_steps or hasattr(self.learn, 'recorder'): return
     raise ValueError(f'{self.label} logs what the recorder records, and there is none: '
         'learn.add_cb(Recorder()), or give every_steps for loss and lr')
@@ -176,8 +178,8 @@ def cleanup_fit(self:Logger):
 class _FileLogger(Logger):
     "Rows of a file: `_size` bytes of it are ours, `_rest` is not yet in it"
     remove_on_fetch,_size,_rest = True,None,b''
-    def __init__(self, fname, append, every_steps, block):
-        super().__init__(every_steps, block)
+    def __init__(self, fname, append, *args):
+        super().__init__(*args)
         check_place('fname', fname, 'a file below learn.path', 'path')
         self.fname,self.append = fname,append
 
@@ -264,8 +266,10 @@ class CSVLogger(_FileLogger):
         fname='history.csv', # Below `learn.path`, unless it is absolute
         append:bool=False,   # Keep rows of other runs?
         every_steps:int|None=None, # Optimizer steps between rows with `loss` and `lr`; None for none of these
-        block:int=100        # Rows of steps to write at once
-    ): super().__init__(fname, append, every_steps, block)
+        block:int=100, # Rows of steps to write at once
+        group:str|None=None, # Name that runs of one experiment share, such as its folds; for `runs` and `compare`
+        hparams:dict|None=None # Hyper-parameters of your own, that `compare` shows
+    ): super().__init__(fname, append, every_steps, block, group, hparams)
 
     def _step_of(self, line, i):
         row = next(csv.reader([line.decode()]))
@@ -328,8 +332,10 @@ class JSONLogger(_FileLogger):
         fname='history.jsonl', # Below `learn.path`, unless it is absolute
         append:bool=False,     # Keep rows of other runs?
         every_steps:int|None=None, # Optimizer steps between rows with `loss` and `lr`; None for none of these
-        block:int=100          # Rows of steps to write at once
-    ): super().__init__(fname, append, every_steps, block)
+        block:int=100, # Rows of steps to write at once
+        group:str|None=None, # Name that runs of one experiment share, such as its folds; for `runs` and `compare`
+        hparams:dict|None=None # Hyper-parameters of your own, that `compare` shows
+    ): super().__init__(fname, append, every_steps, block, group, hparams)
     def _step_of(self, line, i): return int(json.loads(line)['step'])
     def log_metrics(self, metrics, step):
         row = {k:v if math.isfinite(v) else _inf(v) for k,v in metrics.items()}

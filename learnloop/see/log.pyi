@@ -24,16 +24,19 @@ class Logger(Callback):
     _begun: Any
     _warned: bool
     _resumed: bool
-    run_folder: Any
     _run_file: Any
     _seen: int
+    run_folder: Any
     every_steps: int | None
     block: Any
     _points: list
+    run_label: Any
     name: str
-    def __init__(self, every_steps: int | None=None, block: int=100) -> None:
+    def __init__(self, every_steps: int | None=None, block: int=100, group: str | None=None, hparams: dict | None=None) -> None:
         """- `every_steps`: Optimizer steps between points of `loss` and `lr`: more cost more time; None for epochs and validations alone
         - `block`: Points to hand on at once: for each block, the device is waited for
+        - `group`: Name that runs of one experiment share, such as its folds; for `runs` and `compare`
+        - `hparams`: Hyper-parameters of your own, that `compare` shows
         """
     def start(self) -> Any:
         """Begin: open what has to be open"""
@@ -81,7 +84,7 @@ class _FileLogger(Logger):
     append: Any
     _path: Any
     _resumed: Any
-    def __init__(self, fname: Any, append: Any, every_steps: Any, block: Any) -> None: ...
+    def __init__(self, fname: Any, append: Any, *args: Any) -> None: ...
     def flush(self) -> Any: ...
     def start(self) -> Any: ...
     def state_dict(self) -> Any: ...
@@ -108,11 +111,13 @@ class CSVLogger(_FileLogger):
     _starts: bytes
     _rest: Any
     _names: Any
-    def __init__(self, fname: Any='history.csv', append: bool=False, every_steps: int | None=None, block: int=100) -> None:
+    def __init__(self, fname: Any='history.csv', append: bool=False, every_steps: int | None=None, block: int=100, group: str | None=None, hparams: dict | None=None) -> None:
         """- `fname`: Below `learn.path`, unless it is absolute
         - `append`: Keep rows of other runs?
         - `every_steps`: Optimizer steps between rows with `loss` and `lr`; None for none of these
         - `block`: Rows of steps to write at once
+        - `group`: Name that runs of one experiment share, such as its folds; for `runs` and `compare`
+        - `hparams`: Hyper-parameters of your own, that `compare` shows
         """
     def _step_of(self, line: Any, i: Any) -> Any: ...
     def start(self) -> Any: ...
@@ -127,11 +132,13 @@ class JSONLogger(_FileLogger):
     """Write a JSON object in a line for each epoch, and each validation within one"""
     _head: int
     _starts: bytes
-    def __init__(self, fname: Any='history.jsonl', append: bool=False, every_steps: int | None=None, block: int=100) -> None:
+    def __init__(self, fname: Any='history.jsonl', append: bool=False, every_steps: int | None=None, block: int=100, group: str | None=None, hparams: dict | None=None) -> None:
         """- `fname`: Below `learn.path`, unless it is absolute
         - `append`: Keep rows of other runs?
         - `every_steps`: Optimizer steps between rows with `loss` and `lr`; None for none of these
         - `block`: Rows of steps to write at once
+        - `group`: Name that runs of one experiment share, such as its folds; for `runs` and `compare`
+        - `hparams`: Hyper-parameters of your own, that `compare` shows
         """
     def _step_of(self, line: Any, i: Any) -> Any: ...
     def log_metrics(self, metrics: Any, step: Any) -> Any: ...

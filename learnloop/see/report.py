@@ -19,7 +19,7 @@ from ..data.loaders import batch_len
 from ..loop.learner import Learner
 from ..data.checks import check_place, check_whole, safely
 from ..measure.display import human_time
-from ..measure.hook import ModelSummary, uncompiled
+from ..measure.hook import ModelSummary, summarize, uncompiled
 from ..measure.image import is_image, to_pil
 from ..measure.interpret import Interpretation, find_vocab
 from ..measure.metrics import LOSSES
@@ -27,7 +27,7 @@ from ..measure.recorder import Recorder
 from ..measure.about import flat_facts, run_facts
 from .chart import timeline_chart
 from .page import Grid, Numbers, Page, by_metric, el, folded, grids, shown, small_chart, to_number, write_page
-from .runfile import read_run
+from .runfile import read_run, run_labels
 from .runs import DAMAGED, Run, parsed, read_history, walk_run
 from .tensorboard import read_scalars
 from .trace import Tracer
@@ -144,7 +144,7 @@ def _grouped(rows, most=60):
 
 def _model(learn, shapes):
     model = uncompiled(learn.model)
-    seen = learn.summary() if shapes else ModelSummary(learn, model)
+    seen = summarize(learn) if shapes else ModelSummary(learn, model)
     facts = {'Class':seen.type, 'Parameters':seen.n_params, 'Of them trainable':seen.n_trainable}
     if seen.input: facts['Input'] = seen.input
     modules,groups = dict(model.named_modules()),_grouped(seen.rows)
@@ -266,12 +266,12 @@ def _cancels(tracer):
     return res or ['Nothing was cancelled.']
 
 # %% ../../nbs/see/06_report.ipynb #1a3f0131
-_TOPICS = dict(settings='Fit', numerics='Numbers and seed', model='Model', optimizer='Optimizer', data='Data',
-    callbacks='Callbacks')
+_TOPICS = dict(hparams='Your hyper-parameters', settings='Fit', numerics='Numbers and seed', model='Model',
+    optimizer='Optimizer', data='Data', callbacks='Callbacks')
 _MACHINE = dict(versions='All versions', machine='Machine')
 
 def _facts_of(learn):
-    try: return run_facts(learn)
+    try: return run_labels(learn) | run_facts(learn)
     except Exception as e: return dict(settings=dict(not_told=f'{type(e).__name__}: {e}'))  # of an odd object's `repr`
 
 def _folds(facts, topics=_TOPICS):

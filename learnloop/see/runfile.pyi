@@ -4,7 +4,7 @@
 from pathlib import Path
 from typing import Any
 
-__all__ = ['LOCK', 'is_held', 'RunFile', 'open_run', 'read_run', 'plain']
+__all__ = ['LOCK', 'is_held', 'run_label', 'run_labels', 'RunFile', 'open_run', 'read_run', 'plain']
 
 LOCK: str
 
@@ -14,6 +14,23 @@ def is_held(path: Any) -> bool | None:
     - `path`: Of a file for a lock
 
     Returns: None if that can't be found out
+    """
+
+def run_label(group: str | None=None, hparams: dict | None=None) -> dict:
+    """Check what a user says about a run
+
+    - `group`: Name that runs of one experiment share; None for a run by itself
+    - `hparams`: Hyper-parameters by name: numbers, text, bools, None, lists of these; dicts are flattened
+
+    Returns: `group` and `hparams`, as plain data
+    """
+
+def run_labels(learn: Any) -> dict:
+    """Collect what the loggers of `learn` say about the run; an error if they contradict each other
+
+    - `learn`: The learner, in a fit
+
+    Returns: `group` and `hparams`, where they were given
     """
 
 class RunFile:

@@ -5,7 +5,7 @@ from learnloop.measure.table import Table
 from pathlib import Path
 from typing import Any
 
-__all__ = ['DAMAGED', 'Runs', 'runs', 'Run', 'walk_run', 'read_history', 'parsed', 'is_metric', 'age_of']
+__all__ = ['DAMAGED', 'Runs', 'runs', 'Run', 'walk_run', 'read_history', 'parsed', 'is_metric', 'age_of', 'mean_and_std', 'RunGroup']
 
 DAMAGED: tuple
 
@@ -16,6 +16,24 @@ class Runs(list):
     head: Any
     def table(self) -> Table:
         """Make the table"""
+    @property
+    def metric(self) -> str | None:
+        """Name the metric that the runs are compared by
+
+        Returns: None if no run has one
+        """
+    @property
+    def groups(self) -> list:
+        """Collect the runs of each group
+
+        Returns: Of `RunGroup`
+        """
+    def group_table(self) -> Table | None:
+        """Make the table of the groups
+
+        Returns: None if no run has a group
+        """
+    def _tables(self) -> Any: ...
     def __repr__(self) -> Any: ...
     def _repr_markdown_(self) -> Any: ...
 
@@ -97,6 +115,12 @@ class Run:
     def seconds(self) -> Any:  # see/runs.py
         """How long it took, in all its sessions; None if nobody noted that"""
     @property
+    def group(self) -> str | None:  # see/runs.py
+        """Name that the runs of one experiment share
+
+        Returns: None for a run by itself
+        """
+    @property
     def samples_per_sec(self) -> Any:  # see/runs.py
         """Samples trained on in a second, validations and all else included; None if nobody noted that"""
     @property
@@ -159,3 +183,37 @@ def age_of(secs: float) -> str:
 
     - `secs`: Since something happened
     """
+
+def mean_and_std(vals: Any) -> tuple:
+    """Compute mean and standard deviation of a sample: divided by n-1, as `numpy.std(vals, ddof=1)`
+
+    - `vals`: Numbers, at least one
+
+    Returns: The mean; the standard deviation, None for a single number
+    """
+
+class RunGroup:
+    """Runs of one experiment, and the results of those that are done"""
+    name: str
+    runs: list
+    done: list
+    def __init__(self, name: str, runs: list) -> None:
+        """- `name`: The `group=` of their loggers
+        - `runs`: Its `Run`s
+        """
+    def __repr__(self) -> Any: ...
+    @property
+    def results(self) -> dict:
+        """Average the results; a best is None if the runs don't agree on which value is better
+
+        Returns: Metric -> `n`, how many runs have it, and `best` and `last`: of `mean_and_std`
+        """
+    def cell(self, name: str, what: str, show: Any=...) -> str:
+        """Write mean ± standard deviation; say of how many runs, if not all that are done have the metric
+
+        - `name`: Of a metric
+        - `what`: 'best' or 'last'
+        - `show`: How to write the mean
+
+        Returns: '' if it isn't known
+        """

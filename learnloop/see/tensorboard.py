@@ -9,7 +9,6 @@ __all__ = ['TensorBoardCallback', 'read_tensorboard', 'read_scalars']
 
 # %% ../../nbs/see/05_tensorboard.ipynb #b40fbeb9
 import logging, math, os, re, socket, time, torch, weakref
-from collections.abc import Mapping
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from functools import reduce
@@ -84,14 +83,15 @@ class TensorBoardCallback(_RunLog):
         norms_every_steps:int|None=None, # Optimizer steps between norms of gradients and weights; None for none
         histograms_every_steps:int|None=None, # Optimizer steps between their histograms; None for none
         graph:bool=True, # Draw the model, from its first batch?
-        hparams:dict|None=None, # Numbers and words that this run is to be compared by, besides those of the optimizer
+        hparams:dict|None=None, # Hyper-parameters of your own, to compare runs by, besides those of the optimizer
         examples:int=9, # Validation items to show with their predictions; 0 for none
         examples_every_epochs:int=1, # Epochs between examples
         show=None, # Function `show(x, y, pred)` that returns text or an image, (c,h,w) or (h,w); None for the usual
         embed=None, # Module whose outputs for validation items the projector draws, at the end of a fit
-        n_embed:int=1000 # Items to draw so
+        n_embed:int=1000, # Items to draw so
+        group:str|None=None # Name that runs of one experiment share, such as its folds; for `runs` and `compare`
     ):
-        super().__init__(check_whole('every_steps', every_steps), block)
+        super().__init__(check_whole('every_steps', every_steps), block, group, hparams)
         self.norms_every_steps,self.histograms_every_steps = norms_every_steps,histograms_every_steps
         for k in ('norms_every_steps','histograms_every_steps'):
             if getattr(self, k) is not None: check_whole(k, getattr(self, k))
@@ -100,8 +100,7 @@ class TensorBoardCallback(_RunLog):
         if unit not in ('steps','samples'): raise ValueError(f"unit is {unit!r}: it must be 'steps' or 'samples'")
         _check_kind('embed',   embed,   'a module of the model',       isinstance(embed, nn.Module))
         _check_kind('show',    show,    'a function show(x, y, pred)', callable(show))
-        _check_kind('hparams', hparams, 'a dict of numbers and words', isinstance(hparams, Mapping))
-        self.unit,self.graph,self.hparams,self.show,self.embed = unit,graph,dict(hparams or {}),show,embed
+        self.unit,self.graph,self.show,self.embed = unit,graph,show,embed
         if log_dir is not None: log_dir = check_place('log_dir', log_dir, 'a folder below learn.path', 'path')
         self.log_dir = self._dir = log_dir
         self._is_new = log_dir is None
@@ -471,11 +470,11 @@ def _check_spread(self:TensorBoardCallback):
 @patch
 def _begin_hparams(self:TensorBoardCallback):
     from tensorboard.plugins.hparams.plugin_data_pb2 import SessionStartInfo
-    learn,data = self.learn,SessionStartInfo(start_time_secs=time.time())
+    learn,data = self.learn,SessionStartInfo(start_time_secs=time.time(), group_name=self.run_label['group'] or '')
     own = dict(model=type(learn.model).__name__, optimizer=', '.join(type(o).__name__ for o in opts(learn.opt)),
         n_epoch=learn.n_epoch, bs=getattr(learn.dls.train, 'batch_size', None))
     if learn.loss_func is not None: own['loss_func'] = label_of(learn.loss_func)
-    for k,v in (own | self._at_start | self.hparams).items():
+    for k,v in (own | self._at_start | self.run_label['hparams']).items():
         if v is None or v==math.inf: continue
         if isinstance(v, bool): data.hparams[k].bool_value = v
         elif isinstance(v, Real): data.hparams[k].number_value = float(v)

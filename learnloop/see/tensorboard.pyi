@@ -45,7 +45,6 @@ class TensorBoardCallback(_RunLog):
     examples_every_epochs: Any
     unit: str
     graph: bool
-    hparams: dict
     show: Any
     embed: Any
     log_dir: Any
@@ -55,7 +54,7 @@ class TensorBoardCallback(_RunLog):
     _loaders: list
     _spent: dict
     _at_start: dict
-    def __init__(self, log_dir: Any=None, every_steps: int=10, block: int=100, unit: str='steps', norms_every_steps: int | None=None, histograms_every_steps: int | None=None, graph: bool=True, hparams: dict | None=None, examples: int=9, examples_every_epochs: int=1, show: Any=None, embed: Any=None, n_embed: int=1000) -> None:
+    def __init__(self, log_dir: Any=None, every_steps: int=10, block: int=100, unit: str='steps', norms_every_steps: int | None=None, histograms_every_steps: int | None=None, graph: bool=True, hparams: dict | None=None, examples: int=9, examples_every_epochs: int=1, show: Any=None, embed: Any=None, n_embed: int=1000, group: str | None=None) -> None:
         """- `log_dir`: Folder of this run, below `learn.path` unless it is absolute; None for a new one in `runs` there
         - `every_steps`: Optimizer steps between points of `loss` and `optimizer/…`: more points cost more time
         - `block`: Points to write at once: for each block, the device is waited for
@@ -63,12 +62,13 @@ class TensorBoardCallback(_RunLog):
         - `norms_every_steps`: Optimizer steps between norms of gradients and weights; None for none
         - `histograms_every_steps`: Optimizer steps between their histograms; None for none
         - `graph`: Draw the model, from its first batch?
-        - `hparams`: Numbers and words that this run is to be compared by, besides those of the optimizer
+        - `hparams`: Hyper-parameters of your own, to compare runs by, besides those of the optimizer
         - `examples`: Validation items to show with their predictions; 0 for none
         - `examples_every_epochs`: Epochs between examples
         - `show`: Function `show(x, y, pred)` that returns text or an image, (c,h,w) or (h,w); None for the usual
         - `embed`: Module whose outputs for validation items the projector draws, at the end of a fit
         - `n_embed`: Items to draw so
+        - `group`: Name that runs of one experiment share, such as its folds; for `runs` and `compare`
         """
     @property
     def writer(self) -> Any:  # see/tensorboard.py

@@ -21,12 +21,12 @@ from torch.nn.utils import clip_grad_value_, clip_grads_with_norm_, get_total_no
 from torch.utils.checkpoint import checkpoint
 from ..data.batch import batch_map, batch_parts, to_concat, to_detach
 from ..loop.callback import Callback, InGraph
-from ..data.checks import check_whole
+from ..data.checks import check_whole, restored
 from ..loop.flow import CancelBackwardException, CancelStepException, CancelZeroGradException
-from ..loop.learner import Learner, Loop
+from ..loop.learner import Learner
 from ..loop.optimizer import held_params, opts, zero_grad
 from ..data.rng import preserve_rng, read_rngs, write_rngs
-from ..loop.turn import ambient_autocast, needs_closure
+from ..loop.turn import LOSS_FIELDS, ambient_autocast, needs_closure
 
 # %% ../../nbs/train/03_training.ipynb #0a0df71e
 class GradientAccumulation(Callback):
@@ -243,7 +243,7 @@ def refuse_own_steps(
 ):
     "Refuse learners that go backward and step by themselves, and so tell nobody whose turn it is"
     learn = cb.learn
-    if getattr(learn._do_grad_opt, '__func__', None) is Loop._do_grad_opt: return
+    if getattr(learn._do_grad_opt, '__func__', None) is Learner._do_grad_opt: return
     raise ValueError(f'{cb.label} goes by turns, and {type(learn).__name__} overrides `_do_grad_opt`: override '
         'train_batch instead, with learn.turn(loss, opt=…) for each')
 
@@ -480,11 +480,9 @@ class MoveModulesToDeviceCallback(Callback):
 # %% ../../nbs/train/03_training.ipynb #deb11bc2
 def _repeat(learn, autocast):
     "Take the turn's loss forward and backward once more, then put back what was there of the first time"
-    first = {k:getattr(learn, k) for k in ('pred','loss','loss_grad','loss_parts')}
-    try:
+    with restored(learn, LOSS_FIELDS):
         with autocast(): learn.calc_loss()
         learn.backward()
-    finally: vars(learn).update(first)
 
 # %% ../../nbs/train/03_training.ipynb #11dad604
 class MicroBatch(Callback):

@@ -88,6 +88,6 @@ def test_a_layer_that_a_batch_replaces_is_reported_in_a_fit_of_one_epoch(how):
         if not cb.learn.training or cb.learn.iter!=1: return
         cb.learn.model[1] = nn.Linear(3, 1)
         if cancel: raise cancel
-    learn = mk_learner([Callback(before_batch=replace)], model=nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1)))
+    learn = mk_learner([Callback(before_batch=replace), Checks()], model=nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1)))
     with pytest.warns(UserWarning, match='2 parameters require gradients but are in no group, so they never train: 1.weight, 1.bias') as ws: learn.fit(1)
     assert len([w for w in ws if 'no group' in str(w.message)])==1

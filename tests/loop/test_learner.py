@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np, pytest, torch
 from helpers import LR, TRAIN, VALID, act, batches, covering, ending, listener, mk_learner, mk_model, plainly, same, weights
 from learnloop import (Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelStepException, CancelTrainException,
-    CancelZeroGradException, DataLoaders, DictMetric, FetchPredsCallback, GatherPredsCallback, Learner, Phase, TrainEvalCallback, accuracy, before_batch_cb,
+    CancelZeroGradException, Checks, DataLoaders, DictMetric, FetchPredsCallback, GatherPredsCallback, Learner, TrainEvalCallback, accuracy, before_batch_cb,
     MSELossFlat, event, on, set_hypers, trainable_params)
 from torch import nn
 from torch.nn import functional as F
@@ -296,7 +296,7 @@ def test_kinds_of_loaders(mk, n, n_iter):
 @pytest.mark.parametrize('n', [1, 5])
 def test_wrong_length_is_survived_with_a_warning(n):
     learn = mk_learner(dls=(Wrong(TRAIN, n), None))
-    with pytest.warns(UserWarning, match=f'length of {n} and gave 3'): learn.fit(1)
+    with pytest.warns(UserWarning, match=f'length of {n} and gave 3'): learn.fit(1, cbs=Checks())
     assert learn.count.batches==3
 
 def test_cancelled_epochs_do_not_warn_about_lengths():
@@ -559,7 +559,7 @@ NO_LOSS = dict(loss_func=None)
 def test_bad_input_is_refused_with_its_reason(mk, fit, error, want):
     learn = mk_learner(**mk)
     before = weights(learn.model)
-    with pytest.raises(error, match=want): learn.fit(**(fit or dict(n_epoch=1)))
+    with pytest.raises(error, match=want): learn.fit(**(fit or dict(n_epoch=1)), cbs=Checks())
     assert same(learn.model, before) and learn.count.opt_steps==0
     assert learn.open==[]
 
@@ -723,7 +723,7 @@ class Absolute(nn.Module):
 def outer(pred, targ): return ((pred-targ)**2).mean()
 COLUMN,FLAT_Y = torch.arange(8.)[:,None],torch.arange(8.)
 def one_fit(loss_func, x=COLUMN, y=FLAT_Y, model=None, n=2):
-    learn = Learner([(x, y)]*2, model or nn.Linear(1, 1), loss_func, torch.optim.SGD, lr=1e-3, default_cbs=False, cbs=TrainEvalCallback())
+    learn = Learner([(x, y)]*2, model or nn.Linear(1, 1), loss_func, torch.optim.SGD, lr=1e-3, default_cbs=False, cbs=[TrainEvalCallback(), Checks()])
     learn.fit(n)
     return learn
 
@@ -945,39 +945,26 @@ def test_point_7_what_is_raised_in_after_opt_step_finds_the_step_counted(exc):
     assert outs==[('failed' if exc is ValueError else 'cancelled', i+1) for i in range(n)]
 
 def test_point_7_turns_that_do_not_count():
-    critic = Phase('critic_step', inside='batch', counts=False)
-    class Turns(Learner, phases=[critic]):
-        def _do_grad_opt(self):
-            for _ in range(3): self.with_events('critic_step', self._critic)
-            self.with_events('step', self._step)
-            self.with_events('zero_grad', self._zero_grad)
-        def _critic(self):
-            self.with_events('backward', lambda: self.loss_grad.backward(retain_graph=True))
-            self.with_events('step', self._step)
+    class Turns(Learner):
+        def train_batch(self):
+            for _ in range(3): self.turn(counts=False, name='critic')
+            self.turn()
     heard = []
-    learn = mk_learner([listener('look', ['after_opt_step'], lambda cb, e: heard.append(cb.learn.inside('critic_step')))], cls=Turns)
+    learn = mk_learner([listener('look', ['after_opt_step'], lambda cb, e: heard.append(cb.learn.turn_name))], cls=Turns)
     learn.fit(max_steps=5)
-    assert learn.count.opt_steps==learn.count.batches==5 and heard==[False]*5
+    assert learn.count.opt_steps==learn.count.batches==5 and heard==[None]*5
 
-def test_point_7_an_override_that_counts_is_told_so_once_and_not_counted_twice():
+def test_an_override_that_counts_says_so_or_is_an_error():
     class Counts(Learner):
         def _step(self):
             self.opt.step()
-            self.count.opt_steps += self.iter!=1  # as the lesson on GANs once had it
+            self.count.opt_steps += self.iter!=1
+    with pytest.raises(ValueError, match='Counts._step changed count.opt_steps.*counts_steps = True'): mk_learner(cls=Counts).fit(1)
+    Counts.counts_steps = True
     learn,heard = mk_learner(cls=Counts),[]
-    with pytest.warns(UserWarning, match='Counts._step counts optimizer steps itself.*counts=False'):
-        learn.fit(1, cbs=listener('look', ['after_opt_step'], lambda cb, e: heard.append(cb.learn.iter)))
+    learn.fit(1, cbs=listener('look', ['after_opt_step'], lambda cb, e: heard.append(cb.learn.iter)))
     learn.fit(max_steps=4)
     assert learn.count.opt_steps==2+4 and heard==[0, 2]
-    def count(learn): learn.count.opt_steps += 1
-    class Elsewhere(Learner):
-        def _step(self):
-            self.opt.step()
-            count(self)
-    learn = mk_learner(cls=Elsewhere)
-    with pytest.warns(UserWarning, match='Elsewhere._step counts'): learn.fit(2)
-    learn.fit(1)
-    assert learn.count.opt_steps==learn.count.batches==9
 
 def test_point_7_max_steps_that_no_step_can_reach_are_told():
     class ByHand(Learner):

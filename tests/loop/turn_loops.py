@@ -99,10 +99,10 @@ def dcgan_turns(m, b):
     yield T('critic', lambda b: critic_loss(m, b[0], fake.detach()), counts=False)
     yield T('gen', lambda b: gen_loss(m, fake))
 
-class OwnPhases(Learner, phases=[Phase('critic_step', inside='batch', counts=False), Phase('gen_step', inside='batch')]):
+class OwnPhases(Learner, phases=[Phase('critic_step', inside='batch'), Phase('gen_step', inside='batch')]):
     @in_phase('critic_step')
     def train_critic(self):
-        self.turn(lambda: critic_loss(self.model, self.x, self.model.gen(noise(self.bs)).detach()), opt='critic')
+        self.turn(lambda: critic_loss(self.model, self.x, self.model.gen(noise(self.bs)).detach()), opt='critic', counts=False)
     @in_phase('gen_step')
     def train_gen(self): self.turn(lambda: gen_loss(self.model, self.model.gen(noise(self.bs))), opt='gen')
     def train_batch(self):

@@ -1,5 +1,5 @@
 "Hooks hear what goes through modules and are gone whatever happens; a summary shows what is there, and leaves no trace"
-import gc, math, random, weakref
+import gc, math, os, random, subprocess, sys, weakref
 from collections import namedtuple
 from copy import deepcopy
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from learnloop.data.loaders import DataLoaders
 from learnloop.data.rng import preserve_rng
 from learnloop.loop.flow import CancelBatchException, CancelFitException, CancelStepException
 from learnloop.measure.hook import (ActivationStats, Hook, HookCallback, Hooks, dummy_eval, hook_output, hook_outputs, model_sizes,
-    num_features_model, total_params)
+    num_features_model, summarize, total_params)
 from learnloop.loop.learner import Learner, TrainEvalCallback
 
 def data(n=8): return TensorDataset(torch.randn(n, 1, 6, 6), torch.randint(0, 3, (n,)))
@@ -674,3 +674,23 @@ def test_gradient_statistics():
     learn = fit(stats, 0)
     learn.fit(1, cbs=Callback(after_pred=lambda o: o.pred.register_hook(lambda g: grads.append(g))))
     torch.testing.assert_close(stats.layer_stats('2')[1], torch.stack([o.std() for o in grads]))
+
+# ---- summary prints where nothing else shows it
+
+@pytest.mark.parametrize('ps1', [None, '>>> ', 'In : '])
+def test_a_script_prints_the_summary_and_a_prompt_shows_it(ps1, monkeypatch, capsys, tmp_path):
+    if ps1 is None: monkeypatch.delattr(sys, 'ps1', raising=False)
+    else: monkeypatch.setattr(sys, 'ps1', ps1, raising=False)
+    learn = mk_learn()
+    res = learn.summary()
+    assert capsys.readouterr().out==(f'{res}\n' if ps1 is None else '') and res.n_params
+    summarize(learn)
+    learn.report(tmp_path/'report.html')
+    assert capsys.readouterr().out==''
+
+@pytest.mark.parametrize('args', [['train.py'], ['-c', 'import train'], ['-m', 'train']], ids=str)
+def test_each_way_to_run_a_script_prints_the_summary_once(args, tmp_path):
+    (tmp_path/'train.py').write_text('from learnloop.app.synth import synth_learner\nsynth_learner().summary()\n')
+    env = os.environ | dict(PYTHONPATH=os.pathsep.join(filter(None, (os.getcwd(), os.environ.get('PYTHONPATH')))))
+    res = subprocess.run([sys.executable, *args], cwd=tmp_path, capture_output=True, text=True, timeout=120, env=env)
+    assert res.returncode==0 and res.stdout.count('2 parameters')==1, res.stdout+res.stderr

@@ -187,7 +187,7 @@ def test_bad_values(kw):
     with pytest.raises(ValueError, match=f'{[*kw][0]} is {[*kw.values()][0]}: it must be a whole number'): TensorBoardCallback(**kw)
 
 @pytest.mark.parametrize('kw,rule', [(dict(embed='body'), 'a module of the model'), (dict(show=3), r'a function show\(x, y, pred\)'),
-    (dict(hparams=[1]), 'a dict of numbers and words')], ids=str)
+    (dict(hparams=[1]), 'a dict, such as')], ids=str)
 def test_bad_types(kw, rule):
     with pytest.raises(TypeError, match=f'{[*kw][0]} is .*: it must be {rule}'): TensorBoardCallback(**kw)
 
@@ -442,8 +442,14 @@ def test_hparams_are_in_the_run_itself(tmp_path):
     learn.fit_one_cycle(2, .2, wd=.01)
     got = hparams(tmp_path)
     assert got.pop('lr')==approx(.2), 'the highest, not the one that the schedule begins with'
-    assert got==dict(width=3., kind='a', deep=True, sizes='(1, 2)', model='Linear', loss_func='mse_loss', optimizer='SGD', n_epoch=2., wd=.01, mom=.9)
+    assert got==dict(width=3., kind='a', deep=True, sizes='[1, 2]', model='Linear', loss_func='mse_loss', optimizer='SGD', n_epoch=2., wd=.01, mom=.9)
     assert metadata.SESSION_END_INFO_TAG in log(tmp_path).Tags()['tensors'] and [o.name for o in tmp_path.iterdir() if o.is_dir()]==['valid']
+
+def test_runs_of_a_group_are_one_in_the_table_of_hparams(tmp_path):
+    for kw,want in ((dict(group='folds'), 'folds'), ({}, '')):
+        learner(TensorBoardCallback(tmp_path/want/'x', **kw)).fit(1)
+        meta = log(tmp_path/want/'x').SummaryMetadata(metadata.SESSION_START_INFO_TAG)
+        assert plugin_data_pb2.HParamsPluginData.FromString(meta.plugin_data.content).session_start_info.group_name==want
 
 def test_hparams_of_groups_and_of_a_run_that_failed(tmp_path):
     learn = learner(TensorBoardCallback(tmp_path), [Callback(after_batch=lambda cb: fail())], splitter=lambda m: [[m.weight], [m.bias]])

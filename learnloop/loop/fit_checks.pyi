@@ -1,0 +1,33 @@
+# Written by `python -m tools.stubs` from `fit_checks.py`: methods that other modules patch on are here, too
+"""What looks right and isn't: an epoch without an optimizer step, a loader of the wrong length, parameters that never train"""
+
+from learnloop.loop.callback import Callback
+from typing import Any
+
+__all__ = ['Checks']
+
+class Checks(Callback):
+    """Warn of epochs that train nothing, loaders of the wrong length, and parameters that no optimizer holds"""
+    order: int
+    only_looks: bool
+    agrees: bool
+    safe_in_evaluate: bool
+    fit_only: bool
+    has_seen_loss: bool
+    _begins: bool
+    _versions: Any
+    _known: Any
+    def before_fit(self) -> Any: ...
+    def before_evaluate(self) -> Any: ...
+    def before_epoch(self) -> Any: ...
+    def before_train(self) -> Any: ...
+    def after_train(self) -> Any: ...
+    def cleanup_train(self) -> Any: ...
+    def after_validate(self) -> Any: ...
+    def cleanup_fit(self) -> Any: ...
+    def cleanup_evaluate(self) -> Any: ...
+    def _now(self) -> Any: ...
+    def _check_length(self, n: Any) -> Any: ...  # loop/fit_checks.py
+    def _warn_of_no_step(self, n: Any) -> Any:  # loop/fit_checks.py
+        """Warn that an epoch of `n` batches left the weights as they were, and name who cancelled what"""
+    def _look_at_loss(self) -> Any: ...  # loop/fit_checks.py
