@@ -660,7 +660,7 @@ def _get_opt(self):
             try: self.create_opt()
             # Python would report the attribute `opt` as missing
             except AttributeError as e: raise RuntimeError(f'learn.opt: create_opt failed with {e!r}') from e
-        if self._opt is None: raise RuntimeError(f'{type(self).__name__}.create_opt made no optimizer: it must set opt')
+        if self._opt is None: raise RuntimeError(f'{type(self).__name__}.create_opt must set opt, and made none')
     return self._opt
 def _set_opt(self, v):
     if v is not None and not is_opt(v):
@@ -669,6 +669,7 @@ def _set_opt(self, v):
 Learner._opt,Learner._makes_opt = None,False
 Learner.opt = property(_get_opt, _set_opt, doc='Torch optimizer, or dict of them: `create_opt` makes it when first read')
 
+# %% ../../nbs/loop/05_learner.ipynb #fc21c781
 def _made_by(learn): return learn.opt_func,learn.splitter,learn.wd_bn_bias
 def _made_opt(learn):
     "What is noted of the optimizer if the learner made it, else None"

@@ -127,7 +127,7 @@ def test_create_opt_may_be_overridden(cls):
     assert type(mk_learner(SGD, cls).opt) is SGD and type(fit(mk_learner(SGD, cls)).opt) is SGD
 
 def test_an_override_that_makes_none_is_named():
-    with pytest.raises(RuntimeError, match='Forgets.create_opt made no optimizer'): mk_learner(cls=Forgets).opt  # noqa: B018
+    with pytest.raises(RuntimeError, match='Forgets.create_opt must set opt'): mk_learner(cls=Forgets).opt  # noqa: B018
 
 def heads(m): return [[*m[0].parameters()], [*m[2].parameters()]]
 
