@@ -667,7 +667,7 @@ def _set_opt(self, v):
         raise TypeError(f'learn.opt was set to {v!r}: it must be a torch optimizer, a dict of them by name, or None')
     self._opt = v
 Learner._opt,Learner._makes_opt = None,False
-Learner.opt = property(_get_opt, _set_opt, doc='Torch optimizer, or dict of them: `create_opt` makes it when first read')
+Learner.opt = property(_get_opt, _set_opt, doc='Torch optimizer, or dict of them; made when first read')
 
 # %% ../../nbs/loop/05_learner.ipynb #fc21c781
 def _made_by(learn): return learn.opt_func,learn.splitter,learn.wd_bn_bias

@@ -877,7 +877,7 @@ class Learner(Flow):
     def forward_model(self, v: Any) -> None: ...
     @property
     def opt(self) -> Any:
-        """Torch optimizer, or dict of them: `create_opt` makes it when first read"""
+        """Torch optimizer, or dict of them; made when first read"""
     @opt.setter
     def opt(self, v: Any) -> None: ...
     @property
