@@ -61,7 +61,7 @@ def _bf16(): return [MixedPrecision('bf16')]
 
 class SaveInside(Callback):
     "Saves after every fourth batch: most often inside an accumulation window"
-    only_looks = agrees = True
+    read_only = rank_invariant = True
     def between_batches(self):
         if self.learn.count.batches%4==1: self.learn.checkpoint.save()
 def _windows(): return [*_clipped(), *_averaged(), SaveInside()]

@@ -105,7 +105,7 @@ def losses_and_weights(name, seed, n, options=None, scale=1.):
     from learnloop import Callback
     work,losses = WORKS[name],[]
     class Losses(Callback):
-        only_looks = True
+        read_only = True
         def after_batch(self): losses.append(self.learn.loss.item())
     model = new_model(work, seed)
     with torch.no_grad(): [p.mul_(scale) for p in model.parameters()]

@@ -9,7 +9,7 @@
   optimizer, the loop. "fit ms" is what it costs beyond its steps. "= raw" compares the weights.
 - **scaling**: a step of learnloop and of `raw`, by 1, 2 and 4 processes.
 - **meetings**: one of `learn.team`, beside the collectives that it is made of, for 2 and 4 processes; what they send, by the counters of the loopback.
-- **callbacks**: what a callback costs that does nothing, isn't marked by `agrees`, and hears one event.
+- **callbacks**: what a callback costs that does nothing, isn't marked by `rank_invariant`, and hears one event.
 - **files**: a checkpoint saved and resumed by 1, 2 and 4 processes.
 - On paper, after the meetings: messages and bytes a step for up to 1,024 ranks, by the formulas of `paper`, with the latency that was measured here.
 

@@ -19,7 +19,7 @@ HEAD = '# Written by `python -m tools.stubs` from {}: methods that other modules
 KEPT = 'property','staticmethod','classmethod','contextmanager'  # decorators that say what a call is like
 # What the source doesn't tell, or tells too narrowly: a model has attributes of its own, a loss function any arguments
 TYPES = {  # chkstyle: ignore-node
-    ('_Reader', 'learn'):Learner, ('Callback', 'order'):float, ('Learner', 'dls'):DataLoaders, ('Learner', 'n_epoch'):int,
+    ('_Reader', 'learn'):Learner, ('_Declares', 'order'):float, ('Learner', 'dls'):DataLoaders, ('Learner', 'n_epoch'):int,
     ('Loop', 'epoch'):int, ('Learner', 'bs'):int}
 FREE = 'model','forward_model','opt','loss','loss_func','metrics'
 

@@ -132,8 +132,8 @@ class Adapter(Callback):
     Trainer,parts = Facade,{}  # The stand-in for the trainer; of `module:Class` functions of it, for `coverage`
     by_flags = False  # Do its callbacks stop the loop by what they set, never by an exception?
     for_first = ()    # Classes of the system that write files, and know nothing of other processes
-    loads_last = False # Is its state taken up when model, optimizer and the other callbacks have theirs?
     remove_on_fetch = safe_in_evaluate = writes = True  # predictions are none of its business, and it may write files
+    answered = None   # Method that takes a hook and what it returned
     _found = None,{}
 
     def __init__(self,
@@ -415,7 +415,7 @@ def agreed(self:Adapter,
     every = [n for *_,n in team.meet('flags of callbacks', number=bits)]
     return [any(n>>i&1 for n in every) for i in range(len(flags))]
 
-Adapter.agrees = property(lambda self: inspect.getattr_static(self.foreign, 'agrees', self.by_flags),
+Adapter.rank_invariant = property(lambda self: inspect.getattr_static(self.foreign, 'rank_invariant', self.by_flags),
     doc='Does it cancel in all processes alike, if at all?')
 
 # %% ../../nbs/interop/00_core.ipynb #ede13b93
@@ -453,11 +453,10 @@ def _cached(self:Adapter, find, key):
 def _handler(self:Adapter, h):
     f,learn,skipped = getattr(self.foreign, h.name),self.learn,None if h.evaluate else self.learn.phases['evaluate']
     name,args,kwargs,when = h.name,h.args,h.kwargs,h.when
-    answered = self.answered if hasattr(type(self), 'answered') else None
     def _hook(self, **_):
         if (skipped and skipped in learn.open) or (when and not when(self)): return
         res = self._call(name, f, args(self) if args else (), kwargs(self) if kwargs else {})
-        if answered: answered(h, res)
+        if self.answered: self.answered(h, res)
     return MethodType(_hook, self)
 
 # %% ../../nbs/interop/00_core.ipynb #05e02722

@@ -89,17 +89,17 @@ class Adapter(Callback):
     parts: dict
     by_flags: bool
     for_first: Any
-    loads_last: bool
     remove_on_fetch: bool
     safe_in_evaluate: bool
     writes: bool
+    answered: Any
     _found: Any
     foreign: Any
     trainer: Any
     name: str
     _numbered: Any
     order: Any
-    agrees: Any
+    rank_invariant: Any
     def __init__(self, callback: Any, order: Any=None, name: str | None=None) -> None:
         """- `callback`: The foreign callback
         - `order`: Its place among ours; None for the system's

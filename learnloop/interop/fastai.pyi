@@ -26,7 +26,7 @@ event: Events
 class Callback:
     """Listens to fastai's events: has what fastai's `Callback` has, for code that was written for that"""
     learn: Any
-    order: float
+    order: int
     run: bool
     run_train: bool
     run_valid: bool

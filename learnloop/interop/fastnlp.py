@@ -644,7 +644,7 @@ _parts = {'fastNLP.core.controllers.trainer:Trainer':lambda o: o,
 
 class FastNLP(_Saves):
     "Runs callbacks and functions that were written for fastNLP's Trainer"
-    system,bases,Trainer,order,hooks,parts,loads_last = 'fastNLP',('Callback','_Hooks'),Trainer,52,_hooks,_parts,True
+    system,bases,Trainer,order,hooks,parts = 'fastNLP',('Callback','_Hooks'),Trainer,52,_hooks,_parts
     def __init__(self,
         callback,   # A callback of fastNLP, or a function decorated by `on`
         order=None, # Its place among ours; None for 52, after the recorder

@@ -330,7 +330,6 @@ class FastNLP(_Saves):
     order: int
     hooks: Any
     parts: Any
-    loads_last: bool
     _given: str | None
     _monitor: Any
     _filters: dict

@@ -29,8 +29,8 @@ from ..measure.metrics import check_better, need_better, undeclared
 # %% ../../nbs/keep/05_checkpoint.ipynb #78a8aeb1
 class CheckpointCallback(Callback):
     "Save checkpoints of the whole state in `folder`, and delete those that needn't be kept"
-    order,writes,only_looks,safe_in_evaluate,remove_on_fetch,fit_only = inf,True,True,True,True,True
-    agrees = True
+    order,writes,read_only,remove_on_fetch,fit_only = inf,True,True,True,True
+    rank_invariant = True
     @checked_args
     def __init__(self,
         folder, # Of this run alone; made if need be

@@ -11,11 +11,10 @@ class CheckpointCallback(Callback):
     """Save checkpoints of the whole state in `folder`, and delete those that needn't be kept"""
     order: Any
     writes: bool
-    only_looks: bool
-    safe_in_evaluate: bool
+    read_only: bool
     remove_on_fetch: bool
     fit_only: bool
-    agrees: bool
+    rank_invariant: bool
     folder: Any
     every_steps: int | None
     every_epochs: int | None

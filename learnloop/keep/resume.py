@@ -440,7 +440,7 @@ def _why_inexact(self:FitKeeper, ranks, rngs):
     if any(map(_drew, rngs[1:])) or len(ranks)==1 and _drops(learn.model): yield 'random numbers in the model differ'
     at = [o for own in ranks for o,*_ in own]
     named = {o[1] for o in at if o[0]=='callbacks'}
-    first = [o.label for o in learn.cbs if o.name in named and not (o.only_looks or o.agrees)]
+    first = [o.label for o in learn.cbs if o.name in named and not (o.read_only or o.rank_invariant)]
     for k,keys in (('the loss function', ['loss']), ('the model', ['model', 'buffers'])):
         if any(o[0] in keys for o in at): first.insert(0, f'buffers of {k}')
     if first: yield f'the state of {", ".join(first)} is that of the first process'
@@ -666,7 +666,7 @@ def _keep_state(self:FitKeeper):
 
 class _Pauses(Callback):
     "Keeps what `resume` needs when an exception passes"
-    order,safe_in_evaluate,remove_on_fetch,agrees = -inf,True,True,True
+    order,remove_on_fetch,rank_invariant = -inf,True,True
     def after_exception(self):
         learn = self.learn
         if learn.inside('fit') and learn.keeper.args is not None: learn.keeper._pause()

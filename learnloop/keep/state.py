@@ -95,7 +95,7 @@ def capture(self:Checkpointer,
     else:
         state['hypers'] = [[{k:v for k,v in g.items() if k!='params'} for g in o.param_groups] for o in opts(learn.opt)]
     for o in learn.cbs:
-        if hasattr(type(o), 'use_live_weights'): o.use_live_weights(state)
+        if o.use_live_weights: o.use_live_weights(state)
     own = self._gather_own(state) if shared and learn.team else {}
     if shared and learn.peers.spreads: state = whole(state) if together else take_shards(state)
     if 'shards' in own: own['shards'] = state.get('shards', {}) | own['shards']
@@ -109,14 +109,14 @@ def put_together(self:Checkpointer):
     if peers.team is None or peers.broken: return
     peers.gather('state')  # all of them are about to capture it
     for o in self.learn.cbs:
-        if hasattr(type(o), 'together'): o.together()
+        if o.together: o.together()
 
 @patch
 def _may_differ(self:Checkpointer, state):
     "Select from `state` all that a process may have for itself: not weights, the optimizer and the history"
     learn,unwrap = self.learn,unwrapper(self.learn.model)
     params = {unwrap(n) for n,_ in learn.model.named_parameters(remove_duplicate=False)}
-    joint = {o.name for o in learn.cbs if hasattr(type(o), 'together')}
+    joint = {o.name for o in learn.cbs if o.together}
     return {k:v for k,v in state.items() if k not in ('config','opt')} | dict(
         model={k:v for k,v in state['model'].items() if k not in params},
         callbacks={k:v for k,v in state['callbacks'].items() if k not in joint})
@@ -206,8 +206,8 @@ def _in_sight(self:Checkpointer):
     log = list(learn.recorder.log) if hasattr(learn, 'recorder') else []
     seen = {k:getattr(learn, k) for k in _last} | dict(dl=dl, loss=loss, outcome=outcome, log=log)
     if seen['final_record']: seen['final_record'] = [*seen['final_record']]  # scores are no plain data
-    scheduled = [o.puts_back for o in learn.cbs if hasattr(type(o), 'puts_back')]
-    return dict(seen=seen, after={k:v for o in scheduled for k,v in o.items()})
+    scheduled = [(k, v) for o in learn.cbs for k,v in o.in_charge_of.items()]
+    return dict(seen=seen, after={k:v for k,v in scheduled if v is not None and '.' not in k})
 
 # %% ../../nbs/keep/03_state.ipynb #3f37eaa7
 def kind_of_loader(
@@ -224,7 +224,7 @@ def mk_config(self:Checkpointer)->dict: # Plain data
     learn = self.learn
     dl,hypers = learn.dls.train,get_hypers(learn.opt)
     limit = next((o for o in learn.cbs if isinstance(o, StepLimit)), None)
-    cbs = [o for o in learn.cbs if type(o).__name__[0]!='_' and not o.only_looks]
+    cbs = [o for o in learn.cbs if type(o).__name__[0]!='_' and not o.read_only]
     loss = learn.loss_func
     res = dict(optimizer=[type(o).__name__ for o in opts(learn.opt)], callbacks=sorted(o.name for o in cbs),
         loader=kind_of_loader(dl), train_batches=batch_len(dl),
@@ -235,7 +235,7 @@ def mk_config(self:Checkpointer)->dict: # Plain data
         metrics=[m.name for m in mk_metrics(learn.metrics)], loss_func=getattr(loss, '__name__', type(loss).__name__),
         max_steps=limit and limit.max_steps, steps_per_epoch=limit and limit.steps_per_epoch)
     res |= {k:[g.get(k) for g in hypers] for k in hypers[0]}
-    if not any(getattr(type(o), 'freezes', False) for o in learn.cbs):
+    if not any('frozen' in o.in_charge_of for o in learn.cbs):
         res['frozen'] = [n for p,n in param_names(learn.model).items() if not p.requires_grad]
     if any(o.needs_length for o in learn.cbs): res['n_epoch'] = learn.n_epoch
     if getattr(dl, 'is_several', False): res['parts'] = dl.facts()
@@ -377,8 +377,7 @@ def check(self:Checkpointer,
     state_for(learn.model, s['model'], where)
     if loss is not None: state_for(loss, s['loss'], f'the loss function of {where}')
     for o in learn.cbs:
-        schema = getattr(type(o), 'state_schema', {'*':...})
-        if o.name in s['callbacks']: _refuse(p, s['callbacks'][o.name], schema, f'callbacks.{o.name}')
+        if o.name in s['callbacks']: _refuse(p, s['callbacks'][o.name], o.state_schema, f'callbacks.{o.name}')
     unwrap = unwrapper(learn.model)
     for what,ours in (('grads', _all_params(learn)), ('buffers', {unwrap(n):b for n,b in learn.model.named_buffers()})):
         for n,t in ours.items():
@@ -461,7 +460,7 @@ def restore(self:Checkpointer,
 def _load_cbs(self:Checkpointer, origin, undo, last=False):
     there,states = origin.state['config']['callbacks'],origin.state['callbacks']
     for o in self.learn.cbs:
-        if getattr(type(o), 'loads_last', False)!=last: continue
+        if (o.foreign is not None)!=last: continue  # foreign callbacks may look at the model when they load
         if not (o.name in states or origin.args and o.calls or o.name in there and o.state_dict()): continue
         undo.callback(vars(o).update, {k:v for k,v in vars(o).items() if k=='_loaded'})
         undo.push(partial(_reload, o, deepcopy(o.state_dict())))

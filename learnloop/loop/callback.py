@@ -133,26 +133,38 @@ class _Named(_Reader):
         doc='What it is called in messages')
     def __repr__(self): return self.label
 
+# %% ../../nbs/loop/01_callback.ipynb #f1a90002
+class _Declares(_Named):
+    "What a callback declares of itself, with defaults that hold for any callback"
+    order = 0                 # Its place among the callbacks that hear an event: lower runs first
+    run = True                # Does it hear events? A fit or evaluation restores it at its end
+    run_train = True          # Does it hear events inside batches of training?
+    run_valid = True          # Does it hear events inside batches of validation?
+    read_only = False         # Is training the same without it? Then a run may be resumed with it or without
+    rank_invariant = False    # Does it cancel in all processes alike, if at all? Then they need not synchronize for it
+    fit_only = False          # Are evaluations none of its business? Then `before_fit` doesn't stand in there
+    safe_in_evaluate = False  # Does an evaluation leave its state alone? Then it is neither copied nor restored
+    remove_on_fetch = False   # Does it hear no event of `get_preds`?
+    writes = False            # Does it write files? Then trial runs, such as `FastDevRun`, mute it
+    handles_nan = False       # Does it act on a loss that isn't finite? Then the recorder doesn't warn
+    needs_length = False      # Does it depend on how long the fit is? Then a resumed run must keep its `n_epoch`
+    owns = ()                 # Names of the hyper-parameters that it sets, and no other callback may set
+    in_charge_of = {}         # What it sets again and again in this fit, each with the value to restore, or None
+    epoch_columns = ()        # Its own columns in the table of epochs, whose values it puts into `recorder.row`
+    provides = ()             # Names that it gives `recorder.record`; as a dict, with which value is better
+    state_schema = {'*':...}  # What `state_dict` may have, checked before a checkpoint is loaded: see `misfit`
+    # Optional methods, None where a class has none
+    opt_switched = None       # Called with the names of the hyper-parameters given, when `switch_opt` made an optimizer
+    wrap_handler = None       # Called with a callback, an event and its handler: returns what is called in its place
+    take_ahead = None         # Called with a `Pass` and its iterator: returns an iterator that makes batches ahead
+    use_live_weights = None   # Called with the state of a checkpoint: puts the trained weights in place of others
+    together = None           # Called in all processes before a checkpoint: makes the state that of the run
+
 # %% ../../nbs/loop/01_callback.ipynb #6674180e
-class Callback(_Named):
+class Callback(_Declares):
     "Listens to the events of a learner: subclass it, or give functions by event: `Callback(after_batch=f)`"
-    order,run,run_train,run_valid = 0,True,True,True
-    safe_in_evaluate = False  # Does an evaluation leave its state alone? Then that needn't be copied and put back
-    remove_on_fetch = False   # Does it hear nothing of `get_preds`?
-    writes = False            # Does it write files?
-    only_looks = False        # Is training the same without it? Then a run may go on with it or without
-    agrees = False            # Does it cancel in all processes of a run alike, if at all? Then they needn't meet
-    fit_only = False          # Is it for fits alone? Then its `before_fit` doesn't stand in for `before_evaluate`
-    own_evaluation_only = False # Does it hear nothing of evaluations that begin while it is there?
-    handles_nan = False       # Does it act on a loss that is infinite or NaN? Then the recorder warns of none
-    needs_length = False      # Does what it does depend on how long the fit is? Then a run keeps its `n_epoch`
-    owns = ()                 # Names of the hyper-parameters that it sets: no other callback may
-    in_charge_of = ()         # Those that it sets repeatedly in this fit, so that no other value lasts
-    foreign = None            # The callback of another system that it stands for
-    maker = None              # Function that makes another one like it, for the next learner that it is given to
-    like = None               # The one that it was made after
-    epoch_columns = ()        # Columns of its own in the table of epochs, whose values it puts into `recorder.row`
-    provides = ()             # Names of what it gives to `recorder.record`, or a dict of them: which value is better
+    foreign = None  # The callback of another system that it adapts
+    _copy_of = None # The callback that it is a copy of; itself: each further learner gets a copy
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -299,11 +311,9 @@ def _enters(self:Callback, flow): "Called just before its name is looked at, and
 makers = []  # Functions that make a callback of something of another system, or return None
 
 def _another(cb):
-    "One like `cb`, which is in a learner"
-    res = cb.maker()
-    for k in (*cb._live, '_name'):
-        if k in vars(cb): setattr(res, k, vars(cb)[k])
-    res.like = cb if cb.like is None else cb.like
+    "Return a copy of `cb`, which is in a learner"
+    res = Callback(**{k:f.__func__ for k,f in cb._events.items()})
+    vars(res).update({k:v for k,v in vars(cb).items() if k in (*cb._live, '_name', '_copy_of')})
     return res
 
 def mk_cb(
@@ -315,7 +325,7 @@ def mk_cb(
         except TypeError as e:
             note_on(e, f'learnloop: cbs has the class {o.__name__}: give an instance, {o.__name__}(…)')
             raise
-    if isinstance(o, Callback): return o if o.learn is None or o.maker is None else _another(o)
+    if isinstance(o, Callback): return o if o.learn is None or o._copy_of is None else _another(o)
     for f in makers:
         if (cb := f(o)) is not None: return cb
     if callable(o) and hasattr(o, 'heard'): return Callback(**{o.__name__: o})
@@ -362,7 +372,7 @@ def add_cb(self:Flow,
     cb # What `mk_cb` takes
 )->Flow: # The flow itself
     "Add a callback; also as an attribute under its name"
-    is_there = any(o is cb or o.like is cb for o in self.cbs) and isinstance(cb, Callback)
+    is_there = any(o is cb or o._copy_of is cb for o in self.cbs) and isinstance(cb, Callback)
     if is_there: raise ValueError(f'{cb.label} is there already')
     cb = mk_cb(cb)
     if cb.learn is not None:
@@ -394,7 +404,7 @@ def add_cb(self:Flow,
 # %% ../../nbs/loop/01_callback.ipynb #2973abf2
 def _is(o, cb):
     "Is the callback `o` what `cb` names: the same, what it stands for or was made after, or a class of either?"
-    if cb is not None and any(a is cb for a in (o, o.foreign, o.like)): return True
+    if cb is not None and any(a is cb for a in (o, o.foreign, o._copy_of)): return True
     return isinstance(cb, type) and (isinstance(o, cb) or isinstance(o.foreign, cb))
 
 @patch

@@ -148,32 +148,40 @@ class _Named(_Reader):
     def label(self) -> Any:
         """What it is called in messages"""
 
-class Callback(_Named):
-    """Listens to the events of a learner: subclass it, or give functions by event: `Callback(after_batch=f)`"""
+class _Declares(_Named):
+    """What a callback declares of itself, with defaults that hold for any callback"""
     order: float
     run: bool
     run_train: bool
     run_valid: bool
+    read_only: bool
+    rank_invariant: bool
+    fit_only: bool
     safe_in_evaluate: bool
     remove_on_fetch: bool
     writes: bool
-    only_looks: bool
-    agrees: bool
-    fit_only: bool
-    own_evaluation_only: bool
     handles_nan: bool
     needs_length: bool
     owns: Any
-    in_charge_of: Any
-    foreign: Any
-    maker: Any
-    like: Any
+    in_charge_of: dict
     epoch_columns: Any
     provides: Any
+    state_schema: dict
+    opt_switched: Any
+    wrap_handler: Any
+    take_ahead: Any
+    use_live_weights: Any
+    together: Any
+
+class Callback(_Declares):
+    """Listens to the events of a learner: subclass it, or give functions by event: `Callback(after_batch=f)`"""
+    foreign: Any
+    _copy_of: Any
     _events: dict
     _event_args: Any
     name: str | None
     _calls: dict
+    run: bool
     # Events
     def after_create(self) -> Any: ...
     def before_fit(self) -> Any: ...

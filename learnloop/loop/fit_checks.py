@@ -18,7 +18,7 @@ from .loss import watch_broadcast
 # %% ../../nbs/loop/06_fit_checks.ipynb #50262cb4
 class Checks(Callback):
     "Warn of epochs that train nothing, loaders of the wrong length, and parameters that no optimizer holds"
-    order,only_looks,agrees,safe_in_evaluate,fit_only = -20,True,True,True,True
+    order,read_only,rank_invariant,fit_only = -20,True,True,True
     has_seen_loss = False # Were the shapes of a prediction and its target looked at?
     def before_fit(self):
         self._begins = True
@@ -73,7 +73,7 @@ def _warn_of_no_step(self:Checks, n):
 # %% ../../nbs/loop/06_fit_checks.ipynb #a80811a1
 class _FirstLoss(Callback):
     "Looks at the first batch with a loss, then leaves"
-    order,only_looks,agrees,safe_in_evaluate,_watch = 100,True,True,True,None
+    order,read_only,rank_invariant,_watch = 100,True,True,None
     name = 'first_loss_checks'
     def __init__(self, checks): self._checks = checks
     def before_batch(self):

@@ -9,9 +9,8 @@ __all__ = ['Checks']
 class Checks(Callback):
     """Warn of epochs that train nothing, loaders of the wrong length, and parameters that no optimizer holds"""
     order: int
-    only_looks: bool
-    agrees: bool
-    safe_in_evaluate: bool
+    read_only: bool
+    rank_invariant: bool
     fit_only: bool
     has_seen_loss: bool
     _begins: bool

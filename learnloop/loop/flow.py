@@ -161,7 +161,7 @@ class _Ears:
         self.flow,self.names,self.lists,phases = flow,{},{},flow.phases.values()
         self.begins,self.alike = {p.before:p for p in phases},[p for p in phases if p.like]
     @cached_property
-    def wrappers(self): return [o for o in self.flow.cbs if hasattr(type(o), 'wrap_handler')]
+    def wrappers(self): return [o for o in self.flow.cbs if getattr(o, 'wrap_handler', None)]
     def handlers(self):
         "Handlers for validation and for training, for callbacks muted as they are"
         def _how(o): return getattr(o, 'order', 0),*(bool(getattr(o, k, True)) for k in ('run','run_train','run_valid'))

@@ -579,7 +579,7 @@ def _train(model):
 
 class TrainEvalCallback(Callback):
     "Count iterations; set device and mode of the model"
-    order,run_valid,agrees,safe_in_evaluate = -10,False,True,True
+    order,run_valid,rank_invariant = -10,False,True
     def before_fit(self):
         learn = self.learn
         learn.train_iter,learn.pct_train = 0,learn.epoch/learn.n_epoch if learn.n_epoch else 0.
@@ -955,21 +955,6 @@ def _pushed(self:Learner, dl, **own):
         for cb,v in flags: cb.run = v
         self._changed()
 
-# %% ../../nbs/loop/05_learner.ipynb #c12a0003
-@patch
-@contextmanager
-def _apart(self:Learner, deaf):
-    "Have an evaluation to itself, inside a `with` block: callbacks of one around it, and `deaf`, hear nothing"
-    was = self._deaf
-    with self.removed_cbs(self._guests):
-        try:
-            self._deaf = *deaf,*(o for o in self.cbs if self.open and o.own_evaluation_only)
-            self._changed()
-            yield
-        finally:
-            self._deaf = was
-            self._changed()
-
 # %% ../../nbs/loop/05_learner.ipynb #1f8c8949
 @patch
 def evaluate_on(self:Learner,
@@ -986,7 +971,6 @@ def evaluate_on(self:Learner,
         dl = copy(dl)
         dl._iterator = None
     f,cbs = partial(self._do_epoch_validate, dl=dl),[mk_cb(o) for o in as_list(cbs)]
-    muted = *muted,*(o for o in self.cbs if self.open and o.own_evaluation_only)
     outer = [*self.open] if self.outer_phases is None else self.outer_phases
     # `data_pass` is None: an error before the new pass begins must not close the fit's
     own = dict(data_pass=None, open_turn=None, loss_parts={}, outcome=dict(self.outcome), outer_phases=outer,
@@ -1060,5 +1044,5 @@ def before_batch_cb(
     def before_batch(self): self.learn.xb,self.learn.yb = f(self, self.learn.xb, self.learn.yb)
     before_batch.__name__ = f.__name__ if f.__name__.isidentifier() else 'before_batch'
     cb = Callback(before_batch=before_batch)
-    cb.maker = partial(before_batch_cb, f)
+    cb._copy_of = cb  # each further learner gets a copy
     return cb

@@ -129,7 +129,6 @@ class Learner(Flow):
     training: bool
     fuser: Any
     opt_at_start: Any
-    _deaf: Any
     saved_hashes: Any
     _opt: Any
     _given_lr: Any
@@ -426,9 +425,6 @@ class Learner(Flow):
     @contextmanager
     def _pushed(self, dl: Any, **own: Any) -> Any:  # loop/learner.py
         """Give an evaluation on `dl` fields of its own inside a `with` block, and leave all else as it was"""
-    @contextmanager
-    def _apart(self, deaf: Any) -> Any:  # loop/learner.py
-        """Have an evaluation to itself, inside a `with` block: callbacks of one around it, and `deaf`, hear nothing"""
     def evaluate_on(self, dl: Any, cbs: Any=None, inner: bool=False, muted: Any=(), **own: Any) -> Any:  # loop/learner.py
         """Validate on `dl`, and leave things as they were
 
@@ -904,8 +900,7 @@ class TrainEvalCallback(Callback):
     """Count iterations; set device and mode of the model"""
     order: int
     run_valid: bool
-    agrees: bool
-    safe_in_evaluate: bool
+    rank_invariant: bool
     _known: Any
     def before_fit(self) -> Any: ...
     def before_evaluate(self) -> Any: ...

@@ -67,7 +67,7 @@ def check_momentum(
 # %% ../../nbs/loop/04_opt_mode.ipynb #a6e03590
 class OptModes(Callback):
     "Switches the mode of optimizers that have one"
-    order,safe_in_evaluate,agrees = -10,True,True
+    order,safe_in_evaluate,rank_invariant = -10,True,True
     state_schema = {'trains?':bool, 'live?':[torch.Tensor], '*':...}
     opt_mode = cached_property(lambda self: OptMode())
     def before_train(self): self.opt_mode.train(self.learn._opt)

@@ -48,7 +48,7 @@ class OptModes(Callback):
     """Switches the mode of optimizers that have one"""
     order: int
     safe_in_evaluate: bool
-    agrees: bool
+    rank_invariant: bool
     state_schema: dict
     opt_mode: Any
     _was_train: Any

@@ -43,7 +43,7 @@ class OptState:
         self._groups = [[_copied(g) for g in o.param_groups] for o in self.opts]
         if not whole: return
         self._states = [(dict(o.state), vars(o).get('step')) for o in self.opts]
-        self._cbs = [(o, dict(vars(o))) for o in learn.cbs if hasattr(type(o), 'opt_switched')]
+        self._cbs = [(o, dict(vars(o))) for o in learn.cbs if o.opt_switched]
     @property
     def groups(self)->list:
         "The settings of each group, as they were"

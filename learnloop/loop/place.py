@@ -65,7 +65,7 @@ def ahead(self:Pass,
 ): # Iterator of the same batches
     "Have `batches` made ahead, if a callback does that"
     for o in getattr(self.learn, 'cbs', ()):
-        if hasattr(type(o), 'take_ahead') and o.run: batches = o.take_ahead(self, batches)
+        if o.take_ahead and o.run: batches = o.take_ahead(self, batches)
     return batches
 
 # %% ../../nbs/loop/04_place.ipynb #1f9fa74d

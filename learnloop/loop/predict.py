@@ -28,7 +28,7 @@ from ..data.rng import preserve_rng
 # %% ../../nbs/loop/06_predict.ipynb #70a0783f
 class GatherPredsCallback(Callback):
     "Gather predictions, targets, inputs and losses of a validation"
-    run_train,own_evaluation_only,agrees = False,True,True
+    run_train,rank_invariant = False,True
     @checked_args
     def __init__(self,
         with_input:bool=False, # Inputs, too?
@@ -56,8 +56,12 @@ class GatherPredsCallback(Callback):
 # %% ../../nbs/loop/06_predict.ipynb #11e8776c
 @patch
 def before_validate(self:GatherPredsCallback):
+    learn,around = self.learn,{o.name for o in self.learn.open[:-1]}
+    is_inner = 'validate' in around or 'fit' in around and ('evaluate' in around or learn.predicting)
+    if is_inner and self not in learn.eval_cbs:
+        self.run = False  # this is an evaluation inside its own, or inside a fit: `run` is restored after it
+        return
     self._start()
-    learn = self.learn
     if learn.peers.team and not getattr(learn.dl, 'is_one_item', False): self._parts = []
     if learn.peers.is_first: self._make_folders()
 
@@ -332,7 +336,7 @@ def _batch_of_one(learn, item):
 # %% ../../nbs/loop/06_predict.ipynb #6ee6e1f6
 class FetchPredsCallback(Callback):
     "Fetch predictions in each epoch, after validation"
-    remove_on_fetch = agrees = True
+    remove_on_fetch = rank_invariant = True
     def __init__(self,
         ds_idx=1,  # Which of `dls`, by index or name
         dl=None,   # Any other loader
@@ -365,7 +369,7 @@ def _is_alone(self:Learner, cb):
     if any(getattr(type(self), k) is not getattr(Learner, k) or k in vars(self) for k in _PIECES): return False
     for e in (*self.phases['fetch'].events, *self.phases['batch'].events, 'after_pred', 'after_loss'):
         for f in self._handlers[e]:
-            looks = e=='after_batch' and getattr(f.__self__, 'only_looks', False)
+            looks = e=='after_batch' and getattr(f.__self__, 'read_only', False)
             if f.__self__ is not cb and not looks: return False
     return True
 

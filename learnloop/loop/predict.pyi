@@ -9,8 +9,7 @@ __all__ = ['GatherPredsCallback', 'FetchPredsCallback']
 class GatherPredsCallback(Callback):
     """Gather predictions, targets, inputs and losses of a validation"""
     run_train: bool
-    own_evaluation_only: bool
-    agrees: bool
+    rank_invariant: bool
     with_input: bool
     with_loss: bool
     with_preds: bool
@@ -20,6 +19,7 @@ class GatherPredsCallback(Callback):
     concat_dim: int
     pickle_protocol: int
     _saves: Any
+    run: bool
     _parts: list
     inputs: list
     preds: list
@@ -57,7 +57,7 @@ class GatherPredsCallback(Callback):
 class FetchPredsCallback(Callback):
     """Fetch predictions in each epoch, after validation"""
     remove_on_fetch: bool
-    agrees: bool
+    rank_invariant: bool
     ds_idx: Any
     dl_: Any
     cbs_: Any

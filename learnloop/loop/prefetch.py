@@ -26,7 +26,7 @@ from ..data.rng import read_rngs, same_states
 # %% ../../nbs/loop/09_prefetch.ipynb #c0de3010
 class Prefetch(Callback):
     "Have the next batches made in a thread, pinned and moved, while one is used"
-    only_looks = safe_in_evaluate = agrees = True
+    read_only = rank_invariant = True
     def __init__(self,
         n:int=1, # How many batches are made ahead: each takes memory
         draws:bool|None=None # May making a batch draw random numbers? None: by what is known of the loader

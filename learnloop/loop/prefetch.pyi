@@ -9,9 +9,8 @@ __all__ = ['Prefetch', 'why_not_ahead', 'mover']
 
 class Prefetch(Callback):
     """Have the next batches made in a thread, pinned and moved, while one is used"""
-    only_looks: bool
-    safe_in_evaluate: bool
-    agrees: bool
+    read_only: bool
+    rank_invariant: bool
     n: Any
     draws: bool | None
     _told: set

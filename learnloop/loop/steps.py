@@ -16,7 +16,7 @@ from ..data.loaders import Endless, Until
 # %% ../../nbs/loop/08_steps.ipynb #95fefee1
 class StepLimit(Callback):
     "End epochs, or the fit, by number of optimizer steps: the loader seems to end there"
-    order,safe_in_evaluate,fit_only,agrees = -9,True,True,True
+    order,safe_in_evaluate,fit_only,rank_invariant = -9,True,True,True
     state_schema = {'first?':int, 'begun?':int, 'pass?':{'rng?':dict, 'passes?':int, 'n?':int, '*':...}, '*':...}
     def __init__(self,
         max_steps:int|None=None, # Optimizer steps in this fit

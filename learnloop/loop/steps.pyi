@@ -11,7 +11,7 @@ class StepLimit(Callback):
     order: int
     safe_in_evaluate: bool
     fit_only: bool
-    agrees: bool
+    rank_invariant: bool
     state_schema: dict
     max_steps: int | None
     steps_per_epoch: int | None

@@ -32,7 +32,7 @@ def switch_opt(self:Learner,
         self._check_held()
         _check_turn(self)
         for o in sorted(self.cbs, key=lambda o: o.order) if self.inside('fit') else ():
-            if o.run and hasattr(type(o), 'opt_switched'): o.opt_switched({*given})
+            if o.run and o.opt_switched: o.opt_switched({*given})
     except BaseException:
         was.restore()
         raise

@@ -219,7 +219,7 @@ def about_run(
     "Describe the run as far as training depends on it, with a hash of some items"
     facts = run_facts(learn)
     cbs = sorted(learn.cbs, key=lambda o: o.order)
-    acting = [o.name for o in cbs if not o.only_looks and o.name in facts['callbacks']]
+    acting = [o.name for o in cbs if not o.read_only and o.name in facts['callbacks']]
     for k,o in facts['data'].items(): o['some_items'] = _some_items(getattr(learn.dls, k), o)
     facts['model']['sharded'] = any(hasattr(p, 'to_local') for p in learn.model.parameters())  # by `to_fsdp`
     return facts | dict(order=acting, callbacks={k:facts['callbacks'][k] for k in acting})

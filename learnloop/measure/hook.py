@@ -125,7 +125,7 @@ def hook_outputs(
 # %% ../../nbs/measure/03_hook.ipynb #d378396d
 class HookCallback(Callback):
     "Have `hook` hear modules in fits and evaluations; what it returned last is in `hooks.stored`"
-    hook,hooks,agrees = staticmethod(partial(_output, True)),(),True
+    hook,hooks,rank_invariant = staticmethod(partial(_output, True)),(),True
     def __init__(self,
         modules=None,         # The modules to listen to; None for all layers of the model
         every:int|None=None,  # Only in each n-th batch of training, from the first; None for all there is
@@ -185,7 +185,7 @@ def _eager():
 # %% ../../nbs/measure/03_hook.ipynb #b1cf62d5
 class ActivationStats(HookCallback):
     "Record mean, standard deviation and share near zero of what layers put out in each batch of training"
-    order,fit_only,run_valid,safe_in_evaluate = -20,True,False,True
+    order,fit_only,run_valid = -20,True,False
     near,bins,top = .05,40,10.  # What is near zero; the histogram's bins, from 0 to `top`
     def __init__(self,
         with_hist:bool=False, # Histograms of magnitudes, too, for `color_dim`?

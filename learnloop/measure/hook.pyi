@@ -89,7 +89,7 @@ class HookCallback(Callback):
     """Have `hook` hear modules in fits and evaluations; what it returned last is in `hooks.stored`"""
     hook: Any
     hooks: Any
-    agrees: bool
+    rank_invariant: bool
     modules: Any
     include_paramless: bool
     every: int | None
@@ -128,7 +128,6 @@ class ActivationStats(HookCallback):
     order: int
     fit_only: bool
     run_valid: bool
-    safe_in_evaluate: bool
     near: float
     bins: int
     top: float

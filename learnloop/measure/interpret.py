@@ -325,7 +325,7 @@ def tta(self:Learner,
     return ((res, preds) if beta is None else torch.lerp(res, preds, beta)),targs
 
 class _Augment(Callback):
-    agrees = True
+    rank_invariant = True
     def __init__(self, f): self.f = f
     def before_batch(self):
         xb = self.f(*self.learn.xb)

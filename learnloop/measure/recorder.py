@@ -31,7 +31,7 @@ from .trial import find_loss_parts, note_metric, try_metrics
 @knows_patches
 class Recorder(Callback):
     "Record losses, learning rates and metrics; write a row to `learn.logger` after each epoch"
-    order,remove_on_fetch,safe_in_evaluate,agrees,_is_open,_is_titled = 50,True,True,True,False,True
+    order,remove_on_fetch,safe_in_evaluate,rank_invariant,_is_open,_is_titled = 50,True,True,True,False,True
     state_schema = {'raw':[float], 'sizes':[float], 'lrs':[float], 'hps':{'*':list}, 'begun':int, 'train_mets':[dict],
         'values':[list], 'iters':[int], 'metric_names':[str], 'row':dict, 'records':[{'values':dict, '*':...}], '*':...,
         'parts?':[str], 'logged?':[str], 'better?':{'*':str}}
@@ -236,7 +236,7 @@ def _check_unseen(self:Recorder):
 
 # %% ../../nbs/measure/02_recorder.ipynb #be77e015
 class _FirstLoss(Callback):
-    order,run_valid,remove_on_fetch,only_looks,agrees = 100,False,True,True,True
+    order,run_valid,remove_on_fetch,read_only,rank_invariant = 100,False,True,True,True
     def after_loss(self):
         if getattr(self.learn, 'turn_name', None) is None: self.look()  # else the batch has others
     def after_batch(self): self.look()
@@ -271,7 +271,7 @@ def directions(self:Recorder)->dict: # Title -> 'less' or 'more'; a column that 
 
 # %% ../../nbs/measure/02_recorder.ipynb #aee1f8eb
 class _CheckTargets(Callback):
-    remove_on_fetch = only_looks = agrees = True
+    remove_on_fetch = read_only = rank_invariant = True
     def before_batch(self):
         for m in self.learn.recorder.valid_mets:
             if hasattr(m, 'check'): m.check(len(self.learn.yb))

@@ -12,7 +12,7 @@ class Recorder(Callback):
     order: int
     remove_on_fetch: bool
     safe_in_evaluate: bool
-    agrees: bool
+    rank_invariant: bool
     _is_open: bool
     _is_titled: bool
     state_schema: dict
@@ -224,8 +224,8 @@ class _FirstLoss(Callback):
     order: int
     run_valid: bool
     remove_on_fetch: bool
-    only_looks: bool
-    agrees: bool
+    read_only: bool
+    rank_invariant: bool
     def after_loss(self) -> Any: ...
     def after_batch(self) -> Any: ...
     def look(self) -> Any: ...

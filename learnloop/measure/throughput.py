@@ -20,12 +20,13 @@ from .series import Series
 # %% ../../nbs/measure/05_throughput.ipynb #970b9396
 class Throughput(Callback):
     "Measure samples and optimizer steps a second, the share of waiting for data, and memory"
-    order,run_train,safe_in_evaluate,agrees = -math.inf,False,True,True  # the first to hear of a batch
+    order,run_train,safe_in_evaluate,rank_invariant = -math.inf,False,True,True  # the first to hear of a batch
     state_schema = {'epochs?':[dict], 'now?':dict, '*':...}
+    epoch_columns = 'samples_per_sec','data_wait'
     names = 'samples_per_sec','batches_per_sec','steps_per_sec','data_wait','valid_samples_per_sec','peak_memory_mb'
     def __init__(self,
         window:int=100, # Batches that the attributes look back on: enough to even out noise, few enough to see a change
-        columns=('samples_per_sec', 'data_wait'), # Columns of the table of epochs, and of loggers
+        columns=epoch_columns, # Columns of the table of epochs, and of loggers
         warn_above:float|None=.5 # Share of waiting that is worth a warning, in epochs of over 5 s; None for none
     ):
         there_are = ', '.join(self.names)
@@ -112,7 +113,7 @@ class _Clock:
 
 # %% ../../nbs/measure/05_throughput.ipynb #f7f1a1ac
 class _BeforeFetch(Callback):
-    order,agrees = math.inf,True
+    order,rank_invariant = math.inf,True
     def __init__(self, to): self.to,self.name = to,f'_before_fetch_of_{to.name}'
     def before_fetch(self):
         if self.learn.training: self.to._clock.ask(self.learn.count)

@@ -11,10 +11,10 @@ class Throughput(Callback):
     order: Any
     run_train: bool
     safe_in_evaluate: bool
-    agrees: bool
+    rank_invariant: bool
     state_schema: dict
-    names: Any
     epoch_columns: Any
+    names: Any
     window: Any
     warn_above: float | None
     _warned: bool
@@ -24,7 +24,7 @@ class Throughput(Callback):
     _marks: Any
     _valid_since: int
     _n_valid: int
-    def __init__(self, window: int=100, columns: Any=('samples_per_sec', 'data_wait'), warn_above: float | None=0.5) -> None:
+    def __init__(self, window: int=100, columns: Any=..., warn_above: float | None=0.5) -> None:
         """- `window`: Batches that the attributes look back on: enough to even out noise, few enough to see a change
         - `columns`: Columns of the table of epochs, and of loggers
         - `warn_above`: Share of waiting that is worth a warning, in epochs of over 5 s; None for none

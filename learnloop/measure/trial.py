@@ -145,7 +145,7 @@ def _foresees_validation(learn):
     if not _can_try(learn, learn.dls.valid): return False
     inner,cls = ('before_fetch','after_fetch','before_batch','after_pred','after_loss'),type(learn)
     if any(hasattr(cls, e) for e in inner): return False
-    return all(o.only_looks or not o.run_valid for e in inner for o in learn.ordered_cbs(e))
+    return all(o.read_only or not o.run_valid for e in inner for o in learn.ordered_cbs(e))
 
 # %% ../../nbs/measure/06_trial.ipynb #c7a1d007
 def _names_state(f):

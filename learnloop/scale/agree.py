@@ -41,18 +41,19 @@ def points_needed(
     for e in learn.events:
         if e in never or not (e in at or learn.recurs(e)): continue
         for o in learn.listeners(e):
-            if not _agrees(o, e): res.setdefault(at.get(e, 'anywhere'), []).append((o, e))
+            if not _is_invariant(o, e): res.setdefault(at.get(e, 'anywhere'), []).append((o, e))
     if res and (not learn.one_turn or 'anywhere' in res):
         every = [o for v in res.values() for o in v]
         return dict.fromkeys((*POINTS, 'ends'), every)
     return res
 
-def _agrees(o, e):
-    "Does `o` say of what it does at the event `e` that it agrees? What a subclass adds was not meant by its parents"
-    if 'agrees' in vars(o) or not getattr(o, 'agrees', False): return getattr(o, 'agrees', False)
+def _is_invariant(o, e):
+    "Is `o` declared `rank_invariant` for the event `e`? A class doesn't vouch for the handlers of its subclasses"
+    is_declared = getattr(o, 'rank_invariant', False)
+    if 'rank_invariant' in vars(o) or not is_declared: return is_declared
     to = next((i for i,c in enumerate(type(o).__mro__) if e in vars(c)), None)
     if to is None or type(o).__mro__[to].__module__.startswith('learnloop.'): return True
-    return any('agrees' in vars(c) for c in type(o).__mro__[:to+1])
+    return any('rank_invariant' in vars(c) for c in type(o).__mro__[:to+1])
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000011
 _PASSES,_STEPS = ('train','validate'),('backward','step','zero_grad')
@@ -257,7 +258,7 @@ def _check_known(self:Peers, e, name):
     learn = self.learn
     if not learn.training or not any(self.passed<_ORDER[p]<=_ORDER.get(name, 0) for p in _STEPS): return
     cb = next((o for o in learn.cbs if o.label==e.callback), None)
-    if cb is not None and _agrees(cb, e.event): return
+    if cb is not None and _is_invariant(cb, e.event): return
     by = f'{e.callback} in {e.event}' if e.callback else 'no callback, but by the model, the loss or the optimizer'
     raise RuntimeError(f'{type(e).__name__} was raised by {by}: the other processes take part in this batch, and '
         'meet nowhere to hear of it. What cancels is a callback that is there when training begins')

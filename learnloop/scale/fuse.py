@@ -74,7 +74,7 @@ def _part_of(who, event):
     "What stands for the handler of `event` of `who` in a graph; None if nothing does"
     if not isinstance(who, Callback): return None
     part = who.in_graph(event) if _knows(type(who), event) else None
-    return InGraph(after='backward') if part is None and event in _BEFORE and who.only_looks else part
+    return InGraph(after='backward') if part is None and event in _BEFORE and who.read_only else part
 
 def _knows(cls, event):
     "Is `in_graph` of `cls` as new as its handler of `event`?"

@@ -453,7 +453,7 @@ def _spread(step):
 class Fingerprint(Callback):
     "Note what each step of training was, as hashes, so that runs can be compared: see `diff_runs`"
     order,run_valid,safe_in_evaluate,fit_only,remove_on_fetch = inf,False,True,True,True
-    writes,only_looks,agrees = True,True,True
+    writes,read_only,rank_invariant = True,True,True
     _size,_rest,_last,_begun,_resumed,_warned,_row,_is_main = None,b'',None,False,False,False,None,True
     _run_file = _left = None
     def __init__(self,

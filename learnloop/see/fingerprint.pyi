@@ -131,8 +131,8 @@ class Fingerprint(Callback):
     fit_only: bool
     remove_on_fetch: bool
     writes: bool
-    only_looks: bool
-    agrees: bool
+    read_only: bool
+    rank_invariant: bool
     _size: Any
     _rest: bytes
     _last: Any

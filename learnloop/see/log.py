@@ -24,7 +24,7 @@ from .runfile import open_run, run_label, run_labels
 # %% ../../nbs/see/04_log.ipynb #571ca45a
 class Logger(Callback):
     "Hand losses, learning rates and metrics to `log_metrics`, which prints them: for another platform, override that"
-    order,run_valid,safe_in_evaluate,fit_only,writes,agrees = 51,False,True,True,True,True
+    order,run_valid,safe_in_evaluate,fit_only,writes,rank_invariant = 51,False,True,True,True,True
     hypers,failures,now,is_point = ('lr',),(OSError,),0.,False
     patience = 10.  # no point waits longer than these seconds for its block to be full
     _begun,_warned,_resumed,_run_file,_seen = None,False,False,None,0  # None: no fit has begun; steps that it has seen

@@ -15,7 +15,7 @@ class Logger(Callback):
     safe_in_evaluate: bool
     fit_only: bool
     writes: bool
-    agrees: bool
+    rank_invariant: bool
     hypers: Any
     failures: Any
     now: float

@@ -25,7 +25,7 @@ from ..measure.display import format_time, is_main_process
 # %% ../../nbs/see/02_progress.ipynb #8d39f625
 class ProgressCallback(Callback):
     "Show the table of epochs, and bars for what is running"
-    order,only_looks,safe_in_evaluate,agrees = 45,True,True,True
+    order,read_only,rank_invariant = 45,True,True
     def __init__(self,
         every_seconds:float=.1, # Seconds between drawings, at least: more often is flicker, and each waits for the loss
         delay:float=.5,         # Seconds before the first: what is over sooner needs no bar
@@ -112,7 +112,7 @@ def _whole(self:ProgressCallback, now):
     if pct!=fit.pct: fit.pct,fit.at = pct,now
     done = learn.epoch+1  # counted from 1, as people count; the table has the index
     label = f'epoch {done:>{len(str(n))}} of {n}' if n<inf else f'epoch {done}'
-    label = next((o.fit_label for o in learn.cbs if hasattr(type(o), 'fit_label')), label)
+    if hasattr(learn, 'lr_finder'): label = 'lr_find'  # the callback, which is there while it searches
     if learn.inside('sanity'): label = 'sanity'
     status = format_time(now-fit.start)
     if pct>fit.first:
@@ -159,7 +159,7 @@ def no_bar(self:Learner):
 class ShowGraph(Callback):
     "Show a graph of the losses with the table of epochs, while they change"
     order = 46  # before the recorder writes titles: the room for the graph is kept from the first drawing on
-    run_valid,only_looks,safe_in_evaluate,fit_only,agrees = False,True,True,True,True
+    run_valid,read_only,fit_only,rank_invariant = False,True,True,True
     def __init__(self,
         log:bool=False # Logarithmic axis for the loss? The fall at the start leaves little room for the rest
     ): self.log,self._rec = log,None

@@ -9,9 +9,8 @@ __all__ = ['ProgressCallback', 'ShowGraph']
 class ProgressCallback(Callback):
     """Show the table of epochs, and bars for what is running"""
     order: int
-    only_looks: bool
-    safe_in_evaluate: bool
-    agrees: bool
+    read_only: bool
+    rank_invariant: bool
     every_seconds: float
     delay: float
     plain: bool
@@ -51,10 +50,9 @@ class ShowGraph(Callback):
     """Show a graph of the losses with the table of epochs, while they change"""
     order: int
     run_valid: bool
-    only_looks: bool
-    safe_in_evaluate: bool
+    read_only: bool
     fit_only: bool
-    agrees: bool
+    rank_invariant: bool
     log: bool
     _rec: Any
     def __init__(self, log: bool=False) -> None:

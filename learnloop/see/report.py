@@ -61,7 +61,7 @@ def report_from(
 # %% ../../nbs/see/06_report.ipynb #1e68f3a6
 class KeepWarnings(Callback):
     "Keep the warnings that are shown in a fit, for its report"
-    order,fit_only,only_looks,safe_in_evaluate,remove_on_fetch,agrees = -math.inf,True,True,True,True,True
+    order,fit_only,read_only,safe_in_evaluate,remove_on_fetch,rank_invariant = -math.inf,True,True,True,True,True
     def __init__(self,
         most:int=100 # Different ones that are kept, the first ones
     ):

@@ -21,10 +21,10 @@ class KeepWarnings(Callback):
     """Keep the warnings that are shown in a fit, for its report"""
     order: Any
     fit_only: bool
-    only_looks: bool
+    read_only: bool
     safe_in_evaluate: bool
     remove_on_fetch: bool
-    agrees: bool
+    rank_invariant: bool
     most: int
     seen: dict
     _before: Any

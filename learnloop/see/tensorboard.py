@@ -270,7 +270,7 @@ def _new_dir(folder):
 # %% ../../nbs/see/05_tensorboard.ipynb #15c53e2a
 class _Helper(Callback):
     "What a `TensorBoardCallback` adds for a while"
-    safe_in_evaluate = remove_on_fetch = agrees = True
+    remove_on_fetch = rank_invariant = True
     def __init__(self, log): self.log,self.name = log,f'{camel2snake(type(self).__name__)}_of_{log.name}'
 
 class _OfValidation(_Helper): order,run_train = 1000,False

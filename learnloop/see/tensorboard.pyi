@@ -115,9 +115,8 @@ def read_scalars(folder: Any) -> dict:
 
 class _Helper(Callback):
     """What a `TensorBoardCallback` adds for a while"""
-    safe_in_evaluate: bool
     remove_on_fetch: bool
-    agrees: bool
+    rank_invariant: bool
     log: Any
     name: str
     def __init__(self, log: Any) -> None: ...

@@ -251,7 +251,7 @@ class _First(float):
 
 class Tracer(Callback, Trace):
     "Record each event, each callback's turn in it, and their times; `print` it, or look at it in a notebook"
-    order,only_looks,agrees = _First(-inf),True,True
+    order,read_only,rank_invariant = _First(-inf),True,True
     def __init__(self,
         # Rows kept, the last ones: some hundred batches, 3 MB with the cancels; None for all. Totals are of everything
         max_rows:int|None=10_000,

@@ -222,8 +222,8 @@ class _Text:
 class Tracer(Callback, Trace):
     """Record each event, each callback's turn in it, and their times; `print` it, or look at it in a notebook"""
     order: Any
-    only_looks: bool
-    agrees: bool
+    read_only: bool
+    rank_invariant: bool
     _now: Any
     profiler: Any
     _profiling: bool

@@ -27,7 +27,7 @@ from .schedule import check_owners
 # %% ../../nbs/train/04_averaging.ipynb #bbff5719
 class WeightAveraging(Callback):
     "Average the weights after optimizer steps, with equal weight, and evaluate with the average"
-    order,safe_in_evaluate,fit_only,agrees = 65,True,True,True  # after what loads the best weights at the end of a fit
+    order,safe_in_evaluate,fit_only,rank_invariant = 65,True,True,True  # after what loads the best weights
     state_schema = {'n_averaged?':int, 'n_steps?':int, 'last?':int, '*':...} | {
         k:{'*':torch.Tensor} for k in ('averages?','live?','stats?')}
     needs_length = property(lambda self: bool(self.start_pct or self.owns))
@@ -351,9 +351,8 @@ class SWA(WeightAveraging):
 
     owns = property(lambda self: set() if self.swa_lr is None else {'lr'},
         doc='Hyper-parameters that no other callback may set')
-    in_charge_of = property(lambda self: [*self.puts_back], doc='What it sets in the last part of the fit')
-    puts_back = property(lambda self: {'lr':self._lrs} if self._lrs else {},
-        doc='Hyper-parameters as they will be at the end of the fit, by name')
+    in_charge_of = property(lambda self: {'lr':self._lrs} if self._lrs else {},
+        doc='What it sets in the last part of the fit, by name, with the value that it restores at the end')
 
 # %% ../../nbs/train/04_averaging.ipynb #68e49914
 @patch

@@ -13,7 +13,7 @@ class WeightAveraging(Callback):
     order: int
     safe_in_evaluate: bool
     fit_only: bool
-    agrees: bool
+    rank_invariant: bool
     state_schema: Any
     needs_length: Any
     every_steps: Any
@@ -151,6 +151,3 @@ class SWA(WeightAveraging):
 
         - `sd`: What `state_dict` returned
         """
-    @property
-    def puts_back(self) -> Any:
-        """Hyper-parameters as they will be at the end of the fit, by name"""

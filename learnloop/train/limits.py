@@ -30,7 +30,7 @@ def _check_n_batches(what, n):
 
 class LimitBatches(Callback):
     "End epochs and validations after a number of batches: the loaders seem to be that short"
-    order,remove_on_fetch,safe_in_evaluate,fit_only,agrees = -11,True,True,True,True
+    order,remove_on_fetch,safe_in_evaluate,fit_only,rank_invariant = -11,True,True,True,True
     def __init__(self,
         train=None, # Batches of an epoch, or share of them as a float; None for all
         valid=None  # Batches of a validation, likewise
@@ -64,7 +64,7 @@ class ShortEpochCallback(LimitBatches):
 # %% ../../nbs/train/02_limits.ipynb #d7f6702e
 class OverfitBatches(Callback):
     "Train on the same few batches in each epoch, and validate on them, too"
-    order,remove_on_fetch,safe_in_evaluate,fit_only,agrees = -11,True,True,True,True
+    order,remove_on_fetch,safe_in_evaluate,fit_only,rank_invariant = -11,True,True,True,True
     def __init__(self,
         n=1 # Number of training batches to keep, or share of them as a float; they are held in memory
     ): self.n,self._source,self._kept,self._drawn = _check_n_batches('n', n),None,None,None
@@ -112,7 +112,7 @@ class FastDevRun(LimitBatches):
 # %% ../../nbs/train/02_limits.ipynb #0f049674
 class SanityCheck(Callback):
     "Validate on a few batches before the first epoch, without a trace"
-    order,safe_in_evaluate,fit_only,agrees = math.inf,True,True,True
+    order,fit_only,rank_invariant = math.inf,True,True
     def __init__(self,
         n:int=2, # Batches; -1 for all
         resumed:bool=False # Also if the fit begins at a later epoch than the first? It was checked before, then
@@ -133,7 +133,7 @@ class SanityCheck(Callback):
 # %% ../../nbs/train/02_limits.ipynb #ba6e8f93
 class ReloadLoaders(Callback):
     "Replace the training loader every few epochs"
-    fit_only = agrees = True
+    fit_only = rank_invariant = True
     def __init__(self,
         every_epochs:int, # Epochs for which a loader is used
         f # Function of the learner, returns a loader to train on, or that and one to validate on
@@ -164,7 +164,7 @@ class ReloadLoaders(Callback):
 # %% ../../nbs/train/02_limits.ipynb #89e2378a
 class DetectAnomaly(Callback):
     "Have torch name the operation that a NaN gradient came from"
-    fit_only = agrees = True  # evaluations have no gradients
+    fit_only = rank_invariant = True  # evaluations have no gradients
     def __init__(self,
         check_nan:bool=True # Raise an error at a NaN? Else only errors in backward are traced to forward
     ): self.check_nan,self._was = check_nan,None
@@ -177,7 +177,7 @@ class DetectAnomaly(Callback):
 # %% ../../nbs/train/02_limits.ipynb #97955cf2
 class Deterministic(Callback):
     "Let torch use deterministic algorithms only"
-    agrees = True
+    rank_invariant = True
     def __init__(self,
         warn_only:bool=False # Warn of operations that have none, rather than raise an error?
     ): self.warn_only,self._was = warn_only,None

@@ -13,7 +13,7 @@ class LimitBatches(Callback):
     remove_on_fetch: bool
     safe_in_evaluate: bool
     fit_only: bool
-    agrees: bool
+    rank_invariant: bool
     train: Any
     valid: Any
     def __init__(self, train: Any=None, valid: Any=None) -> None:
@@ -38,7 +38,7 @@ class OverfitBatches(Callback):
     remove_on_fetch: bool
     safe_in_evaluate: bool
     fit_only: bool
-    agrees: bool
+    rank_invariant: bool
     n: Any
     _source: Any
     _kept: list
@@ -62,9 +62,8 @@ class FastDevRun(LimitBatches):
 class SanityCheck(Callback):
     """Validate on a few batches before the first epoch, without a trace"""
     order: Any
-    safe_in_evaluate: bool
     fit_only: bool
-    agrees: bool
+    rank_invariant: bool
     n: Any
     resumed: bool
     result: Any
@@ -78,7 +77,7 @@ class SanityCheck(Callback):
 class ReloadLoaders(Callback):
     """Replace the training loader every few epochs"""
     fit_only: bool
-    agrees: bool
+    rank_invariant: bool
     every_epochs: Any
     _f: Any
     _found: Any
@@ -98,7 +97,7 @@ class ReloadLoaders(Callback):
 class DetectAnomaly(Callback):
     """Have torch name the operation that a NaN gradient came from"""
     fit_only: bool
-    agrees: bool
+    rank_invariant: bool
     check_nan: bool
     _was: Any
     def __init__(self, check_nan: bool=True) -> None:
@@ -108,7 +107,7 @@ class DetectAnomaly(Callback):
 
 class Deterministic(Callback):
     """Let torch use deterministic algorithms only"""
-    agrees: bool
+    rank_invariant: bool
     warn_only: bool
     _was: Any
     def __init__(self, warn_only: bool=False) -> None:

@@ -99,9 +99,8 @@ SuggestionMethod = SimpleNamespace(Valley=valley, Slide=slide, Minimum=minimum, 
 # %% ../../nbs/train/08_lr_find.ipynb #dab4a670
 class LRFinder(Callback):
     "Train with a rising learning rate"
-    order,run_valid,owns,fit_label = 60,False,frozenset({'lr'}),'lr_find'
-    fit_only = needs_length = agrees = handles_nan = True
-    in_charge_of = owns
+    order,run_valid,owns,in_charge_of = 60,False,frozenset({'lr'}),dict(lr=None)
+    fit_only = needs_length = rank_invariant = handles_nan = True
     def __init__(self,
         start_lr=1e-7, # First learning rate, or a list with one for each group
         end_lr=10,     # Learning rate at which it would end, likewise

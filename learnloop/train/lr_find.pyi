@@ -56,12 +56,11 @@ class LRFinder(Callback):
     order: int
     run_valid: bool
     owns: Any
-    fit_label: str
+    in_charge_of: dict
     fit_only: bool
     needs_length: bool
-    agrees: bool
+    rank_invariant: bool
     handles_nan: bool
-    in_charge_of: Any
     _sched: Any
     num_it: Any
     stop_div: bool

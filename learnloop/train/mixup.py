@@ -43,7 +43,7 @@ def _how_reduced(f):
 # %% ../../nbs/train/06_mixup.ipynb #337fe134
 class MixHandler(Callback):
     "Mix each item of a training batch with another, targets and all, as `mix` says"
-    run_valid,agrees,mix = False,True,None
+    run_valid,rank_invariant,mix = False,True,None
     _lam = _partner = _own = None
     _is_mixed = False  # Was the loss that goes backward one of both targets?
     def __init__(self,

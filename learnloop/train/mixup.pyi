@@ -9,7 +9,7 @@ __all__ = ['MixHandler', 'MixUp', 'CutMix']
 class MixHandler(Callback):
     """Mix each item of a training batch with another, targets and all, as `mix` says"""
     run_valid: bool
-    agrees: bool
+    rank_invariant: bool
     mix: Any
     _lam: Any
     _partner: Any

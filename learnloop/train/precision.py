@@ -52,7 +52,7 @@ def _cast(b, dtype, which):
 # %% ../../nbs/train/05_precision.ipynb #1e357ae2
 class MixedPrecision(Callback):
     "Run model and loss in autocast; with fp16, scale the loss and skip steps whose gradients overflow"
-    order,safe_in_evaluate,fit_only,agrees = 10,True,True,True
+    order,safe_in_evaluate,fit_only,rank_invariant = 10,True,True,True
     state_schema = {'scaler?':dict, 'scalers?':{'*':dict}, 'skipped?':int, '*':...}
     min_scale = 1e-4  # What overflows float16 at this scale is a gradient above 6e8, or no number: lower can't help
     def __init__(self,
@@ -223,7 +223,7 @@ def _retype(learn, dtype):
 
 class TruePrecision(Callback):
     "Have weights and inputs in `dtype`"
-    order,agrees = -5,True
+    order,rank_invariant = -5,True
     def __init__(self,
         dtype:torch.dtype=torch.bfloat16 # float16 loses small gradients, as nothing scales the loss
     ):

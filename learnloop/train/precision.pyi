@@ -12,7 +12,7 @@ class MixedPrecision(Callback):
     order: int
     safe_in_evaluate: bool
     fit_only: bool
-    agrees: bool
+    rank_invariant: bool
     state_schema: dict
     min_scale: float
     amp_mode: str
@@ -67,7 +67,7 @@ class MixedPrecision(Callback):
 class TruePrecision(Callback):
     """Have weights and inputs in `dtype`"""
     order: int
-    agrees: bool
+    rank_invariant: bool
     dtype: torch.dtype
     _loss_dtype: Any
     def __init__(self, dtype: torch.dtype=...) -> None:

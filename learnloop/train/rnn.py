@@ -16,7 +16,7 @@ from ..loop.callback import Callback
 # %% ../../nbs/train/07_rnn.ipynb #187a38da
 class ModelResetter(Callback):
     "Call `reset` of the model, if it has one, before training, validation and evaluation, and after the fit"
-    order,safe_in_evaluate,agrees = -11,True,True  # before `TrainEvalCallback`, which keeps nothing of what it resets
+    order,rank_invariant = -11,True  # before `TrainEvalCallback`, which keeps nothing of what it resets
     def __init__(self): self._kept = []
 
     def _reset(self):
@@ -44,7 +44,7 @@ def _tensors(attrs): return {k:v.clone() for k,v in attrs.items() if isinstance(
 # %% ../../nbs/train/07_rnn.ipynb #fb767324
 class RNNCallback(Callback):
     "Take predictions out of a tuple `(pred, raw_out, out)`, and keep the other two until the end of the batch"
-    agrees = True
+    rank_invariant = True
     def __init__(self): self.raw_out,self.out,self._outer = None,None,[]
     def before_batch(self): self._outer.append((self.raw_out, self.out))  # of a batch in whose events this one runs
     def before_turn(self): self.raw_out = self.out = None  # what another turn's prediction left has no graph any more
@@ -58,7 +58,7 @@ class RNNCallback(Callback):
 # %% ../../nbs/train/07_rnn.ipynb #b6fb69a0
 class RNNRegularizer(Callback):
     "Add activation and temporal activation regularization to the loss that is trained on"
-    order,run_valid,agrees = 1,False,True
+    order,run_valid,rank_invariant = 1,False,True
     def __init__(self,
         alpha:float=0., # Weight of the mean square of `out`, the activations after dropout; AWD-LSTM has 2
         beta:float=0.   # Weight of the mean square of the changes of `raw_out` along dimension 1, time; AWD-LSTM has 1

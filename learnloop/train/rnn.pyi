@@ -9,8 +9,7 @@ __all__ = ['ModelResetter', 'RNNCallback', 'RNNRegularizer', 'rnn_cbs']
 class ModelResetter(Callback):
     """Call `reset` of the model, if it has one, before training, validation and evaluation, and after the fit"""
     order: int
-    safe_in_evaluate: bool
-    agrees: bool
+    rank_invariant: bool
     _kept: list
     def __init__(self) -> None: ...
     def _reset(self) -> Any:
@@ -24,7 +23,7 @@ class ModelResetter(Callback):
 
 class RNNCallback(Callback):
     """Take predictions out of a tuple `(pred, raw_out, out)`, and keep the other two until the end of the batch"""
-    agrees: bool
+    rank_invariant: bool
     raw_out: Any
     out: Any
     _outer: list
@@ -38,7 +37,7 @@ class RNNRegularizer(Callback):
     """Add activation and temporal activation regularization to the loss that is trained on"""
     order: int
     run_valid: bool
-    agrees: bool
+    rank_invariant: bool
     alpha: float
     beta: float
     def __init__(self, alpha: float=0.0, beta: float=0.0) -> None:

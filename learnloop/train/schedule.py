@@ -312,7 +312,7 @@ def fine_tune(self:Learner,
 # %% ../../nbs/train/00_schedule.ipynb #22e0032a
 class GradualUnfreezing(Callback):
     "Unfreeze groups at given epochs"
-    freezes = fit_only = agrees = True
+    fit_only,rank_invariant,in_charge_of = True,True,dict(frozen=None)
     def __init__(self,
         at:dict # First group to train, as in `freeze_to`, by the epoch from which on it holds: `{0:-1, 2:-2, 4:0}`
     ):
@@ -331,7 +331,7 @@ class GradualUnfreezing(Callback):
 # %% ../../nbs/train/00_schedule.ipynb #f97f84ef
 class Scheduler(Callback):
     "Set hyper-parameters before each training batch of a fit: a subclass says which in `owns`, and to what in `values`"
-    order,run_valid,safe_in_evaluate,fit_only,needs_length,agrees = 60,False,True,True,True,True
+    order,run_valid,safe_in_evaluate,fit_only,needs_length,rank_invariant = 60,False,True,True,True,True
     total_steps,_first,_was = None,None,{}
     _now,_ended,_switched,_n_groups,_n_known = {},frozenset(),False,None,None
     state_schema = {'first?':int, '*':...}
@@ -351,11 +351,10 @@ class Scheduler(Callback):
         if self.total_steps: pct = (self.learn.count.opt_steps-self._first)/self.total_steps
         return min(max(pct, 0.), 1.)
     @property
-    def puts_back(self):
-        "Hyper-parameters as they will be at the end of the fit, by name"
-        return {k:v for k,v in self._was.items() if '.' not in k}
+    def in_charge_of(self):
+        "What it sets, by name, with the value that it restores at the end of the fit"
+        return {k:self._was.get(k) for k in (self._was if 'fit' in self.learn.outcome else {*self.owns}-self._ended)}
 
-    in_charge_of = property(lambda o: o._was.keys() if 'fit' in o.learn.outcome else {*o.owns}-o._ended)
     def before_fit(self):
         check_owners(self)
         if self._first is None: self._first = self.learn.count.opt_steps

@@ -83,9 +83,9 @@ def combined_cos(pct: Any, start: Any, middle: Any, end: Any) -> Callable:
 
 class GradualUnfreezing(Callback):
     """Unfreeze groups at given epochs"""
-    freezes: bool
     fit_only: bool
-    agrees: bool
+    rank_invariant: bool
+    in_charge_of: dict
     at: dict
     def __init__(self, at: dict) -> None:
         """- `at`: First group to train, as in `freeze_to`, by the epoch from which on it holds: `{0:-1, 2:-2, 4:0}`"""
@@ -99,7 +99,7 @@ class Scheduler(Callback):
     safe_in_evaluate: bool
     fit_only: bool
     needs_length: bool
-    agrees: bool
+    rank_invariant: bool
     total_steps: Any
     _first: Any
     _was: dict
@@ -120,9 +120,6 @@ class Scheduler(Callback):
     @property
     def pct(self) -> Any:
         """Share of the schedule that is done, from 0 to 1"""
-    @property
-    def puts_back(self) -> Any:
-        """Hyper-parameters as they will be at the end of the fit, by name"""
     def before_fit(self) -> Any: ...
     def before_batch(self) -> Any: ...
     def cleanup_fit(self) -> Any: ...  # train/schedule.py

@@ -23,7 +23,7 @@ from .schedule import check_owners
 class TorchScheduler(Callback):
     "Step a scheduler of torch's"
     # After ParamScheduler, whose first values may split groups, which torch's can't follow; before checkpoints
-    order,run_valid,safe_in_evaluate,fit_only,agrees = 60.5,False,True,True,True
+    order,run_valid,safe_in_evaluate,fit_only,rank_invariant = 60.5,False,True,True,True
     def __init__(self,
         sched, # Function of the optimizer that makes it, such as `partial(StepLR, step_size=3)`; or a dict of them
         unit:str, # When to step it: after each 'step' of the optimizer, each 'epoch', or each validation ('validate')
@@ -46,7 +46,8 @@ class TorchScheduler(Callback):
         cycles = any(getattr(o, 'cycle_momentum', False) for o in self._scheds.values())
         return {'lr', 'mom'} if cycles else {'lr'}
     @property
-    def in_charge_of(self): return () if self._is_over or self._by_value else self.owns  # those change what is there
+    def in_charge_of(self):  # a scheduler that goes by a value changes what is there
+        return {} if self._is_over or self._by_value else dict.fromkeys(self.owns)
 
 # %% ../../nbs/train/09_torchsched.ipynb #bbaedf8a
 @patch

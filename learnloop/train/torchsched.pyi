@@ -12,7 +12,7 @@ class TorchScheduler(Callback):
     run_valid: bool
     safe_in_evaluate: bool
     fit_only: bool
-    agrees: bool
+    rank_invariant: bool
     sched: Any
     unit: str
     monitor: str

@@ -31,7 +31,7 @@ from .training import grad_norm
 # %% ../../nbs/train/01_tracker.ipynb #e42a4f94
 class _FitState(Callback):
     "A callback whose state, `_start`, begins anew with each fit, unless it has just been loaded"
-    remove_on_fetch = safe_in_evaluate = fit_only = reset_on_fit = agrees = True
+    remove_on_fetch = safe_in_evaluate = fit_only = reset_on_fit = rank_invariant = True
     _loaded,_begun,_start = False,False,{}
     stop_reason = None  # Why it ended the fit
     state_schema = {'best?':(float, bool, tuple, torch.Tensor, None), 'new_best?':bool, 'seen_at?':(int, None),
@@ -582,29 +582,31 @@ class ReduceLROnPlateau(TrackerCallback):
 
 # %% ../../nbs/train/01_tracker.ipynb #14ca85c2
 class ValidateCallback(Callback):
-    "Validate within epochs, or on further loaders"
-    order,run_valid,remove_on_fetch,safe_in_evaluate,fit_only,agrees = 55,False,True,True,True,True
+    "Validate on further loaders after each epoch, or within epochs"
+    order,run_valid,remove_on_fetch,safe_in_evaluate,fit_only,rank_invariant = 55,False,True,True,True,True
     def __init__(self,
         every_steps:int|None=None,  # After each so many optimizer steps
-        every_epochs:int|None=None, # After each so many epochs
+        every_epochs:int|None=None, # After each so many epochs; None: after each, if no other argument says when
         when=None,     # Function of the learner, asked after each optimizer step
         ds_idx=1,      # Which of `learn.dls`, by index or name
         dl=None,       # Any other loader
-        name:str='valid', # What the values' names begin with; `validate_` and this is the callback's name
+        name:str|None=None, # What the values' names begin with; None: the loader's name in `learn.dls`
         cbs=None       # Callbacks for these evaluations only
     ):
         given = dict(every_steps=every_steps, every_epochs=every_epochs, when=when)
         given = {k:v for k,v in given.items() if v is not None}
+        if name is None: name = ds_idx if isinstance(ds_idx, str) and dl is None else 'valid'
+        if not given and name!='valid': given = dict(every_epochs=1)
         if len(given)!=1: raise ValueError(f'give one of every_steps, every_epochs and when, not {[*given] or None}')
         if when is None: check_whole(*given, *given.values())
         elif not callable(when): raise TypeError(f'when is {when!r}: it must be a function of the learner')
         if not name.isidentifier(): raise ValueError(f"name is {name!r}: it must be an identifier, such as 'test'")
         if name=='valid' and (dl is not None or ds_idx not in (1,'valid')):
             raise ValueError("name is 'valid', and the loader is another: give it its own, such as name='test'")
-        self.every_steps,self.every_epochs,self.when = every_steps,every_epochs,when
+        self.every_steps,self.every_epochs,self.when = every_steps,given.get('every_epochs'),when
         self.ds_idx,self.dl_,self.dl_name,self.cbs_ = ds_idx,dl,name,cbs
         self.name,self._seen = f'validate_{name}',0
-        if every_epochs and name!='valid': self.order = 49  # before the recorder writes the row of the epoch
+        if self.every_epochs and name!='valid': self.order = 49  # before the recorder writes the row of the epoch
 
     def state_dict(self): return Callback.state_dict(self) | (dict(seen=self._seen) if self._seen else {})
     def load_state_dict(self, sd):
@@ -677,7 +679,7 @@ def _at(self:ValidateCallback):
 # %% ../../nbs/train/01_tracker.ipynb #e7c98139
 class ValidateEvery(Callback):
     "Validate after each so many epochs only, and after the last"
-    order,safe_in_evaluate,agrees = 51,True,True  # after the recorder, whose metrics begin anew, before foreign ones
+    order,rank_invariant = 51,True  # after the recorder, whose metrics begin anew, before foreign ones
     def __init__(self,
         every_epochs:int # Epochs from one validation to the next
     ):

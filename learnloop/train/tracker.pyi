@@ -12,7 +12,7 @@ class _FitState(Callback):
     safe_in_evaluate: bool
     fit_only: bool
     reset_on_fit: bool
-    agrees: bool
+    rank_invariant: bool
     _loaded: bool
     _begun: bool
     _start: dict
@@ -275,31 +275,31 @@ class ReduceLROnPlateau(TrackerCallback):
     def act(self, val: Any) -> Any: ...
 
 class ValidateCallback(Callback):
-    """Validate within epochs, or on further loaders"""
+    """Validate on further loaders after each epoch, or within epochs"""
     order: int
     run_valid: bool
     remove_on_fetch: bool
     safe_in_evaluate: bool
     fit_only: bool
-    agrees: bool
+    rank_invariant: bool
     every_steps: int | None
-    every_epochs: int | None
+    every_epochs: Any
     when: Any
     ds_idx: Any
     dl_: Any
-    dl_name: str
+    dl_name: str | None
     cbs_: Any
     name: str
     _seen: int
     provides: Any
     epoch_columns: Any
-    def __init__(self, every_steps: int | None=None, every_epochs: int | None=None, when: Any=None, ds_idx: Any=1, dl: Any=None, name: str='valid', cbs: Any=None) -> None:
+    def __init__(self, every_steps: int | None=None, every_epochs: int | None=None, when: Any=None, ds_idx: Any=1, dl: Any=None, name: str | None=None, cbs: Any=None) -> None:
         """- `every_steps`: After each so many optimizer steps
-        - `every_epochs`: After each so many epochs
+        - `every_epochs`: After each so many epochs; None: after each, if no other argument says when
         - `when`: Function of the learner, asked after each optimizer step
         - `ds_idx`: Which of `learn.dls`, by index or name
         - `dl`: Any other loader
-        - `name`: What the values' names begin with; `validate_` and this is the callback's name
+        - `name`: What the values' names begin with; None: the loader's name in `learn.dls`
         - `cbs`: Callbacks for these evaluations only
         """
     def state_dict(self) -> Any: ...
@@ -316,8 +316,7 @@ class ValidateCallback(Callback):
 class ValidateEvery(Callback):
     """Validate after each so many epochs only, and after the last"""
     order: int
-    safe_in_evaluate: bool
-    agrees: bool
+    rank_invariant: bool
     every_epochs: Any
     def __init__(self, every_epochs: int) -> None:
         """- `every_epochs`: Epochs from one validation to the next"""

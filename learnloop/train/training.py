@@ -31,7 +31,7 @@ from ..loop.turn import LOSS_FIELDS, ambient_autocast, needs_closure
 # %% ../../nbs/train/03_training.ipynb #0a0df71e
 class GradientAccumulation(Callback):
     "Step the optimizer once for several batches, by the gradient of their union"
-    order,run_valid,safe_in_evaluate,fit_only,agrees,_is_checked = 6,False,True,True,True,False
+    order,run_valid,safe_in_evaluate,fit_only,rank_invariant,_is_checked = 6,False,True,True,True,False
     _open = {'n?':int, 'total?':float, 'expected?':float, 'counts?':bool, 'name?':str, '*':...}
     state_schema = {**_open, 'turns?':{'*':_open}}
     def __init__(self,
@@ -327,7 +327,7 @@ def grad_norm(
 # %% ../../nbs/train/03_training.ipynb #b750420b
 class GradientClip(Callback):
     "Clip gradients before each optimizer step"
-    order,run_valid,fit_only,agrees = 11,False,True,True
+    order,run_valid,fit_only,rank_invariant = 11,False,True,True
     def __init__(self,
         max_norm:float|None=None, # Largest norm, value or ratio of norms; None for 1, or .01 if it's 'adaptive'
         norm_type:float=2.,       # Order of the norm; inf for the largest absolute value
@@ -382,13 +382,13 @@ def _has_stats(m): return getattr(m, 'running_mean', None) is not None
 # %% ../../nbs/train/03_training.ipynb #45bc00df
 class BnFreeze(Callback):
     "Keep frozen batch norms in eval mode while training"
-    agrees = True
+    rank_invariant = True
     def before_train(self): set_bn_eval(self.learn.model)
 
 # %% ../../nbs/train/03_training.ipynb #ca0318a9
 class ChannelsLast(Callback):
     "Have weights and inputs of 4 and 5 dimensions in channels-last memory format"
-    order,agrees = -1,True
+    order,rank_invariant = -1,True
     def __init__(self): self._turned = []
     def before_fit(self):
         model = self.learn.model
@@ -418,7 +418,7 @@ def to_contiguous(self:Learner)->Learner: # The learner itself
 # %% ../../nbs/train/03_training.ipynb #6487a68b
 class MCDropoutCallback(Callback):
     "Keep dropout active in validation and prediction"
-    agrees = True
+    rank_invariant = True
     def __init__(self): self._undo = []
     def before_validate(self):
         self._undo.append(undo := ExitStack())
@@ -432,7 +432,7 @@ class MCDropoutCallback(Callback):
 # %% ../../nbs/train/03_training.ipynb #a89157ab
 class GradientCheckpointing(Callback):
     "Compute what modules keep for the backward pass again, rather than keep it"
-    fit_only = agrees = True  # without gradients there is nothing to be kept
+    fit_only = rank_invariant = True  # without gradients there is nothing to be kept
     def __init__(self,
         modules # Whose insides to compute again: a class, a list of modules, or a function from the model to a list
     ): self.modules,self._kept = modules,[]
@@ -472,7 +472,7 @@ def _same_stats(model):
 # %% ../../nbs/train/03_training.ipynb #238826d9
 class MoveModulesToDeviceCallback(Callback):
     "Move the modules that are attributes of the learner to its device"
-    order,agrees = -9,True
+    order,rank_invariant = -9,True
     def before_fit(self):
         for k,o in list(vars(self.learn).items()):
             if isinstance(o, nn.Module) and k[0]!='_': o.to(self.learn.device)
@@ -487,7 +487,7 @@ def _repeat(learn, autocast):
 # %% ../../nbs/train/03_training.ipynb #11dad604
 class MicroBatch(Callback):
     "Take each batch through model and backward in parts: less memory, and the same step"
-    order,run_valid,fit_only,agrees = 90,False,True,True
+    order,run_valid,fit_only,rank_invariant = 90,False,True,True
     def __init__(self,
         size:int=8 # Items in a part, at most
     ):
@@ -570,7 +570,7 @@ def cleanup_turn(self:MicroBatch):
 # %% ../../nbs/train/03_training.ipynb #0ba8fc16
 class SAM(Callback):
     "Step by the gradient at the worst place near the weights: sharpness-aware minimisation"
-    order,run_valid,fit_only,agrees = 100,False,True,True
+    order,run_valid,fit_only,rank_invariant = 100,False,True,True
     def __init__(self,
         rho:float=.05 # Distance of that place, in the norm over all weights; the paper's default
     ):

@@ -15,7 +15,7 @@ class GradientAccumulation(Callback):
     run_valid: bool
     safe_in_evaluate: bool
     fit_only: bool
-    agrees: bool
+    rank_invariant: bool
     _is_checked: bool
     _open: dict
     state_schema: dict
@@ -130,7 +130,7 @@ class GradientClip(Callback):
     order: int
     run_valid: bool
     fit_only: bool
-    agrees: bool
+    rank_invariant: bool
     max_norm: float | None
     norm_type: float
     algorithm: str
@@ -155,13 +155,13 @@ def set_bn_eval(model: nn.Module, use_eval: bool=True) -> None:
 
 class BnFreeze(Callback):
     """Keep frozen batch norms in eval mode while training"""
-    agrees: bool
+    rank_invariant: bool
     def before_train(self) -> Any: ...
 
 class ChannelsLast(Callback):
     """Have weights and inputs of 4 and 5 dimensions in channels-last memory format"""
     order: int
-    agrees: bool
+    rank_invariant: bool
     _turned: list
     def __init__(self) -> None: ...
     def before_fit(self) -> Any: ...
@@ -170,7 +170,7 @@ class ChannelsLast(Callback):
 
 class MCDropoutCallback(Callback):
     """Keep dropout active in validation and prediction"""
-    agrees: bool
+    rank_invariant: bool
     _undo: list
     def __init__(self) -> None: ...
     def before_validate(self) -> Any: ...
@@ -179,7 +179,7 @@ class MCDropoutCallback(Callback):
 class GradientCheckpointing(Callback):
     """Compute what modules keep for the backward pass again, rather than keep it"""
     fit_only: bool
-    agrees: bool
+    rank_invariant: bool
     modules: Any
     _kept: list
     def __init__(self, modules: Any) -> None:
@@ -191,7 +191,7 @@ class GradientCheckpointing(Callback):
 class MoveModulesToDeviceCallback(Callback):
     """Move the modules that are attributes of the learner to its device"""
     order: int
-    agrees: bool
+    rank_invariant: bool
     def before_fit(self) -> Any: ...
 
 class MicroBatch(Callback):
@@ -199,7 +199,7 @@ class MicroBatch(Callback):
     order: int
     run_valid: bool
     fit_only: bool
-    agrees: bool
+    rank_invariant: bool
     size: Any
     _whole: Any
     _made: Any
@@ -231,7 +231,7 @@ class SAM(Callback):
     order: int
     run_valid: bool
     fit_only: bool
-    agrees: bool
+    rank_invariant: bool
     rho: float
     _home: list
     _aside: list

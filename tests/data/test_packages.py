@@ -146,7 +146,7 @@ OPTS = MODAL | dict(lookahead=lambda ps: Lookahead(torch.optim.SGD(ps, .1, momen
 
 class Stop(Callback):
     "Ends the fit once, before batch `at`, or in the validation after it"
-    only_looks = True
+    read_only = True
     def __init__(self, at, in_validation): self.at,self.in_validation,self.done = at,in_validation,False
     def _is_due(self, here):
         due = not self.done and here and self.learn.inside('fit') and self.learn.count.opt_steps==self.at

@@ -73,7 +73,7 @@ def stop(at):
     def between_batches(cb):
         if cb.learn.count.batches==at: raise Stop
     cb = Callback(name='stop', between_batches=between_batches)
-    cb.only_looks = True
+    cb.read_only = True
     return cb
 
 @pytest.mark.parametrize('at,seed,pct', [*product((1, 3, 4, 6), (None, 3), (None, .2))])

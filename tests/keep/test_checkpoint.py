@@ -548,7 +548,7 @@ def test_case_60_in_the_middle_of_an_epoch_it_is_said_not_to_be_exact(batch_size
     with pytest.warns(UserWarning, match=f'not exact: {said}, so the rest of epoch 0 may repeat items'):
         quiet(mk_learner(batch_size=batch_size, num_workers=workers), resume=tmp_path, accept=['batch_size', 'train_batches', 'workers', 'callbacks'])
 
-def test_what_only_looks_may_come_and_go(tmp_path):
+def test_what_is_read_only_may_come_and_go(tmp_path):
     with mk_learner(cbs=[KeepWarnings()]).no_logging() as learn: learn.fit(1, resume=tmp_path)
     with mk_learner(cbs=[Tracer(), ShowGraph()]).no_logging() as learn: learn.fit(2, resume=tmp_path)
     whole = mk_learner()

@@ -317,6 +317,25 @@ def test_point_13_one_that_the_user_added_keeps_its_name(where):
     assert seen and all(seen)
     if where in ('learner', 'call'): assert torch.equal(mine.preds, preds)
 
+INNER = dict(validate=lambda o: o.validate(dl=OTHER), get_preds=lambda o: o.get_preds(dl=OTHER), inner=lambda o: o.get_preds(dl=OTHER, inner=True))
+
+@pytest.mark.parametrize('how', INNER)
+@pytest.mark.parametrize('when', ['before_validate', 'after_batch', 'after_validate', 'after_epoch'])
+@pytest.mark.parametrize('around', [lambda o: o.fit(1), lambda o: o.validate()], ids=['fit', 'validate'])
+def test_predictions_are_gathered_of_one_evaluation(how, when, around):
+    "One that was added to a learner hears nothing of evaluations inside a fit, or inside its own"
+    def gathered(f):
+        mine,busy = GatherPredsCallback(),[]
+        def ask(cb):
+            if busy: return
+            busy.append(1)
+            f(cb.learn)
+            busy.clear()
+        around(mk([mine, Callback(name='asks', **{when:ask})]))
+        assert mine.run
+        return mine.preds,mine.targets
+    assert all(map(torch.equal, gathered(INNER[how]), gathered(lambda o: None)))
+
 class FastaiLogger(Callback):
     "As fastai's CSVLogger begins and ends"
     order = 60

@@ -101,7 +101,7 @@ def stop(at, e=Boom, name='between_batches'):
     def f(cb):
         if cb.learn.training and cb.learn.count.batches==at: raise e
     cb = Callback(name='stop', **{name:f})
-    cb.only_looks = True
+    cb.read_only = True
     return cb
 
 @pytest.mark.parametrize('kind,at', [*product(('shuffled', 'generator', 'own_generator', 'rows_generator', 'exact', 'weighted'), (1, 2, 3, 4, 6))])
@@ -151,7 +151,7 @@ def test_ctrl_c_while_the_fit_waits_for_the_thread(saves, tmp_path):
     want,learn = end(whole),None
     learn = new(kill, [CheckpointCallback(tmp_path)] if saves else [])
     look = Callback(name='look', before_fetch=before_fetch)
-    look.only_looks = True
+    look.read_only = True
     with pytest.raises(KeyboardInterrupt): learn.fit(3, cbs=[look, Prefetch(draws=False)])
     assert told and not threads() and learn.count.batches==(2 if saves else 3)
     learn.resume()

@@ -316,7 +316,7 @@ def _fail(learn): raise MemoryError
 # --- resuming
 
 class StopAfter(Callback):
-    order,only_looks = 70,True
+    order,read_only = 70,True
     def __init__(self, n): self.n = n
     def after_batch(self):
         if self.learn.training and self.learn.count.opt_steps==self.n: raise MemoryError

@@ -9,7 +9,7 @@ folder,rank,at = Path(sys.argv[1]),*map(int, sys.argv[2:4])
 
 class KillOnce(Callback):
     "As much as a host that loses power: nothing is cleaned up"
-    agrees,n = True,0
+    rank_invariant,n = True,0
     def after_batch(self):
         self.n += self.learn.training
         if not self.learn.training or self.learn.team.rank!=rank or self.learn.count.batches!=at: return

@@ -11,7 +11,7 @@ def train(config):
 
     class TellRay(Callback):
         "Tells Ray of each epoch, from all workers, as it asks for; the checkpoint is that of the first"
-        agrees = True
+        rank_invariant = True
         def after_epoch(self):
             there = self.learn.team.is_first and (folder/'run').exists()
             ray.train.report(dict(epoch=self.learn.epoch, n_items=self.learn.count.samples),

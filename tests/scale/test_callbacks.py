@@ -61,16 +61,16 @@ def check(nm, ranks, one):
     a,b = (o['came'] for o in ranks)
     assert a['vals']==b['vals'], 'other values'
     assert torch.equal(a['preds'], b['preds']) and a['preds'].shape==(8, 1), 'other predictions'
-    assert a['meets']==[], 'it says not that it agrees'
+    assert a['meets']==[], 'it is not declared rank_invariant'
 
 def test_all_say_that_they_agree():
-    assert [o.__name__ for o in OURS if not o.agrees]==[]
+    assert [o.__name__ for o in OURS if not o.rank_invariant]==[]
 
 def test_what_a_subclass_adds_does_not_agree_by_itself():
     class Mine(EMA):
         def after_loss(self):
             if self.learn.loss>1: raise CancelBatchException
-    class Agreed(Mine): agrees = True
+    class Agreed(Mine): rank_invariant = True
     for cls,points in ((EMA, set()), (Mine, {'backward'}), (Agreed, set())):
         learn = Learner(batches(2), mk_model(), F.mse_loss, cbs=cls())
         learn.training = True

@@ -34,7 +34,7 @@ class Stop(Callback):
 
 class Noted(Callback):
     "Notes the events that it hears"
-    agrees,order = True,-20
+    rank_invariant,order = True,-20
     def __init__(self): self.seen = []
 for e in event:
     if e!='after_create': setattr(Noted, e, lambda self, *, e=e, **kw: self.seen.append(f'{e} {self.learn.epoch}.{self.learn.iter}'))
@@ -118,7 +118,7 @@ class Late(Callback):
         if self.learn.train_iter==1: self.learn.add_cb(Callback(after_loss=self.stop))
     def stop(self, cb):
         if cb.learn.peers.rank==1 and cb.learn.train_iter==3: raise CancelBatchException
-    agrees = True
+    rank_invariant = True
 
 class Raises(Callback):
     def after_loss(self):

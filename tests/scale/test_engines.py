@@ -80,7 +80,7 @@ class Scaled(nn.Module):
 
 class Thaw(Callback):
     "Freezes the first layer in each second epoch, and in some batches"
-    agrees = True
+    rank_invariant = True
     def before_epoch(self): self.learn.model[0].requires_grad_(self.epoch%2==1)
     def before_batch(self):
         if self.training: self.learn.model[2].requires_grad_(self.epoch!=1 or self.iter%4!=2)
@@ -181,7 +181,7 @@ def ddp_only():
     c.fit(1)
     res['copy'] = far(*c.team.gather(values(c))),c.team is b.team,c.peers.learn is c,far(values(b), values(c))>0
     class Inner(Callback):
-        agrees = True
+        rank_invariant = True
         def after_epoch(self):
             self.learn.other = mk().to_ddp()
             self.learn.other.fit(1)
@@ -338,7 +338,7 @@ def test_no_step_waits_for_the_gpu(how, one_process, monkeypatch):
     "But for those of torch's first steps, in which it makes its buckets"
     monkeypatch.setattr('learnloop.scale.distributed.find_team', lambda timeout: one_process)
     class Watch(Callback):
-        order,agrees = -1000,True
+        order,rank_invariant = -1000,True
         def before_batch(self):
             if self.training and self.epoch==1: torch.cuda.set_sync_debug_mode('error')
         def cleanup_batch(self): torch.cuda.set_sync_debug_mode('default')

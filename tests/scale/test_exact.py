@@ -21,7 +21,7 @@ def masked(p, y):
 def n_masked(learn): return (learn.y>0).sum()
 class Spoilt(Callback):
     "Makes the loss of one process odd, in two batches: of rank 1, or of the one that is alone"
-    agrees,order = True,5
+    rank_invariant,order = True,5
     def __init__(self, k, graph_alone=False): self.k,self.graph_alone = k,graph_alone
     def after_loss(self):
         learn = self.learn
@@ -109,7 +109,7 @@ def test_losses_of_counted_items_are_those_of_one_process():
 
 class Skewed(Callback):
     "Has the gradients of several processes wrong from the fifth step on"
-    agrees = True
+    rank_invariant = True
     def before_step(self):
         if self.learn.peers.world==1 or self.learn.count.opt_steps<4: return
         for p in self.learn.model.parameters(): p.grad.mul_(1.001)

@@ -151,7 +151,7 @@ def test_gradients_may_be_edited():
 def test_those_who_only_look_see_prediction_and_loss():
     seen = []
     class Look(Callback):
-        only_looks = True
+        read_only = True
         def after_pred(self): seen.append(self.pred.detach().clone())
         def after_loss(self): seen.append(self.loss.clone())
     assert set(both(cbs=lambda: [Look()]).fuse_report().fused)=={'grads'}

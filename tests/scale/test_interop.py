@@ -173,13 +173,13 @@ def test_what_one_asks_for_all_do(tmp_path):
     assert kind=='RuntimeError' and 'Odd (Keras): on_train_batch_end raised CancelFitException' in text
 
 class Agrees(fastai.Callback):
-    agrees = True
+    rank_invariant = True
     def before_step(self): pass
 
 class Silent(fastai.Callback):
     def before_step(self): pass
 
-def test_a_foreign_callback_may_say_that_it_agrees():
+def test_a_foreign_callback_may_declare_that_it_is_rank_invariant():
     assert points(mk(Silent()))==['step'] and not points(mk(Agrees()))
 
 # ---- ignite, whose handlers ask ignite.distributed where they are

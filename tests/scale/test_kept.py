@@ -47,8 +47,8 @@ def is_near(a, b, tol=2e-5):
 
 class At(Callback):
     "Does something after batch `n` of the fit, in one process"
-    run_valid,only_looks = False,True
-    def __init__(self, n, f, rank=0, agrees=True): self.n,self.f,self.rank,self.agrees = n,f,rank,agrees
+    run_valid,read_only = False,True
+    def __init__(self, n, f, rank=0, rank_invariant=True): self.n,self.f,self.rank,self.rank_invariant = n,f,rank,rank_invariant
     def after_batch(self):
         if self.learn.count.batches==self.n and self.learn.peers.rank==self.rank: self.f()
 
@@ -140,20 +140,20 @@ def test_what_draws_is_not_exact_with_another_number_and_says_so(tmp_path):
 
 def steps_in(folder): return [o.step for o in list_checkpoints(folder, verify=False)]
 
-def told(root, kind, agrees):
+def told(root, kind, rank_invariant):
     "What comes of signals to one process, by name"
     res,want = {},state_of(fit(None, kind, drop=.4))
     learn = mk(kind, .4)
-    learn.fit(3, cbs=[CheckpointCallback(root/'usr1', every_epochs=9, keep=None), At(3, kill(signal.SIGUSR1), 1, agrees)])
+    learn.fit(3, cbs=[CheckpointCallback(root/'usr1', every_epochs=9, keep=None), At(3, kill(signal.SIGUSR1), 1, rank_invariant)])
     res['usr1'] = steps_in(root/'usr1'),is_equal(state_of(learn), want)
     learn = mk(kind, .4)
-    with pytest.raises(KeyboardInterrupt): learn.fit(3, cbs=At(3, kill(signal.SIGINT), 1, agrees))
+    with pytest.raises(KeyboardInterrupt): learn.fit(3, cbs=At(3, kill(signal.SIGINT), 1, rank_invariant))
     at = learn.count.opt_steps
     learn.resume()
     res['int'] = at,is_equal(state_of(learn), want)
     learn = mk(kind, .4)
     with pytest.raises(Terminated):
-        learn.fit(3, cbs=[CheckpointCallback(root/'term', every_epochs=9), At(9, kill(signal.SIGTERM), 1, agrees)])
+        learn.fit(3, cbs=[CheckpointCallback(root/'term', every_epochs=9), At(9, kill(signal.SIGTERM), 1, rank_invariant)])
     at = learn.count.opt_steps
     res['term'] = at,steps_in(root/'term'),is_equal(state_of(fit(root/'term', kind, drop=.4)), want)
     learn = mk(kind, .4)
@@ -163,16 +163,16 @@ def told(root, kind, agrees):
     res['late'] = is_equal(state_of(learn), want)
     return res
 
-@pytest.mark.parametrize('kind,agrees', [('ddp',True), ('ddp',False), ('fsdp',False)])
-def test_case_80_a_signal_to_one_process_is_one_to_all(kind, agrees, tmp_path):
+@pytest.mark.parametrize('kind,rank_invariant', [('ddp',True), ('ddp',False), ('fsdp',False)])
+def test_case_80_a_signal_to_one_process_is_one_to_all(kind, rank_invariant, tmp_path):
     "At once where processes meet between batches; else at the end of a pass, or after about 50 ms"
-    res = same(together(told, tmp_path, kind, agrees))
+    res = same(together(told, tmp_path, kind, rank_invariant))
     steps,exact = res['usr1']
-    assert exact and len(steps)==2 and 3<=steps[0]<=(9 if agrees else 3) and steps[-1]==18
+    assert exact and len(steps)==2 and 3<=steps[0]<=(9 if rank_invariant else 3) and steps[-1]==18
     at,exact = res['int']
-    assert exact and 3<=at<=(9 if agrees else 3)
+    assert exact and 3<=at<=(9 if rank_invariant else 3)
     at,steps,exact = res['term']
-    assert exact and steps==[at] and 9<=at<=(12 if agrees else 9)
+    assert exact and steps==[at] and 9<=at<=(12 if rank_invariant else 9)
     assert res['late']
 
 # ---- saving
@@ -248,7 +248,7 @@ def ends_as_if_nothing_was(folder, kind):
 def fails(folder, kind, where):
     learn = mk(kind, .4)
     how = (lambda: boom()) if where!='killed' else kill(signal.SIGKILL)
-    cbs = [CheckpointCallback(folder, every_steps=2, keep=None), At(7, how, 1, agrees=where!='meets')]
+    cbs = [CheckpointCallback(folder, every_steps=2, keep=None), At(7, how, 1, rank_invariant=where!='meets')]
     res = ending(partial(learn.fit, 3, cbs=cbs, keep_failed=where=='kept'))
     again = ending(learn.resume)
     replayed = ending(lambda: [*learn.replay_batch().grads]) if where=='kept' else None

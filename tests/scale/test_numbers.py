@@ -116,7 +116,7 @@ def test_parts_of_the_loss():
 def test_what_callbacks_log():
     "Means over the items of the run; of what one process logs, over its own; between batches, what the first process says"
     class Logs(Callback):
-        agrees = True
+        rank_invariant = True
         def after_loss(self): self.learn.log('size', self.pred.square().mean())
         def after_epoch(self): self.learn.log('counted', self.learn.epoch+self.learn.peers.rank*100)
     def f():

@@ -19,9 +19,9 @@ def mk_learn(*cbs, **kwargs):
 
 class At(Callback):
     "Calls `f` at `event` of batch 2 in the process `rank`"
-    def __init__(self, event, rank, f, agrees=False):
+    def __init__(self, event, rank, f, rank_invariant=False):
         super().__init__(name='at', **{event: At.hit})
-        self.rank,self.f,self.agrees = rank,f,agrees
+        self.rank,self.f,self.rank_invariant = rank,f,rank_invariant
     def hit(self):
         if self.learn.team.rank==self.rank and self.learn.iter==2: self.f()
 
@@ -65,9 +65,9 @@ def test_errors_that_all_have():
     assert ma==mb==('RuntimeError', 'the processes are at different places: rank 0 at save, rank 1 at backward. '
         'What one does in a fit, all have to do')
 
-def fit(event, rank, f, agrees=False, limit=60.):
+def fit(event, rank, f, rank_invariant=False, limit=60.):
     "Type and text of the error that ends a fit, of its cause, when it came, and what a fit afterwards says"
-    learn = mk_learn(At(event, rank, f, agrees), timeout=limit)
+    learn = mk_learn(At(event, rank, f, rank_invariant), timeout=limit)
     try: learn.fit(1)
     except BaseException as e:
         res = type(e).__name__,str(e),type(e.__cause__).__name__,time.monotonic()
@@ -86,11 +86,11 @@ def check_parted(res, rank, name, text):
     for o in res:
         for err in o[4]: assert err[0]=='PeerError' and err[1].startswith('the processes have parted: '), err
 
-@pytest.mark.parametrize('rank,agrees,n', [(0, False, 2), (1, False, 2), (0, True, 2), (1, True, 2), (1, True, 3),
+@pytest.mark.parametrize('rank,rank_invariant,n', [(0, False, 2), (1, False, 2), (0, True, 2), (1, True, 2), (1, True, 3),
     (2, False, 3)])
-def test_an_error_of_one_is_told_to_all(rank, agrees, n):
+def test_an_error_of_one_is_told_to_all(rank, rank_invariant, n):
     "74: it hears of it in a meeting, or in an exchange of gradients; and lives on"
-    check_parted(together(fit, 'after_loss', rank, boom, agrees, n=n), rank, 'ValueError', 'boom')
+    check_parted(together(fit, 'after_loss', rank, boom, rank_invariant, n=n), rank, 'ValueError', 'boom')
 
 def ctrl_c(): raise KeyboardInterrupt
 def test_ctrl_c_and_exit_of_one():
@@ -124,25 +124,25 @@ def test_an_error_does_not_wait_for_gloo(monkeypatch):
     monkeypatch.setattr('learnloop.scale.team.cut', lambda inodes: None)
     assert together(fail_while_gloo_waits, timeout=20)[1]==('boom', False)
 
-def told_by(event, rank, f, agrees, folder):
-    res = fit(event, rank, f, agrees)
+def told_by(event, rank, f, rank_invariant, folder):
+    res = fit(event, rank, f, rank_invariant)
     with open(f'{folder}/{os.environ["RANK"]}', 'w') as o: o.write(' '.join(map(str, res[:2])))
 
-@pytest.mark.parametrize('rank,agrees', [(0, False), (0, True), (2, False), (1, True)])
-def test_a_killed_process(rank, agrees, tmp_path):
+@pytest.mark.parametrize('rank,rank_invariant', [(0, False), (0, True), (2, False), (1, True)])
+def test_a_killed_process(rank, rank_invariant, tmp_path):
     "Rank 0, too: who keeps the store is another process"
     start = time.monotonic()
     with pytest.raises(PeerError, match=f'rank {rank} was killed by SIGKILL'):
-        together(told_by, 'after_loss', rank, kill, agrees, tmp_path, n=3)
+        together(told_by, 'after_loss', rank, kill, rank_invariant, tmp_path, n=3)
     assert time.monotonic()-start<SOON
     said = [(tmp_path/str(r)).read_text() for r in range(3) if r!=rank]
     text = f'PeerError rank {rank} is gone without a word, killed perhaps: whoever started the processes reports how'
     assert said==[text]*2
 
-def own_store(port, rank, f, agrees=False):
+def own_store(port, rank, f, rank_invariant=False):
     "As `torchrun` with a store of rank 0"
     os.environ.update(TORCHELASTIC_USE_AGENT_STORE='False', MASTER_PORT=str(port))
-    return fit('after_loss', rank, f, agrees)
+    return fit('after_loss', rank, f, rank_invariant)
 
 def told_with_own_store(port, rank, f, folder):
     res = own_store(port, rank, f)

@@ -85,7 +85,7 @@ class Stopped(Exception): told = True # of all processes, as all raise it
 
 class Stop(Callback):
     "Ends the fit between two batches, after so many of them"
-    only_looks = agrees = True
+    read_only = rank_invariant = True
     def __init__(self, n): self.n = n
     def between_batches(self):
         if self.learn.count.batches==self.n: raise Stopped
