@@ -160,7 +160,7 @@ def test_summary_of_a_dict_batch_leaves_no_trace():
     before = deepcopy(learn.model)
     res = learn.summary(pad(items(4, lengths=(5, 6))))
     assert {o.name:o.output for o in res.rows}['classifier']=='float32 (4, 3)' and 'Loss: by the model' in res.lines
-    assert same(learn.model, before) and learn.model.training==before.training and learn.opt is None
+    assert same(learn.model, before) and learn.model.training==before.training and learn._opt is None
 
 def test_accumulated_tokens_make_the_step_of_one_big_batch():
     ds = items(8, seed=3)

@@ -58,7 +58,7 @@ FAULTS = [
         'test_fuse.py -k frozen_and_unused'),
     Fault('clipping in a graph forgets the largest norm', 'training', "k = (h[0]/(norm+1e-6)).clamp(max=1.)", "k = (h[0]/(norm+1e-6))", 'test_fuse.py -k clip'),
     Fault('attributes of a model are not watched', 'watch', "[*map(call, getters, dicts)]==vals and ", "", 'test_fuse.py -k an_attribute'),
-    Fault('dampening is forgotten', 'direct', "torch._foreach_add_(bufs, gs, alpha=1-dampening)", "torch._foreach_add_(bufs, gs)", 'test_direct.py -k dampening'),
+    Fault('dampening is forgotten', 'fast_step', "torch._foreach_add_(bufs, gs, alpha=1-dampening)", "torch._foreach_add_(bufs, gs)", 'test_fast_step.py -k dampening'),
     Fault("an order that isn't torch's", 'tensors', "generator=generator)\n        vars", "generator=None)\n        vars", 'test_tensors.py'),
     Fault('`order` is ignored', 'flow', "return sorted(cbs, key=lambda o: o.order)", "return [*cbs]", CALLBACK),
     Fault('who goes inside an event is still called', 'flow', "if self.version!=version and not", "if False and not", CALLBACK),

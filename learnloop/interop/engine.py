@@ -133,7 +133,7 @@ class _Floats(Mapping, dict):
 # %% ../../nbs/interop/02_engine.ipynb #8d74ccc5
 def _value_of(m, learn, view):
     "The value of the metric `m` for the batch that `view` shows"
-    theirs = learn,learn.model,learn.loss_func,learn.opt,learn.dls,*learn.cbs
+    theirs = learn,learn.model,learn.loss_func,learn._opt,learn.dls,*learn.cbs
     m = deepcopy(m, {id(o):o for o in theirs})
     m.reset()
     with torch.no_grad(): m.accumulate(view)

@@ -487,7 +487,7 @@ def _view_of(cls, name):
     return property(_get)
 
 def _get_opt(self):
-    opt = self.learn.opt
+    opt = self.learn._opt
     if opt is None: return None
     if self._opt is None or self._opt.opt is not opt: self.__dict__['_opt'] = _Opt(self.learn, opt)
     return self._opt

@@ -223,7 +223,7 @@ class Driver(_Devices):
     @property
     def __class__(self): return getattr(sys.modules.get('fastNLP.core.drivers.torch_driver'), 'TorchDriver', type(self))
     model        = attr('learn.model')
-    optimizers   = property(lambda self: _Optimizers(opts(self.learn.opt or self.learn.create_opt())))
+    optimizers   = property(lambda self: _Optimizers(opts(self.learn.opt)))
     model_device = data_device = attr('learn.device')
     global_rank  = property(lambda self: process_rank())
     world_size   = property(lambda self: n_processes())

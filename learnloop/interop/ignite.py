@@ -460,7 +460,7 @@ def _check_trained(self:Ignite):
         if who and _sets(o) and getattr(o, 'param_name', 'lr')=='lr':
             raise ValueError(f'{self.label}: {type(o).__name__} sets the learning rate, and so does {who.name} in this '
                 'fit; remove one of them')
-    if all(any(o is p for p in opts(learn.opt)) for o in used): return
+    if all(any(o is p for p in opts(learn._opt)) for o in used): return
     raise ValueError(f"{self.label}: a scheduler, or the trainer, was made with another optimizer than the learner's, "
         'which would never step: make it with learn.create_opt(), or set learn.opt = optimizer')
 

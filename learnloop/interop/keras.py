@@ -187,7 +187,7 @@ class Optimizer(_Settings):
         learn # The learner
     ):
         super().__init__(learn, _lr=LearningRate(learn), _n=_Iterations(learn))
-    __class__  = property(lambda self: _class_named(self.name) if self.learn.opt else Optimizer)
+    __class__  = property(lambda self: _class_named(self.name) if self.learn._opt else Optimizer)
     name       = property(lambda self: type(opts(self.learn.opt)[0]).__name__)
     iterations = property(lambda self: self._n, doc='Steps that were taken')
     @property

@@ -602,7 +602,7 @@ class _Place(_Surroundings):
     def evaluating(self): return self.state._stage in ('validate','test','sanity_check')
     training,validating,testing,predicting = map(_in_stage, ('train', 'validate', 'test', 'predict'))
     sanity_checking = property(lambda self: self.learn.inside('sanity'))
-    optimizers      = property(lambda self: list(opts(self.learn.opt)) if self.learn.opt is not None else [])
+    optimizers      = property(lambda self: opts(self.learn._opt))
 
 # %% ../../nbs/interop/06_lightning.ipynb #71a0c019
 class Trainer(_Place):
@@ -950,7 +950,7 @@ def before_fit(self:Lightning):
     t._logging = any(type(o) is not MetricLog for o in t.loggers)
     t._log_hparams()
     for o in (t._metrics, t._sums, t._means, t._stages, t._bar, t._of_passes, *t._rows.values()): o.clear()
-    n = len(opts(self.learn.opt))
+    n = len(opts(self.learn._opt))
     for o in self.group if n>1 else ():
         for k in 'on_before_zero_grad','on_before_optimizer_step':
             if o.hears(k): raise TypeError(f'{o.label}: {k} is given the optimizer, and this learner has {n}: '

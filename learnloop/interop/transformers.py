@@ -397,7 +397,7 @@ def _args(o):
     return tr.args,tr.state,tr.control
 def _kwargs(o, **kwargs):
     tr,learn = o.trainer,o.learn
-    return dict(model=learn.model, processing_class=tr.processing_class, optimizer=learn.opt,
+    return dict(model=learn.model, processing_class=tr.processing_class, optimizer=learn._opt,
         lr_scheduler=tr.lr_scheduler, train_dataloader=tr.train_dataloader, eval_dataloader=tr.eval_dataloader) | kwargs
 def _row(name, event, when=None, kwargs=_kwargs, **rest): return Hook(name, event, _args, kwargs, when, **rest)
 

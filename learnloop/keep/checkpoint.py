@@ -95,7 +95,7 @@ def save_checkpoint(self:Learner,
     **info # Plain data for the manifest
 )->Checkpoint|None: # None if a callback cancelled it
     "Save the whole state in `folder`, as a checkpoint named by the number of optimizer steps"
-    if self.opt is None: self.create_opt()
+    if self._opt is None: self.create_opt()
     if 'consistent' in info: raise ValueError("'consistent' is a name of the manifest itself: choose another")
     if not self.keeper.can_save():
         half_done = ('save_checkpoint in the middle of an epoch, where things are half done: CheckpointCallback.save() '

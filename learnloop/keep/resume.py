@@ -33,6 +33,7 @@ from ..loop.flow import CancelFitException, CancelStepException
 from ..loop.learner import Learner, keeps_fits
 from ..loop.place import Place
 from ..data.rng import branch_rngs, own_stream, preserve_rng
+from ..loop.opt_state import opt_for_resume
 from ..loop.optimizer import HYPERS, get_hypers, hyper_groups, opt_recipe, opts, why_shapeless
 from ..measure.series import shared_parts
 
@@ -219,16 +220,16 @@ def enter(self:FitKeeper, args, resume=None, accept=()):
     if self.keeps and (why := why_shapeless(learn.model)): raise ValueError(f'keep_failed copies weights, and {why}')
     res = [_KeepsBatches() if self.keeps else _Pauses()]
     if isinstance(resume, Origin):
-        if resume.of and any(a is not b for a,b in zip(resume.of, (learn.model, learn.opt), strict=True)):
+        if resume.of and any(a is not b for a,b in zip(resume.of, (learn.model, learn._opt), strict=True)):
             raise RuntimeError('model or optimizer was replaced since the fit was interrupted: there is no going on '
                 'with others')
-        learn.opt_as_at_start(frozen=True)  # the state has what became of it
+        if learn.opt_at_start: learn.opt_at_start.restore()  # the state has what became of it
         return res
     if resume is None: return res
     folder,c = _read_resume(resume)
     for o in savers if c is None else (): _check_same_folder(o, resume)
     saver = None if savers else _saver_for(folder, c)
-    learn.opt_for_resume(resume)
+    opt_for_resume(learn, resume)
     if savers: return res
     self.args['cbs'] = [*cbs, saver]  # `resume()` saves there, too
     return [*res, saver]
@@ -697,7 +698,7 @@ def _pause(self:FitKeeper):
         if failed: learn.failed = SimpleNamespace(state=state, args=self.args, replay=None, **vars(failed))
     elif self.is_whole():
         self.put_together()
-        state = self.capture(learn.place, weights=learn.opt_changed())
+        state = self.capture(learn.place, weights=learn.opt_at_start.changed())
         state = state | dict(callbacks=copy_state(state['callbacks']))
     else:
         self.why_not = self.why_no_place()
@@ -707,7 +708,7 @@ def _pause(self:FitKeeper):
         return
     # which gives it once
     again = copy_batch(failed.batch) if failed and isinstance(learn.dls.train, Iterator) else None
-    learn.paused = Origin(state, 'where it was', self.args, (learn.model, learn.opt), again)
+    learn.paused = Origin(state, 'where it was', self.args, (learn.model, learn._opt), again)
 
 _APART = ('the processes have parted, as one failed: start them again, with fit(…, resume=folder) to go on from '
     'the last checkpoint')
@@ -734,7 +735,7 @@ def load_checkpoint(self:Learner,
         raise RuntimeError(f'load_checkpoint was called inside {inside[0]}, and the place in the data cannot be '
             'restored there: call it before the fit, or use fit(…, resume=checkpoint); learn.load takes weights alone')
     c = self.keeper.same_for_all(_pick_checkpoint, folder)
-    if self.opt is None: self.create_opt()
+    if self._opt is None: self.create_opt()
     keeper,origin = self.keeper,read_origin(c)
     keeper.take_own(origin)
     origin.accept,loop = accept,origin.state['loop']

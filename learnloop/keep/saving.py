@@ -24,6 +24,7 @@ from ..data.batch import describe
 from ..data.loaders import DataLoaders
 from ..data.checks import check_place, checked_args, did_you_mean, replaced
 from ..loop.learner import Learner
+from ..loop.opt_state import OptState, release_opt
 from ..loop.optimizer import HeldParams, held_params, opt_recipe, opts, remake_func, split_decay, why_shapeless
 
 # %% ../../nbs/keep/00_saving.ipynb #4f476d55
@@ -611,7 +612,7 @@ Learner.saved_hashes = {}  # Hashes of the files that `save` wrote in fits, by p
 @patch
 def _restart_opt(self:Learner):
     "Have the optimizer as it is before the first fit; the object stays, as schedulers may hold it"
-    if (old := self.opt) is None: return
+    if (old := self._opt) is None: return
     for o,n in zip(opts(old), opts(self.create_opt()), strict=True):
         o.param_groups[:] = n.param_groups
         o.state.clear()
@@ -625,12 +626,12 @@ def take_opt(self:Learner,
     tip=''   # What would help, for the end of a message
 )->list: # Pairs of an optimizer and the state that it can load
     "Optimizers and the states to load, checked"
-    old = self.opt
+    old = self._opt
     try:
-        pairs = _opt_pairs(old or self.create_opt(), sd, where, tip)
+        pairs = _opt_pairs(self.opt, sd, where, tip)
         return [(o, _opt_state_for(o, s, self.model, where, tip)) for o,s in pairs]
     except BaseException:
-        self.opt = old
+        self._opt = old
         raise
 
 # %% ../../nbs/keep/00_saving.ipynb #89da0b57
@@ -639,15 +640,20 @@ def state_of_opt(self:Learner,
     together:bool=True # Put together what is sharded? All processes take part in that
 )->dict|None: # As `opt_state` has it; with how to make it, where that changed
     "Get the state of the optimizer"
-    sd = opt_state(self.opt, self.model, together)
-    if sd is None or not (self.first_opt or self.opt_changed()): return sd
+    sd = opt_state(self._opt, self.model, together)
+    if sd is None or not _was_changed(self): return sd
     for k,note in self._opt_notes().items(): (sd[k] if isinstance(self.opt, dict) else sd)['made'] = note
     return sd
+
+def _was_changed(learn):
+    "Whether the optimizer was ever switched, or given groups in the last fit"
+    return bool(learn._first_opt or learn.opt_at_start and learn.opt_at_start.changed())
 
 @patch
 def _opt_notes(self:Learner):
     "How to make the optimizers again, by name, and what the learner has for them"
-    own = dict(lr=self._given_lr, wd=self.wd, own_lr=self._own_lr, given=self.opt is self.opt_func)
+    own = dict(lr=self._given_lr, wd=self.wd, own_lr=self._holds and self._holds.own_lr,
+        given=self.opt is self.opt_func)
     if isinstance(own['lr'], Tensor): own['lr'] = own['lr'].tolist()
     return {k:opt_recipe(o)|own for k,o in (self.opt if isinstance(self.opt, dict) else {'':self.opt}).items()}
 
@@ -659,15 +665,14 @@ def put_opt(self:Learner,
     tip=''   # What would help, for the end of a message
 )->list: # Pairs of an optimizer and the state that it can load
     "Have an optimizer of the class and with the groups that `sd` is of, if those changed on the way"
-    if self.opt is None: self.create_opt()
     states = {'':sd} if 'param_groups' in sd else sd
     if all('made' in s for s in states.values()):
         if self._opt_notes()!={k:s['made'] for k,s in states.items()}: self._remake_opt(states, where)
         for o,s in _opt_pairs(self.opt, sd, where, tip): _regroup(o, s['param_groups'], param_names(self.model))
-    elif (self.first_opt or self.opt_changed()) and not self._fits_opt(sd, where):
-        self.opt_as_at_start()  # it was saved before the switch
-        if self.first_opt and not self._fits_opt(sd, where):
-            (self.opt_func,self.wd,self._given_lr),self.first_opt = self.first_opt,None
+    elif _was_changed(self) and not self._fits_opt(sd, where):  # it was saved before the switch
+        if self.opt_at_start: self.opt_at_start.restore(frozen=False)
+        if self._first_opt and not self._fits_opt(sd, where):
+            vars(self).update(self._first_opt)
             self.create_opt()
     return self.take_opt(sd, where, tip)
 
@@ -703,12 +708,13 @@ def _remake_opt(self:Learner, states, where):
         except Exception as e:
             raise ValueError(f"{where} was saved after a switch to {note['cls']}, which can't be made again here "
                 f'({type(e).__name__}: {e}): call learn.switch_opt(…) with such an optimizer first') from e
-    self._leave_opt()
+    release_opt(self)
     self.opt = res[''] if '' in res else res
     self.opt_func = self.opt if note['given'] else made['']
-    self.wd,self._given_lr,self._own_lr = note['wd'],note['lr'],note['own_lr']
+    self.wd,self._given_lr = note['wd'],note['lr']
     if note['lr'] is None and note['own_lr'] is None: self._given_lr = note['defaults'].get('lr')
     self._holds = HeldParams(self.opt, self.model, None if note['given'] else self._split)
+    self._holds.own_lr = note['own_lr']
 
 # %% ../../nbs/keep/00_saving.ipynb #5b6ae0af
 @patch
@@ -788,13 +794,13 @@ def _load(self:Learner, file, with_opt, strict):
     weights,learned,states = state_for(self.model, saved['model'], file, strict, _lax),None,[]
     if 'loss_func' in saved and self.loss_module is not None:
         learned = state_for(self.loss_module, saved['loss_func'], f'the loss function of {file}', strict, _lax)
-    put_back = self.note_opt()
+    was = OptState(self)
     try:
         if with_opt and saved['opt'] is not None: states = self.put_opt(saved['opt'], file, _no_opt)
         self.to_device()  # first, as the optimizer's state goes where the parameters are
         self.model.load_state_dict(weights, strict=strict)
     except BaseException:
-        put_back()
+        was.restore()
         raise
     if learned is not None: self.loss_module.load_state_dict(learned, strict=strict)
     for o,s in states: o.load_state_dict(s)

@@ -27,6 +27,7 @@ from ..data.begin import goes_by_state, loader_state, persistent, start_workers
 from ..data.checks import did_you_mean, replaced
 from ..data.loaders import bare, batch_len
 from ..loop.steps import StepLimit
+from ..loop.opt_state import OptState
 from ..loop.optimizer import get_hypers, hyper_groups, opts, set_hypers
 from ..loop.place import Keeper, Place
 from ..data.rng import all_rngs, preserve_rng
@@ -386,11 +387,11 @@ def check(self:Checkpointer,
                 raise DamagedCheckpoint(f'{p} is not what learnloop writes: {what}.{n} is {describe(was)}, and must '
                     f'be {describe(t)}')
     for k,states in s['rng'].items(): self._check_rng(states, p, f'rng.{k}')
-    put_back = learn.note_opt()
+    was = OptState(learn)
     try:
         for o,sd in learn.put_opt(s['opt'], where): _check_floats(o, sd, s['model'], param_names(learn.model), where)
         self._check_after(s['loop'], p)
-    finally: put_back()
+    finally: was.restore()
 
 # %% ../../nbs/keep/03_state.ipynb #722ea799
 @patch
@@ -434,7 +435,7 @@ def restore(self:Checkpointer,
     loop,was = s['loop'],dict(vars(learn.count))
     if 'model' in s: _compare_dtypes(learn.model, s['model'], origin.accept, origin.where)
     with ExitStack() as undo:
-        undo.callback(learn.note_opt())
+        undo.callback(OptState(learn).restore)
         if 'opt' in s: learn.put_opt(s['opt'], origin.where)  # callbacks take up what is of it
         undo.callback(vars(learn.count).update, was)
         vars(learn.count).update(loop['count'])  # first, as callbacks go by it

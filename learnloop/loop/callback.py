@@ -105,7 +105,8 @@ class _Reader:
 
 def _shadows(learn, k):
     "Would an attribute `k` of a callback hide state of the learner? A method is nothing that one writes to"
-    return hasattr(learn, k) and not inspect.isroutine(_static(type(learn), k))
+    # `hasattr` would read `opt`, which makes an optimizer
+    return (k in vars(learn) or _defines(type(learn), k)) and not inspect.isroutine(_static(type(learn), k))
 
 # %% ../../nbs/loop/01_callback.ipynb #62e7220d
 @cache

@@ -56,7 +56,6 @@ class _Reader:
     exception: Any
     failed: Any
     final_record: Any
-    first_opt: Any
     forward_model: Any
     fuser: Any
     has_stepped: Any

@@ -26,8 +26,9 @@ from .flow import Flow
 from .later import knows_patches
 from .loss import innermost, loss_modules, named_loss, own_loss, split_loss
 from .opt_mode import OptModes, check_momentum, with_modes
+from .opt_state import OptState
 from .optimizer import (
-    HeldParams, default_lr, freeze_to, get_hypers, held_params, hyper_groups, hyper_names, make_opt, n_groups,
+    HeldParams, default_lr, freeze_to, get_hypers, held_params, hyper_names, is_opt, make_opt, n_groups,
     norm_params, opts, set_hypers, trainable_params, zero_grad)
 from .place import Keeper, Pass, Place
 from .portrait import as_table, portrait
@@ -47,8 +48,8 @@ _FIELDS = dict(dl=None, n_iter=None, iter=0, data_pass=None, open_turn=None, out
     _dev=None, _n_inp=None, _targ=None)
 
 # %% ../../nbs/loop/05_learner.ipynb #f6dc7cad
-@knows_patches
-class Learner(Flow):  # chkstyle: ignore-node
+@knows_patches  # chkstyle: ignore-node
+class Learner(Flow):
     "Loaders, model, loss and optimizer, and the loop that trains them"
     defaults = []  # Callbacks that every learner gets: see `default_cb`
     mk_keeper = Keeper # Who keeps its fits: see `keeps_fits`
@@ -78,7 +79,7 @@ class Learner(Flow):  # chkstyle: ignore-node
         self.wd,self.wd_bn_bias,self.train_bn,self.moms,self.logger = wd,wd_bn_bias,train_bn,moms,print_row
         self.metrics = [metrics] if isinstance(metrics, nn.Module) else listify(metrics)  # such as MetricCollection
         self.loss_func = loss_func or getattr(getattr(self.dls, 'train_ds', None), 'loss_func', None)
-        self.opt = self._forward_model = self.final_record = self.train_pass = None
+        self._forward_model = self.final_record = self.train_pass = None
         self.n_epoch,self.epoch,self.train_iter,self.pct_train = 1,0,0,0.
         vars(self).update(deepcopy(_FIELDS))
         self.count = SimpleNamespace(epochs=0, batches=0, opt_steps=0, samples=0)
@@ -325,7 +326,7 @@ Learner.turn_name = property(lambda self: self.open_turn.name if self.open_turn 
     doc='Whose turn it is; None for the only one of a batch, and between turns')
 Learner.turn_key = property(lambda self: self.open_turn.key if self.open_turn else None,
     doc='Name of the optimizer of the turn in `opt`; None for all')
-Learner.turn_opt = property(lambda self: self.open_turn.opt if self.open_turn else self.opt or self.create_opt(),
+Learner.turn_opt = property(lambda self: self.open_turn.opt if self.open_turn else self.opt,
     doc='Optimizer of the turn, or of all')
 def _is_ours(self, k): return getattr(getattr(self, k), '__func__', None) is getattr(Learner, k)
 Learner.one_turn = property(lambda self: _is_ours(self, '_do_one_batch') and _is_ours(self, 'train_batch'),
@@ -351,7 +352,6 @@ def take_step(self:Learner,
     name:str|None=None # Of the turn; None for `opt`
 ):
     "Step and drop gradients, as phases, for a turn that went backward before: the last of an accumulation"
-    if self.opt is None: self.create_opt()
     self.open_turn = Turn(self, opt=opt, name=name, counts=counts)
     try:
         self.peers.sync_grads()
@@ -471,7 +471,7 @@ Learner.paused = Learner.failed = None
 Learner.valid_grad = False             # Does validation compute with gradients? See below
 Learner.predicting = property(lambda self: self._loss_call is not None, doc='Does `get_preds` or `predict` run?')
 Learner.has_stepped = False            # Was there a step in this epoch, counted or not?
-Learner._own_lr = Learner._holds = None # Of the optimizer as it was made: its own learning rate, its parameters
+Learner._holds = None                  # What the optimizer held when it was made
 Learner.fuser = None                   # Who takes turns as compiled functions, by `run()`: see `learn.fuse`
 Learner._device = None
 
@@ -504,8 +504,7 @@ def _check_loss(f):
 
 def _refuse_lr(opt_func, lr):
     "Refuse a learning rate of the learner beside an optimizer that has its own"
-    if not isinstance(opt_func, (torch.optim.Optimizer, dict)): return
-    if not opts(opt_func) or not all(hasattr(o, 'param_groups') for o in opts(opt_func)): return  # `make_opt` says more
+    if not is_opt(opt_func): return
     raise ValueError(f'lr={lr!r} would be ignored, as opt_func is {type(opt_func).__name__}, which has learning rate '
         f'{_lr_of(opt_func)}: leave lr out, or give opt_func the class or a partial of it; fit(lr=…) and '
         'learn.set_hypers(lr=…) set the rate of an optimizer')
@@ -631,10 +630,10 @@ def create_opt(self:Learner):
     given = self.opt is self.opt_func
     # a function may have taken what the loss has to learn by itself
     if not given and self._unheld_by_loss(): self.opt = make(self._split)
-    self._own_lr = _lr_of(self.opt) if lr is None else None
     # an instance counts as taken when it was first
     is_known = given and self._holds and self._holds.opts==opts(self.opt)
     if not is_known: self._holds = HeldParams(self.opt, self.model, None if given else self._split)
+    self._holds.own_lr,self._holds.made_by = _lr_of(self.opt) if lr is None else None,_made_by(self)
     self._have_modes()
     return self.opt
 
@@ -643,6 +642,29 @@ def _have_modes(self:Learner):
     "Add `OptModes` where an optimizer has modes"
     if with_modes(self.opt) and not any(isinstance(o, OptModes) for o in self.cbs): self.add_cb(OptModes)
 
+# %% ../../nbs/loop/05_learner.ipynb #fc21c77c
+def _get_opt(self):
+    if self._opt is None and not self._makes_opt:
+        with replaced(self, '_makes_opt', True):  # an override of `create_opt` may read `opt`
+            try: self.create_opt()
+            # Python would report the attribute `opt` as missing
+            except AttributeError as e: raise RuntimeError(f'learn.opt: create_opt failed with {e!r}') from e
+        if self._opt is None: raise RuntimeError(f'{type(self).__name__}.create_opt must set opt, and made none')
+    return self._opt
+def _set_opt(self, v):
+    if v is not None and not is_opt(v):
+        raise TypeError(f'learn.opt was set to {v!r}: it must be a torch optimizer, a dict of them by name, or None')
+    self._opt = v
+Learner._opt,Learner._makes_opt = None,False
+Learner.opt = property(_get_opt, _set_opt, doc='Torch optimizer, or dict of them; made when first read')
+
+# %% ../../nbs/loop/05_learner.ipynb #fc21c781
+def _made_by(learn): return learn.opt_func,learn.splitter,learn.wd_bn_bias
+def _made_opt(learn):
+    "What is noted of the optimizer if the learner made it, else None"
+    h = learn._holds
+    return h if h and h.splitter and h.opts==opts(learn._opt) else None
+
 # %% ../../nbs/loop/05_learner.ipynb #7a1c0f52
 def _lr_of(opt):
     "The learning rate of `opt`: a number, or a list with one for each group; None if it has none"
@@ -650,23 +672,19 @@ def _lr_of(opt):
     lrs = [g['lr'] for g in groups if 'lr' in g]
     return [g.get('lr', lrs[0]) for g in groups] if len(set(lrs))>1 else next(iter(lrs), None)
 
-@patch
-def _opt_lr(self:Learner):
-    "The learning rate of the optimizer itself, given or as `opt_func` makes it; None if somebody else's counts"
-    f,opt,holds = self.opt_func,self.opt,self._holds
-    if isinstance(f, (torch.optim.Optimizer, dict)): return _lr_of(f if opt is None else opt)
-    if self._given_lr is not None: return None
-    if opt is not None:
-        is_made = holds and holds.opts==opts(opt) and holds.splitter
-        if not is_made: return _lr_of(opt)  # somebody set it
+def _opt_lr(learn):
+    "The learning rate of the optimizer itself, given or as `opt_func` makes it; None if another one counts"
+    f,opt,made = learn.opt_func,learn._opt,_made_opt(learn)
+    if is_opt(f): return _lr_of(f if opt is None else opt)
+    if learn._given_lr is not None: return None
+    if opt is not None and not made: return _lr_of(opt)  # it was assigned
     if default_lr(f) is not None or not callable(f): return None
-    if opt is not None: return self._own_lr
-    return _lr_of(make_opt(f, self.model, self.splitter))  # not kept before it is needed: the model may change
+    if made: return made.own_lr
+    return _lr_of(make_opt(f, learn.model, learn.splitter))  # not kept before it is needed: the model may change
 
 # %% ../../nbs/loop/05_learner.ipynb #9e1d0c72
 def _get_lr(self):
-    lr = self._opt_lr()
-    if lr is None: lr = self._given_lr
+    lr = self.named_lr()
     return default_lr(self.opt_func) if lr is None else lr
 def _set_lr(self, v):
     if v is not None: _refuse_lr(self.opt_func, v)
@@ -677,7 +695,7 @@ Learner.lr = property(_get_lr, _set_lr, doc='Learning rate of fits that name non
 @patch
 def named_lr(self:Learner): # A number, or a list with one for each group; None if nobody named one
     "Tell which learning rate somebody named, for fits that don't: the optimizer's own, or the learner's"
-    lr = self._opt_lr()
+    lr = _opt_lr(self)
     return self._given_lr if lr is None else lr
 
 # %% ../../nbs/loop/05_learner.ipynb #7a1c0f57
@@ -722,7 +740,7 @@ def set_hypers(self:Learner,
     "Set hyper-parameters of the optimizer, checked before any is changed; refuse those that a schedule sets"
     if self.inside('fit'): _refuse_scheduled(self, hypers)
     check_momentum(self, hypers)
-    set_hypers(self.opt or self.create_opt(), self.model, **hypers)
+    set_hypers(self.opt, self.model, **hypers)
 
 def _refuse_scheduled(learn, hypers):
     for cb in learn.cbs:
@@ -740,13 +758,13 @@ def freeze_to(self:Learner,
     n:int # Groups before this one are frozen; negative counts from the end
 ):
     "Train the groups from `n` on, and norms everywhere if `train_bn`"
-    freeze_to(self.opt or self.create_opt(), n, norm_params(self.model) if self.train_bn else ())
+    freeze_to(self.opt, n, norm_params(self.model) if self.train_bn else ())
 
 # %% ../../nbs/loop/05_learner.ipynb #d9c808dd
 @patch
 def freeze(self:Learner):
     "Train the last group alone"
-    self.freeze_to(-1 if n_groups(self.opt or self.create_opt())>1 else 1)
+    self.freeze_to(-1 if n_groups(self.opt)>1 else 1)
 
 # %% ../../nbs/loop/05_learner.ipynb #22909bd5
 @patch
@@ -808,27 +826,26 @@ def _have_fused(self:Learner, fuse):
 
 @patch
 def _prepare_opt(self:Learner, lr, wd, reset_opt, fuse):
-    "Have an optimizer with the settings that a fit asks for, which holds all that is to be trained"
+    "Make or check the optimizer, and set what the fit asks for"
     self._have_fused(fuse)
     self._move_first()
-    if reset_opt or self.opt is None: self.create_opt()
-    else: self._have_modes()  # it may have been set
+    if reset_opt or _is_outdated(self): self.create_opt()
+    self._have_modes()  # of an optimizer that was assigned, too
     self._check_params()
     self._check_held()
-    if lr is None and self._opt_lr()!=_lr_of(self.opt): lr = self.lr
+    if lr is None and _opt_lr(self)!=_lr_of(self.opt): lr = self.lr
     hypers = dict(lr=lr, wd=self.wd if wd is None else wd)
     self.set_hypers(**{k:v for k,v in hypers.items() if v is not None})
-    self.opt_at_start = self._opt_as_is()
+    self.opt_at_start = OptState(self, whole=False)
 
-@patch
-def _opt_as_is(self:Learner):
-    "How the optimizer was made, which it is, what it holds, its hyper-parameters, and what is frozen"
-    def _own(v): return v.clone() if isinstance(v, torch.Tensor) else v
-    groups = [{k:_own(v) for k,v in g.items() if k!='params'} for _,g in hyper_groups(self.opt)]
-    return SimpleNamespace(how=(self.opt_func, self.wd, self._given_lr), first=self.first_opt, opts=opts(self.opt),
-        held=held_params(self.opt), groups=groups, frozen={p for p in self.model.parameters() if not p.requires_grad})
-Learner.opt_at_start = None     # The optimizer as it was when the last fit began
-Learner.first_opt = None # How it was made before the first switch to another, if there was one
+def _is_outdated(learn):
+    "Whether no fit used the optimizer, and another `opt_func` or `splitter` made it than the learner has now"
+    made,start = _made_opt(learn),learn.opt_at_start
+    if not made or made.made_by in (None, _made_by(learn)): return False
+    return not (start and start.opts==made.opts) and not any(o.state for o in made.opts)
+
+Learner.opt_at_start = None # `OptState` of the start of the last fit
+Learner._first_opt = None   # How the optimizer was made before the first switch to another
 
 # %% ../../nbs/loop/05_learner.ipynb #82fe4d7f
 @patch
@@ -875,19 +892,23 @@ def _check_params(self:Learner):
         'or model.requires_grad_()')
 
 # %% ../../nbs/loop/05_learner.ipynb #7a1c0f5e
+def _noted(learn):
+    "What is noted of the optimizer; an assigned one is noted now"
+    if learn._holds is None or learn._holds.opts!=opts(learn.opt): learn._holds = HeldParams(learn.opt, learn.model)
+    return learn._holds
+
 @patch
 def _check_held(self:Learner, note=None):
     "Refuse a fit in which something would never train, with `note` on the error"
-    # somebody set `opt`
-    if self._holds is None or self._holds.opts!=opts(self.opt): self._holds = HeldParams(self.opt, self.model)
+    held = _noted(self)
     try:
         lost = self._unheld_by_loss()
         if lost:
             if len(lost)>3: lost[3:] = ['…']
-            fix = 'reset_opt=True makes' if self._holds.splitter else 'give'
+            fix = 'reset_opt=True makes' if held.splitter else 'give'
             raise ValueError(f'{", ".join(lost)} of the loss function would never train, as no optimizer holds it: '
                 f'{fix} an optimizer that holds it, or freeze it by requires_grad_(False)')
-        self._holds.check(self.model)
+        held.check(self.model)
     except ValueError as e:
         if note: e.add_note(note)
         raise
@@ -896,9 +917,7 @@ def _check_held(self:Learner, note=None):
 @patch
 def warn_of_unheld(self:Learner):
     "Warn of parameters that require gradients by now, and are in no group of the optimizer"
-    if self.opt is None: return
-    if self._holds is None or self._holds.opts!=opts(self.opt): self._holds = HeldParams(self.opt, self.model)
-    self._holds.check(self.model, in_fit=True)
+    if self._opt is not None: _noted(self).check(self.model, in_fit=True)
 
 # %% ../../nbs/loop/05_learner.ipynb #7a40080d
 _GENERATORS = 'Generator','Random','RandomState'  # classes of what draws random numbers

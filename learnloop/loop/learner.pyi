@@ -1,7 +1,6 @@
 # Written by `python -m tools.stubs` from `learner.py`: methods that other modules patch on are here, too
 """The training loop, on one screen, and the learner that runs it on any model, loader and optimizer"""
 
-from collections.abc import Callable
 from contextlib import contextmanager
 from learnloop.data.loaders import DataLoaders
 from learnloop.keep.checkpoint import CheckpointCallback
@@ -92,7 +91,6 @@ class Learner(Flow):
     logger: Any
     metrics: Any
     loss_func: Any
-    opt: Any
     _forward_model: Any
     final_record: Any
     train_pass: Any
@@ -125,14 +123,13 @@ class Learner(Flow):
     _n_inp: Any
     _targ: Any
     _device: Any
-    _own_lr: Any
     _holds: Any
     data_pass: Any
     training: bool
     fuser: Any
     opt_at_start: Any
     saved_hashes: Any
-    first_opt: Any
+    _opt: Any
     _given_lr: Any
     paused: Any
     failed: Any
@@ -156,6 +153,8 @@ class Learner(Flow):
     trace: Any
     valid_grad: Any
     version: Any
+    _makes_opt: Any
+    _first_opt: Any
     _known_kind: Any
     # Callbacks, while they are there
     step_limit: StepLimit
@@ -366,8 +365,6 @@ class Learner(Flow):
         """Make `opt` anew, by `opt_func`, from the groups of `splitter`"""
     def _have_modes(self) -> Any:  # loop/learner.py
         """Add `OptModes` where an optimizer has modes"""
-    def _opt_lr(self) -> Any:  # loop/learner.py
-        """The learning rate of the optimizer itself, given or as `opt_func` makes it; None if somebody else's counts"""
     def named_lr(self) -> Any:  # loop/learner.py
         """Tell which learning rate somebody named, for fits that don't: the optimizer's own, or the learner's"""
     @property
@@ -412,9 +409,7 @@ class Learner(Flow):
     def _have_fused(self, fuse: Any) -> Any:  # loop/learner.py
         """Do as `fuse` of `fit` says"""
     def _prepare_opt(self, lr: Any, wd: Any, reset_opt: Any, fuse: Any) -> Any:  # loop/learner.py
-        """Have an optimizer with the settings that a fit asks for, which holds all that is to be trained"""
-    def _opt_as_is(self) -> Any:  # loop/learner.py
-        """How the optimizer was made, which it is, what it holds, its hyper-parameters, and what is frozen"""
+        """Make or check the optimizer, and set what the fit asks for"""
     def _end(self) -> Any: ...  # loop/learner.py
     def _raise_as_all(self, e: Any) -> Any:  # loop/learner.py
         """Raise the error of another process, if `e` comes of it"""
@@ -577,36 +572,11 @@ class Learner(Flow):
         """Take `batches` through the model, without events that nobody hears; are some left for the ordinary way?"""
     def _predict_batch(self, cb: Any, i: Any, n: Any, after: Any) -> Any: ...  # loop/predict.py
     def switch_opt(self, opt_func: Any, lr: Any=None, wd: float | None=None) -> Any:  # loop/switch_opt.py
-        """Go on with another optimizer, in the middle of a fit, too
+        """Replace the optimizer by another one, also in the middle of a fit
 
         - `opt_func`: As for `Learner`: class, partial, function of groups, instance, or a dict of instances
         - `lr`: Learning rate, in any form that `set_hypers` takes; with it, a schedule of `lr` ends here
         - `wd`: Weight decay, likewise; None for the learner's, or the optimizer's own
-        """
-    def _check_switch(self) -> Any: ...  # loop/switch_opt.py
-    def _check_turn(self) -> Any:  # loop/switch_opt.py
-        """Refuse, inside a turn, what that turn can't end with"""
-    def _made_with(self, opt_func: Any, lr: Any, wd: Any) -> Any:  # loop/switch_opt.py
-        """Have the optimizer of a learner that is made with `opt_func`, `lr` and `wd`"""
-    def _leave_opt(self) -> Any:  # loop/switch_opt.py
-        """Note how the optimizer was made before the first switch, and hold it no longer"""
-    def _tell_of_switch(self, given: Any) -> Any: ...  # loop/switch_opt.py
-    def opt_changed(self) -> bool:  # loop/switch_opt.py
-        """Tell whether the optimizer was switched, or given groups, since the last fit began"""
-    def opt_as_at_start(self, frozen: bool=False) -> Any:  # loop/switch_opt.py
-        """Have the optimizer as it was when the last fit began, but for what it has learned
-
-        - `frozen`: Have frozen what was frozen then, too?
-        """
-    def opt_for_resume(self, resume: Any) -> Any:  # loop/switch_opt.py
-        """Have the optimizer that the last fit began with, if it failed, and `resume` asks to go on with it
-
-        - `resume`: As for `fit`
-        """
-    def note_opt(self) -> Callable:  # loop/switch_opt.py
-        """Note which optimizer there is, with its groups, and what callbacks make of it
-
-        Returns: Puts it back
         """
     def summary(self, batch: Any=None) -> Any:  # measure/hook.py
         """Show the layers, with the shapes that a batch takes, and what trains them; a script prints it
@@ -897,6 +867,11 @@ class Learner(Flow):
         """What is called: `model`, unless set to a wrapper of it"""
     @forward_model.setter
     def forward_model(self, v: Any) -> None: ...
+    @property
+    def opt(self) -> Any:
+        """Torch optimizer, or dict of them; made when first read"""
+    @opt.setter
+    def opt(self, v: Any) -> None: ...
     @property
     def lr(self) -> Any:
         """Learning rate of fits that name none"""

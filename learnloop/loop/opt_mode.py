@@ -20,7 +20,7 @@ def with_modes(
 )->list: # Of torch optimizers
     "List the optimizers in `opt` that have `train()` and `eval()`"
     has = 'train','eval'
-    return [o for o in opts(opt) if o is not None and all(callable(getattr(o, k, None)) for k in has)]
+    return [o for o in opts(opt) if all(callable(getattr(o, k, None)) for k in has)]
 
 # %% ../../nbs/loop/04_opt_mode.ipynb #b1038f74
 class OptMode:
@@ -60,7 +60,7 @@ def check_momentum(
     hypers # Names of the hyper-parameters that are about to be set
 ):
     "Refuse a new momentum for an optimizer with modes, in the middle of its training"
-    modal = with_modes(learn.opt) if learn.inside('train') and {'mom','momentum','betas'} & {*hypers} else []
+    modal = with_modes(learn._opt) if learn.inside('train') and {'mom','momentum','betas'} & {*hypers} else []
     if modal: raise ValueError(f'the momentum of {type(modal[0]).__name__} must stay as it is while it trains, as its '
         'averages are computed with it: set it before the fit, and schedule lr alone')
 
@@ -70,25 +70,25 @@ class OptModes(Callback):
     order,safe_in_evaluate,rank_invariant = -10,True,True
     state_schema = {'trains?':bool, 'live?':[torch.Tensor], '*':...}
     opt_mode = cached_property(lambda self: OptMode())
-    def before_train(self): self.opt_mode.train(self.learn.opt)
-    def before_validate(self): self.opt_mode.eval(self.learn.opt)
+    def before_train(self): self.opt_mode.train(self.learn._opt)
+    def before_validate(self): self.opt_mode.eval(self.learn._opt)
     def cleanup_validate(self):
-        if self.learn.inside('train'): self.opt_mode.train(self.learn.opt)  # the evaluation was in a fit's training
-    def after_fit(self): self.opt_mode.eval(self.learn.opt, keep=False)
-    def cleanup_fit(self): self.opt_mode.eval(self.learn.opt)  # after an error; `resume` needs the weights that train
+        if self.learn.inside('train'): self.opt_mode.train(self.learn._opt)  # the evaluation was in a fit's training
+    def after_fit(self): self.opt_mode.eval(self.learn._opt, keep=False)
+    def cleanup_fit(self): self.opt_mode.eval(self.learn._opt)  # after an error; `resume` needs the weights that train
     def opt_switched(self,
         given # Names of the hyper-parameters that the switch named
     ):
         "Switch the new optimizer to the mode of the fit"
         self.opt_mode = OptMode()
-        if self.learn.inside('train') and not self.learn.inside('evaluate'): self.opt_mode.train(self.learn.opt)
+        if self.learn.inside('train') and not self.learn.inside('evaluate'): self.opt_mode.train(self.learn._opt)
 
 # %% ../../nbs/loop/04_opt_mode.ipynb #b1951418
 @patch
 def state_dict(self:OptModes)->dict: # Empty for most optimizers
     "Return the mode of optimizers that have one, and the weights that are trained if the model has the averages"
     res,mode = Callback.state_dict(self),self.opt_mode
-    if not with_modes(self.learn and self.learn.opt): return res
+    if not with_modes(self.learn and self.learn._opt): return res
     return res | dict(trains=mode.is_train) | (dict(live=mode.live) if mode.live is not None else {})
 
 # %% ../../nbs/loop/04_opt_mode.ipynb #11dc87fa
@@ -99,7 +99,7 @@ def load_state_dict(self:OptModes,
     "Switch the optimizers; their states, and the weights, are loaded after that"
     Callback.load_state_dict(self, sd)
     if 'trains' not in sd: return
-    mode,opt = self.opt_mode,self.learn.opt
+    mode,opt = self.opt_mode,self.learn._opt
     (mode.train if sd['trains'] else mode.eval)(opt)
     if 'live' in sd: mode.have_live(sd['live'])
 
@@ -110,19 +110,19 @@ def _is_checkpoint(saved): return 'loop' in (saved or ())  # which has the state
 def before_save(self:OptModes):
     learn,self._was_train = self.learn,self.opt_mode.is_train and not _is_checkpoint(self.learn.saved)
     if not self._was_train: return
-    self.opt_mode.eval(learn.opt)
+    self.opt_mode.eval(learn._opt)
     if 'opt' in learn.saved: learn.saved['opt'] = learn.state_of_opt()
 
 @patch
 def cleanup_save(self:OptModes):
-    if self._was_train: self.opt_mode.train(self.learn.opt)
+    if self._was_train: self.opt_mode.train(self.learn._opt)
 
 # %% ../../nbs/loop/04_opt_mode.ipynb #42f715a6
 @patch
 def before_load(self:OptModes):
-    if not _is_checkpoint(self.learn.saved): self.opt_mode.eval(self.learn.opt, keep=False)
+    if not _is_checkpoint(self.learn.saved): self.opt_mode.eval(self.learn._opt, keep=False)
 
 @patch
 def after_load(self:OptModes):
-    if not self.learn.inside('fit'): self.opt_mode.eval(self.learn.opt, keep=False)
-    elif self.learn.inside('train'): self.opt_mode.train(self.learn.opt)
+    if not self.learn.inside('fit'): self.opt_mode.eval(self.learn._opt, keep=False)
+    elif self.learn.inside('train'): self.opt_mode.train(self.learn._opt)

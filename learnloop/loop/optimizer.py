@@ -7,22 +7,20 @@ Docs: https://learnloop.github.io/learnloop/loop/optimizer.html.md"""
 # %% auto #0
 __all__ = ['HYPERS', 'trainable_params', 'is_norm', 'norm_params', 'no_decay_params', 'why_shapeless', 'opts', 'hyper_groups',
            'n_groups', 'held_params', 'hyper_names', 'get_hypers', 'get_hyper', 'spread_hyper', 'split_decay',
-           'set_hypers', 'default_lr', 'make_opt', 'HeldParams', 'opt_recipe', 'remake_func', 'freeze_to', 'step',
-           'backward', 'zero_grad']
+           'set_hypers', 'is_opt', 'default_lr', 'make_opt', 'HeldParams', 'opt_recipe', 'remake_func', 'freeze_to',
+           'step', 'zero_grad']
 
 # %% ../../nbs/loop/03_optimizer.ipynb #2c1cfe99
-import difflib, inspect, logging, math, re, sys, warnings
+import difflib, inspect, math, re, sys, warnings
 from collections.abc import Callable, Iterable
-from functools import cache, partial, reduce
+from functools import partial, reduce
 from itertools import accumulate
 from numbers import Integral, Real
 import torch
 from fastcore.basics import partition
 from torch import nn, Tensor
-from torch.autograd import profiler
-from torch.optim import optimizer as torch_optim
 from ..data.checks import did_you_mean, note_on
-from .direct import direct_step
+from .fast_step import fast_step
 
 # %% ../../nbs/loop/03_optimizer.ipynb #265a51e4
 def trainable_params(
@@ -65,9 +63,10 @@ def why_shapeless(
 
 # %% ../../nbs/loop/03_optimizer.ipynb #51b6be71
 def opts(
-    opt, # Torch optimizer, or dict of them by name
+    opt, # Torch optimizer, dict of them by name, or None
 )->list: # The torch optimizers
     "List the torch optimizers in `opt`"
+    if opt is None: return []
     return list(opt.values()) if isinstance(opt, dict) else [opt]
 
 # %% ../../nbs/loop/03_optimizer.ipynb #e8eb244d
@@ -269,7 +268,11 @@ def _split(splitter, model):
     return [list(dict.fromkeys(g)) for g in res]   # a tied weight may come twice in one group
 
 # %% ../../nbs/loop/03_optimizer.ipynb #2f90d245
-def _is_opt(o): return opts(o)!=[] and all(hasattr(p, 'param_groups') and not isinstance(p, type) for p in opts(o))
+def is_opt(
+    o # Any object
+)->bool: # A wrapper counts if it has `param_groups`; a class or an empty dict does not
+    "Whether `o` is a torch optimizer or a dict of them"
+    return opts(o)!=[] and all(hasattr(p, 'param_groups') and not isinstance(p, type) for p in opts(o))
 
 def _takes_lr(f):
     "Tell whether `f` can be called with `lr=`"
@@ -289,7 +292,7 @@ def _build(opt_func, model, groups, lr, wd):
         note_on(e, f'learnloop: while opt_func made the optimizer{with_lr}; opt_func={opt_func!r}')
         if why := why_shapeless(model): note_on(e, f'learnloop: {why}')
         raise
-    if not _is_opt(opt): raise TypeError(f"opt_func={opt_func!r} returned {opt!r}, no torch optimizer or dict of them")
+    if not is_opt(opt): raise TypeError(f"opt_func={opt_func!r} returned {opt!r}, no torch optimizer or dict of them")
     gs,own = [g for _,g in hyper_groups(opt)],{}
     for g in gs:   # a tensor that a partial holds is the user's: the next optimizer would find what is written to it
         if isinstance(v := g.get('lr'), Tensor): g['lr'] = own.setdefault(id(v), v.clone())
@@ -339,7 +342,7 @@ def make_opt(
     wd_bn_bias:bool=False, # Decay norms and biases too? No: a scale near zero or a small bias is no simpler model
 ): # The torch optimizer, or the dict of them
     "Make the torch optimizer that trains `model`"
-    if _is_opt(opt_func): opt = opt_func
+    if is_opt(opt_func): opt = opt_func
     elif callable(opt_func):
         decay = dict(decay=True) if wd_bn_bias else {}
         groups = [dict(params=ps, group=i, **decay) for i,ps in enumerate(_split(splitter, model))]
@@ -362,7 +365,7 @@ class HeldParams:
         model:nn.Module, # Model that it trains
         splitter:Callable|None=None # What its groups were made by; None if it was given as it is
     ):
-        held,self.opts,self.splitter = held_params(opt),opts(opt),splitter
+        held,self.opts,self.splitter,self.own_lr,self.made_by = held_params(opt),opts(opt),splitter,None,None
         self.names = {p:n for n,p in model.named_parameters()}
         self.left = {p for p in self._expected(model) if p not in held}
         self.told = {p for p in self.names if p.requires_grad and p not in held}
@@ -451,39 +454,12 @@ def freeze_to(
     return n
 
 # %% ../../nbs/loop/03_optimizer.ipynb #7f259cac
-def _is_quiet(o):
-    "Would torch's wrapper of the step of `o` do nothing?"
-    try:
-        hears = (profiler._is_profiler_enabled or o._optimizer_step_pre_hooks or o._optimizer_step_post_hooks
-            or torch_optim._global_optimizer_pre_hooks or torch_optim._global_optimizer_post_hooks)
-        return type(o).step.hooked and not hears and 'step' not in vars(o)
-    except AttributeError: return False
-
 def step(
     opt, # Torch optimizer, or dict of them by name
 )->None:
     "Step the optimizers in `opt`"
     for o in opts(opt):
-        if not _is_quiet(o): o.step()
-        elif not direct_step(o): type(o).step.__wrapped__(o)
-
-# %% ../../nbs/loop/03_optimizer.ipynb #84c9a070
-_log = logging.getLogger('torch.autograd.graph')  # at DEBUG, torch writes the way it goes
-
-@cache
-def _engine():
-    "What goes backward; None where an accelerator has threads for that, which torch hands its context"
-    if torch.accelerator.is_available(): return None
-    return getattr(getattr(torch.autograd.Variable, '_execution_engine', None), 'run_backward', None)
-
-def backward(
-    loss:Tensor, # Scalar with a graph
-)->None:
-    "Add the gradients of `loss` to `.grad` of the leaves of its graph"
-    is_plain = type(loss) is Tensor and loss.requires_grad and loss.numel()==1 and loss.is_floating_point()
-    run = _engine()
-    if run is None or not is_plain or _log.isEnabledFor(logging.DEBUG): return loss.backward()
-    run((loss,), (torch.ones_like(loss),), False, False, (), allow_unreachable=True, accumulate_grad=True)
+        if not fast_step(o): o.step()
 
 # %% ../../nbs/loop/03_optimizer.ipynb #f38bdaaa
 def zero_grad(

@@ -3,11 +3,10 @@
 
 from collections.abc import Callable
 from functools import partial
-from torch import Tensor
 from torch import nn
 from typing import Any
 
-__all__ = ['HYPERS', 'trainable_params', 'is_norm', 'norm_params', 'no_decay_params', 'why_shapeless', 'opts', 'hyper_groups', 'n_groups', 'held_params', 'hyper_names', 'get_hypers', 'get_hyper', 'spread_hyper', 'split_decay', 'set_hypers', 'default_lr', 'make_opt', 'HeldParams', 'opt_recipe', 'remake_func', 'freeze_to', 'step', 'backward', 'zero_grad']
+__all__ = ['HYPERS', 'trainable_params', 'is_norm', 'norm_params', 'no_decay_params', 'why_shapeless', 'opts', 'hyper_groups', 'n_groups', 'held_params', 'hyper_names', 'get_hypers', 'get_hyper', 'spread_hyper', 'split_decay', 'set_hypers', 'is_opt', 'default_lr', 'make_opt', 'HeldParams', 'opt_recipe', 'remake_func', 'freeze_to', 'step', 'zero_grad']
 
 HYPERS: dict
 
@@ -54,7 +53,7 @@ def why_shapeless(model: nn.Module) -> str:
 def opts(opt: Any) -> list:
     """List the torch optimizers in `opt`
 
-    - `opt`: Torch optimizer, or dict of them by name
+    - `opt`: Torch optimizer, dict of them by name, or None
 
     Returns: The torch optimizers
     """
@@ -136,6 +135,14 @@ def set_hypers(opt: Any, model: nn.Module, /, **hypers: Any) -> None:
     - `hypers`: `lr wd mom sqr_mom eps` or torch's names: a number, a list with one for each group, or a `slice`
     """
 
+def is_opt(o: Any) -> bool:
+    """Whether `o` is a torch optimizer or a dict of them
+
+    - `o`: Any object
+
+    Returns: A wrapper counts if it has `param_groups`; a class or an empty dict does not
+    """
+
 def default_lr(opt_func: Any) -> float | None:
     """Tell which learning rate to give to `opt_func` if nobody names one
 
@@ -159,6 +166,8 @@ class HeldParams:
     """What `opt` holds of the parameters of `model`, noted when it is made: `check` refuses what came or went since"""
     opts: Any
     splitter: Callable | None
+    own_lr: Any
+    made_by: Any
     names: dict
     left: Any
     told: Any
@@ -206,12 +215,6 @@ def step(opt: Any) -> None:
     """Step the optimizers in `opt`
 
     - `opt`: Torch optimizer, or dict of them by name
-    """
-
-def backward(loss: Tensor) -> None:
-    """Add the gradients of `loss` to `.grad` of the leaves of its graph
-
-    - `loss`: Scalar with a graph
     """
 
 def zero_grad(opt: Any) -> None:

@@ -12,7 +12,7 @@ from fastcore.basics import listify
 from torch import nn
 from ..data.checks import safely
 from ..data.loaders import batch_len
-from .optimizer import default_lr, get_hypers, opts
+from .optimizer import default_lr, get_hypers, is_opt, opts
 
 # %% ../../nbs/loop/11_portrait.ipynb #9a7e0009
 def _name_of(f):
@@ -30,8 +30,8 @@ def _tell_loss(learn): return 'that of the model' if learn.loss_func is None els
 
 # %% ../../nbs/loop/11_portrait.ipynb #9a7e000a
 def _tell_opt(learn, lr):
-    opt,f = learn.opt,learn.opt_func
-    made = opt if opt is not None else f if isinstance(f, dict) or hasattr(f, 'param_groups') else None
+    opt,f = learn._opt,learn.opt_func
+    made = opt if opt is not None else f if is_opt(f) else None
     if made is None:
         name,lr = _name_of(f),default_lr(f) if lr is None else lr
     else:

@@ -8,12 +8,11 @@ Docs: https://learnloop.github.io/learnloop/loop/switch_opt.html.md"""
 __all__ = []
 
 # %% ../../nbs/loop/05_switch_opt.ipynb #890fb2b9
-from collections.abc import Callable
-from types import SimpleNamespace
 from fastcore.basics import patch
 from ..data.checks import checked_args
 from .learner import Learner
-from .optimizer import default_lr, held_params, hyper_groups, n_groups, opts, set_hypers, spread_hyper
+from .opt_state import OptState, release_opt
+from .optimizer import default_lr, held_params, n_groups, opts, set_hypers, spread_hyper
 from .turn import needs_closure
 
 # %% ../../nbs/loop/05_switch_opt.ipynb #da02ea4d
@@ -24,122 +23,46 @@ def switch_opt(self:Learner,
     lr=None,  # Learning rate, in any form that `set_hypers` takes; with it, a schedule of `lr` ends here
     wd:float|None=None # Weight decay, likewise; None for the learner's, or the optimizer's own
 ): # The new optimizer, or the dict of them
-    "Go on with another optimizer, in the middle of a fit, too"
-    self._check_switch()
-    old,put_back = held_params(self.opt) if self.opt else {},self.note_opt()
-    given = {k for k,v in dict(lr=lr, wd=wd).items() if v is not None}
+    "Replace the optimizer by another one, also in the middle of a fit"
+    _check_switch(self)
+    was,given = OptState(self),{k:v for k,v in dict(lr=lr, wd=wd).items() if v is not None}
     try:
-        self._made_with(opt_func, lr, wd)
+        _make(self, opt_func, **given)
         self._check_params()
         self._check_held()
-        self._check_turn()
-        if self.inside('fit'): self._tell_of_switch(given)
+        _check_turn(self)
+        for o in sorted(self.cbs, key=lambda o: o.order) if self.inside('fit') else ():
+            if o.run and o.opt_switched: o.opt_switched({*given})
     except BaseException:
-        put_back()
+        was.restore()
         raise
     now = held_params(self.opt)
-    for p in old:
-        if p not in now: p.grad = None  # nobody would drop it any more
+    for p in was.held:
+        if p not in now: p.grad = None  # `zero_grad` no longer reaches it
     return self.opt
 
 # %% ../../nbs/loop/05_switch_opt.ipynb #7f9a78b2
-@patch
-def _check_switch(self:Learner):
+def _check_switch(learn):
     for phase,why in (('step', 'the step of the old one is on its way'),
         ('evaluate', 'an evaluation leaves everything as it was')):
-        if self.inside(phase):
+        if learn.inside(phase):
             raise RuntimeError(f'switch_opt inside {phase!r}, where {why}: call it before or after, such as in '
                 'before_batch, after_batch, before_epoch or after_epoch')
 
-@patch
-def _check_turn(self:Learner):
-    "Refuse, inside a turn, what that turn can't end with"
-    if self.open_turn and self.open_turn.key is None and any(map(needs_closure, opts(self.opt))):
-        raise RuntimeError(f'switch_opt to {type(self.opt).__name__} inside a turn, and its step asks for the loss, '
+def _check_turn(learn):
+    "Refuse, inside a turn, an optimizer whose step the turn can't take"
+    if learn.open_turn and learn.open_turn.key is None and any(map(needs_closure, opts(learn.opt))):
+        raise RuntimeError(f'switch_opt to {type(learn.opt).__name__} inside a turn, and its step asks for the loss, '
             'which was computed already: call it before or after the batch')
 
 # %% ../../nbs/loop/05_switch_opt.ipynb #7f9a78z1
-@patch
-def _made_with(self:Learner, opt_func, lr, wd):
-    "Have the optimizer of a learner that is made with `opt_func`, `lr` and `wd`"
-    self._leave_opt()
-    if not self.inside('fit'): self.opt_at_start = None
-    self.opt_func = opt_func
-    if wd is not None: self.wd = wd
-    if lr is not None or default_lr(opt_func) is None: self._given_lr = lr
-    self.create_opt()
-    hypers = {k:v for k,v in dict(lr=lr, wd=wd).items() if v is not None}
-    if self.opt is opt_func: set_hypers(self.opt, self.model, **hypers)
-    elif isinstance(lr, (slice,tuple,list)): self._given_lr = spread_hyper('lr', lr, n_groups(self.opt))
-
-@patch
-def _leave_opt(self:Learner):
-    "Note how the optimizer was made before the first switch, and hold it no longer"
-    if self.first_opt is None: self.first_opt = self.opt_func,self.wd,self._given_lr
-    if self.opt_at_start: self.opt_at_start.opts = None
-
-# %% ../../nbs/loop/05_switch_opt.ipynb #73cab036
-@patch
-def _tell_of_switch(self:Learner, given):
-    for o in sorted(self.cbs, key=lambda o: o.order):
-        if o.run and o.opt_switched: o.opt_switched(given)
-
-# %% ../../nbs/loop/05_switch_opt.ipynb #bc744e02
-@patch
-def opt_changed(self:Learner)->bool:
-    "Tell whether the optimizer was switched, or given groups, since the last fit began"
-    b = self.opt_at_start
-    if b is None or self.opt is None: return False
-    held = held_params(self.opt)
-    return b.opts!=opts(self.opt) or len(held)!=len(b.held) or any(p not in b.held for p in held)
-
-# %% ../../nbs/loop/05_switch_opt.ipynb #442bb8c0
-@patch
-def opt_as_at_start(self:Learner,
-    frozen:bool=False # Have frozen what was frozen then, too?
-):
-    "Have the optimizer as it was when the last fit began, but for what it has learned"
-    b = self.opt_at_start
-    if b and frozen:
-        for p in self.model.parameters(): p.requires_grad_(p not in b.frozen)
-    if not self.opt_changed(): return
-    if b.opts!=opts(self.opt):
-        (self.opt_func,self.wd,self._given_lr),self.first_opt = b.how,b.first
-        self.create_opt()
-    for o in opts(self.opt):
-        o.param_groups[:] = [g for g in o.param_groups if any(p in b.held for p in g['params'])]
-        for p in [p for p in o.state if p not in b.held]: del o.state[p]
-    for (_,g),was in zip(hyper_groups(self.opt), b.groups, strict=False): g.update(was)
-    self.opt_at_start = self._opt_as_is()
-
-# %% ../../nbs/loop/05_switch_opt.ipynb #80e19fdf
-@patch
-def opt_for_resume(self:Learner,
-    resume # As for `fit`
-):
-    "Have the optimizer that the last fit began with, if it failed, and `resume` asks to go on with it"
-    if resume is None or self.outcome.get('fit')!='failed' or not self.opt_changed(): return
-    self.opt_as_at_start(frozen=True)
-
-# %% ../../nbs/loop/05_switch_opt.ipynb #4b73dda9
-@patch
-def note_opt(self:Learner)->Callable: # Puts it back
-    "Note which optimizer there is, with its groups, and what callbacks make of it"
-    attrs = {k:getattr(self, k) for k in ('opt','opt_func','wd','_given_lr','_own_lr','_holds','first_opt')}
-    os = [(o, [(g, dict(g)) for g in o.param_groups], dict(o.state), vars(o).get('step')) for o in _all_opts(self)]
-    cbs = [(o, dict(vars(o))) for o in self.cbs if o.opt_switched]
-    began = self.opt_at_start and SimpleNamespace(**vars(self.opt_at_start))
-    def _put_back():
-        for k,v in (attrs | dict(opt_at_start=began)).items(): setattr(self, k, v)
-        for o,gs,state,step in os:
-            for g,vals in gs:
-                g.clear()
-                g.update(vals)
-            o.param_groups[:] = [g for g,_ in gs]
-            o.state.clear()
-            o.state.update(state)
-            if step is not None: o.step = step  # a scheduler's wrapper
-        for o,was in cbs: vars(o).update(was)
-    return _put_back
-
-def _all_opts(learn): return [] if learn.opt is None else opts(learn.opt)
+def _make(learn, opt_func, lr=None, **wd):
+    "Make the optimizer as for a learner with this `opt_func`, `lr` and `wd`"
+    release_opt(learn)
+    if not learn.inside('fit'): learn.opt_at_start = None
+    learn.opt_func,learn.wd = opt_func,wd.get('wd', learn.wd)
+    if lr is not None or default_lr(opt_func) is None: learn._given_lr = lr
+    learn.create_opt()
+    opt = learn.opt
+    if opt is opt_func: set_hypers(opt, learn.model, **(wd if lr is None else dict(lr=lr, **wd)))
+    elif isinstance(lr, (slice,tuple,list)): learn._given_lr = spread_hyper('lr', lr, n_groups(opt))

@@ -435,7 +435,7 @@ class ModelSummary:
         self.input = describe(xb[0] if len(xb)==1 else xb) if xb else ''
         self.title = f'{self.type}, input {self.input}' if xb else self.type
         self.loss  = label_of(learn.loss_func) if learn.loss_func else 'by the model'
-        self.optimizers = list(_optimizers(learn.opt_func if learn.opt is None else learn.opt))
+        self.optimizers = list(_optimizers(learn.opt_func if learn._opt is None else learn._opt))
         self.lines = [f'{self.n_params:,} parameters, {self.n_trainable:,} of them trainable', f'Loss: {self.loss}']
         for nm,what,groups in self.optimizers: self.lines += [f'{nm}: {what}', *(f'    {o}' for o in groups)]
         cbs = ', '.join(o.name for o in sorted(learn.cbs, key=lambda o: o.order))

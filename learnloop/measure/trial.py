@@ -34,7 +34,7 @@ def try_metrics(
 )->bool: # Whether they were tried
     "Try copies of `metrics` on a batch of validation; raise the error of one that can't work, with its name"
     if not metrics or not _foresees_validation(learn): return False
-    theirs = learn,learn.model,learn.loss_func,learn.opt,learn.dls,learn.dls.train,learn.dls.valid,*learn.cbs
+    theirs = learn,learn.model,learn.loss_func,learn._opt,learn.dls,learn.dls.train,learn.dls.valid,*learn.cbs
     with _undisturbed(learn.model, *loss_modules(learn.loss_func)):
         try: what = _first_batch(learn, learn.dls.valid)
         except (Exception,CancelException): return False  # that of validation itself will say more

@@ -44,7 +44,7 @@ class Engine:
         "A pass through data begins"
         self.params = [*self.learn.model.parameters()]
         known = set(self.params)
-        self.left_out = [p for p in held_params(self.learn.opt) if p not in known] if self.learn.opt else []
+        self.left_out = [p for p in held_params(self.learn._opt) if p not in known]
     def restored(self,
         order:list # What `order` was when the state was captured
     ): "The state of each process was just restored"
@@ -353,7 +353,7 @@ def to_ddp(self:Learner,
         raise TypeError('to_ddp: the model is sharded already, by fully_shard: to_fsdp takes it as it is')
     if 'broadcast_buffers' in kwargs: kwargs['forward_sync_buffers'] = kwargs.pop('broadcast_buffers')
     have_of_first(self.model, team)
-    for o in opts(self.opt) if self.opt else (): o.load_state_dict(team.from_first(o.state_dict()))
+    for o in opts(self._opt): o.load_state_dict(team.from_first(o.state_dict()))
     return _join(self, team, partial(DDP, prepare=prepare, **kwargs), per_process)
 
 # %% ../../nbs/scale/04_distributed.ipynb #di000018
@@ -377,9 +377,10 @@ def to_fsdp(self:Learner,
         if units or kwargs: raise TypeError('to_fsdp: the model is sharded already, and taken as it is: no units, no '
             f'{", ".join(kwargs) or "arguments"}')
         return _join(self, team, engine, per_process)
-    if self.opt is not None or isinstance(self.opt_func, (torch.optim.Optimizer, dict)):
-        raise RuntimeError('to_fsdp replaces the parameters, and there is an optimizer of those that are there: call '
-            'it before the first fit, and give the learner a class of optimizers, or a function that makes one')
+    if self._opt is not None or isinstance(self.opt_func, (torch.optim.Optimizer, dict)):
+        raise RuntimeError('to_fsdp replaces the parameters, and the learner has an optimizer of the present ones: '
+            'give opt_func a class, or a function that makes an optimizer, and call to_fsdp before the first fit, and '
+            'before you read learn.opt (learn.opt = None drops an optimizer)')
     if kwargs.get('offload_policy') and torch.accelerator.current_accelerator() is None:
         raise ValueError('to_fsdp: offload_policy is for weights that wait on the CPU for an accelerator, and there is '
             'none: leave it out')

@@ -453,7 +453,7 @@ def _graph_def(nodes):
 def before_fit(self:TensorBoardCallback):
     Logger.before_fit(self)
     self._check_spread()
-    hps,self._at_start = get_hypers(self.learn.opt) if self.learn.opt else [],{}
+    hps,self._at_start = get_hypers(self.learn.opt),{}
     for k in self.hypers:
         vals = [o.get(k) for o in hps]
         if all(o is None for o in vals): continue

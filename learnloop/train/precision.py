@@ -219,7 +219,7 @@ def after_load(self:MixedPrecision):
 def _retype(learn, dtype):
     if all(p.dtype is dtype for p in learn.model.parameters() if p.dtype in _floats): return
     learn.model.to(dtype)
-    for o in opts(learn.opt) if learn.opt else (): o.load_state_dict(o.state_dict())  # which casts it like the weights
+    for o in opts(learn._opt): o.load_state_dict(o.state_dict())  # which casts it like the weights
 
 class TruePrecision(Callback):
     "Have weights and inputs in `dtype`"

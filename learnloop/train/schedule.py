@@ -22,6 +22,7 @@ from ..loop.opt_mode import check_momentum, with_modes
 from ..data.checks import check_place, check_whole, checked_args, did_you_mean
 from ..loop.learner import Learner
 from ..loop.steps import StepLimit
+from ..loop.opt_state import opt_for_resume
 from ..loop.optimizer import HYPERS, get_hyper, get_hypers, hyper_names, n_groups, opts, set_hypers
 from ..loop.optimizer import spread_hyper
 from ..measure.display import draws, pyplot, settle_axes
@@ -171,8 +172,8 @@ def plot_sched(self:Recorder,
 # %% ../../nbs/train/00_schedule.ipynb #4f1140c8
 def _lrs(learn, lr, resume=None):
     "The highest learning rate of each group; an optimizer that was given as it is keeps its own"
-    learn.opt_for_resume(resume)
-    opt = learn.opt or learn.create_opt()
+    opt_for_resume(learn, resume)
+    opt = learn.opt
     if lr is None and isinstance(learn.opt_func, (Optimizer,dict)): return get_hyper(opt, 'lr')
     return spread_hyper('lr', learn.lr if lr is None else _plain(lr), n_groups(opt))
 
@@ -297,7 +298,7 @@ def fine_tune(self:Learner,
         folder = check_place('resume', folder, 'a folder for the two runs of fine_tune', new=True)
     for k,v in dict(base_lr=base_lr, lr_mult=lr_mult).items():
         if not isinstance(v, Real) or not v>0: raise ValueError(f'fine_tune: {k} is {v!r}: it must be a number above 0')
-    if n_groups(self.opt or self.create_opt())>1: self.freeze()
+    if n_groups(self.opt)>1: self.freeze()
     else: warnings.warn('fine_tune: the optimizer has one group, so nothing is frozen; '
         'give the learner a splitter that returns several', stacklevel=3)
     def fit_part(name, *args, **kw):

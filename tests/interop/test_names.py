@@ -168,7 +168,7 @@ def test_point_6_a_learner_that_nobody_calls():
 def test_point_6_arguments(call, want):
     learn = mk_learner()
     with pytest.raises(TypeError, match=f'got an unexpected keyword argument.*{want}'): call(learn)
-    assert learn.opt is None
+    assert learn._opt is None
 
 def test_point_6_signatures_are_whole():
     assert [*inspect.signature(Learner).parameters][:5]==['dls', 'model', 'loss_func', 'opt_func', 'lr']

@@ -790,7 +790,7 @@ def test_point_23_a_resume_from_one_folder_saves_in_no_other(begun, own, tmp_pat
     learn = mk_learner(cbs=savers*own)
     with pytest.raises(ValueError, match=r"resume=.*/a', and CheckpointCallback saves in .*/b': .*CheckpointCallback\('.*/a', …\), or resume='.*/b'"):
         quiet(learn, 2, resume=tmp_path/'a', cbs=savers*(not own))
-    assert learn.count.batches==0 and learn.opt is None and not (tmp_path/'b').exists() and len(list_checkpoints(tmp_path/'a'))==begun
+    assert learn.count.batches==0 and learn._opt is None and not (tmp_path/'b').exists() and len(list_checkpoints(tmp_path/'a'))==begun
 
 def test_point_23_a_link_to_the_folder_is_the_same_folder(tmp_path):
     (tmp_path/'run').mkdir()

@@ -60,7 +60,7 @@ def is_as_new(learn):
     for cb in [o for o in learn.cbs if type(o).__name__!='TrainEvalCallback']: learn.remove_cb(cb)
     fresh = mk_learner(opt_func=learn.opt_func)
     fresh.model.load_state_dict(learn.model.state_dict())
-    if learn.opt: fresh.create_opt().load_state_dict(deepcopy(learn.opt.state_dict()))
+    if learn._opt: fresh.create_opt().load_state_dict(deepcopy(learn.opt.state_dict()))
     for o in (learn, fresh): o.fit(2)
     assert same(learn.model, fresh.model) and learn.open==[] and learn.exception is None
     return True

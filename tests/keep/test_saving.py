@@ -333,7 +333,7 @@ def test_loading_a_file_from_before_the_first_fit_starts_the_optimizer_anew(tmp_
     assert not learn.opt.state
     learn.fit(2)
     assert equal(state(learn), want)
-    assert mk(tmp_path).load('init').opt is None
+    assert mk(tmp_path).load('init')._opt is None
 
 def test_an_optimizer_that_starts_anew_stays_the_same_object_with_its_first_hyper_parameters(tmp_path):
     learn = mk(tmp_path)
@@ -417,9 +417,9 @@ def test_another_kind_of_optimizer_is_an_error(tmp_path, opt_func):
     learn.save('a')
     other = mk(tmp_path, opt_func, splitter=halves if opt_func is two_opts else lambda m: [*m.parameters()])
     with pytest.raises(ValueError, match='a.pth'): other.load('a')
-    assert other.opt is None
+    assert other._opt is None
     other.load('a', with_opt=False)
-    assert same(other.model, learn.model) and other.opt is None
+    assert same(other.model, learn.model) and other._opt is None
 
 class Two(nn.Module):
     def __init__(self):

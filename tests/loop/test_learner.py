@@ -335,7 +335,7 @@ def state(learn):
         states=[o.state_dict() for o in learn.cbs], python=random.getstate(),
         numpy=np.random.get_state()[1].tobytes(),  # noqa: NPY002  the global state is the matter
         torch=torch.get_rng_state().numpy().tobytes(),
-        record=deepcopy(learn.recorder.values) if hasattr(learn, 'recorder') else None, opt=learn.opt and str(learn.opt.state_dict()))
+        record=deepcopy(learn.recorder.values) if hasattr(learn, 'recorder') else None, opt=learn._opt and str(learn._opt.state_dict()))
 
 def changed(before, learn):
     "Names of what differs: a diff of the states themselves would fill pages"

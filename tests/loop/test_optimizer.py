@@ -6,7 +6,7 @@ import pytest, torch
 from torch import nn
 from torch.optim.optimizer import register_optimizer_step_post_hook
 from torch.optim import SGD, ASGD, Adadelta, Adafactor, Adagrad, Adam, Adamax, AdamW, Muon, NAdam, RAdam, RMSprop, Rprop
-from learnloop.loop.optimizer import (backward, freeze_to, get_hyper, get_hypers, is_norm, make_opt, n_groups, no_decay_params, norm_params, opts,
+from learnloop.loop.optimizer import (freeze_to, get_hyper, get_hypers, is_norm, make_opt, n_groups, no_decay_params, norm_params, opts,
     set_hypers, spread_hyper, step, trainable_params, zero_grad)
 
 # optimizer -> its torch names of (mom, sqr_mom), None where it has none
@@ -495,21 +495,6 @@ def test_step_equals_the_wrapped_one():
             m(torch.ones(1, 3)).sum().backward()
             f(opt)
     assert torch.equal(a.weight, b.weight)
-
-def test_backward_equals_torchs():
-    for shape in ((), (1,)):
-        a,b = (torch.ones(3, requires_grad=True) for _ in range(2))
-        (a*torch.arange(3.)).sum().reshape(shape).backward()
-        backward((b*torch.arange(3.)).sum().reshape(shape))
-        assert torch.equal(a.grad, b.grad)
-
-def test_backward_tells_torchs_log(caplog):
-    with caplog.at_level('DEBUG', logger='torch.autograd.graph'): backward((torch.ones(3, requires_grad=True)*2).sum())
-    assert 'Executing' in caplog.text
-
-def test_backward_has_torchs_errors():
-    with pytest.raises(RuntimeError, match='does not require grad'): backward(torch.ones(()))
-    with pytest.raises(RuntimeError, match='scalar'): backward(torch.ones(2, requires_grad=True)*2)
 
 def test_one_hyper_is_read_for_each_group_and_can_be_set_again():
     m = net()

@@ -29,7 +29,7 @@ def test_it_takes_no_batch_and_makes_no_optimizer():
     dl = iter(batches(2))
     learn = Learner(dl, nn.Linear(2, 1), F.mse_loss, opt_func=opt_func, default_cbs=False)
     assert told(learn, 'data')=='train ? batches, on '+str(learn.dls.device) and 'opt_func' in told(learn, 'optimizer')
-    assert not made and learn.opt is None and len(list(dl))==2
+    assert not made and learn._opt is None and len(list(dl))==2
 
 @pytest.mark.parametrize('opt,want', [(partial(torch.optim.SGD, momentum=.9), 'SGD, lr 0.001'), (partial(torch.optim.SGD, lr=.2), 'SGD'), (torch.optim.Adam, 'Adam, lr 0.001')])
 def test_optimizers_that_are_to_be_made(opt, want):

@@ -263,7 +263,7 @@ def test_point_3_the_rate_that_opt_func_names_counts_unless_somebody_names_anoth
     f,lr = OWN[k]
     def mk3(**kw): return mk(f, splitter=layers, **dict(lr=None) | kw)
     learn = mk3()
-    assert learn.lr==lr and learn.opt is None
+    assert learn.lr==lr and learn._opt is None
     learn.fit(1)
     assert learn.lr==lr and lrs(learn)==every(lr)
     learn.fit(1, lr=.01)
@@ -315,7 +315,7 @@ def test_point_3_a_function_is_not_asked_for_an_optimizer_that_stays():
         made.append(SGD(ps, lr=.5))
         return made[-1]
     learn = mk(f, lr=None)
-    assert learn.lr==.5 and learn.opt is None
+    assert learn.lr==.5 and learn._opt is None
     replace(learn)
     learn.fit(1)
     assert learn.opt is made[-1]

@@ -183,7 +183,7 @@ def test_optimizers():
     split = dict(opt_func=torch.optim.SGD, splitter=lambda m: [list(m[:2].parameters()), list(m[2:].parameters())])
     learn = mk_learn(model, **split)
     learn.summary()
-    assert learn.opt is None
+    assert learn._opt is None
     learn.set_hypers(lr=slice(.01, .1), mom=.9)
     learn.freeze()
     res = lines(learn)

@@ -238,7 +238,7 @@ def test_the_learner_is_as_it_was(kw, tmp_path):
     assert rest==state()[1] and page
     fresh = synth_learner(path=tmp_path)
     read(fresh.report())
-    assert fresh.opt is None
+    assert fresh._opt is None
 
 def test_a_report_runs_no_batch_unasked(tmp_path):
     class Loader(list):

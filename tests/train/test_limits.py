@@ -517,7 +517,7 @@ def test_the_search_leaves_no_trace(fitted, opt, safe):
     assert torch.equal(torch.get_rng_state(), rng) and vars(b.count)==counts and cb.calls==calls and ca.n==cb.n
     assert all(p is q for p,q in zip(ps, b.model.parameters(), strict=True)) and b.model.net[0].weight.grad is grad
     assert [o.name for o in b.cbs]==names and same(a.model, b.model) and a.recorder.state_dict()==b.recorder.state_dict()
-    assert (a.opt is None)==(b.opt is None)==(not fitted)
+    assert (a._opt is None)==(b._opt is None)==(not fitted)
     assert [getattr(a, k) for k in ('epoch','n_epoch','pct_train','train_iter')]==[getattr(b, k) for k in ('epoch','n_epoch','pct_train','train_iter')]
     b.model.net[0].weight.grad = None
     for o in (a, b):
