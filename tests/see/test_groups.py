@@ -3,7 +3,7 @@ import json, math
 from fractions import Fraction
 from pathlib import Path
 import numpy as np, pytest, torch
-from helpers import StopAt, fail, mk_learner
+from helpers import StopAt, fail, mk_learner, plainly
 from hypothesis import HealthCheck, given, settings, strategies as st
 from learnloop import Callback, CSVLogger, Fingerprint, JSONLogger, Logger, Recorder, TensorBoardCallback, mae
 from learnloop.app.cli import main
@@ -63,7 +63,7 @@ def test_values_that_are_converted(v, want):
 
 @pytest.mark.parametrize('hparams, text', [([1], r'hparams is \[1\]: it must be a dict'), ('a', "hparams is 'a'"), (dict(act=torch.relu), 'act is <built-in'),
     (dict(a=dict(b=[{1}])), r'a\.b is \{1\}: it must be a number, text'), (dict(x=torch.ones(2)), 'x is tensor'), ({1:2}, 'has the name 1: names must be text'),
-    ({'':2}, "has the name '': names must"), (dict(x=1j), r'x is 1j'), (dict(x=b'a'), "x is b'a'"), (dict(x=[{}]), r'x is \{\}')], ids=str)
+    ({'':2}, "has the name '': names must"), (dict(x=1j), r'x is 1j'), (dict(x=b'a'), "x is b'a'"), (dict(x=[{}]), r'x is \{\}')], ids=plainly)
 @pytest.mark.parametrize('logger', [Logger, CSVLogger, JSONLogger, TensorBoardCallback])
 def test_what_is_refused_before_a_fit(hparams, text, logger):
     with pytest.raises(TypeError, match=text): logger(hparams=hparams)
