@@ -25,6 +25,7 @@ try:  # What each learner needs
     from learnloop.loop.steps import StepLimit
     from learnloop.data.begin import SeededItems
     from learnloop.loop.learner import Learner, TrainEvalCallback, before_batch_cb, default_cb
+    import learnloop.loop.learner_opt, learnloop.loop.evaluate
     from learnloop.loop.fit_checks import Checks
     from learnloop.loop.predict import FetchPredsCallback, GatherPredsCallback
     from learnloop.measure.metrics import (

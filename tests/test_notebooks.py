@@ -48,7 +48,8 @@ def test_outputs_warn_of_nothing_and_name_no_place_of_a_machine(nb):
 @each_nb
 def test_exported_cells_are_small_and_single(nb):
     for c in filter(exports, read_nb(nb).cells):
-        assert len(code(c).splitlines())<=40, f'{c.id}: over 40 lines'
+        most = 100 if re.search(r'^class ', code(c), re.M) else 40  # a class and the methods that tell its story
+        assert len(code(c).splitlines())<=most, f'{c.id}: over {most} lines'
         assert len(public(c))<=1, f'{c.id}: {public(c)}: nbdev would document these in reverse order'
 
 @each_nb

@@ -9,7 +9,7 @@ ROOT,PKG = Path(__file__).parents[1],'learnloop'
 # Tests of a module that don't have its name: it is a part of what they try
 ALSO = {  # chkstyle: ignore-node
     'keep.passes':'checkpoint stateful', 'keep.resume':'checkpoint pause', 'keep.state':'checkpoint', 'keep.undo':'interrupt',
-    'data.checks':'messages', 'loop.learner':'evaluation trains', 'loop.place':'learner', 'loop.turn':'turns', 'measure.table':'recorder', 'measure.trial':'recorder metrics',
+    'data.checks':'messages', 'loop.learner':'evaluation trains', 'loop.learner_opt':'trains optimizer', 'loop.evaluate':'evaluation', 'loop.place':'learner', 'loop.turn':'turns', 'measure.table':'recorder', 'measure.trial':'recorder metrics',
     'loop.steps':'learner', 'loop.errors':'learner', 'measure.about':'run_facts', 'measure.describe':'run_facts', 'see.progress':'watch', 'see.timeline':'trace', 'see.why':'trace', 'see.page':'report compare', 'see.runfile':'runs', 'scale.pure':'fuse'}
 
 def notebook(name, root=ROOT):

@@ -11,41 +11,24 @@ __all__ = ['Learner', 'format_value', 'print_row', 'TrainEvalCallback', 'default
 import math, torch, warnings
 from collections.abc import Mapping
 from contextlib import contextmanager, suppress
-from copy import copy, deepcopy
-from functools import partial
+from copy import deepcopy
 from itertools import count, takewhile
 from types import SimpleNamespace
 from fastcore.basics import listify, noop, patch
 from torch import nn
 from ..data.batch import batch_parts, by_name, default_device, describe, detuplify, to_detach, unpack
 from .callback import Callback, as_list, mk_cb
-from ..data.checks import check_place, check_whole, checked_args, did_you_mean, replaced, restored, say
-from ..data.loaders import batch_len, check_loader, mk_dls, why_empty
+from ..data.checks import check_place, check_whole, checked_args, did_you_mean, replaced, say
+from ..data.loaders import batch_len, mk_dls, why_empty
 from .errors import let_go, tip, where
 from .flow import Flow
 from .later import knows_patches
 from .loss import innermost, loss_modules, named_loss, own_loss, split_loss
-from .opt_mode import OptModes, check_momentum, with_modes
-from .opt_state import OptState
-from .optimizer import (
-    HeldParams, default_lr, freeze_to, get_hypers, held_params, hyper_names, is_opt, make_opt, n_groups,
-    norm_params, opts, set_hypers, trainable_params, zero_grad)
-from .place import Keeper, Pass, Place
+from .optimizer import held_params, trainable_params, zero_grad
+from .place import PASS_FIELDS, Keeper, Pass, Place
 from .portrait import as_table, portrait
-from ..data.rng import own_stream
 from .steps import StepLimit
 from .turn import Turn
-
-# %% ../../nbs/loop/05_learner.ipynb #f6dc7cac
-# The fields of a pass, as they are before the first: an evaluation pushes its own, and pops them when it is over
-_FIELDS = dict(dl=None, n_iter=None, iter=0, data_pass=None, open_turn=None, outcome={},
-    batch=None, source=None, xb=None, yb=None, bs=0, n_items=0, pred=None, loss=None, loss_grad=None, loss_parts={},
-    outer_phases=None, # Phases that were open when the outermost evaluation began; None while none runs
-    eval_cbs=(),       # Callbacks of the evaluation: one inside it goes without them
-    muted=(),          # Callbacks that hear none of the evaluation's events
-    _loss_call=None,   # What `get_preds` calls in place of `loss_func`
-    _shortcut=None,    # Called with a pass whose batches may need no events; returns whether some are left
-    _dev=None, _n_inp=None, _targ=None)
 
 # %% ../../nbs/loop/05_learner.ipynb #f6dc7cad
 @knows_patches  # chkstyle: ignore-node
@@ -81,7 +64,7 @@ class Learner(Flow):
         self.loss_func = loss_func or getattr(getattr(self.dls, 'train_ds', None), 'loss_func', None)
         self._forward_model = self.final_record = self.train_pass = None
         self.n_epoch,self.epoch,self.train_iter,self.pct_train = 1,0,0,0.
-        vars(self).update(deepcopy(_FIELDS))
+        vars(self).update(deepcopy(PASS_FIELDS))
         self.count = SimpleNamespace(epochs=0, batches=0, opt_steps=0, samples=0)
         self.keeper,self.start_place,self.epochs_before = self.mk_keeper(self),Place(0),0
         self.add_cbs([o() for o in self.defaults] if default_cbs else []).add_cbs(cbs)
@@ -502,13 +485,6 @@ def _check_loss(f):
     raise TypeError(f'loss_func is the class {o.__name__}: it must be a function of (pred, *yb), which returns the '
         f'loss of a batch; {fix}')
 
-def _refuse_lr(opt_func, lr):
-    "Refuse a learning rate of the learner beside an optimizer that has its own"
-    if not is_opt(opt_func): return
-    raise ValueError(f'lr={lr!r} would be ignored, as opt_func is {type(opt_func).__name__}, which has learning rate '
-        f'{_lr_of(opt_func)}: leave lr out, or give opt_func the class or a partial of it; fit(lr=…) and '
-        'learn.set_hypers(lr=…) set the rate of an optimizer')
-
 # %% ../../nbs/loop/05_learner.ipynb #abd05d3e
 @patch
 def _where(self:Learner): return where(self) + (f', turn {self.turn_name!r}' if self.turn_name else '')
@@ -614,164 +590,6 @@ def keeps_fits(
     Learner.mk_keeper = cls
     return cls
 
-# %% ../../nbs/loop/05_learner.ipynb #fc21c77a
-@patch
-def _move_first(self:Learner):
-    "Move the model before an optimizer is made or checked: on some devices, that makes other parameters"
-    if any(t.device!=self.device for t in (*self.model.parameters(), *self.model.buffers())): self.to_device()
-
-@patch
-def create_opt(self:Learner):
-    "Make `opt` anew, by `opt_func`, from the groups of `splitter`"
-    self._move_first()
-    lr = default_lr(self.opt_func) if self._given_lr is None else self._given_lr
-    make = partial(make_opt, self.opt_func, self.model, lr=lr, wd=self.wd, wd_bn_bias=self.wd_bn_bias)
-    self.opt = make(self.splitter)
-    given = self.opt is self.opt_func
-    # a function may have taken what the loss has to learn by itself
-    if not given and self._unheld_by_loss(): self.opt = make(self._split)
-    # an instance counts as taken when it was first
-    is_known = given and self._holds and self._holds.opts==opts(self.opt)
-    if not is_known: self._holds = HeldParams(self.opt, self.model, None if given else self._split)
-    self._holds.own_lr,self._holds.made_by = _lr_of(self.opt) if lr is None else None,_made_by(self)
-    self._have_modes()
-    return self.opt
-
-@patch
-def _have_modes(self:Learner):
-    "Add `OptModes` where an optimizer has modes"
-    if with_modes(self.opt) and not any(isinstance(o, OptModes) for o in self.cbs): self.add_cb(OptModes)
-
-# %% ../../nbs/loop/05_learner.ipynb #fc21c77c
-def _get_opt(self):
-    if self._opt is None and not self._makes_opt:
-        with replaced(self, '_makes_opt', True):  # an override of `create_opt` may read `opt`
-            try: self.create_opt()
-            # Python would report the attribute `opt` as missing
-            except AttributeError as e: raise RuntimeError(f'learn.opt: create_opt failed with {e!r}') from e
-        if self._opt is None: raise RuntimeError(f'{type(self).__name__}.create_opt must set opt, and made none')
-    return self._opt
-def _set_opt(self, v):
-    if v is not None and not is_opt(v):
-        raise TypeError(f'learn.opt was set to {v!r}: it must be a torch optimizer, a dict of them by name, or None')
-    self._opt = v
-Learner._opt,Learner._makes_opt = None,False
-Learner.opt = property(_get_opt, _set_opt, doc='Torch optimizer, or dict of them; made when first read')
-
-# %% ../../nbs/loop/05_learner.ipynb #fc21c781
-def _made_by(learn): return learn.opt_func,learn.splitter,learn.wd_bn_bias
-def _made_opt(learn):
-    "What is noted of the optimizer if the learner made it, else None"
-    h = learn._holds
-    return h if h and h.splitter and h.opts==opts(learn._opt) else None
-
-# %% ../../nbs/loop/05_learner.ipynb #7a1c0f52
-def _lr_of(opt):
-    "The learning rate of `opt`: a number, or a list with one for each group; None if it has none"
-    groups = get_hypers(opt)
-    lrs = [g['lr'] for g in groups if 'lr' in g]
-    return [g.get('lr', lrs[0]) for g in groups] if len(set(lrs))>1 else next(iter(lrs), None)
-
-def _opt_lr(learn):
-    "The learning rate of the optimizer itself, given or as `opt_func` makes it; None if another one counts"
-    f,opt,made = learn.opt_func,learn._opt,_made_opt(learn)
-    if is_opt(f): return _lr_of(f if opt is None else opt)
-    if learn._given_lr is not None: return None
-    if opt is not None and not made: return _lr_of(opt)  # it was assigned
-    if default_lr(f) is not None or not callable(f): return None
-    if made: return made.own_lr
-    return _lr_of(make_opt(f, learn.model, learn.splitter))  # not kept before it is needed: the model may change
-
-# %% ../../nbs/loop/05_learner.ipynb #9e1d0c72
-def _get_lr(self):
-    lr = self.named_lr()
-    return default_lr(self.opt_func) if lr is None else lr
-def _set_lr(self, v):
-    if v is not None: _refuse_lr(self.opt_func, v)
-    self._given_lr = v
-Learner.lr = property(_get_lr, _set_lr, doc='Learning rate of fits that name none')
-
-# %% ../../nbs/loop/05_learner.ipynb #7a1c0f5a
-@patch
-def named_lr(self:Learner): # A number, or a list with one for each group; None if nobody named one
-    "Tell which learning rate somebody named, for fits that don't: the optimizer's own, or the learner's"
-    lr = _opt_lr(self)
-    return self._given_lr if lr is None else lr
-
-# %% ../../nbs/loop/05_learner.ipynb #7a1c0f57
-@patch(as_prop=True)
-def loss_module(self:Learner):
-    "What of the loss function has a state: a module, or a list of them as one; None if there is none"
-    ms = [m for m in loss_modules(self.loss_func) if m is not self.model]
-    return (ms[0] if len(ms)==1 else nn.ModuleList(ms)) if ms else None
-
-# %% ../../nbs/loop/05_learner.ipynb #7a1c0f66
-@patch
-def _loss_params(self:Learner):
-    "What the loss function has to learn, by name"
-    own,res = set(self.model.parameters()),{}
-    for m in loss_modules(self.loss_func):
-        res |= {f'{type(m).__name__}.{n}':p for n,p in m.named_parameters() if p.requires_grad and p not in own}
-    return res
-
-@patch
-def _unheld_by_loss(self:Learner):
-    "Names of what the loss function has to learn, and no optimizer holds"
-    params = self._loss_params()
-    held = held_params(self.opt) if params else ()
-    return [n for n,p in params.items() if p not in held]
-
-@patch
-def _split(self:Learner, model):
-    "What `splitter` gives, with what the loss function has to learn in the last group"
-    res,more = self.splitter(model),list(self._loss_params().values())
-    if not more: return res
-    groups = [o if isinstance(o, torch.Tensor) else list(o) for o in res]
-    is_one = all(isinstance(o, torch.Tensor) for o in groups)
-    there = {p for g in ([groups] if is_one else groups) for p in g}
-    last = [*(groups if is_one else groups[-1]), *(p for p in more if p not in there)]
-    return last if is_one else [*groups[:-1], last]
-
-# %% ../../nbs/loop/05_learner.ipynb #079c6fcd
-@patch
-def set_hypers(self:Learner,
-    **hypers # By name, short or torch's own: a number, a list with one per group, `slice(first, last)`
-):
-    "Set hyper-parameters of the optimizer, checked before any is changed; refuse those that a schedule sets"
-    if self.inside('fit'): _refuse_scheduled(self, hypers)
-    check_momentum(self, hypers)
-    set_hypers(self.opt, self.model, **hypers)
-
-def _refuse_scheduled(learn, hypers):
-    for cb in learn.cbs:
-        both = hyper_names(hypers) & hyper_names(cb.in_charge_of) if cb.run else ()
-        if not both: continue
-        what = ' and '.join(sorted(both))
-        given = ', '.join(f'{k}={v!r}' for k,v in hypers.items())
-        raise ValueError(f'set_hypers({given}): {cb.label} ({cb.name}) sets '
-            f'{what} again and again in this fit, so the value would not last: end it, by learn.remove_cb('
-            f'learn.{cb.name}), or give the fit another schedule')
-
-# %% ../../nbs/loop/05_learner.ipynb #98c4daf2
-@patch
-def freeze_to(self:Learner,
-    n:int # Groups before this one are frozen; negative counts from the end
-):
-    "Train the groups from `n` on, and norms everywhere if `train_bn`"
-    freeze_to(self.opt, n, norm_params(self.model) if self.train_bn else ())
-
-# %% ../../nbs/loop/05_learner.ipynb #d9c808dd
-@patch
-def freeze(self:Learner):
-    "Train the last group alone"
-    self.freeze_to(-1 if n_groups(self.opt)>1 else 1)
-
-# %% ../../nbs/loop/05_learner.ipynb #22909bd5
-@patch
-def unfreeze(self:Learner):
-    "Train all groups"
-    self.freeze_to(0)
-
 # %% ../../nbs/loop/05_learner.ipynb #7a6c78d5
 @patch
 @checked_args
@@ -813,39 +631,6 @@ def fit(self:Learner,
             self._end()
             self.training = False
             keeper.leave()
-
-# %% ../../nbs/loop/05_learner.ipynb #7a6c78d6
-@patch
-def _have_fused(self:Learner, fuse):
-    "Do as `fuse` of `fit` says"
-    if fuse is None: return
-    if not isinstance(fuse, bool|Mapping):
-        raise TypeError(f'fuse is {fuse!r}: it must be True, False, or a dict of arguments of learn.fuse')
-    if fuse is False: self.fuser = None
-    elif self.fuser is None or fuse is not True: self.fuse(**({} if fuse is True else fuse))
-
-@patch
-def _prepare_opt(self:Learner, lr, wd, reset_opt, fuse):
-    "Make or check the optimizer, and set what the fit asks for"
-    self._have_fused(fuse)
-    self._move_first()
-    if reset_opt or _is_outdated(self): self.create_opt()
-    self._have_modes()  # of an optimizer that was assigned, too
-    self._check_params()
-    self._check_held()
-    if lr is None and _opt_lr(self)!=_lr_of(self.opt): lr = self.lr
-    hypers = dict(lr=lr, wd=self.wd if wd is None else wd)
-    self.set_hypers(**{k:v for k,v in hypers.items() if v is not None})
-    self.opt_at_start = OptState(self, whole=False)
-
-def _is_outdated(learn):
-    "Whether no fit used the optimizer, and another `opt_func` or `splitter` made it than the learner has now"
-    made,start = _made_opt(learn),learn.opt_at_start
-    if not made or made.made_by in (None, _made_by(learn)): return False
-    return not (start and start.opts==made.opts) and not any(o.state for o in made.opts)
-
-Learner.opt_at_start = None # `OptState` of the start of the last fit
-Learner._first_opt = None   # How the optimizer was made before the first switch to another
 
 # %% ../../nbs/loop/05_learner.ipynb #82fe4d7f
 @patch
@@ -890,124 +675,6 @@ def _check_params(self:Learner):
     if any(p.requires_grad for p in held): return
     raise ValueError(f'none of the {len(held)} parameters in the optimizer requires gradients: learn.unfreeze(), '
         'or model.requires_grad_()')
-
-# %% ../../nbs/loop/05_learner.ipynb #7a1c0f5e
-def _noted(learn):
-    "What is noted of the optimizer; an assigned one is noted now"
-    if learn._holds is None or learn._holds.opts!=opts(learn.opt): learn._holds = HeldParams(learn.opt, learn.model)
-    return learn._holds
-
-@patch
-def _check_held(self:Learner, note=None):
-    "Refuse a fit in which something would never train, with `note` on the error"
-    held = _noted(self)
-    try:
-        lost = self._unheld_by_loss()
-        if lost:
-            if len(lost)>3: lost[3:] = ['…']
-            fix = 'reset_opt=True makes' if held.splitter else 'give'
-            raise ValueError(f'{", ".join(lost)} of the loss function would never train, as no optimizer holds it: '
-                f'{fix} an optimizer that holds it, or freeze it by requires_grad_(False)')
-        held.check(self.model)
-    except ValueError as e:
-        if note: e.add_note(note)
-        raise
-
-# %% ../../nbs/loop/05_learner.ipynb #458f8fc1
-@patch
-def warn_of_unheld(self:Learner):
-    "Warn of parameters that require gradients by now, and are in no group of the optimizer"
-    if self._opt is not None: _noted(self).check(self.model, in_fit=True)
-
-# %% ../../nbs/loop/05_learner.ipynb #7a40080d
-_GENERATORS = 'Generator','Random','RandomState'  # classes of what draws random numbers
-
-@patch
-@contextmanager
-def _pushed(self:Learner, dl, **own):
-    "Give an evaluation on `dl` fields of its own inside a `with` block, and leave all else as it was"
-    modes = [(m, m.training) for m in self.model.modules()]
-    changed = [cb for cb in self.cbs if not cb.safe_in_evaluate and self._can_hear(cb, None)]
-    states = [(cb, deepcopy(cb.state_dict())) for cb in changed]
-    flags = [(cb, cb.run) for cb in self.cbs if self.inside('fit') or self.inside('evaluate')]
-    if self.device.type!='cpu': torch.empty(0, device=self.device)  # its generator exists once it was used
-    drawing = [m for m,_ in modes if any(type(v).__name__ in _GENERATORS for v in vars(m).values())]
-    try:
-        with own_stream(dl, *drawing), restored(self, ['training', *_FIELDS, *own]):
-            vars(self).update(own)
-            self._changed()
-            yield
-    finally:
-        for m,v in modes: m.training = v
-        for cb,sd in states:
-            if sd or cb.calls: cb.load_state_dict(sd)
-        for cb,v in flags: cb.run = v
-        self._changed()
-
-# %% ../../nbs/loop/05_learner.ipynb #1f8c8949
-@patch
-def evaluate_on(self:Learner,
-    dl, # Loader: any iterable of batches
-    cbs=None, # Callbacks for this evaluation only
-    inner:bool=False, # Skip the `evaluate` phase? For callbacks that are in a `validate` of their own
-    muted=(), # Callbacks that hear none of its events
-    **own # Fields of the pass that have other values meanwhile
-):
-    "Validate on `dl`, and leave things as they were"
-    has = getattr(dl, '_iterator', None) is not None
-    # a new pass would end the one that is going on, or start workers for good
-    if has and self.open or not has and getattr(dl, 'persistent_workers', False):
-        dl = copy(dl)
-        dl._iterator = None
-    f,cbs = partial(self._do_epoch_validate, dl=dl),[mk_cb(o) for o in as_list(cbs)]
-    outer = [*self.open] if self.outer_phases is None else self.outer_phases
-    # `data_pass` is None: an error before the new pass begins must not close the fit's
-    own = dict(data_pass=None, open_turn=None, loss_parts={}, outcome=dict(self.outcome), outer_phases=outer,
-        eval_cbs=cbs, muted=muted, _shortcut=None, _loss_call=None) | own
-    with self.keeper.running(), self.removed_cbs(self.eval_cbs), self._pushed(dl, **own), self.added_cbs(cbs):
-        try: f() if inner else self.with_events('evaluate', f)
-        except BaseException as e:
-            with suppress(Exception): let_go(self, e)
-            if self.peers.team: self._raise_as_all(e)
-            raise
-        finally: self._end()
-
-# %% ../../nbs/loop/05_learner.ipynb #8d8dd5ef
-@patch
-@checked_args
-def validate(self:Learner,
-    ds_idx=1,  # Which of `dls`, by index or name
-    dl=None,   # Any other loader
-    cbs=None   # Callbacks for this evaluation only
-)->list|None: # Loss, metrics and parts of the loss, as a recorder's `Scores`, which have names; None without one
-    "Compute loss and metrics"
-    name = _set_name(self.dls, ds_idx, dl)
-    dl = self.find_dl(ds_idx, dl)
-    with replaced(self, 'final_record', None), replaced(self, 'evaluated', name):
-        self.evaluate_on(dl, cbs)
-        return self.final_record
-
-Learner.evaluated = 'valid'  # Name of the set that `validate` goes through
-
-def _set_name(dls, ds_idx, dl):
-    "The name in `dls` of the loader that is meant; 'valid' if it has none"
-    if dl is None: return 'valid' if ds_idx==1 or not hasattr(dls, 'name_of') else dls.name_of(ds_idx)
-    names = getattr(dls, 'names', ())
-    return next((k for k in ('valid', *names) if k in names and dls[k] is dl), 'valid')
-
-# %% ../../nbs/loop/05_learner.ipynb #8d8dd5f0
-@patch
-def find_dl(self:Learner,
-    ds_idx=1, # Which of `dls`, by index or name
-    dl=None   # Any other loader
-): # Never None
-    "Find the loader that is meant"
-    if dl is None and not isinstance(ds_idx, int|str):
-        raise TypeError(f'ds_idx is {describe(ds_idx)}: it must be the number or the name of one of learn.dls; give '
-            'another loader as dl=…')
-    dl = self._pick(ds_idx, dl)
-    if dl is None: raise ValueError('there is no validation loader: give DataLoaders(train, valid), or dl=…')
-    return check_loader('dl', dl)
 
 # %% ../../nbs/loop/05_learner.ipynb #8e5e1207
 @patch

@@ -123,15 +123,15 @@ class Learner(Flow):
     _n_inp: Any
     _targ: Any
     _device: Any
-    _holds: Any
     data_pass: Any
     training: bool
-    fuser: Any
-    opt_at_start: Any
     saved_hashes: Any
     _opt: Any
     _given_lr: Any
+    _holds: Any
     paused: Any
+    fuser: Any
+    opt_at_start: Any
     failed: Any
     bodies: Any
     cbs: Any
@@ -359,37 +359,6 @@ class Learner(Flow):
         """Where batches go: the loaders' device; else where the model is, if that is an accelerator; else the machine's best"""
     def to_device(self) -> Any:  # loop/learner.py
         """Have model and loss function where batches go"""
-    def _move_first(self) -> Any:  # loop/learner.py
-        """Move the model before an optimizer is made or checked: on some devices, that makes other parameters"""
-    def create_opt(self) -> Any:  # loop/learner.py
-        """Make `opt` anew, by `opt_func`, from the groups of `splitter`"""
-    def _have_modes(self) -> Any:  # loop/learner.py
-        """Add `OptModes` where an optimizer has modes"""
-    def named_lr(self) -> Any:  # loop/learner.py
-        """Tell which learning rate somebody named, for fits that don't: the optimizer's own, or the learner's"""
-    @property
-    def loss_module(self) -> Any:  # loop/learner.py
-        """What of the loss function has a state: a module, or a list of them as one; None if there is none"""
-    def _loss_params(self) -> Any:  # loop/learner.py
-        """What the loss function has to learn, by name"""
-    def _unheld_by_loss(self) -> Any:  # loop/learner.py
-        """Names of what the loss function has to learn, and no optimizer holds"""
-    def _split(self, model: Any) -> Any:  # loop/learner.py
-        """What `splitter` gives, with what the loss function has to learn in the last group"""
-    def set_hypers(self, **hypers: Any) -> Any:  # loop/learner.py
-        """Set hyper-parameters of the optimizer, checked before any is changed; refuse those that a schedule sets
-
-        - `hypers`: By name, short or torch's own: a number, a list with one per group, `slice(first, last)`
-        """
-    def freeze_to(self, n: int) -> Any:  # loop/learner.py
-        """Train the groups from `n` on, and norms everywhere if `train_bn`
-
-        - `n`: Groups before this one are frozen; negative counts from the end
-        """
-    def freeze(self) -> Any:  # loop/learner.py
-        """Train the last group alone"""
-    def unfreeze(self) -> Any:  # loop/learner.py
-        """Train all groups"""
     def fit(self, n_epoch: int | None=None, lr: Any=None, wd: Any=None, cbs: Any=None, reset_opt: bool=False, start_epoch: int=0, max_steps: int | None=None, steps_per_epoch: int | None=None, resume: Any=None, accept: Any=(), keep_failed: bool=False, fuse: Any=None) -> None:  # loop/learner.py
         """Train for `n_epoch` epochs, validating after each
 
@@ -406,47 +375,12 @@ class Learner(Flow):
         - `keep_failed`: Copy the state before each batch, to resume or replay it after an error?
         - `fuse`: True, or arguments of `learn.fuse` as a dict: fuse steps from here on; False: no longer
         """
-    def _have_fused(self, fuse: Any) -> Any:  # loop/learner.py
-        """Do as `fuse` of `fit` says"""
-    def _prepare_opt(self, lr: Any, wd: Any, reset_opt: Any, fuse: Any) -> Any:  # loop/learner.py
-        """Make or check the optimizer, and set what the fit asks for"""
     def _end(self) -> Any: ...  # loop/learner.py
     def _raise_as_all(self, e: Any) -> Any:  # loop/learner.py
         """Raise the error of another process, if `e` comes of it"""
     def _check_fit(self, n_epoch: Any, start_epoch: Any, max_steps: Any, steps_per_epoch: Any) -> Any:  # loop/learner.py
         """Refuse what can't be fitted, before anything runs"""
     def _check_params(self) -> Any: ...  # loop/learner.py
-    def _check_held(self, note: Any=None) -> Any:  # loop/learner.py
-        """Refuse a fit in which something would never train, with `note` on the error"""
-    def warn_of_unheld(self) -> Any:  # loop/learner.py
-        """Warn of parameters that require gradients by now, and are in no group of the optimizer"""
-    @contextmanager
-    def _pushed(self, dl: Any, **own: Any) -> Any:  # loop/learner.py
-        """Give an evaluation on `dl` fields of its own inside a `with` block, and leave all else as it was"""
-    def evaluate_on(self, dl: Any, cbs: Any=None, inner: bool=False, muted: Any=(), **own: Any) -> Any:  # loop/learner.py
-        """Validate on `dl`, and leave things as they were
-
-        - `dl`: Loader: any iterable of batches
-        - `cbs`: Callbacks for this evaluation only
-        - `inner`: Skip the `evaluate` phase? For callbacks that are in a `validate` of their own
-        - `muted`: Callbacks that hear none of its events
-        - `own`: Fields of the pass that have other values meanwhile
-        """
-    def validate(self, ds_idx: Any=1, dl: Any=None, cbs: Any=None) -> list | None:  # loop/learner.py
-        """Compute loss and metrics
-
-        - `ds_idx`: Which of `dls`, by index or name
-        - `dl`: Any other loader
-        - `cbs`: Callbacks for this evaluation only
-
-        Returns: Loss, metrics and parts of the loss, as a recorder's `Scores`, which have names; None without one
-        """
-    def find_dl(self, ds_idx: Any=1, dl: Any=None) -> Any:  # loop/learner.py
-        """Find the loader that is meant
-
-        - `ds_idx`: Which of `dls`, by index or name
-        - `dl`: Any other loader
-        """
     @contextmanager
     def no_logging(self) -> Any:  # loop/learner.py
         """Print nothing, inside a `with` block"""
@@ -536,6 +470,72 @@ class Learner(Flow):
         - `device`: Where copies of tensors are kept; None for where they are
         - `of`: Modules, optimizers and other objects to restore; None for all of the learner
         """
+    @contextmanager
+    def _pushed(self, dl: Any, **own: Any) -> Any:  # loop/evaluate.py
+        """Give an evaluation on `dl` fields of its own inside a `with` block, and leave all else as it was"""
+    def evaluate_on(self, dl: Any, cbs: Any=None, inner: bool=False, muted: Any=(), **own: Any) -> Any:  # loop/evaluate.py
+        """Validate on `dl`, and leave things as they were
+
+        - `dl`: Loader: any iterable of batches
+        - `cbs`: Callbacks for this evaluation only
+        - `inner`: Skip the `evaluate` phase? For callbacks that are in a `validate` of their own
+        - `muted`: Callbacks that hear none of its events
+        - `own`: Fields of the pass that have other values meanwhile
+        """
+    def validate(self, ds_idx: Any=1, dl: Any=None, cbs: Any=None) -> list | None:  # loop/evaluate.py
+        """Compute loss and metrics
+
+        - `ds_idx`: Which of `dls`, by index or name
+        - `dl`: Any other loader
+        - `cbs`: Callbacks for this evaluation only
+
+        Returns: Loss, metrics and parts of the loss, as a recorder's `Scores`, which have names; None without one
+        """
+    def find_dl(self, ds_idx: Any=1, dl: Any=None) -> Any:  # loop/evaluate.py
+        """Find the loader that is meant
+
+        - `ds_idx`: Which of `dls`, by index or name
+        - `dl`: Any other loader
+        """
+    def _move_first(self) -> Any:  # loop/learner_opt.py
+        """Move the model before an optimizer is made or checked: on some devices, that makes other parameters"""
+    def create_opt(self) -> Any:  # loop/learner_opt.py
+        """Make `opt` anew, by `opt_func`, from the groups of `splitter`"""
+    def _have_modes(self) -> Any:  # loop/learner_opt.py
+        """Add `OptModes` where an optimizer has modes"""
+    def named_lr(self) -> Any:  # loop/learner_opt.py
+        """Tell which learning rate somebody named, for fits that don't: the optimizer's own, or the learner's"""
+    @property
+    def loss_module(self) -> Any:  # loop/learner_opt.py
+        """What of the loss function has a state: a module, or a list of them as one; None if there is none"""
+    def _loss_params(self) -> Any:  # loop/learner_opt.py
+        """What the loss function has to learn, by name"""
+    def _unheld_by_loss(self) -> Any:  # loop/learner_opt.py
+        """Names of what the loss function has to learn, and no optimizer holds"""
+    def _split(self, model: Any) -> Any:  # loop/learner_opt.py
+        """What `splitter` gives, with what the loss function has to learn in the last group"""
+    def set_hypers(self, **hypers: Any) -> Any:  # loop/learner_opt.py
+        """Set hyper-parameters of the optimizer, checked before any is changed; refuse those that a schedule sets
+
+        - `hypers`: By name, short or torch's own: a number, a list with one per group, `slice(first, last)`
+        """
+    def freeze_to(self, n: int) -> Any:  # loop/learner_opt.py
+        """Train the groups from `n` on, and norms everywhere if `train_bn`
+
+        - `n`: Groups before this one are frozen; negative counts from the end
+        """
+    def freeze(self) -> Any:  # loop/learner_opt.py
+        """Train the last group alone"""
+    def unfreeze(self) -> Any:  # loop/learner_opt.py
+        """Train all groups"""
+    def _have_fused(self, fuse: Any) -> Any:  # loop/learner_opt.py
+        """Do as `fuse` of `fit` says"""
+    def _prepare_opt(self, lr: Any, wd: Any, reset_opt: Any, fuse: Any) -> Any:  # loop/learner_opt.py
+        """Make or check the optimizer, and set what the fit asks for"""
+    def _check_held(self, note: Any=None) -> Any:  # loop/learner_opt.py
+        """Refuse a fit in which something would never train, with `note` on the error"""
+    def warn_of_unheld(self) -> Any:  # loop/learner_opt.py
+        """Warn of parameters that require gradients by now, and are in no group of the optimizer"""
     @contextmanager
     def loss_not_reduced(self) -> Any:  # loop/predict.py
         """Have `loss_func` return the loss of each item, inside a `with` block"""

@@ -4,7 +4,9 @@
 from typing import Any
 from typing import NamedTuple
 
-__all__ = ['Place', 'Pass', 'Keeper']
+__all__ = ['PASS_FIELDS', 'Place', 'Pass', 'Keeper']
+
+PASS_FIELDS: dict
 
 class Place(NamedTuple):
     """Where a fit is: the number of the epoch, what is next in it, and how many of its batches are done"""

@@ -38,7 +38,7 @@ QUERIES = {
     'custom metric': 'howto/howto_watching.html#a-custom-metric',
     'callbacks list': 'reference/callbacks',
     'cancel batch': 'reference/events.html#cancelbatchexception',
-    'unfreeze': 'howto/howto_training.html#freeze-layers loop/learner.html#learner.unfreeze',
+    'unfreeze': 'howto/howto_training.html#freeze-layers loop/learner_opt.html#learner.unfreeze',
     'batch size': 'howto/howto_scale.html#batch-size',
     'jupyter progress': 'howto/howto_watching.html#train-without',
     'history': 'howto/howto_watching.html#the-history',

@@ -203,7 +203,6 @@ def test_the_start_of_a_fit_is_restored(made, changes):
         for k in changes: CHANGES[k](learn)
     fit(learn, 2, cbs=Callback(before_epoch=change))
     held = held_params(mk_learner(MADE[made]).opt)
-    if not learn.opt_at_start.changed(): return
     learn.opt_at_start.restore()
     assert not learn.opt_at_start.changed() and type(learn.opt) is type(mk_learner(MADE[made]).opt)
     assert len(held_params(learn.opt))==len(held) and all(p.requires_grad for p in learn.model.parameters())
