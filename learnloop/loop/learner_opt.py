@@ -19,8 +19,8 @@ from .loss import loss_modules
 from .opt_mode import OptModes, check_momentum, with_modes
 from .opt_state import OptState
 from learnloop.loop.optimizer import (
-    HeldParams, default_lr, freeze_to, get_hypers, held_params, hyper_names, is_opt, make_opt, n_groups, norm_params, opts,
-    set_hypers)
+    HeldParams, default_lr, freeze_to, get_hypers, held_params, hyper_names, is_opt, make_opt, n_groups, norm_params,
+    opts, set_hypers)
 
 # %% ../../nbs/loop/05_learner_opt.ipynb #fc21c77a
 @patch

@@ -28,7 +28,8 @@ class Pass:
     ):
         self.learn,self.dl,self.batches,self.teller = learn,dl,None,source_teller(dl)
         self.n_taken,self.n_done,self.is_over,self.at_exit = 0,0,False,[]  # functions that are called at the end
-        self.rested_at = self.heard_at = None  # `n_taken` when it was last between batches, and when all had heard of that
+        # `n_taken` when it was last between batches, and when callbacks had heard of that
+        self.rested_at = self.heard_at = None
     at_rest = property(lambda self: self.rested_at==self.n_taken and self.learn.batch is None and not self.is_over,
         doc='Is it between two batches?')
     def __getstate__(self): return vars(self) | dict(batches=None, at_exit=[])  # there is no copying an iterator
