@@ -106,7 +106,8 @@ class _Reader:
 def _shadows(learn, k):
     "Would an attribute `k` of a callback hide state of the learner? A method is nothing that one writes to"
     # `hasattr` would read `opt`, which makes an optimizer
-    return (k in vars(learn) or _defines(type(learn), k)) and not inspect.isroutine(_static(type(learn), k))
+    there = k in getattr(learn, '__dict__', {}) or _defines(type(learn), k)
+    return there and not inspect.isroutine(_static(type(learn), k))
 
 # %% ../../nbs/loop/01_callback.ipynb #62e7220d
 @cache

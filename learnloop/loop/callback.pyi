@@ -50,7 +50,6 @@ class _Reader:
     dls: Any
     epoch: Any
     epochs_before: Any
-    eval_cbs: Any
     evaluated: Any
     events: Any
     exception: Any
@@ -76,7 +75,6 @@ class _Reader:
     model: Any
     model_dir: Any
     moms: Any
-    muted: Any
     n_done: Any
     n_epoch: Any
     n_items: Any

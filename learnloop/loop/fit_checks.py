@@ -30,18 +30,19 @@ class Checks(Callback):
         self._begins = False
     def before_train(self):
         self.learn.warn_of_unheld()
-        self._versions = self._now()
+        self._versions,self._pass = self._now(),self.learn.data_pass
     def after_train(self):
-        learn,n = self.learn,self.learn.n_done
-        if learn.outcome['train']!='done' or not learn.training: return
+        learn,n = self.learn,self._n_batches('train')
+        if n is None or not learn.training: return
         if not learn.has_stepped and self._versions==self._now(): self._warn_of_no_step(n)
         if not n: raise ValueError(f'epoch {learn.epoch}: the training loader {why_empty(learn.dl)}')
         self._check_length(n)
     def cleanup_train(self):
         if self.learn.outcome['train']!='failed': self.learn.warn_of_unheld()
+    def before_validate(self): self._pass = self.learn.data_pass
     def after_validate(self):
-        learn,n = self.learn,self.learn.n_done
-        if learn.outcome['validate']!='done': return
+        learn,n = self.learn,self._n_batches('validate')
+        if n is None: return
         if not n: warnings.warn(f'nothing was evaluated: {why_empty(learn.dl)}', stacklevel=2)
         self._check_length(n)
     def cleanup_fit(self): self.learn.remove_cb(_FirstLoss)
@@ -52,6 +53,12 @@ class Checks(Callback):
 _CHANGED = 'learnloop: if a callback changes the model in before_fit, it has to call learn.create_opt()'
 
 # %% ../../nbs/loop/06_fit_checks.ipynb #c38c5be8
+@patch
+def _n_batches(self:Checks, phase):
+    "How many batches the pass took; None if it was cancelled, or an override of `all_batches` made none"
+    p = self.learn.data_pass
+    return None if self.learn.outcome[phase]!='done' or p is None or p is self._pass else p.n_taken
+
 @patch
 def _check_length(self:Checks, n):
     learn = self.learn
@@ -75,7 +82,7 @@ def _warn_of_no_step(self:Checks, n):
 # %% ../../nbs/loop/06_fit_checks.ipynb #a80811a1
 class _FirstLoss(Callback):
     "Looks at the first batch with a loss, then leaves"
-    order,read_only,rank_invariant,_watch = 100,True,True,None
+    order,read_only,rank_invariant,_watch,_n,_n_steps = 100,True,True,None,None,0
     name = 'first_loss_checks'
     def __init__(self, checks): self._checks = checks
     def before_batch(self):
@@ -91,7 +98,7 @@ class _FirstLoss(Callback):
     def before_step(self): self._n_steps += 1
     def after_batch(self):
         learn = self.learn
-        if learn.loss_grad is None: return
+        if learn.loss_grad is None or self._n is None: return
         self._checks.has_seen_loss = True
         learn.remove_cb(self)
         n = learn.count.opt_steps-self._n

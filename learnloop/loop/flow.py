@@ -199,7 +199,7 @@ class Flow:
         self.phases,self.events = {},[]
         self._inner,self._recurring,self._inside = set(),set(),{}  # What the table says of rows: see `declare`
         self._bodies = self.bodies  # found sooner
-        self.muted = ()       # Callbacks that hear nothing for now
+        self._muted = ()      # Callbacks that hear nothing for now
         self.peers = Alone(self) # Whoever speaks for the other processes of the run
         self.last_cancels = {} # Phase -> the callback and the event of the last exception that it took
         self._cleanups = []   # (depth, event, method) for each `before_x` begun: phases unwind it down to their depth
@@ -351,11 +351,11 @@ def _plan_cleanup(flow, phase, f, who, /, **kwargs):
     if flow.open and flow.open[-1] is phase: flow._cleanups.append((len(flow.open), phase.cleanup, f))
 
 @patch
-def _can_hear(self:Flow, who, event): return event=='after_exception' or not any(who is o for o in self.muted)
+def _can_hear(self:Flow, who, event): return event=='after_exception' or not any(who is o for o in self._muted)
 
 @patch
 def _ordered(self:Flow, event=None):
-    cbs = [o for o in self.cbs if self._can_hear(o, event)] if self.muted else self.cbs
+    cbs = [o for o in self.cbs if self._can_hear(o, event)] if self._muted else self.cbs
     return sorted(cbs, key=lambda o: o.order)
 
 # %% ../../nbs/loop/00_flow.ipynb #fb98643e

@@ -188,7 +188,7 @@ class Flow:
     _recurring: set
     _inside: dict
     _bodies: dict
-    muted: Any
+    _muted: Any
     peers: Any
     last_cancels: dict
     _cleanups: list

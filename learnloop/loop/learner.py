@@ -84,7 +84,7 @@ class Learner(Flow):
         self.train_pass,self.has_stepped,self.last_cancels = None,False,{}
         self.use_dl(self.dls.train)
         with torch.enable_grad(): self.with_events('train', self.all_batches)
-        if self.train_pass is None and self.outcome['train']=='done': _warn_not_training(self)
+        if not self.training and self.outcome['train']=='done': _warn_not_training(self)
     def _do_epoch_validate(self, ds_idx=1, dl=None):
         if not self.use_dl(self._pick(ds_idx, dl)): return
         with torch.set_grad_enabled(self.valid_grad): self.with_events('validate', self.all_batches)

@@ -136,13 +136,11 @@ class Learner(Flow):
     bodies: Any
     cbs: Any
     counts_steps: Any
-    eval_cbs: Any
     evaluated: Any
     events: Any
     exception: Any
     keeps: Any
     mid_batch: Any
-    muted: Any
     open: Any
     outcome: Any
     outer_phases: Any

@@ -58,7 +58,7 @@ class GatherPredsCallback(Callback):
 def before_validate(self:GatherPredsCallback):
     learn,around = self.learn,{o.name for o in self.learn.open[:-1]}
     is_inner = 'validate' in around or 'fit' in around and ('evaluate' in around or learn.predicting)
-    if is_inner and self not in learn.eval_cbs:
+    if is_inner and self not in learn._eval_cbs:
         self.run = False  # this is an evaluation inside its own, or inside a fit: `run` is restored after it
         return
     self._start()
@@ -357,7 +357,7 @@ class FetchPredsCallback(Callback):
 def _is_taken(self:Learner, name, cbs):
     "Is `name` that of one of `cbs`, or of something that is here to stay? Callbacks of the evaluation around aren't"
     if any(o.name==name for o in cbs): return True
-    return hasattr(self, name) and not any(getattr(self, name) is o for o in self.eval_cbs)
+    return hasattr(self, name) and not any(getattr(self, name) is o for o in self._eval_cbs)
 
 # %% ../../nbs/loop/06_predict.ipynb #c12a0004
 _PIECES = ('one_batch', '_do_one_batch', 'valid_batch', 'calc_loss', 'forward', 'take_loss', '_do_loss', '_fetch',

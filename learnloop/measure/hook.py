@@ -185,7 +185,7 @@ def _eager():
 # %% ../../nbs/measure/03_hook.ipynb #b1cf62d5
 class ActivationStats(HookCallback):
     "Record mean, standard deviation and share near zero of what layers put out in each batch of training"
-    order,fit_only,run_valid = -20,True,False
+    order,fit_only,run_valid,safe_in_evaluate = -20,True,False,True
     near,bins,top = .05,40,10.  # What is near zero; the histogram's bins, from 0 to `top`
     def __init__(self,
         with_hist:bool=False, # Histograms of magnitudes, too, for `color_dim`?

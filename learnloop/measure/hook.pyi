@@ -128,6 +128,7 @@ class ActivationStats(HookCallback):
     order: int
     fit_only: bool
     run_valid: bool
+    safe_in_evaluate: bool
     near: float
     bins: int
     top: float

@@ -26,7 +26,7 @@ from multiprocessing.connection import wait
 from pathlib import Path
 import pytest, torch
 from helpers import FIT, Spec, TRAIN, VALID, all_events, batches, check, covering, mk_learner, players, same
-from learnloop import (Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelStepException, CancelTrainException,
+from learnloop import (Checks, Callback, CancelBatchException, CancelEpochException, CancelFitException, CancelStepException, CancelTrainException,
     CancelValidException, CheckpointCallback, EMA, Learner, MixedPrecision, TorchScheduler, UncaughtCancelError, before_batch_cb, mse, newest_checkpoint)
 from torch import nn
 from torch.nn import functional as F
@@ -233,7 +233,7 @@ def test_case_15_a_misspelt_event_is_refused_when_the_class_is_defined():
 def test_case_16_what_is_changed_on_the_way_counts_from_there():
     learn,trace = spied({('after_epoch', 1): lambda cb: setattr(cb.learn, 'n_epoch', 3), ('before_train', 2): lambda cb: setattr(cb.learn, 'dl', TRAIN[:1]),
         ('after_epoch', 2): lambda cb: setattr(cb.learn.dls, 'train', batches(5))})
-    with pytest.warns(UserWarning, match='length of 3 and gave 1'): learn.fit(2)
+    with pytest.warns(UserWarning, match='length of 3 and gave 1'): learn.fit(2, cbs=Checks())
     assert heard(trace, 'before_epoch')==3 and learn.count.opt_steps==3+1+5
 
 def test_case_17_who_was_added_before_a_set_up_that_fails_goes():
@@ -284,7 +284,7 @@ def test_case_22_a_loader_without_a_length_is_enough_except_for_schedules():
 
 def test_case_23_a_generator_is_over_after_an_epoch():
     learn = mk_learner(dls=((o for o in TRAIN), None))
-    with pytest.raises(ValueError, match='epoch 1: the training loader generator is an exhausted iterator: pass a list or a DataLoader'): learn.fit(2)
+    with pytest.raises(ValueError, match='epoch 1: the training loader generator is an exhausted iterator: pass a list or a DataLoader'): learn.fit(2, cbs=Checks())
     assert learn.count.batches==3
 
 Pair = namedtuple('Pair', 'x y')

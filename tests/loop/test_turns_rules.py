@@ -5,7 +5,7 @@ from functools import partial
 import learnloop, pytest, torch
 from helpers import Callback, all_events, batches, check, listener, mk_learner, same, weights
 from learnloop import (
-    EMA, SAM, CancelTurnException, CheckFinite, CheckpointCallback, GradientAccumulation, GradientClip, Learner, MicroBatch, MixedPrecision, MixUp,
+    Checks, EMA, SAM, CancelTurnException, CheckFinite, CheckpointCallback, GradientAccumulation, GradientClip, Learner, MicroBatch, MixedPrecision, MixUp,
     RNNCallback, RNNRegularizer, SpikeDetection, TorchScheduler)
 from torch import nn
 from torch.nn import functional as F
@@ -751,7 +751,7 @@ def test_a_list_of_gradients_may_have_those_of_what_is_frozen():
 def test_a_train_batch_without_a_turn_is_told():
     class Nothing(Learner):
         def train_batch(self): pass
-    with pytest.warns(UserWarning, match='took no optimizer step: no batch had a loss, or train_batch took no turn'): mk_learner(cls=Nothing).fit(1)
+    with pytest.warns(UserWarning, match='took no optimizer step: no batch had a loss, or train_batch took no turn'): mk_learner(cls=Nothing).fit(1, cbs=Checks())
 
 @pytest.mark.parametrize('cbs', [lambda: [GradientAccumulation(n_batches=2)], lambda: [MixedPrecision('bf16')], lambda: []], ids=['accumulation', 'bf16', 'plain'])
 def test_turns_may_be_taken_wherever_a_batch_is_made(cbs):

@@ -3,7 +3,7 @@ import csv, json, math, warnings
 import pytest, torch
 from helpers import batches, mk_learner
 from learnloop import (
-    CSVLogger, Callback, CheckpointCallback, EarlyStoppingCallback, JSONLogger, Learner, Recorder, ReduceLROnPlateau, SaveModelCallback, TorchScheduler,
+    CSVLogger, Callback, CheckpointCallback, EarlyStoppingCallback, JSONLogger, Learner, Recorder, ReduceLROnPlateau, TrainEvalCallback, SaveModelCallback, TorchScheduler,
     event, list_checkpoints, on, read_tensorboard)
 from torch import nn
 
@@ -186,7 +186,7 @@ def test_evaluations_leave_the_history_alone():
     assert column(a, 'train_i')==column(b, 'train_i') and column(a, 'valid_i')==column(b, 'valid_i')
 
 def test_without_a_recorder_nothing_is_kept():
-    learn = Learner(DATA, nn.Linear(2, 1), nn.functional.mse_loss, default_cbs=False, cbs=[Says()])
+    learn = Learner(DATA, nn.Linear(2, 1), nn.functional.mse_loss, default_cbs=False, cbs=[TrainEvalCallback(), Says()])
     learn.fit(1)
 
 @pytest.mark.parametrize('name,value,said', [('train_x', 1., 'put before it'), ('', 1., 'must be a text'), (3, 1., 'must be a text'), ('x', torch.ones(2), r'shape \(2,\)'),

@@ -87,7 +87,7 @@ def test_wrong_signature_is_found_before_anything_is_trained(f):
     before = learn.model.weight.clone()
     for _ in range(2):  # the second fit finds nothing left over from the first
         with learn.no_bar(), pytest.raises(TypeError, match=f'metric {f.__name__}.*prediction and 1 target'): learn.fit(1)
-    assert torch.equal(learn.model.weight, before) and [o.name for o in learn.cbs]==['train_eval', 'recorder', 'progress']
+    assert torch.equal(learn.model.weight, before) and [o.name for o in learn.cbs]==['train_eval', 'checks', 'recorder', 'progress']
 
 def test_evaluation_in_the_middle_of_a_validation():
     @on(event.after_batch, every=2)

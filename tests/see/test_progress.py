@@ -6,7 +6,7 @@ from threading import Thread, Timer
 from types import SimpleNamespace
 import pexpect, pytest, torch
 from helpers import TRAIN, VALID, covering, in_terminal, mk_learner
-from learnloop import (Callback, Pass, CancelEpochException, CancelFitException, FetchPredsCallback, ProgressCallback, Recorder, ShowGraph, event, on)
+from learnloop import (Checks, Callback, Pass, CancelEpochException, CancelFitException, FetchPredsCallback, ProgressCallback, Recorder, ShowGraph, event, on)
 from learnloop.see import progress
 from learnloop.loop.learner import print_row
 from learnloop.measure.metrics import mae
@@ -170,7 +170,7 @@ def test_unknown_and_wrong_length(dl, screens):
     learn = learner(dls=(dl,))
     if n is None: learn.fit(1)
     else:
-        with pytest.warns(UserWarning, match=f'length of {n} and gave 3'): learn.fit(1)
+        with pytest.warns(UserWarning, match=f'length of {n} and gave 3'): learn.fit(1, cbs=Checks())
     assert [o[1:3] for o in screens[0].drawn]==[(i, n if n and i<=n else None) for i in range(4)]
     assert ('3 batches' in screens[0].drawn[-1][3])==(n!=9)
 

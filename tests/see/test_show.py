@@ -127,7 +127,7 @@ def test_a_learner_of_the_users_hears_first():
         def before_train(self): "First"
         def cleanup_train(self): "Last"
     loop = mk_learner([mk(events=['before_train', 'cleanup_train'])], cls=Mine).show_training_loop()
-    assert line(loop, 'before_train')=='- before_train: Mine, train_eval, a' and line(loop, 'cleanup_train')=='- cleanup_train: a, train_eval, Mine'
+    assert line(loop, 'before_train')=='- before_train: Mine, train_eval, a' and line(loop, 'cleanup_train')=='- cleanup_train: a, Mine'
     assert 'Learner' not in str(mk_learner().show_training_loop())
 
 def test_one_that_hears_everything_is_named_once():

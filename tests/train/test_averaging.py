@@ -3,7 +3,7 @@ import builtins, io
 from functools import partial
 import learnloop, pytest, torch
 from helpers import covering, ending, listener, same, weights
-from learnloop import (EMA, SWA, Callback, CancelBatchException, CancelFitException, CancelStepException, CancelZeroGradException, DataLoaders, Learner,
+from learnloop import (Checks, EMA, SWA, Callback, CancelBatchException, CancelFitException, CancelStepException, CancelZeroGradException, DataLoaders, Learner,
     MixedPrecision, Recorder, TrainEvalCallback, WeightAveraging)
 from torch import nn
 from torch.nn import functional as F
@@ -370,7 +370,7 @@ def test_without_validation_or_batches():
     learn = mk_learner([ema := EMA()], dls=(data(),))
     fit(learn, 1)
     assert in_model(learn, ema)
-    learn = mk_learner([EMA()], dls=(data(), []))
+    learn = mk_learner([EMA(), Checks()], dls=(data(), []))
     with pytest.warns(UserWarning, match='nothing was evaluated'): fit(learn, 1)
 
 # --- buffers
@@ -495,7 +495,7 @@ def test_a_state_between_a_step_and_the_epochs_end_says_what_is_averaged():
 def test_a_parameter_that_is_replaced_between_epochs_is_averaged():
     def new(cb):
         if cb.learn.epoch==0: cb.learn.model[2].bias = nn.Parameter(torch.full((1,), 50.))
-    learn = mk_learner([avg := WeightAveraging(at_end=False), Callback(after_epoch=new)])
+    learn = mk_learner([avg := WeightAveraging(at_end=False), Callback(after_epoch=new), Checks()])
     with pytest.warns(UserWarning, match='never train: 2.bias'): fit(learn, 2)
     assert avg.averages['2.bias'].item()>20
 

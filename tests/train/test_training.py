@@ -8,7 +8,7 @@ from torch.nn import functional as F
 from torch.nn.utils import clip_grad_norm_, clip_grad_value_
 from torch.testing import assert_close
 from helpers import LR, act, batches, covering, listener, mk_learner, mk_model, same, weights
-from learnloop import Callback, CancelStepException, DataLoaders, MixedPrecision, event, on
+from learnloop import Checks, Callback, CancelStepException, DataLoaders, MixedPrecision, event, on
 from learnloop.train.training import *
 
 SIZES = dict(even=[4]*8, tail=[4]*7, short_last=[4]*6+[2], uneven=[1, 5, 2, 8, 3, 3, 7, 4, 1], bigger_than_window=[20, 3, 30, 1])
@@ -182,7 +182,7 @@ def test_a_batch_without_tokens_adds_nothing():
 @pytest.mark.parametrize('loader', [NoLength, Longer])
 def test_window_left_open_by_the_loader_is_stepped(loader):
     bs = data([4]*4)
-    learn = mk_learner([GradientAccumulation(12)], dls=DataLoaders(loader(bs)))
+    learn = mk_learner([GradientAccumulation(12), Checks()], dls=DataLoaders(loader(bs)))
     with pytest.warns(UserWarning, match='gave 4 batches') if loader is Longer else nullcontext(): learn.fit(1)
     assert_close(weights(learn.model), weights(by_hand(windows(bs, 12))))
     assert learn.count.opt_steps==2
