@@ -63,7 +63,7 @@ def show_runs(
     as_json:bool=False # Print a list of dicts, as JSON, in place of a table?
 ):
     "List the runs in folders: how each ended, how good it was, whether it can go on"
-    found = runs(list(folders) or ['runs', '.'], by, better)
+    found = runs(list(folders) or [o for o in ('runs', '.') if Path(o).exists()], by, better)
     if as_json: _print_json([o.to_dict() for o in found])
     else: print(found)
 

@@ -10,6 +10,7 @@ __all__ = ['DAMAGED', 'Runs', 'runs', 'Run', 'walk_run', 'read_history', 'parsed
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a0004
 import csv, glob, gzip, json, math, os, re, struct, time, torch, zlib
+from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from fastcore.basics import patch
@@ -432,7 +433,10 @@ def _is_run(folder):
     return bool(saved) or any(map(_is_left, files))
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a003b
-def _natural(p): return [int(o) if o.isdecimal() else o for o in re.split(r'(\d+)', str(p))]
+def _natural(p):
+    "The key that sorts paths by the numbers in their names, such as 0.003 and 3e-4, and then as text"
+    parts = re.split(r'(\d+(?:\.\d+)?(?:e[-+]\d+)?)', str(p))
+    return [Decimal(o) if i%2 else o for i,o in enumerate(parts)],str(p)
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a0027
 def _outermost(folder, depth=5):

@@ -1,5 +1,5 @@
 "Runs, as they are found on disk: of each end that a fit may have, damaged ones, and what is no run"
-import glob, json, math, os, shutil, subprocess, sys
+import glob, json, math, os, random, shutil, subprocess, sys
 from pathlib import Path
 import pytest, torch
 from helpers import StopAt, fail, mk_learner
@@ -232,6 +232,15 @@ def test_folders_patterns_and_lists(tmp_path, monkeypatch):
     assert [o.name for o in runs(['lr-2', 'lr-1', 'lr-2'])]==['lr-2', 'lr-1']
     assert [o.name for o in runs(sorted(glob.glob('*')))]==['x', 'lr-1', 'lr-10', 'lr-2'], 'what a shell makes of *'
     assert [o.name for o in runs('lr-1')]==['lr-1']
+
+@pytest.mark.parametrize('seed', range(5))
+@pytest.mark.parametrize('form', ['{}', '{:g}', '{:.5f}', '{:.0e}'])
+def test_runs_are_sorted_by_the_values_of_numbers_in_their_names(form, seed, tmp_path):
+    rng = random.Random(seed)
+    vals = [1e-5, 3e-5, 3e-4, 1e-3, 3e-3, .01, .03, .1, .3, 2, 10]
+    names = [f'lr-{form.format(v)}-fold-{i}' for v in vals for i in (1, 2, 10)]
+    for nm in rng.sample(names, len(names)): leave(tmp_path/nm)
+    assert [o.name for o in runs(tmp_path)]==[o.name for o in runs(str(tmp_path/'lr-*'))]==names
 
 def test_names_that_are_the_same_get_more_of_their_paths(tmp_path):
     for nm in ('a/run', 'b/run'): leave(tmp_path/nm)
