@@ -312,7 +312,7 @@ def _next_steps(learn, tracer, cbs):
     if learn.paused is not None: res.append('learn.resume() goes on from that very batch.')
     for o in (o for o in cbs if isinstance(o, CheckpointCallback)):
         good = [c for c in list_checkpoints(o.folder, verify=False) if c.consistent and not c.damage]
-        if good: res.append(f'fit(…, resume={str(o.folder)!r}) goes on from step {good[-1].step:,}.')
+        if good: res.append(f'fit(…, resume={str(o.folder)!r}) resumes from step {good[-1].step:,}.')
     if not res: res.append('fit(…, keep_failed=True) would keep the batch: learn.replay_batch() runs it again, and '
         'learn.resume() continues the fit.')
     why = safely(tracer.why, 'epoch', learn.epoch) if tracer is not None else ''
@@ -454,8 +454,8 @@ def _tell_run(page, run):
     kind,_,message = str(run.error or '').partition(': ')
     told = about.get('told')
     if not isinstance(told, dict): told = dict(kind=kind or 'an error', message=message)
-    ways = f"It can't go on: {run.goes_on[4:]}."
-    if run.sound: ways = f'fit(…, resume={str(run.sound[-1].path.parent)!r}) goes on {run.goes_on}.'
+    ways = f"It can't resume: {run.goes_on.removeprefix('no: ')}."
+    if run.sound: ways = f'fit(…, resume={str(run.sound[-1].path.parent)!r}) resumes {run.goes_on}.'
     page.top = ['It was killed', _KILLED, [ways]] if run.state=='killed' else _card(told, [ways])
 
 # %% ../../nbs/see/06_report.ipynb #5bde6631

@@ -32,7 +32,7 @@ class Runs(list):
     "A list of `Run`s, a table in notebooks and in print"
     by = None # The metric that it shows the best of; None for `valid_loss`, or what there is
     better = None # Which value of it is better: 'less' or 'more'; None for what the runs have noted
-    head = 'run','state','epochs','best','at','age','took','goes on'
+    head = 'run','state','epochs','best','at','age','took','resumes'
     def table(self)->Table:
         "Make the table"
         now = time.time()
@@ -186,12 +186,20 @@ def _mtime(p):
 # %% ../../nbs/see/11_runs.ipynb #8f3a0012
 @patch(as_prop=True)
 def goes_on(self:Run):
-    "Where a fit would go on, or why it can't"
+    "From where a fit would resume, or why it can't"
+    if self._is_stopped(): return 'no: stopped early'
     if self.sound: return f'from step {self.sound[-1].step:,}'
-    if not self.checkpoints: return 'no: no checkpoint'
+    if not self.checkpoints: return 'no checkpoint'
     bad = self.checkpoints[-1]
     if bad.damage or bad.consistent: return f'no: {bad.path.name} is damaged'
-    return f'no: {bad.path.name} was taken in the middle of a batch'
+    return f'no: {bad.path.name} was saved in the middle of a batch'
+
+@patch
+def _is_stopped(self:Run):
+    "Did `EarlyStoppingCallback` end the run? It refuses to resume it"
+    if (self.epochs or 0)>=(self.n_epoch or 0): return False
+    saved = self._state.get('callbacks')
+    return isinstance(saved, dict) and any(isinstance(o, dict) and o.get('stop_reason') for o in saved.values())
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a0015
 def walk_run(

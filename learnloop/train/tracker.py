@@ -208,7 +208,8 @@ class EarlyStoppingCallback(TrackerCallback):
         if self.stop_reason: self._stop('not started, as it was stopped before')
     def cleanup_load(self):  # a run that is resumed gets its state after `before_fit`
         at = [p.name for p in self.learn.open]
-        if self.stop_reason and self.learn.resuming and at==['fit', 'load'] and self.learn.outcome['load']=='done':
+        if not self.stop_reason or not self.learn.resuming or 'fit' in self.learn.outcome: return
+        if at==['fit', 'load'] and self.learn.outcome['load']=='done':
             self._stop('not resumed, as it was stopped before')
     def act(self, val):
         is_good = self.new_best and (self.baseline is None or self._improves(val, self.baseline))

@@ -547,7 +547,7 @@ def test_what_was_kept_is_what_helps(tmp_path):
     learn = failing(tmp_path, keep_failed=True, cbs=[saver := CheckpointCallback(tmp_path/'c', every_steps=5), tracer := Tracer()])
     said = ' '.join(card(read(learn.report(cbs=[saver, tracer])))[2])
     assert 'learn.replay_batch()' in said and 'learn.resume()' in said and 'keep_failed' not in said
-    assert f"resume='{tmp_path/'c'}') goes on from step 1" in said and 'Boom raised ValueError in after_loss' in said
+    assert f"resume='{tmp_path/'c'}') resumes from step 1" in said and 'Boom raised ValueError in after_loss' in said
     with pytest.raises(ValueError): learn.replay_batch()
     assert card(read(learn.report()))[0]=='It ended with ValueError: odd <b>batch</b>', 'a replay leaves all as it is'
 
@@ -584,7 +584,7 @@ def test_a_folder_tells_how_the_run_ended(tmp_path):
     page = read(report_from(tmp_path))
     title,facts,helps,trace = card(page)
     assert title=='It ended with ValueError: odd <b>batch</b>' and facts['When']=='epoch 1, batch 4 of training' and 'in after_loss\n' in trace
-    assert any(f"resume='{tmp_path/'c'}') goes on from step" in o for o in helps)
+    assert any(f"resume='{tmp_path/'c'}') resumes from step" in o for o in helps)
     facts = page.facts()
     assert (facts['The run'], facts['Epochs'], facts['Optimizer steps'])==('ended with an error', '1', '14')
     at = tmp_path/'run.json'
