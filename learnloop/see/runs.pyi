@@ -85,7 +85,9 @@ class Run:
         """When something was last written, as `time.time()` counts"""
     @property
     def goes_on(self) -> Any:  # see/runs.py
-        """Where a fit would go on, or why it can't"""
+        """From where a fit would resume, or why it can't"""
+    def _is_stopped(self) -> Any:  # see/runs.py
+        """Did `EarlyStoppingCallback` end the run? It refuses to resume it"""
     @property
     def rows(self) -> Any:  # see/runs.py
         """Dicts of `epoch`, `step` and the numbers of each row that was logged"""

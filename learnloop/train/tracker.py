@@ -587,7 +587,7 @@ class ValidateCallback(Callback):
     order,run_valid,remove_on_fetch,safe_in_evaluate,fit_only,rank_invariant = 55,False,True,True,True,True
     def __init__(self,
         every_steps:int|None=None,  # After each so many optimizer steps
-        every_epochs:int|None=None, # After each so many epochs; None: each, for another loader, if nothing else says when
+        every_epochs:int|None=None, # After each so many epochs; None: each, if nothing else says when
         when=None,     # Function of the learner, asked after each optimizer step
         ds_idx=1,      # Which of `learn.dls`, by index or name
         dl=None,       # Any other loader

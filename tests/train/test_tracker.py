@@ -783,7 +783,7 @@ def test_names_of_metrics_when_training_has_some_too():
 
 @pytest.mark.parametrize('kwargs', [{}, dict(every_steps=1, when=print), dict(every_steps=0), dict(every_epochs=1.5), dict(every_steps=1, name='a b')])
 def test_validation_takes_one_cadence(kwargs):
-    with pytest.raises(ValueError, match='the fit validates on this loader' if not kwargs else ''): ValidateCallback(**kwargs)
+    with pytest.raises(ValueError, match=None if kwargs else 'the fit validates on this loader'): ValidateCallback(**kwargs)
 
 def test_validation_that_cannot_be_is_an_error_before_training():
     for dls,kwargs,match in (((TRAIN,), {}, 'no validation loader'), ((TRAIN, VALID), dict(ds_idx=0, name='train'), 'choose another')):
