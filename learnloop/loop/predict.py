@@ -275,11 +275,11 @@ def _item_kind(dl, split):
     kind = _kind(o)
     return kind if is_item else _of_item(kind),targs
 
+# %% ../../nbs/loop/06_predict.ipynb #5a7c3e12
 def _describe_targets(yb):
     "One target with the dimensions and the type of those in `yb`, for `decode_preds`; None if they aren't one tensor"
     is_one = len(yb)==1 and isinstance(yb[0], torch.Tensor)
     return yb[0].new_empty((1, *yb[0].shape[1:]), device='cpu') if is_one else None
-
 
 # %% ../../nbs/loop/06_predict.ipynb #5a7c3e06
 def _odd(o, like):

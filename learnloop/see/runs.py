@@ -35,8 +35,11 @@ class Runs(list):
     head = 'run','state','epochs','best','at','age','took','resumes'
     def table(self)->Table:
         "Make the table"
-        now = time.time()
-        return Table([self.head, *(o.row(self.by, now) for o in self)], '<<>>><><'[:len(self.head)])
+        now,of = time.time(),[o.settings for o in self]
+        names = dict.fromkeys(k for o in of for k in o if k.startswith('hparams.'))
+        names = [k for k in names if len({repr(o.get(k)) for o in of})>1]
+        rows = [(*o.row(self.by, now), *(shown(s.get(k, '')) for k in names)) for o,s in zip(self, of, strict=True)]
+        return Table([(*self.head, *(k.removeprefix('hparams.') for k in names)), *rows], '<<>>><><'+'<'*len(names))
     @property
     def metric(self)->str|None: # None if no run has one
         "Name the metric that the runs are compared by"
@@ -60,7 +63,7 @@ def runs(
     pattern='runs', # A folder of runs, or of one; a pattern such as `'runs/lr-*'`, each match a run; a list of them
     by:str|None=None, # The metric to tell the best of; None for `valid_loss`, or what there is
     better:str|None=None # Which value of `by` is better: 'less' or 'more'; None for what the runs have noted
-)->Runs: # By name
+)->Runs: # By name; the best first if `by` is given and it is known which value is better
     "List the runs in a folder"
     if check_better(better) and by is None: raise ValueError(f'better is {better!r}, and no metric is named: give by=')
     res = Runs(Run(o) for o in _find(pattern))
@@ -72,6 +75,10 @@ def runs(
     declared = _common(res) | ({by:better} if better else {})
     for o in res: o.declared = declared
     _tell_apart(res)
+    if by in declared:
+        vals = {id(o):o.results.get(by, {}).get('best') for o in res}
+        sign = -1 if declared[by]=='more' else 1
+        res.sort(key=lambda o: sign*v if (v := vals[id(o)]) is not None and v==v else math.inf)
     return res
 
 def _common(found):

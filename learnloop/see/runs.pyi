@@ -44,7 +44,7 @@ def runs(pattern: Any='runs', by: str | None=None, better: str | None=None) -> R
     - `by`: The metric to tell the best of; None for `valid_loss`, or what there is
     - `better`: Which value of `by` is better: 'less' or 'more'; None for what the runs have noted
 
-    Returns: By name
+    Returns: By name; the best first if `by` is given and it is known which value is better
     """
 
 class Run:

@@ -1,5 +1,6 @@
 "Runs, as they are found on disk: of each end that a fit may have, damaged ones, and what is no run"
 import glob, json, math, os, random, shutil, subprocess, sys
+from functools import partial
 from pathlib import Path
 import pytest, torch
 from helpers import StopAt, fail, mk_learner
@@ -274,7 +275,7 @@ def test_the_table_in_print_and_in_notebooks(tmp_path):
     leave(tmp_path/'a|b')
     run_in(tmp_path/'c')
     found = runs(tmp_path, by='mae')
-    head,_,row = repr(found).splitlines()
+    head,row,_ = repr(found).splitlines()
     assert head.split()==['run','state','epochs','best','at','age','took','resumes'] and row.split()[:4]==['c', 'done', '3/3', 'mae']
     assert 'a\\|b' in found._repr_markdown_()
 
@@ -296,3 +297,18 @@ def test_the_best_of_a_metric_is_not_guessed(tmp_path):
 
 def test_ages():
     assert [age_of(o) for o in (-5, 59, 61, 3599, 7300, 90_000)]==['0 s', '59 s', '1 min', '60 min', '2 h', '1 d']
+
+@pytest.mark.parametrize('better', ['less', 'more'])
+def test_by_a_metric_the_best_run_is_first(better, tmp_path):
+    vals = dict(a=.5, b=.1, c=None, d=.9, e=.3)
+    for k,v in vals.items(): leave(tmp_path/k, f'epoch,step,valid_loss,acc\n0,1,1,{"" if v is None else v}\n')
+    names = [o.name for o in runs(tmp_path, 'acc', better)]
+    assert names==(['b', 'e', 'a', 'd', 'c'] if better=='less' else ['d', 'a', 'e', 'b', 'c'])
+    assert [o.name for o in runs(tmp_path)]==[o.name for o in runs(tmp_path, 'acc')]==[*vals]
+
+def test_hyper_parameters_that_differ_are_columns(tmp_path):
+    for nm,hp in dict(a=dict(width=8, same=1), b=dict(width=16, same=1, act='relu'), c={}).items():
+        run_in(tmp_path/nm, 1, logger=partial(CSVLogger, hparams=hp))
+    head,*rows = repr(runs(tmp_path)).splitlines()
+    assert head.split()[-4:]==['resumes', 'width', 'same', 'act'] and rows[1].split()[-3:]==['16', '1', 'relu']
+    assert repr(runs([tmp_path/'a', tmp_path/'b'])).splitlines()[0].split()[-3:]==['resumes', 'width', 'act']
