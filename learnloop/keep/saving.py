@@ -804,6 +804,7 @@ def _load(self:Learner, file, with_opt, strict):
         raise
     if learned is not None: self.loss_module.load_state_dict(learned, strict=strict)
     for o,s in states: o.load_state_dict(s)
+    self._note_hypers()
     if with_opt and saved['opt'] is None: self._restart_opt()
     self.paused = None  # a fit that was interrupted had other weights
 

@@ -629,6 +629,7 @@ def fit(self:Learner,
             raise
         finally:
             self._end()
+            self._note_hypers(is_over=True)
             self.training = False
             keeper.leave()
 
