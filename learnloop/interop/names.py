@@ -210,7 +210,9 @@ layer_groups | splitter | | Learner
 cyc_len tot_epochs cycle_length | n_epoch | | fit
 max_lr lr_max | lr | | fit
 max_lr | lr_max | | fit_one_cycle fit_sgdr
-pct_lr final_div | div_final | | fit_one_cycle"""
+pct_lr final_div | div_final | | fit_one_cycle
+valid_pct | torch.utils.data.random_split | which makes two datasets; from_tensors has it | from_dsets
+num_workers pin_memory | | rows of tensors are in memory, and need no workers | from_tensors"""
 
 # %% ../../nbs/interop/01_names.ipynb #1a98910f
 _text['TrainingEngine', 'class'] = """

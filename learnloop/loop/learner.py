@@ -9,7 +9,7 @@ __all__ = ['Learner', 'format_value', 'print_row', 'TrainEvalCallback', 'default
 
 # %% ../../nbs/loop/05_learner.ipynb #be85b565
 import math, torch, warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from itertools import count, takewhile
@@ -465,8 +465,10 @@ def _check_places(path, model_dir):
 
 def _check_learner(dls, model, splitter, opt_func):
     if not isinstance(model, nn.Module):
-        what = repr(model) if batch_parts(model) is None else describe(model)
-        fix = '; the loaders come first: Learner(dls, model, …)' if isinstance(dls, nn.Module) else ''
+        is_loader = isinstance(model, Iterable) and batch_parts(model) is None and not isinstance(model, str)
+        what = 'a loader' if is_loader else repr(model) if batch_parts(model) is None else describe(model)
+        fix = '; two loaders go together: Learner((train, valid), model, …)' if is_loader else ''
+        if isinstance(dls, nn.Module): fix = '; the loaders come first: Learner(dls, model, …)'
         if isinstance(model, type): fix = f': give an instance, {model.__name__}(…)'
         raise TypeError(f'model is {what}, a {type(model).__name__}: it must be an nn.Module{fix}')
     if not callable(splitter): raise TypeError(f'splitter is {splitter!r}: it must be a function')
@@ -661,6 +663,8 @@ def _check_fit(self:Learner, n_epoch, start_epoch, max_steps, steps_per_epoch):
             raise RuntimeError(f'fit was called inside {what} of the same learner; use learn.validate or '
                 'learn.with_events '
                 'there, or another learner')
+    if isinstance(n_epoch, Iterable): raise TypeError(f'n_epoch is {describe(n_epoch)}: it must be a whole number; loaders '
+        'are given to the learner, Learner((train, valid), model, …), or set, learn.dls = DataLoaders(train, valid)')
     if n_epoch is None and not max_steps: raise ValueError('n_epoch is None: give a number of epochs, or max_steps')
     for nm,v,low in (('n_epoch', n_epoch, 0), ('start_epoch', start_epoch, 0), ('max_steps', max_steps, 1),
         ('steps_per_epoch', steps_per_epoch, 1)):
@@ -673,6 +677,11 @@ def _check_fit(self:Learner, n_epoch, start_epoch, max_steps, steps_per_epoch):
 @patch
 def _check_params(self:Learner):
     held = held_params(self.opt)
+    own = {p for p in (*self.model.parameters(), *self._loss_params().values()) if p.requires_grad}
+    # copies of the weights in another precision may be meant
+    if own and not own & held.keys() and {p.dtype for p in own} & {p.dtype for p in held}:
+        raise ValueError("the optimizer has none of the model's parameters, so the fit would train nothing: was it made "
+            'for another model? Make it for this one')
     if any(p.requires_grad for p in held): return
     raise ValueError(f'none of the {len(held)} parameters in the optimizer requires gradients: learn.unfreeze(), '
         'or model.requires_grad_()')
