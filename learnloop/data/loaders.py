@@ -318,6 +318,8 @@ class _Quick(_SingleProcessDataLoaderIter):
         self._num_yielded += 1
         return b
 
+_Quick.__name__ = 'iterator of a DataLoader'  # in messages
+
 def _as_is(): return _SingleProcessDataLoaderIter.__next__,_SingleProcessDataLoaderIter._next_data
 _torchs = _as_is()
 

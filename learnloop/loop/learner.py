@@ -24,7 +24,7 @@ from .errors import let_go, tip, where
 from .flow import Flow
 from .later import knows_patches
 from .loss import innermost, loss_modules, named_loss, own_loss, split_loss
-from .optimizer import held_params, trainable_params, zero_grad
+from .optimizer import held_params, make_opt, trainable_params, zero_grad
 from .place import PASS_FIELDS, Keeper, Pass, Place
 from .portrait import as_table, portrait
 from .steps import StepLimit
@@ -60,6 +60,7 @@ class Learner(Flow):
         self.dls,self.model,self.opt_func,self.lr,self.splitter = mk_dls(dls),model,opt_func,lr,splitter
         self.path,self.model_dir = _check_places(path, model_dir)
         self.wd,self.wd_bn_bias,self.train_bn,self.moms,self.logger = wd,wd_bn_bias,train_bn,moms,print_row
+        if isinstance(metrics, str): raise TypeError(f'metrics is {metrics!r}: give the function itself, such as accuracy')
         self.metrics = [metrics] if isinstance(metrics, nn.Module) else listify(metrics)  # such as MetricCollection
         self.loss_func = loss_func or getattr(getattr(self.dls, 'train_ds', None), 'loss_func', None)
         self._forward_model = self.final_record = self.train_pass = None
@@ -471,6 +472,7 @@ def _check_learner(dls, model, splitter, opt_func):
         if isinstance(dls, nn.Module): fix = '; the loaders come first: Learner(dls, model, …)'
         if isinstance(model, type): fix = f': give an instance, {model.__name__}(…)'
         raise TypeError(f'model is {what}, a {type(model).__name__}: it must be an nn.Module{fix}')
+    if isinstance(opt_func, str|list|tuple): make_opt(opt_func, model)  # which refuses it
     if not callable(splitter): raise TypeError(f'splitter is {splitter!r}: it must be a function')
     if isinstance(opt_func, (torch.optim.Optimizer, dict)) and splitter is not trainable_params:
         raise ValueError(f'opt_func is {type(opt_func).__name__}, which has its groups, so splitter would be ignored: '
@@ -663,7 +665,7 @@ def _check_fit(self:Learner, n_epoch, start_epoch, max_steps, steps_per_epoch):
             raise RuntimeError(f'fit was called inside {what} of the same learner; use learn.validate or '
                 'learn.with_events '
                 'there, or another learner')
-    if isinstance(n_epoch, Iterable): raise TypeError(f'n_epoch is {describe(n_epoch)}: it must be a whole number; loaders '
+    if isinstance(n_epoch, Iterable) and not isinstance(n_epoch, str): raise TypeError(f'n_epoch is {describe(n_epoch)}: it must be a whole number; loaders '
         'are given to the learner, Learner((train, valid), model, …), or set, learn.dls = DataLoaders(train, valid)')
     if n_epoch is None and not max_steps: raise ValueError('n_epoch is None: give a number of epochs, or max_steps')
     for nm,v,low in (('n_epoch', n_epoch, 0), ('start_epoch', start_epoch, 0), ('max_steps', max_steps, 1),

@@ -228,8 +228,8 @@ def _prepare_opt(self:Learner, lr, wd, reset_opt, fuse):
     self._keep_hypers()
     if reset_opt or _is_outdated(self): self.create_opt()
     self._have_modes()  # of an optimizer that was assigned, too
-    self._check_params()
     self._check_held()
+    self._check_params()
     if lr is None and _opt_lr(self)!=_lr_of(self.opt): lr = self.lr
     hypers = dict(lr=lr, wd=self.wd if wd is None else wd)
     set_hypers(self.opt, self.model, **{k:v for k,v in hypers.items() if v is not None})
