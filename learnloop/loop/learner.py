@@ -374,11 +374,14 @@ def _step_and_count(self:Learner,
 ): # What `f` returned
     "Run `f`, the body of *step*, then count the step and fire `after_opt_step`"
     n,res,turn = self.count.opt_steps,f(*args, **kwargs),self.open_turn
+    self.has_stepped = True
     if self.count.opt_steps!=n and not self.counts_steps: _refuse_count(f)
-    if turn is not None: turn.stepped = True
-    if turn is not None and not turn.counts: self.has_stepped = True
-    elif not self.counts_steps: self.count_step()
-    elif self.count.opt_steps!=n: self._fire_step()
+    if turn is not None:
+        turn.stepped = True
+        if not turn.counts: return res
+    if not self.counts_steps: self.count.opt_steps = n+1
+    elif self.count.opt_steps==n: return res
+    if fs := self._handlers['after_opt_step']: self._hear(fs, 'after_opt_step')
     return res
 
 Learner.bodies = dict(step='_step_and_count')
@@ -392,12 +395,8 @@ def _refuse_count(f):
 @patch
 def count_step(self:Learner):
     "Count a step, and fire `after_opt_step`"
-    self.count.opt_steps += 1
-    self._fire_step()
-
-@patch
-def _fire_step(self:Learner):
     self.has_stepped = True
+    self.count.opt_steps += 1
     if fs := self._handlers['after_opt_step']: self._hear(fs, 'after_opt_step')
 
 # %% ../../nbs/loop/05_learner.ipynb #7a1c0f34

@@ -331,7 +331,6 @@ class Learner(Flow):
         """
     def count_step(self) -> Any:  # loop/learner.py
         """Count a step, and fire `after_opt_step`"""
-    def _fire_step(self) -> Any: ...  # loop/learner.py
     def run_together(self, f: Any, *args: Any, **kwargs: Any) -> Any:  # loop/learner.py
         """Run `f`, the body of the innermost phase, one at which processes meet
 

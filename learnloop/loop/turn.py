@@ -17,6 +17,7 @@ from fastcore.basics import patch
 from torch import Tensor
 from ..data.batch import describe
 from ..data.checks import did_you_mean, restored
+from .fast_step import fast_backward
 from .optimizer import held_params, opts, step, zero_grad
 
 # %% ../../nbs/loop/04_turn.ipynb #t0000021
@@ -32,7 +33,7 @@ def needs_closure(
     opt # Torch optimizer
 )->bool: # Must its `step` be given an argument, or did it fail without one?
     "Tell whether the step of `opt` needs a closure"
-    return opt in _asked or _step_needs(type(opt).step)
+    return bool(_asked) and opt in _asked or _step_needs(type(opt).step)
 
 # %% ../../nbs/loop/04_turn.ipynb #7ba4a1f9
 def asks_for_closure(
@@ -144,15 +145,16 @@ class Turn:
         retain_graph=False, # Is the graph needed again, by another turn?
         closure=None, # Give the optimizer's `step` a closure? None: if it needs one
     ):
-        _check_args(name, loss=loss, grads=grads)
         self.learn,self.loss,self.key,self.name,self.grads = learn,loss,opt,opt if name is None else name,grads
         self.create_graph,self.retain_graph,self.counts = create_graph,retain_graph,counts
         self.scale,self.stepped,self.rows,self.denominator = 1.,False,None,None
         # Did anyone ask for this turn in particular? If not, it is the only one of an ordinary batch
         self.own = not (loss is opt is name is grads is closure is None and counts) or create_graph or retain_graph
+        if self.own:
+            _check_args(name, loss=loss, grads=grads)
+            self._had = [(p, p.grad.clone()) for p in held_params(self.opt) if p.grad is not None]
         asks = [o for o in opts(self.opt) if closure or closure is None and needs_closure(o)]
         self.closure = Closure(learn, self, asks) if asks else None
-        self._had = [(p, p.grad.clone()) for p in held_params(self.opt) if p.grad is not None] if self.own else []
     opt = property(lambda self: _find_opt(self.learn.opt, self.key), doc='Its optimizer, which may be switched')
     def __repr__(self): return 'Turn()' if self.name is None else f'Turn({self.name!r})'
 
@@ -177,7 +179,8 @@ def backward(self:Turn):
         if given is not ADDED: _take_grads(self, given)
         return
     loss = self.learn.loss_grad
-    _check_loss_grad(loss)
+    if not loss.requires_grad or loss.numel()!=1: _refuse_loss(loss)
+    if not self.own: return fast_backward(loss)
     if self.key is None and not self.create_graph: return loss.backward(retain_graph=self.retain_graph)
     params = [p for p in held_params(self.opt) if p.requires_grad]
     if not params: raise ValueError(f'{self}: none of its parameters requires gradients: unfreeze some, or leave the '
@@ -189,13 +192,12 @@ def backward(self:Turn):
         raise ValueError(f'{self}: its loss depends on none of the parameters of optimizer {self.key!r}: name the one '
             'that it is for, and detach nothing on the way to it')
 
-def _check_loss_grad(loss):
+def _refuse_loss(loss):
     if not loss.requires_grad:
         raise ValueError(f'the loss, {describe(loss)}, requires no gradient: it was detached, is no differentiable '
             'function of pred, or depends on nothing that requires one')
-    if loss.numel()!=1:
-        raise ValueError(f'the loss has shape {tuple(loss.shape)}, and backward needs a scalar: reduce it in '
-            'loss_func, or in after_loss by self.learn.loss_grad = self.loss_grad.mean()')
+    raise ValueError(f'the loss has shape {tuple(loss.shape)}, and backward needs a scalar: reduce it in loss_func, '
+        'or in after_loss by self.learn.loss_grad = self.loss_grad.mean()')
 
 # %% ../../nbs/loop/04_turn.ipynb #t00000131
 @patch

@@ -70,7 +70,7 @@ class Turn:
     denominator: Any
     own: Any
     closure: Any
-    _had: Any
+    _had: list
     def __init__(self, learn: Any, loss: Any=None, opt: Any=None, name: Any=None, counts: Any=True, grads: Any=None, create_graph: Any=False, retain_graph: Any=False, closure: Any=None) -> None:
         """- `learn`: The learner that takes it
         - `loss`: Function without arguments that returns the loss; None for `loss_func`'s

@@ -7,7 +7,7 @@ from torch import nn
 from torch.nn import functional as F
 from torch.optim import SGD, Adam, AdamW
 from learnloop.loop import optimizer
-from learnloop.loop.fast_step import fast_step
+from learnloop.loop.fast_step import fast_backward, fast_step
 from learnloop.loop.optimizer import step, zero_grad
 
 SETTINGS = dict(
@@ -290,3 +290,16 @@ def test_the_loop_steps_directly(monkeypatch):
     torch.optim.lr_scheduler.StepLR(o, 1)
     step(o)
     assert not any(seen[3:]) and torch.allclose(p, torch.ones(3)-.1*6)
+
+def test_the_fast_backward_equals_torchs():
+    for shape in ((), (1,)):
+        a,b = (torch.ones(3, requires_grad=True) for _ in range(2))
+        (a*torch.arange(3.)).sum().reshape(shape).backward()
+        fast_backward((b*torch.arange(3.)).sum().reshape(shape))
+        assert torch.equal(a.grad, b.grad)
+
+def test_the_fast_backward_keeps_torchs_log_and_errors(caplog):
+    with caplog.at_level('DEBUG', logger='torch.autograd.graph'): fast_backward((torch.ones(3, requires_grad=True)*2).sum())
+    assert 'Executing' in caplog.text
+    with pytest.raises(RuntimeError, match='does not require grad'): fast_backward(torch.ones(()))
+    with pytest.raises(RuntimeError, match='scalar'): fast_backward(torch.ones(2, requires_grad=True)*2)

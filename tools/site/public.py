@@ -50,7 +50,11 @@ def inside(cells):
 def of_public(s):
     "Paragraphs of the prose `s` that mention a public name"
     def _is_public(o): return any(k in learnloop.__all__ for k in re.findall(r'`(?:learn\.)?(\w+)', o)) or '`learn.' in o
-    return '\n\n'.join(o for o in re.split(r'\n\s*\n', s) if _is_public(o))
+    res,is_kept = [],False
+    for o in re.split(r'\n\s*\n', s):
+        is_kept = _is_public(o) or is_kept and re.match(r'\s*([-*>|]|\d+\.) ', o) is not None  # a list goes with what announces it
+        if is_kept: res.append(o)
+    return '\n\n'.join(res)
 
 def pruned(chunks, prose):
     "`chunks` of a page; of those that are `prose` of the inside, what concerns users, and no heading with nothing below it"
