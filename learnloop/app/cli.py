@@ -27,7 +27,7 @@ from ..see.diff import diff_runs
 from ..see.replay import diff_steps, replay_runs, run_checkpoints
 from ..see.report import report_from
 from ..see.runfile import plain
-from ..see.runs import Run, runs
+from ..see.runs import Run, check_one_run, runs
 from ..see.timeline import load_trace
 
 # %% ../../nbs/app/04_cli.ipynb #77fc0e95
@@ -48,7 +48,10 @@ def write_report(
     as_json:bool=False # Print what the page would say as JSON, and write no page?
 )->Path|None: # The file
     "Write a page of HTML about the run in `logdir`"
-    if as_json: return _print_json(Run(logdir).to_dict() | dict(rows=Run(logdir).rows))
+    if as_json:
+        run = Run(logdir)
+        check_one_run(run.folder, run.files)
+        return _print_json(run.to_dict() | dict(rows=run.rows))
     path = report_from(logdir, output)
     print(f'Report: {path}, which any browser opens')
     return path
@@ -63,7 +66,7 @@ def show_runs(
     as_json:bool=False # Print a list of dicts, as JSON, in place of a table?
 ):
     "List the runs in folders: how each ended, how good it was, whether it can go on"
-    found = runs(list(folders) or ['runs', '.'], by, better)
+    found = runs(list(folders) or [o for o in ('runs', '.') if Path(o).exists()], by, better)
     if as_json: _print_json([o.to_dict() for o in found])
     else: print(found)
 

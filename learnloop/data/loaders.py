@@ -171,7 +171,7 @@ def name_of(self:DataLoaders,
 
 # %% ../../nbs/data/03_loaders.ipynb #f9844f2c
 @patch
-def one_batch(self:DataLoaders): # First batch of the training loader, on `device`
+def one_batch(self:DataLoaders)->tuple: # First batch of the training loader, on `device`
     "Get a training batch, leaving random number generators and the loader as they were"
     dl,nothing = self.train,object()
     if dl is None: raise ValueError("no training loader to take a batch from: pass DataLoaders(train)")

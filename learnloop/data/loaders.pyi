@@ -66,8 +66,11 @@ class DataLoaders:
 
         Returns: None if there is no such number
         """
-    def one_batch(self) -> Any:  # data/loaders.py
-        """Get a training batch, leaving random number generators and the loader as they were"""
+    def one_batch(self) -> tuple:  # data/loaders.py
+        """Get a training batch, leaving random number generators and the loader as they were
+
+        Returns: First batch of the training loader, on `device`
+        """
     def to(self, device: torch.device | str) -> Any:  # data/loaders.py
         """Send later batches to `device`
 

@@ -312,6 +312,9 @@ def _find(self:FitKeeper, resume, accept):
     s,origin.there,origin.accept = origin.state,there,accept
     old = s['config']
     old.setdefault('loader', config['loader'])  # it wasn't always noted
+    # only a schedule notes the number of epochs
+    if 'n_epoch' in config: old.setdefault('n_epoch', next(iter(s['loop']['n_epoch']), None))
+    elif 'n_epoch' in old: config = config | dict(n_epoch=learn.n_epoch)
     # another kind can't take it up
     if any(old.get(k)!=config.get(k) for k in ('loader','workers','parts')): s['loader'] = None
     self._take_for_same(origin)
@@ -536,7 +539,8 @@ def arrive(self:FitKeeper):
     self.origin = None
     if learn.logger is noop or not learn.peers.is_first: return
     e,at,n = origin.place
-    where = f'epoch {e}' + dict(train=f', batch {n} ({origin.how})', validate=', validation', epoch='')[at]
+    how = f' ({origin.how})' if n else ''
+    where = f'epoch {e}' + dict(train=f', batch {n}{how}', validate=', validation', epoch='')[at]
     say(f'going on from {origin.where}: {where if learn.n_epoch>e else "its epochs are done"}')
 
 # %% ../../nbs/keep/06_resume.ipynb #d6000004

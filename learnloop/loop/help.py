@@ -33,6 +33,7 @@ def _params(f):
     from fastcore.docments import docments
     try: docs = {k:v for k,v in docments(f, args_kwargs=True).items() if v}
     except (OSError, TypeError, ValueError, SyntaxError): return ''
+    docs.pop('self', None)  # a comment in its line is about the whole
     ret = docs.pop('return', None)
     lines = ['Parameters:', *(f"    {k}: {' '.join(v.split())}" for k,v in docs.items())] if docs else []
     if ret: lines += [f"Returns: {' '.join(ret.split())}"]
@@ -48,5 +49,5 @@ def show_params()->None:
 def _show(o):
     if not isinstance(o, type|FunctionType) or not (o.__module__ or '').startswith('learnloop.'): return
     if type(o.__doc__) is str: o.__doc__ = ParamDoc(o.__doc__, o)
-    # the function of a class method is what has the docstring
-    for f in vars(o).values() if isinstance(o, type) else (): _show(getattr(f, '__func__', f))
+    # the function of a class method is what has the docstring; fastcore's `patch` calls it `f`
+    for f in vars(o).values() if isinstance(o, type) else (): _show(getattr(f, '__func__', getattr(f, 'f', f)))

@@ -547,7 +547,7 @@ class Learner(Flow):
         - `ds_idx`: Which of `dls`, by index or name
         - `dl`: Any other loader
         - `with_input`: Return inputs, first?
-        - `with_decoded`: Return what `decode_preds` makes of predictions, after the targets?
+        - `with_decoded`: Return decisions, after the targets? The loss function's `decodes` makes them of predictions, if it has one; else `decode_preds` goes by torch's losses, and by targets that are classes
         - `with_loss`: Return the loss of each item, last? See `loss_not_reduced`
         - `act`: Applied to predictions; None for the loss function's `activation`, if it has one
         - `inner`: Skip the `evaluate` phase: for callbacks that are in a `validate` of their own
@@ -558,10 +558,10 @@ class Learner(Flow):
         Returns: inputs?, predictions, targets, decoded?, losses?
         """
     def predict(self, item: Any, act: Any=None, with_input: bool=False) -> tuple:  # loop/predict.py
-        """Predict one `item`
+        """Predict one `item`, decoded as `get_preds` does
 
         - `item`: An item as the training set has it; without its target: an input, a tuple of several inputs, or a dict
-        - `act`: Applied to the prediction; None for the loss function's `activation`
+        - `act`: Applied to the prediction; None for the loss function's `activation`, if it has one
         - `with_input`: Return the input, first?
 
         Returns: The input, if wanted, the decoded prediction, and the prediction, all of one item
@@ -721,7 +721,7 @@ class Learner(Flow):
         - `cbs`: Callbacks for this fit only
         - `reset_opt`: Begin with a new optimizer?
         - `start_epoch`: Number of the first epoch; the schedule begins there, too
-        - `kwargs`: `max_steps` and `steps_per_epoch` of `fit`, `total_steps` of `ParamScheduler`
+        - `kwargs`: To `fit`, such as `resume`, `max_steps` or `accept`; `total_steps` of `ParamScheduler`
         """
     def fit_flat_cos(self, n_epoch: int | None=None, lr: Any=None, div_final: Any=100000.0, pct_start: Any=0.75, wd: Any=None, cbs: Any=None, reset_opt: bool=False, start_epoch: int=0, **kwargs: Any) -> None:  # train/schedule.py
         """Train with a learning rate that stays, then falls
@@ -734,7 +734,7 @@ class Learner(Flow):
         - `cbs`: Callbacks for this fit only
         - `reset_opt`: Begin with a new optimizer?
         - `start_epoch`: Number of the first epoch; the schedule begins there, too
-        - `kwargs`: `max_steps` and `steps_per_epoch` of `fit`, `total_steps` of `ParamScheduler`
+        - `kwargs`: To `fit`, such as `resume`, `max_steps` or `accept`; `total_steps` of `ParamScheduler`
         """
     def fit_sgdr(self, n_cycles: int, cycle_len: int, lr_max: Any=None, cycle_mult: int=2, cbs: Any=None, reset_opt: bool=False, wd: Any=None, start_epoch: int=0, **kwargs: Any) -> None:  # train/schedule.py
         """Train with a learning rate that falls again and again
@@ -747,7 +747,7 @@ class Learner(Flow):
         - `reset_opt`: Begin with a new optimizer?
         - `wd`: Weight decay; None for the learner's
         - `start_epoch`: Number of the first epoch; the schedule begins there, too
-        - `kwargs`: `max_steps` and `steps_per_epoch` of `fit`, `total_steps` of `ParamScheduler`
+        - `kwargs`: To `fit`, such as `resume`, `max_steps` or `accept`; `total_steps` of `ParamScheduler`
         """
     def fit_wsd(self, n_epoch: int | None=None, lr: Any=None, pct_warmup: Any=0.05, pct_decay: Any=0.2, div: Any=25.0, div_final: Any=100000.0, decay: Any=..., wd: Any=None, cbs: Any=None, reset_opt: bool=False, start_epoch: int=0, **kwargs: Any) -> None:  # train/schedule.py
         """Train with a learning rate that rises, stays and falls
@@ -763,7 +763,7 @@ class Learner(Flow):
         - `cbs`: Callbacks for this fit only
         - `reset_opt`: Begin with a new optimizer?
         - `start_epoch`: Number of the first epoch; the schedule begins there, too
-        - `kwargs`: `max_steps` and `steps_per_epoch` of `fit`, `total_steps` of `ParamScheduler`
+        - `kwargs`: To `fit`, such as `resume`, `max_steps` or `accept`; `total_steps` of `ParamScheduler`
         """
     def fine_tune(self, epochs: int, base_lr: float | None=None, freeze_epochs: int=1, lr_mult: Any=100, pct_start: Any=0.3, div: Any=5.0, **kwargs: Any) -> None:  # train/schedule.py
         """Train the last group, then all of them

@@ -189,7 +189,9 @@ def get_preds(self:Learner,
     ds_idx=1,  # Which of `dls`, by index or name
     dl=None,   # Any other loader
     with_input:bool=False,   # Return inputs, first?
-    with_decoded:bool=False, # Return what `decode_preds` makes of predictions, after the targets?
+    # Return decisions, after the targets? The loss function's `decodes` makes them of predictions, if it has one;
+    # else `decode_preds` goes by torch's losses, and by targets that are classes
+    with_decoded:bool=False,
     with_loss:bool=False,    # Return the loss of each item, last? See `loss_not_reduced`
     act=None,  # Applied to predictions; None for the loss function's `activation`, if it has one
     inner:bool=False,        # Skip the `evaluate` phase: for callbacks that are in a `validate` of their own
@@ -213,7 +215,8 @@ def get_preds(self:Learner,
         return tuple(res)
     if act is None: act = getattr(innermost(f), 'activation', noop)
     res[i] = act(out)
-    if with_decoded: res.insert(i+2, decode_preds(f, res[i], res[i+1], out))
+    targs = self._known_kind[2] if isinstance(dl, _Item) else res[i+1]
+    if with_decoded: res.insert(i+2, decode_preds(f, res[i], targs, out))
     return tuple(res)
 
 # %% ../../nbs/loop/06_predict.ipynb #13cdc10b
@@ -233,10 +236,10 @@ def _first(o):
 @checked_args
 def predict(self:Learner,
     item,     # An item as the training set has it; without its target: an input, a tuple of several inputs, or a dict
-    act=None, # Applied to the prediction; None for the loss function's `activation`
+    act=None, # Applied to the prediction; None for the loss function's `activation`, if it has one
     with_input:bool=False # Return the input, first?
 )->tuple: # The input, if wanted, the decoded prediction, and the prediction, all of one item
-    "Predict one `item`"
+    "Predict one `item`, decoded as `get_preds` does"
     b = _batch_of_one(self, item)
     with self.peers.aside():
         *inp,preds,_,dec = self.get_preds(dl=_Item(b), act=act, with_input=with_input, with_decoded=True)
@@ -259,14 +262,23 @@ def _of_item(kind):
     if isinstance(kind, dict): return {k:_of_item(v) for k,v in kind.items()}
     return [*map(_of_item, kind)] if isinstance(kind, list) else kind and kind-1
 
-def _item_kind(dl):
-    "The kind of an item of the loader `dl`; None if it can't be fetched without losing data"
+def _item_kind(dl, split):
+    "The kind of an item of the loader `dl`, and a target; None for each that can't be had without losing data"
     is_torchs = isinstance(dl, DataLoader)
     is_map = is_torchs and not isinstance(dl.dataset, IterableDataset)
     src = dl.dataset if is_torchs else dl
-    if getattr(dl, 'is_several', False) or not is_map and iter(src) is src: return None
-    with preserve_rng(dl): kind = _kind(src[0] if is_map else next(iter(src)))
-    return kind if is_torchs and dl.batch_sampler is not None else _of_item(kind)
+    if getattr(dl, 'is_several', False) or not is_map and iter(src) is src: return None,None
+    is_item,targs = is_torchs and dl.batch_sampler is not None,None
+    with preserve_rng(dl):
+        o = src[0] if is_map else next(iter(src))
+        with suppress(Exception): targs = _describe_targets(split(dl.collate_fn([o]) if is_item else o))
+    kind = _kind(o)
+    return kind if is_item else _of_item(kind),targs
+
+def _describe_targets(yb):
+    "One target with the dimensions and the type of those in `yb`, for `decode_preds`; None if they aren't one tensor"
+    is_one = len(yb)==1 and isinstance(yb[0], torch.Tensor)
+    return yb[0].new_empty((1, *yb[0].shape[1:]), device='cpu') if is_one else None
 
 
 # %% ../../nbs/loop/06_predict.ipynb #5a7c3e06
@@ -281,12 +293,14 @@ def _odd(o, like):
 
 
 # %% ../../nbs/loop/06_predict.ipynb #5a7c3e04
-Learner._known_kind = None,None  # A loader, and the kind of its items
+Learner._known_kind = None,None,None  # A loader, the kind of its items, and what their targets are like
 
 def _training_kind(learn, dl):
     if learn._known_kind[0] is not dl:
-        learn._known_kind = dl,None
-        with suppress(Exception): learn._known_kind = dl,_item_kind(dl)  # a fit raises what is wrong with the data
+        def _split(b): return split_batch(b, *(getattr(learn.dls, k, None) for k in ('n_inp','targ')))[1]
+        learn._known_kind = dl,None,None
+        # a fit raises what is wrong with the data
+        with suppress(Exception): learn._known_kind = dl,*_item_kind(dl, _split)
     return learn._known_kind[1]
 
 def _as_item(item, like, n_inp):

@@ -130,7 +130,7 @@ def _overview(self:Comparison):
         rows.append([nm, o.state, Cell(f'{done}/{o.n_epoch}' if o.n_epoch else f'{done}', o.epochs),
             num.cell(self.by, best), when, _time(secs), _time(secs/n if secs and n else None), o.samples_per_sec,
             Cell(age_of(now-o.updated), now-o.updated), o.goes_on, o.error])
-    head = ['run', 'state', 'epochs', f'best {self.by}', 'at', 'took', 'an epoch', 'samples/s', 'age', 'goes on',
+    head = ['run', 'state', 'epochs', f'best {self.by}', 'at', 'took', 'an epoch', 'samples/s', 'age', 'resumes',
         'error']
     return [Grid('Runs', head, rows, 1000, True)]
 

@@ -149,8 +149,7 @@ def row(self:Logger)->dict: # Values of the epoch that is over, by column; {} wi
     "Collect what is logged at the end of an epoch"
     rec = getattr(self.learn, 'recorder', None)
     if rec is None or not rec.run or not rec.values: return {}
-    recorded = {k for o in self.learn.cbs for k in o.epoch_columns if k in o.provides}  # logged in `after_record`
-    return {k:v for k,v in zip(rec.columns, rec.values[-1], strict=True) if k not in recorded}
+    return dict(zip(rec.columns, rec.values[-1], strict=True))
 
 @patch
 def after_epoch(self:Logger):
@@ -159,7 +158,8 @@ def after_epoch(self:Logger):
 
 @patch
 def after_record(self:Logger, record):
-    if self._begun: self._log(record['values'])
+    is_of_row = record['values'].keys()<=self.learn.recorder.row.keys()  # `after_epoch` logs these
+    if self._begun and not is_of_row: self._log(record['values'])
 
 # %% ../../nbs/see/04_log.ipynb #f286cfb1
 @patch

@@ -28,7 +28,7 @@ from ..measure.about import flat_facts, run_facts
 from .chart import timeline_chart
 from .page import Grid, Numbers, Page, by_metric, el, folded, grids, shown, small_chart, to_number, write_page
 from .runfile import read_run, run_labels
-from .runs import DAMAGED, Run, parsed, read_history, walk_run
+from .runs import DAMAGED, Run, check_one_run, parsed, read_history, walk_run
 from .tensorboard import read_scalars
 from .trace import Tracer
 from .timeline import load_trace
@@ -312,7 +312,7 @@ def _next_steps(learn, tracer, cbs):
     if learn.paused is not None: res.append('learn.resume() goes on from that very batch.')
     for o in (o for o in cbs if isinstance(o, CheckpointCallback)):
         good = [c for c in list_checkpoints(o.folder, verify=False) if c.consistent and not c.damage]
-        if good: res.append(f'fit(…, resume={str(o.folder)!r}) goes on from step {good[-1].step:,}.')
+        if good: res.append(f'fit(…, resume={str(o.folder)!r}) resumes from step {good[-1].step:,}.')
     if not res: res.append('fit(…, keep_failed=True) would keep the batch: learn.replay_batch() runs it again, and '
         'learn.resume() continues the fit.')
     why = safely(tracer.why, 'epoch', learn.epoch) if tracer is not None else ''
@@ -454,13 +454,14 @@ def _tell_run(page, run):
     kind,_,message = str(run.error or '').partition(': ')
     told = about.get('told')
     if not isinstance(told, dict): told = dict(kind=kind or 'an error', message=message)
-    ways = f"It can't go on: {run.goes_on[4:]}."
-    if run.sound: ways = f'fit(…, resume={str(run.sound[-1].path.parent)!r}) goes on {run.goes_on}.'
+    ways = f"It can't resume: {run.goes_on.removeprefix('no: ')}."
+    if run.sound: ways = f'fit(…, resume={str(run.sound[-1].path.parent)!r}) resumes {run.goes_on}.'
     page.top = ['It was killed', _KILLED, [ways]] if run.state=='killed' else _card(told, [ways])
 
 # %% ../../nbs/see/06_report.ipynb #5bde6631
 def _of_folder(folder, title=None):
     (files,saved),s,results,unread,num = walk_run(folder),{},[],[],Numbers()
+    check_one_run(folder, files)
     def _add(f, what, p, *args):
         "Add what `f` makes of `p`: a section, or several by title"
         try: got = f(p, *args)
@@ -478,17 +479,16 @@ def _of_folder(folder, title=None):
         for p in saved: _add(_of_checkpoint, '', p, num)
     for p in saved: _add(_checkpoints, 'Checkpoints', p, num)
     for p in files: _add(_of_trace, '', p)
-    told = _roots({o.parent for o in files if o.name=='run.json' and read_run(o.parent)})
-    if not any(s.values()) and len(told)!=1:
-        what = 'nothing to report: no run.json, no history of CSVLogger or JSONLogger, ' \
+    is_told = any(o.name=='run.json' and read_run(o.parent) for o in files)
+    if not any(s.values()) and not is_told:
+        what = f'folder {folder} has nothing to report: no run.json, no history of CSVLogger or JSONLogger, ' \
             'no event files of TensorBoard, no checkpoints, no trace'
-        if told: what = f'{len(told)} runs that left nothing but run.json: report one of them, or compare them'
-        raise FileNotFoundError('; not read: '.join([f'folder {folder} has {what}', *unread]))
+        raise FileNotFoundError('; not read: '.join([what, *unread]))
     made_by = [o.manifest for p in saved for o in list_checkpoints(p, verify=False) if o.manifest][-1:]
     if unread: s['Not read'] = [unread]
     s['Settings'] = []  # its place
     s['Versions'] = [{k:o[k] for k in ('learnloop','torch','python') if k in o} for o in made_by]
     page = Page(title or f'The run in {folder.resolve().name}', f'What was left in {folder}.', sections=s)
-    if len(told or saved)==1: _tell_run(page, Run(folder))
+    if is_told or len(saved)==1: _tell_run(page, Run(folder))
     page.facts |= results[0] if len(results)==1 else {}
     return page

@@ -119,7 +119,8 @@ class RunFile:
         self.facts,self._costs = _described(learn),{}
         self._begun,self._samples = time.monotonic(),learn.count.samples
         self._before = {k:o if isinstance(o := old.get(k), Real) else 0 for k in ('seconds','samples','sessions')}
-        self.started = old.get('started', time.time())
+        # loggers of one fit that write to several folders note the same start: so one can tell that it is one run
+        self.started = next((o.started for o in _open.values() if o.learn is learn), old.get('started', time.time()))
         self.write('running')
 
     def _content(self, state, error):

@@ -5,7 +5,7 @@ from learnloop.measure.table import Table
 from pathlib import Path
 from typing import Any
 
-__all__ = ['DAMAGED', 'Runs', 'runs', 'Run', 'walk_run', 'read_history', 'parsed', 'is_metric', 'age_of', 'mean_and_std', 'RunGroup']
+__all__ = ['DAMAGED', 'Runs', 'runs', 'Run', 'walk_run', 'read_history', 'parsed', 'is_metric', 'check_one_run', 'age_of', 'mean_and_std', 'RunGroup']
 
 DAMAGED: tuple
 
@@ -85,7 +85,9 @@ class Run:
         """When something was last written, as `time.time()` counts"""
     @property
     def goes_on(self) -> Any:  # see/runs.py
-        """Where a fit would go on, or why it can't"""
+        """From where a fit would resume, or why it can't"""
+    def _is_stopped(self) -> Any:  # see/runs.py
+        """Did `EarlyStoppingCallback` end the run? It refuses to resume it"""
     @property
     def rows(self) -> Any:  # see/runs.py
         """Dicts of `epoch`, `step` and the numbers of each row that was logged"""
@@ -176,6 +178,13 @@ def is_metric(name: str) -> bool:
     """Whether it is of an epoch, rather than the loss or a hyper-parameter of a step, or the place itself
 
     - `name`: Of a column
+    """
+
+def check_one_run(folder: Path, files: Any) -> Any:
+    """Refuse a folder that holds several runs
+
+    - `folder`: Of a run
+    - `files`: Those below it, as `walk_run` finds them
     """
 
 def age_of(secs: float) -> str:

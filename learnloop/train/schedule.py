@@ -205,7 +205,7 @@ def fit_one_cycle(self:Learner,
     cbs=None,       # Callbacks for this fit only
     reset_opt:bool=False, # Begin with a new optimizer?
     start_epoch:int=0,    # Number of the first epoch; the schedule begins there, too
-    **kwargs        # `max_steps` and `steps_per_epoch` of `fit`, `total_steps` of `ParamScheduler`
+    **kwargs        # To `fit`, such as `resume`, `max_steps` or `accept`; `total_steps` of `ParamScheduler`
 )->None:
     "Train with a learning rate that rises and falls"
     lrs = _lrs(self, lr_max, kwargs.get('resume'))
@@ -229,7 +229,7 @@ def fit_flat_cos(self:Learner,
     cbs=None,       # Callbacks for this fit only
     reset_opt:bool=False, # Begin with a new optimizer?
     start_epoch:int=0,    # Number of the first epoch; the schedule begins there, too
-    **kwargs        # `max_steps` and `steps_per_epoch` of `fit`, `total_steps` of `ParamScheduler`
+    **kwargs        # To `fit`, such as `resume`, `max_steps` or `accept`; `total_steps` of `ParamScheduler`
 )->None:
     "Train with a learning rate that stays, then falls"
     lrs = _lrs(self, lr, kwargs.get('resume'))
@@ -249,7 +249,7 @@ def fit_sgdr(self:Learner,
     reset_opt:bool=False, # Begin with a new optimizer?
     wd=None,       # Weight decay; None for the learner's
     start_epoch:int=0,    # Number of the first epoch; the schedule begins there, too
-    **kwargs       # `max_steps` and `steps_per_epoch` of `fit`, `total_steps` of `ParamScheduler`
+    **kwargs       # To `fit`, such as `resume`, `max_steps` or `accept`; `total_steps` of `ParamScheduler`
 )->None:
     "Train with a learning rate that falls again and again"
     for k,v in dict(n_cycles=n_cycles, cycle_len=cycle_len, cycle_mult=cycle_mult).items(): check_whole(k, v)
@@ -272,7 +272,7 @@ def fit_wsd(self:Learner,
     cbs=None,        # Callbacks for this fit only
     reset_opt:bool=False, # Begin with a new optimizer?
     start_epoch:int=0,    # Number of the first epoch; the schedule begins there, too
-    **kwargs         # `max_steps` and `steps_per_epoch` of `fit`, `total_steps` of `ParamScheduler`
+    **kwargs         # To `fit`, such as `resume`, `max_steps` or `accept`; `total_steps` of `ParamScheduler`
 )->None:
     "Train with a learning rate that rises, stays and falls"
     lrs = _lrs(self, lr, kwargs.get('resume'))

@@ -208,7 +208,8 @@ class EarlyStoppingCallback(TrackerCallback):
         if self.stop_reason: self._stop('not started, as it was stopped before')
     def cleanup_load(self):  # a run that is resumed gets its state after `before_fit`
         at = [p.name for p in self.learn.open]
-        if self.stop_reason and self.learn.resuming and at==['fit', 'load'] and self.learn.outcome['load']=='done':
+        if not self.stop_reason or not self.learn.resuming or 'fit' in self.learn.outcome: return
+        if at==['fit', 'load'] and self.learn.outcome['load']=='done':
             self._stop('not resumed, as it was stopped before')
     def act(self, val):
         is_good = self.new_best and (self.baseline is None or self._improves(val, self.baseline))
@@ -586,7 +587,7 @@ class ValidateCallback(Callback):
     order,run_valid,remove_on_fetch,safe_in_evaluate,fit_only,rank_invariant = 55,False,True,True,True,True
     def __init__(self,
         every_steps:int|None=None,  # After each so many optimizer steps
-        every_epochs:int|None=None, # After each so many epochs; None: after each, if no other argument says when
+        every_epochs:int|None=None, # After each so many epochs; None: each, if nothing else says when
         when=None,     # Function of the learner, asked after each optimizer step
         ds_idx=1,      # Which of `learn.dls`, by index or name
         dl=None,       # Any other loader
@@ -597,7 +598,9 @@ class ValidateCallback(Callback):
         given = {k:v for k,v in given.items() if v is not None}
         if name is None: name = ds_idx if isinstance(ds_idx, str) and dl is None else 'valid'
         if not given and name!='valid': given = dict(every_epochs=1)
-        if len(given)!=1: raise ValueError(f'give one of every_steps, every_epochs and when, not {[*given] or None}')
+        if not given: raise ValueError('ValidateCallback() has nothing to add: the fit validates on this loader after '
+            'each epoch. Name another loader, by ds_idx or by dl and name; or give every_steps, every_epochs or when')
+        if len(given)>1: raise ValueError(f'give one of every_steps, every_epochs and when, not {[*given]}')
         if when is None: check_whole(*given, *given.values())
         elif not callable(when): raise TypeError(f'when is {when!r}: it must be a function of the learner')
         if not name.isidentifier(): raise ValueError(f"name is {name!r}: it must be an identifier, such as 'test'")

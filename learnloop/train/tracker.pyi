@@ -295,7 +295,7 @@ class ValidateCallback(Callback):
     epoch_columns: Any
     def __init__(self, every_steps: int | None=None, every_epochs: int | None=None, when: Any=None, ds_idx: Any=1, dl: Any=None, name: str | None=None, cbs: Any=None) -> None:
         """- `every_steps`: After each so many optimizer steps
-        - `every_epochs`: After each so many epochs; None: after each, if no other argument says when
+        - `every_epochs`: After each so many epochs; None: each, if nothing else says when
         - `when`: Function of the learner, asked after each optimizer step
         - `ds_idx`: Which of `learn.dls`, by index or name
         - `dl`: Any other loader

@@ -244,6 +244,14 @@ def test_json_has_what_tables_and_pages_say(tmp_path, monkeypatch, capsys):
     differ,same = outputs(capsys, 'diff', 'runs/a', 'runs/b'),outputs(capsys, 'diff', 'runs/a', 'runs/a')
     assert (differ['equal'], differ['step'])==(False, 1) and (same['equal'], same['step'])==(True, None)
 
+@pytest.mark.parametrize('folders', [['runs/a'], ['folds/a', 'folds/b'], ['runs/a', 'folds/b'], ['.']], ids=str)
+def test_without_a_folder_runs_are_those_of_runs_and_of_the_current_folder(folders, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for o in folders:
+        Path(o).mkdir(parents=True, exist_ok=True)
+        (Path(o)/'history.csv').write_text('epoch,step,valid_loss\n0,1,1.\n')
+    assert [Path(o['folder']) for o in outputs(capsys, 'runs')]==list(map(Path, folders))
+
 def test_a_number_that_json_has_not_is_text(tmp_path, capsys):
     (tmp_path/'history.csv').write_text('epoch,step,valid_loss\n0,1,nan\n')
     assert outputs(capsys, 'runs', str(tmp_path))[0]['results']['valid_loss']['last']=='nan'

@@ -437,6 +437,13 @@ def test_a_larger_number_of_epochs_changes_a_schedule_and_is_refused(tmp_path):
     learn = quiet(mk_learner(), 4, 'fit_one_cycle', resume=tmp_path, accept=['n_epoch'])
     assert len(learn.recorder.values)==4 and learn.recorder.lrs[-1]<1e-4
 
+@pytest.mark.parametrize('was,now', [('fit', 'fit_one_cycle'), ('fit_one_cycle', 'fit')])
+@pytest.mark.parametrize('n', [2, 4])
+def test_a_schedule_that_comes_or_goes_is_refused_by_true_numbers_of_epochs(was, now, n, tmp_path):
+    quiet(mk_learner(), 2, was, resume=tmp_path)
+    with pytest.raises(ValueError, match='callbacks was') as e: quiet(mk_learner(), n, now, resume=tmp_path)
+    assert re.findall(r'n_epoch was \S+ and is \d+', str(e.value))==[f'n_epoch was 2 and is {n}']*(n!=2)
+
 @pytest.mark.parametrize('reset', [True, False])
 def test_an_early_stopped_run_stays_stopped(reset, tmp_path, capsys):
     def mk(): return mk_learner(cbs=[EarlyStoppingCallback(min_delta=9., patience=1, reset_on_fit=reset)])

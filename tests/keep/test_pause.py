@@ -104,6 +104,15 @@ def test_with_keep_failed_it_goes_on_after_an_error_at_any_event(name):
     check(state(learn), whole(setup, fit))
     assert learn.failed is None
 
+@pytest.mark.parametrize('n', [0, 1, 3])
+@pytest.mark.parametrize('ds', [None, Noisy()], ids=['plain', 'noisy'])
+def test_the_way_to_a_batch_is_told_of_where_there_is_one(n, ds, capsys):
+    learn = stopped(mk_learner(ds), 'fit', At('before_batch', n+1, f=boom), keep_failed=True)
+    learn.logger = lambda *args: None
+    learn.resume()
+    how = 'passing over indices' if ds is None else f'going through {n} batches again'
+    assert f'epoch 0, batch {n}{f" ({how})" if n else ""}\n' in capsys.readouterr().out
+
 def test_an_error_before_anything_has_begun_leaves_nothing_to_resume():
     learn = stopped(mk_learner(), 'fit', At('before_fit', 1, f=boom), keep_failed=True)
     with pytest.raises(RuntimeError, match='nothing to resume'): learn.resume()

@@ -85,6 +85,21 @@ def test_an_item_is_predicted_as_its_batch_is(kind, loader):
             assert decision.shape==() and decision==scores.argmax(), 'over classes, not rows'
     assert torch.equal(torch.get_rng_state(), rng)
 
+@pytest.mark.parametrize('kind,loader', [o for o in CASES if o[0] not in ('bare', 'n_inp')])
+def test_a_loss_of_ones_own_decides_as_for_the_whole_data_set(kind, loader):
+    "By the targets of the training set, for an item without its target, too"
+    learn,whole,bare = mk(kind, loader)
+    learn.loss_func = lambda pred, *yb: nn.functional.cross_entropy(pred, *yb)
+    want = learn.get_preds(0, with_decoded=True, reorder=False)[2]
+    for i in range(3):
+        for item in (whole(i), *([bare(i)] if bare else ())): assert torch.equal(learn.predict(item)[0], want[i])
+
+@pytest.mark.parametrize('y', [torch.stack([Z, Z, Z], 1), Z, torch.stack([Y, Y, Y], 1)], ids=['numbers', 'a number', 'counts'])
+def test_what_a_loss_of_ones_own_learns_is_not_decided_on_unless_targets_are_classes(y):
+    learn = Learner([(X, y)], Net(), lambda pred, *yb: (pred.sum()*0))
+    dec,pred = learn.predict(X[0])
+    assert torch.equal(dec, pred) and dec.shape==(3,)
+
 BATCHES = dict(tuples=[X[:3], X[:1], (X[:3], Y[:3])], lists=[X[:3], [X[:3], Y[:3]]], named=[Pair(X[:3], Y[:3])], arrays=[X[:3].numpy(), X[:3]],
     two=[(X[:3], Z[:3]), (X[:3], Z[:3], Y[:3]), X[:3]], numbers=[(X[:3], Z[:3])], inner=[(X[:3], Z[:3]), ((X[:3], Z[:3]), Y[:3])],
     of_dict=[dict(x=X[:3], z=Z[:3]), (dict(x=X[:3], z=Z[:3]), Y[:3])], dicts=[dict(x=X[:3], z=Z[:3]), dict(x=X[:1])],

@@ -45,7 +45,7 @@ def test_epochs_alone_by_default_and_nothing_without_any():
 def test_validations_within_an_epoch_come_in_order():
     cb = Notes(every_steps=1)
     learner(cb, [ValidateCallback(every_steps=2), ValidateCallback(every_epochs=1, dl=VALID, name='test')]).fit(1)
-    assert [o for o in cb.told if o not in ('start','flush','finish')]==[(1, POINT), (2, POINT), (2, ['valid_loss']), (3, POINT), (3, ['test_loss']), (3, ROW[1:])]
+    assert [o for o in cb.told if o not in ('start','flush','finish')]==[(1, POINT), (2, POINT), (2, ['valid_loss']), (3, POINT), (3, ['test_loss', *ROW[1:]])]
 
 @pytest.mark.parametrize('what', [lambda l: l.validate(), lambda l: l.get_preds(), lambda l: l.predict(torch.zeros(2)),
     lambda l: l.lr_find(num_it=9, suggest_funcs=None, show_plot=False), lambda l: l.summary()], ids=['validate','get_preds','predict','lr_find','summary'])
@@ -123,7 +123,18 @@ def test_rows_of_steps_and_of_validations(cls, name, tmp_path):
     learner(cls(tmp_path/name, every_steps=2), [ValidateCallback(every_steps=2), ValidateCallback(every_epochs=1, dl=VALID, name='test')],
         splitter=lambda m: [[m.weight], [m.bias]]).fit(1)
     point,row = ['loss', 'lr/0', 'lr/1'],ROW[1:]
-    assert [(o.pop('epoch'), o.pop('step'), list(o)) for o in rows(tmp_path/name)]==[(0, 2, point), (0, 2, ['valid_loss']), (0, 3, ['test_loss']), (0, 3, row)]
+    assert [(o.pop('epoch'), o.pop('step'), list(o)) for o in rows(tmp_path/name)]==[(0, 2, point), (0, 2, ['valid_loss']), (0, 3, [*row, 'test_loss'])]
+
+@FILES
+@pytest.mark.parametrize('every', [(1,), (2,), (1, 2)], ids=str)
+def test_an_epoch_is_one_row_with_all_that_the_table_has(cls, name, every, tmp_path):
+    more = [ValidateCallback(every_epochs=n, dl=VALID, name=f'set_{n}') for n in every]
+    learn = learner(cls(tmp_path/name), more, metrics=mae)
+    learn.fit(4)
+    r = learn.recorder
+    want = [{k:v for k,v in zip(r.columns, o, strict=True) if v is not None} for o in r.values]
+    assert [{k:v for k,v in o.items() if k not in ('epoch', 'step')} for o in rows(tmp_path/name)]==want
+    assert [len(o) for o in want]==[3+2*sum(i%n==0 for n in every) for i in range(1, 5)]
 
 @FILES
 def test_a_new_learner_begins_anew_unless_asked(cls, name, tmp_path):

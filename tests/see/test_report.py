@@ -8,6 +8,7 @@ from helpers import LR, TRAIN, VALID, check, mk_learner, mk_model, weights
 from learnloop import (
     Callback, CancelFitException, CancelStepException, CheckpointCallback, CSVLogger, DataLoaders, Fingerprint, JSONLogger, Learner,
     SaveModelCallback, TensorBoardCallback, Terminated, Tracer, ValueMetric, synth_learner)
+from learnloop.app.cli import write_report
 from learnloop.see.page import Numbers, shown
 from learnloop.see.report import KeepWarnings, _brief, _columns, _grouped, _png, _results, report_from
 from torch import nn
@@ -392,10 +393,24 @@ def test_a_checkpoint_has_the_curves(tmp_path):
     page = read(report_from(tmp_path))
     assert page.texts('h2')==['Checkpoints: run/c','Versions'] and learn.count.epochs==3
 
-def test_several_runs(tmp_path):
-    for i in range(2): fit(synth_learner(path=tmp_path/f'r{i}', seed=i), 1, cbs=CSVLogger())
+LEFT = dict(csv=lambda d: CSVLogger(), json=lambda d: JSONLogger(), tensorboard=lambda d: TensorBoardCallback('tb'), fingerprint=lambda d: Fingerprint(),
+    checkpoints=lambda d: [CSVLogger('logs/a.csv'), CheckpointCallback(d/'saved')])
+@pytest.mark.parametrize('n', [2, 14])
+@pytest.mark.parametrize('by', LEFT)
+def test_a_folder_of_several_runs_is_refused(by, n, tmp_path):
+    for i in range(n): fit(synth_learner(path=tmp_path/f'folds/{i}', seed=i), 1, cbs=LEFT[by](tmp_path/f'folds/{i}'))
+    names = ['0/logs', '1/logs'] if by=='checkpoints' else ['0/tb', '1/tb'] if by=='tensorboard' else ['0', '1']
+    for f in (lambda: report_from(tmp_path/'folds'), lambda: write_report(tmp_path/'folds', as_json=True)):
+        with pytest.raises(ValueError, match=f'holds {n} runs: {", ".join(names)}.*: learnloop compare .*folds'): f()
+    assert not (tmp_path/'folds/report.html').exists() and report_from(tmp_path/'folds/1').exists()
+
+@pytest.mark.parametrize('resumes', [False, True])
+def test_loggers_of_one_run_may_write_to_folders_beside_each_other(resumes, tmp_path):
+    cbs = [CSVLogger('a/h.csv'), JSONLogger('b/h.jsonl'), TensorBoardCallback('c')]
+    learn = synth_learner(path=tmp_path)
+    for _ in range(1+resumes): fit(learn, 1, cbs=cbs)
     page = read(report_from(tmp_path))
-    assert page.texts('h2')==['History: r0/history.csv','History: r1/history.csv'] and not page.facts().get('valid_loss')
+    assert page.texts('h2')[:3]==['History: a/h.csv', 'History: b/h.jsonl', 'TensorBoard: c'] and page.facts()['The run']=='came to its end'
 
 @pytest.mark.parametrize('gz', ['', '.gz'])
 def test_a_trace(gz, tmp_path):
@@ -476,9 +491,6 @@ def test_nothing_to_report(tmp_path):
     (tmp_path/'f').write_text('')
     with pytest.raises(NotADirectoryError, match='is a file'): report_from(tmp_path/'f')
     assert [o.name for o in tmp_path.iterdir()]==['f']
-    for o in 'ab': fit(synth_learner(path=tmp_path/o), cbs=CSVLogger())
-    for o in 'ab': (tmp_path/o/'history.csv').unlink()
-    with pytest.raises(FileNotFoundError, match='has 2 runs that left nothing but run.json: report one of them'): report_from(tmp_path)
 
 @pytest.mark.parametrize('name,better,best', [('mae', 'less', 'lowest 1'), ('euros', 'less', 'lowest 1'), ('my_loss', 'more', 'highest 3'), ('abs_dev', None, None)])
 def test_point_24_the_best_is_the_best(tmp_path, name, better, best):
@@ -535,7 +547,7 @@ def test_what_was_kept_is_what_helps(tmp_path):
     learn = failing(tmp_path, keep_failed=True, cbs=[saver := CheckpointCallback(tmp_path/'c', every_steps=5), tracer := Tracer()])
     said = ' '.join(card(read(learn.report(cbs=[saver, tracer])))[2])
     assert 'learn.replay_batch()' in said and 'learn.resume()' in said and 'keep_failed' not in said
-    assert f"resume='{tmp_path/'c'}') goes on from step 1" in said and 'Boom raised ValueError in after_loss' in said
+    assert f"resume='{tmp_path/'c'}') resumes from step 1" in said and 'Boom raised ValueError in after_loss' in said
     with pytest.raises(ValueError): learn.replay_batch()
     assert card(read(learn.report()))[0]=='It ended with ValueError: odd <b>batch</b>', 'a replay leaves all as it is'
 
@@ -572,7 +584,7 @@ def test_a_folder_tells_how_the_run_ended(tmp_path):
     page = read(report_from(tmp_path))
     title,facts,helps,trace = card(page)
     assert title=='It ended with ValueError: odd <b>batch</b>' and facts['When']=='epoch 1, batch 4 of training' and 'in after_loss\n' in trace
-    assert any(f"resume='{tmp_path/'c'}') goes on from step" in o for o in helps)
+    assert any(f"resume='{tmp_path/'c'}') resumes from step" in o for o in helps)
     facts = page.facts()
     assert (facts['The run'], facts['Epochs'], facts['Optimizer steps'])==('ended with an error', '1', '14')
     at = tmp_path/'run.json'

@@ -1,10 +1,10 @@
 "Runs, as they are found on disk: of each end that a fit may have, damaged ones, and what is no run"
-import glob, json, math, os, shutil, subprocess, sys
+import glob, json, math, os, random, shutil, subprocess, sys
 from pathlib import Path
 import pytest, torch
 from helpers import StopAt, fail, mk_learner
 from learnloop import (
-    Callback, CancelFitException, CheckpointCallback, CSVLogger, Fingerprint, JSONLogger, Recorder, TensorBoardCallback, Tracer,
+    Callback, CancelFitException, CheckpointCallback, CSVLogger, EarlyStoppingCallback, Fingerprint, JSONLogger, Recorder, TensorBoardCallback, Tracer,
     ValidateCallback, mae, on)
 from learnloop.see.runfile import LOCK, is_held, open_run, read_run
 from learnloop.see.runs import Run, age_of, runs
@@ -36,7 +36,7 @@ def test_how_it_ended(how, state, epochs, error, logger, tmp_path):
     last = dict(zip(learn.recorder.columns, learn.recorder.values[-1], strict=True))
     assert run.about['metrics']==pytest.approx(last)
     if logger is not Fingerprint: assert run.results['mae']['last']==pytest.approx(last['mae'], rel=1e-5)
-    assert not (tmp_path/LOCK).exists() and run.goes_on=='no: no checkpoint' and run.unread==[]
+    assert not (tmp_path/LOCK).exists() and run.goes_on=='no checkpoint' and run.unread==[]
 
 def test_while_it_runs_and_when_it_is_done(tmp_path):
     seen = []
@@ -59,6 +59,17 @@ def test_a_killed_run_can_go_on(tmp_path):
     run = Run(tmp_path/'run')
     assert (run.state, run.epochs, run.n_epoch, run.goes_on)==('killed', 1, 4, 'from step 10')
     assert is_held(tmp_path/'run'/LOCK) is False, 'the system has let go of it'
+
+@pytest.mark.parametrize('logger', [CSVLogger, None])
+@pytest.mark.parametrize('n', [1, 2, 5])
+def test_what_stopped_early_resumes_nowhere_and_what_came_to_its_end_does(n, logger, tmp_path):
+    "As a fit finds it that is run again"
+    cbs = lambda: [EarlyStoppingCallback(patience=2, min_delta=1e9), CheckpointCallback(tmp_path)]
+    run_in(tmp_path, n, cbs(), logger)
+    run = Run(tmp_path)
+    early = run.epochs<n
+    assert (run.goes_on=='no: stopped early')==early==(n==5) and (early or run.goes_on==f'from step {3*n}')
+    assert (run_in(tmp_path, 2*n, cbs(), logger, resume=tmp_path).count.epochs==run.epochs)==early
 
 def test_a_fit_that_goes_on_adds_its_time(tmp_path):
     run_in(tmp_path, 3, [CheckpointCallback(tmp_path), StopAt(5, fail)])
@@ -233,6 +244,15 @@ def test_folders_patterns_and_lists(tmp_path, monkeypatch):
     assert [o.name for o in runs(sorted(glob.glob('*')))]==['x', 'lr-1', 'lr-10', 'lr-2'], 'what a shell makes of *'
     assert [o.name for o in runs('lr-1')]==['lr-1']
 
+@pytest.mark.parametrize('seed', range(5))
+@pytest.mark.parametrize('form', ['{}', '{:g}', '{:.5f}', '{:.0e}'])
+def test_runs_are_sorted_by_the_values_of_numbers_in_their_names(form, seed, tmp_path):
+    rng = random.Random(seed)
+    vals = [1e-5, 3e-5, 3e-4, 1e-3, 3e-3, .01, .03, .1, .3, 2, 10]
+    names = [f'lr-{form.format(v)}-fold-{i}' for v in vals for i in (1, 2, 10)]
+    for nm in rng.sample(names, len(names)): leave(tmp_path/nm)
+    assert [o.name for o in runs(tmp_path)]==[o.name for o in runs(str(tmp_path/'lr-*'))]==names
+
 def test_names_that_are_the_same_get_more_of_their_paths(tmp_path):
     for nm in ('a/run', 'b/run'): leave(tmp_path/nm)
     assert [o.name for o in runs(tmp_path)]==['a/run', 'b/run']
@@ -255,7 +275,7 @@ def test_the_table_in_print_and_in_notebooks(tmp_path):
     run_in(tmp_path/'c')
     found = runs(tmp_path, by='mae')
     head,_,row = repr(found).splitlines()
-    assert head.split()==['run','state','epochs','best','at','age','took','goes','on'] and row.split()[:4]==['c', 'done', '3/3', 'mae']
+    assert head.split()==['run','state','epochs','best','at','age','took','resumes'] and row.split()[:4]==['c', 'done', '3/3', 'mae']
     assert 'a\\|b' in found._repr_markdown_()
 
 def test_nan_is_not_the_best(tmp_path):

@@ -783,7 +783,7 @@ def test_names_of_metrics_when_training_has_some_too():
 
 @pytest.mark.parametrize('kwargs', [{}, dict(every_steps=1, when=print), dict(every_steps=0), dict(every_epochs=1.5), dict(every_steps=1, name='a b')])
 def test_validation_takes_one_cadence(kwargs):
-    with pytest.raises(ValueError): ValidateCallback(**kwargs)
+    with pytest.raises(ValueError, match=None if kwargs else 'the fit validates on this loader'): ValidateCallback(**kwargs)
 
 def test_validation_that_cannot_be_is_an_error_before_training():
     for dls,kwargs,match in (((TRAIN,), {}, 'no validation loader'), ((TRAIN, VALID), dict(ds_idx=0, name='train'), 'choose another')):
@@ -851,3 +851,13 @@ def test_the_best_that_is_loaded_at_the_end_is_no_resume(capsys, tmp_path):
     learn.logger = lambda *args: None
     learn.fit(20, cbs=[SaveModelCallback(fname='best_of_stop'), EarlyStoppingCallback(min_delta=100.)])
     assert capsys.readouterr().out.count('as it was stopped before')==0
+
+@pytest.mark.parametrize('others', [(), (SaveModelCallback,)], ids=str)
+def test_a_run_that_was_stopped_early_says_so_once_when_it_is_run_again(others, capsys, tmp_path):
+    def mk(): return mk_learner(defaults=True, dls=(batches(4), batches(2, seed=1)), lr=.1, path=tmp_path)
+    def fit(learn):
+        learn.logger = lambda *args: None
+        learn.fit(20, resume=tmp_path/'c', cbs=[*(o() for o in others), EarlyStoppingCallback(min_delta=100.)])
+        return capsys.readouterr().out
+    assert 'stopped: ' in fit(first := mk())
+    assert fit(again := mk()).count('stopped')==1 and all(map(torch.equal, first.model.parameters(), again.model.parameters()))
