@@ -13,6 +13,7 @@ import torch
 from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from functools import partial
+from numbers import Number
 from fastcore.basics import noop, patch
 from torch import Tensor
 from torch.autograd import profiler
@@ -20,7 +21,7 @@ from torch.utils.data import BatchSampler, DataLoader, IterableDataset, RandomSa
 from torch.utils.data._utils.fetch import _IterableDatasetFetcher, _MapDatasetFetcher
 from torch.utils.data.dataloader import _DatasetKind, _MultiProcessingDataLoaderIter, _SingleProcessDataLoaderIter
 from .batch import AlsoInput, BatchSample, as_device, as_targs, default_device, describe, facts_of, to_device
-from .checks import NoAttribute, did_you_mean, note_on, safely
+from .checks import NoAttribute, checked_args, did_you_mean, note_on, safely
 from .rng import preserve_rng, read_rngs, write_rngs
 
 # %% ../../nbs/data/03_loaders.ipynb #94c9f7b3
@@ -37,6 +38,10 @@ def check_loader(
     o # Given as a loader
 ): # `o`
     "Raise a TypeError unless `o` can be a loader"
+    if isinstance(o, list|tuple) and any(isinstance(p, DataLoader) for p in o):
+        fix = 'give a tuple, (train, valid)' if name=='train' else ("DataLoaders(train, valid, test=…) has another one, "
+            "which ValidateCallback(ds_idx='test') validates on as well")
+        raise TypeError(f'{name}={describe(o)} is a list of loaders, and a list is one loader: {fix}')
     if isinstance(o, Iterable) and not isinstance(o, Tensor|Mapping|str|bytes): return o
     if isinstance(o, Mapping): fix = "unpack it: DataLoaders(**loaders)"
     elif hasattr(o, '__getitem__') and not isinstance(o, Iterable):
@@ -77,6 +82,8 @@ _INSTEAD = dict(
 _INSTEAD |= dict.fromkeys(('vocab','categorize','tfms','after_item','after_batch','before_batch','decode','show'),
     'there is no data block here: ask your dataset, dls.train_ds')
 
+_SETTINGS = 'bs','valid_bs','batch_size','shuffle','drop_last','num_workers'  # of loaders, not of `DataLoaders`
+
 def _what_instead(k, known): return f'; {_INSTEAD[k]}' if k in _INSTEAD else did_you_mean(k, known)
 
 # %% ../../nbs/data/03_loaders.ipynb #04ae4c1a
@@ -93,6 +100,9 @@ class DataLoaders:
         by_pos = {('train','valid')[i] if i<2 else f'dl{i}': o for i,o in enumerate(loaders)}
         if twice := sorted(by_pos.keys() & named):
             raise TypeError(f"loader {twice[0]!r} is given twice, by position and by name")
+        if bad := [k for k in named if k in _SETTINGS]:
+            raise TypeError(f"{bad[0]}={named[bad[0]]!r}: loaders keep what they were made with: make them by "
+                "DataLoader(ds, batch_size=…), or by DataLoaders.from_dsets(train_ds, valid_ds, bs=…)")
         given = dict(train=None, valid=None) | by_pos | named
         self._names = list(given)
         self.device = default_device() if device is None else as_device(device)
@@ -130,7 +140,7 @@ DataLoaders.__getattr__ = _missing  # by `@patch`, it would be one of the module
 # %% ../../nbs/data/03_loaders.ipynb #7d21c0a2
 @patch
 def __setattr__(self:DataLoaders, k, v):
-    if k in ('bs','valid_bs','batch_size','shuffle','drop_last','num_workers'):
+    if k in _SETTINGS:
         arg = 'bs' if k=='batch_size' else k
         raise AttributeError(f'dls.{k} = {v!r} would change nothing, as a loader keeps what it was made with: make '
             f'them anew, as in learn.dls = DataLoaders.from_dsets(train_ds, valid_ds, {arg}={v!r})')
@@ -188,6 +198,7 @@ def to(self:DataLoaders,
 
 # %% ../../nbs/data/03_loaders.ipynb #346406b5
 @patch(cls_method=True)
+@checked_args(batch_size='bs, and valid_bs for the others,')
 def from_dsets(cls:DataLoaders,
     train_ds, # Training dataset
     valid_ds=None, # Validation dataset, if any
@@ -202,8 +213,8 @@ def from_dsets(cls:DataLoaders,
     **kwargs # For torch's `DataLoader`; `drop_last`, `generator` and samplers reach the training loader alone
 ):
     "Make loaders: a shuffled one for `train_ds`, and for the others ones that go in order through all items"
-    if 'batch_size' in kwargs: raise TypeError("from_dsets() got an unexpected keyword argument 'batch_size'; it is bs "
-        "here, and valid_bs for the others")
+    for o in (train_ds, valid_ds, *more):
+        if isinstance(o, Number|str): raise TypeError(f'from_dsets: {o!r} is no dataset; the batch size has a name, bs=64')
     own = {k: kwargs.pop(k) for k in ('drop_last', 'generator', 'sampler', 'batch_sampler') if k in kwargs}
     if not own.get('batch_sampler'): own['batch_size'] = bs
     fixed = isinstance(train_ds, IterableDataset) or own.get('sampler') or own.get('batch_sampler')
@@ -217,8 +228,6 @@ def mk_dls(
 ) -> DataLoaders: # `o` itself where it has a `train` loader
     "Make `DataLoaders` of whatever somebody has"
     if isinstance(o, DataLoaders) or isinstance(getattr(o, 'train', None), Iterable): return o
-    if isinstance(o, list) and any(isinstance(p, DataLoader) for p in o):
-        raise TypeError(f'{describe(o)} is a list of loaders, and a list is one loader: give a tuple, (train, valid)')
     if not isinstance(o, tuple) or not o or len(o)==1 and isinstance(o[0], Tensor): return DataLoaders(o)
     if any(isinstance(p, Tensor) for p in o):
         raise TypeError(f"{describe(o)} is a batch, not a loader of batches; pass a list of them, such as [(xb, yb)]")
@@ -308,6 +317,8 @@ class _Quick(_SingleProcessDataLoaderIter):
         b = self._dataset_fetcher.fetch(next(self._sampler_iter))
         self._num_yielded += 1
         return b
+
+_Quick.__name__ = 'iterator of a DataLoader'  # in messages
 
 def _as_is(): return _SingleProcessDataLoaderIter.__next__,_SingleProcessDataLoaderIter._next_data
 _torchs = _as_is()

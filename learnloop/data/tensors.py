@@ -14,7 +14,7 @@ from fastcore.basics import patch
 from torch import Tensor
 from torch.utils.data import BatchSampler, DataLoader, Dataset, SequentialSampler, Subset, TensorDataset
 from .batch import batch_like, batch_parts, describe
-from .checks import check_whole
+from .checks import check_whole, checked_args
 from .loaders import DataLoaders
 
 # %% ../../nbs/data/04_tensors.ipynb #c0de2015
@@ -115,6 +115,7 @@ class _Taking:
 
 # %% ../../nbs/data/04_tensors.ipynb #c0de2030
 @patch(cls_method=True)
+@checked_args(batch_size='bs, and valid_bs for the others,')
 def from_tensors(cls:DataLoaders,
     train, # Tensors to train on, with a row for each item: a tuple, inputs first, or a dict
     valid=None, # Those to validate on, if any

@@ -210,7 +210,10 @@ layer_groups | splitter | | Learner
 cyc_len tot_epochs cycle_length | n_epoch | | fit
 max_lr lr_max | lr | | fit
 max_lr | lr_max | | fit_one_cycle fit_sgdr
-pct_lr final_div | div_final | | fit_one_cycle"""
+pct_lr final_div | div_final | | fit_one_cycle
+early_stopping patience | EarlyStoppingCallback(patience=…) | as a callback, with monitor='valid_loss' | fit
+valid_pct | torch.utils.data.random_split | which makes two datasets; from_tensors has it | from_dsets
+num_workers pin_memory | | rows of tensors are in memory, and need no workers | from_tensors"""
 
 # %% ../../nbs/interop/01_names.ipynb #1a98910f
 _text['TrainingEngine', 'class'] = """
@@ -649,7 +652,8 @@ train_step | train_batch | override it in a subclass of Learner
 add_loss | loss_func
 add_metric metrics_names | learn.metrics
 to_json get_config | | the class of the model is yours to keep
-optimizer | learn.opt"""
+optimizer | learn.opt
+val_loss | learn.recorder.values[-1] | the row of an epoch; its column is called valid_loss"""
 
 # %% ../../nbs/interop/01_names.ipynb #8c1e7a02
 _text['ignite', 'event'] = """
@@ -780,7 +784,7 @@ class Elsewhere:
         what = f'{cls.__name__!r} object has no attribute {self.name!r}'
         raise NoAttribute(what, lambda: tell('attribute', self.name))
 
-_known = {*dir(Learner)}
+_known = {*dir(Learner), 'val_loss'}  # a callback may have one of its own
 for _o in _of_text():
     if _o.kind=='attribute' and _o.theirs not in _known: setattr(Learner, _o.theirs, Elsewhere(_o.theirs))
 

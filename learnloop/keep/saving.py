@@ -125,6 +125,8 @@ def _missing(path):
     has = f'there is {", ".join(there[:8])}{more}' if there else f'no {path.suffix} file is there'
     folder = next((o for o in (path, path.with_suffix('')) if o.is_dir()), None)
     if folder: has += f'; {folder} is a folder, and learn.load_checkpoint reads a checkpoint'
+    if Path(path.name).is_file():
+        has += f"; {path.name} is in the current folder, and paths begin in path/model_dir: Path({path.name!r}).absolute()"
     return f'no file {path}{did_you_mean(path.name, there)} ({has})'
 
 def _few(names):
@@ -804,6 +806,7 @@ def _load(self:Learner, file, with_opt, strict):
         raise
     if learned is not None: self.loss_module.load_state_dict(learned, strict=strict)
     for o,s in states: o.load_state_dict(s)
+    self._note_hypers()
     if with_opt and saved['opt'] is None: self._restart_opt()
     self.paused = None  # a fit that was interrupted had other weights
 

@@ -362,7 +362,7 @@ def _check_floats(o, sd, weights, names, where):
 def _check_after(self:Checkpointer, loop, file):
     "Refuse hyper-parameters for the end of the fit that the optimizer does not have"
     if loop['next']!='epoch' or loop['epoch']<loop['n_epoch'][1]: return
-    try: self.learn.set_hypers(**loop.get('after', {}))
+    try: set_hypers(self.learn.opt, self.learn.model, **loop.get('after', {}))
     except (ValueError, TypeError) as e:
         raise DamagedCheckpoint(f'{file} is not what learnloop writes: loop.after, {e}') from e
 
@@ -486,6 +486,7 @@ def _restore_modules(self:Checkpointer, origin):
             for g,h in zip(o.param_groups, gs, strict=True): g.update(h)
     if origin.hypers: set_hypers(learn.opt, model, **origin.hypers)
     _set_options(learn.opt, origin.options)
+    learn._note_hypers()
     if s['loss'] and loss is not None: loss.load_state_dict(s['loss'])
     for n,p in _all_params(learn).items():
         p.requires_grad_(n not in s['frozen'])

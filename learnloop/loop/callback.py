@@ -361,6 +361,7 @@ def _refuse_unheard(flow, cb):
         if is_own: continue
         raise ValueError(f'unknown event {nm!r} in {cb.label}: {type(flow).__name__} declares none of that name'
             f'{here or did_you_mean(nm, flow.events)}')
+    _check_signatures(flow, cb)
     if cls.__call__ is Callback.__call__: return
     try: inspect.signature(cls.__call__).bind(cb, 'before_fit')
     except TypeError as e:
@@ -368,6 +369,20 @@ def _refuse_unheard(flow, cb):
             f'and {e}') from e
 
 # %% ../../nbs/loop/01_callback.ipynb #4bf97ae8
+def _check_signatures(flow, cb):
+    "Refuse handlers of built-in events that can't be called with the callback alone; `after_record` has an argument"
+    if cb.may_hear() is None: return
+    for nm in cb.may_hear() & {*event} - {'after_record'}:
+        fs = [f.__func__ for f,o in cb._heard(nm) if o is None and inspect.ismethod(f)]
+        for f in fs + [f for f in cb._functions().values() if any(o.event==nm for o in getattr(f, 'heard', ()))]:
+            try: sig = inspect.signature(f)
+            except (TypeError,ValueError): continue  # a builtin that doesn't tell
+            try: sig.bind(cb)
+            except TypeError as e:
+                raise TypeError(f'{cb.label}.{nm}{sig}: an event calls it with the callback alone ({e}): methods take no '
+                    f'argument, def {nm}(self), and have self.learn; functions take the callback, cb, and have cb.learn'
+                    ) from None
+
 @patch
 def add_cb(self:Flow,
     cb # What `mk_cb` takes

@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/loop/errors.html.md"""
 __all__ = ['where', 'is_oom', 'torch_advice', 'tip', 'let_go']
 
 # %% ../../nbs/loop/08_errors.ipynb #8b7e7beb
-import re, threading, torch
+import inspect, re, threading, torch
 from collections.abc import Mapping
 from traceback import clear_frames, walk_tb
 from ..data.batch import describe
@@ -123,6 +123,7 @@ _GRAD = ('validation and predictions compute without gradients: learn.valid_grad
 _CALL = ('of a tuple, all but the last element are inputs (xb) unless DataLoaders(…, n_inp=…) says how many, '
     'and the rest are targets (yb); a dict goes to the model by name')
 _DICT_CALL = "a dict goes to the model by name: DataLoaders(…, targ={0!r}) takes {0!r} out of it, as the target"
+_BY_NAME = "a dict goes to the model by name, so forward takes {0}: def forward(self, {0})"
 _TURN_CALL = ('the loss of a turn is called without arguments, as in learn.turn(lambda: '
     'F.mse_loss(self.forward(), self.y)); and ' + _CALL)
 _NESTED = ('the input is one element of the batch, a tuple of {}, which the model gets as one argument: have the '
@@ -134,6 +135,8 @@ _GRAPH = ('what a loss is made of outside of its turn has a graph that is gone a
     'same graph, learn.turn(…, retain_graph=True) before it')
 
 # %% ../../nbs/loop/08_errors.ipynb #9a3c593e
+def _takes_some(model, names): return 'yes' if {*inspect.signature(model.forward).parameters} & {*names} else ''
+
 def tip(
     learn, # A learner
     e:BaseException # An error in one of its phases
@@ -162,7 +165,9 @@ def tip(
     if len(xb)==1 and isinstance(xb[0], list|tuple) and len(xb[0])>1 and learn.pred is None:
         return f'{_NESTED.format(len(xb[0]))}; {_CALL}'
     extra = re.search(r"unexpected keyword argument '(\w+)'", s)
-    if isinstance(learn.batch, Mapping) and extra: return _DICT_CALL.format(extra[1])
+    if isinstance(learn.batch, Mapping) and extra:
+        has_more = safely(_takes_some, learn.model, xb[0])
+        return _DICT_CALL.format(extra[1]) if has_more and not learn._targ else _BY_NAME.format(', '.join(map(str, xb[0])))
     return _TURN_CALL if learn.open_turn and learn.open_turn.loss and learn.pred is None else _CALL
 
 # %% ../../nbs/loop/08_errors.ipynb #4c23e0f3

@@ -9,7 +9,7 @@ __all__ = ['Learner', 'format_value', 'print_row', 'TrainEvalCallback', 'default
 
 # %% ../../nbs/loop/05_learner.ipynb #be85b565
 import math, torch, warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from itertools import count, takewhile
@@ -24,7 +24,7 @@ from .errors import let_go, tip, where
 from .flow import Flow
 from .later import knows_patches
 from .loss import innermost, loss_modules, named_loss, own_loss, split_loss
-from .optimizer import held_params, trainable_params, zero_grad
+from .optimizer import held_params, make_opt, trainable_params, zero_grad
 from .place import PASS_FIELDS, Keeper, Pass, Place
 from .portrait import as_table, portrait
 from .steps import StepLimit
@@ -60,6 +60,7 @@ class Learner(Flow):
         self.dls,self.model,self.opt_func,self.lr,self.splitter = mk_dls(dls),model,opt_func,lr,splitter
         self.path,self.model_dir = _check_places(path, model_dir)
         self.wd,self.wd_bn_bias,self.train_bn,self.moms,self.logger = wd,wd_bn_bias,train_bn,moms,print_row
+        if isinstance(metrics, str): raise TypeError(f'metrics is {metrics!r}: give the function itself, such as accuracy')
         self.metrics = [metrics] if isinstance(metrics, nn.Module) else listify(metrics)  # such as MetricCollection
         self.loss_func = loss_func or getattr(getattr(self.dls, 'train_ds', None), 'loss_func', None)
         self._forward_model = self.final_record = self.train_pass = None
@@ -464,10 +465,13 @@ def _check_places(path, model_dir):
 
 def _check_learner(dls, model, splitter, opt_func):
     if not isinstance(model, nn.Module):
-        what = repr(model) if batch_parts(model) is None else describe(model)
-        fix = '; the loaders come first: Learner(dls, model, …)' if isinstance(dls, nn.Module) else ''
+        is_loader = isinstance(model, Iterable) and batch_parts(model) is None and not isinstance(model, str)
+        what = 'a loader' if is_loader else repr(model) if batch_parts(model) is None else describe(model)
+        fix = '; two loaders go together: Learner((train, valid), model, …)' if is_loader else ''
+        if isinstance(dls, nn.Module): fix = '; the loaders come first: Learner(dls, model, …)'
         if isinstance(model, type): fix = f': give an instance, {model.__name__}(…)'
         raise TypeError(f'model is {what}, a {type(model).__name__}: it must be an nn.Module{fix}')
+    if isinstance(opt_func, str|list|tuple): make_opt(opt_func, model)  # which refuses it
     if not callable(splitter): raise TypeError(f'splitter is {splitter!r}: it must be a function')
     if isinstance(opt_func, (torch.optim.Optimizer, dict)) and splitter is not trainable_params:
         raise ValueError(f'opt_func is {type(opt_func).__name__}, which has its groups, so splitter would be ignored: '
@@ -628,6 +632,7 @@ def fit(self:Learner,
             raise
         finally:
             self._end()
+            self._note_hypers(is_over=True)
             self.training = False
             keeper.leave()
 
@@ -659,6 +664,8 @@ def _check_fit(self:Learner, n_epoch, start_epoch, max_steps, steps_per_epoch):
             raise RuntimeError(f'fit was called inside {what} of the same learner; use learn.validate or '
                 'learn.with_events '
                 'there, or another learner')
+    if isinstance(n_epoch, Iterable) and not isinstance(n_epoch, str): raise TypeError(f'n_epoch is {describe(n_epoch)}: it must be a whole number; loaders '
+        'are given to the learner, Learner((train, valid), model, …), or set, learn.dls = DataLoaders(train, valid)')
     if n_epoch is None and not max_steps: raise ValueError('n_epoch is None: give a number of epochs, or max_steps')
     for nm,v,low in (('n_epoch', n_epoch, 0), ('start_epoch', start_epoch, 0), ('max_steps', max_steps, 1),
         ('steps_per_epoch', steps_per_epoch, 1)):
@@ -671,6 +678,11 @@ def _check_fit(self:Learner, n_epoch, start_epoch, max_steps, steps_per_epoch):
 @patch
 def _check_params(self:Learner):
     held = held_params(self.opt)
+    own = {p for p in (*self.model.parameters(), *self._loss_params().values()) if p.requires_grad}
+    # copies of the weights in another precision may be meant
+    if own and not own & held.keys() and {p.dtype for p in own} & {p.dtype for p in held}:
+        raise ValueError("the optimizer has none of the model's parameters, so the fit would train nothing: was it made "
+            'for another model? Make it for this one')
     if any(p.requires_grad for p in held): return
     raise ValueError(f'none of the {len(held)} parameters in the optimizer requires gradients: learn.unfreeze(), '
         'or model.requires_grad_()')

@@ -130,6 +130,7 @@ class Learner(Flow):
     _given_lr: Any
     _holds: Any
     paused: Any
+    _seen_hypers: dict
     fuser: Any
     opt_at_start: Any
     failed: Any
@@ -500,6 +501,10 @@ class Learner(Flow):
         """Make `opt` anew, by `opt_func`, from the groups of `splitter`"""
     def _have_modes(self) -> Any:  # loop/learner_opt.py
         """Add `OptModes` where an optimizer has modes"""
+    def _note_hypers(self, is_over: Any=False) -> Any:  # loop/learner_opt.py
+        """Note `lr` and `wd` of the optimizer, unless a fit changes them: it does so at its end"""
+    def _keep_hypers(self, names: Any=()) -> Any:  # loop/learner_opt.py
+        """Take `names` of `lr` and `wd`, and those that were edited in the optimizer since they were noted, for later fits"""
     def named_lr(self) -> Any:  # loop/learner_opt.py
         """Tell which learning rate somebody named, for fits that don't: the optimizer's own, or the learner's"""
     @property
@@ -512,7 +517,7 @@ class Learner(Flow):
     def _split(self, model: Any) -> Any:  # loop/learner_opt.py
         """What `splitter` gives, with what the loss function has to learn in the last group"""
     def set_hypers(self, **hypers: Any) -> Any:  # loop/learner_opt.py
-        """Set hyper-parameters of the optimizer, checked before any is changed; refuse those that a schedule sets
+        """Set hyper-parameters of the optimizer: in a fit, for its rest, unless a schedule sets them; else for later fits
 
         - `hypers`: By name, short or torch's own: a number, a list with one per group, `slice(first, last)`
         """

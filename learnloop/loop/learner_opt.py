@@ -63,6 +63,7 @@ def _set_opt(self, v):
     if v is not None and not is_opt(v):
         raise TypeError(f'learn.opt was set to {v!r}: it must be a torch optimizer, a dict of them by name, or None')
     self._opt = v
+    self._note_hypers()
 Learner._opt,Learner._makes_opt = None,False
 Learner.opt = property(_get_opt, _set_opt, doc='Torch optimizer, or dict of them; made when first read')
 
@@ -74,11 +75,11 @@ def _made_opt(learn):
     return h if h and h.splitter and h.opts==opts(learn._opt) else None
 
 # %% ../../nbs/loop/05_learner_opt.ipynb #7a1c0f52
-def _lr_of(opt):
+def _lr_of(opt, k='lr'):
     "The learning rate of `opt`: a number, or a list with one for each group; None if it has none"
     groups = get_hypers(opt)
-    lrs = [g['lr'] for g in groups if 'lr' in g]
-    return [g.get('lr', lrs[0]) for g in groups] if len(set(lrs))>1 else next(iter(lrs), None)
+    vals = [g[k] for g in groups if k in g]
+    return [g.get(k, vals[0]) for g in groups] if len(set(vals))>1 else next(iter(vals), None)
 
 def _opt_lr(learn):
     "The learning rate of the optimizer itself, given or as `opt_func` makes it; None if another one counts"
@@ -89,6 +90,25 @@ def _opt_lr(learn):
     if default_lr(f) is not None or not callable(f): return None
     if made: return made.own_lr
     return _lr_of(make_opt(f, learn.model, learn.splitter))  # not kept before it is needed: the model may change
+
+# %% ../../nbs/loop/05_learner_opt.ipynb #c4a7e1b1
+@patch
+def _note_hypers(self:Learner, is_over=False):
+    "Note `lr` and `wd` of the optimizer, unless a fit changes them: it does so at its end"
+    if not is_over and self._seen_hypers is None: return
+    self._seen_hypers = {k:_lr_of(self._opt, k) for k in ('lr','wd') if self._opt}
+
+@patch
+def _keep_hypers(self:Learner, names=()):
+    "Take `names` of `lr` and `wd`, and those that were edited in the optimizer since they were noted, for later fits"
+    now = {k:_lr_of(self._opt, k) for k in self._seen_hypers or () if self._opt}
+    for k in [k for k,v in now.items() if k in names or v!=self._seen_hypers[k]]:
+        if k=='wd': self.wd = now[k]
+        # an instance, or an assigned optimizer of a learner without a rate, keeps its own
+        elif not is_opt(self.opt_func) and (self._given_lr is not None or _made_opt(self)): self._given_lr = now[k]
+    self._note_hypers()
+
+Learner._seen_hypers = {} # `lr` and `wd` of the optimizer when it was made, loaded or used last; None during a fit
 
 # %% ../../nbs/loop/05_learner_opt.ipynb #9e1d0c72
 def _refuse_lr(opt_func, lr):
@@ -103,6 +123,7 @@ def _get_lr(self):
     return default_lr(self.opt_func) if lr is None else lr
 def _set_lr(self, v):
     if v is not None: _refuse_lr(self.opt_func, v)
+    self._keep_hypers()
     self._given_lr = v
 Learner.lr = property(_get_lr, _set_lr, doc='Learning rate of fits that name none')
 
@@ -110,6 +131,7 @@ Learner.lr = property(_get_lr, _set_lr, doc='Learning rate of fits that name non
 @patch
 def named_lr(self:Learner): # A number, or a list with one for each group; None if nobody named one
     "Tell which learning rate somebody named, for fits that don't: the optimizer's own, or the learner's"
+    self._keep_hypers()
     lr = _opt_lr(self)
     return self._given_lr if lr is None else lr
 
@@ -152,10 +174,11 @@ def _split(self:Learner, model):
 def set_hypers(self:Learner,
     **hypers # By name, short or torch's own: a number, a list with one per group, `slice(first, last)`
 ):
-    "Set hyper-parameters of the optimizer, checked before any is changed; refuse those that a schedule sets"
+    "Set hyper-parameters of the optimizer: in a fit, for its rest, unless a schedule sets them; else for later fits"
     if self.inside('fit'): _refuse_scheduled(self, hypers)
     check_momentum(self, hypers)
     set_hypers(self.opt, self.model, **hypers)
+    self._keep_hypers(hyper_names(hypers))
 
 def _refuse_scheduled(learn, hypers):
     for cb in learn.cbs:
@@ -202,13 +225,15 @@ def _prepare_opt(self:Learner, lr, wd, reset_opt, fuse):
     "Make or check the optimizer, and set what the fit asks for"
     self._have_fused(fuse)
     self._move_first()
+    self._keep_hypers()
     if reset_opt or _is_outdated(self): self.create_opt()
     self._have_modes()  # of an optimizer that was assigned, too
-    self._check_params()
     self._check_held()
+    self._check_params()
     if lr is None and _opt_lr(self)!=_lr_of(self.opt): lr = self.lr
     hypers = dict(lr=lr, wd=self.wd if wd is None else wd)
-    self.set_hypers(**{k:v for k,v in hypers.items() if v is not None})
+    set_hypers(self.opt, self.model, **{k:v for k,v in hypers.items() if v is not None})
+    self._seen_hypers = None
     self.opt_at_start = OptState(self, whole=False)
 
 def _is_outdated(learn):

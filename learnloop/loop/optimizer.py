@@ -351,7 +351,10 @@ def make_opt(
         known = {k.lower():k for k,v in vars(torch.optim).items() if isinstance(v, type)}
         near = difflib.get_close_matches(opt_func.lower(), known, n=1) if isinstance(opt_func, str) else []
         fix = f"; did you mean torch.optim.{known[near[0]]}?" if near else ''
-        raise TypeError(f"opt_func={opt_func!r} is no optimizer: pass a torch optimizer class, a partial of one, "
+        what = repr(opt_func)
+        if isinstance(opt_func, list|tuple):
+            what,fix = f"[{', '.join(type(o).__name__ for o in opt_func)}]",'; several have names: dict(body=…, head=…)'
+        raise TypeError(f"opt_func={what} is no optimizer: pass a torch optimizer class, a partial of one, "
             f"a function of parameter groups, an instance, or a dict of instances{fix}")
     held = held_params(opt)
     _warn_left_out([n for n,p in model.named_parameters() if p.requires_grad and p not in held], opt, model)

@@ -273,6 +273,7 @@ def directions(self:Recorder)->dict: # Title -> 'less' or 'more'; a column that 
 class _CheckTargets(Callback):
     remove_on_fetch = read_only = rank_invariant = True
     def before_batch(self):
+        self.learn._check_target()
         for m in self.learn.recorder.valid_mets:
             if hasattr(m, 'check'): m.check(len(self.learn.yb))
         self.learn.remove_cb(self)

@@ -14,7 +14,7 @@ from fastcore.basics import patch
 from torch import Tensor
 from ..data.batch import batch_map
 from ..loop.callback import Callback, InGraph
-from ..data.checks import did_you_mean
+from ..data.checks import checked_args, did_you_mean
 from ..loop.flow import CancelStepException
 from ..loop.learner import Learner
 from ..loop.optimizer import opts
@@ -55,6 +55,7 @@ class MixedPrecision(Callback):
     order,safe_in_evaluate,fit_only,rank_invariant = 10,True,True,True
     state_schema = {'scaler?':dict, 'scalers?':{'*':dict}, 'skipped?':int, '*':...}
     min_scale = 1e-4  # What overflows float16 at this scale is a gradient above 6e8, or no number: lower can't help
+    @checked_args(dtype='amp_mode')
     def __init__(self,
         amp_mode:str='fp16', # 'bf16' needs no loss scaling, so take it where the device has it
         **kwargs             # To `torch.amp.GradScaler`: init_scale, growth_factor, backoff_factor, growth_interval

@@ -21,7 +21,7 @@ from torch.nn.utils import clip_grad_value_, clip_grads_with_norm_, get_total_no
 from torch.utils.checkpoint import checkpoint
 from ..data.batch import batch_map, batch_parts, to_concat, to_detach
 from ..loop.callback import Callback, InGraph
-from ..data.checks import check_whole, restored
+from ..data.checks import check_whole, checked_args, restored
 from ..loop.flow import CancelBackwardException, CancelStepException, CancelZeroGradException
 from ..loop.learner import Learner
 from ..loop.optimizer import held_params, opts, zero_grad
@@ -34,6 +34,7 @@ class GradientAccumulation(Callback):
     order,run_valid,safe_in_evaluate,fit_only,rank_invariant,_is_checked = 6,False,True,True,True,False
     _open = {'n?':int, 'total?':float, 'expected?':float, 'counts?':bool, 'name?':str, '*':...}
     state_schema = {**_open, 'turns?':{'*':_open}}
+    @checked_args(n_steps='n_batches')
     def __init__(self,
         n_acc=32,       # Samples that make a step, or what `count` counts; or a function from the epoch to this number
         n_batches=None, # Batches that make a step, rather than samples; or a function from the epoch to this number

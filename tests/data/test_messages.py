@@ -16,6 +16,11 @@ class Two(nn.Linear):
 class Named(nn.Linear):
     def __init__(self): super().__init__(4, 3)
     def forward(self, x): return super().forward(x)
+class Batch(Named):
+    def forward(self, batch): return super().forward(batch['x'])
+class Takes(Callback):
+    def before_batch(self, learn): pass
+DICT = dict(x=X, y=Y)
 
 def mk(b=None, model=None, loss_func=F.cross_entropy, dls=None, **kwargs):
     return Learner(([b]*2,)*2 if b is not None else dls or (BATCHES, BATCHES), model or nn.Linear(4, 3), loss_func, **kwargs)
@@ -23,6 +28,9 @@ def fit(*args, **kwargs):
     with (learn := mk(*args, **kwargs)).no_logging(): learn.fit(1)
 def later_loss():
     (learn := mk()).loss_func = nn.CrossEntropyLoss
+    learn.fit(1)
+def later_opt():
+    (learn := mk()).opt = torch.optim.SGD(nn.Linear(4, 3).parameters())
     learn.fit(1)
 
 CASES = {
@@ -66,6 +74,33 @@ CASES = {
     'dls.valid_dl': (lambda: mk().dls.valid_dl, "'valid_dl'.*dls.valid"),
     'dls.vocab': (lambda: mk().dls.vocab, "'vocab'.*dls.train_ds"),
     'dls.trian': (lambda: mk().dls.trian, "'trian'.*'train'"),
+    'list of loaders to validate on': (lambda: mk(dls=(BATCHES, [DataLoader(DS)]*2)), r"valid=\[DataLoader, DataLoader\] is a list.*DataLoaders\(train, valid, test=…\).*ValidateCallback\(ds_idx='test'\)"),
+    'forward of a batch': (lambda: fit(dls=DataLoaders([DICT], [DICT], targ='y'), model=Batch()), r'by name, so forward takes x: def forward\(self, x\)'),
+    'forward of a batch, no targ': (lambda: fit(DICT, Batch()), r'by name, so forward takes x, y: def forward\(self, x, y\)'),
+    'targ misspelt, metric': (lambda: fit(dls=DataLoaders([DICT], [DICT], targ='z'), model=Named(), metrics=accuracy), r"no target: targ=\('z',\)"),
+    'from_dsets 32': (lambda: DataLoaders.from_dsets(DS, DS, 32), '32 is no dataset.*bs=64'),
+    'from_dsets valid_pct': (lambda: DataLoaders.from_dsets(DS, valid_pct=.2), "'valid_pct'.*random_split.*from_tensors"),
+    'from_tensors batch_size': (lambda: DataLoaders.from_tensors((X, Y), batch_size=4), "'batch_size'.*it is bs"),
+    'from_tensors num_workers': (lambda: DataLoaders.from_tensors((X, Y), num_workers=2), "'num_workers'.*need no workers"),
+    'DataLoaders bs': (lambda: DataLoaders(BATCHES, bs=3), r'bs=3.*made with.*DataLoaders.from_dsets\(train_ds, valid_ds, bs=…\)'),
+    'two loaders': (lambda: Learner(DataLoader(DS), DataLoader(DS), nn.Linear(4, 3)), r'a loader, a DataLoader.*go together: Learner\(\(train, valid\), model'),
+    'two loaders and a loss': (lambda: Learner(DataLoader(DS), DataLoader(DS), nn.Linear(4, 3), F.cross_entropy), r'go together: Learner\(\(train, valid\), model'),
+    'fit of loaders': (lambda: mk().fit(DataLoader(DS), DataLoader(DS)), r'n_epoch is DataLoader.*whole number.*Learner\(\(train, valid\), model'),
+    'opt of another model': (lambda: later_opt(), r"none of the model's parameters.*for another model.*Make it for this one"),
+    'opt list': (lambda: mk(opt_func=[torch.optim.SGD(nn.Linear(4, 3).parameters())]*2), r'opt_func=\[SGD, SGD\] is no optimizer.*dict\(body=…, head=…\)'),
+    'opt string, at once': (lambda: mk(opt_func='adam'), "'adam'.*torch.optim.Adam"),
+    'metric string': (lambda: mk(metrics='accuracy'), "metrics is 'accuracy'.*function itself"),
+    'monitor of no metric': (lambda: fit(cbs=EarlyStoppingCallback('accuracy')), "unknown monitor 'accuracy'.*metrics=accuracy"),
+    'val_loss': (lambda: fit(cbs=Callback(after_epoch=lambda cb: cb.val_loss)), r'learn.recorder.values\[-1\].*valid_loss'),
+    'iterator': (lambda: mk(dls=iter(DataLoader(DS))).fit(2), 'iterator of a DataLoader is an exhausted iterator'),
+    'learner of a tensor': (lambda: mk()(X), r'learn.predict\(item\).*learn.get_preds'),
+    'MixedPrecision': (lambda: MixedPrecision(dtype='fp16'), "'dtype'.*amp_mode"),
+    'GradientAccumulation': (lambda: GradientAccumulation(n_steps=3), "'n_steps'.*n_batches"),
+    'fit early_stopping': (lambda: mk().fit(1, early_stopping=3), r"'early_stopping'.*EarlyStoppingCallback\(patience=…\)"),
+    # handlers
+    'method with an argument': (lambda: mk(cbs=Takes), r'Takes.before_batch\(self, learn\).*alone.*def before_batch\(self\), and have self.learn'),
+    'function without argument': (lambda: mk(cbs=Callback(before_batch=lambda: 0)), r'before_batch\(\).*the callback, cb'),
+    'function of two': (lambda: mk(cbs=on('after_batch', every=2)(lambda a, b: 0)), r'\(a, b\).*the callback, cb'),
     # dtypes, shapes, labels
     'labels float': (lambda: fit((X, Y.float())), r'Float(.|\n)*float32 \(8\)(.|\n)*y.long\(\)'),
     'labels column': (lambda: fit((X, Y[:,None])), r'int64 \(8, 1\)(.|\n)*y.squeeze\(-1\)'),

@@ -17,6 +17,7 @@ meanwhile, 58 exact in every setting, 59 stopped anywhere, 60 other workers and 
 
 Processes: 63 Ctrl-C, 64 in the optimizer, 65 SIGTERM, 66 SIGKILL, 67 a full disk, 68 folders that can't be used, 69 a power cut, 70 TMPDIR, 71 no memory for a copy,
 72 none for a batch, 73 clocks."""
+from contextlib import nullcontext
 import gc, multiprocessing, os, re, shutil, signal, threading, weakref
 from collections import namedtuple
 from copy import deepcopy
@@ -518,9 +519,12 @@ def test_case_39_an_optimizer_that_cannot_train(kw, said):
     assert learn.count.batches==0
 
 def test_case_39_an_optimizer_of_another_model():
-    "It may be meant, so it is no error: there are copies of weights in another precision"
-    with pytest.warns(UserWarning, match="optimizer has none of the model's parameters, so they never train: weight, bias; was it made for another model"):
-        fit(TRAIN, opt_func=torch.optim.SGD(nn.Linear(2, 1).parameters(), lr=.1))
+    "Copies of weights in another precision may be meant, so they are no error"
+    for dtype in (torch.float32, torch.float64):
+        opt,err = torch.optim.SGD(nn.Linear(2, 1, dtype=dtype).parameters(), lr=.1),ValueError if dtype is torch.float32 else ()
+        with (pytest.raises(err, match='train nothing') if err else nullcontext(),
+            pytest.warns(UserWarning, match="optimizer has none of the model's parameters, so they never train: weight, bias; was it made for another model")):
+            fit(TRAIN, opt_func=opt)
 
 # --- memory
 

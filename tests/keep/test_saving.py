@@ -762,3 +762,10 @@ def test_point_25_a_model_in_training_for_quantization_is_loaded_and_gone_on_wit
     learn.save(tmp_path/'a')
     quantized(fuse, backend).load(tmp_path/'a')
     with pytest.raises(ValueError, match='lin.weight.*is float32 .3, 16. in the model'): quantized(fuse, backend, n=3).load(tmp_path/'a')
+
+def test_a_file_in_the_current_folder_is_pointed_to(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    learn = Learner([], nn.Linear(1, 1), path=tmp_path/'runs')
+    learn.save(tmp_path/'plain')
+    with pytest.raises(FileNotFoundError, match=r"plain.pth is in the current folder.*Path\('plain.pth'\).absolute\(\)"): learn.load('./plain.pth')
+    learn.load(Path('plain.pth').absolute())

@@ -89,3 +89,38 @@ def test_a_schedule_that_was_removed_is_in_charge_of_nothing():
     assert get_hypers(learn.opt)[0]['lr']==.3
     with learn.no_bar(), learn.no_logging(): learn.fit_one_cycle(1, .1)
     learn.set_hypers(lr=.2)  # between fits
+
+def edit(learn, k, v):
+    for g in learn.opt.param_groups: g[dict(lr='lr', wd='weight_decay')[k]] = v
+SETS = dict(set=lambda o, k, v: o.set_hypers(**{k:v}), edit=edit, torchs=lambda o, k, v: o.set_hypers(**{dict(lr='lr', wd='weight_decay')[k]:v}))
+BETWEEN = dict(nothing=lambda o: None, read=lambda o: o.lr, other=lambda o: o.fit(1, lr=.3, wd=.2), validate=lambda o: o.validate(),
+    schedule=lambda o: o.fit_one_cycle(1, .2), find=lambda o: o.lr_find(num_it=3, show_plot=False, suggest_funcs=None),
+    reset=lambda o: o.fit(1, reset_opt=True), failed=lambda o: pytest.raises(ZeroDivisionError, o.fit, 1, lr=.4, cbs=Callback(after_epoch=lambda cb: 1/0)))
+
+@pytest.mark.parametrize('between', BETWEEN)
+@pytest.mark.parametrize('first', [True, False])
+@pytest.mark.parametrize('how', SETS)
+def test_a_value_that_is_set_outside_of_fits_lasts(how, first, between):
+    for k in ('lr','wd'):
+        for of in (dict(opt_func=SGD), dict(opt_func=AdamW, lr=.01, wd=.01), dict(opt_func=partial(SGD, lr=.2, weight_decay=.1))):
+            learn,seen = mk_learner(defaults=True, **dict(lr=None) | of),[]
+            with learn.no_bar(), learn.no_logging():
+                if first: learn.fit(1, lr=.07)
+                SETS[how](learn, k, .05)
+                BETWEEN[between](learn)
+                learn.fit(1, cbs=Callback(before_epoch=lambda cb, seen=seen: seen.append(get_hypers(cb.learn.opt)[0])))
+            assert seen[0][k]==.05 and (k=='wd' or learn.lr==.05)
+
+def test_what_a_fit_or_a_file_set_does_not_last(tmp_path):
+    learn = mk_learner(defaults=True, opt_func=SGD, lr=.01, path=tmp_path)
+    with learn.no_bar(), learn.no_logging():
+        learn.fit(1, lr=.3)
+        learn.save('a')
+        learn.fit(1, cbs=Callback(before_batch=lambda cb: edit(cb.learn, 'lr', .4)))
+        assert learn.lr==.01
+        learn.load('a')
+        assert learn.lr==.01
+        edit(learn, 'lr', .5)
+        learn.lr = .02
+        learn.fit(1)
+    assert learn.lr==get_hypers(learn.opt)[0]['lr']==.02
