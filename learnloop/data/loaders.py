@@ -39,8 +39,8 @@ def check_loader(
 ): # `o`
     "Raise a TypeError unless `o` can be a loader"
     if isinstance(o, list|tuple) and any(isinstance(p, DataLoader) for p in o):
-        fix = 'give a tuple, (train, valid)' if name=='train' else ("DataLoaders(train, valid, test=…) has another one, "
-            "which ValidateCallback(ds_idx='test') validates on as well")
+        fix = 'give a tuple, (train, valid)' if name=='train' else ('DataLoaders(train, valid, test=…) has '
+            "another one, which ValidateCallback(ds_idx='test') validates on as well")
         raise TypeError(f'{name}={describe(o)} is a list of loaders, and a list is one loader: {fix}')
     if isinstance(o, Iterable) and not isinstance(o, Tensor|Mapping|str|bytes): return o
     if isinstance(o, Mapping): fix = "unpack it: DataLoaders(**loaders)"
@@ -214,7 +214,8 @@ def from_dsets(cls:DataLoaders,
 ):
     "Make loaders: a shuffled one for `train_ds`, and for the others ones that go in order through all items"
     for o in (train_ds, valid_ds, *more):
-        if isinstance(o, Number|str): raise TypeError(f'from_dsets: {o!r} is no dataset; the batch size has a name, bs=64')
+        if isinstance(o, Number|str):
+            raise TypeError(f'from_dsets: {o!r} is no dataset; the batch size has a name, bs=64')
     own = {k: kwargs.pop(k) for k in ('drop_last', 'generator', 'sampler', 'batch_sampler') if k in kwargs}
     if not own.get('batch_sampler'): own['batch_size'] = bs
     fixed = isinstance(train_ds, IterableDataset) or own.get('sampler') or own.get('batch_sampler')

@@ -126,7 +126,8 @@ def _missing(path):
     folder = next((o for o in (path, path.with_suffix('')) if o.is_dir()), None)
     if folder: has += f'; {folder} is a folder, and learn.load_checkpoint reads a checkpoint'
     if Path(path.name).is_file():
-        has += f"; {path.name} is in the current folder, and paths begin in path/model_dir: Path({path.name!r}).absolute()"
+        has += (f"; {path.name} is in the current folder, and paths begin in path/model_dir: "
+            f"Path({path.name!r}).absolute()")
     return f'no file {path}{did_you_mean(path.name, there)} ({has})'
 
 def _few(names):

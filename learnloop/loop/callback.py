@@ -379,9 +379,9 @@ def _check_signatures(flow, cb):
             except (TypeError,ValueError): continue  # a builtin that doesn't tell
             try: sig.bind(cb)
             except TypeError as e:
-                raise TypeError(f'{cb.label}.{nm}{sig}: an event calls it with the callback alone ({e}): methods take no '
-                    f'argument, def {nm}(self), and have self.learn; functions take the callback, cb, and have cb.learn'
-                    ) from None
+                raise TypeError(f'{cb.label}.{nm}{sig}: an event calls it with the callback alone ({e}): methods take '
+                    f'no argument, def {nm}(self), and have self.learn; functions take the callback, cb, and have '
+                    'cb.learn') from None
 
 @patch
 def add_cb(self:Flow,

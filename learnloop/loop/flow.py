@@ -474,7 +474,8 @@ def __call__(self:Flow,
     "Fire `event`"
     if event.__class__ is not str:
         if hasattr(event, 'shape'):
-            raise TypeError('learn(…) fires an event, by its name: learn.predict(item) and learn.get_preds(dl=…) predict')
+            raise TypeError('learn(…) fires an event, by its name: learn.predict(item) and learn.get_preds(dl=…) '
+                'predict')
         for o in event: self(o, **kwargs)
         return
     try:

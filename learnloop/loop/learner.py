@@ -60,7 +60,8 @@ class Learner(Flow):
         self.dls,self.model,self.opt_func,self.lr,self.splitter = mk_dls(dls),model,opt_func,lr,splitter
         self.path,self.model_dir = _check_places(path, model_dir)
         self.wd,self.wd_bn_bias,self.train_bn,self.moms,self.logger = wd,wd_bn_bias,train_bn,moms,print_row
-        if isinstance(metrics, str): raise TypeError(f'metrics is {metrics!r}: give the function itself, such as accuracy')
+        if isinstance(metrics, str):
+            raise TypeError(f'metrics is {metrics!r}: give the function itself, such as accuracy')
         self.metrics = [metrics] if isinstance(metrics, nn.Module) else listify(metrics)  # such as MetricCollection
         self.loss_func = loss_func or getattr(getattr(self.dls, 'train_ds', None), 'loss_func', None)
         self._forward_model = self.final_record = self.train_pass = None
@@ -664,8 +665,9 @@ def _check_fit(self:Learner, n_epoch, start_epoch, max_steps, steps_per_epoch):
             raise RuntimeError(f'fit was called inside {what} of the same learner; use learn.validate or '
                 'learn.with_events '
                 'there, or another learner')
-    if isinstance(n_epoch, Iterable) and not isinstance(n_epoch, str): raise TypeError(f'n_epoch is {describe(n_epoch)}: it must be a whole number; loaders '
-        'are given to the learner, Learner((train, valid), model, …), or set, learn.dls = DataLoaders(train, valid)')
+    if isinstance(n_epoch, Iterable) and not isinstance(n_epoch, str):
+        raise TypeError(f'n_epoch is {describe(n_epoch)}: it must be a whole number; loaders are given to the learner, '
+            'Learner((train, valid), model, …), or set, learn.dls = DataLoaders(train, valid)')
     if n_epoch is None and not max_steps: raise ValueError('n_epoch is None: give a number of epochs, or max_steps')
     for nm,v,low in (('n_epoch', n_epoch, 0), ('start_epoch', start_epoch, 0), ('max_steps', max_steps, 1),
         ('steps_per_epoch', steps_per_epoch, 1)):
@@ -681,8 +683,8 @@ def _check_params(self:Learner):
     own = {p for p in (*self.model.parameters(), *self._loss_params().values()) if p.requires_grad}
     # copies of the weights in another precision may be meant
     if own and not own & held.keys() and {p.dtype for p in own} & {p.dtype for p in held}:
-        raise ValueError("the optimizer has none of the model's parameters, so the fit would train nothing: was it made "
-            'for another model? Make it for this one')
+        raise ValueError("the optimizer has none of the model's parameters, so the fit would train nothing: was it "
+            'made for another model? Make it for this one')
     if any(p.requires_grad for p in held): return
     raise ValueError(f'none of the {len(held)} parameters in the optimizer requires gradients: learn.unfreeze(), '
         'or model.requires_grad_()')

@@ -174,7 +174,8 @@ def _check_monitor(self:TrackerCallback):
     if is_declared and r.when_known(self.monitor, self._check_monitor, logged=True): return
     tip = did_you_mean(self.monitor, names)
     why = '' if self.learn.dls.valid is not None else ' (no validation loader)'
-    if not is_declared: why += f'{undeclared(self.monitor)}; a metric is given to the learner, as metrics={self.monitor}'
+    if not is_declared:
+        why += f'{undeclared(self.monitor)}; a metric is given to the learner, as metrics={self.monitor}'
     raise ValueError(f'{self.label}: unknown monitor {self.monitor!r}{tip}; there are {", ".join(names)}{why}')
 
 # %% ../../nbs/train/01_tracker.ipynb #8c431333

@@ -88,7 +88,7 @@ EDITS = {f'weight {k}':('model.pt', WEIGHT(f)) for k,f in (TENSORS|SAME).items()
     'params text':('opt.pt', put('param_groups', 0, 'params')(lambda v: 'ab')), 'groups none':('opt.pt', put('param_groups')(lambda v: [])), 'groups twice':('opt.pt', put('param_groups')(lambda v: v*2)),
     'state unknown':('opt.pt', put('state')(lambda v: v | {99:v[0]})), 'state doubled':('opt.pt', put('state', 0)(lambda v: v | dict(a=doubling()))), 'state a list':('opt.pt', put('state')(lambda v: [*v.values()])),
     'made odd':('opt.pt', lambda o: o.update(made=3)), 'made of nothing':('opt.pt', lambda o: o.update(made=dict(cls='os:system', defaults={}))),
-    **{f'{nm} {k}':('tensors.pt', put(nm)(f)) for nm in ('rng.now.torch', 'rng.fit.loader0_3_generator') for k,f in TENSORS.items() if k not in ('quantized','csr','deeper','flat','whole')},
+    **{f'{nm} {k}':('tensors.pt', put(nm)(f)) for nm in ('rng.now.torch', 'rng.fit.loader0_0_generator') for k,f in TENSORS.items() if k not in ('quantized','csr','deeper','flat','whole')},
     **{f'epoch {v}':('state.json', put('loop', 'epoch')(lambda _, v=v: v)) for v in (10**18, 2**70, -1, 7, .5, True, None, [1], {'$float':'nan'})},
     **{f'epochs {v}':('state.json', put('loop', 'count', 'epochs')(lambda _, v=v: v)) for v in (10**18, -1, {'a':1}, {'$float':'nan'})},
     **{f'batch {v}':('state.json', put('loop', 'batch')(lambda _, v=v: v)) for v in (10**18, 3, {'$float':'nan'})}, 'base far':('state.json', put('loop', 'base')(lambda _: -10**18)),
