@@ -3,8 +3,8 @@ import csv, json, math, warnings
 import pytest, torch
 from helpers import batches, mk_learner
 from learnloop import (
-    CSVLogger, Callback, CheckpointCallback, EarlyStoppingCallback, JSONLogger, Learner, Recorder, ReduceLROnPlateau, TrainEvalCallback, SaveModelCallback, TorchScheduler,
-    event, list_checkpoints, on, read_tensorboard)
+    CSVLogger, Callback, CheckpointCallback, EarlyStoppingCallback, JSONLogger, Learner, Recorder, ReduceLROnPlateau, SaveModelCallback,
+    TorchScheduler, TrainEvalCallback, event, list_checkpoints, on, read_tensorboard)
 from torch import nn
 
 DATA,VALID = [*batches(4), *batches(1, bs=1, seed=7)],batches(2, seed=1)  # the last batch has one item
