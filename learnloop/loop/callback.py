@@ -138,7 +138,7 @@ class _Named(_Reader):
 class _Declares(_Named):
     "What a callback declares of itself, with defaults that hold for any callback"
     order = 0                 # Its place among the callbacks that hear an event: lower runs first
-    run = True                # Does it hear events? A fit or evaluation restores it at its end
+    run = True                # Does it hear events? True again after a fit or evaluation
     run_train = True          # Does it hear events inside batches of training?
     run_valid = True          # Does it hear events inside batches of validation?
     read_only = False         # Is training the same without it? Then a run may be resumed with it or without

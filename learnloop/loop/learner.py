@@ -135,7 +135,8 @@ def _between(self:Learner):
     p = self.data_pass
     p.rested_at = p.n_taken
     self.keeper.between()
-    if self.training and p.heard_at!=p.n_taken:  # else a fit that goes on was interrupted later, in the fetch
+    if self.training and p.heard_at!=p.n_taken:
+        # not in a resumed fit that stopped during the fetch: callbacks have heard the event already
         self('between_batches')
         p.heard_at = p.n_taken
         self.keeper.after_between()
