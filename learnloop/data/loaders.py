@@ -38,7 +38,7 @@ def check_loader(
     o # Given as a loader
 ): # `o`
     "Raise a TypeError unless `o` can be a loader"
-    if isinstance(o, list|tuple) and any(isinstance(p, DataLoader) for p in o):
+    if type(o) in (list, tuple) and any(isinstance(p, DataLoader) for p in o):
         fix = 'give a tuple, (train, valid)' if name=='train' else ('DataLoaders(train, valid, test=…) has '
             "another one, which ValidateCallback(ds_idx='test') validates on as well")
         raise TypeError(f'{name}={describe(o)} is a list of loaders, and a list is one loader: {fix}')

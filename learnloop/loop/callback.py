@@ -368,7 +368,7 @@ def _refuse_unheard(flow, cb):
         raise TypeError(f'{cb.label} has a __call__ of its own, which is called with the name of each event, '
             f'and {e}') from e
 
-# %% ../../nbs/loop/01_callback.ipynb #4bf97ae8
+# %% ../../nbs/loop/01_callback.ipynb #4bf97aea
 def _check_signatures(flow, cb):
     "Refuse handlers of built-in events that can't be called with the callback alone; `after_record` has an argument"
     if cb.may_hear() is None: return
@@ -383,6 +383,7 @@ def _check_signatures(flow, cb):
                     f'no argument, def {nm}(self), and have self.learn; functions take the callback, cb, and have '
                     'cb.learn') from None
 
+# %% ../../nbs/loop/01_callback.ipynb #4bf97ae8
 @patch
 def add_cb(self:Flow,
     cb # What `mk_cb` takes

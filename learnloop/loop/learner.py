@@ -635,7 +635,6 @@ def fit(self:Learner,
         finally:
             self._end()
             self._note_hypers(is_over=True)
-            self.training = False
             keeper.leave()
 
 # %% ../../nbs/loop/05_learner.ipynb #82fe4d7f
@@ -643,6 +642,7 @@ def fit(self:Learner,
 def _end(self:Learner):
     self.drop_batch()
     if self.inside('fit') or self.inside('evaluate'): return
+    self.training = False
     for o in (self.data_pass, self.train_pass):
         if o: o.close()
     for cb in self.cbs: cb.run = True

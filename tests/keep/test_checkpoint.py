@@ -497,7 +497,7 @@ def test_fine_tune_is_two_fits(tmp_path):
     check(state(quiet(mk(), 2, 'fine_tune', resume=tmp_path, cbs=At('after_batch', -1, boom))), want)
 
 @pytest.mark.parametrize('then,what', [(lambda l, **kw: (l.freeze(), quiet(l, 2, **kw)), 'frozen'), (lambda l, **kw: quiet(l, 2, lr=.5, **kw), 'lr'),
-    (lambda l, **kw: quiet(l, 2, 'fit_one_cycle', **kw), 'n_epoch')])
+    (lambda l, **kw: quiet(l, 2, 'fit_one_cycle', **kw), 'callbacks')])
 def test_a_second_fit_in_the_same_folder_is_refused(then, what, tmp_path):
     learn = quiet(mk_learner(splitter=by_layer), 2, resume=tmp_path)
     before = state(learn)
