@@ -1,5 +1,5 @@
 "What developers run: jobs in forks, notebooks, the choice of tests for one notebook. Each must be able to fail"
-import json, subprocess, sys
+import json, os, subprocess, sys
 from itertools import combinations, product
 from pathlib import Path
 import pytest
@@ -122,3 +122,10 @@ def test_unclear_phrases_are_found_in_what_a_change_adds():
 
 def test_the_list_of_phrases_is_sound():
     assert all(better and not o.search('') for o,better in phrases.phrases())
+
+def test_an_editable_install_is_found_beside_a_folder_of_its_name(tmp_path):
+    "As in the folder where `git clone` has made the checkout"
+    (tmp_path/'learnloop').mkdir()
+    env = {k:v for k,v in os.environ.items() if k!='PYTHONPATH'}
+    res = subprocess.run([sys.executable, '-c', 'from learnloop.data.checks import replaced'], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=100)
+    assert res.returncode==0, res.stderr
