@@ -19,7 +19,7 @@ from .loss import watch_broadcast
 class Checks(Callback):
     "Warn of epochs that train nothing, loaders of the wrong length, and parameters that no optimizer holds"
     order,read_only,rank_invariant,fit_only = -20,True,True,True
-    has_seen_loss = False # Were the shapes of a prediction and its target looked at?
+    _seen = None # The loss function and the targets whose first batch was looked at
     def before_fit(self):
         self._begins = True
         self._look_at_loss()
@@ -82,29 +82,29 @@ def _warn_of_no_step(self:Checks, n):
 # %% ../../nbs/loop/06_fit_checks.ipynb #a80811a1
 class _FirstLoss(Callback):
     "Looks at the first batch with a loss, then leaves"
-    order,read_only,rank_invariant,_watch,_n,_n_steps = 100,True,True,None,None,0
+    order,read_only,rank_invariant,_watch,_n,_n_steps,_n_told = 100,True,True,None,None,0,0
     name = 'first_loss_checks'
     def __init__(self, checks): self._checks = checks
     def before_batch(self):
-        self._n,self._n_steps = self.learn.count.opt_steps,0
+        self._n,self._n_steps,self._n_told = self.learn.count.opt_steps,0,0
         self.learn._check_target()
     def after_pred(self):
         learn = self.learn
-        if self._checks.has_seen_loss or self._watch or learn.predicting: return
-        if learn.loss_func is None or not learn.yb: return
+        if self._watch or learn.predicting or learn.loss_func is None or not learn.yb: return
         self._watch = watch_broadcast(learn.pred, learn.yb, is_over=lambda: learn.loss_grad is not None)
         self._watch.__enter__()
     def after_loss(self): self.cleanup_batch()
     def before_step(self): self._n_steps += 1
+    def after_opt_step(self): self._n_told += 1  # of a compiled step, too, which has no phase
     def after_batch(self):
         learn = self.learn
         if learn.loss_grad is None or self._n is None: return
-        self._checks.has_seen_loss = True
+        self._checks._seen = _kind(learn)
         learn.remove_cb(self)
-        n = learn.count.opt_steps-self._n
-        if n>self._n_steps and not learn.counts_steps:
-            raise ValueError(f'a batch raised count.opt_steps by {n}, and took {self._n_steps} optimizer steps, which '
-                'the loop counts: leave the count to the loop')
+        n,took = learn.count.opt_steps-self._n,max(self._n_steps, self._n_told)
+        if n>took and not learn.counts_steps:
+            raise ValueError(f'a batch raised count.opt_steps by {n}, and took {took} optimizer steps, which the loop '
+                'counts: leave the count to the loop')
     def cleanup_batch(self):
         watch,self._watch = self._watch,None
         if watch: watch.__exit__(None, None, None)
@@ -113,7 +113,10 @@ class _FirstLoss(Callback):
 # %% ../../nbs/loop/06_fit_checks.ipynb #3549c413
 @patch
 def _look_at_loss(self:Checks):
-    if not hasattr(self.learn, 'first_loss_checks'): self.learn.add_cb(_FirstLoss(self))
+    if self._seen!=_kind(self.learn) and not hasattr(self.learn, 'first_loss_checks'):
+        self.learn.add_cb(_FirstLoss(self))
+
+def _kind(learn): return id(learn.loss_func),getattr(learn.dls, 'targ', None)
 
 # %% ../../nbs/loop/06_fit_checks.ipynb #ea950173
 default_cb(Checks)

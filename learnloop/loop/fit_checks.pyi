@@ -12,7 +12,7 @@ class Checks(Callback):
     read_only: bool
     rank_invariant: bool
     fit_only: bool
-    has_seen_loss: bool
+    _seen: Any
     _begins: bool
     _versions: Any
     _pass: Any

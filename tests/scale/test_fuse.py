@@ -634,3 +634,10 @@ def test_several_processes_say_why_not():
             learn.fit(1)
         return [str(o.message) for o in told if 'fuse' in str(o.message)],n_fused(learn)
     for told,n in together(run): assert len(told)==1 and 'several processes' in told[0] and not n
+
+def test_fits_in_a_row_with_the_default_callbacks_are_fused_by_one_graph():
+    learn = fitted(defaults=True)
+    with learn.no_logging(), learn.no_bar():
+        for _ in range(2): learn.fit(1)
+    assert n_fused(learn)==3*len(DATA)-1 and learn.count.opt_steps==3*len(DATA)
+    assert str(learn.fuse_report()).count('whole  ((')==1
