@@ -150,7 +150,7 @@ FAULTS = [
     Fault('batch norms average for ever after they were recomputed', 'averaging', "for m,was in norms: m.momentum = was", "pass", 'test_averaging.py -k while_recomputing'),
     Fault('a metric that needs more items is refused', 'trial', "if _is_final(e): raise", "raise", 'test_recorder.py -k want_of_items'),
     Fault('a dict by position goes in by name', 'batch',
-        "return not (isinstance(b, list|tuple) and any(isinstance(o, Mapping) for o in b))", "return True", 'test_data.py -k who_goes_in'),
+        "return not (isinstance(b, list|tuple) and any(isinstance(o, Mapping) for o in b))", "return True", 'test_loaders.py -k who_goes_in'),
     Fault('hooks stay after a failure', 'hook', "if self.remove_end or self.learn.exception or self not in self.learn.cbs: self.remove()",
         "if self.remove_end or self not in self.learn.cbs: self.remove()", 'test_hook.py -k gone_after_any_failure'),
     Fault('a limited loader fetches one batch more', 'limits',
