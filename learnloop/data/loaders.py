@@ -260,7 +260,7 @@ def in_order(
 
 # %% ../../nbs/data/03_loaders.ipynb #a66253f5
 def _span(idxs, i=None):
-    "The indices of a batch, in a few words, and that of the item `i` among them"
+    "Describe the indices of a batch, and name the index of its item `i`"
     if isinstance(idxs, Tensor): idxs = idxs.tolist()
     if len(idxs)==1: return f'item {idxs[0]}'
     first,last,of = idxs[0],idxs[-1],'' if i is None else f'item {i}, of '

@@ -159,7 +159,7 @@ class _Declares(_Named):
     wrap_handler = None       # Called with a callback, an event and its handler: returns what is called in its place
     take_ahead = None         # Called with a `Pass` and its iterator: returns an iterator that makes batches ahead
     use_live_weights = None   # Called with the state of a checkpoint: puts the trained weights in place of others
-    together = None           # Called in all processes before a checkpoint: makes the state that of the run
+    together = None           # Called in all processes before a checkpoint: merges what each process has of the state
 
 # %% ../../nbs/loop/01_callback.ipynb #6674180e
 class Callback(_Declares):

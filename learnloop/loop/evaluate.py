@@ -65,8 +65,8 @@ def evaluate_on(self:Learner,
     f,cbs = partial(self._do_epoch_validate, dl=dl),[mk_cb(o) for o in as_list(cbs)]
     outer = [*self.open] if self.outer_phases is None else self.outer_phases
     # `data_pass` is None: an error before the new pass begins must not close the fit's
-    own = dict(data_pass=None, open_turn=None, loss_parts={}, outcome=dict(self.outcome), last_cancels={}, outer_phases=outer,
-        _eval_cbs=cbs, _muted=muted, _shortcut=None, _loss_call=None) | own
+    own = dict(data_pass=None, open_turn=None, loss_parts={}, outcome=dict(self.outcome), last_cancels={},
+        outer_phases=outer, _eval_cbs=cbs, _muted=muted, _shortcut=None, _loss_call=None) | own
     with self.keeper.running(), self.removed_cbs(self._eval_cbs), self._pushed(dl, **own), self.added_cbs(cbs):
         try: f() if inner else self.with_events('evaluate', f)
         except BaseException as e:

@@ -505,8 +505,11 @@ class Learner(Flow):
         """Note `lr` and `wd` of the optimizer, unless a fit changes them: it does so at its end"""
     def _keep_hypers(self, names: Any=()) -> Any:  # loop/learner_opt.py
         """Take `names` of `lr` and `wd`, and those that were edited in the optimizer since they were noted, for later fits"""
-    def named_lr(self) -> Any:  # loop/learner_opt.py
-        """Tell which learning rate somebody named, for fits that don't: the optimizer's own, or the learner's"""
+    def named_lr(self) -> float | list | None:  # loop/learner_opt.py
+        """Return the learning rate that was given, for fits that name none: the optimizer's own, or the learner's
+
+        Returns: A list has one rate for each group; None if none was given
+        """
     @property
     def loss_module(self) -> Any:  # loop/learner_opt.py
         """What of the loss function has a state: a module, or a list of them as one; None if there is none"""

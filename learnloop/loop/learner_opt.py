@@ -18,9 +18,8 @@ from .learner import Learner
 from .loss import loss_modules
 from .opt_mode import OptModes, check_momentum, with_modes
 from .opt_state import OptState
-from learnloop.loop.optimizer import (
-    HeldParams, default_lr, freeze_to, get_hypers, held_params, hyper_names, is_opt, make_opt, n_groups, norm_params,
-    opts, set_hypers)
+from .optimizer import HeldParams, default_lr, freeze_to, get_hypers, held_params, hyper_names
+from .optimizer import is_opt, make_opt, n_groups, norm_params, opts, set_hypers
 
 # %% ../../nbs/loop/05_learner_opt.ipynb #fc21c77a
 @patch
@@ -129,8 +128,8 @@ Learner.lr = property(_get_lr, _set_lr, doc='Learning rate of fits that name non
 
 # %% ../../nbs/loop/05_learner_opt.ipynb #7a1c0f5a
 @patch
-def named_lr(self:Learner): # A number, or a list with one for each group; None if nobody named one
-    "Tell which learning rate somebody named, for fits that don't: the optimizer's own, or the learner's"
+def named_lr(self:Learner)->float|list|None: # A list has one rate for each group; None if none was given
+    "Return the learning rate that was given, for fits that name none: the optimizer's own, or the learner's"
     self._keep_hypers()
     lr = _opt_lr(self)
     return self._given_lr if lr is None else lr

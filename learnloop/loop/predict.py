@@ -299,7 +299,7 @@ def _training_kind(learn, dl):
     if learn._known_kind[0] is not dl:
         def _split(b): return split_batch(b, *(getattr(learn.dls, k, None) for k in ('n_inp','targ')))[1]
         learn._known_kind = dl,None,None
-        # a fit raises what is wrong with the data
+        # a fit reports faults of the data
         with suppress(Exception): learn._known_kind = dl,*_item_kind(dl, _split)
     return learn._known_kind[1]
 
