@@ -45,6 +45,7 @@ class _Reader:
     created: Any
     data_pass: Any
     defaults: Any
+    denominator: Any
     device: Any
     dl: Any
     dls: Any
@@ -70,6 +71,7 @@ class _Reader:
     loss_parts: Any
     lr: Any
     may_have_parts: Any
+    mean_of: Any
     metrics: Any
     mid_batch: Any
     model: Any

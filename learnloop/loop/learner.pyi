@@ -91,6 +91,7 @@ class Learner(Flow):
     logger: Any
     metrics: Any
     loss_func: Any
+    mean_of: Any
     _forward_model: Any
     final_record: Any
     train_pass: Any
@@ -115,6 +116,7 @@ class Learner(Flow):
     iter: Any
     bs: int
     n_items: Any
+    _denominator: Any
     loss: Any
     open_turn: Any
     dl: Any
@@ -217,7 +219,7 @@ class Learner(Flow):
     tensor_board: TensorBoardCallback
     keep_warnings: KeepWarnings
     fingerprint: Fingerprint
-    def __init__(self, dls: Any, model: nn.Module, loss_func: Any=None, opt_func: Any=..., lr: float | None=None, splitter: Any=..., cbs: Any=None, metrics: Any=None, path: Any='.', model_dir: Any='models', wd: float | None=None, wd_bn_bias: bool=False, train_bn: bool=True, moms: Any=(0.95, 0.85, 0.95), default_cbs: bool=True) -> None:
+    def __init__(self, dls: Any, model: nn.Module, loss_func: Any=None, opt_func: Any=..., lr: float | None=None, splitter: Any=..., cbs: Any=None, metrics: Any=None, path: Any='.', model_dir: Any='models', wd: float | None=None, wd_bn_bias: bool=False, train_bn: bool=True, moms: Any=(0.95, 0.85, 0.95), default_cbs: bool=True, denominator: Any=None) -> None:
         """- `dls`: `DataLoaders`, a tuple of loaders (train, valid, …), or any iterable of batches to train on
         - `model`: Called as `model(*xb)`, or `model(**batch)` for a batch that is a dict
         - `loss_func`: Called as `loss_func(pred, *yb)`; None for the training set's own, or the model's
@@ -233,6 +235,7 @@ class Learner(Flow):
         - `train_bn`: Train norms in frozen groups, too? Their statistics belong to the new data
         - `moms`: Momentum at the start, the peak and the end of one-cycle schedules
         - `default_cbs`: Add `Learner.defaults`?
+        - `denominator`: What the loss is a mean of: a function of (pred, *yb), 'items', 'batches' or 'sum'; None to find out
         """
     def _do_fit(self) -> Any: ...
     def _do_epoch(self) -> Any: ...
@@ -291,7 +294,7 @@ class Learner(Flow):
     @property
     def may_have_parts(self) -> Any:  # loop/learner.py
         """May a loss have parts? Those of torch and of learnloop have none, in a loop that nobody has changed"""
-    def turn(self, loss: Any=None, opt: str | None=None, name: str | None=None, counts: bool=True, grads: Any=None, create_graph: bool=False, retain_graph: bool=False, closure: bool | None=None) -> Any:  # loop/learner.py
+    def turn(self, loss: Any=None, opt: str | None=None, name: str | None=None, counts: bool=True, grads: Any=None, create_graph: bool=False, retain_graph: bool=False, closure: bool | None=None, denominator: Any=None) -> Any:  # loop/learner.py
         """Take a turn in a batch: a loss, its gradients, and a step
 
         - `loss`: Function without arguments that returns the loss, called again where need be; None for `loss_func`'s
@@ -302,12 +305,21 @@ class Learner(Flow):
         - `create_graph`: Can gradients be differentiated? For optimizers of second order
         - `retain_graph`: Is the graph needed again, by another turn?
         - `closure`: Give the optimizer's `step` a closure? None for if it can't do without
+        - `denominator`: What the loss is a mean of: a number, or a function without arguments; None for items
         """
     def _refuse_turn(self) -> Any: ...  # loop/learner.py
     def scale_loss(self, k: Any) -> Any:  # loop/learner.py
         """Multiply `loss_grad`, and gradients that somebody supplies in its place, in `before_backward`
 
         - `k`: Number, or scalar tensor
+        """
+    @property
+    def denominator(self) -> Any:  # loop/learner.py
+        """What the loss of the batch at hand is a mean of: a number, or a scalar tensor; None if it is no such mean"""
+    def take_denominator(self, d: Any) -> Any:  # loop/learner.py
+        """Have `d` as the denominator of the loss at hand
+
+        - `d`: Number, or scalar tensor
         """
     def take_step(self, opt: str | None=None, counts: bool=True, name: str | None=None) -> Any:  # loop/learner.py
         """Step and drop gradients, as phases, for a turn that went backward before: the last of an accumulation

@@ -94,10 +94,19 @@ def sync_grads(self:Alone):
 @patch
 def mean(self:Alone,
     t, # Scalar tensor
-    weight=1. # How much that of this process counts
+    weight=None # How much that of this process counts; None for the denominator of the loss
 ): # Scalar tensor
     "Take the weighted mean over all processes"
     return t
+
+# %% ../../nbs/loop/00_peers.ipynb #pe0000d1
+@patch
+def totals(self:Alone,
+    items, # Number of items that this process has
+    units # Denominator of their loss
+)->tuple: # Items and denominator of all processes
+    "Count items and units in all processes"
+    return items,units
 
 # %% ../../nbs/loop/00_peers.ipynb #pe0000e2
 @patch

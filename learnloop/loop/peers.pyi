@@ -63,11 +63,19 @@ class Alone:
         """
     def sync_grads(self) -> Any:  # loop/peers.py
         """Have gradients be those of the run, before somebody reads them: after a deferred turn they aren't yet"""
-    def mean(self, t: Any, weight: Any=1.0) -> Any:  # loop/peers.py
+    def mean(self, t: Any, weight: Any=None) -> Any:  # loop/peers.py
         """Take the weighted mean over all processes
 
         - `t`: Scalar tensor
-        - `weight`: How much that of this process counts
+        - `weight`: How much that of this process counts; None for the denominator of the loss
+        """
+    def totals(self, items: Any, units: Any) -> tuple:  # loop/peers.py
+        """Count items and units in all processes
+
+        - `items`: Number of items that this process has
+        - `units`: Denominator of their loss
+
+        Returns: Items and denominator of all processes
         """
     def again(self) -> Any:  # loop/peers.py
         """The turn went backward, and is about to call the model again: have no process go there that has cancelled it"""

@@ -67,11 +67,14 @@ class Turn:
     scale: float
     stepped: bool
     rows: Any
-    denominator: Any
+    declared: Any
+    joins: Any
+    n_part: Any
+    parts: list
     own: Any
     closure: Any
     _had: list
-    def __init__(self, learn: Any, loss: Any=None, opt: Any=None, name: Any=None, counts: Any=True, grads: Any=None, create_graph: Any=False, retain_graph: Any=False, closure: Any=None) -> None:
+    def __init__(self, learn: Any, loss: Any=None, opt: Any=None, name: Any=None, counts: Any=True, grads: Any=None, create_graph: Any=False, retain_graph: Any=False, closure: Any=None, denominator: Any=None) -> None:
         """- `learn`: The learner that takes it
         - `loss`: Function without arguments that returns the loss; None for `loss_func`'s
         - `opt`: Name of its optimizer in `learn.opt`; None for all there are
@@ -81,14 +84,23 @@ class Turn:
         - `create_graph`: Can gradients be differentiated?
         - `retain_graph`: Is the graph needed again, by another turn?
         - `closure`: Give the optimizer's `step` a closure? None: if it needs one
+        - `denominator`: What `loss` is a mean of: a number, or a function without arguments; None for items
         """
     def __repr__(self) -> Any: ...
     def drop_grads(self) -> Any:  # loop/turn.py
         """Drop the gradients of a cancelled turn, and keep those of a window of accumulation, unless they made a step"""
     def backward(self) -> Any:  # loop/turn.py
         """Add the gradients of the loss to `.grad` of the parameters: the body of *backward*"""
+    def _weigh(self) -> Any:  # loop/turn.py
+        """Weigh the loss by its units rather than its items, so that gradients that it is joined to count as they should"""
     def step(self) -> Any:  # loop/turn.py
         """Step the optimizer: the body of *step*"""
     @property
     def opt(self) -> Any:
         """Its optimizer, which may be switched"""
+    @property
+    def weighs(self) -> Any:
+        """May its loss be a mean of something else than items?"""
+    @property
+    def denominator(self) -> Any:
+        """What its loss is a mean of; None if unknown"""

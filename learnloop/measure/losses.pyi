@@ -44,6 +44,13 @@ class BaseLoss(nn.Module):
         - `x`: What `activation` returns
         """
     def extra_repr(self) -> Any: ...
+    def denominator(self, pred: Any, targ: Any, **kwargs: Any) -> Any:  # measure/losses.py
+        """Find what the loss is a mean of
+
+        - `pred`: Predictions
+        - `targ`: Targets
+        - `kwargs`: As for the loss
+        """
     def _match_elements(self, pred: Any, targ: Any) -> Any: ...  # measure/losses.py
     def _match_classes(self, pred: Any, targ: Any) -> Any: ...  # measure/losses.py
     @property
@@ -100,6 +107,8 @@ class LabelSmoothingCrossEntropy(_Classes, nn.CrossEntropyLoss):
         - `pred`: Scores, (n, n_classes, …)
         - `targ`: Indices of classes, (n, …)
         """
+    def denominator(self, pred: Any, targ: Any) -> Any:
+        """Find what the loss is a mean of"""
 
 class LabelSmoothingCrossEntropyFlat(CrossEntropyLossFlat):
     """`LabelSmoothingCrossEntropy` on flattened predictions and targets"""
@@ -128,6 +137,8 @@ class FocalLoss(_Classes, nn.Module):
         - `pred`: Scores, (n, n_classes, …)
         - `targ`: Indices of classes, (n, …)
         """
+    def denominator(self, pred: Any, targ: Any) -> Any:
+        """Find what the loss is a mean of"""
     def extra_repr(self) -> Any: ...
 
 class FocalLossFlat(CrossEntropyLossFlat):
@@ -177,3 +188,5 @@ class DiceLoss(_Classes, nn.Module):
         - `pred`: Scores, (n, …) with the classes along `axis`
         - `targ`: Indices of classes, the shape of `pred` without `axis`
         """
+    def denominator(self, pred: Any, targ: Any) -> Any:
+        """Find what the loss is a mean of: it is one of items"""

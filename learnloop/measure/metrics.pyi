@@ -311,12 +311,25 @@ class TorchMetric(Metric):
     def _copy(self) -> Any: ...  # measure/metrics.py
 
 class AvgLoss(AvgMetric):
-    """Mean of the loss over all items"""
+    """The loss of all batches together: each counts by its denominator, and sums are added up"""
     name: str
     better: str
     check: Any
+    part: str
+    vals: Any
+    sizes: Any
     def __init__(self) -> None: ...
+    def reset(self) -> Any: ...
     def accumulate(self, learn: Any) -> Any: ...
+    def _take(self, learn: Any, v: Any) -> Any: ...
+    def add(self, value: Any, n: Any) -> Any:
+        """Have `value` in the mean
+
+        - `value`: A scalar tensor
+        - `n`: What it is the mean of: a number, or a scalar tensor
+        """
+    @property
+    def value(self) -> Any: ...
 
 class Perplexity(AvgLoss):
     """Exponential of the mean loss"""
@@ -332,16 +345,11 @@ class LossPart(AvgLoss):
     def __init__(self, part: str) -> None:
         """- `part`: Its name in `learn.loss_parts`"""
     def accumulate(self, learn: Any) -> Any: ...
-    def add(self, value: Any, n: int) -> Any:
-        """Have `value` in the mean
 
-        - `value`: A scalar tensor
-        - `n`: Items that it is the mean of
-        """
-
-class LossMetric(AvgMetric):
-    """Mean over all items of an attribute of the loss function"""
-    check: Any
+class LossMetric(AvgLoss):
+    """Mean of an attribute of the loss function, over what its loss is a mean of"""
+    better: Any
+    name: Any
     attr: str
     def __init__(self, attr: str, nm: str | None=None, better: str | None=None) -> None:
         """- `attr`: Its name: a scalar that the loss function sets at each call
@@ -381,6 +389,7 @@ class AvgSmoothLoss(Metric):
     sync: dict
     beta: float
     vals: Any
+    sizes: Any
     def __init__(self, beta: float=0.98) -> None:
         """- `beta`: Weight of the past"""
     def reset(self) -> Any: ...

@@ -136,7 +136,8 @@ class Scalars:
         if len(self._new)>=self.block: self._stack()
 
     def _stack(self):
-        if self._new: self._blocks.append(_stacked(self._new))
+        if self._new and any(isinstance(v, torch.Tensor) for v in self._new): self._blocks.append(_stacked(self._new))
+        elif self._new: self._blocks.append(torch.tensor(self._new, dtype=torch.float64))
         self._new = []
 
     def tolist(self)->Series: # Floats; the same `Series` each time, longer

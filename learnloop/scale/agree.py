@@ -15,6 +15,7 @@ from fastcore.basics import patch
 from ..data.batch import find_bs
 from ..data.checks import replaced
 from ..data.loaders import batch_len
+from ..loop.denominator import Joined, SUM, joined
 from ..loop.flow import CancelException, PHASES, Phase
 from ..loop.peers import Alone
 from .share import share
@@ -62,6 +63,7 @@ _ORDER = dict(forward=1, backward=2, step=3, zero_grad=4, turn=5, batch=6) # in 
 _OF_PASS = 'points','passed','sizes','in_forward','met_forward','defer_sync'
 _BITS = {k:1<<i for i,k in enumerate((*POINTS, 'ends'))}
 _OURS = {o.name for o in PHASES if isinstance(o, Phase)}
+_HOW = 'Gradients are means over the items of processes, which is not the gradient of the whole batch'
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000013
 class Peers(Alone):
@@ -139,6 +141,8 @@ def _enter(self:Peers, name):
     elif name=='turn':
         self._begin_turn()
         self.engine.begin_turn(self.learn.open_turn)
+        turn = self.learn.open_turn
+        if turn.joins is None: turn.joins = Joined('Several processes', _HOW, keeps=False)
     elif name in _PASSES: self._begin_pass(name)
     elif name in ('evaluate', 'save', 'sanity'): self.team.meet(f'begin {name}')
 
@@ -336,6 +340,14 @@ def _weigh(self:Peers):
     learn = self.learn
     if learn.bs*self.world!=learn.n_items: learn.scale_loss(self.world*learn.bs/learn.n_items)
 
+# %% ../../nbs/scale/03_agree.ipynb #ag0001d1
+@patch
+def totals(self:Peers, items, units):
+    both = torch.stack([torch.as_tensor(o, dtype=torch.float64, device=self.learn.device) for o in (items, units)])
+    dist.all_reduce(both, group=self.team.group if both.is_cpu else None)
+    n,d = both.tolist() if both.is_cpu else both
+    return n,SUM if joined([units]) is SUM else d
+
 # %% ../../nbs/scale/03_agree.ipynb #ag0001b2
 @patch
 def sync_grads(self:Peers):
@@ -369,11 +381,13 @@ def most(self:Peers, n): return max(o for *_,o in self.team.meet('most', number=
 
 # %% ../../nbs/scale/03_agree.ipynb #ag0000e3
 @patch
-def mean(self:Peers, t, weight=1.):
-    both = torch.stack([t.detach()*weight, torch.as_tensor(weight, dtype=t.dtype, device=t.device)])
+def mean(self:Peers, t, weight=None):
+    if weight is None: weight = self.learn.bs if self.learn.denominator is None else self.learn.denominator
+    both = torch.stack([t.detach(), torch.as_tensor(weight, dtype=t.dtype, device=t.device)])
+    both[0] = torch.where(both[1]>0, both[0]*both[1], 0)  # a mean of nothing may be NaN
     self.team.meet('mean')
     dist.all_reduce(both)
-    return both[0]/both[1]
+    return both[0] if joined([weight]) is SUM else both[0]/both[1]
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000026
 @patch

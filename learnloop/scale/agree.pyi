@@ -101,13 +101,14 @@ class Peers(Alone):
         """Fetch a batch, in all processes or in none"""
     def _weigh(self) -> Any:  # scale/agree.py
         """Have processes count by their items, as gradients are averaged over processes"""
+    def totals(self, items: Any, units: Any) -> Any: ...  # scale/agree.py
     def sync_grads(self) -> Any: ...  # scale/agree.py
     def _note_unsynced(self) -> Any:  # scale/agree.py
         """Note which gradients of this turn were not exchanged"""
     def restored(self, exchange: Any) -> Any: ...  # scale/agree.py
     def again(self) -> Any: ...  # scale/agree.py
     def most(self, n: Any) -> Any: ...  # scale/agree.py
-    def mean(self, t: Any, weight: Any=1.0) -> Any: ...  # scale/agree.py
+    def mean(self, t: Any, weight: Any=None) -> Any: ...  # scale/agree.py
     def between(self, code: Any=0) -> Any: ...  # scale/agree.py
     def _flush(self) -> Any:  # scale/agree.py
         """Hear what was wanted when that was last exchanged"""

@@ -28,7 +28,7 @@ class GradientAccumulation(Callback):
     def __init__(self, n_acc: Any=32, n_batches: Any=None, count: Callable | None=None) -> None:
         """- `n_acc`: Samples that make a step, or what `count` counts; or a function from the epoch to this number
         - `n_batches`: Batches that make a step, rather than samples; or a function from the epoch to this number
-        - `count`: From the learner to the number of items that its loss is a mean of; None for samples
+        - `count`: From the learner to what its loss is a mean of, in which `n_acc` is counted; None for samples
         """
     @property
     def _window(self) -> Any: ...
@@ -208,6 +208,7 @@ class MicroBatch(Callback):
     _grads: list
     _n: int
     _had: Any
+    _joined: Any
     _autocast: Any
     _others: Any
     _defers: Any
@@ -221,6 +222,9 @@ class MicroBatch(Callback):
     def after_loss(self) -> Any: ...
     def before_backward(self) -> Any: ...
     def after_backward(self) -> Any: ...  # train/training.py
+    def _settle(self, k: Any) -> Any:  # train/training.py
+        """Make the mean of the gradients that the parts have added to those that were there before"""
+    def _refuse_loss(self) -> Any: ...  # train/training.py
     def _keep_up(self, n: Any) -> Any:  # train/training.py
         """Have `n` parts, as other processes do; gradients are exchanged with the last"""
     def after_cancel_turn(self) -> Any: ...  # train/training.py
