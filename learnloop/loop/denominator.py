@@ -260,7 +260,9 @@ class MeanOf:
                 "items, 'batches' to weight batches alike, or 'sum'")
         self.declared,self.told = declared,set()
         self._forget(None)
-    def _forget(self, f): self.f,self.known,self.n,self.shapes,self.why,self.form = f,known_denominator(f),0,set(),{},''
+    def _forget(self, f):
+        self.f,self.known,self.n,self.shapes,self.why,self.form = f,known_denominator(f),0,set(),{},''
+        self.total = None  # the denominator of a turn, in all processes
     def find(self,
         learn, # The learner, with the loss of a batch
         part:str='loss' # Name of a part of the loss

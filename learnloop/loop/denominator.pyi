@@ -81,6 +81,7 @@ class MeanOf:
     shapes: set
     why: dict
     form: str
+    total: Any
     def __init__(self, declared: Any=None) -> None:
         """- `declared`: Function of (pred, *yb), or 'items', 'batches' or 'sum'; None for what is known"""
     def _forget(self, f: Any) -> Any: ...

@@ -613,6 +613,10 @@ def _copy(self:TorchMetric):
 # %% ../../nbs/measure/00_metrics.ipynb #ce0bce4e
 _HOW = 'Batches are weighted by their items, which is not the loss of all of them in one'
 
+def _units(learn, part='loss', *who):
+    "What the loss of `learn`, or of what stands for a learner, is a mean of"
+    return learn.mean_of.units(learn, part, *who) if hasattr(learn, 'mean_of') else learn.bs
+
 class AvgLoss(AvgMetric):
     "The loss of all batches together: each counts by its denominator, and sums are added up"
     name,better,check,part = 'loss','less',Metric.check,'loss'
@@ -621,8 +625,8 @@ class AvgLoss(AvgMetric):
     def accumulate(self, learn):
         if learn.loss_grad is not None: self._take(learn, learn.loss)  # else the batch was skipped before it had a loss
     def _take(self, learn, v):
-        joins = not learn.training and (len(self.vals) or learn.peers.team)
-        self.add(v, learn.mean_of.units(learn, self.part, joins and 'Evaluation', _HOW))
+        joins = not getattr(learn, 'training', True) and (len(self.vals) or learn.peers.team)
+        self.add(v, _units(learn, self.part, 'Evaluation' if joins else '', _HOW))
     def add(self,
         value, # A scalar tensor
         n # What it is the mean of: a number, or a scalar tensor
@@ -699,30 +703,32 @@ class Smoother:
 # %% ../../nbs/measure/00_metrics.ipynb #924fc06c
 class AvgSmoothLoss(Metric):
     "Exponential mean of the training loss"
-    name,better,sync = 'smooth_loss','less',dict(vals='batches', sizes='batches')
+    name,better,sync = 'smooth_loss','less',dict(vals='batches')
     def __init__(self,
         beta:float=0.98 # Weight of the past
     ):
         self.beta = beta
         self.reset()
-    def reset(self): self.vals,self.sizes = Scalars(),Scalars()
+    def reset(self): self.vals = Scalars()
     def accumulate(self, learn):
         if learn.loss_grad is None: return
-        d = learn.mean_of.units(learn)
-        self.vals.append(learn.loss)
-        self.sizes.append(as_size(d))
+        n,loss = getattr(learn, 'n_items', 0),learn.loss
+        # of a batch in several processes, each has its share of the mean
+        self.vals.append(loss*_share(learn, n) if n and learn.bs!=n else loss)
     def together(self, peers, n_before=0):
-        # of a batch in several processes, each has its part
-        rows = peers.gather([[*self.vals.tolist()], [*self.sizes.tolist()]])
-        before,parts = [o[:n_before] for o in rows[0]],[[*zip(*row, strict=True)] for row in rows]
-        parts[0] = parts[0][n_before:]
-        new = [mean_of_all(*zip(*filter(None, batch), strict=True)) for batch in zip_longest(*parts)]
-        self.vals,self.sizes = (Scalars([*a, *b]) for a,b in zip(before, zip(*new, strict=True), strict=True))
+        first,*others = peers.gather([*self.vals.tolist()])
+        shares = zip_longest(first[n_before:], *others, fillvalue=0.)
+        self.vals = Scalars([*first[:n_before], *map(sum, shares)])
     @property
     def value(self):
         f,res = Smoother(self.beta),None
         for o in self.vals.tolist(): res = f(o)
         return res
+
+def _share(learn, n):
+    "How much the loss of this process counts in that of the batch, which has `n` items"
+    total = learn.mean_of.total if getattr(learn, 'training', False) else None
+    return learn.bs/n if total is None else _units(learn)/total
 
 # %% ../../nbs/measure/00_metrics.ipynb #c961c3d1
 class ValueMetric(Metric):

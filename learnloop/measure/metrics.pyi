@@ -389,7 +389,6 @@ class AvgSmoothLoss(Metric):
     sync: dict
     beta: float
     vals: Any
-    sizes: Any
     def __init__(self, beta: float=0.98) -> None:
         """- `beta`: Weight of the past"""
     def reset(self) -> Any: ...

@@ -151,6 +151,7 @@ class Scalars:
     def state(self)->list|Frozen: # Plain data
         "What it is now, for a `state_dict`"
         return self.tolist().state()
+    def __iter__(self): return iter(self.tolist())
     def __len__(self): return len(self._done) + sum(map(len, self._blocks)) + len(self._new)
 
 # %% ../../nbs/measure/07_series.ipynb #c0ae0024

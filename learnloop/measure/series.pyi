@@ -93,6 +93,7 @@ class Scalars:
 
         Returns: Plain data
         """
+    def __iter__(self) -> Any: ...
     def __len__(self) -> Any: ...
     def end_with(self, vals: Any, n: int) -> Any:  # measure/series.py
         """Have `vals` after the first `n` values
