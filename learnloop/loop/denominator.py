@@ -65,7 +65,8 @@ def target_weights(
 def _counted(targ, weight=None, ignore_index=-100, axis=1):
     "The denominator of a cross entropy with targets `targ`: indices of classes, or probabilities along `axis`"
     if targ.is_floating_point(): return targ.numel()//targ.shape[axis if targ.dim()>1 else 0]
-    if weight is None and targ.is_cpu and (ignore_index or -100)<0 and targ.numel() and targ.min()>=0:
+    is_below = ignore_index is None or ignore_index<0
+    if weight is None and targ.is_cpu and is_below and targ.numel() and targ.min()>=0:
         return targ.numel()  # the common case, in the shortest time
     return target_weights(targ, weight, ignore_index).sum(dtype=torch.float64 if targ.is_cpu else torch.float32)
 

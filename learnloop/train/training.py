@@ -544,7 +544,7 @@ def after_backward(self:MicroBatch):
         self._settle(self._joined.factor)
     ns,preds,losses,parts,units = zip(*(o for o in self._seen if o[0]), strict=True)
     self._grads,(learn.bs,learn.xb,learn.yb) = [],self._whole
-    learn.pred = self._made if preds[0] is None else to_concat(preds)
+    learn.pred = self._made if preds[0] is None else to_concat(preds, _item_dim(preds, ns))
     learn.loss,learn.loss_parts = _join_losses(losses, units),_mean_parts(ns, parts, self._others)
     learn.take_denominator(joined(units))
 
@@ -565,8 +565,12 @@ def _refuse_loss(self:MicroBatch):
 
 def _join_losses(losses, units):
     "The loss of the whole batch"
-    losses = [v*d if d else v.new_zeros(()) for v,d in zip(losses, units, strict=True)]
-    return sum(losses)/joined(units)
+    return sum(torch.where(torch.as_tensor(d, device=v.device)>0, v*d, 0) for v,d in zip(losses, units, strict=True))/joined(units)
+
+def _item_dim(preds, ns):
+    "The dimension along which the tensors `preds` have `ns` items: 1 for what CTC takes"
+    if not all(isinstance(o, torch.Tensor) for o in preds): return 0
+    return next((d for d in range(preds[0].dim()) if all(o.shape[d]==n for o,n in zip(preds, ns, strict=True))), 0)
 
 @patch
 def _keep_up(self:MicroBatch, n):
