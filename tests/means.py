@@ -107,9 +107,10 @@ def mk(loss, kind, batches, cbs=(), **kwargs):
     learn.logger = lambda row: None
     return learn
 
-def fitted(*args, **kwargs):
+def fitted(*args, how='', **kwargs):
     "A learner after an epoch, and what it said: warnings, or the error that it was refused with"
     learn = mk(*args, **kwargs)
+    if how: getattr(learn, f'to_{how}')()
     with warnings.catch_warnings(record=True) as ws:
         warnings.simplefilter('always')
         try: learn.fit(1)
@@ -130,4 +131,7 @@ def by_hand(loss, kind, whole):
         for p in net.parameters(): p -= .1*p.grad
         return net,before.item(),main(loss(net(whole[0]), *whole[1:])).item()
 
-def apart(a, b): return max(float((p-q).detach().abs().max()) for p,q in zip(a.parameters(), b.parameters(), strict=True))
+def apart(a, b):
+    "By how much the weights of two models differ"
+    pairs = zip(a.parameters(), b.parameters(), strict=True)
+    return max(float((getattr(p, 'full_tensor', lambda p=p: p)()-q).detach().abs().max()) for p,q in pairs)
