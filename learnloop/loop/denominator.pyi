@@ -4,13 +4,11 @@
 from torch import Tensor
 from typing import Any
 
-__all__ = ['SUM', 'ITEMS', 'FORMS', 'MEAN_HELP', 'joined', 'as_size', 'mean_of_all', 'target_weights', 'known_denominator', 'refute_mean', 'find_form', 'MeanOf', 'Joined']
+__all__ = ['SUM', 'ITEMS', 'MEAN_HELP', 'joined', 'as_size', 'mean_of_all', 'target_weights', 'known_denominator', 'refute_mean', 'find_form', 'MeanOf', 'Joined']
 
 SUM: Any
 
 ITEMS: str
-
-FORMS: dict
 
 MEAN_HELP: str
 
@@ -51,7 +49,7 @@ def known_denominator(loss_func: Any) -> Any:
     - `loss_func`: A loss function
     """
 
-def refute_mean(loss_func: Any, pred: Any, yb: Any, n: int, keep: Any=()) -> dict:
+def refute_mean(loss_func: Any, pred: Any, yb: Any, n: int, keep: Any=(), is_random: bool=True) -> dict:
     """Try whether the loss of random predictions differs from the mean over parts of them
 
     - `loss_func`: A loss function
@@ -59,6 +57,7 @@ def refute_mean(loss_func: Any, pred: Any, yb: Any, n: int, keep: Any=()) -> dic
     - `yb`: Targets of it: shapes and values count
     - `n`: Items in it
     - `keep`: Objects that the loss function may refer to, and that are not to be copied
+    - `is_random`: Have random predictions and targets? Else those of the batch
 
     Returns: Part of the loss, 'loss' for itself -> why it isn't a mean over items
     """
