@@ -289,8 +289,14 @@ class MeanOf:
         if self.declared is not None: return self.declared!=ITEMS
         if learn.loss_func is None: return self.form in _FORMS
         return self.known not in (None, ITEMS)
-    def state(self): return dict(why=self.why, form=self.form or '', told=sorted(self.told))
-    def load(self, learn, sd):
+    def state(self)->dict: # Plain data
+        "Return what was found out, for a checkpoint or for other processes"
+        return dict(why=self.why, form=self.form or '', told=sorted(self.told))
+    def load(self,
+        learn, # The learner
+        sd:dict # What `state` returned
+    ):
+        "Take over what was found out"
         self._forget(learn.loss_func)
         self.why,self.form,self.told = dict(sd['why']),sd['form'],{*sd['told']}
 
@@ -302,7 +308,7 @@ def _form_of(self:MeanOf, learn):
     "The denominator of the loss that the model computed"
     self.n += 1
     if learn.loss is None or learn.loss.dim(): return None
-    if self.form=='' or _is_due(self.n): self.form = find_form(learn)
+    if self.form=='' or _is_due(self.n) and not learn.peers.team: self.form = find_form(learn)
     if self.form in (None, ITEMS): return self.form
     labels,_,n = _labels_and_logits(learn)
     d = _counted(labels[..., 1:] if self.form=='shifted' else labels)

@@ -97,8 +97,17 @@ class MeanOf:
 
         Returns: The same in all processes
         """
-    def state(self) -> Any: ...
-    def load(self, learn: Any, sd: Any) -> Any: ...
+    def state(self) -> dict:
+        """Return what was found out, for a checkpoint or for other processes
+
+        Returns: Plain data
+        """
+    def load(self, learn: Any, sd: dict) -> Any:
+        """Take over what was found out
+
+        - `learn`: The learner
+        - `sd`: What `state` returned
+        """
     def _form_of(self, learn: Any) -> Any:  # loop/denominator.py
         """The denominator of the loss that the model computed"""
     def __call__(self, learn: Any, part: str='loss') -> Any:  # loop/denominator.py

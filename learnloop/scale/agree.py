@@ -77,7 +77,7 @@ class Peers(Alone):
         super().__init__(learn)
         self.team,self.engine,self.per_process = team,engine,per_process
         self.rank,self.world,self.is_first = team.rank,team.world,team.is_first
-        self.points,self.passed,self.in_forward,self.met_forward = set(),0,False,False
+        self.points,self.passed,self.in_forward,self.met_forward,self.knows_form = set(),0,False,False,False
         # By the name of an optimizer whose gradients processes have each for itself: all of them, or only those of
         # parameters that torch doesn't know?
         self.unsynced = {}
@@ -338,6 +338,10 @@ def _fetch(self:Peers, f, *args, **kwargs):
 def _weigh(self:Peers):
     "Have processes count by their items, as gradients are averaged over processes"
     learn = self.learn
+    if learn.loss_func is None and not self.knows_form:  # that of the first process holds
+        learn.mean_of.units(learn)
+        learn.mean_of.load(learn, self.from_first(learn.mean_of.state()))
+        self.knows_form = True
     if learn.bs*self.world!=learn.n_items: learn.scale_loss(self.world*learn.bs/learn.n_items)
 
 # %% ../../nbs/scale/03_agree.ipynb #ag0001d1
@@ -447,6 +451,7 @@ def begin(self:Peers):
         every = team.gather((zlib.crc32(torch.get_rng_state().numpy()), facts))
         _compare([o for _,o in every])
         self._seed(every[0][0])
+        self.knows_form = False
         self.engine.begin_fit()
     finally: team.runs.remove(self)
 

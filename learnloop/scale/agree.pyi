@@ -31,6 +31,7 @@ class Peers(Alone):
     passed: int
     in_forward: bool
     met_forward: bool
+    knows_form: bool
     unsynced: dict
     shares: dict
     sizes: list
