@@ -1,9 +1,8 @@
 "Losses of many kinds, data for them, and what a step and an evaluation of all items at once come to"
-import copy, warnings
+import warnings
 import torch
 from functools import partial
-from learnloop import (CrossEntropyLossFlat, DataLoaders, DiceLoss, FocalLossFlat, GradientAccumulation, LabelSmoothingCrossEntropyFlat, Learner, MicroBatch,
-    Perplexity)
+from learnloop import CrossEntropyLossFlat, DataLoaders, DiceLoss, FocalLossFlat, LabelSmoothingCrossEntropyFlat, Learner
 from torch import nn
 from torch.nn import functional as F
 
@@ -57,6 +56,7 @@ def item_dice(p, y): return (1-2*(p*y).sum(1)/(p.sum(1)+y.sum(1)+1)).mean()
 def hardest(p, y): return F.mse_loss(p, y, reduction='none').mean(1).topk(max(len(y)//2, 1)).values.mean()
 def contrastive(p, y): return F.cross_entropy(F.normalize(p)@F.normalize(y).T, torch.arange(len(y)))
 def noisy(p, y): return F.mse_loss(p+torch.randn_like(p), y)
+def noisy_rmse(p, y): return noisy(p, y).sqrt()
 def bf16_weighted(p, y): return F.cross_entropy(p, y, W.to(p.dtype)).double()
 class WarmsUp:
     "A term whose weight is 0 at first"
@@ -82,7 +82,7 @@ KNOWN = dict(ce=(ce, 'classes'), ce_weights=(partial(ce, W), 'classes'), ce_near
     flat_smoothed=(partial(LabelSmoothingCrossEntropyFlat, weight=W), 'ignored'), dice=(DiceLoss, 'classes'), dice_mean=(partial(DiceLoss, reduction='mean'), 'classes'))
 MEANS = dict(plain=(lambda: plain, 'classes'), plain_ctc=(lambda: plain_ctc, 'ctc'), plain_dict=(lambda: plain_dict, 'numbers'), item_dice=(lambda: item_dice, 'probs'))
 REFUTED = {o.__name__:((lambda o=o: o), k) for o,k in ((rmse, 'numbers'), (weighted, 'classes'), (near_one, 'classes'), (masked_tokens, 'tokens'), (masked_tokens, 'ragged'),
-    (item_weights, 'weighted'), (batch_dice, 'probs'), (hardest, 'numbers'), (contrastive, 'numbers'), (noisy, 'numbers'), (bf16_weighted, 'bf16'))}
+    (item_weights, 'weighted'), (batch_dice, 'probs'), (hardest, 'numbers'), (contrastive, 'numbers'), (noisy_rmse, 'numbers'), (bf16_weighted, 'bf16'))}
 REFUTED |= dict(WarmsUp=(WarmsUp, 'numbers'), Odd=(partial(Odd, weight=W), 'classes'))
 DECLARED = dict(weighted=dict(denominator=lambda p, y: W[y].sum()), near_one=dict(denominator=lambda p, y: NEAR[y].sum()),
     masked_tokens=dict(denominator=lambda p, y: (y!=-100).sum()), item_weights=dict(denominator=lambda p, y, w: w.sum()), bf16_weighted={})

@@ -158,20 +158,25 @@ def _resampled(pred, y, g):
 _SPLITS = [3, 5],[2, 1, 5]
 
 def _compare(f, pred, yb, dim):
-    "By the name of a part, 'loss' for itself: the loss of the whole, that of its parts together, and why"
+    "Parts of the loss, 'loss' for itself, that differ from the mean over parts of the items: both values, by name"
     n = sum(_SPLITS[0])
     def _call(*args):
         loss,parts = split_loss(f(*args))
-        every = {**parts, 'loss':loss}
-        return {k:torch.as_tensor(v) for k,v in every.items() if v is not None}
-    def _mean(v): return v.double().mean()
-    whole,again,res = _call(pred, *yb),_call(pred, *yb),{}
-    if not all(v.isfinite().all() for v in whole.values()): raise ValueError('the loss is not finite')
-    of = [[(m, _call(_rows(pred, i, n, dim), *_rows(yb, i, n))) for m,i in _parts(o)] for o in _SPLITS]
-    for k,v in whole.items():
-        slack,v = 1e-9 if v.dtype is torch.float64 else 3e-5,_mean(v)
-        for mean,why in ((_mean(again[k]), 'draws random numbers'), *((sum(m*_mean(o[k]) for m,o in os)/n, '') for os in of)):
-            if not abs(mean-v)<=slack*(abs(v)+abs(mean)+1e-3): res.setdefault(k, (v, mean, why))
+        return {k:torch.as_tensor(v) for k,v in {**parts, 'loss':loss}.items() if v is not None}
+    def _both(split):
+        whole,parts = _call(pred, *yb),[(m, _call(_rows(pred, i, n, dim), *_rows(yb, i, n))) for m,i in _parts(split)]
+        if not all(v.isfinite().all() for v in whole.values()): raise ValueError('the loss is not finite')
+        return {k:(v.double().mean(), sum(m*o[k].double().mean() for m,o in parts)/n, v.dtype) for k,v in whole.items()}
+    res = {}
+    for split in _SPLITS:
+        first = _both(split)
+        is_random = any(a[0]!=b[0] for a,b in zip(first.values(), _both(split).values(), strict=True))
+        many = [_both(split) for _ in range(40)] if is_random else [first]  # then only their means can be compared
+        for k,(whole,mean,dtype) in first.items():
+            slack = (1e-9 if dtype is torch.float64 else 3e-5)*(abs(whole)+abs(mean)+1e-3)
+            by = torch.stack([o[k][1]-o[k][0] for o in many])
+            if is_random: slack += 6*by.std()/len(many)**.5
+            if not abs(by.mean())<=slack: res.setdefault(k, (whole, mean))
     return res
 
 def _parts(split):
@@ -210,8 +215,8 @@ def refute_mean(
                 return {k:_why(*o) for k,o in found.items()}
     return {}
 
-def _why(whole, parts, why):
-    return why or f'is no mean over items: of 8 random ones it is {whole:.6g}, and of their parts {parts:.6g}'
+def _why(whole, parts):
+    return f'is no mean over items: of 8 random ones it is {whole:.6g}, and of their parts {parts:.6g}'
 
 def _tensors(o):
     if isinstance(o, Tensor): return [o]

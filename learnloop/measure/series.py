@@ -152,6 +152,10 @@ class Scalars:
         "What it is now, for a `state_dict`"
         return self.tolist().state()
     def __iter__(self): return iter(self.tolist())
+    def __iadd__(self, vals):
+        self._done = self.tolist()
+        self._done += vals
+        return self
     def __len__(self): return len(self._done) + sum(map(len, self._blocks)) + len(self._new)
 
 # %% ../../nbs/measure/07_series.ipynb #c0ae0024
