@@ -8,13 +8,14 @@ Docs: https://learnloop.github.io/learnloop/loop/denominator.html.md"""
 __all__ = ['SUM', 'ITEMS', 'MEAN_HELP', 'joined', 'as_size', 'mean_of_all', 'target_weights', 'known_denominator', 'refute_mean',
            'find_form', 'MeanOf', 'Joined']
 
-# %% ../../nbs/loop/07_denominator.ipynb #792ee8f0
+# %% ../../nbs/loop/07_denominator.ipynb #002dc91a
 import inspect, math, torch, warnings
 from collections.abc import Mapping
 from copy import deepcopy
 from functools import partial
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.utils._python_dispatch import TorchDispatchMode
 from fastcore.basics import patch
 from ..data.batch import batch_like, batch_parts
 from ..data.rng import preserve_rng
@@ -157,7 +158,7 @@ def _resampled(pred, y, g):
 # %% ../../nbs/loop/07_denominator.ipynb #de000012
 _SPLITS = [3, 5],[2, 1, 5]
 
-def _compare(f, pred, yb, dim):
+def _compare(f, pred, yb, dim, is_constant=False):
     "Parts of the loss, 'loss' for itself, that differ from the mean over parts of the items: both values, by name"
     n = sum(_SPLITS[0])
     def _call(*args):
@@ -171,6 +172,8 @@ def _compare(f, pred, yb, dim):
     for split in _SPLITS:
         first = _both(split)
         is_random = any(a[0]!=b[0] for a,b in zip(first.values(), _both(split).values(), strict=True))
+        if is_random and not is_constant:
+            with _Constants(): return _compare(f, pred, yb, dim, True)
         many = [_both(split) for _ in range(40)] if is_random else [first]  # then only their means can be compared
         for k,(whole,mean,dtype) in first.items():
             slack = (1e-9 if dtype is torch.float64 else 3e-5)*(abs(whole)+abs(mean)+1e-3)
@@ -178,6 +181,15 @@ def _compare(f, pred, yb, dim):
             if is_random: slack += 6*by.std()/len(many)**.5
             if not abs(by.mean())<=slack: res.setdefault(k, (whole, mean))
     return res
+
+class _Constants(TorchDispatchMode):
+    "Have torch draw the same number for each element, so that losses that draw some can be compared"
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if func is torch.ops.aten.native_dropout.default: return args[0].clone(),torch.ones_like(args[0], dtype=torch.bool)
+        res = func(*args, **(kwargs or {}))
+        if torch.Tag.nondeterministic_seeded in func.tags:
+            for t in _tensors(res): t.fill_(.5 if t.is_floating_point() else 0)
+        return res
 
 def _parts(split):
     "The number of items of each part, and which they are"
