@@ -4,7 +4,7 @@
 from torch import Tensor
 from typing import Any
 
-__all__ = ['SUM', 'ITEMS', 'MEAN_HELP', 'joined', 'as_size', 'mean_of_all', 'target_weights', 'known_denominator', 'refute_mean', 'find_form', 'MeanOf', 'Joined']
+__all__ = ['SUM', 'ITEMS', 'MEAN_HELP', 'joined', 'as_size', 'mean_of_all', 'target_weights', 'known_denominator', 'counts_of', 'refute_mean', 'find_form', 'MeanOf', 'Joined']
 
 SUM: Any
 
@@ -49,6 +49,14 @@ def known_denominator(loss_func: Any) -> Any:
     - `loss_func`: A loss function
     """
 
+def counts_of(targs: Any) -> list:
+    """Count the targets of each batch that are not ignored
+
+    - `targs`: Targets of cross entropies, of several batches
+
+    Returns: Of numbers
+    """
+
 def refute_mean(loss_func: Any, pred: Any, yb: Any, n: int, keep: Any=(), is_random: bool=True) -> dict:
     """Try whether the loss of random predictions differs from the mean over parts of them
 
@@ -81,14 +89,21 @@ class MeanOf:
     why: dict
     form: str
     total: Any
+    reduction: Any
     def __init__(self, declared: Any=None) -> None:
         """- `declared`: Function of (pred, *yb), or 'items', 'batches' or 'sum'; None for what is known"""
     def _forget(self, f: Any) -> Any: ...
+    def _refresh(self, f: Any) -> Any: ...
     def find(self, learn: Any, part: str='loss') -> Any:
         """Find the denominator of the batch at hand, if it is declared or known
 
         - `learn`: The learner, with the loss of a batch
         - `part`: Name of a part of the loss
+        """
+    def in_training(self, learn: Any) -> Any:
+        """Find how much a batch of training counts in a mean that promises nothing, at little cost
+
+        - `learn`: The learner, after a batch
         """
     def weighs(self, learn: Any) -> bool:
         """Tell whether the loss may be a mean of something else than items

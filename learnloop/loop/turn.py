@@ -149,9 +149,8 @@ class Turn:
     ):
         self.learn,self.loss,self.key,self.name,self.grads = learn,loss,opt,opt if name is None else name,grads
         self.create_graph,self.retain_graph,self.counts = create_graph,retain_graph,counts
-        self.scale,self.stepped,self.rows,self.declared = 1.,False,None,denominator
-        # With what its gradients are joined, of how many items a part is, and the items and units of parts so far
-        self.joins,self.n_part,self.parts = None,None,[]
+        self.scale,self.stepped,self.rows = 1.,False,None
+        if denominator is not None: self.declared = denominator
         # Did anyone ask for this turn in particular? If not, it is the only one of an ordinary batch
         self.own = not (loss is opt is name is grads is closure is None and counts) or create_graph or retain_graph
         if self.own:
@@ -160,6 +159,8 @@ class Turn:
         asks = [o for o in opts(self.opt) if closure or closure is None and needs_closure(o)]
         self.closure = Closure(learn, self, asks) if asks else None
     opt = property(lambda self: _find_opt(self.learn.opt, self.key), doc='Its optimizer, which may be switched')
+    declared = None # What its loss is a mean of, if that is given
+    joins,n_part,parts = None,None,() # With what its gradients are joined, items in a part, items and units so far
     weighs = property(lambda self: self.declared is not None or self.loss is None and
         self.learn.mean_of.weighs(self.learn), doc='May its loss be a mean of something else than items?')
     denominator = property(lambda self: self.learn.denominator, doc='What its loss is a mean of; None if unknown')
@@ -217,7 +218,7 @@ def _weigh(self:Turn):
     if not self.weighs: return
     n = learn.bs if self.n_part is None else self.n_part
     items,units = learn.peers.totals(n, d)
-    self.parts.append((items, units))
+    self.parts = [*self.parts, (items, units)]
     learn.mean_of.total = joined([d for _,d in self.parts])
     per_item = w.per_item
     if per_item is None and isinstance(units, Tensor): per_item = torch.where(units>0, units/items, 1.)

@@ -56,6 +56,10 @@ class Closure:
 
 class Turn:
     """A loss that is a function, an optimizer, and what is to become of its step"""
+    declared: Any
+    joins: Any
+    n_part: Any
+    parts: Any
     learn: Any
     loss: Any
     key: Any
@@ -67,10 +71,6 @@ class Turn:
     scale: float
     stepped: bool
     rows: Any
-    declared: Any
-    joins: Any
-    n_part: Any
-    parts: list
     own: Any
     closure: Any
     _had: list

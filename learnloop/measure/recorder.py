@@ -17,7 +17,7 @@ from fastcore.basics import patch
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensor
 from ..loop.callback import Callback, InGraph
-from ..loop.denominator import as_size, mean_of_all
+from ..loop.denominator import counts_of, mean_of_all
 from ..loop.later import knows_patches
 from ..loop.learner import Learner, default_cb, format_value
 from ..loop.optimizer import opts
@@ -27,6 +27,18 @@ from .metrics import mk_metrics
 from .series import Scalars, Series
 from .table import Table
 from .trial import find_loss_parts, note_metric, try_metrics
+
+# %% ../../nbs/measure/02_recorder.ipynb #8de95d01
+class _Sizes(Scalars):
+    "Denominators of losses; for those of classes targets may stand, which are counted soon"
+    def __init__(self, vals=()): super().__init__(vals, block=16)
+    def _stack(self):
+        at = [i for i,v in enumerate(self._new) if isinstance(v, Tensor) and v.dim()]
+        if at:
+            ptrs = {self._new[i].data_ptr() for i in at}
+            if len(ptrs)<len(at): self.block = 1  # a loader fills the same tensor again
+            for i,n in zip(at, counts_of([self._new[i] for i in at]), strict=True): self._new[i] = n
+        super()._stack()
 
 # %% ../../nbs/measure/02_recorder.ipynb #8de9563e
 @knows_patches
@@ -49,7 +61,7 @@ class Recorder(Callback):
         self._clear()
 
     def _clear(self):
-        self._raw,self._sizes = Scalars(),Scalars()
+        self._raw,self._sizes = Scalars(),_Sizes()
         self._lrs,self.values,self.iters,self.records = (Series() for _ in range(4))
         self._smooth,self._smoother = [],Smoother(self.beta)
         self._names,self._given,self.hps,self.row,self._begun = [],None,{},{},0
@@ -323,7 +335,7 @@ def after_batch(self:Recorder):
     if training and learn.loss_grad is not None:
         opt = learn.opt
         self._raw.append(learn.loss)
-        self._sizes.append(as_size(learn.mean_of.units(learn)))
+        self._sizes.append(learn.mean_of.in_training(learn))
         lr = (opts(opt)[0] if isinstance(opt, dict) else opt).param_groups[-1]['lr']
         self._lrs.append(lr if lr.__class__ is float else math.nan if lr is None else float(lr))
         if self._keys is not None: self._keys.append((learn.epoch, learn.iter))
@@ -769,7 +781,7 @@ def load_state_dict(self:Recorder,
     if len({*lengths.values()})>1: raise ValueError(f'a history of {lengths}: there is one of each for a batch')
     self._clear()
     if not sd: return
-    self._raw,self._sizes,self._lrs = Scalars(sd['raw']),Scalars(sd['sizes']),Series(sd['lrs'])
+    self._raw,self._sizes,self._lrs = Scalars(sd['raw']),_Sizes(sd['sizes']),Series(sd['lrs'])
     self.values,self.iters,self.records = (Series(sd[k]) for k in ('values','iters','records'))
     self.hps,self._names = {k:Series(v) for k,v in sd['hps'].items()},list(sd['metric_names'])
     self.row,self._begun = dict(sd['row']),sd['begun']

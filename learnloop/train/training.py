@@ -634,7 +634,7 @@ class SAM(Callback):
         up = self.rho/grad_norm(learn, grads).clamp(min=1e-12)
         with torch.no_grad(): torch._foreach_add_(ps, [g*up for g in grads])
         for p in ps: p.grad = None
-        learn.open_turn.parts = []  # which are counted once more
+        learn.open_turn.parts = ()  # which are counted once more
         write_rngs(self._rng)
         with _same_stats(learn.model): _repeat(learn, self._autocast)
 
