@@ -1,10 +1,9 @@
 # Written by `python -m tools.stubs` from `passes.py`: methods that other modules patch on are here, too
 """Passes that begin in the middle: how a fit that goes on comes to the batch that is next, with the same random numbers"""
 
-from learnloop.loop.place import Pass
 from typing import Any
 
-__all__ = ['random_states', 'set_random_states', 'try_loader', 'parts_of', 'KeptPass', 'copy_batch']
+__all__ = ['random_states', 'set_random_states', 'try_loader', 'parts_of', 'KeptPass', 'copy_batch', 'being_made']
 
 def random_states(learn: Any) -> dict:
     """Read the states of all generators that training draws from
@@ -38,31 +37,35 @@ def parts_of(dl: Any) -> list:
     Returns: `dl` itself, if it is no `Zip` or `Alternate`
     """
 
-class KeptPass(Pass):
-    """A pass that begins where the fit goes on, with the random numbers that it began with the first time"""
+class KeptPass:
+    """What resuming needs of a pass: it begins where the fit resumes, with the random numbers of its first beginning"""
+    p: Any
     keeper: Any
     last: Any
-    n_taken: Any
-    n_done: Any
-    heard_at: Any
-    def __init__(self, learn: Any, dl: Any, keeper: Any) -> None:
-        """- `learn`: The learner that takes its batches
-        - `dl`: Loader: any iterable of batches
-        - `keeper`: Who keeps the fit, and its random numbers
+    def __init__(self, p: Any, keeper: Any) -> None:
+        """- `p`: The `Pass`
+        - `keeper`: The engine that saves and resumes the fit
         """
-    def begin(self) -> Any: ...
-    def _go_on(self, origin: Any) -> Any:  # keep/passes.py
+    def begin(self, inner: Any) -> Any:
+        """Return the batches from where the fit resumes
+
+        - `inner`: Function that returns the batches of the engines inside
+        """
+    def _go_on(self, origin: Any, dl: Any) -> Any:  # keep/passes.py
         """Come to the batch that is next, and have all state as it was there"""
     def _careful(self, batches: Any) -> Any:  # keep/passes.py
         """`batches`, made with care; None where no code that may draw random numbers makes them in this process"""
     def _sampled(self, batches: Any, careful: Any) -> Any:  # keep/passes.py
         """The batches of the pass, a few values of which are noted"""
-    @property
-    def making(self) -> Any:  # keep/passes.py
-        """What makes the batch that is being made, None if there is none"""
 
 def copy_batch(b: Any) -> Any:
     """Copy the tensors of `b`
 
     - `b`: A batch: tensors in any nesting
+    """
+
+def being_made(p: Any) -> Any:
+    """Find what makes the batch that is being made
+
+    - `p`: A `Pass`, or None
     """

@@ -4,6 +4,7 @@
 from contextlib import contextmanager
 from learnloop.keep.state import Checkpointer
 from learnloop.keep.storage import Checkpoint
+from learnloop.loop.engine import Engine
 from typing import Any
 
 __all__ = ['Origin', 'read_origin', 'FitKeeper', 'overrides']
@@ -40,15 +41,15 @@ def read_origin(c: Checkpoint) -> Origin:
     - `c`: One that was verified
     """
 
-class FitKeeper(Checkpointer):
-    """Has fits begin where others stopped, notes what going on needs, and saves or ends them between two batches"""
-    resuming: Any
+class FitKeeper(Checkpointer, Engine):
+    """Starts fits where others stopped, notes what resuming needs, and saves or ends them between two batches"""
+    level: int
     signals: Any
     savers: list
     no_place: dict
     why_not: str
     origin: Any
-    args: Any
+    args: dict
     ask: Any
     keeps: Any
     kept: Any
@@ -68,18 +69,25 @@ class FitKeeper(Checkpointer):
 
         - `name`: Of a signal
         """
-    def mk_pass(self, dl: Any) -> Any: ...
-    def leave(self) -> Any: ...
+    def batches(self, learn: Any, p: Any, inner: Any) -> Any: ...
     @contextmanager
-    def running(self, is_fit: Any=False) -> Any: ...
-    def between(self) -> Any: ...  # keep/resume.py
-    def after_between(self) -> Any: ...  # keep/resume.py
+    def running(self, learn: Any, what: Any) -> Any: ...
+    @contextmanager
+    def _signalled(self, is_fit: Any) -> Any:
+        """Handle signals, unless that is done already, or is not for this thread to do"""
+    def rest(self, learn: Any, next: Any, inner: Any) -> Any: ...  # keep/resume.py
+    def between(self) -> Any:  # keep/resume.py
+        """Save what is due, and act on signals"""
     def _agree(self) -> Any:  # keep/resume.py
         """What is to be done between these two batches in all processes, as one of them got a signal, or by its clock"""
     def _agree_at_end(self) -> Any:  # keep/resume.py
         """Have signals that came after the last batch be those of all processes"""
-    def enter(self, args: Any, resume: Any=None, accept: Any=()) -> Any: ...  # keep/resume.py
-    def start(self) -> Any: ...  # keep/resume.py
+    def enter(self, given: Any) -> Any:  # keep/resume.py
+        """Check what the fit is to resume, and give it the callbacks that this takes
+
+        - `given`: `learn.fit_args`: what the fit was given
+        """
+    def start(self, learn: Any, inner: Any) -> Any: ...  # keep/resume.py
     def _pick(self, resume: Any) -> Any:  # keep/resume.py
         """Find the folder that `resume` names, the checkpoint to resume from, or None, and the names of all that are there"""
     def _try_loaders(self) -> Any:  # keep/resume.py
@@ -139,6 +147,9 @@ class FitKeeper(Checkpointer):
         """Keep what it takes to go on from where the fit is now"""
     def _why_lost(self) -> Any:  # keep/resume.py
         """Why the batch that is being made, if one is, can't be made again; '' if it can"""
+    @property
+    def resuming(self) -> Any:
+        """Is the fit on its way to the place that it goes on from?"""
     @property
     def saves_on_error(self) -> Any:
         """Is there a checkpoint after an error?"""

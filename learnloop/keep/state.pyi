@@ -1,15 +1,15 @@
 # Written by `python -m tools.stubs` from `state.py`: methods that other modules patch on are here, too
 """What decides how training goes on: captured, compared with what is there, and put back"""
 
-from learnloop.loop.place import Keeper
 from learnloop.loop.place import Place
 from pathlib import Path
 from typing import Any
 
 __all__ = ['Checkpointer', 'kind_of_loader', 'check_plain', 'check_weights']
 
-class Checkpointer(Keeper):
+class Checkpointer:
     """Captures the state of a learner's fit, compares it with what is there, and puts it back"""
+    learn: Any
     marks: dict
     noted: Any
     held: dict

@@ -37,17 +37,18 @@ class _Reader:
     _live: Any
     # The learner's
     batch: Any
-    bodies: Any
     bs: Any
     cbs: Any
     count: Any
     counts_steps: Any
     created: Any
     data_pass: Any
+    default_engines: Any
     defaults: Any
     device: Any
     dl: Any
     dls: Any
+    engines: Any
     epoch: Any
     epochs_before: Any
     evaluated: Any
@@ -55,6 +56,7 @@ class _Reader:
     exception: Any
     failed: Any
     final_record: Any
+    fit_args: Any
     forward_model: Any
     fuser: Any
     has_stepped: Any
@@ -102,6 +104,7 @@ class _Reader:
     smooth_loss: Any
     source: Any
     splitter: Any
+    stack: Any
     start_place: Any
     team: Any
     trace: Any
@@ -166,7 +169,6 @@ class _Declares(_Named):
     state_schema: dict
     opt_switched: Any
     wrap_handler: Any
-    take_ahead: Any
     use_live_weights: Any
     together: Any
 

@@ -176,7 +176,6 @@ class Flow:
     """Phases, the callbacks that hear their events, and the runner of both"""
     rows: Any
     keeps: Any
-    bodies: dict
     _cbs: Any
     open: list
     outcome: dict
@@ -187,7 +186,9 @@ class Flow:
     _inner: set
     _recurring: set
     _inside: dict
-    _bodies: dict
+    engines: list
+    _own_engines: Any
+    stack: Any
     _muted: Any
     peers: Any
     last_cancels: dict
@@ -292,16 +293,11 @@ class Flow:
         - `args`: To `f`
         - `kwargs`: To `f`
         """
-    def _tell(self, p: Any, e: Any) -> Any:  # loop/flow.py
-        """Tell other processes of the cancel `e`, which the phase `p` takes; raise, without `p` return, what acts instead"""
-    def _in_flight(self, e: Any) -> Any:  # loop/flow.py
-        """Is `e` an error, and what goes on: `e`, or what acts in its place, of another process for instance"""
+    def _in_flight(self, p: Any, e: Any) -> Any:  # loop/flow.py
+        """Return what passes through the phase `p`: `e`, or what acts in its place"""
     def _say_where(self, e: Any) -> Any: ...  # loop/flow.py
-    def take_bodies(self, **bodies: Any) -> Any:  # loop/flow.py
-        """Have bodies of phases of this flow handed to methods, as `bodies` of the class says for all
-
-        - `bodies`: Phase -> name of the method that its body is handed to
-        """
+    def restack(self) -> Any:  # loop/flow.py
+        """Compose `stack` of all engines: `engines`, those of an evaluation, callbacks that are engines, and the team"""
     def _unwind(self, depth: Any, err: Any=None, who: Any=None) -> Any:  # loop/flow.py
         """Run clean-ups of phases deeper than `depth`, or those of `who`; return what is in flight; without `err`, raise it"""
     def _merge(self, err: Any, e: Any, ending: Any) -> Any:  # loop/flow.py

@@ -72,12 +72,12 @@ from torch import nn
 from types import SimpleNamespace
 from typing import Any
 
-__all__ = ['Learner', 'format_value', 'print_row', 'TrainEvalCallback', 'default_cb', 'keeps_fits', 'before_batch_cb']
+__all__ = ['Learner', 'format_value', 'print_row', 'TrainEvalCallback', 'default_cb', 'default_engine', 'before_batch_cb']
 
 class Learner(Flow):
     """Loaders, model, loss and optimizer, and the loop that trains them"""
     defaults: list
-    mk_keeper: Any
+    default_engines: list
     dls: DataLoaders
     model: Any
     opt_func: Any
@@ -99,9 +99,9 @@ class Learner(Flow):
     train_iter: int
     pct_train: float
     count: Any
-    keeper: Any
     start_place: Any
     epochs_before: int
+    fit_args: Any
     created: bool
     has_stepped: bool
     last_cancels: dict
@@ -131,12 +131,11 @@ class Learner(Flow):
     _holds: Any
     paused: Any
     _seen_hypers: dict
-    fuser: Any
     opt_at_start: Any
     failed: Any
-    bodies: Any
     cbs: Any
     counts_steps: Any
+    engines: Any
     evaluated: Any
     events: Any
     exception: Any
@@ -149,6 +148,7 @@ class Learner(Flow):
     phases: Any
     rows: Any
     saved: Any
+    stack: Any
     trace: Any
     valid_grad: Any
     version: Any
@@ -254,6 +254,16 @@ class Learner(Flow):
         """Compute the loss of a turn, then go backward and step"""
     def valid_batch(self) -> Any:  # loop/learner.py
         """What validation makes of a batch: prediction and loss; override it for a loss of another kind"""
+    def rest(self, next: str) -> Any:  # loop/learner.py
+        """Let engines act where no batch is held, before what comes next
+
+        - `next`: 'fit', 'epoch', 'validate', 'batch' or 'fetch'
+        """
+    def is_taken(self, what: str) -> bool:  # loop/learner.py
+        """Let engines run it by themselves; tell whether one did
+
+        - `what`: 'pass', 'batch' or 'turn'
+        """
     def _between(self) -> Any: ...  # loop/learner.py
     def mk_pass(self, dl: Any) -> Pass:  # loop/learner.py
         """Make a pass through `dl`, or what of it is for this process
@@ -322,21 +332,10 @@ class Learner(Flow):
     def _backward(self) -> Any: ...  # loop/learner.py
     def _step(self) -> Any: ...  # loop/learner.py
     def _zero_grad(self) -> Any: ...  # loop/learner.py
-    def _step_and_count(self, f: Any, *args: Any, **kwargs: Any) -> Any:  # loop/learner.py
+    def count_step(self, f: Any=...) -> Any:  # loop/learner.py
         """Run `f`, the body of *step*, then count the step and fire `after_opt_step`
 
         - `f`: Function: the body of *step*
-        - `args`: To `f`
-        - `kwargs`: To `f`
-        """
-    def count_step(self) -> Any:  # loop/learner.py
-        """Count a step, and fire `after_opt_step`"""
-    def run_together(self, f: Any, *args: Any, **kwargs: Any) -> Any:  # loop/learner.py
-        """Run `f`, the body of the innermost phase, one at which processes meet
-
-        - `f`: Function
-        - `args`: To `f`
-        - `kwargs`: To `f`
         """
     def _pick(self, ds_idx: Any, dl: Any) -> Any:  # loop/learner.py
         """The loader that is meant: None if it is the one for validation, and there is none"""
@@ -374,8 +373,6 @@ class Learner(Flow):
         - `fuse`: True, or arguments of `learn.fuse` as a dict: fuse steps from here on; False: no longer
         """
     def _end(self) -> Any: ...  # loop/learner.py
-    def _raise_as_all(self, e: Any) -> Any:  # loop/learner.py
-        """Raise the error of another process, if `e` comes of it"""
     def _check_fit(self, n_epoch: Any, start_epoch: Any, max_steps: Any, steps_per_epoch: Any) -> Any:  # loop/learner.py
         """Refuse what can't be fitted, before anything runs"""
     def _check_params(self) -> Any: ...  # loop/learner.py
@@ -471,13 +468,14 @@ class Learner(Flow):
     @contextmanager
     def _pushed(self, dl: Any, **own: Any) -> Any:  # loop/evaluate.py
         """Give an evaluation on `dl` fields of its own inside a `with` block, and leave all else as it was"""
-    def evaluate_on(self, dl: Any, cbs: Any=None, inner: bool=False, muted: Any=(), **own: Any) -> Any:  # loop/evaluate.py
+    def evaluate_on(self, dl: Any, cbs: Any=None, inner: bool=False, muted: Any=(), engines: Any=(), **own: Any) -> Any:  # loop/evaluate.py
         """Validate on `dl`, and leave things as they were
 
         - `dl`: Loader: any iterable of batches
         - `cbs`: Callbacks for this evaluation only
         - `inner`: Skip the `evaluate` phase? For callbacks that are in a `validate` of their own
         - `muted`: Callbacks that hear none of its events
+        - `engines`: Engines for this evaluation only
         - `own`: Fields of the pass that have other values meanwhile
         """
     def validate(self, ds_idx: Any=1, dl: Any=None, cbs: Any=None) -> list | None:  # loop/evaluate.py
@@ -574,7 +572,7 @@ class Learner(Flow):
     def _is_alone(self, cb: Any) -> Any:  # loop/predict.py
         """Does nobody but `cb` hear anything of a batch, but for those that only look when it is over?"""
     def _predict_all(self, cb: Any, batches: Any) -> Any:  # loop/predict.py
-        """Take `batches` through the model, without events that nobody hears; are some left for the ordinary way?"""
+        """Take `batches` through the model as long as no other callback hears of them; tell whether all of them were taken"""
     def _predict_batch(self, cb: Any, i: Any, n: Any, after: Any) -> Any: ...  # loop/predict.py
     def switch_opt(self, opt_func: Any, lr: Any=None, wd: float | None=None) -> Any:  # loop/switch_opt.py
         """Replace the optimizer by another one, also in the middle of a fit
@@ -835,7 +833,7 @@ class Learner(Flow):
         """Batches of the pass so far"""
     @property
     def resuming(self) -> Any:
-        """Is the fit on its way to the place that it goes on from?"""
+        """Is the fit on its way to the place where it resumes?"""
     @property
     def turn_name(self) -> Any:
         """Whose turn it is; None for the only one of a batch, and between turns"""
@@ -857,6 +855,11 @@ class Learner(Flow):
     @property
     def predicting(self) -> Any:
         """Does `get_preds` or `predict` run?"""
+    @property
+    def fuser(self) -> Any:
+        """The engine that compiles turns; None for none"""
+    @fuser.setter
+    def fuser(self, v: Any) -> None: ...
     @property
     def x(self) -> Any:
         """The element of `xb`; all of it if there are several, None if there is none"""
@@ -882,6 +885,9 @@ class Learner(Flow):
         """Learning rate of fits that name none"""
     @lr.setter
     def lr(self, v: Any) -> None: ...
+    @property
+    def keeper(self) -> Any:
+        """The engine that saves and resumes fits"""
 
 def format_value(v: Any) -> str:
     """Write a value as in the table of epochs
@@ -914,8 +920,8 @@ class TrainEvalCallback(Callback):
 def default_cb(cls: Any) -> Any:
     """Have every learner begin with a callback of `cls`, unless it is made with `default_cbs=False`"""
 
-def keeps_fits(cls: Any) -> Any:
-    """Have `cls` keep the fits of every learner that is made from now on"""
+def default_engine(cls: Any) -> Any:
+    """Give every learner that is made from now on an engine of `cls`"""
 
 def before_batch_cb(f: Any) -> Callback:
     """Make a callback that changes each batch, usable as a decorator

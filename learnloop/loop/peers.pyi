@@ -19,11 +19,6 @@ class Alone:
     learn: Any
     def __init__(self, learn: Any) -> None:
         """- `learn`: The learner that asks"""
-    def tell(self, e: Any) -> Any:
-        """Say that something was cancelled here
-
-        - `e`: A `CancelException` that was raised here
-        """
     def failed(self, e: Any) -> Any:
         """Say that an error ends what goes on here
 
@@ -35,13 +30,6 @@ class Alone:
         - `code`: What this process wants to be done between two batches: the larger, the more urgent
 
         Returns: What is to be done now, in all of them
-        """
-    def run(self, f: Any, *args: Any, **kwargs: Any) -> Any:
-        """Run `f`, the body of the innermost phase
-
-        - `f`: Function
-        - `args`: To `f`
-        - `kwargs`: To `f`
         """
     def begin(self) -> Any:  # loop/peers.py
         """A fit begins, and nothing of it was read or drawn yet"""

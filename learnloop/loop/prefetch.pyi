@@ -2,12 +2,13 @@
 """While a batch is trained on, the next one is made in a thread, pinned and moved"""
 
 from learnloop.loop.callback import Callback
+from learnloop.loop.engine import Engine
 from typing import Any
 import torch
 
 __all__ = ['Prefetch', 'why_not_ahead', 'mover']
 
-class Prefetch(Callback):
+class Prefetch(Callback, Engine):
     """Have the next batches made in a thread, pinned and moved, while one is used"""
     read_only: bool
     rank_invariant: bool
@@ -18,12 +19,8 @@ class Prefetch(Callback):
         """- `n`: How many batches are made ahead: each takes memory
         - `draws`: May making a batch draw random numbers? None: by what is known of the loader
         """
-    def take_ahead(self, p: Any, batches: Any) -> Any:
-        """Have `batches` made ahead, if the pass is the same with that
-
-        - `p`: The `Pass` that begins
-        - `batches`: Its iterator
-        """
+    def batches(self, learn: Any, p: Any, inner: Any) -> Any:
+        """Return the batches of the pass `p`, made ahead if the pass is the same with that"""
     def _tell(self, dl: Any, why: Any) -> Any:  # loop/prefetch.py
         """Say once of each kind of loader why nothing is made ahead"""
     def _wrap(self, p: Any, device: Any, batches: Any) -> Any: ...  # loop/prefetch.py

@@ -1,6 +1,8 @@
 # Written by `python -m tools.stubs` from `agree.py`: methods that other modules patch on are here, too
 """What one process of a run cancels, all cancel, and no two of them wait for each other at different places"""
 
+from contextlib import contextmanager
+from learnloop.loop.engine import Engine
 from learnloop.loop.peers import Alone
 from typing import Any
 
@@ -16,8 +18,10 @@ def points_needed(learn: Any) -> dict:
     Returns: Of a point, the callbacks and events that make it needed, by `POINTS`
     """
 
-class Peers(Alone):
+class Peers(Alone, Engine):
     """Speaks for the other processes of a run: meets them, and does what was agreed"""
+    level: int
+    around: str
     broken: Any
     shards: Any
     spreads: Any
@@ -48,7 +52,6 @@ class Peers(Alone):
         - `per_process`: Is the size of a loader's batch that of one process?
         """
     def __getstate__(self) -> Any: ...
-    def _take_bodies(self) -> Any: ...
     def failed(self, e: Any) -> Any: ...
     def first(self, f: Any, *args: Any) -> Any: ...
     def from_first(self, o: Any) -> Any: ...
@@ -61,12 +64,12 @@ class Peers(Alone):
 
         Returns: Size and hash, by name of a file
         """
-    def run(self, f: Any, *args: Any, **kwargs: Any) -> Any:  # scale/agree.py
+    def body(self, learn: Any, name: str, f: Any) -> Any:  # scale/agree.py
         """Run `f`, the body of the innermost phase, and meet the others there
 
-        - `f`: Function
-        - `args`: To `f`
-        - `kwargs`: To `f`
+        - `learn`: The learner
+        - `name`: Of the innermost phase
+        - `f`: Its body
         """
     def _enter(self, name: Any) -> Any: ...  # scale/agree.py
     def _finish(self, name: Any) -> Any: ...  # scale/agree.py
@@ -82,7 +85,11 @@ class Peers(Alone):
     def forward(self) -> Any:  # scale/agree.py
         """Meet before the model is called, if something is exchanged there"""
     def aside(self) -> Any: ...  # scale/agree.py
-    def tell(self, e: Any) -> Any: ...  # scale/agree.py
+    def ended(self, learn: Any, phase: Any, e: Any, inner: Any) -> Any: ...  # scale/agree.py
+    @contextmanager
+    def running(self, learn: Any, what: Any) -> Any: ...  # scale/agree.py
+    def _tell(self, e: Any) -> Any:  # scale/agree.py
+        """Tell the other processes of the cancel `e`; return what acts"""
     def _misses(self, name: Any) -> Any:  # scale/agree.py
         """Do others wait where this process won't come, as it skips the rest of the phase `name`?"""
     def _check_known(self, e: Any, name: Any) -> Any:  # scale/agree.py
@@ -97,7 +104,7 @@ class Peers(Alone):
     def _forget_loaders(self) -> Any:  # scale/agree.py
         """Keep what is taken of the learner's own loaders, whose workers may go on"""
     def count_items(self, i: Any) -> Any: ...  # scale/agree.py
-    def _fetch(self, f: Any, *args: Any, **kwargs: Any) -> Any:  # scale/agree.py
+    def _fetch(self, f: Any) -> Any:  # scale/agree.py
         """Fetch a batch, in all processes or in none"""
     def _weigh(self) -> Any:  # scale/agree.py
         """Have processes count by their items, as gradients are averaged over processes"""

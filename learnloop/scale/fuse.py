@@ -21,6 +21,7 @@ from torch.nn.parameter import is_lazy
 from ..data.batch import describe
 from ..loop.callback import Callback, InGraph
 from ..data.checks import check_whole, did_you_mean, say
+from ..loop.engine import Engine
 from ..loop.learner import Learner
 from ..loop.optimizer import held_params
 from ..data.rng import read_rngs, write_rngs
@@ -143,8 +144,9 @@ _RARE,_BUILDING = 'shapes that were rarely seen','the graph is being built'
 _LAZY = 'parameters have no shape before a batch'
 _QUIET = _FIRST,_RARE,_BUILDING,_LAZY  # of which nobody need be warned
 
-class Fuser:
+class Fuser(Engine):
     "Takes turns of a learner as compiled functions"
+    level,takes = 30,'batch turn'
     def __init__(self,
         learn,      # The learner
         max_shapes, # As for `learn.fuse`
@@ -188,6 +190,9 @@ def _leave(self:Fuser, why):
     return False
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000042
+@patch
+def take(self:Fuser, learn, what, inner): return self.run() or inner(learn, what)
+
 @patch
 def run(self:Fuser)->bool: # Was it taken?
     "Take the batch, or the turn that is open, if that can be done"
@@ -608,6 +613,13 @@ def _judge(self:_Graph, why):
 def _fail(self:_Graph, why):
     "Give it up"
     self.failed,self.call,self.fuser.last = why,None,None
+
+# %% ../../nbs/scale/08_fuse.ipynb #fb0000f0
+def _fuser(self): return next((o for o in self.engines if isinstance(o, Fuser)), None)
+def _set_fuser(self, v):
+    self.engines[:] = [o for o in self.engines if not isinstance(o, Fuser)] + ([] if v is None else [v])
+    self.restack()
+Learner.fuser = property(_fuser, _set_fuser, doc='The engine that compiles turns; None for none')
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000081
 class FuseReport:

@@ -1,6 +1,7 @@
 # Written by `python -m tools.stubs` from `fuse.py`: methods that other modules patch on are here, too
 """`learn.fuse()`: forward, loss, backward, clipping and the optimizer's step as one compiled function"""
 
+from learnloop.loop.engine import Engine
 from typing import Any
 
 __all__ = ['Region', 'why_unfusable', 'Fuser', 'difference', 'FuseReport']
@@ -34,8 +35,10 @@ def why_unfusable(learn: Any) -> str:
     Returns: '' if nothing is in the way
     """
 
-class Fuser:
+class Fuser(Engine):
     """Takes turns of a learner as compiled functions"""
+    level: int
+    takes: str
     learn: Any
     max_shapes: Any
     backend: Any
@@ -80,6 +83,7 @@ class Fuser:
         """Warn of `why`, once"""
     def _leave(self, why: Any) -> Any:  # scale/fuse.py
         """Leave the turn to the loop"""
+    def take(self, learn: Any, what: Any, inner: Any) -> Any: ...  # scale/fuse.py
     def run(self) -> bool:  # scale/fuse.py
         """Take the batch, or the turn that is open, if that can be done
 
