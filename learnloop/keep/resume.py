@@ -638,7 +638,7 @@ def why_no_place(self:FitKeeper)->str: # '' if there is one
 # %% ../../nbs/keep/06_resume.ipynb #d6000006
 # What a piece of the loop that is written anew has to go by, and where there is no place if it doesn't; None: anywhere
 
-_NEEDS = dict(_do_fit=('start_place rest', None), _do_epoch=('start_place rest', 'validate'),
+_NEEDS = dict(_do_fit=('start_place _rest', None), _do_epoch=('start_place _rest', 'validate'),
     _do_epoch_train=('all_batches', 'train'),
     all_batches=('mk_pass _between', 'train'))
 
@@ -853,7 +853,7 @@ def replay_batch(self:Learner)->SimpleNamespace:
     away = [o for o in (*self.cbs, *cbs) if o.writes]
     f.replay = res
     with ExitStack() as stack:
-        for o in (self.peers.aside(), self.stack.running(self, 'evaluate'), replaced(self, 'failed', None),
+        for o in (self.peers.aside(), self.engine_stack.running(self, 'evaluate'), replaced(self, 'failed', None),
             replaced(self, 'paused', None), replaced(self, 'fuser', None), self.added_cbs(cbs), self.undone(),
             self.removed_cbs(away), self.no_logging(), self.no_bar(),
             replaced(self.dls, 'train', train), replaced(self.dls, 'valid', None)):

@@ -48,6 +48,7 @@ class _Reader:
     device: Any
     dl: Any
     dls: Any
+    engine_stack: Any
     engines: Any
     epoch: Any
     epochs_before: Any
@@ -104,7 +105,6 @@ class _Reader:
     smooth_loss: Any
     source: Any
     splitter: Any
-    stack: Any
     start_place: Any
     team: Any
     trace: Any

@@ -198,7 +198,7 @@ class Flow:
         self._cbs,self.open,self.outcome,self.exception,self.created = _Callbacks(self),[],{},None,False
         self.phases,self.events = {},[]
         self._inner,self._recurring,self._inside = set(),set(),{}  # What the table says of rows: see `declare`
-        self.engines,self._own_engines,self.stack = [],(),Stack() # How it is run: see `Engine`
+        self.engines,self._own_engines,self.engine_stack = [],(),Stack() # How it is run: see `Engine`
         self._muted = ()      # Callbacks that hear nothing for now
         self.peers = Alone(self) # Whoever speaks for the other processes of the run
         self.last_cancels = {} # Phase -> the callback and the event of the last exception that it took
@@ -507,7 +507,7 @@ def with_events(self:Flow,
     "Run `f(*args, **kwargs)` as the body of `phase`, its events around it"
     p = self.phases.get(phase) if f is not None else None
     if p is None: p = _phase_for(self, phase, f)
-    depth,opened,bodies,out,res,err = len(self.open),self.open,self.stack.bodies,None,None,None
+    depth,opened,bodies,out,res,err = len(self.open),self.open,self.engine_stack.bodies,None,None,None
     for o in self._inside[phase]:
         if o in self.outcome: del self.outcome[o]
     opened.append(p)
@@ -520,7 +520,7 @@ def with_events(self:Flow,
         except p.catches as e:
             out,self.last_cancels[phase] = 'cancelled',(e.callback, e.event)
             self.outcome[phase] = out
-            if ended := self.stack.ended: _check_same(p, e, ended(self, p, e))
+            if ended := self.engine_stack.ended: _check_same(p, e, ended(self, p, e))
             if fs := self._handlers[p.after_cancel]: self._hear(fs, p.after_cancel)
         if fs := self._handlers[p.after]: self._hear(fs, p.after)
     except p.catches: self._unwind(depth)
@@ -550,7 +550,7 @@ def _check_same(p, e, other):
 def _in_flight(self:Flow, p, e):
     "Return what passes through the phase `p`: `e`, or what acts in its place"
     if isinstance(e, CancelException) and self.taker(e) is None: e = self._uncaught(e)
-    if not (ended := self.stack.ended): return e
+    if not (ended := self.engine_stack.ended): return e
     if isinstance(e, CancelException): e = ended(self, p, e)
     if isinstance(e, CancelException): return e
     self._say_where(e)  # first: other processes may get the note, too
@@ -564,9 +564,9 @@ def _say_where(self:Flow, e):
 # %% ../../nbs/loop/00_flow.ipynb #f10a0002
 @patch
 def restack(self:Flow):
-    "Compose `stack` of all engines: `engines`, those of an evaluation, callbacks that are engines, and the team"
+    "Compose `engine_stack` of all engines: `engines`, those of an evaluation, callbacks that are engines, and the team"
     also = [o for o in (*self.cbs, self.peers) if isinstance(o, Engine)]
-    self.stack = Stack([*self.engines, *self._own_engines, *also], self.phases)
+    self.engine_stack = Stack([*self.engines, *self._own_engines, *also], self.phases)
 
 # %% ../../nbs/loop/00_flow.ipynb #0b5154f1
 @patch

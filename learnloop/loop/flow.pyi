@@ -188,7 +188,7 @@ class Flow:
     _inside: dict
     engines: list
     _own_engines: Any
-    stack: Any
+    engine_stack: Any
     _muted: Any
     peers: Any
     last_cancels: dict
@@ -297,7 +297,7 @@ class Flow:
         """Return what passes through the phase `p`: `e`, or what acts in its place"""
     def _say_where(self, e: Any) -> Any: ...  # loop/flow.py
     def restack(self) -> Any:  # loop/flow.py
-        """Compose `stack` of all engines: `engines`, those of an evaluation, callbacks that are engines, and the team"""
+        """Compose `engine_stack` of all engines: `engines`, those of an evaluation, callbacks that are engines, and the team"""
     def _unwind(self, depth: Any, err: Any=None, who: Any=None) -> Any:  # loop/flow.py
         """Run clean-ups of phases deeper than `depth`, or those of `who`; return what is in flight; without `err`, raise it"""
     def _merge(self, err: Any, e: Any, ending: Any) -> Any:  # loop/flow.py

@@ -76,13 +76,13 @@ class Learner(Flow):
         self.created = True
 
     def _do_fit(self):
-        self.rest('fit')
+        self._rest('fit')
         for self.epoch in takewhile(lambda e: e<self.n_epoch, count(self.start_place.epoch)):  # noqa: B020
-            self.rest('epoch')
+            self._rest('epoch')
             self.with_events('epoch', self._do_epoch)
     def _do_epoch(self):
         if self.start_place!=Place(self.epoch, 'validate'): self._do_epoch_train()  # else it was trained before
-        self.rest('validate')
+        self._rest('validate')
         self._do_epoch_validate()
     def _do_epoch_train(self):
         self.train_pass,self.has_stepped,self.last_cancels = None,False,{}
@@ -95,7 +95,7 @@ class Learner(Flow):
     def all_batches(self):
         "Run `one_batch` for each batch of `dl`"
         with self.mk_pass(self.dl) as batches:
-            if self.is_taken('pass'): return
+            if self._taken('pass'): return
             while self._between() and self.with_events('fetch', self._fetch, batches):
                 self.one_batch(batches.n_done, self.batch)
                 batches.n_done += 1
@@ -108,9 +108,9 @@ class Learner(Flow):
         finally: self.drop_batch()
     def _do_one_batch(self):
         if not self.training: self.valid_batch()
-        elif not self.is_taken('batch'): self.train_batch()
+        elif not self._taken('batch'): self.train_batch()
     def _do_turn(self):
-        if not self.is_taken('turn'): self.ordinary_turn()
+        if not self._taken('turn'): self.ordinary_turn()
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb8085e
 @patch
@@ -133,29 +133,29 @@ def valid_batch(self:Learner):
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb80860
 @patch
-def rest(self:Learner,
+def _rest(self:Learner,
     next:str # 'fit', 'epoch', 'validate', 'batch' or 'fetch'
 ):
     "Let engines act where no batch is held, before what comes next"
-    if f := self.stack.rest: f(self, next)
+    if f := self.engine_stack.rest: f(self, next)
 
 @patch
-def is_taken(self:Learner,
+def _taken(self:Learner,
     what:str # 'pass', 'batch' or 'turn'
 )->bool:
     "Let engines run it by themselves; tell whether one did"
-    return (f := self.stack.takes.get(what)) is not None and f(self, what)
+    return (f := self.engine_stack.takes.get(what)) is not None and f(self, what)
 
 @patch
 def _between(self:Learner):
     p = self.data_pass
     p.rested_at = p.n_taken
-    self.rest('batch')
+    self._rest('batch')
     if self.training and p.heard_at!=p.n_taken:
         # not in a resumed fit that stopped during the fetch: callbacks have heard the event already
         self('between_batches')
         p.heard_at = p.n_taken
-        self.rest('fetch')
+        self._rest('fetch')
     return True
 
 @patch
@@ -614,13 +614,13 @@ def fit(self:Learner,
     self.fit_args = SimpleNamespace(n_epoch=n_epoch, lr=lr, wd=wd, max_steps=max_steps, steps_per_epoch=steps_per_epoch,
         resume=resume, accept=accept, keep_failed=keep_failed, given=cbs, cbs=[*limit, *cbs])
     self.restack()
-    with self.stack.running(self, 'fit'), self.added_cbs(self.fit_args.cbs):
+    with self.engine_stack.running(self, 'fit'), self.added_cbs(self.fit_args.cbs):
         self._prepare_opt(lr, wd, reset_opt, fuse)
         self.n_epoch,self.epoch = math.inf if n_epoch is None else n_epoch,start_epoch
         self.data_pass,self.train_pass,self.epochs_before = None,None,self.count.epochs-start_epoch
         try:
             self.peers.begin()
-            self.start_place = self.stack.start(self)
+            self.start_place = self.engine_stack.start(self)
             self.epoch = self.start_place.epoch
             self.with_events('fit', self._do_fit)
         except BaseException as e:

@@ -135,6 +135,7 @@ class Learner(Flow):
     failed: Any
     cbs: Any
     counts_steps: Any
+    engine_stack: Any
     engines: Any
     evaluated: Any
     events: Any
@@ -148,7 +149,6 @@ class Learner(Flow):
     phases: Any
     rows: Any
     saved: Any
-    stack: Any
     trace: Any
     valid_grad: Any
     version: Any
@@ -254,12 +254,12 @@ class Learner(Flow):
         """Compute the loss of a turn, then go backward and step"""
     def valid_batch(self) -> Any:  # loop/learner.py
         """What validation makes of a batch: prediction and loss; override it for a loss of another kind"""
-    def rest(self, next: str) -> Any:  # loop/learner.py
+    def _rest(self, next: str) -> Any:  # loop/learner.py
         """Let engines act where no batch is held, before what comes next
 
         - `next`: 'fit', 'epoch', 'validate', 'batch' or 'fetch'
         """
-    def is_taken(self, what: str) -> bool:  # loop/learner.py
+    def _taken(self, what: str) -> bool:  # loop/learner.py
         """Let engines run it by themselves; tell whether one did
 
         - `what`: 'pass', 'batch' or 'turn'
@@ -829,6 +829,11 @@ class Learner(Flow):
         Returns: The file; notebooks show a link to it
         """
     @property
+    def fuser(self) -> Any:
+        """The engine that compiles turns; None for none"""
+    @fuser.setter
+    def fuser(self, v: Any) -> None: ...
+    @property
     def n_done(self) -> Any:
         """Batches of the pass so far"""
     @property
@@ -855,11 +860,6 @@ class Learner(Flow):
     @property
     def predicting(self) -> Any:
         """Does `get_preds` or `predict` run?"""
-    @property
-    def fuser(self) -> Any:
-        """The engine that compiles turns; None for none"""
-    @fuser.setter
-    def fuser(self, v: Any) -> None: ...
     @property
     def x(self) -> Any:
         """The element of `xb`; all of it if there are several, None if there is none"""

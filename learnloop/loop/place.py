@@ -41,7 +41,7 @@ class Pass:
     def __enter__(self):
         self.learn.data_pass = self
         if self.learn.training: self.learn.train_pass = self
-        self.batches = self.learn.stack.batches(self.learn, self)
+        self.batches = self.learn.engine_stack.batches(self.learn, self)
         return self
     def __iter__(self): return self
     def __next__(self):
@@ -65,7 +65,7 @@ PASS_FIELDS = dict(dl=None, n_iter=None, iter=0, data_pass=None, open_turn=None,
     _eval_cbs=(),      # Callbacks of the evaluation: one inside it goes without them
     _muted=(),         # Callbacks that hear none of the evaluation's events
     _loss_call=None,   # What `get_preds` calls in place of `loss_func`
-    _own_engines=(), stack=None, # Engines of the evaluation, and all that there are
+    _own_engines=(), engine_stack=None, # Engines of the evaluation, and all that there are
     _dev=None, _n_inp=None, _targ=None)
 
 # %% ../../nbs/loop/04_place.ipynb #c0de4002

@@ -381,7 +381,7 @@ _PIECES = ('one_batch', '_do_one_batch', 'valid_batch', 'calc_loss', 'forward', 
 def _is_alone(self:Learner, cb):
     "Does nobody but `cb` hear anything of a batch, but for those that only look when it is over?"
     if any(getattr(type(self), k) is not getattr(Learner, k) or k in vars(self) for k in _PIECES): return False
-    if self.stack.is_around(('fetch', 'batch'), but=[self.peers]): return False
+    if self.engine_stack.is_around(('fetch', 'batch'), but=[self.peers]): return False
     for e in (*self.phases['fetch'].events, *self.phases['batch'].events, 'after_pred', 'after_loss'):
         for f in self._handlers[e]:
             looks = e=='after_batch' and getattr(f.__self__, 'read_only', False)

@@ -10,7 +10,7 @@ __all__ = ['POINTS', 'points_needed', 'Peers']
 # %% ../../nbs/scale/03_agree.ipynb #ag000004
 import random, sys, time, torch, warnings, zlib
 import torch.distributed as dist
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from fastcore.basics import patch
 from ..data.batch import find_bs
 from ..data.checks import replaced
@@ -220,8 +220,12 @@ def forward(self:Peers):
 
 # %% ../../nbs/scale/03_agree.ipynb #c0ae0053
 @patch
+@contextmanager
 def aside(self:Peers):
-    return nullcontext() if self.spreads else replaced(self.learn, 'peers', Alone(self.learn))
+    if self.spreads: return (yield)
+    try:
+        with replaced(self.learn, 'peers', Alone(self.learn)): yield
+    finally: self.learn.restack()
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000019
 @patch

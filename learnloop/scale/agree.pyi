@@ -84,6 +84,7 @@ class Peers(Alone, Engine):
         """The model may be called once more: in a part of the batch, at other weights, in a line search"""
     def forward(self) -> Any:  # scale/agree.py
         """Meet before the model is called, if something is exchanged there"""
+    @contextmanager
     def aside(self) -> Any: ...  # scale/agree.py
     def ended(self, learn: Any, phase: Any, e: Any, inner: Any) -> Any: ...  # scale/agree.py
     @contextmanager
