@@ -630,6 +630,7 @@ def fit(self:Learner,
         finally:
             self._end()
             self._note_hypers(is_over=True)
+            self.fit_args = None  # it holds callbacks, and these may hold loaders
 
 # %% ../../nbs/loop/05_learner.ipynb #82fe4d7f
 @patch

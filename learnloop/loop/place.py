@@ -37,7 +37,8 @@ class Pass:
     def __getstate__(self): return vars(self) | dict(batches=None, at_exit=[], begin=batches_of, kept=None)  # there is no copying an iterator
     def close(self):
         "Hold neither the loader nor what is taken from it"
-        self.dl = self.batches = self.teller = None
+        self.dl = self.batches = self.teller = self.kept = None
+        self.begin = batches_of
     def __enter__(self):
         self.learn.data_pass = self
         if self.learn.training: self.learn.train_pass = self
@@ -54,7 +55,7 @@ class Pass:
     def __exit__(self, kind, e, tb):
         self.learn.drop_batch()
         # workers, too; after an error, when all is saved
-        if e is None or isinstance(e, CancelException): self.batches = None
+        if e is None or isinstance(e, CancelException): self.batches = self.kept = None
         while self.at_exit: self.at_exit.pop()()
 
 # %% ../../nbs/loop/04_place.ipynb #f6dc7cac

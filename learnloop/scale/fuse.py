@@ -116,7 +116,7 @@ class Region:
 # %% ../../nbs/scale/08_fuse.ipynb #fb000031
 _SLOT = torch.empty(0)
 _OWN = ('one_batch','_do_one_batch','_do_turn','calc_loss','forward','_do_loss','_own_loss','take_loss',
-    '_do_grad_opt','backward','_backward','_step','_zero_grad','with_events','__call__','_step_and_count',
+    '_do_grad_opt','backward','_backward','_step','_zero_grad','with_events','__call__','count_step',
     'ordinary_turn')
 
 def _why_never(learn):
