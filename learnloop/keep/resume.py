@@ -88,7 +88,7 @@ def read_origin(
 @default_engine
 class FitKeeper(Checkpointer, Engine):
     "Starts fits where others stopped, notes what resuming needs, and saves or ends them between two batches"
-    level = 10
+    level,saves_fits = 10,True
     def __init__(self,
         learn # The learner whose fits it keeps
     ):
@@ -110,6 +110,11 @@ class FitKeeper(Checkpointer, Engine):
     ):
         "Handle one more signal, if any is handled"
         if self.signals: self.signals.take(name)
+    def rest(self, learn, next, inner):
+        if next=='batch': self.between()
+        elif next!='fetch': self.at(next)
+        elif self.signals: self.signals.between()
+        inner(learn, next)
     def batches(self, learn, p, inner):
         p.kept = KeptPass(p, self)
         return p.kept.begin(partial(inner, learn, p))
@@ -134,13 +139,6 @@ class FitKeeper(Checkpointer, Engine):
         finally: self.signals = None
 
 # %% ../../nbs/keep/06_resume.ipynb #39496a98
-@patch
-def rest(self:FitKeeper, learn, next, inner):
-    if next=='batch': self.between()
-    elif next!='fetch': self.at(next)
-    elif self.signals: self.signals.between()
-    inner(learn, next)
-
 @patch
 def between(self:FitKeeper):
     "Save what is due, and act on signals"
@@ -277,11 +275,6 @@ def start(self:FitKeeper, learn, inner):
     else: self.marks = dict(fit=random_states(learn))
     self.origin = origin
     return origin.place if origin else Place(learn.epoch)
-
-Learner.resuming = property(lambda self: self.keeper is not None and self.keeper.resuming,
-    doc='Is the fit on its way to the place where it resumes?')
-Learner.keeper = property(lambda self: next((o for o in self.engines if isinstance(o, FitKeeper)), None),
-    doc='The engine that saves and resumes fits')
 
 # %% ../../nbs/keep/06_resume.ipynb #ea14d8ab
 def _refuse_runs(folder):
@@ -853,7 +846,7 @@ def replay_batch(self:Learner)->SimpleNamespace:
     away = [o for o in (*self.cbs, *cbs) if o.writes]
     f.replay = res
     with ExitStack() as stack:
-        for o in (self.peers.aside(), self.engine_stack.running(self, 'evaluate'), replaced(self, 'failed', None),
+        for o in (self.peers.aside(), self.enclosed('evaluate'), replaced(self, 'failed', None),
             replaced(self, 'paused', None), replaced(self, 'fuser', None), self.added_cbs(cbs), self.undone(),
             self.removed_cbs(away), self.no_logging(), self.no_bar(),
             replaced(self.dls, 'train', train), replaced(self.dls, 'valid', None)):

@@ -44,6 +44,7 @@ def read_origin(c: Checkpoint) -> Origin:
 class FitKeeper(Checkpointer, Engine):
     """Starts fits where others stopped, notes what resuming needs, and saves or ends them between two batches"""
     level: int
+    saves_fits: bool
     signals: Any
     savers: list
     no_place: dict
@@ -69,13 +70,13 @@ class FitKeeper(Checkpointer, Engine):
 
         - `name`: Of a signal
         """
+    def rest(self, learn: Any, next: Any, inner: Any) -> Any: ...
     def batches(self, learn: Any, p: Any, inner: Any) -> Any: ...
     @contextmanager
     def running(self, learn: Any, what: Any) -> Any: ...
     @contextmanager
     def _signalled(self, is_fit: Any) -> Any:
         """Handle signals, unless that is done already, or is not for this thread to do"""
-    def rest(self, learn: Any, next: Any, inner: Any) -> Any: ...  # keep/resume.py
     def between(self) -> Any:  # keep/resume.py
         """Save what is due, and act on signals"""
     def _agree(self) -> Any:  # keep/resume.py

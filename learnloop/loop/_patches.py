@@ -6,7 +6,7 @@ PATCHES = {
     'learnloop.loop.learner.Learner': {
         'learnloop.measure.interpret': 'show_results tta',
         'learnloop.scale.distributed': 'to_ddp to_fsdp',
-        'learnloop.scale.fuse': 'fuse fuse_report fuser unfuse',
+        'learnloop.scale.fuse': 'fuse fuse_report unfuse',
         'learnloop.see.replay': 'record_step',
         'learnloop.see.report': 'report',
         'learnloop.train.limits': 'find_batch_size',

@@ -14,10 +14,12 @@ from operator import attrgetter
 
 # %% ../../nbs/loop/00_engine.ipynb #43c4507b
 class Engine:
-    "One way to run the loop; each hook that a subclass overrides gets what is inside it, `inner`, and calls it or doesn't"
+    "One way to run the loop; a hook that a subclass overrides gets what is inside, `inner`, and may call it"
     level = 20  # Its place among the engines: the lowest is the outermost
     around = '' # Names of the phases whose bodies it runs, separated by spaces; '*' for all
     takes = ''  # What it may run by itself: 'pass', 'batch', 'turn'
+    saves_fits = False # Does it save and resume fits? `learn.keeper` is the one that does
+    compiles = False   # Does it compile turns? `learn.fuser` is the one that does
     @contextmanager
     def running(self,
         learn, # The learner
@@ -105,10 +107,12 @@ class Stack:
             for e in self._with('running'): stack.enter_context(e.running(learn, what))
             yield
 
+# %% ../../nbs/loop/00_engine.ipynb #5ad0c0f1
 def _names(o): return o.split() if isinstance(o, str) else o
 
-def _body(run, inner, learn, phase, f): return run(learn, phase, f if inner is None else partial(inner, learn, phase, f))
+def _body(run, inner, learn, phase, f):
+    return run(learn, phase, f if inner is None else partial(inner, learn, phase, f))
 
 def _nothing(*args): return None
-def _same(learn, phase, e): return e
-_INNERMOST = dict(start=_nothing, batches=_nothing, rest=_nothing, take=_nothing, ended=_same)
+
+_INNERMOST = dict.fromkeys(('start','batches','rest','take'), _nothing) | dict(ended=lambda learn, phase, e: e)

@@ -7,10 +7,12 @@ from typing import Any
 __all__ = ['Engine', 'Stack']
 
 class Engine:
-    """One way to run the loop; each hook that a subclass overrides gets what is inside it, `inner`, and calls it or doesn't"""
+    """One way to run the loop; a hook that a subclass overrides gets what is inside, `inner`, and may call it"""
     level: int
     around: str
     takes: str
+    saves_fits: bool
+    compiles: bool
     @contextmanager
     def running(self, learn: Any, what: str) -> Any:
         """Enclose a fit or an evaluation, outside its events: open and close what it needs

@@ -68,7 +68,7 @@ def evaluate_on(self:Learner,
     # `data_pass` is None: an error before the new pass begins must not close the fit's
     own = dict(data_pass=None, open_turn=None, loss_parts={}, outcome=dict(self.outcome), last_cancels={},
         outer_phases=outer, _eval_cbs=cbs, _muted=muted, _own_engines=engines, _loss_call=None) | own
-    with (self.engine_stack.running(self, 'evaluate'), self.removed_cbs(self._eval_cbs), self._pushed(dl, **own),
+    with (self.enclosed('evaluate'), self.removed_cbs(self._eval_cbs), self._pushed(dl, **own),
         self.added_cbs(cbs)):
         try: f() if inner else self.with_events('evaluate', f)
         except BaseException as e:

@@ -12,6 +12,7 @@ __all__ = ['PHASES', 'CancelFitException', 'CancelSanityException', 'CancelEpoch
 
 # %% ../../nbs/loop/00_flow.ipynb #6b358ab8
 import difflib, inspect, re
+from contextlib import contextmanager
 from functools import cache, cached_property, partial, wraps
 from types import MethodType
 from fastcore.basics import camel2snake, noop, patch, snake2camel
@@ -225,6 +226,21 @@ class Flow:
             self.restack()
         self._valid_handlers,self._train_handlers = self._ears.handlers()
         self.training = training
+
+# %% ../../nbs/loop/00_flow.ipynb #f10a0002
+@patch
+def restack(self:Flow):
+    "Compose `engine_stack` of all engines: `engines`, those of an evaluation, callbacks that are engines, and the team"
+    also = [o for o in (*self.cbs, self.peers) if isinstance(o, Engine)]
+    self.engine_stack = Stack([*self.engines, *self._own_engines, *also], self.phases)
+
+@patch
+@contextmanager
+def enclosed(self:Flow,
+    what:str # 'fit' or 'evaluate'
+):
+    "Run what is inside a `with` block in all engines: signals wait, and an error is one of all processes"
+    with self.engine_stack.running(self, what): yield
 
 # %% ../../nbs/loop/00_flow.ipynb #083ed182
 class _Callbacks(list):
@@ -560,13 +576,6 @@ def _in_flight(self:Flow, p, e):
 def _say_where(self:Flow, e):
     if any(o.startswith('learnloop: in ') for o in getattr(e, '__notes__', ())): return
     note_on(e, f'learnloop: in the {self._doing()} phase{safely(self._where)}')
-
-# %% ../../nbs/loop/00_flow.ipynb #f10a0002
-@patch
-def restack(self:Flow):
-    "Compose `engine_stack` of all engines: `engines`, those of an evaluation, callbacks that are engines, and the team"
-    also = [o for o in (*self.cbs, self.peers) if isinstance(o, Engine)]
-    self.engine_stack = Stack([*self.engines, *self._own_engines, *also], self.phases)
 
 # %% ../../nbs/loop/00_flow.ipynb #0b5154f1
 @patch

@@ -212,6 +212,14 @@ class Flow:
         """- `e`: and what helps"""
     def _changed(self, muted: Any=False) -> Any:
         """Forget who hears what: callbacks came or went; or were `muted`, and lists made for that before are there"""
+    def restack(self) -> Any:  # loop/flow.py
+        """Compose `engine_stack` of all engines: `engines`, those of an evaluation, callbacks that are engines, and the team"""
+    @contextmanager
+    def enclosed(self, what: str) -> Any:  # loop/flow.py
+        """Run what is inside a `with` block in all engines: signals wait, and an error is one of all processes
+
+        - `what`: 'fit' or 'evaluate'
+        """
     def _recurs(self, o: Any) -> Any:  # loop/flow.py
         """Does the row `o` recur with each batch? It says so, or lies in one that does, or, a phase, beside those that do"""
     def declare(self, *rows: Any) -> Flow:  # loop/flow.py
@@ -296,8 +304,6 @@ class Flow:
     def _in_flight(self, p: Any, e: Any) -> Any:  # loop/flow.py
         """Return what passes through the phase `p`: `e`, or what acts in its place"""
     def _say_where(self, e: Any) -> Any: ...  # loop/flow.py
-    def restack(self) -> Any:  # loop/flow.py
-        """Compose `engine_stack` of all engines: `engines`, those of an evaluation, callbacks that are engines, and the team"""
     def _unwind(self, depth: Any, err: Any=None, who: Any=None) -> Any:  # loop/flow.py
         """Run clean-ups of phases deeper than `depth`, or those of `who`; return what is in flight; without `err`, raise it"""
     def _merge(self, err: Any, e: Any, ending: Any) -> Any:  # loop/flow.py

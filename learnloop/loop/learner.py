@@ -146,6 +146,7 @@ def _taken(self:Learner,
     "Let engines run it by themselves; tell whether one did"
     return (f := self.engine_stack.takes.get(what)) is not None and f(self, what)
 
+# %% ../../nbs/loop/05_learner.ipynb #7eb808f1
 @patch
 def _between(self:Learner):
     p = self.data_pass
@@ -191,7 +192,6 @@ def place(self:Learner):
     return Place(self.count.epochs-self.epochs_before)
 
 Learner.n_done = property(lambda self: self.data_pass.n_done if self.data_pass else 0, doc='Batches of the pass so far')
-Learner.resuming = False # Is the fit on its way to the place where it resumes?
 
 # %% ../../nbs/loop/05_learner.ipynb #5e1d0c41
 @patch(as_prop=True)
@@ -452,8 +452,18 @@ Learner.valid_grad = False             # Does validation compute with gradients?
 Learner.predicting = property(lambda self: self._loss_call is not None, doc='Does `get_preds` or `predict` run?')
 Learner.has_stepped = False            # Was there a step in this epoch, counted or not?
 Learner._holds = None                  # What the optimizer held when it was made
-Learner.fuser = None                   # Who takes turns as compiled functions, by `run()`: see `learn.fuse`
 Learner._device = None
+
+Learner.keeper = property(lambda self: next((o for o in self.engines if o.saves_fits), None),
+    doc='The engine that saves and resumes fits, or None')
+Learner.resuming = property(lambda self: self.keeper is not None and self.keeper.resuming,
+    doc='Is the fit on its way to the place where it resumes?')
+
+def _get_fuser(self): return next((o for o in self.engines if o.compiles), None)
+def _set_fuser(self, v):
+    self.engines[:] = [o for o in self.engines if not o.compiles] + ([] if v is None else [v])
+    self.restack()
+Learner.fuser = property(_get_fuser, _set_fuser, doc='The engine that compiles turns, or None: see `learn.fuse`')
 
 # %% ../../nbs/loop/05_learner.ipynb #6ea5f51e
 def _check_places(path, model_dir):
@@ -614,7 +624,7 @@ def fit(self:Learner,
     self.fit_args = SimpleNamespace(n_epoch=n_epoch, lr=lr, wd=wd, max_steps=max_steps, steps_per_epoch=steps_per_epoch,
         resume=resume, accept=accept, keep_failed=keep_failed, given=cbs, cbs=[*limit, *cbs])
     self.restack()
-    with self.engine_stack.running(self, 'fit'), self.added_cbs(self.fit_args.cbs):
+    with self.enclosed('fit'), self.added_cbs(self.fit_args.cbs):
         self._prepare_opt(lr, wd, reset_opt, fuse)
         self.n_epoch,self.epoch = math.inf if n_epoch is None else n_epoch,start_epoch
         self.data_pass,self.train_pass,self.epochs_before = None,None,self.count.epochs-start_epoch

@@ -829,16 +829,8 @@ class Learner(Flow):
         Returns: The file; notebooks show a link to it
         """
     @property
-    def fuser(self) -> Any:
-        """The engine that compiles turns; None for none"""
-    @fuser.setter
-    def fuser(self, v: Any) -> None: ...
-    @property
     def n_done(self) -> Any:
         """Batches of the pass so far"""
-    @property
-    def resuming(self) -> Any:
-        """Is the fit on its way to the place where it resumes?"""
     @property
     def turn_name(self) -> Any:
         """Whose turn it is; None for the only one of a batch, and between turns"""
@@ -860,6 +852,17 @@ class Learner(Flow):
     @property
     def predicting(self) -> Any:
         """Does `get_preds` or `predict` run?"""
+    @property
+    def keeper(self) -> Any:
+        """The engine that saves and resumes fits, or None"""
+    @property
+    def resuming(self) -> Any:
+        """Is the fit on its way to the place where it resumes?"""
+    @property
+    def fuser(self) -> Any:
+        """The engine that compiles turns, or None: see `learn.fuse`"""
+    @fuser.setter
+    def fuser(self, v: Any) -> None: ...
     @property
     def x(self) -> Any:
         """The element of `xb`; all of it if there are several, None if there is none"""
@@ -885,9 +888,6 @@ class Learner(Flow):
         """Learning rate of fits that name none"""
     @lr.setter
     def lr(self, v: Any) -> None: ...
-    @property
-    def keeper(self) -> Any:
-        """The engine that saves and resumes fits"""
 
 def format_value(v: Any) -> str:
     """Write a value as in the table of epochs

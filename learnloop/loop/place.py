@@ -1,4 +1,4 @@
-"""A place, a pass through the data, and who keeps a fit: what the loop needs to begin anywhere
+"""A place, a pass through the data, and the plain engine: what the loop needs to begin anywhere
 
 Docs: https://learnloop.github.io/learnloop/loop/place.html.md"""
 
@@ -34,7 +34,8 @@ class Pass:
         self.rested_at = self.heard_at = None
     at_rest = property(lambda self: self.rested_at==self.n_taken and self.learn.batch is None and not self.is_over,
         doc='Is it between two batches?')
-    def __getstate__(self): return vars(self) | dict(batches=None, at_exit=[], begin=batches_of, kept=None)  # there is no copying an iterator
+    def __getstate__(self):  # iterators can't be copied
+        return vars(self) | dict(batches=None, at_exit=[], begin=batches_of, kept=None)
     def close(self):
         "Hold neither the loader nor what is taken from it"
         self.dl = self.batches = self.teller = self.kept = None

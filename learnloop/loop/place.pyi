@@ -1,5 +1,5 @@
 # Written by `python -m tools.stubs` from `place.py`: methods that other modules patch on are here, too
-"""A place, a pass through the data, and who keeps a fit: what the loop needs to begin anywhere"""
+"""A place, a pass through the data, and the plain engine: what the loop needs to begin anywhere"""
 
 from learnloop.loop.engine import Engine
 from typing import Any

@@ -180,6 +180,12 @@ def loss_not_reduced(self:Learner):
     with replaced(self, 'loss_func', each), replaced(f, 'reduction', 'none'): yield self
 
 # %% ../../nbs/loop/06_predict.ipynb #ff3233d3
+class _QuickPass(Engine):
+    "Takes a pass through the model, without events that no callback hears"
+    level,takes = 40,'pass'
+    def __init__(self, cb): self.cb = cb
+    def take(self, learn, what, inner): return learn._predict_all(self.cb, learn.data_pass) or inner(learn, what)
+
 def _with_targets(f, pred, *yb):
     "The loss by `f`; None without targets"
     return f(pred, *yb) if yb else None
@@ -207,7 +213,8 @@ def get_preds(self:Learner,
     if with_loss and f is None: raise ValueError('get_preds(with_loss=True): the learner has no loss_func')
     muted = [o for o in self.cbs if o.remove_on_fetch]  # trackers and recorders: nothing is measured here
     self.evaluate_on(in_order(dl) if reorder else dl, [cb, *cbs], inner, muted,
-        engines=[] if with_loss else [_QuickPass(cb)], _loss_call=partial(_with_targets, EachItem(f) if with_loss else f))
+        engines=[] if with_loss else [_QuickPass(cb)],
+        _loss_call=partial(_with_targets, EachItem(f) if with_loss else f))
     res,i = cb.all_tensors(),int(with_input)
     out = res[i]
     if out is None:  # nothing was kept, or a callback cancelled it
@@ -389,12 +396,6 @@ def _is_alone(self:Learner, cb):
     return True
 
 # %% ../../nbs/loop/06_predict.ipynb #c12a0005
-class _QuickPass(Engine):
-    "Takes a pass through the model, without events that no callback hears"
-    level,takes = 40,'pass'
-    def __init__(self, cb): self.cb = cb
-    def take(self, learn, what, inner): return learn._predict_all(self.cb, learn.data_pass) or inner(learn, what)
-
 @patch
 def _predict_all(self:Learner, cb, batches):
     "Take `batches` through the model as long as no other callback hears of them; tell whether all of them were taken"

@@ -90,6 +90,39 @@ class Peers(Alone, Engine):
     def __getstate__(self): return vars(self) | dict(shares={}, flag=None)
     shards = property(lambda self: self.engine.shards, doc='Does each process write its part of a checkpoint?')
     spreads = property(lambda self: self.engine.spreads, doc='Has a process but a part of the model?')
+    def body(self, learn, name, f):
+        if name=='load': return f()
+        if name=='fetch': return self._fetch(f)
+        is_outer = len(learn.open)==1
+        kept = [getattr(self, k) for k in _OF_PASS]
+        if is_outer: self.team.runs.append(self)
+        try:
+            self._enter(name)
+            res = f()
+            self._finish(name)
+            return res
+        finally:
+            if is_outer: self.team.runs.remove(self)
+            if name=='turn':
+                self.defer_sync = False
+                self.engine.end_turn()
+            elif name in _PASSES:
+                self.engine.end_pass()
+                for k,v in zip(_OF_PASS, kept, strict=True): setattr(self, k, v)
+    def ended(self, learn, phase, e, inner):
+        if not isinstance(e, CancelException): return inner(learn, phase, self.failed(e))
+        try: e = self._tell(e)
+        except Exception as err: e = err  # they are elsewhere, or gone
+        return inner(learn, phase, e)
+    @contextmanager
+    def running(self, learn, what):
+        try: yield
+        except BaseException as e:
+            err = e if learn.open else self.failed(e)
+            try:
+                if err is e: raise
+                raise err from e
+            finally: e = err = None  # which would hold the frame
     def failed(self, e): return self.team.fail(e)
     def first(self, f, *args): self.team.first(f, *args)
     def from_first(self, o): return self.team.from_first(o)
@@ -100,33 +133,6 @@ class Peers(Alone, Engine):
     )->dict: # Size and hash, by name of a file
         "Write what this process has of `tensors` in `folder`"
         return write_shards(folder, tensors, self.team)
-
-# %% ../../nbs/scale/03_agree.ipynb #ag000014
-@patch
-def body(self:Peers,
-    learn, # The learner
-    name:str, # Of the innermost phase
-    f # Its body
-): # What `f` returned
-    "Run `f`, the body of the innermost phase, and meet the others there"
-    if name=='load': return f()
-    if name=='fetch': return self._fetch(f)
-    is_outer = len(learn.open)==1
-    kept = [getattr(self, k) for k in _OF_PASS]
-    if is_outer: self.team.runs.append(self)
-    try:
-        self._enter(name)
-        res = f()
-        self._finish(name)
-        return res
-    finally:
-        if is_outer: self.team.runs.remove(self)
-        if name=='turn':
-            self.defer_sync = False
-            self.engine.end_turn()
-        elif name in _PASSES:
-            self.engine.end_pass()
-            for k,v in zip(_OF_PASS, kept, strict=True): setattr(self, k, v)
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000015
 @patch
@@ -224,28 +230,12 @@ def forward(self:Peers):
 def aside(self:Peers):
     if self.spreads: return (yield)
     try:
-        with replaced(self.learn, 'peers', Alone(self.learn)): yield
+        with replaced(self.learn, 'peers', Alone(self.learn)):
+            self.learn.restack()
+            yield
     finally: self.learn.restack()
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000019
-@patch
-def ended(self:Peers, learn, phase, e, inner):
-    if not isinstance(e, CancelException): return inner(learn, phase, self.failed(e))
-    try: e = self._tell(e)
-    except Exception as err: e = err  # they are elsewhere, or gone
-    return inner(learn, phase, e)
-
-@patch
-@contextmanager
-def running(self:Peers, learn, what):
-    try: yield
-    except BaseException as e:
-        err = e if learn.open else self.failed(e)
-        try:
-            if err is e: raise
-            raise err from e
-        finally: e = err = None  # which would hold the frame
-
 @patch
 def _tell(self:Peers, e):
     "Tell the other processes of the cancel `e`; return what acts"

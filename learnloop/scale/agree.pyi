@@ -52,6 +52,10 @@ class Peers(Alone, Engine):
         - `per_process`: Is the size of a loader's batch that of one process?
         """
     def __getstate__(self) -> Any: ...
+    def body(self, learn: Any, name: Any, f: Any) -> Any: ...
+    def ended(self, learn: Any, phase: Any, e: Any, inner: Any) -> Any: ...
+    @contextmanager
+    def running(self, learn: Any, what: Any) -> Any: ...
     def failed(self, e: Any) -> Any: ...
     def first(self, f: Any, *args: Any) -> Any: ...
     def from_first(self, o: Any) -> Any: ...
@@ -63,13 +67,6 @@ class Peers(Alone, Engine):
         - `tensors`: By name
 
         Returns: Size and hash, by name of a file
-        """
-    def body(self, learn: Any, name: str, f: Any) -> Any:  # scale/agree.py
-        """Run `f`, the body of the innermost phase, and meet the others there
-
-        - `learn`: The learner
-        - `name`: Of the innermost phase
-        - `f`: Its body
         """
     def _enter(self, name: Any) -> Any: ...  # scale/agree.py
     def _finish(self, name: Any) -> Any: ...  # scale/agree.py
@@ -86,9 +83,6 @@ class Peers(Alone, Engine):
         """Meet before the model is called, if something is exchanged there"""
     @contextmanager
     def aside(self) -> Any: ...  # scale/agree.py
-    def ended(self, learn: Any, phase: Any, e: Any, inner: Any) -> Any: ...  # scale/agree.py
-    @contextmanager
-    def running(self, learn: Any, what: Any) -> Any: ...  # scale/agree.py
     def _tell(self, e: Any) -> Any:  # scale/agree.py
         """Tell the other processes of the cancel `e`; return what acts"""
     def _misses(self, name: Any) -> Any:  # scale/agree.py

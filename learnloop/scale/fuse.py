@@ -146,7 +146,7 @@ _QUIET = _FIRST,_RARE,_BUILDING,_LAZY  # of which nobody need be warned
 
 class Fuser(Engine):
     "Takes turns of a learner as compiled functions"
-    level,takes = 30,'batch turn'
+    level,takes,compiles = 30,'batch turn',True
     def __init__(self,
         learn,      # The learner
         max_shapes, # As for `learn.fuse`
@@ -173,6 +173,7 @@ class Fuser(Engine):
         "Have no graphs"
         self.graphs,self.watches,self.watch,self.version,self.seen = {},[],None,None,Counter()
         self.looks,self.last,self.region,self.never = {},None,None,''
+    def take(self, learn, what, inner): return self.run() or inner(learn, what)
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00041b
 @patch
@@ -190,9 +191,6 @@ def _leave(self:Fuser, why):
     return False
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000042
-@patch
-def take(self:Fuser, learn, what, inner): return self.run() or inner(learn, what)
-
 @patch
 def run(self:Fuser)->bool: # Was it taken?
     "Take the batch, or the turn that is open, if that can be done"
@@ -613,13 +611,6 @@ def _judge(self:_Graph, why):
 def _fail(self:_Graph, why):
     "Give it up"
     self.failed,self.call,self.fuser.last = why,None,None
-
-# %% ../../nbs/scale/08_fuse.ipynb #fb0000f0
-def _fuser(self): return next((o for o in self.engines if isinstance(o, Fuser)), None)
-def _set_fuser(self, v):
-    self.engines[:] = [o for o in self.engines if not isinstance(o, Fuser)] + ([] if v is None else [v])
-    self.restack()
-Learner.fuser = property(_fuser, _set_fuser, doc='The engine that compiles turns; None for none')
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000081
 class FuseReport:

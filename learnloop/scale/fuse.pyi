@@ -39,6 +39,7 @@ class Fuser(Engine):
     """Takes turns of a learner as compiled functions"""
     level: int
     takes: str
+    compiles: bool
     learn: Any
     max_shapes: Any
     backend: Any
@@ -79,11 +80,11 @@ class Fuser(Engine):
     def __getstate__(self) -> Any: ...
     def forget(self) -> Any:
         """Have no graphs"""
+    def take(self, learn: Any, what: Any, inner: Any) -> Any: ...
     def _tell(self, why: Any) -> Any:  # scale/fuse.py
         """Warn of `why`, once"""
     def _leave(self, why: Any) -> Any:  # scale/fuse.py
         """Leave the turn to the loop"""
-    def take(self, learn: Any, what: Any, inner: Any) -> Any: ...  # scale/fuse.py
     def run(self) -> bool:  # scale/fuse.py
         """Take the batch, or the turn that is open, if that can be done
 
