@@ -32,17 +32,17 @@ quick:   $(READY) ; nbdev-export && python -m tools.quick $(NB)   # one notebook
 ci:      check test processes mutants docs wheel browser
 export:  $(READY) ; nbdev-export && nbdev-clean && python -m tools.stubs
 save:    $(READY) ; python -m tools.notebooks --save && nbdev-clean   # refresh the outputs stored in notebooks
-docs:    $(READY) ; python -m tools.build_docs   # the site, in _docs/, and README.md
+docs:    $(READY) ; nbdev-export && python -m tools.build_docs   # the site, in _docs/, and README.md
 site:    docs ; python -m tools.serve   # the same, opened in a browser
 pictures: $(READY) ; python -m tools.pictures   # the figure in README.md, for light and dark pages
 bench:   $(READY)   # ratios to loops written by hand, and what else things cost
 	for o in overhead fuse inference memory imports tensors watch trace checkpoint processes; do python -m benchmarks.$$o || exit 1; done
 mutants: $(READY) ; python -m tools.mutants   # plant faults, and see that some test catches each
-wheel:   $(READY) ; python -m tools.wheel_smoke   # the built package works where nothing else is installed
+wheel:   $(READY) ; nbdev-export && python -m tools.wheel_smoke   # the built package works where nothing else is installed
 browser: $(READY) ; python -m tools.browser   # notebooks, reports, TensorBoard and what `make docs` built, as a browser shows them
 interop: $(READY) ; python -m tools.interop   # other systems' own callbacks, each in an environment of its own
 check:   $(READY)   # notebooks, modules and README agree, and follow the house style
-	nbdev-export && nbdev-clean && python -m tools.build_docs --readme
+	nbdev-export && nbdev-clean && python -m tools.stubs && python -m tools.build_docs --readme
 	git diff --exit-code -- nbs learnloop README.md && test -z "$$(git ls-files -o --exclude-standard nbs learnloop)"
-	ruff check && chkstyle && python -m tools.house --check && python -m tools.stubs --check && mypy
+	ruff check && chkstyle && python -m tools.house --check && mypy
 	python -m tools.phrases

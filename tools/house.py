@@ -179,7 +179,10 @@ def core(f):
 
 def module_lines(root): return {k:len(v) for k,v in code_of(root).items()}
 def module_tokens(root): return {k:tokens(m) for k,m in modules(root).items()}
-def generated(root): return {str(p.relative_to(root)):1 for p in [*(root/PKG).rglob('*.pyi'), root/PKG/'_modidx.py'] if p.exists()}
+def generated(root):
+    "The generated files that git has"
+    found = subprocess.run(['git', 'ls-files', '*.pyi', '*_modidx.py'], cwd=root, capture_output=True, text=True).stdout.split()
+    return dict.fromkeys(found, 1)
 
 def exported(mod):
     "Numbered lines of a module that somebody wrote: no head, no marks of cells"

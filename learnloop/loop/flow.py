@@ -18,7 +18,7 @@ from types import MethodType
 from fastcore.basics import camel2snake, noop, patch, snake2camel
 from ..data.checks import NoAttribute, called_here, did_you_mean, note_on, safely
 from .engine import Engine, Stack
-from .later import knows_patches
+from .lazy import with_lazy_methods
 from .peers import Alone
 
 # %% ../../nbs/loop/00_flow.ipynb #b4e61374
@@ -186,7 +186,7 @@ class _Ears:
         return names is None or known is None or not names.isdisjoint(known)
 
 # %% ../../nbs/loop/00_flow.ipynb #029b9b4b
-@knows_patches
+@with_lazy_methods
 class Flow:
     "Phases, the callbacks that hear their events, and the runner of both"
     rows,keeps = PHASES,('log',) # `keeps`: names that callbacks may have as well; the learner's method stays

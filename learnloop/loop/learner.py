@@ -22,7 +22,7 @@ from ..data.checks import check_place, check_whole, checked_args, did_you_mean, 
 from ..data.loaders import batch_len, mk_dls, why_empty
 from .errors import let_go, tip, where
 from .flow import Flow
-from .later import knows_patches
+from .lazy import with_lazy_methods
 from .loss import innermost, loss_modules, named_loss, own_loss, split_loss
 from .optimizer import held_params, make_opt, trainable_params, zero_grad
 from .place import PASS_FIELDS, Pass, Place, Plain
@@ -31,7 +31,7 @@ from .steps import StepLimit
 from .turn import Turn
 
 # %% ../../nbs/loop/05_learner.ipynb #f6dc7cad
-@knows_patches  # chkstyle: ignore-node
+@with_lazy_methods  # chkstyle: ignore-node
 class Learner(Flow):
     "Loaders, model, loss and optimizer, and the loop that trains them"
     defaults = []  # Callbacks that every learner gets: see `default_cb`

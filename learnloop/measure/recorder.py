@@ -17,7 +17,7 @@ from fastcore.basics import patch
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensor
 from ..loop.callback import Callback, InGraph
-from ..loop.later import knows_patches
+from ..loop.lazy import with_lazy_methods
 from ..loop.learner import Learner, default_cb, format_value
 from ..loop.optimizer import opts
 from .display import draw_legend, draws, format_time, pyplot, settle_axes, told_error
@@ -28,7 +28,7 @@ from .table import Table
 from .trial import find_loss_parts, note_metric, try_metrics
 
 # %% ../../nbs/measure/02_recorder.ipynb #8de9563e
-@knows_patches
+@with_lazy_methods
 class Recorder(Callback):
     "Record losses, learning rates and metrics; write a row to `learn.logger` after each epoch"
     order,remove_on_fetch,safe_in_evaluate,rank_invariant,_is_open,_is_titled = 50,True,True,True,False,True

@@ -2,15 +2,15 @@
 import os, subprocess, sys
 from types import ModuleType
 import learnloop, pytest
-from learnloop.loop.later import Later, bring, knows_patches
+from learnloop.loop.lazy import LAZY, LazyMethod, load_lazy, with_lazy_methods
 from tools import stubs
 from tools.house import ROOT, modules
 
 # What each learner needs; a module that comes to `import learnloop` is to be put here on purpose
 CORE = {  # chkstyle: ignore-node
     'app', 'data', 'interop', 'interop.core', 'interop.names', 'keep', 'keep.checkpoint', 'keep.changes', 'keep.interrupt', 'keep.last_line', 'keep.passes', 'keep.resume', 'keep.saving',
-    'keep.shards', 'keep.state', 'keep.storage', 'keep.undo', 'loop', 'loop._patches', 'data.batch', 'data.begin', 'loop.callback', 'data.checks', 'data.loaders', 'loop.fast_step',
-    'loop.engine', 'loop.errors', 'loop.fit_checks', 'loop.flow', 'loop.help', 'loop.later', 'loop.evaluate', 'loop.learner', 'loop.learner_opt', 'loop.loss', 'loop.opt_mode', 'loop.opt_state', 'loop.optimizer', 'loop.peers', 'loop.place', 'loop.portrait', 'loop.predict', 'data.rng',
+    'keep.shards', 'keep.state', 'keep.storage', 'keep.undo', 'loop', 'data.batch', 'data.begin', 'loop.callback', 'data.checks', 'data.loaders', 'loop.fast_step',
+    'loop.engine', 'loop.errors', 'loop.fit_checks', 'loop.flow', 'loop.help', 'loop.lazy', 'loop.evaluate', 'loop.learner', 'loop.learner_opt', 'loop.loss', 'loop.opt_mode', 'loop.opt_state', 'loop.optimizer', 'loop.peers', 'loop.place', 'loop.portrait', 'loop.predict', 'data.rng',
     'loop.steps', 'loop.switch_opt', 'data.tensors', 'loop.turn', 'measure', 'measure.about', 'measure.describe', 'measure.display', 'measure.hook', 'measure.metrics', 'measure.recorder', 'measure.series', 'measure.table',
     'measure.trial', 'scale', 'see', 'see.chart', 'see.progress', 'train'}
 HEAVY = 'matplotlib tensorboard rich IPython pandas sklearn safetensors filelock torchmetrics torch._dynamo torch._inductor'.split()
@@ -50,8 +50,8 @@ except OSError: print(gc.isenabled())'''
 ASK = '''
 import learnloop
 from importlib import import_module
-from learnloop.loop._patches import PATCHES
-from learnloop.loop.later import Later
+from learnloop.loop.lazy import LAZY, LazyMethod
+HOME = dict(Flow='loop.flow', Learner='loop.learner', Recorder='measure.recorder', Trace='see.trace')
 def in_fork(f, *args):
     pid = os.fork()
     if pid==0:
@@ -74,21 +74,20 @@ def ask(mod, names):
     assert found==[getattr(import_module(mod), k) for k in names] and not set(names)-set(dir(learnloop))
     assert all(vars(learnloop)[k] is o for k,o in zip(names, found))
 by_module = {}
-for k,mod in learnloop._later.items(): by_module.setdefault(mod, []).append(k)
+for k,mod in learnloop._lazy.items(): by_module.setdefault(mod, []).append(k)
 for o in by_module.items(): in_fork(ask, *o)''')==''
 
 def test_each_patched_name_brings_its_module():
     assert fresh(ASK + '''
 def ask(path, mod, name):
     cls = at(path)
-    assert type(vars(cls)[name]) is Later and name in dir(cls) and mod not in sys.modules
+    assert type(vars(cls)[name]) is LazyMethod and name in dir(cls) and mod not in sys.modules
     assert hasattr(cls, name)
     real = vars(cls)[name]
-    assert type(real) is not Later and (real is None or getattr(real, 'fget', real).__module__==mod), real
-for path,mods in PATCHES.items():
-    if not path.startswith('learnloop.see.trace'): in_fork(at, path)
-    for mod,names in mods.items():
-        for k in names.split(): in_fork(ask, path, mod, k)''')==''
+    assert type(real) is not LazyMethod and (real is None or getattr(real, 'fget', real).__module__==mod), real
+for mod,names in LAZY.items():
+    for cls,_,k in (o.partition('.') for o in names.split()):
+        if k: in_fork(ask, f'learnloop.{HOME[cls]}.{cls}', f'learnloop.{mod}', k)''')==''
 
 def test_each_module_can_be_the_first():
     mods = [f'learnloop.{o}' for o in modules(ROOT) if o not in CORE and not o.endswith('__main__')]
@@ -98,8 +97,8 @@ def ask(mod):
     if wing!='learnloop': assert name in dir(at(wing))
     m = at(mod)
     assert m is sys.modules[mod]
-    for path,mods in PATCHES.items():
-        for k in mods.get(mod, '').split(): assert type(vars(at(path))[k]) is not Later
+    for cls,_,k in (o.partition('.') for o in LAZY.get(mod.removeprefix('learnloop.'), '').split()):
+        assert not k or type(vars(at('learnloop.' + HOME[cls] + '.' + cls))[k]) is not LazyMethod
 for o in {mods!r}: in_fork(ask, o)''')==''
 
 def test_a_subclass_and_a_replaced_method():
@@ -150,18 +149,20 @@ def test_star_brings_all_that_is_public():
     assert {*got}-{'__builtins__'}=={*learnloop.__all__}<={*dir(learnloop)} and len(learnloop.__all__)==len({*learnloop.__all__})
 
 def test_the_table_has_what_is_patched():
-    assert stubs.waiting_text()==(ROOT/'learnloop/loop/_patches.py').read_text(), 'python -m tools.stubs'
+    want = {(mod, f"{cls.split(' import ')[1]}.{k}") for cls,names in stubs.patched().items() for k,(mod,_) in names.items()
+        if mod not in CORE and k[0]!='_' and cls.startswith('from learnloop.') and not cls.startswith(f'from learnloop.{mod} ')}
+    assert {(mod, k) for mod,names in LAZY.items() for k in names.split() if '.' in k}==want
 
 def test_a_class_without_an_entry_stays_as_it_is():
     class Other: x = 1
-    assert knows_patches(Other) is Other and [*vars(Other)]==['__module__', 'x', '__dict__', '__weakref__', '__doc__']
+    assert with_lazy_methods(Other) is Other and [*vars(Other)]==['__module__', 'x', '__dict__', '__weakref__', '__doc__']
 
 def test_a_method_that_never_comes_is_missed_by_its_name(monkeypatch):
     monkeypatch.setitem(sys.modules, 'bakery', ModuleType('bakery'))
     class Loaf: pass
-    Loaf.slice = Later(Loaf, 'slice', 'bakery')
+    Loaf.slice = LazyMethod(Loaf, 'slice', 'bakery')
     assert not hasattr(Loaf(), 'slice') and getattr(Loaf, 'slice', 7)==7
     with pytest.raises(AttributeError, match='Loaf.slice is not there before bakery is imported'): Loaf().slice()
     del Loaf.slice  # gone, and nobody puts it back
-    bring('bakery')
+    load_lazy('bakery')
     assert not hasattr(Loaf, 'slice')
