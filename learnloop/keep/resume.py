@@ -528,7 +528,10 @@ def _take_for_same(self:FitKeeper, origin):
 
 # %% ../../nbs/keep/06_resume.ipynb #d6000003
 @patch
-def at(self:FitKeeper, where):
+def at(self:FitKeeper,
+    where:str # 'fit', 'epoch' or 'validate': what comes next
+):
+    "Restore what is due here, and note the random states"
     learn,origin = self.learn,self.origin
     goes_to = origin and origin.place.next
     if where=='fit':

@@ -234,6 +234,7 @@ def restack(self:Flow):
     also = [o for o in (*self.cbs, self.peers) if isinstance(o, Engine)]
     self.engine_stack = Stack([*self.engines, *self._own_engines, *also], self.phases)
 
+# %% ../../nbs/loop/00_flow.ipynb #f10a00c2
 @patch
 @contextmanager
 def enclosed(self:Flow,

@@ -65,7 +65,7 @@ _BITS = {k:1<<i for i,k in enumerate((*POINTS, 'ends'))}
 _OURS = {o.name for o in PHASES if isinstance(o, Phase)}
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000013
-class Peers(Alone, Engine):
+class Peers(Alone, Engine):  # chkstyle: ignore-node
     "Speaks for the other processes of a run: meets them, and does what was agreed"
     level,around = 0,'*'
     def __init__(self,
