@@ -11,6 +11,7 @@ __all__ = ['Terminated', 'Interrupted', 'Signals']
 import asyncio, os, signal, sys, torch
 from contextlib import ExitStack, contextmanager, suppress
 from fastcore.basics import patch
+from .passes import being_made
 from .last_line import end_in_a_line, is_script
 from ..data.loaders import leaves
 
@@ -130,8 +131,8 @@ def _is_waiting(self:Signals):
     "Does the learner wait for a batch, and can that be ended?"
     learn = self.learn
     if not learn.open or learn.open[-1].name!='fetch' or learn.outcome.get('fetch')=='failed': return False
-    making = getattr(learn.data_pass, 'making', None)
-    return learn.data_pass is not None and learn.data_pass.at_rest and not (making and making.waits)
+    p,making = learn.data_pass,being_made(learn.data_pass)
+    return p is not None and p.at_rest and not (making and making.waits)
 
 # %% ../../nbs/keep/04_interrupt.ipynb #e833d05f
 @patch

@@ -12,6 +12,7 @@ import threading, torch, warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from copy import deepcopy
+from functools import partial
 from math import inf
 from pathlib import Path
 from types import CodeType, SimpleNamespace
@@ -20,7 +21,7 @@ from torch import Tensor
 from .checkpoint import CheckpointCallback, checkpoint_names
 from .changes import changed_facts, names_of, said
 from .interrupt import Signals
-from .passes import KeptPass, copy_batch, parts_of, random_states, set_random_states, try_loader
+from .passes import KeptPass, being_made, copy_batch, parts_of, random_states, set_random_states, try_loader
 from .shards import copy_state, put_own, put_shards, read_shards
 from .state import Checkpointer, check_plain, check_weights
 from .storage import (
@@ -30,7 +31,8 @@ from ..data.batch import batch_map, describe
 from ..data.begin import why_inexact
 from ..data.checks import check_place, replaced, say
 from ..loop.flow import CancelFitException, CancelStepException
-from ..loop.learner import Learner, keeps_fits
+from ..loop.engine import Engine
+from ..loop.learner import Learner, default_engine
 from ..loop.place import Place
 from ..data.rng import branch_rngs, own_stream, preserve_rng
 from ..loop.opt_state import opt_for_resume
@@ -83,9 +85,10 @@ def read_origin(
     return Origin(state, c.path)
 
 # %% ../../nbs/keep/06_resume.ipynb #b558d831
-@keeps_fits
-class FitKeeper(Checkpointer):
-    "Has fits begin where others stopped, notes what going on needs, and saves or ends them between two batches"
+@default_engine
+class FitKeeper(Checkpointer, Engine):
+    "Starts fits where others stopped, notes what resuming needs, and saves or ends them between two batches"
+    level,saves_fits = 10,True
     def __init__(self,
         learn # The learner whose fits it keeps
     ):
@@ -107,10 +110,24 @@ class FitKeeper(Checkpointer):
     ):
         "Handle one more signal, if any is handled"
         if self.signals: self.signals.take(name)
-    def mk_pass(self, dl): return KeptPass(self.learn, dl, self)
-    def leave(self): self.origin = self.args = self.kept = None
+    def rest(self, learn, next, inner):
+        if next=='batch': self.between()
+        elif next!='fetch': self.at(next)
+        elif self.signals: self.signals.between()
+        inner(learn, next)
+    def batches(self, learn, p, inner):
+        p.kept = KeptPass(p, self)
+        return p.kept.begin(partial(inner, learn, p))
     @contextmanager
-    def running(self, is_fit=False):
+    def running(self, learn, what):
+        with self._signalled(what=='fit'):
+            if what=='fit': self.enter(learn.fit_args)
+            try: yield
+            finally:
+                if what=='fit': self.origin = self.args = self.kept = None
+    @contextmanager
+    def _signalled(self, is_fit):
+        "Handle signals, unless that is done already, or is not for this thread to do"
         if self.signals or threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -124,6 +141,7 @@ class FitKeeper(Checkpointer):
 # %% ../../nbs/keep/06_resume.ipynb #39496a98
 @patch
 def between(self:FitKeeper):
+    "Save what is due, and act on signals"
     learn,s,code = self.learn,self.signals,0
     team = learn.peers.team
     if team is None and not (self.savers or self.keeps or s and s.wants_save):  # what most fits pay
@@ -140,10 +158,6 @@ def between(self:FitKeeper):
     if code>1 and not s: raise Signals(self.learn, False).agree(code)
     if code>1: s.agree(code)
     if s: s.between()
-
-@patch
-def after_between(self:FitKeeper):
-    if self.signals: self.signals.between()
 
 # %% ../../nbs/keep/06_resume.ipynb #d6000011
 @patch
@@ -211,33 +225,39 @@ def _check_same_folder(saver, resume):
         'to go on elsewhere, copy the checkpoints there first')
 
 @patch
-def enter(self:FitKeeper, args, resume=None, accept=()):
-    learn,cbs = self.learn,args['cbs']
+def enter(self:FitKeeper,
+    given # `learn.fit_args`: what the fit was given
+):
+    "Check what the fit is to resume, and give it the callbacks that this takes"
+    learn,cbs,resume = self.learn,given.given,given.resume
     self.forget()
-    self.args,self.ask,self.keeps,self.kept,self.why_not = args,(resume, accept),args['keep_failed'],None,''
+    self.args = dict(cbs=cbs, **{k:getattr(given, k) for k in _ARGS})
+    self.ask,self.keeps,self.kept,self.why_not = (resume, given.accept),given.keep_failed,None,''
     savers = [o for o in (*learn.cbs, *cbs) if isinstance(o, CheckpointCallback)]
     self._check_overrides(resume is not None or self.keeps or bool(savers))
     if self.keeps and (why := why_shapeless(learn.model)): raise ValueError(f'keep_failed copies weights, and {why}')
-    res = [_KeepsBatches() if self.keeps else _Pauses()]
+    given.cbs.append(_KeepsBatches() if self.keeps else _Pauses())
     if isinstance(resume, Origin):
         if resume.of and any(a is not b for a,b in zip(resume.of, (learn.model, learn._opt), strict=True)):
             raise RuntimeError('model or optimizer was replaced since the fit was interrupted: there is no going on '
                 'with others')
         if learn.opt_at_start: learn.opt_at_start.restore()  # the state has what became of it
-        return res
-    if resume is None: return res
+        return
+    if resume is None: return
     folder,c = _read_resume(resume)
     for o in savers if c is None else (): _check_same_folder(o, resume)
     saver = None if savers else _saver_for(folder, c)
     opt_for_resume(learn, resume)
-    if savers: return res
+    if savers: return
     self.args['cbs'] = [*cbs, saver]  # `resume()` saves there, too
-    return [*res, saver]
+    given.cbs.append(saver)
+
+_ARGS = 'n_epoch','lr','wd','max_steps','steps_per_epoch','keep_failed' # Of `learn.fit`, which `resume` gives again
 
 # %% ../../nbs/keep/06_resume.ipynb #d6000002
 @patch
-def start(self:FitKeeper):
-    learn,(resume,accept) = self.learn,self.ask
+def start(self:FitKeeper, learn, inner):
+    resume,accept = self.ask
     learn.paused = learn.failed = None
     self.asked,self.config,self.about = learn.n_epoch,self.mk_config(),None
     if resume is not None or self._checkpoint_cbs(): self.describe_run()  # before anything is trained
@@ -508,7 +528,10 @@ def _take_for_same(self:FitKeeper, origin):
 
 # %% ../../nbs/keep/06_resume.ipynb #d6000003
 @patch
-def at(self:FitKeeper, where):
+def at(self:FitKeeper,
+    where:str # 'fit', 'epoch' or 'validate': what comes next
+):
+    "Restore what is due here, and note the random states"
     learn,origin = self.learn,self.origin
     goes_to = origin and origin.place.next
     if where=='fit':
@@ -571,7 +594,7 @@ def is_whole(self:FitKeeper)->bool:
     if at[:3]!=['fit', 'epoch', 'train'] or learn.outer_phases is not None: return False
     if learn.data_pass is None or not learn.data_pass.at_rest: return False
     if self.why_no_place() or at[3:] not in ([], ['fetch']): return False
-    making = learn.data_pass.making
+    making = being_made(learn.data_pass)
     return not making or bool(making.rngs)  # it could be made once more
 
 # %% ../../nbs/keep/06_resume.ipynb #d60000b2
@@ -611,9 +634,9 @@ def why_no_place(self:FitKeeper)->str: # '' if there is one
 # %% ../../nbs/keep/06_resume.ipynb #d6000006
 # What a piece of the loop that is written anew has to go by, and where there is no place if it doesn't; None: anywhere
 
-_NEEDS = dict(_do_fit=('start_place keeper', None), _do_epoch=('start_place keeper', 'validate'),
+_NEEDS = dict(_do_fit=('start_place _rest', None), _do_epoch=('start_place _rest', 'validate'),
     _do_epoch_train=('all_batches', 'train'),
-    all_batches=('mk_pass _between', 'train'), mk_pass=('keeper', 'train'))
+    all_batches=('mk_pass _between', 'train'))
 
 def overrides(
     learn, # A learner
@@ -721,7 +744,7 @@ _APART = ('the processes have parted, as one failed: start them again, with fit(
 def _why_lost(self:FitKeeper):
     "Why the batch that is being made, if one is, can't be made again; '' if it can"
     learn = self.learn
-    o = getattr(learn.data_pass, 'making', None)
+    o = being_made(learn.data_pass)
     if not o: return ''
     what = f'the last fit ended while batch {learn.n_done} of epoch {learn.epoch} was made'
     if o.once: return f'{what}, by {describe(learn.dls.train)}, which gives each batch once'
@@ -826,7 +849,7 @@ def replay_batch(self:Learner)->SimpleNamespace:
     away = [o for o in (*self.cbs, *cbs) if o.writes]
     f.replay = res
     with ExitStack() as stack:
-        for o in (self.peers.aside(), self.keeper.running(), replaced(self, 'failed', None),
+        for o in (self.peers.aside(), self.enclosed('evaluate'), replaced(self, 'failed', None),
             replaced(self, 'paused', None), replaced(self, 'fuser', None), self.added_cbs(cbs), self.undone(),
             self.removed_cbs(away), self.no_logging(), self.no_bar(),
             replaced(self.dls, 'train', train), replaced(self.dls, 'valid', None)):

@@ -18,7 +18,7 @@ from fastcore.basics import listify, patch
 from torch import Tensor
 from torch.utils.data import DataLoader
 from .changes import changed_facts, is_accepted, names_of, said
-from .passes import KeptPass, random_states, set_random_states
+from .passes import random_states, set_random_states
 from .saving import can_copy, cut_like, cut_named, is_torch_opt, model_state, param_names, state_for, unwrapper, whole
 from .shards import digests, find_own, take_shards
 from .storage import DamagedCheckpoint, from_plain, misfit, to_plain
@@ -29,19 +29,19 @@ from ..data.loaders import bare, batch_len
 from ..loop.steps import StepLimit
 from ..loop.opt_state import OptState
 from ..loop.optimizer import get_hypers, hyper_groups, opts, set_hypers
-from ..loop.place import Keeper, Place
+from ..loop.place import Pass, Place
 from ..data.rng import all_rngs, preserve_rng
 from ..measure.about import about_run, flat_facts
 from ..measure.metrics import mk_metrics
 from ..measure.series import shared_parts
 
 # %% ../../nbs/keep/03_state.ipynb #67fc429a
-class Checkpointer(Keeper):
+class Checkpointer:
     "Captures the state of a learner's fit, compares it with what is there, and puts it back"
     def __init__(self,
         learn # The learner whose fits it keeps
     ):
-        super().__init__(learn)
+        self.learn = learn
         self.forget()
     def forget(self):
         "Have no notes of a fit"
@@ -162,7 +162,8 @@ def _loader_state(self:Checkpointer, place):
 @patch
 def _last_batch(self:Checkpointer, place):
     "What proves that a pass comes to `place` by the same batches, and the random numbers that one was made with"
-    last = self.learn.train_pass.last if place.next=='train' and self.learn.train_pass else None
+    p = self.learn.train_pass
+    last = p.kept.last if place.next=='train' and p and p.kept else None
     facts = facts_of(last)
     if not facts: return {}
     if isinstance(last, tuple) and last[2]: facts['rng'] = {nm:_as_lists(v) for nm,v in last[2].items()}
@@ -539,7 +540,7 @@ def _restore_sight(self:Checkpointer, s, whole):
     if not whole: return
     learn.use_dl(seen['dl'] and getattr(learn.dls, seen['dl']))
     learn.epoch,learn.iter,learn.n_iter = (seen[k] for k in ('epoch', 'iter', 'n_iter'))
-    learn.data_pass = KeptPass(learn, learn.dl, self)
+    learn.data_pass = Pass(learn, learn.dl)
     learn.data_pass.n_taken = learn.data_pass.n_done = seen['n_done']
     learn.data_pass.is_over = True
     if learn.inside('fit'): learn.training = seen['training']

@@ -76,7 +76,7 @@ from torch import nn
 from types import SimpleNamespace
 
 MYPY: Literal[False]  # mypy takes it for True
-__all__ = ['Learner', 'format_value', 'print_row', 'TrainEvalCallback', 'default_cb', 'keeps_fits', 'before_batch_cb']
+__all__ = ['Learner', 'format_value', 'print_row', 'TrainEvalCallback', 'default_cb', 'default_engine', 'before_batch_cb']
 
 
 if MYPY:
@@ -159,13 +159,14 @@ if MYPY:
 
                 - `device`: Where copies of tensors are kept; None for where they are
                 - `of`: Modules, optimizers and other objects to restore; None for all of the learner"""
-            def evaluate_on(self, dl: Any, cbs: Any=None, inner: bool=False, muted: Any=(), **own: Any) -> Any:
+            def evaluate_on(self, dl: Any, cbs: Any=None, inner: bool=False, muted: Any=(), engines: Any=(), **own: Any) -> Any:
                 """Validate on `dl`, and leave things as they were
 
                 - `dl`: Loader: any iterable of batches
                 - `cbs`: Callbacks for this evaluation only
                 - `inner`: Skip the `evaluate` phase? For callbacks that are in a `validate` of their own
                 - `muted`: Callbacks that hear none of its events
+                - `engines`: Engines for this evaluation only
                 - `own`: Fields of the pass that have other values meanwhile"""
             def validate(self, ds_idx: Any=1, dl: Any=None, cbs: Any=None) -> list | None:
                 """Compute loss and metrics
@@ -230,14 +231,10 @@ if MYPY:
                 - `name`: Of the turn; None for `opt`"""
             def backward(self) -> Any:
                 """Add the gradients of the loss, as the phase *backward*"""
-            def count_step(self) -> Any:
-                """Count a step, and fire `after_opt_step`"""
-            def run_together(self, f: Any, *args: Any, **kwargs: Any) -> Any:
-                """Run `f`, the body of the innermost phase, one at which processes meet
+            def count_step(self, f: Any=...) -> Any:
+                """Run `f`, the body of *step*, then count the step and fire `after_opt_step`
 
-                - `f`: Function
-                - `args`: To `f`
-                - `kwargs`: To `f`
+                - `f`: Function: the body of *step*
 
                 Returns: What `f` returned"""
             def use_dl(self, dl: Any) -> bool:
@@ -563,6 +560,12 @@ if MYPY:
                 - `event`: Name of an event
 
                 Returns: Callbacks, in the order in which they run"""
+            def restack(self) -> Any:
+                """Compose `engine_stack` of all engines: `engines`, those of an evaluation, callbacks that are engines, and the team"""
+            def enclosed(self, what: str) -> AbstractContextManager[Any]:
+                """Run what is inside a `with` block in all engines: signals wait, and an error is one of all processes
+
+                - `what`: 'fit' or 'evaluate'"""
             def declare(self, *rows: Any) -> Flow:
                 """Add phases and events that callbacks may hear
 
@@ -614,10 +617,6 @@ if MYPY:
                 - `kwargs`: To `f`
 
                 Returns: What `f` returned, None if it was cancelled"""
-            def take_bodies(self, **bodies: Any) -> Any:
-                """Have bodies of phases of this flow handed to methods, as `bodies` of the class says for all
-
-                - `bodies`: Phase -> name of the method that its body is handed to"""
             def taker(self, e: CancelException) -> int | None:
                 """Find the open phase that takes `e`, the innermost
 
@@ -659,7 +658,6 @@ if MYPY:
             from learnloop.loop.learner import take_step as take_step
             from learnloop.loop.learner import backward as backward
             from learnloop.loop.learner import count_step as count_step
-            from learnloop.loop.learner import run_together as run_together
             from learnloop.loop.learner import use_dl as use_dl
             from learnloop.loop.learner import __repr__ as __repr__
             from learnloop.loop.learner import to_device as to_device
@@ -708,6 +706,8 @@ if MYPY:
             from learnloop.loop.callback import added_cbs as added_cbs
             from learnloop.loop.callback import removed_cbs as removed_cbs
             from learnloop.loop.callback import ordered_cbs as ordered_cbs
+            from learnloop.loop.flow import restack as restack
+            from learnloop.loop.flow import enclosed as enclosed
             from learnloop.loop.flow import declare as declare
             from learnloop.loop.flow import inside as inside
             from learnloop.loop.flow import per_batch as per_batch
@@ -718,7 +718,6 @@ if MYPY:
             from learnloop.loop.flow import __call__ as __call__
             from learnloop.loop.flow import begin_again as begin_again
             from learnloop.loop.flow import with_events as with_events
-            from learnloop.loop.flow import take_bodies as take_bodies
             from learnloop.loop.flow import taker as taker
             from learnloop.see.show import show_training_loop as show_training_loop
 else:
@@ -751,7 +750,6 @@ else:
         from learnloop.loop.learner import take_step as take_step
         from learnloop.loop.learner import backward as backward
         from learnloop.loop.learner import count_step as count_step
-        from learnloop.loop.learner import run_together as run_together
         from learnloop.loop.learner import use_dl as use_dl
         from learnloop.loop.learner import __repr__ as __repr__
         from learnloop.loop.learner import to_device as to_device
@@ -800,6 +798,8 @@ else:
         from learnloop.loop.callback import added_cbs as added_cbs
         from learnloop.loop.callback import removed_cbs as removed_cbs
         from learnloop.loop.callback import ordered_cbs as ordered_cbs
+        from learnloop.loop.flow import restack as restack
+        from learnloop.loop.flow import enclosed as enclosed
         from learnloop.loop.flow import declare as declare
         from learnloop.loop.flow import inside as inside
         from learnloop.loop.flow import per_batch as per_batch
@@ -810,13 +810,12 @@ else:
         from learnloop.loop.flow import __call__ as __call__
         from learnloop.loop.flow import begin_again as begin_again
         from learnloop.loop.flow import with_events as with_events
-        from learnloop.loop.flow import take_bodies as take_bodies
         from learnloop.loop.flow import taker as taker
         from learnloop.see.show import show_training_loop as show_training_loop
 class Learner(_LearnerMethods, Flow):
     """Loaders, model, loss and optimizer, and the loop that trains them"""
     defaults: list
-    mk_keeper: Any
+    default_engines: list
     dls: DataLoaders
     model: Any
     opt_func: Any
@@ -838,9 +837,9 @@ class Learner(_LearnerMethods, Flow):
     train_iter: int
     pct_train: float
     count: Any
-    keeper: Any
     start_place: Any
     epochs_before: int
+    fit_args: Any
     created: bool
     has_stepped: Any
     last_cancels: dict
@@ -866,21 +865,22 @@ class Learner(_LearnerMethods, Flow):
     training: bool
     fuser: Any
     opt_at_start: Any
+    engine_stack: Any
     exception: Any
     saved: Any
     evaluated: Any
     n_done: Any
-    resuming: Any
     turn_name: Any
     turn_key: Any
     turn_opt: Any
     one_turn: Any
     turn_params: Any
-    bodies: Any
     counts_steps: Any
     team: Any
     valid_grad: Any
     predicting: Any
+    keeper: Any
+    resuming: Any
     x: Any
     y: Any
     forward_model: Any
@@ -1028,10 +1028,10 @@ def default_cb(cls: Any) -> Any:
     - `cls`: A subclass of `Callback`
 
     Returns: `cls`, so that this can decorate it"""
-def keeps_fits(cls: Any) -> Any:
-    """Have `cls` keep the fits of every learner that is made from now on
+def default_engine(cls: Any) -> Any:
+    """Give every learner that is made from now on an engine of `cls`
 
-    - `cls`: A subclass of `Keeper`
+    - `cls`: A subclass of `Engine`, made with the learner
 
     Returns: `cls`, so that this can decorate it"""
 def before_batch_cb(f: Any) -> Callback:
@@ -1064,9 +1064,7 @@ def take_step(self: Learner, opt: str | None=None, counts: bool=True, name: str 
     ...
 def backward(self: Learner) -> Any:
     ...
-def count_step(self: Learner) -> Any:
-    ...
-def run_together(self: Learner, f: Any, *args: Any, **kwargs: Any) -> Any:
+def count_step(self: Learner, f: Any=...) -> Any:
     ...
 def use_dl(self: Learner, dl: Any) -> bool:
     ...

@@ -27,11 +27,6 @@ class Alone:
     def __init__(self,
         learn # The learner that asks
     ): self.learn = learn
-    def tell(self,
-        e # A `CancelException` that was raised here
-    ): # The one that acts: another, if another process cancelled more
-        "Say that something was cancelled here"
-        return e
     def failed(self,
         e # An error
     ): # The one to raise: another process's, if that is what `e` comes of
@@ -42,14 +37,6 @@ class Alone:
     )->int: # What is to be done now, in all of them
         "Agree on what is to be done between two batches"
         return code
-    def run(self,
-        f, # Function
-        *args, # To `f`
-        **kwargs # To `f`
-    ): # What `f` returned
-        "Run `f`, the body of the innermost phase"
-        how = self.learn.bodies.get(self.learn.open[-1].name)
-        return getattr(self.learn, how)(f, *args, **kwargs) if how else f(*args, **kwargs)
 
 # %% ../../nbs/loop/00_peers.ipynb #pe000019
 @patch

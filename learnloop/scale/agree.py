@@ -10,11 +10,12 @@ __all__ = ['POINTS', 'points_needed', 'Peers']
 # %% ../../nbs/scale/03_agree.ipynb #ag000004
 import random, sys, time, torch, warnings, zlib
 import torch.distributed as dist
-from contextlib import nullcontext
+from contextlib import contextmanager
 from fastcore.basics import patch
 from ..data.batch import find_bs
 from ..data.checks import replaced
 from ..data.loaders import batch_len
+from ..loop.engine import Engine
 from ..loop.flow import CancelException, PHASES, Phase
 from ..loop.peers import Alone
 from .share import share
@@ -78,8 +79,9 @@ _BITS = {k:1<<i for i,k in enumerate((*POINTS, 'ends'))}
 _OURS = {o.name for o in PHASES if isinstance(o, Phase)}
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000013
-class Peers(Alone):
+class Peers(Alone, Engine):  # chkstyle: ignore-node
     "Speaks for the other processes of a run: meets them, and does what was agreed"
+    level,around = 0,'*'
     def __init__(self,
         learn, # The learner that asks
         team,  # The processes
@@ -96,14 +98,45 @@ class Peers(Alone):
         self.shares = {}      # What is taken of a loader, by the loader and what it is for
         self.sizes = []       # Of the batch in each process, where each has its own
         self.flag,self.wanted,self.heard,self.apart,self.since,self.looked_at = None,0,0,1,0,0.
-        self._take_bodies()
     exchange = property(lambda self: dict(unsynced={k or '':v for k,v in self.unsynced.items()},
         order=self.engine.order), doc='Optimizers whose gradients are not exchanged yet, and how torch arranged others')
     broken = property(lambda self: self.team.broken, doc='Has an error parted the processes?')
     def __getstate__(self): return vars(self) | dict(shares={}, flag=None)
     shards = property(lambda self: self.engine.shards, doc='Does each process write its part of a checkpoint?')
     spreads = property(lambda self: self.engine.spreads, doc='Has a process but a part of the model?')
-    def _take_bodies(self): self.learn.take_bodies(**{nm:'run_together' for nm in self.learn.phases if nm!='load'})
+    def body(self, learn, name, f):
+        if name=='load': return f()
+        if name=='fetch': return self._fetch(f)
+        is_outer = len(learn.open)==1
+        kept = [getattr(self, k) for k in _OF_PASS]
+        if is_outer: self.team.runs.append(self)
+        try:
+            self._enter(name)
+            res = f()
+            self._finish(name)
+            return res
+        finally:
+            if is_outer: self.team.runs.remove(self)
+            if name=='turn':
+                self.defer_sync = False
+                self.engine.end_turn()
+            elif name in _PASSES:
+                self.engine.end_pass()
+                for k,v in zip(_OF_PASS, kept, strict=True): setattr(self, k, v)
+    def ended(self, learn, phase, e, inner):
+        if not isinstance(e, CancelException): return inner(learn, phase, self.failed(e))
+        try: e = self._tell(e)
+        except Exception as err: e = err  # they are elsewhere, or gone
+        return inner(learn, phase, e)
+    @contextmanager
+    def running(self, learn, what):
+        try: yield
+        except BaseException as e:
+            err = e if learn.open else self.failed(e)
+            try:
+                if err is e: raise
+                raise err from e
+            finally: e = err = None  # which would hold the frame
     def failed(self, e): return self.team.fail(e)
     def first(self, f, *args): self.team.first(f, *args)
     def from_first(self, o): return self.team.from_first(o)
@@ -114,34 +147,6 @@ class Peers(Alone):
     )->dict: # Size and hash, by name of a file
         "Write what this process has of `tensors` in `folder`"
         return write_shards(folder, tensors, self.team)
-
-# %% ../../nbs/scale/03_agree.ipynb #ag000014
-@patch
-def run(self:Peers,
-    f, # Function
-    *args, # To `f`
-    **kwargs # To `f`
-): # What `f` returned
-    "Run `f`, the body of the innermost phase, and meet the others there"
-    learn = self.learn
-    name,is_outer = learn.open[-1].name,len(learn.open)==1
-    if name in learn.bodies: f,args = getattr(learn, learn.bodies[name]),(f, *args)
-    if name=='fetch': return self._fetch(f, *args, **kwargs)
-    kept = [getattr(self, k) for k in _OF_PASS]
-    if is_outer: self.team.runs.append(self)
-    try:
-        self._enter(name)
-        res = f(*args, **kwargs)
-        self._finish(name)
-        return res
-    finally:
-        if is_outer: self.team.runs.remove(self)
-        if name=='turn':
-            self.defer_sync = False
-            self.engine.end_turn()
-        elif name in _PASSES:
-            self.engine.end_pass()
-            for k,v in zip(_OF_PASS, kept, strict=True): setattr(self, k, v)
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000015
 @patch
@@ -235,12 +240,19 @@ def forward(self:Peers):
 
 # %% ../../nbs/scale/03_agree.ipynb #c0ae0053
 @patch
+@contextmanager
 def aside(self:Peers):
-    return nullcontext() if self.spreads else replaced(self.learn, 'peers', Alone(self.learn))
+    if self.spreads: return (yield)
+    try:
+        with replaced(self.learn, 'peers', Alone(self.learn)):
+            self.learn.restack()
+            yield
+    finally: self.learn.restack()
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000019
 @patch
-def tell(self:Peers, e):
+def _tell(self:Peers, e):
+    "Tell the other processes of the cancel `e`; return what acts"
     learn = self.learn
     i = learn.taker(e)
     if i is None or self.broken or getattr(e, 'told', False): return e
@@ -329,9 +341,9 @@ def count_items(self:Peers, i):
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000023
 @patch
-def _fetch(self:Peers, f, *args, **kwargs):
+def _fetch(self:Peers, f):
     "Fetch a batch, in all processes or in none"
-    learn,res = self.learn,f(*args, **kwargs)
+    learn,res = self.learn,f()
     dl = learn.data_pass and learn.data_pass.dl
     if getattr(dl, 'is_sure', False): return res
     n = find_bs(learn.batch) if res else -1
@@ -434,7 +446,6 @@ def _take_heard(self:Peers):
 @patch
 def begin(self:Peers):
     learn,team = self.learn,self.team
-    self._take_bodies()  # some may have been declared by now
     self.wanted = self.heard = 0
     team.runs.append(self)
     try:

@@ -221,7 +221,7 @@ def _try_size(self:Learner, dl, bs, n_steps):
     "Train on batches of `bs`, and undo that; return why it can't be done, None if it can"
     if batch_len(dl)==0: return 'leaves the loader without a batch'
     trial,away = _SizeTrial(bs, n_steps),[o for o in self.cbs if o.remove_on_fetch or o.writes]
-    with (self.keeper.running(), self.removed_cbs(away), self.no_logging(),  # Ctrl-C waits until all is undone
+    with (self.enclosed('evaluate'), self.removed_cbs(away), self.no_logging(),  # Ctrl-C waits until all is undone
         replaced(self.dls, 'train', dl), replaced(self.dls, 'valid', None),
         self.undone('cpu')):  # with copies there, as the GPU's memory is in question
         try: self.fit(1, cbs=trial)
