@@ -1,9 +1,7 @@
 "What the site is made by: each step on a page of a few lines. What a browser makes of the site is looked at in `tests/browser`"
-import json, re, subprocess, threading
+import json, re, subprocess
 from pathlib import Path
-from urllib.request import urlopen
 import pytest
-from tools import serve
 from tools.house import ROOT, modules
 from tools.build_docs import in_order, of_readme, output_md, said, search_of_files
 from tools.site.nav import grouped, is_inside, leaves, nav, overviews
@@ -198,16 +196,6 @@ def test_each_link_and_picture_works_in_the_repository_alone(name):
         if found and anchor: found = anchor in anchors((ROOT/(path or name)).read_text())
         if not found: dead.append(o)
     assert not dead
-
-def test_the_site_can_be_served(tmp_path, monkeypatch):
-    monkeypatch.setattr(serve, 'SITE', tmp_path)
-    with pytest.raises(SystemExit, match='make docs'): serve.server()
-    (tmp_path/'index.html').write_text('hello')
-    with serve.server() as s:
-        t = threading.Thread(target=s.handle_request)
-        t.start()
-        with urlopen(f'http://127.0.0.1:{s.server_port}/index.html', timeout=60) as r: assert r.read()==b'hello'
-        t.join(60)
 
 def test_the_search_of_files_needs_no_fetch(tmp_path):
     (tmp_path/'assets/javascripts/workers').mkdir(parents=True)

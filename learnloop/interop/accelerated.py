@@ -520,7 +520,8 @@ def _evaluation(self:Trainer):
 # %% ../../nbs/interop/04_accelerated.ipynb #63f249df
 def _translated(trainer, e, label):
     if has_base(e, 'CallbackMethodNotImplementedError'):  # the package's base class keeps the name to itself
-        return AttributeError(f'{label} asks itself for an attribute that it lacks: see the last line of its own code in '
+        return AttributeError(
+            f'{label} asks itself for an attribute that it lacks: see the last line of its own code in '
             'the traceback above')
     learn = trainer.learn
     cancel = None

@@ -22,23 +22,37 @@ from .share import share
 from .sharded import write_shards
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000007
-POINTS = dict(
-    forward='between_batches before_fetch after_fetch cleanup_fetch before_batch before_turn',
-    backward='after_pred after_loss before_backward',
-    step='after_cancel_backward after_backward cleanup_backward before_step',
-    zero_grad='after_opt_step after_cancel_step after_step cleanup_step before_zero_grad',
-    batch='after_cancel_zero_grad after_zero_grad cleanup_zero_grad after_cancel_turn after_turn cleanup_turn',
-    between='after_cancel_batch after_batch cleanup_batch')
-_OF_TURNS = 'turn','backward','step','zero_grad' # which validation has none of
+def _events_in(name):
+    "Events of the phase `name` and of those in it, in the order in which they fire"
+    phase, = (o for o in PHASES if o.name==name)
+    yield phase.before
+    for o in PHASES:
+        if name in o.inside: yield from _events_in(o.name) if isinstance(o, Phase) else o.events
+    yield from phase.events[1:]
+
+def _points():
+    "Point -> the events between it and the point before: a point is where a body begins, or where a batch ends"
+    phase, = (o for o in PHASES if o.name=='train')
+    then = dict(before_turn='backward', before_backward='step', before_step='zero_grad', before_zero_grad='batch',
+        cleanup_turn='between')
+    res,at = {},'forward'
+    for e in dict.fromkeys(_events_in('train')):
+        if e not in phase.events: res.setdefault(at, []).append(e)
+        at = then.get(e, at)
+    return res
+
+POINTS = _points()
+_STEPS = tuple(o.name for o in PHASES if isinstance(o, Phase) and 'turn' in o.inside)
+_OF_TURNS = {*_events_in('turn')} - {o.name for o in PHASES if 'batch' in o.inside}  # which validation has none of
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000008
 def points_needed(
     learn # A learner
 )->dict: # Of a point, the callbacks and events that make it needed, by `POINTS`
     "Find where processes have to meet in a batch, as a callback may have cancelled something before"
-    at = {e:k for k,es in POINTS.items() for e in es.split()}
+    at = {e:k for k,es in POINTS.items() for e in es}
     res = {}
-    never = set() if learn.training else {e for nm in _OF_TURNS for e in learn.phases[nm].events} | {'after_opt_step'}
+    never = set() if learn.training else _OF_TURNS
     for e in learn.events:
         if e in never or not (e in at or learn.recurs(e)): continue
         for o in learn.listeners(e):
@@ -57,7 +71,7 @@ def _is_invariant(o, e):
     return any('rank_invariant' in vars(c) for c in type(o).__mro__[:to+1])
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000011
-_PASSES,_STEPS = ('train','validate'),('backward','step','zero_grad')
+_PASSES = 'train','validate'
 _ENDS = 'fit','epoch',*_PASSES,'evaluate','sanity','save'  # at whose end all meet
 _ORDER = dict(forward=1, backward=2, step=3, zero_grad=4, turn=5, batch=6) # in a turn
 _OF_PASS = 'points','passed','sizes','in_forward','met_forward','defer_sync'

@@ -2,6 +2,7 @@
 import re, warnings
 import learnloop, pytest, torch
 from learnloop import Callback, CancelBatchException, DataLoaders, GradientAccumulation, MicroBatch, SAM, event
+from learnloop.scale.agree import POINTS
 from learnloop.scale.team import find_team
 from runs import check_alike, mk_learner, mlp, train
 from together import ending, together
@@ -18,6 +19,11 @@ IN_VALID = [(e, c) for e in ('before_batch', 'after_pred', 'after_loss', 'after_
 # CancelTrain in `after_train` only skips what other callbacks do there. Of one rank it is an error by name, as the recorders put their numbers together there
 AROUND = [(e, c) for e,cs in dict(before_fit='fit', before_epoch='fit epoch', before_train='fit epoch train', after_train='fit epoch',
     before_validate='fit epoch validate', after_validate='fit epoch', after_epoch='fit', after_fit='fit').items() for c in cs.split()]
+
+def test_the_points_of_a_batch_have_its_events_in_the_order_in_which_they_fire():
+    seen,every = [],[e for es in POINTS.values() for e in es]
+    mk_learner([Callback(**{e:lambda cb, e=e: seen.append(e) for e in every})]).fit(1)
+    assert seen[:(n := seen.index('cleanup_batch')+1)]==[e for e in every if 'cancel' not in e] and len({*every})==len(every)>n
 
 class Stop(Callback):
     "Cancels in one rank, or in a process that is alone, in the third batch of the second epoch"
