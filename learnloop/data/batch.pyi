@@ -4,7 +4,9 @@
 from typing import Any
 import torch
 
-__all__ = ['as_device', 'default_device', 'batch_parts', 'batch_like', 'batch_map', 'to_device', 'AlsoInput', 'as_targs', 'split_batch', 'by_name', 'join_batch', 'find_bs', 'unpack', 'describe', 'BatchSample', 'facts_of', 'to_detach', 'to_concat', 'detuplify', 'batch_digest']
+__all__ = ['BATCH_ARGS', 'as_device', 'default_device', 'batch_parts', 'batch_like', 'batch_map', 'to_device', 'AlsoInput', 'as_targs', 'split_batch', 'by_name', 'join_batch', 'find_bs', 'first_len', 'narrow_batch', 'unpack', 'batch_args', 'row_keys', 'describe', 'BatchSample', 'facts_of', 'to_detach', 'to_concat', 'detuplify', 'batch_digest']
+
+BATCH_ARGS: tuple
 
 def as_device(device: torch.device | str) -> torch.device:
     """Get `device` with the index that its tensors have
@@ -62,12 +64,13 @@ def as_targs(targ: Any) -> tuple:
     Returns: Empty for None
     """
 
-def split_batch(b: Any, n_inp: int | None=None, targ: str | int | tuple | None=None) -> tuple[tuple, tuple]:
+def split_batch(b: Any, n_inp: int | None=None, targ: str | int | tuple | None=None, row_id: Any=None) -> tuple[tuple, tuple]:
     """Split `b` into inputs and targets
 
     - `b`: Batch, as the loader gave it
     - `n_inp`: How many of a tuple's first elements are inputs; None: all but the last, or the only one
     - `targ`: Names of targets in a mapping; numbers of those in a tuple, inputs or not
+    - `row_id`: Name or number of the element with a key for each item, which is neither; or a function of the batch
 
     Returns: Inputs and targets: `(xb, yb)`
     """
@@ -88,23 +91,63 @@ def join_batch(xb: Any, yb: Any, b: Any, targ: str | int | tuple | None=None) ->
     - `targ`: As for `split_batch`
     """
 
-def find_bs(b: Any) -> int:
+def find_bs(b: Any, n_inp: int | None=None, targ: str | int | tuple | None=None, row_id: Any=None, bs_of: Any=None, unsure: Any=...) -> int:
     """Count the items in `b`
 
-    - `b`: Batch, nested or not
+    - `b`: Batch, nested or not, as the loader gave it
+    - `n_inp`: As for `split_batch`
+    - `targ`: As for `split_batch`
+    - `row_id`: As for `split_batch`
+    - `bs_of`: Function of the batch that returns the number; None: count
+    - `unsure`: Called with two numbers if `b` may have either
 
-    Returns: First dimension of the first tensor that has one; without tensors `len(b)`, else 1
+    Returns: Rows of the targets; without targets those of the inputs; without tensors `len(b)`, else 1
     """
 
-def unpack(b: Any, device: torch.device, n_inp: int | None=None, targ: str | int | tuple | None=None) -> tuple[tuple, tuple, int]:
+def first_len(b: Any) -> int | None:
+    """Count the rows of the first tensor in `b` that has rows
+
+    - `b`: Predictions, or anything else
+
+    Returns: None if there is no tensor with rows
+    """
+
+def narrow_batch(b: Any, at: slice, n: int) -> Any:
+    """Take the items `at` of the batch `b`
+
+    - `b`: A batch, or its inputs, or its targets, nested in any way
+    - `at`: Which items
+    - `n`: How many items it has
+    """
+
+def unpack(b: Any, device: torch.device, n_inp: int | None=None, targ: str | int | tuple | None=None, row_id: Any=None, bs_of: Any=None, unsure: Any=...) -> tuple[tuple, tuple, int]:
     """Move `b`, split it and count its items
 
     - `b`: Batch, as the loader gave it
     - `device`: Where its tensors go
     - `n_inp`: How many of a tuple's first elements are inputs; None: all but the last, or the only one
     - `targ`: As for `split_batch`
+    - `row_id`: As for `split_batch`
+    - `bs_of`: As for `find_bs`
+    - `unsure`: As for `find_bs`
 
     Returns: Inputs, targets, and the number of items: `(xb, yb, bs)`
+    """
+
+def batch_args(dls: Any, n: int=3) -> list:
+    """List what `dls` know of batches
+
+    - `dls`: `DataLoaders`, or whatever has a `train` loader
+    - `n`: How many of `BATCH_ARGS`: `split_batch` takes three, `unpack` and `find_bs` take four
+
+    Returns: Arguments, in this order
+    """
+
+def row_keys(b: Any, row_id: Any) -> list:
+    """List the keys of the items in `b`
+
+    - `b`: Batch, as the loader gave it
+    - `row_id`: As for `split_batch`
     """
 
 def describe(b: Any, n_max: int=8) -> str:

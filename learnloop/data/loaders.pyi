@@ -4,7 +4,7 @@
 from typing import Any
 import torch
 
-__all__ = ['batch_len', 'check_loader', 'why_empty', 'DataLoaders', 'mk_dls', 'in_order', 'batches_of', 'check_same', 'replay', 'set_epoch', 'leaves', 'Endless', 'Until', 'bare', 'source_teller']
+__all__ = ['batch_len', 'check_loader', 'why_empty', 'DataLoaders', 'mk_dls', 'in_order', 'batches_of', 'rows_of', 'check_same', 'replay', 'set_epoch', 'leaves', 'Endless', 'Until', 'bare', 'source_teller']
 
 def batch_len(dl: Any) -> int | None:
     """Get the length of `dl` if it has one
@@ -35,13 +35,17 @@ class DataLoaders:
     device: Any
     n_inp: int | None
     targ_is_inp: bool
+    row_id: Any
+    bs_of: Any
     _targ: Any
-    def __init__(self, *loaders: Any, device: torch.device | str | None=None, n_inp: int | None=None, targ: str | int | tuple | None=None, targ_is_inp: bool=False, **named: Any) -> None:
+    def __init__(self, *loaders: Any, device: torch.device | str | None=None, n_inp: int | None=None, targ: str | int | tuple | None=None, targ_is_inp: bool=False, row_id: Any=None, bs_of: Any=None, **named: Any) -> None:
         """- `loaders`: Any iterables of batches: the training loader, the validation loader (or None), and more
         - `device`: Where batches go; None: `default_device()`
         - `n_inp`: Inputs in a tuple batch, for `split_batch`; None: all but the last element
         - `targ`: Targets in dict batches, by name; in tuples, by number, inputs or not
         - `targ_is_inp`: Does the model get targets in dict batches, too?
+        - `row_id`: Name or number of the element with a key for each item, for `learn.rows`; or a function of a batch
+        - `bs_of`: Function of a batch that returns the number of its items; None: count them
         - `named`: More loaders by name, such as `test=dl`
         """
     @property
@@ -77,10 +81,10 @@ class DataLoaders:
         - `device`: Where batches go from now on
         """
     @classmethod
-    def from_dsets(cls, train_ds: Any, valid_ds: Any=None, *more: Any, bs: int | None=64, valid_bs: int | None=None, shuffle: bool=True, device: torch.device | str | None=None, n_inp: int | None=None, targ: str | int | tuple | None=None, targ_is_inp: bool=False, **kwargs: Any) -> Any:  # data/loaders.py
+    def from_dsets(cls, train_ds: Any, valid_ds: Any=None, *more: Any, bs: int | None=64, valid_bs: int | None=None, shuffle: bool=True, device: torch.device | str | None=None, n_inp: int | None=None, targ: str | int | tuple | None=None, targ_is_inp: bool=False, row_id: Any=None, bs_of: Any=None, **kwargs: Any) -> Any:  # data/loaders.py
         """Make loaders: a shuffled one for `train_ds`, and for the others ones that go in order through all items"""
     @classmethod
-    def from_tensors(cls, train: Any, valid: Any=None, *more: Any, valid_pct: float | None=None, seed: int=0, bs: int=64, valid_bs: int | None=None, shuffle: bool=True, drop_last: bool=False, generator: torch.Generator | None=None, device: torch.device | str | None=None, n_inp: int | None=None, targ: str | int | tuple | None=None, targ_is_inp: bool=False) -> Any:  # data/tensors.py
+    def from_tensors(cls, train: Any, valid: Any=None, *more: Any, valid_pct: float | None=None, seed: int=0, bs: int=64, valid_bs: int | None=None, shuffle: bool=True, drop_last: bool=False, generator: torch.Generator | None=None, device: torch.device | str | None=None, n_inp: int | None=None, targ: str | int | tuple | None=None, targ_is_inp: bool=False, row_id: Any=None, bs_of: Any=None) -> Any:  # data/tensors.py
         """Make loaders of rows of tensors: a shuffled one for `train`, and ones that go in order through the others"""
     @property
     def train_ds(self) -> Any:
@@ -116,6 +120,14 @@ def batches_of(dl: Any) -> Any:
     """Begin a pass through `dl`
 
     - `dl`: Loader: any iterable of batches
+    """
+
+def rows_of(batches: Any) -> list | tuple | dict | None:
+    """Return the indices, in the dataset, of the items in the batch that `batches` gave last
+
+    - `batches`: Iterator that `batches_of` returned, or one that takes from it
+
+    Returns: Of several loaders a tuple or a dict; None if nothing knows the indices
     """
 
 def check_same(dl: Any, want: dict, b: Any) -> Any:

@@ -87,6 +87,7 @@ class _Reader:
     opt_func: Any
     outcome: Any
     outer_phases: Any
+    part: Any
     path: Any
     paused: Any
     pct_train: Any
@@ -103,6 +104,7 @@ class _Reader:
     source: Any
     splitter: Any
     start_place: Any
+    table: Any
     team: Any
     trace: Any
     train_bn: Any
@@ -115,6 +117,7 @@ class _Reader:
     turn_params: Any
     valid_grad: Any
     version: Any
+    was_unsure: Any
     wd: Any
     wd_bn_bias: Any
     x: Any

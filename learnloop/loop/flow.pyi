@@ -174,7 +174,7 @@ def near_miss(name: str) -> str | None:
 
 class Flow:
     """Phases, the callbacks that hear their events, and the runner of both"""
-    rows: Any
+    table: Any
     keeps: Any
     bodies: dict
     _cbs: Any

@@ -115,6 +115,7 @@ class Learner(Flow):
     iter: Any
     bs: int
     n_items: Any
+    was_unsure: bool
     loss: Any
     open_turn: Any
     dl: Any
@@ -122,6 +123,7 @@ class Learner(Flow):
     n_iter: Any
     _n_inp: Any
     _targ: Any
+    _row_args: Any
     _device: Any
     data_pass: Any
     training: bool
@@ -145,10 +147,11 @@ class Learner(Flow):
     open: Any
     outcome: Any
     outer_phases: Any
+    part: Any
     peers: Any
     phases: Any
-    rows: Any
     saved: Any
+    table: Any
     trace: Any
     valid_grad: Any
     version: Any
@@ -269,10 +272,15 @@ class Learner(Flow):
     def place(self) -> Any:  # loop/learner.py
         """Where the fit is"""
     @property
+    def rows(self) -> list | None:  # loop/learner.py
+        """Which items are in the batch, or in the part of it that a turn takes: indices or keys; None if unknown"""
+    @property
     def _named(self) -> Any:  # loop/learner.py
         """Does the model take `xb` by name? Asked at each call: a callback may have made something else of it"""
     def _unpack(self, i: Any, b: Any) -> Any:  # loop/learner.py
         """Have `b` as batch `i`, taken apart, on the device"""
+    def _unsure(self, n: Any, other: Any) -> Any:  # loop/learner.py
+        """Warn once that the batch may have `n` items or `other`"""
     def forward(self) -> Any:  # loop/learner.py
         """Call the model on `xb`"""
     def calc_loss(self) -> Any:  # loop/learner.py

@@ -66,7 +66,6 @@ class Turn:
     counts: Any
     scale: float
     stepped: bool
-    rows: Any
     denominator: Any
     own: Any
     closure: Any
@@ -92,3 +91,6 @@ class Turn:
     @property
     def opt(self) -> Any:
         """Its optimizer, which may be switched"""
+    @property
+    def rows(self) -> Any:
+        """The rows that its loss is computed with: see `Learner.rows`"""

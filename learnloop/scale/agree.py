@@ -12,7 +12,7 @@ import random, sys, time, torch, warnings, zlib
 import torch.distributed as dist
 from contextlib import nullcontext
 from fastcore.basics import patch
-from ..data.batch import find_bs
+from ..data.batch import batch_args, find_bs
 from ..data.checks import replaced
 from ..data.loaders import batch_len
 from ..loop.flow import CancelException, PHASES, Phase
@@ -289,7 +289,7 @@ def agree(self:Peers,
 def share(self:Peers, dl, training):
     if dl is None: return None
     key = id(dl),training
-    if key not in self.shares: self.shares[key] = dl,share(dl, self.team, training, self.per_process)
+    if key not in self.shares: self.shares[key] = dl,share(dl, self.team, training, self.per_process, self._count)
     return self.shares[key][1]
 
 # %% ../../nbs/scale/03_agree.ipynb #ag00002b
@@ -298,6 +298,9 @@ def _forget_loaders(self:Peers):
     "Keep what is taken of the learner's own loaders, whose workers may go on"
     own = {id(o) for o in self.learn.dls.loaders}
     for k in [k for k in self.shares if k[0] not in own]: del self.shares[k]
+
+@patch
+def _count(self:Peers, b): return find_bs(b, *batch_args(self.learn.dls, 4))
 
 # %% ../../nbs/scale/03_agree.ipynb #ag00002a
 @patch
@@ -320,7 +323,7 @@ def _fetch(self:Peers, f, *args, **kwargs):
     learn,res = self.learn,f(*args, **kwargs)
     dl = learn.data_pass and learn.data_pass.dl
     if getattr(dl, 'is_sure', False): return res
-    n = find_bs(learn.batch) if res else -1
+    n = self._count(learn.batch) if res else -1
     self.sizes = [n for *_,n in self.team.meet('fetch', number=n)]
     if min(self.sizes)>=0: return res
     if max(self.sizes)>=0 and self.is_first:

@@ -96,6 +96,7 @@ class Peers(Alone):
     def share(self, dl: Any, training: Any) -> Any: ...  # scale/agree.py
     def _forget_loaders(self) -> Any:  # scale/agree.py
         """Keep what is taken of the learner's own loaders, whose workers may go on"""
+    def _count(self, b: Any) -> Any: ...  # scale/agree.py
     def count_items(self, i: Any) -> Any: ...  # scale/agree.py
     def _fetch(self, f: Any, *args: Any, **kwargs: Any) -> Any:  # scale/agree.py
         """Fetch a batch, in all processes or in none"""

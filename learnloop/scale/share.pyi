@@ -3,7 +3,7 @@
 
 from typing import Any
 
-__all__ = ['part_of', 'narrow_batch', 'is_sharded', 'share']
+__all__ = ['part_of', 'is_sharded', 'share']
 
 def part_of(n: int, rank: int, world: int) -> slice:
     """Say which of `n` items are for the process `rank`
@@ -11,14 +11,6 @@ def part_of(n: int, rank: int, world: int) -> slice:
     - `n`: Items
     - `rank`: Number of the process
     - `world`: How many there are
-    """
-
-def narrow_batch(b: Any, at: slice, n: int) -> Any:
-    """Take the items `at` of the batch `b`
-
-    - `b`: A batch, nested in any way
-    - `at`: Which items
-    - `n`: How many items it has
     """
 
 class _Passing:
@@ -37,6 +29,7 @@ class _Narrowed(_Passing):
     team: Any
     training: Any
     pool: Any
+    count: Any
     rank: Any
     world: Any
     crc: int
@@ -46,7 +39,7 @@ class _Narrowed(_Passing):
     rngs: Any
     stream: Any
     begins_at: Any
-    def __init__(self, dl: Any, team: Any, training: Any, pool: Any) -> None: ...
+    def __init__(self, dl: Any, team: Any, training: Any, pool: Any, count: Any) -> None: ...
     def __len__(self) -> Any: ...
     def __iter__(self) -> Any: ...
     def n_items(self, i: Any) -> Any:
@@ -62,11 +55,12 @@ def is_sharded(dl: Any) -> bool:
     - `dl`: Loader: any iterable of batches
     """
 
-def share(dl: Any, team: Any, training: bool, per_process: bool=False) -> Any:
+def share(dl: Any, team: Any, training: bool, per_process: bool=False, count: Any=...) -> Any:
     """Make a loader of the parts of `dl` that are for this process
 
     - `dl`: Loader: any iterable of batches
     - `team`: The processes: has `rank`, `world`, `from_first` and `gather`
     - `training`: Is it for training? Then a batch with fewer items than processes is left out
     - `per_process`: Are batches those of a process? Then those of a step are put together
+    - `count`: Function of a batch that returns the number of its items
     """
