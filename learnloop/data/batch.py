@@ -252,7 +252,7 @@ def _count(b, xb, yb, unsure):
         try: return len(b)
         except TypeError: return 1
     n = nums[0]
-    if ys: others = [k for k in nums[1:] if _rank(k)==_rank(n)]
+    if ys: others = [c[0] for c in each_y if c[0]!=n and _rank(c[0])==_rank(n)]
     else: others = [] if any(map(_named, xb)) else [k for k in _lengths(xb) if k!=n]
     if others: unsure(n, others[0])
     return n
