@@ -276,23 +276,23 @@ def narrow_batch(
     n:int     # How many items it has
 ): # Of the same structure
     "Take the items `at` of the batch `b`"
-    res = _narrow(b, at, n)
+    res = _narrow(b, at, n, is_batch=True)
     if res is not None: return res
     raise TypeError(f"the batch {describe(b)} can't be cut in parts: it has no tensor, array or list with a row for each "
         f'of its {n} items; give a DataLoader over items, or say dl.is_sharded = True of a loader that gives each '
         'process batches of its own')
 
 # %% ../../nbs/data/02_batch.ipynb #5a000011
-def _narrow(b, at, n):
+def _narrow(b, at, n, is_batch=False):
     "Take the items `at` of `b`; None if it has no rows of items"
     if isinstance(b, PackedSequence): return pack_sequence(unpack_sequence(b)[at], enforce_sorted=False)
     if hasattr(b, 'shape'): return _rows_at(b, at, n) if len(b.shape) else None
     vals = batch_parts(b)
     if vals is None: return None
     is_list = isinstance(b, list|tuple) and not hasattr(b, '_fields') and len(b)==n
-    if is_list and n not in _lengths(b): return type(b)(b[at])
-    new = [_narrow(o, at, n) for o in vals]
-    if all(o is None for o in new): return None
+    are_items = is_list and not is_batch and (isinstance(b[0], Mapping) or {*_lengths(b)}!={n})
+    new = [] if are_items else [_narrow(o, at, n) for o in vals]
+    if all(o is None for o in new): return type(b)(b[at]) if is_list else None
     return batch_like(b, [o if p is None else p for o,p in zip(vals, new, strict=True)])
 
 def _rows_at(t, at, n):
