@@ -83,6 +83,7 @@ _later = {  # chkstyle: ignore-node
     'see.runs': 'Run runs',
     'see.compare': 'compare',
     'see.fingerprint': 'Fingerprint',
+    'see.flight': 'FlightRecorder',
     'see.diff': 'diff_runs',
     'see.replay': 'diff_steps replay_runs',
     'app.synth': 'RegModel synth_dls synth_learner'}

@@ -7,6 +7,7 @@ PATCHES = {
         'learnloop.measure.interpret': 'show_results tta',
         'learnloop.scale.distributed': 'to_ddp to_fsdp',
         'learnloop.scale.fuse': 'fuse fuse_report unfuse',
+        'learnloop.see.flight': 'blame',
         'learnloop.see.replay': 'record_step',
         'learnloop.see.report': 'report',
         'learnloop.train.limits': 'find_batch_size',

@@ -18,6 +18,8 @@ from learnloop.measure.hook import HookCallback
 from learnloop.measure.recorder import Recorder
 from learnloop.measure.throughput import Throughput
 from learnloop.see.fingerprint import Fingerprint
+from learnloop.see.flight import Blame
+from learnloop.see.flight import FlightRecorder
 from learnloop.see.log import CSVLogger
 from learnloop.see.log import JSONLogger
 from learnloop.see.log import MLflowCallback
@@ -220,6 +222,7 @@ class Learner(Flow):
     tensor_board: TensorBoardCallback
     keep_warnings: KeepWarnings
     fingerprint: Fingerprint
+    flight_recorder: FlightRecorder
     def __init__(self, dls: Any, model: nn.Module, loss_func: Any=None, opt_func: Any=..., lr: float | None=None, splitter: Any=..., cbs: Any=None, metrics: Any=None, path: Any='.', model_dir: Any='models', wd: float | None=None, wd_bn_bias: bool=False, train_bn: bool=True, moms: Any=(0.95, 0.85, 0.95), default_cbs: bool=True) -> None:
         """- `dls`: `DataLoaders`, a tuple of loaders (train, valid, …), or any iterable of batches to train on
         - `model`: Called as `model(*xb)`, or `model(**batch)` for a batch that is a dict
@@ -816,6 +819,15 @@ class Learner(Flow):
         """Run the batch that failed again, with its random numbers and callbacks, and leave everything as it is
 
         Returns: `xb`, `yb`, `pred`, `loss`, `grads` by name, and `heard`: by event, the callbacks that hear it
+        """
+    def blame(self, n: int=9, step: int | None=None, folder: Any='flight') -> Blame:  # see/flight.py
+        """Name the rows with the largest losses that a `FlightRecorder` has seen; in all processes, if there are several
+
+        - `n`: Rows, at most
+        - `step`: Only of this step: batches of training from 1 on; None for all steps that are kept
+        - `folder`: Below `path`, as for the `FlightRecorder`
+
+        Returns: A table when shown; `rows` has their numbers, and `show_results` shows the items
         """
     def record_step(self, step: int, folder: Any=None, cbs: Any=None, n_epoch: int | None=None) -> dict:  # see/replay.py
         """Train up to the batch `step`, from the last checkpoint before it, and record what each module does in it

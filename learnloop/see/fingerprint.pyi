@@ -5,7 +5,7 @@ from learnloop.loop.callback import Callback
 from typing import Any
 from typing import NamedTuple
 
-__all__ = ['STREAMS', 'KINDS', 'FUSED', 'NO_STEP', 'CANCELLED', 'FAILED', 'hash_parts', 'tensor_hash', 'StepRow', 'FingerprintFile', 'read_fingerprint', 'Fingerprint']
+__all__ = ['STREAMS', 'KINDS', 'FUSED', 'NO_STEP', 'CANCELLED', 'FAILED', 'hash_parts', 'tensor_hash', 'StepRow', 'pack_block', 'sound_blocks', 'FingerprintFile', 'read_fingerprint', 'Fingerprint']
 
 STREAMS: tuple
 
@@ -72,6 +72,21 @@ class StepRow(NamedTuple):
     @property
     def sums(self) -> Any:
         """What weights, buffers and the state added up to before the forward pass"""
+
+def pack_block(kind: bytes, data: bytes) -> bytes:
+    """Put a kind, a length and a checksum before `data`
+
+    - `kind`: One letter
+    - `data`: Contents
+    """
+
+def sound_blocks(data: bytes, start: int, kinds: bytes) -> Any:
+    """Find the blocks in `data` whose checksums are right
+
+    - `data`: Of a file
+    - `start`: Where the first block begins
+    - `kinds`: Letters of the kinds that there are
+    """
 
 class FingerprintFile:
     """What a `Fingerprint` wrote, read back"""
