@@ -8,10 +8,10 @@ Docs: https://learnloop.github.io/learnloop/see/flight.html.md"""
 __all__ = ['Record', 'FlightRecorder', 'Blame', 'find_blame']
 
 # %% ../../nbs/see/13_flight.ipynb #f1140004
-import ctypes, json, math, os, struct, torch, warnings
+import ctypes, json, math, struct, torch, warnings
 from array import array
 from collections import namedtuple
-from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from time import monotonic
 from fastcore.basics import patch
@@ -47,26 +47,25 @@ class FlightRecorder(Callback):
 
     def _clear(self): self._steps,self._waiting,self._bytes,self._seen,self._file,self._warned = [],[],0,None,None,False
     def in_graph(self, event): return InGraph()
-    def before_fit(self): self._clear()
+    def before_fit(self):
+        self._clear()
+        self._is_plain = self.learn.one_turn
     def before_step(self):
         turn = self.learn.open_turn
         if turn is not None and not turn.counts: return
         grads = [p.grad for o in opts(self.learn.turn_opt) for g in o.param_groups for p in g['params'] if p.grad is not None]
-        is_plain = all([type(g) is Tensor and g.layout is torch.strided for g in grads])
-        if not grads: norms = []
-        else: norms = torch._foreach_norm(grads) if is_plain else [grad_norm(self.learn, grads)]
+        if {*map(type, grads)}=={Tensor}: norms = torch._foreach_norm(grads)
+        else: norms = [grad_norm(self.learn, grads)] if grads else []
         self._seen = norms,getattr(turn, 'denominator', None)
     def cleanup_batch(self):
         learn = self.learn
         if not learn.training: return
-        failed = learn.outcome.get('batch')=='failed'
-        n,(norms,denominator) = learn.count.batches+failed,self._seen or ((), None)
+        n,seen,rows,now,self._seen = learn.count.batches,self._seen or ((), None),learn.rows,monotonic(),None
+        if learn.outcome.get('batch')=='failed': n += 1
         if self._file is None: self._open(n-1)
-        losses = [] if learn.loss_grad is None else [learn.loss if learn.loss.dim()==0 else learn.loss.mean()]
-        lr = opts(learn.opt)[0].param_groups[-1]['lr']
-        rows,now,self._seen = learn.rows,monotonic(),None
-        self._steps.append((n, now, lr, losses, norms, denominator, learn.source, rows))
-        if losses and isinstance(rows, list) and len(rows)==learn.bs: self._wait_for_losses()
+        loss = None if learn.loss_grad is None else learn.loss
+        if type(rows) is list and len(rows)==learn.bs and loss is not None: self._wait_for_losses(loss)
+        self._steps.append((n, now, opts(learn.opt)[0].param_groups[-1]['lr'], loss, seen, learn.source, rows))
         if now-self._steps[0][1]>self.patience or self._bytes>self.most: self._write()
     def cleanup_epoch(self): self._write()
     def cleanup_fit(self):
@@ -82,48 +81,47 @@ class _Rows(EachItem):
     def _one_by_one(self, n, *args): return None
 
 @patch
-def _wait_for_losses(self:FlightRecorder):
+def _wait_for_losses(self:FlightRecorder, loss):
     "Keep what the losses of rows are computed of"
-    learn,pred,yb = self.learn,self.learn.pred,self.learn.yb
-    if learn.loss.numel()==learn.bs>1: f,pred,yb = None,learn.loss,()  # it isn't reduced
-    else: f = learn.loss_func
-    if f is not None and not (yb and learn.one_turn) or not isinstance(pred, Tensor) or len(pred)!=learn.bs: return
-    if not all([isinstance(o, Tensor) for o in yb]): return
-    pred = pred.detach()
-    if pred.device.type!='cpu': pred = pred.clone()  # a recorded graph writes there again
-    yb = [o.clone() for o in yb]  # and a loader may do so, too
-    self._waiting.append((len(self._steps)-1, f, pred, yb))
-    self._bytes += pred.nbytes+sum([o.nbytes for o in yb])
+    learn,f = self.learn,self.learn.loss_func
+    pred,yb = learn.pred,learn.yb
+    if loss.dim() and loss.numel()==learn.bs: f,pred,yb = None,loss,()  # it isn't reduced
+    elif f is None or not yb or not self._is_plain: return
+    if {*map(type, yb), type(pred)}!={Tensor} or len(pred)!=learn.bs: return
+    if not pred.is_cpu: pred = pred.clone()  # a recorded graph writes there again
+    data = pred.detach(),*yb
+    self._waiting.append((len(self._steps), f, data, [o._version for o in data]))
+    self._bytes += sum([o.nbytes for o in data])
 
 # %% ../../nbs/see/13_flight.ipynb #f1140013
-def _kind(o): return id(o[1]),[(t.shape[1:], t.dtype, t.device) for t in (o[2], *o[3])]
-
 def _losses_of(waiting):
-    "The losses of rows, by the number of the step"
-    res = {}
-    for _,group in groupby(waiting, _kind):
-        steps,fs,preds,ys = zip(*group, strict=True)
-        vals = pred = torch.cat(preds)
-        if fs[0] is not None: vals = _Rows(fs[0])(pred, *map(torch.cat, zip(*ys, strict=True)))
-        if not isinstance(vals, Tensor) or vals.numel()%len(pred): continue
-        vals = vals.detach().reshape(len(pred), -1).float().mean(1).cpu()
-        res |= zip(steps, vals.split([len(o) for o in preds]), strict=True)
-    return res
+    "The losses of rows, by the place of the step"
+    # what was changed in place meanwhile isn't what the step saw
+    waiting = [o for o in waiting if [t._version for t in o[2]]==o[3]]
+    if not waiting: return {}
+    steps,fs,data,_ = zip(*waiting, strict=True)
+    alike = len({*map(id, fs)})==1 and len({*(tuple([t.shape[1:] for t in o]) for o in data)})==1
+    if not alike: return {k:v for o in waiting for k,v in _losses_of([o]).items()} if len(waiting)>1 else {}
+    pred,*yb = map(torch.cat, zip(*data, strict=True))
+    vals = pred if fs[0] is None else _Rows(fs[0])(pred, *yb)
+    if not isinstance(vals, Tensor) or vals.numel()%len(pred): return {}
+    vals = vals.detach().reshape(len(pred), -1).float().mean(1).cpu()
+    return dict(zip(steps, vals.split([len(o[0]) for o in data]), strict=True))
 
 def _numbers(tensors):
-    "Scalars as numbers, fetched at once from each device"
-    far = [o for o in tensors if not o.is_cpu]
-    vals = iter(torch.stack([o.float().to(far[0].device) for o in far]).tolist() if far else ())
-    return [o.item() if o.is_cpu else next(vals) for o in tensors]
+    "Scalars as numbers, fetched at once from a device"
+    if all(map(attrgetter('is_cpu'), tensors)): return [o.item() for o in tensors]
+    far = next(o.device for o in tensors if not o.is_cpu)
+    return torch.stack([o.to(far, torch.float32) for o in tensors]).tolist()
 
 # %% ../../nbs/see/13_flight.ipynb #f1140015
 _MAGIC,_LEN = b'learnloop flight 1\n',struct.Struct('<I')
 
-def _parts(source, rows):
-    "Pairs of the name of a loader, None for the only one, and rows; None for unknown ones"
-    if not isinstance(rows, dict|tuple): return [(source if isinstance(source, str) else None, rows)]
+def _parts(rows):
+    "Pairs of the name of a loader, None for the only one, and its rows; None for unknown ones"
+    if not isinstance(rows, dict|tuple): return [(None, rows)]
     named = rows if isinstance(rows, dict) else {str(i):o for i,o in enumerate(rows)}
-    return [(f'{k}/{s}' if s else k, r) for k,o in named.items() for s,r in _parts(None, o)]
+    return [(f'{k}/{s}' if s else k, r) for k,o in named.items() for s,r in _parts(o)]
 
 def _pack(records):
     "`records` as the contents of a block"
@@ -190,12 +188,13 @@ def _write(self:FlightRecorder):
     try:
         with torch.no_grad(), preserve_rng(): rows = _losses_of(waiting)
     except Exception as e: rows = self._warn(e, 'knows no losses of rows') or {}
-    nums,records = iter(_numbers([o for s in steps for o in (*s[3], *s[4])])),[]
-    for i,(n,_,lr,losses,norms,denominator,source,seen) in enumerate(steps):
-        loss = next(nums) if losses else None
-        norm = math.hypot(*[next(nums) for _ in norms]) if norms else None
-        heads = n,float(lr),loss,norm,None if denominator is None else float(denominator)
-        records += [Record(*heads, name, o, rows.get(i)) for name,o in _parts(source, seen)]
+    losses = [(o if o.dim()==0 else o.mean()).detach() for _,_,_,o,*_ in steps if o is not None]
+    nums,losses,records = iter(_numbers([o for s in steps for o in s[4][0]])),iter(_numbers(losses)),[]
+    for i,(n,_,lr,loss,(norms,denominator),source,seen) in enumerate(steps):
+        head = [n, float(lr), None if loss is None else next(losses), None, denominator and float(denominator)]
+        if norms: head[3] = math.hypot(*[next(nums) for _ in norms])
+        if type(seen) is list: records.append((*head, source, seen, rows.get(i)))
+        else: records += [(*head, name, o, None) for name,o in _parts(seen)]
     try: self._put(pack_block(b'F', _pack(records)), steps[0][0])
     except OSError as e: self._warn(e, 'has a gap')
 
@@ -258,15 +257,20 @@ def find_blame(
 def _losses(r): return torch.full((len(r.rows),), r.loss) if r.losses is None else r.losses
 
 def _scored(records, step):
-    "Pairs of scores of rows and their record"
-    all_losses = [_losses(r) for r in records]
-    mids = torch.tensor([float(o[o.isfinite()].median()) if o.isfinite().any() else math.nan for o in all_losses])
-    usual = mids.nanmedian() if len(mids) else None
-    broken = min((r.step for r,o in zip(records, all_losses, strict=True) if not o.isfinite().all()), default=math.inf)
-    for r,o,mid in zip(records, all_losses, mids, strict=True):
+    "Yield scores of rows, with their record"
+    records = sorted(records, key=lambda r: r.step)
+    every = [_losses(r) for r in records]
+    mids = torch.tensor([float(o[o.isfinite()].median()) if o.isfinite().any() else math.nan for o in every])
+    usual,before = mids.nanmedian().abs() if records else None,None
+    broken = next((r.step for r,o in zip(records, every, strict=True) if not o.isfinite().all()), math.inf)
+    for r,o,mid in zip(records, every, mids, strict=True):
         if mid.isnan(): score = torch.full_like(o, math.inf if step or r.step<=broken else -math.inf)
-        else: score = o if step else (o-mid)/(mid.abs()+usual.abs()+1e-12)
-        yield torch.where(o.isfinite(), score, score if mid.isnan() else math.inf),r
+        else:
+            # without losses of rows, a batch is compared with the one before
+            base = mid if r.losses is not None or before is None else before
+            score = o if step else (o-base)/(base.abs()+usual+1e-12)
+            score,before = torch.where(o.isfinite(), score, math.inf),mid
+        yield score,r
 
 # %% ../../nbs/see/13_flight.ipynb #f1140022
 @patch
