@@ -1,12 +1,10 @@
 "Loaders whose items are their own numbers, and fits that note which rows each batch has"
-import random, torch, warnings
-from learnloop import Alternate, Callback, DataLoaders, Learner, MicroBatch, Prefetch, Zip, set_seed
+import random, torch
+from learnloop import Alternate, Callback, DataLoaders, Learner, Zip, set_seed
 from learnloop.data.loaders import Endless, Until
-from learnloop.data.tensors import TensorLoader
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, RandomSampler, Sampler, Subset, TensorDataset, WeightedRandomSampler
-with warnings.catch_warnings(action='ignore'): from torchdata.stateful_dataloader import StatefulDataLoader
 
 N = 38
 X = torch.arange(N, dtype=torch.float32)[:,None]

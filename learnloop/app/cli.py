@@ -213,7 +213,8 @@ def _add_shows(cmds):
     cmd.add_argument('file', help='that learn.trace.save has written, .json or .json.gz')
     cmd = _add(cmds, 'blame', show_blame, ', as a FlightRecorder has kept them', errors=(*_WRONG,ImportError))
     cmd.add_argument('folder', metavar='RUN', help='folder of a run that was fitted with a FlightRecorder')
-    cmd.add_argument('--step', type=partial(_number, int, 1), metavar='N', help='only this one (default: all that are kept)')
+    cmd.add_argument('--step', type=partial(_number, int, 1), metavar='N',
+        help='only this one (default: all that are kept)')
     cmd.add_argument('-n', type=partial(_number, int, 1), default=9, help='rows to name (default: %(default)s)')
     cmd.add_argument('--learner', metavar='MODULE:FUNCTION', help='makes the learner, whose items are shown')
     _add(cmds, 'doctor', doctor, '; the exit code is 1 if a check fails', verdict=True)

@@ -4,7 +4,7 @@
 from pathlib import Path
 from typing import Any
 
-__all__ = ['show_checkpoints', 'write_report', 'show_runs', 'write_comparison', 'show_trace', 'show_diff', 'main']
+__all__ = ['show_checkpoints', 'write_report', 'show_runs', 'write_comparison', 'show_trace', 'show_diff', 'show_blame', 'main']
 
 def show_checkpoints(folder: Any) -> bool:
     """List the checkpoints in `folder`, and say which are damaged
@@ -64,6 +64,15 @@ def show_diff(run_a: Any, run_b: Any=None, tol: float=0.0, yardstick: Any=None, 
     - `as_json`: Print the difference as JSON?
 
     Returns: Are they equal?
+    """
+
+def show_blame(folder: Any, step: int | None=None, n: int=9, learner: Any=None) -> Any:
+    """Print the rows with the largest losses in a run
+
+    - `folder`: Of a run that was fitted with a `FlightRecorder`
+    - `step`: Only of this step; None for all that are kept
+    - `n`: Rows, at most
+    - `learner`: `module:function` that makes the learner: the items are shown, too
     """
 
 def main(argv: list | None=None) -> Any:

@@ -190,6 +190,44 @@ def join_batch(
     if several or not by_name(xb, b): return *xb,*yb
     return {**xb[0], **dict(zip(targs, yb, strict=True))} if yb else xb[0]
 
+# %% ../../nbs/data/02_batch.ipynb #dd2a331e
+def find_bs(
+    b, # Batch, nested or not, as the loader gave it
+    n_inp:int|None=None, # As for `split_batch`
+    targ:str|int|tuple|None=None, # As for `split_batch`
+    row_id=None, # As for `split_batch`
+    bs_of=None, # Function of the batch that returns the number; None: count
+    unsure=noop # Called with two numbers if `b` may have either
+)->int: # Rows of the targets; without targets those of the inputs; without tensors `len(b)`, else 1
+    "Count the items in `b`"
+    if bs_of is not None: return check_whole('what bs_of(batch) returned', bs_of(b))
+    if hasattr(type(b), 'split_batch'):  # of several loaders: the items of the first one
+        n_inps = getattr(b, 'n_inps', ()) or (None,)
+        return find_bs(batch_parts(b)[0], n_inp if n_inps[0] is None else n_inps[0], targ, None, None, unsure)
+    if isinstance(b, list|tuple) and not b: return 0
+    return _count(b, *split_batch(b, n_inp, targ, row_id), unsure)
+
+def _count(b, xb, yb, unsure):
+    "Count the items of the batch `b` with inputs `xb` and targets `yb`"
+    flat = [v for o in (*xb, *yb) for v in (o.values() if isinstance(o, Mapping) else (o,))]
+    sizes = {o.shape[0] if isinstance(o, Tensor) and o.dim() else None for o in flat}
+    if len(sizes)==1 and None not in sizes: return sizes.pop()
+    (ys,each_y),(xs,each_x) = _votes(yb),_votes(xb)
+    def _rank(n): return -sum(n in c for c in each_y),-sum(n in c for c in each_x)
+    nums = sorted(ys, key=_rank) or xs  # of numbers that as many targets have, the one that most inputs have
+    if not nums:
+        try: return len(b)
+        except TypeError: return 1
+    n = nums[0]
+    if ys: others = [c[0] for c in each_y if c[0]!=n and _rank(c[0])==_rank(n)]
+    else: others = [] if any(map(_named, xb)) else [k for k in _lengths(xb) if k!=n]
+    if others: unsure(n, others[0])
+    return n
+
+def _lengths(b):
+    vals = None if isinstance(b, PackedSequence) else batch_parts(b)
+    return _counts(b)[:1] if vals is None else [n for o in vals for n in _lengths(o)]
+
 # %% ../../nbs/data/02_batch.ipynb #dd2a331c
 def _votes(parts):
     "List the numbers of items that `parts` may have, those that most may have first; and those of each part"
@@ -202,7 +240,7 @@ def _counts(b):
     if isinstance(b, PackedSequence): return [int(b.batch_sizes[0])]  # its data has a row per token
     if isinstance(b, Tensor): return [b.size(0)] if b.dim() else []
     if isinstance(b, str|bytes|type(None)): return []
-    if hasattr(b, 'shape'): return [b.shape[0]] if len(b.shape) else []
+    if isinstance(getattr(b, 'shape', None), tuple): return [b.shape[0]] if b.shape else []
     vals = batch_parts(b)
     if vals is None:
         if own := _declared(b): return own
@@ -226,41 +264,6 @@ def _named(b):
 
 _WITH_ROWS = 'labels','label','targets','target','y','input_ids'
 
-# %% ../../nbs/data/02_batch.ipynb #dd2a331e
-def find_bs(
-    b, # Batch, nested or not, as the loader gave it
-    n_inp:int|None=None, # As for `split_batch`
-    targ:str|int|tuple|None=None, # As for `split_batch`
-    row_id=None, # As for `split_batch`
-    bs_of=None, # Function of the batch that returns the number; None: count
-    unsure=noop # Called with two numbers if `b` may have either
-)->int: # Rows of the targets; without targets those of the inputs; without tensors `len(b)`, else 1
-    "Count the items in `b`"
-    if bs_of is not None: return check_whole('what bs_of(batch) returned', bs_of(b))
-    if hasattr(type(b), 'split_batch'):  # of several loaders: the items of the first one
-        n_inps = getattr(b, 'n_inps', ()) or (None,)
-        return find_bs(batch_parts(b)[0], n_inp if n_inps[0] is None else n_inps[0], targ, None, None, unsure)
-    if isinstance(b, list|tuple) and not b: return 0
-    return _count(b, *split_batch(b, n_inp, targ, row_id), unsure)
-
-def _count(b, xb, yb, unsure):
-    "Count the items of the batch `b` with inputs `xb` and targets `yb`"
-    (ys,each_y),(xs,each_x) = _votes(yb),_votes(xb)
-    def _rank(n): return -sum(n in c for c in each_y),-sum(n in c for c in each_x)
-    nums = sorted(ys, key=_rank) or xs  # of numbers that as many targets have, the one that most inputs have
-    if not nums:
-        try: return len(b)
-        except TypeError: return 1
-    n = nums[0]
-    if ys: others = [c[0] for c in each_y if c[0]!=n and _rank(c[0])==_rank(n)]
-    else: others = [] if any(map(_named, xb)) else [k for k in _lengths(xb) if k!=n]
-    if others: unsure(n, others[0])
-    return n
-
-def _lengths(b):
-    vals = None if isinstance(b, PackedSequence) else batch_parts(b)
-    return _counts(b)[:1] if vals is None else [n for o in vals for n in _lengths(o)]
-
 # %% ../../nbs/data/02_batch.ipynb #dd2a331f
 def first_len(
     b # Predictions, or anything else
@@ -278,15 +281,15 @@ def narrow_batch(
     "Take the items `at` of the batch `b`"
     res = _narrow(b, at, n, is_batch=True)
     if res is not None: return res
-    raise TypeError(f"the batch {describe(b)} can't be cut in parts: it has no tensor, array or list with a row for each "
-        f'of its {n} items; give a DataLoader over items, or say dl.is_sharded = True of a loader that gives each '
+    raise TypeError(f"the batch {describe(b)} can't be cut in parts: it has no tensor, array or list with a row for "
+        f'each of its {n} items; give a DataLoader over items, or say dl.is_sharded = True of a loader that gives each '
         'process batches of its own')
 
 # %% ../../nbs/data/02_batch.ipynb #5a000011
 def _narrow(b, at, n, is_batch=False):
     "Take the items `at` of `b`; None if it has no rows of items"
     if isinstance(b, PackedSequence): return pack_sequence(unpack_sequence(b)[at], enforce_sorted=False)
-    if hasattr(b, 'shape'): return _rows_at(b, at, n) if len(b.shape) else None
+    if isinstance(getattr(b, 'shape', None), tuple): return _rows_at(b, at, n) if b.shape else None
     vals = batch_parts(b)
     if vals is None: return None
     is_list = isinstance(b, list|tuple) and not hasattr(b, '_fields') and len(b)==n
@@ -298,8 +301,8 @@ def _narrow(b, at, n, is_batch=False):
 def _rows_at(t, at, n):
     if t.shape[0]==n: return t[at]
     if len(t.shape)>1 or t.shape[0]==1: return None  # such as a mask, which all items have in common
-    raise TypeError(f"a batch of {n} items can't be cut in parts: {describe(t)} in it has no row for each item, so it may "
-        'have items of different lengths in a row; use smaller batches, and GradientAccumulation')
+    raise TypeError(f"a batch of {n} items can't be cut in parts: {describe(t)} in it has no row for each item, so it "
+        'may have items of different lengths in a row; use smaller batches, and GradientAccumulation')
 
 # %% ../../nbs/data/02_batch.ipynb #2332703d
 def unpack(

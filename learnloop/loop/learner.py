@@ -16,8 +16,8 @@ from itertools import count, takewhile
 from types import SimpleNamespace
 from fastcore.basics import listify, noop, patch
 from torch import nn
-from ..data.batch import batch_args, batch_like, batch_parts, by_name, default_device, describe, detuplify, row_keys, to_detach
-from ..data.batch import unpack
+from ..data.batch import batch_args, batch_like, batch_parts, by_name, default_device, describe, detuplify, row_keys
+from ..data.batch import to_detach, unpack
 from .callback import Callback, as_list, mk_cb
 from ..data.checks import check_place, check_whole, checked_args, did_you_mean, replaced, say
 from ..data.loaders import batch_len, mk_dls, rows_of, why_empty
@@ -187,7 +187,8 @@ def rows(self:Learner)->list|None:
     if b is None or p is None: return None
     if self._row_args[0] is not None: res = row_keys(b, self._row_args[0])
     else: res = rows_of(p.batches)
-    if not self.bs and self.n_items: return [] if isinstance(res, list) else None  # it only goes along with other processes
+    # a process without a part of the batch only goes along with the others
+    if not self.bs and self.n_items: return [] if isinstance(res, list) else None
     if self.part is None or res is None: return res
     return res[self.part] if isinstance(res, list) else batch_like(res, [o and o[self.part] for o in batch_parts(res)])
 
@@ -203,7 +204,8 @@ def _named(self:Learner):
 def _unpack(self:Learner, i, b):
     "Have `b` as batch `i`, taken apart, on the device"
     self.iter,self.batch = i,b
-    self.xb,self.yb,self.bs = unpack(b, self._dev or self.device, self._n_inp, self._targ, *self._row_args, self._unsure)
+    dev,how = self._dev or self.device,(self._n_inp, self._targ, *self._row_args)
+    self.xb,self.yb,self.bs = unpack(b, dev, *how, self._unsure)
     self.n_items = self.bs if self.peers.team is None else self.peers.count_items(i)
 
 @patch

@@ -31,6 +31,7 @@ from .table import Table
 # %% ../../nbs/measure/04_interpret.ipynb #74e6569f
 class Interpretation:
     "Predictions, targets and losses of the items of a loader, to look at"
+    ids = None # What items are called; None for their numbers
     def __init__(self,
         preds,        # Predictions, items first
         targs=None,   # Targets
@@ -133,8 +134,8 @@ def show_results(self:Interpretation,
     idxs = [int(i) for i in idxs]
     if not idxs: raise ValueError('idxs is empty: give numbers of items')
     if show is not None or is_image(self.inputs(idxs[0])): return self._grid(idxs, show, size, **kwargs)
-    ids = getattr(self, 'ids', None)
-    rows = [(ids[i] if ids else i, item_text(self.inputs(i)), *self.words(i), 'wrong' if self.is_wrong(i) else None) for i in idxs]
+    rows = [(self.ids[i] if self.ids else i, item_text(self.inputs(i)), *self.words(i),
+        'wrong' if self.is_wrong(i) else None) for i in idxs]
     cols = zip(('item', 'input', 'prediction', 'target', 'loss', None), *rows, strict=True)
     return Table(zip(*(c for c in cols if any(o is not None for o in c[1:])), strict=True))
 

@@ -8,7 +8,7 @@ Docs: https://learnloop.github.io/learnloop/see/flight.html.md"""
 __all__ = ['Record', 'FlightRecorder', 'Blame', 'find_blame']
 
 # %% ../../nbs/see/13_flight.ipynb #f1140004
-import ctypes, json, math, struct, torch, warnings
+import ctypes, json, math, re, struct, torch, warnings
 from array import array
 from collections import namedtuple
 from operator import attrgetter
@@ -36,7 +36,7 @@ class FlightRecorder(Callback):
     # the norm is that before clipping, and after the scale of mixed precision
     order,run_valid,safe_in_evaluate,fit_only,remove_on_fetch = 10.5,False,True,True,True
     writes,read_only,rank_invariant = True,True,True
-    patience,most = 2.,2**22  # seconds that a step waits, and bytes of predictions and targets, to be written with others
+    patience,most = 2.,2**22  # seconds, and bytes of predictions and targets, that wait to be written together
     def __init__(self,
         max_mb:float=64, # What each process keeps at most, in megabytes: the oldest steps are deleted
         folder='flight'  # Below `learn.path`, unless it is absolute; each process writes files of its own there
@@ -53,7 +53,8 @@ class FlightRecorder(Callback):
     def before_step(self):
         turn = self.learn.open_turn
         if turn is not None and not turn.counts: return
-        grads = [p.grad for o in opts(self.learn.turn_opt) for g in o.param_groups for p in g['params'] if p.grad is not None]
+        params = [p for o in opts(self.learn.turn_opt) for g in o.param_groups for p in g['params']]
+        grads = [p.grad for p in params if p.grad is not None]
         if {*map(type, grads)}=={Tensor}: norms = torch._foreach_norm(grads)
         else: norms = [grad_norm(self.learn, grads)] if grads else []
         self._seen = norms,getattr(turn, 'denominator', None)
@@ -171,7 +172,8 @@ def _open(self:FlightRecorder, n):
 
 def _files(folder):
     "Triples of rank, first step and path, in order"
-    return sorted((*map(int, o.stem.split('-')), o) for o in Path(folder).glob('*-*.bin') if o.stem.replace('-', '').isdigit())
+    found = [o for o in Path(folder).glob('*-*.bin') if re.fullmatch(r'\d+-\d+', o.stem)]
+    return sorted((*map(int, o.stem.split('-')), o) for o in found)
 
 def _read(path):
     data = path.read_bytes()
@@ -200,7 +202,8 @@ def _write(self:FlightRecorder):
 
 @patch
 def _warn(self:FlightRecorder, e, what):
-    if not self._warned: warnings.warn(f'{self.label} {what}, and the training goes on: {type(e).__name__}: {e}', stacklevel=3)
+    if not self._warned:
+        warnings.warn(f'{self.label} {what}, and the training goes on: {type(e).__name__}: {e}', stacklevel=3)
     self._warned = True
 
 @patch
@@ -239,7 +242,8 @@ def find_blame(
     "Find the rows with the largest losses"
     folder = check_place('folder', folder, 'the folder of a run that was fitted with a FlightRecorder')
     files = _files(folder) or _files(folder/'flight')
-    if not files: raise FileNotFoundError(f'{folder} has no files of a FlightRecorder: learn.fit(…, cbs=FlightRecorder())')
+    if not files:
+        raise FileNotFoundError(f'{folder} has no files of a FlightRecorder: learn.fit(…, cbs=FlightRecorder())')
     records = [r for *_,path in files for r in _read(path) if r.rows and r.loss is not None]
     if step is not None:
         has = sorted({r.step for r in records})

@@ -29,6 +29,7 @@ class FlightRecorder(Callback):
     _seen: Any
     _file: bool
     _warned: bool
+    _is_plain: Any
     _path: Any
     _size: int
     def __init__(self, max_mb: float=64, folder: Any='flight') -> None:
@@ -43,7 +44,7 @@ class FlightRecorder(Callback):
     def cleanup_epoch(self) -> Any: ...
     def cleanup_fit(self) -> Any: ...
     def state_dict(self) -> Any: ...
-    def _wait_for_losses(self) -> Any:  # see/flight.py
+    def _wait_for_losses(self, loss: Any) -> Any:  # see/flight.py
         """Keep what the losses of rows are computed of"""
     def _open(self, n: Any) -> Any:  # see/flight.py
         """Keep what there is of the first `n` steps"""

@@ -1,5 +1,5 @@
 "Items of a batch are counted, whatever it looks like"
-import pytest, torch, warnings
+import pytest, torch
 from collections import namedtuple
 from dataclasses import dataclass
 from learnloop import Callback, DataLoaders, Learner, MicroBatch, accuracy, find_bs
@@ -7,7 +7,6 @@ from learnloop.data.batch import first_len, narrow_batch, split_batch
 from torch import nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_sequence
-from torch.utils.data import DataLoader
 
 Fields = namedtuple('Fields', 'x y')
 @dataclass

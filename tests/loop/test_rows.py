@@ -1,12 +1,13 @@
 "`learn.rows` names exactly the items that are in the batch, whatever the loader"
-import pytest, torch
+import pytest, torch, warnings
 from functools import partial
 from helpers import covering
-from learnloop import Callback, CheckpointCallback, DataLoaders, Learner, MicroBatch, Prefetch
+from learnloop import Callback, DataLoaders, Learner, MicroBatch, Prefetch
 from learnloop.data.batch import row_keys
 from learnloop.data.tensors import TensorLoader
-from rows_seen import DATA, MADE, N, OWN, SAMPLERS, WORKERS, X, ByKey, Plain, Scale, StatefulDataLoader, Stream, fit, loss_func, mk
-from torch.utils.data import BatchSampler, DataLoader
+from rows_seen import DATA, MADE, N, OWN, SAMPLERS, WORKERS, X, ByKey, Plain, Scale, Stream, fit, loss_func, mk
+from torch.utils.data import DataLoader
+with warnings.catch_warnings(action='ignore'): from torchdata.stateful_dataloader import StatefulDataLoader
 
 pytestmark = pytest.mark.filterwarnings('ignore:.set_vital. is deprecated')  # which torchdata calls
 

@@ -1,5 +1,4 @@
 "Each process knows the rows of its part of a batch, and together they have those of one process"
-import pytest
 from learnloop.data.tensors import TensorLoader
 from rows_seen import MADE, X, fit, mk
 from together import together

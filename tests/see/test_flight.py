@@ -5,10 +5,9 @@ from learnloop import (Alternate, Callback, DataLoaders, FlightRecorder, Gradien
     set_seed)
 from learnloop.app.cli import main
 from learnloop.see import flight
-from learnloop.see.flight import find_blame
 from torch import nn
 from torch.nn import functional as F
-from torch.utils.data import DataLoader, Dataset, TensorDataset
+from torch.utils.data import DataLoader, TensorDataset
 
 @pytest.fixture(autouse=True)
 def fast(monkeypatch): monkeypatch.setattr('os.fsync', lambda fd: None)
