@@ -373,14 +373,14 @@ def _call(self:Adapter, name, f, args, kwargs):
         new = self.translated(e)
         if new is not e: raise new from e
         if not isinstance(e, CancelException): e.add_note(f'learnloop: in {name} of {self.label}')
-        elif self.by_flags and self.learn.team and not getattr(e, 'told', False):
+        elif self.by_flags and self.learn.team.world>1 and not getattr(e, 'told', False):
             raise RuntimeError(f'{self.label}: {name} raised {type(e).__name__}: in several processes, callbacks of '
                 f'{self.system} stop by what they set, as others have to hear of it') from e
         raise
 
 @patch
 def _is_due_here(self:Adapter):
-    if self.learn is None or self.learn.team is None or self.learn.team.is_first: return True
+    if self.learn is None or self.learn.team.world==1 or self.learn.team.is_first: return True
     return not any(c.__name__ in self.for_first for c in type(self.foreign).__mro__)
 
 # %% ../../nbs/interop/00_core.ipynb #08f9622c

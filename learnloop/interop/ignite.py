@@ -229,7 +229,7 @@ def before_fit(self:Ignite):
     self._check_trained()
     self._check_step()
     limit,dl,length = find_cb(learn, 'StepLimit'),learn.dls.train,None
-    if limit is None: length = batch_len(learn.peers.share(dl, True) if learn.team else dl)
+    if limit is None: length = batch_len(learn.team.share(dl, True) if learn.team.world>1 else dl)
     if learn.n_epoch<math.inf: limits = dict(max_epochs=learn.n_epoch)
     else:
         each = batches_per_step(learn, batch_size(dl))

@@ -91,7 +91,7 @@ class _Reader:
     path: Any
     paused: Any
     pct_train: Any
-    peers: Any
+    team: Any
     phases: Any
     place: Any
     pred: Any

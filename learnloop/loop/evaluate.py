@@ -71,7 +71,7 @@ def evaluate_on(self:Learner,
         try: f() if inner else self.with_events('evaluate', f)
         except BaseException as e:
             with suppress(Exception): let_go(self, e)
-            if self.peers.team: self._raise_as_all(e)
+            if self.team.world>1: self._raise_as_all(e)
             raise
         finally: self._end()
 

@@ -17,7 +17,7 @@ from types import MethodType
 from fastcore.basics import camel2snake, noop, patch, snake2camel
 from ..data.checks import NoAttribute, called_here, did_you_mean, note_on, safely
 from .later import knows_patches
-from .peers import Alone
+from .team import SingleProcess
 
 # %% ../../nbs/loop/00_flow.ipynb #b4e61374
 class CancelException(BaseException):
@@ -200,7 +200,7 @@ class Flow:
         self._inner,self._recurring,self._inside = set(),set(),{}  # What the table says of rows: see `declare`
         self._bodies = self.bodies  # found sooner
         self._muted = ()      # Callbacks that hear nothing for now
-        self.peers = Alone(self) # Whoever speaks for the other processes of the run
+        self.team = SingleProcess(self) # Whoever speaks for the other processes of the run
         self.last_cancels = {} # Phase -> the callback and the event of the last exception that it took
         self._cleanups = []   # (depth, event, method) for each `before_x` begun: phases unwind it down to their depth
         self.version = 0      # Another one whenever somebody may hear more, or less
@@ -518,7 +518,7 @@ def with_events(self:Flow,
         except p.catches as e:
             out,self.last_cancels[phase] = 'cancelled',(e.callback, e.event)
             self.outcome[phase] = out
-            if self.peers.team: self._tell(p, e)
+            if self.team.world>1: self._tell(p, e)
             if fs := self._handlers[p.after_cancel]: self._hear(fs, p.after_cancel)
         if fs := self._handlers[p.after]: self._hear(fs, p.after)
     except p.catches: self._unwind(depth)
@@ -540,7 +540,7 @@ def with_events(self:Flow,
 @patch
 def _tell(self:Flow, p, e):
     "Tell other processes of the cancel `e`, which the phase `p` takes; raise, without `p` return, what acts instead"
-    try: other = self.peers.tell(e)
+    try: other = self.team.tell(e)
     except Exception as err: other = err  # they are elsewhere, or gone
     if p is None: return other
     if other is not e and not isinstance(other, p.catches): raise other from e
@@ -549,12 +549,12 @@ def _tell(self:Flow, p, e):
 @patch
 def _in_flight(self:Flow, e):
     "Is `e` an error, and what goes on: `e`, or what acts in its place, of another process for instance"
-    if isinstance(e, CancelException) and self.peers.team: e = self._tell(None, e)
+    if isinstance(e, CancelException) and self.team.world>1: e = self._tell(None, e)
     if isinstance(e, CancelException):
         if self.taker(e) is not None: return False,e
         e = self._uncaught(e)
-    if self.peers.team: self._say_where(e)  # which the others are told, too
-    return True,self.peers.failed(e)
+    if self.team.world>1: self._say_where(e)  # which the others are told, too
+    return True,self.team.failed(e)
 
 @patch
 def _say_where(self:Flow, e):

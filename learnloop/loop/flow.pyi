@@ -189,7 +189,7 @@ class Flow:
     _inside: dict
     _bodies: dict
     _muted: Any
-    peers: Any
+    team: Any
     last_cancels: dict
     _cleanups: list
     version: int

@@ -148,7 +148,7 @@ def mk_pass(self:Learner,
     dl # Loader: any iterable of batches
 )->Pass: # A context manager, and an iterator of batches
     "Make a pass through `dl`, or what of it is for this process"
-    return self.keeper.mk_pass(self.peers.share(dl, self.training))
+    return self.keeper.mk_pass(self.team.share(dl, self.training))
 
 @patch
 def _fetch(self:Learner, batches):
@@ -206,7 +206,7 @@ def _unpack(self:Learner, i, b):
     self.iter,self.batch = i,b
     dev,how = self._dev or self.device,(self._n_inp, self._targ, *self._row_args)
     self.xb,self.yb,self.bs = unpack(b, dev, *how, self._unsure)
-    self.n_items = self.bs if self.peers.team is None else self.peers.count_items(i)
+    self.n_items = self.bs if self.team.world==1 else self.team.count_items(i)
 
 @patch
 def _unsure(self:Learner, n, other):
@@ -366,7 +366,7 @@ def take_step(self:Learner,
     "Step and drop gradients, as phases, for a turn that went backward before: the last of an accumulation"
     self.open_turn = Turn(self, opt=opt, name=name, counts=counts)
     try:
-        self.peers.sync_grads()
+        self.team.sync_grads()
         self.with_events('step', self._step)
         self.with_events('zero_grad', self._zero_grad)
     finally: self.open_turn = None
@@ -435,9 +435,9 @@ def run_together(self:Learner,
     **kwargs # To `f`
 ): # What `f` returned
     "Run `f`, the body of the innermost phase, one at which processes meet"
-    return self.peers.run(f, *args, **kwargs)
+    return self.team.run(f, *args, **kwargs)
 
-Learner.team = property(lambda self: self.peers.team, doc='The processes of the run; None if this is the only one')
+Learner.team = property(lambda self: self.team.processes, doc='The processes of the run; None if this is the only one')
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb80865
 @patch
@@ -452,7 +452,7 @@ def use_dl(self:Learner,
 )->bool: # Is there one?
     "Have `dl` as the loader that is gone through next"
     trains = dl is self.dls.train and not self.inside('evaluate')
-    self.dl,self._dev,self.n_iter = dl,self.device,None if dl is None else batch_len(self.peers.share(dl, trains))
+    self.dl,self._dev,self.n_iter = dl,self.device,None if dl is None else batch_len(self.team.share(dl, trains))
     self._n_inp = getattr(dl if hasattr(dl, 'is_one_item') else self.dls, 'n_inp', None)
     _,self._targ,*self._row_args = batch_args(self.dls, 4)
     if hasattr(dl, 'is_one_item'): self._row_args = None,_one
@@ -566,7 +566,7 @@ def device(self:Learner):
 @patch
 def to_device(self:Learner):
     "Have model and loss function where batches go"
-    if not self.peers.spreads: self.model.to(self.device)
+    if not self.team.spreads: self.model.to(self.device)
     for m in loss_modules(self.loss_func):
         if any(t.device!=self.device for t in (*m.parameters(), *m.buffers())): m.to(self.device)
 
@@ -652,14 +652,14 @@ def fit(self:Learner,
         self.n_epoch,self.epoch = math.inf if n_epoch is None else n_epoch,start_epoch
         self.data_pass,self.train_pass,self.epochs_before = None,None,self.count.epochs-start_epoch
         try:
-            self.peers.begin()
+            self.team.begin()
             self.start_place = keeper.start()
             self.epoch = self.start_place.epoch
             self.with_events('fit', self._do_fit)
         except BaseException as e:
             zero_grad(self.opt)
             with suppress(Exception): let_go(self, e)
-            if self.peers.team: self._raise_as_all(e)
+            if self.team.world>1: self._raise_as_all(e)
             raise
         finally:
             self._end()
@@ -681,7 +681,7 @@ def _end(self:Learner):
 @patch
 def _raise_as_all(self:Learner, e):
     "Raise the error of another process, if `e` comes of it"
-    err = e if self.open else self.peers.failed(e)
+    err = e if self.open else self.team.failed(e)
     try:
         if err is not e: raise err from e
     finally: e = err = None  # which would hold the frame

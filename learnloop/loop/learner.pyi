@@ -150,7 +150,7 @@ class Learner(Flow):
     outcome: Any
     outer_phases: Any
     part: Any
-    peers: Any
+    team: Any
     phases: Any
     saved: Any
     table: Any

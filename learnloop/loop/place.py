@@ -116,6 +116,6 @@ class Keeper:
         return Pass(self.learn, dl)
     def between(self):
         "Hear that the learner is between two batches"
-        self.learn.peers.between()
+        self.learn.team.between()
     def after_between(self): "Hear that callbacks have done what they do between two batches"
     def leave(self): "The fit is over"

@@ -62,8 +62,8 @@ def before_validate(self:GatherPredsCallback):
         self.run = False  # this is an evaluation inside its own, or inside a fit: `run` is restored after it
         return
     self._start()
-    if learn.peers.team and not getattr(learn.dl, 'is_one_item', False): self._parts = []
-    if learn.peers.is_first: self._make_folders()
+    if learn.team.world>1 and not getattr(learn.dl, 'is_one_item', False): self._parts = []
+    if learn.team.is_first: self._make_folders()
 
 @patch
 def _start(self:GatherPredsCallback):
@@ -149,8 +149,8 @@ def _keep_part(self:GatherPredsCallback):
 
 @patch
 def _gather_parts(self:GatherPredsCallback):
-    peers,batches = self.learn.peers,{}
-    for parts in peers.gather(self._parts):
+    team,batches = self.learn.team,{}
+    for parts in team.gather(self._parts):
         for i,part in parts:
             for k,v in part.items(): batches.setdefault(i, {}).setdefault(k, []).append(v)
     self._parts = None
@@ -158,7 +158,7 @@ def _gather_parts(self:GatherPredsCallback):
         for k,v in batch.items():
             if self._like: v[:] = [_dressed(self._like.get(k, o), o) for o in v]
             getattr(self, k).extend(v)
-    if self._saves: peers.first(self._save_all, batches)
+    if self._saves: team.first(self._save_all, batches)
     if not self.with_preds: self.preds = []
     if not self.with_targs: self.targets = []
 
@@ -241,7 +241,7 @@ def predict(self:Learner,
 )->tuple: # The input, if wanted, the decoded prediction, and the prediction, all of one item
     "Predict one `item`, decoded as `get_preds` does"
     b = _batch_of_one(self, item)
-    with self.peers.aside():
+    with self.team.aside():
         *inp,preds,_,dec = self.get_preds(dl=_Item(b), act=act, with_input=with_input, with_decoded=True)
     return tuple(detuplify(_first(o)) for o in (*inp, dec, preds))
 
@@ -389,7 +389,7 @@ def _is_alone(self:Learner, cb):
 @patch
 def _predict_all(self:Learner, cb, batches):
     "Take `batches` through the model, without events that nobody hears; are some left for the ordinary way?"
-    if not self._is_alone(cb) or self.peers.team and not getattr(batches.dl, 'is_sure', False): return True
+    if not self._is_alone(cb) or self.team.world>1 and not getattr(batches.dl, 'is_sure', False): return True
     version,n,after,self.loss = self.version,len(self.open),self._handlers['after_batch'],None
     try:
         while version==self.version:

@@ -1,10 +1,10 @@
 # Written by `python -m tools.stubs` from `agree.py`: methods that other modules patch on are here, too
 """What one process of a run cancels, all cancel, and no two of them wait for each other at different places"""
 
-from learnloop.loop.peers import Alone
+from learnloop.loop.team import SingleProcess
 from typing import Any
 
-__all__ = ['POINTS', 'points_needed', 'Peers']
+__all__ = ['POINTS', 'points_needed', 'TeamEngine']
 
 POINTS: dict
 
@@ -16,7 +16,7 @@ def points_needed(learn: Any) -> dict:
     Returns: Of a point, the callbacks and events that make it needed, by `POINTS`
     """
 
-class Peers(Alone):
+class TeamEngine(SingleProcess):
     """Speaks for the other processes of a run: meets them, and does what was agreed"""
     broken: Any
     shards: Any

@@ -109,7 +109,7 @@ class PageFile(Any):
     """Path of a page, which a notebook shows as a link"""
     def _repr_html_(self) -> Any: ...
 
-def write_page(path: Path, collect: Any, peers: Any=None) -> PageFile:
+def write_page(path: Path, collect: Any, team: Any=None) -> PageFile:
     """Write the page of `collect()` to `path`
 
     - `path`: Where to; a place that can't be written to is an error before anything is collected
