@@ -346,7 +346,7 @@ def _form_of(self:MeanOf, learn):
     "The denominator of the loss that the model computed"
     self.n += 1
     if learn.loss is None or learn.loss.dim(): return None
-    if self.form=='' or _is_due(self.n) and not learn.peers.team: self.form = find_form(learn)
+    if self.form=='' or _is_due(self.n) and learn.team.world==1: self.form = find_form(learn)
     if self.form in (None, ITEMS): return self.form
     labels,_,n = _labels_and_logits(learn)
     d = _counted(labels[..., 1:] if self.form=='shifted' else labels)
@@ -366,7 +366,7 @@ def __call__(self:MeanOf,
 def _refute_model(learn):
     "As `refute_mean`, for the loss that the model computes"
     model,is_named = learn.model,learn._named
-    if learn.peers.spreads or any(m._forward_hooks or m._forward_pre_hooks for m in model.modules()): return {}
+    if learn.team.spreads or any(m._forward_hooks or m._forward_pre_hooks for m in model.modules()): return {}
     training = [m for m in model.modules() if m.training]
     model.eval()  # without dropout
     try: return refute_mean(lambda xb: own_loss(model(**xb[0]) if is_named else model(*xb))[0], learn.xb, (), learn.bs,
@@ -405,7 +405,7 @@ def units(self:MeanOf,
 @patch
 def tell(self:MeanOf, learn, who, how, part='loss'):
     "Warn, once, that the loss has no denominator"
-    if part in self.told or not learn.peers.is_first: return
+    if part in self.told or not learn.team.is_first: return
     self.told.add(part)
     warnings.warn(f'{who}: {self.name_of(learn, part)} {self.why[part]}. {how}. If it is a mean of something else, {MEAN_HELP}',
         stacklevel=4)

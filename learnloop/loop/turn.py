@@ -103,14 +103,14 @@ def evaluate(self:Closure)->Tensor: # The loss, a scalar without graph
     "Compute the loss, and its gradients, at the weights as they are"
     learn,first = self.learn,self._first
     self._first = None
-    learn.peers.again()
-    if first and all(map(torch.equal, first[1], held_params(self.opt))): return learn.peers.mean(first[0], 1.)
+    learn.team.again()
+    if first and all(map(torch.equal, first[1], held_params(self.opt))): return learn.team.mean(first[0], 1.)
     zero_grad(self.opt)
     with torch.enable_grad(), self._autocast(): learn.calc_loss()
     if learn.loss_grad is None: raise ValueError(f'{type(self.opt).__name__} asked for the loss, and there was none')
     with torch.enable_grad(): learn.backward()
     learn.begin_again('step')
-    return learn.peers.mean(learn.loss_grad.detach(), 1.)  # processes that saw another loss would look elsewhere
+    return learn.team.mean(learn.loss_grad.detach(), 1.)  # processes that saw another loss would look elsewhere
 
 # %% ../../nbs/loop/04_turn.ipynb #t0000110
 def _find_opt(opt, key):
@@ -149,7 +149,7 @@ class Turn:
     ):
         self.learn,self.loss,self.key,self.name,self.grads = learn,loss,opt,opt if name is None else name,grads
         self.create_graph,self.retain_graph,self.counts = create_graph,retain_graph,counts
-        self.scale,self.stepped,self.rows = 1.,False,None
+        self.scale,self.stepped = 1.,False
         if denominator is not None: self.declared = denominator
         # Did anyone ask for this turn in particular? If not, it is the only one of an ordinary batch
         self.own = not (loss is opt is name is grads is closure is None and counts) or create_graph or retain_graph
@@ -164,6 +164,7 @@ class Turn:
     weighs = property(lambda self: self.declared is not None or self.loss is None and
         self.learn.mean_of.weighs(self.learn), doc='May its loss be a mean of something else than items?')
     denominator = property(lambda self: self.learn.denominator, doc='What its loss is a mean of; None if unknown')
+    rows = property(lambda self: self.learn.rows, doc='The rows that its loss is computed with: see `Learner.rows`')
     def __repr__(self): return 'Turn()' if self.name is None else f'Turn({self.name!r})'
 
 # %% ../../nbs/loop/04_turn.ipynb #t000001c1
@@ -217,7 +218,7 @@ def _weigh(self:Turn):
     d = learn.mean_of.units(learn, 'loss', w.who, w.how)
     if not self.weighs: return
     n = learn.bs if self.n_part is None else self.n_part
-    items,units = learn.peers.totals(n, d)
+    items,units = learn.team.totals(n, d)
     self.parts = [*self.parts, (items, units)]
     learn.mean_of.total = joined([d for _,d in self.parts])
     per_item = w.per_item

@@ -19,7 +19,7 @@ from fastcore.basics import patch
 from torch import nn
 from torch.nn.utils import clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from torch.utils.checkpoint import checkpoint
-from ..data.batch import batch_map, to_concat, to_detach
+from ..data.batch import batch_map, narrow_batch, to_concat, to_detach
 from ..loop.callback import Callback, InGraph
 from ..loop.denominator import MEAN_HELP, SUM, Joined, joined
 from ..data.checks import check_whole, checked_args, restored
@@ -64,7 +64,7 @@ class GradientAccumulation(Callback):
         self._refuse_shared()
         self._was = dict(vars(self._window))
         self.learn.open_turn.joins = self._window
-        if self.learn.team: self.learn.peers.defer_sync = self._goes_on()
+        if self.learn.team.world>1: self.learn.team.defer_sync = self._goes_on()
     def state_dict(self):
         open_ones = {k:w.state() for k,w in self._windows.items() if w.n}
         whole,turns = open_ones.pop(None, {}),open_ones
@@ -136,12 +136,12 @@ def _counted(self:GradientAccumulation):
     "Count the items that the loss is a mean of, in all processes, and what it counts here"
     learn = self.learn
     if self._count is None:
-        n = learn.n_items if learn.team else learn.bs
+        n = learn.n_items if learn.team.world>1 else learn.bs
         return n,n
     n = _checked_count(self._count(learn))
     learn.open_turn.declared = n
     learn.take_denominator(n)
-    return sum(learn.peers.gather(n)),None
+    return sum(learn.team.gather(n)),None
 
 # %% ../../nbs/train/03_training.ipynb #8d6405e6
 @patch
@@ -320,7 +320,7 @@ def grad_norm(
     if not any(hasattr(g, 'full_tensor') for g in grads): return get_total_norm(grads, norm_type)
     if norm_type!=math.inf: return get_total_norm(grads, norm_type).full_tensor()
     mine = [o for o in map(part_here, grads) if o.numel()]  # torch takes no maximum of nothing
-    return torch.tensor(learn.peers.gather(get_total_norm(mine, math.inf).item() if mine else 0.)).max()
+    return torch.tensor(learn.team.gather(get_total_norm(mine, math.inf).item() if mine else 0.)).max()
 
 # %% ../../nbs/train/03_training.ipynb #b750420b
 class GradientClip(Callback):
@@ -492,7 +492,7 @@ class MicroBatch(Callback):
         self.size = check_whole('MicroBatch: size', size)
         self._clear()
     def _clear(self): self._whole,self._made,self._left,self._seen,self._grads,self._n = None,None,[],[],[],0
-    def _next(self): self._n,self.learn.bs,self.learn.xb,self.learn.yb = self._left.pop(0)
+    def _next(self): self._n,self.learn.bs,self.learn.part,self.learn.xb,self.learn.yb = self._left.pop(0)
 
     def before_fit(self):
         refuse_own_steps(self)
@@ -505,13 +505,14 @@ class MicroBatch(Callback):
             'supplies gradients, which may be no sum of those of parts: use GradientAccumulation')
         self._had,self._joined = grads_now(learn),None
         if learn.open_turn.joins is None: learn.open_turn.joins = self._joined = Joined(self.label)
-        n_parts = learn.peers.most(math.ceil(n/self.size))
+        n_parts = learn.team.most(math.ceil(n/self.size))
         size = math.ceil(n/n_parts)  # nearly the same for all: a batch norm fails with a single item
-        def part(b, i): return batch_map(b, 'narrow', lambda t: t[i:i+size] if t.dim() and len(t)==n else t)
+        def part(b, at): return narrow_batch(b, at, n) if b and n_parts>1 else b
         self._whole,self._autocast = (n, learn.xb, learn.yb),ambient_autocast(learn.device)
         self._others,self._made = learn.loss_parts,learn.pred  # of turns before this one
-        self._left = [(min(size, n-i),)*2 + (part(learn.xb, i), part(learn.yb, i)) for i in range(0, n, size)]
-        if learn.team: self._keep_up(n_parts)
+        ats = [slice(i, min(i+size, n)) for i in range(0, n, size)]
+        self._left = [(o.stop-o.start,)*2 + (o, part(learn.xb, o), part(learn.yb, o)) for o in ats]
+        if learn.team.world>1: self._keep_up(n_parts)
         self._next()
     def after_loss(self):
         learn,whole = self.learn,self._whole
@@ -535,15 +536,15 @@ def after_backward(self:MicroBatch):
     if _is_repeated(learn): return
     refuse_supplied(self, self._had, 'to which other parts would add')
     while self._left:
-        learn.peers.again()
+        learn.team.again()
         self._next()
-        if learn.team and not self._left: learn.peers.defer_sync = self._defers
+        if learn.team.world>1 and not self._left: learn.team.defer_sync = self._defers
         _repeat(learn, self._autocast)
     if self._joined:
         self._joined.add(learn.open_turn.parts)
         self._settle(self._joined.factor)
     ns,preds,losses,parts,units = zip(*(o for o in self._seen if o[0]), strict=True)
-    self._grads,(learn.bs,learn.xb,learn.yb) = [],self._whole
+    self._grads,(learn.bs,learn.xb,learn.yb),learn.part = [],self._whole,None
     learn.pred = self._made if preds[0] is None else to_concat(preds, _item_dim(preds, ns))
     learn.loss,learn.loss_parts = _join_losses(losses, units),_mean_parts(ns, parts, self._others)
     learn.take_denominator(joined(units))
@@ -575,10 +576,10 @@ def _item_dim(preds, ns):
 @patch
 def _keep_up(self:MicroBatch, n):
     "Have `n` parts, as other processes do; gradients are exchanged with the last"
-    peers,(_,bs,*first) = self.learn.peers,self._left[0]
+    team,(_,bs,*first) = self.learn.team,self._left[0]
     self._left += [(0, bs, *first)]*(n-len(self._left))  # which doesn't count
-    self._defers = peers.defer_sync
-    if n>1: peers.defer_sync = True
+    self._defers = team.defer_sync
+    if n>1: team.defer_sync = True
 
 def _mean_parts(ns, parts, others):
     "Means over batches of `ns` items of the parts of their losses, and `others` as they are"
@@ -593,7 +594,7 @@ def after_cancel_turn(self:MicroBatch):
 @patch
 def cleanup_turn(self:MicroBatch):
     self.after_cancel_turn()
-    if self._whole: self.learn.bs,self.learn.xb,self.learn.yb = self._whole
+    if self._whole: (self.learn.bs,self.learn.xb,self.learn.yb),self.learn.part = self._whole,None
     self._clear()
 
 # %% ../../nbs/train/03_training.ipynb #0ba8fc16
@@ -618,7 +619,7 @@ class SAM(Callback):
         self._autocast,self._rng = ambient_autocast(self.learn.device),read_rngs()
         del self._rng['evaluations']  # those of this batch count
         self._had = grads_now(self.learn)
-        if self.learn.team: self.learn.peers.defer_sync = False  # all go to the same place
+        if self.learn.team.world>1: self.learn.team.defer_sync = False  # all go to the same place
     def before_backward(self):
         if _is_repeated(self.learn): return
         self._aside = [(p, p.grad) for p in _with_grads(self.learn)]
@@ -628,7 +629,7 @@ class SAM(Callback):
         learn,ps = self.learn,_with_grads(self.learn)
         if not _is_repeated(learn): refuse_supplied(self, self._had, 'which are none at another place')
         if _is_repeated(learn) or learn.outcome['backward']!='done' or not ps: return
-        learn.peers.again()
+        learn.team.again()
         self._home = [(p, p.detach().clone()) for p in ps]
         grads = [p.grad for p in ps]
         up = self.rho/grad_norm(learn, grads).clamp(min=1e-12)

@@ -1,11 +1,8 @@
 "Parts of a batch make the step of the whole, or the loss function is named"
 import math, warnings
-from functools import partial
 import pytest, torch
-from learnloop import Callback, CheckpointCallback, DataLoaders, GradientAccumulation, GradientClip, Learner, LossMetric, MicroBatch, Perplexity
+from learnloop import GradientAccumulation, MicroBatch, Perplexity
 from means import DECLARED, KNOWN, MEANS, REFUTED, W, apart, by_hand, cut, fitted, main, mk, mk_data, sizes_of, trimmed
-from torch import nn
-from torch.nn import functional as F
 
 N = 17
 WAYS = dict(accumulated=lambda k, n: [GradientAccumulation(n_batches=k)], counted=lambda k, n: [GradientAccumulation(N)],

@@ -1,7 +1,7 @@
 "Processes make the step of the whole batch, whatever its loss is a mean of, or the loss function is named"
 import pytest, torch
 from learnloop import GradientAccumulation, MicroBatch
-from means import KNOWN, MEANS, REFUTED, apart, by_hand, cut, fitted, main, mk, mk_data, sizes_of
+from means import KNOWN, MEANS, REFUTED, apart, by_hand, cut, fitted, mk_data, sizes_of
 from together import together
 
 N = 17
