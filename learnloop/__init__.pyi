@@ -1,5 +1,4 @@
-# Written by `python -m tools.stubs` from `__init__.py`: methods that other modules patch on are here, too
-"""The fastai-style training loop, on plain PyTorch"""
+# Written by `python -m tools.stubs`: methods that other modules patch on are here, too
 __version__: str
 from learnloop.loop.flow import PHASES as PHASES
 from learnloop.loop.flow import CancelBackwardException as CancelBackwardException
@@ -141,6 +140,9 @@ from learnloop.train.schedule import annealer as annealer
 from learnloop.train.schedule import combine_scheds as combine_scheds
 from learnloop.train.schedule import combined_cos as combined_cos
 from learnloop.train.torchsched import TorchScheduler as TorchScheduler
+from learnloop.train.averaging import EMA as EMA
+from learnloop.train.averaging import SWA as SWA
+from learnloop.train.averaging import WeightAveraging as WeightAveraging
 from learnloop.train.lr_find import LRFinder as LRFinder
 from learnloop.train.lr_find import SuggestionMethod as SuggestionMethod
 from learnloop.train.tracker import CheckFinite as CheckFinite
@@ -171,9 +173,6 @@ from learnloop.train.training import MicroBatch as MicroBatch
 from learnloop.train.training import MoveModulesToDeviceCallback as MoveModulesToDeviceCallback
 from learnloop.train.training import SAM as SAM
 from learnloop.train.training import set_bn_eval as set_bn_eval
-from learnloop.train.averaging import EMA as EMA
-from learnloop.train.averaging import SWA as SWA
-from learnloop.train.averaging import WeightAveraging as WeightAveraging
 from learnloop.train.precision import MixedPrecision as MixedPrecision
 from learnloop.train.precision import TruePrecision as TruePrecision
 from learnloop.train.mixup import CutMix as CutMix
@@ -205,12 +204,11 @@ from learnloop.see.runs import Run as Run
 from learnloop.see.runs import runs as runs
 from learnloop.see.compare import compare as compare
 from learnloop.see.fingerprint import Fingerprint as Fingerprint
-from learnloop.see.flight import FlightRecorder as FlightRecorder
 from learnloop.see.diff import diff_runs as diff_runs
+from learnloop.see.flight import FlightRecorder as FlightRecorder
 from learnloop.see.replay import diff_steps as diff_steps
 from learnloop.see.replay import replay_runs as replay_runs
 from learnloop.app.synth import RegModel as RegModel
 from learnloop.app.synth import synth_dls as synth_dls
 from learnloop.app.synth import synth_learner as synth_learner
-
 __all__ = ['AccumMetric', 'ActivationStats', 'Alternate', 'AvgLoss', 'AvgMetric', 'AvgSmoothLoss', 'BCELossFlat', 'BCEWithLogitsLossFlat', 'BaseLoss', 'BnFreeze', 'CSVLogger', 'Callback', 'CancelBackwardException', 'CancelBatchException', 'CancelEpochException', 'CancelEvaluateException', 'CancelException', 'CancelFitException', 'CancelSanityException', 'CancelSaveException', 'CancelStepException', 'CancelTrainException', 'CancelTurnException', 'CancelValidException', 'CancelZeroGradException', 'ChannelsLast', 'CheckFinite', 'Checkpoint', 'CheckpointCallback', 'Checks', 'ClassificationInterpretation', 'CrossEntropyLossFlat', 'CutMix', 'DamagedCheckpoint', 'DataLoaders', 'DetectAnomaly', 'Deterministic', 'Dice', 'DiceLoss', 'DictMetric', 'EMA', 'EarlyStoppingCallback', 'Event', 'FastDevRun', 'FetchPredsCallback', 'Fingerprint', 'FlightRecorder', 'Flow', 'FocalLoss', 'FocalLossFlat', 'FuseReport', 'GatherPredsCallback', 'GradientAccumulation', 'GradientCheckpointing', 'GradientClip', 'GradualUnfreezing', 'Hook', 'HookCallback', 'Hooks', 'InGraph', 'Interpretation', 'Interrupted', 'JSONLogger', 'JaccardCoeff', 'KeepWarnings', 'L1LossFlat', 'LRFinder', 'LabelSmoothingCrossEntropy', 'LabelSmoothingCrossEntropyFlat', 'Learner', 'LimitBatches', 'Logger', 'LossMetric', 'LossMetrics', 'MCDropoutCallback', 'MLflowCallback', 'MSELossFlat', 'Metric', 'MicroBatch', 'MixHandler', 'MixUp', 'MixedPrecision', 'ModelResetter', 'ModelSummary', 'MoveModulesToDeviceCallback', 'OverfitBatches', 'PHASES', 'ParamScheduler', 'Pass', 'PeerError', 'Perplexity', 'Phase', 'Place', 'Prefetch', 'ProgressCallback', 'RNNCallback', 'RNNRegularizer', 'Recorder', 'ReduceLROnPlateau', 'RegModel', 'ReloadLoaders', 'Run', 'SAM', 'SWA', 'SanityCheck', 'SaveModelCallback', 'SchedCos', 'SchedExp', 'SchedLin', 'SchedNo', 'SchedPoly', 'Scheduler', 'Scores', 'SeededItems', 'SegmentationInterpretation', 'ShortEpochCallback', 'ShowGraph', 'SpikeDetection', 'StepLimit', 'SuggestionMethod', 'Team', 'TensorBoardCallback', 'TensorLoader', 'TerminateOnNaNCallback', 'Terminated', 'Throughput', 'TimeLimit', 'Timeline', 'TorchMetric', 'TorchScheduler', 'Trace', 'Tracer', 'TrackerCallback', 'TrainEvalCallback', 'TruePrecision', 'UncaughtCancelError', 'ValidateCallback', 'ValidateEvery', 'ValueMetric', 'WandbCallback', 'WeightAveraging', 'Zip', 'accuracy', 'accuracy_multi', 'annealer', 'as_cb', 'as_metric', 'before_batch_cb', 'combine_scheds', 'combined_cos', 'compare', 'decode_preds', 'default_cb', 'default_device', 'describe', 'diff_runs', 'diff_steps', 'dummy_eval', 'error_rate', 'event', 'exp_rmspe', 'find_bs', 'foreground_acc', 'fused_rule', 'get_hyper', 'get_hypers', 'hook_output', 'hook_outputs', 'in_order', 'in_phase', 'is_norm', 'launch', 'list_checkpoints', 'load_export', 'load_learner', 'load_model', 'load_trace', 'mae', 'mk_cb', 'model_sizes', 'mse', 'msle', 'newest_checkpoint', 'no_random', 'norm_params', 'num_features_model', 'on', 'optim_metric', 'plot_style', 'preserve_rng', 'read_tensorboard', 'replay_runs', 'report_from', 'rmse', 'rnn_cbs', 'run_facts', 'runs', 'save_model', 'set_bn_eval', 'set_hypers', 'set_seed', 'show_image', 'skm_metric', 'synth_dls', 'synth_learner', 'to_concat', 'to_detach', 'to_device', 'top_k_accuracy', 'total_params', 'trainable_params']

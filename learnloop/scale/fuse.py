@@ -21,6 +21,7 @@ from torch.nn.parameter import is_lazy
 from ..data.batch import describe
 from ..loop.callback import Callback, InGraph
 from ..data.checks import check_whole, did_you_mean, say
+from ..loop.engine import Engine
 from ..loop.learner import Learner
 from ..loop.optimizer import held_params
 from ..data.rng import read_rngs, write_rngs
@@ -115,7 +116,7 @@ class Region:
 # %% ../../nbs/scale/08_fuse.ipynb #fb000031
 _SLOT = torch.empty(0)
 _OWN = ('one_batch','_do_one_batch','_do_turn','calc_loss','forward','_do_loss','_own_loss','take_loss',
-    '_do_grad_opt','backward','_backward','_step','_zero_grad','with_events','__call__','_step_and_count',
+    '_do_grad_opt','backward','_backward','_step','_zero_grad','with_events','__call__','count_step',
     'ordinary_turn')
 
 def _why_never(learn):
@@ -128,7 +129,7 @@ def why_unfusable(
 )->str: # '' if nothing is in the way
     "Tell what of `learn` itself a graph can't stand for"
     if why := _why_never(learn): return why
-    if learn.team is not None: return 'several processes train together, and exchange gradients while they are computed'
+    if learn.team.world>1: return 'several processes train together, and exchange gradients while they are computed'
     if learn.forward_model is not learn.model:
         return f'forward_model is set, to a {type(learn.forward_model).__name__}'
     if isinstance(learn.opt, dict): return 'there are several optimizers'
@@ -143,8 +144,9 @@ _RARE,_BUILDING = 'shapes that were rarely seen','the graph is being built'
 _LAZY = 'parameters have no shape before a batch'
 _QUIET = _FIRST,_RARE,_BUILDING,_LAZY  # of which nobody need be warned
 
-class Fuser:
+class Fuser(Engine):
     "Takes turns of a learner as compiled functions"
+    level,takes,compiles = 30,'batch turn',True
     def __init__(self,
         learn,      # The learner
         max_shapes, # As for `learn.fuse`
@@ -171,6 +173,7 @@ class Fuser:
         "Have no graphs"
         self.graphs,self.watches,self.watch,self.version,self.seen = {},[],None,None,Counter()
         self.looks,self.last,self.region,self.never = {},None,None,''
+    def take(self, learn, what, inner): return self.run() or inner(learn, what)
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00041b
 @patch

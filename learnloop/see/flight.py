@@ -157,18 +157,18 @@ def _unpack(data):
 @patch
 def _open(self:FlightRecorder, n):
     "Keep what there is of the first `n` steps"
-    peers = self.learn.peers
+    team = self.learn.team
     self._path = check_place('folder', Path(self.learn.path)/Path(self.folder).expanduser(), 'a folder', new=True)
     self._path.mkdir(parents=True, exist_ok=True)
     self._file = False
     for rank,first,path in _files(self._path):
         # those of processes that are no longer there are the first one's concern
-        if rank!=peers.rank and (peers.rank or rank<peers.world): continue
+        if rank!=team.rank and (team.rank or rank<team.world): continue
         records = [] if first>n else [*_read(path)]
         kept = [o for o in records if o.step<=n]
         if not kept: path.unlink()
         elif len(kept)<len(records): put_at(path, 0, _MAGIC+pack_block(b'F', _pack(kept)))
-        if kept and rank==peers.rank: self._file,self._size = path,path.stat().st_size
+        if kept and rank==team.rank: self._file,self._size = path,path.stat().st_size
 
 def _files(folder):
     "Triples of rank, first step and path, in order"
@@ -208,7 +208,7 @@ def _warn(self:FlightRecorder, e, what):
 
 @patch
 def _put(self:FlightRecorder, data, step):
-    rank = self.learn.peers.rank
+    rank = self.learn.team.rank
     if not self._file: self._file,self._size,data = self._path/f'{rank}-{step:09d}.bin',0,_MAGIC+data
     self._size = put_at(self._file, self._size, data)
     if self._size<=self.max_mb*2**19: return
@@ -285,7 +285,7 @@ def blame(self:Learner,
     folder='flight' # Below `path`, as for the `FlightRecorder`
 )->Blame: # A table when shown; `rows` has their numbers, and `show_results` shows the items
     "Name the rows with the largest losses that a `FlightRecorder` has seen; in all processes, if there are several"
-    if self.team: self.peers.gather('blame')  # the others have written theirs
+    if self.team.world>1: self.team.gather('blame')  # the others have written theirs
     res = find_blame(Path(self.path)/Path(folder).expanduser(), n, step)
     res.learn = self
     return res

@@ -16,7 +16,7 @@ from types import MethodType
 from fastcore.basics import patch
 from ..loop.callback import Callback, on
 from ..loop.flow import CancelException, Event, Flow
-from ..loop.later import knows_patches
+from ..loop.lazy import with_lazy_methods
 from ..data.checks import check_whole
 from ..measure.display import human_time
 from ..measure.table import Table
@@ -60,7 +60,7 @@ class TraceCancel(namedtuple('TraceCancel',
         return f'{self.exception} was raised in the {self.in_event}'
 
 # %% ../../nbs/see/03_trace.ipynb #3508bc86
-@knows_patches
+@with_lazy_methods
 class Trace:
     "What a `Tracer` recorded, or `load_trace` read: tables, timelines, and answers"
     def __init__(self,
@@ -432,13 +432,13 @@ def _close(self:Tracer, s, heard, total, lasts):
 @patch
 def _begin_run(self:Tracer):
     if self.profiler is not None: self._profile(True)
-    team = self.learn.peers.team
+    team = self.learn.team.processes
     if team and self._met not in team.listeners: team.listeners.append(self._met)
 
 @patch
 def _end_run(self:Tracer):
     if self._profiling: self._profile(False)
-    team = self.learn.peers.team
+    team = self.learn.team.processes
     if team and self._met in team.listeners: team.listeners.remove(self._met)
 
 # %% ../../nbs/see/03_trace.ipynb #c0ae0061

@@ -1495,8 +1495,8 @@ class GradOpt(Learner):
         self.with_events('zero_grad', self._zero_grad)
 
 REFUSED = DoFit,
-WARNED = {DoEpoch:'DoEpoch._do_epoch', AllBatches:'AllBatches.all_batches', Restless:'Restless.all_batches', OwnPass:'OwnPass.mk_pass'}
-OTHERS = Through,Rollout,DoEpochTrain,TwoPasses,DoEpochValidate,OwnCount,CopiedBatches,Wrapped,Fetch,FetchTwo,Ahead,OneBatch,DoOneBatch,GradOpt
+WARNED = {DoEpoch:'DoEpoch._do_epoch', AllBatches:'AllBatches.all_batches', Restless:'Restless.all_batches'}
+OTHERS = Through,Rollout,OwnPass,DoEpochTrain,TwoPasses,DoEpochValidate,OwnCount,CopiedBatches,Wrapped,Fetch,FetchTwo,Ahead,OneBatch,DoOneBatch,GradOpt
 STOPS = dict(first=('before_fetch', 1), batch=('before_fetch', 3), later=('before_fetch', 16), torn=('after_loss', 12), train=('after_train', 2), validate=('before_validate', 2),
     valid=('after_batch', 8), epoch=('after_epoch', 2), begins=('before_epoch', 2))
 

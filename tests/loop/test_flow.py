@@ -447,7 +447,7 @@ def test_declare_takes_rows_and_names_only():
 
 def test_event_namespace():
     assert event.after_loss=='after_loss' and 'after_loss' in event and 'after_lunch' not in event
-    assert set(all_events([*FIT, 'evaluate', 'sanity', 'save', 'load']))|{'after_create', 'after_record', 'between_batches'}==set(event)
+    assert {'after_create', 'after_record', 'between_batches', *all_events([*FIT, 'evaluate', 'sanity', 'save', 'load'])}<={*event}
     with pytest.raises(AttributeError, match="did you mean 'after_batch'"): _ = event.after_bacth
     assert 'before_fit' in dir(event)  # completion
 
