@@ -6,9 +6,8 @@ from learnloop.loop.learner import Learner
 from learnloop.measure.table import Table
 
 MYPY: Literal[False]  # mypy takes it for True
-__all__ = ['Record', 'FlightRecorder', 'Blame', 'find_blame']
+__all__ = ['FlightRecorder', 'Blame', 'find_blame']
 
-Record: Any
 
 class FlightRecorder(Callback):
     """Note the rows of each step of training, the loss of each row, and the step's numbers: see `learn.blame`"""
