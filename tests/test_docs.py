@@ -133,7 +133,7 @@ def test_outputs(tmp_path):
 # ---- the site
 
 TEXTS = {Path(o):f'# {Path(o).stem}\n\n*About {Path(o).stem}*\n' for o in ('index.md', 'start/five.md', 'howto/freeze.md', 'coming/torch.md', 'explanations/clusters.md', 'explanations/tested_with.md',
-    'explanations/how_it_works.md', 'loop/learner.md', 'loop/peers.md', 'interop/core.md', 'interop/keras.md', 'reference/events.md')}
+    'explanations/how_it_works.md', 'loop/learner.md', 'loop/team.md', 'interop/core.md', 'interop/keras.md', 'reference/events.md')}
 
 def test_each_page_is_in_the_navigation_once():
     texts = TEXTS | overviews(TEXTS)
@@ -141,7 +141,7 @@ def test_each_page_is_in_the_navigation_once():
     assert sorted(leaves(got))==sorted(map(str, texts))
     assert [[*o][0] for o in got]==['Home', 'Start here', 'How do I …', 'Coming from …', 'Reference', 'Internals']
     assert [leaves(o)[0] for o in got[1:5]]==['start/five.md', 'howto/freeze.md', 'coming/index.md', 'reference/index.md']
-    assert leaves(got[-1])==['explanations/how_it_works.md', 'loop/peers.md', 'interop/core.md']
+    assert leaves(got[-1])==['explanations/how_it_works.md', 'loop/team.md', 'interop/core.md']
 
 def test_overviews_tell_each_page_once():
     made = overviews(TEXTS)
@@ -163,7 +163,7 @@ def test_pages_come_in_the_order_in_which_people_need_them():
 def test_what_is_inside():
     pages = [Path(*o.split('.')).with_suffix('.md') for o in modules(ROOT) if o.count('.')==1]
     inside = {str(o.with_suffix('')) for o in pages if is_inside(o)}
-    assert {'loop/peers', 'loop/lazy', 'scale/sockets', 'interop/names'}<=inside
+    assert {'loop/team', 'loop/lazy', 'scale/sockets', 'interop/names'}<=inside
     assert not inside & {'loop/learner', 'loop/callback', 'loop/flow', 'measure/recorder', 'train/schedule', 'keep/saving', 'see/report', 'interop/keras', 'app/cli'}
     assert sum(map(len, grouped(pages)[1].values()))==len(inside)
 

@@ -206,9 +206,9 @@ def _complete(self:Ignite, name):
 def _heed(self:Ignite, together=False):
     "Stop as handlers have asked for: of several processes, in all of them, in places to which all of them come"
     engine,team = self.engine,self.learn.team
-    if team and not together: return
+    if team.world>1 and not together: return
     flags = _flags(engine)
-    if not team and not any(flags) and not engine.should_interrupt: return
+    if team.world==1 and not any(flags) and not engine.should_interrupt: return
     if engine.should_interrupt: raise TypeError(f'{self.label}: interrupt(): {_refused["interrupt"]}')
     stop,silent,epoch,silent_epoch = self.agreed(*flags)
     if epoch and not stop and engine.last_event_name in (_ignite().Events.STARTED, _ignite().Events.EPOCH_STARTED):
@@ -229,7 +229,7 @@ def before_fit(self:Ignite):
     self._check_trained()
     self._check_step()
     limit,dl,length = find_cb(learn, 'StepLimit'),learn.dls.train,None
-    if limit is None: length = batch_len(learn.peers.share(dl, True) if learn.team else dl)
+    if limit is None: length = batch_len(learn.team.share(dl, True) if learn.team.world>1 else dl)
     if learn.n_epoch<math.inf: limits = dict(max_epochs=learn.n_epoch)
     else:
         each = batches_per_step(learn, batch_size(dl))

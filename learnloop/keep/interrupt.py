@@ -61,7 +61,7 @@ class Signals:
     def loaders(self)->list: # None for what there is not
         "The loaders whose workers may die"
         dls = {k:getattr(self.learn.dls, k, None) for k in ('train','valid')}
-        return [o for k,v in dls.items() for o in leaves(self.learn.peers.share(v, k=='train'))]
+        return [o for k,v in dls.items() for o in leaves(self.learn.team.share(v, k=='train'))]
     def take(self,
         name:str # Such as 'SIGINT'; of a signal that this system doesn't have, nothing is taken
     ):
@@ -167,7 +167,7 @@ def _end(self:Signals, e, signum):
 def between(self:Signals):
     "Raise what is due, unless a batch or a callback's evaluation has to end first; several processes agree before"
     if self.due is None: return
-    if self.wish and self.learn.team and not (self.learn.peers.broken or getattr(self.due, 'told', False)): return
+    if self.wish and self.learn.team.world>1 and not (self.learn.team.broken or getattr(self.due, 'told', False)): return
     if self.raised or self.must_wait(): return
     self.raised = True
     raise self.due

@@ -143,15 +143,15 @@ class FitKeeper(Checkpointer, Engine):
 def between(self:FitKeeper):
     "Save what is due, and act on signals"
     learn,s,code = self.learn,self.signals,0
-    team = learn.peers.team
-    if team is None and not (self.savers or self.keeps or s and s.wants_save):  # what most fits pay
+    several = learn.team.world>1
+    if not several and not (self.savers or self.keeps or s and s.wants_save):  # what most fits pay
         if s: s.between()
         return
-    if team: code = self._agree()
+    if several: code = self._agree()
     if learn.training:
         if self.keeps: self._keep_state()
         for o in self.savers: o.look()
-    wants_save = code==1 if team else s and s.wants_save
+    wants_save = code==1 if several else s and s.wants_save
     if wants_save and self.is_whole():
         if s: s.wants_save = False
         for o in self.savers: o.save()
@@ -165,8 +165,8 @@ def _agree(self:FitKeeper):
     "What is to be done between these two batches in all processes, as one of them got a signal, or by its clock"
     s = self.signals
     wish = s.wish if s else 0
-    if not wish and self.learn.peers.is_first: wish = int(any(o.is_late() for o in self.savers))
-    self.agreed = max(self.agreed, self.learn.peers.between(wish))
+    if not wish and self.learn.team.is_first: wish = int(any(o.is_late() for o in self.savers))
+    self.agreed = max(self.agreed, self.learn.team.between(wish))
     if s and s.must_wait(): return 0  # whoever runs this evaluation acts on it
     code,self.agreed = self.agreed,0
     return code
@@ -174,9 +174,9 @@ def _agree(self:FitKeeper):
 @patch
 def _agree_at_end(self:FitKeeper):
     "Have signals that came after the last batch be those of all processes"
-    s,peers = self.signals,self.learn.peers
-    if peers.team is None or peers.broken: return
-    wish = max(peers.gather(s.wish))
+    s,team = self.signals,self.learn.team
+    if team.world==1 or team.broken: return
+    wish = max(team.gather(s.wish))
     if wish>1: s.agree(wish)
 
 # %% ../../nbs/keep/06_resume.ipynb #9deb8de5
@@ -268,7 +268,7 @@ def start(self:FitKeeper, learn, inner):
         at = origin.place.next
         if at in self.no_place:
             raise ValueError(f'{origin.where} is in the middle of an epoch, next is {at!r}: {self.no_place[at]}')
-        if learn.peers.is_first: _warn_of_changes(origin.changes, origin.where)
+        if learn.team.is_first: _warn_of_changes(origin.changes, origin.where)
         self.marks = {k:v for k,v in origin.state['rng'].items() if k!='now'}
         origin.before = random_states(learn)
         set_random_states(learn, self.marks.get('fit', {}))
@@ -309,7 +309,7 @@ def _try_loaders(self:FitKeeper):
         if not any(dl is o for o,_ in self.tried): self.tried[-8:] = [(dl, try_loader(dl, learn.count.epochs))]
         exact,why = next(res for o,res in self.tried if o is dl)
         self.state_fails |= exact is False
-        if why and learn.peers.is_first: warnings.warn(why, stacklevel=2)
+        if why and learn.team.is_first: warnings.warn(why, stacklevel=2)
 
 # %% ../../nbs/keep/06_resume.ipynb #2df40a95
 @patch
@@ -395,15 +395,15 @@ def same_for_all(self:FitKeeper,
     folder # Of a run, or of a checkpoint, or a `Checkpoint`
 )->Checkpoint|None: # None if it found none
     "Call `find` in the first process, and have the checkpoint that it finds in all of them"
-    peers,found = self.learn.peers,[None]
+    team,found = self.learn.team,[None]
     def _find(): found[0] = find(folder)
-    peers.first(_find)
-    if peers.team is None: return found[0]
-    name = peers.from_first(found[0] and found[0].path.name)
+    team.first(_find)
+    if team.world==1: return found[0]
+    name = team.from_first(found[0] and found[0].path.name)
     if name is None: return None
     path = Path(getattr(folder, 'path', folder)).expanduser()  # as this process sees it
     c = found[0] or Checkpoint(path if path.name==name else path/name)
-    seals = peers.gather(c.manifest.get('blake2b', c.damage))
+    seals = team.gather(c.manifest.get('blake2b', c.damage))
     if len(set(seals))>1:
         at = ', '.join(f'rank {r}: {o[:60]}' for r,o in enumerate(seals))
         e = ValueError(f'{c.path} is not the same for all processes ({at}): they must share the disk that the '
@@ -418,12 +418,12 @@ def take_own(self:FitKeeper,
     origin:Origin # As it was read
 ):
     "Put into the state of `origin` what this process had for itself or, with another number of them, what all had"
-    s,peers,folder = origin.state,self.learn.peers,origin.where
+    s,team,folder = origin.state,self.learn.team,origin.where
     ranks = [_as_pairs(o, folder) for o in s.pop('ranks', None) or [[]]]
-    if len(ranks)!=peers.world: return self._take_of_others(origin, ranks)
-    own,step = ranks[peers.rank],s['loop']['count']['opt_steps']
+    if len(ranks)!=team.world: return self._take_of_others(origin, ranks)
+    own,step = ranks[team.rank],s['loop']['count']['opt_steps']
     put_own(s, own, folder)
-    s['grads'] = _whole_grads(s['grads'], folder, peers.rank)
+    s['grads'] = _whole_grads(s['grads'], folder, team.rank)
     if own: check_plain(folder/'state.json', s, step)
 
 def _whole_grads(grads, folder, rank):
@@ -446,14 +446,14 @@ def _as_pairs(o, folder):
 @patch
 def _take_of_others(self:FitKeeper, origin, ranks):
     "Make one state for all processes of what another number of them had"
-    s,peers = origin.state,self.learn.peers
+    s,team = origin.state,self.learn.team
     rngs = [_part_of(s, 'rng', own, origin.where) for own in ranks]
     s['grads'],s['exchange'] = _mean_grads(s, ranks, origin.where),{}
     s['loader'] = None  # its place counts parts of another size
     _forget_batches(s)
-    if peers.rank: s['rng'] = self._other_numbers(s['rng'])
-    if peers.is_first and (why := [*self._why_inexact(ranks, rngs)]):
-        warnings.warn(f'not exact: was {_n_of(len(ranks))}, is {_n_of(peers.world)}: {"; ".join(why)}; batches and '
+    if team.rank: s['rng'] = self._other_numbers(s['rng'])
+    if team.is_first and (why := [*self._why_inexact(ranks, rngs)]):
+        warnings.warn(f'not exact: was {_n_of(len(ranks))}, is {_n_of(team.world)}: {"; ".join(why)}; batches and '
             'their order are the same', stacklevel=3)
 
 @patch
@@ -508,7 +508,7 @@ def _other_numbers(self:FitKeeper, states):
     learn = self.learn
     with preserve_rng(learn.dls.train, learn.dls.valid):
         set_random_states(learn, states['now'])
-        branch_rngs(learn.peers.rank)
+        branch_rngs(learn.team.rank)
         with own_stream(): own = random_states(learn)  # on other devices, too
     own = {nm:v for nm,v in own.items() if not nm.startswith('loader') and nm!='evaluations'}
     return {k:o | {nm:v for nm,v in own.items() if nm in o} for k,o in states.items()}
@@ -560,7 +560,7 @@ def arrive(self:FitKeeper):
     learn,origin = self.learn,self.origin
     self.load(origin, whole=origin.place.next=='epoch')
     self.origin = None
-    if learn.logger is noop or not learn.peers.is_first: return
+    if learn.logger is noop or not learn.team.is_first: return
     e,at,n = origin.place
     how = f' ({origin.how})' if n else ''
     where = f'epoch {e}' + dict(train=f', batch {n}{how}', validate=', validation', epoch='')[at]
@@ -716,7 +716,7 @@ def _pause(self:FitKeeper):
     learn,origin,kept = self.learn,self.origin,self.kept
     if origin: set_random_states(learn, origin.before)
     self.why_not = self._why_lost()
-    if learn.peers.broken and not (kept and kept.failed): self.why_not = _APART
+    if learn.team.broken and not (kept and kept.failed): self.why_not = _APART
     if self.why_not: return
     failed = kept and kept.failed
     if origin: state = origin.state  # it hadn't come to where it was to go on
@@ -730,7 +730,7 @@ def _pause(self:FitKeeper):
     else:
         self.why_not = self.why_no_place()
         return
-    if learn.peers.broken:
+    if learn.team.broken:
         self.why_not = _APART
         return
     # which gives it once
@@ -774,7 +774,7 @@ def load_checkpoint(self:Learner,
     keeper.restore_end(loop)
     self.outcome.pop('fit', None)
     self.paused = self.failed = None  # they are of other weights
-    if self.peers.is_first: _warn_of_changes(changes, c.path)
+    if self.team.is_first: _warn_of_changes(changes, c.path)
     return self
 
 def _pick_checkpoint(folder):
@@ -832,7 +832,7 @@ def replay_batch(self:Learner)->SimpleNamespace:
     if self.failed is None:
         raise RuntimeError('there is no batch of training that failed in a fit with keep_failed=True, or another fit '
             'has begun since')
-    if self.peers.spreads:
+    if self.team.spreads:
         raise RuntimeError('replay_batch runs a batch in one process, and this one has but a part of the model: fit by '
             'to_ddp, or alone, to replay what fails')
     f,res = self.failed,SimpleNamespace(xb=None, yb=None, pred=None, loss=None, grads={}, heard={})
@@ -849,7 +849,7 @@ def replay_batch(self:Learner)->SimpleNamespace:
     away = [o for o in (*self.cbs, *cbs) if o.writes]
     f.replay = res
     with ExitStack() as stack:
-        for o in (self.peers.aside(), self.enclosed('evaluate'), replaced(self, 'failed', None),
+        for o in (self.team.aside(), self.enclosed('evaluate'), replaced(self, 'failed', None),
             replaced(self, 'paused', None), replaced(self, 'fuser', None), self.added_cbs(cbs), self.undone(),
             self.removed_cbs(away), self.no_logging(), self.no_bar(),
             replaced(self.dls, 'train', train), replaced(self.dls, 'valid', None)):

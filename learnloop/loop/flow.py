@@ -19,7 +19,7 @@ from fastcore.basics import camel2snake, noop, patch, snake2camel
 from ..data.checks import NoAttribute, called_here, did_you_mean, note_on, safely
 from .engine import Engine, Stack
 from .lazy import with_lazy_methods
-from .peers import Alone
+from .team import SingleProcess
 
 # %% ../../nbs/loop/00_flow.ipynb #b4e61374
 class CancelException(BaseException):
@@ -201,7 +201,7 @@ class Flow:
         self._inner,self._recurring,self._inside = set(),set(),{}  # What the table says of rows: see `declare`
         self.engines,self._own_engines,self.engine_stack = [],(),Stack() # How it is run: see `Engine`
         self._muted = ()      # Callbacks that hear nothing for now
-        self.peers = Alone(self) # Whoever speaks for the other processes of the run
+        self.team = SingleProcess(self) # Whoever speaks for the other processes of the run
         self.last_cancels = {} # Phase -> the callback and the event of the last exception that it took
         self._cleanups = []   # (depth, event, method) for each `before_x` begun: phases unwind it down to their depth
         self.version = 0      # Another one whenever somebody may hear more, or less
@@ -231,7 +231,7 @@ class Flow:
 @patch
 def restack(self:Flow):
     "Compose `engine_stack` of all engines: `engines`, those of an evaluation, callbacks that are engines, and the team"
-    also = [o for o in (*self.cbs, self.peers) if isinstance(o, Engine)]
+    also = [o for o in (*self.cbs, self.team) if isinstance(o, Engine)]
     self.engine_stack = Stack([*self.engines, *self._own_engines, *also], self.phases)
 
 # %% ../../nbs/loop/00_flow.ipynb #f10a00c2

@@ -164,7 +164,7 @@ def mk_pass(self:Learner,
     dl # Loader: any iterable of batches
 )->Pass: # A context manager, and an iterator of batches
     "Make a pass through `dl`, or what of it is for this process"
-    return Pass(self, self.peers.share(dl, self.training))
+    return Pass(self, self.team.share(dl, self.training))
 
 @patch
 def _fetch(self:Learner, batches):
@@ -206,7 +206,7 @@ def _unpack(self:Learner, i, b):
     "Have `b` as batch `i`, taken apart, on the device"
     self.iter,self.batch = i,b
     self.xb,self.yb,self.bs = unpack(b, self._dev or self.device, self._n_inp, self._targ)
-    self.n_items = self.bs if self.peers.team is None else self.peers.count_items(i)
+    self.n_items = self.team.count_items(i)
 
 # %% ../../nbs/loop/05_learner.ipynb #e1f3b7f0
 @patch
@@ -355,7 +355,7 @@ def take_step(self:Learner,
     "Step and drop gradients, as phases, for a turn that went backward before: the last of an accumulation"
     self.open_turn = Turn(self, opt=opt, name=name, counts=counts)
     try:
-        self.peers.sync_grads()
+        self.team.sync_grads()
         self.with_events('step', self._step)
         self.with_events('zero_grad', self._zero_grad)
     finally: self.open_turn = None
@@ -405,9 +405,6 @@ def _refuse_count(f):
     raise ValueError(f'{getattr(f, "__qualname__", f)} changed count.opt_steps, and the loop counts each step as well: '
         'leave the count to the loop, or set counts_steps = True in the class if the method counts all its steps')
 
-# %% ../../nbs/loop/05_learner.ipynb #7a1c0f34
-Learner.team = property(lambda self: self.peers.team, doc='The processes of the run; None if this is the only one')
-
 # %% ../../nbs/loop/05_learner.ipynb #7eb80865
 @patch
 def _pick(self:Learner, ds_idx, dl):
@@ -421,7 +418,7 @@ def use_dl(self:Learner,
 )->bool: # Is there one?
     "Have `dl` as the loader that is gone through next"
     trains = dl is self.dls.train and not self.inside('evaluate')
-    self.dl,self._dev,self.n_iter = dl,self.device,None if dl is None else batch_len(self.peers.share(dl, trains))
+    self.dl,self._dev,self.n_iter = dl,self.device,None if dl is None else batch_len(self.team.share(dl, trains))
     self._n_inp = getattr(dl if hasattr(dl, 'is_one_item') else self.dls, 'n_inp', None)
     self._targ = getattr(self.dls, 'targ', None)
     return dl is not None
@@ -542,7 +539,7 @@ def device(self:Learner):
 @patch
 def to_device(self:Learner):
     "Have model and loss function where batches go"
-    if not self.peers.spreads: self.model.to(self.device)
+    if not self.team.spreads: self.model.to(self.device)
     for m in loss_modules(self.loss_func):
         if any(t.device!=self.device for t in (*m.parameters(), *m.buffers())): m.to(self.device)
 
@@ -629,7 +626,7 @@ def fit(self:Learner,
         self.n_epoch,self.epoch = math.inf if n_epoch is None else n_epoch,start_epoch
         self.data_pass,self.train_pass,self.epochs_before = None,None,self.count.epochs-start_epoch
         try:
-            self.peers.begin()
+            self.team.begin()
             self.start_place = self.engine_stack.start(self)
             self.epoch = self.start_place.epoch
             self.with_events('fit', self._do_fit)

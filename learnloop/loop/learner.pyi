@@ -876,7 +876,6 @@ class Learner(_LearnerMethods, Flow):
     one_turn: Any
     turn_params: Any
     counts_steps: Any
-    team: Any
     valid_grad: Any
     predicting: Any
     keeper: Any

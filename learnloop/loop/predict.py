@@ -63,8 +63,8 @@ def before_validate(self:GatherPredsCallback):
         self.run = False  # this is an evaluation inside its own, or inside a fit: `run` is restored after it
         return
     self._start()
-    if learn.peers.team and not getattr(learn.dl, 'is_one_item', False): self._parts = []
-    if learn.peers.is_first: self._make_folders()
+    if learn.team.world>1 and not getattr(learn.dl, 'is_one_item', False): self._parts = []
+    if learn.team.is_first: self._make_folders()
 
 @patch
 def _start(self:GatherPredsCallback):
@@ -150,8 +150,8 @@ def _keep_part(self:GatherPredsCallback):
 
 @patch
 def _gather_parts(self:GatherPredsCallback):
-    peers,batches = self.learn.peers,{}
-    for parts in peers.gather(self._parts):
+    team,batches = self.learn.team,{}
+    for parts in team.gather(self._parts):
         for i,part in parts:
             for k,v in part.items(): batches.setdefault(i, {}).setdefault(k, []).append(v)
     self._parts = None
@@ -159,7 +159,7 @@ def _gather_parts(self:GatherPredsCallback):
         for k,v in batch.items():
             if self._like: v[:] = [_dressed(self._like.get(k, o), o) for o in v]
             getattr(self, k).extend(v)
-    if self._saves: peers.first(self._save_all, batches)
+    if self._saves: team.first(self._save_all, batches)
     if not self.with_preds: self.preds = []
     if not self.with_targs: self.targets = []
 
@@ -248,7 +248,7 @@ def predict(self:Learner,
 )->tuple: # The input, if wanted, the decoded prediction, and the prediction, all of one item
     "Predict one `item`, decoded as `get_preds` does"
     b = _batch_of_one(self, item)
-    with self.peers.aside():
+    with self.team.aside():
         *inp,preds,_,dec = self.get_preds(dl=_Item(b), act=act, with_input=with_input, with_decoded=True)
     return tuple(detuplify(_first(o)) for o in (*inp, dec, preds))
 
@@ -388,7 +388,7 @@ _PIECES = ('one_batch', '_do_one_batch', 'valid_batch', 'calc_loss', 'forward', 
 def _is_alone(self:Learner, cb):
     "Does nobody but `cb` hear anything of a batch, but for those that only look when it is over?"
     if any(getattr(type(self), k) is not getattr(Learner, k) or k in vars(self) for k in _PIECES): return False
-    if self.engine_stack.is_around(('fetch', 'batch'), but=[self.peers]): return False
+    if self.engine_stack.is_around(('fetch', 'batch'), but=[self.team]): return False
     for e in (*self.phases['fetch'].events, *self.phases['batch'].events, 'after_pred', 'after_loss'):
         for f in self._handlers[e]:
             looks = e=='after_batch' and getattr(f.__self__, 'read_only', False)
@@ -399,7 +399,7 @@ def _is_alone(self:Learner, cb):
 @patch
 def _predict_all(self:Learner, cb, batches):
     "Take `batches` through the model as long as no other callback hears of them; tell whether all of them were taken"
-    if not self._is_alone(cb) or self.peers.team and not getattr(batches.dl, 'is_sure', False): return False
+    if not self._is_alone(cb) or self.team.world>1 and not getattr(batches.dl, 'is_sure', False): return False
     version,n,after,self.loss = self.version,len(self.open),self._handlers['after_batch'],None
     try:
         while version==self.version:
@@ -428,7 +428,7 @@ def _predict_batch(self:Learner, cb, i, n, after):
         return self.one_batch(i, self.batch)  # which knows what a model makes of names
     self.open[n],self.iter = self.phases['batch'],i
     self.xb,self.yb,self.bs = unpack(self.batch, self._dev, self._n_inp, self._targ)
-    self.n_items = self.bs if self.peers.team is None else self.peers.count_items(i)
+    self.n_items = self.team.count_items(i)
     if cb.with_input: cb.before_batch()
     self.pred = self.forward_model(*self.xb)
     if self.loss_func is None: self.pred = own_loss(self.pred)[1]

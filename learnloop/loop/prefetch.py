@@ -40,7 +40,7 @@ class Prefetch(Callback, Engine):
         "Return the batches of the pass `p`, made ahead if the pass is the same with that"
         batches = inner(learn, p)
         if not self.run: return batches
-        why = 'processes share its batches' if p.learn.team else why_not_ahead(p.dl, self.draws)
+        why = 'processes share its batches' if p.learn.team.world>1 else why_not_ahead(p.dl, self.draws)
         if why: return self._tell(p.dl, why) or batches
         device = p.learn.device
         if device.type!='cuda' and not isinstance(p.dl, DataLoader|Until): return batches

@@ -284,12 +284,12 @@ def _in_turns(lists, n_before):
 # %% ../../nbs/measure/00_metrics.ipynb #c0ae0003
 @patch
 def together(self:Metric,
-    peers, # Whoever speaks for the processes: `learn.peers`
+    team, # Whoever speaks for the processes: `learn.team`
     n_before:int=0 # Values at the head of the first process's lists that are of all: those that a checkpoint had
 ):
     "Have in each process what all of them have accumulated"
     if not self.sync: return
-    rows = peers.gather({k:_handed_on(getattr(self, k)) for k in self.sync})
+    rows = team.gather({k:_handed_on(getattr(self, k)) for k in self.sync})
     for k,how in self.sync.items():
         vals,old = [o[k] for o in rows],getattr(self, k)
         is_list = isinstance(old, list|tuple|Scalars)
@@ -316,12 +316,12 @@ def check_sync(self:Metric):
 # %% ../../nbs/measure/00_metrics.ipynb #c0ae000a
 @patch
 def joint(self:Metric,
-    peers, # As for `together`
+    team, # As for `together`
     n_before:int=0 # As for `together`
 ): # A metric
     "Make a copy that has what all processes have accumulated"
     res = self._copy()
-    res.together(peers, n_before)
+    res.together(team, n_before)
     return res
 
 @patch
@@ -594,11 +594,11 @@ class TorchMetric(Metric):
         raise TypeError(f'metric {self.name}: of such objects, only those of torchmetrics, with sync_on_compute=True, '
             f'compute a value of several processes, and this is a {type(self.metric).__name__}: make it a Metric that '
             'has a `sync`')
-    def together(self, peers, n_before=0):
-        super().together(peers)
+    def together(self, team, n_before=0):
+        super().together(team)
         if not self.metric._update_count: self.metric._update_count = 1  # or it warns, where a process had no part
-    def joint(self, peers, n_before=0):
-        res = super().joint(peers)
+    def joint(self, team, n_before=0):
+        res = super().joint(team)
         res.metric.sync()
         return res
 
@@ -703,8 +703,8 @@ class AvgSmoothLoss(Metric):
         n,loss = getattr(learn, 'n_items', 0),learn.loss
         # of a batch in several processes, each has its share of the mean over items
         self.vals.append(loss*(learn.bs/n) if n and learn.bs!=n else loss)
-    def together(self, peers, n_before=0):
-        first,*others = peers.gather([*self.vals.tolist()])
+    def together(self, team, n_before=0):
+        first,*others = team.gather([*self.vals.tolist()])
         shares = zip_longest(first[n_before:], *others, fillvalue=0.)
         self.vals = Scalars([*first[:n_before], *map(sum, shares)])
     @property
@@ -754,10 +754,10 @@ class DictMetric(Metric):
     def reset(self): self.metric.reset()
     n_listed = property(lambda self: self.metric.n_listed)
     def check_sync(self): self.metric.check_sync()
-    def together(self, peers, n_before=0): self.metric.together(peers, n_before)
-    def joint(self, peers, n_before=0):
+    def together(self, team, n_before=0): self.metric.together(team, n_before)
+    def joint(self, team, n_before=0):
         res = copy(self)
-        res.metric = self.metric.joint(peers, n_before)
+        res.metric = self.metric.joint(team, n_before)
         return res
     def accumulate(self, learn):
         pred = self.pred(learn) if callable(self.pred) else _find(learn.pred, self.pred, "model's output")

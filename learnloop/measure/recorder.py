@@ -89,7 +89,7 @@ def names_for(self:Recorder,
 @patch
 def _follow(self:Recorder):
     "Begin to note which batches losses are of, if other processes have a part in them"
-    has_peers = self.learn is not None and self.learn.peers.team is not None
+    has_peers = self.learn is not None and self.learn.team.world>1
     self._keys,self._n_joint,self._n_before = [] if has_peers else None,len(self._raw),{}
     self._joined,self._whole = None,None # the pass whose losses are those of the run; metrics of it, so far
     if has_peers: self._smooth_there()
@@ -103,11 +103,11 @@ def _smooth_there(self:Recorder):
 
 @patch
 def _check_sync(self:Recorder):
-    if self.learn.peers.team is None: return
+    if self.learn.team.world==1: return
     for m in dict.fromkeys([*self.train_mets, *self.valid_mets]):
         if hasattr(m, 'check_sync'): m.check_sync()
         elif not hasattr(m, 'together'): raise TypeError(f'metric {m.name}: {type(m).__name__} has no method '
-            '`together(peers)`, which puts together what several processes have accumulated: subclass Metric')
+            '`together(team)`, which puts together what several processes have accumulated: subclass Metric')
 
 # %% ../../nbs/measure/02_recorder.ipynb #ba1eb978
 @patch
@@ -190,7 +190,7 @@ def _title(self:Recorder):
 
 @patch
 def _write(self:Recorder, row, logger=None):
-    if self.learn.peers.is_first: (logger or self.learn.logger)(row)
+    if self.learn.team.is_first: (logger or self.learn.logger)(row)
 
 # %% ../../nbs/measure/02_recorder.ipynb #7350da96
 @patch(as_prop=True)
@@ -339,7 +339,7 @@ def _values(self:Recorder, mets):
         except Exception as e:
             note_metric(e, m)
             raise
-    return res if self.learn.peers.team is None else _agreed(self.learn.peers, mets, res)
+    return res if self.learn.team.world==1 else _agreed(self.learn.team, mets, res)
 
 # %% ../../nbs/measure/02_recorder.ipynb #32579ae7
 @patch
@@ -363,7 +363,7 @@ def after_validate(self:Recorder):
 def after_epoch(self:Recorder):
     learn,took = self.learn,format_time(time.perf_counter()-self._start)
     self._catch_up()
-    if learn.peers.team: took = self._take_from_first(took)
+    if learn.team.world>1: took = self._take_from_first(took)
     learn.final_record = [self.row.get(o) for o in self.columns]
     self.values.append(learn.final_record)
     self.iters.append(len(self._raw))
@@ -388,7 +388,7 @@ def _tell_nan(self:Recorder, vals):
     learn,bad = self.learn,[i for i,v in enumerate(vals) if not math.isfinite(v)]
     if not bad or self._nan_told or not self._fits or any(o.handles_nan for o in learn.cbs): return
     self._nan_told,i,n = True,bad[0],len(vals)
-    if not learn.peers.is_first: return
+    if not learn.team.is_first: return
     has_all = learn.train_pass is None or len(self._raw)-self._begun>=learn.train_pass.n_done
     more = '' if has_all else ' of those that have a loss'
     warnings.warn(f'epoch {learn.epoch}: the training loss is {vals[i]} in batch {i}{more}, and not finite in '
@@ -434,7 +434,7 @@ def _means(rows):
 @patch
 def _join_losses(self:Recorder):
     n,raw = self._n_joint,self._raw.tolist()
-    rows = self.learn.peers.gather([[*_numbered(self._keys)], list(raw[n:]), self._sizes[n:], self._lrs[n:]])
+    rows = self.learn.team.gather([[*_numbered(self._keys)], list(raw[n:]), self._sizes[n:], self._lrs[n:]])
     new = [*zip(*_means(rows), strict=True)] or [(), (), ()]
     for o,vals in zip((self._raw, self._sizes, self._lrs), new, strict=True): o.end_with(vals, n)
     del self._smooth[n:]
@@ -447,27 +447,27 @@ def _join_losses(self:Recorder):
 def together(self:Recorder):
     "Have the losses of batches so far be those of the run, and what goes into a checkpoint: in all processes at once"
     learn = self.learn
-    if self._keys is None or learn.peers.broken: return
+    if self._keys is None or learn.team.broken: return
     self._share_parts()
     self._join_losses()
     if learn.train_pass is self._joined: return  # metrics, too, are those of the run
-    mets = [m.joint(learn.peers, self._n_before.get(id(m), 0)) for m in self.train_mets]
+    mets = [m.joint(learn.team, self._n_before.get(id(m), 0)) for m in self.train_mets]
     self._whole = len(self._raw),mets
 
 @patch
 def _catch_up(self:Recorder):
     "Have losses be those of the run, unless they are, or no training began"
     learn = self.learn
-    if self._keys is None or learn.peers.broken or learn.train_pass in (None, self._joined): return
+    if self._keys is None or learn.team.broken or learn.train_pass in (None, self._joined): return
     self._share_parts()
     self._join_losses()
     self._joined = learn.train_pass
 
 @patch
 def _join(self:Recorder, mets):
-    if self.learn.peers.team is None: return
+    if self.learn.team.world==1: return
     for m in mets:
-        try: m.together(self.learn.peers, self._n_before.get(id(m), 0))
+        try: m.together(self.learn.team, self._n_before.get(id(m), 0))
         except Exception as e:
             note_metric(e, m)
             raise
@@ -476,9 +476,9 @@ def _join(self:Recorder, mets):
 @patch
 def _share_parts(self:Recorder):
     "Have the same columns for parts of the loss, and for what is logged, in all processes: one may have it first"
-    peers = self.learn.peers
-    if peers.team is None: return
-    every = [*dict.fromkeys(o for parts in peers.gather(self.parts) for o in parts)]
+    team = self.learn.team
+    if team.world==1: return
+    every = [*dict.fromkeys(o for parts in team.gather(self.parts) for o in parts)]
     if every==self.parts: return
     self._add_parts(every)
     at = {o:i for i,o in enumerate(every)}
@@ -502,10 +502,10 @@ def _alike(a, b):
     if not (isinstance(a, Real) and isinstance(b, Real)): return a==b
     return a==b or math.isclose(a, b, rel_tol=1e-4, abs_tol=1e-6) or a!=a and b!=b
 
-def _agreed(peers, mets, vals):
+def _agreed(team, mets, vals):
     "Values of `mets` as the first process has them, which differ from `vals` by rounding at most"
     first = None
-    for r,row in enumerate(peers.gather([*map(_plain, vals)])):
+    for r,row in enumerate(team.gather([*map(_plain, vals)])):
         first = row if first is None else first
         for m,a,b in zip(mets, first, row, strict=True):
             if _alike(a, b): continue
@@ -520,7 +520,7 @@ def _agreed(peers, mets, vals):
 def _take_from_first(self:Recorder, took):
     "Have what callbacks have put into the row as the first process has it; return its time"
     own = [k for k in (*self._own, *self._logged) if k in self.row and k[:6] not in _KINDS]
-    took,there = self.learn.peers.from_first([took, {k:_plain(self.row[k]) for k in own}])
+    took,there = self.learn.team.from_first([took, {k:_plain(self.row[k]) for k in own}])
     self.row |= {k:v for k,v in there.items() if v is not None}
     return took
 
@@ -788,4 +788,4 @@ def load_state_dict(self:Recorder,
     self._follow()
     for m in self.train_mets if self._keys is not None else ():
         self._n_before[id(m)] = m.n_listed
-        if not self.learn.peers.is_first: m.reset()  # the first process keeps what is of all
+        if not self.learn.team.is_first: m.reset()  # the first process keeps what is of all

@@ -125,7 +125,7 @@ def _is_plain(model):
 
 def _needs_others(learn):
     "May calling the model, or asking for a metric, need other processes, of which nobody tells when they do so?"
-    if learn.peers.team: return learn.peers.spreads
+    if learn.team.world>1: return learn.team.spreads
     return dist.is_available() and dist.is_initialized()
 
 # %% ../../nbs/measure/06_trial.ipynb #8508423b

@@ -129,7 +129,7 @@ def why_unfusable(
 )->str: # '' if nothing is in the way
     "Tell what of `learn` itself a graph can't stand for"
     if why := _why_never(learn): return why
-    if learn.team is not None: return 'several processes train together, and exchange gradients while they are computed'
+    if learn.team.world>1: return 'several processes train together, and exchange gradients while they are computed'
     if learn.forward_model is not learn.model:
         return f'forward_model is set, to a {type(learn.forward_model).__name__}'
     if isinstance(learn.opt, dict): return 'there are several optimizers'

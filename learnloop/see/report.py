@@ -46,7 +46,7 @@ def report(self:Learner,
     "Write what is known of the training to an HTML file"
     if check_whole('n_preds', n_preds, 0): self.find_dl(1, None)
     path = self.path/check_place('path', path, 'a file to write, such as report.html', 'path')
-    return write_page(path, lambda: _of_learner(self, cbs, shapes, n_preds, title), self.peers)
+    return write_page(path, lambda: _of_learner(self, cbs, shapes, n_preds, title), self.team)
 
 # %% ../../nbs/see/06_report.ipynb #ae1103de
 def report_from(

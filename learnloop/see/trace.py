@@ -432,13 +432,13 @@ def _close(self:Tracer, s, heard, total, lasts):
 @patch
 def _begin_run(self:Tracer):
     if self.profiler is not None: self._profile(True)
-    team = self.learn.peers.team
+    team = self.learn.team.processes
     if team and self._met not in team.listeners: team.listeners.append(self._met)
 
 @patch
 def _end_run(self:Tracer):
     if self._profiling: self._profile(False)
-    team = self.learn.peers.team
+    team = self.learn.team.processes
     if team and self._met in team.listeners: team.listeners.remove(self._met)
 
 # %% ../../nbs/see/03_trace.ipynb #c0ae0061

@@ -61,7 +61,7 @@ class GradientAccumulation(Callback):
         self._refuse_closure()
         self._refuse_shared()
         self._was = dict(vars(self._window))
-        if self.learn.team: self.learn.peers.defer_sync = self._goes_on()
+        if self.learn.team.world>1: self.learn.team.defer_sync = self._goes_on()
     def state_dict(self):
         open_ones = {k:w.state() for k,w in self._windows.items() if w.n}
         whole,turns = open_ones.pop(None, {}),open_ones
@@ -123,12 +123,12 @@ def _counted(self:GradientAccumulation):
     "Count the items that the loss is a mean of, in all processes, and what it counts here"
     learn = self.learn
     if self._count is None:
-        n = learn.n_items if learn.team else learn.bs
+        n = learn.n_items if learn.team.world>1 else learn.bs
         return n,n
     n = _checked_count(self._count(learn))
-    if not learn.team: return n,n
+    if learn.team.world==1: return n,n
     has_loss = learn.loss_grad is not None and learn.loss.numel()==1
-    every = learn.peers.gather([n, learn.loss.item() if has_loss else 0.])
+    every = learn.team.gather([n, learn.loss.item() if has_loss else 0.])
     total = sum(k for k,_ in every)
     if not total: return 0,0
     # the loss of the whole batch, as a mean over nothing may be NaN
@@ -323,7 +323,7 @@ def grad_norm(
     if not any(hasattr(g, 'full_tensor') for g in grads): return get_total_norm(grads, norm_type)
     if norm_type!=math.inf: return get_total_norm(grads, norm_type).full_tensor()
     mine = [o for o in map(part_here, grads) if o.numel()]  # torch takes no maximum of nothing
-    return torch.tensor(learn.peers.gather(get_total_norm(mine, math.inf).item() if mine else 0.)).max()
+    return torch.tensor(learn.team.gather(get_total_norm(mine, math.inf).item() if mine else 0.)).max()
 
 # %% ../../nbs/train/03_training.ipynb #b750420b
 class GradientClip(Callback):
@@ -507,13 +507,13 @@ class MicroBatch(Callback):
         if learn.open_turn.grads: raise ValueError(f'MicroBatch takes losses in parts, and {learn.open_turn} '
             'supplies gradients, which may be no sum of those of parts: use GradientAccumulation')
         self._had = grads_now(learn)
-        n_parts = learn.peers.most(math.ceil(n/self.size))
+        n_parts = learn.team.most(math.ceil(n/self.size))
         size = math.ceil(n/n_parts)  # nearly the same for all: a batch norm fails with a single item
         def part(b, i): return batch_map(b, 'narrow', lambda t: t[i:i+size] if t.dim() and len(t)==n else t)
         self._whole,self._autocast = (n, learn.xb, learn.yb),ambient_autocast(learn.device)
         self._others,self._made = learn.loss_parts,learn.pred  # of turns before this one
         self._left = [(min(size, n-i),)*2 + (part(learn.xb, i), part(learn.yb, i)) for i in range(0, n, size)]
-        if learn.team: self._keep_up(n_parts)
+        if learn.team.world>1: self._keep_up(n_parts)
         self._next()
     def after_loss(self):
         learn,whole = self.learn,self._whole
@@ -534,9 +534,9 @@ def after_backward(self:MicroBatch):
     if _is_repeated(learn): return
     refuse_supplied(self, self._had, 'to which other parts would add')
     while self._left:
-        learn.peers.again()
+        learn.team.again()
         self._next()
-        if learn.team and not self._left: learn.peers.defer_sync = self._defers
+        if learn.team.world>1 and not self._left: learn.team.defer_sync = self._defers
         _repeat(learn, self._autocast)
     ns,preds,losses,parts = zip(*(o for o in self._seen if o[0]), strict=True)
     self._grads,(learn.bs,learn.xb,learn.yb) = [],self._whole
@@ -547,10 +547,10 @@ def after_backward(self:MicroBatch):
 @patch
 def _keep_up(self:MicroBatch, n):
     "Have `n` parts, as other processes do; gradients are exchanged with the last"
-    peers,(_,bs,*first) = self.learn.peers,self._left[0]
+    team,(_,bs,*first) = self.learn.team,self._left[0]
     self._left += [(0, bs, *first)]*(n-len(self._left))  # which doesn't count
-    self._defers = peers.defer_sync
-    if n>1: peers.defer_sync = True
+    self._defers = team.defer_sync
+    if n>1: team.defer_sync = True
 
 def _mean_parts(ns, parts, others):
     "Means over batches of `ns` items of the parts of their losses, and `others` as they are"
@@ -590,7 +590,7 @@ class SAM(Callback):
         self._autocast,self._rng = ambient_autocast(self.learn.device),read_rngs()
         del self._rng['evaluations']  # those of this batch count
         self._had = grads_now(self.learn)
-        if self.learn.team: self.learn.peers.defer_sync = False  # all go to the same place
+        if self.learn.team.world>1: self.learn.team.defer_sync = False  # all go to the same place
     def before_backward(self):
         if _is_repeated(self.learn): return
         self._aside = [(p, p.grad) for p in _with_grads(self.learn)]
@@ -600,7 +600,7 @@ class SAM(Callback):
         learn,ps = self.learn,_with_grads(self.learn)
         if not _is_repeated(learn): refuse_supplied(self, self._had, 'which are none at another place')
         if _is_repeated(learn) or learn.outcome['backward']!='done' or not ps: return
-        learn.peers.again()
+        learn.team.again()
         self._home = [(p, p.detach().clone()) for p in ps]
         grads = [p.grad for p in ps]
         up = self.rho/grad_norm(learn, grads).clamp(min=1e-12)
