@@ -189,10 +189,10 @@ class _Ears:
 @with_lazy_methods
 class Flow:
     "Phases, the callbacks that hear their events, and the runner of both"
-    rows,keeps = PHASES,('log',) # `keeps`: names that callbacks may have as well; the learner's method stays
+    table,keeps = PHASES,('log',) # `keeps`: names that callbacks may have as well; the learner's method stays
     def __init_subclass__(cls, phases=(), **kwargs):
         super().__init_subclass__(**kwargs)
-        cls.rows = (*cls.rows, *phases)
+        cls.table = (*cls.table, *phases)
         _refuse_slips(cls)
 
     def __init__(self):
@@ -206,7 +206,7 @@ class Flow:
         self._cleanups = []   # (depth, event, method) for each `before_x` begun: phases unwind it down to their depth
         self.version = 0      # Another one whenever somebody may hear more, or less
         self._handlers = _Handlers(self, False)
-        self.declare(*self.rows)
+        self.declare(*self.table)
 
     @property
     def training(self):
@@ -357,7 +357,7 @@ def recurs(self:Flow,
 # %% ../../nbs/loop/00_flow.ipynb #604e9524
 def _refuse_slips(cls):
     "Refuse methods of a subclass that seem to be events, and that none would hear"
-    events = {e for o in cls.rows for e in o.events}
+    events = {e for o in cls.table for e in o.events}
     for k,v in vars(cls).items():
         if not callable(v) or k in events: continue
         if miss := near_miss(k): raise ValueError(f'unknown event {k!r} in {cls.__name__}; did you mean {miss!r}?')

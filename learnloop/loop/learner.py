@@ -16,10 +16,11 @@ from itertools import count, takewhile
 from types import SimpleNamespace
 from fastcore.basics import listify, noop, patch
 from torch import nn
-from ..data.batch import batch_parts, by_name, default_device, describe, detuplify, to_detach, unpack
+from ..data.batch import batch_args, batch_like, batch_parts, by_name, default_device, describe, detuplify, row_keys
+from ..data.batch import to_detach, unpack
 from .callback import Callback, as_list, mk_cb
 from ..data.checks import check_place, check_whole, checked_args, did_you_mean, replaced, say
-from ..data.loaders import batch_len, mk_dls, why_empty
+from ..data.loaders import batch_len, mk_dls, rows_of, why_empty
 from .errors import let_go, tip, where
 from .flow import Flow
 from .lazy import with_lazy_methods
@@ -193,6 +194,19 @@ def place(self:Learner):
 
 Learner.n_done = property(lambda self: self.data_pass.n_done if self.data_pass else 0, doc='Batches of the pass so far')
 
+# %% ../../nbs/loop/05_learner.ipynb #7eb80864
+@patch(as_prop=True)
+def rows(self:Learner)->list|None:
+    "Which items are in the batch, or in the part of it that a turn takes: indices or keys; None if unknown"
+    b,p = self.batch,self.data_pass
+    if b is None or p is None: return None
+    if self._row_args[0] is not None: res = row_keys(b, self._row_args[0])
+    else: res = rows_of(p.batches)
+    # a process without a part of the batch only goes along with the others
+    if not self.bs and self.n_items: return [] if isinstance(res, list) else None
+    if self.part is None or res is None: return res
+    return res[self.part] if isinstance(res, list) else batch_like(res, [o and o[self.part] for o in batch_parts(res)])
+
 # %% ../../nbs/loop/05_learner.ipynb #5e1d0c41
 @patch(as_prop=True)
 def _named(self:Learner):
@@ -205,8 +219,20 @@ def _named(self:Learner):
 def _unpack(self:Learner, i, b):
     "Have `b` as batch `i`, taken apart, on the device"
     self.iter,self.batch = i,b
-    self.xb,self.yb,self.bs = unpack(b, self._dev or self.device, self._n_inp, self._targ)
+    dev,how = self._dev or self.device,(self._n_inp, self._targ, *self._row_args)
+    self.xb,self.yb,self.bs = unpack(b, dev, *how, self._unsure)
     self.n_items = self.team.count_items(i)
+
+@patch
+def _unsure(self:Learner, n, other):
+    "Warn once that the batch may have `n` items or `other`"
+    if self.was_unsure: return
+    self.was_unsure = True
+    warnings.warn(f'learn.bs={n} is a guess: the batch {describe(self.batch)} has {n} rows in one element and {other} '
+        'in another, and nothing tells which are its items: DataLoaders(…, bs_of=f) counts them by a function of the '
+        'batch', stacklevel=2)
+
+Learner.was_unsure = False # Has a warning said that the number of items is a guess?
 
 # %% ../../nbs/loop/05_learner.ipynb #e1f3b7f0
 @patch
@@ -420,8 +446,11 @@ def use_dl(self:Learner,
     trains = dl is self.dls.train and not self.inside('evaluate')
     self.dl,self._dev,self.n_iter = dl,self.device,None if dl is None else batch_len(self.team.share(dl, trains))
     self._n_inp = getattr(dl if hasattr(dl, 'is_one_item') else self.dls, 'n_inp', None)
-    self._targ = getattr(self.dls, 'targ', None)
+    _,self._targ,*self._row_args = batch_args(self.dls, 4)
+    if hasattr(dl, 'is_one_item'): self._row_args = None,_one
     return dl is not None
+
+def _one(b): return 1
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb80869
 def _warn_not_training(learn):

@@ -19,6 +19,8 @@ from learnloop.measure.hook import HookCallback
 from learnloop.measure.recorder import Recorder
 from learnloop.measure.throughput import Throughput
 from learnloop.see.fingerprint import Fingerprint
+from learnloop.see.flight import Blame
+from learnloop.see.flight import FlightRecorder
 from learnloop.see.log import CSVLogger
 from learnloop.see.log import JSONLogger
 from learnloop.see.log import MLflowCallback
@@ -396,6 +398,14 @@ if MYPY:
                 """Tell which steps were fused, which weren't, and why
 
                 Returns: A `FuseReport`"""
+            def blame(self, n: int=9, step: int | None=None, folder: Any='flight') -> Blame:
+                """Name the rows with the largest losses that a `FlightRecorder` has seen; in all processes, if there are several
+
+                - `n`: Rows, at most
+                - `step`: Only of this step: batches of training from 1 on; None for all steps that are kept
+                - `folder`: Below `path`, as for the `FlightRecorder`
+
+                Returns: A table when shown; `rows` has their numbers, and `show_results` shows the items"""
             def no_bar(self) -> AbstractContextManager[Any]:
                 """Fit and evaluate without `ProgressCallback`, inside a `with` block"""
             def record_step(self, step: int, folder: Any=None, cbs: Any=None, n_epoch: int | None=None) -> dict:
@@ -684,6 +694,7 @@ if MYPY:
             from learnloop.scale.fuse import fuse as fuse
             from learnloop.scale.fuse import unfuse as unfuse
             from learnloop.scale.fuse import fuse_report as fuse_report
+            from learnloop.see.flight import blame as blame
             from learnloop.see.progress import no_bar as no_bar
             from learnloop.see.replay import record_step as record_step
             from learnloop.see.report import report as report
@@ -776,6 +787,7 @@ else:
         from learnloop.scale.fuse import fuse as fuse
         from learnloop.scale.fuse import unfuse as unfuse
         from learnloop.scale.fuse import fuse_report as fuse_report
+        from learnloop.see.flight import blame as blame
         from learnloop.see.progress import no_bar as no_bar
         from learnloop.see.replay import record_step as record_step
         from learnloop.see.report import report as report
@@ -857,6 +869,7 @@ class Learner(_LearnerMethods, Flow):
     iter: Any
     bs: int
     n_items: Any
+    was_unsure: Any
     loss: Any
     open_turn: Any
     dl: Any
@@ -885,6 +898,7 @@ class Learner(_LearnerMethods, Flow):
     forward_model: Any
     cbs: Any
     outcome: Any
+    part: Any
     outer_phases: Any
     checkpoint: CheckpointCallback
     checks: Checks
@@ -898,6 +912,7 @@ class Learner(_LearnerMethods, Flow):
     recorder: Recorder
     throughput: Throughput
     fingerprint: Fingerprint
+    flight_recorder: FlightRecorder
     csv_logger: CSVLogger
     json_logger: JSONLogger
     wandb: WandbCallback
@@ -976,6 +991,9 @@ class Learner(_LearnerMethods, Flow):
     @property
     def place(self) -> Any:
         """Where the fit is"""
+    @property
+    def rows(self) -> list | None:
+        """Which items are in the batch, or in the part of it that a turn takes: indices or keys; None if unknown"""
     @property
     def may_have_parts(self) -> Any:
         """May a loss have parts? Those of torch and of learnloop have none, in a loop that nobody has changed"""

@@ -63,12 +63,14 @@ class Pass:
 # The fields of a pass, as they are before the first: an evaluation pushes its own, and pops them when it is over
 PASS_FIELDS = dict(dl=None, n_iter=None, iter=0, data_pass=None, open_turn=None, outcome={},
     batch=None, source=None, xb=None, yb=None, bs=0, n_items=0, pred=None, loss=None, loss_grad=None, loss_parts={},
+    part=None,         # Which items of the batch a turn is computed with, as a slice; None for all
     outer_phases=None, # Phases that were open when the outermost evaluation began; None while none runs
     _eval_cbs=(),      # Callbacks of the evaluation: one inside it goes without them
     _muted=(),         # Callbacks that hear none of the evaluation's events
     _loss_call=None,   # What `get_preds` calls in place of `loss_func`
     _own_engines=(), engine_stack=None, # Engines of the evaluation, and all that there are
-    _dev=None, _n_inp=None, _targ=None)
+    _dev=None, _n_inp=None, _targ=None,
+    _row_args=(None, None)) # `row_id` and `bs_of` of the loaders
 
 # %% ../../nbs/loop/04_place.ipynb #c0de4002
 class Plain(Engine):

@@ -17,7 +17,7 @@ from numbers import Real
 from pathlib import Path
 from fastcore.basics import noop, patch
 from torch.utils.data import DataLoader, IterableDataset, default_collate
-from ..data.batch import batch_like, batch_parts, describe, detuplify, split_batch, to_concat, to_detach, unpack
+from ..data.batch import batch_args, batch_like, batch_parts, describe, detuplify, split_batch, to_concat, to_detach
 from .callback import Callback, as_list, mk_cb
 from ..data.checks import checked_args, replaced
 from ..data.loaders import in_order, leaves
@@ -304,7 +304,7 @@ Learner._known_kind = None,None,None  # A loader, the kind of its items, and wha
 
 def _training_kind(learn, dl):
     if learn._known_kind[0] is not dl:
-        def _split(b): return split_batch(b, *(getattr(learn.dls, k, None) for k in ('n_inp','targ')))[1]
+        def _split(b): return split_batch(b, *batch_args(learn.dls))[1]
         learn._known_kind = dl,None,None
         # a fit reports faults of the data
         with suppress(Exception): learn._known_kind = dl,*_item_kind(dl, _split)
@@ -334,13 +334,12 @@ def _check_item(x, like):
     raise ValueError(f'learn.predict takes one item: {describe(what)} is {_kind(what)}-dimensional, and '
         f'{n}-dimensional in an item of the training set; {fix}')
 
-
 # %% ../../nbs/loop/06_predict.ipynb #5a7c3e05
 def _batch_of_one(learn, item):
     "The inputs of a batch that has `item` alone: a tuple, or a dict"
     dls,dl = learn.dls,learn.dls.train
     dl = leaves(getattr(dls, 'valid', None) if dl is None else dl)[0]
-    n_inp,targ = (getattr(dls, k, None) for k in ('n_inp','targ'))
+    n_inp,*more = batch_args(dls)
     x,is_whole = _as_item(item, _training_kind(learn, dl), n_inp)
     collate = getattr(dl, 'collate_fn', None)
     if collate is None or getattr(dl, 'batch_sampler', dl) is None: collate = default_collate  # else it converts only
@@ -350,9 +349,8 @@ def _batch_of_one(learn, item):
             'without its target; give the item with its target, as in learn.predict(ds[0])')
         raise
     if isinstance(b, Mapping): return b
-    if is_whole: return split_batch(b, n_inp, targ)[0]
+    if is_whole: return split_batch(b, n_inp, *more)[0]
     return split_batch(b, len(b) if isinstance(b, tuple|list) else None)[0]
-
 
 # %% ../../nbs/loop/06_predict.ipynb #6ee6e1f6
 class FetchPredsCallback(Callback):
@@ -426,9 +424,8 @@ def _predict_batch(self:Learner, cb, i, n, after):
     if type(self.batch) is not tuple and (self._targ or isinstance(self.batch, Mapping)):
         del self.open[n:]
         return self.one_batch(i, self.batch)  # which knows what a model makes of names
-    self.open[n],self.iter = self.phases['batch'],i
-    self.xb,self.yb,self.bs = unpack(self.batch, self._dev, self._n_inp, self._targ)
-    self.n_items = self.team.count_items(i)
+    self.open[n] = self.phases['batch']
+    self._unpack(i, self.batch)
     if cb.with_input: cb.before_batch()
     self.pred = self.forward_model(*self.xb)
     if self.loss_func is None: self.pred = own_loss(self.pred)[1]

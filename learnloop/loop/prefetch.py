@@ -21,7 +21,7 @@ from ..data.begin import batches_draw, goes_by_state, items_draw, sampler_draws
 from .callback import Callback
 from .engine import Engine
 from ..data.checks import check_whole
-from ..data.loaders import Endless, Until
+from ..data.loaders import Endless, Until, rows_of
 from ..data.rng import read_rngs, same_states
 
 # %% ../../nbs/loop/09_prefetch.ipynb #c0de3010
@@ -112,14 +112,14 @@ class _Ahead:
     def __init__(self, it, depth, i, limit, checks, mover):
         self.it,self.depth,self.i,self.limit,self.checks,self.mover = it,depth,i,limit,checks,mover
         self.asked,self.first,self.is_closed,self.thread = i,i,False,None
-        self.todo,self.made = SimpleQueue(),SimpleQueue()
+        self.todo,self.made,self.rows = SimpleQueue(),SimpleQueue(),None
     takes_from = property(lambda self: [self.it])
     def __iter__(self): return self
     def __next__(self):
         res = self.made.get() if self.asked>self.i else self.make()
         self.i += 1
         self.asked = max(self.asked, self.i)
-        b,err,ready = res
+        b,err,ready,self.rows = res
         res = None
         if err is not None:
             try: raise err
@@ -140,8 +140,8 @@ class _Ahead:
         if self.thread is not None: self.thread.join()
         while not self.made.empty(): self.made.get()
     def make(self):
-        try: return self.mover.send(self._take)
-        except BaseException as e: return None,e,None
+        try: return *self.mover.send(self._take),rows_of(self.it)
+        except BaseException as e: return None,e,None,rows_of(self.it)
 
 # %% ../../nbs/loop/09_prefetch.ipynb #c0de3018
 @patch

@@ -147,7 +147,7 @@ class Turn:
     ):
         self.learn,self.loss,self.key,self.name,self.grads = learn,loss,opt,opt if name is None else name,grads
         self.create_graph,self.retain_graph,self.counts = create_graph,retain_graph,counts
-        self.scale,self.stepped,self.rows,self.denominator = 1.,False,None,None
+        self.scale,self.stepped,self.denominator = 1.,False,None
         # Did anyone ask for this turn in particular? If not, it is the only one of an ordinary batch
         self.own = not (loss is opt is name is grads is closure is None and counts) or create_graph or retain_graph
         if self.own:
@@ -156,6 +156,7 @@ class Turn:
         asks = [o for o in opts(self.opt) if closure or closure is None and needs_closure(o)]
         self.closure = Closure(learn, self, asks) if asks else None
     opt = property(lambda self: _find_opt(self.learn.opt, self.key), doc='Its optimizer, which may be switched')
+    rows = property(lambda self: self.learn.rows, doc='The rows that its loss is computed with: see `Learner.rows`')
     def __repr__(self): return 'Turn()' if self.name is None else f'Turn({self.name!r})'
 
 # %% ../../nbs/loop/04_turn.ipynb #t000001c1

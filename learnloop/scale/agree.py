@@ -12,7 +12,7 @@ import random, sys, time, torch, warnings, zlib
 import torch.distributed as dist
 from contextlib import contextmanager
 from fastcore.basics import patch
-from ..data.batch import find_bs
+from ..data.batch import batch_args, find_bs
 from ..data.checks import replaced
 from ..data.loaders import batch_len
 from ..loop.engine import Engine
@@ -315,7 +315,7 @@ def agree(self:TeamEngine,
 def share(self:TeamEngine, dl, training):
     if dl is None: return None
     key = id(dl),training
-    if key not in self.shares: self.shares[key] = dl,share(dl, self.processes, training, self.per_process)
+    if key not in self.shares: self.shares[key] = dl,share(dl, self.processes, training, self.per_process, self._count)
     return self.shares[key][1]
 
 # %% ../../nbs/scale/03_agree.ipynb #ag00002b
@@ -324,6 +324,9 @@ def _forget_loaders(self:TeamEngine):
     "Keep what is taken of the learner's own loaders, whose workers may go on"
     own = {id(o) for o in self.learn.dls.loaders}
     for k in [k for k in self.shares if k[0] not in own]: del self.shares[k]
+
+@patch
+def _count(self:TeamEngine, b): return find_bs(b, *batch_args(self.learn.dls, 4))
 
 # %% ../../nbs/scale/03_agree.ipynb #ag00002a
 @patch
@@ -346,7 +349,7 @@ def _fetch(self:TeamEngine, f):
     learn,res = self.learn,f()
     dl = learn.data_pass and learn.data_pass.dl
     if getattr(dl, 'is_sure', False): return res
-    n = find_bs(learn.batch) if res else -1
+    n = self._count(learn.batch) if res else -1
     self.sizes = [n for *_,n in self.processes.meet('fetch', number=n)]
     if min(self.sizes)>=0: return res
     if max(self.sizes)>=0 and self.is_first:

@@ -76,7 +76,7 @@ class TrainingLoop:
 # %% ../../nbs/see/01_show.ipynb #c0ae0084
 def _table(flow):
     "Rows of the table of phases, then what was declared later"
-    rows = [o for o in flow.rows if isinstance(o, Event) or flow.phases.get(o.name) is o]
+    rows = [o for o in flow.table if isinstance(o, Event) or flow.phases.get(o.name) is o]
     rows += [o for o in flow.phases.values() if o not in rows]
     named = {e for o in rows for e in o.events}
     return rows + [Event(e) for e in flow.events if e not in named]

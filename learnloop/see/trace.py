@@ -359,7 +359,7 @@ def _mk_fire(tracer, event):
 def _mk_single(tracer, event, phase):
     "What a tracer does at an event that neither begins nor ends a phase; `phase` is None, or that of `after_x`"
     learn,opened,now,at,fire = tracer.learn,tracer.learn.open,tracer._now,tracer._at,_mk_fire(tracer, event)
-    tells = any(isinstance(o, Event) and o.name==event and o.does for o in learn.rows)
+    tells = any(isinstance(o, Event) and o.name==event and o.does for o in learn.table)
     work = tracer._phase_total(event.removeprefix('after_')) if tells else None
     def fired(_, /, **kwargs):
         t,span,ns = now(),at.span,None
@@ -500,7 +500,7 @@ def _note(self:Tracer, event):
         self._inside = {p.name:list(p.inside) for p in learn.phases.values()}
         self._recurring = {o for o in learn.phases if learn.per_batch(o)}
         self._whose = dict.fromkeys(learn.events, '')
-        for o in (*learn.rows, *learn.phases.values()):
+        for o in (*learn.table, *learn.phases.values()):
             self._whose |= dict.fromkeys(o.events, ' '.join(o.inside) if isinstance(o, Event) else o.name)
     for o in learn.cbs:
         self._names.add(o.name)

@@ -16,7 +16,7 @@ from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.parameter import is_lazy
 from torch.optim.swa_utils import get_ema_multi_avg_fn, get_swa_multi_avg_fn
-from ..data.batch import by_name, unpack
+from ..data.batch import batch_args, by_name, unpack
 from ..loop.callback import Callback, InGraph
 from ..data.checks import check_whole
 from ..loop.steps import StepLimit
@@ -207,7 +207,7 @@ def _recompute(self:WeightAveraging, model, stats):
                 m.reset_running_stats()
                 m.momentum = None  # the mean over all batches
             for b in dls.train:
-                xb = unpack(b, dev, *(getattr(dls, k, None) for k in ('n_inp','targ')))[0]
+                xb = unpack(b, dev, *batch_args(dls))[0]
                 _ = model(**xb[0]) if by_name(xb, b) else model(*xb)
         finally:
             for b,was in frozen: b.copy_(was)

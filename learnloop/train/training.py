@@ -19,7 +19,7 @@ from fastcore.basics import patch
 from torch import nn
 from torch.nn.utils import clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from torch.utils.checkpoint import checkpoint
-from ..data.batch import batch_map, batch_parts, to_concat, to_detach
+from ..data.batch import batch_map, batch_parts, narrow_batch, to_concat, to_detach
 from ..loop.callback import Callback, InGraph
 from ..data.checks import check_whole, checked_args, restored
 from ..loop.flow import CancelBackwardException, CancelStepException, CancelZeroGradException
@@ -495,7 +495,7 @@ class MicroBatch(Callback):
         self.size = check_whole('MicroBatch: size', size)
         self._clear()
     def _clear(self): self._whole,self._made,self._left,self._seen,self._grads,self._n = None,None,[],[],[],0
-    def _next(self): self._n,self.learn.bs,self.learn.xb,self.learn.yb = self._left.pop(0)
+    def _next(self): self._n,self.learn.bs,self.learn.part,self.learn.xb,self.learn.yb = self._left.pop(0)
 
     def before_fit(self):
         refuse_own_steps(self)
@@ -509,10 +509,11 @@ class MicroBatch(Callback):
         self._had = grads_now(learn)
         n_parts = learn.team.most(math.ceil(n/self.size))
         size = math.ceil(n/n_parts)  # nearly the same for all: a batch norm fails with a single item
-        def part(b, i): return batch_map(b, 'narrow', lambda t: t[i:i+size] if t.dim() and len(t)==n else t)
+        def part(b, at): return narrow_batch(b, at, n) if b and n_parts>1 else b
         self._whole,self._autocast = (n, learn.xb, learn.yb),ambient_autocast(learn.device)
         self._others,self._made = learn.loss_parts,learn.pred  # of turns before this one
-        self._left = [(min(size, n-i),)*2 + (part(learn.xb, i), part(learn.yb, i)) for i in range(0, n, size)]
+        ats = [slice(i, min(i+size, n)) for i in range(0, n, size)]
+        self._left = [(o.stop-o.start,)*2 + (o, part(learn.xb, o), part(learn.yb, o)) for o in ats]
         if learn.team.world>1: self._keep_up(n_parts)
         self._next()
     def after_loss(self):
@@ -539,7 +540,7 @@ def after_backward(self:MicroBatch):
         if learn.team.world>1 and not self._left: learn.team.defer_sync = self._defers
         _repeat(learn, self._autocast)
     ns,preds,losses,parts = zip(*(o for o in self._seen if o[0]), strict=True)
-    self._grads,(learn.bs,learn.xb,learn.yb) = [],self._whole
+    self._grads,(learn.bs,learn.xb,learn.yb),learn.part = [],self._whole,None
     learn.pred = self._made if preds[0] is None else to_concat(preds)
     def mean(vals): return sum(n*v for n,v in zip(ns, vals, strict=True))/learn.bs
     learn.loss,learn.loss_parts = mean(losses),_mean_parts(ns, parts, self._others)
@@ -565,7 +566,7 @@ def after_cancel_turn(self:MicroBatch):
 @patch
 def cleanup_turn(self:MicroBatch):
     self.after_cancel_turn()
-    if self._whole: self.learn.bs,self.learn.xb,self.learn.yb = self._whole
+    if self._whole: (self.learn.bs,self.learn.xb,self.learn.yb),self.learn.part = self._whole,None
     self._clear()
 
 # %% ../../nbs/train/03_training.ipynb #0ba8fc16
