@@ -2,7 +2,7 @@
 
 Learners that differ in nothing else train in turns within one fit each, a chunk of batches at a time (`benchmarks.chunks`); each chunk is compared with
 that of the learner without in the same round. `idle` is a second one without: how far it is from 1 tells the noise. All of them train on the same
-`DataLoader` of tensors, as rows are indices into its dataset.
+`DataLoader` of tensors, as rows are indices into its dataset. Where rows are read by a callback, the learner without has one that reads the batch.
 
     python -m benchmarks.rows
     python -m benchmarks.rows --rounds 1 --chunks 4   # a quick look
@@ -17,9 +17,11 @@ from benchmarks.results import add_options, report, row, settings
 from benchmarks.works import WORKS, new_batches, new_model
 from learnloop import Callback, DataLoaders, FlightRecorder, Learner
 
-def read(cb): cb.learn.rows
-HOWS = {'tiny': {'idle': lambda: [], 'rows read': lambda: [Callback('read', before_batch=read)]},
-    'mlp': {'idle': lambda: [], 'FlightRecorder': lambda: [FlightRecorder()]}}
+def see(cb): return cb.learn.batch
+def read(cb): return cb.learn.rows
+def calls(f): return [Callback('calls', before_batch=f)]
+HOWS = {'tiny': dict(without=lambda: calls(see), idle=lambda: calls(see)) | {'rows read': lambda: calls(read)},
+    'mlp': dict(without=list, idle=list, FlightRecorder=lambda: [FlightRecorder()])}
 LIMITS = {'rows read': 1.02, 'FlightRecorder': 1.03}
 
 class Ticking(BatchSampler):
@@ -50,11 +52,11 @@ def measure(args):
     rows = []
     for name in args.works:
         with tempfile.TemporaryDirectory() as tmp:
-            hows = dict(without=lambda: []) | HOWS[name]
+            hows = HOWS[name]
             ways = {k:partial(way, WORKS[name], Path(tmp)/k, args.seed, how) for k,how in hows.items()}
             for k in hows: Path(tmp, k).mkdir()
             got = ratios(ways, args.chunks, max(100, fitting(ways['without'])), args.rounds, random.Random(args.seed))
-            rows += [row(name, k, got[k], 'times without', LIMITS.get(k)) for k in HOWS[name]]
+            rows += [row(name, k, got[k], 'times without', LIMITS.get(k)) for k in [*hows][1:]]
     return rows
 
 def main():

@@ -204,8 +204,8 @@ from learnloop.see.runs import Run as Run
 from learnloop.see.runs import runs as runs
 from learnloop.see.compare import compare as compare
 from learnloop.see.fingerprint import Fingerprint as Fingerprint
-from learnloop.see.flight import FlightRecorder as FlightRecorder
 from learnloop.see.diff import diff_runs as diff_runs
+from learnloop.see.flight import FlightRecorder as FlightRecorder
 from learnloop.see.replay import diff_steps as diff_steps
 from learnloop.see.replay import replay_runs as replay_runs
 from learnloop.app.synth import RegModel as RegModel

@@ -103,7 +103,7 @@ class DataLoaders:
         n_inp:int|None=None, # Inputs in a tuple batch, for `split_batch`; None: all but the last element
         targ:str|int|tuple|None=None, # Targets in dict batches, by name; in tuples, by number, inputs or not
         targ_is_inp:bool=False, # Does the model get targets in dict batches, too?
-        row_id=None, # For `learn.rows`: name or number of the element with a key for each item, or a function of a batch
+        row_id=None, # For `learn.rows`: name or number of the element with a key for each item, or a function
         bs_of=None, # Function of a batch that returns the number of its items; None: count them
         **named # More loaders by name, such as `test=dl`
     ):

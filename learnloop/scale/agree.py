@@ -319,7 +319,8 @@ def agree(self:TeamEngine,
 def share(self:TeamEngine, dl, training):
     if dl is None: return None
     key = id(dl),training
-    if key not in self.shares: self.shares[key] = dl,share(dl, self.processes, training, self.per_process, self._count)
+    if key not in self.shares:
+        self.shares[key] = dl,share(dl, self.processes, training, self.per_process, self._count)
     return self.shares[key][1]
 
 # %% ../../nbs/scale/03_agree.ipynb #ag00002b
