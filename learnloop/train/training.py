@@ -22,7 +22,7 @@ from torch.nn.utils import clip_grad_value_, clip_grads_with_norm_, get_total_no
 from torch.utils.checkpoint import checkpoint
 from ..data.batch import batch_map, narrow_batch, to_concat, to_detach
 from ..loop.callback import Callback, InGraph
-from ..loop.denominator import MEAN_HELP, SUM, Joined, joined
+from ..loop.denominator import MEAN_HELP, SUM, Joined, as_size, join_units
 from ..data.checks import check_whole, checked_args, restored
 from ..loop.flow import CancelBackwardException, CancelStepException, CancelZeroGradException
 from ..loop.learner import Learner
@@ -88,7 +88,7 @@ class _Window(Joined):
     _kept = 'n','total','expected','counts','name','items','units','per_item'
     def state(self):
         vals = {k:getattr(self, k) for k in self._kept}
-        if joined([self.units]) is SUM: vals['units'] = -1.  # whatever is added to it
+        vals['units'] = as_size(self.units)
         return {k:v.item() if isinstance(v, torch.Tensor) else v for k,v in vals.items() if v is not None}
 
 # %% ../../nbs/train/03_training.ipynb #0a0df721
@@ -505,7 +505,7 @@ class MicroBatch(Callback):
         if learn.open_turn.grads: raise ValueError(f'MicroBatch takes losses in parts, and {learn.open_turn} '
             'supplies gradients, which may be no sum of those of parts: use GradientAccumulation')
         self._had,self._joined = grads_now(learn),None
-        if n>self.size: self._tell_stats()
+        if n>self.size: _tell_stats(self)
         if learn.open_turn.joins is None: learn.open_turn.joins = self._joined = Joined(self.label)
         n_parts = learn.team.most(math.ceil(n/self.size))
         size = math.ceil(n/n_parts)  # nearly the same for all: a batch norm fails with a single item
@@ -532,6 +532,15 @@ class MicroBatch(Callback):
             self._grads = [(p, None if p.grad is None else p.grad.clone()) for p in learn.turn_params]
         if learn.bs: learn.scale_loss(self._seen[-1][0]/learn.bs)
 
+def _tell_stats(cb):
+    "Warn, once, of modules that compute statistics of what they are given"
+    names = [k or type(m).__name__ for k,m in cb.learn.model.named_modules() if m.training and isinstance(m, _BatchNorm)]
+    if cb._has_told or not names: return
+    cb._has_told = True
+    warnings.warn(f'{cb.label}: {", ".join(names[:4])}{", …" if len(names)>4 else ""}: batch norm in training computes '
+        'statistics of each part, so the step differs from that of the whole batch. Put such modules in evaluation mode, '
+        'as BnFreeze() does with frozen ones, or use group norm', stacklevel=2)
+
 # %% ../../nbs/train/03_training.ipynb #11dad605
 @patch
 def after_backward(self:MicroBatch):
@@ -550,17 +559,7 @@ def after_backward(self:MicroBatch):
     self._grads,(learn.bs,learn.xb,learn.yb),learn.part = [],self._whole,None
     learn.pred = self._made if preds[0] is None else to_concat(preds, _item_dim(preds, ns))
     learn.loss,learn.loss_parts = _join_losses(losses, units, 'loss'),_mean_parts(parts, units, self._others)
-    learn.take_denominator(joined(o['loss'] for o in units))
-
-@patch
-def _tell_stats(self:MicroBatch):
-    "Warn, once, of modules that compute statistics of what they are given"
-    names = [k or type(m).__name__ for k,m in self.learn.model.named_modules() if m.training and isinstance(m, _BatchNorm)]
-    if self._has_told or not names: return
-    self._has_told = True
-    warnings.warn(f'{self.label}: {", ".join(names[:4])}{", …" if len(names)>4 else ""}: batch norm in training computes '
-        'statistics of each part, so the step differs from that of the whole batch. Put such modules in evaluation mode, '
-        'as BnFreeze() does with frozen ones, or use group norm', stacklevel=2)
+    learn.take_denominator(join_units(o['loss'] for o in units))
 
 @patch
 def _settle(self:MicroBatch, k):
@@ -582,7 +581,7 @@ _OF_PARTS = 'It is averaged over items'
 def _join_losses(vals, units, k):
     "The loss, or its part `k`, of the whole batch"
     units = [o[k] for o in units]
-    return sum(torch.where(torch.as_tensor(d, device=v.device)>0, v*d, 0) for v,d in zip(vals, units, strict=True))/joined(units)
+    return sum(torch.where(torch.as_tensor(d, device=v.device)>0, v*d, 0) for v,d in zip(vals, units, strict=True))/join_units(units)
 
 def _item_dim(preds, ns):
     "The dimension along which the tensors `preds` have `ns` items: 1 for what CTC takes"
