@@ -97,7 +97,7 @@ def known_denominator(
     if 'ignore_index' not in has: return None if 'weight' in given and 'loss' in f.__name__ else ITEMS
     return partial(_of_module, f) if not names else partial(_of_classes, [*names], has.get('weight'), has['ignore_index'])
 
-# %% ../../nbs/loop/07_denominator.ipynb #de000004
+# %% ../../nbs/loop/07_denominator.ipynb #de0000d1
 _known = {}
 def _params_of(f):
     if f not in _known: _known[f] = {k:p.default for k,p in inspect.signature(f).parameters.items()}
@@ -109,6 +109,7 @@ def _says(f):
     if 'denominator' in getattr(f, '__dict__', ()): return True
     return 'denominator' in at and at['denominator']<=at.get('forward', at.get('__call__', 99))
 
+# %% ../../nbs/loop/07_denominator.ipynb #de000004
 def _sum(pred, *yb): return SUM
 def _of_sequences(pred, targ, lengths, targ_lengths, *yb): return torch.as_tensor(targ_lengths).numel()
 
@@ -139,7 +140,7 @@ def counts_of(
     if all(t.is_cpu and t.dim()==1 and not t.is_floating_point() for t in targs) and torch.cat(targs).min()>=0: return [*map(len, targs)]
     return [as_size(_counted(t)) for t in targs]
 
-# %% ../../nbs/loop/07_denominator.ipynb #de000011
+# %% ../../nbs/loop/07_denominator.ipynb #de0000d2
 def _random(o, kind, g):
     "`o` with random values in place of its floats"
     if isinstance(o, Tensor):
@@ -157,6 +158,7 @@ def _mapped(o, f):
 
 def _as_float(t, dtype): return t.to(dtype) if t.is_floating_point() else t
 
+# %% ../../nbs/loop/07_denominator.ipynb #de000011
 def _rows(o, idx, n, dim=0):
     "The items `idx` of `o`, which has `n`, along `dim` or else where it has as many"
     def _of(t):
@@ -350,7 +352,7 @@ class MeanOf:
         self._forget(learn.loss_func)
         self.why,self.form,self.told = dict(sd['why']),sd['form'],{*sd['told']}
 
-# %% ../../nbs/loop/07_denominator.ipynb #de000032
+# %% ../../nbs/loop/07_denominator.ipynb #de0000d3
 def _is_due(n): return n&(n-1)==0 or n%64==0  # 1, 2, 4, …, 64, 128, 192, …
 
 @patch
@@ -364,6 +366,7 @@ def _form_of(self:MeanOf, learn):
     d = _counted(labels[..., 1:] if self.form=='shifted' else labels)
     return d if n is None or int(n)==int(d) else SUM  # shares of a loss whose denominator is that of a window
 
+# %% ../../nbs/loop/07_denominator.ipynb #de000032
 @patch
 def __call__(self:MeanOf,
     learn, # The learner, with the loss of a batch

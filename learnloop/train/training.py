@@ -561,6 +561,7 @@ def after_backward(self:MicroBatch):
     learn.loss,learn.loss_parts = _join_losses(losses, units, 'loss'),_mean_parts(parts, units, self._others)
     learn.take_denominator(join_units(o['loss'] for o in units))
 
+# %% ../../nbs/train/03_training.ipynb #11dad6d1
 @patch
 def _settle(self:MicroBatch, k):
     "Make the mean of the gradients that the parts have added to those that were there before"
@@ -588,6 +589,7 @@ def _item_dim(preds, ns):
     if not all(isinstance(o, torch.Tensor) for o in preds): return 0
     return next((d for d in range(preds[0].dim()) if all(o.shape[d]==n for o,n in zip(preds, ns, strict=True))), 0)
 
+# %% ../../nbs/train/03_training.ipynb #11dad6d2
 @patch
 def _keep_up(self:MicroBatch, n):
     "Have `n` parts, as other processes do; gradients are exchanged with the last"

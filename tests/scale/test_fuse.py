@@ -158,6 +158,7 @@ def test_those_who_only_look_see_prediction_and_loss():
     assert len(seen)==160 and seen[2].shape==(8, 1)
     torch.testing.assert_close(seen[2:6], seen[82:86], atol=1e-6, rtol=1e-4)
 
+@pytest.mark.filterwarnings('ignore:MicroBatch')
 @pytest.mark.parametrize('cbs', [lambda: [MixUp(.4)], lambda: [MicroBatch(4)], lambda: [MixedPrecision('fp16')]], ids=['mixup','micro','fp16'])
 def test_what_changes_the_forward_pass_goes_the_ordinary_way(cbs):
     with pytest.warns(UserWarning, match='such steps go the ordinary way') as told: a = fitted(cbs=cbs)
