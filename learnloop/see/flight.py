@@ -257,6 +257,7 @@ def find_blame(
             if o[0]>best.get(o[2:4], (-math.inf,))[0]: best[o[2:4]] = o
     return Blame(sorted(best.values(), key=lambda o: -o[0])[:n])
 
+# %% ../../nbs/see/13_flight.ipynb #f1140034
 def _losses(r): return torch.full((len(r.rows),), r.loss) if r.losses is None else r.losses
 
 def _scored(records, step):
