@@ -80,7 +80,7 @@ CANCEL_OF = {v:k for k,v in TAKEN_BY.items()}
 FIT = tuple(k for k,o in ROWS.items() if k=='fit' or o.inside and k!='sanity')
 INNER = *(k for k in FIT if {'batch', 'turn'} & {k, *ROWS[k].inside}), 'pred', 'loss', 'opt_step'
 def phase_of(event): return re.sub('^(before|after_cancel|after|cleanup)_', '', event)
-def events_of(x): return ROWS[x].events
+def events_of(x): return (ROWS.get(x) or Phase(x, cancel=None)).events
 def is_over(event): return event.startswith(('after_', 'cleanup_'))  # then `outcome` of its phase is set
 def all_events(phases):
     "Events of `phases`, and the single ones that the reference below fires, too"

@@ -15,7 +15,7 @@ from copy import deepcopy
 from functools import partial
 from math import inf
 from pathlib import Path
-from types import CodeType, SimpleNamespace
+from types import SimpleNamespace
 from fastcore.basics import listify, noop, patch
 from torch import Tensor
 from .checkpoint import CheckpointCallback, checkpoint_names
@@ -632,56 +632,38 @@ def why_no_place(self:FitKeeper)->str: # '' if there is one
         'so nobody can tell where it was')
 
 # %% ../../nbs/keep/06_resume.ipynb #d6000006
-# What a piece of the loop that is written anew has to go by, and where there is no place if it doesn't; None: anywhere
-
-_NEEDS = dict(_do_fit=('start_place _rest', None), _do_epoch=('start_place _rest', 'validate'),
-    _do_epoch_train=('all_batches', 'train'),
-    all_batches=('mk_pass _between', 'train'))
+# Pieces of the loop that say where a fit is -> what can't be resumed without them: None for the whole fit
+_PIECES = dict(_do_fit=None, _do_epoch='validate', _do_epoch_train='train', all_batches='train')
 
 def overrides(
     learn, # A learner
     name:str # Of a method
-)->list: # Functions, the one that is called first in front
-    "Find what stands for `Learner`'s method `name` in `learn`"
+)->list: # The learner itself, if it has one, and classes, the one that is called first in front
+    "Find what overrides `Learner`'s method `name` in `learn`"
     mro = type(learn).__mro__
-    return [vars(o)[name] for o in (learn, *mro[:mro.index(Learner)]) if name in vars(o)]
-
-def _names_in(f, seen=()):
-    "Names that the code of the function `f` has, and that of functions in it, or that it wraps"
-    f = getattr(f, 'func', getattr(f, '__func__', f))
-    code = getattr(f, '__code__', f if isinstance(f, CodeType) else None)
-    if code is None or code in seen: return set()
-    inner = [o for o in code.co_consts if isinstance(o, CodeType)]
-    for o in getattr(f, '__closure__', None) or ():
-        if callable(getattr(o, 'cell_contents', None)): inner.append(o.cell_contents)
-    return {*code.co_names}.union(*[_names_in(o, (*seen, code)) for o in (*inner, getattr(f, '__wrapped__', None))])
+    return [o for o in (learn, *mro[:mro.index(Learner)]) if name in vars(o)]
 
 # %% ../../nbs/keep/06_resume.ipynb #d6000007
 def _replaced_pieces(learn):
-    "Of each piece of the loop that is written anew without what says where the fit is, its name and what it lacks"
-    for name,(needs,_) in _NEEDS.items():
-        for f in overrides(learn, name):
-            has = _names_in(f)
-            if name in has: continue  # it calls the one that it overrides
-            if lacks := sorted({*needs.split()}-has): yield name,lacks
-            break
+    "The overridden pieces of the loop, but for those whose class declares `keeps_place`, or a class below it"
+    mro = learn,*type(learn).__mro__
+    for name in _PIECES:
+        at = overrides(learn, name)
+        if at and not any(vars(o).get('keeps_place') for o in mro[:mro.index(at[0])+1]): yield name
 
 @patch
 def _check_overrides(self:FitKeeper, wants):
-    "Say at the start what a fit that `wants` to go on can't have"
+    "Say at the start what a fit that `wants` to be resumed can't have"
     self.no_place = {}
-    for name,lacks in _replaced_pieces(self.learn):
-        by,at = f'{type(self.learn).__name__}.{name}',_NEEDS[name][1]
-        if at:
-            why = (f'{by} replaces a piece of the loop without {", ".join(lacks)}, so there is no going on from the '
-                f'middle of an epoch: call super().{name}()')
-            self.no_place[at] = why
-            if wants: warnings.warn(f'{why}; what is saved is gone on with from the ends of epochs', stacklevel=4)
-        else:
-            why = (f'{by} replaces a piece of the loop that says where a fit is, so there is no going on with it: '
-                f'call super().{name}()')
-            if wants: raise ValueError(f'{why}, or fit without resume, keep_failed and CheckpointCallback')
-            self.no_place |= dict(train=why, validate=why, epoch=why)
+    for name in _replaced_pieces(self.learn):
+        by,at = f'{type(self.learn).__name__}.{name}',_PIECES[name]
+        what = 'in the middle of an epoch' if at else 'at all'
+        why = (f'{by} overrides a piece of the loop that says where a fit is, so the fit cannot be resumed {what}. If '
+            f'it calls super().{name}(), or does what Learner.{name} does: set keeps_place = True in the class')
+        if not wants: pass
+        elif at: warnings.warn(f'{why}. Until then, this fit can be resumed from the ends of epochs', stacklevel=4)
+        else: raise ValueError(f'{why}. Or fit without resume, keep_failed and CheckpointCallback')
+        self.no_place |= {at:why} if at else dict(train=why, validate=why, epoch=why)
 
 # %% ../../nbs/keep/06_resume.ipynb #163ee29f
 @patch

@@ -190,7 +190,7 @@ def _module_state(self:Checkpointer):
     return dict(loss={} if loss is None else dict(loss.state_dict()),
         frozen=[n for n,p in params.items() if not p.requires_grad],
         grads={n:p.grad for n,p in params.items() if p.grad is not None},
-        exchange=self.learn.team.exchange,
+        exchange=self.learn.team.exchange, denominator=self.learn.mean_of.state(),
         buffers={unwrap(n):b for n,b in model.named_buffers() if n not in own},
         resting=[unwrap(n) for n,m in model.named_modules() if not m.training])
 
@@ -304,7 +304,8 @@ _CONFIG = {'callbacks':[str], 'optimizer?':list, 'lr?':list, '*':...}
 _STATE = {'loop':_LOOP, 'config':_CONFIG, 'rng':{'now':_RNG, '*':_RNG}, 'last_batch?':_LAST,
     'callbacks':{'*':{'calls?':{'*':int}, '*':...}}, 'loader':..., 'loss':{'*':...}, 'frozen':[str],
     'grads':{'*':Tensor}, 'buffers':{'*':Tensor}, 'resting':[str], 'about?':_ABOUT,
-    'exchange?':{'unsynced?':{'*':bool}, 'order?':[str]}, 'ranks?':[_RANK], '*':...}
+    'exchange?':{'unsynced?':{'*':bool}, 'order?':[str]},
+    'denominator?':{'why':{'*':str}, 'form':str, 'told':[str]}, 'ranks?':[_RANK], '*':...}
 _OPT = {'param_groups':[{'params':[int], 'param_names?':[(str, None)], '*':...}], 'state':{'*':{'*':...}},
     'made?':{'cls':str, 'defaults':dict, '*':...}, '*':...}
 _RNG_AT = dict(epoch=[], train=['epoch','batches'], validate=['epoch','validate'])  # by where a fit goes on
@@ -447,6 +448,7 @@ def restore(self:Checkpointer,
             self.has_loaded = True
         self._restore_modules(origin)
         learn.team.restored(s.get('exchange', {}))
+        if 'denominator' in s: learn.mean_of.load(learn, s['denominator'])
         undo.pop_all()
     learn.train_iter,learn.pct_train,learn.epochs_before = (loop[k] for k in ('train_iter','pct_train','base'))
     self._restore_length(s)

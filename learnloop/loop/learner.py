@@ -19,6 +19,7 @@ from torch import nn
 from ..data.batch import batch_args, batch_like, batch_parts, by_name, default_device, describe, detuplify, row_keys
 from ..data.batch import to_detach, unpack
 from .callback import Callback, as_list, mk_cb
+from .denominator import MeanOf
 from ..data.checks import check_place, check_whole, checked_args, did_you_mean, replaced, say
 from ..data.loaders import batch_len, mk_dls, rows_of, why_empty
 from .errors import let_go, tip, where
@@ -53,7 +54,8 @@ class Learner(Flow):
         wd_bn_bias:bool=False, # Decay norms and biases, too? They have no scale to be kept small
         train_bn:bool=True, # Train norms in frozen groups, too? Their statistics belong to the new data
         moms=(.95,.85,.95), # Momentum at the start, the peak and the end of one-cycle schedules
-        default_cbs:bool=True # Add `Learner.defaults`?
+        default_cbs:bool=True, # Add `Learner.defaults`?
+        denominator=None # What the loss is a mean of: a function of (pred, *yb), 'items', 'batches' or 'sum'; None to find out
     ):
         _check_learner(dls, model, splitter, opt_func)
         _check_loss(loss_func)
@@ -65,6 +67,7 @@ class Learner(Flow):
             raise TypeError(f'metrics is {metrics!r}: give the function itself, such as accuracy')
         self.metrics = [metrics] if isinstance(metrics, nn.Module) else listify(metrics)  # such as MetricCollection
         self.loss_func = loss_func or getattr(getattr(self.dls, 'train_ds', None), 'loss_func', None)
+        self.mean_of = MeanOf(denominator)
         self._forward_model = self.final_record = self.train_pass = None
         self.n_epoch,self.epoch,self.train_iter,self.pct_train = 1,0,0,0.
         vars(self).update(deepcopy(PASS_FIELDS))
@@ -255,6 +258,7 @@ def calc_loss(self:Learner):
         self._do_loss()
     else:
         self.take_loss(turn.loss(), turn.name)
+        self._denominator = self.loss,turn.declared if turn.declared is not None else self.bs
         if self.loss_grad is None: raise ValueError(f'{turn}: its loss function returned None: it must return a '
             'scalar, or a dict of parts')
     self('after_loss')
@@ -331,12 +335,13 @@ def turn(self:Learner,
     grads=None, # Function without arguments that returns the gradients: see `take_grads`; or has added them: `ADDED`
     create_graph:bool=False, # Can gradients be differentiated? For optimizers of second order
     retain_graph:bool=False, # Is the graph needed again, by another turn?
-    closure:bool|None=None # Give the optimizer's `step` a closure? None for if it can't do without
+    closure:bool|None=None, # Give the optimizer's `step` a closure? None for if it can't do without
+    denominator=None # What the loss is a mean of: a number, or a function without arguments; None for items
 ):
     "Take a turn in a batch: a loss, its gradients, and a step"
     if self.open_turn is not None or not self.training: self._refuse_turn()
     kept = self.loss,self.loss_grad
-    turn = self.open_turn = Turn(self, loss, opt, name, counts, grads, create_graph, retain_graph, closure)
+    turn = self.open_turn = Turn(self, loss, opt, name, counts, grads, create_graph, retain_graph, closure, denominator)
     try: self.with_events('turn', self._do_turn)
     finally:
         if self.outcome['turn']=='cancelled': turn.drop_grads()
@@ -370,6 +375,23 @@ def scale_loss(self:Learner,
     turn = self.open_turn
     if turn is None or turn.grads is None: self.loss_grad = self.loss_grad*k  # those that come of it are scaled once
     if turn: turn.scale = turn.scale*k
+
+# %% ../../nbs/loop/05_learner.ipynb #55c45d01
+@patch(as_prop=True)
+def denominator(self:Learner):
+    "What the loss of the batch at hand is a mean of: a number, or a scalar tensor; None if it is no such mean"
+    of,d = self._denominator
+    if of is None or of is not self.loss: d = self.mean_of(self) if self.loss is not None else None
+    elif callable(d): d = d()
+    self._denominator = self.loss,d
+    return d
+
+@patch
+def take_denominator(self:Learner,
+    d # Number, or scalar tensor
+):
+    "Have `d` as the denominator of the loss at hand"
+    self._denominator = self.loss,d
 
 # %% ../../nbs/loop/05_learner.ipynb #55c45054
 @patch

@@ -210,7 +210,7 @@ if MYPY:
 
                 - `res`: What a loss function returned: see `split_loss`
                 - `name`: Of a loss that is one of several in the batch"""
-            def turn(self, loss: Any=None, opt: str | None=None, name: str | None=None, counts: bool=True, grads: Any=None, create_graph: bool=False, retain_graph: bool=False, closure: bool | None=None) -> Any:
+            def turn(self, loss: Any=None, opt: str | None=None, name: str | None=None, counts: bool=True, grads: Any=None, create_graph: bool=False, retain_graph: bool=False, closure: bool | None=None, denominator: Any=None) -> Any:
                 """Take a turn in a batch: a loss, its gradients, and a step
 
                 - `loss`: Function without arguments that returns the loss, called again where need be; None for `loss_func`'s
@@ -220,11 +220,16 @@ if MYPY:
                 - `grads`: Function without arguments that returns the gradients: see `take_grads`; or has added them: `ADDED`
                 - `create_graph`: Can gradients be differentiated? For optimizers of second order
                 - `retain_graph`: Is the graph needed again, by another turn?
-                - `closure`: Give the optimizer's `step` a closure? None for if it can't do without"""
+                - `closure`: Give the optimizer's `step` a closure? None for if it can't do without
+                - `denominator`: What the loss is a mean of: a number, or a function without arguments; None for items"""
             def scale_loss(self, k: Any) -> Any:
                 """Multiply `loss_grad`, and gradients that somebody supplies in its place, in `before_backward`
 
                 - `k`: Number, or scalar tensor"""
+            def take_denominator(self, d: Any) -> Any:
+                """Have `d` as the denominator of the loss at hand
+
+                - `d`: Number, or scalar tensor"""
             def take_step(self, opt: str | None=None, counts: bool=True, name: str | None=None) -> Any:
                 """Step and drop gradients, as phases, for a turn that went backward before: the last of an accumulation
 
@@ -665,6 +670,7 @@ if MYPY:
             from learnloop.loop.learner import take_loss as take_loss
             from learnloop.loop.learner import turn as turn
             from learnloop.loop.learner import scale_loss as scale_loss
+            from learnloop.loop.learner import take_denominator as take_denominator
             from learnloop.loop.learner import take_step as take_step
             from learnloop.loop.learner import backward as backward
             from learnloop.loop.learner import count_step as count_step
@@ -758,6 +764,7 @@ else:
         from learnloop.loop.learner import take_loss as take_loss
         from learnloop.loop.learner import turn as turn
         from learnloop.loop.learner import scale_loss as scale_loss
+        from learnloop.loop.learner import take_denominator as take_denominator
         from learnloop.loop.learner import take_step as take_step
         from learnloop.loop.learner import backward as backward
         from learnloop.loop.learner import count_step as count_step
@@ -842,6 +849,7 @@ class Learner(_LearnerMethods, Flow):
     logger: Any
     metrics: Any
     loss_func: Any
+    mean_of: Any
     final_record: Any
     train_pass: Any
     n_epoch: int
@@ -964,7 +972,7 @@ class Learner(_LearnerMethods, Flow):
     move_modules_to_device: MoveModulesToDeviceCallback
     micro_batch: MicroBatch
     sam: SAM
-    def __init__(self, dls: Any, model: nn.Module, loss_func: Any=None, opt_func: Any=..., lr: float | None=None, splitter: Any=..., cbs: Any=None, metrics: Any=None, path: Any='.', model_dir: Any='models', wd: float | None=None, wd_bn_bias: bool=False, train_bn: bool=True, moms: Any=(0.95, 0.85, 0.95), default_cbs: bool=True) -> None:
+    def __init__(self, dls: Any, model: nn.Module, loss_func: Any=None, opt_func: Any=..., lr: float | None=None, splitter: Any=..., cbs: Any=None, metrics: Any=None, path: Any='.', model_dir: Any='models', wd: float | None=None, wd_bn_bias: bool=False, train_bn: bool=True, moms: Any=(0.95, 0.85, 0.95), default_cbs: bool=True, denominator: Any=None) -> None:
         """- `dls`: `DataLoaders`, a tuple of loaders (train, valid, …), or any iterable of batches to train on
         - `model`: Called as `model(*xb)`, or `model(**batch)` for a batch that is a dict
         - `loss_func`: Called as `loss_func(pred, *yb)`; None for the training set's own, or the model's
@@ -979,7 +987,8 @@ class Learner(_LearnerMethods, Flow):
         - `wd_bn_bias`: Decay norms and biases, too? They have no scale to be kept small
         - `train_bn`: Train norms in frozen groups, too? Their statistics belong to the new data
         - `moms`: Momentum at the start, the peak and the end of one-cycle schedules
-        - `default_cbs`: Add `Learner.defaults`?"""
+        - `default_cbs`: Add `Learner.defaults`?
+        - `denominator`: What the loss is a mean of: a function of (pred, *yb), 'items', 'batches' or 'sum'; None to find out"""
     def all_batches(self) -> Any:
         """Run `one_batch` for each batch of `dl`"""
     def one_batch(self, i: int, b: Any) -> Any:
@@ -997,6 +1006,9 @@ class Learner(_LearnerMethods, Flow):
     @property
     def may_have_parts(self) -> Any:
         """May a loss have parts? Those of torch and of learnloop have none, in a loop that nobody has changed"""
+    @property
+    def denominator(self) -> Any:
+        """What the loss of the batch at hand is a mean of: a number, or a scalar tensor; None if it is no such mean"""
     @property
     def device(self) -> Any:
         """Where batches go: the loaders' device; else where the model is, if that is an accelerator; else the machine's best"""
@@ -1073,9 +1085,11 @@ def calc_loss(self: Learner) -> Any:
     ...
 def take_loss(self: Learner, res: Any, name: str | None=None) -> Any:
     ...
-def turn(self: Learner, loss: Any=None, opt: str | None=None, name: str | None=None, counts: bool=True, grads: Any=None, create_graph: bool=False, retain_graph: bool=False, closure: bool | None=None) -> Any:
+def turn(self: Learner, loss: Any=None, opt: str | None=None, name: str | None=None, counts: bool=True, grads: Any=None, create_graph: bool=False, retain_graph: bool=False, closure: bool | None=None, denominator: Any=None) -> Any:
     ...
 def scale_loss(self: Learner, k: Any) -> Any:
+    ...
+def take_denominator(self: Learner, d: Any) -> Any:
     ...
 def take_step(self: Learner, opt: str | None=None, counts: bool=True, name: str | None=None) -> Any:
     ...

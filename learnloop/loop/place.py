@@ -67,6 +67,7 @@ PASS_FIELDS = dict(dl=None, n_iter=None, iter=0, data_pass=None, open_turn=None,
     outer_phases=None, # Phases that were open when the outermost evaluation began; None while none runs
     _eval_cbs=(),      # Callbacks of the evaluation: one inside it goes without them
     _muted=(),         # Callbacks that hear none of the evaluation's events
+    _denominator=(None, None), # A loss, and what it is a mean of
     _loss_call=None,   # What `get_preds` calls in place of `loss_func`
     _own_engines=(), engine_stack=None, # Engines of the evaluation, and all that there are
     _dev=None, _n_inp=None, _targ=None,

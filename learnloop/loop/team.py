@@ -82,10 +82,19 @@ def sync_grads(self:SingleProcess):
 @patch
 def mean(self:SingleProcess,
     t, # Scalar tensor
-    weight=1. # How much that of this process counts
+    weight=None # How much that of this process counts; None for the denominator of the loss
 ): # Scalar tensor
     "Take the weighted mean over all processes"
     return t
+
+# %% ../../nbs/loop/00_team.ipynb #pe0000d1
+@patch
+def totals(self:SingleProcess,
+    items, # Number of items that this process has
+    units # Denominator of their loss
+)->tuple: # Items and denominator of all processes
+    "Count items and units in all processes"
+    return items,units
 
 # %% ../../nbs/loop/00_team.ipynb #pe0000e2
 @patch

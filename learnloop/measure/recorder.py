@@ -17,6 +17,7 @@ from fastcore.basics import patch
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensor
 from ..loop.callback import Callback, InGraph
+from ..loop.denominator import counts_of, mean_of_all
 from ..loop.lazy import with_lazy_methods
 from ..loop.learner import Learner, default_cb, format_value
 from ..loop.optimizer import opts
@@ -26,6 +27,18 @@ from .metrics import mk_metrics
 from .series import Scalars, Series
 from .table import Table
 from .trial import find_loss_parts, note_metric, try_metrics
+
+# %% ../../nbs/measure/02_recorder.ipynb #8de95d01
+class _Sizes(Scalars):
+    "Denominators of losses; for those of classes targets may stand, which are counted soon"
+    def __init__(self, vals=()): super().__init__(vals, block=16)
+    def _stack(self):
+        at = [i for i,v in enumerate(self._new) if isinstance(v, Tensor) and v.dim()]
+        if at:
+            ptrs = {self._new[i].data_ptr() for i in at}
+            if len(ptrs)<len(at): self.block = 1  # a loader fills the same tensor again
+            for i,n in zip(at, counts_of([self._new[i] for i in at]), strict=True): self._new[i] = n
+        super()._stack()
 
 # %% ../../nbs/measure/02_recorder.ipynb #8de9563e
 @with_lazy_methods
@@ -48,7 +61,8 @@ class Recorder(Callback):
         self._clear()
 
     def _clear(self):
-        self._raw,self._sizes,self._lrs,self.values,self.iters,self.records = Scalars(),*(Series() for _ in range(5))
+        self._raw,self._sizes = Scalars(),_Sizes()
+        self._lrs,self.values,self.iters,self.records = (Series() for _ in range(4))
         self._smooth,self._smoother = [],Smoother(self.beta)
         self._names,self._given,self.hps,self.row,self._begun = [],None,{},{},0
         self._follow()
@@ -321,7 +335,7 @@ def after_batch(self:Recorder):
     if training and learn.loss_grad is not None:
         opt = learn.opt
         self._raw.append(learn.loss)
-        self._sizes.append(learn.bs)
+        self._sizes.append(learn.mean_of.in_training(learn))
         lr = (opts(opt)[0] if isinstance(opt, dict) else opt).param_groups[-1]['lr']
         self._lrs.append(lr if lr.__class__ is float else math.nan if lr is None else float(lr))
         if self._keys is not None: self._keys.append((learn.epoch, learn.iter))
@@ -346,8 +360,8 @@ def _values(self:Recorder, mets):
 def after_train(self:Recorder):
     self._catch_up()
     self._join(self.train_mets)
-    vals,sizes = self._raw.tolist()[self._begun:],self._sizes[self._begun:]
-    loss = sum(v*n for v,n in zip(vals, sizes, strict=True))/sum(sizes) if vals else None
+    vals,sizes = self._raw.tolist()[self._begun:],self._sizes.tolist()[self._begun:]
+    loss = mean_of_all(vals, sizes)[0] if vals else None
     self.row |= dict(zip(self.train_names, [loss, *self._values(self.train_mets)], strict=True))
 
 @patch
@@ -385,7 +399,8 @@ def cleanup_train(self:Recorder):
 @patch
 def _tell_nan(self:Recorder, vals):
     "Warn, once in a fit, if one of the losses `vals` of the epoch is not finite, and no callback handles that"
-    learn,bad = self.learn,[i for i,v in enumerate(vals) if not math.isfinite(v)]
+    sizes = self._sizes.tolist()[self._begun:]  # a mean of nothing is NaN, and does no harm where batches are joined
+    learn,bad = self.learn,[i for i,v in enumerate(vals) if not math.isfinite(v) and sizes[i]]
     if not bad or self._nan_told or not self._fits or any(o.handles_nan for o in learn.cbs): return
     self._nan_told,i,n = True,bad[0],len(vals)
     if not learn.team.is_first: return
@@ -394,7 +409,6 @@ def _tell_nan(self:Recorder, vals):
     warnings.warn(f'epoch {learn.epoch}: the training loss is {vals[i]} in batch {i}{more}, and not finite in '
         f'{len(bad)} of {n} batches so far. To find out why, fit with CheckFinite(), which raises an error before such '
         "a loss gets to the weights; CheckFinite('skip') skips such steps", stacklevel=2)
-
 
 # %% ../../nbs/measure/02_recorder.ipynb #4daea994
 @patch
@@ -428,13 +442,13 @@ def _means(rows):
     of = [{k:o for k,*o in zip(*map(list, row), strict=True)} for row in rows]
     for k,(_,_,lr) in of[0].items():
         if not all(k in o for o in of): continue
-        n = sum(o[k][1] for o in of)
-        yield sum(o[k][0]*o[k][1] for o in of)/n if n else math.nan,n,lr
+        yield *mean_of_all(*zip(*(o[k][:2] for o in of), strict=True)),lr
 
 @patch
 def _join_losses(self:Recorder):
     n,raw = self._n_joint,self._raw.tolist()
-    rows = self.learn.team.gather([[*_numbered(self._keys)], list(raw[n:]), self._sizes[n:], self._lrs[n:]])
+    sizes = self._sizes.tolist()
+    rows = self.learn.team.gather([[*_numbered(self._keys)], list(raw[n:]), list(sizes[n:]), self._lrs[n:]])
     new = [*zip(*_means(rows), strict=True)] or [(), (), ()]
     for o,vals in zip((self._raw, self._sizes, self._lrs), new, strict=True): o.end_with(vals, n)
     del self._smooth[n:]
@@ -767,7 +781,7 @@ def load_state_dict(self:Recorder,
     if len({*lengths.values()})>1: raise ValueError(f'a history of {lengths}: there is one of each for a batch')
     self._clear()
     if not sd: return
-    self._raw,self._sizes,self._lrs = Scalars(sd['raw']),Series(sd['sizes']),Series(sd['lrs'])
+    self._raw,self._sizes,self._lrs = Scalars(sd['raw']),_Sizes(sd['sizes']),Series(sd['lrs'])
     self.values,self.iters,self.records = (Series(sd[k]) for k in ('values','iters','records'))
     self.hps,self._names = {k:Series(v) for k,v in sd['hps'].items()},list(sd['metric_names'])
     self.row,self._begun = dict(sd['row']),sd['begun']

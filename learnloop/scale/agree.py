@@ -15,6 +15,7 @@ from fastcore.basics import patch
 from ..data.batch import batch_args, find_bs
 from ..data.checks import replaced
 from ..data.loaders import batch_len
+from ..loop.denominator import Joined, SUM, joined
 from ..loop.engine import Engine
 from ..loop.flow import CancelException, PHASES, Phase
 from ..loop.team import SingleProcess
@@ -77,6 +78,7 @@ _ORDER = dict(forward=1, backward=2, step=3, zero_grad=4, turn=5, batch=6) # in 
 _OF_PASS = 'points','passed','sizes','in_forward','met_forward','defer_sync'
 _BITS = {k:1<<i for i,k in enumerate((*POINTS, 'ends'))}
 _OURS = {o.name for o in PHASES if isinstance(o, Phase)}
+_HOW = 'Gradients are means over the items of processes, which is not the gradient of the whole batch'
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000013
 class TeamEngine(SingleProcess, Engine):  # chkstyle: ignore-node
@@ -91,7 +93,7 @@ class TeamEngine(SingleProcess, Engine):  # chkstyle: ignore-node
         super().__init__(learn)
         self.processes,self.engine,self.per_process = team,engine,per_process
         self.rank,self.world,self.is_first = team.rank,team.world,team.is_first
-        self.points,self.passed,self.in_forward,self.met_forward = set(),0,False,False
+        self.points,self.passed,self.in_forward,self.met_forward,self.knows_form = set(),0,False,False,False
         # By the name of an optimizer whose gradients processes have each for itself: all of them, or only those of
         # parameters that torch doesn't know?
         self.unsynced = {}
@@ -158,6 +160,8 @@ def _enter(self:TeamEngine, name):
     elif name=='turn':
         self._begin_turn()
         self.engine.begin_turn(self.learn.open_turn)
+        turn = self.learn.open_turn
+        if turn.joins is None: turn.joins = Joined('Several processes', _HOW, keeps=False)
     elif name in _PASSES: self._begin_pass(name)
     elif name in ('evaluate', 'save', 'sanity'): self.processes.meet(f'begin {name}')
 
@@ -364,7 +368,19 @@ def _fetch(self:TeamEngine, f):
 def _weigh(self:TeamEngine):
     "Have processes count by their items, as gradients are averaged over processes"
     learn = self.learn
+    if learn.loss_func is None and not self.knows_form:  # that of the first process holds
+        learn.mean_of.units(learn)
+        learn.mean_of.load(learn, self.from_first(learn.mean_of.state()))
+        self.knows_form = True
     if learn.bs*self.world!=learn.n_items: learn.scale_loss(self.world*learn.bs/learn.n_items)
+
+# %% ../../nbs/scale/03_agree.ipynb #ag0001d1
+@patch
+def totals(self:TeamEngine, items, units):
+    both = torch.stack([torch.as_tensor(o, dtype=torch.float64, device=self.learn.device) for o in (items, units)])
+    dist.all_reduce(both, group=self.processes.group if both.is_cpu else None)
+    n,d = both.tolist() if both.is_cpu else both
+    return n,SUM if joined([units]) is SUM else d
 
 # %% ../../nbs/scale/03_agree.ipynb #ag0001b2
 @patch
@@ -399,11 +415,13 @@ def most(self:TeamEngine, n): return max(o for *_,o in self.processes.meet('most
 
 # %% ../../nbs/scale/03_agree.ipynb #ag0000e3
 @patch
-def mean(self:TeamEngine, t, weight=1.):
-    both = torch.stack([t.detach()*weight, torch.as_tensor(weight, dtype=t.dtype, device=t.device)])
+def mean(self:TeamEngine, t, weight=None):
+    if weight is None: weight = self.learn.bs if self.learn.denominator is None else self.learn.denominator
+    both = torch.stack([t.detach(), torch.as_tensor(weight, dtype=t.dtype, device=t.device)])
+    both[0] = torch.where(both[1]>0, both[0]*both[1], 0)  # a mean of nothing may be NaN
     self.processes.meet('mean')
     dist.all_reduce(both)
-    return both[0]/both[1]
+    return both[0] if joined([weight]) is SUM else both[0]/both[1]
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000026
 @patch
@@ -462,6 +480,7 @@ def begin(self:TeamEngine):
         every = team.gather((zlib.crc32(torch.get_rng_state().numpy()), facts))
         _compare([o for _,o in every])
         self._seed(every[0][0])
+        self.knows_form = False
         self.engine.begin_fit()
     finally: team.runs.remove(self)
 

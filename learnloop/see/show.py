@@ -68,7 +68,9 @@ class TrainingLoop:
             is_only = o.name=='turn' and getattr(flow, 'one_turn', True)
             if is_only and not any(map(_event, o.events)): return body
             return [_Row('phase', o.name, (o.cancel, body))] if drawn[o.name] else []
-        self.rows = [_Row('event', 'every event', [_Who(o, []) for o in everywhere])] if everywhere else []
+        engines = ' > '.join(type(o).__name__ for o in flow.engine_stack.engines)
+        self.rows = [_Row('code', f'# engines: {engines}', None)] if engines else []
+        if everywhere: self.rows.append(_Row('event', 'every event', [_Who(o, []) for o in everywhere]))
         for o in table:
             if not o.inside: self.rows += _rows(o)
     def __repr__(self): return str(self)

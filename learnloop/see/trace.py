@@ -137,6 +137,18 @@ def _turn_totals(self:Trace):
     turns = [o for o in self._totals.values() if o.callback and o.n]
     return sorted(turns, key=lambda o: -o.ns)
 
+# %% ../../nbs/see/03_trace.ipynb #5e0a7c02
+@patch
+def by_callback(self:Trace
+)->dict: # Callback -> calls, seconds, and the set of its events; the longest first
+    "Tell how long each callback took in all events"
+    res = {}
+    for o in self.totals():
+        k = 'learnloop itself' if o['callback'][0]=='_' else o['callback']
+        n,secs,events = res.get(k, (0, 0., set()))
+        res[k] = n+o['calls'],secs+o['seconds'],events|{o['event']}
+    return dict(sorted(res.items(), key=lambda o: -o[1][1]))
+
 # %% ../../nbs/see/03_trace.ipynb #d4789bba
 class _Text:
     "Tables, and lines of text"

@@ -473,9 +473,9 @@ def test_the_loss_is_tried_only_if_somebody_asks():
     def loss(p, y):
         calls.append(len(y))
         return F.mse_loss(p, y)
-    mk(loss).fit(1)
+    mk(loss, denominator='items').fit(1)
     n = len(calls)
-    mk(loss).fit(1, cbs=csv_logger(Callback))
+    mk(loss, denominator='items').fit(1, cbs=csv_logger(Callback))
     assert n==len(TRAIN+VALID) and len(calls)==2*n+1
 
 @pytest.mark.parametrize('loader', [lambda: iter(TRAIN*2), lambda: DataLoader(TensorDataset(X, Y), 8, num_workers=1)])
