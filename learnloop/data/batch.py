@@ -320,12 +320,11 @@ def unpack(
         for o in b:
             if type(o) is not Tensor or o.device!=device: break
         else:
-            n,shape = len(b),b[0].shape if b else None
+            n = len(b)
             i = n_inp or (n-1 if n>1 else 1)
-            last = b[-1].shape if n>1 else shape
-            if i<=n and targ is row_id is None and shape and last and shape[0]==last[0]:
-                if t is list: b = tuple(b)
-                return b[:i],b[i:],shape[0]
+            if i<=n and targ is row_id is None and (shape := b[0].shape) and (last := b[-1].shape):
+                bs = shape[0]
+                if bs==last[0]: return (b[:i],b[i:],bs) if t is tuple else (tuple(b[:i]), tuple(b[i:]), bs)
     whole,b = b,to_device(b, device)
     xb,yb = split_batch(b, n_inp, targ, row_id)
     if bs_of is not None or hasattr(t, 'split_batch'): return xb,yb,find_bs(whole, n_inp, targ, row_id, bs_of, unsure)
