@@ -571,7 +571,8 @@ class _Surroundings(_About):
     def progress_bar_callback(self): return next((o for o in self.callbacks if has_base(o, 'ProgressBar')), None)
     is_global_zero,global_rank,world_size = map(attr, ('learn.team.is_first','learn.team.rank','learn.team.world'))
     local_rank  = property(lambda self: local_rank() if self.learn.team.world>1 else 0)
-    num_devices = property(lambda self: _launched('LOCAL_WORLD_SIZE', self.world_size) if self.learn.team.world>1 else 1)
+    num_devices = property(
+        lambda self: _launched('LOCAL_WORLD_SIZE', self.world_size) if self.learn.team.world>1 else 1)
     num_nodes   = property(lambda self: _launched('GROUP_WORLD_SIZE', 1) if self.learn.team.world>1 else 1)
     node_rank   = property(lambda self: _launched('GROUP_RANK', 0) if self.learn.team.world>1 else 0)
     logger = property(lambda self: self.loggers[0] if self.loggers else None)

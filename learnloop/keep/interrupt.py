@@ -167,7 +167,8 @@ def _end(self:Signals, e, signum):
 def between(self:Signals):
     "Raise what is due, unless a batch or a callback's evaluation has to end first; several processes agree before"
     if self.due is None: return
-    if self.wish and self.learn.team.world>1 and not (self.learn.team.broken or getattr(self.due, 'told', False)): return
+    team = self.learn.team
+    if self.wish and team.world>1 and not (team.broken or getattr(self.due, 'told', False)): return
     if self.raised or self.must_wait(): return
     self.raised = True
     raise self.due

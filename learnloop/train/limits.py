@@ -203,7 +203,7 @@ def find_batch_size(self:Learner,
     "Find the batch size that memory has room for; the learner stays as it is"
     if not isinstance(start, Integral) or not 1<=start<=max_bs:
         raise ValueError(f'start is {start!r}: it must be a whole number from 1 to max_bs, {max_bs}')
-    if self.team.world>1: raise RuntimeError(f'find_batch_size in {self.team.world} processes: when one of them has no memory '
+    if self.team.world>1: raise RuntimeError(f'find_batch_size in {self.team.world} processes: when one has no memory '
         'left, the others wait for it: call it in a process that is alone, before to_ddp or to_fsdp')
     best,bs = None,start
     while bs<=max_bs:
