@@ -140,6 +140,7 @@ def _without(b, k):
     if isinstance(k, str) or not isinstance(b, list|tuple) or not -len(b)<=k<len(b): return b
     return tuple(v for i,v in enumerate(b) if i!=k%len(b))
 
+# %% ../../nbs/data/02_batch.ipynb #65560843
 def _targets_of(b, names):
     "The attributes `names` of a batch that is an object, such as a batch of graphs; none for inference"
     vals = [getattr(b, k, None) if isinstance(k, str) else None for k in names]
@@ -251,6 +252,7 @@ def _counts(b):
     # elements of a batch, if they have as many rows; else it is a list of items
     return [*nums, len(b)] if agree and not isinstance(vals[0], Mapping) else [len(b), *nums]
 
+# %% ../../nbs/data/02_batch.ipynb #dd2a331b
 def _declared(b):
     "The number of items that the object `b` has as an attribute, such as a batch of graphs"
     n = next((n for k in ('num_graphs','batch_size') if (n := getattr(b, k, None)) is not None), None)
