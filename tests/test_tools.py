@@ -4,7 +4,7 @@ from importlib import import_module
 from itertools import combinations, product
 import pytest
 from helpers import cover
-from tools import phrases
+from tools import mutants, phrases
 from tools.house import ROOT, modules, patches
 
 def python(*args, **kwargs):
@@ -109,3 +109,9 @@ def test_an_editable_install_is_found_beside_a_folder_of_its_name(tmp_path):
     env = {k:v for k,v in os.environ.items() if k!='PYTHONPATH'}
     res = subprocess.run([sys.executable, '-c', 'from learnloop.data.checks import replaced'], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=100)
     assert res.returncode==0, res.stderr
+
+def test_each_planted_fault_has_one_place_and_its_tests_a_file():
+    "So that a change to a line that a fault replaces is seen at once, and not only where faults are planted"
+    for o in mutants.FAULTS:
+        assert mutants.one(ROOT/'learnloop', f'{o.module}.py').read_text().count(o.old)==1, o.what
+        assert all(mutants.one(ROOT/'tests', k) for k in o.tests.split() if k.endswith('.py'))

@@ -140,6 +140,7 @@ def _without(b, k):
     if isinstance(k, str) or not isinstance(b, list|tuple) or not -len(b)<=k<len(b): return b
     return tuple(v for i,v in enumerate(b) if i!=k%len(b))
 
+# %% ../../nbs/data/02_batch.ipynb #65560843
 def _targets_of(b, names):
     "The attributes `names` of a batch that is an object, such as a batch of graphs; none for inference"
     vals = [getattr(b, k, None) if isinstance(k, str) else None for k in names]
@@ -251,6 +252,7 @@ def _counts(b):
     # elements of a batch, if they have as many rows; else it is a list of items
     return [*nums, len(b)] if agree and not isinstance(vals[0], Mapping) else [len(b), *nums]
 
+# %% ../../nbs/data/02_batch.ipynb #dd2a331b
 def _declared(b):
     "The number of items that the object `b` has as an attribute, such as a batch of graphs"
     n = next((n for k in ('num_graphs','batch_size') if (n := getattr(b, k, None)) is not None), None)
@@ -320,12 +322,11 @@ def unpack(
         for o in b:
             if type(o) is not Tensor or o.device!=device: break
         else:
-            n,shape = len(b),b[0].shape if b else None
+            n = len(b)
             i = n_inp or (n-1 if n>1 else 1)
-            last = b[-1].shape if n>1 else shape
-            if i<=n and targ is row_id is None and shape and last and shape[0]==last[0]:
-                if t is list: b = tuple(b)
-                return b[:i],b[i:],shape[0]
+            if i<=n and targ is row_id is None and (shape := b[0].shape) and (last := b[-1].shape):
+                bs = shape[0]
+                if bs==last[0]: return (b[:i],b[i:],bs) if t is tuple else (tuple(b[:i]), tuple(b[i:]), bs)
     whole,b = b,to_device(b, device)
     xb,yb = split_batch(b, n_inp, targ, row_id)
     if bs_of is not None or hasattr(t, 'split_batch'): return xb,yb,find_bs(whole, n_inp, targ, row_id, bs_of, unsure)

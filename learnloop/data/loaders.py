@@ -72,6 +72,7 @@ def _targets(o, is_inp):
     raise TypeError(f"targ={describe(o)}: it must be the name of an element in a dict batch, or its number in a "
         "tuple, or a list of them")
 
+# %% ../../nbs/data/03_loaders.ipynb #1735b003
 def _check_function(name, f):
     if f is None or callable(f): return f
     raise TypeError(f'{name}={describe(f)}: it must be a function of a batch')
@@ -80,6 +81,7 @@ def _check_row_id(o):
     if isinstance(o, str|int) and not isinstance(o, bool): return o
     return _check_function('row_id, unless it is the name or the number of an element,', o)
 
+# %% ../../nbs/data/03_loaders.ipynb #1735b004
 _INSTEAD = dict(
     c='there is no data block here: the number of classes is an argument of your model, such as len(ds.classes)',
     show_batch='dls.one_batch() returns a batch to look at; learn.show_results() shows predictions',

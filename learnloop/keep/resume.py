@@ -274,7 +274,7 @@ def start(self:FitKeeper, learn, inner):
         set_random_states(learn, self.marks.get('fit', {}))
     else: self.marks = dict(fit=random_states(learn))
     self.origin = origin
-    return origin.place if origin else Place(learn.epoch)
+    return origin.place if origin else inner(learn)
 
 # %% ../../nbs/keep/06_resume.ipynb #ea14d8ab
 def _refuse_runs(folder):

@@ -78,7 +78,7 @@ class Plain(Engine):
     "The innermost engine: what happens where no other one does something else"
     level,around = inf,'step'
     def start(self, learn, inner):
-        if learn.fit_args.resume is not None or learn.fit_args.keep_failed:
+        if learn.keeper is None and (learn.fit_args.resume is not None or learn.fit_args.keep_failed):
             raise ValueError('resume and keep_failed need an engine that keeps fits, and learn.engines has none')
         return Place(learn.epoch)
     def batches(self, learn, p, inner):

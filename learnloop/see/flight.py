@@ -21,6 +21,7 @@ from ..data.checks import check_place, checked_args
 from ..data.loaders import leaves
 from ..data.rng import preserve_rng
 from ..loop.callback import Callback, InGraph
+from ..loop.denominator import counts_of
 from ..loop.learner import Learner
 from ..loop.loss import EachItem
 from ..loop.optimizer import opts
@@ -45,7 +46,7 @@ class FlightRecorder(Callback):
         self.max_mb,self.folder = max_mb,check_place('folder', folder, 'a folder below learn.path', 'path')
         self._clear()
 
-    def _clear(self): self._steps,self._waiting,self._bytes,self._seen,self._file,self._warned = [],[],0,None,None,False
+    def _clear(self): self._steps,self._waiting,self._bytes,self._norms,self._file,self._warned = [],[],0,(),None,False
     def in_graph(self, event): return InGraph()
     def before_fit(self):
         self._clear()
@@ -57,16 +58,18 @@ class FlightRecorder(Callback):
         grads = [p.grad for p in params if p.grad is not None]
         if {*map(type, grads)}=={Tensor}: norms = torch._foreach_norm(grads)
         else: norms = [grad_norm(self.learn, grads)] if grads else []
-        self._seen = norms,getattr(turn, 'denominator', None)
+        self._norms = norms
     def cleanup_batch(self):
         learn = self.learn
         if not learn.training: return
-        n,seen,rows,now,self._seen = learn.count.batches,self._seen or ((), None),learn.rows,monotonic(),None
+        n,norms,rows,now,self._norms = learn.count.batches,self._norms,learn.rows,monotonic(),()
         if learn.outcome.get('batch')=='failed': n += 1
         if self._file is None: self._open(n-1)
         loss = None if learn.loss_grad is None else learn.loss
         if type(rows) is list and len(rows)==learn.bs and loss is not None: self._wait_for_losses(loss)
-        self._steps.append((n, now, opts(learn.opt)[0].param_groups[-1]['lr'], loss, seen, learn.source, rows))
+        # targets may stand for the denominator, and are counted when all is written
+        size = None if loss is None else learn.mean_of.in_training(learn)
+        self._steps.append((n, now, opts(learn.opt)[0].param_groups[-1]['lr'], loss, norms, size, learn.source, rows))
         if now-self._steps[0][1]>self.patience or self._bytes>self.most: self._write()
     def cleanup_epoch(self): self._write()
     def cleanup_fit(self):
@@ -190,9 +193,12 @@ def _write(self:FlightRecorder):
         with torch.no_grad(), preserve_rng(): rows = _losses_of(waiting)
     except Exception as e: rows = self._warn(e, 'knows no losses of rows') or {}
     losses = [(o if o.dim()==0 else o.mean()).detach() for _,_,_,o,*_ in steps if o is not None]
-    nums,losses,records = iter(_numbers([o for s in steps for o in s[4][0]])),iter(_numbers(losses)),[]
-    for i,(n,_,lr,loss,(norms,denominator),source,seen) in enumerate(steps):
-        head = [n, float(lr), None if loss is None else next(losses), None, denominator and float(denominator)]
+    targs = [s[5] for s in steps if isinstance(s[5], Tensor) and s[5].dim()]
+    sizes = iter(counts_of(targs) if targs else ())
+    nums,losses,records = iter(_numbers([o for s in steps for o in s[4]])),iter(_numbers(losses)),[]
+    for i,(n,_,lr,loss,norms,size,source,seen) in enumerate(steps):
+        if isinstance(size, Tensor) and size.dim(): size = next(sizes)
+        head = [n, float(lr), None if loss is None else next(losses), None, None if size is None else abs(float(size))]
         if norms: head[3] = math.hypot(*[next(nums) for _ in norms])
         if type(seen) is list: records.append((*head, source, seen, rows.get(i)))
         else: records += [(*head, name, o, None) for name,o in _parts(seen)]
@@ -257,6 +263,7 @@ def find_blame(
             if o[0]>best.get(o[2:4], (-math.inf,))[0]: best[o[2:4]] = o
     return Blame(sorted(best.values(), key=lambda o: -o[0])[:n])
 
+# %% ../../nbs/see/13_flight.ipynb #f1140034
 def _losses(r): return torch.full((len(r.rows),), r.loss) if r.losses is None else r.losses
 
 def _scored(records, step):

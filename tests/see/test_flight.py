@@ -47,7 +47,7 @@ def test_records_are_what_steps_saw(kind, tmp_path):
     assert [(r.step, r.rows, r.lr) for r in got]==[(n, rows, lr) for n,rows,_,lr in want] and len(got)==16
     for r,(_,_,losses,_) in zip(got, want, strict=True):
         torch.testing.assert_close(r.losses, torch.tensor(losses))
-        assert r.loss==pytest.approx(sum(losses)/len(losses))
+        assert r.loss==pytest.approx(sum(losses)/len(losses)) and r.denominator==len(losses)
     assert [r.grad_norm for r in got if r.grad_norm is not None]==pytest.approx(norms)
 
 @pytest.mark.parametrize('at', [1, 7, 8, 13])
