@@ -32,7 +32,7 @@ def test_private_imports(src, n): assert len([*house.private_imports(ast.parse(s
     ('@patch\ndef walk(self:Flow): pass', 0), ('@patch\ndef run(self:Other): pass', 0), ('class Mine(Flow): pass\n@patch\ndef run(self:Mine): pass', 0), ('def run(self:Flow): pass', 0)])
 def test_methods_that_another_module_replaces(patch, n, made):
     flow = 'class Flow:\n    def run(self): pass\nclass Loop(Flow): pass'
-    assert of('methods replaced elsewhere', made({'loop.flow':flow, 'keep.x':f'from ..loop.flow import Flow, Loop\n{patch}'}))==n
+    assert of('methods replaced elsewhere', made({'loop.flow':flow, 'checkpoint.x':f'from ..loop.flow import Flow, Loop\n{patch}'}))==n
 
 @pytest.mark.parametrize('was,rc,want', [(dict(a=2, b=2), 0, ''), (dict(a=1, b=2), 1, 'worse: a: 2, was 1'), (dict(a=2, b=3), 0, ''), (dict(a=3, b=2), 1, 'better: a: 2, was 3')])
 def test_figures_may_only_get_better(was, rc, want, monkeypatch, capsys):

@@ -111,7 +111,7 @@ def test_what_ended_returns_is_what_acts():
     class Forgives(Engine):
         def ended(self, learn, phase, e, inner): return CancelBatchException() if isinstance(e, ZeroDivisionError) else inner(learn, phase, e)
     def fail(cb):
-        if cb.learn.iter==1 and cb.learn.training: 1/0
+        if cb.learn.iter==1 and cb.learn.training: raise ZeroDivisionError
     learn = mk_learner(Callback(name='f', after_pred=fail), defaults=True)
     with pytest.raises(ZeroDivisionError): quiet(learn, 1)
     learn.engines.append(Forgives())

@@ -9,7 +9,7 @@ from tools.site.prose import PICTURE, card, cards, img
 from tools.site.public import mentions
 
 LESSONS = dict(start='Start here', tutorials='Tutorials', howto='How do I …', coming='Coming from …')
-WINGS = dict(loop='The loop', data='Data', train='Training', measure='Measuring', keep='Saving and resuming', see='Watching a run',
+WINGS = dict(loop='The loop', data='Data', train='Training', measure='Measuring', checkpoint='Saving and resuming', see='Watching a run',
     scale='Speed and scale', interop='Other systems', app='Command line')
 # Sections that begin with a list of what they have; the others begin with a page for reading
 ABOUT = dict(tutorials='Whole tasks, from data to a trained model', coming='Scripts before and after, and what is called otherwise here',
