@@ -72,7 +72,6 @@ _later = {  # chkstyle: ignore-node
     'train.mixup': 'CutMix MixHandler MixUp',
     'train.rnn': 'ModelResetter RNNCallback RNNRegularizer rnn_cbs',
     'scale.launch': 'launch',
-    'scale.rules': 'fused_rule',
     'scale.fuse': 'FuseReport',
     'scale.team': 'PeerError Team',
     'see.trace': 'Trace Tracer',

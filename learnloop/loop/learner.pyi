@@ -612,6 +612,25 @@ class Learner(Flow):
 
         Returns: Predictions and targets, as of `get_preds`
         """
+    def fuse(self, max_shapes: int=4, backend: str | None=None, cache: Any=None, background: bool=False, check_every: int | None=64, **options: Any) -> Learner:  # scale/fuse.py
+        """Compile the training steps of this learner's fits
+
+        - `max_shapes`: Shapes of batches that get a graph; others go the ordinary way
+        - `backend`: 'inductor', 'cudagraph', or 'aten', slow, without compiler; None for the device's
+        - `cache`: Folder for compiled libraries; None for `LEARNLOOP_FUSE_CACHE`, or one in the user's cache
+        - `background`: Build in a thread, and train in the ordinary way meanwhile?
+        - `check_every`: Make the first step, and number 64, 128, 256, … both ways, and compare; None for none
+        - `options`: For `torch._inductor.config`
+
+        Returns: The learner itself
+        """
+    def unfuse(self) -> Learner:  # scale/fuse.py
+        """Train in the ordinary way from here on
+
+        Returns: The learner itself
+        """
+    def fuse_report(self) -> Any:  # scale/fuse.py
+        """Tell which steps were fused, which weren't, and why"""
     def find_batch_size(self, mk_dl: Any, start: int=2, max_bs: int=8192, n_steps: int=3) -> int:  # train/limits.py
         """Find the batch size that memory has room for; the learner stays as it is
 
@@ -655,25 +674,6 @@ class Learner(Flow):
 
         Returns: The learner itself
         """
-    def fuse(self, max_shapes: int=4, backend: str | None=None, cache: Any=None, background: bool=False, check_every: int | None=64, **options: Any) -> Learner:  # scale/fuse.py
-        """Compile what lies between the model and the step, as far as nobody listens, for this learner's fits
-
-        - `max_shapes`: Shapes of batches that get a graph; others go the ordinary way
-        - `backend`: 'inductor', 'cudagraph', or 'aten', slow, without compiler; None for the device's
-        - `cache`: Folder for compiled libraries; None for `LEARNLOOP_FUSE_CACHE`, or one in the user's cache
-        - `background`: Build in a thread, and train in the ordinary way meanwhile?
-        - `check_every`: Make the first step, and number 64, 128, 256, … both ways, and compare; None for none
-        - `options`: For `torch._inductor.config`
-
-        Returns: The learner itself
-        """
-    def unfuse(self) -> Learner:  # scale/fuse.py
-        """Train in the ordinary way from here on
-
-        Returns: The learner itself
-        """
-    def fuse_report(self) -> Any:  # scale/fuse.py
-        """Tell which steps were fused, which weren't, and why"""
     @contextmanager
     def no_bar(self) -> Any:  # see/progress.py
         """Fit and evaluate without `ProgressCallback`, inside a `with` block"""

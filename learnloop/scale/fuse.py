@@ -205,7 +205,8 @@ def run(self:Fuser)->bool: # Has the fuser run it?
     if turn is None:  # for the whole batch: what is refused here is asked again in its turn
         if graph is None or self.version!=learn.version or self.opt is not learn.opt or not self.skips_turn: return False
         if graph.n==graph.check_at or self._gather() or not graph.fits(self): return False
-        self._take(graph, graph.step.fast(*self.args.values()))
+        args,self.args = self.args,None  # the batch isn't held
+        self._take(graph, graph.step.fast(*args.values()))
         graph.n += 1
         return True
     if self.version!=learn.version or self.opt is not learn.opt: self._look_around()
@@ -228,11 +229,12 @@ def _run_graph(self:Fuser, graph):
     except _Left as e:
         self.last = None
         return self._leave(str(e))
+    finally: self.args = None  # the batch isn't held
     graph.n += 1
     return True
 
 class _Left(Exception): "The loop has to make the step; nothing of it has been done"
-class _Again(Exception): "The step can be compiled in another way"
+class _Again(_Left): "The step can be compiled in another way"
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000043
 @patch
@@ -256,12 +258,10 @@ def _look_around(self:Fuser):
 
 def _step_facts(opt):
     "What `why_no_step` depends on beside the groups: it is compared in each step"
-    return [type(opt).step, vars(opt).get('step'), getattr(opt, 'grad_scale', None), *map(len, _hooks_of(opt))]
-
-def _hooks_of(opt):
-    names = '_optimizer_step_pre_hooks','_optimizer_step_post_hooks'
-    return [*(getattr(opt, k, ()) for k in names), torch_optim._global_optimizer_pre_hooks,
-        torch_optim._global_optimizer_post_hooks]
+    own = opt.__dict__
+    return type(opt).step,own.get('step'),own.get('grad_scale'),*map(len, map(own.get, _HOOKS)),*map(len, _ALL_HOOKS)
+_HOOKS = '_optimizer_step_pre_hooks','_optimizer_step_post_hooks'
+_ALL_HOOKS = torch_optim._global_optimizer_pre_hooks,torch_optim._global_optimizer_post_hooks
 
 @patch(as_prop=True)
 def _kind(self:Fuser):
@@ -269,8 +269,8 @@ def _kind(self:Fuser):
     return self.backend or dict(cpu='inductor', cuda='cudagraph').get(self.learn.device.type, 'aten')
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000044
-_values,_grad,_itself = dict.values,attrgetter('grad'),lambda o: o
-_hooks,_late_hooks = attrgetter('_backward_hooks'),attrgetter('_post_accumulate_grad_hooks')
+_values,_hooks = dict.values,attrgetter('_backward_hooks','_post_accumulate_grad_hooks')
+_grad = attrgetter('grad','_backward_hooks','_post_accumulate_grad_hooks')
 
 @patch
 def _gather(self:Fuser)->str: # Why there can't be a compiled step; '' if nothing is in the way
@@ -283,9 +283,8 @@ def _gather(self:Fuser)->str: # Why there can't be a compiled step; '' if nothin
     ids = [*map(id, chain.from_iterable([g['params'] for g in groups])), *map(id, opt.state.values())]
     if ids!=self.ids: self._take_params(ids)
     params,fresh = self.params,False
-    if any(map(_hooks, params)) or any(map(_late_hooks, params)): return self._hooked()
+    if [*map(_grad, params)]!=self.no_grads and (why := self._why_not_clear()): return why
     if self.is_whole:
-        if [*map(_grad, params)]!=self.no_grads: return 'gradients were there before'
         now = [*map(list, map(_values, groups))]
         if now!=self.values:
             if why := self._take_numbers(now): return why
@@ -295,7 +294,7 @@ def _gather(self:Fuser)->str: # Why there can't be a compiled step; '' if nothin
     except KeyError: return self._recount()
     known = [*dict.fromkeys(counts)]
     pattern = None if len(known)<2 else tuple(map(known.index, counts))
-    facts = named,is_cast,pattern,len(known),self.region.flags()
+    facts = named,is_cast,pattern,len(known),self.region.flags() if self.region.parts else ()
     if fresh or facts!=self.facts: self._take_plan(facts)
     numbers = [*self.numbers.values, *known] if self.is_whole else []
     for p in self.takers: numbers += map(float, p.hypers())
@@ -309,7 +308,7 @@ def _take_params(self:Fuser, ids):
     "Note the parameters and the state of the optimizer"
     opt = self.opt
     self.params = [*held_params(opt)]
-    self.no_grads = [None]*len(self.params)
+    self.no_grads = [(None,None,None)]*len(self.params)
     self.states = [opt.state.get(p, {}) for p in self.params] if self.is_whole else []
     self.counted = [s for s in self.states if _is_count(s.get('step'))]
     self.extras = {k:v for k,v in vars(opt).items() if k not in _OF_ALL} if self.is_whole else {}
@@ -334,10 +333,10 @@ def _take_numbers(self:Fuser, now):
     return ''
 
 @patch
-def _hooked(self:Fuser):
-    bad = next(p for p in self.params if _hooks(p) or _late_hooks(p))
-    names = {p:n for n,p in self.learn.model.named_parameters()}
-    return f'{names.get(bad, "a parameter")} has hooks of its gradient'
+def _why_not_clear(self:Fuser):
+    bad = next((p for p in self.params if any(_hooks(p))), None)
+    if bad is not None: return f'{self.names().get(id(bad), "a parameter")} has hooks of its gradient'
+    return 'gradients were there before' if self.is_whole and any(p.grad is not None for p in self.params) else ''
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000046
 @patch
@@ -582,6 +581,7 @@ def _put_back(ts, old):
     with torch.no_grad():
         for t,o in zip(ts, old, strict=True): t.copy_(o)
 
+# %% ../../nbs/scale/08_fuse.ipynb #fb00062c
 def _computed(library, ts, trial):
     "As the library computes it"
     try:

@@ -6,28 +6,36 @@ from typing import Any
 __all__ = ['Region', 'why_unfusable', 'Fuser', 'difference', 'FuseReport']
 
 class Region:
-    """How far a graph reaches, given who listens"""
+    """How far a graph reaches: `name` is 'whole', 'grads', or '' for nothing; `why` it reaches no further"""
     parts: dict
     name: str
     why: str
     after: Any
-    takers: Any
-    def __init__(self, learn: Any) -> None:
-        """- `learn`: The learner, training"""
+    def __init__(self, learn: Any, no_step: Any='') -> None:
+        """- `learn`: The learner, in training
+        - `no_step`: Why the optimizer's step can't be traced
+        """
+    def parts_of(self, event: Any) -> list:
+        """List what the trace calls in place of the handlers of `event`
+
+        - `event`: Its name
+
+        Returns: Pairs: callback, `InGraph` with a function
+        """
     def _shorten(self, event: Any, who: Any, part: Any) -> Any: ...
     def flags(self) -> tuple:
-        """Ask who takes part what their parts depend on
+        """Collect what the callbacks' parts depend on
 
         Returns: What graphs depend on, of those who take part
         """
     def later(self, *events: Any) -> Any:
-        """Tell whose handlers are to be called when the graph is done
+        """Go through the handlers to call once the graph has run
 
-        - `events`: Those that are over
+        - `events`: Their names
         """
 
 def why_unfusable(learn: Any) -> str:
-    """Tell what of `learn` itself a graph can't stand for
+    """Tell which property of the learner rules out compiled steps
 
     - `learn`: A learner
 
@@ -35,7 +43,7 @@ def why_unfusable(learn: Any) -> str:
     """
 
 class Fuser:
-    """Takes turns of a learner as compiled functions"""
+    """Run turns of a learner as compiled functions"""
     learn: Any
     max_shapes: Any
     backend: Any
@@ -47,124 +55,126 @@ class Fuser:
     warned: set
     built: list
     ratios: list
-    graphs: dict
-    watches: list
-    watch: Any
-    version: Any
+    graphs: list
+    refused: dict
     seen: Any
-    looks: dict
+    plans: dict
+    no_step: str
+    capturable: bool
     last: Any
-    region: Any
-    never: str
-    why: str
+    args: dict
+    version: Any
     opt: Any
+    region: Any
     device: Any
-    rule: Any
     is_whole: bool
     skips_turn: bool
+    ids: Any
+    values: Any
+    facts: Any
+    why: Any
+    step_facts: Any
     params: list
-    looked: Any
+    no_grads: Any
+    states: Any
+    counted: list
+    extras: Any
+    numbers: Any
+    group_key: Any
+    takers: list
+    note_to: list
+    parts: dict
+    plan: Any
+    after_forward: Any
     def __init__(self, learn: Any, max_shapes: Any, backend: Any, cache: Any, background: Any, check_every: Any, options: Any) -> None:
         """- `learn`: The learner
         - `max_shapes`: As for `learn.fuse`
-        - `backend`: Likewise
-        - `cache`: Likewise
-        - `background`: Likewise
-        - `check_every`: Likewise
+        - `backend`: As for `learn.fuse`
+        - `cache`: As for `learn.fuse`
+        - `background`: As for `learn.fuse`
+        - `check_every`: As for `learn.fuse`
         - `options`: For `torch._inductor.config`
         """
     def __getstate__(self) -> Any: ...
+    def __setstate__(self, state: Any) -> Any: ...
     def forget(self) -> Any:
-        """Have no graphs"""
+        """Drop all compiled steps"""
     def _tell(self, why: Any) -> Any:  # scale/fuse.py
         """Warn of `why`, once"""
     def _leave(self, why: Any) -> Any:  # scale/fuse.py
         """Leave the turn to the loop"""
     def run(self) -> bool:  # scale/fuse.py
-        """Take the batch, or the turn that is open, if that can be done
+        """Run the batch, or the open turn, as a compiled step if possible
 
-        Returns: Was it taken?
+        Returns: Has the fuser run it?
         """
-    def _look(self) -> Any:  # scale/fuse.py
-        """Look around, or at the model, if there is a reason to"""
+    def _run_graph(self, graph: Any) -> Any: ...  # scale/fuse.py
     def _look_around(self) -> Any:  # scale/fuse.py
-        """Note who listens, and what is in the way"""
-    def _look_at_model(self) -> Any:  # scale/fuse.py
-        """Find the watch that sees the model as it is now, which may have been so before"""
-    def _tried(self, f: Any, *args: Any) -> Any:  # scale/fuse.py
-        """Call `f`, which calls the model, and see that the model leaves all as it was"""
-    def _watched_by(self, watch: Any) -> Any: ...  # scale/fuse.py
+        """Note which callbacks take part, and what rules out compiled steps"""
     @property
     def _kind(self) -> Any:  # scale/fuse.py
-        """The backend that counts"""
-    def _graph(self) -> Any:  # scale/fuse.py
-        """The graph for the turn that is open; a reason, if there is none"""
-    def _setting(self) -> Any:  # scale/fuse.py
-        """What a graph depends on beside the batch and the optimizer's numbers"""
-    def _flags(self) -> Any:  # scale/fuse.py
-        """What decides about the optimizer's operations"""
-    def _new_graph(self, key: Any) -> Any:  # scale/fuse.py
-        """A graph for `key`, or the reason why there is none"""
+        """The backend in use"""
+    def _gather(self) -> str:  # scale/fuse.py
+        """Collect the arguments of a compiled step in `args`
+
+        Returns: Why there can't be a compiled step; '' if nothing is in the way
+        """
+    def _take_params(self, ids: Any) -> Any:  # scale/fuse.py
+        """Note the parameters and the state of the optimizer"""
+    def _recount(self) -> Any: ...  # scale/fuse.py
+    def _take_numbers(self, now: Any) -> Any:  # scale/fuse.py
+        """Note the settings of the optimizer's groups"""
+    def _why_not_clear(self) -> Any: ...  # scale/fuse.py
+    def _take_plan(self, facts: Any) -> Any:  # scale/fuse.py
+        """Find the plan of a step for `facts`, or make it"""
+    def _new_plan(self, named: Any, is_cast: Any, pattern: Any) -> Any: ...  # scale/fuse.py
+    def _find(self) -> Any:  # scale/fuse.py
+        """The graph whose guards hold for this step, or a new one; a reason, if there can't be one"""
+    def _why_no_more(self, key: Any) -> Any:  # scale/fuse.py
+        """Why there is no other graph for `key`"""
+    def _take(self, graph: Any, outs: Any) -> Any:  # scale/fuse.py
+        """Give the learner what the compiled step returned, and run what follows"""
+    def _call_late(self, *events: Any) -> Any:  # scale/fuse.py
+        """Call the handlers that waited for the graph"""
+    def _go_on(self, grads: Any) -> Any:  # scale/fuse.py
+        """Run the phases that follow the forward pass, with `grads`"""
     def _take_both_ways(self, graph: Any) -> Any:  # scale/fuse.py
-        """Take the open turn in the ordinary way, and see what the graph makes of it"""
+        """Run the open turn in the ordinary way, and compare the compiled step with it"""
+    def _ordinary(self) -> Any:  # scale/fuse.py
+        """Make the open turn in the ordinary way; return its loss, and its gradients, if these are where the graph ends"""
+    def names(self) -> dict:  # scale/fuse.py
+        """Name the tensors of the model, the loss function and the optimizer's state
+
+        Returns: By `id`
+        """
 
 class _Graph:
-    """A compiled step, for one kind of batch"""
+    """A compiled step, for batches of one kind"""
     fuser: Any
+    key: Any
+    plan: Any
     n: int
     doubts: int
-    call: Any
     failed: str
     check_at: Any
-    pure: Any
-    found: Any
-    slack: Any
-    n_batch: Any
-    setting: Any
-    flags: Any
-    is_flat: Any
-    shapes: Any
-    n_x: Any
+    step: Any
+    start: Any
     note: dict
-    is_constant: bool
-    quick: Any
-    kept: Any
-    state: Any
-    trained: list
-    has_state: Any
-    strides: list
-    written: Any
-    def __init__(self, fuser: Any) -> None: ...
-    def _make(self, make: Any, gm: Any, args: Any, start: Any) -> Any: ...
+    def __init__(self, fuser: Any, key: Any) -> None: ...
+    def fits(self, fuser: Any) -> Any: ...
     def ready(self) -> Any:
         """It, or the reason why it isn't there"""
-    def _is_same(self, learn: Any) -> Any:  # scale/fuse.py
-        """Is it for a step like this? Only if that is easy to tell; else a key has to be made"""
-    def _mk_quick(self) -> Any:  # scale/fuse.py
-        """Make a function that takes the batch at hand, if that is like the last one; None where there is more to it"""
-    def _compile(self, gm: Any, args: Any) -> Any: ...  # scale/fuse.py
-    def _capture(self, gm: Any, args: Any) -> Any: ...  # scale/fuse.py
-    def _note_kept(self) -> Any:  # scale/fuse.py
-        """Note the tensors that are kept"""
-    def _state_now(self) -> Any: ...  # scale/fuse.py
-    def _args(self) -> Any:  # scale/fuse.py
-        """What the function is called with"""
-    def _take(self, region: Any) -> Any:  # scale/fuse.py
-        """Take the open turn of the learner"""
-    def _spread(self, outs: Any) -> Any:  # scale/fuse.py
-        """Give the learner, and callbacks, what the function returned; the gradients are left"""
-    def _tell(self, *events: Any) -> Any:  # scale/fuse.py
-        """Have handlers called that waited for the graph"""
-    def _go_on(self, grads: Any) -> Any:  # scale/fuse.py
-        """Have the phases that follow the forward pass run, with `grads`"""
-    def _tried(self, args: Any) -> Any:  # scale/fuse.py
-        """What the graph makes of what is kept, and returns; all is put back"""
-    def _computed(self, args: Any, rngs: Any, k: Any=1.0) -> Any:  # scale/fuse.py
-        """The same by hand, operation by operation, with weights `k` times as large"""
-    def _names(self) -> Any:  # scale/fuse.py
-        """What is returned, and what is kept, in words"""
+    def outs(self, args: Any, trial: Any=None) -> Any:
+        """What the step returns for `args`; `trial` runs the library in its own way"""
+    def _compiled(self, args: Any, trial: Any) -> Any: ...
+    def _refuse(self, e: Any) -> Any:  # scale/fuse.py
+        """Note why the step can't be compiled, and raise what is to become of it"""
+    def _make(self, library: Any, gm: Any, args: Any) -> Any:  # scale/fuse.py
+        """Compile the graph `gm` for `library`, perhaps in a thread"""
+    def _build(self, library: Any, gm: Any, args: Any) -> Any: ...  # scale/fuse.py
+    def _library_of(self, gm: Any, args: Any) -> Any: ...  # scale/fuse.py
     def _judge(self, why: Any) -> Any:  # scale/fuse.py
-        """Take note of what a comparison said: `why` the graph is wrong, '' if it isn't"""
+        """Keep the graph, compare it again, or give it up: `why` it is wrong, '' if it isn't"""
     def _fail(self, why: Any) -> Any:  # scale/fuse.py
         """Give it up"""
 

@@ -1,4 +1,4 @@
-"""One function of tensors as a shared library, or a captured graph of a GPU: all of torch that is private, in one place
+"""One function of tensors as a shared library, or as a CUDA graph
 
 Docs: https://learnloop.github.io/learnloop/scale/inductor.html.md"""
 

@@ -1,11 +1,11 @@
 # Written by `python -m tools.stubs` from `inductor.py`: methods that other modules patch on are here, too
-"""One function of tensors as a shared library, or a captured graph of a GPU: all of torch that is private, in one place"""
+"""One function of tensors as a shared library, or as a CUDA graph"""
 
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-__all__ = ['TESTED', 'why_no_compiler', 'trace', 'replayed', 'cache_folder', 'build', 'load', 'Captured']
+__all__ = ['TESTED', 'why_no_compiler', 'trace', 'replayed', 'cache_folder', 'build', 'load', 'reduce_overhead']
 
 TESTED: tuple
 
@@ -60,17 +60,11 @@ def load(path: Any) -> Callable:
     Returns: Takes a list of tensors, returns a list of tensors
     """
 
-class Captured:
-    """A graph that a GPU replays (`torch.cuda.graph`)"""
-    inputs: list
-    fixed: list
-    graph: Any
-    at: list
-    outs: Any
-    def __init__(self, gm: Any, args: list, n_inputs: int) -> None:
-        """- `gm`: A graph, as `trace` makes it
-        - `args`: Tensors that it gets
-        - `n_inputs`: How many of them, the first, differ from step to step; others stay where they are
-        """
-    def __call__(self, args: Any) -> Any:
-        """Replay it; returns a list of tensors"""
+def reduce_overhead(gm: Any, args: list) -> Callable:
+    """Compile a graph as `torch.compile(mode='reduce-overhead')` does, with CUDA graphs
+
+    - `gm`: A graph, as `trace` makes it
+    - `args`: Tensors like those that it will get
+
+    Returns: Takes a list of tensors, returns a list of tensors
+    """

@@ -41,7 +41,6 @@ class MixedPrecision(Callback):
     def cleanup_turn(self) -> Any: ...  # train/precision.py
     def _turn_on(self) -> Any: ...  # train/precision.py
     def in_graph(self, event: Any) -> Any: ...  # train/precision.py
-    def _leave(self, h: Any, loss: Any) -> Any: ...  # train/precision.py
     @property
     def scaler(self) -> Any:  # train/precision.py
         """The `GradScaler` of the turn: each turn has its own, as its gradients may be kept while another one steps"""
