@@ -18,6 +18,7 @@ from threading import Thread
 from functools import partial
 from fastcore.basics import noop, patch
 from torch import Tensor
+from torch.nn.modules import module as torch_module
 from torch.optim import optimizer as torch_optim
 from torch.nn.parameter import is_lazy
 from ..data.batch import batch_parts, describe
@@ -30,7 +31,8 @@ from ..data.rng import read_rngs, same_states, write_rngs
 from ..loop.turn import ADDED
 from ..measure.table import Table
 from .inductor import build, load, reduce_overhead, replayed, why_no_compiler
-from .traced import ARGS, FRESH, Numbers, StepPlan, TracedStep, Unfusable, in_a_line, in_optimizer, stand_in, tensors_in, why_no_step, why_untraced
+from .traced import (ARGS, FRESH, Numbers, StepPlan, TracedStep, Unfusable, in_a_line, in_optimizer,
+    own_attributes, stand_in, tensors_in, why_no_step, why_untraced)
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000011
 @patch
@@ -244,14 +246,20 @@ def _look_around(self:Fuser):
     if self.version is not None and self.opt is not learn.opt: self.forget()
     self.version,self.opt,self.region,self.last,self.refused = learn.version,learn.opt,None,None,{}
     self.device,self.is_whole,self.skips_turn = learn.device.type,False,False
-    self.ids = self.values = self.facts = None
     self.why = why_unfusable(learn)
     if any(map(is_lazy, learn.model.parameters())): self.version,self.why = None,_LAZY  # to look again
     if self._kind=='inductor' and not self.why: self.why = why_no_compiler()
     if self.why: return
-    self.region = Region(learn, self.no_step)
+    self._look_at_region()
+
+@patch
+def _look_at_region(self:Fuser):
+    "Find how far a compiled step reaches"
+    learn = self.learn
+    self.region,self.ids,self.values,self.facts = Region(learn, self.no_step),None,None,None
     if not self.region.name: self.why = self.region.why
-    self.is_whole,self.step_facts = self.region.name=='whole',_step_facts(learn.opt)
+    self.is_whole = self.region.name=='whole'
+    self.step_facts,self.own = _step_facts(learn.opt),own_attributes(learn.opt) if self.is_whole else []
     turn = learn.phases['turn']
     self.skips_turn = self.is_whole and learn.one_turn and not any(map(learn.listeners, turn.events)) \
         and not self.region.after
@@ -259,7 +267,8 @@ def _look_around(self:Fuser):
 def _step_facts(opt):
     "What `why_no_step` depends on beside the groups: it is compared in each step"
     own = opt.__dict__
-    return type(opt).step,own.get('step'),own.get('grad_scale'),*map(len, map(own.get, _HOOKS)),*map(len, _ALL_HOOKS)
+    hooks = *map(len, map(own.get, _HOOKS, ((),)*2)),*map(len, _ALL_HOOKS)
+    return own.get('step'),own.get('grad_scale'),len(own),hooks,*[[*vars(c).values()] for c in type(opt).__mro__[:-2]]
 _HOOKS = '_optimizer_step_pre_hooks','_optimizer_step_post_hooks'
 _ALL_HOOKS = torch_optim._global_optimizer_pre_hooks,torch_optim._global_optimizer_post_hooks
 
@@ -271,11 +280,13 @@ def _kind(self:Fuser):
 # %% ../../nbs/scale/08_fuse.ipynb #fb000044
 _values,_hooks = dict.values,attrgetter('_backward_hooks','_post_accumulate_grad_hooks')
 _grad = attrgetter('grad','_backward_hooks','_post_accumulate_grad_hooks')
+_OF_ALL_MODULES = [getattr(torch_module, f'_global_{k}_hooks') for k in ('forward_pre','forward','backward_pre','backward')]
 
 @patch
 def _gather(self:Fuser)->str: # Why there can't be a compiled step; '' if nothing is in the way
     "Collect the arguments of a compiled step in `args`"
     learn,opt = self.learn,self.opt
+    if any(_OF_ALL_MODULES): return 'all modules have hooks, which torch does not guard'
     if self.is_whole and _step_facts(opt)!=self.step_facts:
         self._look_around()
         if self.why: return self.why
@@ -296,10 +307,13 @@ def _gather(self:Fuser)->str: # Why there can't be a compiled step; '' if nothin
     pattern = None if len(known)<2 else tuple(map(known.index, counts))
     facts = named,is_cast,pattern,len(known),self.region.flags() if self.region.parts else ()
     if fresh or facts!=self.facts: self._take_plan(facts)
-    numbers = [*self.numbers.values, *known] if self.is_whole else []
+    numbers,extras = [],{}
+    if self.is_whole:
+        numbers += [*self.numbers.values, *known]
+        if self.own: extras = {k:getattr(opt, k) for k in self.own}
     for p in self.takers: numbers += map(float, p.hypers())
     self.args = dict(zip(ARGS, (self.plan, self.parts, learn.forward_model, learn.loss_func, learn.xb, learn.yb, params,
-        self.states, self.extras, numbers), strict=True))
+        self.states, extras, numbers), strict=True))
     return ''
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000045
@@ -311,10 +325,8 @@ def _take_params(self:Fuser, ids):
     self.no_grads = [(None,None,None)]*len(self.params)
     self.states = [opt.state.get(p, {}) for p in self.params] if self.is_whole else []
     self.counted = [s for s in self.states if _is_count(s.get('step'))]
-    self.extras = {k:v for k,v in vars(opt).items() if k not in _OF_ALL} if self.is_whole else {}
     self.ids,self.values,self.facts = ids,None,None
 
-_OF_ALL = {*vars(torch.optim.SGD([torch.zeros(1)])), 'defaults', 'step', '_step_count', '_opt_called'}
 def _is_count(o): return type(o) is Tensor and not o.dim() and o.is_floating_point() and o.device.type=='cpu'
 
 @patch
@@ -443,12 +455,16 @@ def _refuse(self:_Graph, e):
     fuser,why = self.fuser,why_untraced(e)
     fuser.graphs.remove(self)
     if FRESH in why: raise _Left(FRESH) from None
-    if not (self.plan.whole and in_optimizer(e)):
-        fuser.refused[self.key] = why
+    fuser.refused[self.key] = why
+    if not self.plan.whole:
+        if fuser.no_step and not any(g.key[1]==self.key[1] for g in fuser.graphs): fuser.no_step = ''  # it is the model
+        fuser._look_at_region()
         raise _Left(why) from e
-    can = any('capturable' in g for g in fuser.opt.param_groups) and not fuser.capturable
+    can = in_optimizer(e) and any('capturable' in g for g in fuser.opt.param_groups) and not fuser.capturable
     if can: fuser.capturable,fuser.facts = True,None  # its formulas have no `if`
-    else: fuser.no_step,fuser.version = why,None
+    else:
+        fuser.no_step = why
+        fuser._look_at_region()
     raise _Again from e
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00047b
