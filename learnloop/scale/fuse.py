@@ -12,15 +12,15 @@ import time, torch, warnings
 from collections import Counter
 from collections.abc import Mapping
 from itertools import chain
-from operator import attrgetter
+from operator import attrgetter, call
 from statistics import median
 from threading import Thread
 from functools import partial
 from fastcore.basics import noop, patch
 from torch import Tensor
 from torch.nn.modules import module as torch_module
-from torch.optim import optimizer as torch_optim
 from torch.nn.parameter import is_lazy
+from torch.utils.hooks import RemovableHandle
 from ..data.batch import batch_parts, describe
 from ..loop.callback import Callback, InGraph
 from ..data.checks import check_whole, did_you_mean, say
@@ -31,8 +31,8 @@ from ..data.rng import read_rngs, same_states, write_rngs
 from ..loop.turn import ADDED
 from ..measure.table import Table
 from .inductor import build, load, reduce_overhead, replayed, why_no_compiler
-from .traced import (ARGS, FRESH, Numbers, StepPlan, TracedStep, Unfusable, in_a_line, in_optimizer,
-    own_attributes, stand_in, tensors_in, why_no_step, why_untraced)
+from .traced import (FRESH, Numbers, StepPlan, TracedStep, Unfusable, in_a_line, in_optimizer,
+    methods_of, own_attributes, stand_in, tensors_in, why_no_step, why_untraced)
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000011
 @patch
@@ -180,9 +180,10 @@ class Fuser:
     def forget(self):
         "Drop all compiled steps"
         vars(self).update(dict.fromkeys(_FORGOTTEN))
-        self.graphs,self.refused,self.seen,self.plans,self.no_step,self.capturable = [],{},Counter(),{},'',False
+        self.graphs,self.refused,self.seen,self.plans = [],{},Counter(),{}
+        self.no_step,self.capturable = '',False
 _FORGOTTEN = ('graphs','refused','seen','plans','no_step','version','opt','last','region','plan','ids','values','facts',
-    'params','states','counted','args','extras','capturable','note_to','takers','parts','numbers')
+    'params','states','counted','args','extras','capturable','note_to','takers','parts','numbers','ask_step','step_facts','n_handles')
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00041b
 @patch
@@ -205,7 +206,8 @@ def run(self:Fuser)->bool: # Has the fuser run it?
     "Run the batch, or the open turn, as a compiled step if possible"
     learn,turn,graph = self.learn,self.learn.open_turn,self.last
     if turn is None:  # for the whole batch: what is refused here is asked again in its turn
-        if graph is None or self.version!=learn.version or self.opt is not learn.opt or not self.skips_turn: return False
+        if graph is None or not self.skips_turn: return False
+        if self.version!=learn.version or self.opt is not learn.opt: return False
         if graph.n==graph.check_at or self._gather() or not graph.fits(self): return False
         args,self.args = self.args,None  # the batch isn't held
         self._take(graph, graph.step.fast(*args.values()))
@@ -222,6 +224,7 @@ def run(self:Fuser)->bool: # Has the fuser run it?
         return self._leave(graph)
     return self._run_graph(graph)
 
+# %% ../../nbs/scale/08_fuse.ipynb #fb00042a
 @patch
 def _run_graph(self:Fuser, graph):
     try:
@@ -252,6 +255,7 @@ def _look_around(self:Fuser):
     if self.why: return
     self._look_at_region()
 
+# %% ../../nbs/scale/08_fuse.ipynb #fb00043b
 @patch
 def _look_at_region(self:Fuser):
     "Find how far a compiled step reaches"
@@ -259,18 +263,19 @@ def _look_at_region(self:Fuser):
     self.region,self.ids,self.values,self.facts = Region(learn, self.no_step),None,None,None
     if not self.region.name: self.why = self.region.why
     self.is_whole = self.region.name=='whole'
-    self.step_facts,self.own = _step_facts(learn.opt),own_attributes(learn.opt) if self.is_whole else []
+    self.ask_step = _step_asker(learn.opt)
+    self.step_facts,self.own = self.ask_step(),own_attributes(learn.opt) if self.is_whole else []
     turn = learn.phases['turn']
     self.skips_turn = self.is_whole and learn.one_turn and not any(map(learn.listeners, turn.events)) \
         and not self.region.after
 
-def _step_facts(opt):
-    "What `why_no_step` depends on beside the groups: it is compared in each step"
-    own = opt.__dict__
-    hooks = *map(len, map(own.get, _HOOKS, ((),)*2)),*map(len, _ALL_HOOKS)
-    return own.get('step'),own.get('grad_scale'),len(own),hooks,*[[*vars(c).values()] for c in type(opt).__mro__[:-2]]
-_HOOKS = '_optimizer_step_pre_hooks','_optimizer_step_post_hooks'
-_ALL_HOOKS = torch_optim._global_optimizer_pre_hooks,torch_optim._global_optimizer_post_hooks
+# %% ../../nbs/scale/08_fuse.ipynb #fb00043a
+def _step_asker(opt):
+    "What tells on which things `why_no_step` depends, beside the groups: it is called in each step"
+    own,classes = vars(opt),[*map(vars, type(opt).__mro__[:-2])]
+    getters,get = [*map(methods_of, classes)],own.get
+    def ask(): return get('step'),get('grad_scale'),len(own),[*map(call, getters, classes)]
+    return ask
 
 @patch(as_prop=True)
 def _kind(self:Fuser):
@@ -279,32 +284,36 @@ def _kind(self:Fuser):
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000044
 _values,_hooks = dict.values,attrgetter('_backward_hooks','_post_accumulate_grad_hooks')
-_grad = attrgetter('grad','_backward_hooks','_post_accumulate_grad_hooks')
+_grad = attrgetter('grad')
 _OF_ALL_MODULES = [getattr(torch_module, f'_global_{k}_hooks') for k in ('forward_pre','forward','backward_pre','backward')]
 
 @patch
 def _gather(self:Fuser)->str: # Why there can't be a compiled step; '' if nothing is in the way
     "Collect the arguments of a compiled step in `args`"
     learn,opt = self.learn,self.opt
-    if any(_OF_ALL_MODULES): return 'all modules have hooks, which torch does not guard'
-    if self.is_whole and _step_facts(opt)!=self.step_facts:
+    if RemovableHandle.next_id!=self.n_handles and (why := self._why_hooked()): return why
+    if self.is_whole and self.ask_step()!=self.step_facts:
         self._look_around()
         if self.why: return self.why
     groups = opt.param_groups
     ids = [*map(id, chain.from_iterable([g['params'] for g in groups])), *map(id, opt.state.values())]
     if ids!=self.ids: self._take_params(ids)
     params,fresh = self.params,False
-    if [*map(_grad, params)]!=self.no_grads and (why := self._why_not_clear()): return why
     if self.is_whole:
+        if [*map(_grad, params)]!=self.no_grads: return 'gradients were there before'
         now = [*map(list, map(_values, groups))]
         if now!=self.values:
             if why := self._take_numbers(now): return why
             fresh = True
-    named,is_cast = learn._named,torch.is_autocast_enabled(self.device)
-    try: counts = [s['step'].item() for s in self.counted]
-    except KeyError: return self._recount()
-    known = [*dict.fromkeys(counts)]
-    pattern = None if len(known)<2 else tuple(map(known.index, counts))
+    xb = learn.xb
+    named = False if type(xb) is tuple and xb and type(xb[0]) is Tensor else learn._named
+    is_cast = torch.is_autocast_enabled(self.device)
+    known,pattern = [],None
+    if self.counted:
+        try: counts = [s['step'].item() for s in self.counted]
+        except KeyError: return self._recount()
+        known = [*dict.fromkeys(counts)]
+        if len(known)>1: pattern = tuple(map(known.index, counts))
     facts = named,is_cast,pattern,len(known),self.region.flags() if self.region.parts else ()
     if fresh or facts!=self.facts: self._take_plan(facts)
     numbers,extras = [],{}
@@ -312,8 +321,8 @@ def _gather(self:Fuser)->str: # Why there can't be a compiled step; '' if nothin
         numbers += [*self.numbers.values, *known]
         if self.own: extras = {k:getattr(opt, k) for k in self.own}
     for p in self.takers: numbers += map(float, p.hypers())
-    self.args = dict(zip(ARGS, (self.plan, self.parts, learn.forward_model, learn.loss_func, learn.xb, learn.yb, params,
-        self.states, extras, numbers), strict=True))
+    self.args = dict(plan=self.plan, parts=self.parts, model=learn.forward_model, loss_func=learn.loss_func, xb=xb,
+        yb=learn.yb, params=params, states=self.states, extras=extras, numbers=numbers)
     return ''
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000045
@@ -322,11 +331,12 @@ def _take_params(self:Fuser, ids):
     "Note the parameters and the state of the optimizer"
     opt = self.opt
     self.params = [*held_params(opt)]
-    self.no_grads = [(None,None,None)]*len(self.params)
+    self.no_grads = [None]*len(self.params)
     self.states = [opt.state.get(p, {}) for p in self.params] if self.is_whole else []
     self.counted = [s for s in self.states if _is_count(s.get('step'))]
     self.ids,self.values,self.facts = ids,None,None
 
+# %% ../../nbs/scale/08_fuse.ipynb #fb00045a
 def _is_count(o): return type(o) is Tensor and not o.dim() and o.is_floating_point() and o.device.type=='cpu'
 
 @patch
@@ -344,11 +354,17 @@ def _take_numbers(self:Fuser, now):
     self.group_key = self.numbers.key()
     return ''
 
+# %% ../../nbs/scale/08_fuse.ipynb #fb00045b
 @patch
-def _why_not_clear(self:Fuser):
-    bad = next((p for p in self.params if any(_hooks(p))), None)
-    if bad is not None: return f'{self.names().get(id(bad), "a parameter")} has hooks of its gradient'
-    return 'gradients were there before' if self.is_whole and any(p.grad is not None for p in self.params) else ''
+def _why_hooked(self:Fuser):
+    "Which hooks torch's guards don't see; asked only after somebody has registered a hook somewhere"
+    n,opt = RemovableHandle.next_id,self.opt
+    if any(_OF_ALL_MODULES): return 'all modules have hooks, which torch does not guard'
+    if self.is_whole and why_no_step(opt): self._look_at_region()
+    bad = next((p for p in held_params(opt) if any(_hooks(p))), None)
+    if bad is not None: return f'{self._names().get(id(bad), "a parameter")} has hooks of its gradient'
+    self.n_handles = n
+    return self.why
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000046
 @patch
@@ -428,7 +444,9 @@ class _Graph:
         self.check_at = 0 if fuser.check_every else None
         self.step,self.start = TracedStep(self._make),time.perf_counter()
         self.note = dict(region=fuser.region.name, batch=describe((fuser.learn.xb, fuser.learn.yb)))
-    def fits(self, fuser): return self.plan is fuser.plan and self.step.fast is not None and self.step.fits(fuser.args)
+    def fits(self, fuser):
+        "Is it valid for the step that the fuser has gathered?"
+        return self.plan is fuser.plan and self.step.fast is not None and self.step.fits(fuser.args)
     def ready(self):
         "It, or the reason why it isn't there"
         return self.failed or (self if self.step.library.call else _BUILDING)
@@ -543,7 +561,7 @@ def _go_on(self:Fuser, grads):
 @patch
 def _take_both_ways(self:Fuser, graph):
     "Run the open turn in the ordinary way, and compare the compiled step with it"
-    learn,args,rngs,start = self.learn,self.args,read_rngs(),time.perf_counter()
+    args,rngs,start = self.args,read_rngs(),time.perf_counter()
     try: fused = _Trial(graph, args, _computed)
     except _Left:
         write_rngs(rngs)
@@ -635,11 +653,12 @@ def _differs(graph, fused, by_hand, scaled, loss, grads):
     rows = [('loss', fused.loss, loss, by_hand.loss, scaled.loss, None)]
     for nm in ('pred','parts','notes'):
         named = 'prediction' if nm=='pred' else nm
-        rows += [(named, *o, None) for o in zip(*(tensors_in(getattr(t, nm)) for t in (fused, by_hand, by_hand, scaled)),
-            strict=True)]
-    params = graph.fuser.names()
+        found = [tensors_in(getattr(t, nm)) for t in (fused, by_hand, by_hand, scaled)]
+        rows += [(named, *o, None) for o in zip(*found, strict=True)]
+    params = graph.fuser._names()
     trained = [p for p in graph.fuser.params if p.requires_grad]
-    for p,*gs in zip(trained, fused.grads or (), grads or (), by_hand.grads or (), scaled.grads or (), strict=False):
+    every = [o or () for o in (fused.grads, grads, by_hand.grads, scaled.grads)]
+    for p,*gs in zip(trained, *every, strict=False):
         if None not in gs: rows.append((f'gradient of {params[id(p)]}', *gs, None))
         elif any(g is not None for g in gs): return f'has no gradient of {params[id(p)]}, or has one that is not there'
     for i,t in enumerate(fused.tensors):
@@ -648,7 +667,7 @@ def _differs(graph, fused, by_hand, scaled, loss, grads):
     return next(filter(None, (difference(*o, graph.step.library.slack) for o in rows)), '')
 
 @patch
-def names(self:Fuser)->dict: # By `id`
+def _names(self:Fuser)->dict: # By `id`
     "Name the tensors of the model, the loss function and the optimizer's state"
     learn,res = self.learn,{}
     for m in (*loss_modules(learn.loss_func), learn.model):

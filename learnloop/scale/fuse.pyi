@@ -69,18 +69,20 @@ class Fuser:
     device: Any
     is_whole: bool
     skips_turn: bool
+    why: Any
     ids: Any
     values: Any
     facts: Any
-    why: Any
+    ask_step: Any
     step_facts: Any
+    own: Any
     params: list
     no_grads: Any
     states: Any
     counted: list
-    extras: Any
     numbers: Any
     group_key: Any
+    n_handles: Any
     takers: list
     note_to: list
     parts: dict
@@ -111,6 +113,8 @@ class Fuser:
     def _run_graph(self, graph: Any) -> Any: ...  # scale/fuse.py
     def _look_around(self) -> Any:  # scale/fuse.py
         """Note which callbacks take part, and what rules out compiled steps"""
+    def _look_at_region(self) -> Any:  # scale/fuse.py
+        """Find how far a compiled step reaches"""
     @property
     def _kind(self) -> Any:  # scale/fuse.py
         """The backend in use"""
@@ -124,7 +128,8 @@ class Fuser:
     def _recount(self) -> Any: ...  # scale/fuse.py
     def _take_numbers(self, now: Any) -> Any:  # scale/fuse.py
         """Note the settings of the optimizer's groups"""
-    def _why_not_clear(self) -> Any: ...  # scale/fuse.py
+    def _why_hooked(self) -> Any:  # scale/fuse.py
+        """Which hooks torch's guards don't see; asked only after somebody has registered a hook somewhere"""
     def _take_plan(self, facts: Any) -> Any:  # scale/fuse.py
         """Find the plan of a step for `facts`, or make it"""
     def _new_plan(self, named: Any, is_cast: Any, pattern: Any) -> Any: ...  # scale/fuse.py
@@ -142,7 +147,7 @@ class Fuser:
         """Run the open turn in the ordinary way, and compare the compiled step with it"""
     def _ordinary(self) -> Any:  # scale/fuse.py
         """Make the open turn in the ordinary way; return its loss, and its gradients, if these are where the graph ends"""
-    def names(self) -> dict:  # scale/fuse.py
+    def _names(self) -> dict:  # scale/fuse.py
         """Name the tensors of the model, the loss function and the optimizer's state
 
         Returns: By `id`
@@ -161,7 +166,8 @@ class _Graph:
     start: Any
     note: dict
     def __init__(self, fuser: Any, key: Any) -> None: ...
-    def fits(self, fuser: Any) -> Any: ...
+    def fits(self, fuser: Any) -> Any:
+        """Is it valid for the step that the fuser has gathered?"""
     def ready(self) -> Any:
         """It, or the reason why it isn't there"""
     def outs(self, args: Any, trial: Any=None) -> Any:

@@ -11,11 +11,13 @@ __all__ = ['TESTED', 'why_no_compiler', 'trace', 'replayed', 'cache_folder', 'bu
 import hashlib, logging, os, shutil, sys, tempfile, torch, warnings
 from collections.abc import Callable
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from fastcore.basics import noop
 from ..data.rng import preserve_rng
 
 # %% ../../nbs/scale/06_inductor.ipynb #fa000007
+_which = cache(shutil.which)
 TESTED = '2.13',  # Versions of torch whose private parts this module knows
 
 def why_no_compiler()->str: # '' if all is there
@@ -24,7 +26,7 @@ def why_no_compiler()->str: # '' if all is there
     if not any(version.startswith(f'{o}.') for o in TESTED):
         return f'torch {version} is another than the tested {", ".join(TESTED)}, and what compiles is private there'
     names = [os.environ['CXX']] if os.environ.get('CXX') else ['clang++'] if sys.platform=='darwin' else ['g++']
-    if any(map(shutil.which, names)): return ''
+    if any(map(_which, names)): return ''
     return f'there is no C++ compiler {" or ".join(names)}: install one, or name it in the environment variable CXX'
 
 # %% ../../nbs/scale/06_inductor.ipynb #fa000017

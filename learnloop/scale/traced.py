@@ -6,10 +6,10 @@ Docs: https://learnloop.github.io/learnloop/scale/traced.html.md"""
 
 # %% auto #0
 __all__ = ['FRESH', 'ARGS', 'Unfusable', 'why_no_step', 'stand_in', 'own_attributes', 'Numbers', 'StepPlan', 'compute_numbers',
-           'TracedStep', 'in_a_line', 'in_optimizer', 'why_untraced', 'tensors_in']
+           'TracedStep', 'methods_of', 'in_a_line', 'in_optimizer', 'why_untraced', 'tensors_in']
 
 # %% ../../nbs/scale/07_traced.ipynb #td000004
-import operator, re, threading, time, torch, types, warnings
+import operator, re, threading, torch, types, warnings
 from array import array
 from itertools import count
 from operator import call
@@ -74,6 +74,7 @@ def stand_in(
     fs |= dict.fromkeys(['_cuda_graph_capture_health_check','_accelerator_graph_capture_health_check'], _nothing)
     return type(f'Traced{cls.__name__}', (), fs)
 
+# %% ../../nbs/scale/07_traced.ipynb #td00010a
 _shared = {*vars(torch.optim.SGD([torch.zeros(1)])), 'step', '_step_count', '_opt_called'}
 def own_attributes(
     opt # An optimizer
@@ -121,6 +122,7 @@ class StepPlan:
 def _refuse(why): torch._dynamo.graph_break(msg=why)
 FRESH = 'the optimizer has state to create'
 
+# %% ../../nbs/scale/07_traced.ipynb #td00014a
 def _loss_of(plan, parts, model, loss_func, xb, yb, numbers):
     pred = model(**xb[0]) if plan.named else model(*xb)
     for f,at in parts['after_pred']: pred = f(_tensors(plan, numbers, at), pred)
@@ -152,10 +154,10 @@ def _step(plan, parts, model, loss_func, xb, yb, params, states, extras, numbers
     outs = seen.detach(),_detached(pred),_detached(found)
     if not plan.whole: return *outs,[],list(grads)
     with torch.no_grad():
-        have,notes = [(p, g) for p,g in zip(trained, grads) if g is not None],[]
+        have,notes = [(p, g) for p,g in zip(trained, grads, strict=True) if g is not None],[]
         for f,at in parts['before_step']:
             gs,note = f(_tensors(plan, numbers, at), [g for _,g in have])
-            have = [(p, g) for (p,_),g in zip(have, gs)]
+            have = [(p, g) for (p,_),g in zip(have, gs, strict=True)]
             notes.append(note)
         _optimizer_step(plan, have, params, states, extras, numbers)
     return *outs,_detached(notes),None
@@ -168,25 +170,26 @@ def _optimizer_step(plan, have, params, states, extras, numbers):
         **({'capturable':True} if plan.capturable else {}),
         'params':[params[i] for i in fixed['params']]} for fixed,moving in plan.groups]
     before = [dict(g) for g in opt.param_groups]
-    opt.state = {p:_own_count(s, i, numbers) for p,s,i in zip(params, states, plan.counts)}
+    opt.state = {p:_own_count(s, i, numbers) for p,s,i in zip(params, states, plan.counts, strict=True)}
     for p,g in have: p.grad = g
     n = len(vars(opt))
     opt.step()
     if len(vars(opt))!=n: _refuse('the optimizer sets an attribute')
-    for p,s in zip(params, states):
+    for p,s in zip(params, states, strict=True):
         now = opt.state[p]
         for k,v in now.items():
             if k not in s: _refuse(FRESH)
             elif isinstance(v, Tensor) and isinstance(s[k], Tensor):
                 if v is not s[k]: s[k].copy_(v)
             elif v is not s[k]: _refuse(f'the optimizer changes {k!r} in its state, which is no tensor')
-    for g,old in zip(opt.param_groups, before):
+    for g,old in zip(opt.param_groups, before, strict=True):
         for k,v in g.items():
             if k not in old or v is not old[k]: _refuse(f'the optimizer changes {k!r} in its group')
     for k,v in extras.items():
         if getattr(opt, k) is not v: _refuse(f'the optimizer changes its attribute {k}')
     for p,_ in have: p.grad = None
 
+# %% ../../nbs/scale/07_traced.ipynb #td00018a
 def _number(numbers, at): return tuple([numbers[i] for i in at]) if isinstance(at, tuple) else numbers[at]
 
 def _own_count(s, i, numbers):
@@ -197,9 +200,9 @@ def _own_count(s, i, numbers):
 ARGS = _step.__code__.co_varnames[:_step.__code__.co_argcount]
 
 # %% ../../nbs/scale/07_traced.ipynb #td000020
-_SCALED = {'add':torch.add, 'sub':torch.sub}
-_TIMES = {'addcmul':torch.mul, 'addcdiv':torch.div}
-_ROOTS = {'sym_sqrt':torch.sqrt, '_sym_sqrt':torch.sqrt, 'sqrt':torch.sqrt, 'sym_float':torch.Tensor.double}
+_SCALED = dict(add=torch.add, sub=torch.sub)
+_TIMES = dict(addcmul=torch.mul, addcdiv=torch.div)
+_ROOTS = dict(sym_sqrt=torch.sqrt, _sym_sqrt=torch.sqrt, sqrt=torch.sqrt, sym_float=torch.Tensor.double)
 
 class _WithTensors(torch.fx.Interpreter):
     """Run a graph that Dynamo made with tensors of one element wherever it reads a Python number from such a tensor:
@@ -231,9 +234,10 @@ def _written_out(name, args, kwargs):
 
 # %% ../../nbs/scale/07_traced.ipynb #td000022
 _aten = torch.ops.aten
-_SAME = _aten.clone.default,_aten.alias.default,_aten.detach.default,_aten.lift_fresh.default,_aten.lift_fresh_copy.default
-_PYTHON = {_aten.add.Tensor:'({}+{})', _aten.sub.Tensor:'({}-{})', _aten.mul.Tensor:'({}*{})', _aten.div.Tensor:'({}/{})',
-    _aten.add.Scalar:'({}+{})', _aten.sub.Scalar:'({}-{})', _aten.mul.Scalar:'({}*{})', _aten.div.Scalar:'({}/{})',
+_SAME = [getattr(_aten, k).default for k in ('clone','alias','detach','lift_fresh','lift_fresh_copy')]
+_FOUR = dict(add='+', sub='-', mul='*', div='/')
+_PYTHON = {getattr(getattr(_aten, k), o):f'({{}}{v}{{}})' for k,v in _FOUR.items() for o in ('Tensor','Scalar')}
+_PYTHON |= {
     _aten.neg.default:'(-{})', _aten.sqrt.default:'{}**.5', _aten.reciprocal.default:'(1/{})',
     _aten.rsub.Scalar:'({1}-{0})', _aten.pow.Scalar:'({}**{})', _aten.pow.Tensor_Scalar:'({}**{})',
     _aten.pow.Tensor_Tensor:'({}**{})'} | dict.fromkeys(_SAME, '{}')
@@ -278,9 +282,11 @@ def _take_numbers(gm, names, wanted):
             if name not in wanted: wanted.append(name)
             if (name, dtype) not in made:
                 with graph.inserting_after(last):
-                    if dtype not in cast: cast[dtype] = last = graph.call_function(_aten._to_copy.default, (vector,), dict(dtype=dtype))
+                    if dtype not in cast:
+                        cast[dtype] = last = graph.call_function(_aten._to_copy.default, (vector,), dict(dtype=dtype))
                 with graph.inserting_after(last):
-                    made[name, dtype] = last = graph.call_function(_aten.select.int, (cast[dtype], 0, wanted.index(name)))
+                    at = cast[dtype],0,wanted.index(name)
+                    made[name, dtype] = last = graph.call_function(_aten.select.int, at)
             user.replace_input_with(n, made[name, dtype])
     for n in reversed([*names]): graph.erase_node(n)
     mode = next(o for n in graph.nodes if isinstance(o := n.meta.get('val'), Tensor)).fake_mode
@@ -300,12 +306,12 @@ class _Library:
         others = [i for i in range(len(args)) if i not in self.at]
         self.numbers_of,self.tensors_of = _picker(self.at),_picker(others)
         needs = [isinstance(o, Tensor) and o.requires_grad for o in args]
-        if odd := [n for n in gm.graph.find_nodes(op='placeholder') if not isinstance(n.meta.get('example_value'), Tensor)]:
-            raise Unfusable(f'the step depends on the number {odd[0].name}, which changes')
+        for n in gm.graph.find_nodes(op='placeholder'):
+            if not isinstance(n.meta.get('example_value'), Tensor):
+                raise Unfusable(f'the step depends on the number {n.name}, which changes')
         def f(*ts):
-            with torch.enable_grad():
-                res = _WithTensors(gm).run(*[t.detach().requires_grad_() if k else t for t,k in zip(ts, needs, strict=True)])
-            return tuple(res)
+            ins = [t.detach().requires_grad_() if k else t for t,k in zip(ts, needs, strict=True)]
+            with torch.enable_grad(): return tuple(_WithTensors(gm).run(*ins))
         with torch._guards.tracing(None):  # Dynamo's own trace continues around this one
             real = [torch.empty_strided(o.shape, o.stride(), dtype=o.dtype, device=o.device) for o in args]
             pure,found = trace(f, real)
@@ -322,13 +328,18 @@ class _Library:
 
     def __call__(self, *ts):
         return self.run(ts) if self.trial is None else self.trial(self, ts)
+    last = None  # The numbers of the last step
     trial = None # A function that takes the place of `run` for one call
     def run(self, ts):
-        if self.n_numbers: self.buffer[:] = array('d', self.compute(*map(float, self.numbers_of(ts))))
+        now = self.numbers_of(ts)
+        if now!=self.last:
+            if self.n_numbers: self.buffer[:] = array('d', self.compute(*map(float, now)))
+            self.last = now
         outs = self.call([self.vector, *self.tensors_of(ts), *self.found])
         increment_version(self.written_of(ts))
         return outs
 
+# %% ../../nbs/scale/07_traced.ipynb #td00025a
 def _picker(at):
     "What gets the elements number `at` of a tuple, as a tuple"
     if len(at)>1: return operator.itemgetter(*at)
@@ -379,9 +390,9 @@ class TracedStep:
         return self.library
     def _note_guards(self, guards):
         self.classes = [*map(vars, {c:0 for g in guards if g.has_value for c in _classes_of(g.value)})]
-        self.getters = [_methods_of(c) for c in self.classes]
+        self.getters = [*map(methods_of, self.classes)]
         self.methods = self._methods()
-        return [not g.name.startswith(('plan', 'numbers', "L['plan']", "L['numbers']")) for g in guards]
+        return [not _is_ours(g.name) for g in guards]
     def _methods(self): return [*map(call, self.getters, self.classes), *map(len, self.classes)]
 
     def compile(self,
@@ -421,16 +432,27 @@ class TracedStep:
 _OURS = str(Path(torch.__file__).parent),str(Path(trace.__code__.co_filename).parent.parent)
 _BASE = {*nn.Module.__mro__, Tensor, nn.Parameter, torch._C.TensorBase}
 
-def _methods_of(names):
-    "What gets the methods in the namespace `names` of a class"
+def methods_of(
+    names # The namespace of a class: `vars(cls)`
+): # Function of the namespace
+    "Make a function that gets all methods of a class at once"
     keys = [k for k,v in names.items() if callable(v) or hasattr(v, '__get__')]
     return operator.itemgetter(*keys) if keys else len
 
-def _classes_of(o):
-    "Classes with methods of users that a guard on `o` doesn't look into"
-    mro = (o if isinstance(o, type) else type(o)).__mro__
-    return [c for c in mro if c not in _BASE and c.__module__!='builtins' and not (c.__flags__ & 1<<8)]
+# %% ../../nbs/scale/07_traced.ipynb #td00034c
+def _is_ours(name):
+    "Does the guard called `name` look at what the fuser owns, or at a function of this module?"
+    root,_,rest = name.partition('[') if name.startswith('G[') else (name.partition('.')[0].partition('[')[0],'','')
+    return root in ('plan','numbers') or rest.startswith("'_") and rest[1:].partition("'")[0] in _STEPS
+_STEPS = '_loss_of','_detached','_optimizer_step','_own_count','_number','_tensors','_refuse'
 
+def _classes_of(o):
+    "Classes whose methods somebody may replace: of users, and torch's modules"
+    mro = (o if isinstance(o, type) else type(o)).__mro__
+    libraries = [c for c in mro if c.__module__.partition('.')[0] in ('builtins','torch','learnloop','collections')]
+    return [c for c in mro if c not in _BASE and (c not in libraries or issubclass(c, nn.Module))]
+
+# %% ../../nbs/scale/07_traced.ipynb #td00034a
 def _side_effects():
     "What forward and loss change beside tensors, as sentences: a graph doesn't change it"
     effects = torch._dynamo.symbolic_convert.InstructionTranslator.current_tx().output.side_effects
@@ -442,12 +464,14 @@ def _side_effects():
         what = f'{name}.{keys[0]}' if keys else re.sub(r'(.*)\._(buffer|parameter|module)s$', r'a \2 of \1', name)
         yield f'forward changes {what}{at}: keep it in a buffer, and change that in place'
 
+# %% ../../nbs/scale/07_traced.ipynb #td00034b
 def _plainly(source):
     "A Dynamo source, such as L['model']._modules['a'].k, as a user writes it"
     res = re.sub(r"[LG]\['(\w+)'\]", r'\1', source)
     res = re.sub(r"\._(modules|parameters|buffers)\['(\w+)'\]", r'.\2', res)
     return re.sub(r"__import_(\w+)", lambda m: m[1].replace('_dot_', '.'), res)
 
+# %% ../../nbs/scale/07_traced.ipynb #td00034d
 def _line(frames):
     "Where the last of the frames is that is neither in torch nor here"
     own = [f for f in frames if not f.filename.startswith((*_OURS, '<'))]
@@ -473,8 +497,7 @@ _WHYS = [ # What Dynamo and Inductor say, and how to say it so that a user can a
     ('einops', 'the code calls einops in a way that torch can not trace: use reshape, or layers of einops.layers.torch'),
     ('ScriptModule|torch\\.jit|ScriptFunction', 'a module is a ScriptModule, which torch can not trace: use the module itself'),
     ('[Cc]ache', 'the model keeps a cache from call to call: turn it off, with use_cache=False in transformers'),
-    ('time\\.|datetime', 'the code asks for the time: leave that out of forward'),
-]
+    ('time\\.|datetime', 'the code asks for the time: leave that out of forward')]
 
 def in_a_line(
     e:BaseException # Any error

@@ -3,7 +3,7 @@
 
 from typing import Any
 
-__all__ = ['FRESH', 'ARGS', 'Unfusable', 'why_no_step', 'stand_in', 'Numbers', 'StepPlan', 'compute_numbers', 'TracedStep', 'in_a_line', 'in_optimizer', 'why_untraced', 'tensors_in']
+__all__ = ['FRESH', 'ARGS', 'Unfusable', 'why_no_step', 'stand_in', 'own_attributes', 'Numbers', 'StepPlan', 'compute_numbers', 'TracedStep', 'methods_of', 'in_a_line', 'in_optimizer', 'why_untraced', 'tensors_in']
 
 FRESH: str
 
@@ -24,6 +24,14 @@ def stand_in(cls: type) -> type:
     """Make a class that steps as `cls` does, and holds what the trace gives it
 
     Returns: Its methods, without what torch wraps around them
+    """
+
+def own_attributes(opt: Any) -> list:
+    """List the attributes of an optimizer, and of its classes, that torch's optimizers don't have
+
+    - `opt`: An optimizer
+
+    Returns: Their names
     """
 
 class Numbers:
@@ -84,6 +92,12 @@ class TracedStep:
         """Do the guards hold for `args`? They don't see methods that somebody replaces"""
     def why_not(self, args: Any) -> Any:
         """Tell which guard fails, as code and the user's line"""
+
+def methods_of(names: Any) -> Any:
+    """Make a function that gets all methods of a class at once
+
+    - `names`: The namespace of a class: `vars(cls)`
+    """
 
 def in_a_line(e: BaseException) -> str:
     """Describe an error in one line
