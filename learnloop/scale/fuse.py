@@ -183,7 +183,8 @@ class Fuser:
         self.graphs,self.refused,self.seen,self.plans = [],{},Counter(),{}
         self.no_step,self.capturable = '',False
 _FORGOTTEN = ('graphs','refused','seen','plans','no_step','version','opt','last','region','plan','ids','values','facts',
-    'params','states','counted','args','extras','capturable','note_to','takers','parts','numbers','ask_step','step_facts','n_handles')
+    'params','states','counted','args','extras','capturable','note_to','takers','parts','numbers',
+    'ask_step','step_facts','n_handles')
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00041b
 @patch
@@ -285,7 +286,8 @@ def _kind(self:Fuser):
 # %% ../../nbs/scale/08_fuse.ipynb #fb000044
 _values,_hooks = dict.values,attrgetter('_backward_hooks','_post_accumulate_grad_hooks')
 _grad = attrgetter('grad')
-_OF_ALL_MODULES = [getattr(torch_module, f'_global_{k}_hooks') for k in ('forward_pre','forward','backward_pre','backward')]
+_KINDS = 'forward_pre','forward','backward_pre','backward'
+_OF_ALL_MODULES = [getattr(torch_module, f'_global_{k}_hooks') for k in _KINDS]
 
 @patch
 def _gather(self:Fuser)->str: # Why there can't be a compiled step; '' if nothing is in the way
@@ -661,9 +663,8 @@ def _differs(graph, fused, by_hand, scaled, loss, grads):
     for p,*gs in zip(trained, *every, strict=False):
         if None not in gs: rows.append((f'gradient of {params[id(p)]}', *gs, None))
         elif any(g is not None for g in gs): return f'has no gradient of {params[id(p)]}, or has one that is not there'
-    for i,t in enumerate(fused.tensors):
-        # what the optimizer doesn't step was computed by the graph, which is compared with torch
-        rows.append((params.get(id(t), 'tensor'), fused.after[i], t, by_hand.after[i], scaled.after[i], fused.before[i]))
+    written = fused.after,fused.tensors,by_hand.after,scaled.after,fused.before
+    rows += [(params.get(id(t), 'tensor'), *o) for t,*o in zip(fused.tensors, *written, strict=True)]
     return next(filter(None, (difference(*o, graph.step.library.slack) for o in rows)), '')
 
 @patch

@@ -9,8 +9,10 @@ __all__ = ['FRESH', 'ARGS', 'Unfusable', 'why_no_step', 'stand_in', 'own_attribu
            'TracedStep', 'methods_of', 'in_a_line', 'in_optimizer', 'why_untraced', 'tensors_in']
 
 # %% ../../nbs/scale/07_traced.ipynb #td000004
-import operator, re, threading, torch, types, warnings
+import operator, re, sysconfig, threading, torch, types, warnings
 from array import array
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from itertools import count
 from operator import call
 from pathlib import Path
@@ -140,7 +142,9 @@ def _loss_of(plan, parts, model, loss_func, xb, yb, numbers):
 def _tensors(plan, numbers, at): return [torch.full((), numbers[i], dtype=plan.dtype) for i in at]
 
 # %% ../../nbs/scale/07_traced.ipynb #td000016
-def _detached(o): return tree_map_only(Tensor, Tensor.detach, o)
+def _detached(o):
+    if not is_dataclass(o) or isinstance(o, Mapping): return tree_map_only(Tensor, Tensor.detach, o)
+    return type(o)(**{f.name:_detached(getattr(o, f.name)) for f in fields(o)})
 
 def _step(plan, parts, model, loss_func, xb, yb, params, states, extras, numbers):
     if not torch.compiler.is_compiling(): raise Unfusable('Dynamo is turned off')
@@ -414,7 +418,8 @@ class TracedStep:
     def _take_entry(self, entries):
         if not entries: return  # it could not be traced
         entry, = entries
-        self.library.trial,self.guards,self.check,scope = None,entry.guard_manager,entry.guard_manager.root.check,dict(self.function.__globals__)
+        self.library.trial,self.guards,scope = None,entry.guard_manager,dict(self.function.__globals__)
+        self.check = self.guards.root.check
         scope |= {k:_Torch() for k,v in scope.items() if v is torch}
         scope |= {k:self.library for k in entry.code.co_names if k.startswith('__compiled_fn')}
         self.fast = types.FunctionType(entry.code, scope)
@@ -430,6 +435,7 @@ class TracedStep:
 
 # %% ../../nbs/scale/07_traced.ipynb #td000034
 _OURS = str(Path(torch.__file__).parent),str(Path(trace.__code__.co_filename).parent.parent)
+_LIBRARIES = sysconfig.get_path('stdlib')
 _BASE = {*nn.Module.__mro__, Tensor, nn.Parameter, torch._C.TensorBase}
 
 def methods_of(
@@ -453,10 +459,20 @@ def _classes_of(o):
     return [c for c in mro if c not in _BASE and (c not in libraries or issubclass(c, nn.Module))]
 
 # %% ../../nbs/scale/07_traced.ipynb #td00034a
+def _is_as_before(effects, var):
+    "Does each attribute that the step sets get the value back that it has?"
+    sets,o = effects.store_attr_mutations.get(var, {}),getattr(var, 'value', None)
+    if not sets or not hasattr(o, '__dict__'): return False
+    had = [(vars(o).get(k, FRESH), v) for k,v in sets.items()]
+    return all(v.is_python_constant() and type(v.as_python_constant()) is type(old) and v.as_python_constant()==old
+        for old,v in had)
+
 def _side_effects():
     "What forward and loss change beside tensors, as sentences: a graph doesn't change it"
     effects = torch._dynamo.symbolic_convert.InstructionTranslator.current_tx().output.side_effects
     for var in effects._get_modified_vars():
+        if isinstance(var.source, torch._dynamo.source.TempLocalSource): continue  # the step has made it itself
+        if _is_as_before(effects, var): continue
         name = _plainly(getattr(var.source, 'name', ''))
         at = _line([f for stack in effects.mutation_user_stacks.get(var, []) for f in stack])
         if not name or not at: continue  # it is new, or what the optimizer's step does with gradients
@@ -474,7 +490,8 @@ def _plainly(source):
 # %% ../../nbs/scale/07_traced.ipynb #td00034d
 def _line(frames):
     "Where the last of the frames is that is neither in torch nor here"
-    own = [f for f in frames if not f.filename.startswith((*_OURS, '<'))]
+    own = [f for f in frames if not f.filename.startswith((*_OURS, '<frozen', '<eval'))]
+    own = [f for f in own if not f.filename.startswith(_LIBRARIES) and 'site-packages' not in f.filename] or own
     return f' ({Path(own[-1].filename).name}, line {own[-1].lineno}: {own[-1].line})' if own else ''
 
 def _guarded(part):
@@ -485,19 +502,25 @@ def _guarded(part):
 
 # %% ../../nbs/scale/07_traced.ipynb #td000040
 _WHYS = [ # What Dynamo and Inductor say, and how to say it so that a user can act on it
-    ('data-dependent|data dependent|GuardOnDataDependent|Could not guard on|DataDependentOutput|aten._local_scalar_dense',
-        'the code asks for the value of a tensor, as `if x.sum()>0` does, and a graph has one branch: use torch.where'),
-    ('DynamicOutputShape|nonzero|dynamic shape operator|masked_select',
-        'the shape of a tensor depends on values, as in x[x>0]: multiply by a mask, or use torch.where'),
-    (r'Random\.random|random\.|numpy\.random|torch\.Generator|Generator',
+    (r'torch\.ao\.|[Oo]bserver', 'an observer or a fake quantization changes Python values: take it out to fuse'),
+    ('ScriptModule|ScriptFunction|torch.jit',
+        'a module is a ScriptModule, which torch can not trace: use the module itself'),
+    ('consumed returned tensor|grad_fn',
+        'forward keeps or returns a tensor with its graph, in an attribute or a cache: detach it, or turn the cache off, by use_cache=False in transformers'),
+    ('data-dependent|data dependent|GuardOnDataDependent|Could not guard on|DataDependentOutput|tolist|local_scalar',
+        'the code asks for the value of a tensor, as `if x.sum()>0` does, and a graph has one branch: '
+        'use torch.where'),
+    ('DynamicOutputShape|[Dd]ynamic shape operator',
+        'the shape of a tensor depends on values, as in x[x>0]: use a mask'),
+    ('[Rr]andom|Generator',
         "the code draws random numbers that aren't torch's own: use torch.rand or torch.randn"),
     ('[Ss]parse', 'a gradient is sparse: make the embedding with sparse=False'),
+    ('einops', 'torch can not trace this call of einops: use reshape, or layers of einops.layers.torch'),
     ('loguru|logging|Logger', 'the code writes a log: leave that out of forward, or log in a callback'),
-    (r'print|builtin.*open|stdout', 'the code prints or opens a file: leave that out of forward, or do it in a callback'),
-    ('einops', 'the code calls einops in a way that torch can not trace: use reshape, or layers of einops.layers.torch'),
-    ('ScriptModule|torch\\.jit|ScriptFunction', 'a module is a ScriptModule, which torch can not trace: use the module itself'),
-    ('[Cc]ache', 'the model keeps a cache from call to call: turn it off, with use_cache=False in transformers'),
-    ('time\\.|datetime', 'the code asks for the time: leave that out of forward')]
+    (r'\bprint\b|\bopen\b|stdout',
+        'the code prints or opens a file: leave that out of forward, or do it in a callback'),
+    ('[Cc]ache', 'the model keeps a cache from call to call: turn it off, by use_cache=False in transformers'),
+    (r'\btime\.|datetime|monotonic', 'the code asks for the time: leave that out of forward')]
 
 def in_a_line(
     e:BaseException # Any error
@@ -527,10 +550,13 @@ def why_untraced(
     for o in _chain(e):
         if isinstance(o, Unfusable): return str(o)
     e = next((o for o in _chain(e) if isinstance(o, torch._dynamo.exc.Unsupported)), [*_chain(e)][-1])
-    text,at = str(e).strip(),_line(_frames(e))
+    lines = [o.strip() for o in str(e).partition('from user code')[0].splitlines()]
+    lines = [o for o in lines if o and not o.startswith(('Hint:', 'For more'))]
+    text,at = ' '.join([type(e).__name__, *lines]),_line(_frames(e))
     for pattern,why in _WHYS:
-        if re.search(pattern, f'{type(e).__name__}: {text}'): return why+at
-    return in_a_line(e)+at
+        if re.search(pattern, text+at): return why+at
+    told = next((o.partition('Explanation: ')[2] for o in lines if o.startswith('Explanation: ')), '')
+    return f'torch can not trace this: {told[:200] or in_a_line(e)}{at}'
 
 # %% ../../nbs/scale/07_traced.ipynb #td000044
 def tensors_in(

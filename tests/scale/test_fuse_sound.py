@@ -2,7 +2,7 @@
 
 Each program trains with and without `learn.fuse()`, and ends with the same weights. The comparison of both ways is off, so guards alone have to
 notice what changes. Most run operation by operation here. LEARNLOOP_FUSE_REAL=1 runs all of them with the real compiler, as a share does anyway."""
-import argparse, math, multiprocessing, os, sys, time, types, warnings
+import argparse, logging, math, multiprocessing, os, re, sys, time, types, warnings
 from collections import UserDict, defaultdict
 from copy import deepcopy
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ def trained(make, fuse, backend='aten', cache=None, check_every=None, n=2):
     if fuse: learn.fuse(backend=backend, check_every=check_every, cache=cache)
     as_at_first()
     with warnings.catch_warnings():
-        warnings.filterwarnings('ignore', message=r'learn.fuse\(\)')
+        warnings.filterwarnings('ignore', message=r'learn.fuse\(\)|The .grad attribute')  # the latter is of torch.compile
         torch.manual_seed(1)
         (fit or (lambda learn: learn.fit(n)))(learn)
         if then:
@@ -434,3 +434,58 @@ def test_a_clock_is_refused():
 def test_random_numbers_are_those_of_the_ordinary_way_or_are_found(cache):
     learn = same(lambda: dict(model=Net(noise)), backend=BACKEND, cache=cache, check_every=1)
     assert sum(learn.fuse_report().fused.values()) in (3, 23)
+
+# ---- reasons are sentences, with the user's line and what to change
+
+def scripted():
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        return torch.jit.script(nn.Linear(8, 8))
+def keeps(m, x):
+    m.last = x
+    return x
+def appends(m, x):
+    m.o.append(1)
+    return x
+def logs(m, x):
+    logging.getLogger('fuse').info('x')
+    return x
+def prints(m, x):
+    print('x')
+    return x
+REASONS = dict(decides=(lambda m, x: x if x.sum()>0 else -x, None, 'asks for the value of a tensor.*torch.where'), appends=(appends, list, r'forward changes model.o \(.*m.o.append\(1\)\): keep it in a buffer'),
+    keeps=(keeps, list, 'keeps or returns a tensor with its graph.*detach it'), logs=(logs, None, 'writes a log.*callback'), prints=(prints, None, 'prints or opens a file.*callback'),
+    scripted=(lambda m, x: m.o(x), scripted, 'ScriptModule.*use the module itself'), observer=(lambda m, x: m.o(x), torch.ao.quantization.MinMaxObserver, 'observer.*take it out'),
+    generator=(lambda m, x: x*torch.rand(8, generator=m.o[0]), lambda: [torch.Generator()], "aren't torch's own"))
+@pytest.mark.parametrize('name', REASONS)
+def test_a_reason_is_a_sentence(name, capsys):
+    f,make,why = REASONS[name]
+    learn = trained(lambda: dict(model=Net(f, o=make() if make else None)), True)
+    said = [o for o in learn.fuse_report().eager if 'first step' not in o]
+    assert len(said)==1 and re.search(why, said[0]) and not learn.fuse_report().fused, said
+    if name!='keeps': assert 'test_fuse_sound.py, line' in said[0]
+
+def test_a_compiled_model_is_fused():
+    inner = torch.compile(nn.Linear(8, 8), backend='eager')
+    assert set(same(lambda: dict(model=Net(lambda m, x: m.o(x), o=deepcopy(inner)))).fuse_report().fused)=={'whole'}
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason='there is no GPU')
+def test_a_step_on_a_gpu():
+    a,b = (trained(lambda: dict(model=Net(), opt_func=Adam, lr=.01, device='cuda'), fuse, backend=None) for fuse in (True, False))
+    assert sum(a.fuse_report().fused.values())==23, a.fuse_report()
+    for x,y in zip(a.model.parameters(), b.model.parameters(), strict=True): torch.testing.assert_close(x, y, atol=2e-5, rtol=1e-3)
+
+@dataclass
+class Result:
+    loss:torch.Tensor|None = None
+    logits:torch.Tensor|None = None
+def test_a_model_may_return_an_object_of_its_own():
+    class Own(Net):
+        def forward(self, x, y):
+            res = Result()
+            res.logits = super().forward(x)
+            res.loss = F.mse_loss(res.logits, y)
+            return res
+    data = lambda: [dict(x=x.clone(), y=y.clone()) for x,y in DATA]
+    learn = same(lambda: dict(model=Own(), loss_func=None, data=data()))
+    assert set(learn.fuse_report().fused)=={'whole'}, learn.fuse_report()
