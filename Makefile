@@ -17,6 +17,8 @@ export PYTHONWARNINGS ?= ignore:no signal reaches a fit
 .NOTPARALLEL:
 .DEFAULT_GOAL := test
 # Each test of several processes has a time limit; this one is for what no limit of theirs ends
+# Who may install what `make browser` needs
+SUDO := $(if $(filter-out 0,$(shell id -u)),sudo -n)
 LIMIT := $(if $(shell command -v timeout),timeout -k 20 600)
 
 $(READY):
@@ -28,21 +30,25 @@ $(READY):
 demo:    $(READY) ; learnloop demo
 test:    $(READY) ; python -m tools.notebooks --timing && pytest -q -n auto --ignore tests/scale
 processes: $(READY) ; $(LIMIT) pytest -q -n 2 --durations 10 tests/scale   # several processes that train together
-quick:   $(READY) ; nbdev-export && python -m tools.quick $(NB)   # one notebook, and the tests of its module: `make quick NB=trace`
+quick:   $(READY)   # one notebook, and the tests named after its module: `make quick NB=trace`
+	nbdev-export && python -m tools.notebooks --timing $(or $(wildcard nbs/*/[0-9][0-9]_$(NB).ipynb),$(error no notebook is named '$(NB)'))
+	pytest -q -x -n auto $(or $(wildcard tests/*/test_$(NB)*.py),tests/test_notebooks.py -k '$(NB)')
 ci:      check test processes mutants docs wheel browser
 export:  $(READY) ; nbdev-export && nbdev-clean && python -m tools.stubs
 save:    $(READY) ; python -m tools.notebooks --save && nbdev-clean   # refresh the outputs stored in notebooks
-docs:    $(READY) ; python -m tools.build_docs   # the site, in _docs/, and README.md
-site:    docs ; python -m tools.serve   # the same, opened in a browser
+docs:    $(READY) ; nbdev-export && python -m tools.build_docs   # the site, in _docs/, and README.md
+site:    docs ; (sleep 1; python -m webbrowser http://127.0.0.1:8000) & python -m http.server -b 127.0.0.1 -d _docs   # the same, opened in a browser
 pictures: $(READY) ; python -m tools.pictures   # the figure in README.md, for light and dark pages
 bench:   $(READY)   # ratios to loops written by hand, and what else things cost
 	for o in overhead fuse inference memory imports tensors watch trace checkpoint processes; do python -m benchmarks.$$o || exit 1; done
 mutants: $(READY) ; python -m tools.mutants   # plant faults, and see that some test catches each
-wheel:   $(READY) ; python -m tools.wheel_smoke   # the built package works where nothing else is installed
-browser: $(READY) ; python -m tools.browser   # notebooks, reports, TensorBoard and what `make docs` built, as a browser shows them
+wheel:   $(READY) ; nbdev-export && python -m tools.wheel_smoke   # the built package works where nothing else is installed
+browser: $(READY)   # notebooks, reports, TensorBoard and what `make docs` built, as a browser shows them; it needs Debian's Chromium
+	command -v chromium || command -v google-chrome || { $(SUDO) apt-get -q update && $(SUDO) apt-get -qy install --no-install-recommends chromium fonts-liberation; }
+	timeout -k 20 900 pytest -q -o faulthandler_timeout=200 -o faulthandler_exit_on_timeout=true tests/browser/page_*.py
 interop: $(READY) ; python -m tools.interop   # other systems' own callbacks, each in an environment of its own
 check:   $(READY)   # notebooks, modules and README agree, and follow the house style
-	nbdev-export && nbdev-clean && python -m tools.build_docs --readme
+	nbdev-export && nbdev-clean && python -m tools.stubs && python -m tools.build_docs --readme
 	git diff --exit-code -- nbs learnloop README.md && test -z "$$(git ls-files -o --exclude-standard nbs learnloop)"
-	ruff check && chkstyle && python -m tools.house --check && python -m tools.stubs --check && mypy
+	ruff check && chkstyle && python -m tools.house --check && mypy
 	python -m tools.phrases

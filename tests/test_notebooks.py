@@ -77,6 +77,11 @@ def test_public_api_is_documented(mod):
             assert not bare, f'{mod}.{f.__qualname__}: no docment for {bare}'
 
 @each_mod
+def test_lines_end_at_120_columns(mod):
+    cells = (ROOT/PKG/f"{mod.replace('.','/')}.py").read_text().split('\n# %% ../')[1:]
+    assert not [o for c in cells for o in c.splitlines()[1:] if len(o)>120]
+
+@each_mod
 def test_imports_go_down_the_wings(mod):
     tree = ast.parse((ROOT/PKG/f"{mod.replace('.','/')}.py").read_text())
     up = [o for o in siblings(tree, mod) if '.' not in o or floor(o)<floor(mod)]

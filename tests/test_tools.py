@@ -1,13 +1,11 @@
 "What developers run: jobs in forks, notebooks, the choice of tests for one notebook. Each must be able to fail"
-import json, os, subprocess, sys
+import json, os, re, subprocess, sys
+from importlib import import_module
 from itertools import combinations, product
-from pathlib import Path
 import pytest
 from helpers import cover
-from tools import phrases, quick
-
-ROOT = Path(__file__).parents[1]
-MODULES = {m:p for p in sorted((ROOT/'nbs').rglob('*.ipynb')) if '.ipynb_checkpoints' not in p.parts and (m := quick.module(p))}
+from tools import mutants, phrases
+from tools.house import ROOT, modules, patches
 
 def python(*args, **kwargs):
     "Run this Python with `args` in the project; returns exit status and output"
@@ -60,32 +58,14 @@ def test_notebooks_run_apart_where_they_are_and_a_failure_shows(tmp_path):
     saved = [json.loads(p.read_text())['cells'][-1]['outputs'] for p in (tmp_path/'b'/'apart.ipynb', tmp_path/'a'/'bad.ipynb')]
     assert saved[0] and not saved[1], saved
 
-@pytest.mark.parametrize('name', ['trace', '03_trace', 'see.trace', str(ROOT/'nbs/see/03_trace.ipynb')])
-def test_quick_takes_any_spelling_of_a_notebook(name): assert quick.module(quick.notebook(name))=='see.trace'
-
-def test_quick_says_which_there_are():
-    with pytest.raises(SystemExit, match='0 notebooks are named .trase.*nbs/loop/00_flow.ipynb'): quick.notebook('trase')
-
-def project(folder, **files):
-    "Write `files` to `folder`, by path"
-    for k,v in files.items():
-        (p := folder/k.replace('__', '/')).parent.mkdir(parents=True, exist_ok=True)
-        p.with_suffix('.py').write_text(v)
-    return folder
-
-def test_quick_takes_tests_by_name_and_else_by_what_they_use(tmp_path):
-    root = project(tmp_path, learnloop__see__trace="__all__ = ['Trace']", learnloop__see__ribbon="__all__ = ['Ribbon', 'lanes']",
-        tests__see__test_trace='Ribbon()', tests__see__test_trace_files='', tests__see__test_tracer='', tests__see__test_log='from learnloop.see.ribbon import x',
-        tests__see__test_show='Ribbons()', tests__keep__test_trace='lanes')
-    def names(mod): return [p.stem for p in quick.tests_of(mod, root)]
-    assert names('see.trace')==['test_trace', 'test_trace_files']
-    assert names('see.ribbon')==['test_log', 'test_trace']
-
 def test_each_module_has_tests():
-    without = [o for o in MODULES if not quick.tests_of(o)]
-    assert not without, f'no test file in tests/ of their wing has the name of {without}, or uses them: name one in ALSO of tools/quick.py'
-    assert {*quick.ALSO}<={*MODULES}
-    assert all((ROOT/'tests'/m.split('.')[0]/f'test_{o}.py').exists() for m,names in quick.ALSO.items() for o in names.split())
+    "A test file with its name, or tests that use what it exports or patches"
+    files = [*(ROOT/'tests').rglob('test_*.py')]
+    names,used = ' '.join(p.stem for p in files),{*re.findall(r'[\w.]+', ' '.join(p.read_text() for p in files))}
+    words = used | {o for k in used for o in k.split('.')}
+    def _has(mod, m): return {f'learnloop.{mod}', *import_module(f'learnloop.{mod}').__all__, *(k for *_,k in patches(m) if k[0]!='_')}
+    bare = [o for o,m in modules(ROOT).items() if o.split('.')[1] not in names and not words & _has(o, m)]
+    assert bare==['measure.trial'], 'which the tests of metrics and of the recorder try'
 
 @pytest.mark.parametrize('sizes,n', [((9, 3, 2), (9, 27)), ((5, 4, 3, 2, 2), (5, 20)), ((1, 1), (1, 1)), ((40, 6), (40, 240))])
 def test_cases_that_cover_are_few_and_have_every_value_or_pair(sizes, n, monkeypatch):
@@ -129,3 +109,9 @@ def test_an_editable_install_is_found_beside_a_folder_of_its_name(tmp_path):
     env = {k:v for k,v in os.environ.items() if k!='PYTHONPATH'}
     res = subprocess.run([sys.executable, '-c', 'from learnloop.data.checks import replaced'], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=100)
     assert res.returncode==0, res.stderr
+
+def test_each_planted_fault_has_one_place_and_its_tests_a_file():
+    "So that a change to a line that a fault replaces is seen at once, and not only where faults are planted"
+    for o in mutants.FAULTS:
+        assert mutants.one(ROOT/'learnloop', f'{o.module}.py').read_text().count(o.old)==1, o.what
+        assert all(mutants.one(ROOT/'tests', k) for k in o.tests.split() if k.endswith('.py'))

@@ -116,7 +116,7 @@ def start_workers(
 )->bool: # Were they started now?
     "Start the workers of `dl`, if they persist and are not there yet"
     todo = [o for o in persistent(dl) if o._iterator is None]
-    for o in todo: iter(o)
+    for o in todo: batches_of(o)
     return bool(todo)
 
 # %% ../../nbs/data/05_begin.ipynb #41b97d64

@@ -19,7 +19,7 @@ from torch.utils.data import DataLoader, IterableDataset, SequentialSampler
 from .batch import BatchSample, detuplify, facts_of, split_batch
 from .begin import begin_at, goes_by_state, persistent
 from .checks import check_whole, did_you_mean, note_on
-from .loaders import batch_len, batches_of, check_loader, in_order, leaves, set_epoch, source_teller, why_empty
+from .loaders import batch_len, batches_of, check_loader, in_order, leaves, rows_of, set_epoch, source_teller, why_empty
 from .rng import preserve_rng, read_rngs, write_rngs
 
 # %% ../../nbs/data/06_several.ipynb #e834f238
@@ -299,6 +299,10 @@ class _NamedBatches(dict):
 # %% ../../nbs/data/06_several.ipynb #124284db
 class _Zipped(_Together):
     all_move = True
+    @property
+    def rows(self):
+        res = {nm:rows_of(f.batches) for nm,f in self.feeds.items()}
+        return res if self.of.is_named else tuple(res.values())
     def make(self):
         of,res = self.of,{}
         for nm in of._in_turn():
@@ -370,6 +374,7 @@ def _each_n_inp(n_inp, parts):
 # %% ../../nbs/data/06_several.ipynb #e1694556
 class _InTurns(_Together):
     all_move = False
+    rows = property(lambda self: rows_of(self.feeds[self.source].batches) if self.source else None)
     def make(self):
         of,feeds = self.of,self.feeds
         while True:

@@ -102,14 +102,14 @@ class TensorLoader(DataLoader):
 class _Taking:
     "A pass through `dl`"
     def __init__(self, dl):
-        self.idxs,self.rows,self.tensors,self.dl = iter(dl.batch_sampler),dl.rows,dl.tensors,dl
+        self.idxs,self.subset,self.tensors,self.dl,self.rows = iter(dl.batch_sampler),dl.rows,dl.tensors,dl,None
         self.vals = tuple(batch_parts(dl.tensors))
         torch.empty((), dtype=torch.int64).random_(generator=dl.generator)  # as torch's loader does, for workers
     def __iter__(self): return self
     def __len__(self): return len(self.dl)
     def __next__(self):
-        idxs = next(self.idxs)
-        if self.rows is not None: idxs = take_rows(self.rows, idxs)
+        self.rows = idxs = next(self.idxs)
+        if self.subset is not None: idxs = take_rows(self.subset, idxs)
         b = tuple([take_rows(t, idxs) for t in self.vals])
         return b if type(self.tensors) is tuple else batch_like(self.tensors, b)
 
@@ -130,7 +130,9 @@ def from_tensors(cls:DataLoaders,
     device:torch.device|str|None=None, # Where batches go; None: where `train` is, or `default_device()` if on the CPU
     n_inp:int|None=None, # Inputs in a tuple batch; None: all but the last element
     targ:str|int|tuple|None=None, # Targets in dict batches, by name; in tuples, by number, inputs or not
-    targ_is_inp:bool=False # Does the model get targets in dict batches, too?
+    targ_is_inp:bool=False, # Does the model get targets in dict batches, too?
+    row_id=None, # As for `DataLoaders`
+    bs_of=None # As for `DataLoaders`
 ):
     "Make loaders of rows of tensors: a shuffled one for `train`, and ones that go in order through the others"
     sets = [check_tensors(k, o) for k,o in zip(_names(more), (train, valid, *more), strict=True) if o is not None]
@@ -142,7 +144,8 @@ def from_tensors(cls:DataLoaders,
     dl = TensorLoader(train, bs, shuffle, drop_last, generator, rows)
     others += [TensorLoader(o, valid_bs or bs) for o in sets[1:]]
     if device is None and first.device.type!='cpu': device = first.device
-    return cls(dl, *others, device=device, n_inp=n_inp, targ=targ, targ_is_inp=targ_is_inp)
+    return cls(dl, *others, device=device, n_inp=n_inp, targ=targ, targ_is_inp=targ_is_inp, row_id=row_id,
+        bs_of=bs_of)
 
 # %% ../../nbs/data/04_tensors.ipynb #c0de2031
 def _names(more): return 'train','valid',*(f'dl{i+2}' for i in range(len(more)))

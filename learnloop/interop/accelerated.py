@@ -150,11 +150,11 @@ def _dl_kwargs(dl):
 # %% ../../nbs/interop/04_accelerated.ipynb #a875b79d
 def _run_config(learn, evaluation=False):
     train,valid,n = learn.dls.train,learn.dls.valid,n_processes()
-    each = 1 if getattr(learn.peers, 'per_process', True) else n  # whose is the size of a loader's batch?
+    each = 1 if getattr(learn.team, 'per_process', True) else n  # whose is the size of a loader's batch?
     clip,amp,limit = (find_cb(learn, o) for o in ('GradientClip', 'MixedPrecision', 'StepLimit'))
     bs,vbs,size = batch_size(train),batch_size(valid),None if train is None else batch_len(train)
     acc = 1 if evaluation else batches_per_step(learn, bs) or 1
-    if learn.inside('fit') and learn.team: size = batch_len(learn.peers.share(train, True))
+    if learn.inside('fit') and learn.team.world>1: size = batch_len(learn.team.share(train, True))
     steps = None if size is None else math.ceil(size/acc)
     by_value = clip and clip.algorithm=='value'
     return TrainerRunConfig(  # chkstyle: ignore-node
@@ -266,11 +266,11 @@ class _Accelerator(Facade):
     def takes(self, k): return False
 
     def wait_for_everyone(self):
-        if self.learn.team: self.learn.team.meet('barrier')
+        if self.learn.team.world>1: self.learn.team.meet('barrier')
         elif n_processes()>1: dist.barrier()
     def unwrap_model(self, model, keep_torch_compile=True): return _unwrapped(model, keep_torch_compile)
     def gather(self, tensor):
-        if self.learn.team: self.learn.team.meet('gather')
+        if self.learn.team.world>1: self.learn.team.meet('gather')
         return batch_map(tensor, 'new_zeros', _gathered)
     def print(self, *args, **kwargs):
         if self.is_local_main_process and self.learn.logger is not noop: print(*args, **kwargs)
@@ -520,7 +520,8 @@ def _evaluation(self:Trainer):
 # %% ../../nbs/interop/04_accelerated.ipynb #63f249df
 def _translated(trainer, e, label):
     if has_base(e, 'CallbackMethodNotImplementedError'):  # the package's base class keeps the name to itself
-        return AttributeError(f'{label} asks itself for an attribute that it lacks: see the last line of its own code in '
+        return AttributeError(
+            f'{label} asks itself for an attribute that it lacks: see the last line of its own code in '
             'the traceback above')
     learn = trainer.learn
     cancel = None

@@ -373,14 +373,14 @@ def _call(self:Adapter, name, f, args, kwargs):
         new = self.translated(e)
         if new is not e: raise new from e
         if not isinstance(e, CancelException): e.add_note(f'learnloop: in {name} of {self.label}')
-        elif self.by_flags and self.learn.team and not getattr(e, 'told', False):
+        elif self.by_flags and self.learn.team.world>1 and not getattr(e, 'told', False):
             raise RuntimeError(f'{self.label}: {name} raised {type(e).__name__}: in several processes, callbacks of '
                 f'{self.system} stop by what they set, as others have to hear of it') from e
         raise
 
 @patch
 def _is_due_here(self:Adapter):
-    if self.learn is None or self.learn.team is None or self.learn.team.is_first: return True
+    if self.learn is None or self.learn.team.world==1 or self.learn.team.is_first: return True
     return not any(c.__name__ in self.for_first for c in type(self.foreign).__mro__)
 
 # %% ../../nbs/interop/00_core.ipynb #08f9622c
@@ -410,7 +410,7 @@ def agreed(self:Adapter,
 )->list: # Of each: is it set in any process?
     "Find out what callbacks ask for in all processes together"
     team = self.learn.team
-    if team is None or team.broken: return list(flags)
+    if team.world==1 or team.broken: return list(flags)
     bits = sum(1<<i for i,o in enumerate(flags) if o)
     every = [n for *_,n in team.meet('flags of callbacks', number=bits)]
     return [any(n>>i&1 for n in every) for i in range(len(flags))]

@@ -28,7 +28,7 @@ class Logger(Facade):
         msg # What to say
     ):
         "Print `msg`"
-        if self.learn.logger is not noop and self.learn.peers.is_first: print(msg, flush=True)
+        if self.learn.logger is not noop and self.learn.team.is_first: print(msg, flush=True)
     warning = error = info
 
 # %% ../../nbs/interop/02_engine.ipynb #23a6bc80

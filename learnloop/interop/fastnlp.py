@@ -189,11 +189,11 @@ class _Devices(Facade):
     def is_distributed(self): return self.world_size>1
     def get_local_rank(self): return local_rank()
     def barrier(self):
-        if self.learn.team: self.learn.team.meet('barrier')
+        if self.learn.team.world>1: self.learn.team.meet('barrier')
         elif self.is_distributed(): distributed.barrier()
     def broadcast_object(self, obj, src=0, group=None):
         objs = [obj]
-        if self.learn.team: self.learn.team.meet('broadcast')
+        if self.learn.team.world>1: self.learn.team.meet('broadcast')
         if self.is_distributed(): distributed.broadcast_object_list(objs, src, group)
         return objs[0]
 
@@ -206,7 +206,7 @@ _not_in_driver = {k:instead for instead,names in {  # chkstyle: ignore-node
     'use learn.model': 'model_call get_model_call_fn wo_auto_param_call',
     'use DataLoaders(…, device=…)': 'move_model_to_device non_blocking',
     'use MixedPrecision().autocast()': 'auto_cast',
-    'use learn.peers.gather': 'all_gather',
+    'use learn.team.gather': 'all_gather',
     'use Learner(opt_func=…)': 'set_optimizers',
     'loaders are those of learn.dls, as they were given': '''check_dataloader_legality get_dataloader_args
         set_deterministic_dataloader set_dist_repro_dataloader set_sampler_epoch worker_init_function'''

@@ -143,13 +143,13 @@ class Ignite(Adapter):
         self.output_transform = output_transform or self._settings.get('output_transform', _loss)
         self.val_output_transform = val_output_transform or _pair
         for k,m in (metrics or {}).items(): m.attach(self.evaluator, k)
-        self.engines,self._asked,self._ran,self._is_worn,self._modes = [],False,False,False,()
+        self.by_name,self._asked,self._ran,self._is_worn,self._modes = [],False,False,False,()
         self._grads,self._since,self._taken,self._known,self._first = {},{},{},(0, 0),0
 
     @property
     def engine(self):
         "The engine at work: the innermost; None in what isn't announced"
-        return self.engines[-1] if self.engines else None
+        return self.by_name[-1] if self.by_name else None
     def hears(self, name): return False  # events are told by the methods below, one by one
     def _check_foreign(self): "Nothing: an engine has no hooks of its own"
 
@@ -170,7 +170,7 @@ def _fire(self:Ignite, name, *args, **kwargs):
     try: self._call(name, engine._fire_event, (event, *args), kwargs)
     finally:
         for p in grads: p.grad = None
-    if self._modes and not self.learn.model.training and len(self.engines)==1:
+    if self._modes and not self.learn.model.training and len(self.by_name)==1:
         for m,v in self._modes: m.training = v  # an evaluator of ignite's own has left it in the mode of evaluations
 
 # %% ../../nbs/interop/10_ignite.ipynb #a9100062
@@ -186,7 +186,7 @@ def _begin(self:Ignite, engine, dl, length, **limits):
     s.iteration,s.epoch,s.epoch_length,s.dataloader = 0,0,length,dl
     s.max_epochs,s.max_iters = limits.get('max_epochs'),limits.get('max_iters')
     s.times.update(EPOCH_COMPLETED=0., COMPLETED=0.)
-    self.engines.append(engine)
+    self.by_name.append(engine)
     self._since[engine] = [time.time()]*2  # when the run, and the epoch, began
 
 def _took(self, engine, what):
@@ -206,9 +206,9 @@ def _complete(self:Ignite, name):
 def _heed(self:Ignite, together=False):
     "Stop as handlers have asked for: of several processes, in all of them, in places to which all of them come"
     engine,team = self.engine,self.learn.team
-    if team and not together: return
+    if team.world>1 and not together: return
     flags = _flags(engine)
-    if not team and not any(flags) and not engine.should_interrupt: return
+    if team.world==1 and not any(flags) and not engine.should_interrupt: return
     if engine.should_interrupt: raise TypeError(f'{self.label}: interrupt(): {_refused["interrupt"]}')
     stop,silent,epoch,silent_epoch = self.agreed(*flags)
     if epoch and not stop and engine.last_event_name in (_ignite().Events.STARTED, _ignite().Events.EPOCH_STARTED):
@@ -229,12 +229,12 @@ def before_fit(self:Ignite):
     self._check_trained()
     self._check_step()
     limit,dl,length = find_cb(learn, 'StepLimit'),learn.dls.train,None
-    if limit is None: length = batch_len(learn.peers.share(dl, True) if learn.team else dl)
+    if limit is None: length = batch_len(learn.team.share(dl, True) if learn.team.world>1 else dl)
     if learn.n_epoch<math.inf: limits = dict(max_epochs=learn.n_epoch)
     else:
         each = batches_per_step(learn, batch_size(dl))
         limits = dict(max_iters=each and each*limit.max_steps)
-    self.engines,self._modes,self._ran,self._grads,self._is_worn = [],(),False,{},False
+    self.by_name,self._modes,self._ran,self._grads,self._is_worn = [],(),False,{},False
     self._check_place(length)
     self._begin(self.trainer, dl, length, **limits)
     self.trainer.state.epoch,self.trainer.state.iteration = learn.epoch,learn.epoch*(length or 0)
@@ -283,7 +283,7 @@ def after_fit(self:Ignite):
 # %% ../../nbs/interop/10_ignite.ipynb #a9100066
 @patch
 def cleanup_fit(self:Ignite):
-    self.engines,self._modes,self._grads,self._taken = [],(),{},{}
+    self.by_name,self._modes,self._grads,self._taken = [],(),{},{}
     self._note_place()
 
 @patch
@@ -292,14 +292,14 @@ def _note_place(self:Ignite): self._known = self.trainer.state.epoch,self.traine
 # %% ../../nbs/interop/10_ignite.ipynb #a9100067
 @patch
 def after_exception(self:Ignite):
-    kept,e = self.engines,self.learn.exception
+    kept,e = self.by_name,self.learn.exception
     for i in range(len(kept), 0, -1):
-        self.engines = kept[:i]
+        self.by_name = kept[:i]
         try:
             if self.engine is not None: self._fire('EXCEPTION_RAISED', e)
         except BaseException as err:
             if err is not e: raise  # handlers raise it again where ignite would make it disappear
-        finally: self.engines = kept
+        finally: self.by_name = kept
 
 # %% ../../nbs/interop/10_ignite.ipynb #a9100036
 @patch
@@ -380,7 +380,7 @@ def _is_mine(self:Ignite):
 def before_validate(self:Ignite):
     learn = self.learn
     if not self._is_mine():
-        self.engines.append(None)
+        self.by_name.append(None)
         return
     if self._asked and is_valid_dl(learn): self._ran = True
     self._asked = False
@@ -407,7 +407,7 @@ def after_validate(self:Ignite):
 # %% ../../nbs/interop/10_ignite.ipynb #a910006b
 @patch
 def cleanup_validate(self:Ignite):
-    if self.engines: self.engines.pop()
+    if self.by_name: self.by_name.pop()
 
 # %% ../../nbs/interop/10_ignite.ipynb #a9100041
 @patch
@@ -418,7 +418,7 @@ def evaluate(self:Ignite,
     learn = self.learn
     if learn is None: raise ValueError('evaluator.run: no learner has this Ignite; give it to learn.add_cb, or to '
         'learn.fit(n, cbs=…)')
-    if self.evaluator in self.engines: raise RuntimeError('evaluator.run was called by a handler of the evaluator')
+    if self.evaluator in self.by_name: raise RuntimeError('evaluator.run was called by a handler of the evaluator')
     with replaced(self, '_asked', True): learn.validate(dl=dl)
     return self.evaluator.state
 

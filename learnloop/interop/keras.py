@@ -270,7 +270,7 @@ _not_here |= _each('raise CancelEvaluateException of learnloop', 'stop_evaluatin
 _not_here |= _each('use learn.model.register_parameter', 'add_weight add_variable')
 _not_here |= _each('use learn.model.state_dict()', 'get_state_tree set_state_tree')
 _not_here |= _each('learn.model tells whether it is compiled', 'jit_compile run_eagerly')
-_not_here |= _each('use learn.peers', 'distribute_strategy distribute_reduction_method')
+_not_here |= _each('use learn.team', 'distribute_strategy distribute_reduction_method')
 
 # %% ../../nbs/interop/08_keras.ipynb #5a10d011
 class KerasModel(nn.Module):

@@ -158,7 +158,7 @@ on_train_end on_train_start on_validation_end on_validation_start | {_theirs_to_
 batch_to_device connect launcher model_sharded_context model_to_device | learn has set up model, loaders and processes
 process_dataloader register_strategies setup setup_environment | learn has set up model, loaders and processes
 setup_optimizers setup_precision_plugin teardown tensor_init_context | learn has set up model, loaders and processes
-handles_gradient_accumulation strategy_name | trainer.world_size and learn.team tell how it is trained
+handles_gradient_accumulation strategy_name | trainer.world_size and learn.team.world tell how it is trained
 checkpoint_io lightning_module_state_dict optimizer_state save_checkpoint | use trainer.save_checkpoint
 lightning_restore_optimizer load_checkpoint load_model_state_dict | use learn.load
 load_optimizer_state_dict restore_checkpoint_after_setup | use learn.load''')
@@ -169,32 +169,32 @@ class _Strategy(_Machine):
     world_size,global_rank,local_rank,is_global_zero,model,lightning_module,optimizers,lr_scheduler_configs = (
         attr(f'_trainer.{o}') for o in ('world_size','global_rank','local_rank','is_global_zero','model',
             'lightning_module','optimizers','lr_scheduler_configs'))
-    def broadcast(self, obj, src=0): return self.learn.peers.gather(_value(obj))[src]
+    def broadcast(self, obj, src=0): return self.learn.team.gather(_value(obj))[src]
     def all_gather(self, tensor, group=None, sync_grads=False):
         if self.world_size==1: return tensor
-        return torch.stack(self.learn.peers.gather(tensor.detach()))
+        return torch.stack(self.learn.team.gather(tensor.detach()))
     def reduce(self, tensor, group=None, reduce_op='mean'):
         op = str(reduce_op).lower()
         if op not in ('mean', 'avg', 'sum'): raise ValueError(f"reduce: reduce_op is {reduce_op!r}: 'mean' or 'sum'")
         if not isinstance(tensor, torch.Tensor): return tensor
-        res = self.learn.peers.mean(tensor)
-        return res*self.learn.peers.world if op=='sum' else res
+        res = self.learn.team.mean(tensor)
+        return res*self.learn.team.world if op=='sum' else res
     def reduce_boolean_decision(self, decision, all=True):
-        every = self.learn.peers.gather(bool(decision))
+        every = self.learn.team.gather(bool(decision))
         return False not in every if all else True in every
     def barrier(self, name=None):
-        if self.learn.team: self.learn.team.meet('barrier')
+        self.learn.team.meet('barrier')
     def remove_checkpoint(self, filepath):
-        if not self.learn.peers.is_first: return
+        if not self.learn.team.is_first: return
         with suppress(FileNotFoundError): os.remove(filepath)
 
 class _AcceleratorConnector(_Machine):
     refused = _instead('''
 cluster_environment | trainer.world_size, trainer.global_rank and trainer.local_rank tell it
 checkpoint_io | use trainer.save_checkpoint
-use_distributed_sampler | learn.peers.share shares loaders out''')
+use_distributed_sampler | learn.team.share shares loaders out''')
     strategy = attr('_trainer.strategy')
-    is_distributed = property(lambda self: bool(self.learn.team))
+    is_distributed = property(lambda self: self.learn.team.world>1)
 
 # %% ../../nbs/interop/06_lightning.ipynb #da6c3d88
 class _State(_Part):
@@ -452,7 +452,7 @@ def log(self:Module,
         if not now: t._compute(ending)
         return
     value = torch.as_tensor(value, dtype=torch.float32).detach().squeeze()
-    if kwargs.get('sync_dist'): value = learn.peers.mean(value)
+    if kwargs.get('sync_dist'): value = learn.team.mean(value)
     if by_step: note(of_step, value, 'step')
     if now and by_epoch: value = t._mean(name, value, batch_size or learn.bs)
     if by_epoch: note(of_epoch, value, ending)
@@ -492,7 +492,7 @@ class _Settings(Facade):
     barebones,enable_autolog_hparams,datamodule = False,True,None
     device_ids = property(lambda self: [self.learn.device.index or 0])
     distributed_sampler_kwargs = property(
-        lambda self: dict(num_replicas=self.world_size, rank=self.global_rank) if self.learn.team else None)
+        lambda self: dict(num_replicas=self.world_size, rank=self.global_rank) if self.learn.team.world>1 else None)
     gradient_clip_val       = property(lambda self: getattr(find_cb(self.learn, 'GradientClip'), 'max_norm', None))
     gradient_clip_algorithm = property(lambda self: getattr(find_cb(self.learn, 'GradientClip'), 'algorithm', None))
     @property
@@ -569,11 +569,12 @@ class _Surroundings(_About):
     checkpoint_callback      = property(lambda self: next(iter(self.checkpoint_callbacks), None))
     @property
     def progress_bar_callback(self): return next((o for o in self.callbacks if has_base(o, 'ProgressBar')), None)
-    is_global_zero,global_rank,world_size = map(attr, ('learn.peers.is_first','learn.peers.rank','learn.peers.world'))
-    local_rank  = property(lambda self: local_rank() if self.learn.team else 0)
-    num_devices = property(lambda self: _launched('LOCAL_WORLD_SIZE', self.world_size) if self.learn.team else 1)
-    num_nodes   = property(lambda self: _launched('GROUP_WORLD_SIZE', 1) if self.learn.team else 1)
-    node_rank   = property(lambda self: _launched('GROUP_RANK', 0) if self.learn.team else 0)
+    is_global_zero,global_rank,world_size = map(attr, ('learn.team.is_first','learn.team.rank','learn.team.world'))
+    local_rank  = property(lambda self: local_rank() if self.learn.team.world>1 else 0)
+    num_devices = property(
+        lambda self: _launched('LOCAL_WORLD_SIZE', self.world_size) if self.learn.team.world>1 else 1)
+    num_nodes   = property(lambda self: _launched('GROUP_WORLD_SIZE', 1) if self.learn.team.world>1 else 1)
+    node_rank   = property(lambda self: _launched('GROUP_RANK', 0) if self.learn.team.world>1 else 0)
     logger = property(lambda self: self.loggers[0] if self.loggers else None)
     def _print(self, *args, **kwargs):
         bar = self.progress_bar_callback
@@ -944,7 +945,7 @@ def _find_turn(self:Lightning, event):
 @patch
 def before_fit(self:Lightning):
     t,ranks = self.trainer,sys.modules.get('lightning_utilities.core.rank_zero')
-    if ranks: ranks.rank_zero_only.rank = self.learn.peers.rank  # heeded by Lightning's own loggers
+    if ranks: ranks.rank_zero_only.rank = self.learn.team.rank  # heeded by Lightning's own loggers
     t.should_stop = t._begun = t._epoch_begun = t._checked = t._validated = False
     t._epoch,t._past,t._stage,t._outer,t._last = self.learn.epoch,None,'','','fit'
     t._logging = any(type(o) is not MetricLog for o in t.loggers)
@@ -993,7 +994,7 @@ def before_train(self:Lightning):
 @patch
 def then_cleanup_batch(self:Lightning):
     t = self.trainer
-    if self.learn.team and self.learn.training and _ok(self): self._share()
+    if self.learn.team.world>1 and self.learn.training and _ok(self): self._share()
     if not (t._logging or t.should_stop) or not self.learn.training or not _ok(self): return
     if t._logging: t._logger_connector.update_train_step_metrics()
     if t._stops(): raise CancelEpochException if t._checked else CancelTrainException

@@ -93,7 +93,7 @@ replacing_yield | contextlib.contextmanager
 mk_metric | as_metric
 DistributedTrainer ParallelTrainer DistributedDL setup_distrib teardown_distrib
  | learn.to_ddp | in a script that torchrun or launch starts; loaders stay as they are
-rank0_first | | learn.peers.is_first tells whether this process is the first
+rank0_first | | learn.team.is_first tells whether this process is the first
 reduce_loss | | MixUp takes the loss of each item by learn.loss_not_reduced()
 has_params layer_info module_summary | learn.summary()
 sched_lin | SchedLin
@@ -435,8 +435,8 @@ configure_callbacks | learn.cbs
 configure_gradient_clipping clip_gradients | GradientClip
 lr_scheduler_step | TorchScheduler
 loggers | learn.cbs | which has the loggers
-is_global_zero global_rank local_rank world_size | learn.peers | its is_first, rank and world
-all_gather | learn.peers | its gather
+is_global_zero global_rank local_rank world_size | learn.team | its is_first, rank and world
+all_gather | learn.team | its gather
 num_training_batches estimated_stepping_batches | learn.n_iter | batches of an epoch
 sanity_checking | SanityCheck
 transfer_batch_to_device | before_batch_cb | or a collate_fn of the loader
@@ -543,7 +543,7 @@ create_scheduler | TorchScheduler
 create_optimizer_and_scheduler | learn.create_opt | and TorchScheduler
 get_test_dataloader | get_preds(dl=…)
 hyperparameter_search | | any search library calls a function that makes a learner
-is_world_process_zero is_local_process_zero | learn.peers | its is_first
+is_world_process_zero is_local_process_zero | learn.team | its is_first
 evaluation_loop | learn.validate
 save_state | learn.save_checkpoint
 log_metrics save_metrics | learn.log | and CSVLogger, JSONLogger"""

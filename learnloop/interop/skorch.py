@@ -223,7 +223,7 @@ class _Methods(_Net):
         finally:
             for m,v in modes: m.training = v
     def save_params(self, *args, **kwargs):
-        if self.learn.peers.is_first: super().save_params(*args, **kwargs)
+        if self.learn.team.is_first: super().save_params(*args, **kwargs)
     def __reduce__(self):
         parts = {k:getattr(self, k) for k in ('module_','criterion_','optimizer_','history_','callbacks_')}
         own = 'lr','max_epochs','batch_size','device','verbose','predict_nonlinearity'
@@ -267,18 +267,18 @@ class _Run:
     def begin(self, group):
         "Have an empty history, and callbacks as new"
         _Run.reset(self)
-        self.run_.group,self.verbose = group,int(self.learn.logger is not noop and self.learn.peers.is_first)
+        self.run_.group,self.verbose = group,int(self.learn.logger is not noop and self.learn.team.is_first)
         self.history_ = type(self.history_)()
         for _,cb in self.run_.defaults: cb.initialize()
         for o in group: o.call('initialize')
-        if self.learn.team:
+        if self.learn.team.world>1:
             for _,cb in self.run_.defaults[1:]: cb.get_avg_score = _Run.of_all(self, cb)
     def of_all(self, cb):
         "The mean loss of an epoch in all processes"
         def _mean(history):
             n,v = (f'{cb.name[:5]}_batch_size',cb.name)
             rows = history[-1, 'batches', :, (n, v)]
-            sums = self.learn.peers.gather([float(sum(n*v for n,v in rows)), sum(n for n,_ in rows)])
+            sums = self.learn.team.gather([float(sum(n*v for n,v in rows)), sum(n for n,_ in rows)])
             return sum(o for o,_ in sums)/sum(n for _,n in sums)
         return _mean
     def tell(self, hook, **kwargs):
@@ -435,7 +435,7 @@ def _share(self:Skorch): self.trainer.run_.stopping, = self.agreed(self.trainer.
 
 @patch
 def before_fetch(self:Skorch):
-    if self.learn.team is None or _stage(self)!='train': return
+    if self.learn.team.world==1 or _stage(self)!='train': return
     self._share()
     if self.trainer.run_.stopping: raise CancelFitException
 
@@ -455,7 +455,7 @@ def _call(self:Skorch, name, f, args, kwargs):
     except KeyboardInterrupt:
         if not self.learn.inside('epoch'): raise  # as there
         run.stopping = True
-        if name!='on_epoch_end' and not self.learn.team: raise CancelFitException from None
+        if name!='on_epoch_end' and self.learn.team.world==1: raise CancelFitException from None
 
 # %% ../../nbs/interop/11_skorch.ipynb #95fa24e9
 @patch

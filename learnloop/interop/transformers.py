@@ -161,12 +161,12 @@ _facts |= dict(  # chkstyle: ignore-node
     dataloader_num_workers      = _of_loader('num_workers'),
     dataloader_pin_memory       = _of_loader('pin_memory'),
     dataloader_persistent_workers = _of_loader('persistent_workers'),
-    world_size                  = attrgetter('peers.world'),
-    process_index               = attrgetter('peers.rank'),
-    local_process_index         = lambda o: local_rank() if o.team else 0,
-    local_rank                  = lambda o: local_rank() if o.team else -1,
-    should_log                  = lambda o: o.peers.rank==0,
-    should_save                 = lambda o: o.peers.rank==0)
+    world_size                  = attrgetter('team.world'),
+    process_index               = attrgetter('team.rank'),
+    local_process_index         = lambda o: local_rank() if o.team.world>1 else 0,
+    local_rank                  = lambda o: local_rank() if o.team.world>1 else -1,
+    should_log                  = lambda o: o.team.rank==0,
+    should_save                 = lambda o: o.team.rank==0)
 
 def _fact(k, f):
     def get(self):
@@ -642,7 +642,7 @@ def before_batch(self:Transformers):
 @patch
 def _share(self:Transformers):
     "Have what is asked for in one process be asked for in all"
-    if self.learn.team is None: return
+    if self.learn.team.world==1: return
     c = self.trainer.control
     for k,v in zip(_flags, self.agreed(*(getattr(c, k) for k in _flags)), strict=True): setattr(c, k, v)
 
@@ -769,7 +769,7 @@ def after_validate(self:Transformers):
     if not kind or not (tr.n_eval or learn.outcome['validate']=='done'): return
     speed = _speed('test' if kind=='predict' else 'eval', tr.eval_since, tr.eval_samples, tr.n_eval)
     if kind=='predict':
-        losses = [o for os in learn.peers.gather([float(o) for o in tr.losses]) for o in os]
+        losses = [o for os in learn.team.gather([float(o) for o in tr.losses]) for o in os]
         tr.predicted = (dict(test_loss=sum(losses)/tr.eval_samples) if losses else {}) | speed
         return
     metrics = {_eval_name(k):plain(v, _numbers) for k,v in validated(learn).items() if v is not None} | speed

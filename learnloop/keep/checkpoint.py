@@ -74,7 +74,7 @@ def save(self:CheckpointCallback,
         return
     place,step,self._wanted = learn.place,learn.count.opt_steps,None
     if sound and self._last==(place, step): return  # nothing has happened since
-    if self.background: learn.peers.first(self._catch_up)
+    if self.background: learn.team.first(self._catch_up)
     old = Checkpoint(self.folder/f'step-{step:09d}')  # of the same weights: this one takes its place
     if sound and old.path.name in self._sound: info = dict(metrics=old.metrics) | info
     if self._attrs: self._warn_of_attributes()
@@ -110,7 +110,7 @@ def save_checkpoint(self:Learner,
             'and so does a callback of an order above 50')
     folder = check_place('folder', folder, new=True)
     with ExitStack() as stack:
-        self.peers.first(stack.enter_context, _sole_writer(self, folder))
+        self.team.first(stack.enter_context, _sole_writer(self, folder))
         done = save_state(self, folder, self.place, _write, **info)
     return Checkpoint(folder/f'step-{self.count.opt_steps:09d}') if done else None
 
@@ -128,7 +128,7 @@ def before_fit(self:CheckpointCallback):
         warnings.warn('no signal reaches a fit outside of the main thread: Ctrl-C and SIGTERM will not save a '
             'checkpoint', stacklevel=2)
     self.folder = self.folder.absolute()  # the current folder may change
-    self.learn.peers.first(self._open, self.learn.keeper.capture(Place(self.learn.epoch), shared=True))
+    self.learn.team.first(self._open, self.learn.keeper.capture(Place(self.learn.epoch), shared=True))
     self.is_open = True
     self.learn.keeper.savers.append(self)
     self._steps,self._time,self._told = self.learn.count.opt_steps,time.monotonic(),False
@@ -216,13 +216,13 @@ def is_late(self:CheckpointCallback)->bool:
 def look(self:CheckpointCallback):
     "Save if it is time to, between two batches"
     learn,every = self.learn,self.every_steps
-    if learn.team is None: self._raise_error()  # else all save, and hear of it there
+    if learn.team.world==1: self._raise_error()  # else all save, and hear of it there
     # after a batch: what is made by the first is there
-    if self._attrs is None and learn.n_done: self._attrs = _attributes(learn) if learn.peers.is_first else {}
+    if self._attrs is None and learn.n_done: self._attrs = _attributes(learn) if learn.team.is_first else {}
     n = learn.count.opt_steps
     due = every and n//every>self._steps//every
     self._steps = n
-    if self.is_late() and learn.team is None: due = True
+    if self.is_late() and learn.team.world==1: due = True
     if not due and self._wanted is None: return
     if not self._told and 'train' not in learn.keeper.no_place and (why := learn.keeper.why_no_place()):
         warnings.warn(f'not saved in the middle of epoch {learn.epoch}: {why}', stacklevel=2)
@@ -238,7 +238,7 @@ def _is_ending(self:CheckpointCallback):
 @patch
 def after_epoch(self:CheckpointCallback):
     self._ended = True
-    if self.background: self.learn.peers.first(self._raise_error)
+    if self.background: self.learn.team.first(self._raise_error)
     e,rec = self.learn.epoch+1,getattr(self.learn, 'recorder', None)
     values = dict(zip(rec.columns, rec.values[-1], strict=True)) if rec and rec.values else {}
     metrics = {k:float(v) for k,v in values.items() if hasattr(v, '__float__')}
@@ -250,7 +250,7 @@ def after_epoch(self:CheckpointCallback):
 @patch
 def after_exception(self:CheckpointCallback):
     learn,err = self.learn,error_line(self.learn.exception)
-    if not self.on_error or not self.is_open or learn.inside('save') or learn.resuming or learn.peers.broken: return
+    if not self.on_error or not self.is_open or learn.inside('save') or learn.resuming or learn.team.broken: return
     if learn.keeper.is_whole(): self.save(error=err)
     elif learn.mid_batch: self.save(error=err, consistent=False)
 
@@ -261,8 +261,8 @@ def cleanup_fit(self:CheckpointCallback):
         if self in self.learn.keeper.savers: todo.callback(self.learn.keeper.savers.remove, self)
         self._lock,self.is_open = None,False
         todo.callback(setattr, self, '_unwritten', None)
-        peers = self.learn.peers
-        if self.background and not peers.broken: todo.callback(peers.first, self.join)
+        team = self.learn.team
+        if self.background and not team.broken: todo.callback(team.first, self.join)
         else: todo.callback(self.join)
 
 # %% ../../nbs/keep/05_checkpoint.ipynb #57a2bacf
@@ -283,8 +283,8 @@ def save_state(
             for o in learn.cbs:
                 if type(o).state_dict is not Callback.state_dict: learn.saved.pop(o.name, None)  # it is there already
             shards = learn.saved.get('shards')
-            if shards is not None: learn.saved |= dict(shards=_write_shards(learn.peers, folder, shards))
-            learn.peers.first(write, folder, learn.saved, dict(place._asdict(), **info))
+            if shards is not None: learn.saved |= dict(shards=_write_shards(learn.team, folder, shards))
+            learn.team.first(write, folder, learn.saved, dict(place._asdict(), **info))
         learn.with_events('save', _f)
     return learn.outcome.get('save')=='done'
 
@@ -302,13 +302,13 @@ def _write_files(folder, step, files, info, apart=True):
     for o in {Path(o.path).parent for o in files.values() if type(o) is Written}: o.rmdir()
 
 # %% ../../nbs/keep/05_checkpoint.ipynb #b570e121
-def _write_shards(peers, folder, tensors):
+def _write_shards(team, folder, tensors):
     "Have each process write what it has of `tensors`, beside the checkpoint that the files are for: by name"
-    tmp = Path(folder)/peers.from_first(f'.tmp-shards-{secrets.token_hex(4)}')
-    peers.first(partial(tmp.mkdir, parents=True))
-    try: return {nm:Written(str(tmp/nm), **o) for nm,o in peers.write_shards(tmp, tensors).items()}
+    tmp = Path(folder)/team.from_first(f'.tmp-shards-{secrets.token_hex(4)}')
+    team.first(partial(tmp.mkdir, parents=True))
+    try: return {nm:Written(str(tmp/nm), **o) for nm,o in team.write_shards(tmp, tensors).items()}
     except BaseException:
-        if peers.is_first: shutil.rmtree(tmp, ignore_errors=True)
+        if team.is_first: shutil.rmtree(tmp, ignore_errors=True)
         raise
 
 def _write(folder, state, info): _write_files(folder, state['loop']['count']['opt_steps'], _mk_files(state), info)

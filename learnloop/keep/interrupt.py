@@ -11,6 +11,7 @@ __all__ = ['Terminated', 'Interrupted', 'Signals']
 import asyncio, os, signal, sys, torch
 from contextlib import ExitStack, contextmanager, suppress
 from fastcore.basics import patch
+from .passes import being_made
 from .last_line import end_in_a_line, is_script
 from ..data.loaders import leaves
 
@@ -60,7 +61,7 @@ class Signals:
     def loaders(self)->list: # None for what there is not
         "The loaders whose workers may die"
         dls = {k:getattr(self.learn.dls, k, None) for k in ('train','valid')}
-        return [o for k,v in dls.items() for o in leaves(self.learn.peers.share(v, k=='train'))]
+        return [o for k,v in dls.items() for o in leaves(self.learn.team.share(v, k=='train'))]
     def take(self,
         name:str # Such as 'SIGINT'; of a signal that this system doesn't have, nothing is taken
     ):
@@ -130,8 +131,8 @@ def _is_waiting(self:Signals):
     "Does the learner wait for a batch, and can that be ended?"
     learn = self.learn
     if not learn.open or learn.open[-1].name!='fetch' or learn.outcome.get('fetch')=='failed': return False
-    making = getattr(learn.data_pass, 'making', None)
-    return learn.data_pass is not None and learn.data_pass.at_rest and not (making and making.waits)
+    p,making = learn.data_pass,being_made(learn.data_pass)
+    return p is not None and p.at_rest and not (making and making.waits)
 
 # %% ../../nbs/keep/04_interrupt.ipynb #e833d05f
 @patch
@@ -166,7 +167,8 @@ def _end(self:Signals, e, signum):
 def between(self:Signals):
     "Raise what is due, unless a batch or a callback's evaluation has to end first; several processes agree before"
     if self.due is None: return
-    if self.wish and self.learn.team and not (self.learn.peers.broken or getattr(self.due, 'told', False)): return
+    team = self.learn.team
+    if self.wish and team.world>1 and not (team.broken or getattr(self.due, 'told', False)): return
     if self.raised or self.must_wait(): return
     self.raised = True
     raise self.due

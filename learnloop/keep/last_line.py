@@ -52,7 +52,7 @@ def end_in_a_line(
     "Show `e` as one line if it ends a script"
     line = safely(last_line, learn) if is_script() else ''
     if not line: return
-    e.last_line,before = line if learn.peers.is_first else '',sys.excepthook
+    e.last_line,before = line if learn.team.is_first else '',sys.excepthook
     if getattr(before, 'is_ours', False): return
     def _show(kind, err, tb):
         line = getattr(err, 'last_line', None)

@@ -12,15 +12,16 @@ import threading, torch, warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from copy import deepcopy
+from functools import partial
 from math import inf
 from pathlib import Path
-from types import CodeType, SimpleNamespace
+from types import SimpleNamespace
 from fastcore.basics import listify, noop, patch
 from torch import Tensor
 from .checkpoint import CheckpointCallback, checkpoint_names
 from .changes import changed_facts, names_of, said
 from .interrupt import Signals
-from .passes import KeptPass, copy_batch, parts_of, random_states, set_random_states, try_loader
+from .passes import KeptPass, being_made, copy_batch, parts_of, random_states, set_random_states, try_loader
 from .shards import copy_state, put_own, put_shards, read_shards
 from .state import Checkpointer, check_plain, check_weights
 from .storage import (
@@ -30,7 +31,8 @@ from ..data.batch import batch_map, describe
 from ..data.begin import why_inexact
 from ..data.checks import check_place, replaced, say
 from ..loop.flow import CancelFitException, CancelStepException
-from ..loop.learner import Learner, keeps_fits
+from ..loop.engine import Engine
+from ..loop.learner import Learner, default_engine
 from ..loop.place import Place
 from ..data.rng import branch_rngs, own_stream, preserve_rng
 from ..loop.opt_state import opt_for_resume
@@ -83,9 +85,10 @@ def read_origin(
     return Origin(state, c.path)
 
 # %% ../../nbs/keep/06_resume.ipynb #b558d831
-@keeps_fits
-class FitKeeper(Checkpointer):
-    "Has fits begin where others stopped, notes what going on needs, and saves or ends them between two batches"
+@default_engine
+class FitKeeper(Checkpointer, Engine):
+    "Starts fits where others stopped, notes what resuming needs, and saves or ends them between two batches"
+    level,saves_fits = 10,True
     def __init__(self,
         learn # The learner whose fits it keeps
     ):
@@ -107,10 +110,24 @@ class FitKeeper(Checkpointer):
     ):
         "Handle one more signal, if any is handled"
         if self.signals: self.signals.take(name)
-    def mk_pass(self, dl): return KeptPass(self.learn, dl, self)
-    def leave(self): self.origin = self.args = self.kept = None
+    def rest(self, learn, next, inner):
+        if next=='batch': self.between()
+        elif next!='fetch': self.at(next)
+        elif self.signals: self.signals.between()
+        inner(learn, next)
+    def batches(self, learn, p, inner):
+        p.kept = KeptPass(p, self)
+        return p.kept.begin(partial(inner, learn, p))
     @contextmanager
-    def running(self, is_fit=False):
+    def running(self, learn, what):
+        with self._signalled(what=='fit'):
+            if what=='fit': self.enter(learn.fit_args)
+            try: yield
+            finally:
+                if what=='fit': self.origin = self.args = self.kept = None
+    @contextmanager
+    def _signalled(self, is_fit):
+        "Handle signals, unless that is done already, or is not for this thread to do"
         if self.signals or threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -124,16 +141,17 @@ class FitKeeper(Checkpointer):
 # %% ../../nbs/keep/06_resume.ipynb #39496a98
 @patch
 def between(self:FitKeeper):
+    "Save what is due, and act on signals"
     learn,s,code = self.learn,self.signals,0
-    team = learn.peers.team
-    if team is None and not (self.savers or self.keeps or s and s.wants_save):  # what most fits pay
+    several = learn.team.world>1
+    if not several and not (self.savers or self.keeps or s and s.wants_save):  # what most fits pay
         if s: s.between()
         return
-    if team: code = self._agree()
+    if several: code = self._agree()
     if learn.training:
         if self.keeps: self._keep_state()
         for o in self.savers: o.look()
-    wants_save = code==1 if team else s and s.wants_save
+    wants_save = code==1 if several else s and s.wants_save
     if wants_save and self.is_whole():
         if s: s.wants_save = False
         for o in self.savers: o.save()
@@ -141,18 +159,14 @@ def between(self:FitKeeper):
     if code>1: s.agree(code)
     if s: s.between()
 
-@patch
-def after_between(self:FitKeeper):
-    if self.signals: self.signals.between()
-
 # %% ../../nbs/keep/06_resume.ipynb #d6000011
 @patch
 def _agree(self:FitKeeper):
     "What is to be done between these two batches in all processes, as one of them got a signal, or by its clock"
     s = self.signals
     wish = s.wish if s else 0
-    if not wish and self.learn.peers.is_first: wish = int(any(o.is_late() for o in self.savers))
-    self.agreed = max(self.agreed, self.learn.peers.between(wish))
+    if not wish and self.learn.team.is_first: wish = int(any(o.is_late() for o in self.savers))
+    self.agreed = max(self.agreed, self.learn.team.between(wish))
     if s and s.must_wait(): return 0  # whoever runs this evaluation acts on it
     code,self.agreed = self.agreed,0
     return code
@@ -160,9 +174,9 @@ def _agree(self:FitKeeper):
 @patch
 def _agree_at_end(self:FitKeeper):
     "Have signals that came after the last batch be those of all processes"
-    s,peers = self.signals,self.learn.peers
-    if peers.team is None or peers.broken: return
-    wish = max(peers.gather(s.wish))
+    s,team = self.signals,self.learn.team
+    if team.world==1 or team.broken: return
+    wish = max(team.gather(s.wish))
     if wish>1: s.agree(wish)
 
 # %% ../../nbs/keep/06_resume.ipynb #9deb8de5
@@ -211,33 +225,39 @@ def _check_same_folder(saver, resume):
         'to go on elsewhere, copy the checkpoints there first')
 
 @patch
-def enter(self:FitKeeper, args, resume=None, accept=()):
-    learn,cbs = self.learn,args['cbs']
+def enter(self:FitKeeper,
+    given # `learn.fit_args`: what the fit was given
+):
+    "Check what the fit is to resume, and give it the callbacks that this takes"
+    learn,cbs,resume = self.learn,given.given,given.resume
     self.forget()
-    self.args,self.ask,self.keeps,self.kept,self.why_not = args,(resume, accept),args['keep_failed'],None,''
+    self.args = dict(cbs=cbs, **{k:getattr(given, k) for k in _ARGS})
+    self.ask,self.keeps,self.kept,self.why_not = (resume, given.accept),given.keep_failed,None,''
     savers = [o for o in (*learn.cbs, *cbs) if isinstance(o, CheckpointCallback)]
     self._check_overrides(resume is not None or self.keeps or bool(savers))
     if self.keeps and (why := why_shapeless(learn.model)): raise ValueError(f'keep_failed copies weights, and {why}')
-    res = [_KeepsBatches() if self.keeps else _Pauses()]
+    given.cbs.append(_KeepsBatches() if self.keeps else _Pauses())
     if isinstance(resume, Origin):
         if resume.of and any(a is not b for a,b in zip(resume.of, (learn.model, learn._opt), strict=True)):
             raise RuntimeError('model or optimizer was replaced since the fit was interrupted: there is no going on '
                 'with others')
         if learn.opt_at_start: learn.opt_at_start.restore()  # the state has what became of it
-        return res
-    if resume is None: return res
+        return
+    if resume is None: return
     folder,c = _read_resume(resume)
     for o in savers if c is None else (): _check_same_folder(o, resume)
     saver = None if savers else _saver_for(folder, c)
     opt_for_resume(learn, resume)
-    if savers: return res
+    if savers: return
     self.args['cbs'] = [*cbs, saver]  # `resume()` saves there, too
-    return [*res, saver]
+    given.cbs.append(saver)
+
+_ARGS = 'n_epoch','lr','wd','max_steps','steps_per_epoch','keep_failed' # Of `learn.fit`, which `resume` gives again
 
 # %% ../../nbs/keep/06_resume.ipynb #d6000002
 @patch
-def start(self:FitKeeper):
-    learn,(resume,accept) = self.learn,self.ask
+def start(self:FitKeeper, learn, inner):
+    resume,accept = self.ask
     learn.paused = learn.failed = None
     self.asked,self.config,self.about = learn.n_epoch,self.mk_config(),None
     if resume is not None or self._checkpoint_cbs(): self.describe_run()  # before anything is trained
@@ -248,13 +268,13 @@ def start(self:FitKeeper):
         at = origin.place.next
         if at in self.no_place:
             raise ValueError(f'{origin.where} is in the middle of an epoch, next is {at!r}: {self.no_place[at]}')
-        if learn.peers.is_first: _warn_of_changes(origin.changes, origin.where)
+        if learn.team.is_first: _warn_of_changes(origin.changes, origin.where)
         self.marks = {k:v for k,v in origin.state['rng'].items() if k!='now'}
         origin.before = random_states(learn)
         set_random_states(learn, self.marks.get('fit', {}))
     else: self.marks = dict(fit=random_states(learn))
     self.origin = origin
-    return origin.place if origin else Place(learn.epoch)
+    return origin.place if origin else inner(learn)
 
 # %% ../../nbs/keep/06_resume.ipynb #ea14d8ab
 def _refuse_runs(folder):
@@ -289,7 +309,7 @@ def _try_loaders(self:FitKeeper):
         if not any(dl is o for o,_ in self.tried): self.tried[-8:] = [(dl, try_loader(dl, learn.count.epochs))]
         exact,why = next(res for o,res in self.tried if o is dl)
         self.state_fails |= exact is False
-        if why and learn.peers.is_first: warnings.warn(why, stacklevel=2)
+        if why and learn.team.is_first: warnings.warn(why, stacklevel=2)
 
 # %% ../../nbs/keep/06_resume.ipynb #2df40a95
 @patch
@@ -375,15 +395,15 @@ def same_for_all(self:FitKeeper,
     folder # Of a run, or of a checkpoint, or a `Checkpoint`
 )->Checkpoint|None: # None if it found none
     "Call `find` in the first process, and have the checkpoint that it finds in all of them"
-    peers,found = self.learn.peers,[None]
+    team,found = self.learn.team,[None]
     def _find(): found[0] = find(folder)
-    peers.first(_find)
-    if peers.team is None: return found[0]
-    name = peers.from_first(found[0] and found[0].path.name)
+    team.first(_find)
+    if team.world==1: return found[0]
+    name = team.from_first(found[0] and found[0].path.name)
     if name is None: return None
     path = Path(getattr(folder, 'path', folder)).expanduser()  # as this process sees it
     c = found[0] or Checkpoint(path if path.name==name else path/name)
-    seals = peers.gather(c.manifest.get('blake2b', c.damage))
+    seals = team.gather(c.manifest.get('blake2b', c.damage))
     if len(set(seals))>1:
         at = ', '.join(f'rank {r}: {o[:60]}' for r,o in enumerate(seals))
         e = ValueError(f'{c.path} is not the same for all processes ({at}): they must share the disk that the '
@@ -398,12 +418,12 @@ def take_own(self:FitKeeper,
     origin:Origin # As it was read
 ):
     "Put into the state of `origin` what this process had for itself or, with another number of them, what all had"
-    s,peers,folder = origin.state,self.learn.peers,origin.where
+    s,team,folder = origin.state,self.learn.team,origin.where
     ranks = [_as_pairs(o, folder) for o in s.pop('ranks', None) or [[]]]
-    if len(ranks)!=peers.world: return self._take_of_others(origin, ranks)
-    own,step = ranks[peers.rank],s['loop']['count']['opt_steps']
+    if len(ranks)!=team.world: return self._take_of_others(origin, ranks)
+    own,step = ranks[team.rank],s['loop']['count']['opt_steps']
     put_own(s, own, folder)
-    s['grads'] = _whole_grads(s['grads'], folder, peers.rank)
+    s['grads'] = _whole_grads(s['grads'], folder, team.rank)
     if own: check_plain(folder/'state.json', s, step)
 
 def _whole_grads(grads, folder, rank):
@@ -426,14 +446,14 @@ def _as_pairs(o, folder):
 @patch
 def _take_of_others(self:FitKeeper, origin, ranks):
     "Make one state for all processes of what another number of them had"
-    s,peers = origin.state,self.learn.peers
+    s,team = origin.state,self.learn.team
     rngs = [_part_of(s, 'rng', own, origin.where) for own in ranks]
     s['grads'],s['exchange'] = _mean_grads(s, ranks, origin.where),{}
     s['loader'] = None  # its place counts parts of another size
     _forget_batches(s)
-    if peers.rank: s['rng'] = self._other_numbers(s['rng'])
-    if peers.is_first and (why := [*self._why_inexact(ranks, rngs)]):
-        warnings.warn(f'not exact: was {_n_of(len(ranks))}, is {_n_of(peers.world)}: {"; ".join(why)}; batches and '
+    if team.rank: s['rng'] = self._other_numbers(s['rng'])
+    if team.is_first and (why := [*self._why_inexact(ranks, rngs)]):
+        warnings.warn(f'not exact: was {_n_of(len(ranks))}, is {_n_of(team.world)}: {"; ".join(why)}; batches and '
             'their order are the same', stacklevel=3)
 
 @patch
@@ -488,7 +508,7 @@ def _other_numbers(self:FitKeeper, states):
     learn = self.learn
     with preserve_rng(learn.dls.train, learn.dls.valid):
         set_random_states(learn, states['now'])
-        branch_rngs(learn.peers.rank)
+        branch_rngs(learn.team.rank)
         with own_stream(): own = random_states(learn)  # on other devices, too
     own = {nm:v for nm,v in own.items() if not nm.startswith('loader') and nm!='evaluations'}
     return {k:o | {nm:v for nm,v in own.items() if nm in o} for k,o in states.items()}
@@ -508,7 +528,10 @@ def _take_for_same(self:FitKeeper, origin):
 
 # %% ../../nbs/keep/06_resume.ipynb #d6000003
 @patch
-def at(self:FitKeeper, where):
+def at(self:FitKeeper,
+    where:str # 'fit', 'epoch' or 'validate': what comes next
+):
+    "Restore what is due here, and note the random states"
     learn,origin = self.learn,self.origin
     goes_to = origin and origin.place.next
     if where=='fit':
@@ -537,7 +560,7 @@ def arrive(self:FitKeeper):
     learn,origin = self.learn,self.origin
     self.load(origin, whole=origin.place.next=='epoch')
     self.origin = None
-    if learn.logger is noop or not learn.peers.is_first: return
+    if learn.logger is noop or not learn.team.is_first: return
     e,at,n = origin.place
     how = f' ({origin.how})' if n else ''
     where = f'epoch {e}' + dict(train=f', batch {n}{how}', validate=', validation', epoch='')[at]
@@ -571,7 +594,7 @@ def is_whole(self:FitKeeper)->bool:
     if at[:3]!=['fit', 'epoch', 'train'] or learn.outer_phases is not None: return False
     if learn.data_pass is None or not learn.data_pass.at_rest: return False
     if self.why_no_place() or at[3:] not in ([], ['fetch']): return False
-    making = learn.data_pass.making
+    making = being_made(learn.data_pass)
     return not making or bool(making.rngs)  # it could be made once more
 
 # %% ../../nbs/keep/06_resume.ipynb #d60000b2
@@ -609,56 +632,38 @@ def why_no_place(self:FitKeeper)->str: # '' if there is one
         'so nobody can tell where it was')
 
 # %% ../../nbs/keep/06_resume.ipynb #d6000006
-# What a piece of the loop that is written anew has to go by, and where there is no place if it doesn't; None: anywhere
-
-_NEEDS = dict(_do_fit=('start_place keeper', None), _do_epoch=('start_place keeper', 'validate'),
-    _do_epoch_train=('all_batches', 'train'),
-    all_batches=('mk_pass _between', 'train'), mk_pass=('keeper', 'train'))
+# Pieces of the loop that say where a fit is -> what can't be resumed without them: None for the whole fit
+_PIECES = dict(_do_fit=None, _do_epoch='validate', _do_epoch_train='train', all_batches='train')
 
 def overrides(
     learn, # A learner
     name:str # Of a method
-)->list: # Functions, the one that is called first in front
-    "Find what stands for `Learner`'s method `name` in `learn`"
+)->list: # The learner itself, if it has one, and classes, the one that is called first in front
+    "Find what overrides `Learner`'s method `name` in `learn`"
     mro = type(learn).__mro__
-    return [vars(o)[name] for o in (learn, *mro[:mro.index(Learner)]) if name in vars(o)]
-
-def _names_in(f, seen=()):
-    "Names that the code of the function `f` has, and that of functions in it, or that it wraps"
-    f = getattr(f, 'func', getattr(f, '__func__', f))
-    code = getattr(f, '__code__', f if isinstance(f, CodeType) else None)
-    if code is None or code in seen: return set()
-    inner = [o for o in code.co_consts if isinstance(o, CodeType)]
-    for o in getattr(f, '__closure__', None) or ():
-        if callable(getattr(o, 'cell_contents', None)): inner.append(o.cell_contents)
-    return {*code.co_names}.union(*[_names_in(o, (*seen, code)) for o in (*inner, getattr(f, '__wrapped__', None))])
+    return [o for o in (learn, *mro[:mro.index(Learner)]) if name in vars(o)]
 
 # %% ../../nbs/keep/06_resume.ipynb #d6000007
 def _replaced_pieces(learn):
-    "Of each piece of the loop that is written anew without what says where the fit is, its name and what it lacks"
-    for name,(needs,_) in _NEEDS.items():
-        for f in overrides(learn, name):
-            has = _names_in(f)
-            if name in has: continue  # it calls the one that it overrides
-            if lacks := sorted({*needs.split()}-has): yield name,lacks
-            break
+    "The overridden pieces of the loop, but for those whose class declares `keeps_place`, or a class below it"
+    mro = learn,*type(learn).__mro__
+    for name in _PIECES:
+        at = overrides(learn, name)
+        if at and not any(vars(o).get('keeps_place') for o in mro[:mro.index(at[0])+1]): yield name
 
 @patch
 def _check_overrides(self:FitKeeper, wants):
-    "Say at the start what a fit that `wants` to go on can't have"
+    "Say at the start what a fit that `wants` to be resumed can't have"
     self.no_place = {}
-    for name,lacks in _replaced_pieces(self.learn):
-        by,at = f'{type(self.learn).__name__}.{name}',_NEEDS[name][1]
-        if at:
-            why = (f'{by} replaces a piece of the loop without {", ".join(lacks)}, so there is no going on from the '
-                f'middle of an epoch: call super().{name}()')
-            self.no_place[at] = why
-            if wants: warnings.warn(f'{why}; what is saved is gone on with from the ends of epochs', stacklevel=4)
-        else:
-            why = (f'{by} replaces a piece of the loop that says where a fit is, so there is no going on with it: '
-                f'call super().{name}()')
-            if wants: raise ValueError(f'{why}, or fit without resume, keep_failed and CheckpointCallback')
-            self.no_place |= dict(train=why, validate=why, epoch=why)
+    for name in _replaced_pieces(self.learn):
+        by,at = f'{type(self.learn).__name__}.{name}',_PIECES[name]
+        what = 'in the middle of an epoch' if at else 'at all'
+        why = (f'{by} overrides a piece of the loop that says where a fit is, so the fit cannot be resumed {what}. If '
+            f'it calls super().{name}(), or does what Learner.{name} does: set keeps_place = True in the class')
+        if not wants: pass
+        elif at: warnings.warn(f'{why}. Until then, this fit can be resumed from the ends of epochs', stacklevel=4)
+        else: raise ValueError(f'{why}. Or fit without resume, keep_failed and CheckpointCallback')
+        self.no_place |= {at:why} if at else dict(train=why, validate=why, epoch=why)
 
 # %% ../../nbs/keep/06_resume.ipynb #163ee29f
 @patch
@@ -693,7 +698,7 @@ def _pause(self:FitKeeper):
     learn,origin,kept = self.learn,self.origin,self.kept
     if origin: set_random_states(learn, origin.before)
     self.why_not = self._why_lost()
-    if learn.peers.broken and not (kept and kept.failed): self.why_not = _APART
+    if learn.team.broken and not (kept and kept.failed): self.why_not = _APART
     if self.why_not: return
     failed = kept and kept.failed
     if origin: state = origin.state  # it hadn't come to where it was to go on
@@ -707,7 +712,7 @@ def _pause(self:FitKeeper):
     else:
         self.why_not = self.why_no_place()
         return
-    if learn.peers.broken:
+    if learn.team.broken:
         self.why_not = _APART
         return
     # which gives it once
@@ -721,7 +726,7 @@ _APART = ('the processes have parted, as one failed: start them again, with fit(
 def _why_lost(self:FitKeeper):
     "Why the batch that is being made, if one is, can't be made again; '' if it can"
     learn = self.learn
-    o = getattr(learn.data_pass, 'making', None)
+    o = being_made(learn.data_pass)
     if not o: return ''
     what = f'the last fit ended while batch {learn.n_done} of epoch {learn.epoch} was made'
     if o.once: return f'{what}, by {describe(learn.dls.train)}, which gives each batch once'
@@ -751,7 +756,7 @@ def load_checkpoint(self:Learner,
     keeper.restore_end(loop)
     self.outcome.pop('fit', None)
     self.paused = self.failed = None  # they are of other weights
-    if self.peers.is_first: _warn_of_changes(changes, c.path)
+    if self.team.is_first: _warn_of_changes(changes, c.path)
     return self
 
 def _pick_checkpoint(folder):
@@ -809,7 +814,7 @@ def replay_batch(self:Learner)->SimpleNamespace:
     if self.failed is None:
         raise RuntimeError('there is no batch of training that failed in a fit with keep_failed=True, or another fit '
             'has begun since')
-    if self.peers.spreads:
+    if self.team.spreads:
         raise RuntimeError('replay_batch runs a batch in one process, and this one has but a part of the model: fit by '
             'to_ddp, or alone, to replay what fails')
     f,res = self.failed,SimpleNamespace(xb=None, yb=None, pred=None, loss=None, grads={}, heard={})
@@ -826,7 +831,7 @@ def replay_batch(self:Learner)->SimpleNamespace:
     away = [o for o in (*self.cbs, *cbs) if o.writes]
     f.replay = res
     with ExitStack() as stack:
-        for o in (self.peers.aside(), self.keeper.running(), replaced(self, 'failed', None),
+        for o in (self.team.aside(), self.enclosed('evaluate'), replaced(self, 'failed', None),
             replaced(self, 'paused', None), replaced(self, 'fuser', None), self.added_cbs(cbs), self.undone(),
             self.removed_cbs(away), self.no_logging(), self.no_bar(),
             replaced(self.dls, 'train', train), replaced(self.dls, 'valid', None)):

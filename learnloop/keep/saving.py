@@ -588,7 +588,7 @@ def save(self:Learner,
 )->Path|None: # Where it is; None if a callback cancelled it
     "Save weights and optimizer"
     _check_shapes(self.model, 'there is nothing to save')
-    if self.peers.spreads: self.peers.gather('save')  # all of them are about to put it together
+    if self.team.spreads: self.team.gather('save')  # all of them are about to put it together
     saved,at = _state_of(self.model, None, False),_new_file(self._saved_at(file))
     if with_opt: saved['opt'] = self.state_of_opt()
     if self._loss_params(): saved['loss_func'] = dict(self.loss_module.state_dict())
@@ -598,10 +598,10 @@ def save(self:Learner,
 
 @patch
 def _save(self:Learner, file):
-    saved = whole(self.saved) if self.peers.spreads else self.saved  # callbacks may have added averages of weights
+    saved = whole(self.saved) if self.team.spreads else self.saved  # callbacks may have added averages of weights
     if isinstance(file, Path):
-        self.peers.first(_write, self, file, saved)
-        if self.inside('fit'): self.saved_hashes = self.peers.from_first(self.saved_hashes)
+        self.team.first(_write, self, file, saved)
+        if self.inside('fit'): self.saved_hashes = self.team.from_first(self.saved_hashes)
     else: write_state(file, saved)  # each process has a file object of its own
     return file
 
@@ -732,9 +732,9 @@ def load(self:Learner,
 )->Learner: # The learner itself
     "Load weights and optimizer: all or, after an error, nothing"
     file = self._saved_at(file)
-    if self.team and isinstance(file, Path): self._check_shared(file)
+    if self.team.world>1 and isinstance(file, Path): self._check_shared(file)
     with _unreplaced(self, file, digest) as f: saved = _checked_file(read_state(f, device), file, with_opt)
-    if self.peers.spreads:
+    if self.team.spreads:
         params = dict(self.model.named_parameters())
         saved = {k:v if k in ('model','opt') else cut_named(v, params) for k,v in saved.items()}
     with replaced(self, 'saved', saved): self.with_events('load', self._load, file, with_opt, strict)
@@ -744,7 +744,7 @@ def load(self:Learner,
 def _check_shared(self:Learner, file):
     "Refuse a file that isn't the same for all processes"
     size = file.stat().st_size if file.is_file() else None
-    sizes = self.peers.gather(size)
+    sizes = self.team.gather(size)
     if len({*sizes})==1: return
     e = ValueError(f'{file} is not the same for all processes: it has {sizes} bytes, by rank. They must share the disk')
     e.told = True  # all raise it
@@ -780,7 +780,7 @@ def hold_file(self:Learner,
     busy = f'{who}: another fit, or another callback, writes {at} now: give one of them a file of its own, by ' \
         'another name or by another path of its learner'
     with ExitStack() as stack:
-        self.peers.first(lambda: stack.callback(lock_file(_place_of_lock(at), busy)[0].release))
+        self.team.first(lambda: stack.callback(lock_file(_place_of_lock(at), busy)[0].release))
         yield at
 
 def _place_of_lock(file):
@@ -848,8 +848,8 @@ def export(self:Learner,
             'as torch does, and nothing here pickles a learner')
     _check_shapes(self.model, 'there is nothing to export')
     st,path = _safetensors(),_new_file(self.path/name)
-    if self.peers.spreads: self.peers.gather('export')  # all of them are about to put it together
-    self.peers.first(self._export, st, path, model_state(self.model), meta or {})
+    if self.team.spreads: self.team.gather('export')  # all of them are about to put it together
+    self.team.first(self._export, st, path, model_state(self.model), meta or {})
     return path
 
 @patch

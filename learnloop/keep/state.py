@@ -18,7 +18,7 @@ from fastcore.basics import listify, patch
 from torch import Tensor
 from torch.utils.data import DataLoader
 from .changes import changed_facts, is_accepted, names_of, said
-from .passes import KeptPass, random_states, set_random_states
+from .passes import random_states, set_random_states
 from .saving import can_copy, cut_like, cut_named, is_torch_opt, model_state, param_names, state_for, unwrapper, whole
 from .shards import digests, find_own, take_shards
 from .storage import DamagedCheckpoint, from_plain, misfit, to_plain
@@ -29,19 +29,19 @@ from ..data.loaders import bare, batch_len
 from ..loop.steps import StepLimit
 from ..loop.opt_state import OptState
 from ..loop.optimizer import get_hypers, hyper_groups, opts, set_hypers
-from ..loop.place import Keeper, Place
+from ..loop.place import Pass, Place
 from ..data.rng import all_rngs, preserve_rng
 from ..measure.about import about_run, flat_facts
 from ..measure.metrics import mk_metrics
 from ..measure.series import shared_parts
 
 # %% ../../nbs/keep/03_state.ipynb #67fc429a
-class Checkpointer(Keeper):
+class Checkpointer:
     "Captures the state of a learner's fit, compares it with what is there, and puts it back"
     def __init__(self,
         learn # The learner whose fits it keeps
     ):
-        super().__init__(learn)
+        self.learn = learn
         self.forget()
     def forget(self):
         "Have no notes of a fit"
@@ -68,7 +68,7 @@ class Checkpointer(Keeper):
     def shared_dls(self)->dict: # Loader, or None, by 'train' and 'valid'
         "Find what the learner goes through: its loaders, or of each the parts that are for this process"
         learn = self.learn
-        return {k:learn.peers.share(getattr(learn.dls, k, None), k=='train') for k in ('train','valid')}
+        return {k:learn.team.share(getattr(learn.dls, k, None), k=='train') for k in ('train','valid')}
 
 # %% ../../nbs/keep/03_state.ipynb #63b03b40
 @patch
@@ -90,14 +90,14 @@ def capture(self:Checkpointer,
         rng={k:{nm:_as_lists(v) for nm,v in o.items()} for k,o in marks.items()},
         callbacks={nm:sd for nm,sd in self._cb_states(place).items() if sd}, loader=self._loader_state(place),
         **self._module_state(), **self._last_batch(place), **about)
-    together = shared and not learn.peers.shards
+    together = shared and not learn.team.shards
     if weights: state |= dict(model=model_state(learn.model, together), opt=learn.state_of_opt(together))
     else:
         state['hypers'] = [[{k:v for k,v in g.items() if k!='params'} for g in o.param_groups] for o in opts(learn.opt)]
     for o in learn.cbs:
         if o.use_live_weights: o.use_live_weights(state)
-    own = self._gather_own(state) if shared and learn.team else {}
-    if shared and learn.peers.spreads: state = whole(state) if together else take_shards(state)
+    own = self._gather_own(state) if shared and learn.team.world>1 else {}
+    if shared and learn.team.spreads: state = whole(state) if together else take_shards(state)
     if 'shards' in own: own['shards'] = state.get('shards', {}) | own['shards']
     return state | own
 
@@ -105,9 +105,9 @@ def capture(self:Checkpointer,
 @patch
 def put_together(self:Checkpointer):
     "Have callbacks hold what is of all processes, in all of them at once; nothing where they have parted"
-    peers = self.learn.peers
-    if peers.team is None or peers.broken: return
-    peers.gather('state')  # all of them are about to capture it
+    team = self.learn.team
+    if team.world==1 or team.broken: return
+    team.gather('state')  # all of them are about to capture it
     for o in self.learn.cbs:
         if o.together: o.together()
 
@@ -124,14 +124,14 @@ def _may_differ(self:Checkpointer, state):
 @patch
 def _gather_own(self:Checkpointer, state):
     "Gather what each process has otherwise than the first, as `ranks`; its gradients are for a file of its own"
-    peers,part = self.learn.peers,self._may_differ(state)
+    team,part = self.learn.team,self._may_differ(state)
     mine,own,grads,tensors = digests(part),[],{},{}
-    for at,*v in find_own(part, mine, peers.from_first(mine)):
+    for at,*v in find_own(part, mine, team.from_first(mine)):
         if at[0]=='grads' and v and v[0].layout==torch.strided:
-            nm = f'ranks.{peers.rank}.{at[1]}'
+            nm = f'ranks.{team.rank}.{at[1]}'
             grads[nm],v = v[0],[{'$shard':nm}]
         own.append([at, *v])
-    every = peers.gather([to_plain(own, tensors), tensors, len(grads)])
+    every = team.gather([to_plain(own, tensors), tensors, len(grads)])
     res = dict(ranks=[from_plain(o, t) for o,t,_ in every])
     return res | (dict(shards=grads) if any(n for *_,n in every) else {})
 
@@ -162,7 +162,8 @@ def _loader_state(self:Checkpointer, place):
 @patch
 def _last_batch(self:Checkpointer, place):
     "What proves that a pass comes to `place` by the same batches, and the random numbers that one was made with"
-    last = self.learn.train_pass.last if place.next=='train' and self.learn.train_pass else None
+    p = self.learn.train_pass
+    last = p.kept.last if place.next=='train' and p and p.kept else None
     facts = facts_of(last)
     if not facts: return {}
     if isinstance(last, tuple) and last[2]: facts['rng'] = {nm:_as_lists(v) for nm,v in last[2].items()}
@@ -189,7 +190,7 @@ def _module_state(self:Checkpointer):
     return dict(loss={} if loss is None else dict(loss.state_dict()),
         frozen=[n for n,p in params.items() if not p.requires_grad],
         grads={n:p.grad for n,p in params.items() if p.grad is not None},
-        exchange=self.learn.peers.exchange,
+        exchange=self.learn.team.exchange, denominator=self.learn.mean_of.state(),
         buffers={unwrap(n):b for n,b in model.named_buffers() if n not in own},
         resting=[unwrap(n) for n,m in model.named_modules() if not m.training])
 
@@ -303,7 +304,8 @@ _CONFIG = {'callbacks':[str], 'optimizer?':list, 'lr?':list, '*':...}
 _STATE = {'loop':_LOOP, 'config':_CONFIG, 'rng':{'now':_RNG, '*':_RNG}, 'last_batch?':_LAST,
     'callbacks':{'*':{'calls?':{'*':int}, '*':...}}, 'loader':..., 'loss':{'*':...}, 'frozen':[str],
     'grads':{'*':Tensor}, 'buffers':{'*':Tensor}, 'resting':[str], 'about?':_ABOUT,
-    'exchange?':{'unsynced?':{'*':bool}, 'order?':[str]}, 'ranks?':[_RANK], '*':...}
+    'exchange?':{'unsynced?':{'*':bool}, 'order?':[str]},
+    'denominator?':{'why':{'*':str}, 'form':str, 'told':[str]}, 'ranks?':[_RANK], '*':...}
 _OPT = {'param_groups':[{'params':[int], 'param_names?':[(str, None)], '*':...}], 'state':{'*':{'*':...}},
     'made?':{'cls':str, 'defaults':dict, '*':...}, '*':...}
 _RNG_AT = dict(epoch=[], train=['epoch','batches'], validate=['epoch','validate'])  # by where a fit goes on
@@ -445,7 +447,8 @@ def restore(self:Checkpointer,
             train.load_state_dict(s['loader'])
             self.has_loaded = True
         self._restore_modules(origin)
-        learn.peers.restored(s.get('exchange', {}))
+        learn.team.restored(s.get('exchange', {}))
+        if 'denominator' in s: learn.mean_of.load(learn, s['denominator'])
         undo.pop_all()
     learn.train_iter,learn.pct_train,learn.epochs_before = (loop[k] for k in ('train_iter','pct_train','base'))
     self._restore_length(s)
@@ -539,7 +542,7 @@ def _restore_sight(self:Checkpointer, s, whole):
     if not whole: return
     learn.use_dl(seen['dl'] and getattr(learn.dls, seen['dl']))
     learn.epoch,learn.iter,learn.n_iter = (seen[k] for k in ('epoch', 'iter', 'n_iter'))
-    learn.data_pass = KeptPass(learn, learn.dl, self)
+    learn.data_pass = Pass(learn, learn.dl)
     learn.data_pass.n_taken = learn.data_pass.n_done = seen['n_done']
     learn.data_pass.is_over = True
     if learn.inside('fit'): learn.training = seen['training']
@@ -551,7 +554,7 @@ def load(self:Checkpointer,
 ):
     "Fire the `load` phase around putting back the state"
     state = origin.state
-    if self.learn.peers.spreads:
+    if self.learn.team.spreads:
         state['callbacks'] = cut_named(state['callbacks'], dict(self.learn.model.named_parameters()))
     def _f():
         self.restore(origin)

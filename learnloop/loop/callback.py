@@ -157,7 +157,6 @@ class _Declares(_Named):
     # Optional methods, None where a class has none
     opt_switched = None       # Called with the names of the hyper-parameters given, when `switch_opt` made an optimizer
     wrap_handler = None       # Called with a callback, an event and its handler: returns what is called in its place
-    take_ahead = None         # Called with a `Pass` and its iterator: returns an iterator that makes batches ahead
     use_live_weights = None   # Called with the state of a checkpoint: puts the trained weights in place of others
     together = None           # Called in all processes before a checkpoint: merges what each process has of the state
 

@@ -54,6 +54,7 @@ def evaluate_on(self:Learner,
     cbs=None, # Callbacks for this evaluation only
     inner:bool=False, # Skip the `evaluate` phase? For callbacks that are in a `validate` of their own
     muted=(), # Callbacks that hear none of its events
+    engines=(), # Engines for this evaluation only
     **own # Fields of the pass that have other values meanwhile
 ):
     "Validate on `dl`, and leave things as they were"
@@ -66,12 +67,12 @@ def evaluate_on(self:Learner,
     outer = [*self.open] if self.outer_phases is None else self.outer_phases
     # `data_pass` is None: an error before the new pass begins must not close the fit's
     own = dict(data_pass=None, open_turn=None, loss_parts={}, outcome=dict(self.outcome), last_cancels={},
-        outer_phases=outer, _eval_cbs=cbs, _muted=muted, _shortcut=None, _loss_call=None) | own
-    with self.keeper.running(), self.removed_cbs(self._eval_cbs), self._pushed(dl, **own), self.added_cbs(cbs):
+        outer_phases=outer, _eval_cbs=cbs, _muted=muted, _own_engines=engines, _loss_call=None) | own
+    with (self.enclosed('evaluate'), self.removed_cbs(self._eval_cbs), self._pushed(dl, **own),
+        self.added_cbs(cbs)):
         try: f() if inner else self.with_events('evaluate', f)
         except BaseException as e:
             with suppress(Exception): let_go(self, e)
-            if self.peers.team: self._raise_as_all(e)
             raise
         finally: self._end()
 

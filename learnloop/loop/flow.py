@@ -12,12 +12,14 @@ __all__ = ['PHASES', 'CancelFitException', 'CancelSanityException', 'CancelEpoch
 
 # %% ../../nbs/loop/00_flow.ipynb #6b358ab8
 import difflib, inspect, re
+from contextlib import contextmanager
 from functools import cache, cached_property, partial, wraps
 from types import MethodType
 from fastcore.basics import camel2snake, noop, patch, snake2camel
 from ..data.checks import NoAttribute, called_here, did_you_mean, note_on, safely
-from .later import knows_patches
-from .peers import Alone
+from .engine import Engine, Stack
+from .lazy import with_lazy_methods
+from .team import SingleProcess
 
 # %% ../../nbs/loop/00_flow.ipynb #b4e61374
 class CancelException(BaseException):
@@ -184,28 +186,27 @@ class _Ears:
         return names is None or known is None or not names.isdisjoint(known)
 
 # %% ../../nbs/loop/00_flow.ipynb #029b9b4b
-@knows_patches
+@with_lazy_methods
 class Flow:
     "Phases, the callbacks that hear their events, and the runner of both"
-    rows,keeps = PHASES,('log',) # `keeps`: names that callbacks may have as well; the learner's method stays
-    bodies = {}  # Phase -> name of the method that its body is handed to, as `method(f, …)`; others are called
+    table,keeps = PHASES,('log',) # `keeps`: names that callbacks may have as well; the learner's method stays
     def __init_subclass__(cls, phases=(), **kwargs):
         super().__init_subclass__(**kwargs)
-        cls.rows = (*cls.rows, *phases)
+        cls.table = (*cls.table, *phases)
         _refuse_slips(cls)
 
     def __init__(self):
         self._cbs,self.open,self.outcome,self.exception,self.created = _Callbacks(self),[],{},None,False
         self.phases,self.events = {},[]
         self._inner,self._recurring,self._inside = set(),set(),{}  # What the table says of rows: see `declare`
-        self._bodies = self.bodies  # found sooner
+        self.engines,self._own_engines,self.engine_stack = [],(),Stack() # How it is run: see `Engine`
         self._muted = ()      # Callbacks that hear nothing for now
-        self.peers = Alone(self) # Whoever speaks for the other processes of the run
+        self.team = SingleProcess(self) # Whoever speaks for the other processes of the run
         self.last_cancels = {} # Phase -> the callback and the event of the last exception that it took
         self._cleanups = []   # (depth, event, method) for each `before_x` begun: phases unwind it down to their depth
         self.version = 0      # Another one whenever somebody may hear more, or less
         self._handlers = _Handlers(self, False)
-        self.declare(*self.rows)
+        self.declare(*self.table)
 
     @property
     def training(self):
@@ -220,9 +221,27 @@ class Flow:
     def _changed(self, muted=False):
         "Forget who hears what: callbacks came or went; or were `muted`, and lists made for that before are there"
         self.version,training = self.version+1,self.training
-        if not muted: self._ears = _Ears(self)
+        if not muted:
+            self._ears = _Ears(self)
+            self.restack()
         self._valid_handlers,self._train_handlers = self._ears.handlers()
         self.training = training
+
+# %% ../../nbs/loop/00_flow.ipynb #f10a0002
+@patch
+def restack(self:Flow):
+    "Compose `engine_stack` of all engines: `engines`, those of an evaluation, callbacks that are engines, and the team"
+    also = [o for o in (*self.cbs, self.team) if isinstance(o, Engine)]
+    self.engine_stack = Stack([*self.engines, *self._own_engines, *also], self.phases)
+
+# %% ../../nbs/loop/00_flow.ipynb #f10a00c2
+@patch
+@contextmanager
+def enclosed(self:Flow,
+    what:str # 'fit' or 'evaluate'
+):
+    "Run what is inside a `with` block in all engines: signals wait, and an error is one of all processes"
+    with self.engine_stack.running(self, what): yield
 
 # %% ../../nbs/loop/00_flow.ipynb #083ed182
 class _Callbacks(list):
@@ -338,7 +357,7 @@ def recurs(self:Flow,
 # %% ../../nbs/loop/00_flow.ipynb #604e9524
 def _refuse_slips(cls):
     "Refuse methods of a subclass that seem to be events, and that none would hear"
-    events = {e for o in cls.rows for e in o.events}
+    events = {e for o in cls.table for e in o.events}
     for k,v in vars(cls).items():
         if not callable(v) or k in events: continue
         if miss := near_miss(k): raise ValueError(f'unknown event {k!r} in {cls.__name__}; did you mean {miss!r}?')
@@ -505,26 +524,26 @@ def with_events(self:Flow,
     "Run `f(*args, **kwargs)` as the body of `phase`, its events around it"
     p = self.phases.get(phase) if f is not None else None
     if p is None: p = _phase_for(self, phase, f)
-    depth,opened,out,res,err = len(self.open),self.open,None,None,None
+    depth,opened,bodies,out,res,err = len(self.open),self.open,self.engine_stack.bodies,None,None,None
     for o in self._inside[phase]:
         if o in self.outcome: del self.outcome[o]
     opened.append(p)
     try:
         try:
             if fs := self._handlers[p.before]: self._hear(fs, p.before)
-            if phase in self._bodies: f,args = getattr(self, self._bodies[phase]),(f, *args)
-            res = f(*args, **kwargs) if kwargs else f(*args)  # half the price
+            if bodies and phase in bodies: res = bodies[phase](self, phase, _bound(f, args, kwargs))
+            else: res = f(*args, **kwargs) if kwargs else f(*args)  # half the price
             out = self.outcome[phase] = 'done'
         except p.catches as e:
             out,self.last_cancels[phase] = 'cancelled',(e.callback, e.event)
             self.outcome[phase] = out
-            if self.peers.team: self._tell(p, e)
+            if ended := self.engine_stack.ended: _check_same(p, e, ended(self, p, e))
             if fs := self._handlers[p.after_cancel]: self._hear(fs, p.after_cancel)
         if fs := self._handlers[p.after]: self._hear(fs, p.after)
     except p.catches: self._unwind(depth)
     except BaseException as e:
-        has_failed,err = self._in_flight(e)
-        self.outcome[phase] = 'failed' if has_failed else out or 'cancelled'
+        err = self._in_flight(p, e)
+        self.outcome[phase] = out or 'cancelled' if isinstance(err, CancelException) else 'failed'
         err = self._unwind(depth, self._announce(err))
         if err is e: raise
         raise err  # noqa: B904  `_uncaught` sets the cause
@@ -537,37 +556,27 @@ def with_events(self:Flow,
     return res
 
 # %% ../../nbs/loop/00_flow.ipynb #f10a0001
-@patch
-def _tell(self:Flow, p, e):
-    "Tell other processes of the cancel `e`, which the phase `p` takes; raise, without `p` return, what acts instead"
-    try: other = self.peers.tell(e)
-    except Exception as err: other = err  # they are elsewhere, or gone
-    if p is None: return other
+def _bound(f, args, kwargs): return partial(f, *args, **kwargs) if args or kwargs else f
+
+def _check_same(p, e, other):
+    "Raise `other`, which acts in place of the cancel `e`, unless the phase `p` takes it as well"
     if other is not e and not isinstance(other, p.catches): raise other from e
 
 # %% ../../nbs/loop/00_flow.ipynb #f10a0009
 @patch
-def _in_flight(self:Flow, e):
-    "Is `e` an error, and what goes on: `e`, or what acts in its place, of another process for instance"
-    if isinstance(e, CancelException) and self.peers.team: e = self._tell(None, e)
-    if isinstance(e, CancelException):
-        if self.taker(e) is not None: return False,e
-        e = self._uncaught(e)
-    if self.peers.team: self._say_where(e)  # which the others are told, too
-    return True,self.peers.failed(e)
+def _in_flight(self:Flow, p, e):
+    "Return what passes through the phase `p`: `e`, or what acts in its place"
+    if isinstance(e, CancelException) and self.taker(e) is None: e = self._uncaught(e)
+    if not (ended := self.engine_stack.ended): return e
+    if isinstance(e, CancelException): e = ended(self, p, e)
+    if isinstance(e, CancelException): return e
+    self._say_where(e)  # first: other processes may get the note, too
+    return ended(self, p, e)
 
 @patch
 def _say_where(self:Flow, e):
     if any(o.startswith('learnloop: in ') for o in getattr(e, '__notes__', ())): return
     note_on(e, f'learnloop: in the {self._doing()} phase{safely(self._where)}')
-
-# %% ../../nbs/loop/00_flow.ipynb #f10a0002
-@patch
-def take_bodies(self:Flow,
-    **bodies # Phase -> name of the method that its body is handed to
-):
-    "Have bodies of phases of this flow handed to methods, as `bodies` of the class says for all"
-    self._bodies = {**self._bodies, **bodies}
 
 # %% ../../nbs/loop/00_flow.ipynb #0b5154f1
 @patch

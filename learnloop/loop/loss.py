@@ -16,7 +16,7 @@ from operator import add
 from torch import nn
 from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
-from ..data.batch import batch_like, batch_parts, describe, detuplify, find_bs
+from ..data.batch import batch_like, batch_parts, describe, detuplify, first_len
 from ..data.checks import replaced
 
 # %% ../../nbs/loop/07_loss.ipynb #8ee9fd19
@@ -115,7 +115,7 @@ class EachItem:
         if self.reduced is None: return self._items(pred, *yb)
         with replaced(self.reduced, 'reduction', 'none'): return self._items(pred, *yb)
     def _items(self, pred, *yb):
-        n,loss = find_bs((pred,)) or 1,None
+        n,loss = first_len(pred) or 1,None
         try: loss = self.whole(pred, *yb) if self.whole else None
         except TypeError as e:
             if 'reduction' not in str(e): raise

@@ -17,10 +17,11 @@ from numbers import Real
 from pathlib import Path
 from fastcore.basics import noop, patch
 from torch.utils.data import DataLoader, IterableDataset, default_collate
-from ..data.batch import batch_like, batch_parts, describe, detuplify, split_batch, to_concat, to_detach, unpack
+from ..data.batch import batch_args, batch_like, batch_parts, describe, detuplify, split_batch, to_concat, to_detach
 from .callback import Callback, as_list, mk_cb
 from ..data.checks import checked_args, replaced
 from ..data.loaders import in_order, leaves
+from .engine import Engine
 from .learner import Learner
 from .loss import EachItem, decode_preds, innermost, own_loss
 from ..data.rng import preserve_rng
@@ -62,8 +63,8 @@ def before_validate(self:GatherPredsCallback):
         self.run = False  # this is an evaluation inside its own, or inside a fit: `run` is restored after it
         return
     self._start()
-    if learn.peers.team and not getattr(learn.dl, 'is_one_item', False): self._parts = []
-    if learn.peers.is_first: self._make_folders()
+    if learn.team.world>1 and not getattr(learn.dl, 'is_one_item', False): self._parts = []
+    if learn.team.is_first: self._make_folders()
 
 @patch
 def _start(self:GatherPredsCallback):
@@ -149,8 +150,8 @@ def _keep_part(self:GatherPredsCallback):
 
 @patch
 def _gather_parts(self:GatherPredsCallback):
-    peers,batches = self.learn.peers,{}
-    for parts in peers.gather(self._parts):
+    team,batches = self.learn.team,{}
+    for parts in team.gather(self._parts):
         for i,part in parts:
             for k,v in part.items(): batches.setdefault(i, {}).setdefault(k, []).append(v)
     self._parts = None
@@ -158,7 +159,7 @@ def _gather_parts(self:GatherPredsCallback):
         for k,v in batch.items():
             if self._like: v[:] = [_dressed(self._like.get(k, o), o) for o in v]
             getattr(self, k).extend(v)
-    if self._saves: peers.first(self._save_all, batches)
+    if self._saves: team.first(self._save_all, batches)
     if not self.with_preds: self.preds = []
     if not self.with_targs: self.targets = []
 
@@ -179,6 +180,12 @@ def loss_not_reduced(self:Learner):
     with replaced(self, 'loss_func', each), replaced(f, 'reduction', 'none'): yield self
 
 # %% ../../nbs/loop/06_predict.ipynb #ff3233d3
+class _QuickPass(Engine):
+    "Takes a pass through the model, without events that no callback hears"
+    level,takes = 40,'pass'
+    def __init__(self, cb): self.cb = cb
+    def take(self, learn, what, inner): return learn._predict_all(self.cb, learn.data_pass) or inner(learn, what)
+
 def _with_targets(f, pred, *yb):
     "The loss by `f`; None without targets"
     return f(pred, *yb) if yb else None
@@ -206,8 +213,8 @@ def get_preds(self:Learner,
     if with_loss and f is None: raise ValueError('get_preds(with_loss=True): the learner has no loss_func')
     muted = [o for o in self.cbs if o.remove_on_fetch]  # trackers and recorders: nothing is measured here
     self.evaluate_on(in_order(dl) if reorder else dl, [cb, *cbs], inner, muted,
-        _loss_call=partial(_with_targets, EachItem(f) if with_loss else f),
-        _shortcut=None if with_loss else partial(self._predict_all, cb))
+        engines=[] if with_loss else [_QuickPass(cb)],
+        _loss_call=partial(_with_targets, EachItem(f) if with_loss else f))
     res,i = cb.all_tensors(),int(with_input)
     out = res[i]
     if out is None:  # nothing was kept, or a callback cancelled it
@@ -241,7 +248,7 @@ def predict(self:Learner,
 )->tuple: # The input, if wanted, the decoded prediction, and the prediction, all of one item
     "Predict one `item`, decoded as `get_preds` does"
     b = _batch_of_one(self, item)
-    with self.peers.aside():
+    with self.team.aside():
         *inp,preds,_,dec = self.get_preds(dl=_Item(b), act=act, with_input=with_input, with_decoded=True)
     return tuple(detuplify(_first(o)) for o in (*inp, dec, preds))
 
@@ -297,7 +304,7 @@ Learner._known_kind = None,None,None  # A loader, the kind of its items, and wha
 
 def _training_kind(learn, dl):
     if learn._known_kind[0] is not dl:
-        def _split(b): return split_batch(b, *(getattr(learn.dls, k, None) for k in ('n_inp','targ')))[1]
+        def _split(b): return split_batch(b, *batch_args(learn.dls))[1]
         learn._known_kind = dl,None,None
         # a fit reports faults of the data
         with suppress(Exception): learn._known_kind = dl,*_item_kind(dl, _split)
@@ -327,13 +334,12 @@ def _check_item(x, like):
     raise ValueError(f'learn.predict takes one item: {describe(what)} is {_kind(what)}-dimensional, and '
         f'{n}-dimensional in an item of the training set; {fix}')
 
-
 # %% ../../nbs/loop/06_predict.ipynb #5a7c3e05
 def _batch_of_one(learn, item):
     "The inputs of a batch that has `item` alone: a tuple, or a dict"
     dls,dl = learn.dls,learn.dls.train
     dl = leaves(getattr(dls, 'valid', None) if dl is None else dl)[0]
-    n_inp,targ = (getattr(dls, k, None) for k in ('n_inp','targ'))
+    n_inp,*more = batch_args(dls)
     x,is_whole = _as_item(item, _training_kind(learn, dl), n_inp)
     collate = getattr(dl, 'collate_fn', None)
     if collate is None or getattr(dl, 'batch_sampler', dl) is None: collate = default_collate  # else it converts only
@@ -343,9 +349,8 @@ def _batch_of_one(learn, item):
             'without its target; give the item with its target, as in learn.predict(ds[0])')
         raise
     if isinstance(b, Mapping): return b
-    if is_whole: return split_batch(b, n_inp, targ)[0]
+    if is_whole: return split_batch(b, n_inp, *more)[0]
     return split_batch(b, len(b) if isinstance(b, tuple|list) else None)[0]
-
 
 # %% ../../nbs/loop/06_predict.ipynb #6ee6e1f6
 class FetchPredsCallback(Callback):
@@ -381,6 +386,7 @@ _PIECES = ('one_batch', '_do_one_batch', 'valid_batch', 'calc_loss', 'forward', 
 def _is_alone(self:Learner, cb):
     "Does nobody but `cb` hear anything of a batch, but for those that only look when it is over?"
     if any(getattr(type(self), k) is not getattr(Learner, k) or k in vars(self) for k in _PIECES): return False
+    if self.engine_stack.is_around(('fetch', 'batch'), but=[self.team]): return False
     for e in (*self.phases['fetch'].events, *self.phases['batch'].events, 'after_pred', 'after_loss'):
         for f in self._handlers[e]:
             looks = e=='after_batch' and getattr(f.__self__, 'read_only', False)
@@ -390,15 +396,15 @@ def _is_alone(self:Learner, cb):
 # %% ../../nbs/loop/06_predict.ipynb #c12a0005
 @patch
 def _predict_all(self:Learner, cb, batches):
-    "Take `batches` through the model, without events that nobody hears; are some left for the ordinary way?"
-    if not self._is_alone(cb) or self.peers.team and not getattr(batches.dl, 'is_sure', False): return True
+    "Take `batches` through the model as long as no other callback hears of them; tell whether all of them were taken"
+    if not self._is_alone(cb) or self.team.world>1 and not getattr(batches.dl, 'is_sure', False): return False
     version,n,after,self.loss = self.version,len(self.open),self._handlers['after_batch'],None
     try:
         while version==self.version:
             try:
                 self._between()
                 self.open.append(self.phases['fetch'])
-                if not self._fetch(batches): return False
+                if not self._fetch(batches): return True
                 self._predict_batch(cb, batches.n_done, n, after)
             except BaseException as e:
                 if len(self.open)==n: raise
@@ -408,7 +414,7 @@ def _predict_all(self:Learner, cb, batches):
             del self.open[n:]
             self.drop_batch()
             batches.n_done += 1
-        return True
+        return False
     finally:
         del self.open[n:]
         self.drop_batch()
@@ -418,9 +424,8 @@ def _predict_batch(self:Learner, cb, i, n, after):
     if type(self.batch) is not tuple and (self._targ or isinstance(self.batch, Mapping)):
         del self.open[n:]
         return self.one_batch(i, self.batch)  # which knows what a model makes of names
-    self.open[n],self.iter = self.phases['batch'],i
-    self.xb,self.yb,self.bs = unpack(self.batch, self._dev, self._n_inp, self._targ)
-    self.n_items = self.bs if self.peers.team is None else self.peers.count_items(i)
+    self.open[n] = self.phases['batch']
+    self._unpack(i, self.batch)
     if cb.with_input: cb.before_batch()
     self.pred = self.forward_model(*self.xb)
     if self.loss_func is None: self.pred = own_loss(self.pred)[1]

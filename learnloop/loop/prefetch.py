@@ -19,12 +19,13 @@ from torch.utils.data import DataLoader, RandomSampler
 from ..data.batch import batch_map
 from ..data.begin import batches_draw, goes_by_state, items_draw, sampler_draws
 from .callback import Callback
+from .engine import Engine
 from ..data.checks import check_whole
-from ..data.loaders import Endless, Until
+from ..data.loaders import Endless, Until, rows_of
 from ..data.rng import read_rngs, same_states
 
 # %% ../../nbs/loop/09_prefetch.ipynb #c0de3010
-class Prefetch(Callback):
+class Prefetch(Callback, Engine):
     "Have the next batches made in a thread, pinned and moved, while one is used"
     read_only = rank_invariant = True
     def __init__(self,
@@ -35,12 +36,11 @@ class Prefetch(Callback):
         if draws not in (None, False):
             raise ValueError(f'draws={draws!r}: it must be False, if nothing is drawn, or None, to go by the loader')
         self._told = set()
-    def take_ahead(self,
-        p, # The `Pass` that begins
-        batches # Its iterator
-    ): # Iterator of the same batches
-        "Have `batches` made ahead, if the pass is the same with that"
-        why = 'processes share its batches' if p.learn.team else why_not_ahead(p.dl, self.draws)
+    def batches(self, learn, p, inner):
+        "Return the batches of the pass `p`, made ahead if the pass is the same with that"
+        batches = inner(learn, p)
+        if not self.run: return batches
+        why = 'processes share its batches' if p.learn.team.world>1 else why_not_ahead(p.dl, self.draws)
         if why: return self._tell(p.dl, why) or batches
         device = p.learn.device
         if device.type!='cuda' and not isinstance(p.dl, DataLoader|Until): return batches
@@ -112,14 +112,14 @@ class _Ahead:
     def __init__(self, it, depth, i, limit, checks, mover):
         self.it,self.depth,self.i,self.limit,self.checks,self.mover = it,depth,i,limit,checks,mover
         self.asked,self.first,self.is_closed,self.thread = i,i,False,None
-        self.todo,self.made = SimpleQueue(),SimpleQueue()
+        self.todo,self.made,self.rows = SimpleQueue(),SimpleQueue(),None
     takes_from = property(lambda self: [self.it])
     def __iter__(self): return self
     def __next__(self):
         res = self.made.get() if self.asked>self.i else self.make()
         self.i += 1
         self.asked = max(self.asked, self.i)
-        b,err,ready = res
+        b,err,ready,self.rows = res
         res = None
         if err is not None:
             try: raise err
@@ -140,8 +140,8 @@ class _Ahead:
         if self.thread is not None: self.thread.join()
         while not self.made.empty(): self.made.get()
     def make(self):
-        try: return self.mover.send(self._take)
-        except BaseException as e: return None,e,None
+        try: return *self.mover.send(self._take),rows_of(self.it)
+        except BaseException as e: return None,e,None,rows_of(self.it)
 
 # %% ../../nbs/loop/09_prefetch.ipynb #c0de3018
 @patch

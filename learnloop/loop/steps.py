@@ -33,7 +33,7 @@ class StepLimit(Callback):
         learn,dl = self.learn,self.learn.dls.train
         self.begun = learn.count.opt_steps
         if self.steps_per_epoch and self.dl_ is not dl:
-            self.dl_,self.endless = dl,Endless(learn.peers.share(learn.dl, True))  # which may be a part of it
+            self.dl_,self.endless = dl,Endless(learn.team.share(learn.dl, True))  # which may be a part of it
             if self._pass and not learn.resuming: self.endless.load_state_dict(self._pass)
             self._pass = None
         learn.dl,learn.n_iter = Until(self.endless or learn.dl, self._is_over),None

@@ -15,8 +15,9 @@ from functools import lru_cache, partial
 from weakref import WeakSet
 from fastcore.basics import patch
 from torch import Tensor
-from ..data.batch import describe
+from ..data.batch import batch_parts, describe
 from ..data.checks import did_you_mean, restored
+from .denominator import joined
 from .fast_step import fast_backward
 from .optimizer import held_params, opts, step, zero_grad
 
@@ -102,14 +103,14 @@ def evaluate(self:Closure)->Tensor: # The loss, a scalar without graph
     "Compute the loss, and its gradients, at the weights as they are"
     learn,first = self.learn,self._first
     self._first = None
-    learn.peers.again()
-    if first and all(map(torch.equal, first[1], held_params(self.opt))): return learn.peers.mean(first[0])
+    learn.team.again()
+    if first and all(map(torch.equal, first[1], held_params(self.opt))): return learn.team.mean(first[0], 1.)
     zero_grad(self.opt)
     with torch.enable_grad(), self._autocast(): learn.calc_loss()
     if learn.loss_grad is None: raise ValueError(f'{type(self.opt).__name__} asked for the loss, and there was none')
     with torch.enable_grad(): learn.backward()
     learn.begin_again('step')
-    return learn.peers.mean(learn.loss_grad.detach())  # processes that saw another loss would look elsewhere
+    return learn.team.mean(learn.loss_grad.detach(), 1.)  # processes that saw another loss would look elsewhere
 
 # %% ../../nbs/loop/04_turn.ipynb #t0000110
 def _find_opt(opt, key):
@@ -144,10 +145,12 @@ class Turn:
         create_graph=False, # Can gradients be differentiated?
         retain_graph=False, # Is the graph needed again, by another turn?
         closure=None, # Give the optimizer's `step` a closure? None: if it needs one
+        denominator=None # What `loss` is a mean of: a number, or a function without arguments; None for items
     ):
         self.learn,self.loss,self.key,self.name,self.grads = learn,loss,opt,opt if name is None else name,grads
         self.create_graph,self.retain_graph,self.counts = create_graph,retain_graph,counts
-        self.scale,self.stepped,self.rows,self.denominator = 1.,False,None,None
+        self.scale,self.stepped = 1.,False
+        if denominator is not None: self.declared = denominator
         # Did anyone ask for this turn in particular? If not, it is the only one of an ordinary batch
         self.own = not (loss is opt is name is grads is closure is None and counts) or create_graph or retain_graph
         if self.own:
@@ -156,6 +159,12 @@ class Turn:
         asks = [o for o in opts(self.opt) if closure or closure is None and needs_closure(o)]
         self.closure = Closure(learn, self, asks) if asks else None
     opt = property(lambda self: _find_opt(self.learn.opt, self.key), doc='Its optimizer, which may be switched')
+    declared = None # What its loss is a mean of, if that is given
+    joins,n_part,parts = None,None,() # With what its gradients are joined, items in a part, items and units so far
+    weighs = property(lambda self: self.declared is not None or self.loss is None and
+        self.learn.mean_of.weighs(self.learn), doc='May its loss be a mean of something else than items?')
+    denominator = property(lambda self: self.learn.denominator, doc='What its loss is a mean of; None if unknown')
+    rows = property(lambda self: self.learn.rows, doc='The rows that its loss is computed with: see `Learner.rows`')
     def __repr__(self): return 'Turn()' if self.name is None else f'Turn({self.name!r})'
 
 # %% ../../nbs/loop/04_turn.ipynb #t000001c1
@@ -174,6 +183,7 @@ def _add_grads(params, grads):
 @patch
 def backward(self:Turn):
     "Add the gradients of the loss to `.grad` of the parameters: the body of *backward*"
+    if self.joins is not None: self._weigh()
     if self.grads is not None:
         given = self.grads()
         if given is not ADDED: _take_grads(self, given)
@@ -198,6 +208,37 @@ def _refuse_loss(loss):
             'function of pred, or depends on nothing that requires one')
     raise ValueError(f'the loss has shape {tuple(loss.shape)}, and backward needs a scalar: reduce it in loss_func, '
         'or in after_loss by self.learn.loss_grad = self.loss_grad.mean()')
+
+# %% ../../nbs/loop/04_turn.ipynb #t0000141
+@patch
+def _weigh(self:Turn):
+    "Weigh the loss by its units rather than its items, so that gradients that it is joined to count as they should"
+    learn,w = self.learn,self.joins
+    if learn.loss_grad is None: return
+    d = learn.mean_of.units(learn, 'loss', w.who, w.how)
+    if not self.weighs: return
+    n = learn.bs if self.n_part is None else self.n_part
+    items,units = learn.team.totals(n, d)
+    self.parts = [*self.parts, (items, units)]
+    learn.mean_of.total = joined([d for _,d in self.parts])
+    per_item = w.per_item
+    if per_item is None and isinstance(units, Tensor): per_item = torch.where(units>0, units/items, 1.)
+    elif per_item is None and units: per_item = units/items
+    if w.keeps: w.per_item = per_item
+    if isinstance(d, Tensor) and n:
+        learn.loss_grad = torch.where(d>0, learn.loss_grad, 0)
+        learn.scale_loss(d/(n*per_item))
+    elif not (d and n): learn.loss_grad = _no_loss(learn)  # a mean of nothing may be NaN
+    elif (k := d/(n*per_item))!=1: learn.scale_loss(k)
+
+def _no_loss(learn):
+    "A loss of 0 that depends on the prediction"
+    outs = [o for o in _flat(learn.pred) if isinstance(o, Tensor) and o.requires_grad]
+    return sum(o.sum()*0 for o in outs) if outs else learn.loss_grad*0
+
+def _flat(b):
+    vals = batch_parts(b)
+    return [b] if vals is None else [o for v in vals for o in _flat(v)]
 
 # %% ../../nbs/loop/04_turn.ipynb #t00000131
 @patch

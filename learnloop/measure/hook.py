@@ -19,7 +19,7 @@ from fastcore.basics import listify, patch
 from torch import nn
 from ..loop.callback import Callback
 from ..data.loaders import DataLoaders
-from ..data.batch import batch_map, batch_parts, by_name, describe, split_batch, to_detach, to_device
+from ..data.batch import batch_args, batch_map, batch_parts, by_name, describe, split_batch, to_detach, to_device
 from ..data.rng import preserve_rng
 from ..data.checks import check_whole, did_you_mean, is_interactive, say
 from ..loop.learner import Learner
@@ -329,8 +329,8 @@ def summarize(
     model,outputs = uncompiled(learn.model),{}
     dev = next((t.device for ts in (model.parameters(), model.buffers()) for t in ts), learn.device)
     if batch is None: batch = _first_batch(learn, dev)
-    if learn.peers.spreads: learn.peers.gather('summary')  # all have to call the model: if one is elsewhere, it is said
-    xb,_ = split_batch(to_device(batch, dev), *(getattr(learn.dls, k, None) for k in ('n_inp','targ')))
+    if learn.team.spreads: learn.team.gather('summary')  # all have to call the model: if one is elsewhere, it is said
+    xb,_ = split_batch(to_device(batch, dev), *batch_args(learn.dls))
     def _see(m, inp, out): outputs.setdefault(m, Counter())[describe(out)] += 1
     with _undisturbed(model), Hooks(_layers(model), _see, detach=False):
         try: model(**xb[0]) if by_name(xb, batch) else model(*xb)
@@ -355,7 +355,7 @@ def summary(self:Learner,
 ): # A `ModelSummary`: what notebooks and prompts show
     "Show the layers, with the shapes that a batch takes, and what trains them; a script prints it"
     res = summarize(self, batch)
-    if not is_interactive() and self.peers.is_first: say(res)
+    if not is_interactive() and self.team.is_first: say(res)
     return res
 
 # %% ../../nbs/measure/03_hook.ipynb #33e808bf

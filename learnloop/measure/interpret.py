@@ -17,7 +17,8 @@ from functools import partial
 from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset
 from ..loop.callback import Callback
-from ..data.batch import batch_like, batch_parts, describe, detuplify, find_bs, split_batch, to_detach
+from ..data.batch import batch_args, batch_like, batch_parts, describe, detuplify, find_bs, first_len, split_batch
+from ..data.batch import to_detach
 from ..data.loaders import in_order
 from ..data.rng import preserve_rng
 from ..data.checks import checked_args
@@ -30,6 +31,7 @@ from .table import Table
 # %% ../../nbs/measure/04_interpret.ipynb #74e6569f
 class Interpretation:
     "Predictions, targets and losses of the items of a loader, to look at"
+    ids = None # What items are called; None for their numbers
     def __init__(self,
         preds,        # Predictions, items first
         targs=None,   # Targets
@@ -42,7 +44,7 @@ class Interpretation:
         self.decoded = preds if decoded is None else decoded
         self.vocab   = None if vocab is None else list(vocab)
 
-    def __len__(self): return find_bs(self.preds)
+    def __len__(self): return first_len(self.preds) or 0
     def __repr__(self):
         preds,targs = describe(self.preds),describe(self.targs)
         return f'{type(self).__name__}({len(self)} items: predictions {preds}, targets {targs})'
@@ -61,7 +63,7 @@ def from_learner(cls:Interpretation,
     "Interpret the predictions of `learn`"
     dl = learn.find_dl(ds_idx, dl)
     vocab = vocab or find_vocab(learn, dl)
-    if n is not None: dl = _first_batches(dl, n)
+    if n is not None: dl = _first_batches(learn, dl, n)
     get,with_loss = _getter(learn, dl),with_loss and learn.loss_func is not None
     res = learn.get_preds(dl=dl, with_input=get is None, with_decoded=True, with_loss=with_loss, act=act)
     if get is None: get,res = partial(item_at, res[0]),res[1:]
@@ -132,7 +134,8 @@ def show_results(self:Interpretation,
     idxs = [int(i) for i in idxs]
     if not idxs: raise ValueError('idxs is empty: give numbers of items')
     if show is not None or is_image(self.inputs(idxs[0])): return self._grid(idxs, show, size, **kwargs)
-    rows = [(i, item_text(self.inputs(i)), *self.words(i), 'wrong' if self.is_wrong(i) else None) for i in idxs]
+    rows = [(self.ids[i] if self.ids else i, item_text(self.inputs(i)), *self.words(i),
+        'wrong' if self.is_wrong(i) else None) for i in idxs]
     cols = zip(('item', 'input', 'prediction', 'target', 'loss', None), *rows, strict=True)
     return Table(zip(*(c for c in cols if any(o is not None for o in c[1:])), strict=True))
 
@@ -390,10 +393,9 @@ def _getter(learn, dl):
     "A function from the number of an item to its input; None if only the batches have it"
     ds = getattr(dl, 'dataset', None)
     if not isinstance(dl, DataLoader) or isinstance(ds, IterableDataset) or dl.batch_sampler is None: return
-    how = [getattr(learn.dls, k, None) for k in ('n_inp','targ')]
-    return lambda i: item_at(detuplify(split_batch(dl.collate_fn([ds[i]]), *how)[0]), 0)
+    return lambda i: item_at(detuplify(split_batch(dl.collate_fn([ds[i]]), *batch_args(learn.dls))[0]), 0)
 
-def _first_batches(dl, n):
+def _first_batches(learn, dl, n):
     "Batches of `dl` with `n` items or more, if it has as many"
     dl,res = in_order(dl),[]
     if isinstance(dl, DataLoader):
@@ -402,6 +404,6 @@ def _first_batches(dl, n):
     with preserve_rng(dl):
         for b in dl:
             res.append(b)
-            n -= find_bs(b)
+            n -= find_bs(b, *batch_args(learn.dls, 4))
             if n<=0: break
     return res

@@ -11,9 +11,11 @@ __all__ = ['BaseLoss', 'MSELossFlat', 'L1LossFlat', 'CrossEntropyLossFlat', 'Lab
 
 # %% ../../nbs/measure/01_losses.ipynb #c0ccf168
 import torch
+from functools import partial
 from fastcore.basics import patch
 from torch import nn
 from torch.nn import functional as F
+from ..loop.denominator import SUM, known_denominator, target_weights
 
 # %% ../../nbs/measure/01_losses.ipynb #ca3f1626
 class BaseLoss(nn.Module):
@@ -56,6 +58,19 @@ class BaseLoss(nn.Module):
     reduction = property(lambda self: self.func.reduction, lambda self,v: setattr(self.func, 'reduction', v),
         doc="What becomes of the losses of items: 'mean', 'sum' or 'none'")
     def extra_repr(self): return f'axis={self.axis}, flatten={self.flatten}'
+
+# %% ../../nbs/measure/01_losses.ipynb #d8c3d2d1
+@patch
+def denominator(self:BaseLoss,
+    pred, # Predictions
+    targ, # Targets
+    **kwargs # As for the loss
+): # A number, a scalar tensor or 'items'; None if it is unknown
+    "Find what the loss is a mean of"
+    known = known_denominator(partial(self.func, **kwargs) if kwargs else self.func)
+    if not callable(known): return known
+    if self.is_2d and targ.is_floating_point(): targ = targ.movedim(self.axis, min(1, targ.dim()-1))
+    return known(pred, targ)
 
 # %% ../../nbs/measure/01_losses.ipynb #d8c3d2c9
 def _match_weights(loss, pred):
@@ -141,6 +156,10 @@ class LabelSmoothingCrossEntropy(_Classes, nn.CrossEntropyLoss):
     ): # A scalar; unreduced, the shape of `targ`
         "Compute the loss"
         return super().forward(_match_weights(self, pred), targ)
+    def denominator(self, pred, targ):
+        "Find what the loss is a mean of"
+        if self.reduction!='mean': return SUM if self.reduction=='sum' else 'items'
+        return target_weights(targ, self.weight, self.ignore_index).sum()
 
 # %% ../../nbs/measure/01_losses.ipynb #915b703e
 class LabelSmoothingCrossEntropyFlat(CrossEntropyLossFlat):
@@ -180,6 +199,10 @@ class FocalLoss(_Classes, nn.Module):
         loss = wrong**self.gamma*ce*w
         if self.reduction=='mean': return loss.sum()/w.sum()
         return loss.sum() if self.reduction=='sum' else loss
+    def denominator(self, pred, targ):
+        "Find what the loss is a mean of"
+        if self.reduction!='mean': return SUM if self.reduction=='sum' else 'items'
+        return target_weights(targ, self.weight, self.ignore_index).sum()
     def extra_repr(self): return f'gamma={self.gamma}'
 
 # %% ../../nbs/measure/01_losses.ipynb #08e459e3
@@ -245,3 +268,6 @@ class DiceLoss(_Classes, nn.Module):
         areas = (p.square() if self.square_in_union else p).sum(-1) + t.sum(-1)
         loss = 1 - (2*(p*t).sum(-1)+self.smooth)/(areas+self.smooth)
         return loss if self.reduction=='none' else getattr(loss, self.reduction)()
+    def denominator(self, pred, targ):
+        "Find what the loss is a mean of: it is one of items"
+        return SUM if self.reduction=='sum' else 'items'

@@ -23,6 +23,7 @@ from torch import nn
 from torch.nn import functional as F
 from ..data.batch import describe, to_concat, to_detach
 from ..data.checks import did_you_mean, note_on
+from ..loop.denominator import as_size, mean_of_all
 from ..loop.loss import innermost, watch_broadcast
 from .series import Scalars, Series
 
@@ -284,12 +285,12 @@ def _in_turns(lists, n_before):
 # %% ../../nbs/measure/00_metrics.ipynb #c0ae0003
 @patch
 def together(self:Metric,
-    peers, # Whoever speaks for the processes: `learn.peers`
+    team, # Whoever speaks for the processes: `learn.team`
     n_before:int=0 # Values at the head of the first process's lists that are of all: those that a checkpoint had
 ):
     "Have in each process what all of them have accumulated"
     if not self.sync: return
-    rows = peers.gather({k:_handed_on(getattr(self, k)) for k in self.sync})
+    rows = team.gather({k:_handed_on(getattr(self, k)) for k in self.sync})
     for k,how in self.sync.items():
         vals,old = [o[k] for o in rows],getattr(self, k)
         is_list = isinstance(old, list|tuple|Scalars)
@@ -316,12 +317,12 @@ def check_sync(self:Metric):
 # %% ../../nbs/measure/00_metrics.ipynb #c0ae000a
 @patch
 def joint(self:Metric,
-    peers, # As for `together`
+    team, # As for `together`
     n_before:int=0 # As for `together`
 ): # A metric
     "Make a copy that has what all processes have accumulated"
     res = self._copy()
-    res.together(peers, n_before)
+    res.together(team, n_before)
     return res
 
 @patch
@@ -594,11 +595,11 @@ class TorchMetric(Metric):
         raise TypeError(f'metric {self.name}: of such objects, only those of torchmetrics, with sync_on_compute=True, '
             f'compute a value of several processes, and this is a {type(self.metric).__name__}: make it a Metric that '
             'has a `sync`')
-    def together(self, peers, n_before=0):
-        super().together(peers)
+    def together(self, team, n_before=0):
+        super().together(team)
         if not self.metric._update_count: self.metric._update_count = 1  # or it warns, where a process had no part
-    def joint(self, peers, n_before=0):
-        res = super().joint(peers)
+    def joint(self, team, n_before=0):
+        res = super().joint(team)
         res.metric.sync()
         return res
 
@@ -610,14 +611,33 @@ def _copy(self:TorchMetric):
     return res
 
 # %% ../../nbs/measure/00_metrics.ipynb #ce0bce4e
+_HOW = 'Batches are weighted by their items, which is not the loss of all of them in one'
+
+def _units(learn, part='loss', *who):
+    "What the loss of `learn`, or of what stands for a learner, is a mean of"
+    return learn.mean_of.units(learn, part, *who) if hasattr(learn, 'mean_of') else learn.bs
+
 class AvgLoss(AvgMetric):
-    "Mean of the loss over all items"
-    name,better,check = 'loss','less',Metric.check
+    "The loss of all batches together: each counts by its denominator, and sums are added up"
+    name,better,check,part = 'loss','less',Metric.check,'loss'
     def __init__(self): super().__init__(None)
+    def reset(self): self.vals,self.sizes = Scalars(),Scalars()
     def accumulate(self, learn):
-        if learn.loss_grad is None: return  # the batch was skipped before it had a loss
-        self.vals.append(learn.loss)
-        self.sizes.append(learn.bs)
+        if learn.loss_grad is not None: self._take(learn, learn.loss)  # else the batch was skipped before it had a loss
+    def _take(self, learn, v):
+        joins = not getattr(learn, 'training', True) and (len(self.vals) or learn.team.world>1)
+        self.add(v, _units(learn, self.part, 'Evaluation' if joins else '', _HOW))
+    def add(self,
+        value, # A scalar tensor
+        n # What it is the mean of: a number, or a scalar tensor
+    ):
+        "Have `value` in the mean"
+        self.vals.append(value)
+        self.sizes.append(as_size(n))
+    @property
+    def value(self):
+        v,n = mean_of_all(self.vals.tolist(), self.sizes.tolist())
+        return v if n else None
 
 # %% ../../nbs/measure/00_metrics.ipynb #f415d9bb
 class Perplexity(AvgLoss):
@@ -640,30 +660,22 @@ class LossPart(AvgLoss):
     name = property(lambda self: self.part)
     def accumulate(self, learn):
         v = learn.loss_parts.get(self.part)
-        if v is not None: self.add(v, learn.bs)
-    def add(self,
-        value, # A scalar tensor
-        n:int # Items that it is the mean of
-    ):
-        "Have `value` in the mean"
-        self.vals.append(value)
-        self.sizes.append(n)
+        if v is not None: self._take(learn, v)
 
 # %% ../../nbs/measure/00_metrics.ipynb #a55eb922
-class LossMetric(AvgMetric):
-    "Mean over all items of an attribute of the loss function"
-    check = Metric.check
+class LossMetric(AvgLoss):
+    "Mean of an attribute of the loss function, over what its loss is a mean of"
+    better,name = None,AvgMetric.name
     def __init__(self,
         attr:str, # Its name: a scalar that the loss function sets at each call
         nm:str|None=None, # Title of its column; None for `attr`
         better:str|None=None # Which value is better: 'less' or 'more'
     ):
-        super().__init__(None, nm or attr, better=better)
+        AvgMetric.__init__(self, None, nm or attr, better=better)
         self.attr = attr
     def accumulate(self, learn):
         v = getattr(learn.loss_func, self.attr)
-        self.vals.append(v.detach() if isinstance(v, torch.Tensor) else v)
-        self.sizes.append(learn.bs)
+        self._take(learn, v.detach() if isinstance(v, torch.Tensor) else v)
 
 # %% ../../nbs/measure/00_metrics.ipynb #6738a9db
 def LossMetrics(
@@ -701,10 +713,10 @@ class AvgSmoothLoss(Metric):
     def accumulate(self, learn):
         if learn.loss_grad is None: return
         n,loss = getattr(learn, 'n_items', 0),learn.loss
-        # of a batch in several processes, each has its share of the mean over items
-        self.vals.append(loss*(learn.bs/n) if n and learn.bs!=n else loss)
-    def together(self, peers, n_before=0):
-        first,*others = peers.gather([*self.vals.tolist()])
+        # of a batch in several processes, each has its share of the mean
+        self.vals.append(loss*_share(learn, n) if n and learn.bs!=n else loss)
+    def together(self, team, n_before=0):
+        first,*others = team.gather([*self.vals.tolist()])
         shares = zip_longest(first[n_before:], *others, fillvalue=0.)
         self.vals = Scalars([*first[:n_before], *map(sum, shares)])
     @property
@@ -712,6 +724,11 @@ class AvgSmoothLoss(Metric):
         f,res = Smoother(self.beta),None
         for o in self.vals.tolist(): res = f(o)
         return res
+
+def _share(learn, n):
+    "How much the loss of this process counts in that of the batch, which has `n` items"
+    total = learn.mean_of.total if getattr(learn, 'training', False) else None
+    return learn.bs/n if total is None else _units(learn)/total
 
 # %% ../../nbs/measure/00_metrics.ipynb #c961c3d1
 class ValueMetric(Metric):
@@ -754,10 +771,10 @@ class DictMetric(Metric):
     def reset(self): self.metric.reset()
     n_listed = property(lambda self: self.metric.n_listed)
     def check_sync(self): self.metric.check_sync()
-    def together(self, peers, n_before=0): self.metric.together(peers, n_before)
-    def joint(self, peers, n_before=0):
+    def together(self, team, n_before=0): self.metric.together(team, n_before)
+    def joint(self, team, n_before=0):
         res = copy(self)
-        res.metric = self.metric.joint(peers, n_before)
+        res.metric = self.metric.joint(team, n_before)
         return res
     def accumulate(self, learn):
         pred = self.pred(learn) if callable(self.pred) else _find(learn.pred, self.pred, "model's output")

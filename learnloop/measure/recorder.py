@@ -17,7 +17,8 @@ from fastcore.basics import patch
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensor
 from ..loop.callback import Callback, InGraph
-from ..loop.later import knows_patches
+from ..loop.denominator import counts_of, mean_of_all
+from ..loop.lazy import with_lazy_methods
 from ..loop.learner import Learner, default_cb, format_value
 from ..loop.optimizer import opts
 from .display import draw_legend, draws, format_time, pyplot, settle_axes, told_error
@@ -27,8 +28,20 @@ from .series import Scalars, Series
 from .table import Table
 from .trial import find_loss_parts, note_metric, try_metrics
 
+# %% ../../nbs/measure/02_recorder.ipynb #8de95d01
+class _Sizes(Scalars):
+    "Denominators of losses; for those of classes targets may stand, which are counted soon"
+    def __init__(self, vals=()): super().__init__(vals, block=16)
+    def _stack(self):
+        at = [i for i,v in enumerate(self._new) if isinstance(v, Tensor) and v.dim()]
+        if at:
+            ptrs = {self._new[i].data_ptr() for i in at}
+            if len(ptrs)<len(at): self.block = 1  # a loader fills the same tensor again
+            for i,n in zip(at, counts_of([self._new[i] for i in at]), strict=True): self._new[i] = n
+        super()._stack()
+
 # %% ../../nbs/measure/02_recorder.ipynb #8de9563e
-@knows_patches
+@with_lazy_methods
 class Recorder(Callback):
     "Record losses, learning rates and metrics; write a row to `learn.logger` after each epoch"
     order,remove_on_fetch,safe_in_evaluate,rank_invariant,_is_open,_is_titled = 50,True,True,True,False,True
@@ -48,7 +61,8 @@ class Recorder(Callback):
         self._clear()
 
     def _clear(self):
-        self._raw,self._sizes,self._lrs,self.values,self.iters,self.records = Scalars(),*(Series() for _ in range(5))
+        self._raw,self._sizes = Scalars(),_Sizes()
+        self._lrs,self.values,self.iters,self.records = (Series() for _ in range(4))
         self._smooth,self._smoother = [],Smoother(self.beta)
         self._names,self._given,self.hps,self.row,self._begun = [],None,{},{},0
         self._follow()
@@ -89,7 +103,7 @@ def names_for(self:Recorder,
 @patch
 def _follow(self:Recorder):
     "Begin to note which batches losses are of, if other processes have a part in them"
-    has_peers = self.learn is not None and self.learn.peers.team is not None
+    has_peers = self.learn is not None and self.learn.team.world>1
     self._keys,self._n_joint,self._n_before = [] if has_peers else None,len(self._raw),{}
     self._joined,self._whole = None,None # the pass whose losses are those of the run; metrics of it, so far
     if has_peers: self._smooth_there()
@@ -103,11 +117,11 @@ def _smooth_there(self:Recorder):
 
 @patch
 def _check_sync(self:Recorder):
-    if self.learn.peers.team is None: return
+    if self.learn.team.world==1: return
     for m in dict.fromkeys([*self.train_mets, *self.valid_mets]):
         if hasattr(m, 'check_sync'): m.check_sync()
         elif not hasattr(m, 'together'): raise TypeError(f'metric {m.name}: {type(m).__name__} has no method '
-            '`together(peers)`, which puts together what several processes have accumulated: subclass Metric')
+            '`together(team)`, which puts together what several processes have accumulated: subclass Metric')
 
 # %% ../../nbs/measure/02_recorder.ipynb #ba1eb978
 @patch
@@ -190,7 +204,7 @@ def _title(self:Recorder):
 
 @patch
 def _write(self:Recorder, row, logger=None):
-    if self.learn.peers.is_first: (logger or self.learn.logger)(row)
+    if self.learn.team.is_first: (logger or self.learn.logger)(row)
 
 # %% ../../nbs/measure/02_recorder.ipynb #7350da96
 @patch(as_prop=True)
@@ -321,7 +335,7 @@ def after_batch(self:Recorder):
     if training and learn.loss_grad is not None:
         opt = learn.opt
         self._raw.append(learn.loss)
-        self._sizes.append(learn.bs)
+        self._sizes.append(learn.mean_of.in_training(learn))
         lr = (opts(opt)[0] if isinstance(opt, dict) else opt).param_groups[-1]['lr']
         self._lrs.append(lr if lr.__class__ is float else math.nan if lr is None else float(lr))
         if self._keys is not None: self._keys.append((learn.epoch, learn.iter))
@@ -339,15 +353,15 @@ def _values(self:Recorder, mets):
         except Exception as e:
             note_metric(e, m)
             raise
-    return res if self.learn.peers.team is None else _agreed(self.learn.peers, mets, res)
+    return res if self.learn.team.world==1 else _agreed(self.learn.team, mets, res)
 
 # %% ../../nbs/measure/02_recorder.ipynb #32579ae7
 @patch
 def after_train(self:Recorder):
     self._catch_up()
     self._join(self.train_mets)
-    vals,sizes = self._raw.tolist()[self._begun:],self._sizes[self._begun:]
-    loss = sum(v*n for v,n in zip(vals, sizes, strict=True))/sum(sizes) if vals else None
+    vals,sizes = self._raw.tolist()[self._begun:],self._sizes.tolist()[self._begun:]
+    loss = mean_of_all(vals, sizes)[0] if vals else None
     self.row |= dict(zip(self.train_names, [loss, *self._values(self.train_mets)], strict=True))
 
 @patch
@@ -363,7 +377,7 @@ def after_validate(self:Recorder):
 def after_epoch(self:Recorder):
     learn,took = self.learn,format_time(time.perf_counter()-self._start)
     self._catch_up()
-    if learn.peers.team: took = self._take_from_first(took)
+    if learn.team.world>1: took = self._take_from_first(took)
     learn.final_record = [self.row.get(o) for o in self.columns]
     self.values.append(learn.final_record)
     self.iters.append(len(self._raw))
@@ -385,16 +399,16 @@ def cleanup_train(self:Recorder):
 @patch
 def _tell_nan(self:Recorder, vals):
     "Warn, once in a fit, if one of the losses `vals` of the epoch is not finite, and no callback handles that"
-    learn,bad = self.learn,[i for i,v in enumerate(vals) if not math.isfinite(v)]
+    sizes = self._sizes.tolist()[self._begun:]  # a mean of nothing is NaN, and does no harm where batches are joined
+    learn,bad = self.learn,[i for i,v in enumerate(vals) if not math.isfinite(v) and sizes[i]]
     if not bad or self._nan_told or not self._fits or any(o.handles_nan for o in learn.cbs): return
     self._nan_told,i,n = True,bad[0],len(vals)
-    if not learn.peers.is_first: return
+    if not learn.team.is_first: return
     has_all = learn.train_pass is None or len(self._raw)-self._begun>=learn.train_pass.n_done
     more = '' if has_all else ' of those that have a loss'
     warnings.warn(f'epoch {learn.epoch}: the training loss is {vals[i]} in batch {i}{more}, and not finite in '
         f'{len(bad)} of {n} batches so far. To find out why, fit with CheckFinite(), which raises an error before such '
         "a loss gets to the weights; CheckFinite('skip') skips such steps", stacklevel=2)
-
 
 # %% ../../nbs/measure/02_recorder.ipynb #4daea994
 @patch
@@ -428,13 +442,13 @@ def _means(rows):
     of = [{k:o for k,*o in zip(*map(list, row), strict=True)} for row in rows]
     for k,(_,_,lr) in of[0].items():
         if not all(k in o for o in of): continue
-        n = sum(o[k][1] for o in of)
-        yield sum(o[k][0]*o[k][1] for o in of)/n if n else math.nan,n,lr
+        yield *mean_of_all(*zip(*(o[k][:2] for o in of), strict=True)),lr
 
 @patch
 def _join_losses(self:Recorder):
     n,raw = self._n_joint,self._raw.tolist()
-    rows = self.learn.peers.gather([[*_numbered(self._keys)], list(raw[n:]), self._sizes[n:], self._lrs[n:]])
+    sizes = self._sizes.tolist()
+    rows = self.learn.team.gather([[*_numbered(self._keys)], list(raw[n:]), list(sizes[n:]), self._lrs[n:]])
     new = [*zip(*_means(rows), strict=True)] or [(), (), ()]
     for o,vals in zip((self._raw, self._sizes, self._lrs), new, strict=True): o.end_with(vals, n)
     del self._smooth[n:]
@@ -447,27 +461,27 @@ def _join_losses(self:Recorder):
 def together(self:Recorder):
     "Have the losses of batches so far be those of the run, and what goes into a checkpoint: in all processes at once"
     learn = self.learn
-    if self._keys is None or learn.peers.broken: return
+    if self._keys is None or learn.team.broken: return
     self._share_parts()
     self._join_losses()
     if learn.train_pass is self._joined: return  # metrics, too, are those of the run
-    mets = [m.joint(learn.peers, self._n_before.get(id(m), 0)) for m in self.train_mets]
+    mets = [m.joint(learn.team, self._n_before.get(id(m), 0)) for m in self.train_mets]
     self._whole = len(self._raw),mets
 
 @patch
 def _catch_up(self:Recorder):
     "Have losses be those of the run, unless they are, or no training began"
     learn = self.learn
-    if self._keys is None or learn.peers.broken or learn.train_pass in (None, self._joined): return
+    if self._keys is None or learn.team.broken or learn.train_pass in (None, self._joined): return
     self._share_parts()
     self._join_losses()
     self._joined = learn.train_pass
 
 @patch
 def _join(self:Recorder, mets):
-    if self.learn.peers.team is None: return
+    if self.learn.team.world==1: return
     for m in mets:
-        try: m.together(self.learn.peers, self._n_before.get(id(m), 0))
+        try: m.together(self.learn.team, self._n_before.get(id(m), 0))
         except Exception as e:
             note_metric(e, m)
             raise
@@ -476,9 +490,9 @@ def _join(self:Recorder, mets):
 @patch
 def _share_parts(self:Recorder):
     "Have the same columns for parts of the loss, and for what is logged, in all processes: one may have it first"
-    peers = self.learn.peers
-    if peers.team is None: return
-    every = [*dict.fromkeys(o for parts in peers.gather(self.parts) for o in parts)]
+    team = self.learn.team
+    if team.world==1: return
+    every = [*dict.fromkeys(o for parts in team.gather(self.parts) for o in parts)]
     if every==self.parts: return
     self._add_parts(every)
     at = {o:i for i,o in enumerate(every)}
@@ -502,10 +516,10 @@ def _alike(a, b):
     if not (isinstance(a, Real) and isinstance(b, Real)): return a==b
     return a==b or math.isclose(a, b, rel_tol=1e-4, abs_tol=1e-6) or a!=a and b!=b
 
-def _agreed(peers, mets, vals):
+def _agreed(team, mets, vals):
     "Values of `mets` as the first process has them, which differ from `vals` by rounding at most"
     first = None
-    for r,row in enumerate(peers.gather([*map(_plain, vals)])):
+    for r,row in enumerate(team.gather([*map(_plain, vals)])):
         first = row if first is None else first
         for m,a,b in zip(mets, first, row, strict=True):
             if _alike(a, b): continue
@@ -520,7 +534,7 @@ def _agreed(peers, mets, vals):
 def _take_from_first(self:Recorder, took):
     "Have what callbacks have put into the row as the first process has it; return its time"
     own = [k for k in (*self._own, *self._logged) if k in self.row and k[:6] not in _KINDS]
-    took,there = self.learn.peers.from_first([took, {k:_plain(self.row[k]) for k in own}])
+    took,there = self.learn.team.from_first([took, {k:_plain(self.row[k]) for k in own}])
     self.row |= {k:v for k,v in there.items() if v is not None}
     return took
 
@@ -767,7 +781,7 @@ def load_state_dict(self:Recorder,
     if len({*lengths.values()})>1: raise ValueError(f'a history of {lengths}: there is one of each for a batch')
     self._clear()
     if not sd: return
-    self._raw,self._sizes,self._lrs = Scalars(sd['raw']),Series(sd['sizes']),Series(sd['lrs'])
+    self._raw,self._sizes,self._lrs = Scalars(sd['raw']),_Sizes(sd['sizes']),Series(sd['lrs'])
     self.values,self.iters,self.records = (Series(sd[k]) for k in ('values','iters','records'))
     self.hps,self._names = {k:Series(v) for k,v in sd['hps'].items()},list(sd['metric_names'])
     self.row,self._begun = dict(sd['row']),sd['begun']
@@ -788,4 +802,4 @@ def load_state_dict(self:Recorder,
     self._follow()
     for m in self.train_mets if self._keys is not None else ():
         self._n_before[id(m)] = m.n_listed
-        if not self.learn.peers.is_first: m.reset()  # the first process keeps what is of all
+        if not self.learn.team.is_first: m.reset()  # the first process keeps what is of all

@@ -136,7 +136,8 @@ class Scalars:
         if len(self._new)>=self.block: self._stack()
 
     def _stack(self):
-        if self._new: self._blocks.append(_stacked(self._new))
+        if self._new and any(isinstance(v, torch.Tensor) for v in self._new): self._blocks.append(_stacked(self._new))
+        elif self._new: self._blocks.append(torch.tensor(self._new, dtype=torch.float64))
         self._new = []
 
     def tolist(self)->Series: # Floats; the same `Series` each time, longer
@@ -150,6 +151,11 @@ class Scalars:
     def state(self)->list|Frozen: # Plain data
         "What it is now, for a `state_dict`"
         return self.tolist().state()
+    def __iter__(self): return iter(self.tolist())
+    def __iadd__(self, vals):
+        self._done = self.tolist()
+        self._done += vals
+        return self
     def __len__(self): return len(self._done) + sum(map(len, self._blocks)) + len(self._new)
 
 # %% ../../nbs/measure/07_series.ipynb #c0ae0024

@@ -16,7 +16,7 @@ from torch.nn.modules import module as nn_module
 from torch.nn.parameter import is_lazy
 from torch.utils.data import DataLoader, IterableDataset
 from ..loop.callback import Callback
-from ..data.batch import by_name, describe, detuplify, unpack
+from ..data.batch import batch_args, by_name, describe, detuplify, unpack
 from ..data.checks import note_on, safely
 from ..data.loaders import DataLoaders, batch_len
 from ..loop.flow import CancelException
@@ -80,7 +80,7 @@ def _first_batch(learn, dl):
     "A batch of `dl`, and what the model makes of it, by the learner's names"
     dev = learn.device
     b = DataLoaders(dl, device=dev).one_batch()
-    xb,yb,bs = unpack(b, dev, *(getattr(learn.dls, k, None) for k in ('n_inp','targ')))
+    xb,yb,bs = unpack(b, dev, *batch_args(learn.dls, 4))
     pred = learn.model(**xb[0]) if by_name(xb, b) else learn.model(*xb)
     own,pred = own_loss(pred) if learn.loss_func is None else (named_loss(pred), pred)
     return dict(pred=pred, own=own, batch=b, xb=xb, yb=yb, x=detuplify(xb), y=detuplify(yb), bs=bs, n_items=bs,
@@ -125,7 +125,7 @@ def _is_plain(model):
 
 def _needs_others(learn):
     "May calling the model, or asking for a metric, need other processes, of which nobody tells when they do so?"
-    if learn.peers.team: return learn.peers.spreads
+    if learn.team.world>1: return learn.team.spreads
     return dist.is_available() and dist.is_initialized()
 
 # %% ../../nbs/measure/06_trial.ipynb #8508423b

@@ -18,7 +18,7 @@ from torch.nn.parallel import DistributedDataParallel
 from ..data.checks import did_you_mean
 from ..loop.learner import Learner
 from ..loop.optimizer import held_params, opts
-from .agree import Peers
+from .agree import TeamEngine
 from .team import find_team
 
 # %% ../../nbs/scale/04_distributed.ipynb #di000007
@@ -155,11 +155,11 @@ def call(self:DDP,
 ): # What it returns
     "Call the model, and have gradients exchanged in the backward pass that follows"
     if not self.learn.training: return inner(*args, **kwargs)  # an evaluation in the middle of a turn
-    peers,now = self.learn.peers,self._facts(inner)
-    peers.forward()
+    team,now = self.learn.team,self._facts(inner)
+    team.forward()
     if self.made_for!=now: self._make(inner, now)
     first = self.kwargs.get('static_graph') and not self.n_synced  # torch takes its notes where it exchanges
-    self.synced = self.module.require_backward_grad_sync = bool(first) or not peers.defer_sync
+    self.synced = self.module.require_backward_grad_sync = bool(first) or not team.defer_sync
     if self.synced and not self.order and self.team.world>2: self._note_order()  # a sum of two is the same in any order
     self.n_synced += self.synced
     return self.module(*args, **kwargs)
@@ -261,7 +261,7 @@ class FSDP(Engine):
         **kwargs # To it
     ): # What it returns
         "Call the model, in all processes together"
-        self.learn.peers.forward()
+        self.learn.team.forward()
         self.synced = True
         return inner(*args, **kwargs)
 
@@ -320,7 +320,7 @@ def _check_forward(f):
             'learner what is in it')
 
 def _check_model(learn, who):
-    if learn.peers.team: raise RuntimeError(f'{who}: this learner trains in several processes already')
+    if learn.team.world>1: raise RuntimeError(f'{who}: this learner trains in several processes already')
     for f in (learn.model, learn.forward_model): _check_forward(f)
     for n,t in (*learn.model.named_parameters(), *learn.model.named_buffers()):
         if isinstance(t, UninitializedTensorMixin):
@@ -333,7 +333,7 @@ def _check_model(learn, who):
 # %% ../../nbs/scale/04_distributed.ipynb #di000043
 def _join(learn, team, mk_engine, per_process):
     if learn.loss_module is not None: have_of_first(learn.loss_module, team)
-    learn.peers = Peers(learn, team, mk_engine(learn, team), per_process)
+    learn.team = TeamEngine(learn, team, mk_engine(learn, team), per_process)
     return learn
 
 # %% ../../nbs/scale/04_distributed.ipynb #di000016

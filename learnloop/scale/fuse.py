@@ -23,6 +23,7 @@ from torch.nn.parameter import is_lazy
 from torch.utils.hooks import RemovableHandle
 from ..data.batch import batch_parts, describe
 from ..loop.callback import Callback, InGraph
+from ..loop.engine import Engine
 from ..data.checks import check_whole, did_you_mean, say
 from ..loop.learner import Learner
 from ..loop.loss import loss_modules
@@ -122,7 +123,7 @@ class Region:
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000031
 _OWN = ('one_batch','_do_one_batch','_do_turn','calc_loss','forward','_do_loss','_own_loss','take_loss',
-    '_do_grad_opt','backward','_backward','_step','_zero_grad','with_events','__call__','_step_and_count',
+    '_do_grad_opt','backward','_backward','_step','_zero_grad','with_events','__call__','count_step',
     'ordinary_turn')
 
 def _why_never(learn):
@@ -135,7 +136,7 @@ def why_unfusable(
 )->str: # '' if nothing is in the way
     "Tell which property of the learner rules out compiled steps"
     if why := _why_never(learn): return why
-    if learn.team is not None: return 'several processes train together, and exchange gradients while they are computed'
+    if learn.team.world>1: return 'several processes train together, and exchange gradients while they are computed'
     if type(learn.forward_model).__module__.startswith(('torch.nn.parallel','torch.distributed')):
         return f'forward_model is set, to a {type(learn.forward_model).__name__}'
     if isinstance(learn.opt, dict): return 'there are several optimizers'
@@ -150,8 +151,9 @@ _RARE,_BUILDING = 'shapes that were rarely seen','the graph is being built'
 _LAZY = 'parameters have no shape before a batch'
 _QUIET = _FIRST,_RARE,_BUILDING,_LAZY,FRESH  # these need no warning
 
-class Fuser:
+class Fuser(Engine):
     "Run turns of a learner as compiled functions"
+    level,takes,compiles = 30,'batch turn',True
     def __init__(self,
         learn,      # The learner
         max_shapes, # As for `learn.fuse`
@@ -177,6 +179,7 @@ class Fuser:
         vars(self).update(state)
         self.forget()
 
+    def take(self, learn, what, inner): return self.run() or inner(learn, what)
     def forget(self):
         "Drop all compiled steps"
         vars(self).update(dict.fromkeys(_FORGOTTEN))

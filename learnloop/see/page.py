@@ -326,17 +326,17 @@ class PageFile(type(Path())):
 def write_page(
     path:Path,  # Where to; a place that can't be written to is an error before anything is collected
     collect,    # Called without arguments for the `Page`
-    peers=None  # The learner's processes: all of them collect, and one writes
+    team=None  # The learner's processes: all of them collect, and one writes
 )->PageFile:
     "Write the page of `collect()` to `path`"
-    if peers is None or peers.team is None:
+    if team is None or team.world==1:
         path = _check_page(path)
         with atomic_write(path) as f: f.write(page_html(collect()).encode())
     else:
         path = check_place('path', path, 'a file to write', 'path')
-        peers.first(_check_page, path)
+        team.first(_check_page, path)
         page = page_html(collect())  # in all processes: predictions are those of all
-        peers.first(_put, path, page)
+        team.first(_put, path, page)
     return PageFile(path)
 
 # %% ../../nbs/see/05_page.ipynb #c0ae0091

@@ -46,7 +46,7 @@ def report(self:Learner,
     "Write what is known of the training to an HTML file"
     if check_whole('n_preds', n_preds, 0): self.find_dl(1, None)
     path = self.path/check_place('path', path, 'a file to write, such as report.html', 'path')
-    return write_page(path, lambda: _of_learner(self, cbs, shapes, n_preds, title), self.peers)
+    return write_page(path, lambda: _of_learner(self, cbs, shapes, n_preds, title), self.team)
 
 # %% ../../nbs/see/06_report.ipynb #ae1103de
 def report_from(
@@ -235,7 +235,7 @@ def _predictions(learn, n):
 # %% ../../nbs/see/06_report.ipynb #95f25602
 def _times(tracer):
     "Where the time went"
-    phases,by = tracer.phases(),{}
+    phases = tracer.phases()
     whole = max((s for _,s in phases.values()), default=0) or 1
     def _row(n, secs): return [n, _brief(secs), round(100*secs/whole, 1)]
     rows = [[_indent(tracer, k), *_row(n, s), _brief(1000*s/n)] for k,(n,s) in phases.items()]
@@ -243,11 +243,7 @@ def _times(tracer):
     if res:
         line = tracer.timeline()
         res.insert(0, timeline_chart(line.lanes, 'When each phase ran', line.unit, 400))
-    for o in tracer.totals():
-        k = 'learnloop itself' if o['callback'].startswith('_') else o['callback']
-        n,secs,events = by.get(k, (0, 0., set()))
-        by[k] = n+o['calls'],secs+o['seconds'],events|{o['event']}
-    rows = [[k, *_row(n, s), ', '.join(sorted(es))] for k,(n,s,es) in sorted(by.items(), key=lambda o: -o[1][1])]
+    rows = [[k, *_row(n, s), ', '.join(sorted(es))] for k,(n,s,es) in tracer.by_callback().items()]
     return res + grids('Time by callback', ['callback', 'calls', 'seconds', '% of all', 'events'], rows)
 
 def _brief(v): return round(v, 3) if v>=1 else float(f'{v:.3g}')

@@ -116,7 +116,7 @@ class RunFile:
         self.told = None  # more of the error that ended it
         self._lock = _lock(self.folder)
         old = read_run(self.folder) if learn.count.opt_steps else {}
-        self.facts,self._costs = _described(learn),{}
+        self.facts = _described(learn)
         self._begun,self._samples = time.monotonic(),learn.count.samples
         self._before = {k:o if isinstance(o := old.get(k), Real) else 0 for k in ('seconds','samples','sessions')}
         # loggers of one fit that write to several folders note the same start: so one can tell that it is one run
@@ -170,12 +170,8 @@ def _number(v):
 # %% ../../nbs/see/08_runfile.ipynb #8f1a000c
 def _costs(learn):
     "Callback -> calls and seconds"
-    tracer,res = next((o for o in learn.cbs if isinstance(o, Tracer)), None),{}
-    for o in tracer.totals() if tracer else ():
-        k = 'learnloop itself' if o['callback'][:1]=='_' else o['callback']
-        n,secs = res.get(k, (0, 0.))
-        res[k] = n+o['calls'],secs+o['seconds']
-    return res
+    tracer = next((o for o in learn.cbs if isinstance(o, Tracer)), None)
+    return {k:(n, secs) for k,(n,secs,_) in tracer.by_callback().items()} if tracer else {}
 
 # %% ../../nbs/see/08_runfile.ipynb #8f1a000e
 _open = {}  # folder -> `RunFile` of a fit in this process

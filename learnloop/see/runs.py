@@ -389,12 +389,9 @@ def costs(self:Run):
     "Seconds that callbacks took, by name: of the `Tracer` that was there, or of a saved trace; {} without one"
     noted = self.about.get('costs')
     if isinstance(noted, dict) and noted: return {k:v[1] for k,v in noted.items()}
-    res = {}
-    for o in filter(_is_trace, self.files):
-        trace = self._try(o, load_trace, o)
-        for t in trace.totals() if trace else (): res[t['callback']] = res.get(t['callback'], 0)+t['seconds']
-        break
-    return res
+    saved = next(filter(_is_trace, self.files), None)
+    trace = saved and self._try(saved, load_trace, saved)
+    return {k:secs for k,(_,secs,_) in trace.by_callback().items()} if trace else {}
 
 # %% ../../nbs/see/11_runs.ipynb #8f3a0024
 def _head(file, n=4096):

@@ -68,7 +68,9 @@ class TrainingLoop:
             is_only = o.name=='turn' and getattr(flow, 'one_turn', True)
             if is_only and not any(map(_event, o.events)): return body
             return [_Row('phase', o.name, (o.cancel, body))] if drawn[o.name] else []
-        self.rows = [_Row('event', 'every event', [_Who(o, []) for o in everywhere])] if everywhere else []
+        engines = ' > '.join(type(o).__name__ for o in flow.engine_stack.engines)
+        self.rows = [_Row('code', f'# engines: {engines}', None)] if engines else []
+        if everywhere: self.rows.append(_Row('event', 'every event', [_Who(o, []) for o in everywhere]))
         for o in table:
             if not o.inside: self.rows += _rows(o)
     def __repr__(self): return str(self)
@@ -76,7 +78,7 @@ class TrainingLoop:
 # %% ../../nbs/see/01_show.ipynb #c0ae0084
 def _table(flow):
     "Rows of the table of phases, then what was declared later"
-    rows = [o for o in flow.rows if isinstance(o, Event) or flow.phases.get(o.name) is o]
+    rows = [o for o in flow.table if isinstance(o, Event) or flow.phases.get(o.name) is o]
     rows += [o for o in flow.phases.values() if o not in rows]
     named = {e for o in rows for e in o.events}
     return rows + [Event(e) for e in flow.events if e not in named]
@@ -89,7 +91,7 @@ _BEFORE = dict(forward='after_pred', backward='backward', step='step', zero_grad
 
 def _meets(flow):
     "Lines of code for where processes meet, by what comes after them"
-    if flow.peers.team is None: return {}
+    if flow.team.world==1: return {}
     with replaced(flow, 'training', True): needed = points_needed(flow)
     res = {k:[_Row('code', 'meet', None)] for k in _ALWAYS}
     for point,whys in needed.items():

@@ -463,7 +463,7 @@ def before_fit(self:TensorBoardCallback):
 def _check_spread(self:TensorBoardCallback):
     "Refuse to look at parameters of which this process has but a part"
     asked = [k for k in ('norms_every_steps','histograms_every_steps') if getattr(self, k) is not None]
-    if not asked or not self.learn.peers.spreads: return
+    if not asked or not self.learn.team.spreads: return
     raise ValueError(f'{self.label}: {" and ".join(asked)} cannot be had in a fit whose model is spread over '
         'processes, as the first one alone looks at it: leave that out, or use to_ddp')
 

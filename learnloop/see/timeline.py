@@ -139,7 +139,7 @@ def save(self:Trace,
     path = check_place('path', path, 'a file to write, such as trace.json', 'file', new=True)
     is_good = path.name.endswith(('.json', '.json.gz'))
     if not is_good: raise ValueError(f'path is {str(path)!r}: its name must end in .json or .json.gz')
-    if team is None: _put(path, self._content(os.getpid()))
+    if team is None or team.world==1: _put(path, self._content(os.getpid()))
     else:
         every = team.gather(json.dumps(self._content(team.rank, f'rank {team.rank}')))
         team.first(lambda: _put(path, _merged([*map(json.loads, every)])))

@@ -16,7 +16,7 @@ from types import MethodType
 from fastcore.basics import patch
 from ..loop.callback import Callback, on
 from ..loop.flow import CancelException, Event, Flow
-from ..loop.later import knows_patches
+from ..loop.lazy import with_lazy_methods
 from ..data.checks import check_whole
 from ..measure.display import human_time
 from ..measure.table import Table
@@ -60,7 +60,7 @@ class TraceCancel(namedtuple('TraceCancel',
         return f'{self.exception} was raised in the {self.in_event}'
 
 # %% ../../nbs/see/03_trace.ipynb #3508bc86
-@knows_patches
+@with_lazy_methods
 class Trace:
     "What a `Tracer` recorded, or `load_trace` read: tables, timelines, and answers"
     def __init__(self,
@@ -136,6 +136,18 @@ def totals(self:Trace
 def _turn_totals(self:Trace):
     turns = [o for o in self._totals.values() if o.callback and o.n]
     return sorted(turns, key=lambda o: -o.ns)
+
+# %% ../../nbs/see/03_trace.ipynb #5e0a7c02
+@patch
+def by_callback(self:Trace
+)->dict: # Callback -> calls, seconds, and the set of its events; the longest first
+    "Tell how long each callback took in all events"
+    res = {}
+    for o in self.totals():
+        k = 'learnloop itself' if o['callback'][0]=='_' else o['callback']
+        n,secs,events = res.get(k, (0, 0., set()))
+        res[k] = n+o['calls'],secs+o['seconds'],events|{o['event']}
+    return dict(sorted(res.items(), key=lambda o: -o[1][1]))
 
 # %% ../../nbs/see/03_trace.ipynb #d4789bba
 class _Text:
@@ -347,7 +359,7 @@ def _mk_fire(tracer, event):
 def _mk_single(tracer, event, phase):
     "What a tracer does at an event that neither begins nor ends a phase; `phase` is None, or that of `after_x`"
     learn,opened,now,at,fire = tracer.learn,tracer.learn.open,tracer._now,tracer._at,_mk_fire(tracer, event)
-    tells = any(isinstance(o, Event) and o.name==event and o.does for o in learn.rows)
+    tells = any(isinstance(o, Event) and o.name==event and o.does for o in learn.table)
     work = tracer._phase_total(event.removeprefix('after_')) if tells else None
     def fired(_, /, **kwargs):
         t,span,ns = now(),at.span,None
@@ -432,13 +444,13 @@ def _close(self:Tracer, s, heard, total, lasts):
 @patch
 def _begin_run(self:Tracer):
     if self.profiler is not None: self._profile(True)
-    team = self.learn.peers.team
+    team = self.learn.team.processes
     if team and self._met not in team.listeners: team.listeners.append(self._met)
 
 @patch
 def _end_run(self:Tracer):
     if self._profiling: self._profile(False)
-    team = self.learn.peers.team
+    team = self.learn.team.processes
     if team and self._met in team.listeners: team.listeners.remove(self._met)
 
 # %% ../../nbs/see/03_trace.ipynb #c0ae0061
@@ -488,7 +500,7 @@ def _note(self:Tracer, event):
         self._inside = {p.name:list(p.inside) for p in learn.phases.values()}
         self._recurring = {o for o in learn.phases if learn.per_batch(o)}
         self._whose = dict.fromkeys(learn.events, '')
-        for o in (*learn.rows, *learn.phases.values()):
+        for o in (*learn.table, *learn.phases.values()):
             self._whose |= dict.fromkeys(o.events, ' '.join(o.inside) if isinstance(o, Event) else o.name)
     for o in learn.cbs:
         self._names.add(o.name)

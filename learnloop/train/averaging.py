@@ -16,7 +16,7 @@ from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.parameter import is_lazy
 from torch.optim.swa_utils import get_ema_multi_avg_fn, get_swa_multi_avg_fn
-from ..data.batch import by_name, unpack
+from ..data.batch import batch_args, by_name, unpack
 from ..loop.callback import Callback, InGraph
 from ..data.checks import check_whole
 from ..loop.steps import StepLimit
@@ -132,7 +132,7 @@ def in_graph(self:WeightAveraging, event): return InGraph(after='step')
 def after_train(self:WeightAveraging):
     n_epochs = self.learn.epoch+1
     pct = max(self.learn.pct_train, n_epochs/self.learn.n_epoch)
-    if self.buffers=='average' and self.learn.team: self._have_buffers_of_first()
+    if self.buffers=='average' and self.learn.team.world>1: self._have_buffers_of_first()
     if self.every_epochs: self._update_if(n_epochs%self.every_epochs==0, pct)
 
 @patch
@@ -140,7 +140,7 @@ def _have_buffers_of_first(self:WeightAveraging):
     "Statistics are those of the first process, of which others have their own until an epoch is over"
     if not self.averages: return
     names = [k for k,_ in self.learn.model.named_buffers() if k in self.averages]
-    for k,t in self.learn.peers.from_first({k:self.averages[k] for k in names}).items(): self.averages[k].copy_(t)
+    for k,t in self.learn.team.from_first({k:self.averages[k] for k in names}).items(): self.averages[k].copy_(t)
 
 @patch
 def _update_if(self:WeightAveraging, due, pct):
@@ -199,15 +199,15 @@ def _recompute(self:WeightAveraging, model, stats):
     norms = [(m, m.momentum) for m,_ in modes if isinstance(m, _BatchNorm)]
     frozen = [(b, b.clone()) for m,_ in norms if _is_frozen(m) for b in m.buffers()]
     with preserve_rng(dls.train), torch.no_grad():
-        peers = self.learn.peers
-        if peers.team: write_rngs(peers.from_first(read_rngs([dls.train])), [dls.train])  # all take the same batches
+        team = self.learn.team
+        if team.world>1: write_rngs(team.from_first(read_rngs([dls.train])), [dls.train])  # all take the same batches
         try:
             model.train()
             for m,_ in norms:
                 m.reset_running_stats()
                 m.momentum = None  # the mean over all batches
             for b in dls.train:
-                xb = unpack(b, dev, *(getattr(dls, k, None) for k in ('n_inp','targ')))[0]
+                xb = unpack(b, dev, *batch_args(dls))[0]
                 _ = model(**xb[0]) if by_name(xb, b) else model(*xb)
         finally:
             for b,was in frozen: b.copy_(was)

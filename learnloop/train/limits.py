@@ -47,7 +47,7 @@ class LimitBatches(Callback):
     def before_validate(self): self._limit(self.valid, False)
     def _limit(self, n, training):
         if n is None: return
-        self.learn.dl = FirstBatches(self.learn.peers.share(self.learn.dl, training), n)
+        self.learn.dl = FirstBatches(self.learn.team.share(self.learn.dl, training), n)
         self.learn.n_iter = len(self.learn.dl)
 
 # %% ../../nbs/train/02_limits.ipynb #be71e00a
@@ -79,9 +79,9 @@ class OverfitBatches(Callback):
         self._use_kept()
     def _use_kept(self): self.learn.dl,self.learn.n_iter = self._kept,len(self._kept)
     def _take(self, dl):
-        peers,is_resumed = self.learn.peers,self._kept is None and self._drawn  # then it has the batches that it had
-        if not is_resumed: self._drawn = peers.from_first(read_rngs([dl]))
-        random = _random_as(self._drawn, dl) if is_resumed or not peers.is_first else nullcontext()
+        team,is_resumed = self.learn.team,self._kept is None and self._drawn  # then it has the batches that it had
+        if not is_resumed: self._drawn = team.from_first(read_rngs([dl]))
+        random = _random_as(self._drawn, dl) if is_resumed or not team.is_first else nullcontext()
         with random: self._source,self._kept = dl,list(FirstBatches(dl, self.n))
     def state_dict(self): return super().state_dict() | (dict(drawn=self._drawn) if self._drawn else {})
     def load_state_dict(self, sd):
@@ -146,9 +146,9 @@ class ReloadLoaders(Callback):
     def cleanup_fit(self): (self.learn.dls.train,self.learn.dls.valid),self._last = self._found,{}
     def before_epoch(self):
         if not self._is_new and self.learn.epoch%self.every_epochs: return
-        peers = self.learn.peers
-        self._last = dict(epoch=self.learn.epoch, rng=peers.from_first(read_rngs()))
-        with nullcontext() if peers.is_first else _random_as(self._last['rng']): self._reload()
+        team = self.learn.team
+        self._last = dict(epoch=self.learn.epoch, rng=team.from_first(read_rngs()))
+        with nullcontext() if team.is_first else _random_as(self._last['rng']): self._reload()
     def _reload(self):
         dls,new,self._is_new = self.learn.dls,self._f(self.learn),False
         train,valid = new if isinstance(new, tuple) else (new, dls.valid)
@@ -203,7 +203,7 @@ def find_batch_size(self:Learner,
     "Find the batch size that memory has room for; the learner stays as it is"
     if not isinstance(start, Integral) or not 1<=start<=max_bs:
         raise ValueError(f'start is {start!r}: it must be a whole number from 1 to max_bs, {max_bs}')
-    if self.team: raise RuntimeError(f'find_batch_size in {self.team.world} processes: when one of them has no memory '
+    if self.team.world>1: raise RuntimeError(f'find_batch_size in {self.team.world} processes: when one has no memory '
         'left, the others wait for it: call it in a process that is alone, before to_ddp or to_fsdp')
     best,bs = None,start
     while bs<=max_bs:
@@ -221,7 +221,7 @@ def _try_size(self:Learner, dl, bs, n_steps):
     "Train on batches of `bs`, and undo that; return why it can't be done, None if it can"
     if batch_len(dl)==0: return 'leaves the loader without a batch'
     trial,away = _SizeTrial(bs, n_steps),[o for o in self.cbs if o.remove_on_fetch or o.writes]
-    with (self.keeper.running(), self.removed_cbs(away), self.no_logging(),  # Ctrl-C waits until all is undone
+    with (self.enclosed('evaluate'), self.removed_cbs(away), self.no_logging(),  # Ctrl-C waits until all is undone
         replaced(self.dls, 'train', dl), replaced(self.dls, 'valid', None),
         self.undone('cpu')):  # with copies there, as the GPU's memory is in question
         try: self.fit(1, cbs=trial)

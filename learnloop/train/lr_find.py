@@ -126,7 +126,7 @@ class LRFinder(Callback):
         set_hypers(self.learn.opt, self.learn.model, lr=self._lr)
     def after_batch(self):
         if self.learn.loss_grad is None: return  # the batch was skipped before it had a loss
-        loss = self._smooth(self.learn.peers.mean(self.learn.loss.mean(), self.learn.bs).item())
+        loss = self._smooth(self.learn.team.mean(self.learn.loss.mean()).item())
         if self.stop_div and not math.isfinite(loss): raise CancelTrainException
         self.lrs.append(self._lr[-1] if isinstance(self._lr, list) else self._lr)
         self.losses.append(loss)
@@ -204,7 +204,7 @@ def lr_find(self:Learner,
     finder = LRFinder(start_lr, end_lr, num_it, stop_div, restores=False)  # `undone` restores all
     away = [o for o in self.cbs if o.remove_on_fetch or o.writes or o.owns]
     # Ctrl-C waits until all is undone
-    with self.keeper.running(), self.removed_cbs(away), self.undone(): self.fit(1, cbs=finder)
+    with self.enclosed('evaluate'), self.removed_cbs(away), self.undone(): self.fit(1, cbs=finder)
     if hasattr(self, 'recorder'): self.recorder.lr_finder = finder
     res = finder.suggest(suggest_funcs) if suggest_funcs else None
     if show_plot: finder.plot()

@@ -57,7 +57,7 @@ class _FitState(Callback):
         self._loaded = self.learn is None or not self.learn.resuming  # by hand
 
     def _tell(self, s):
-        if self.learn.logger is not noop and self.learn.peers.is_first: say(s)
+        if self.learn.logger is not noop and self.learn.team.is_first: say(s)
     def _end_fit(self, why):
         self.stop_reason = why
         self._tell(f'stopped: {why}')
@@ -271,7 +271,7 @@ class CheckFinite(_FitState):
         why = None
         if not learn.loss.isfinite().all():
             why = f'loss is {learn.loss.item()}' if learn.loss.numel()==1 else 'loss is not finite'
-        if learn.team and learn.training and self.action!='raise': why = self._of_all(why)
+        if learn.team.world>1 and learn.training and self.action!='raise': why = self._of_all(why)
         if why: self._act(why)
     def before_step(self):
         if self.grads and not self._now['why_bad']: self._check_grads()
@@ -294,7 +294,7 @@ def in_graph(self:CheckFinite, event):
 @patch
 def _of_all(self:CheckFinite, why):
     "What is wrong with the loss, here or in another process"
-    bad = self.learn.peers.most(self.learn.peers.rank+1 if why else 0)
+    bad = self.learn.team.most(self.learn.team.rank+1 if why else 0)
     return why or (f'loss of rank {bad-1} is not finite' if bad else None)
 
 @patch
@@ -355,7 +355,7 @@ class SpikeDetection(_FitState):
 
     def after_loss(self):
         if self.learn.inside('step'): return  # a line search looks further along
-        v,now = self.learn.peers.mean(self.learn.loss.mean(), self.learn.bs).item(),self._now
+        v,now = self.learn.team.mean(self.learn.loss.mean()).item(),self._now
         if self._is_spike(v): self._skip_batch(v)
         now.update(recent=[*now['recent'], v][-self.window:], seen=now['seen']+1, in_a_row=0)
     @property
@@ -410,7 +410,7 @@ class TimeLimit(_FitState):
 
     def before_train(self): self.learn.dl = Until(self.learn.dl, lambda: self.stop_reason)
     def before_batch(self):
-        if self.learn.team is None or self.learn.train_iter>=self._asks_at: self._end_in_time()
+        if self.learn.team.world==1 or self.learn.train_iter>=self._asks_at: self._end_in_time()
         if self.stop_reason: self.learn.n_iter = self.learn.iter+1
     def after_epoch(self):
         if self.learn.epoch+1<self.learn.n_epoch: self._end_in_time()
@@ -426,10 +426,10 @@ class TimeLimit(_FitState):
 def _is_up(self:TimeLimit):
     "Is the time up, by the clock of the first process, which says when to ask again"
     learn,left = self.learn,self.seconds-self.elapsed
-    if learn.team is None: return left<=0
+    if learn.team.world==1: return left<=0
     a_batch = (self.elapsed+1e-3)/(learn.train_iter+1)
     n = 0 if left<=0 else int(1 + min(left/10, 1)/a_batch)
-    n = learn.peers.most(n if learn.peers.is_first else 0)
+    n = learn.team.most(n if learn.team.is_first else 0)
     self._asks_at = learn.train_iter+n
     return not n
 
@@ -504,7 +504,7 @@ def _save(self:SaveModelCallback, name, val=None):
     while self.keep and len(self.saves)>self.keep:
         gone = self.saves[0] if self.every_epoch else self._by_rank(min)
         self.saves = [o for o in self.saves if o is not gone]
-        if self.learn.peers.is_first: _delete(gone)
+        if self.learn.team.is_first: _delete(gone)
 
 def _delete(save):
     "Delete the file of `save`, unless something else has its name now"
@@ -640,7 +640,7 @@ def _validate_if_due(self:ValidateCallback):
     learn,n = self.learn,self.learn.count.opt_steps
     if self.every_epochs or n==self._seen: return
     self._seen = n
-    is_due = learn.peers.most(int(bool(self.when(learn)))) if self.when else n%self.every_steps==0
+    is_due = learn.team.most(int(bool(self.when(learn)))) if self.when else n%self.every_steps==0
     if is_due: self._validate()
 
 # %% ../../nbs/train/01_tracker.ipynb #40658b43

@@ -19,8 +19,9 @@ from fastcore.basics import patch
 from torch import nn
 from torch.nn.utils import clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from torch.utils.checkpoint import checkpoint
-from ..data.batch import batch_map, batch_parts, to_concat, to_detach
+from ..data.batch import batch_map, narrow_batch, to_concat, to_detach
 from ..loop.callback import Callback, InGraph
+from ..loop.denominator import MEAN_HELP, SUM, Joined, joined
 from ..data.checks import check_whole, checked_args, restored
 from ..loop.flow import CancelBackwardException, CancelStepException, CancelZeroGradException
 from ..loop.learner import Learner
@@ -32,13 +33,14 @@ from ..loop.turn import LOSS_FIELDS, ambient_autocast, needs_closure
 class GradientAccumulation(Callback):
     "Step the optimizer once for several batches, by the gradient of their union"
     order,run_valid,safe_in_evaluate,fit_only,rank_invariant,_is_checked = 6,False,True,True,True,False
-    _open = {'n?':int, 'total?':float, 'expected?':float, 'counts?':bool, 'name?':str, '*':...}
+    _open = {'n?':int, 'total?':float, 'expected?':float, 'counts?':bool, 'name?':str, 'items?':float, 'units?':float,
+        'per_item?':float, '*':...}
     state_schema = {**_open, 'turns?':{'*':_open}}
     @checked_args(n_steps='n_batches')
     def __init__(self,
         n_acc=32,       # Samples that make a step, or what `count` counts; or a function from the epoch to this number
         n_batches=None, # Batches that make a step, rather than samples; or a function from the epoch to this number
-        count:Callable|None=None # From the learner to the number of items that its loss is a mean of; None for samples
+        count:Callable|None=None # From the learner to what its loss is a mean of, in which `n_acc` is counted; None for samples
     ):
         self.n_acc,self.n_batches,self._count = n_acc,n_batches,count
         for nm,v in (('n_acc', n_acc), ('n_batches', n_batches)):
@@ -61,22 +63,32 @@ class GradientAccumulation(Callback):
         self._refuse_closure()
         self._refuse_shared()
         self._was = dict(vars(self._window))
-        if self.learn.team: self.learn.peers.defer_sync = self._goes_on()
+        self.learn.open_turn.joins = self._window
+        if self.learn.team.world>1: self.learn.team.defer_sync = self._goes_on()
     def state_dict(self):
         open_ones = {k:w.state() for k,w in self._windows.items() if w.n}
         whole,turns = open_ones.pop(None, {}),open_ones
         return super().state_dict() | whole | (dict(turns=turns) if turns else {})
     def load_state_dict(self, sd):
         super().load_state_dict(sd)
-        whole = {None:{k:sd[k] for k in vars(_Window()) if k in sd}} if 'n' in sd else {}
+        whole = {None:{k:sd[k] for k in _Window._kept if k in sd}} if 'n' in sd else {}
         self._windows = {k:_Window(**w) for k,w in (sd.get('turns', {}) | whole).items()}
+        for w in self._windows.values():
+            if w.units<0: w.units = SUM
 
 # %% ../../nbs/train/03_training.ipynb #0a0df71f
-class _Window:
+_HOW = 'Gradients are means over the items of batches, which is not the gradient of all batches in one'
+
+class _Window(Joined):
     "What has gone backward since the last step: batches and items, the items to expect, and whether its step counts"
-    def __init__(self, n=0, total=0, expected=0, counts=True, name=None):
+    def __init__(self, n=0, total=0, expected=0, counts=True, name=None, **kwargs):
+        super().__init__('GradientAccumulation', _HOW, **kwargs)
         self.n,self.total,self.expected,self.counts,self.name = n,total,expected,counts,name
-    def state(self): return {k:v for k,v in vars(self).items() if v is not None}
+    _kept = 'n','total','expected','counts','name','items','units','per_item'
+    def state(self):
+        vals = {k:getattr(self, k) for k in self._kept}
+        if joined([self.units]) is SUM: vals['units'] = -1.  # whatever is added to it
+        return {k:v.item() if isinstance(v, torch.Tensor) else v for k,v in vals.items() if v is not None}
 
 # %% ../../nbs/train/03_training.ipynb #0a0df721
 @patch
@@ -96,13 +108,13 @@ def before_backward(self:GradientAccumulation):
     learn = self.learn
     # a turn that was cancelled has dropped what it had added
     if self._window.n and not _is_repeated(learn) and not _with_grads(learn): self._clear()
-    w = self._window
+    w = learn.open_turn.joins = self._window
     self._n_items,n = self._counted()
     if not self._n_items: raise CancelBackwardException
     if not self._is_checked: self._check_size()
     k = math.ceil(self._size/self._n_items) if self.n_batches is None else self._size  # batches, if all are like this
-    w.expected = w.expected or k*self._n_items
-    learn.scale_loss(n/w.expected)
+    w.expected = w.expected or k*(self._n_items if self._count is None else learn.n_items)
+    learn.scale_loss((n if self._count is None else learn.n_items)/w.expected)
 
 @patch
 def cleanup_backward(self:GradientAccumulation):
@@ -110,7 +122,8 @@ def cleanup_backward(self:GradientAccumulation):
     w,turn = self._window,self.learn.open_turn
     w.n += 1
     w.total += self._n_items
-    w.counts,w.name = turn is None or turn.counts,self.learn.turn_name
+    w.add(turn.parts)
+    w.counts,w.name = turn.counts,self.learn.turn_name
 
 def _checked_count(v):
     v = v.item() if isinstance(v, torch.Tensor) else v
@@ -123,29 +136,12 @@ def _counted(self:GradientAccumulation):
     "Count the items that the loss is a mean of, in all processes, and what it counts here"
     learn = self.learn
     if self._count is None:
-        n = learn.n_items if learn.team else learn.bs
+        n = learn.n_items if learn.team.world>1 else learn.bs
         return n,n
     n = _checked_count(self._count(learn))
-    if not learn.team: return n,n
-    has_loss = learn.loss_grad is not None and learn.loss.numel()==1
-    every = learn.peers.gather([n, learn.loss.item() if has_loss else 0.])
-    total = sum(k for k,_ in every)
-    if not total: return 0,0
-    # the loss of the whole batch, as a mean over nothing may be NaN
-    if has_loss: learn.loss = torch.full_like(learn.loss, sum(k*v for k,v in every if k)/total)
-    if not n: learn.loss_grad = _no_loss(learn)
-    return total,n*learn.n_items/learn.bs  # gradients are averaged over processes by their items
-
-def _no_loss(learn):
-    "A loss of 0 that depends on the prediction"
-    outs = [o for o in _flat(learn.pred) if isinstance(o, torch.Tensor) and o.requires_grad]
-    if outs: return sum(o.sum()*0 for o in outs)
-    raise ValueError('GradientAccumulation: count returned 0 in one process, and there is no prediction to go backward '
-        'through: have each batch count something, or the turn call learn.forward()')
-
-def _flat(b):
-    vals = batch_parts(b)
-    return [b] if vals is None else [o for v in vals for o in _flat(v)]
+    learn.open_turn.declared = n
+    learn.take_denominator(n)
+    return sum(learn.team.gather(n)),None
 
 # %% ../../nbs/train/03_training.ipynb #8d6405e6
 @patch
@@ -169,9 +165,10 @@ def _due(self:GradientAccumulation):
 def before_step(self:GradientAccumulation):
     w = self._window
     if not self._due(): raise CancelStepException
-    if w.total==w.expected: return
-    torch._foreach_mul_([p.grad for p in _with_grads(self.learn)], w.expected/w.total)
-    w.expected = w.total
+    items,k = (w.total if self._count is None else w.items),w.factor
+    if items==w.expected and type(k) is float and k==1: return
+    torch._foreach_mul_([p.grad for p in _with_grads(self.learn)], w.expected/items*k)
+    w.expected,w.per_item = items,None if w.per_item is None else w.units/w.items
 
 # %% ../../nbs/train/03_training.ipynb #19d0cde1
 @patch(as_prop=True)
@@ -323,7 +320,7 @@ def grad_norm(
     if not any(hasattr(g, 'full_tensor') for g in grads): return get_total_norm(grads, norm_type)
     if norm_type!=math.inf: return get_total_norm(grads, norm_type).full_tensor()
     mine = [o for o in map(part_here, grads) if o.numel()]  # torch takes no maximum of nothing
-    return torch.tensor(learn.peers.gather(get_total_norm(mine, math.inf).item() if mine else 0.)).max()
+    return torch.tensor(learn.team.gather(get_total_norm(mine, math.inf).item() if mine else 0.)).max()
 
 # %% ../../nbs/train/03_training.ipynb #b750420b
 class GradientClip(Callback):
@@ -495,7 +492,7 @@ class MicroBatch(Callback):
         self.size = check_whole('MicroBatch: size', size)
         self._clear()
     def _clear(self): self._whole,self._made,self._left,self._seen,self._grads,self._n = None,None,[],[],[],0
-    def _next(self): self._n,self.learn.bs,self.learn.xb,self.learn.yb = self._left.pop(0)
+    def _next(self): self._n,self.learn.bs,self.learn.part,self.learn.xb,self.learn.yb = self._left.pop(0)
 
     def before_fit(self):
         refuse_own_steps(self)
@@ -506,26 +503,31 @@ class MicroBatch(Callback):
         self._refuse_closure()
         if learn.open_turn.grads: raise ValueError(f'MicroBatch takes losses in parts, and {learn.open_turn} '
             'supplies gradients, which may be no sum of those of parts: use GradientAccumulation')
-        self._had = grads_now(learn)
-        n_parts = learn.peers.most(math.ceil(n/self.size))
+        self._had,self._joined = grads_now(learn),None
+        if learn.open_turn.joins is None: learn.open_turn.joins = self._joined = Joined(self.label)
+        n_parts = learn.team.most(math.ceil(n/self.size))
         size = math.ceil(n/n_parts)  # nearly the same for all: a batch norm fails with a single item
-        def part(b, i): return batch_map(b, 'narrow', lambda t: t[i:i+size] if t.dim() and len(t)==n else t)
+        def part(b, at): return narrow_batch(b, at, n) if b and n_parts>1 else b
         self._whole,self._autocast = (n, learn.xb, learn.yb),ambient_autocast(learn.device)
         self._others,self._made = learn.loss_parts,learn.pred  # of turns before this one
-        self._left = [(min(size, n-i),)*2 + (part(learn.xb, i), part(learn.yb, i)) for i in range(0, n, size)]
-        if learn.team: self._keep_up(n_parts)
+        ats = [slice(i, min(i+size, n)) for i in range(0, n, size)]
+        self._left = [(o.stop-o.start,)*2 + (o, part(learn.xb, o), part(learn.yb, o)) for o in ats]
+        if learn.team.world>1: self._keep_up(n_parts)
         self._next()
     def after_loss(self):
         learn,whole = self.learn,self._whole
         if whole is None: return
         pred = None if learn.pred is self._made else to_detach(learn.pred, cpu=False)
-        self._seen.append((self._n, pred, learn.loss, learn.loss_parts))
+        if self._n and learn.denominator is None: self._refuse_loss()
+        learn.take_denominator(learn.denominator if self._n else 0)
+        learn.open_turn.n_part = self._n
+        self._seen.append((self._n, pred, learn.loss, learn.loss_parts, learn.denominator))
         learn.bs = whole[0]
     def before_backward(self):
         learn = self.learn
         if self._left and not _is_repeated(learn):
             self._grads = [(p, None if p.grad is None else p.grad.clone()) for p in learn.turn_params]
-        learn.scale_loss(self._seen[-1][0]/learn.bs)
+        if learn.bs: learn.scale_loss(self._seen[-1][0]/learn.bs)
 
 # %% ../../nbs/train/03_training.ipynb #11dad605
 @patch
@@ -534,23 +536,50 @@ def after_backward(self:MicroBatch):
     if _is_repeated(learn): return
     refuse_supplied(self, self._had, 'to which other parts would add')
     while self._left:
-        learn.peers.again()
+        learn.team.again()
         self._next()
-        if learn.team and not self._left: learn.peers.defer_sync = self._defers
+        if learn.team.world>1 and not self._left: learn.team.defer_sync = self._defers
         _repeat(learn, self._autocast)
-    ns,preds,losses,parts = zip(*(o for o in self._seen if o[0]), strict=True)
-    self._grads,(learn.bs,learn.xb,learn.yb) = [],self._whole
-    learn.pred = self._made if preds[0] is None else to_concat(preds)
-    def mean(vals): return sum(n*v for n,v in zip(ns, vals, strict=True))/learn.bs
-    learn.loss,learn.loss_parts = mean(losses),_mean_parts(ns, parts, self._others)
+    if self._joined:
+        self._joined.add(learn.open_turn.parts)
+        self._settle(self._joined.factor)
+    ns,preds,losses,parts,units = zip(*(o for o in self._seen if o[0]), strict=True)
+    self._grads,(learn.bs,learn.xb,learn.yb),learn.part = [],self._whole,None
+    learn.pred = self._made if preds[0] is None else to_concat(preds, _item_dim(preds, ns))
+    learn.loss,learn.loss_parts = _join_losses(losses, units),_mean_parts(ns, parts, self._others)
+    learn.take_denominator(joined(units))
+
+@patch
+def _settle(self:MicroBatch, k):
+    "Make the mean of the gradients that the parts have added to those that were there before"
+    if type(k) is float and k==1: return
+    before = dict(self._grads)
+    for p in _with_grads(self.learn):
+        g = before.get(p)
+        p.grad = p.grad*k if g is None else g+(p.grad-g)*k
+
+@patch
+def _refuse_loss(self:MicroBatch):
+    mean_of = self.learn.mean_of
+    raise ValueError(f'{self.label}: {mean_of.name_of(self.learn)} {mean_of.why["loss"]}, so the step of parts is not that '
+        f'of the batch. If it is a mean of something else, {MEAN_HELP}')
+
+def _join_losses(losses, units):
+    "The loss of the whole batch"
+    return sum(torch.where(torch.as_tensor(d, device=v.device)>0, v*d, 0) for v,d in zip(losses, units, strict=True))/joined(units)
+
+def _item_dim(preds, ns):
+    "The dimension along which the tensors `preds` have `ns` items: 1 for what CTC takes"
+    if not all(isinstance(o, torch.Tensor) for o in preds): return 0
+    return next((d for d in range(preds[0].dim()) if all(o.shape[d]==n for o,n in zip(preds, ns, strict=True))), 0)
 
 @patch
 def _keep_up(self:MicroBatch, n):
     "Have `n` parts, as other processes do; gradients are exchanged with the last"
-    peers,(_,bs,*first) = self.learn.peers,self._left[0]
+    team,(_,bs,*first) = self.learn.team,self._left[0]
     self._left += [(0, bs, *first)]*(n-len(self._left))  # which doesn't count
-    self._defers = peers.defer_sync
-    if n>1: peers.defer_sync = True
+    self._defers = team.defer_sync
+    if n>1: team.defer_sync = True
 
 def _mean_parts(ns, parts, others):
     "Means over batches of `ns` items of the parts of their losses, and `others` as they are"
@@ -565,7 +594,7 @@ def after_cancel_turn(self:MicroBatch):
 @patch
 def cleanup_turn(self:MicroBatch):
     self.after_cancel_turn()
-    if self._whole: self.learn.bs,self.learn.xb,self.learn.yb = self._whole
+    if self._whole: (self.learn.bs,self.learn.xb,self.learn.yb),self.learn.part = self._whole,None
     self._clear()
 
 # %% ../../nbs/train/03_training.ipynb #0ba8fc16
@@ -590,7 +619,7 @@ class SAM(Callback):
         self._autocast,self._rng = ambient_autocast(self.learn.device),read_rngs()
         del self._rng['evaluations']  # those of this batch count
         self._had = grads_now(self.learn)
-        if self.learn.team: self.learn.peers.defer_sync = False  # all go to the same place
+        if self.learn.team.world>1: self.learn.team.defer_sync = False  # all go to the same place
     def before_backward(self):
         if _is_repeated(self.learn): return
         self._aside = [(p, p.grad) for p in _with_grads(self.learn)]
@@ -600,12 +629,13 @@ class SAM(Callback):
         learn,ps = self.learn,_with_grads(self.learn)
         if not _is_repeated(learn): refuse_supplied(self, self._had, 'which are none at another place')
         if _is_repeated(learn) or learn.outcome['backward']!='done' or not ps: return
-        learn.peers.again()
+        learn.team.again()
         self._home = [(p, p.detach().clone()) for p in ps]
         grads = [p.grad for p in ps]
         up = self.rho/grad_norm(learn, grads).clamp(min=1e-12)
         with torch.no_grad(): torch._foreach_add_(ps, [g*up for g in grads])
         for p in ps: p.grad = None
+        learn.open_turn.parts = ()  # which are counted once more
         write_rngs(self._rng)
         with _same_stats(learn.model): _repeat(learn, self._autocast)
 

@@ -136,8 +136,8 @@ def test_split_batch_refuses(b, n_inp, match):
     with pytest.raises(ValueError, match=match): split_batch(b, n_inp)
 
 @pytest.mark.parametrize('b,want', [
-    (x(), 4), ((x(3),x(5)), 3), ([x()], 4), (dict(s='abc', x=x()), 4), (Pair(None, x()), 4), (Frozen(x(6)), 6),
-    (BATCHES['packed'], 2), ((BATCHES['packed'], x(2)), 2), ([tensor(1.), x(7)], 7), ([[], [dict(a=x(5))]], 5),
+    (x(), 4), ((x(3),x(5)), 5), ([x()], 4), (dict(s='abc', x=x()), 4), (Pair(None, x()), 4), (Frozen(x(6)), 6),
+    (BATCHES['packed'], 2), ((BATCHES['packed'], x(2)), 2), ([tensor(1.), x(7)], 7), ([[], [dict(a=x(5))]], 1),
     (['a','b','c'], 3), ('abc', 3), ((), 0), (3, 1), (None, 1), (tensor(3.), 1), ([tensor(3.)], 1)], ids=plainly)
 def test_find_bs(b, want): assert find_bs(b)==want
 

@@ -1404,7 +1404,7 @@ def test_point_8_an_error_in_a_phase_beside_the_batch_saves_a_checkpoint(tmp_pat
 PIECES = '_do_fit _do_epoch _do_epoch_train _do_epoch_validate all_batches mk_pass _between _fetch one_batch _do_one_batch _do_loss _do_grad_opt _backward _step _zero_grad use_dl _pick'
 def through(names):
     "A subclass whose methods call those that they override"
-    exec('class Through(Learner):\n' + '\n'.join(f'    def {o}(self, *args, **kwargs): return super().{o}(*args, **kwargs)' for o in names.split()), globals(), there := {})
+    exec('class Through(Learner):\n    keeps_place = True\n' + '\n'.join(f'    def {o}(self, *args, **kwargs): return super().{o}(*args, **kwargs)' for o in names.split()), globals(), there := {})
     return there['Through']
 Through = through(PIECES)
 
@@ -1418,16 +1418,19 @@ class DoEpoch(Learner):
         self._do_epoch_train()
         self._do_epoch_validate()
 class Rollout(Learner):
+    keeps_place = True
     def _do_epoch(self):
         super()._do_epoch()
         torch.rand(3)
         if hasattr(self, 'checkpoint'): self.checkpoint.save()
         self.model[0].weight.data.mul_(.9)
 class DoEpochTrain(Learner):
+    keeps_place = True
     def _do_epoch_train(self):
         self.use_dl(self.dls.train)
         with torch.enable_grad(): self.with_events('train', self.all_batches)
 class TwoPasses(Learner):
+    keeps_place = True
     def _do_epoch_train(self):
         for _ in range(2): super()._do_epoch_train()
 class DoEpochValidate(Learner):
@@ -1439,6 +1442,7 @@ class AllBatches(Learner):
         for i,b in enumerate(self.dl): self.one_batch(i, b)
 class OwnCount(Learner):
     "Keeps its count to itself"
+    keeps_place = True
     def all_batches(self):
         with self.mk_pass(self.dl) as batches:
             i = 0
@@ -1447,6 +1451,7 @@ class OwnCount(Learner):
                 i += 1
 class CopiedBatches(Learner):
     "As the loop has it"
+    keeps_place = True
     def all_batches(self):
         with self.mk_pass(self.dl) as batches:
             while self._between() and self.with_events('fetch', self._fetch, batches):
@@ -1495,8 +1500,8 @@ class GradOpt(Learner):
         self.with_events('zero_grad', self._zero_grad)
 
 REFUSED = DoFit,
-WARNED = {DoEpoch:'DoEpoch._do_epoch', AllBatches:'AllBatches.all_batches', Restless:'Restless.all_batches', OwnPass:'OwnPass.mk_pass'}
-OTHERS = Through,Rollout,DoEpochTrain,TwoPasses,DoEpochValidate,OwnCount,CopiedBatches,Wrapped,Fetch,FetchTwo,Ahead,OneBatch,DoOneBatch,GradOpt
+WARNED = {DoEpoch:'DoEpoch._do_epoch', AllBatches:'AllBatches.all_batches', Restless:'Restless.all_batches'}
+OTHERS = Through,Rollout,OwnPass,DoEpochTrain,TwoPasses,DoEpochValidate,OwnCount,CopiedBatches,Wrapped,Fetch,FetchTwo,Ahead,OneBatch,DoOneBatch,GradOpt
 STOPS = dict(first=('before_fetch', 1), batch=('before_fetch', 3), later=('before_fetch', 16), torn=('after_loss', 12), train=('after_train', 2), validate=('before_validate', 2),
     valid=('after_batch', 8), epoch=('after_epoch', 2), begins=('before_epoch', 2))
 
@@ -1519,7 +1524,7 @@ def weights_of(learn): return {k:v.clone() for k,v in learn.model.state_dict().i
 def test_point_5_a_subclass_that_replaces_a_piece_of_the_loop_goes_on_exactly_from_what_was_saved(cls, stop, tmp_path):
     def told():
         if cls in (TwoPasses,FetchTwo,Ahead,OwnCount): return warnings.catch_warnings(action='ignore')  # see below
-        return pytest.warns(UserWarning, match=f'{WARNED[cls]}.*no going on from the middle of an epoch') if cls in WARNED else nullcontext()
+        return pytest.warns(UserWarning, match=f'{WARNED[cls]}.*cannot be resumed in the middle of an epoch.*keeps_place = True') if cls in WARNED else nullcontext()
     saver = dict(cbs=[CheckpointCallback(tmp_path, every_steps=2, every_epochs=1, keep=None)])
     with suppress(Boom), told(): subclassed(cls, stop, **saver, resume=tmp_path)
     with told(): check(weights_of(subclassed(cls, **saver, resume=tmp_path)), end_of(cls))
@@ -1543,7 +1548,7 @@ def test_point_5_in_the_same_process_it_goes_on_exactly_or_says_why_not(cls, sto
 def test_point_5_where_nobody_knows_where_a_fit_is_what_would_need_it_is_refused(cls, kw, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     name = next(k for k in vars(cls) if k.startswith('_') and not k.startswith('__'))
-    with pytest.raises(ValueError, match=rf'{cls.__name__}.{name} replaces a piece of the loop.*: call super\(\).{name}\(\)'): subclassed(cls, **kw)
+    with pytest.raises(ValueError, match=rf'{cls.__name__}.{name} overrides a piece of the loop.*cannot be resumed at all.*keeps_place = True'): subclassed(cls, **kw)
     assert not [*tmp_path.iterdir()]
     subclassed(cls)
 
@@ -1556,11 +1561,11 @@ def test_point_5_what_is_not_saved_in_the_middle_of_an_epoch_is_said(cls, why, t
 def test_point_5_a_method_that_is_set_on_the_learner_counts_as_well(tmp_path):
     learn = mk_learner()
     learn._do_fit = lambda: learn.with_events('epoch', learn._do_epoch)
-    with pytest.raises(ValueError, match='Learner._do_fit replaces a piece'): quiet(learn, resume=tmp_path)
+    with pytest.raises(ValueError, match='Learner._do_fit overrides a piece'): quiet(learn, resume=tmp_path)
 
 def test_point_5_a_checkpoint_in_the_middle_of_an_epoch_is_refused_by_what_could_not_go_there(tmp_path):
     with pytest.raises(Boom): subclassed(Learner, 'later', resume=tmp_path)
-    with pytest.warns(UserWarning, match='no going on from the middle'), pytest.raises(ValueError, match="is in the middle of an epoch, next is 'train': AllBatches.all_batches"):
+    with pytest.warns(UserWarning, match='cannot be resumed in the middle'), pytest.raises(ValueError, match="is in the middle of an epoch, next is 'train': AllBatches.all_batches"):
         subclassed(AllBatches, resume=tmp_path)
 
 # --- what a model keeps in plain attributes

@@ -360,7 +360,7 @@ def test_phases_of_a_class():
     assert learn.outcome['rollout']==learn.outcome['gan_step']=='done'
 
 def test_their_exceptions_skip_them():
-    gan = Rollouts.rows[-2].cancel
+    gan = Rollouts.table[-2].cancel
     assert gan.__name__=='CancelGan' and issubclass(gan, CancelException)
     trace = []
     def hear(cb, e):
@@ -447,7 +447,7 @@ def test_declare_takes_rows_and_names_only():
 
 def test_event_namespace():
     assert event.after_loss=='after_loss' and 'after_loss' in event and 'after_lunch' not in event
-    assert set(all_events([*FIT, 'evaluate', 'sanity', 'save', 'load']))|{'after_create', 'after_record', 'between_batches'}==set(event)
+    assert {'after_create', 'after_record', 'between_batches', *all_events([*FIT, 'evaluate', 'sanity', 'save', 'load'])}<={*event}
     with pytest.raises(AttributeError, match="did you mean 'after_batch'"): _ = event.after_bacth
     assert 'before_fit' in dir(event)  # completion
 
@@ -568,7 +568,7 @@ def test_point_8_mute_by_mode_is_asked_for():
     flow(['before_a', 'before_b'])
     assert heard==['a']
 
-@pytest.mark.parametrize('cancel', [o.cancel for o in Flow.rows if getattr(o, 'cancel', None)] + [CancelException])
+@pytest.mark.parametrize('cancel', [o.cancel for o in Flow.table if getattr(o, 'cancel', None)] + [CancelException])
 def test_point_9_cancels_take_anything(cancel):
     e = cancel('why', 3, reason='late', data=[1])
     assert e.args==('why', 3) and e.reason=='late' and e.data==[1] and cancel().args==()

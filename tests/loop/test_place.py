@@ -4,7 +4,6 @@ import pytest, torch
 from helpers import TRAIN, VALID, mk_learner, same
 from learnloop import (
     Callback, CancelEpochException, CancelFitException, CancelTrainException, CheckpointCallback, Learner, Pass, Place, event, list_checkpoints)
-from learnloop.loop.place import Keeper
 
 N = len(TRAIN)
 def quiet(learn, *args, **kwargs):
@@ -88,12 +87,12 @@ def test_a_pass_of_ones_own():
     with pytest.warns(UserWarning, match='the loader has a length'): quiet(learn, 1)
     assert learn.count.batches==N//2
 
-def test_without_a_keeper_nothing_is_kept_and_that_is_said():
+def test_without_an_engine_that_keeps_fits_nothing_is_kept_and_the_error_says_so():
     learn = mk_learner(defaults=True)
-    learn.keeper = Keeper(learn)
+    learn.engines.remove(learn.keeper)
     quiet(learn, 1)
-    with pytest.raises(ValueError, match='keeps no fits'): quiet(learn, 1, resume='x')
-    with pytest.raises(ValueError, match='keeps no fits'): quiet(learn, 1, keep_failed=True)
+    with pytest.raises(ValueError, match='need an engine that keeps fits'): quiet(learn, 1, resume='x')
+    with pytest.raises(ValueError, match='need an engine that keeps fits'): quiet(learn, 1, keep_failed=True)
 
 def test_a_copy_of_a_learner_has_no_iterator():
     res = []

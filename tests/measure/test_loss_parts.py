@@ -29,8 +29,8 @@ def model(seed=0):
 def mk(loss=summed, m=None, dls=None, **kwargs):
     dls = dls or DataLoaders(TRAIN, VALID, device='cpu')
     learn = Learner(dls, m or model(), loss, torch.optim.SGD, lr=.1, **kwargs)
-    learn.rows = []
-    learn.logger = lambda row: learn.rows.append(row)
+    learn.table_rows = []
+    learn.logger = lambda row: learn.table_rows.append(row)
     return learn
 
 def by_hand(n_epoch=2, total=sum):
@@ -74,7 +74,7 @@ def test_what_a_loss_function_returns(what):
 def test_a_tuple_is_its_first():
     a,b = mk(lambda p,y: (F.mse_loss(p, y), p)),mk(F.mse_loss)
     for o in (a, b): o.fit(2)
-    assert torch.equal(a.model.weight, b.model.weight) and a.rows==[[*o[:-1], a.rows[i][-1]] for i,o in enumerate(b.rows)]
+    assert torch.equal(a.model.weight, b.model.weight) and a.table_rows==[[*o[:-1], a.table_rows[i][-1]] for i,o in enumerate(b.table_rows)]
 
 @pytest.mark.parametrize('res,error', [
     (dict(fit=torch.ones(2)), "'fit' is no scalar to be added up, it is float32 \\(2\\): call what is to be trained on 'loss'"),
@@ -90,7 +90,7 @@ def test_an_ordinary_fit_is_as_it_was():
     learn = mk(lambda p,y: F.mse_loss(p, y), cbs=Callback(after_batch=lambda cb: seen.append(cb.learn.loss_parts)))
     seen = []
     learn.fit(1)
-    assert [o[0] for o in learn.rows]==['epoch', 0] and learn.rows[0]==['epoch', 'train_loss', 'valid_loss', 'time']
+    assert [o[0] for o in learn.table_rows]==['epoch', 0] and learn.table_rows[0]==['epoch', 'train_loss', 'valid_loss', 'time']
     assert seen==[{}]*5 and 'parts' not in learn.recorder.state_dict()
 
 def test_titles_wait_for_the_first_batch():
@@ -98,7 +98,7 @@ def test_titles_wait_for_the_first_batch():
     learn.fit(2)
     learn.fit(1)
     names = ['epoch', 'train_loss', 'valid_loss', 'train_fit', 'valid_fit', 'train_size', 'valid_size', 'time']
-    assert [o for o in learn.rows if o[0]=='epoch']==[names, names]
+    assert [o for o in learn.table_rows if o[0]=='epoch']==[names, names]
     assert learn.recorder.metric_names==names and {*map(len, learn.recorder.values)}=={6}
     learn.loss_func = F.mse_loss
     learn.fit(1)
@@ -224,7 +224,7 @@ def test_validate():
     vals = learn.validate()  # before any fit
     assert learn.recorder.valid_names==['valid_loss', 'valid_fit', 'valid_size'] and math.isclose(vals[0], vals[1]+vals[2], rel_tol=1e-6)
     learn.fit(1)
-    assert learn.rows[0]==learn.recorder.metric_names and len(learn.rows)==2  # they were known
+    assert learn.table_rows[0]==learn.recorder.metric_names and len(learn.table_rows)==2  # they were known
     before = [*learn.recorder.values]
     r = row(learn)
     assert learn.validate()==[r[k] for k in learn.recorder.valid_names] and [*learn.recorder.values]==before
@@ -460,22 +460,22 @@ def test_a_header_of_ones_own_is_the_only_one(base, train, valid, loss):
     torch.testing.assert_close(weights, want, rtol=0, atol=0)
     names = learn.recorder.metric_names
     assert cb.written[0]==names and len(names)==len(set(names)) and [o[0] for o in cb.written]==['epoch', 0, 1] and {*map(len, cb.written)}=={len(names)}
-    assert learn.rows==cb.written  # what showed the table before has its titles, too, once
+    assert learn.table_rows==cb.written  # what showed the table before has its titles, too, once
 
 def test_a_logger_whose_callback_reads_no_titles_gets_them_once():
     for loss,n in ((F.mse_loss, 0), (ONE_TITLE['lambdas'], 1), (summed, 1)):
         learn,cb = mk(loss),csv_logger(Callback, reads=False)
         learn.fit(2, cbs=cb)
-        assert [o[0] for o in cb.written].count('epoch')==n and [o[0] for o in learn.rows]==['epoch', 0, 1]
+        assert [o[0] for o in cb.written].count('epoch')==n and [o[0] for o in learn.table_rows]==['epoch', 0, 1]
 
 def test_the_loss_is_tried_only_if_somebody_asks():
     calls = []
     def loss(p, y):
         calls.append(len(y))
         return F.mse_loss(p, y)
-    mk(loss).fit(1)
+    mk(loss, denominator='items').fit(1)
     n = len(calls)
-    mk(loss).fit(1, cbs=csv_logger(Callback))
+    mk(loss, denominator='items').fit(1, cbs=csv_logger(Callback))
     assert n==len(TRAIN+VALID) and len(calls)==2*n+1
 
 @pytest.mark.parametrize('loader', [lambda: iter(TRAIN*2), lambda: DataLoader(TensorDataset(X, Y), 8, num_workers=1)])

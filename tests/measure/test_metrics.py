@@ -479,7 +479,7 @@ def test_what_nobody_can_put_together(sync, error, text):
 
 def test_who_says_how_by_itself():
     class Own(Odd):
-        def together(self, peers, n_before=0): self.n = peers
+        def together(self, team, n_before=0): self.n = team
     Own().check_sync()
     m = DictMetric(Own)
     m.check_sync()

@@ -2,6 +2,7 @@
 import re, warnings
 import learnloop, pytest, torch
 from learnloop import Callback, CancelBatchException, DataLoaders, GradientAccumulation, MicroBatch, SAM, event
+from learnloop.scale.agree import POINTS
 from learnloop.scale.team import find_team
 from runs import check_alike, mk_learner, mlp, train
 from together import ending, together
@@ -19,6 +20,11 @@ IN_VALID = [(e, c) for e in ('before_batch', 'after_pred', 'after_loss', 'after_
 AROUND = [(e, c) for e,cs in dict(before_fit='fit', before_epoch='fit epoch', before_train='fit epoch train', after_train='fit epoch',
     before_validate='fit epoch validate', after_validate='fit epoch', after_epoch='fit', after_fit='fit').items() for c in cs.split()]
 
+def test_the_points_of_a_batch_have_its_events_in_the_order_in_which_they_fire():
+    seen,every = [],[e for es in POINTS.values() for e in es]
+    mk_learner([Callback(**{e:lambda cb, e=e: seen.append(e) for e in every})]).fit(1)
+    assert seen[:(n := seen.index('cleanup_batch')+1)]==[e for e in every if 'cancel' not in e] and len({*every})==len(every)>n
+
 class Stop(Callback):
     "Cancels in one rank, or in a process that is alone, in the third batch of the second epoch"
     def __init__(self, at, cancel, training, rank=1):
@@ -26,7 +32,7 @@ class Stop(Callback):
         super().__init__(name='stopper', **{at:type(self).stop})
     def stop(self):
         learn = self.learn
-        if learn.team and learn.team.rank!=self.rank: return
+        if learn.team.world>1 and learn.team.rank!=self.rank: return
         if self.in_batch:
             if (learn.epoch, learn.n_done, learn.training)!=(1, 1 if self.valid else 2, not self.valid): return
         elif learn.inside('epoch') and learn.epoch!=1: return
@@ -79,7 +85,7 @@ class By(Callback):
         self.by,self.at_batch = by,iter
         super().__init__(name='by', **{at:type(self).stop})
     def stop(self):
-        what = self.by.get(self.learn.peers.rank) if self.learn.team else self.by['alone']
+        what = self.by.get(self.learn.team.rank) if self.learn.team.world>1 else self.by['alone']
         if what and self.learn.training and self.learn.iter==self.at_batch: raise CANCELS[what]
 
 SEVERAL = [('after_loss', {0:'batch', 1:'train', 'alone':'train'}), ('after_loss', {0:'fit', 1:'turn', 'alone':'fit'}), ('before_step', {1:'step', 2:'step', 'alone':'step'}),
@@ -117,12 +123,12 @@ class Late(Callback):
     def before_batch(self):
         if self.learn.train_iter==1: self.learn.add_cb(Callback(after_loss=self.stop))
     def stop(self, cb):
-        if cb.learn.peers.rank==1 and cb.learn.train_iter==3: raise CancelBatchException
+        if cb.learn.team.rank==1 and cb.learn.train_iter==3: raise CancelBatchException
     rank_invariant = True
 
 class Raises(Callback):
     def after_loss(self):
-        if self.learn.peers.rank==1 and self.learn.train_iter==3: raise ValueError('too much')
+        if self.learn.team.rank==1 and self.learn.train_iter==3: raise ValueError('too much')
 
 def test_errors():
     a,b = together(ending, lambda: train(lambda: mk_learner([Raises()])))

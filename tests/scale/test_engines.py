@@ -3,7 +3,7 @@ import copy, warnings
 import pytest, torch
 import torch.distributed as dist
 from learnloop import EMA, Callback, DataLoaders, GradientAccumulation, GradientClip, Learner
-from learnloop.loop.peers import Alone
+from learnloop.loop.team import SingleProcess
 from learnloop.scale.distributed import find_units
 from learnloop.scale.team import Team, find_team
 from torch import nn
@@ -146,7 +146,7 @@ def used(how):
     b,c = join(mk()),join(mk(normed, n=64))
     b.fit(1)
     c.fit(1)  # another one in between
-    res['both'] = b.team is c.team,b.n_items
+    res['both'] = b.team.processes is c.team.processes,b.n_items
     res['whole'] = [nm for nm,p in b.model.named_parameters() if how=='to_fsdp' and not hasattr(p, 'placements')]
     b.fit(1)
     res['epochs'] = b.count.epochs
@@ -179,7 +179,7 @@ def ddp_only():
     res['late'] = far(*b.team.gather(values(b)))
     c = copy.deepcopy(b)
     c.fit(1)
-    res['copy'] = far(*c.team.gather(values(c))),c.team is b.team,c.peers.learn is c,far(values(b), values(c))>0
+    res['copy'] = far(*c.team.gather(values(c))),c.team.processes is b.team.processes,c.team.learn is c,far(values(b), values(c))>0
     class Inner(Callback):
         rank_invariant = True
         def after_epoch(self):
@@ -270,7 +270,7 @@ def test_arguments_are_checked_alone_too(how, kwargs, text):
 
 def test_alone_nothing_changes():
     a,b = mk(),mk().to_ddp(find_unused_parameters=True).to_fsdp(units=lambda m: 1/0)
-    assert type(b.peers) is Alone and all(map(torch.equal, fitted(a), fitted(b)))
+    assert type(b.team) is SingleProcess and all(map(torch.equal, fitted(a), fitted(b)))
 
 def sharded_by_hand():
     from torch.distributed.fsdp import fully_shard
@@ -305,10 +305,10 @@ def not_joined():
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter('always')
         for _ in range(2): learn.fit(1)
-    return len([o for o in said if '2 processes were started together, and train each by itself' in str(o.message)]),learn.team
+    return len([o for o in said if '2 processes were started together, and each trains by itself' in str(o.message)]),learn.team.world
 
 def test_processes_that_nobody_joined_are_told_of_once():
-    assert together(not_joined)==[(1, None), (0, None)]
+    assert together(not_joined)==[(1, 1), (0, 1)]
 
 # ---- one GPU
 @pytest.fixture
@@ -330,7 +330,7 @@ def test_one_gpu(how, one_process, monkeypatch):
     monkeypatch.setattr('learnloop.scale.distributed.find_team', lambda timeout: one_process)
     alone,learn = on_gpu(one_process, 'to_bf16'),on_gpu(one_process, how).to_bf16()
     assert far(fitted(alone), fitted(learn))<=NEAR
-    assert learn.team is one_process and learn.n_items==learn.bs
+    assert learn.team.processes is one_process and learn.n_items==learn.bs
 
 @cuda
 @pytest.mark.parametrize('how', ['to_ddp', 'to_fsdp'])

@@ -19,13 +19,14 @@ def masked(p, y):
     m = (y>0).float()
     return ((p-y)**2*m).sum()/m.sum()
 def n_masked(learn): return (learn.y>0).sum()
+masked.denominator = lambda p, y: (y>0).sum()
 class Spoilt(Callback):
     "Makes the loss of one process odd, in two batches: of rank 1, or of the one that is alone"
     rank_invariant,order = True,5
     def __init__(self, k, graph_alone=False): self.k,self.graph_alone = k,graph_alone
     def after_loss(self):
         learn = self.learn
-        if not learn.training or learn.train_iter not in (7, 8) or learn.peers.rank!=learn.peers.world-1: return
+        if not learn.training or learn.train_iter not in (7, 8) or learn.team.rank!=learn.team.world-1: return
         learn.loss_grad = learn.loss_grad*self.k
         if not self.graph_alone: learn.loss = learn.loss*self.k
 
@@ -57,7 +58,7 @@ SETUPS = dict(plain={}, tensors=dict(dls=tensor_dls), adam=dict(opt=torch.optim.
     torchsched=dict(cbs=lambda: [TorchScheduler(partial(torch.optim.lr_scheduler.StepLR, step_size=3), 'step')]), limit=dict(cbs=lambda: [LimitBatches(.5, 1)]),
     overfit=dict(cbs=lambda: [OverfitBatches(2)]), reload=dict(cbs=lambda: [ReloadLoaders(1, lambda learn: mk_dls(16+8*int(torch.randint(4, ()))).train)]),
     validate=dict(cbs=lambda: [ValidateCallback(every_steps=3), ValidateEvery(2)]),
-    asked=dict(cbs=lambda: [ValidateCallback(when=lambda learn: learn.peers.rank==1)]),
+    asked=dict(cbs=lambda: [ValidateCallback(when=lambda learn: learn.team.rank==1)]),
     recomputed=dict(cbs=lambda: [GradientCheckpointing(nn.Linear)]), switch=dict(cbs=lambda: [Callback(before_epoch=switch)]),
     group=dict(cbs=lambda: [Callback(before_epoch=add_group)], model=half_frozen),
     lbfgs=double|dict(opt=partial(torch.optim.LBFGS, lr=.1, max_iter=4)), wolfe=double|dict(opt=LBFGS),
@@ -111,7 +112,7 @@ class Skewed(Callback):
     "Has the gradients of several processes wrong from the fifth step on"
     rank_invariant = True
     def before_step(self):
-        if self.learn.peers.world==1 or self.learn.count.opt_steps<4: return
+        if self.learn.team.world==1 or self.learn.count.opt_steps<4: return
         for p in self.learn.model.parameters(): p.grad.mul_(1.001)
 
 def skewed(folder, how='ddp', n=2): noted(folder, train, partial(mk_learner, [Skewed()]), how, lambda learn: learn.fit(n))

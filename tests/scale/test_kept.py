@@ -50,13 +50,13 @@ class At(Callback):
     run_valid,read_only = False,True
     def __init__(self, n, f, rank=0, rank_invariant=True): self.n,self.f,self.rank,self.rank_invariant = n,f,rank,rank_invariant
     def after_batch(self):
-        if self.learn.count.batches==self.n and self.learn.peers.rank==self.rank: self.f()
+        if self.learn.count.batches==self.n and self.learn.team.rank==self.rank: self.f()
 
 class Before(At):
     "The same between two batches"
     def after_batch(self): pass
     def between_batches(self):
-        if self.learn.count.batches==self.n and self.learn.peers.rank==self.rank: self.f()
+        if self.learn.count.batches==self.n and self.learn.team.rank==self.rank: self.f()
 
 def boom(): raise ValueError('boom')
 def kill(sig): return lambda: os.kill(os.getpid(), sig)
@@ -158,7 +158,7 @@ def told(root, kind, rank_invariant):
     res['term'] = at,steps_in(root/'term'),is_equal(state_of(fit(root/'term', kind, drop=.4)), want)
     learn = mk(kind, .4)
     def _late(cb):
-        if cb.learn.peers.rank: os.kill(os.getpid(), signal.SIGTERM)
+        if cb.learn.team.rank: os.kill(os.getpid(), signal.SIGTERM)
     with pytest.raises(Terminated): learn.fit(3, cbs=Callback(after_fit=_late))
     res['late'] = is_equal(state_of(learn), want)
     return res
@@ -181,7 +181,7 @@ class NoSave(Callback):
     "Cancels what is saved, in one process"
     def __init__(self, rank): self.rank = rank
     def before_save(self):
-        if self.learn.peers.rank==self.rank: raise CancelSaveException
+        if self.learn.team.rank==self.rank: raise CancelSaveException
 
 class Full:
     "A disk that is full from the `n`-th file of a checkpoint on"
@@ -293,7 +293,7 @@ def test_case_78_a_process_that_dies_during_a_save_leaves_the_checkpoints_before
 def apart(root):
     "Each process has a disk of its own, which was begun with other runs"
     learn,folder = mk('ddp'),root/os.environ['RANK']/'run'
-    return ending(partial(learn.fit, 3, resume=folder)),ending(partial(learn.load_checkpoint, folder)),learn.peers.broken
+    return ending(partial(learn.fit, 3, resume=folder)),ending(partial(learn.load_checkpoint, folder)),learn.team.broken
 
 def test_case_83_processes_that_see_other_checkpoints_are_told(tmp_path):
     for r in '01': part(tmp_path/r/'run', None, 4)

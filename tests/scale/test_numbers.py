@@ -104,7 +104,7 @@ def test_parts_of_the_loss():
     def f(alone):
         def loss(pred, y):
             res = dict(loss=F.cross_entropy(pred, y))
-            if alone or learn.peers.rank==1: res['late'] = pred.square().mean()
+            if alone or learn.team.rank==1: res['late'] = pred.square().mean()
             return res | dict(size=pred.mean())
         learn = mk(loss, metrics=accuracy).to_ddp()
         fit(learn, 2)
@@ -118,7 +118,7 @@ def test_what_callbacks_log():
     class Logs(Callback):
         rank_invariant = True
         def after_loss(self): self.learn.log('size', self.pred.square().mean())
-        def after_epoch(self): self.learn.log('counted', self.learn.epoch+self.learn.peers.rank*100)
+        def after_epoch(self): self.learn.log('counted', self.learn.epoch+self.learn.team.rank*100)
     def f():
         learn = mk(metrics=accuracy).to_ddp()
         fit(learn, 2, cbs=Logs())
@@ -126,7 +126,7 @@ def test_what_callbacks_log():
     agree(f)
     def of_one():
         def late(cb):
-            if cb.learn.peers.rank==1 and cb.learn.training: cb.learn.log('late', 3.)
+            if cb.learn.team.rank==1 and cb.learn.training: cb.learn.log('late', 3.)
         learn = mk(metrics=accuracy).to_ddp()
         fit(learn, 2, cbs=Callback('late_one', after_batch=late))
         return history(learn)
@@ -141,7 +141,7 @@ def test_cancels_of_one_process():
     "Rank 1 cancels in the third batch: the history is that of one process that does so"
     def f(e, what):
         def always(cb):
-            if cb.learn.peers.rank==cb.learn.peers.world-1: raise getattr(learnloop, f'Cancel{what}Exception')
+            if cb.learn.team.rank==cb.learn.team.world-1: raise getattr(learnloop, f'Cancel{what}Exception')
         def third(cb):
             if cb.learn.training and cb.learn.iter==2: always(cb)
         learn,per_batch = mk(metrics=accuracy).to_ddp(),e.split('_')[1] in ('batch','pred','loss','backward','step')
@@ -180,7 +180,7 @@ def test_state_in_the_middle_of_an_epoch():
         learn = mk(metrics=[accuracy, Perplexity(), AvgSmoothLoss()]).to_ddp()
         learn.recorder.train_metrics = True
         fit(learn, 2, cbs=Callback(name='save_it', after_batch=save))
-        return history(learn) | dict(states=states, n=[[o//(1+(i<2 and learn.team is not None)) for i,o in enumerate(ns)] for ns in n_vals])
+        return history(learn) | dict(states=states, n=[[o//(1+(i<2 and learn.team.world>1)) for i,o in enumerate(ns)] for ns in n_vals])
     saved = agree(f, 'save')
     assert len(saved['states'][0]['raw'])==6+3 and saved['n']==[[3, 3, 3]], 'what all have, and of the smooth loss a value a batch'
     for how in ('never', 'load'):
@@ -203,7 +203,7 @@ def test_a_metric_that_says_nothing_is_refused_before_the_first_batch():
 
 def test_a_value_of_one_process_is_refused():
     def f():
-        learn = mk(metrics=ValueMetric(lambda: learn.peers.rank/2, 'own')).to_ddp()
+        learn = mk(metrics=ValueMetric(lambda: learn.team.rank/2, 'own')).to_ddp()
         first = ending(fit, learn)
         learn.metrics = [ValueMetric(lambda: len(learn.team.gather(1)), 'world')]
         fit(learn)  # processes are together still
@@ -214,7 +214,7 @@ def test_a_value_of_one_process_is_refused():
 def test_an_evaluation_that_one_process_cancels():
     def f():
         def stop(cb):
-            if cb.learn.peers.rank==1 and cb.learn.iter==1: raise CancelEvaluateException
+            if cb.learn.team.rank==1 and cb.learn.iter==1: raise CancelEvaluateException
         learn = mk(metrics=accuracy).to_ddp()
         return learn.validate(cbs=Callback(name='stop', after_batch=stop)),learn.validate(),len(learn.get_preds()[0])
     none,vals,n = same(together(f))

@@ -374,7 +374,7 @@ def test_a_hundred_thousand_steps_are_compared_at_once(tmp_path):
     data = (tmp_path/'fingerprint.bin').read_bytes()
     there = fp.FingerprintFile(data)
     rows = [fp._checked(fp._ROW.pack(n+1, 0, 0, *there.row(n%100)[3:])) for n in range(100_000)]
-    def write(path, rows): path.write_bytes(data[:len(fp._MAGIC)] + b''.join(fp._block(b'R', b''.join(rows[i:i+100])) for i in range(0, len(rows), 100)))
+    def write(path, rows): path.write_bytes(data[:len(fp._MAGIC)] + b''.join(fp.pack_block(b'R', b''.join(rows[i:i+100])) for i in range(0, len(rows), 100)))
     write(tmp_path/'a.bin', rows)
     bad = there.row(0)._replace(step=100_000, loss=b'123456', epoch=0)
     write(tmp_path/'b.bin', [*rows[:-1], fp._checked(fp._ROW.pack(*bad))])

@@ -132,7 +132,8 @@ def test_a_learner_of_the_users_hears_first():
 
 def test_one_that_hears_everything_is_named_once():
     plain,traced = (str(synth_learner(cbs=o).show_training_loop()) for o in (None, Tracer()))
-    assert traced=='- every event: tracer\n'+plain
+    head,body = plain.split('\n', 1)
+    assert head=='# engines: FitKeeper > Plain' and traced==f'{head}\n- every event: tracer\n{body}'
     html = synth_learner(cbs=Tracer()).show_training_loop(verbose=True)._repr_html_()
     assert html.count('tracer')==1
 
@@ -184,6 +185,6 @@ def test_muted_ones_look_muted():
 
 def test_a_flow_without_listeners():
     assert Lists(Flow().show_training_loop()._repr_html_()).items[0][1]=='fit CancelFitException skips the rest'
-    class Bare(Flow): rows = ()
+    class Bare(Flow): table = ()
     loop = Bare().show_training_loop()
     assert str(loop)=='' and Lists(loop._repr_html_()).items==[] and loop._repr_markdown_()==''

@@ -615,7 +615,8 @@ def test_a_step_that_begins_again_is_one():
 def test_timelines():
     t = stepped()
     lanes = dict(t.timeline(epoch=1, iter=2).lanes)
-    assert [*lanes][:7]==['fetch', 'batch', 'pred', 'loss', 'backward', 'step', 'zero_grad'] and {*lanes}>={'train_eval', 'gradient_accumulation'}
+    want = ['fetch', 'batch', 'pred', 'loss', 'backward', 'step', 'zero_grad']
+    assert [o for o in lanes if o in want]==want and {*lanes}>={'train_eval', 'gradient_accumulation'}
     assert len(lanes['batch'])==len(lanes['fetch'])==len(lanes['step'])==1 and lanes['fetch'][0][0]==0
     (a,n,_),(b,m,_) = lanes['batch'][0],lanes['step'][0]
     assert a<b<b+m<a+n

@@ -9,7 +9,7 @@ from importlib import import_module
 from os.path import relpath
 from pathlib import Path
 from learnloop import Callback, PHASES, Phase, synth_learner
-from learnloop._modidx import d as modules
+from tools.house import ROOT, modules
 from tools.site.nav import LESSONS, WINGS
 from tools.site.prose import PICTURE, card, cards, img
 
@@ -27,8 +27,8 @@ CANCELS = [p.cancel.__name__ for p in PHASES if getattr(p, 'cancel', None)]
 @cache
 def home(name):
     "Wing and module that `name` comes from"
-    mod = learnloop._later.get(name) or getattr(getattr(learnloop, name), '__module__', None)
-    if mod is None or mod.count('.')!=2: mod = next(o for o in modules['syms'] if name in getattr(import_module(o), '__all__', ()))
+    mod = learnloop._lazy.get(name) or getattr(getattr(learnloop, name), '__module__', None)
+    if mod is None or mod.count('.')!=2: mod = next(o for o in (f'learnloop.{k}' for k in modules(ROOT)) if name in getattr(import_module(o), '__all__', ()))
     return tuple(mod.split('.')[1:])
 
 def line(name):

@@ -4,7 +4,7 @@ from importlib import import_module
 from os.path import relpath
 from pathlib import Path
 import learnloop
-from learnloop._modidx import d as index
+from tools.house import ROOT, modules, patches
 from tools.site.prose import PICTURE, card, cards, img
 from tools.site.public import mentions
 
@@ -19,12 +19,10 @@ ELSEWHERE = dict(clusters='howto', tested_with='coming', moved_scripts='coming',
 
 def is_inside(page):
     "Is the module of `page` one that users have nothing from: no name of the package, no method of a class of another module?"
-    wing,name = f'learnloop.{page.parent.name}.{page.stem}',page.stem
-    if page.parent.name in ('interop', 'app') or wing not in index['syms']: return page.parent.name=='interop' and name in ('core', 'names', 'facts')
-    own = {*getattr(import_module(wing), '__all__', [])}
-    names = [k.removeprefix(wing+'.') for k in index['syms'][wing]]
-    patched = [o for o in names if '.' in o and '._' not in o and o[0]!='_' and o.split('.')[0] not in own]
-    return not (own & {*learnloop.__all__} or patched)
+    mod,name = f'{page.parent.name}.{page.stem}',page.stem
+    if page.parent.name in ('interop', 'app') or mod not in modules(ROOT): return page.parent.name=='interop' and name in ('core', 'names', 'facts')
+    own = {*import_module(f'learnloop.{mod}').__all__}
+    return not (own & {*learnloop.__all__} or any(cls not in own and cls[0]!='_' and k[0]!='_' for _,cls,k in patches(modules(ROOT)[mod])))
 
 def need(texts):
     "Page of the reference -> how often lessons link to it or use a public name that it documents; pages that are needed more come first"

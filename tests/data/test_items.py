@@ -1,0 +1,154 @@
+"Items of a batch are counted, whatever it looks like"
+import pytest, torch
+from collections import namedtuple
+from dataclasses import dataclass
+from learnloop import Callback, DataLoaders, Learner, MicroBatch, accuracy, find_bs
+from learnloop.data.batch import first_len, narrow_batch, split_batch
+from fastcore.basics import noop
+from torch import nn
+from torch.nn import functional as F
+from torch.nn.utils.rnn import pack_sequence
+
+Fields = namedtuple('Fields', 'x y')
+@dataclass
+class Data: x:object; y:object
+class Custom:
+    "As in torch's docs"
+    def __init__(self, inp, tgt): self.inp,self.tgt = inp,tgt
+    def pin_memory(self): return self
+class Graphs:
+    "A batch of graphs, as PyTorch Geometric makes them"
+    def __init__(self, n, x, y=None): self.num_graphs,self.x,self.edge_index,self.y = n,x,torch.zeros(2, 9),y
+    def to(self, device, **kwargs): return self
+    def __len__(self): return 3
+class Declared:
+    def __init__(self, n): self.batch_size = torch.Size([n, 2])
+class Images(list): pass
+
+def x(n, *size): return torch.zeros(n, *(size or (3,)))
+def tokens(n): return torch.zeros(5*n+3, dtype=torch.int64)
+def seqs(n): return pack_sequence([torch.zeros(1+i%3) for i in range(n)], enforce_sorted=False)
+def boxes(n): return [dict(boxes=torch.zeros(1+i%3, 4), labels=torch.zeros(1+i%3)) for i in range(n)]
+def images(n): return [torch.zeros(3, 4+i, 5) for i in range(n)]
+
+# A batch of `n` items, and how it is split
+BATCHES = dict(
+    pair=lambda n: ((x(n), x(n)), {}), one=lambda n: (x(n), {}), two=lambda n: ((x(n), x(n, 4), x(n)), {}),
+    nested=lambda n: (((x(n), (x(n), x(n))), [x(n)]), {}), mask=lambda n: ((x(n), x(40, 40), x(n)), {}),
+    bag=lambda n: ((tokens(n), x(n, 1), x(n)), {}), bag_first=lambda n: ((x(n), tokens(n), x(n)), {}),
+    bag_nested=lambda n: (((tokens(n), x(n)), x(n)), {}), bag_deep=lambda n: ((dict(text=tokens(n), offsets=x(n)), x(n)), {}),
+    bag_named=lambda n: (dict(text=tokens(n), offsets=x(n), labels=x(n)), dict(targ='labels')),
+    bag_own_loss=lambda n: (dict(text=tokens(n), offsets=x(n), labels=x(n)), {}), bag_targ=lambda n: ((x(n), tokens(n), x(n)), dict(targ=0)),
+    ctc=lambda n: ((x(n), tokens(n), x(n), x(n)), dict(n_inp=1)), weights=lambda n: ((tokens(n), tokens(n), x(n)), {}),
+    nodes=lambda n: ((tokens(n), torch.zeros(2, 9), tokens(n), x(n)), {}), scalar=lambda n: ((x(n), torch.tensor(1.)), {}),
+    flat=lambda n: ((x(7, 50), x(n)), {}),
+    packed=lambda n: ((seqs(n), x(n)), {}), packed_both=lambda n: ((seqs(n), seqs(n)), {}), packed_alone=lambda n: (seqs(n), {}),
+    strings=lambda n: ((['a']*n, x(n)), {}), strings_named=lambda n: (dict(text=['a']*n, meta='b'), {}), words=lambda n: (['a']*n, {}),
+    detection=lambda n: ((images(n), boxes(n)), {}), detection_tuples=lambda n: ((tuple(images(n)), tuple(boxes(n))), {}),
+    labelled_images=lambda n: ((images(n), x(n)), {}), listed=lambda n: ((x(n), [0]*n), {}),
+    fields=lambda n: (Fields(tokens(n), x(n)), {}), data=lambda n: (Data(tokens(n), x(n)), {}), custom=lambda n: (Custom(x(n), x(n)), {}),
+    custom_bag=lambda n: (Data(Fields(tokens(n), x(n)), x(n)), {}),
+    graphs=lambda n: (Graphs(n, tokens(n)), {}), graphs_y=lambda n: (Graphs(n, tokens(n), x(n)), dict(targ='y')),
+    graphs_pair=lambda n: ((Graphs(n, tokens(n)), x(n)), {}), declared=lambda n: (Declared(n), {}),
+    function=lambda n: ((tokens(n), tokens(n)), dict(bs_of=lambda b: (len(b[0])-3)//5)))
+
+def fail(*ns): raise AssertionError(ns)
+
+@pytest.mark.parametrize('kind', BATCHES)
+def test_items_are_counted(kind):
+    for n in (1, 2, 3, 4, 20):
+        b,how = BATCHES[kind](n)
+        assert find_bs(b, **how, unsure=fail if n>2 else noop)==n, n
+
+@pytest.mark.parametrize('b,want', [((x(6), x(4)), {}), (dict(a=x(6), b=x(4)), {}), ((x(3), x(6), x(4)), dict(n_inp=1))])
+def test_what_may_be_either_is_said(b, want):
+    found = []
+    if isinstance(b, tuple) and not want: want = dict(n_inp=2)
+    assert find_bs(b, **want, unsure=lambda *ns: found.append(ns))==6 and found==[(6, 4)]
+
+def test_predictions_have_the_rows_of_the_first(): assert first_len((x(5), x(2))) == first_len([dict(a=x(5)), x(9)]) == 5
+
+# In the loop
+
+def texts(n=20, per=4, seed=0):
+    "Batches for an `EmbeddingBag`: tokens of all texts one after the other, offsets, labels"
+    g = torch.Generator().manual_seed(seed)
+    res = []
+    for i in range(0, n, per):
+        lens = torch.randint(1, 30, (min(per, n-i),), generator=g)
+        labels = torch.arange(i, i+len(lens))%2
+        toks = torch.cat([torch.full((k,), int(c)) for k,c in zip(lens.tolist(), labels, strict=True)])
+        res.append((toks, torch.cat([torch.zeros(1, dtype=torch.int64), lens.cumsum(0)[:-1]]), labels))
+    return res
+class Bag(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.emb = nn.EmbeddingBag(2, 2, _weight=torch.eye(2)*5)
+    def forward(self, tokens, offsets): return self.emb(tokens, offsets)
+
+def mk_learner(batches, model=None, **kwargs):
+    learn = Learner(DataLoaders(batches, batches, device='cpu', **kwargs), model or Bag(), F.cross_entropy, torch.optim.SGD, lr=0., metrics=accuracy)
+    learn.logger = lambda row: None
+    return learn
+
+@pytest.mark.parametrize('per', [3, 7, 20])
+def test_texts_in_a_row(per):
+    batches = texts(per=per)
+    batches[0][2][0] = 1-batches[0][2][0]  # one label of 20 is wrong
+    learn = mk_learner(batches)
+    with learn.no_bar(): learn.fit(1)
+    preds,ys,losses = learn.get_preds(with_loss=True)
+    assert learn.count.samples==20 and learn.recorder.values[-1][2]==pytest.approx(.95)
+    assert len(losses)==len(preds)==20 and learn.recorder.values[-1][1]==pytest.approx(float(F.cross_entropy(preds, ys)))
+
+def test_texts_in_a_row_are_not_cut():
+    learn = mk_learner(texts())
+    with learn.no_bar(), pytest.raises(TypeError, match=r"batch of 4 items can't be cut.*int64 \(.*GradientAccumulation"): learn.fit(1, cbs=MicroBatch(2))
+
+def test_a_doubt_is_said_once():
+    batches = [dict(a=x(6), b=x(4)), dict(a=x(6), b=x(4))]
+    class Sum(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.ones(()))
+        def forward(self, a, b): return dict(loss=(a.sum()+b.sum())*self.w)
+    learn = mk_learner(batches, Sum())
+    learn.loss_func,learn.metrics = None,[]
+    with learn.no_bar(), pytest.warns(UserWarning, match='6 rows in one element and 4 in another.*bs_of') as seen: learn.fit(2)
+    assert len([o for o in seen if 'bs_of' in str(o.message)])==1 and learn.count.samples==24
+    learn = mk_learner(batches, Sum(), bs_of=lambda b: 4)
+    learn.loss_func,learn.metrics = None,[]
+    with learn.no_bar(): learn.fit(1)
+    assert learn.count.samples==8
+
+@pytest.mark.parametrize('n', [0, 1.5, None])
+def test_a_number_of_items_is_whole(n):
+    learn = mk_learner(texts(), bs_of=lambda b: n)
+    with learn.no_bar(), pytest.raises(ValueError, match='bs_of'): learn.fit(1)
+def test_bs_of_is_a_function():
+    with pytest.raises(TypeError, match='bs_of=int'): DataLoaders([], bs_of=4)
+
+@pytest.mark.parametrize('kind', ['pair','nested','mask','packed','strings','detection','listed','labelled_images','packed_both'])
+def test_parts_have_their_items(kind):
+    for n in (2, 5, 8):
+        b = BATCHES[kind](n)[0]
+        for o in split_batch(b):
+            for at in (slice(0, 1), slice(1, n)):
+                part, = narrow_batch(o, at, n)[:1]
+                size = len if type(part) is list and kind!='nested' else find_bs  # a list of one image may be its channels
+                assert size(part)==at.stop-at.start, (n, part)
+
+def test_micro_batches_of_packed_sequences():
+    class Rnn(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.rnn,self.out = nn.GRU(2, 3, batch_first=True),nn.Linear(3, 2)
+        def forward(self, xs): return self.out(self.rnn(xs)[1][0])
+    torch.manual_seed(0)
+    model,b = Rnn(),(pack_sequence([torch.randn(k, 2) for k in (3, 5, 1, 4, 5, 2)], enforce_sorted=False),torch.tensor([0,1,1,0,1,0]))
+    res = []
+    for cbs in ([], [MicroBatch(2)]):
+        learn = mk_learner([b], model)
+        grads = Callback(before_step=lambda cb: res.append(torch.cat([p.grad.flatten() for p in cb.learn.model.parameters()])))
+        with learn.no_bar(): learn.fit(1, cbs=[*cbs, grads])
+    torch.testing.assert_close(*res)

@@ -1,0 +1,157 @@
+"Engines: each hook, their order, and that an engine which passes everything on changes nothing"
+import copy
+import pytest, torch
+from contextlib import contextmanager
+from helpers import TRAIN, VALID, mk_learner, same
+from hypothesis import given, settings, strategies as st
+from learnloop import Callback, CancelBatchException, CancelStepException, Learner, Place
+from learnloop.loop.engine import Engine, Stack
+
+HOOKS = 'running','start','batches','rest','body','take','ended'
+PHASES_IN_FIT = 'fit','epoch','train','validate','fetch','batch','turn','backward','step','zero_grad'
+
+def quiet(learn, *args, **kwargs):
+    with learn.no_logging(): learn.fit(*args, **kwargs)
+    return learn
+
+def mk_engine(name, said, hooks, around='*', level=20):
+    "An engine that overrides `hooks`, notes each call, and passes it on"
+    def note(*what): said.append((name, *what))
+    class Noting(Engine):
+        def __init__(self): self.level,self.around,self.takes = level,around,'pass batch turn'
+    @contextmanager
+    def running(self, learn, what):
+        note('begin', what)
+        try: yield
+        finally: note('end', what)
+    def start(self, learn, inner):
+        note('start')
+        return inner(learn)
+    def batches(self, learn, p, inner):
+        note('batches')
+        return inner(learn, p)
+    def rest(self, learn, next, inner):
+        note('rest', next)
+        inner(learn, next)
+    def body(self, learn, phase, f):
+        note('body', phase)
+        res = f()
+        note('body is over', phase)
+        return res
+    def take(self, learn, what, inner):
+        note('take', what)
+        return inner(learn, what)
+    def ended(self, learn, phase, e, inner):
+        note('ended', phase.name, type(e).__name__)
+        return inner(learn, phase, e)
+    for h in hooks: setattr(Noting, h, locals()[h])
+    return Noting()
+
+@settings(max_examples=25, deadline=None)
+@given(engines=st.lists(st.tuples(st.sets(st.sampled_from(HOOKS)), st.lists(st.sampled_from(PHASES_IN_FIT), unique=True), st.integers(0, 40)), max_size=3),
+    cancels=st.sampled_from([None, CancelStepException, CancelBatchException]))
+def test_engines_that_pass_everything_on_change_nothing(engines, cancels):
+    def run(with_engines):
+        torch.manual_seed(0)
+        events = []
+        def cancel(cb):
+            if cancels and cb.learn.iter==1: raise cancels
+        cbs = [Callback(name='c', before_step=cancel), Callback(name='heard', **{e:(lambda cb, e=e: events.append(e)) for e in ('before_fit', 'between_batches', 'after_batch', 'after_step', 'after_epoch')})]
+        learn = mk_learner(cbs, dls=(TRAIN, VALID), defaults=True)
+        if with_engines: learn.engines += [mk_engine(i, [], hooks, tuple(around), level) for i,(hooks,around,level) in enumerate(engines)]
+        quiet(learn, 2)
+        return learn,events,learn.get_preds()[0]
+    (a,heard,preds),(b,want,plain) = run(True),run(False)
+    assert same(a.model, b.model) and heard==want and torch.equal(preds, plain)
+
+def test_hooks_are_called_in_the_order_that_the_page_tells():
+    said,learn = [],mk_learner(dls=(TRAIN[:1], VALID[:1]), defaults=True)
+    learn.engines.append(mk_engine('e', said, HOOKS, PHASES_IN_FIT))
+    quiet(learn, 1)
+    got = [o[1:] for o in said if o[1] not in ('body', 'body is over')]
+    train = ['rest batch', 'rest fetch', 'take batch', 'take turn', 'rest batch', 'rest fetch']
+    want = ['begin fit', 'start', 'rest fit', 'rest epoch', 'batches', 'take pass', *train, 'rest validate', 'batches', 'take pass', 'rest batch', 'rest batch', 'end fit']
+    assert [' '.join(o) for o in got]==want
+    assert [o[2] for o in said if o[1]=='body']==['fit', 'epoch', 'train', 'fetch', 'batch', 'turn', 'backward', 'step', 'zero_grad', 'fetch', 'validate', 'fetch', 'batch', 'fetch']
+
+def test_the_lowest_level_is_outermost_and_clean_ups_go_the_other_way():
+    said = []
+    stack = Stack([mk_engine(n, said, HOOKS, 'step', n) for n in (30, 0, 20)], ['step'])
+    with stack.running(None, 'fit'):
+        stack.rest(None, 'batch')
+        assert stack.bodies['step'](None, 'step', lambda: 5)==5
+    firsts = [o[0] for o in said]
+    assert firsts==[0, 20, 30, 0, 20, 30, 0, 20, 30, 30, 20, 0, 30, 20, 0]
+
+def test_a_hook_that_no_engine_overrides_is_not_there():
+    stack = Stack([Engine(), mk_engine('e', [], ['body'], 'epoch')], ['epoch', 'batch'])
+    assert stack.start is stack.batches is stack.rest is stack.ended is None
+    assert [*stack.bodies]==['epoch'] and not any(map(bool, filter(None, [stack.takes.get('turn') and stack.takes['turn'](None, 'turn')])))
+
+def test_a_turn_that_an_engine_takes_is_not_run_by_the_loop():
+    class Doubles(Engine):
+        takes = 'turn'
+        def take(self, learn, what, inner):
+            learn.calc_loss()
+            (2*learn.loss_grad).backward()
+            learn.with_events('step', learn._step)
+            learn.opt.zero_grad()
+            return True
+    torch.manual_seed(0)
+    a = mk_learner(defaults=True, lr=.02)
+    torch.manual_seed(0)
+    b = mk_learner(defaults=True, lr=.01)
+    b.engines.append(Doubles())
+    quiet(a, 1)
+    quiet(b, 1)
+    assert a.count.opt_steps==b.count.opt_steps>0
+    for p,q in zip(a.model.parameters(), b.model.parameters(), strict=True): torch.testing.assert_close(p, q)
+
+def test_what_ended_returns_is_what_acts():
+    class Forgives(Engine):
+        def ended(self, learn, phase, e, inner): return CancelBatchException() if isinstance(e, ZeroDivisionError) else inner(learn, phase, e)
+    def fail(cb):
+        if cb.learn.iter==1 and cb.learn.training: 1/0
+    learn = mk_learner(Callback(name='f', after_pred=fail), defaults=True)
+    with pytest.raises(ZeroDivisionError): quiet(learn, 1)
+    learn.engines.append(Forgives())
+    quiet(learn, 1)
+    assert learn.outcome['fit']=='done'
+
+def test_a_callback_that_is_an_engine_joins_while_it_is_there():
+    said = []
+    class Both(Callback, Engine):
+        def rest(self, learn, next, inner):
+            said.append(next)
+            inner(learn, next)
+    learn = mk_learner(defaults=True)
+    quiet(learn, 1, cbs=Both())
+    n = len(said)
+    quiet(learn, 1)
+    assert n and len(said)==n and not any(isinstance(o, Both) for o in learn.engine_stack.engines)
+
+def test_an_engine_of_an_evaluation_is_not_that_of_the_fit_around_it():
+    said,seen = [],[]
+    def look(cb):
+        if cb.learn.iter or not cb.learn.training: return
+        cb.learn.evaluate_on(VALID, engines=[mk_engine('inner', said, ['body'], 'batch')])
+        seen.append([type(o).__name__ for o in cb.learn.engine_stack.engines])
+    learn = quiet(mk_learner(Callback(name='look', after_pred=look), dls=(TRAIN, None), defaults=True), 1)
+    assert len([o for o in said if o[1]=='body'])==len(VALID) and seen==[[type(o).__name__ for o in learn.engine_stack.engines]]
+
+def test_an_engine_may_start_a_fit_elsewhere():
+    class Later(Engine):
+        def start(self, learn, inner): return Place(2)
+    learn = mk_learner(defaults=True)
+    learn.engines.append(Later())
+    quiet(learn, 3)
+    assert learn.count.epochs==1
+
+def test_a_copy_of_a_learner_has_engines_of_its_own():
+    learn = mk_learner(defaults=True)
+    learn.engines.append(mk_engine('e', [], HOOKS))
+    other = copy.deepcopy(learn)
+    assert not {*map(id, learn.engines)} & {*map(id, other.engines)} and isinstance(other, Learner)
+    assert all(any(o is e for e in other.engines) for o in other.engine_stack.engines)
+    quiet(other, 1)
+    assert learn.count.epochs==0

@@ -1,0 +1,168 @@
+"What `import learnloop` brings, and that all else is there when it is asked for, in any order"
+import os, subprocess, sys
+from types import ModuleType
+import learnloop, pytest
+from learnloop.loop.lazy import LAZY, LazyMethod, load_lazy, with_lazy_methods
+from tools import stubs
+from tools.house import ROOT, modules
+
+# What each learner needs; a module that comes to `import learnloop` is to be put here on purpose
+CORE = {  # chkstyle: ignore-node
+    'app', 'data', 'interop', 'interop.core', 'interop.names', 'keep', 'keep.checkpoint', 'keep.changes', 'keep.interrupt', 'keep.last_line', 'keep.passes', 'keep.resume', 'keep.saving',
+    'keep.shards', 'keep.state', 'keep.storage', 'keep.undo', 'loop', 'data.batch', 'data.begin', 'loop.callback', 'data.checks', 'data.loaders', 'loop.fast_step',
+    'loop.denominator', 'loop.engine', 'loop.errors', 'loop.fit_checks', 'loop.flow', 'loop.help', 'loop.lazy', 'loop.evaluate', 'loop.learner', 'loop.learner_opt', 'loop.loss', 'loop.opt_mode', 'loop.opt_state', 'loop.optimizer', 'loop.team', 'loop.place', 'loop.portrait', 'loop.predict', 'data.rng',
+    'loop.steps', 'loop.switch_opt', 'data.tensors', 'loop.turn', 'measure', 'measure.about', 'measure.describe', 'measure.display', 'measure.hook', 'measure.metrics', 'measure.recorder', 'measure.series', 'measure.table',
+    'measure.trial', 'scale', 'see', 'see.chart', 'see.progress', 'train'}
+HEAVY = 'matplotlib tensorboard rich IPython pandas sklearn safetensors filelock torchmetrics torch._dynamo torch._inductor'.split()
+
+def fresh(code, timeout=120):
+    "What `code` prints in a process of its own, where torch is imported and learnloop isn't"
+    out = subprocess.run([sys.executable, '-c', f'import gc, os, sys, torch\n{code}'], capture_output=True, text=True, timeout=timeout, cwd=ROOT,
+        env=os.environ | dict(PYTHONPATH=str(ROOT)))
+    assert out.returncode==0, out.stderr
+    return out.stdout
+
+def test_the_import_brings_the_core_alone_and_collects_no_garbage():
+    out = eval(fresh('''
+before,seen = {*sys.modules},[]
+gc.callbacks.append(lambda phase, info: phase=='start' and seen.append(info['generation']))
+import learnloop
+print(dict(new=[*sys.modules.keys()-before], seen=seen, on=gc.isenabled()))'''))
+    new = {*out['new']}
+    assert {o.removeprefix('learnloop.') for o in new if o.startswith('learnloop.')}==CORE
+    assert not new & {*HEAVY} and 'learnloop' in new
+    # the next new object after the import has the young ones looked at, once
+    assert out['on'] and len(out['seen'])<=1
+
+def test_whoever_has_turned_garbage_collection_off_finds_it_off():
+    assert fresh('gc.disable()\nimport learnloop\nprint(gc.isenabled())').strip()=='False'
+    broken = '''
+from importlib.abc import MetaPathFinder
+class Fails(MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name=='learnloop.measure.recorder': raise OSError('no disk')
+sys.meta_path.insert(0, Fails())
+try: import learnloop
+except OSError: print(gc.isenabled())'''
+    assert fresh(broken).strip()=='True'
+
+# In forks of one process, each of which asks for one thing first
+ASK = '''
+import learnloop
+from importlib import import_module
+from learnloop.loop.lazy import LAZY, LazyMethod
+HOME = dict(Flow='loop.flow', Learner='loop.learner', Recorder='measure.recorder', Trace='see.trace')
+def in_fork(f, *args):
+    pid = os.fork()
+    if pid==0:
+        code = 1
+        try:
+            f(*args)
+            code = 0
+        except BaseException as e: print(args, repr(e), flush=True)
+        finally: os._exit(code)
+    if os.waitpid(pid, 0)[1]: print('failed:', *args, flush=True)
+def at(path):
+    mod,_,name = path.rpartition('.')
+    return getattr(import_module(mod), name)
+'''
+
+def test_each_name_is_what_its_module_has():
+    assert fresh(ASK + '''
+def ask(mod, names):
+    found = [getattr(learnloop, k) for k in names]
+    assert found==[getattr(import_module(mod), k) for k in names] and not set(names)-set(dir(learnloop))
+    assert all(vars(learnloop)[k] is o for k,o in zip(names, found))
+by_module = {}
+for k,mod in learnloop._lazy.items(): by_module.setdefault(mod, []).append(k)
+for o in by_module.items(): in_fork(ask, *o)''')==''
+
+def test_each_patched_name_brings_its_module():
+    assert fresh(ASK + '''
+def ask(path, mod, name):
+    cls = at(path)
+    assert type(vars(cls)[name]) is LazyMethod and name in dir(cls) and mod not in sys.modules
+    assert hasattr(cls, name)
+    real = vars(cls)[name]
+    assert type(real) is not LazyMethod and (real is None or getattr(real, 'fget', real).__module__==mod), real
+for mod,names in LAZY.items():
+    for cls,_,k in (o.partition('.') for o in names.split()):
+        if k: in_fork(ask, f'learnloop.{HOME[cls]}.{cls}', f'learnloop.{mod}', k)''')==''
+
+def test_each_module_can_be_the_first():
+    mods = [f'learnloop.{o}' for o in modules(ROOT) if o not in CORE and not o.endswith('__main__')]
+    assert fresh(ASK + f'''
+def ask(mod):
+    wing,_,name = mod.rpartition('.')
+    if wing!='learnloop': assert name in dir(at(wing))
+    m = at(mod)
+    assert m is sys.modules[mod]
+    for cls,_,k in (o.partition('.') for o in LAZY.get(mod.removeprefix('learnloop.'), '').split()):
+        assert not k or type(vars(at('learnloop.' + HOME[cls] + '.' + cls))[k]) is not LazyMethod
+for o in {mods!r}: in_fork(ask, o)''')==''
+
+def test_a_subclass_and_a_replaced_method():
+    assert fresh(ASK + '''
+from unittest import mock
+from learnloop import Learner
+def overrides():
+    class Mine(Learner):
+        def fit_one_cycle(self, n): return 'mine', super().fit_one_cycle
+    learn = Mine([(torch.ones(1, 1), torch.ones(1, 1))], torch.nn.Linear(1, 1))
+    name,f = learn.fit_one_cycle(1)
+    assert name=='mine' and f.__func__ is vars(Learner)['fit_one_cycle'] and f.__self__ is learn
+def replaced(use):
+    def fine_tune(self): return 'theirs'
+    Learner.fine_tune = fine_tune
+    use()
+    assert 'learnloop.train.schedule' in sys.modules and Learner.fine_tune is fine_tune
+def by_patch():
+    from fastcore.basics import patch
+    @patch
+    def fine_tune(self:Learner): return self._orig_fine_tune
+    assert Learner.fine_tune(Learner.__new__(Learner)).__func__.__module__=='learnloop.train.schedule'
+def mocked():
+    with mock.patch.object(Learner, 'fit_wsd', lambda self: 'mocked'): assert Learner.__new__(Learner).fit_wsd()=='mocked'
+    assert Learner.fit_wsd.__module__=='learnloop.train.schedule'
+def an_attribute_of_its_own():
+    learn = Learner.__new__(Learner)
+    learn.report = 7
+    assert learn.report==7 and vars(Learner)['report'].__module__=='learnloop.see.report'
+    del learn.report
+    assert callable(learn.report)
+def a_property():
+    try: Learner.__new__(Learner).trace = 7
+    except AttributeError as e: assert 'has no setter' in str(e) and 'learnloop.see.trace' in sys.modules
+    else: assert False
+in_fork(overrides)
+for use in (lambda: Learner.fit_one_cycle, lambda: learnloop.SchedCos, lambda: learnloop.train.schedule, lambda: Learner.lr_find): in_fork(replaced, use)
+for f in (by_patch, mocked, an_attribute_of_its_own, a_property): in_fork(f)''')==''
+
+def test_what_others_call_it_is_told_of_what_waits_too():
+    with pytest.raises(AttributeError, match="did you mean 'GradientClip'"): _ = learnloop.GradientClipp
+    with pytest.raises(AttributeError, match="module 'learnloop.train' has no attribute 'trainer'"): _ = learnloop.train.trainer
+    with pytest.raises(ImportError, match='cannot import name'): exec('from learnloop.train import trainer')
+
+def test_star_brings_all_that_is_public():
+    got = {}
+    exec('from learnloop import *', got)
+    assert {*got}-{'__builtins__'}=={*learnloop.__all__}<={*dir(learnloop)} and len(learnloop.__all__)==len({*learnloop.__all__})
+
+def test_the_table_has_what_is_patched():
+    want = {(mod, f"{cls.split(' import ')[1]}.{k}") for cls,names in stubs.patched().items() for k,(mod,_) in names.items()
+        if mod not in CORE and k[0]!='_' and cls.startswith('from learnloop.') and not cls.startswith(f'from learnloop.{mod} ')}
+    assert {(mod, k) for mod,names in LAZY.items() for k in names.split() if '.' in k}==want
+
+def test_a_class_without_an_entry_stays_as_it_is():
+    class Other: x = 1
+    assert with_lazy_methods(Other) is Other and [*vars(Other)]==['__module__', 'x', '__dict__', '__weakref__', '__doc__']
+
+def test_a_method_that_never_comes_is_missed_by_its_name(monkeypatch):
+    monkeypatch.setitem(sys.modules, 'bakery', ModuleType('bakery'))
+    class Loaf: pass
+    Loaf.slice = LazyMethod(Loaf, 'slice', 'bakery')
+    assert not hasattr(Loaf(), 'slice') and getattr(Loaf, 'slice', 7)==7
+    with pytest.raises(AttributeError, match='Loaf.slice is not there before bakery is imported'): Loaf().slice()
+    del Loaf.slice  # gone, and nobody puts it back
+    load_lazy('bakery')
+    assert not hasattr(Loaf, 'slice')

@@ -1,0 +1,40 @@
+"Processes make the step of the whole batch, whatever its loss is a mean of, or the loss function is named"
+import pytest, torch
+from learnloop import GradientAccumulation, MicroBatch
+from means import KNOWN, MEANS, REFUTED, apart, by_hand, cut, fitted, mk_data, sizes_of
+from together import together
+
+N = 17
+WAYS = dict(whole=(1, lambda: []), accumulated=(3, lambda: [GradientAccumulation(n_batches=3)]), parts=(1, lambda: [MicroBatch(2)]),
+    both=(2, lambda: [MicroBatch(2), GradientAccumulation(n_batches=2)]))
+
+OF_FSDP = 'ce_weights','ce_ignored','total','plain'
+
+def steps(world, how):
+    "By the loss and the way: how far the weights and the losses are from those of the whole, and what was said"
+    res = {}
+    some = [*(KNOWN|MEANS|REFUTED)][::3] if world==4 else OF_FSDP if how=='fsdp' else None
+    for i,(name,(make,kind)) in enumerate((KNOWN|MEANS|REFUTED).items()):
+        if some and name not in some: continue
+        for way,(k,cbs) in [*WAYS.items()][i%2::2] if how=='ddp' else WAYS.items():
+            if name in REFUTED and way in ('parts', 'both'): continue
+            g = torch.Generator().manual_seed(len(res))
+            whole = mk_data(kind, N, g)
+            sizes = sizes_of(N, k, g)
+            while min(sizes)<world: sizes = sizes_of(N, k, g)
+            batches = cut(whole, sizes)
+            learn,said = fitted(make(), kind, batches, cbs(), how=how)
+            net,before,after = by_hand(make(), kind, whole)
+            off = apart(learn.model, net)
+            loss = learn.recorder.values[0][0]/before-1
+            valid = 0. if name in REFUTED else learn.validate(dl=batches)[0]/after-1
+            res[f'{name}, {way}'] = off,loss,valid,said
+    return res
+
+@pytest.mark.parametrize('n,how', [(2, 'ddp'), (4, 'ddp'), (2, 'fsdp')])
+def test_processes_make_the_step_of_the_whole(n, how):
+    for r,res in enumerate(together(steps, n, how, n=n)):
+        for k,(off,loss,valid,said) in res.items():
+            name = k.split(',')[0]
+            if name in REFUTED: assert r or name in said, (k, said)
+            else: assert off<1e-6 and abs(loss)<1e-5 and abs(valid)<1e-5 and not said, (r, k, off, loss, valid, said)
