@@ -1,6 +1,5 @@
 "Losses of many kinds, data for them, and what a step and an evaluation of all items at once come to"
-import warnings
-import torch
+import torch, warnings
 from functools import partial
 from learnloop import CrossEntropyLossFlat, DataLoaders, DiceLoss, FocalLossFlat, LabelSmoothingCrossEntropyFlat, Learner
 from torch import nn

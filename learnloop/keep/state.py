@@ -305,7 +305,7 @@ _STATE = {'loop':_LOOP, 'config':_CONFIG, 'rng':{'now':_RNG, '*':_RNG}, 'last_ba
     'callbacks':{'*':{'calls?':{'*':int}, '*':...}}, 'loader':..., 'loss':{'*':...}, 'frozen':[str],
     'grads':{'*':Tensor}, 'buffers':{'*':Tensor}, 'resting':[str], 'about?':_ABOUT,
     'exchange?':{'unsynced?':{'*':bool}, 'order?':[str]},
-    'denominator?':{'why':{'*':str}, 'form':str, 'told':[str]}, 'ranks?':[_RANK], '*':...}
+    'denominator?':dict(why={'*':str}, form=str, told=[str]), 'ranks?':[_RANK], '*':...}
 _OPT = {'param_groups':[{'params':[int], 'param_names?':[(str, None)], '*':...}], 'state':{'*':{'*':...}},
     'made?':{'cls':str, 'defaults':dict, '*':...}, '*':...}
 _RNG_AT = dict(epoch=[], train=['epoch','batches'], validate=['epoch','validate'])  # by where a fit goes on

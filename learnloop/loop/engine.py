@@ -83,7 +83,8 @@ class Stack:
         self.takes,self.bodies = {nm:self._chain('take', nm) for nm in takes},{}
         for e in reversed(self._with('body')):
             for nm in phases if e.around=='*' else _names(e.around):
-                self.bodies[nm] = partial(_body, e.body, self.bodies.get(nm))
+                inner = self.bodies.get(nm)
+                self.bodies[nm] = e.body if inner is None else partial(_body, e.body, inner)
     def _with(self, hook): return [e for e in self.engines if getattr(type(e), hook) is not getattr(Engine, hook)]
     def _chain(self, hook, what=None):
         res = None
@@ -110,8 +111,7 @@ class Stack:
 # %% ../../nbs/loop/00_engine.ipynb #5ad0c0f1
 def _names(o): return o.split() if isinstance(o, str) else o
 
-def _body(run, inner, learn, phase, f):
-    return run(learn, phase, f if inner is None else partial(inner, learn, phase, f))
+def _body(run, inner, learn, phase, f): return run(learn, phase, partial(inner, learn, phase, f))
 
 def _nothing(*args): return None
 

@@ -531,7 +531,7 @@ def with_events(self:Flow,
     try:
         try:
             if fs := self._handlers[p.before]: self._hear(fs, p.before)
-            if bodies and phase in bodies: res = bodies[phase](self, phase, _bound(f, args, kwargs))
+            if phase in bodies: res = bodies[phase](self, phase, partial(f, *args, **kwargs) if args or kwargs else f)
             else: res = f(*args, **kwargs) if kwargs else f(*args)  # half the price
             out = self.outcome[phase] = 'done'
         except p.catches as e:
@@ -556,8 +556,6 @@ def with_events(self:Flow,
     return res
 
 # %% ../../nbs/loop/00_flow.ipynb #f10a0001
-def _bound(f, args, kwargs): return partial(f, *args, **kwargs) if args or kwargs else f
-
 def _check_same(p, e, other):
     "Raise `other`, which acts in place of the cancel `e`, unless the phase `p` takes it as well"
     if other is not e and not isinstance(other, p.catches): raise other from e

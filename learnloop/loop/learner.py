@@ -112,9 +112,9 @@ class Learner(Flow):
         finally: self.drop_batch()
     def _do_one_batch(self):
         if not self.training: self.valid_batch()
-        elif not self._taken('batch'): self.train_batch()
+        elif not (self.engine_stack.takes and self._taken('batch')): self.train_batch()
     def _do_turn(self):
-        if not self._taken('turn'): self.ordinary_turn()
+        if not (self.engine_stack.takes and self._taken('turn')): self.ordinary_turn()
 
 # %% ../../nbs/loop/05_learner.ipynb #7eb8085e
 @patch

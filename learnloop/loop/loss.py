@@ -102,8 +102,10 @@ class EachItem:
     "The loss function `f`, returning the loss of each item"
     reduction = 'none'
     def __init__(self,
-        f # A loss function
+        f, # A loss function
+        weights=None # Function of (pred, *yb): how much each element of the unreduced loss counts in its mean
     ):
+        self.weights,self.is_sum = weights,getattr(innermost(f), 'reduction', None)=='batchmean'
         self.f,self.reduced,self.failed = f,innermost(f),False
         if not hasattr(self.reduced, 'reduction'): self.reduced = None
         # `f` told not to reduce, if there is one that heeds it
@@ -120,7 +122,12 @@ class EachItem:
         except TypeError as e:
             if 'reduction' not in str(e): raise
         loss = _each(loss, n)
-        return self._one_by_one(n, pred, *yb) if loss is None else loss
+        if loss is None: return self._one_by_one(n, pred, *yb)
+        if self.is_sum: return loss.reshape(n, -1).sum(1)
+        w = None if self.weights is None else self.weights(pred, *yb)
+        if w is None or w.numel()!=loss.numel(): return loss
+        w = w.reshape(n, -1)
+        return loss.reshape(n, -1).sum(1)/w.sum(1).clamp(min=1e-12)
     def _one_by_one(self, n, *args):
         self.whole = None
         if self.failed: return None

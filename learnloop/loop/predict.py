@@ -23,6 +23,7 @@ from ..data.checks import checked_args, replaced
 from ..data.loaders import in_order, leaves
 from .engine import Engine
 from .learner import Learner
+from .denominator import element_weights
 from .loss import EachItem, decode_preds, innermost, own_loss
 from ..data.rng import preserve_rng
 
@@ -99,7 +100,7 @@ def after_batch(self:GatherPredsCallback):
     if self.with_targs: self.targets.append(targs)
     if self._saves: self._save(learn.iter, preds, detuplify(targs))
     if self.with_loss and learn.loss_grad is not None:
-        self.losses.append(to_detach(learn.loss.view(learn.bs, -1).mean(1)))
+        self.losses.append(to_detach(learn.loss.reshape(learn.bs, -1).mean(1)))
 
 # %% ../../nbs/loop/06_predict.ipynb #712b1526
 @patch
@@ -175,7 +176,7 @@ def _save_all(self:GatherPredsCallback, batches):
 def loss_not_reduced(self:Learner):
     "Have `loss_func` return the loss of each item, inside a `with` block"
     if self.loss_func is None: raise ValueError('loss_not_reduced: the learner has no loss_func')
-    each = EachItem(self.loss_func)
+    each = EachItem(self.loss_func, element_weights(self.loss_func))
     f = each if each.reduced is None else each.reduced  # as in fastai, who holds the loss function reads 'none', too
     with replaced(self, 'loss_func', each), replaced(f, 'reduction', 'none'): yield self
 
@@ -214,7 +215,7 @@ def get_preds(self:Learner,
     muted = [o for o in self.cbs if o.remove_on_fetch]  # trackers and recorders: nothing is measured here
     self.evaluate_on(in_order(dl) if reorder else dl, [cb, *cbs], inner, muted,
         engines=[] if with_loss else [_QuickPass(cb)],
-        _loss_call=partial(_with_targets, EachItem(f) if with_loss else f))
+        _loss_call=partial(_with_targets, EachItem(f, element_weights(f)) if with_loss else f))
     res,i = cb.all_tensors(),int(with_input)
     out = res[i]
     if out is None:  # nothing was kept, or a callback cancelled it

@@ -31,13 +31,23 @@ from .trial import find_loss_parts, note_metric, try_metrics
 # %% ../../nbs/measure/02_recorder.ipynb #8de95d01
 class _Sizes(Scalars):
     "Denominators of losses; for those of classes targets may stand, which are counted soon"
-    def __init__(self, vals=()): super().__init__(vals, block=16)
+    def __init__(self, vals=()):
+        super().__init__(vals, block=32)
+        self._is_reused,self._ptrs = False,[]  # Does the loader fill the same tensors again?
+    def append(self, v):
+        # the first four are counted at once, so that a buffer which is filled again is found in time
+        if (self._is_reused or len(self._ptrs)<4) and isinstance(v, Tensor) and v.dim():
+            self._is_reused |= v.data_ptr() in self._ptrs
+            self._ptrs = [*self._ptrs[-3:], v.data_ptr()]
+            v, = counts_of([v])
+        self._new.append(v)
+        if len(self._new)>=32: self._stack()
     def _stack(self):
         at = [i for i,v in enumerate(self._new) if isinstance(v, Tensor) and v.dim()]
         if at:
-            ptrs = {self._new[i].data_ptr() for i in at}
-            if len(ptrs)<len(at): self.block = 1  # a loader fills the same tensor again
-            for i,n in zip(at, counts_of([self._new[i] for i in at]), strict=True): self._new[i] = n
+            targs = [self._new[i] for i in at]
+            self._is_reused |= len({t.data_ptr() for t in targs})<len(at)
+            for i,n in zip(at, counts_of(targs), strict=True): self._new[i] = n
         super()._stack()
 
 # %% ../../nbs/measure/02_recorder.ipynb #8de9563e

@@ -137,7 +137,8 @@ class Scalars:
 
     def _stack(self):
         if self._new and any(isinstance(v, torch.Tensor) for v in self._new): self._blocks.append(_stacked(self._new))
-        elif self._new: self._blocks.append(torch.tensor(self._new, dtype=torch.float64))
+        elif self._blocks and self._new: self._blocks.append(torch.tensor(self._new, dtype=torch.float64))
+        else: self._done += map(float, self._new)
         self._new = []
 
     def tolist(self)->Series: # Floats; the same `Series` each time, longer

@@ -15,7 +15,7 @@ from fastcore.basics import patch
 from ..data.batch import batch_args, find_bs
 from ..data.checks import replaced
 from ..data.loaders import batch_len
-from ..loop.denominator import Joined, SUM, joined
+from ..loop.denominator import Joined, SUM, join_units
 from ..loop.engine import Engine
 from ..loop.flow import CancelException, PHASES, Phase
 from ..loop.team import SingleProcess
@@ -380,7 +380,7 @@ def totals(self:TeamEngine, items, units):
     both = torch.stack([torch.as_tensor(o, dtype=torch.float64, device=self.learn.device) for o in (items, units)])
     dist.all_reduce(both, group=self.processes.group if both.is_cpu else None)
     n,d = both.tolist() if both.is_cpu else both
-    return n,SUM if joined([units]) is SUM else d
+    return n,SUM if join_units([units]) is SUM else d
 
 # %% ../../nbs/scale/03_agree.ipynb #ag0001b2
 @patch
@@ -421,7 +421,7 @@ def mean(self:TeamEngine, t, weight=None):
     both[0] = torch.where(both[1]>0, both[0]*both[1], 0)  # a mean of nothing may be NaN
     self.processes.meet('mean')
     dist.all_reduce(both)
-    return both[0] if joined([weight]) is SUM else both[0]/both[1]
+    return both[0] if join_units([weight]) is SUM else both[0]/both[1]
 
 # %% ../../nbs/scale/03_agree.ipynb #ag000026
 @patch

@@ -17,11 +17,12 @@ from functools import partial
 from numbers import Real
 from fastcore.basics import patch
 from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.utils import clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from torch.utils.checkpoint import checkpoint
 from ..data.batch import batch_map, narrow_batch, to_concat, to_detach
 from ..loop.callback import Callback, InGraph
-from ..loop.denominator import MEAN_HELP, SUM, Joined, joined
+from ..loop.denominator import MEAN_HELP, SUM, Joined, as_size, join_units
 from ..data.checks import check_whole, checked_args, restored
 from ..loop.flow import CancelBackwardException, CancelStepException, CancelZeroGradException
 from ..loop.learner import Learner
@@ -87,7 +88,7 @@ class _Window(Joined):
     _kept = 'n','total','expected','counts','name','items','units','per_item'
     def state(self):
         vals = {k:getattr(self, k) for k in self._kept}
-        if joined([self.units]) is SUM: vals['units'] = -1.  # whatever is added to it
+        vals['units'] = as_size(self.units)
         return {k:v.item() if isinstance(v, torch.Tensor) else v for k,v in vals.items() if v is not None}
 
 # %% ../../nbs/train/03_training.ipynb #0a0df721
@@ -489,7 +490,7 @@ class MicroBatch(Callback):
     def __init__(self,
         size:int=8 # Items in a part, at most
     ):
-        self.size = check_whole('MicroBatch: size', size)
+        self.size,self._has_told = check_whole('MicroBatch: size', size),False
         self._clear()
     def _clear(self): self._whole,self._made,self._left,self._seen,self._grads,self._n = None,None,[],[],[],0
     def _next(self): self._n,self.learn.bs,self.learn.part,self.learn.xb,self.learn.yb = self._left.pop(0)
@@ -504,6 +505,7 @@ class MicroBatch(Callback):
         if learn.open_turn.grads: raise ValueError(f'MicroBatch takes losses in parts, and {learn.open_turn} '
             'supplies gradients, which may be no sum of those of parts: use GradientAccumulation')
         self._had,self._joined = grads_now(learn),None
+        if n>self.size: _tell_stats(self)
         if learn.open_turn.joins is None: learn.open_turn.joins = self._joined = Joined(self.label)
         n_parts = learn.team.most(math.ceil(n/self.size))
         size = math.ceil(n/n_parts)  # nearly the same for all: a batch norm fails with a single item
@@ -521,13 +523,23 @@ class MicroBatch(Callback):
         if self._n and learn.denominator is None: self._refuse_loss()
         learn.take_denominator(learn.denominator if self._n else 0)
         learn.open_turn.n_part = self._n
-        self._seen.append((self._n, pred, learn.loss, learn.loss_parts, learn.denominator))
+        units = {k:learn.mean_of.units(learn, k, self.label, _OF_PARTS) for k in learn.loss_parts if self._n}
+        self._seen.append((self._n, pred, learn.loss, learn.loss_parts, units | dict(loss=learn.denominator)))
         learn.bs = whole[0]
     def before_backward(self):
         learn = self.learn
         if self._left and not _is_repeated(learn):
             self._grads = [(p, None if p.grad is None else p.grad.clone()) for p in learn.turn_params]
         if learn.bs: learn.scale_loss(self._seen[-1][0]/learn.bs)
+
+def _tell_stats(cb):
+    "Warn, once, of modules that compute statistics of what they are given"
+    names = [k or type(m).__name__ for k,m in cb.learn.model.named_modules() if m.training and isinstance(m, _BatchNorm)]
+    if cb._has_told or not names: return
+    cb._has_told = True
+    warnings.warn(f'{cb.label}: {", ".join(names[:4])}{", …" if len(names)>4 else ""}: batch norm in training computes '
+        'statistics of each part, so the step differs from that of the whole batch. Put such modules in evaluation mode, '
+        'as BnFreeze() does with frozen ones, or use group norm', stacklevel=2)
 
 # %% ../../nbs/train/03_training.ipynb #11dad605
 @patch
@@ -546,9 +558,10 @@ def after_backward(self:MicroBatch):
     ns,preds,losses,parts,units = zip(*(o for o in self._seen if o[0]), strict=True)
     self._grads,(learn.bs,learn.xb,learn.yb),learn.part = [],self._whole,None
     learn.pred = self._made if preds[0] is None else to_concat(preds, _item_dim(preds, ns))
-    learn.loss,learn.loss_parts = _join_losses(losses, units),_mean_parts(ns, parts, self._others)
-    learn.take_denominator(joined(units))
+    learn.loss,learn.loss_parts = _join_losses(losses, units, 'loss'),_mean_parts(parts, units, self._others)
+    learn.take_denominator(join_units(o['loss'] for o in units))
 
+# %% ../../nbs/train/03_training.ipynb #11dad6d1
 @patch
 def _settle(self:MicroBatch, k):
     "Make the mean of the gradients that the parts have added to those that were there before"
@@ -564,15 +577,19 @@ def _refuse_loss(self:MicroBatch):
     raise ValueError(f'{self.label}: {mean_of.name_of(self.learn)} {mean_of.why["loss"]}, so the step of parts is not that '
         f'of the batch. If it is a mean of something else, {MEAN_HELP}')
 
-def _join_losses(losses, units):
-    "The loss of the whole batch"
-    return sum(torch.where(torch.as_tensor(d, device=v.device)>0, v*d, 0) for v,d in zip(losses, units, strict=True))/joined(units)
+_OF_PARTS = 'It is averaged over items'
+
+def _join_losses(vals, units, k):
+    "The loss, or its part `k`, of the whole batch"
+    units = [o[k] for o in units]
+    return sum(torch.where(torch.as_tensor(d, device=v.device)>0, v*d, 0) for v,d in zip(vals, units, strict=True))/join_units(units)
 
 def _item_dim(preds, ns):
     "The dimension along which the tensors `preds` have `ns` items: 1 for what CTC takes"
     if not all(isinstance(o, torch.Tensor) for o in preds): return 0
     return next((d for d in range(preds[0].dim()) if all(o.shape[d]==n for o,n in zip(preds, ns, strict=True))), 0)
 
+# %% ../../nbs/train/03_training.ipynb #11dad6d2
 @patch
 def _keep_up(self:MicroBatch, n):
     "Have `n` parts, as other processes do; gradients are exchanged with the last"
@@ -581,11 +598,11 @@ def _keep_up(self:MicroBatch, n):
     self._defers = team.defer_sync
     if n>1: team.defer_sync = True
 
-def _mean_parts(ns, parts, others):
-    "Means over batches of `ns` items of the parts of their losses, and `others` as they are"
-    has = {k:[(n, o[k]) for n,o in zip(ns, parts, strict=True) if k in o] for k in {k:0 for o in parts for k in o}}
-    means = {k:sum(n*v for n,v in vals)/sum(n for n,_ in vals) for k,vals in has.items()}
-    return {k:others[k] if k in others and has[k][0][1] is others[k] else v for k,v in means.items()}
+def _mean_parts(parts, units, others):
+    "The parts of the loss of the whole batch, and `others` as they are"
+    has = {k:[i for i,o in enumerate(parts) if k in o] for k in {k:0 for o in parts for k in o}}
+    def mean(k, at): return _join_losses([parts[i][k] for i in at], [units[i] for i in at], k)
+    return {k:others[k] if k in others and parts[at[0]][k] is others[k] else mean(k, at) for k,at in has.items()}
 
 # %% ../../nbs/train/03_training.ipynb #11dad606
 @patch

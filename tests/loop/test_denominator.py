@@ -1,8 +1,9 @@
 "Parts of a batch make the step of the whole, or the loss function is named"
-import math, warnings
-import pytest, torch
-from learnloop import GradientAccumulation, MicroBatch, Perplexity
-from means import DECLARED, KNOWN, MEANS, REFUTED, W, apart, by_hand, cut, fitted, main, mk, mk_data, sizes_of, trimmed
+import math, pytest, torch, warnings
+from learnloop import Callback, DataLoaders, GradientAccumulation, GradientClip, Learner, MicroBatch, Perplexity
+from means import DECLARED, KNOWN, MEANS, REFUTED, T, W, apart, by_hand, cut, fitted, main, mk, mk_data, noisy, sizes_of, trimmed
+from torch import nn
+from torch.nn import functional as F
 
 N = 17
 WAYS = dict(accumulated=lambda k, n: [GradientAccumulation(n_batches=k)], counted=lambda k, n: [GradientAccumulation(N)],
@@ -72,3 +73,113 @@ def test_a_declared_denominator_makes_them_right(name):
             assert not said and apart(learn.model, net)<(1e-9 if kind!='bf16' else 1e-2)
             if kind!='bf16': assert learn.validate(dl=batches)[0]==pytest.approx(after, rel=1e-6)
     finally: vars(f).pop('denominator', None)
+
+@pytest.mark.parametrize('name', [k for k in KNOWN if 'sum' not in k and 'total' not in k and k not in ('dice', 'ctc', 'ctc_function')])
+def test_the_loss_of_an_item_is_that_of_a_batch_of_one(name):
+    make,kind = KNOWN[name]
+    whole = mk_data(kind, N, torch.Generator().manual_seed(1))
+    learn = mk(make(), kind, [whole])
+    losses = learn.get_preds(dl=cut(whole, [9, 8]), with_loss=True)[-1]
+    one = [main(make()(learn.model(x), *y)).item() for x,*y in cut(whole, [1]*N)]
+    assert losses.tolist()==pytest.approx([0. if math.isnan(o) else o for o in one], rel=1e-6)
+
+def test_losses_that_draw_random_numbers_are_not_refuted_for_that_and_draw_the_same():
+    for f in (noisy, lambda p, y: F.mse_loss(F.dropout(p), y)):
+        learn = mk(f, 'numbers', cut(mk_data('numbers', N, torch.Generator().manual_seed(0)), [8, 9]))
+        torch.manual_seed(0)
+        with warnings.catch_warnings():
+            warnings.simplefilter('error')
+            learn.fit(1, cbs=GradientAccumulation(n_batches=2))
+        twin = mk(f, 'numbers', learn.dls.train, denominator='items')
+        torch.manual_seed(0)
+        twin.fit(1, cbs=GradientAccumulation(n_batches=2))
+        assert apart(learn.model, twin.model)==0
+
+def test_a_term_that_counts_later_is_found():
+    scale = dict(w=0.)
+    def late(p, y): return F.mse_loss(p, y)+scale['w']*F.mse_loss(p, y).sqrt()
+    learn = mk(late, 'numbers', cut(mk_data('numbers', 40, torch.Generator().manual_seed(0)), [4]*10))
+    def warm_up(cb): scale['w'] = .1*(cb.learn.iter>2)
+    with pytest.raises(ValueError, match='MicroBatch: the loss function .*late is no mean'):
+        learn.fit(1, cbs=[MicroBatch(2), Callback(before_batch=warm_up)])
+
+def test_clipping_sees_the_mean_once():
+    norms = []
+    make,kind,whole,batches,cbs = drawn('ce_weights', KNOWN, 'both', 1)
+    def note(cb): norms.append(cb.learn.gradient_clip.grad_norm.item())
+    fitted(make(), kind, batches, [*cbs, GradientClip(.01), Callback(after_opt_step=note)])
+    torch.manual_seed(1)
+    net = mk(make(), kind, batches).model
+    make()(net(whole[0]), *whole[1:]).backward()
+    assert norms==pytest.approx([torch.cat([p.grad.flatten() for p in net.parameters()]).norm().item()])
+
+@pytest.mark.parametrize('name', ['ce_weights', 'ragged', 'total', 'mse'])
+def test_a_window_that_was_interrupted_goes_on(name, tmp_path):
+    make,kind = KNOWN[name]
+    batches = cut(mk_data(kind, 20, torch.Generator().manual_seed(3)), [3, 6, 2, 9])
+    def stop(cb):
+        if cb.learn.n_done!=2: return
+        cb.learn.save_checkpoint(tmp_path)
+        raise RuntimeError('stopped')
+    one = mk(make(), kind, batches, GradientAccumulation(n_batches=4))
+    one.fit(1)
+    learn = mk(make(), kind, batches, GradientAccumulation(n_batches=4))
+    with pytest.raises(RuntimeError, match='stopped'): learn.fit(1, cbs=Callback(name='stop', between_batches=stop))
+    again = mk(make(), kind, batches, GradientAccumulation(n_batches=4))
+    again.fit(1, resume=tmp_path, accept=['callbacks'])
+    assert again.count.opt_steps==1 and apart(one.model, again.model)<1e-12
+
+def test_parts_of_the_loss_have_denominators_of_their_own():
+    def both(p, y): return dict(loss=F.cross_entropy(p, y, W), plain=F.cross_entropy(p, y))
+    both.denominator = lambda p, y: dict(loss=W[y].sum())
+    whole = mk_data('classes', N, torch.Generator().manual_seed(0))
+    batches = cut(whole, [3, 5, 9])
+    learn = mk(both, 'classes', batches)
+    scores = learn.validate(dl=batches)
+    want = both(learn.model(whole[0]), whole[1])
+    assert scores[0]==pytest.approx(want['loss'].item()) and scores[1]==pytest.approx(want['plain'].item())
+    def odd(p, y): return dict(loss=F.mse_loss(p, y), root=F.mse_loss(p, y).sqrt())
+    learn,said = fitted(odd, 'numbers', cut(mk_data('numbers', N, torch.Generator().manual_seed(0)), [3, 5, 9]), MicroBatch(2))
+    assert "the part 'root' of the loss function" in said
+
+def test_micro_batches_name_modules_with_batch_statistics():
+    learn = mk(F.cross_entropy, 'classes', [mk_data('classes', 16, torch.Generator().manual_seed(0))])
+    learn.model.lin = nn.Sequential(nn.Linear(5, 4), nn.BatchNorm1d(4)).double()
+    with pytest.warns(UserWarning, match='lin.1: batch norm'): learn.fit(1, cbs=MicroBatch(4))
+
+@pytest.mark.parametrize('said', [3, 'steps', [1]])
+def test_a_denominator_is_checked(said):
+    with pytest.raises(ValueError, match='denominator is'): mk(F.mse_loss, 'numbers', [], denominator=said)
+
+class Tokens(nn.Module):
+    "A model that computes its loss: of the next token, or of each"
+    def __init__(self, how):
+        super().__init__()
+        self.how,self.emb,self.lin = how,nn.Embedding(9, 5),nn.Linear(5, 9)
+        nn.init.zeros_(self.lin.weight)  # untrained: all losses are alike
+    def forward(self, ids, labels, num_items_in_batch=None):
+        out = self.lin(self.emb(ids))
+        x,y = (out[:, :-1], labels[:, 1:]) if self.how=='next' else (out, labels)
+        w = torch.arange(9).to(out)+1 if self.how=='odd' else None
+        return dict(loss=F.cross_entropy(x.flatten(0, 1), y.flatten(), w), logits=out)
+
+@pytest.mark.parametrize('how', ['next', 'each', 'odd'])
+def test_models_that_compute_their_loss(how):
+    torch.manual_seed(0)
+    ids = torch.randint(9, (N, T))
+    batches = [dict(ids=o, labels=o.masked_fill(torch.rand(o.shape)<.3, -100)) for o in ids.split([2, 7, 8])]
+    whole = {k:torch.cat([b[k] for b in batches]) for k in batches[0]}
+    def mk_own(dl, *cbs):
+        torch.manual_seed(0)
+        learn = Learner(DataLoaders(dl, dl, device='cpu'), Tokens(how).double(), None, torch.optim.SGD, lr=1., cbs=cbs)
+        learn.logger = lambda row: None
+        return learn
+    one,many = mk_own([whole]),mk_own(batches, GradientAccumulation(n_batches=3))
+    with warnings.catch_warnings(record=True) as ws:
+        warnings.simplefilter('always')
+        one.fit(3)
+        many.fit(3)
+    if how=='odd': assert sum('the loss that Tokens returns' in str(o.message) for o in ws)==1
+    else:
+        assert not ws and apart(one.model, many.model)<1e-7
+        assert one.recorder.values[-1][1]==pytest.approx(many.recorder.values[-1][1], rel=1e-6)

@@ -321,3 +321,23 @@ def test_no_two_values_have_one_name():
     assert len({*scores.names})==len(scores)==2 and pytest.approx([row['test_loss'], row['test_loss_2']])==[*scores]
     learn.recorder.train_metrics = True
     with pytest.raises(ValueError, match="two columns would be named 'train_loss': give the metric a name of its own"): learn.fit(1)
+
+class Refills:
+    "A loader that fills the same `n` buffers again and again"
+    def __init__(self, rows, n): self.rows,self.bufs = rows,[tuple(map(torch.zeros_like, rows[0])) for _ in range(n)]
+    def __len__(self): return len(self.rows)
+    def __iter__(self):
+        for i,b in enumerate(self.rows):
+            for to,t in zip(self.bufs[i%len(self.bufs)], b, strict=True): to.copy_(t)
+            yield self.bufs[i%len(self.bufs)]
+
+@pytest.mark.parametrize('n', [1, 2, 3])
+def test_targets_in_a_buffer_that_is_filled_again_are_counted_in_time(n):
+    torch.manual_seed(0)
+    rows = [(torch.randn(8, 4), torch.randint(0, 3, (8,))) for _ in range(20)]
+    for i,(_,y) in enumerate(rows): y[:i%7] = -100
+    model = torch.nn.Linear(4, 3)
+    learn = Learner((Refills(rows, n), None), model, torch.nn.functional.cross_entropy, torch.optim.SGD, lr=0.)
+    with learn.no_logging(): learn.fit(1)
+    want = torch.nn.functional.cross_entropy(model(torch.cat([x for x,_ in rows])), torch.cat([y for _,y in rows]))
+    assert learn.recorder.values[-1][0]==pytest.approx(want.item(), abs=1e-6)
