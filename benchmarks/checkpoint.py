@@ -18,7 +18,7 @@ from statistics import median
 from torch import nn
 from torch.nn import functional as F
 from learnloop import CheckpointCallback, Learner, newest_checkpoint
-from learnloop.keep.saving import model_state, opt_state
+from learnloop.checkpoint.saving import model_state, opt_state
 
 TARGETS = dict(save=2, stall=2)
 LENGTHS,LONGER = (1000, 60_000, 1_000_000),1.5  # batches of a history; how much longer than after the first a save may take after the others

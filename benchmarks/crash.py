@@ -25,8 +25,8 @@ from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset, TensorDataset
 from learnloop import (EMA, Callback, CheckpointCallback, CSVLogger, GradientAccumulation, GradientClip, Learner, MixedPrecision, PeerError,
     ReduceLROnPlateau, SaveModelCallback, SeededItems, accuracy, launch, list_checkpoints, newest_checkpoint, set_seed)
-from learnloop.keep.saving import read_state, whole, write_state
-from learnloop.keep.storage import HashingFile
+from learnloop.checkpoint.saving import read_state, whole, write_state
+from learnloop.checkpoint.storage import HashingFile
 
 N_EPOCH,EVERY,KILLS,LIMIT = 3,2,6,60  # epochs, steps between checkpoints, kills of a run at most, seconds for a process
 

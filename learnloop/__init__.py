@@ -33,11 +33,11 @@ try:  # What each learner needs
         Metric, Perplexity, TorchMetric, ValueMetric, accuracy, accuracy_multi, as_metric, error_rate, exp_rmspe,
         foreground_acc, mae, mse, msle, optim_metric, rmse, skm_metric, top_k_accuracy)
     from learnloop.measure.recorder import Recorder, Scores
-    from learnloop.keep.saving import load_export, load_learner, load_model, save_model
-    from learnloop.keep.storage import Checkpoint, DamagedCheckpoint, list_checkpoints, newest_checkpoint
-    from learnloop.keep.interrupt import Interrupted, Terminated
-    from learnloop.keep.checkpoint import CheckpointCallback
-    import learnloop.loop.switch_opt, learnloop.keep.resume, learnloop.keep.undo
+    from learnloop.checkpoint.saving import load_export, load_learner, load_model, save_model
+    from learnloop.checkpoint.storage import Checkpoint, DamagedCheckpoint, list_checkpoints, newest_checkpoint
+    from learnloop.checkpoint.interrupt import Interrupted, Terminated
+    from learnloop.checkpoint.checkpoint import CheckpointCallback
+    import learnloop.loop.switch_opt, learnloop.checkpoint.resume, learnloop.checkpoint.undo
     from learnloop.see.progress import ProgressCallback, ShowGraph
     from learnloop.interop import as_cb
     _show_params()
@@ -69,5 +69,5 @@ def _with_modules(wing):
         raise AttributeError(f'module {wing.__name__!r} has no attribute {name!r}')
     wing.__getattr__,wing.__dir__ = _get,lambda: [*{*vars(wing), *_modules()}]
 
-from learnloop import app, data, interop, keep, loop, measure, scale, see, train
-for _o in (app, data, interop, keep, loop, measure, scale, see, train): _with_modules(_o)
+from learnloop import app, checkpoint, data, interop, loop, measure, scale, see, train
+for _o in (app, checkpoint, data, interop, loop, measure, scale, see, train): _with_modules(_o)

@@ -164,7 +164,7 @@ def test_what_is_inside():
     pages = [Path(*o.split('.')).with_suffix('.md') for o in modules(ROOT) if o.count('.')==1]
     inside = {str(o.with_suffix('')) for o in pages if is_inside(o)}
     assert {'loop/team', 'loop/lazy', 'scale/sockets', 'interop/names'}<=inside
-    assert not inside & {'loop/learner', 'loop/callback', 'loop/flow', 'measure/recorder', 'train/schedule', 'keep/saving', 'see/report', 'interop/keras', 'app/cli'}
+    assert not inside & {'loop/learner', 'loop/callback', 'loop/flow', 'measure/recorder', 'train/schedule', 'checkpoint/saving', 'see/report', 'interop/keras', 'app/cli'}
     assert sum(map(len, grouped(pages)[1].values()))==len(inside)
 
 def test_links_of_the_readme_lead_to_the_repository_and_once_published_to_the_site():

@@ -20,8 +20,8 @@ from .. import __version__
 from .demo import demo
 from .doctor import doctor
 from .settings import run_settings
-from ..keep.saving import read_state, write_state
-from ..keep.storage import list_checkpoints
+from ..checkpoint.saving import read_state, write_state
+from ..checkpoint.storage import list_checkpoints
 from ..see.compare import compare
 from ..see.diff import diff_runs
 from ..see.flight import find_blame

@@ -3,8 +3,8 @@
 from typing import Any, Literal
 from contextlib import AbstractContextManager
 from learnloop.data.loaders import DataLoaders
-from learnloop.keep.checkpoint import CheckpointCallback
-from learnloop.keep.storage import Checkpoint
+from learnloop.checkpoint.checkpoint import CheckpointCallback
+from learnloop.checkpoint.storage import Checkpoint
 from learnloop.loop.callback import Callback
 from learnloop.loop.fit_checks import Checks
 from learnloop.loop.flow import CancelException
@@ -645,18 +645,18 @@ if MYPY:
 
                 Returns: Shows itself in notebooks; `print` it elsewhere"""
         else:
-            from learnloop.keep.checkpoint import save_checkpoint as save_checkpoint
-            from learnloop.keep.resume import load_checkpoint as load_checkpoint
-            from learnloop.keep.resume import resume as resume
-            from learnloop.keep.resume import replay_batch as replay_batch
-            from learnloop.keep.saving import save as save
-            from learnloop.keep.saving import take_opt as take_opt
-            from learnloop.keep.saving import state_of_opt as state_of_opt
-            from learnloop.keep.saving import put_opt as put_opt
-            from learnloop.keep.saving import load as load
-            from learnloop.keep.saving import hold_file as hold_file
-            from learnloop.keep.saving import export as export
-            from learnloop.keep.undo import undone as undone
+            from learnloop.checkpoint.checkpoint import save_checkpoint as save_checkpoint
+            from learnloop.checkpoint.resume import load_checkpoint as load_checkpoint
+            from learnloop.checkpoint.resume import resume as resume
+            from learnloop.checkpoint.resume import replay_batch as replay_batch
+            from learnloop.checkpoint.saving import save as save
+            from learnloop.checkpoint.saving import take_opt as take_opt
+            from learnloop.checkpoint.saving import state_of_opt as state_of_opt
+            from learnloop.checkpoint.saving import put_opt as put_opt
+            from learnloop.checkpoint.saving import load as load
+            from learnloop.checkpoint.saving import hold_file as hold_file
+            from learnloop.checkpoint.saving import export as export
+            from learnloop.checkpoint.undo import undone as undone
             from learnloop.loop.evaluate import evaluate_on as evaluate_on
             from learnloop.loop.evaluate import validate as validate
             from learnloop.loop.evaluate import find_dl as find_dl
@@ -739,18 +739,18 @@ if MYPY:
             from learnloop.see.show import show_training_loop as show_training_loop
 else:
     class _LearnerMethods:
-        from learnloop.keep.checkpoint import save_checkpoint as save_checkpoint
-        from learnloop.keep.resume import load_checkpoint as load_checkpoint
-        from learnloop.keep.resume import resume as resume
-        from learnloop.keep.resume import replay_batch as replay_batch
-        from learnloop.keep.saving import save as save
-        from learnloop.keep.saving import take_opt as take_opt
-        from learnloop.keep.saving import state_of_opt as state_of_opt
-        from learnloop.keep.saving import put_opt as put_opt
-        from learnloop.keep.saving import load as load
-        from learnloop.keep.saving import hold_file as hold_file
-        from learnloop.keep.saving import export as export
-        from learnloop.keep.undo import undone as undone
+        from learnloop.checkpoint.checkpoint import save_checkpoint as save_checkpoint
+        from learnloop.checkpoint.resume import load_checkpoint as load_checkpoint
+        from learnloop.checkpoint.resume import resume as resume
+        from learnloop.checkpoint.resume import replay_batch as replay_batch
+        from learnloop.checkpoint.saving import save as save
+        from learnloop.checkpoint.saving import take_opt as take_opt
+        from learnloop.checkpoint.saving import state_of_opt as state_of_opt
+        from learnloop.checkpoint.saving import put_opt as put_opt
+        from learnloop.checkpoint.saving import load as load
+        from learnloop.checkpoint.saving import hold_file as hold_file
+        from learnloop.checkpoint.saving import export as export
+        from learnloop.checkpoint.undo import undone as undone
         from learnloop.loop.evaluate import evaluate_on as evaluate_on
         from learnloop.loop.evaluate import validate as validate
         from learnloop.loop.evaluate import find_dl as find_dl

@@ -19,7 +19,7 @@ from types import SimpleNamespace
 from fastcore.basics import patch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
-from ..keep.saving import unwrapper
+from ..checkpoint.saving import unwrapper
 from ..data.batch import batch_parts
 from ..loop.callback import Callback, InGraph
 from ..data.checks import check_place, check_whole, is_checkpoint

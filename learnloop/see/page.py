@@ -17,7 +17,7 @@ from datetime import datetime
 from pathlib import Path
 from urllib.parse import quote
 from torch import Tensor
-from ..keep.saving import atomic_write
+from ..checkpoint.saving import atomic_write
 from ..data.checks import check_place
 from .chart import Svg, escape_text, line_chart
 

@@ -14,7 +14,7 @@ from math import inf
 from pathlib import Path
 from fastcore.basics import patch
 from torch import Tensor
-from ..keep.storage import list_checkpoints
+from ..checkpoint.storage import list_checkpoints
 from ..data.batch import batch_parts
 from ..loop.callback import Callback
 from ..data.checks import check_place, check_whole, replaced

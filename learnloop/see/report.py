@@ -12,8 +12,8 @@ import base64, gzip, math, platform, re, sys, torch, warnings
 from io import BytesIO
 from pathlib import Path
 from fastcore.basics import patch
-from ..keep.checkpoint import CheckpointCallback
-from ..keep.storage import DamagedCheckpoint, list_checkpoints, newest_checkpoint
+from ..checkpoint.checkpoint import CheckpointCallback
+from ..checkpoint.storage import DamagedCheckpoint, list_checkpoints, newest_checkpoint
 from ..loop.callback import Callback, as_list
 from ..data.loaders import batch_len
 from ..loop.learner import Learner

@@ -14,7 +14,7 @@ from contextlib import suppress
 from numbers import Integral, Real
 from pathlib import Path, PurePath
 from fastcore.basics import patch
-from ..keep.saving import atomic_write
+from ..checkpoint.saving import atomic_write
 from ..measure.display import error_line, told_error
 from ..measure.about import flat_facts, run_facts
 from .trace import Tracer

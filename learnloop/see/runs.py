@@ -14,7 +14,7 @@ from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from fastcore.basics import patch
-from ..keep.storage import list_checkpoints
+from ..checkpoint.storage import list_checkpoints
 from ..data.checks import check_place, did_you_mean, is_checkpoint
 from ..loop.optimizer import HYPERS
 from ..measure.display import human_time

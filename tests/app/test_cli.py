@@ -108,7 +108,7 @@ def test_damaged_checkpoints_are_named(run, saved):
     assert (code,err)==(1, '') and f'{p} has ' in bad and 'damaged' not in good and 'were written' not in good
 
 def test_checkpoints_of_a_run_that_goes_on(run, saved):
-    with learnloop.keep.storage.locked_folder(saved): assert run('checkpoints', saved)[0]==0
+    with learnloop.checkpoint.storage.locked_folder(saved): assert run('checkpoints', saved)[0]==0
 
 @pytest.mark.parametrize('folder,msg', [('nowhere', 'no folder nowhere'), ('empty', 'no checkpoints in empty'), ('file', "folder is 'file'")])
 def test_checkpoints_that_are_not_there(folder, msg, run, tmp_path):

@@ -774,7 +774,7 @@ def test_nothing_of_it_is_installed_here(): assert importlib.util.find_spec('pyt
 
 @pytest.mark.parametrize('at', ['after_epoch', 'before_batch'])
 def test_a_run_that_goes_on_has_its_history_and_its_best(tmp_path, at):
-    pytest.importorskip('learnloop.keep.checkpoint')
+    pytest.importorskip('learnloop.checkpoint.checkpoint')
     class Metric(TrainerCallback):
         def __init__(self): self.n = 0
         def on_train_step_end(self, trainer, **kwargs): self.n += 1

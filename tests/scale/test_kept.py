@@ -8,8 +8,8 @@ from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset
 from learnloop import (
     EMA, Callback, CancelSaveException, CheckpointCallback, Learner, PeerError, SaveModelCallback, accuracy, list_checkpoints, load_export, set_seed)
-from learnloop.keep import storage
-from learnloop.keep.interrupt import Terminated
+from learnloop.checkpoint import storage
+from learnloop.checkpoint.interrupt import Terminated
 from together import ending, same, together
 
 N = 46

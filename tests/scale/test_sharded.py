@@ -1,7 +1,7 @@
 "Files that two processes write at once, and one reads"
 import json, torch
 from together import together
-from learnloop.keep.shards import read_shards
+from learnloop.checkpoint.shards import read_shards
 from learnloop.scale.sharded import write_shards
 from learnloop.scale.team import find_team
 

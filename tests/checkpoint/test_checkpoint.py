@@ -1,0 +1,1611 @@
+"Fits that go on from a folder: stopped anywhere, they end with the weights, the optimizer, the history and the random numbers of one that never was"
+import hashlib, json, math, os, random, re, shutil, signal, threading, warnings
+from contextlib import nullcontext, suppress
+from copy import deepcopy
+from functools import partial
+from pathlib import Path
+import numpy as np, pytest, torch
+from helpers import check, cover, covering, mk_learner as mk_line, plainly
+from learnloop import (
+    AccumMetric, BnFreeze, Callback, Checkpoint, CheckpointCallback, CutMix, DamagedCheckpoint, EarlyStoppingCallback, EMA, GradientAccumulation,
+    GradientClip, GradualUnfreezing, KeepWarnings, Learner, LimitBatches, MCDropoutCallback, MicroBatch, MixedPrecision, MixUp, OverfitBatches,
+    ReduceLROnPlateau, ReloadLoaders, SAM, SaveModelCallback, SeededItems, ShowGraph, SWA, TorchScheduler, Tracer, TruePrecision, ValidateCallback,
+    ValidateEvery, WeightAveraging, accuracy, event, list_checkpoints, newest_checkpoint, on, set_seed)
+from learnloop.checkpoint.storage import locked_folder
+from learnloop.checkpoint import checkpoint as checkpoint_module
+from learnloop.checkpoint.passes import begin_at
+from learnloop.checkpoint.resume import read_origin
+from learnloop.loop.place import Pass
+from learnloop.train.limits import FirstBatches
+from learnloop.data.rng import preserve_rng
+from learnloop.loop.flow import PHASES, Phase
+from learnloop.measure.metrics import Metric
+from learnloop.measure.series import Series
+from learnloop.checkpoint.saving import write_state
+from learnloop.checkpoint.storage import HashingFile, _sealed
+from torch import nn
+from torch.nn import functional as F
+from torch.optim import lr_scheduler as torch_scheds
+from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, RandomSampler, Sampler, TensorDataset, default_collate
+from torchmetrics.classification import MulticlassAccuracy
+from where import tells_where
+
+N_EPOCH = 3
+
+@pytest.fixture(autouse=True)
+def fast(monkeypatch):
+    "Waiting for the disk is tested elsewhere"
+    monkeypatch.setattr('os.fsync', lambda fd: None)
+
+# --- data and learners
+
+class Noisy(Dataset):
+    "Items with noise of all three generators"
+    def __init__(self, n=22): self.x = torch.linspace(-1, 1, n)[:,None].repeat(1, 3)
+    def __len__(self): return len(self.x)
+    def __getitem__(self, i):
+        return self.x[i] + .1*torch.randn(3) + .1*random.random() + .1*float(np.random.rand()),(self.x[i].sum()>0).long()  # noqa: NPY002
+
+class Stream(IterableDataset):
+    "The same without a length, or an index"
+    def __iter__(self): return (Noisy()[i] for i in torch.randperm(22).tolist())
+
+class ByEpoch(Sampler):
+    "Shuffles by the number of the epoch, as a distributed sampler does"
+    def __init__(self, n): self.n,self.epoch = n,-1
+    def __len__(self): return self.n
+    def set_epoch(self, epoch): self.epoch = epoch
+    def __iter__(self): return iter(torch.randperm(self.n, generator=torch.Generator().manual_seed(self.epoch)).tolist())
+
+class Stateful:
+    "A loader that knows where it is; torch's generators have no part in it"
+    def __init__(self, bs): self.bs,self.rand,self.at,self.order = bs,random.Random(5),0,None
+    def __len__(self): return len(self.bs)
+    def __iter__(self):
+        if self.order is None or self.at>=len(self.bs): self.at,self.order = 0,self.rand.sample(range(len(self.bs)), len(self.bs))
+        while self.at<len(self.bs):
+            self.at += 1
+            yield self.bs[self.order[self.at-1]]
+        self.order = None
+    def state_dict(self): return dict(at=self.at, order=self.order, rand=self.rand.getstate())
+    def load_state_dict(self, sd):
+        self.at,self.order = sd['at'],sd['order']
+        self.rand.setstate(sd['rand'])
+
+def plain(n=22):
+    x = torch.linspace(-1, 1, n)[:,None].repeat(1, 3)
+    return TensorDataset(x, (x.sum(1)>0).long())
+
+def mk_model(): return nn.Sequential(nn.Linear(3, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(.3), nn.Linear(8, 2))
+def mk_loader(ds=None, **kwargs):
+    shuffle = {} if 'sampler' in kwargs or isinstance(ds, Stream) else dict(shuffle=True)
+    return DataLoader(ds or plain(), **dict(batch_size=4) | shuffle | kwargs)
+def mk_learner(ds=None, opt=torch.optim.AdamW, cbs=(), metrics=accuracy, model=mk_model, dl=None, splitter=None, train_metrics=False, **kwargs):
+    set_seed(3)
+    model = model()
+    dl = mk_loader(ds, **kwargs) if dl is None else dl() if callable(dl) else dl
+    valid = DataLoader(pictures(8) if isinstance(next(model.children()), nn.Conv2d) else plain(8), 4)
+    is_made = getattr(opt, '__name__', '')=='<lambda>'  # with rates of its own
+    learn = Learner((dl, valid), model, F.cross_entropy, opt(model) if is_made else opt, lr=None if is_made else .01, cbs=cbs, metrics=metrics,
+        **dict(splitter=splitter) if splitter else {})
+    learn.recorder.train_metrics = train_metrics
+    return learn
+
+def by_layer(model): return [list(model[0].parameters())+list(model[1].parameters()), list(model[4].parameters())]
+
+class Tied(nn.Module):
+    "Tied weights; buffers that are saved, and that aren't, and decide what comes out"
+    def __init__(self):
+        super().__init__()
+        self.a,self.b,self.drop = nn.Linear(3, 3),nn.Linear(3, 3),nn.Dropout(.2)
+        self.b.weight = self.a.weight
+        self.register_buffer('n', torch.zeros(()))
+        self.register_buffer('loose', torch.zeros(2), persistent=False)
+    def forward(self, x):
+        if self.training: self.n,self.loose = self.n+1,self.loose*.9+x.mean()
+        return self.b(self.drop(self.a(x)).relu())[:,:2] + self.loose*.1 + self.n.sin()*.1
+
+class Total(Metric):
+    "Accumulates in numbers and tensors"
+    def reset(self): self.n,self.sum = 0,torch.zeros(())
+    def accumulate(self, learn): self.n,self.sum = self.n+learn.bs,self.sum+learn.pred.sum().detach()
+    @property
+    def value(self): return float(self.sum/self.n)
+
+class Overflow(Callback):
+    "Gradients that overflow in some batches"
+    order = 9
+    def after_loss(self):
+        if self.learn.training and self.learn.count.batches in (4, 9): self.learn.loss_grad = self.learn.loss_grad*1e38*1e38
+
+class Counts(Callback):
+    "State of a filter, which validation batches change, too"
+    @on(event.after_batch, every=3)
+    def third(self): torch.rand(())
+
+def reloaded(learn):
+    g = torch.Generator().manual_seed(learn.epoch)
+    return mk_loader(plain(16+int(torch.randint(8, ())))) if learn.epoch else mk_loader(sampler=RandomSampler(plain(), generator=g))
+
+# --- what is compared
+
+def state(learn):
+    r,opts = learn.recorder,learn.opt.values() if isinstance(learn.opt, dict) else [learn.opt]
+    return dict(model={k:v.clone() for k,v in learn.model.state_dict().items()}, buffers={k:v.clone() for k,v in learn.model.named_buffers()},
+        opt=[deepcopy(o.state_dict()) for o in opts], frozen=[p.requires_grad for p in learn.model.parameters()], count=vars(learn.count),
+        raw=list(r.raw_losses), lrs=list(r.lrs), values=r.values, records=r.records, hps=r.hps, iters=r.iters, cbs={o.name:o.state_dict() for o in learn.cbs},
+        rng=[torch.get_rng_state(), random.getstate(), np.random.get_state(legacy=False)])  # noqa: NPY002
+
+class Boom(Exception): pass
+
+class Stop(Callback):
+    "Raises at the `n`-th call of `name`, if ever; always there, as the set of callbacks is compared"
+    order = 65
+    def __init__(self, name='after_batch', n=None):
+        super().__init__(name='stop', **{name: Stop.hit})
+        self.n,self.seen = n,0
+    def hit(self):
+        self.seen += 1
+        if self.seen==self.n: raise Boom
+
+FITS = dict(fit=lambda learn, **kw: learn.fit(N_EPOCH, **kw), short=lambda learn, **kw: learn.fit(2, **kw),
+    one_cycle=lambda learn, **kw: learn.fit_one_cycle(N_EPOCH, **kw),
+    max_steps=lambda learn, **kw: learn.fit(None, max_steps=13, **kw), steps_per_epoch=lambda learn, **kw: learn.fit(N_EPOCH, steps_per_epoch=4, **kw))
+
+def run(make, fit='fit', stop=None, folder=None, cbs=(), **kwargs):
+    "A new process, as far as a learner can tell"
+    learn = make()
+    save = [] if folder is None else [CheckpointCallback(folder, every_steps=kwargs.pop('every', 1), every_epochs=1, keep=None, best=0)]
+    with learn.no_logging(), learn.no_bar(): FITS[fit](learn, cbs=[*cbs, Stop(*stop or ()), *save], **dict(resume=folder)|kwargs)
+    return learn
+
+def chain(make, fit, stops, folder, **kwargs):
+    "Stopped again and again, and gone on with"
+    for o in stops:
+        with pytest.raises(Boom): run(make, fit, o, folder, **kwargs)
+    return run(make, fit, None, folder, **kwargs)
+
+# --- every event
+
+def mk_all(): return mk_learner(Noisy(11), cbs=[GradientAccumulation(n_batches=2), EMA(.5), Counts()], metrics=[accuracy, Total()])
+
+EVENTS = [e for p in PHASES if p.name not in ('after_create','after_record','after_exception','evaluate','sanity','load') for e in p.events if 'cancel' not in e]
+
+@pytest.fixture(scope='module')
+def whole_run(tmp_path_factory):
+    calls,mp = {},pytest.MonkeyPatch()
+    mp.setattr('os.fsync', lambda fd: None)
+    def hear(e):
+        def f(cb): calls[e] = calls.get(e, 0)+1
+        return f
+    class Spy(Callback): order = Stop.order
+    learn = run(mk_all, 'short', None, tmp_path_factory.mktemp('whole'), cbs=[Spy(name='spy', **{e:hear(e) for e in EVENTS})])
+    mp.undo()
+    return state(learn),calls
+
+@pytest.mark.parametrize('e', EVENTS)
+def test_stopped_at_every_event_it_ends_the_same(e, whole_run, tmp_path):
+    want,calls = whole_run
+    for n in sorted({1, calls[e]//2+1}):
+        def stopped(folder, n=n): return chain(mk_all, 'short', [(e, n)], folder)
+        learn = stopped(tmp_path/str(n))
+        with tells_where(lambda: stopped(tmp_path/f'{n} again'), lambda: run(mk_all, 'short')):  # noqa: B023
+            check(state(learn), want, f'{e} {n}')
+
+# --- every setting: a chain of three stops
+
+def workers(ds, **kw): return mk_learner(ds, num_workers=2, **kw)
+def two_opts(model):
+    a,b = by_layer(model)
+    return dict(a=torch.optim.SGD(a, .1, momentum=.9), b=torch.optim.AdamW(b, .01))
+def unfrozen(): return mk_learner(splitter=by_layer, cbs=[GradualUnfreezing({0:-1, 1:0})])
+def frozen():
+    learn = mk_learner(cbs=[BnFreeze()])
+    learn.model[1].requires_grad_(False)
+    return learn
+class Jittered(TensorDataset):
+    "Tensors, with noise"
+    def __getitem__(self, i): return super().__getitem__(i)[0] + torch.randn(3),super().__getitem__(i)[1]
+class OwnNoise(Dataset):
+    "Items with noise from generators that only the dataset knows"
+    def __init__(self): self.ds,self.rand,self.rng,self.old = plain(),random.Random(4),np.random.default_rng(5),np.random.RandomState(6)
+    def __len__(self): return len(self.ds)
+    def __getitem__(self, i): return self.ds[i][0] + self.rand.random() + float(self.rng.random()) + float(self.old.rand()),self.ds[i][1]
+class Shuffled:
+    "A batch sampler with a generator of its own"
+    def __init__(self): self.rand = random.Random(7)
+    def __len__(self): return 5
+    def __iter__(self): return iter([self.rand.sample(range(22), 4) for _ in range(5)])
+class Margin(nn.Module):
+    "A loss with a parameter, and a buffer that it changes"
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(()))
+        self.register_buffer('n', torch.zeros(()))
+    def forward(self, pred, targ):
+        if self.training: self.n += 1
+        return F.cross_entropy(pred*self.scale, targ) + self.n.sin()
+def with_margin(**kw):
+    learn = mk_learner(**kw)
+    learn.loss_func = Margin()
+    learn.opt_func = lambda params, **hypers: torch.optim.AdamW([*params, dict(params=list(learn.loss_func.parameters()))], **hypers)
+    return learn
+def noisy_collate(b):
+    x,y = default_collate(b)
+    return x+torch.randn_like(x),y
+class OwnSampler(RandomSampler): "Draws its order from a generator of its own"
+def own_order(): return OwnSampler(plain(), generator=torch.Generator().manual_seed(8))
+def pictures(n=22):
+    x = torch.linspace(-1, 1, n*16).view(n, 1, 4, 4)
+    return TensorDataset(x, (x.mean((1, 2, 3))>0).long())
+def tensors(n=5): return [(torch.randn(4, 3, generator=torch.Generator().manual_seed(i)), torch.randint(0, 2, (4,))) for i in range(n)]
+
+SETUPS = dict(  # chkstyle: ignore-node
+    plain    = mk_learner,
+    noisy    = lambda: mk_learner(Noisy()),
+    sgd      = lambda: mk_learner(opt=partial(torch.optim.SGD, momentum=.9)),
+    seeded   = lambda: mk_learner(SeededItems(Noisy(), 5)),
+    stream   = lambda: mk_learner(Stream(), metrics=None),
+    sampler  = lambda: mk_learner(sampler=own_order()),
+    batches  = lambda: mk_learner(dl=lambda: DataLoader(plain(), batch_sampler=BatchSampler(own_order(), 4, False))),
+    by_epoch = lambda: mk_learner(sampler=ByEpoch(22)),
+    loader_g = lambda: mk_learner(generator=torch.Generator().manual_seed(6)),
+    stateful = lambda: mk_learner(dl=lambda: Stateful(tensors())),
+    listed   = lambda: mk_learner(dl=tensors),
+    accum    = lambda: mk_learner(cbs=[GradientAccumulation(10), GradientClip(.5)]),
+    ema      = lambda: mk_learner(cbs=[EMA(.5)]),
+    swa      = lambda: mk_learner(cbs=[SWA(start_pct=.3, swa_lr=.02)]),
+    swa_norm = lambda: mk_learner(Noisy(), cbs=[WeightAveraging(every_epochs=1, buffers='recompute', at_end=False)]),
+    bf16     = lambda: mk_learner(cbs=[MixedPrecision('bf16')]),
+    fp16     = lambda: mk_learner(cbs=[MixedPrecision('fp16', growth_interval=3), Overflow(), GradientAccumulation(n_batches=2)]),
+    mixup    = lambda: mk_learner(cbs=[MixUp(.4)]),
+    sam      = lambda: mk_learner(cbs=[SAM()]),
+    micro    = lambda: mk_learner(cbs=[MicroBatch(2)]),
+    mc       = lambda: mk_learner(cbs=[MCDropoutCallback(), Counts()]),
+    plateau  = lambda: mk_learner(cbs=[ReduceLROnPlateau(patience=1), EarlyStoppingCallback(patience=5)]),
+    by_step  = lambda: mk_learner(cbs=[TorchScheduler(partial(torch_scheds.StepLR, step_size=2), unit='step'), ValidateCallback(every_steps=4)]),
+    by_epoch_sched = lambda: mk_learner(cbs=[TorchScheduler(partial(torch_scheds.ExponentialLR, gamma=.5), unit='epoch'), ValidateEvery(2)]),
+    by_value = lambda: mk_learner(cbs=[TorchScheduler(partial(torch_scheds.ReduceLROnPlateau, patience=0), unit='validate')]),
+    unfreeze = unfrozen,
+    frozen   = frozen,
+    two_opts = lambda: mk_learner(opt=lambda model: two_opts(model)),
+    tied     = lambda: mk_learner(model=Tied),
+    accmet   = lambda: mk_learner(metrics=[AccumMetric(accuracy, flatten=False), Total()]),
+    limited  = lambda: mk_learner(cbs=[LimitBatches(4, 1)]),
+    overfit  = lambda: mk_learner(Noisy(), cbs=[OverfitBatches(2)]),
+    cutmix   = lambda: mk_learner(pictures(), model=lambda: nn.Sequential(nn.Conv2d(1, 4, 3), nn.Flatten(), nn.Dropout(.2), nn.Linear(16, 2)), cbs=[CutMix(.8)], metrics=None),
+    jittered = lambda: mk_learner(Jittered(*plain().tensors)),
+    own_noise = lambda: mk_learner(OwnNoise()),
+    shuffled = lambda: mk_learner(dl=lambda: DataLoader(plain(), batch_sampler=Shuffled())),
+    collated = lambda: mk_learner(collate_fn=noisy_collate),
+    loss     = lambda: with_margin(cbs=[GradientAccumulation(n_batches=2)]),
+    mets_of_training = lambda: mk_learner(metrics=[MulticlassAccuracy(num_classes=2), AccumMetric(accuracy, flatten=False), Total()], train_metrics=True),
+    together = lambda: mk_learner(Noisy(), cbs=[GradientAccumulation(10), GradientClip(.5), EMA(.5), MixedPrecision('bf16'), MixUp(.4)], metrics=None),
+    reload   = lambda: mk_learner(cbs=[ReloadLoaders(2, reloaded)]))
+EXCLUSIVE = 'plateau', 'by_step', 'by_epoch_sched', 'by_value', 'two_opts', 'swa'  # others set lr
+CHAINS = [[('before_backward', 5), ('after_epoch', 1), ('after_batch', 3)], [('before_validate', 1), ('after_batch', 6), ('after_train', 1)], [('after_fetch', 8), ('after_validate', 1), ('before_step', 2)]]
+
+@pytest.mark.parametrize('i,setup', list(enumerate(SETUPS)), ids=SETUPS)
+def test_case_58_stopped_three_times_it_ends_the_same(i, setup, tmp_path):
+    make,fits = SETUPS[setup],[o for o in FITS if o!='short' and (o!='one_cycle' or setup not in EXCLUSIVE)]
+    fit = fits[i%len(fits)]
+    if setup=='stateful' and fit=='steps_per_epoch': fit = 'fit'
+    def stopped(folder): return chain(make, fit, CHAINS[i%3], folder, every=2)
+    got = stopped(tmp_path/'a')
+    with tells_where(lambda: stopped(tmp_path/'b'), lambda: run(make, fit)): check(state(got), state(run(make, fit)), fit)
+
+# --- loaders with workers
+
+class Count(Dataset):
+    "Items without random numbers, that say which they are"
+    def __len__(self): return 12
+    def __getitem__(self, i): return torch.full((3,), i/12.),torch.tensor(i%2)
+
+_begun = []  # loaders whose workers may persist
+
+def end_workers():
+    "Torch waits for five seconds for those of a loader that the garbage collector finds"
+    while _begun:
+        dl = _begun.pop()
+        it,dl._iterator = dl._iterator,None
+        if it: it._shutdown_workers()
+
+@pytest.fixture(autouse=True)
+def ended():
+    yield
+    end_workers()
+
+def with_workers(ds=None, persistent=False, valid=False, n=2, **kw):
+    end_workers()  # of the run before
+    learn = mk_learner(ds, batch_size=3, num_workers=n, persistent_workers=persistent, **kw)
+    if valid: learn.dls.valid = DataLoader(plain(4), 2, num_workers=1, persistent_workers=True)
+    _begun.extend([learn.dls.train, learn.dls.valid])
+    return learn
+
+WORKERS = {  # chkstyle: ignore-node
+    'workers':(lambda: with_workers(Noisy(12)), 'short', [('after_batch', 3), ('before_validate', 1)]),
+    'persistent seeded, valid too':(lambda: with_workers(SeededItems(Noisy(12), 5), True, True), 'fit', [('after_batch', 7), ('after_validate', 1)]),
+    'persistent':(lambda: with_workers(Count(), True), 'fit', [('after_batch', 7), ('after_epoch', 1)]),
+    'persistent, steps_per_epoch':(lambda: with_workers(Count(), True), 'steps_per_epoch', [('after_batch', 7)]),
+    'collate':(lambda: with_workers(plain(12), collate_fn=noisy_collate), 'short', [('after_batch', 3), ('before_validate', 1)]),
+    'jittered':(lambda: with_workers(Jittered(*plain(12).tensors)), 'short', [('after_batch', 3)]),
+    'seeded, collate':(lambda: with_workers(SeededItems(Noisy(12), 5), collate_fn=noisy_collate), 'short', [('after_batch', 3)]),
+    'stream':(lambda: with_workers(Stream(), drop_last=True), 'short', [('after_batch', 11)])}
+
+@pytest.mark.parametrize('name', WORKERS)
+@pytest.mark.filterwarnings('ignore:.*its workers persist')
+def test_case_58_workers(name, tmp_path):
+    make,fit,stops = WORKERS[name]
+    got = chain(make, fit, stops, tmp_path, every=2)
+    check(state(got), state(run(make, fit)))
+
+@pytest.mark.parametrize('ds,kwargs,how', [(plain(), {}, 'passing over indices'), (SeededItems(Noisy()), {}, 'passing over indices'), (Noisy(), {}, 'going through 3 batches again'),
+    (plain(), dict(num_workers=2), 'passing over indices'), (SeededItems(Noisy()), dict(num_workers=2, persistent_workers=True), 'passing over indices')])
+def test_the_cheapest_way_to_a_batch_is_taken(ds, kwargs, how):
+    "And it gives the batches that all of them would have been"
+    with preserve_rng(): want = list(DataLoader(ds, 4, shuffle=True, **kwargs))[3:]
+    got,by = begin_at(DataLoader(ds, 4, shuffle=True, **kwargs), 3)
+    got = list(got)
+    assert by==how and len(got)==len(want)
+    if not isinstance(ds, Noisy): check([list(o) for o in got], [list(o) for o in want])
+
+def test_a_loader_that_cannot_be_gone_on_with_is_named_before_training(tmp_path):
+    seen = []
+    def fit(dl, folder, match):
+        cbs = [CheckpointCallback(tmp_path/folder), Callback(before_epoch=lambda cb: seen.append(1))]
+        with pytest.warns(UserWarning, match=match): quiet(mk_learner(dl=dl, metrics=None), 1, cbs=cbs)
+    fit(iter(tensors()), 'a', match='list_iterator to train on: it can be gone through once')
+    fit((b for b in tensors()), 'b', match='generator to train on')
+    fit(DataLoader(Noisy(8), 4, num_workers=1, persistent_workers=True), 'c', match='Noisy or collate_fn may draw random numbers there.*SeededItems')
+    assert len(seen)==3
+    for i,dl in enumerate([DataLoader(SeededItems(Noisy(8)), 4, num_workers=1, persistent_workers=True), Stateful(tensors())]):
+        quiet(mk_learner(dl=dl, metrics=None), 1, cbs=CheckpointCallback(tmp_path/f'd{i}'))  # nothing is to be warned of
+
+# --- where a fit stops
+
+def quiet(learn, n=N_EPOCH, fit='fit', **kwargs):
+    with learn.no_logging(), learn.no_bar(): getattr(learn, fit)(n, **kwargs)
+    return learn
+
+class At(Callback):
+    "Does `f` at the `n`-th call of `name`"
+    def __init__(self, name, n, f):
+        super().__init__(name='stop', **{name: lambda cb: cb.hit()})
+        self.n,self.f,self.seen = n,f,0
+    def hit(self):
+        self.seen += 1
+        if self.seen==self.n: self.f(self)
+
+def boom(cb): raise Boom
+
+@covering(fit=['fit', 'fit_one_cycle'], n=[1, 6, 7, 17, 18])
+def test_case_59_an_error_while_a_batch_is_fetched_saves_the_very_batch(fit, n, tmp_path):
+    "Also the first of an epoch and the last of all; items draw random numbers"
+    class Fails(Noisy):
+        left = -1
+        def __getitem__(self, i):
+            res = super().__getitem__(i)
+            self.left -= 1
+            if not self.left: raise Boom
+            return res
+    ds = Fails()
+    ds.left = 22*((n-1)//6) + 4*((n-1)%6) + 1
+    with pytest.raises(Boom): quiet(mk_learner(ds), fit=fit, resume=tmp_path)
+    newest = list_checkpoints(tmp_path)[-1]
+    assert newest.consistent and newest.manifest['batch']==(n-1)%6 and newest.manifest['epoch']==(n-1)//6 and 'Boom' in newest.manifest['error']
+    check(state(quiet(mk_learner(Fails()), fit=fit, resume=tmp_path, accept='data')), state(quiet(mk_learner(Fails()), fit=fit)))  # `left` is another
+
+@pytest.mark.parametrize('cbs,n', [((), 1), ((), 2), ([EMA(.5)], 2), ([WeightAveraging(every_epochs=1, buffers='recompute')], 2), ([Counts()], 3)], ids=str)
+def test_case_59_stopped_within_a_validation(cbs, n, tmp_path):
+    "Which begins anew, with the weights that are trained, and callbacks as they were before it"
+    class Here(Callback):
+        order,run_train = 99,False
+        def after_batch(self):
+            if self.learn.epoch==n-1 and self.learn.iter==1: boom(self)
+    with pytest.raises(Boom): quiet(mk_learner(Noisy(), cbs=deepcopy(cbs)), cbs=Here(), resume=tmp_path)
+    c = list_checkpoints(tmp_path)[-1]
+    assert c.manifest['next']=='validate' and c.consistent and 'live' not in str(json.loads((c.path/'state.json').read_text())['callbacks'])
+    check(state(quiet(mk_learner(Noisy(), cbs=deepcopy(cbs)), resume=tmp_path, accept='callbacks')), state(quiet(mk_learner(Noisy(), cbs=deepcopy(cbs)))))
+
+def test_a_batch_that_failed_is_kept_to_look_at_and_not_gone_on_from(tmp_path):
+    with pytest.raises(Boom): quiet(mk_learner(), cbs=At('after_step', 8, boom), resume=tmp_path)
+    torn = [o for o in list_checkpoints(tmp_path) if not o.consistent]
+    assert len(torn)==1 and torn[0].step==8 and torn[0].manifest['consistent'] is False
+    learn = quiet(mk_learner(), resume=tmp_path, accept='callbacks')
+    check(state(learn), state(quiet(mk_learner())))
+
+def test_case_59_a_finished_run_returns_at_once_with_its_history(tmp_path, capsys):
+    want,trained = state(quiet(mk_learner(cbs=[EMA(.5)]), resume=tmp_path)),[]
+    learn = mk_learner(cbs=[EMA(.5)])
+    learn.fit(N_EPOCH, resume=tmp_path, cbs=Callback(name='spy', before_batch=lambda cb: trained.append(1)), accept='callbacks')
+    check(state(learn), want)
+    assert not trained and 'its epochs are done' in capsys.readouterr().out
+    assert quiet(mk_learner(cbs=[EMA(.5)]), 1, resume=tmp_path).recorder.values==learn.recorder.values  # fewer than are done
+
+def test_case_59_a_larger_number_of_epochs_trains_on(tmp_path):
+    quiet(mk_learner(), 2, resume=tmp_path)
+    check(state(quiet(mk_learner(), 4, resume=tmp_path)), state(quiet(mk_learner(), 4)))
+
+@pytest.mark.parametrize('cb', [ReduceLROnPlateau(patience=1), TorchScheduler(partial(torch_scheds.StepLR, step_size=1), unit='epoch')], ids=str)
+def test_schedules_that_look_at_values_do_not_go_by_the_number_of_epochs(cb, tmp_path):
+    quiet(mk_learner(cbs=[deepcopy(cb)]), 2, resume=tmp_path)
+    check(state(quiet(mk_learner(cbs=[deepcopy(cb)]), 4, resume=tmp_path)), state(quiet(mk_learner(cbs=[deepcopy(cb)]), 4)))
+
+def test_a_larger_number_of_epochs_changes_a_schedule_and_is_refused(tmp_path):
+    quiet(mk_learner(), 2, 'fit_one_cycle', resume=tmp_path)
+    with pytest.raises(ValueError, match=r"n_epoch was 2 and is 4.*accept=\['n_epoch'\]"): quiet(mk_learner(), 4, 'fit_one_cycle', resume=tmp_path)
+    learn = quiet(mk_learner(), 4, 'fit_one_cycle', resume=tmp_path, accept=['n_epoch'])
+    assert len(learn.recorder.values)==4 and learn.recorder.lrs[-1]<1e-4
+
+@pytest.mark.parametrize('was,now', [('fit', 'fit_one_cycle'), ('fit_one_cycle', 'fit')])
+@pytest.mark.parametrize('n', [2, 4])
+def test_a_schedule_that_comes_or_goes_is_refused_by_true_numbers_of_epochs(was, now, n, tmp_path):
+    quiet(mk_learner(), 2, was, resume=tmp_path)
+    with pytest.raises(ValueError, match='callbacks was') as e: quiet(mk_learner(), n, now, resume=tmp_path)
+    assert re.findall(r'n_epoch was \S+ and is \d+', str(e.value))==[f'n_epoch was 2 and is {n}']*(n!=2)
+
+@pytest.mark.parametrize('reset', [True, False])
+def test_an_early_stopped_run_stays_stopped(reset, tmp_path, capsys):
+    def mk(): return mk_learner(cbs=[EarlyStoppingCallback(min_delta=9., patience=1, reset_on_fit=reset)])
+    first = quiet(mk(), 6, resume=tmp_path)
+    assert len(first.recorder.values)==2
+    again = quiet(mk(), 6, resume=tmp_path)
+    again.recorder._begun = first.recorder._begun  # of an epoch that was not to be
+    check(state(again), state(first))
+
+@pytest.mark.parametrize('n', [12, 13, 14])
+def test_a_fit_of_so_many_steps_that_is_over_stays_so(n, tmp_path):
+    first = quiet(mk_learner(), None, max_steps=n, resume=tmp_path)
+    check(state(quiet(mk_learner(), None, max_steps=n, resume=tmp_path)), state(first))
+    more = quiet(mk_learner(), None, max_steps=n+3, resume=tmp_path, accept=['max_steps'])
+    assert more.count.opt_steps==n+3
+
+def test_steps_are_over_but_the_epoch_is_not(tmp_path):
+    "Stopped between the last step and the last validation"
+    def mk(): return mk_learner()
+    want = state(quiet(mk(), None, max_steps=8))
+    for i,(name,k) in enumerate([('before_validate', 2), ('after_train', 2), ('after_validate', 2)]):
+        with pytest.raises(Boom): quiet(mk(), None, max_steps=8, cbs=[At(name, k, boom), CheckpointCallback(tmp_path/str(i), every_steps=1, keep=None)])
+        check(state(quiet(mk(), None, max_steps=8, resume=tmp_path/str(i), accept='callbacks')), want)
+
+# --- several fits in one script
+
+def two(folder=None, kill=None):
+    learn = mk_learner(splitter=by_layer)
+    def kw(nm): return {} if folder is None else dict(resume=folder/nm, cbs=At('after_batch', kill or -1, boom))
+    with learn.no_bar():
+        learn.freeze()
+        quiet(learn, 2, **kw('a'))
+        learn.unfreeze()
+        quiet(learn, 2, 'fit_one_cycle', **kw('b'))
+    return learn
+
+@pytest.mark.parametrize('kills', [(3, 20), (19,), (9, 30)])
+def test_each_of_several_fits_has_its_folder(kills, tmp_path):
+    for k in kills:
+        try: two(tmp_path, k)
+        except Boom: pass
+    check(state(two(tmp_path)), state(two()))
+
+def test_fine_tune_is_two_fits(tmp_path):
+    def mk(): return mk_learner(splitter=by_layer)
+    want = state(quiet(mk(), 2, 'fine_tune'))
+    for k in (4, 9, 25):
+        try: quiet(mk(), 2, 'fine_tune', resume=tmp_path, cbs=At('after_batch', k, boom))
+        except Boom: pass
+    assert sorted(o.name for o in tmp_path.iterdir())==['frozen', 'unfrozen']
+    check(state(quiet(mk(), 2, 'fine_tune', resume=tmp_path, cbs=At('after_batch', -1, boom))), want)
+
+@pytest.mark.parametrize('then,what', [(lambda l, **kw: (l.freeze(), quiet(l, 2, **kw)), 'frozen'), (lambda l, **kw: quiet(l, 2, lr=.5, **kw), 'lr'),
+    (lambda l, **kw: quiet(l, 2, 'fit_one_cycle', **kw), 'callbacks')])
+def test_a_second_fit_in_the_same_folder_is_refused(then, what, tmp_path):
+    learn = quiet(mk_learner(splitter=by_layer), 2, resume=tmp_path)
+    before = state(learn)
+    with pytest.raises(ValueError, match=f'{what} was'): then(learn, resume=tmp_path)
+    check({k:state(learn)[k] for k in ('model', 'count', 'raw')}, {k:before[k] for k in ('model', 'count', 'raw')})
+
+def test_the_same_cell_again_after_an_interruption(tmp_path):
+    "The same learner, which is in the middle of it"
+    want,learn = state(quiet(unfrozen())),unfrozen()
+    for k in (3, 5):
+        with pytest.raises(Boom): quiet(learn, resume=tmp_path, cbs=At('before_batch', 2+k*2, boom))
+    check(state(quiet(learn, resume=tmp_path, cbs=At('before_batch', -1, boom))), want)
+
+# --- what may differ
+
+def renamed(cb, name):
+    cb.name = name
+    return cb
+
+@pytest.mark.parametrize('change,said', [(dict(splitter=by_layer), r'lr was \[0.01\] and is \[0.01, 0.01\]'), (dict(metrics=None), r"metrics was \['accuracy'\] and is \[\]"),
+    (dict(opt=lambda m: dict(a=torch.optim.AdamW(m[0].parameters()), b=torch.optim.AdamW(m[1:].parameters()))), r"optimizer was \['AdamW'\] and is \['AdamW', 'AdamW'\]"),
+    (dict(opt=torch.optim.SGD), r"optimizer was \['AdamW'\] and is \['SGD'\]"), (dict(ds=plain(30)), 'train_batches was 6 and is 8.*items was 22 and is 30'), (dict(batch_size=2), 'batch_size was 4 and is 2'),
+    (dict(sampler=ByEpoch(22)), "sampler was 'RandomSampler' and is 'ByEpoch'"), (dict(ds=Noisy()), "dataset was 'TensorDataset' and is 'Noisy'"),
+    (dict(cbs=[EMA()]), 'callbacks was .* and is .*ema'), (dict(num_workers=1), 'workers was 0 and is 1')], ids=lambda o: str(o)[:30])
+def test_cases_33_47_48_and_60_a_changed_run_is_refused_field_by_field(change, said, tmp_path):
+    quiet(mk_learner(), 1, resume=tmp_path)
+    learn = mk_learner(**change)
+    before = deepcopy(learn.model.state_dict())
+    with pytest.raises(ValueError, match=said) as e: quiet(learn, 2, resume=tmp_path)
+    assert 'accept=' in str(e.value) and 'a folder of its own' in str(e.value)
+    check(dict(learn.model.state_dict()), dict(before))
+    assert learn.count.batches==0 and learn.open==[]
+
+@pytest.mark.parametrize('cbs,said', [([], r"is \['recorder', 'train_eval'\]"), ([renamed(EMA(.5), 'mine'), Counts()], r"is \['counts', 'mine', 'recorder', 'train_eval'\]"), ([Counts(), EMA(.5)], None)],
+    ids=['removed', 'renamed', 'reordered'])
+def test_case_48_other_callbacks(cbs, said, tmp_path):
+    def first(): return mk_learner(Noisy(), cbs=[EMA(.5), Counts()])
+    quiet(first(), 1, resume=tmp_path)
+    learn = mk_learner(Noisy(), cbs=deepcopy(cbs))
+    if said is None: return check(state(quiet(learn, 2, resume=tmp_path))['model'], state(quiet(first(), 2))['model'])  # which have an order of their own
+    with pytest.raises(ValueError, match=r"callbacks was \['counts', 'ema', 'recorder', 'train_eval'\] and "+said): quiet(learn, 2, resume=tmp_path)
+    quiet(learn, 2, resume=tmp_path, accept=['callbacks'])
+    assert learn.count.opt_steps==12
+
+@pytest.mark.parametrize('change,name', [(dict(batch_size=2), 'batch_size'), (dict(num_workers=1), 'workers')])
+def test_case_60_another_batch_size_or_number_of_workers_may_be_accepted(change, name, tmp_path):
+    quiet(mk_learner(), 1, resume=tmp_path)
+    with pytest.raises(ValueError, match=f"accept=.*'{name}'"): quiet(mk_learner(**change), 2, resume=tmp_path)
+    learn = quiet(mk_learner(**change), 2, resume=tmp_path, accept=[name, 'train_batches'])
+    assert learn.count.opt_steps==6+(11 if name=='batch_size' else 6)
+
+@pytest.mark.parametrize('batch_size,workers,said', [(2, 0, 'batch_size was 4 and is 2; train_batches was 6 and is 11'), (4, 1, 'workers was 0 and is 1')])
+def test_case_60_in_the_middle_of_an_epoch_it_is_said_not_to_be_exact(batch_size, workers, said, tmp_path):
+    with pytest.raises(Boom): quiet(mk_learner(), cbs=At('before_fetch', 3, boom), resume=tmp_path)
+    with pytest.warns(UserWarning, match=f'not exact: {said}, so the rest of epoch 0 may repeat items'):
+        quiet(mk_learner(batch_size=batch_size, num_workers=workers), resume=tmp_path, accept=['batch_size', 'train_batches', 'workers', 'callbacks'])
+
+def test_what_is_read_only_may_come_and_go(tmp_path):
+    with mk_learner(cbs=[KeepWarnings()]).no_logging() as learn: learn.fit(1, resume=tmp_path)
+    with mk_learner(cbs=[Tracer(), ShowGraph()]).no_logging() as learn: learn.fit(2, resume=tmp_path)
+    whole = mk_learner()
+    with whole.no_logging(): whole.fit(2)
+    assert all(torch.equal(a, b) for a,b in zip(learn.model.parameters(), whole.model.parameters(), strict=True))
+
+def test_case_46_a_changed_model_is_refused_whatever_is_accepted(tmp_path):
+    quiet(mk_learner(), 1, resume=tmp_path)
+    learn = mk_learner(model=lambda: nn.Sequential(nn.Linear(3, 9), nn.BatchNorm1d(9), nn.ReLU(), nn.Dropout(.3), nn.Linear(9, 2)))
+    with pytest.raises(ValueError, match=r"'0.weight' is float32 \(9, 3\) in the model, and float32 \(8, 3\) in the file"): quiet(learn, 2, resume=tmp_path, accept=True)
+    assert learn.count.batches==0
+
+def test_case_46_all_that_is_different_is_listed(tmp_path):
+    def other(): return nn.Sequential(nn.Linear(3, 9), nn.BatchNorm1d(9), nn.ReLU(), nn.Dropout(.3), nn.Linear(9, 2, bias=False), nn.Linear(2, 2))
+    quiet(mk_learner(), 1, resume=tmp_path)
+    learn = mk_learner(model=other)
+    before = deepcopy(learn.model.state_dict())
+    with pytest.raises(ValueError, match=r"'0.weight' is float32 \(9, 3\) in the model, and float32 \(8, 3\) in the file; .*; 4 more have other shapes or types; the file lacks '5.weight', '5.bias'; the model has no '4.bias'"):
+        quiet(learn, 2, resume=tmp_path, accept=True)
+    check(dict(learn.model.state_dict()), dict(before))
+
+class Widened(nn.Sequential):
+    def forward(self, x): return super().forward(x.to(self[0].weight.dtype))
+
+@pytest.mark.parametrize('how', ['model', 'callback'])
+def test_case_46_other_dtypes_are_converted_if_that_is_accepted(how, tmp_path):
+    def fit(n, accept=('callbacks',), wide=True):
+        def model(): return Widened(*mk_model()).to(torch.float64 if wide and how=='model' else torch.float32)
+        return quiet(mk_learner(model=model, cbs=[TruePrecision(torch.float64)]*(wide and how=='callback')), n, resume=tmp_path, accept=accept)
+    fit(1, wide=False)
+    with pytest.raises(ValueError, match=r"'0.weight' was float32 \(8, 3\) and is float64 \(8, 3\);.*; ….*accept=\['dtype'\]"): fit(2)
+    learn = fit(2, ['callbacks', 'dtype'])
+    assert learn.count.opt_steps==12 and learn.model[0].weight.dtype==torch.float64
+    assert fit(3).count.opt_steps==18  # from then on they are those
+    learn = mk_learner()
+    if how=='model':
+        with pytest.raises(ValueError, match='other dtypes'): learn.load_checkpoint(tmp_path, accept='callbacks')
+    assert learn.load_checkpoint(tmp_path).count.opt_steps==18 and learn.model[0].weight.dtype==torch.float32
+
+class Late(nn.Linear):
+    "Has extra state that is a tensor only later, and a buffer that changes its dtype"
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.seen = None
+        self.register_buffer('b', torch.zeros(()))
+    def forward(self, x):
+        self.seen,self.b = torch.ones(2),self.b.double()
+        return super().forward(x)
+    def get_extra_state(self): return self.seen
+    def set_extra_state(self, v): self.seen = v
+
+def test_case_46_only_weights_have_to_be_of_one_dtype(tmp_path):
+    def mk(): return mk_learner(model=lambda: nn.Sequential(Late(3, 2)))
+    quiet(mk(), 1, resume=tmp_path)
+    check(state(quiet(mk(), 2, resume=tmp_path))['opt'], state(quiet(mk(), 2))['opt'])
+
+def test_what_is_accepted_is_used(tmp_path):
+    quiet(mk_learner(), 1, resume=tmp_path)
+    with pytest.raises(ValueError, match=r'lr was \[0.01\] and is \[0.5\]'): quiet(mk_learner(), 2, lr=.5, resume=tmp_path)
+    learn = quiet(mk_learner(), 2, lr=.5, resume=tmp_path, accept='lr')
+    assert learn.recorder.lrs==[.01]*6+[.5]*6
+    with pytest.raises(ValueError, match="accept has 'batchsize'.*did you mean 'batch_size'"): quiet(mk_learner(), 2, resume=tmp_path, accept='batchsize')
+
+def test_checkpoints_of_another_run_are_not_mixed_with(tmp_path):
+    quiet(mk_learner(), 1, resume=tmp_path)
+    with pytest.raises(ValueError, match='has checkpoints of another run, up to step 6, and this one is at step 0'): quiet(mk_learner(), 1, cbs=CheckpointCallback(tmp_path))
+    with pytest.raises(TypeError, match='resume is 3'): quiet(mk_learner(), 1, resume=3)
+
+# --- state of callbacks, and extras
+
+class Holds(Callback):
+    def __init__(self, v): self.v = v
+    def state_dict(self): return dict(deep=[self.v])
+    def load_state_dict(self, sd): self.v = sd['deep'][0]
+
+@pytest.mark.parametrize('v', [Path('a'), lambda: 0, object()], ids=['path', 'lambda', 'object'])
+def test_case_50_state_that_cannot_be_saved_is_refused_before_training(v, tmp_path):
+    learn = mk_learner(cbs=[Holds(v)])
+    with pytest.raises(TypeError, match=r"callbacks.holds.deep.0"): quiet(learn, 1, resume=tmp_path)
+    assert learn.count.batches==0 and not list_checkpoints(tmp_path)
+
+@pytest.mark.parametrize('v', [np.float64(.1), np.arange(3), (1, {2}), torch.ones(2), {3:'a'}, math.inf, -2**70], ids=str)
+def test_state_that_can(v, tmp_path):
+    with pytest.raises(Boom): quiet(mk_learner(cbs=[Holds(v)]), cbs=[At('after_batch', 8, boom)], resume=tmp_path)
+    learn = quiet(mk_learner(cbs=[Holds(None)]), resume=tmp_path, accept='callbacks')
+    check(learn.holds.v, v.item() if isinstance(v, np.float64) else v)
+
+def test_a_callback_that_cannot_take_its_state_up_leaves_the_learner_as_it_was(tmp_path):
+    class Refuses(Holds):
+        name,order = 'holds',99
+        def load_state_dict(self, sd): raise KeyError('deep')
+    def mk(cls): return mk_learner(cbs=[Counts(), cls(1.)])
+    quiet(mk(Holds), 2).save_checkpoint(tmp_path)
+    learn = quiet(mk(Refuses), 1)
+    before = state(learn)
+    with pytest.raises(KeyError) as e: learn.load_checkpoint(tmp_path)
+    assert any('while Refuses took up its state' in o for o in e.value.__notes__)
+    for k in ('model', 'opt', 'cbs', 'frozen'): check(state(learn)[k], before[k])
+
+def test_extras_and_weights_that_are_changed_in_before_save(tmp_path):
+    class Mine(Callback):
+        got = None
+        def before_save(self): self.learn.saved |= dict(note=dict(v=[1, torch.ones(2)]), mine='under its own name')
+        def after_load(self): self.got = self.learn.saved['note'],self.learn.saved['mine']
+    quiet(mk_learner(cbs=[Mine()]), 1, resume=tmp_path)
+    learn = quiet(mk_learner(cbs=[Mine()]), 2, resume=tmp_path)
+    check(learn.mine.got, (dict(v=[1, torch.ones(2)]), 'under its own name'))
+
+def test_the_best_model_on_disk_is_the_uninterrupted_run_s(tmp_path):
+    def mk(nm):
+        learn = mk_learner(cbs=[SaveModelCallback(monitor='valid_loss')])
+        learn.path = tmp_path/nm
+        return learn
+    want = state(quiet(mk('a')))
+    for k in (3, 9):
+        with pytest.raises(Boom): quiet(mk('b'), cbs=At('before_batch', k, boom), resume=tmp_path/'run')
+    got = state(quiet(mk('b'), cbs=At('before_batch', -1, boom), resume=tmp_path/'run'))
+    for o in (want, got):
+        for s in o['cbs']['save_model']['saves']: s.pop('path')
+    check(got, want)
+    check(*[torch.load(tmp_path/o/'models/model.pth', weights_only=True) for o in 'ab'])
+
+def test_case_61_gradients_of_an_open_window_and_buffers_that_are_not_persistent(tmp_path):
+    def mk(): return mk_learner(model=Tied, cbs=[GradientAccumulation(n_batches=4), EMA(.5)])
+    with pytest.raises(Boom):
+        quiet(mk(), 1, cbs=[At('before_fetch', 3, lambda cb: cb.learn.checkpoint.save()), Named('after_loss', 4), CheckpointCallback(tmp_path)])
+    state_ = json.loads((list_checkpoints(tmp_path)[0].path/'state.json').read_text())
+    assert set(state_['grads'])=={'a.weight', 'a.bias', 'b.bias'} and set(state_['buffers'])=={'loose'} and state_['loop']['batch']==2
+    learn = quiet(mk(), 1, resume=tmp_path, accept='callbacks')
+    check(state(learn), state(quiet(mk(), 1)))
+    assert learn.model.b.weight is learn.model.a.weight and learn.ema.averages
+
+def test_case_62_what_was_saved_on_a_device_that_is_not_here_is_gone_on_with(tmp_path, monkeypatch):
+    want = state(quiet(mk_learner(cbs=[EMA(.5)])))
+    with monkeypatch.context() as mp:
+        mp.setattr(torch.serialization, 'location_tag', lambda storage: 'cuda:7')  # as the file of a machine with GPUs has it
+        quiet(mk_learner(cbs=[EMA(.5)]), 1, resume=tmp_path)
+    with pytest.raises(RuntimeError, match='cuda|CUDA'): torch.load(list_checkpoints(tmp_path)[0].path/'model.pt', map_location=None)
+    check(state(quiet(mk_learner(cbs=[EMA(.5)]), resume=tmp_path)), want)
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason='needs CUDA')
+@pytest.mark.parametrize('devices', [('cpu', 'cuda'), ('cuda', 'cpu'), ('cuda', 'cuda')], ids='-'.join)
+def test_case_62_from_device_to_device(devices, tmp_path):
+    "Rounding differs between devices; on one and the same, it is exact"
+    def on(device, n, **kw):
+        learn = mk_learner(Noisy(), cbs=[EMA(.5), GradientAccumulation(n_batches=2)])
+        learn.dls.to(device)
+        return quiet(learn, n, **kw)
+    on(devices[0], 1, resume=tmp_path)
+    learn,whole = on(devices[1], 3, resume=tmp_path),on(devices[1], 3)
+    assert {o.device.type for o in learn.model.parameters()}=={devices[1]}=={v.device.type for s in learn.opt.state.values() for v in s.values() if v.dim()}
+    for a,b in zip(learn.model.parameters(), whole.model.parameters(), strict=True):
+        assert torch.equal(a, b) if devices[0]==devices[1] else torch.allclose(a, b, atol=1e-3)
+
+class Named(At):
+    def __init__(self, name, n):
+        super().__init__(name, n, boom)
+        self.name = f'stop_{name}'
+
+# --- when, and which are kept
+
+def steps_of(folder): return [(o.step, o.manifest['next']) for o in list_checkpoints(folder)]
+
+@pytest.mark.parametrize('kwargs,want', [(dict(), [(6, 'epoch'), (12, 'epoch'), (18, 'epoch')]), (dict(every_epochs=2), [(12, 'epoch'), (18, 'epoch')]),
+    (dict(every_steps=5), [(5, 'train'), (10, 'train'), (15, 'train'), (18, 'epoch')]), (dict(every_minutes=1e9), [(18, 'epoch')]),
+    (dict(every_minutes=1e-9), [(i, 'epoch' if i==18 else 'train') for i in range(19)])], ids=str)
+def test_cadences(kwargs, want, tmp_path):
+    quiet(mk_learner(), cbs=CheckpointCallback(tmp_path, keep=None, **kwargs))
+    assert steps_of(tmp_path)==want
+
+def test_minutes_go_by_a_clock_that_does_not_jump(tmp_path, monkeypatch):
+    now = [0.]
+    monkeypatch.setattr('learnloop.checkpoint.checkpoint.time.monotonic', lambda: now[0])
+    monkeypatch.setattr('learnloop.checkpoint.checkpoint.time.time', lambda: -1e9*now[0])
+    quiet(mk_learner(), cbs=[CheckpointCallback(tmp_path, keep=None, every_minutes=1), Callback(name='tick', after_step=lambda cb: now.__setitem__(0, now[0]+25.))])
+    assert [o for o,_ in steps_of(tmp_path)]==[3, 6, 9, 12, 15, 18]
+
+def test_the_last_and_the_best_are_kept(tmp_path):
+    values = iter([.5, .1, .3, .2, .4, .6])
+    class Fake(Callback):
+        order = 51
+        def after_epoch(self): self.learn.recorder.values[-1][1] = next(values)
+    quiet(mk_learner(), 6, cbs=[Fake(), CheckpointCallback(tmp_path, keep=2, best=2)])
+    assert [(o.step, o.metrics['valid_loss']) for o in list_checkpoints(tmp_path)]==[(12, .1), (24, .2), (30, .4), (36, .6)]
+
+def test_one_at_the_same_step_keeps_the_metrics_that_make_it_the_best(tmp_path):
+    class Now(Callback):
+        def before_fetch(self):
+            if self.learn.training: self.learn.checkpoint.save()
+    quiet(mk_learner(), cbs=[Now(), CheckpointCallback(tmp_path, keep=1, best=3, every_steps=6)])
+    assert [o.step for o in list_checkpoints(tmp_path) if o.metrics]==[6, 12, 18]
+
+def test_on_demand_in_the_middle_of_a_batch_it_waits_for_the_end(tmp_path):
+    def save(cb):
+        cb.learn.checkpoint.save(why='asked')
+        with pytest.raises(RuntimeError, match='in the middle of an epoch'): cb.learn.save_checkpoint(tmp_path/'hand')
+        assert not list_checkpoints(tmp_path)
+    with pytest.raises(Boom): quiet(mk_learner(), cbs=[At('after_backward', 2, save), Named('after_loss', 5), CheckpointCallback(tmp_path)])
+    sound = [o for o in list_checkpoints(tmp_path) if o.consistent]
+    assert [(o.step, o.manifest['batch'], o.manifest['why']) for o in sound]==[(2, 2, 'asked')]
+    check(state(quiet(mk_learner(), resume=tmp_path, accept='callbacks')), state(quiet(mk_learner())))
+
+# --- by hand
+
+def test_saved_and_loaded_by_hand(tmp_path):
+    learn = quiet(mk_learner(cbs=[EMA(.5)]), 2)
+    c = learn.save_checkpoint(tmp_path, note='by hand')
+    assert c.step==12 and c.manifest['note']=='by hand' and c.manifest['epoch']==2
+    other = mk_learner(cbs=[EMA(.5)]).load_checkpoint(tmp_path)
+    check(state(other), state(learn))
+    check(state(mk_learner(cbs=[EMA(.5)]).load_checkpoint(c)), state(learn))
+    assert other.save_checkpoint(tmp_path/'b').manifest['epoch']==2
+    def again(learn):
+        set_seed(8)
+        return state(quiet(learn, 1))
+    check(again(other), again(learn))
+    weights = torch.load(c.path/'model.pt', weights_only=True)  # without learnloop
+    mk_model().load_state_dict(weights)
+
+def test_one_saved_by_hand_after_a_fit_can_be_gone_on_from(tmp_path):
+    "Also with averages in the model, which are no weights to train"
+    def mk(): return mk_learner(cbs=[EMA(.5)])
+    quiet(mk(), 2).save_checkpoint(tmp_path)
+    check(state(quiet(mk(), 4, resume=tmp_path)), state(quiet(mk(), 4)))
+
+def test_saved_before_any_fit(tmp_path):
+    mk_learner().save_checkpoint(tmp_path)
+    check(state(quiet(mk_learner(), 2, resume=tmp_path))['model'], state(quiet(mk_learner(), 2))['model'])
+
+def test_there_is_nothing_to_load(tmp_path):
+    with pytest.raises(FileNotFoundError, match='has no checkpoint'): mk_learner().load_checkpoint(tmp_path)
+
+@pytest.mark.parametrize('own', [False, True])
+@pytest.mark.parametrize('begun', [False, True])
+def test_point_23_a_resume_from_one_folder_saves_in_no_other(begun, own, tmp_path):
+    if begun: quiet(mk_learner(), 1, resume=tmp_path/'a')
+    savers = [CheckpointCallback(tmp_path/'a', every_steps=2), CheckpointCallback(tmp_path/'b')]
+    savers[0].name = 'first'
+    learn = mk_learner(cbs=savers*own)
+    with pytest.raises(ValueError, match=r"resume=.*/a', and CheckpointCallback saves in .*/b': .*CheckpointCallback\('.*/a', …\), or resume='.*/b'"):
+        quiet(learn, 2, resume=tmp_path/'a', cbs=savers*(not own))
+    assert learn.count.batches==0 and learn._opt is None and not (tmp_path/'b').exists() and len(list_checkpoints(tmp_path/'a'))==begun
+
+def test_point_23_a_link_to_the_folder_is_the_same_folder(tmp_path):
+    (tmp_path/'run').mkdir()
+    (tmp_path/'link').symlink_to(tmp_path/'run')
+    quiet(mk_learner(), 1, resume=tmp_path/'link', cbs=CheckpointCallback(tmp_path/'other'/'..'/'run'))
+    assert [o.step for o in list_checkpoints(tmp_path/'run')]==[6]
+
+def test_a_relative_folder_is_the_same_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    quiet(mk_learner(), 1, resume='run')
+    quiet(mk_learner(), 2, resume=tmp_path/'run', cbs=CheckpointCallback('run'))
+    assert [o.step for o in list_checkpoints(tmp_path/'run')]==[6, 12]
+
+# --- in the background
+
+class Held:
+    "Writing waits until it is let go"
+    def __init__(self, mp):
+        self.go,self.at,real = threading.Event(),[],torch.save
+        def save(*args, **kwargs):
+            if threading.current_thread() is not threading.main_thread():
+                self.at.append(args[0])
+                assert self.go.wait(20)
+            return real(*args, **kwargs)
+        mp.setattr(torch, 'save', save)
+
+def test_case_57_in_the_background_the_copy_is_of_the_old_state(tmp_path, monkeypatch):
+    held,weights = Held(monkeypatch),[]
+    class Look(Callback):
+        def after_step(self):
+            weights.append(self.learn.model[0].weight.detach().clone())
+            if len(weights)==5:
+                assert not list_checkpoints(tmp_path) and self.learn.checkpoint._writing.is_alive()  # three steps were done meanwhile
+                held.go.set()
+    saver = CheckpointCallback(tmp_path, every_minutes=1e9, background=True, keep=None)
+    class Ask(Callback):
+        name = 'ask'
+        def before_fetch(self):
+            if self.learn.training and self.learn.count.opt_steps==2: saver.save()
+    quiet(mk_learner(), 1, cbs=[Look(), Ask(), saver])
+    first = list_checkpoints(tmp_path)[0]
+    assert first.step==2 and torch.equal(first.read('model.pt')['0.weight'], weights[1]) and not torch.equal(weights[1], weights[4])
+    assert [o.step for o in list_checkpoints(tmp_path)]==[2, 6] and not [t for t in threading.enumerate() if 'checkpoint' in t.name]
+
+def test_in_the_background_it_is_as_exact(tmp_path):
+    with pytest.raises(Boom): quiet(mk_learner(Noisy(), cbs=[EMA(.5)]), cbs=[At('after_loss', 11, boom), CheckpointCallback(tmp_path, every_steps=2, background=True)])
+    check(state(quiet(mk_learner(Noisy(), cbs=[EMA(.5)]), resume=tmp_path, accept='callbacks')), state(quiet(mk_learner(Noisy(), cbs=[EMA(.5)]))))
+
+@pytest.mark.parametrize('when,n', [('next', 3), ('end', 6)])
+def test_case_56_in_the_background_an_error_comes_at_the_next_event_or_at_the_end(when, n, tmp_path, monkeypatch):
+    def fail(*args, **kwargs): raise OSError('no more room')
+    quiet(learn := mk_learner(), 1, cbs=CheckpointCallback(tmp_path, background=True))
+    real,n_before = checkpoint_module._write_files,learn.count.opt_steps
+    saver = CheckpointCallback(tmp_path, background=True, keep=1, **dict(every_steps=2) if when=='next' else {})
+    def broken(cb): monkeypatch.setattr(checkpoint_module, '_write_files', fail)
+    def wait(cb):
+        if saver._writing: saver._writing.join()
+    with pytest.raises(OSError, match='no more room'): quiet(learn, 1, cbs=[saver, Callback(name='breaks', before_train=broken, after_loss=wait)])
+    assert learn.count.opt_steps==n_before+n and learn.open==[]
+    assert [o.step for o in list_checkpoints(tmp_path)]==[n_before] and newest_checkpoint(tmp_path).step==n_before  # nothing was deleted
+    monkeypatch.setattr(checkpoint_module, '_write_files', real)
+    quiet(learn, 1)
+
+# --- checkpoints that somebody altered
+
+def reseal(path, **changes):
+    "Make the manifest agree with the files as they are"
+    body = json.loads((path/'manifest.json').read_text()) | changes
+    body['files'] = {nm:dict(size=len(b := (path/nm).read_bytes()), blake2b=hashlib.blake2b(b, digest_size=32).hexdigest()) for nm in body['files']}
+    (path/'manifest.json').write_text(_sealed({k:v for k,v in body.items() if k!='blake2b'}))
+
+GONE = object()
+ODD = GONE, None, 'x', -1, 2**70, {'$float':'nan'}, [], {}, [1], True, 1.5, {'a':1}, {'$tensor':'nothing'}, {'$items':3}, {'$tuple':4}, {'$float':'x'}
+OTHER = dict(gone=lambda t: GONE, part=lambda t: t.flatten()[:1], longer=lambda t: torch.cat([t.flatten()]*2), empty=lambda t: torch.zeros(0),
+    floats=lambda t: t.double()*math.nan, negative=lambda t: -t.long()-10**9, deeper=lambda t: t[None], a_list=lambda t: [1])
+
+def places(o, at=()):
+    "Where something is in the nested `o`; of lists the first two"
+    if at: yield at
+    for k,v in o.items() if isinstance(o, dict) else list(enumerate(o))[:2] if isinstance(o, list) else (): yield from places(v, (*at, k))
+
+def altered(o, at, v):
+    "`o` with `v` at a place in it"
+    o = inner = deepcopy(o)
+    for k in at[:-1]: inner = inner[k]
+    if v is GONE: del inner[at[-1]]
+    else: inner[at[-1]] = v
+    return o
+
+def mk_altered():
+    cbs = EMA(.5),GradientAccumulation(n_batches=2),EarlyStoppingCallback(patience=9)
+    return mk_learner(cbs=cbs, dl=mk_loader(generator=torch.Generator().manual_seed(4)))
+
+def everything(learn):
+    rngs = dict(torch=torch.get_rng_state(), python=random.getstate(), numpy=str(np.random.get_state()), loader=learn.dls.train.generator.get_state())  # noqa: NPY002
+    return deepcopy(rngs | what_trains(learn)) | dict(callbacks=deepcopy({o.name:o.state_dict() for o in learn.cbs}))
+
+def what_trains(learn): return dict(weights=dict(learn.model.state_dict()), opt=learn.opt.state_dict(), count=dict(vars(learn.count)))
+
+@pytest.fixture(scope='module')
+def whole(tmp_path_factory):
+    folder = tmp_path_factory.mktemp('altered')
+    with pytest.MonkeyPatch.context() as m:
+        m.setattr('os.fsync', lambda fd: None)
+        quiet(mk_altered(), 2, cbs=CheckpointCallback(folder, every_steps=2, every_epochs=1, keep=None))
+    return [o for o in list_checkpoints(folder) if o.manifest['next'] in ('train','epoch')][:2]
+
+@pytest.mark.parametrize('n', range(6))
+def test_point_21_what_was_altered_is_refused_by_file_and_place_before_anything_is_changed(n, whole, tmp_path, monkeypatch):
+    rand,c = random.Random(n),whole[n%2]
+    plain,tensors = c.read('state.json'),c.read('tensors.pt')
+    todo = [(at, v) for at in places(plain) for v in ODD if at[0] not in ('config','loader','about')] + [(k, f) for k in tensors for f in OTHER]
+    refused = 0
+    for at,v in rand.sample(todo, 8):
+        copy = shutil.copytree(c.path, tmp_path/f'{len(list(tmp_path.iterdir()))}'/c.path.name)
+        try:
+            if isinstance(at, str): write_state(copy/'tensors.pt', altered(tensors, (at,), OTHER[v](tensors[at])))
+            else: (copy/'state.json').write_text(json.dumps(altered(plain, at, v)))
+        except TypeError: continue
+        reseal(copy)
+        for f in (lambda learn, copy: learn.load_checkpoint(copy), lambda learn, copy: quiet(learn, 2, resume=copy.parent)):
+            learn = mk_altered()
+            learn.create_opt()
+            before = everything(learn)
+            try: f(learn, copy)
+            except ValueError as e:
+                refused += 1
+                check(everything(learn), before, f'{at} {v}')
+                said = ' '.join([str(e), *getattr(e, '__notes__', ())])
+                assert f'{c.path.name}/state.json' in said or 'took up its state from' in said and c.path.name in said, (at, v, e)
+    assert refused or n
+
+@pytest.mark.parametrize('at,v,said', [(('loop','count','opt_steps'), 99, 'is that of step 99, and the checkpoint is of step'), (('loop','next'), 'nowhere', "loop.next is 'nowhere', and must be one of"),
+    (('loop','batch'), -1, 'loop.batch is -1, and must be a whole number, 0 or more'), (('loop',), GONE, "it has no 'loop'"), (('rng','now','torch'), GONE, "rng.now has no 'torch'"),
+    (('callbacks','recorder','raw'), ['x'], "callbacks.recorder.raw.0 is 'x', and must be a number"), (('grads',), {'0.weight':{'$tensor':'rng.now.torch'}}, 'grads.0.weight is .* and must be'),
+    (('callbacks','ema','averages'), {}, "while EMA took up its state"), (('rng','now','numpy','state','pos'), 10**6, 'rng.now.numpy is no state of that generator .pos is outside'),
+    (('callbacks','early_stopping','wait'), 'x', "callbacks.early_stopping.wait is 'x', and must be a whole number")], ids=plainly)
+def test_point_21_the_message_names_the_place(at, v, said, whole, tmp_path):
+    c = whole[0]
+    copy = shutil.copytree(c.path, tmp_path/c.path.name)
+    (copy/'state.json').write_text(json.dumps(altered(c.read('state.json'), at, v)))
+    reseal(copy)
+    for f in (lambda: mk_altered().load_checkpoint(tmp_path), lambda: quiet(mk_altered(), 2, resume=tmp_path)):
+        with pytest.raises(ValueError) as e: f()
+        assert re.search(said, ' '.join([str(e.value), *getattr(e.value, '__notes__', ())]))
+
+@pytest.mark.parametrize('nm', ['state.json','tensors.pt','model.pt','opt.pt'])
+def test_point_21_a_file_that_the_manifest_does_not_list_is_not_read(nm, whole, tmp_path):
+    copy = shutil.copytree(whole[0].path, tmp_path/whole[0].path.name)
+    files = dict(whole[0].manifest['files'])
+    del files[nm]
+    reseal(copy, files=files)
+    with pytest.raises(DamagedCheckpoint, match=f'has no {nm}'): mk_altered().load_checkpoint(tmp_path)
+
+def test_point_21_a_callback_that_fails_in_a_fit_leaves_random_numbers_as_they_were(tmp_path):
+    class Refuses(Callback):
+        def state_dict(self): return dict(a=1)
+        def load_state_dict(self, sd): raise KeyError('deep')
+    with pytest.raises(Boom): quiet(mk_learner(cbs=[Refuses()]), cbs=[At('after_loss', 9, boom), CheckpointCallback(tmp_path, every_steps=2)], accept=True)
+    learn = mk_learner(cbs=[Refuses()])
+    learn.create_opt()
+    torch.rand(3)
+    before,rng = deepcopy(what_trains(learn)),torch.get_rng_state()
+    with pytest.raises(KeyError): quiet(learn, resume=tmp_path, accept=True)
+    check(what_trains(learn), before)
+    assert torch.equal(torch.get_rng_state(), rng)
+
+def always(pred, targ): return torch.ones(())
+always.better = 'more'
+
+@pytest.mark.parametrize('n,background', [(0, False), (0, True), (1, True), (2, True)], ids=['foreground', 'heard of at once', 'a batch later', 'two later'])
+def test_point_20_a_write_that_failed_does_not_lose_the_best_checkpoint(n, background, tmp_path, monkeypatch):
+    "All epochs are equal, so the first is the best; the disk is full for a moment as its checkpoint is written"
+    real,go,calls = checkpoint_module._write_files,threading.Event(),[]
+    def _fails_once(folder, step, *rest):
+        calls.append(step)
+        if len(calls)>1: return real(folder, step, *rest)
+        assert not background or go.wait(20)
+        raise OSError('no more room')
+    def saver(): return CheckpointCallback(tmp_path, keep=1, best=1, monitor='always', background=background)
+    def _hear(cb):
+        if cb.learn.count.batches==6+n and saving._writing:
+            go.set()
+            saving._writing.join()
+    monkeypatch.setattr(checkpoint_module, '_write_files', _fails_once)
+    saving = saver()
+    with pytest.raises(OSError, match='no more room'): quiet(mk_learner(metrics=always), cbs=[saving, Callback(name='hears', before_train=_hear, after_batch=_hear)])
+    assert vars(saving).get('_unwritten') is None  # its memory is free
+    learn = quiet(mk_learner(metrics=always), cbs=saver(), resume=tmp_path, accept='callbacks')
+    assert [(o.step, o.metrics['always']) for o in list_checkpoints(tmp_path)]==[(6, 1), (18, 1)]
+    check(state(learn), state(quiet(mk_learner(metrics=always))))
+
+def test_point_20_what_was_not_written_goes_first_with_the_next_save(tmp_path, monkeypatch):
+    "Also where somebody catches the error"
+    real,calls = checkpoint_module._write_files,[]
+    def _fails_twice(folder, step, *args):
+        calls.append(step)
+        if len(calls)<3: raise OSError('no more room')
+        return real(folder, step, *args)
+    monkeypatch.setattr(checkpoint_module, '_write_files', _fails_twice)
+    saver = CheckpointCallback(tmp_path, every_steps=99, keep=None, background=True)
+    class Ask(Callback):
+        def before_fetch(self):
+            if not self.learn.training or self.learn.count.batches not in (2, 3, 4): return
+            try:
+                saver.save(metrics=dict(a=self.learn.count.batches))
+                saver.join()
+            except OSError: pass
+    quiet(mk_learner(cbs=[Ask()]), 1, cbs=saver)
+    assert calls==[2, 2, 2, 4, 6] and [(o.step, o.metrics.get('a')) for o in list_checkpoints(tmp_path)]==[(2, 2), (4, 4), (6, None)]
+
+def test_case_71_without_memory_for_a_copy_it_is_written_at_once(tmp_path, monkeypatch):
+    def fail(*args): raise MemoryError
+    monkeypatch.setattr('learnloop.checkpoint.checkpoint._on_cpu', fail)
+    with pytest.warns(UserWarning, match='no memory for a copy.*step 6 is written at once'): quiet(mk_learner(), 1, cbs=CheckpointCallback(tmp_path, background=True))
+    assert steps_of(tmp_path)==[(6, 'epoch')]
+
+@pytest.mark.parametrize('resume', ['', 3, ['a']], ids=repr)
+def test_a_folder_is_asked_for(resume):
+    with pytest.raises(TypeError, match='must be the folder of a run'): mk_learner().fit(1, resume=resume)
+
+@pytest.mark.parametrize('monitor,said', [('acuracy', "did you mean 'accuracy'.*it has train_loss, valid_loss, accuracy"), ('recall', 'it has train_loss, valid_loss, accuracy')])
+def test_the_best_by_an_unknown_value_are_refused_before_training(monitor, said, tmp_path):
+    learn = mk_learner()
+    with learn.no_logging(), pytest.raises(ValueError, match=said): learn.fit(1, cbs=CheckpointCallback(tmp_path/'run', best=1, monitor=monitor))
+    assert not learn.count.batches and not (tmp_path/'run').exists()
+
+def test_arguments_are_checked():
+    for kw in (dict(every_steps=0), dict(every_epochs=1.5), dict(keep=0), dict(best=-1), dict(every_minutes=0)):
+        with pytest.raises(ValueError, match=next(iter(kw))): CheckpointCallback('run', **kw)
+
+def test_what_a_run_killed_before_it_deleted_left_is_deleted(tmp_path, monkeypatch):
+    monkeypatch.setattr('learnloop.checkpoint.checkpoint.prune', lambda *args: None)
+    with (learn := mk_learner()).no_logging(): learn.fit(3, cbs=CheckpointCallback(tmp_path))
+    monkeypatch.undo()
+    assert len(list_checkpoints(tmp_path))==3
+    with (again := mk_learner()).no_logging(): again.fit(3, cbs=CheckpointCallback(tmp_path, keep=1, best=1), resume=tmp_path)
+    kept,best = [o.step for o in list_checkpoints(tmp_path)],min((o[1], i) for i,o in enumerate(learn.recorder.values))[1]
+    assert kept==sorted({learn.count.opt_steps, learn.count.opt_steps//3*(best+1)})
+
+def test_files_are_hashed_once_when_a_run_goes_on(tmp_path, monkeypatch):
+    with mk_learner().no_logging() as learn: learn.fit(2, cbs=CheckpointCallback(tmp_path, keep=1))
+    seen,verify = [],Checkpoint.verify
+    monkeypatch.setattr(Checkpoint, 'verify', lambda self: seen.append(self.path) or verify(self))
+    mk_learner().load_checkpoint(tmp_path)
+    mk_learner().load_checkpoint(list_checkpoints(tmp_path, verify=False)[0].path)
+    assert len(seen)==2
+
+# --- what a sceptic found
+
+def stopped_at(learn, n, folder=None, event='before_fetch', **kwargs):
+    with learn.no_logging(), pytest.raises(Boom): learn.fit(3, cbs=[Stop(event, n), *kwargs.pop('cbs', [])], **(dict(resume=folder) if folder else {})|kwargs)
+    return learn
+
+def test_a_pause_of_a_fit_with_a_folder_goes_on_saving_there(tmp_path):
+    learn = stopped_at(mk_learner(), 4, tmp_path)
+    with learn.no_logging(): learn.resume()
+    assert newest_checkpoint(tmp_path).step==learn.count.opt_steps==18
+
+def test_no_checkpoint_is_written_by_hand_after_a_stop(tmp_path):
+    learn = stopped_at(mk_learner(), 9)
+    with pytest.raises(RuntimeError, match=r'after a fit that was stopped on its way: learn.resume\(\)'): learn.save_checkpoint(tmp_path)
+    with learn.no_logging(): learn.fit(1)
+    assert learn.save_checkpoint(tmp_path)
+
+def test_one_asked_for_in_after_epoch_has_the_history_of_that_epoch(tmp_path):
+    def asks(cb): cb.learn.checkpoint.save()
+    whole = run(mk_learner, 'fit', None, None, cbs=[Callback(after_epoch=asks), CheckpointCallback(tmp_path/'whole', every_epochs=100)], resume=None)
+    learn = mk_learner()
+    with learn.no_logging(), pytest.raises(Boom):
+        learn.fit(3, cbs=[Callback(after_epoch=asks), CheckpointCallback(tmp_path/'a', every_epochs=100, on_error=False), Stop('before_fetch', 15)])
+    c = newest_checkpoint(tmp_path/'a')
+    assert c.manifest['next']=='epoch' and 'valid_loss' in c.metrics
+    with (again := mk_learner()).no_logging(): again.fit(3, resume=tmp_path/'a', accept='callbacks')
+    assert again.recorder.values==whole.recorder.values
+
+def test_by_hand_in_after_epoch_it_waits_for_the_recorder(tmp_path):
+    with mk_learner().no_logging() as learn, pytest.raises(RuntimeError, match='before the recorder has its row'):
+        learn.fit(1, cbs=Callback(after_epoch=lambda cb: cb.learn.save_checkpoint(tmp_path)))
+
+@pytest.mark.filterwarnings('ignore:no signal reaches')
+def test_two_fits_at_the_same_time_in_one_folder(tmp_path):
+    start,res = threading.Barrier(2),[]
+    def _fit():
+        learn = mk_learner()
+        start.wait(20)
+        try:
+            with learn.no_logging(), learn.no_bar(): learn.fit(1, cbs=[CheckpointCallback(tmp_path/'a'/'b'), Callback(before_train=lambda cb: meet.wait(20))])
+            res.append('done')
+        except RuntimeError as e:
+            res.append(str(e))
+            meet.wait(20)  # the other one goes on when this one was refused
+    meet = threading.Barrier(2)
+    threads = [threading.Thread(target=_fit) for _ in range(2)]
+    for o in threads: o.start()
+    for o in threads: o.join(60)
+    assert sorted(o[:11] for o in res)==['another run', 'done'], res
+
+def test_a_run_that_another_one_overtook_is_refused(tmp_path):
+    with mk_learner().no_logging() as learn: learn.fit(1, resume=tmp_path)
+    class Other(Callback):
+        order = math.inf  # added before the fit's own
+        def before_fit(self):
+            with mk_learner().no_logging() as other: other.fit(2, resume=tmp_path)
+    late = mk_learner(cbs=[Other()])
+    with late.no_logging(), pytest.raises(RuntimeError, match='another run wrote to .* since this one began'): late.fit(3, resume=tmp_path, accept='callbacks')
+
+@pytest.mark.parametrize('change', [lambda l,d: l.load_checkpoint(d), lambda l,d: l.load('w')], ids=['load_checkpoint','load'])
+def test_what_was_loaded_ends_a_pause(change, tmp_path):
+    learn = mk_learner()
+    learn.path = tmp_path
+    with learn.no_logging(): learn.fit(1, resume=tmp_path/'run')
+    learn.save('w')
+    stopped_at(learn, 2)
+    change(learn, tmp_path/'run')
+    with pytest.raises(RuntimeError, match='nothing to resume'): learn.resume()
+
+@pytest.mark.parametrize('change', [lambda l: setattr(l, 'model', mk_model()), lambda l: l.create_opt()], ids=['model','opt'])
+def test_a_pause_is_of_one_model_and_its_optimizer(change):
+    change(learn := stopped_at(mk_learner(), 2))
+    with learn.no_logging(), pytest.raises(RuntimeError, match='model or optimizer was replaced'): learn.resume()
+
+def test_changed_metrics_and_losses_are_told(tmp_path):
+    with mk_learner().no_logging() as learn: learn.fit(1, resume=tmp_path)
+    with pytest.raises(ValueError, match=r"metrics was \['accuracy'\] and is \[\]"): mk_learner(metrics=None).fit(2, resume=tmp_path)
+    (other := mk_learner()).loss_func = nn.MultiMarginLoss()
+    with pytest.raises(ValueError, match="loss_func was 'cross_entropy' and is 'MultiMarginLoss'"): other.fit(2, resume=tmp_path)
+
+class Extra(nn.Linear):
+    def get_extra_state(self): return dict(n=np.float64(1))
+    def set_extra_state(self, sd): pass
+
+def test_case_50_a_model_that_cannot_be_saved_is_found_before_training(tmp_path):
+    learn = mk_learner(model=lambda: nn.Sequential(Extra(3, 2)))
+    with learn.no_logging(), pytest.raises(TypeError, match=r"state of model.*_extra_state.*numpy.float64"): learn.fit(1, cbs=CheckpointCallback(tmp_path))
+    assert not learn.count.batches
+
+class Counting(torch.optim.SGD):
+    "Keeps plain lists in its state"
+    def step(self, closure=None):
+        super().step(closure)
+        for p in self.param_groups[0]['params']: self.state[p].setdefault('n', []).append(len(self.state[p]['n']))
+
+def test_in_the_background_lists_are_copied_too(tmp_path, monkeypatch):
+    gate,real = threading.Event(),checkpoint_module._write_files
+    monkeypatch.setattr(checkpoint_module, '_write_files', lambda *args: (gate.wait(20), real(*args)))
+    learn = mk_learner(opt=Counting)
+    opens = Callback(name='opens', before_fetch=lambda cb: gate.set() if cb.learn.count.batches==5 else None)
+    with learn.no_logging(): learn.fit(1, cbs=[CheckpointCallback(tmp_path, every_steps=3, keep=None, background=True), opens])
+    assert [len(o['n']) for o in list_checkpoints(tmp_path)[0].read('opt.pt')['state'].values()][0]==3
+
+def test_a_failed_batch_of_an_iterator_is_not_lost():
+    learn,seen = mk_learner(dl=iter(tensors()), metrics=None),[]
+    look = Callback(name='look', after_step=lambda cb: seen.append(float(cb.learn.xb[0].sum())))
+    with learn.no_logging(), pytest.raises(Boom): learn.fit(1, cbs=[look, Stop('before_backward', 3)], keep_failed=True)
+    with learn.no_logging(): learn.resume()
+    assert seen==[float(o[0].sum()) for o in tensors()]
+
+def test_what_was_empty_is_empty_again(tmp_path):
+    (learn := mk_learner()).save_checkpoint(tmp_path)
+    with learn.no_logging(): learn.fit(1)
+    learn.load_checkpoint(tmp_path)
+    assert not learn.recorder.raw_losses and not learn.recorder.values
+
+def test_the_current_folder_may_change(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path/'else').mkdir()
+    with mk_learner().no_logging() as learn: learn.fit(2, cbs=[CheckpointCallback('run'), Callback(before_epoch=lambda cb: os.chdir(tmp_path/'else'))])
+    assert newest_checkpoint(tmp_path/'run').step==12 and not (tmp_path/'else'/'run').exists()
+
+def test_two_callbacks_with_folders_of_their_own(tmp_path):
+    (a := CheckpointCallback(tmp_path/'a')).name = 'a'
+    with mk_learner().no_logging() as learn: learn.fit(2, cbs=[a, CheckpointCallback(tmp_path/'b', every_steps=5)])
+    assert [len(list_checkpoints(tmp_path/o)) for o in 'ab']==[2, 2] and not hasattr(learn, '_between_a')
+
+def test_fewer_steps_than_were_made(tmp_path):
+    with mk_learner().no_logging() as learn: learn.fit(max_steps=9, resume=tmp_path)
+    with pytest.raises(ValueError, match='max_steps is 7, and .* has 9 steps of this fit'): mk_learner().fit(max_steps=7, resume=tmp_path, accept='max_steps')
+
+def test_one_saved_by_hand_needs_the_folder_for_itself(tmp_path):
+    learn = quiet(mk_learner(), 1)
+    with locked_folder(tmp_path), pytest.raises(RuntimeError, match='another run writes its checkpoints'): learn.save_checkpoint(tmp_path)
+    assert learn.save_checkpoint(tmp_path).step==6
+    saved = []
+    def by_hand(cb): saved.append(cb.learn.save_checkpoint(tmp_path/'run', mine=1))
+    quiet(mk_learner(), 1, cbs=[CheckpointCallback(tmp_path/'run', keep=None, background=True), At('before_fetch', 3, by_hand)])
+    assert saved[0].manifest['mine']==1 and [o.step for o in list_checkpoints(tmp_path/'run')]==[2, 6]
+
+def test_odd_arguments_are_told(tmp_path):
+    learn = mk_learner()
+    for k in ('epoch','next','batch','step','consistent'):
+        with pytest.raises(ValueError, match=f"'{k}' is a name of the manifest"): learn.save_checkpoint(tmp_path, **{k:1})
+    with pytest.raises(TypeError, match='metrics is 3'): learn.save_checkpoint(tmp_path, metrics=3)
+    learn.save_checkpoint(tmp_path)
+    with pytest.raises(ValueError, match='is of another run'): mk_learner(opt=torch.optim.SGD).load_checkpoint(tmp_path, accept=False)
+
+class Word(Metric):
+    "Has a word for a value"
+    value = 'good'
+    def reset(self): pass
+    def accumulate(self, learn): pass
+
+def test_metrics_that_are_no_numbers_are_left_out(tmp_path):
+    with mk_learner(metrics=Word()).no_logging() as learn: learn.fit(1, cbs=CheckpointCallback(tmp_path))
+    assert list(newest_checkpoint(tmp_path).metrics)==['train_loss','valid_loss']
+
+# --- a run that is done, called again
+
+class FreezesInTraining(Callback):
+    "Has a part in evaluation mode while it trains"
+    def before_train(self): self.learn.model[1].eval()
+class StopsInCleanUp(Callback):
+    def after_epoch(self):
+        if self.learn.epoch==1: self.learn.n_epoch = 2
+
+ENDS = dict(fit=lambda l, **kw: l.fit(2, **kw), one_cycle=lambda l, **kw: l.fit_one_cycle(2, **kw), max_steps=lambda l, **kw: l.fit(max_steps=8, **kw),
+    steps_per_epoch=lambda l, **kw: l.fit(2, steps_per_epoch=4, **kw), shortened=lambda l, **kw: l.fit(9, cbs=StopsInCleanUp(), **kw),
+    early_stopping=lambda l, **kw: l.fit(9, cbs=EarlyStoppingCallback('train_loss', min_delta=9.), **kw), start_epoch=lambda l, **kw: l.fit(3, start_epoch=1, **kw),
+    swa=lambda l, **kw: l.fit(2, cbs=SWA(swa_lr=.5, start_pct=.5), **kw), none=lambda l, **kw: l.fit(0, **kw))
+
+OWN = ('training final_record n_epoch epoch iter n_done n_iter pct_train train_iter smooth_loss loss bs batch xb yb pred loss_grad '
+    'open exception').split()
+
+def in_sight(learn):
+    "All that is to be seen of a learner when a fit is over; `save` and `load` are what was done to it"
+    r = learn.recorder
+    return state(learn) | {k:getattr(learn, k) for k in OWN} | dict(modes={n:m.training for n,m in learn.model.named_modules()},
+        outcome={k:v for k,v in learn.outcome.items() if k not in ('save', 'load')}, dl=[k for k in ('train', 'valid') if getattr(learn.dls, k) is learn.dl],
+        grads=[p.grad for p in learn.model.parameters()], rec=r.state_dict(), table=str(r), losses=list(r.losses),
+        log=r.log[:1+len(r.values[0])] if r.values else [],
+        names=getattr(r, 'columns', None), valid=r.valid_names, forward=learn.forward_model is learn.model, cbs_there=[o.name for o in learn.cbs])
+
+@covering(2, valid=[True, False], end=ENDS, every=[dict(), dict(every_steps=4)])
+def test_point_14_a_run_that_is_done_and_called_again_ends_as_it_did(end, valid, every, tmp_path):
+    def run(learn):
+        with learn.no_logging(), learn.no_bar(): ENDS[end](learn, resume=tmp_path)
+        return in_sight(learn)
+    def mk():
+        learn = mk_learner(cbs=[FreezesInTraining(), CheckpointCallback(tmp_path, **every)], metrics=accuracy if valid else None)
+        if not valid: learn.dls.valid = None
+        return learn
+    want = run(learn := mk())
+    trained = want['count']['batches']
+    assert trained or end=='none'
+    check(run(mk()), want)
+    check(run(learn), want)  # and in the same process
+    if trained: (other := mk()).model.eval()
+    if trained: check(run(other), want)
+
+@pytest.mark.parametrize('valid', [True, False], ids=['valid', 'no_valid'])
+@pytest.mark.parametrize('end', [o for o in ENDS if o not in ('none', 'swa')])
+def test_point_14_so_does_one_that_is_loaded(end, valid, tmp_path):
+    def mk():
+        learn = mk_learner(cbs=[FreezesInTraining()], metrics=accuracy if valid else None)
+        if not valid: learn.dls.valid = None
+        return learn
+    with (learn := mk()).no_logging(), learn.no_bar(): ENDS[end](learn, resume=tmp_path)
+    want,got = in_sight(learn),in_sight(mk().load_checkpoint(tmp_path))
+    assert want['outcome'].pop('fit') in ('done', 'cancelled') and 'fit' not in got['outcome']  # that fit was another process's
+    check(got, want)
+
+def test_point_14_what_is_gone_on_with_sees_the_last_batch(tmp_path):
+    "A callback that reads the last loss and record in its events finds them in a run that goes on, too"
+    def seen(into):
+        def look(cb): into[cb.learn.count.batches] = cb.learn.loss.item() if cb.learn.loss is not None else None,cb.learn.final_record,cb.learn.bs
+        return Callback(name='look', before_batch=lambda cb: look(cb) if cb.learn.training else None)
+    whole,parts = {},{}
+    quiet(mk_learner(cbs=[seen(whole)]))
+    for at in (3, 6, 8, 11):
+        with pytest.raises(Boom): quiet(mk_learner(cbs=[seen(parts), At('before_step', at, boom)]), cbs=CheckpointCallback(tmp_path/str(at), every_steps=1))
+        quiet(mk_learner(cbs=[seen(parts)]), resume=tmp_path/str(at), accept='callbacks')
+        assert parts==whole
+
+def test_point_14_a_checkpoint_that_does_not_say_what_was_to_be_seen(tmp_path):
+    "An older learnloop wrote none of it"
+    quiet(mk_learner(), 2, resume=tmp_path)
+    learn = mk_learner()
+    going = read_origin(newest_checkpoint(tmp_path))
+    for k in ('seen', 'after'): del going.state['loop'][k]
+    going.state['resting'] = []
+    learn.create_opt()
+    learn.keeper._restore_sight(going.state, True)
+    learn.keeper.restore_end(going.state['loop'])
+    assert learn.model.training and learn.final_record is None and learn.n_epoch==1
+
+def of_processes(folder, *ranks):
+    "The state of a run that is done, as if processes had `ranks` for themselves"
+    quiet(mk_learner(), 1, resume=folder)
+    origin = read_origin(newest_checkpoint(folder))
+    origin.state['ranks'] = [*ranks]
+    return origin
+
+def test_what_a_process_had_for_itself_is_read_in_the_layout_of_an_older_learnloop(tmp_path):
+    origin = of_processes(tmp_path)
+    rng = {k:dict(v) for k,v in origin.state['rng'].items()}
+    origin.state['ranks'] = [dict(rng=rng, loader=dict(n=3), callbacks=dict(noise=dict(seen=.5)))]
+    mk_learner().keeper.take_own(origin)
+    s = origin.state
+    assert s['rng'] is rng and s['loader']==dict(n=3) and s['callbacks']['noise']==dict(seen=.5) and 'recorder' in s['callbacks']
+
+@pytest.mark.parametrize('own,why', [([[['loop', 'epoch'], -1]], 'loop.epoch is -1'), ([[['loop', 'count', 'opt_steps'], 5]], 'that of step 5'),
+    ([[['grads'], {}]], 'no place in a state'), ([[['callbacks'], {}]], 'no place in a state'), ([[]], 'no place in a state'),
+    ([[[3], 3]], 'no place in a state'), ([[['a', 'b'], 3]], 'no such place'), ([[['rng']]], "no 'rng'")])
+def test_what_a_process_cannot_have_had_is_refused(own, why, tmp_path):
+    with pytest.raises(DamagedCheckpoint, match=why): mk_learner().keeper.take_own(of_processes(tmp_path, own))
+
+def test_point_14_a_stopped_run_stays_stopped_in_the_middle_of_an_epoch_too(tmp_path):
+    "What stopped it in training is known before validation, which is gone on with"
+    def cb(): return [EarlyStoppingCallback('valid_loss', stopping_threshold=9.), ValidateCallback(every_steps=2)]
+    whole = mk_learner(cbs=cb())
+    with whole.no_logging(), whole.no_bar(): whole.fit(2)
+    assert whole.count.opt_steps==2
+    broken = mk_learner(cbs=[*cb(), Callback(name='fails', before_validate=lambda cb: boom(cb) if not cb.learn.inside('evaluate') else None)])
+    with broken.no_logging(), broken.no_bar(), pytest.raises(Boom): broken.fit(2, cbs=CheckpointCallback(tmp_path))
+    learn = mk_learner(cbs=cb())
+    with learn.no_logging(), learn.no_bar(): learn.fit(2, resume=tmp_path, accept='callbacks')
+    check(in_sight(learn)['values'], in_sight(whole)['values'])
+    assert learn.count.epochs==whole.count.epochs
+
+# --- the history in parts
+
+def test_point_27_a_save_writes_as_much_after_a_long_history_as_after_a_short_one(tmp_path, monkeypatch):
+    "Bytes, calls for plain data and names that are read: of those that grow, there would be thousands"
+    from learnloop.checkpoint import storage
+    written,calls,write,plain = [0],[0],HashingFile.write,storage.to_plain
+    def count_write(self, b):
+        written[0] += len(b)
+        return write(self, b)
+    def count_calls(*args, **kwargs):
+        calls[0] += 1
+        return plain(*args, **kwargs)
+    monkeypatch.setattr(HashingFile, 'write', count_write)
+    monkeypatch.setattr(storage, 'to_plain', count_calls)
+    def cost(n):
+        learn = mk_learner()
+        with learn.no_logging(): learn.fit_one_cycle(1)
+        r,res = learn.recorder,[]
+        def grow(n):
+            for o in (r._raw.tolist(), r._lrs, *r.hps.values()): o += [i/7 for i in range(len(o), len(o)+n)]
+            r._sizes += [4]*n
+            r.values += [[i/7, None, 2.] for i in range(n)]
+            r.iters += range(n)
+        grow(n)
+        for _ in range(6):
+            learn.count.opt_steps += 10
+            grow(10)
+            written[0] = calls[0] = 0
+            learn.save_checkpoint(tmp_path/str(n))
+            res.append((written[0], calls[0]))
+        a,b = (newest_checkpoint(tmp_path/str(n)).plain()['callbacks']['recorder'][k] for k in ('raw', 'values'))
+        assert a==r.raw_losses and b==r.values
+        return [max(o) for o in zip(*res[2:], strict=True)]
+    few,many = cost(1000),cost(16*1024+1000)
+    assert many[0]<few[0]*1.1+9000 and many[1]<few[1]*1.1+99  # names and hashes of parts are the rest
+
+@pytest.mark.parametrize('kwargs', [dict(keep=1), dict(keep=2), dict(keep=2, background=True), dict(keep=None)], ids=str)
+@pytest.mark.parametrize('at', [4, 11, 14])
+def test_point_27_a_run_with_closed_parts_goes_on_exactly(at, kwargs, tmp_path, monkeypatch):
+    for k,v in dict(part=2, merge=2, most=4).items(): monkeypatch.setattr(Series, k, v)
+    def mk(*cbs): return mk_learner(cbs=cbs, train_metrics=True)
+    with pytest.raises(Boom): quiet(mk(At('before_step', at, boom)), fit='fit_one_cycle', cbs=CheckpointCallback(tmp_path, every_steps=1, **kwargs))
+    saver = CheckpointCallback(tmp_path, every_steps=1, **kwargs)
+    learn,whole = quiet(mk(), fit='fit_one_cycle', cbs=saver, resume=tmp_path, accept='callbacks'),quiet(mk(), fit='fit_one_cycle')
+    check(state(learn), state(whole))
+    there = list_checkpoints(tmp_path)
+    assert there[-1].manifest['version']==2 and not any(o.damage for o in there)
+    check(state(mk().load_checkpoint(tmp_path))['raw'], state(whole)['raw'])
+
+def test_point_27_what_is_kept_before_each_batch_takes_no_copy_of_the_history(monkeypatch):
+    monkeypatch.setattr(Series, 'part', 2)
+    learn = mk_learner()
+    with learn.no_logging(), pytest.raises(Boom): learn.fit(2, cbs=Stop('after_loss', 9), keep_failed=True)
+    raw = learn.failed.state['callbacks']['recorder']['raw']
+    assert raw.parts and all(any(o is p for p in learn.recorder.raw_losses.frozen().parts) for o in raw.parts)
+
+@pytest.mark.parametrize('by_state', [True, False])
+def test_point_27_a_callback_of_ones_own(by_state, tmp_path, monkeypatch):
+    monkeypatch.setattr(Series, 'part', 4)
+    class Norms(Callback):
+        def __init__(self): self.norms = Series()
+        def after_backward(self): self.norms.append(sum(float(p.grad.square().sum()) for p in self.learn.model.parameters())**.5)
+        def state_dict(self): return dict(norms=self.norms.state() if by_state else self.norms)
+        def load_state_dict(self, sd): self.norms = Series(sd.get('norms', ()))
+    whole = quiet(mk_learner(cbs=[Norms()]))
+    with pytest.raises(Boom): quiet(mk_learner(cbs=[Norms(), At('before_step', 8, boom)]), cbs=CheckpointCallback(tmp_path, every_steps=1))
+    learn = quiet(mk_learner(cbs=[Norms()]), resume=tmp_path, accept='callbacks')
+    assert learn.norms.norms==whole.norms.norms and len(whole.norms.norms)==18
+    assert any(o.startswith('history-') for o in newest_checkpoint(tmp_path).manifest['files'])
+
+@pytest.mark.parametrize('event', ['before_augment', 'after_augment'])
+def test_point_8_an_error_in_a_phase_beside_the_batch_saves_a_checkpoint(tmp_path, event):
+    class Augments(Learner, phases=[Phase('augment', inside='train validate')]):
+        def one_batch(self, i, b): super().one_batch(i, self.with_events('augment', lambda: b))
+    def fail(self):
+        if self.training and self.n_done==2: raise ValueError('bug')
+    learn = mk_line(cls=Augments, defaults=True)
+    with pytest.raises(ValueError, match='bug'):
+        learn.fit(1, cbs=[CheckpointCallback(tmp_path, every_epochs=100), Callback(**{event: fail})])
+    saved, = list_checkpoints(tmp_path)
+    assert not saved.consistent and 'bug' in saved.manifest['error'] and saved.manifest['batch']==2
+
+# --- subclasses that replace pieces of the loop
+
+PIECES = '_do_fit _do_epoch _do_epoch_train _do_epoch_validate all_batches mk_pass _between _fetch one_batch _do_one_batch _do_loss _do_grad_opt _backward _step _zero_grad use_dl _pick'
+def through(names):
+    "A subclass whose methods call those that they override"
+    exec('class Through(Learner):\n    keeps_place = True\n' + '\n'.join(f'    def {o}(self, *args, **kwargs): return super().{o}(*args, **kwargs)' for o in names.split()), globals(), there := {})
+    return there['Through']
+Through = through(PIECES)
+
+class DoFit(Learner):
+    def _do_fit(self):
+        for e in range(self.n_epoch):
+            self.epoch = e
+            self.with_events('epoch', self._do_epoch)
+class DoEpoch(Learner):
+    def _do_epoch(self):
+        self._do_epoch_train()
+        self._do_epoch_validate()
+class Rollout(Learner):
+    keeps_place = True
+    def _do_epoch(self):
+        super()._do_epoch()
+        torch.rand(3)
+        if hasattr(self, 'checkpoint'): self.checkpoint.save()
+        self.model[0].weight.data.mul_(.9)
+class DoEpochTrain(Learner):
+    keeps_place = True
+    def _do_epoch_train(self):
+        self.use_dl(self.dls.train)
+        with torch.enable_grad(): self.with_events('train', self.all_batches)
+class TwoPasses(Learner):
+    keeps_place = True
+    def _do_epoch_train(self):
+        for _ in range(2): super()._do_epoch_train()
+class DoEpochValidate(Learner):
+    def _do_epoch_validate(self, ds_idx=1, dl=None):
+        self.use_dl(self.dls.valid if dl is None else dl)
+        with torch.no_grad(): self.with_events('validate', self.all_batches)
+class AllBatches(Learner):
+    def all_batches(self):
+        for i,b in enumerate(self.dl): self.one_batch(i, b)
+class OwnCount(Learner):
+    "Keeps its count to itself"
+    keeps_place = True
+    def all_batches(self):
+        with self.mk_pass(self.dl) as batches:
+            i = 0
+            while self._between() and self.with_events('fetch', self._fetch, batches):
+                self.one_batch(i, self.batch)
+                i += 1
+class CopiedBatches(Learner):
+    "As the loop has it"
+    keeps_place = True
+    def all_batches(self):
+        with self.mk_pass(self.dl) as batches:
+            while self._between() and self.with_events('fetch', self._fetch, batches):
+                self.one_batch(batches.n_done, self.batch)
+                batches.n_done += 1
+class Restless(Learner):
+    "Never says that it is between two batches"
+    def all_batches(self):
+        with self.mk_pass(self.dl) as batches:
+            while self.with_events('fetch', self._fetch, batches):
+                self.one_batch(batches.n_done, self.batch)
+                batches.n_done += 1
+class OwnPass(Learner):
+    def mk_pass(self, dl): return Pass(self, dl)
+class Wrapped(Learner):
+    "Takes its batches of another loader"
+    def mk_pass(self, dl): return super().mk_pass(FirstBatches(dl, 3))
+class Fetch(Learner):
+    def _fetch(self, batches):
+        self.batch = next(batches, None)
+        return self.batch is not None
+class FetchTwo(Learner):
+    "One of two batches is passed over"
+    def _fetch(self, batches): return super()._fetch(batches) and super()._fetch(batches)
+class Ahead(Learner):
+    "Fetches a batch ahead"
+    def _fetch(self, batches):
+        self.batch = self.next if self.n_done and hasattr(self, 'next') else next(batches, None)
+        self.next = next(batches, None)
+        return self.batch is not None
+class OneBatch(Learner):
+    def one_batch(self, i, b):
+        self.iter,self.bs = i,len(b[0])
+        self.xb,self.yb = b[:1],b[1:]
+        self.with_events('batch', self._do_one_batch)
+        self.drop_batch()
+class DoOneBatch(Learner):
+    def _do_one_batch(self):
+        self.pred = self.model(*self.xb)
+        self._do_loss()
+        if self.training: self._do_grad_opt()
+class GradOpt(Learner):
+    def _do_grad_opt(self):
+        self.with_events('backward', lambda: self.loss_grad.backward())
+        self.with_events('step', self._step)
+        self.with_events('zero_grad', self._zero_grad)
+
+REFUSED = DoFit,
+WARNED = {DoEpoch:'DoEpoch._do_epoch', AllBatches:'AllBatches.all_batches', Restless:'Restless.all_batches'}
+OTHERS = Through,Rollout,OwnPass,DoEpochTrain,TwoPasses,DoEpochValidate,OwnCount,CopiedBatches,Wrapped,Fetch,FetchTwo,Ahead,OneBatch,DoOneBatch,GradOpt
+STOPS = dict(first=('before_fetch', 1), batch=('before_fetch', 3), later=('before_fetch', 16), torn=('after_loss', 12), train=('after_train', 2), validate=('before_validate', 2),
+    valid=('after_batch', 8), epoch=('after_epoch', 2), begins=('before_epoch', 2))
+
+learns = []
+def subclassed(cls, stop=None, cbs=(), how='error', **kwargs):
+    learn = mk_learner(plain())
+    learn.__class__ = cls
+    learns[:] = [learn]
+    with warnings.catch_warnings():
+        warnings.filterwarnings('ignore', 'the loader has a length')
+        return quiet(learn, 2, cbs=[At(*STOPS.get(stop, ('after_fit', None)), boom if how=='error' else lambda cb: signal.raise_signal(signal.SIGINT)), *cbs], **kwargs)
+
+_ends = {}
+def end_of(cls):
+    if cls not in _ends: _ends[cls] = weights_of(subclassed(cls))
+    return _ends[cls]
+def weights_of(learn): return {k:v.clone() for k,v in learn.model.state_dict().items()}
+
+@covering(stop=STOPS, cls=[*WARNED, *OTHERS])
+def test_point_5_a_subclass_that_replaces_a_piece_of_the_loop_goes_on_exactly_from_what_was_saved(cls, stop, tmp_path):
+    def told():
+        if cls in (TwoPasses,FetchTwo,Ahead,OwnCount): return warnings.catch_warnings(action='ignore')  # see below
+        return pytest.warns(UserWarning, match=f'{WARNED[cls]}.*cannot be resumed in the middle of an epoch.*keeps_place = True') if cls in WARNED else nullcontext()
+    saver = dict(cbs=[CheckpointCallback(tmp_path, every_steps=2, every_epochs=1, keep=None)])
+    with suppress(Boom), told(): subclassed(cls, stop, **saver, resume=tmp_path)
+    with told(): check(weights_of(subclassed(cls, **saver, resume=tmp_path)), end_of(cls))
+
+HOW = [('batch','ctrl_c'), ('later','error'), ('torn','ctrl_c'), ('train','ctrl_c'), ('validate','error'), ('valid','ctrl_c'), ('epoch','ctrl_c')]
+@pytest.mark.parametrize('stop,how,cls', cover((*o, cls) for o in HOW for cls in [*WARNED, *OTHERS, *REFUSED]))
+def test_point_5_in_the_same_process_it_goes_on_exactly_or_says_why_not(cls, stop, how):
+    with suppress(Boom,KeyboardInterrupt): subclassed(cls, stop, how=how)
+    learn = learns[-1]
+    learn.logger = lambda row: None
+    if learn.paused is None:
+        with pytest.raises(RuntimeError, match='nothing to resume'): learn.resume()
+        assert cls not in REFUSED or cls.__name__ in learn.keeper.why_not or stop in ('torn','train') or how=='ctrl_c'
+    else:
+        assert cls not in REFUSED
+        with warnings.catch_warnings(action='ignore'), learn.no_bar(): learn.resume()
+        check(weights_of(learn), end_of(cls))
+
+@pytest.mark.parametrize('kw', [dict(resume='x'), dict(keep_failed=True), dict(cbs=[CheckpointCallback('x')])], ids=str)
+@pytest.mark.parametrize('cls', REFUSED, ids=lambda o: o.__name__)
+def test_point_5_where_nobody_knows_where_a_fit_is_what_would_need_it_is_refused(cls, kw, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    name = next(k for k in vars(cls) if k.startswith('_') and not k.startswith('__'))
+    with pytest.raises(ValueError, match=rf'{cls.__name__}.{name} overrides a piece of the loop.*cannot be resumed at all.*keeps_place = True'): subclassed(cls, **kw)
+    assert not [*tmp_path.iterdir()]
+    subclassed(cls)
+
+@pytest.mark.parametrize('cls,why', [(TwoPasses, 'this is pass 2 through the data'), (FetchTwo, 'FetchTwo took 2 batches of the loader and counts 1'), (Ahead, 'Ahead took 2 batches of the loader and counts 1'),
+    (OwnCount, 'OwnCount took 1 batches of the loader and counts 0')])
+def test_point_5_what_is_not_saved_in_the_middle_of_an_epoch_is_said(cls, why, tmp_path):
+    with pytest.warns(UserWarning, match=f'not saved in the middle of epoch 0: {why}') as ws: subclassed(cls, cbs=[CheckpointCallback(tmp_path, every_steps=1)])
+    assert len(ws)==1
+
+def test_point_5_a_method_that_is_set_on_the_learner_counts_as_well(tmp_path):
+    learn = mk_learner()
+    learn._do_fit = lambda: learn.with_events('epoch', learn._do_epoch)
+    with pytest.raises(ValueError, match='Learner._do_fit overrides a piece'): quiet(learn, resume=tmp_path)
+
+def test_point_5_a_checkpoint_in_the_middle_of_an_epoch_is_refused_by_what_could_not_go_there(tmp_path):
+    with pytest.raises(Boom): subclassed(Learner, 'later', resume=tmp_path)
+    with pytest.warns(UserWarning, match='cannot be resumed in the middle'), pytest.raises(ValueError, match="is in the middle of an epoch, next is 'train': AllBatches.all_batches"):
+        subclassed(AllBatches, resume=tmp_path)
+
+# --- what a model keeps in plain attributes
+
+class Steps(nn.Module):
+    "Goes by what it keeps in plain attributes"
+    total = 0
+    def __init__(self):
+        super().__init__()
+        self.lin,self.n,self.t,self.name,self.last,self.aux = nn.Linear(3, 2),0,torch.tensor(0.),'a',None,None
+    def forward(self, x):
+        if self.training: self.n,self.t,self.total,self.name = self.n+1,self.t+1,self.total+1,f'{self.n}'
+        res = self.lin(x)*(1+.1*self.n)
+        self.last,self.aux,self.width = x,res.mean(),x.shape[1]
+        return res
+class Kept(Steps):
+    def get_extra_state(self): return [self.n, float(self.t), self.total, self.name]
+    def set_extra_state(self, sd): self.n,self.t,self.total,self.name = sd[0],torch.tensor(sd[1]),*sd[2:]
+class Usual(nn.Module):
+    "Torch's own modules with state, and what is made in the first batch"
+    def __init__(self):
+        super().__init__()
+        self.rnn,self.enc = nn.LSTM(3, 4, batch_first=True),nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)
+        self.bn,self.drop,self.lin,self.mask = nn.BatchNorm1d(4),nn.Dropout(.1),nn.Linear(4, 2),None
+    def forward(self, x):
+        if self.mask is None: self.mask,self.n_made = torch.zeros(1, 1),1
+        return self.lin(self.drop(self.bn(self.enc(self.rnn(x[:,None])[0], self.mask)[:,-1])))
+
+@pytest.mark.parametrize('every', [dict(), dict(every_steps=1), dict(background=True)], ids=str)
+def test_point_25_an_attribute_that_changes_while_training_and_is_not_saved_is_named_at_the_first_save(every, tmp_path):
+    def fit(model, cbs): quiet(mk_learner(model=model, metrics=None), 2, cbs=cbs)
+    for model,names in ((Steps, 'n, t, total, name'), (lambda: nn.Sequential(nn.Linear(3, 3), Steps()), '1.n, 1.t, 1.total, 1.name')):
+        with pytest.warns(UserWarning, match='attributes of the model changed while training.*get_extra_state') as ws: fit(model, CheckpointCallback(tmp_path/names, **every))
+        assert len(ws)==1
+        for nm in names.split(', ')[:2]: assert f'{nm} (1' in str(ws[0].message) or f'{nm} (1.0' in str(ws[0].message)
+    for model in (Kept, Usual): fit(model, CheckpointCallback(tmp_path/model.__name__, **every))
+
+def test_point_25_with_get_extra_state_it_goes_on_exactly(tmp_path):
+    def mk(): return mk_learner(model=Kept, metrics=None)
+    with pytest.raises(Boom): quiet(mk(), cbs=[CheckpointCallback(tmp_path, every_steps=1), Stop('before_fetch', 9)], resume=tmp_path)
+    got = quiet(mk(), cbs=[CheckpointCallback(tmp_path, every_steps=1), Stop()], resume=tmp_path)
+    want = quiet(mk())
+    assert all(map(torch.equal, got.model.parameters(), want.model.parameters()))

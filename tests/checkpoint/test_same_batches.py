@@ -1,0 +1,281 @@
+"A resumed fit sees the batches that it would have seen, or says why it can't: any loader, stopped at any batch"
+import json, random, threading, warnings
+from copy import deepcopy
+from functools import partial
+import numpy as np, pytest, torch
+from helpers import check
+from learnloop import Callback, CheckpointCallback, Learner, SeededItems, Zip, list_checkpoints, set_seed
+from learnloop.checkpoint.passes import parts_of, try_loader
+from learnloop.checkpoint.storage import new_checkpoint
+from learnloop.data.rng import read_rngs
+from torch import nn
+from torch.nn import functional as F
+from torch.utils.data import DataLoader, Dataset, IterableDataset, RandomSampler, TensorDataset
+with warnings.catch_warnings(action='ignore'):
+    from torchdata import nodes
+    from torchdata.stateful_dataloader import StatefulDataLoader
+
+N,BS,N_EPOCH = 18,4,2
+X = torch.arange(float(N))[:,None].repeat(1, 3)/N
+Y = (torch.arange(N)%2).long()
+TABLE = TensorDataset(X, Y)
+
+pytestmark = pytest.mark.filterwarnings('ignore:.set_vital. is deprecated')
+
+@pytest.fixture(autouse=True)
+def fast(monkeypatch): monkeypatch.setattr('os.fsync', lambda fd: None)
+
+def batch(idxs): return X[list(idxs)],Y[list(idxs)]
+def in_batches(idxs): return [batch(idxs[i:i+BS]) for i in range(0, len(idxs), BS)]
+def order(seed): return np.random.default_rng(seed).permutation(N).tolist()
+
+class Noisy(Dataset):
+    "Noise of the global generators"
+    def __len__(self): return N
+    def __getitem__(self, i): return X[i]+.1*torch.randn(3)+random.random(),Y[i]
+class Augment:
+    "A transform with a generator of its own, as medical and image packages have"
+    def __init__(self, seed=0): self.R = np.random.RandomState(seed)
+    def __call__(self, x): return x+float(self.R.rand())
+class Transformed(Dataset):
+    def __init__(self, f): self.transforms = [f]
+    def __len__(self): return N
+    def __getitem__(self, i): return self.transforms[0](X[i]),Y[i]
+class Shared:
+    "A transform whose generator belongs to its class"
+    R = np.random.RandomState(0)
+    def __call__(self, x): return x+float(self.R.rand())
+def augmented(b, f): return f(torch.stack([x for x,_ in b])),torch.stack([y for _,y in b])
+class Passes:
+    "Counts its passes, and shuffles by that: a shuffle that is called deterministic"
+    def __init__(self): self.epoch = -1
+    def __iter__(self):
+        self.epoch += 1
+        yield from in_batches(order(self.epoch))
+class CountingSampler:
+    def __init__(self): self.epoch = -1
+    def __len__(self): return N
+    def __iter__(self):
+        self.epoch += 1
+        return iter(order(self.epoch))
+class ByEpoch(Passes):
+    "The same, and it is told the epoch"
+    def set_epoch(self, epoch): self.epoch = epoch-1
+class Unseeded:
+    def __iter__(self): return iter(in_batches(random.SystemRandom().sample(range(N), N)))
+class Stream(IterableDataset):
+    def __iter__(self): return ((X[i]+.1*torch.randn(3), Y[i]) for i in range(N))
+
+class WithState:
+    "A loader that says where it is, in a shuffled order that its epoch seeds; `fault` is what is wrong with that"
+    def __init__(self, fault=''): self.fault,self.n,self.epoch,self.start = fault,0,-1,None
+    def __iter__(self):
+        if self.start is None or self.fault=='forgets': self.epoch,self.n = self.epoch+1,0
+        else: self.epoch,self.n = max(self.start[0], 0),self.start[1]
+        self.start = None
+        idxs = random.SystemRandom().sample(range(N), N) if self.fault=='reshuffles' else order(self.epoch)
+        bs = in_batches(idxs)
+        while self.n<len(bs):
+            self.n += 1
+            yield bs[self.n-1]
+    def state_dict(self):
+        n = self.n + dict(ahead=1, behind=-1).get(self.fault, 0)
+        if self.fault=='empty': return {}
+        return dict(n=max(n, 0), epoch=0 if self.fault=='first epoch' else self.epoch)
+    def load_state_dict(self, sd):
+        if sd: self.start = sd['epoch'],sd['n']
+class Pinned(WithState):
+    "Its state can be set before it is asked for it, and no more after that"
+    is_pinned = False
+    def state_dict(self):
+        self.is_pinned = True
+        return super().state_dict()
+    def load_state_dict(self, sd):
+        if not self.is_pinned: super().load_state_dict(sd)
+class OwnPlace(IterableDataset):
+    "A stream that knows its place, or says another one"
+    def __init__(self, fault=''): self.fault,self.n,self.start = fault,0,0
+    def __iter__(self):
+        self.n,self.start = self.start%N,0
+        while self.n<N:
+            self.n += 1
+            yield X[self.n-1],Y[self.n-1]
+    def state_dict(self): return dict(n=0 if self.fault else self.n)
+    def load_state_dict(self, sd): self.start = sd['n']
+
+def node_loader(seed=True):
+    node = nodes.SamplerWrapper(RandomSampler(range(N), generator=torch.Generator().manual_seed(1)))
+    return nodes.Loader(nodes.Mapper(nodes.Batcher(node, BS, drop_last=False), batch))
+
+EXACT = dict(  # chkstyle: ignore-node
+    list=lambda: in_batches(range(N)), tensors=lambda: DataLoader(TABLE, BS, shuffle=True), noisy=lambda: DataLoader(Noisy(), BS, shuffle=True),
+    seeded=lambda: DataLoader(SeededItems(Noisy()), BS, shuffle=True), generator=lambda: DataLoader(TABLE, BS, shuffle=True, generator=torch.Generator().manual_seed(5)),
+    stream=lambda: DataLoader(Stream(), BS), by_epoch=ByEpoch, zipped=lambda: Zip(DataLoader(Noisy(), BS, shuffle=True), DataLoader(TABLE, BS, shuffle=True)),
+    stateful=lambda: StatefulDataLoader(TABLE, BS, shuffle=True), stateful_noisy=lambda: StatefulDataLoader(Noisy(), BS, shuffle=True),
+    own_place=lambda: StatefulDataLoader(OwnPlace(), BS), with_state=WithState, pinned=Pinned, nodes=node_loader)
+FAULTY = dict(  # chkstyle: ignore-node
+    passes=Passes, counting_sampler=lambda: DataLoader(TABLE, BS, sampler=CountingSampler()), unseeded=Unseeded,
+    augmented=lambda: DataLoader(Transformed(Augment()), BS), class_generator=lambda: DataLoader(Transformed(Shared()), BS),
+    collated=lambda: DataLoader(TABLE, BS, collate_fn=partial(augmented, f=Augment())),
+    zipped_passes=lambda: Zip(Passes(), DataLoader(TABLE, BS)), wrong_place=lambda: StatefulDataLoader(OwnPlace('zero'), BS),
+    **{o:lambda o=o: WithState(o) for o in ('forgets', 'reshuffles', 'ahead', 'behind', 'empty', 'first epoch')})
+
+class Boom(Exception): pass
+
+def fit(make, folder=None, at=None, resume=None):
+    "The batches that a new process trains on, as far as a learner can tell"
+    set_seed(3)
+    Shared.R = np.random.RandomState(0)
+    seen,learn = [],Learner((make(), None), Net(), lambda pred, *ys: F.cross_entropy(pred, ys[-1]), lr=.01)
+    def stop(cb):
+        if (cb.learn.epoch, cb.learn.n_done)==at: raise Boom
+    cbs = [Callback(name='look', before_batch=lambda cb: seen.append(deepcopy(cb.learn.batch))), Callback(name='stop', before_fetch=stop)]
+    if folder: cbs.append(CheckpointCallback(folder))
+    with learn.no_logging(), learn.no_bar(): learn.fit(N_EPOCH, cbs=cbs, **dict(resume=folder) if resume else {})
+    return seen
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin,self.drop = nn.Linear(3, 2),nn.Dropout(.3)
+    def forward(self, *xs): return self.drop(self.lin(xs[0]))
+
+def flat(o): return [o] if isinstance(o, torch.Tensor) else [t for p in o for t in flat(p)]
+def same(a, b): return len(a)==len(b) and all(map(torch.equal, flat(a), flat(b)))
+
+def outcome(make, at, folder):
+    "`same`, or what was said: the text of an error, or of a warning about the loader"
+    with warnings.catch_warnings(record=True) as ws:
+        warnings.simplefilter('always')
+        with pytest.raises(Boom): fit(make, folder, at)
+        try: got = fit(make, folder, resume=True)
+        except ValueError as e: return str(e)
+    said = [str(o.message) for o in ws if 'exact' in str(o.message)]
+    if same(got, fit(make)[at[0]*-(-N//BS)+at[1]:]): return 'same' if not said else f'same, but {said[0]}'
+    return said[0] if said else 'OTHER BATCHES, IN SILENCE'
+
+PLACES = [(e, i) for e in range(N_EPOCH) for i in range(-(-N//BS)+1)]
+
+@pytest.mark.parametrize('kind', EXACT)
+def test_a_resumed_fit_sees_the_batches_that_it_would_have_seen(kind, tmp_path):
+    assert {at:o for at in PLACES if (o := outcome(EXACT[kind], at, tmp_path/f'{at}'))!='same'}=={}
+
+SOLVED = 'augmented','class_generator','collated','wrong_place' # generators inside of objects are saved, and what has a wrong state is gone through again
+
+@pytest.mark.parametrize('kind', FAULTY)
+def test_or_it_says_why_it_cannot(kind, tmp_path):
+    for at in PLACES:
+        said = outcome(FAULTY[kind], at, tmp_path/f'{at}')
+        if kind in SOLVED: assert said=='same', at
+        else:
+            name = 'Passes' if kind=='zipped_passes' else type(FAULTY[kind]()).__name__
+            assert name in said and 'resumes_exactly = True' in said and 'set_epoch' in said, at
+            if at[0] and at[1]:
+                n = 0 if kind=='zipped_passes' else at[1]-1
+                assert said.startswith(f'{name} gives other batches than before the interruption: batch {n} of'), at
+
+@pytest.mark.filterwarnings('ignore:.*will not be exact')
+def test_other_batches_stop_it_before_anything_is_changed_unless_they_are_accepted(tmp_path):
+    with pytest.raises(Boom): fit(Passes, tmp_path, (1, 2))
+    with pytest.raises(ValueError, match=r"^Passes gives other batches than .*: batch 1 of the pass was float32 \(4, 3\) with .*; int64 \(4,\) with .*, and is float32.*accept=\['batches'\]"):
+        fit(Passes, tmp_path, resume=True)
+    learn = Learner((Passes(), None), Net(), lambda pred, y: F.cross_entropy(pred, y), lr=.01)
+    cbs = [Callback(name='look', before_batch=lambda cb: None), Callback(name='stop', before_fetch=lambda cb: None)]
+    others = 'callbacks','settings.loss'  # these functions are written again here
+    with learn.no_logging(), pytest.raises(ValueError, match='other batches'): learn.fit(N_EPOCH, cbs=cbs, resume=tmp_path, accept=others)
+    assert learn.count.batches==7 and learn.keeper.savers==[] and list_checkpoints(tmp_path)[-1].step==7
+    for accept in (['batches', *others], True):
+        with learn.no_logging(): learn.fit(N_EPOCH, cbs=cbs, resume=tmp_path, accept=accept)
+        assert learn.count.batches==2*-(-N//BS)
+
+@pytest.mark.parametrize('make,accept', [(Unseeded, ()), (Unseeded, 'batches'), (Passes, ()), (EXACT['noisy'], ()), (EXACT['tensors'], ())])
+@pytest.mark.filterwarnings('ignore:.*will not be exact')
+def test_in_the_same_process_a_pass_is_proven_too(make, accept):
+    "By its first batch, as a fit that saves nothing is to lose no time"
+    def mk(*at):
+        at = [*at]
+        set_seed(3)
+        seen,learn = [],Learner((make(), None), Net(), lambda pred, y: F.cross_entropy(pred, y), lr=.01)
+        def stop(cb):
+            if at and (cb.learn.epoch, cb.learn.n_done)==at[-1]:
+                at.pop()
+                raise Boom
+        cbs = [Callback(name='look', before_batch=lambda cb: seen.append(deepcopy(cb.learn.batch))), Callback(name='stop', before_fetch=stop)]
+        return learn,seen,cbs
+    learn,seen,cbs = mk((0, 3))
+    with learn.no_logging(), pytest.raises(Boom): learn.fit(2, cbs=cbs)
+    if make in (Unseeded, Passes) and not accept:
+        with pytest.raises(ValueError, match=f'^{make.__name__} gives other batches than before the interruption: batch 0'): learn.resume()
+        assert learn.paused and len(seen)==3
+    else:
+        with learn.no_logging(): learn.resume(accept=accept)
+        ref,want,cbs = mk()
+        with ref.no_logging(): ref.fit(2, cbs=cbs)
+        assert len(seen)==len(want) and (accept or same(seen, want))
+
+@pytest.mark.parametrize('kind', [*EXACT, *FAULTY])
+def test_trying_a_loader_leaves_everything_as_it_was(kind):
+    def state():
+        plain = [{k:v for k,v in getattr(o, '__dict__', {}).items() if isinstance(v, int|str|tuple)} for o in parts_of(dl)]
+        return read_rngs([dl]),plain,Shared.R.get_state(legacy=False)
+    set_seed(3)
+    dl = {**EXACT, **FAULTY}[kind]()
+    before = deepcopy(state())
+    for o in parts_of(dl): try_loader(o)
+    check(state(), before)
+    set_seed(3)
+    ref = {**EXACT, **FAULTY}[kind]()
+    if kind not in ('unseeded', 'reshuffles', 'class_generator'):
+        set_seed(4)
+        a = [*iter(dl)]
+        set_seed(4)
+        assert same(a, [*iter(ref)])
+
+def test_a_checkpoint_from_before_there_was_a_proof_is_resumed(tmp_path):
+    with pytest.raises(Boom): fit(EXACT['tensors'], tmp_path, (1, 2))
+    c = list_checkpoints(tmp_path)[-1]
+    state = json.loads((c.path/'state.json').read_text())
+    assert state.pop('last_batch')
+    with new_checkpoint(tmp_path, c.step, **{k:v for k,v in c.manifest.items() if k in ('epoch', 'next', 'batch', 'error')}) as write:
+        for nm in ('model.pt', 'opt.pt', 'tensors.pt'): write(nm, c.read(nm), True)
+        write('state.json', state, True)
+    assert same(fit(EXACT['tensors'], tmp_path, resume=True), fit(EXACT['tensors'])[7:])
+
+class Loud(WithState):
+    "Cannot be copied: it has a lock, as loaders with threads have"
+    def __init__(self):
+        super().__init__()
+        self.lock = threading.Lock()
+
+def test_what_cannot_be_tried_is_named(tmp_path):
+    with pytest.warns(UserWarning, match=r'^Loud could not be tried \(TypeError: .*lock.*\), so a resumed fit may not be exact: .*resumes_exactly = True'), pytest.raises(Boom):
+        fit(Loud, tmp_path, (1, 2))
+
+class Workers(Dataset):
+    def __len__(self): return N
+    def __getitem__(self, i): return X[i],Y[i]
+
+@pytest.mark.parametrize('persistent', [False, True])
+@pytest.mark.filterwarnings('ignore:.*its workers persist')
+def test_workers_that_persist_and_epochs_of_some_steps(persistent, tmp_path):
+    "A pass goes over the ends of epochs; that it began before, or after, the workers were started decides its order"
+    used = []
+    def run(at=None, **kw):
+        set_seed(3)
+        dl = DataLoader(Workers(), BS, shuffle=True, num_workers=1, persistent_workers=persistent)
+        seen,learn = [],Learner((dl, None), Net(), lambda pred, y: F.cross_entropy(pred, y), lr=.01)
+        used.append(dl)
+        def stop(cb):
+            if cb.learn.count.batches==at: raise Boom
+        cbs = [Callback(name='look', before_batch=lambda cb: seen.append(deepcopy(cb.learn.batch))), Callback(name='stop', before_fetch=stop)]
+        try:
+            with learn.no_logging(): learn.fit(3, steps_per_epoch=3, cbs=[*cbs, CheckpointCallback(tmp_path/f'{at}')] if at else cbs, **kw)
+        finally:
+            it,dl._iterator = dl._iterator,None
+            if it is not None: it._shutdown_workers()
+        return seen
+    want = run()
+    for at in (2, 4, 7):
+        with pytest.raises(Boom): run(at)
+        used[-1]._iterator = None
+        assert same(run(resume=tmp_path/f'{at}'), want[at:]), at
