@@ -69,10 +69,10 @@ def text_batch(bs, length, n_tokens, g):
 def tokens_loss(pred, y): return F.cross_entropy(pred.flatten(0, 1), y.flatten())
 
 _momentum = partial(SGD, momentum=.9)
-_tiny = Work(partial(_mlp, 10, 32, 2), partial(_rows, 32, (10,), 2), SGD, 1e-2, n=2000, limit=.85, fused=.15)
+_tiny = Work(partial(_mlp, 10, 32, 2), partial(_rows, 32, (10,), 2), SGD, 1e-2, n=2000, limit=.85, fused=.23)
 WORKS = {
     'tiny': _tiny,
-    'tiny, Adam': _tiny._replace(opt=Adam, lr=1e-3, limit=.8, fused=.12),
+    'tiny, Adam': _tiny._replace(opt=Adam, lr=1e-3, limit=.8, fused=.23),
     'tiny, momentum': _tiny._replace(opt=_momentum, limit=.82),
     'mlp': Work(partial(_mlp, 784, 256, 256, 10), partial(_rows, 64, (784,), 10), SGD, 1e-2, n=500, fused=.72),
     'cnn': Work(_cnn, partial(_rows, 32, (1,28,28), 10), SGD, 1e-2, n=150, fused=.68),

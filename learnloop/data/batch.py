@@ -72,7 +72,8 @@ def batch_map(
     f # Function of what has such a method
 ): # The same structure; `b` itself if `f` changed nothing
     "Apply `f` to whatever in `b` has a method `meth`"
-    if callable(getattr(b, meth, None)): return f(b)  # first: a `PackedSequence` is a tuple, but knows how to move
+    # first: a `PackedSequence` is a tuple, but knows how to move
+    if isinstance(b, Tensor) or callable(getattr(b, meth, None)): return f(b)
     vals = batch_parts(b)
     if vals is None: return b
     new = [batch_map(o, meth, f) for o in vals]

@@ -38,7 +38,7 @@ LAZY = {  # chkstyle: ignore-node
     'train.precision': 'MixedPrecision TruePrecision Learner.to_bf16 Learner.to_fp16 Learner.to_fp32',
     'train.mixup': 'CutMix MixHandler MixUp',
     'train.rnn': 'ModelResetter RNNCallback RNNRegularizer rnn_cbs',
-    'scale.launch': 'launch', 'scale.rules': 'fused_rule',
+    'scale.launch': 'launch',
     'scale.fuse': 'FuseReport Learner.fuse Learner.fuse_report Learner.unfuse',
     'scale.team': 'PeerError Team',
     'scale.distributed': 'Learner.to_ddp Learner.to_fsdp',

@@ -385,7 +385,7 @@ if MYPY:
 
                 Returns: The learner itself"""
             def fuse(self, max_shapes: int=4, backend: str | None=None, cache: Any=None, background: bool=False, check_every: int | None=64, **options: Any) -> Learner:
-                """Compile what lies between the model and the step, as far as nobody listens, for this learner's fits
+                """Compile the training steps of this learner's fits
 
                 - `max_shapes`: Shapes of batches that get a graph; others go the ordinary way
                 - `backend`: 'inductor', 'cudagraph', or 'aten', slow, without compiler; None for the device's

@@ -10,27 +10,30 @@ __all__ = ['Region', 'why_unfusable', 'Fuser', 'difference', 'FuseReport']
 # %% ../../nbs/scale/08_fuse.ipynb #fb000004
 import time, torch, warnings
 from collections import Counter
+from collections.abc import Mapping
 from itertools import chain
-from operator import attrgetter
+from operator import attrgetter, call
 from statistics import median
 from threading import Thread
+from functools import partial
 from fastcore.basics import noop, patch
 from torch import Tensor
-from torch.autograd.graph import increment_version
+from torch.nn.modules import module as torch_module
 from torch.nn.parameter import is_lazy
-from ..data.batch import describe
+from torch.utils.hooks import RemovableHandle
+from ..data.batch import batch_parts, describe
 from ..loop.callback import Callback, InGraph
-from ..data.checks import check_whole, did_you_mean, say
 from ..loop.engine import Engine
+from ..data.checks import check_whole, did_you_mean, say
 from ..loop.learner import Learner
+from ..loop.loss import loss_modules
 from ..loop.optimizer import held_params
-from ..data.rng import read_rngs, write_rngs
+from ..data.rng import read_rngs, same_states, write_rngs
 from ..loop.turn import ADDED
 from ..measure.table import Table
-from .inductor import Captured, build, load, replayed, trace, why_no_compiler
-from .pure import PureStep, Unfusable, layout, tensors_in
-from .rules import RULES, why_no_rule
-from .watch import Watch, tried, why_flow, why_hooked
+from .inductor import build, load, reduce_overhead, replayed, why_no_compiler
+from .traced import (FRESH, Numbers, StepPlan, TracedStep, Unfusable, in_a_line, in_optimizer,
+    methods_of, own_attributes, stand_in, tensors_in, why_no_step, why_untraced)
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000011
 @patch
@@ -42,7 +45,7 @@ def fuse(self:Learner,
     check_every:int|None=64, # Make the first step, and number 64, 128, 256, … both ways, and compare; None for none
     **options # For `torch._inductor.config`
 )->Learner: # The learner itself
-    "Compile what lies between the model and the step, as far as nobody listens, for this learner's fits"
+    "Compile the training steps of this learner's fits"
     self.fuser = Fuser(self, max_shapes, backend, cache, background, check_every, options)
     return self
 
@@ -67,7 +70,7 @@ _BEFORE = *_FORWARD,'before_backward'
 def _events(learn):
     "Events of the stretch, in their order"
     phases = [learn.phases[nm] for nm in ('backward','step','zero_grad')]
-    res = [e for p in phases for e in p.events if e!=p.after_cancel]  # nobody is there to cancel
+    res = [e for p in phases for e in p.events if e!=p.after_cancel]  # a compiled step can't be cancelled
     res.insert(res.index('after_step'), 'after_opt_step')
     return [*_FORWARD, *res]
 
@@ -85,9 +88,10 @@ def _knows(cls, event):
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000022
 class Region:
-    "How far a graph reaches, given who listens"
+    "How far a graph reaches: `name` is 'whole', 'grads', or '' for nothing; `why` it reaches no further"
     def __init__(self,
-        learn # The learner, training
+        learn, # The learner, in training
+        no_step='' # Why the optimizer's step can't be traced
     ):
         self.parts,self.name,self.why = {},'whole',''
         for e in _events(learn):
@@ -96,25 +100,28 @@ class Region:
                 part = _part_of(who, e)
                 if part is None or part.after=='backward': self._shorten(e, who, part)
                 if part is not None: self.parts.setdefault(e, []).append((who, part))
-        if self.name=='whole' and (why := why_no_rule(learn.opt)): self.name,self.why = 'grads',why
+        if self.name=='whole' and (why := no_step or why_no_step(learn.opt)): self.name,self.why = 'grads',why
         self.after = any(p.after for o in self.parts.values() for _,p in o)
-        self.takers = tuple(cb for o in self.parts.values() for cb,p in o if p.f)
+    def parts_of(self,
+        event # Its name
+    )->list: # Pairs: callback, `InGraph` with a function
+        "List what the trace calls in place of the handlers of `event`"
+        return [(cb, p) for cb,p in self.parts.get(event, ()) if p.f]
     def _shorten(self, event, who, part):
         label = getattr(who, 'label', type(who).__name__)
         ends = part is None and event in _BEFORE
         if ends or self.name=='whole': self.name,self.why = '' if ends else 'grads',f'{label} hears {event}'
     def flags(self)->tuple: # What graphs depend on, of those who take part
-        "Ask who takes part what their parts depend on"
+        "Collect what the callbacks' parts depend on"
         return tuple([p.flags() for o in self.parts.values() for _,p in o])
     def later(self,
-        *events # Those that are over
+        *events # Their names
     ): # Pairs: event, callbacks
-        "Tell whose handlers are to be called when the graph is done"
+        "Go through the handlers to call once the graph has run"
         for e in events:
             if cbs := [cb for cb,p in self.parts.get(e, ()) if p.after]: yield e,cbs
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000031
-_SLOT = torch.empty(0)
 _OWN = ('one_batch','_do_one_batch','_do_turn','calc_loss','forward','_do_loss','_own_loss','take_loss',
     '_do_grad_opt','backward','_backward','_step','_zero_grad','with_events','__call__','count_step',
     'ordinary_turn')
@@ -127,33 +134,33 @@ def _why_never(learn):
 def why_unfusable(
     learn # A learner
 )->str: # '' if nothing is in the way
-    "Tell what of `learn` itself a graph can't stand for"
+    "Tell which property of the learner rules out compiled steps"
     if why := _why_never(learn): return why
     if learn.team.world>1: return 'several processes train together, and exchange gradients while they are computed'
-    if learn.forward_model is not learn.model:
+    if type(learn.forward_model).__module__.startswith(('torch.nn.parallel','torch.distributed')):
         return f'forward_model is set, to a {type(learn.forward_model).__name__}'
     if isinstance(learn.opt, dict): return 'there are several optimizers'
     held = held_params(learn.opt)
     if lost := [n for n,p in learn.model.named_parameters() if p.requires_grad and p not in held]:
         return f'{lost[0]} requires gradients, and no optimizer holds it'
-    return why_hooked(learn.model, learn.loss_func)
+    return ''
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000041
 _FIRST = 'the first step, in which the optimizer makes its state, and some models theirs'
 _RARE,_BUILDING = 'shapes that were rarely seen','the graph is being built'
 _LAZY = 'parameters have no shape before a batch'
-_QUIET = _FIRST,_RARE,_BUILDING,_LAZY  # of which nobody need be warned
+_QUIET = _FIRST,_RARE,_BUILDING,_LAZY,FRESH  # these need no warning
 
 class Fuser(Engine):
-    "Takes turns of a learner as compiled functions"
+    "Run turns of a learner as compiled functions"
     level,takes,compiles = 30,'batch turn',True
     def __init__(self,
         learn,      # The learner
         max_shapes, # As for `learn.fuse`
-        backend,    # Likewise
-        cache,      # Likewise
-        background, # Likewise
-        check_every, # Likewise
+        backend,    # As for `learn.fuse`
+        cache,      # As for `learn.fuse`
+        background, # As for `learn.fuse`
+        check_every, # As for `learn.fuse`
         options # For `torch._inductor.config`
     ):
         check_whole('fuse: max_shapes', max_shapes)
@@ -165,15 +172,22 @@ class Fuser(Engine):
         self.background,self.check_every,self.options = background,check_every,options
         self.eager,self.warned,self.built,self.ratios = Counter(),set(),[],[]
         self.forget()
-        if why := _why_never(learn): self._tell(why)  # else nobody would: it is never asked
-    def __getstate__(self):  # without libraries, which can't be copied
-        return vars(self) | dict(graphs={}, watches=[], watch=None, version=None, last=None, looks={})
+        if why := _why_never(learn): self._tell(why)  # such a learner may never ask the fuser
+    def __getstate__(self):  # without compiled steps, which can't be copied
+        return vars(self) | dict.fromkeys(_FORGOTTEN)
+    def __setstate__(self, state):
+        vars(self).update(state)
+        self.forget()
 
-    def forget(self):
-        "Have no graphs"
-        self.graphs,self.watches,self.watch,self.version,self.seen = {},[],None,None,Counter()
-        self.looks,self.last,self.region,self.never = {},None,None,''
     def take(self, learn, what, inner): return self.run() or inner(learn, what)
+    def forget(self):
+        "Drop all compiled steps"
+        vars(self).update(dict.fromkeys(_FORGOTTEN))
+        self.graphs,self.refused,self.seen,self.plans = [],{},Counter(),{}
+        self.no_step,self.capturable = '',False
+_FORGOTTEN = ('graphs','refused','seen','plans','no_step','version','opt','last','region','plan','ids','values','facts',
+    'params','states','counted','args','extras','capturable','note_to','takers','parts','numbers',
+    'ask_step','step_facts','n_handles')
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00041b
 @patch
@@ -192,323 +206,357 @@ def _leave(self:Fuser, why):
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000042
 @patch
-def run(self:Fuser)->bool: # Was it taken?
-    "Take the batch, or the turn that is open, if that can be done"
+def run(self:Fuser)->bool: # Has the fuser run it?
+    "Run the batch, or the open turn, as a compiled step if possible"
     learn,turn,graph = self.learn,self.learn.open_turn,self.last
-    if turn is None:  # of the batch; what is refused here is asked for again in its turn
-        if graph is None or self.version!=learn.version or self.opt is not learn.opt: return False
-        return graph.quick is not None and graph.n!=graph.check_at and graph.quick()
-    try: self._look()
-    except Exception as e: self.why = self.never = f'the model can not be watched: {_in_a_line(e)}'
-    if self.why or turn.own: return self._leave(self.why or 'a turn that somebody asked for')
-    graph = self.last
-    if graph is None or not graph._is_same(learn):
-        graph = self._graph()
-        if type(graph) is str: return self._leave(graph)
-    if self.is_whole and any(p.grad is not None for p in self.params): return self._leave('gradients were there before')
-    self.last = graph
-    if graph.n==graph.check_at: self._take_both_ways(graph)
-    else: graph._take(self.region)
+    if turn is None:  # for the whole batch: what is refused here is asked again in its turn
+        if graph is None or not self.skips_turn: return False
+        if self.version!=learn.version or self.opt is not learn.opt: return False
+        if graph.n==graph.check_at or self._gather() or not graph.fits(self): return False
+        args,self.args = self.args,None  # the batch isn't held
+        self._take(graph, graph.step.fast(*args.values()))
+        graph.n += 1
+        return True
+    if self.version!=learn.version or self.opt is not learn.opt: self._look_around()
+    why = self.why or ('a turn that somebody asked for' if turn.own else '') or self._gather()
+    if not why and turn.closure is not None: why = f'{type(learn.opt).__name__} evaluates the loss itself'
+    if not why and not learn.has_stepped and not self.graphs and not self.eager: why = _FIRST
+    if why: return self._leave(why)
+    graph = self.last = self._find()
+    if type(graph) is str:
+        self.last = None
+        return self._leave(graph)
+    return self._run_graph(graph)
+
+# %% ../../nbs/scale/08_fuse.ipynb #fb00042a
+@patch
+def _run_graph(self:Fuser, graph):
+    try:
+        if graph.n==graph.check_at: self._take_both_ways(graph)
+        else: self._take(graph, graph.outs(self.args))
+    except _Again: return self.run()
+    except _Left as e:
+        self.last = None
+        return self._leave(str(e))
+    finally: self.args = None  # the batch isn't held
     graph.n += 1
-    if graph.call: graph.quick = graph._mk_quick()
     return True
+
+class _Left(Exception): "The loop has to make the step; nothing of it has been done"
+class _Again(_Left): "The step can be compiled in another way"
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000043
 @patch
-def _look(self:Fuser):
-    "Look around, or at the model, if there is a reason to"
-    learn = self.learn
-    if self.version!=learn.version or self.opt is not learn.opt: self._look_around()
-    elif self.watch is not None and self.watch.changed(): self._look_at_model()
-
-@patch
 def _look_around(self:Fuser):
-    "Note who listens, and what is in the way"
+    "Note which callbacks take part, and what rules out compiled steps"
     learn = self.learn
     if self.version is not None and self.opt is not learn.opt: self.forget()
-    self.version,self.opt,self.region,self.last = learn.version,learn.opt,None,None
-    self.why = self.never or why_unfusable(learn)
-    self.device,self.rule,self.is_whole,self.skips_turn = learn.device.type,None,False,False
+    self.version,self.opt,self.region,self.last,self.refused = learn.version,learn.opt,None,None,{}
+    self.device,self.is_whole,self.skips_turn = learn.device.type,False,False
+    self.why = why_unfusable(learn)
     if any(map(is_lazy, learn.model.parameters())): self.version,self.why = None,_LAZY  # to look again
     if self._kind=='inductor' and not self.why: self.why = why_no_compiler()
-    if not self.why:
-        self.region = Region(learn)
-        if not self.region.name: self.why = self.region.why
     if self.why: return
-    self.is_whole = self.region.name=='whole'
-    if self.is_whole: self.rule = RULES[type(learn.opt)]
-    turn = learn.phases['turn']
-    self.skips_turn = self.is_whole and learn.one_turn and not any(map(learn.listeners, turn.events))
-    self._look_at_model()
-
-@patch
-def _look_at_model(self:Fuser):
-    "Find the watch that sees the model as it is now, which may have been so before"
-    learn,what,self.watch,self.last = self.learn,'',None,None
-    if self.never: self.why = self.never
-    for o in self.watches if not self.why else ():
-        what = o.changed()
-        if not what: return self._watched_by(o)
-    if not self.why and len(self.watches)>=self.max_shapes: self.why = f'{what} goes on changing'
-    if self.why: return
-    self.watches.append(Watch(learn.model, learn.loss_func))
-    self._watched_by(self.watches[-1])
-    self.why = why_unfusable(learn)  # hooks, for instance
+    self._look_at_region()
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00043b
 @patch
-def _tried(self:Fuser, f, *args):
-    "Call `f`, which calls the model, and see that the model leaves all as it was"
-    trial = tried(self.learn.model, self.learn.loss_func)
-    with trial:
-        if not trial.why: res = f(*args)
-    self.never = trial.why  # it does so in each step
-    if trial.why: raise Unfusable(trial.why)
-    return res
+def _look_at_region(self:Fuser):
+    "Find how far a compiled step reaches"
+    learn = self.learn
+    self.region,self.ids,self.values,self.facts = Region(learn, self.no_step),None,None,None
+    if not self.region.name: self.why = self.region.why
+    self.is_whole = self.region.name=='whole'
+    self.ask_step = _step_asker(learn.opt)
+    self.step_facts,self.own = self.ask_step(),own_attributes(learn.opt) if self.is_whole else []
+    turn = learn.phases['turn']
+    self.skips_turn = self.is_whole and learn.one_turn and not any(map(learn.listeners, turn.events)) \
+        and not self.region.after
 
-@patch
-def _watched_by(self:Fuser, watch):
-    self.watch,self.last,self.params = watch,None,[p for p in held_params(self.learn.opt) if p.requires_grad]
-    tensors = [*self.learn.model.parameters(), *self.learn.model.buffers()]
-    how = id(watch),self.region.name,self.region.takers,tuple([(o.shape, o.stride(), o.dtype) for o in tensors])
-    self.looked = self.looks.setdefault(how, len(self.looks))  # a number: it is compared in each step
+# %% ../../nbs/scale/08_fuse.ipynb #fb00043a
+def _step_asker(opt):
+    "What tells on which things `why_no_step` depends, beside the groups: it is called in each step"
+    own,classes = vars(opt),[*map(vars, type(opt).__mro__[:-2])]
+    getters,get = [*map(methods_of, classes)],own.get
+    def ask(): return get('step'),get('grad_scale'),len(own),[*map(call, getters, classes)]
+    return ask
 
 @patch(as_prop=True)
 def _kind(self:Fuser):
-    "The backend that counts"
+    "The backend in use"
     return self.backend or dict(cpu='inductor', cuda='cudagraph').get(self.learn.device.type, 'aten')
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000044
-@patch
-def _graph(self:Fuser):
-    "The graph for the turn that is open; a reason, if there is none"
-    learn = self.learn
-    if learn.open_turn.closure is not None: return f'{type(learn.opt).__name__} evaluates the loss itself'
-    if not learn.has_stepped and not self.graphs and not self.eager: return _FIRST
-    try: key = layout((learn.xb, learn.yb)),self._setting(),self._flags()
-    except Unfusable as e: return str(e)
-    res = self.graphs.get(key)
-    if res is None: res = self._new_graph(key)
-    return res.ready() if type(res) is _Graph else res
+_values,_hooks = dict.values,attrgetter('_backward_hooks','_post_accumulate_grad_hooks')
+_grad = attrgetter('grad')
+_KINDS = 'forward_pre','forward','backward_pre','backward'
+_OF_ALL_MODULES = [getattr(torch_module, f'_global_{k}_hooks') for k in _KINDS]
 
 @patch
-def _setting(self:Fuser):
-    "What a graph depends on beside the batch and the optimizer's numbers"
-    kind,region = self.device,self.region
-    cast = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
-    return self.looked,cast,region.flags() if region.parts else None
+def _gather(self:Fuser)->str: # Why there can't be a compiled step; '' if nothing is in the way
+    "Collect the arguments of a compiled step in `args`"
+    learn,opt = self.learn,self.opt
+    if RemovableHandle.next_id!=self.n_handles and (why := self._why_hooked()): return why
+    if self.is_whole and self.ask_step()!=self.step_facts:
+        self._look_around()
+        if self.why: return self.why
+    groups = opt.param_groups
+    ids = [*map(id, chain.from_iterable([g['params'] for g in groups])), *map(id, opt.state.values())]
+    if ids!=self.ids: self._take_params(ids)
+    params,fresh = self.params,False
+    if self.is_whole:
+        if [*map(_grad, params)]!=self.no_grads: return 'gradients were there before'
+        now = [*map(list, map(_values, groups))]
+        if now!=self.values:
+            if why := self._take_numbers(now): return why
+            fresh = True
+    xb = learn.xb
+    named = False if type(xb) is tuple and xb and type(xb[0]) is Tensor else learn._named
+    is_cast = torch.is_autocast_enabled(self.device)
+    known,pattern = [],None
+    if self.counted:
+        try: counts = [s['step'].item() for s in self.counted]
+        except KeyError: return self._recount()
+        known = [*dict.fromkeys(counts)]
+        if len(known)>1: pattern = tuple(map(known.index, counts))
+    facts = named,is_cast,pattern,len(known),self.region.flags() if self.region.parts else ()
+    if fresh or facts!=self.facts: self._take_plan(facts)
+    numbers,extras = [],{}
+    if self.is_whole:
+        numbers += [*self.numbers.values, *known]
+        if self.own: extras = {k:getattr(opt, k) for k in self.own}
+    for p in self.takers: numbers += map(float, p.hypers())
+    self.args = dict(plan=self.plan, parts=self.parts, model=learn.forward_model, loss_func=learn.loss_func, xb=xb,
+        yb=learn.yb, params=params, states=self.states, extras=extras, numbers=numbers)
+    return ''
+
+# %% ../../nbs/scale/08_fuse.ipynb #fb000045
+@patch
+def _take_params(self:Fuser, ids):
+    "Note the parameters and the state of the optimizer"
+    opt = self.opt
+    self.params = [*held_params(opt)]
+    self.no_grads = [None]*len(self.params)
+    self.states = [opt.state.get(p, {}) for p in self.params] if self.is_whole else []
+    self.counted = [s for s in self.states if _is_count(s.get('step'))]
+    self.ids,self.values,self.facts = ids,None,None
+
+# %% ../../nbs/scale/08_fuse.ipynb #fb00045a
+def _is_count(o): return type(o) is Tensor and not o.dim() and o.is_floating_point() and o.device.type=='cpu'
 
 @patch
-def _flags(self:Fuser):
-    "What decides about the optimizer's operations"
-    if not self.is_whole: return None
-    return tuple([(len(g['params']), self.rule.flags(g)) for g in self.opt.param_groups])
+def _recount(self:Fuser):
+    self.ids = None  # somebody took the counts away: look at the state again in the next step
+    return 'the state of the optimizer has changed'
+
+@patch
+def _take_numbers(self:Fuser, now):
+    "Note the settings of the optimizer's groups"
+    if why := why_no_step(self.opt):
+        self.version = None
+        return why
+    self.numbers,self.values = Numbers(self.opt),now
+    self.group_key = self.numbers.key()
+    return ''
+
+# %% ../../nbs/scale/08_fuse.ipynb #fb00045b
+@patch
+def _why_hooked(self:Fuser):
+    "Which hooks torch's guards don't see; asked only after somebody has registered a hook somewhere"
+    n,opt = RemovableHandle.next_id,self.opt
+    if any(_OF_ALL_MODULES): return 'all modules have hooks, which torch does not guard'
+    if self.is_whole and why_no_step(opt): self._look_at_region()
+    bad = next((p for p in held_params(opt) if any(_hooks(p))), None)
+    if bad is not None: return f'{self._names().get(id(bad), "a parameter")} has hooks of its gradient'
+    self.n_handles = n
+    return self.why
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000046
 @patch
-def _new_graph(self:Fuser, key):
-    "A graph for `key`, or the reason why there is none"
-    shape,shapes = key[0],{k[0] for k,g in self.graphs.items() if type(g) is _Graph}
-    if shape not in shapes:
-        if len(shapes)>=self.max_shapes: return f'batches have more than max_shapes={self.max_shapes} shapes'
-        self.seen[shape] += 1
-        if shapes and self.seen[shape]<3: return _RARE
-    elif len(self.graphs)>=8*self.max_shapes: return 'settings go on changing'
-    try: res = _Graph(self)
-    except _Later: return _FIRST
-    except Unfusable as e: res = str(e)
-    except Exception as e: res = why_flow(e) or _in_a_line(e)
-    self.graphs[key] = res
+def _take_plan(self:Fuser, facts):
+    "Find the plan of a step for `facts`, or make it"
+    named,is_cast,pattern,n_counts,_ = self.facts = facts
+    region,at = self.region,len(self.numbers.values)+n_counts if self.is_whole else 0
+    self.takers,self.note_to,self.parts = [],[],{}
+    for e in ('after_pred','after_loss','before_step'):
+        self.parts[e] = fs = []
+        for cb,p in region.parts_of(e) if e!='before_step' or self.is_whole else ():
+            n = len(p.hypers())
+            fs.append((p.f, tuple(range(at, at+n))))
+            self.takers.append(p)
+            if e=='before_step': self.note_to.append(cb)
+            at += n
+    key = self.is_whole,self.is_whole and self.group_key,facts,self.capturable
+    if key not in self.plans: self.plans[key] = self._new_plan(named, is_cast, pattern)
+    self.plan = self.plans[key]
+
+@patch
+def _new_plan(self:Fuser, named, is_cast, pattern):
+    res = StepPlan()
+    res.capturable,res.whole,res.named,res.cast = self.capturable,self.is_whole,named,self.device if is_cast else None
+    if any(p.dtype is torch.float64 for p in self.params): res.dtype = torch.float64
+    if not self.is_whole: return res
+    res.stand,res.groups = stand_in(type(self.opt)),self.numbers.groups
+    first,counts = len(self.numbers.values),iter(pattern or [0]*len(self.counted))
+    counted = {*map(id, self.counted)}
+    res.counts = [first+next(counts) if id(s) in counted else None for s in self.states]
     return res
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00004x
-def _in_a_line(e): return ': '.join([type(e).__name__, *str(e).strip().splitlines()[:1]])
+@patch
+def _find(self:Fuser):
+    "The graph whose guards hold for this step, or a new one; a reason, if there can't be one"
+    for g in self.graphs:
+        if g.fits(self): return g.ready()
+    try: key = id(self.plan),_layout((self.learn.xb, self.learn.yb))
+    except Unfusable as e: return str(e)
+    if key in self.refused: return self.refused[key]
+    if why := self._why_no_more(key): return why
+    if why := why_unfusable(self.learn): return why
+    res = _Graph(self, key)
+    self.graphs.append(res)
+    return res
+
+@patch
+def _why_no_more(self:Fuser, key):
+    "Why there is no other graph for `key`"
+    shape,shapes = key[1],{g.key[1] for g in self.graphs}
+    if shape not in shapes:
+        if len(shapes)>=self.max_shapes: return f'batches have more than max_shapes={self.max_shapes} shapes'
+        self.seen[shape] += 1
+        return _RARE if shapes and self.seen[shape]<3 else ''
+    same = [g for g in self.graphs if g.key==key]
+    if len(same)>=self.max_shapes: return f'{same[-1].step.why_not(self.args)} goes on changing'
+    return 'settings go on changing' if len(self.graphs)>=8*self.max_shapes else ''
+
+def _layout(b):
+    "Structure, shapes and kinds of the tensors in `b`: what a batch has to share with others to share their graph"
+    t = type(b)
+    if t is Tensor:
+        if b.requires_grad: raise Unfusable('the batch requires gradients')
+        return b.shape,b.stride(),b.dtype,b.device
+    if isinstance(b, Tensor): raise Unfusable(f'the batch has a {t.__name__}, a tensor of its own kind')
+    vals = batch_parts(b)
+    if vals is not None: return t,tuple(b) if isinstance(b, Mapping) else (),tuple(map(_layout, vals))
+    if isinstance(b, str|int|float|bool|None): return t,b
+    raise Unfusable(f'the batch has {describe(b)}, which is neither a tensor nor a number or a string')
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000047
-class _Later(Exception): "The optimizer has to make its state first"
-
 class _Graph:
-    "A compiled step, for one kind of batch"
-    def __init__(self, fuser):
-        learn,region,start = fuser.learn,fuser.region,time.perf_counter()
-        self.fuser,self.n,self.doubts,self.call,self.failed = fuser,0,0,None,''
+    "A compiled step, for batches of one kind"
+    def __init__(self, fuser, key):
+        self.fuser,self.key,self.plan,self.n,self.doubts,self.failed = fuser,key,fuser.plan,0,0,''
         self.check_at = 0 if fuser.check_every else None
-        self.pure = PureStep(learn, region.parts, region.name=='whole')
-        fuser._tried(self.pure.try_out)
-        if self.pure.is_fresh(): raise _Later
-        batch = tensors_in((learn.xb, learn.yb))
-        args = [self.pure.vector, *batch, *self.pure.kept()]
-        gm,self.found = fuser._tried(trace, self.pure.run, args)
-        fuser.watch.leave_out(self.found)  # they are inputs: what is in them may change
-        self.slack,self.n_batch = _slack(gm),len(batch)
-        self.setting,self.flags = fuser._setting(),fuser._flags()
-        whole_batch = (*learn.xb, *learn.yb)
-        self.is_flat = all(type(o) is Tensor and o.is_contiguous() for o in whole_batch)
-        self.shapes = [(o.shape, o.dtype) for o in whole_batch] if self.is_flat else None
-        self.n_x = len(learn.xb)
-        self._note_kept()
-        args += self.found
-        self.pure.let_go()
-        self.note = dict(region=region.name, batch=describe((learn.xb, learn.yb)), operations=len(gm.graph.nodes))
-        fuser.built.append(self.note)
-        make = dict(inductor=self._compile, cudagraph=self._capture, aten=lambda gm, args: replayed(gm))[fuser._kind]
-        if fuser.background and fuser._kind=='inductor':
-            args = [torch.empty_strided(o.shape, o.stride(), dtype=o.dtype, device=o.device) for o in args]
-            Thread(target=self._make, args=(make, gm, args, start), name='learn.fuse', daemon=True).start()
-        else: self._make(make, gm, args, start)
-
-    def _make(self, make, gm, args, start):
-        try: call = make(gm, args)
-        except Exception as e: self.failed = f'it could not be built: {type(e).__name__}: {str(e).strip()[:300]}'
-        else: self.call = call
-        self.note['seconds'] = time.perf_counter()-start
+        self.step,self.start = TracedStep(self._make),time.perf_counter()
+        self.note = dict(region=fuser.region.name, batch=describe((fuser.learn.xb, fuser.learn.yb)))
+    def fits(self, fuser):
+        "Is it valid for the step that the fuser has gathered?"
+        return self.plan is fuser.plan and self.step.fast is not None and self.step.fits(fuser.args)
     def ready(self):
         "It, or the reason why it isn't there"
-        return self.failed or (self if self.call else _BUILDING)
+        return self.failed or (self if self.step.library.call else _BUILDING)
 
-# %% ../../nbs/scale/08_fuse.ipynb #fb000049
-_stride,_grad,_values = Tensor.stride,attrgetter('grad'),dict.values
-_facts = attrgetter('__class__', 'shape', 'dtype', 'requires_grad')
-
-@patch
-def _is_same(self:_Graph, learn):
-    "Is it for a step like this? Only if that is easy to tell; else a key has to be made"
-    xb,yb,fuser = learn.xb,learn.yb,self.fuser
-    if not self.is_flat or len(xb)!=self.n_x or len(xb)+len(yb)!=len(self.shapes): return False
-    for o,(shape,dtype) in zip((*xb, *yb), self.shapes, strict=True):
-        if type(o) is not Tensor or o.shape!=shape or o.dtype is not dtype: return False
-        if not o.is_contiguous() or o.requires_grad: return False
-    if self.setting!=fuser._setting() or [*map(_stride, self.pure.params.values())]!=self.strides: return False
-    return not fuser.is_whole or self.flags==fuser._flags()
-
-# %% ../../nbs/scale/08_fuse.ipynb #fb000049q
-@patch
-def _mk_quick(self:_Graph):
-    "Make a function that takes the batch at hand, if that is like the last one; None where there is more to it"
-    fuser,pure,learn = self.fuser,self.pure,self.fuser.learn
-    is_plain = self.is_flat and type(pure.like) is Tensor and not (pure.parts or pure.notes or fuser.region.parts)
-    if not (is_plain and fuser.skips_turn): return None
-    call,vector,rest,written = self.call,pure.vector,[*self.kept, *self.found],self.written
-    params,held,groups,n_x = [*pure.params.values()],fuser.params,fuser.opt.param_groups,self.n_x
-    batch = *learn.xb,*learn.yb
-    facts,strides = [*map(_facts, batch)],[*map(_stride, (*batch, *params))]
-    none,states,state,kind,has_counts = [None]*len(held),fuser.opt.state,self.state,fuser.device,not self.is_constant
-    is_cast,is_same,numbers = torch.is_autocast_enabled,fuser.watch.is_same,None
-    def quick():
-        nonlocal numbers
-        xb,yb = learn.xb,learn.yb
-        batch = *xb,*yb
-        # loops are C's: `layout` would say the same of the batch, and takes as long as all else here
-        if [*map(_facts, batch)]!=facts or [*map(_stride, (*batch, *params))]!=strides or len(xb)!=n_x: return False
-        try: same = is_same()
-        except Exception: return False  # what can't be compared is looked at in its turn
-        if not same or is_cast(kind) or [*map(_grad, held)]!=none: return False
-        if state and [*map(id, chain.from_iterable(map(_values, states.values())))]!=state: return False
-        now = [*map(list, map(_values, groups))]
-        if now!=numbers:
-            if fuser._flags()!=self.flags: return False
-            numbers = now
-            pure.fill()
-        elif has_counts: pure.fill()
-        learn.loss,learn.pred = call([vector, *batch, *rest])
-        learn.loss_grad = learn.loss
-        increment_version(written)
-        learn.outcome.update(_DONE)
-        learn.count_step()
-        self.n += 1
-        return True
-    return quick
-_DONE = dict(turn='done', backward='done', step='done', zero_grad='done')
+    def outs(self, args, trial=None):
+        "What the step returns for `args`; `trial` runs the library in its own way"
+        step = self.step
+        if step.fast is None: return self._compiled(args, trial or _protected)
+        step.library.trial = trial
+        try: return step.fast(*args.values())
+        finally: step.library.trial = None
+    def _compiled(self, args, trial):
+        try: return self.step.compile(args, trial)
+        except _Left: raise
+        except Exception as e:
+            if self.step.fast is None: self._refuse(e)
+            self._fail(f'the graph fails: {in_a_line(e)}')
+            raise _Left(self.failed) from e
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000048
 @patch
-def _compile(self:_Graph, gm, args):
+def _refuse(self:_Graph, e):
+    "Note why the step can't be compiled, and raise what is to become of it"
+    fuser,why = self.fuser,why_untraced(e)
+    fuser.graphs.remove(self)
+    if FRESH in why: raise _Left(FRESH) from None
+    fuser.refused[self.key] = why
+    if not self.plan.whole:
+        if fuser.no_step and not any(g.key[1]==self.key[1] for g in fuser.graphs): fuser.no_step = ''  # it is the model
+        fuser._look_at_region()
+        raise _Left(why) from e
+    can = in_optimizer(e) and any('capturable' in g for g in fuser.opt.param_groups) and not fuser.capturable
+    if can: fuser.capturable,fuser.facts = True,None  # its formulas have no `if`
+    else:
+        fuser.no_step = why
+        fuser._look_at_region()
+    raise _Again from e
+
+# %% ../../nbs/scale/08_fuse.ipynb #fb00047b
+@patch
+def _make(self:_Graph, library, gm, args):
+    "Compile the graph `gm` for `library`, perhaps in a thread"
+    fuser = self.fuser
+    self.note['operations'] = library.n_operations
+    fuser.built.append(self.note)
+    args = [torch.empty_strided(o.shape, o.stride(), dtype=o.dtype, device=o.device) for o in args]
+    if fuser.background and fuser._kind=='inductor':
+        Thread(target=self._build, args=(library, gm, args), name='learn.fuse', daemon=True).start()
+    else:
+        self._build(library, gm, args)
+        if self.failed: raise Unfusable(self.failed)
+
+@patch
+def _build(self:_Graph, library, gm, args):
+    how = dict(inductor=self._library_of, cudagraph=reduce_overhead, aten=lambda gm, args: replayed(gm))
+    try: library.call = how[self.fuser._kind](gm, args)
+    except Exception as e: self.failed = f'it could not be built: {in_a_line(e)}'
+    self.note['seconds'] = time.perf_counter()-self.start
+
+@patch
+def _library_of(self:_Graph, gm, args):
     fuser = self.fuser
     def tell(folder): say(f"learn.fuse(): compiling a step for {self.note['batch']}; it is kept in {folder}")
     path,self.note['was there'] = build(gm, args, fuser.cache, noop if fuser.background else tell, **fuser.options)
     return load(path)
 
-# %% ../../nbs/scale/08_fuse.ipynb #fb00048b
-def _slack(gm):
-    "How far rounding may go beside what is explained: more where a graph has numbers of low precision"
-    low = [d for d in (torch.bfloat16, torch.float16) if any(_is_of(n, d) for n in gm.graph.nodes)]
-    return 8*torch.finfo(low[0]).eps if low else 1e-4
-
-def _is_of(node, dtype): return getattr(node.meta.get('val'), 'dtype', None) is dtype
-
-@patch
-def _capture(self:_Graph, gm, args):
-    return Captured(gm, args, 1+self.n_batch)
-
-# %% ../../nbs/scale/08_fuse.ipynb #fb000051
-@patch
-def _note_kept(self:_Graph):
-    "Note the tensors that are kept"
-    self.pure.note_counts()
-    self.is_constant,self.quick = not any(o is not None for o in self.pure.counts),None
-    self.kept,self.state = self.pure.kept(),self._state_now()
-    self.trained = [self.pure.params[n] for n in self.pure.trained]
-    self.has_state,self.strides = bool(self.state),[*map(_stride, self.pure.params.values())]
-    self.written = (self.trained if self.pure.whole else [])+self.kept[len(self.pure.params):]
-
-@patch
-def _state_now(self:_Graph):
-    return [*map(id, chain.from_iterable(map(dict.values, self.fuser.opt.state.values())))]
-
-@patch
-def _args(self:_Graph):
-    "What the function is called with"
-    learn = self.fuser.learn
-    if self.pure.whole:
-        if self.has_state and self._state_now()!=self.state: self._note_kept()
-        self.pure.fill()
-    batch = (*learn.xb, *learn.yb) if self.is_flat else tensors_in((learn.xb, learn.yb))
-    return [self.pure.vector, *batch, *self.kept, *self.found]
-
 # %% ../../nbs/scale/08_fuse.ipynb #fb000052
 @patch
-def _take(self:_Graph, region):
-    "Take the open turn of the learner"
-    learn,pure = self.fuser.learn,self.pure
-    outs = self.call(self._args())
-    increment_version(self.written)  # which a library doesn't do, and autograd looks at
-    if len(outs)==2 and type(pure.like) is Tensor: learn.loss,learn.pred = outs
-    else: outs = self._spread(outs)
+def _take(self:Fuser, graph, outs):
+    "Give the learner what the compiled step returned, and run what follows"
+    learn,region,turn = self.learn,self.region,self.learn.open_turn
+    learn.loss,learn.pred,parts,notes,grads = outs
     learn.loss_grad = learn.loss
-    if region.after: self._tell(*_FORWARD)
-    if not pure.whole: return self._go_on(outs)
+    if parts: learn.loss_parts = learn.loss_parts | {k:_scalar(v) for k,v in parts.items()}
+    for cb,values in zip(self.note_to, notes, strict=True): vars(cb).update(values)
+    if region.after: self._call_late(*_FORWARD)
+    if grads is not None: return self._go_on(grads)
     learn.outcome.update(_DONE)
-    if learn.open_turn: learn.open_turn.stepped = True
+    if turn: turn.stepped = True
     learn.count_step()
-    if region.after: self._tell(*_events(learn)[2:])
+    if region.after: self._call_late(*_events(learn)[2:])
+_DONE = dict(turn='done', backward='done', step='done', zero_grad='done')
+
+def _scalar(v): return v if isinstance(v, Tensor) and v.is_floating_point() else torch.tensor(float(v))
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb00052b
 @patch
-def _spread(self:_Graph, outs):
-    "Give the learner, and callbacks, what the function returned; the gradients are left"
-    learn = self.fuser.learn
-    learn.loss,learn.pred,parts,notes,grads = self.pure.named(outs)
-    if parts: learn.loss_parts = learn.loss_parts | parts
-    for cb,values in notes: vars(cb).update(values)
-    return grads
+def _call_late(self:Fuser, *events):
+    "Call the handlers that waited for the graph"
+    for e,cbs in self.region.later(*events):
+        if e!='after_opt_step': self.learn.fire_for(e, cbs)  # the loop fires that one
 
 @patch
-def _tell(self:_Graph, *events):
-    "Have handlers called that waited for the graph"
-    for e,cbs in self.fuser.region.later(*events):
-        if e!='after_opt_step': self.fuser.learn.fire_for(e, cbs)  # of that the loop tells
-
-@patch
-def _go_on(self:_Graph, grads):
-    "Have the phases that follow the forward pass run, with `grads`"
-    learn = self.fuser.learn
+def _go_on(self:Fuser, grads):
+    "Run the phases that follow the forward pass, with `grads`"
+    learn,trained = self.learn,[p for p in self.params if p.requires_grad]
     turn = learn.open_turn
     turn.scale,turn.stepped = 1.,False
     def once():
-        turn.grads = None  # who goes backward again, from another loss, has gradients of that
+        turn.grads = None  # a second backward pass, of another loss, computes its own
         k = turn.scale
-        if type(k) is not float or k!=1: torch._foreach_mul_(grads, k)
-        for p,g in zip(self.trained, grads, strict=True): p.grad = g if p.grad is None else p.grad.add_(g)
+        for p,g in zip(trained, grads, strict=True):
+            if g is None: continue
+            if type(k) is not float or k!=1: g = g*k
+            p.grad = g if p.grad is None else p.grad.add_(g)
         return ADDED
     turn.grads = once
     try: learn._do_grad_opt()
@@ -517,63 +565,120 @@ def _go_on(self:_Graph, grads):
 # %% ../../nbs/scale/08_fuse.ipynb #fb000061
 @patch
 def _take_both_ways(self:Fuser, graph):
-    "Take the open turn in the ordinary way, and see what the graph makes of it"
-    learn,pure,args,rngs = self.learn,graph.pure,graph._args(),read_rngs()
-    start = time.perf_counter()
-    try: fused,outs = graph._tried(args)
-    except Exception as e:
-        graph._fail(f'the graph fails: {type(e).__name__}: {str(e).strip()[:200]}')
+    "Run the open turn in the ordinary way, and compare the compiled step with it"
+    args,rngs,start = self.args,read_rngs(),time.perf_counter()
+    try: fused = _Trial(graph, args, _computed)
+    except _Left:
         write_rngs(rngs)
-        return learn.ordinary_turn()
-    secs,drawn = time.perf_counter()-start,_drawn(learn.device)
-    plain,by_hand = graph._computed(args, rngs)
-    scaled,of_scaled = graph._computed(args, rngs, 1+1e-7)
-    before = _clones(graph.kept)
+        raise
+    except Exception as e:
+        graph._fail(f'the graph fails: {in_a_line(e)}')
+        write_rngs(rngs)
+        raise _Left(graph.failed) from e
+    start,drawn = (time.perf_counter()-start if graph.n else None),read_rngs()
+    by_hand,scaled = (_Trial(graph, args, partial(_by_hand, rngs, k)) for k in (1., 1+1e-7))
     write_rngs(rngs)
-    start = time.perf_counter()
-    learn.ordinary_turn()
-    self.ratios.append(secs/(time.perf_counter()-start))
-    now,really = (pure.kept(), [learn.loss, *by_hand[1:]]) if pure.whole else (plain, by_hand)  # what it came to
-    names = graph._names()
-    rows = [*zip(names, outs, really, by_hand, of_scaled, [None]*len(outs), strict=False),
-        *zip(names[len(outs):], fused, now, plain, scaled, before, strict=True)]
-    why = [] if torch.equal(drawn, _drawn(learn.device)) else ['draws other random numbers']
-    graph._judge(next(iter([*why, *filter(None, (difference(*o, graph.slack) for o in rows))]), ''))
+    secs,begun = start,time.perf_counter()
+    loss,grads = self._ordinary()
+    if secs: self.ratios.append(secs/(time.perf_counter()-begun))
+    why = '' if same_states(drawn, self.after_forward) else 'draws other random numbers'
+    graph._judge(why or _differs(graph, fused, by_hand, scaled, loss, grads))
 
-def _clones(ts): return [o.detach().clone() for o in ts]
-def _drawn(device): return torch.get_rng_state() if device.type=='cpu' else torch.cuda.get_rng_state(device)
+@patch
+def _ordinary(self:Fuser):
+    "Make the open turn in the ordinary way; return its loss, and its gradients, if these are where the graph ends"
+    learn,grads = self.learn,None
+    if self.is_whole:
+        learn.ordinary_turn()
+        self.after_forward = read_rngs()
+        return learn.loss,None
+    learn.calc_loss()
+    self.after_forward = read_rngs()
+    if learn.loss_grad is None: return learn.loss,None
+    trained = [p for p in self.params if p.requires_grad]
+    grads = [*torch.autograd.grad(learn.loss_grad, trained, allow_unused=True)]
+    loss = learn.loss
+    self._go_on([g if g is None else g.clone() for g in grads])
+    return loss,grads
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000062
-@patch
-def _tried(self:_Graph, args):
-    "What the graph makes of what is kept, and returns; all is put back"
-    before = _clones(self.kept)
-    try:
-        outs = self.call(args)
-        return _clones(self.kept),outs
-    finally:
-        with torch.no_grad(): torch._foreach_copy_(self.kept, before)
+class _Trial:
+    "What a step returns, and what it makes of the tensors that it writes to, which are left as they were"
+    def __init__(self, graph, args, run):
+        self.run = run
+        self.loss,self.pred,self.parts,self.notes,self.grads = graph.outs(args, self)
+    def __call__(self, library, ts):
+        if library.call is None: raise _Left(_BUILDING)
+        self.tensors = [ts[i] for i in library.written]
+        self.before = _clones(self.tensors)
+        outs,self.after = self.run(library, ts, self)
+        return outs
 
-@patch
-def _computed(self:_Graph, args, rngs, k=1.):
-    "The same by hand, operation by operation, with weights `k` times as large"
-    n,kept = 1+self.n_batch,_clones(self.kept)
-    for o in kept[:len(self.pure.params)] if k!=1 else ():
-        if o.is_floating_point(): o.mul_(k)
+def _clones(ts): return [o.detach().clone() for o in ts]
+
+def _put_back(ts, old):
+    with torch.no_grad():
+        for t,o in zip(ts, old, strict=True): t.copy_(o)
+
+# %% ../../nbs/scale/08_fuse.ipynb #fb00062c
+def _computed(library, ts, trial):
+    "As the library computes it"
+    try:
+        outs = library.run(ts)
+        return outs,_clones(trial.tensors)
+    finally: _put_back(trial.tensors, trial.before)
+
+def _by_hand(rngs, k, library, ts, trial):
+    "As torch computes it, operation by operation, with parameters `k` times as large"
+    own = []
+    for t in ts:
+        t = torch.tensor(t, dtype=torch.float64) if isinstance(t, float) else t
+        new = t.detach().clone()
+        if k!=1 and t.requires_grad: new.mul_(k)
+        own.append(new.requires_grad_(t.requires_grad))
     write_rngs(rngs)
     torch.clear_autocast_cache()
-    outs = self.pure.run(*args[:n], *kept)
+    outs = library.gm(*own)
     torch.clear_autocast_cache()
-    return kept,outs
+    return outs,[own[i].detach() for i in library.written]
+
+def _protected(library, ts):
+    "Run a library for the first time: an error may come after part of the update"
+    if library.call is None: raise _Left(_BUILDING)
+    written = [ts[i] for i in library.written]
+    before = _clones(written)
+    try: return library.run(ts)
+    except Exception:
+        _put_back(written, before)
+        raise
+
+# %% ../../nbs/scale/08_fuse.ipynb #fb00062b
+def _differs(graph, fused, by_hand, scaled, loss, grads):
+    "How the compiled step differs from the ordinary one; '' if it doesn't"
+    rows = [('loss', fused.loss, loss, by_hand.loss, scaled.loss, None)]
+    for nm in ('pred','parts','notes'):
+        named = 'prediction' if nm=='pred' else nm
+        found = [tensors_in(getattr(t, nm)) for t in (fused, by_hand, by_hand, scaled)]
+        rows += [(named, *o, None) for o in zip(*found, strict=True)]
+    params = graph.fuser._names()
+    trained = [p for p in graph.fuser.params if p.requires_grad]
+    every = [o or () for o in (fused.grads, grads, by_hand.grads, scaled.grads)]
+    for p,*gs in zip(trained, *every, strict=False):
+        if None not in gs: rows.append((f'gradient of {params[id(p)]}', *gs, None))
+        elif any(g is not None for g in gs): return f'has no gradient of {params[id(p)]}, or has one that is not there'
+    written = fused.after,fused.tensors,by_hand.after,scaled.after,fused.before
+    rows += [(params.get(id(t), 'tensor'), *o) for t,*o in zip(fused.tensors, *written, strict=True)]
+    return next(filter(None, (difference(*o, graph.step.library.slack) for o in rows)), '')
 
 @patch
-def _names(self:_Graph):
-    "What is returned, and what is kept, in words"
-    pure = self.pure
-    _,pred,parts,notes,grads = pure.named([_SLOT]*10_000)
-    outs = ['loss', *['prediction']*len(tensors_in(pred)), *parts, *(k for _,d in notes for k in d)]
-    if not pure.whole: outs += [f'gradient of {n}' for n in pure.trained]
-    return [*outs, *pure.params, *pure.buffers, *(f'{k} of {n}' for n,d in pure.state().items() for k in d)]
+def _names(self:Fuser)->dict: # By `id`
+    "Name the tensors of the model, the loss function and the optimizer's state"
+    learn,res = self.learn,{}
+    for m in (*loss_modules(learn.loss_func), learn.model):
+        res |= {id(t):n for n,t in chain(m.named_parameters(), m.named_buffers())}
+    for p,s in self.opt.state.items():
+        if isinstance(s, dict): res |= {id(v):f'{k} of {res.get(id(p))}' for k,v in s.items() if isinstance(v, Tensor)}
+    return res
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000063
 def difference(
@@ -588,6 +693,7 @@ def difference(
     "Tell how `fused` differs from `plain`"
     if plain.is_complex(): fused,plain,by_hand,scaled,before = (o if o is None else torch.view_as_real(o.detach())
         for o in (fused, plain, by_hand, scaled, before))
+    if fused.shape!=plain.shape: return f'comes to another {name}, of shape {tuple(fused.shape)}'
     if not plain.is_floating_point(): return '' if torch.equal(fused, plain) else f'comes to another {name}'
     if not plain.isfinite().all(): return ''  # there is nothing to be near to
     def apart(a, b): return torch.linalg.vector_norm((a.detach()-b.detach()).double()).item()
@@ -601,7 +707,7 @@ def difference(
 # %% ../../nbs/scale/08_fuse.ipynb #fb000065
 @patch
 def _judge(self:_Graph, why):
-    "Take note of what a comparison said: `why` the graph is wrong, '' if it isn't"
+    "Keep the graph, compare it again, or give it up: `why` it is wrong, '' if it isn't"
     self.doubts = self.doubts+1 if why else 0
     if not why: self.check_at = max(2*self.n, self.fuser.check_every)
     elif self.doubts<3: self.check_at = self.n+1  # a coin may fall on one side twice
@@ -610,7 +716,7 @@ def _judge(self:_Graph, why):
 @patch
 def _fail(self:_Graph, why):
     "Give it up"
-    self.failed,self.call,self.fuser.last = why,None,None
+    self.failed,self.fuser.last = why,None
 
 # %% ../../nbs/scale/08_fuse.ipynb #fb000081
 class FuseReport:
@@ -620,8 +726,8 @@ class FuseReport:
     ):
         self.graphs,self.eager = [dict(o) for o in fuser.built],dict(fuser.eager)
         self.fused = Counter()
-        for o in fuser.graphs.values():
-            if type(o) is _Graph and o.n: self.fused[o.note['region']] += o.n
+        for o in fuser.graphs:
+            if o.n: self.fused[o.note['region']] += o.n
         self.region = fuser.region.name if fuser.version is not None and fuser.region else ''
         # of steps that were made both ways, times by the wall
         self.speedup = 1/median(fuser.ratios) if fuser.ratios else None

@@ -112,13 +112,8 @@ def _turn_on(self:MixedPrecision):
 def in_graph(self:MixedPrecision, event):
     if self.amp_mode!='bf16': return None
     if event=='after_pred': return InGraph(lambda h, pred: _cast(pred, torch.float32, _dtypes.values()))
-    if event=='after_loss': return InGraph(self._leave, after='step')
+    if event=='after_loss': return InGraph(after='step')
     return InGraph()  # there is no scale
-
-@patch
-def _leave(self:MixedPrecision, h, loss):
-    torch.set_autocast_enabled(self.learn.device.type, False)
-    return loss
 
 # %% ../../nbs/train/05_precision.ipynb #da974036
 class _Probe:

@@ -1,0 +1,491 @@
+"""A compiled step is never silently different from the ordinary one, and never fails where that works
+
+Each program trains with and without `learn.fuse()`, and ends with the same weights. The comparison of both ways is off, so guards alone have to
+notice what changes. Most run operation by operation here. LEARNLOOP_FUSE_REAL=1 runs all of them with the real compiler, as a share does anyway."""
+import argparse, logging, math, multiprocessing, os, re, sys, time, types, warnings
+from collections import UserDict, defaultdict
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+import numpy as np
+import pytest, torch
+from helpers import batches, mk_learner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from learnloop import Callback, EMA, GradientAccumulation, GradientClip
+from torch import nn
+from torch.nn import functional as F
+
+SGD,Adam,AdamW = torch.optim.SGD,torch.optim.Adam,torch.optim.AdamW
+REAL = 'LEARNLOOP_FUSE_REAL' in os.environ
+BACKEND = 'inductor' if REAL else 'aten'
+DATA,NUMBERS = batches(12, bs=8),count()
+
+class Net(nn.Module):
+    "Two layers, and in between a function that reads what it likes of the model"
+    def __init__(self, f=None, **held):
+        super().__init__()
+        self.a,self.b = nn.Linear(2, 8),nn.Linear(8, 1)
+        for k,v in held.items(): setattr(self, k, v)
+        self.f = f or (lambda m, x: x)
+    def forward(self, x): return self.b(self.f(self, self.a(x)).tanh())
+
+@pytest.fixture(scope='module')
+def cache(tmp_path_factory): return tmp_path_factory.mktemp('sound')
+
+def trained(make, fuse, backend='aten', cache=None, check_every=None, n=2):
+    "A learner that has trained as `make`, which returns the arguments of a learner, says; and its last predictions"
+    torch.manual_seed(0)
+    given = make()
+    then,fit = given.pop('then', None),given.pop('fit', None)
+    data = given.pop('data', None) or [tuple(o.clone() for o in b) for b in DATA]
+    cbs = given.pop('cbs', [])
+    kw = dict(opt_func=SGD, lr=.05) | given
+    if 'dls' not in kw: kw['dls'] = (data,)
+    learn = mk_learner(cbs, **kw)
+    if fuse: learn.fuse(backend=backend, check_every=check_every, cache=cache)
+    as_at_first()
+    with warnings.catch_warnings():
+        warnings.filterwarnings('ignore', message=r'learn.fuse\(\)|The .grad attribute')  # the latter is of torch.compile
+        torch.manual_seed(1)
+        (fit or (lambda learn: learn.fit(n)))(learn)
+        if then:
+            then(learn)
+            learn.fit(1)
+    return learn
+
+def same(make, tol=2e-5, **kw):
+    "Train both ways; the fused learner"
+    b = trained(make, False)
+    a = trained(make, True, **kw)
+    x,y = a.model.state_dict(),b.model.state_dict()
+    assert x.keys()==y.keys()
+    for k in x: torch.testing.assert_close(x[k], y[k], atol=tol, rtol=1e-3, msg=lambda m, k=k: f'{k}: {m}\n{a.fuse_report()}')
+    assert vars(a.count)==vars(b.count) and [g['lr'] for g in a.opt.param_groups]==[g['lr'] for g in b.opt.param_groups]
+    return a
+
+def at(i, f):
+    "A callback that calls `f` with the learner before batch `i` of training"
+    def before_batch(cb):
+        if cb.learn.training and cb.train_iter==i: f(cb.learn)
+    return Callback(f'at_{next(NUMBERS)}', before_batch=before_batch)
+def each(f):
+    "A callback that calls `f` with the learner and the number of the batch before each batch"
+    return Callback(f'each_{next(NUMBERS)}', before_batch=lambda cb: f(cb.learn, cb.train_iter) if cb.learn.training else None)
+
+# ---- what forward reads, and somebody changes
+
+class Gauge:
+    v = 1.
+    def __float__(self): return self.v
+class Scope:
+    def __init__(self): self.v = 1.
+    def __enter__(self): return self.v
+    def __exit__(self, *exc): return False
+@dataclass
+class Config: v:float = 1.
+class Lazy:
+    def __init__(self): self.v = 1.
+    @property
+    def twice(self): return 2*self.v
+    def __getitem__(self, k): return self.v
+class Slots:
+    __slots__ = 'v',
+    def __init__(self): self.v = 1.
+G = dict(v=1.)
+SCALE = 1.
+knobs = types.ModuleType('fuse_knobs')
+knobs.v = 1.
+
+def inside(m, x):
+    import fuse_knobs
+    return x*fuse_knobs.v
+def default(m, x, held={'v':1.}): return x*held['v']  # noqa: B006
+def of_function(m, x): return x*of_function.v
+of_function.v = 1.
+def in_with(m, x):
+    with m.o as v: return x*v
+def set_item(o, v): o['v'] = v
+def set_v(o, v): o.v = v
+def set_scale(v): globals().update(SCALE=v)
+class Shared(Net): k = 1.
+
+def closure():
+    v = 1.
+    def f(m, x): return x*v
+    def put(new):
+        nonlocal v
+        v = new
+    return f,put
+
+class Backward(torch.autograd.Function):
+    "Reads an attribute of its class in the backward pass"
+    v = 1.
+    @staticmethod
+    def forward(ctx, x): return x.clone()
+    @staticmethod
+    def backward(ctx, g): return g*Backward.v
+
+def held(f, o, put): return lambda: (Net(f, o=o()), lambda m, v: put(m.o, v))
+def outside(f, put): return lambda: (Net(f), lambda m, v: put(v))
+def of_closure():
+    f,put = closure()
+    return Net(f),lambda m, v: put(v)
+READS = dict(
+    attribute=lambda: (Net(lambda m, x: x*m.k, k=1.), lambda m, v: setattr(m, 'k', v)),
+    int_attribute=lambda: (Net(lambda m, x: x*m.k, k=1), lambda m, v: setattr(m, 'k', round(3*v))),
+    dict_item=held(lambda m, x: x*m.o['v'], lambda: dict(v=1.), set_item),
+    list_item=held(lambda m, x: x*m.o[0], lambda: [1.], lambda o, v: o.__setitem__(0, v)),
+    nested=held(lambda m, x: x*m.o['a'][0].v, lambda: dict(a=[Config()]), lambda o, v: set_v(o['a'][0], v)),
+    length=held(lambda m, x: x*len(m.o), lambda: [1], lambda o, v: o.append(1)), user_dict=held(lambda m, x: x*m.o['v'], lambda: UserDict(v=1.), set_item),
+    float_of=held(lambda m, x: x*float(m.o), Gauge, set_v), with_object=held(in_with, Scope, set_v),
+    namespace=held(lambda m, x: x*m.o.v, lambda: argparse.Namespace(v=1.), set_v),
+    simple=held(lambda m, x: x*m.o.v, lambda: types.SimpleNamespace(v=1.), set_v), data_class=held(lambda m, x: x*m.o.v, Config, set_v),
+    property=held(lambda m, x: x*m.o.twice, Lazy, set_v), get_item=held(lambda m, x: x*m.o['x'], Lazy, set_v), slots=held(lambda m, x: x*m.o.v, Slots, set_v),
+    value=held(lambda m, x: x*m.o.value, lambda: multiprocessing.Value('d', 1.), lambda o, v: setattr(o, 'value', v)),
+    array=held(lambda m, x: x*float(m.o[0]), lambda: np.ones(1), lambda o, v: o.fill(v)),
+    array_tensor=held(lambda m, x: x*torch.from_numpy(m.o), lambda: np.ones(8, dtype='float32'), lambda o, v: o.fill(v)),
+    tensor=held(lambda m, x: x*m.o[0], lambda: [torch.ones(())], lambda o, v: o[0].fill_(v)),
+    new_tensor=held(lambda m, x: x*m.o[0], lambda: [torch.ones(())], lambda o, v: o.__setitem__(0, torch.tensor(v))),
+    callable=held(lambda m, x: x*m.o[0](), lambda: [lambda: 1.], lambda o, v: o.__setitem__(0, lambda: v)),
+    part=held(lambda m, x: m.o(x), lambda: partial(lambda x, v: x*v, v=1.), lambda o, v: o.keywords.update(v=v)),
+    a_global=outside(lambda m, x: x*SCALE, set_scale), global_dict=outside(lambda m, x: x*G['v'], partial(set_item, G)),
+    import_inside=outside(inside, partial(set_v, knobs)),
+    default=outside(default, lambda v: default.__defaults__[0].update(v=v)), of_function=outside(of_function, partial(set_v, of_function)),
+    closure=of_closure,
+    in_backward=outside(lambda m, x: Backward.apply(x), partial(set_v, Backward)),
+    class_attribute=lambda: (Shared(lambda m, x: x*m.k), lambda m, v: setattr(Shared, 'k', v)),
+    dropout=lambda: (Net(lambda m, x: m.drop(x), drop=nn.Dropout(.1)), lambda m, v: setattr(m.drop, 'p', v/4)),
+    momentum=lambda: (Net(lambda m, x: m.norm(x), norm=nn.BatchNorm1d(8)), lambda m, v: setattr(m.norm, 'momentum', v/4)),
+    evaluated=lambda: (Net(lambda m, x: m.norm(x), norm=nn.BatchNorm1d(8)), lambda m, v: m.norm.train(v!=2.)),
+    dtype=lambda: (Net(lambda m, x: x*(2. if torch.get_default_dtype() is torch.float64 else 1.)), lambda m, v: torch.set_default_dtype(torch.float64 if v==2. else torch.float32)),
+    method=lambda: (Net(lambda m, x: m.act(x), act=nn.ReLU()), lambda m, v: setattr(m.act, 'forward', lambda x: x*v)))
+
+def as_at_first():
+    set_scale(1.)
+    G['v'] = knobs.v = of_function.v = default.__defaults__[0]['v'] = Backward.v = Shared.k = Gauge.v = 1.
+    torch.set_default_dtype(torch.float32)
+    nn.modules.module._global_forward_hooks.clear()
+
+@pytest.fixture(autouse=True)
+def as_it_was(monkeypatch):
+    monkeypatch.setitem(sys.modules, 'fuse_knobs', knobs)
+    yield as_at_first()
+    as_at_first()
+
+def reading(name, when, opt_func=SGD):
+    as_at_first()
+    model,put = READS[name]()
+    def change(learn, i):
+        if when=='once' and i==5: put(model, 2.)
+        elif when=='back' and i in (5,9): put(model, 2. if i==5 else 1.)
+        elif when=='each': put(model, 1.+i/20)
+    return dict(model=model, cbs=[each(change)], opt_func=opt_func)
+
+@pytest.mark.parametrize('name', READS)
+def test_what_forward_reads_may_change(name, cache):
+    for when in ('once','each') if not REAL else ('once','back','each'):
+        same(partial(reading, name, when), backend=BACKEND, cache=cache)
+
+# ---- what somebody does to model, optimizer and loop
+
+def named(learn, k): return dict(learn.model.named_parameters())[k]
+def new_param(learn):
+    learn.model.a.weight = nn.Parameter(learn.model.a.weight.detach()*2)
+    learn.opt.param_groups[0]['params'] = [*learn.model.parameters()]
+def new_state(learn): learn.opt.state = defaultdict(dict, {p:deepcopy(s) for p,s in learn.opt.state.items()})
+def halve_moments(learn):
+    for s in learn.opt.state.values():
+        for k,v in s.items():
+            if k!='step': s[k] = v*.5
+def post_hook(learn): learn.opt.register_step_post_hook(lambda opt, *args: [p.data.mul_(.99) for g in opt.param_groups for p in g['params']])
+def hook_weight(learn): named(learn, 'a.weight').register_hook(lambda g: g*2)
+def hook_late(learn): named(learn, 'a.weight').register_post_accumulate_grad_hook(lambda p: (p.grad.mul_(2), None)[1])
+def hook_layer(learn): learn.model.a.register_forward_hook(lambda m, i, o: o*2)
+def hook_backward(learn): learn.model.b.register_full_backward_hook(lambda m, gi, go: (gi[0]*2,))
+def all_hooked(learn):
+    nn.modules.module.register_module_forward_hook(lambda m, i, o: o*1.5 if isinstance(m, nn.Linear) else None)
+def freeze(learn): learn.model.a.requires_grad_(False)
+def thaw(learn): learn.model.a.requires_grad_(True)
+def set_group(**kw): return lambda learn: [g.update(kw) for g in learn.opt.param_groups]
+def load(learn):
+    sd = deepcopy(learn.opt.state_dict())
+    for s in sd['state'].values():
+        for k,v in s.items(): s[k] = v*2 if k!='step' else v
+    learn.opt.load_state_dict(sd)
+def lost_count(learn): next(iter(learn.opt.state.values()))['step'].fill_(1.)
+def to_double(learn):
+    learn.model.double()
+    for o in learn.opt.state.values(): o.update({k:v.double() for k,v in o.items() if k!='step'})
+    def widen(learn, i): learn.xb,learn.yb = (tuple(o.double() for o in b) for b in (learn.xb, learn.yb))
+    learn.add_cb(each(widen))
+    widen(learn, 0)
+def data_swapped(learn): named(learn, 'a.weight').data = named(learn, 'a.weight').detach().clone()*.5
+def transposed(learn): named(learn, 'a.weight').data = named(learn, 'a.weight').detach().t().contiguous().t()
+def new_layer(learn):
+    learn.model.b = nn.Linear(8, 1)
+    with torch.no_grad(): learn.model.b.weight.fill_(.1)
+    learn.opt.param_groups[0]['params'] = [*learn.model.parameters()]
+def grads_left(learn): named(learn, 'a.weight').grad = torch.ones(8, 2)
+def patched_step(learn):
+    right = learn.opt.step
+    learn.opt.step = lambda *args: (right(*args), [p.data.mul_(.9) for p in learn.model.parameters()])
+EDITS = dict(parameter=new_param, state=new_state, cleared=lambda learn: learn.opt.state.clear(), moments=halve_moments, post_hook=post_hook, weight_hook=hook_weight, late_hook=hook_late,
+    layer_hook=hook_layer, backward_hook=hook_backward, all_hooked=all_hooked, freeze=freeze, lr0=set_group(lr=0.), lr=set_group(lr=.01),
+    wd=set_group(weight_decay=.1), maximize=set_group(maximize=True, lr=1e-4), load=load,
+    double=to_double, data=data_swapped, transposed=transposed, layer=new_layer, grads=grads_left, step=patched_step,
+    new_loss=lambda learn: setattr(learn, 'loss_func', F.l1_loss), eval=lambda learn: learn.model.eval(),
+    apart=lambda learn: learn.add_cb(GradientClip(.1)), ema=lambda learn: learn.add_cb(EMA()),
+    windows=lambda learn: learn.add_cb(GradientAccumulation(n_batches=2)))
+OPTS = dict(sgd=SGD, momentum=partial(SGD, momentum=.9), adam=Adam, adamw=AdamW)
+COUNTED = dict(count=lost_count, betas=set_group(betas=(.5,.9)), eps=set_group(eps=1e-3))
+
+def edited(opt, edits):
+    "A fit in which the edits, pairs of a batch and a name, take place"
+    cbs = [at(i, (EDITS | COUNTED)[nm]) for i,nm in edits]
+    return dict(model=Net(), opt_func=OPTS[opt], lr=.01, cbs=cbs)
+
+@pytest.mark.parametrize('name', EDITS)
+def test_an_edit(name, cache):
+    for opt in ('momentum','adam'):
+        same(partial(edited, opt, [(5, name)]), backend=BACKEND, cache=cache)
+@pytest.mark.parametrize('name', COUNTED)
+def test_an_edit_of_what_adam_keeps(name, cache): same(partial(edited, 'adam', [(5, name)]), backend=BACKEND, cache=cache)
+
+@given(st.sampled_from([*OPTS]), st.lists(st.tuples(st.integers(1, 18), st.sampled_from([*EDITS])), min_size=2, max_size=4, unique_by=lambda o: o[1]))
+@settings(max_examples=6 if not REAL else 100, deadline=None)
+def test_edits_together(opt, edits):
+    same(partial(edited, opt, sorted(edits)), backend=BACKEND)
+
+def test_a_layer_that_was_frozen_for_some_steps(cache):
+    "Its weights have made fewer steps than the others"
+    same(lambda: dict(model=Net(), opt_func=Adam, lr=.01, cbs=[at(3, freeze), at(9, thaw)]), backend=BACKEND, cache=cache)
+
+def test_another_loss_function_between_fits():
+    learn = same(lambda: dict(model=Net(), then=lambda learn: setattr(learn, 'loss_func', F.l1_loss)))
+    assert len(learn.fuse_report().graphs)==2
+
+class Images(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.c,self.l = nn.Conv2d(2, 4, 3, padding=1),nn.Linear(4, 1)
+    def forward(self, x): return self.l(self.c(x[:,:,None,None].expand(-1, 2, 4, 4).contiguous()).relu().mean((2, 3)))
+def test_channels_last_in_the_middle_of_a_fit(cache):
+    def last(cb): cb.model.to(memory_format=torch.channels_last)
+    same(lambda: dict(model=Images(), cbs=[Callback(before_epoch=lambda cb: last(cb) if cb.epoch else None)]), backend=BACKEND, cache=cache)
+
+def test_a_batch_that_forward_changes_in_place():
+    def norm(m, x): return x
+    class InPlace(Net):
+        def forward(self, x): return super().forward(x.sub_(x.mean(0)).mul_(1.1))
+    same(lambda: dict(model=InPlace()))
+
+def test_a_tensor_that_is_parameter_and_prediction():
+    class Itself(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.ones(8, 1))
+        def forward(self, x): return self.w
+    same(lambda: dict(model=Itself()))
+
+def test_tied_parameters_may_be_parted():
+    class Tied(Net):
+        def __init__(self):
+            super().__init__()
+            self.c = nn.Linear(8, 8)
+            self.d = nn.Linear(8, 8)
+            self.d.weight = self.c.weight
+        def forward(self, x): return self.b(self.d(self.c(self.a(x)).tanh()))
+    def part(learn):
+        learn.model.d.weight = nn.Parameter(learn.model.c.weight.detach().clone())
+        learn.opt.add_param_group(dict(params=[learn.model.d.weight]))
+    same(lambda: dict(model=Tied(), cbs=[at(6, part)]))
+
+def test_a_mask_that_is_replaced():
+    def f(m, x): return x*m.mask
+    def model():
+        m = Net(f)
+        m.register_buffer('mask', torch.ones(8))
+        return m
+    def new(learn, i): learn.model.mask = (torch.arange(8)<4+i%4).float()
+    learn = same(lambda: dict(model=model(), cbs=[each(new)]))
+    assert learn.fuse_report().fused['whole']==23
+
+def test_methods_that_are_replaced(monkeypatch):
+    class Helper:
+        def scale(self, x): return x
+    def swap(learn): Helper.scale = lambda self, x: x*2
+    def make():
+        Helper.scale = lambda self, x: x
+        return dict(model=Net(lambda m, x: m.h.scale(x), h=Helper()), cbs=[at(6, swap)])
+    same(make)
+
+# ---- optimizers of one's own
+
+class Lion(torch.optim.Optimizer):
+    def __init__(self, params, lr=1e-2, betas=(.9,.99), weight_decay=.01): super().__init__(params, dict(lr=lr, betas=betas, weight_decay=weight_decay))
+    @torch.no_grad()
+    def step(self, closure=None):
+        for g in self.param_groups:
+            for p in g['params']:
+                if p.grad is None: continue
+                s = self.state[p]
+                if not s: s['m'] = torch.zeros_like(p)
+                b1,b2 = g['betas']
+                p.mul_(1-g['lr']*g['weight_decay']).add_((s['m']*b1+p.grad*(1-b1)).sign(), alpha=-g['lr'])
+                s['m'] = s['m']*b2+p.grad*(1-b2)
+class Counting(Lion):
+    "Counts in Python"
+    @torch.no_grad()
+    def step(self, closure=None):
+        for g in self.param_groups:
+            for p in g['params']:
+                if p.grad is None: continue
+                s = self.state[p]
+                if not s: s.update(n=0, m=torch.zeros_like(p))
+                s['n'] += 1
+                s['m'].lerp_(p.grad, .1)
+                p.sub_(g['lr']*s['m']/math.sqrt(1-.9**s['n']))
+class InGroup(SGD):
+    @torch.no_grad()
+    def step(self, closure=None):
+        for g in self.param_groups:
+            g['k'] = g.get('k', 0)+1
+            for p in g['params']:
+                if p.grad is not None: p.sub_(p.grad*g['lr']/g['k'])
+class WithAttribute(SGD):
+    scale = 1.
+    @torch.no_grad()
+    def step(self, closure=None):
+        for g in self.param_groups:
+            for p in g['params']:
+                if p.grad is not None: p.sub_(p.grad*g['lr']*self.scale)
+class Counts(WithAttribute):
+    n = 0
+    @torch.no_grad()
+    def step(self, closure=None):
+        self.n += 1
+        for g in self.param_groups:
+            for p in g['params']:
+                if p.grad is not None: p.sub_(p.grad*g['lr']/self.n)
+class Sets(SGD):
+    "Has an attribute from its second step on"
+    @torch.no_grad()
+    def step(self, closure=None):
+        k = .5 if hasattr(self, 'late') else 1.
+        if self.param_groups[0]['lr']<.005: self.late = True
+        for g in self.param_groups:
+            for p in g['params']:
+                if p.grad is not None: p.sub_(p.grad*g['lr']*k)
+class Super(Adam):
+    @torch.no_grad()
+    def step(self, closure=None):
+        super().step(closure)
+        for g in self.param_groups:
+            for p in g['params']: p.mul_(.999)
+class Decides(SGD):
+    @torch.no_grad()
+    def step(self, closure=None):
+        for g in self.param_groups:
+            for p in g['params']:
+                if p.grad is not None: p.sub_(p.grad*g['lr']*(2. if p.grad.norm()>.1 else 1.))
+def scaled(learn): learn.opt.scale = 3.
+OWN = dict(lion=Lion, counting=Counting, in_group=InGroup, attribute=WithAttribute, counts=Counts, sets=Sets, super=Super, decides=Decides, asgd=torch.optim.ASGD, rprop=torch.optim.Rprop,
+    adadelta=torch.optim.Adadelta, adamax=torch.optim.Adamax, foreach=partial(Adam, foreach=True), amsgrad=partial(Adam, amsgrad=True),
+    fused=partial(Adam, fused=True), tensor_lr=lambda ps, lr: Adam(ps, lr=torch.tensor(lr)),
+    capturable=partial(Adam, capturable=False), radam=torch.optim.RAdam, adafactor=torch.optim.Adafactor)
+WHOLE = {'lion','attribute','asgd','rprop','adadelta','adamax','foreach','amsgrad','capturable','radam'}
+
+@pytest.mark.parametrize('name', OWN)
+def test_an_optimizer_is_traced_or_left_alone(name, cache):
+    cbs = lambda: [at(6, scaled), at(9, set_group(lr=.001))] if name!='tensor_lr' else []
+    learn = same(lambda: dict(model=Net(), opt_func=OWN[name], lr=.01, cbs=cbs()), backend=BACKEND, cache=cache)
+    report = learn.fuse_report()
+    assert report.fused.keys()==({'whole'} if name in WHOLE else {'whole','grads'} if name=='sets' else {'grads'}), report
+
+REAL_OPTS = dict(sgd=partial(SGD, momentum=.9, nesterov=True, weight_decay=.01), adamw=AdamW, rmsprop=partial(torch.optim.RMSprop, momentum=.9, centered=True), nadam=torch.optim.NAdam, lion=Lion)
+@pytest.mark.parametrize('name', REAL_OPTS if REAL else ['nadam'])
+def test_optimizers_on_the_real_compiler(name, cache):
+    learn = same(lambda: dict(model=Net(), opt_func=REAL_OPTS[name], lr=.01, cbs=[each(lambda learn, i: learn.set_hypers(lr=.01/(1+i)))]),
+    backend='inductor', cache=cache)
+    assert learn.fuse_report().fused['whole']==23
+
+# ---- what only the comparison finds
+
+def env(m, x): return x*float(os.getenv('LEARNLOOP_TEST_SCALE'))
+def clock(m, x): return x*(1+time.monotonic()%1)
+def noise(m, x): return F.gumbel_softmax(x)*torch.rand_like(x)
+
+def test_the_comparison_finds_an_environment_variable(monkeypatch):
+    monkeypatch.setenv('LEARNLOOP_TEST_SCALE', '1')
+    def change(learn): monkeypatch.setenv('LEARNLOOP_TEST_SCALE', '3')
+    def make():
+        monkeypatch.setenv('LEARNLOOP_TEST_SCALE', '1')
+        return dict(model=Net(env), cbs=[at(8, change)])
+    learn = trained(make, True, check_every=4)
+    why, = [o for o in learn.fuse_report().eager if 'comes to another' in o]
+    assert 'the compiled step comes to another' in why
+
+def test_a_clock_is_refused():
+    why, = [o for o in trained(lambda: dict(model=Net(clock)), True).fuse_report().eager if 'time' in o]
+    assert 'asks for the time' in why and 'test_fuse_sound.py' in why
+
+def test_random_numbers_are_those_of_the_ordinary_way_or_are_found(cache):
+    learn = same(lambda: dict(model=Net(noise)), backend=BACKEND, cache=cache, check_every=1)
+    assert sum(learn.fuse_report().fused.values()) in (3, 23)
+
+# ---- reasons are sentences, with the user's line and what to change
+
+def scripted():
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        return torch.jit.script(nn.Linear(8, 8))
+def keeps(m, x):
+    m.last = x
+    return x
+def appends(m, x):
+    m.o.append(1)
+    return x
+def logs(m, x):
+    logging.getLogger('fuse').info('x')
+    return x
+def prints(m, x):
+    print('x')
+    return x
+REASONS = dict(decides=(lambda m, x: x if x.sum()>0 else -x, None, 'asks for the value of a tensor.*torch.where'), appends=(appends, list, r'forward changes model.o \(.*m.o.append\(1\)\): keep it in a buffer'),
+    keeps=(keeps, list, 'keeps or returns a tensor with its graph.*detach it'), logs=(logs, None, 'writes a log.*callback'), prints=(prints, None, 'prints or opens a file.*callback'),
+    scripted=(lambda m, x: m.o(x), scripted, 'ScriptModule.*use the module itself'), observer=(lambda m, x: m.o(x), torch.ao.quantization.MinMaxObserver, 'observer.*take it out'),
+    generator=(lambda m, x: x*torch.rand(8, generator=m.o[0]), lambda: [torch.Generator()], "aren't torch's own"))
+@pytest.mark.parametrize('name', REASONS)
+def test_a_reason_is_a_sentence(name, capsys):
+    f,make,why = REASONS[name]
+    learn = trained(lambda: dict(model=Net(f, o=make() if make else None)), True)
+    said = [o for o in learn.fuse_report().eager if 'first step' not in o]
+    assert len(said)==1 and re.search(why, said[0]) and not learn.fuse_report().fused, said
+    if name!='keeps': assert 'test_fuse_sound.py, line' in said[0]
+
+def test_a_compiled_model_is_fused():
+    inner = torch.compile(nn.Linear(8, 8), backend='eager')
+    assert set(same(lambda: dict(model=Net(lambda m, x: m.o(x), o=deepcopy(inner)))).fuse_report().fused)=={'whole'}
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason='there is no GPU')
+def test_a_step_on_a_gpu():
+    a,b = (trained(lambda: dict(model=Net(), opt_func=Adam, lr=.01, device='cuda'), fuse, backend=None) for fuse in (True, False))
+    assert sum(a.fuse_report().fused.values())==23, a.fuse_report()
+    for x,y in zip(a.model.parameters(), b.model.parameters(), strict=True): torch.testing.assert_close(x, y, atol=2e-5, rtol=1e-3)
+
+@dataclass
+class Result:
+    loss:torch.Tensor|None = None
+    logits:torch.Tensor|None = None
+def test_a_model_may_return_an_object_of_its_own():
+    class Own(Net):
+        def forward(self, x, y):
+            res = Result()
+            res.logits = super().forward(x)
+            res.loss = F.mse_loss(res.logits, y)
+            return res
+    data = lambda: [dict(x=x.clone(), y=y.clone()) for x,y in DATA]
+    learn = same(lambda: dict(model=Own(), loss_func=None, data=data()))
+    assert set(learn.fuse_report().fused)=={'whole'}, learn.fuse_report()
